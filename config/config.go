@@ -1,0 +1,152 @@
+// Package config is what the user wrote: the configuration language, read from
+// files and checked, and the settings of the process.
+//
+// # The language
+//
+// A configuration is a list. Each item is a map with one key, endpoint:
+//
+//	# yaml
+//	- endpoint:
+//	    method: GET                  # GET by default, any case
+//	    path: /users/:id|int         # parameters, see package matcher
+//	    host: "*.example.com"        # optional
+//	    if: query-params.page = 2    # optional condition, see package renderer
+//	    response:
+//	      status: 200                # 200..599
+//	      headers:
+//	        Content-Type: application/json
+//	        Set-Cookie: [a=1, b=2]   # a list repeats the header
+//	      body: '{"id": {{path-params.id}}}'
+//
+// A body is a text, or a map or list that is served as its JSON text. Instead
+// of body, external-body names a JSON file, a URL, or a sheet of a workbook
+// (package fetcher). The keys query, body, tag, summary, description and
+// router-name of an endpoint only document it.
+//
+// Reading never stops at the first mistake: a Spec carries every problem found,
+// each with its position. This package imports no other package of the module.
+package config
+
+import "time"
+
+// Spec is one configuration as written: the endpoints of all its files, in
+// order, and what was wrong with them. It is not changed after Load returns it.
+type Spec struct {
+	Endpoints []Endpoint
+	// Files are the files that were read, absolute: what a watcher watches.
+	Files []string
+	// Problems are the mistakes and warnings found while reading. Endpoints
+	// that could not be decoded are left out of Endpoints.
+	Problems Problems
+}
+
+// Endpoint is one method and path, and what it answers.
+type Endpoint struct {
+	Pos  Pos    // where the declaration begins; zero for one made in Go
+	Key  string // where it stands in its document, "[3].endpoint"
+	Dir  string // the directory relative file names are first looked up in; "" is the working directory
+	Host string // "", "api.example.com" or "*.example.com"; lower case
+
+	Method string // upper case; "" means GET
+	Path   Text
+	If     Text // a condition; an empty text always holds
+
+	Response Response
+	Doc      Doc
+}
+
+// Doc is what documents an endpoint without changing what it answers.
+type Doc struct {
+	Query       []QueryParam
+	Body        string // an example of the request body, as JSON text; "" for none
+	Tags        []string
+	Summary     string
+	Description string
+	RouterName  string
+}
+
+// QueryParam documents one query parameter.
+type QueryParam struct {
+	Name, Type string
+}
+
+// Response is one answer.
+type Response struct {
+	Pos     Pos
+	Status  int // 200..599; 0 means 200
+	Headers []Header
+	Body    Text
+	// BodyJSON tells that Body is the JSON text of a map or list, so its default
+	// Content-Type is application/json whatever it begins with.
+	BodyJSON bool
+	External *ExternalBody // used instead of Body when not nil
+	// Raw switches the template language off in headers, body and external body
+	// (response.template: false).
+	Raw bool
+}
+
+// Header is one header line of an answer. A repeated header is several of them.
+type Header struct {
+	Name  string // as the user spelt it
+	Value Text
+}
+
+// ExternalBody is a body that lives elsewhere.
+type ExternalBody struct {
+	Pos      Pos
+	Key      string
+	Provider string // "json" or "xlsx"
+	Path     Text   // a file, or for json an http or https URL; may hold placeholders
+	Sheet    Text   // xlsx: the name of the sheet
+
+	Timeout      time.Duration // remote: 0 means DefaultFetchTimeout
+	TTL          time.Duration // remote: how long a copy is served without asking again
+	StaleIfError bool          // remote: the last good copy answers when the remote fails
+	Insecure     bool          // remote: TLS certificates are not verified
+}
+
+// DefaultFetchTimeout bounds one fetch of a remote body.
+const DefaultFetchTimeout = 10 * time.Second
+
+// Text is a text of the configuration that is compiled later (a template, a
+// condition, a path), with where it stood, so that its errors can say so.
+type Text struct {
+	Value string
+	Pos   Pos    // of its first character
+	Key   string // "[3].endpoint.response.body"
+
+	// lines holds the position of each line of a block scalar, whose text stands in
+	// the file letter by letter; nil for a text on one line.
+	lines []Pos
+	// folded tells that the text does not stand in the file letter by letter
+	// (escapes, folding), so that no offset into it has a position of its own.
+	folded bool
+}
+
+// At returns the position of the byte at offset. Where a text was folded or
+// escaped in its file, so that offsets no longer tell, it is the text's beginning.
+func (t Text) At(offset int) Pos {
+	if t.folded || t.Pos.Line == 0 || offset < 0 || offset > len(t.Value) {
+		return t.Pos
+	}
+	line, start := 0, 0
+	for i := range offset {
+		if t.Value[i] == '\n' {
+			line, start = line+1, i+1
+		}
+	}
+	if t.lines == nil {
+		if line > 0 {
+			return t.Pos
+		}
+		p := t.Pos
+		p.Column += offset
+		return p
+	}
+	if line >= len(t.lines) {
+		return t.Pos
+	}
+	p := t.lines[line]
+	p.Column += offset - start
+	return p
+}

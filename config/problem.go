@@ -1,0 +1,100 @@
+package config
+
+import (
+	"fmt"
+	"sort"
+	"strings"
+)
+
+// Pos is a place in a configuration file. Line and column count from 1, the
+// column in bytes; a zero Line means there is no place (a Spec made in Go).
+type Pos struct {
+	File         string // as the user named it
+	Line, Column int
+}
+
+// String is "file:line:column", or as much of it as is known.
+func (p Pos) String() string {
+	switch {
+	case p.Line == 0:
+		return p.File
+	case p.Column == 0:
+		return fmt.Sprintf("%s:%d", p.File, p.Line)
+	default:
+		return fmt.Sprintf("%s:%d:%d", p.File, p.Line, p.Column)
+	}
+}
+
+// Problem is one mistake, or one warning, of a configuration.
+type Problem struct {
+	Pos     Pos
+	Key     string // "[3].endpoint.response.status"; "" when the file as a whole is meant
+	What    string // what is wrong, and what is accepted
+	Warning bool   // the configuration is served all the same
+}
+
+// String is "file:line:column: key.path: what is wrong".
+func (p Problem) String() string {
+	var parts []string
+	if pos := p.Pos.String(); pos != "" {
+		parts = append(parts, pos)
+	}
+	if p.Key != "" {
+		parts = append(parts, p.Key)
+	}
+	return strings.Join(append(parts, p.What), ": ")
+}
+
+// Problems is every problem of one configuration.
+type Problems []Problem
+
+// shownErrors is how many mistakes one message lists; the rest are counted.
+const shownErrors = 20
+
+// Errors returns the mistakes, in the order of files and lines.
+func (ps Problems) Errors() Problems { return ps.only(false) }
+
+// Warnings returns the warnings, in the order of files and lines.
+func (ps Problems) Warnings() Problems { return ps.only(true) }
+
+func (ps Problems) only(warning bool) Problems {
+	var out Problems
+	for _, p := range ps {
+		if p.Warning == warning {
+			out = append(out, p)
+		}
+	}
+	sort.SliceStable(out, func(i, j int) bool {
+		a, b := out[i].Pos, out[j].Pos
+		if a.File != b.File {
+			return false // files stay in the order they were read
+		}
+		return a.Line < b.Line || a.Line == b.Line && a.Column < b.Column
+	})
+	return out
+}
+
+// Err returns the mistakes as one error of type Problems, or nil when there are
+// none but warnings.
+func (ps Problems) Err() error {
+	if errs := ps.Errors(); len(errs) > 0 {
+		return errs
+	}
+	return nil
+}
+
+// Lines are the first 20 problems, one a line, and how many more there are.
+func (ps Problems) Lines() []string {
+	var lines []string
+	for i, p := range ps {
+		if i == shownErrors {
+			lines = append(lines, fmt.Sprintf("and %d more", len(ps)-shownErrors))
+			break
+		}
+		lines = append(lines, p.String())
+	}
+	return lines
+}
+
+// Error is Lines, one under the other.
+func (ps Problems) Error() string { return strings.Join(ps.Lines(), "\n") }
