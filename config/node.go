@@ -1,5 +1,10 @@
 package config
 
+import (
+	"fmt"
+	"strings"
+)
+
 // kind is what a node holds.
 type kind uint8
 
@@ -22,8 +27,8 @@ func (k kind) String() string {
 // merge keys are resolved, and keys of a map are distinct.
 type node struct {
 	kind kind
-	// text is a scalar's text: as written for texts, "true" or "false", a number
-	// as written; "" for null.
+	// text is a scalar's text: of a boolean or a number as written ("True", "1_000");
+	// "" for null. Its Key is left empty: a shared node stands at several.
 	text Text
 	// number is the number as JSON has it, digit for digit where JSON can; "" for
 	// what JSON cannot say (infinity, not a number).
@@ -43,10 +48,41 @@ func (n *node) pos() Pos { return n.text.Pos }
 
 // get returns the value of a map's key, or nil.
 func (n *node) get(key string) *node {
-	for _, e := range n.entries {
-		if e.key.text.Value == key {
-			return e.value
+	if e := n.entry(key); e != nil {
+		return e.value
+	}
+	return nil
+}
+
+// entry returns the entry of a map's key, or nil.
+func (n *node) entry(key string) *entry {
+	for i := range n.entries {
+		if n.entries[i].key.text.Value == key {
+			return &n.entries[i]
 		}
 	}
 	return nil
+}
+
+// truth is the value of a boolean.
+func (n *node) truth() bool { return strings.EqualFold(n.text.Value, "true") }
+
+// shown is how a message names a value: its kind, and a short scalar itself.
+func (n *node) shown() string {
+	switch n.kind {
+	case boolNode, numberNode:
+		return fmt.Sprintf("%v (%s)", n.kind, clip(n.text.Value))
+	case textNode:
+		return fmt.Sprintf("%v (%q)", n.kind, clip(n.text.Value))
+	}
+	return n.kind.String()
+}
+
+// clip shortens what a message quotes from a file.
+func clip(text string) string {
+	const longest = 60
+	if len(text) <= longest {
+		return text
+	}
+	return strings.ToValidUTF8(text[:longest], "") + "…"
 }

@@ -1,0 +1,31 @@
+#!/usr/bin/env bash
+# The floors of docs/architecture.md: which package may import which. A new edge
+# fails; change the document and this table together.
+set -euo pipefail
+cd "$(dirname "$0")/.."
+
+allowed='
+mockserver -> mockserver/config
+mockserver -> mockserver/listener
+mockserver/fetcher -> mockserver/config
+mockserver/fetcher -> mockserver/matcher
+mockserver/fetcher -> mockserver/renderer
+mockserver/listener -> mockserver/config
+mockserver/listener -> mockserver/fetcher
+mockserver/listener -> mockserver/matcher
+mockserver/listener -> mockserver/renderer
+mockserver/matcher -> mockserver/config
+mockserver/renderer -> mockserver/config
+mockserver/renderer -> mockserver/matcher
+'
+
+found=$(go list -f '{{$p := .ImportPath}}{{range .Imports}}{{$p}} -> {{.}}{{"\n"}}{{end}}' ./... | grep -- '-> mockserver' || true)
+status=0
+while read -r edge; do
+  [ -n "$edge" ] || continue
+  if ! grep -qxF -- "$edge" <<<"$allowed"; then
+    echo "floors: new edge: $edge" >&2
+    status=1
+  fi
+done <<<"$found"
+exit $status

@@ -1,0 +1,204 @@
+package config
+
+import (
+	"fmt"
+	"math"
+	"net/netip"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+)
+
+// argReader reads the command line. It is written out rather than left to package
+// flag, which stops at the first mistake and knows neither short names nor
+// flags behind a command.
+type argReader struct {
+	settings *Settings
+	given    map[string]string // long name of each flag given, and how it was spelt
+	command  string
+	errs     []error
+}
+
+func (r *argReader) wrong(format string, args ...any) {
+	r.errs = append(r.errs, fmt.Errorf(format, args...))
+}
+
+func (r *argReader) read(args []string) {
+	for len(args) > 0 {
+		arg := args[0]
+		args = args[1:]
+		switch {
+		case arg == "--":
+			for _, rest := range args {
+				r.word(rest)
+			}
+			return
+		case len(arg) > 1 && arg[0] == '-':
+			args = r.flag(arg, args)
+		default:
+			r.word(arg)
+		}
+	}
+}
+
+// word takes the command; nothing else stands without a dash.
+func (r *argReader) word(word string) {
+	var names []string
+	for _, c := range commands {
+		names = append(names, c.name)
+	}
+	switch {
+	case r.command != "":
+		r.wrong("%q: unexpected, the command is %s already; a flag's value stands behind its flag", word, r.command)
+	case slices.Contains(names, word):
+		r.command = word
+		if r.settings.Command == "" {
+			r.settings.Command = word
+		}
+	default:
+		hint := didYouMean(word, names)
+		if _, what := readerOf(word); what == "" {
+			hint = fmt.Sprintf(" (did you mean --config %s?)", word)
+		}
+		r.wrong("%q: no such command%s; accepted are %s", word, hint, strings.Join(names, ", "))
+	}
+}
+
+// flag takes a flag, and its value from the arguments behind it.
+func (r *argReader) flag(arg string, behind []string) []string {
+	name, value, attached := strings.Cut(arg, "=")
+	row, ok := flagNamed(name)
+	if !ok {
+		r.wrong("%s: no such flag%s; mockserver -h lists them", name, flagHint(name))
+		return behind
+	}
+	if first, again := r.given[row.flag]; again {
+		r.wrong("%s: given twice, first as %s", name, first)
+	}
+	r.given[row.flag] = name
+	switch {
+	case attached:
+	case row.value == "":
+		value = "true"
+	case len(behind) == 0 || isFlag(behind[0]):
+		r.wrong("%s: its value is missing; %s is accepted", name, row.accepts)
+		return behind
+	default:
+		value, behind = behind[0], behind[1:]
+	}
+	if !row.set(r.settings, value) {
+		r.wrong("%s: %q is not accepted; %s is", name, clip(value), row.accepts)
+	}
+	return behind
+}
+
+// environment takes the settings that no flag gave. An empty variable is one
+// that is not set.
+func (r *argReader) environment(getenv func(string) string) {
+	for _, row := range settings {
+		if row.env == "" || r.given[row.flag] != "" {
+			continue
+		}
+		if value := getenv(row.env); value != "" && !row.set(r.settings, value) {
+			r.wrong("environment variable %s: %q is not accepted; %s is", row.env, clip(value), row.accepts)
+		}
+	}
+}
+
+// flagNamed finds a flag by -x or --long; -long is taken too.
+func flagNamed(arg string) (setting, bool) {
+	name := strings.TrimPrefix(strings.TrimPrefix(arg, "-"), "-")
+	for _, row := range settings {
+		if name == row.flag || arg == "-"+row.short && row.short != "" {
+			return row, true
+		}
+	}
+	return setting{}, false
+}
+
+func isFlag(arg string) bool {
+	name, _, _ := strings.Cut(arg, "=")
+	_, ok := flagNamed(name)
+	return ok && strings.HasPrefix(arg, "-")
+}
+
+func flagHint(name string) string {
+	var names []string
+	for _, row := range settings {
+		names = append(names, "--"+row.flag)
+	}
+	if near := nearest("--"+strings.TrimLeft(name, "-"), names); near != "" && len(strings.TrimLeft(name, "-")) > 1 {
+		return fmt.Sprintf(" (did you mean %s?)", near)
+	}
+	return ""
+}
+
+func readInt(into *int, text string, least, most int) bool {
+	n, err := strconv.Atoi(text)
+	*into = n
+	return err == nil && n >= least && n <= most
+}
+
+func readSwitch(into *bool, text string) bool {
+	*into = text == "true" || text == "1"
+	return *into || text == "false" || text == "0"
+}
+
+// readCommand takes a switch that stands for a command; help beats any other.
+func readCommand(s *Settings, command, text string) bool {
+	var on bool
+	ok := readSwitch(&on, text)
+	if on && s.Command != "help" {
+		s.Command = command
+	}
+	return ok
+}
+
+// readHost takes a name or an IP address; an IPv6 one may stand in brackets.
+func readHost(into *string, text string) bool {
+	*into = strings.TrimSuffix(strings.TrimPrefix(text, "["), "]")
+	if strings.Contains(*into, ":") {
+		_, err := netip.ParseAddr(*into)
+		return err == nil
+	}
+	return *into == text && !strings.HasPrefix(text, "*") && hostFault(strings.ToLower(text)) == ""
+}
+
+// units of a size. The longest names come first: "MiB" ends with "B" as well.
+var units = []struct {
+	name  string
+	bytes int64
+}{
+	{"kib", 1 << 10}, {"mib", 1 << 20}, {"gib", 1 << 30},
+	{"kb", 1e3}, {"mb", 1e6}, {"gb", 1e9}, {"b", 1}, {"", 1},
+}
+
+func readSize(into *int, text string) bool {
+	text = strings.ToLower(text)
+	for _, unit := range units {
+		number, ok := strings.CutSuffix(text, unit.name)
+		if !ok {
+			continue
+		}
+		n, err := strconv.ParseInt(strings.TrimSpace(number), 10, 64)
+		if err != nil || n <= 0 || n > math.MaxInt/unit.bytes {
+			return false
+		}
+		*into = int(n * unit.bytes)
+		return true
+	}
+	return false
+}
+
+func readDuration(into *time.Duration, text string) bool {
+	d, err := time.ParseDuration(text)
+	if err != nil {
+		if !isJSONNumber(text) {
+			return false
+		}
+		d, err = seconds(text)
+	}
+	*into = d
+	return err == nil && d >= 0
+}

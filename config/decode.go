@@ -1,0 +1,257 @@
+package config
+
+import (
+	"fmt"
+	"strconv"
+	"strings"
+	"time"
+)
+
+// item is one item of the document.
+type item struct {
+	endpoint *Endpoint
+}
+
+// The tables of the language: every key of every map.
+var (
+	itemFields = []field[item]{
+		{row{key: "endpoint", doc: "a method and path, and what it answers", kinds: maps}, setEndpoint},
+	}
+	endpointFields = []field[Endpoint]{
+		{row{key: "method", doc: "the request's method, GET when left out", kinds: texts, enum: methods}, setMethod},
+		{row{key: "path", doc: "the path to answer, such as /users/:id", required: true, kinds: texts},
+			toText(func(e *Endpoint) *Text { return &e.Path })},
+		{row{key: "host", doc: "the host to answer for, any when left out", kinds: texts, form: hostForm}, setHost},
+		{row{key: "if", doc: "the condition under which the endpoint answers", kinds: scalars | nulls},
+			toText(func(e *Endpoint) *Text { return &e.If })},
+		{row{key: "response", doc: "the answer; {} is an empty one with status 200", required: true, kinds: maps | nulls}, setResponse},
+		{row{key: "query", doc: "documents the query parameters, name: type", kinds: maps | nulls}, setQuery},
+		{row{key: "body", doc: "documents the request's body by an example", kinds: anything}, setExample},
+		{row{key: "tag", doc: "documents what the endpoint belongs to", kinds: texts | lists | nulls}, setTags},
+		{row{key: "summary", doc: "documents the endpoint in a line", kinds: scalars | nulls},
+			toString(func(e *Endpoint) *string { return &e.Doc.Summary })},
+		{row{key: "description", doc: "documents the endpoint at length", kinds: scalars | nulls},
+			toString(func(e *Endpoint) *string { return &e.Doc.Description })},
+		{row{key: "router-name", doc: "documents the endpoint's name", kinds: scalars | nulls},
+			toString(func(e *Endpoint) *string { return &e.Doc.RouterName })},
+	}
+	responseFields = []field[Response]{
+		{row{key: "status", doc: "the status, 200 when left out", kinds: numbers, min: minStatus, max: maxStatus}, setStatus},
+		{row{key: "headers", doc: "the headers, name: value, or a list of values", kinds: maps | nulls}, setHeaders},
+		{row{key: "body", doc: "the body: a text, or a map or list that is served as JSON", kinds: anything}, setBody},
+		{row{key: "external-body", doc: "a body that lives elsewhere, instead of body", kinds: maps}, setExternal},
+		{row{key: "template", doc: "false switches placeholders off", kinds: bools},
+			func(_ *decoder, v value, r *Response) { r.Raw = !v.truth() }},
+	}
+	externalFields = []field[ExternalBody]{
+		{row{key: "provider", doc: "json or xlsx", required: true, kinds: texts, enum: providers}, setProvider},
+		{row{key: "path", doc: "the file, or for json an http or https URL", required: true, kinds: texts},
+			toText(func(x *ExternalBody) *Text { return &x.Path })},
+		{row{key: "sheet-name", doc: "the sheet of the workbook", kinds: scalars},
+			toText(func(x *ExternalBody) *Text { return &x.Sheet })},
+		{row{key: "timeout", doc: "how long one fetch of a URL may take, 10s when left out", kinds: texts | numbers,
+			form: "a duration above 0, such as 2s or 250ms, or a number of seconds,"}, setTimeout},
+		{row{key: "ttl", doc: "how long a copy of a URL is served without asking again", kinds: texts | numbers,
+			form: "a duration, such as 30s, or a number of seconds,"}, setTTL},
+		{row{key: "stale-if-error", doc: "true serves the last good copy when a URL fails", kinds: bools},
+			toBool(func(x *ExternalBody) *bool { return &x.StaleIfError })},
+		{row{key: "insecure", doc: "true does not verify the TLS certificate of a URL", kinds: bools},
+			toBool(func(x *ExternalBody) *bool { return &x.Insecure })},
+	}
+)
+
+// decodeFile decodes the documents of one file and checks their endpoints.
+func decodeFile(docs []*node, dir string) ([]Endpoint, Problems) {
+	count := 0
+	for _, doc := range docs {
+		count += len(doc.items)
+	}
+	endpoints := make([]Endpoint, 0, count)
+	var problems Problems
+	index := 0
+	for _, doc := range docs {
+		if doc.kind != listNode {
+			problems = append(problems, notAList(doc)...)
+			continue
+		}
+		for _, n := range doc.items {
+			d := decoder{}
+			if e := d.item(n, "["+strconv.Itoa(index)+"]"); e != nil {
+				e.Dir = dir
+				endpoints = append(endpoints, *e)
+			}
+			problems = append(problems, d.problems...)
+			index++
+		}
+	}
+	return endpoints, problems
+}
+
+// notAList says what a document is that is no list of endpoints. A document that
+// holds nothing, as between two ---, is none.
+func notAList(doc *node) Problems {
+	what := fmt.Sprintf("the document is %s; a list of endpoints is accepted, - endpoint: …", doc.shown())
+	switch {
+	case doc.kind == nullNode:
+		return nil
+	case doc.get("openapi") != nil || doc.get("swagger") != nil:
+		what = "this is an OpenAPI document, which this version does not read; a list of endpoints is accepted, - endpoint: …"
+	case doc.get("endpoint") != nil:
+		what = "the document is a map; a list of endpoints is accepted: begin the line with \"- \", - endpoint: …"
+	}
+	return Problems{{Pos: doc.pos(), What: what}}
+}
+
+// item decodes one item; nil when it has a mistake.
+func (d *decoder) item(n *node, key string) *Endpoint {
+	if n.kind != mapNode || len(n.entries) == 0 {
+		what := n.shown()
+		if n.kind == mapNode {
+			what = "an empty map"
+		}
+		d.wrong(n.pos(), key, "is %s; a map with one key, endpoint, is accepted", what)
+		return nil
+	}
+	if inner := n.get("endpoint"); inner != nil && inner.kind == nullNode && len(n.entries) > 1 {
+		second := n.entries[1].key
+		d.wrong(second.pos(), key, "%s stands beside endpoint; indent it further, so that it is inside", second.text.Value)
+		return nil
+	}
+	var it item
+	fill(d, n, key, itemFields, &it)
+	if d.problems.Err() != nil {
+		return nil
+	}
+	return it.endpoint
+}
+
+func setEndpoint(d *decoder, v value, into *item) {
+	e := &Endpoint{Pos: v.pos(), Key: v.key}
+	fill(d, v.node, v.key, endpointFields, e)
+	d.problems = append(d.problems, check(e, v.key, v.node, d.reported)...)
+	e.Response.dropFraming()
+	into.endpoint = e
+}
+
+func setMethod(d *decoder, v value, e *Endpoint) {
+	method := strings.ToUpper(v.text.Value)
+	if method == "" || methodFault(method) != "" {
+		d.refuse(v)
+		return
+	}
+	e.Method = method
+}
+
+func setHost(d *decoder, v value, e *Endpoint) {
+	host := strings.ToLower(v.text.Value)
+	if what := hostFault(host); what != "" {
+		d.wrong(v.pos(), v.key, "%s", what)
+		return
+	}
+	e.Host = host
+}
+
+func setStatus(d *decoder, v value, r *Response) {
+	status, err := strconv.Atoi(v.number)
+	if err != nil || status == 0 || statusFault(status) != "" {
+		d.refuse(v)
+		return
+	}
+	r.Status = status
+}
+
+func setResponse(d *decoder, v value, e *Endpoint) {
+	e.Response.Pos = v.pos()
+	// Whether placeholders are read decides how a body is turned into JSON text.
+	if t := v.get("template"); t != nil && t.kind == boolNode {
+		e.Response.Raw = !t.truth()
+	}
+	fill(d, v.node, v.key, responseFields, &e.Response)
+}
+
+func setHeaders(d *decoder, v value, r *Response) {
+	for _, e := range v.entries {
+		name := e.key.text.Value
+		at := value{node: e.value, key: v.key + "." + name, row: row{kinds: scalars | lists}}
+		switch {
+		case at.kind == listNode:
+			for i, n := range at.items {
+				one := value{node: n, key: at.key + "[" + strconv.Itoa(i) + "]", row: row{kinds: scalars}}
+				d.header(one, name, r)
+			}
+		default:
+			d.header(at, name, r)
+		}
+	}
+}
+
+func (d *decoder) header(v value, name string, r *Response) {
+	if !scalars.has(v.kind) {
+		d.refuse(v)
+		return
+	}
+	r.Headers = append(r.Headers, Header{Name: name, Value: v.asText()})
+}
+
+func setBody(d *decoder, v value, r *Response) {
+	switch {
+	case v.kind == nullNode:
+	case scalars.has(v.kind):
+		r.Body = v.asText()
+	default:
+		r.BodyJSON = true
+		r.Body = Text{Value: d.json(v, r.Raw), Pos: v.pos(), Key: v.key, folded: true}
+	}
+}
+
+// json returns the JSON text of a value.
+func (d *decoder) json(v value, raw bool) string {
+	w := jsonWriter{raw: raw, fail: func(n *node, what string) { d.wrong(n.pos(), v.key, "%s", what) }}
+	w.node(v.node)
+	return string(w.out)
+}
+
+func setExternal(d *decoder, v value, r *Response) {
+	x := &ExternalBody{Pos: v.pos(), Key: v.key}
+	fill(d, v.node, v.key, externalFields, x)
+	r.External = x
+}
+
+func setProvider(d *decoder, v value, x *ExternalBody) {
+	if v.text.Value == "" || providerFault(v.text.Value) != "" {
+		d.refuse(v)
+		return
+	}
+	x.Provider = v.text.Value
+}
+
+func setTimeout(d *decoder, v value, x *ExternalBody) {
+	if t, ok := d.duration(v); ok && t > 0 {
+		x.Timeout = t
+	} else if ok {
+		d.refuse(v)
+	}
+}
+
+func setTTL(d *decoder, v value, x *ExternalBody) {
+	if t, ok := d.duration(v); ok && t >= 0 {
+		x.TTL = t
+	} else if ok {
+		d.refuse(v)
+	}
+}
+
+// duration reads a duration text, or a number of seconds.
+func (d *decoder) duration(v value) (time.Duration, bool) {
+	var t time.Duration
+	var err error
+	if v.kind == numberNode {
+		t, err = seconds(v.number)
+	} else {
+		t, err = time.ParseDuration(v.text.Value)
+	}
+	if err != nil {
+		d.refuse(v)
+	}
+	return t, err == nil
+}

@@ -1,0 +1,248 @@
+package config
+
+import (
+	"reflect"
+	"strings"
+	"testing"
+	"time"
+)
+
+// inResponse is an endpoint whose response has the given lines.
+func inResponse(lines string) string {
+	return "- endpoint:\n    path: /x\n    response:\n      " + strings.ReplaceAll(lines, "\n", "\n      ") + "\n"
+}
+
+const (
+	atEndpoint = "[0].endpoint"
+	atResponse = atEndpoint + ".response"
+	atExternal = atResponse + ".external-body"
+)
+
+func TestMistakesOfItems(t *testing.T) {
+	testMistakes(t, "f.yml", []mistake{
+		{"an unknown kind of item", "- §websocket: {}\n", one("[0].websocket", "unknown key; accepted are endpoint")},
+		{"a misspelt kind of item", "- §endpiont: {}\n", one("[0].endpiont", `did you mean "endpoint"?`)},
+		{"an item without a key", "- §{}\n", one("[0]", "is an empty map; a map with one key")},
+		{"an item that is no map", "- §5\n", one("[0]", "is a number (5); a map with one key")},
+		{"an empty item", "-§\n", one("[0]", "is null; a map with one key")},
+		{"keys that are not indented below endpoint", "- endpoint:\n  §path: /x\n", one("[0]", "path stands beside endpoint")},
+		{"a second kind beside endpoint", "- endpoint: {path: /x, response: {}}\n  §webhook: {}\n", one("[0].webhook", "unknown key")},
+		{"a map instead of a list", "§endpoint: {}\n", one("", `begin the line with "- "`)},
+		{"an OpenAPI document", "§openapi: 3.1.0\ninfo: {}\n", one("", "OpenAPI document, which this version does not read")},
+		{"a Swagger document", "§swagger: '2.0'\n", one("", "OpenAPI document")},
+		{"a text instead of a list", "§hello\n", one("", `the document is a text ("hello"); a list of endpoints`)},
+	})
+}
+
+func TestMistakesOfEndpoints(t *testing.T) {
+	testMistakes(t, "f.yml", []mistake{
+		{"no path", "- endpoint:\n    §response: {}\n", one(atEndpoint, "path is missing: the path to answer")},
+		{"neither path nor response", "- endpoint:\n    §§method: GET\n",
+			[]complaint{{atEndpoint, "path is missing"}, {atEndpoint, "response is missing"}}},
+		{"a path that does not begin with a slash", "- endpoint: {path: §users, response: {}}\n", one(atEndpoint+".path", `"users" does not begin with /`)},
+		{"an empty path", "- endpoint: {path: '§', response: {}}\n", one(atEndpoint+".path", "the path is empty")},
+		{"a path that is a number", "- endpoint: {path: §5, response: {}}\n", one(atEndpoint+".path", "is a number (5); a text is accepted")},
+		{"a misspelt method", "- endpoint: {path: /x, method: §PSOT, response: {}}\n", one(atEndpoint+".method", `did you mean "POST"?`)},
+		{"an unknown method", "- endpoint: {path: /x, method: §TRACE, response: {}}\n", one(atEndpoint+".method", "one of GET, POST, PUT, PATCH, DELETE, HEAD, OPTIONS is accepted")},
+		{"an empty method", "- endpoint: {path: /x, method: '§', response: {}}\n", one(atEndpoint+".method", "is accepted")},
+		{"a misspelt key", "- endpoint: {path: /x, §reponse: {}, response: {}}\n", one(atEndpoint+".reponse", `unknown key (did you mean "response"?); accepted are method, path, host, if, response, query`)},
+		{"a key of a later version", "- endpoint: {path: /x, response: {}, §webhook: {}}\n", one(atEndpoint+".webhook", "unknown key; accepted are")},
+		{"a response that is a text", "- endpoint: {path: /x, response: §ok}\n", one(atResponse, `is a text ("ok"); a map is accepted`)},
+		{"a condition that is a list", "- endpoint: {path: /x, response: {}, if: §[]}\n", one(atEndpoint+".if", "a text, a number or a boolean is accepted")},
+		{"a host with a port", "- endpoint: {path: /x, response: {}, host: '§a.b:80'}\n", one(atEndpoint+".host", "leave the port out")},
+		{"a host that is a URL", "- endpoint: {path: /x, response: {}, host: '§http://a.b'}\n", one(atEndpoint+".host", "is a URL")},
+		{"a host with a star inside", "- endpoint: {path: /x, response: {}, host: §a.*.b}\n", one(atEndpoint+".host", "a * elsewhere than in front")},
+		{"a star alone", "- endpoint: {path: /x, response: {}, host: '§*'}\n", one(atEndpoint+".host", "leave host out")},
+		{"a host with an empty label", "- endpoint: {path: /x, response: {}, host: §a..b}\n", one(atEndpoint+".host", "nothing between two dots")},
+		{"a host beyond ASCII", "- endpoint: {path: /x, response: {}, host: §ü.de}\n", one(atEndpoint+".host", "xn--")},
+		{"tags that are no texts", "- endpoint: {path: /x, response: {}, tag: [a, §{}]}\n", one(atEndpoint+".tag[1]", "is a map; a text is accepted")},
+		{"a query parameter without a type", "- endpoint: {path: /x, response: {}, query: {a: §}}\n", one(atEndpoint+".query.a", "is null; the name of a type")},
+	})
+}
+
+func TestMistakesOfResponses(t *testing.T) {
+	testMistakes(t, "f.yml", []mistake{
+		{"a status below 200", inResponse("status: §199"), one(atResponse+".status", "is a number (199); an integer from 200 to 599")},
+		{"a status above 599", inResponse("status: §600"), one(atResponse+".status", "an integer from 200 to 599")},
+		{"a status of 0", inResponse("status: §0"), one(atResponse+".status", "an integer from 200 to 599")},
+		{"a status that is no integer", inResponse("status: §200.5"), one(atResponse+".status", "an integer from 200 to 599")},
+		{"a status that no integer holds", inResponse("status: §99999999999999999999"), one(atResponse+".status", "an integer from 200 to 599")},
+		{"a status that is a text", inResponse("status: \"§200\""), one(atResponse+".status", `is a text ("200")`)},
+		{"a header name with a blank", inResponse("headers:\n  §X A: 1"), one(atResponse+".headers.X A", "no name of a header")},
+		{"an empty header name", inResponse("headers: {'§': 1}"), one(atResponse+".headers.", "no name of a header")},
+		{"a header without a value", inResponse("headers:\n  X-A: §"), one(atResponse+".headers.X-A", "is null; a text, a number, a boolean or a list is accepted")},
+		{"a header's list with a map in it", inResponse("headers: {X-A: [1, §{}]}"), one(atResponse+".headers.X-A[1]", "is a map")},
+		{"a header given in two spellings", inResponse("headers: {Content-Type: a/b, §content-type: c/d}"), one(atResponse+".headers.content-type", `the same header as "Content-Type"`)},
+		{"a line break in a header", inResponse("headers:\n  X-A: |\n    ab§\n"), one(atResponse+".headers.X-A", "control character '\\n'")},
+		{"an escaped NUL in a header", inResponse(`headers: {X-A: §"a\0b"}`), one(atResponse+".headers.X-A", "control character '\\x00'")},
+		{"body and external-body", inResponse("body: ''\nexternal-body:\n  §provider: json\n  path: a.json"), one(atExternal, "one of them is accepted")},
+		{"template is no boolean", inResponse("template: §no"), one(atResponse+".template", `is a text ("no"); a boolean is accepted`)},
+		{"several mistakes at once", inResponse("§statsu: 1\nstatus: §1\nheaders: §[]\nexternal-body: §5\n§foo: bar"), []complaint{
+			{atResponse + ".statsu", `did you mean "status"?`}, {atResponse + ".status", "200 to 599"},
+			{atResponse + ".headers", "is a list; a map is accepted"}, {atExternal, "is a number (5)"}, {atResponse + ".foo", "unknown key"}}},
+	})
+}
+
+func TestMistakesOfExternalBodies(t *testing.T) {
+	external := func(lines string) string {
+		return inResponse("external-body:\n  " + strings.ReplaceAll(lines, "\n", "\n  "))
+	}
+	testMistakes(t, "f.yml", []mistake{
+		{"no provider", external("§path: a.json"), one(atExternal, "provider is missing: json or xlsx")},
+		{"an unknown provider", external("provider: §xml\npath: a.xml"), one(atExternal+".provider", `json or xlsx is accepted`)},
+		{"no path", external("§provider: json"), one(atExternal, "path is missing")},
+		{"an empty path", external("provider: json\npath: '§'"), one(atExternal+".path", "the path is empty")},
+		{"a workbook without a sheet", external("§provider: xlsx\npath: a.xlsx"), one(atExternal+".sheet-name", "sheet-name is missing")},
+		{"a sheet of a JSON file", external("provider: json\npath: a.json\nsheet-name: §S"), one(atExternal+".sheet-name", "for provider xlsx")},
+		{"a workbook from a URL", external("provider: xlsx\npath: §http://a/b.xlsx\nsheet-name: S"), one(atExternal+".path", "provider xlsx reads files")},
+		{"a URL that is not fetched", external("provider: json\npath: §ftp://a/b"), one(atExternal+".path", "URLs of ftp are not fetched")},
+		{"a URL without a host", external("provider: json\npath: §http:///b"), one(atExternal+".path", "names no host")},
+		{"a URL with a bad port", external("provider: json\npath: §http://a:b/c"), one(atExternal+".path", "is no URL")},
+		{"settings of a URL for a file", external("provider: json\npath: a.json\ntimeout: §2s\nttl: §3\nstale-if-error: §true\ninsecure: §true"), []complaint{
+			{atExternal + ".timeout", "this path is a file"}, {atExternal + ".ttl", "this path is a file"},
+			{atExternal + ".stale-if-error", "this path is a file"}, {atExternal + ".insecure", "this path is a file"}}},
+		{"durations that are none", external("provider: json\npath: http://a/b\ntimeout: §soon\nttl: §-1s"), []complaint{
+			{atExternal + ".timeout", `is a text ("soon"); a duration above 0, such as 2s`}, {atExternal + ".ttl", "a duration, such as 30s"}}},
+		{"a timeout of nothing", external("provider: json\npath: http://a/b\ntimeout: §0\nttl: §1e300"), []complaint{
+			{atExternal + ".timeout", "a duration above 0"}, {atExternal + ".ttl", "a duration"}}},
+	})
+}
+
+func TestWarnings(t *testing.T) {
+	for _, c := range []mistake{
+		{"headers that frame the message", inResponse("headers: {§content-length: 5, §Transfer-Encoding: chunked, X-A: 1, §Connection: close}"), []complaint{
+			{atResponse + ".headers.content-length", "is left out"}, {atResponse + ".headers.Transfer-Encoding", "is left out"}, {atResponse + ".headers.Connection", "is left out"}}},
+		{"a body with status 204", inResponse("status: 204\nbody: §x"), one(atResponse+".body", "status 204 has no body")},
+		{"a body with status 304", inResponse("status: 304\nbody: §{a: 1}"), one(atResponse+".body", "status 304 has no body")},
+		{"an external body with status 204", inResponse("status: 204\nexternal-body: §{provider: json, path: a.json}"), one(atExternal, "has no body")},
+		{"a body that is nearly JSON", inResponse("body: '{\"a\": §}'"), one(atResponse+".body", "looks like JSON, but it is none")},
+		{"a block that is nearly JSON", inResponse("body: |\n  {\"a\": 1,\n   §b: 2}\n"), one(atResponse+".body", "looks like JSON")},
+		{"tags that are not read", inResponse("template: false\nbody: '{§{ x }}'"), one(atResponse+".body", "looks like JSON")},
+		{"declared as JSON", inResponse("headers: {Content-Type: application/problem+json; charset=utf-8}\nbody: '[1,§]'"), one(atResponse+".body", "looks like JSON")},
+		{"cut off", inResponse("body: '{\"a\": §1'"), one(atResponse+".body", "unexpected end")},
+		{"declared as something else", inResponse("headers: {content-type: text/plain}\nbody: '[1,]'"), nil},
+		{"a template", inResponse("body: '{\"a\": {{json-params.a}}}'"), nil},
+		{"no body with status 204", inResponse("status: 204\nbody:"), nil},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			text, places := marked("f.yml", c.text)
+			spec := Parse("f.yml", []byte(text))
+			expect(t, spec.Problems.Warnings(), places, c.want)
+			if len(spec.Endpoints) != 1 || spec.Problems.Err() != nil {
+				t.Fatalf("%d endpoints, %v", len(spec.Endpoints), spec.Problems.Err())
+			}
+			for _, h := range spec.Endpoints[0].Response.Headers {
+				if IsFraming(h.Name) {
+					t.Errorf("%s is kept", h.Name)
+				}
+			}
+		})
+	}
+}
+
+func TestWhatAnEndpointMayHold(t *testing.T) {
+	e := only(t, "conf/f.yml", `- endpoint:
+    method: post
+    path: /users/:id|int
+    host: "*.Example.COM"
+    if: true
+    response:
+      status: 0xC9
+      headers: {X-A: [1, two, True], X-B: 1.0}
+      external-body: {provider: json, path: HTTPS://a/b, timeout: 250ms, ttl: 1.5, stale-if-error: true, insecure: false}
+      template: false
+    query: {page: int, q: string}
+    body: {name: "{{x}}\n"}
+    tag: [a, b]
+    summary: A summary
+    description: |
+      Long
+    router-name: users
+`)
+	if e.Method != "POST" || e.Host != "*.example.com" || e.If.Value != "true" || e.Dir != "conf" {
+		t.Errorf("method %q, host %q, if %q, dir %q", e.Method, e.Host, e.If.Value, e.Dir)
+	}
+	r := e.Response
+	var values []string
+	for _, h := range r.Headers {
+		values = append(values, h.Name+"="+h.Value.Value)
+	}
+	if want := []string{"X-A=1", "X-A=two", "X-A=True", "X-B=1.0"}; r.Status != 201 || !r.Raw || !reflect.DeepEqual(values, want) {
+		t.Errorf("status %d, raw %v, headers %v", r.Status, r.Raw, values)
+	}
+	if x := r.External; x.Timeout != 250*time.Millisecond || x.TTL != 1500*time.Millisecond || !x.StaleIfError || x.Insecure {
+		t.Errorf("external body %+v", x)
+	}
+	want := Doc{Query: []QueryParam{{"page", "int"}, {"q", "string"}}, Body: `{"name":"{{x}}\n"}`, Tags: []string{"a", "b"},
+		Summary: "A summary", Description: "Long\n", RouterName: "users"}
+	if !reflect.DeepEqual(e.Doc, want) {
+		t.Errorf("doc %+v, want %+v", e.Doc, want)
+	}
+}
+
+func TestWhatMayBeLeftEmpty(t *testing.T) {
+	for _, text := range []string{
+		"- endpoint: {path: /x, response: {}}\n", "- endpoint:\n    path: /x\n    response:\n",
+		"- endpoint:\n    path: /x\n    if:\n    response: {body: ~, headers: }\n    tag:\n    query:\n    body:\n    summary:\n",
+	} {
+		e := only(t, "f.yml", text)
+		if r := e.Response; r.Status != 0 || r.Body.Value != "" || r.Headers != nil || r.External != nil || e.If.Value != "" || e.Method != "" {
+			t.Errorf("%q: %+v", text, e)
+		}
+	}
+	if spec := Parse("f.yml", []byte("[]")); len(spec.Problems) > 0 || len(spec.Endpoints) > 0 {
+		t.Errorf("an empty list: %+v", spec)
+	}
+	if spec := Parse("f.yml", []byte("[]\n---\n")); len(spec.Problems) > 0 {
+		t.Errorf("an empty list and an empty document: %v", spec.Problems)
+	}
+}
+
+func TestBodies(t *testing.T) {
+	for _, c := range []struct {
+		name, body, want string
+		json             bool
+	}{
+		{"a text as it is", "'{ \"a\" : 1 }  '", `{ "a" : 1 }  `, false},
+		{"a number as written", "1_000", "1_000", false},
+		{"a boolean as written", "True", "True", false},
+		{"a date as written", "2024-01-15", "2024-01-15", false},
+		{"a map as JSON, in order", "{b: 1.0, a: [true, ~, x<y>&z], 5: {}}", `{"b":1.0,"a":[true,null,"x<y>&z"],"5":{}}`, true},
+		{"a tag is left as written", `{a: 'x "{{ query-params.page|default:"1" }}" \'}`, `{"a":"x \"{{ query-params.page|default:"1" }}\" \\"}`, true},
+		{"a block is left as written", `{a: '{% if x = "1" %}"{% endif %}'}`, `{"a":"{% if x = "1" %}\"{% endif %}"}`, true},
+		{"a quoted brace does not close a tag", `{a: '{{ x|default:"}}" }}"'}`, `{"a":"{{ x|default:"}}" }}\""}`, true},
+		{"an open tag is text", `{a: '{{ "x'}`, `{"a":"{{ \"x"}`, true},
+		{"what is raw is text", `{a: '{% raw %}{{ "x" }}{% endraw %}{{"y"}}'}`, `{"a":"{% raw %}{{ \"x\" }}{% endraw %}{{"y"}}"}`, true},
+		{"an open raw is text", `{a: '{% raw %}{{ "x" }}'}`, `{"a":"{% raw %}{{ \"x\" }}"}`, true},
+		{"control characters", `{a: "\t\n\r\x01é\u2028"}`, "{\"a\":\"\\t\\n\\r\\u0001é\u2028\"}", true},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			r := only(t, "f.yml", "- endpoint:\n    path: /x\n    response:\n      body: "+c.body+"\n").Response
+			if r.Body.Value != c.want || r.BodyJSON != c.json {
+				t.Errorf("got %s (JSON %v), want %s (JSON %v)", r.Body.Value, r.BodyJSON, c.want, c.json)
+			}
+		})
+	}
+	r := only(t, "f.yml", "- endpoint: {path: /x, response: {body: {a: '{{\"x\"}}'}, template: false}}\n").Response
+	if want := `{"a":"{{\"x\"}}"}`; r.Body.Value != want {
+		t.Errorf("with template: false got %s, want %s", r.Body.Value, want)
+	}
+}
+
+func TestEveryKeyIsDocumented(t *testing.T) {
+	var rows []row
+	for _, f := range endpointFields {
+		rows = append(rows, f.row)
+	}
+	for _, f := range responseFields {
+		rows = append(rows, f.row)
+	}
+	for _, f := range externalFields {
+		rows = append(rows, f.row)
+	}
+	for _, r := range rows {
+		if r.doc == "" || r.kinds == 0 || r.accepts() == "" {
+			t.Errorf("%s: %+v", r.key, r)
+		}
+	}
+}

@@ -1,0 +1,136 @@
+package config
+
+import (
+	"errors"
+	"fmt"
+	"math"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+)
+
+// What single values may be. Each fault function returns what is wrong, or "".
+
+const (
+	minStatus = 200
+	maxStatus = 599
+)
+
+var (
+	methods   = []string{"GET", "POST", "PUT", "PATCH", "DELETE", "HEAD", "OPTIONS"}
+	providers = []string{"json", "xlsx"}
+	framing   = []string{"Content-Length", "Transfer-Encoding", "Connection"}
+)
+
+// hostForm is what a host may look like.
+const hostForm = "a name such as api.example.com or *.example.com"
+
+// IsFraming tells whether a header is one that frames the message (Content-Length,
+// Transfer-Encoding, Connection). A declared one is never sent: Load leaves it
+// out, and for a Spec made in Go the server does.
+func IsFraming(name string) bool {
+	return slices.ContainsFunc(framing, func(f string) bool { return strings.EqualFold(f, name) })
+}
+
+// dropFraming leaves out the headers that the server writes itself.
+func (r *Response) dropFraming() {
+	r.Headers = slices.DeleteFunc(r.Headers, func(h Header) bool { return IsFraming(h.Name) })
+}
+
+// methodFault checks a method in upper case; none is GET.
+func methodFault(method string) string {
+	if method == "" || slices.Contains(methods, method) {
+		return ""
+	}
+	return fmt.Sprintf("%q is no method%s; %s is accepted", clip(method), didYouMean(method, methods), oneOf(methods))
+}
+
+func providerFault(provider string) string {
+	if slices.Contains(providers, provider) {
+		return ""
+	}
+	return fmt.Sprintf("%q is no provider%s; %s is accepted", clip(provider), didYouMean(provider, providers), oneOf(providers))
+}
+
+func statusFault(status int) string {
+	if status >= minStatus && status <= maxStatus {
+		return ""
+	}
+	return fmt.Sprintf("%d is no status of an answer; an integer from %d to %d is accepted", status, minStatus, maxStatus)
+}
+
+// hostFault checks a host in lower case.
+func hostFault(host string) string {
+	const accepted = hostForm + " is accepted"
+	shown := clip(host)
+	name := strings.TrimPrefix(host, "*.")
+	switch {
+	case host == "*":
+		return "* alone is no host; leave host out to answer for any"
+	case strings.Contains(host, "://"):
+		return fmt.Sprintf("%q is a URL; %s", shown, accepted)
+	case strings.Contains(host, ":"):
+		return fmt.Sprintf("%q has a port, which a host is compared without; leave the port out", shown)
+	case host != strings.ToLower(host):
+		return fmt.Sprintf("%q is not in lower case", shown)
+	case strings.Contains(name, "*"):
+		return fmt.Sprintf("%q has a * elsewhere than in front; %s", shown, accepted)
+	case len(name) > 253:
+		return "the host is longer than 253 characters; " + accepted
+	}
+	for label := range strings.SplitSeq(name, ".") {
+		if what := labelFault(label); what != "" {
+			return fmt.Sprintf("%q %s; %s", shown, what, accepted)
+		}
+	}
+	return ""
+}
+
+// labelFault checks what stands between two dots of a host.
+func labelFault(label string) string {
+	switch {
+	case label == "":
+		return "has nothing between two dots, or at an end"
+	case len(label) > 63:
+		return "has a part longer than 63 characters"
+	case label[0] == '-' || label[len(label)-1] == '-':
+		return "has a part that begins or ends with -"
+	}
+	for _, r := range label {
+		if r >= 0x80 {
+			return "holds letters beyond ASCII, which requests send in their xn-- form"
+		}
+		if b := byte(r); !isLetterOrDigit(b) && b != '-' && b != '_' {
+			return fmt.Sprintf("holds %q", r)
+		}
+	}
+	return ""
+}
+
+func isLetterOrDigit(b byte) bool {
+	return 'a' <= b|0x20 && b|0x20 <= 'z' || '0' <= b && b <= '9'
+}
+
+// isToken tells whether a name is a token of RFC 9110, section 5.6.2.
+func isToken(name string) bool {
+	for i := range len(name) {
+		if !isLetterOrDigit(name[i]) && strings.IndexByte("!#$%&'*+-.^_`|~", name[i]) < 0 {
+			return false
+		}
+	}
+	return name != ""
+}
+
+// seconds returns a number of seconds as a duration.
+func seconds(number string) (time.Duration, error) {
+	f, err := strconv.ParseFloat(number, 64)
+	if err != nil {
+		return 0, fmt.Errorf("seconds: %w", err)
+	}
+	nanos := math.Round(f * float64(time.Second))
+	if math.IsNaN(nanos) || math.Abs(nanos) >= math.MaxInt64 {
+		return 0, errors.New("seconds: out of range")
+	}
+	return time.Duration(nanos), nil
+}

@@ -1,0 +1,114 @@
+package config
+
+import (
+	"strings"
+
+	"gopkg.in/yaml.v3"
+)
+
+// pos is where a YAML node begins, its anchor and tag included.
+func (r *yamlReader) pos(n *yaml.Node) Pos {
+	return r.src.pos(r.src.at(n.Line, n.Column))
+}
+
+// scalar builds a scalar. Timestamps are texts.
+func (r *yamlReader) scalar(n *yaml.Node) *node {
+	out := r.newNode(textNode, r.src.place(n))
+	plain := n.Style&(yaml.DoubleQuotedStyle|yaml.SingleQuotedStyle|yaml.LiteralStyle|yaml.FoldedStyle) == 0
+	tagged := n.Style&yaml.TaggedStyle != 0
+	if plain && !tagged && isJSONNumber(n.Value) {
+		out.kind, out.number = numberNode, n.Value
+		return out
+	}
+	switch n.Tag {
+	case "!!str", "!!timestamp", "!!merge":
+	case "!!null":
+		out.kind = nullNode
+		out.text.Value = ""
+	case "!!bool":
+		out.kind = boolNode
+		if lower := strings.ToLower(n.Value); lower != "true" && lower != "false" {
+			r.wrong(out.pos(), "%q is tagged !!bool; true or false is accepted", clip(n.Value))
+		}
+	case "!!int", "!!float":
+		out.kind = numberNode
+		out.number = jsonNumber(n.Value)
+		if tagged && out.number == "" {
+			r.wrong(out.pos(), "%q is tagged %s; a number is accepted", clip(n.Value), n.Tag)
+		}
+	default:
+		r.unknownTag(n, "one of !!str, !!int, !!float, !!bool, !!null")
+	}
+	return out
+}
+
+// place finds the letters of a scalar in its file. Whether they stand there one
+// by one is not derived from YAML's rules but looked up: the text is there, or
+// it was folded.
+func (s *source) place(n *yaml.Node) Text {
+	offset := s.skipProperties(s.at(n.Line, n.Column))
+	t := Text{Value: n.Value, Pos: s.pos(offset), folded: true}
+	rest := s.text[offset:]
+	switch {
+	case n.Style&yaml.LiteralStyle != 0:
+		s.literal(&t)
+	case n.Style&yaml.FoldedStyle != 0:
+	case n.Style&(yaml.DoubleQuotedStyle|yaml.SingleQuotedStyle) != 0:
+		if rest == "" {
+			break
+		}
+		quote, body := rest[:1], rest[1:]
+		if strings.HasPrefix(body, n.Value) && strings.HasPrefix(body[len(n.Value):], quote) && !strings.Contains(n.Value, "\n") {
+			t.folded = false
+			t.Pos.Column++
+		}
+	default:
+		t.folded = !strings.HasPrefix(rest, n.Value)
+	}
+	return t
+}
+
+// skipProperties steps over an anchor and a tag in front of a value.
+func (s *source) skipProperties(offset int) int {
+	for offset < len(s.text) && (s.text[offset] == '&' || s.text[offset] == '!') {
+		rest := s.text[offset:]
+		end := strings.IndexAny(rest, " \t\r\n")
+		if end < 0 {
+			break
+		}
+		blanks := len(rest[end:]) - len(strings.TrimLeft(rest[end:], " \t\r\n"))
+		offset += end + blanks
+	}
+	return offset
+}
+
+// literal places a block scalar that begins with its header (|, |-, |2+) at
+// t.Pos: each line of the text is a line of the file behind the same indent.
+func (s *source) literal(t *Text) {
+	values := strings.Split(t.Value, "\n")
+	indent := -1
+	for i, v := range values {
+		if v != "" {
+			indent = len(s.lineText(t.Pos.Line+1+i)) - len(v)
+			break
+		}
+	}
+	if indent < 0 {
+		return
+	}
+	lines := make([]Pos, len(values))
+	for i, v := range values {
+		line := t.Pos.Line + 1 + i
+		text := s.lineText(line)
+		if i == len(values)-1 && v == "" && i > 0 {
+			lines[i] = lines[i-1]
+			lines[i].Column += len(values[i-1])
+			break
+		}
+		if v != "" && (len(text) != indent+len(v) || text[indent:] != v) {
+			return
+		}
+		lines[i] = Pos{File: s.file, Line: line, Column: min(indent, len(text)) + 1}
+	}
+	t.Pos, t.lines, t.folded = lines[0], lines, false
+}

@@ -1,0 +1,194 @@
+package config
+
+import (
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"strings"
+	"time"
+)
+
+// Settings are the settings of the process: flags, else environment variables,
+// else defaults.
+type Settings struct {
+	Command string // "serve", "validate", "version" or "help"
+
+	Config string // the configuration file; "" for the default one
+	Mocks  string // a further file with a list of endpoints, joined after Config
+	Format string // of the log: "println" or "json"
+
+	Host string // the address to listen on, without a port
+	Port int    // 0 takes a free one
+
+	UnmatchedStatus int // answers every request that nothing matches; 0 for 404 and 405
+	NoCORS          bool
+	AccessLog       bool
+	MaxBody         int           // bytes of a request body
+	Grace           time.Duration // how long stopping waits for requests
+
+	defaults []string // where the default configuration is looked for, in order
+}
+
+// commands are what the program does, and a line about each.
+var commands = []struct{ name, doc string }{
+	{"serve", "answer requests (the default)"},
+	{"validate", "check the configuration, and say what is wrong with it"},
+	{"version", "print the version"},
+	{"help", "print this text"},
+}
+
+// setting is one setting: how it is given, and what it may be.
+type setting struct {
+	flag    string // long name, without dashes
+	short   string // one letter; "" for none
+	env     string // "" for none
+	initial string // the default as it would be written; "" for none
+	value   string // what stands for the value in the usage; "" for a switch
+	doc     string
+	accepts string // what is accepted, for messages
+	set     func(s *Settings, text string) bool
+}
+
+// settings is every setting of the process, in the order of the usage.
+var settings = []setting{
+	{"config", "c", "CONFIG", "", "FILE", "the configuration file", "the name of a file",
+		func(s *Settings, v string) bool { s.Config = v; return v != "" }},
+	{"mocks", "m", "MOCKS", "", "FILE", "a further file with a list of endpoints, joined after the configuration", "the name of a file",
+		func(s *Settings, v string) bool { s.Mocks = v; return v != "" }},
+	{"format", "f", "MOCKSERVER_FORMAT", "println", "FORMAT", "the form of the log: println or json", "println or json",
+		func(s *Settings, v string) bool { s.Format = v; return v == "println" || v == "json" }},
+	{"port", "", "PORT", "8000", "PORT", "the port to listen on; 0 takes a free one", "an integer from 0 to 65535",
+		func(s *Settings, v string) bool { return readInt(&s.Port, v, 0, 65535) }},
+	{"host", "", "HOST", "0.0.0.0", "HOST", "the address to listen on", "an IP address or a host name, without a port",
+		func(s *Settings, v string) bool { return readHost(&s.Host, v) }},
+	{"unmatched-status", "", "MOCKSERVER_UNMATCHED_STATUS", "", "STATUS", "the status for requests that no endpoint matches, instead of 404 and 405", "an integer from 200 to 599",
+		func(s *Settings, v string) bool { return readInt(&s.UnmatchedStatus, v, minStatus, maxStatus) }},
+	{"no-cors", "", "MOCKSERVER_NO_CORS", "", "", "add no Access-Control headers, answer no preflights", "true or false",
+		func(s *Settings, v string) bool { return readSwitch(&s.NoCORS, v) }},
+	{"access-log", "", "MOCKSERVER_ACCESS_LOG", "", "", "log every request", "true or false",
+		func(s *Settings, v string) bool { return readSwitch(&s.AccessLog, v) }},
+	{"max-body", "", "MOCKSERVER_MAX_BODY", "16MiB", "SIZE", "the largest request body that is accepted", "a number of bytes above 0, such as 1048576, 64KiB or 16MB,",
+		func(s *Settings, v string) bool { return readSize(&s.MaxBody, v) }},
+	{"grace", "", "MOCKSERVER_GRACE", "10s", "DURATION", "how long stopping waits for requests under way", "a duration, such as 10s or 500ms, or a number of seconds,",
+		func(s *Settings, v string) bool { return readDuration(&s.Grace, v) }},
+	{"help", "h", "", "", "", "print this text", "true or false",
+		func(s *Settings, v string) bool { return readCommand(s, "help", v) }},
+	{"version", "v", "", "", "", "print the version", "true or false",
+		func(s *Settings, v string) bool { return readCommand(s, "version", v) }},
+}
+
+// ReadSettings reads the settings from the arguments behind the program's name
+// and from the environment. The error names every flag and variable that is
+// wrong, a line each. Help asked for is given whatever else is wrong.
+func ReadSettings(args []string, getenv func(string) string) (Settings, error) {
+	var s Settings
+	for _, row := range settings {
+		if row.initial != "" {
+			row.set(&s, row.initial)
+		}
+	}
+	r := argReader{settings: &s, given: map[string]string{}}
+	r.read(args)
+	if s.Command == "" {
+		s.Command = "serve"
+	}
+	if s.Command == "help" {
+		return s, nil
+	}
+	if s.Command != "version" {
+		r.environment(getenv)
+	}
+	s.defaults = defaultFiles(getenv)
+	return s, errors.Join(r.errs...)
+}
+
+// defaultFiles is where the default configuration is looked for.
+func defaultFiles(getenv func(string) string) []string {
+	const name = "mockserver.yml"
+	var files []string
+	if dir := getenv("XDG_CONFIG_HOME"); dir != "" {
+		files = append(files, filepath.Join(dir, name))
+	}
+	if home := getenv("HOME"); home != "" {
+		files = append(files, filepath.Join(home, ".config", name))
+	}
+	return files
+}
+
+// Sources returns the files to load, in order: those given, or else the default
+// configuration. The error says where that was looked for, and how to begin.
+func (s Settings) Sources() ([]string, error) {
+	var paths []string
+	for _, path := range []string{s.Config, s.Mocks} {
+		if path != "" {
+			paths = append(paths, path)
+		}
+	}
+	if len(paths) > 0 {
+		return paths, nil
+	}
+	for _, path := range s.defaults {
+		// A file that is there and cannot be looked at is for Load to complain of.
+		if _, err := os.Stat(path); !errors.Is(err, fs.ErrNotExist) {
+			return []string{path}, nil
+		}
+	}
+	looked := "neither XDG_CONFIG_HOME nor HOME says where to look for one"
+	if len(s.defaults) > 0 {
+		looked = "there is no " + strings.Join(s.defaults, " and no ")
+	}
+	return nil, fmt.Errorf("no configuration: none is given with --config or --mocks, and %s\n"+
+		"to begin, write a file api.yml:\n\n%s\nand run: mockserver -c api.yml", looked, firstFile)
+}
+
+// firstFile is the smallest useful configuration.
+const firstFile = `- endpoint:
+    path: /hello/:name
+    response: {body: '{"hello": "{{path-params.name}}"}'}
+`
+
+// Usage is the text that -h prints: commands, and settings with their variables
+// and defaults.
+func Usage() string {
+	var b strings.Builder
+	b.WriteString("usage: mockserver [COMMAND] [FLAGS]\n\ncommands:\n")
+	for _, c := range commands {
+		fmt.Fprintf(&b, "  %-10s %s\n", c.name, c.doc)
+	}
+	b.WriteString("\nflags (a flag beats its variable, a variable beats the default):\n")
+	for _, row := range settings {
+		name := "    --" + row.flag
+		if row.short != "" {
+			name = "-" + row.short + ", --" + row.flag
+		}
+		if row.value != "" {
+			name += " " + row.value
+		}
+		fmt.Fprintf(&b, "  %-28s %s%s\n", name, row.doc, row.origin())
+	}
+	b.WriteString("\nWithout --config and --mocks the configuration is $XDG_CONFIG_HOME/mockserver.yml,\n" +
+		"else ~/.config/mockserver.yml.\n")
+	return b.String()
+}
+
+// origin is " (CONFIG, default 8000)".
+func (s setting) origin() string {
+	var parts []string
+	if s.env != "" {
+		parts = append(parts, s.env)
+	}
+	switch {
+	case s.initial != "":
+		parts = append(parts, "default "+s.initial)
+	case s.env != "" && s.value == "":
+		parts = append(parts, "default false")
+	case s.env != "" && s.flag != "config":
+		parts = append(parts, "default none")
+	}
+	if len(parts) == 0 {
+		return ""
+	}
+	return " (" + strings.Join(parts, ", ") + ")"
+}

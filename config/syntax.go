@@ -1,0 +1,105 @@
+package config
+
+import (
+	"errors"
+	"io"
+	"regexp"
+	"strconv"
+	"strings"
+
+	"gopkg.in/yaml.v3"
+)
+
+// searchedSize bounds the files in which the place of a syntax error is searched
+// for by reading parts of them again.
+const searchedSize = 512 << 10
+
+// yamlMessage is a message of the YAML library: "yaml: line 3: did not find …".
+var yamlMessage = regexp.MustCompile(`^(?:yaml: )?(?:line (\d+): )?`)
+
+// yamlSentences say what the library's words mean. The first that is contained
+// in a message is used.
+var yamlSentences = []struct{ words, sentence string }{
+	{"did not find expected key", "this line fits no map above it: its indentation differs from the keys before, or a \":\" is missing"},
+	{"did not find expected '-' indicator", "this line fits no list above it: an item begins with \"- \" at the indentation of the items before"},
+	{"did not find expected ',' or ']'", "a [ is never closed: a comma or a ] is missing"},
+	{"did not find expected ',' or '}'", "a { is never closed: a comma or a } is missing"},
+	{"did not find expected node content", "a value is missing here"},
+	{"did not find expected <document start>", "the document ends before this line: a further one begins with ---"},
+	{"could not find expected ':'", "a key without a \":\" behind it, or a line that is indented too little for the text above"},
+	{"mapping values are not allowed", "a \":\" where no key can stand: a text that holds \": \" is written in quotes, and keys of one map have the same indentation"},
+	{"mapping keys are not allowed", "a key where none can stand: the keys of one map have the same indentation"},
+	{"block sequence entries are not allowed", "a \"- \" where no list can begin: put it on a line of its own"},
+	{"found character that cannot start any token", "a value cannot begin with this character: @, ` and % are written in quotes, and lines are indented with spaces, not tabs"},
+	{"found a tab character", "a tab where spaces are expected: YAML is indented with spaces"},
+	{"found unexpected end of stream", "a quote is never closed"},
+	{"found unexpected document indicator", "a quote is not closed before the document ends"},
+	{"found unknown escape character", "an unknown \\ escape in double quotes: \\\\ is a backslash, and single quotes take it as it is"},
+	{"found invalid Unicode character escape code", "a \\u escape that is no character of its own: in YAML one beyond \\uFFFF is written \\U0001F600, and single quotes take JSON's as it is"},
+	{"did not find expected hexdecimal number", "an escape \\x, \\u or \\U in double quotes has too few hexadecimal digits"},
+	{"unknown anchor", "an alias without an anchor: &name must stand before *name"},
+	{"exceeded max depth", "values are nested more than " + strconv.Itoa(maxDepth) + " deep"},
+	{"found undefined tag handle", "an unknown tag: a text that begins with ! is written in quotes"},
+	{"did not find expected alphabetic or numeric character", "an & or * without a name: a text that begins with one is written in quotes"},
+}
+
+// yamlProblem turns an error of the YAML library into a problem with a place.
+func yamlProblem(src *source, err error) Problem {
+	message := err.Error()
+	found := yamlMessage.FindStringSubmatch(message)
+	words := message[len(found[0]):]
+	line, _ := strconv.Atoi(found[1]) // 0 where the library does not know
+	line = errorLine(src, words, min(max(line, 1), len(src.starts)))
+	what := "the YAML cannot be read: " + words
+	for _, s := range yamlSentences {
+		if strings.Contains(words, s.words) {
+			what = s.sentence
+			break
+		}
+	}
+	return Problem{Pos: src.firstWord(line), What: what}
+}
+
+// errorLine finds the line that a syntax error comes from: the last line of the
+// shortest beginning of the file that has the same error. The library names the
+// line where the surrounding map or list begins instead, or none.
+func errorLine(src *source, words string, hint int) int {
+	if len(src.text) > searchedSize {
+		return hint
+	}
+	last := len(src.starts)
+	low, high, stride := 0, hint, 1 // no error up to low; error up to high
+	for !failsAlike(src, words, high) {
+		if high == last {
+			return hint
+		}
+		low, high, stride = high, min(high+stride, last), stride*2
+	}
+	for high-low > 1 {
+		if middle := (low + high) / 2; failsAlike(src, words, middle) {
+			high = middle
+		} else {
+			low = middle
+		}
+	}
+	return high
+}
+
+// failsAlike tells whether the first lines of a file have that error.
+func failsAlike(src *source, words string, lines int) bool {
+	text := src.text
+	if lines < len(src.starts) {
+		text = text[:src.starts[lines]]
+	}
+	decoder := yaml.NewDecoder(strings.NewReader(text))
+	for {
+		var doc yaml.Node
+		err := decodeYAML(decoder, &doc)
+		if errors.Is(err, io.EOF) {
+			return false
+		}
+		if err != nil {
+			return strings.HasSuffix(err.Error(), words)
+		}
+	}
+}

@@ -1,0 +1,106 @@
+package config
+
+import (
+	"fmt"
+	"strconv"
+	"strings"
+)
+
+// maxDepth bounds how deep values are nested, so that walking them never
+// exhausts the stack.
+const maxDepth = 1000
+
+// tree is what the readers of every syntax share while they build nodes: where
+// they are, and what was wrong.
+type tree struct {
+	src      *source
+	path     []step
+	problems Problems
+	slab     []node // room for nodes: they are many, and die together
+}
+
+// newNode returns a node of its own.
+func (t *tree) newNode(kind kind, text Text) *node {
+	const slabSize = 256
+	if len(t.slab) == cap(t.slab) {
+		t.slab = make([]node, 0, slabSize)
+	}
+	t.slab = append(t.slab, node{kind: kind, text: text})
+	return &t.slab[len(t.slab)-1]
+}
+
+// step is one part of a key path: a key, or an index where the key is empty.
+type step struct {
+	key   string
+	index int
+}
+
+// keyPath is "[2].endpoint.path" for the node being built.
+func (t *tree) keyPath() string {
+	var b strings.Builder
+	for _, s := range t.path {
+		if s.key == "" {
+			b.WriteString("[" + strconv.Itoa(s.index) + "]")
+			continue
+		}
+		if b.Len() > 0 {
+			b.WriteByte('.')
+		}
+		b.WriteString(s.key)
+	}
+	return b.String()
+}
+
+func (t *tree) push(s step) { t.path = append(t.path, s) }
+func (t *tree) pop()        { t.path = t.path[:len(t.path)-1] }
+
+func (t *tree) wrong(pos Pos, format string, args ...any) {
+	t.problems = append(t.problems, Problem{Pos: pos, Key: t.keyPath(), What: fmt.Sprintf(format, args...)})
+}
+
+// entries collects the entries of one map, whose keys must differ.
+type entries struct {
+	list  []entry
+	index map[string]int // made when the map is large
+}
+
+// find returns where a key stands in the list, or -1.
+func (e *entries) find(key string) int {
+	const large = 16
+	if e.index == nil {
+		if len(e.list) < large {
+			for i := range e.list {
+				if e.list[i].key.text.Value == key {
+					return i
+				}
+			}
+			return -1
+		}
+		e.index = make(map[string]int, 2*large)
+		for i := range e.list {
+			e.index[e.list[i].key.text.Value] = i
+		}
+	}
+	if i, ok := e.index[key]; ok {
+		return i
+	}
+	return -1
+}
+
+// add appends an entry whose key find did not find.
+func (e *entries) add(key, value *node) {
+	if e.index != nil {
+		e.index[key.text.Value] = len(e.list)
+	}
+	e.list = append(e.list, entry{key: key, value: value})
+}
+
+// put adds an entry as written, or says that its key is a duplicate.
+func (t *tree) put(e *entries, key, value *node) {
+	if i := e.find(key.text.Value); i >= 0 {
+		t.wrong(key.pos(), "the key %q is already given on line %d; a key may stand once in a map",
+			clip(key.text.Value), e.list[i].key.pos().Line)
+		return
+	}
+	e.add(key, value)
+}

@@ -1,0 +1,272 @@
+package config
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"net/url"
+	"slices"
+	"strings"
+)
+
+// Validate returns what is wrong with the endpoints of a spec that was made in
+// Go; Load and Parse have checked theirs already. It changes nothing.
+func (s *Spec) Validate() Problems {
+	var out Problems
+	for i := range s.Endpoints {
+		e := &s.Endpoints[i]
+		key := e.Key
+		if key == "" {
+			key = fmt.Sprintf("[%d].endpoint", i)
+		}
+		out = append(out, check(e, key, nil, nil)...)
+	}
+	return out
+}
+
+// checker applies the rules of one endpoint that its fields alone do not tell.
+type checker struct {
+	*Endpoint
+	key      string
+	node     *node           // as written; nil for an endpoint made in Go
+	reported map[string]bool // key paths already complained of
+	problems Problems
+}
+
+// check returns what is wrong with an endpoint. Of one that was read from a file
+// node is the map it stands in, which tells the positions.
+func check(e *Endpoint, key string, node *node, reported map[string]bool) Problems {
+	c := &checker{Endpoint: e, key: key, node: node, reported: reported}
+	c.request()
+	c.response()
+	c.headers()
+	c.body()
+	if e.Response.External != nil {
+		c.external(e.Response.External)
+	}
+	return c.problems
+}
+
+// wrong reports a mistake at the value that the keys lead to from the endpoint.
+func (c *checker) wrong(what string, keys ...string) {
+	c.report(c.place(false, keys), what, keys, false)
+}
+
+func (c *checker) warn(what string, keys ...string) {
+	c.report(c.place(false, keys), what, keys, true)
+}
+
+func (c *checker) report(pos Pos, what string, keys []string, warning bool) {
+	key := strings.Join(append([]string{c.key}, keys...), ".")
+	if what == "" || c.reported[key] {
+		return
+	}
+	c.problems = append(c.problems, Problem{Pos: pos, Key: key, What: what, Warning: warning})
+}
+
+// place is where the value that the keys lead to stands, or with name its key;
+// where it is missing, the map that lacks it.
+func (c *checker) place(name bool, keys []string) Pos {
+	if c.node == nil {
+		return c.Pos
+	}
+	n := c.node
+	for i, key := range keys {
+		e := n.entry(key)
+		switch {
+		case e == nil:
+			return n.pos()
+		case name && i == len(keys)-1:
+			return e.key.pos()
+		}
+		n = e.value
+	}
+	return n.pos()
+}
+
+func (c *checker) request() {
+	c.wrong(methodFault(c.Method), "method")
+	if c.Host != "" {
+		c.wrong(hostFault(c.Host), "host")
+	}
+	switch path := c.Path.Value; {
+	case path == "":
+		c.wrong("the path is empty; a text that begins with / is accepted", "path")
+	case path[0] != '/':
+		c.wrong(fmt.Sprintf("%q does not begin with /", clip(path)), "path")
+	}
+}
+
+func (c *checker) response() {
+	if c.Response.Status != 0 {
+		c.wrong(statusFault(c.Response.Status), "response", "status")
+	}
+}
+
+// headers checks names and values, and finds the same name in two spellings.
+func (c *checker) headers() {
+	spelt := map[string]string{}
+	for _, h := range c.Response.Headers {
+		lower := strings.ToLower(h.Name)
+		first, seen := spelt[lower]
+		keys := []string{"response", "headers", h.Name}
+		report := func(what string, warning bool) { c.report(c.place(true, keys), what, keys, warning) }
+		switch {
+		case seen && first != h.Name:
+			report(fmt.Sprintf("is the same header as %q; several values of one header are a list", first), false)
+		case !isToken(h.Name):
+			report(fmt.Sprintf("%q is no name of a header; letters, digits and !#$%%&'*+-.^_`|~ are accepted", clip(h.Name)), false)
+		case !seen && IsFraming(h.Name):
+			report("is left out: the server frames its answers itself", true)
+		}
+		spelt[lower] = h.Name
+		if i := strings.IndexFunc(h.Value.Value, inHeaderForbidden); i >= 0 {
+			pos := h.Value.At(i)
+			if pos.Line == 0 {
+				pos = c.Pos
+			}
+			c.report(pos, fmt.Sprintf("the control character %q cannot stand in a header%s", h.Value.Value[i],
+				newlineHint(h.Value.Value[i])), keys, false)
+		}
+	}
+}
+
+func newlineHint(b byte) string {
+	if b == '\n' {
+		return "; a block of one line is written with |- or in quotes"
+	}
+	return ""
+}
+
+func inHeaderForbidden(r rune) bool { return r < 0x20 && r != '\t' || r == 0x7F }
+
+func (c *checker) body() {
+	r := &c.Response
+	declared := r.Body.Value != "" || r.Body.Pos.Line > 0 || r.BodyJSON
+	if declared && r.External != nil {
+		c.wrong("body and external-body are both given; one of them is accepted", "response", "external-body")
+	}
+	if r.Status == 204 || r.Status == 304 {
+		what := fmt.Sprintf("is left out: an answer with status %d has no body", r.Status)
+		if r.External != nil {
+			c.warn(what, "response", "external-body")
+		} else if r.Body.Value != "" {
+			c.warn(what, "response", "body")
+		}
+		return
+	}
+	c.jsonBody(r)
+}
+
+// jsonBody warns of a fixed body that looks like JSON and is none.
+func (c *checker) jsonBody(r *Response) {
+	text := r.Body.Value
+	begin := strings.TrimLeft(text, " \t\r\n")
+	if r.BodyJSON || begin == "" || begin[0] != '{' && begin[0] != '[' {
+		return
+	}
+	if !r.Raw && hasTags(text) || r.otherThanJSON() {
+		return
+	}
+	var syntax *json.SyntaxError
+	var any json.RawMessage
+	if !errors.As(json.Unmarshal([]byte(text), &any), &syntax) {
+		return
+	}
+	pos := r.Body.At(max(int(syntax.Offset)-1, 0))
+	if pos.Line == 0 {
+		pos = c.Pos
+	}
+	c.report(pos, "the body looks like JSON, but it is none: "+syntax.Error(), []string{"response", "body"}, true)
+}
+
+// otherThanJSON tells whether a declared Content-Type says that the body is no
+// JSON, or may say so.
+func (r *Response) otherThanJSON() bool {
+	for _, h := range r.Headers {
+		if strings.EqualFold(h.Name, "Content-Type") {
+			kind, _, _ := strings.Cut(strings.ToLower(h.Value.Value), ";")
+			kind = strings.TrimSpace(kind)
+			return !strings.HasSuffix(kind, "/json") && !strings.HasSuffix(kind, "+json")
+		}
+	}
+	return false
+}
+
+func (c *checker) external(x *ExternalBody) {
+	at := func(key string) []string { return []string{"response", "external-body", key} }
+	c.wrong(providerFault(x.Provider), at("provider")...)
+	switch {
+	case x.Provider == "xlsx" && x.Sheet.Value == "":
+		c.wrong("sheet-name is missing: provider xlsx needs the name of a sheet", at("sheet-name")...)
+	case x.Provider == "json" && x.Sheet.Value != "":
+		c.wrong("sheet-name is for provider xlsx; provider json has no sheets", at("sheet-name")...)
+	}
+	if x.Path.Value == "" {
+		c.wrong("the path is empty; a file, or for json an http or https URL, is accepted", at("path")...)
+		return
+	}
+	if x.Timeout < 0 {
+		c.wrong("the timeout is below 0; a duration above 0 is accepted, or 0 for the default", at("timeout")...)
+	}
+	if x.TTL < 0 {
+		c.wrong("the ttl is below 0; a duration is accepted", at("ttl")...)
+	}
+	c.wrong(urlFault(x), at("path")...)
+	if x.mayBeURL(!c.Response.Raw) {
+		return
+	}
+	for _, k := range []struct {
+		key   string
+		given bool
+	}{{"timeout", x.Timeout != 0}, {"ttl", x.TTL != 0}, {"stale-if-error", x.StaleIfError}, {"insecure", x.Insecure}} {
+		if k.given {
+			c.wrong(k.key+" is for http and https URLs; this path is a file", at(k.key)...)
+		}
+	}
+}
+
+// mayBeURL tells whether the path is a URL, or a template that may render to one.
+func (x *ExternalBody) mayBeURL(templates bool) bool {
+	return x.Provider != "xlsx" && (scheme(x.Path.Value) != "" || templates && tagStart(x.Path.Value) == 0)
+}
+
+// urlFault checks the part of a URL that stands before its first placeholder.
+func urlFault(x *ExternalBody) string {
+	path := x.Path.Value
+	s := scheme(path)
+	switch {
+	case s == "":
+		return ""
+	case x.Provider == "xlsx":
+		return "provider xlsx reads files; a URL is accepted for provider json"
+	case s != "http" && s != "https":
+		return fmt.Sprintf("URLs of %s are not fetched; http and https are accepted", s)
+	}
+	start := len(s) + len("://")
+	tag := tagStart(path)
+	if tag == start {
+		return ""
+	}
+	u, err := url.Parse(path[:tag])
+	if err != nil {
+		var cause *url.Error
+		if errors.As(err, &cause) {
+			err = cause.Err
+		}
+		return fmt.Sprintf("%q is no URL: %v", clip(path), err)
+	}
+	if u.Hostname() == "" {
+		return fmt.Sprintf("%q names no host; https://host/path is accepted", clip(path))
+	}
+	return ""
+}
+
+// scheme returns what stands before ://, in lower case, "" for the name of a file.
+func scheme(path string) string {
+	s, _, ok := strings.Cut(path, "://")
+	if !ok || s == "" || slices.ContainsFunc([]byte(s), func(b byte) bool { return !isLetterOrDigit(b) }) {
+		return ""
+	}
+	return strings.ToLower(s)
+}

@@ -1,0 +1,240 @@
+package config
+
+import (
+	"errors"
+	"fmt"
+	"io"
+	"strings"
+
+	"gopkg.in/yaml.v3"
+)
+
+// maxUnfolded bounds what the aliases of one file stand for, were they written
+// out: as much as a file may hold. A node counts nodeWeight and its text.
+const (
+	maxUnfolded = maxFileSize
+	nodeWeight  = 64
+)
+
+// readYAML reads every document of a file. The lists of several documents are
+// one list, so the index of a key path counts on from one to the next.
+func readYAML(src *source) ([]*node, Problems) {
+	if at, what := src.encodingFault(true); what != "" {
+		return nil, Problems{{Pos: src.pos(at), What: what}}
+	}
+	r := &yamlReader{tree: tree{src: src}}
+	decoder := yaml.NewDecoder(strings.NewReader(src.text))
+	var docs []*node
+	for !r.refused {
+		var doc yaml.Node
+		err := decodeYAML(decoder, &doc)
+		if errors.Is(err, io.EOF) {
+			break
+		}
+		if err != nil {
+			r.problems = append(r.problems, yamlProblem(src, err))
+			break
+		}
+		r.anchors = map[*yaml.Node]*anchor{}
+		root, _ := r.node(&doc)
+		docs = append(docs, root)
+		r.base += len(root.items)
+	}
+	if r.refused {
+		return nil, r.problems
+	}
+	return docs, r.problems
+}
+
+// decodeYAML reads one document. The library panics on events it does not
+// expect; whatever a file holds must be no more than a problem of that file.
+func decodeYAML(decoder *yaml.Decoder, doc *yaml.Node) (err error) {
+	defer func() {
+		if r := recover(); r != nil {
+			err = fmt.Errorf("yaml: %v", r)
+		}
+	}()
+	return decoder.Decode(doc)
+}
+
+// extent is how large a node is with its aliases written out.
+type extent struct{ weight, depth int }
+
+// anchor is a node that aliases stand for: built once and shared.
+type anchor struct {
+	node   *node
+	extent extent
+	open   bool // being built: an alias to it would contain itself
+}
+
+type yamlReader struct {
+	tree
+	base     int // items of the documents before
+	anchors  map[*yaml.Node]*anchor
+	unfolded int
+	refused  bool // too large or too deep: nothing may walk these nodes
+}
+
+// node builds a node and what is below it.
+func (r *yamlReader) node(n *yaml.Node) (*node, extent) {
+	if n.Kind == yaml.AliasNode {
+		return r.alias(n)
+	}
+	if n.Anchor == "" {
+		return r.fresh(n)
+	}
+	a := &anchor{open: true}
+	r.anchors[n] = a
+	a.node, a.extent = r.fresh(n)
+	a.open = false
+	return a.node, a.extent
+}
+
+func (r *yamlReader) fresh(n *yaml.Node) (*node, extent) {
+	if n.Kind == yaml.DocumentNode && len(n.Content) == 1 {
+		return r.node(n.Content[0])
+	}
+	size := extent{weight: nodeWeight, depth: 1}
+	var out *node
+	switch n.Kind {
+	case yaml.SequenceNode:
+		out = r.newNode(listNode, r.place(n))
+		r.collectionTag(n, "!!seq")
+		r.list(n, out, &size)
+	case yaml.MappingNode:
+		out = r.newNode(mapNode, r.place(n))
+		r.collectionTag(n, "!!map")
+		r.mapping(n, out, &size)
+	default:
+		out = r.scalar(n)
+		size.weight += len(out.text.Value)
+	}
+	if size.depth > maxDepth {
+		r.refuse(out.pos(), "values are nested more than %d deep", maxDepth)
+	}
+	return out, size
+}
+
+// place is the empty text of a node that is no scalar.
+func (r *yamlReader) place(n *yaml.Node) Text { return Text{Pos: r.pos(n), folded: true} }
+
+// alias returns the shared node, and keeps account of what sharing hides.
+func (r *yamlReader) alias(n *yaml.Node) (*node, extent) {
+	null := r.newNode(nullNode, r.place(n))
+	a := r.anchors[n.Alias]
+	if a == nil || a.open {
+		r.wrong(null.pos(), "the alias *%s stands inside what it stands for, so it would have no end", n.Value)
+		return null, extent{}
+	}
+	r.unfolded += a.extent.weight
+	if r.unfolded > maxUnfolded {
+		r.refuse(null.pos(), "the aliases of this file stand for more than %d MiB of values; that much is accepted", maxUnfolded>>20)
+		return null, extent{}
+	}
+	return a.node, a.extent
+}
+
+// refuse says once why the file is not looked at any further.
+func (r *yamlReader) refuse(pos Pos, format string, args ...any) {
+	if !r.refused {
+		r.refused = true
+		r.problems = append(r.problems, Problem{Pos: pos, What: fmt.Sprintf(format, args...)})
+	}
+}
+
+func (e *extent) hold(child extent) {
+	e.weight = min(e.weight+child.weight, maxUnfolded+1)
+	e.depth = max(e.depth, child.depth+1)
+}
+
+func (r *yamlReader) list(n *yaml.Node, out *node, size *extent) {
+	out.items = make([]*node, 0, len(n.Content))
+	first := 0
+	if len(r.path) == 0 {
+		first = r.base
+	}
+	for i, c := range n.Content {
+		r.push(step{index: first + i})
+		item, e := r.node(c)
+		r.pop()
+		size.hold(e)
+		out.items = append(out.items, item)
+	}
+}
+
+func (r *yamlReader) mapping(n *yaml.Node, out *node, size *extent) {
+	var list entries
+	list.list = make([]entry, 0, len(n.Content)/2)
+	written := r.keys(n)
+	for i := 0; i+1 < len(n.Content); i += 2 {
+		key := written[i/2]
+		r.push(step{key: key.text.Value})
+		value, e := r.node(n.Content[i+1])
+		size.hold(e)
+		switch {
+		case key.kind == mapNode: // reported by keys
+		case isMerge(n.Content[i]):
+			r.merge(&list, key, value, written)
+		default:
+			r.put(&list, key, value)
+		}
+		r.pop()
+	}
+	out.entries = list.list
+}
+
+// keys builds the keys of a map; one that cannot be a key is left a map.
+func (r *yamlReader) keys(n *yaml.Node) []*node {
+	keys := make([]*node, 0, len(n.Content)/2)
+	merges := 0
+	for i := 0; i+1 < len(n.Content); i += 2 {
+		key, _ := r.node(n.Content[i])
+		switch {
+		case key.kind == nullNode || key.kind == listNode || key.kind == mapNode:
+			r.wrong(key.pos(), "a key is %v; a text is accepted", key.kind)
+			key = r.newNode(mapNode, key.text)
+		case isMerge(n.Content[i]):
+			if merges++; merges > 1 {
+				r.wrong(key.pos(), "the merge key << stands twice in this map; several maps are merged as a list, <<: [*a, *b]")
+			}
+		}
+		keys = append(keys, key)
+	}
+	return keys
+}
+
+func isMerge(key *yaml.Node) bool { return key.Kind == yaml.ScalarNode && key.Tag == "!!merge" }
+
+// merge takes over the entries of the maps under <<, where neither the map's own
+// keys nor a map merged before has them.
+func (r *yamlReader) merge(list *entries, key, value *node, written []*node) {
+	sources := []*node{value}
+	if value.kind == listNode {
+		sources = value.items
+	}
+	own := make(map[string]bool, len(written))
+	for _, k := range written {
+		own[k.text.Value] = true
+	}
+	for _, from := range sources {
+		if from.kind != mapNode {
+			r.wrong(from.pos(), "<< merges a map, or a list of maps; this is %s", from.shown())
+			continue
+		}
+		for _, e := range from.entries {
+			if !own[e.key.text.Value] && list.find(e.key.text.Value) < 0 {
+				list.add(e.key, e.value)
+			}
+		}
+	}
+}
+
+func (r *yamlReader) collectionTag(n *yaml.Node, tag string) {
+	if n.Tag != tag {
+		r.unknownTag(n, tag)
+	}
+}
+
+func (r *yamlReader) unknownTag(n *yaml.Node, accepted string) {
+	r.wrong(r.pos(n), "the tag %s is not known here; %s is accepted, or none", clip(n.Tag), accepted)
+}

@@ -1,0 +1,51 @@
+//go:build linux || darwin
+
+package fetcher
+
+import (
+	"os"
+	"path/filepath"
+	"strings"
+	"syscall"
+	"testing"
+
+	"mockserver/renderer"
+)
+
+// A pipe without a writer would hold an open for ever, which the test's own
+// time-out would tell.
+func TestPipesAndDevicesAreRefused(t *testing.T) {
+	dir := t.TempDir()
+	if err := os.Mkdir(filepath.Join(dir, "data"), 0o755); err != nil {
+		t.Fatal(err)
+	}
+	if err := syscall.Mkfifo(filepath.Join(dir, "data", "pipe"), 0o644); err != nil {
+		t.Skip(err)
+	}
+	l := newTestLoader(t, Options{})
+	for _, path := range []string{"data/pipe", "/dev/zero"} {
+		s, problems := l.Source(jsonBody(path), dir, renderer.JSON, false, &renderer.Scope{})
+		if s != nil || !strings.Contains(problems.Error(), "not a regular file") {
+			t.Errorf("%s: %v, %q; want it refused", path, s, problems.Error())
+		}
+	}
+	for path, query := range map[string]string{"data/{{query-params.f}}": "f=pipe", "/dev/{{query-params.f}}": "f=zero"} {
+		e := failure(t, mustSource(t, l, jsonBody(path), dir), query)
+		if e.Kind != NotFound || !strings.Contains(e.Message, "not a regular file") {
+			t.Errorf("%s: %v %q, want NotFound", path, e.Kind, e.Message)
+		}
+	}
+}
+
+// A pipe that takes the file's place between the look and the open is opened
+// without waiting, and refused.
+func TestPipePutInAFilesPlace(t *testing.T) {
+	pipe := filepath.Join(t.TempDir(), "pipe")
+	if err := syscall.Mkfifo(pipe, 0o644); err != nil {
+		t.Skip(err)
+	}
+	regular := func(string) (os.FileInfo, error) { return os.Stat("device_test.go") }
+	if f, _, err := openRegular(regular, os.OpenFile, pipe); err != errNotRegular {
+		t.Errorf("openRegular = %v, %v; want it refused", f, err)
+	}
+}

@@ -1,0 +1,313 @@
+package fetcher
+
+import (
+	"bytes"
+	"compress/flate"
+	"compress/gzip"
+	"compress/zlib"
+	"context"
+	"crypto/tls"
+	"errors"
+	"fmt"
+	"net"
+	"net/http"
+	"net/url"
+	"strings"
+	"time"
+
+	"github.com/klauspost/compress/zstd"
+	"github.com/valyala/fasthttp"
+
+	"mockserver/config"
+	"mockserver/matcher"
+)
+
+const (
+	maxRedirects = 10
+	// maxCodings is how many content encodings may lie over one another: nobody
+	// needs two, and each costs a pass.
+	maxCodings = 4
+	// maxWindow bounds what a zstd frame may have its reader set aside; RFC 9659
+	// lets content codings ask for no more than 8 MiB.
+	maxWindow = 8 << 20
+)
+
+// newClient returns a client that follows redirects and keeps no cookies. It is
+// net/http's: a fetch needs a context of its own, a bound on the body while it
+// is read, and redirects, and is rare enough not to need fasthttp's speed.
+func newClient(insecure bool) *http.Client {
+	transport := &http.Transport{
+		Proxy:               http.ProxyFromEnvironment,
+		TLSClientConfig:     &tls.Config{InsecureSkipVerify: insecure}, // only where the declaration says so
+		ForceAttemptHTTP2:   true,
+		MaxIdleConns:        256,
+		MaxIdleConnsPerHost: 64,
+		IdleConnTimeout:     90 * time.Second,
+		DisableCompression:  true, // decode undoes more than gzip, and bounds it
+	}
+	return &http.Client{
+		Transport: transport,
+		CheckRedirect: func(_ *http.Request, via []*http.Request) error {
+			if len(via) > maxRedirects {
+				return fmt.Errorf("more than %d redirects", maxRedirects)
+			}
+			return nil
+		},
+	}
+}
+
+// checkURL finds what is wrong with a URL, as far as it stands there at load.
+func (s *Source) checkURL() config.Problems {
+	known := s.fixedPath
+	if !s.fixed {
+		// What comes after the host can be judged only when it is rendered.
+		scheme, rest, _ := strings.Cut(s.path.Prefix(), "://")
+		host, _, complete := strings.Cut(rest, "/")
+		if !complete {
+			return nil
+		}
+		known = scheme + "://" + host + "/"
+	}
+	u, err := parseURL(known)
+	if err != nil {
+		return s.pathProblem(fmt.Sprintf("bad URL: %v; http://host/path or https://host/path is accepted", err))
+	}
+	if s.fixed {
+		u.Fragment, u.RawFragment = "", ""
+		s.url = u.String()
+	}
+	return nil
+}
+
+// parseURL parses a URL that can be fetched. Its errors do not hold the URL,
+// which may hold a password.
+func parseURL(text string) (*url.URL, error) {
+	u, err := url.Parse(text)
+	var ue *url.Error
+	switch {
+	case errors.As(err, &ue):
+		return nil, ue.Err
+	case err != nil:
+		return nil, err
+	case u.Scheme != "http" && u.Scheme != "https":
+		return nil, fmt.Errorf("unknown scheme %q", u.Scheme)
+	case u.Hostname() == "":
+		return nil, errors.New("the host is missing")
+	}
+	return u, nil
+}
+
+// redacted is a URL without its credentials, for messages.
+func redacted(u *url.URL) string {
+	if u.User == nil {
+		return u.String()
+	}
+	clean := *u
+	clean.User = url.User("xxxxx")
+	return clean.String()
+}
+
+// fetched returns the body of a URL: the copy while it lasts, else what the
+// remote answers now, else, where that is wanted, the last good copy.
+func (s *Source) fetched(r *matcher.Request) *kept {
+	target := s.url
+	if target == "" {
+		buf := s.loader.borrow()
+		*buf = s.path.Append(*buf, r)
+		target = string(*buf)
+		s.loader.giveBack(buf)
+	}
+	var last *kept
+	key := append(s.copySpace(), target...)
+	if e := s.loader.urls.find(key); e != nil && s.keepsCopies() {
+		e.touch()
+		last = e.kept.Load()
+	}
+	if last != nil && s.loader.now().Sub(last.fetched) < s.ext.TTL {
+		return last
+	}
+	k := s.flight(target)
+	switch {
+	case k.err == nil && s.keepsCopies():
+		s.loader.urls.entry(key).keep(k)
+	case k.err != nil && last != nil && s.ext.StaleIfError:
+		return last
+	}
+	return k
+}
+
+func (s *Source) keepsCopies() bool { return s.ext.TTL > 0 || s.ext.StaleIfError }
+
+// copySpace begins the key of a copy: what came over an unverified connection
+// must not answer for one that is verified.
+func (s *Source) copySpace() []byte {
+	if s.ext.Insecure {
+		return []byte("insecure ")
+	}
+	return []byte("verified ")
+}
+
+// flight fetches a URL, together with whoever wants the same at this moment.
+// The fetch belongs to the loader: it does not end with the request that began it.
+func (s *Source) flight(target string) *kept {
+	timeout := s.ext.Timeout
+	if timeout <= 0 {
+		timeout = config.DefaultFetchTimeout
+	}
+	client := s.loader.verified
+	if s.ext.Insecure {
+		client = s.loader.insecure
+	}
+	key := fmt.Sprint(s.ext.Insecure, " ", timeout, " ", target)
+	result := <-s.loader.flights.DoChan(key, func() (any, error) {
+		return s.loader.fetch(client, target, timeout), nil
+	})
+	return result.Val.(*kept)
+}
+
+// fetch gets a URL within timeout, body included.
+func (l *Loader) fetch(client *http.Client, target string, timeout time.Duration) *kept {
+	u, err := parseURL(target)
+	if err != nil {
+		return &kept{err: &Error{Kind: Upstream, Message: "bad URL: " + err.Error(), Err: err}}
+	}
+	ctx, cancel := context.WithTimeout(l.ctx, timeout)
+	defer cancel()
+	k := &kept{}
+	err = guard(func() error {
+		var err error
+		k.body, err = l.get(ctx, client, u)
+		return err
+	})
+	if err != nil {
+		return &kept{err: fetchError(u, err, timeout)}
+	}
+	k.size = int64(len(k.body.Bytes))
+	k.fetched = l.now()
+	return k
+}
+
+// get makes the request and reads and decodes the answer.
+func (l *Loader) get(ctx context.Context, client *http.Client, u *url.URL) (Body, error) {
+	req, err := http.NewRequestWithContext(ctx, http.MethodGet, u.String(), nil)
+	if err != nil {
+		return Body{}, err
+	}
+	req.Header.Set("User-Agent", "mockserver")
+	req.Header.Set("Accept-Encoding", "gzip, deflate, br, zstd")
+	resp, err := client.Do(req)
+	if err != nil {
+		return Body{}, err
+	}
+	defer resp.Body.Close()
+	if resp.StatusCode >= http.StatusBadRequest {
+		return Body{}, fmt.Errorf("it answered with status %d", resp.StatusCode)
+	}
+	content, err := readAll(resp.Body, max(resp.ContentLength, 0), l.maxRemote)
+	if err != nil {
+		return Body{}, err
+	}
+	content, err = decode(content, resp.Header.Values("Content-Encoding"), l.maxRemote)
+	if err != nil {
+		return Body{}, err
+	}
+	return Body{Bytes: content, ContentType: resp.Header.Get("Content-Type")}, ctx.Err()
+}
+
+// fetchError says why a URL could not be had.
+func fetchError(u *url.URL, err error, timeout time.Duration) *Error {
+	var ue *url.Error
+	if errors.As(err, &ue) {
+		err = ue.Err // names the URL, credentials and all
+	}
+	kind, cause := Upstream, err.Error()
+	var ne net.Error
+	switch {
+	case errors.Is(err, context.Canceled):
+		cause = "the server is stopping"
+	case errors.Is(err, context.DeadlineExceeded):
+		kind, cause = Timeout, fmt.Sprintf("no complete answer within %v", timeout)
+	case errors.As(err, &ne) && ne.Timeout():
+		kind = Timeout
+	}
+	return &Error{Kind: kind, Message: fmt.Sprintf("fetch %s: %s", redacted(u), cause), Err: err}
+}
+
+// decode undoes content encodings, the last applied first. No step makes more
+// than limit bytes.
+func decode(content []byte, encodings []string, limit int64) ([]byte, error) {
+	var codings []string
+	for c := range strings.SplitSeq(strings.Join(encodings, ","), ",") {
+		if c = strings.ToLower(strings.TrimSpace(c)); c != "" && c != "identity" {
+			codings = append(codings, c)
+		}
+	}
+	if len(content) == 0 {
+		return content, nil // an answer without a body may name an encoding all the same
+	}
+	if len(codings) > maxCodings {
+		return nil, fmt.Errorf("content encoding: more than %d of them", maxCodings)
+	}
+	for i := len(codings) - 1; i >= 0; i-- {
+		var err error
+		if content, err = decodeOne(content, codings[i], limit); err != nil {
+			return nil, fmt.Errorf("content encoding %q: %w", codings[i], err)
+		}
+	}
+	return content, nil
+}
+
+func decodeOne(content []byte, coding string, limit int64) ([]byte, error) {
+	src := bytes.NewReader(content)
+	switch coding {
+	case "gzip", "x-gzip":
+		r, err := gzip.NewReader(src)
+		if err != nil {
+			return nil, err
+		}
+		return readAll(r, 0, limit)
+	case "deflate":
+		r, err := zlib.NewReader(src)
+		if errors.Is(err, zlib.ErrHeader) {
+			// Some servers leave the zlib wrapping out; every browser lets them.
+			r, err = flate.NewReader(bytes.NewReader(content)), nil
+		}
+		if err != nil {
+			return nil, err
+		}
+		return readAll(r, 0, limit)
+	case "br":
+		return unbrotli(content, limit)
+	case "zstd":
+		r, err := zstd.NewReader(src, zstd.WithDecoderConcurrency(1), zstd.WithDecoderMaxWindow(maxWindow))
+		if err != nil {
+			return nil, err
+		}
+		defer r.Close()
+		return readAll(r, 0, limit)
+	default:
+		return nil, errors.New("unknown; gzip, deflate, br and zstd are understood")
+	}
+}
+
+// unbrotli borrows fasthttp's decoder, which the program has in any case.
+func unbrotli(content []byte, limit int64) ([]byte, error) {
+	var resp fasthttp.Response
+	resp.SetBodyRaw(content)
+	out, err := resp.BodyUnbrotliWithLimit(int(limit))
+	if errors.Is(err, fasthttp.ErrBodyTooLarge) {
+		err = tooLarge(limit)
+	}
+	return out, err
+}
+
+// guard turns a panic of a decoder, which runs on bytes from outside and partly
+// on a goroutine of its own, into an error: it must not end the program.
+func guard(f func() error) (err error) {
+	defer func() {
+		if p := recover(); p != nil {
+			err = fmt.Errorf("it cannot be decoded: %v", p)
+		}
+	}()
+	return f()
+}

@@ -1,0 +1,272 @@
+// Package fetcher has the bodies that live elsewhere: in a JSON file, behind a
+// URL, or in a sheet of a workbook.
+//
+//	external-body:
+//	  provider: json                      # json: a file or a URL · xlsx: a workbook
+//	  path: data/{{path-params.id}}.json  # may hold placeholders
+//
+//	external-body: {provider: xlsx, path: people.xlsx, sheet-name: People}
+//
+//	external-body: {provider: json, path: "https://api.example.com/users/{{path-params.id}}",
+//	                timeout: 2s, ttl: 30s, stale-if-error: true, insecure: false}
+//
+// # Files
+//
+// A relative path is looked up beside the configuration file, then in the
+// working directory. A path without placeholders is fixed: its file must exist
+// when the configuration is loaded. A rendered path may not leave the directory
+// of its fixed prefix (of "data/user-{{x}}.json": data), or the configuration's
+// where the prefix names none, by whatever means; it answers not found then, as
+// it does when there is no such file. Only regular files are read, of 256 MiB
+// at most. A JSON file is a template and is kept compiled; a change on disk is
+// seen within a second.
+//
+// # Workbooks
+//
+// The first row of the sheet holds the keys, trimmed; a column without a key is
+// left out, and a repeated key becomes key_2, key_3, with a warning. Each later
+// row that has any value under a key becomes one object, its keys in the order
+// of the columns. Number cells are JSON numbers as stored, booleans booleans, an empty cell null,
+// and formulas the value they had when the workbook was saved. A number shown as a date is ISO 8601
+// text: 2024-01-15, 2024-01-15T10:30:00 or 10:30:00, as its format shows a day,
+// a time or both. Everything else is text, errors such as #N/A included.
+//
+// # Remote bodies
+//
+// The content of a URL is passed through, content encodings undone. Requests
+// for the same URL that come together share one fetch. Ttl keeps a copy for a
+// while; stale-if-error keeps the last good one and answers with it whatever
+// goes wrong.
+package fetcher
+
+import (
+	"context"
+	"fmt"
+	"net/http"
+	"runtime"
+	"strings"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"golang.org/x/sync/singleflight"
+
+	"mockserver/config"
+	"mockserver/matcher"
+	"mockserver/renderer"
+)
+
+// Options are the settings of a Loader. The zero value is ready for use.
+type Options struct {
+	// Now is the clock that ages copies; nil means time.Now. Time-outs do not follow it.
+	Now func() time.Time
+	// MaxRemote bounds a remote body, in bytes after decoding; 0 means 64 MiB.
+	MaxRemote int64
+	// MaxFile bounds a local file as read, a workbook as unpacked, and a sheet as
+	// JSON text, in bytes; 0 means 256 MiB.
+	MaxFile int64
+	// MaxCache bounds what is kept, in bytes; 0 means 256 MiB. One body that is
+	// larger is kept alone.
+	MaxCache int64
+}
+
+// Loader keeps external bodies. There is one per server, shared by all
+// snapshots, so that a reload keeps what is cached. It is safe for concurrent use.
+type Loader struct {
+	now       func() time.Time
+	maxRemote int64
+	maxFile   int64
+
+	cache *cache
+	files *shelf // raw files and sheets, which no snapshot compiles in its own way
+	urls  *shelf
+
+	flights  singleflight.Group
+	ctx      context.Context // ends what is in flight when the loader closes
+	cancel   context.CancelFunc
+	verified *http.Client
+	insecure *http.Client
+	scratch  sync.Pool // of *[]byte, for keys
+}
+
+// NewLoader returns an empty loader. Close it when the server has stopped.
+func NewLoader(opts Options) *Loader {
+	if opts.Now == nil {
+		opts.Now = time.Now
+	}
+	c := newCache(orDefault(opts.MaxCache, 256<<20))
+	l := &Loader{
+		now:       opts.Now,
+		maxRemote: orDefault(opts.MaxRemote, 64<<20),
+		maxFile:   orDefault(opts.MaxFile, 256<<20),
+		cache:     c,
+		files:     newShelf(c),
+		urls:      newShelf(c),
+		verified:  newClient(false),
+		insecure:  newClient(true),
+	}
+	l.ctx, l.cancel = context.WithCancel(context.Background())
+	return l
+}
+
+func orDefault(n, def int64) int64 {
+	if n > 0 {
+		return n
+	}
+	return def
+}
+
+// Close ends the fetches in flight and the idle connections. Remote bodies
+// cannot be had afterwards; what is cached still can.
+func (l *Loader) Close() {
+	l.cancel()
+	l.verified.CloseIdleConnections()
+	l.insecure.CloseIdleConnections()
+}
+
+// Body is what to answer with: Template when it is not nil, else Bytes, which
+// nobody may change and which stay as they are for ever.
+type Body struct {
+	Template    *renderer.Template
+	Bytes       []byte
+	ContentType string // of a remote body; "" otherwise, or when the remote gave none
+}
+
+// Source is one external body of one snapshot. It is immutable and safe for
+// concurrent use.
+type Source struct {
+	loader *Loader
+	ext    *config.ExternalBody
+	form   renderer.Form
+	raw    bool
+	scope  *renderer.Scope
+
+	remote bool // the path is a URL
+	path   *renderer.Template
+	sheet  *renderer.Template // nil for json
+	fixed  bool               // neither path nor sheet holds placeholders
+
+	fixedPath  string // the path as declared; "" when it holds placeholders
+	fixedSheet string // the sheet as declared; "" when it holds placeholders
+	url        string // of a fixed URL, without what only a browser uses
+
+	file   string   // of a fixed path: the file found at load
+	dirs   []string // of a rendered path: the directories it is looked up in
+	prefix int      // of a rendered path: how many of its bytes name that directory
+
+	shelf  *shelf                // where its bodies are kept
+	space  string                // begins its keys there, so that only what is alike has the same key
+	pinned atomic.Pointer[entry] // of a fixed file, so that a hit needs no look-up
+}
+
+// Source prepares one external body when a snapshot is built, and finds all
+// that can be wrong with it then; a fixed file is read at once. Dir is where
+// relative paths are looked up first ("": the working directory); form and
+// scope are those of the answer's templates; raw leaves the content alone (the
+// path is rendered all the same). The source is nil when the problems hold errors.
+func (l *Loader) Source(ext *config.ExternalBody, dir string, form renderer.Form, raw bool, scope *renderer.Scope) (*Source, config.Problems) {
+	s := &Source{loader: l, ext: ext, form: form, raw: raw, scope: scope, remote: isURL(ext.Path.Value)}
+	problems := s.prepare(dir)
+	if problems.Err() == nil && s.fixed && !s.remote {
+		problems = append(problems, s.preload()...)
+	}
+	if problems.Err() != nil {
+		return nil, problems
+	}
+	return s, problems
+}
+
+// prepare compiles what the declaration says and chooses where it is looked up.
+func (s *Source) prepare(dir string) config.Problems {
+	ext := s.ext
+	if ext.Provider != "json" && ext.Provider != "xlsx" {
+		return s.problem(ext.Pos, ext.Key, fmt.Sprintf("unknown provider %q; json and xlsx are accepted", ext.Provider))
+	}
+	if ext.Path.Value == "" {
+		return s.problem(ext.Pos, ext.Key, "path is missing: a file, or for json a URL")
+	}
+	if s.workbook() && s.remote {
+		return s.pathProblem("a workbook is read from a file; a URL is not accepted")
+	}
+	form := renderer.Plain
+	if s.remote {
+		form = renderer.URL
+	}
+	path, problems := renderer.Compile(ext.Path, form, s.scope)
+	if problems.Err() != nil {
+		return problems
+	}
+	s.path = path
+	if s.fixedPath, s.fixed = path.Static(); s.fixed && s.fixedPath == "" {
+		return s.pathProblem("path is empty: a file, or for json a URL")
+	}
+	switch {
+	case s.remote:
+		s.shelf = s.loader.urls
+		return append(problems, s.checkURL()...)
+	case s.workbook():
+		problems = append(problems, s.compileSheet()...)
+	}
+	problems = append(problems, s.locate(dir)...)
+	s.chooseShelf()
+	return problems
+}
+
+// compileSheet compiles the name of the sheet.
+func (s *Source) compileSheet() config.Problems {
+	if s.ext.Sheet.Value == "" {
+		return s.problem(s.ext.Pos, s.ext.Key, "sheet-name is missing: the name of the sheet to convert")
+	}
+	sheet, problems := renderer.Compile(s.ext.Sheet, renderer.Plain, s.scope)
+	if sheet != nil {
+		var static bool
+		s.sheet = sheet
+		s.fixedSheet, static = sheet.Static()
+		s.fixed = s.fixed && static
+	}
+	return problems
+}
+
+// chooseShelf gives templates a shelf of their own, since they are compiled for
+// one snapshot only, which goes when the source does.
+func (s *Source) chooseShelf() {
+	s.space = fmt.Sprint(s.ext.Provider, s.form, s.file, "\x00", strings.Join(s.dirs, "\x00"), "\x00")
+	if s.raw || s.workbook() {
+		s.shelf = s.loader.files
+		return
+	}
+	s.shelf = newShelf(s.loader.cache)
+	runtime.AddCleanup(s, (*shelf).clear, s.shelf)
+}
+
+func (s *Source) workbook() bool { return s.ext.Provider == "xlsx" }
+
+// isURL tells whether a path is fetched; anything else is a file.
+func isURL(path string) bool {
+	scheme, _, found := strings.Cut(path, "://")
+	return found && (strings.EqualFold(scheme, "http") || strings.EqualFold(scheme, "https"))
+}
+
+func (s *Source) problem(pos config.Pos, key, what string) config.Problems {
+	return config.Problems{{Pos: pos, Key: key, What: what}}
+}
+
+// pathProblem is a mistake in what the path names.
+func (s *Source) pathProblem(what string) config.Problems {
+	return s.problem(s.ext.Path.Pos, s.ext.Path.Key, what)
+}
+
+// Body returns what to answer r with. Its error is an *Error. A body that is
+// kept costs no allocation.
+func (s *Source) Body(r *matcher.Request) (Body, error) {
+	var k *kept
+	if s.remote {
+		k = s.fetched(r)
+	} else {
+		k = s.stored(r)
+	}
+	if k.err != nil {
+		return Body{}, k.err
+	}
+	return k.body, nil
+}

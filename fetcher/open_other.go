@@ -1,0 +1,8 @@
+//go:build !unix
+
+package fetcher
+
+import "os"
+
+// openFlags: opening a file does not wait here.
+const openFlags = os.O_RDONLY

@@ -1,0 +1,110 @@
+package fetcher
+
+import (
+	"fmt"
+	"slices"
+	"strconv"
+	"strings"
+	"unicode/utf8"
+
+	"github.com/xuri/excelize/v2"
+)
+
+// table makes a JSON array of the rows of a sheet, one object per row.
+type table struct {
+	limit int64    // of out, in bytes
+	notes []string // warnings
+	out   []byte
+
+	keys   []string    // as JSON with the colon, in the order of columns
+	index  map[int]int // column → key
+	values []value     // of the row at hand, by key
+}
+
+// header takes the row that holds the keys.
+func (t *table) header(cells []cell) {
+	slices.SortStableFunc(cells, func(a, b cell) int { return a.column - b.column })
+	t.keys, t.index = nil, map[int]int{}
+	taken := map[string]bool{}
+	for _, c := range cells {
+		key := strings.TrimSpace(c.value.text)
+		if key == "" {
+			continue
+		}
+		if taken[key] {
+			first := key
+			for n := 2; taken[key]; n++ {
+				key = first + "_" + strconv.Itoa(n)
+			}
+			name, _ := excelize.ColumnNumberToName(c.column)
+			t.notes = append(t.notes, fmt.Sprintf("key %q stands twice; that of column %s is called %q", first, name, key))
+		}
+		taken[key] = true
+		t.index[c.column] = len(t.keys)
+		t.keys = append(t.keys, string(append(appendQuoted(nil, key), ':')))
+	}
+	t.values = make([]value, len(t.keys))
+}
+
+// row takes a later row.
+func (t *table) row(cells []cell) error {
+	clear(t.values)
+	filled := false
+	for _, c := range cells {
+		if i, ok := t.index[c.column]; ok {
+			t.values[i] = c.value
+			filled = filled || c.value.text != ""
+		}
+	}
+	if !filled {
+		return nil
+	}
+	if len(t.out) > 1 {
+		t.out = append(t.out, ',')
+	}
+	for i, key := range t.keys {
+		t.out = append(t.out, "{,"[min(i, 1)])
+		t.out = append(t.out, key...)
+		t.out = t.values[i].appendJSON(t.out)
+		if int64(len(t.out)) > t.limit {
+			return fmt.Errorf("%w: as JSON, more than %s", ErrTooLarge, sizeText(t.limit))
+		}
+	}
+	t.out = append(t.out, '}')
+	return nil
+}
+
+// finish ends the array.
+func (t *table) finish() {
+	t.out = append(t.out, ']')
+	if len(t.keys) == 0 {
+		t.notes = append(t.notes, "its first row holds no keys, so it has no columns")
+	}
+}
+
+func (v value) appendJSON(dst []byte) []byte {
+	switch v.kind {
+	case textValue:
+		return appendQuoted(dst, v.text)
+	case jsonValue:
+		return append(dst, v.text...)
+	default:
+		return append(dst, "null"...)
+	}
+}
+
+// appendQuoted appends s as a JSON string, escaping only what JSON says must be.
+func appendQuoted(dst []byte, s string) []byte {
+	dst = append(dst, '"')
+	for _, r := range s {
+		switch {
+		case r == '"' || r == '\\':
+			dst = append(dst, '\\', byte(r))
+		case r < ' ':
+			dst = fmt.Appendf(dst, `\u%04x`, r)
+		default:
+			dst = utf8.AppendRune(dst, r)
+		}
+	}
+	return append(dst, '"')
+}

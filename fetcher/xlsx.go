@@ -1,0 +1,417 @@
+package fetcher
+
+import (
+	"archive/zip"
+	"bytes"
+	"encoding/json"
+	"encoding/xml"
+	"errors"
+	"fmt"
+	"io"
+	"path"
+	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/xuri/excelize/v2"
+
+	"mockserver/config"
+)
+
+// errNoSheet is the cause when a workbook lacks the sheet.
+var errNoSheet = errors.New("no such sheet")
+
+// convertSheet makes JSON of one sheet of a workbook.
+func (s *Source) convertSheet(content []byte, file, sheet string) *kept {
+	var t *table
+	err := guard(func() error {
+		var err error
+		t, err = readSheet(content, sheet, s.loader.maxFile)
+		return err
+	})
+	if err != nil {
+		e := s.broken(file, err.Error(), err)
+		if s.fixedSheet == "" && errors.Is(err, errNoSheet) {
+			e.Kind = NotFound
+		}
+		return &kept{err: e}
+	}
+	k := &kept{body: Body{Bytes: t.out}, size: int64(len(t.out))}
+	for _, note := range t.notes {
+		what := fmt.Sprintf("sheet %q of %q: %s", sheet, file, note)
+		k.problems = append(k.problems, config.Problem{What: what, Warning: true})
+	}
+	return k
+}
+
+// workbook is an open workbook. The library opens it, and knows its sheets and
+// styles; the cells are streamed from the part they lie in, since the library's
+// calls for single cells fill every gap of a sheet first, which a few bytes of
+// a sheet can make gigabytes of, and do not tell a number's digits as stored.
+type workbook struct {
+	file    *excelize.File
+	strings []string // the shared ones
+	shows   map[int]shows
+	epoch   epoch
+}
+
+// readSheet converts one sheet.
+func readSheet(content []byte, sheet string, limit int64) (*table, error) {
+	if err := checkArchive(content, limit); err != nil {
+		return nil, err
+	}
+	f, err := excelize.OpenReader(bytes.NewReader(content), excelize.Options{UnzipSizeLimit: limit, UnzipXMLSizeLimit: limit})
+	if err != nil {
+		return nil, fmt.Errorf("not a workbook that can be read: %w", err)
+	}
+	defer f.Close()
+	w := &workbook{file: f, shows: map[int]shows{}}
+	part, err := w.sheetPart(sheet)
+	if err != nil {
+		return nil, err
+	}
+	if f.WorkBook.WorkbookPr != nil && f.WorkBook.WorkbookPr.Date1904 {
+		w.epoch = since1904
+	}
+	if err := w.readStrings(); err != nil {
+		return nil, fmt.Errorf("its shared texts: %w", err)
+	}
+	t := &table{limit: limit, out: []byte{'['}}
+	if err := w.readRows(part, t); err != nil {
+		return nil, fmt.Errorf("sheet %q: %w", sheet, err)
+	}
+	t.finish()
+	return t, nil
+}
+
+// checkArchive refuses what is no zip archive, and what unpacks to more than
+// limit bytes. It comes before the library, which believes the sizes an archive
+// claims; reading stops at them, so that claims cannot be too small.
+func checkArchive(content []byte, limit int64) error {
+	if bytes.HasPrefix(content, []byte("\xd0\xcf\x11\xe0")) {
+		return errors.New("not a workbook that can be read: it is encrypted or of the old .xls format; save it as .xlsx without a password")
+	}
+	archive, err := zip.NewReader(bytes.NewReader(content), int64(len(content)))
+	if err != nil {
+		return fmt.Errorf("not a workbook that can be read: %w", err)
+	}
+	left := uint64(limit)
+	for _, part := range archive.File {
+		if part.UncompressedSize64 > left {
+			return fmt.Errorf("%w: it unpacks to more than %s", ErrTooLarge, sizeText(limit))
+		}
+		left -= part.UncompressedSize64
+	}
+	return nil
+}
+
+// sheetPart returns the XML of a sheet.
+func (w *workbook) sheetPart(sheet string) ([]byte, error) {
+	names := w.file.GetSheetList()
+	at := slices.Index(names, sheet)
+	if at < 0 {
+		return nil, fmt.Errorf("%w: %q; its sheets are %s", errNoSheet, sheet, quotedList(names))
+	}
+	id := w.file.WorkBook.Sheets.Sheet[at].ID
+	book, err := w.related("", "", func(r relation) bool { return strings.HasSuffix(r.Type, "/officeDocument") })
+	if err != nil {
+		return nil, err
+	}
+	dir, base := path.Split(book)
+	target, err := w.related(dir, base, func(r relation) bool { return r.ID == id })
+	if err != nil {
+		return nil, err
+	}
+	part, ok := w.part(target)
+	if !ok {
+		return nil, fmt.Errorf("its sheet %q is missing inside the workbook", sheet)
+	}
+	return part, nil
+}
+
+func quotedList(names []string) string {
+	quoted := make([]string, len(names))
+	for i, name := range names {
+		quoted[i] = strconv.Quote(name)
+	}
+	return strings.Join(quoted, ", ")
+}
+
+// relation is one line of a part that says where other parts lie.
+type relation struct {
+	ID     string `xml:"Id,attr"`
+	Type   string `xml:",attr"`
+	Target string `xml:",attr"`
+}
+
+// related returns the name of the first part that is related to another, dir/base
+// (the workbook as a whole when both are empty), and fits.
+func (w *workbook) related(dir, base string, fits func(relation) bool) (string, error) {
+	var rels struct {
+		Relationship []relation
+	}
+	name := dir + "_rels/" + base + ".rels"
+	content, _ := w.part(name)
+	if err := w.decoder(content).Decode(&rels); err != nil {
+		return "", fmt.Errorf("part %q: %w", name, err)
+	}
+	at := slices.IndexFunc(rels.Relationship, fits)
+	if at < 0 {
+		return "", fmt.Errorf("part %q does not say where the sheet lies", name)
+	}
+	target := rels.Relationship[at].Target
+	if !path.IsAbs(target) {
+		target = path.Join(dir, target)
+	}
+	return strings.TrimPrefix(target, "/"), nil
+}
+
+func (w *workbook) part(name string) ([]byte, bool) {
+	v, _ := w.file.Pkg.Load(name)
+	content, ok := v.([]byte)
+	return content, ok
+}
+
+func (w *workbook) decoder(content []byte) *xml.Decoder {
+	d := xml.NewDecoder(bytes.NewReader(content))
+	d.CharsetReader = w.file.CharsetReader
+	return d
+}
+
+// richText is a text in one piece or in runs of different looks.
+type richText struct {
+	Text string `xml:"t"`
+	Runs []struct {
+		Text string `xml:"t"`
+	} `xml:"r"`
+}
+
+func (t richText) String() string {
+	if len(t.Runs) == 0 {
+		return unescape(t.Text)
+	}
+	var b strings.Builder
+	b.WriteString(t.Text)
+	for _, run := range t.Runs {
+		b.WriteString(run.Text)
+	}
+	return unescape(b.String())
+}
+
+// unescape undoes _xHHHH_, by which a workbook writes the characters that XML
+// cannot hold.
+func unescape(s string) string {
+	const size = len("_x000D_")
+	if !strings.Contains(s, "_x") {
+		return s
+	}
+	var b strings.Builder
+	for i := 0; i < len(s); {
+		if strings.HasPrefix(s[i:], "_x") && len(s) >= i+size && s[i+size-1] == '_' {
+			if n, err := strconv.ParseUint(s[i+2:i+6], 16, 16); err == nil {
+				b.WriteRune(rune(n))
+				i += size
+				continue
+			}
+		}
+		b.WriteByte(s[i])
+		i++
+	}
+	return b.String()
+}
+
+// elements calls do for each element of a name.
+func (w *workbook) elements(content []byte, name string, do func(*xml.Decoder, *xml.StartElement) error) error {
+	d := w.decoder(content)
+	for {
+		token, err := d.Token()
+		if errors.Is(err, io.EOF) {
+			return nil
+		}
+		if err != nil {
+			return err
+		}
+		if start, ok := token.(xml.StartElement); ok && start.Name.Local == name {
+			if err := do(d, &start); err != nil {
+				return err
+			}
+		}
+	}
+}
+
+func (w *workbook) readStrings() error {
+	content, ok := w.part("xl/sharedStrings.xml")
+	if !ok {
+		return nil
+	}
+	return w.elements(content, "si", func(d *xml.Decoder, start *xml.StartElement) error {
+		var text richText
+		err := d.DecodeElement(&text, start)
+		w.strings = append(w.strings, text.String())
+		return err
+	})
+}
+
+// storedCell is a cell as a sheet stores it.
+type storedCell struct {
+	Ref    string    `xml:"r,attr"`
+	Type   string    `xml:"t,attr"`
+	Style  string    `xml:"s,attr"`
+	Value  *string   `xml:"v"`
+	Inline *richText `xml:"is"`
+}
+
+// readRows gives the rows of a sheet to a table, one at a time.
+func (w *workbook) readRows(part []byte, t *table) error {
+	number := 0
+	return w.elements(part, "row", func(d *xml.Decoder, start *xml.StartElement) error {
+		number++
+		for _, a := range start.Attr {
+			if n, err := strconv.Atoi(a.Value); a.Name.Local == "r" && err == nil && n > 0 {
+				number = n
+			}
+		}
+		cells, err := w.readCells(d)
+		if err != nil {
+			return err
+		}
+		if number == 1 {
+			t.header(cells)
+			return nil
+		}
+		return t.row(cells)
+	})
+}
+
+// cell is one cell of a row.
+type cell struct {
+	column int // from 1
+	value  value
+}
+
+// readCells reads the cells of a row up to its end.
+func (w *workbook) readCells(d *xml.Decoder) ([]cell, error) {
+	var cells []cell
+	column := 0
+	for {
+		token, err := d.Token()
+		if err != nil {
+			return nil, err
+		}
+		switch token := token.(type) {
+		case xml.EndElement:
+			return cells, nil
+		case xml.StartElement:
+			if token.Name.Local != "c" {
+				if err := d.Skip(); err != nil {
+					return nil, err
+				}
+				continue
+			}
+			var c storedCell
+			if err := d.DecodeElement(&c, &token); err != nil {
+				return nil, err
+			}
+			column++
+			if n, _, err := excelize.CellNameToCoordinates(c.Ref); err == nil {
+				column = n
+			}
+			cells = append(cells, cell{column, w.value(&c)})
+		}
+	}
+}
+
+// value is what a cell holds: a text, or the JSON of something else.
+type value struct {
+	text string
+	kind valueKind
+}
+
+type valueKind uint8
+
+const (
+	noValue valueKind = iota
+	textValue
+	jsonValue
+)
+
+// value makes a value of a stored cell.
+func (w *workbook) value(c *storedCell) value {
+	if c.Inline != nil {
+		return value{c.Inline.String(), textValue}
+	}
+	if c.Value == nil {
+		return value{}
+	}
+	stored := *c.Value
+	switch c.Type {
+	case "s":
+		if i, err := strconv.Atoi(strings.TrimSpace(stored)); err == nil && i >= 0 && i < len(w.strings) {
+			return value{w.strings[i], textValue}
+		}
+		return value{}
+	case "b":
+		if b, err := strconv.ParseBool(strings.TrimSpace(stored)); err == nil {
+			return value{strconv.FormatBool(b), jsonValue}
+		}
+	case "str", "inlineStr":
+		return value{unescape(stored), textValue}
+	case "e", "d": // d is a date in ISO 8601 already
+	default:
+		return w.number(strings.TrimSpace(stored), c.Style)
+	}
+	return value{stored, textValue}
+}
+
+// number makes a value of a stored number, which may be one that is shown as a date.
+func (w *workbook) number(stored, style string) value {
+	if stored == "" {
+		return value{}
+	}
+	f, err := strconv.ParseFloat(stored, 64)
+	if err == nil {
+		if text, ok := w.epoch.format(f, w.show(style)); ok {
+			return value{text, textValue}
+		}
+	}
+	if json.Valid([]byte(stored)) && (stored[0] == '-' || stored[0] >= '0' && stored[0] <= '9') {
+		return value{stored, jsonValue}
+	}
+	if err == nil && f-f == 0 { // finite, in a spelling that JSON lacks, such as .5
+		return value{strconv.FormatFloat(f, 'g', -1, 64), jsonValue}
+	}
+	return value{stored, textValue}
+}
+
+// show tells what the number format of a style shows.
+func (w *workbook) show(style string) shows {
+	id, err := strconv.Atoi(style)
+	if err != nil {
+		return 0
+	}
+	known, ok := w.shows[id]
+	if !ok {
+		known = w.formatOf(id)
+		w.shows[id] = known
+	}
+	return known
+}
+
+func (w *workbook) formatOf(style int) shows {
+	styles := w.file.Styles
+	if styles == nil || styles.CellXfs == nil || style < 0 || style >= len(styles.CellXfs.Xf) {
+		return 0
+	}
+	id := styles.CellXfs.Xf[style].NumFmtID
+	if id == nil {
+		return 0
+	}
+	if styles.NumFmts != nil {
+		for _, f := range styles.NumFmts.NumFmt {
+			if f.NumFmtID == *id {
+				return customFormat(f.FormatCode)
+			}
+		}
+	}
+	return builtinFormat(*id)
+}

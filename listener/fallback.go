@@ -1,0 +1,93 @@
+package listener
+
+import (
+	"context"
+	"log/slog"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/valyala/fasthttp"
+
+	"mockserver/matcher"
+)
+
+// fallBack answers a request that no endpoint of its method matches: HEAD as the
+// GET would, OPTIONS from what is declared, anything else with 404 or 405.
+func (s *Server) fallBack(sn *snapshot, r *matcher.Request) {
+	ctx := r.Ctx
+	if ctx.IsHead() {
+		// fasthttp leaves the body of a HEAD answer out and keeps its length.
+		if i := sn.table.Match(r, fasthttp.MethodGet); i >= 0 {
+			s.respond(&sn.answers[i], r)
+			return
+		}
+	}
+	methods := sn.table.Methods(r)
+	if ctx.IsOptions() && len(methods) > 0 {
+		s.respondOptions(ctx, methods)
+		return
+	}
+	s.unmatched(sn, r, methods)
+}
+
+// allow is the Allow header of a path with the declared methods.
+func allow(methods []string) string {
+	all := slices.Clone(methods)
+	if slices.Contains(all, fasthttp.MethodGet) {
+		all = append(all, fasthttp.MethodHead)
+	}
+	all = append(all, fasthttp.MethodOptions)
+	slices.Sort(all)
+	return strings.Join(slices.Compact(all), ", ")
+}
+
+// nearest is how many endpoints an unmatched answer names.
+const nearest = 3
+
+// unmatched answers 404, or 405 when the path is declared for other methods, and
+// names the nearest endpoints with the reason why each did not match.
+func (s *Server) unmatched(sn *snapshot, r *matcher.Request, methods []string) {
+	ctx := r.Ctx
+	f := endpointNotFound
+	if len(methods) > 0 && !slices.Contains(methods, string(ctx.Method())) {
+		f = methodNotAllowed
+	}
+	asked := string(ctx.Method()) + " " + string(r.Path())
+	message := "no endpoint is declared for " + asked
+	var reasons []string
+	for _, near := range sn.table.Nearest(r, nearest) {
+		reasons = append(reasons, sn.answers[near.Index].name+" ("+near.Why+")")
+	}
+	if len(reasons) > 0 {
+		message += "; nearest: " + strings.Join(reasons, ", ")
+	} else {
+		message += "; none is declared at all"
+	}
+	f.write(ctx, message)
+	if f == methodNotAllowed {
+		ctx.Response.Header.Set(fasthttp.HeaderAllow, allow(methods))
+	}
+	if s.opts.UnmatchedStatus != 0 {
+		ctx.Response.SetStatusCode(s.opts.UnmatchedStatus)
+	}
+	s.logUnmatched(ctx, f, message)
+}
+
+func (s *Server) logUnmatched(ctx *fasthttp.RequestCtx, f failure, message string) {
+	suppressed, ok := s.unmatchedPace.pass(time.Now())
+	if !ok {
+		return
+	}
+	attrs := []slog.Attr{
+		slog.String("method", string(ctx.Method())),
+		slog.String("uri", string(ctx.Request.Header.RequestURI())),
+		slog.String("host", string(ctx.Host())),
+		slog.String("code", f.code),
+		slog.String("reason", message),
+	}
+	if suppressed > 0 {
+		attrs = append(attrs, slog.Int("suppressed", suppressed))
+	}
+	s.log.LogAttrs(context.Background(), slog.LevelWarn, "unmatched request", attrs...)
+}

@@ -1,0 +1,117 @@
+package listener
+
+import (
+	"context"
+	"io"
+	"log/slog"
+	"strconv"
+	"strings"
+	"sync"
+)
+
+// NewLogger returns the logger of the program: one JSON object a line for format
+// "json", else one readable line an event. Errors go to stderr, anything else to
+// stdout. Texts that came from a request are quoted and escaped.
+func NewLogger(format string, stdout, stderr io.Writer) *slog.Logger {
+	if format == "json" {
+		return slog.New(byLevel{
+			out: slog.NewJSONHandler(stdout, nil),
+			err: slog.NewJSONHandler(stderr, nil),
+		})
+	}
+	return slog.New(byLevel{
+		out: &lines{w: stdout, mu: new(sync.Mutex)},
+		err: &lines{w: stderr, mu: new(sync.Mutex)},
+	})
+}
+
+// byLevel sends errors one way and everything else another.
+type byLevel struct{ out, err slog.Handler }
+
+func (b byLevel) Enabled(ctx context.Context, level slog.Level) bool {
+	return b.out.Enabled(ctx, level)
+}
+
+func (b byLevel) Handle(ctx context.Context, r slog.Record) error {
+	if r.Level >= slog.LevelError {
+		return b.err.Handle(ctx, r)
+	}
+	return b.out.Handle(ctx, r)
+}
+
+func (b byLevel) WithAttrs(attrs []slog.Attr) slog.Handler {
+	return byLevel{b.out.WithAttrs(attrs), b.err.WithAttrs(attrs)}
+}
+
+func (b byLevel) WithGroup(name string) slog.Handler {
+	return byLevel{b.out.WithGroup(name), b.err.WithGroup(name)}
+}
+
+// lines writes "2026-01-15T10:30:00.000Z INFO message key=value …".
+type lines struct {
+	w      io.Writer
+	mu     *sync.Mutex // one line at a time on w
+	attrs  []slog.Attr
+	prefix string // of the keys: the groups that are open
+}
+
+func (l *lines) Enabled(_ context.Context, level slog.Level) bool { return level >= slog.LevelInfo }
+
+func (l *lines) Handle(_ context.Context, r slog.Record) error {
+	line := r.Time.UTC().AppendFormat(nil, "2006-01-02T15:04:05.000Z")
+	line = append(line, ' ')
+	line = append(line, r.Level.String()...)
+	line = append(line, ' ')
+	line = append(line, r.Message...)
+	for _, a := range l.attrs {
+		line = appendAttr(line, "", a)
+	}
+	r.Attrs(func(a slog.Attr) bool {
+		line = appendAttr(line, l.prefix, a)
+		return true
+	})
+	line = append(line, '\n')
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	_, err := l.w.Write(line)
+	return err
+}
+
+func (l *lines) WithAttrs(attrs []slog.Attr) slog.Handler {
+	with := *l
+	with.attrs = append([]slog.Attr{}, l.attrs...)
+	for _, a := range attrs {
+		a.Key = l.prefix + a.Key
+		with.attrs = append(with.attrs, a)
+	}
+	return &with
+}
+
+func (l *lines) WithGroup(name string) slog.Handler {
+	with := *l
+	with.prefix += name + "."
+	return &with
+}
+
+// appendAttr appends " key=value", the value quoted where it is more than a word.
+func appendAttr(line []byte, prefix string, a slog.Attr) []byte {
+	value := a.Value.Resolve()
+	if value.Kind() == slog.KindGroup {
+		for _, inner := range value.Group() {
+			line = appendAttr(line, prefix+a.Key+".", inner)
+		}
+		return line
+	}
+	text := value.String()
+	line = append(line, ' ')
+	line = append(line, prefix+a.Key...)
+	line = append(line, '=')
+	if text == "" || strings.ContainsFunc(text, needsQuotes) {
+		return strconv.AppendQuote(line, text)
+	}
+	return append(line, text...)
+}
+
+func needsQuotes(r rune) bool {
+	return r <= ' ' || r == '"' || r == '\\' || r == '=' || !strconv.IsPrint(r)
+}

@@ -1,0 +1,134 @@
+package listener
+
+import (
+	"context"
+	"fmt"
+	"log/slog"
+	"runtime/debug"
+	"time"
+
+	"github.com/valyala/fasthttp"
+
+	"mockserver/config"
+	"mockserver/matcher"
+)
+
+// serve is the one handler: a request through the stages, in the goroutine of its
+// connection. It loads the snapshot once, so that a request sees one world
+// whatever a reload does meanwhile.
+func (s *Server) serve(ctx *fasthttp.RequestCtx) {
+	r := matcher.Acquire(ctx)
+	defer s.finish(ctx, r)
+	sn := s.snapshot.Load()
+	if i := sn.table.Match(r, method(ctx)); i >= 0 {
+		s.respond(&sn.answers[i], r)
+	} else {
+		s.fallBack(sn, r)
+	}
+	if !s.opts.NoCORS {
+		allowOrigin(ctx)
+	}
+	if s.opts.AccessLog {
+		s.logAccess(ctx)
+	}
+}
+
+// method is the request's method, without a copy when it is one that can be
+// declared.
+func method(ctx *fasthttp.RequestCtx) string {
+	m := ctx.Request.Header.Method()
+	for _, known := range config.Methods {
+		if string(m) == known {
+			return known
+		}
+	}
+	return string(m)
+}
+
+// finish gives the request back. It is the only place that recovers: a panic
+// while serving one request answers 500 and harms no other.
+func (s *Server) finish(ctx *fasthttp.RequestCtx, r *matcher.Request) {
+	if p := recover(); p != nil {
+		// The request is not given back to its pool: nobody knows what state it is in.
+		message := fmt.Sprint(p)
+		internalError.write(ctx, "a defect of the server, see its log: "+message)
+		s.log.LogAttrs(context.Background(), slog.LevelError, "panic while serving a request",
+			slog.String("method", string(ctx.Method())), slog.String("path", string(ctx.Path())),
+			slog.String("error", message), slog.String("stack", string(debug.Stack())))
+		return
+	}
+	matcher.Release(r)
+}
+
+// respond writes the answer of an endpoint.
+func (s *Server) respond(a *answer, r *matcher.Request) {
+	resp := &r.Ctx.Response
+	resp.SetStatusCode(a.status)
+	if len(a.headers) > 0 {
+		writeHeaders(&resp.Header, a.headers, r)
+	}
+	switch {
+	case a.bodiless:
+		return
+	case a.source != nil:
+		s.respondExternal(a, r)
+		return
+	case a.template != nil:
+		resp.SwapBody(a.template.Append(resp.SwapBody(nil)[:0], r))
+	default:
+		resp.SetBodyRaw(a.static)
+	}
+	if a.contentType != "" {
+		resp.Header.SetContentType(a.contentType)
+	}
+}
+
+// respondExternal writes a body that lives elsewhere, or says why it cannot be
+// had.
+func (s *Server) respondExternal(a *answer, r *matcher.Request) {
+	resp := &r.Ctx.Response
+	body, err := a.source.Body(r)
+	if err != nil {
+		f := ofBody(err)
+		f.write(r.Ctx, err.Error())
+		s.logServerError(f, a.name, err.Error())
+		return
+	}
+	if body.Template != nil {
+		resp.SwapBody(body.Template.Append(resp.SwapBody(nil)[:0], r))
+	} else {
+		resp.SetBodyRaw(body.Bytes)
+	}
+	switch {
+	case body.ContentType != "" && !a.typeDeclared:
+		resp.Header.SetContentType(body.ContentType)
+	case a.contentType != "":
+		resp.Header.SetContentType(a.contentType)
+	}
+}
+
+// writeHeaders writes the declared headers with their names as spelt.
+func writeHeaders(h *fasthttp.ResponseHeader, headers []header, r *matcher.Request) {
+	h.DisableNormalizing()
+	for i := range headers {
+		d := &headers[i]
+		if d.template == nil {
+			h.Add(d.name, d.value)
+			continue
+		}
+		r.Line = d.template.Append(r.Line[:0], r)
+		h.AddBytesV(d.name, r.Line)
+	}
+	h.EnableNormalizing()
+}
+
+// logAccess logs one request, whatever it was answered.
+func (s *Server) logAccess(ctx *fasthttp.RequestCtx) {
+	s.log.LogAttrs(context.Background(), slog.LevelInfo, "request",
+		slog.String("method", string(ctx.Method())),
+		slog.String("uri", string(ctx.Request.Header.RequestURI())),
+		slog.Int("status", ctx.Response.StatusCode()),
+		slog.Int("bytes", len(ctx.Response.Body())),
+		slog.Duration("took", time.Since(ctx.Time())),
+		slog.String("remote", ctx.RemoteAddr().String()))
+}

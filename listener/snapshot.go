@@ -1,0 +1,227 @@
+package listener
+
+import (
+	"fmt"
+	"strings"
+
+	"mockserver/config"
+	"mockserver/fetcher"
+	"mockserver/matcher"
+	"mockserver/renderer"
+)
+
+// snapshot is a specification compiled: what requests are answered from. It is
+// immutable; a reload makes another.
+type snapshot struct {
+	table   *matcher.Table
+	answers []answer // by the index the table gives
+}
+
+// answer is one endpoint, ready to be served.
+type answer struct {
+	endpoint *config.Endpoint
+	name     string // "GET /users/:id", as logs and messages call it
+	status   int
+	headers  []header
+	// contentType is the value sent; "" for none. Where it is templated it is in
+	// headers instead.
+	contentType  string
+	typeDeclared bool               // Content-Type is declared: a remote body's own does not count
+	static       []byte             // the body, when it is the same for every request
+	template     *renderer.Template // else the body's template
+	source       *fetcher.Source    // or the external body
+	bodiless     bool               // 204 and 304
+}
+
+// header is one line of an answer's headers.
+type header struct {
+	name     string
+	value    string             // when it is the same for every request
+	template *renderer.Template // else
+}
+
+// compiler is what a snapshot is compiled with: what outlives snapshots.
+type compiler struct {
+	loader   *fetcher.Loader
+	counters *renderer.Counters
+	env      func(string) (string, bool)
+}
+
+// compile builds the snapshot of a specification. The problems are those of the
+// spec's reading and of its compiling; the snapshot is of no use when any of them
+// is a mistake.
+func (c *compiler) compile(spec *config.Spec) (*snapshot, config.Problems) {
+	problems := append(config.Problems{}, spec.Problems...)
+	sn := &snapshot{answers: make([]answer, len(spec.Endpoints))}
+	routes := make([]matcher.Route, len(spec.Endpoints))
+	for i := range spec.Endpoints {
+		e := &spec.Endpoints[i]
+		pattern, wrong := matcher.ParsePattern(e.Path)
+		problems = append(problems, wrong...)
+		scope := &renderer.Scope{Params: pattern.Params(), Env: c.env, Counters: c.counters}
+		condition, wrong := renderer.CompileCondition(e.If, scope)
+		problems = append(problems, wrong...)
+		routes[i] = matcher.Route{Endpoint: e, Pattern: pattern}
+		if !condition.Always() {
+			routes[i].If = condition.Holds
+		}
+		sn.answers[i], wrong = c.answer(e, scope)
+		problems = append(problems, wrong...)
+	}
+	if problems.Err() != nil {
+		return nil, problems
+	}
+	table, shadowed := matcher.Compile(routes)
+	sn.table = table
+	return sn, append(problems, shadowed...)
+}
+
+// answer compiles what one endpoint answers.
+func (c *compiler) answer(e *config.Endpoint, scope *renderer.Scope) (answer, config.Problems) {
+	resp := &e.Response
+	a := answer{
+		endpoint: e,
+		name:     methodOf(e) + " " + e.Path.Value,
+		status:   resp.Status,
+	}
+	if a.status == 0 {
+		a.status = 200
+	}
+	_, a.typeDeclared = declared(resp, "Content-Type")
+	a.bodiless = a.status == 204 || a.status == 304
+	problems := c.headers(&a, resp, scope)
+	if a.bodiless {
+		return a, problems
+	}
+	if !a.typeDeclared {
+		a.contentType = defaultContentType(resp)
+	}
+	form := renderer.FormOf(bodyType(resp, a.contentType))
+	var wrong config.Problems
+	switch {
+	case resp.External != nil:
+		a.source, wrong = c.loader.Source(resp.External, e.Dir, form, resp.Raw, scope)
+	case resp.Raw:
+		a.static = []byte(resp.Body.Value)
+	default:
+		a.template, wrong = renderer.Compile(resp.Body, form, scope)
+		if a.template != nil {
+			if text, ok := a.template.Static(); ok {
+				a.static, a.template = []byte(text), nil
+			}
+		}
+	}
+	return a, append(problems, wrong...)
+}
+
+func methodOf(e *config.Endpoint) string {
+	if e.Method == "" {
+		return "GET"
+	}
+	return e.Method
+}
+
+// headers compiles the declared headers.
+func (c *compiler) headers(a *answer, resp *config.Response, scope *renderer.Scope) config.Problems {
+	var problems config.Problems
+	for i := range resp.Headers {
+		declared := &resp.Headers[i]
+		t := renderer.Literal(declared.Value.Value)
+		if !resp.Raw {
+			var wrong config.Problems
+			t, wrong = renderer.Compile(declared.Value, renderer.Header, scope)
+			problems = append(problems, wrong...)
+			if t == nil {
+				continue
+			}
+		}
+		text, static := t.Static()
+		switch {
+		case static && strings.EqualFold(declared.Name, "Content-Type"):
+			a.contentType = text
+		case static:
+			a.headers = append(a.headers, header{name: declared.Name, value: text})
+		default:
+			a.headers = append(a.headers, header{name: declared.Name, template: t})
+		}
+	}
+	return problems
+}
+
+// declared returns the first declared value of a header, as written.
+func declared(resp *config.Response, name string) (string, bool) {
+	for i := range resp.Headers {
+		if strings.EqualFold(resp.Headers[i].Name, name) {
+			return resp.Headers[i].Value.Value, true
+		}
+	}
+	return "", false
+}
+
+// bodyType is the Content-Type that decides how placeholders are written: the one
+// sent, the declared one as far as it is not a placeholder, or what the body
+// looks like.
+func bodyType(resp *config.Response, sent string) string {
+	if sent != "" {
+		return sent
+	}
+	if text, _ := declared(resp, "Content-Type"); !strings.HasPrefix(text, "{{") {
+		return text
+	}
+	return defaultContentType(resp)
+}
+
+// The types of bodies that declare none.
+const (
+	typeJSON = "application/json"
+	typeText = "text/plain; charset=utf-8"
+)
+
+func defaultContentType(resp *config.Response) string {
+	if resp.External != nil || resp.BodyJSON || looksJSON(resp) {
+		return typeJSON
+	}
+	return typeText
+}
+
+// looksJSON tells whether a text begins as JSON does, past the tags of blocks.
+func looksJSON(resp *config.Response) bool {
+	s := strings.TrimLeft(resp.Body.Value, " \t\r\n")
+	for !resp.Raw && (strings.HasPrefix(s, "{%") || strings.HasPrefix(s, "{{#")) {
+		closing := "%}"
+		if s[1] == '{' {
+			closing = "}}"
+		}
+		_, rest, ok := strings.Cut(s, closing)
+		if !ok {
+			return false
+		}
+		s = strings.TrimLeft(rest, " \t\r\n")
+	}
+	if !resp.Raw && strings.HasPrefix(s, "{{") {
+		return false // a placeholder, not an object
+	}
+	return strings.HasPrefix(s, "{") || strings.HasPrefix(s, "[")
+}
+
+// Check compiles a specification without serving it and returns everything that
+// is wrong with it, warnings included.
+func Check(spec *config.Spec, opts Options) config.Problems {
+	c := newCompiler(opts)
+	defer c.loader.Close()
+	_, problems := c.compile(spec)
+	return problems
+}
+
+func newCompiler(opts Options) *compiler {
+	return &compiler{
+		loader:   fetcher.NewLoader(fetcher.Options{}),
+		counters: &renderer.Counters{},
+		env:      opts.Env,
+	}
+}
+
+// summary is how a log line calls a specification.
+func summary(spec *config.Spec) string {
+	return fmt.Sprintf("%d endpoints", len(spec.Endpoints))
+}

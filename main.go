@@ -1,0 +1,231 @@
+// Command mockserver serves the endpoints that a configuration file declares.
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"log/slog"
+	"os"
+	"os/signal"
+	"runtime"
+	"runtime/debug"
+	"sync/atomic"
+	"syscall"
+	"time"
+
+	"mockserver/config"
+	"mockserver/listener"
+)
+
+func main() {
+	signals := make(chan os.Signal, 4)
+	signal.Notify(signals, syscall.SIGHUP, syscall.SIGINT, syscall.SIGTERM)
+	os.Exit(run(os.Args[1:], os.Getenv, signals, os.Stdout, os.Stderr))
+}
+
+// Exit codes.
+const (
+	exitOK     = 0
+	exitFailed = 1 // the port is in use, or a drain was cut short
+	exitUsage  = 2 // a bad flag, or a wrong configuration
+)
+
+// watchInterval is how often configuration files are looked at. A change has to
+// be seen twice to be taken for complete, and is to be served within a second.
+const watchInterval = 200 * time.Millisecond
+
+// run is the program: everything it touches of the process is an argument. It
+// returns the exit code.
+func run(args []string, getenv func(string) string, signals <-chan os.Signal, stdout, stderr io.Writer) int {
+	settings, err := config.ReadSettings(args, getenv)
+	log := listener.NewLogger(settings.Format, stdout, stderr)
+	if err != nil {
+		return refuse(settings, log, stderr, err)
+	}
+	switch {
+	case settings.Help:
+		fmt.Fprint(stdout, config.Usage())
+		return exitOK
+	case settings.Version:
+		fmt.Fprintln(stdout, version())
+		return exitOK
+	}
+	paths, err := settings.Sources()
+	if err != nil {
+		return refuse(settings, log, stderr, err)
+	}
+	opts := options(settings, log)
+	spec := config.Load(paths...)
+	if settings.Command == "validate" {
+		return validate(spec, settings, opts, log, stdout, stderr)
+	}
+	server, err := listener.Start(spec, opts)
+	var problems config.Problems
+	switch {
+	case errors.As(err, &problems):
+		return refuse(settings, log, stderr, problems)
+	case err != nil:
+		log.Error("cannot start", "error", err.Error())
+		return exitFailed
+	}
+	log.Info("listening", "url", server.URL(), "address", server.Addr().String(), "endpoints", len(spec.Endpoints))
+	p := program{server: server, log: log, settings: settings, paths: paths}
+	p.files.Store(&spec.Files)
+	return p.serve(signals)
+}
+
+func options(settings config.Settings, log *slog.Logger) listener.Options {
+	return listener.Options{
+		Host:            settings.Host,
+		Port:            settings.Port,
+		Logger:          log,
+		MaxBody:         settings.MaxBody,
+		UnmatchedStatus: settings.UnmatchedStatus,
+		NoCORS:          settings.NoCORS,
+		AccessLog:       settings.AccessLog,
+		Env:             os.LookupEnv,
+	}
+}
+
+// refuse says what keeps the program from starting: as it is, for a terminal and
+// for editors that jump to file:line:column, or as JSON objects.
+func refuse(settings config.Settings, log *slog.Logger, stderr io.Writer, err error) int {
+	var problems config.Problems
+	switch {
+	case settings.Format != "json":
+		fmt.Fprintln(stderr, err)
+	case errors.As(err, &problems):
+		logProblems(log, "configuration error", problems)
+	default:
+		log.Error("cannot start", "error", err.Error())
+	}
+	return exitUsage
+}
+
+// logProblems logs each problem as an event of its own, as many as one message
+// shows.
+func logProblems(log *slog.Logger, message string, problems config.Problems) {
+	for _, line := range problems.Lines() {
+		log.Error(message, "error", line)
+	}
+}
+
+// validate says what is wrong with the configuration, warnings too.
+func validate(spec *config.Spec, settings config.Settings, opts listener.Options, log *slog.Logger, stdout, stderr io.Writer) int {
+	problems := listener.Check(spec, opts)
+	for _, warning := range problems.Warnings() {
+		if settings.Format == "json" {
+			log.Warn("configuration warning", "warning", warning.String())
+		} else {
+			fmt.Fprintln(stdout, "warning:", warning)
+		}
+	}
+	if err := problems.Err(); err != nil {
+		return refuse(settings, log, stderr, err)
+	}
+	if settings.Format == "json" {
+		log.Info("the configuration is valid", "endpoints", len(spec.Endpoints))
+	} else {
+		fmt.Fprintf(stdout, "the configuration is valid: %d endpoints\n", len(spec.Endpoints))
+	}
+	return exitOK
+}
+
+// version is "mockserver VERSION (commit COMMIT, GO)" as far as the build knows.
+func version() string {
+	name, commit := "development", "unknown"
+	if info, ok := debug.ReadBuildInfo(); ok {
+		if v := info.Main.Version; v != "" && v != "(devel)" {
+			name = v
+		}
+		for _, s := range info.Settings {
+			if s.Key == "vcs.revision" {
+				commit = s.Value
+			}
+		}
+	}
+	return fmt.Sprintf("mockserver %s (commit %s, %s %s/%s)", name, commit, runtime.Version(), runtime.GOOS, runtime.GOARCH)
+}
+
+// program is a server that runs, and what reloads and stops it.
+type program struct {
+	server   *listener.Server
+	log      *slog.Logger
+	settings config.Settings
+	paths    []string
+	files    atomic.Pointer[[]string] // what the last reading read: what is watched
+}
+
+// serve reloads on changes and SIGHUP until a signal or a failure ends it.
+func (p *program) serve(signals <-chan os.Signal) int {
+	ctx, cancel := context.WithCancel(context.Background())
+	defer cancel()
+	changed := make(chan struct{})
+	go config.Watch(ctx, func() []string { return *p.files.Load() }, watchInterval, func() {
+		select {
+		case changed <- struct{}{}:
+		case <-ctx.Done():
+		}
+	})
+	for {
+		select {
+		case <-changed:
+			p.reload("a file changed")
+		case s := <-signals:
+			if s == syscall.SIGHUP {
+				p.reload("SIGHUP")
+				continue
+			}
+			return p.drain(s, signals)
+		case err := <-p.server.Done():
+			p.log.Error("serving ended", "error", fmt.Sprint(err))
+			return exitFailed
+		}
+	}
+}
+
+// reload serves what the files say now. When they are wrong, all their errors are
+// logged and the last good configuration goes on serving.
+func (p *program) reload(cause string) {
+	begun := time.Now()
+	spec := config.Load(p.paths...)
+	if len(spec.Files) > 0 {
+		p.files.Store(&spec.Files)
+	}
+	err := p.server.Apply(spec)
+	var problems config.Problems
+	if errors.As(err, &problems) {
+		logProblems(p.log, "configuration not reloaded", problems)
+		p.log.Warn("the last good configuration goes on serving", "cause", cause)
+		return
+	}
+	p.log.Info("configuration reloaded", "cause", cause, "endpoints", len(spec.Endpoints), "took", time.Since(begun))
+}
+
+// drain lets the requests in flight finish for as long as the grace period; a
+// second signal ends it at once.
+func (p *program) drain(s os.Signal, signals <-chan os.Signal) int {
+	p.log.Info("stopping", "signal", s.String(), "grace", p.settings.Grace)
+	ctx, cancel := context.WithTimeout(context.Background(), p.settings.Grace)
+	defer cancel()
+	stopped := make(chan error, 1)
+	go func() { stopped <- p.server.Shutdown(ctx) }()
+	for {
+		select {
+		case err := <-stopped:
+			if err != nil {
+				p.log.Error("stopped with requests unfinished", "error", err.Error())
+				return exitFailed
+			}
+			p.log.Info("stopped")
+			return exitOK
+		case s := <-signals:
+			if s != syscall.SIGHUP {
+				p.log.Error("stopped at once, by a second signal", "signal", s.String())
+				return exitFailed
+			}
+		}
+	}
+}

@@ -1,0 +1,116 @@
+package matcher
+
+import "bytes"
+
+// cutByte splits b around the first sep; without one, after is nil.
+func cutByte(b []byte, sep byte) (before, after []byte) {
+	if i := bytes.IndexByte(b, sep); i >= 0 {
+		return b[:i], b[i+1:]
+	}
+	return b, nil
+}
+
+// pair finds name in a list of the form a=1&b=2 and returns its first value.
+func (r *Request) pair(list []byte, name string) ([]byte, bool) {
+	for len(list) > 0 {
+		var item []byte
+		item, list = cutByte(list, '&')
+		if len(item) == 0 {
+			continue
+		}
+		if key, value := cutByte(item, '='); equalDecoded(key, name) {
+			return r.decoded(value, true), true
+		}
+	}
+	return nil, false
+}
+
+// decoded returns b without its percent-encoding: b itself where it has none,
+// else a piece of the arena. With plus a "+" is a space.
+func (r *Request) decoded(b []byte, plus bool) []byte {
+	if bytes.IndexByte(b, '%') < 0 && !(plus && bytes.IndexByte(b, '+') >= 0) {
+		return b
+	}
+	start := len(r.Arena)
+	r.Arena = appendDecoded(r.Arena, b, plus)
+	return r.kept(start)
+}
+
+// appendDecoded appends src without its percent-encoding. A "%" that is not
+// followed by two hexadecimal digits stands for itself.
+func appendDecoded(dst, src []byte, plus bool) []byte {
+	for len(src) > 0 {
+		var c byte
+		c, src = nextDecoded(src, plus)
+		dst = append(dst, c)
+	}
+	return dst
+}
+
+// equalDecoded tells whether the encoded key of a form or query is name.
+func equalDecoded(key []byte, name string) bool {
+	for i := range len(name) {
+		if len(key) == 0 {
+			return false
+		}
+		var c byte
+		if c, key = nextDecoded(key, true); c != name[i] {
+			return false
+		}
+	}
+	return len(key) == 0
+}
+
+// nextDecoded takes one byte off src, which is not empty.
+func nextDecoded(src []byte, plus bool) (c byte, rest []byte) {
+	c = src[0]
+	switch {
+	case c == '%' && len(src) >= 3:
+		high, low := unhex(src[1]), unhex(src[2])
+		if high|low < 16 {
+			return high<<4 | low, src[3:]
+		}
+	case c == '+' && plus:
+		c = ' '
+	}
+	return c, src[1:]
+}
+
+// unhex is the value of a hexadecimal digit; 255 for anything else.
+func unhex(c byte) byte {
+	switch {
+	case c >= '0' && c <= '9':
+		return c - '0'
+	case c >= 'a' && c <= 'f':
+		return c - 'a' + 10
+	case c >= 'A' && c <= 'F':
+		return c - 'A' + 10
+	}
+	return 255
+}
+
+// equalFold compares in ASCII without regard to case.
+func equalFold(b []byte, s string) bool {
+	if len(b) != len(s) {
+		return false
+	}
+	for i := range b {
+		if lower(b[i]) != lower(s[i]) {
+			return false
+		}
+	}
+	return true
+}
+
+func lower(c byte) byte {
+	if c >= 'A' && c <= 'Z' {
+		c += 'a' - 'A'
+	}
+	return c
+}
+
+// hasMediaType tells whether a Content-Type names kind, whatever its parameters.
+func hasMediaType(contentType []byte, kind string) bool {
+	name, _ := cutByte(contentType, ';')
+	return equalFold(bytes.TrimSpace(name), kind)
+}

@@ -1,0 +1,218 @@
+package matcher
+
+import (
+	"bytes"
+	"unicode/utf8"
+)
+
+// Kind is what a JSON value is.
+type Kind uint8
+
+// The kinds of a Value. Missing, the zero Kind, is no value at all: a text that
+// is not JSON, a member or element that is not there.
+const (
+	Missing Kind = iota
+	Null
+	Bool
+	Number
+	String
+	Array
+	Object
+)
+
+// Value is one value inside a JSON text, as a view: nothing is decoded before it
+// is asked for, and numbers stay as they were written. It is valid as long as
+// the text is, and the zero Value is Missing.
+type Value struct {
+	Kind Kind
+	Raw  []byte // its JSON text, without blanks around it; nil for Missing
+}
+
+// ParseJSON checks the whole of b against RFC 8259 and returns its value, whose
+// Raw is a slice of b. It returns Missing for a text that is not JSON, is not
+// valid UTF-8, or nests deeper than 10,000.
+func ParseJSON(b []byte) Value {
+	if len(b) == 0 || !utf8.Valid(b) {
+		return Value{}
+	}
+	c := checker{text: b}
+	if !c.run() {
+		return Value{}
+	}
+	return valueOf(bytes.Trim(b, " \t\r\n"))
+}
+
+// valueOf is the value that raw, valid JSON without blanks around it, is.
+func valueOf(raw []byte) Value { return Value{Kind: kindOf(raw[0]), Raw: raw} }
+
+// kindOf tells the kind of a value by its first byte.
+func kindOf(c byte) Kind {
+	switch c {
+	case '{':
+		return Object
+	case '[':
+		return Array
+	case '"':
+		return String
+	case 't', 'f':
+		return Bool
+	case 'n':
+		return Null
+	default:
+		return Number
+	}
+}
+
+// Member is the value of an object's member; of several with one name the last.
+// It is Missing when there is none, or v is not an object.
+func (v Value) Member(name string) Value {
+	var found Value
+	members := v.Members()
+	for {
+		key, value, ok := members.Next()
+		if !ok {
+			return found
+		}
+		if key.equals(name) {
+			found = value
+		}
+	}
+}
+
+// Index is the i-th element of an array, from 0; Missing when there is none, or
+// v is not an array.
+func (v Value) Index(i int) Value {
+	if i < 0 {
+		return Value{}
+	}
+	elements := v.Elements()
+	for {
+		value, ok := elements.Next()
+		if !ok || i == 0 {
+			return value
+		}
+		i--
+	}
+}
+
+// Len is the number of elements of an array, of members of an object as written
+// (a repeated one counts each time), or of characters of a string; 0 for the rest.
+func (v Value) Len() int {
+	switch v.Kind {
+	case Array, Object:
+		n := 0
+		for c := v.cursor(); c.more(); n++ {
+			if v.Kind == Object {
+				c.key()
+			}
+			c.value()
+		}
+		return n
+	case String:
+		n := 0
+		for s := v.inner(); len(s) > 0; n++ {
+			_, s = nextRune(s)
+		}
+		return n
+	}
+	return 0
+}
+
+// AppendText appends a string's decoded text, where half a surrogate pair
+// becomes U+FFFD, or the JSON text of any other value.
+func (v Value) AppendText(dst []byte) []byte {
+	if v.Kind != String {
+		return append(dst, v.Raw...)
+	}
+	for s := v.inner(); len(s) > 0; {
+		plain := bytes.IndexByte(s, '\\')
+		if plain < 0 {
+			return append(dst, s...)
+		}
+		dst = append(dst, s[:plain]...)
+		var c rune
+		c, s = nextRune(s[plain:])
+		dst = utf8.AppendRune(dst, c)
+	}
+	return dst
+}
+
+// Text is what AppendText appends: a slice of the JSON text itself where it can
+// be, else of r's arena. It is valid until r is released.
+func (v Value) Text(r *Request) []byte {
+	if v.Kind != String {
+		return v.Raw
+	}
+	s := v.inner()
+	if bytes.IndexByte(s, '\\') < 0 {
+		return s
+	}
+	start := len(r.Arena)
+	r.Arena = v.AppendText(r.Arena)
+	return r.kept(start)
+}
+
+// inner is a string's text as written, between its quotes.
+func (v Value) inner() []byte { return v.Raw[1 : len(v.Raw)-1] }
+
+// equals tells whether a string's decoded text is name.
+func (v Value) equals(name string) bool {
+	s := v.inner()
+	if bytes.IndexByte(s, '\\') < 0 {
+		return string(s) == name
+	}
+	for len(s) > 0 {
+		var want, got rune
+		want, s = nextRune(s)
+		if len(name) == 0 {
+			return false
+		}
+		var size int
+		got, size = utf8.DecodeRuneInString(name)
+		if got != want || got == utf8.RuneError && size == 1 {
+			return false
+		}
+		name = name[size:]
+	}
+	return name == ""
+}
+
+// Elements walks the elements of an array.
+type Elements struct{ cursor cursor }
+
+// Elements returns a walk over an array's elements; over nothing for other kinds.
+func (v Value) Elements() Elements {
+	if v.Kind != Array {
+		return Elements{}
+	}
+	return Elements{v.cursor()}
+}
+
+// Next returns the next element, and false after the last.
+func (e *Elements) Next() (Value, bool) {
+	if !e.cursor.more() {
+		return Value{}, false
+	}
+	return e.cursor.value(), true
+}
+
+// Members walks the members of an object.
+type Members struct{ cursor cursor }
+
+// Members returns a walk over an object's members as written, repeated ones
+// included; over nothing for other kinds.
+func (v Value) Members() Members {
+	if v.Kind != Object {
+		return Members{}
+	}
+	return Members{v.cursor()}
+}
+
+// Next returns the next member, its key as a String, and false after the last.
+func (m *Members) Next() (key, value Value, ok bool) {
+	if !m.cursor.more() {
+		return Value{}, Value{}, false
+	}
+	key = m.cursor.key()
+	return key, m.cursor.value(), true
+}

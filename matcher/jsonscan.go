@@ -1,0 +1,367 @@
+package matcher
+
+import (
+	"bytes"
+	"unicode/utf16"
+	"unicode/utf8"
+)
+
+// maxNesting is how deep arrays and objects may nest.
+const maxNesting = 10_000
+
+// plain tells the bytes that stand for themselves inside a JSON string.
+var plain = func() (t [256]bool) {
+	for c := range t {
+		t[c] = c >= ' ' && c != '"' && c != '\\'
+	}
+	return t
+}()
+
+// checker checks a text against RFC 8259. It keeps one bit per open bracket
+// instead of recursing, so that no input can exhaust the stack.
+type checker struct {
+	text  []byte
+	at    int
+	depth int
+	first uint64   // of the outermost 64 open brackets: bit set for an object
+	deep  []uint64 // of the others
+}
+
+// run tells whether the text is one JSON value.
+func (c *checker) run() bool {
+	for {
+		if !c.enter() {
+			return false
+		}
+		more, ok := c.leave()
+		if !more {
+			return ok
+		}
+	}
+}
+
+// enter reads one value, or opening brackets up to the first value inside them.
+func (c *checker) enter() bool {
+	for {
+		switch b := c.peek(); b {
+		case '"':
+			return c.str()
+		case '{', '[':
+			if !c.open(b == '{') {
+				return false
+			}
+			next := c.peek()
+			if next == b+2 { // the closing bracket of either kind
+				c.at++
+				c.depth--
+				return true
+			}
+			if b == '{' && !c.key() {
+				return false
+			}
+		case 't':
+			return c.word("true")
+		case 'f':
+			return c.word("false")
+		case 'n':
+			return c.word("null")
+		default:
+			return c.number()
+		}
+	}
+}
+
+// leave reads closing brackets and then a comma, with the key after it, or the
+// end. It tells whether another value follows, and whether all was well if not.
+func (c *checker) leave() (more, ok bool) {
+	for {
+		b := c.peek()
+		if c.depth == 0 {
+			return false, c.at == len(c.text)
+		}
+		c.at++
+		switch {
+		case b == ',':
+			ok = !c.inObject() || c.key()
+			return ok, ok
+		case b == '}' && c.inObject(), b == ']' && !c.inObject():
+			c.depth--
+		default:
+			return false, false
+		}
+	}
+}
+
+// peek skips blanks and returns the byte after them, 0 at the end.
+func (c *checker) peek() byte {
+	c.at = skipBlanks(c.text, c.at)
+	if c.at == len(c.text) {
+		return 0
+	}
+	return c.text[c.at]
+}
+
+func (c *checker) open(object bool) bool {
+	c.at++
+	if c.depth == maxNesting {
+		return false
+	}
+	var bit uint64
+	if object {
+		bit = 1
+	}
+	word := &c.first
+	if n := c.depth / 64; n > 0 {
+		if n > len(c.deep) {
+			c.deep = append(c.deep, 0)
+		}
+		word = &c.deep[n-1]
+	}
+	shift := c.depth % 64
+	*word = *word&^(1<<shift) | bit<<shift
+	c.depth++
+	return true
+}
+
+func (c *checker) inObject() bool {
+	word, top := c.first, c.depth-1
+	if n := top / 64; n > 0 {
+		word = c.deep[n-1]
+	}
+	return word>>(top%64)&1 == 1
+}
+
+// key reads a member's name and its colon.
+func (c *checker) key() bool {
+	if c.peek() != '"' || !c.str() || c.peek() != ':' {
+		return false
+	}
+	c.at++
+	return true
+}
+
+func (c *checker) word(w string) bool {
+	if len(c.text)-c.at < len(w) || string(c.text[c.at:c.at+len(w)]) != w {
+		return false
+	}
+	c.at += len(w)
+	return true
+}
+
+func (c *checker) str() bool {
+	t, i := c.text, c.at+1
+	for {
+		for i < len(t) && plain[t[i]] {
+			i++
+		}
+		if i >= len(t) {
+			return false
+		}
+		switch {
+		case t[i] == '"':
+			c.at = i + 1
+			return true
+		case t[i] != '\\' || i+1 == len(t):
+			return false
+		case t[i+1] == 'u':
+			if _, ok := hex4(t[i+2:]); !ok {
+				return false
+			}
+			i += 6
+		case unescaped(t[i+1]) == 0:
+			return false
+		default:
+			i += 2
+		}
+	}
+}
+
+func (c *checker) number() bool {
+	if c.at < len(c.text) && c.text[c.at] == '-' {
+		c.at++
+	}
+	zero := c.at < len(c.text) && c.text[c.at] == '0'
+	if n := c.digits(); n == 0 || zero && n > 1 {
+		return false
+	}
+	if c.at < len(c.text) && c.text[c.at] == '.' {
+		c.at++
+		if c.digits() == 0 {
+			return false
+		}
+	}
+	if c.at < len(c.text) && c.text[c.at]|0x20 == 'e' {
+		c.at++
+		if c.at < len(c.text) && (c.text[c.at] == '+' || c.text[c.at] == '-') {
+			c.at++
+		}
+		return c.digits() > 0
+	}
+	return true
+}
+
+// digits reads decimal digits and returns how many.
+func (c *checker) digits() int {
+	start := c.at
+	for c.at < len(c.text) && isDigit(c.text[c.at]) {
+		c.at++
+	}
+	return c.at - start
+}
+
+func isDigit(c byte) bool { return c-'0' < 10 }
+
+func skipBlanks(b []byte, i int) int {
+	for i < len(b) && (b[i] == ' ' || b[i] == '\n' || b[i] == '\t' || b[i] == '\r') {
+		i++
+	}
+	return i
+}
+
+// cursor walks the inside of an array or object that is known to be valid.
+type cursor struct {
+	text []byte
+	at   int // of the opening bracket, or just after the last value
+}
+
+func (v Value) cursor() cursor { return cursor{text: v.Raw} }
+
+// more steps over a bracket or comma and tells whether a value follows.
+func (c *cursor) more() bool {
+	if len(c.text) == 0 {
+		return false
+	}
+	c.at = skipBlanks(c.text, c.at)
+	if c.at >= len(c.text)-1 {
+		return false
+	}
+	c.at = skipBlanks(c.text, c.at+1)
+	return c.at < len(c.text)-1
+}
+
+// key reads a member's name and its colon.
+func (c *cursor) key() Value {
+	v := c.value()
+	c.at = skipBlanks(c.text, c.at)
+	c.at = skipBlanks(c.text, c.at+1)
+	return v
+}
+
+func (c *cursor) value() Value {
+	start := c.at
+	c.at = valueEnd(c.text, start)
+	return valueOf(c.text[start:c.at:c.at])
+}
+
+// valueEnd is where the value that begins at i ends, in valid JSON.
+func valueEnd(b []byte, i int) int {
+	switch b[i] {
+	case '"':
+		return stringEnd(b, i)
+	case '{', '[':
+		return bracketEnd(b, i)
+	}
+	for i < len(b) && scalar[b[i]] {
+		i++
+	}
+	return i
+}
+
+// scalar tells the bytes of numbers and words.
+var scalar = func() (t [256]bool) {
+	for _, c := range "0123456789+-.eEtrufalsn" {
+		t[c] = true
+	}
+	return t
+}()
+
+// stringEnd is just after the closing quote of the string that begins at i.
+func stringEnd(b []byte, i int) int {
+	for i++; ; i++ {
+		for plain[b[i]] {
+			i++
+		}
+		if b[i] == '"' {
+			return i + 1
+		}
+		i++ // what a backslash escapes, never the closing quote
+	}
+}
+
+// bracketEnd is just after the bracket that closes the one at i. In valid JSON
+// the two kinds need not be told apart.
+func bracketEnd(b []byte, i int) int {
+	for depth := 0; ; {
+		switch b[i] {
+		case '"':
+			i = stringEnd(b, i)
+			continue
+		case '{', '[':
+			depth++
+		case '}', ']':
+			depth--
+		}
+		i++
+		if depth == 0 {
+			return i
+		}
+	}
+}
+
+// nextRune takes one character off the inside of a valid JSON string that is not
+// empty.
+func nextRune(s []byte) (c rune, rest []byte) {
+	if s[0] != '\\' {
+		c, n := utf8.DecodeRune(s)
+		return c, s[n:]
+	}
+	if s[1] != 'u' {
+		return rune(unescaped(s[1])), s[2:]
+	}
+	c, _ = hex4(s[2:])
+	s = s[6:]
+	if !utf16.IsSurrogate(c) {
+		return c, s
+	}
+	if bytes.HasPrefix(s, []byte(`\u`)) {
+		low, _ := hex4(s[2:])
+		if pair := utf16.DecodeRune(c, low); pair != utf8.RuneError {
+			return pair, s[6:]
+		}
+	}
+	return utf8.RuneError, s
+}
+
+// unescaped is what a backslash and c stand for; 0 when they stand for nothing.
+func unescaped(c byte) byte {
+	switch c {
+	case '"', '\\', '/':
+		return c
+	case 'b':
+		return '\b'
+	case 'f':
+		return '\f'
+	case 'n':
+		return '\n'
+	case 'r':
+		return '\r'
+	case 't':
+		return '\t'
+	}
+	return 0
+}
+
+// hex4 reads four hexadecimal digits.
+func hex4(b []byte) (c rune, ok bool) {
+	if len(b) < 4 {
+		return 0, false
+	}
+	for _, d := range b[:4] {
+		v := unhex(d)
+		if v > 15 {
+			return 0, false
+		}
+		c = c<<4 | rune(v)
+	}
+	return c, true
+}

@@ -1,0 +1,171 @@
+package matcher
+
+import (
+	"fmt"
+	"strings"
+
+	"mockserver/config"
+)
+
+// Pattern is a declared path, compiled. The zero Pattern is the path "/".
+type Pattern struct {
+	segments []segment
+	params   []string
+	types    []paramType // of the parameters; nil when any text will do for all of them
+}
+
+// segment is one segment of a declared path.
+type segment struct {
+	kind segmentKind
+	text string // a literal's, decoded; a parameter's name
+	typ  paramType
+}
+
+// segmentKind is in the order of specificity, the most specific first.
+type segmentKind uint8
+
+const (
+	literalSegment segmentKind = iota
+	typedSegment
+	textSegment
+	restSegment
+)
+
+// Params are the names of the path parameters, by the position that
+// Request.Param takes; a catch-all without a name is "". The slice is shared and
+// must not be changed.
+func (p Pattern) Params() []string { return p.params }
+
+// catchesAll tells whether the last segment is a catch-all.
+func (p Pattern) catchesAll() bool {
+	n := len(p.segments)
+	return n > 0 && p.segments[n-1].kind == restSegment
+}
+
+// ParsePattern compiles a declared path. Its problems are mistakes, then the
+// Pattern must not be used, or warnings.
+func ParsePattern(path config.Text) (Pattern, config.Problems) {
+	p := patternParser{path: path}
+	p.parse()
+	return p.pattern, p.problems
+}
+
+type patternParser struct {
+	path     config.Text
+	pattern  Pattern
+	problems config.Problems
+}
+
+func (p *patternParser) report(offset int, warning bool, format string, args ...any) {
+	p.problems = append(p.problems, config.Problem{
+		Pos: p.path.At(offset), Key: p.path.Key, What: fmt.Sprintf(format, args...), Warning: warning,
+	})
+}
+
+func (p *patternParser) parse() {
+	text := p.path.Value
+	if i := strings.IndexByte(text, '?'); i >= 0 {
+		p.report(i, true, "%q is left out: a path is matched without its query; a condition (if) can test the query", text[i:])
+		text = text[:i]
+	}
+	if !strings.HasPrefix(text, "/") {
+		p.report(0, false, "a path begins with \"/\": write %q", "/"+text)
+		return
+	}
+	if len(text) > 1 {
+		text = strings.TrimSuffix(text, "/")
+	}
+	if text == "/" {
+		return
+	}
+	for at := 1; at <= len(text); {
+		end := strings.IndexByte(text[at:], '/')
+		if end < 0 {
+			end = len(text) - at
+		}
+		p.segment(text[at:at+end], at, at+end == len(text))
+		at += end + 1
+	}
+}
+
+// segment compiles one segment, which begins at offset.
+func (p *patternParser) segment(text string, offset int, last bool) {
+	switch {
+	case strings.HasPrefix(text, ":"):
+		p.parameter(text[1:], offset+1)
+	case last && strings.HasPrefix(text, "*"):
+		if len(text) > 1 {
+			p.checkName(text[1:], offset+1)
+		}
+		p.add(segment{kind: restSegment, text: text[1:]})
+	default:
+		literal := string(appendDecoded(nil, []byte(text), false))
+		p.pattern.segments = append(p.pattern.segments, segment{text: literal})
+	}
+}
+
+// parameter compiles what follows the colon, which begins at offset.
+func (p *patternParser) parameter(text string, offset int) {
+	name, typeName, typed := strings.Cut(text, "|")
+	if name == "" {
+		p.report(offset, false, `a parameter needs a name: write ":id"`)
+	}
+	p.checkName(name, offset)
+	s := segment{kind: textSegment, text: name}
+	if typed {
+		var ok bool
+		if s.typ, ok = typeNames[typeName]; !ok {
+			p.report(offset+len(name)+1, false, "unknown type %q%s: accepted are %s",
+				typeName, suggestion(typeName), strings.Join(typeOrder, ", "))
+		}
+		if s.typ != anyText {
+			s.kind = typedSegment
+		}
+	}
+	p.add(s)
+}
+
+// add appends a segment that takes a value.
+func (p *patternParser) add(s segment) {
+	pt := &p.pattern
+	pt.segments = append(pt.segments, s)
+	pt.params = append(pt.params, s.text)
+	if s.typ != anyText && pt.types == nil {
+		pt.types = make([]paramType, len(pt.params)-1)
+	}
+	if pt.types != nil {
+		pt.types = append(pt.types, s.typ)
+	}
+}
+
+func (p *patternParser) checkName(name string, offset int) {
+	for i, c := range name {
+		if !isNameByte(c) {
+			p.report(offset+i, false, "%q in the parameter name %q: a name is letters, digits, \"-\" and \"_\"", c, name)
+			break
+		}
+	}
+	for _, other := range p.pattern.params {
+		if name != "" && other == name {
+			p.report(offset, false, "the parameter %q is there twice: give one of them another name", name)
+		}
+	}
+}
+
+func isNameByte(c rune) bool {
+	return c >= 'a' && c <= 'z' || c >= 'A' && c <= 'Z' || c >= '0' && c <= '9' || c == '-' || c == '_'
+}
+
+// suggestion is ", did you mean ...?" when a type's name is close to text.
+func suggestion(text string) string {
+	best, least := "", 3
+	for _, name := range typeOrder {
+		if d := editDistance(strings.ToLower(text), name, least); d < least {
+			best, least = name, d
+		}
+	}
+	if best == "" {
+		return ""
+	}
+	return fmt.Sprintf(", did you mean %q?", best)
+}

@@ -1,0 +1,186 @@
+package matcher
+
+import (
+	"regexp"
+	"slices"
+	"strings"
+	"time"
+
+	"mockserver/config"
+)
+
+// refRoute is an endpoint as the reference matcher knows it: only what was
+// written, nothing compiled.
+type refRoute struct {
+	method, host, path string
+	cond               string // "", "query" (the query has q), "first" (the first parameter is 1)
+}
+
+// reference is the specification's words as a program, without any thought for
+// speed: of all the endpoints that match, the best.
+type reference []refRoute
+
+var (
+	refEscape = regexp.MustCompile(`%[0-9a-fA-F]{2}`)
+	refTypes  = map[string]func(string) bool{
+		"int":    regexp.MustCompile(`^[+-]?[0-9]+$`).MatchString,
+		"float":  regexp.MustCompile(`^[+-]?[0-9]+(\.[0-9]+)?([eE][+-]?[0-9]+)?$`).MatchString,
+		"bool":   regexp.MustCompile(`^(true|false)$`).MatchString,
+		"uuid":   regexp.MustCompile(`^[0-9a-fA-F]{8}(-[0-9a-fA-F]{4}){3}-[0-9a-fA-F]{12}$`).MatchString,
+		"date":   refDate,
+		"string": func(string) bool { return true },
+	}
+)
+
+func refDate(s string) bool {
+	if _, err := time.Parse("2006-01-02", s); err == nil {
+		return true
+	}
+	var t time.Time
+	return t.UnmarshalText([]byte(s)) == nil
+}
+
+func refType(name string) func(string) bool {
+	switch name {
+	case "double":
+		name = "float"
+	case "boolean":
+		name = "bool"
+	}
+	return refTypes[name]
+}
+
+func refDecode(s string) string {
+	return refEscape.ReplaceAllStringFunc(s, func(e string) string {
+		return string([]byte{unhex(e[1])<<4 | unhex(e[2])})
+	})
+}
+
+func refSegments(path string) []string {
+	if len(path) > 1 {
+		path = strings.TrimSuffix(path, "/")
+	}
+	if path == "/" {
+		return nil
+	}
+	return strings.Split(path[1:], "/")
+}
+
+// shape tells how each declared segment takes part in the order of specificity,
+// and the captures, when the path fits the route.
+func (e refRoute) shape(path string) (rank []int, captures []string, ok bool) {
+	got, declared := refSegments(path), refSegments(e.path)
+	for i, s := range declared {
+		if i == len(declared)-1 && strings.HasPrefix(s, "*") {
+			rest := ""
+			if i < len(got) {
+				rest = strings.Join(got[i:], "/")
+			}
+			return append(rank, 3), append(captures, refDecode(rest)), true
+		}
+		if i >= len(got) {
+			return nil, nil, false
+		}
+		value := refDecode(got[i])
+		if !strings.HasPrefix(s, ":") {
+			if value != refDecode(s) {
+				return nil, nil, false
+			}
+			rank = append(rank, 0)
+			continue
+		}
+		_, typeName, typed := strings.Cut(s, "|")
+		if value == "" || typed && !refType(typeName)(value) {
+			return nil, nil, false
+		}
+		class := 2
+		if typed && typeName != "string" {
+			class = 1
+		}
+		rank, captures = append(rank, class), append(captures, value)
+	}
+	return rank, captures, len(got) == len(declared)
+}
+
+// hostRank is 0 for the exact host, then less for longer wildcards, then the most
+// for any host; -1 when the host is another.
+func (e refRoute) hostRank(host string) int {
+	host, _, _ = strings.Cut(strings.ToLower(host), ":")
+	host = strings.TrimSuffix(host, ".")
+	switch {
+	case e.host == "":
+		return 1000
+	case e.host == host:
+		return 0
+	case strings.HasPrefix(e.host, "*.") && strings.HasSuffix(host, e.host[1:]) && len(host) > len(e.host)-1:
+		return 1000 - len(e.host)
+	}
+	return -1
+}
+
+func (e refRoute) holds(query string, captures []string) bool {
+	switch e.cond {
+	case "query":
+		return query == "q"
+	case "first":
+		return len(captures) > 0 && captures[0] == "1"
+	}
+	return true
+}
+
+// match returns the endpoint that answers and its captures, or -1.
+func (rs reference) match(method, host, target string) (int, []string) {
+	path, query, _ := strings.Cut(target, "?")
+	best, bestRank := -1, []int(nil)
+	var bestCaptures []string
+	for i, e := range rs {
+		rank, captures, ok := e.shape(path)
+		h := e.hostRank(host)
+		if !ok || h < 0 || e.method != method || !e.holds(query, captures) {
+			continue
+		}
+		rank = append([]int{h}, rank...)
+		if best < 0 || slices.Compare(rank, bestRank) < 0 {
+			best, bestRank, bestCaptures = i, rank, captures
+		}
+	}
+	return best, bestCaptures
+}
+
+// methods returns the methods declared for a path, whatever their conditions.
+func (rs reference) methods(host, target string) []string {
+	path, _, _ := strings.Cut(target, "?")
+	var out []string
+	for _, e := range rs {
+		if _, _, ok := e.shape(path); ok && e.hostRank(host) >= 0 && !slices.Contains(out, e.method) {
+			out = append(out, e.method)
+		}
+	}
+	slices.Sort(out)
+	return out
+}
+
+// routes compiles the endpoints as their owner would.
+func (rs reference) routes() ([]Route, config.Problems) {
+	var problems config.Problems
+	routes := make([]Route, len(rs))
+	for i, e := range rs {
+		text := config.Text{Value: e.path}
+		p, ps := ParsePattern(text)
+		problems = append(problems, ps...)
+		routes[i] = Route{
+			Endpoint: &config.Endpoint{
+				Method: e.method, Host: e.host, Path: text, If: config.Text{Value: e.cond},
+				Pos: config.Pos{File: "f.yml", Line: i + 1},
+			},
+			Pattern: p,
+		}
+		switch e.cond {
+		case "query":
+			routes[i].If = func(r *Request) bool { return string(r.QueryString()) == "q" }
+		case "first":
+			routes[i].If = func(r *Request) bool { return string(r.Param(0)) == "1" }
+		}
+	}
+	return routes, problems
+}

@@ -1,0 +1,356 @@
+// Package matcher decides which endpoint answers a request.
+//
+// # Paths
+//
+// A path begins with "/" and is a row of segments. A segment is one of
+//
+//	users          a literal: that text and no other, case included
+//	:id            a parameter: any text that is not empty
+//	:id|int        a typed parameter: any text of that type
+//	*rest          a catch-all, in the last place only: all segments that are
+//	               left, or none; it needs no name (*)
+//
+// The types are
+//
+//	string         any text; what a parameter without a type is
+//	int            digits, a sign before them or not, of any length: 7, -12
+//	float, double  a decimal number: 7, -1.5, 6.02e23
+//	bool, boolean  true or false
+//	uuid           8-4-4-4-12 hexadecimal digits, in either case
+//	date           a day, 2024-02-29, or an instant, 2024-02-29T12:00:00Z
+//
+// Names are letters, digits, "-" and "_". Everything else is literal: {x}, a
+// colon inside a segment, a star that is not in the last segment. One trailing
+// slash is ignored, declared or requested. Segments are compared decoded, so
+// "/a b" and "/a%20b" are the same path; an encoded slash stays inside its
+// segment and never separates two.
+//
+// # Which endpoint answers
+//
+// Hosts come first: the endpoints declared for exactly the request's host, then
+// those for a wildcard that covers it (the longest first), then those without a
+// host. Inside a host, at each segment from the left, a literal beats a typed
+// parameter, which beats a plain one, which beats a catch-all, in whatever order
+// they were declared; a choice that leads nowhere is taken back. With
+//
+//	/users/:id            /users/me/settings
+//	/users/:id|int        /files/*path
+//
+// the request /users/me reaches the first, /users/7 the third, /users/7/ too,
+// /users/me/settings the second, /files/a/b the last with path = a/b, and
+// /users nothing. Among endpoints of one shape the first declared answers whose
+// types and condition hold.
+package matcher
+
+import (
+	"bytes"
+	"net/netip"
+	"sync"
+	"time"
+
+	"github.com/valyala/fasthttp"
+)
+
+// Request is the request being served, as every stage sees it. It reads nothing
+// before it is asked, and belongs to the goroutine that acquired it. Every
+// []byte it returns is valid until Release and must not be changed.
+type Request struct {
+	// Ctx is the request and response of the HTTP server.
+	Ctx *fasthttp.RequestCtx
+	// Arena is scratch room: what the stages need for intermediate texts they append here.
+	// Slices of it stay valid when it grows. Never shorten it.
+	Arena []byte
+
+	target   target
+	params   [][]byte // of the route being tried, decoded, by position
+	segments [][]byte // of an escaped path, decoded; empty until asked
+	host     []byte   // normalised; nil until asked
+	json     Value
+	parsed   bool // json was asked for
+	now      time.Time
+}
+
+// target is the request target cut in pieces, which are slices of it.
+type target struct {
+	known     bool
+	escaped   bool // the path holds a "%"
+	path      []byte
+	query     []byte
+	authority []byte // of an absolute-form target; nil otherwise
+	// trimmed is the path as it is matched, without one trailing slash; nil for a
+	// target that is no path ("*").
+	trimmed []byte
+	// slashes are the offsets in trimmed of the slash before each segment; none for
+	// "/", which has no segments.
+	slashes []uint32
+}
+
+const (
+	// arenaKept is the largest arena, in bytes, that goes back to the pool.
+	arenaKept = 64 << 10
+	// segmentsKept is how many segments there is room for in the pool.
+	segmentsKept = 256
+)
+
+var requests = sync.Pool{New: func() any { return new(Request) }}
+
+// Acquire returns a Request over ctx. It must be given back with Release before
+// ctx is.
+func Acquire(ctx *fasthttp.RequestCtx) *Request {
+	r := requests.Get().(*Request)
+	r.Ctx = ctx
+	return r
+}
+
+// Release ends the use of r and of everything it returned.
+func Release(r *Request) {
+	r.reset()
+	requests.Put(r)
+}
+
+// reset makes r as good as new, but for the room it keeps.
+func (r *Request) reset() {
+	clear(r.params)
+	clear(r.segments)
+	*r = Request{
+		Arena: r.Arena[:0], params: r.params[:0], segments: r.segments[:0],
+		target: target{slashes: r.target.slashes[:0]},
+	}
+	if cap(r.Arena) > arenaKept {
+		r.Arena = nil
+	}
+	if cap(r.target.slashes) > segmentsKept {
+		r.segments, r.target.slashes = nil, nil
+	}
+}
+
+// Method is the request's method as sent.
+func (r *Request) Method() []byte { return r.Ctx.Method() }
+
+// Path is the path as sent: neither decoded nor normalised, without the query.
+// It is "/" for an absolute-form target without a path.
+func (r *Request) Path() []byte { return r.parts().path }
+
+// QueryString is the query as sent, without the "?"; empty when there is none.
+func (r *Request) QueryString() []byte { return r.parts().query }
+
+// Host is the host as sent, with its port if one was: the Host header, or the
+// authority of an absolute-form target, which wins.
+func (r *Request) Host() []byte {
+	if t := r.parts(); t.authority != nil {
+		return t.authority
+	}
+	return r.Ctx.Request.Header.Host()
+}
+
+// parts cuts the target the first time it is asked. fasthttp's own URI is not
+// used: it decodes, normalises and copies, which changes what paths mean here.
+func (r *Request) parts() *target {
+	if !r.target.known {
+		r.target.cut(r.Ctx.Request.Header.RequestURI())
+	}
+	return &r.target
+}
+
+func (t *target) cut(uri []byte) {
+	t.known = true
+	if len(uri) > 0 && uri[0] != '/' {
+		uri = t.cutAuthority(uri)
+	}
+	t.scan(uri)
+	if len(t.path) == 0 {
+		t.path = rootPath
+	}
+	if t.path[0] != '/' {
+		t.slashes = t.slashes[:0]
+		return
+	}
+	t.trimmed = t.path
+	if n := len(t.path) - 1; n > 0 && t.path[n] == '/' {
+		t.trimmed = t.path[:n]
+		t.slashes = t.slashes[:len(t.slashes)-1]
+	}
+	if len(t.trimmed) == 1 {
+		t.slashes = t.slashes[:0]
+	}
+}
+
+// scan finds the end of the path and its slashes in one pass: paths are short, and
+// a search for each would cost more to start than to run.
+func (t *target) scan(uri []byte) {
+	t.path = uri
+	slashes := t.slashes[:0]
+	for i, c := range uri {
+		if c > '?' {
+			continue
+		}
+		switch c {
+		case '/':
+			slashes = append(slashes, uint32(i))
+		case '%':
+			t.escaped = true
+		case '?':
+			t.path, t.query = uri[:i], uri[i+1:]
+			t.slashes = slashes
+			return
+		}
+	}
+	t.slashes = slashes
+}
+
+// raw is segment number i of the path as it is matched, as sent.
+func (t *target) raw(i int) []byte {
+	start, end := t.slashes[i]+1, len(t.trimmed)
+	if i+1 < len(t.slashes) {
+		end = int(t.slashes[i+1])
+	}
+	return t.trimmed[start:end:end]
+}
+
+var (
+	rootPath     = []byte("/")
+	schemeEnd    = []byte("://")
+	authorityEnd = "/?#"
+)
+
+// cutAuthority takes scheme and authority off an absolute-form target and
+// returns what follows them. A target of another form ("*") is returned as it is.
+func (t *target) cutAuthority(uri []byte) []byte {
+	i := bytes.Index(uri, schemeEnd)
+	if i <= 0 || bytes.ContainsAny(uri[:i], authorityEnd) {
+		return uri
+	}
+	rest := uri[i+len(schemeEnd):]
+	end := bytes.IndexAny(rest, authorityEnd)
+	if end < 0 {
+		end = len(rest)
+	}
+	t.authority = rest[:end:end]
+	if at := bytes.LastIndexByte(t.authority, '@'); at >= 0 {
+		t.authority = t.authority[at+1:]
+	}
+	return rest[end:]
+}
+
+// Param is the i-th path parameter of the endpoint that matched, decoded, in the
+// order of Pattern.Params; nil when there is none. A condition may ask for the
+// parameters of its own endpoint while that is being tried.
+func (r *Request) Param(i int) []byte {
+	if uint(i) >= uint(len(r.params)) {
+		return nil
+	}
+	return r.params[i]
+}
+
+// Query is the first value of a query parameter, decoded ("+" is a space), and
+// whether it is there at all.
+func (r *Request) Query(name string) (value []byte, ok bool) {
+	return r.pair(r.parts().query, name)
+}
+
+// Form is the first value of a field of the request's form, decoded, and whether
+// it is there: of an application/x-www-form-urlencoded body, or a text field of
+// a multipart/form-data one. A body of another kind has no fields.
+func (r *Request) Form(name string) (value []byte, ok bool) {
+	kind := r.Ctx.Request.Header.ContentType()
+	switch {
+	case hasMediaType(kind, "application/x-www-form-urlencoded"):
+		return r.pair(r.Body(), name)
+	case hasMediaType(kind, "multipart/form-data"):
+		return r.multipart(name)
+	}
+	return nil, false
+}
+
+// multipartLimit bounds what a compressed multipart body may unpack to, in bytes.
+const multipartLimit = 64 << 20
+
+func (r *Request) multipart(name string) ([]byte, bool) {
+	limit := max(multipartLimit, r.Ctx.Request.Header.ContentLength())
+	form, err := r.Ctx.Request.MultipartFormWithLimit(limit)
+	if err != nil || len(form.Value[name]) == 0 {
+		return nil, false
+	}
+	start := len(r.Arena)
+	r.Arena = append(r.Arena, form.Value[name][0]...)
+	return r.kept(start), true
+}
+
+// kept is what was appended to the arena since start. Its capacity ends with it,
+// so that appending to it never writes into what follows.
+func (r *Request) kept(start int) []byte { return r.Arena[start:len(r.Arena):len(r.Arena)] }
+
+// Header is the first value of a header, whose name may be in any case, and
+// whether it is there. The server must normalise header names, as fasthttp does
+// unless told otherwise.
+func (r *Request) Header(name string) (value []byte, ok bool) {
+	all := r.Ctx.Request.Header.PeekAll(name)
+	if len(all) == 0 || len(all[0]) == 0 && alwaysPeeked(name) {
+		return nil, false
+	}
+	return all[0], true
+}
+
+// alwaysPeeked tells the headers of which fasthttp returns an empty value when
+// they are absent.
+func alwaysPeeked(name string) bool {
+	return equalFold([]byte(name), fasthttp.HeaderContentLength) || equalFold([]byte(name), fasthttp.HeaderTrailer)
+}
+
+// Cookie is the value of a cookie as sent, without quotes around it, and whether
+// it is there. Of several with one name it is the first.
+func (r *Request) Cookie(name string) (value []byte, ok bool) {
+	for _, line := range r.Ctx.Request.Header.PeekAll(fasthttp.HeaderCookie) {
+		for len(line) > 0 {
+			var item []byte
+			item, line = cutByte(line, ';')
+			key, value := cutByte(bytes.TrimSpace(item), '=')
+			if len(key) > 0 && string(key) == name {
+				return unquoted(value), true
+			}
+		}
+	}
+	return nil, false
+}
+
+func unquoted(b []byte) []byte {
+	if n := len(b); n >= 2 && b[0] == '"' && b[n-1] == '"' {
+		return b[1 : n-1]
+	}
+	return b
+}
+
+// Body is the request's body as sent.
+func (r *Request) Body() []byte { return r.Ctx.Request.Body() }
+
+// RemoteAddr appends the text of the client's IP address to dst, without a port.
+// A client that has none (a Unix socket) is 0.0.0.0.
+func (r *Request) RemoteAddr(dst []byte) []byte {
+	addr, ok := netip.AddrFromSlice(r.Ctx.RemoteIP())
+	if !ok {
+		addr = netip.IPv4Unspecified()
+	}
+	return addr.Unmap().AppendTo(dst)
+}
+
+// Now is the time of the request, the same however often it is asked: when the
+// server began to serve it, or else when Now was first asked.
+func (r *Request) Now() time.Time {
+	if r.now.IsZero() {
+		r.now = r.Ctx.Time()
+		if r.now.IsZero() {
+			r.now = time.Now()
+		}
+	}
+	return r.now
+}
+
+// JSON is the request's body as a JSON value; Missing when it is not JSON. The
+// body is parsed once, and only if asked.
+func (r *Request) JSON() Value {
+	if !r.parsed {
+		r.parsed = true
+		r.json = ParseJSON(r.Body())
+	}
+	return r.json
+}

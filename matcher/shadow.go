@@ -1,0 +1,96 @@
+package matcher
+
+import (
+	"fmt"
+	"slices"
+
+	"mockserver/config"
+)
+
+// shadows warns of every route that an earlier one of the same host, shape and
+// method makes unreachable.
+func (s *site) shadows(routes []Route) config.Problems {
+	var out config.Problems
+	for _, l := range s.leaves {
+		out = append(out, l.shadows(routes)...)
+	}
+	return out
+}
+
+// declaration is what two routes of one leaf must share for the later one to be
+// shadowed: the types, written as a string, and the condition's text.
+type declaration struct {
+	types, condition string
+}
+
+// shadows looks every route up among the types of the earlier ones, which are
+// few, and their conditions, which are not.
+func (l *leaf) shadows(routes []Route) config.Problems {
+	var out config.Problems
+	var vectors []string
+	first := map[declaration]int{}
+	for _, e := range l.entries {
+		types := typeVector(e.types, len(l.params))
+		own := declaration{types, conditionOf(&routes[e.index])}
+		by := -1
+		for _, v := range vectors {
+			if !vectorCovers(v, types) {
+				continue
+			}
+			for _, condition := range []string{"", own.condition} {
+				if i, ok := first[declaration{v, condition}]; ok && (by < 0 || i < by) {
+					by = i
+				}
+			}
+		}
+		if by >= 0 {
+			out = append(out, shadowed(routes[e.index].Endpoint, routes[by].Endpoint))
+			continue
+		}
+		first[own] = e.index
+		if !slices.Contains(vectors, types) {
+			vectors = append(vectors, types)
+		}
+	}
+	return out
+}
+
+// conditionOf is the text of a route's condition, "" for one that always holds.
+func conditionOf(r *Route) string {
+	if r.If == nil {
+		return ""
+	}
+	return " " + r.Endpoint.If.Value // never "", even for a predicate without a text
+}
+
+// typeVector writes types as a string that maps and comparisons take.
+func typeVector(types []paramType, n int) string {
+	b := make([]byte, n)
+	for i, t := range types {
+		b[i] = byte(t)
+	}
+	return string(b)
+}
+
+func vectorCovers(earlier, later string) bool {
+	for i := range len(earlier) {
+		if !paramType(earlier[i]).covers(paramType(later[i])) {
+			return false
+		}
+	}
+	return true
+}
+
+func shadowed(later, earlier *config.Endpoint) config.Problem {
+	at := ""
+	if earlier.Pos.Line > 0 || earlier.Pos.File != "" {
+		at = " at " + earlier.Pos.String()
+	}
+	return config.Problem{
+		Pos: later.Pos, Key: later.Key, Warning: true,
+		What: fmt.Sprintf("%s is never reached: shadowed by %s%s", title(later), title(earlier), at),
+	}
+}
+
+// title names an endpoint in a message: "GET /users/:id".
+func title(e *config.Endpoint) string { return methodOf(e) + " " + e.Path.Value }

@@ -1,0 +1,162 @@
+package matcher
+
+import (
+	"slices"
+
+	"mockserver/config"
+)
+
+// Predicate is a condition over a request. It may ask for the path parameters of
+// the route it belongs to, and must not keep the request.
+type Predicate func(*Request) bool
+
+// Route is an endpoint as Compile takes it.
+type Route struct {
+	Endpoint *config.Endpoint // its Host, Method, If and position; never nil
+	Pattern  Pattern          // its path
+	If       Predicate        // its condition; nil always holds
+}
+
+// Table finds the route that answers a request. It never changes, and may be
+// used by any number of goroutines.
+type Table struct {
+	routes []Route
+
+	anyHost  *site
+	exact    map[string]*site
+	wildcard map[string]*site // by what follows the star: ".example.com"
+
+	sites []*site // all of them, in the order of their first declaration
+
+	near nearIndex
+}
+
+// entry is a route as its leaf knows it.
+type entry struct {
+	index int
+	types []paramType // nil when the parameters take any text
+	when  Predicate
+}
+
+// leaf is the routes of one host, one shape and one method, in the order they
+// were declared. Two patterns have one shape when they have the same literals,
+// and typed parameters, plain ones and a catch-all in the same places.
+type leaf struct {
+	method  string
+	params  []int // the segments that hold the parameters
+	rest    bool  // the last of them is a catch-all
+	entries []entry
+	// direct tells that no other route can be more specific for any path
+	// that the router finds this leaf by.
+	direct bool
+}
+
+// Compile builds the table of routes. The problems are warnings: declarations
+// that an earlier one makes unreachable.
+func Compile(routes []Route) (*Table, config.Problems) {
+	t := &Table{routes: routes, exact: map[string]*site{}, wildcard: map[string]*site{}}
+	t.anyHost = newSite()
+	t.sites = []*site{t.anyHost}
+	for i := range routes {
+		t.site(routes[i].Endpoint.Host).add(i, &routes[i])
+	}
+	var shadows config.Problems
+	for _, s := range t.sites {
+		s.finish()
+		shadows = append(shadows, s.shadows(routes)...)
+	}
+	return t, shadows
+}
+
+// site returns the site of a declared host, a new one if there is none yet.
+func (t *Table) site(host string) *site {
+	host = string(normalHost(nil, []byte(host)))
+	if host == "" {
+		return t.anyHost
+	}
+	sites := t.exact
+	if len(host) > 2 && host[:2] == "*." {
+		sites, host = t.wildcard, host[1:]
+	}
+	s := sites[host]
+	if s == nil {
+		s = newSite()
+		sites[host] = s
+		t.sites = append(t.sites, s)
+	}
+	return s
+}
+
+// Match returns the index of the route that answers r, taking method for the
+// request's, or -1. The path parameters of that route are then r's.
+func (t *Table) Match(r *Request, method string) int {
+	found := -1
+	switch {
+	case r.parts().trimmed == nil:
+	case len(t.exact)+len(t.wildcard) == 0:
+		found = t.anyHost.match(r, method)
+	default:
+		for walk := t.sitesOf(r); found < 0; {
+			s := walk.next()
+			if s == nil {
+				break
+			}
+			found = s.match(r, method)
+		}
+	}
+	if found < 0 {
+		r.params = r.params[:0]
+	}
+	return found
+}
+
+// Methods returns the methods, sorted, for which a path, host and parameter
+// types like r's are declared, whatever their conditions say; nil for none.
+func (t *Table) Methods(r *Request) []string {
+	var methods []string
+	t.eachLeaf(r, func(l *leaf) {
+		if !slices.Contains(methods, l.method) && l.anyTypes(r) {
+			methods = append(methods, l.method)
+		}
+	})
+	r.params = r.params[:0]
+	slices.Sort(methods)
+	return methods
+}
+
+// eachLeaf calls visit with every leaf whose host and shape fit r, of any
+// method, while r's parameters are that leaf's.
+func (t *Table) eachLeaf(r *Request, visit func(*leaf)) {
+	if r.parts().trimmed == nil {
+		return
+	}
+	walk := t.sitesOf(r)
+	for s := walk.next(); s != nil; s = walk.next() {
+		s.root.visit(r, 0, visit)
+	}
+}
+
+// answer returns the first route of l whose types and condition hold, or -1. r's
+// parameters are l's.
+func (l *leaf) answer(r *Request) int {
+	for i := range l.entries {
+		e := &l.entries[i]
+		if (e.types == nil || typesHold(e.types, r.params)) && (e.when == nil || e.when(r)) {
+			return e.index
+		}
+	}
+	return -1
+}
+
+func (l *leaf) anyTypes(r *Request) bool {
+	return slices.ContainsFunc(l.entries, func(e entry) bool { return typesHold(e.types, r.params) })
+}
+
+func typesHold(types []paramType, params [][]byte) bool {
+	for i, t := range types {
+		if !t.accepts(params[i]) {
+			return false
+		}
+	}
+	return true
+}

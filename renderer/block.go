@@ -1,0 +1,127 @@
+package renderer
+
+import "strings"
+
+// block parses the if or for block that t opens, up to its end.
+func (p *parser) block(nodes []node, t tag, depth int) []node {
+	if depth >= maxDepth {
+		p.fail(t.offset, "blocks are nested more than %d deep", maxDepth)
+		p.pos = len(p.text.Value)
+		return nodes
+	}
+	if t.word == "for" {
+		return p.forBlock(nodes, t, depth)
+	}
+	return p.ifBlock(nodes, t, depth)
+}
+
+// ifBlock parses the arms of a conditional. Each arm begins where the
+// block begins, and all have to end in the same place: a quote opened in one arm
+// only would leave what follows neither inside nor outside a JSON string.
+func (p *parser) ifBlock(nodes []node, t tag, depth int) []node {
+	n := node{kind: branchNode}
+	json, url := p.json, p.url
+	var ends []jsonPlace
+	open := t
+	for {
+		a := arm{}
+		if open.word != "else" {
+			a.cond = p.condition(open)
+		}
+		p.json, p.url = json, url
+		var closing tag
+		a.body, closing = p.nodes(depth + 1)
+		n.arms = append(n.arms, a)
+		ends = append(ends, p.json)
+		switch {
+		case closing.word == "endif":
+			if open.word != "else" {
+				ends = append(ends, json)
+			}
+			p.settle(t, ends)
+			return append(nodes, n)
+		case closing.word == "":
+			p.fail(t.offset, "%s is not closed: %s is missing", p.spelling(t), closingSpelling(p.spelling(t)))
+			return nodes
+		case open.word == "else" || closing.word == "endfor" || closing.word == "endraw":
+			p.misplaced(closing, open, closingSpelling(p.spelling(t)))
+			return nodes
+		}
+		open = closing
+	}
+}
+
+// closingSpelling is the end of a conditional in the spelling of its beginning.
+func closingSpelling(opening string) string {
+	if strings.HasPrefix(opening, "{{") {
+		return "{{/if}}"
+	}
+	return "{% endif %}"
+}
+
+// settle checks that all arms of a JSON text end in the same place.
+func (p *parser) settle(t tag, ends []jsonPlace) {
+	if p.form != JSON {
+		return
+	}
+	for _, end := range ends[1:] {
+		if end != ends[0] {
+			p.fail(t.offset, "%s: one branch ends inside a JSON string and another outside; a quote is opened or closed in one of them only", p.spelling(t))
+			return
+		}
+	}
+}
+
+// condition parses the condition of an if or elif tag; nil after a mistake.
+func (p *parser) condition(t tag) *cond {
+	sc := newScanner(&p.source, t.args, t.end)
+	if sc.tok.kind == endToken {
+		p.fail(t.offset, "%s has no condition", p.spelling(t))
+		return nil
+	}
+	return sc.condition()
+}
+
+// forBlock parses {% for x in array %} … {% endfor %}.
+func (p *parser) forBlock(nodes []node, t tag, depth int) []node {
+	sc := newScanner(&p.source, t.args, t.end)
+	variable := sc.tok
+	sc.next()
+	keyword := sc.tok
+	sc.next()
+	n := node{kind: loopNode, loop: len(p.loops)}
+	ok := false
+	switch {
+	case variable.kind != wordToken || !keyword.word("in"):
+		p.fail(t.offset, "%s: {%% for NAME in ARRAY %%} is accepted", p.spelling(t))
+	case variable.text == "loop" || strings.Contains(variable.text, ".") || isVariable(variable.text):
+		p.fail(variable.offset, "%q cannot name the element of a loop: it is a variable already", variable.text)
+	default:
+		n.expr, ok = sc.expression()
+		if ok && sc.tok.kind != endToken {
+			p.fail(sc.tok.offset, "unexpected %s after the array", sc.tok.describe())
+		}
+	}
+	before := p.json
+	p.loops = append(p.loops, variable.text)
+	p.deepest = max(p.deepest, len(p.loops))
+	body, closing := p.nodes(depth + 1)
+	p.loops = p.loops[:len(p.loops)-1]
+	n.body = body
+	switch {
+	case closing.word == "":
+		p.fail(t.offset, "%s is not closed: {%% endfor %%} is missing", p.spelling(t))
+	case closing.word != "endfor":
+		p.misplaced(closing, t, "{% endfor %}")
+	case p.form == JSON && p.json != before:
+		p.fail(t.offset, "%s: a turn of the loop ends inside a JSON string that it opened, or outside of one that it closed", p.spelling(t))
+	}
+	return append(nodes, n)
+}
+
+// misplaced reports a tag that closes another block than the one it stands in,
+// and goes back to it, so that the block around may take it.
+func (p *parser) misplaced(closing, open tag, missing string) {
+	p.fail(closing.offset, "%s inside %s; %s is missing before it", p.spelling(closing), p.spelling(open), missing)
+	p.pos = closing.offset
+}

@@ -1,0 +1,267 @@
+package renderer
+
+import (
+	"regexp"
+
+	"mockserver/config"
+	"mockserver/matcher"
+)
+
+// Condition is a compiled condition. It is immutable and safe for concurrent use.
+type Condition struct {
+	root   cond
+	always bool
+}
+
+// CompileCondition parses a condition:
+//
+//	query-params.page > 1 and not (json-params.card = "4000000000000002" or header-params.X-Test)
+//	json-params.email matches "@example\.com$"
+//
+// The operators are = != > < >= <= contains matches (an RE2 expression in quotes,
+// found anywhere in the text); and binds tighter than or, not tighter than and.
+// An operand is a variable (with filters, also written as {{ variable }}), a
+// number, a quoted text, a bare word, true, false or null. A lone operand holds
+// when it is present and not empty, false or 0. Two numbers (or texts that are
+// numbers) are compared as numbers, anything else as text. A missing value equals
+// only null and "", and no order holds for it.
+//
+// An empty text gives nil, which always holds.
+func CompileCondition(text config.Text, scope *Scope) (*Condition, config.Problems) {
+	s := &source{text: text, scope: scope}
+	sc := newScanner(s, 0, len(text.Value))
+	if sc.tok.kind == endToken {
+		return nil, nil
+	}
+	root := sc.condition()
+	if s.problems.Err() != nil {
+		return nil, s.problems
+	}
+	c := &Condition{root: *root}
+	c.always = root.constant() && root.holds(&matcher.Request{}, nil)
+	return c, s.problems
+}
+
+// Holds tells whether the condition holds for r. A nil condition does.
+func (c *Condition) Holds(r *matcher.Request) bool {
+	return c == nil || c.root.holds(r, nil)
+}
+
+// Always tells whether the condition holds whatever the request.
+func (c *Condition) Always() bool { return c == nil || c.always }
+
+// test is what a condition does with its operands.
+type test uint8
+
+const (
+	testTruth test = iota
+	testAnd
+	testOr
+	testNot
+	testEqual
+	testNotEqual
+	testGreater
+	testLess
+	testGreaterOrEqual
+	testLessOrEqual
+	testContains
+	testMatches
+)
+
+// tests are the operators.
+var tests = map[string]test{
+	"=": testEqual, "!=": testNotEqual, ">": testGreater, "<": testLess,
+	">=": testGreaterOrEqual, "<=": testLessOrEqual, "contains": testContains, "matches": testMatches,
+}
+
+// cond is one node of a condition.
+type cond struct {
+	test        test
+	left, right expr           // the operands of a comparison; left alone for testTruth
+	conds       []cond         // of and, or, not
+	pattern     *regexp.Regexp // of matches
+}
+
+// constant tells whether the condition says the same for every request.
+func (c *cond) constant() bool {
+	for i := range c.conds {
+		if !c.conds[i].constant() {
+			return false
+		}
+	}
+	return c.left.constant() && c.right.constant()
+}
+
+func (c *cond) holds(r *matcher.Request, turns []loop) bool {
+	switch c.test {
+	case testAnd:
+		for i := range c.conds {
+			if !c.conds[i].holds(r, turns) {
+				return false
+			}
+		}
+		return true
+	case testOr:
+		for i := range c.conds {
+			if c.conds[i].holds(r, turns) {
+				return true
+			}
+		}
+		return false
+	case testNot:
+		return !c.conds[0].holds(r, turns)
+	case testTruth:
+		v := c.left.eval(r, turns)
+		return v.truth()
+	}
+	return c.compare(c.left.eval(r, turns), r, turns)
+}
+
+func (c *cond) compare(left value, r *matcher.Request, turns []loop) bool {
+	if c.test == testMatches {
+		return left.kind != missing && c.pattern.Match(left.text(r))
+	}
+	right := c.right.eval(r, turns)
+	switch c.test {
+	case testEqual:
+		return equal(left, right, r)
+	case testNotEqual:
+		return !equal(left, right, r)
+	case testContains:
+		return contains(left, right, r)
+	}
+	sign, ok := order(left, right, r)
+	if !ok {
+		return false
+	}
+	switch c.test {
+	case testGreater:
+		return sign > 0
+	case testLess:
+		return sign < 0
+	case testGreaterOrEqual:
+		return sign >= 0
+	default:
+		return sign <= 0
+	}
+}
+
+// condition parses a whole condition; after a mistake, which is reported, the
+// result is of no use.
+func (s *scanner) condition() *cond {
+	s.bare = true
+	c, ok := s.or(0)
+	if ok && s.tok.kind != endToken && s.tok.kind != badToken {
+		s.fail(s.tok.offset, "unexpected %s%s; operators are = != > < >= <= contains matches, and conditions are joined by and, or, not",
+			s.tok.describe(), operatorHint(s.tok))
+	}
+	return &c
+}
+
+// operatorHint helps those who write another language's operators.
+func operatorHint(t token) string {
+	switch t.text {
+	case "&&", "&":
+		return ", did you mean \"and\"?"
+	case "|", "||":
+		return ", did you mean \"or\"?"
+	case "=", "==":
+		return ", did you mean \"=\"?"
+	}
+	return didYouMean(t.text, []string{"and", "or", "not", "contains", "matches"})
+}
+
+func (s *scanner) or(depth int) (cond, bool) {
+	return s.joined("or", testOr, depth, (*scanner).and)
+}
+
+func (s *scanner) and(depth int) (cond, bool) {
+	return s.joined("and", testAnd, depth, (*scanner).not)
+}
+
+// joined parses conditions with the given word between them.
+func (s *scanner) joined(word string, t test, depth int, part func(*scanner, int) (cond, bool)) (cond, bool) {
+	first, ok := part(s, depth)
+	if !ok || !s.tok.word(word) {
+		return first, ok
+	}
+	c := cond{test: t, conds: []cond{first}}
+	for s.tok.word(word) {
+		s.next()
+		next, ok := part(s, depth)
+		if !ok {
+			return c, false
+		}
+		c.conds = append(c.conds, next)
+	}
+	return c, true
+}
+
+func (s *scanner) not(depth int) (cond, bool) {
+	if depth > maxDepth {
+		s.fail(s.tok.offset, "the condition is nested more than %d deep", maxDepth)
+		return cond{}, false
+	}
+	switch {
+	case s.tok.word("not"):
+		s.next()
+		inner, ok := s.not(depth + 1)
+		return cond{test: testNot, conds: []cond{inner}}, ok
+	case s.tok.is("("):
+		s.next()
+		inner, ok := s.or(depth + 1)
+		if ok && !s.tok.is(")") {
+			s.fail(s.tok.offset, "a ) is missing before %s", s.tok.describe())
+			return inner, false
+		}
+		s.next()
+		return inner, ok
+	}
+	return s.comparison()
+}
+
+// comparison parses OPERAND, or OPERAND OPERATOR OPERAND.
+func (s *scanner) comparison() (cond, bool) {
+	left, ok := s.conditionOperand()
+	if !ok || s.tok.kind != operator {
+		return cond{left: left}, ok
+	}
+	op := s.tok
+	c := cond{test: tests[op.text], left: left}
+	s.next()
+	if op.text == "=" && s.tok.is("=") {
+		s.fail(op.offset, "unexpected \"==\"; equality is written =")
+		return c, false
+	}
+	at := s.tok
+	if c.right, ok = s.conditionOperand(); !ok || c.test != testMatches {
+		return c, ok
+	}
+	if at.kind != textToken || !c.right.constant() {
+		s.fail(at.offset, "matches accepts a regular expression (RE2) in quotes")
+		return c, false
+	}
+	var err error
+	if c.pattern, err = regexp.Compile(at.text); err != nil {
+		s.fail(at.offset, "the regular expression is not valid: %v", err)
+		return c, false
+	}
+	return c, true
+}
+
+// conditionOperand parses an operand, which may stand in {{ }}.
+func (s *scanner) conditionOperand() (expr, bool) {
+	if !s.tok.is("{{") {
+		return s.expression()
+	}
+	s.bare = false // as in a template, where an unknown word is a mistake
+	s.next()
+	e, ok := s.expression()
+	s.bare = true
+	if ok && !s.tok.is("}}") {
+		s.fail(s.tok.offset, "}} is missing before %s", s.tok.describe())
+		return e, false
+	}
+	s.next()
+	return e, ok
+}

@@ -1,0 +1,134 @@
+package renderer
+
+import (
+	"strconv"
+	"strings"
+	"time"
+
+	"mockserver/matcher"
+)
+
+// parseDuration reads "1h30m", "250ms", "7d", "2w", or a number of seconds.
+func parseDuration(b []byte) (time.Duration, bool) {
+	s := string(b)
+	if isNumber(b) {
+		s += "s"
+	}
+	days := map[byte]float64{'d': 24, 'w': 7 * 24}
+	if n := len(s); n > 1 && days[s[n-1]] != 0 {
+		count, err := strconv.ParseFloat(s[:n-1], 64)
+		hours := count * days[s[n-1]]
+		if err != nil || hours > 1e6 || hours < -1e6 {
+			return 0, false
+		}
+		return time.Duration(hours * float64(time.Hour)), true
+	}
+	d, err := time.ParseDuration(s)
+	return d, err == nil
+}
+
+// namedLayouts are the layouts that have a name.
+var namedLayouts = map[string]string{
+	"iso":     isoMillis,
+	"rfc3339": time.RFC3339,
+	"http":    "Mon, 02 Jan 2006 15:04:05 GMT",
+	"date":    time.DateOnly,
+	"time":    time.TimeOnly,
+}
+
+// strftime are the conversions of a layout with %.
+var strftime = map[byte]string{
+	'Y': "2006", 'y': "06", 'm': "01", 'd': "02", 'e': "_2", 'H': "15", 'I': "03", 'M': "04", 'S': "05",
+	'L': "000", 'p': "PM", 'B': "January", 'b': "Jan", 'A': "Monday", 'a': "Mon", 'j': "002",
+	'Z': "MST", 'z': "-0700", 'F': time.DateOnly, 'T': time.TimeOnly, '%': "%",
+}
+
+// dateFormat compiles the date filter for a layout: one of Go's ("2006-01-02"),
+// one with % conversions ("%Y-%m-%d"), or a name (iso, rfc3339, http, date,
+// time, unix, unix-ms). problem says what is wrong with it.
+func dateFormat(layout string) (apply func(v, _ value, r *matcher.Request) value, problem string) {
+	switch layout {
+	case "unix":
+		return func(v, _ value, r *matcher.Request) value { return epoch(v, r, time.Time.Unix) }, ""
+	case "unix-ms":
+		return func(v, _ value, r *matcher.Request) value { return epoch(v, r, time.Time.UnixMilli) }, ""
+	}
+	pieces := []string{layout}
+	if named, ok := namedLayouts[layout]; ok {
+		pieces[0] = named
+	} else if strings.Contains(layout, "%") {
+		if pieces, problem = conversions(layout); problem != "" {
+			return nil, problem
+		}
+	} else if !hasDateElement(layout) {
+		return nil, `has no element of a date; accepted are Go layouts ("2006-01-02 15:04:05"), % conversions ("%Y-%m-%d"), ` +
+			`and iso, rfc3339, http, date, time, unix, unix-ms`
+	}
+	return func(v, _ value, r *matcher.Request) value {
+		t, ok := timeOf(v)
+		if !ok {
+			return value{}
+		}
+		start := len(r.Arena)
+		for i, piece := range pieces {
+			if i%2 == 0 {
+				r.Arena = t.AppendFormat(r.Arena, piece)
+			} else {
+				r.Arena = append(r.Arena, piece...)
+			}
+		}
+		return textValue(since(r, start))
+	}, ""
+}
+
+func epoch(v value, r *matcher.Request, count func(time.Time) int64) value {
+	t, ok := timeOf(v)
+	if !ok {
+		return value{}
+	}
+	return intValue(count(t), r)
+}
+
+// conversions cuts a layout with % into pieces: those at even places are Go
+// layouts, those at odd places are literal, so that digits of the literal text
+// are never taken for a date.
+func conversions(layout string) (pieces []string, problem string) {
+	literal := ""
+	for i := 0; i < len(layout); i++ {
+		if layout[i] != '%' {
+			literal += string(layout[i])
+			continue
+		}
+		if i++; i == len(layout) {
+			return nil, "ends with a % that converts nothing"
+		}
+		element, ok := strftime[layout[i]]
+		if !ok {
+			return nil, "has the unknown conversion %" + string(layout[i])
+		}
+		if layout[i] == '%' {
+			literal += element
+			continue
+		}
+		if literal != "" || len(pieces) > 0 {
+			if len(pieces) == 0 {
+				pieces = append(pieces, "")
+			}
+			pieces = append(pieces, literal)
+			literal = ""
+		}
+		pieces = append(pieces, element)
+	}
+	if len(pieces) == 0 {
+		return nil, "has no element of a date"
+	}
+	return append(pieces, literal), ""
+}
+
+// hasDateElement tells whether a Go layout shows anything of a time: two times
+// that differ in everything look different.
+func hasDateElement(layout string) bool {
+	a := time.Date(2021, 3, 4, 5, 6, 7, 89000000, time.UTC)
+	b := time.Date(1998, 11, 22, 17, 48, 59, 123000000, time.FixedZone("X", 3600))
+	return a.Format(layout) != b.Format(layout)
+}

@@ -1,0 +1,269 @@
+package renderer
+
+import (
+	"math/rand/v2"
+	"strings"
+
+	"mockserver/matcher"
+)
+
+// opcode tells where an expression takes its value from.
+type opcode uint8
+
+const (
+	opLiteral opcode = iota
+	opPathParam
+	opQuery
+	opHeader
+	opCookie
+	opForm
+	opJSON
+	opLoopItem
+	opLoopIndex
+	opLoopFirst
+	opLoopLast
+	opMethod
+	opPath
+	opHost
+	opQueryString
+	opRemoteAddr
+	opBody
+	opNow
+	opUUID
+	opRandom
+	opRandomInt
+	opPick
+	opFake
+	opCounter
+)
+
+// expr is a compiled expression: where the value comes from, and what is done
+// to it.
+type expr struct {
+	op      opcode
+	length  bool     // .length of the value
+	index   int      // opPathParam: position, -1 for none; opLoop…: which loop, from the outermost
+	name    string   // opQuery, opHeader, opCookie, opForm
+	steps   []step   // opJSON, opLoopItem: the way into the value
+	literal value    // opLiteral
+	args    []expr   // opRandomInt, opPick
+	fake    *fake    // opFake
+	counter *counter // opCounter
+	filters []filter
+}
+
+// step is one step into a JSON value: a key, or an index where there is an array.
+type step struct {
+	key   string
+	index int // -1 when key is no array index
+}
+
+// constant tells whether the value is the same for every request and needs none
+// to be worked out.
+func (e *expr) constant() bool {
+	return e.op == opLiteral && !e.length && len(e.filters) == 0
+}
+
+// eval is the value for r, inside the loops given.
+func (e *expr) eval(r *matcher.Request, turns []loop) value {
+	v := e.source(r, turns)
+	if e.length {
+		v = lengthOf(v, r)
+	}
+	for i := range e.filters {
+		f := &e.filters[i]
+		var arg value
+		if f.arg != nil {
+			arg = f.arg.eval(r, turns)
+		}
+		v = f.apply(v, arg, r)
+	}
+	return v
+}
+
+func (e *expr) source(r *matcher.Request, turns []loop) value {
+	switch e.op {
+	case opLiteral:
+		return e.literal
+	case opPathParam:
+		if e.index < 0 {
+			return value{}
+		}
+		return textValue(r.Param(e.index))
+	case opQuery:
+		return optional(r.Query(e.name))
+	case opHeader:
+		return optional(r.Header(e.name))
+	case opCookie:
+		return optional(r.Cookie(e.name))
+	case opForm:
+		return optional(r.Form(e.name))
+	case opJSON:
+		return walk(fromJSON(r.JSON(), r), e.steps, r)
+	case opLoopItem, opLoopIndex, opLoopFirst, opLoopLast:
+		return e.fromLoop(r, turns)
+	case opRandomInt, opPick, opFake, opCounter:
+		return e.call(r, turns)
+	}
+	return e.fromRequest(r)
+}
+
+// optional is a parameter's value, missing when it was not sent.
+func optional(b []byte, ok bool) value {
+	if !ok {
+		return value{}
+	}
+	return textValue(b)
+}
+
+func (e *expr) fromLoop(r *matcher.Request, turns []loop) value {
+	turn := &turns[e.index]
+	switch e.op {
+	case opLoopIndex:
+		return intValue(int64(turn.index), r)
+	case opLoopFirst:
+		return boolValue(turn.index == 1)
+	case opLoopLast:
+		return boolValue(turn.index == turn.count)
+	}
+	return walk(turn.item, e.steps, r)
+}
+
+func (e *expr) fromRequest(r *matcher.Request) value {
+	switch e.op {
+	case opMethod:
+		return textValue(r.Method())
+	case opPath:
+		return textValue(r.Path())
+	case opHost:
+		return textValue(r.Host())
+	case opQueryString:
+		return textValue(r.QueryString())
+	case opBody:
+		return textValue(r.Body())
+	case opNow:
+		return value{kind: instant, at: r.Now().UnixNano()}
+	case opRandom:
+		return intValue(int64(rand.Int32()), r)
+	}
+	start := len(r.Arena)
+	if e.op == opUUID {
+		r.Arena = appendUUID(r.Arena)
+	} else {
+		r.Arena = r.RemoteAddr(r.Arena)
+	}
+	return textValue(since(r, start))
+}
+
+// appendUUID appends a random UUID (version 4).
+func appendUUID(dst []byte) []byte {
+	high, low := rand.Uint64(), rand.Uint64()
+	high = high&^0xF000 | 0x4000
+	low = low&^(3<<62) | 2<<62
+	for i := range 32 {
+		if i == 8 || i == 12 || i == 16 || i == 20 {
+			dst = append(dst, '-')
+		}
+		word := high
+		if i >= 16 {
+			word = low
+		}
+		dst = append(dst, hexDigits[word>>(60-4*(i%16))&15])
+	}
+	return dst
+}
+
+// walk follows steps into a JSON value. A last step "length" that is no key is
+// the length of what was reached.
+func walk(v value, steps []step, r *matcher.Request) value {
+	for i := range steps {
+		s := &steps[i]
+		j := v.json()
+		var next matcher.Value
+		switch {
+		case v.kind == object:
+			next = j.Member(s.key)
+		case v.kind == array && s.index >= 0:
+			next = j.Index(s.index)
+		}
+		if next.Kind == matcher.Missing {
+			if s.key == "length" && i == len(steps)-1 {
+				return lengthOf(v, r)
+			}
+			return value{}
+		}
+		v = fromJSON(next, r)
+	}
+	return v
+}
+
+// expression parses a variable, literal or function and its filters. ok is false
+// after a mistake, which is reported.
+func (s *scanner) expression() (e expr, ok bool) {
+	e, ok = s.operand()
+	for ok && s.tok.is("|") {
+		s.next()
+		var f filter
+		if f, ok = s.filter(); ok {
+			e.filters = append(e.filters, f)
+		}
+	}
+	return e, ok
+}
+
+// operand parses a variable, literal or function. In conditions a bare word that
+// is none of these is a text; see word.
+func (s *scanner) operand() (expr, bool) {
+	t := s.tok
+	switch {
+	case t.kind == textToken:
+		s.next()
+		return expr{literal: textValue([]byte(t.text))}, true
+	case t.kind == wordToken:
+		s.next()
+		if s.tok.is("(") {
+			return s.function(t)
+		}
+		return s.word(t)
+	case t.kind == badToken:
+		return expr{}, false
+	}
+	s.fail(t.offset, "a variable, a literal or a function is accepted here, not %s", t.describe())
+	return expr{}, false
+}
+
+// keyword is the value of a word that is a literal.
+func keyword(word string) (value, bool) {
+	switch {
+	case word == "true":
+		return boolValue(true), true
+	case word == "false":
+		return boolValue(false), true
+	case word == "null":
+		return value{kind: null, raw: nullText}, true
+	case isNumber([]byte(word)):
+		return value{kind: number, raw: []byte(word)}, true
+	}
+	return value{}, false
+}
+
+// word parses a keyword, a number or a variable, and in a condition a bare word.
+func (s *scanner) word(t token) (expr, bool) {
+	if v, ok := keyword(t.text); ok {
+		return expr{literal: v}, true
+	}
+	if e, ok, known := s.variable(t); known {
+		return e, ok
+	}
+	root, _, dotted := strings.Cut(t.text, ".")
+	hint := didYouMean(root, s.variableNames())
+	if s.bare && (!dotted || hint == "") && !strings.HasSuffix(root, "-params") {
+		return expr{literal: textValue([]byte(t.text))}, true
+	}
+	if root == "message" {
+		hint += "; message is known in WebSocket replies only"
+	}
+	s.fail(t.offset, "unknown variable %q%s; variables are path-params.x, query-params.x, header-params.X, cookie-params.x, "+
+		"form-params.x, json-params, method, path, host, query-string, remote-addr, body, env.NAME, now, uuid, random", t.text, hint)
+	return expr{}, false
+}

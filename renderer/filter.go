@@ -1,0 +1,249 @@
+package renderer
+
+import (
+	"bytes"
+	"encoding/base64"
+	"slices"
+	"strings"
+	"time"
+	"unicode/utf8"
+
+	"mockserver/matcher"
+)
+
+// filter is one compiled filter: apply(v, arg) with what its argument came to.
+type filter struct {
+	name  string
+	arg   *expr // nil when it takes none
+	apply func(v, arg value, r *matcher.Request) value
+}
+
+// filters is every filter of the language. A filter given a value it cannot work
+// on gives a missing one.
+var filters = map[string]struct {
+	apply func(v, arg value, r *matcher.Request) value
+	arg   string // what its argument is; "" when it takes none
+}{
+	"default":   {apply: orDefault, arg: "a value"},
+	"upper":     {apply: upper},
+	"lower":     {apply: lower},
+	"trim":      {apply: trim},
+	"length":    {apply: func(v, _ value, r *matcher.Request) value { return lengthOf(v, r) }},
+	"json":      {apply: func(v, _ value, r *matcher.Request) value { return jsonText(v, r) }},
+	"urlencode": {apply: urlencode},
+	"base64":    {apply: encodeBase64},
+	"add":       {apply: func(v, arg value, r *matcher.Request) value { return calculate(v, '+', arg, r) }, arg: "a number, or a duration"},
+	"sub":       {apply: func(v, arg value, r *matcher.Request) value { return calculate(v, '-', arg, r) }, arg: "a number, or a duration"},
+	"mul":       {apply: func(v, arg value, r *matcher.Request) value { return calculate(v, '*', arg, r) }, arg: "a number"},
+	"date":      {arg: "a layout in quotes"},
+	"first":     {apply: first},
+	"last":      {apply: last},
+	"join":      {apply: join, arg: "a text"},
+}
+
+// filterNames are the names of all filters, sorted.
+func filterNames() []string {
+	var names []string
+	for name := range filters {
+		names = append(names, name)
+	}
+	slices.Sort(names)
+	return names
+}
+
+// filter parses a filter after its |.
+func (s *scanner) filter() (filter, bool) {
+	t := s.tok
+	if t.kind != wordToken {
+		s.fail(t.offset, "a filter is accepted after |, not %s%s", t.describe(), operatorHint(t))
+		return filter{}, false
+	}
+	known, ok := filters[t.text]
+	if !ok {
+		s.fail(t.offset, "unknown filter %q%s; filters are %s",
+			t.text, didYouMean(t.text, filterNames()), strings.Join(filterNames(), ", "))
+		return filter{}, false
+	}
+	f := filter{name: t.text, apply: known.apply}
+	s.next()
+	switch takes, given := known.arg != "", s.tok.is(":"); {
+	case takes && !given:
+		s.fail(t.offset, "the filter %s needs an argument: %s:%s", t.text, t.text, known.arg)
+		return f, false
+	case !takes && given:
+		s.fail(s.tok.offset, "the filter %s takes no argument", t.text)
+		return f, false
+	case !takes:
+		return f, true
+	}
+	s.next()
+	at := s.tok
+	arg, ok := s.operand()
+	if !ok {
+		return f, false
+	}
+	f.arg = &arg
+	return f, s.checkArgument(&f, at)
+}
+
+// checkArgument refuses a literal argument that can never do what its filter is
+// for.
+func (s *scanner) checkArgument(f *filter, at token) bool {
+	literal := f.arg.constant()
+	switch f.name {
+	case "date":
+		if at.kind != textToken {
+			s.fail(at.offset, "the layout of date is a text in quotes, such as \"2006-01-02\" or \"%%Y-%%m-%%d\"")
+			return false
+		}
+		format, problem := dateFormat(at.text)
+		if problem != "" {
+			s.fail(at.offset, "the date layout %q %s", at.text, problem)
+			return false
+		}
+		f.apply, f.arg = format, nil
+	case "add", "sub", "mul":
+		if !literal || f.arg.literal.numeric() {
+			return true
+		}
+		if _, ok := parseDuration(f.arg.literal.raw); ok && f.name != "mul" {
+			return true
+		}
+		s.fail(at.offset, "%s is not %s", at.describe(), filters[f.name].arg)
+		return false
+	}
+	return true
+}
+
+func orDefault(v, arg value, _ *matcher.Request) value {
+	if v.empty() {
+		return arg
+	}
+	return v
+}
+
+// mapText applies f to the value as text; a missing value stays missing.
+func mapText(v value, r *matcher.Request, f func(dst, b []byte) []byte) value {
+	if v.kind == missing {
+		return v
+	}
+	b := v.text(r)
+	start := len(r.Arena)
+	r.Arena = f(r.Arena, b)
+	return textValue(since(r, start))
+}
+
+func upper(v, _ value, r *matcher.Request) value {
+	return mapText(v, r, func(dst, b []byte) []byte { return append(dst, bytes.ToUpper(b)...) })
+}
+
+func lower(v, _ value, r *matcher.Request) value {
+	return mapText(v, r, func(dst, b []byte) []byte { return append(dst, bytes.ToLower(b)...) })
+}
+
+func trim(v, _ value, r *matcher.Request) value {
+	if v.kind != text {
+		return v
+	}
+	return textValue(bytes.TrimSpace(v.raw))
+}
+
+func urlencode(v, _ value, r *matcher.Request) value { return mapText(v, r, appendPercent) }
+
+func encodeBase64(v, _ value, r *matcher.Request) value {
+	return mapText(v, r, base64.StdEncoding.AppendEncode)
+}
+
+// lengthOf is the number of elements, members or characters; a missing value has
+// none.
+func lengthOf(v value, r *matcher.Request) value {
+	switch v.kind {
+	case missing, null:
+		return value{}
+	case array, object:
+		return intValue(int64(v.json().Len()), r)
+	}
+	return intValue(int64(utf8.RuneCount(v.text(r))), r)
+}
+
+// calculate is v op arg: for numbers, for texts that are numbers, and for a time
+// and a duration.
+func calculate(v value, op byte, arg value, r *matcher.Request) value {
+	if v.numeric() && arg.numeric() {
+		start := len(r.Arena)
+		sum, ok := appendArithmetic(r.Arena, v.raw, op, arg.raw)
+		if !ok {
+			return value{}
+		}
+		r.Arena = sum
+		return value{kind: number, raw: since(r, start)}
+	}
+	at, isTime := timeOf(v)
+	by, isDuration := parseDuration(arg.raw)
+	if !isTime || !isDuration || op == '*' {
+		return value{}
+	}
+	if op == '-' {
+		by = -by
+	}
+	return value{kind: instant, at: at.Add(by).UnixNano()}
+}
+
+func first(v, _ value, r *matcher.Request) value {
+	switch v.kind {
+	case array:
+		return fromJSON(v.json().Index(0), r)
+	case text:
+		_, size := utf8.DecodeRune(v.raw)
+		return textValue(v.raw[:size])
+	}
+	return value{}
+}
+
+func last(v, _ value, r *matcher.Request) value {
+	switch v.kind {
+	case array:
+		return fromJSON(v.json().Index(v.json().Len()-1), r)
+	case text:
+		_, size := utf8.DecodeLastRune(v.raw)
+		return textValue(v.raw[len(v.raw)-size:])
+	}
+	return value{}
+}
+
+// join writes the elements of an array as text with arg between them; any other
+// value is itself.
+func join(v, arg value, r *matcher.Request) value {
+	if v.kind != array {
+		return v
+	}
+	separator := arg.text(r)
+	var joined []byte
+	elements := v.json().Elements()
+	for i := 0; ; i++ {
+		element, ok := elements.Next()
+		if !ok {
+			break
+		}
+		if i > 0 {
+			joined = append(joined, separator...)
+		}
+		joined = fromJSON(element, r).appendText(joined)
+	}
+	return textValue(joined)
+}
+
+// timeOf is the time that a value says: an instant, or a text in ISO 8601.
+func timeOf(v value) (time.Time, bool) {
+	switch v.kind {
+	case instant:
+		return time.Unix(0, v.at).UTC(), true
+	case text:
+		for _, layout := range []string{time.RFC3339Nano, "2006-01-02T15:04:05", time.DateOnly} {
+			if t, err := time.Parse(layout, string(v.raw)); err == nil {
+				return t, true
+			}
+		}
+	}
+	return time.Time{}, false
+}

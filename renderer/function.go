@@ -1,0 +1,227 @@
+package renderer
+
+import (
+	"encoding/json"
+	"fmt"
+	"math/rand/v2"
+	"slices"
+	"strconv"
+	"strings"
+	"sync"
+	"sync/atomic"
+
+	"github.com/brianvoe/gofakeit/v7"
+
+	"mockserver/matcher"
+)
+
+// Counters are the counters of counter("name"). They belong to a server and
+// outlive its snapshots, so a reload goes on counting. The zero value is ready.
+type Counters struct {
+	mu     sync.Mutex // guards byName
+	byName map[string]*counter
+}
+
+type counter struct{ n atomic.Int64 }
+
+// named returns the counter of that name, made when it is first asked for.
+func (c *Counters) named(name string) *counter {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if c.byName == nil {
+		c.byName = map[string]*counter{}
+	}
+	if c.byName[name] == nil {
+		c.byName[name] = &counter{}
+	}
+	return c.byName[name]
+}
+
+// functions are the functions of the language and what each accepts.
+var functions = map[string]struct {
+	op      opcode
+	accepts string
+}{
+	"random-int": {opRandomInt, "two whole numbers, the lower first: random-int(1, 100)"},
+	"pick":       {opPick, `one value or more: pick("a", "b")`},
+	"fake":       {opFake, `the name of a kind of data in quotes: fake("email")`},
+	"counter":    {opCounter, `a name in quotes: counter("orders")`},
+}
+
+// function parses the arguments of the function t; the token is at its "(".
+func (s *scanner) function(t token) (expr, bool) {
+	known, ok := functions[t.text]
+	if !ok {
+		names := []string{"counter", "fake", "pick", "random-int"}
+		s.fail(t.offset, "unknown function %q%s; functions are %s", t.text, didYouMean(t.text, names), strings.Join(names, ", "))
+		return expr{}, false
+	}
+	args, ok := s.arguments(t)
+	if !ok {
+		return expr{}, false
+	}
+	e := expr{op: known.op, args: args}
+	name := ""
+	if len(args) == 1 && args[0].constant() && args[0].literal.kind == text {
+		name = string(args[0].literal.raw)
+	}
+	switch e.op {
+	case opRandomInt:
+		ok = len(args) == 2 && inOrder(args)
+	case opPick:
+		ok = len(args) > 0
+	case opFake:
+		if ok = name != ""; ok {
+			return s.fake(t, name)
+		}
+	case opCounter:
+		if ok = name != "" && s.scope.Counters != nil; ok {
+			e.counter = s.scope.Counters.named(name)
+		}
+	}
+	if !ok {
+		s.fail(t.offset, "%s accepts %s", t.text, known.accepts)
+	}
+	return e, ok
+}
+
+// arguments parses "(a, b, …)".
+func (s *scanner) arguments(t token) (args []expr, ok bool) {
+	s.next()
+	for !s.tok.is(")") {
+		if len(args) > 0 {
+			if !s.tok.is(",") {
+				s.fail(s.tok.offset, "%s(: a comma or ) is accepted here, not %s", t.text, s.tok.describe())
+				return nil, false
+			}
+			s.next()
+		}
+		arg, ok := s.expression()
+		if !ok {
+			return nil, false
+		}
+		args = append(args, arg)
+	}
+	s.next()
+	return args, true
+}
+
+// inOrder tells whether literal bounds are whole numbers, the lower first; bounds
+// from the request are looked at when they come.
+func inOrder(args []expr) bool {
+	var bounds []int64
+	for i := range args {
+		if !args[i].constant() {
+			continue
+		}
+		n, err := strconv.ParseInt(string(args[i].literal.raw), 10, 64)
+		if err != nil {
+			return false
+		}
+		bounds = append(bounds, n)
+	}
+	return slices.IsSorted(bounds)
+}
+
+// call is the value of a function.
+func (e *expr) call(r *matcher.Request, turns []loop) value {
+	switch e.op {
+	case opRandomInt:
+		low, errLow := strconv.ParseInt(string(e.args[0].eval(r, turns).raw), 10, 64)
+		high, errHigh := strconv.ParseInt(string(e.args[1].eval(r, turns).raw), 10, 64)
+		if errLow != nil || errHigh != nil || high < low {
+			return value{}
+		}
+		return intValue(low+randomUpTo(high-low), r)
+	case opPick:
+		return e.args[rand.IntN(len(e.args))].eval(r, turns)
+	case opCounter:
+		return intValue(e.counter.n.Add(1), r)
+	}
+	return e.fake.value()
+}
+
+// randomUpTo is a random number from 0 to span, taken as unsigned: bounds may lie
+// further apart than an int64 tells.
+func randomUpTo(span int64) int64 {
+	if n := uint64(span) + 1; n != 0 {
+		return int64(rand.Uint64N(n))
+	}
+	return int64(rand.Uint64())
+}
+
+// fake makes one kind of invented data.
+type fake struct {
+	info   *gofakeit.Info
+	params *gofakeit.MapParams
+	fakers sync.Pool // of *gofakeit.Faker: one is not safe for concurrent use, and a shared one is a lock
+}
+
+// fake compiles fake("name") and tries it once: what cannot be made without
+// parameters is a mistake now, not at a request.
+func (s *scanner) fake(t token, name string) (expr, bool) {
+	key := strings.NewReplacer("-", "", "_", "", " ", "").Replace(strings.ToLower(name))
+	f := &fake{info: gofakeit.GetFuncLookup(key), params: gofakeit.NewMapParams()}
+	f.fakers.New = func() any {
+		return gofakeit.NewFaker(rand.NewPCG(rand.Uint64(), rand.Uint64()), false)
+	}
+	if f.info == nil {
+		s.fail(t.offset, "unknown kind of data %q%s; accepted are gofakeit's names, such as name, email, phone, city, uuid, sentence",
+			name, didYouMean(key, fakeNames()))
+		return expr{}, false
+	}
+	if _, err := f.generate(); err != nil {
+		s.fail(t.offset, "fake(%q) cannot be made here: %v", name, err)
+		return expr{}, false
+	}
+	return expr{op: opFake, fake: f}, true
+}
+
+func fakeNames() []string {
+	var names []string
+	for name := range gofakeit.FuncLookups {
+		names = append(names, name)
+	}
+	return names
+}
+
+// generate makes one datum. The library panics on some parameters that it misses,
+// which is an error like any other here.
+func (f *fake) generate() (made any, err error) {
+	defer func() {
+		if p := recover(); p != nil {
+			err = fmt.Errorf("it needs parameters: %v", p)
+		}
+	}()
+	faker := f.fakers.Get().(*gofakeit.Faker)
+	defer f.fakers.Put(faker)
+	return f.info.Generate(faker, f.params, f.info)
+}
+
+// value is one datum as a value of the language.
+func (f *fake) value() value {
+	made, err := f.generate()
+	if err != nil {
+		return value{}
+	}
+	switch made := made.(type) {
+	case string:
+		return textValue([]byte(made))
+	case bool:
+		return boolValue(made)
+	}
+	b, err := json.Marshal(made)
+	if err != nil {
+		return value{}
+	}
+	switch {
+	case isNumber(b):
+		return value{kind: number, raw: b}
+	case b[0] == '[':
+		return value{kind: array, raw: b}
+	case b[0] == '"':
+		v := matcher.Value{Kind: matcher.String, Raw: b}
+		return textValue(v.AppendText(nil))
+	}
+	return value{kind: object, raw: b}
+}

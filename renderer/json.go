@@ -1,0 +1,89 @@
+package renderer
+
+import (
+	"bytes"
+	"encoding/json"
+	"errors"
+	"io"
+
+	"mockserver/config"
+)
+
+// jsonPlace follows a JSON text from literal to literal and knows whether the
+// next character stands inside a string. It does not check the text otherwise:
+// a mock may declare a broken answer on purpose.
+type jsonPlace struct {
+	inString bool
+	// pending is the number of characters that a backslash still claims; a
+	// placeholder cannot stand there.
+	pending int
+}
+
+func (p jsonPlace) advance(literal string) jsonPlace {
+	for i := range len(literal) {
+		c := literal[i]
+		switch {
+		case p.pending > 1:
+			p.pending--
+		case p.pending == 1:
+			p.pending = 0
+			if c == 'u' && i > 0 && literal[i-1] == '\\' {
+				p.pending = 4
+			}
+		case c == '"':
+			p.inString = !p.inString
+		case c == '\\' && p.inString:
+			p.pending = 1
+		}
+	}
+	return p
+}
+
+// checkJSON warns of a body that is not JSON once its placeholders are filled
+// in: a comma too many, a placeholder that stands as a key or beside another.
+// Texts with blocks are left alone, since each way through them is a text of its
+// own.
+func (t *Template) checkJSON(text config.Text) config.Problems {
+	sample, hasPlaceholders := make([]byte, 0, len(text.Value)), false
+	for i := range t.nodes {
+		switch n := &t.nodes[i]; n.kind {
+		case literalNode:
+			sample = append(sample, n.text...)
+		case outputNode:
+			hasPlaceholders = true
+			if n.write == writeJSONValue {
+				sample = append(sample, "null"...)
+			}
+		default:
+			return nil
+		}
+	}
+	if !hasPlaceholders {
+		return nil // a static body is checked where it is declared
+	}
+	decoder := json.NewDecoder(bytes.NewReader(sample))
+	for {
+		var v json.RawMessage
+		err := decoder.Decode(&v)
+		if errors.Is(err, io.EOF) {
+			return nil
+		}
+		if err != nil {
+			return config.Problems{{
+				Pos: text.Pos, Key: text.Key, Warning: true,
+				What: "the body is served as JSON but is not valid JSON once its placeholders are filled in: " + err.Error(),
+			}}
+		}
+	}
+}
+
+// hexDigits are the digits of escapes.
+const hexDigits = "0123456789abcdef"
+
+// plainInJSON tells of each ASCII byte whether it stands in a JSON string as it is.
+var plainInJSON = func() (t [128]bool) {
+	for c := range t {
+		t[c] = c >= 0x20 && c != '"' && c != '\\'
+	}
+	return t
+}()

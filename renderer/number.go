@@ -1,0 +1,231 @@
+package renderer
+
+import (
+	"bytes"
+	"math"
+	"math/big"
+	"strconv"
+)
+
+// isNumber tells whether b is a number as JSON writes one.
+func isNumber(b []byte) bool {
+	i := 0
+	if i < len(b) && b[i] == '-' {
+		i++
+	}
+	switch start := i; {
+	case i < len(b) && b[i] == '0':
+		i++
+	default:
+		if i = skipDigits(b, i); i == start {
+			return false
+		}
+	}
+	if i < len(b) && b[i] == '.' {
+		start := i + 1
+		if i = skipDigits(b, start); i == start {
+			return false
+		}
+	}
+	if i < len(b) && (b[i] == 'e' || b[i] == 'E') {
+		i++
+		if i < len(b) && (b[i] == '+' || b[i] == '-') {
+			i++
+		}
+		start := i
+		if i = skipDigits(b, i); i == start {
+			return false
+		}
+	}
+	return i == len(b)
+}
+
+func skipDigits(b []byte, i int) int {
+	for i < len(b) && '0' <= b[i] && b[i] <= '9' {
+		i++
+	}
+	return i
+}
+
+// decimal is a number taken apart: 0.int frac × 10^exp, without leading zeros.
+// Comparing it digit by digit keeps ids longer than a float64 apart.
+type decimal struct {
+	negative bool
+	whole    []byte // digits before the point
+	fraction []byte // digits after it
+	exp      int64  // decimal exponent of the first non-zero digit; 0 for zero
+	zero     bool
+}
+
+// maxExponent bounds the exponent that is read; beyond it every number is as
+// good as infinite, or as zero.
+const maxExponent = 1 << 40
+
+func parseDecimal(b []byte) decimal {
+	var d decimal
+	if len(b) > 0 && b[0] == '-' {
+		d.negative, b = true, b[1:]
+	}
+	if e := bytes.IndexAny(b, "eE"); e >= 0 {
+		exp, err := strconv.ParseInt(string(b[e+1:]), 10, 64)
+		if err != nil || exp > maxExponent || exp < -maxExponent {
+			exp = maxExponent
+			if b[e+1] == '-' {
+				exp = -maxExponent
+			}
+		}
+		d.exp, b = exp, b[:e]
+	}
+	d.whole = b
+	if point := bytes.IndexByte(b, '.'); point >= 0 {
+		d.whole, d.fraction = b[:point], b[point+1:]
+	}
+	d.whole = bytes.TrimLeft(d.whole, "0")
+	d.exp += int64(len(d.whole))
+	if len(d.whole) == 0 {
+		trimmed := bytes.TrimLeft(d.fraction, "0")
+		d.exp -= int64(len(d.fraction) - len(trimmed))
+		d.fraction = trimmed
+		d.zero = len(trimmed) == 0
+	}
+	return d
+}
+
+// digit returns the i-th significant digit, '0' past the last.
+func (d *decimal) digit(i int) byte {
+	if i < len(d.whole) {
+		return d.whole[i]
+	}
+	if i -= len(d.whole); i < len(d.fraction) {
+		return d.fraction[i]
+	}
+	return '0'
+}
+
+// compareNumbers compares two JSON numbers exactly, whatever their length.
+func compareNumbers(x, y []byte) int {
+	a, b := parseDecimal(x), parseDecimal(y)
+	switch {
+	case a.zero && b.zero:
+		return 0
+	case a.zero:
+		return sign(b.negative)
+	case b.zero:
+		return -sign(a.negative)
+	case a.negative != b.negative:
+		return -sign(a.negative)
+	}
+	magnitude := compareMagnitude(&a, &b)
+	if a.negative {
+		return -magnitude
+	}
+	return magnitude
+}
+
+// sign is +1 for a negative number: what comparing zero with it gives.
+func sign(negative bool) int {
+	if negative {
+		return 1
+	}
+	return -1
+}
+
+func compareMagnitude(a, b *decimal) int {
+	if a.exp != b.exp {
+		if a.exp < b.exp {
+			return -1
+		}
+		return 1
+	}
+	for i := range max(len(a.whole)+len(a.fraction), len(b.whole)+len(b.fraction)) {
+		if x, y := a.digit(i), b.digit(i); x != y {
+			return int(x) - int(y)
+		}
+	}
+	return 0
+}
+
+func isZero(b []byte) bool {
+	d := parseDecimal(b)
+	return d.zero
+}
+
+// appendArithmetic appends x op y, where op is '+', '-' or '*' and both are JSON
+// numbers. Decimals are exact (0.1 + 0.2 is 0.3); numbers with an exponent, and
+// those too long for that, go through float64. ok is false where the result is
+// no JSON number.
+func appendArithmetic(dst []byte, x []byte, op byte, y []byte) (_ []byte, ok bool) {
+	a, errA := strconv.ParseInt(string(x), 10, 64)
+	b, errB := strconv.ParseInt(string(y), 10, 64)
+	if errA == nil && errB == nil {
+		if n, fits := arithmetic(a, op, b); fits {
+			return strconv.AppendInt(dst, n, 10), true
+		}
+	}
+	if bytes.ContainsAny(x, "eE") || bytes.ContainsAny(y, "eE") || len(x)+len(y) > 1000 {
+		return appendFloat(dst, x, op, y)
+	}
+	return appendExact(dst, x, op, y)
+}
+
+// arithmetic works on int64; fits is false on overflow.
+func arithmetic(a int64, op byte, b int64) (n int64, fits bool) {
+	const half = math.MaxInt32
+	switch op {
+	case '+', '-':
+		if op == '-' {
+			b = -b
+		}
+		n = a + b
+		return n, b != math.MinInt64 && (n > a) == (b > 0)
+	default:
+		return a * b, -half <= a && a <= half && -half <= b && b <= half
+	}
+}
+
+func appendExact(dst []byte, x []byte, op byte, y []byte) ([]byte, bool) {
+	a, okA := new(big.Rat).SetString(string(x))
+	b, okB := new(big.Rat).SetString(string(y))
+	if !okA || !okB {
+		return dst, false
+	}
+	scale := max(decimals(x), decimals(y))
+	switch op {
+	case '+':
+		a.Add(a, b)
+	case '-':
+		a.Sub(a, b)
+	default:
+		a.Mul(a, b)
+		scale = decimals(x) + decimals(y)
+	}
+	return append(dst, a.FloatString(scale)...), true
+}
+
+// decimals is the number of digits after the point.
+func decimals(b []byte) int {
+	if point := bytes.IndexByte(b, '.'); point >= 0 {
+		return len(b) - point - 1
+	}
+	return 0
+}
+
+func appendFloat(dst []byte, x []byte, op byte, y []byte) ([]byte, bool) {
+	a, errA := strconv.ParseFloat(string(x), 64)
+	b, errB := strconv.ParseFloat(string(y), 64)
+	if errA != nil || errB != nil {
+		return dst, false
+	}
+	switch op {
+	case '+':
+		a += b
+	case '-':
+		a -= b
+	default:
+		a *= b
+	}
+	if math.IsInf(a, 0) || math.IsNaN(a) {
+		return dst, false
+	}
+	return strconv.AppendFloat(dst, a, 'g', -1, 64), true
+}

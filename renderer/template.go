@@ -1,0 +1,240 @@
+// Package renderer makes text from a request: the template language of bodies,
+// headers and URLs, and the conditions.
+//
+// # Placeholders
+//
+// {{ expression }} is replaced by the value of the expression, which is a
+// variable, a literal or a function, and filters applied left to right:
+//
+//	{{ path-params.id }}   {{ query-params.page|default:"1"|add:1 }}
+//	{{ json-params.items.0.name }}   {{ header-params.X-Request-Id }}
+//	{{ now|add:"1h"|date:"2006-01-02" }}   {{ random-int(1, 100) }}
+//
+// Variables: path-params.x, query-params.x, header-params.X, cookie-params.x,
+// form-params.x, json-params (the whole body) and json-params.a.b.0.c, method,
+// path, host, query-string, remote-addr, body, env.NAME, now, uuid, random.
+// .length after an array, an object or a text is its length.
+//
+// Filters: default, upper, lower, trim, length, json, urlencode, base64, add,
+// sub, mul, date, first, last, join. Functions: random-int(a, b), pick(…),
+// fake("name"), counter("name").
+//
+// # Blocks
+//
+//	{% if CONDITION %} … {% elif CONDITION %} … {% else %} … {% endif %}
+//	{% for x in json-params.items %} {{ x.name }} {{ loop.index }} {% endfor %}
+//	{% raw %} … {% endraw %}
+//
+// {{#if CONDITION}} … {{else}} … {{/if}} is another spelling of the first.
+//
+// # Conditions
+//
+// OPERAND OPERATOR OPERAND, joined by and, or, not and parentheses; operators
+// are = != > < >= <= contains matches. See CompileCondition.
+//
+// # Where a placeholder stands
+//
+// Compile works out for each placeholder of a JSON text whether it stands inside
+// a string, and for each of a URL in which part, so that no value of a request
+// can change the structure of what is declared (see Form).
+//
+// Everything is compiled once; rendering appends to the caller's buffer,
+// allocates nothing for ordinary variables, and cannot fail.
+package renderer
+
+import (
+	"mime"
+	"strings"
+	"sync"
+
+	"mockserver/config"
+	"mockserver/matcher"
+)
+
+// Form is the kind of text a template makes. It decides how values are written.
+type Form uint8
+
+// The forms.
+const (
+	Plain  Form = iota // values as they are
+	JSON               // escaped inside strings; a JSON value outside of them
+	XML                // XML-escaped (HTML too)
+	Header             // one header value: control characters are removed
+	URL                // percent-encoded for the part of the URL they stand in
+)
+
+// FormOf returns the form of a body of the given Content-Type: JSON, XML or Plain.
+func FormOf(contentType string) Form {
+	media, _, err := mime.ParseMediaType(contentType)
+	if err != nil {
+		media = strings.ToLower(strings.TrimSpace(strings.SplitN(contentType, ";", 2)[0]))
+	}
+	switch {
+	case strings.HasSuffix(media, "/json"), strings.HasSuffix(media, "+json"),
+		strings.HasSuffix(media, "ndjson"), strings.HasSuffix(media, "jsonl"):
+		return JSON
+	case strings.HasSuffix(media, "/xml"), strings.HasSuffix(media, "+xml"), media == "text/html":
+		return XML
+	}
+	return Plain
+}
+
+// Scope is what a template or condition may refer to beside the request.
+type Scope struct {
+	// Params are the names of the endpoint's path parameters, by position.
+	Params []string
+	// Env looks an environment variable up, once, when the template is compiled.
+	// Nil means that none is set.
+	Env func(name string) (string, bool)
+	// Counters holds the counters that counter("name") counts on. It must not be
+	// nil where a template uses one.
+	Counters *Counters
+}
+
+// Template is a compiled text. It is immutable and safe for concurrent use.
+type Template struct {
+	nodes []node
+	depth int       // of the loops inside each other
+	turns sync.Pool // of *[]loop, one place a depth; unused without loops
+}
+
+// Compile parses text. The problems carry positions inside it; the template is
+// nil when any of them is a mistake rather than a warning.
+func Compile(text config.Text, form Form, scope *Scope) (*Template, config.Problems) {
+	p := parser{
+		source: source{text: text, scope: scope},
+		form:   form,
+	}
+	nodes := p.parse()
+	if p.problems.Err() != nil {
+		return nil, p.problems
+	}
+	t := &Template{nodes: nodes, depth: p.deepest}
+	if form == JSON {
+		p.problems = append(p.problems, t.checkJSON(text)...)
+	}
+	return t, p.problems
+}
+
+// Literal returns a template that is text, without placeholders.
+func Literal(text string) *Template {
+	if text == "" {
+		return &Template{}
+	}
+	return &Template{nodes: []node{{kind: literalNode, text: text}}}
+}
+
+// Append appends the text made for r to dst and returns the extended buffer.
+func (t *Template) Append(dst []byte, r *matcher.Request) []byte {
+	if t.depth == 0 {
+		return appendNodes(dst, t.nodes, r, nil)
+	}
+	turns, ok := t.turns.Get().(*[]loop)
+	if !ok {
+		turns = new([]loop)
+		*turns = make([]loop, t.depth)
+	}
+	dst = appendNodes(dst, t.nodes, r, *turns)
+	clear(*turns) // they point into the request
+	t.turns.Put(turns)
+	return dst
+}
+
+// Static returns the text of a template that is the same for every request.
+func (t *Template) Static() (text string, ok bool) {
+	switch {
+	case len(t.nodes) == 0:
+		return "", true
+	case len(t.nodes) == 1 && t.nodes[0].kind == literalNode:
+		return t.nodes[0].text, true
+	}
+	return "", false
+}
+
+// Prefix returns the literal text before the first placeholder or block.
+func (t *Template) Prefix() string {
+	if len(t.nodes) > 0 && t.nodes[0].kind == literalNode {
+		return t.nodes[0].text
+	}
+	return ""
+}
+
+// nodeKind tells what a node does.
+type nodeKind uint8
+
+const (
+	literalNode nodeKind = iota
+	outputNode
+	branchNode
+	loopNode
+)
+
+// node is one step of a template.
+type node struct {
+	kind  nodeKind
+	write writer // outputNode: how its value is written
+	text  string // literalNode
+	expr  expr   // outputNode: the value; loopNode: the array
+	arms  []arm  // branchNode
+	body  []node // loopNode
+	loop  int    // loopNode: its place among the turns
+}
+
+// arm is one branch of an if; a nil condition is the else.
+type arm struct {
+	cond *cond
+	body []node
+}
+
+// loop is one turn of a for block.
+type loop struct {
+	item         value
+	index, count int // index from 1
+}
+
+// appendNodes renders nodes; turns are the loops of the template, outermost
+// first.
+func appendNodes(dst []byte, nodes []node, r *matcher.Request, turns []loop) []byte {
+	for i := range nodes {
+		n := &nodes[i]
+		switch n.kind {
+		case literalNode:
+			dst = append(dst, n.text...)
+		case outputNode:
+			v := n.expr.eval(r, turns)
+			dst = n.write.append(dst, v)
+		case branchNode:
+			for j := range n.arms {
+				if a := &n.arms[j]; a.cond == nil || a.cond.holds(r, turns) {
+					dst = appendNodes(dst, a.body, r, turns)
+					break
+				}
+			}
+		case loopNode:
+			dst = appendLoop(dst, n, r, turns)
+		}
+	}
+	return dst
+}
+
+// appendLoop renders the body once for each element of an array; any other
+// value is an empty array.
+func appendLoop(dst []byte, n *node, r *matcher.Request, turns []loop) []byte {
+	v := n.expr.eval(r, turns)
+	if v.kind != array {
+		return dst
+	}
+	list := v.json()
+	turn := &turns[n.loop]
+	*turn = loop{count: list.Len()}
+	elements := list.Elements()
+	for {
+		element, ok := elements.Next()
+		if !ok {
+			return dst
+		}
+		turn.item = fromJSON(element, r)
+		turn.index++
+		dst = appendNodes(dst, n.body, r, turns)
+	}
+}

@@ -1,0 +1,165 @@
+package renderer
+
+import (
+	"fmt"
+	"strings"
+
+	"mockserver/config"
+)
+
+// source is the text being compiled, where its problems go.
+type source struct {
+	text     config.Text
+	scope    *Scope
+	loops    []string // the variables of the for blocks around, outermost first
+	problems config.Problems
+}
+
+// fail records a mistake at a byte of the text.
+func (s *source) fail(offset int, format string, args ...any) {
+	s.problems = append(s.problems, config.Problem{
+		Pos: s.text.At(offset), Key: s.text.Key, What: fmt.Sprintf(format, args...),
+	})
+}
+
+// warn records a warning at a byte of the text.
+func (s *source) warn(offset int, format string, args ...any) {
+	s.fail(offset, format, args...)
+	s.problems[len(s.problems)-1].Warning = true
+}
+
+// tokenKind tells what a token is.
+type tokenKind uint8
+
+const (
+	endToken tokenKind = iota
+	wordToken
+	textToken  // a quoted text; its token's text is unquoted
+	operator   // = != > < >= <= contains matches
+	punctuator // ( ) | : , {{ }}
+	badToken   // reported already
+)
+
+// token is one word of an expression or condition.
+type token struct {
+	kind   tokenKind
+	text   string
+	offset int // in the whole text
+}
+
+// is tells whether the token is the given operator or punctuator.
+func (t token) is(text string) bool {
+	return (t.kind == punctuator || t.kind == operator) && t.text == text
+}
+
+// word tells whether the token is the given bare word.
+func (t token) word(text string) bool { return t.kind == wordToken && t.text == text }
+
+// describe names the token in a message.
+func (t token) describe() string {
+	if t.kind == endToken {
+		return "the end"
+	}
+	return fmt.Sprintf("%q", t.text)
+}
+
+// scanner cuts the part of the text from pos to end into tokens, one ahead.
+type scanner struct {
+	*source
+	pos, end int
+	tok      token
+	bare     bool // an unknown word is a text, as conditions have it
+}
+
+func newScanner(s *source, pos, end int) *scanner {
+	sc := &scanner{source: s, pos: pos, end: end}
+	sc.next()
+	return sc
+}
+
+// wordEnds are the characters that end a bare word.
+const wordEnds = " \t\r\n|():,\"'=<>!{}"
+
+// next reads the next token into tok.
+func (s *scanner) next() {
+	value := s.text.Value
+	for s.pos < s.end && strings.IndexByte(" \t\r\n", value[s.pos]) >= 0 {
+		s.pos++
+	}
+	start := s.pos
+	if start >= s.end {
+		s.tok = token{kind: endToken, offset: s.end}
+		return
+	}
+	rest := value[start:s.end]
+	switch c := rest[0]; {
+	case c == '"' || c == '\'':
+		s.quoted(c)
+		return
+	case strings.HasPrefix(rest, "{{"), strings.HasPrefix(rest, "}}"):
+		s.take(punctuator, 2)
+	case strings.HasPrefix(rest, "!="), strings.HasPrefix(rest, ">="), strings.HasPrefix(rest, "<="):
+		s.take(operator, 2)
+	case c == '=' || c == '<' || c == '>':
+		s.take(operator, 1)
+	case strings.IndexByte("|():,", c) >= 0:
+		s.take(punctuator, 1)
+	case strings.IndexByte(wordEnds, c) >= 0:
+		s.take(badToken, 1)
+		s.fail(start, "unexpected %q", string(c))
+	default:
+		n := strings.IndexAny(rest, wordEnds)
+		if n < 0 {
+			n = len(rest)
+		}
+		s.take(wordToken, n)
+		if s.tok.text == "contains" || s.tok.text == "matches" {
+			s.tok.kind = operator
+		}
+	}
+}
+
+func (s *scanner) take(kind tokenKind, n int) {
+	s.tok = token{kind: kind, text: s.text.Value[s.pos : s.pos+n], offset: s.pos}
+	s.pos += n
+}
+
+// quoted reads a quoted text. A backslash takes the quote or another backslash
+// as it is and writes \n, \r and \t; before anything else it stands for itself,
+// so that regular expressions need no second one.
+func (s *scanner) quoted(quote byte) {
+	start := s.pos
+	var b strings.Builder
+	for i := start + 1; i < s.end; i++ {
+		switch c := s.text.Value[i]; {
+		case c == quote:
+			s.pos = i + 1
+			s.tok = token{kind: textToken, text: b.String(), offset: start}
+			return
+		case c == '\\' && i+1 < s.end:
+			i++
+			writeEscaped(&b, s.text.Value[i], quote)
+		default:
+			b.WriteByte(c)
+		}
+	}
+	s.pos = s.end
+	s.tok = token{kind: badToken, offset: start}
+	s.fail(start, "this text is not closed: a %c is missing", quote)
+}
+
+func writeEscaped(b *strings.Builder, c, quote byte) {
+	switch c {
+	case quote, '\\':
+		b.WriteByte(c)
+	case 'n':
+		b.WriteByte('\n')
+	case 'r':
+		b.WriteByte('\r')
+	case 't':
+		b.WriteByte('\t')
+	default:
+		b.WriteByte('\\')
+		b.WriteByte(c)
+	}
+}

@@ -1,0 +1,193 @@
+package renderer
+
+import (
+	"bytes"
+	"strconv"
+	"time"
+
+	"mockserver/matcher"
+)
+
+// kind is what an expression came to.
+type kind uint8
+
+const (
+	missing kind = iota
+	null
+	boolean
+	number
+	text
+	array
+	object
+	instant
+)
+
+// value is what an expression came to. It points into the request or its arena
+// and is valid until the request is released.
+type value struct {
+	kind kind
+	raw  []byte // a text's bytes; the JSON text of any other kind but instant
+	at   int64  // instant: nanoseconds since 1970
+}
+
+// isoMillis is how an instant is written: ISO 8601, UTC, with milliseconds.
+const isoMillis = "2006-01-02T15:04:05.000Z"
+
+var (
+	trueText  = []byte("true")
+	falseText = []byte("false")
+	nullText  = []byte("null")
+)
+
+func textValue(b []byte) value { return value{kind: text, raw: b} }
+
+func boolValue(b bool) value {
+	if b {
+		return value{kind: boolean, raw: trueText}
+	}
+	return value{kind: boolean, raw: falseText}
+}
+
+func intValue(n int64, r *matcher.Request) value {
+	start := len(r.Arena)
+	r.Arena = strconv.AppendInt(r.Arena, n, 10)
+	return value{kind: number, raw: since(r, start)}
+}
+
+// since returns what was appended to the arena after start, closed against
+// appending.
+func since(r *matcher.Request, start int) []byte {
+	return r.Arena[start:len(r.Arena):len(r.Arena)]
+}
+
+// fromJSON takes a value of the request's JSON body over.
+func fromJSON(v matcher.Value, r *matcher.Request) value {
+	switch v.Kind {
+	case matcher.Null:
+		return value{kind: null, raw: v.Raw}
+	case matcher.Bool:
+		return value{kind: boolean, raw: v.Raw}
+	case matcher.Number:
+		return value{kind: number, raw: v.Raw}
+	case matcher.Array:
+		return value{kind: array, raw: v.Raw}
+	case matcher.Object:
+		return value{kind: object, raw: v.Raw}
+	case matcher.String:
+		if bytes.IndexByte(v.Raw, '\\') < 0 {
+			return textValue(v.Raw[1 : len(v.Raw)-1])
+		}
+		start := len(r.Arena)
+		r.Arena = v.AppendText(r.Arena)
+		return textValue(since(r, start))
+	}
+	return value{}
+}
+
+// json is the value as the request's JSON view has it; only arrays and objects
+// are asked.
+func (v value) json() matcher.Value {
+	switch v.kind {
+	case array:
+		return matcher.Value{Kind: matcher.Array, Raw: v.raw}
+	case object:
+		return matcher.Value{Kind: matcher.Object, Raw: v.raw}
+	}
+	return matcher.Value{}
+}
+
+// appendText appends the value as plain text: nothing for a missing one.
+func (v value) appendText(dst []byte) []byte {
+	if v.kind == instant {
+		return time.Unix(0, v.at).UTC().AppendFormat(dst, isoMillis)
+	}
+	return append(dst, v.raw...)
+}
+
+// text returns the value as plain text.
+func (v value) text(r *matcher.Request) []byte {
+	if v.kind != instant {
+		return v.raw
+	}
+	start := len(r.Arena)
+	r.Arena = v.appendText(r.Arena)
+	return since(r, start)
+}
+
+// empty tells whether the value is missing, null or a text without characters.
+func (v value) empty() bool {
+	return v.kind == missing || v.kind == null || v.kind == text && len(v.raw) == 0
+}
+
+// numeric tells whether the value is a number, or a text that is one.
+func (v value) numeric() bool {
+	return v.kind == number || v.kind == text && isNumber(v.raw)
+}
+
+// truth is what a lone operand says: present, and not empty, false or 0.
+func (v value) truth() bool {
+	switch v.kind {
+	case missing, null:
+		return false
+	case array, object:
+		return v.json().Len() > 0
+	case instant:
+		return true
+	}
+	if len(v.raw) == 0 || bytes.Equal(v.raw, falseText) {
+		return false
+	}
+	return !v.numeric() || !isZero(v.raw)
+}
+
+// equal compares two values: as numbers when both are, else as text. A missing
+// value equals only null and the empty text; null equals only null and missing.
+func equal(a, b value, r *matcher.Request) bool {
+	if a.kind == missing {
+		a, b = b, a
+	}
+	switch {
+	case b.kind == missing:
+		return a.kind == null || a.kind == text && len(a.raw) == 0
+	case a.kind == null || b.kind == null:
+		return a.kind == b.kind
+	case a.numeric() && b.numeric():
+		return compareNumbers(a.raw, b.raw) == 0
+	}
+	return bytes.Equal(a.text(r), b.text(r))
+}
+
+// order compares two values; ok is false where no order holds.
+func order(a, b value, r *matcher.Request) (sign int, ok bool) {
+	if a.kind == missing || b.kind == missing || a.kind == null || b.kind == null {
+		return 0, false
+	}
+	if a.numeric() && b.numeric() {
+		return compareNumbers(a.raw, b.raw), true
+	}
+	return bytes.Compare(a.text(r), b.text(r)), true
+}
+
+// contains tells whether an array has an element, an object a key, or a text a
+// part equal to b.
+func contains(a, b value, r *matcher.Request) bool {
+	if a.kind == missing || b.kind == missing {
+		return false
+	}
+	switch a.kind {
+	case array:
+		elements := a.json().Elements()
+		for {
+			element, ok := elements.Next()
+			if !ok {
+				return false
+			}
+			if equal(fromJSON(element, r), b, r) {
+				return true
+			}
+		}
+	case object:
+		return a.json().Member(string(b.text(r))).Kind != matcher.Missing
+	}
+	return bytes.Contains(a.text(r), b.text(r))
+}

@@ -1,0 +1,202 @@
+package renderer
+
+import (
+	"strconv"
+	"strings"
+)
+
+// roots are the variables, and what follows each.
+var roots = map[string]struct {
+	op   opcode
+	rest restKind
+}{
+	"path-params":   {opPathParam, restName},
+	"query-params":  {opQuery, restName},
+	"header-params": {opHeader, restName},
+	"cookie-params": {opCookie, restName},
+	"form-params":   {opForm, restName},
+	"json-params":   {opJSON, restSteps},
+	"env":           {opLiteral, restName},
+	"method":        {opMethod, restLength},
+	"path":          {opPath, restLength},
+	"host":          {opHost, restLength},
+	"query-string":  {opQueryString, restLength},
+	"remote-addr":   {opRemoteAddr, restLength},
+	"body":          {opBody, restLength},
+	"now":           {opNow, restNothing},
+	"uuid":          {opUUID, restNothing},
+	"random":        {opRandom, restNothing},
+}
+
+// restKind tells what may follow a variable's first word.
+type restKind uint8
+
+const (
+	restNothing restKind = iota
+	restLength           // .length
+	restName             // .NAME, .length
+	restSteps            // .a.b.0.c, .length
+)
+
+// isVariable tells whether a word alone is a variable of the language.
+func isVariable(word string) bool {
+	_, ok := roots[word]
+	return ok
+}
+
+// variableNames are the words that may begin a variable here.
+func (s *source) variableNames() []string {
+	var names []string
+	for name := range roots {
+		names = append(names, name)
+	}
+	return append(names, s.loops...)
+}
+
+// variable parses the word t as a variable. known is false when it is none; ok is
+// false when it is one, with a mistake that was reported.
+func (s *scanner) variable(t token) (e expr, ok, known bool) {
+	root, rest, dotted := strings.Cut(t.text, ".")
+	bracket := strings.IndexByte(root, '[')
+	if bracket > 0 {
+		root, rest, dotted = t.text[:bracket], t.text[bracket:], true
+	}
+	for i := len(s.loops) - 1; i >= 0; i-- {
+		if s.loops[i] == root {
+			return expr{op: opLoopItem, index: i, steps: stepsOf(rest)}, true, true
+		}
+	}
+	if root == "loop" && len(s.loops) > 0 {
+		return s.loopVariable(t, rest)
+	}
+	v, found := roots[root]
+	if !found || s.bare && !dotted && root == "env" {
+		return expr{}, false, false
+	}
+	e.op = v.op
+	switch {
+	case v.rest == restSteps:
+		e.steps = stepsOf(rest)
+	case v.rest == restName:
+		return s.named(t, root, rest)
+	case dotted && (v.rest == restNothing || rest != "length"):
+		s.fail(t.offset, "%q: nothing%s may follow %s", t.text, exceptLength(v.rest), root)
+		return e, false, true
+	default:
+		e.length = dotted
+	}
+	return e, true, true
+}
+
+func exceptLength(rest restKind) string {
+	if rest == restLength {
+		return " but .length"
+	}
+	return ""
+}
+
+func (s *scanner) loopVariable(t token, rest string) (e expr, ok, known bool) {
+	ops := map[string]opcode{"index": opLoopIndex, "first": opLoopFirst, "last": opLoopLast}
+	if op, found := ops[rest]; found {
+		return expr{op: op, index: len(s.loops) - 1}, true, true
+	}
+	s.fail(t.offset, "unknown variable %q; accepted are loop.index, loop.first, loop.last", t.text)
+	return expr{}, false, true
+}
+
+// named parses what follows path-params and its like: a name, which may hold
+// dots, and .length.
+func (s *scanner) named(t token, root, rest string) (e expr, ok, known bool) {
+	e.op = roots[root].op
+	e.name = rest
+	if name, found := strings.CutSuffix(rest, ".length"); found {
+		e.name, e.length = name, true
+	}
+	if e.name == "" {
+		s.fail(t.offset, "%s needs a name: %s.NAME", root, root)
+		return e, false, true
+	}
+	switch root {
+	case "path-params":
+		e.index = s.pathParam(t, e.name)
+	case "env":
+		e.literal = s.environment(t, e.name)
+	}
+	return e, true, true
+}
+
+// pathParam is the position of a path parameter, -1 with a warning for one that
+// the path does not declare.
+func (s *scanner) pathParam(t token, name string) int {
+	for i, param := range s.scope.Params {
+		if param == name {
+			return i
+		}
+	}
+	s.warn(t.offset, "the path declares no parameter %q%s; it renders as missing", name, didYouMean(name, s.scope.Params))
+	return -1
+}
+
+// environment looks a variable up now, so that serving never does.
+func (s *scanner) environment(t token, name string) value {
+	if s.scope.Env != nil {
+		if v, ok := s.scope.Env(name); ok {
+			return textValue([]byte(v))
+		}
+	}
+	s.warn(t.offset, "the environment variable %s is not set; it renders as missing", name)
+	return value{}
+}
+
+// stepsOf cuts "a.b.0.c", or "a[0].c", into steps.
+func stepsOf(path string) []step {
+	path = strings.NewReplacer("[", ".", "]", "").Replace(path)
+	var steps []step
+	for _, key := range strings.Split(path, ".") {
+		if key == "" {
+			continue
+		}
+		index := -1
+		if n, err := strconv.ParseUint(key, 10, 31); err == nil {
+			index = int(n)
+		}
+		steps = append(steps, step{key: key, index: index})
+	}
+	return steps
+}
+
+// didYouMean is `, did you mean "x"?` for the nearest of names, or nothing when
+// none is near.
+func didYouMean(word string, names []string) string {
+	best, least := "", max(2, len(word)/3)+1
+	for _, name := range names {
+		if d := distance(word, name); d < least || d == least && best != "" && name < best {
+			best, least = name, d
+		}
+	}
+	if best == "" {
+		return ""
+	}
+	return ", did you mean \"" + best + "\"?"
+}
+
+// distance is the number of edits (insert, delete, replace) from a to b.
+func distance(a, b string) int {
+	row := make([]int, len(b)+1)
+	for j := range row {
+		row[j] = j
+	}
+	for i := range len(a) {
+		diagonal := row[0]
+		row[0] = i + 1
+		for j := range len(b) {
+			cost := diagonal
+			if a[i] != b[j] {
+				cost++
+			}
+			diagonal = row[j+1]
+			row[j+1] = min(cost, row[j]+1, diagonal+1)
+		}
+	}
+	return row[len(b)]
+}
