@@ -44,11 +44,11 @@ func run(args []string, getenv func(string) string, signals <-chan os.Signal, st
 	if err != nil {
 		return refuse(settings, log, stderr, err)
 	}
-	switch {
-	case settings.Help:
+	switch settings.Command {
+	case "help":
 		fmt.Fprint(stdout, config.Usage())
 		return exitOK
-	case settings.Version:
+	case "version":
 		fmt.Fprintln(stdout, version())
 		return exitOK
 	}

@@ -33,7 +33,8 @@ import "time"
 // order, and what was wrong with them. It is not changed after Load returns it.
 type Spec struct {
 	Endpoints []Endpoint
-	// Files are the files that were read, absolute: what a watcher watches.
+	// Files are the files given to Load, absolute: what a watcher watches. One that
+	// could not be read is among them, so that it is seen when it comes back.
 	Files []string
 	// Problems are the mistakes and warnings found while reading. Endpoints
 	// that could not be decoded are left out of Endpoints.

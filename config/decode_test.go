@@ -70,7 +70,7 @@ func TestMistakesOfResponses(t *testing.T) {
 		{"a status that is a text", inResponse("status: \"§200\""), one(atResponse+".status", `is a text ("200")`)},
 		{"a header name with a blank", inResponse("headers:\n  §X A: 1"), one(atResponse+".headers.X A", "no name of a header")},
 		{"an empty header name", inResponse("headers: {'§': 1}"), one(atResponse+".headers.", "no name of a header")},
-		{"a header without a value", inResponse("headers:\n  X-A: §"), one(atResponse+".headers.X-A", "is null; a text, a number, a boolean or a list is accepted")},
+		{"a header without a value", inResponse("headers:\n  X-A:§"), one(atResponse+".headers.X-A", "is null; a text, a number, a boolean or a list is accepted")},
 		{"a header's list with a map in it", inResponse("headers: {X-A: [1, §{}]}"), one(atResponse+".headers.X-A[1]", "is a map")},
 		{"a header given in two spellings", inResponse("headers: {Content-Type: a/b, §content-type: c/d}"), one(atResponse+".headers.content-type", `the same header as "Content-Type"`)},
 		{"a line break in a header", inResponse("headers:\n  X-A: |\n    ab§\n"), one(atResponse+".headers.X-A", "control character '\\n'")},

@@ -169,8 +169,8 @@ func (c *checker) jsonBody(r *Response) {
 		return
 	}
 	var syntax *json.SyntaxError
-	var any json.RawMessage
-	if !errors.As(json.Unmarshal([]byte(text), &any), &syntax) {
+	var ignored json.RawMessage
+	if !errors.As(json.Unmarshal([]byte(text), &ignored), &syntax) {
 		return
 	}
 	pos := r.Body.At(max(int(syntax.Offset)-1, 0))

@@ -255,11 +255,14 @@ func shown(text []byte) string {
 
 // hostCovers tells whether an endpoint declared for host answers name.
 func hostCovers(host string, name []byte) bool {
+	if host == "" {
+		return true
+	}
 	declared := string(normalHost(nil, []byte(host)))
 	if suffix, ok := strings.CutPrefix(declared, "*"); ok {
 		return len(name) > len(suffix) && strings.HasSuffix(string(name), suffix)
 	}
-	return declared == "" || declared == string(name)
+	return declared == string(name)
 }
 
 // editDistance is how many bytes must be put in, left out, replaced or swapped

@@ -15,7 +15,7 @@ type Near struct {
 
 const (
 	// nearMany is how many routes one search compares with the request.
-	nearMany = 1000
+	nearMany = 300
 	// nearAlike is how many of them one segment's text may bring.
 	nearAlike = 64
 	// nearLongest is the longest segment, in bytes, in which a slip is looked for.

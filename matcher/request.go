@@ -60,6 +60,8 @@ type Request struct {
 	// Arena is scratch room: what the stages need for intermediate texts they append here.
 	// Slices of it stay valid when it grows. Never shorten it.
 	Arena []byte
+	// Line is scratch room for one text that is made, used and done with: a header's value.
+	Line []byte
 
 	target   target
 	params   [][]byte // of the route being tried, decoded, by position
@@ -113,11 +115,14 @@ func (r *Request) reset() {
 	clear(r.params)
 	clear(r.segments)
 	*r = Request{
-		Arena: r.Arena[:0], params: r.params[:0], segments: r.segments[:0],
+		Arena: r.Arena[:0], Line: r.Line[:0], params: r.params[:0], segments: r.segments[:0],
 		target: target{slashes: r.target.slashes[:0]},
 	}
 	if cap(r.Arena) > arenaKept {
 		r.Arena = nil
+	}
+	if cap(r.Line) > arenaKept {
+		r.Line = nil
 	}
 	if cap(r.target.slashes) > segmentsKept {
 		r.segments, r.target.slashes = nil, nil

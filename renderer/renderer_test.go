@@ -227,7 +227,7 @@ func TestTemplate_XMLHeaderURL(t *testing.T) {
 		{"a path segment is encoded", renderer.URL, `http://h/a/{{ "b/c?d#e%" }}/f`, "http://h/a/b%2Fc%3Fd%23e%25/f"},
 		{"dots cannot climb", renderer.URL, `http://h/a/{{ ".." }}/f`, "http://h/a/%2E%2E/f"},
 		{"a query value is encoded", renderer.URL, `http://h/a?x={{ "b&c=d e" }}&y={{query-params.page}}`, "http://h/a?x=b%26c%3Dd%20e&y=7"},
-		{"a host is encoded", renderer.URL, `http://{{ "evil/@x:1?" }}/a`, "http://evil%2F%40x%3A1%3F/a"},
+		{"a host is encoded", renderer.URL, `http://{{ "evil/@x:1?" }}/a`, "http://evil%2F%40x:1%3F/a"},
 		{"a port stands in the host", renderer.URL, `http://h:{{query-params.page}}/{{ "a/b" }}`, "http://h:7/a%2Fb"},
 		{"a whole URL is let through", renderer.URL, `{{ "https://x/y?z=1" }}/{{ "a/b" }}`, "https://x/y?z=1/a%2Fb"},
 		{"urlencode does not encode twice", renderer.URL, `http://h/{{ "a b"|urlencode }}`, "http://h/a%20b"},

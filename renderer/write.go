@@ -17,7 +17,8 @@ const (
 	writeXML
 	writeHeader
 	writeURLStart // where a URL's scheme may stand: a whole URL is let through
-	writeURLPart  // host, query or fragment
+	writeURLHost  // a host, with its port
+	writeURLPart  // query or fragment
 	writeURLPath  // a path segment, or a part of one
 )
 
@@ -45,6 +46,8 @@ func (w writer) append(dst []byte, v value) []byte {
 		return appendHeader(dst, v.raw)
 	case writeURLStart:
 		return appendURLStart(dst, v.raw)
+	case writeURLHost:
+		return appendHost(dst, v.raw)
 	case writeURLPath:
 		return appendPathSegment(dst, v.raw)
 	default:
@@ -207,6 +210,8 @@ func (p urlPlace) writer() writer {
 	switch p {
 	case urlStart:
 		return writeURLStart
+	case urlSlashes, urlHost:
+		return writeURLHost
 	case urlPath:
 		return writeURLPath
 	}
@@ -232,6 +237,19 @@ func appendPercent(dst, b []byte) []byte {
 			dst = append(dst, c)
 		} else {
 			dst = append(dst, '%', upperHex[c>>4], upperHex[c&15])
+		}
+	}
+	return dst
+}
+
+// appendHost is appendPercent, except that a port and the brackets of an IPv6
+// address are let through: {{host}} holds them.
+func appendHost(dst, b []byte) []byte {
+	for i, c := range b {
+		if c == ':' || c == '[' || c == ']' {
+			dst = append(dst, c)
+		} else {
+			dst = appendPercent(dst, b[i:i+1])
 		}
 	}
 	return dst

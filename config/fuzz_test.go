@@ -1,0 +1,115 @@
+package config
+
+import (
+	"bytes"
+	"encoding/json"
+	"strings"
+	"testing"
+)
+
+// inside tells whether a place is one of the file, or just behind a line of it.
+func inside(pos Pos, text string) bool {
+	src, err := newSource(pos.File, []byte(text))
+	if err != nil || pos.Line == 0 {
+		return pos == Pos{File: pos.File}
+	}
+	return pos.Line <= len(src.starts) && pos.Column >= 1 && src.starts[pos.Line-1]+pos.Column-1 <= len(src.text)
+}
+
+// FuzzParse reads anything: no panic, each problem has a place inside the file,
+// each text too, and an endpoint is there only when it is sound.
+func FuzzParse(f *testing.F) {
+	f.Add(false, largeConfig(1))
+	f.Add(false, inResponse("body: |2-\n    x\n\n   y\nheaders: {a: &a 'b', <<: [{c: *a}]}"))
+	f.Add(false, "\xFF\xFE[\x00]\x00")
+	f.Add(false, "- endpoint: {path: !!str é, host: \"a\\\n b\", ? [x] : 1}\n--- &x [*x]\n...\n%TAG ! !\n")
+	f.Add(true, `[{"endpoint": {"path": "\ud83d\ude00", "response": {"status": 1e2}}}]`)
+	f.Add(true, "[{a: 'b'}, # c\n]")
+	f.Fuzz(func(t *testing.T, asJSON bool, text string) {
+		name := map[bool]string{false: "a.yml", true: "a.json"}[asJSON]
+		spec := Parse(name, []byte(text))
+		for _, p := range spec.Problems {
+			if p.What == "" || p.Pos.File != name || !inside(p.Pos, text) {
+				t.Errorf("%q: %+v", text, p)
+			}
+		}
+		for _, e := range spec.Endpoints {
+			for _, at := range []Pos{e.Pos, e.Path.At(len(e.Path.Value)), e.Response.Body.At(len(e.Response.Body.Value) / 2)} {
+				if at.Line > 0 && !inside(at, text) {
+					t.Errorf("%q: a text at %v", text, at)
+				}
+			}
+			if what := methodFault(e.Method) + hostFault("a"+e.Host); !strings.HasPrefix(e.Path.Value, "/") || e.Host == "" && what != "" {
+				t.Errorf("%q: kept %+v", text, e)
+			}
+		}
+		if errs := spec.Validate().Errors(); len(errs) > 0 {
+			t.Errorf("%q: kept, though %v", text, errs)
+		}
+	})
+}
+
+// FuzzJSONBody compares a body without tags with what encoding/json makes of it.
+func FuzzJSONBody(f *testing.F) {
+	f.Add(`{"a": [1.50, "x\u2028\ud83d\ude00<", null, true, {"": -0e1}]}`)
+	f.Add(`["{{ x }}", "\\"]`)
+	f.Fuzz(func(t *testing.T, body string) {
+		src, err := newSource("f.json", []byte(body))
+		if err != nil {
+			return
+		}
+		docs, problems := readJSON(src)
+		if len(problems) > 0 || len(docs) != 1 || docs[0].kind != listNode && docs[0].kind != mapNode {
+			return
+		}
+		d := decoder{}
+		got := d.json(value{node: docs[0]}, true)
+		if len(d.problems) > 0 {
+			return
+		}
+		if !json.Valid([]byte(got)) {
+			t.Fatalf("%q becomes %q, which is no JSON", body, got)
+		}
+		if tagged := d.json(value{node: docs[0]}, false); !hasTags(body) && !hasTags(got) && tagged != got {
+			t.Errorf("%q: without tags %q, raw %q", body, tagged, got)
+		}
+		if !json.Valid([]byte(src.text)) {
+			return // read as YAML
+		}
+		var want, have bytes.Buffer
+		if json.Compact(&want, []byte(src.text)) == nil && json.Compact(&have, []byte(got)) == nil && !sameJSON(want.Bytes(), have.Bytes()) {
+			t.Errorf("%s becomes %s", body, got)
+		}
+	})
+}
+
+// sameJSON compares two JSON texts by value, their numbers digit for digit.
+func sameJSON(a, b []byte) bool {
+	plain := func(text []byte) string {
+		d := json.NewDecoder(bytes.NewReader(text))
+		d.UseNumber()
+		var v any
+		if d.Decode(&v) != nil {
+			return ""
+		}
+		out, _ := json.Marshal(v)
+		return string(out)
+	}
+	return plain(a) == plain(b)
+}
+
+// FuzzJSONNumber compares the grammar of numbers with that of encoding/json.
+func FuzzJSONNumber(f *testing.F) {
+	for _, s := range []string{"1", "-0.5e+3", "01", ".5", "1.", "0x1F", "1_000", "+", "-", "e1"} {
+		f.Add(s)
+	}
+	f.Fuzz(func(t *testing.T, s string) {
+		oracle := s != "" && (s[0] == '-' || '0' <= s[0] && s[0] <= '9') && strings.TrimSpace(s) == s && json.Valid([]byte(s))
+		if isJSONNumber(s) != oracle {
+			t.Errorf("%q is a number: %v, want %v", s, !oracle, oracle)
+		}
+		if n := jsonNumber(s); n != "" && !json.Valid([]byte(n)) {
+			t.Errorf("%q becomes %q", s, n)
+		}
+	})
+}

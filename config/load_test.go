@@ -1,0 +1,111 @@
+package config
+
+import (
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"syscall"
+	"testing"
+)
+
+// write puts a file into a directory and returns its path.
+func write(t *testing.T, dir, name, text string) string {
+	t.Helper()
+	path := filepath.Join(dir, name)
+	if err := os.WriteFile(path, []byte(text), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	return path
+}
+
+func TestFilesAreJoinedInOrder(t *testing.T) {
+	dir := t.TempDir()
+	a := write(t, dir, "a.yml", "- endpoint: {path: /a, response: {}}\n")
+	b := write(t, dir, "b.json", `[{"endpoint": {"path": "/b", "response": {}}}]`)
+	missing := filepath.Join(dir, "missing.yaml")
+	spec := Load(b, missing, a)
+	if len(spec.Endpoints) != 2 || spec.Endpoints[0].Path.Value != "/b" || spec.Endpoints[1].Path.Value != "/a" {
+		t.Fatalf("got %+v", spec.Endpoints)
+	}
+	if e := spec.Endpoints[1]; e.Dir != dir || e.Pos.File != a || e.Key != "[0].endpoint" {
+		t.Errorf("dir %q, pos %v, key %q", e.Dir, e.Pos, e.Key)
+	}
+	if !slices.Equal(spec.Files, []string{b, missing, a}) {
+		t.Errorf("files %v", spec.Files)
+	}
+	if got, want := spec.Problems.Error(), missing+": there is no such file"; got != want {
+		t.Errorf("got %q, want %q", got, want)
+	}
+}
+
+func TestRelativeNamesAreWatchedAbsolute(t *testing.T) {
+	t.Chdir(t.TempDir())
+	write(t, ".", "a.yml", "- endpoint: {path: x, response: {}}\n")
+	spec := Load("a.yml")
+	if !filepath.IsAbs(spec.Files[0]) || spec.Problems[0].Pos.File != "a.yml" {
+		t.Errorf("file %q, problem in %q", spec.Files[0], spec.Problems[0].Pos.File)
+	}
+}
+
+func TestFilesThatCannotBeRead(t *testing.T) {
+	dir := t.TempDir()
+	pipe := filepath.Join(dir, "pipe.yml")
+	if err := syscall.Mkfifo(pipe, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	large := write(t, dir, "large.yml", "")
+	if err := os.Truncate(large, maxFileSize+1); err != nil {
+		t.Fatal(err)
+	}
+	for path, want := range map[string]string{
+		filepath.Join(dir, "none.yml"): "there is no such file",
+		dir:                            "is a directory",
+		pipe:                           "is no regular file",
+		large:                          "the file is larger than 64 MiB",
+		filepath.Join(large, "x.yml"):  "cannot be read: not a directory",
+		write(t, dir, "empty.yml", ""): "the file is empty; a list of endpoints is accepted, [] for none",
+		write(t, dir, "comment.yaml", "# later\n---"): "the file is empty",
+		write(t, dir, "empty.json", " \n"):            "the file is empty",
+		write(t, dir, "a.txt", "[]"):                  `files named ".txt" are not read; the extension is one of .yml, .yaml, .json`,
+		write(t, dir, "a", "[]"):                      `files named "" are not read`,
+	} {
+		got := Load(path).Problems
+		if len(got) != 1 || got[0].Pos.File != path || got[0].Warning || !strings.HasPrefix(got[0].What, want) {
+			t.Errorf("got %v, want %s: %s", got, path, want)
+		}
+	}
+	if got := Parse("a.yml", make([]byte, maxFileSize+1)).Problems.Error(); got != "a.yml: "+tooLarge {
+		t.Errorf("in memory: %.200s", got)
+	}
+}
+
+func TestMistakesOfJSON(t *testing.T) {
+	testMistakes(t, "f.json", []mistake{
+		{"a comma is missing", `[{"endpoint": {"path": "/x" §"response": {}}}]`, one("", "a , or a } is expected")},
+		{"a text is never closed", "[{\"endpoint\": {\"path\": §\"/x\n}}]", one("", "never closed")},
+		{"half an emoji", `["§\ud83d"]`, one("", "an unknown escape")},
+		{"half an emoji and another half", `["§\ude00\ud83d"]`, one("", "an unknown escape")},
+		{"an unknown escape", `["a§\q41"]`, one("", "an unknown escape")},
+		{"a tab inside a text", "[\"a§\t\\n", one("", "control character")},
+		{"the file ends early", `[{"endpoint": {§`, one("", "the JSON ends here, where a key in double quotes")},
+		{"two values", `[] §[`, one("", "the end of the file is expected")},
+		{"a mistake in the language", "[\n\t{\"endpoint\": {\"path\": §5, \"response\": {}}}]", one("[0].endpoint.path", "is a number (5)")},
+		{"a byte that is no UTF-8", "[\"§\xff\"]", one("", "0xFF is not UTF-8")},
+	})
+}
+
+func TestJSONThatYAMLWouldMisread(t *testing.T) {
+	key := strings.Repeat("k", 2000)
+	e := only(t, "f.json", "\uFEFF[\n\t{\"endpoint\": {\n\t\t\"path\": \"\\/x\", \"response\": {\"body\": {\"\\ud83d\\ude00\": \"\\u00e9\\b\\f\", \""+key+"\": [1.0, -0, 1e400]}}}}\n]\n")
+	if want := "{\"😀\":\"é\\u0008\\u000c\",\"" + key + "\":[1.0,-0,1e400]}"; e.Path.Value != "/x" || e.Response.Body.Value != want {
+		t.Errorf("path %q, body %s", e.Path.Value, e.Response.Body.Value)
+	}
+}
+
+func TestJSONWithCommentsIsReadAsYAML(t *testing.T) {
+	e := only(t, "f.json", "# a comment\n[{\"endpoint\": {\"path\": \"/x\", \"response\": {},}},]\n")
+	if e.Path.Value != "/x" {
+		t.Errorf("got %+v", e)
+	}
+}

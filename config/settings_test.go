@@ -1,0 +1,184 @@
+package config
+
+import (
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+)
+
+func env(pairs ...string) func(string) string {
+	return func(name string) string {
+		for i := 0; i+1 < len(pairs); i += 2 {
+			if pairs[i] == name {
+				return pairs[i+1]
+			}
+		}
+		return ""
+	}
+}
+
+func TestDefaultsOfSettings(t *testing.T) {
+	got, err := ReadSettings(nil, env())
+	if err != nil {
+		t.Fatal(err)
+	}
+	got.defaults = nil
+	want := Settings{Command: "serve", Format: "println", Host: "0.0.0.0", Port: 8000, MaxBody: 16 << 20, Grace: 10 * time.Second}
+	if !equalSettings(got, want) {
+		t.Errorf("got %+v, want %+v", got, want)
+	}
+}
+
+func equalSettings(a, b Settings) bool {
+	same := slices.Equal(a.defaults, b.defaults)
+	a.defaults, b.defaults = nil, nil
+	return same && a.Command == b.Command && a.Config == b.Config && a.Mocks == b.Mocks && a.Format == b.Format &&
+		a.Host == b.Host && a.Port == b.Port && a.UnmatchedStatus == b.UnmatchedStatus && a.NoCORS == b.NoCORS &&
+		a.AccessLog == b.AccessLog && a.MaxBody == b.MaxBody && a.Grace == b.Grace
+}
+
+func TestFlagBeatsVariableBeatsDefault(t *testing.T) {
+	variables := env("CONFIG", "e.yml", "MOCKS", "em.yml", "MOCKSERVER_FORMAT", "json", "PORT", "1", "HOST", "127.0.0.1",
+		"MOCKSERVER_UNMATCHED_STATUS", "599", "MOCKSERVER_NO_CORS", "1", "MOCKSERVER_ACCESS_LOG", "true",
+		"MOCKSERVER_MAX_BODY", "64KiB", "MOCKSERVER_GRACE", "0")
+	fromEnv := Settings{Command: "serve", Config: "e.yml", Mocks: "em.yml", Format: "json", Host: "127.0.0.1", Port: 1,
+		UnmatchedStatus: 599, NoCORS: true, AccessLog: true, MaxBody: 64 << 10}
+	if got, err := ReadSettings(nil, variables); err != nil || !equalSettings(got, fromEnv) {
+		t.Errorf("from variables: %+v, %v", got, err)
+	}
+	fromFlags := Settings{Command: "validate", Config: "f.yml", Mocks: "fm.yml", Format: "println", Host: "::1", Port: 0,
+		UnmatchedStatus: 404, MaxBody: 2e6, Grace: 1500 * time.Millisecond}
+	got, err := ReadSettings([]string{"-c", "f.yml", "--mocks=fm.yml", "validate", "-f=println", "--host", "[::1]", "-port", "0",
+		"--unmatched-status", "404", "--no-cors=false", "--access-log=0", "--max-body", "2MB", "--grace=1.5s"}, variables)
+	if err != nil || !equalSettings(got, fromFlags) {
+		t.Errorf("from flags: %+v, %v", got, err)
+	}
+}
+
+func TestEveryMistakeOfTheCommandLineIsNamed(t *testing.T) {
+	_, err := ReadSettings([]string{"--prot", "80", "--port", "70000", "-f", "xml", "--port=1", "--no-cors=maybe", "serve", "more",
+		"--unmatched-status=199", "--max-body=0", "--host", "a:1", "--config"},
+		env("MOCKSERVER_GRACE", "soon", "PORT", "x", "MOCKSERVER_ACCESS_LOG", "yes", "MOCKS", ""))
+	if err == nil {
+		t.Fatal("no error")
+	}
+	want := []string{
+		`--prot: no such flag (did you mean --port?)`,
+		`"80": no such command`,
+		`--port: "70000" is not accepted; an integer from 0 to 65535 is`,
+		`-f: "xml" is not accepted; println or json is`,
+		`--port: given twice, first as --port`,
+		`--no-cors: "maybe" is not accepted; true or false is`,
+		`"more": unexpected, the command is serve already`,
+		`--unmatched-status: "199" is not accepted; an integer from 200 to 599 is`,
+		`--max-body: "0" is not accepted; a number of bytes above 0`,
+		`--host: "a:1" is not accepted; an IP address or a host name`,
+		`--config: its value is missing; the name of a file is accepted`,
+		`environment variable MOCKSERVER_ACCESS_LOG: "yes" is not accepted`,
+		`environment variable MOCKSERVER_GRACE: "soon" is not accepted; a duration, such as 10s`,
+	}
+	got := strings.Split(err.Error(), "\n")
+	if len(got) != len(want) {
+		t.Fatalf("got\n%v\nwant\n%v", err, strings.Join(want, "\n"))
+	}
+	for i := range got {
+		if !strings.HasPrefix(got[i], want[i]) {
+			t.Errorf("got %q, want %q", got[i], want[i])
+		}
+	}
+}
+
+func TestCommands(t *testing.T) {
+	for _, c := range []struct{ args, command, wrong string }{
+		{"", "serve", ""}, {"serve", "serve", ""}, {"validate -c a.yml", "validate", ""}, {"-c a.yml validate", "validate", ""},
+		{"version", "version", ""}, {"-v", "version", ""}, {"--version", "version", ""}, {"help", "help", ""}, {"-h", "help", ""},
+		{"-h --bogus", "help", ""}, {"--bogus --help", "help", ""}, {"-v -h", "help", ""}, {"-h -v", "help", ""},
+		{"-- validate", "validate", ""}, {"-v --bogus", "version", "no such flag"},
+		{"vaildate", "", `(did you mean "validate"?)`}, {"api.yml", "", "(did you mean --config api.yml?)"},
+		{"-", "", "no such command"}, {"-x", "", "no such flag; "}, {"--", "serve", ""}, {"--config --port 80", "", "--config: its value is missing"},
+	} {
+		got, err := ReadSettings(strings.Fields(c.args), env("PORT", map[bool]string{true: "broken"}[c.command == "version"]))
+		if c.wrong != "" {
+			if err == nil || !strings.Contains(err.Error(), c.wrong) {
+				t.Errorf("%q: got error %v, want %q", c.args, err, c.wrong)
+			}
+			continue
+		}
+		if err != nil || got.Command != c.command {
+			t.Errorf("%q: got %q, %v, want %q", c.args, got.Command, err, c.command)
+		}
+	}
+}
+
+func TestSizes(t *testing.T) {
+	for text, want := range map[string]int{
+		"1": 1, "1048576": 1 << 20, "64KiB": 64 << 10, "16mb": 16e6, "1 GiB": 1 << 30, "7b": 7, "2KB": 2000,
+		"": 0, "0": 0, "-1": 0, "1.5MB": 0, "16M": 0, "99999999999GiB": 0, "MiB": 0,
+	} {
+		var got int
+		if ok := readSize(&got, text); ok != (want > 0) || ok && got != want {
+			t.Errorf("%q: %d, %v, want %d", text, got, ok, want)
+		}
+	}
+}
+
+func TestUsageListsEverySetting(t *testing.T) {
+	usage := Usage()
+	for _, want := range []string{
+		"-c, --config FILE", "(CONFIG)", "-m, --mocks FILE", "(MOCKS, default none)", "(MOCKSERVER_FORMAT, default println)",
+		"--port PORT", "(PORT, default 8000)", "(HOST, default 0.0.0.0)", "(MOCKSERVER_UNMATCHED_STATUS, default none)",
+		"(MOCKSERVER_NO_CORS, default false)", "(MOCKSERVER_ACCESS_LOG, default false)", "(MOCKSERVER_MAX_BODY, default 16MiB)",
+		"(MOCKSERVER_GRACE, default 10s)", "-h, --help", "-v, --version", "validate", "~/.config/mockserver.yml",
+	} {
+		if !strings.Contains(usage, want) {
+			t.Errorf("%q is missing in\n%s", want, usage)
+		}
+	}
+}
+
+func TestSources(t *testing.T) {
+	xdg, home := t.TempDir(), t.TempDir()
+	variables := env("XDG_CONFIG_HOME", xdg, "HOME", home)
+	sources := func(args ...string) ([]string, error) {
+		s, err := ReadSettings(args, variables)
+		if err != nil {
+			t.Fatal(err)
+		}
+		return s.Sources()
+	}
+	_, err := sources()
+	if err == nil {
+		t.Fatal("no error without any configuration")
+	}
+	for _, want := range []string{filepath.Join(xdg, "mockserver.yml"), filepath.Join(home, ".config", "mockserver.yml"), "mockserver -c api.yml"} {
+		if !strings.Contains(err.Error(), want) {
+			t.Errorf("%q is missing in %v", want, err)
+		}
+	}
+	if e := only(t, "api.yml", firstFile); e.Path.Value != "/hello/:name" {
+		t.Errorf("the file to begin with: %+v", e)
+	}
+	if err := os.Mkdir(filepath.Join(home, ".config"), 0o700); err != nil {
+		t.Fatal(err)
+	}
+	second := write(t, filepath.Join(home, ".config"), "mockserver.yml", "[]")
+	check := func(want []string, args ...string) {
+		t.Helper()
+		if got, err := sources(args...); err != nil || !slices.Equal(got, want) {
+			t.Errorf("%v: got %v, %v, want %v", args, got, err, want)
+		}
+	}
+	check([]string{second})
+	first := write(t, xdg, "mockserver.yml", "[]")
+	check([]string{first})
+	check([]string{"m.yml"}, "-m", "m.yml")
+	check([]string{"c.yml", "m.yml"}, "-m", "m.yml", "-c", "c.yml")
+	if s, _ := ReadSettings(nil, env()); s.defaults != nil {
+		t.Errorf("without HOME: %v", s.defaults)
+	} else if _, err := s.Sources(); err == nil || !strings.Contains(err.Error(), "neither XDG_CONFIG_HOME nor HOME") {
+		t.Errorf("without HOME: %v", err)
+	}
+}

@@ -1,0 +1,65 @@
+package config
+
+import (
+	"strings"
+	"testing"
+	"time"
+)
+
+func TestValidateOfASpecMadeInGo(t *testing.T) {
+	good := func() Endpoint { return Endpoint{Path: Text{Value: "/x"}} }
+	for _, c := range []struct {
+		name   string
+		change func(e *Endpoint)
+		want   []string // "key: part of the message"
+	}{
+		{"an endpoint with a path alone", func(*Endpoint) {}, nil},
+		{"no path", func(e *Endpoint) { e.Path.Value = "" }, []string{"path: the path is empty"}},
+		{"a lower case method", func(e *Endpoint) { e.Method = "get" }, []string{`method: "get" is no method`}},
+		{"an upper case host", func(e *Endpoint) { e.Host = "A.b" }, []string{`host: "A.b" is not in lower case`}},
+		{"a host too long", func(e *Endpoint) { e.Host = strings.Repeat("a.", 130) + "a" }, []string{"host: the host is longer"}},
+		{"a label too long", func(e *Endpoint) { e.Host = strings.Repeat("a", 64) }, []string{"host: "}},
+		{"a bad status", func(e *Endpoint) { e.Response.Status = 700 }, []string{"response.status: 700 is no status"}},
+		{"bad headers", func(e *Endpoint) {
+			e.Response.Headers = []Header{{Name: "a b"}, {Name: "X", Value: Text{Value: "1\r\n"}}, {Name: "x"}, {Name: "connection"}}
+		}, []string{"response.headers.a b: ", "response.headers.X: the control character", "response.headers.x: is the same", "response.headers.connection: is left out"}},
+		{"a repeated header", func(e *Endpoint) { e.Response.Headers = []Header{{Name: "X"}, {Name: "X"}} }, nil},
+		{"two bodies", func(e *Endpoint) {
+			e.Response.Body.Value = "x"
+			e.Response.External = &ExternalBody{Provider: "json", Path: Text{Value: "a.json"}}
+		}, []string{"response.external-body: body and external-body"}},
+		{"no provider, no path", func(e *Endpoint) { e.Response.External = &ExternalBody{} },
+			[]string{"response.external-body.provider: ", "response.external-body.path: "}},
+		{"durations below 0", func(e *Endpoint) {
+			e.Response.External = &ExternalBody{Provider: "json", Path: Text{Value: "http://a"}, Timeout: -1, TTL: -1}
+		}, []string{"response.external-body.timeout: ", "response.external-body.ttl: "}},
+		{"a template that may be a URL", func(e *Endpoint) {
+			e.Response.External = &ExternalBody{Provider: "json", Path: Text{Value: "{{env.BASE}}/x"}, Timeout: time.Second}
+		}, nil},
+		{"a URL whose host is a placeholder", func(e *Endpoint) {
+			e.Response.External = &ExternalBody{Provider: "json", Path: Text{Value: "https://{{host}}/x"}, Insecure: true}
+		}, nil},
+		{"a body that is nearly JSON", func(e *Endpoint) { e.Response.Body.Value = "[1,]" }, []string{"response.body: the body looks like JSON"}},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			e := good()
+			c.change(&e)
+			got := (&Spec{Endpoints: []Endpoint{good(), e}}).Validate()
+			if len(got) != len(c.want) {
+				t.Fatalf("got %v, want %v", got, c.want)
+			}
+			for i, p := range got {
+				if !strings.HasPrefix(p.String(), "[1].endpoint."+c.want[i]) {
+					t.Errorf("got %q, want %q", p, c.want[i])
+				}
+			}
+		})
+	}
+}
+
+func TestValidateFindsNothingNewInALoadedSpec(t *testing.T) {
+	spec := Parse("f.yml", []byte(largeConfig(3)))
+	if got := append(spec.Validate(), spec.Problems...); len(got) > 0 {
+		t.Errorf("got %v", got)
+	}
+}

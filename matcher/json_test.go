@@ -1,0 +1,176 @@
+package matcher
+
+import (
+	"bytes"
+	"encoding/json"
+	"fmt"
+	"strings"
+	"testing"
+	"unicode/utf8"
+)
+
+var jsonTexts = []string{
+	"", " ", "{", "}", "[", "]", "[}", "{]", "[1,]", "[,1]", "[1 2]", "{,}", `{"a"}`, `{"a":}`, `{"a":1,}`, `{a:1}`, `{"a" 1}`, `{1:1}`, `{"a":1 "b":2}`,
+	"nul", "nulll", "True", "+1", "-", "01", "-01", "1.", ".1", "1e", "1e+", "1.e1", "0x1", "NaN", "1 2", "1,", "[1]]", "{}}", "/**/1", "\ufeff1",
+	`"`, `"a`, `"\`, `"\"`, `"\x"`, `"\u12"`, `"\u12g4"`, "\"\n\"", "\"\t\"", "\"\x7f\"", "'a'", "1\x00", "\x00", "\v1", "\u00a01",
+	"\"\xff\"", "\"\xc3\"", "\"\xed\xa0\x80\"", "[\"\xff\"]",
+	"null", "true", "false", "0", "-0", "1.5e-10", "12E+3", " \t\r\n[ ] ", "{ }", "[[],{}]", `[1 , "a" ,null]`, `""`,
+	`"\"\\\/\b\f\n\r\t\u0041"`, `"\ud83d\ude00"`, `"\ud83d"`, `"\ude00\ud83d"`, `"\ud83dx"`, `"\ud83d\u0041"`, `"\ud83d\ud83d\ude00"`, `"\ufffd"`, `"é😀"`, `"\\\""`,
+	`{"a":1,"a":2,"b":{"a":3}}`, `{"\u0061":1}`, `{"a\"b":[1,{"c":"}]"}]}`, `{"":1}`, `{"\ud800":1,"\ufffd":2}`, `[1,[2,[3]],"]",{"x":"}"}]`,
+	` { "a" : [ 1 , 2 ] , "b" : { "c" : null } } `, `123456789012345678901234567890.10`,
+}
+
+// agreeJSON compares ParseJSON and all that a Value tells with encoding/json.
+func agreeJSON(t *testing.T, text []byte) {
+	t.Helper()
+	v := ParseJSON(text)
+	if !utf8.Valid(text) {
+		if v.Kind != Missing {
+			t.Errorf("%q: got kind %d for invalid UTF-8", text, v.Kind)
+		}
+		return
+	}
+	if got, want := v.Kind != Missing, json.Valid(text); got != want {
+		t.Fatalf("%q: is JSON: got %t, encoding/json says %t", text, got, want)
+	}
+	if v.Kind == Missing {
+		if v.Raw != nil {
+			t.Errorf("%q: got the text %q of a missing value", text, v.Raw)
+		}
+		return
+	}
+	d := json.NewDecoder(bytes.NewReader(text))
+	d.UseNumber()
+	var want any
+	if err := d.Decode(&want); err != nil {
+		t.Fatalf("%q: encoding/json: %v", text, err)
+	}
+	agreeValue(t, v, want)
+}
+
+func agreeValue(t *testing.T, v Value, want any) {
+	t.Helper()
+	if string(v.Raw) != strings.Trim(string(v.Raw), " \t\r\n") || !json.Valid(v.Raw) {
+		t.Fatalf("got the text %q, not JSON without blanks", v.Raw)
+	}
+	text := string(v.AppendText(nil))
+	switch want := want.(type) {
+	case nil:
+		check(t, v, Null, text == "null" && v.Len() == 0)
+	case bool:
+		check(t, v, Bool, text == fmt.Sprint(want) && v.Len() == 0)
+	case json.Number:
+		check(t, v, Number, text == want.String() && v.Len() == 0)
+	case string:
+		check(t, v, String, text == want && v.Len() == utf8.RuneCountInString(want) && v.equals(want) && !v.equals(want+"x"))
+		r := newRequest("GET", "h", "/")
+		check(t, v, String, string(v.Text(r)) == want)
+		Release(r)
+	case []any:
+		check(t, v, Array, v.Len() == len(want) && v.Index(len(want)).Kind == Missing && v.Index(-1).Kind == Missing)
+		elements := v.Elements()
+		for i := range want {
+			e, ok := elements.Next()
+			check(t, v, Array, ok && bytes.Equal(e.Raw, v.Index(i).Raw))
+			agreeValue(t, e, want[i])
+		}
+		_, more := elements.Next()
+		check(t, v, Array, !more)
+	case map[string]any:
+		check(t, v, Object, v.Len() >= len(want))
+		names := map[string]bool{}
+		members := v.Members()
+		for key, _, ok := members.Next(); ok; key, _, ok = members.Next() {
+			names[string(key.AppendText(nil))] = true
+		}
+		check(t, v, Object, len(names) == len(want))
+		for name := range want {
+			agreeValue(t, v.Member(name), want[name])
+		}
+	}
+}
+
+func check(t *testing.T, v Value, kind Kind, ok bool) {
+	t.Helper()
+	if v.Kind != kind || !ok {
+		t.Fatalf("%q: got kind %d, want %d with what encoding/json decodes; text %q, length %d",
+			v.Raw, v.Kind, kind, v.AppendText(nil), v.Len())
+	}
+}
+
+func TestJSONAgreesWithEncodingJSON(t *testing.T) {
+	for _, text := range jsonTexts {
+		agreeJSON(t, []byte(text))
+	}
+}
+
+func FuzzParseJSON(f *testing.F) {
+	for _, text := range jsonTexts {
+		f.Add([]byte(text))
+	}
+	f.Fuzz(agreeJSON)
+}
+
+func TestJSONOfOtherKindsHasNoParts(t *testing.T) {
+	for _, text := range []string{"", "null", "1", `"abc"`, "[1]", `{"a":1}`} {
+		v := ParseJSON([]byte(text))
+		if got := v.Member("a"); (got.Kind != Missing) != (v.Kind == Object) {
+			t.Errorf("%s: got member kind %d", text, got.Kind)
+		}
+		if got := v.Index(0); (got.Kind != Missing) != (v.Kind == Array) {
+			t.Errorf("%s: got element kind %d", text, got.Kind)
+		}
+		if e := v.Elements(); v.Kind != Array {
+			if _, ok := e.Next(); ok {
+				t.Errorf("%s: got an element", text)
+			}
+		}
+		if m := v.Members(); v.Kind != Object {
+			if _, _, ok := m.Next(); ok {
+				t.Errorf("%s: got a member", text)
+			}
+		}
+	}
+}
+
+func TestJSONTextIsASliceWhereItCanBe(t *testing.T) {
+	text := []byte(`["abc", 12]`)
+	r := newRequest("GET", "h", "/")
+	defer Release(r)
+	v := ParseJSON(text)
+	if got := v.Index(0).Text(r); &got[0] != &text[2] {
+		t.Error("a string without escapes was copied")
+	}
+	if got := v.Index(1).Text(r); &got[0] != &text[8] {
+		t.Error("a number was copied")
+	}
+}
+
+func TestDeepJSON(t *testing.T) {
+	nested := func(n int, open, end string) []byte {
+		return []byte(strings.Repeat(open, n) + "1" + strings.Repeat(end, n))
+	}
+	for _, tt := range []struct {
+		name string
+		text []byte
+		want Kind
+	}{
+		{"a hundred thousand deep", nested(100_000, "[", "]"), Missing},
+		{"a hundred thousand deep and never closed", bytes.Repeat([]byte(`{"a":[`), 100_000), Missing},
+		{"one deeper than allowed", nested(maxNesting+1, "[", "]"), Missing},
+		{"as deep as allowed", nested(maxNesting, "[", "]"), Array},
+		{"objects as deep as allowed", nested(maxNesting, `{"a":`, "}"), Object},
+		{"both kinds in turn", nested(maxNesting/2, `[{"a":`, "}]"), Array},
+		{"both kinds, one closed by the other's bracket", []byte(strings.Repeat(`[{"a":`, 100) + "1" + strings.Repeat("]}", 100)), Missing},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			v := ParseJSON(tt.text)
+			if v.Kind != tt.want {
+				t.Fatalf("got kind %d, want %d", v.Kind, tt.want)
+			}
+			if v.Kind == Array && v.Len() != 1 {
+				t.Errorf("got %d elements, want 1", v.Len())
+			}
+		})
+	}
+}
