@@ -57,7 +57,7 @@ func (r *argReader) word(word string) {
 			r.settings.Command = word
 		}
 	default:
-		hint := didYouMean(word, names)
+		hint := DidYouMean(word, names)
 		if _, what := readerOf(word); what == "" {
 			hint = fmt.Sprintf(" (did you mean --config %s?)", word)
 		}

@@ -129,7 +129,7 @@ func setEndpoint(d *decoder, v value, into *item) {
 	e := &Endpoint{Pos: v.pos(), Key: v.key}
 	fill(d, v.node, v.key, endpointFields, e)
 	d.problems = append(d.problems, check(e, v.key, v.node, d.reported)...)
-	e.Response.dropFraming()
+	e.Response.dropServerSet()
 	into.endpoint = e
 }
 

@@ -132,7 +132,7 @@ func TestWarnings(t *testing.T) {
 				t.Fatalf("%d endpoints, %v", len(spec.Endpoints), spec.Problems.Err())
 			}
 			for _, h := range spec.Endpoints[0].Response.Headers {
-				if IsFraming(h.Name) {
+				if ServerSets(h.Name) {
 					t.Errorf("%s is kept", h.Name)
 				}
 			}

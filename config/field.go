@@ -105,7 +105,7 @@ func (d *decoder) wrong(pos Pos, key, format string, args ...any) {
 func (d *decoder) refuse(v value) {
 	hint := ""
 	if v.kind == textNode && len(v.row.enum) > 0 {
-		hint = didYouMean(v.text.Value, v.row.enum)
+		hint = DidYouMean(v.text.Value, v.row.enum)
 	}
 	d.wrong(v.pos(), v.key, "is %s%s; %s is accepted", v.shown(), hint, v.row.accepts())
 }
@@ -118,7 +118,7 @@ func fill[T any](d *decoder, n *node, key string, fields []field[T], into *T) {
 		i := slices.IndexFunc(fields, func(f field[T]) bool { return f.key == name })
 		if i < 0 {
 			names := keysOf(fields)
-			d.wrong(e.key.pos(), at, "unknown key%s; accepted are %s", didYouMean(name, names), strings.Join(names, ", "))
+			d.wrong(e.key.pos(), at, "unknown key%s; accepted are %s", DidYouMean(name, names), strings.Join(names, ", "))
 			continue
 		}
 		v := value{node: e.value, key: at, row: fields[i].row}

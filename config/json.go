@@ -221,7 +221,7 @@ func (r *jsonReader) escaped(i int) (string, error) {
 		case '\\':
 			letter, size := unescape(r.s[i:])
 			if size == 0 {
-				return "", r.fail(i, `an unknown escape; accepted are \" \\ \/ \b \f \n \r \t and \uXXXX, two of them for a surrogate pair`)
+				return "", r.fail(i, `an unknown escape; accepted are \" \\ \/ \b \f \n \r \t and \uHHHH, two of them for a surrogate pair`)
 			}
 			out.WriteRune(letter)
 			i += size
@@ -259,7 +259,7 @@ func unescape(s string) (rune, int) {
 	return 0, 0
 }
 
-// hexUnit reads \uXXXX.
+// hexUnit reads \uHHHH.
 func hexUnit(s string) (rune, bool) {
 	if len(s) < 6 || s[0] != '\\' || s[1] != 'u' {
 		return 0, false

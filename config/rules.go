@@ -20,22 +20,22 @@ const (
 var (
 	methods   = []string{"GET", "POST", "PUT", "PATCH", "DELETE", "HEAD", "OPTIONS"}
 	providers = []string{"json", "xlsx"}
-	framing   = []string{"Content-Length", "Transfer-Encoding", "Connection"}
+	serverSet = []string{"Content-Length", "Transfer-Encoding", "Connection", "Date"}
 )
 
 // hostForm is what a host may look like.
 const hostForm = "a name such as api.example.com or *.example.com"
 
-// IsFraming tells whether a header is one that frames the message (Content-Length,
-// Transfer-Encoding, Connection). A declared one is never sent: Load leaves it
+// ServerSets tells whether a header is one that the server writes itself: those
+// that frame the message, and Date. A declared one is never sent: Load leaves it
 // out, and for a Spec made in Go the server does.
-func IsFraming(name string) bool {
-	return slices.ContainsFunc(framing, func(f string) bool { return strings.EqualFold(f, name) })
+func ServerSets(name string) bool {
+	return slices.ContainsFunc(serverSet, func(f string) bool { return strings.EqualFold(f, name) })
 }
 
-// dropFraming leaves out the headers that the server writes itself.
-func (r *Response) dropFraming() {
-	r.Headers = slices.DeleteFunc(r.Headers, func(h Header) bool { return IsFraming(h.Name) })
+// dropServerSet leaves out the headers that the server writes itself.
+func (r *Response) dropServerSet() {
+	r.Headers = slices.DeleteFunc(r.Headers, func(h Header) bool { return ServerSets(h.Name) })
 }
 
 // methodFault checks a method in upper case; none is GET.
@@ -43,14 +43,14 @@ func methodFault(method string) string {
 	if method == "" || slices.Contains(methods, method) {
 		return ""
 	}
-	return fmt.Sprintf("%q is no method%s; %s is accepted", clip(method), didYouMean(method, methods), oneOf(methods))
+	return fmt.Sprintf("%q is no method%s; %s is accepted", clip(method), DidYouMean(method, methods), oneOf(methods))
 }
 
 func providerFault(provider string) string {
 	if slices.Contains(providers, provider) {
 		return ""
 	}
-	return fmt.Sprintf("%q is no provider%s; %s is accepted", clip(provider), didYouMean(provider, providers), oneOf(providers))
+	return fmt.Sprintf("%q is no provider%s; %s is accepted", clip(provider), DidYouMean(provider, providers), oneOf(providers))
 }
 
 func statusFault(status int) string {

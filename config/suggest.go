@@ -5,9 +5,9 @@ import (
 	"strings"
 )
 
-// didYouMean is the part of a message that offers the nearest of the accepted
-// words: ` (did you mean "status"?)`, or nothing where none is near.
-func didYouMean(word string, accepted []string) string {
+// DidYouMean is the part of a message that offers the nearest of the accepted
+// words: ` (did you mean "status"?)`, or "" where none is near.
+func DidYouMean(word string, accepted []string) string {
 	if near := nearest(word, accepted); near != "" {
 		return fmt.Sprintf(" (did you mean %q?)", near)
 	}

@@ -9,17 +9,14 @@ import (
 	"strings"
 )
 
-// Validate returns what is wrong with the endpoints of a spec that was made in
-// Go; Load and Parse have checked theirs already. It changes nothing.
+// Validate returns everything that is wrong with the spec: what was found when it
+// was read, and what is found now in endpoints made in Go. It changes nothing.
 func (s *Spec) Validate() Problems {
-	var out Problems
+	out := slices.Clone(s.Problems)
 	for i := range s.Endpoints {
-		e := &s.Endpoints[i]
-		key := e.Key
-		if key == "" {
-			key = fmt.Sprintf("[%d].endpoint", i)
+		if e := &s.Endpoints[i]; e.Key == "" { // Load and Parse have checked theirs
+			out = append(out, check(e, fmt.Sprintf("[%d].endpoint", i), nil, nil)...)
 		}
-		out = append(out, check(e, key, nil, nil)...)
 	}
 	return out
 }
@@ -116,8 +113,8 @@ func (c *checker) headers() {
 			report(fmt.Sprintf("is the same header as %q; several values of one header are a list", first), false)
 		case !isToken(h.Name):
 			report(fmt.Sprintf("%q is no name of a header; letters, digits and !#$%%&'*+-.^_`|~ are accepted", clip(h.Name)), false)
-		case !seen && IsFraming(h.Name):
-			report("is left out: the server frames its answers itself", true)
+		case !seen && ServerSets(h.Name):
+			report("is left out: the server writes this header itself", true)
 		}
 		spelt[lower] = h.Name
 		if i := strings.IndexFunc(h.Value.Value, inHeaderForbidden); i >= 0 {

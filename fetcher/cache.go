@@ -31,7 +31,7 @@ type shelf struct {
 type entry struct {
 	shelf *shelf
 	key   string
-	used  atomic.Bool
+	used  atomic.Bool // since it was last considered; not by its first use
 	gone  atomic.Bool // given up: whoever still holds it looks it up again
 
 	loading sync.Mutex // held while it is loaded, so that it is loaded once
@@ -82,7 +82,6 @@ func (s *shelf) entry(key []byte) *entry {
 	e := s.entries[string(key)]
 	if e == nil {
 		e = &entry{shelf: s, key: string(key)}
-		e.used.Store(true)
 		s.entries[e.key] = e
 		e.at = c.ring.PushBack(e)
 		c.charge(e, 0)

@@ -89,10 +89,10 @@ func FuzzDates(f *testing.F) {
 			t.Skip()
 		}
 		have, err := time.Parse("2006-01-02T15:04:05", got) // takes a fraction as well
-		if err != nil && !strings.HasPrefix(got, "1") {
+		if err != nil {
 			t.Fatalf("format(%v) = %q: %v", days, got, err)
 		}
-		if d := have.Sub(want).Abs(); err == nil && d > time.Second {
+		if d := have.Sub(want).Abs(); d > time.Second {
 			t.Errorf("format(%v) = %s, the library says %s", days, got, want)
 		}
 	})

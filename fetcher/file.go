@@ -93,19 +93,16 @@ func (s *Source) preload() config.Problems {
 func (s *Source) stored(r *matcher.Request) *kept {
 	now := s.loader.now()
 	if e := s.pinned.Load(); e != nil && !e.gone.Load() {
-		if k, fresh := e.fresh(now); fresh {
-			return k
-		} else {
-			return s.load(e, k, now, s.fixedPath, s.fixedSheet)
+		k, fresh := e.fresh(now)
+		if !fresh {
+			k = s.load(e, k, now, s.fixedPath, s.fixedSheet)
 		}
+		return k
 	}
 	buf := s.loader.borrow()
 	defer s.loader.giveBack(buf)
 	key, path, sheet := s.key(*buf, r)
 	*buf = key
-	if bytes.IndexByte(path, 0) >= 0 {
-		return &kept{err: s.fileError(string(path), errors.New("no file name holds a NUL"))}
-	}
 	e := s.shelf.entry(key)
 	if s.fixed {
 		s.pinned.Store(e)

@@ -110,26 +110,27 @@ func redacted(u *url.URL) string {
 // fetched returns the body of a URL: the copy while it lasts, else what the
 // remote answers now, else, where that is wanted, the last good copy.
 func (s *Source) fetched(r *matcher.Request) *kept {
-	target := s.url
-	if target == "" {
-		buf := s.loader.borrow()
-		*buf = s.path.Append(*buf, r)
-		target = string(*buf)
-		s.loader.giveBack(buf)
+	buf := s.loader.borrow()
+	defer s.loader.giveBack(buf)
+	key := append(*buf, s.space...)
+	if s.url != "" {
+		key = append(key, s.url...)
+	} else {
+		key = s.path.Append(key, r)
 	}
+	*buf = key
 	var last *kept
-	key := append(s.copySpace(), target...)
-	if e := s.loader.urls.find(key); e != nil && s.keepsCopies() {
+	if e := s.shelf.find(key); e != nil && s.keepsCopies() {
 		e.touch()
 		last = e.kept.Load()
 	}
 	if last != nil && s.loader.now().Sub(last.fetched) < s.ext.TTL {
 		return last
 	}
-	k := s.flight(target)
+	k := s.flight(string(key[len(s.space):]))
 	switch {
 	case k.err == nil && s.keepsCopies():
-		s.loader.urls.entry(key).keep(k)
+		s.shelf.entry(key).keep(k)
 	case k.err != nil && last != nil && s.ext.StaleIfError:
 		return last
 	}
@@ -137,15 +138,6 @@ func (s *Source) fetched(r *matcher.Request) *kept {
 }
 
 func (s *Source) keepsCopies() bool { return s.ext.TTL > 0 || s.ext.StaleIfError }
-
-// copySpace begins the key of a copy: what came over an unverified connection
-// must not answer for one that is verified.
-func (s *Source) copySpace() []byte {
-	if s.ext.Insecure {
-		return []byte("insecure ")
-	}
-	return []byte("verified ")
-}
 
 // flight fetches a URL, together with whoever wants the same at this moment.
 // The fetch belongs to the loader: it does not end with the request that began it.

@@ -112,7 +112,7 @@ func TestConcurrentRequestsShareOneFetch(t *testing.T) {
 	}
 	// All have to be waiting before the remote answers: a goroutine blocked in
 	// flight shows in the profile of goroutines.
-	for waiting(t) < n {
+	for waiting() < n {
 		runtime.Gosched()
 	}
 	close(release)
@@ -126,7 +126,7 @@ func TestConcurrentRequestsShareOneFetch(t *testing.T) {
 }
 
 // waiting is how many goroutines are blocked for a flight.
-func waiting(t testing.TB) int {
+func waiting() int {
 	buf := make([]byte, 1<<20)
 	n := 0
 	for g := range strings.SplitSeq(string(buf[:runtime.Stack(buf, true)]), "\n\n") {
@@ -268,7 +268,7 @@ func TestMessagesHoldNoCredentials(t *testing.T) {
 			t.Errorf("credentials = %s, %s", user, password)
 		}
 		if r.URL.Path == "/loop" {
-			http.Redirect(w, r, "http://bob:sesame@"+r.Host+"/loop", 302)
+			http.Redirect(w, r, "http://bob:sesame@"+r.Host+"/loop", http.StatusFound)
 			return
 		}
 		w.WriteHeader(500)
@@ -311,10 +311,10 @@ func TestRedirects(t *testing.T) {
 
 // encoders are the content encodings by name.
 func encoders() map[string]func([]byte) []byte {
-	through := func(make func(io.Writer) io.WriteCloser) func([]byte) []byte {
+	through := func(open func(io.Writer) io.WriteCloser) func([]byte) []byte {
 		return func(b []byte) []byte {
 			var out bytes.Buffer
-			w := make(&out)
+			w := open(&out)
 			w.Write(b)
 			w.Close()
 			return out.Bytes()
@@ -338,7 +338,7 @@ func TestContentEncodingsAreUndone(t *testing.T) {
 	text := []byte(strings.Repeat(`{"a": "some text"} `, 1000))
 	for name, encode := range encoders() {
 		t.Run(name, func(t *testing.T) {
-			server := remote(t, func(w http.ResponseWriter, r *http.Request) {
+			server := remote(t, func(w http.ResponseWriter, _ *http.Request) {
 				w.Header().Set("Content-Encoding", name)
 				w.Header().Set("Content-Type", "application/json")
 				w.Write(encode(text))
@@ -439,11 +439,11 @@ func TestTTLKeepsACopy(t *testing.T) {
 func TestStaleIfError(t *testing.T) {
 	var status atomic.Int32
 	server := remote(t, func(w http.ResponseWriter, _ *http.Request) {
-		if n := int(status.Load()); n == 0 {
-			panic(http.ErrAbortHandler)
-		} else {
-			w.WriteHeader(n)
+		n := int(status.Load())
+		if n == 0 {
+			panic(http.ErrAbortHandler) // closes the connection without an answer
 		}
+		w.WriteHeader(n)
 		io.WriteString(w, "good")
 	})
 	c := newClock()

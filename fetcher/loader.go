@@ -203,6 +203,8 @@ func (s *Source) prepare(dir string) config.Problems {
 	switch {
 	case s.remote:
 		s.shelf = s.loader.urls
+		// What came over a connection that was not verified must not answer for one that is.
+		s.space = fmt.Sprint(s.ext.Insecure, " ")
 		return append(problems, s.checkURL()...)
 	case s.workbook():
 		problems = append(problems, s.compileSheet()...)

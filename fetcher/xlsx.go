@@ -222,6 +222,9 @@ func unescape(s string) string {
 
 // elements calls do for each element of a name.
 func (w *workbook) elements(content []byte, name string, do func(*xml.Decoder, *xml.StartElement) error) error {
+	if len(content) == 0 { // what the library makes of a part that cannot be unpacked
+		return io.ErrUnexpectedEOF
+	}
 	d := w.decoder(content)
 	for {
 		token, err := d.Token()

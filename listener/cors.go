@@ -1,7 +1,11 @@
 package listener
 
 import (
+	"bytes"
+
 	"github.com/valyala/fasthttp"
+
+	"mockserver/matcher"
 )
 
 // preflightMaxAge is for how many seconds a browser may keep a preflight answer.
@@ -27,12 +31,31 @@ func (s *Server) respondOptions(ctx *fasthttp.RequestCtx, methods []string) {
 
 // allowOrigin lets pages of any origin read the answer, unless the endpoint
 // declares something else. Credentials are never allowed here.
-func allowOrigin(ctx *fasthttp.RequestCtx) {
-	if len(ctx.Request.Header.Peek(fasthttp.HeaderOrigin)) == 0 {
+func (s *Server) allowOrigin(ctx *fasthttp.RequestCtx) {
+	if s.opts.NoCORS || len(ctx.Request.Header.Peek(fasthttp.HeaderOrigin)) == 0 {
 		return
 	}
 	h := &ctx.Response.Header
-	if len(h.Peek(fasthttp.HeaderAccessControlAllowOrigin)) == 0 {
+	if !has(h, fasthttp.HeaderAccessControlAllowOrigin) {
 		h.Set(fasthttp.HeaderAccessControlAllowOrigin, "*")
 	}
+}
+
+// addAllow completes a declared answer to OPTIONS that lacks Allow.
+func addAllow(sn *snapshot, r *matcher.Request) {
+	h := &r.Ctx.Response.Header
+	if !has(h, fasthttp.HeaderAllow) {
+		h.Set(fasthttp.HeaderAllow, allow(sn.table.Methods(r)))
+	}
+}
+
+// has tells whether a header is there in whatever case it was declared; fasthttp's
+// own look-up knows one case only.
+func has(h *fasthttp.ResponseHeader, name string) bool {
+	for key := range h.All() {
+		if bytes.EqualFold(key, []byte(name)) {
+			return true
+		}
+	}
+	return false
 }

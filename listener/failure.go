@@ -81,4 +81,5 @@ func (s *Server) malformed(ctx *fasthttp.RequestCtx, err error) {
 	default:
 		badRequest.write(ctx, err.Error())
 	}
+	s.allowOrigin(ctx)
 }

@@ -59,10 +59,13 @@ func (s *Server) unmatched(sn *snapshot, r *matcher.Request, methods []string) {
 	for _, near := range sn.table.Nearest(r, nearest) {
 		reasons = append(reasons, sn.answers[near.Index].name+" ("+near.Why+")")
 	}
-	if len(reasons) > 0 {
+	switch {
+	case len(reasons) > 0:
 		message += "; nearest: " + strings.Join(reasons, ", ")
-	} else {
+	case len(sn.answers) == 0:
 		message += "; none is declared at all"
+	default:
+		message += ", nor anything like it"
 	}
 	f.write(ctx, message)
 	if f == methodNotAllowed {

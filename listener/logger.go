@@ -28,10 +28,12 @@ func NewLogger(format string, stdout, stderr io.Writer) *slog.Logger {
 // byLevel sends errors one way and everything else another.
 type byLevel struct{ out, err slog.Handler }
 
+// Enabled tells whether the level is logged.
 func (b byLevel) Enabled(ctx context.Context, level slog.Level) bool {
 	return b.out.Enabled(ctx, level)
 }
 
+// Handle writes the record where its level goes.
 func (b byLevel) Handle(ctx context.Context, r slog.Record) error {
 	if r.Level >= slog.LevelError {
 		return b.err.Handle(ctx, r)
@@ -39,10 +41,12 @@ func (b byLevel) Handle(ctx context.Context, r slog.Record) error {
 	return b.out.Handle(ctx, r)
 }
 
+// WithAttrs returns a handler that adds the attributes to each record.
 func (b byLevel) WithAttrs(attrs []slog.Attr) slog.Handler {
 	return byLevel{b.out.WithAttrs(attrs), b.err.WithAttrs(attrs)}
 }
 
+// WithGroup returns a handler that puts later attributes into the group.
 func (b byLevel) WithGroup(name string) slog.Handler {
 	return byLevel{b.out.WithGroup(name), b.err.WithGroup(name)}
 }
@@ -55,8 +59,10 @@ type lines struct {
 	prefix string // of the keys: the groups that are open
 }
 
+// Enabled tells whether the level is logged: from info on.
 func (l *lines) Enabled(_ context.Context, level slog.Level) bool { return level >= slog.LevelInfo }
 
+// Handle writes one line.
 func (l *lines) Handle(_ context.Context, r slog.Record) error {
 	line := r.Time.UTC().AppendFormat(nil, "2006-01-02T15:04:05.000Z")
 	line = append(line, ' ')
@@ -77,6 +83,7 @@ func (l *lines) Handle(_ context.Context, r slog.Record) error {
 	return err
 }
 
+// WithAttrs returns a handler that adds the attributes to each line.
 func (l *lines) WithAttrs(attrs []slog.Attr) slog.Handler {
 	with := *l
 	with.attrs = append([]slog.Attr{}, l.attrs...)
@@ -87,6 +94,7 @@ func (l *lines) WithAttrs(attrs []slog.Attr) slog.Handler {
 	return &with
 }
 
+// WithGroup returns a handler that prefixes later keys with the group.
 func (l *lines) WithGroup(name string) slog.Handler {
 	with := *l
 	with.prefix += name + "."

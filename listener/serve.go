@@ -21,12 +21,13 @@ func (s *Server) serve(ctx *fasthttp.RequestCtx) {
 	sn := s.snapshot.Load()
 	if i := sn.table.Match(r, method(ctx)); i >= 0 {
 		s.respond(&sn.answers[i], r)
+		if ctx.IsOptions() {
+			addAllow(sn, r)
+		}
 	} else {
 		s.fallBack(sn, r)
 	}
-	if !s.opts.NoCORS {
-		allowOrigin(ctx)
-	}
+	s.allowOrigin(ctx)
 	if s.opts.AccessLog {
 		s.logAccess(ctx)
 	}
@@ -54,6 +55,7 @@ func (s *Server) finish(ctx *fasthttp.RequestCtx, r *matcher.Request) {
 		// The request is not given back to its pool: nobody knows what state it is in.
 		message := fmt.Sprint(p)
 		internalError.write(ctx, "a defect of the server, see its log: "+message)
+		s.allowOrigin(ctx)
 		s.log.LogAttrs(context.Background(), slog.LevelError, "panic while serving a request",
 			slog.String("method", string(ctx.Method())), slog.String("path", string(ctx.Path())),
 			slog.String("error", message), slog.String("stack", string(debug.Stack())))

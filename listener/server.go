@@ -74,7 +74,8 @@ type Server struct {
 
 	http     *fasthttp.Server
 	listener net.Listener
-	served   chan error // what Serve came to, once
+	stopping atomic.Bool // Shutdown was called: that serving ends is no failure
+	served   chan error  // what serving came to, once
 
 	unmatchedPace *pace
 	serverErrors  *onceAMinute
@@ -92,8 +93,17 @@ func Start(spec *config.Spec, opts Options) (*Server, error) {
 		s.compiler.loader.Close()
 		return nil, err
 	}
-	go func() { s.served <- s.http.Serve(s.listener) }()
+	go s.accept()
 	return s, nil
+}
+
+// accept serves connections until the listener is closed.
+func (s *Server) accept() {
+	err := s.http.Serve(s.listener)
+	if s.stopping.Load() {
+		err = nil
+	}
+	s.served <- err
 }
 
 func newServer(opts Options) *Server {
@@ -144,6 +154,7 @@ func allowForBody(h *fasthttp.RequestHeader) fasthttp.RequestConfig {
 // debug level: what matters has an answer and a log line of its own.
 type connectionLog struct{ log *slog.Logger }
 
+// Printf is what fasthttp calls.
 func (c connectionLog) Printf(format string, args ...any) {
 	c.log.Debug("connection", "detail", fmt.Sprintf(format, args...))
 }
@@ -157,8 +168,23 @@ func (s *Server) listen() error {
 	case err != nil:
 		return fmt.Errorf("listen on %s: %w", address, err)
 	}
-	s.listener = l
+	s.listener = &closedOnce{Listener: l}
 	return nil
+}
+
+// closedOnce is a listener that may be closed again. Shutdown closes it itself,
+// because fasthttp does so only once its Serve has begun, and then closes it a
+// second time.
+type closedOnce struct {
+	net.Listener
+	once sync.Once
+	err  error
+}
+
+// Close closes the listener the first time.
+func (c *closedOnce) Close() error {
+	c.once.Do(func() { c.err = c.Listener.Close() })
+	return c.err
 }
 
 // Apply compiles spec and serves it from the next request on. When it is wrong
@@ -195,14 +221,14 @@ func (s *Server) URL() string {
 }
 
 // Shutdown stops accepting, lets the requests in flight finish until ctx ends,
-// and closes what is left. It returns ctx's error when some did not finish.
+// and closes what is left. It returns ctx's error when some did not finish. It
+// may be called once.
 func (s *Server) Shutdown(ctx context.Context) error {
-	err := s.http.ShutdownWithContext(ctx)
-	if err != nil {
-		_ = s.listener.Close() // what a failed shutdown left open
-	}
+	s.stopping.Store(true)
+	closing := s.listener.Close()
+	draining := s.http.ShutdownWithContext(ctx)
 	s.compiler.loader.Close()
-	return err
+	return errors.Join(closing, draining)
 }
 
 // Done gives the error that ended serving: nil after Shutdown.

@@ -1,7 +1,6 @@
 package listener
 
 import (
-	"fmt"
 	"strings"
 
 	"mockserver/config"
@@ -51,7 +50,7 @@ type compiler struct {
 // spec's reading and of its compiling; the snapshot is of no use when any of them
 // is a mistake.
 func (c *compiler) compile(spec *config.Spec) (*snapshot, config.Problems) {
-	problems := append(config.Problems{}, spec.Problems...)
+	problems := spec.Validate()
 	sn := &snapshot{answers: make([]answer, len(spec.Endpoints))}
 	routes := make([]matcher.Route, len(spec.Endpoints))
 	for i := range spec.Endpoints {
@@ -126,6 +125,9 @@ func (c *compiler) headers(a *answer, resp *config.Response, scope *renderer.Sco
 	var problems config.Problems
 	for i := range resp.Headers {
 		declared := &resp.Headers[i]
+		if config.ServerSets(declared.Name) {
+			continue
+		}
 		t := renderer.Literal(declared.Value.Value)
 		if !resp.Raw {
 			var wrong config.Problems
@@ -219,9 +221,4 @@ func newCompiler(opts Options) *compiler {
 		counters: &renderer.Counters{},
 		env:      opts.Env,
 	}
-}
-
-// summary is how a log line calls a specification.
-func summary(spec *config.Spec) string {
-	return fmt.Sprintf("%d endpoints", len(spec.Endpoints))
 }

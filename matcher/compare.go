@@ -146,9 +146,9 @@ func pairCost(s segment, text []byte) int {
 	case len(text) > nearLongest || len(s.text) > nearLongest:
 		return costDifferent
 	}
-	slips := 1 + min(len(text), len(s.text))/5
-	if editDistance(s.text, string(text), slips+1) <= slips {
-		return costSlip
+	most := min(max(len(text), len(s.text))/3, 2)
+	if slips := editDistance(s.text, string(text), most+1); slips <= most {
+		return slips * costSlip
 	}
 	return costDifferent
 }

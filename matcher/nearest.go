@@ -70,14 +70,22 @@ func (t *Table) candidates(r *Request, segments [][]byte) []int32 {
 		}
 	})
 	t.near.once.Do(func() { t.near.build(t.routes) })
+	var lists [][]int32
 	for _, text := range segments {
-		if len(found) >= nearMany {
+		var list []int32
+		t.near.slips(string(text), func(key uint64) { list = append(list, t.near.routes[key]...) })
+		lists = append(lists, list)
+	}
+	// What few routes share tells more than what many do ("api").
+	slices.SortStableFunc(lists, func(a, b []int32) int { return len(a) - len(b) })
+	for _, list := range lists {
+		found = append(found, list...)
+		slices.Sort(found)
+		if found = slices.Compact(found); len(found) >= nearMany {
 			break
 		}
-		t.near.slips(string(text), func(key uint64) { found = append(found, t.near.routes[key]...) })
 	}
-	slices.Sort(found)
-	return slices.Compact(found)
+	return found
 }
 
 // nearIndex finds routes by a literal of theirs or by one with a byte left out.

@@ -116,7 +116,7 @@ func (p *patternParser) parameter(text string, offset int) {
 		var ok bool
 		if s.typ, ok = typeNames[typeName]; !ok {
 			p.report(offset+len(name)+1, false, "unknown type %q%s: accepted are %s",
-				typeName, suggestion(typeName), strings.Join(typeOrder, ", "))
+				typeName, config.DidYouMean(typeName, typeOrder), strings.Join(typeOrder, ", "))
 		}
 		if s.typ != anyText {
 			s.kind = typedSegment
@@ -154,18 +154,4 @@ func (p *patternParser) checkName(name string, offset int) {
 
 func isNameByte(c rune) bool {
 	return c >= 'a' && c <= 'z' || c >= 'A' && c <= 'Z' || c >= '0' && c <= '9' || c == '-' || c == '_'
-}
-
-// suggestion is ", did you mean ...?" when a type's name is close to text.
-func suggestion(text string) string {
-	best, least := "", 3
-	for _, name := range typeOrder {
-		if d := editDistance(strings.ToLower(text), name, least); d < least {
-			best, least = name, d
-		}
-	}
-	if best == "" {
-		return ""
-	}
-	return fmt.Sprintf(", did you mean %q?", best)
 }

@@ -33,11 +33,13 @@
 // parameter, which beats a plain one, which beats a catch-all, in whatever order
 // they were declared; a choice that leads nowhere is taken back. With
 //
-//	/users/:id            /users/me/settings
-//	/users/:id|int        /files/*path
+//	/users/:id
+//	/users/:id|int
+//	/users/me/settings
+//	/files/*path
 //
-// the request /users/me reaches the first, /users/7 the third, /users/7/ too,
-// /users/me/settings the second, /files/a/b the last with path = a/b, and
+// the request /users/me reaches /users/:id, /users/7 and /users/7/ reach
+// /users/:id|int, /files/a/b reaches /files/*path with path = a/b, and
 // /users nothing. Among endpoints of one shape the first declared answers whose
 // types and condition hold.
 package matcher

@@ -128,6 +128,33 @@ func TestTheFirstWhoseConditionHoldsAnswers(t *testing.T) {
 	}
 }
 
+// What the router itself gets wrong or overlooks must not show.
+func TestTheRouterIsNotTrustedTooFar(t *testing.T) {
+	tests := []struct {
+		name   string
+		table  reference
+		target string
+		want   int
+	}{
+		{"it does not turn back from a common beginning", declare("GET /:p/me", "GET /a/mea", "GET /a/meb", "GET /a/:p"), "/a/me", 3},
+		{"it takes bytes that are no characters for one", declare("GET /\xff/a", "GET /\xfe/b"), "/\xfe/b", 1},
+		{"it takes such bytes for one and finds another's path", declare("GET /\xff/a", "GET /\xfe/b"), "/\xff/b", -1},
+		{"it takes braces for a parameter", declare("GET /{x}/a"), "/b/a", -1},
+		{"it takes an empty parameter", declare("GET /a/:b/c"), "/a//c", -1},
+		{"it does not know a catch-all under a literal", declare("GET /:a/b", "GET /a/*rest"), "/a/b", 1},
+		{"it does not tell kinds of parameters apart", declare("GET /:a/b", "GET /:a|int/*rest"), "/1/b", 1},
+	}
+	for _, tt := range tests {
+		t.Run(tt.name, func(t *testing.T) {
+			r := newRequest("GET", "h", tt.target)
+			defer Release(r)
+			if got := mustCompile(t, tt.table).Match(r, "GET"); got != tt.want {
+				t.Errorf("got route %d, want %d", got, tt.want)
+			}
+		})
+	}
+}
+
 func TestAnyRequestLineIsSurvived(t *testing.T) {
 	table := mustCompile(t, declare("GET a.test /x", "GET /:a/*b", "GET /"))
 	for _, target := range []string{"", "*", "http://", "http://?", "http://@", "://x", "x", "?", "//", "///", "/%", "/%2", "h:1",
@@ -143,9 +170,34 @@ func TestAnyRequestLineIsSurvived(t *testing.T) {
 }
 
 // world makes random tables and requests of few words, so that they meet often.
-type world struct{ *rand.Rand }
+type world struct {
+	*rand.Rand
+	literals, params, values, conds []string
+	numbered                        int // so many literals of the form r7 besides
+}
 
-func (w world) pick(from []string) string { return from[w.IntN(len(from))] }
+// newWorld returns a world of all words, or, every other time, one of so few that
+// paths get in each other's way at every segment.
+func newWorld(seed, stream uint64) *world {
+	w := &world{rand.New(rand.NewPCG(seed, stream)), worldLiterals, worldParams, worldValues, worldConds, 40}
+	if seed%2 == 0 {
+		return w
+	}
+	w.literals = nil
+	for range 1 + w.IntN(5) {
+		w.literals = append(w.literals, w.pick(narrowLiterals))
+	}
+	w.params, w.conds, w.numbered = []string{":v"}, []string{""}, 2
+	if w.IntN(3) == 0 {
+		w.params = []string{":v", ":v", ":v|int", ":v|float"}
+	}
+	w.values = append([]string{"1", "m", "me"}, w.literals...)
+	return w
+}
+
+var narrowLiterals = []string{"a", "b", "mea", "meb", "me", "é", "è", "\xff", "\xfe", "1", "", "{p}"}
+
+func (w *world) pick(from []string) string { return from[w.IntN(len(from))] }
 
 var (
 	worldLiterals = []string{"a", "b", "ab", "me", "mea", "meb", "1", "true", "2024-02-29", "é", "è", "a b", "a%20b", "%C3%A9", "", "{x}", "{p}", "%zz", "a%2Fb", "x:y", "*", "*s", "r"}
@@ -157,19 +209,19 @@ var (
 	worldConds    = []string{"", "", "", "query", "first"}
 )
 
-func (w world) path() string {
+func (w *world) path() string {
 	var b strings.Builder
-	n := w.IntN(4)
+	n := w.IntN(5)
 	for i := range n {
 		b.WriteByte('/')
 		switch k := w.IntN(20); {
 		case k < 10:
-			b.WriteString(w.pick(worldLiterals))
+			b.WriteString(w.pick(w.literals))
 		case k < 12:
-			fmt.Fprintf(&b, "r%d", w.IntN(40))
+			fmt.Fprintf(&b, "r%d", w.IntN(w.numbered))
 		case k < 19 || i < n-1:
 			// each name once: a path may not have one twice
-			b.WriteString(strings.Replace(w.pick(worldParams), "v", fmt.Sprintf("v%d", i), 1))
+			b.WriteString(strings.Replace(w.pick(w.params), "v", fmt.Sprintf("v%d", i), 1))
 		default:
 			b.WriteString(w.pick([]string{"*", "*rest"}))
 		}
@@ -180,11 +232,11 @@ func (w world) path() string {
 	return b.String()
 }
 
-func (w world) table(most int) reference {
+func (w *world) table(most int) reference {
 	hosts := w.IntN(2) == 0
 	rs := make(reference, 1+w.IntN(most))
 	for i := range rs {
-		rs[i] = refRoute{method: w.pick(worldMethods), path: w.path(), cond: w.pick(worldConds)}
+		rs[i] = refRoute{method: w.pick(worldMethods), path: w.path(), cond: w.pick(w.conds)}
 		if hosts {
 			rs[i].host = w.pick(worldHosts)
 		}
@@ -192,14 +244,14 @@ func (w world) table(most int) reference {
 	return rs
 }
 
-func (w world) target() string {
+func (w *world) target() string {
 	var b strings.Builder
 	for range w.IntN(5) {
 		b.WriteByte('/')
 		if w.IntN(8) == 0 {
-			fmt.Fprintf(&b, "r%d", w.IntN(40))
+			fmt.Fprintf(&b, "r%d", w.IntN(w.numbered))
 		} else {
-			b.WriteString(w.pick(worldValues))
+			b.WriteString(w.pick(w.values))
 		}
 	}
 	if b.Len() == 0 || w.IntN(6) == 0 {
@@ -244,13 +296,13 @@ func dump(rs reference) string {
 }
 
 func TestMatchEqualsTheReference(t *testing.T) {
-	tables, most := 2000, 60
+	tables, most := 1500, 40
 	if testing.Short() {
-		tables = 200
+		tables = 500
 	}
 	direct := 0
 	for seed := range uint64(tables) {
-		w := world{rand.New(rand.NewPCG(seed, 0))}
+		w := newWorld(seed, 0)
 		rs := w.table(most)
 		table := mustCompile(t, rs)
 		for range 60 {
@@ -271,14 +323,14 @@ func TestMatchEqualsTheReference(t *testing.T) {
 
 func FuzzMatch(f *testing.F) {
 	for seed := range uint64(20) {
-		w := world{rand.New(rand.NewPCG(seed, 1))}
+		w := newWorld(seed, 1)
 		f.Add(seed, w.pick(worldMethods), w.pick(worldAsked), w.target())
 	}
 	f.Fuzz(func(t *testing.T, seed uint64, method, host, target string) {
 		if strings.ContainsAny(target, " \r\n\x00") || strings.ContainsAny(host, "[]\r\n ") || strings.Count(host, ":") > 1 || len(host) > longestHost {
 			t.Skip("not what a server hands over, or hosts the reference does not know")
 		}
-		if !strings.HasPrefix(target, "/") || method == "" || strings.ToLower(host) != strings.ToLower(strings.ToValidUTF8(host, "?")) {
+		if !strings.HasPrefix(target, "/") || method == "" {
 			t.Skip("no path, no method")
 		}
 		for i := range len(host) {
@@ -286,7 +338,7 @@ func FuzzMatch(f *testing.F) {
 				t.Skip("hosts are ASCII")
 			}
 		}
-		w := world{rand.New(rand.NewPCG(seed, 2))}
+		w := newWorld(seed, 2)
 		rs := w.table(80)
 		agree(t, rs, mustCompile(t, rs), method, host, target)
 	})
@@ -344,8 +396,8 @@ func TestShadowedRoutesAreWarnedOf(t *testing.T) {
 // random tables, for the requests that could show it.
 func TestNoShadowedRouteEverAnswers(t *testing.T) {
 	warned := 0
-	for seed := range uint64(300) {
-		w := world{rand.New(rand.NewPCG(seed, 3))}
+	for seed := range uint64(200) {
+		w := newWorld(seed, 3)
 		rs := w.table(40)
 		routes, _ := rs.routes()
 		_, problems := Compile(routes)
@@ -354,7 +406,7 @@ func TestNoShadowedRouteEverAnswers(t *testing.T) {
 			dead[p.Pos.Line-1] = true
 			warned++
 		}
-		for range 200 {
+		for range 100 {
 			method, host, target := w.pick(worldMethods), w.pick(worldAsked), w.target()
 			if i, _ := rs.match(method, host, target); dead[i] {
 				t.Fatalf("%s %s: route %d answers, though warned of as never reached; table\n%s", method, target, i, dump(rs))

@@ -168,7 +168,7 @@ func operatorHint(t token) string {
 	case "=", "==":
 		return ", did you mean \"=\"?"
 	}
-	return didYouMean(t.text, []string{"and", "or", "not", "contains", "matches"})
+	return config.DidYouMean(t.text, []string{"and", "or", "not", "contains", "matches"})
 }
 
 func (s *scanner) or(depth int) (cond, bool) {

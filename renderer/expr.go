@@ -4,6 +4,7 @@ import (
 	"math/rand/v2"
 	"strings"
 
+	"mockserver/config"
 	"mockserver/matcher"
 )
 
@@ -256,7 +257,7 @@ func (s *scanner) word(t token) (expr, bool) {
 		return e, ok
 	}
 	root, _, dotted := strings.Cut(t.text, ".")
-	hint := didYouMean(root, s.variableNames())
+	hint := config.DidYouMean(root, s.variableNames())
 	if s.bare && (!dotted || hint == "") && !strings.HasSuffix(root, "-params") {
 		return expr{literal: textValue([]byte(t.text))}, true
 	}

@@ -3,11 +3,13 @@ package renderer
 import (
 	"bytes"
 	"encoding/base64"
+	"maps"
 	"slices"
 	"strings"
 	"time"
 	"unicode/utf8"
 
+	"mockserver/config"
 	"mockserver/matcher"
 )
 
@@ -42,14 +44,7 @@ var filters = map[string]struct {
 }
 
 // filterNames are the names of all filters, sorted.
-func filterNames() []string {
-	var names []string
-	for name := range filters {
-		names = append(names, name)
-	}
-	slices.Sort(names)
-	return names
-}
+func filterNames() []string { return slices.Sorted(maps.Keys(filters)) }
 
 // filter parses a filter after its |.
 func (s *scanner) filter() (filter, bool) {
@@ -61,7 +56,7 @@ func (s *scanner) filter() (filter, bool) {
 	known, ok := filters[t.text]
 	if !ok {
 		s.fail(t.offset, "unknown filter %q%s; filters are %s",
-			t.text, didYouMean(t.text, filterNames()), strings.Join(filterNames(), ", "))
+			t.text, config.DidYouMean(t.text, filterNames()), strings.Join(filterNames(), ", "))
 		return filter{}, false
 	}
 	f := filter{name: t.text, apply: known.apply}

@@ -3,6 +3,7 @@ package renderer
 import (
 	"encoding/json"
 	"fmt"
+	"maps"
 	"math/rand/v2"
 	"slices"
 	"strconv"
@@ -12,6 +13,7 @@ import (
 
 	"github.com/brianvoe/gofakeit/v7"
 
+	"mockserver/config"
 	"mockserver/matcher"
 )
 
@@ -53,7 +55,7 @@ func (s *scanner) function(t token) (expr, bool) {
 	known, ok := functions[t.text]
 	if !ok {
 		names := []string{"counter", "fake", "pick", "random-int"}
-		s.fail(t.offset, "unknown function %q%s; functions are %s", t.text, didYouMean(t.text, names), strings.Join(names, ", "))
+		s.fail(t.offset, "unknown function %q%s; functions are %s", t.text, config.DidYouMean(t.text, names), strings.Join(names, ", "))
 		return expr{}, false
 	}
 	args, ok := s.arguments(t)
@@ -167,7 +169,7 @@ func (s *scanner) fake(t token, name string) (expr, bool) {
 	}
 	if f.info == nil {
 		s.fail(t.offset, "unknown kind of data %q%s; accepted are gofakeit's names, such as name, email, phone, city, uuid, sentence",
-			name, didYouMean(key, fakeNames()))
+			name, config.DidYouMean(key, fakeNames()))
 		return expr{}, false
 	}
 	if _, err := f.generate(); err != nil {
@@ -177,13 +179,7 @@ func (s *scanner) fake(t token, name string) (expr, bool) {
 	return expr{op: opFake, fake: f}, true
 }
 
-func fakeNames() []string {
-	var names []string
-	for name := range gofakeit.FuncLookups {
-		names = append(names, name)
-	}
-	return names
-}
+func fakeNames() []string { return slices.Sorted(maps.Keys(gofakeit.FuncLookups)) }
 
 // generate makes one datum. The library panics on some parameters that it misses,
 // which is an error like any other here.

@@ -3,6 +3,8 @@ package renderer
 import (
 	"slices"
 	"strings"
+
+	"mockserver/config"
 )
 
 // parser turns a text into nodes. It descends into blocks and follows, literal
@@ -160,7 +162,7 @@ func (p *parser) blockWord(t tag, inside string) (tag, bool) {
 	t.word = word
 	if !slices.Contains(blockWords, word) {
 		p.fail(t.offset, "unknown block %q%s; accepted are if, elif, else, endif, for, endfor, raw, endraw",
-			word, didYouMean(word, blockWords))
+			word, config.DidYouMean(word, blockWords))
 		t.word, t.start = "", -1
 	}
 	return t, true

@@ -1,6 +1,8 @@
 package renderer_test
 
 import (
+	"bufio"
+	"bytes"
 	"strings"
 	"testing"
 
@@ -41,7 +43,7 @@ func with(tb testing.TB, c call, path string, f func(*matcher.Request)) {
 	}
 	req.SetBodyString(c.body)
 	var ctx fasthttp.RequestCtx
-	ctx.Init(&req, nil, nil)
+	ctx.Init(overTheWire(&req), nil, nil)
 	r := matcher.Acquire(&ctx)
 	defer matcher.Release(r)
 	pattern, problems := matcher.ParsePattern(config.Text{Value: path})
@@ -54,6 +56,18 @@ func with(tb testing.TB, c call, path string, f func(*matcher.Request)) {
 		tb.Fatalf("%s %s does not match %s", c.method, c.uri, path)
 	}
 	f(r)
+}
+
+// overTheWire is the request as a server reads it; one that cannot be written as
+// HTTP stays as it was made.
+func overTheWire(req *fasthttp.Request) *fasthttp.Request {
+	var wire bytes.Buffer
+	w := bufio.NewWriter(&wire)
+	var read fasthttp.Request
+	if req.Write(w) != nil || w.Flush() != nil || read.Read(bufio.NewReader(&wire)) != nil {
+		return req
+	}
+	return &read
 }
 
 const samplePath = "/users/:id/:name"

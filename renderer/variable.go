@@ -1,8 +1,12 @@
 package renderer
 
 import (
+	"maps"
+	"slices"
 	"strconv"
 	"strings"
+
+	"mockserver/config"
 )
 
 // roots are the variables, and what follows each.
@@ -46,11 +50,7 @@ func isVariable(word string) bool {
 
 // variableNames are the words that may begin a variable here.
 func (s *source) variableNames() []string {
-	var names []string
-	for name := range roots {
-		names = append(names, name)
-	}
-	return append(names, s.loops...)
+	return append(slices.Sorted(maps.Keys(roots)), s.loops...)
 }
 
 // variable parses the word t as a variable. known is false when it is none; ok is
@@ -133,7 +133,7 @@ func (s *scanner) pathParam(t token, name string) int {
 			return i
 		}
 	}
-	s.warn(t.offset, "the path declares no parameter %q%s; it renders as missing", name, didYouMean(name, s.scope.Params))
+	s.warn(t.offset, "the path declares no parameter %q%s; it renders as missing", name, config.DidYouMean(name, s.scope.Params))
 	return -1
 }
 
@@ -163,40 +163,4 @@ func stepsOf(path string) []step {
 		steps = append(steps, step{key: key, index: index})
 	}
 	return steps
-}
-
-// didYouMean is `, did you mean "x"?` for the nearest of names, or nothing when
-// none is near.
-func didYouMean(word string, names []string) string {
-	best, least := "", max(2, len(word)/3)+1
-	for _, name := range names {
-		if d := distance(word, name); d < least || d == least && best != "" && name < best {
-			best, least = name, d
-		}
-	}
-	if best == "" {
-		return ""
-	}
-	return ", did you mean \"" + best + "\"?"
-}
-
-// distance is the number of edits (insert, delete, replace) from a to b.
-func distance(a, b string) int {
-	row := make([]int, len(b)+1)
-	for j := range row {
-		row[j] = j
-	}
-	for i := range len(a) {
-		diagonal := row[0]
-		row[0] = i + 1
-		for j := range len(b) {
-			cost := diagonal
-			if a[i] != b[j] {
-				cost++
-			}
-			diagonal = row[j+1]
-			row[j+1] = min(cost, row[j]+1, diagonal+1)
-		}
-	}
-	return row[len(b)]
 }

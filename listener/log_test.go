@@ -1,0 +1,107 @@
+package listener
+
+import (
+	"bytes"
+	"encoding/json"
+	"fmt"
+	"log/slog"
+	"strings"
+	"testing"
+	"time"
+)
+
+func TestPace_LetsTenASecondThrough(t *testing.T) {
+	p := newPace(10)
+	now := time.Unix(1000, 0)
+	passed := 0
+	for range 50 {
+		if _, ok := p.pass(now); ok {
+			passed++
+		}
+	}
+	if passed != 10 {
+		t.Errorf("%d passed in one second, want 10", passed)
+	}
+	suppressed, ok := p.pass(now.Add(time.Second))
+	if !ok || suppressed != 40 {
+		t.Errorf("in the next second: passed %v with %d suppressed, want true with 40", ok, suppressed)
+	}
+	if suppressed, _ = p.pass(now.Add(time.Second)); suppressed != 0 {
+		t.Errorf("the suppressed lines were counted again: %d", suppressed)
+	}
+}
+
+func TestOnceAMinute(t *testing.T) {
+	o := newOnceAMinute()
+	now := time.Unix(1000, 0)
+	for _, c := range []struct {
+		kind  string
+		after time.Duration
+		want  bool
+	}{
+		{"a", 0, true}, {"a", time.Second, false}, {"b", time.Second, true}, {"a", 59 * time.Second, false},
+		{"a", time.Minute, true}, {"a", 61 * time.Second, false},
+	} {
+		if got := o.pass(c.kind, now.Add(c.after)); got != c.want {
+			t.Errorf("%s after %v: got %v, want %v", c.kind, c.after, got, c.want)
+		}
+	}
+	for i := range 10 * maxKinds {
+		o.pass(fmt.Sprint(i), now)
+	}
+	if len(o.last) > maxKinds {
+		t.Errorf("%d kinds are remembered, want at most %d", len(o.last), maxKinds)
+	}
+}
+
+func TestNewLogger_OneReadableLineAnEvent(t *testing.T) {
+	var stdout, stderr bytes.Buffer
+	log := NewLogger("println", &stdout, &stderr)
+	log.Info("request", "path", "/a\nb\x1b[31m", "n", 3, "empty", "", "said", `"x"`)
+	log.With("a", 1).WithGroup("g").Warn("second", "b", 2, slog.Group("h", "c", 3))
+	log.Error("broken", "why", "x")
+	log.Debug("not logged")
+	lines := strings.Split(strings.TrimSuffix(stdout.String(), "\n"), "\n")
+	if len(lines) != 2 {
+		t.Fatalf("got %d lines, want 2: %q", len(lines), lines)
+	}
+	for i, want := range []string{
+		` INFO request path="/a\nb\x1b[31m" n=3 empty="" said="\"x\""`,
+		" WARN second a=1 g.b=2 g.h.c=3",
+	} {
+		stamp, rest := lines[i][:24], lines[i][24:]
+		if _, err := time.Parse("2006-01-02T15:04:05.000Z", stamp); err != nil || rest != want {
+			t.Errorf("got %q\nwant a time and %q", lines[i], want)
+		}
+	}
+	if got := stderr.String(); !strings.HasSuffix(got, " ERROR broken why=x\n") || strings.Count(got, "\n") != 1 {
+		t.Errorf("standard error: %q", got)
+	}
+}
+
+func TestNewLogger_JSON(t *testing.T) {
+	var stdout, stderr bytes.Buffer
+	log := NewLogger("json", &stdout, &stderr)
+	log.Info("request", "path", "/a\n\x00")
+	log.With("a", 1).Error("broken")
+	for _, c := range []struct {
+		out  string
+		want map[string]any
+	}{
+		{stdout.String(), map[string]any{"level": "INFO", "msg": "request", "path": "/a\n\x00"}},
+		{stderr.String(), map[string]any{"level": "ERROR", "msg": "broken", "a": 1.0}},
+	} {
+		var got map[string]any
+		if err := json.Unmarshal([]byte(c.out), &got); err != nil || strings.Count(c.out, "\n") != 1 {
+			t.Fatalf("not one JSON object a line: %q, %v", c.out, err)
+		}
+		if _, ok := got["time"]; !ok {
+			t.Errorf("no time: %s", c.out)
+		}
+		for key, want := range c.want {
+			if got[key] != want {
+				t.Errorf("%s: got %v, want %v", key, got[key], want)
+			}
+		}
+	}
+}

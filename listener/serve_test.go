@@ -1,0 +1,64 @@
+package listener
+
+import (
+	"bytes"
+	"encoding/json"
+	"log/slog"
+	"strings"
+	"testing"
+
+	"github.com/valyala/fasthttp"
+
+	"mockserver/config"
+)
+
+// A panic while one request is served answers it with 500 and harms no other.
+func TestServe_Panic(t *testing.T) {
+	var logged bytes.Buffer
+	s := newServer(Options{Logger: slog.New(slog.NewTextHandler(&logged, nil))})
+	defer s.compiler.loader.Close()
+	s.snapshot.Store(&snapshot{}) // no table: the first stage panics
+	var ctx fasthttp.RequestCtx
+	ctx.Init(&fasthttp.Request{}, nil, nil)
+	s.serve(&ctx)
+	var body struct{ Code string }
+	if err := json.Unmarshal(ctx.Response.Body(), &body); err != nil || ctx.Response.StatusCode() != 500 || body.Code != "internal" {
+		t.Errorf("got %d %s", ctx.Response.StatusCode(), ctx.Response.Body())
+	}
+	if got := logged.String(); !strings.Contains(got, "stack=") || !strings.Contains(got, "serve.go") {
+		t.Errorf("the log has no stack: %s", got)
+	}
+	if err := s.Apply(config.Parse("m.yml", []byte("- endpoint: {path: /, response: {body: ok}}"))); err != nil {
+		t.Fatal(err)
+	}
+	ctx.Init(&fasthttp.Request{}, nil, nil)
+	s.serve(&ctx)
+	if got := string(ctx.Response.Body()); got != "ok" {
+		t.Errorf("after the panic: %s, want ok", got)
+	}
+}
+
+func TestDefaultContentType(t *testing.T) {
+	for _, c := range []struct {
+		name string
+		resp config.Response
+		want string
+	}{
+		{"no body", config.Response{}, typeText},
+		{"a text", config.Response{Body: config.Text{Value: "hello"}}, typeText},
+		{"an object", config.Response{Body: config.Text{Value: " \n{\"a\":1}"}}, typeJSON},
+		{"a list", config.Response{Body: config.Text{Value: "[1]"}}, typeJSON},
+		{"a map of the configuration", config.Response{Body: config.Text{Value: "7"}, BodyJSON: true}, typeJSON},
+		{"an external body", config.Response{External: &config.ExternalBody{}}, typeJSON},
+		{"a placeholder", config.Response{Body: config.Text{Value: "{{path}}"}}, typeText},
+		{"a placeholder in a raw text is an object by its first letter", config.Response{Body: config.Text{Value: "{{path}}"}, Raw: true}, typeJSON},
+		{"an object in a branch", config.Response{Body: config.Text{Value: "{% if path %} {\"a\":1}{% endif %}"}}, typeJSON},
+		{"an object in a branch, spelt with braces", config.Response{Body: config.Text{Value: "{{#if path}}{\"a\":1}{{/if}}"}}, typeJSON},
+		{"a text in a branch", config.Response{Body: config.Text{Value: "{% if path %}x{% endif %}"}}, typeText},
+		{"an unclosed tag", config.Response{Body: config.Text{Value: "{% if path"}}, typeText},
+	} {
+		if got := defaultContentType(&c.resp); got != c.want {
+			t.Errorf("%s: got %s, want %s", c.name, got, c.want)
+		}
+	}
+}

@@ -1,0 +1,831 @@
+package main
+
+import (
+	"encoding/json"
+	"fmt"
+	"io"
+	"net"
+	"net/http"
+	"net/http/httptest"
+	"os"
+	"path/filepath"
+	"regexp"
+	"strings"
+	"sync"
+	"syscall"
+	"testing"
+	"time"
+)
+
+// one is a configuration with one endpoint, /a, that answers with the body.
+func one(body string) string {
+	return "- endpoint: {path: /a, response: {body: " + body + "}}\n"
+}
+
+func TestProgram_TheDefaultConfigurationIsFound(t *testing.T) {
+	t.Parallel()
+	for _, c := range []struct {
+		name, xdg string // XDG_CONFIG_HOME, in the home directory; "" is not set
+		files     map[string]string
+		want      string
+	}{
+		{"in XDG_CONFIG_HOME", "xdg", map[string]string{"xdg/mockserver.yml": "xdg"}, "xdg"},
+		{"in XDG_CONFIG_HOME before the home directory", "xdg", map[string]string{"xdg/mockserver.yml": "xdg", ".config/mockserver.yml": "home"}, "xdg"},
+		{"in the home directory", "", map[string]string{".config/mockserver.yml": "home"}, "home"},
+		{"in the home directory when XDG_CONFIG_HOME has none", "xdg", map[string]string{".config/mockserver.yml": "home"}, "home"},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			t.Parallel()
+			home := t.TempDir()
+			for name, body := range c.files {
+				writeFile(t, home, name, one(body))
+			}
+			env := []string{"HOME=" + home}
+			if c.xdg != "" {
+				env = append(env, "XDG_CONFIG_HOME="+filepath.Join(home, c.xdg))
+			}
+			launch(t, env).listening().get("/a").want(t, 200, c.want)
+		})
+	}
+}
+
+func TestProgram_WithoutAConfigurationItSaysWhereItLookedAndHowToBegin(t *testing.T) {
+	t.Parallel()
+	home, xdg := t.TempDir(), t.TempDir()
+	for _, args := range [][]string{nil, {"serve"}, {"validate"}} {
+		code, stdout, stderr := refused(t, []string{"HOME=" + home, "XDG_CONFIG_HOME=" + xdg}, args...)
+		if code != 2 || stdout != "" {
+			t.Errorf("%v: got exit code %d and on standard output %q, want 2 and nothing", args, code, stdout)
+		}
+		want := []string{filepath.Join(xdg, "mockserver.yml"), filepath.Join(home, ".config", "mockserver.yml"), "-c", "endpoint"}
+		if !containsAll(stderr, want) {
+			t.Errorf("%v: it says\n%s\nwant %q in it", args, stderr, want)
+		}
+	}
+}
+
+func TestProgram_FlagBeatsEnvironmentBeatsDefault(t *testing.T) {
+	t.Parallel()
+	dir := t.TempDir()
+	flag, env, mocks := writeFile(t, dir, "flag.yml", one("flag")), writeFile(t, dir, "env.yml", one("env")), writeFile(t, dir, "mocks.yml", one("mocks"))
+	home := t.TempDir()
+	writeFile(t, home, ".config/mockserver.yml", one("default"))
+	for _, c := range []struct {
+		name string
+		env  []string
+		args []string
+		want string
+	}{
+		{"the default", nil, nil, "default"},
+		{"CONFIG", []string{"CONFIG=" + env}, nil, "env"},
+		{"an empty CONFIG is none", []string{"CONFIG="}, nil, "default"},
+		{"-c", []string{"CONFIG=" + env}, []string{"-c", flag}, "flag"},
+		{"--config", []string{"CONFIG=" + env}, []string{"--config", flag}, "flag"},
+		{"--config=", []string{"CONFIG=" + env}, []string{"--config=" + flag}, "flag"},
+		{"serve -c", []string{"CONFIG=" + env}, []string{"serve", "-c", flag}, "flag"},
+		{"MOCKS alone", []string{"MOCKS=" + mocks}, nil, "mocks"},
+		{"-m alone", []string{"MOCKS=" + env}, []string{"-m", mocks}, "mocks"},
+		{"--mocks alone", nil, []string{"--mocks", mocks}, "mocks"},
+		{"MOCKS=, -c", []string{"MOCKS="}, []string{"-c", flag}, "flag"},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			t.Parallel()
+			launch(t, append(c.env, "HOME="+home), c.args...).listening().get("/a").want(t, 200, c.want)
+		})
+	}
+}
+
+func TestProgram_MocksJoinTheConfiguration(t *testing.T) {
+	t.Parallel()
+	dir := t.TempDir()
+	config := writeFile(t, dir, "mock.yml", one("first"))
+	mocks := writeFile(t, dir, "more.json", `[{"endpoint": {"path": "/b", "response": {"body": "second"}}}, {"endpoint": {"path": "/a", "response": {"body": "never"}}}]`)
+	p := start(t, "-c", config, "-m", mocks)
+	p.get("/a").want(t, 200, "first")
+	p.get("/b").want(t, 200, "second")
+}
+
+func TestProgram_HelpListsEveryFlagAndVariableWithItsDefault(t *testing.T) {
+	t.Parallel()
+	var first string
+	for _, args := range [][]string{{"-h"}, {"--help"}, {"validate", "-h"}, {"-h", "--no-such-flag"}} {
+		code, stdout, stderr := refused(t, nil, args...)
+		if code != 0 || stderr != "" {
+			t.Errorf("%v: got exit code %d and on standard error %q, want 0 and nothing", args, code, stderr)
+		}
+		if first == "" {
+			first = stdout
+		}
+		if stdout != first {
+			t.Errorf("%v prints\n%s\nwant what -h prints\n%s", args, stdout, first)
+		}
+	}
+	lines := strings.Split(first, "\n")
+	for _, want := range [][]string{
+		{"-c", "--config", "CONFIG"},
+		{"-m", "--mocks", "MOCKS"},
+		{"-f", "--format", "println", "json", "default println"},
+		{"--port", "PORT", "default 8000"},
+		{"--host", "HOST", "default 0.0.0.0"},
+		{"--unmatched-status", "default"},
+		{"--no-cors", "default"},
+		{"--access-log", "default"},
+		{"--max-body", "default 16MiB"},
+		{"--grace", "default 10s"},
+		{"-h", "--help"},
+		{"-v", "--version"},
+		{"serve"}, {"validate"}, {"version"},
+		{"$XDG_CONFIG_HOME/mockserver.yml"}, {"~/.config/mockserver.yml"},
+	} {
+		found := false
+		for _, line := range lines {
+			found = found || containsAll(line, want)
+		}
+		if !found {
+			t.Errorf("no line holds %q:\n%s", want, first)
+		}
+	}
+}
+
+func TestProgram_EachSettingHasBothAFlagAndAVariable(t *testing.T) {
+	t.Parallel()
+	_, usage, _ := refused(t, nil, "-h")
+	rows := regexp.MustCompile(`(?m)^ *(?:-\w, )?(--[a-z-]+)( [A-Z]+)? .*$`).FindAllStringSubmatch(usage, -1)
+	if len(rows) < 12 {
+		t.Fatalf("found only %d flags in\n%s", len(rows), usage)
+	}
+	home := t.TempDir()
+	writeFile(t, home, ".config/mockserver.yml", one("fine"))
+	for _, row := range rows {
+		line, flag := row[0], row[1]
+		if flag == "--help" || flag == "--version" {
+			continue
+		}
+		variable := regexp.MustCompile(`\(([A-Z_]+)[,)]`).FindStringSubmatch(line)
+		if variable == nil {
+			t.Errorf("no variable for %s: %s", flag, line)
+			continue
+		}
+		t.Run(flag, func(t *testing.T) {
+			t.Parallel()
+			for source, says := range map[string]string{flag: flag + "=??", variable[1]: variable[1] + "=??"} {
+				args, env := []string{}, []string{"HOME=" + home}
+				if source == flag {
+					args = append(args, says)
+				} else {
+					env = append(env, says)
+				}
+				code, stdout, stderr := refused(t, env, args...)
+				if code != 2 || stdout != "" || !strings.Contains(stderr, "??") {
+					t.Errorf("%s: got exit code %d, %q and %q, want 2, nothing and what is wrong with ??", says, code, stdout, stderr)
+				}
+			}
+		})
+	}
+}
+
+func TestProgram_TheVersionIsPrinted(t *testing.T) {
+	t.Parallel()
+	for _, args := range [][]string{{"-v"}, {"--version"}, {"version"}} {
+		code, stdout, stderr := refused(t, []string{"PORT=??"}, args...)
+		if code != 0 || stderr != "" || !regexp.MustCompile(`^mockserver \S.*\n$`).MatchString(stdout) {
+			t.Errorf("%v: got exit code %d, %q and %q, want 0, a line and nothing", args, code, stdout, stderr)
+		}
+	}
+}
+
+func TestProgram_ABadFlagIsRefused(t *testing.T) {
+	t.Parallel()
+	file := writeFile(t, t.TempDir(), "mock.yml", one("fine"))
+	for _, c := range []struct {
+		name string
+		env  []string
+		args []string
+		says []string
+	}{
+		{"unknown", nil, []string{"--no-such-flag"}, []string{"--no-such-flag"}},
+		{"misspelt", nil, []string{"--acces-log"}, []string{"--acces-log", "did you mean --access-log"}},
+		{"unknown and short", nil, []string{"-x"}, []string{"-x"}},
+		{"without its value", nil, []string{"--port"}, []string{"--port", "missing"}},
+		{"a format that is none", nil, []string{"-f", "xml"}, []string{"xml", "println", "json"}},
+		{"a port that is no number", nil, []string{"--port", "http"}, []string{"--port", "http", "65535"}},
+		{"a port out of range", nil, []string{"--port=65536"}, []string{"--port", "65536", "65535"}},
+		{"a grace period that is no duration", nil, []string{"--grace", "soon"}, []string{"--grace", "soon"}},
+		{"a status that is none", nil, []string{"--unmatched-status", "99"}, []string{"--unmatched-status", "99", "200", "599"}},
+		{"a command that is none", nil, []string{"srve"}, []string{"srve", "serve"}},
+		{"a port of the environment", []string{"PORT=http"}, nil, []string{"PORT", "http", "65535"}},
+		{"two at once", []string{"PORT=http"}, []string{"--grace", "soon"}, []string{"PORT", "--grace"}},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			t.Parallel()
+			code, stdout, stderr := refused(t, c.env, append(c.args, "-c", file)...)
+			if code != 2 || stdout != "" || !containsAll(stderr, c.says) {
+				t.Errorf("got exit code %d, on standard output %q and on standard error\n%s\nwant 2, nothing, and %q", code, stdout, stderr, c.says)
+			}
+		})
+	}
+}
+
+func TestProgram_APortInUseIsNamed(t *testing.T) {
+	t.Parallel()
+	l, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer l.Close()
+	_, port, _ := net.SplitHostPort(l.Addr().String())
+	file := writeFile(t, t.TempDir(), "mock.yml", one("fine"))
+	for _, args := range [][]string{{"--port", port}, {"--port", port, "-f", "json"}} {
+		code, stdout, stderr := refused(t, nil, append(args, "-c", file)...)
+		if code != 1 || strings.Contains(stdout, "listening") || !containsAll(stderr, []string{port, "in use"}) {
+			t.Errorf("%v: got exit code %d, %q and %q, want 1 and that port %s is in use", args, code, stdout, stderr, port)
+		}
+	}
+}
+
+func TestProgram_TheDefaultPortIs8000(t *testing.T) {
+	t.Parallel()
+	// Whoever has the port, this test or another program: it is in use.
+	if l, err := net.Listen("tcp", "127.0.0.1:8000"); err == nil {
+		defer l.Close()
+	}
+	file := writeFile(t, t.TempDir(), "mock.yml", one("fine"))
+	code, _, stderr := refused(t, []string{"PORT="}, "-c", file)
+	if code != 1 || !strings.Contains(stderr, "8000") {
+		t.Errorf("got exit code %d and %q, want 1 and that port 8000 is in use", code, stderr)
+	}
+}
+
+func TestProgram_PortAndHostAreFlagsAndVariables(t *testing.T) {
+	t.Parallel()
+	taken, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer taken.Close()
+	_, port, _ := net.SplitHostPort(taken.Addr().String())
+	file := writeFile(t, t.TempDir(), "mock.yml", one("fine"))
+	for _, c := range []struct {
+		name    string
+		env     []string
+		args    []string
+		address string // a regular expression
+	}{
+		{"PORT, and HOST", []string{"PORT=" + port, "HOST=127.0.0.2"}, nil, `127\.0\.0\.2:` + port},
+		{"--port beats PORT", []string{"PORT=" + port}, []string{"--port", "0"}, `127\.0\.0\.1:[1-9][0-9]*`},
+		{"--host beats HOST", []string{"HOST=127.0.0.3"}, []string{"--host", "127.0.0.2"}, `127\.0\.0\.2:[1-9][0-9]*`},
+		{"all addresses are the default", []string{"HOST="}, nil, `(0\.0\.0\.0|\[::\]):[1-9][0-9]*`},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			p := launch(t, c.env, append(c.args, "-c", file)...).listening()
+			p.get("/a").want(t, 200, "fine")
+			if line := p.waitLine(0, "listening"); !regexp.MustCompile(`\b` + strings.TrimPrefix(c.address, `\b`) + `\b`).MatchString(line) &&
+				!regexp.MustCompile(`[ ="]`+c.address+`\b`).MatchString(line) {
+				t.Errorf("the address in use is not logged: %q, want %s", line, c.address)
+			}
+		})
+	}
+}
+
+func TestProgram_PortZeroTakesAFreeOne(t *testing.T) {
+	t.Parallel()
+	a, b := serving(t, one("a")), serving(t, one("b"))
+	if a.url == b.url {
+		t.Errorf("both listen on %s", a.url)
+	}
+	a.get("/a").want(t, 200, "a")
+	b.get("/a").want(t, 200, "b")
+}
+
+// stopped ends the program with SIGTERM and returns what it wrote.
+func (p *process) stopped() (stdout, stderr string) {
+	p.t.Helper()
+	p.signal(syscall.SIGTERM)
+	if got := p.exit(); got != 0 {
+		p.t.Errorf("got exit code %d after SIGTERM, want 0", got)
+	}
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	return p.stdout.String(), p.stderr.String()
+}
+
+// eventful starts a server, lets everything happen to it that is logged, stops it,
+// and returns what it wrote.
+func eventful(t *testing.T, format string) (stdout, stderr string) {
+	t.Helper()
+	gone := httptest.NewServer(http.NotFoundHandler())
+	gone.Close()
+	config := one("fine") + "- endpoint: {path: /remote, response: {external-body: {provider: json, path: '" + gone.URL + "/x'}}}\n"
+	file := writeFile(t, t.TempDir(), "mock.yml", config)
+	p := start(t, "-c", file, "-f", format, "--access-log")
+	p.get("/a").want(t, 200, "fine")
+	p.do("POST", "/a", "")
+	p.get("/nowhere")
+	if a := p.get("/remote"); a.status != 502 {
+		t.Errorf("got %d for a remote that is gone, want 502", a.status)
+	}
+	p.signal(syscall.SIGHUP)
+	n := len(p.output())
+	p.waitLine(0, "reloaded")
+	writeFile(t, filepath.Dir(file), "mock.yml", config+"- endpoint: {path: b, response: {status: 1}}\n")
+	p.waitLine(n, "[2].endpoint.response.status")
+	return p.stopped()
+}
+
+func TestProgram_PrintlnIsOneReadableLineAnEvent(t *testing.T) {
+	t.Parallel()
+	stdout, stderr := eventful(t, "println")
+	for _, line := range strings.Split(strings.TrimSuffix(stdout+stderr, "\n"), "\n") {
+		if !regexp.MustCompile(`^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\S* (INFO|WARN|ERROR) \w`).MatchString(line) {
+			t.Errorf("%q is not one event", line)
+		}
+	}
+	logged(t, stdout, stderr)
+}
+
+// logged checks which events were written where.
+func logged(t *testing.T, stdout, stderr string) {
+	t.Helper()
+	for _, want := range [][]string{
+		{"listening", "http://127.0.0.1:"}, {"/nowhere", "endpoint_not_found"}, {"POST", "/a", "method_not_allowed"}, {"reloaded"}, {"last good configuration"},
+	} {
+		if !holdsLine(stdout, want) || holdsLine(stderr, want) {
+			t.Errorf("a line that holds %q is to be on standard output, and only there:\n%s", want, stdout)
+		}
+	}
+	for _, want := range [][]string{{"GET /remote", "upstream_failed"}, {"mock.yml:3:", "[2].endpoint.path"}, {"mock.yml:3:", "[2].endpoint.response.status"}} {
+		if !holdsLine(stderr, want) || holdsLine(stdout, want) {
+			t.Errorf("a line that holds %q is to be on standard error, and only there:\n%s", want, stderr)
+		}
+	}
+}
+
+func holdsLine(text string, parts []string) bool {
+	for line := range strings.Lines(text) {
+		if containsAll(line, parts) {
+			return true
+		}
+	}
+	return false
+}
+
+// jsonEvents checks that each line is one JSON object with a time, a level and a
+// message, and returns how many there are.
+func jsonEvents(t *testing.T, text string) int {
+	t.Helper()
+	n := 0
+	for line := range strings.Lines(text) {
+		n++
+		var event struct{ Time, Level, Msg string }
+		if err := json.Unmarshal([]byte(line), &event); err != nil {
+			t.Errorf("%q is no JSON object: %v", line, err)
+			continue
+		}
+		if _, err := time.Parse(time.RFC3339, event.Time); err != nil || event.Level == "" || event.Msg == "" {
+			t.Errorf("%q lacks a time, a level or a message", line)
+		}
+	}
+	return n
+}
+
+func TestProgram_JSONIsOneObjectAnEvent(t *testing.T) {
+	t.Parallel()
+	stdout, stderr := eventful(t, "json")
+	jsonEvents(t, stdout)
+	jsonEvents(t, stderr)
+	logged(t, stdout, stderr)
+}
+
+func TestProgram_StartUpErrorsAreJSONToo(t *testing.T) {
+	t.Parallel()
+	file := writeFile(t, t.TempDir(), "mock.yml", "- endpoint: {path: /a, response: {status: 1, staus: 2}}\n")
+	for _, c := range []struct {
+		name string
+		env  []string
+		args []string
+		says []string
+		many int
+	}{
+		{"a wrong configuration", nil, []string{"-f", "json", "-c", file}, []string{file + ":1:", "[0].endpoint.response.staus", "[0].endpoint.response.status"}, 2},
+		{"a wrong configuration to validate", nil, []string{"validate", "-f", "json", "-c", file}, []string{file + ":1:", "[0].endpoint.response.staus"}, 2},
+		{"no configuration", nil, []string{"-f", "json"}, []string{"mockserver.yml"}, 1},
+		{"a bad flag before the format", nil, []string{"--no-such-flag", "--format=json"}, []string{"--no-such-flag"}, 1},
+		{"a bad variable", []string{"PORT=http"}, []string{"-f", "json", "-c", file}, []string{"PORT"}, 1},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			t.Parallel()
+			code, stdout, stderr := refused(t, c.env, c.args...)
+			if code != 2 || stdout != "" || !containsAll(stderr, c.says) {
+				t.Errorf("got exit code %d, %q and\n%s\nwant 2, nothing and %q", code, stdout, stderr, c.says)
+			}
+			if got := jsonEvents(t, stderr); got != c.many {
+				t.Errorf("got %d events, want %d:\n%s", got, c.many, stderr)
+			}
+		})
+	}
+}
+
+func TestProgram_WhatComesFromARequestIsEscapedInTheLog(t *testing.T) {
+	t.Parallel()
+	for _, format := range []string{"println", "json"} {
+		t.Run(format, func(t *testing.T) {
+			t.Parallel()
+			p := serving(t, one("fine"), "-f", format, "--access-log")
+			for _, request := range []string{
+				"GET /x%0AFORGED%0d%0AFORGED%1b[31m HTTP/1.1\r\nHost: a\r\n\r\n",
+				"GET /x\x1b[31mFORGED HTTP/1.1\r\nHost: a\r\n\r\n",
+				"GET /FORGED HTTP/1.1\r\nHost: a\x1b[31m\"} FORGED\r\n\r\n",
+				"\x1b[31mFORGED / HTTP/1.1\r\nHost: a\r\n\r\n",
+			} {
+				p.sendRaw(t, request)
+			}
+			stdout, stderr := p.stopped()
+			output := stdout + stderr
+			if !strings.Contains(output, "FORGED") {
+				t.Fatalf("the requests are not logged:\n%s", output)
+			}
+			if strings.ContainsAny(output, "\x1b\r") || regexp.MustCompile(`(?m)^[^0-9{]*FORGED`).MatchString(output) {
+				t.Errorf("a request writes into the log what it wants:\n%q", output)
+			}
+			if format == "json" {
+				jsonEvents(t, output)
+			}
+		})
+	}
+}
+
+func TestProgram_UnmatchedRequestsAreLoggedWithTheirReason(t *testing.T) {
+	t.Parallel()
+	p := serving(t, "- endpoint: {path: /a, if: query-params.page = 2, response: {body: fine}}\n")
+	p.get("/a")
+	p.waitLine(0, "GET", "/a", "condition", "query-params.page = 2")
+	p.do("POST", "/a", "")
+	p.waitLine(0, "POST /a", "GET, not POST")
+}
+
+func TestProgram_TenUnmatchedRequestsASecondAreLogged(t *testing.T) {
+	t.Parallel()
+	p := serving(t, one("fine"))
+	const sent = 400
+	begun := time.Now()
+	for range sent {
+		p.get("/nowhere")
+	}
+	seconds := int(time.Since(begun)/time.Second) + 2 // those begun and those ended count too
+	stdout, _ := p.stopped()
+	got := strings.Count(stdout, "/nowhere (") + strings.Count(stdout, "uri=/nowhere")
+	if got == 0 || got > 10*seconds {
+		t.Errorf("%d of %d unmatched requests are logged in %d seconds, want at most 10 a second", got, sent, seconds)
+	}
+}
+
+func TestProgram_AllRequestsAreLoggedOnlyWithAccessLog(t *testing.T) {
+	t.Parallel()
+	for _, c := range []struct {
+		name string
+		env  []string
+		args []string
+		want bool
+	}{
+		{"not by default", nil, nil, false},
+		{"by the flag", nil, []string{"--access-log"}, true},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			t.Parallel()
+			p := serving(t, one("fine"), c.args...)
+			p.get("/a?n=1").want(t, 200, "fine")
+			p.do("POST", "/a", "")
+			stdout, _ := p.stopped()
+			for _, want := range [][]string{{"GET", "/a?n=1", "200"}, {"POST", "/a", "405", "took"}} {
+				if got := holdsLine(stdout, want); got != c.want {
+					t.Errorf("logged %q: %v, want %v:\n%s", want, got, c.want, stdout)
+				}
+			}
+		})
+	}
+}
+
+// upstream is a server whose answers a test holds back.
+type upstream struct {
+	url     string
+	arrived chan struct{} // gets one for each request
+	release func()        // lets all requests be answered
+}
+
+func holding(t *testing.T) *upstream {
+	t.Helper()
+	open := make(chan struct{})
+	u := &upstream{arrived: make(chan struct{}, 16), release: sync.OnceFunc(func() { close(open) })}
+	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
+		u.arrived <- struct{}{}
+		<-open
+		w.Header().Set("Content-Type", "application/json")
+		_, _ = io.WriteString(w, `{"held": true}`) // the server may be gone
+	}))
+	u.url = server.URL
+	t.Cleanup(func() {
+		u.release()
+		server.Close()
+	})
+	return u
+}
+
+// result is what a request that was sent in the background came to.
+type result struct {
+	answer
+	err error
+}
+
+// heldRequest starts a server and sends it a request that is not answered until
+// the upstream lets go.
+func heldRequest(t *testing.T, args ...string) (*process, *upstream, <-chan result) {
+	t.Helper()
+	u := holding(t)
+	p := serving(t, one("fine")+"- endpoint: {path: /slow, response: {external-body: {provider: json, path: '"+u.url+"', timeout: 10m}}}\n", args...)
+	done := make(chan result, 1)
+	go func() {
+		a, err := p.try("GET", "/slow", "")
+		done <- result{a, err}
+	}()
+	select {
+	case <-u.arrived:
+	case <-time.After(patience):
+		t.Fatal("the request does not reach the upstream")
+	}
+	return p, u, done
+}
+
+// closed waits until the server takes no more connections.
+func (p *process) closed() {
+	p.t.Helper()
+	deadline := time.Now().Add(patience)
+	for {
+		c, err := net.Dial("tcp", strings.TrimPrefix(p.url, "http://"))
+		if err != nil {
+			return
+		}
+		_ = c.Close() // nothing was sent
+		if time.Now().After(deadline) {
+			p.t.Fatal("the server still takes connections")
+		}
+	}
+}
+
+func TestSignal_TermAndIntLetTheRequestsInFlightFinish(t *testing.T) {
+	t.Parallel()
+	for _, s := range []syscall.Signal{syscall.SIGTERM, syscall.SIGINT} {
+		t.Run(s.String(), func(t *testing.T) {
+			t.Parallel()
+			p, u, done := heldRequest(t)
+			p.signal(s)
+			p.closed()
+			u.release()
+			got := <-done
+			if got.err != nil {
+				t.Fatalf("the request in flight failed: %v", got.err)
+			}
+			got.want(t, 200, `{"held": true}`)
+			if code := p.exit(); code != 0 {
+				t.Errorf("got exit code %d, want 0", code)
+			}
+		})
+	}
+}
+
+func TestSignal_IdleConnectionsDoNotDelayTheEnd(t *testing.T) {
+	t.Parallel()
+	p := serving(t, one("fine"), "--grace", "10m")
+	for range 3 {
+		c, err := net.Dial("tcp", strings.TrimPrefix(p.url, "http://"))
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer c.Close()
+	}
+	p.get("/a").want(t, 200, "fine") // and its connection is kept
+	p.stopped()
+}
+
+func TestSignal_ASecondOneEndsTheProgramAtOnce(t *testing.T) {
+	t.Parallel()
+	p, _, _ := heldRequest(t, "--grace", "10m")
+	p.signal(syscall.SIGTERM)
+	p.closed()
+	p.signal(syscall.SIGTERM)
+	if code := p.exit(); code == 0 {
+		t.Error("got exit code 0, want another")
+	}
+}
+
+func TestSignal_GraceBoundsTheWait(t *testing.T) {
+	t.Parallel()
+	patient, u, done := heldRequest(t, "--grace", "10m")
+	hasty, _, _ := heldRequest(t, "--grace", "100ms")
+	patient.signal(syscall.SIGTERM)
+	patient.closed()
+	hasty.signal(syscall.SIGTERM)
+	hasty.exit()
+	select {
+	case <-patient.exited:
+		t.Error("a grace period of 10m is over before one of 100ms")
+	default:
+	}
+	u.release()
+	if got := <-done; got.err != nil || got.status != 200 {
+		t.Errorf("the request in flight got %d (%v), want 200", got.status, got.err)
+	}
+	if code := patient.exit(); code != 0 {
+		t.Errorf("got exit code %d, want 0", code)
+	}
+}
+
+func TestReload_AChangedFileIsServed(t *testing.T) {
+	t.Parallel()
+	for _, c := range []struct {
+		name   string
+		change func(t *testing.T, file, content string)
+	}{
+		{"written in place", func(t *testing.T, file, content string) {
+			writeFile(t, filepath.Dir(file), filepath.Base(file), content)
+		}},
+		{"saved by rename", func(t *testing.T, file, content string) {
+			rename(t, writeFile(t, filepath.Dir(file), ".mock.yml.swp", content), file)
+		}},
+		{"moved away and written anew, as editors do", func(t *testing.T, file, content string) {
+			rename(t, file, file+"~")
+			writeFile(t, filepath.Dir(file), filepath.Base(file), content)
+		}},
+		{"written under another name of the same file", func(t *testing.T, file, content string) {
+			other := filepath.Join(t.TempDir(), "other")
+			if err := os.Link(file, other); err != nil {
+				t.Fatal(err)
+			}
+			writeFile(t, filepath.Dir(other), "other", content)
+		}},
+		{"of the same size as before", func(t *testing.T, file, content string) {
+			writeFile(t, filepath.Dir(file), filepath.Base(file), strings.TrimSuffix(content, "#\n"))
+		}},
+	} {
+		for _, flag := range []string{"-c", "-m"} {
+			t.Run(c.name+", "+flag, func(t *testing.T) {
+				t.Parallel()
+				file := writeFile(t, t.TempDir(), "mock.yml", one("old"))
+				p := start(t, flag, file)
+				p.get("/a").want(t, 200, "old")
+				n := len(p.output())
+				c.change(t, file, one("new")+"#\n")
+				p.waitLine(n, "reloaded")
+				p.get("/a").want(t, 200, "new")
+			})
+		}
+	}
+}
+
+func rename(t *testing.T, from, to string) {
+	t.Helper()
+	if err := os.Rename(from, to); err != nil {
+		t.Fatal(err)
+	}
+}
+
+func symlink(t *testing.T, target, name string) {
+	t.Helper()
+	if err := os.Symlink(target, name); err != nil {
+		t.Fatal(err)
+	}
+}
+
+func TestReload_TheSwapOfAMountedConfigMapIsServed(t *testing.T) {
+	t.Parallel()
+	dir := t.TempDir()
+	writeFile(t, dir, "..2026_01/mock.yml", one("old"))
+	symlink(t, "..2026_01", filepath.Join(dir, "..data"))
+	symlink(t, "..data/mock.yml", filepath.Join(dir, "mock.yml"))
+	p := start(t, "-c", filepath.Join(dir, "mock.yml"))
+	p.get("/a").want(t, 200, "old")
+
+	n := len(p.output())
+	writeFile(t, dir, "..2026_02/mock.yml", one("new"))
+	symlink(t, "..2026_02", filepath.Join(dir, "..data_tmp"))
+	rename(t, filepath.Join(dir, "..data_tmp"), filepath.Join(dir, "..data"))
+	if err := os.RemoveAll(filepath.Join(dir, "..2026_01")); err != nil {
+		t.Fatal(err)
+	}
+	p.waitLine(n, "reloaded")
+	p.get("/a").want(t, 200, "new")
+}
+
+func TestReload_SIGHUPReloadsNow(t *testing.T) {
+	t.Parallel()
+	file := writeFile(t, t.TempDir(), "mock.yml", one("same"))
+	p := start(t, "-c", file)
+	for range 3 {
+		n := len(p.output())
+		p.signal(syscall.SIGHUP) // although nothing has changed
+		p.waitLine(n, "reloaded")
+		p.get("/a").want(t, 200, "same")
+	}
+}
+
+func TestReload_ABrokenChangeIsLoggedWithAllItsErrorsAndTheLastGoodOneServed(t *testing.T) {
+	t.Parallel()
+	for _, c := range []struct {
+		name  string
+		spoil func(t *testing.T, file string)
+		says  [][]string // lines on standard error
+	}{
+		{"two mistakes", func(t *testing.T, file string) {
+			writeFile(t, filepath.Dir(file), "mock.yml", one("broken")+"- endpoint: {path: /b, respons: {}}\n- endpoint: {path: '/b/:x|nope', response: {}}\n")
+		}, [][]string{{"mock.yml:2:", "[1].endpoint.respons", "did you mean"}, {"mock.yml:3:", "[2].endpoint.path", "nope"}}},
+		{"a syntax error", func(t *testing.T, file string) {
+			writeFile(t, filepath.Dir(file), "mock.yml", one("broken")+"- endpoint: {path: /b\n")
+		}, [][]string{{"mock.yml:"}}},
+		{"an empty file", func(t *testing.T, file string) {
+			writeFile(t, filepath.Dir(file), "mock.yml", "")
+		}, [][]string{{"mock.yml", "empty"}}},
+		{"a file of blanks and comments", func(t *testing.T, file string) {
+			writeFile(t, filepath.Dir(file), "mock.yml", "\n# nothing\n---\n")
+		}, [][]string{{"mock.yml", "empty"}}},
+		{"no file", func(t *testing.T, file string) {
+			if err := os.Remove(file); err != nil {
+				t.Fatal(err)
+			}
+		}, [][]string{{"mock.yml", "no such file"}}},
+		{"a directory instead of a file", func(t *testing.T, file string) {
+			rename(t, file, file+"~")
+			if err := os.Mkdir(file, 0o755); err != nil {
+				t.Fatal(err)
+			}
+		}, [][]string{{"mock.yml"}}},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			t.Parallel()
+			dir := t.TempDir()
+			file := writeFile(t, dir, "mock.yml", one("good"))
+			p := start(t, "-c", file)
+			n := len(p.output())
+			c.spoil(t, file)
+			for _, parts := range c.says {
+				p.waitLine(n, parts...)
+			}
+			p.waitLine(n, "last good configuration")
+			p.get("/a").want(t, 200, "good")
+			p.mu.Lock()
+			stderr := p.stderr.String()
+			p.mu.Unlock()
+			for _, parts := range c.says {
+				if !holdsLine(stderr, parts) {
+					t.Errorf("no line on standard error holds %q:\n%s", parts, stderr)
+				}
+			}
+
+			n = len(p.output())
+			if info, err := os.Stat(file); err == nil && info.IsDir() {
+				if err := os.Remove(file); err != nil {
+					t.Fatal(err)
+				}
+			}
+			writeFile(t, dir, "mock.yml", one("mended"))
+			p.waitLine(n, "configuration reloaded")
+			p.get("/a").want(t, 200, "mended")
+		})
+	}
+}
+
+func TestReload_AnEmptyListIsNoMistake(t *testing.T) {
+	t.Parallel()
+	dir := t.TempDir()
+	p := start(t, "-c", writeFile(t, dir, "mock.yml", one("old")))
+	n := len(p.output())
+	writeFile(t, dir, "mock.yml", "[]\n")
+	p.waitLine(n, "configuration reloaded")
+	if a := p.get("/a"); a.status != 404 {
+		t.Errorf("got %d, want 404", a.status)
+	}
+}
+
+func TestReload_ARequestInFlightIsAnsweredAsItBegan(t *testing.T) {
+	t.Parallel()
+	u := holding(t)
+	dir := t.TempDir()
+	p := start(t, "-c", writeFile(t, dir, "mock.yml", "- endpoint: {path: /a, response: {status: 201, external-body: {provider: json, path: '"+u.url+"'}}}\n"))
+	done := make(chan result, 1)
+	go func() {
+		a, err := p.try("GET", "/a", "")
+		done <- result{a, err}
+	}()
+	<-u.arrived
+	n := len(p.output())
+	writeFile(t, dir, "mock.yml", one("new"))
+	p.signal(syscall.SIGHUP)
+	p.waitLine(n, "configuration reloaded")
+	p.get("/a").want(t, 200, "new")
+	u.release()
+	got := <-done
+	if got.err != nil {
+		t.Fatal(got.err)
+	}
+	got.want(t, 201, `{"held": true}`)
+}
+
+var _ = fmt.Sprint
