@@ -11,7 +11,6 @@ import (
 	"os/signal"
 	"runtime"
 	"runtime/debug"
-	"sync/atomic"
 	"syscall"
 	"time"
 
@@ -57,6 +56,7 @@ func run(args []string, getenv func(string) string, signals <-chan os.Signal, st
 		return refuse(settings, log, stderr, err)
 	}
 	opts := options(settings, log)
+	watcher := config.NewWatcher(func() []string { return paths })
 	spec := config.Load(paths...)
 	if settings.Command == "validate" {
 		return validate(spec, settings, opts, log, stdout, stderr)
@@ -72,8 +72,7 @@ func run(args []string, getenv func(string) string, signals <-chan os.Signal, st
 	}
 	log.Info("listening", "url", server.URL(), "address", server.Addr().String(), "endpoints", len(spec.Endpoints))
 	p := program{server: server, log: log, settings: settings, paths: paths}
-	p.files.Store(&spec.Files)
-	return p.serve(signals)
+	return p.serve(watcher, signals)
 }
 
 func options(settings config.Settings, log *slog.Logger) listener.Options {
@@ -155,15 +154,14 @@ type program struct {
 	log      *slog.Logger
 	settings config.Settings
 	paths    []string
-	files    atomic.Pointer[[]string] // what the last reading read: what is watched
 }
 
 // serve reloads on changes and SIGHUP until a signal or a failure ends it.
-func (p *program) serve(signals <-chan os.Signal) int {
+func (p *program) serve(watcher *config.Watcher, signals <-chan os.Signal) int {
 	ctx, cancel := context.WithCancel(context.Background())
 	defer cancel()
 	changed := make(chan struct{})
-	go config.Watch(ctx, func() []string { return *p.files.Load() }, watchInterval, func() {
+	go watcher.Run(ctx, watchInterval, func() {
 		select {
 		case changed <- struct{}{}:
 		case <-ctx.Done():
@@ -191,9 +189,6 @@ func (p *program) serve(signals <-chan os.Signal) int {
 func (p *program) reload(cause string) {
 	begun := time.Now()
 	spec := config.Load(p.paths...)
-	if len(spec.Files) > 0 {
-		p.files.Store(&spec.Files)
-	}
 	err := p.server.Apply(spec)
 	var problems config.Problems
 	if errors.As(err, &problems) {

@@ -36,9 +36,11 @@ type Spec struct {
 	// Files are the files given to Load, absolute: what a watcher watches. One that
 	// could not be read is among them, so that it is seen when it comes back.
 	Files []string
-	// Problems are the mistakes and warnings found while reading. Endpoints
-	// that could not be decoded are left out of Endpoints.
+	// Problems are the mistakes and warnings found while reading.
 	Problems Problems
+	// Broken are the endpoints with a mistake, as far as they could be decoded: they
+	// are never served, and kept so that what else is wrong with them can be said.
+	Broken []Endpoint
 }
 
 // Endpoint is one method and path, and what it answers.

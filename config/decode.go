@@ -2,6 +2,7 @@ package config
 
 import (
 	"fmt"
+	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -60,31 +61,35 @@ var (
 	}
 )
 
-// decodeFile decodes the documents of one file and checks their endpoints.
-func decodeFile(docs []*node, dir string) ([]Endpoint, Problems) {
+// decodeFile decodes the documents of one file into s and checks their endpoints.
+func (s *Spec) decodeFile(docs []*node, dir string) {
 	count := 0
 	for _, doc := range docs {
 		count += len(doc.items)
 	}
-	endpoints := make([]Endpoint, 0, count)
-	var problems Problems
+	s.Endpoints = slices.Grow(s.Endpoints, count)
 	index := 0
 	for _, doc := range docs {
 		if doc.kind != listNode {
-			problems = append(problems, notAList(doc)...)
+			s.Problems = append(s.Problems, notAList(doc)...)
 			continue
 		}
 		for _, n := range doc.items {
 			d := decoder{}
-			if e := d.item(n, "["+strconv.Itoa(index)+"]"); e != nil {
+			e := d.item(n, "["+strconv.Itoa(index)+"]")
+			switch {
+			case e == nil:
+			case d.problems.Err() == nil:
 				e.Dir = dir
-				endpoints = append(endpoints, *e)
+				s.Endpoints = append(s.Endpoints, *e)
+			default:
+				e.Dir = dir
+				s.Broken = append(s.Broken, *e)
 			}
-			problems = append(problems, d.problems...)
+			s.Problems = append(s.Problems, d.problems...)
 			index++
 		}
 	}
-	return endpoints, problems
 }
 
 // notAList says what a document is that is no list of endpoints. A document that
@@ -102,7 +107,7 @@ func notAList(doc *node) Problems {
 	return Problems{{Pos: doc.pos(), What: what}}
 }
 
-// item decodes one item; nil when it has a mistake.
+// item decodes one item, as far as it can be; nil when it is no endpoint.
 func (d *decoder) item(n *node, key string) *Endpoint {
 	if n.kind != mapNode || len(n.entries) == 0 {
 		what := n.shown()
@@ -117,11 +122,12 @@ func (d *decoder) item(n *node, key string) *Endpoint {
 		d.wrong(second.pos(), key, "%s stands beside endpoint; indent it further, so that it is inside", second.text.Value)
 		return nil
 	}
-	var it item
-	fill(d, n, key, itemFields, &it)
-	if d.problems.Err() != nil {
+	if first := n.entries[0].key; n.get("endpoint") == nil && slices.Contains(keysOf(endpointFields), first.text.Value) {
+		d.wrong(first.pos(), key, "%s is a key of an endpoint; begin the item with \"- endpoint:\" and indent its keys under it", first.text.Value)
 		return nil
 	}
+	var it item
+	fill(d, n, key, itemFields, &it)
 	return it.endpoint
 }
 

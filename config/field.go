@@ -112,12 +112,14 @@ func (d *decoder) refuse(v value) {
 
 // fill decodes the entries of a map by the table of its fields.
 func fill[T any](d *decoder, n *node, key string, fields []field[T], into *T) {
+	misspelt := map[string]bool{} // the keys that unknown ones seem to mean
 	for _, e := range n.entries {
 		name := e.key.text.Value
 		at := key + "." + name
 		i := slices.IndexFunc(fields, func(f field[T]) bool { return f.key == name })
 		if i < 0 {
 			names := keysOf(fields)
+			misspelt[nearest(name, names)] = true
 			d.wrong(e.key.pos(), at, "unknown key%s; accepted are %s", DidYouMean(name, names), strings.Join(names, ", "))
 			continue
 		}
@@ -129,7 +131,11 @@ func fill[T any](d *decoder, n *node, key string, fields []field[T], into *T) {
 		fields[i].set(d, v, into)
 	}
 	for _, f := range fields {
-		if f.required && n.get(f.key) == nil {
+		switch {
+		case !f.required || n.get(f.key) != nil:
+		case misspelt[f.key]:
+			d.reported[key+"."+f.key] = true // said already
+		default:
 			d.wrong(n.pos(), key, "%s is missing: %s", f.key, f.doc)
 			d.reported[key+"."+f.key] = true
 		}

@@ -72,13 +72,12 @@ func (s *Spec) add(name, dir string, data []byte) {
 		return
 	}
 	docs, problems := read(src)
-	endpoints, mistakes := decodeFile(docs, dir)
-	problems = append(problems, mistakes...)
-	if len(problems) == 0 && isEmpty(docs) {
-		problems = append(problems, fileProblem(name, "the file is empty; a list of endpoints is accepted, [] for none"))
-	}
-	s.Endpoints = append(s.Endpoints, endpoints...)
+	before := len(s.Problems)
 	s.Problems = append(s.Problems, problems...)
+	s.decodeFile(docs, dir)
+	if len(s.Problems) == before && isEmpty(docs) {
+		s.Problems = append(s.Problems, fileProblem(name, "the file is empty; a list of endpoints is accepted, [] for none"))
+	}
 }
 
 // isEmpty tells whether no document holds anything, not even an empty list.

@@ -65,7 +65,7 @@ var settings = []setting{
 		func(s *Settings, v string) bool { return readHost(&s.Host, v) }},
 	{"unmatched-status", "", "MOCKSERVER_UNMATCHED_STATUS", "", "STATUS", "the status for requests that no endpoint matches, instead of 404 and 405", "an integer from 200 to 599",
 		func(s *Settings, v string) bool { return readInt(&s.UnmatchedStatus, v, minStatus, maxStatus) }},
-	{"no-cors", "", "MOCKSERVER_NO_CORS", "", "", "add no Access-Control headers, answer no preflights", "true or false",
+	{"no-cors", "", "MOCKSERVER_NO_CORS", "", "", "add no Access-Control headers; OPTIONS is answered with Allow all the same", "true or false",
 		func(s *Settings, v string) bool { return readSwitch(&s.NoCORS, v) }},
 	{"access-log", "", "MOCKSERVER_ACCESS_LOG", "", "", "log every request", "true or false",
 		func(s *Settings, v string) bool { return readSwitch(&s.AccessLog, v) }},
@@ -166,7 +166,7 @@ func Usage() string {
 		if row.value != "" {
 			name += " " + row.value
 		}
-		fmt.Fprintf(&b, "  %-28s %s%s\n", name, row.doc, row.origin())
+		fmt.Fprintf(&b, "  %-30s %s%s\n", name, row.doc, row.origin())
 	}
 	b.WriteString("\nWithout --config and --mocks the configuration is $XDG_CONFIG_HOME/mockserver.yml,\n" +
 		"else ~/.config/mockserver.yml.\n")

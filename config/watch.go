@@ -9,20 +9,29 @@ import (
 	"time"
 )
 
-// Watch calls changed after each change to the files, until ctx ends. It asks
-// files for their names at each poll, so that a change may bring other files.
+// Watcher tells of changes to files.
 //
-// Files are polled every interval rather than waited for, because bind mounts and
-// network file systems send no events; symlinks are followed, so the swap of a
-// mounted ConfigMap is seen. A change counts once the file has looked the same at
-// two polls, for editors truncate first and write then; and only when what it
-// holds differs. Appearing, disappearing and becoming unreadable are changes.
-//
-// The state to compare with is what the files hold at the first poll, which is
-// made at once.
-func Watch(ctx context.Context, files func() []string, interval time.Duration, changed func()) {
-	w := watcher{}
-	w.step(files(), time.Now())
+// Files are polled rather than waited for, because bind mounts and network file
+// systems send no events; symlinks are followed, so the swap of a mounted
+// ConfigMap is seen. A change counts once the file has looked the same at two
+// polls, for editors truncate first and write then; and only when what it holds
+// differs. Appearing, disappearing and becoming unreadable are changes.
+type Watcher struct {
+	names func() []string
+	files map[string]*watched
+}
+
+// NewWatcher looks at the files for the first time: changes count from now on.
+// Make it before the files are read, so that no change is missed. It asks names
+// at each poll, so that a change may bring other files.
+func NewWatcher(names func() []string) *Watcher {
+	w := &Watcher{names: names}
+	w.step(time.Now())
+	return w
+}
+
+// Run polls every interval and calls changed after each change, until ctx ends.
+func (w *Watcher) Run(ctx context.Context, interval time.Duration, changed func()) {
 	ticker := time.NewTicker(interval)
 	defer ticker.Stop()
 	for {
@@ -31,15 +40,10 @@ func Watch(ctx context.Context, files func() []string, interval time.Duration, c
 			return
 		case <-ticker.C:
 		}
-		if w.step(files(), time.Now()) {
+		if w.step(time.Now()) {
 			changed()
 		}
 	}
-}
-
-// watcher knows what each file looked like. It has no clock.
-type watcher struct {
-	files map[string]*watched
 }
 
 // watched is one file.
@@ -98,7 +102,8 @@ func contentOf(name string, l look) content {
 
 // step polls the files once and tells whether one has changed since it was last
 // said to. A file not polled before is taken as it is.
-func (w *watcher) step(names []string, now time.Time) bool {
+func (w *Watcher) step(now time.Time) bool {
+	names := w.names()
 	polled := make(map[string]*watched, len(names))
 	changed := false
 	for _, name := range names {

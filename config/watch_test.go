@@ -12,13 +12,14 @@ import (
 // polls drives a watcher without a clock: each poll is an interval later.
 type polls struct {
 	t     *testing.T
-	w     watcher
+	w     *Watcher
 	now   time.Time
 	names []string
 }
 
 func newPolls(t *testing.T, names ...string) *polls {
 	p := &polls{t: t, now: time.Now().Add(time.Hour), names: names}
+	p.w = &Watcher{names: func() []string { return p.names }}
 	p.want("the first poll", false)
 	return p
 }
@@ -27,7 +28,7 @@ func (p *polls) want(what string, changed ...bool) {
 	p.t.Helper()
 	for i, want := range changed {
 		p.now = p.now.Add(200 * time.Millisecond)
-		if got := p.w.step(p.names, p.now); got != want {
+		if got := p.w.step(p.now); got != want {
 			p.t.Errorf("%s: poll %d says changed %v, want %v", what, i+1, got, want)
 		}
 	}
@@ -99,7 +100,7 @@ func TestAChangeThatLeavesTimeAndSizeAsTheyWere(t *testing.T) {
 	path := write(t, t.TempDir(), "a.yml", "200")
 	written := time.Now()
 	must(t, os.Chtimes(path, time.Time{}, written))
-	p := &polls{t: t, now: written, names: []string{path}}
+	p := &polls{t: t, now: written, w: &Watcher{names: func() []string { return []string{path} }}}
 	p.want("read as soon as it is written", false)
 	must(t, os.WriteFile(path, []byte("201"), 0o600))
 	must(t, os.Chtimes(path, time.Time{}, written))
@@ -127,7 +128,7 @@ func TestWatchReportsWithinASecondAndStops(t *testing.T) {
 		stopped := make(chan struct{})
 		go func() {
 			defer close(stopped)
-			Watch(ctx, func() []string { return []string{path} }, 200*time.Millisecond, func() { changes <- time.Now() })
+			NewWatcher(func() []string { return []string{path} }).Run(ctx, 200*time.Millisecond, func() { changes <- time.Now() })
 		}()
 		synctest.Wait()
 		must(t, os.WriteFile(path, []byte("two"), 0o600))

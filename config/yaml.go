@@ -174,13 +174,22 @@ func (r *yamlReader) mapping(n *yaml.Node, out *node, size *extent) {
 		switch {
 		case key.kind == mapNode: // reported by keys
 		case isMerge(n.Content[i]):
-			r.merge(&list, key, value, written)
+			r.merge(&list, value, written)
 		default:
 			r.put(&list, key, value)
 		}
 		r.pop()
 	}
 	out.entries = list.list
+}
+
+// placeholderHint helps those who wrote {{placeholder}} without quotes, which is a
+// map in a map to YAML.
+func placeholderHint(k kind) string {
+	if k == mapNode {
+		return ", and a {{placeholder}} is written in quotes"
+	}
+	return ""
 }
 
 // keys builds the keys of a map; one that cannot be a key is left a map.
@@ -191,7 +200,7 @@ func (r *yamlReader) keys(n *yaml.Node) []*node {
 		key, _ := r.node(n.Content[i])
 		switch {
 		case key.kind == nullNode || key.kind == listNode || key.kind == mapNode:
-			r.wrong(key.pos(), "a key is %v; a text is accepted", key.kind)
+			r.wrong(key.pos(), "a key is %v; a text is accepted%s", key.kind, placeholderHint(key.kind))
 			key = r.newNode(mapNode, key.text)
 		case isMerge(n.Content[i]):
 			if merges++; merges > 1 {
@@ -207,7 +216,7 @@ func isMerge(key *yaml.Node) bool { return key.Kind == yaml.ScalarNode && key.Ta
 
 // merge takes over the entries of the maps under <<, where neither the map's own
 // keys nor a map merged before has them.
-func (r *yamlReader) merge(list *entries, key, value *node, written []*node) {
+func (r *yamlReader) merge(list *entries, value *node, written []*node) {
 	sources := []*node{value}
 	if value.kind == listNode {
 		sources = value.items

@@ -83,8 +83,12 @@ func (s *Source) preload() config.Problems {
 		}
 		problems = append(problems, p)
 	}
-	if k.err != nil && problems.Err() == nil {
-		return append(problems, s.pathProblem(k.err.Message)...)
+	switch {
+	case k.err == nil || problems.Err() != nil:
+	case errors.Is(k.err, errNoSheet):
+		problems = append(problems, s.problem(s.ext.Sheet.Pos, s.ext.Sheet.Key, k.err.Message)...)
+	default:
+		problems = append(problems, s.pathProblem(k.err.Message)...)
 	}
 	return problems
 }

@@ -165,7 +165,7 @@ type Source struct {
 // scope are those of the answer's templates; raw leaves the content alone (the
 // path is rendered all the same). The source is nil when the problems hold errors.
 func (l *Loader) Source(ext *config.ExternalBody, dir string, form renderer.Form, raw bool, scope *renderer.Scope) (*Source, config.Problems) {
-	s := &Source{loader: l, ext: ext, form: form, raw: raw, scope: scope, remote: isURL(ext.Path.Value)}
+	s := &Source{loader: l, ext: ext, form: form, raw: raw, scope: scope}
 	problems := s.prepare(dir)
 	if problems.Err() == nil && s.fixed && !s.remote {
 		problems = append(problems, s.preload()...)
@@ -185,18 +185,14 @@ func (s *Source) prepare(dir string) config.Problems {
 	if ext.Path.Value == "" {
 		return s.problem(ext.Pos, ext.Key, "path is missing: a file, or for json a URL")
 	}
-	if s.workbook() && s.remote {
+	problems := s.compilePath()
+	switch {
+	case problems.Err() != nil:
+		return problems
+	case s.workbook() && s.remote:
 		return s.pathProblem("a workbook is read from a file; a URL is not accepted")
 	}
-	form := renderer.Plain
-	if s.remote {
-		form = renderer.URL
-	}
-	path, problems := renderer.Compile(ext.Path, form, s.scope)
-	if problems.Err() != nil {
-		return problems
-	}
-	s.path = path
+	path := s.path
 	if s.fixedPath, s.fixed = path.Static(); s.fixed && s.fixedPath == "" {
 		return s.pathProblem("path is empty: a file, or for json a URL")
 	}
@@ -211,6 +207,23 @@ func (s *Source) prepare(dir string) config.Problems {
 	}
 	problems = append(problems, s.locate(dir)...)
 	s.chooseShelf()
+	return problems
+}
+
+// compilePath compiles the path and decides whether it is a URL: an environment
+// variable at its beginning is literal by then.
+func (s *Source) compilePath() config.Problems {
+	path, problems := renderer.Compile(s.ext.Path, renderer.Plain, s.scope)
+	if path == nil {
+		return problems
+	}
+	if s.remote = isURL(path.Prefix()); s.remote {
+		path, problems = renderer.Compile(s.ext.Path, renderer.URL, s.scope)
+	}
+	s.path = path
+	if ext := s.ext; !s.remote && (ext.Timeout != 0 || ext.TTL != 0 || ext.StaleIfError || ext.Insecure) {
+		problems = append(problems, s.pathProblem("timeout, ttl, stale-if-error and insecure are for URLs; this path is a file, since it does not begin with http:// or https://")...)
+	}
 	return problems
 }
 

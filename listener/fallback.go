@@ -42,8 +42,21 @@ func allow(methods []string) string {
 	return strings.Join(slices.Compact(all), ", ")
 }
 
-// nearest is how many endpoints an unmatched answer names.
-const nearest = 3
+// namedEndpoints is how many endpoints an unmatched answer names.
+const namedEndpoints = 3
+
+// nearest says of the nearest endpoints why each did not match. Endpoints that
+// differ in their conditions only say the same, and are named once.
+func (sn *snapshot) nearest(r *matcher.Request) []string {
+	var reasons []string
+	for _, near := range sn.table.Nearest(r, 4*namedEndpoints) {
+		reason := sn.answers[near.Index].name + " (" + near.Why + ")"
+		if !slices.Contains(reasons, reason) && len(reasons) < namedEndpoints {
+			reasons = append(reasons, reason)
+		}
+	}
+	return reasons
+}
 
 // unmatched answers 404, or 405 when the path is declared for other methods, and
 // names the nearest endpoints with the reason why each did not match.
@@ -55,11 +68,7 @@ func (s *Server) unmatched(sn *snapshot, r *matcher.Request, methods []string) {
 	}
 	asked := string(ctx.Method()) + " " + string(r.Path())
 	message := "no endpoint is declared for " + asked
-	var reasons []string
-	for _, near := range sn.table.Nearest(r, nearest) {
-		reasons = append(reasons, sn.answers[near.Index].name+" ("+near.Why+")")
-	}
-	switch {
+	switch reasons := sn.nearest(r); {
 	case len(reasons) > 0:
 		message += "; nearest: " + strings.Join(reasons, ", ")
 	case len(sn.answers) == 0:

@@ -14,15 +14,24 @@ import (
 // stdout. Texts that came from a request are quoted and escaped.
 func NewLogger(format string, stdout, stderr io.Writer) *slog.Logger {
 	if format == "json" {
+		readable := &slog.HandlerOptions{ReplaceAttr: durationAsText}
 		return slog.New(byLevel{
-			out: slog.NewJSONHandler(stdout, nil),
-			err: slog.NewJSONHandler(stderr, nil),
+			out: slog.NewJSONHandler(stdout, readable),
+			err: slog.NewJSONHandler(stderr, readable),
 		})
 	}
 	return slog.New(byLevel{
 		out: &lines{w: stdout, mu: new(sync.Mutex)},
 		err: &lines{w: stderr, mu: new(sync.Mutex)},
 	})
+}
+
+// durationAsText writes a duration as "1.5s", where JSON would have nanoseconds.
+func durationAsText(_ []string, a slog.Attr) slog.Attr {
+	if a.Value.Kind() == slog.KindDuration {
+		return slog.String(a.Key, a.Value.Duration().String())
+	}
+	return a
 }
 
 // byLevel sends errors one way and everything else another.

@@ -72,8 +72,7 @@ func (s *Server) respond(a *answer, r *matcher.Request) {
 		writeHeaders(&resp.Header, a.headers, r)
 	}
 	switch {
-	case a.bodiless:
-		return
+	case a.bodiless: // only a declared Content-Type is sent
 	case a.source != nil:
 		s.respondExternal(a, r)
 		return

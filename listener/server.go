@@ -73,7 +73,7 @@ type Server struct {
 	applying sync.Mutex // one Apply at a time
 
 	http     *fasthttp.Server
-	listener net.Listener
+	listener *connections
 	stopping atomic.Bool // Shutdown was called: that serving ends is no failure
 	served   chan error  // what serving came to, once
 
@@ -136,6 +136,7 @@ func newServer(opts Options) *Server {
 		IdleTimeout:                  idleTimeout,
 		CloseOnShutdown:              true,
 		DisablePreParseMultipartForm: true,
+		SecureErrorLogMessage:        true,
 		Logger:                       connectionLog{s.log},
 	}
 	return s
@@ -168,23 +169,8 @@ func (s *Server) listen() error {
 	case err != nil:
 		return fmt.Errorf("listen on %s: %w", address, err)
 	}
-	s.listener = &closedOnce{Listener: l}
+	s.listener = newConnections(l)
 	return nil
-}
-
-// closedOnce is a listener that may be closed again. Shutdown closes it itself,
-// because fasthttp does so only once its Serve has begun, and then closes it a
-// second time.
-type closedOnce struct {
-	net.Listener
-	once sync.Once
-	err  error
-}
-
-// Close closes the listener the first time.
-func (c *closedOnce) Close() error {
-	c.once.Do(func() { c.err = c.Listener.Close() })
-	return c.err
 }
 
 // Apply compiles spec and serves it from the next request on. When it is wrong
@@ -226,7 +212,9 @@ func (s *Server) URL() string {
 func (s *Server) Shutdown(ctx context.Context) error {
 	s.stopping.Store(true)
 	closing := s.listener.Close()
+	s.listener.closeSilent()
 	draining := s.http.ShutdownWithContext(ctx)
+	s.listener.closeAll()
 	s.compiler.loader.Close()
 	return errors.Join(closing, draining)
 }

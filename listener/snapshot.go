@@ -1,6 +1,7 @@
 package listener
 
 import (
+	"slices"
 	"strings"
 
 	"mockserver/config"
@@ -54,18 +55,13 @@ func (c *compiler) compile(spec *config.Spec) (*snapshot, config.Problems) {
 	sn := &snapshot{answers: make([]answer, len(spec.Endpoints))}
 	routes := make([]matcher.Route, len(spec.Endpoints))
 	for i := range spec.Endpoints {
-		e := &spec.Endpoints[i]
-		pattern, wrong := matcher.ParsePattern(e.Path)
+		var wrong config.Problems
+		routes[i], sn.answers[i], wrong = c.endpoint(&spec.Endpoints[i])
 		problems = append(problems, wrong...)
-		scope := &renderer.Scope{Params: pattern.Params(), Env: c.env, Counters: c.counters}
-		condition, wrong := renderer.CompileCondition(e.If, scope)
-		problems = append(problems, wrong...)
-		routes[i] = matcher.Route{Endpoint: e, Pattern: pattern}
-		if !condition.Always() {
-			routes[i].If = condition.Holds
-		}
-		sn.answers[i], wrong = c.answer(e, scope)
-		problems = append(problems, wrong...)
+	}
+	for i := range spec.Broken {
+		_, _, wrong := c.endpoint(&spec.Broken[i])
+		problems = append(problems, beside(wrong, spec.Problems)...)
 	}
 	if problems.Err() != nil {
 		return nil, problems
@@ -73,6 +69,30 @@ func (c *compiler) compile(spec *config.Spec) (*snapshot, config.Problems) {
 	table, shadowed := matcher.Compile(routes)
 	sn.table = table
 	return sn, append(problems, shadowed...)
+}
+
+// beside leaves out what is known already: problems of a text that could not be
+// decoded, and of a key that has a mistake itself or inside.
+func beside(problems, known config.Problems) config.Problems {
+	return slices.DeleteFunc(problems, func(p config.Problem) bool {
+		return p.Key == "" || slices.ContainsFunc(known, func(k config.Problem) bool {
+			return k.Pos.File == p.Pos.File && (k.Key == p.Key || strings.HasPrefix(k.Key, p.Key+"."))
+		})
+	})
+}
+
+// endpoint compiles one endpoint: when it answers, and what.
+func (c *compiler) endpoint(e *config.Endpoint) (matcher.Route, answer, config.Problems) {
+	pattern, problems := matcher.ParsePattern(e.Path)
+	scope := &renderer.Scope{Params: pattern.Params(), Env: c.env, Counters: c.counters}
+	condition, wrong := renderer.CompileCondition(e.If, scope)
+	problems = append(problems, wrong...)
+	route := matcher.Route{Endpoint: e, Pattern: pattern}
+	if !condition.Always() {
+		route.If = condition.Holds
+	}
+	a, wrong := c.answer(e, scope)
+	return route, a, append(problems, wrong...)
 }
 
 // answer compiles what one endpoint answers.

@@ -161,12 +161,14 @@ func (s *scanner) condition() *cond {
 // operatorHint helps those who write another language's operators.
 func operatorHint(t token) string {
 	switch t.text {
+	case "":
+		return ""
 	case "&&", "&":
-		return ", did you mean \"and\"?"
+		return " (did you mean \"and\"?)"
 	case "|", "||":
-		return ", did you mean \"or\"?"
+		return " (did you mean \"or\"?)"
 	case "=", "==":
-		return ", did you mean \"=\"?"
+		return " (did you mean \"=\"?)"
 	}
 	return config.DidYouMean(t.text, []string{"and", "or", "not", "contains", "matches"})
 }

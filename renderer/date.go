@@ -36,10 +36,14 @@ var namedLayouts = map[string]string{
 	"time":    time.TimeOnly,
 }
 
+// millis stands for the milliseconds of a layout with %: Go's own layouts have
+// them behind a point only.
+const millis = "\x00ms"
+
 // strftime are the conversions of a layout with %.
 var strftime = map[byte]string{
 	'Y': "2006", 'y': "06", 'm': "01", 'd': "02", 'e': "_2", 'H': "15", 'I': "03", 'M': "04", 'S': "05",
-	'L': "000", 'p': "PM", 'B': "January", 'b': "Jan", 'A': "Monday", 'a': "Mon", 'j': "002",
+	'L': millis, 'p': "PM", 'B': "January", 'b': "Jan", 'A': "Monday", 'a': "Mon", 'j': "002",
 	'Z': "MST", 'z': "-0700", 'F': time.DateOnly, 'T': time.TimeOnly, '%': "%",
 }
 
@@ -71,10 +75,13 @@ func dateFormat(layout string) (apply func(v, _ value, r *matcher.Request) value
 		}
 		start := len(r.Arena)
 		for i, piece := range pieces {
-			if i%2 == 0 {
-				r.Arena = t.AppendFormat(r.Arena, piece)
-			} else {
+			switch {
+			case i%2 == 1:
 				r.Arena = append(r.Arena, piece...)
+			case piece == millis:
+				r.Arena = append(r.Arena, t.Format(".000")[1:]...)
+			default:
+				r.Arena = t.AppendFormat(r.Arena, piece)
 			}
 		}
 		return textValue(since(r, start))

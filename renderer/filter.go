@@ -136,7 +136,7 @@ func lower(v, _ value, r *matcher.Request) value {
 	return mapText(v, r, func(dst, b []byte) []byte { return append(dst, bytes.ToLower(b)...) })
 }
 
-func trim(v, _ value, r *matcher.Request) value {
+func trim(v, _ value, _ *matcher.Request) value {
 	if v.kind != text {
 		return v
 	}

@@ -158,6 +158,7 @@ func TestTemplate_Filters(t *testing.T) {
 		{"join with a line break", `{{json-params.list|join:"\n"}}`, "1\ntwo\n{\"k\":\"v\"}"},
 		{"a date in Go's layout", `{{ "2024-02-29T10:30:00Z"|date:"02.01.2006 15:04" }}`, "29.02.2024 10:30"},
 		{"a date with % conversions", `{{ "2024-02-29"|date:"%d.%m.%Y 100%%" }}`, "29.02.2024 100%"},
+		{"milliseconds, with whatever stands before them", `{{ "2024-02-29T10:30:05.078Z"|date:"%S,%L" }}`, "05,078"},
 		{"literal digits of a % layout are not a date", `{{ "2024-02-29"|date:"1st %d 2006" }}`, "1st 29 2006"},
 		{"a date as seconds", `{{ "1970-01-02T00:00:01Z"|date:"unix" }} {{ "1970-01-01T00:00:01Z"|date:"unix-ms" }}`, "86401 1000"},
 		{"time moved by a duration", `{{ "2024-02-28T23:30:00Z"|add:"1h" }} {{ "2024-03-01"|sub:"1d" }}`, "2024-02-29T00:30:00.000Z 2024-02-29T00:00:00.000Z"},

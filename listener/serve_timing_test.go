@@ -1,0 +1,117 @@
+package listener
+
+import (
+	"bufio"
+	"fmt"
+	"net"
+	"strings"
+	"testing"
+
+	"github.com/valyala/fasthttp"
+	"github.com/valyala/fasthttp/fasthttputil"
+
+	"mockserver/config"
+)
+
+// configured returns a server that serves a configuration without listening.
+func configured(tb testing.TB, configuration string) *Server {
+	tb.Helper()
+	s := newServer(Options{})
+	tb.Cleanup(s.compiler.loader.Close)
+	if err := s.Apply(config.Parse("mock.yml", []byte(configuration))); err != nil {
+		tb.Fatal(err)
+	}
+	return s
+}
+
+// many is a configuration of n endpoints, half of them with a parameter.
+func many(n int) string {
+	var b strings.Builder
+	for i := range n {
+		if i%2 == 0 {
+			fmt.Fprintf(&b, "- endpoint: {path: /static/%d, response: {body: '{\"ok\": %d}'}}\n", i+1, i)
+		} else {
+			fmt.Fprintf(&b, "- endpoint: {path: '/users%d/:id', response: {body: '{\"ok\": \"{{path-params.id}}\"}'}}\n", i)
+		}
+	}
+	return b.String()
+}
+
+const timed = `
+- endpoint: {path: /static, response: {body: '{"hello": "world"}'}}
+- endpoint: {path: "/users/:id", response: {body: '{"id": "{{path-params.id}}"}'}}
+- endpoint: {method: POST, path: /orders, response: {body: '{"project": "{{json-params.project}}"}'}}
+`
+
+// Each benchmark is a request and its answer over a connection in memory that is
+// kept, beside the least that fasthttp can do: a handler that sets fixed bytes.
+
+func BenchmarkServe_Static(b *testing.B) {
+	compare(b, timed, "GET", "/static", "", `{"hello": "world"}`)
+}
+
+func BenchmarkServe_PathParameter(b *testing.B) {
+	compare(b, timed, "GET", "/users/abc", "", `{"id": "abc"}`)
+}
+
+func BenchmarkServe_JSONField(b *testing.B) {
+	compare(b, timed, "POST", "/orders", `{"id": 7, "project": "mock", "items": [1, 2, 3]}`, `{"project": "mock"}`)
+}
+
+func BenchmarkServe_1000Endpoints(b *testing.B) {
+	compare(b, many(1000), "GET", "/users999/abc", "", `{"ok": "abc"}`)
+}
+
+func BenchmarkServe_10000Endpoints(b *testing.B) {
+	compare(b, many(10000), "GET", "/users9999/abc", "", `{"ok": "abc"}`)
+}
+
+// compare runs one request against a server of that configuration and against a
+// bare handler that gives the same body.
+func compare(b *testing.B, configuration, method, uri, body, want string) {
+	s := configured(b, configuration)
+	request := fmt.Sprintf("%s %s HTTP/1.1\r\nHost: mock.test\r\nContent-Length: %d\r\n\r\n%s", method, uri, len(body), body)
+	b.Run("mockserver", func(b *testing.B) { exchange(b, s.http, request, want) })
+	fixed := []byte(want)
+	bare := &fasthttp.Server{NoDefaultServerHeader: true, Handler: func(ctx *fasthttp.RequestCtx) {
+		ctx.Response.Header.SetContentType(typeJSON)
+		ctx.Response.SetBodyRaw(fixed)
+	}}
+	b.Run("bare", func(b *testing.B) { exchange(b, bare, request, want) })
+}
+
+// exchange sends the request again and again and checks every answer.
+func exchange(b *testing.B, server *fasthttp.Server, request, want string) {
+	l := fasthttputil.NewInmemoryListener()
+	ended := make(chan error, 1)
+	go func() { ended <- server.Serve(l) }()
+	defer func() {
+		_ = l.Close() // ends Serve
+		<-ended
+	}()
+	b.ReportAllocs()
+	b.RunParallel(func(pb *testing.PB) {
+		c, err := l.Dial()
+		if err != nil {
+			b.Error(err)
+			return
+		}
+		defer c.Close()
+		converse(b, pb, c, []byte(request), want)
+	})
+}
+
+func converse(b *testing.B, pb *testing.PB, c net.Conn, request []byte, want string) {
+	in := bufio.NewReader(c)
+	var resp fasthttp.Response
+	for pb.Next() {
+		if _, err := c.Write(request); err != nil {
+			b.Error(err)
+			return
+		}
+		if err := resp.Read(in); err != nil || string(resp.Body()) != want {
+			b.Errorf("got %q, want %q: %v", resp.Body(), want, err)
+			return
+		}
+	}
+}

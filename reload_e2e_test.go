@@ -1,0 +1,385 @@
+package main
+
+import (
+	"context"
+	"fmt"
+	"io"
+	"net"
+	"net/http"
+	"os"
+	"path/filepath"
+	"strconv"
+	"strings"
+	"sync"
+	"sync/atomic"
+	"syscall"
+	"testing"
+	"time"
+)
+
+func TestReload_AChangedFileIsServed(t *testing.T) {
+	t.Parallel()
+	for _, c := range []struct {
+		name   string
+		change func(t *testing.T, file, content string)
+	}{
+		{"written in place", func(t *testing.T, file, content string) {
+			writeFile(t, filepath.Dir(file), filepath.Base(file), content)
+		}},
+		{"saved by rename", func(t *testing.T, file, content string) {
+			rename(t, writeFile(t, filepath.Dir(file), ".mock.yml.swp", content), file)
+		}},
+		{"moved away and written anew, as editors do", func(t *testing.T, file, content string) {
+			rename(t, file, file+"~")
+			writeFile(t, filepath.Dir(file), filepath.Base(file), content)
+		}},
+		{"written under another name of the same file", func(t *testing.T, file, content string) {
+			other := filepath.Join(t.TempDir(), "other")
+			if err := os.Link(file, other); err != nil {
+				t.Fatal(err)
+			}
+			writeFile(t, filepath.Dir(other), "other", content)
+		}},
+		{"of the same size as before", func(t *testing.T, file, content string) {
+			writeFile(t, filepath.Dir(file), filepath.Base(file), strings.TrimSuffix(content, "#\n"))
+		}},
+	} {
+		for _, flag := range []string{"-c", "-m"} {
+			t.Run(c.name+", "+flag, func(t *testing.T) {
+				t.Parallel()
+				file := writeFile(t, t.TempDir(), "mock.yml", one("old"))
+				p := start(t, flag, file)
+				p.get("/a").want(t, 200, "old")
+				n := len(p.output())
+				c.change(t, file, one("new")+"#\n")
+				p.waitLine(n, "configuration reloaded")
+				p.get("/a").want(t, 200, "new")
+			})
+		}
+	}
+}
+
+func rename(t *testing.T, from, to string) {
+	t.Helper()
+	if err := os.Rename(from, to); err != nil {
+		t.Fatal(err)
+	}
+}
+
+func symlink(t *testing.T, target, name string) {
+	t.Helper()
+	if err := os.Symlink(target, name); err != nil {
+		t.Fatal(err)
+	}
+}
+
+func TestReload_TheSwapOfAMountedConfigMapIsServed(t *testing.T) {
+	t.Parallel()
+	dir := t.TempDir()
+	writeFile(t, dir, "..2026_01/mock.yml", one("old"))
+	symlink(t, "..2026_01", filepath.Join(dir, "..data"))
+	symlink(t, "..data/mock.yml", filepath.Join(dir, "mock.yml"))
+	p := start(t, "-c", filepath.Join(dir, "mock.yml"))
+	p.get("/a").want(t, 200, "old")
+
+	n := len(p.output())
+	writeFile(t, dir, "..2026_02/mock.yml", one("new"))
+	symlink(t, "..2026_02", filepath.Join(dir, "..data_tmp"))
+	rename(t, filepath.Join(dir, "..data_tmp"), filepath.Join(dir, "..data"))
+	if err := os.RemoveAll(filepath.Join(dir, "..2026_01")); err != nil {
+		t.Fatal(err)
+	}
+	p.waitLine(n, "configuration reloaded")
+	p.get("/a").want(t, 200, "new")
+}
+
+func TestReload_SIGHUPReloadsNow(t *testing.T) {
+	t.Parallel()
+	file := writeFile(t, t.TempDir(), "mock.yml", one("same"))
+	p := start(t, "-c", file)
+	for range 3 {
+		n := len(p.output())
+		p.signal(syscall.SIGHUP) // although nothing has changed
+		p.waitLine(n, "configuration reloaded")
+		p.get("/a").want(t, 200, "same")
+	}
+}
+
+func TestReload_ABrokenChangeIsLoggedWithAllItsErrorsAndTheLastGoodOneServed(t *testing.T) {
+	t.Parallel()
+	for _, c := range []struct {
+		name  string
+		spoil func(t *testing.T, file string)
+		says  [][]string // lines on standard error
+	}{
+		{"two mistakes", func(t *testing.T, file string) {
+			writeFile(t, filepath.Dir(file), "mock.yml", one("broken")+"- endpoint: {path: /b, respons: {}}\n- endpoint: {path: '/b/:x|nope', response: {}}\n")
+		}, [][]string{{"mock.yml:2:", "[1].endpoint.respons", "did you mean"}, {"mock.yml:3:", "[2].endpoint.path", "nope"}}},
+		{"a syntax error", func(t *testing.T, file string) {
+			writeFile(t, filepath.Dir(file), "mock.yml", one("broken")+"- endpoint: {path: /b\n")
+		}, [][]string{{"mock.yml:"}}},
+		{"an empty file", func(t *testing.T, file string) {
+			writeFile(t, filepath.Dir(file), "mock.yml", "")
+		}, [][]string{{"mock.yml", "empty"}}},
+		{"a file of blanks and comments", func(t *testing.T, file string) {
+			writeFile(t, filepath.Dir(file), "mock.yml", "\n# nothing\n---\n")
+		}, [][]string{{"mock.yml", "empty"}}},
+		{"no file", func(t *testing.T, file string) {
+			if err := os.Remove(file); err != nil {
+				t.Fatal(err)
+			}
+		}, [][]string{{"mock.yml", "no such file"}}},
+		{"a directory instead of a file", func(t *testing.T, file string) {
+			rename(t, file, file+"~")
+			if err := os.Mkdir(file, 0o755); err != nil {
+				t.Fatal(err)
+			}
+		}, [][]string{{"mock.yml"}}},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			t.Parallel()
+			dir := t.TempDir()
+			file := writeFile(t, dir, "mock.yml", one("good"))
+			p := start(t, "-c", file)
+			n := len(p.output())
+			c.spoil(t, file)
+			for _, parts := range c.says {
+				p.waitLine(n, parts...)
+			}
+			p.waitLine(n, "last good configuration")
+			p.get("/a").want(t, 200, "good")
+			p.mu.Lock()
+			stderr := p.stderr.String()
+			p.mu.Unlock()
+			for _, parts := range c.says {
+				if !holdsLine(stderr, parts) {
+					t.Errorf("no line on standard error holds %q:\n%s", parts, stderr)
+				}
+			}
+
+			n = len(p.output())
+			if info, err := os.Stat(file); err == nil && info.IsDir() {
+				if err := os.Remove(file); err != nil {
+					t.Fatal(err)
+				}
+			}
+			writeFile(t, dir, "mock.yml", one("mended"))
+			p.waitLine(n, "configuration reloaded")
+			p.get("/a").want(t, 200, "mended")
+		})
+	}
+}
+
+func TestReload_AnEmptyListIsNoMistake(t *testing.T) {
+	t.Parallel()
+	dir := t.TempDir()
+	p := start(t, "-c", writeFile(t, dir, "mock.yml", one("old")))
+	n := len(p.output())
+	writeFile(t, dir, "mock.yml", "[]\n")
+	p.waitLine(n, "configuration reloaded")
+	if a := p.get("/a"); a.status != 404 {
+		t.Errorf("got %d, want 404", a.status)
+	}
+}
+
+func TestReload_ARequestInFlightIsAnsweredAsItBegan(t *testing.T) {
+	t.Parallel()
+	u := holding(t)
+	dir := t.TempDir()
+	p := start(t, "-c", writeFile(t, dir, "mock.yml", "- endpoint: {path: /a, response: {status: 201, external-body: {provider: json, path: '"+u.url+"'}}}\n"))
+	done := make(chan result, 1)
+	go func() {
+		a, err := p.try("GET", "/a", "")
+		done <- result{a, err}
+	}()
+	<-u.arrived
+	n := len(p.output())
+	writeFile(t, dir, "mock.yml", one("new"))
+	p.signal(syscall.SIGHUP)
+	p.waitLine(n, "configuration reloaded")
+	p.get("/a").want(t, 200, "new")
+	u.release()
+	got := <-done
+	if got.err != nil {
+		t.Fatal(got.err)
+	}
+	got.want(t, 201, `{"held": true}`)
+}
+
+// reloads is how often TestReload_UnderLoad changes the configuration.
+const reloads = 200
+
+// versionFile is a configuration whose /version answers n. It is quick to read,
+// and large when it is read: memory grows visibly if old ones are kept.
+func versionFile(n int) string {
+	var c strings.Builder
+	fmt.Fprintf(&c, "- endpoint: {path: /version, response: {headers: {X-Text: &kept %q}, body: '%d'}}\n", strings.Repeat("k", 20<<10), n)
+	c.WriteString("- endpoint: {path: /file, response: {external-body: {provider: json, path: kept.json}}}\n")
+	for i := range 10 {
+		fmt.Fprintf(&c, "- endpoint: {path: '/kept/%d/:x', if: query-params.n = %d, response: {body: [*kept, '{{path-params.x}}']}}\n", i, n)
+	}
+	return c.String()
+}
+
+// load is a steady stream of requests over connections that are kept.
+type load struct {
+	p       *process
+	applied atomic.Int64 // the version that is known to be served
+	written atomic.Int64 // the newest version that may be served
+	dials   atomic.Int64
+	sent    atomic.Int64
+	failed  chan string
+	stop    chan struct{}
+	clients sync.WaitGroup
+}
+
+func (l *load) fail(format string, args ...any) {
+	select {
+	case l.failed <- fmt.Sprintf(format, args...):
+	default: // enough of them are told
+	}
+}
+
+// client sends requests over one connection until the load stops.
+func (l *load) client(path string) {
+	dialer := net.Dialer{}
+	transport := &http.Transport{MaxConnsPerHost: 1, DialContext: func(ctx context.Context, network, address string) (net.Conn, error) {
+		l.dials.Add(1)
+		return dialer.DialContext(ctx, network, address)
+	}}
+	defer transport.CloseIdleConnections()
+	c := &http.Client{Transport: transport, Timeout: patience}
+	pace := time.NewTicker(50 * time.Millisecond)
+	defer pace.Stop()
+	for {
+		select {
+		case <-l.stop:
+			return
+		case <-pace.C:
+			l.request(c, path)
+		}
+	}
+}
+
+func (l *load) request(c *http.Client, path string) {
+	least := l.applied.Load()
+	resp, err := c.Get(l.p.url + path)
+	if err != nil {
+		l.fail("%v", err)
+		return
+	}
+	defer resp.Body.Close()
+	body, err := io.ReadAll(resp.Body)
+	if err != nil || resp.StatusCode != 200 {
+		l.fail("%s: %d %.200s (%v)", path, resp.StatusCode, body, err)
+		return
+	}
+	l.sent.Add(1)
+	if path != "/version" {
+		return
+	}
+	if n, err := strconv.ParseInt(string(body), 10, 64); err != nil || n < least || n > l.written.Load() || n%2 != 0 {
+		l.fail("version %s is served (%v), want an even one from %d to %d", body, err, least, l.written.Load())
+	}
+}
+
+// usage is what a process holds of the system.
+type usage struct{ rss, threads, descriptors int } // rss in KiB
+
+func (p *process) usage() usage {
+	p.t.Helper()
+	proc := fmt.Sprintf("/proc/%d/", p.cmd.Process.Pid)
+	status, err := os.ReadFile(proc + "status")
+	if err != nil {
+		p.t.Fatal(err)
+	}
+	open, err := os.ReadDir(proc + "fd")
+	if err != nil {
+		p.t.Fatal(err)
+	}
+	u := usage{descriptors: len(open)}
+	for line := range strings.Lines(string(status)) {
+		fields := strings.Fields(line)
+		switch fields[0] {
+		case "VmRSS:":
+			u.rss, err = strconv.Atoi(fields[1])
+		case "Threads:":
+			u.threads, err = strconv.Atoi(fields[1])
+		}
+		if err != nil {
+			p.t.Fatal(err)
+		}
+	}
+	return u
+}
+
+func TestReload_UnderLoad(t *testing.T) {
+	t.Parallel()
+	if _, err := os.Stat("/proc/self/status"); err != nil {
+		t.Skip("no /proc here")
+	}
+	const clients, warmUp = 64, 40
+	dir := t.TempDir()
+	writeFile(t, dir, "kept.json", `{"kept": true}`)
+	l := &load{
+		p:      start(t, "-c", writeFile(t, dir, "mock.yml", versionFile(0))),
+		failed: make(chan string, 10),
+		stop:   make(chan struct{}),
+	}
+	for i := range clients {
+		path := "/version"
+		if i%16 == 0 {
+			path = "/file"
+		}
+		l.clients.Go(func() { l.client(path) })
+	}
+	var before usage
+	for n := 1; n <= reloads; n++ {
+		l.reload(dir, n)
+		if n == warmUp {
+			before = l.p.usage()
+		}
+	}
+	after := l.p.usage()
+	close(l.stop)
+	l.clients.Wait()
+	close(l.failed)
+	for failure := range l.failed {
+		t.Errorf("a request failed: %s", failure)
+	}
+	if got := l.dials.Load(); got != clients {
+		t.Errorf("%d connections were made, want %d that are kept", got, clients)
+	}
+	t.Logf("%d requests; before %+v, after %+v", l.sent.Load(), before, after)
+	if l.sent.Load() < clients {
+		t.Errorf("only %d requests were answered", l.sent.Load())
+	}
+	// The versions read after the warm-up hold 16 MiB of bodies, more than any
+	// slack of the collector's.
+	if growth := after.rss - before.rss; growth > 12<<10 {
+		t.Errorf("memory grew by %d KiB, from %d", growth, before.rss)
+	}
+	if after.threads > before.threads+4 || after.descriptors > before.descriptors+4 {
+		t.Errorf("got %+v, want no more threads and descriptors than %+v", after, before)
+	}
+}
+
+// reload puts version n in place of the configuration, a broken one when n is
+// odd, and waits until the server has dealt with it.
+func (l *load) reload(dir string, n int) {
+	t := l.p.t
+	t.Helper()
+	content, outcome := versionFile(n), "configuration reloaded"
+	if n%2 != 0 {
+		content, outcome = content+"- endpoint: {path: /broken, respons: {}}\n", "last good configuration"
+	} else {
+		l.written.Store(int64(n))
+	}
+	lines := len(l.p.output())
+	rename(t, writeFile(t, dir, "next", content), filepath.Join(dir, "mock.yml"))
+	l.p.signal(syscall.SIGHUP)
+	l.p.waitLine(lines, outcome, "SIGHUP")
+	if n%2 == 0 {
+		l.applied.Store(int64(n))
+	}
+}
