@@ -203,14 +203,19 @@ func TestResponse_HeadersAreSentAsDeclared(t *testing.T) {
 	}
 }
 
-// Declared headers always win; only the framing ones are left out.
-func TestResponse_ADeclaredDateWins(t *testing.T) {
+// Date is the one other header that the server writes itself: a declared one is
+// left out, and the user is told.
+func TestResponse_ADeclaredDateIsLeftOutWithAWarning(t *testing.T) {
 	t.Parallel()
-	const date = "Tue, 15 Nov 1994 08:12:31 GMT"
-	p := serving(t, declare(`{headers: {Date: "`+date+`"}, body: text}`))
-	if got := p.fetch("GET", "/r0", "").values("Date"); !slices.Equal(got, []string{date}) {
-		t.Errorf("got %q, want %q", got, date)
+	p := serving(t, declare(`{headers: {Date: "Tue, 15 Nov 1994 08:12:31 GMT"}, body: text}`))
+	got := p.fetch("GET", "/r0", "").values("Date")
+	if len(got) != 1 {
+		t.Fatalf("got %q, want one Date", got)
 	}
+	if sent, err := http.ParseTime(got[0]); err != nil || time.Since(sent).Abs() > time.Hour {
+		t.Errorf("got %q, want the time of the answer", got)
+	}
+	p.waitLine(0, "configuration warning", "headers.Date", "left out")
 }
 
 func TestResponse_TemplateFalseLeavesHeadersAlone(t *testing.T) {
