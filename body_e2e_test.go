@@ -108,7 +108,7 @@ func TestBody_WhatCannotBeServedIsFoundAtLoad(t *testing.T) {
 	}
 	writeFile(t, dir, "broken.xlsx", "this is no workbook")
 	writeFile(t, dir, "bad.json", "{\n  \"a\": {{nobody}}\n}\n")
-	spreadsheet(t, filepath.Join(dir, "good.xlsx"), func(f *excelize.File) {})
+	spreadsheet(t, filepath.Join(dir, "good.xlsx"), func(_ *excelize.File) {})
 	cases := []struct{ name, external, message string }{
 		{"a missing file", "provider: json, path: missing.json", `missing.json`},
 		{"a missing workbook", "provider: xlsx, path: missing.xlsx, sheet-name: People", `missing.xlsx`},
@@ -685,7 +685,7 @@ func TestBody_TTLKeepsARemoteBody(t *testing.T) {
 func TestBody_StaleIfErrorServesTheLastGoodCopy(t *testing.T) {
 	t.Parallel()
 	var broken atomic.Bool
-	up := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+	up := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
 		if broken.Load() {
 			http.Error(w, "no", http.StatusServiceUnavailable)
 			return
@@ -763,7 +763,7 @@ func TestBody_ContentEncodingsAreUndone(t *testing.T) {
 
 func TestBody_TLSIsVerifiedUnlessInsecure(t *testing.T) {
 	t.Parallel()
-	up := httptest.NewUnstartedServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) { _, _ = io.WriteString(w, "over TLS") }))
+	up := httptest.NewUnstartedServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) { _, _ = io.WriteString(w, "over TLS") }))
 	up.Config.ErrorLog = log.New(io.Discard, "", 0) // what the clients refuse is expected
 	up.StartTLS()
 	defer up.Close()
