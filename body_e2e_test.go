@@ -456,7 +456,10 @@ func TestBody_ARemotePathMayHoldPlaceholders(t *testing.T) {
 	p := serving(t, fixed("/u/:id", `provider: json, path: "`+up.URL+`/users/{{path-params.id}}?q={{query-params.q}}&x=1"`))
 	p.get("/u/7?q=v").want(t, 200, "/users/7?q=v&x=1")
 	p.get("/u/a%2Fb%3Fc%23d?q=%26x%3D2%23%20").want(t, 200, "/users/a%2Fb%3Fc%23d?q=%26x%3D2%23%20&x=1")
-	p.get("/u/%2e%2e?q=").want(t, 200, "/users/%2E%2E?q=&x=1")
+	p.get("/u/..a%2e?q=").want(t, 200, "/users/..a.?q=&x=1")
+	if m := p.fetch("GET", "/u/%2e%2e?q=", ""); !strings.HasPrefix(m.status, "HTTP/1.1 404 ") {
+		t.Errorf("/u/%%2e%%2e: got %q %.200q, want 404: the URL would leave its directory", m.status, m.body)
+	}
 }
 
 func TestBody_RedirectsAreFollowedTenAtMost(t *testing.T) {

@@ -66,7 +66,13 @@ func launch(t *testing.T, env []string, args ...string) *process {
 
 func launchIn(t *testing.T, dir string, env []string, args ...string) *process {
 	t.Helper()
-	p := &process{t: t, cmd: exec.Command(binary, args...), dir: dir, exited: make(chan struct{}), more: make(chan struct{})}
+	return launchCommand(t, exec.Command(binary, args...), dir, env)
+}
+
+// launchCommand is launchIn for a command that becomes the program.
+func launchCommand(t *testing.T, cmd *exec.Cmd, dir string, env []string) *process {
+	t.Helper()
+	p := &process{t: t, cmd: cmd, dir: dir, exited: make(chan struct{}), more: make(chan struct{})}
 	p.cmd.Dir = dir
 	p.cmd.Env = append([]string{"HOME=" + t.TempDir(), "PATH=" + os.Getenv("PATH"), "PORT=0", "HOST=127.0.0.1"}, env...)
 	stdout, err := p.cmd.StdoutPipe()
@@ -92,7 +98,7 @@ func launchIn(t *testing.T, dir string, env []string, args ...string) *process {
 		_ = p.cmd.Process.Kill() // it may have ended already
 		<-p.exited
 		if t.Failed() {
-			t.Logf("output of %v:\n%s", args, strings.Join(p.output(), "\n"))
+			t.Logf("output of %v:\n%s", cmd.Args, strings.Join(p.output(), "\n"))
 		}
 	})
 	return p

@@ -11,6 +11,8 @@ import (
 	"os/signal"
 	"runtime"
 	"runtime/debug"
+	"slices"
+	"sync"
 	"syscall"
 	"time"
 
@@ -21,7 +23,7 @@ import (
 func main() {
 	signals := make(chan os.Signal, 4)
 	signal.Notify(signals, syscall.SIGHUP, syscall.SIGINT, syscall.SIGTERM)
-	os.Exit(run(os.Args[1:], os.Getenv, signals, os.Stdout, os.Stderr))
+	os.Exit(run(os.Args[1:], os.LookupEnv, signals, os.Stdout, os.Stderr))
 }
 
 // Exit codes.
@@ -35,10 +37,13 @@ const (
 // be seen twice to be taken for complete, and is to be served within a second.
 const watchInterval = 200 * time.Millisecond
 
-// run is the program: everything it touches of the process is an argument. It
-// returns the exit code.
-func run(args []string, getenv func(string) string, signals <-chan os.Signal, stdout, stderr io.Writer) int {
-	settings, err := config.ReadSettings(args, getenv)
+// run is the program: everything it touches of the process, but its files, is an
+// argument. It returns the exit code.
+func run(args []string, env func(string) (string, bool), signals <-chan os.Signal, stdout, stderr io.Writer) int {
+	settings, err := config.ReadSettings(args, func(name string) string {
+		value, _ := env(name)
+		return value
+	})
 	log := listener.NewLogger(settings.Format, stdout, stderr)
 	if err != nil {
 		return refuse(settings, log, stderr, err)
@@ -55,13 +60,14 @@ func run(args []string, getenv func(string) string, signals <-chan os.Signal, st
 	if err != nil {
 		return refuse(settings, log, stderr, err)
 	}
-	opts := options(settings, log)
-	watcher := config.NewWatcher(func() []string { return paths })
+	opts := options(settings, env, log)
+	p := program{log: log, settings: settings, paths: paths}
+	p.watcher = config.NewWatcher(p.watched)
 	spec := config.Load(paths...)
 	if settings.Command == "validate" {
 		return validate(spec, settings, opts, log, stdout, stderr)
 	}
-	server, err := listener.Start(spec, opts)
+	p.server, err = listener.Start(spec, opts)
 	var problems config.Problems
 	switch {
 	case errors.As(err, &problems):
@@ -70,12 +76,11 @@ func run(args []string, getenv func(string) string, signals <-chan os.Signal, st
 		log.Error("cannot start", "error", err.Error())
 		return exitFailed
 	}
-	log.Info("listening", "url", server.URL(), "address", server.Addr().String(), "endpoints", len(spec.Endpoints))
-	p := program{server: server, log: log, settings: settings, paths: paths}
-	return p.serve(watcher, signals)
+	log.Info("listening", "url", p.server.URL(), "address", p.server.Addr().String(), "endpoints", len(spec.Endpoints))
+	return p.serve(signals)
 }
 
-func options(settings config.Settings, log *slog.Logger) listener.Options {
+func options(settings config.Settings, env func(string) (string, bool), log *slog.Logger) listener.Options {
 	return listener.Options{
 		Host:            settings.Host,
 		Port:            settings.Port,
@@ -84,7 +89,7 @@ func options(settings config.Settings, log *slog.Logger) listener.Options {
 		UnmatchedStatus: settings.UnmatchedStatus,
 		NoCORS:          settings.NoCORS,
 		AccessLog:       settings.AccessLog,
-		Env:             os.LookupEnv,
+		Env:             env,
 	}
 }
 
@@ -153,29 +158,62 @@ type program struct {
 	server   *listener.Server
 	log      *slog.Logger
 	settings config.Settings
-	paths    []string
+	paths    []string // of the configuration
+	watcher  *config.Watcher
+
+	mu     sync.Mutex // guards missed
+	missed []string   // files whose change may mend a refused configuration
+}
+
+// watched is the files whose change reloads.
+func (p *program) watched() []string {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	return slices.Concat(p.paths, p.missed)
+}
+
+// miss makes the files watched beside the configuration and tells whether there
+// is any that was not.
+func (p *program) miss(files []string) bool {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	more := slices.ContainsFunc(files, func(f string) bool { return !slices.Contains(p.missed, f) })
+	p.missed = files
+	return more
 }
 
 // serve reloads on changes and SIGHUP until a signal or a failure ends it.
-func (p *program) serve(watcher *config.Watcher, signals <-chan os.Signal) int {
+// Reloading has a goroutine of its own, so that no signal waits for it.
+func (p *program) serve(signals <-chan os.Signal) int {
 	ctx, cancel := context.WithCancel(context.Background())
 	defer cancel()
-	changed := make(chan struct{})
-	go watcher.Run(ctx, watchInterval, func() {
+	// A reload that waits reads what is there when it begins: another is not needed.
+	wanted := make(chan string, 1)
+	reload := func(cause string) {
 		select {
-		case changed <- struct{}{}:
-		case <-ctx.Done():
+		case wanted <- cause:
+		default:
 		}
-	})
+	}
+	go p.watcher.Run(ctx, watchInterval, func() { reload("a file changed") })
+	go func() {
+		for {
+			select {
+			case cause := <-wanted:
+				p.reload(cause)
+			case <-ctx.Done():
+				return
+			}
+		}
+	}()
 	for {
 		select {
-		case <-changed:
-			p.reload("a file changed")
 		case s := <-signals:
 			if s == syscall.SIGHUP {
-				p.reload("SIGHUP")
+				reload("SIGHUP")
 				continue
 			}
+			cancel()
 			return p.drain(s, signals)
 		case err := <-p.server.Done():
 			p.log.Error("serving ended", "error", fmt.Sprint(err))
@@ -188,8 +226,13 @@ func (p *program) serve(watcher *config.Watcher, signals <-chan os.Signal) int {
 // logged and the last good configuration goes on serving.
 func (p *program) reload(cause string) {
 	begun := time.Now()
-	spec := config.Load(p.paths...)
-	err := p.server.Apply(spec)
+	spec, err := p.load()
+	if err == nil {
+		p.miss(nil)
+	} else if p.miss(listener.ExternalFiles(spec)) {
+		// One of them may have been mended since it was read, but before it is watched.
+		spec, err = p.load()
+	}
 	var problems config.Problems
 	if errors.As(err, &problems) {
 		logProblems(p.log, "configuration not reloaded", problems)
@@ -197,6 +240,14 @@ func (p *program) reload(cause string) {
 		return
 	}
 	p.log.Info("configuration reloaded", "cause", cause, "endpoints", len(spec.Endpoints), "took", time.Since(begun))
+}
+
+// load serves what the files say, unless it is wrong. Changes count from before
+// they are read.
+func (p *program) load() (*config.Spec, error) {
+	p.watcher.Refresh()
+	spec := config.Load(p.paths...)
+	return spec, p.server.Apply(spec)
 }
 
 // drain lets the requests in flight finish for as long as the grace period; a

@@ -14,6 +14,7 @@ import (
 	"syscall"
 	"testing"
 	"time"
+	"unicode/utf8"
 )
 
 // prompt keeps a program that watches its races from sleeping a second when it
@@ -434,30 +435,46 @@ func TestProgram_StartUpErrorsAreJSONToo(t *testing.T) {
 	}
 }
 
+// readableLine is an event of println whose values cannot be taken for anything
+// else: quoted, or without blanks and quotes.
+var readableLine = regexp.MustCompile(`^\S+ (INFO|WARN|ERROR) [a-z ]+?( \w+=("([^"\\]|\\.)*"|[^\s"\\]*))*$`)
+
 func TestProgram_WhatComesFromARequestIsEscapedInTheLog(t *testing.T) {
 	t.Parallel()
 	for _, format := range []string{"println", "json"} {
 		t.Run(format, func(t *testing.T) {
 			t.Parallel()
-			p := stoppable(t, one("fine"), "-f", format, "--access-log")
-			for _, request := range []string{
-				"GET /x%0AFORGED%0d%0AFORGED%1b[31m HTTP/1.1\r\nHost: a\r\n\r\n",
+			p := stoppable(t, "- endpoint: {path: '/n/:id|int', response: {body: fine}}\n", "-f", format, "--access-log")
+			for _, target := range []string{
+				"/n/x%0AFORGED%0d%0AFORGED%1b[31m%22%00", // decoded in the reason
+				"/n/7?%0AFORGED%1b[31m",
+				`/x"FORGED="1`, `/x\FORGED\"`, "/x'FORGED", "/x=FORGED",
+				"/x\xc2\x9bFORGED", "/x\xe2\x80\xa8FORGED", "/x\xffFORGED",
+			} {
+				p.sendRaw(t, "GET "+target+" HTTP/1.1\r\nHost: a\r\n\r\n")
+			}
+			for _, refused := range []string{
 				"GET /x\x1b[31mFORGED HTTP/1.1\r\nHost: a\r\n\r\n",
 				"GET /FORGED HTTP/1.1\r\nHost: a\x1b[31m\"} FORGED\r\n\r\n",
 				"\x1b[31mFORGED / HTTP/1.1\r\nHost: a\r\n\r\n",
 			} {
-				p.sendRaw(t, request)
+				p.sendRaw(t, refused)
 			}
 			stdout, stderr := p.stopped()
-			output := stdout + stderr
-			if !strings.Contains(output, "FORGED") {
-				t.Fatalf("the requests are not logged:\n%s", output)
+			if got := strings.Count(stdout, "FORGED"); got < 9 {
+				t.Fatalf("the requests are not logged:\n%s", stdout)
 			}
-			if strings.ContainsAny(output, "\x1b\r") || regexp.MustCompile(`(?m)^[^0-9{]*FORGED`).MatchString(output) {
-				t.Errorf("a request writes into the log what it wants:\n%q", output)
+			if strings.ContainsAny(stdout+stderr, "\x00\x1b\r\u2028") {
+				t.Errorf("control characters of a request are in the log:\n%q", stdout+stderr)
 			}
 			if format == "json" {
-				jsonEvents(t, output)
+				jsonEvents(t, stdout+stderr)
+				return
+			}
+			for line := range strings.Lines(stdout + stderr) {
+				if line = strings.TrimSuffix(line, "\n"); !readableLine.MatchString(line) || strings.Contains(line, "\u009b") || !utf8.ValidString(line) {
+					t.Errorf("a request writes into the log what it wants: %q", line)
+				}
 			}
 		})
 	}

@@ -19,7 +19,8 @@ mockserver/renderer -> mockserver/config
 mockserver/renderer -> mockserver/matcher
 '
 
-found=$(go list -f '{{$p := .ImportPath}}{{range .Imports}}{{$p}} -> {{.}}{{"\n"}}{{end}}' ./... | grep -- '-> mockserver' || true)
+imports=$(go list -f '{{$p := .ImportPath}}{{range .Imports}}{{$p}} -> {{.}}{{"\n"}}{{end}}' ./...) # alone, so that its failure is one
+found=$(grep -- '-> mockserver' <<<"$imports" || true)
 status=0
 while read -r edge; do
   [ -n "$edge" ] || continue

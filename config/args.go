@@ -194,7 +194,7 @@ func readSize(into *int, text string) bool {
 func readDuration(into *time.Duration, text string) bool {
 	d, err := time.ParseDuration(text)
 	if err != nil {
-		if !isJSONNumber(text) {
+		if !IsJSONNumber(text) {
 			return false
 		}
 		d, err = seconds(text)

@@ -12,6 +12,8 @@ type jsonWriter struct {
 	// raw escapes template tags like any other text. Otherwise what stands between
 	// {{ and }} or {% and %} is left as written, for the template compiler to read.
 	raw bool
+	// marks tell where the texts with tags stand that out is made of.
+	marks []mark
 	// fail reports a value that JSON cannot say.
 	fail func(n *node, what string)
 }
@@ -28,7 +30,7 @@ func (w *jsonWriter) node(n *node) {
 		}
 		w.out = append(w.out, n.number...)
 	case textNode:
-		w.text(n.text.Value)
+		w.text(&n.text)
 	case listNode:
 		w.out = append(w.out, '[')
 		for i, item := range n.items {
@@ -44,7 +46,7 @@ func (w *jsonWriter) node(n *node) {
 			if i > 0 {
 				w.out = append(w.out, ',')
 			}
-			w.text(e.key.text.Value)
+			w.text(&e.key.text)
 			w.out = append(w.out, ':')
 			w.node(e.value)
 		}
@@ -53,20 +55,28 @@ func (w *jsonWriter) node(n *node) {
 }
 
 // text writes a JSON string.
-func (w *jsonWriter) text(s string) {
+func (w *jsonWriter) text(t *Text) {
 	w.out = append(w.out, '"')
+	s := t.Value
+	var origin *Text // a copy: t keeps the nodes of its file in memory
+	if !w.raw && hasTags(s) {
+		kept := *t
+		origin = &kept
+		w.mark(origin, 0)
+		defer func() { w.marks = append(w.marks, mark{at: len(w.out)}) }()
+	}
 	for s != "" {
 		begin, end := len(s), len(s)
 		if !w.raw {
-			begin, end = findTag(s)
+			begin, end = NextTag(s)
 		}
-		w.escape(s[:begin])
+		w.escape(s[:begin], origin, len(t.Value)-len(s))
 		w.out = append(w.out, s[begin:end]...)
 		tag := s[begin:end]
 		s = s[end:]
 		if tagWord(tag) == "raw" {
-			end := rawEnd(s)
-			w.escape(s[:end])
+			end := RawEnd(s)
+			w.escape(s[:end], origin, len(t.Value)-len(s))
 			s = s[end:]
 		}
 	}
@@ -74,9 +84,10 @@ func (w *jsonWriter) text(s string) {
 }
 
 // escape appends the letters of s as they stand inside a JSON string. Only what
-// must be escaped is: <, > and & are themselves.
-func (w *jsonWriter) escape(s string) {
-	for _, r := range s {
+// must be escaped is: <, > and & are themselves. Behind each escape the offsets
+// of origin, where s begins at from, are marked anew; nil is not marked.
+func (w *jsonWriter) escape(s string, origin *Text, from int) {
+	for i, r := range s {
 		switch {
 		case r == '"' || r == '\\':
 			w.out = append(w.out, '\\', byte(r))
@@ -90,52 +101,29 @@ func (w *jsonWriter) escape(s string) {
 			w.out = fmt.Appendf(w.out, `\u%04x`, r)
 		default:
 			w.out = utf8.AppendRune(w.out, r)
+			continue
 		}
+		w.mark(origin, from+i+1)
 	}
 }
 
-// findTag returns where the first template tag of s begins and ends; both are
-// its length where there is none, or none that is closed. Quoted texts inside a
-// tag may hold what would close it.
-func findTag(s string) (begin, end int) {
-	begin = tagStart(s)
-	if begin == len(s) {
-		return begin, begin
-	}
-	closing := "}}"
-	if s[begin+1] == '%' {
-		closing = "%}"
-	}
-	quote := byte(0)
-	for i := begin + 2; i < len(s); i++ {
-		switch c := s[i]; {
-		case quote != 0 && c == '\\':
-			i++
-		case quote != 0:
-			if c == quote {
-				quote = 0
-			}
-		case c == '"' || c == '\'':
-			quote = c
-		case strings.HasPrefix(s[i:], closing):
-			return begin, i + len(closing)
-		}
-	}
-	return len(s), len(s)
+// mark is where a made text goes on letter by letter as another stands in its
+// file, until the next mark.
+type mark struct {
+	at   int   // offset in the made text
+	text *Text // nil where nothing of a file stands
+	from int   // offset in text
 }
 
-// tagStart returns where the first {{ or {% stands, or the length of s.
-func tagStart(s string) int {
-	for i := 0; i+1 < len(s); i++ {
-		if s[i] == '{' && (s[i+1] == '{' || s[i+1] == '%') {
-			return i
-		}
+// mark notes that what is written next is origin from an offset on.
+func (w *jsonWriter) mark(origin *Text, from int) {
+	if origin != nil {
+		w.marks = append(w.marks, mark{at: len(w.out), text: origin, from: from})
 	}
-	return len(s)
 }
 
 // hasTags tells whether a text is a template rather than fixed.
-func hasTags(s string) bool { return tagStart(s) < len(s) }
+func hasTags(s string) bool { return TagStart(s) < len(s) }
 
 // tagWord returns the trimmed inside of a {% … %} tag, "" for any other.
 func tagWord(tag string) string {
@@ -144,23 +132,4 @@ func tagWord(tag string) string {
 		return ""
 	}
 	return strings.TrimSpace(strings.TrimSuffix(inside, "%}"))
-}
-
-// rawEnd returns where the {% endraw %} of a raw block begins: what is before it
-// is text, whatever it looks like.
-func rawEnd(s string) int {
-	for at := 0; ; at += 2 {
-		next := strings.Index(s[at:], "{%")
-		if next < 0 {
-			return len(s)
-		}
-		at += next
-		end := strings.Index(s[at:], "%}")
-		if end < 0 {
-			return len(s)
-		}
-		if strings.TrimSpace(s[at+2:at+end]) == "endraw" {
-			return at
-		}
-	}
 }

@@ -27,15 +27,15 @@
 // each with its position. This package imports no other package of the module.
 package config
 
-import "time"
+import (
+	"sort"
+	"time"
+)
 
 // Spec is one configuration as written: the endpoints of all its files, in
 // order, and what was wrong with them. It is not changed after Load returns it.
 type Spec struct {
 	Endpoints []Endpoint
-	// Files are the files given to Load, absolute: what a watcher watches. One that
-	// could not be read is among them, so that it is seen when it comes back.
-	Files []string
 	// Problems are the mistakes and warnings found while reading.
 	Problems Problems
 	// Broken are the endpoints with a mistake, as far as they could be decoded: they
@@ -56,6 +56,14 @@ type Endpoint struct {
 
 	Response Response
 	Doc      Doc
+}
+
+// EffectiveMethod is the method the endpoint answers: GET when none is declared.
+func (e *Endpoint) EffectiveMethod() string {
+	if e.Method == "" {
+		return "GET"
+	}
+	return e.Method
 }
 
 // Doc is what documents an endpoint without changing what it answers.
@@ -124,11 +132,20 @@ type Text struct {
 	// folded tells that the text does not stand in the file letter by letter
 	// (escapes, folding), so that no offset into it has a position of its own.
 	folded bool
+	// marks tell, of the JSON text of a map or list, where the texts with tags stand
+	// that it is made of, in order.
+	marks []mark
 }
 
 // At returns the position of the byte at offset. Where a text was folded or
 // escaped in its file, so that offsets no longer tell, it is the text's beginning.
+// Of a map or list in its JSON text, it is where the text inside stands.
 func (t Text) At(offset int) Pos {
+	i := sort.Search(len(t.marks), func(i int) bool { return t.marks[i].at > offset })
+	if i > 0 && t.marks[i-1].text != nil {
+		m := t.marks[i-1]
+		return m.text.At(m.from + offset - m.at)
+	}
 	if t.folded || t.Pos.Line == 0 || offset < 0 || offset > len(t.Value) {
 		return t.Pos
 	}

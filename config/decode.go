@@ -19,7 +19,7 @@ var (
 		{row{key: "endpoint", doc: "a method and path, and what it answers", kinds: maps}, setEndpoint},
 	}
 	endpointFields = []field[Endpoint]{
-		{row{key: "method", doc: "the request's method, GET when left out", kinds: texts, enum: methods}, setMethod},
+		{row{key: "method", doc: "the request's method, GET when left out", kinds: texts, enum: Methods}, setMethod},
 		{row{key: "path", doc: "the path to answer, such as /users/:id", required: true, kinds: texts},
 			toText(func(e *Endpoint) *Text { return &e.Path })},
 		{row{key: "host", doc: "the host to answer for, any when left out", kinds: texts, form: hostForm}, setHost},
@@ -206,15 +206,15 @@ func setBody(d *decoder, v value, r *Response) {
 		r.Body = v.asText()
 	default:
 		r.BodyJSON = true
-		r.Body = Text{Value: d.json(v, r.Raw), Pos: v.pos(), Key: v.key, folded: true}
+		r.Body = d.json(v, r.Raw)
 	}
 }
 
 // json returns the JSON text of a value.
-func (d *decoder) json(v value, raw bool) string {
+func (d *decoder) json(v value, raw bool) Text {
 	w := jsonWriter{raw: raw, fail: func(n *node, what string) { d.wrong(n.pos(), v.key, "%s", what) }}
 	w.node(v.node)
-	return string(w.out)
+	return Text{Value: string(w.out), Pos: v.pos(), Key: v.key, folded: true, marks: w.marks}
 }
 
 func setExternal(d *decoder, v value, r *Response) {

@@ -118,6 +118,7 @@ func TestWarnings(t *testing.T) {
 		{"a body that is nearly JSON", inResponse("body: '{\"a\": §}'"), one(atResponse+".body", "looks like JSON, but it is none")},
 		{"a block that is nearly JSON", inResponse("body: |\n  {\"a\": 1,\n   §b: 2}\n"), one(atResponse+".body", "looks like JSON")},
 		{"tags that are not read", inResponse("template: false\nbody: '{§{ x }}'"), one(atResponse+".body", "looks like JSON")},
+		{"declared as lines of JSON", inResponse("headers: {Content-Type: application/x-ndjson}\nbody: |\n  {\"a\": 1}\n  {§b: 2}\n"), one(atResponse+".body", "looks like JSON")},
 		{"declared as JSON", inResponse("headers: {Content-Type: application/problem+json; charset=utf-8}\nbody: '[1,§]'"), one(atResponse+".body", "looks like JSON")},
 		{"cut off", inResponse("body: '{\"a\": §1'"), one(atResponse+".body", "unexpected end")},
 		{"declared as something else", inResponse("headers: {content-type: text/plain}\nbody: '[1,]'"), nil},

@@ -24,7 +24,7 @@ func setExample(d *decoder, v value, e *Endpoint) {
 	case v.kind == textNode && json.Valid([]byte(v.text.Value)):
 		e.Doc.Body = v.text.Value
 	default:
-		e.Doc.Body = d.json(v, true)
+		e.Doc.Body = d.json(v, true).Value
 	}
 }
 

@@ -52,6 +52,48 @@ func FuzzParse(f *testing.F) {
 	})
 }
 
+// FuzzPlacesInAMadeBody looks up each byte of a body that is made of texts in the
+// file: where it has a place of its own, that byte stands there.
+func FuzzPlacesInAMadeBody(f *testing.F) {
+	f.Add("- a {{x}} \"b\n- {'{{k}}': \"{% raw %}\\\"{% endraw %}{{y}}\"}")
+	f.Add("- |\n  a \"b\"\n  {{ c\n   d }}\n- &x 'it''s {{x}}'\n- *x")
+	f.Add("[\"{{ a \\u00e9\", \"{{ b }}\\\\\", '{{ é \\ }}']")
+	f.Fuzz(func(t *testing.T, body string) {
+		src, err := newSource("f.yml", []byte(body))
+		if err != nil {
+			return
+		}
+		docs, problems := readYAML(src)
+		if len(problems) > 0 || len(docs) != 1 || docs[0].kind != listNode && docs[0].kind != mapNode {
+			return
+		}
+		text := (&decoder{}).json(value{node: docs[0]}, false)
+		for i, m := range text.marks {
+			end := len(text.Value)
+			if i+1 < len(text.marks) {
+				end = text.marks[i+1].at
+			}
+			for offset := m.at; offset < end; offset++ {
+				at := text.At(offset)
+				if !inside(at, body) {
+					t.Fatalf("%q: offset %d of %s is at %v", body, offset, text.Value, at)
+				}
+				if m.text == nil || m.text.folded || m.from+offset-m.at >= len(m.text.Value) {
+					continue
+				}
+				want, got := m.text.Value[m.from+offset-m.at], src.text[src.starts[at.Line-1]+at.Column-1]
+				made := text.Value[offset]
+				if made == '\\' {
+					break // an escape stands to the end of the mark, or the tag goes on
+				}
+				if got != made && got != '\r' || want != made {
+					t.Fatalf("%q: %q of %s is at %v, where %q stands", body, made, text.Value, at, got)
+				}
+			}
+		}
+	})
+}
+
 // FuzzJSONBody compares a body without tags with what encoding/json makes of it.
 func FuzzJSONBody(f *testing.F) {
 	f.Add(`{"a": [1.50, "x\u2028\ud83d\ude00<", null, true, {"": -0e1}]}`)
@@ -66,14 +108,14 @@ func FuzzJSONBody(f *testing.F) {
 			return
 		}
 		d := decoder{}
-		got := d.json(value{node: docs[0]}, true)
+		got := d.json(value{node: docs[0]}, true).Value
 		if len(d.problems) > 0 {
 			return
 		}
 		if !json.Valid([]byte(got)) {
 			t.Fatalf("%q becomes %q, which is no JSON", body, got)
 		}
-		if tagged := d.json(value{node: docs[0]}, false); !hasTags(body) && !hasTags(got) && tagged != got {
+		if tagged := d.json(value{node: docs[0]}, false).Value; !hasTags(body) && !hasTags(got) && tagged != got {
 			t.Errorf("%q: without tags %q, raw %q", body, tagged, got)
 		}
 		if !json.Valid([]byte(src.text)) {
@@ -108,8 +150,11 @@ func FuzzJSONNumber(f *testing.F) {
 	}
 	f.Fuzz(func(t *testing.T, s string) {
 		oracle := s != "" && (s[0] == '-' || '0' <= s[0] && s[0] <= '9') && strings.TrimSpace(s) == s && json.Valid([]byte(s))
-		if isJSONNumber(s) != oracle {
+		if IsJSONNumber(s) != oracle {
 			t.Errorf("%q is a number: %v, want %v", s, !oracle, oracle)
+		}
+		if IsJSONNumber([]byte(s)) != oracle {
+			t.Errorf("%q is a number as bytes: %v, want %v", s, !oracle, oracle)
 		}
 		if n := jsonNumber(s); n != "" && !json.Valid([]byte(n)) {
 			t.Errorf("%q becomes %q", s, n)

@@ -111,7 +111,7 @@ func (r *jsonReader) word(n *node) error {
 		n.kind = nullNode
 	case word == "true" || word == "false":
 		n.kind = boolNode
-	case isJSONNumber(word):
+	case IsJSONNumber(word):
 		n.kind, n.number = numberNode, word
 	default:
 		return r.expected("a value")

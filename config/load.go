@@ -5,7 +5,6 @@ import (
 	"fmt"
 	"io"
 	"io/fs"
-	"os"
 	"path/filepath"
 	"strings"
 )
@@ -23,8 +22,7 @@ var extensions = []struct {
 }{{".yml", readYAML}, {".yaml", readYAML}, {".json", readJSON}}
 
 // Load reads files and joins their endpoints in order. It always returns a Spec:
-// its Problems say what is wrong, and its Files name every file given, those too
-// that could not be read, so that a watcher sees them come.
+// its Problems say what is wrong, and which files could not be read.
 func Load(paths ...string) *Spec {
 	spec := &Spec{}
 	for _, path := range paths {
@@ -32,7 +30,6 @@ func Load(paths ...string) *Spec {
 		if err != nil {
 			absolute = path
 		}
-		spec.Files = append(spec.Files, absolute)
 		data, err := readFile(path)
 		if err != nil {
 			spec.Problems = append(spec.Problems, fileProblem(path, err.Error()))
@@ -109,27 +106,23 @@ func readerOf(name string) (reader, string) {
 
 const tooLarge = "the file is larger than 64 MiB, which is the most that is read"
 
-// readFile returns what a regular file holds. Anything else is refused before it
-// is opened: opening a pipe waits for its writer.
+// readFile returns what a regular file holds.
 func readFile(path string) ([]byte, error) {
-	info, err := os.Stat(path)
+	f, info, err := OpenRegular(path)
 	switch {
 	case errors.Is(err, fs.ErrNotExist):
 		return nil, errors.New("there is no such file")
-	case err != nil:
-		return nil, fmt.Errorf("cannot be read: %w", bare(err))
-	case info.IsDir():
+	case errors.Is(err, ErrNotRegular) && info.IsDir():
 		return nil, errors.New("is a directory; this version reads files, name one of those in it")
-	case !info.Mode().IsRegular():
+	case errors.Is(err, ErrNotRegular):
 		return nil, errors.New("is no regular file, but a pipe, a socket or a device; a file is accepted")
-	case info.Size() > maxFileSize:
-		return nil, errors.New(tooLarge)
-	}
-	f, err := os.Open(path)
-	if err != nil {
+	case err != nil:
 		return nil, fmt.Errorf("cannot be read: %w", bare(err))
 	}
 	defer f.Close()
+	if info.Size() > maxFileSize {
+		return nil, errors.New(tooLarge)
+	}
 	data, err := io.ReadAll(io.LimitReader(f, maxFileSize+1))
 	switch {
 	case err != nil:

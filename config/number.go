@@ -5,48 +5,52 @@ import (
 	"strings"
 )
 
-// isJSONNumber tells whether a literal is a number of JSON's grammar.
-func isJSONNumber(s string) bool {
-	s = strings.TrimPrefix(s, "-")
-	whole := digits(s)
-	if whole == 0 || whole > 1 && s[0] == '0' {
+// IsJSONNumber tells whether a literal is a number of JSON's grammar, RFC 8259:
+// no blanks, no leading zeros, digits on both sides of the point. It does not
+// allocate.
+func IsJSONNumber[T string | []byte](s T) bool {
+	i := 0
+	if i < len(s) && s[i] == '-' {
+		i++
+	}
+	whole := pastDigits(s, i)
+	if whole == i || whole > i+1 && s[i] == '0' {
 		return false
 	}
-	s = s[whole:]
-	if strings.HasPrefix(s, ".") {
-		n := digits(s[1:])
-		if n == 0 {
+	i = whole
+	if i < len(s) && s[i] == '.' {
+		end := pastDigits(s, i+1)
+		if end == i+1 {
 			return false
 		}
-		s = s[1+n:]
+		i = end
 	}
-	if s == "" {
+	if i == len(s) {
 		return true
 	}
-	if s[0] != 'e' && s[0] != 'E' {
+	if s[i] != 'e' && s[i] != 'E' {
 		return false
 	}
-	s = s[1:]
-	if s != "" && (s[0] == '+' || s[0] == '-') {
-		s = s[1:]
+	i++
+	if i < len(s) && (s[i] == '+' || s[i] == '-') {
+		i++
 	}
-	return s != "" && digits(s) == len(s)
+	return i < len(s) && pastDigits(s, i) == len(s)
 }
 
-// digits counts the decimal digits that s begins with.
-func digits(s string) int {
-	n := 0
-	for n < len(s) && '0' <= s[n] && s[n] <= '9' {
-		n++
+// pastDigits returns where the decimal digits end that s has from i on.
+func pastDigits[T string | []byte](s T, i int) int {
+	for i < len(s) && '0' <= s[i] && s[i] <= '9' {
+		i++
 	}
-	return n
+	return i
 }
 
 // jsonNumber returns a YAML number as JSON writes it: the literal itself where
 // JSON has it, else its value (0x1F is 31, .5 is 0.5, 1_000 is 1000). A leading
 // zero counts nothing, as in YAML 1.2. "" is what JSON cannot say.
 func jsonNumber(literal string) string {
-	if isJSONNumber(literal) {
+	if IsJSONNumber(literal) {
 		return literal
 	}
 	s := strings.ReplaceAll(literal, "_", "")
@@ -66,7 +70,7 @@ func jsonNumber(literal string) string {
 			return sign + n.String()
 		}
 	}
-	if s = sign + plainDecimal(s); isJSONNumber(s) {
+	if s = sign + plainDecimal(s); IsJSONNumber(s) {
 		return s
 	}
 	return ""
@@ -87,10 +91,10 @@ func radix(letter byte) int {
 // plainDecimal gives a decimal literal the zeros that JSON wants, and takes
 // those away that it forbids.
 func plainDecimal(s string) string {
-	whole := digits(s)
+	whole := pastDigits(s, 0)
 	head, rest := strings.TrimLeft(s[:whole], "0"), s[whole:]
 	if rest, ok := strings.CutPrefix(rest, "."); ok {
-		n := digits(rest)
+		n := pastDigits(rest, 0)
 		if whole == 0 && n == 0 {
 			return ""
 		}

@@ -1,8 +1,9 @@
 package config
 
 import (
+	"cmp"
 	"fmt"
-	"sort"
+	"slices"
 	"strings"
 )
 
@@ -51,25 +52,27 @@ type Problems []Problem
 // shownErrors is how many mistakes one message lists; the rest are counted.
 const shownErrors = 20
 
-// Errors returns the mistakes, in the order of files and lines.
+// Errors returns the mistakes: the files in the order they first appear in ps,
+// each file's by line and column.
 func (ps Problems) Errors() Problems { return ps.only(false) }
 
-// Warnings returns the warnings, in the order of files and lines.
+// Warnings returns the warnings, in the order of Errors.
 func (ps Problems) Warnings() Problems { return ps.only(true) }
 
 func (ps Problems) only(warning bool) Problems {
 	var out Problems
+	files := map[string]int{} // the rank of each file
 	for _, p := range ps {
+		if _, known := files[p.Pos.File]; !known {
+			files[p.Pos.File] = len(files)
+		}
 		if p.Warning == warning {
 			out = append(out, p)
 		}
 	}
-	sort.SliceStable(out, func(i, j int) bool {
-		a, b := out[i].Pos, out[j].Pos
-		if a.File != b.File {
-			return false // files stay in the order they were read
-		}
-		return a.Line < b.Line || a.Line == b.Line && a.Column < b.Column
+	slices.SortStableFunc(out, func(p, q Problem) int {
+		a, b := p.Pos, q.Pos
+		return cmp.Or(cmp.Compare(files[a.File], files[b.File]), cmp.Compare(a.Line, b.Line), cmp.Compare(a.Column, b.Column))
 	})
 	return out
 }

@@ -49,3 +49,23 @@ func TestProblemsAreSortedByLineWithinTheirFile(t *testing.T) {
 		t.Errorf("warnings %v, as an error %v", w, w.Err())
 	}
 }
+
+// Compiling finds its problems after all files were read, so the problems of two
+// files alternate.
+func TestProblemsOfTwoFilesThatAlternateAreGroupedByFile(t *testing.T) {
+	ps := Problems{
+		{Pos: Pos{"b", 6, 1}}, {Pos: Pos{"a", 6, 1}}, {Pos: Pos{"b", 3, 1}}, {Pos: Pos{"a", 3, 1}},
+		{Pos: Pos{"b", 7, 1}}, {Pos: Pos{File: "a"}}, {Key: "[0].endpoint"}, {Pos: Pos{"b", 3, 0}},
+	}
+	var order []string
+	for _, p := range ps.Errors() {
+		order = append(order, p.Pos.String())
+	}
+	if want := []string{"b:3", "b:3:1", "b:6:1", "b:7:1", "a", "a:3:1", "a:6:1", ""}; !slices.Equal(order, want) {
+		t.Errorf("got %q, want %q", order, want)
+	}
+	ps = Problems{{Pos: Pos{"b", 9, 1}, Warning: true}, {Pos: Pos{"a", 1, 1}}, {Pos: Pos{"b", 2, 1}}}
+	if got := ps.Errors(); got[0].Pos.File != "b" {
+		t.Errorf("a file that came first with a warning stands behind: %v", got)
+	}
+}

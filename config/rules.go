@@ -17,8 +17,11 @@ const (
 	maxStatus = 599
 )
 
+// Methods are those that an endpoint may declare, the frequent ones first. Nobody
+// may change it.
+var Methods = []string{"GET", "POST", "PUT", "PATCH", "DELETE", "HEAD", "OPTIONS"}
+
 var (
-	methods   = []string{"GET", "POST", "PUT", "PATCH", "DELETE", "HEAD", "OPTIONS"}
 	providers = []string{"json", "xlsx"}
 	serverSet = []string{"Content-Length", "Transfer-Encoding", "Connection", "Date"}
 )
@@ -40,10 +43,10 @@ func (r *Response) dropServerSet() {
 
 // methodFault checks a method in upper case; none is GET.
 func methodFault(method string) string {
-	if method == "" || slices.Contains(methods, method) {
+	if method == "" || slices.Contains(Methods, method) {
 		return ""
 	}
-	return fmt.Sprintf("%q is no method%s; %s is accepted", clip(method), DidYouMean(method, methods), oneOf(methods))
+	return fmt.Sprintf("%q is no method%s; %s is accepted", clip(method), DidYouMean(method, Methods), oneOf(Methods))
 }
 
 func providerFault(provider string) string {

@@ -16,7 +16,7 @@ func (r *yamlReader) scalar(n *yaml.Node) *node {
 	out := r.newNode(textNode, r.src.place(n))
 	plain := n.Style&(yaml.DoubleQuotedStyle|yaml.SingleQuotedStyle|yaml.LiteralStyle|yaml.FoldedStyle) == 0
 	tagged := n.Style&yaml.TaggedStyle != 0
-	if plain && !tagged && isJSONNumber(n.Value) {
+	if plain && !tagged && IsJSONNumber(n.Value) {
 		out.kind, out.number = numberNode, n.Value
 		return out
 	}
@@ -72,9 +72,16 @@ func (s *source) place(n *yaml.Node) Text {
 func (s *source) skipProperties(offset int) int {
 	for offset < len(s.text) && (s.text[offset] == '&' || s.text[offset] == '!') {
 		rest := s.text[offset:]
-		end := strings.IndexAny(rest, " \t\r\n")
+		ends := " \t\r\n,[]{}"
+		if strings.HasPrefix(rest, "!<") {
+			ends = ">"
+		}
+		end := strings.IndexAny(rest, ends)
 		if end < 0 {
 			break
+		}
+		if rest[end] == '>' {
+			end++
 		}
 		blanks := len(rest[end:]) - len(strings.TrimLeft(rest[end:], " \t\r\n"))
 		offset += end + blanks

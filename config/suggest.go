@@ -24,7 +24,7 @@ func nearest(word string, accepted []string) string {
 	word = strings.ToLower(word)
 	best, least := "", max(2, len(word)/3)+1
 	for _, candidate := range accepted {
-		d := distance(word, strings.ToLower(candidate))
+		d := Distance(word, strings.ToLower(candidate), least)
 		if d < least && d < len(word) && d < len(candidate) {
 			best, least = candidate, d
 		}
@@ -32,25 +32,59 @@ func nearest(word string, accepted []string) string {
 	return best
 }
 
-// distance is the Levenshtein distance of two words, in bytes.
-func distance(a, b string) int {
-	row := make([]int, len(b)+1)
-	for j := range row {
-		row[j] = j
+// distanceMost is how many bytes of a text Distance looks at.
+const distanceMost = 64
+
+// Distance is how many bytes must be put in, left out, replaced or swapped with
+// their neighbour to make b of a; anything from limit on is limit. It looks at
+// the first 64 bytes of each, and the smaller the limit, the less it costs.
+func Distance(a, b string, limit int) int {
+	a, b = a[:min(len(a), distanceMost)], b[:min(len(b), distanceMost)]
+	for len(a) > 0 && len(b) > 0 && a[0] == b[0] {
+		a, b = a[1:], b[1:]
+	}
+	for len(a) > 0 && len(b) > 0 && a[len(a)-1] == b[len(b)-1] {
+		a, b = a[:len(a)-1], b[:len(b)-1]
+	}
+	limit = min(limit, distanceMost+1)
+	if limit <= 0 || len(a)-len(b) >= limit || len(b)-len(a) >= limit {
+		return max(limit, 0)
+	}
+	if len(a) == 0 || len(b) == 0 {
+		return len(a) + len(b)
+	}
+	return banded(a, b, limit)
+}
+
+// banded is Distance by the rows of the usual table, of which only the cells
+// nearer than limit to the diagonal can be below it.
+func banded(a, b string, limit int) int {
+	var rows [3][distanceMost + 2]int8 // of the prefix of a before the last, the last, and now
+	for j := range min(len(b), limit) + 1 {
+		rows[1][j] = int8(j)
 	}
 	for i := range len(a) {
-		diagonal := row[0]
-		row[0] = i + 1
-		for j := range len(b) {
-			cost := diagonal
+		older, last, now := &rows[i%3], &rows[(i+1)%3], &rows[(i+2)%3]
+		from, to := max(0, i-limit+1), min(len(b), i+limit)
+		now[from] = int8(min(i+1-from, limit))
+		least := now[from]
+		for j := from; j < to; j++ {
+			d := last[j]
 			if a[i] != b[j] {
-				cost++
+				d = min(d, last[j+1], now[j]) + 1
 			}
-			diagonal = row[j+1]
-			row[j+1] = min(cost, diagonal+1, row[j]+1)
+			if i > 0 && j > 0 && a[i] == b[j-1] && a[i-1] == b[j] {
+				d = min(d, older[j-1]+1)
+			}
+			now[j+1] = d
+			least = min(least, d)
 		}
+		if int(least) >= limit {
+			return limit
+		}
+		now[to+1] = int8(limit) // the next row looks one cell further
 	}
-	return row[len(b)]
+	return min(limit, int(rows[(len(a)+1)%3][len(b)]))
 }
 
 // oneOf lists accepted words: "GET", "GET or POST", "one of GET, POST, PUT".

@@ -1,14 +1,22 @@
 package config
 
-import "testing"
+import (
+	"strings"
+	"testing"
+)
 
 func TestDistance(t *testing.T) {
+	long := strings.Repeat("x", 64)
 	for _, c := range []struct {
-		a, b string
-		want int
-	}{{"", "", 0}, {"", "abc", 3}, {"kitten", "sitting", 3}, {"flaw", "lawn", 2}, {"path", "path", 0}, {"ab", "ba", 2}} {
-		if got, back := distance(c.a, c.b), distance(c.b, c.a); got != c.want || back != c.want {
-			t.Errorf("%q and %q: %d and %d, want %d", c.a, c.b, got, back, c.want)
+		a, b        string
+		limit, want int
+	}{
+		{"", "", 9, 0}, {"", "abc", 9, 3}, {"kitten", "sitting", 9, 3}, {"flaw", "lawn", 9, 2}, {"path", "path", 9, 0},
+		{"ab", "ba", 9, 1}, {"kitten", "sitting", 3, 3}, {"kitten", "sitting", 2, 2}, {"a", "b", 0, 0}, {"a", "b", -1, 0},
+		{long, strings.Repeat("y", 64), 1000, 64}, {long + "1", long + "2", 9, 0},
+	} {
+		if got, back := Distance(c.a, c.b, c.limit), Distance(c.b, c.a, c.limit); got != c.want || back != c.want {
+			t.Errorf("%q and %q, limit %d: %d and %d, want %d", c.a, c.b, c.limit, got, back, c.want)
 		}
 	}
 }
@@ -17,7 +25,7 @@ func TestNearest(t *testing.T) {
 	accepted := []string{"status", "headers", "if", "external-body"}
 	for word, want := range map[string]string{
 		"statsu": "status", "Status": "status", "header": "headers", "external_body": "external-body",
-		"x": "", "foo": "", "of": "if", "externalbdoy": "external-body", "webhook": "",
+		"x": "", "foo": "", "of": "if", "externalbdoy": "external-body", "webhook": "", "fi": "if",
 	} {
 		if got := nearest(word, accepted); got != want {
 			t.Errorf("%q: got %q, want %q", word, got, want)
@@ -25,15 +33,42 @@ func TestNearest(t *testing.T) {
 	}
 }
 
+// FuzzDistance compares with the plain definition, by recursion.
 func FuzzDistance(f *testing.F) {
-	f.Add("kitten", "sitting")
+	f.Add("users", "uesrs")
+	f.Add("", "a")
+	f.Add("abc", "acb")
 	f.Fuzz(func(t *testing.T, a, b string) {
-		if len(a)*len(b) > 1<<16 {
-			return
+		if len(a) > 12 || len(b) > 12 {
+			t.Skip("the definition takes too long")
 		}
-		d := distance(a, b)
-		if d != distance(b, a) || (d == 0) != (a == b) || d > max(len(a), len(b)) || d < max(len(a), len(b))-min(len(a), len(b)) {
-			t.Errorf("%q and %q: %d", a, b, d)
+		want := refDistance(a, b, map[[2]int]int{})
+		for limit := -1; limit < 15; limit++ {
+			if got := Distance(a, b, limit); got != min(want, max(limit, 0)) {
+				t.Errorf("%q, %q, limit %d: got %d, want %d", a, b, limit, got, min(want, max(limit, 0)))
+			}
 		}
 	})
+}
+
+func refDistance(a, b string, seen map[[2]int]int) int {
+	key := [2]int{len(a), len(b)}
+	if d, ok := seen[key]; ok {
+		return d
+	}
+	n, m := len(a), len(b)
+	if n == 0 || m == 0 {
+		return n + m
+	}
+	d := min(refDistance(a[:n-1], b, seen), refDistance(a, b[:m-1], seen)) + 1
+	same := 1
+	if a[n-1] == b[m-1] {
+		same = 0
+	}
+	d = min(d, refDistance(a[:n-1], b[:m-1], seen)+same)
+	if n > 1 && m > 1 && a[n-1] == b[m-2] && a[n-2] == b[m-1] {
+		d = min(d, refDistance(a[:n-2], b[:m-2], seen)+1)
+	}
+	seen[key] = d
+	return d
 }

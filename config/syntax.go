@@ -17,13 +17,16 @@ const searchedSize = 512 << 10
 // yamlMessage is a message of the YAML library: "yaml: line 3: did not find …".
 var yamlMessage = regexp.MustCompile(`^(?:yaml: )?(?:line (\d+): )?`)
 
+// flowSpecial are the characters that mean something inside { } and [ ].
+const flowSpecial = "{ } [ ] , : ? #"
+
 // yamlSentences say what the library's words mean. The first that is contained
 // in a message is used.
 var yamlSentences = []struct{ words, sentence string }{
 	{"did not find expected key", "this line fits no map above it: its indentation differs from the keys before, or a \":\" is missing"},
 	{"did not find expected '-' indicator", "this line fits no list above it: an item begins with \"- \" at the indentation of the items before"},
-	{"did not find expected ',' or ']'", "a [ is never closed: a comma or a ] is missing"},
-	{"did not find expected ',' or '}'", "a { is never closed: a comma or a } is missing"},
+	{"did not find expected ',' or ']'", "a [ is never closed: a comma or a ] is missing, or a text inside that holds one of " + flowSpecial + " is not in quotes"},
+	{"did not find expected ',' or '}'", "a { is never closed: a comma or a } is missing, or a text inside that holds one of " + flowSpecial + " is not in quotes"},
 	{"did not find expected node content", "a value is missing here"},
 	{"did not find expected <document start>", "the document ends before this line: a further one begins with ---"},
 	{"could not find expected ':'", "a key without a \":\" behind it, or a line that is indented too little for the text above"},
@@ -50,6 +53,11 @@ func yamlProblem(src *source, err error) Problem {
 	words := message[len(found[0]):]
 	line, _ := strconv.Atoi(found[1]) // 0 where the library does not know
 	line = errorLine(src, words, min(max(line, 1), len(src.starts)))
+	if strings.Contains(words, "did not find expected ',' or") {
+		if offset, what := src.unquoted(line); what != "" {
+			return Problem{Pos: src.pos(offset), What: what}
+		}
+	}
 	what := "the YAML cannot be read: " + words
 	for _, s := range yamlSentences {
 		if strings.Contains(words, s.words) {

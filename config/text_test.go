@@ -45,6 +45,42 @@ func TestTextAt(t *testing.T) {
 	}
 }
 
+// The same of texts inside a body that is a map or a list.
+func TestTextAtInsideAMadeBody(t *testing.T) {
+	for _, c := range []struct{ name, file, body string }{
+		{"a text of a map in a list", "f.yml", `{items: [{name: "{{ §Z }}"}, {name: '{{ y }}'}]}`},
+		{"the second of two texts", "f.yml", "\n        - é {{ y }}\n        - é {{ §Z }}"},
+		{"a key", "f.yml", `{a: b, "{{ §Z }}": 1}`},
+		{"behind letters that JSON escapes", "f.yml", `['"a" \b {{ §Z }}']`},
+		{"behind a raw block whose inside JSON escapes", "f.yml", `['{% raw %}"{{"{% endraw %} {{ §Z }}']`},
+		{"in a tag that holds quotes and a backslash", "f.yml", `['{{ "a\"b" | §Z }}']`},
+		{"in a tag that is not closed", "f.yml", `['"a" {{ "b" §Z']`},
+		{"a literal block", "f.yml", "\n        a: |\n          \"x\"\n          b {{ y\n            §Z }}\n        c: d"},
+		{"a text with escapes is its beginning", "f.yml", `{a: [1, §"\t{{ Z }}"]}`},
+		{"a folded block is its beginning", "f.yml", "\n        a: §>\n          b\n          {{ Z }}\n"},
+		{"a text without tags stands for nothing: the beginning of the map", "f.yml", `§{a: "{{ y }}", b: Z}`},
+		{"a text below an alias stands at its anchor", "f.yml", "\n        a: &x ['{{ §Z }}']\n        b: *x"},
+		{"a JSON text", "f.json", `{"a": "é", "b": [null, "é {{ §Z }}"]}`},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			text := "- endpoint:\n    path: /x\n    response:\n      body: " + c.body + "\n"
+			if c.file == "f.json" {
+				text = `[{"endpoint": {"path": "/x", "response": {"body": ` + c.body + "}}}]"
+			}
+			text, places := marked(c.file, text)
+			body := only(t, c.file, text).Response.Body
+			if got := body.At(strings.IndexByte(body.Value, 'Z')); got != places[0] {
+				t.Errorf("Z of %q is at %v, want %v", body.Value, got, places[0])
+			}
+			for _, offset := range []int{-1, 0, len(body.Value), len(body.Value) + 1} {
+				if got := body.At(offset); got != body.Pos {
+					t.Errorf("offset %d is at %v, want %v", offset, got, body.Pos)
+				}
+			}
+		})
+	}
+}
+
 func TestTextAtOutsideTheText(t *testing.T) {
 	begin := Pos{"f", 3, 7}
 	text := Text{Value: "abc", Pos: begin}

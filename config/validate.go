@@ -1,7 +1,6 @@
 package config
 
 import (
-	"encoding/json"
 	"errors"
 	"fmt"
 	"net/url"
@@ -162,32 +161,35 @@ func (c *checker) jsonBody(r *Response) {
 	if r.BodyJSON || begin == "" || begin[0] != '{' && begin[0] != '[' {
 		return
 	}
-	if !r.Raw && hasTags(text) || r.otherThanJSON() {
+	if !r.Raw && hasTags(text) {
 		return
 	}
-	var syntax *json.SyntaxError
-	var ignored json.RawMessage
-	if !errors.As(json.Unmarshal([]byte(text), &ignored), &syntax) {
+	many := false
+	if declared, ok := r.contentType(); ok {
+		if !IsJSON(declared) {
+			return
+		}
+		many = holdsMany(MediaType(declared))
+	}
+	offset, what := jsonFault(text, many)
+	if what == "" {
 		return
 	}
-	pos := r.Body.At(max(int(syntax.Offset)-1, 0))
+	pos := r.Body.At(offset)
 	if pos.Line == 0 {
 		pos = c.Pos
 	}
-	c.report(pos, "the body looks like JSON, but it is none: "+syntax.Error(), []string{"response", "body"}, true)
+	c.report(pos, "the body looks like JSON, but it is none: "+what, []string{"response", "body"}, true)
 }
 
-// otherThanJSON tells whether a declared Content-Type says that the body is no
-// JSON, or may say so.
-func (r *Response) otherThanJSON() bool {
+// contentType returns the declared Content-Type as written, and whether there is one.
+func (r *Response) contentType() (string, bool) {
 	for _, h := range r.Headers {
 		if strings.EqualFold(h.Name, "Content-Type") {
-			kind, _, _ := strings.Cut(strings.ToLower(h.Value.Value), ";")
-			kind = strings.TrimSpace(kind)
-			return !strings.HasSuffix(kind, "/json") && !strings.HasSuffix(kind, "+json")
+			return h.Value.Value, true
 		}
 	}
-	return false
+	return "", false
 }
 
 func (c *checker) external(x *ExternalBody) {
@@ -225,7 +227,7 @@ func (c *checker) external(x *ExternalBody) {
 
 // mayBeURL tells whether the path is a URL, or a template that may render to one.
 func (x *ExternalBody) mayBeURL(templates bool) bool {
-	return x.Provider != "xlsx" && (scheme(x.Path.Value) != "" || templates && tagStart(x.Path.Value) == 0)
+	return x.Provider != "xlsx" && (scheme(x.Path.Value) != "" || templates && TagStart(x.Path.Value) == 0)
 }
 
 // urlFault checks the part of a URL that stands before its first placeholder.
@@ -241,7 +243,7 @@ func urlFault(x *ExternalBody) string {
 		return fmt.Sprintf("URLs of %s are not fetched; http and https are accepted", s)
 	}
 	start := len(s) + len("://")
-	tag := tagStart(path)
+	tag := TagStart(path)
 	if tag == start {
 		return ""
 	}

@@ -39,6 +39,22 @@ func TestValidateOfASpecMadeInGo(t *testing.T) {
 		{"a URL whose host is a placeholder", func(e *Endpoint) {
 			e.Response.External = &ExternalBody{Provider: "json", Path: Text{Value: "https://{{host}}/x"}, Insecure: true}
 		}, nil},
+		{"a body of several JSON values under a type of one", func(e *Endpoint) {
+			e.Response.Headers = []Header{{Name: "Content-Type", Value: Text{Value: "application/json"}}}
+			e.Response.Body.Value = "{}\n{}\n"
+		}, []string{"response.body: the body looks like JSON"}},
+		{"a body of one JSON value a line", func(e *Endpoint) {
+			e.Response.Headers = []Header{{Name: "content-type", Value: Text{Value: "Application/X-NDJSON ; q=1"}}}
+			e.Response.Body.Value = "{}\n{}\n"
+		}, nil},
+		{"a body of lines of which one is nearly JSON", func(e *Endpoint) {
+			e.Response.Headers = []Header{{Name: "Content-Type", Value: Text{Value: "application/jsonl"}}}
+			e.Response.Body.Value = "{}\n{,}\n"
+		}, []string{"response.body: the body looks like JSON"}},
+		{"a body of lines that is cut off", func(e *Endpoint) {
+			e.Response.Headers = []Header{{Name: "Content-Type", Value: Text{Value: "application/x-ndjson"}}}
+			e.Response.Body.Value = "{}\n{"
+		}, []string{"response.body: the body looks like JSON, but it is none: unexpected EOF"}},
 		{"a body that is nearly JSON", func(e *Endpoint) { e.Response.Body.Value = "[1,]" }, []string{"response.body: the body looks like JSON"}},
 	} {
 		t.Run(c.name, func(t *testing.T) {
@@ -61,5 +77,30 @@ func TestValidateFindsNothingNewInALoadedSpec(t *testing.T) {
 	spec := Parse("f.yml", []byte(largeConfig(3)))
 	if got := append(spec.Validate(), spec.Problems...); len(got) > 0 {
 		t.Errorf("got %v", got)
+	}
+}
+
+func TestContentTypes(t *testing.T) {
+	for contentType, want := range map[string]struct {
+		media string
+		json  bool
+	}{
+		"":                                   {"", false},
+		"json":                               {"json", false},
+		"application/json":                   {"application/json", true},
+		" Application/JSON ; charset=utf-8":  {"application/json", true},
+		"application/problem+json; a=b; c=d": {"application/problem+json", true},
+		"application/x-ndjson":               {"application/x-ndjson", true},
+		"application/jsonl":                  {"application/jsonl", true},
+		"application/jsonp":                  {"application/jsonp", false},
+		"text/plain; x=application/json":     {"text/plain", false},
+		"{{headers.Accept}}":                 {"{{headers.accept}}", false},
+	} {
+		if got := MediaType(contentType); got != want.media {
+			t.Errorf("the media type of %q is %q, want %q", contentType, got, want.media)
+		}
+		if got := IsJSON(contentType); got != want.json {
+			t.Errorf("%q is JSON: %v, want %v", contentType, got, want.json)
+		}
 	}
 }

@@ -6,6 +6,7 @@ import (
 	"io"
 	"io/fs"
 	"os"
+	"sync"
 	"time"
 )
 
@@ -16,14 +17,22 @@ import (
 // ConfigMap is seen. A change counts once the file has looked the same at two
 // polls, for editors truncate first and write then; and only when what it holds
 // differs. Appearing, disappearing and becoming unreadable are changes.
+//
+// Its methods may be called at the same time.
 type Watcher struct {
 	names func() []string
+	mu    sync.Mutex // guards files, and keeps the looks at them apart
 	files map[string]*watched
 }
 
 // NewWatcher looks at the files for the first time: changes count from now on.
-// Make it before the files are read, so that no change is missed. It asks names
-// at each poll, so that a change may bring other files.
+// Make it before the files are read, so that no change is missed.
+//
+// It asks names at each look, so the set may change: from when a name is first
+// seen in the set its changes count, and no longer than it stays there. A file
+// that is missing or cannot be read may be named; that it comes is a change. Names
+// is called by one goroutine at a time, that of Run or of a caller of Refresh; it
+// must not call the watcher.
 func NewWatcher(names func() []string) *Watcher {
 	w := &Watcher{names: names}
 	w.step(time.Now())
@@ -44,6 +53,18 @@ func (w *Watcher) Run(ctx context.Context, interval time.Duration, changed func(
 			changed()
 		}
 	}
+}
+
+// Refresh forgets the changes that have not been told yet: changes count from now
+// on. It is for files that are about to be read for another reason than a change,
+// so that they are not read a second time. Call it before they are read, so that
+// what changes meanwhile is told. A change that Run is telling at the time, or has
+// told, is not taken back.
+func (w *Watcher) Refresh() {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	w.files = nil
+	w.look(time.Now())
 }
 
 // watched is one file.
@@ -81,12 +102,9 @@ func lookAt(name string) look {
 	return look{info}
 }
 
-// contentOf hashes a regular file; a pipe would block its reader.
-func contentOf(name string, l look) content {
-	if l.info == nil || !l.info.Mode().IsRegular() {
-		return content{}
-	}
-	f, err := os.Open(name)
+// contentOf hashes a regular file.
+func contentOf(name string) content {
+	f, _, err := OpenRegular(name)
 	if err != nil {
 		return content{}
 	}
@@ -100,9 +118,16 @@ func contentOf(name string, l look) content {
 	return c
 }
 
-// step polls the files once and tells whether one has changed since it was last
-// said to. A file not polled before is taken as it is.
+// step is look, one at a time.
 func (w *Watcher) step(now time.Time) bool {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	return w.look(now)
+}
+
+// look polls the files once and tells whether one has changed since it was last
+// said to. A file not polled before is taken as it is.
+func (w *Watcher) look(now time.Time) bool {
 	names := w.names()
 	polled := make(map[string]*watched, len(names))
 	changed := false
@@ -113,7 +138,7 @@ func (w *Watcher) step(now time.Time) bool {
 		l := lookAt(name)
 		f := w.files[name]
 		if f == nil {
-			f = &watched{last: l, known: l, read: now, holds: contentOf(name, l)}
+			f = &watched{last: l, known: l, read: now, holds: contentOf(name)}
 		} else if f.poll(name, l, now) {
 			changed = true
 		}
@@ -138,7 +163,7 @@ func (f *watched) poll(name string, l look, now time.Time) bool {
 	if certain && l.same(f.known) {
 		return false
 	}
-	holds := contentOf(name, l)
+	holds := contentOf(name)
 	f.known, f.read = l, now
 	if holds == f.holds {
 		return false

@@ -4,6 +4,7 @@ import (
 	"context"
 	"os"
 	"path/filepath"
+	"sync"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -117,6 +118,81 @@ func TestFilesNotWatchedBeforeAreTakenAsTheyAre(t *testing.T) {
 	p.want("the first is no longer watched", false, false)
 	p.rewrite(b, "changed")
 	p.want("the second is", false, true)
+}
+
+func TestANameThatIsAddedLaterCountsFromThen(t *testing.T) {
+	dir := t.TempDir()
+	a, b := write(t, dir, "a.yml", "a"), filepath.Join(dir, "b.json")
+	p := newPolls(t, a)
+	p.rewrite(a, "broken: it names b")
+	p.want("the first file changes", false, true)
+	p.names = []string{a, b}
+	p.want("a file that is missing is named", false, false)
+	p.rewrite(b, "b")
+	p.want("it comes", false, true, false)
+	p.rewrite(b, "b, still broken")
+	p.want("it changes", false, true, false)
+	p.names = []string{a}
+	p.want("it is named no longer", false)
+	p.rewrite(b, "b, mended")
+	p.want("it changes", false, false)
+	p.names = []string{b, a}
+	p.want("it is named again, and taken as it is", false, false)
+	p.rewrite(a, "mended")
+	p.want("the first changes", false, true)
+}
+
+func TestRefreshForgetsWhatHasNotBeenTold(t *testing.T) {
+	dir := t.TempDir()
+	path, missing := write(t, dir, "a.yml", "one"), filepath.Join(dir, "b.yml")
+	p := newPolls(t, path, missing)
+	p.rewrite(path, "two")
+	p.w.Refresh()
+	p.want("changed before the refresh", false, false, false)
+	p.rewrite(path, "three")
+	p.want("changed and seen once", false)
+	p.rewrite(missing, "new")
+	p.w.Refresh()
+	p.want("and refreshed", false, false, false)
+	p.rewrite(path, "four")
+	p.want("changed after the refresh", false, true, false)
+	must(t, os.Remove(missing))
+	p.want("deleted after the refresh", false, true, false)
+}
+
+// A file that was being written at the refresh is told when it is complete.
+func TestAChangeThatEndsAfterTheRefreshIsTold(t *testing.T) {
+	path := write(t, t.TempDir(), "a.yml", "one")
+	p := newPolls(t, path)
+	p.rewrite(path, "")
+	p.w.Refresh()
+	p.rewrite(path, "two")
+	p.want("truncated, refreshed, written", false, true, false)
+}
+
+func TestRefreshWhileTheWatcherRuns(t *testing.T) {
+	path := write(t, t.TempDir(), "a.yml", "one")
+	must(t, os.Chtimes(path, time.Time{}, time.Unix(1000, 0)))
+	synctest.Test(t, func(t *testing.T) {
+		ctx, cancel := context.WithCancel(t.Context())
+		asking, changes := 0, 0
+		w := NewWatcher(func() []string {
+			asking++ // a race unless one asks at a time
+			return []string{path}
+		})
+		var running sync.WaitGroup
+		running.Go(func() { w.Run(ctx, time.Millisecond, func() { changes++ }) })
+		for i := range 50 {
+			must(t, os.WriteFile(path, []byte{byte(i)}, 0o600))
+			w.Refresh()
+			<-time.After(10 * time.Millisecond)
+		}
+		cancel()
+		running.Wait()
+		if asking < 100 || changes > 0 {
+			t.Errorf("%d looks, %d changes told that were refreshed", asking, changes)
+		}
+	})
 }
 
 func TestWatchReportsWithinASecondAndStops(t *testing.T) {

@@ -165,16 +165,22 @@ func (r *yamlReader) list(n *yaml.Node, out *node, size *extent) {
 func (r *yamlReader) mapping(n *yaml.Node, out *node, size *extent) {
 	var list entries
 	list.list = make([]entry, 0, len(n.Content)/2)
-	written := r.keys(n)
+	merges := 0
 	for i := 0; i+1 < len(n.Content); i += 2 {
-		key := written[i/2]
+		key := r.key(n.Content[i])
+		merge := isMerge(n.Content[i])
+		if merge {
+			if merges++; merges > 1 {
+				r.wrong(key.pos(), "the merge key << stands twice in this map; several maps are merged as a list, <<: [*a, *b]")
+			}
+		}
 		r.push(step{key: key.text.Value})
 		value, e := r.node(n.Content[i+1])
 		size.hold(e)
 		switch {
-		case key.kind == mapNode: // reported by keys
-		case isMerge(n.Content[i]):
-			r.merge(&list, value, written)
+		case key.kind == mapNode: // reported by key
+		case merge:
+			r.merge(&list, value, n)
 		default:
 			r.put(&list, key, value)
 		}
@@ -192,38 +198,34 @@ func placeholderHint(k kind) string {
 	return ""
 }
 
-// keys builds the keys of a map; one that cannot be a key is left a map.
-func (r *yamlReader) keys(n *yaml.Node) []*node {
-	keys := make([]*node, 0, len(n.Content)/2)
-	merges := 0
-	for i := 0; i+1 < len(n.Content); i += 2 {
-		key, _ := r.node(n.Content[i])
-		switch {
-		case key.kind == nullNode || key.kind == listNode || key.kind == mapNode:
-			r.wrong(key.pos(), "a key is %v; a text is accepted%s", key.kind, placeholderHint(key.kind))
-			key = r.newNode(mapNode, key.text)
-		case isMerge(n.Content[i]):
-			if merges++; merges > 1 {
-				r.wrong(key.pos(), "the merge key << stands twice in this map; several maps are merged as a list, <<: [*a, *b]")
-			}
-		}
-		keys = append(keys, key)
+// key builds a key of a map; one that cannot be a key is left a map. Keys and
+// values are built in the order written: an anchor stands before its aliases, and
+// columns are looked up from left to right.
+func (r *yamlReader) key(n *yaml.Node) *node {
+	key, _ := r.node(n)
+	if key.kind == nullNode || key.kind == listNode || key.kind == mapNode {
+		r.wrong(key.pos(), "a key is %v; a text is accepted%s", key.kind, placeholderHint(key.kind))
+		return r.newNode(mapNode, key.text)
 	}
-	return keys
+	return key
 }
 
 func isMerge(key *yaml.Node) bool { return key.Kind == yaml.ScalarNode && key.Tag == "!!merge" }
 
 // merge takes over the entries of the maps under <<, where neither the map's own
 // keys nor a map merged before has them.
-func (r *yamlReader) merge(list *entries, value *node, written []*node) {
+func (r *yamlReader) merge(list *entries, value *node, into *yaml.Node) {
 	sources := []*node{value}
 	if value.kind == listNode {
 		sources = value.items
 	}
-	own := make(map[string]bool, len(written))
-	for _, k := range written {
-		own[k.text.Value] = true
+	own := make(map[string]bool, len(into.Content)/2)
+	for i := 0; i < len(into.Content); i += 2 {
+		key := into.Content[i]
+		if key.Kind == yaml.AliasNode {
+			key = key.Alias
+		}
+		own[key.Value] = true
 	}
 	for _, from := range sources {
 		if from.kind != mapNode {

@@ -6,6 +6,8 @@ import (
 	"strings"
 	"testing"
 	"unicode/utf16"
+
+	"gopkg.in/yaml.v3"
 )
 
 func TestSyntaxErrorsOfYAML(t *testing.T) {
@@ -23,6 +25,16 @@ func TestSyntaxErrorsOfYAML(t *testing.T) {
 		{"an alias without its anchor",
 			"- endpoint:\n    §path: *foo\n", one("", "an alias without an anchor")},
 		{"a value begins with @", "- endpoint:\n    §path: @foo\n", one("", "cannot begin with this character")},
+		{"a ? inside brackets, where it begins a key", "- endpoint: {path: §/search?q=x, response: {}}\n", one("", "a ? ends this text")},
+		{"a { inside brackets, and more endpoints behind it",
+			"# é\n- endpoint: {path: /a}\n- endpoint: {path: §/users/{id}, response: {}}\n- endpoint: {path: /b, response: {}}\n",
+			one("", "is written in quotes")},
+		{"a ? inside inner brackets, behind quotes, an anchor and a comment",
+			"- endpoint:\n    path: /a?b={c}\n    response: {body: &b 'it''s {', \"if\": \"\\\"{?\", # {a?b}\n      headers: {Location: §/tasks/7?a=b, X: y}}\n",
+			one("", "a ? ends this text")},
+		{"a placeholder behind a text inside brackets", "- endpoint:\n    path: /x\n    response: {body: [1, §hello {{x}}]}\n", one("", "a { ends this text")},
+		{"brackets that begin on a line before", "- endpoint: {\n  path: §/search?x=1,\n  response: {}\n}\n", one("", "a ? ends this text")},
+		{"a # inside brackets hides what closes them", "- endpoint:\n    path: /a?b\n    §response: {body: a #b}\n", one("", ", : ? # is not in quotes")},
 		{"a list continues as a map", "- a\n§b: c\n", one("", "fits no list")},
 		{"half an emoji as JSON escapes it, in a YAML text", "§\"\\ud83d\\ude00\"\n", one("", `\U0001F600`)},
 		{"a control character", "- a\n- b§\x01\n", one("", "U+0001")},
@@ -124,6 +136,36 @@ func TestAnchorsAliasesAndMergeKeys(t *testing.T) {
 	}
 }
 
+func TestAnAnchorInAValueMayBeTheNextKey(t *testing.T) {
+	e := only(t, "f.yml", "- endpoint:\n    path: /x\n    response:\n      headers:\n        X-A: &x X-B\n        *x : bar\n        <<: {X-B: merged, X-C: 3}\n")
+	got := ""
+	for _, h := range e.Response.Headers {
+		got += h.Name + "=" + h.Value.Value + " "
+	}
+	if want := "X-A=X-B X-B=bar X-C=3 "; got != want {
+		t.Errorf("got %s, want %s", got, want)
+	}
+}
+
+// Looking up columns in another order than from left to right would take time
+// quadratic in the length of a line.
+func TestNodesAreBuiltInTheOrderWritten(t *testing.T) {
+	src, err := newSource("f.yml", []byte("[{é: [ü], ö: {a: b, c: d}, <<: {e: f}}, {g: h, i: j}]"))
+	must(t, err)
+	var doc yaml.Node
+	must(t, yaml.Unmarshal([]byte(src.text), &doc))
+	r := &yamlReader{tree: tree{src: src}, anchors: map[*yaml.Node]*anchor{}}
+	r.node(&doc)
+	for i := 1; i < len(r.slab); i++ {
+		if before, n := r.slab[i-1].pos(), r.slab[i].pos(); n.Column <= before.Column {
+			t.Errorf("node %d stands at %v, the node built before it at %v", i, n, before)
+		}
+	}
+	if len(r.slab) != 20 || len(r.problems) > 0 {
+		t.Errorf("%d nodes, problems %v", len(r.slab), r.problems)
+	}
+}
+
 func TestMistakesWithAnchors(t *testing.T) {
 	testMistakes(t, "f.yml", []mistake{
 		{"a merge key over a text", "- endpoint:\n    <<: §text\n    path: /x\n    response: {}\n",
@@ -131,6 +173,8 @@ func TestMistakesWithAnchors(t *testing.T) {
 		{"two merge keys in a map", "- endpoint:\n    <<: {path: /x}\n    §<<: {response: {}}\n",
 			one("[0].endpoint", "<< stands twice")},
 		{"a list as a key", "- endpoint:\n    §[a]: 1\n    path: /x\n    response: {}\n", one("[0].endpoint", "a key is a list")},
+		{"an anchor with nothing behind it but a comma", "- endpoint: {host: &a§, path: /x, response: {}}\n",
+			one("[0].endpoint.host", "is null")},
 		{"an unknown tag", "- endpoint:\n    path: §!secret /x\n    response: {}\n", one("[0].endpoint.path", "the tag !secret is not known")},
 	})
 	text, places := marked("f.yml", "- &a [§*a]\n")

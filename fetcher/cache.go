@@ -2,7 +2,6 @@ package fetcher
 
 import (
 	"container/list"
-	"io/fs"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -34,9 +33,13 @@ type entry struct {
 	used  atomic.Bool // since it was last considered; not by its first use
 	gone  atomic.Bool // given up: whoever still holds it looks it up again
 
-	loading sync.Mutex // held while it is loaded, so that it is loaded once
+	loading sync.Mutex // held while it is loaded for the first time, so that it is loaded once
 	kept    atomic.Pointer[kept]
 	next    atomic.Int64 // when the file is looked at again, in nanoseconds since 1970
+
+	turn   sync.Mutex // held from a look at the file to the end of the reading it led to
+	seen   look       // guarded by turn: the last look
+	looked time.Time  // guarded by turn: when that was
 
 	at   *list.Element // guarded by cache.mu
 	size int64         // guarded by cache.mu
@@ -49,9 +52,11 @@ type kept struct {
 	problems config.Problems // found while loading; a zero position is the declaration's
 	size     int64           // bytes it costs
 
-	info    fs.FileInfo // of the file when it was opened; nil for a remote, or when it could not be
-	settled bool        // the file was old enough that another change cannot have the same time
-	fetched time.Time   // of a remote body
+	look    look      // of the file when it was read
+	settled bool      // the file was old enough that another change cannot have the same time
+	sum     uint64    // of the file's content
+	length  int       // of the file's content, in bytes
+	fetched time.Time // of a remote body
 }
 
 // entryCost is about what an entry costs beside its body, in bytes.

@@ -36,16 +36,3 @@ func TestPipesAndDevicesAreRefused(t *testing.T) {
 		}
 	}
 }
-
-// A pipe that takes the file's place between the look and the open is opened
-// without waiting, and refused.
-func TestPipePutInAFilesPlace(t *testing.T) {
-	pipe := filepath.Join(t.TempDir(), "pipe")
-	if err := syscall.Mkfifo(pipe, 0o644); err != nil {
-		t.Skip(err)
-	}
-	regular := func(string) (os.FileInfo, error) { return os.Stat("device_test.go") }
-	if f, _, err := openRegular(regular, os.OpenFile, pipe); err != errNotRegular {
-		t.Errorf("openRegular = %v, %v; want it refused", f, err)
-	}
-}

@@ -10,7 +10,7 @@ type Kind uint8
 
 // The kinds of errors.
 const (
-	NotFound    Kind = iota + 1 // 404: a rendered path names no file, or one outside its directory
+	NotFound    Kind = iota + 1 // 404: a rendered path names no file, or one outside its directory; or a rendered URL climbs
 	Unavailable                 // 500: a file that should be there cannot be read or is broken
 	Upstream                    // 502: a remote cannot be reached or answered badly
 	Timeout                     // 504: a remote took too long

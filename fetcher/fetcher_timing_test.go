@@ -49,7 +49,7 @@ func BenchmarkReadSheet(b *testing.B) {
 	b.SetBytes(int64(len(book)))
 	b.ReportAllocs()
 	for b.Loop() {
-		if _, err := readSheet(book, "S", wide); err != nil {
+		if _, err := readSheet(b.Context(), book, "S", wide); err != nil {
 			b.Fatal(err)
 		}
 	}

@@ -2,6 +2,7 @@ package fetcher
 
 import (
 	"bytes"
+	"context"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -9,9 +10,9 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"syscall"
-	"time"
 
 	"mockserver/config"
 	"mockserver/matcher"
@@ -19,19 +20,14 @@ import (
 )
 
 const (
-	// checkInterval is how long a file is served without looking at it again.
-	checkInterval = 250 * time.Millisecond
-	// settleTime is the coarsest step of file times in use: within it, a file may
-	// change twice and show the same time.
-	settleTime = 2 * time.Second
+	// besideOrWorking is where a relative path is looked up.
+	besideOrWorking = " beside the configuration file, nor in the working directory"
 	// byteOrderMark is what some editors begin a file with, and JSON may not.
 	byteOrderMark = "\xef\xbb\xbf"
 	// scratchSize holds most keys; a buffer that grew over maxScratch is not kept.
 	scratchSize = 256
 	maxScratch  = 64 << 10
 )
-
-var errNotRegular = errors.New("it is not a regular file")
 
 // locate chooses the file of a fixed path, or the directories of a rendered one.
 func (s *Source) locate(dir string) config.Problems {
@@ -51,25 +47,82 @@ func (s *Source) locate(dir string) config.Problems {
 	default:
 		s.dirs = []string{filepath.Join(dir, base), filepath.Clean(base)}
 	}
-	return nil
+	return s.missingDir(base)
+}
+
+// missingDir warns of a rendered path whose directory is not there: it may come
+// later, and is more likely a slip of the pen.
+func (s *Source) missingDir(base string) config.Problems {
+	for _, dir := range s.dirs {
+		if info, err := os.Stat(dir); err == nil && info.IsDir() || err != nil && !absent(err) {
+			return nil
+		}
+	}
+	where := besideOrWorking
+	if len(s.dirs) == 1 {
+		where = ""
+	}
+	problems := s.pathProblem(fmt.Sprintf("directory %q does not exist%s; until it does, each request is answered 404", base, where))
+	problems[0].Warning = true
+	return problems
 }
 
 // locateFixed chooses the file of a fixed path: the first that is there.
 func (s *Source) locateFixed(dir string) config.Problems {
-	name := filepath.FromSlash(s.fixedPath)
-	candidates := []string{filepath.Join(dir, name), name}
-	where := " beside the configuration file, nor in the working directory"
-	if filepath.IsAbs(name) {
-		candidates, where = []string{name}, ""
+	where := ""
+	names := candidates(s.fixedPath, dir)
+	if len(names) > 1 {
+		where = besideOrWorking
 	}
-	for _, file := range candidates {
+	for _, file := range names {
 		// A file that is there and cannot be read is told when it is read.
-		if _, err := os.Stat(file); !errors.Is(err, fs.ErrNotExist) {
+		if _, err := os.Stat(file); !absent(err) {
 			s.file = file
 			return nil
 		}
 	}
 	return s.pathProblem(fmt.Sprintf("file %q does not exist%s", s.fixedPath, where))
+}
+
+// candidates are the files a fixed path may name, the first that is there being it.
+func candidates(path, dir string) []string {
+	name := filepath.FromSlash(path)
+	if filepath.IsAbs(name) {
+		return []string{name}
+	}
+	return []string{filepath.Join(dir, name), name}
+}
+
+// absent tells whether err says that there is no such file: also where a file
+// stands in the place of one of its directories.
+func absent(err error) bool {
+	return errors.Is(err, fs.ErrNotExist) || errors.Is(err, syscall.ENOTDIR)
+}
+
+// Files returns the files that the path of an external body may name, absolute
+// and the first that is there being the one served: beside the configuration
+// file, whose directory dir is ("": the working directory), then in the working
+// directory. It is what to watch where a configuration was refused, since a
+// missing file may come and a broken one be mended. Environment variables are
+// the process's. A URL, a path that is rendered for each request and one that does
+// not compile have none.
+func Files(ext *config.ExternalBody, dir string) []string {
+	path, _ := renderer.Compile(ext.Path, renderer.Plain, &renderer.Scope{Env: os.LookupEnv})
+	if path == nil {
+		return nil
+	}
+	name, fixed := path.Static()
+	if !fixed || name == "" || isURL(name) {
+		return nil
+	}
+	var files []string
+	for _, file := range candidates(name, dir) {
+		absolute, err := filepath.Abs(file)
+		if err == nil && !slices.Contains(files, absolute) {
+			files = append(files, absolute)
+		}
+	}
+	return files
 }
 
 // preload reads a fixed file, so that its mistakes are those of the load.
@@ -86,7 +139,7 @@ func (s *Source) preload() config.Problems {
 	switch {
 	case k.err == nil || problems.Err() != nil:
 	case errors.Is(k.err, errNoSheet):
-		problems = append(problems, s.problem(s.ext.Sheet.Pos, s.ext.Sheet.Key, k.err.Message)...)
+		problems = append(problems, problem(s.ext.Sheet.Pos, s.ext.Sheet.Key, k.err.Message)...)
 	default:
 		problems = append(problems, s.pathProblem(k.err.Message)...)
 	}
@@ -97,11 +150,10 @@ func (s *Source) preload() config.Problems {
 func (s *Source) stored(r *matcher.Request) *kept {
 	now := s.loader.now()
 	if e := s.pinned.Load(); e != nil && !e.gone.Load() {
-		k, fresh := e.fresh(now)
-		if !fresh {
-			k = s.load(e, k, now, s.fixedPath, s.fixedSheet)
+		if k := e.fresh(now); k != nil {
+			return k
 		}
-		return k
+		return s.renewed(e, now, s.fixedPath, s.fixedSheet)
 	}
 	buf := s.loader.borrow()
 	defer s.loader.giveBack(buf)
@@ -111,11 +163,10 @@ func (s *Source) stored(r *matcher.Request) *kept {
 	if s.fixed {
 		s.pinned.Store(e)
 	}
-	k, fresh := e.fresh(now)
-	if !fresh {
-		k = s.load(e, k, now, string(path), string(sheet))
+	if k := e.fresh(now); k != nil {
+		return k
 	}
-	return k
+	return s.renewed(e, now, string(path), string(sheet))
 }
 
 // key appends what a body is kept under to dst; path and sheet are parts of it.
@@ -154,68 +205,11 @@ func (l *Loader) giveBack(buf *[]byte) {
 	}
 }
 
-// fresh returns what an entry holds, and whether that may be served without
-// looking at the file. Of many requests that come when a look is due, one gets
-// the turn; the others are served what there is.
-func (e *entry) fresh(now time.Time) (*kept, bool) {
-	k := e.kept.Load()
-	if k == nil {
-		return nil, false
-	}
-	e.touch()
-	due := e.next.Load()
-	at := now.UnixNano()
-	return k, at < due || !e.next.CompareAndSwap(due, at+int64(checkInterval))
-}
-
-// load reads a file into an entry whose content the caller saw to be missing or
-// due. Whoever else wants a missing one waits for it here.
-func (s *Source) load(e *entry, seen *kept, now time.Time, path, sheet string) *kept {
-	e.loading.Lock()
-	defer e.loading.Unlock()
-	if k := e.kept.Load(); k != seen {
-		return k
-	}
-	k := s.read(seen, now, path, sheet)
-	e.next.Store(now.UnixNano() + int64(checkInterval))
-	e.keep(k)
-	if k.err != nil && k.err.Kind == NotFound {
-		e.drop() // names that clients make up take no room
-	}
-	return k
-}
-
-// read reads a file unless it is the one already seen.
-func (s *Source) read(seen *kept, now time.Time, path, sheet string) *kept {
-	f, info, err := s.open(path)
-	if err != nil {
-		return &kept{err: s.fileError(path, err)}
-	}
-	defer f.Close()
-	if seen != nil && seen.current(info) {
-		return seen
-	}
-	content, err := readAll(f, info.Size(), s.loader.maxFile)
-	if err != nil {
-		return &kept{err: s.broken(path, causeOf(err), err)}
-	}
-	k := s.convert(content, path, sheet)
-	k.info = info
-	k.settled = now.Sub(info.ModTime()).Abs() > settleTime
-	return k
-}
-
-// current tells whether the file looks as it did when k was read.
-func (k *kept) current(info fs.FileInfo) bool {
-	return k.info != nil && k.settled && os.SameFile(k.info, info) &&
-		k.info.Size() == info.Size() && k.info.ModTime().Equal(info.ModTime())
-}
-
 // convert makes a body of a file's content.
-func (s *Source) convert(content []byte, path, sheet string) *kept {
+func (s *Source) convert(ctx context.Context, content []byte, path, sheet string) *kept {
 	switch {
 	case s.workbook():
-		return s.convertSheet(content, path, sheet)
+		return s.convertSheet(ctx, content, path, sheet)
 	case s.raw:
 		k := &kept{body: Body{Bytes: content}, size: int64(len(content))}
 		k.problems = s.checkJSON(path, string(content))
@@ -291,14 +285,14 @@ func troubled(err error) bool {
 // one the first in its directories, which it cannot leave.
 func (s *Source) open(path string) (*os.File, fs.FileInfo, error) {
 	if s.file != "" {
-		return openRegular(os.Stat, os.OpenFile, s.file)
+		return config.OpenRegular(s.file)
 	}
 	name := filepath.FromSlash(path[min(s.prefix, len(path)):])
 	var err error
 	for _, dir := range s.dirs {
 		var f *os.File
 		var info fs.FileInfo
-		if f, info, err = openIn(dir, name); !errors.Is(err, fs.ErrNotExist) {
+		if f, info, err = openIn(dir, name); !absent(err) {
 			return f, info, err
 		}
 	}
@@ -310,38 +304,13 @@ func (s *Source) open(path string) (*os.File, fs.FileInfo, error) {
 func openIn(dir, name string) (*os.File, fs.FileInfo, error) {
 	root, err := os.OpenRoot(dir)
 	if err != nil {
+		if info, e := os.Stat(dir); e == nil && !info.IsDir() {
+			err = syscall.ENOTDIR // which OpenRoot says in words only
+		}
 		return nil, nil, err
 	}
 	defer root.Close()
-	return openRegular(root.Stat, root.OpenFile, name)
-}
-
-// openRegular opens a regular file. It looks before it opens, since opening a
-// device can have effects, and again afterwards, since the file may have been swapped.
-func openRegular(
-	stat func(string) (fs.FileInfo, error),
-	open func(string, int, fs.FileMode) (*os.File, error),
-	name string,
-) (*os.File, fs.FileInfo, error) {
-	info, err := stat(name)
-	if err != nil {
-		return nil, nil, err
-	}
-	if !info.Mode().IsRegular() {
-		return nil, nil, errNotRegular
-	}
-	f, err := open(name, openFlags, 0)
-	if err != nil {
-		return nil, nil, err
-	}
-	if info, err = f.Stat(); err == nil && !info.Mode().IsRegular() {
-		err = errNotRegular
-	}
-	if err != nil {
-		f.Close()
-		return nil, nil, err
-	}
-	return f, info, nil
+	return config.OpenRegularIn(root, name)
 }
 
 // readAll reads what is expected to be size bytes, and limit at most.

@@ -218,14 +218,14 @@ func TestChangesOnDiskAreSeen(t *testing.T) {
 			expect(`"one"`)
 			write(t, file, `"other"`)
 			expect(`"one"`) // within the interval nobody looks
-			c.advance(checkInterval)
+			noticed(t, c, s, "f=f")
 			expect(`"other"`)
 
 			os.Chtimes(file, c.now(), c.now())
 			write(t, file, `"third"`)
 			when := c.now().Add(-time.Hour)
 			os.Chtimes(file, when, when)
-			c.advance(checkInterval)
+			noticed(t, c, s, "f=f")
 			expect(`"third"`)
 
 			// Saved by rename, with the same size and time.
@@ -234,11 +234,11 @@ func TestChangesOnDiskAreSeen(t *testing.T) {
 			if err := os.Rename(file+".new", file); err != nil {
 				t.Fatal(err)
 			}
-			c.advance(checkInterval)
+			noticed(t, c, s, "f=f")
 			expect(`"forth"`)
 
 			write(t, file, "[\n  {{nonsense-variable}}\n]")
-			c.advance(checkInterval)
+			noticed(t, c, s, "f=f")
 			e := failure(t, s, "f=f")
 			if e.Kind != broken || !strings.Contains(e.Message, "data/f.json:2:") || !strings.Contains(e.Message, "nonsense-variable") {
 				t.Errorf("broken file: %v %q, want Unavailable with position and message", e.Kind, e.Message)
@@ -248,19 +248,19 @@ func TestChangesOnDiskAreSeen(t *testing.T) {
 				t.Errorf("still broken: kind = %v, want Unavailable", e.Kind)
 			}
 			write(t, file, `"mended"`)
-			c.advance(checkInterval)
+			noticed(t, c, s, "f=f")
 			expect(`"mended"`)
 
 			if err := os.Remove(file); err != nil {
 				t.Fatal(err)
 			}
-			c.advance(checkInterval)
+			noticed(t, c, s, "f=f")
 			e = failure(t, s, "f=f")
 			if e.Kind != gone || e.Message != `file "data/f.json": it does not exist` {
 				t.Errorf("vanished file: %v %q", e.Kind, e.Message)
 			}
 			write(t, file, `"back"`)
-			c.advance(checkInterval)
+			noticed(t, c, s, "f=f")
 			expect(`"back"`)
 		})
 	}
@@ -281,15 +281,14 @@ func TestFileWrittenTwiceWithinOneTickIsSeen(t *testing.T) {
 	l := newTestLoader(t, Options{Now: c.now})
 	s := mustSource(t, l, jsonBody("f.json"), dir)
 	same(`"two"`) // same file, size and time
-	c.advance(checkInterval)
+	noticed(t, c, s, "")
 	if got := bodyOf(t, s, ""); got != `"two"` {
 		t.Errorf("body = %s, want the second content", got)
 	}
 	c.advance(time.Hour)
-	bodyOf(t, s, "")
+	noticed(t, c, s, "")
 	k := s.pinned.Load().kept.Load()
-	c.advance(checkInterval)
-	bodyOf(t, s, "")
+	noticed(t, c, s, "")
 	if s.pinned.Load().kept.Load() != k {
 		t.Error("a file that has been still for an hour was read again")
 	}

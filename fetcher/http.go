@@ -11,8 +11,10 @@ import (
 	"fmt"
 	"net"
 	"net/http"
+	"net/http/httptrace"
 	"net/url"
 	"strings"
+	"sync/atomic"
 	"time"
 
 	"github.com/klauspost/compress/zstd"
@@ -30,7 +32,16 @@ const (
 	// maxWindow bounds what a zstd frame may have its reader set aside; RFC 9659
 	// lets content codings ask for no more than 8 MiB.
 	maxWindow = 8 << 20
+	// maxFetches is how many URLs are fetched at a time, and maxPerHost how many
+	// connections one host is given: each takes a descriptor, and up to 64 MiB.
+	maxFetches = 512
+	maxPerHost = 256
 )
+
+// busyError is the cause when a fetch timed out before it had a turn.
+type busyError struct{ what string }
+
+func (e *busyError) Error() string { return "no turn: " + e.what }
 
 // newClient returns a client that follows redirects and keeps no cookies. It is
 // net/http's: a fetch needs a context of its own, a bound on the body while it
@@ -42,6 +53,7 @@ func newClient(insecure bool) *http.Client {
 		ForceAttemptHTTP2:   true,
 		MaxIdleConns:        256,
 		MaxIdleConnsPerHost: 64,
+		MaxConnsPerHost:     maxPerHost,
 		IdleConnTimeout:     90 * time.Second,
 		DisableCompression:  true, // decode undoes more than gzip, and bounds it
 	}
@@ -54,57 +66,6 @@ func newClient(insecure bool) *http.Client {
 			return nil
 		},
 	}
-}
-
-// checkURL finds what is wrong with a URL, as far as it stands there at load.
-func (s *Source) checkURL() config.Problems {
-	known := s.fixedPath
-	if !s.fixed {
-		// What comes after the host can be judged only when it is rendered.
-		scheme, rest, _ := strings.Cut(s.path.Prefix(), "://")
-		host, _, complete := strings.Cut(rest, "/")
-		if !complete {
-			return nil
-		}
-		known = scheme + "://" + host + "/"
-	}
-	u, err := parseURL(known)
-	if err != nil {
-		return s.pathProblem(fmt.Sprintf("bad URL: %v; http://host/path or https://host/path is accepted", err))
-	}
-	if s.fixed {
-		u.Fragment, u.RawFragment = "", ""
-		s.url = u.String()
-	}
-	return nil
-}
-
-// parseURL parses a URL that can be fetched. Its errors do not hold the URL,
-// which may hold a password.
-func parseURL(text string) (*url.URL, error) {
-	u, err := url.Parse(text)
-	var ue *url.Error
-	switch {
-	case errors.As(err, &ue):
-		return nil, ue.Err
-	case err != nil:
-		return nil, err
-	case u.Scheme != "http" && u.Scheme != "https":
-		return nil, fmt.Errorf("unknown scheme %q", u.Scheme)
-	case u.Hostname() == "":
-		return nil, errors.New("the host is missing")
-	}
-	return u, nil
-}
-
-// redacted is a URL without its credentials, for messages.
-func redacted(u *url.URL) string {
-	if u.User == nil {
-		return u.String()
-	}
-	clean := *u
-	clean.User = url.User("xxxxx")
-	return clean.String()
 }
 
 // fetched returns the body of a URL: the copy while it lasts, else what the
@@ -127,7 +88,11 @@ func (s *Source) fetched(r *matcher.Request) *kept {
 	if last != nil && s.loader.now().Sub(last.fetched) < s.ext.TTL {
 		return last
 	}
-	k := s.flight(string(key[len(s.space):]))
+	target := string(key[len(s.space):])
+	if s.url == "" && climbs(target, s.path.Prefix()) {
+		return &kept{err: climbError(target)}
+	}
+	k := s.flight(target)
 	switch {
 	case k.err == nil && s.keepsCopies():
 		s.shelf.entry(key).keep(k)
@@ -166,10 +131,12 @@ func (l *Loader) fetch(client *http.Client, target string, timeout time.Duration
 	ctx, cancel := context.WithTimeout(l.ctx, timeout)
 	defer cancel()
 	k := &kept{}
-	err = guard(func() error {
-		var err error
-		k.body, err = l.get(ctx, client, u)
-		return err
+	err = l.inTurn(ctx, func(ctx context.Context) error {
+		return guard(func() error {
+			var err error
+			k.body, err = l.get(ctx, client, u)
+			return err
+		})
 	})
 	if err != nil {
 		return &kept{err: fetchError(u, err, timeout)}
@@ -177,6 +144,32 @@ func (l *Loader) fetch(client *http.Client, target string, timeout time.Duration
 	k.size = int64(len(k.body.Bytes))
 	k.fetched = l.now()
 	return k
+}
+
+// inTurn calls f once fewer than maxFetches fetches are running. Its error is
+// a busyError when ctx ends before f, or the connection f asks for, had a turn.
+func (l *Loader) inTurn(ctx context.Context, f func(context.Context) error) error {
+	select {
+	case l.slots <- struct{}{}:
+	case <-ctx.Done():
+		if !errors.Is(ctx.Err(), context.DeadlineExceeded) {
+			return ctx.Err()
+		}
+		return &busyError{fmt.Sprintf("%d fetches are running already", cap(l.slots))}
+	}
+	defer func() { <-l.slots }()
+	var queued atomic.Bool // for a connection that is neither there nor being made
+	advance := func() { queued.Store(false) }
+	err := f(httptrace.WithClientTrace(ctx, &httptrace.ClientTrace{
+		GetConn:      func(string) { queued.Store(true) },
+		DNSStart:     func(httptrace.DNSStartInfo) { advance() },
+		ConnectStart: func(string, string) { advance() },
+		GotConn:      func(httptrace.GotConnInfo) { advance() },
+	}))
+	if err != nil && queued.Load() && errors.Is(ctx.Err(), context.DeadlineExceeded) {
+		return &busyError{fmt.Sprintf("all %d connections to its host are in use", maxPerHost)}
+	}
+	return err
 }
 
 // get makes the request and reads and decodes the answer.
@@ -214,9 +207,12 @@ func fetchError(u *url.URL, err error, timeout time.Duration) *Error {
 	}
 	kind, cause := Upstream, err.Error()
 	var ne net.Error
+	var busy *busyError
 	switch {
 	case errors.Is(err, context.Canceled):
 		cause = "the server is stopping"
+	case errors.As(err, &busy):
+		kind, cause = Timeout, fmt.Sprintf("no turn within %v: %s", timeout, busy.what)
 	case errors.Is(err, context.DeadlineExceeded):
 		kind, cause = Timeout, fmt.Sprintf("no complete answer within %v", timeout)
 	case errors.As(err, &ne) && ne.Timeout():

@@ -19,7 +19,8 @@
 // where the prefix names none, by whatever means; it answers not found then, as
 // it does when there is no such file. Only regular files are read, of 256 MiB
 // at most. A JSON file is a template and is kept compiled; a change on disk is
-// seen within a second.
+// seen within a second. A file that is being written is served as it was until
+// it stands still, and requests do not wait while it is read again.
 //
 // # Workbooks
 //
@@ -36,12 +37,15 @@
 // The content of a URL is passed through, content encodings undone. Requests
 // for the same URL that come together share one fetch. Ttl keeps a copy for a
 // while; stale-if-error keeps the last good one and answers with it whatever
-// goes wrong.
+// goes wrong. A placeholder chooses neither the directory of a URL nor a part of a host
+// that is written out: a segment that is . or .. once rendered answers not found.
 package fetcher
 
 import (
 	"context"
 	"fmt"
+	"hash/maphash"
+	"io"
 	"net/http"
 	"runtime"
 	"strings"
@@ -86,7 +90,14 @@ type Loader struct {
 	cancel   context.CancelFunc
 	verified *http.Client
 	insecure *http.Client
-	scratch  sync.Pool // of *[]byte, for keys
+	slots    chan struct{} // one taken by each fetch
+	scratch  sync.Pool     // of *[]byte, for keys
+
+	readAll  func(r io.Reader, size, limit int64) ([]byte, error) // of files; a test's writes meanwhile
+	seed     maphash.Seed                                         // of the sums of files
+	starting sync.Mutex                                           // held where a goroutine starts, so that none does once Close waits
+	running  sync.WaitGroup                                       // the goroutines that read files again
+	reloads  chan struct{}                                        // one taken by each of them
 }
 
 // NewLoader returns an empty loader. Close it when the server has stopped.
@@ -104,6 +115,10 @@ func NewLoader(opts Options) *Loader {
 		urls:      newShelf(c),
 		verified:  newClient(false),
 		insecure:  newClient(true),
+		slots:     make(chan struct{}, maxFetches),
+		readAll:   readAll,
+		seed:      maphash.MakeSeed(),
+		reloads:   make(chan struct{}, maxReloads),
 	}
 	l.ctx, l.cancel = context.WithCancel(context.Background())
 	return l
@@ -116,10 +131,14 @@ func orDefault(n, def int64) int64 {
 	return def
 }
 
-// Close ends the fetches in flight and the idle connections. Remote bodies
-// cannot be had afterwards; what is cached still can.
+// Close ends the fetches in flight and the idle connections, and the reading of
+// files that changed, for which it waits. Remote bodies cannot be had afterwards;
+// what is cached still can, as it is.
 func (l *Loader) Close() {
+	l.starting.Lock()
 	l.cancel()
+	l.starting.Unlock()
+	l.running.Wait()
 	l.verified.CloseIdleConnections()
 	l.insecure.CloseIdleConnections()
 }
@@ -180,10 +199,10 @@ func (l *Loader) Source(ext *config.ExternalBody, dir string, form renderer.Form
 func (s *Source) prepare(dir string) config.Problems {
 	ext := s.ext
 	if ext.Provider != "json" && ext.Provider != "xlsx" {
-		return s.problem(ext.Pos, ext.Key, fmt.Sprintf("unknown provider %q; json and xlsx are accepted", ext.Provider))
+		return problem(ext.Pos, ext.Key, fmt.Sprintf("unknown provider %q; json and xlsx are accepted", ext.Provider))
 	}
 	if ext.Path.Value == "" {
-		return s.problem(ext.Pos, ext.Key, "path is missing: a file, or for json a URL")
+		return problem(ext.Pos, ext.Key, "path is missing: a file, or for json a URL")
 	}
 	problems := s.compilePath()
 	switch {
@@ -230,7 +249,7 @@ func (s *Source) compilePath() config.Problems {
 // compileSheet compiles the name of the sheet.
 func (s *Source) compileSheet() config.Problems {
 	if s.ext.Sheet.Value == "" {
-		return s.problem(s.ext.Pos, s.ext.Key, "sheet-name is missing: the name of the sheet to convert")
+		return problem(s.ext.Pos, s.ext.Key, "sheet-name is missing: the name of the sheet to convert")
 	}
 	sheet, problems := renderer.Compile(s.ext.Sheet, renderer.Plain, s.scope)
 	if sheet != nil {
@@ -262,13 +281,13 @@ func isURL(path string) bool {
 	return found && (strings.EqualFold(scheme, "http") || strings.EqualFold(scheme, "https"))
 }
 
-func (s *Source) problem(pos config.Pos, key, what string) config.Problems {
+func problem(pos config.Pos, key, what string) config.Problems {
 	return config.Problems{{Pos: pos, Key: key, What: what}}
 }
 
 // pathProblem is a mistake in what the path names.
 func (s *Source) pathProblem(what string) config.Problems {
-	return s.problem(s.ext.Path.Pos, s.ext.Path.Key, what)
+	return problem(s.ext.Path.Pos, s.ext.Path.Key, what)
 }
 
 // Body returns what to answer r with. Its error is an *Error. A body that is

@@ -26,24 +26,62 @@ func (t *table) header(cells []cell) {
 	slices.SortStableFunc(cells, func(a, b cell) int { return a.column - b.column })
 	t.keys, t.index = nil, map[int]int{}
 	taken := map[string]bool{}
+	repeats := map[string]*repeat{}
+	var order []*repeat
 	for _, c := range cells {
 		key := strings.TrimSpace(c.value.text)
 		if key == "" {
 			continue
 		}
 		if taken[key] {
-			first := key
-			for n := 2; taken[key]; n++ {
-				key = first + "_" + strconv.Itoa(n)
+			r := repeats[key]
+			if r == nil {
+				r = &repeat{key: key, column: c.column, number: 1}
+				repeats[key], order = r, append(order, r)
 			}
-			name, _ := excelize.ColumnNumberToName(c.column)
-			t.notes = append(t.notes, fmt.Sprintf("key %q stands twice; that of column %s is called %q", first, name, key))
+			key = r.next(taken)
 		}
 		taken[key] = true
 		t.index[c.column] = len(t.keys)
 		t.keys = append(t.keys, string(append(appendQuoted(nil, key), ':')))
 	}
+	for _, r := range order {
+		t.notes = append(t.notes, r.note())
+	}
 	t.values = make([]value, len(t.keys))
+}
+
+// repeat is a key that stands more than once.
+type repeat struct {
+	key         string
+	column      int // of the first that is not the first
+	number      int // the last one tried: counting from 2 each time would be quadratic
+	count       int // of those renamed
+	first, last string
+}
+
+// next returns the name of another one, which is not taken.
+func (r *repeat) next(taken map[string]bool) string {
+	name := r.key
+	for taken[name] {
+		r.number++
+		name = r.key + "_" + strconv.Itoa(r.number)
+	}
+	r.count++
+	if r.count == 1 {
+		r.first = name
+	}
+	r.last = name
+	return name
+}
+
+// note is what to warn of.
+func (r *repeat) note() string {
+	column, _ := excelize.ColumnNumberToName(r.column)
+	if r.count == 1 {
+		return fmt.Sprintf("key %q stands twice; that of column %s is called %q", r.key, column, r.first)
+	}
+	return fmt.Sprintf("key %q stands %d times; those from column %s on are called %q to %q", r.key, r.count+1, column, r.first, r.last)
 }
 
 // row takes a later row.

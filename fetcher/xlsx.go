@@ -3,6 +3,7 @@ package fetcher
 import (
 	"archive/zip"
 	"bytes"
+	"context"
 	"encoding/json"
 	"encoding/xml"
 	"errors"
@@ -12,6 +13,8 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"unicode/utf16"
+	"unicode/utf8"
 
 	"github.com/xuri/excelize/v2"
 
@@ -22,11 +25,11 @@ import (
 var errNoSheet = errors.New("no such sheet")
 
 // convertSheet makes JSON of one sheet of a workbook.
-func (s *Source) convertSheet(content []byte, file, sheet string) *kept {
+func (s *Source) convertSheet(ctx context.Context, content []byte, file, sheet string) *kept {
 	var t *table
 	err := guard(func() error {
 		var err error
-		t, err = readSheet(content, sheet, s.loader.maxFile)
+		t, err = readSheet(ctx, content, sheet, s.loader.maxFile)
 		return err
 	})
 	if err != nil {
@@ -46,8 +49,9 @@ func (s *Source) convertSheet(content []byte, file, sheet string) *kept {
 
 // workbook is an open workbook. The library opens it, and knows its sheets and
 // styles; the cells are streamed from the part they lie in, since the library's
-// calls for single cells fill every gap of a sheet first, which a few bytes of
-// a sheet can make gigabytes of, and do not tell a number's digits as stored.
+// calls that tell a cell's type and style fill every gap of a sheet first, which
+// a few bytes of a sheet can make gigabytes of, and its streaming Rows tells the
+// text that is stored but neither type nor style.
 type workbook struct {
 	file    *excelize.File
 	strings []string // the shared ones
@@ -55,8 +59,8 @@ type workbook struct {
 	epoch   epoch
 }
 
-// readSheet converts one sheet.
-func readSheet(content []byte, sheet string, limit int64) (*table, error) {
+// readSheet converts one sheet. It gives up at a row when ctx ends.
+func readSheet(ctx context.Context, content []byte, sheet string, limit int64) (*table, error) {
 	if err := checkArchive(content, limit); err != nil {
 		return nil, err
 	}
@@ -77,7 +81,7 @@ func readSheet(content []byte, sheet string, limit int64) (*table, error) {
 		return nil, fmt.Errorf("its shared texts: %w", err)
 	}
 	t := &table{limit: limit, out: []byte{'['}}
-	if err := w.readRows(part, t); err != nil {
+	if err := w.readRows(ctx, part, t); err != nil {
 		return nil, fmt.Errorf("sheet %q: %w", sheet, err)
 	}
 	t.finish()
@@ -199,25 +203,40 @@ func (t richText) String() string {
 }
 
 // unescape undoes _xHHHH_, by which a workbook writes the characters that XML
-// cannot hold.
+// cannot hold. HHHH is a unit of UTF-16: some characters take two.
 func unescape(s string) string {
-	const size = len("_x000D_")
 	if !strings.Contains(s, "_x") {
 		return s
 	}
 	var b strings.Builder
 	for i := 0; i < len(s); {
-		if strings.HasPrefix(s[i:], "_x") && len(s) >= i+size && s[i+size-1] == '_' {
-			if n, err := strconv.ParseUint(s[i+2:i+6], 16, 16); err == nil {
-				b.WriteRune(rune(n))
-				i += size
-				continue
+		r, ok := escapedUnit(s[i:])
+		if !ok {
+			b.WriteByte(s[i])
+			i++
+			continue
+		}
+		i += escapeSize
+		if utf16.IsSurrogate(r) {
+			if low, ok := escapedUnit(s[i:]); ok && utf16.DecodeRune(r, low) != utf8.RuneError {
+				r = utf16.DecodeRune(r, low)
+				i += escapeSize
 			}
 		}
-		b.WriteByte(s[i])
-		i++
+		b.WriteRune(r)
 	}
 	return b.String()
+}
+
+const escapeSize = len("_x000D_")
+
+// escapedUnit returns the unit of UTF-16 that s begins with as _xHHHH_.
+func escapedUnit(s string) (rune, bool) {
+	if len(s) < escapeSize || !strings.HasPrefix(s, "_x") || s[escapeSize-1] != '_' {
+		return 0, false
+	}
+	n, err := strconv.ParseUint(s[2:escapeSize-1], 16, 16)
+	return rune(n), err == nil
 }
 
 // elements calls do for each element of a name.
@@ -265,9 +284,12 @@ type storedCell struct {
 }
 
 // readRows gives the rows of a sheet to a table, one at a time.
-func (w *workbook) readRows(part []byte, t *table) error {
+func (w *workbook) readRows(ctx context.Context, part []byte, t *table) error {
 	number := 0
 	return w.elements(part, "row", func(d *xml.Decoder, start *xml.StartElement) error {
+		if err := ctx.Err(); err != nil {
+			return err
+		}
 		number++
 		for _, a := range start.Attr {
 			if n, err := strconv.Atoi(a.Value); a.Name.Local == "r" && err == nil && n > 0 {

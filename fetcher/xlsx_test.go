@@ -3,6 +3,7 @@ package fetcher
 import (
 	"archive/zip"
 	"bytes"
+	"context"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -10,6 +11,7 @@ import (
 	"os"
 	"path/filepath"
 	"runtime"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -89,7 +91,7 @@ const wide = 256 << 20
 
 func sheetText(t testing.TB, book []byte) (string, []string) {
 	t.Helper()
-	table, err := readSheet(book, "S", wide)
+	table, err := readSheet(t.Context(), book, "S", wide)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -115,7 +117,7 @@ func TestSheetBecomesObjects(t *testing.T) {
 		{"a repeated key gets a number, and a warning",
 			[][]any{{"a", "a", " a "}, {1, 2, 3}},
 			`[{"a":1,"a_2":2,"a_3":3}]`,
-			[]string{`key "a" stands twice; that of column B is called "a_2"`, `key "a" stands twice; that of column C is called "a_3"`}},
+			[]string{`key "a" stands 3 times; those from column B on are called "a_2" to "a_3"`}},
 		{"a numbered key never meets a declared one",
 			[][]any{{"a", "a_2", "a"}, {1, 2, 3}},
 			`[{"a":1,"a_2":2,"a_3":3}]`, []string{`key "a" stands twice; that of column C is called "a_3"`}},
@@ -177,6 +179,8 @@ func TestStoredCells(t *testing.T) {
 		{"an inline text", `<c r="A2" t="inlineStr"><is><t xml:space="preserve"> in </t></is></c>`, `" in "`},
 		{"an inline text in runs", `<c r="A2" t="inlineStr"><is><r><t>a</t></r><r><rPr><b/></rPr><t>b</t></r><rPh><t>no</t></rPh></is></c>`, `"ab"`},
 		{"a text with an escaped character", `<c r="A2" t="str"><v>a_x000D_b_x005F_x0041_ _x12</v></c>`, `"a\u000db_x0041_ _x12"`},
+		{"a character that UTF-16 escapes as two", `<c r="A2" t="str"><v>_xD83D__xDE00_!</v></c>`, `"😀!"`},
+		{"the halves of such a character alone or swapped", `<c r="A2" t="str"><v>_xD83D_a_xDE00__xD83D_</v></c>`, "\"\ufffda\ufffd\ufffd\""},
 		{"a date as text", `<c r="A2" t="d"><v>2024-01-15T10:30:00</v></c>`, `"2024-01-15T10:30:00"`},
 		{"a shared text out of range", `<c r="A2" t="s"><v>99</v></c>`, `null`},
 		{"a cell without a reference", `<c><v>5</v></c>`, `5`},
@@ -211,7 +215,7 @@ func TestStoredCells(t *testing.T) {
 		}
 	})
 	t.Run("a sheet whose XML is broken", func(t *testing.T) {
-		_, err := readSheet(withRows(t, `<row r="1"><c r="A1"`), "S", wide)
+		_, err := readSheet(t.Context(), withRows(t, `<row r="1"><c r="A1"`), "S", wide)
 		if err == nil || !strings.Contains(err.Error(), `sheet "S"`) {
 			t.Errorf("error = %v", err)
 		}
@@ -305,12 +309,13 @@ func TestWorkbookSource(t *testing.T) {
 	if got := bodyOf(t, fixed, ""); got != want {
 		t.Errorf("before the interval = %s", got)
 	}
-	c.advance(checkInterval)
+	noticed(t, c, fixed, "")
 	if got := bodyOf(t, fixed, ""); got != `[{"k":"changed"}]` {
 		t.Errorf("after a change = %s", got)
 	}
 	write(t, file, "PK broken")
-	c.advance(checkInterval)
+	noticed(t, c, fixed, "")
+	noticed(t, c, byFile, "f=a")
 	for _, s := range []*Source{fixed, byFile} {
 		if e := failure(t, s, "f=a"); e.Kind != Unavailable || !strings.Contains(e.Message, `"books/a.xlsx": not a workbook`) {
 			t.Errorf("broken = %v %q, want Unavailable", e.Kind, e.Message)
@@ -356,7 +361,7 @@ func TestWorkbookThatLiesAboutItsSizes(t *testing.T) {
 		}
 		check(t, w.Close())
 		var got *table
-		err = guard(func() (err error) { got, err = readSheet(out.Bytes(), "S", 1<<20); return err })
+		err = guard(func() (err error) { got, err = readSheet(t.Context(), out.Bytes(), "S", 1<<20); return err })
 		if claim > 1<<20 && !errors.Is(err, ErrTooLarge) {
 			t.Errorf("claim of %d bytes: %v, want ErrTooLarge", claim, err)
 		}
@@ -366,10 +371,46 @@ func TestWorkbookThatLiesAboutItsSizes(t *testing.T) {
 	}
 }
 
+// Ten thousand equal keys took seconds, and a warning each.
+func TestManyEqualKeysGiveOneWarning(t *testing.T) {
+	const n = 16384 // the columns a sheet can have
+	cells := make([]cell, n)
+	for i := range cells {
+		cells[i] = cell{i + 1, value{[]string{"a", "b"}[i%2], textValue}}
+	}
+	var out table
+	out.header(cells)
+	want := []string{
+		`key "a" stands 8192 times; those from column C on are called "a_2" to "a_8192"`,
+		`key "b" stands 8192 times; those from column D on are called "b_2" to "b_8192"`,
+	}
+	if !slices.Equal(out.notes, want) {
+		t.Errorf("%d notes, the first %.200q; want %q", len(out.notes), out.notes, want)
+	}
+	taken := map[string]bool{"a": true}
+	r := &repeat{key: "a", number: 1}
+	for range n {
+		taken[r.next(taken)] = true
+	}
+	if tries := r.number - 1; tries != n || len(taken) != n+1 {
+		t.Errorf("%d names tried for %d repeats, %d made", tries, n, len(taken)-1)
+	}
+}
+
+func TestConversionEndsWithItsContext(t *testing.T) {
+	ctx, cancel := context.WithCancel(t.Context())
+	cancel()
+	f := newBook(t)
+	setRows(t, f, "S", []any{"a"}, []any{1})
+	if _, err := readSheet(ctx, bookBytes(t, f), "S", wide); !errors.Is(err, context.Canceled) {
+		t.Errorf("error = %v, want it cancelled", err)
+	}
+}
+
 func TestSheetThatGrowsAsJSONIsRefused(t *testing.T) {
 	key := strings.Repeat("k", 10000)
 	rows := `<row r="1"><c r="A1" t="str"><v>` + key + `</v></c></row>` + strings.Repeat(`<row><c><v>1</v></c></row>`, 100)
-	if _, err := readSheet(withRows(t, rows), "S", 200_000); !errors.Is(err, ErrTooLarge) {
+	if _, err := readSheet(t.Context(), withRows(t, rows), "S", 200_000); !errors.Is(err, ErrTooLarge) {
 		t.Errorf("error = %v, want ErrTooLarge", err)
 	}
 }
@@ -405,7 +446,7 @@ func FuzzReadSheet(f *testing.F) {
 	f.Fuzz(func(t *testing.T, content []byte) {
 		var got *table
 		// Under guard, as in convertSheet.
-		err := guard(func() (err error) { got, err = readSheet(content, "S", 1<<20); return err })
+		err := guard(func() (err error) { got, err = readSheet(t.Context(), content, "S", 1<<20); return err })
 		if err == nil && !json.Valid(got.out) {
 			t.Errorf("not JSON: %s", got.out)
 		}
@@ -452,7 +493,7 @@ func FuzzRows(f *testing.F) {
 	f.Fuzz(func(t *testing.T, rows string) {
 		w := &workbook{file: book, shows: map[int]shows{}, strings: []string{"shared"}}
 		out := &table{limit: 1 << 20, out: []byte{'['}}
-		if err := w.readRows([]byte("<sheetData>"+rows+"</sheetData>"), out); err != nil {
+		if err := w.readRows(t.Context(), []byte("<sheetData>"+rows+"</sheetData>"), out); err != nil {
 			return
 		}
 		out.finish()

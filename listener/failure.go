@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"encoding/json"
 	"errors"
+	"log/slog"
 	"net"
 
 	"github.com/valyala/fasthttp"
@@ -24,6 +25,7 @@ var (
 	endpointNotFound = failure{fasthttp.StatusNotFound, "endpoint_not_found", "No endpoint"}
 	methodNotAllowed = failure{fasthttp.StatusMethodNotAllowed, "method_not_allowed", "Method not allowed"}
 	bodyNotFound     = failure{fasthttp.StatusNotFound, "body_not_found", "No such body"}
+	requestTimeout   = failure{fasthttp.StatusRequestTimeout, "request_timeout", "Request body timed out"}
 	payloadTooLarge  = failure{fasthttp.StatusRequestEntityTooLarge, "payload_too_large", "Request body too large"}
 	headersTooLarge  = failure{fasthttp.StatusRequestHeaderFieldsTooLarge, "headers_too_large", "Request header too large"}
 	internalError    = failure{fasthttp.StatusInternalServerError, "internal", "Internal error"}
@@ -67,19 +69,47 @@ func ofBody(err error) failure {
 }
 
 // malformed answers what never became a request, and the connection is closed
-// after it. A client that was only too slow is owed no answer.
+// after it. A client whose headers were too slow is owed no answer.
 func (s *Server) malformed(ctx *fasthttp.RequestCtx, err error) {
 	var small *fasthttp.ErrSmallBuffer
 	var timeout net.Error
 	switch {
 	case errors.As(err, &small):
-		headersTooLarge.write(ctx, "the request line and headers are larger than 64 KiB")
+		s.refuse(ctx, headersTooLarge, "the request line and headers are larger than 64 KiB")
 	case errors.Is(err, fasthttp.ErrBodyTooLarge):
-		payloadTooLarge.write(ctx, "the request body is larger than "+s.maxBodyText())
+		s.refuse(ctx, payloadTooLarge, "the request body is larger than "+s.maxBodyText())
+	case errors.Is(err, fasthttp.ErrorInvalidURI):
+		s.refuse(ctx, badRequest, "the request target holds a control character, a wrong host, or too many empty or dot segments")
 	case errors.As(err, &timeout) && timeout.Timeout():
-		_ = ctx.Conn().Close() // nothing is left to say; a failing close is no news
+		if c, ok := ctx.Conn().(*connection); !ok || !c.readingBody {
+			_ = ctx.Conn().Close() // nothing is left to say; a failing close is no news
+			return
+		}
+		s.refuse(ctx, requestTimeout, "no more of the request body came for "+bodyTimeout.String())
 	default:
-		badRequest.write(ctx, err.Error())
+		s.refuse(ctx, badRequest, err.Error())
 	}
+}
+
+// refuse answers a request that is not read to its end. The connection is to be
+// closed after it.
+func (s *Server) refuse(ctx *fasthttp.RequestCtx, f failure, message string) {
+	f.write(ctx, message)
 	s.allowOrigin(ctx)
+	if c, ok := ctx.Conn().(*connection); ok {
+		c.unread.Store(true)
+	}
+	if s.opts.AccessLog {
+		s.logAccess(ctx, slog.String("code", f.code))
+	}
+}
+
+// expect answers a client that asks before it sends a body: go on, unless the
+// body is too large whatever it holds.
+func (s *Server) expect(ctx *fasthttp.RequestCtx) int {
+	if ctx.Request.Header.ContentLength() <= s.opts.MaxBody {
+		return fasthttp.StatusContinue
+	}
+	s.malformed(ctx, fasthttp.ErrBodyTooLarge)
+	return payloadTooLarge.status
 }

@@ -31,6 +31,12 @@ func (s *Server) fallBack(sn *snapshot, r *matcher.Request) {
 	s.unmatched(sn, r, methods)
 }
 
+// answered tells whether a method is among those declared; HEAD is with GET.
+func answered(declared []string, method string) bool {
+	return slices.Contains(declared, method) ||
+		method == fasthttp.MethodHead && slices.Contains(declared, fasthttp.MethodGet)
+}
+
 // allow is the Allow header of a path with the declared methods.
 func allow(methods []string) string {
 	all := slices.Clone(methods)
@@ -63,7 +69,7 @@ func (sn *snapshot) nearest(r *matcher.Request) []string {
 func (s *Server) unmatched(sn *snapshot, r *matcher.Request, methods []string) {
 	ctx := r.Ctx
 	f := endpointNotFound
-	if len(methods) > 0 && !slices.Contains(methods, string(ctx.Method())) {
+	if len(methods) > 0 && !answered(methods, string(ctx.Method())) {
 		f = methodNotAllowed
 	}
 	asked := string(ctx.Method()) + " " + string(r.Path())
@@ -83,18 +89,18 @@ func (s *Server) unmatched(sn *snapshot, r *matcher.Request, methods []string) {
 	if s.opts.UnmatchedStatus != 0 {
 		ctx.Response.SetStatusCode(s.opts.UnmatchedStatus)
 	}
-	s.logUnmatched(ctx, f, message)
+	s.logUnmatched(r, f, message)
 }
 
-func (s *Server) logUnmatched(ctx *fasthttp.RequestCtx, f failure, message string) {
+func (s *Server) logUnmatched(r *matcher.Request, f failure, message string) {
 	suppressed, ok := s.unmatchedPace.pass(time.Now())
 	if !ok {
 		return
 	}
 	attrs := []slog.Attr{
-		slog.String("method", string(ctx.Method())),
-		slog.String("uri", string(ctx.Request.Header.RequestURI())),
-		slog.String("host", string(ctx.Host())),
+		slog.String("method", string(r.Method())),
+		slog.String("uri", string(r.Ctx.Request.Header.RequestURI())),
+		slog.String("host", string(r.Host())),
 		slog.String("code", f.code),
 		slog.String("reason", message),
 	}

@@ -3,8 +3,11 @@ package listener
 import (
 	"context"
 	"log/slog"
+	"runtime/debug"
 	"sync"
 	"time"
+
+	"github.com/valyala/fasthttp"
 )
 
 // pace lets a few log lines through per second and counts the rest, so that a
@@ -67,12 +70,37 @@ func (o *onceAMinute) pass(kind string, now time.Time) bool {
 
 // logServerError logs a 5xx answer of the server itself, at most one of a kind a
 // minute. A kind is the endpoint and the code.
-func (s *Server) logServerError(f failure, endpoint, message string, more ...slog.Attr) {
+func (s *Server) logServerError(f failure, endpoint, message string) {
 	if f.status < 500 || !s.serverErrors.pass(f.code+" "+endpoint, time.Now()) {
 		return
 	}
-	attrs := append([]slog.Attr{
-		slog.String("code", f.code), slog.String("endpoint", endpoint), slog.String("error", message),
-	}, more...)
-	s.log.LogAttrs(context.Background(), slog.LevelError, "server error", attrs...)
+	s.log.LogAttrs(context.Background(), slog.LevelError, "server error",
+		slog.String("code", f.code), slog.String("endpoint", endpoint), slog.String("error", message))
+}
+
+// logPanic logs a panic with its stack, at most one with the same message a
+// minute. It is to be called while the stack is still that of the panic.
+func (s *Server) logPanic(ctx *fasthttp.RequestCtx, message string) {
+	if !s.serverErrors.pass(internalError.code+" "+message, time.Now()) {
+		return
+	}
+	s.log.LogAttrs(context.Background(), slog.LevelError, "panic while serving a request",
+		slog.String("method", string(ctx.Method())), slog.String("uri", string(ctx.Request.Header.RequestURI())),
+		slog.String("error", message), slog.String("stack", string(debug.Stack())))
+}
+
+// logAccess logs one request, whatever it was answered, and what more there is to
+// say of it. Of a request whose headers were not understood, nothing is known.
+func (s *Server) logAccess(ctx *fasthttp.RequestCtx, more slog.Attr) {
+	method, uri := "-", "-"
+	if h := &ctx.Request.Header; len(h.RawHeaders()) > 0 || len(h.Host()) > 0 {
+		method, uri = string(h.Method()), string(h.RequestURI())
+	}
+	s.log.LogAttrs(context.Background(), slog.LevelInfo, "request",
+		slog.String("method", method),
+		slog.String("uri", uri),
+		slog.Int("status", ctx.Response.StatusCode()),
+		slog.Int("bytes", len(ctx.Response.Body())),
+		slog.String("remote", ctx.RemoteAddr().String()),
+		more)
 }

@@ -7,6 +7,7 @@ import (
 	"strconv"
 	"strings"
 	"sync"
+	"unicode/utf8"
 )
 
 // NewLogger returns the logger of the program: one JSON object a line for format
@@ -130,5 +131,5 @@ func appendAttr(line []byte, prefix string, a slog.Attr) []byte {
 }
 
 func needsQuotes(r rune) bool {
-	return r <= ' ' || r == '"' || r == '\\' || r == '=' || !strconv.IsPrint(r)
+	return r <= ' ' || r == '"' || r == '\\' || r == '=' || r == utf8.RuneError || !strconv.IsPrint(r)
 }

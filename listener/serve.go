@@ -1,14 +1,13 @@
 package listener
 
 import (
-	"context"
 	"fmt"
 	"log/slog"
-	"runtime/debug"
 	"time"
 
 	"github.com/valyala/fasthttp"
 
+	"mockserver/config"
 	"mockserver/matcher"
 )
 
@@ -29,18 +28,15 @@ func (s *Server) serve(ctx *fasthttp.RequestCtx) {
 	}
 	s.allowOrigin(ctx)
 	if s.opts.AccessLog {
-		s.logAccess(ctx)
+		s.logAccess(ctx, slog.Duration("took", time.Since(ctx.Time())))
 	}
 }
-
-// methods are those that can be declared, the frequent ones first.
-var methods = [...]string{"GET", "POST", "PUT", "DELETE", "PATCH", "HEAD", "OPTIONS"}
 
 // method is the request's method, without a copy when it is one that can be
 // declared.
 func method(ctx *fasthttp.RequestCtx) string {
 	m := ctx.Request.Header.Method()
-	for _, known := range methods {
+	for _, known := range config.Methods {
 		if string(m) == known {
 			return known
 		}
@@ -56,9 +52,10 @@ func (s *Server) finish(ctx *fasthttp.RequestCtx, r *matcher.Request) {
 		message := fmt.Sprint(p)
 		internalError.write(ctx, "a defect of the server, see its log: "+message)
 		s.allowOrigin(ctx)
-		s.log.LogAttrs(context.Background(), slog.LevelError, "panic while serving a request",
-			slog.String("method", string(ctx.Method())), slog.String("path", string(ctx.Path())),
-			slog.String("error", message), slog.String("stack", string(debug.Stack())))
+		s.logPanic(ctx, message)
+		if s.opts.AccessLog {
+			s.logAccess(ctx, slog.String("code", internalError.code))
+		}
 		return
 	}
 	matcher.Release(r)
@@ -123,15 +120,4 @@ func writeHeaders(h *fasthttp.ResponseHeader, headers []header, r *matcher.Reque
 		h.AddBytesV(d.name, r.Line)
 	}
 	h.EnableNormalizing()
-}
-
-// logAccess logs one request, whatever it was answered.
-func (s *Server) logAccess(ctx *fasthttp.RequestCtx) {
-	s.log.LogAttrs(context.Background(), slog.LevelInfo, "request",
-		slog.String("method", string(ctx.Method())),
-		slog.String("uri", string(ctx.Request.Header.RequestURI())),
-		slog.Int("status", ctx.Response.StatusCode()),
-		slog.Int("bytes", len(ctx.Response.Body())),
-		slog.Duration("took", time.Since(ctx.Time())),
-		slog.String("remote", ctx.RemoteAddr().String()))
 }

@@ -62,3 +62,26 @@ func TestDefaultContentType(t *testing.T) {
 		}
 	}
 }
+
+func TestServe_PanicsAreLoggedAtAPace(t *testing.T) {
+	var logged bytes.Buffer
+	s := newServer(Options{Logger: slog.New(slog.NewTextHandler(&logged, nil)), AccessLog: true})
+	defer s.compiler.loader.Close()
+	s.snapshot.Store(&snapshot{}) // no table: the first stage panics
+	for range 5 {
+		var ctx fasthttp.RequestCtx
+		ctx.Init(&fasthttp.Request{}, nil, nil)
+		ctx.Request.Header.SetHost("a")
+		ctx.Request.SetRequestURI("//a/../b?c")
+		s.serve(&ctx)
+		if got := ctx.Response.StatusCode(); got != 500 {
+			t.Errorf("got %d, want 500", got)
+		}
+	}
+	if got := strings.Count(logged.String(), "panic while serving"); got != 1 {
+		t.Errorf("got %d lines of one panic, want 1", got)
+	}
+	if got := strings.Count(logged.String(), "msg=request method=GET uri=//a/../b?c status=500"); got != 5 {
+		t.Errorf("got %d lines of the access log, want 5:\n%s", got, &logged)
+	}
+}

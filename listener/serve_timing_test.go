@@ -115,3 +115,16 @@ func converse(b *testing.B, pb *testing.PB, c net.Conn, request []byte, want str
 		}
 	}
 }
+
+func BenchmarkCheck_BrokenEndpoints(b *testing.B) {
+	var text strings.Builder
+	for i := range 8000 {
+		fmt.Fprintf(&text, "- endpoint: {path: /p%d, response: {status: 1, body: '{{nope}}'}}\n", i)
+	}
+	spec := config.Parse("m.yml", []byte(text.String()))
+	for b.Loop() {
+		if n := len(Check(spec, Options{}).Errors()); n != 16000 {
+			b.Fatalf("got %d mistakes, want 16000", n)
+		}
+	}
+}

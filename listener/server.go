@@ -19,6 +19,7 @@ import (
 	"fmt"
 	"log/slog"
 	"net"
+	"net/netip"
 	"strconv"
 	"sync"
 	"sync/atomic"
@@ -55,10 +56,12 @@ const (
 	// each connection's read buffer.
 	maxHeader     = 64 << 10
 	headerTimeout = 10 * time.Second
-	bodyTimeout   = time.Minute
 	// idleTimeout outlasts the pools of the clients under test: a server that
 	// closes first makes their next request fail.
 	idleTimeout = 10 * time.Minute
+
+	// keptBody is the largest body that a connection keeps the room of.
+	keptBody = 256 << 10
 
 	unmatchedPerSecond = 10
 )
@@ -124,10 +127,15 @@ func newServer(opts Options) *Server {
 	if s.log == nil {
 		s.log = slog.New(slog.DiscardHandler)
 	}
+	// fasthttp has this for the whole process only; every server sets the same.
+	// Without it a connection keeps its largest request and answer for as long as it
+	// is open.
+	fasthttp.SetBodySizePoolLimit(keptBody, keptBody)
 	s.http = &fasthttp.Server{
 		Handler:                      s.serve,
 		ErrorHandler:                 s.malformed,
-		HeaderReceived:               allowForBody,
+		ExpectHandler:                s.expect,
+		HeaderReceived:               received,
 		NoDefaultServerHeader:        true,
 		NoDefaultContentType:         true,
 		MaxRequestBodySize:           opts.MaxBody,
@@ -142,9 +150,14 @@ func newServer(opts Options) *Server {
 	return s
 }
 
-// allowForBody gives a request that has a body the time to send it: the time-out
-// in force until now was that of the headers.
-func allowForBody(h *fasthttp.RequestHeader) fasthttp.RequestConfig {
+// received sees the headers before fasthttp parses the target and reads the body.
+// It gives a request that has a body the time to send it: the time-out in force
+// until now was that of the headers.
+func received(h *fasthttp.RequestHeader) fasthttp.RequestConfig {
+	if uri := h.RequestURI(); len(uri) > plainTarget && costly(uri) {
+		// fasthttp has no way to refuse here, but refuses control characters next.
+		h.SetRequestURIBytes(append(uri[:shownTarget:shownTarget], 0x7f))
+	}
 	if h.ContentLength() == 0 || h.ContentLength() == -2 {
 		return fasthttp.RequestConfig{}
 	}
@@ -162,14 +175,18 @@ func (c connectionLog) Printf(format string, args ...any) {
 
 func (s *Server) listen() error {
 	address := net.JoinHostPort(s.opts.Host, strconv.Itoa(s.opts.Port))
-	l, err := net.Listen("tcp", address)
+	network := "tcp"
+	if ip, err := netip.ParseAddr(s.opts.Host); err == nil && ip.Is4() {
+		network = "tcp4" // else 0.0.0.0 would be all IPv6 addresses too
+	}
+	l, err := net.Listen(network, address)
 	switch {
 	case errors.Is(err, syscall.EADDRINUSE):
 		return fmt.Errorf("port %d of %s is in use by another program: choose another with --port", s.opts.Port, s.opts.Host)
 	case err != nil:
 		return fmt.Errorf("listen on %s: %w", address, err)
 	}
-	s.listener = newConnections(l)
+	s.listener = newConnections(l, s.log)
 	return nil
 }
 

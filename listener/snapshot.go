@@ -19,10 +19,9 @@ type snapshot struct {
 
 // answer is one endpoint, ready to be served.
 type answer struct {
-	endpoint *config.Endpoint
-	name     string // "GET /users/:id", as logs and messages call it
-	status   int
-	headers  []header
+	name    string // "GET /users/:id", as logs and messages call it
+	status  int
+	headers []header
 	// contentType is the value sent; "" for none. Where it is templated it is in
 	// headers instead.
 	contentType  string
@@ -59,9 +58,12 @@ func (c *compiler) compile(spec *config.Spec) (*snapshot, config.Problems) {
 		routes[i], sn.answers[i], wrong = c.endpoint(&spec.Endpoints[i])
 		problems = append(problems, wrong...)
 	}
-	for i := range spec.Broken {
-		_, _, wrong := c.endpoint(&spec.Broken[i])
-		problems = append(problems, beside(wrong, spec.Problems)...)
+	if len(spec.Broken) > 0 {
+		known := keysOf(spec.Problems)
+		for i := range spec.Broken {
+			_, _, wrong := c.endpoint(&spec.Broken[i])
+			problems = append(problems, known.leaveOut(wrong)...)
+		}
 	}
 	if problems.Err() != nil {
 		return nil, problems
@@ -71,13 +73,29 @@ func (c *compiler) compile(spec *config.Spec) (*snapshot, config.Problems) {
 	return sn, append(problems, shadowed...)
 }
 
-// beside leaves out what is known already: problems of a text that could not be
-// decoded, and of a key that has a mistake itself or inside.
-func beside(problems, known config.Problems) config.Problems {
+// keys are the places that problems are known of: keys, and all that they are in.
+type keys map[place]struct{}
+
+type place struct{ file, key string }
+
+func keysOf(problems config.Problems) keys {
+	known := keys{}
+	for _, p := range problems {
+		for key := p.Key; key != ""; {
+			known[place{p.Pos.File, key}] = struct{}{}
+			key = key[:max(strings.LastIndexByte(key, '.'), 0)]
+		}
+	}
+	return known
+}
+
+// leaveOut leaves the mistakes of a broken endpoint that are not known: those of a
+// text that could not be decoded, and of a key that has a mistake itself or
+// inside, are. Warnings say nothing there: what they miss may be what is broken.
+func (known keys) leaveOut(problems config.Problems) config.Problems {
 	return slices.DeleteFunc(problems, func(p config.Problem) bool {
-		return p.Key == "" || slices.ContainsFunc(known, func(k config.Problem) bool {
-			return k.Pos.File == p.Pos.File && (k.Key == p.Key || strings.HasPrefix(k.Key, p.Key+"."))
-		})
+		_, ok := known[place{p.Pos.File, p.Key}]
+		return ok || p.Key == "" || p.Warning
 	})
 }
 
@@ -99,9 +117,8 @@ func (c *compiler) endpoint(e *config.Endpoint) (matcher.Route, answer, config.P
 func (c *compiler) answer(e *config.Endpoint, scope *renderer.Scope) (answer, config.Problems) {
 	resp := &e.Response
 	a := answer{
-		endpoint: e,
-		name:     methodOf(e) + " " + e.Path.Value,
-		status:   resp.Status,
+		name:   e.EffectiveMethod() + " " + e.Path.Value,
+		status: resp.Status,
 	}
 	if a.status == 0 {
 		a.status = 200
@@ -131,13 +148,6 @@ func (c *compiler) answer(e *config.Endpoint, scope *renderer.Scope) (answer, co
 		}
 	}
 	return a, append(problems, wrong...)
-}
-
-func methodOf(e *config.Endpoint) string {
-	if e.Method == "" {
-		return "GET"
-	}
-	return e.Method
 }
 
 // headers compiles the declared headers.
@@ -210,15 +220,8 @@ func defaultContentType(resp *config.Response) string {
 func looksJSON(resp *config.Response) bool {
 	s := strings.TrimLeft(resp.Body.Value, " \t\r\n")
 	for !resp.Raw && (strings.HasPrefix(s, "{%") || strings.HasPrefix(s, "{{#")) {
-		closing := "%}"
-		if s[1] == '{' {
-			closing = "}}"
-		}
-		_, rest, ok := strings.Cut(s, closing)
-		if !ok {
-			return false
-		}
-		s = strings.TrimLeft(rest, " \t\r\n")
+		_, end := config.NextTag(s)
+		s = strings.TrimLeft(s[end:], " \t\r\n")
 	}
 	if !resp.Raw && strings.HasPrefix(s, "{{") {
 		return false // a placeholder, not an object
@@ -241,4 +244,20 @@ func newCompiler(opts Options) *compiler {
 		counters: &renderer.Counters{},
 		env:      opts.Env,
 	}
+}
+
+// ExternalFiles returns the files that fixed external bodies of a specification
+// may be read from, whether they are there or not: a specification that was
+// refused may be fine once one of them changes.
+func ExternalFiles(spec *config.Spec) []string {
+	var files []string
+	for _, endpoints := range [][]config.Endpoint{spec.Endpoints, spec.Broken} {
+		for i := range endpoints {
+			if ext := endpoints[i].Response.External; ext != nil {
+				files = append(files, fetcher.Files(ext, endpoints[i].Dir)...)
+			}
+		}
+	}
+	slices.Sort(files)
+	return slices.Compact(files)
 }

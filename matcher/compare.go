@@ -1,8 +1,9 @@
 package matcher
 
 import (
-	"fmt"
-	"strings"
+	"math/bits"
+
+	"mockserver/config"
 )
 
 // alignedMost is how many segments of a path are compared.
@@ -19,61 +20,153 @@ const (
 	costDifferent = 5
 )
 
-// comparison is how like a request a route is.
-type comparison struct {
-	index int
-	cost  int
-	alike bool // enough to be worth telling
-}
+// slipReach is how many segments from its place a segment is looked for that has
+// slips: a row of more gaps than that is nothing anyone writes by mistake.
+const slipReach = 3
 
 // comparer compares routes with one request.
 type comparer struct {
 	table    *Table
 	request  *Request
 	segments [][]byte // of the request
-	declared []segment
-	rest     bool
-	// costs[i][j] is the least cost of aligning the declared segments from i on with
-	// the request's from j on.
-	costs [alignedMost + 1][alignedMost + 1]int
+	letters  []uint64 // of each of them
+	accepted []uint16 // of each of them, the types asked so far: a bit for known, a bit for accepted
+	work     int      // done so far; see nearWork
+
+	route *Route
+	all   []segment // of the route, without a catch-all
+	rest  bool
+	// head and tail are how many segments at the beginning and at the end fit. The
+	// best alignment pairs them, whatever is between: leaving a segment out that
+	// fits never costs less.
+	head, tail int
+	// n declared segments and m of the request are between head and tail.
+	n, m int
+	// pairs[i][j] is the cost of the declared segment head+i standing for the
+	// request's head+j; costs[i][j] the least cost of aligning all from there on.
+	pairs, costs [alignedMost + 1][alignedMost + 1]int16
 }
 
-// compare aligns the segments of a route with the request's.
-func (c *comparer) compare(index int) comparison {
-	c.align(index)
-	found := comparison{index: index, cost: c.costs[0][0]}
-	alike := false
-	c.walk(func(s step, i, _ int) {
-		if s == pairStep && c.declared[i].kind == literalSegment {
-			alike = true
-		}
-	})
-	found.alike = alike || found.cost <= costType
-	e := c.table.routes[index].Endpoint
-	if methodOf(e) != string(c.request.Method()) {
-		found.cost += costOther
+// newComparer returns a comparer for r, whose target is cut, and a path.
+func newComparer(t *Table, r *Request) *comparer {
+	c := &comparer{table: t, request: r}
+	for i := range min(len(r.target.slashes), alignedMost) {
+		text := r.segment(i)
+		c.segments = append(c.segments, text)
+		c.letters = append(c.letters, lettersOf(text))
 	}
-	if !hostCovers(e.Host, c.request.hostName()) {
-		found.cost += costOther
-	}
-	return found
+	c.accepted = make([]uint16, len(c.segments))
+	return c
 }
 
-// align fills in costs for a route.
-func (c *comparer) align(index int) {
-	p := &c.table.routes[index].Pattern
-	c.declared, c.rest = p.segments, p.catchesAll()
+// take begins with a route: it finds head and tail.
+func (c *comparer) take(index int) {
+	c.route = &c.table.routes[index]
+	p := &c.route.Pattern
+	c.all, c.rest = p.segments, p.catchesAll()
 	if c.rest {
-		c.declared = c.declared[:len(c.declared)-1]
+		c.all = c.all[:len(c.all)-1]
 	}
-	c.declared = c.declared[:min(len(c.declared), alignedMost)]
-	n, m := len(c.declared), len(c.segments)
-	for i := n; i >= 0; i-- {
-		for j := m; j >= 0; j-- {
-			_, c.costs[i][j] = c.cheapest(i, j)
+	c.all = c.all[:min(len(c.all), alignedMost)]
+	c.head, c.tail = 0, 0
+	c.n, c.m = len(c.all), len(c.segments)
+	for c.n > 0 && c.m > 0 && c.fits(&c.all[c.head], c.head) {
+		c.head, c.n, c.m = c.head+1, c.n-1, c.m-1
+	}
+	for !c.rest && c.n > 0 && c.m > 0 && c.fits(&c.all[c.head+c.n-1], c.head+c.m-1) {
+		c.tail, c.n, c.m = c.tail+1, c.n-1, c.m-1
+	}
+	c.work += c.head + c.tail + 1
+}
+
+// fits tells whether the request's segment j is what s declares.
+func (c *comparer) fits(s *segment, j int) bool {
+	text := c.segments[j]
+	if s.kind == literalSegment {
+		return s.text == string(text)
+	}
+	if s.typ == anyText || len(text) == 0 {
+		return len(text) > 0
+	}
+	// Remembered, since a segment may be long and the routes many.
+	known, yes := uint16(1)<<s.typ, uint16(1)<<(s.typ+8)
+	if c.accepted[j]&known == 0 {
+		c.accepted[j] |= known
+		if s.typ.accepts(text) {
+			c.accepted[j] |= yes
 		}
 	}
+	return c.accepted[j]&yes != 0
 }
+
+// align fills in pairs and costs for the route taken.
+func (c *comparer) align() {
+	var letters [alignedMost]uint64
+	for i := range c.n {
+		if s := &c.all[c.head+i]; s.kind == literalSegment {
+			letters[i] = lettersOf([]byte(s.text))
+		}
+	}
+	for i := c.n; i >= 0; i-- {
+		for j := c.m; j >= 0; j-- {
+			if i < c.n && j < c.m {
+				c.pairs[i][j] = int16(c.pairCost(i, j, letters[i]))
+			}
+			_, cost := c.cheapest(i, j)
+			c.costs[i][j] = int16(cost)
+		}
+	}
+	c.work += (c.n + 1) * (c.m + 1)
+}
+
+// pairCost is the cost of the declared segment head+i, which has these letters,
+// standing for the request's head+j.
+func (c *comparer) pairCost(i, j int, letters uint64) int {
+	s, text := &c.all[c.head+i], c.segments[c.head+j]
+	switch {
+	case c.fits(s, c.head+j):
+		return 0
+	case s.kind != literalSegment:
+		return costType
+	case len(s.text) == len(text) && equalFold(text, s.text):
+		return costCase
+	case i-j > slipReach+max(c.n-c.m, 0) || j-i > slipReach+max(c.m-c.n, 0) || c.work > nearWork:
+		return costDifferent
+	}
+	most := mostSlips(len(s.text), len(text))
+	if most == 0 || apart(letters, c.letters[c.head+j]) > most {
+		return costDifferent
+	}
+	c.work += len(text) * (2*most + 1)
+	if slips := config.Distance(s.text, string(text), most+1); slips <= most {
+		return slips * costSlip
+	}
+	return costDifferent
+}
+
+// mostSlips is how many slips make a text of so many bytes of a declared literal
+// at most; with more it is another word.
+func mostSlips(declared, text int) int {
+	long := max(declared, text)
+	if long > nearLongest {
+		return 0
+	}
+	return min(long/3, 2)
+}
+
+// lettersOf has a bit for every byte in the beginning of text, some sharing one;
+// a letter has the same bit in both cases.
+func lettersOf(text []byte) uint64 {
+	var set uint64
+	for _, b := range text[:min(len(text), nearLongest+1)] {
+		set |= 1 << (lower(b) & 63)
+	}
+	return set
+}
+
+// apart is how many slips there are at least between texts with these letters:
+// a slip takes one letter away at most, and brings one.
+func apart(a, b uint64) int { return max(bits.OnesCount64(a&^b), bits.OnesCount64(b&^a)) }
 
 // step is one step of an alignment.
 type step uint8
@@ -89,39 +182,43 @@ const (
 
 // cheapest is the best step from i, j, when the costs after it are known.
 func (c *comparer) cheapest(i, j int) (step, int) {
-	n, m := len(c.declared), len(c.segments)
 	switch {
-	case i == n && j == m:
+	case i == c.n && j == c.m:
 		return endStep, 0
-	case i == n && c.rest:
+	case i == c.n && c.rest:
 		return restStep, 0
-	case i == n:
-		return extraStep, c.costs[i][j+1] + costGap
-	case j == m:
-		return missingStep, c.costs[i+1][j] + costGap
+	case i == c.n:
+		return extraStep, int(c.costs[i][j+1]) + costGap
+	case j == c.m:
+		return missingStep, int(c.costs[i+1][j]) + costGap
 	}
-	best, pair := pairStep, pairCost(c.declared[i], c.segments[j])
+	best, pair := pairStep, int(c.pairs[i][j])
 	if pair == costDifferent {
 		best = differentStep
 	}
-	cost := pair + c.costs[i+1][j+1]
-	if missing := c.costs[i+1][j] + costGap; missing < cost {
+	cost := pair + int(c.costs[i+1][j+1])
+	if missing := int(c.costs[i+1][j]) + costGap; missing < cost {
 		best, cost = missingStep, missing
 	}
-	if extra := c.costs[i][j+1] + costGap; extra < cost {
+	if extra := int(c.costs[i][j+1]) + costGap; extra < cost {
 		best, cost = extraStep, extra
 	}
 	return best, cost
 }
 
-// walk calls f with the steps of the best alignment, from the left.
+// walk calls f with the steps of the best alignment, from the left, and where
+// they are in the route and in the request.
 func (c *comparer) walk(f func(s step, i, j int)) {
-	for i, j := 0, 0; ; {
+	for i := range c.head {
+		f(pairStep, i, i)
+	}
+	i, j := 0, 0
+	for {
 		s, _ := c.cheapest(i, j)
 		if s == endStep || s == restStep {
-			return
+			break
 		}
-		f(s, i, j)
+		f(s, c.head+i, c.head+j)
 		if s != extraStep {
 			i++
 		}
@@ -129,175 +226,87 @@ func (c *comparer) walk(f func(s step, i, j int)) {
 			j++
 		}
 	}
+	for k := range c.tail {
+		f(pairStep, c.head+c.n+k, c.head+c.m+k)
+	}
 }
 
-// pairCost is the cost of a declared segment standing for text.
-func pairCost(s segment, text []byte) int {
+// likeness is how like a request a route is.
+type likeness struct {
+	index int
+	least int // no alignment costs less
+	guess int // what it may cost, for the order
+	cost  int // what it costs
+}
+
+// estimate tells what a route costs at least, and what it may, with little work.
+func (c *comparer) estimate(index int) likeness {
+	c.take(index)
+	gaps := c.n - c.m
 	switch {
-	case s.kind != literalSegment:
-		if len(text) == 0 || !s.typ.accepts(text) {
-			return costType
+	case gaps < 0 && c.rest:
+		gaps = 0
+	case gaps < 0:
+		gaps = -gaps
+	}
+	other := c.otherCost()
+	l := likeness{index: index, least: other + gaps*costGap}
+	l.guess = l.least
+	switch both := min(c.n, c.m); {
+	case both == 1 && c.n == c.m && !c.rest: // by far the most frequent
+		l.least += c.pairCost(0, 0, lettersOf([]byte(c.all[c.head].text)))
+		l.guess = l.least
+	case both > 0:
+		if gaps == 0 {
+			l.least++
 		}
+		for k := range both {
+			l.guess += c.guess(k)
+		}
+	}
+	return l
+}
+
+// guess is about what the declared segment head+k costs in its own place.
+func (c *comparer) guess(k int) int {
+	c.work += 2
+	s := &c.all[c.head+k]
+	switch {
+	case c.fits(s, c.head+k):
 		return 0
-	case s.text == string(text):
-		return 0
-	case equalFold(text, s.text):
-		return costCase
-	case len(text) > nearLongest || len(s.text) > nearLongest:
+	case s.kind != literalSegment:
+		return costType
+	case apart(lettersOf([]byte(s.text)), c.letters[c.head+k]) > mostSlips(len(s.text), len(c.segments[c.head+k])):
 		return costDifferent
 	}
-	most := min(max(len(text), len(s.text))/3, 2)
-	if slips := editDistance(s.text, string(text), most+1); slips <= most {
-		return slips * costSlip
-	}
-	return costDifferent
+	return costSlip
 }
 
-// why says what is different, in the order of the path, then method, host and
-// condition; "" when nothing is.
-func (c *comparer) why(f comparison) string {
-	c.align(f.index)
-	route := &c.table.routes[f.index]
-	reasons := c.pathReasons()
-	if m := methodOf(route.Endpoint); m != string(c.request.Method()) {
-		reasons = append(reasons, fmt.Sprintf("it answers %s, not %s", m, shown(c.request.Method())))
+// otherCost is what method and host of the route taken cost.
+func (c *comparer) otherCost() int {
+	cost := 0
+	e := c.route.Endpoint
+	if e.EffectiveMethod() != string(c.request.Method()) {
+		cost += costOther
 	}
-	if host := c.request.hostName(); !hostCovers(route.Endpoint.Host, host) {
-		reasons = append(reasons, fmt.Sprintf("it answers for the host %s, not %q", route.Endpoint.Host, shown(host)))
+	if !hostCovers(e.Host, c.request.hostName()) {
+		cost += costOther
 	}
-	if len(reasons) == 0 && route.If != nil {
-		c.request.capturePattern(&route.Pattern)
-		if !route.If(c.request) {
-			reasons = append(reasons, "its condition does not hold: "+route.Endpoint.If.Value)
-		}
-	}
-	return strings.Join(reasons, ", and ")
+	return cost
 }
 
-func (r *Request) capturePattern(p *Pattern) {
-	r.params = r.params[:0]
-	for i := range p.segments {
-		switch {
-		case p.segments[i].kind == restSegment:
-			r.params = append(r.params, r.tail(i))
-		case p.segments[i].kind != literalSegment && i < len(r.target.slashes):
-			r.params = append(r.params, r.segment(i))
-		}
-	}
-}
-
-// pathReasons says what is different in the path. Neighbouring segments that are
-// missing, or too many, are told together.
-func (c *comparer) pathReasons() []string {
-	var reasons []string
-	var gap strings.Builder
-	before := endStep
-	closeGap := func(next step) {
-		if gap.Len() > 0 && next != before {
-			verb := "lacks"
-			if before == extraStep {
-				verb = "has in addition"
-			}
-			reasons = append(reasons, fmt.Sprintf("the request %s %q", verb, shown([]byte(gap.String()))))
-			gap.Reset()
-		}
-		before = next
-	}
-	c.walk(func(s step, i, j int) {
-		closeGap(s)
-		switch s {
-		case missingStep:
-			gap.WriteString("/" + c.declared[i].shown())
-		case extraStep:
-			gap.WriteString("/" + string(c.segments[j]))
-		default:
-			if reason := pairReason(c.declared[i], c.segments[j], j+1); reason != "" {
-				reasons = append(reasons, reason)
-			}
+// compare aligns the segments of a route with the request's. It returns false for
+// a route that has too little in common with the request to be worth telling.
+func (c *comparer) compare(l *likeness) bool {
+	c.take(l.index)
+	c.align()
+	l.cost = int(c.costs[0][0])
+	alike := l.cost <= costType
+	c.walk(func(s step, i, _ int) {
+		if s == pairStep && c.all[i].kind == literalSegment {
+			alike = true
 		}
 	})
-	closeGap(endStep)
-	return reasons
-}
-
-// shown is a segment as it was declared, without its type.
-func (s segment) shown() string {
-	if s.kind == literalSegment {
-		return s.text
-	}
-	return ":" + s.text
-}
-
-// pairReason says why segment number at of the request is not the declared one;
-// "" when it is.
-func pairReason(s segment, text []byte, at int) string {
-	switch {
-	case s.kind != literalSegment && len(text) == 0:
-		return fmt.Sprintf("segment %d is empty", at)
-	case s.kind != literalSegment && s.typ.accepts(text), s.kind == literalSegment && s.text == string(text):
-		return ""
-	case s.kind != literalSegment:
-		return fmt.Sprintf("%q is not %s (path parameter %s)", shown(text), s.typ.described(), s.text)
-	case equalFold(text, s.text):
-		return fmt.Sprintf("segment %d is %q, not %q (case matters)", at, shown(text), s.text)
-	}
-	return fmt.Sprintf("segment %d is %q, not %q", at, shown(text), s.text)
-}
-
-// shown is a text of the request as messages show it: its beginning.
-func shown(text []byte) string {
-	const most = 64
-	if len(text) > most {
-		return string(text[:most]) + "..."
-	}
-	return string(text)
-}
-
-// hostCovers tells whether an endpoint declared for host answers name.
-func hostCovers(host string, name []byte) bool {
-	if host == "" {
-		return true
-	}
-	declared := string(normalHost(nil, []byte(host)))
-	if suffix, ok := strings.CutPrefix(declared, "*"); ok {
-		return len(name) > len(suffix) && strings.HasSuffix(string(name), suffix)
-	}
-	return declared == string(name)
-}
-
-// editDistance is how many bytes must be put in, left out, replaced or swapped
-// with their neighbour to make b of a; anything from limit on is limit. It
-// compares at most 64 bytes of each.
-func editDistance(a, b string, limit int) int {
-	const most = 64
-	a, b = a[:min(len(a), most)], b[:min(len(b), most)]
-	if len(a)-len(b) >= limit || len(b)-len(a) >= limit {
-		return limit
-	}
-	var rows [3][most + 1]int // of the prefix of a before the last, the last, and now
-	for j := range len(b) + 1 {
-		rows[1][j] = j
-	}
-	for i := range len(a) {
-		older, last, now := &rows[i%3], &rows[(i+1)%3], &rows[(i+2)%3]
-		now[0] = i + 1
-		least := now[0]
-		for j := range len(b) {
-			d := min(last[j+1], now[j]) + 1
-			same := 1
-			if a[i] == b[j] {
-				same = 0
-			}
-			d = min(d, last[j]+same)
-			if i > 0 && j > 0 && a[i] == b[j-1] && a[i-1] == b[j] {
-				d = min(d, older[j-1]+1)
-			}
-			now[j+1] = d
-			least = min(least, d)
-		}
-		if least >= limit {
-			return limit
-		}
-	}
-	return min(limit, rows[(len(a)+1)%3][len(b)])
+	l.cost += c.otherCost()
+	return alike
 }

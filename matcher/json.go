@@ -28,10 +28,14 @@ type Value struct {
 	Raw  []byte // its JSON text, without blanks around it; nil for Missing
 }
 
-// ParseJSON checks the whole of b against RFC 8259 and returns its value, whose
-// Raw is a slice of b. It returns Missing for a text that is not JSON, is not
+// byteOrderMark is what some editors and clients put before a UTF-8 text.
+var byteOrderMark = []byte("\ufeff")
+
+// ParseJSON checks the whole of b against RFC 8259, but for a byte order mark
+// before it, and returns its value, whose Raw is a slice of b. It returns Missing for a text that is not JSON, is not
 // valid UTF-8, or nests deeper than 10,000.
 func ParseJSON(b []byte) Value {
+	b = bytes.TrimPrefix(b, byteOrderMark)
 	if len(b) == 0 || !utf8.Valid(b) {
 		return Value{}
 	}
@@ -67,9 +71,9 @@ func kindOf(c byte) Kind {
 // It is Missing when there is none, or v is not an object.
 func (v Value) Member(name string) Value {
 	var found Value
-	members := v.Members()
+	members := v.members()
 	for {
-		key, value, ok := members.Next()
+		key, value, ok := members.next()
 		if !ok {
 			return found
 		}
@@ -95,27 +99,20 @@ func (v Value) Index(i int) Value {
 	}
 }
 
-// Len is the number of elements of an array, of members of an object as written
-// (a repeated one counts each time), or of characters of a string; 0 for the rest.
+// Len is the number of elements of an array, or of members of an object as
+// written (a repeated one counts each time); 0 for the rest.
 func (v Value) Len() int {
-	switch v.Kind {
-	case Array, Object:
-		n := 0
-		for c := v.cursor(); c.more(); n++ {
-			if v.Kind == Object {
-				c.key()
-			}
-			c.value()
-		}
-		return n
-	case String:
-		n := 0
-		for s := v.inner(); len(s) > 0; n++ {
-			_, s = nextRune(s)
-		}
-		return n
+	if v.Kind != Array && v.Kind != Object {
+		return 0
 	}
-	return 0
+	n := 0
+	for c := v.cursor(); c.more(); n++ {
+		if v.Kind == Object {
+			c.key()
+		}
+		c.value()
+	}
+	return n
 }
 
 // AppendText appends a string's decoded text, where half a surrogate pair
@@ -135,21 +132,6 @@ func (v Value) AppendText(dst []byte) []byte {
 		dst = utf8.AppendRune(dst, c)
 	}
 	return dst
-}
-
-// Text is what AppendText appends: a slice of the JSON text itself where it can
-// be, else of r's arena. It is valid until r is released.
-func (v Value) Text(r *Request) []byte {
-	if v.Kind != String {
-		return v.Raw
-	}
-	s := v.inner()
-	if bytes.IndexByte(s, '\\') < 0 {
-		return s
-	}
-	start := len(r.Arena)
-	r.Arena = v.AppendText(r.Arena)
-	return r.kept(start)
 }
 
 // inner is a string's text as written, between its quotes.
@@ -196,20 +178,20 @@ func (e *Elements) Next() (Value, bool) {
 	return e.cursor.value(), true
 }
 
-// Members walks the members of an object.
-type Members struct{ cursor cursor }
+// members walks the members of an object.
+type members struct{ cursor cursor }
 
-// Members returns a walk over an object's members as written, repeated ones
+// members returns a walk over an object's members as written, repeated ones
 // included; over nothing for other kinds.
-func (v Value) Members() Members {
+func (v Value) members() members {
 	if v.Kind != Object {
-		return Members{}
+		return members{}
 	}
-	return Members{v.cursor()}
+	return members{v.cursor()}
 }
 
-// Next returns the next member, its key as a String, and false after the last.
-func (m *Members) Next() (key, value Value, ok bool) {
+// next returns the next member, its key as a String, and false after the last.
+func (m *members) next() (key, value Value, ok bool) {
 	if !m.cursor.more() {
 		return Value{}, Value{}, false
 	}

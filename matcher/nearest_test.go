@@ -6,6 +6,8 @@ import (
 	"slices"
 	"strings"
 	"testing"
+
+	"mockserver/config"
 )
 
 func TestNearest(t *testing.T) {
@@ -104,52 +106,111 @@ func TestNearestComparesABoundedNumber(t *testing.T) {
 	table := mustCompile(t, layoutTable(func(i int) string { return fmt.Sprintf("/api/x/:id/r%d", i) }, 5000))
 	r := newRequest("GET", "h", "/api/x/1/r")
 	defer Release(r)
-	var segments [][]byte
-	for i := range 4 {
-		r.parts()
-		segments = append(segments, r.segment(i))
-	}
-	if got, most := len(table.candidates(r, segments)), nearMany+nearAlike*(nearLongest+1); got == 0 || got > most {
-		t.Errorf("got %d candidates of 5000, want some, at most %d", got, most)
+	r.parts()
+	if got := len(newComparer(table, r).candidates()); got == 0 || got > nearMany {
+		t.Errorf("got %d candidates of 5000, want some, at most %d", got, nearMany)
 	}
 }
 
-// FuzzEditDistance compares with the plain definition, by recursion.
-func FuzzEditDistance(f *testing.F) {
-	f.Add("users", "uesrs")
-	f.Add("", "a")
-	f.Add("abc", "acb")
-	f.Fuzz(func(t *testing.T, a, b string) {
-		if len(a) > 12 || len(b) > 12 {
-			t.Skip("the definition takes too long")
+// The tables are such that every segment is like every other, but for a few
+// letters, and the last of the many possible ways leads to no route.
+func TestNearestDoesABoundedAmountOfWork(t *testing.T) {
+	for _, worst := range worstNear {
+		t.Run(worst.name, func(t *testing.T) {
+			table := mustCompile(t, layoutTable(worst.declared, worst.routes))
+			r := newRequest("GET", "h", worst.asked)
+			defer Release(r)
+			r.parts()
+			c := newComparer(table, r)
+			c.search(3)
+			// one comparison may begin when almost all is done: every segment with those in reach
+			one := alignedMost * (2*slipReach + 1) * nearLongest * 5
+			if most := nearWork + one + nearMany*4*alignedMost; c.work == 0 || c.work > most {
+				t.Errorf("got %d comparisons, want some, at most %d", c.work, most)
+			}
+		})
+	}
+}
+
+func TestNearestVisitsABoundedNumberOfNodes(t *testing.T) {
+	const depth = 12
+	rs := layoutTable(func(i int) string { // every combination of a literal and a parameter
+		path := ""
+		for k := range depth {
+			path += []string{"/a", fmt.Sprintf("/:p%d", k)}[i>>k&1]
 		}
-		want := refDistance(a, b, map[[2]int]int{})
-		for limit := range 15 {
-			if got := editDistance(a, b, limit); got != min(want, limit) {
-				t.Errorf("%q, %q, limit %d: got %d, want %d", a, b, limit, got, min(want, limit))
+		return path + "/end"
+	}, 1<<depth)
+	table := mustCompile(t, rs)
+	r := newRequest("GET", "h", strings.Repeat("/a", depth)+"/end")
+	defer Release(r)
+	visited := 0
+	table.eachLeaf(r, nearNodes, func(*leaf) bool { visited++; return true })
+	if visited == 0 || visited > nearNodes {
+		t.Errorf("got %d leaves, want some, at most %d", visited, nearNodes)
+	}
+	visited = 0
+	table.eachLeaf(r, nearNodes, func(*leaf) bool { visited++; return false })
+	if visited != 1 {
+		t.Errorf("got %d leaves after the first said enough", visited)
+	}
+}
+
+// What one slip makes of a long path of a table where all paths are alike must be
+// found in spite of the bound.
+func TestNearestFindsASlipAmongLongPaths(t *testing.T) {
+	worst := worstNear[0]
+	table := mustCompile(t, layoutTable(worst.declared, worst.routes))
+	declared := worst.declared(150)
+	slip := strings.Replace(declared, "resource", "resuorce", 1)
+	r := newRequest("GET", "h", slip)
+	defer Release(r)
+	if near := table.Nearest(r, 3); len(near) == 0 || near[0].Index != 150 {
+		t.Errorf("%s: got %+v, want first route 150", slip, near)
+	}
+}
+
+// Only 16 segments are compared, and what is beyond them must not be taken for a
+// condition that did not hold.
+func TestNearestOfPathsTooLongToCompare(t *testing.T) {
+	long := strings.Repeat("/a", alignedMost)
+	table := mustCompile(t, reference{{method: "GET", path: long + "/b/:c|int", cond: "query"}, {method: "GET", path: long + "/x/*rest"}})
+	for target, want := range map[string]string{
+		long + "/b/1":   "its condition does not hold: query",
+		long + "/b/x":   "the paths differ after segment 16",
+		long + "/b/1/2": "the paths differ after segment 16",
+		long + "/b":     "the paths differ after segment 16",
+		long:            "the paths differ after segment 16",
+	} {
+		r := newRequest("GET", "h", target)
+		if near := table.Nearest(r, 1); len(near) != 1 || near[0].Why != want || near[0].Index != 0 {
+			t.Errorf("%s: got %+v, want route 0: %s", target, near, want)
+		}
+		Release(r)
+	}
+}
+
+func TestLettersApartNeverExceedTheDistance(t *testing.T) {
+	w := rand.New(rand.NewPCG(1, 9))
+	word := func() string {
+		b := make([]byte, w.IntN(nearLongest+1))
+		for i := range b {
+			b[i] = byte(w.IntN(256))
+			if w.IntN(2) == 0 {
+				b[i] = "abcABC-1"[w.IntN(8)]
 			}
 		}
-	})
-}
-
-func refDistance(a, b string, seen map[[2]int]int) int {
-	key := [2]int{len(a), len(b)}
-	if d, ok := seen[key]; ok {
-		return d
+		return string(b)
 	}
-	n, m := len(a), len(b)
-	if n == 0 || m == 0 {
-		return n + m
+	for range 5000 {
+		a := word()
+		b := word()
+		if w.IntN(2) == 0 { // often but a slip away
+			i := w.IntN(len(a) + 1)
+			b = (a[:i] + "z" + a[i:])[:min(len(a)+1, nearLongest)]
+		}
+		if d, got := config.Distance(a, b, 64), apart(lettersOf([]byte(a)), lettersOf([]byte(b))); got > d {
+			t.Fatalf("%q and %q: the letters are %d apart, the texts %d", a, b, got, d)
+		}
 	}
-	d := min(refDistance(a[:n-1], b, seen), refDistance(a, b[:m-1], seen)) + 1
-	same := 1
-	if a[n-1] == b[m-1] {
-		same = 0
-	}
-	d = min(d, refDistance(a[:n-1], b[:m-1], seen)+same)
-	if n > 1 && m > 1 && a[n-1] == b[m-2] && a[n-2] == b[m-1] {
-		d = min(d, refDistance(a[:n-2], b[:m-2], seen)+1)
-	}
-	seen[key] = d
-	return d
 }

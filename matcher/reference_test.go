@@ -32,12 +32,12 @@ var (
 	}
 )
 
+var refTime = regexp.MustCompile(`^([01][0-9]|2[0-3]):[0-5][0-9](:[0-5][0-9](\.[0-9]+)?)?(Z|[+-]([01][0-9]|2[0-3]):[0-5][0-9])?$`)
+
 func refDate(s string) bool {
-	if _, err := time.Parse("2006-01-02", s); err == nil {
-		return true
-	}
-	var t time.Time
-	return t.UnmarshalText([]byte(s)) == nil
+	day, clock, timed := strings.Cut(s, "T")
+	_, err := time.Parse("2006-01-02", day)
+	return err == nil && (!timed || refTime.MatchString(clock))
 }
 
 func refType(name string) func(string) bool {

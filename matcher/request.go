@@ -17,7 +17,8 @@
 //	float, double  a decimal number: 7, -1.5, 6.02e23
 //	bool, boolean  true or false
 //	uuid           8-4-4-4-12 hexadecimal digits, in either case
-//	date           a day, 2024-02-29, or an instant, 2024-02-29T12:00:00Z
+//	date           a day, 2024-02-29, or a day and time, 2024-02-29T12:00:00Z;
+//	               seconds and zone may be left out
 //
 // Names are letters, digits, "-" and "_". Everything else is literal: {x}, a
 // colon inside a segment, a star that is not in the last segment. One trailing

@@ -93,4 +93,4 @@ func shadowed(later, earlier *config.Endpoint) config.Problem {
 }
 
 // title names an endpoint in a message: "GET /users/:id".
-func title(e *config.Endpoint) string { return methodOf(e) + " " + e.Path.Value }
+func title(e *config.Endpoint) string { return e.EffectiveMethod() + " " + e.Path.Value }

@@ -1,6 +1,7 @@
 package matcher
 
 import (
+	"math"
 	"slices"
 
 	"mockserver/config"
@@ -28,7 +29,7 @@ type Table struct {
 
 	sites []*site // all of them, in the order of their first declaration
 
-	near nearIndex
+	near *nearIndex // of a table that is too large to compare all of it
 }
 
 // entry is a route as its leaf knows it.
@@ -46,9 +47,6 @@ type leaf struct {
 	params  []int // the segments that hold the parameters
 	rest    bool  // the last of them is a catch-all
 	entries []entry
-	// direct tells that no other route can be more specific for any path
-	// that the router finds this leaf by.
-	direct bool
 }
 
 // Compile builds the table of routes. The problems are warnings: declarations
@@ -60,9 +58,12 @@ func Compile(routes []Route) (*Table, config.Problems) {
 	for i := range routes {
 		t.site(routes[i].Endpoint.Host).add(i, &routes[i])
 	}
+	if len(routes) > nearMany {
+		t.near = newNearIndex(routes)
+	}
 	var shadows config.Problems
 	for _, s := range t.sites {
-		s.finish()
+		s.shards, s.paths = newShards(s.paths), nil
 		shadows = append(shadows, s.shadows(routes)...)
 	}
 	return t, shadows
@@ -114,25 +115,27 @@ func (t *Table) Match(r *Request, method string) int {
 // types like r's are declared, whatever their conditions say; nil for none.
 func (t *Table) Methods(r *Request) []string {
 	var methods []string
-	t.eachLeaf(r, func(l *leaf) {
+	t.eachLeaf(r, math.MaxInt, func(l *leaf) bool {
 		if !slices.Contains(methods, l.method) && l.anyTypes(r) {
 			methods = append(methods, l.method)
 		}
+		return true
 	})
 	r.params = r.params[:0]
 	slices.Sort(methods)
 	return methods
 }
 
-// eachLeaf calls visit with every leaf whose host and shape fit r, of any
-// method, while r's parameters are that leaf's.
-func (t *Table) eachLeaf(r *Request, visit func(*leaf)) {
+// eachLeaf calls visit with every leaf whose host and shape fit r, of any method,
+// while r's parameters are that leaf's. It ends when visit returns false, or after
+// so many nodes.
+func (t *Table) eachLeaf(r *Request, nodes int, visit func(*leaf) bool) {
 	if r.parts().trimmed == nil {
 		return
 	}
+	v := visitor{request: r, visit: visit, left: nodes}
 	walk := t.sitesOf(r)
-	for s := walk.next(); s != nil; s = walk.next() {
-		s.root.visit(r, 0, visit)
+	for s := walk.next(); s != nil && v.node(s.root, 0); s = walk.next() {
 	}
 }
 

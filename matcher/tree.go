@@ -1,34 +1,32 @@
 package matcher
 
-import "mockserver/config"
-
 // site is the routes of one declared host, or those without one.
 //
-// The tree of segments is the authority on which route answers. The buckets hold
-// fasthttp/router routers that find the same answer faster for most requests.
+// The tree of segments holds every route. Its shards are fasthttp/router routers
+// that know the paths without parameters: nothing is more specific than such a
+// path, so what they find answers, and the tree is asked for all else.
 type site struct {
-	root    *node
-	buckets []bucket // by number of segments
-	leaves  []*leaf  // in the order of their first declaration
-	shapes  []*shape // while compiling
+	root   *node
+	shards shards
+	leaves []*leaf // in the order of their first declaration
+	paths  []path  // without parameters, while compiling
 }
 
 // node is a place in the tree of segments.
 type node struct {
 	literals    map[string]*node
 	typed, text *node
-	leaves      []*leaf // of the paths that end here
-	rest        []*leaf // of the paths with a catch-all from here on
-
-	shape *shape // while compiling
-	// unsure tells that the router may overlook something at or below this node:
-	// a catch-all, a path it does not know, or a literal beside a parameter, where
-	// it does not always turn back. literalUnsure tells so of a literal child.
-	unsure, literalUnsure bool
+	// only is the one literal child where there is no other, and onlyText its text:
+	// most segments ("api", "v1") leave no choice, and to compare costs less than
+	// to look up.
+	only     *node
+	onlyText string
+	leaves   []*leaf // of the paths that end here
+	rest     []*leaf // of the paths with a catch-all from here on
 }
 
-// shape is one row of literals and parameters, for the routers.
-type shape struct {
+// path is one row of literals, for the routers.
+type path struct {
 	segments []segment
 	node     *node
 }
@@ -49,20 +47,11 @@ func (s *site) add(index int, r *Route) {
 	at := &n.leaves
 	if p.catchesAll() {
 		at = &n.rest
-	} else if n.shape == nil {
-		n.shape = &shape{segments: segments, node: n}
-		s.shapes = append(s.shapes, n.shape)
+	} else if len(p.params) == 0 && len(n.leaves) == 0 {
+		s.paths = append(s.paths, path{segments: segments, node: n})
 	}
-	l := s.leaf(at, methodOf(r.Endpoint), &p)
+	l := s.leaf(at, r.Endpoint.EffectiveMethod(), &p)
 	l.entries = append(l.entries, entry{index: index, types: p.types, when: r.If})
-}
-
-// methodOf is the method an endpoint answers.
-func methodOf(e *config.Endpoint) string {
-	if e.Method == "" {
-		return "GET"
-	}
-	return e.Method
 }
 
 // child returns the node that segment leads to, a new one if there is none yet.
@@ -77,6 +66,10 @@ func (n *node) child(segment *segment) *node {
 		if c == nil {
 			c = new(node)
 			n.literals[segment.text] = c
+			n.only, n.onlyText = c, segment.text
+			if len(n.literals) > 1 {
+				n.only, n.onlyText = nil, ""
+			}
 		}
 		return c
 	case typedSegment:
@@ -86,6 +79,17 @@ func (n *node) child(segment *segment) *node {
 		*at = new(node)
 	}
 	return *at
+}
+
+// literal returns the node that a literal segment leads to, or nil.
+func (n *node) literal(text []byte) *node {
+	if n.only == nil {
+		return n.literals[string(text)]
+	}
+	if n.onlyText == string(text) {
+		return n.only
+	}
+	return nil
 }
 
 // leaf returns the leaf of a method among those at a node, a new one if there is
@@ -110,81 +114,57 @@ func (s *site) leaf(leaves *[]*leaf, method string, p *Pattern) *leaf {
 // match returns the route of this site that answers r, or -1. r's target is cut,
 // and a path.
 func (s *site) match(r *Request, method string) int {
+	var tried *leaf
 	if !r.target.escaped {
-		if l := s.lookup(r, method); l != nil && l.direct && r.capture(l) {
-			if i := l.answer(r); i >= 0 {
+		if tried = s.shards.lookup(r, method); tried != nil {
+			r.params = r.params[:0]
+			if i := tried.answer(r); i >= 0 {
 				return i
 			}
 		}
 	}
-	return s.root.find(r, method, 0)
+	return s.root.find(r, method, 0, tried)
 }
 
 // find returns the most specific route at or below n that answers r, whose first
-// depth segments led to n, or -1.
-func (n *node) find(r *Request, method string, depth int) int {
+// depth segments led to n, or -1. The leaf tried is passed over: its conditions
+// did not hold, and asked again they might (random, counter).
+func (n *node) find(r *Request, method string, depth int, tried *leaf) int {
 	if depth == len(r.target.slashes) {
-		if i := r.try(n.leaves, method); i >= 0 {
+		if i := r.try(n.leaves, method, tried); i >= 0 {
 			return i
 		}
-		return r.try(n.rest, method)
+		return r.try(n.rest, method, tried)
 	}
 	text := r.segment(depth)
-	if c := n.literals[string(text)]; c != nil {
-		if i := c.find(r, method, depth+1); i >= 0 {
+	if c := n.literal(text); c != nil {
+		if i := c.find(r, method, depth+1, tried); i >= 0 {
 			return i
 		}
 	}
 	if n.typed != nil && len(text) > 0 {
-		if i := n.typed.find(r, method, depth+1); i >= 0 {
+		if i := n.typed.find(r, method, depth+1, tried); i >= 0 {
 			return i
 		}
 	}
 	if n.text != nil && len(text) > 0 {
-		if i := n.text.find(r, method, depth+1); i >= 0 {
+		if i := n.text.find(r, method, depth+1, tried); i >= 0 {
 			return i
 		}
 	}
-	return r.try(n.rest, method)
+	return r.try(n.rest, method, tried)
 }
 
-// visit calls f with every leaf at or below n that find would look at, of any
-// method.
-func (n *node) visit(r *Request, depth int, f func(*leaf)) {
-	if depth == len(r.target.slashes) {
-		r.each(n.leaves, f)
-		r.each(n.rest, f)
-		return
-	}
-	text := r.segment(depth)
-	if c := n.literals[string(text)]; c != nil {
-		c.visit(r, depth+1, f)
-	}
-	if n.typed != nil && len(text) > 0 {
-		n.typed.visit(r, depth+1, f)
-	}
-	if n.text != nil && len(text) > 0 {
-		n.text.visit(r, depth+1, f)
-	}
-	r.each(n.rest, f)
-}
-
-// try returns the route of the leaf of method that answers r, or -1.
-func (r *Request) try(leaves []*leaf, method string) int {
+// try returns the route of the leaf of method that answers r, or -1. The leaf
+// tried has been asked before.
+func (r *Request) try(leaves []*leaf, method string, tried *leaf) int {
 	for _, l := range leaves {
-		if l.method == method {
-			r.captureSegments(l)
+		if l.method == method && l != tried {
+			r.capture(l)
 			return l.answer(r)
 		}
 	}
 	return -1
-}
-
-func (r *Request) each(leaves []*leaf, f func(*leaf)) {
-	for _, l := range leaves {
-		r.captureSegments(l)
-		f(l)
-	}
 }
 
 // segment is segment number i of the path, decoded.
@@ -200,22 +180,8 @@ func (r *Request) segment(i int) []byte {
 	return r.segments[i]
 }
 
-// capture takes the parameters of l, whose shape the path has. It returns false
-// when one of them would be empty, which the router allows.
-func (r *Request) capture(l *leaf) bool {
-	r.params = r.params[:0]
-	for _, i := range l.params {
-		text := r.target.raw(i)
-		if len(text) == 0 {
-			return false
-		}
-		r.params = append(r.params, text)
-	}
-	return true
-}
-
-// captureSegments is capture for any path, and a leaf that the tree found.
-func (r *Request) captureSegments(l *leaf) {
+// capture takes the parameters of l, whose shape the path has.
+func (r *Request) capture(l *leaf) {
 	r.params = r.params[:0]
 	n := len(l.params)
 	if l.rest {
@@ -236,4 +202,43 @@ func (r *Request) tail(from int) []byte {
 		return t.trimmed[len(t.trimmed):]
 	}
 	return r.decoded(t.trimmed[t.slashes[from]+1:], false)
+}
+
+// visitor goes to every leaf that find would look at, of any method.
+type visitor struct {
+	request *Request
+	visit   func(*leaf) bool // returns false to end
+	left    int              // how many nodes may still be visited
+}
+
+// node visits n, to which the first depth segments led, and what is below it. It
+// returns false when the visit is over.
+func (v *visitor) node(n *node, depth int) bool {
+	if v.left--; v.left < 0 {
+		return false
+	}
+	if depth == len(v.request.target.slashes) {
+		return v.leaves(n.leaves) && v.leaves(n.rest)
+	}
+	text := v.request.segment(depth)
+	if c := n.literal(text); c != nil && !v.node(c, depth+1) {
+		return false
+	}
+	if n.typed != nil && len(text) > 0 && !v.node(n.typed, depth+1) {
+		return false
+	}
+	if n.text != nil && len(text) > 0 && !v.node(n.text, depth+1) {
+		return false
+	}
+	return v.leaves(n.rest)
+}
+
+func (v *visitor) leaves(leaves []*leaf) bool {
+	for _, l := range leaves {
+		v.request.capture(l)
+		if !v.visit(l) {
+			return false
+		}
+	}
+	return true
 }

@@ -1,7 +1,5 @@
 package matcher
 
-import "bytes"
-
 // paramType is what texts a parameter takes.
 type paramType uint8
 
@@ -108,7 +106,8 @@ func isUUID(b []byte) bool {
 	return true
 }
 
-// isDate takes a calendar date, or an instant as RFC 3339 writes it.
+// isDate takes a calendar date, or a date and time as ISO 8601 writes it with
+// its separators.
 func isDate(b []byte) bool {
 	if !shaped(b, "0000-00-00") || !isDay(b) {
 		return false
@@ -150,12 +149,20 @@ func isDay(b []byte) bool {
 	return day >= 1 && day <= last
 }
 
-// isTime takes HH:MM:SS, a fraction or none, and Z or an offset.
+// isTime takes HH:MM, then :SS with a fraction or without, or nothing, then a
+// zone or nothing.
 func isTime(b []byte) bool {
-	if !shaped(b, "00:00:00") || two(b) > 23 || two(b[3:]) > 59 || two(b[6:]) > 59 {
+	if !isMinute(b) {
 		return false
 	}
-	b = b[8:]
+	b = b[5:]
+	if !shaped(b, ":00") {
+		return isZone(b)
+	}
+	if two(b[1:]) > 59 {
+		return false
+	}
+	b = b[3:]
 	if len(b) > 0 && b[0] == '.' {
 		n := leadingDigits(b[1:])
 		if n == 0 {
@@ -163,9 +170,21 @@ func isTime(b []byte) bool {
 		}
 		b = b[1+n:]
 	}
-	if string(b) == "Z" {
+	return isZone(b)
+}
+
+// isMinute tells whether b begins with HH:MM.
+func isMinute(b []byte) bool { return shaped(b, "00:00") && two(b) <= 23 && two(b[3:]) <= 59 }
+
+// isZone takes Z, an offset, or nothing for local time.
+func isZone(b []byte) bool {
+	switch len(b) {
+	case 0:
 		return true
+	case 1:
+		return b[0] == 'Z'
+	case 6:
+		return (b[0] == '+' || b[0] == '-') && isMinute(b[1:])
 	}
-	return len(b) == 6 && bytes.IndexByte([]byte("+-"), b[0]) >= 0 &&
-		shaped(b[1:], "00:00") && two(b[1:]) <= 23 && two(b[4:]) <= 59
+	return false
 }

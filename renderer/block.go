@@ -20,23 +20,24 @@ func (p *parser) block(nodes []node, t tag, depth int) []node {
 // only would leave what follows neither inside nor outside a JSON string.
 func (p *parser) ifBlock(nodes []node, t tag, depth int) []node {
 	n := node{kind: branchNode}
-	json, url := p.json, p.url
-	var ends []jsonPlace
+	before := p.place
+	var ends []place
 	open := t
 	for {
 		a := arm{}
 		if open.word != "else" {
 			a.cond = p.condition(open)
 		}
-		p.json, p.url = json, url
+		p.place = before
 		var closing tag
 		a.body, closing = p.nodes(depth + 1)
+		a.body = joined(a.body)
 		n.arms = append(n.arms, a)
-		ends = append(ends, p.json)
+		ends = append(ends, p.place)
 		switch {
 		case closing.word == "endif":
 			if open.word != "else" {
-				ends = append(ends, json)
+				ends = append(ends, before)
 			}
 			p.settle(t, ends)
 			return append(nodes, n)
@@ -59,14 +60,15 @@ func closingSpelling(opening string) string {
 	return "{% endif %}"
 }
 
-// settle checks that all arms of a JSON text end in the same place.
-func (p *parser) settle(t tag, ends []jsonPlace) {
-	if p.form != JSON {
-		return
-	}
+// settle checks that all arms end in the same place.
+func (p *parser) settle(t tag, ends []place) {
 	for _, end := range ends[1:] {
-		if end != ends[0] {
+		switch {
+		case end.json != ends[0].json:
 			p.fail(t.offset, "%s: one branch ends inside a JSON string and another outside; a quote is opened or closed in one of them only", p.spelling(t))
+			return
+		case end.url != ends[0].url:
+			p.fail(t.offset, "%s: the branches end in different parts of the URL; put / and ? in all of them, or outside", p.spelling(t))
 			return
 		}
 	}
@@ -102,18 +104,20 @@ func (p *parser) forBlock(nodes []node, t tag, depth int) []node {
 			p.fail(sc.tok.offset, "unexpected %s after the array", sc.tok.describe())
 		}
 	}
-	before := p.json
+	before := p.place
 	p.loops = append(p.loops, variable.text)
 	p.deepest = max(p.deepest, len(p.loops))
 	body, closing := p.nodes(depth + 1)
 	p.loops = p.loops[:len(p.loops)-1]
-	n.body = body
+	n.body = joined(body)
 	switch {
 	case closing.word == "":
 		p.fail(t.offset, "%s is not closed: {%% endfor %%} is missing", p.spelling(t))
 	case closing.word != "endfor":
 		p.misplaced(closing, t, "{% endfor %}")
-	case p.form == JSON && p.json != before:
+	case p.place.url != before.url:
+		p.fail(t.offset, "%s: a turn of the loop ends in another part of the URL than it begins", p.spelling(t))
+	case p.place.json != before.json:
 		p.fail(t.offset, "%s: a turn of the loop ends inside a JSON string that it opened, or outside of one that it closed", p.spelling(t))
 	}
 	return append(nodes, n)

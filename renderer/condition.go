@@ -92,36 +92,36 @@ func (c *cond) constant() bool {
 	return c.left.constant() && c.right.constant()
 }
 
-func (c *cond) holds(r *matcher.Request, turns []loop) bool {
+func (c *cond) holds(r *matcher.Request, fr *frame) bool {
 	switch c.test {
 	case testAnd:
 		for i := range c.conds {
-			if !c.conds[i].holds(r, turns) {
+			if !c.conds[i].holds(r, fr) {
 				return false
 			}
 		}
 		return true
 	case testOr:
 		for i := range c.conds {
-			if c.conds[i].holds(r, turns) {
+			if c.conds[i].holds(r, fr) {
 				return true
 			}
 		}
 		return false
 	case testNot:
-		return !c.conds[0].holds(r, turns)
+		return !c.conds[0].holds(r, fr)
 	case testTruth:
-		v := c.left.eval(r, turns)
+		v := c.left.eval(r, fr)
 		return v.truth()
 	}
-	return c.compare(c.left.eval(r, turns), r, turns)
+	return c.compare(c.left.eval(r, fr), r, fr)
 }
 
-func (c *cond) compare(left value, r *matcher.Request, turns []loop) bool {
+func (c *cond) compare(left value, r *matcher.Request, fr *frame) bool {
 	if c.test == testMatches {
-		return left.kind != missing && c.pattern.Match(left.text(r))
+		return left.kind != missing && left.kind != null && c.pattern.Match(left.text(r))
 	}
-	right := c.right.eval(r, turns)
+	right := c.right.eval(r, fr)
 	switch c.test {
 	case testEqual:
 		return equal(left, right, r)
@@ -224,8 +224,10 @@ func (s *scanner) not(depth int) (cond, bool) {
 
 // comparison parses OPERAND, or OPERAND OPERATOR OPERAND.
 func (s *scanner) comparison() (cond, bool) {
+	begin := s.tok.offset
 	left, ok := s.conditionOperand()
 	if !ok || s.tok.kind != operator {
+		s.warnOfBareWords(begin, &left, &left)
 		return cond{left: left}, ok
 	}
 	op := s.tok
@@ -236,7 +238,9 @@ func (s *scanner) comparison() (cond, bool) {
 		return c, false
 	}
 	at := s.tok
-	if c.right, ok = s.conditionOperand(); !ok || c.test != testMatches {
+	c.right, ok = s.conditionOperand()
+	s.warnOfBareWords(begin, &c.left, &c.right)
+	if !ok || c.test != testMatches {
 		return c, ok
 	}
 	if at.kind != textToken || !c.right.constant() {
@@ -249,6 +253,14 @@ func (s *scanner) comparison() (cond, bool) {
 		return c, false
 	}
 	return c, true
+}
+
+// warnOfBareWords warns of a condition that looks at nothing of the request
+// because a word in it, which was meant as a variable, is a text.
+func (s *scanner) warnOfBareWords(offset int, left, right *expr) {
+	if left.bare && left.constant() && right.constant() {
+		s.warn(offset, "%q is no variable but a text, so this always says the same; write it in quotes if that is meant", left.literal.raw)
+	}
 }
 
 // conditionOperand parses an operand, which may stand in {{ }}.

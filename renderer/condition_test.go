@@ -30,7 +30,8 @@ func TestCondition_Holds(t *testing.T) {
 		{"blanks only", "  ", true},
 		{"numbers are equal", "query-params.page = 7", true},
 		{"numbers are equal however written", "query-params.page = 7.0", true},
-		{"a text that only looks like a number is compared as text", "query-params.pad = 7", false},
+		{"leading zeros and a plus sign are those of a number", `query-params.pad = 7 and "+7" = 7 and "-007.50" < -7`, true},
+		{"two signs are not", `"+-7" = -7 or "--7" = 7 or "+" = 0`, false},
 		{"numbers, not texts, in order", "query-params.page < 10", true},
 		{"texts in order", `"10" < "9a"`, true},
 		{"greater", "query-params.page > 7", false},
@@ -74,6 +75,7 @@ func TestCondition_Holds(t *testing.T) {
 		{"a pattern found anywhere", `json-params.text matches "^a"`, true},
 		{"a pattern with a class", `path-params.id matches "^\d+$"`, true},
 		{"a pattern that is not found", `json-params.text matches "^b"`, false},
+		{"null contains and matches nothing", `json-params.nil contains "ul" or json-params.nil matches "^n"`, false},
 		{"missing matches nothing", `query-params.nope matches ".*"`, false},
 		{"a lone operand that is present", "query-params.page", true},
 		{"a lone operand that is missing", "query-params.nope", false},
@@ -169,6 +171,18 @@ func TestCompileCondition_MistakesSayWhere(t *testing.T) {
 				t.Errorf("%s: column %d, %q; want column %d, %q", c.text, got.Pos.Column, got.What, c.column, c.part)
 			}
 		})
+	}
+}
+
+func TestCompileCondition_WarnsOfWordsThatAreNoVariables(t *testing.T) {
+	for text, want := range map[string]int{
+		"headers.X-Test = 1": 1, "request.method = POST": 1, "foo": 1, "foo and path": 1,
+		"path = foo": 0, "1 = 1": 0, `"foo" = foo`: 0, "true": 0,
+	} {
+		condition, problems := renderer.CompileCondition(config.Text{Value: text}, scope())
+		if condition == nil || len(problems.Warnings()) != want {
+			t.Errorf("%s: got %v, want %d warnings", text, problems, want)
+		}
 	}
 }
 

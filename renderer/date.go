@@ -8,23 +8,27 @@ import (
 	"mockserver/matcher"
 )
 
+// maxDuration bounds durations, so that no time leaves what can be computed with:
+// some two hundred years.
+const maxDuration = 200 * 365 * 24 * time.Hour
+
 // parseDuration reads "1h30m", "250ms", "7d", "2w", or a number of seconds.
 func parseDuration(b []byte) (time.Duration, bool) {
-	s := string(b)
-	if isNumber(b) {
-		s += "s"
+	units := map[byte]time.Duration{'d': 24 * time.Hour, 'w': 7 * 24 * time.Hour}
+	unit, count := time.Second, b
+	if n := len(b); n > 0 && units[b[n-1]] != 0 {
+		unit, count = units[b[n-1]], b[:n-1]
 	}
-	days := map[byte]float64{'d': 24, 'w': 7 * 24}
-	if n := len(s); n > 1 && days[s[n-1]] != 0 {
-		count, err := strconv.ParseFloat(s[:n-1], 64)
-		hours := count * days[s[n-1]]
-		if err != nil || hours > 1e6 || hours < -1e6 {
-			return 0, false
-		}
-		return time.Duration(hours * float64(time.Hour)), true
+	if !isNumeric(count) {
+		d, err := time.ParseDuration(string(b))
+		return d, err == nil && d.Abs() <= maxDuration
 	}
-	d, err := time.ParseDuration(s)
-	return d, err == nil
+	n, err := strconv.ParseFloat(string(count), 64)
+	d := n * float64(unit)
+	if err != nil || d > float64(maxDuration) || d < -float64(maxDuration) {
+		return 0, false
+	}
+	return time.Duration(d), true
 }
 
 // namedLayouts are the layouts that have a name.
@@ -103,7 +107,7 @@ func conversions(layout string) (pieces []string, problem string) {
 	literal := ""
 	for i := 0; i < len(layout); i++ {
 		if layout[i] != '%' {
-			literal += string(layout[i])
+			literal += layout[i : i+1]
 			continue
 		}
 		if i++; i == len(layout) {
@@ -111,7 +115,7 @@ func conversions(layout string) (pieces []string, problem string) {
 		}
 		element, ok := strftime[layout[i]]
 		if !ok {
-			return nil, "has the unknown conversion %" + string(layout[i])
+			return nil, "has the unknown conversion %" + layout[i:i+1]
 		}
 		if layout[i] == '%' {
 			literal += element

@@ -43,7 +43,9 @@ const (
 type expr struct {
 	op      opcode
 	length  bool     // .length of the value
+	memo    int      // which memo of the frame holds the value, from 1; 0 for none
 	index   int      // opPathParam: position, -1 for none; opLoop…: which loop, from the outermost
+	bare    bool     // opLiteral: a bare word of a condition
 	name    string   // opQuery, opHeader, opCookie, opForm
 	steps   []step   // opJSON, opLoopItem: the way into the value
 	literal value    // opLiteral
@@ -66,8 +68,8 @@ func (e *expr) constant() bool {
 }
 
 // eval is the value for r, inside the loops given.
-func (e *expr) eval(r *matcher.Request, turns []loop) value {
-	v := e.source(r, turns)
+func (e *expr) eval(r *matcher.Request, fr *frame) value {
+	v := e.source(r, fr)
 	if e.length {
 		v = lengthOf(v, r)
 	}
@@ -75,14 +77,22 @@ func (e *expr) eval(r *matcher.Request, turns []loop) value {
 		f := &e.filters[i]
 		var arg value
 		if f.arg != nil {
-			arg = f.arg.eval(r, turns)
+			arg = f.arg.eval(r, fr)
 		}
 		v = f.apply(v, arg, r)
 	}
 	return v
 }
 
-func (e *expr) source(r *matcher.Request, turns []loop) value {
+func (e *expr) source(r *matcher.Request, fr *frame) value {
+	if e.memo > 0 {
+		return e.remembered(r, fr)
+	}
+	return e.find(r, fr)
+}
+
+// find takes the value from where it is.
+func (e *expr) find(r *matcher.Request, fr *frame) value {
 	switch e.op {
 	case opLiteral:
 		return e.literal
@@ -102,9 +112,9 @@ func (e *expr) source(r *matcher.Request, turns []loop) value {
 	case opJSON:
 		return walk(fromJSON(r.JSON(), r), e.steps, r)
 	case opLoopItem, opLoopIndex, opLoopFirst, opLoopLast:
-		return e.fromLoop(r, turns)
+		return e.fromLoop(r, fr)
 	case opRandomInt, opPick, opFake, opCounter:
-		return e.call(r, turns)
+		return e.call(r, fr)
 	}
 	return e.fromRequest(r)
 }
@@ -117,8 +127,8 @@ func optional(b []byte, ok bool) value {
 	return textValue(b)
 }
 
-func (e *expr) fromLoop(r *matcher.Request, turns []loop) value {
-	turn := &turns[e.index]
+func (e *expr) fromLoop(r *matcher.Request, fr *frame) value {
+	turn := &fr.turns[e.index]
 	switch e.op {
 	case opLoopIndex:
 		return intValue(int64(turn.index), r)
@@ -143,7 +153,7 @@ func (e *expr) fromRequest(r *matcher.Request) value {
 	case opBody:
 		return textValue(r.Body())
 	case opNow:
-		return value{kind: instant, at: r.Now().UnixNano()}
+		return timeValue(r.Now())
 	case opRandom:
 		return intValue(int64(rand.Int32()), r)
 	}
@@ -254,12 +264,13 @@ func (s *scanner) word(t token) (expr, bool) {
 		return expr{literal: v}, true
 	}
 	if e, ok, known := s.variable(t); known {
+		s.remember(&e)
 		return e, ok
 	}
 	root, _, dotted := strings.Cut(t.text, ".")
 	hint := config.DidYouMean(root, s.variableNames())
 	if s.bare && (!dotted || hint == "") && !strings.HasSuffix(root, "-params") {
-		return expr{literal: textValue([]byte(t.text))}, true
+		return expr{literal: textValue([]byte(t.text)), bare: true}, true
 	}
 	if root == "message" {
 		hint += "; message is known in WebSocket replies only"

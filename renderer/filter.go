@@ -117,10 +117,10 @@ func orDefault(v, arg value, _ *matcher.Request) value {
 	return v
 }
 
-// mapText applies f to the value as text; a missing value stays missing.
+// mapText applies f to the value as text; a missing value, and null, are missing.
 func mapText(v value, r *matcher.Request, f func(dst, b []byte) []byte) value {
-	if v.kind == missing {
-		return v
+	if v.kind == missing || v.kind == null {
+		return value{}
 	}
 	b := v.text(r)
 	start := len(r.Arena)
@@ -181,7 +181,7 @@ func calculate(v value, op byte, arg value, r *matcher.Request) value {
 	if op == '-' {
 		by = -by
 	}
-	return value{kind: instant, at: at.Add(by).UnixNano()}
+	return timeValue(at.Add(by))
 }
 
 func first(v, _ value, r *matcher.Request) value {
@@ -228,15 +228,15 @@ func join(v, arg value, r *matcher.Request) value {
 	return textValue(joined)
 }
 
-// timeOf is the time that a value says: an instant, or a text in ISO 8601.
+// timeOf is the time that a value says, in UTC: an instant, or a text in ISO 8601.
 func timeOf(v value) (time.Time, bool) {
 	switch v.kind {
 	case instant:
-		return time.Unix(0, v.at).UTC(), true
+		return v.time(), true
 	case text:
 		for _, layout := range []string{time.RFC3339Nano, "2006-01-02T15:04:05", time.DateOnly} {
 			if t, err := time.Parse(layout, string(v.raw)); err == nil {
-				return t, true
+				return t.UTC(), true
 			}
 		}
 	}

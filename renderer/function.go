@@ -54,7 +54,7 @@ var functions = map[string]struct {
 func (s *scanner) function(t token) (expr, bool) {
 	known, ok := functions[t.text]
 	if !ok {
-		names := []string{"counter", "fake", "pick", "random-int"}
+		names := slices.Sorted(maps.Keys(functions))
 		s.fail(t.offset, "unknown function %q%s; functions are %s", t.text, config.DidYouMean(t.text, names), strings.Join(names, ", "))
 		return expr{}, false
 	}
@@ -126,17 +126,17 @@ func inOrder(args []expr) bool {
 }
 
 // call is the value of a function.
-func (e *expr) call(r *matcher.Request, turns []loop) value {
+func (e *expr) call(r *matcher.Request, fr *frame) value {
 	switch e.op {
 	case opRandomInt:
-		low, errLow := strconv.ParseInt(string(e.args[0].eval(r, turns).raw), 10, 64)
-		high, errHigh := strconv.ParseInt(string(e.args[1].eval(r, turns).raw), 10, 64)
+		low, errLow := strconv.ParseInt(string(e.args[0].eval(r, fr).raw), 10, 64)
+		high, errHigh := strconv.ParseInt(string(e.args[1].eval(r, fr).raw), 10, 64)
 		if errLow != nil || errHigh != nil || high < low {
 			return value{}
 		}
 		return intValue(low+randomUpTo(high-low), r)
 	case opPick:
-		return e.args[rand.IntN(len(e.args))].eval(r, turns)
+		return e.args[rand.IntN(len(e.args))].eval(r, fr)
 	case opCounter:
 		return intValue(e.counter.n.Add(1), r)
 	}
@@ -162,8 +162,11 @@ type fake struct {
 // fake compiles fake("name") and tries it once: what cannot be made without
 // parameters is a mistake now, not at a request.
 func (s *scanner) fake(t token, name string) (expr, bool) {
+	f := &fake{info: gofakeit.GetFuncLookup(name), params: gofakeit.NewMapParams()}
 	key := strings.NewReplacer("-", "", "_", "", " ", "").Replace(strings.ToLower(name))
-	f := &fake{info: gofakeit.GetFuncLookup(key), params: gofakeit.NewMapParams()}
+	if f.info == nil {
+		f.info = gofakeit.GetFuncLookup(key)
+	}
 	f.fakers.New = func() any {
 		return gofakeit.NewFaker(rand.NewPCG(rand.Uint64(), rand.Uint64()), false)
 	}

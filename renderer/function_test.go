@@ -24,6 +24,7 @@ func TestFunctions(t *testing.T) {
 		{"now moved and laid out", `{{now|add:"24h"|date:"%Y"}}`, `^\d{4}$`},
 		{"an invented e-mail address", `{{fake("email")}}`, `^[^@]+@[^@]+\.[a-z]+$`},
 		{"names as in gofakeit, however spelt", `{{fake("first-name")}}{{fake("FirstName")}}`, `^\pL[\pL' ]+$`},
+		{"a name of gofakeit with an underscore", `{{fake("email_text")}}`, `(?s).`},
 		{"an invented number", `{{fake("uint8")|add:0}}`, `^\d+$`},
 		{"the client's address without its port", "{{remote-addr}}", `^0\.0\.0\.0$`},
 	} {

@@ -40,6 +40,19 @@ func isNumber(b []byte) bool {
 	return i == len(b)
 }
 
+// isNumeric tells whether a text is a number to a condition or to arithmetic: as
+// JSON writes one, or with a plus sign or leading zeros, as parameters of type
+// int and float may be.
+func isNumeric(b []byte) bool {
+	if len(b) > 0 && (b[0] == '+' || b[0] == '-') {
+		b = b[1:]
+	}
+	for len(b) > 1 && b[0] == '0' && '0' <= b[1] && b[1] <= '9' {
+		b = b[1:]
+	}
+	return len(b) > 0 && b[0] != '-' && isNumber(b)
+}
+
 func skipDigits(b []byte, i int) int {
 	for i < len(b) && '0' <= b[i] && b[i] <= '9' {
 		i++
@@ -63,8 +76,8 @@ const maxExponent = 1 << 40
 
 func parseDecimal(b []byte) decimal {
 	var d decimal
-	if len(b) > 0 && b[0] == '-' {
-		d.negative, b = true, b[1:]
+	if len(b) > 0 && (b[0] == '-' || b[0] == '+') {
+		d.negative, b = b[0] == '-', b[1:]
 	}
 	if e := bytes.IndexAny(b, "eE"); e >= 0 {
 		exp, err := strconv.ParseInt(string(b[e+1:]), 10, 64)

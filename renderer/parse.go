@@ -14,9 +14,13 @@ type parser struct {
 	form    Form
 	pos     int
 	deepest int // how many loops stand inside each other
+	place   place
+}
 
-	json jsonPlace // where a JSON text stands at pos
-	url  urlPlace  // where a URL stands at pos
+// place is where the text stands at a position.
+type place struct {
+	json jsonPlace // followed in JSON only
+	url  urlPlace  // followed in URLs only
 }
 
 // maxDepth bounds the nesting of blocks, and of parentheses in conditions.
@@ -26,9 +30,12 @@ const maxDepth = 100
 type tag struct {
 	offset     int    // of its first brace
 	start, end int    // of what stands inside
-	word       string // the block word: "if", "elif", "else", "endif", "for", "endfor", "raw"; "" for an output
+	word       string // the block word: "if", "elif", "else", "endif", "for", "endfor", "raw"; "" for an output, unknownBlock after a mistake
 	args       int    // where what follows the word begins
 }
+
+// unknownBlock is the word of a tag whose mistake is reported already.
+const unknownBlock = "?"
 
 func (p *parser) parse() []node {
 	nodes, closing := p.nodes(0)
@@ -38,7 +45,27 @@ func (p *parser) parse() []node {
 		more, closing = p.nodes(0)
 		nodes = append(nodes, more...)
 	}
-	return nodes
+	return joined(nodes)
+}
+
+// joined joins the literals that stand beside each other.
+func joined(nodes []node) []node {
+	var out []node
+	for i := 0; i < len(nodes); {
+		run := i
+		var text strings.Builder
+		for ; run < len(nodes) && nodes[run].kind == literalNode; run++ {
+			text.WriteString(nodes[run].text)
+		}
+		if run == i {
+			out = append(out, nodes[i])
+			i++
+			continue
+		}
+		out = append(out, node{kind: literalNode, text: text.String()})
+		i = run
+	}
+	return out
 }
 
 // spelling is the tag as the user wrote it.
@@ -52,8 +79,8 @@ func (p *parser) nodes(depth int) ([]node, tag) {
 	var nodes []node
 	for {
 		rest := p.text.Value[p.pos:]
-		at := nextTag(rest)
-		if at < 0 {
+		at := config.TagStart(rest)
+		if at == len(rest) {
 			nodes = p.literal(nodes, rest)
 			p.pos = len(p.text.Value)
 			return nodes, tag{}
@@ -66,6 +93,7 @@ func (p *parser) nodes(depth int) ([]node, tag) {
 		}
 		p.pos = t.end + 2
 		switch t.word {
+		case unknownBlock:
 		case "":
 			nodes = p.output(nodes, t)
 		case "raw":
@@ -78,30 +106,16 @@ func (p *parser) nodes(depth int) ([]node, tag) {
 	}
 }
 
-// nextTag is where the next {{ or {% begins, or -1.
-func nextTag(s string) int {
-	for i := 0; ; i++ {
-		at := strings.IndexByte(s[i:], '{')
-		if at < 0 || i+at+1 >= len(s) {
-			return -1
-		}
-		i += at
-		if s[i+1] == '{' || s[i+1] == '%' {
-			return i
-		}
-	}
-}
-
 // literal appends a literal and moves on in the text that it is part of.
 func (p *parser) literal(nodes []node, s string) []node {
 	if s == "" {
 		return nodes
 	}
-	p.json = p.json.advance(s)
-	p.url = p.url.advance(s)
-	if n := len(nodes); n > 0 && nodes[n-1].kind == literalNode {
-		nodes[n-1].text += s
-		return nodes
+	switch p.form {
+	case JSON:
+		p.place.json = p.place.json.advance(s)
+	case URL:
+		p.place.url = p.place.url.advance(s)
 	}
 	return append(nodes, node{kind: literalNode, text: s})
 }
@@ -109,49 +123,30 @@ func (p *parser) literal(nodes []node, s string) []node {
 // tag reads the tag that begins at offset: where it ends and which word it has.
 func (p *parser) tag(offset int) (tag, bool) {
 	value := p.text.Value
-	closing := "}}"
-	if value[offset+1] == '%' {
+	opening, closing := value[offset:offset+2], "}}"
+	if opening == "{%" {
 		closing = "%}"
 	}
 	t := tag{offset: offset, start: offset + 2}
-	t.end = closingOf(value, t.start, closing)
-	if t.end < 0 {
+	begin, end := config.NextTag(value[offset:])
+	if begin != 0 {
 		p.fail(offset, "%s is not closed: %s is missing (for a literal %s write {%% raw %%} … {%% endraw %%}, or template: false)",
-			value[offset:offset+2], closing, value[offset:offset+2])
+			opening, closing, opening)
 		return t, false
 	}
+	t.end = offset + end - len(closing)
 	inside := value[t.start:t.end]
 	if closing == "%}" {
-		return p.blockWord(t, inside)
+		return p.blockWord(t, inside), true
 	}
 	return braceWord(t, inside), true
-}
-
-// closingOf finds the end of a tag, past quoted texts; -1 when there is none.
-func closingOf(s string, from int, closing string) int {
-	var quote byte
-	for i := from; i+1 < len(s); i++ {
-		switch c := s[i]; {
-		case quote != 0:
-			if c == '\\' {
-				i++
-			} else if c == quote {
-				quote = 0
-			}
-		case s[i:i+2] == closing:
-			return i
-		case c == '"' || c == '\'':
-			quote = c
-		}
-	}
-	return -1
 }
 
 // blockWords are the words of {% … %}.
 var blockWords = []string{"if", "elif", "else", "endif", "for", "endfor", "raw", "endraw"}
 
 // blockWord reads the word of a {% … %} tag.
-func (p *parser) blockWord(t tag, inside string) (tag, bool) {
+func (p *parser) blockWord(t tag, inside string) tag {
 	trimmed := strings.TrimLeft(inside, " \t\r\n")
 	t.args = t.start + len(inside) - len(trimmed)
 	word := trimmed
@@ -160,12 +155,19 @@ func (p *parser) blockWord(t tag, inside string) (tag, bool) {
 	}
 	t.args += len(word)
 	t.word = word
-	if !slices.Contains(blockWords, word) {
-		p.fail(t.offset, "unknown block %q%s; accepted are if, elif, else, endif, for, endfor, raw, endraw",
-			word, config.DidYouMean(word, blockWords))
-		t.word, t.start = "", -1
+	rest := strings.TrimSpace(trimmed[len(word):])
+	switch {
+	case !slices.Contains(blockWords, word):
+		p.fail(t.offset, "unknown block %q%s; accepted are %s", word, config.DidYouMean(word, blockWords), strings.Join(blockWords, ", "))
+		t.word = unknownBlock
+	case word == "if" || word == "elif" || word == "for" || rest == "":
+	case word == "else" && strings.HasPrefix(rest, "if "):
+		t.word = "elif"
+		t.args += strings.Index(p.text.Value[t.args:], "if") + len("if")
+	default:
+		p.fail(t.args+strings.Index(trimmed[len(word):], rest), "%s takes nothing behind it, this has %q", word, rest)
 	}
-	return t, true
+	return t
 }
 
 // braceWord recognises the {{#if}} spelling of a conditional.
@@ -192,29 +194,20 @@ func braceWord(t tag, inside string) tag {
 
 // raw takes everything up to {% endraw %} as it is.
 func (p *parser) raw(nodes []node, t tag) []node {
-	for from := t.end + 2; ; {
-		at := strings.Index(p.text.Value[from:], "{%")
-		if at < 0 {
-			p.fail(t.offset, "{%% raw %%} is not closed: {%% endraw %%} is missing")
-			p.pos = len(p.text.Value)
-			return nodes
-		}
-		at += from
-		end := strings.Index(p.text.Value[at:], "%}")
-		if end >= 0 && strings.TrimSpace(p.text.Value[at+2:at+end]) == "endraw" {
-			nodes = p.literal(nodes, p.text.Value[t.end+2:at])
-			p.pos = at + end + 2
-			return nodes
-		}
-		from = at + 2
+	inside := p.text.Value[p.pos:]
+	end := config.RawEnd(inside)
+	if end == len(inside) {
+		p.fail(t.offset, "{%% raw %%} is not closed: {%% endraw %%} is missing")
+		p.pos = len(p.text.Value)
+		return nodes
 	}
+	nodes = p.literal(nodes, inside[:end])
+	p.pos += end + strings.Index(inside[end:], "%}") + 2
+	return nodes
 }
 
 // output appends the placeholder t.
 func (p *parser) output(nodes []node, t tag) []node {
-	if t.start < 0 {
-		return nodes // an unknown block, reported already
-	}
 	sc := newScanner(&p.source, t.start, t.end)
 	if sc.tok.kind == endToken {
 		p.fail(t.offset, "an empty placeholder; a variable, a literal or a function is accepted")
@@ -229,7 +222,7 @@ func (p *parser) output(nodes []node, t tag) []node {
 		return nodes
 	}
 	n := node{kind: outputNode, expr: e, write: p.writer(t, &e)}
-	p.url = p.url.pastValue()
+	p.place.url = p.place.url.pastValue()
 	if !e.constant() {
 		return append(nodes, n)
 	}
@@ -240,10 +233,10 @@ func (p *parser) output(nodes []node, t tag) []node {
 func (p *parser) writer(t tag, e *expr) writer {
 	switch p.form {
 	case JSON:
-		if p.json.pending > 0 {
+		if p.place.json.pending > 0 {
 			p.fail(t.offset, "a placeholder cannot follow a backslash inside a JSON string")
 		}
-		if p.json.inString {
+		if p.place.json.inString {
 			return writeJSONString
 		}
 		return writeJSONValue
@@ -255,7 +248,7 @@ func (p *parser) writer(t tag, e *expr) writer {
 		if n := len(e.filters); n > 0 && e.filters[n-1].name == "urlencode" {
 			return writePlain // encoded already, for any part
 		}
-		return p.url.writer()
+		return p.place.url.writer()
 	}
 	return writePlain
 }

@@ -162,6 +162,14 @@ func TestTemplate_Filters(t *testing.T) {
 		{"literal digits of a % layout are not a date", `{{ "2024-02-29"|date:"1st %d 2006" }}`, "1st 29 2006"},
 		{"a date as seconds", `{{ "1970-01-02T00:00:01Z"|date:"unix" }} {{ "1970-01-01T00:00:01Z"|date:"unix-ms" }}`, "86401 1000"},
 		{"time moved by a duration", `{{ "2024-02-28T23:30:00Z"|add:"1h" }} {{ "2024-03-01"|sub:"1d" }}`, "2024-02-29T00:30:00.000Z 2024-02-29T00:00:00.000Z"},
+		{"a date far away", `{{ "9999-12-31"|add:"1d"|date:"2006-01-02" }} {{ "0001-01-01"|date:"2006" }}`, "10000-01-01 0001"},
+		{"a time with an offset is shown in UTC", `{{ "2024-01-15T10:00:00.123+02:00"|date:"iso" }} {{ "2024-01-15T10:00:00+02:00"|date:"http" }} {{ "2024-01-15T01:00:00+02:00"|date:"%d" }}`, "2024-01-15T08:00:00.123Z Mon, 15 Jan 2024 08:00:00 GMT 14"},
+		{"a layout with letters of other alphabets", `{{ "2024-01-15"|date:"%Y年%m月" }}`, "2024年01月"},
+		{"a number of seconds with an exponent", `{{ "2024-01-15"|add:1e3 }}`, "2024-01-15T00:16:40.000Z"},
+		{"a duration from the request that is no number", `[{{ "2024-01-15"|add:query-params.tag }}]`, "[]"},
+		{"null is nothing to a text filter", `[{{json-params.nil|upper}}{{json-params.nil|base64}}]`, "[]"},
+		{"numbers with a sign or leading zeros are computed with", `{{query-params.pad|add:1}} {{ "+5"|mul:2 }}`, "8 10"},
+		{"the length and the truth of what json gave", `{{json-params.text|json|length}} {% if json-params.text|json %}yes{% endif %} {{ "zz"|json|length }}`, "6 yes 4"},
 		{"a date of what is none is missing", `[{{ "soon"|date:"2006" }}]`, "[]"},
 	} {
 		t.Run(c.name, func(t *testing.T) {
@@ -180,6 +188,7 @@ func TestTemplate_Blocks(t *testing.T) {
 		{"else", `{% if query-params.page = 1 %}1{% elif query-params.page = 2 %}2{% else %}x{% endif %}`, "x"},
 		{"the braces spelling", `{{#if query-params.page = 1}}1{{else}}x{{/if}} {{ #if query-params.page = 7 }}7{{ /if }}`, "x 7"},
 		{"the braces spelling with else if", `{{#if query-params.page = 1}}1{{else if query-params.page = 7}}7{{else}}x{{/if}}`, "7"},
+		{"else if in the spelling of the tags", `{% if query-params.page = 1 %}1{% else if query-params.page = 7 %}7{% else %}x{% endif %}`, "7"},
 		{"for", `{% for x in json-params.list %}[{{x}}]{% endfor %}`, `[1][two][{"k":"v"}]`},
 		{"loop variables", `{% for x in json-params.list %}{{loop.index}}{{loop.first}}{{loop.last}}{% if not loop.last %},{% endif %}{% endfor %}`, "1truefalse,2falsefalse,3falsetrue"},
 		{"for over what is no array", `[{% for x in json-params.text %}x{% endfor %}{% for x in json-params.nope %}x{% endfor %}]`, "[]"},
@@ -273,6 +282,11 @@ func TestCompile_MistakesSayWhere(t *testing.T) {
 		{"an unclosed raw", "{% raw %}x", 10, "{% endraw %} is missing"},
 		{"an end without a beginning", "x{% endif %}", 11, "without a block"},
 		{"a for that ends as an if", "{% for x in json-params %}{% endif %}", 36, "{% endfor %} is missing"},
+		{"words behind else", "{% if path %}{% else path %}{% endif %}", 31, "takes nothing behind it"},
+		{"words behind endif", "{% if path %}{% endif path %}", 32, "takes nothing behind it"},
+		{"words behind raw", "{% raw x %}{% endraw %}", 17, "takes nothing behind it"},
+		{"an empty step", "{{ json-params..a }}", 13, "no way into a value"},
+		{"a bracket that is not closed", "{{ json-params.a[0 }}", 13, "no way into a value"},
 		{"two else", "{% if path %}{% else %}{% else %}{% endif %}", 33, "inside"},
 		{"an unknown block", "{% unless path %}", 10, "unknown block"},
 		{"an if without a condition", "{% if %}x{% endif %}", 10, "no condition"},
@@ -331,6 +345,23 @@ func TestCompile_JSONMistakes(t *testing.T) {
 				t.Errorf("%s: got %v, want %q", c.text, err, c.part)
 			}
 		})
+	}
+}
+
+func TestCompile_URLMistakes(t *testing.T) {
+	for _, text := range []string{
+		`http://h{% if query-params.v %}/v2/{% else %}{% endif %}{{query-params.q}}`,
+		`http://h/a{% if query-params.v %}?x={% endif %}{{query-params.q}}`,
+		`http://h{% for x in json-params %}/{{x}}{% endfor %}`,
+	} {
+		_, problems := renderer.Compile(config.Text{Value: text}, renderer.URL, scope())
+		if err := problems.Err(); err == nil || !strings.Contains(err.Error(), "part") {
+			t.Errorf("%s: got %v", text, err)
+		}
+	}
+	if got, want := render(t, `http://h/{% if query-params.page %}a/{{query-params.q}}{% else %}b{% endif %}/c?{% for x in json-params.list %}x={{x}}&{% endfor %}`, renderer.URL),
+		"http://h/a/a%26b/c?x=1&x=two&x=%7B%22k%22%3A%22v%22%7D&"; got != want {
+		t.Errorf("got %s, want %s", got, want)
 	}
 }
 

@@ -93,9 +93,10 @@ type Scope struct {
 
 // Template is a compiled text. It is immutable and safe for concurrent use.
 type Template struct {
-	nodes []node
-	depth int       // of the loops inside each other
-	turns sync.Pool // of *[]loop, one place a depth; unused without loops
+	nodes  []node
+	depth  int       // of the loops inside each other
+	memos  int       // how many values a loop works out once
+	frames sync.Pool // of *frame; unused without loops
 }
 
 // Compile parses text. The problems carry positions inside it; the template is
@@ -109,7 +110,7 @@ func Compile(text config.Text, form Form, scope *Scope) (*Template, config.Probl
 	if p.problems.Err() != nil {
 		return nil, p.problems
 	}
-	t := &Template{nodes: nodes, depth: p.deepest}
+	t := &Template{nodes: nodes, depth: p.deepest, memos: p.memos}
 	if form == JSON {
 		p.problems = append(p.problems, t.checkJSON(text)...)
 	}
@@ -129,14 +130,13 @@ func (t *Template) Append(dst []byte, r *matcher.Request) []byte {
 	if t.depth == 0 {
 		return appendNodes(dst, t.nodes, r, nil)
 	}
-	turns, ok := t.turns.Get().(*[]loop)
+	fr, ok := t.frames.Get().(*frame)
 	if !ok {
-		turns = new([]loop)
-		*turns = make([]loop, t.depth)
+		fr = &frame{turns: make([]loop, t.depth), memos: make([]memo, t.memos)}
 	}
-	dst = appendNodes(dst, t.nodes, r, *turns)
-	clear(*turns) // they point into the request
-	t.turns.Put(turns)
+	dst = appendNodes(dst, t.nodes, r, fr)
+	fr.reset()
+	t.frames.Put(fr)
 	return dst
 }
 
@@ -184,57 +184,4 @@ type node struct {
 type arm struct {
 	cond *cond
 	body []node
-}
-
-// loop is one turn of a for block.
-type loop struct {
-	item         value
-	index, count int // index from 1
-}
-
-// appendNodes renders nodes; turns are the loops of the template, outermost
-// first.
-func appendNodes(dst []byte, nodes []node, r *matcher.Request, turns []loop) []byte {
-	for i := range nodes {
-		n := &nodes[i]
-		switch n.kind {
-		case literalNode:
-			dst = append(dst, n.text...)
-		case outputNode:
-			v := n.expr.eval(r, turns)
-			dst = n.write.append(dst, v)
-		case branchNode:
-			for j := range n.arms {
-				if a := &n.arms[j]; a.cond == nil || a.cond.holds(r, turns) {
-					dst = appendNodes(dst, a.body, r, turns)
-					break
-				}
-			}
-		case loopNode:
-			dst = appendLoop(dst, n, r, turns)
-		}
-	}
-	return dst
-}
-
-// appendLoop renders the body once for each element of an array; any other
-// value is an empty array.
-func appendLoop(dst []byte, n *node, r *matcher.Request, turns []loop) []byte {
-	v := n.expr.eval(r, turns)
-	if v.kind != array {
-		return dst
-	}
-	list := v.json()
-	turn := &turns[n.loop]
-	*turn = loop{count: list.Len()}
-	elements := list.Elements()
-	for {
-		element, ok := elements.Next()
-		if !ok {
-			return dst
-		}
-		turn.item = fromJSON(element, r)
-		turn.index++
-		dst = appendNodes(dst, n.body, r, turns)
-	}
 }

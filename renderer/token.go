@@ -12,6 +12,7 @@ type source struct {
 	text     config.Text
 	scope    *Scope
 	loops    []string // the variables of the for blocks around, outermost first
+	memos    int      // how many values inside loops are worked out once
 	problems config.Problems
 }
 

@@ -19,6 +19,7 @@ const (
 	text
 	array
 	object
+	encoded // the JSON text that the json filter made of a text
 	instant
 )
 
@@ -26,8 +27,9 @@ const (
 // and is valid until the request is released.
 type value struct {
 	kind kind
+	ns   int32  // instant: nanoseconds within its second
 	raw  []byte // a text's bytes; the JSON text of any other kind but instant
-	at   int64  // instant: nanoseconds since 1970
+	at   int64  // instant: seconds since 1970
 }
 
 // isoMillis is how an instant is written: ISO 8601, UTC, with milliseconds.
@@ -40,6 +42,13 @@ var (
 )
 
 func textValue(b []byte) value { return value{kind: text, raw: b} }
+
+func timeValue(t time.Time) value {
+	return value{kind: instant, at: t.Unix(), ns: int32(t.Nanosecond())}
+}
+
+// time is the time that an instant is, in UTC.
+func (v value) time() time.Time { return time.Unix(v.at, int64(v.ns)).UTC() }
 
 func boolValue(b bool) value {
 	if b {
@@ -99,7 +108,7 @@ func (v value) json() matcher.Value {
 // appendText appends the value as plain text: nothing for a missing one.
 func (v value) appendText(dst []byte) []byte {
 	if v.kind == instant {
-		return time.Unix(0, v.at).UTC().AppendFormat(dst, isoMillis)
+		return v.time().AppendFormat(dst, isoMillis)
 	}
 	return append(dst, v.raw...)
 }
@@ -121,7 +130,7 @@ func (v value) empty() bool {
 
 // numeric tells whether the value is a number, or a text that is one.
 func (v value) numeric() bool {
-	return v.kind == number || v.kind == text && isNumber(v.raw)
+	return v.kind == number || v.kind == text && isNumeric(v.raw)
 }
 
 // truth is what a lone operand says: present, and not empty, false or 0.
@@ -171,23 +180,32 @@ func order(a, b value, r *matcher.Request) (sign int, ok bool) {
 // contains tells whether an array has an element, an object a key, or a text a
 // part equal to b.
 func contains(a, b value, r *matcher.Request) bool {
-	if a.kind == missing || b.kind == missing {
+	if b.kind == missing {
 		return false
 	}
 	switch a.kind {
+	case missing, null:
+		return false
 	case array:
-		elements := a.json().Elements()
-		for {
-			element, ok := elements.Next()
-			if !ok {
-				return false
-			}
-			if equal(fromJSON(element, r), b, r) {
-				return true
-			}
-		}
+		return hasElement(a, b, r)
 	case object:
 		return a.json().Member(string(b.text(r))).Kind != matcher.Missing
 	}
 	return bytes.Contains(a.text(r), b.text(r))
+}
+
+func hasElement(list, b value, r *matcher.Request) bool {
+	elements := list.json().Elements()
+	mark := len(r.Arena)
+	for {
+		element, ok := elements.Next()
+		if !ok {
+			return false
+		}
+		found := equal(fromJSON(element, r), b, r)
+		r.Arena = r.Arena[:mark]
+		if found {
+			return true
+		}
+	}
 }

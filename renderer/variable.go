@@ -2,6 +2,7 @@ package renderer
 
 import (
 	"maps"
+	"regexp"
 	"slices"
 	"strconv"
 	"strings"
@@ -63,7 +64,8 @@ func (s *scanner) variable(t token) (e expr, ok, known bool) {
 	}
 	for i := len(s.loops) - 1; i >= 0; i-- {
 		if s.loops[i] == root {
-			return expr{op: opLoopItem, index: i, steps: stepsOf(rest)}, true, true
+			steps, ok := s.steps(t, rest, dotted)
+			return expr{op: opLoopItem, index: i, steps: steps}, ok, true
 		}
 	}
 	if root == "loop" && len(s.loops) > 0 {
@@ -76,7 +78,8 @@ func (s *scanner) variable(t token) (e expr, ok, known bool) {
 	e.op = v.op
 	switch {
 	case v.rest == restSteps:
-		e.steps = stepsOf(rest)
+		e.steps, ok = s.steps(t, rest, dotted)
+		return e, ok, true
 	case v.rest == restName:
 		return s.named(t, root, rest)
 	case dotted && (v.rest == restNothing || rest != "length"):
@@ -86,6 +89,25 @@ func (s *scanner) variable(t token) (e expr, ok, known bool) {
 		e.length = dotted
 	}
 	return e, true, true
+}
+
+// remember gives a memo to an expression that a loop around it would otherwise
+// work out again at each turn.
+func (s *scanner) remember(e *expr) {
+	switch e.op {
+	case opQuery, opHeader, opCookie, opForm, opJSON:
+		if len(s.loops) == 0 {
+			return
+		}
+	case opLoopItem:
+		if e.index == len(s.loops)-1 {
+			return
+		}
+	default:
+		return
+	}
+	s.memos++
+	e.memo = s.memos
 }
 
 func exceptLength(rest restKind) string {
@@ -148,13 +170,19 @@ func (s *scanner) environment(t token, name string) value {
 	return value{}
 }
 
-// stepsOf cuts "a.b.0.c", or "a[0].c", into steps.
-func stepsOf(path string) []step {
-	path = strings.NewReplacer("[", ".", "]", "").Replace(path)
-	var steps []step
-	for _, key := range strings.Split(path, ".") {
-		if key == "" {
-			continue
+// steps cuts "a.b.0.c", or "a[0].c", into steps.
+func (s *scanner) steps(t token, path string, dotted bool) (steps []step, ok bool) {
+	if !dotted {
+		return nil, true
+	}
+	dots := indexes.ReplaceAllString(path, ".$1")
+	if strings.HasPrefix(path, "[") {
+		dots = strings.TrimPrefix(dots, ".")
+	}
+	for _, key := range strings.Split(dots, ".") {
+		if key == "" || strings.ContainsAny(key, "[]") {
+			s.fail(t.offset, "%q is no way into a value; a.b, a.0.b and a[0].b are accepted", t.text)
+			return nil, false
 		}
 		index := -1
 		if n, err := strconv.ParseUint(key, 10, 31); err == nil {
@@ -162,5 +190,8 @@ func stepsOf(path string) []step {
 		}
 		steps = append(steps, step{key: key, index: index})
 	}
-	return steps
+	return steps, true
 }
+
+// indexes are the array indexes of a path that are written in brackets.
+var indexes = regexp.MustCompile(`\[(\d+)\]`)

@@ -36,8 +36,7 @@ func (w writer) append(dst []byte, v value) []byte {
 		return v.appendText(dst)
 	}
 	if v.kind == instant {
-		var buf [len(isoMillis)]byte
-		v = textValue(v.appendText(buf[:0]))
+		v = textValue(v.appendText(nil))
 	}
 	switch w {
 	case writeXML:
@@ -294,5 +293,5 @@ func jsonText(v value, r *matcher.Request) value {
 	default:
 		return v
 	}
-	return value{kind: object, raw: since(r, start)}
+	return value{kind: encoded, raw: since(r, start)}
 }

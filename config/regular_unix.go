@@ -1,6 +1,6 @@
 //go:build unix
 
-package fetcher
+package config
 
 import "syscall"
 

@@ -1,0 +1,17 @@
+//go:build !race
+
+package config
+
+import "testing"
+
+func TestNumbersAreCheckedWithoutAllocating(t *testing.T) {
+	text, bytes := "-12.50e+3", []byte("-12.50e+3")
+	allocs := testing.AllocsPerRun(100, func() {
+		if !IsJSONNumber(text) || !IsJSONNumber(bytes) {
+			t.Error("a number is none")
+		}
+	})
+	if allocs != 0 {
+		t.Errorf("%v allocations, want none", allocs)
+	}
+}

@@ -1,0 +1,344 @@
+package fetcher
+
+import (
+	"context"
+	"io"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"mockserver/renderer"
+)
+
+// lookOnce asks for a body when the next look is due and waits for what that begins.
+func lookOnce(t testing.TB, c *clock, s *Source, query string) {
+	t.Helper()
+	c.advance(checkInterval)
+	_, _ = s.Body(request(t, query)) // whatever it is, it is what there was
+	s.loader.running.Wait()
+}
+
+// noticed takes the two looks that a change takes to be seen.
+func noticed(t testing.TB, c *clock, s *Source, query string) {
+	t.Helper()
+	lookOnce(t, c, s, query)
+	lookOnce(t, c, s, query)
+}
+
+// stamp gives a file a time of the clock's.
+func stamp(t testing.TB, file string, when time.Time) {
+	t.Helper()
+	if err := os.Chtimes(file, when, when); err != nil {
+		t.Fatal(err)
+	}
+}
+
+func TestHalfWrittenFileIsNotServed(t *testing.T) {
+	for _, tt := range []struct{ name, path, whole string }{
+		{"a fixed path", "data/f.json", `{"a":1,"b":2}`},
+		{"a rendered path", "data/{{query-params.f}}.json", `{"a":1,"b":2}`},
+		{"a template", "data/f.json", `{"a":"{{query-params.f}}","b":2}`},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			dir := t.TempDir()
+			file := filepath.Join(dir, "data", "f.json")
+			c := newClock()
+			save := func(content string) {
+				write(t, file, content)
+				stamp(t, file, c.now())
+			}
+			save(`{"old":0}`)
+			s := mustSource(t, newTestLoader(t, Options{Now: c.now}), jsonBody(tt.path), dir)
+			if got := bodyOf(t, s, "f=f"); got != `{"old":0}` {
+				t.Fatalf("at first = %s", got)
+			}
+			for _, part := range []string{"", tt.whole[:8], tt.whole[:10], tt.whole} {
+				c.advance(checkInterval)
+				save(part)
+				for range 2 { // the one that looks, and one that does not
+					if got := bodyOf(t, s, "f=f"); got != `{"old":0}` {
+						t.Errorf("after writing %q: %q, want the copy", part, got)
+					}
+				}
+				s.loader.running.Wait()
+			}
+			lookOnce(t, c, s, "f=f")
+			if got, want := bodyOf(t, s, "f=f"), strings.ReplaceAll(tt.whole, "{{query-params.f}}", "f"); got != want {
+				t.Errorf("once it stands still = %q, want %q", got, want)
+			}
+		})
+	}
+}
+
+// A file replaced by one that is deleted and made again is missing for a moment.
+func TestFileThatIsMissingForAMomentIsServedFromTheCopy(t *testing.T) {
+	dir := t.TempDir()
+	file := filepath.Join(dir, "f.json")
+	write(t, file, `"one"`)
+	c := newClock()
+	s := mustSource(t, newTestLoader(t, Options{Now: c.now}), jsonBody("f.json"), dir)
+	check(t, os.Remove(file))
+	lookOnce(t, c, s, "")
+	if got := bodyOf(t, s, ""); got != `"one"` {
+		t.Errorf("after one look = %s, want the copy", got)
+	}
+	write(t, file, `"two"`)
+	noticed(t, c, s, "")
+	if got := bodyOf(t, s, ""); got != `"two"` {
+		t.Errorf("made again = %s", got)
+	}
+}
+
+// Nobody looks at a file that nobody asks for; who asks then gets what is new.
+func TestFirstRequestAfterALongWhileSeesTheChange(t *testing.T) {
+	for _, tt := range []struct {
+		name string
+		age  time.Duration // of the change
+		want string
+	}{
+		{"a change a second old is seen at once", time.Second, `"two"`},
+		{"one that may go on is not", idleTime - 1, `"one"`},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			dir := t.TempDir()
+			file := filepath.Join(dir, "f.json")
+			c := newClock()
+			write(t, file, `"one"`)
+			stamp(t, file, c.now().Add(-time.Hour))
+			s := mustSource(t, newTestLoader(t, Options{Now: c.now}), jsonBody("f.json"), dir)
+			c.advance(time.Hour)
+			write(t, file, `"two"`)
+			stamp(t, file, c.now().Add(-tt.age))
+			if got := bodyOf(t, s, ""); got != tt.want {
+				t.Errorf("body = %s, want %s", got, tt.want)
+			}
+		})
+	}
+}
+
+// The places of the background are all taken, so that nothing can be read again:
+// a request that waited for that would never end.
+func TestNobodyWaitsForAReload(t *testing.T) {
+	dir := t.TempDir()
+	file := filepath.Join(dir, "f.json")
+	write(t, file, `"one"`)
+	c := newClock()
+	l := newTestLoader(t, Options{Now: c.now})
+	s := mustSource(t, l, jsonBody("f.json"), dir)
+	release := make(chan struct{})
+	e := s.pinned.Load()
+	for range maxReloads {
+		if !l.background(func(context.Context) { <-release }) {
+			t.Fatal("the background refuses")
+		}
+	}
+	if l.background(func(context.Context) {}) {
+		t.Error("more reloads run than maxReloads")
+	}
+	write(t, file, `"other"`)
+	for range 5 {
+		c.advance(checkInterval)
+		if got := bodyOf(t, s, ""); got != `"one"` {
+			t.Errorf("while nothing can be read = %s, want the copy", got)
+		}
+	}
+	close(release)
+	l.running.Wait()
+
+	// A reload that hangs keeps the turn; the others go on with the copy.
+	e.turn.Lock()
+	for range 5 {
+		c.advance(checkInterval)
+		if got := bodyOf(t, s, ""); got != `"one"` {
+			t.Errorf("while it is read = %s, want the copy", got)
+		}
+	}
+	e.turn.Unlock()
+	lookOnce(t, c, s, "")
+	if got := bodyOf(t, s, ""); got != `"other"` {
+		t.Errorf("afterwards = %s, want what is new", got)
+	}
+}
+
+func TestCloseEndsTheBackground(t *testing.T) {
+	l := NewLoader(Options{})
+	ended := false
+	l.background(func(ctx context.Context) {
+		<-ctx.Done()
+		ended = true
+	})
+	l.Close()
+	if !ended {
+		t.Error("Close did not wait")
+	}
+	if l.background(func(context.Context) {}) {
+		t.Error("something was begun after Close")
+	}
+}
+
+// Without a request's recover around it, a panic would end the program.
+func TestPanicWhileReadingAgainIsAnError(t *testing.T) {
+	s := &Source{ext: jsonBody("f.json")} // no loader: reading panics
+	s.file = "look_test.go"
+	k := s.reread(t.Context(), nil, time.Now(), "f.json", "")
+	if k == nil || k.err == nil || k.err.Kind != Unavailable {
+		t.Errorf("reread = %+v, want Unavailable", k)
+	}
+}
+
+// A young file is read again at each look, since it may change unseen, but what
+// it holds is made a body only when it is another.
+func TestSameContentIsNotConvertedAgain(t *testing.T) {
+	dir := t.TempDir()
+	file := filepath.Join(dir, "f.json")
+	c := newClock()
+	write(t, file, `"{{query-params.x}}"`)
+	stamp(t, file, c.now())
+	s := mustSource(t, newTestLoader(t, Options{Now: c.now}), jsonBody("f.json"), dir)
+	r := request(t, "")
+	first, _ := s.Body(r)
+	k := s.pinned.Load().kept.Load()
+	for range 3 {
+		lookOnce(t, c, s, "")
+	}
+	stamp(t, file, c.now()) // touched
+	noticed(t, c, s, "")
+	again, err := s.Body(r)
+	if err != nil || again.Template != first.Template {
+		t.Errorf("template %p, then %p, %v: compiled again", first.Template, again.Template, err)
+	}
+	if s.pinned.Load().kept.Load() == k {
+		t.Error("it was not read again at all")
+	}
+}
+
+// The file is written to between the reading and the look after it.
+func TestFileThatChangesWhileItIsRead(t *testing.T) {
+	dir := t.TempDir()
+	file := filepath.Join(dir, "f.json")
+	c := newClock()
+	l := newTestLoader(t, Options{Now: c.now})
+	left := 0
+	l.readAll = func(r io.Reader, size, limit int64) ([]byte, error) {
+		content, err := readAll(r, size, limit)
+		if left > 0 {
+			left--
+			write(t, file, `"`+strings.Repeat("x", left)+`"`)
+		}
+		return content, err
+	}
+	write(t, file, `"half`)
+	left = 2
+	s := mustSource(t, l, jsonBody("f.json"), dir)
+	if got := bodyOf(t, s, ""); got != `""` {
+		t.Errorf("read at first = %s, want what it held in the end", got)
+	}
+	write(t, file, `"changed"`)
+	lookOnce(t, c, s, "")
+	left = 100
+	lookOnce(t, c, s, "")
+	if got := bodyOf(t, s, ""); got != `""` {
+		t.Errorf("while it changes at each reading = %s, want the copy", got)
+	}
+	left = 0
+	noticed(t, c, s, "")
+	if got, want := bodyOf(t, s, ""), `"`+strings.Repeat("x", 100-maxAttempts)+`"`; got != want {
+		t.Errorf("once it stands still = %s, want %s", got, want)
+	}
+}
+
+func TestLooks(t *testing.T) {
+	file := filepath.Join(t.TempDir(), "f.json")
+	l := newTestLoader(t, Options{})
+	s := &Source{loader: l, file: file}
+	missing := s.look("f.json")
+	write(t, file, "1")
+	there := s.look("f.json")
+	for _, tt := range []struct {
+		name string
+		a, b look
+		same bool
+	}{
+		{"the same file", there, s.look("f.json"), true},
+		{"missing twice", missing, missing, true},
+		{"missing and there", missing, there, false},
+		{"no look at all is like no other", look{}, look{}, false},
+		{"no look and a missing file", look{}, missing, false},
+	} {
+		if tt.a.same(tt.b) != tt.same || tt.b.same(tt.a) != tt.same {
+			t.Errorf("%s: same = %v, want %v", tt.name, !tt.same, tt.same)
+		}
+	}
+}
+
+func TestTemplatedPathWithoutItsDirectoryIsAWarning(t *testing.T) {
+	dir, cwd := t.TempDir(), t.TempDir()
+	t.Chdir(cwd)
+	write(t, filepath.Join(dir, "here", "x"), "")
+	write(t, filepath.Join(cwd, "there", "x"), "")
+	write(t, filepath.Join(dir, "file"), "")
+	for _, tt := range []struct{ name, path, want string }{
+		{"nowhere", "none/{{query-params.f}}.json", `directory "none/" does not exist beside the configuration file, nor in the working directory; until it does, each request is answered 404`},
+		{"absolute", "/none/at/all/{{query-params.f}}", `directory "/none/at/all/" does not exist; until it does, each request is answered 404`},
+		{"below a file", "file/{{query-params.f}}", `directory "file/" does not exist beside the configuration file, nor in the working directory; until it does, each request is answered 404`},
+		{"beside the configuration", "here/{{query-params.f}}", ""},
+		{"in the working directory", "there/{{query-params.f}}", ""},
+		{"no directory named", "{{query-params.f}}", ""},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			s, problems := newTestLoader(t, Options{}).Source(jsonBody(tt.path), dir, renderer.JSON, false, &renderer.Scope{})
+			if s == nil {
+				t.Fatalf("no source: %v", problems)
+			}
+			switch {
+			case tt.want == "" && len(problems) > 0:
+				t.Errorf("problems = %v, want none", problems)
+			case tt.want != "" && (len(problems) != 1 || !problems[0].Warning || problems[0].What != tt.want || problems[0].Pos.Line != 5):
+				t.Errorf("problems = %v, want the warning %s", problems, tt.want)
+			}
+		})
+	}
+}
+
+func TestFileInADirectorysPlaceDoesNotHideTheWorkingDirectory(t *testing.T) {
+	dir, cwd := t.TempDir(), t.TempDir()
+	t.Chdir(cwd)
+	write(t, filepath.Join(dir, "data"), "a file")
+	write(t, filepath.Join(cwd, "data", "f.json"), `"working"`)
+	l := newTestLoader(t, Options{})
+	for _, path := range []string{"data/f.json", "data/{{query-params.f}}.json"} {
+		if got := bodyOf(t, mustSource(t, l, jsonBody(path), dir), "f=f"); got != `"working"` {
+			t.Errorf("%s = %s, want that of the working directory", path, got)
+		}
+	}
+}
+
+func TestFilesOfABody(t *testing.T) {
+	dir, cwd := t.TempDir(), t.TempDir()
+	t.Chdir(cwd)
+	cwd, _ = os.Getwd()
+	t.Setenv("FETCHER_TEST_DIR", "from-env")
+	for _, tt := range []struct {
+		name, path, dir string
+		want            []string
+	}{
+		{"beside the configuration, then the working directory", "d/f.json", dir, []string{filepath.Join(dir, "d", "f.json"), filepath.Join(cwd, "d", "f.json")}},
+		{"a relative directory of the configuration", "f.json", "conf", []string{filepath.Join(cwd, "conf", "f.json"), filepath.Join(cwd, "f.json")}},
+		{"both are one directory", "f.json", "", []string{filepath.Join(cwd, "f.json")}},
+		{"an absolute path", filepath.Join(dir, "x.json"), dir, []string{filepath.Join(dir, "x.json")}},
+		{"an environment variable is fixed", "{{env.FETCHER_TEST_DIR}}/f.json", dir, []string{filepath.Join(dir, "from-env", "f.json"), filepath.Join(cwd, "from-env", "f.json")}},
+		{"a URL", "https://example.test/x", dir, nil},
+		{"a rendered path", "d/{{query-params.f}}", dir, nil},
+		{"a path that does not compile", "d/{{nonsense", dir, nil},
+		{"no path", "", dir, nil},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			if got := Files(jsonBody(tt.path), tt.dir); !slices.Equal(got, tt.want) {
+				t.Errorf("Files = %q, want %q", got, tt.want)
+			}
+		})
+	}
+}

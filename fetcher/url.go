@@ -1,0 +1,135 @@
+package fetcher
+
+import (
+	"errors"
+	"fmt"
+	"net/url"
+	"regexp"
+	"strings"
+
+	"mockserver/config"
+)
+
+// tag is a placeholder or a block's tag as declared, quoted texts and all.
+var tag = regexp.MustCompile(`\{\{(?:"[^"]*"|'[^']*'|[^"'}]|\}[^}])*\}\}|\{%(?:"[^"]*"|'[^']*'|[^"'%]|%[^}])*%\}`)
+
+// checkURL finds what is wrong with a URL, as far as it stands there at load.
+func (s *Source) checkURL() config.Problems {
+	known := s.fixedPath
+	if !s.fixed {
+		// What comes after the host can be judged only when it is rendered.
+		scheme, rest, _ := strings.Cut(s.path.Prefix(), "://")
+		end := strings.IndexAny(rest, "/?#")
+		switch {
+		case end < 0 && opensHost(rest, s.ext.Path.Value):
+			return s.pathProblem(fmt.Sprintf("bad URL: a placeholder follows host %q at once, so that its value would choose the host or the port; put a / between", hostPart(rest)))
+		case end < 0:
+			return nil
+		}
+		known = scheme + "://" + rest[:end] + "/"
+	}
+	u, err := parseURL(known)
+	if err != nil {
+		return s.pathProblem(fmt.Sprintf("bad URL: %v; http://host/path or https://host/path is accepted", err))
+	}
+	if s.fixed {
+		u.Fragment, u.RawFragment = "", ""
+		s.url = u.String()
+	}
+	return nil
+}
+
+// hostPart is an authority, or its beginning, without its credentials.
+func hostPart(authority string) string { return authority[strings.LastIndexByte(authority, '@')+1:] }
+
+// opensHost tells whether what a client sends could go on writing a host that is
+// written out. Fixed is what stands between the scheme and the first placeholder,
+// declared the whole URL. A host that begins with a placeholder, or a port that is
+// one, is meant to be chosen; a name that goes on behind the last placeholder, as in
+// api-{{x}}.example.com, stays below what is written there.
+func opensHost(fixed, declared string) bool {
+	host := hostPart(fixed)
+	if host == "" || strings.HasSuffix(host, ":") {
+		return false
+	}
+	const mark = "\x00"
+	plain := tag.ReplaceAllString(declared, mark)
+	if _, rest, found := strings.Cut(plain, "://"); found {
+		plain = rest
+	}
+	if end := strings.IndexAny(plain, "/?#"); end >= 0 {
+		plain = plain[:end]
+	}
+	tail := plain[strings.LastIndex(plain, mark)+1:]
+	if at := strings.LastIndexByte(tail, ':'); at >= 0 {
+		tail = tail[:at]
+	}
+	return strings.Trim(tail, "0123456789") == ""
+}
+
+// climbs tells whether a rendered URL has a path segment that is . or .. once
+// decoded: servers resolve those, and would answer with what lies outside of the
+// directory that is declared. Slashes that are encoded end a segment as well, since
+// many servers decode first and resolve then. What is written out at the
+// beginning, prefix, is the author's own business.
+func climbs(target, prefix string) bool {
+	path := target
+	if end := strings.IndexAny(path, "?#"); end >= 0 {
+		path = path[:end]
+	}
+	from := strings.Index(path, "://") + len("://")
+	if last := strings.LastIndexByte(prefix[:min(len(prefix), len(path))], '/'); last >= from {
+		from = last
+	} else if first := strings.IndexByte(path[from:], '/'); first >= 0 {
+		from += first
+	} else {
+		return false
+	}
+	decoded, err := url.PathUnescape(path[from:])
+	if err != nil {
+		return false // it is refused as a URL
+	}
+	for segment := range strings.FieldsFuncSeq(decoded, func(r rune) bool { return r == '/' || r == '\\' }) {
+		if segment == "." || segment == ".." {
+			return true
+		}
+	}
+	return false
+}
+
+// climbError is the answer to a URL that climbs.
+func climbError(target string) *Error {
+	u, err := parseURL(target)
+	if err != nil {
+		return &Error{Kind: Upstream, Message: "bad URL: " + err.Error(), Err: err}
+	}
+	return &Error{Kind: NotFound, Message: fmt.Sprintf("fetch %s: a path segment is . or .., which would leave the directory of the URL", redacted(u))}
+}
+
+// parseURL parses a URL that can be fetched. Its errors do not hold the URL,
+// which may hold a password.
+func parseURL(text string) (*url.URL, error) {
+	u, err := url.Parse(text)
+	var ue *url.Error
+	switch {
+	case errors.As(err, &ue):
+		return nil, ue.Err
+	case err != nil:
+		return nil, err
+	case u.Scheme != "http" && u.Scheme != "https":
+		return nil, fmt.Errorf("unknown scheme %q", u.Scheme)
+	case u.Hostname() == "":
+		return nil, errors.New("the host is missing")
+	}
+	return u, nil
+}
+
+// redacted is a URL without its credentials, for messages.
+func redacted(u *url.URL) string {
+	if u.User == nil {
+		return u.String()
+	}
+	clean := *u
+	clean.User = url.User("xxxxx")
+	return clean.String()
+}
