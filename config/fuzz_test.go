@@ -56,6 +56,7 @@ func FuzzParse(f *testing.F) {
 // file: where it has a place of its own, that byte stands there.
 func FuzzPlacesInAMadeBody(f *testing.F) {
 	f.Add("- a {{x}} \"b\n- {'{{k}}': \"{% raw %}\\\"{% endraw %}{{y}}\"}")
+	f.Add("{a: \"{%raw%}{%}\"}")
 	f.Add("- |\n  a \"b\"\n  {{ c\n   d }}\n- &x 'it''s {{x}}'\n- *x")
 	f.Add("[\"{{ a \\u00e9\", \"{{ b }}\\\\\", '{{ é \\ }}']")
 	f.Fuzz(func(t *testing.T, body string) {

@@ -54,11 +54,11 @@ func RawEnd(s string) int {
 			return len(s)
 		}
 		at += next
-		end := strings.Index(s[at:], "%}")
-		if end < 0 {
+		inside, _, closed := strings.Cut(s[at+2:], "%}")
+		if !closed {
 			return len(s)
 		}
-		if strings.TrimSpace(s[at+2:at+end]) == "endraw" {
+		if strings.TrimSpace(inside) == "endraw" {
 			return at
 		}
 	}

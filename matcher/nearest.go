@@ -12,8 +12,8 @@ const (
 	// nearMany is how many routes one search takes up, at most.
 	nearMany = 300
 	// nearWork is how much work one search puts into comparing them, in comparisons
-	// of about a nanosecond; then it makes do with what it has found.
-	nearWork = 150_000
+	// of a few nanoseconds; then it makes do with what it has found.
+	nearWork = 80_000
 	// nearNodes is how many places in the trees one search visits.
 	nearNodes = 4 * nearMany
 )

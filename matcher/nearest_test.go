@@ -122,7 +122,9 @@ func TestNearestDoesABoundedAmountOfWork(t *testing.T) {
 			defer Release(r)
 			r.parts()
 			c := newComparer(table, r)
-			c.search(3)
+			for _, l := range c.search(12) {
+				c.why(l.index)
+			}
 			// one comparison may begin when almost all is done: every segment with those in reach
 			one := alignedMost * (2*slipReach + 1) * nearLongest * 5
 			if most := nearWork + one + nearMany*4*alignedMost; c.work == 0 || c.work > most {

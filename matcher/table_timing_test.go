@@ -33,6 +33,7 @@ var worstNear = []struct {
 	{"a common end", func(i int) string { return longPath(i, "%03d%02d-a-resource-of-the-name") }, 300, longPath(999, "%03d%02d-a-resource-of-the-name")},
 	{"letters in another order", func(i int) string { return longPath(i, "abcdefghijk%03dlmnopqrstuv%02d") }, 300, longPath(999, "kjihgfedcba%03dvutsrqponml%02d")},
 	{"a segment too many", func(i int) string { return longPath(i, "a-resource-of-the-name-%03d%02d") }, 300, "/x" + longPath(999, "a-resource-of-the-name-%03d%02d")},
+	{"slips everywhere", func(i int) string { return longPath(i, "a-resource-of-the-name-%03d%02d") }, 300, longPath(0, "b-resource-of-the-name-%03d%02d")},
 	{"a large table", func(i int) string { return longPath(i, "a-resource-of-name-%05d%02d") }, 5000, longPath(2500, "a-resource-of-nam-%05d%02d")},
 }
 

@@ -252,7 +252,7 @@ func keyword(word string) (value, bool) {
 		return boolValue(false), true
 	case word == "null":
 		return value{kind: null, raw: nullText}, true
-	case isNumber([]byte(word)):
+	case config.IsJSONNumber(word):
 		return value{kind: number, raw: []byte(word)}, true
 	}
 	return value{}, false

@@ -214,7 +214,7 @@ func (f *fake) value() value {
 		return value{}
 	}
 	switch {
-	case isNumber(b):
+	case config.IsJSONNumber(b):
 		return value{kind: number, raw: b}
 	case b[0] == '[':
 		return value{kind: array, raw: b}

@@ -5,40 +5,9 @@ import (
 	"math"
 	"math/big"
 	"strconv"
-)
 
-// isNumber tells whether b is a number as JSON writes one.
-func isNumber(b []byte) bool {
-	i := 0
-	if i < len(b) && b[i] == '-' {
-		i++
-	}
-	switch start := i; {
-	case i < len(b) && b[i] == '0':
-		i++
-	default:
-		if i = skipDigits(b, i); i == start {
-			return false
-		}
-	}
-	if i < len(b) && b[i] == '.' {
-		start := i + 1
-		if i = skipDigits(b, start); i == start {
-			return false
-		}
-	}
-	if i < len(b) && (b[i] == 'e' || b[i] == 'E') {
-		i++
-		if i < len(b) && (b[i] == '+' || b[i] == '-') {
-			i++
-		}
-		start := i
-		if i = skipDigits(b, i); i == start {
-			return false
-		}
-	}
-	return i == len(b)
-}
+	"mockserver/config"
+)
 
 // isNumeric tells whether a text is a number to a condition or to arithmetic: as
 // JSON writes one, or with a plus sign or leading zeros, as parameters of type
@@ -50,14 +19,7 @@ func isNumeric(b []byte) bool {
 	for len(b) > 1 && b[0] == '0' && '0' <= b[1] && b[1] <= '9' {
 		b = b[1:]
 	}
-	return len(b) > 0 && b[0] != '-' && isNumber(b)
-}
-
-func skipDigits(b []byte, i int) int {
-	for i < len(b) && '0' <= b[i] && b[i] <= '9' {
-		i++
-	}
-	return i
+	return len(b) > 0 && b[0] != '-' && config.IsJSONNumber(b)
 }
 
 // decimal is a number taken apart: 0.int frac × 10^exp, without leading zeros.

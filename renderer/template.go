@@ -43,7 +43,6 @@
 package renderer
 
 import (
-	"mime"
 	"strings"
 	"sync"
 
@@ -65,13 +64,9 @@ const (
 
 // FormOf returns the form of a body of the given Content-Type: JSON, XML or Plain.
 func FormOf(contentType string) Form {
-	media, _, err := mime.ParseMediaType(contentType)
-	if err != nil {
-		media = strings.ToLower(strings.TrimSpace(strings.SplitN(contentType, ";", 2)[0]))
-	}
+	media := config.MediaType(contentType)
 	switch {
-	case strings.HasSuffix(media, "/json"), strings.HasSuffix(media, "+json"),
-		strings.HasSuffix(media, "ndjson"), strings.HasSuffix(media, "jsonl"):
+	case config.IsJSON(contentType):
 		return JSON
 	case strings.HasSuffix(media, "/xml"), strings.HasSuffix(media, "+xml"), media == "text/html":
 		return XML
