@@ -383,7 +383,7 @@ func TestConfig_TwentyMistakesAreShownAndTheRestCounted(t *testing.T) {
 func TestConfig_ValidateAcceptsWhatIsRightWithoutServingIt(t *testing.T) {
 	t.Parallel()
 	file := writeFile(t, t.TempDir(), "mock.yml", "- endpoint: {path: /a, response: {}}\n")
-	code, stdout, stderr := refused(t, prompt, "validate", "-c", file)
+	code, stdout, stderr := refused(t, nil, "validate", "-c", file)
 	if code != 0 || stderr != "" || !strings.Contains(stdout, "valid") {
 		t.Errorf("got exit code %d, standard output %q, standard error %q; want 0, that it is valid, nothing", code, stdout, stderr)
 	}
@@ -413,7 +413,7 @@ func TestConfig_WarningsAreShownAndTheConfigurationIsServed(t *testing.T) {
 			config, line, _ := c.unmarked()
 			file := writeFile(t, t.TempDir(), "mock.yml", config)
 			parts := append([]string{file + ":" + line + ":", c.key}, c.says...)
-			code, stdout, _ := refused(t, prompt, "validate", "-c", file)
+			code, stdout, _ := refused(t, nil, "validate", "-c", file)
 			if code != 0 || !containsAll(stdout, append(parts, "warning")) || strings.Count(stdout, file) != 1+strings.Count(stdout, "shadowed by") {
 				t.Errorf("validate: got exit code %d and\n%s\nwant 0 and one warning that holds %q", code, stdout, parts)
 			}
@@ -442,6 +442,8 @@ func TestConfig_SeveralYAMLDocumentsAreJoined(t *testing.T) {
 
 	mistake{name: "the mistake of a later document", config: "- endpoint: {path: /a, response: {}}\n---\n- endpoint:\n    path: /b\n    response: {status: »1}\n",
 		key: "[1].endpoint.response.status"}.reported(t)
+	mistake{name: "a duplicate key of a later document", config: "- endpoint: {path: /a, response: {}}\n---\n- endpoint: {path: /b, response: {}, »path: /c}\n",
+		key: "[1].endpoint.path"}.reported(t)
 }
 
 func TestConfig_TheReaderIsChosenByExtension(t *testing.T) {

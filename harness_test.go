@@ -74,7 +74,8 @@ func launchCommand(t *testing.T, cmd *exec.Cmd, dir string, env []string) *proce
 	t.Helper()
 	p := &process{t: t, cmd: cmd, dir: dir, exited: make(chan struct{}), more: make(chan struct{})}
 	p.cmd.Dir = dir
-	p.cmd.Env = append([]string{"HOME=" + t.TempDir(), "PATH=" + os.Getenv("PATH"), "PORT=0", "HOST=127.0.0.1"}, env...)
+	// GORACE keeps a program that watches its races from sleeping a second at its end.
+	p.cmd.Env = append([]string{"HOME=" + t.TempDir(), "PATH=" + os.Getenv("PATH"), "PORT=0", "HOST=127.0.0.1", "GORACE=atexit_sleep_ms=0"}, env...)
 	stdout, err := p.cmd.StdoutPipe()
 	if err != nil {
 		t.Fatal(err)

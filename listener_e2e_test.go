@@ -22,7 +22,7 @@ func TestListener_OutlastsThatNoDescriptorIsFree(t *testing.T) {
 	t.Parallel()
 	file := writeFile(t, t.TempDir(), "mock.yml", one("fine"))
 	cmd := exec.Command("sh", "-c", `ulimit -n 24 && exec "$0" "$@"`, binary, "-c", file)
-	p := launchCommand(t, cmd, t.TempDir(), prompt).listening()
+	p := launchCommand(t, cmd, t.TempDir(), nil).listening()
 	var held []net.Conn
 	for range 40 { // the system accepts them where the program cannot
 		held = append(held, p.dial())
@@ -265,7 +265,7 @@ func TestListener_ASignalDoesNotWaitForAReload(t *testing.T) {
 	}
 	dir := t.TempDir()
 	file := writeFile(t, dir, "mock.yml", one("small"))
-	p := launch(t, prompt, "-c", file).listening()
+	p := launch(t, nil, "-c", file).listening()
 	if err := os.WriteFile(filepath.Join(dir, "new.yml"), []byte(large.String()), 0o644); err != nil {
 		t.Fatal(err)
 	}

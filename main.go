@@ -45,8 +45,9 @@ func run(args []string, env func(string) (string, bool), signals <-chan os.Signa
 		return value
 	})
 	log := listener.NewLogger(settings.Format, stdout, stderr)
+	say := speaker{json: settings.Format == "json", log: log, stdout: stdout, stderr: stderr}
 	if err != nil {
-		return refuse(settings, log, stderr, err)
+		return say.refuse(err)
 	}
 	switch settings.Command {
 	case "help":
@@ -58,20 +59,20 @@ func run(args []string, env func(string) (string, bool), signals <-chan os.Signa
 	}
 	paths, err := settings.Sources()
 	if err != nil {
-		return refuse(settings, log, stderr, err)
+		return say.refuse(err)
 	}
 	opts := options(settings, env, log)
 	p := program{log: log, settings: settings, paths: paths}
 	p.watcher = config.NewWatcher(p.watched)
 	spec := config.Load(paths...)
 	if settings.Command == "validate" {
-		return validate(spec, settings, opts, log, stdout, stderr)
+		return say.validate(spec, opts)
 	}
 	p.server, err = listener.Start(spec, opts)
 	var problems config.Problems
 	switch {
 	case errors.As(err, &problems):
-		return refuse(settings, log, stderr, problems)
+		return say.refuse(problems)
 	case err != nil:
 		log.Error("cannot start", "error", err.Error())
 		return exitFailed
@@ -93,19 +94,47 @@ func options(settings config.Settings, env func(string) (string, bool), log *slo
 	}
 }
 
-// refuse says what keeps the program from starting: as it is, for a terminal and
-// for editors that jump to file:line:column, or as JSON objects.
-func refuse(settings config.Settings, log *slog.Logger, stderr io.Writer, err error) int {
+// speaker says what concerns the start: as it is, for a terminal and for editors
+// that jump to file:line:column, or as JSON objects.
+type speaker struct {
+	json           bool
+	log            *slog.Logger
+	stdout, stderr io.Writer
+}
+
+// refuse says what keeps the program from starting.
+func (s speaker) refuse(err error) int {
 	var problems config.Problems
 	switch {
-	case settings.Format != "json":
-		fmt.Fprintln(stderr, err)
+	case !s.json:
+		fmt.Fprintln(s.stderr, err)
 	case errors.As(err, &problems):
-		logProblems(log, "configuration error", problems)
+		logProblems(s.log, "configuration error", problems)
 	default:
-		log.Error("cannot start", "error", err.Error())
+		s.log.Error("cannot start", "error", err.Error())
 	}
 	return exitUsage
+}
+
+// validate says what is wrong with the configuration, warnings too.
+func (s speaker) validate(spec *config.Spec, opts listener.Options) int {
+	problems := listener.Check(spec, opts)
+	for _, warning := range problems.Warnings() {
+		if s.json {
+			s.log.Warn("configuration warning", "warning", warning.String())
+		} else {
+			fmt.Fprintln(s.stdout, "warning:", warning)
+		}
+	}
+	if err := problems.Err(); err != nil {
+		return s.refuse(err)
+	}
+	if s.json {
+		s.log.Info("the configuration is valid", "endpoints", len(spec.Endpoints))
+	} else {
+		fmt.Fprintf(s.stdout, "the configuration is valid: %d endpoints\n", len(spec.Endpoints))
+	}
+	return exitOK
 }
 
 // logProblems logs each problem as an event of its own, as many as one message
@@ -114,27 +143,6 @@ func logProblems(log *slog.Logger, message string, problems config.Problems) {
 	for _, line := range problems.Lines() {
 		log.Error(message, "error", line)
 	}
-}
-
-// validate says what is wrong with the configuration, warnings too.
-func validate(spec *config.Spec, settings config.Settings, opts listener.Options, log *slog.Logger, stdout, stderr io.Writer) int {
-	problems := listener.Check(spec, opts)
-	for _, warning := range problems.Warnings() {
-		if settings.Format == "json" {
-			log.Warn("configuration warning", "warning", warning.String())
-		} else {
-			fmt.Fprintln(stdout, "warning:", warning)
-		}
-	}
-	if err := problems.Err(); err != nil {
-		return refuse(settings, log, stderr, err)
-	}
-	if settings.Format == "json" {
-		log.Info("the configuration is valid", "endpoints", len(spec.Endpoints))
-	} else {
-		fmt.Fprintf(stdout, "the configuration is valid: %d endpoints\n", len(spec.Endpoints))
-	}
-	return exitOK
 }
 
 // version is "mockserver VERSION (commit COMMIT, GO)" as far as the build knows.

@@ -518,7 +518,7 @@ func TestMatching_ADeclarationThatIsNeverReachedIsWarnedOf(t *testing.T) {
 		t.Run(c.name, func(t *testing.T) {
 			t.Parallel()
 			file := writeFile(t, t.TempDir(), "mock.yml", "- endpoint: "+c.first+"\n- endpoint: "+c.second+"\n")
-			code, stdout, stderr := refused(t, prompt, "validate", "-c", file)
+			code, stdout, stderr := refused(t, nil, "validate", "-c", file)
 			if code != 0 || stderr != "" {
 				t.Fatalf("got exit code %d and %s, want 0", code, stderr)
 			}

@@ -17,15 +17,11 @@ import (
 	"unicode/utf8"
 )
 
-// prompt keeps a program that watches its races from sleeping a second when it
-// ends well.
-var prompt = []string{"GORACE=atexit_sleep_ms=0"}
-
 // stoppable is serving for a test that ends the program.
 func stoppable(t *testing.T, configuration string, args ...string) *process {
 	t.Helper()
 	file := writeFile(t, t.TempDir(), "mock.yml", configuration)
-	return launch(t, prompt, append([]string{"-c", file}, args...)...).listening()
+	return launch(t, nil, append([]string{"-c", file}, args...)...).listening()
 }
 
 // one is a configuration with one endpoint, /a, that answers with the body.
@@ -120,7 +116,7 @@ func TestProgram_HelpListsEveryFlagAndVariableWithItsDefault(t *testing.T) {
 	t.Parallel()
 	var first string
 	for _, args := range [][]string{{"-h"}, {"--help"}, {"validate", "-h"}, {"-h", "--no-such-flag"}} {
-		code, stdout, stderr := refused(t, prompt, args...)
+		code, stdout, stderr := refused(t, nil, args...)
 		if code != 0 || stderr != "" {
 			t.Errorf("%v: got exit code %d and on standard error %q, want 0 and nothing", args, code, stderr)
 		}
@@ -160,7 +156,7 @@ func TestProgram_HelpListsEveryFlagAndVariableWithItsDefault(t *testing.T) {
 
 func TestProgram_EachSettingHasBothAFlagAndAVariable(t *testing.T) {
 	t.Parallel()
-	_, usage, _ := refused(t, prompt, "-h")
+	_, usage, _ := refused(t, nil, "-h")
 	rows := regexp.MustCompile(`(?m)^ *(?:-\w, )?(--[a-z-]+)( [A-Z]+)? .*$`).FindAllStringSubmatch(usage, -1)
 	if len(rows) < 12 {
 		t.Fatalf("found only %d flags in\n%s", len(rows), usage)
@@ -198,7 +194,7 @@ func TestProgram_EachSettingHasBothAFlagAndAVariable(t *testing.T) {
 func TestProgram_TheVersionIsPrinted(t *testing.T) {
 	t.Parallel()
 	for _, args := range [][]string{{"-v"}, {"--version"}, {"version"}} {
-		code, stdout, stderr := refused(t, append(prompt, "PORT=??"), args...)
+		code, stdout, stderr := refused(t, append(nil, "PORT=??"), args...)
 		if code != 0 || stderr != "" || !regexp.MustCompile(`^mockserver \S.*\n$`).MatchString(stdout) {
 			t.Errorf("%v: got exit code %d, %q and %q, want 0, a line and nothing", args, code, stdout, stderr)
 		}
@@ -327,7 +323,7 @@ func eventful(t *testing.T, format string) (stdout, stderr string) {
 	gone.Close()
 	config := one("fine") + "- endpoint: {path: /remote, response: {external-body: {provider: json, path: '" + gone.URL + "/x'}}}\n"
 	file := writeFile(t, t.TempDir(), "mock.yml", config)
-	p := launch(t, prompt, "-c", file, "-f", format, "--access-log").listening()
+	p := launch(t, nil, "-c", file, "-f", format, "--access-log").listening()
 	p.get("/a").want(t, 200, "fine")
 	p.do("POST", "/a", "")
 	p.get("/nowhere")

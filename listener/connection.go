@@ -131,8 +131,11 @@ type connection struct {
 	unread atomic.Bool // it was refused while it may still be sending
 
 	// The goroutine that serves the connection alone has these.
+	waiting      bool // for the next request
 	readingBody  bool
-	readRenewed  time.Time // when the read deadline was set, while readingBody
+	readRenewed  time.Time // when the read deadline was asked for, or renewed
+	readExpires  time.Time // the read deadline that is asked for
+	readInForce  time.Time // the one that the connection has
 	writeExpires time.Time // the write deadline
 }
 
@@ -143,36 +146,52 @@ const (
 	// writeTimeout is how long an answer may stand still.
 	writeTimeout = 30 * time.Second
 	// renewal is how far a deadline may be off, so that it is not set anew for each
-	// byte or small answer.
-	renewal = time.Second
+	// byte or small answer, and idleRenewal that of waiting for the next request.
+	renewal     = time.Second
+	idleRenewal = time.Minute
 
 	// lingerTime and lingerSize bound what a refused client may still send.
 	lingerTime = 2 * time.Second
 	lingerSize = 256 << 20 // bytes
 )
 
-// SetReadDeadline sets when reading ends. fasthttp calls it once for each part of
-// a request, and that part tells itself by its time-out: waiting for the next
+// SetReadDeadline asks for when reading ends. fasthttp calls it once for each part
+// of a request, and that part tells itself by its time-out: waiting for the next
 // request lasts longer than a body, the headers shorter. Only a body's is renewed:
 // headers that drip in have to end in time.
 func (c *connection) SetReadDeadline(t time.Time) error {
-	now := time.Now()
-	left := t.Sub(now)
-	c.readingBody = headerTimeout < left && left <= bodyTimeout
-	c.readRenewed = now
-	return c.Conn.SetReadDeadline(t)
+	c.readRenewed = time.Now()
+	left := t.Sub(c.readRenewed)
+	c.waiting = left > bodyTimeout
+	c.readingBody = headerTimeout < left && !c.waiting
+	c.readExpires = t
+	return nil
+}
+
+// enforce gives the connection the deadline that is asked for, before it is read
+// from: most are replaced by the next without a read between, and waiting for the
+// next request may end a little early.
+func (c *connection) enforce() error {
+	early := c.readExpires.Sub(c.readInForce)
+	if early == 0 || c.waiting && 0 < early && early < idleRenewal {
+		return nil
+	}
+	c.readInForce = c.readExpires
+	return c.Conn.SetReadDeadline(c.readExpires)
 }
 
 // Read reads what the client sent.
 func (c *connection) Read(b []byte) (int, error) {
+	if err := c.enforce(); err != nil {
+		return 0, err
+	}
 	n, err := c.Conn.Read(b)
 	if n > 0 && !c.spoke.Load() {
 		c.spoke.Store(true)
 	}
 	if n > 0 && c.readingBody {
 		if now := time.Now(); now.Sub(c.readRenewed) >= renewal {
-			c.readRenewed = now
-			_ = c.Conn.SetReadDeadline(now.Add(bodyTimeout)) // the next Read fails too
+			c.readRenewed, c.readExpires = now, now.Add(bodyTimeout)
 		}
 	}
 	return n, err

@@ -278,6 +278,72 @@ func TestConnection_AKeptOneIsServedAgainLongAfterItsDeadlinesPassed(t *testing.
 	})
 }
 
+// The headers of a request that begin behind a slow body have their own ten
+// seconds.
+func TestConnection_HeadersBehindASlowBodyHaveTheirOwnTime(t *testing.T) {
+	s := configured(t, timed)
+	warm(t, s)
+	synctest.Test(t, func(t *testing.T) {
+		c := talk(t, s)
+		defer c.Close()
+		var sending sync.WaitGroup
+		sending.Go(func() {
+			head, rest := slowly[:10], slowly[10:]
+			keep := strings.Replace(slowly, "Connection: close\r\n", "", 1)
+			_, _ = io.WriteString(c, keep) // what they miss shows in the answers
+			<-time.After(25 * time.Second)
+			_, _ = io.WriteString(c, `{"project": "ab"}`+head)
+			<-time.After(headerTimeout - time.Second)
+			_, _ = io.WriteString(c, rest+`{"project": "cd"}`)
+		})
+		b, _ := io.ReadAll(c)
+		if got := string(b); strings.Count(got, "HTTP/1.1 200 OK") != 2 || !strings.HasSuffix(got, `{"project": "cd"}`) {
+			t.Errorf("got %q", got)
+		}
+		<-c.served
+		sending.Wait()
+	})
+}
+
+// counted counts how often its read deadline is set.
+type counted struct {
+	net.Conn
+	set int
+}
+
+func (c *counted) SetReadDeadline(t time.Time) error {
+	c.set++
+	return c.Conn.SetReadDeadline(t)
+}
+
+// Requests that come whole and close together share one deadline.
+func TestConnection_SetsFewDeadlines(t *testing.T) {
+	inner := &counted{}
+	l := newConnections(nil, slog.New(slog.DiscardHandler))
+	synctest.Test(t, func(t *testing.T) {
+		client, server := net.Pipe()
+		inner.Conn = server
+		conn := l.adopt(inner)
+		go func() { _, _ = client.Write(make([]byte, 100)); _ = client.Close() }()
+		buf := make([]byte, 1)
+		for range 100 {
+			for _, part := range []time.Duration{headerTimeout, idleTimeout} { // as fasthttp asks for them
+				if err := conn.SetReadDeadline(time.Now().Add(part)); err != nil {
+					t.Fatal(err)
+				}
+			}
+			if _, err := conn.Read(buf); err != nil {
+				t.Fatal(err)
+			}
+			<-time.After(time.Second)
+		}
+		_ = conn.Close() // both ends are in the test
+	})
+	if inner.set < 2 || inner.set > 3 {
+		t.Errorf("the deadline was set %d times in 100 s, want once a minute", inner.set)
+	}
+}
+
 // halfClosing is a connection whose sending side closes alone, as TCP's does.
 type halfClosing struct {
 	net.Conn
