@@ -194,7 +194,7 @@ func TestProgram_EachSettingHasBothAFlagAndAVariable(t *testing.T) {
 func TestProgram_TheVersionIsPrinted(t *testing.T) {
 	t.Parallel()
 	for _, args := range [][]string{{"-v"}, {"--version"}, {"version"}} {
-		code, stdout, stderr := refused(t, append(nil, "PORT=??"), args...)
+		code, stdout, stderr := refused(t, []string{"PORT=??"}, args...)
 		if code != 0 || stderr != "" || !regexp.MustCompile(`^mockserver \S.*\n$`).MatchString(stdout) {
 			t.Errorf("%v: got exit code %d, %q and %q, want 0, a line and nothing", args, code, stdout, stderr)
 		}
