@@ -60,15 +60,14 @@ func closingSpelling(opening string) string {
 	return "{% endif %}"
 }
 
-// settle checks that all arms end in the same place.
+// settle goes on where the arms end: all in the same place of a JSON text, and
+// in any of the parts of a URL that one ends in.
 func (p *parser) settle(t tag, ends []place) {
+	p.place = ends[0]
 	for _, end := range ends[1:] {
-		switch {
-		case end.json != ends[0].json:
+		p.place.url |= end.url
+		if end.json != ends[0].json {
 			p.fail(t.offset, "%s: one branch ends inside a JSON string and another outside; a quote is opened or closed in one of them only", p.spelling(t))
-			return
-		case end.url != ends[0].url:
-			p.fail(t.offset, "%s: the branches end in different parts of the URL; put / and ? in all of them, or outside", p.spelling(t))
 			return
 		}
 	}
@@ -104,6 +103,7 @@ func (p *parser) forBlock(nodes []node, t tag, depth int) []node {
 			p.fail(sc.tok.offset, "unexpected %s after the array", sc.tok.describe())
 		}
 	}
+	p.place.url = p.place.url.inLoop()
 	before := p.place
 	p.loops = append(p.loops, variable.text)
 	p.deepest = max(p.deepest, len(p.loops))
@@ -115,11 +115,10 @@ func (p *parser) forBlock(nodes []node, t tag, depth int) []node {
 		p.fail(t.offset, "%s is not closed: {%% endfor %%} is missing", p.spelling(t))
 	case closing.word != "endfor":
 		p.misplaced(closing, t, "{% endfor %}")
-	case p.place.url != before.url:
-		p.fail(t.offset, "%s: a turn of the loop ends in another part of the URL than it begins", p.spelling(t))
 	case p.place.json != before.json:
 		p.fail(t.offset, "%s: a turn of the loop ends inside a JSON string that it opened, or outside of one that it closed", p.spelling(t))
 	}
+	p.place.url |= before.url // where it stays when there is no turn
 	return append(nodes, n)
 }
 

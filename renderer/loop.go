@@ -7,8 +7,7 @@ import "mockserver/matcher"
 type frame struct {
 	turns []loop // by depth, the outermost first
 	memos []memo
-	kept  []byte // the texts of memos that had to be decoded
-	count int    // turns begun so far
+	count int // turns begun so far
 }
 
 // loop is one turn of a for block.
@@ -22,23 +21,26 @@ type loop struct {
 // loop over a large body would read that body once a turn.
 type memo struct {
 	v    value
-	turn int // the turn that v is of; 0 for none yet
+	turn int    // the turn that v is of; 0 for none yet
+	room []byte // holds the text of v when it had to be decoded
 }
 
 // always is the turn of a value that is the same for the whole request.
 const always = -1
 
-// maxKept is the most room for decoded texts that a frame keeps between
-// renderings, in bytes.
-const maxKept = 64 << 10
+// maxRoom is the most room that a memo keeps between renderings, in bytes.
+const maxRoom = 16 << 10
 
 // reset forgets the request.
 func (fr *frame) reset() {
 	clear(fr.turns)
-	clear(fr.memos)
-	fr.kept, fr.count = fr.kept[:0], 0
-	if cap(fr.kept) > maxKept {
-		fr.kept = nil
+	fr.count = 0
+	for i := range fr.memos {
+		room := fr.memos[i].room
+		if cap(room) > maxRoom {
+			room = nil
+		}
+		fr.memos[i] = memo{room: room[:0]}
 	}
 }
 
@@ -56,9 +58,8 @@ func (e *expr) remembered(r *matcher.Request, fr *frame) value {
 	mark := len(r.Arena)
 	m.v, m.turn = e.find(r, fr), turn
 	if len(r.Arena) > mark {
-		start := len(fr.kept)
-		fr.kept = append(fr.kept, m.v.raw...)
-		m.v.raw = fr.kept[start:len(fr.kept):len(fr.kept)]
+		m.room = append(m.room[:0], m.v.raw...) // the value before it ended with its turn
+		m.v.raw = m.room[:len(m.room):len(m.room)]
 		r.Arena = r.Arena[:mark]
 	}
 	return m.v

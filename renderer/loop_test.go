@@ -1,6 +1,7 @@
 package renderer_test
 
 import (
+	"runtime"
 	"strings"
 	"testing"
 
@@ -56,6 +57,28 @@ func TestLoop_DoesNotFillTheArena(t *testing.T) {
 		}
 		if cap(r.Arena) > 4*len(c.body) {
 			t.Errorf("the arena grew to %d bytes for a body of %d", cap(r.Arena), len(c.body))
+		}
+	})
+}
+
+// Nor do the values that are worked out once a turn of a loop in the middle.
+func TestLoop_MemosTakeNoMoreRoomThanTheirValues(t *testing.T) {
+	compiled, problems := renderer.Compile(config.Text{
+		Value: `{% for x in json-params.items %}{% for y in json-params.items %}{% for z in y.q %}{% if y.p|length = 9 %}!{% endif %}{% endfor %}{% endfor %}{% endfor %}done`,
+	}, renderer.Plain, scope())
+	if err := problems.Err(); err != nil {
+		t.Fatal(err)
+	}
+	c := items(300, "x")
+	with(t, c, "/x", func(r *matcher.Request) {
+		var before, after runtime.MemStats
+		runtime.ReadMemStats(&before)
+		if got := string(compiled.Append(nil, r)); got != "done" {
+			t.Errorf("got %s", got)
+		}
+		runtime.ReadMemStats(&after)
+		if grew := after.TotalAlloc - before.TotalAlloc; grew > uint64(10*len(c.body)) {
+			t.Errorf("%d bytes were allocated for a body of %d", grew, len(c.body))
 		}
 	})
 }

@@ -20,7 +20,7 @@ type parser struct {
 // place is where the text stands at a position.
 type place struct {
 	json jsonPlace // followed in JSON only
-	url  urlPlace  // followed in URLs only
+	url  urlPlaces // followed in URLs only
 }
 
 // maxDepth bounds the nesting of blocks, and of parentheses in conditions.
@@ -161,7 +161,7 @@ func (p *parser) blockWord(t tag, inside string) tag {
 		p.fail(t.offset, "unknown block %q%s; accepted are %s", word, config.DidYouMean(word, blockWords), strings.Join(blockWords, ", "))
 		t.word = unknownBlock
 	case word == "if" || word == "elif" || word == "for" || rest == "":
-	case word == "else" && strings.HasPrefix(rest, "if "):
+	case word == "else" && strings.HasPrefix(rest, "if") && strings.IndexAny(rest, " \t\r\n(") == len("if"):
 		t.word = "elif"
 		t.args += strings.Index(p.text.Value[t.args:], "if") + len("if")
 	default:

@@ -100,6 +100,7 @@ func Compile(text config.Text, form Form, scope *Scope) (*Template, config.Probl
 	p := parser{
 		source: source{text: text, scope: scope},
 		form:   form,
+		place:  place{url: 1 << urlStart},
 	}
 	nodes := p.parse()
 	if p.problems.Err() != nil {

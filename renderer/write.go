@@ -167,8 +167,7 @@ func appendHeader(dst, b []byte) []byte {
 	return dst
 }
 
-// urlPlace follows a URL from literal to literal and knows in which part the
-// next character stands.
+// urlPlace is a part of a URL. A URL goes through them in this order.
 type urlPlace uint8
 
 const (
@@ -177,6 +176,7 @@ const (
 	urlHost
 	urlPath
 	urlRest // query and fragment
+	urlEnd  // how many there are
 )
 
 func (p urlPlace) advance(literal string) urlPlace {
@@ -197,25 +197,52 @@ func (p urlPlace) advance(literal string) urlPlace {
 	return p
 }
 
-// pastValue is where the character after a placeholder stands.
-func (p urlPlace) pastValue() urlPlace {
-	if p == urlSlashes {
-		return urlHost
+// urlPlaces follows a URL from literal to literal: the parts, as a bit each, in
+// which the next character may stand. There are several where the branches of a
+// block end in different ones.
+type urlPlaces uint8
+
+func (ps urlPlaces) advance(literal string) urlPlaces {
+	var next urlPlaces
+	for p := urlStart; p < urlEnd; p++ {
+		if ps&(1<<p) != 0 {
+			next |= 1 << p.advance(literal)
+		}
 	}
-	return p
+	return next
 }
 
-// writer is how a value is written in the part of the URL that p is.
-func (p urlPlace) writer() writer {
-	switch p {
-	case urlStart:
-		return writeURLStart
-	case urlSlashes, urlHost:
-		return writeURLHost
-	case urlPath:
-		return writeURLPath
+// pastValue is where the character after a placeholder may stand.
+func (ps urlPlaces) pastValue() urlPlaces {
+	if ps&(1<<urlSlashes) != 0 {
+		return ps&^(1<<urlSlashes) | 1<<urlHost
 	}
-	return writeURLPart
+	return ps
+}
+
+// inLoop is where a character may stand in any turn of a loop that begins here:
+// a turn may end in a later part, and the next one begins there.
+func (ps urlPlaces) inLoop() urlPlaces {
+	for p := urlStart; p < urlEnd-1; p++ {
+		if ps&(1<<p) != 0 {
+			ps |= 1 << (p + 1)
+		}
+	}
+	return ps
+}
+
+// writer is how a value is written here. Where the part is not known for sure it
+// is the strictest, which can end none of them.
+func (ps urlPlaces) writer() writer {
+	switch ps {
+	case 1 << urlStart:
+		return writeURLStart
+	case 1 << urlSlashes, 1 << urlHost:
+		return writeURLHost
+	case 1 << urlRest:
+		return writeURLPart
+	}
+	return writeURLPath
 }
 
 // unreserved tells of each byte whether it stands in any part of a URL as it is.
