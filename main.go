@@ -64,13 +64,23 @@ func run(args []string, env func(string) (string, bool), signals <-chan os.Signa
 	opts := options(settings, env, log)
 	p := program{log: log, settings: settings, paths: paths}
 	p.watcher = config.NewWatcher(p.watched)
-	spec := config.Load(paths...)
-	if settings.Command == "validate" {
-		return say.validate(spec, opts)
+	var spec *config.Spec
+	code := exitOK
+	if s := unless(signals, func() {
+		spec = config.Load(paths...)
+		if settings.Command == "validate" {
+			code = say.validate(spec, opts)
+		} else {
+			p.server, err = listener.Start(spec, opts)
+		}
+	}); s != nil {
+		log.Error("stopped while loading", "signal", s.String())
+		return exitFailed
 	}
-	p.server, err = listener.Start(spec, opts)
 	var problems config.Problems
 	switch {
+	case settings.Command == "validate":
+		return code
 	case errors.As(err, &problems):
 		return say.refuse(problems)
 	case err != nil:
@@ -79,6 +89,26 @@ func run(args []string, env func(string) (string, bool), signals <-chan os.Signa
 	}
 	log.Info("listening", "url", p.server.URL(), "address", p.server.Addr().String(), "endpoints", len(spec.Endpoints))
 	return p.serve(signals)
+}
+
+// unless does the work, unless a signal to stop comes before it is done, which is
+// returned then.
+func unless(signals <-chan os.Signal, work func()) os.Signal {
+	done := make(chan struct{})
+	go func() {
+		work()
+		close(done)
+	}()
+	for {
+		select {
+		case <-done:
+			return nil
+		case s := <-signals:
+			if s != syscall.SIGHUP {
+				return s
+			}
+		}
+	}
 }
 
 func options(settings config.Settings, env func(string) (string, bool), log *slog.Logger) listener.Options {
@@ -239,7 +269,9 @@ func (p *program) reload(cause string) {
 		p.miss(nil)
 	} else if p.miss(listener.ExternalFiles(spec)) {
 		// One of them may have been mended since it was read, but before it is watched.
-		spec, err = p.load()
+		if spec, err = p.load(); err == nil {
+			p.miss(nil)
+		}
 	}
 	var problems config.Problems
 	if errors.As(err, &problems) {

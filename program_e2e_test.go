@@ -678,3 +678,83 @@ func TestSignal_GraceBoundsTheWait(t *testing.T) {
 		t.Errorf("got exit code %d, want 0", code)
 	}
 }
+
+// Requests that were sent before the signal are answered, read already or not.
+func TestSignal_RequestsThatWereSentAreAnswered(t *testing.T) {
+	t.Parallel()
+	p := stoppable(t, one("fine"))
+	var conns []net.Conn
+	for range 100 {
+		conn, err := net.Dial("tcp", strings.TrimPrefix(p.url, "http://"))
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer conn.Close()
+		conns = append(conns, conn)
+	}
+	p.get("/a").want(t, 200, "fine") // by now those connections are accepted
+	for _, conn := range conns {
+		if _, err := io.WriteString(conn, "GET /a HTTP/1.1\r\nHost: a\r\n\r\n"); err != nil {
+			t.Fatal(err)
+		}
+	}
+	p.signal(syscall.SIGTERM)
+	for _, conn := range conns {
+		if line, err := bufio.NewReader(conn).ReadString('\n'); err != nil || !strings.Contains(line, " 200 ") {
+			t.Errorf("got %q, %v", line, err)
+		}
+	}
+	if code := p.exit(); code != 0 {
+		t.Errorf("got exit code %d, want 0", code)
+	}
+}
+
+// A connection that never sent a request is none in the access log.
+func TestProgram_ASilentConnectionIsNoRequest(t *testing.T) {
+	t.Parallel()
+	p := stoppable(t, one("fine"), "--access-log")
+	for range 2 {
+		conn, err := net.Dial("tcp", strings.TrimPrefix(p.url, "http://"))
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer conn.Close()
+		if err := conn.(*net.TCPConn).SetLinger(0); err != nil { // closing it resets it
+			t.Fatal(err)
+		}
+		if len(p.output()) == 1 {
+			_ = conn.Close() // the first one now, the second is silent at the end
+		}
+		p.get("/a")
+	}
+	p.signal(syscall.SIGTERM)
+	p.exit()
+	requests := 0
+	for _, line := range p.output() {
+		if strings.Contains(line, " request ") {
+			requests++
+		}
+	}
+	if requests != 2 {
+		t.Errorf("got %d requests in the log, want 2:\n%s", requests, strings.Join(p.output(), "\n"))
+	}
+}
+
+// A signal ends the program while it is still loading: it never listens. The
+// configuration takes long, since each of its bodies is a large template.
+func TestSignal_IsHeardDuringTheLoad(t *testing.T) {
+	t.Parallel()
+	dir := t.TempDir()
+	writeFile(t, dir, "big.json", `["`+strings.Repeat("{{path}}{{query-params.a}}", 100_000)+`"]`)
+	file := writeFile(t, dir, "mock.yml", strings.Repeat("- endpoint: {path: /a, response: {external-body: {provider: json, path: big.json}}}\n", 100))
+	for _, command := range []string{"serve", "validate"} {
+		p := launch(t, nil, command, "-c", file)
+		p.signal(syscall.SIGTERM) // before the program listens to signals it ends too
+		if code := p.exit(); code == 0 {
+			t.Errorf("%s: got exit code 0, want another", command)
+		}
+		if out := strings.Join(p.output(), "\n"); strings.Contains(out, "listening") || strings.Contains(out, "valid:") {
+			t.Errorf("%s: it went on:\n%s", command, out)
+		}
+	}
+}

@@ -175,7 +175,7 @@ func TestTimeout(t *testing.T) {
 func TestTimeoutWhileConnecting(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		l := NewLoader(Options{})
-		defer l.Close()
+		defer l.Close(context.Background())
 		l.verified.Transport.(*http.Transport).DialContext = func(ctx context.Context, _, _ string) (net.Conn, error) {
 			<-ctx.Done()
 			return nil, ctx.Err()
@@ -504,7 +504,7 @@ func TestCloseEndsFetchesAndLeavesNoGoroutines(t *testing.T) {
 		result <- err
 	}()
 	<-arrived
-	l.Close()
+	l.Close(context.Background())
 	if err := <-result; err == nil || !strings.Contains(err.Error(), "the server is stopping") {
 		t.Errorf("error = %v", err)
 	}

@@ -132,13 +132,22 @@ func orDefault(n, def int64) int64 {
 }
 
 // Close ends the fetches in flight and the idle connections, and the reading of
-// files that changed, for which it waits. Remote bodies cannot be had afterwards;
-// what is cached still can, as it is.
-func (l *Loader) Close() {
+// files that changed, for which it waits until ctx ends: a read of a mount that
+// hangs cannot be ended. Remote bodies cannot be had afterwards; what is cached
+// still can, as it is.
+func (l *Loader) Close(ctx context.Context) {
 	l.starting.Lock()
 	l.cancel()
 	l.starting.Unlock()
-	l.running.Wait()
+	idle := make(chan struct{})
+	go func() {
+		l.running.Wait()
+		close(idle)
+	}()
+	select {
+	case <-idle:
+	case <-ctx.Done():
+	}
 	l.verified.CloseIdleConnections()
 	l.insecure.CloseIdleConnections()
 }

@@ -1,6 +1,7 @@
 package fetcher
 
 import (
+	"context"
 	"errors"
 	"io"
 	"log"
@@ -33,7 +34,7 @@ func (c *clock) advance(d time.Duration) { c.ns.Add(int64(d)) }
 func newTestLoader(t testing.TB, opts Options) *Loader {
 	t.Helper()
 	l := NewLoader(opts)
-	t.Cleanup(l.Close)
+	t.Cleanup(func() { l.Close(context.Background()) })
 	return l
 }
 

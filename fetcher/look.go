@@ -197,6 +197,8 @@ func (s *Source) read(ctx context.Context, seen *kept, now time.Time, path, shee
 		switch {
 		case err != nil && info == nil:
 			return &kept{err: s.fileError(path, err), look: look{err: err}}
+		case err != nil: // it may pass, so the next look reads again
+			return &kept{err: s.broken(path, causeOf(err), err), look: look{info: info}}
 		case err == nil && !whole && attempt < maxAttempts:
 			continue
 		case err == nil && !whole && seen != nil:
@@ -205,8 +207,6 @@ func (s *Source) read(ctx context.Context, seen *kept, now time.Time, path, shee
 		k := &kept{}
 		sum := maphash.Bytes(s.loader.seed, content)
 		switch {
-		case err != nil:
-			k.err = s.broken(path, causeOf(err), err)
 		case seen != nil && seen.look.info != nil && seen.sum == sum && seen.length == len(content):
 			*k = *seen // written again, or looked at too soon to tell
 		default:

@@ -170,7 +170,7 @@ func TestCloseEndsTheBackground(t *testing.T) {
 		<-ctx.Done()
 		ended = true
 	})
-	l.Close()
+	l.Close(context.Background())
 	if !ended {
 		t.Error("Close did not wait")
 	}
@@ -340,5 +340,37 @@ func TestFilesOfABody(t *testing.T) {
 				t.Errorf("Files = %q, want %q", got, tt.want)
 			}
 		})
+	}
+}
+
+// A hanging mount does not keep Close for longer than it is allowed.
+func TestCloseWaitsNoLongerThanItsContext(t *testing.T) {
+	l := NewLoader(Options{})
+	hanging := make(chan struct{})
+	defer close(hanging)
+	l.background(func(context.Context) { <-hanging })
+	ctx, cancel := context.WithCancel(context.Background())
+	cancel()
+	l.Close(ctx) // else this test hangs
+}
+
+// An error of reading may pass: the file is read again at the next look.
+func TestReadErrorThatPassesDoesNotStick(t *testing.T) {
+	dir := t.TempDir()
+	file := filepath.Join(dir, "a.json")
+	write(t, file, `"fine"`)
+	c := newClock()
+	stamp(t, file, c.now().Add(-time.Hour))
+	l := newTestLoader(t, Options{Now: c.now})
+	s := mustSource(t, l, jsonBody("{{query-params.f}}"), dir)
+	read := l.readAll
+	l.readAll = func(io.Reader, int64, int64) ([]byte, error) { return nil, io.ErrUnexpectedEOF }
+	if _, err := s.Body(request(t, "f=a.json")); err == nil {
+		t.Fatal("no error")
+	}
+	l.readAll = read
+	noticed(t, c, s, "f=a.json")
+	if got := bodyOf(t, s, "f=a.json"); got != `"fine"` {
+		t.Errorf("two looks later = %s", got)
 	}
 }

@@ -213,7 +213,7 @@ func TestConnectionsToOneHostAreBounded(t *testing.T) {
 		if n := dials.Load(); n != maxPerHost {
 			t.Errorf("%d connections were begun, want %d", n, maxPerHost)
 		}
-		l.Close()
+		l.Close(context.Background())
 		all.Wait()
 		close(hold)
 	})

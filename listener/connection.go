@@ -4,6 +4,7 @@ import (
 	"errors"
 	"io"
 	"log/slog"
+	"maps"
 	"net"
 	"os"
 	"slices"
@@ -69,8 +70,13 @@ func (c *connections) Accept() (net.Conn, error) {
 func (c *connections) adopt(inner net.Conn) *connection {
 	accepted := &connection{Conn: inner, from: c}
 	c.mu.Lock()
-	defer c.mu.Unlock()
 	c.open[accepted] = struct{}{}
+	c.mu.Unlock()
+	select {
+	case <-c.ended: // after hurrySilent looked, perhaps
+		accepted.hurried.Store(true)
+	default:
+	}
 	return accepted
 }
 
@@ -92,28 +98,30 @@ func (c *connections) Close() error {
 	return c.closed
 }
 
-// closeSilent closes the connections that never sent a byte.
-func (c *connections) closeSilent() {
-	c.closeWhere(func(conn *connection) bool { return !conn.spoke.Load() })
+// hurrySilent gives the connections that nothing was read from yet a moment more:
+// what they sent may be on its way. Without it they would hold the end up for as
+// long as headers may take.
+func (c *connections) hurrySilent() {
+	for _, conn := range c.all() {
+		if !conn.spoke.Load() {
+			conn.hurried.Store(true)
+			_ = conn.Conn.SetReadDeadline(time.Now().Add(lastMoment)) // reading fails too
+		}
+	}
 }
 
 // closeAll closes every connection.
 func (c *connections) closeAll() {
-	c.closeWhere(func(*connection) bool { return true })
-}
-
-func (c *connections) closeWhere(which func(*connection) bool) {
-	var chosen []*connection
-	c.mu.Lock()
-	for conn := range c.open {
-		if which(conn) {
-			chosen = append(chosen, conn)
-		}
-	}
-	c.mu.Unlock()
-	for _, conn := range chosen {
+	for _, conn := range c.all() {
 		_ = conn.closeNow() // it is gone either way
 	}
+}
+
+// all is every connection that is open.
+func (c *connections) all() []*connection {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	return slices.Collect(maps.Keys(c.open))
 }
 
 func (c *connections) forget(conn *connection) {
@@ -127,8 +135,10 @@ func (c *connections) forget(conn *connection) {
 type connection struct {
 	net.Conn
 	from   *connections
-	spoke  atomic.Bool // it sent something
+	spoke  atomic.Bool // something was read from it
 	unread atomic.Bool // it was refused while it may still be sending
+	// hurried tells that the server is stopping and nothing was read from it so far.
+	hurried atomic.Bool
 
 	// The goroutine that serves the connection alone has these.
 	waiting      bool // for the next request
@@ -149,6 +159,9 @@ const (
 	// byte or small answer, and idleRenewal that of waiting for the next request.
 	renewal     = time.Second
 	idleRenewal = time.Minute
+
+	// lastMoment is how long a silent connection may still speak when the server stops.
+	lastMoment = 100 * time.Millisecond
 
 	// lingerTime and lingerSize bound what a refused client may still send.
 	lingerTime = 2 * time.Second
@@ -172,6 +185,13 @@ func (c *connection) SetReadDeadline(t time.Time) error {
 // from: most are replaced by the next without a read between, and waiting for the
 // next request may end a little early.
 func (c *connection) enforce() error {
+	if c.hurried.Load() {
+		if !c.spoke.Load() {
+			return c.Conn.SetReadDeadline(time.Now().Add(lastMoment))
+		}
+		c.hurried.Store(false)
+		c.readInForce = time.Time{} // whatever it is, it is not that of this request
+	}
 	early := c.readExpires.Sub(c.readInForce)
 	if early == 0 || c.waiting && 0 < early && early < idleRenewal {
 		return nil

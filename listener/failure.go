@@ -6,6 +6,7 @@ import (
 	"errors"
 	"log/slog"
 	"net"
+	"syscall"
 
 	"github.com/valyala/fasthttp"
 
@@ -73,7 +74,10 @@ func ofBody(err error) failure {
 func (s *Server) malformed(ctx *fasthttp.RequestCtx, err error) {
 	var small *fasthttp.ErrSmallBuffer
 	var timeout net.Error
+	c, known := ctx.Conn().(*connection)
 	switch {
+	case known && !c.spoke.Load(), errors.Is(err, net.ErrClosed), errors.Is(err, syscall.ECONNRESET):
+		_ = ctx.Conn().Close() // there was no request, or nobody is there to be answered
 	case errors.As(err, &small):
 		s.refuse(ctx, headersTooLarge, "the request line and headers are larger than 64 KiB")
 	case errors.Is(err, fasthttp.ErrBodyTooLarge):
@@ -81,7 +85,7 @@ func (s *Server) malformed(ctx *fasthttp.RequestCtx, err error) {
 	case errors.Is(err, fasthttp.ErrorInvalidURI):
 		s.refuse(ctx, badRequest, "the request target holds a control character, a wrong host, or too many empty or dot segments")
 	case errors.As(err, &timeout) && timeout.Timeout():
-		if c, ok := ctx.Conn().(*connection); !ok || !c.readingBody {
+		if !known || !c.readingBody {
 			_ = ctx.Conn().Close() // nothing is left to say; a failing close is no news
 			return
 		}

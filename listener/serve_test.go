@@ -2,6 +2,7 @@ package listener
 
 import (
 	"bytes"
+	"context"
 	"encoding/json"
 	"log/slog"
 	"strings"
@@ -16,7 +17,7 @@ import (
 func TestServe_Panic(t *testing.T) {
 	var logged bytes.Buffer
 	s := newServer(Options{Logger: slog.New(slog.NewTextHandler(&logged, nil))})
-	defer s.compiler.loader.Close()
+	defer s.compiler.loader.Close(context.Background())
 	s.snapshot.Store(&snapshot{}) // no table: the first stage panics
 	var ctx fasthttp.RequestCtx
 	ctx.Init(&fasthttp.Request{}, nil, nil)
@@ -66,7 +67,7 @@ func TestDefaultContentType(t *testing.T) {
 func TestServe_PanicsAreLoggedAtAPace(t *testing.T) {
 	var logged bytes.Buffer
 	s := newServer(Options{Logger: slog.New(slog.NewTextHandler(&logged, nil)), AccessLog: true})
-	defer s.compiler.loader.Close()
+	defer s.compiler.loader.Close(context.Background())
 	s.snapshot.Store(&snapshot{}) // no table: the first stage panics
 	for range 5 {
 		var ctx fasthttp.RequestCtx

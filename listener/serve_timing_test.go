@@ -2,6 +2,7 @@ package listener
 
 import (
 	"bufio"
+	"context"
 	"fmt"
 	"net"
 	"strings"
@@ -17,7 +18,7 @@ import (
 func configured(tb testing.TB, configuration string) *Server {
 	tb.Helper()
 	s := newServer(Options{})
-	tb.Cleanup(s.compiler.loader.Close)
+	tb.Cleanup(func() { s.compiler.loader.Close(context.Background()) })
 	if err := s.Apply(config.Parse("mock.yml", []byte(configuration))); err != nil {
 		tb.Fatal(err)
 	}

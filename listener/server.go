@@ -89,11 +89,11 @@ type Server struct {
 func Start(spec *config.Spec, opts Options) (*Server, error) {
 	s := newServer(opts)
 	if err := s.Apply(spec); err != nil {
-		s.compiler.loader.Close()
+		s.compiler.loader.Close(context.Background())
 		return nil, err
 	}
 	if err := s.listen(); err != nil {
-		s.compiler.loader.Close()
+		s.compiler.loader.Close(context.Background())
 		return nil, err
 	}
 	go s.accept()
@@ -229,10 +229,10 @@ func (s *Server) URL() string {
 func (s *Server) Shutdown(ctx context.Context) error {
 	s.stopping.Store(true)
 	closing := s.listener.Close()
-	s.listener.closeSilent()
+	s.listener.hurrySilent()
 	draining := s.http.ShutdownWithContext(ctx)
 	s.listener.closeAll()
-	s.compiler.loader.Close()
+	s.compiler.loader.Close(ctx)
 	return errors.Join(closing, draining)
 }
 

@@ -1,6 +1,7 @@
 package listener
 
 import (
+	"context"
 	"slices"
 	"strings"
 
@@ -233,7 +234,7 @@ func looksJSON(resp *config.Response) bool {
 // is wrong with it, warnings included.
 func Check(spec *config.Spec, opts Options) config.Problems {
 	c := newCompiler(opts)
-	defer c.loader.Close()
+	defer c.loader.Close(context.Background())
 	_, problems := c.compile(spec)
 	return problems
 }
