@@ -351,7 +351,16 @@ func TestCloseWaitsNoLongerThanItsContext(t *testing.T) {
 	l.background(func(context.Context) { <-hanging })
 	ctx, cancel := context.WithCancel(context.Background())
 	cancel()
-	l.Close(ctx) // else this test hangs
+	closed := make(chan struct{})
+	go func() {
+		l.Close(ctx)
+		close(closed)
+	}()
+	select {
+	case <-closed:
+	case <-time.After(20 * time.Second):
+		t.Error("Close waits for what hangs")
+	}
 }
 
 // An error of reading may pass: the file is read again at the next look.
