@@ -40,7 +40,7 @@ func FuzzDistance(f *testing.F) {
 	f.Add("abc", "acb")
 	f.Fuzz(func(t *testing.T, a, b string) {
 		if len(a) > 12 || len(b) > 12 {
-			t.Skip("the definition takes too long")
+			return // the definition takes too long
 		}
 		want := refDistance(a, b, map[[2]int]int{})
 		for limit := -1; limit < 15; limit++ {

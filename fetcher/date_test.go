@@ -86,7 +86,7 @@ func FuzzDates(f *testing.F) {
 		}
 		want, err := excelize.ExcelDateToTime(days, date1904)
 		if err != nil {
-			t.Skip()
+			return
 		}
 		have, err := time.Parse("2006-01-02T15:04:05", got) // takes a fraction as well
 		if err != nil {
