@@ -44,8 +44,8 @@ func method(ctx *fasthttp.RequestCtx) string {
 	return string(m)
 }
 
-// finish gives the request back. It is the only place that recovers: a panic
-// while serving one request answers 500 and harms no other.
+// finish gives the request back. It is the only recover around a request: a panic
+// while serving one answers 500 and harms no other.
 func (s *Server) finish(ctx *fasthttp.RequestCtx, r *matcher.Request) {
 	if p := recover(); p != nil {
 		// The request is not given back to its pool: nobody knows what state it is in.

@@ -370,14 +370,14 @@ func FuzzMatch(f *testing.F) {
 	}
 	f.Fuzz(func(t *testing.T, seed uint64, method, host, target string) {
 		if strings.ContainsAny(target, " \r\n\x00") || strings.ContainsAny(host, "[]\r\n ") || strings.Count(host, ":") > 1 || len(host) > longestHost {
-			t.Skip("not what a server hands over, or hosts the reference does not know")
+			return // not what a server hands over, or hosts the reference does not know
 		}
 		if !strings.HasPrefix(target, "/") || method == "" {
-			t.Skip("no path, no method")
+			return
 		}
 		for i := range len(host) {
 			if host[i] > '~' {
-				t.Skip("hosts are ASCII")
+				return // hosts are ASCII
 			}
 		}
 		w := newWorld(seed, 2)

@@ -15,9 +15,9 @@ func (p *parser) block(nodes []node, t tag, depth int) []node {
 	return p.ifBlock(nodes, t, depth)
 }
 
-// ifBlock parses the arms of a conditional. Each arm begins where the
-// block begins, and all have to end in the same place: a quote opened in one arm
-// only would leave what follows neither inside nor outside a JSON string.
+// ifBlock parses the arms of a conditional. Each arm begins where the block
+// begins, and all have to end alike: a quote opened in one arm only would leave
+// what follows neither inside nor outside a JSON string (see settle).
 func (p *parser) ifBlock(nodes []node, t tag, depth int) []node {
 	n := node{kind: branchNode}
 	before := p.place
