@@ -2,6 +2,7 @@ package main
 
 import (
 	"encoding/json"
+	"errors"
 	"fmt"
 	"io"
 	"math"
@@ -30,8 +31,18 @@ type exampleCall struct {
 
 // exampleCalls are the calls of each example file.
 var exampleCalls = map[string][]exampleCall{
-	"basic.yml": basicCalls,
-	"tasks.yml": slices.Concat(listCalls, readCalls, createCalls, putCalls, patchCalls, completeCalls, deleteCalls),
+	"basic.edn":    basicCalls,
+	"basic.yml":    basicCalls,
+	"blog.yml":     blogCalls(),
+	"payments.yml": paymentCalls(),
+	"tasks.yml":    slices.Concat(listCalls, readCalls, createCalls, putCalls, patchCalls, completeCalls, deleteCalls),
+}
+
+// exampleHeaders are the headers, as "Name: value", that the calls of an endpoint
+// send.
+var exampleHeaders = map[string][]string{
+	"Create an intent with a key that was used for another one": {"Idempotency-Key: reused"},
+	"Ask who I am": {"Authorization: Bearer blog-1"},
 }
 
 var basicCalls = []exampleCall{
@@ -293,11 +304,23 @@ func exampleDiff(at string, want, got any, since time.Time) string {
 	return differs
 }
 
+// bodyType is the Content-Type header of a call's body: a form, as curl -d sends it,
+// unless it is JSON.
+func bodyType(body string) []string {
+	switch {
+	case body == "":
+		return nil
+	case body[0] == '{' || body[0] == '[':
+		return []string{"Content-Type: application/json"}
+	}
+	return []string{"Content-Type: application/x-www-form-urlencoded"}
+}
+
 // check makes the call and compares the answer; it returns it for more.
 func (c *exampleCall) check(t *testing.T, p *process) answer {
 	t.Helper()
 	since := time.Now().UTC()
-	a := p.do(c.method, c.path, c.body)
+	a := p.do(c.method, c.path, c.body, slices.Concat(exampleHeaders[c.endpoint], bodyType(c.body))...)
 	call := c.method + " " + c.path + " " + c.body
 	if a.status != c.status {
 		t.Errorf("%s: got status %d, want %d; body %s", call, a.status, c.status, a.body)
@@ -328,6 +351,8 @@ func checkCalls(t *testing.T, p *process, calls []exampleCall) {
 func TestExamples_EveryFileHasCallsAndIsInTheREADME(t *testing.T) {
 	t.Parallel()
 	files, err := filepath.Glob("examples/*.yml")
+	others, errEDN := filepath.Glob("examples/*.edn")
+	files, err = append(files, others...), errors.Join(err, errEDN)
 	if err != nil || len(files) != len(exampleCalls) {
 		t.Errorf("got examples %v (%v), want one for each of the %d lists of calls", files, err, len(exampleCalls))
 	}
@@ -387,6 +412,9 @@ func markExample(t *testing.T, name string) (path string, summaries []string) {
 		t.Fatal(err)
 	}
 	var items []map[string]map[string]any
+	if filepath.Ext(name) == ".edn" {
+		text = ednAsJSON(t, text)
+	}
 	if err := yaml.Unmarshal(text, &items); err != nil {
 		t.Fatal(err)
 	}
@@ -543,8 +571,8 @@ func TestExamples_EveryCurlLineDoesWhatItSays(t *testing.T) {
 			t.Parallel()
 			p := start(t, "-c", exampleFile(t, name))
 			for _, line := range curlLines(t, name) {
-				r := readCurl(t, line)
-				if a := p.do(r.method, r.path, r.body); a.status != r.status {
+				r, headers := readCurl(t, line)
+				if a := p.do(r.method, r.path, r.body, headers...); a.status != r.status {
 					t.Errorf("%s: got %d %s, want %d", line, a.status, a.body, r.status)
 				}
 			}
@@ -564,10 +592,10 @@ func curlLines(t *testing.T, name string) []string {
 		}
 		about, found := file == name, 0
 		for line := range strings.Lines(string(text)) {
-			if strings.Contains(line, ".yml") && file != name {
+			if strings.HasPrefix(line, "With ") && file != name {
 				about = strings.Contains(line, name)
 			}
-			line = strings.TrimSpace(strings.TrimPrefix(line, "#"))
+			line = strings.TrimSpace(strings.TrimLeft(line, "#;"))
 			if about && strings.HasPrefix(line, "curl ") {
 				lines = append(lines, line)
 				found++
@@ -580,11 +608,11 @@ func curlLines(t *testing.T, name string) []string {
 	return lines
 }
 
-// readCurl reads a curl line; its status is what the comment behind it begins
-// with, else 200.
-func readCurl(t *testing.T, line string) exampleCall {
+// readCurl reads a curl line and the headers it sends; its status is what the
+// comment behind it begins with, else 200.
+func readCurl(t *testing.T, line string) (r exampleCall, headers []string) {
 	t.Helper()
-	r := exampleCall{status: http.StatusOK}
+	r.status = http.StatusOK
 	line, comment, _ := strings.Cut(line, " # ")
 	if code, err := strconv.Atoi(comment[:min(3, len(comment))]); err == nil {
 		r.status = code
@@ -598,12 +626,18 @@ func readCurl(t *testing.T, line string) exampleCall {
 			r.method = words[i]
 		case word == "-d" && i+1 < len(words):
 			i++
-			r.body = words[i]
+			r.body = strings.TrimPrefix(r.body+"&"+words[i], "&")
+		case word == "-H" && i+1 < len(words):
+			i++
+			headers = append(headers, words[i])
 		case strings.HasPrefix(word, "localhost:8000/") && r.path == "":
 			r.path = strings.TrimPrefix(word, "localhost:8000")
 		default:
 			t.Fatalf("%s: %q is not understood", line, word)
 		}
+	}
+	if r.body != "" && !strings.Contains(strings.Join(headers, "\n"), "Content-Type:") {
+		headers = append(headers, "Content-Type: application/x-www-form-urlencoded") // as curl does
 	}
 	switch {
 	case r.path == "":
@@ -613,7 +647,7 @@ func readCurl(t *testing.T, line string) exampleCall {
 	case r.method == "":
 		r.method = "GET"
 	}
-	return r
+	return r, headers
 }
 
 // shellWords cuts a line at blanks outside of single quotes. A ? outside of them

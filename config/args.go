@@ -73,7 +73,7 @@ func (r *argReader) flag(arg string, behind []string) []string {
 		r.wrong("%s: no such flag%s; mockserver -h lists them", name, flagHint(name))
 		return behind
 	}
-	if first, again := r.given[row.flag]; again {
+	if first, again := r.given[row.flag]; again && row.flag != "config" {
 		r.wrong("%s: given twice, first as %s", name, first)
 	}
 	r.given[row.flag] = name

@@ -3,7 +3,8 @@
 //
 // # The language
 //
-// A configuration is a list. Each item is a map with one key, endpoint:
+// A configuration is a list, written in YAML, JSON or EDN. Each item is a map with
+// one key, endpoint:
 //
 //	# yaml
 //	- endpoint:
@@ -33,7 +34,9 @@ import (
 )
 
 // Spec is one configuration as written: the endpoints of all its files, in
-// order, and what was wrong with them. It is not changed after Load returns it.
+// order, and what was wrong with them. Load reads one from files, Parse from a
+// text, New makes one of endpoints declared in Go, and Join makes one of several.
+// None of the module changes it afterwards.
 type Spec struct {
 	Endpoints []Endpoint
 	// Problems are the mistakes and warnings found while reading.
@@ -41,12 +44,14 @@ type Spec struct {
 	// Broken are the endpoints with a mistake, as far as they could be decoded: they
 	// are never served, and kept so that what else is wrong with them can be said.
 	Broken []Endpoint
+
+	files []string // that were read or could not be, in order
 }
 
 // Endpoint is one method and path, and what it answers.
 type Endpoint struct {
-	Pos  Pos    // where the declaration begins; zero for one made in Go
-	Key  string // where it stands in its document, "[3].endpoint"
+	Pos  Pos    // where the declaration begins; left zero in Go
+	Key  string // where it stands in its document, "[3].endpoint"; left "" in Go, which is how such an endpoint is known
 	Dir  string // the directory relative file names are first looked up in; "" is the working directory
 	Host string // "", "api.example.com" or "*.example.com"; lower case
 
@@ -132,19 +137,30 @@ type Text struct {
 	// folded tells that the text does not stand in the file letter by letter
 	// (escapes, folding), so that no offset into it has a position of its own.
 	folded bool
+	// margin tells that the lines behind the first begin at the first column of a
+	// line of the file each, as those of a text in quotes do.
+	margin bool
+	// escaped tells that Value is written with escapes, and that offsets are those
+	// of what they make.
+	escaped bool
 	// marks tell, of the JSON text of a map or list, where the texts with tags stand
 	// that it is made of, in order.
 	marks []mark
+	built *built // of a text made in Go, what New has to know; nil for nothing
 }
 
 // At returns the position of the byte at offset. Where a text was folded or
-// escaped in its file, so that offsets no longer tell, it is the text's beginning.
+// escaped in its file, so that offsets no longer tell, it is the text's beginning;
+// escapes of EDN are looked up instead.
 // Of a map or list in its JSON text, it is where the text inside stands.
 func (t Text) At(offset int) Pos {
 	i := sort.Search(len(t.marks), func(i int) bool { return t.marks[i].at > offset })
 	if i > 0 && t.marks[i-1].text != nil {
 		m := t.marks[i-1]
 		return m.text.At(m.from + offset - m.at)
+	}
+	if t.escaped {
+		offset = escapedOffset(t.Value, offset)
 	}
 	if t.folded || t.Pos.Line == 0 || offset < 0 || offset > len(t.Value) {
 		return t.Pos
@@ -154,6 +170,9 @@ func (t Text) At(offset int) Pos {
 		if t.Value[i] == '\n' {
 			line, start = line+1, i+1
 		}
+	}
+	if t.margin && line > 0 {
+		return Pos{File: t.Pos.File, Line: t.Pos.Line + line, Column: offset - start + 1}
 	}
 	if t.lines == nil {
 		if line > 0 {

@@ -4,7 +4,6 @@ import (
 	"fmt"
 	"slices"
 	"strconv"
-	"strings"
 	"time"
 )
 
@@ -16,19 +15,21 @@ type item struct {
 // The tables of the language: every key of every map.
 var (
 	itemFields = []field[item]{
-		{row{key: "endpoint", doc: "a method and path, and what it answers", kinds: maps}, setEndpoint},
+		{row{key: "endpoint", doc: "a method and path, and what it answers", kinds: maps, table: rowsOf(endpointFields)}, setEndpoint},
 	}
 	endpointFields = []field[Endpoint]{
-		{row{key: "method", doc: "the request's method, GET when left out", kinds: texts, enum: Methods}, setMethod},
-		{row{key: "path", doc: "the path to answer, such as /users/:id", required: true, kinds: texts},
+		{row{key: "method", doc: "the request's method, GET when left out", kinds: texts, enum: Methods, anyCase: true}, setMethod},
+		{row{key: "path", doc: "the path to answer, such as /users/:id", required: true, kinds: texts, pattern: "^/"},
 			toText(func(e *Endpoint) *Text { return &e.Path })},
-		{row{key: "host", doc: "the host to answer for, any when left out", kinds: texts, form: hostForm}, setHost},
+		{row{key: "host", doc: "the host to answer for, any when left out", kinds: texts, form: hostForm, pattern: hostPattern}, setHost},
 		{row{key: "if", doc: "the condition under which the endpoint answers", kinds: scalars | nulls},
 			toText(func(e *Endpoint) *Text { return &e.If })},
-		{row{key: "response", doc: "the answer; {} is an empty one with status 200", required: true, kinds: maps | nulls}, setResponse},
-		{row{key: "query", doc: "documents the query parameters, name: type", kinds: maps | nulls}, setQuery},
+		{row{key: "response", doc: "the answer; {} is an empty one with status 200", required: true, kinds: maps | nulls, table: rowsOf(responseFields)},
+			setResponse},
+		{row{key: "query", doc: "documents the query parameters, name: type", kinds: maps | nulls,
+			value: &row{kinds: scalars, form: "the name of a type"}}, setQuery},
 		{row{key: "body", doc: "documents the request's body by an example", kinds: anything}, setExample},
-		{row{key: "tag", doc: "documents what the endpoint belongs to", kinds: texts | lists | nulls}, setTags},
+		{row{key: "tag", doc: "documents what the endpoint belongs to", kinds: texts | lists | nulls, item: &row{kinds: texts}}, setTags},
 		{row{key: "summary", doc: "documents the endpoint in a line", kinds: scalars | nulls},
 			toString(func(e *Endpoint) *string { return &e.Doc.Summary })},
 		{row{key: "description", doc: "documents the endpoint at length", kinds: scalars | nulls},
@@ -38,22 +39,24 @@ var (
 	}
 	responseFields = []field[Response]{
 		{row{key: "status", doc: "the status, 200 when left out", kinds: numbers, min: minStatus, max: maxStatus}, setStatus},
-		{row{key: "headers", doc: "the headers, name: value, or a list of values", kinds: maps | nulls}, setHeaders},
+		{row{key: "headers", doc: "the headers, name: value, or a list of values", kinds: maps | nulls,
+			name:  &row{kinds: texts, pattern: tokenPattern},
+			value: &row{kinds: scalars | lists, pattern: headerPattern, item: &row{kinds: scalars, pattern: headerPattern}}}, setHeaders},
 		{row{key: "body", doc: "the body: a text, or a map or list that is served as JSON", kinds: anything}, setBody},
-		{row{key: "external-body", doc: "a body that lives elsewhere, instead of body", kinds: maps}, setExternal},
+		{row{key: "external-body", doc: "a body that lives elsewhere, instead of body", kinds: maps, table: rowsOf(externalFields)}, setExternal},
 		{row{key: "template", doc: "false switches placeholders off", kinds: bools},
 			func(_ *decoder, v value, r *Response) { r.Raw = !v.truth() }},
 	}
 	externalFields = []field[ExternalBody]{
 		{row{key: "provider", doc: "json or xlsx", required: true, kinds: texts, enum: providers}, setProvider},
-		{row{key: "path", doc: "the file, or for json an http or https URL", required: true, kinds: texts},
+		{row{key: "path", doc: "the file, or for json an http or https URL", required: true, kinds: texts, filled: true},
 			toText(func(x *ExternalBody) *Text { return &x.Path })},
 		{row{key: "sheet-name", doc: "the sheet of the workbook", kinds: scalars},
 			toText(func(x *ExternalBody) *Text { return &x.Sheet })},
-		{row{key: "timeout", doc: "how long one fetch of a URL may take, 10s when left out", kinds: texts | numbers,
-			form: "a duration above 0, such as 2s or 250ms, or a number of seconds,"}, setTimeout},
-		{row{key: "ttl", doc: "how long a copy of a URL is served without asking again", kinds: texts | numbers,
-			form: "a duration, such as 30s, or a number of seconds,"}, setTTL},
+		{row{key: "timeout", doc: "how long one fetch of a URL may take, 10s when left out", kinds: texts | numbers, length: aboveZero},
+			toDuration(func(x *ExternalBody) *time.Duration { return &x.Timeout })},
+		{row{key: "ttl", doc: "how long a copy of a URL is served without asking again", kinds: texts | numbers, length: fromZero},
+			toDuration(func(x *ExternalBody) *time.Duration { return &x.TTL })},
 		{row{key: "stale-if-error", doc: "true serves the last good copy when a URL fails", kinds: bools},
 			toBool(func(x *ExternalBody) *bool { return &x.StaleIfError })},
 		{row{key: "insecure", doc: "true does not verify the TLS certificate of a URL", kinds: bools},
@@ -95,14 +98,15 @@ func (s *Spec) decodeFile(docs []*node, dir string) {
 // notAList says what a document is that is no list of endpoints. A document that
 // holds nothing, as between two ---, is none.
 func notAList(doc *node) Problems {
-	what := fmt.Sprintf("the document is %s; a list of endpoints is accepted, - endpoint: …", doc.shown())
+	hints := hintsOf(doc.pos().File)
+	what := fmt.Sprintf("the document is %s; %s", doc.shown(), hints.list)
 	switch {
 	case doc.kind == nullNode:
 		return nil
 	case doc.get("openapi") != nil || doc.get("swagger") != nil:
-		what = "this is an OpenAPI document, which this version does not read; a list of endpoints is accepted, - endpoint: …"
+		what = "this is an OpenAPI document, which this version does not read; " + hints.list
 	case doc.get("endpoint") != nil:
-		what = "the document is a map; a list of endpoints is accepted: begin the line with \"- \", - endpoint: …"
+		what = "the document is a map; " + hints.single
 	}
 	return Problems{{Pos: doc.pos(), What: what}}
 }
@@ -119,11 +123,11 @@ func (d *decoder) item(n *node, key string) *Endpoint {
 	}
 	if inner := n.get("endpoint"); inner != nil && inner.kind == nullNode && len(n.entries) > 1 {
 		second := n.entries[1].key
-		d.wrong(second.pos(), key, "%s stands beside endpoint; indent it further, so that it is inside", second.text.Value)
+		d.wrong(second.pos(), key, "%s stands beside endpoint; %s", second.text.Value, hintsOf(n.pos().File).beside)
 		return nil
 	}
 	if first := n.entries[0].key; n.get("endpoint") == nil && slices.Contains(keysOf(endpointFields), first.text.Value) {
-		d.wrong(first.pos(), key, "%s is a key of an endpoint; begin the item with \"- endpoint:\" and indent its keys under it", first.text.Value)
+		d.wrong(first.pos(), key, "%s is a key of an endpoint; %s", first.text.Value, hintsOf(n.pos().File).bare)
 		return nil
 	}
 	var it item
@@ -140,7 +144,7 @@ func setEndpoint(d *decoder, v value, into *item) {
 }
 
 func setMethod(d *decoder, v value, e *Endpoint) {
-	method := strings.ToUpper(v.text.Value)
+	method := changeCase(v.text.Value, 'a', 'z')
 	if method == "" || methodFault(method) != "" {
 		d.refuse(v)
 		return
@@ -149,7 +153,7 @@ func setMethod(d *decoder, v value, e *Endpoint) {
 }
 
 func setHost(d *decoder, v value, e *Endpoint) {
-	host := strings.ToLower(v.text.Value)
+	host := changeCase(v.text.Value, 'A', 'Z')
 	if what := hostFault(host); what != "" {
 		d.wrong(v.pos(), v.key, "%s", what)
 		return
@@ -176,27 +180,19 @@ func setResponse(d *decoder, v value, e *Endpoint) {
 }
 
 func setHeaders(d *decoder, v value, r *Response) {
+	d.canonicalNames(v)
 	for _, e := range v.entries {
 		name := e.key.text.Value
-		at := value{node: e.value, key: v.key + "." + name, row: row{kinds: scalars | lists}}
-		switch {
-		case at.kind == listNode:
-			for i, n := range at.items {
-				one := value{node: n, key: at.key + "[" + strconv.Itoa(i) + "]", row: row{kinds: scalars}}
-				d.header(one, name, r)
+		all := []value{v.part(e.value, "."+name, v.row.value)}
+		if all[0].kind == listNode {
+			all = all[0].parts()
+		}
+		for _, one := range all {
+			if d.take(one) {
+				r.Headers = append(r.Headers, Header{Name: name, Value: one.asText()})
 			}
-		default:
-			d.header(at, name, r)
 		}
 	}
-}
-
-func (d *decoder) header(v value, name string, r *Response) {
-	if !scalars.has(v.kind) {
-		d.refuse(v)
-		return
-	}
-	r.Headers = append(r.Headers, Header{Name: name, Value: v.asText()})
 }
 
 func setBody(d *decoder, v value, r *Response) {
@@ -229,35 +225,4 @@ func setProvider(d *decoder, v value, x *ExternalBody) {
 		return
 	}
 	x.Provider = v.text.Value
-}
-
-func setTimeout(d *decoder, v value, x *ExternalBody) {
-	if t, ok := d.duration(v); ok && t > 0 {
-		x.Timeout = t
-	} else if ok {
-		d.refuse(v)
-	}
-}
-
-func setTTL(d *decoder, v value, x *ExternalBody) {
-	if t, ok := d.duration(v); ok && t >= 0 {
-		x.TTL = t
-	} else if ok {
-		d.refuse(v)
-	}
-}
-
-// duration reads a duration text, or a number of seconds.
-func (d *decoder) duration(v value) (time.Duration, bool) {
-	var t time.Duration
-	var err error
-	if v.kind == numberNode {
-		t, err = seconds(v.number)
-	} else {
-		t, err = time.ParseDuration(v.text.Value)
-	}
-	if err != nil {
-		d.refuse(v)
-	}
-	return t, err == nil
 }

@@ -1,18 +1,13 @@
 package config
 
-import (
-	"encoding/json"
-	"strconv"
-)
+import "encoding/json"
 
 func setQuery(d *decoder, v value, e *Endpoint) {
 	for _, q := range v.entries {
-		at := value{node: q.value, key: v.key + "." + q.key.text.Value, row: row{kinds: scalars, form: "the name of a type"}}
-		if !scalars.has(at.kind) {
-			d.refuse(at)
-			continue
+		name := q.key.text.Value
+		if at := v.part(q.value, "."+name, v.row.value); d.take(at) {
+			e.Doc.Query = append(e.Doc.Query, QueryParam{Name: name, Type: at.text.Value})
 		}
-		e.Doc.Query = append(e.Doc.Query, QueryParam{Name: q.key.text.Value, Type: at.text.Value})
 	}
 }
 
@@ -34,13 +29,10 @@ func setTags(d *decoder, v value, e *Endpoint) {
 	case textNode:
 		e.Doc.Tags = []string{v.text.Value}
 	default:
-		for i, n := range v.items {
-			at := value{node: n, key: v.key + "[" + strconv.Itoa(i) + "]", row: row{kinds: texts}}
-			if n.kind != textNode {
-				d.refuse(at)
-				continue
+		for _, at := range v.parts() {
+			if d.take(at) {
+				e.Doc.Tags = append(e.Doc.Tags, at.text.Value)
 			}
-			e.Doc.Tags = append(e.Doc.Tags, n.text.Value)
 		}
 	}
 }

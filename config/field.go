@@ -3,7 +3,9 @@ package config
 import (
 	"fmt"
 	"slices"
+	"strconv"
 	"strings"
+	"time"
 )
 
 // kinds is a set of node kinds.
@@ -39,23 +41,44 @@ func (k kinds) String() string {
 	return strings.Join(names[:last], ", ") + " or " + names[last]
 }
 
-// row describes one key of a map of the language: all that a message or a schema
-// of the language says about it.
+// row describes one key of a map of the language, or one value without a key: all
+// that a message or the schema of the language says about it.
 type row struct {
 	key      string
 	doc      string // what it means, as a clause
 	required bool
 	kinds    kinds
 	enum     []string // the texts accepted, when only some are
+	anyCase  bool     // the texts of enum are accepted in small letters and capitals
 	min, max int      // bounds of an integer; both 0 for none
+	length   length   // what a duration may be
+	filled   bool     // an empty text is not accepted
+	pattern  string   // a regular expression that holds of every text accepted
 	form     string   // what a text looks like, where its kind does not tell
+
+	table []row // of a map: its keys; nil when any may stand in it
+	name  *row  // of a map without a table: what its keys are
+	value *row  // of a map without a table: what its values are; nil for anything
+	item  *row  // of a list: what its items are; nil for anything
 }
+
+// length is what a duration may be. The zero value is for what is no duration.
+type length uint8
+
+const (
+	fromZero length = iota + 1 // 0 or more
+	aboveZero
+)
 
 // accepts says what a value may be: "an integer from 200 to 599".
 func (r row) accepts() string {
 	switch {
 	case r.form != "":
 		return r.form
+	case r.length == aboveZero:
+		return "a duration above 0, such as 2s or 250ms, or a number of seconds,"
+	case r.length == fromZero:
+		return "a duration, such as 30s, or a number of seconds,"
 	case r.max > 0:
 		return fmt.Sprintf("an integer from %d to %d", r.min, r.max)
 	case len(r.enum) > 0:
@@ -101,6 +124,30 @@ func (d *decoder) wrong(pos Pos, key, format string, args ...any) {
 	d.problems = append(d.problems, Problem{Pos: pos, Key: key, What: fmt.Sprintf(format, args...)})
 }
 
+// part is a value inside another that is a list, or a map without a table.
+func (v value) part(n *node, key string, r *row) value {
+	return value{node: n, key: v.key + key, row: *r}
+}
+
+// parts are the items of a list.
+func (v value) parts() []value {
+	all := make([]value, len(v.items))
+	for i, n := range v.items {
+		all[i] = v.part(n, "["+strconv.Itoa(i)+"]", v.row.item)
+	}
+	return all
+}
+
+// take tells whether a value is of a kind that its row accepts, and refuses it
+// otherwise.
+func (d *decoder) take(v value) bool {
+	if !v.row.kinds.has(v.kind) {
+		d.refuse(v)
+		return false
+	}
+	return true
+}
+
 // refuse says that a value is none of those that its key accepts.
 func (d *decoder) refuse(v value) {
 	hint := ""
@@ -124,11 +171,9 @@ func fill[T any](d *decoder, n *node, key string, fields []field[T], into *T) {
 			continue
 		}
 		v := value{node: e.value, key: at, row: fields[i].row}
-		if !v.row.kinds.has(v.kind) {
-			d.refuse(v)
-			continue
+		if d.take(v) {
+			fields[i].set(d, v, into)
 		}
-		fields[i].set(d, v, into)
 	}
 	for _, f := range fields {
 		switch {
@@ -140,6 +185,15 @@ func fill[T any](d *decoder, n *node, key string, fields []field[T], into *T) {
 			d.reported[key+"."+f.key] = true
 		}
 	}
+}
+
+// rowsOf returns the rows of a table, for the row of the key that the map stands at.
+func rowsOf[T any](fields []field[T]) []row {
+	rows := make([]row, len(fields))
+	for i, f := range fields {
+		rows[i] = f.row
+	}
+	return rows
 }
 
 func keysOf[T any](fields []field[T]) []string {
@@ -167,4 +221,23 @@ func toString[T any](at func(*T) *string) func(*decoder, value, *T) {
 // toBool is the setter of a boolean.
 func toBool[T any](at func(*T) *bool) func(*decoder, value, *T) {
 	return func(_ *decoder, v value, into *T) { *at(into) = v.truth() }
+}
+
+// toDuration is the setter of a duration: a text, or a number of seconds. One with
+// a minus in front is below 0, even where it rounds to 0.
+func toDuration[T any](at func(*T) *time.Duration) func(*decoder, value, *T) {
+	return func(d *decoder, v value, into *T) {
+		var t time.Duration
+		var err error
+		if v.kind == numberNode {
+			t, err = seconds(v.number)
+		} else {
+			t, err = time.ParseDuration(v.text.Value)
+		}
+		if err != nil || strings.HasPrefix(v.text.Value, "-") || v.row.length == aboveZero && t == 0 {
+			d.refuse(v)
+			return
+		}
+		*at(into) = t
+	}
 }

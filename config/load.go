@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"io"
 	"io/fs"
+	"os"
 	"path/filepath"
 	"strings"
 )
@@ -19,23 +20,21 @@ type reader func(*source) ([]*node, Problems)
 var extensions = []struct {
 	name string
 	read reader
-}{{".yml", readYAML}, {".yaml", readYAML}, {".json", readJSON}}
+}{{".yml", readYAML}, {".yaml", readYAML}, {".json", readJSON}, {".edn", readEDN}}
 
-// Load reads files and joins their endpoints in order. It always returns a Spec:
-// its Problems say what is wrong, and which files could not be read.
+// Load reads files and joins their endpoints in order. A directory among them
+// stands for the files in it that have an extension that is read and are not
+// hidden, in byte order of their names. It always returns a Spec: its Problems say
+// what is wrong, and which files could not be read.
 func Load(paths ...string) *Spec {
 	spec := &Spec{}
 	for _, path := range paths {
-		absolute, err := filepath.Abs(path)
-		if err != nil {
-			absolute = path
-		}
-		data, err := readFile(path)
-		if err != nil {
-			spec.Problems = append(spec.Problems, fileProblem(path, err.Error()))
+		if info, err := os.Stat(path); err == nil && info.IsDir() {
+			spec.addDirectory(path)
 			continue
 		}
-		spec.add(path, filepath.Dir(absolute), data)
+		data, err := readFile(path)
+		spec.addRead(path, data, err, false)
 	}
 	return spec
 }
@@ -52,12 +51,28 @@ func Parse(name string, data []byte) *Spec {
 		spec.Problems = append(spec.Problems, fileProblem(name, tooLarge))
 		return spec
 	}
-	spec.add(name, dir, data)
+	spec.add(name, dir, data, false)
 	return spec
 }
 
-// add appends the endpoints and problems of one file.
-func (s *Spec) add(name, dir string, data []byte) {
+// addRead is add for a file that was read, or could not be.
+func (s *Spec) addRead(path string, data []byte, err error, listed bool) {
+	if err != nil {
+		s.files = append(s.files, path)
+		s.Problems = append(s.Problems, fileProblem(path, err.Error()))
+		return
+	}
+	absolute, err := filepath.Abs(path)
+	if err != nil {
+		absolute = path
+	}
+	s.add(path, filepath.Dir(absolute), data, listed)
+}
+
+// add appends the endpoints and problems of one file; listed tells that nobody
+// named it, but the directory it is in.
+func (s *Spec) add(name, dir string, data []byte, listed bool) {
+	s.files = append(s.files, name)
 	read, what := readerOf(name)
 	if what != "" {
 		s.Problems = append(s.Problems, fileProblem(name, what))
@@ -70,8 +85,13 @@ func (s *Spec) add(name, dir string, data []byte) {
 	}
 	docs, problems := read(src)
 	before := len(s.Problems)
+	if listed {
+		docs, problems = withoutStrays(name, docs, problems)
+	}
 	s.Problems = append(s.Problems, problems...)
+	syntax := len(s.Problems)
 	s.decodeFile(docs, dir)
+	s.Problems = append(s.Problems[:syntax], s.Problems[syntax:].besides(problems)...)
 	if len(s.Problems) == before && isEmpty(docs) {
 		s.Problems = append(s.Problems, fileProblem(name, "the file is empty; a list of endpoints is accepted, [] for none"))
 	}
@@ -93,18 +113,36 @@ func fileProblem(name, what string) Problem {
 
 // readerOf picks the reader of a file, or says why there is none.
 func readerOf(name string) (reader, string) {
-	extension := strings.ToLower(filepath.Ext(name))
-	var names []string
-	for _, e := range extensions {
-		if e.name == extension {
-			return e.read, ""
-		}
-		names = append(names, e.name)
+	if read := readerNamed(name); read != nil {
+		return read, ""
 	}
-	return nil, fmt.Sprintf("files named %q are not read; the extension is %s", extension, oneOf(names))
+	extension := strings.ToLower(filepath.Ext(name))
+	return nil, fmt.Sprintf("files named %q are not read; the extension is %s", extension, oneOf(extensionNames()))
+}
+
+// readerNamed is the reader of a file's extension, nil where there is none.
+func readerNamed(name string) reader {
+	extension := filepath.Ext(name)
+	for _, e := range extensions {
+		if strings.EqualFold(e.name, extension) {
+			return e.read
+		}
+	}
+	return nil
+}
+
+func extensionNames() []string {
+	names := make([]string, len(extensions))
+	for i, e := range extensions {
+		names[i] = e.name
+	}
+	return names
 }
 
 const tooLarge = "the file is larger than 64 MiB, which is the most that is read"
+
+// errDirectory is the error of reading a directory as if it were a file.
+var errDirectory = errors.New("is a directory; a file is accepted here")
 
 // readFile returns what a regular file holds.
 func readFile(path string) ([]byte, error) {
@@ -113,7 +151,7 @@ func readFile(path string) ([]byte, error) {
 	case errors.Is(err, fs.ErrNotExist):
 		return nil, errors.New("there is no such file")
 	case errors.Is(err, ErrNotRegular) && info.IsDir():
-		return nil, errors.New("is a directory; this version reads files, name one of those in it")
+		return nil, errDirectory
 	case errors.Is(err, ErrNotRegular):
 		return nil, errors.New("is no regular file, but a pipe, a socket or a device; a file is accepted")
 	case err != nil:

@@ -4,7 +4,6 @@ import (
 	"os"
 	"path/filepath"
 	"strings"
-	"syscall"
 	"testing"
 )
 
@@ -47,16 +46,14 @@ func TestRelativeNamesAreReportedAsGivenAndTheirDirectoryIsAbsolute(t *testing.T
 func TestFilesThatCannotBeRead(t *testing.T) {
 	dir := t.TempDir()
 	pipe := filepath.Join(dir, "pipe.yml")
-	if err := syscall.Mkfifo(pipe, 0o600); err != nil {
-		t.Fatal(err)
-	}
+	makePipe(t, pipe)
 	large := write(t, dir, "large.yml", "")
 	if err := os.Truncate(large, maxFileSize+1); err != nil {
 		t.Fatal(err)
 	}
 	for path, want := range map[string]string{
 		filepath.Join(dir, "none.yml"): "there is no such file",
-		dir:                            "is a directory",
+		t.TempDir():                    "the directory holds no file to read",
 		pipe:                           "is no regular file",
 		large:                          "the file is larger than 64 MiB",
 		filepath.Join(large, "x.yml"):  "cannot be read: not a directory",

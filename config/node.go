@@ -33,6 +33,7 @@ type node struct {
 	// number is the number as JSON has it, digit for digit where JSON can; "" for
 	// what JSON cannot say (infinity, not a number).
 	number  string
+	keyword bool    // of a text: it is written as a keyword of EDN
 	items   []*node // of a list
 	entries []entry // of a map, in the order written
 }

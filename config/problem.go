@@ -8,7 +8,8 @@ import (
 )
 
 // Pos is a place in a configuration file. Line and column count from 1, the
-// column in bytes; a zero Line means there is no place (a Spec made in Go).
+// column in bytes. A zero Line means there is no place: of endpoints made in Go
+// Column counts them from 1 then, so that their problems are in their order.
 type Pos struct {
 	File         string // as the user named it
 	Line, Column int
@@ -32,9 +33,14 @@ type Problem struct {
 	Key     string // "[3].endpoint.response.status"; "" when the file as a whole is meant
 	What    string // what is wrong, and what is accepted
 	Warning bool   // the configuration is served all the same
+
+	// Endpoint is the method and path of an endpoint made in Go, "GET /users/:id",
+	// which has no place in a file; "" otherwise.
+	Endpoint string
 }
 
-// String is "file:line:column: key.path: what is wrong".
+// String is "file:line:column: key.path: what is wrong", and for an endpoint made
+// in Go "key.path: GET /users/:id: what is wrong".
 func (p Problem) String() string {
 	var parts []string
 	if pos := p.Pos.String(); pos != "" {
@@ -42,6 +48,9 @@ func (p Problem) String() string {
 	}
 	if p.Key != "" {
 		parts = append(parts, p.Key)
+	}
+	if p.Endpoint != "" {
+		parts = append(parts, p.Endpoint)
 	}
 	return strings.Join(append(parts, p.What), ": ")
 }
@@ -75,6 +84,16 @@ func (ps Problems) only(warning bool) Problems {
 		return cmp.Or(cmp.Compare(files[a.File], files[b.File]), cmp.Compare(a.Line, b.Line), cmp.Compare(a.Column, b.Column))
 	})
 	return out
+}
+
+// besides returns those of ps that stand nowhere that said complains of already.
+// Its result shares the array of ps.
+func (ps Problems) besides(said Problems) Problems {
+	places := make(map[Pos]bool, len(said))
+	for _, p := range said {
+		places[p.Pos] = true
+	}
+	return slices.DeleteFunc(ps, func(p Problem) bool { return places[p.Pos] })
 }
 
 // Err returns the mistakes as one error of type Problems, or nil when there are

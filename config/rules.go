@@ -29,6 +29,30 @@ var (
 // hostForm is what a host may look like.
 const hostForm = "a name such as api.example.com or *.example.com"
 
+// Regular expressions of the schema, in what ECMAScript and RE2 have in common.
+// Each holds of all that the rules of this file accept, and of little else.
+const (
+	hostPattern  = `^(\*\.)?` + labelPattern + `(\.` + labelPattern + `)*$`
+	labelPattern = `[A-Za-z0-9_]([A-Za-z0-9_-]{0,61}[A-Za-z0-9_])?`
+	tokenPattern = "^[A-Za-z0-9!#$%&'*+.^_`|~-]+$"
+	// headerPattern leaves control characters out, but for the tab.
+	headerPattern = `^[^\x00-\x08\x0A-\x1F\x7F]*$`
+	// durationPattern is what time.ParseDuration reads, without a minus.
+	durationPattern = `^\+?(0|(([0-9]+\.?[0-9]*|\.[0-9]+)(ns|us|µs|μs|ms|s|m|h))+)$`
+)
+
+// changeCase swaps the case of the ASCII letters from first to last. Other letters
+// are left, of which some have an ASCII letter as their small or capital one.
+func changeCase(text string, first, last byte) string {
+	out := []byte(text)
+	for i, b := range out {
+		if first <= b && b <= last {
+			out[i] = b ^ 0x20
+		}
+	}
+	return string(out)
+}
+
 // ServerSets tells whether a header is one that the server writes itself: those
 // that frame the message, and Date. A declared one is never sent: Load leaves it
 // out, and for a Spec made in Go the server does.

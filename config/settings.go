@@ -1,11 +1,13 @@
 package config
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"io/fs"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"time"
 )
@@ -13,11 +15,11 @@ import (
 // Settings are the settings of the process: flags, else environment variables,
 // else defaults.
 type Settings struct {
-	Command string // "serve", "validate", "version" or "help"
+	Command string // what to do: "serve", or another of the commands that Usage lists
 
-	Config string // the configuration file; "" for the default one
-	Mocks  string // a further file with a list of endpoints, joined after Config
-	Format string // of the log: "println" or "json"
+	Config []string // the configuration, files and directories; none for the default file
+	Mocks  string   // a further file or directory with lists of endpoints, joined after Config
+	Format string   // of the log: "println" or "json"
 
 	Host string // the address to listen on, without a port
 	Port int    // 0 takes a free one
@@ -27,6 +29,7 @@ type Settings struct {
 	AccessLog       bool
 	MaxBody         int           // bytes of a request body
 	Grace           time.Duration // how long stopping waits for requests
+	SentryDSN       string        // where errors are reported to, as given; "" for nowhere
 
 	defaults []string // where the default configuration is looked for, in order
 }
@@ -35,6 +38,8 @@ type Settings struct {
 var commands = []struct{ name, doc string }{
 	{"serve", "answer requests (the default)"},
 	{"validate", "check the configuration, and say what is wrong with it"},
+	{"schema", "print the JSON Schema of the configuration, for editors"},
+	{"health", "ask the server that runs with these settings whether it answers: exit code 0, else 1"},
 	{"version", "print the version"},
 	{"help", "print this text"},
 }
@@ -53,9 +58,9 @@ type setting struct {
 
 // settings is every setting of the process, in the order of the usage.
 var settings = []setting{
-	{"config", "c", "CONFIG", "", "FILE", "the configuration file", "the name of a file",
-		func(s *Settings, v string) bool { s.Config = v; return v != "" }},
-	{"mocks", "m", "MOCKS", "", "FILE", "a further file with a list of endpoints, joined after the configuration", "the name of a file",
+	{"config", "c", "CONFIG", "", "PATH", "the configuration: a file, or a directory of files; several flags are joined in order", "the name of a file or a directory",
+		func(s *Settings, v string) bool { s.Config = append(s.Config, v); return v != "" }},
+	{"mocks", "m", "MOCKS", "", "PATH", "a further file or directory with lists of endpoints, joined after the configuration", "the name of a file or a directory",
 		func(s *Settings, v string) bool { s.Mocks = v; return v != "" }},
 	{"format", "f", "MOCKSERVER_FORMAT", "println", "FORMAT", "the form of the log: println or json", "println or json",
 		func(s *Settings, v string) bool { s.Format = v; return v == "println" || v == "json" }},
@@ -73,6 +78,9 @@ var settings = []setting{
 		func(s *Settings, v string) bool { return readSize(&s.MaxBody, v) }},
 	{"grace", "", "MOCKSERVER_GRACE", "10s", "DURATION", "how long stopping waits for requests under way", "a duration, such as 10s or 500ms, or a number of seconds,",
 		func(s *Settings, v string) bool { return readDuration(&s.Grace, v) }},
+	// What is no DSN is for the server to warn of: it harms nothing.
+	{"sentry-dsn", "", "SENTRY_DSN", "", "DSN", "report panics and the server's own 5xx answers to this Sentry project", "a DSN",
+		func(s *Settings, v string) bool { s.SentryDSN = v; return true }},
 	{"help", "h", "", "", "", "print this text", "true or false",
 		func(s *Settings, v string) bool { return readCommand(s, "help", v) }},
 	{"version", "v", "", "", "", "print the version", "true or false",
@@ -97,7 +105,7 @@ func ReadSettings(args []string, getenv func(string) string) (Settings, error) {
 	if s.Command == "help" {
 		return s, nil
 	}
-	if s.Command != "version" {
+	if s.Command != "version" && s.Command != "schema" {
 		r.environment(getenv)
 	}
 	s.defaults = defaultFiles(getenv)
@@ -111,20 +119,18 @@ func defaultFiles(getenv func(string) string) []string {
 	if dir := getenv("XDG_CONFIG_HOME"); dir != "" {
 		files = append(files, filepath.Join(dir, name))
 	}
-	if home := getenv("HOME"); home != "" {
+	if home := cmp.Or(getenv("HOME"), getenv("USERPROFILE")); home != "" { // Windows has the latter
 		files = append(files, filepath.Join(home, ".config", name))
 	}
 	return files
 }
 
-// Sources returns the files to load, in order: those given, or else the default
-// configuration. The error says where that was looked for, and how to begin.
+// Sources returns the files and directories to load, in order: those given, or else
+// the default configuration. The error says where that was looked for, and how to begin.
 func (s Settings) Sources() ([]string, error) {
-	var paths []string
-	for _, path := range []string{s.Config, s.Mocks} {
-		if path != "" {
-			paths = append(paths, path)
-		}
+	paths := slices.Clone(s.Config)
+	if s.Mocks != "" {
+		paths = append(paths, s.Mocks)
 	}
 	if len(paths) > 0 {
 		return paths, nil

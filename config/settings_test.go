@@ -35,24 +35,25 @@ func TestDefaultsOfSettings(t *testing.T) {
 func equalSettings(a, b Settings) bool {
 	same := slices.Equal(a.defaults, b.defaults)
 	a.defaults, b.defaults = nil, nil
-	return same && a.Command == b.Command && a.Config == b.Config && a.Mocks == b.Mocks && a.Format == b.Format &&
+	return same && a.Command == b.Command && slices.Equal(a.Config, b.Config) && a.Mocks == b.Mocks && a.Format == b.Format &&
 		a.Host == b.Host && a.Port == b.Port && a.UnmatchedStatus == b.UnmatchedStatus && a.NoCORS == b.NoCORS &&
-		a.AccessLog == b.AccessLog && a.MaxBody == b.MaxBody && a.Grace == b.Grace
+		a.AccessLog == b.AccessLog && a.MaxBody == b.MaxBody && a.Grace == b.Grace &&
+		a.SentryDSN == b.SentryDSN
 }
 
 func TestFlagBeatsVariableBeatsDefault(t *testing.T) {
 	variables := env("CONFIG", "e.yml", "MOCKS", "em.yml", "MOCKSERVER_FORMAT", "json", "PORT", "1", "HOST", "127.0.0.1",
 		"MOCKSERVER_UNMATCHED_STATUS", "599", "MOCKSERVER_NO_CORS", "1", "MOCKSERVER_ACCESS_LOG", "true",
-		"MOCKSERVER_MAX_BODY", "64KiB", "MOCKSERVER_GRACE", "0")
-	fromEnv := Settings{Command: "serve", Config: "e.yml", Mocks: "em.yml", Format: "json", Host: "127.0.0.1", Port: 1,
-		UnmatchedStatus: 599, NoCORS: true, AccessLog: true, MaxBody: 64 << 10}
+		"MOCKSERVER_MAX_BODY", "64KiB", "MOCKSERVER_GRACE", "0", "SENTRY_DSN", "https://key@sentry.test/1")
+	fromEnv := Settings{Command: "serve", Config: []string{"e.yml"}, Mocks: "em.yml", Format: "json", Host: "127.0.0.1", Port: 1,
+		UnmatchedStatus: 599, NoCORS: true, AccessLog: true, MaxBody: 64 << 10, SentryDSN: "https://key@sentry.test/1"}
 	if got, err := ReadSettings(nil, variables); err != nil || !equalSettings(got, fromEnv) {
 		t.Errorf("from variables: %+v, %v", got, err)
 	}
-	fromFlags := Settings{Command: "validate", Config: "f.yml", Mocks: "fm.yml", Format: "println", Host: "::1", Port: 0,
+	fromFlags := Settings{Command: "validate", Config: []string{"f.yml"}, Mocks: "fm.yml", Format: "println", Host: "::1", Port: 0,
 		UnmatchedStatus: 404, MaxBody: 2e6, Grace: 1500 * time.Millisecond}
 	got, err := ReadSettings([]string{"-c", "f.yml", "--mocks=fm.yml", "validate", "-f=println", "--host", "[::1]", "-port", "0",
-		"--unmatched-status", "404", "--no-cors=false", "--access-log=0", "--max-body", "2MB", "--grace=1.5s"}, variables)
+		"--unmatched-status", "404", "--no-cors=false", "--access-log=0", "--max-body", "2MB", "--grace=1.5s", "--sentry-dsn="}, variables)
 	if err != nil || !equalSettings(got, fromFlags) {
 		t.Errorf("from flags: %+v, %v", got, err)
 	}
@@ -76,7 +77,7 @@ func TestEveryMistakeOfTheCommandLineIsNamed(t *testing.T) {
 		`--unmatched-status: "199" is not accepted; an integer from 200 to 599 is`,
 		`--max-body: "0" is not accepted; a number of bytes above 0`,
 		`--host: "a:1" is not accepted; an IP address or a host name`,
-		`--config: its value is missing; the name of a file is accepted`,
+		`--config: its value is missing; the name of a file or a directory is accepted`,
 		`environment variable MOCKSERVER_ACCESS_LOG: "yes" is not accepted`,
 		`environment variable MOCKSERVER_GRACE: "soon" is not accepted; a duration, such as 10s`,
 	}
@@ -96,7 +97,7 @@ func TestCommands(t *testing.T) {
 		{"", "serve", ""}, {"serve", "serve", ""}, {"validate -c a.yml", "validate", ""}, {"-c a.yml validate", "validate", ""},
 		{"version", "version", ""}, {"-v", "version", ""}, {"--version", "version", ""}, {"help", "help", ""}, {"-h", "help", ""},
 		{"-h --bogus", "help", ""}, {"--bogus --help", "help", ""}, {"-v -h", "help", ""}, {"-h -v", "help", ""},
-		{"-- validate", "validate", ""}, {"-v --bogus", "version", "no such flag"},
+		{"-- validate", "validate", ""}, {"schema", "schema", ""}, {"-c a.yml schema", "schema", ""}, {"-v --bogus", "version", "no such flag"},
 		{"vaildate", "", `(did you mean "validate"?)`}, {"api.yml", "", "(did you mean --config api.yml?)"},
 		{"-", "", "no such command"}, {"-x", "", "no such flag; "}, {"--", "serve", ""}, {"--config --port 80", "", "--config: its value is missing"},
 	} {
@@ -128,7 +129,7 @@ func TestSizes(t *testing.T) {
 func TestUsageListsEverySetting(t *testing.T) {
 	usage := Usage()
 	for _, want := range []string{
-		"-c, --config FILE", "(CONFIG)", "-m, --mocks FILE", "(MOCKS, default none)", "(MOCKSERVER_FORMAT, default println)",
+		"-c, --config PATH", "(CONFIG)", "-m, --mocks PATH", "(MOCKS, default none)", "(MOCKSERVER_FORMAT, default println)",
 		"--port PORT", "(PORT, default 8000)", "(HOST, default 0.0.0.0)", "(MOCKSERVER_UNMATCHED_STATUS, default none)",
 		"(MOCKSERVER_NO_CORS, default false)", "(MOCKSERVER_ACCESS_LOG, default false)", "(MOCKSERVER_MAX_BODY, default 16MiB)",
 		"(MOCKSERVER_GRACE, default 10s)", "-h, --help", "-v, --version", "validate", "~/.config/mockserver.yml",
@@ -176,9 +177,26 @@ func TestSources(t *testing.T) {
 	check([]string{first})
 	check([]string{"m.yml"}, "-m", "m.yml")
 	check([]string{"c.yml", "m.yml"}, "-m", "m.yml", "-c", "c.yml")
+	check([]string{"b", "a.yml", "m"}, "-m", "m", "-c", "b", "--config=a.yml")
 	if s, _ := ReadSettings(nil, env()); s.defaults != nil {
 		t.Errorf("without HOME: %v", s.defaults)
 	} else if _, err := s.Sources(); err == nil || !strings.Contains(err.Error(), "neither XDG_CONFIG_HOME nor HOME") {
 		t.Errorf("without HOME: %v", err)
+	}
+}
+
+// Windows has no HOME.
+func TestDefaultFilesOfAUserProfile(t *testing.T) {
+	for _, c := range []struct {
+		env  func(string) string
+		want []string
+	}{
+		{env("USERPROFILE", "p"), []string{filepath.Join("p", ".config", "mockserver.yml")}},
+		{env("USERPROFILE", "p", "HOME", "h"), []string{filepath.Join("h", ".config", "mockserver.yml")}},
+		{env(), nil},
+	} {
+		if got := defaultFiles(c.env); !slices.Equal(got, c.want) {
+			t.Errorf("got %q, want %q", got, c.want)
+		}
 	}
 }

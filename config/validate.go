@@ -1,6 +1,8 @@
 package config
 
 import (
+	"cmp"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"net/url"
@@ -11,13 +13,18 @@ import (
 // Validate returns everything that is wrong with the spec: what was found when it
 // was read, and what is found now in endpoints made in Go. It changes nothing.
 func (s *Spec) Validate() Problems {
-	out := slices.Clone(s.Problems)
-	for i := range s.Endpoints {
-		if e := &s.Endpoints[i]; e.Key == "" { // Load and Parse have checked theirs
-			out = append(out, check(e, fmt.Sprintf("[%d].endpoint", i), nil, nil)...)
-		}
+	return slices.Clone(s.Complete().Problems)
+}
+
+// InOrder puts problems into the order of the files that the spec was read from;
+// those of other files come last. It changes ps and returns it.
+func (s *Spec) InOrder(ps Problems) Problems {
+	rank := make(map[string]int, len(s.files))
+	for i, file := range slices.Backward(s.files) {
+		rank[file] = i - len(s.files)
 	}
-	return out
+	slices.SortStableFunc(ps, func(p, q Problem) int { return cmp.Compare(rank[p.Pos.File], rank[q.Pos.File]) })
+	return ps
 }
 
 // checker applies the rules of one endpoint that its fields alone do not tell.
@@ -39,6 +46,9 @@ func check(e *Endpoint, key string, node *node, reported map[string]bool) Proble
 	c.body()
 	if e.Response.External != nil {
 		c.external(e.Response.External)
+	}
+	if node == nil && e.Doc.Body != "" && !json.Valid([]byte(e.Doc.Body)) { // one that was read is JSON
+		c.wrong("the example of the request's body is no JSON text", "body")
 	}
 	return c.problems
 }
@@ -122,14 +132,14 @@ func (c *checker) headers() {
 				pos = c.Pos
 			}
 			c.report(pos, fmt.Sprintf("the control character %q cannot stand in a header%s", h.Value.Value[i],
-				newlineHint(h.Value.Value[i])), keys, false)
+				newlineHint(h.Value.Value[i], pos.File)), keys, false)
 		}
 	}
 }
 
-func newlineHint(b byte) string {
+func newlineHint(b byte, file string) string {
 	if b == '\n' {
-		return "; a block of one line is written with |- or in quotes"
+		return hintsOf(file).line
 	}
 	return ""
 }

@@ -65,7 +65,7 @@ func TestValidateOfASpecMadeInGo(t *testing.T) {
 				t.Fatalf("got %v, want %v", got, c.want)
 			}
 			for i, p := range got {
-				if !strings.HasPrefix(p.String(), "[1].endpoint."+c.want[i]) {
+				if !strings.HasPrefix(p.Key+": "+p.What, "[1].endpoint."+c.want[i]) {
 					t.Errorf("got %q, want %q", p, c.want[i])
 				}
 			}

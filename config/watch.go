@@ -6,11 +6,12 @@ import (
 	"io"
 	"io/fs"
 	"os"
+	"slices"
 	"sync"
 	"time"
 )
 
-// Watcher tells of changes to files.
+// Watcher tells of changes to files, and to the files in directories.
 //
 // Files are polled rather than waited for, because bind mounts and network file
 // systems send no events; symlinks are followed, so the swap of a mounted
@@ -21,8 +22,16 @@ import (
 // Its methods may be called at the same time.
 type Watcher struct {
 	names func() []string
+	disk  disk
 	mu    sync.Mutex // guards files, and keeps the looks at them apart
 	files map[string]*watched
+}
+
+// disk is how files are looked at.
+type disk struct {
+	look func(name string) look
+	list func(dir string) ([]string, error)
+	hash func(name string) (hash [sha256.Size]byte, ok bool)
 }
 
 // NewWatcher looks at the files for the first time: changes count from now on.
@@ -30,13 +39,20 @@ type Watcher struct {
 //
 // It asks names at each look, so the set may change: from when a name is first
 // seen in the set its changes count, and no longer than it stays there. A file
-// that is missing or cannot be read may be named; that it comes is a change. Names
-// is called by one goroutine at a time, that of Run or of a caller of Refresh; it
-// must not call the watcher.
+// that is missing or cannot be read may be named; that it comes is a change. A
+// directory may be named: it stands for itself and for the files in it that Load
+// reads, and is listed at each look, so that files that come and go are changes.
+// Names is called by one goroutine at a time, that of Run or of a caller of
+// Refresh; it must not call the watcher.
 func NewWatcher(names func() []string) *Watcher {
-	w := &Watcher{names: names}
+	w := newWatcher(names)
 	w.step(time.Now())
 	return w
+}
+
+// newWatcher is NewWatcher without the first look.
+func newWatcher(names func() []string) *Watcher {
+	return &Watcher{names: names, disk: disk{look: lookAt, list: listDirectory, hash: hashFile}}
 }
 
 // Run polls every interval and calls changed after each change, until ctx ends.
@@ -67,28 +83,34 @@ func (w *Watcher) Refresh() {
 	w.look(time.Now())
 }
 
-// watched is one file.
+// watched is one file, or one directory.
 type watched struct {
+	dir   string    // the directory named that it was found in; "" for one that is named itself
 	last  look      // at the last poll
 	known look      // when its content was read
 	read  time.Time // when that was
 	holds content
 }
 
-// look is what a file looks like from outside; a nil info is a file that is not
-// there, or cannot be asked.
-type look struct{ info fs.FileInfo }
+// look is what a file looks like from outside. A nil info is a file that is not
+// there, or cannot be asked; where it was listed it is there all the same, as a
+// symlink that leads nowhere is.
+type look struct {
+	info   fs.FileInfo
+	listed bool
+}
 
 // content is what a file holds: the hash of its bytes, or that there are none to
-// be had.
+// be had. Of a directory it is whether it can be listed.
 type content struct {
+	there    bool
 	readable bool
 	hash     [sha256.Size]byte
 }
 
 func (l look) same(m look) bool {
 	if l.info == nil || m.info == nil {
-		return l.info == nil && m.info == nil
+		return l.info == nil && m.info == nil && l.listed == m.listed
 	}
 	return os.SameFile(l.info, m.info) && l.info.Size() == m.info.Size() &&
 		l.info.Mode() == m.info.Mode() && l.info.ModTime().Equal(m.info.ModTime())
@@ -99,23 +121,22 @@ func lookAt(name string) look {
 	if err != nil {
 		return look{}
 	}
-	return look{info}
+	return look{info: info}
 }
 
-// contentOf hashes a regular file.
-func contentOf(name string) content {
+// hashFile hashes a regular file.
+func hashFile(name string) (hash [sha256.Size]byte, ok bool) {
 	f, _, err := OpenRegular(name)
 	if err != nil {
-		return content{}
+		return hash, false
 	}
 	defer f.Close()
 	h := sha256.New()
 	if _, err := io.Copy(h, io.LimitReader(f, maxFileSize+1)); err != nil {
-		return content{}
+		return hash, false
 	}
-	c := content{readable: true}
-	h.Sum(c.hash[:0])
-	return c
+	h.Sum(hash[:0])
+	return hash, true
 }
 
 // step is look, one at a time.
@@ -126,26 +147,88 @@ func (w *Watcher) step(now time.Time) bool {
 }
 
 // look polls the files once and tells whether one has changed since it was last
-// said to. A file not polled before is taken as it is.
+// said to. A file not polled before is taken as it is, unless it has come into a
+// directory that was.
 func (w *Watcher) look(now time.Time) bool {
+	p := poll{disk: w.disk, now: now, before: w.files, files: make(map[string]*watched, len(w.files))}
 	names := w.names()
-	polled := make(map[string]*watched, len(names))
-	changed := false
 	for _, name := range names {
-		if polled[name] != nil {
-			continue
-		}
-		l := lookAt(name)
-		f := w.files[name]
-		if f == nil {
-			f = &watched{last: l, known: l, read: now, holds: contentOf(name)}
-		} else if f.poll(name, l, now) {
-			changed = true
-		}
-		polled[name] = f
+		p.named(name)
 	}
-	w.files = polled
-	return changed
+	for name, f := range w.files {
+		if p.files[name] == nil && f.dir != "" && slices.Contains(names, f.dir) {
+			p.gone(name, f)
+		}
+	}
+	w.files = p.files
+	return p.changed
+}
+
+// poll is one look at all files.
+type poll struct {
+	disk    disk
+	now     time.Time
+	before  map[string]*watched
+	files   map[string]*watched
+	changed bool
+}
+
+// named polls a file or a directory that is named.
+func (p *poll) named(name string) {
+	l := p.disk.look(name)
+	if l.info == nil || !l.info.IsDir() {
+		p.file(name, l, p.hold(name, l), nil)
+		return
+	}
+	paths, err := p.disk.list(name)
+	seen := p.before[name] != nil
+	p.file(name, l, func() content { return content{there: true, readable: err == nil} }, nil)
+	for _, path := range paths {
+		l := p.disk.look(path)
+		l.listed = true
+		fresh := &watched{dir: name}
+		if !seen {
+			fresh = nil
+		}
+		p.file(path, l, p.hold(path, l), fresh)
+		p.files[path].dir = name
+	}
+}
+
+// gone polls a file that is no longer in its directory, until that is told.
+func (p *poll) gone(name string, f *watched) {
+	l := p.disk.look(name)
+	p.file(name, l, p.hold(name, l), nil)
+	if f.holds == (content{}) {
+		delete(p.files, name)
+	}
+}
+
+// file polls a file once. One that was not polled before is taken as it is, or
+// compared with fresh where that is given.
+func (p *poll) file(name string, l look, hold func() content, fresh *watched) {
+	if p.files[name] != nil {
+		return
+	}
+	f := p.before[name]
+	if f == nil {
+		f = fresh
+	}
+	if f == nil {
+		f = &watched{last: l, known: l, read: p.now, holds: hold()}
+	} else if f.poll(l, p.now, hold) {
+		p.changed = true
+	}
+	p.files[name] = f
+}
+
+// hold returns what reads a file.
+func (p *poll) hold(name string, l look) func() content {
+	return func() content {
+		c := content{there: l.info != nil || l.listed}
+		c.hash, c.readable = p.disk.hash(name)
+		return c
+	}
 }
 
 // settling is how coarse a file system's times may be: a file that was read so
@@ -153,7 +236,7 @@ func (w *Watcher) look(now time.Time) bool {
 const settling = 2 * time.Second
 
 // poll takes another look and tells whether the file holds something else.
-func (f *watched) poll(name string, l look, now time.Time) bool {
+func (f *watched) poll(l look, now time.Time, hold func() content) bool {
 	stable := l.same(f.last)
 	f.last = l
 	if !stable {
@@ -163,7 +246,7 @@ func (f *watched) poll(name string, l look, now time.Time) bool {
 	if certain && l.same(f.known) {
 		return false
 	}
-	holds := contentOf(name)
+	holds := hold()
 	f.known, f.read = l, now
 	if holds == f.holds {
 		return false

@@ -2,6 +2,8 @@ package config
 
 import (
 	"context"
+	"crypto/sha256"
+	"fmt"
 	"os"
 	"path/filepath"
 	"sync"
@@ -20,7 +22,7 @@ type polls struct {
 
 func newPolls(t *testing.T, names ...string) *polls {
 	p := &polls{t: t, now: time.Now().Add(time.Hour), names: names}
-	p.w = &Watcher{names: func() []string { return p.names }}
+	p.w = newWatcher(func() []string { return p.names })
 	p.want("the first poll", false)
 	return p
 }
@@ -101,7 +103,7 @@ func TestAChangeThatLeavesTimeAndSizeAsTheyWere(t *testing.T) {
 	path := write(t, t.TempDir(), "a.yml", "200")
 	written := time.Now()
 	must(t, os.Chtimes(path, time.Time{}, written))
-	p := &polls{t: t, now: written, w: &Watcher{names: func() []string { return []string{path} }}}
+	p := &polls{t: t, now: written, w: newWatcher(func() []string { return []string{path} })}
 	p.want("read as soon as it is written", false)
 	must(t, os.WriteFile(path, []byte("201"), 0o600))
 	must(t, os.Chtimes(path, time.Time{}, written))
@@ -218,4 +220,191 @@ func TestWatchReportsWithinASecondAndStops(t *testing.T) {
 			t.Error("one change was reported twice")
 		}
 	})
+}
+
+func TestFilesThatComeAndGoInADirectoryAreSeen(t *testing.T) {
+	dir := t.TempDir()
+	a := write(t, dir, "a.yml", "a")
+	p := newPolls(t, dir)
+	p.want("nothing happened", false, false)
+	b := filepath.Join(dir, "b.yml")
+	p.rewrite(b, "b")
+	p.want("a file comes", false, true, false)
+	p.rewrite(b, "b, changed")
+	p.want("it changes", false, true, false)
+	must(t, os.Rename(b, filepath.Join(dir, "0.yml")))
+	p.want("it is renamed", false, true, false)
+	must(t, os.Rename(a, filepath.Join(dir, ".a.yml")))
+	p.want("a file is hidden", false, true, false)
+	must(t, os.Rename(filepath.Join(dir, ".a.yml"), a))
+	p.want("and shown", false, true, false)
+	must(t, os.Remove(a))
+	p.want("a file goes", false, true, false)
+	must(t, os.Remove(filepath.Join(dir, "0.yml")))
+	p.want("the last file goes", false, true, false)
+	must(t, os.Remove(dir))
+	p.want("the directory goes", false, true, false)
+	must(t, os.Mkdir(dir, 0o700))
+	p.want("it is back, empty", false, true, false)
+	p.rewrite(a, "a")
+	p.want("and has a file", false, true, false)
+	must(t, os.RemoveAll(dir))
+	p.want("all of it goes at once", false, true, false)
+	must(t, os.Mkdir(dir, 0o700))
+	p.rewrite(a, "a")
+	p.want("and is back at once", false, true, false)
+	if len(p.w.files) != 2 || p.w.files[dir] == nil || p.w.files[a] == nil {
+		t.Errorf("%d files are watched, want the directory and the file that is left", len(p.w.files))
+	}
+}
+
+func TestAFileThatIsStillWrittenIntoADirectoryIsWaitedFor(t *testing.T) {
+	dir := t.TempDir()
+	write(t, dir, "a.yml", "a")
+	p := newPolls(t, dir)
+	b := filepath.Join(dir, "b.yml")
+	p.rewrite(b, "")
+	p.want("a file comes", false)
+	p.rewrite(b, "- end")
+	p.want("it is written", false)
+	p.rewrite(b, "- endpoint")
+	p.want("and written, and complete", false, true, false)
+	passing := filepath.Join(dir, "c.yml")
+	p.rewrite(passing, "c")
+	p.want("a file comes", false)
+	must(t, os.Remove(passing))
+	p.want("and goes before it was told", false, false)
+}
+
+func TestWhatIsNotReadInADirectoryIsNotWatched(t *testing.T) {
+	dir := t.TempDir()
+	write(t, dir, "a.yml", "a")
+	data := write(t, dir, "data.csv", "1")
+	must(t, os.Mkdir(filepath.Join(dir, "sub"), 0o700))
+	p := newPolls(t, dir)
+	p.rewrite(data, "2")
+	p.rewrite(filepath.Join(dir, ".a.yml.swp"), "x")
+	p.rewrite(filepath.Join(dir, "sub", "b.yml"), "b")
+	must(t, os.Mkdir(filepath.Join(dir, "dir.yml"), 0o700))
+	p.want("other files come and change", false, false, false)
+}
+
+func TestTheSwapOfADirectoryBehindLinksIsSeen(t *testing.T) {
+	root := t.TempDir()
+	version := func(name, text string) {
+		must(t, os.Mkdir(filepath.Join(root, name), 0o700))
+		write(t, filepath.Join(root, name), "a.yml", text)
+	}
+	swap := func(link, to string) {
+		must(t, os.Symlink(to, filepath.Join(root, "next")))
+		must(t, os.Rename(filepath.Join(root, "next"), filepath.Join(root, link)))
+	}
+	version("..1", "a")
+	swap("..data", "..1")
+	must(t, os.Symlink("..data/a.yml", filepath.Join(root, "a.yml")))
+	swap(".whole", "..1")
+	for _, dir := range []string{root, filepath.Join(root, ".whole")} {
+		p := newPolls(t, dir)
+		version("..2", "a, changed")
+		swap("..data", "..2")
+		swap(".whole", "..2")
+		must(t, os.RemoveAll(filepath.Join(root, "..1")))
+		p.want("swapped for another text", false, true, false)
+		version("..1", "a, changed")
+		swap("..data", "..1")
+		swap(".whole", "..1")
+		p.want("swapped for the same text", false, false, false)
+		must(t, os.WriteFile(filepath.Join(root, "..1", "a.yml"), []byte("a"), 0o600))
+		must(t, os.RemoveAll(filepath.Join(root, "..2")))
+		p.want("and as it began", false, true, false)
+	}
+}
+
+func TestALinkThatLeadsNowhereIsSeenToComeAndGo(t *testing.T) {
+	dir := t.TempDir()
+	write(t, dir, "a.yml", "a")
+	p := newPolls(t, dir)
+	link, target := filepath.Join(dir, "b.yml"), filepath.Join(dir, "target")
+	must(t, os.Symlink("target", link))
+	p.want("it comes", false, true, false)
+	p.rewrite(target, "b")
+	p.want("it leads somewhere", false, true, false)
+	must(t, os.Remove(target))
+	p.want("and nowhere", false, true, false)
+	must(t, os.Remove(link))
+	p.want("it goes", false, true, false)
+}
+
+func TestAFileInThePlaceOfADirectoryAndBack(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "conf.yml")
+	p := newPolls(t, path)
+	must(t, os.Mkdir(path, 0o700))
+	p.rewrite(filepath.Join(path, "a.yml"), "a")
+	p.want("a directory comes", false, true, false)
+	must(t, os.RemoveAll(path))
+	p.rewrite(path, "a")
+	p.want("a file is in its place", false, true, false)
+	must(t, os.Remove(path))
+	must(t, os.Mkdir(path, 0o700))
+	p.rewrite(filepath.Join(path, "a.yml"), "a")
+	p.want("and a directory again", false, true, false)
+}
+
+func TestADirectoryIsTakenAsItIsWhenItIsNamedOrRefreshed(t *testing.T) {
+	dir := t.TempDir()
+	a := write(t, dir, "a.yml", "a")
+	p := newPolls(t, dir, a)
+	p.rewrite(filepath.Join(dir, "b.yml"), "b")
+	must(t, os.Remove(a))
+	p.w.Refresh()
+	p.want("changed before the refresh", false, false)
+	p.names = nil
+	p.want("it is named no longer", false)
+	p.rewrite(filepath.Join(dir, "b.yml"), "b, changed")
+	p.rewrite(a, "a")
+	p.want("and changes", false, false)
+	p.names = []string{dir}
+	p.want("it is named again", false, false)
+	p.rewrite(a, "a, changed")
+	p.want("and changes", false, true, false)
+}
+
+func TestADirectoryThatCannotBeListedCountsOnce(t *testing.T) {
+	dir := t.TempDir()
+	write(t, dir, "a.yml", "a")
+	p := newPolls(t, dir)
+	list := p.w.disk.list
+	p.w.disk.list = func(string) ([]string, error) { return nil, os.ErrPermission }
+	p.want("it cannot be listed", false, false) // it looks as before, so this is no change yet
+	must(t, os.Chmod(dir, 0o500))
+	p.want("and looks different", false, true, false)
+	p.w.disk.list = list
+	p.want("it can be listed", true, false)
+}
+
+// A poll of a directory whose files have stood still asks each of them once what
+// it looks like, lists the directory once, and reads nothing.
+func TestPollingManyFilesIsCheap(t *testing.T) {
+	const many = 1000
+	dir := t.TempDir()
+	for i := range many {
+		path := write(t, dir, fmt.Sprintf("%04d.yml", i), at(fmt.Sprintf("/%d", i)))
+		must(t, os.Chtimes(path, time.Time{}, time.Unix(1000, 0)))
+	}
+	must(t, os.Chtimes(dir, time.Time{}, time.Unix(1000, 0)))
+	w := newWatcher(func() []string { return []string{dir} })
+	var looks, lists, hashes int
+	disk := w.disk
+	w.disk.look = func(name string) look { looks++; return disk.look(name) }
+	w.disk.list = func(name string) ([]string, error) { lists++; return disk.list(name) }
+	w.disk.hash = func(name string) ([sha256.Size]byte, bool) { hashes++; return disk.hash(name) }
+	for i, want := range []int{many, 0, 0} {
+		looks, lists, hashes = 0, 0, 0
+		if w.step(time.Now()) || looks != many+1 || lists != 1 || hashes != want {
+			t.Errorf("poll %d: %d looks, %d listings, %d files read; want %d, 1 and %d", i, looks, lists, hashes, many+1, want)
+		}
+	}
+	if spec := Load(dir); len(spec.Endpoints) != many || len(spec.Problems) > 0 {
+		t.Errorf("%d endpoints, %v", len(spec.Endpoints), spec.Problems)
+	}
 }

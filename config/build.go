@@ -1,0 +1,219 @@
+package config
+
+import (
+	"encoding/json"
+	"fmt"
+	"slices"
+	"strings"
+)
+
+// New returns a spec of endpoints that are declared in Go, in order:
+//
+//	spec := config.New(
+//		config.Endpoint{
+//			Path:     config.Plain("/hello/:name"),
+//			Response: config.Response{Body: config.Plain(`{"hello": "{{path-params.name}}"}`)},
+//		},
+//		config.Endpoint{
+//			Method: "POST",
+//			Path:   config.Plain("/orders"),
+//			If:     config.Plain("json-params.amount > 0"),
+//			Response: config.Response{
+//				Status:  201,
+//				Headers: config.Headers("Location", "/orders/{{uuid}}"),
+//				Body:    config.JSON(map[string]any{"state": "paid", "amount": "{{json-params.amount}}"}),
+//			},
+//		},
+//	)
+//
+// The zero value of a field is what a file says by leaving a key out. New itself
+// finds no mistakes: Validate does, and so does the server before it serves the
+// spec. The endpoints may be changed and used again afterwards.
+func New(endpoints ...Endpoint) *Spec {
+	return &Spec{Endpoints: slices.Clone(endpoints)}
+}
+
+// Join returns the endpoints of several specs as one, in order, with all their
+// problems: of two endpoints that match the same requests the first answers.
+func Join(specs ...*Spec) *Spec {
+	joined := &Spec{}
+	for _, s := range specs {
+		s = s.orNone()
+		joined.Endpoints = append(joined.Endpoints, s.Endpoints...)
+		joined.Problems = append(joined.Problems, s.Problems...)
+		joined.Broken = append(joined.Broken, s.Broken...)
+		joined.files = append(joined.files, s.files...)
+	}
+	return joined
+}
+
+// orNone is s, or for nil a spec whose problem is that it is none.
+func (s *Spec) orNone() *Spec {
+	if s != nil {
+		return s
+	}
+	return &Spec{Problems: Problems{{What: "there is no spec, nil was given; config.New() is one without endpoints"}}}
+}
+
+// Plain is a text as it stands: a path, a condition, the template of a body or of
+// a header's value.
+func Plain(text string) Text { return Text{Value: text} }
+
+// JSON is a body that is the JSON text of a Go value, as encoding/json writes it,
+// with no more escapes than JSON needs. Like those of a map in a file its texts may
+// hold placeholders, which are rendered inside the quotes. A value that
+// encoding/json refuses is a problem of the endpoint.
+func JSON(value any) Text {
+	data, err := json.Marshal(value)
+	if err != nil {
+		return faulty("the value cannot be written as JSON: " + err.Error())
+	}
+	src, err := newSource("", data)
+	if err != nil {
+		return faulty("the value cannot be written as JSON: " + err.Error())
+	}
+	r := &jsonReader{tree: tree{src: src}, s: src.text}
+	root, err := r.value(1)
+	switch {
+	case err != nil:
+		return faulty("the value cannot be written as JSON: " + err.Error())
+	case len(r.problems) > 0:
+		return faulty("the value cannot be written as JSON: " + r.problems[0].What)
+	}
+	return Text{Value: jsonText(root, false), folded: true, built: &built{json: true, raw: jsonText(root, true)}}
+}
+
+// jsonText is the JSON text of a node that JSON can say.
+func jsonText(n *node, raw bool) string {
+	w := jsonWriter{raw: raw, fail: func(*node, string) {}}
+	w.node(n)
+	return string(w.out)
+}
+
+// Headers are headers of names and values in turn, in order: Headers("Location",
+// "/a", "Set-Cookie", "b=1", "Set-Cookie", "c=2"). Values may hold placeholders. A
+// name without a value is a problem of the endpoint.
+func Headers(namesAndValues ...string) []Header {
+	headers := make([]Header, 0, (len(namesAndValues)+1)/2)
+	for pair := range slices.Chunk(namesAndValues, 2) {
+		h := Header{Name: pair[0], Value: faulty("the name has no value behind it; Headers takes names and values in turn")}
+		if len(pair) == 2 {
+			h.Value = Plain(pair[1])
+		}
+		headers = append(headers, h)
+	}
+	return headers
+}
+
+// built is what a text made in Go has beside its value.
+type built struct {
+	fault string // what is wrong with it; "" for nothing
+	json  bool   // it is the JSON text of a value
+	raw   string // that text where placeholders are none: what stands in them is escaped too
+}
+
+func faulty(what string) Text { return Text{built: &built{fault: what}} }
+
+// Complete returns s with its endpoints that were made in Go, which have no Key,
+// as if they had been read from a file: with a key each, "[2].endpoint" for the
+// third of them, the mistakes among Problems, and those that have one among Broken.
+// It changes nothing of s, and is s when all of its endpoints were read.
+func (s *Spec) Complete() *Spec {
+	s = s.orNone()
+	if s.wasRead() {
+		return s
+	}
+	c := &Spec{Problems: slices.Clone(s.Problems), Broken: slices.Clone(s.Broken), files: s.files}
+	c.Endpoints = make([]Endpoint, 0, len(s.Endpoints))
+	number := 0
+	for i := range s.Endpoints {
+		e := s.Endpoints[i]
+		if e.Key != "" {
+			c.Endpoints = append(c.Endpoints, e)
+			continue
+		}
+		p := placer{number: number, endpoint: &e}
+		p.place()
+		problems := e.Claim(append(p.problems, check(&e, e.Key, nil, p.faulty)...))
+		c.Problems = append(c.Problems, problems...)
+		if problems.Err() == nil {
+			c.Endpoints = append(c.Endpoints, e)
+		} else {
+			c.Broken = append(c.Broken, e)
+		}
+		number++
+	}
+	return c
+}
+
+// wasRead tells whether all endpoints of s were read from files.
+func (s *Spec) wasRead() bool {
+	for i := range s.Endpoints {
+		if s.Endpoints[i].Key == "" {
+			return false
+		}
+	}
+	return true
+}
+
+// Claim puts the endpoint's method and path into those of its problems that have
+// no place in a file. It changes ps and returns it.
+func (e *Endpoint) Claim(ps Problems) Problems {
+	for i := range ps {
+		if ps[i].Pos.File == "" && e.Pos.Line == 0 {
+			ps[i].Endpoint = strings.TrimSpace(e.EffectiveMethod() + " " + clip(e.Path.Value))
+		}
+	}
+	return ps
+}
+
+// placer gives an endpoint made in Go, and the texts in it, their keys.
+type placer struct {
+	number   int // among those made in Go, from 0
+	endpoint *Endpoint
+	problems Problems        // that were found when the texts were made
+	faulty   map[string]bool // the keys of those
+}
+
+// place does it without changing what the endpoint shares with its origin.
+func (p *placer) place() {
+	e := p.endpoint
+	e.Key = fmt.Sprintf("[%d].endpoint", p.number)
+	e.Pos = Pos{Column: p.number + 1}
+	p.text(&e.Path, ".path")
+	p.text(&e.If, ".if")
+	r := &e.Response
+	r.Pos = e.Pos
+	r.Headers = slices.Clone(r.Headers)
+	for i := range r.Headers {
+		p.text(&r.Headers[i].Value, ".response.headers."+r.Headers[i].Name)
+	}
+	if b := r.Body.built; b != nil && b.json {
+		r.BodyJSON = true
+		if r.Raw {
+			r.Body.Value = b.raw
+		}
+	}
+	p.text(&r.Body, ".response.body")
+	if r.External == nil {
+		return
+	}
+	x := *r.External
+	r.External = &x
+	x.Pos, x.Key = e.Pos, e.Key+".response.external-body"
+	p.text(&x.Path, ".response.external-body.path")
+	p.text(&x.Sheet, ".response.external-body.sheet-name")
+}
+
+// text gives one text its place, and reports what was wrong with it when it was made.
+func (p *placer) text(t *Text, key string) {
+	t.Pos, t.Key = p.endpoint.Pos, p.endpoint.Key+key
+	if t.built == nil || t.built.fault == "" {
+		return
+	}
+	p.problems = append(p.problems, Problem{Pos: t.Pos, Key: t.Key, What: t.built.fault})
+	if p.faulty == nil {
+		p.faulty = map[string]bool{}
+	}
+	p.faulty[t.Key] = true
+}

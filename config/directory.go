@@ -1,0 +1,145 @@
+package config
+
+import (
+	"errors"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+)
+
+// listDirectory returns the paths of the files in a directory that are read as
+// configurations, in byte order of their names: those with an extension that is
+// read, unless they are hidden by a leading dot, as the parts of a mounted
+// ConfigMap and the swap files of editors are. Subdirectories are left out; a
+// symbolic link may still turn out to lead to one.
+func listDirectory(dir string) ([]string, error) {
+	entries, err := os.ReadDir(dir)
+	if err != nil {
+		return nil, err
+	}
+	var paths []string
+	for _, e := range entries {
+		if name := e.Name(); name[0] != '.' && !e.IsDir() && readerNamed(name) != nil {
+			paths = append(paths, filepath.Join(dir, name))
+		}
+	}
+	return paths, nil
+}
+
+// member is a file of a directory, as it was read.
+type member struct {
+	path string
+	look look // before it was read
+	data []byte
+	err  error
+}
+
+// directoryTries bounds how often a directory is read that changes meanwhile.
+const directoryTries = 5
+
+// readDirectory reads the files of a directory, all as of one time: when one of
+// them came, went or changed meanwhile, as at the swap of a mounted ConfigMap, it
+// begins anew. A directory that never stands still is returned as it was read last.
+// The error is that of a directory that cannot be listed.
+func readDirectory(dir string, read func(path string) ([]byte, error)) ([]member, error) {
+	var members []member
+	for range directoryTries {
+		paths, err := listDirectory(dir)
+		if err != nil {
+			return nil, err
+		}
+		members = members[:0]
+		for _, path := range paths {
+			m := member{path: path, look: lookAt(path)}
+			m.data, m.err = read(path)
+			members = append(members, m)
+		}
+		if standStill(dir, members) {
+			break
+		}
+	}
+	return slices.DeleteFunc(members, func(m member) bool { return errors.Is(m.err, errDirectory) }), nil
+}
+
+// standStill tells whether a directory and its files are still what was read.
+func standStill(dir string, members []member) bool {
+	paths, err := listDirectory(dir)
+	if err != nil || len(paths) != len(members) {
+		return false
+	}
+	for i, m := range members {
+		if paths[i] != m.path || !lookAt(m.path).same(m.look) {
+			return false
+		}
+	}
+	return true
+}
+
+// addDirectory appends the endpoints and problems of the files in a directory.
+func (s *Spec) addDirectory(dir string) {
+	s.files = append(s.files, dir)
+	members, err := readDirectory(dir, readFile)
+	switch {
+	case err != nil:
+		s.Problems = append(s.Problems, fileProblem(dir, "the directory cannot be read: "+bare(err).Error()))
+	case len(members) == 0:
+		s.Problems = append(s.Problems, fileProblem(dir, "the directory holds no file to read: the extension is "+
+			oneOf(extensionNames())+"; hidden files and subdirectories are left out"))
+	}
+	for _, m := range members {
+		s.addRead(m.path, m.data, m.err, true)
+	}
+}
+
+// withoutStrays leaves out the documents of a listed file that seem to be no
+// configuration, and says so.
+func withoutStrays(name string, docs []*node, problems Problems) ([]*node, Problems) {
+	extension := strings.ToLower(filepath.Ext(name))
+	if len(docs) == 0 && len(problems) > 0 && (extension == ".json" || extension == ".edn") {
+		problems[0].What += strayHint()
+	}
+	kept := make([]*node, 0, len(docs))
+	for _, doc := range docs {
+		wrong := stray(doc)
+		if len(wrong) == 0 {
+			kept = append(kept, doc)
+		}
+		problems = append(problems, wrong...)
+	}
+	return kept, problems
+}
+
+// stray returns the problem of a document that seems to be no configuration but
+// data, which is read only because it lies in a directory of configurations; none
+// when it may be one. It is told once, rather than for each item of a long list.
+func stray(doc *node) Problems {
+	switch {
+	case mayBeItem(doc): // it lacks its "- "
+		return nil
+	case doc.kind != listNode:
+		wrong := notAList(doc)
+		for i := range wrong {
+			wrong[i].What += strayHint()
+		}
+		return wrong
+	case len(doc.items) == 0 || slices.ContainsFunc(doc.items, mayBeItem):
+		return nil
+	}
+	what := "no item of this list has the key " + oneOf(keysOf(itemFields)) + strayHint()
+	return Problems{{Pos: doc.pos(), What: what}}
+}
+
+// mayBeItem tells whether a node has a key of an item, or one much like it.
+func mayBeItem(n *node) bool {
+	return slices.ContainsFunc(n.entries, func(e entry) bool {
+		key := e.key.text.Value
+		return slices.Contains(keysOf(itemFields), key) || nearest(key, keysOf(itemFields)) != ""
+	})
+}
+
+// strayHint helps those who keep data beside their configurations.
+func strayHint() string {
+	return "; all " + strings.Join(extensionNames(), ", ") + " files of a directory are read as configurations: " +
+		"keep data in a subdirectory, which is not read"
+}

@@ -1,0 +1,257 @@
+package config
+
+import (
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+)
+
+// at is a configuration with one endpoint at a path.
+func at(path string) string { return "- endpoint: {path: " + path + ", response: {}}\n" }
+
+// paths are those of the endpoints of a spec, in order.
+func paths(spec *Spec) []string {
+	var all []string
+	for _, e := range spec.Endpoints {
+		all = append(all, e.Path.Value)
+	}
+	return all
+}
+
+func TestADirectoryStandsForTheFilesInItInByteOrder(t *testing.T) {
+	dir := t.TempDir()
+	for name, text := range map[string]string{
+		"b.yml": at("/b"), "a.yaml": at("/a"), "B.YML": at("/B"), "10.yml": at("/10"), "9.yml": at("/9"),
+		"ä.yml": at("/ae"), "c.json": `[{"endpoint": {"path": "/c", "response": {}}}]`,
+		// What is not read would be a mistake, were it read.
+		"README.md": "x", "data": "x", "a.yml~": "x", "a.yml.bak": "x", "#a.yml#": "x", "book.xlsx": "x", "yml": "x",
+		".hidden.yml": "x", ".a.yml.swp": "x", "..yml": "x", ".yml": "x",
+	} {
+		write(t, dir, name, text)
+	}
+	for _, sub := range []string{"sub", "dir.yml", "..data"} {
+		must(t, os.Mkdir(filepath.Join(dir, sub), 0o700))
+		write(t, filepath.Join(dir, sub), "x.yml", "x")
+	}
+	must(t, os.Symlink("sub", filepath.Join(dir, "link.yml")))
+	far := write(t, t.TempDir(), "elsewhere", at("/linked"))
+	must(t, os.Symlink(far, filepath.Join(dir, "a2.yml")))
+
+	spec := Load(dir + "/")
+	want := []string{"/10", "/9", "/B", "/a", "/linked", "/b", "/c", "/ae"}
+	if got := paths(spec); !slices.Equal(got, want) || len(spec.Problems) > 0 {
+		t.Errorf("got %q and %v, want %q", got, spec.Problems, want)
+	}
+	if e := spec.Endpoints[4]; e.Dir != dir || e.Pos.File != filepath.Join(dir, "a2.yml") {
+		t.Errorf("an endpoint of a linked file has directory %q and stands in %q", e.Dir, e.Pos.File)
+	}
+}
+
+func TestDirectoriesAndFilesAreJoinedInTheOrderGiven(t *testing.T) {
+	t.Chdir(t.TempDir())
+	must(t, os.Mkdir("conf", 0o700))
+	write(t, "conf", "b.yml", at("/b"))
+	write(t, "conf", "a.yml", at("/a")+at("a"))
+	write(t, ".", "z.yml", at("/z"))
+	must(t, os.Symlink("conf", "link"))
+	if got, want := paths(Load("z.yml", "conf")), []string{"/z", "/a", "/b"}; !slices.Equal(got, want) {
+		t.Errorf("got %q, want %q", got, want)
+	}
+	spec := Load("./link/", "z.yml")
+	if got, want := paths(spec), []string{"/a", "/b", "/z"}; !slices.Equal(got, want) {
+		t.Errorf("by a link: got %q, want %q", got, want)
+	}
+	if got, want := spec.Problems.Error(), filepath.Join("link", "a.yml")+`:2:20: [1].endpoint.path: "a" does not begin with /`; got != want {
+		t.Errorf("got %s, want %s", got, want)
+	}
+	if !filepath.IsAbs(spec.Endpoints[0].Dir) || filepath.Base(spec.Endpoints[0].Dir) != "link" {
+		t.Errorf("relative names are looked up in %q", spec.Endpoints[0].Dir)
+	}
+}
+
+func TestWhatIsWrongWithADirectory(t *testing.T) {
+	dir := t.TempDir()
+	sub := func(name string) string {
+		must(t, os.Mkdir(filepath.Join(dir, name), 0o700))
+		return filepath.Join(dir, name)
+	}
+	empty, hidden, linked := sub("empty"), sub("hidden"), sub("linked")
+	write(t, hidden, ".a.yml", at("/a"))
+	write(t, hidden, "a.txt", at("/a"))
+	must(t, os.Symlink("../hidden", filepath.Join(linked, "a.yml")))
+	none := "the directory holds no file to read: the extension is one of .yml, .yaml, .json"
+	for path, want := range map[string]string{empty: none, hidden: none, linked: none} {
+		if got := Load(path).Problems; len(got) != 1 || got[0].Pos != (Pos{File: path}) || !strings.HasPrefix(got[0].What, none) {
+			t.Errorf("got %v, want %s: %s", got, path, want)
+		}
+	}
+
+	files := sub("files")
+	must(t, os.Symlink("nowhere", filepath.Join(files, "a.yml")))
+	makePipe(t, filepath.Join(files, "b.yml"))
+	write(t, files, "c.yml", "")
+	write(t, files, "d.yml", at("/d"))
+	spec := Load(files)
+	want := []string{"a.yml: there is no such file", "b.yml: is no regular file", "c.yml: the file is empty"}
+	for i, p := range spec.Problems {
+		if i >= len(want) || !strings.HasPrefix(p.String(), filepath.Join(files, want[i])) {
+			t.Errorf("got %v, want %q", p, want)
+		}
+	}
+	if got := paths(spec); len(spec.Problems) != len(want) || !slices.Equal(got, []string{"/d"}) {
+		t.Errorf("got %q and %d problems, want /d and %d", got, len(spec.Problems), len(want))
+	}
+}
+
+func TestDataBesideConfigurationsIsToldFromThem(t *testing.T) {
+	const hint = "; all .yml, .yaml, .json"
+	long := "[" + strings.Repeat(`{"id": 1, "path": "/x"}, `, 100) + "{}]"
+	for _, c := range []struct{ name, file, text, want string }{
+		{"a map", "a.json", ` {"id": 1}`, "a.json:1:2: the document is a map; a list of endpoints is accepted"},
+		{"a map in YAML", "a.yml", "services: {}\n", "a.yml:1:1: the document is a map; a list of endpoints is accepted"},
+		{"a text", "a.json", `"x"`, "a.json:1:2: the document is a text (\"x\"); a list of endpoints is accepted"},
+		{"a list of rows, told once", "a.json", long, "a.json:1:1: no item of this list has the key endpoint"},
+		{"a list of numbers", "a.yaml", "[1, 2]", "a.yaml:1:1: no item of this list has the key endpoint"},
+		{"a template of JSON", "a.json", `{"id": {{path-params.id}}}`, "a.json:1:9: this is no JSON: a key in double quotes is expected here"},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			dir := t.TempDir()
+			file := write(t, dir, c.file, c.text)
+			write(t, dir, "b.yml", at("/b"))
+			spec := Load(dir)
+			got := spec.Problems.Error()
+			if len(spec.Problems) != 1 || !strings.HasPrefix(got, filepath.Join(dir, c.want)) ||
+				!strings.Contains(got, hint) || !strings.HasSuffix(got, "keep data in a subdirectory, which is not read") {
+				t.Errorf("got %s\nwant %s with %q", got, c.want, hint)
+			}
+			if !slices.Equal(paths(spec), []string{"/b"}) {
+				t.Errorf("endpoints %q, want /b", paths(spec))
+			}
+			if named := Load(file).Problems.Error(); strings.Contains(named, hint) || named == "" {
+				t.Errorf("of a file that was named: %s", named)
+			}
+		})
+	}
+	for name, text := range map[string]string{
+		"a misspelt key":         "- endpoitn: {path: /a, response: {}}\n",
+		"one item of two":        "- {id: 1}\n- endpoint: {path: /a, response: {}}\n",
+		"a list without its -":   "endpoint: {path: /a, response: {}}\n",
+		"a syntax error of YAML": "- endpoint: {path: /a\n",
+	} {
+		dir := t.TempDir()
+		file := write(t, dir, "a.yml", text)
+		got, want := Load(dir).Problems.Error(), Load(file).Problems.Error()
+		if got != want || got == "" {
+			t.Errorf("%s: got %q, want as of a file that is named: %q", name, got, want)
+		}
+	}
+}
+
+// A change while a directory is read is one that the watcher may have told
+// already, so what is served must not be half of it.
+func TestADirectoryIsReadAsOfOneTime(t *testing.T) {
+	for _, c := range []struct {
+		name   string
+		change func(dir string) error
+		want   []string // the files read, and what they hold
+	}{
+		{"nothing changes", func(string) error { return nil }, []string{"a.yml=a", "b.yml=b", "c.yml=c"}},
+		{"a file that is not read yet goes", func(dir string) error { return os.Remove(filepath.Join(dir, "c.yml")) },
+			[]string{"a.yml=a", "b.yml=b"}},
+		{"a file that is not read yet is renamed to the front", func(dir string) error {
+			return os.Rename(filepath.Join(dir, "c.yml"), filepath.Join(dir, "0.yml"))
+		}, []string{"0.yml=c", "a.yml=a", "b.yml=b"}},
+		{"a file that was read changes", func(dir string) error {
+			return os.WriteFile(filepath.Join(dir, "a.yml"), []byte("new a"), 0o600)
+		}, []string{"a.yml=new a", "b.yml=b", "c.yml=c"}},
+		{"a file comes", func(dir string) error { return os.WriteFile(filepath.Join(dir, "0.yml"), []byte("0"), 0o600) },
+			[]string{"0.yml=0", "a.yml=a", "b.yml=b", "c.yml=c"}},
+		{"a file comes behind all others", func(dir string) error { return os.WriteFile(filepath.Join(dir, "z.yml"), []byte("z"), 0o600) },
+			[]string{"a.yml=a", "b.yml=b", "c.yml=c", "z.yml=z"}},
+		{"the files are swapped", func(dir string) error {
+			if err := os.Symlink("v2", filepath.Join(dir, "next")); err != nil {
+				return err
+			}
+			return os.Rename(filepath.Join(dir, "next"), filepath.Join(dir, "..data"))
+		}, []string{"a.yml=a2", "b.yml=b2", "c.yml=c"}},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			dir := t.TempDir()
+			for _, v := range []string{"1", "2"} {
+				must(t, os.Mkdir(filepath.Join(dir, "v"+v), 0o700))
+				write(t, filepath.Join(dir, "v"+v), "b.yml", "b"+strings.TrimSuffix(v, "1"))
+				write(t, filepath.Join(dir, "v"+v), "a.yml", "a"+strings.TrimSuffix(v, "1"))
+			}
+			must(t, os.Symlink("v1", filepath.Join(dir, "..data")))
+			must(t, os.Symlink("..data/a.yml", filepath.Join(dir, "a.yml")))
+			must(t, os.Symlink("..data/b.yml", filepath.Join(dir, "b.yml")))
+			write(t, dir, "c.yml", "c")
+			changed := false
+			members, err := readDirectory(dir, func(path string) ([]byte, error) {
+				data, err := readFile(path)
+				if filepath.Base(path) == "a.yml" && !changed {
+					changed = true
+					must(t, c.change(dir))
+				}
+				return data, err
+			})
+			must(t, err)
+			var got []string
+			for _, m := range members {
+				must(t, m.err)
+				got = append(got, filepath.Base(m.path)+"="+string(m.data))
+			}
+			if !slices.Equal(got, c.want) {
+				t.Errorf("read %q, want %q", got, c.want)
+			}
+		})
+	}
+}
+
+func TestADirectoryThatNeverStandsStillIsReadAllTheSame(t *testing.T) {
+	dir := t.TempDir()
+	path := write(t, dir, "a.yml", "")
+	reads := 0
+	members, err := readDirectory(dir, func(string) ([]byte, error) {
+		reads++
+		return []byte(fmt.Sprint(reads)), os.WriteFile(path, make([]byte, reads), 0o600)
+	})
+	if want := fmt.Sprint(directoryTries); err != nil || reads != directoryTries || len(members) != 1 || string(members[0].data) != want {
+		t.Errorf("got %v, %v after %d reads, want what was read last of %s", members, err, reads, want)
+	}
+	if _, err := readDirectory(dir, func(string) ([]byte, error) { return nil, os.RemoveAll(dir) }); !errors.Is(err, os.ErrNotExist) {
+		t.Errorf("of a directory that goes: %v", err)
+	}
+}
+
+func TestAFileThatGoesForGoodIsAMistake(t *testing.T) {
+	dir := t.TempDir()
+	write(t, dir, "a.yml", "")
+	members, err := readDirectory(dir, func(string) ([]byte, error) { return nil, errDirectory })
+	if err != nil || len(members) > 0 {
+		t.Errorf("directories behind links are left out: got %v, %v", members, err)
+	}
+	gone := errors.New("there is no such file")
+	members, err = readDirectory(dir, func(string) ([]byte, error) { return nil, gone })
+	if err != nil || len(members) != 1 || members[0].err != gone {
+		t.Errorf("got %v, %v", members, err)
+	}
+}
+
+func TestProblemsArePutIntoTheOrderOfTheFiles(t *testing.T) {
+	dir := t.TempDir()
+	b, a, c := write(t, dir, "b.yml", at("/b")), write(t, dir, "a.yml", at("/a")), write(t, dir, "c.yml", at("/c"))
+	in := func(file string, line int) Problem { return Problem{Pos: Pos{File: file, Line: line}} }
+	missing := filepath.Join(dir, "none.yml")
+	spec := Load(c, missing, dir)
+	got := spec.InOrder(Problems{in("other.json", 1), in(b, 2), in(b, 1), in(a, 1), in(missing, 1), in(c, 1), in(dir, 0)})
+	want := Problems{in(c, 1), in(missing, 1), in(dir, 0), in(a, 1), in(b, 2), in(b, 1), in("other.json", 1)}
+	// c.yml is given twice, by its name and in its directory; it counts where it stands first.
+	if !slices.Equal(got, want) {
+		t.Errorf("got\n%v\nwant\n%v", got, want)
+	}
+}

@@ -1,0 +1,323 @@
+package config
+
+import (
+	"bufio"
+	"errors"
+	"fmt"
+	"strings"
+	"unicode"
+	"unicode/utf8"
+
+	"olympos.io/encoding/edn"
+)
+
+// readEDN reads every form of a file. A vector or a list is a document; the maps
+// that stand outside of one are together the items of another. What cannot be
+// read as a value is said, and reading goes on behind it; only brackets and quotes
+// that do not match, and what is no configuration at all, end it.
+//
+// The library for EDN knows no places, so the structure is read here, and every
+// word and character is handed to it: docs/adr/0006-edn-positions.md.
+func readEDN(src *source) ([]*node, Problems) {
+	if at, what := src.encodingFault(false); what != "" {
+		return nil, Problems{{Pos: src.pos(at), What: what}}
+	}
+	r := newEDNReader(src)
+	docs, err := r.file()
+	var fault *ednError
+	if errors.As(err, &fault) {
+		return nil, append(r.problems, Problem{Pos: src.pos(fault.offset), What: fault.what})
+	}
+	return docs, r.problems
+}
+
+// maxMistakes bounds what is said of one file that is hardly EDN.
+const maxMistakes = 1000
+
+// ednError is where and why reading ends before the file does.
+type ednError struct {
+	offset int
+	what   string
+}
+
+func (e *ednError) Error() string { return e.what }
+
+// ednReader reads EDN by recursive descent. at is the next byte of s.
+type ednReader struct {
+	tree
+	s  string
+	at int
+
+	base  int // items of the documents before
+	depth int // forms around the one being read, prefixes included
+	left  int // above 0: the form being read is left out, or not worth a word
+
+	library *edn.Decoder   // nil to begin with, and behind an error
+	atom    strings.Reader // what the library reads
+	buffer  *bufio.Reader  // between atom and the library
+}
+
+func newEDNReader(src *source) *ednReader {
+	r := &ednReader{tree: tree{src: src}, s: src.text}
+	r.buffer = bufio.NewReader(&r.atom)
+	return r
+}
+
+func (r *ednReader) fail(offset int, format string, args ...any) error {
+	return &ednError{offset: offset, what: fmt.Sprintf(format, args...)}
+}
+
+// bad reports what is no EDN, even in a form that is left out, which has no key.
+func (r *ednReader) bad(offset int, what string) {
+	p := Problem{Pos: r.src.pos(offset), What: what}
+	if r.left == 0 {
+		p.Key = r.keyPath()
+	}
+	r.problems = append(r.problems, p)
+}
+
+// refuse reports what is EDN, but not accepted here.
+func (r *ednReader) refuse(pos Pos, format string, args ...any) {
+	if r.left == 0 {
+		r.wrong(pos, format, args...)
+	}
+}
+
+// file reads the documents. What stands at the top and is neither a vector, a map
+// nor nil is the last that is read: this is no configuration.
+func (r *ednReader) file() ([]*node, error) {
+	var docs []*node
+	var loose *node // the list of the maps that stand outside of one
+	for {
+		err := r.blanks()
+		if err != nil || r.at == len(r.s) {
+			return docs, err
+		}
+		n, err := r.document()
+		if err != nil {
+			return nil, err
+		}
+		switch {
+		case n.kind == mapNode && n.get("openapi") == nil && n.get("swagger") == nil:
+			if loose == nil {
+				loose = r.newNode(listNode, n.text)
+				docs = append(docs, loose)
+			}
+			loose.items = append(loose.items, n)
+			r.base++
+		case n.kind == listNode:
+			docs, loose = append(docs, n), nil
+			r.base += len(n.items)
+		default:
+			docs = append(docs, n)
+			if n.kind != nullNode {
+				return docs, nil
+			}
+		}
+	}
+}
+
+// document reads one form at the top.
+func (r *ednReader) document() (*node, error) {
+	switch c := r.s[r.at]; c {
+	case ')', ']', '}':
+		return nil, r.fail(r.at, "a %c that closes nothing: the bracket that it belongs to is closed before, or missing", c)
+	case '{':
+		r.push(step{index: r.base})
+		defer r.pop()
+	}
+	return r.form()
+}
+
+// blanks skips what stands between two forms: white space, commas, comments, and
+// forms behind #_.
+func (r *ednReader) blanks() error {
+	for r.at < len(r.s) {
+		rest := r.s[r.at:]
+		switch size := blank(rest); {
+		case size > 0:
+			r.at += size
+		case rest[0] == ';':
+			end := strings.IndexAny(rest, "\r\n")
+			if end < 0 {
+				end = len(rest)
+			}
+			r.at += end
+		case strings.HasPrefix(rest, "#_"):
+			if err := r.leaveOut(); err != nil {
+				return err
+			}
+		default:
+			return nil
+		}
+	}
+	return nil
+}
+
+// blank returns the size of the white space that a text begins with, 0 for none.
+func blank(text string) int {
+	switch c := text[0]; {
+	case c == ' ' || c == ',' || '\t' <= c && c <= '\r':
+		return 1
+	case c < utf8.RuneSelf:
+		return 0
+	}
+	if letter, size := utf8.DecodeRuneInString(text); unicode.IsSpace(letter) {
+		return size
+	}
+	return 0
+}
+
+// leaveOut skips #_ and the form behind it, which has to be EDN all the same.
+func (r *ednReader) leaveOut() error {
+	begin := r.at
+	r.at += len("#_")
+	r.left++
+	_, err := r.behind(begin, "#_ leaves out the form behind it, and there is none")
+	r.left--
+	return err
+}
+
+// behind reads the form that what begins at begin belongs to.
+func (r *ednReader) behind(begin int, missing string) (*node, error) {
+	if err := r.enter(begin); err != nil {
+		return nil, err
+	}
+	defer r.leave()
+	if err := r.blanks(); err != nil {
+		return nil, err
+	}
+	if r.at == len(r.s) || closes(r.s[r.at]) {
+		return nil, r.fail(begin, "%s", missing)
+	}
+	return r.form()
+}
+
+// enter goes one level deeper, into what begins at begin.
+func (r *ednReader) enter(begin int) error {
+	if r.depth++; r.depth > maxDepth {
+		return r.fail(begin, "values are nested more than %d deep", maxDepth)
+	}
+	return nil
+}
+
+func (r *ednReader) leave() { r.depth-- }
+
+// form reads the form that begins here.
+func (r *ednReader) form() (*node, error) {
+	if len(r.problems) >= maxMistakes {
+		return nil, r.fail(r.at, "this is hardly EDN: %d mistakes stand above, and the rest of the file is not read", maxMistakes)
+	}
+	if err := r.enter(r.at); err != nil {
+		return nil, err
+	}
+	defer r.leave()
+	switch r.s[r.at] {
+	case '{':
+		return r.mapping()
+	case '[':
+		return r.list(']')
+	case '(':
+		return r.list(')')
+	case '"':
+		return r.text()
+	case '\\':
+		return r.character(), nil
+	case '#':
+		return r.dispatch()
+	}
+	return r.word()
+}
+
+// list reads a vector or a list.
+func (r *ednReader) list(closing byte) (*node, error) {
+	n := r.newNode(listNode, Text{Pos: r.src.pos(r.at), folded: true})
+	n.items = []*node{}
+	first := 0
+	if len(r.path) == 0 {
+		first = r.base
+	}
+	return n, r.each(closing, func(i int) error {
+		r.push(step{index: first + i})
+		defer r.pop()
+		item, err := r.form()
+		n.items = append(n.items, item)
+		return err
+	})
+}
+
+func (r *ednReader) mapping() (*node, error) {
+	n := r.newNode(mapNode, Text{Pos: r.src.pos(r.at), folded: true})
+	var list entries
+	var key *node // has no value yet
+	err := r.each('}', func(int) (err error) {
+		if key == nil {
+			key, err = r.key()
+			return err
+		}
+		r.push(step{key: key.text.Value})
+		defer r.pop()
+		value, err := r.form()
+		if key.kind != mapNode && r.left == 0 {
+			r.put(&list, key, value)
+		}
+		key = nil
+		return err
+	})
+	if err == nil && key != nil && key.kind != mapNode {
+		r.refuse(key.pos(), "the key %q has no value: a map is pairs of a key and a value", clip(key.text.Value))
+	}
+	n.entries = list.list
+	return n, err
+}
+
+// key reads a key of a map; one that cannot be a key is left a map, and what is
+// wrong inside of it is not worth a word: it may be a {{placeholder}}.
+func (r *ednReader) key() (*node, error) {
+	key, err := r.quietly(opens(r.s[r.at]))
+	if err != nil || scalars.has(key.kind) {
+		return key, err
+	}
+	r.refuse(key.pos(), "a key is %v; a text is accepted%s", key.kind, placeholderHint(key.kind))
+	return r.newNode(mapNode, key.text), nil
+}
+
+// quietly reads a form, of which it is not said what is wrong inside.
+func (r *ednReader) quietly(quiet bool) (*node, error) {
+	if !quiet {
+		return r.form()
+	}
+	r.left++
+	n, err := r.form()
+	r.left--
+	return n, err
+}
+
+// each reads the forms between two brackets, of which the first stands here.
+func (r *ednReader) each(closing byte, form func(i int) error) error {
+	opening := r.at
+	r.at++
+	for i := 0; ; i++ {
+		if err := r.blanks(); err != nil {
+			return err
+		}
+		if r.at == len(r.s) {
+			return r.fail(opening, "a %c that is never closed: the file ends before its %c", r.s[opening], closing)
+		}
+		switch c := r.s[r.at]; {
+		case c == closing:
+			r.at++
+			return nil
+		case closes(c):
+			open := r.src.pos(opening)
+			return r.fail(r.at, "a %c where the %c of line %d, column %d is still open; a %c closes that one",
+				c, r.s[opening], open.Line, open.Column, closing)
+		}
+		if err := form(i); err != nil {
+			return err
+		}
+	}
+}
+
+func opens(c byte) bool  { return c == '(' || c == '[' || c == '{' }
+func closes(c byte) bool { return c == ')' || c == ']' || c == '}' }

@@ -1,0 +1,266 @@
+package config
+
+import (
+	"errors"
+	"io"
+	"math/big"
+	"regexp"
+	"strconv"
+	"strings"
+	"testing"
+
+	"olympos.io/encoding/edn"
+)
+
+// FuzzEDN reads anything as EDN: it does not panic, each problem and each text has
+// a place inside the file, and the library accepts and means the same.
+func FuzzEDN(f *testing.F) {
+	f.Add(`[{:endpoint {:path "/x" :response {:headers {:content-type "a"} :body "{\"a\": {{json-params.a}}}\n"}}}]`)
+	f.Add("{:endpoint {:path \"/é\n\\u00e9\" #_ #_ a b :if (1 2) :response nil}} ; c\r\n[]")
+	f.Add(`[#{1 2.5M -3N} #inst "2024-01-01" #my/tag {\a \newline, \u0041 [##NaN #"r" 1/2 'x ::y]}]`)
+	f.Add("[{{x}} {:a :a :a} [(] {\"\\ud83d\\ude00\" 1e400 \"\\q\"")
+	f.Add("\xEF\xBB\xBF#_#_#_{:a}(\\()#a#b#_c d")
+	f.Add("\xFE\xFF\x00[\x00]")
+	f.Fuzz(func(t *testing.T, text string) {
+		src, err := newSource("a.edn", []byte(text))
+		if err != nil {
+			return
+		}
+		spec := Parse("a.edn", []byte(text))
+		for _, p := range spec.Problems {
+			if p.What == "" || p.Pos.File != "a.edn" || !inside(p.Pos, text) {
+				t.Errorf("%q: %+v", text, p)
+			}
+		}
+		for i := range spec.Endpoints {
+			if errs := check(&spec.Endpoints[i], "", nil, nil).Errors(); len(errs) > 0 {
+				t.Errorf("%q: kept, though %v", text, errs)
+			}
+		}
+		docs, problems := readEDN(src)
+		for _, doc := range docs {
+			checkPlaces(t, src, doc)
+			checkMade(t, src, doc)
+		}
+		if comparesWithLibrary(src, problems) {
+			compareWithLibrary(t, src.text, docs, problems)
+		}
+	})
+}
+
+// checkPlaces looks up each letter of the texts below n: it stands at its place,
+// or an escape does.
+func checkPlaces(t *testing.T, src *source, n *node) {
+	letter := func(pos Pos) string {
+		offset := src.starts[pos.Line-1] + pos.Column - 1
+		if pos.Column < 1 || offset > len(src.text) {
+			t.Fatalf("%q: a text at %v", src.text, pos)
+		}
+		return src.text[offset:]
+	}
+	text, origin := n.text, n.text
+	if len(text.marks) == 1 {
+		origin = *text.marks[0].text
+	}
+	for i, c := range text.Value {
+		at := letter(text.At(i))
+		switch {
+		case origin.folded: // its place is where it begins
+		case !strings.HasPrefix(at, string(c)) && !strings.HasPrefix(at, `\`) || c == '\\' && !strings.HasPrefix(at, `\`):
+			t.Fatalf("%q: %q of %q is at %v", src.text, c, text.Value, text.At(i))
+		}
+	}
+	if len(text.marks) == 1 && !origin.folded && !strings.HasPrefix(letter(text.At(len(text.Value))), `"`) {
+		t.Fatalf("%q: %q ends at %v", src.text, text.Value, text.At(len(text.Value)))
+	}
+	letter(n.pos())
+	for _, item := range n.items {
+		checkPlaces(t, src, item)
+	}
+	for _, e := range n.entries {
+		checkPlaces(t, src, e.key)
+		checkPlaces(t, src, e.value)
+	}
+}
+
+// checkMade looks up each byte of the JSON text that n makes: where it has a place
+// of its own, that byte stands there, or an escape does.
+func checkMade(t *testing.T, src *source, n *node) {
+	if n.kind != listNode && n.kind != mapNode || len(src.text) > 1000 {
+		return // each is looked up from the beginning of its text
+	}
+	made := (&decoder{}).json(value{node: n}, false)
+	for i, m := range made.marks {
+		end := len(made.Value)
+		if i+1 < len(made.marks) {
+			end = made.marks[i+1].at
+		}
+		for offset := m.at; m.text != nil && offset < end; offset++ {
+			at := made.At(offset)
+			start := src.starts[at.Line-1] + at.Column - 1
+			if at.Column < 1 || start >= len(src.text) {
+				t.Fatalf("%q: offset %d of %s is at %v", src.text, offset, made.Value, at)
+			}
+			if made.Value[offset] == '\\' {
+				break // an escape of JSON stands to the end of the mark, or the tag goes on
+			}
+			if origin := m.text.marks; m.text.folded && (len(origin) == 0 || origin[0].text.folded) || m.from+offset-m.at >= len(m.text.Value) {
+				continue // its place is where it begins; or the quote behind it
+			}
+			if got := src.text[start]; got != made.Value[offset] && got != '\\' {
+				t.Fatalf("%q: %q of %s is at %v, where %q stands", src.text, made.Value[offset], made.Value, at, got)
+			}
+		}
+	}
+}
+
+// Where the reader and the library differ on purpose: halves of surrogate pairs,
+// which the library loses; a comment ended by a lone \r, which Clojure ends there.
+var librarysOwn = regexp.MustCompile(`\\u[dD][89a-fA-F]|\r`)
+
+// comparesWithLibrary tells whether the library reads the same text: all of it.
+func comparesWithLibrary(src *source, problems Problems) bool {
+	if _, what := src.encodingFault(false); what != "" || librarysOwn.MatchString(src.text) || len(problems) > maxMistakes {
+		return false
+	}
+	if strings.Contains(problems.Error(), "nested more than") {
+		return false
+	}
+	r := newEDNReader(src)
+	_, err := r.file()
+	return err != nil || r.at == len(r.s) // or what stands at the top ended it
+}
+
+// refusals are what is said of EDN that is sound, but no configuration.
+var refusals = regexp.MustCompile(`a set has no order|means nothing here|is not known here|#inst stands|#uuid stands|already given|^a key is (null|a list|a map);|has no value: a map`)
+
+// compareWithLibrary reads the text with the library, inside of brackets: its
+// decoder loses the beginning of a comment between two forms. What one accepts the
+// other does, and if nothing is refused they mean the same.
+func compareWithLibrary(t *testing.T, text string, docs []*node, problems Problems) {
+	sound := true
+	for _, p := range problems {
+		sound = sound && refusals.MatchString(p.What)
+	}
+	whole := "[" + text + "\n]"
+	decoder := edn.NewDecoder(strings.NewReader(whole))
+	var form, rest edn.RawMessage
+	err := decoder.Decode(&form)
+	if err == nil {
+		if err = decoder.Decode(&rest); errors.Is(err, io.EOF) {
+			err = nil
+		} else {
+			err = errors.New("a bracket too many")
+		}
+	}
+	if sound != (err == nil) {
+		t.Fatalf("%q: the library says %v; problems %v", text, err, problems)
+	}
+	var forms []any
+	if len(problems) > 0 || edn.UnmarshalString(whole, &forms) != nil {
+		return // such as numbers that Go's do not hold
+	}
+	var nodes []*node
+	for _, doc := range docs {
+		switch doc.kind {
+		case listNode:
+			nodes = append(nodes, doc.items...)
+		case nullNode:
+		default:
+			nodes = append(nodes, doc)
+		}
+	}
+	var values []any
+	for _, form := range forms {
+		switch form := form.(type) {
+		case nil:
+		case []any:
+			values = append(values, form...)
+		default:
+			values = append(values, form)
+		}
+	}
+	compareForms(t, text, nodes, values)
+}
+
+func compareForms(t *testing.T, text string, nodes []*node, values []any) {
+	if len(nodes) != len(values) {
+		t.Fatalf("%q: %d forms, the library has %d", text, len(nodes), len(values))
+	}
+	for i, n := range nodes {
+		if got := ednKind(values[i]); got != n.kind {
+			t.Fatalf("%q: %v is %v", text, values[i], n.shown())
+		}
+		switch v := values[i].(type) {
+		case []any:
+			compareForms(t, text, n.items, v)
+		case map[any]any:
+			compareMaps(t, text, n, v)
+		case int64:
+			if got, ok := new(big.Rat).SetString(n.number); !ok || got.Cmp(new(big.Rat).SetInt64(v)) != 0 {
+				t.Fatalf("%q: %v is %v", text, v, n.shown())
+			}
+		case float64:
+			if got, err := strconv.ParseFloat(n.number, 64); err != nil || got != v {
+				t.Fatalf("%q: %v is %v", text, v, n.shown())
+			}
+		default:
+			if want, ok := ednScalar(v); ok && want != n.text.Value {
+				t.Fatalf("%q: %v is %v, want %q", text, v, n.shown(), want)
+			}
+		}
+	}
+}
+
+// compareMaps compares the entries whose keys have one spelling.
+func compareMaps(t *testing.T, text string, n *node, m map[any]any) {
+	if len(n.entries) != len(m) {
+		t.Fatalf("%q: %d entries, the library has %d", text, len(n.entries), len(m))
+	}
+	for key, value := range m {
+		name, ok := ednScalar(key)
+		if !ok {
+			continue
+		}
+		if e := n.entry(name); e != nil {
+			compareForms(t, text, []*node{e.value}, []any{value})
+		} else {
+			t.Fatalf("%q: no key %q", text, name)
+		}
+	}
+}
+
+func ednKind(v any) kind {
+	switch v := v.(type) {
+	case nil:
+		return nullNode
+	case bool:
+		return boolNode
+	case int64, float64, big.Int, *big.Int, *big.Float:
+		return numberNode
+	case []any:
+		return listNode
+	case map[any]any:
+		return mapNode
+	case edn.Tag:
+		return ednKind(v.Value)
+	}
+	return textNode
+}
+
+// ednScalar is the text of a scalar, where the library keeps it.
+func ednScalar(v any) (string, bool) {
+	switch v := v.(type) {
+	case bool:
+		return strconv.FormatBool(v), true
+	case string:
+		return v, true
+	case edn.Keyword:
+		return string(v), true
+	case rune:
+		return string(v), true
+	case edn.Tag:
+		return ednScalar(v.Value)
+	}
+	return "", v == nil
+}

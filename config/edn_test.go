@@ -1,0 +1,587 @@
+package config
+
+import (
+	"fmt"
+	"os"
+	"path/filepath"
+	"reflect"
+	"regexp"
+	"strings"
+	"testing"
+	"time"
+	"unicode/utf16"
+)
+
+// twin is one configuration in two syntaxes: both mean want, or are wrong alike.
+type twin struct {
+	name, yaml, edn string
+	want            []Endpoint  // without places and keys
+	wrong           []complaint // mistakes by place, then warnings
+}
+
+func testTwins(t *testing.T, table []twin) {
+	t.Helper()
+	for _, c := range table {
+		t.Run(c.name, func(t *testing.T) {
+			var problems [2][]string
+			var keyed [2][]Endpoint
+			for i, text := range []string{c.yaml, c.edn} {
+				file := []string{"f.yml", "f.edn"}[i]
+				spec := Parse(file, []byte(text))
+				keyed[i] = bareEndpoints(spec.Endpoints, true)
+				if got := bareEndpoints(spec.Endpoints, false); c.wrong == nil && !reflect.DeepEqual(got, c.want) {
+					t.Errorf("%s means\n%+v\nwant\n%+v", file, got, c.want)
+				}
+				found := append(spec.Problems.Errors(), spec.Problems.Warnings()...)
+				if len(found) != len(c.wrong) {
+					t.Fatalf("%s has %d problems, want %d:\n%v", file, len(found), len(c.wrong), found)
+				}
+				for j, p := range found {
+					problems[i] = append(problems[i], p.Key+": "+p.What)
+					if p.Key != c.wrong[j].key || !strings.Contains(p.What, c.wrong[j].what) {
+						t.Errorf("%s: %v\nwant %s: %s", file, p, c.wrong[j].key, c.wrong[j].what)
+					}
+				}
+			}
+			if !reflect.DeepEqual(problems[0], problems[1]) {
+				t.Errorf("the problems differ:\n%q\n%q", problems[0], problems[1])
+			}
+			if !reflect.DeepEqual(keyed[0], keyed[1]) {
+				t.Errorf("the endpoints differ:\n%+v\n%+v", keyed[0], keyed[1])
+			}
+		})
+	}
+}
+
+// bareEndpoints takes the places from endpoints, and unless keyed the keys too.
+func bareEndpoints(endpoints []Endpoint, keyed bool) []Endpoint {
+	var out []Endpoint
+	key := func(k string) string {
+		if keyed {
+			return k
+		}
+		return ""
+	}
+	text := func(t Text) Text { return Text{Value: t.Value, Key: key(t.Key)} }
+	for _, e := range endpoints {
+		e.Pos, e.Key, e.Path, e.If = Pos{}, key(e.Key), text(e.Path), text(e.If)
+		r := &e.Response
+		r.Pos, r.Body = Pos{}, text(r.Body)
+		var headers []Header
+		for _, h := range r.Headers {
+			headers = append(headers, Header{h.Name, text(h.Value)})
+		}
+		r.Headers = headers
+		if r.External != nil {
+			x := *r.External
+			x.Pos, x.Key, x.Path, x.Sheet = Pos{}, key(x.Key), text(x.Path), text(x.Sheet)
+			r.External = &x
+		}
+		out = append(out, e)
+	}
+	return out
+}
+
+// answers is what an endpoint with the path /x and this response means.
+func answers(r Response) []Endpoint {
+	return []Endpoint{{Path: Plain("/x"), Response: r}}
+}
+
+// ednResponse is an endpoint whose response has the given keys.
+func ednResponse(keys string) string {
+	return "[{:endpoint {:path \"/x\"\n             :response {" + keys + "}}}]"
+}
+
+func header(name, value string) Header { return Header{name, Plain(value)} }
+
+func TestBothSyntaxesMeanTheSame(t *testing.T) {
+	testTwins(t, []twin{
+		{"every key of an endpoint", `
+- endpoint:
+    method: post
+    path: /users/:id|int
+    host: "*.Example.com"
+    if: query-params.page = 2
+    query: {page: integer, q: string}
+    body: {name: Ann, age: 1.50}
+    tag: [users, admin]
+    summary: in short
+    description: |-
+      at
+      length
+    router-name: get-user
+    response: {}
+`, `
+[{:endpoint {:method :post
+             :path "/users/:id|int"
+             :host "*.Example.com"
+             :if "query-params.page = 2"
+             :query {:page :integer, :q "string"}
+             :body {:name "Ann" :age 1.50}
+             :tag ["users" :admin]
+             :summary "in short"
+             :description "at
+length"
+             :router-name :get-user
+             :response {}}}]
+`, []Endpoint{{Method: "POST", Path: Plain("/users/:id|int"), Host: "*.example.com", If: Plain("query-params.page = 2"),
+			Doc: Doc{Query: []QueryParam{{"page", "integer"}, {"q", "string"}}, Body: `{"name":"Ann","age":1.50}`, Tags: []string{"users", "admin"},
+				Summary: "in short", Description: "at\nlength", RouterName: "get-user"}}}, nil},
+		{"every key of a response", `
+- endpoint:
+    path: /x
+    response:
+      status: 201
+      headers: {Content-Type: text/plain, X-Number: 1.50, X-Bool: true, Set-Cookie: [a=1, 2, "{{uuid}}"]}
+      body: "hello {{path-params.id}}"
+      template: false
+`, ednResponse(`:status 201
+  :headers {:content-type "text/plain" :X-Number 1.50M, "X-Bool" true :set-cookie ["a=1" 2 "{{uuid}}"]}
+  :body "hello {{path-params.id}}"
+  :template false`),
+			answers(Response{Status: 201, Body: Plain("hello {{path-params.id}}"), Raw: true, Headers: []Header{
+				header("Content-Type", "text/plain"), header("X-Number", "1.50"), header("X-Bool", "true"),
+				header("Set-Cookie", "a=1"), header("Set-Cookie", "2"), header("Set-Cookie", "{{uuid}}")}}), nil},
+		{"every key of an external body",
+			"- endpoint: {path: /x, response: {external-body: {provider: json, path: 'http://a/{{path-params.b}}', timeout: 1.5, ttl: 30s, stale-if-error: true, insecure: false}}}",
+			`{:endpoint {:path "/x", :response {:external-body {:provider :json, :path "http://a/{{path-params.b}}", :timeout 1.5 :ttl "30s" :stale-if-error true :insecure false}}}}`,
+			answers(Response{External: &ExternalBody{Provider: "json", Path: Plain("http://a/{{path-params.b}}"),
+				Timeout: 1500 * time.Millisecond, TTL: 30 * time.Second, StaleIfError: true}}), nil},
+		{"a sheet of a workbook", "- endpoint: {path: /x, response: {external-body: {provider: xlsx, path: a.xlsx, sheet-name: people}}}",
+			`[{:endpoint {:path "/x" :response {:external-body {:provider "xlsx" :path "a.xlsx" :sheet-name :people}}}}]`,
+			answers(Response{External: &ExternalBody{Provider: "xlsx", Path: Plain("a.xlsx"), Sheet: Plain("people")}}), nil},
+		{"keys that hold nothing", "- endpoint: {path: /x, if: ~, response: ~, tag: ~, query: ~, body: ~, summary: ~}",
+			`[{:endpoint {:path "/x", :if nil, :response nil, :tag nil, :query nil, :body nil :summary nil}}]`, answers(Response{}), nil},
+		{"a response that holds nothing", "- endpoint: {path: /x, response: {headers: ~, body: ~}}",
+			ednResponse(`:headers nil :body nil`), answers(Response{}), nil},
+		{"a body with every kind of value", `
+- endpoint:
+    path: /x
+    response:
+      body: {a: "text", b: [1, -2.50, 6.02e23, [], {}], c: true, d: false, e: null, n/s: 12345678901234567890, 7: seven, "true": 1, z: "{{path-params.z}}"}
+`, ednResponse(`:body {:a "text" :b (1 -2.50M 6.02e23 [] {}) :c true :d false :e nil :n/s 12345678901234567890N 7 :seven true 1 :z "{{path-params.z}}"}`),
+			answers(Response{BodyJSON: true, Body: Plain(`{"a":"text","b":[1,-2.50,6.02e23,[],{}],"c":true,"d":false,"e":null,"n/s":12345678901234567890,"7":"seven","true":1,"z":"{{path-params.z}}"}`)}), nil},
+		{"a body that is a list", "- endpoint: {path: /x, response: {body: [a, [1]]}}", ednResponse(`:body ["a" (1)]`),
+			answers(Response{BodyJSON: true, Body: Plain(`["a",[1]]`)}), nil},
+		{"a body that is a number", "- endpoint: {path: /x, response: {body: 1.50}}", ednResponse(`:body 1.50`),
+			answers(Response{Body: Plain("1.50")}), nil},
+		{"a body that is a boolean", "- endpoint: {path: /x, response: {body: true}}", ednResponse(`:body true`),
+			answers(Response{Body: Plain("true")}), nil},
+		{"a text of several lines", "- endpoint:\n    path: /x\n    response:\n      body: |\n        {\"a\": 1,\n           \"b\": 2}\n\n",
+			ednResponse(":body \"{\\\"a\\\": 1,\n   \\\"b\\\": 2}\n\""), answers(Response{Body: Plain("{\"a\": 1,\n   \"b\": 2}\n")}), nil},
+		{"escapes", `[{endpoint: {path: /x, response: {body: "\" \\ / \b\f\n\r\t \u00e9 \U0001F600 é"}}}]`,
+			ednResponse(`:body "\" \\ \/ \b\f\n\r\t \u00e9 \ud83d\ude00 é"`),
+			answers(Response{Body: Plain("\" \\ / \b\f\n\r\t é 😀 é")}), nil},
+		{"an example of the request that is JSON in a text", `- endpoint: {path: /x, response: {}, body: '{"a": 1}', tag: one}`,
+			`[{:endpoint {:path "/x" :response {} :body "{\"a\": 1}" :tag :one}}]`,
+			[]Endpoint{{Path: Plain("/x"), Doc: Doc{Body: `{"a": 1}`, Tags: []string{"one"}}}}, nil},
+		{"a condition that is a boolean", "- endpoint: {path: /x, response: {}, if: false}", `[{:endpoint {:path "/x" :response {} :if false}}]`,
+			[]Endpoint{{Path: Plain("/x"), If: Plain("false")}}, nil},
+		{"several documents, one of them empty", "- endpoint: {path: /a, response: {}}\n---\n[]\n---\n- endpoint: {path: /b, response: {}}\n- endpoint: {path: /c, response: {}}\n",
+			`[{:endpoint {:path "/a" :response {}}}] [] ({:endpoint {:path "/b" :response {}}} {:endpoint {:path "/c" :response {}}})`,
+			[]Endpoint{{Path: Plain("/a")}, {Path: Plain("/b")}, {Path: Plain("/c")}}, nil},
+		{"an empty list", "[]", " [ ] ", nil, nil},
+		{"comments", "# first\n- endpoint: # an endpoint\n    path: /x # with a path\n    # summary: none\n    response: {}\n# last",
+			"; first\n[{:endpoint ; an endpoint\n {:path \"/x\"; with a path\n #_:summary #_\"none\" :response {}}}]\n; last", answers(Response{}), nil},
+	})
+}
+
+// wrongEndpoint is a twin of an endpoint that has the given keys too.
+func wrongEndpoint(name, yaml, edn string, wrong ...complaint) twin {
+	return twin{name, "- endpoint: {path: /x, response: {}, " + yaml + "}", `[{:endpoint {:path "/x" :response {} ` + edn + "}}]", nil, wrong}
+}
+
+// wrongResponse is a twin of an endpoint whose response has the given keys.
+func wrongResponse(name, yaml, edn string, wrong ...complaint) twin {
+	return twin{name, "- endpoint:\n    path: /x\n    response: {" + yaml + "}", ednResponse(edn), nil, wrong}
+}
+
+// wrongExternal is a twin of an external body with the given keys.
+func wrongExternal(name, yaml, edn string, wrong ...complaint) twin {
+	return wrongResponse(name, "external-body: {"+yaml+"}", ":external-body {"+edn+"}", wrong...)
+}
+
+func TestBothSyntaxesAreWrongAlike(t *testing.T) {
+	testTwins(t, []twin{
+		{"an unknown kind of item", "- websocket: {}", "[{:websocket {}}]", nil, one("[0].websocket", "unknown key; accepted are endpoint")},
+		{"a second kind beside endpoint", "- {endpoint: {path: /x, response: {}}, webhook: {}}", `{:endpoint {:path "/x" :response {}} :webhook {}}`, nil,
+			one("[0].webhook", "unknown key")},
+		{"an empty map", "- {}", "[{}]", nil, one("[0]", "is an empty map; a map with one key")},
+		{"items that are no maps", "- []\n- 5\n- a\n- ~\n- true", "[[] 5 :a nil true]", nil, []complaint{{"[0]", "is a list"}, {"[1]", "is a number (5)"},
+			{"[2]", `is a text ("a")`}, {"[3]", "is null"}, {"[4]", "is a boolean (true)"}}},
+		{"an item of a later document", "- endpoint: {path: /a, response: {}}\n---\n- 5\n", "{:endpoint {:path \"/a\" :response {}}} [5]", nil,
+			one("[1]", "is a number (5)")},
+		{"a file that holds nothing", "# later\n", "; later\n", nil, one("", "the file is empty; a list of endpoints is accepted, [] for none")},
+		{"null alone", "~", "nil", nil, one("", "the file is empty")},
+		{"neither path nor response", "- endpoint: {method: GET}", "[{:endpoint {:method :get}}]", nil,
+			[]complaint{{atEndpoint, "path is missing"}, {atEndpoint, "response is missing"}}},
+		{"a path that does not begin with a slash", "- endpoint: {path: users, response: {}}", `[{:endpoint {:path :users :response {}}}]`, nil,
+			one(atEndpoint+".path", `"users" does not begin with /`)},
+		{"a path that is a number", "- endpoint: {path: 5, response: {}}", `[{:endpoint {:path 5 :response {}}}]`, nil, one(atEndpoint+".path", "is a number (5); a text")},
+		{"an empty path", "- endpoint: {path: '', response: {}}", `[{:endpoint {:path "" :response {}}}]`, nil, one(atEndpoint+".path", "the path is empty")},
+		{"a response that is a text", "- endpoint: {path: /x, response: ok}", `[{:endpoint {:path "/x" :response :ok}}]`, nil,
+			one(atResponse, `is a text ("ok"); a map is accepted`)},
+		{"keys given twice", "- endpoint:\n    path: /x\n    path: /y\n    response: {status: 200, 'status': 201}\n",
+			"[{:endpoint {\n    :path \"/x\"\n    :path \"/y\"\n    :response {:status 200 \"status\" 201}}}]", nil,
+			[]complaint{{atEndpoint + ".path", `the key "path" is already given on line 2; a key may stand once in a map`},
+				{atResponse + ".status", `the key "status" is already given on line`}}},
+		wrongEndpoint("a misspelt key", "sumary: a", ":sumary :a", complaint{atEndpoint + ".sumary", `unknown key (did you mean "summary"?); accepted are method`}),
+		wrongEndpoint("a misspelt method", "method: psot", ":method :psot", complaint{atEndpoint + ".method", `did you mean "POST"?`}),
+		wrongEndpoint("a host with a port", "host: a.b:80", `:host "a.b:80"`, complaint{atEndpoint + ".host", "leave the port out"}),
+		wrongEndpoint("a condition that is a list", "if: [a]", ":if [:a]", complaint{atEndpoint + ".if", "is a list; a text, a number or a boolean"}),
+		wrongEndpoint("a tag that is a map", "tag: [a, {}]", ":tag [:a {}]", complaint{atEndpoint + ".tag[1]", "is a map; a text is accepted"}),
+		wrongEndpoint("queries without a type", "query: {a: ~, b: {}}", ":query {:a nil :b {}}",
+			complaint{atEndpoint + ".query.a", "is null; the name of a type"}, complaint{atEndpoint + ".query.b", "is a map"}),
+		wrongResponse("a status below 200", "status: 199", ":status 199", complaint{atResponse + ".status", "is a number (199); an integer from 200 to 599"}),
+		wrongResponse("a status that is no integer", "status: 200.5", ":status 200.5", complaint{atResponse + ".status", "an integer from 200 to 599"}),
+		wrongResponse("a status that is a text", `status: "200"`, `:status "200"`, complaint{atResponse + ".status", `is a text ("200")`}),
+		wrongResponse("headers that are a list", "headers: []", ":headers []", complaint{atResponse + ".headers", "is a list; a map is accepted"}),
+		wrongResponse("a header's name with a blank", "headers: {X A: 1}", `:headers {"X A" 1}`, complaint{atResponse + ".headers.X A", "no name of a header"}),
+		wrongResponse("a header without a value", "headers: {X-A: ~, X-B: [1, {}]}", `:headers {:x-a nil :x-b [1 {}]}`,
+			complaint{atResponse + ".headers.X-A", "is null"}, complaint{atResponse + ".headers.X-B[1]", "is a map"}),
+		wrongResponse("one header in two spellings", "headers: {content-type: a/b, Content-Type: c/d}", `:headers {"content-type" "a/b" :Content-Type "c/d"}`,
+			complaint{atResponse + ".headers.Content-Type", `is the same header as "content-type"; several values of one header are a list`}),
+		wrongResponse("a control character in a header", `headers: {X-A: "a\u0001"}`, `:headers {:x-a "a\u0001"}`, complaint{atResponse + ".headers.X-A", `control character '\x01'`}),
+		wrongResponse("body and external-body", "body: '', external-body: {provider: json, path: a.json}", `:body "" :external-body {:provider :json :path "a.json"}`,
+			complaint{atExternal, "body and external-body are both given"}),
+		wrongResponse("template is no boolean", "template: no", ":template :no", complaint{atResponse + ".template", `is a text ("no"); a boolean is accepted`}),
+		wrongResponse("a list as a key", "body: {[a]: 1}", ":body {[:a] 1}", complaint{atResponse + ".body", "a key is a list; a text is accepted"}),
+		wrongResponse("a placeholder without quotes", "body: {{json-params.x}}", ":body {{json-params.x}}", complaint{atResponse + ".body", "a {{placeholder}} is written in quotes"}),
+		wrongResponse("a header that frames the message", "headers: {content-length: 5, Connection: close}", `:headers {"content-length" 5 :connection :close}`,
+			complaint{atResponse + ".headers.content-length", "is left out"}, complaint{atResponse + ".headers.Connection", "is left out"}),
+		wrongResponse("a body that the status has not", "status: 204, body: x", `:status 204 :body "x"`, complaint{atResponse + ".body", "status 204 has no body"}),
+		wrongResponse("a body that is nearly JSON", `body: "{\"a\": }"`, `:body "{\"a\": }"`, complaint{atResponse + ".body", "looks like JSON, but it is none"}),
+		wrongExternal("no provider", "path: a.json", `:path "a.json"`, complaint{atExternal, "provider is missing"}),
+		wrongExternal("an unknown provider", "provider: xml, path: a.xml", `:provider :xml :path "a.xml"`, complaint{atExternal + ".provider", "json or xlsx is accepted"}),
+		wrongExternal("a workbook without a sheet", "provider: xlsx, path: a.xlsx", `:provider :xlsx :path "a.xlsx"`, complaint{atExternal + ".sheet-name", "sheet-name is missing"}),
+		wrongExternal("a URL that is not fetched", "provider: json, path: 'ftp://a/b'", `:provider :json :path "ftp://a/b"`, complaint{atExternal + ".path", "URLs of ftp are not fetched"}),
+		wrongExternal("settings of a URL for a file", "provider: json, path: a.json, timeout: 2s, ttl: 3, stale-if-error: true, insecure: true",
+			`:provider :json :path "a.json" :timeout "2s" :ttl 3 :stale-if-error true :insecure true`,
+			complaint{atExternal + ".timeout", "this path is a file"}, complaint{atExternal + ".ttl", "this path is a file"},
+			complaint{atExternal + ".stale-if-error", "this path is a file"}, complaint{atExternal + ".insecure", "this path is a file"}),
+		wrongExternal("durations that are none", "provider: json, path: 'http://a/b', timeout: soon, ttl: -1s", `:provider :json :path "http://a/b" :timeout :soon :ttl "-1s"`,
+			complaint{atExternal + ".timeout", `is a text ("soon"); a duration`}, complaint{atExternal + ".ttl", "a duration"}),
+		wrongResponse("many at once", "statsu: 1, status: 1, headers: [], external-body: 5, foo: bar", ":statsu 1 :status 1 :headers [] :external-body 5 :foo :bar",
+			complaint{atResponse + ".statsu", `did you mean "status"?`}, complaint{atResponse + ".status", "200 to 599"},
+			complaint{atResponse + ".headers", "is a list"}, complaint{atExternal, "is a number (5)"}, complaint{atResponse + ".foo", "unknown key"}),
+	})
+}
+
+func TestSyntaxErrorsOfEDN(t *testing.T) {
+	testMistakes(t, "f.edn", []mistake{
+		{"a vector is never closed", "; é\n §[{:endpoint {}}\n", one("", "a [ that is never closed")},
+		{"the innermost of three brackets is never closed", "[{:endpoint\n  §{:path \"/x\"\n", one("", "a { that is never closed")},
+		{"a bracket closes another kind", "[{:endpoint\n   {:path \"/x\" :response {:body (1 2§]}}}]", one("", "a ] where the ( of line 2, column 33 is still open; a ) closes that one")},
+		{"a bracket too many", "[{}]\n  §]\n", one("", "a ] that closes nothing")},
+		{"a bracket too many, and nothing else", "§)", one("", "a ) that closes nothing")},
+		{"a quote is never closed", "[{:endpoint {:path §\"/x}}]\n\n", one("", "a quote that is never closed")},
+		{"a quote behind a backslash closes nothing", `[§"a\"]`, one("", "a quote that is never closed")},
+		{"a backslash ends the file", `[§"a§\`, []complaint{{"", "never closed"}, {"[0]", "an unknown escape"}}},
+		{"a set is never closed", "[§#§{1 2", []complaint{{"[0]", "a set has no order"}, {"", "a { that is never closed"}}},
+		{"a discard with nothing behind it", "[1 §#_]", one("", "#_ leaves out the form behind it, and there is none")},
+		{"a discard that discards the next", "[§#_ #_ 1]", one("", "there is none")},
+		{"a discard that ends the file", "[] §#_ ; nothing", one("", "there is none")},
+		{"a tag with nothing behind it", "[{:a §#inst}]", one("", "the tag #inst has no value behind it")},
+		{"a bracket that is not closed in what is left out", "[#_§{:a (1)", one("", "a { that is never closed")},
+		{"a byte that is no UTF-8", "[\"é§\xff\"]", one("", "0xFF is not UTF-8")},
+		{"YAML", "§- endpoint:\n    path: /x\n", one("", `the document is a text ("-"); a vector of endpoints is accepted, [{:endpoint {…}}]`)},
+		{"a number at the top", "[]\n§5 6", one("", "the document is a number (5); a vector of endpoints")},
+		{"a bad word at the top", "§@x 6", one("", "@x is Clojure code")},
+		{"an OpenAPI document", "§{:openapi \"3.1.0\"}", one("", "OpenAPI document, which this version does not read; a vector of endpoints is accepted, [{:endpoint {…}}]")},
+		{"keys beside endpoint", `[{:endpoint nil :§path "/x"}]`, one("[0]", "path stands beside endpoint; move it into the map of :endpoint")},
+		{"keys without endpoint", `[{:§path "/x"}]`, one("[0]", "path is a key of an endpoint; put it inside of one, {:endpoint {…}}")},
+	})
+}
+
+// Where a value cannot be read, the rest of the file is; and what stands for the
+// value is not complained of a second time.
+func TestWordsThatAreNoEDN(t *testing.T) {
+	const atBody = atResponse + ".body"
+	var table []mistake
+	for _, c := range []struct{ word, what string }{
+		{"§/users/:id", `/users/:id is no EDN; a text is written in quotes, "/users/:id"`},
+		{"§GET", "the symbol GET means nothing here; a text is written in quotes, \"GET\", or as a keyword, :GET"},
+		{"§Nil", "the symbol Nil"}, {"§-", "the symbol -"}, {"§a.b/c", "the symbol a.b/c"}, {"§+x", "the symbol +x"},
+		{"§1/2", "1/2 is a ratio"}, {"§-10/4", "-10/4 is a ratio"},
+		{"§0x1F", "0x1F is no number of EDN"}, {"§007", "is no number"}, {"§1.", "is no number"}, {"§.5", ".5 is no EDN"}, {"§1e", "is no number"},
+		{"§2r101", "is no number"}, {"§1_000", "is no number"}, {"§10:30", "is no number"}, {"§7NN", "is no number"}, {"§1.5N", "is no number"},
+		{"§##NaN", "##NaN cannot be said in JSON"}, {"§##-Inf", "cannot be said in JSON"},
+		{"§::a", "::a is a keyword that only a Clojure program can resolve"}, {"§:a/", ":a/ is no keyword"},
+		{"§:/a", "is no keyword"}, {"§:a/b/c", "is no keyword"}, {"§:a@b", "is no keyword"}, {"§:😀", "is no keyword"},
+		{"§'x", "'x is Clojure code, which is not run"}, {"§@x", "is Clojure code"}, {"§`x", "is Clojure code"}, {"§~x", "is Clojure code"}, {"§^:a", "is Clojure code"},
+		{"§'(1 2)", "'(… is Clojure code"}, {`§#"a+"`, `#"… is Clojure code`}, {"§#(inc %)", "#(… is Clojure code"},
+		{"§#=(+ 1 2)", "#=(… is Clojure code"}, {"§#:a{:b 1}", "the namespaced map #:a{… is not read"},
+		{"§#{1 2}", "a set has no order; a vector is accepted, [ ] instead of #{ }"},
+		{"§#my/tag 5", "the tag #my/tag is not known here; #inst and #uuid are accepted, or none"}, {"§#base64 \"YQ==\"", "the tag #base64"},
+		{"§#a/b/c 5", "#a/b/c is no tag of EDN"},
+		{`#inst "§soon"`, `#inst stands before an instant in quotes, "2024-01-15T10:30:00Z" or "2024-01-15"; this is a text ("soon")`},
+		{"#inst §2024", "this is a number (2024)"}, {`#inst "§2024-13-01"`, "#inst stands before an instant"}, {"#inst :§a", "#inst"}, {"#inst §[]", "this is a list"},
+		{`#uuid "§f81d4fae"`, "#uuid stands before 8-4-4-4-12 hexadecimal digits in quotes"}, {"#uuid :§f81d4fae-7dec-11d0-a765-00a0c91e6bf6", "#uuid"},
+		{`§\newlin`, `\newlin is no character of EDN; accepted are such as \a, \newline`}, {`§\u00`, "is no character"}, {`§\ud83d`, "is no character"}, {`§\`, "is no character"},
+		{`"a§\q"`, `an unknown escape; accepted are \" \\ \/ \b \f \n \r \t and \uHHHH`}, {`"\n§\u12"`, "an unknown escape"}, {`"§\ud83d"`, "an unknown escape"},
+		{`"§\ude00"`, "an unknown escape"}, {`"§\'"`, "an unknown escape"}, {`"§\101"`, "an unknown escape"},
+	} {
+		want := []complaint{{atBody, c.what}, {atResponse + ".nope", "unknown key"}}
+		if strings.Count(c.word, marker) > 1 {
+			want = append(want[:1:1], want...)
+		}
+		table = append(table, mistake{c.word, ednResponse(":body " + c.word + " , :§nope 1"), want})
+	}
+	testMistakes(t, "f.edn", table)
+	testMistakes(t, "f.edn", []mistake{
+		{"where no text is accepted either", ednResponse(":status §0x1F :headers §#{} :external-body §:a/"),
+			[]complaint{{atResponse + ".status", "0x1F is no number"}, {atResponse + ".headers", "a set has no order"}, {atExternal, ":a/ is no keyword"}}},
+		{"a map behind a tag", `[{:endpoint §#get {:path "/x" :response {:§nope 1}}}]`,
+			[]complaint{{atEndpoint, "the tag #get is not known"}, {atResponse + ".nope", "unknown key"}}},
+		{"keys that are symbols", "[{§endpoint {§path \"/x\" §response {}}}]", []complaint{{"[0]", "the symbol endpoint"}, {atEndpoint, "the symbol path"}, {atEndpoint, "the symbol response"}}},
+		{"keys that are none", ednResponse(":body {§nil 1, §(1) 2, §{:a} 3, §§#{} 4}"), []complaint{{atBody, "a key is null; a text is accepted"}, {atBody, "a key is a list"},
+			{atBody, "a key is a map; a text is accepted, and a {{placeholder}} is written in quotes"}, {atBody, "a set"}, {atBody, "a key is a list"}}},
+		{"a key without a value", ednResponse(":body {:a 1 :§b}"), one(atBody, `the key "b" has no value`)},
+		{"JSON", `[{"endpoint"§: {"path"§: "/x", "response"§: {"status"§: §1.5E3}}}]`, []complaint{{atEndpoint, "a : without a name; a key is written :name or \"name\", and its value behind a blank"},
+			{atEndpoint + ".path", "a : without"}, {atResponse, "a : without"}, {atResponse + ".status", "a : without"}, {atResponse + ".status", "is a number (1.5E3)"}}},
+	})
+}
+
+// What #_ leaves out has to be EDN, but no configuration.
+func TestLeftOutForms(t *testing.T) {
+	e := only(t, "f.edn", "#_ 5 [#_{:endpoint} #_#_ a #foo [b #{1 1} {:a 1 :a 2} {[] 1}] {:endpoint #_nil {:path #_\"/y\" \"/x\" #_:response :response #_ #_ 1 2 {}}}#_ #_1 2]#_last")
+	if e.Path.Value != "/x" || e.Key != atEndpoint {
+		t.Errorf("got %+v", e)
+	}
+	testMistakes(t, "f.edn", []mistake{
+		{"a bad word", `[#_{:a §1/2 :b "§\q"} #_§#a/b/c 1]`, []complaint{{"", "is a ratio"}, {"", "an unknown escape"}, {"", "#a/b/c is no tag"}}},
+	})
+}
+
+// Items count on from one document to the next, in the order written.
+func TestSeveralDocumentsOfEDNAreJoined(t *testing.T) {
+	text, places := marked("f.edn", `{:endpoint {:path "/0" :response {}}} [] nil ({:endpoint {:path "/1" :response {}}}, {:endpoint {:path §two :response {}}})
+{:endpoint {:path "/3" :response {:§nope 1}}} {:endpoint {:path §four :response {}}} [{:endpoint {:path §five :response {}}}] {:endpoint {:path "/6" :response {}}}`)
+	spec := Parse("f.edn", []byte(text))
+	expect(t, spec.Problems.Errors(), places, []complaint{{"[2].endpoint.path", "the symbol two"}, {"[3].endpoint.response.nope", "unknown key"},
+		{"[4].endpoint.path", "the symbol four"}, {"[5].endpoint.path", "the symbol five"}})
+	got := ""
+	for _, e := range spec.Endpoints {
+		got += e.Key + e.Path.Value + " "
+	}
+	if want := "[0].endpoint/0 [1].endpoint/1 [6].endpoint/6 "; got != want {
+		t.Errorf("got %s, want %s", got, want)
+	}
+}
+
+func TestAFileThatIsHardlyEDN(t *testing.T) {
+	got := Parse("f.edn", []byte("["+strings.Repeat("@x ", 5000)+"]")).Problems
+	last := got[len(got)-1]
+	if len(got) != maxMistakes+1 || last.Pos.Column != 2+3*maxMistakes || !strings.Contains(last.What, "this is hardly EDN: 1000 mistakes stand above") {
+		t.Errorf("%d problems, the last %v", len(got), last)
+	}
+}
+
+// However deep, whatever opens: one problem, and at the place where it is too deep.
+func TestEDNNestedTooDeep(t *testing.T) {
+	for opening, column := range map[string]int{"[": 1001, "(": 1001, "{:a ": 3998, "#_": 2001, "#a ": 1501, "[#_": 1501} {
+		got := Parse("f.edn", []byte(strings.Repeat(opening, 100_000))).Problems
+		if len(got) == 0 {
+			t.Fatalf("%s: no problem", opening)
+		}
+		last := got[len(got)-1]
+		if !strings.Contains(last.What, "values are nested more than 1000 deep") || last.Pos != (Pos{"f.edn", 1, column}) {
+			t.Errorf("%s: %v", opening, last)
+		}
+	}
+	for _, text := range []string{strings.Repeat("[", 998) + strings.Repeat("]", 998), strings.Repeat("#_", 498) + "x"} {
+		if got := Parse("f.edn", []byte("["+text+"]")).Problems.Error(); strings.Contains(got, "nested") {
+			t.Errorf("%.10s…: %s", text, got)
+		}
+	}
+}
+
+func TestValuesOfEDN(t *testing.T) {
+	for _, c := range []struct{ form, want string }{
+		{"0", "0"}, {"-0", "-0"}, {"+7", "7"}, {"7N", "7"}, {"-12345678901234567890123N", "-12345678901234567890123"}, {"99999999999999999999", "99999999999999999999"},
+		{"1.50M", "1.50"}, {"1e400", "1e400"}, {"-1.5E+3M", "-1.5E+3"}, {"0.0", "0.0"}, {"1e-2", "1e-2"}, {"1M", "1"},
+		{"nil", "null"}, {"true", "true"}, {"false", "false"}, {`"true"`, `"true"`}, {":true", `"true"`}, {":nil", `"nil"`},
+		{":a/b", `"a/b"`}, {":a.b/c.d", `"a.b/c.d"`}, {":1", `"1"`}, {":é", `"é"`}, {":a:b", `"a:b"`}, {":+", `"+"`},
+		{`\a`, `"a"`}, {`\newline`, `"\n"`}, {`\return`, `"\r"`}, {`\space`, `" "`}, {`\tab`, `"\t"`}, {`\formfeed`, `"\u000c"`}, {`\u00e9`, `"é"`}, {`\n`, `"n"`}, {`\u`, `"u"`},
+		{`\😀`, `"😀"`}, {`[\(\)\"\;\\]`, `["(",")","\"",";","\\"]`},
+		{`#inst "2018-12-30T03:40:24.829-00:00"`, `"2018-12-30T03:40:24.829-00:00"`}, {`#inst #_ x "2024-02-29"`, `"2024-02-29"`},
+		{`#uuid "f81d4fae-7DEC-11d0-a765-00a0c91e6bf6"`, `"f81d4fae-7DEC-11d0-a765-00a0c91e6bf6"`},
+		{`""`, `""`}, {"\"a\r\n\tb\"", `"a\r\n\tb"`}, {"(),", "[]"}, {"{}", "{}"}, {"[1,,2;,3\n,]", "[1,2]"}, {"[1\u00a02\u20283\f4\v5;\r6]", "[1,2,3,4,5,6]"},
+		{`["a""b":c"d"\e"f"[]{}()]`, `["a","b","c","d","e","f",[],{},[]]`}, {"{:a/b 1 \"a\" 2}", `{"a/b":1,"a":2}`}, {`{1 2 1.0 3 true 4 \a 5}`, `{"1":2,"1.0":3,"true":4,"a":5}`},
+	} {
+		if e := only(t, "f.edn", ednResponse(":body ["+c.form+"]")); e.Response.Body.Value != "["+c.want+"]" {
+			t.Errorf("%s becomes %s, want [%s]", c.form, e.Response.Body.Value, c.want)
+		}
+	}
+}
+
+func TestHeadersNamedByKeywords(t *testing.T) {
+	e := only(t, "f.edn", ednResponse(`:headers {:content-type "a/b" :X-api-KEY "k" :etag "e" "x-string" "s" :Set-Cookie ["a=1"]} :body {:headers {:content-type 1}}`))
+	got := ""
+	for _, h := range e.Response.Headers {
+		got += h.Name + "=" + h.Value.Value + " " + h.Value.Key + "\n"
+	}
+	want := ""
+	for _, h := range []string{"Content-Type=a/b", "X-Api-Key=k", "Etag=e", "x-string=s", "Set-Cookie=a=1"} {
+		name, _, _ := strings.Cut(h, "=")
+		want += h + " " + atResponse + ".headers." + name
+		if name == "Set-Cookie" {
+			want += "[0]"
+		}
+		want += "\n"
+	}
+	if got != want {
+		t.Errorf("got\n%swant\n%s", got, want)
+	}
+	if body := e.Response.Body.Value; body != `{"headers":{"content-type":1}}` {
+		t.Errorf("elsewhere: %s", body)
+	}
+	const at = atResponse + ".headers."
+	testMistakes(t, "f.edn", []mistake{
+		{"two keywords for one header", ednResponse(`:headers {:x-a 1 :§X-A 2}`), one(at+"X-A", `is the same header as "x-a"`)},
+		{"a keyword and a text for one header", ednResponse(`:headers {"X-A" 1 :§x-a 2}`), one(at+"X-A", `is the same header as "X-A"`)},
+		{"a text in another spelling", ednResponse(`:headers {:x-a 1 "§x-A" 3}`), one(at+"x-A", `is the same header as "X-A"`)},
+		{"a keyword that is no header", ednResponse(`:headers {:§a/b 1}`), one(at+"a/b", "no name of a header")},
+		{"a value behind a keyword", ednResponse(`:headers {:x-a §{}}`), one(at+"X-A", "is a map")},
+	})
+}
+
+// TestTextAtInEDN looks up the letter Z of a body, and wants the place where it is
+// written in the file.
+func TestTextAtInEDN(t *testing.T) {
+	for _, c := range []struct{ name, body string }{
+		{"a text", `"abc §Z d"`},
+		{"the first letter of a text", `"§Z"`},
+		{"behind letters beyond ASCII", `"é😀§Z"`},
+		{"behind escapes", `"a \"b\": \"\\\t\/ §Z\"}"`},
+		{"directly behind an escape", `"\"§Z"`},
+		{"behind escapes of letters of several bytes", `"\u00e9 \u20AC \ud83d\ude00 é\n§Z"`},
+		{"written as an escape", `"ab\n §\u005A d"`},
+		{"a later line", "\"ab\n   c §Z\n d\""},
+		{"a later line behind escapes", "\"a\\\"b\\n\n é\\\"c\\\" §Z\n d\""},
+		{"a later line with Windows line ends", "\"ab\r\n\r\né §Z\""},
+		{"an empty first line", "\"\n§Z\""},
+		{"behind a comma and a comment", ", ; Z\n  \"§Z\""},
+		{"a keyword", `:ab§Z`},
+		{"a character", `\§Z`},
+		{"a character written as an escape", `§\u005A`},
+		{"a text behind a tag", `#inst "2024-01-15T10:30:00§Z"`},
+		{"a text that breaks lines as no other does is its beginning", "\"§a\rb Z\""},
+		{"so is one with escapes", "\"§\\\"a\u2028b Z\""},
+		{"inside a map", `{:a ["é" "{{ §Z }}"]}`},
+		{"inside a map, behind escapes of EDN that JSON escapes too", `{:a "\"q\" \\ {{ §Z }}"}`},
+		{"inside a map, behind escapes that JSON writes plainly", `["\u00e9\/{{ x }} \t {{ §Z }}"]`},
+		{"inside a map, on a later line", "{:a 1, \"k\" \"{{\n\\\"x\\\"\n  §Z }}\"}"},
+		{"inside a map, in a key", `{"\"{{ §Z }}" 1}`},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			text, places := marked("f.edn", ednResponse(":status 200\r\n :body "+c.body))
+			body := only(t, "f.edn", text).Response.Body
+			at := strings.IndexByte(body.Value, 'Z')
+			if got := body.At(at); len(places) != 1 || got != places[0] {
+				t.Errorf("Z of %q is at %v, want %v", body.Value, got, places)
+			}
+			for _, offset := range []int{-1, len(body.Value) + 1} {
+				if got := body.At(offset); got != body.Pos {
+					t.Errorf("offset %d is at %v, want %v", offset, got, body.Pos)
+				}
+			}
+		})
+	}
+}
+
+func TestTextAtInsideALetterWrittenAsAnEscape(t *testing.T) {
+	text, places := marked("f.edn", ednResponse(":body \"§\\u00e9§\\ud83d\\ude00§x\""))
+	body := only(t, "f.edn", text).Response.Body
+	for offset, want := range map[int]Pos{0: places[0], 1: places[0], 2: places[1], 3: places[1], 5: places[1], 6: places[2]} {
+		if got := body.At(offset); got != want {
+			t.Errorf("byte %d of %q is at %v, want %v", offset, body.Value, got, want)
+		}
+	}
+}
+
+func TestEncodingsOfEDN(t *testing.T) {
+	clean, places := marked("f.edn", "[{:endpoint {:path \"/é\" ; 😀\r\n  :response {:status §1}}}]")
+	utf16LE, utf16BE := []byte{0xFF, 0xFE}, []byte{0xFE, 0xFF}
+	for _, u := range utf16.Encode([]rune(clean)) {
+		utf16LE = append(utf16LE, byte(u), byte(u>>8))
+		utf16BE = append(utf16BE, byte(u>>8), byte(u))
+	}
+	for name, data := range map[string][]byte{
+		"UTF-8": []byte(clean), "UTF-8 with a byte order mark": []byte("\uFEFF" + clean),
+		"UTF-16, little end first": utf16LE, "UTF-16, big end first": utf16BE,
+	} {
+		t.Run(name, func(t *testing.T) {
+			expect(t, Parse("f.edn", data).Problems, places, one("[0].endpoint.response.status", "from 200 to 599"))
+		})
+	}
+}
+
+func TestTheBasicExampleMeansTheSameInBothSyntaxes(t *testing.T) {
+	yaml, edn := Load("../examples/basic.yml"), Load("../examples/basic.edn")
+	if len(edn.Problems) > 0 || len(yaml.Endpoints) != 10 {
+		t.Fatalf("%d endpoints; as EDN %v", len(yaml.Endpoints), edn.Problems)
+	}
+	if want, got := bareEndpoints(yaml.Endpoints, true), bareEndpoints(edn.Endpoints, true); !reflect.DeepEqual(got, want) {
+		t.Errorf("got\n%+v\nwant\n%+v", got, want)
+	}
+}
+
+// Every example means the same when its nodes are written as EDN.
+func TestExamplesWrittenAsEDN(t *testing.T) {
+	files, err := filepath.Glob("../examples/*.yml")
+	if err != nil || len(files) < 2 {
+		t.Fatalf("got examples %v (%v)", files, err)
+	}
+	for _, file := range files {
+		data, err := os.ReadFile(file)
+		must(t, err)
+		src, err := newSource(file, data)
+		must(t, err)
+		docs, problems := readYAML(src)
+		if len(problems) > 0 || len(docs) != 1 {
+			t.Fatalf("%s: %d documents, %v", file, len(docs), problems)
+		}
+		yaml, edn := Parse(file, data), Parse(strings.TrimSuffix(file, ".yml")+".edn", []byte(writeEDN(docs[0])))
+		if len(edn.Problems) > 0 || len(yaml.Endpoints) == 0 {
+			t.Fatalf("%s: %d endpoints; as EDN %v", file, len(yaml.Endpoints), edn.Problems)
+		}
+		want, got := bareEndpoints(yaml.Endpoints, true), bareEndpoints(edn.Endpoints, true)
+		for i := range want {
+			if i >= len(got) || !reflect.DeepEqual(got[i], want[i]) {
+				t.Fatalf("%s: endpoint %d of %d is\n%+v\nwant\n%+v", file, i, len(got), got[i:], want[i])
+			}
+		}
+	}
+}
+
+var plainKey = regexp.MustCompile(`^[a-z]+(-[a-z]+)*$`)
+
+// writeEDN writes a node as EDN: keys that can be as keywords.
+func writeEDN(n *node) string {
+	switch n.kind {
+	case nullNode:
+		return "nil"
+	case boolNode:
+		return fmt.Sprint(n.truth())
+	case numberNode:
+		return n.number
+	case textNode:
+		return `"` + strings.NewReplacer(`\`, `\\`, `"`, `\"`).Replace(n.text.Value) + `"`
+	case listNode:
+		var items []string
+		for _, item := range n.items {
+			items = append(items, writeEDN(item))
+		}
+		return "[" + strings.Join(items, " ") + "]\n"
+	}
+	var pairs []string
+	for _, e := range n.entries {
+		key := `"` + e.key.text.Value + `"`
+		if plainKey.MatchString(e.key.text.Value) {
+			key = ":" + e.key.text.Value
+		}
+		pairs = append(pairs, key+" "+writeEDN(e.value))
+	}
+	return "{" + strings.Join(pairs, ", ") + "}"
+}

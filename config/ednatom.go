@@ -1,0 +1,294 @@
+package config
+
+import (
+	"fmt"
+	"regexp"
+	"strings"
+	"time"
+	"unicode"
+	"unicode/utf16"
+	"unicode/utf8"
+
+	"olympos.io/encoding/edn"
+)
+
+// text reads a text in double quotes. Its escapes are those of JSON, and read as
+// there: the library turns the two halves of a surrogate pair into nothing.
+func (r *ednReader) text() (*node, error) {
+	opening := r.at
+	end := opening + 1
+	escaped := false
+	for end < len(r.s) && r.s[end] != '"' {
+		size := 1
+		if r.s[end] == '\\' {
+			escaped = true
+			if _, size = unescape(r.s[end:]); size == 0 {
+				r.bad(end, `an unknown escape; accepted are \" \\ \/ \b \f \n \r \t and \uHHHH, two of them for a surrogate pair`)
+				size = 1
+			}
+		}
+		end += size
+	}
+	if end >= len(r.s) {
+		return nil, r.fail(opening, "a quote that is never closed: the text that begins here goes on to the end of the file")
+	}
+	r.at = end + 1
+	t := r.src.letters(opening+1, end)
+	if escaped {
+		t = t.unescaped()
+	}
+	return r.newNode(textNode, t), nil
+}
+
+// letters returns what stands between two offsets, letter by letter. Lines of the
+// text are lines of the file, unless the text breaks them otherwise than with \n.
+func (s *source) letters(begin, end int) Text {
+	t := Text{Value: s.text[begin:end], Pos: s.pos(begin), margin: true}
+	t.folded = s.pos(end).Line-t.Pos.Line != strings.Count(t.Value, "\n")
+	return t
+}
+
+// unescaped returns the text that the escapes of t make. It remembers t, so that
+// its letters have their places.
+func (t Text) unescaped() Text {
+	var out strings.Builder
+	for rest := t.Value; rest != ""; {
+		i := strings.IndexByte(rest, '\\')
+		if i < 0 {
+			i = len(rest)
+		}
+		out.WriteString(rest[:i])
+		if rest = rest[i:]; rest == "" {
+			break
+		}
+		letter, size := unescape(rest)
+		if size == 0 {
+			letter, size = '\\', 1
+		}
+		out.WriteRune(letter)
+		rest = rest[size:]
+	}
+	t.escaped = true
+	return Text{Value: out.String(), Pos: t.Pos, folded: true, marks: []mark{{text: &t}}}
+}
+
+// escapedOffset returns where in a text with escapes the letter is written that
+// stands at an offset of what they make.
+func escapedOffset(written string, offset int) int {
+	i := 0
+	for i < len(written) && offset > 0 {
+		size, made := 1, 1
+		if written[i] == '\\' {
+			if letter, n := unescape(written[i:]); n > 0 {
+				size, made = n, utf8.RuneLen(letter)
+			}
+		}
+		if made > offset {
+			return i
+		}
+		i, offset = i+size, offset-made
+	}
+	return i + offset
+}
+
+// token reads on to the next blank, bracket, quote, backslash or comment.
+func (r *ednReader) token() string {
+	begin := r.at
+	for r.at < len(r.s) && strings.IndexByte("\"\\;()[]{}", r.s[r.at]) < 0 && blank(r.s[r.at:]) == 0 {
+		_, size := utf8.DecodeRuneInString(r.s[r.at:])
+		r.at += size
+	}
+	return r.s[begin:r.at]
+}
+
+// value asks the library what an atom is: a bool, edn.Keyword, edn.Symbol, rune or
+// nil, and of a number only that it is one, letter by letter.
+func (r *ednReader) value(atom string) (any, error) {
+	r.atom.Reset(atom)
+	r.buffer.Reset(&r.atom)
+	if r.library == nil {
+		r.library = edn.NewDecoder(r.buffer)
+	}
+	var v any
+	var err error
+	if isNumeric(atom) {
+		var number edn.RawMessage
+		err = r.library.Decode(&number)
+		v = number
+	} else {
+		err = r.library.Decode(&v)
+	}
+	if err != nil {
+		r.library = nil
+	}
+	return v, err
+}
+
+// isNumeric tells whether a word begins as a number does.
+func isNumeric(word string) bool {
+	if len(word) > 1 && (word[0] == '+' || word[0] == '-') {
+		word = word[1:]
+	}
+	return word != "" && '0' <= word[0] && word[0] <= '9'
+}
+
+// word reads a keyword, a number, true, false or nil. Of any other word its
+// letters stand for it, so that the decoder has a text where one was meant.
+func (r *ednReader) word() (*node, error) {
+	begin := r.at
+	word := r.token()
+	n := r.newNode(textNode, Text{Value: word, Pos: r.src.pos(begin)})
+	v, err := r.value(word)
+	if err != nil {
+		return r.notEDN(n)
+	}
+	switch v := v.(type) {
+	case nil:
+		n.kind, n.text = nullNode, Text{Pos: n.text.Pos, folded: true}
+	case bool:
+		n.kind = boolNode
+	case edn.Keyword:
+		n.keyword = true
+		n.text.Value = string(v)
+		n.text.Pos.Column++
+	case edn.RawMessage:
+		n.kind = numberNode
+		n.number = strings.TrimPrefix(strings.TrimRight(word, "NM"), "+")
+		n.text.Value = n.number
+		n.text.folded = word[0] == '+'
+	default:
+		if r.depth > 1 { // at the top it is for the decoder to say what a document is
+			r.refuse(n.pos(), "the symbol %s means nothing here; a text is written in quotes, %q, or as a keyword, :%s",
+				clip(word), clip(word), clip(word))
+		}
+	}
+	return n, nil
+}
+
+// notEDN reports the word that n holds, and goes on with what seems to be meant: a
+// form without the prefix that Clojure knows, or without the colon that JSON has in
+// front of it, else the word itself.
+func (r *ednReader) notEDN(n *node) (*node, error) {
+	word, begin := n.text.Value, r.at-len(n.text.Value)
+	prefix := isPrefix(word[0]) && r.at < len(r.s) && (opens(r.s[r.at]) || r.s[r.at] == '"')
+	if prefix {
+		r.bad(begin, wordFault(word+r.s[r.at:r.at+1]+"…"))
+		return r.quietly(r.s[r.at] == '(') // a call, of symbols
+	}
+	r.bad(begin, wordFault(word))
+	if word != ":" {
+		return n, nil
+	}
+	if err := r.blanks(); err != nil || r.at == len(r.s) || closes(r.s[r.at]) {
+		return n, err
+	}
+	return r.form()
+}
+
+// isPrefix tells whether a word that begins with c may belong to the form behind it.
+func isPrefix(c byte) bool { return strings.IndexByte("#'`~@^", c) >= 0 }
+
+var ratio = regexp.MustCompile(`^[-+]?[0-9]+/[0-9]+$`)
+
+// wordFault says what is wrong with a word that is no EDN.
+func wordFault(word string) string {
+	shown := clip(word)
+	switch {
+	case word == ":":
+		return `a : without a name; a key is written :name or "name", and its value behind a blank`
+	case strings.HasPrefix(word, "::"):
+		return shown + " is a keyword that only a Clojure program can resolve; :name or :namespace/name is accepted"
+	case word[0] == ':':
+		return shown + " is no keyword: its letters are letters, digits and . * + ! - _ ? $ % & = < > : # ', " +
+			"with one / between a namespace and a name; any other text is written in quotes"
+	case ratio.MatchString(word):
+		return shown + " is a ratio, which JSON cannot say; a decimal number is accepted, or a text in quotes"
+	case isNumeric(word):
+		return shown + " is no number of EDN; accepted are such as 7, -1.5 and 6.02e23, with N or M behind; a text is written in quotes"
+	case strings.HasPrefix(word, "##"):
+		return shown + " cannot be said in JSON; a finite number is accepted, or a text in quotes"
+	case strings.HasPrefix(word, "#:"):
+		return "the namespaced map " + shown + " is not read; its keys are written out, {:namespace/name …}"
+	case isPrefix(word[0]):
+		return shown + " is Clojure code, which is not run; a value is accepted, and a text is written in quotes"
+	}
+	return fmt.Sprintf("%s is no EDN; a text is written in quotes, %q", shown, shown)
+}
+
+// character reads a character, which is a text of one letter.
+func (r *ednReader) character() *node {
+	begin := r.at
+	r.at++
+	if r.at < len(r.s) && blank(r.s[r.at:]) == 0 {
+		_, size := utf8.DecodeRuneInString(r.s[r.at:])
+		r.at += size
+		r.token()
+	}
+	name := r.s[begin:r.at]
+	n := r.newNode(textNode, Text{Value: name, Pos: r.src.pos(begin)})
+	v, err := r.value(name)
+	letter, ok := v.(rune)
+	if err != nil || !ok || utf16.IsSurrogate(letter) {
+		r.bad(begin, clip(name)+" is no character of EDN; accepted are such as \\a, \\newline, \\return, \\space, \\tab, \\formfeed and \\u00E9")
+		return n
+	}
+	n.text.Value = string(letter)
+	if n.text.folded = len(name) != 1+len(n.text.Value); !n.text.folded {
+		n.text.Pos.Column++
+	}
+	return n
+}
+
+// dispatch reads what begins with #: a set, or a value behind a tag.
+func (r *ednReader) dispatch() (*node, error) {
+	begin := r.at
+	next, _ := utf8.DecodeRuneInString(r.s[begin+1:])
+	switch {
+	case next == '{':
+		r.refuse(r.src.pos(begin), "a set has no order; a vector is accepted, [ ] instead of #{ }")
+		r.at++
+		n, err := r.list('}')
+		n.text.Pos = r.src.pos(begin)
+		return n, err
+	case !unicode.IsLetter(next):
+		return r.word()
+	}
+	tag := r.token()
+	_, fault := r.value(tag[1:]) // a tag is # and a symbol
+	if fault != nil {
+		r.bad(begin, clip(tag)+" is no tag of EDN; #inst and #uuid are accepted, or none")
+	}
+	n, err := r.behind(begin, "the tag "+clip(tag)+" has no value behind it")
+	if err == nil && fault == nil && r.left == 0 {
+		r.tagged(tag, begin, n)
+	}
+	return n, err
+}
+
+var uuid = regexp.MustCompile(`^(?i)[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$`)
+
+// tagged checks the value behind a tag. An instant and a UUID are their texts.
+func (r *ednReader) tagged(tag string, begin int, n *node) {
+	quoted := n.kind == textNode && !n.keyword
+	switch tag {
+	case "#inst":
+		if !quoted || !isInstant(n.text.Value) {
+			r.wrong(n.pos(), `#inst stands before an instant in quotes, "2024-01-15T10:30:00Z" or "2024-01-15"; this is %s`, n.shown())
+		}
+	case "#uuid":
+		if !quoted || !uuid.MatchString(n.text.Value) {
+			r.wrong(n.pos(), "#uuid stands before 8-4-4-4-12 hexadecimal digits in quotes; this is %s", n.shown())
+		}
+	default:
+		r.wrong(r.src.pos(begin), "the tag %s is not known here; #inst and #uuid are accepted, or none", clip(tag))
+	}
+}
+
+func isInstant(text string) bool {
+	for _, layout := range []string{time.RFC3339, time.DateOnly} {
+		if _, err := time.Parse(layout, text); err == nil {
+			return true
+		}
+	}
+	return false
+}

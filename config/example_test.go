@@ -1,0 +1,72 @@
+package config_test
+
+import (
+	"fmt"
+	"strings"
+
+	"mockserver/config"
+)
+
+// A text is read as a file of that name would be: its mistakes have a place.
+func ExampleParse() {
+	spec := config.Parse("testdata/mocks.yml", []byte(`
+- endpoint:
+    path: /hello
+    response: {statsu: 201, body: hi}
+- endpoint:
+    path: /orders
+    response: {status: 99}
+`))
+	for _, p := range spec.Problems.Errors() {
+		what, _, _ := strings.Cut(p.String(), ";")
+		fmt.Println(what)
+	}
+	// Output:
+	// testdata/mocks.yml:4:16: [0].endpoint.response.statsu: unknown key (did you mean "status"?)
+	// testdata/mocks.yml:7:24: [1].endpoint.response.status: is a number (99)
+}
+
+func ExampleNew() {
+	spec := config.New(
+		config.Endpoint{
+			Path:     config.Plain("/hello/:name"),
+			Response: config.Response{Body: config.Plain(`{"hello": "{{path-params.name}}"}`)},
+		},
+		config.Endpoint{
+			Method: "POST",
+			Path:   config.Plain("/orders"),
+			Response: config.Response{
+				Status:  2010,
+				Headers: config.Headers("Location", "/orders/{{uuid}}\n"),
+			},
+		},
+	)
+	for _, p := range spec.Validate() {
+		fmt.Println(p)
+	}
+	// Output:
+	// [1].endpoint.response.status: POST /orders: 2010 is no status of an answer; an integer from 200 to 599 is accepted
+	// [1].endpoint.response.headers.Location: POST /orders: the control character '\n' cannot stand in a header; a block of one line is written with |- or in quotes
+}
+
+// Texts inside the value may hold placeholders.
+func ExampleJSON() {
+	type user struct {
+		ID    string   `json:"id"`
+		Roles []string `json:"roles"`
+	}
+	fmt.Println(config.JSON(user{ID: "{{path-params.id}}", Roles: []string{"admin"}}).Value)
+	// Output: {"id":"{{path-params.id}}","roles":["admin"]}
+}
+
+// What is declared first answers first: here a file's endpoints but for one.
+func ExampleJoin() {
+	file := config.Parse("mocks.yml", []byte("- endpoint: {path: /up, response: {body: up}}"))
+	down := config.New(config.Endpoint{Path: config.Plain("/up"), Response: config.Response{Status: 503}})
+	for _, e := range config.Join(down, file).Endpoints {
+		fmt.Println(e.EffectiveMethod(), e.Path.Value, e.Response.Status)
+	}
+	// Output:
+	// GET /up 503
+	// GET /up 0
+}

@@ -1,0 +1,28 @@
+package config
+
+import "testing"
+
+// What a message shows is written in the syntax of the file.
+func TestHintsFitTheSyntax(t *testing.T) {
+	testMistakes(t, "f.json", []mistake{
+		{"a text instead of a list", `"§hello"`, one("", `the document is a text ("hello"); a list of endpoints is accepted, [{"endpoint": {…}}]`)},
+		{"a map instead of a list", `§{"endpoint": {}}`, one("", `put it into one, [{"endpoint": {…}}]`)},
+		{"an OpenAPI document", `§{"openapi": "3.1.0"}`, one("", `which this version does not read; a list of endpoints is accepted, [{"endpoint": {…}}]`)},
+		{"keys beside endpoint", `[{"endpoint": null, "§path": "/x"}]`, one("[0]", "path stands beside endpoint; move it into the map of endpoint")},
+		{"keys without endpoint", `[{"§path": "/x"}]`, one("[0]", `path is a key of an endpoint; put it inside of one, {"endpoint": {…}}`)},
+	})
+	const at = atResponse + ".headers.X-A"
+	for file, text := range map[string]string{
+		"f.json": `[{"endpoint": {"path": "/x", "response": {"headers": {"X-A": "a\n"}}}}]`,
+		"f.edn":  ednResponse(`:headers {:x-a "a\n"}`),
+		"f.yml":  inResponse("headers:\n  X-A: |\n    a\n"),
+	} {
+		want := `the control character '\n' cannot stand in a header`
+		if file == "f.yml" {
+			want += "; a block of one line is written with |- or in quotes"
+		}
+		if got := Parse(file, []byte(text)).Problems; len(got) != 1 || got[0].Key != at || got[0].What != want {
+			t.Errorf("%s: got %v, want %s", file, got, want)
+		}
+	}
+}

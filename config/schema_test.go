@@ -1,0 +1,603 @@
+package config
+
+import (
+	"bytes"
+	"encoding/json"
+	"fmt"
+	"math/rand/v2"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/santhosh-tekuri/jsonschema/v6"
+	"gopkg.in/yaml.v3"
+)
+
+// validator compiles a schema, which checks it against the draft it names.
+func validator(t testing.TB, text []byte) *jsonschema.Schema {
+	t.Helper()
+	doc, err := jsonschema.UnmarshalJSON(bytes.NewReader(text))
+	if err != nil {
+		t.Fatal(err)
+	}
+	c := jsonschema.NewCompiler()
+	if err := c.AddResource("schema.json", doc); err != nil {
+		t.Fatal(err)
+	}
+	s, err := c.Compile("schema.json")
+	if err != nil {
+		t.Fatal(err)
+	}
+	return s
+}
+
+// jsonOf is a node as JSON has it.
+func jsonOf(n *node) any {
+	switch n.kind {
+	case boolNode:
+		return n.truth()
+	case numberNode:
+		if n.number == "" { // what JSON cannot say, the schema says nothing of
+			return json.Number("0")
+		}
+		return json.Number(n.number)
+	case textNode:
+		return n.text.Value
+	case listNode:
+		list := []any{}
+		for _, i := range n.items {
+			list = append(list, jsonOf(i))
+		}
+		return list
+	case mapNode:
+		object := map[string]any{}
+		for _, e := range n.entries {
+			object[e.key.text.Value] = jsonOf(e.value)
+		}
+		return object
+	}
+	return nil
+}
+
+// documents are those of a file as JSON has them, without the empty ones.
+func documents(t testing.TB, name string, text []byte) []any {
+	t.Helper()
+	src, err := newSource(name, text)
+	if err != nil {
+		return nil
+	}
+	nodes, _ := readerNamed(name)(src)
+	var docs []any
+	for _, n := range nodes {
+		if n.kind != nullNode {
+			docs = append(docs, jsonOf(n))
+		}
+	}
+	return docs
+}
+
+// followsSchema says in what a file is not what the schema describes.
+func followsSchema(t testing.TB, s *jsonschema.Schema, name string, text []byte) error {
+	t.Helper()
+	for _, doc := range documents(t, name, text) {
+		if err := s.Validate(doc); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func TestTheExamplesFollowTheSchema(t *testing.T) {
+	s := validator(t, Schema())
+	var files []string
+	for _, e := range extensions {
+		found, err := filepath.Glob("../examples/*" + e.name)
+		must(t, err)
+		files = append(files, found...)
+	}
+	if len(files) < 2 {
+		t.Fatalf("found only %q", files)
+	}
+	for _, file := range files {
+		text, err := os.ReadFile(file)
+		must(t, err)
+		if err := followsSchema(t, s, file, text); err != nil {
+			t.Errorf("%s: %v", file, err)
+		}
+		if filepath.Ext(file) == ".edn" {
+			continue
+		}
+		// Once more by a reader that is not ours.
+		var doc any
+		must(t, yaml.Unmarshal(text, &doc))
+		if err := s.Validate(doc); err != nil {
+			t.Errorf("%s, read by the library: %v", file, err)
+		}
+		if first, _, _ := strings.Cut(string(text), "\n"); first != "# yaml-language-server: $schema=../docs/mockserver.schema.json" {
+			t.Errorf("%s begins with %q, want the line for editors", file, first)
+		}
+	}
+}
+
+// single is a configuration with one mistake, and whether the schema says so too.
+type single struct {
+	name  string
+	text  string
+	blind bool // it takes more than one value to see it, or more than JSON Schema can say
+}
+
+func TestSchemaAndDecoderAgreeAboutSingleMistakes(t *testing.T) {
+	s := validator(t, Schema())
+	endpoint := func(more string) string { return "- endpoint: {path: /x, response: {}, " + more + "}\n" }
+	response := func(more string) string { return "- endpoint: {path: /x, response: {" + more + "}}\n" }
+	external := func(more string) string { return response("external-body: {" + more + "}") }
+	remote := func(more string) string { return external("provider: json, path: 'http://a/b', " + more) }
+	for _, c := range []single{
+		{"a map for the document", "endpoint: {path: /x, response: {}}\n", false},
+		{"a text for the document", "hello\n", false},
+		{"an item that is a text", "- hello\n", false},
+		{"an item that is null", "-\n", false},
+		{"an item without a key", "- {}\n", false},
+		{"an item of an unknown kind", "- endpiont: {path: /x, response: {}}\n", false},
+		{"an item with a second key", "- endpoint: {path: /x, response: {}}\n  other: {}\n", false},
+		{"an endpoint that is null", "- endpoint:\n", false},
+		{"an endpoint that is a list", "- endpoint: []\n", false},
+		{"no path", "- endpoint: {response: {}}\n", false},
+		{"no response", "- endpoint: {path: /x}\n", false},
+		{"a path without its slash", "- endpoint: {path: x, response: {}}\n", false},
+		{"an empty path", "- endpoint: {path: '', response: {}}\n", false},
+		{"a path that is a number", "- endpoint: {path: 5, response: {}}\n", false},
+		{"a path that is null", "- endpoint: {path: ~, response: {}}\n", false},
+		{"a response that is a text", "- endpoint: {path: /x, response: hello}\n", false},
+		{"an unknown key", endpoint("sumary: x"), false},
+		{"an unknown method", endpoint("method: TRACE"), false},
+		{"a method that is part of another", endpoint("method: GETS"), false},
+		{"a method in letters that only look like it", endpoint("method: PO\u017FT"), false},
+		{"an empty method", endpoint("method: ''"), false},
+		{"a method that is null", endpoint("method: ~"), false},
+		{"a method that is a list", endpoint("method: [GET]"), false},
+		{"a host with a port", endpoint("host: 'a.b:80'"), false},
+		{"a host that is a URL", endpoint("host: 'http://a'"), false},
+		{"a star alone", endpoint("host: '*'"), false},
+		{"two stars", endpoint("host: '*.*.a'"), false},
+		{"a star inside", endpoint("host: a.*.b"), false},
+		{"an empty host", endpoint("host: ''"), false},
+		{"a host with an empty label", endpoint("host: a..b"), false},
+		{"a host that ends with a dot", endpoint("host: a."), false},
+		{"a host with a label that ends with a dash", endpoint("host: a-.b"), false},
+		{"a host with a label that begins with one", endpoint("host: a.-b"), false},
+		{"a host beyond ASCII", endpoint("host: \u00FC.de"), false},
+		{"a host with a letter whose small one is in ASCII", endpoint("host: \u212A.de"), false},
+		{"a label too long", endpoint("host: " + strings.Repeat("a", 64)), false},
+		{"a host too long", endpoint("host: " + strings.Repeat("a.", 130) + "a"), true},
+		{"a condition that is a map", endpoint("if: {}"), false},
+		{"a query that is a list", endpoint("query: [a]"), false},
+		{"a query parameter without a type", endpoint("query: {a: ~}"), false},
+		{"a query parameter with a list", endpoint("query: {a: [int]}"), false},
+		{"a tag that is a number", endpoint("tag: 5"), false},
+		{"tags that are numbers", endpoint("tag: [a, 5]"), false},
+		{"a summary that is a list", endpoint("summary: []"), false},
+		{"a description that is a map", endpoint("description: {}"), false},
+		{"a router-name that is a map", endpoint("router-name: {}"), false},
+		{"an unknown key of a response", response("staus: 200"), false},
+		{"a status below 200", response("status: 199"), false},
+		{"a status above 599", response("status: 600"), false},
+		{"a status with a fraction", response("status: 200.5"), false},
+		{"a status that is a text", response("status: '200'"), false},
+		{"a status that is null", response("status: ~"), false},
+		{"a status with a point", response("status: 200.0"), true},
+		{"headers that are a list", response("headers: [a]"), false},
+		{"a header without a value", response("headers: {X-A: ~}"), false},
+		{"a header with a map", response("headers: {X-A: {}}"), false},
+		{"a header with a list in a list", response("headers: {X-A: [[]]}"), false},
+		{"a header with null in a list", response("headers: {X-A: [~]}"), false},
+		{"a header name with a blank", response("headers: {X A: 1}"), false},
+		{"an empty header name", response("headers: {'': 1}"), false},
+		{"a line break in a header", response(`headers: {X-A: "a\nb"}`), false},
+		{"a NUL in a list of a header", response(`headers: {X-A: ["\0"]}`), false},
+		{"a DEL in a header", response(`headers: {X-A: "\x7F"}`), false},
+		{"a header in two spellings", response("headers: {X-A: 1, x-a: 2}"), true},
+		{"template is a text", response("template: 'false'"), false},
+		{"body and external body", response("body: x, external-body: {provider: json, path: a.json}"), true},
+		{"an external body that is null", response("external-body: ~"), false},
+		{"an external body without a provider", external("path: a.json"), false},
+		{"an external body without a path", external("provider: json"), false},
+		{"an external body with an empty path", external("provider: json, path: ''"), false},
+		{"an unknown provider", external("provider: xml, path: a.xml"), false},
+		{"a provider in capitals", external("provider: JSON, path: a.json"), false},
+		{"a sheet-name that is a list", external("provider: xlsx, path: a.xlsx, sheet-name: []"), false},
+		{"a workbook without a sheet", external("provider: xlsx, path: a.xlsx"), true},
+		{"a timeout that is none", remote("timeout: soon"), false},
+		{"a timeout without a unit", remote("timeout: '5'"), false},
+		{"a timeout below 0", remote("timeout: -1s"), false},
+		{"a timeout of a number below 0", remote("timeout: -1"), false},
+		{"a timeout of 0", remote("timeout: 0"), false},
+		{"a timeout that rounds to 0", remote("timeout: 1e-20"), true},
+		{"a timeout of 0s", remote("timeout: 0s"), true},
+		{"a ttl below 0", remote("ttl: -1s"), false},
+		{"a ttl that rounds to 0 from below", remote("ttl: -1e-20"), false},
+		{"a ttl that is a boolean", remote("ttl: true"), false},
+		{"a ttl too long", remote("ttl: 1e300"), true},
+		{"insecure is a number", remote("insecure: 1"), false},
+		{"stale-if-error is null", remote("stale-if-error: ~"), false},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			if err := Parse("f.yml", []byte(c.text)).Problems.Err(); err == nil {
+				t.Errorf("the decoder accepts %s", c.text)
+			}
+			if err := followsSchema(t, s, "f.yml", []byte(c.text)); (err == nil) != c.blind {
+				t.Errorf("of %sthe schema says %v", c.text, err)
+			}
+		})
+	}
+}
+
+func TestWhatTheDecoderAcceptsFollowsTheSchema(t *testing.T) {
+	s := validator(t, Schema())
+	for _, text := range []string{
+		"[]", largeConfig(1), firstFile,
+		"- endpoint: {path: /x, response: }\n---\n---\n- endpoint: {path: /y, response: {}}\n",
+		"- endpoint: {path: /x, response: ~, if: ~, query: ~, body: ~, tag: ~, summary: ~, description: ~, router-name: ~}\n",
+		"- endpoint: {path: /x, response: {body: ~, headers: ~}, method: oPtIonS, host: '*.Ex_ample-1.COM', if: 0x1F, query: {1: 2, a: true}, tag: []}\n",
+		"- endpoint: {path: \"/\\n\", response: {status: 0xC9, headers: {\"!#$%&'*+-.^_`|~9\": [a, 1, true, \"\\t\\x80\"], X: [], Y: .inf}}}\n",
+		inResponse("external-body: {provider: json, path: http://a/b, timeout: .5s, ttl: 0}"),
+		inResponse("external-body: {provider: json, path: http://a/b, timeout: 1.m2h3.4us5µs6μs7ns, ttl: +0}"),
+		inResponse("external-body: {provider: json, path: http://a/b, timeout: 0.001, ttl: +1_000}"),
+		inResponse("external-body: {provider: xlsx, path: a, sheet-name: 2024}"),
+		"- &a {endpoint: &b {path: /x, response: {}}}\n- endpoint: {<<: *b, method: put}\n",
+	} {
+		if err := Parse("f.yml", []byte(text)).Problems.Err(); err != nil {
+			t.Errorf("%s: %v", text, err)
+		}
+		if err := followsSchema(t, s, "f.yml", []byte(text)); err != nil {
+			t.Errorf("%s: %v", text, err)
+		}
+	}
+}
+
+// place is a table, and where the map that it describes stands.
+type place struct {
+	path  []string // keys from the item
+	table []row
+}
+
+// tables are all tables of the language that have a place in a document.
+func tables(at []string, table []row) []place {
+	all := []place{{at, table}}
+	for _, r := range table {
+		if r.table != nil {
+			all = append(all, tables(append(slices.Clone(at), r.key), r.table)...)
+		}
+	}
+	return all
+}
+
+func TestEachRowOfTheTablesIsInTheSchema(t *testing.T) {
+	var schema map[string]any
+	must(t, json.Unmarshal(Schema(), &schema))
+	if schema["$schema"] != "https://json-schema.org/draft/2020-12/schema" {
+		t.Errorf("the draft is %v", schema["$schema"])
+	}
+	rows := 0
+	for _, p := range tables(nil, rowsOf(itemFields)) {
+		at, _ := schema["items"].(map[string]any)
+		for _, key := range p.path {
+			at, _ = at["properties"].(map[string]any)[key].(map[string]any)
+		}
+		properties, _ := at["properties"].(map[string]any)
+		if len(properties) != len(p.table) || at["additionalProperties"] != false {
+			t.Errorf("%v: %d keys, others are accepted: %v; want %d and false", p.path, len(properties), at["additionalProperties"], len(p.table))
+		}
+		required, _ := at["required"].([]any)
+		for _, r := range p.table {
+			rows++
+			found, _ := properties[r.key].(map[string]any)
+			if found == nil || found["description"] != r.doc || slices.Contains(required, any(r.key)) != r.required {
+				t.Errorf("%v.%s is %v, required %v", p.path, r.key, found, required)
+			}
+			if r.kinds != anything && r.kinds.has(mapNode) && r.table == nil && r.value == nil {
+				t.Errorf("%v.%s: of a map the row has neither a table nor a value", p.path, r.key)
+			}
+			if r.kinds != anything && r.kinds.has(listNode) && r.item == nil {
+				t.Errorf("%v.%s: of a list the row has no item", p.path, r.key)
+			}
+		}
+	}
+	if want := len(itemFields) + len(endpointFields) + len(responseFields) + len(externalFields); rows < want {
+		t.Errorf("%d rows, want %d", rows, want)
+	}
+}
+
+// The table that a row names is the one that its setter decodes by: the message
+// about an unknown key lists it.
+func TestEachRowNamesTheTableThatIsDecodedBy(t *testing.T) {
+	for _, p := range tables(nil, rowsOf(itemFields))[1:] {
+		var names []string
+		for _, r := range p.table {
+			names = append(names, r.key)
+		}
+		document := `{"no such key": 1}`
+		for _, key := range slices.Backward(p.path) {
+			document = fmt.Sprintf(`{%q: %s}`, key, document)
+		}
+		got := Parse("f.json", []byte("["+document+"]")).Problems.Error()
+		if want := ".no such key: unknown key; accepted are " + strings.Join(names, ", "); !strings.Contains(got+"\n", want+"\n") {
+			t.Errorf("of %s: %s\nwant %s", document, got, want)
+		}
+	}
+}
+
+func TestTheSchemaIsOfKeywordsThatDraft7HasToo(t *testing.T) {
+	draft7 := bytes.Replace(Schema(), []byte("https://json-schema.org/draft/2020-12/schema"), []byte("http://json-schema.org/draft-07/schema#"), 1)
+	s := validator(t, draft7)
+	if err := followsSchema(t, s, "f.yml", []byte(largeConfig(1))); err != nil {
+		t.Error(err)
+	}
+	if followsSchema(t, s, "f.yml", []byte(inResponse("status: 99"))) == nil {
+		t.Error("a status of 99 is accepted")
+	}
+	for _, newer := range []string{`"$defs"`, `"prefixItems"`, `"dependentRequired"`, `"unevaluatedProperties"`} {
+		if bytes.Contains(draft7, []byte(newer)) {
+			t.Errorf("%s is not in draft 7", newer)
+		}
+	}
+}
+
+// values are what a row is tried with.
+var values = []string{
+	`null`, `true`, `0`, `-0`, `1`, `-1`, `200`, `204`, `599`, `600`, `200.0`, `2e2`, `1e-20`, `-1e-20`, `1e300`, `0.5`,
+	`""`, `"x"`, `"/"`, `"/x/:id|int"`, `"GET"`, `"get"`, `"Post"`, `"PO\u017fT"`, `"json"`, `"xlsx"`, `"JSON"`, `"http://a/b"`,
+	`"a.example.com"`, `"*.A-b_c.d"`, `"*"`, `"-a"`, `"\u212a.de"`, `"0"`, `"+0"`, `"-0"`, `"-0s"`, `"1.s"`, `".5ms"`, `"1h2m"`, `"+1us"`,
+	`"5"`, `"1e3s"`, `"-1s"`, `"\n"`, `"a\tb"`, `"\u0000"`, `"false"`, `[]`, `{}`, `[null]`, `["x", 1]`, `{"a": [{"b": null}]}`, `{"x": "int"}`,
+}
+
+// forms are the values that a row is tried with, inside lists and maps too, and maps
+// of what its table requires.
+func forms(r row) []string {
+	all := slices.Clone(values)
+	if r.table != nil {
+		for _, m := range least(r.table) {
+			all = append(all, m.String())
+		}
+	}
+	if r.item != nil {
+		for _, v := range forms(*r.item) {
+			all = append(all, "["+v+"]", `["x", `+v+"]")
+		}
+	}
+	if r.value != nil {
+		for _, v := range forms(*r.value) {
+			all = append(all, `{"X-A": `+v+"}")
+		}
+		for _, name := range []string{`""`, `"a b"`, `"\u00e4"`, `"!#$%&'*+-.^_|~9"`, `"Date"`} {
+			all = append(all, "{"+name+`: "x"}`)
+		}
+	}
+	return all
+}
+
+// members are the keys of a map and their JSON values.
+type members map[string]string
+
+func (m members) String() string {
+	var all []string
+	for key, value := range m {
+		all = append(all, fmt.Sprintf("%q: %s", key, value))
+	}
+	slices.Sort(all)
+	return "{" + strings.Join(all, ", ") + "}"
+}
+
+// least are maps with what a table requires, one for each choice that other keys
+// may depend on: a word of an enum, and a file or a URL for a text.
+func least(table []row) []members {
+	all := []members{{}}
+	for _, r := range table {
+		if !r.required {
+			continue
+		}
+		var choices []string
+		switch {
+		case r.table != nil:
+			for _, m := range least(r.table) {
+				choices = append(choices, m.String())
+			}
+		case len(r.enum) > 0:
+			for _, word := range r.enum {
+				choices = append(choices, fmt.Sprintf("%q", word))
+			}
+		default:
+			choices = []string{`"/x"`, `"http://a/b"`}
+		}
+		var more []members
+		for _, m := range all {
+			for _, choice := range choices {
+				n := members{r.key: choice}
+				for key, value := range m {
+					n[key] = value
+				}
+				more = append(more, n)
+			}
+		}
+		all = more
+	}
+	return all
+}
+
+// around puts a map at its place in a document, with what is required on the way.
+func around(at []string, inside string) []byte {
+	table := [][]row{rowsOf(itemFields)}
+	for _, key := range at {
+		last := table[len(table)-1]
+		i := slices.IndexFunc(last, func(r row) bool { return r.key == key })
+		table = append(table, last[i].table)
+	}
+	for i, key := range slices.Backward(at) {
+		m := least(table[i])[0]
+		m[key] = inside
+		inside = m.String()
+	}
+	return []byte("[" + inside + "]")
+}
+
+// eachValue puts each form of a value in the place of each row, and calls try with
+// the document and whether it is accepted.
+func eachValue(try func(row string, form string, document []byte, accepted bool)) {
+	for _, p := range tables(nil, rowsOf(itemFields))[1:] {
+		for _, r := range p.table {
+			for _, form := range forms(r) {
+				for _, m := range least(p.table) {
+					m[r.key] = form
+					document := around(p.path, m.String())
+					try(strings.Join(append(slices.Clone(p.path), r.key), "."), form, document, Parse("f.json", document).Problems.Err() == nil)
+				}
+			}
+		}
+	}
+}
+
+func TestEachValueThatIsAcceptedFollowsTheSchema(t *testing.T) {
+	s := validator(t, Schema())
+	accepted := map[string]int{}
+	eachValue(func(row, _ string, document []byte, ok bool) {
+		accepted[row] += 0
+		if !ok {
+			return
+		}
+		accepted[row]++
+		if err := followsSchema(t, s, "f.json", document); err != nil {
+			t.Errorf("%s: is accepted, but %v", document, err)
+		}
+	})
+	for row, n := range accepted {
+		if n == 0 {
+			t.Errorf("none of the values is accepted for %s: add one that is", row)
+		}
+	}
+}
+
+// choices turns bytes into decisions.
+type choices struct {
+	bytes []byte
+	good  map[string][]string // the forms that each row accepts
+}
+
+func (c *choices) next(n int) int {
+	if len(c.bytes) == 0 {
+		return 0
+	}
+	b := int(c.bytes[0])
+	c.bytes = c.bytes[1:]
+	return b % n
+}
+
+// table writes a map that a table describes, mostly.
+func (c *choices) table(at string, table []row) string {
+	m := members{}
+	for _, r := range table {
+		given := c.next(3) == 1
+		if r.required {
+			given = c.next(32) != 1
+		}
+		if given {
+			m[r.key] = c.value(at+"."+r.key, r)
+		}
+	}
+	return m.String()
+}
+
+func (c *choices) value(at string, r row) string {
+	good := c.good[at]
+	switch {
+	case c.next(64) == 1 || len(good) == 0:
+		return values[c.next(len(values))]
+	case r.table != nil && c.next(8) > 0:
+		return c.table(at, r.table)
+	}
+	return good[c.next(len(good))]
+}
+
+// goodForms are the forms that each row accepts.
+func goodForms() map[string][]string {
+	good := map[string][]string{}
+	eachValue(func(row, form string, _ []byte, ok bool) {
+		if ok {
+			good[row] = append(good[row], form)
+		}
+	})
+	return good
+}
+
+func (c choices) document() []byte {
+	return []byte(`[{"endpoint": ` + c.table("endpoint", rowsOf(endpointFields)) + "}]")
+}
+
+func TestMadeConfigurationsThatAreAcceptedFollowTheSchema(t *testing.T) {
+	s, good := validator(t, Schema()), goodForms()
+	random := rand.New(rand.NewPCG(1, 2))
+	const tries = 3000
+	accepted := 0
+	for range tries {
+		bytes := make([]byte, 80)
+		for i := range bytes {
+			bytes[i] = byte(random.Uint32())
+		}
+		text := choices{bytes, good}.document()
+		if Parse("f.json", text).Problems.Err() != nil {
+			continue
+		}
+		accepted++
+		if err := followsSchema(t, s, "f.json", text); err != nil {
+			t.Fatalf("%s: is accepted, but %v", text, err)
+		}
+	}
+	if accepted < tries/20 {
+		t.Errorf("only %d of %d were accepted", accepted, tries)
+	}
+}
+
+// FuzzSchema: whatever is accepted follows the schema, be it a text or made by the
+// tables.
+func FuzzSchema(f *testing.F) {
+	s, good := validator(f, Schema()), goodForms()
+	f.Add(false, []byte(largeConfig(1)))
+	f.Add(false, []byte(inResponse("external-body: {provider: json, path: http://a/b, timeout: -0.5s, ttl: +1_0}")))
+	f.Add(false, []byte("- endpoint: {path: /x, host: '*.A', method: pAtch, response: {headers: {A: [1, \"\\t\"]}}}\n--- ~\n--- []\n"))
+	for i := range 8 {
+		f.Add(true, bytes.Repeat([]byte{1, byte(3 + i), byte(29 * i), 7, byte(i), 5}, 20))
+	}
+	f.Fuzz(func(t *testing.T, byTables bool, text []byte) {
+		name := "f.yml"
+		if byTables {
+			name, text = "f.json", choices{text, good}.document()
+		}
+		if Parse(name, text).Problems.Err() != nil {
+			return
+		}
+		if err := followsSchema(t, s, name, text); err != nil {
+			t.Errorf("%s: is accepted, but %v", text, err)
+		}
+	})
+}
+
+// The schema knows each text that time.ParseDuration reads and that is not below 0.
+func FuzzDurationPattern(f *testing.F) {
+	s := validator(f, []byte(fmt.Sprintf(`{"type": "string", "pattern": %q}`, durationPattern)))
+	for _, text := range []string{"0", "+0", "1h2m3.4s", ".5ms", "1.us", "µs", "1μs", "1e3s", "1", "1d", "-1s", "1s\n", ""} {
+		f.Add(text)
+	}
+	f.Fuzz(func(t *testing.T, text string) {
+		d, err := time.ParseDuration(text)
+		reads := err == nil && !strings.HasPrefix(text, "-")
+		known := s.Validate(text) == nil
+		if reads && !known {
+			t.Errorf("%q is %v, but not known", text, d)
+		}
+		if known && !reads && len(text) < 10 { // a long one may overflow
+			t.Errorf("%q is known, but %v", text, err)
+		}
+	})
+}

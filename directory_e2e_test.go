@@ -1,0 +1,362 @@
+package main
+
+import (
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+	"syscall"
+	"testing"
+)
+
+// at is a configuration with one endpoint that answers with the body.
+func at(path, body string) string {
+	return fmt.Sprintf("- endpoint: {path: %s, response: {body: %q}}\n", path, body)
+}
+
+// tree writes files into a directory of its own, which it returns.
+func tree(t *testing.T, files map[string]string) string {
+	t.Helper()
+	dir := t.TempDir()
+	for name, content := range files {
+		writeFile(t, dir, name, content)
+	}
+	return dir
+}
+
+func remove(t *testing.T, path string) {
+	t.Helper()
+	if err := os.RemoveAll(path); err != nil {
+		t.Fatal(err)
+	}
+}
+
+func TestDirectory_ItsFilesAreJoinedInNameOrder(t *testing.T) {
+	t.Parallel()
+	dir := tree(t, map[string]string{
+		"10-first.yml":     at("/a", "first") + "- endpoint: {path: /data, response: {external-body: {provider: json, path: data/d.json}}}\n",
+		"20-second.json":   `[{"endpoint": {"path": "/a", "response": {"body": "second"}}}, {"endpoint": {"path": "/b", "response": {"body": "second"}}}]`,
+		"30-third.YAML":    at("/b", "third") + at("/c", "third"),
+		"README.md":        "# not read",
+		"book.xlsx":        "not read",
+		".40-hidden.yml":   "not: read",
+		"..2026/x.yml":     "not: read",
+		"data/d.json":      `{"beside": "the file"}`,
+		"data/nested.yml":  "not: read",
+		"50-swap.yml.swp":  "not read",
+		"60-directory.yml": at("/d", "a file"),
+	})
+	link := filepath.Join(t.TempDir(), "conf")
+	symlink(t, dir, link)
+	for _, c := range []struct {
+		name string
+		env  []string
+		args []string
+	}{
+		{"-c", nil, []string{"-c", dir}},
+		{"-c with a slash behind", nil, []string{"-c", dir + "/"}},
+		{"CONFIG", []string{"CONFIG=" + dir}, nil},
+		{"-m", nil, []string{"-m", dir}},
+		{"MOCKS", []string{"MOCKS=" + dir}, nil},
+		{"a link to it", nil, []string{"-c", link}},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			t.Parallel()
+			p := launch(t, c.env, c.args...).listening()
+			for path, want := range map[string]string{"/a": "first", "/b": "second", "/c": "third", "/d": "a file", "/data": `{"beside": "the file"}`} {
+				p.get(path).want(t, 200, want)
+			}
+		})
+	}
+}
+
+func TestDirectory_ConfigurationsAreJoinedInTheOrderGiven(t *testing.T) {
+	t.Parallel()
+	dir := tree(t, map[string]string{
+		"a.yml": at("/x", "a") + at("/a", "a"), "b.yml": at("/x", "b") + at("/b", "b"), "m.yml": at("/x", "m") + at("/m", "m"),
+		"d/1.yml": at("/x", "d1") + at("/d1", "d1"), "d/2.yml": at("/x", "d2") + at("/d2", "d2"),
+	})
+	in := func(name string) string { return filepath.Join(dir, name) }
+	for _, c := range []struct {
+		args []string
+		x    string // the answer of /x
+		all  []string
+	}{
+		{[]string{"-c", in("a.yml"), "-c", in("b.yml")}, "a", []string{"a", "b"}},
+		{[]string{"-c", in("b.yml"), "--config", in("a.yml")}, "b", []string{"a", "b"}},
+		{[]string{"-c", in("d"), "--config=" + in("a.yml")}, "d1", []string{"d1", "d2", "a"}},
+		{[]string{"-c", in("a.yml"), "-c", in("d")}, "a", []string{"d1", "d2", "a"}},
+		{[]string{"-m", in("m.yml"), "-c", in("b.yml"), "-c", in("d")}, "b", []string{"b", "d1", "d2", "m"}},
+		{[]string{"-m", in("d"), "-c", in("b.yml")}, "b", []string{"b", "d1", "d2"}},
+	} {
+		t.Run(strings.ReplaceAll(strings.Join(c.args, " "), dir+"/", ""), func(t *testing.T) {
+			t.Parallel()
+			p := launch(t, []string{"CONFIG=" + in("none.yml")}, c.args...).listening()
+			p.get("/x").want(t, 200, c.x)
+			for _, name := range c.all {
+				p.get("/"+name).want(t, 200, name)
+			}
+			n := len(p.output())
+			p.signal(syscall.SIGHUP)
+			p.waitLine(n, "configuration reloaded", fmt.Sprint("endpoints=", 2*len(c.all)))
+		})
+	}
+}
+
+func TestDirectory_OtherFlagsStillStandOnce(t *testing.T) {
+	t.Parallel()
+	dir := tree(t, map[string]string{"a.yml": one("fine")})
+	code, stdout, stderr := refused(t, nil, "-c", dir, "-m", dir, "--mocks", dir)
+	if code != 2 || stdout != "" || !strings.Contains(stderr, "--mocks: given twice, first as -m") {
+		t.Errorf("got exit code %d, %q and %q", code, stdout, stderr)
+	}
+}
+
+func TestDirectory_MistakesOfAllItsFilesAreReportedInOrder(t *testing.T) {
+	t.Parallel()
+	dir := tree(t, map[string]string{
+		// What is wrong with a template is found later than what is wrong with a key.
+		"a.yml": at("/a", "fine") + "- endpoint:\n    path: /b\n    response: {body: '{{ nobody }}'}\n",
+		"b.yml": "- endpoint: {path: /c, respons: {}}\n",
+		"c.yml": "- endpoint: {path: /d\n",
+		"d.yml": at("/e", "{{ nobody }}"),
+		"e.yml": at("/f", "fine"),
+	})
+	last := writeFile(t, t.TempDir(), "0.yml", "- endpoint: {path: x, response: {}}\n")
+	want := []string{dir + "/a.yml:4:26: [1].endpoint.response.body: ", dir + "/b.yml:1:24: [0].endpoint.respons: ",
+		dir + "/c.yml:1:", dir + "/d.yml:1:", last + ":1:20: [0].endpoint.path: "}
+	said := refusal(t, dir, "-c", last)
+	if len(said) != len(want) {
+		t.Fatalf("it says\n%s\nwant %d lines", strings.Join(said, "\n"), len(want))
+	}
+	for i := range want {
+		if !strings.HasPrefix(said[i], want[i]) {
+			t.Errorf("line %d is %q, want %s…", i+1, said[i], want[i])
+		}
+	}
+}
+
+func TestDirectory_NamesAreReportedAsGiven(t *testing.T) {
+	t.Parallel()
+	dir := tree(t, map[string]string{"conf/a.yml": "- endpoint: {path: a, response: {}}\n"})
+	p := launchIn(t, dir, nil, "validate", "-c", "conf")
+	if code := p.exit(); code != 2 || len(p.output()) != 1 || !strings.HasPrefix(p.output()[0], "conf/a.yml:1:20: [0].endpoint.path: ") {
+		t.Errorf("got exit code %d and %q", code, p.output())
+	}
+}
+
+func TestDirectory_ValidateCountsTheEndpointsOfAllFiles(t *testing.T) {
+	t.Parallel()
+	dir := tree(t, map[string]string{"a.yml": at("/a", "a"), "b.yml": at("/b", "b") + at("/c", "c")})
+	code, stdout, stderr := refused(t, nil, "validate", "-c", dir)
+	if code != 0 || stderr != "" || !strings.Contains(stdout, "valid: 3 endpoints") {
+		t.Errorf("got exit code %d, %q and %q, want 0 and 3 endpoints", code, stdout, stderr)
+	}
+}
+
+func TestDirectory_OneThatCannotBeServedIsRefused(t *testing.T) {
+	t.Parallel()
+	for _, c := range []struct {
+		name  string
+		files map[string]string
+		says  []string
+	}{
+		{"it is empty", nil, []string{"", "holds no file to read", ".yml, .yaml, .json", "subdirectories"}},
+		{"it holds other files only", map[string]string{"a.txt": "x", ".a.yml": one("x"), "sub/a.yml": one("x")},
+			[]string{"", "holds no file to read", ".yml, .yaml, .json"}},
+		{"a file in it is empty", map[string]string{"a.yml": ""}, []string{"/a.yml", "the file is empty"}},
+		{"data lies beside its configurations", map[string]string{"a.yml": one("x"), "users.json": `[{"id": 1}, {"id": 2}]`},
+			[]string{"/users.json:1:1", "no item of this list has the key endpoint", "keep data in a subdirectory"}},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			t.Parallel()
+			dir := tree(t, c.files)
+			said := refusal(t, dir)
+			if len(said) != 1 || !strings.HasPrefix(said[0], dir+c.says[0]+": ") || !containsAll(said[0], c.says) {
+				t.Errorf("it says %q, want one line about %s%s that holds %q", said, dir, c.says[0], c.says)
+			}
+		})
+	}
+	t.Run("there is none", func(t *testing.T) {
+		t.Parallel()
+		dir := filepath.Join(t.TempDir(), "conf")
+		if said := refusal(t, dir); len(said) != 1 || said[0] != dir+": there is no such file" {
+			t.Errorf("it says %q", said)
+		}
+	})
+}
+
+func TestDirectory_ChangesOfItsFilesAreServed(t *testing.T) {
+	t.Parallel()
+	dir := tree(t, map[string]string{"a.yml": at("/a", "a"), "b.yml": at("/b", "b")})
+	p := start(t, "-c", dir)
+	in := func(name string) string { return filepath.Join(dir, name) }
+	for _, c := range []struct {
+		name   string
+		change func()
+		want   map[string]string // "" is 404
+	}{
+		{"a file is added", func() { writeFile(t, dir, "c.yml", at("/c", "c")+at("/a", "late")) }, map[string]string{"/a": "a", "/b": "b", "/c": "c"}},
+		{"a file is changed", func() { writeFile(t, dir, "c.yml", at("/c", "changed")+at("/a", "late")) }, map[string]string{"/a": "a", "/c": "changed"}},
+		{"a file is renamed in front of another", func() { rename(t, in("c.yml"), in("0.yml")) }, map[string]string{"/a": "late", "/b": "b"}},
+		{"a file is removed", func() { remove(t, in("0.yml")) }, map[string]string{"/a": "a", "/c": ""}},
+		{"a file is hidden", func() { rename(t, in("b.yml"), in(".b.yml")) }, map[string]string{"/a": "a", "/b": ""}},
+		{"a link to a file is added", func() { symlink(t, ".b.yml", in("b.json")) }, map[string]string{"/b": "b"}},
+		{"what it links to is changed", func() { writeFile(t, dir, ".b.yml", at("/b", "linked")) }, map[string]string{"/b": "linked"}},
+		{"the directory is replaced", func() {
+			next := tree(t, map[string]string{"x.yml": at("/x", "x")})
+			rename(t, dir, dir+"~")
+			symlink(t, next, dir)
+		}, map[string]string{"/x": "x", "/a": ""}},
+	} {
+		n := len(p.output())
+		c.change()
+		p.waitLine(n, "configuration reloaded", "a file changed")
+		for path, want := range c.want {
+			if got := p.get(path); want == "" && got.status != 404 || want != "" && (got.status != 200 || got.body != want) {
+				t.Errorf("%s: %s answers %d %s, want %q", c.name, path, got.status, got.body, want)
+			}
+		}
+	}
+}
+
+func TestDirectory_ABrokenChangeIsLoggedAndTheLastGoodOneServed(t *testing.T) {
+	t.Parallel()
+	for _, c := range []struct {
+		name  string
+		spoil func(t *testing.T, dir string)
+		says  [][]string
+	}{
+		{"a new file has a mistake", func(t *testing.T, dir string) { writeFile(t, dir, "b.yml", "- endpoint: {path: b, response: {}}\n") },
+			[][]string{{"/b.yml:1:20: [0].endpoint.path"}}},
+		{"two files have", func(t *testing.T, dir string) {
+			writeFile(t, dir, ".b.yml", "- endpoint: {path: b, response: {}}\n")
+			writeFile(t, dir, ".c.yml", "- endpoint: {path: /c, respons: {}}\n")
+			rename(t, filepath.Join(dir, ".b.yml"), filepath.Join(dir, "b.yml"))
+			rename(t, filepath.Join(dir, ".c.yml"), filepath.Join(dir, "c.yml"))
+		}, [][]string{{"/b.yml:1:20: [0].endpoint.path"}, {"/c.yml:1:24: [0].endpoint.respons"}}},
+		{"a link leads nowhere", func(t *testing.T, dir string) { symlink(t, "nowhere", filepath.Join(dir, "b.yml")) },
+			[][]string{{"/b.yml: there is no such file"}}},
+		{"the last file is removed", func(t *testing.T, dir string) { remove(t, filepath.Join(dir, "a.yml")) },
+			[][]string{{": the directory holds no file to read"}}},
+		{"the directory is removed", func(t *testing.T, dir string) { remove(t, dir) }, [][]string{{": there is no such file"}}},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			t.Parallel()
+			dir := filepath.Join(t.TempDir(), "conf")
+			writeFile(t, dir, "a.yml", one("good"))
+			p := start(t, "-c", dir)
+			n := len(p.output())
+			c.spoil(t, dir)
+			for _, parts := range c.says {
+				p.waitLine(n, append(parts, "configuration not reloaded", dir)...)
+			}
+			p.waitLine(n, "last good configuration")
+			p.get("/a").want(t, 200, "good")
+			n = len(p.output())
+			remove(t, dir)
+			writeFile(t, dir, "a.yml", one("mended"))
+			p.waitLine(n, "configuration reloaded")
+			p.get("/a").want(t, 200, "mended")
+		})
+	}
+}
+
+// configMap is a directory as the kubelet mounts a ConfigMap: each file is a link
+// into ..data, which is a link to the directory of one version.
+type configMap struct {
+	t       *testing.T
+	dir     string
+	version int
+}
+
+// mount puts the next version in place, in the order the kubelet does: the files,
+// ..data swapped by one rename, links of new files, links of gone ones, the old
+// version.
+func (m *configMap) mount(files map[string]string) {
+	m.t.Helper()
+	old := fmt.Sprintf("..2026_%04d", m.version)
+	m.version++
+	next := fmt.Sprintf("..2026_%04d", m.version)
+	for name, content := range files {
+		writeFile(m.t, filepath.Join(m.dir, next), name, content)
+	}
+	symlink(m.t, next, filepath.Join(m.dir, "..data_tmp"))
+	rename(m.t, filepath.Join(m.dir, "..data_tmp"), filepath.Join(m.dir, "..data"))
+	for name := range files {
+		if _, err := os.Lstat(filepath.Join(m.dir, name)); err != nil {
+			symlink(m.t, "..data/"+name, filepath.Join(m.dir, name))
+		}
+	}
+	links, err := os.ReadDir(m.dir)
+	if err != nil {
+		m.t.Fatal(err)
+	}
+	for _, l := range links {
+		if _, ok := files[l.Name()]; !ok && !strings.HasPrefix(l.Name(), "..") {
+			remove(m.t, filepath.Join(m.dir, l.Name()))
+		}
+	}
+	remove(m.t, filepath.Join(m.dir, old))
+}
+
+func TestDirectory_AMountedConfigMapIsSwappedUnderLoad(t *testing.T) {
+	t.Parallel()
+	const clients, swaps = 24, 12
+	// Endpoints move from file to file, and files come and go: a configuration made
+	// of two versions would lack some.
+	version := func(n int) map[string]string {
+		files := map[string]string{
+			"a.yml": at("/version", fmt.Sprint(n)), "b.yml": at("/kept", "kept"),
+			fmt.Sprintf("c%d.yml", n%4): at("/moved", "moved"),
+		}
+		files[[]string{"a.yml", "b.yml"}[n/2%2]] += at("/also-moved", "also moved")
+		return files
+	}
+	m := &configMap{t: t, dir: t.TempDir()}
+	m.mount(version(0))
+	l := &load{p: start(t, "-c", m.dir), failed: make(chan string, 10), stop: make(chan struct{})}
+	for i := range clients {
+		path := []string{"/version", "/kept", "/moved", "/also-moved"}[i%4]
+		l.clients.Go(func() { l.client(path) })
+	}
+	for n := 2; n <= 2*swaps; n += 2 {
+		lines := len(l.p.output())
+		l.written.Store(int64(n))
+		m.mount(version(n))
+		if n%6 == 0 {
+			l.p.signal(syscall.SIGHUP)
+		}
+		l.p.waitLine(lines, "configuration reloaded")
+		l.applied.Store(int64(n))
+	}
+	close(l.stop)
+	l.clients.Wait()
+	close(l.failed)
+	for failure := range l.failed {
+		t.Errorf("a request failed: %s", failure)
+	}
+	if l.sent.Load() < clients {
+		t.Errorf("only %d requests were answered", l.sent.Load())
+	}
+	if log := strings.Join(l.p.output(), "\n"); strings.Contains(log, "not reloaded") {
+		t.Errorf("a swap was taken for a broken change:\n%s", log)
+	}
+}
+
+func TestDirectory_OfAThousandFilesIsServedAndWatched(t *testing.T) {
+	t.Parallel()
+	const many = 1000
+	dir := t.TempDir()
+	for i := range many {
+		writeFile(t, dir, fmt.Sprintf("%04d.yml", i), at(fmt.Sprintf("/%d", i), "old"))
+	}
+	p := start(t, "-c", dir)
+	p.waitLine(0, "listening", fmt.Sprint("endpoints=", many))
+	p.get("/999").want(t, 200, "old")
+	n := len(p.output())
+	writeFile(t, dir, "0999.yml", at("/999", "new"))
+	p.waitLine(n, "configuration reloaded")
+	p.get("/999").want(t, 200, "new")
+	p.get("/0").want(t, 200, "old")
+}
