@@ -20,7 +20,6 @@ import (
 	"strconv"
 	"strings"
 	"sync/atomic"
-	"syscall"
 	"testing"
 	"time"
 
@@ -100,9 +99,7 @@ func TestBody_WhatCannotBeServedIsFoundAtLoad(t *testing.T) {
 	if err := os.Mkdir(filepath.Join(dir, "directory"), 0o755); err != nil {
 		t.Fatal(err)
 	}
-	if err := syscall.Mkfifo(filepath.Join(dir, "pipe"), 0o644); err != nil {
-		t.Fatal(err)
-	}
+	makePipe(t, filepath.Join(dir, "pipe"))
 	if err := os.Symlink("/dev/zero", filepath.Join(dir, "link")); err != nil {
 		t.Fatal(err)
 	}
@@ -236,9 +233,7 @@ func TestBody_ARenderedPathDoesNotLeaveItsDirectory(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	if err := syscall.Mkfifo(filepath.Join(dir, "data", "pipe"), 0o644); err != nil {
-		t.Fatal(err)
-	}
+	makePipe(t, filepath.Join(dir, "data", "pipe"))
 	p := start(t, "-c", writeFile(t, dir, "mock.yml",
 		fixed("/path/:f", `provider: json, path: "data/{{path-params.f}}"`)+
 			fixed("/rest/*f", `provider: json, path: "data/{{path-params.f}}"`)+

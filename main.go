@@ -46,7 +46,11 @@ func run(args []string, env func(string) (string, bool), signals <-chan os.Signa
 	})
 	log := listener.NewLogger(settings.Format, stdout, stderr)
 	say := speaker{json: settings.Format == "json", log: log, stdout: stdout, stderr: stderr}
-	if err != nil {
+	switch {
+	case err != nil && settings.Command == "health":
+		say.refuse(err)
+		return exitFailed
+	case err != nil:
 		return say.refuse(err)
 	}
 	switch settings.Command {
@@ -54,15 +58,19 @@ func run(args []string, env func(string) (string, bool), signals <-chan os.Signa
 		fmt.Fprint(stdout, config.Usage())
 		return exitOK
 	case "version":
-		fmt.Fprintln(stdout, version())
+		fmt.Fprintln(stdout, thisBuild())
 		return exitOK
+	case "health":
+		return say.health(settings)
+	case "schema":
+		return say.schema()
 	}
 	paths, err := settings.Sources()
 	if err != nil {
 		return say.refuse(err)
 	}
 	opts := options(settings, env, log)
-	p := program{log: log, settings: settings, paths: paths}
+	p := program{log: log, settings: settings, opts: opts, paths: paths}
 	p.watcher = config.NewWatcher(p.watched)
 	var spec *config.Spec
 	code := exitOK
@@ -83,6 +91,9 @@ func run(args []string, env func(string) (string, bool), signals <-chan os.Signa
 		return code
 	case errors.As(err, &problems):
 		return say.refuse(problems)
+	case errors.Is(err, syscall.EADDRINUSE):
+		log.Error("cannot start", "error", err.Error()+"; choose another port with --port")
+		return exitFailed
 	case err != nil:
 		log.Error("cannot start", "error", err.Error())
 		return exitFailed
@@ -120,6 +131,8 @@ func options(settings config.Settings, env func(string) (string, bool), log *slo
 		UnmatchedStatus: settings.UnmatchedStatus,
 		NoCORS:          settings.NoCORS,
 		AccessLog:       settings.AccessLog,
+		SentryDSN:       settings.SentryDSN,
+		Version:         thisBuild().version,
 		Env:             env,
 	}
 }
@@ -130,6 +143,15 @@ type speaker struct {
 	json           bool
 	log            *slog.Logger
 	stdout, stderr io.Writer
+}
+
+// schema prints the JSON Schema of the configuration, which is to be kept in a file.
+func (s speaker) schema() int {
+	if _, err := s.stdout.Write(config.Schema()); err != nil {
+		s.log.Error("cannot print the schema", "error", err.Error())
+		return exitFailed
+	}
+	return exitOK
 }
 
 // refuse says what keeps the program from starting.
@@ -167,6 +189,26 @@ func (s speaker) validate(spec *config.Spec, opts listener.Options) int {
 	return exitOK
 }
 
+// health asks the server that runs with the same settings whether it answers, and
+// says so. It returns 0 or 1 and nothing else: container engines reserve the rest.
+func (s speaker) health(settings config.Settings) int {
+	address, err := listener.Ping(settings.Host, settings.Port)
+	switch {
+	case err != nil && s.json:
+		s.log.Error("not healthy", "error", err.Error())
+	case err != nil:
+		fmt.Fprintln(s.stderr, "not healthy:", err)
+	case s.json:
+		s.log.Info("healthy", "address", address)
+	default:
+		fmt.Fprintf(s.stdout, "healthy: %s answers\n", address)
+	}
+	if err != nil {
+		return exitFailed
+	}
+	return exitOK
+}
+
 // logProblems logs each problem as an event of its own, as many as one message
 // shows.
 func logProblems(log *slog.Logger, message string, problems config.Problems) {
@@ -175,28 +217,13 @@ func logProblems(log *slog.Logger, message string, problems config.Problems) {
 	}
 }
 
-// version is "mockserver VERSION (commit COMMIT, GO)" as far as the build knows.
-func version() string {
-	name, commit := "development", "unknown"
-	if info, ok := debug.ReadBuildInfo(); ok {
-		if v := info.Main.Version; v != "" && v != "(devel)" {
-			name = v
-		}
-		for _, s := range info.Settings {
-			if s.Key == "vcs.revision" {
-				commit = s.Value
-			}
-		}
-	}
-	return fmt.Sprintf("mockserver %s (commit %s, %s %s/%s)", name, commit, runtime.Version(), runtime.GOOS, runtime.GOARCH)
-}
-
 // program is a server that runs, and what reloads and stops it.
 type program struct {
 	server   *listener.Server
 	log      *slog.Logger
 	settings config.Settings
-	paths    []string // of the configuration
+	opts     listener.Options
+	paths    []string // of the configuration: files and directories
 	watcher  *config.Watcher
 
 	mu     sync.Mutex // guards missed
@@ -253,8 +280,8 @@ func (p *program) serve(signals <-chan os.Signal) int {
 			}
 			cancel()
 			return p.drain(s, signals)
-		case err := <-p.server.Done():
-			p.log.Error("serving ended", "error", fmt.Sprint(err))
+		case <-p.server.Done():
+			p.log.Error("serving ended", "error", fmt.Sprint(p.server.Err()))
 			return exitFailed
 		}
 	}
@@ -267,7 +294,7 @@ func (p *program) reload(cause string) {
 	spec, err := p.load()
 	if err == nil {
 		p.miss(nil)
-	} else if p.miss(listener.ExternalFiles(spec)) {
+	} else if p.miss(listener.ExternalFiles(spec, p.opts)) {
 		// One of them may have been mended since it was read, but before it is watched.
 		if spec, err = p.load(); err == nil {
 			p.miss(nil)
@@ -314,4 +341,67 @@ func (p *program) drain(s os.Signal, signals <-chan os.Signal) int {
 			}
 		}
 	}
+}
+
+// version and commit are set by the linker when a release or an image is built
+// (-X main.version=… -X main.commit=…), and by nothing else.
+var (
+	version = ""
+	commit  = ""
+)
+
+// shortCommit is how many digits of a commit are shown.
+const shortCommit = 12
+
+// build is which program this is.
+type build struct {
+	version string // "v0.5.0", or "development" when nothing says more
+	commit  string // twelve digits, "-dirty" behind them when files were changed; or "unknown"
+}
+
+// thisBuild is the build that runs.
+func thisBuild() build {
+	info, _ := debug.ReadBuildInfo() // nil without modules
+	return buildOf(version, commit, info)
+}
+
+// buildOf tells a build from what the linker set, else from what go build or
+// go install recorded: the module's version, and the state of the working tree.
+func buildOf(version, commit string, info *debug.BuildInfo) build {
+	b := build{version: version, commit: commit}
+	if info == nil {
+		info = &debug.BuildInfo{}
+	}
+	if v := info.Main.Version; b.version == "" && v != "(devel)" {
+		b.version = v
+	}
+	if b.version == "" {
+		b.version = "development"
+	}
+	if b.commit == "" {
+		b.commit = recorded(info.Settings)
+	}
+	return b
+}
+
+// recorded is the commit that go build recorded.
+func recorded(settings []debug.BuildSetting) string {
+	revision, changed := "", ""
+	for _, s := range settings {
+		switch {
+		case s.Key == "vcs.revision":
+			revision = s.Value[:min(len(s.Value), shortCommit)]
+		case s.Key == "vcs.modified" && s.Value == "true":
+			changed = "-dirty"
+		}
+	}
+	if revision == "" {
+		return "unknown"
+	}
+	return revision + changed
+}
+
+// String is the line that -v prints.
+func (b build) String() string {
+	return fmt.Sprintf("mockserver %s (commit %s, %s %s/%s)", b.version, b.commit, runtime.Version(), runtime.GOOS, runtime.GOARCH)
 }

@@ -14,6 +14,8 @@ mockserver/listener -> mockserver/config
 mockserver/listener -> mockserver/fetcher
 mockserver/listener -> mockserver/matcher
 mockserver/listener -> mockserver/renderer
+mockserver/listener/listenertest -> mockserver/config
+mockserver/listener/listenertest -> mockserver/listener
 mockserver/matcher -> mockserver/config
 mockserver/renderer -> mockserver/config
 mockserver/renderer -> mockserver/matcher
@@ -29,4 +31,9 @@ while read -r edge; do
     status=1
   fi
 done <<<"$found"
+# What only tests need stays out of the program.
+if go list -deps . | grep -E '^testing(/|$)|/listenertest$|/goleak'; then
+  echo "floors: the program imports what only tests need" >&2
+  status=1
+fi
 exit $status

@@ -25,6 +25,7 @@ waiting=$(grep -L 'testing/synctest' $tests)
   refuse "a test waits for a condition, it does not sleep" 'time\.Sleep\(' $tests
   refuse "a test waits for a condition, it does not sleep" '^[[:space:]]*<-time\.After\(' $waiting
   refuse "no init functions" '^func init\(\)' $code
+  refuse "a setting of fasthttp for the whole process is the host program's" 'fasthttp\.Set[A-Z]' $code
   refuse "left for later" 'TODO|FIXME|XXX' $code $tests
 }
 exit $status

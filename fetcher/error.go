@@ -1,8 +1,14 @@
 package fetcher
 
 import (
+	"context"
+	"crypto/tls"
 	"errors"
+	"fmt"
+	"io"
 	"io/fs"
+	"net"
+	"syscall"
 )
 
 // Kind says which answer an error calls for.
@@ -31,6 +37,65 @@ func (e *Error) Unwrap() error { return e.Err }
 
 // ErrTooLarge is the cause when a body, a file or a workbook is over its limit.
 var ErrTooLarge = errors.New("too large")
+
+// statusError is the cause when a remote answered with a status of 400 or more.
+type statusError int
+
+func (e statusError) Error() string { return fmt.Sprintf("it answered with status %d", int(e)) }
+
+// Panic is the cause when a decoder panicked, which is a defect of the program.
+type Panic struct {
+	Value any       // what it panicked with, which may hold parts of what was decoded
+	Stack []uintptr // program counters from the recovering function outwards, as runtime.Callers has them
+}
+
+// Error says that the content cannot be decoded, and what the decoder said.
+func (p *Panic) Error() string { return fmt.Sprintf("it cannot be decoded: %v", p.Value) }
+
+// Cause says what went wrong in words that hold nothing of a request, of a remote
+// or of the environment, as an error report may: "connection refused". It is ""
+// where there are no such words.
+func (e *Error) Cause() string {
+	for _, known := range []struct {
+		is   error
+		said string
+	}{
+		{ErrTooLarge, ErrTooLarge.Error()},
+		{errNoSheet, errNoSheet.Error()},
+		{context.Canceled, "the server is stopping"},
+		{fs.ErrNotExist, "it does not exist"},
+		{io.EOF, "it ended early"},
+		{io.ErrUnexpectedEOF, "it ended early"},
+	} {
+		if errors.Is(e.Err, known.is) {
+			return known.said
+		}
+	}
+	var status statusError
+	var busy *busyError
+	var panicked *Panic
+	var timeout net.Error
+	var name *net.DNSError
+	var certificate *tls.CertificateVerificationError
+	var errno syscall.Errno
+	switch {
+	case errors.As(e.Err, &status):
+		return status.Error()
+	case errors.As(e.Err, &busy):
+		return busy.Error()
+	case errors.As(e.Err, &panicked):
+		return "its decoder panicked"
+	case errors.As(e.Err, &timeout) && timeout.Timeout():
+		return "no complete answer in time"
+	case errors.As(e.Err, &name):
+		return "the name of its host cannot be resolved"
+	case errors.As(e.Err, &certificate):
+		return "its certificate is not trusted"
+	case errors.As(e.Err, &errno):
+		return errno.Error()
+	}
+	return ""
+}
 
 // causeOf is what went wrong with a file, without its absolute path.
 func causeOf(err error) string {

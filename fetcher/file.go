@@ -71,8 +71,11 @@ func (s *Source) missingDir(base string) config.Problems {
 func (s *Source) locateFixed(dir string) config.Problems {
 	where := ""
 	names := candidates(s.fixedPath, dir)
-	if len(names) > 1 {
+	switch {
+	case len(names) > 1:
 		where = besideOrWorking
+	case dir == "" && !filepath.IsAbs(names[0]):
+		where = " in the working directory"
 	}
 	for _, file := range names {
 		// A file that is there and cannot be read is told when it is read.
@@ -87,7 +90,7 @@ func (s *Source) locateFixed(dir string) config.Problems {
 // candidates are the files a fixed path may name, the first that is there being it.
 func candidates(path, dir string) []string {
 	name := filepath.FromSlash(path)
-	if filepath.IsAbs(name) {
+	if filepath.IsAbs(name) || dir == "" {
 		return []string{name}
 	}
 	return []string{filepath.Join(dir, name), name}
@@ -103,11 +106,11 @@ func absent(err error) bool {
 // and the first that is there being the one served: beside the configuration
 // file, whose directory dir is ("": the working directory), then in the working
 // directory. It is what to watch where a configuration was refused, since a
-// missing file may come and a broken one be mended. Environment variables are
-// the process's. A URL, a path that is rendered for each request and one that does
-// not compile have none.
-func Files(ext *config.ExternalBody, dir string) []string {
-	path, _ := renderer.Compile(ext.Path, renderer.Plain, &renderer.Scope{Env: os.LookupEnv})
+// missing file may come and a broken one be mended. Env looks up environment
+// variables; nil finds none. A URL, a path that is rendered for each request and one
+// that does not compile have none.
+func Files(ext *config.ExternalBody, dir string, env func(string) (string, bool)) []string {
+	path, _ := renderer.Compile(ext.Path, renderer.Plain, &renderer.Scope{Env: env})
 	if path == nil {
 		return nil
 	}

@@ -13,6 +13,7 @@ import (
 	"net/http"
 	"net/http/httptrace"
 	"net/url"
+	"runtime"
 	"strings"
 	"sync/atomic"
 	"time"
@@ -36,6 +37,8 @@ const (
 	// connections one host is given: each takes a descriptor, and up to 64 MiB.
 	maxFetches = 512
 	maxPerHost = 256
+	// maxStack is how many calls of a panic's stack are kept.
+	maxStack = 64
 )
 
 // busyError is the cause when a fetch timed out before it had a turn.
@@ -186,7 +189,7 @@ func (l *Loader) get(ctx context.Context, client *http.Client, u *url.URL) (Body
 	}
 	defer resp.Body.Close()
 	if resp.StatusCode >= http.StatusBadRequest {
-		return Body{}, fmt.Errorf("it answered with status %d", resp.StatusCode)
+		return Body{}, statusError(resp.StatusCode)
 	}
 	content, err := readAll(resp.Body, max(resp.ContentLength, 0), l.maxRemote)
 	if err != nil {
@@ -294,7 +297,8 @@ func unbrotli(content []byte, limit int64) ([]byte, error) {
 func guard(f func() error) (err error) {
 	defer func() {
 		if p := recover(); p != nil {
-			err = fmt.Errorf("it cannot be decoded: %v", p)
+			stack := make([]uintptr, maxStack)
+			err = &Panic{Value: p, Stack: stack[:runtime.Callers(1, stack)]}
 		}
 	}()
 	return f()

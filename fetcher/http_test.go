@@ -531,6 +531,20 @@ func TestGuardTurnsAPanicIntoAnError(t *testing.T) {
 	if err == nil || !strings.Contains(err.Error(), "index out of range") {
 		t.Errorf("error = %v", err)
 	}
+	var p *Panic
+	if !errors.As(err, &p) {
+		t.Fatalf("error = %T", err)
+	}
+	var calls []string
+	for frames, more := runtime.CallersFrames(p.Stack), true; more; {
+		var call runtime.Frame
+		call, more = frames.Next()
+		calls = append(calls, call.Function)
+	}
+	stack := strings.Join(calls, " ")
+	if !strings.Contains(stack, "runtime.gopanic") || !strings.Contains(stack, "fetcher.TestGuardTurnsAPanicIntoAnError") {
+		t.Errorf("stack = %s", stack)
+	}
 }
 
 // FuzzDecode feeds bytes to every decoder: none may panic or make more than the limit.

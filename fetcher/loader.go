@@ -299,6 +299,10 @@ func (s *Source) pathProblem(what string) config.Problems {
 	return problem(s.ext.Path.Pos, s.ext.Path.Key, what)
 }
 
+// Declared is the path as declared: placeholders are not rendered, and credentials
+// that are written out in a URL stand in it.
+func (s *Source) Declared() string { return s.ext.Path.Value }
+
 // Body returns what to answer r with. Its error is an *Error. A body that is
 // kept costs no allocation.
 func (s *Source) Body(r *matcher.Request) (Body, error) {

@@ -3,10 +3,15 @@
 package listener
 
 import (
+	"context"
+	"log/slog"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/valyala/fasthttp"
+
+	"mockserver/fetcher"
 )
 
 const measured = `
@@ -21,7 +26,7 @@ const measured = `
 `
 
 func TestAllocations_OfTheWholePath(t *testing.T) {
-	s := configured(t, measured)
+	s := reportingNowhere(t, measured) // which costs nothing before there is an error
 	for _, c := range []struct {
 		name, method, uri, body string
 		most                    float64
@@ -66,6 +71,30 @@ func TestAllocations_OfTheWholePath(t *testing.T) {
 	}
 }
 
+// reportingNowhere is configured for error reports that nobody takes.
+func reportingNowhere(t *testing.T, configuration string) *Server {
+	t.Helper()
+	s := configured(t, configuration)
+	s.opts.SentryDSN = "http://key@127.0.0.1:9/1"
+	s.reportErrors()
+	t.Cleanup(func() { s.reports.close(context.Background()) })
+	return s
+}
+
+// After the first of a minute, an error costs no more with reports than without.
+func TestAllocations_OfErrorReports(t *testing.T) {
+	a := &answer{name: "GET /x", source: &fetcher.Source{}}
+	err := &fetcher.Error{Kind: fetcher.Upstream, Message: "x"}
+	tell := func(s *Server) float64 {
+		s.serverErrors.pass(upstreamFailed.code+" "+a.name, time.Now())
+		return testing.AllocsPerRun(200, func() { s.tellServerError(upstreamFailed, a, err) })
+	}
+	without, with := tell(configured(t, measured)), tell(reportingNowhere(t, measured))
+	if with > without {
+		t.Errorf("%v allocations with reports, %v without", with, without)
+	}
+}
+
 func TestAllocations_DoNotGrowWithTheNumberOfEndpoints(t *testing.T) {
 	s := configured(t, many(10000))
 	var ctx fasthttp.RequestCtx
@@ -80,6 +109,35 @@ func TestAllocations_DoNotGrowWithTheNumberOfEndpoints(t *testing.T) {
 		})
 		if body := string(ctx.Response.Body()); got > c.most || !strings.Contains(body, `"ok"`) {
 			t.Errorf("%s: got %v allocations and %q, want at most %v", c.uri, got, body, c.most)
+		}
+	}
+}
+
+// again is the connection of a client that sends one request for ever.
+type again struct {
+	scripted
+	request string
+}
+
+func (a *again) Read(b []byte) (int, error) { return copy(b, a.request), nil }
+
+func TestAllocations_OfReading(t *testing.T) {
+	for _, request := range []string{
+		"GET /static HTTP/1.1\r\nHost: mock.test\r\nUser-Agent: x\r\nConnection: keep-alive, x\r\n\r\n",
+		"POST /orders HTTP/1.1\r\nHost: [::1]:80\r\nContent-Length: 3\r\nExpect: 100-Continue\r\n\r\nabc",
+		inChunks + "3;x=y\r\nabc\r\n0\r\nX-T: 1\r\n\r\n",
+		"GET http://mock.test:80/static?a=b HTTP/1.0\r\nConnection: Keep-Alive\r\n\r\n",
+	} {
+		conn := newConnections(nil, slog.New(slog.DiscardHandler)).adopt(&again{request: request})
+		b := make([]byte, maxHeader)
+		wrong := 0
+		got := testing.AllocsPerRun(200, func() {
+			if n, err := conn.Read(b); n == 0 || err != nil {
+				wrong++
+			}
+		})
+		if got > 0 || wrong > 0 {
+			t.Errorf("%q: got %v allocations and %d errors, want none", request, got, wrong)
 		}
 	}
 }

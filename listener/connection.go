@@ -14,10 +14,9 @@ import (
 	"time"
 )
 
-// connections is a listener that knows the connections it accepted, so that
-// stopping can close those that fasthttp leaves: the ones that have not sent
-// anything yet, which it takes for busy during their first five seconds, and
-// those whose request outlasts the grace period.
+// connections is a listener that knows the connections it accepted, and what each
+// is at, so that stopping can close those that wait for a request, and at the end
+// of the grace period the rest.
 type connections struct {
 	net.Listener
 	log      *slog.Logger
@@ -45,7 +44,7 @@ const (
 )
 
 // Accept waits for the next connection. It outlasts errors that pass, such as no
-// descriptor being free, which fasthttp would end serving for.
+// descriptor being free.
 func (c *connections) Accept() (net.Conn, error) {
 	for pause := firstPause; ; pause = min(2*pause, longestPause) {
 		inner, err := c.Listener.Accept()
@@ -72,24 +71,19 @@ func (c *connections) adopt(inner net.Conn) *connection {
 	c.mu.Lock()
 	c.open[accepted] = struct{}{}
 	c.mu.Unlock()
-	select {
-	case <-c.ended: // after hurrySilent looked, perhaps
-		accepted.hurried.Store(true)
-	default:
-	}
 	return accepted
 }
 
 // passes tells whether accepting may succeed again after err: something has run
 // out, or the client went away.
 func passes(err error) bool {
+	err = portable(err)
 	return slices.ContainsFunc([]syscall.Errno{
 		syscall.EMFILE, syscall.ENFILE, syscall.ENOBUFS, syscall.ENOMEM, syscall.ECONNABORTED,
 	}, func(e syscall.Errno) bool { return errors.Is(err, e) })
 }
 
-// Close closes the listener, the first time: fasthttp closes it again, or not at
-// all when its Serve has not begun.
+// Close closes the listener, the first time, and returns how that went each time.
 func (c *connections) Close() error {
 	c.closing.Do(func() {
 		c.closed = c.Listener.Close()
@@ -98,23 +92,38 @@ func (c *connections) Close() error {
 	return c.closed
 }
 
-// hurrySilent gives the connections that nothing was read from yet a moment more:
-// what they sent may be on its way. Without it they would hold the end up for as
-// long as headers may take.
-func (c *connections) hurrySilent() {
+// isEnding tells whether the listener was closed.
+func (c *connections) isEnding() bool {
+	select {
+	case <-c.ended:
+		return true
+	default:
+		return false
+	}
+}
+
+// hurry closes the connections that wait for another request, and gives those that
+// nothing was read from yet a moment more: what they sent may be on its way.
+// Without it they would hold the end up for as long as headers may take. The
+// listener is closed already, so that a connection that waits from now on sees it.
+func (c *connections) hurry() {
 	for _, conn := range c.all() {
-		if !conn.spoke.Load() {
-			conn.hurried.Store(true)
+		switch {
+		case conn.idle.CompareAndSwap(true, false):
+			_ = conn.closeNow() // nobody expects an answer
+		case !conn.spoke.Load():
 			_ = conn.Conn.SetReadDeadline(time.Now().Add(lastMoment)) // reading fails too
 		}
 	}
 }
 
-// closeAll closes every connection.
-func (c *connections) closeAll() {
-	for _, conn := range c.all() {
+// closeAll closes every connection and returns them.
+func (c *connections) closeAll() []*connection {
+	all := c.all()
+	for _, conn := range all {
 		_ = conn.closeNow() // it is gone either way
 	}
+	return all
 }
 
 // all is every connection that is open.
@@ -131,14 +140,18 @@ func (c *connections) forget(conn *connection) {
 }
 
 // connection is one accepted connection. Its time-outs for bodies and answers are
-// for a peer that stands still: they begin anew whenever a byte gets through.
+// for a peer that stands still: they begin anew whenever a byte gets through, for as
+// long as enough of them do.
 type connection struct {
 	net.Conn
 	from   *connections
 	spoke  atomic.Bool // something was read from it
 	unread atomic.Bool // it was refused while it may still be sending
-	// hurried tells that the server is stopping and nothing was read from it so far.
-	hurried atomic.Bool
+	// idle tells that it waits for another request. Who takes it back may go on: the
+	// connection with a request, or the end of the server with closing it.
+	idle atomic.Bool
+	// answered tells that serving it has ended with an answer to its last request.
+	answered atomic.Bool
 
 	// The goroutine that serves the connection alone has these.
 	waiting      bool // for the next request
@@ -147,6 +160,14 @@ type connection struct {
 	readExpires  time.Time // the read deadline that is asked for
 	readInForce  time.Time // the one that the connection has
 	writeExpires time.Time // the write deadline
+	bodyBegun    time.Time // when the time of the body began
+	bodyRead     int       // bytes of it
+	wire         wire
+	held         []byte // the part of a head that came behind what was read last
+	over         error  // ends reading: a breach, or io.EOF behind the last request
+	told         bool   // over was returned
+	behind       bool   // something came behind the last request
+	failed       error  // of the connection: reading ended with it
 }
 
 // Bounds of what a peer may take, beside those of fasthttp in server.go.
@@ -155,6 +176,11 @@ const (
 	bodyTimeout = 30 * time.Second
 	// writeTimeout is how long an answer may stand still.
 	writeTimeout = 30 * time.Second
+	// slowTime is how long a body or an answer may take however little of it gets
+	// through, and slowRate what has to get through, in bytes a second, of one that
+	// takes longer.
+	slowTime = 10 * time.Minute
+	slowRate = 1 << 10
 	// renewal is how far a deadline may be off, so that it is not set anew for each
 	// byte or small answer, and idleRenewal that of waiting for the next request.
 	renewal     = time.Second
@@ -171,13 +197,24 @@ const (
 // SetReadDeadline asks for when reading ends. fasthttp calls it once for each part
 // of a request, and that part tells itself by its time-out: waiting for the next
 // request lasts longer than a body, the headers shorter. Only a body's is renewed:
-// headers that drip in have to end in time.
+// headers that drip in have to end in time. The error ends the connection.
 func (c *connection) SetReadDeadline(t time.Time) error {
 	c.readRenewed = time.Now()
 	left := t.Sub(c.readRenewed)
+	waited := c.waiting
 	c.waiting = left > bodyTimeout
 	c.readingBody = headerTimeout < left && !c.waiting
 	c.readExpires = t
+	c.bodyBegun, c.bodyRead = c.readRenewed, 0
+	switch {
+	case c.waiting:
+		c.idle.Store(true)
+		if c.from.isEnding() {
+			return net.ErrClosed
+		}
+	case waited && !c.idle.CompareAndSwap(true, false):
+		return net.ErrClosed
+	}
 	return nil
 }
 
@@ -185,59 +222,140 @@ func (c *connection) SetReadDeadline(t time.Time) error {
 // from: most are replaced by the next without a read between, and waiting for the
 // next request may end a little early.
 func (c *connection) enforce() error {
-	if c.hurried.Load() {
-		if !c.spoke.Load() {
-			return c.Conn.SetReadDeadline(time.Now().Add(lastMoment))
-		}
-		c.hurried.Store(false)
-		c.readInForce = time.Time{} // whatever it is, it is not that of this request
-	}
 	early := c.readExpires.Sub(c.readInForce)
-	if early == 0 || c.waiting && 0 < early && early < idleRenewal {
+	if early != 0 && !(c.waiting && 0 < early && early < idleRenewal) {
+		c.readInForce = c.readExpires
+		if err := c.Conn.SetReadDeadline(c.readExpires); err != nil {
+			return err
+		}
+	}
+	if !c.from.isEnding() {
 		return nil
 	}
-	c.readInForce = c.readExpires
-	return c.Conn.SetReadDeadline(c.readExpires)
+	// The deadline in force may be that of hurry by now, or have replaced it.
+	expires := c.readExpires
+	if !c.spoke.Load() {
+		expires = time.Now().Add(lastMoment)
+	}
+	return c.Conn.SetReadDeadline(expires)
 }
 
-// Read reads what the client sent.
+// Read reads what the client sent, as far as it is sound: a head comes whole, and
+// nothing from behind a breach. The error is the breach then.
 func (c *connection) Read(b []byte) (int, error) {
+	if c.over != nil {
+		c.told = true
+		return 0, c.over
+	}
+	n := copy(b, c.held)
+	c.held = c.held[n:]
+	for {
+		got, err := c.receive(b[n:], n > 0)
+		n += got
+		ready, rest, over := c.wire.take(b[:n])
+		if over == nil && err == io.EOF && c.wire.inside(b[rest:n]) {
+			over = cutShort
+			if rest < n {
+				ready = expose(b, ready)
+			}
+		}
+		if over != nil {
+			c.over, err = over, nil
+			c.behind = rest < n
+		}
+		switch {
+		case ready > 0 && rest < n && over == nil:
+			c.held = append([]byte(nil), b[rest:n]...)
+			return ready, err
+		case ready > 0:
+			return ready, err
+		case over != nil:
+			c.told = true
+			return 0, over
+		case err != nil:
+			return 0, err
+		case n == len(b) && rest == 0: // a head that is too large, which fasthttp says
+			return n, nil
+		}
+		n = copy(b, b[rest:n])
+	}
+}
+
+// receive reads once. A head that has begun while the connection waited for it has
+// the time of one from then on.
+func (c *connection) receive(b []byte, begun bool) (int, error) {
+	if begun && c.waiting {
+		if err := c.SetReadDeadline(time.Now().Add(headerTimeout)); err != nil {
+			return 0, err
+		}
+	}
 	if err := c.enforce(); err != nil {
 		return 0, err
 	}
 	n, err := c.Conn.Read(b)
+	if err != nil {
+		c.failed = err
+	}
 	if n > 0 && !c.spoke.Load() {
 		c.spoke.Store(true)
 	}
 	if n > 0 && c.readingBody {
+		c.bodyRead += n
 		if now := time.Now(); now.Sub(c.readRenewed) >= renewal {
 			c.readRenewed, c.readExpires = now, now.Add(bodyTimeout)
+			if last := c.bodyBegun.Add(longest(c.bodyRead)); last.Before(c.readExpires) {
+				c.readExpires = last
+			}
 		}
 	}
 	return n, err
 }
 
-// Write writes b as long as the client takes any of it.
+// cause is what ended reading: what Read returned, which fasthttp does not always
+// pass on, or else err.
+func (c *connection) cause(err error) error {
+	switch {
+	case c.told:
+		return c.over
+	case c.failed != nil:
+		return c.failed
+	}
+	return err
+}
+
+// longest is how long n bytes may take to get through.
+func longest(n int) time.Duration { return slowTime + time.Duration(n/slowRate)*time.Second }
+
+// lateness says how a body was too slow.
+func (c *connection) lateness() string {
+	if most := longest(c.bodyRead); time.Since(c.bodyBegun) >= most {
+		return "the request body was not whole after " + most.String()
+	}
+	return "no more of the request body came for " + bodyTimeout.String()
+}
+
+// Write writes b as long as the client takes any of it, and enough.
 func (c *connection) Write(b []byte) (int, error) {
 	written := 0
-	for {
-		if now := time.Now(); c.writeExpires.Sub(now) < writeTimeout {
+	begun := time.Now()
+	for now := begun; ; now = time.Now() {
+		if c.writeExpires.Sub(now) < writeTimeout {
 			c.writeExpires = now.Add(writeTimeout + 10*renewal)
 			_ = c.Conn.SetWriteDeadline(c.writeExpires) // writing fails too
 		}
 		n, err := c.Conn.Write(b[written:])
 		written += n
-		if n == 0 || !errors.Is(err, os.ErrDeadlineExceeded) {
+		if n == 0 || !errors.Is(err, os.ErrDeadlineExceeded) || time.Since(begun) > longest(written) {
 			return written, err
 		}
 	}
 }
 
-// Close closes the connection and forgets it. When the client was refused it may
-// still be sending, and closing at once would make its system throw the answer
-// away: what it sends is read first, for a while.
+// Close closes the connection and forgets it. When the client was refused, or sends
+// beyond its last request, it may still be sending, and closing at once would make
+// its system throw the answer away: what it sends is read first, for a while.
 func (c *connection) Close() error {
-	if c.unread.Load() {
+	if c.unread.Load() || c.behind {
 		c.discard()
 	}
 	return c.closeNow()
@@ -245,7 +363,10 @@ func (c *connection) Close() error {
 
 func (c *connection) closeNow() error {
 	c.from.forget(c)
-	return c.Conn.Close()
+	if err := c.Conn.Close(); !errors.Is(err, net.ErrClosed) {
+		return err
+	}
+	return nil // the end of the server was first
 }
 
 // discard ends what the client is sent and reads what it sends, until it ends too.

@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"context"
 	"errors"
+	"fmt"
 	"io"
 	"log/slog"
 	"net"
@@ -181,13 +182,128 @@ func TestConnection_ABodyThatStandsStillIsAnswered408(t *testing.T) {
 			b, _ := io.ReadAll(c)
 			got := string(b)
 			if !strings.HasPrefix(got, "HTTP/1.1 408 Request Timeout\r\n") || !strings.Contains(got, `"code":"request_timeout"`) ||
-				!strings.Contains(got, "Connection: close\r\n") {
+				!strings.Contains(got, "came for 30s") || !strings.Contains(got, "Connection: close\r\n") {
 				t.Errorf("with %q of the body: got %q", sent, got)
 			}
 			if took := time.Since(begun); took != bodyTimeout {
 				t.Errorf("with %q of the body: it was answered after %v, want %v", sent, took, bodyTimeout)
 			}
 			<-c.served
+		})
+	}
+}
+
+// A body of which a byte comes now and then, data or not, does not last for ever.
+func TestConnection_ABodyThatDribblesIsAnswered408(t *testing.T) {
+	s := configured(t, timed)
+	warm(t, s)
+	for _, c := range []struct{ name, begin, rest string }{
+		{"of a known length", strings.Replace(slowly, ": 17", ": 1000", 1), strings.Repeat("x", 1000)},
+		{"a chunk", inChunks + "3e8\r\n", strings.Repeat("x", 1000)},
+		{"an extension", inChunks + "1;", strings.Repeat("x", 1000)},
+		{"a trailer", inChunks + "0\r\nX:", strings.Repeat("x", 1000)},
+		{"chunks of one byte", inChunks, strings.Repeat("1\r\nx\r\n", 200)},
+	} {
+		synctest.Test(t, func(t *testing.T) {
+			conn := talk(t, s)
+			defer conn.Close()
+			begun := time.Now()
+			var sending sync.WaitGroup
+			sending.Go(func() {
+				_, _ = io.WriteString(conn, c.begin) // what it misses shows in the answer
+				dribble(conn, c.rest, 29*time.Second)
+			})
+			b, _ := io.ReadAll(conn)
+			if got := string(b); !strings.HasPrefix(got, "HTTP/1.1 408 Request Timeout\r\n") || !strings.Contains(got, "not whole after 10m0s") {
+				t.Errorf("%s: got %q", c.name, got)
+			}
+			if took := time.Since(begun); took != slowTime {
+				t.Errorf("%s: it was answered after %v, want %v", c.name, took, slowTime)
+			}
+			<-conn.served
+			sending.Wait()
+		})
+	}
+}
+
+// A large body may take long as long as enough of it comes.
+func TestConnection_ALargeBodyOverASlowLineIsServed(t *testing.T) {
+	s := configured(t, "- endpoint: {method: POST, path: /a, response: {body: '{{body|length}}'}}")
+	warm(t, s)
+	synctest.Test(t, func(t *testing.T) {
+		c := talk(t, s)
+		defer c.Close()
+		const pieces, size = 120, 20 * slowRate // a piece each 20 s, which is 40 min
+		var sending sync.WaitGroup
+		sending.Go(func() {
+			_, _ = fmt.Fprintf(c, "POST /a HTTP/1.1\r\nHost: a\r\nConnection: close\r\nContent-Length: %d\r\n\r\n", pieces*size)
+			dribbled := strings.Repeat("x", size)
+			for range pieces {
+				<-time.After(20 * time.Second)
+				_, _ = io.WriteString(c, dribbled) // what it misses shows in the answer
+			}
+		})
+		b, _ := io.ReadAll(c)
+		if got := string(b); !strings.HasPrefix(got, "HTTP/1.1 200 OK") || !strings.HasSuffix(got, fmt.Sprint("\r\n\r\n", pieces*size)) {
+			t.Errorf("got %q", got)
+		}
+		<-c.served
+		sending.Wait()
+	})
+}
+
+func TestConnection_OneThatSaysNothingIsClosedSilently(t *testing.T) {
+	s := configured(t, timed)
+	warm(t, s)
+	for _, said := range []string{"", "GET", "\r\n", "GET / HTTP/1.1\r\nHost: a\r\n"} {
+		synctest.Test(t, func(t *testing.T) {
+			c := talk(t, s)
+			defer c.Close()
+			begun := time.Now()
+			go func() { _, _ = io.WriteString(c, said) }()
+			if b, err := io.ReadAll(c); len(b) > 0 || err != nil {
+				t.Errorf("%q: got %q, %v, want nothing", said, b, err)
+			}
+			if took := time.Since(begun); took != headerTimeout {
+				t.Errorf("%q: it was closed after %v, want %v", said, took, headerTimeout)
+			}
+			<-c.served
+		})
+	}
+}
+
+// The time of a head begins with its first byte, not with the end of the request
+// before it.
+func TestConnection_ASecondHeadHasItsOwnTime(t *testing.T) {
+	s := configured(t, timed)
+	warm(t, s)
+	for _, joined := range []bool{false, true} { // to the request before it
+		synctest.Test(t, func(t *testing.T) {
+			c := talk(t, s)
+			defer c.Close()
+			first, second := "GET /static HTTP/1.1\r\nHost: a\r\n\r\n", slowly
+			want := 5*time.Minute + headerTimeout
+			if joined {
+				first, second, want = first+slowly[:10], slowly[10:], headerTimeout
+			}
+			begun := time.Now()
+			var sending sync.WaitGroup
+			sending.Go(func() {
+				_, _ = io.WriteString(c, first) // what it misses shows in the answer
+				if !joined {
+					<-time.After(5*time.Minute - time.Second)
+				}
+				dribble(c, second, time.Second)
+			})
+			b, _ := io.ReadAll(c)
+			if got := string(b); strings.Count(got, "HTTP/1.1") != 1 || !strings.HasPrefix(got, "HTTP/1.1 200 OK") {
+				t.Errorf("got %q, want one answer", got)
+			}
+			if took := time.Since(begun); took != want {
+				t.Errorf("joined %v: it was closed after %v, want %v", joined, took, want)
+			}
+			<-c.served
+			sending.Wait()
 		})
 	}
 }
@@ -229,6 +345,29 @@ func TestConnection_AnAnswerThatIsNotReadEnds(t *testing.T) {
 	})
 }
 
+func TestConnection_AnAnswerThatIsReadTooSlowlyEnds(t *testing.T) {
+	s := configured(t, timed)
+	warm(t, s)
+	synctest.Test(t, func(t *testing.T) {
+		c := talk(t, s)
+		defer c.Close()
+		begun := time.Now()
+		if _, err := io.WriteString(c, "GET /static HTTP/1.1\r\nHost: a\r\n\r\n"); err != nil {
+			t.Fatal(err)
+		}
+		for one := make([]byte, 1); ; {
+			<-time.After(25 * time.Second)
+			if _, err := c.Read(one); err != nil {
+				break
+			}
+		}
+		err := <-c.served
+		if took := time.Since(begun); !errors.Is(err, os.ErrDeadlineExceeded) || took < slowTime || took > slowTime+2*writeTimeout {
+			t.Errorf("serving ended with %v after %v, want a time-out after %v", err, took, slowTime)
+		}
+	})
+}
+
 func TestConnection_AnAnswerThatIsReadSlowlyIsSentWhole(t *testing.T) {
 	body := strings.Repeat("0123456789", 1000)
 	s := configured(t, "- endpoint: {path: /long, response: {body: \""+body+"\"}}")
@@ -240,7 +379,7 @@ func TestConnection_AnAnswerThatIsReadSlowlyIsSentWhole(t *testing.T) {
 			t.Fatal(err)
 		}
 		var got []byte
-		for piece := make([]byte, 100); ; {
+		for piece := make([]byte, 1000); ; {
 			<-time.After(25 * time.Second)
 			n, err := c.Read(piece)
 			got = append(got, piece[:n]...)
@@ -324,20 +463,27 @@ func TestConnection_SetsFewDeadlines(t *testing.T) {
 		client, server := net.Pipe()
 		inner.Conn = server
 		conn := l.adopt(inner)
-		go func() { _, _ = client.Write(make([]byte, 100)); _ = client.Close() }()
-		buf := make([]byte, 1)
+		const request = "GET / HTTP/1.1\r\nHost: a\r\n\r\n"
+		var sending sync.WaitGroup
+		sending.Go(func() {
+			for range 100 {
+				_, _ = io.WriteString(client, request) // what it misses is not read
+			}
+		})
+		buf := make([]byte, maxHeader)
 		for range 100 {
 			for _, part := range []time.Duration{headerTimeout, idleTimeout} { // as fasthttp asks for them
 				if err := conn.SetReadDeadline(time.Now().Add(part)); err != nil {
 					t.Fatal(err)
 				}
 			}
-			if _, err := conn.Read(buf); err != nil {
-				t.Fatal(err)
+			if n, err := conn.Read(buf); err != nil || string(buf[:n]) != request {
+				t.Errorf("got %q, %v", buf[:n], err)
 			}
 			<-time.After(time.Second)
 		}
 		_ = conn.Close() // both ends are in the test
+		sending.Wait()
 	})
 	if inner.set < 2 || inner.set > 3 {
 		t.Errorf("the deadline was set %d times in 100 s, want once a minute", inner.set)

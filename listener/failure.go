@@ -22,17 +22,18 @@ type failure struct {
 }
 
 var (
-	badRequest       = failure{fasthttp.StatusBadRequest, "bad_request", "Bad request"}
-	endpointNotFound = failure{fasthttp.StatusNotFound, "endpoint_not_found", "No endpoint"}
-	methodNotAllowed = failure{fasthttp.StatusMethodNotAllowed, "method_not_allowed", "Method not allowed"}
-	bodyNotFound     = failure{fasthttp.StatusNotFound, "body_not_found", "No such body"}
-	requestTimeout   = failure{fasthttp.StatusRequestTimeout, "request_timeout", "Request body timed out"}
-	payloadTooLarge  = failure{fasthttp.StatusRequestEntityTooLarge, "payload_too_large", "Request body too large"}
-	headersTooLarge  = failure{fasthttp.StatusRequestHeaderFieldsTooLarge, "headers_too_large", "Request header too large"}
-	internalError    = failure{fasthttp.StatusInternalServerError, "internal", "Internal error"}
-	bodyUnavailable  = failure{fasthttp.StatusInternalServerError, "body_unavailable", "Body unavailable"}
-	upstreamFailed   = failure{fasthttp.StatusBadGateway, "upstream_failed", "Remote body unavailable"}
-	upstreamTimeout  = failure{fasthttp.StatusGatewayTimeout, "upstream_timeout", "Remote body timed out"}
+	badRequest        = failure{fasthttp.StatusBadRequest, "bad_request", "Bad request"}
+	endpointNotFound  = failure{fasthttp.StatusNotFound, "endpoint_not_found", "No endpoint"}
+	methodNotAllowed  = failure{fasthttp.StatusMethodNotAllowed, "method_not_allowed", "Method not allowed"}
+	bodyNotFound      = failure{fasthttp.StatusNotFound, "body_not_found", "No such body"}
+	requestTimeout    = failure{fasthttp.StatusRequestTimeout, "request_timeout", "Request body timed out"}
+	payloadTooLarge   = failure{fasthttp.StatusRequestEntityTooLarge, "payload_too_large", "Request body too large"}
+	headersTooLarge   = failure{fasthttp.StatusRequestHeaderFieldsTooLarge, "headers_too_large", "Request header too large"}
+	expectationFailed = failure{fasthttp.StatusExpectationFailed, "expectation_failed", "Expectation failed"}
+	internalError     = failure{fasthttp.StatusInternalServerError, "internal", "Internal error"}
+	bodyUnavailable   = failure{fasthttp.StatusInternalServerError, "body_unavailable", "Body unavailable"}
+	upstreamFailed    = failure{fasthttp.StatusBadGateway, "upstream_failed", "Remote body unavailable"}
+	upstreamTimeout   = failure{fasthttp.StatusGatewayTimeout, "upstream_timeout", "Remote body timed out"}
 )
 
 // write makes the response the error answer f with the details given. What was
@@ -74,22 +75,29 @@ func ofBody(err error) failure {
 func (s *Server) malformed(ctx *fasthttp.RequestCtx, err error) {
 	var small *fasthttp.ErrSmallBuffer
 	var timeout net.Error
+	var breach *breach
 	c, known := ctx.Conn().(*connection)
+	ctx.Request.ReleaseBody(keptBody)
+	if known {
+		err = c.cause(err)
+	}
 	switch {
-	case known && !c.spoke.Load(), errors.Is(err, net.ErrClosed), errors.Is(err, syscall.ECONNRESET):
+	case errors.As(err, &breach):
+		s.refuse(ctx, breach.failure, breach.what)
+	case known && !c.spoke.Load(), errors.Is(err, net.ErrClosed), errors.Is(portable(err), syscall.ECONNRESET):
 		_ = ctx.Conn().Close() // there was no request, or nobody is there to be answered
 	case errors.As(err, &small):
 		s.refuse(ctx, headersTooLarge, "the request line and headers are larger than 64 KiB")
 	case errors.Is(err, fasthttp.ErrBodyTooLarge):
 		s.refuse(ctx, payloadTooLarge, "the request body is larger than "+s.maxBodyText())
 	case errors.Is(err, fasthttp.ErrorInvalidURI):
-		s.refuse(ctx, badRequest, "the request target holds a control character, a wrong host, or too many empty or dot segments")
+		s.refuse(ctx, badRequest, "the request target holds a control character")
 	case errors.As(err, &timeout) && timeout.Timeout():
 		if !known || !c.readingBody {
 			_ = ctx.Conn().Close() // nothing is left to say; a failing close is no news
 			return
 		}
-		s.refuse(ctx, requestTimeout, "no more of the request body came for "+bodyTimeout.String())
+		s.refuse(ctx, requestTimeout, c.lateness())
 	default:
 		s.refuse(ctx, badRequest, err.Error())
 	}

@@ -13,9 +13,13 @@ import (
 )
 
 // fallBack answers a request that no endpoint of its method matches: HEAD as the
-// GET would, OPTIONS from what is declared, anything else with 404 or 405.
+// GET would, OPTIONS from what is declared, OPTIONS * for the server as a whole,
+// anything else with 404 or 405.
 func (s *Server) fallBack(sn *snapshot, r *matcher.Request) {
 	ctx := r.Ctx
+	if ctx.IsOptions() && string(r.Path()) == "*" {
+		return // it asks the server, not an endpoint: 200, RFC 9110 section 9.3.7
+	}
 	if ctx.IsHead() {
 		// fasthttp leaves the body of a HEAD answer out and keeps its length.
 		if i := sn.table.Match(r, fasthttp.MethodGet); i >= 0 {

@@ -68,25 +68,28 @@ func (o *onceAMinute) pass(kind string, now time.Time) bool {
 	return true
 }
 
-// logServerError logs a 5xx answer of the server itself, at most one of a kind a
-// minute. A kind is the endpoint and the code.
-func (s *Server) logServerError(f failure, endpoint, message string) {
-	if f.status < 500 || !s.serverErrors.pass(f.code+" "+endpoint, time.Now()) {
+// tellServerError logs and reports a 5xx answer of the server itself, at most one
+// of a kind a minute. A kind is the endpoint and the code.
+func (s *Server) tellServerError(f failure, a *answer, err error) {
+	if f.status < 500 || !s.serverErrors.pass(f.code+" "+a.name, time.Now()) {
 		return
 	}
 	s.log.LogAttrs(context.Background(), slog.LevelError, "server error",
-		slog.String("code", f.code), slog.String("endpoint", endpoint), slog.String("error", message))
+		slog.String("code", f.code), slog.String("endpoint", a.name), slog.String("error", err.Error()))
+	s.reports.serverError(f, a, err)
 }
 
-// logPanic logs a panic with its stack, at most one with the same message a
-// minute. It is to be called while the stack is still that of the panic.
-func (s *Server) logPanic(ctx *fasthttp.RequestCtx, message string) {
+// tellPanic logs and reports a panic with its stack, at most one with the same
+// message a minute. It is to be called while the stack is still that of the panic;
+// a is nil before the endpoint is known.
+func (s *Server) tellPanic(ctx *fasthttp.RequestCtx, a *answer, p any, message string) {
 	if !s.serverErrors.pass(internalError.code+" "+message, time.Now()) {
 		return
 	}
 	s.log.LogAttrs(context.Background(), slog.LevelError, "panic while serving a request",
 		slog.String("method", string(ctx.Method())), slog.String("uri", string(ctx.Request.Header.RequestURI())),
 		slog.String("error", message), slog.String("stack", string(debug.Stack())))
+	s.reports.panicked(a, p)
 }
 
 // logAccess logs one request, whatever it was answered, and what more there is to

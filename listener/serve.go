@@ -9,6 +9,7 @@ import (
 
 	"mockserver/config"
 	"mockserver/matcher"
+	"mockserver/renderer"
 )
 
 // serve is the one handler: a request through the stages, in the goroutine of its
@@ -16,10 +17,12 @@ import (
 // whatever a reload does meanwhile.
 func (s *Server) serve(ctx *fasthttp.RequestCtx) {
 	r := matcher.Acquire(ctx)
-	defer s.finish(ctx, r)
+	var a *answer // once it is known
+	defer s.finish(ctx, r, &a)
 	sn := s.snapshot.Load()
 	if i := sn.table.Match(r, method(ctx)); i >= 0 {
-		s.respond(&sn.answers[i], r)
+		a = &sn.answers[i]
+		s.respond(a, r)
 		if ctx.IsOptions() {
 			addAllow(sn, r)
 		}
@@ -46,19 +49,23 @@ func method(ctx *fasthttp.RequestCtx) string {
 
 // finish gives the request back. It is the only recover around a request: a panic
 // while serving one answers 500 and harms no other.
-func (s *Server) finish(ctx *fasthttp.RequestCtx, r *matcher.Request) {
+func (s *Server) finish(ctx *fasthttp.RequestCtx, r *matcher.Request, a **answer) {
 	if p := recover(); p != nil {
 		// The request is not given back to its pool: nobody knows what state it is in.
 		message := fmt.Sprint(p)
 		internalError.write(ctx, "a defect of the server, see its log: "+message)
 		s.allowOrigin(ctx)
-		s.logPanic(ctx, message)
+		s.tellPanic(ctx, *a, p, message)
 		if s.opts.AccessLog {
 			s.logAccess(ctx, slog.String("code", internalError.code))
 		}
-		return
+	} else {
+		matcher.Release(r)
 	}
-	matcher.Release(r)
+	ctx.Request.ReleaseBody(keptBody)
+	if s.stopping.Load() {
+		ctx.SetConnectionClose()
+	}
 }
 
 // respond writes the answer of an endpoint.
@@ -74,13 +81,26 @@ func (s *Server) respond(a *answer, r *matcher.Request) {
 		s.respondExternal(a, r)
 		return
 	case a.template != nil:
-		resp.SwapBody(a.template.Append(resp.SwapBody(nil)[:0], r))
+		render(resp, a.template, r)
 	default:
 		resp.SetBodyRaw(a.static)
 	}
 	if a.contentType != "" {
 		resp.Header.SetContentType(a.contentType)
 	}
+}
+
+// render writes the body that a template gives, in the room that the connection
+// keeps for it. The room of a large one is not kept: a connection that stays open
+// would hold it for as long. fasthttp's own limit is one for the whole process,
+// which a host program may set for itself.
+func render(resp *fasthttp.Response, t *renderer.Template, r *matcher.Request) {
+	body := t.Append(resp.SwapBody(nil)[:0], r)
+	if cap(body) > keptBody {
+		resp.SetBodyRaw(body)
+		return
+	}
+	resp.SwapBody(body)
 }
 
 // respondExternal writes a body that lives elsewhere, or says why it cannot be
@@ -91,11 +111,11 @@ func (s *Server) respondExternal(a *answer, r *matcher.Request) {
 	if err != nil {
 		f := ofBody(err)
 		f.write(r.Ctx, err.Error())
-		s.logServerError(f, a.name, err.Error())
+		s.tellServerError(f, a, err)
 		return
 	}
 	if body.Template != nil {
-		resp.SwapBody(body.Template.Append(resp.SwapBody(nil)[:0], r))
+		render(resp, body.Template, r)
 	} else {
 		resp.SetBodyRaw(body.Bytes)
 	}

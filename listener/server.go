@@ -3,14 +3,16 @@
 //
 // A Server is used as a library like this:
 //
-//	spec := config.Load("mocks.yml")
+//	spec := config.Load("mocks.yml")         // or config.Parse, or config.New
 //	server, err := listener.Start(spec, listener.Options{})
 //	if err != nil { … }                      // a config.Problems, or the port is in use
-//	defer server.Shutdown(context.Background())
+//	defer server.Close()
 //	http.Get(server.URL() + "/hello")
 //
 // Apply replaces the specification without losing a request. Several servers may
-// run in one process.
+// run in one process, of which they change nothing: they handle no signals, write
+// nothing but to their Logger, and read no environment but by Options.Env, and by
+// net/http for the proxies of fetches. In tests package listenertest starts one.
 package listener
 
 import (
@@ -44,9 +46,28 @@ type Options struct {
 	NoCORS          bool // no Access-Control headers
 	AccessLog       bool // one log line per request
 
+	// SentryDSN is where panics and the server's own 5xx answers are reported to:
+	// "https://KEY@HOST/PROJECT". "" reports nothing, and so does what is no DSN, with
+	// a warning in the log.
+	SentryDSN string
+	Version   string // of the program, for those reports; "" leaves it out
+
 	// Env looks up env.NAME of templates while a specification is compiled; nil
 	// finds nothing.
 	Env func(name string) (string, bool)
+}
+
+// check says which option is out of range.
+func (o *Options) check() error {
+	switch {
+	case o.Port < 0 || o.Port > 65535:
+		return fmt.Errorf("options: Port is %d; 0 to 65535 is accepted", o.Port)
+	case o.MaxBody < 0:
+		return fmt.Errorf("options: MaxBody is %d; a number of bytes above 0 is accepted, or 0 for 16 MiB", o.MaxBody)
+	case o.UnmatchedStatus != 0 && (o.UnmatchedStatus < 200 || o.UnmatchedStatus > 599):
+		return fmt.Errorf("options: UnmatchedStatus is %d; 200 to 599 is accepted, or 0 for 404 and 405", o.UnmatchedStatus)
+	}
+	return nil
 }
 
 // Limits that no option changes.
@@ -77,36 +98,74 @@ type Server struct {
 
 	http     *fasthttp.Server
 	listener *connections
-	stopping atomic.Bool // Shutdown was called: that serving ends is no failure
-	served   chan error  // what serving came to, once
+	serving  sync.WaitGroup // the connections
+	stopping atomic.Bool    // Shutdown was called: that accepting ends is no failure
+	drained  chan struct{}  // closed once nothing is accepted and no connection is served any more
+	ending   sync.Once
+	done     chan struct{} // closed by the first call of end
+	failure  error         // that ended serving; to be read once done is closed
 
 	unmatchedPace *pace
 	serverErrors  *onceAMinute
+	reports       *reporter // nil reports nothing; set before the first connection
 }
 
-// Start compiles spec, listens, and serves in the background. An error is the
-// specification's (config.Problems) or the listening socket's.
+// ErrStopped is what Apply returns once Shutdown was called.
+var ErrStopped = errors.New("the server was shut down")
+
+// Start compiles spec, listens, and serves in the background until Shutdown. An
+// error is the specification's, of type config.Problems; the listening socket's,
+// which wraps that of the system (syscall.EADDRINUSE, syscall.EACCES); or says
+// which option is out of range. Nothing is left running then.
 func Start(spec *config.Spec, opts Options) (*Server, error) {
+	if err := opts.check(); err != nil {
+		return nil, err
+	}
 	s := newServer(opts)
-	if err := s.Apply(spec); err != nil {
+	err := s.Apply(spec)
+	if err == nil {
+		err = s.listen()
+	}
+	if err != nil {
 		s.compiler.loader.Close(context.Background())
 		return nil, err
 	}
-	if err := s.listen(); err != nil {
-		s.compiler.loader.Close(context.Background())
-		return nil, err
-	}
+	s.reportErrors()
 	go s.accept()
 	return s, nil
 }
 
-// accept serves connections until the listener is closed.
+// accept serves connections, each in a goroutine of its own, until the listener
+// fails or is closed. fasthttp's own loop is not used: its pool of workers keeps
+// a goroutine for ten seconds after it was stopped, and stopping it asks every
+// 100 ms whether the connections are gone.
 func (s *Server) accept() {
-	err := s.http.Serve(s.listener)
-	if s.stopping.Load() {
-		err = nil
+	for {
+		conn, err := s.listener.Accept()
+		if err != nil {
+			if !s.stopping.Load() {
+				s.end(fmt.Errorf("accept connections: %w", err))
+			}
+			break
+		}
+		s.serving.Go(func() {
+			err := s.http.ServeConn(conn)
+			conn.(*connection).answered.Store(err == nil)
+			if err != nil {
+				s.log.Debug("connection", "remote", conn.RemoteAddr().String(), "detail", err.Error())
+			}
+		})
 	}
-	s.served <- err
+	s.serving.Wait()
+	close(s.drained)
+}
+
+// end closes Done, the first time.
+func (s *Server) end(failure error) {
+	s.ending.Do(func() {
+		s.failure = failure
+		close(s.done)
+	})
 }
 
 func newServer(opts Options) *Server {
@@ -120,17 +179,14 @@ func newServer(opts Options) *Server {
 		opts:          opts,
 		log:           opts.Logger,
 		compiler:      newCompiler(opts),
-		served:        make(chan error, 1),
+		drained:       make(chan struct{}),
+		done:          make(chan struct{}),
 		unmatchedPace: newPace(unmatchedPerSecond),
 		serverErrors:  newOnceAMinute(),
 	}
 	if s.log == nil {
 		s.log = slog.New(slog.DiscardHandler)
 	}
-	// fasthttp has this for the whole process only; every server sets the same.
-	// Without it a connection keeps its largest request and answer for as long as it
-	// is open.
-	fasthttp.SetBodySizePoolLimit(keptBody, keptBody)
 	s.http = &fasthttp.Server{
 		Handler:                      s.serve,
 		ErrorHandler:                 s.malformed,
@@ -142,7 +198,6 @@ func newServer(opts Options) *Server {
 		ReadBufferSize:               maxHeader,
 		ReadTimeout:                  headerTimeout,
 		IdleTimeout:                  idleTimeout,
-		CloseOnShutdown:              true,
 		DisablePreParseMultipartForm: true,
 		SecureErrorLogMessage:        true,
 		Logger:                       connectionLog{s.log},
@@ -150,14 +205,10 @@ func newServer(opts Options) *Server {
 	return s
 }
 
-// received sees the headers before fasthttp parses the target and reads the body.
-// It gives a request that has a body the time to send it: the time-out in force
-// until now was that of the headers.
+// received sees the headers before fasthttp reads the body. It gives a request that
+// has one the time to send it: the time-out in force until now was that of the
+// headers.
 func received(h *fasthttp.RequestHeader) fasthttp.RequestConfig {
-	if uri := h.RequestURI(); len(uri) > plainTarget && costly(uri) {
-		// fasthttp has no way to refuse here, but refuses control characters next.
-		h.SetRequestURIBytes(append(uri[:shownTarget:shownTarget], 0x7f))
-	}
 	if h.ContentLength() == 0 || h.ContentLength() == -2 {
 		return fasthttp.RequestConfig{}
 	}
@@ -180,9 +231,9 @@ func (s *Server) listen() error {
 		network = "tcp4" // else 0.0.0.0 would be all IPv6 addresses too
 	}
 	l, err := net.Listen(network, address)
-	switch {
+	switch err = portable(err); {
 	case errors.Is(err, syscall.EADDRINUSE):
-		return fmt.Errorf("port %d of %s is in use by another program: choose another with --port", s.opts.Port, s.opts.Host)
+		return fmt.Errorf("port %d of %s is in use by another program: %w", s.opts.Port, s.opts.Host, err)
 	case err != nil:
 		return fmt.Errorf("listen on %s: %w", address, err)
 	}
@@ -190,11 +241,16 @@ func (s *Server) listen() error {
 	return nil
 }
 
-// Apply compiles spec and serves it from the next request on. When it is wrong
-// the error is a config.Problems and what was served before goes on.
+// Apply compiles spec and serves it from the next request on: once it returns,
+// no request that comes is answered from the one before. When spec is wrong the
+// error is a config.Problems and what was served before goes on. After Shutdown
+// it is ErrStopped. The spec may be used for other servers too.
 func (s *Server) Apply(spec *config.Spec) error {
 	s.applying.Lock()
 	defer s.applying.Unlock()
+	if s.stopping.Load() {
+		return ErrStopped
+	}
 	sn, problems := s.compiler.compile(spec)
 	if err := problems.Err(); err != nil {
 		return err
@@ -223,21 +279,87 @@ func (s *Server) URL() string {
 	return "http://" + net.JoinHostPort(host, strconv.Itoa(tcp.Port))
 }
 
-// Shutdown stops accepting, lets the requests in flight finish until ctx ends,
-// and closes what is left. It returns ctx's error when some did not finish. It
-// may be called once.
+// Shutdown stops accepting, closes the connections that wait for a request, lets
+// the requests in flight finish until ctx ends, and closes what is left. Error
+// reports that wait are sent then, for two seconds at most and not beyond ctx. Its
+// error says how many requests were cut off and wraps that of ctx; it is nil when
+// there was none, whatever ctx says. Nothing of the server runs afterwards, but
+// the end of requests that were cut off.
+//
+// It may be called again, and from several goroutines: each call returns when the
+// server has stopped, or when its own ctx ends, which cuts off the requests for
+// all of them.
 func (s *Server) Shutdown(ctx context.Context) error {
 	s.stopping.Store(true)
 	closing := s.listener.Close()
-	s.listener.hurrySilent()
-	draining := s.http.ShutdownWithContext(ctx)
-	s.listener.closeAll()
+	s.listener.hurry()
+	var closed []*connection
+	select {
+	case <-s.drained:
+	case <-ctx.Done():
+		closed = s.listener.closeAll()
+	}
 	s.compiler.loader.Close(ctx)
-	return errors.Join(closing, draining)
+	cut := s.unanswered(closed)
+	s.reports.close(ctx)
+	s.end(nil)
+	if cut > 0 {
+		closing = errors.Join(closing, fmt.Errorf("%d %s cut off: %w", cut, requestsWere(cut), ctx.Err()))
+	}
+	return closing
 }
 
-// Done gives the error that ended serving: nil after Shutdown.
-func (s *Server) Done() <-chan error { return s.served }
+// Close stops the server at once: Shutdown without waiting for the requests in
+// flight, of which it says how many were cut off.
+func (s *Server) Close() error {
+	ctx, cancel := context.WithCancel(context.Background())
+	cancel()
+	return s.Shutdown(ctx)
+}
+
+// unanswered counts the requests of closed connections that had no answer. An
+// answer may have been written just before, so what serves them gets a moment to
+// say so, and to end.
+func (s *Server) unanswered(closed []*connection) int {
+	if len(closed) == 0 {
+		return 0
+	}
+	timer := time.NewTimer(lastMoment)
+	defer timer.Stop()
+	select {
+	case <-s.drained:
+	case <-timer.C:
+	}
+	n := 0
+	for _, conn := range closed {
+		if conn.spoke.Load() && !conn.idle.Load() && !conn.unread.Load() && !conn.answered.Load() {
+			n++
+		}
+	}
+	return n
+}
+
+func requestsWere(n int) string {
+	if n == 1 {
+		return "request was"
+	}
+	return "requests were"
+}
+
+// Done is closed when the server has stopped: at the end of Shutdown, or when no
+// more connections can be accepted, which Err tells. Shutdown is due then too, for
+// the connections that are open.
+func (s *Server) Done() <-chan struct{} { return s.done }
+
+// Err is the error that ended serving: nil while it goes on, and after Shutdown.
+func (s *Server) Err() error {
+	select {
+	case <-s.done:
+		return s.failure
+	default:
+		return nil
+	}
+}
 
 // maxBodyText is the limit of a request body for messages.
 func (s *Server) maxBodyText() string {

@@ -41,7 +41,8 @@ func started(t *testing.T, spec *config.Spec, opts listener.Options) *listener.S
 		if err := server.Shutdown(context.Background()); err != nil {
 			t.Error(err)
 		}
-		if err := <-server.Done(); err != nil {
+		<-server.Done()
+		if err := server.Err(); err != nil {
 			t.Errorf("serving ended with %v", err)
 		}
 	})

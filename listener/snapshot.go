@@ -51,7 +51,8 @@ type compiler struct {
 // spec's reading and of its compiling; the snapshot is of no use when any of them
 // is a mistake.
 func (c *compiler) compile(spec *config.Spec) (*snapshot, config.Problems) {
-	problems := spec.Validate()
+	spec = spec.Complete()
+	problems := slices.Clone(spec.Problems)
 	sn := &snapshot{answers: make([]answer, len(spec.Endpoints))}
 	routes := make([]matcher.Route, len(spec.Endpoints))
 	for i := range spec.Endpoints {
@@ -67,11 +68,11 @@ func (c *compiler) compile(spec *config.Spec) (*snapshot, config.Problems) {
 		}
 	}
 	if problems.Err() != nil {
-		return nil, problems
+		return nil, spec.InOrder(problems)
 	}
 	table, shadowed := matcher.Compile(routes)
 	sn.table = table
-	return sn, append(problems, shadowed...)
+	return sn, spec.InOrder(append(problems, shadowed...))
 }
 
 // keys are the places that problems are known of: keys, and all that they are in.
@@ -111,7 +112,7 @@ func (c *compiler) endpoint(e *config.Endpoint) (matcher.Route, answer, config.P
 		route.If = condition.Holds
 	}
 	a, wrong := c.answer(e, scope)
-	return route, a, append(problems, wrong...)
+	return route, a, e.Claim(append(problems, wrong...))
 }
 
 // answer compiles what one endpoint answers.
@@ -231,11 +232,14 @@ func looksJSON(resp *config.Response) bool {
 }
 
 // Check compiles a specification without serving it and returns everything that
-// is wrong with it, warnings included.
+// is wrong with it, warnings included, and of the options the DSN.
 func Check(spec *config.Spec, opts Options) config.Problems {
 	c := newCompiler(opts)
 	defer c.loader.Close(context.Background())
 	_, problems := c.compile(spec)
+	if _, err := parseDSN(opts.SentryDSN); err != nil {
+		problems = append(problems, config.Problem{What: err.Error(), Warning: true})
+	}
 	return problems
 }
 
@@ -249,13 +253,16 @@ func newCompiler(opts Options) *compiler {
 
 // ExternalFiles returns the files that fixed external bodies of a specification
 // may be read from, whether they are there or not: a specification that was
-// refused may be fine once one of them changes.
-func ExternalFiles(spec *config.Spec) []string {
+// refused may be fine once one of them changes. Of the options only Env counts.
+func ExternalFiles(spec *config.Spec, opts Options) []string {
+	if spec == nil {
+		return nil
+	}
 	var files []string
 	for _, endpoints := range [][]config.Endpoint{spec.Endpoints, spec.Broken} {
 		for i := range endpoints {
 			if ext := endpoints[i].Response.External; ext != nil {
-				files = append(files, fetcher.Files(ext, endpoints[i].Dir)...)
+				files = append(files, fetcher.Files(ext, endpoints[i].Dir, opts.Env)...)
 			}
 		}
 	}

@@ -1,5 +1,107 @@
 package listener
 
+import "bytes"
+
+var (
+	fragment     = bad("the request target holds a fragment (#), which is for the client alone")
+	badTarget    = bad("the request target is neither a path nor a URL of http or https; * is for OPTIONS")
+	badAuthority = bad("the URL of the request target names no host, or not in the form HOST:PORT")
+	badConnect   = bad("the request target of CONNECT is not in the form HOST:PORT")
+	costlyTarget = bad("the path of the request target is longer than 4 KiB and has more than 100 empty or dot segments")
+)
+
+// checkTarget holds a request target against its four forms, RFC 9112 section 3.2.
+// fasthttp checks it for control characters. Everything else that clients send,
+// against the letter of the standard, is let through: "{", "|", bytes above 0x7f.
+func checkTarget(method, target []byte) error {
+	switch {
+	case bytes.IndexByte(target, '#') >= 0:
+		return fragment
+	case string(method) == "CONNECT":
+		if name, port := cutPort(target); !isHostName(name) || len(port) < 2 || !isPortPart(port) {
+			return badConnect
+		}
+	case len(target) > plainTarget && costly(target):
+		return costlyTarget
+	case len(target) > 0 && target[0] == '/', string(target) == "*" && string(method) == "OPTIONS":
+		return nil
+	default:
+		return checkURL(target)
+	}
+	return nil
+}
+
+// checkURL looks at a target in absolute form. User information in it is an error,
+// RFC 9110 section 4.2.4.
+func checkURL(target []byte) error {
+	scheme, rest, _ := bytes.Cut(target, []byte("://"))
+	if !equalFold(scheme, "http") && !equalFold(scheme, "https") {
+		return badTarget
+	}
+	if end := bytes.IndexAny(rest, "/?"); end >= 0 {
+		rest = rest[:end]
+	}
+	if name, port := cutPort(rest); !isHostName(name) || !isPortPart(port) {
+		return badAuthority
+	}
+	return nil
+}
+
+// checkHost looks at the value of a Host header, which may be empty in HTTP/1.0.
+func checkHost(value []byte, mayBeEmpty bool) error {
+	if len(value) == 0 && mayBeEmpty {
+		return nil
+	}
+	if name, port := cutPort(value); !isHostName(name) || !isPortPart(port) {
+		return badHost
+	}
+	return nil
+}
+
+// cutPort splits HOST:PORT; the port begins with the colon, and is empty when there
+// is none.
+func cutPort(b []byte) (name, port []byte) {
+	from := 0
+	if len(b) > 0 && b[0] == '[' {
+		from = max(0, bytes.IndexByte(b, ']'))
+	}
+	if i := bytes.IndexByte(b[from:], ':'); i >= 0 {
+		return b[:from+i], b[from+i:]
+	}
+	return b, nil
+}
+
+// hostBytes are the bytes of a name, RFC 3986 section 3.2.2; fasthttp checks what
+// follows a "%". addressBytes are those of an IPv6 address, with its zone.
+var (
+	hostBytes    = bytesOf("-._~!$&'()*+,;=%")
+	addressBytes = bytesOf("-._~:%")
+)
+
+// isHostName tells whether b may be the name or address of a host.
+func isHostName(b []byte) bool {
+	allowed := &hostBytes
+	if n := len(b); n > 1 && b[0] == '[' && b[n-1] == ']' {
+		b, allowed = b[1:n-1], &addressBytes
+	}
+	for _, c := range b {
+		if !allowed[c] {
+			return false
+		}
+	}
+	return len(b) > 0
+}
+
+// isPortPart tells whether b is a colon and digits, or nothing at all.
+func isPortPart(b []byte) bool {
+	for i, c := range b {
+		if i > 0 && (c < '0' || '9' < c) {
+			return false
+		}
+	}
+	return true
+}
+
 // fasthttp normalises the path of each request, which nobody here asks for, and
 // moves what follows for each empty or dot segment: a long path of nothing else
 // costs it milliseconds.
@@ -8,8 +110,6 @@ const (
 	plainTarget = 4 << 10
 	// maxNormalised is how many segments of a longer one it may have to remove.
 	maxNormalised = 100
-	// shownTarget is how much of a refused one is kept for the log.
-	shownTarget = 100
 )
 
 // costly tells whether normalising the path of a target would take long. What

@@ -3,11 +3,9 @@ package listener
 import (
 	"strings"
 	"testing"
-
-	"github.com/valyala/fasthttp"
 )
 
-func TestReceived_RefusesATargetThatIsCostlyToNormalise(t *testing.T) {
+func TestTarget_OneThatIsCostlyToNormaliseIsRefused(t *testing.T) {
 	for _, c := range []struct {
 		name, target string
 		want         bool // refused
@@ -26,16 +24,25 @@ func TestReceived_RefusesATargetThatIsCostlyToNormalise(t *testing.T) {
 		{"a long path with a few empty segments", "/p" + strings.Repeat("//x", 90) + strings.Repeat("x", 5000), false},
 		{"slashes in a query", "/p?" + strings.Repeat("/", 60000), false},
 	} {
-		var h fasthttp.RequestHeader
-		h.SetRequestURI(c.target)
-		received(&h)
-		var u fasthttp.URI
-		err := u.Parse([]byte("a"), h.RequestURI())
-		if got := err != nil; got != c.want {
-			t.Errorf("%s: refused %v (%v), want %v", c.name, got, err, c.want)
+		if got := checkTarget([]byte("GET"), []byte(c.target)); (got == costlyTarget) != c.want || !c.want && got != nil {
+			t.Errorf("%s: got %v, want that it is refused: %v", c.name, got, c.want)
 		}
-		if !c.want && string(h.RequestURI()) != c.target {
-			t.Errorf("%s: the target was changed", c.name)
+	}
+}
+
+func TestTarget_AHostIsANameAndAPort(t *testing.T) {
+	for value, want := range map[string]bool{
+		"a": true, "a:80": true, "a:": true, "a.b-c_d~": true, "127.0.0.1:65536": true, "a%20b": true, "a,b": true,
+		"[::1]": true, "[::1]:8000": true, "[fe80::1%25en0]": true, "A": true,
+		"": false, ":": false, ":80": false, "a:b": false, "a:1:2": false, "a:-1": false, "a:+1": false, "a: 1": false,
+		"::1": false, "[::1": false, "::1]": false, "[]": false, "[]:80": false, "[::1]x": false, "[::1]:x": false, "[[::1]]": false, "[a/b]": false,
+		"a b": false, "a/b": false, "a@b": false, "a?b": false, "a#b": false, "<a>": false, "a\x00": false, "a\x7f": false, "\xc3\xa9": false, `a\b`: false, `"a"`: false,
+	} {
+		if got := checkHost([]byte(value), false) == nil; got != want {
+			t.Errorf("%q: taken %v, want %v", value, got, want)
 		}
+	}
+	if err := checkHost(nil, true); err != nil {
+		t.Errorf("an empty Host of HTTP/1.0: got %v", err)
 	}
 }

@@ -1,6 +1,7 @@
 package matcher
 
 import (
+	"cmp"
 	"fmt"
 	"slices"
 
@@ -82,9 +83,9 @@ func vectorCovers(earlier, later string) bool {
 }
 
 func shadowed(later, earlier *config.Endpoint) config.Problem {
-	at := ""
-	if earlier.Pos.Line > 0 || earlier.Pos.File != "" {
-		at = " at " + earlier.Pos.String()
+	at := cmp.Or(earlier.Pos.String(), earlier.Key)
+	if at != "" {
+		at = " at " + at
 	}
 	return config.Problem{
 		Pos: later.Pos, Key: later.Key, Warning: true,

@@ -1,0 +1,43 @@
+# What is built, and how. make help lists it.
+
+# Releases set these; else they say what the working tree is.
+VERSION := $(or $(shell git describe --tags --always --dirty 2>/dev/null),development)
+COMMIT  := $(shell git describe --exclude '*' --always --abbrev=12 --dirty 2>/dev/null)
+DIST    := dist
+IMAGE   := mockserver
+
+# The same flags as in the Dockerfile. No path, no time and no state of the
+# repository gets into a program: the same source gives the same bytes.
+BUILD   := go build -trimpath -buildvcs=false -ldflags "-s -w -X main.version=$(VERSION) -X main.commit=$(COMMIT)"
+
+RELEASE   := $(DIST)/mockserver-$(VERSION)
+PLATFORMS := linux-amd64 linux-arm64 macos-amd64 macos-arm64 windows-amd64.exe windows-arm64.exe
+BINARIES  := $(addprefix $(RELEASE)-,$(PLATFORMS))
+
+.PHONY: help build test check release image clean $(BINARIES)
+
+help: ## print this text
+	@sed -n 's/^\([a-z]*\):.*## \(.*\)/  make \1\t\2/p' $(firstword $(MAKEFILE_LIST)) | expand -t 18
+
+build: ## build ./mockserver for this machine
+	CGO_ENABLED=0 $(BUILD) -o mockserver .
+
+test: ## run the tests
+	go test ./...
+
+check: ## run everything that a change has to pass
+	.ci/run
+
+release: $(BINARIES) ## build the binaries of all platforms and their SHA256SUMS into dist/
+	cd $(DIST) && if command -v sha256sum >/dev/null; then sum=sha256sum; else sum='shasum -a 256'; fi && \
+	$$sum $(notdir $(BINARIES)) > SHA256SUMS && $$sum -c SHA256SUMS
+
+# The stem is OS-ARCH, with .exe behind it for Windows. macOS is darwin to Go.
+$(BINARIES): $(RELEASE)-%:
+	CGO_ENABLED=0 GOOS=$(patsubst macos,darwin,$(word 1,$(subst -, ,$*))) GOARCH=$(basename $(word 2,$(subst -, ,$*))) $(BUILD) -o $@ .
+
+image: ## build the container image mockserver:dev
+	docker build --build-arg VERSION=$(VERSION) --build-arg COMMIT=$(COMMIT) -t $(IMAGE):dev .
+
+clean: ## remove what was built
+	rm -rf $(DIST) mockserver

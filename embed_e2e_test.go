@@ -1,0 +1,127 @@
+package main
+
+import (
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"testing"
+)
+
+// blocks returns the fenced blocks of a section of the README, with their language.
+func blocks(t *testing.T, section string) (languages, texts []string) {
+	t.Helper()
+	readme, err := os.ReadFile("README.md")
+	if err != nil {
+		t.Fatal(err)
+	}
+	_, rest, found := strings.Cut(string(readme), "\n## "+section+"\n")
+	if !found {
+		t.Fatalf("the README has no section %q", section)
+	}
+	rest, _, _ = strings.Cut(rest, "\n## ")
+	for {
+		_, after, found := strings.Cut(rest, "\n```")
+		if !found {
+			return languages, texts
+		}
+		language, after, _ := strings.Cut(after, "\n")
+		text, after, closed := strings.Cut(after, "\n```")
+		if !closed {
+			t.Fatalf("a block of %q is not closed", section)
+		}
+		languages, texts, rest = append(languages, language), append(texts, text+"\n"), after
+	}
+}
+
+// commands are the lines of a console that are typed.
+func commands(console string) string {
+	var typed []string
+	for line := range strings.Lines(console) {
+		if command, ok := strings.CutPrefix(line, "$ "); ok {
+			typed = append(typed, command)
+		}
+	}
+	return strings.Join(typed, "")
+}
+
+// typed runs commands as a user types them, each after the one before it, and
+// returns what they print.
+func typed(t *testing.T, dir, script string) string {
+	t.Helper()
+	cmd := exec.CommandContext(t.Context(), "sh", "-e", "-c", script)
+	cmd.Dir = dir
+	// What the tests were built with is all that is needed.
+	cmd.Env = append(os.Environ(), "GOPROXY=off", "GOWORK=off", "GOFLAGS=")
+	var problems strings.Builder
+	cmd.Stderr = &problems
+	out, err := cmd.Output()
+	if err != nil {
+		t.Fatalf("%s: %v\n%s%s", script, err, out, problems.String())
+	}
+	return string(out)
+}
+
+// The program of the README is a module of its own, made and run as it says there.
+func TestEmbed_TheProgramOfTheREADME(t *testing.T) {
+	languages, texts := blocks(t, "In a Go program")
+	if len(texts) < 3 || languages[0] != "console" || languages[1] != "go" || languages[2] != "console" {
+		t.Fatalf("the section has blocks of %v, want the commands, the program, and what it prints first", languages)
+	}
+	program := texts[1]
+	if lines := strings.Count(program, "\n"); lines > 20 {
+		t.Errorf("the program has %d lines, want 20 at most", lines)
+	}
+	if endpoints := strings.Count(program, "config.Endpoint{"); endpoints != 2 {
+		t.Errorf("it declares %d endpoints, want 2", endpoints)
+	}
+	here, err := os.Getwd()
+	if err != nil {
+		t.Fatal(err)
+	}
+	dir := t.TempDir()
+	if err := os.Symlink(here, filepath.Join(dir, "mockserver")); err != nil {
+		t.Fatal(err)
+	}
+	typed(t, dir, commands(texts[0]))
+	writeFile(t, dir, "demo/main.go", program)
+	if out := typed(t, filepath.Join(dir, "demo"), "gofmt -l . && go vet ."); out != "" {
+		t.Errorf("it is not formatted: %s", out)
+	}
+	if made, err := os.ReadFile(filepath.Join(dir, "demo", "go.mod")); !containsAll(string(made), []string{"mockserver v0.0.0\n", "replace mockserver => ../mockserver\n"}) {
+		t.Errorf("go.mod is %s, %v", made, err)
+	}
+	got := withoutDate(strings.ReplaceAll(typed(t, filepath.Join(dir, "demo"), commands(texts[2])), "\r\n", "\n"))
+	_, printed, _ := strings.Cut(texts[2], "\n")
+	if want := withoutDate(printed); got != want {
+		t.Errorf("got %q, want what the README shows: %q", got, want)
+	}
+}
+
+// withoutDate is an answer without its Date.
+func withoutDate(answer string) string {
+	var b strings.Builder
+	for line := range strings.Lines(answer) {
+		if !strings.HasPrefix(line, "Date: ") {
+			b.WriteString(line)
+		}
+	}
+	return b.String()
+}
+
+// What only tests need is not in the program.
+func TestProgram_DoesNotImportTesting(t *testing.T) {
+	out, err := exec.CommandContext(t.Context(), "go", "list", "-deps", ".").Output()
+	if err != nil {
+		t.Fatal(err)
+	}
+	packages := strings.Fields(string(out))
+	for _, p := range packages {
+		if p == "testing" || strings.HasPrefix(p, "testing/") || strings.Contains(p, "listenertest") || strings.Contains(p, "goleak") {
+			t.Errorf("the program imports %s", p)
+		}
+	}
+	if len(packages) < 100 {
+		t.Errorf("got %d packages only", len(packages))
+	}
+}

@@ -1,0 +1,166 @@
+package listener_test
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"log"
+	"net/http"
+	"strings"
+	"time"
+
+	"mockserver/config"
+	"mockserver/listener"
+)
+
+// fetch returns the status and the body of a GET request.
+func fetch(url string) string {
+	resp, err := http.Get(url)
+	if err != nil {
+		return err.Error()
+	}
+	defer resp.Body.Close()
+	body, err := io.ReadAll(resp.Body)
+	if err != nil {
+		return err.Error()
+	}
+	return resp.Status + ": " + string(body)
+}
+
+// A configuration in YAML, as text.
+func ExampleStart() {
+	spec := config.Parse("mocks.yml", []byte(`
+- endpoint:
+    path: /hello/:name
+    response:
+      body: '{"hello": "{{path-params.name}}"}'
+`))
+	server, err := listener.Start(spec, listener.Options{})
+	if err != nil {
+		log.Fatal(err) // names every mistake, with line and column
+	}
+	defer server.Close()
+	fmt.Println(fetch(server.URL() + "/hello/ann"))
+	fmt.Println(fetch(server.URL() + "/hello/O%22Brien"))
+	// Output:
+	// 200 OK: {"hello": "ann"}
+	// 200 OK: {"hello": "O\"Brien"}
+}
+
+// Endpoints declared in Go.
+func ExampleStart_endpoints() {
+	server, err := listener.Start(config.New(
+		config.Endpoint{
+			Path:     config.Plain("/users/:id|int"),
+			If:       config.Plain("path-params.id > 1000"),
+			Response: config.Response{Status: 404, Body: config.JSON(map[string]string{"code": "no_such_user"})},
+		},
+		config.Endpoint{
+			Path: config.Plain("/users/:id|int"),
+			Response: config.Response{
+				Headers: config.Headers("Cache-Control", "no-store"),
+				Body:    config.Plain(`{"id": {{path-params.id}}}`),
+			},
+		},
+		config.Endpoint{
+			Method: "POST", Path: config.Plain("/payments"),
+			Response: config.Response{Status: 201, Body: config.JSON(map[string]any{
+				"state": "paid", "amount": "{{json-params.amount}}",
+			})},
+		},
+	), listener.Options{})
+	if err != nil {
+		log.Fatal(err)
+	}
+	defer server.Close()
+	fmt.Println(fetch(server.URL() + "/users/7"))
+	fmt.Println(fetch(server.URL() + "/users/1001"))
+	resp, err := http.Post(server.URL()+"/payments", "application/json", strings.NewReader(`{"amount": 19.90}`))
+	if err != nil {
+		log.Fatal(err)
+	}
+	defer resp.Body.Close()
+	body, err := io.ReadAll(resp.Body)
+	fmt.Println(resp.Status, string(body), err)
+	// Output:
+	// 200 OK: {"id": 7}
+	// 404 Not Found: {"code":"no_such_user"}
+	// 201 Created {"amount":"19.90","state":"paid"} <nil>
+}
+
+// What a caller can act on: mistakes of the configuration.
+func ExampleStart_problems() {
+	_, err := listener.Start(config.New(
+		config.Endpoint{Method: "GTE", Path: config.Plain("/a")},
+		config.Endpoint{Path: config.Plain("/b"), Response: config.Response{Body: config.Plain("{{path-param.id}}")}},
+	), listener.Options{})
+	var problems config.Problems
+	if errors.As(err, &problems) {
+		for _, p := range problems {
+			what, _, _ := strings.Cut(p.What, ";")
+			fmt.Printf("%s of %s: %s\n", p.Key, p.Endpoint, what)
+		}
+	}
+	// Output:
+	// [0].endpoint.method of GTE /a: "GTE" is no method (did you mean "GET"?)
+	// [1].endpoint.response.body of GET /b: unknown variable "path-param.id" (did you mean "path-params"?)
+}
+
+// Apply replaces what is served; a wrong specification changes nothing.
+func ExampleServer_Apply() {
+	answering := func(body string) *config.Spec {
+		return config.New(config.Endpoint{Path: config.Plain("/"), Response: config.Response{Body: config.Plain(body)}})
+	}
+	server, err := listener.Start(answering("one"), listener.Options{})
+	if err != nil {
+		log.Fatal(err)
+	}
+	defer server.Close()
+	fmt.Println(fetch(server.URL()))
+	fmt.Println(server.Apply(answering("two")), fetch(server.URL()))
+	fmt.Println(server.Apply(answering("{{")) != nil, fetch(server.URL()))
+	// Output:
+	// 200 OK: one
+	// <nil> 200 OK: two
+	// true 200 OK: two
+}
+
+// Shutdown lets requests in flight finish.
+func ExampleServer_Shutdown() {
+	server, err := listener.Start(config.New(), listener.Options{})
+	if err != nil {
+		log.Fatal(err)
+	}
+	ctx, cancel := context.WithTimeout(context.Background(), 5*time.Second)
+	defer cancel()
+	fmt.Println(server.Shutdown(ctx))
+	<-server.Done()
+	fmt.Println(server.Err(), server.Apply(config.New()))
+	// Output:
+	// <nil>
+	// <nil> the server was shut down
+}
+
+// Two servers in one process, of which one fetches from the other.
+func Example_severalServers() {
+	rates, err := listener.Start(config.New(config.Endpoint{
+		Path: config.Plain("/rates/:currency"), Response: config.Response{Body: config.Plain(`{"{{path-params.currency}}": 1.25}`)},
+	}), listener.Options{})
+	if err != nil {
+		log.Fatal(err)
+	}
+	defer rates.Close()
+	shop, err := listener.Start(config.New(config.Endpoint{
+		Path: config.Plain("/price"),
+		Response: config.Response{External: &config.ExternalBody{
+			Provider: "json", Path: config.Plain(rates.URL() + "/rates/{{query-params.in}}"), Timeout: time.Second,
+		}},
+	}), listener.Options{})
+	if err != nil {
+		log.Fatal(err)
+	}
+	defer shop.Close()
+	fmt.Println(fetch(shop.URL() + "/price?in=CHF"))
+	// Output: 200 OK: {"CHF": 1.25}
+}

@@ -1,0 +1,317 @@
+package listener
+
+import (
+	"bufio"
+	"bytes"
+	"context"
+	"encoding/json"
+	"encoding/xml"
+	"errors"
+	"io"
+	"log/slog"
+	"net/http"
+	"os"
+	"path/filepath"
+	"regexp"
+	"slices"
+	"strconv"
+	"strings"
+	"testing"
+	"unicode/utf8"
+
+	"mockserver/config"
+)
+
+// fuzzed has every kind of place that a value of a request can land in.
+const fuzzed = `
+- endpoint: {path: /a, response: {body: a}}
+- endpoint: {path: /a, host: wins.test, response: {body: '<wins/>', headers: {Content-Type: text/xml}}}
+- endpoint: {method: POST, path: /a, response: {body: '{{body|length}}'}}
+- endpoint: {method: DELETE, path: /a, response: {status: 204}}
+- endpoint: {path: '/users/:id|int', if: query-params.q != none, response: {body: '{"id": {{path-params.id}}}'}}
+- endpoint:
+    path: /echo/:id
+    response:
+      headers: {X-Id: "{{path-params.id}}", Set-Cookie: "a={{cookie-params.c}}"}
+      body: '{"id": "{{path-params.id}}", "q": {{query-params.q}}, "h": "{{header-params.X-H|upper}}", "all": "{{query-string}} {{host}} {{remote-addr}}"}'
+- endpoint:
+    path: /xml/:id
+    response:
+      headers: {Content-Type: application/xml}
+      body: '<a id="{{path-params.id}}">{{query-params.q}} {{header-params.X-H}} {{path}}</a>'
+- endpoint: {method: POST, path: /json, if: json-params.a contains needle and not json-params.n > 2, response: {status: 201, body: {found: "{{json-params.a}}"}}}
+- endpoint:
+    method: POST
+    path: /json
+    response:
+      body: '{"a": {{json-params.a}}, "text": "{{json-params.a}}", "n": {{json-params.n|add:1}}, "all": [{% for x in json-params.items %}{% if x > 1 %}{{x}}{% else %}"{{x.y|length}}"{% endif %}{% if not loop.last %}, {% endif %}{% endfor %}]}'
+- endpoint: {method: POST, path: /form, response: {body: '{"f": "{{form-params.f}}", "g": {{form-params.g|trim|json}}}'}}
+- endpoint: {path: /files/*rest, response: {external-body: {provider: json, path: 'bodies/{{path-params.rest}}'}}}
+`
+
+// fuzzedServer serves that, with a limit for bodies that inputs reach. Errors in its
+// log fail the test.
+func fuzzedServer(f *testing.F) *Server {
+	f.Helper()
+	dir := f.TempDir()
+	if err := os.MkdirAll(filepath.Join(dir, "bodies"), 0o755); err != nil {
+		f.Fatal(err)
+	}
+	for name, text := range map[string]string{"bodies/one.json": `{"q": "{{query-params.q}}"}`, "secret.json": `"` + outside + `"`} {
+		if err := os.WriteFile(filepath.Join(dir, name), []byte(text), 0o644); err != nil {
+			f.Fatal(err)
+		}
+	}
+	s := newServer(Options{MaxBody: maxFuzzed, Logger: slog.New(slog.NewTextHandler(errorsOf{f}, &slog.HandlerOptions{Level: slog.LevelError}))})
+	f.Cleanup(func() { s.compiler.loader.Close(context.Background()) })
+	if err := s.Apply(config.Parse(filepath.Join(dir, "mock.yml"), []byte(fuzzed))); err != nil {
+		f.Fatal(err)
+	}
+	return s
+}
+
+const (
+	maxFuzzed = 2000
+	outside   = "what is in no directory that is served"
+)
+
+// errorsOf fails a test with whatever is written to it.
+type errorsOf struct{ f *testing.F }
+
+func (e errorsOf) Write(b []byte) (int, error) {
+	panic(string(b)) // the fuzzer keeps the input that did it
+}
+
+// statuses that the server has to answer that configuration with.
+var fuzzedStatuses = []int{200, 201, 204, 400, 404, 405, 413, 417, 431}
+
+// FuzzRequests sends a connection's worth of bytes at a whole server. However they
+// are cut into pieces, the connection ends by itself; each answer is one, with a
+// status that is due and a body that is what its type says; and there are as many as
+// a strict reading of the bytes sees requests, and one more for a breach.
+func FuzzRequests(f *testing.F) {
+	s := fuzzedServer(f)
+	f.Fuzz(func(t *testing.T, sent []byte, piece uint16) {
+		client := &scripted{sent: bytes.Clone(sent), piece: int(piece) + 1}
+		conn := newConnections(nil, s.log).adopt(client)
+		served := s.http.ServeConn(conn)
+		_ = conn.Close() // of a script, which does not fail
+		var b *breach
+		if served != nil && !errors.As(conn.cause(served), &b) && !strings.Contains(served.Error(), "request") {
+			t.Logf("serving ended with %v", served)
+		}
+		seen := read(string(sent))
+		final := checkAnswers(t, client.got.Bytes(), seen.methods)
+		want := len(seen.methods)
+		if seen.breach {
+			want++
+		}
+		if final > want || final != want && !seen.unsure {
+			t.Errorf("got %d answers, want %d (%+v):\n%q", final, want, seen, client.got.Bytes())
+		}
+	})
+}
+
+// checkAnswers reads all answers with net/http and returns how many there are, but
+// for those that say to go on.
+func checkAnswers(t *testing.T, raw []byte, methods []string) (final int) {
+	t.Helper()
+	r := bufio.NewReader(bytes.NewReader(raw))
+	for {
+		if _, err := r.Peek(1); err != nil {
+			return final
+		}
+		method := "GET" // of what is no request
+		if final < len(methods) {
+			method = methods[final]
+		}
+		resp, err := http.ReadResponse(r, &http.Request{Method: method})
+		if err != nil {
+			t.Fatalf("answer %d is none: %v:\n%q", final, err, raw)
+		}
+		body, err := io.ReadAll(resp.Body)
+		if err != nil {
+			t.Fatalf("answer %d is broken: %v:\n%q", final, err, raw)
+		}
+		if resp.StatusCode == http.StatusContinue {
+			continue
+		}
+		final++
+		if !slices.Contains(fuzzedStatuses, resp.StatusCode) {
+			t.Fatalf("got status %d:\n%q", resp.StatusCode, raw)
+		}
+		if len(body) > 0 && !soundBody(resp.Header.Get("Content-Type"), body) || bytes.Contains(body, []byte(outside)) {
+			t.Fatalf("got a body of %s: %q", resp.Header.Get("Content-Type"), body)
+		}
+	}
+}
+
+// soundBody tells whether a body is what its type says.
+func soundBody(kind string, body []byte) bool {
+	switch {
+	case !utf8.Valid(body):
+		return false
+	case kind == typeJSON:
+		return json.Valid(body)
+	case strings.Contains(kind, "xml"):
+		d := xml.NewDecoder(bytes.NewReader(body))
+		for {
+			if _, err := d.Token(); err != nil {
+				return err == io.EOF
+			}
+		}
+	}
+	return true
+}
+
+// reading is what the bytes of a client are by RFC 9112, read another way than the
+// server does: by expressions, and with everything at hand.
+type reading struct {
+	methods []string // of the requests that are whole
+	breach  bool     // something else is behind them
+	unsure  bool     // fasthttp refuses more than that
+}
+
+const (
+	tokenText = "[!#$%&'*+.^_`|~0-9A-Za-z-]+"
+	valueText = `[^\x00-\x08\x0a-\x1f\x7f]*`
+	hostText  = `(?:\[[0-9A-Za-z._~:%-]+\]|[0-9A-Za-z._~!$&'()*+,;=%-]+)`
+)
+
+var (
+	requestForm = regexp.MustCompile("^(" + tokenText + `) ([^\x00-\x20\x7f]+) HTTP/1\.([0-9])$`)
+	fieldForm   = regexp.MustCompile("^(" + tokenText + "):(" + valueText + ")$")
+	hostForm    = regexp.MustCompile(`^` + hostText + `(?::[0-9]*)?$`)
+	targetForm  = regexp.MustCompile(`^(?:/[^#]*|(?i:https?)://` + hostText + `(?::[0-9]*)?(?:[/?][^#]*)?)$`)
+	connectForm = regexp.MustCompile(`^` + hostText + `:[0-9]+$`)
+	sizeForm    = regexp.MustCompile(`^([0-9A-Fa-f]{1,15})(?:[ \t]*;` + valueText + `)?$`)
+)
+
+// read reads requests until one closes the connection.
+func read(raw string) (r reading) {
+	for {
+		for range maxEmpty {
+			raw = strings.TrimPrefix(raw, "\r\n")
+		}
+		if raw == "" || raw == "\r" {
+			return r
+		}
+		lines, rest, ok := headLines(raw)
+		if !ok {
+			r.breach = true
+			return r
+		}
+		form := requestForm.FindStringSubmatch(lines[0])
+		fields := map[string][]string{}
+		for _, line := range lines[1:] {
+			field := fieldForm.FindStringSubmatch(line)
+			if field == nil {
+				form = nil
+				break
+			}
+			name := strings.ToLower(field[1])
+			fields[name] = append(fields[name], strings.Trim(field[2], " \t"))
+		}
+		if form == nil || !soundHead(form[1], form[2], form[3], fields) {
+			r.breach = true
+			return r
+		}
+		r.unsure = r.unsure || refusedMore(form[2], fields)
+		if raw, ok = body(rest, fields); !ok {
+			r.breach = true
+			return r
+		}
+		r.methods = append(r.methods, form[1])
+		options := regexp.MustCompile(`[ \t]*,[ \t]*`).Split(strings.ToLower(strings.Join(fields["connection"], ",")), -1)
+		if slices.Contains(options, "close") || form[3] == "0" && !slices.Contains(options, "keep-alive") {
+			return r
+		}
+	}
+}
+
+// headLines cuts a head into its lines.
+func headLines(raw string) (lines []string, rest string, ok bool) {
+	for size := 0; ; {
+		line, after, ok := strings.Cut(raw, "\n")
+		size += len(line) + 1
+		if !ok || !strings.HasSuffix(line, "\r") || size > maxHeader {
+			return nil, "", false
+		}
+		line = strings.TrimSuffix(line, "\r")
+		raw = after
+		if line == "" {
+			return lines, raw, true
+		}
+		lines = append(lines, line)
+	}
+}
+
+func soundHead(method, target, minor string, fields map[string][]string) bool {
+	hosts, lengths, codings := fields["host"], fields["content-length"], fields["transfer-encoding"]
+	switch {
+	case len(hosts) > 1, minor != "0" && len(hosts) == 0, len(hosts) == 1 && !hostForm.MatchString(hosts[0]) && !(minor == "0" && hosts[0] == ""):
+		return false
+	case len(lengths) > 1, len(codings) > 1, len(lengths)+len(codings) > 1, len(codings) == 1 && minor == "0":
+		return false
+	case len(lengths) == 1 && !regexp.MustCompile(`^[0-9]{1,18}$`).MatchString(lengths[0]):
+		return false
+	case len(codings) == 1 && !regexp.MustCompile(`^(?i:chunked)$`).MatchString(codings[0]):
+		return false
+	case minor != "0" && slices.ContainsFunc(fields["expect"], func(e string) bool { return e != "" && !regexp.MustCompile(`^(?i:100-continue)$`).MatchString(e) }):
+		return false
+	case method == "CONNECT":
+		return connectForm.MatchString(target)
+	}
+	return targetForm.MatchString(target) || method == "OPTIONS" && target == "*"
+}
+
+// refusedMore tells of what fasthttp may refuse beyond the rules: hosts with escapes
+// or addresses that are none, targets that are like a URL, names in Trailer.
+func refusedMore(target string, fields map[string][]string) bool {
+	hosts := strings.Join(fields["host"], "") + target
+	return strings.ContainsAny(hosts, "%[]") || strings.Contains(hosts, "//") || len(target) > plainTarget || fields["trailer"] != nil
+}
+
+// body reads a body off raw.
+func body(raw string, fields map[string][]string) (rest string, ok bool) {
+	if lengths := fields["content-length"]; len(lengths) == 1 {
+		n, err := strconv.Atoi(lengths[0])
+		if err != nil || n > maxFuzzed || n > len(raw) {
+			return "", false
+		}
+		return raw[n:], true
+	}
+	if len(fields["transfer-encoding"]) == 0 {
+		return raw, true
+	}
+	for total := 0; ; {
+		line, after, ok := strings.Cut(raw, "\r\n")
+		form := sizeForm.FindStringSubmatch(line)
+		if !ok || form == nil {
+			return "", false
+		}
+		size, err := strconv.ParseInt(form[1], 16, 64)
+		if total += int(size); err != nil || total > maxFuzzed {
+			return "", false
+		}
+		if size == 0 {
+			return trailers(after)
+		}
+		if len(after) < int(size)+2 || after[size:size+2] != "\r\n" {
+			return "", false
+		}
+		raw = after[size+2:]
+	}
+}
+
+func trailers(raw string) (rest string, ok bool) {
+	for {
+		line, after, ok := strings.Cut(raw, "\r\n")
+		if !ok || line != "" && !fieldForm.MatchString(line) {
+			return "", false
+		}
+		if raw = after; line == "" {
+			return raw, true
+		}
+	}
+}

@@ -1,0 +1,271 @@
+package listener
+
+import (
+	"bytes"
+	"math"
+)
+
+// head is a request line and headers, as far as they were read: what their lines
+// say of where the request ends and what comes behind it.
+//
+// Three things that fasthttp knows in one spelling only are spelt so in place, and
+// otherwise nothing of it is changed: "Expect: 100-continue", "Connection: close",
+// and a minor version above 1.
+type head struct {
+	scanned int  // bytes of it that were looked at: whole lines
+	empty   int  // lines before the request line
+	begun   bool // the request line was read
+	minor   byte // of the version: '0' or '1'
+
+	host    bool // each tells whether the header was there
+	chunked bool
+	sized   bool // Content-Length
+	length  int  // what it says
+
+	close, keepAlive bool // options of Connection
+}
+
+// maxEmpty is how many empty lines may stand before a request line: some clients
+// send one behind a body.
+const maxEmpty = 8
+
+var (
+	bareLF     = bad("a line ends in LF, not CRLF")
+	bareCR     = bad("CR is not followed by LF")
+	emptyLines = bad("there are more than 8 empty lines before the request line")
+	noHTTP     = bad("this is not HTTP: the request line is not METHOD TARGET HTTP/1.1")
+	badVersion = bad("the version of the request line is not HTTP/1.1 or HTTP/1.0")
+	folded     = bad("a header goes on in a second line")
+	badName    = bad("a line of the headers does not begin with a name and a colon")
+	spacedName = bad("there is a blank before the colon of a header")
+	twoHosts   = bad("there is more than one Host header")
+	badHost    = bad("the Host header is not the name of a host, with or without a port")
+	twoLengths = bad("there is more than one Content-Length header")
+	badLength  = bad("the Content-Length is not a number of at most 18 digits")
+	twoFrames  = bad("there are both Content-Length and Transfer-Encoding")
+	badCoding  = bad("the Transfer-Encoding is not chunked, once, in HTTP/1.1")
+	badExpect  = &breach{expectationFailed, "only the expectation 100-continue can be met"}
+)
+
+// read looks at the lines that b holds of the head it begins with. It returns the
+// length of the head once that is whole, else 0: b has to come again then, with more
+// behind it.
+func (h *head) read(b []byte) (length int, err error) {
+	for {
+		line := b[h.scanned:]
+		end := bytes.IndexByte(line, '\n')
+		if end < 0 {
+			return 0, h.checkPart(line)
+		}
+		if end == 0 || line[end-1] != '\r' {
+			return 0, bareLF
+		}
+		line = line[:end-1]
+		h.scanned += end + 1
+		switch {
+		case h.begun && len(line) == 0:
+			return h.scanned, nil
+		case h.begun:
+			err = h.field(line)
+		case len(line) == 0:
+			if h.empty++; h.empty > maxEmpty {
+				err = emptyLines
+			}
+		default:
+			err = h.requestLine(line)
+		}
+		if err != nil {
+			return 0, err
+		}
+	}
+}
+
+// checkPart looks at a line that is not whole: what is not HTTP at all may never
+// hold the end of a line.
+func (h *head) checkPart(line []byte) error {
+	if h.begun || len(line) == 0 || tokenBytes[line[0]] || string(line) == "\r" {
+		return nil
+	}
+	return noHTTP
+}
+
+// last tells whether the connection closes behind the request.
+func (h *head) last() bool { return h.close || h.minor == '0' && !h.keepAlive }
+
+func (h *head) requestLine(line []byte) error {
+	const version = " HTTP/1.1"
+	begin := len(line) - len(version)
+	space := bytes.IndexByte(line, ' ')
+	switch {
+	case space <= 0 || begin <= space || string(line[begin:begin+6]) != " HTTP/":
+		return noHTTP
+	case line[begin+6] != '1' || line[begin+7] != '.' || line[begin+8] < '0' || '9' < line[begin+8]:
+		return badVersion
+	}
+	h.begun = true
+	h.minor = line[begin+8]
+	if h.minor > '1' { // to be served as the highest there is, RFC 9110 section 2.5
+		h.minor, line[begin+8] = '1', '1'
+	}
+	return checkTarget(line[:space], line[space+1:begin])
+}
+
+// field looks at one header. fasthttp checks its value.
+func (h *head) field(line []byte) error {
+	n := 0
+	for n < len(line) && tokenBytes[line[n]] {
+		n++
+	}
+	if n == 0 || n == len(line) || line[n] != ':' {
+		return nameBreach(line, n)
+	}
+	switch { // by length first: most are none of these
+	case n == len("host") && hasName(line, "host"):
+		if h.host {
+			return twoHosts
+		}
+		h.host = true
+		return checkHost(trimBlanks(line[n+1:]), h.minor == '0')
+	case n == len("expect") && hasName(line, "expect"):
+		return h.expect(trimBlanks(line[n+1:]))
+	case n == len("connection") && hasName(line, "connection"):
+		h.connection(trimBlanks(line[n+1:]))
+	case n == len("content-length") && hasName(line, "content-length"):
+		return h.contentLength(trimBlanks(line[n+1:]))
+	case n == len("transfer-encoding") && hasName(line, "transfer-encoding"):
+		return h.transferEncoding(trimBlanks(line[n+1:]))
+	}
+	return nil
+}
+
+func nameBreach(line []byte, n int) error {
+	switch {
+	case isBlank(line[0]):
+		return folded
+	case 0 < n && n < len(line) && isBlank(line[n]):
+		return spacedName
+	}
+	return badName
+}
+
+func (h *head) contentLength(value []byte) error {
+	switch {
+	case h.sized:
+		return twoLengths
+	case h.chunked:
+		return twoFrames
+	case len(value) == 0 || len(value) > 18:
+		return badLength
+	}
+	for _, c := range value {
+		if c < '0' || '9' < c || h.length > (math.MaxInt-9)/10 {
+			return badLength
+		}
+		h.length = 10*h.length + int(c-'0')
+	}
+	h.sized = true
+	return nil
+}
+
+func (h *head) transferEncoding(value []byte) error {
+	switch {
+	case h.sized:
+		return twoFrames
+	case h.chunked || h.minor == '0' || !equalFold(value, "chunked"):
+		return badCoding
+	}
+	h.chunked = true
+	return nil
+}
+
+// expect looks at an expectation, which HTTP/1.0 does not have: fasthttp, which
+// takes it in any version, has to miss it there.
+func (h *head) expect(value []byte) error {
+	isContinue := equalFold(value, "100-continue")
+	switch {
+	case isContinue && h.minor == '0':
+		copy(value, "100-CONTINUE")
+	case isContinue:
+		copy(value, "100-continue")
+	case len(value) > 0 && h.minor != '0':
+		return badExpect
+	}
+	return nil
+}
+
+// connection looks at the options of a Connection header. One that has close among
+// others becomes close alone, and one behind it too, so that fasthttp tells the
+// client that it closes.
+func (h *head) connection(value []byte) {
+	if !h.close && string(value) == "keep-alive" { // what most send
+		h.keepAlive = true
+		return
+	}
+	for rest := value; len(rest) > 0; {
+		var option []byte
+		option, rest, _ = bytes.Cut(rest, []byte{','})
+		switch option = trimBlanks(option); {
+		case equalFold(option, "close"):
+			h.close = true
+		case equalFold(option, "keep-alive"):
+			h.keepAlive = true
+		}
+	}
+	if h.close && len(value) >= len("close") {
+		for i := copy(value, "close"); i < len(value); i++ {
+			value[i] = ' '
+		}
+	}
+}
+
+// hasName tells whether a line begins with a name, which is given in lower case.
+// The bytes of the line are those of a token.
+func hasName(line []byte, name string) bool {
+	for i := range len(name) {
+		if line[i]|0x20 != name[i] {
+			return false
+		}
+	}
+	return true
+}
+
+// equalFold tells whether b is text, which is given in lower case.
+func equalFold(b []byte, text string) bool {
+	if len(b) != len(text) {
+		return false
+	}
+	for i, c := range b {
+		if 'A' <= c && c <= 'Z' {
+			c |= 0x20
+		}
+		if c != text[i] {
+			return false
+		}
+	}
+	return true
+}
+
+func trimBlanks(b []byte) []byte {
+	for len(b) > 0 && isBlank(b[0]) {
+		b = b[1:]
+	}
+	for len(b) > 0 && isBlank(b[len(b)-1]) {
+		b = b[:len(b)-1]
+	}
+	return b
+}
+
+// tokenBytes are the bytes of a token, RFC 9110 section 5.6.2.
+var tokenBytes = bytesOf("!#$%&'*+-.^_`|~")
+
+// bytesOf are letters, digits and what is given.
+func bytesOf(others string) (set [256]bool) {
+	for c := range set {
+		lower := c | 0x20
+		set[c] = '0' <= c && c <= '9' || 'a' <= lower && lower <= 'z' && c < 0x80
+	}
+	for _, c := range []byte(others) {
+		set[c] = true
+	}
+	return set
+}

@@ -1,0 +1,73 @@
+package listenertest_test
+
+import (
+	"io"
+	"net/http"
+	"testing"
+
+	"mockserver/config"
+	"mockserver/listener"
+	"mockserver/listener/listenertest"
+)
+
+// rate is what is tested: it asks a server for a rate.
+func rate(base, currency string) (string, error) {
+	resp, err := http.Get(base + "/rates/" + currency)
+	if err != nil {
+		return "", err
+	}
+	defer resp.Body.Close()
+	body, err := io.ReadAll(resp.Body)
+	return string(body), err
+}
+
+// A test that declares its endpoints in Go, with the log of each request in its
+// output.
+func ExampleStart() {
+	_ = func(t *testing.T) { // func TestRate(t *testing.T) {
+		mock := listenertest.Start(t, config.New(config.Endpoint{
+			Path:     config.Plain("/rates/:currency"),
+			Response: config.Response{Body: config.Plain("1.25")},
+		}), listener.Options{AccessLog: true})
+		if got, err := rate(mock.URL(), "CHF"); got != "1.25" || err != nil {
+			t.Errorf("got %s, %v", got, err)
+		}
+	}
+}
+
+// A test that declares its endpoints in YAML.
+func ExampleFromText() {
+	_ = func(t *testing.T) { // func TestRate(t *testing.T) {
+		mock := listenertest.FromText(t, `
+- endpoint: {path: /rates/CHF, response: {body: "1.25"}}
+- endpoint: {path: /rates/*, response: {status: 404, body: {code: no_rate}}}
+`)
+		if got, err := rate(mock.URL(), "CHF"); got != "1.25" || err != nil {
+			t.Errorf("got %s, %v", got, err)
+		}
+	}
+}
+
+// The same as they run.
+func TestRate(t *testing.T) {
+	t.Run("declared in Go", func(t *testing.T) {
+		mock := listenertest.Start(t, config.New(config.Endpoint{
+			Path:     config.Plain("/rates/:currency"),
+			Response: config.Response{Body: config.Plain("1.25")},
+		}), listener.Options{AccessLog: true})
+		if got, err := rate(mock.URL(), "CHF"); got != "1.25" || err != nil {
+			t.Errorf("got %s, %v", got, err)
+		}
+	})
+	t.Run("declared in YAML", func(t *testing.T) {
+		mock := listenertest.FromText(t, `
+- endpoint: {path: /rates/CHF, response: {body: "1.25"}}
+- endpoint: {path: /rates/*, response: {status: 404, body: {code: no_rate}}}
+`)
+		for currency, want := range map[string]string{"CHF": "1.25", "XYZ": `{"code":"no_rate"}`} {
+			if got, err := rate(mock.URL(), currency); got != want || err != nil {
+				t.Errorf("%s: got %s, %v, want %s", currency, got, err, want)
+			}
+		}
+	})
+}

@@ -1,0 +1,101 @@
+// Package listenertest starts mock servers for tests, as net/http/httptest does
+// for handlers of Go.
+//
+//	func TestClient(t *testing.T) {
+//		mock := listenertest.Start(t, config.New(config.Endpoint{
+//			Path:     config.Plain("/rates/:currency"),
+//			Response: config.Response{Body: config.JSON(map[string]any{"rate": "1.25"})},
+//		}), listener.Options{})
+//		client := NewClient(mock.URL())
+//		…
+//	}
+//
+// A server ends with the test that started it; tests that run at the same time may
+// have one each. The package is for tests alone: it imports testing.
+package listenertest
+
+import (
+	"context"
+	"io"
+	"sync"
+	"testing"
+	"time"
+
+	"mockserver/config"
+	"mockserver/listener"
+)
+
+// patience is how long the end of a test waits for requests in flight: a test that
+// fails may have left some that would never end.
+const patience = 2 * time.Second
+
+// Start serves spec on a free port of the loopback address, or as opts say, until
+// the test and its subtests have ended, and closes every connection then. When the
+// spec is wrong, or the server cannot listen, the test fails at once with all that
+// is wrong. Without a Logger in opts the log is written to the output of the test,
+// nothing after its end. Of the environment a template sees what opts.Env gives.
+func Start(t testing.TB, spec *config.Spec, opts listener.Options) *listener.Server {
+	t.Helper()
+	return start(t, spec, opts, patience)
+}
+
+func start(t testing.TB, spec *config.Spec, opts listener.Options, grace time.Duration) *listener.Server {
+	t.Helper()
+	if opts.Logger == nil {
+		log := &output{w: t.Output()}
+		t.Cleanup(log.end) // after the one below
+		opts.Logger = listener.NewLogger("println", log, log)
+	}
+	server, err := listener.Start(spec, opts)
+	if err != nil {
+		t.Fatalf("the mock server does not start:\n%v", err)
+	}
+	t.Cleanup(func() {
+		ctx, cancel := context.WithTimeout(context.Background(), grace)
+		defer cancel()
+		if err := server.Shutdown(ctx); err != nil {
+			t.Logf("the mock server is stopped: %v", err)
+		}
+		if err := server.Err(); err != nil {
+			t.Errorf("the mock server failed: %v", err)
+		}
+	})
+	return server
+}
+
+// FromText is Start with a configuration in YAML as text, whose relative file names
+// are looked up in the working directory, which is that of the test's package:
+//
+//	mock := listenertest.FromText(t, `
+//	  - endpoint:
+//	      path: /hello/:name
+//	      response: {body: '{"hello": "{{path-params.name}}"}'}
+//	`)
+func FromText(t testing.TB, yaml string) *listener.Server {
+	t.Helper()
+	return Start(t, config.Parse("mock.yml", []byte(yaml)), listener.Options{})
+}
+
+// output is the output of a test, which nobody may write to once the test has
+// ended.
+type output struct {
+	mu    sync.Mutex // guards what follows
+	w     io.Writer
+	ended bool
+}
+
+// Write writes whole lines, as loggers do.
+func (o *output) Write(line []byte) (int, error) {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	if o.ended {
+		return len(line), nil
+	}
+	return o.w.Write(line)
+}
+
+func (o *output) end() {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	o.ended = true
+}

@@ -1,0 +1,202 @@
+package listenertest
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"net"
+	"net/http"
+	"net/http/httptest"
+	"runtime"
+	"strings"
+	"syscall"
+	"testing"
+
+	"go.uber.org/goleak"
+
+	"mockserver/config"
+	"mockserver/listener"
+)
+
+func TestMain(m *testing.M) {
+	// fasthttp keeps the Date of its answers in a goroutine that nothing ends.
+	goleak.VerifyTestMain(m, goleak.IgnoreAnyFunction("github.com/valyala/fasthttp.updateServerDate.func1"))
+}
+
+// pretended is a test that is watched from outside.
+type pretended struct {
+	testing.TB
+	failed   []string
+	logged   []string
+	output   bytes.Buffer
+	cleanups []func()
+}
+
+func (p *pretended) Helper()           {}
+func (p *pretended) Output() io.Writer { return &p.output }
+func (p *pretended) Cleanup(f func())  { p.cleanups = append(p.cleanups, f) }
+func (p *pretended) Logf(format string, args ...any) {
+	p.logged = append(p.logged, fmt.Sprintf(format, args...))
+}
+func (p *pretended) Errorf(format string, args ...any) {
+	p.failed = append(p.failed, fmt.Sprintf(format, args...))
+}
+
+func (p *pretended) Fatalf(format string, args ...any) {
+	p.Errorf(format, args...)
+	runtime.Goexit()
+}
+
+// run runs a test function until it returns or fails.
+func (p *pretended) run(test func(t testing.TB)) {
+	ended := make(chan struct{})
+	go func() {
+		defer close(ended)
+		test(p)
+	}()
+	<-ended
+}
+
+// end ends the test as package testing does.
+func (p *pretended) end() {
+	for len(p.cleanups) > 0 {
+		last := len(p.cleanups) - 1
+		f := p.cleanups[last]
+		p.cleanups = p.cleanups[:last]
+		f()
+	}
+}
+
+func get(t *testing.T, url string) string {
+	t.Helper()
+	resp, err := http.Get(url)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer resp.Body.Close()
+	body, err := io.ReadAll(resp.Body)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return string(body)
+}
+
+const hello = "- endpoint: {path: '/hello/:name', response: {body: 'hello {{path-params.name}}'}}"
+
+func TestFromText_ServesUntilTheTestEnds(t *testing.T) {
+	var server *listener.Server
+	t.Run("a test", func(t *testing.T) {
+		server = FromText(t, hello)
+		t.Run("a subtest at the same time", func(t *testing.T) {
+			t.Parallel()
+			if got := get(t, server.URL()+"/hello/ann"); got != "hello ann" {
+				t.Errorf("got %q", got)
+			}
+		})
+	})
+	if conn, err := net.Dial("tcp", server.Addr().String()); !errors.Is(err, syscall.ECONNREFUSED) {
+		if err == nil {
+			_ = conn.Close() // it should not be there
+		}
+		t.Errorf("after the test: got %v, want that nobody listens", err)
+	}
+	select {
+	case <-server.Done():
+	default:
+		t.Error("it has not stopped")
+	}
+}
+
+func TestStart_FailsTheTestWithAllProblems(t *testing.T) {
+	p := &pretended{}
+	returned := false
+	p.run(func(t testing.TB) {
+		Start(t, config.New(
+			config.Endpoint{Path: config.Plain("/a"), Response: config.Response{Status: 1}},
+			config.Endpoint{Path: config.Plain("/b"), Response: config.Response{Body: config.Plain("{{nope}}")}},
+		), listener.Options{})
+		returned = true
+	})
+	p.end()
+	if returned || len(p.failed) != 1 {
+		t.Fatalf("the test went on: %v; it failed with %q", returned, p.failed)
+	}
+	for _, want := range []string{"[0].endpoint.response.status: GET /a: 1 is no status", "[1].endpoint.response.body: GET /b: ", "nope"} {
+		if !strings.Contains(p.failed[0], want) {
+			t.Errorf("got %q, want it to hold %q", p.failed[0], want)
+		}
+	}
+}
+
+func TestStart_LogsToTheTestWhileItRuns(t *testing.T) {
+	p := &pretended{}
+	var server *listener.Server
+	p.run(func(t testing.TB) {
+		server = Start(t, config.Parse("m.yml", []byte(hello)), listener.Options{AccessLog: true})
+	})
+	get(t, server.URL()+"/hello/ann")
+	get(t, server.URL()+"/nowhere")
+	p.end()
+	for _, want := range []string{"/hello/ann", "unmatched request"} {
+		if !strings.Contains(p.output.String(), want) {
+			t.Errorf("got %q, want it to hold %q", p.output.String(), want)
+		}
+	}
+	if len(p.failed) > 0 || len(p.logged) > 0 {
+		t.Errorf("got failures %q and logs %q", p.failed, p.logged)
+	}
+}
+
+func TestOutput_TakesNothingOnceTheTestHasEnded(t *testing.T) {
+	var b bytes.Buffer
+	o := &output{w: &b}
+	for range 2 {
+		if n, err := o.Write([]byte("a line\n")); n != 7 || err != nil {
+			t.Errorf("got %d, %v", n, err)
+		}
+		o.end()
+	}
+	if b.String() != "a line\n" {
+		t.Errorf("got %q, want the line before the end alone", b.String())
+	}
+}
+
+// A test that fails may leave a request that nothing would end.
+func TestStart_EndsThoughARequestIsInFlight(t *testing.T) {
+	reached, let := make(chan struct{}), make(chan struct{})
+	remote := httptest.NewServer(http.HandlerFunc(func(_ http.ResponseWriter, r *http.Request) {
+		close(reached)
+		select {
+		case <-r.Context().Done():
+		case <-let:
+		}
+	}))
+	defer remote.Close()
+	defer close(let)
+	p := &pretended{}
+	var server *listener.Server
+	p.run(func(t testing.TB) {
+		server = start(t, config.New(config.Endpoint{
+			Path:     config.Plain("/x"),
+			Response: config.Response{External: &config.ExternalBody{Provider: "json", Path: config.Plain(remote.URL)}},
+		}), listener.Options{}, 0)
+	})
+	answered := make(chan error, 1)
+	go func() {
+		resp, err := http.Get(server.URL() + "/x")
+		if err == nil {
+			_ = resp.Body.Close() // it should have failed
+		}
+		answered <- err
+	}()
+	<-reached
+	p.end()
+	if err := <-answered; err == nil {
+		t.Error("the request was answered")
+	}
+	if want := "the mock server is stopped: 1 request was cut off: " + context.DeadlineExceeded.Error(); len(p.failed) > 0 || len(p.logged) != 1 || p.logged[0] != want {
+		t.Errorf("got failures %q and logs %q, want %q", p.failed, p.logged, want)
+	}
+}

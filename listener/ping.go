@@ -1,0 +1,78 @@
+package listener
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"net"
+	"net/http"
+	"net/netip"
+	"net/url"
+	"os"
+	"strconv"
+	"time"
+)
+
+// PingTimeout bounds the whole question of Ping. The time-outs of the image's health check
+// and of the probes in deploy/ are longer.
+const PingTimeout = 3 * time.Second
+
+// Ping asks the server on this machine that was started with a host and port
+// whether it answers, and returns the address that it asked. The error says what
+// came instead of an answer, at the latest after three seconds.
+func Ping(host string, port int) (address string, err error) {
+	if address, err = ownAddress(host, port); err != nil {
+		return "", err
+	}
+	return address, ping(address)
+}
+
+// ownAddress is where a server is reached from its own machine.
+func ownAddress(host string, port int) (string, error) {
+	if port == 0 {
+		return "", errors.New("port 0: the server took a free port, which its log names; give that one with --port")
+	}
+	if ip, err := netip.ParseAddr(host); err == nil && ip.IsUnspecified() {
+		host = "127.0.0.1" // a server on "::" listens on IPv4 too
+	}
+	return net.JoinHostPort(host, strconv.Itoa(port)), nil
+}
+
+// ping asks with OPTIONS *, which a server answers for itself (RFC 9110 section
+// 9.3.7). The error says what came instead of a 200.
+func ping(address string) error {
+	ctx, cancel := context.WithTimeout(context.Background(), PingTimeout)
+	defer cancel()
+	request := &http.Request{Method: http.MethodOptions, URL: &url.URL{Scheme: "http", Host: address, Path: "*"}, Header: http.Header{}}
+	transport := &http.Transport{DisableKeepAlives: true} // and no proxy, whatever HTTP_PROXY says
+	response, err := transport.RoundTrip(request.WithContext(ctx))
+	if err != nil {
+		return fmt.Errorf("%s: %s", address, silence(err))
+	}
+	_ = response.Body.Close() // its status is all that counts
+	if response.StatusCode != http.StatusOK {
+		return fmt.Errorf("%s: OPTIONS * is answered with status %d; a mock server answers 200", address, response.StatusCode)
+	}
+	return nil
+}
+
+// silence says why there was no answer.
+func silence(err error) string {
+	var timeout net.Error
+	var failed *net.OpError
+	var call *os.SyscallError
+	switch {
+	case errors.As(err, &timeout) && timeout.Timeout():
+		return fmt.Sprintf("no answer within %s", PingTimeout)
+	case errors.As(err, &failed) && failed.Op == "dial":
+		cause := failed.Err
+		if errors.As(cause, &call) {
+			cause = call.Err // without the name of the call
+		}
+		return "cannot connect: " + cause.Error()
+	case errors.Is(err, io.EOF):
+		return "the connection was closed without an answer"
+	}
+	return "no HTTP answer: " + err.Error()
+}

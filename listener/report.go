@@ -1,0 +1,436 @@
+package listener
+
+import (
+	"context"
+	"crypto/rand"
+	"encoding/hex"
+	"errors"
+	"fmt"
+	"log/slog"
+	"net/http"
+	"net/url"
+	"os"
+	"path"
+	"reflect"
+	"runtime"
+	"slices"
+	"strconv"
+	"strings"
+	"sync"
+	"time"
+
+	"github.com/getsentry/sentry-go"
+
+	"mockserver/fetcher"
+)
+
+// Limits of error reports.
+const (
+	reportsPerMinute = 60               // of all kinds together; as many wait to be sent
+	reportTimeout    = 10 * time.Second // to send one
+	flushTimeout     = 2 * time.Second  // to send what waits when the server stops
+	maxReported      = 500              // bytes of a message; an endpoint's name has the 200 of a Sentry tag
+	maxStack         = 64               // calls of a stack
+)
+
+// report is one error to tell, its texts without anything that a client sent.
+type report struct {
+	at       time.Time
+	code     string // of the failure
+	endpoint string // "GET /users/:id"; "" for none
+	message  string
+	panicked bool      // else an answer of the server's own
+	stack    []uintptr // program counters of a panic, innermost first; nil for none
+}
+
+// reporter sends error reports to a Sentry host from a goroutine of its own, so
+// that nothing ever waits for that host. A nil one reports nothing.
+//
+// Of sentry-go it takes the form of events and the transport that sends one. It
+// leaves out the client, which fills events in from variables of the process and
+// from what a host program set up for all clients, and runs git to find a version.
+type reporter struct {
+	log      *slog.Logger
+	release  string
+	host     string // of this machine
+	modules  string // the path that the packages of this program begin with
+	wire     *delivery
+	client   *http.Client
+	sentry   *sentry.HTTPSyncTransport
+	queue    chan report
+	closing  chan struct{}
+	ended    chan struct{} // closed when the goroutine is done
+	ctx      context.Context
+	cancel   context.CancelFunc
+	mu       sync.Mutex // guards what follows
+	closed   bool       // nothing is queued any more
+	minute   time.Time  // when the minute began that taken counts
+	taken    int
+	lost     int       // reports not sent that the log does not tell of yet
+	lostWhy  string    // why the last of them was not
+	lostSaid time.Time // when the log told of some
+}
+
+// reportErrors begins to report errors where that is wanted. A DSN that is none
+// harms nothing: it is told, and nothing is reported.
+func (s *Server) reportErrors() {
+	d, err := parseDSN(s.opts.SentryDSN)
+	switch {
+	case err != nil:
+		s.log.Warn("errors are not reported", "error", err.Error())
+		return
+	case d.text == "":
+		return
+	}
+	wire := &http.Transport{Proxy: http.ProxyFromEnvironment, IdleConnTimeout: reportTimeout}
+	s.reports = newReporter(d, s.opts.Version, s.log, wire)
+	s.log.Info("errors are reported", "to", d.host)
+}
+
+// newReporter returns a reporter that sends over wire. It is to be closed.
+func newReporter(d dsn, version string, log *slog.Logger, wire http.RoundTripper) *reporter {
+	r := &reporter{
+		log:     log,
+		modules: path.Dir(reflect.TypeFor[Server]().PkgPath()),
+		wire:    &delivery{wire: wire},
+		sentry:  sentry.NewHTTPSyncTransport(),
+		queue:   make(chan report, reportsPerMinute),
+		closing: make(chan struct{}),
+		ended:   make(chan struct{}),
+	}
+	if version != "" {
+		r.release = path.Base(r.modules) + "@" + version
+	}
+	r.host, _ = os.Hostname() // a report without it will do
+	r.ctx, r.cancel = context.WithCancel(context.Background())
+	r.client = &http.Client{
+		Transport: r.wire,
+		// Whoever redirects would have the key carried elsewhere.
+		CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse },
+	}
+	r.sentry.Configure(sentry.ClientOptions{Dsn: d.text, HTTPClient: r.client})
+	go r.run()
+	return r
+}
+
+// dsn is a data source name: where reports go, and the key to them.
+type dsn struct {
+	text string // as Sentry gives it: "https://KEY@HOST/PROJECT"
+	host string // without the key, for people
+}
+
+// parseDSN reads a DSN; a blank text is none, and no mistake. The error says why a
+// text is no DSN without a word of it, since any may be the key.
+func parseDSN(text string) (dsn, error) {
+	text = strings.TrimSpace(text)
+	u, err := url.Parse(text)
+	fault := ""
+	switch {
+	case text == "":
+		return dsn{}, nil
+	case err != nil:
+		fault = "it is no URL"
+	case u.Scheme != "http" && u.Scheme != "https":
+		fault = "it begins with neither https:// nor http://"
+	case u.User.Username() == "":
+		fault = "the key before the @ is missing"
+	case strings.ContainsFunc(u.User.String(), func(r rune) bool { return r <= ' ' || r == '%' || r == ',' || r > '~' }):
+		fault = "its key holds a character that no key has"
+	case u.Hostname() == "":
+		fault = "the host is missing"
+	case u.Port() != "" && !dialable(u.Port()):
+		fault = "its port is not a number from 1 to 65535"
+	case strings.HasSuffix(u.Path, "/") || u.Path == "":
+		fault = "the project at its end is missing"
+	}
+	if fault == "" {
+		if _, err := sentry.NewDsn(text); err == nil {
+			return dsn{text: text, host: u.Host}, nil
+		}
+		fault = "sentry-go does not take it"
+	}
+	return dsn{}, errors.New("SENTRY_DSN is not a DSN: " + fault + "; https://KEY@HOST/PROJECT is accepted")
+}
+
+func dialable(port string) bool {
+	n, err := strconv.ParseUint(port, 10, 16)
+	return err == nil && n > 0
+}
+
+// serverError reports a 5xx answer of the server itself.
+func (r *reporter) serverError(f failure, a *answer, err error) {
+	if r == nil {
+		return
+	}
+	rep := report{code: f.code, endpoint: a.name}
+	var p *fetcher.Panic
+	if errors.As(err, &p) {
+		rep.panicked, rep.message, rep.stack = true, panicText(p.Value), p.Stack
+	} else {
+		rep.message = bodyText(a.source.Declared(), err)
+	}
+	r.put(rep)
+}
+
+// panicked reports a panic while a request was served; a is nil before its
+// endpoint was known. It is to be called while the stack is still that of the panic.
+func (r *reporter) panicked(a *answer, p any) {
+	if r == nil {
+		return
+	}
+	rep := report{code: internalError.code, message: panicText(p), panicked: true, stack: make([]uintptr, maxStack)}
+	rep.stack = rep.stack[:runtime.Callers(1, rep.stack)]
+	if a != nil {
+		rep.endpoint = a.name
+	}
+	r.put(rep)
+}
+
+// panicText is what a panic says when it is the runtime's. Any other text may hold
+// parts of a request, and stays in the log.
+func panicText(p any) string {
+	if err, ok := p.(runtime.Error); ok {
+		return err.Error()
+	}
+	return fmt.Sprintf("a panic with a value of type %T, see the server's log", p)
+}
+
+// bodyText is what is reported of a body that cannot be had. A file that is the
+// same for every request is named as messages name it. Anything else is named as it
+// is declared, without credentials and without a query, and the cause is told only
+// in words known to hold neither.
+func bodyText(declared string, err error) string {
+	if !strings.Contains(declared, "{{") && !strings.Contains(declared, "{%") && !strings.Contains(declared, "://") {
+		return err.Error()
+	}
+	cause := ""
+	var e *fetcher.Error
+	if errors.As(err, &e) {
+		cause = e.Cause()
+	}
+	if cause == "" {
+		cause = "see the server's log"
+	}
+	return strconv.Quote(withoutSecrets(declared)) + ": " + cause
+}
+
+// withoutSecrets is a declared path without what may be secret in a URL: what
+// stands before an @ behind the scheme, the query and the fragment.
+func withoutSecrets(declared string) string {
+	if at := strings.IndexAny(declared, "?#"); at >= 0 {
+		declared = declared[:at] + declared[at:at+1] + "…"
+	}
+	scheme, rest, found := strings.Cut(declared, "://")
+	if at := strings.LastIndexByte(rest, '@'); found && at >= 0 {
+		return scheme + "://…" + rest[at:]
+	}
+	return declared
+}
+
+// put queues a report unless there are too many.
+func (r *reporter) put(rep report) {
+	rep.at = time.Now()
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if rep.at.Sub(r.minute) >= time.Minute {
+		r.minute, r.taken = rep.at, 0
+	}
+	switch {
+	case r.closed:
+		r.lose("the server is stopping")
+	case r.taken >= reportsPerMinute:
+		r.lose(fmt.Sprintf("%d a minute are the most", reportsPerMinute))
+	default:
+		select {
+		case r.queue <- rep:
+			r.taken++
+		default:
+			r.lose("too many wait to be sent")
+		}
+	}
+}
+
+// lose counts a report that is not sent and logs that at most once a minute. The
+// caller holds the lock.
+func (r *reporter) lose(why string) {
+	r.lost++
+	r.lostWhy = why
+	if now := time.Now(); now.Sub(r.lostSaid) >= time.Minute {
+		r.lostSaid = now
+		r.tellLost()
+	}
+}
+
+func (r *reporter) tellLost() {
+	r.log.Warn("error reports not sent", "reports", r.lost, "reason", r.lostWhy)
+	r.lost = 0
+}
+
+// run sends reports, one after the other, until the reporter is closing and none
+// is left.
+func (r *reporter) run() {
+	defer close(r.ended)
+	for {
+		select {
+		case rep := <-r.queue:
+			r.send(rep)
+			continue
+		case <-r.closing:
+		}
+		for {
+			select {
+			case rep := <-r.queue:
+				r.send(rep)
+			default:
+				return
+			}
+		}
+	}
+}
+
+// send sends one report, or counts it as lost.
+func (r *reporter) send(rep report) {
+	err := r.deliver(rep)
+	if err == nil {
+		return
+	}
+	why := err.Error()
+	switch {
+	case r.ctx.Err() != nil:
+		why = "the server stopped before they were"
+	case errors.Is(err, context.DeadlineExceeded):
+		why = "the host gave no answer within " + reportTimeout.String()
+	}
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	r.lose(why)
+}
+
+// deliver hands one report to sentry-go, which has no way to say what became of
+// it, and must not end the program.
+func (r *reporter) deliver(rep report) (err error) {
+	defer func() {
+		if p := recover(); p != nil {
+			err = fmt.Errorf("sentry-go panicked: %v", p)
+		}
+	}()
+	ctx, cancel := context.WithTimeout(r.ctx, reportTimeout)
+	defer cancel()
+	r.wire.outcome = errors.New("the host asked to be left alone for a while")
+	r.sentry.SendEventWithContext(ctx, r.event(rep))
+	return r.wire.outcome
+}
+
+// delivery carries reports, and keeps what came of the last one. Only the
+// goroutine that sends has to do with it.
+type delivery struct {
+	wire    http.RoundTripper
+	outcome error
+}
+
+// RoundTrip is what net/http calls.
+func (d *delivery) RoundTrip(req *http.Request) (*http.Response, error) {
+	resp, err := d.wire.RoundTrip(req)
+	d.outcome = err
+	if err == nil && resp.StatusCode/100 != 2 {
+		d.outcome = fmt.Errorf("the host answered with status %d", resp.StatusCode)
+	}
+	return resp, err
+}
+
+// CloseIdleConnections is what net/http calls.
+func (d *delivery) CloseIdleConnections() {
+	(&http.Client{Transport: d.wire}).CloseIdleConnections()
+}
+
+// event is the report in Sentry's form: nothing but what is listed here is sent.
+func (r *reporter) event(rep report) *sentry.Event {
+	id := make([]byte, 16)
+	_, _ = rand.Read(id) // never fails
+	e := &sentry.Event{
+		EventID:    sentry.EventID(hex.EncodeToString(id)),
+		Timestamp:  rep.at.UTC(),
+		Level:      sentry.LevelError,
+		Platform:   "go",
+		Sdk:        sentry.SdkInfo{Name: "sentry.go", Version: sentry.SDKVersion},
+		ServerName: r.host,
+		Release:    r.release,
+		Tags:       map[string]string{"code": rep.code},
+	}
+	exception := sentry.Exception{Type: rep.code, Value: clipped(rep.message, maxReported)}
+	if rep.endpoint != "" {
+		endpoint, _, _ := strings.Cut(rep.endpoint, "?")
+		e.Tags["endpoint"] = clipped(endpoint, 200)
+	}
+	if rep.panicked {
+		e.Level = sentry.LevelFatal
+		exception.Type = "panic"
+		exception.Stacktrace = r.stacktrace(rep.stack)
+		e.Fingerprint = []string{rep.code, "{{ default }}"} // Sentry tells them apart by their stacks
+	} else {
+		e.Fingerprint = []string{rep.code, e.Tags["endpoint"]}
+	}
+	e.Exception = []sentry.Exception{exception}
+	return e
+}
+
+// clipped is at most n bytes of text.
+func clipped(text string, n int) string {
+	if len(text) <= n {
+		return text
+	}
+	return strings.ToValidUTF8(text[:n-len("…")], "") + "…"
+}
+
+// stacktrace is the stack of a panic, without the calls that recovered it and those of
+// the runtime. Files are named by their packages: where the program was built is
+// nobody's business.
+func (r *reporter) stacktrace(stack []uintptr) *sentry.Stacktrace {
+	var trace sentry.Stacktrace
+	calls := runtime.CallersFrames(stack)
+	for more, recovering := true, true; more; {
+		var call runtime.Frame
+		call, more = calls.Next()
+		if recovering && call.Function == "runtime.gopanic" {
+			trace.Frames, recovering = nil, false
+		}
+		if call.Function == "" || strings.HasPrefix(call.Function, "runtime.") {
+			continue
+		}
+		frame := sentry.NewFrame(call)
+		frame.Filename, frame.AbsPath = path.Join(frame.Module, path.Base(call.File)), ""
+		frame.InApp = frame.Module == "main" || strings.HasPrefix(frame.Module+"/", r.modules+"/")
+		trace.Frames = append(trace.Frames, frame)
+	}
+	slices.Reverse(trace.Frames) // Sentry wants the innermost last
+	return &trace
+}
+
+// close sends what waits to be sent, for two seconds at most and not beyond ctx,
+// and ends the reporter. What is reported afterwards is lost. It may be called again,
+// from several goroutines.
+func (r *reporter) close(ctx context.Context) {
+	if r == nil {
+		return
+	}
+	r.mu.Lock()
+	if !r.closed {
+		r.closed = true
+		close(r.closing)
+	}
+	r.mu.Unlock()
+	ctx, cancel := context.WithTimeout(ctx, flushTimeout)
+	defer cancel()
+	select {
+	case <-r.ended:
+	case <-ctx.Done():
+	}
+	r.cancel()
+	<-r.ended
+	r.client.CloseIdleConnections()
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if r.lost > 0 {
+		r.tellLost()
+	}
+}

@@ -1,0 +1,40 @@
+package listener
+
+import (
+	"errors"
+	"syscall"
+)
+
+// winsock is Windows' numbers of what can befall a socket, by what the other
+// systems call it. No other system has errors with numbers as high.
+var winsock = map[syscall.Errno]syscall.Errno{
+	10024: syscall.EMFILE,       // WSAEMFILE
+	10048: syscall.EADDRINUSE,   // WSAEADDRINUSE
+	10053: syscall.ECONNABORTED, // WSAECONNABORTED
+	10054: syscall.ECONNRESET,   // WSAECONNRESET
+	10055: syscall.ENOBUFS,      // WSAENOBUFS
+}
+
+// portable is err, which errors.Is then knows by its name on other systems too.
+func portable(err error) error {
+	var errno syscall.Errno
+	if !errors.As(err, &errno) {
+		return err
+	}
+	if name, ok := winsock[errno]; ok {
+		return socketError{err, name}
+	}
+	return err
+}
+
+// socketError is an error of Windows and its other name.
+type socketError struct {
+	error
+	name syscall.Errno
+}
+
+// Is tells whether target is the other name.
+func (e socketError) Is(target error) bool { return target == e.name }
+
+// Unwrap is the error itself.
+func (e socketError) Unwrap() error { return e.error }

@@ -1,0 +1,45 @@
+package listener
+
+import (
+	"errors"
+	"io"
+	"net"
+	"os"
+	"syscall"
+	"testing"
+)
+
+// The numbers are those of Winsock: learn.microsoft.com, "Windows Sockets Error
+// Codes".
+func TestErrorsOfWindowsAreKnown(t *testing.T) {
+	of := func(call string, number syscall.Errno) error {
+		return &net.OpError{Op: call, Net: "tcp", Err: os.NewSyscallError(call, number)}
+	}
+	for _, c := range []struct {
+		err  error
+		want error
+	}{
+		{of("bind", 10048), syscall.EADDRINUSE},
+		{of("wsarecv", 10054), syscall.ECONNRESET},
+		{of("accept", 10024), syscall.EMFILE},
+		{of("accept", 10055), syscall.ENOBUFS},
+		{of("accept", 10053), syscall.ECONNABORTED},
+		{of("bind", syscall.EADDRINUSE), syscall.EADDRINUSE},
+	} {
+		got := portable(c.err)
+		if !errors.Is(got, c.want) || !errors.Is(got, c.err) || got.Error() != c.err.Error() {
+			t.Errorf("%v: got %v, want the same and %v", c.err, got, c.want)
+		}
+	}
+	for _, err := range []error{nil, io.EOF, of("bind", 10049), of("bind", syscall.EACCES)} {
+		if got := portable(err); got != err {
+			t.Errorf("%v: got %v", err, got)
+		}
+	}
+	if err := portable(of("bind", 10048)); errors.Is(err, syscall.ECONNRESET) {
+		t.Errorf("%v is taken for a reset", err)
+	}
+	if !passes(of("accept", 10024)) || passes(of("accept", 10048)) {
+		t.Error("passes does not know the errors of Windows")
+	}
+}

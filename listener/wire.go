@@ -1,0 +1,266 @@
+package listener
+
+import (
+	"io"
+	"math/bits"
+)
+
+// wire follows what a client sends and holds it against RFC 9112, before fasthttp
+// sees any of it: what fasthttp would let through, understand in another way than
+// others do, or wait for in vain, ends there. It knows where each request ends, so
+// a head reaches fasthttp whole, and what may be dropped is dropped: extensions of
+// chunks, and trailers, which fasthttp would take for headers. docs/adr/0007 says
+// what fasthttp lets through.
+//
+// The zero wire is at the beginning of a connection.
+type wire struct {
+	stage stage
+	left  int // bytes of a body or chunk that are still to come
+	// digits of the size of a chunk, and bytes dropped of this body.
+	digits, dropped int
+
+	head head // the one that is being read, or whose body is
+}
+
+// stage is what the next byte belongs to.
+type stage uint8
+
+const (
+	atHead stage = iota
+	atBody       // of a known length
+	atSize       // of a chunk, before its first digit
+	atDigits
+	atBlank // behind the size
+	atExtension
+	atSizeEnd // the LF behind a size
+	atChunk
+	atChunkCR
+	atChunkLF
+	atTrailer // the first byte of one, or the end of the body
+	atTrailerName
+	atTrailerValue
+	atTrailerLF
+	atBodyEnd // the last LF
+	atEnd     // no further request is answered
+)
+
+const (
+	// maxDropped is how many bytes of extensions and trailers one body may have.
+	maxDropped = 64 << 10
+	// maxDigits is how many digits the size of a chunk may have.
+	maxDigits = bits.UintSize/4 - 1
+)
+
+// breach is how a client breaks the rules, and the answer to it.
+type breach struct {
+	failure failure
+	what    string
+}
+
+// Error says what is wrong.
+func (b *breach) Error() string { return b.what }
+
+// bad is a breach that is answered 400.
+func bad(what string) *breach { return &breach{badRequest, what} }
+
+var (
+	badSize       = bad("a chunk has no hexadecimal size of at most 15 digits")
+	badExtension  = bad("the extension of a chunk is malformed")
+	longExtension = bad("the extensions of the chunks are larger than 64 KiB")
+	badChunkEnd   = bad("a chunk does not end where its size says, with CRLF")
+	badTrailer    = bad("a trailer is malformed")
+	largeTrailers = &breach{headersTooLarge, "the trailers are larger than 64 KiB"}
+	cutShort      = bad("the client ended what it sends before the request was whole")
+)
+
+// take looks at b: what came, behind the part of a head that take left the last
+// time. It returns how much of b is for fasthttp, which it has moved to the front,
+// and where the part of a head begins that is to come again with more behind it. The
+// error is a breach, or io.EOF behind the last request of the connection.
+func (w *wire) take(b []byte) (ready, rest int, err error) {
+	for rest < len(b) && w.stage != atEnd {
+		n := 1
+		switch w.stage {
+		case atHead:
+			if n, err = w.head.read(b[rest:]); err != nil {
+				return expose(b, ready), rest, err
+			}
+			if n == 0 {
+				return ready, rest, nil
+			}
+			w.enterBody()
+		case atBody, atChunk:
+			n = min(w.left, len(b)-rest)
+			if w.left -= n; w.left == 0 {
+				w.leaveData()
+			}
+		default:
+			drop, err := w.step(b[rest])
+			if err != nil {
+				return ready, rest, err
+			}
+			if drop {
+				rest++
+				continue
+			}
+		}
+		if ready != rest {
+			copy(b[ready:], b[rest:rest+n])
+		}
+		ready += n
+		rest += n
+	}
+	if w.stage == atEnd {
+		err = io.EOF
+	}
+	return ready, rest, err
+}
+
+// expose puts a byte behind those that are ready: fasthttp answers nothing that it
+// has not seen a byte of. Alone it is no request.
+func expose(b []byte, ready int) int {
+	b[ready] = 'x'
+	return ready + 1
+}
+
+// inside tells whether a request has begun and is not whole. The part of a head that
+// came is given.
+func (w *wire) inside(part []byte) bool {
+	if w.stage == atHead {
+		line := part[min(len(part), w.head.scanned):]
+		return w.head.begun || len(line) > 0 && string(line) != "\r"
+	}
+	return w.stage != atEnd
+}
+
+func (w *wire) enterBody() {
+	w.dropped = 0
+	switch {
+	case w.head.chunked:
+		w.stage = atSize
+	case w.head.length > 0:
+		w.stage, w.left = atBody, w.head.length
+	default:
+		w.leaveRequest()
+	}
+}
+
+// leaveData is called behind the last byte of a body or chunk.
+func (w *wire) leaveData() {
+	if w.stage == atChunk {
+		w.stage = atChunkCR
+		return
+	}
+	w.leaveRequest()
+}
+
+func (w *wire) leaveRequest() {
+	w.stage = atHead
+	if w.head.last() {
+		w.stage = atEnd
+	}
+	w.head = head{}
+}
+
+// step takes one byte of a chunked body that is none of its data, and tells whether
+// it is dropped.
+func (w *wire) step(c byte) (drop bool, err error) {
+	switch w.stage {
+	case atSize, atDigits, atBlank, atExtension:
+		return w.stepSize(c)
+	case atTrailer, atTrailerName, atTrailerValue, atTrailerLF:
+		return w.stepTrailer(c)
+	case atChunkCR:
+		return false, w.expect(c, '\r', atChunkLF, badChunkEnd)
+	case atChunkLF:
+		return false, w.expect(c, '\n', atSize, badChunkEnd)
+	case atSizeEnd:
+		next := atChunk
+		if w.left == 0 {
+			next = atTrailer
+		}
+		return false, w.expect(c, '\n', next, bareCR)
+	}
+	if err := w.expect(c, '\n', atHead, bareCR); err != nil {
+		return false, err
+	}
+	w.leaveRequest()
+	return false, nil
+}
+
+// expect goes to the next stage, unless c is not the byte that has to come.
+func (w *wire) expect(c, want byte, next stage, otherwise *breach) error {
+	if c != want {
+		return otherwise
+	}
+	w.stage = next
+	return nil
+}
+
+func (w *wire) stepSize(c byte) (drop bool, err error) {
+	digit := hexDigit(c)
+	switch {
+	case w.stage == atSize && digit >= 0:
+		w.stage, w.digits, w.left = atDigits, 1, digit
+		return false, nil
+	case w.stage == atDigits && digit >= 0 && w.digits < maxDigits:
+		w.digits++
+		w.left = w.left<<4 | digit
+		return false, nil
+	case c == '\r' && (w.stage == atDigits || w.stage == atExtension):
+		w.stage = atSizeEnd
+		return false, nil
+	case c == ';' && (w.stage == atDigits || w.stage == atBlank):
+		w.stage = atExtension
+	case isBlank(c) && w.stage == atDigits:
+		w.stage = atBlank
+	case w.stage == atExtension && isControl(c):
+		return false, badExtension
+	case w.stage != atExtension && !(isBlank(c) && w.stage == atBlank):
+		return false, badSize
+	}
+	if w.dropped++; w.dropped > maxDropped {
+		return false, longExtension
+	}
+	return true, nil
+}
+
+func (w *wire) stepTrailer(c byte) (drop bool, err error) {
+	switch {
+	case w.stage == atTrailer && c == '\r':
+		w.stage = atBodyEnd
+		return false, nil
+	case w.stage == atTrailer && tokenBytes[c]:
+		w.stage = atTrailerName
+	case w.stage == atTrailerName && c == ':':
+		w.stage = atTrailerValue
+	case w.stage == atTrailerName && tokenBytes[c]:
+	case w.stage == atTrailerValue && c == '\r':
+		w.stage = atTrailerLF
+	case w.stage == atTrailerValue && !isControl(c):
+	case w.stage == atTrailerLF && c == '\n':
+		w.stage = atTrailer
+	default:
+		return false, badTrailer
+	}
+	if w.dropped++; w.dropped > maxDropped {
+		return false, largeTrailers
+	}
+	return true, nil
+}
+
+// hexDigit is the value of a hexadecimal digit; -1 for anything else.
+func hexDigit(c byte) int {
+	switch {
+	case '0' <= c && c <= '9':
+		return int(c - '0')
+	case 'a' <= c|0x20 && c|0x20 <= 'f':
+		return int(c|0x20-'a') + 10
+	}
+	return -1
+}
+
+func isBlank(c byte) bool { return c == ' ' || c == '\t' }
+
+// isControl tells what no value may hold; a tab is allowed.
+func isControl(c byte) bool { return c < ' ' && c != '\t' || c == 0x7f }
