@@ -244,6 +244,21 @@ func TestConfig_AMissingExternalFileOrSheetIsReported(t *testing.T) {
 	})
 }
 
+// Whether a path is a URL is seen as it is declared, or once a variable of the
+// environment is known: in either case it is told once.
+func TestConfig_ASettingOfURLsForAFileIsReportedOnce(t *testing.T) {
+	t.Parallel()
+	const key = "[0].endpoint.response.external-body.timeout"
+	testMistakes(t, []mistake{
+		{name: "a file", config: "- endpoint:\n    path: /a\n    response: {external-body: {provider: json, path: /dev/null/a, timeout: »2s}}\n",
+			key: key, says: []string{"this path is a file"}},
+		{name: "a file with placeholders", config: "- endpoint:\n    path: /:a\n    response: {external-body: {provider: json, path: 'a/{{path-params.a}}', timeout: »2s}}\n",
+			key: key, says: []string{"this path is a file"}},
+		{name: "what a variable makes a file", config: "- endpoint:\n    path: /:a\n    response: {external-body: »{provider: json, path: '{{env.HOME}}/{{path-params.a}}', timeout: 2s}}\n",
+			key: key, says: []string{"this path is a file"}},
+	})
+}
+
 func TestConfig_ADuplicateKeyIsReported(t *testing.T) {
 	t.Parallel()
 	testMistakes(t, []mistake{

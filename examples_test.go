@@ -19,8 +19,8 @@ import (
 	"gopkg.in/yaml.v3"
 )
 
-// exampleCall is one request to an example, and what service.md and the example's
-// own comments say the answer is.
+// exampleCall is one request to an example, and what the example's own comments say
+// the answer is.
 type exampleCall struct {
 	endpoint     string // the summary of the endpoint that is to answer
 	method, path string

@@ -58,7 +58,7 @@ func (r *argReader) word(word string) {
 		}
 	default:
 		hint := DidYouMean(word, names)
-		if _, what := readerOf(word); what == "" {
+		if readerNamed(word) != nil || isDirectory(word) {
 			hint = fmt.Sprintf(" (did you mean --config %s?)", word)
 		}
 		r.wrong("%q: no such command%s; accepted are %s", word, hint, strings.Join(names, ", "))

@@ -113,6 +113,8 @@ type mark struct {
 	at   int   // offset in the made text
 	text *Text // nil where nothing of a file stands
 	from int   // offset in text
+
+	escaped bool // text is written with escapes, which are made behind the mark
 }
 
 // mark notes that what is written next is origin from an offset on.

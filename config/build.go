@@ -4,7 +4,6 @@ import (
 	"encoding/json"
 	"fmt"
 	"slices"
-	"strings"
 )
 
 // New returns a spec of endpoints that are declared in Go, in order:
@@ -28,10 +27,37 @@ import (
 //
 // The zero value of a field is what a file says by leaving a key out. New itself
 // finds no mistakes: Validate does, and so does the server before it serves the
-// spec. The endpoints may be changed and used again afterwards.
+// spec. The endpoints may be changed and used again afterwards. One that was read
+// from a file, and changed since, is checked as any other; it has no place then.
 func New(endpoints ...Endpoint) *Spec {
-	return &Spec{Endpoints: slices.Clone(endpoints)}
+	spec := &Spec{Endpoints: make([]Endpoint, len(endpoints))}
+	for i := range endpoints {
+		spec.Endpoints[i] = endpoints[i].unplaced()
+	}
+	return spec
 }
+
+// unplaced returns a copy that shares nothing with e and has no place in a file.
+func (e *Endpoint) unplaced() Endpoint {
+	c := *e
+	c.Pos, c.Key = Pos{}, ""
+	c.Path, c.If = e.Path.unplaced(), e.If.unplaced()
+	c.Doc.Query, c.Doc.Tags = slices.Clone(e.Doc.Query), slices.Clone(e.Doc.Tags)
+	r := &c.Response
+	r.Pos, r.Body = Pos{}, r.Body.unplaced()
+	r.Headers = slices.Clone(r.Headers)
+	for i := range r.Headers {
+		r.Headers[i].Value = r.Headers[i].Value.unplaced()
+	}
+	if r.External != nil {
+		x := *r.External
+		x.Pos, x.Key, x.Path, x.Sheet = Pos{}, "", x.Path.unplaced(), x.Sheet.unplaced()
+		r.External = &x
+	}
+	return c
+}
+
+func (t Text) unplaced() Text { return Text{Value: t.Value, folded: t.folded, built: t.built} }
 
 // Join returns the endpoints of several specs as one, in order, with all their
 // problems: of two endpoints that match the same requests the first answers.
@@ -161,7 +187,10 @@ func (s *Spec) wasRead() bool {
 func (e *Endpoint) Claim(ps Problems) Problems {
 	for i := range ps {
 		if ps[i].Pos.File == "" && e.Pos.Line == 0 {
-			ps[i].Endpoint = strings.TrimSpace(e.EffectiveMethod() + " " + clip(e.Path.Value))
+			ps[i].Endpoint = label(e.EffectiveMethod())
+			if e.Path.Value != "" {
+				ps[i].Endpoint += " " + label(e.Path.Value)
+			}
 		}
 	}
 	return ps
@@ -186,7 +215,7 @@ func (p *placer) place() {
 	r.Pos = e.Pos
 	r.Headers = slices.Clone(r.Headers)
 	for i := range r.Headers {
-		p.text(&r.Headers[i].Value, ".response.headers."+r.Headers[i].Name)
+		p.text(&r.Headers[i].Value, under(".response.headers", r.Headers[i].Name))
 	}
 	if b := r.Body.built; b != nil && b.json {
 		r.BodyJSON = true

@@ -48,9 +48,11 @@ func TestNew_FindsEachMistakeOfAnEndpointMadeInGo(t *testing.T) {
 		{"a NUL in a header's value", func(e *Endpoint) { e.Response.Headers = Headers("X-A", "\x00") },
 			[]string{`response.headers.X-A: GET /x: the control character '\x00' cannot stand in a header`}},
 		{"a line break in a header's name", func(e *Endpoint) { e.Response.Headers = Headers("X-A\r\nX-B", "c") },
-			[]string{"response.headers.X-A\r\nX-B: GET /x: \"X-A\\r\\nX-B\" is no name of a header"}},
+			[]string{`response.headers."X-A\r\nX-B": GET /x: "X-A\r\nX-B" is no name of a header`}},
+		{"line breaks in a method and a path", func(e *Endpoint) { e.Method, e.Path = "G\nET", Plain("x\n") },
+			[]string{`method: "G\nET" "x\n": "G\nET" is no method`, `path: "G\nET" "x\n": "x\n" does not begin with /`}},
 		{"a header without a name", func(e *Endpoint) { e.Response.Headers = Headers("", "c") },
-			[]string{`response.headers.: GET /x: "" is no name of a header`}},
+			[]string{`response.headers."": GET /x: "" is no name of a header`}},
 		{"a header in two spellings", func(e *Endpoint) { e.Response.Headers = Headers("X-A", "1", "x-a", "2") },
 			[]string{`response.headers.x-a: GET /x: is the same header as "X-A"`}},
 		{"a header's name without a value", func(e *Endpoint) { e.Response.Headers = Headers("X-A", "1", "X-B") },
@@ -144,6 +146,65 @@ func TestNew_WarnsAsOfAFile(t *testing.T) {
 		if !strings.HasPrefix(p.String(), want[i]) {
 			t.Errorf("got %q, want %q", p, want[i])
 		}
+	}
+}
+
+// What is checked is what is served, not what once stood in a file.
+func TestNew_ChecksWhatWasReadAndChanged(t *testing.T) {
+	// Behind escapes each letter remembers its place.
+	const text = `[{:endpoint {:path "\u002fx" :if "host = \"a\"" :response {:headers {:x-a "\"1\""}
+  :external-body {:provider :xlsx :path "\"a\".xlsx" :sheet-name "\"s\""}}}}]`
+	read := only(t, "conf/m.edn", text)
+	for name, c := range map[string]struct {
+		change func(e *Endpoint)
+		want   string
+	}{
+		"a status":         {func(e *Endpoint) { e.Response.Status = 2010 }, "response.status: GET /x: 2010 is no status"},
+		"a header":         {func(e *Endpoint) { e.Response.Headers[0].Value.Value = "a\r\nX-B: c" }, `response.headers.X-A: GET /x: the control character '\r'`},
+		"a header's name":  {func(e *Endpoint) { e.Response.Headers[0].Name = "X A" }, `response.headers.X A: GET /x: "X A" is no name`},
+		"a body beside it": {func(e *Endpoint) { e.Response.Body = Plain("x") }, "response.external-body: GET /x: body and external-body"},
+		"the sheet":        {func(e *Endpoint) { e.Response.External.Sheet = Text{} }, "response.external-body.sheet-name: GET /x: sheet-name is missing"},
+	} {
+		e := only(t, "conf/m.edn", text)
+		c.change(&e)
+		if got := New(e).Validate(); len(got) != 1 || !strings.HasPrefix(got[0].String(), "[0].endpoint."+c.want) {
+			t.Errorf("%s: got %v, want %s", name, got, c.want)
+		}
+	}
+	again := New(Endpoint{Path: Plain("/0")}, read).Complete().Endpoints[1]
+	x := again.Response.External
+	for _, text := range []Text{again.Path, again.If, again.Response.Headers[0].Value, x.Path, x.Sheet} {
+		if text.Pos.File != "" || text.At(1).File != "" || !strings.HasPrefix(text.Key, "[1].endpoint.") {
+			t.Errorf("%q stands at %v with key %s", text.Value, text.At(1), text.Key)
+		}
+	}
+	body := New(only(t, "m.yml", inResponse("body: {a: '{{ x }}'}"))).Complete().Endpoints[0].Response.Body
+	if at := body.At(strings.IndexByte(body.Value, 'x')); at.File != "" {
+		t.Errorf("a map for a body stands at %v", at)
+	}
+	if again.Pos.File != "" || again.Response.Pos.File != "" || x.Pos.File != "" || again.Dir != "conf" {
+		t.Errorf("got %+v", again)
+	}
+}
+
+// The endpoints given may be changed while the spec is served.
+func TestNew_SharesNothingWithWhatItIsGiven(t *testing.T) {
+	endpoint := func() Endpoint {
+		return Endpoint{
+			Path:     Plain("/x"),
+			Response: Response{Headers: Headers("X-A", "1"), External: &ExternalBody{Provider: "json", Path: Plain("a.json")}},
+			Doc:      Doc{Query: []QueryParam{{"a", "int"}}, Tags: []string{"a"}},
+		}
+	}
+	given := endpoint()
+	list := []Endpoint{given}
+	spec := New(list...)
+	list[0].Method = "PUT"
+	given.Response.Headers[0].Name = "X-B"
+	given.Response.External.Path = Plain("b.json")
+	given.Doc.Query[0].Name, given.Doc.Tags[0] = "b", "b"
+	if !reflect.DeepEqual(spec, New(endpoint())) {
+		t.Errorf("got %+v", spec.Endpoints[0])
 	}
 }
 

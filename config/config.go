@@ -30,6 +30,7 @@ package config
 
 import (
 	"sort"
+	"strings"
 	"time"
 )
 
@@ -45,13 +46,14 @@ type Spec struct {
 	// are never served, and kept so that what else is wrong with them can be said.
 	Broken []Endpoint
 
-	files []string // that were read or could not be, in order
+	files []string        // that were read or could not be, in order
+	read  map[string]bool // their absolute paths, as long as files are read
 }
 
 // Endpoint is one method and path, and what it answers.
 type Endpoint struct {
 	Pos  Pos    // where the declaration begins; left zero in Go
-	Key  string // where it stands in its document, "[3].endpoint"; left "" in Go, which is how such an endpoint is known
+	Key  string // where it stands in its document, "[3].endpoint"; left "" in Go, which is how such an endpoint is known; New clears it
 	Dir  string // the directory relative file names are first looked up in; "" is the working directory
 	Host string // "", "api.example.com" or "*.example.com"; lower case
 
@@ -140,11 +142,8 @@ type Text struct {
 	// margin tells that the lines behind the first begin at the first column of a
 	// line of the file each, as those of a text in quotes do.
 	margin bool
-	// escaped tells that Value is written with escapes, and that offsets are those
-	// of what they make.
-	escaped bool
 	// marks tell, of the JSON text of a map or list, where the texts with tags stand
-	// that it is made of, in order.
+	// that it is made of, in order; and of a text with escapes of EDN how it is written.
 	marks []mark
 	built *built // of a text made in Go, what New has to know; nil for nothing
 }
@@ -157,23 +156,20 @@ func (t Text) At(offset int) Pos {
 	i := sort.Search(len(t.marks), func(i int) bool { return t.marks[i].at > offset })
 	if i > 0 && t.marks[i-1].text != nil {
 		m := t.marks[i-1]
-		return m.text.At(m.from + offset - m.at)
-	}
-	if t.escaped {
-		offset = escapedOffset(t.Value, offset)
+		behind := offset - m.at
+		if m.escaped {
+			behind = escapedOffset(m.text.Value[m.from:], behind)
+		}
+		return m.text.At(m.from + behind)
 	}
 	if t.folded || t.Pos.Line == 0 || offset < 0 || offset > len(t.Value) {
 		return t.Pos
 	}
-	line, start := 0, 0
-	for i := range offset {
-		if t.Value[i] == '\n' {
-			line, start = line+1, i+1
-		}
+	if t.margin {
+		return t.atMargin(offset)
 	}
-	if t.margin && line > 0 {
-		return Pos{File: t.Pos.File, Line: t.Pos.Line + line, Column: offset - start + 1}
-	}
+	before := t.Value[:offset]
+	line, start := strings.Count(before, "\n"), strings.LastIndexByte(before, '\n')+1
 	if t.lines == nil {
 		if line > 0 {
 			return t.Pos
@@ -187,5 +183,22 @@ func (t Text) At(offset int) Pos {
 	}
 	p := t.lines[line]
 	p.Column += offset - start
+	return p
+}
+
+// atMargin is At for a text whose lines are those of the file, however they end.
+func (t Text) atMargin(offset int) Pos {
+	before := t.Value[:offset]
+	if strings.HasPrefix(t.Value[offset:], "\n") {
+		before = strings.TrimSuffix(before, "\r") // the line ends behind the offset
+	}
+	line := strings.Count(before, "\n") + strings.Count(before, "\r") - strings.Count(before, "\r\n")
+	p := t.Pos
+	if line == 0 {
+		p.Column += offset
+		return p
+	}
+	p.Line += line
+	p.Column = offset - max(strings.LastIndexByte(before, '\n'), strings.LastIndexByte(before, '\r'))
 	return p
 }

@@ -65,34 +65,41 @@ var (
 )
 
 // decodeFile decodes the documents of one file into s and checks their endpoints.
-func (s *Spec) decodeFile(docs []*node, dir string) {
+// Known is how many mistakes its reader has found.
+func (s *Spec) decodeFile(docs []*node, dir string, known int) {
 	count := 0
 	for _, doc := range docs {
 		count += len(doc.items)
 	}
 	s.Endpoints = slices.Grow(s.Endpoints, count)
+	d := decoder{tally: tally{mistakes: known}}
 	index := 0
 	for _, doc := range docs {
 		if doc.kind != listNode {
-			s.Problems = append(s.Problems, notAList(doc)...)
+			for _, p := range notAList(doc) {
+				d.add(p)
+			}
 			continue
 		}
 		for _, n := range doc.items {
-			d := decoder{}
+			if d.full() {
+				break
+			}
+			d.reported = nil
 			e := d.item(n, "["+strconv.Itoa(index)+"]")
 			switch {
 			case e == nil:
-			case d.problems.Err() == nil:
+			case d.reported == nil:
 				e.Dir = dir
 				s.Endpoints = append(s.Endpoints, *e)
 			default:
 				e.Dir = dir
 				s.Broken = append(s.Broken, *e)
 			}
-			s.Problems = append(s.Problems, d.problems...)
 			index++
 		}
 	}
+	s.Problems = append(s.Problems, d.problems...)
 }
 
 // notAList says what a document is that is no list of endpoints. A document that
@@ -101,7 +108,7 @@ func notAList(doc *node) Problems {
 	hints := hintsOf(doc.pos().File)
 	what := fmt.Sprintf("the document is %s; %s", doc.shown(), hints.list)
 	switch {
-	case doc.kind == nullNode:
+	case doc.kind == nullNode || doc.faulty: // the latter is said
 		return nil
 	case doc.get("openapi") != nil || doc.get("swagger") != nil:
 		what = "this is an OpenAPI document, which this version does not read; " + hints.list
@@ -118,12 +125,12 @@ func (d *decoder) item(n *node, key string) *Endpoint {
 		if n.kind == mapNode {
 			what = "an empty map"
 		}
-		d.wrong(n.pos(), key, "is %s; a map with one key, endpoint, is accepted", what)
+		d.about(value{node: n, key: key}, "is %s; a map with one key, endpoint, is accepted", what)
 		return nil
 	}
 	if inner := n.get("endpoint"); inner != nil && inner.kind == nullNode && len(n.entries) > 1 {
 		second := n.entries[1].key
-		d.wrong(second.pos(), key, "%s stands beside endpoint; %s", second.text.Value, hintsOf(n.pos().File).beside)
+		d.wrong(second.pos(), key, "%s stands beside endpoint; %s", label(second.text.Value), hintsOf(n.pos().File).beside)
 		return nil
 	}
 	if first := n.entries[0].key; n.get("endpoint") == nil && slices.Contains(keysOf(endpointFields), first.text.Value) {
@@ -138,7 +145,12 @@ func (d *decoder) item(n *node, key string) *Endpoint {
 func setEndpoint(d *decoder, v value, into *item) {
 	e := &Endpoint{Pos: v.pos(), Key: v.key}
 	fill(d, v.node, v.key, endpointFields, e)
-	d.problems = append(d.problems, check(e, v.key, v.node, d.reported)...)
+	for _, p := range check(e, v.key, v.node, d.reported) {
+		if !p.Warning {
+			d.known(p.Key)
+		}
+		d.add(p)
+	}
 	e.Response.dropServerSet()
 	into.endpoint = e
 }
@@ -155,7 +167,7 @@ func setMethod(d *decoder, v value, e *Endpoint) {
 func setHost(d *decoder, v value, e *Endpoint) {
 	host := changeCase(v.text.Value, 'A', 'Z')
 	if what := hostFault(host); what != "" {
-		d.wrong(v.pos(), v.key, "%s", what)
+		d.about(v, "%s", what)
 		return
 	}
 	e.Host = host
@@ -183,7 +195,10 @@ func setHeaders(d *decoder, v value, r *Response) {
 	d.canonicalNames(v)
 	for _, e := range v.entries {
 		name := e.key.text.Value
-		all := []value{v.part(e.value, "."+name, v.row.value)}
+		all := []value{v.part(e.value, "."+label(name), v.row.value)}
+		if e.key.faulty {
+			d.known(all[0].key)
+		}
 		if all[0].kind == listNode {
 			all = all[0].parts()
 		}
@@ -208,7 +223,7 @@ func setBody(d *decoder, v value, r *Response) {
 
 // json returns the JSON text of a value.
 func (d *decoder) json(v value, raw bool) Text {
-	w := jsonWriter{raw: raw, fail: func(n *node, what string) { d.wrong(n.pos(), v.key, "%s", what) }}
+	w := jsonWriter{raw: raw, fail: func(n *node, what string) { d.about(value{node: n, key: v.key}, "%s", what) }}
 	w.node(v.node)
 	return Text{Value: string(w.out), Pos: v.pos(), Key: v.key, folded: true, marks: w.marks}
 }

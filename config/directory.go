@@ -88,23 +88,29 @@ func (s *Spec) addDirectory(dir string) {
 			oneOf(extensionNames())+"; hidden files and subdirectories are left out"))
 	}
 	for _, m := range members {
-		s.addRead(m.path, m.data, m.err, true)
+		if !s.again(m.path) {
+			s.addRead(m.path, m.data, m.err, true)
+		}
 	}
 }
 
 // withoutStrays leaves out the documents of a listed file that seem to be no
-// configuration, and says so.
+// configuration, and says so instead of what is wrong inside of them.
 func withoutStrays(name string, docs []*node, problems Problems) ([]*node, Problems) {
 	extension := strings.ToLower(filepath.Ext(name))
 	if len(docs) == 0 && len(problems) > 0 && (extension == ".json" || extension == ".edn") {
 		problems[0].What += strayHint()
 	}
 	kept := make([]*node, 0, len(docs))
-	for _, doc := range docs {
+	for i, doc := range docs {
 		wrong := stray(doc)
 		if len(wrong) == 0 {
 			kept = append(kept, doc)
+			continue
 		}
+		problems = slices.DeleteFunc(problems, func(p Problem) bool {
+			return !p.Pos.before(doc.pos()) && (i+1 == len(docs) || p.Pos.before(docs[i+1].pos()))
+		})
 		problems = append(problems, wrong...)
 	}
 	return kept, problems
@@ -126,8 +132,11 @@ func stray(doc *node) Problems {
 	case len(doc.items) == 0 || slices.ContainsFunc(doc.items, mayBeItem):
 		return nil
 	}
-	what := "no item of this list has the key " + oneOf(keysOf(itemFields)) + strayHint()
-	return Problems{{Pos: doc.pos(), What: what}}
+	what := "no item of this list"
+	if doc.items[0].pos() == doc.pos() { // a map of EDN, around which there are no brackets
+		what = "nothing in it"
+	}
+	return Problems{{Pos: doc.pos(), What: what + " has the key " + oneOf(keysOf(itemFields)) + strayHint()}}
 }
 
 // mayBeItem tells whether a node has a key of an item, or one much like it.

@@ -73,6 +73,40 @@ func TestDirectoriesAndFilesAreJoinedInTheOrderGiven(t *testing.T) {
 	}
 }
 
+func TestWhatIsGivenTwiceIsReadOnce(t *testing.T) {
+	t.Chdir(t.TempDir())
+	must(t, os.Mkdir("d", 0o700))
+	write(t, "d", "a.yml", at("/a")+at("wrong"))
+	write(t, "d", "b.yml", at("/b"))
+	const twice = " is given twice, and read once, where it is given first"
+	whole, err := filepath.Abs("d")
+	must(t, err)
+	for _, c := range []struct {
+		given []string
+		want  []string // the paths of endpoints
+		warns []string // the files
+	}{
+		{[]string{"d", "d"}, []string{"/a", "/b"}, []string{"d"}},
+		{[]string{"d", "d/b.yml"}, []string{"/a", "/b"}, []string{"d/b.yml"}},
+		{[]string{"d/b.yml", "./d/", "d/../d/a.yml"}, []string{"/b", "/a"}, []string{"d/b.yml", "d/../d/a.yml"}},
+		{[]string{"d/b.yml", whole, "d"}, []string{"/b", "/a"}, []string{filepath.Join(whole, "b.yml"), "d"}},
+		{[]string{"none.yml", "none.yml", "d"}, []string{"/a", "/b"}, []string{"none.yml"}},
+	} {
+		spec := Load(c.given...)
+		var warns []string
+		for _, w := range spec.Problems.Warnings() {
+			warns = append(warns, strings.Replace(w.String(), ":"+twice, "", 1))
+		}
+		errs := len(spec.Problems.Errors())
+		if c.given[0] == "none.yml" {
+			errs--
+		}
+		if !slices.Equal(paths(spec), c.want) || !slices.Equal(warns, c.warns) || errs != 1 {
+			t.Errorf("%q: endpoints %q, want %q; warnings of %q, want %q; %d mistakes, want 1", c.given, paths(spec), c.want, warns, c.warns, errs)
+		}
+	}
+}
+
 func TestWhatIsWrongWithADirectory(t *testing.T) {
 	dir := t.TempDir()
 	sub := func(name string) string {
@@ -116,6 +150,13 @@ func TestDataBesideConfigurationsIsToldFromThem(t *testing.T) {
 		{"a text", "a.json", `"x"`, "a.json:1:2: the document is a text (\"x\"); a list of endpoints is accepted"},
 		{"a list of rows, told once", "a.json", long, "a.json:1:1: no item of this list has the key endpoint"},
 		{"a list of numbers", "a.yaml", "[1, 2]", "a.yaml:1:1: no item of this list has the key endpoint"},
+		{"a map of EDN, symbols in it", "a.edn", " {:deps {org.clojure/clojure {:mvn/version \"1.12\"} a/b @c}}", "a.edn:1:2: nothing in it has the key endpoint"},
+		{"maps of EDN, told once", "a.edn", "{:id 1}\n{:id x}\n nil", "a.edn:1:1: nothing in it has the key endpoint"},
+		{"more symbols than are read", "a.edn", "{:deps {" + strings.Repeat("a b ", 3000) + "}}", "a.edn:1:1: nothing in it has the key endpoint"},
+		{"a vector of more symbols than are read", "a.edn", "[" + strings.Repeat("a ", 3000) + "]", "a.edn:1:1: no item of this list has the key endpoint"},
+		{"a vector of EDN", "a.EDN", "[{:id x} y #{}]", "a.EDN:1:1: no item of this list has the key endpoint"},
+		{"a syntax error of EDN", "a.edn", "{:deps [1 2}", "a.edn:1:12: a } where the [ of line 1, column 8 is still open"},
+		{"a list of YAML with keys given twice", "a.yml", "- {id: 1, id: 2}\n", "a.yml:1:1: no item of this list has the key endpoint"},
 		{"a template of JSON", "a.json", `{"id": {{path-params.id}}}`, "a.json:1:9: this is no JSON: a key in double quotes is expected here"},
 	} {
 		t.Run(c.name, func(t *testing.T) {
@@ -135,6 +176,18 @@ func TestDataBesideConfigurationsIsToldFromThem(t *testing.T) {
 				t.Errorf("of a file that was named: %s", named)
 			}
 		})
+	}
+	dir := t.TempDir()
+	file := write(t, dir, "a.edn", "{:deps {a b}} [{:endpoint {:path x :response {}}}] {:deps {c d}}")
+	got := Load(dir).Problems.Errors()
+	if want := file + ":1:1: nothing in it "; len(got) != 3 || !strings.HasPrefix(got[0].String(), want) || got[1].Pos.Column != 34 || got[2].Pos.Column != 52 {
+		t.Errorf("data around an endpoint: got %v", got)
+	}
+	dir = t.TempDir()
+	file = write(t, dir, "a.yml", "- {id: 1, id: 2}\n---\n- endpoint: {path: /a\n")
+	got = Load(dir).Problems.Errors()
+	if len(got) != 2 || !strings.HasPrefix(got[0].String(), file+":1:1: no item of this list") || got[1].Pos.Line != 3 {
+		t.Errorf("data in front of a syntax error: got %v", got)
 	}
 	for name, text := range map[string]string{
 		"a misspelt key":         "- endpoitn: {path: /a, response: {}}\n",

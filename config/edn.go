@@ -14,7 +14,8 @@ import (
 // readEDN reads every form of a file. A vector or a list is a document; the maps
 // that stand outside of one are together the items of another. What cannot be
 // read as a value is said, and reading goes on behind it; only brackets and quotes
-// that do not match, and what is no configuration at all, end it.
+// that do not match, what is no configuration at all, and too many mistakes end it.
+// Of the latter file it returns what was read.
 //
 // The library for EDN knows no places, so the structure is read here, and every
 // word and character is handed to it: docs/adr/0006-edn-positions.md.
@@ -26,13 +27,14 @@ func readEDN(src *source) ([]*node, Problems) {
 	docs, err := r.file()
 	var fault *ednError
 	if errors.As(err, &fault) {
-		return nil, append(r.problems, Problem{Pos: src.pos(fault.offset), What: fault.what})
+		r.add(Problem{Pos: src.pos(fault.offset), What: fault.what})
+		docs = nil
 	}
 	return docs, r.problems
 }
 
-// maxMistakes bounds what is said of one file that is hardly EDN.
-const maxMistakes = 1000
+// errHardlyEDN ends the reading of a file with more mistakes than are kept.
+var errHardlyEDN = errors.New("hardly EDN")
 
 // ednError is where and why reading ends before the file does.
 type ednError struct {
@@ -52,6 +54,8 @@ type ednReader struct {
 	depth int // forms around the one being read, prefixes included
 	left  int // above 0: the form being read is left out, or not worth a word
 
+	json bool // it was said that the file seems to be JSON
+
 	library *edn.Decoder   // nil to begin with, and behind an error
 	atom    strings.Reader // what the library reads
 	buffer  *bufio.Reader  // between atom and the library
@@ -69,11 +73,14 @@ func (r *ednReader) fail(offset int, format string, args ...any) error {
 
 // bad reports what is no EDN, even in a form that is left out, which has no key.
 func (r *ednReader) bad(offset int, what string) {
+	if r.full() {
+		return
+	}
 	p := Problem{Pos: r.src.pos(offset), What: what}
 	if r.left == 0 {
 		p.Key = r.keyPath()
 	}
-	r.problems = append(r.problems, p)
+	r.add(p)
 }
 
 // refuse reports what is EDN, but not accepted here.
@@ -94,10 +101,8 @@ func (r *ednReader) file() ([]*node, error) {
 			return docs, err
 		}
 		n, err := r.document()
-		if err != nil {
-			return nil, err
-		}
 		switch {
+		case n == nil:
 		case n.kind == mapNode && n.get("openapi") == nil && n.get("swagger") == nil:
 			if loose == nil {
 				loose = r.newNode(listNode, n.text)
@@ -111,8 +116,11 @@ func (r *ednReader) file() ([]*node, error) {
 		default:
 			docs = append(docs, n)
 			if n.kind != nullNode {
-				return docs, nil
+				return docs, err
 			}
+		}
+		if err != nil {
+			return docs, err
 		}
 	}
 }
@@ -205,8 +213,8 @@ func (r *ednReader) leave() { r.depth-- }
 
 // form reads the form that begins here.
 func (r *ednReader) form() (*node, error) {
-	if len(r.problems) >= maxMistakes {
-		return nil, r.fail(r.at, "this is hardly EDN: %d mistakes stand above, and the rest of the file is not read", maxMistakes)
+	if r.full() {
+		return nil, errHardlyEDN
 	}
 	if err := r.enter(r.at); err != nil {
 		return nil, err
@@ -241,7 +249,9 @@ func (r *ednReader) list(closing byte) (*node, error) {
 		r.push(step{index: first + i})
 		defer r.pop()
 		item, err := r.form()
-		n.items = append(n.items, item)
+		if item != nil {
+			n.items = append(n.items, item)
+		}
 		return err
 	})
 }
@@ -255,10 +265,10 @@ func (r *ednReader) mapping() (*node, error) {
 			key, err = r.key()
 			return err
 		}
-		r.push(step{key: key.text.Value})
+		r.push(step{key: key.text.Value, named: true})
 		defer r.pop()
 		value, err := r.form()
-		if key.kind != mapNode && r.left == 0 {
+		if key.kind != mapNode && r.left == 0 && value != nil {
 			r.put(&list, key, value)
 		}
 		key = nil

@@ -27,6 +27,9 @@ func FuzzEDN(f *testing.F) {
 			return
 		}
 		spec := Parse("a.edn", []byte(text))
+		if len(spec.Problems) > 2*(maxMistakes+1) {
+			t.Errorf("%d problems", len(spec.Problems))
+		}
 		for _, p := range spec.Problems {
 			if p.What == "" || p.Pos.File != "a.edn" || !inside(p.Pos, text) {
 				t.Errorf("%q: %+v", text, p)
@@ -59,7 +62,7 @@ func checkPlaces(t *testing.T, src *source, n *node) {
 		return src.text[offset:]
 	}
 	text, origin := n.text, n.text
-	if len(text.marks) == 1 {
+	if len(text.marks) > 0 {
 		origin = *text.marks[0].text
 	}
 	for i, c := range text.Value {
@@ -70,7 +73,7 @@ func checkPlaces(t *testing.T, src *source, n *node) {
 			t.Fatalf("%q: %q of %q is at %v", src.text, c, text.Value, text.At(i))
 		}
 	}
-	if len(text.marks) == 1 && !origin.folded && !strings.HasPrefix(letter(text.At(len(text.Value))), `"`) {
+	if len(text.marks) > 0 && !origin.folded && !strings.HasPrefix(letter(text.At(len(text.Value))), `"`) {
 		t.Fatalf("%q: %q ends at %v", src.text, text.Value, text.At(len(text.Value)))
 	}
 	letter(n.pos())

@@ -206,13 +206,13 @@ func TestBothSyntaxesAreWrongAlike(t *testing.T) {
 		{"an unknown kind of item", "- websocket: {}", "[{:websocket {}}]", nil, one("[0].websocket", "unknown key; accepted are endpoint")},
 		{"a second kind beside endpoint", "- {endpoint: {path: /x, response: {}}, webhook: {}}", `{:endpoint {:path "/x" :response {}} :webhook {}}`, nil,
 			one("[0].webhook", "unknown key")},
+		{"a key that is none, in a map that lacks others", "- endpoint: {[a]: 1, method: GET}", "[{:endpoint {[:a] 1 :method :get}}]", nil, []complaint{
+			{atEndpoint, "path is missing"}, {atEndpoint, "response is missing"}, {atEndpoint, "a key is a list"}}},
 		{"an empty map", "- {}", "[{}]", nil, one("[0]", "is an empty map; a map with one key")},
 		{"items that are no maps", "- []\n- 5\n- a\n- ~\n- true", "[[] 5 :a nil true]", nil, []complaint{{"[0]", "is a list"}, {"[1]", "is a number (5)"},
 			{"[2]", `is a text ("a")`}, {"[3]", "is null"}, {"[4]", "is a boolean (true)"}}},
 		{"an item of a later document", "- endpoint: {path: /a, response: {}}\n---\n- 5\n", "{:endpoint {:path \"/a\" :response {}}} [5]", nil,
 			one("[1]", "is a number (5)")},
-		{"a file that holds nothing", "# later\n", "; later\n", nil, one("", "the file is empty; a list of endpoints is accepted, [] for none")},
-		{"null alone", "~", "nil", nil, one("", "the file is empty")},
 		{"neither path nor response", "- endpoint: {method: GET}", "[{:endpoint {:method :get}}]", nil,
 			[]complaint{{atEndpoint, "path is missing"}, {atEndpoint, "response is missing"}}},
 		{"a path that does not begin with a slash", "- endpoint: {path: users, response: {}}", `[{:endpoint {:path :users :response {}}}]`, nil,
@@ -288,6 +288,7 @@ func TestSyntaxErrorsOfEDN(t *testing.T) {
 		{"a number at the top", "[]\n§5 6", one("", "the document is a number (5); a vector of endpoints")},
 		{"a bad word at the top", "§@x 6", one("", "@x is Clojure code")},
 		{"an OpenAPI document", "§{:openapi \"3.1.0\"}", one("", "OpenAPI document, which this version does not read; a vector of endpoints is accepted, [{:endpoint {…}}]")},
+		{"a Swagger document", "§{:swagger \"2.0\"}", one("", "OpenAPI document")},
 		{"keys beside endpoint", `[{:endpoint nil :§path "/x"}]`, one("[0]", "path stands beside endpoint; move it into the map of :endpoint")},
 		{"keys without endpoint", `[{:§path "/x"}]`, one("[0]", "path is a key of an endpoint; put it inside of one, {:endpoint {…}}")},
 	})
@@ -333,12 +334,21 @@ func TestWordsThatAreNoEDN(t *testing.T) {
 			[]complaint{{atResponse + ".status", "0x1F is no number"}, {atResponse + ".headers", "a set has no order"}, {atExternal, ":a/ is no keyword"}}},
 		{"a map behind a tag", `[{:endpoint §#get {:path "/x" :response {:§nope 1}}}]`,
 			[]complaint{{atEndpoint, "the tag #get is not known"}, {atResponse + ".nope", "unknown key"}}},
+		{"below keys that are odd", ednResponse(`:body {"" {"" §foo} "a\nb" [§bar] "é b" §baz "\u0085" §qux}`), []complaint{
+			{atBody + `."".""`, "the symbol foo"}, {atBody + `."a\nb"[0]`, "the symbol bar"}, {atBody + ".é b", "the symbol baz"}, {atBody + `."\u0085"`, "the symbol qux"}}},
+		{"where what was meant is not to be judged", `[{:endpoint {:path §'"x" :summary #inst §[] :tag #uuid §5 :host §@a :if §#{} :method §/get :response {:status §'(1) :template §\oops :headers {§@b 1} §/y 2}}} §'[] §@x]`, []complaint{
+			{atEndpoint + ".path", "is Clojure code"}, {atEndpoint + ".summary", "#inst"}, {atEndpoint + ".tag", "#uuid"}, {atEndpoint + ".host", "@a"}, {atEndpoint + ".if", "a set"}, {atEndpoint + ".method", "/get is no EDN"},
+			{atResponse + ".status", "'(… is Clojure code"}, {atResponse + ".template", "is no character"}, {atResponse + ".headers", "@b is Clojure code"}, {atResponse, "/y is no EDN"}, {"[1]", "'[…"}, {"[2]", "@x"}}},
+		{"what is wrong beside it is said", `[{:endpoint §#bar §§{§[:a] 1 :§metod "x"}}]`, []complaint{{atEndpoint, "the tag #bar"},
+			{atEndpoint, "path is missing"}, {atEndpoint, "response is missing"}, {atEndpoint, "a key is a list"}, {atEndpoint + ".metod", `did you mean "method"?`}}},
 		{"keys that are symbols", "[{§endpoint {§path \"/x\" §response {}}}]", []complaint{{"[0]", "the symbol endpoint"}, {atEndpoint, "the symbol path"}, {atEndpoint, "the symbol response"}}},
 		{"keys that are none", ednResponse(":body {§nil 1, §(1) 2, §{:a} 3, §§#{} 4}"), []complaint{{atBody, "a key is null; a text is accepted"}, {atBody, "a key is a list"},
 			{atBody, "a key is a map; a text is accepted, and a {{placeholder}} is written in quotes"}, {atBody, "a set"}, {atBody, "a key is a list"}}},
 		{"a key without a value", ednResponse(":body {:a 1 :§b}"), one(atBody, `the key "b" has no value`)},
-		{"JSON", `[{"endpoint"§: {"path"§: "/x", "response"§: {"status"§: §1.5E3}}}]`, []complaint{{atEndpoint, "a : without a name; a key is written :name or \"name\", and its value behind a blank"},
-			{atEndpoint + ".path", "a : without"}, {atResponse, "a : without"}, {atResponse + ".status", "a : without"}, {atResponse + ".status", "is a number (1.5E3)"}}},
+		{"JSON, told once", `[{"endpoint"§: {"path": "/x", "response": {"status": §1.5E3}}}]`,
+			[]complaint{{atEndpoint, "this seems to be JSON, whose files are named .json"}, {atResponse + ".status", "is a number (1.5E3)"}}},
+		{"a colon by itself, each time", "[{:endpoint {:path \"/x\" §: :response §: {}}}]", []complaint{
+			{atEndpoint, "a : without a name; a key is written :name or \"name\", and its value behind a blank"}, {atResponse, "a : without"}}},
 	})
 }
 
@@ -372,7 +382,7 @@ func TestSeveralDocumentsOfEDNAreJoined(t *testing.T) {
 func TestAFileThatIsHardlyEDN(t *testing.T) {
 	got := Parse("f.edn", []byte("["+strings.Repeat("@x ", 5000)+"]")).Problems
 	last := got[len(got)-1]
-	if len(got) != maxMistakes+1 || last.Pos.Column != 2+3*maxMistakes || !strings.Contains(last.What, "this is hardly EDN: 1000 mistakes stand above") {
+	if len(got) != maxMistakes+1 || last.Pos.Column != 2+3*maxMistakes || !strings.Contains(last.What, "there are more than 1000 mistakes") {
 		t.Errorf("%d problems, the last %v", len(got), last)
 	}
 }
@@ -439,6 +449,8 @@ func TestHeadersNamedByKeywords(t *testing.T) {
 	const at = atResponse + ".headers."
 	testMistakes(t, "f.edn", []mistake{
 		{"two keywords for one header", ednResponse(`:headers {:x-a 1 :§X-A 2}`), one(at+"X-A", `is the same header as "x-a"`)},
+		{"three keywords for one header", ednResponse(`:headers {:x-a 1 :§X-a 2 :§X-A 3}`),
+			[]complaint{{at + "X-A", `is the same header as "x-a"`}, {at + "X-A", `is the same header as "x-a"`}}},
 		{"a keyword and a text for one header", ednResponse(`:headers {"X-A" 1 :§x-a 2}`), one(at+"X-A", `is the same header as "X-A"`)},
 		{"a text in another spelling", ednResponse(`:headers {:x-a 1 "§x-A" 3}`), one(at+"x-A", `is the same header as "X-A"`)},
 		{"a keyword that is no header", ednResponse(`:headers {:§a/b 1}`), one(at+"a/b", "no name of a header")},
@@ -466,8 +478,8 @@ func TestTextAtInEDN(t *testing.T) {
 		{"a character", `\§Z`},
 		{"a character written as an escape", `§\u005A`},
 		{"a text behind a tag", `#inst "2024-01-15T10:30:00§Z"`},
-		{"a text that breaks lines as no other does is its beginning", "\"§a\rb Z\""},
-		{"so is one with escapes", "\"§\\\"a\u2028b Z\""},
+		{"what breaks lines in YAML alone", "\"a\u2028\u0085b §Z\""},
+		{"far behind its beginning", `"\"` + strings.Repeat(`abc \u00e9`, 2000) + `§Z"`},
 		{"inside a map", `{:a ["é" "{{ §Z }}"]}`},
 		{"inside a map, behind escapes of EDN that JSON escapes too", `{:a "\"q\" \\ {{ §Z }}"}`},
 		{"inside a map, behind escapes that JSON writes plainly", `["\u00e9\/{{ x }} \t {{ §Z }}"]`},
@@ -487,6 +499,29 @@ func TestTextAtInEDN(t *testing.T) {
 				}
 			}
 		})
+	}
+}
+
+// A lone \r ends a line, of the file and of the texts in it; what ends one in YAML
+// alone does not.
+func TestTextAtBehindOtherLineBreaks(t *testing.T) {
+	for body, want := range map[string]Pos{
+		"\"a\rZ\"":              {"f.edn", 3, 1},
+		"\"\r\rZ\"":             {"f.edn", 4, 1},
+		"\"\r\n\r Z\"":          {"f.edn", 4, 2},
+		"\"\\\"\rb\nZ\"":        {"f.edn", 4, 1},
+		"\"\u2028\u0085\rb Z\"": {"f.edn", 3, 3},
+		"\r\"Z\"":               {"f.edn", 3, 2},
+		"\u2028\"Z\"":           {"f.edn", 2, 35},
+	} {
+		text := only(t, "f.edn", ednResponse(":body "+body)).Response.Body
+		if got := text.At(strings.IndexByte(text.Value, 'Z')); got != want {
+			t.Errorf("Z of %q is at %v, want %v", body, got, want)
+		}
+	}
+	text := only(t, "f.edn", ednResponse(":body \"\r\n\"")).Response.Body
+	if got, want := text.At(1), (Pos{"f.edn", 2, 33}); got != want {
+		t.Errorf("the second half of a line break is at %v, want %v", got, want)
 	}
 }
 

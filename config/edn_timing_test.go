@@ -35,6 +35,7 @@ func BenchmarkParseHostileEDN(b *testing.B) {
 		"a long word":   ":" + strings.Repeat("a", 300_000),
 		"escapes":       "[\"" + strings.Repeat(`\u00e9`, 50_000) + "\"]",
 		"lines":         "[\"" + strings.Repeat("\n", 300_000) + "\"]",
+		"bad escapes":   "[\"" + strings.Repeat(`\q`, 200_000) + "\"]",
 		"bad words":     "[" + strings.Repeat("1/2 ", 100_000) + "]",
 		"discards":      "[" + strings.Repeat("#_a ", 100_000) + "]",
 		"comments":      strings.Repeat(";\n", 100_000),

@@ -40,19 +40,24 @@ func (r *ednReader) text() (*node, error) {
 	return r.newNode(textNode, t), nil
 }
 
-// letters returns what stands between two offsets, letter by letter. Lines of the
-// text are lines of the file, unless the text breaks them otherwise than with \n.
+// letters returns what stands between two offsets, letter by letter.
 func (s *source) letters(begin, end int) Text {
-	t := Text{Value: s.text[begin:end], Pos: s.pos(begin), margin: true}
-	t.folded = s.pos(end).Line-t.Pos.Line != strings.Count(t.Value, "\n")
-	return t
+	return Text{Value: s.text[begin:end], Pos: s.pos(begin), margin: true}
 }
+
+// markEvery is how far the marks of a text with escapes are apart, in bytes: what a
+// place in it takes to look up, against the room that they take.
+const markEvery = 4 << 10
 
 // unescaped returns the text that the escapes of t make. It remembers t, so that
 // its letters have their places.
 func (t Text) unescaped() Text {
 	var out strings.Builder
+	var marks []mark
 	for rest := t.Value; rest != ""; {
+		if out.Len() >= len(marks)*markEvery {
+			marks = append(marks, mark{at: out.Len(), text: &t, from: len(t.Value) - len(rest), escaped: true})
+		}
 		i := strings.IndexByte(rest, '\\')
 		if i < 0 {
 			i = len(rest)
@@ -68,8 +73,7 @@ func (t Text) unescaped() Text {
 		out.WriteRune(letter)
 		rest = rest[size:]
 	}
-	t.escaped = true
-	return Text{Value: out.String(), Pos: t.Pos, folded: true, marks: []mark{{text: &t}}}
+	return Text{Value: out.String(), Pos: t.Pos, folded: true, marks: marks}
 }
 
 // escapedOffset returns where in a text with escapes the letter is written that
@@ -82,6 +86,10 @@ func escapedOffset(written string, offset int) int {
 			if letter, n := unescape(written[i:]); n > 0 {
 				size, made = n, utf8.RuneLen(letter)
 			}
+		} else if plain := strings.IndexByte(written[i:min(i+offset, len(written))], '\\'); plain > 0 {
+			size, made = plain, plain
+		} else {
+			return i + offset
 		}
 		if made > offset {
 			return i
@@ -157,9 +165,9 @@ func (r *ednReader) word() (*node, error) {
 		n.text.Value = n.number
 		n.text.folded = word[0] == '+'
 	default:
-		if r.depth > 1 { // at the top it is for the decoder to say what a document is
+		if n.faulty = r.depth > 1; n.faulty { // at the top it is for the decoder to say what a document is
 			r.refuse(n.pos(), "the symbol %s means nothing here; a text is written in quotes, %q, or as a keyword, :%s",
-				clip(word), clip(word), clip(word))
+				label(word), clip(word), label(word))
 		}
 	}
 	return n, nil
@@ -169,20 +177,40 @@ func (r *ednReader) word() (*node, error) {
 // form without the prefix that Clojure knows, or without the colon that JSON has in
 // front of it, else the word itself.
 func (r *ednReader) notEDN(n *node) (*node, error) {
+	n.faulty = true
 	word, begin := n.text.Value, r.at-len(n.text.Value)
 	prefix := isPrefix(word[0]) && r.at < len(r.s) && (opens(r.s[r.at]) || r.s[r.at] == '"')
-	if prefix {
+	switch {
+	case prefix:
 		r.bad(begin, wordFault(word+r.s[r.at:r.at+1]+"…"))
-		return r.quietly(r.s[r.at] == '(') // a call, of symbols
-	}
-	r.bad(begin, wordFault(word))
-	if word != ":" {
+		form, err := r.quietly(r.s[r.at] == '(') // a call, of symbols
+		if err == nil {
+			form.faulty = true
+		}
+		return form, err
+	case word != ":":
+		r.bad(begin, wordFault(word))
 		return n, nil
 	}
+	r.colon(begin)
 	if err := r.blanks(); err != nil || r.at == len(r.s) || closes(r.s[r.at]) {
 		return n, err
 	}
 	return r.form()
+}
+
+// colon reports a : by itself. Behind a key in quotes it is that of JSON, where each
+// key has one: that is told once.
+func (r *ednReader) colon(begin int) {
+	what := wordFault(":")
+	if begin > 0 && r.s[begin-1] == '"' {
+		what = `a : behind a key, which EDN has not; this seems to be JSON, whose files are named .json`
+		if r.json {
+			return
+		}
+		r.json = true
+	}
+	r.bad(begin, what)
 }
 
 // isPrefix tells whether a word that begins with c may belong to the form behind it.
@@ -192,7 +220,7 @@ var ratio = regexp.MustCompile(`^[-+]?[0-9]+/[0-9]+$`)
 
 // wordFault says what is wrong with a word that is no EDN.
 func wordFault(word string) string {
-	shown := clip(word)
+	shown := label(word)
 	switch {
 	case word == ":":
 		return `a : without a name; a key is written :name or "name", and its value behind a blank`
@@ -212,7 +240,7 @@ func wordFault(word string) string {
 	case isPrefix(word[0]):
 		return shown + " is Clojure code, which is not run; a value is accepted, and a text is written in quotes"
 	}
-	return fmt.Sprintf("%s is no EDN; a text is written in quotes, %q", shown, shown)
+	return fmt.Sprintf("%s is no EDN; a text is written in quotes, %q", shown, clip(word))
 }
 
 // character reads a character, which is a text of one letter.
@@ -229,7 +257,8 @@ func (r *ednReader) character() *node {
 	v, err := r.value(name)
 	letter, ok := v.(rune)
 	if err != nil || !ok || utf16.IsSurrogate(letter) {
-		r.bad(begin, clip(name)+" is no character of EDN; accepted are such as \\a, \\newline, \\return, \\space, \\tab, \\formfeed and \\u00E9")
+		n.faulty = true
+		r.bad(begin, label(name)+" is no character of EDN; accepted are such as \\a, \\newline, \\return, \\space, \\tab, \\formfeed and \\u00E9")
 		return n
 	}
 	n.text.Value = string(letter)
@@ -248,7 +277,7 @@ func (r *ednReader) dispatch() (*node, error) {
 		r.refuse(r.src.pos(begin), "a set has no order; a vector is accepted, [ ] instead of #{ }")
 		r.at++
 		n, err := r.list('}')
-		n.text.Pos = r.src.pos(begin)
+		n.text.Pos, n.faulty = r.src.pos(begin), true
 		return n, err
 	case !unicode.IsLetter(next):
 		return r.word()
@@ -256,9 +285,9 @@ func (r *ednReader) dispatch() (*node, error) {
 	tag := r.token()
 	_, fault := r.value(tag[1:]) // a tag is # and a symbol
 	if fault != nil {
-		r.bad(begin, clip(tag)+" is no tag of EDN; #inst and #uuid are accepted, or none")
+		r.bad(begin, label(tag)+" is no tag of EDN; #inst and #uuid are accepted, or none")
 	}
-	n, err := r.behind(begin, "the tag "+clip(tag)+" has no value behind it")
+	n, err := r.behind(begin, "the tag "+label(tag)+" has no value behind it")
 	if err == nil && fault == nil && r.left == 0 {
 		r.tagged(tag, begin, n)
 	}
@@ -273,14 +302,16 @@ func (r *ednReader) tagged(tag string, begin int, n *node) {
 	switch tag {
 	case "#inst":
 		if !quoted || !isInstant(n.text.Value) {
+			n.faulty = true
 			r.wrong(n.pos(), `#inst stands before an instant in quotes, "2024-01-15T10:30:00Z" or "2024-01-15"; this is %s`, n.shown())
 		}
 	case "#uuid":
 		if !quoted || !uuid.MatchString(n.text.Value) {
+			n.faulty = true
 			r.wrong(n.pos(), "#uuid stands before 8-4-4-4-12 hexadecimal digits in quotes; this is %s", n.shown())
 		}
 	default:
-		r.wrong(r.src.pos(begin), "the tag %s is not known here; #inst and #uuid are accepted, or none", clip(tag))
+		r.wrong(r.src.pos(begin), "the tag %s is not known here; #inst and #uuid are accepted, or none", label(tag))
 	}
 }
 

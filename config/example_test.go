@@ -46,7 +46,7 @@ func ExampleNew() {
 	}
 	// Output:
 	// [1].endpoint.response.status: POST /orders: 2010 is no status of an answer; an integer from 200 to 599 is accepted
-	// [1].endpoint.response.headers.Location: POST /orders: the control character '\n' cannot stand in a header; a block of one line is written with |- or in quotes
+	// [1].endpoint.response.headers.Location: POST /orders: the control character '\n' cannot stand in a header
 }
 
 // Texts inside the value may hold placeholders.

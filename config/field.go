@@ -110,18 +110,41 @@ func (v value) asText() Text {
 
 // decoder collects the mistakes of one file.
 type decoder struct {
-	problems Problems
+	tally
 	// reported are the key paths found wrong in the current endpoint: what is built
 	// without them is not to be complained of again.
 	reported map[string]bool
 }
 
 func (d *decoder) wrong(pos Pos, key, format string, args ...any) {
+	d.known(key)
+	if !d.full() {
+		d.add(Problem{Pos: pos, Key: key, What: fmt.Sprintf(format, args...)})
+	}
+}
+
+// known notes that what stands at a key path is wrong, and that it is said.
+func (d *decoder) known(key string) {
+	if d.full() && d.reported != nil {
+		return // nothing more is said
+	}
 	if d.reported == nil {
 		d.reported = map[string]bool{}
 	}
 	d.reported[key] = true
-	d.problems = append(d.problems, Problem{Pos: pos, Key: key, What: fmt.Sprintf(format, args...)})
+}
+
+// under is the key path of a key of a map.
+func under(key, name string) string { return key + "." + label(name) }
+
+// about is wrong for a value, unless its reader has refused it: what stands for it
+// is not what was written.
+func (d *decoder) about(v value, format string, args ...any) {
+	if v.faulty {
+		d.known(v.key)
+		return
+	}
+	d.wrong(v.pos(), v.key, format, args...)
 }
 
 // part is a value inside another that is a list, or a map without a table.
@@ -141,6 +164,9 @@ func (v value) parts() []value {
 // take tells whether a value is of a kind that its row accepts, and refuses it
 // otherwise.
 func (d *decoder) take(v value) bool {
+	if v.faulty {
+		d.known(v.key)
+	}
 	if !v.row.kinds.has(v.kind) {
 		d.refuse(v)
 		return false
@@ -154,20 +180,23 @@ func (d *decoder) refuse(v value) {
 	if v.kind == textNode && len(v.row.enum) > 0 {
 		hint = DidYouMean(v.text.Value, v.row.enum)
 	}
-	d.wrong(v.pos(), v.key, "is %s%s; %s is accepted", v.shown(), hint, v.row.accepts())
+	d.about(v, "is %s%s; %s is accepted", v.shown(), hint, v.row.accepts())
 }
 
 // fill decodes the entries of a map by the table of its fields.
 func fill[T any](d *decoder, n *node, key string, fields []field[T], into *T) {
 	misspelt := map[string]bool{} // the keys that unknown ones seem to mean
 	for _, e := range n.entries {
+		if d.full() {
+			return
+		}
 		name := e.key.text.Value
-		at := key + "." + name
+		at := under(key, name)
 		i := slices.IndexFunc(fields, func(f field[T]) bool { return f.key == name })
 		if i < 0 {
 			names := keysOf(fields)
 			misspelt[nearest(name, names)] = true
-			d.wrong(e.key.pos(), at, "unknown key%s; accepted are %s", DidYouMean(name, names), strings.Join(names, ", "))
+			d.about(value{node: e.key, key: at}, "unknown key%s; accepted are %s", DidYouMean(name, names), strings.Join(names, ", "))
 			continue
 		}
 		v := value{node: e.value, key: at, row: fields[i].row}
@@ -179,10 +208,10 @@ func fill[T any](d *decoder, n *node, key string, fields []field[T], into *T) {
 		switch {
 		case !f.required || n.get(f.key) != nil:
 		case misspelt[f.key]:
-			d.reported[key+"."+f.key] = true // said already
+			d.known(under(key, f.key)) // said already
 		default:
 			d.wrong(n.pos(), key, "%s is missing: %s", f.key, f.doc)
-			d.reported[key+"."+f.key] = true
+			d.known(under(key, f.key))
 		}
 	}
 }

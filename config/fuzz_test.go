@@ -7,13 +7,18 @@ import (
 	"testing"
 )
 
-// inside tells whether a place is one of the file, or just behind a line of it.
+// inside tells whether a place is one of the file, or just behind a line of it. What
+// is no JSON is tried as YAML, and has its lines.
 func inside(pos Pos, text string) bool {
 	src, err := newSource(pos.File, []byte(text))
 	if err != nil || pos.Line == 0 {
 		return pos == Pos{File: pos.File}
 	}
-	return pos.Line <= len(src.starts) && pos.Column >= 1 && src.starts[pos.Line-1]+pos.Column-1 <= len(src.text)
+	return src.holds(pos) || !strings.HasSuffix(pos.File, ".edn") && src.asYAML().holds(pos)
+}
+
+func (s *source) holds(pos Pos) bool {
+	return pos.Line <= len(s.starts) && pos.Column >= 1 && s.starts[pos.Line-1]+pos.Column-1 <= len(s.text)
 }
 
 // FuzzParse reads anything: no panic, each problem has a place inside the file,
@@ -64,6 +69,7 @@ func FuzzPlacesInAMadeBody(f *testing.F) {
 		if err != nil {
 			return
 		}
+		src = src.asYAML()
 		docs, problems := readYAML(src)
 		if len(problems) > 0 || len(docs) != 1 || docs[0].kind != listNode && docs[0].kind != mapNode {
 			return

@@ -20,8 +20,8 @@ func (d *decoder) canonicalNames(v value) {
 			e.key.text.Value = textproto.CanonicalMIMEHeaderKey(name)
 		}
 		if first, ok := written[e.key.text.Value]; ok {
-			d.wrong(e.key.pos(), v.key+"."+e.key.text.Value,
-				"is the same header as %q; several values of one header are a list", first)
+			d.wrong(e.key.pos(), under(v.key, e.key.text.Value),
+				"is the same header as %q; several values of one header are a list", clip(first))
 			continue
 		}
 		written[e.key.text.Value] = name

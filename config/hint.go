@@ -9,17 +9,24 @@ import (
 // written in. The decoder itself knows nodes only.
 type hints struct {
 	list   string // what a document is
+	empty  string // what a file without endpoints holds
 	single string // what makes one of a map that is an item
 	beside string // where a key belongs that stands beside endpoint
 	bare   string // where the keys of an endpoint belong
 	line   string // how a text is written that ends without a line break
 }
 
-// hintsOf returns the hints for a file. Nodes name the file they stand in.
+const emptyList = "a list of endpoints is accepted, [] for none"
+
+// hintsOf returns the hints for a file, none for "", where what is made in Go stands.
+// Nodes name the file they stand in.
 func hintsOf(file string) hints {
 	switch strings.ToLower(filepath.Ext(file)) {
+	case "":
+		return hints{}
 	case ".json":
 		return hints{
+			empty:  emptyList,
 			list:   `a list of endpoints is accepted, [{"endpoint": {…}}]`,
 			single: `a list of endpoints is accepted: put it into one, [{"endpoint": {…}}]`,
 			beside: "move it into the map of endpoint",
@@ -28,12 +35,14 @@ func hintsOf(file string) hints {
 	case ".edn": // where a map outside of a vector is an item
 		return hints{
 			list:   "a vector of endpoints is accepted, [{:endpoint {…}}]",
+			empty:  "a vector of endpoints is accepted, [] for none",
 			beside: "move it into the map of :endpoint",
 			bare:   "put it inside of one, {:endpoint {…}}",
 		}
 	}
 	return hints{
 		list:   "a list of endpoints is accepted, - endpoint: …",
+		empty:  emptyList,
 		single: `a list of endpoints is accepted: begin the line with "- ", - endpoint: …`,
 		beside: "indent it further, so that it is inside",
 		bare:   `begin the item with "- endpoint:" and indent its keys under it`,

@@ -11,6 +11,14 @@ func TestHintsFitTheSyntax(t *testing.T) {
 		{"keys beside endpoint", `[{"endpoint": null, "§path": "/x"}]`, one("[0]", "path stands beside endpoint; move it into the map of endpoint")},
 		{"keys without endpoint", `[{"§path": "/x"}]`, one("[0]", `path is a key of an endpoint; put it inside of one, {"endpoint": {…}}`)},
 	})
+	for file, list := range map[string]string{"f.yml": "list", "f.json": "list", "f.edn": "vector"} {
+		for _, text := range map[string][]string{"f.yml": {"# later\n", "~"}, "f.json": {"", "null"}, "f.edn": {"; later\n", "nil"}}[file] {
+			want := file + ": the file is empty; a " + list + " of endpoints is accepted, [] for none"
+			if got := Parse(file, []byte(text)).Problems.Error(); got != want {
+				t.Errorf("%q: got %s, want %s", text, got, want)
+			}
+		}
+	}
 	const at = atResponse + ".headers.X-A"
 	for file, text := range map[string]string{
 		"f.json": `[{"endpoint": {"path": "/x", "response": {"headers": {"X-A": "a\n"}}}}]`,

@@ -149,7 +149,7 @@ func (r *jsonReader) object(n *node, depth int) error {
 		}
 		r.at++
 		r.blanks()
-		r.push(step{key: key.Value})
+		r.push(step{key: key.Value, named: true})
 		defer r.pop()
 		value, err := r.value(depth + 1)
 		r.put(&list, r.newNode(textNode, key), value)

@@ -24,19 +24,49 @@ var extensions = []struct {
 
 // Load reads files and joins their endpoints in order. A directory among them
 // stands for the files in it that have an extension that is read and are not
-// hidden, in byte order of their names. It always returns a Spec: its Problems say
-// what is wrong, and which files could not be read.
+// hidden, in byte order of their names. What is given twice, by its name or in its
+// directory, is read once. It always returns a Spec: its Problems say what is wrong,
+// and which files could not be read.
 func Load(paths ...string) *Spec {
-	spec := &Spec{}
+	spec := &Spec{read: map[string]bool{}}
 	for _, path := range paths {
-		if info, err := os.Stat(path); err == nil && info.IsDir() {
+		switch {
+		case spec.again(path):
+		case isDirectory(path):
 			spec.addDirectory(path)
-			continue
+		default:
+			data, err := readFile(path)
+			spec.addRead(path, data, err, false)
 		}
-		data, err := readFile(path)
-		spec.addRead(path, data, err, false)
 	}
+	spec.read = nil
 	return spec
+}
+
+// again tells whether a file or directory was read already, and warns of it.
+func (s *Spec) again(path string) bool {
+	absolute := absolutePath(path)
+	if s.read[absolute] {
+		p := fileProblem(path, "is given twice, and read once, where it is given first")
+		p.Warning = true
+		s.Problems = append(s.Problems, p)
+		return true
+	}
+	s.read[absolute] = true
+	return false
+}
+
+func isDirectory(path string) bool {
+	info, err := os.Stat(path)
+	return err == nil && info.IsDir()
+}
+
+// absolutePath is the path from the root; as it is when there is no working directory.
+func absolutePath(path string) string {
+	if absolute, err := filepath.Abs(path); err == nil {
+		return absolute
+	}
+	return path
 }
 
 // Parse reads a configuration that is in memory. The extension of its name picks
@@ -62,11 +92,7 @@ func (s *Spec) addRead(path string, data []byte, err error, listed bool) {
 		s.Problems = append(s.Problems, fileProblem(path, err.Error()))
 		return
 	}
-	absolute, err := filepath.Abs(path)
-	if err != nil {
-		absolute = path
-	}
-	s.add(path, filepath.Dir(absolute), data, listed)
+	s.add(path, filepath.Dir(absolutePath(path)), data, listed)
 }
 
 // add appends the endpoints and problems of one file; listed tells that nobody
@@ -89,11 +115,9 @@ func (s *Spec) add(name, dir string, data []byte, listed bool) {
 		docs, problems = withoutStrays(name, docs, problems)
 	}
 	s.Problems = append(s.Problems, problems...)
-	syntax := len(s.Problems)
-	s.decodeFile(docs, dir)
-	s.Problems = append(s.Problems[:syntax], s.Problems[syntax:].besides(problems)...)
+	s.decodeFile(docs, dir, len(problems))
 	if len(s.Problems) == before && isEmpty(docs) {
-		s.Problems = append(s.Problems, fileProblem(name, "the file is empty; a list of endpoints is accepted, [] for none"))
+		s.Problems = append(s.Problems, fileProblem(name, "the file is empty; "+hintsOf(name).empty))
 	}
 }
 

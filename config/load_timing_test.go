@@ -56,6 +56,15 @@ func BenchmarkParse10000EndpointsJSON(b *testing.B) {
 	}
 }
 
+// manyKeys is n keys of a map, each with its number.
+func manyKeys(n int, format string) string {
+	var b strings.Builder
+	for i := range n {
+		fmt.Fprintf(&b, format, i)
+	}
+	return b.String()
+}
+
 // The slowest inputs known: each stays linear, or is refused early.
 func BenchmarkParseHostile(b *testing.B) {
 	var bomb strings.Builder
@@ -75,15 +84,12 @@ func BenchmarkParseHostile(b *testing.B) {
 		"comments in list": strings.Repeat("# c\n- 1\n", 50_000),
 		"error at the end": largeConfig(2000) + "  x: 1\n",
 		"open bracket":     "[" + strings.Repeat("1,\n", 50_000),
+		"unknown tags":     strings.Repeat("- !a 1\n", 100_000),
+		"unknown keys":     "- endpoint: {" + manyKeys(100_000, "x%d: 1, ") + "path: /x}\n",
+		"headers":          "- endpoint: {path: /x, response: {headers: {" + manyKeys(100_000, "x %d: 1, ") + "}}}\n",
 		"wrong items":      strings.Repeat("- 1\n", 100_000),
 		"merges":           "- &a {" + strings.Repeat("k: 1", 1) + "}\n" + strings.Repeat("- {<<: [*a, *a, *a]}\n", 20_000),
-		"keys": "{" + func() string {
-			var b strings.Builder
-			for i := range 50_000 {
-				fmt.Fprintf(&b, "k%d: 1, ", i)
-			}
-			return b.String()
-		}() + "}",
+		"keys":             "{" + manyKeys(50_000, "k%d: 1, ") + "}",
 	} {
 		b.Run(name, func(b *testing.B) {
 			b.ReportAllocs()

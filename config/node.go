@@ -2,7 +2,10 @@ package config
 
 import (
 	"fmt"
+	"strconv"
 	"strings"
+	"unicode"
+	"unicode/utf8"
 )
 
 // kind is what a node holds.
@@ -34,6 +37,7 @@ type node struct {
 	// what JSON cannot say (infinity, not a number).
 	number  string
 	keyword bool    // of a text: it is written as a keyword of EDN
+	faulty  bool    // what was written has been refused, and this only stands for it
 	items   []*node // of a list
 	entries []entry // of a map, in the order written
 }
@@ -72,11 +76,21 @@ func (n *node) truth() bool { return strings.EqualFold(n.text.Value, "true") }
 func (n *node) shown() string {
 	switch n.kind {
 	case boolNode, numberNode:
-		return fmt.Sprintf("%v (%s)", n.kind, clip(n.text.Value))
+		return fmt.Sprintf("%v (%s)", n.kind, label(n.text.Value))
 	case textNode:
 		return fmt.Sprintf("%v (%q)", n.kind, clip(n.text.Value))
 	}
 	return n.kind.String()
+}
+
+// label is a name as key paths and messages show it: clipped, and in quotes where
+// it is empty or holds what cannot be shown, so that a mistake is one line.
+func label(name string) string {
+	name = clip(name)
+	if name == "" || !utf8.ValidString(name) || strings.ContainsFunc(name, func(r rune) bool { return !unicode.IsPrint(r) }) {
+		return strconv.Quote(name)
+	}
+	return name
 }
 
 // clip shortens what a message quotes from a file.

@@ -27,12 +27,18 @@ func (p Pos) String() string {
 	}
 }
 
+// before tells whether a place stands in front of another of the same file.
+func (p Pos) before(q Pos) bool {
+	return p.Line < q.Line || p.Line == q.Line && p.Column < q.Column
+}
+
 // Problem is one mistake, or one warning, of a configuration.
 type Problem struct {
 	Pos     Pos
 	Key     string // "[3].endpoint.response.status"; "" when the file as a whole is meant
 	What    string // what is wrong, and what is accepted
 	Warning bool   // the configuration is served all the same
+	Rest    bool   // it stands for what is behind it too, which was not looked at
 
 	// Endpoint is the method and path of an endpoint made in Go, "GET /users/:id",
 	// which has no place in a file; "" otherwise.
@@ -86,16 +92,6 @@ func (ps Problems) only(warning bool) Problems {
 	return out
 }
 
-// besides returns those of ps that stand nowhere that said complains of already.
-// Its result shares the array of ps.
-func (ps Problems) besides(said Problems) Problems {
-	places := make(map[Pos]bool, len(said))
-	for _, p := range said {
-		places[p.Pos] = true
-	}
-	return slices.DeleteFunc(ps, func(p Problem) bool { return places[p.Pos] })
-}
-
 // Err returns the mistakes as one error of type Problems, or nil when there are
 // none but warnings.
 func (ps Problems) Err() error {
@@ -105,12 +101,17 @@ func (ps Problems) Err() error {
 	return nil
 }
 
-// Lines are the first 20 problems, one a line, and how many more there are.
+// Lines are the first 20 problems, one a line, and how many more there are, as far
+// as that is known.
 func (ps Problems) Lines() []string {
 	var lines []string
 	for i, p := range ps {
 		if i == shownErrors {
-			lines = append(lines, fmt.Sprintf("and %d more", len(ps)-shownErrors))
+			least := ""
+			if slices.ContainsFunc(ps, func(p Problem) bool { return p.Rest }) {
+				least = "at least "
+			}
+			lines = append(lines, fmt.Sprintf("and %s%d more", least, len(ps)-shownErrors))
 			break
 		}
 		lines = append(lines, p.String())
@@ -120,3 +121,35 @@ func (ps Problems) Lines() []string {
 
 // Error is Lines, one under the other.
 func (ps Problems) Error() string { return strings.Join(ps.Lines(), "\n") }
+
+// maxMistakes bounds the mistakes that are kept of one file, and the warnings: what
+// has more is hardly a configuration, and a file may hold millions.
+const maxMistakes = 1000
+
+// tally collects problems, as many as are worth keeping.
+type tally struct {
+	problems           Problems
+	mistakes, warnings int // how many came, kept or not
+}
+
+// add keeps a problem. The first that is one too many stands for the rest.
+func (t *tally) add(p Problem) {
+	count := &t.mistakes
+	if p.Warning {
+		count = &t.warnings
+	}
+	switch *count++; {
+	case *count == maxMistakes+1:
+		p.Rest = true
+		p.What = fmt.Sprintf("there are more than %d mistakes, and the rest is not read", maxMistakes)
+		if p.Warning {
+			p.What = fmt.Sprintf("there are more than %d warnings, and the rest is not listed", maxMistakes)
+		}
+	case *count > maxMistakes:
+		return
+	}
+	t.problems = append(t.problems, p)
+}
+
+// full tells whether there are so many mistakes that no more are looked for.
+func (t *tally) full() bool { return t.mistakes > maxMistakes }

@@ -28,15 +28,18 @@ func (r *yamlReader) scalar(n *yaml.Node) *node {
 	case "!!bool":
 		out.kind = boolNode
 		if lower := strings.ToLower(n.Value); lower != "true" && lower != "false" {
+			out.faulty = true
 			r.wrong(out.pos(), "%q is tagged !!bool; true or false is accepted", clip(n.Value))
 		}
 	case "!!int", "!!float":
 		out.kind = numberNode
 		out.number = jsonNumber(n.Value)
 		if tagged && out.number == "" {
+			out.faulty = true
 			r.wrong(out.pos(), "%q is tagged %s; a number is accepted", clip(n.Value), n.Tag)
 		}
 	default:
+		out.faulty = true
 		r.unknownTag(n, "one of !!str, !!int, !!float, !!bool, !!null")
 	}
 	return out

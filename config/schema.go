@@ -6,9 +6,9 @@ import (
 	"strings"
 )
 
-// Schema returns the JSON Schema of the configuration language (draft 2020-12, in
-// keywords that mean the same in draft 7, which editors know), as indented JSON
-// text. It describes one document: what a YAML, JSON or EDN file holds.
+// Schema returns the JSON Schema of the configuration language (draft 7, which
+// editors know whole), as indented JSON text. It describes one document: what a YAML,
+// JSON or EDN file holds.
 //
 // It is made of the tables that decoding goes by. Whatever Load accepts is valid
 // by it; the reverse holds as far as the tables say it, so rules across keys,
@@ -17,7 +17,7 @@ func Schema() []byte {
 	item := mapSchema(rowsOf(itemFields))
 	item.Type, item.MinProperties, item.MaxProperties = "object", 1, 1
 	doc := schema{
-		Dialect:     "https://json-schema.org/draft/2020-12/schema",
+		Dialect:     "http://json-schema.org/draft-07/schema#",
 		Title:       "Configuration of mockserver",
 		Description: "a list of endpoints",
 		Type:        "array",

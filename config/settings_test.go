@@ -99,6 +99,7 @@ func TestCommands(t *testing.T) {
 		{"-h --bogus", "help", ""}, {"--bogus --help", "help", ""}, {"-v -h", "help", ""}, {"-h -v", "help", ""},
 		{"-- validate", "validate", ""}, {"schema", "schema", ""}, {"-c a.yml schema", "schema", ""}, {"-v --bogus", "version", "no such flag"},
 		{"vaildate", "", `(did you mean "validate"?)`}, {"api.yml", "", "(did you mean --config api.yml?)"},
+		{".", "", "(did you mean --config .?)"}, {"nowhere", "", "no such command; accepted are"},
 		{"-", "", "no such command"}, {"-x", "", "no such flag; "}, {"--", "serve", ""}, {"--config --port 80", "", "--config: its value is missing"},
 	} {
 		got, err := ReadSettings(strings.Fields(c.args), env("PORT", map[bool]string{true: "broken"}[c.command == "version"]))

@@ -25,34 +25,58 @@ type source struct {
 // newSource decodes a file: UTF-8, or UTF-16 that begins with a byte order mark.
 func newSource(file string, data []byte) (*source, error) {
 	text, err := decodeText(data)
-	s := &source{file: file, text: text, ascii: true}
-	s.starts = append(make([]int, 0, 2+strings.Count(text, "\n")), 0)
+	s := &source{file: file, text: text}
+	s.starts, s.ascii = lineStarts(text, lineBreak)
+	return s, err
+}
+
+// asYAML returns the source with the lines of YAML 1.1, which the YAML library
+// counts: more characters break them than editors show.
+func (s *source) asYAML() *source {
+	if s.ascii {
+		return s
+	}
+	y := &source{file: s.file, text: s.text}
+	y.starts, _ = lineStarts(s.text, lineBreakOfYAML)
+	return y
+}
+
+// lineStarts returns where the lines of a text begin, and whether it is ASCII.
+func lineStarts(text string, breakOf func(text string) int) (starts []int, ascii bool) {
+	starts = append(make([]int, 0, 2+strings.Count(text, "\n")), 0)
+	ascii = true
 	for i := 0; i < len(text); i++ {
 		if c := text[i]; ' ' <= c && c < utf8.RuneSelf {
 			continue
 		}
 		if text[i] >= utf8.RuneSelf {
-			s.ascii = false
+			ascii = false
 		}
-		if n := lineBreak(text[i:]); n > 0 {
-			s.starts = append(s.starts, i+n)
+		if n := breakOf(text[i:]); n > 0 {
+			starts = append(starts, i+n)
 			i += n - 1
 		}
 	}
-	return s, err
+	return starts, ascii
 }
 
 // lineBreak returns the length of the line break that text begins with, 0 for
-// none. These are the breaks of YAML 1.1, which the YAML library counts.
+// none.
 func lineBreak(text string) int {
+	switch {
+	case strings.HasPrefix(text, "\r\n"):
+		return 2
+	case text[0] == '\n' || text[0] == '\r':
+		return 1
+	}
+	return 0
+}
+
+// lineBreakOfYAML is lineBreak for YAML 1.1.
+func lineBreakOfYAML(text string) int {
 	switch text[0] {
-	case '\n':
-		return 1
-	case '\r':
-		if strings.HasPrefix(text, "\r\n") {
-			return 2
-		}
-		return 1
+	default:
+		return lineBreak(text)
 	case 0xC2:
 		if strings.HasPrefix(text, "\u0085") {
 			return 2

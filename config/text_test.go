@@ -81,6 +81,23 @@ func TestTextAtInsideAMadeBody(t *testing.T) {
 	}
 }
 
+// Lines are those that an editor shows; the YAML library counts more.
+func TestLinesEndAsInTheSyntax(t *testing.T) {
+	for _, c := range []struct {
+		file, text string
+		want       Pos
+	}{
+		{"f.yml", "# c\n# c\r# c\r\n# é\u2028# c\u0085- 5\n", Pos{"f.yml", 6, 3}},
+		{"f.yml", "# \u2029\r- 5\n", Pos{"f.yml", 3, 3}},
+		{"f.json", "[\r\r\n\n\"\u2028\u0085\u2029\"]", Pos{"f.json", 4, 2}},
+		{"f.edn", "[\r\r\n\n\u2028\"\u0085\u2029\"]", Pos{"f.edn", 4, 5}},
+	} {
+		if got := Parse(c.file, []byte(c.text)).Problems; len(got) == 0 || got[0].Pos != c.want {
+			t.Errorf("%q: got %v, want one at %v", c.text, got, c.want)
+		}
+	}
+}
+
 func TestTextAtOutsideTheText(t *testing.T) {
 	begin := Pos{"f", 3, 7}
 	text := Text{Value: "abc", Pos: begin}

@@ -13,10 +13,10 @@ const maxDepth = 1000
 // tree is what the readers of every syntax share while they build nodes: where
 // they are, and what was wrong.
 type tree struct {
-	src      *source
-	path     []step
-	problems Problems
-	slab     []node // room for nodes: they are many, and die together
+	tally
+	src  *source
+	path []step
+	slab []node // room for nodes: they are many, and die together
 }
 
 // newNode returns a node of its own.
@@ -29,24 +29,31 @@ func (t *tree) newNode(kind kind, text Text) *node {
 	return &t.slab[len(t.slab)-1]
 }
 
-// step is one part of a key path: a key, or an index where the key is empty.
+// step is one part of a key path: an index, or a key.
 type step struct {
-	key   string
 	index int
+	key   string
+	named bool // it is a key
 }
+
+// maxSteps bounds a key path: one of a thousand keys leads nobody anywhere, and
+// each mistake has one.
+const maxSteps = 32
 
 // keyPath is "[2].endpoint.path" for the node being built.
 func (t *tree) keyPath() string {
 	var b strings.Builder
-	for _, s := range t.path {
-		if s.key == "" {
+	for i, s := range t.path {
+		switch {
+		case i == maxSteps:
+			return b.String() + "…"
+		case !s.named:
 			b.WriteString("[" + strconv.Itoa(s.index) + "]")
 			continue
-		}
-		if b.Len() > 0 {
+		case i > 0:
 			b.WriteByte('.')
 		}
-		b.WriteString(s.key)
+		b.WriteString(label(s.key))
 	}
 	return b.String()
 }
@@ -55,7 +62,10 @@ func (t *tree) push(s step) { t.path = append(t.path, s) }
 func (t *tree) pop()        { t.path = t.path[:len(t.path)-1] }
 
 func (t *tree) wrong(pos Pos, format string, args ...any) {
-	t.problems = append(t.problems, Problem{Pos: pos, Key: t.keyPath(), What: fmt.Sprintf(format, args...)})
+	if t.full() {
+		return // what is dropped need not be made
+	}
+	t.add(Problem{Pos: pos, Key: t.keyPath(), What: fmt.Sprintf(format, args...)})
 }
 
 // entries collects the entries of one map, whose keys must differ.

@@ -33,7 +33,7 @@ type checker struct {
 	key      string
 	node     *node           // as written; nil for an endpoint made in Go
 	reported map[string]bool // key paths already complained of
-	problems Problems
+	tally
 }
 
 // check returns what is wrong with an endpoint. Of one that was read from a file
@@ -63,11 +63,16 @@ func (c *checker) warn(what string, keys ...string) {
 }
 
 func (c *checker) report(pos Pos, what string, keys []string, warning bool) {
-	key := strings.Join(append([]string{c.key}, keys...), ".")
-	if what == "" || c.reported[key] {
+	if what == "" {
 		return
 	}
-	c.problems = append(c.problems, Problem{Pos: pos, Key: key, What: what, Warning: warning})
+	key := c.key
+	for _, k := range keys {
+		key = under(key, k)
+	}
+	if !c.reported[key] {
+		c.add(Problem{Pos: pos, Key: key, What: what, Warning: warning})
+	}
 }
 
 // place is where the value that the keys lead to stands, or with name its key;
@@ -116,10 +121,14 @@ func (c *checker) headers() {
 		lower := strings.ToLower(h.Name)
 		first, seen := spelt[lower]
 		keys := []string{"response", "headers", h.Name}
-		report := func(what string, warning bool) { c.report(c.place(true, keys), what, keys, warning) }
+		report := func(what string, warning bool) {
+			if !c.full() { // each place is searched for
+				c.report(c.place(true, keys), what, keys, warning)
+			}
+		}
 		switch {
 		case seen && first != h.Name:
-			report(fmt.Sprintf("is the same header as %q; several values of one header are a list", first), false)
+			report(fmt.Sprintf("is the same header as %q; several values of one header are a list", clip(first)), false)
 		case !isToken(h.Name):
 			report(fmt.Sprintf("%q is no name of a header; letters, digits and !#$%%&'*+-.^_`|~ are accepted", clip(h.Name)), false)
 		case !seen && ServerSets(h.Name):

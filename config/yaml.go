@@ -19,20 +19,23 @@ const (
 // readYAML reads every document of a file. The lists of several documents are
 // one list, so the index of a key path counts on from one to the next.
 func readYAML(src *source) ([]*node, Problems) {
+	src = src.asYAML()
 	if at, what := src.encodingFault(true); what != "" {
 		return nil, Problems{{Pos: src.pos(at), What: what}}
 	}
 	r := &yamlReader{tree: tree{src: src}}
 	decoder := yaml.NewDecoder(strings.NewReader(src.text))
 	var docs []*node
-	for !r.refused {
+	for !r.refused && !r.full() {
 		var doc yaml.Node
 		err := decodeYAML(decoder, &doc)
 		if errors.Is(err, io.EOF) {
 			break
 		}
 		if err != nil {
-			r.problems = append(r.problems, yamlProblem(src, err))
+			p := yamlProblem(src, err)
+			r.add(p)
+			docs = append(docs, r.newNode(nullNode, Text{Pos: p.Pos})) // the document that it is in
 			break
 		}
 		r.anchors = map[*yaml.Node]*anchor{}
@@ -123,7 +126,8 @@ func (r *yamlReader) alias(n *yaml.Node) (*node, extent) {
 	null := r.newNode(nullNode, r.place(n))
 	a := r.anchors[n.Alias]
 	if a == nil || a.open {
-		r.wrong(null.pos(), "the alias *%s stands inside what it stands for, so it would have no end", n.Value)
+		null.faulty = true
+		r.wrong(null.pos(), "the alias *%s stands inside what it stands for, so it would have no end", label(n.Value))
 		return null, extent{}
 	}
 	r.unfolded += a.extent.weight
@@ -138,7 +142,7 @@ func (r *yamlReader) alias(n *yaml.Node) (*node, extent) {
 func (r *yamlReader) refuse(pos Pos, format string, args ...any) {
 	if !r.refused {
 		r.refused = true
-		r.problems = append(r.problems, Problem{Pos: pos, What: fmt.Sprintf(format, args...)})
+		r.add(Problem{Pos: pos, What: fmt.Sprintf(format, args...)})
 	}
 }
 
@@ -174,7 +178,7 @@ func (r *yamlReader) mapping(n *yaml.Node, out *node, size *extent) {
 				r.wrong(key.pos(), "the merge key << stands twice in this map; several maps are merged as a list, <<: [*a, *b]")
 			}
 		}
-		r.push(step{key: key.text.Value})
+		r.push(step{key: key.text.Value, named: true})
 		value, e := r.node(n.Content[i+1])
 		size.hold(e)
 		switch {
@@ -247,5 +251,5 @@ func (r *yamlReader) collectionTag(n *yaml.Node, tag string) {
 }
 
 func (r *yamlReader) unknownTag(n *yaml.Node, accepted string) {
-	r.wrong(r.pos(n), "the tag %s is not known here; %s is accepted, or none", clip(n.Tag), accepted)
+	r.wrong(r.pos(n), "the tag %s is not known here; %s is accepted, or none", label(n.Tag), accepted)
 }

@@ -249,8 +249,25 @@ func (s *Source) compilePath() config.Problems {
 		path, problems = renderer.Compile(s.ext.Path, renderer.URL, s.scope)
 	}
 	s.path = path
-	if ext := s.ext; !s.remote && (ext.Timeout != 0 || ext.TTL != 0 || ext.StaleIfError || ext.Insecure) {
-		problems = append(problems, s.pathProblem("timeout, ttl, stale-if-error and insecure are for URLs; this path is a file, since it does not begin with http:// or https://")...)
+	if !s.remote {
+		problems = append(problems, s.forURLs()...)
+	}
+	return problems
+}
+
+// forURLs are the mistakes of a file that has what is for URLs. Each has the key of
+// the setting, as where a configuration tells it from the path as declared.
+func (s *Source) forURLs() config.Problems {
+	var problems config.Problems
+	ext := s.ext
+	for _, k := range []struct {
+		key   string
+		given bool
+	}{{"timeout", ext.Timeout != 0}, {"ttl", ext.TTL != 0}, {"stale-if-error", ext.StaleIfError}, {"insecure", ext.Insecure}} {
+		if k.given {
+			problems = append(problems, problem(ext.Pos, ext.Key+"."+k.key,
+				k.key+" is for URLs; this path is a file, since it does not begin with http:// or https://")...)
+		}
 	}
 	return problems
 }

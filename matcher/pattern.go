@@ -53,12 +53,18 @@ func ParsePattern(path config.Text) (Pattern, config.Problems) {
 type patternParser struct {
 	path     config.Text
 	pattern  Pattern
+	names    map[string]bool // of the parameters
 	problems config.Problems
 }
 
+// maxProblems bounds what is said of one path: the place of each is looked up.
+const maxProblems = 100
+
+// report records a problem. The last one stands for the rest, which is not read.
 func (p *patternParser) report(offset int, warning bool, format string, args ...any) {
 	p.problems = append(p.problems, config.Problem{
 		Pos: p.path.At(offset), Key: p.path.Key, What: fmt.Sprintf(format, args...), Warning: warning,
+		Rest: len(p.problems) == maxProblems-1,
 	})
 }
 
@@ -78,7 +84,7 @@ func (p *patternParser) parse() {
 	if text == "/" {
 		return
 	}
-	for at := 1; at <= len(text); {
+	for at := 1; at <= len(text) && len(p.problems) < maxProblems; {
 		end := strings.IndexByte(text[at:], '/')
 		if end < 0 {
 			end = len(text) - at
@@ -145,10 +151,14 @@ func (p *patternParser) checkName(name string, offset int) {
 			break
 		}
 	}
-	for _, other := range p.pattern.params {
-		if name != "" && other == name {
-			p.report(offset, false, "the parameter %q is there twice: give one of them another name", name)
+	if p.names[name] {
+		p.report(offset, false, "the parameter %q is there twice: give one of them another name", name)
+	}
+	if name != "" {
+		if p.names == nil {
+			p.names = map[string]bool{}
 		}
+		p.names[name] = true
 	}
 }
 

@@ -55,6 +55,21 @@ func TestParsePattern(t *testing.T) {
 	}
 }
 
+func TestParsePattern_ProblemsOfOnePathAreBounded(t *testing.T) {
+	for _, segment := range []string{"/:a", "/:", "/:a|x", "/:é|x"} {
+		_, problems := ParsePattern(config.Text{Value: strings.Repeat(segment, 5000)})
+		rest := 0
+		for _, p := range problems {
+			if p.Rest {
+				rest++
+			}
+		}
+		if len(problems) < maxProblems || len(problems) > maxProblems+3 || rest != 1 {
+			t.Errorf("%s: %d problems, of which %d stand for the rest", segment, len(problems), rest)
+		}
+	}
+}
+
 func TestTypes(t *testing.T) {
 	tests := []struct {
 		typ       string

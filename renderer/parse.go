@@ -78,6 +78,10 @@ func (p *parser) spelling(t tag) string {
 func (p *parser) nodes(depth int) ([]node, tag) {
 	var nodes []node
 	for {
+		if p.full() {
+			p.pos = len(p.text.Value)
+			return nodes, tag{}
+		}
 		rest := p.text.Value[p.pos:]
 		at := config.TagStart(rest)
 		if at == len(rest) {

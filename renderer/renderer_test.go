@@ -206,7 +206,7 @@ func TestTemplate_Blocks(t *testing.T) {
 	}
 }
 
-// The table of settled.md 4, row by row.
+// The table of the reference, section 4, row by row.
 func TestTemplate_JSONKnowsWhereItStands(t *testing.T) {
 	for _, c := range []struct{ name, text, want string }{
 		{"text inside a string is escaped", `{"a":"{{json-params.text}}"}`, `{"a":"a\"b"}`},
@@ -396,6 +396,38 @@ func TestCompile_AllMistakesAtOnce(t *testing.T) {
 	_, problems := renderer.Compile(config.Text{Value: "{{a}} {{path|b}} {% c %}"}, renderer.Plain, scope())
 	if got := len(problems.Errors()); got != 3 {
 		t.Errorf("got %d mistakes, want 3: %v", got, problems)
+	}
+}
+
+// A text may hold millions of mistakes, and each has a place to be looked up: of a
+// hundred the reader knows enough.
+func TestCompile_MistakesOfOneTextAreBounded(t *testing.T) {
+	for _, c := range []struct {
+		name, text string
+		warnings   bool
+	}{
+		{"placeholders, and a warning behind", strings.Repeat("{{nope}}", 5000) + "{{path-params.nope}}", false},
+		{"blocks", strings.Repeat("{% nope %}", 5000), false},
+		{"ends of blocks", strings.Repeat("{% endif %}", 5000), false},
+		{"branches", "{% if 1 %}" + strings.Repeat("{% elif %}", 5000), false},
+		{"loops", strings.Repeat("{% for x of y %}{% endfor %}", 5000), false},
+		{"warnings", strings.Repeat("{{path-params.nope}}", 5000), true},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			compiled, problems := renderer.Compile(config.Text{Value: c.text, Key: "k"}, renderer.Plain, scope())
+			if (compiled != nil) != c.warnings || len(problems) != 101 || len(problems.Warnings()) != map[bool]int{true: 101}[c.warnings] {
+				t.Fatalf("got %d problems, %d of them warnings; compiled: %v", len(problems), len(problems.Warnings()), compiled != nil)
+			}
+			for i, p := range problems {
+				if p.Rest != (i == 100) || p.Key != "k" || strings.Contains(p.What, "there are more than 100") != p.Rest {
+					t.Errorf("problem %d: %+v", i, p)
+				}
+			}
+		})
+	}
+	_, problems := renderer.Compile(config.Text{Value: strings.Repeat("{{nope}}", 100)}, renderer.Plain, scope())
+	if len(problems) != 100 || problems[99].Rest {
+		t.Errorf("of a hundred: %d problems, the last %v", len(problems), problems[99])
 	}
 }
 

@@ -14,19 +14,44 @@ type source struct {
 	loops    []string // the variables of the for blocks around, outermost first
 	memos    int      // how many values inside loops are worked out once
 	problems config.Problems
+
+	mistakes, warnings int // how many there were, recorded or not
 }
+
+// maxMistakes bounds the mistakes that are recorded of one text, and the warnings: a
+// text may hold millions, and the place of each is looked up.
+const maxMistakes = 100
+
+// full tells whether there are so many mistakes that no more are looked for.
+func (s *source) full() bool { return s.mistakes > maxMistakes }
 
 // fail records a mistake at a byte of the text.
 func (s *source) fail(offset int, format string, args ...any) {
-	s.problems = append(s.problems, config.Problem{
-		Pos: s.text.At(offset), Key: s.text.Key, What: fmt.Sprintf(format, args...),
-	})
+	s.mistakes++
+	s.record(s.mistakes, config.Problem{}, offset, format, args...)
 }
 
 // warn records a warning at a byte of the text.
 func (s *source) warn(offset int, format string, args ...any) {
-	s.fail(offset, format, args...)
-	s.problems[len(s.problems)-1].Warning = true
+	s.warnings++
+	s.record(s.warnings, config.Problem{Warning: true}, offset, format, args...)
+}
+
+// record completes the problem and keeps it. The first that is one too many stands
+// for the rest.
+func (s *source) record(number int, p config.Problem, offset int, format string, args ...any) {
+	switch {
+	case number > maxMistakes+1:
+		return
+	case number > maxMistakes:
+		p.Rest = true
+		format, args = "there are more than %d mistakes in this text, and the rest is not read", []any{maxMistakes}
+		if p.Warning {
+			format = "there are more than %d warnings of this text, and the rest is not listed"
+		}
+	}
+	p.Pos, p.Key, p.What = s.text.At(offset), s.text.Key, fmt.Sprintf(format, args...)
+	s.problems = append(s.problems, p)
 }
 
 // tokenKind tells what a token is.

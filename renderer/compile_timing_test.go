@@ -1,0 +1,32 @@
+package renderer_test
+
+import (
+	"strings"
+	"testing"
+
+	"mockserver/config"
+	"mockserver/renderer"
+)
+
+// The slowest texts known: each stays linear, or is given up early.
+func BenchmarkCompileHostile(b *testing.B) {
+	const many = 20_000
+	mistakes := strings.Repeat("{{nope}}", many)
+	edn := config.Parse("a.edn", []byte(`[{:endpoint {:path "/x" :response {:body "`+strings.Repeat(`\"\u00e9`, many)+mistakes+`"}}}]`))
+	yaml := config.Parse("a.yml", []byte("- endpoint:\n    path: /x\n    response:\n      body: |\n"+strings.Repeat("        {{nope}}\n", many)))
+	for name, text := range map[string]config.Text{
+		"mistakes":                 config.Plain(mistakes),
+		"mistakes behind escapes":  edn.Endpoints[0].Response.Body,
+		"mistakes on many lines":   yaml.Endpoints[0].Response.Body,
+		"warnings":                 config.Plain(strings.Repeat("{{path-params.nope}}", many)),
+		"blocks inside each other": config.Plain(strings.Repeat("{% if 1 %}", many)),
+	} {
+		b.Run(name, func(b *testing.B) {
+			b.ReportAllocs()
+			b.SetBytes(int64(len(text.Value)))
+			for b.Loop() {
+				renderer.Compile(text, renderer.Plain, scope())
+			}
+		})
+	}
+}
