@@ -1,3 +1,4 @@
+# syntax=docker/dockerfile:1
 # The server and nothing else: no shell, no package manager, no root.
 #
 #   docker build -t mockserver .

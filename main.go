@@ -279,9 +279,11 @@ func (p *program) serve(signals <-chan os.Signal) int {
 				continue
 			}
 			cancel()
-			return p.drain(s, signals)
+			return p.drain(slog.String("signal", s.String()), signals)
 		case <-p.server.Done():
 			p.log.Error("serving ended", "error", fmt.Sprint(p.server.Err()))
+			cancel()
+			p.drain(slog.String("cause", "no connection can be accepted"), signals)
 			return exitFailed
 		}
 	}
@@ -319,8 +321,8 @@ func (p *program) load() (*config.Spec, error) {
 
 // drain lets the requests in flight finish for as long as the grace period; a
 // second signal ends it at once.
-func (p *program) drain(s os.Signal, signals <-chan os.Signal) int {
-	p.log.Info("stopping", "signal", s.String(), "grace", p.settings.Grace)
+func (p *program) drain(cause slog.Attr, signals <-chan os.Signal) int {
+	p.log.Info("stopping", cause, "grace", p.settings.Grace)
 	ctx, cancel := context.WithTimeout(context.Background(), p.settings.Grace)
 	defer cancel()
 	stopped := make(chan error, 1)

@@ -1,19 +1,30 @@
 #!/usr/bin/env bash
-# The version and the image tags that a push gives: tags.sh REF IMAGE, as
-# version=… and tags=…, which separates tags with a comma.
+# The version and the image tags that a push gives: git tag | tags.sh REF IMAGE, as
+# version=… and tags=…, which separates tags with a comma. It reads the tags of the
+# repository, since a mended old release is not the latest.
 #
 #   refs/heads/main        dev
-#   refs/tags/v1.2.3       v1.2.3, latest
+#   refs/tags/v1.2.3       v1.2.3, and latest unless there is a later stable release
 #   refs/tags/v1.2.3-rc.1  v1.2.3-rc.1: latest is the latest stable release
 set -euo pipefail
 ref=$1 image=${2,,} # a registry takes lower case only
+stable='^v[0-9]+(\.[0-9]+)+$'
+release='^v[0-9]+(\.[0-9]+)+(-[0-9A-Za-z.-]+)?$'
 
-case $ref in
-  refs/heads/main) tags=(dev) ;;
-  refs/tags/v*-*) tags=("${ref#refs/tags/}") ;;
-  refs/tags/v*) tags=("${ref#refs/tags/}" latest) ;;
-  *) echo "tags: $ref gives no image: main and tags v* do" >&2; exit 1 ;;
-esac
+refuse() { echo "tags: $*" >&2; exit 1; }
+
+version=${ref#refs/tags/}
+if [ "$ref" = refs/heads/main ]; then
+  tags=(dev)
+elif [ "$ref" != "refs/tags/$version" ] || ! [[ $version =~ $release ]]; then
+  refuse "$ref gives no image: main and tags such as v1.2.3 and v1.2.3-rc.1 do"
+else
+  known=$(cat)
+  grep -qxF -- "$version" <<<"$known" || refuse "$version is not among the tags of the repository: are they fetched?"
+  tags=("$version")
+  latest=$(grep -E -- "$stable" <<<"$known" | sort -V | tail -n 1) || true # there may be none
+  [ "$version" != "$latest" ] || tags+=(latest)
+fi
 echo "version=${tags[0]}"
 list=$(printf ",$image:%s" "${tags[@]}")
 echo "tags=${list:1}"

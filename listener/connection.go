@@ -26,8 +26,9 @@ type connections struct {
 	closed  error
 	ended   chan struct{} // closed with the listener
 
-	mu   sync.Mutex // guards open
+	mu   sync.Mutex // guards what follows
 	open map[*connection]struct{}
+	cut  bool // closeAll was called
 }
 
 func newConnections(l net.Listener, log *slog.Logger) *connections {
@@ -66,20 +67,29 @@ func (c *connections) Accept() (net.Conn, error) {
 	}
 }
 
+// adopt knows a connection from now on. One that was accepted while closeAll closed
+// the others is closed as they are.
 func (c *connections) adopt(inner net.Conn) *connection {
 	accepted := &connection{Conn: inner, from: c}
 	c.mu.Lock()
 	c.open[accepted] = struct{}{}
+	late := c.cut
 	c.mu.Unlock()
+	if late {
+		_ = accepted.closeNow() // it is gone either way
+	}
 	return accepted
 }
 
 // passes tells whether accepting may succeed again after err: something has run
-// out, or the client went away.
+// out, the client went away, a firewall forbade the connection, or it has an error
+// of the network already, which accept passes on (accept(2), "Error handling").
 func passes(err error) bool {
 	err = portable(err)
 	return slices.ContainsFunc([]syscall.Errno{
-		syscall.EMFILE, syscall.ENFILE, syscall.ENOBUFS, syscall.ENOMEM, syscall.ECONNABORTED,
+		syscall.EMFILE, syscall.ENFILE, syscall.ENOBUFS, syscall.ENOMEM, syscall.ECONNABORTED, syscall.EPERM,
+		syscall.ENETDOWN, syscall.EPROTO, syscall.ENOPROTOOPT, syscall.EHOSTDOWN, syscall.EHOSTUNREACH,
+		syscall.EOPNOTSUPP, syscall.ENETUNREACH, syscall.ETIMEDOUT,
 	}, func(e syscall.Errno) bool { return errors.Is(err, e) })
 }
 
@@ -117,8 +127,12 @@ func (c *connections) hurry() {
 	}
 }
 
-// closeAll closes every connection and returns them.
+// closeAll closes every connection, those too that are still being accepted, and
+// returns those that were open.
 func (c *connections) closeAll() []*connection {
+	c.mu.Lock()
+	c.cut = true
+	c.mu.Unlock()
 	all := c.all()
 	for _, conn := range all {
 		_ = conn.closeNow() // it is gone either way
@@ -145,16 +159,18 @@ func (c *connections) forget(conn *connection) {
 type connection struct {
 	net.Conn
 	from   *connections
-	spoke  atomic.Bool // something was read from it
+	spoke  atomic.Bool // something was read from it, beside empty lines
 	unread atomic.Bool // it was refused while it may still be sending
-	// idle tells that it waits for another request. Who takes it back may go on: the
-	// connection with a request, or the end of the server with closing it.
+	// idle tells that it reads for another request, all answers being sent. Who takes
+	// it back may go on: the connection with a request, or the end of the server with
+	// closing it.
 	idle atomic.Bool
 	// answered tells that serving it has ended with an answer to its last request.
 	answered atomic.Bool
 
 	// The goroutine that serves the connection alone has these.
-	waiting      bool // for the next request
+	waiting      bool // for the next request, which may have been read already
+	rested       bool // it was idle since it waits
 	readingBody  bool
 	readRenewed  time.Time // when the read deadline was asked for, or renewed
 	readExpires  time.Time // the read deadline that is asked for
@@ -163,11 +179,12 @@ type connection struct {
 	bodyBegun    time.Time // when the time of the body began
 	bodyRead     int       // bytes of it
 	wire         wire
-	held         []byte // the part of a head that came behind what was read last
+	held         []byte // what is not to be read yet of what came: see take
 	over         error  // ends reading: a breach, or io.EOF behind the last request
 	told         bool   // over was returned
 	behind       bool   // something came behind the last request
 	failed       error  // of the connection: reading ended with it
+	cutOff       bool   // it did so inside a request
 }
 
 // Bounds of what a peer may take, beside those of fasthttp in server.go.
@@ -201,21 +218,30 @@ const (
 func (c *connection) SetReadDeadline(t time.Time) error {
 	c.readRenewed = time.Now()
 	left := t.Sub(c.readRenewed)
-	waited := c.waiting
 	c.waiting = left > bodyTimeout
 	c.readingBody = headerTimeout < left && !c.waiting
 	c.readExpires = t
 	c.bodyBegun, c.bodyRead = c.readRenewed, 0
-	switch {
-	case c.waiting:
-		c.idle.Store(true)
-		if c.from.isEnding() {
+	if c.rested {
+		c.rested = false
+		if !c.idle.CompareAndSwap(true, false) {
 			return net.ErrClosed
 		}
-	case waited && !c.idle.CompareAndSwap(true, false):
-		return net.ErrClosed
 	}
 	return nil
+}
+
+// rest makes the connection idle. fasthttp sends its answers before it reads for
+// another request, but not while it has one that was pipelined: that one is served.
+// The error tells that the server has ended.
+func (c *connection) rest() error {
+	c.rested = true
+	c.idle.Store(true)
+	if !c.from.isEnding() {
+		return nil
+	}
+	c.idle.Store(false) // its last answer did not say that it is closed
+	return net.ErrClosed
 }
 
 // enforce gives the connection the deadline that is asked for, before it is read
@@ -248,56 +274,76 @@ func (c *connection) Read(b []byte) (int, error) {
 		return 0, c.over
 	}
 	n := copy(b, c.held)
-	c.held = c.held[n:]
-	for {
-		got, err := c.receive(b[n:], n > 0)
-		n += got
-		ready, rest, over := c.wire.take(b[:n])
-		if over == nil && err == io.EOF && c.wire.inside(b[rest:n]) {
-			over = cutShort
-			if rest < n {
-				ready = expose(b, ready)
-			}
+	if c.held = c.held[n:]; len(c.held) == 0 {
+		c.held = nil
+	}
+	for more := n == 0; ; more = true { // what was held may be enough
+		var err error
+		if more {
+			var got int
+			got, err = c.receive(b[n:], c.wire.inside(b[:n]))
+			n += got
 		}
-		if over != nil {
-			c.over, err = over, nil
-			c.behind = rest < n
-		}
+		ready, rest := c.take(b[:n], err)
 		switch {
-		case ready > 0 && rest < n && over == nil:
+		case c.over != nil && ready > 0:
+			return ready, nil
+		case c.over != nil:
+			c.told = true
+			return 0, c.over
+		case ready > 0 && rest < n:
 			c.held = append([]byte(nil), b[rest:n]...)
 			return ready, err
-		case ready > 0:
+		case ready > 0 || err != nil:
 			return ready, err
-		case over != nil:
-			c.told = true
-			return 0, over
-		case err != nil:
-			return 0, err
-		case n == len(b) && rest == 0: // a head that is too large, which fasthttp says
+		case n == len(b) && rest == 0: // fasthttp says it too, once its buffer is full
+			c.over = largeHead
 			return n, nil
 		}
-		n = copy(b, b[rest:n])
+		if n -= rest; rest > 0 {
+			copy(b, b[rest:rest+n])
+		}
 	}
+}
+
+// take has wire take what came, and keeps what ends reading: what wire says, or an
+// end that comes inside a request. An error of reading is given.
+func (c *connection) take(b []byte, err error) (ready, rest int) {
+	ready, rest, c.over = c.wire.take(b)
+	inside := c.wire.inside(b[rest:])
+	if (inside || ready > 0 || c.over != nil) && !c.spoke.Load() {
+		c.spoke.Store(true)
+	}
+	c.cutOff = inside && err != nil
+	if c.over == nil && inside && err == io.EOF {
+		c.over = cutShort
+		if rest < len(b) {
+			ready = expose(b, ready)
+		}
+	}
+	c.behind = c.over != nil && rest < len(b)
+	return ready, rest
 }
 
 // receive reads once. A head that has begun while the connection waited for it has
 // the time of one from then on.
 func (c *connection) receive(b []byte, begun bool) (int, error) {
-	if begun && c.waiting {
-		if err := c.SetReadDeadline(time.Now().Add(headerTimeout)); err != nil {
-			return 0, err
-		}
+	var err error
+	switch {
+	case c.waiting && begun:
+		err = c.SetReadDeadline(time.Now().Add(headerTimeout))
+	case c.waiting:
+		err = c.rest()
 	}
-	if err := c.enforce(); err != nil {
+	if err == nil {
+		err = c.enforce()
+	}
+	if err != nil {
 		return 0, err
 	}
 	n, err := c.Conn.Read(b)
 	if err != nil {
 		c.failed = err
-	}
-	if n > 0 && !c.spoke.Load() {
-		c.spoke.Store(true)
 	}
 	if n > 0 && c.readingBody {
 		c.bodyRead += n
@@ -351,11 +397,13 @@ func (c *connection) Write(b []byte) (int, error) {
 	}
 }
 
-// Close closes the connection and forgets it. When the client was refused, or sends
-// beyond its last request, it may still be sending, and closing at once would make
-// its system throw the answer away: what it sends is read first, for a while.
+// Close closes the connection and forgets it. When the client was refused, sends
+// beyond its last request, or learns only now that the server ends, it may still be
+// sending, and closing at once would make its system throw the answer away: what it
+// sends is read first, for a while.
 func (c *connection) Close() error {
-	if c.unread.Load() || c.behind {
+	ended := c.from.isEnding() && c.spoke.Load() && !c.idle.Load()
+	if c.unread.Load() || c.behind || ended {
 		c.discard()
 	}
 	return c.closeNow()

@@ -47,7 +47,13 @@ func (q *queue) Close() error   { close(q.closed); return nil }
 func (q *queue) Addr() net.Addr { return &net.TCPAddr{} }
 
 func TestAccept_OutlastsWhatPasses(t *testing.T) {
-	for _, passing := range []error{syscall.EMFILE, syscall.ENFILE, syscall.ENOBUFS, syscall.ENOMEM, syscall.ECONNABORTED} {
+	for _, passing := range []error{
+		syscall.EMFILE, syscall.ENFILE, syscall.ENOBUFS, syscall.ENOMEM, syscall.ECONNABORTED, syscall.EPERM,
+		// Those that accept(2) tells servers to treat like EAGAIN, but for ENONET, which is Linux's alone.
+		syscall.ENETDOWN, syscall.EPROTO, syscall.ENOPROTOOPT, syscall.EHOSTDOWN, syscall.EHOSTUNREACH,
+		syscall.EOPNOTSUPP, syscall.ENETUNREACH,
+		syscall.ETIMEDOUT, // as net/http does
+	} {
 		synctest.Test(t, func(t *testing.T) {
 			peer, conn := net.Pipe()
 			defer peer.Close()
@@ -499,22 +505,38 @@ type halfClosing struct {
 func (h *halfClosing) CloseWrite() error { h.ended = true; return nil }
 
 func TestConnection_ClosingARefusedOneWaitsForItsClient(t *testing.T) {
+	ordinary := func(c *connection) { c.spoke.Store(true) }
+	refused := func(c *connection) { c.unread.Store(true) }
+	ended := func(c *connection) { _ = c.from.Close() } // of a queue, which does not fail
 	for _, c := range []struct {
-		name    string
-		refused bool
-		client  func(l *connections, peer net.Conn)
-		want    time.Duration // until it is closed
+		name   string
+		state  func(c *connection)
+		waits  bool
+		client func(l *connections, peer net.Conn)
+		want   time.Duration // until it is closed
 	}{
-		{"an ordinary one is closed at once", false, nil, 0},
-		{"one that goes on sending is waited for", true, func(_ *connections, peer net.Conn) {
+		{"an ordinary one is closed at once", ordinary, false, nil, 0},
+		{"so is a silent one when the server has ended", ended, false, nil, 0},
+		{"so is an idle one", func(c *connection) { ordinary(c); ended(c); c.idle.Store(true) }, false, nil, 0},
+		{"one that has its last answer is waited for", func(c *connection) { ordinary(c); ended(c) }, true, func(_ *connections, peer net.Conn) {
 			dribble(peer, "abc", 400*time.Millisecond)
 			_ = peer.Close() // of a pipe, which does not fail
 		}, 1200 * time.Millisecond},
-		{"one that is silent is not waited for long", true, nil, lingerTime},
-		{"one that never ends is not waited for long", true, func(_ *connections, peer net.Conn) {
+		{"one that would have become idle is too", func(c *connection) {
+			ordinary(c)
+			ended(c)
+			_ = c.SetReadDeadline(time.Now().Add(idleTimeout))
+			_, _ = c.Read(make([]byte, 1)) // fails, which TestRead_AfterTheEnd looks at
+		}, true, nil, lingerTime},
+		{"one that goes on sending is waited for", refused, true, func(_ *connections, peer net.Conn) {
+			dribble(peer, "abc", 400*time.Millisecond)
+			_ = peer.Close() // of a pipe, which does not fail
+		}, 1200 * time.Millisecond},
+		{"one that is silent is not waited for long", refused, true, nil, lingerTime},
+		{"one that never ends is not waited for long", refused, true, func(_ *connections, peer net.Conn) {
 			dribble(peer, strings.Repeat("x", 1000), 300*time.Millisecond)
 		}, lingerTime},
-		{"none is when the server ends", true, func(l *connections, _ net.Conn) {
+		{"none is when the server ends", refused, true, func(l *connections, _ net.Conn) {
 			<-time.After(time.Second)
 			l.closeAll()
 		}, time.Second},
@@ -523,9 +545,9 @@ func TestConnection_ClosingARefusedOneWaitsForItsClient(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
 				peer, inner := net.Pipe()
 				half := &halfClosing{Conn: inner}
-				l := newConnections(nil, slog.New(slog.DiscardHandler))
+				l := stopping()
 				conn := l.adopt(half)
-				conn.unread.Store(c.refused)
+				c.state(conn)
 				var client sync.WaitGroup
 				if c.client != nil {
 					client.Go(func() { c.client(l, peer) })
@@ -535,8 +557,8 @@ func TestConnection_ClosingARefusedOneWaitsForItsClient(t *testing.T) {
 				if took := time.Since(begun); took != c.want {
 					t.Errorf("it was closed after %v, want %v", took, c.want)
 				}
-				if half.ended != c.refused {
-					t.Errorf("its sending side was closed first: %v, want %v", half.ended, c.refused)
+				if half.ended != c.waits {
+					t.Errorf("its sending side was closed first: %v, want %v", half.ended, c.waits)
 				}
 				if len(l.open) > 0 {
 					t.Error("it is not forgotten")

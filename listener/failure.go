@@ -6,6 +6,7 @@ import (
 	"errors"
 	"log/slog"
 	"net"
+	"strings"
 	"syscall"
 
 	"github.com/valyala/fasthttp"
@@ -87,11 +88,11 @@ func (s *Server) malformed(ctx *fasthttp.RequestCtx, err error) {
 	case known && !c.spoke.Load(), errors.Is(err, net.ErrClosed), errors.Is(portable(err), syscall.ECONNRESET):
 		_ = ctx.Conn().Close() // there was no request, or nobody is there to be answered
 	case errors.As(err, &small):
-		s.refuse(ctx, headersTooLarge, "the request line and headers are larger than 64 KiB")
+		s.refuse(ctx, headersTooLarge, largeHead.what)
 	case errors.Is(err, fasthttp.ErrBodyTooLarge):
 		s.refuse(ctx, payloadTooLarge, "the request body is larger than "+s.maxBodyText())
 	case errors.Is(err, fasthttp.ErrorInvalidURI):
-		s.refuse(ctx, badRequest, "the request target holds a control character")
+		s.refuse(ctx, badRequest, "the request target is malformed")
 	case errors.As(err, &timeout) && timeout.Timeout():
 		if !known || !c.readingBody {
 			_ = ctx.Conn().Close() // nothing is left to say; a failing close is no news
@@ -99,8 +100,18 @@ func (s *Server) malformed(ctx *fasthttp.RequestCtx, err error) {
 		}
 		s.refuse(ctx, requestTimeout, c.lateness())
 	default:
-		s.refuse(ctx, badRequest, err.Error())
+		s.refuse(ctx, badRequest, bounded(err.Error()))
 	}
+}
+
+// maxMessage bounds the messages of others, in bytes: some hold what the client sent.
+const maxMessage = 200
+
+func bounded(message string) string {
+	if len(message) <= maxMessage {
+		return message
+	}
+	return strings.ToValidUTF8(message[:maxMessage], "") + "…"
 }
 
 // refuse answers a request that is not read to its end. The connection is to be

@@ -6,7 +6,6 @@ import (
 	"context"
 	"encoding/json"
 	"encoding/xml"
-	"errors"
 	"io"
 	"log/slog"
 	"net/http"
@@ -18,6 +17,8 @@ import (
 	"strings"
 	"testing"
 	"unicode/utf8"
+
+	"github.com/valyala/fasthttp"
 
 	"mockserver/config"
 )
@@ -87,43 +88,57 @@ var fuzzedStatuses = []int{200, 201, 204, 400, 404, 405, 413, 417, 431}
 
 // FuzzRequests sends a connection's worth of bytes at a whole server. However they
 // are cut into pieces, the connection ends by itself; each answer is one, with a
-// status that is due and a body that is what its type says; and there are as many as
-// a strict reading of the bytes sees requests, and one more for a breach.
+// status that is due and a body that is what its type says; what is served are the
+// requests that a strict reading of the bytes sees, with their targets and bodies,
+// and a breach is refused behind them.
 func FuzzRequests(f *testing.F) {
 	s := fuzzedServer(f)
+	var served []request
+	serve := s.http.Handler
+	s.http.Handler = func(ctx *fasthttp.RequestCtx) {
+		served = append(served, request{string(ctx.Method()), string(ctx.RequestURI()), string(ctx.PostBody())})
+		serve(ctx)
+	}
 	f.Fuzz(func(t *testing.T, sent []byte, piece uint16) {
+		served = nil
 		client := &scripted{sent: bytes.Clone(sent), piece: int(piece) + 1}
 		conn := newConnections(nil, s.log).adopt(client)
-		served := s.http.ServeConn(conn)
-		_ = conn.Close() // of a script, which does not fail
-		var b *breach
-		if served != nil && !errors.As(conn.cause(served), &b) && !strings.Contains(served.Error(), "request") {
-			t.Logf("serving ended with %v", served)
-		}
+		_ = s.http.ServeConn(conn) // the answers tell how it ended
+		_ = conn.Close()           // of a script, which does not fail
 		seen := read(string(sent))
-		final := checkAnswers(t, client.got.Bytes(), seen.methods)
-		want := len(seen.methods)
-		if seen.breach {
+		statuses := checkAnswers(t, client.got.Bytes(), served)
+		whole := len(served) == len(seen.requests)
+		if !whole && !seen.unsure || len(served) > len(seen.requests) || !slices.Equal(served, seen.requests[:len(served)]) {
+			t.Errorf("served %q, want %q:\n%q", served, seen.requests, client.got.Bytes())
+		}
+		want := len(served)
+		if seen.breach || !whole {
 			want++
 		}
-		if final > want || final != want && !seen.unsure {
-			t.Errorf("got %d answers, want %d (%+v):\n%q", final, want, seen, client.got.Bytes())
+		if len(statuses) != want {
+			t.Errorf("got the answers %v to %q, want %d (%+v)", statuses, served, want, seen)
+		} else if want > len(served) && statuses[want-1] < 400 {
+			t.Errorf("got the answers %v to %q and a breach", statuses, served)
 		}
 	})
 }
 
-// checkAnswers reads all answers with net/http and returns how many there are, but
-// for those that say to go on.
-func checkAnswers(t *testing.T, raw []byte, methods []string) (final int) {
+// request is one that is whole.
+type request struct{ method, target, body string }
+
+// checkAnswers reads all answers with net/http and returns their statuses, but for
+// those that say to go on.
+func checkAnswers(t *testing.T, raw []byte, served []request) (statuses []int) {
 	t.Helper()
 	r := bufio.NewReader(bytes.NewReader(raw))
 	for {
 		if _, err := r.Peek(1); err != nil {
-			return final
+			return statuses
 		}
+		final := len(statuses)
 		method := "GET" // of what is no request
-		if final < len(methods) {
-			method = methods[final]
+		if final < len(served) {
+			method = served[final].method
 		}
 		resp, err := http.ReadResponse(r, &http.Request{Method: method})
 		if err != nil {
@@ -136,7 +151,7 @@ func checkAnswers(t *testing.T, raw []byte, methods []string) (final int) {
 		if resp.StatusCode == http.StatusContinue {
 			continue
 		}
-		final++
+		statuses = append(statuses, resp.StatusCode)
 		if !slices.Contains(fuzzedStatuses, resp.StatusCode) {
 			t.Fatalf("got status %d:\n%q", resp.StatusCode, raw)
 		}
@@ -167,9 +182,9 @@ func soundBody(kind string, body []byte) bool {
 // reading is what the bytes of a client are by RFC 9112, read another way than the
 // server does: by expressions, and with everything at hand.
 type reading struct {
-	methods []string // of the requests that are whole
-	breach  bool     // something else is behind them
-	unsure  bool     // fasthttp refuses more than that
+	requests []request // that are whole
+	breach   bool      // something else is behind them
+	unsure   bool      // fasthttp refuses more than that
 }
 
 const (
@@ -217,16 +232,25 @@ func read(raw string) (r reading) {
 			return r
 		}
 		r.unsure = r.unsure || refusedMore(form[2], fields)
-		if raw, ok = body(rest, fields); !ok {
+		text, rest, ok := body(rest, fields)
+		if !ok {
 			r.breach = true
 			return r
 		}
-		r.methods = append(r.methods, form[1])
-		options := regexp.MustCompile(`[ \t]*,[ \t]*`).Split(strings.ToLower(strings.Join(fields["connection"], ",")), -1)
-		if slices.Contains(options, "close") || form[3] == "0" && !slices.Contains(options, "keep-alive") {
+		r.requests = append(r.requests, request{form[1], form[2], text})
+		if raw = rest; closes(form[3], fields["connection"]) {
 			return r
 		}
 	}
+}
+
+// closes tells whether no request follows one with these lines of Connection. In
+// HTTP/1.0 it has to ask for another in the first.
+func closes(minor string, lines []string) bool {
+	has := func(option string, lines []string) bool {
+		return regexp.MustCompile(`(?i)(?:^|,)[ \t]*` + option + `[ \t]*(?:,|$)`).MatchString(strings.Join(lines, ","))
+	}
+	return has("close", lines) || minor == "0" && !has("keep-alive", lines[:min(1, len(lines))])
 }
 
 // headLines cuts a head into its lines.
@@ -269,37 +293,39 @@ func soundHead(method, target, minor string, fields map[string][]string) bool {
 // or addresses that are none, targets that are like a URL, names in Trailer.
 func refusedMore(target string, fields map[string][]string) bool {
 	hosts := strings.Join(fields["host"], "") + target
-	return strings.ContainsAny(hosts, "%[]") || strings.Contains(hosts, "//") || len(target) > plainTarget || fields["trailer"] != nil
+	return strings.ContainsAny(hosts, "%[]") || strings.Contains(hosts, "//") || len(target) > plainPath || fields["trailer"] != nil
 }
 
 // body reads a body off raw.
-func body(raw string, fields map[string][]string) (rest string, ok bool) {
+func body(raw string, fields map[string][]string) (text, rest string, ok bool) {
 	if lengths := fields["content-length"]; len(lengths) == 1 {
 		n, err := strconv.Atoi(lengths[0])
 		if err != nil || n > maxFuzzed || n > len(raw) {
-			return "", false
+			return "", "", false
 		}
-		return raw[n:], true
+		return raw[:n], raw[n:], true
 	}
 	if len(fields["transfer-encoding"]) == 0 {
-		return raw, true
+		return "", raw, true
 	}
-	for total := 0; ; {
+	for {
 		line, after, ok := strings.Cut(raw, "\r\n")
 		form := sizeForm.FindStringSubmatch(line)
 		if !ok || form == nil {
-			return "", false
+			return "", "", false
 		}
 		size, err := strconv.ParseInt(form[1], 16, 64)
-		if total += int(size); err != nil || total > maxFuzzed {
-			return "", false
+		if err != nil || len(text)+int(size) > maxFuzzed {
+			return "", "", false
 		}
 		if size == 0 {
-			return trailers(after)
+			rest, ok = trailers(after)
+			return text, rest, ok
 		}
 		if len(after) < int(size)+2 || after[size:size+2] != "\r\n" {
-			return "", false
+			return "", "", false
 		}
+		text += after[:size]
 		raw = after[size+2:]
 	}
 }

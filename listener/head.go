@@ -8,11 +8,12 @@ import (
 // head is a request line and headers, as far as they were read: what their lines
 // say of where the request ends and what comes behind it.
 //
-// Three things that fasthttp knows in one spelling only are spelt so in place, and
-// otherwise nothing of it is changed: "Expect: 100-continue", "Connection: close",
-// and a minor version above 1.
+// What fasthttp knows in one spelling only is spelt so in place, and otherwise nothing
+// of it is changed: "Expect: 100-continue", "Connection: close", tabs between the
+// options of HTTP/1.0, and a minor version above 1.
 type head struct {
 	scanned int  // bytes of it that were looked at: whole lines
+	sought  int  // bytes of it that the end of a line was looked for in
 	empty   int  // lines before the request line
 	begun   bool // the request line was read
 	minor   byte // of the version: '0' or '1'
@@ -22,7 +23,8 @@ type head struct {
 	sized   bool // Content-Length
 	length  int  // what it says
 
-	close, keepAlive bool // options of Connection
+	connected        bool // a Connection header was there
+	close, keepAlive bool // its options
 }
 
 // maxEmpty is how many empty lines may stand before a request line: some clients
@@ -38,12 +40,15 @@ var (
 	folded     = bad("a header goes on in a second line")
 	badName    = bad("a line of the headers does not begin with a name and a colon")
 	spacedName = bad("there is a blank before the colon of a header")
+	badValue   = bad("the value of a header holds a control character")
+	noHost     = bad("there is no Host header, which HTTP/1.1 demands")
 	twoHosts   = bad("there is more than one Host header")
 	badHost    = bad("the Host header is not the name of a host, with or without a port")
 	twoLengths = bad("there is more than one Content-Length header")
 	badLength  = bad("the Content-Length is not a number of at most 18 digits")
 	twoFrames  = bad("there are both Content-Length and Transfer-Encoding")
 	badCoding  = bad("the Transfer-Encoding is not chunked, once, in HTTP/1.1")
+	largeHead  = &breach{headersTooLarge, "the request line and headers are larger than 64 KiB"}
 	badExpect  = &breach{expectationFailed, "only the expectation 100-continue can be met"}
 )
 
@@ -52,17 +57,21 @@ var (
 // behind it.
 func (h *head) read(b []byte) (length int, err error) {
 	for {
-		line := b[h.scanned:]
-		end := bytes.IndexByte(line, '\n')
+		end := bytes.IndexByte(b[h.sought:], '\n')
 		if end < 0 {
-			return 0, h.checkPart(line)
+			h.sought = len(b)
+			return 0, h.checkPart(b[h.scanned:])
 		}
-		if end == 0 || line[end-1] != '\r' {
+		line := b[h.scanned : h.sought+end]
+		if len(line) == 0 || line[len(line)-1] != '\r' {
 			return 0, bareLF
 		}
-		line = line[:end-1]
-		h.scanned += end + 1
+		line = line[:len(line)-1]
+		h.sought += end + 1
+		h.scanned = h.sought
 		switch {
+		case h.begun && len(line) == 0 && !h.host && h.minor != '0':
+			return 0, noHost
 		case h.begun && len(line) == 0:
 			return h.scanned, nil
 		case h.begun:
@@ -92,6 +101,9 @@ func (h *head) checkPart(line []byte) error {
 // last tells whether the connection closes behind the request.
 func (h *head) last() bool { return h.close || h.minor == '0' && !h.keepAlive }
 
+// bodied tells whether a body follows.
+func (h *head) bodied() bool { return h.chunked || h.length > 0 }
+
 func (h *head) requestLine(line []byte) error {
 	const version = " HTTP/1.1"
 	begin := len(line) - len(version)
@@ -102,6 +114,11 @@ func (h *head) requestLine(line []byte) error {
 	case line[begin+6] != '1' || line[begin+7] != '.' || line[begin+8] < '0' || '9' < line[begin+8]:
 		return badVersion
 	}
+	for _, c := range line[:space] {
+		if !tokenBytes[c] {
+			return noHTTP
+		}
+	}
 	h.begun = true
 	h.minor = line[begin+8]
 	if h.minor > '1' { // to be served as the highest there is, RFC 9110 section 2.5
@@ -110,7 +127,7 @@ func (h *head) requestLine(line []byte) error {
 	return checkTarget(line[:space], line[space+1:begin])
 }
 
-// field looks at one header. fasthttp checks its value.
+// field looks at one header.
 func (h *head) field(line []byte) error {
 	n := 0
 	for n < len(line) && tokenBytes[line[n]] {
@@ -118,6 +135,11 @@ func (h *head) field(line []byte) error {
 	}
 	if n == 0 || n == len(line) || line[n] != ':' {
 		return nameBreach(line, n)
+	}
+	for _, c := range line[n+1:] {
+		if isControl(c) {
+			return badValue
+		}
 	}
 	switch { // by length first: most are none of these
 	case n == len("host") && hasName(line, "host"):
@@ -194,11 +216,14 @@ func (h *head) expect(value []byte) error {
 }
 
 // connection looks at the options of a Connection header. One that has close among
-// others becomes close alone, and one behind it too, so that fasthttp tells the
-// client that it closes.
+// others becomes close alone, and one behind it too if there is room, so that
+// fasthttp tells the client that it closes. keep-alive counts in the first header
+// only, as it does for fasthttp, which asks for it in HTTP/1.0 and knows no tabs.
 func (h *head) connection(value []byte) {
+	first := !h.connected
+	h.connected = true
 	if !h.close && string(value) == "keep-alive" { // what most send
-		h.keepAlive = true
+		h.keepAlive = h.keepAlive || first
 		return
 	}
 	for rest := value; len(rest) > 0; {
@@ -208,12 +233,19 @@ func (h *head) connection(value []byte) {
 		case equalFold(option, "close"):
 			h.close = true
 		case equalFold(option, "keep-alive"):
-			h.keepAlive = true
+			h.keepAlive = h.keepAlive || first
 		}
 	}
-	if h.close && len(value) >= len("close") {
+	switch {
+	case h.close && len(value) >= len("close"):
 		for i := copy(value, "close"); i < len(value); i++ {
 			value[i] = ' '
+		}
+	case h.minor == '0':
+		for i, c := range value {
+			if c == '\t' {
+				value[i] = ' '
+			}
 		}
 	}
 }

@@ -215,6 +215,43 @@ func TestShutdown_WaitsForRequestsInFlight(t *testing.T) {
 	}
 }
 
+// A request that was pipelined behind the last one is not answered, and is no reason
+// for the client's system to throw away what was.
+func TestShutdown_TheLastAnswerReachesAClientThatSendsOn(t *testing.T) {
+	nothingLeft(t)
+	reached, release := make(chan struct{}), make(chan struct{})
+	text := `"` + strings.Repeat("x", 16<<20) + `"` // more than the systems hold on the way
+	remote := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
+		close(reached)
+		<-release
+		fmt.Fprint(w, text)
+	}))
+	defer remote.Close()
+	server := start(t, (&stuck{Server: remote}).spec(), listener.Options{})
+	conn := dial(t, server, request)
+	<-reached
+	if _, err := io.WriteString(conn, request); err != nil {
+		t.Fatal(err)
+	}
+	stopped := make(chan error, 1)
+	go func() { stopped <- server.Shutdown(context.Background()) }()
+	for { // until it has begun to stop
+		if err := server.Apply(hello("two")); errors.Is(err, listener.ErrStopped) {
+			break
+		}
+	}
+	close(release)
+	if got := answer(t, conn); got != text {
+		t.Errorf("got %d bytes, want %d", len(got), len(text))
+	}
+	if err := conn.Close(); err != nil {
+		t.Error(err)
+	}
+	if err := <-stopped; err != nil {
+		t.Error(err)
+	}
+}
+
 func TestShutdown_AnyOfItsContextsCutsOff(t *testing.T) {
 	nothingLeft(t)
 	remote := newStuck(t)

@@ -21,6 +21,7 @@ import (
 
 	"github.com/getsentry/sentry-go"
 
+	"mockserver/config"
 	"mockserver/fetcher"
 )
 
@@ -215,9 +216,15 @@ func bodyText(declared string, err error) string {
 }
 
 // withoutSecrets is a declared path without what may be secret in a URL: what
-// stands before an @ behind the scheme, the query and the fragment.
+// stands before an @ behind the scheme, the query and the fragment. Where a tag of a
+// template holds the first ? or #, credentials may go on behind it, so that nothing
+// is left but the scheme.
 func withoutSecrets(declared string) string {
-	if at := strings.IndexAny(declared, "?#"); at >= 0 {
+	at := strings.IndexAny(declared, "?#")
+	if scheme, _, found := strings.Cut(declared, "://"); found && len(scheme) < at && at < strings.LastIndexByte(declared, '@') && inTag(declared, at) {
+		return scheme + "://…"
+	}
+	if at >= 0 {
 		declared = declared[:at] + declared[at:at+1] + "…"
 	}
 	scheme, rest, found := strings.Cut(declared, "://")
@@ -225,6 +232,20 @@ func withoutSecrets(declared string) string {
 		return scheme + "://…" + rest[at:]
 	}
 	return declared
+}
+
+// inTag tells whether the byte at that place of a text may stand in a tag of a template.
+func inTag(text string, at int) bool {
+	for from := 0; ; {
+		begin, end := config.NextTag(text[from:])
+		if closed := begin < end; !closed {
+			return at >= from+config.TagStart(text[from:])
+		}
+		if at < from+end {
+			return at >= from+begin
+		}
+		from += end
+	}
 }
 
 // put queues a report unless there are too many.

@@ -48,14 +48,16 @@ func method(ctx *fasthttp.RequestCtx) string {
 }
 
 // finish gives the request back. It is the only recover around a request: a panic
-// while serving one answers 500 and harms no other.
+// while serving one answers 500 and harms no other. What panics before or behind that
+// ends the connection, see serveConnection.
 func (s *Server) finish(ctx *fasthttp.RequestCtx, r *matcher.Request, a **answer) {
 	if p := recover(); p != nil {
 		// The request is not given back to its pool: nobody knows what state it is in.
 		message := fmt.Sprint(p)
 		internalError.write(ctx, "a defect of the server, see its log: "+message)
 		s.allowOrigin(ctx)
-		s.tellPanic(ctx, *a, p, message)
+		s.tellPanic("panic while serving a request", *a, p, message,
+			slog.String("method", string(ctx.Method())), slog.String("uri", string(ctx.Request.Header.RequestURI())))
 		if s.opts.AccessLog {
 			s.logAccess(ctx, slog.String("code", internalError.code))
 		}

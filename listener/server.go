@@ -22,6 +22,7 @@ import (
 	"log/slog"
 	"net"
 	"net/netip"
+	"net/url"
 	"strconv"
 	"sync"
 	"sync/atomic"
@@ -148,16 +149,27 @@ func (s *Server) accept() {
 			}
 			break
 		}
-		s.serving.Go(func() {
-			err := s.http.ServeConn(conn)
-			conn.(*connection).answered.Store(err == nil)
-			if err != nil {
-				s.log.Debug("connection", "remote", conn.RemoteAddr().String(), "detail", err.Error())
-			}
-		})
+		s.serving.Go(func() { s.serveConnection(conn.(*connection)) })
 	}
 	s.serving.Wait()
 	close(s.drained)
+}
+
+// serveConnection serves one connection to its end. It has the only recover around
+// a connection: a panic beside its requests, while they are read or refused, ends it
+// and harms no other.
+func (s *Server) serveConnection(conn *connection) {
+	defer func() {
+		if p := recover(); p != nil {
+			_ = conn.closeNow() // nothing can be said any more
+			s.tellPanic("panic while serving a connection", nil, p, fmt.Sprint(p), slog.String("remote", conn.RemoteAddr().String()))
+		}
+	}()
+	err := s.http.ServeConn(conn)
+	conn.answered.Store(err == nil && !conn.cutOff)
+	if err != nil {
+		s.log.Debug("connection", "remote", conn.RemoteAddr().String(), "detail", err.Error())
+	}
 }
 
 // end closes Done, the first time.
@@ -276,6 +288,9 @@ func (s *Server) URL() string {
 	if tcp.IP.IsUnspecified() {
 		host = "127.0.0.1"
 	}
+	if tcp.Zone != "" {
+		host += "%25" + url.PathEscape(tcp.Zone) // RFC 6874
+	}
 	return "http://" + net.JoinHostPort(host, strconv.Itoa(tcp.Port))
 }
 
@@ -319,11 +334,8 @@ func (s *Server) Close() error {
 
 // unanswered counts the requests of closed connections that had no answer. An
 // answer may have been written just before, so what serves them gets a moment to
-// say so, and to end.
+// say so, and to end; so does what accepts.
 func (s *Server) unanswered(closed []*connection) int {
-	if len(closed) == 0 {
-		return 0
-	}
 	timer := time.NewTimer(lastMoment)
 	defer timer.Stop()
 	select {

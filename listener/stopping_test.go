@@ -1,13 +1,19 @@
 package listener
 
 import (
+	"context"
 	"errors"
+	"io"
 	"log/slog"
 	"net"
+	"net/url"
+	"strings"
 	"syscall"
 	"testing"
 	"testing/synctest"
 	"time"
+
+	"github.com/valyala/fasthttp"
 )
 
 // stopping is a listener whose connections are pipes.
@@ -86,29 +92,198 @@ func TestHurry_OfConnectionsAtAnyPoint(t *testing.T) {
 
 // A request and the end meet: whoever is first has the connection.
 func TestHurry_MeetsARequest(t *testing.T) {
-	peer, inner := net.Pipe()
-	defer peer.Close()
-	l := stopping()
-	conn := l.adopt(inner)
-	if err := conn.SetReadDeadline(time.Now().Add(idleTimeout)); err != nil {
-		t.Fatal(err)
-	}
-	end(t, l)
-	if err := conn.SetReadDeadline(time.Now().Add(headerTimeout)); !errors.Is(err, net.ErrClosed) {
-		t.Errorf("after the end: got %v, want that it is closed", err)
+	for _, first := range []bool{true, false} { // the end is
+		peer, inner := net.Pipe()
+		defer peer.Close()
+		l := stopping()
+		conn := l.adopt(inner)
+		go func() { _, _ = io.WriteString(peer, "GET / HTTP/1.1\r\nHost: a\r\n\r\n") }() // reading says what it misses
+		if err := conn.SetReadDeadline(time.Now().Add(idleTimeout)); err != nil {
+			t.Fatal(err)
+		}
+		if _, err := conn.Read(make([]byte, maxHeader)); err != nil {
+			t.Fatal(err)
+		}
+		if first {
+			end(t, l)
+		}
+		err := conn.SetReadDeadline(time.Now().Add(headerTimeout))
+		if !first {
+			end(t, l)
+		}
+		if open := len(l.all()) == 1; errors.Is(err, net.ErrClosed) != first || open == first {
+			t.Errorf("the end is first %v: got %v, and the connection is open: %v", first, err, open)
+		}
+		_ = conn.Close() // both ends are in the test
 	}
 }
 
 // A connection that has answered its last request does not wait for another.
-func TestSetReadDeadline_AfterTheEnd(t *testing.T) {
+func TestRead_AfterTheEnd(t *testing.T) {
 	peer, inner := net.Pipe()
 	defer peer.Close()
 	l := stopping()
 	conn := l.adopt(inner)
 	defer conn.Close()
 	end(t, l)
-	if err := conn.SetReadDeadline(time.Now().Add(idleTimeout)); !errors.Is(err, net.ErrClosed) {
+	if err := conn.SetReadDeadline(time.Now().Add(idleTimeout)); err != nil {
+		t.Errorf("got %v, though a pipelined request may have been read", err)
+	}
+	if _, err := conn.Read(make([]byte, maxHeader)); !errors.Is(err, net.ErrClosed) {
 		t.Errorf("got %v, want that it is closed", err)
+	}
+}
+
+// pointed is a connection during whose n-th call of SetReadDeadline something happens.
+type pointed struct {
+	*connection
+	n        int
+	before   bool // the deadline is asked for
+	happened func()
+}
+
+func (p *pointed) SetReadDeadline(t time.Time) error {
+	p.n--
+	if p.n == 0 && p.before {
+		p.happened()
+	}
+	err := p.connection.SetReadDeadline(t)
+	if p.n == 0 && !p.before {
+		p.happened()
+	}
+	return err
+}
+
+// Wherever the end meets requests that were pipelined, what was answered arrives,
+// and the last answer says that no other follows.
+func TestHurry_LosesNoAnswerOfPipelinedRequests(t *testing.T) {
+	s := configured(t, timed)
+	warm(t, s)
+	const requests = 4
+	answered := 0
+	s.http.Handler = func(ctx *fasthttp.RequestCtx) {
+		answered++
+		s.serve(ctx)
+	}
+	most := 0
+	for n := 1; n <= 2*requests; n++ { // a deadline is asked for twice for each: for its head, and behind its answer
+		for _, before := range []bool{true, false} {
+			s.stopping.Store(false)
+			answered = 0
+			client, inner := net.Pipe()
+			l := stopping()
+			conn := &pointed{l.adopt(inner), n, before, func() {
+				s.stopping.Store(true)
+				end(t, l)
+			}}
+			served := make(chan error, 1)
+			go func() { served <- s.http.ServeConn(conn) }()
+			go func() {
+				_, _ = io.WriteString(client, strings.Repeat("GET /static HTTP/1.1\r\nHost: a\r\n\r\n", requests)) // what it misses is not answered
+			}()
+			text, err := io.ReadAll(client)
+			if err != nil {
+				t.Fatal(err)
+			}
+			<-served
+			got := strings.Count(string(text), `{"hello": "world"}`)
+			if got != answered {
+				t.Errorf("at call %d, before %v: %d were answered, %d answers came", n, before, answered, got)
+			}
+			if says := strings.Count(string(text), "Connection: close"); got < requests && says != min(got, 1) {
+				t.Errorf("at call %d, before %v: %d of %d answers came, %d say that no other follows", n, before, got, requests, says)
+			}
+			most = max(most, got)
+		}
+	}
+	if most < requests {
+		t.Errorf("at most %d of %d were answered", most, requests)
+	}
+}
+
+// closeAll meets a connection that is being accepted.
+func TestAdopt_AfterCloseAllClosesToo(t *testing.T) {
+	peer, inner := net.Pipe()
+	if err := peer.SetReadDeadline(time.Now().Add(10 * time.Second)); err != nil {
+		t.Fatal(err)
+	}
+	l := stopping()
+	l.closeAll()
+	l.adopt(inner)
+	if n, err := peer.Read(make([]byte, 1)); n > 0 || err != io.EOF {
+		t.Errorf("got %d bytes, %v, want that it is closed", n, err)
+	}
+	if open := len(l.all()); open > 0 {
+		t.Errorf("%d connections are open", open)
+	}
+}
+
+// What accepts may serve a connection that nobody knows of yet: the end waits for
+// it, though not for long.
+func TestUnanswered_WaitsForWhatAccepts(t *testing.T) {
+	for _, takes := range []time.Duration{0, lastMoment / 2, lastMoment * 2} {
+		synctest.Test(t, func(t *testing.T) {
+			s := &Server{drained: make(chan struct{})}
+			time.AfterFunc(takes, func() { close(s.drained) })
+			begun := time.Now()
+			if n := s.unanswered(nil); n != 0 {
+				t.Errorf("got %d requests", n)
+			}
+			if took, want := time.Since(begun), min(takes, lastMoment); took != want {
+				t.Errorf("accepting ends after %v: waited %v, want %v", takes, took, want)
+			}
+			<-s.drained // the goroutines of a bubble have to end
+		})
+	}
+}
+
+// defective is a connection whose reading panics.
+type defective struct{ net.Conn }
+
+func (defective) Read([]byte) (int, error) { panic("hunter2") }
+
+func TestAccept_APanicOfAConnectionHarmsNoOther(t *testing.T) {
+	var log logged
+	h := &host{}
+	s := configured(t, timed)
+	s.log = slog.New(slog.NewTextHandler(&log, nil))
+	s.reports = newReporter(dsn{text: "http://key@sentry.test/1"}, "", s.log, h)
+	_, bad := net.Pipe()
+	_, worse := net.Pipe()
+	client, good := net.Pipe()
+	q := &queue{next: []any{defective{bad}, defective{worse}, good, syscall.EINVAL}, closed: make(chan struct{})}
+	s.listener = newConnections(q, s.log)
+	accepting := make(chan struct{})
+	go func() {
+		s.accept()
+		close(accepting)
+	}()
+	if _, err := io.WriteString(client, "GET /static HTTP/1.1\r\nHost: a\r\nConnection: close\r\n\r\n"); err != nil {
+		t.Fatal(err)
+	}
+	if b, err := io.ReadAll(client); err != nil || !strings.HasSuffix(string(b), `{"hello": "world"}`) {
+		t.Errorf("another connection: got %q, %v", b, err)
+	}
+	<-accepting
+	for _, conn := range []net.Conn{bad, worse} {
+		if _, err := conn.Write([]byte("x")); !errors.Is(err, io.ErrClosedPipe) {
+			t.Errorf("got %v, want that it is closed", err)
+		}
+	}
+	if open := len(s.listener.all()); open > 0 {
+		t.Errorf("%d connections are not forgotten", open)
+	}
+	s.reports.close(context.Background())
+	text := log.buf.String()
+	if strings.Count(text, "panic while serving a connection") != 1 || !strings.Contains(text, "hunter2") || !strings.Contains(text, "defective.Read") {
+		t.Errorf("the log has not one line with the text and the stack:\n%s", text)
+	}
+	if len(h.events) != 1 || h.events[0].Tags["code"] != "internal" || strings.Contains(h.raw.String(), "hunter2") {
+		t.Fatalf("reported: %s", &h.raw)
+	}
+	frames := h.events[0].Exception[0].Stacktrace.Frames
+	if inner := frames[len(frames)-1]; inner.Function != "defective.Read" {
+		t.Errorf("the innermost frame is %+v", inner)
 	}
 }
 
@@ -167,6 +342,34 @@ func TestConnection_ClosedTwiceIsNoFailure(t *testing.T) {
 	for range 2 {
 		if err := conn.Close(); err != nil {
 			t.Error(err)
+		}
+	}
+}
+
+// elsewhere is a listener that says it has another address.
+type elsewhere struct {
+	net.Listener
+	addr net.Addr
+}
+
+func (e elsewhere) Addr() net.Addr { return e.addr }
+
+func TestURL(t *testing.T) {
+	for _, c := range []struct {
+		addr       net.TCPAddr
+		want, host string // host is what a client makes of it
+	}{
+		{net.TCPAddr{IP: net.IPv4(127, 0, 0, 1), Port: 8000}, "http://127.0.0.1:8000", "127.0.0.1"},
+		{net.TCPAddr{IP: net.IPv6unspecified, Port: 8000}, "http://127.0.0.1:8000", "127.0.0.1"},
+		{net.TCPAddr{IP: net.ParseIP("::1"), Port: 8000}, "http://[::1]:8000", "::1"},
+		{net.TCPAddr{IP: net.ParseIP("fe80::1"), Port: 8000, Zone: "eth0"}, "http://[fe80::1%25eth0]:8000", "fe80::1%eth0"},
+		{net.TCPAddr{IP: net.ParseIP("fe80::1"), Port: 8000, Zone: "eth 0"}, "http://[fe80::1%25eth%200]:8000", "fe80::1%eth 0"},
+	} {
+		s := &Server{listener: newConnections(elsewhere{addr: &c.addr}, nil)}
+		got := s.URL()
+		u, err := url.Parse(got)
+		if got != c.want || err != nil || u.Hostname() != c.host {
+			t.Errorf("%v: got %s, which is %v, %v, want %s and %s", &c.addr, got, u, err, c.want, c.host)
 		}
 	}
 }

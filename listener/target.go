@@ -4,6 +4,7 @@ import "bytes"
 
 var (
 	fragment     = bad("the request target holds a fragment (#), which is for the client alone")
+	spacedTarget = bad("the request target holds a blank or a control character")
 	badTarget    = bad("the request target is neither a path nor a URL of http or https; * is for OPTIONS")
 	badAuthority = bad("the URL of the request target names no host, or not in the form HOST:PORT")
 	badConnect   = bad("the request target of CONNECT is not in the form HOST:PORT")
@@ -11,17 +12,23 @@ var (
 )
 
 // checkTarget holds a request target against its four forms, RFC 9112 section 3.2.
-// fasthttp checks it for control characters. Everything else that clients send,
-// against the letter of the standard, is let through: "{", "|", bytes above 0x7f.
+// Much that clients send against the letter of the standard is let through: "{", "|",
+// bytes above 0x7f.
 func checkTarget(method, target []byte) error {
+	for _, c := range target {
+		switch {
+		case c == '#':
+			return fragment
+		case c <= ' ' || c == 0x7f:
+			return spacedTarget
+		}
+	}
 	switch {
-	case bytes.IndexByte(target, '#') >= 0:
-		return fragment
 	case string(method) == "CONNECT":
 		if name, port := cutPort(target); !isHostName(name) || len(port) < 2 || !isPortPart(port) {
 			return badConnect
 		}
-	case len(target) > plainTarget && costly(target):
+	case len(target) > plainPath && costly(pathOf(target)):
 		return costlyTarget
 	case len(target) > 0 && target[0] == '/', string(target) == "*" && string(method) == "OPTIONS":
 		return nil
@@ -106,38 +113,46 @@ func isPortPart(b []byte) bool {
 // moves what follows for each empty or dot segment: a long path of nothing else
 // costs it milliseconds.
 const (
-	// plainTarget is the longest target, in bytes, that is cheap whatever it holds.
-	plainTarget = 4 << 10
+	// plainPath is the longest path, in bytes, that is cheap whatever it holds.
+	plainPath = 4 << 10
 	// maxNormalised is how many segments of a longer one it may have to remove.
 	maxNormalised = 100
 )
 
-// costly tells whether normalising the path of a target would take long. What
-// fasthttp decodes first counts decoded.
-func costly(uri []byte) bool {
-	removed := 0
-	last := byte(0)
-	for i := 0; i < len(uri); i++ {
-		c := uri[i]
-		switch {
-		case c == '?' || c == '#':
-			return false
-		case c == '%' && i+2 < len(uri) && uri[i+1] == '2':
-			switch uri[i+2] | 0x20 {
-			case 'f':
-				c = '/'
-				i += 2
-			case 'e':
-				c = '.'
-				i += 2
-			}
-		}
-		if last == '/' && (c == '/' || c == '.') {
-			if removed++; removed > maxNormalised {
-				return true
-			}
-		}
-		last = c
+// pathOf is the path of a target, which is one or a URL.
+func pathOf(target []byte) []byte {
+	path, _, _ := bytes.Cut(target, []byte{'?'})
+	if len(path) > 0 && path[0] == '/' {
+		return path
 	}
-	return false
+	_, path, _ = bytes.Cut(path, []byte("://"))
+	return path[max(0, bytes.IndexByte(path, '/')):]
+}
+
+// costly tells whether normalising a path would take long. fasthttp decodes it first.
+func costly(path []byte) bool {
+	if len(path) <= plainPath {
+		return false
+	}
+	removed := 0
+	size, dots := 0, 0 // of the segment
+	for i := 1; i < len(path); i++ {
+		c := path[i]
+		if c == '%' && i+2 < len(path) && hexDigit(path[i+1]) >= 0 && hexDigit(path[i+2]) >= 0 {
+			c = byte(hexDigit(path[i+1])<<4 | hexDigit(path[i+2]))
+			i += 2
+		}
+		switch {
+		case c == '/':
+			if size == dots && size <= len("..") {
+				removed++
+			}
+			size, dots = 0, 0
+			continue
+		case c == '.':
+			dots++
+		}
+		size++
+	}
+	return removed > maxNormalised
 }

@@ -9,10 +9,17 @@ import (
 // systems call it. No other system has errors with numbers as high.
 var winsock = map[syscall.Errno]syscall.Errno{
 	10024: syscall.EMFILE,       // WSAEMFILE
+	10042: syscall.ENOPROTOOPT,  // WSAENOPROTOOPT
+	10045: syscall.EOPNOTSUPP,   // WSAEOPNOTSUPP
 	10048: syscall.EADDRINUSE,   // WSAEADDRINUSE
+	10050: syscall.ENETDOWN,     // WSAENETDOWN
+	10051: syscall.ENETUNREACH,  // WSAENETUNREACH
 	10053: syscall.ECONNABORTED, // WSAECONNABORTED
 	10054: syscall.ECONNRESET,   // WSAECONNRESET
 	10055: syscall.ENOBUFS,      // WSAENOBUFS
+	10060: syscall.ETIMEDOUT,    // WSAETIMEDOUT
+	10064: syscall.EHOSTDOWN,    // WSAEHOSTDOWN
+	10065: syscall.EHOSTUNREACH, // WSAEHOSTUNREACH
 }
 
 // portable is err, which errors.Is then knows by its name on other systems too.

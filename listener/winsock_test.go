@@ -24,6 +24,13 @@ func TestErrorsOfWindowsAreKnown(t *testing.T) {
 		{of("accept", 10024), syscall.EMFILE},
 		{of("accept", 10055), syscall.ENOBUFS},
 		{of("accept", 10053), syscall.ECONNABORTED},
+		{of("accept", 10042), syscall.ENOPROTOOPT},
+		{of("accept", 10045), syscall.EOPNOTSUPP},
+		{of("accept", 10050), syscall.ENETDOWN},
+		{of("accept", 10051), syscall.ENETUNREACH},
+		{of("accept", 10060), syscall.ETIMEDOUT},
+		{of("accept", 10064), syscall.EHOSTDOWN},
+		{of("accept", 10065), syscall.EHOSTUNREACH},
 		{of("bind", syscall.EADDRINUSE), syscall.EADDRINUSE},
 	} {
 		got := portable(c.err)

@@ -75,8 +75,10 @@ var (
 
 // take looks at b: what came, behind the part of a head that take left the last
 // time. It returns how much of b is for fasthttp, which it has moved to the front,
-// and where the part of a head begins that is to come again with more behind it. The
-// error is a breach, or io.EOF behind the last request of the connection.
+// and where the part begins that is to come again, with more behind it: a part of a
+// head; or a head and a part of its body, behind something that is for fasthttp, which
+// sends its answers once it has nothing more to read, not while it waits for a body.
+// The error is a breach, or io.EOF behind the last request of the connection.
 func (w *wire) take(b []byte) (ready, rest int, err error) {
 	for rest < len(b) && w.stage != atEnd {
 		n := 1
@@ -86,6 +88,10 @@ func (w *wire) take(b []byte) (ready, rest int, err error) {
 				return expose(b, ready), rest, err
 			}
 			if n == 0 {
+				return ready, rest, nil
+			}
+			if ready > 0 && w.head.bodied() && !w.isWhole(b[rest+n:]) {
+				w.head = head{} // to be read again
 				return ready, rest, nil
 			}
 			w.enterBody()
@@ -114,6 +120,29 @@ func (w *wire) take(b []byte) (ready, rest int, err error) {
 		err = io.EOF
 	}
 	return ready, rest, err
+}
+
+// isWhole tells whether b, what came behind the head that was read, holds the whole
+// body, or a breach in it. It takes nothing.
+func (w wire) isWhole(b []byte) bool {
+	for w.enterBody(); w.stage != atHead && w.stage != atEnd; {
+		n := 1
+		switch {
+		case len(b) == 0:
+			return false
+		case w.stage == atBody || w.stage == atChunk:
+			n = min(w.left, len(b))
+			if w.left -= n; w.left == 0 {
+				w.leaveData()
+			}
+		default:
+			if _, err := w.step(b[0]); err != nil {
+				return true
+			}
+		}
+		b = b[n:]
+	}
+	return true
 }
 
 // expose puts a byte behind those that are ready: fasthttp answers nothing that it

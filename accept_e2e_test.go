@@ -1,0 +1,95 @@
+//go:build linux
+
+package main
+
+import (
+	"fmt"
+	"net/http"
+	"net/http/httptest"
+	"sync"
+	"syscall"
+	"testing"
+	"time"
+)
+
+// pidfdGetfd is the number of pidfd_getfd(2), which package syscall does not have.
+const pidfdGetfd = 438
+
+// deafen makes accepting fail in a program: it shuts down the socket that it listens on.
+func (p *process) deafen() {
+	p.t.Helper()
+	deaf := false
+	err := p.cmd.Process.WithHandle(func(handle uintptr) {
+		for number := uintptr(3); number < 64 && !deaf; number++ {
+			fd, _, errno := syscall.Syscall(pidfdGetfd, handle, number, 0)
+			switch errno {
+			case 0:
+			case syscall.EBADF: // it has no such descriptor
+				continue
+			default:
+				p.t.Skipf("the sockets of another process cannot be had here: %v", errno)
+			}
+			if listens, err := syscall.GetsockoptInt(int(fd), syscall.SOL_SOCKET, syscall.SO_ACCEPTCONN); err == nil && listens == 1 {
+				deaf = true
+				if err := syscall.Shutdown(int(fd), syscall.SHUT_RDWR); err != nil {
+					p.t.Error(err)
+				}
+			}
+			_ = syscall.Close(int(fd)) // of a copy
+		}
+	})
+	if err != nil || !deaf {
+		p.t.Fatalf("no listening socket is found, %v", err)
+	}
+}
+
+// When no connection can be accepted any more, what is under way is finished as it
+// is on a signal: requests are answered, and reports that wait are sent.
+func TestProgram_ThatCannotAcceptDrains(t *testing.T) {
+	t.Parallel()
+	reached, release := make(chan struct{}, 10), make(chan struct{})
+	remote := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
+		reached <- struct{}{}
+		<-release
+		fmt.Fprint(w, `"late"`)
+	}))
+	t.Cleanup(remote.Close)
+	arrived := make(chan struct{}, 10)
+	h := newSentryHost(t, func(http.ResponseWriter, *http.Request) {
+		arrived <- struct{}{}
+		<-release
+	})
+	letGo := sync.OnceFunc(func() { close(release) })
+	t.Cleanup(letGo)
+	p := reporting(t, h.dsn, fails(t)+
+		`- endpoint: {path: /second, response: {external-body: {provider: json, path: "http://`+free(t)+`/"}}}`+"\n"+
+		`- endpoint: {path: /late, response: {external-body: {provider: json, path: "`+remote.URL+`/"}}}`)
+	late := make(chan answer, 1)
+	go func() {
+		a, err := p.try("GET", "/late", "")
+		if err != nil {
+			t.Error(err)
+		}
+		late <- a
+	}()
+	p.get("/fails")
+	for _, c := range []chan struct{}{reached, arrived} {
+		select {
+		case <-c:
+		case <-time.After(patience):
+			t.Fatal("a request or a report does not arrive")
+		}
+	}
+	p.get("/second") // its report waits behind the first
+	p.deafen()
+	p.waitLine(0, "serving ended", "accept")
+	p.waitLine(0, "stopping", "grace")
+	letGo()
+	(<-late).want(t, 200, `"late"`)
+	if code := p.exit(); code != 1 {
+		t.Errorf("exit code %d, want 1", code)
+	}
+	if got := h.kinds(); len(got) != 2 || got["upstream_failed GET /second"] != 1 {
+		t.Errorf("reported %v", got)
+	}
+}
