@@ -7,6 +7,7 @@ require (
 	github.com/fasthttp/router v1.5.4
 	github.com/getsentry/sentry-go v0.50.0
 	github.com/klauspost/compress v1.20.0
+	github.com/panjf2000/ants/v2 v2.12.1
 	github.com/santhosh-tekuri/jsonschema/v6 v6.0.3
 	github.com/valyala/fasthttp v1.74.0
 	github.com/xuri/excelize/v2 v2.11.0

@@ -132,8 +132,12 @@ func options(settings config.Settings, env func(string) (string, bool), log *slo
 		NoCORS:          settings.NoCORS,
 		AccessLog:       settings.AccessLog,
 		SentryDSN:       settings.SentryDSN,
-		Version:         thisBuild().version,
-		Env:             env,
+
+		MaxPendingWebhooks: settings.MaxPendingWebhooks,
+		WebhookStore:       settings.WebhookStore,
+
+		Version: thisBuild().version,
+		Env:     env,
 	}
 }
 

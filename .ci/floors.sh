@@ -11,6 +11,7 @@ mockserver/fetcher -> mockserver/config
 mockserver/fetcher -> mockserver/matcher
 mockserver/fetcher -> mockserver/renderer
 mockserver/listener -> mockserver/config
+mockserver/listener -> mockserver/dispatcher
 mockserver/listener -> mockserver/fetcher
 mockserver/listener -> mockserver/matcher
 mockserver/listener -> mockserver/renderer

@@ -54,6 +54,29 @@ func (e *Endpoint) unplaced() Endpoint {
 		x.Pos, x.Key, x.Path, x.Sheet = Pos{}, "", x.Path.unplaced(), x.Sheet.unplaced()
 		r.External = &x
 	}
+	c.Webhooks = slices.Clone(e.Webhooks)
+	for i := range c.Webhooks {
+		c.Webhooks[i] = c.Webhooks[i].unplaced()
+	}
+	return c
+}
+
+func (w *Webhook) unplaced() Webhook {
+	c := *w
+	c.Pos, c.Key = Pos{}, ""
+	c.URL, c.If, c.Body = w.URL.unplaced(), w.If.unplaced(), w.Body.unplaced()
+	c.Headers = slices.Clone(w.Headers)
+	for i := range c.Headers {
+		c.Headers[i].Value = c.Headers[i].Value.unplaced()
+	}
+	if w.Retry != nil {
+		retry := *w.Retry
+		c.Retry = &retry
+	}
+	if w.Sign != nil {
+		sign := *w.Sign
+		c.Sign = &sign
+	}
 	return c
 }
 
@@ -224,6 +247,7 @@ func (p *placer) place() {
 		}
 	}
 	p.text(&r.Body, ".response.body")
+	p.webhooks()
 	if r.External == nil {
 		return
 	}
@@ -232,6 +256,26 @@ func (p *placer) place() {
 	x.Pos, x.Key = e.Pos, e.Key+".response.external-body"
 	p.text(&x.Path, ".response.external-body.path")
 	p.text(&x.Sheet, ".response.external-body.sheet-name")
+}
+
+func (p *placer) webhooks() {
+	e := p.endpoint
+	e.Webhooks = slices.Clone(e.Webhooks)
+	for i := range e.Webhooks {
+		w := &e.Webhooks[i]
+		at := fmt.Sprintf(".webhooks[%d]", i)
+		w.Pos, w.Key = e.Pos, e.Key+at
+		p.text(&w.URL, at+".url")
+		p.text(&w.If, at+".if")
+		w.Headers = slices.Clone(w.Headers)
+		for j := range w.Headers {
+			p.text(&w.Headers[j].Value, under(at+".headers", w.Headers[j].Name))
+		}
+		if b := w.Body.built; b != nil && b.json {
+			w.BodyJSON = true
+		}
+		p.text(&w.Body, at+".body")
+	}
 }
 
 // text gives one text its place, and reports what was wrong with it when it was made.

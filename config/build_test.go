@@ -194,6 +194,7 @@ func TestNew_SharesNothingWithWhatItIsGiven(t *testing.T) {
 			Path:     Plain("/x"),
 			Response: Response{Headers: Headers("X-A", "1"), External: &ExternalBody{Provider: "json", Path: Plain("a.json")}},
 			Doc:      Doc{Query: []QueryParam{{"a", "int"}}, Tags: []string{"a"}},
+			Webhooks: []Webhook{{Method: "POST", URL: Plain("http://a"), Headers: Headers("X-A", "1"), Retry: &Retry{Attempts: 2}, Sign: &Sign{Secret: "s"}}},
 		}
 	}
 	given := endpoint()
@@ -203,6 +204,8 @@ func TestNew_SharesNothingWithWhatItIsGiven(t *testing.T) {
 	given.Response.Headers[0].Name = "X-B"
 	given.Response.External.Path = Plain("b.json")
 	given.Doc.Query[0].Name, given.Doc.Tags[0] = "b", "b"
+	w := &given.Webhooks[0]
+	w.Headers[0].Name, w.Retry.Attempts, w.Sign.Secret, w.Method = "X-B", 3, "t", "PUT"
 	if !reflect.DeepEqual(spec, New(endpoint())) {
 		t.Errorf("got %+v", spec.Endpoints[0])
 	}

@@ -62,6 +62,7 @@ type Endpoint struct {
 	If     Text // a condition; an empty text always holds
 
 	Response Response
+	Webhooks []Webhook // sent after the answer
 	Doc      Doc
 }
 

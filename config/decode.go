@@ -12,7 +12,14 @@ type item struct {
 	endpoint *Endpoint
 }
 
-// The tables of the language: every key of every map.
+// What the names and values of headers are.
+var (
+	headerName  = &row{kinds: texts, pattern: tokenPattern}
+	headerValue = &row{kinds: scalars | lists, pattern: headerPattern, item: &row{kinds: scalars, pattern: headerPattern}}
+)
+
+// The tables of the language: every key of every map. Those of webhooks are in
+// webhook.go.
 var (
 	itemFields = []field[item]{
 		{row{key: "endpoint", doc: "a method and path, and what it answers", kinds: maps, table: rowsOf(endpointFields)}, setEndpoint},
@@ -26,6 +33,8 @@ var (
 			toText(func(e *Endpoint) *Text { return &e.If })},
 		{row{key: "response", doc: "the answer; {} is an empty one with status 200", required: true, kinds: maps | nulls, table: rowsOf(responseFields)},
 			setResponse},
+		{row{key: "webhook", doc: "a request of the server's own, some time after the answer", kinds: maps, table: rowsOf(webhookFields)}, setWebhook},
+		{row{key: "webhooks", doc: "several of them", kinds: lists, item: &row{kinds: maps, table: rowsOf(webhookFields)}}, setWebhooks},
 		{row{key: "query", doc: "documents the query parameters, name: type", kinds: maps | nulls,
 			value: &row{kinds: scalars, form: "the name of a type"}}, setQuery},
 		{row{key: "body", doc: "documents the request's body by an example", kinds: anything}, setExample},
@@ -39,10 +48,10 @@ var (
 	}
 	responseFields = []field[Response]{
 		{row{key: "status", doc: "the status, 200 when left out", kinds: numbers, min: minStatus, max: maxStatus}, setStatus},
-		{row{key: "headers", doc: "the headers, name: value, or a list of values", kinds: maps | nulls,
-			name:  &row{kinds: texts, pattern: tokenPattern},
-			value: &row{kinds: scalars | lists, pattern: headerPattern, item: &row{kinds: scalars, pattern: headerPattern}}}, setHeaders},
-		{row{key: "body", doc: "the body: a text, or a map or list that is served as JSON", kinds: anything}, setBody},
+		{row{key: "headers", doc: "the headers, name: value, or a list of values", kinds: maps | nulls, name: headerName, value: headerValue},
+			func(d *decoder, v value, r *Response) { r.Headers = d.headers(v) }},
+		{row{key: "body", doc: "the body: a text, or a map or list that is served as JSON", kinds: anything},
+			func(d *decoder, v value, r *Response) { r.Body, r.BodyJSON = d.body(v, r.Raw) }},
 		{row{key: "external-body", doc: "a body that lives elsewhere, instead of body", kinds: maps, table: rowsOf(externalFields)}, setExternal},
 		{row{key: "template", doc: "false switches placeholders off", kinds: bools},
 			func(_ *decoder, v value, r *Response) { r.Raw = !v.truth() }},
@@ -191,8 +200,9 @@ func setResponse(d *decoder, v value, e *Endpoint) {
 	fill(d, v.node, v.key, responseFields, &e.Response)
 }
 
-func setHeaders(d *decoder, v value, r *Response) {
+func (d *decoder) headers(v value) []Header {
 	d.canonicalNames(v)
+	var headers []Header
 	for _, e := range v.entries {
 		name := e.key.text.Value
 		all := []value{v.part(e.value, "."+label(name), v.row.value)}
@@ -204,21 +214,23 @@ func setHeaders(d *decoder, v value, r *Response) {
 		}
 		for _, one := range all {
 			if d.take(one) {
-				r.Headers = append(r.Headers, Header{Name: name, Value: one.asText()})
+				headers = append(headers, Header{Name: name, Value: one.asText()})
 			}
 		}
 	}
+	return headers
 }
 
-func setBody(d *decoder, v value, r *Response) {
+// body returns a body, and whether it is the JSON text of a map or list. raw tells
+// that placeholders in it are none.
+func (d *decoder) body(v value, raw bool) (body Text, isJSON bool) {
 	switch {
 	case v.kind == nullNode:
+		return Text{}, false
 	case scalars.has(v.kind):
-		r.Body = v.asText()
-	default:
-		r.BodyJSON = true
-		r.Body = d.json(v, r.Raw)
+		return v.asText(), false
 	}
+	return d.json(v, raw), true
 }
 
 // json returns the JSON text of a value.

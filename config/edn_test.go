@@ -204,8 +204,8 @@ func wrongExternal(name, yaml, edn string, wrong ...complaint) twin {
 func TestBothSyntaxesAreWrongAlike(t *testing.T) {
 	testTwins(t, []twin{
 		{"an unknown kind of item", "- websocket: {}", "[{:websocket {}}]", nil, one("[0].websocket", "unknown key; accepted are endpoint")},
-		{"a second kind beside endpoint", "- {endpoint: {path: /x, response: {}}, webhook: {}}", `{:endpoint {:path "/x" :response {}} :webhook {}}`, nil,
-			one("[0].webhook", "unknown key")},
+		{"a second kind beside endpoint", "- {endpoint: {path: /x, response: {}}, websocket: {}}", `{:endpoint {:path "/x" :response {}} :websocket {}}`, nil,
+			one("[0].websocket", "unknown key")},
 		{"a key that is none, in a map that lacks others", "- endpoint: {[a]: 1, method: GET}", "[{:endpoint {[:a] 1 :method :get}}]", nil, []complaint{
 			{atEndpoint, "path is missing"}, {atEndpoint, "response is missing"}, {atEndpoint, "a key is a list"}}},
 		{"an empty map", "- {}", "[{}]", nil, one("[0]", "is an empty map; a map with one key")},

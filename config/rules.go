@@ -37,6 +37,8 @@ const (
 	tokenPattern = "^[A-Za-z0-9!#$%&'*+.^_`|~-]+$"
 	// headerPattern leaves control characters out, but for the tab.
 	headerPattern = `^[^\x00-\x08\x0A-\x1F\x7F]*$`
+	// targetPattern is how the URL of a webhook begins, which a placeholder may make.
+	targetPattern = `^([Hh][Tt][Tt][Pp][Ss]?://|\{\{|\{%)`
 	// durationPattern is what time.ParseDuration reads, without a minus.
 	durationPattern = `^\+?(0|(([0-9]+\.?[0-9]*|\.[0-9]+)(ns|us|µs|μs|ms|s|m|h))+)$`
 )

@@ -7,6 +7,7 @@ import (
 	"math/rand/v2"
 	"os"
 	"path/filepath"
+	"regexp"
 	"slices"
 	"strings"
 	"testing"
@@ -354,6 +355,9 @@ var values = []string{
 // of what its table requires.
 func forms(r row) []string {
 	all := slices.Clone(values)
+	for _, word := range r.enum {
+		all = append(all, fmt.Sprintf("%q", word))
+	}
 	if r.table != nil {
 		for _, m := range least(r.table) {
 			all = append(all, m.String())
@@ -406,7 +410,9 @@ func least(table []row) []members {
 				choices = append(choices, fmt.Sprintf("%q", word))
 			}
 		default:
-			choices = []string{`"/x"`, `"http://a/b"`}
+			choices = slices.DeleteFunc([]string{`"/x"`, `"http://a/b"`}, func(text string) bool {
+				return r.pattern != "" && !regexp.MustCompile(r.pattern).MatchString(strings.Trim(text, `"`))
+			})
 		}
 		var more []members
 		for _, m := range all {

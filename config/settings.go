@@ -28,8 +28,11 @@ type Settings struct {
 	NoCORS          bool
 	AccessLog       bool
 	MaxBody         int           // bytes of a request body
-	Grace           time.Duration // how long stopping waits for requests
-	SentryDSN       string        // where errors are reported to, as given; "" for nowhere
+	Grace           time.Duration // how long stopping waits for requests, and sends webhooks
+
+	MaxPendingWebhooks int    // that may wait
+	WebhookStore       string // a directory; "" for none
+	SentryDSN          string // where errors are reported to, as given; "" for nowhere
 
 	defaults []string // where the default configuration is looked for, in order
 }
@@ -76,7 +79,11 @@ var settings = []setting{
 		func(s *Settings, v string) bool { return readSwitch(&s.AccessLog, v) }},
 	{"max-body", "", "MOCKSERVER_MAX_BODY", "16MiB", "SIZE", "the largest request body that is accepted", "a number of bytes above 0, such as 1048576, 64KiB or 16MB,",
 		func(s *Settings, v string) bool { return readSize(&s.MaxBody, v) }},
-	{"grace", "", "MOCKSERVER_GRACE", "10s", "DURATION", "how long stopping waits for requests under way", "a duration, such as 10s or 500ms, or a number of seconds,",
+	{"max-pending-webhooks", "", "MOCKSERVER_MAX_PENDING_WEBHOOKS", "1000000", "NUMBER", "how many webhooks may wait to be sent; further ones are refused", "an integer from 1 to 100000000",
+		func(s *Settings, v string) bool { return readInt(&s.MaxPendingWebhooks, v, 1, 100_000_000) }},
+	{"webhook-store", "", "MOCKSERVER_WEBHOOK_STORE", "", "DIR", "a directory in which accepted webhooks survive a crash", "the name of a directory",
+		func(s *Settings, v string) bool { s.WebhookStore = v; return v != "" }},
+	{"grace", "", "MOCKSERVER_GRACE", "10s", "DURATION", "how long stopping waits for requests under way, and sends the webhooks that fall due", "a duration, such as 10s or 500ms, or a number of seconds,",
 		func(s *Settings, v string) bool { return readDuration(&s.Grace, v) }},
 	// What is no DSN is for the server to warn of: it harms nothing.
 	{"sentry-dsn", "", "SENTRY_DSN", "", "DSN", "report panics and the server's own 5xx answers to this Sentry project", "a DSN",

@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"net/url"
 	"slices"
+	"strconv"
 	"strings"
 )
 
@@ -42,8 +43,9 @@ func check(e *Endpoint, key string, node *node, reported map[string]bool) Proble
 	c := &checker{Endpoint: e, key: key, node: node, reported: reported}
 	c.request()
 	c.response()
-	c.headers()
+	c.headers(e.Response.Headers, "response", "headers")
 	c.body()
+	c.webhooks()
 	if e.Response.External != nil {
 		c.external(e.Response.External)
 	}
@@ -84,6 +86,10 @@ func (c *checker) place(name bool, keys []string) Pos {
 	n := c.node
 	for i, key := range keys {
 		e := n.entry(key)
+		list, index, indexed := strings.Cut(key, "[")
+		if e == nil && indexed {
+			e = n.entry(list)
+		}
 		switch {
 		case e == nil:
 			return n.pos()
@@ -91,6 +97,9 @@ func (c *checker) place(name bool, keys []string) Pos {
 			return e.key.pos()
 		}
 		n = e.value
+		if at, err := strconv.Atoi(strings.TrimSuffix(index, "]")); err == nil && at < len(n.items) {
+			n = n.items[at]
+		}
 	}
 	return n.pos()
 }
@@ -115,12 +124,12 @@ func (c *checker) response() {
 }
 
 // headers checks names and values, and finds the same name in two spellings.
-func (c *checker) headers() {
+func (c *checker) headers(headers []Header, path ...string) {
 	spelt := map[string]string{}
-	for _, h := range c.Response.Headers {
+	for _, h := range headers {
 		lower := strings.ToLower(h.Name)
 		first, seen := spelt[lower]
-		keys := []string{"response", "headers", h.Name}
+		keys := append(slices.Clone(path), h.Name)
 		report := func(what string, warning bool) {
 			if !c.full() { // each place is searched for
 				c.report(c.place(true, keys), what, keys, warning)
@@ -261,21 +270,24 @@ func urlFault(x *ExternalBody) string {
 	case s != "http" && s != "https":
 		return fmt.Sprintf("URLs of %s are not fetched; http and https are accepted", s)
 	}
-	start := len(s) + len("://")
-	tag := TagStart(path)
-	if tag == start {
+	return remoteFault(path, TagStart(path))
+}
+
+// remoteFault checks an http or https URL as far as its first placeholder.
+func remoteFault(text string, tag int) string {
+	if tag == len(scheme(text))+len("://") {
 		return ""
 	}
-	u, err := url.Parse(path[:tag])
+	u, err := url.Parse(text[:tag])
 	if err != nil {
 		var cause *url.Error
 		if errors.As(err, &cause) {
 			err = cause.Err
 		}
-		return fmt.Sprintf("%q is no URL: %v", clip(path), err)
+		return fmt.Sprintf("%q is no URL: %v", clip(text), err)
 	}
 	if u.Hostname() == "" {
-		return fmt.Sprintf("%q names no host; https://host/path is accepted", clip(path))
+		return fmt.Sprintf("%q names no host; https://host/path is accepted", clip(text))
 	}
 	return ""
 }

@@ -23,10 +23,16 @@ const measured = `
 - endpoint: {path: /search2, if: query-params.q = none, response: {status: 404}}
 - endpoint: {path: /search2, response: {body: '{{header-params.X-Kind}} {% if query-params.q contains a %}yes{% endif %}'}}
 - endpoint: {method: POST, path: /orders, response: {status: 201, body: '{"project": "{{json-params.project}}", "n": {{json-params.items.0.n}}}'}}
+- endpoint: {path: /hooked, response: {body: ok}, webhook: {url: "http://127.0.0.1:9/a", method: POST, body: text, sleep-time: 3600}}
+- endpoint: {path: "/hooked/:id", response: {body: ok}, webhook: {url: "http://127.0.0.1:9/{{path-params.id}}", method: POST, body: "{{query-params.q}}", headers: {X: "{{path-params.id}}"}, sleep-time: 3600, if: query-params.q = b}}
 `
 
 func TestAllocations_OfTheWholePath(t *testing.T) {
 	s := reportingNowhere(t, measured) // which costs nothing before there is an error
+	if err := s.openWebhooks(); err != nil {
+		t.Fatal(err)
+	}
+	defer s.webhooks.Close(ended())
 	for _, c := range []struct {
 		name, method, uri, body string
 		most                    float64
@@ -42,6 +48,8 @@ func TestAllocations_OfTheWholePath(t *testing.T) {
 		{"query parameters", "GET", "/search?q=a%20b", "", 1, 200, `{"q": "a b", "page": 1}`, nil},
 		{"conditions and a header", "GET", "/search2?q=abc", "", 1, 200, "b yes", []string{"X-Kind", "b"}},
 		{"a value inside a JSON body", "POST", "/orders", `{"project": "p\"q", "items": [{"n": 1.50}]}`, 2, 201, `{"project": "p\"q", "n": 1.50}`, nil},
+		{"a webhook that is always the same", "GET", "/hooked", "", 0, 200, "ok", nil},
+		{"a webhook with a URL, a header and a body of its own", "GET", "/hooked/7?q=b", "", 2, 200, "ok", nil},
 		{"an answer to a page of another origin", "GET", "/static", "", 0, 200, `{"hello": "world"}`, []string{"Origin", "https://a.test"}},
 	} {
 		t.Run(c.name, func(t *testing.T) {
@@ -69,6 +77,13 @@ func TestAllocations_OfTheWholePath(t *testing.T) {
 			}
 		})
 	}
+}
+
+// ended is a context that has ended.
+func ended() context.Context {
+	ctx, cancel := context.WithCancel(context.Background())
+	cancel()
+	return ctx
 }
 
 // reportingNowhere is configured for error reports that nobody takes.

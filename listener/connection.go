@@ -12,6 +12,8 @@ import (
 	"sync/atomic"
 	"syscall"
 	"time"
+
+	"mockserver/dispatcher"
 )
 
 // connections is a listener that knows the connections it accepted, and what each
@@ -21,6 +23,8 @@ type connections struct {
 	net.Listener
 	log      *slog.Logger
 	refusals *pace // of log lines about connections that cannot be accepted
+	// start has the delay of a webhook begin.
+	start func(d dispatcher.Delivery, written time.Time)
 
 	closing sync.Once
 	closed  error
@@ -185,6 +189,10 @@ type connection struct {
 	behind       bool   // something came behind the last request
 	failed       error  // of the connection: reading ended with it
 	cutOff       bool   // it did so inside a request
+	// after are the webhooks whose delay begins once the response is written, which
+	// was at written, or is not yet.
+	after   []dispatcher.Delivery
+	written time.Time
 }
 
 // Bounds of what a peer may take, beside those of fasthttp in server.go.
@@ -269,6 +277,9 @@ func (c *connection) enforce() error {
 // Read reads what the client sent, as far as it is sound: a head comes whole, and
 // nothing from behind a breach. The error is the breach then.
 func (c *connection) Read(b []byte) (int, error) {
+	if len(c.after) > 0 {
+		c.release()
+	}
 	if c.over != nil {
 		c.told = true
 		return 0, c.over
@@ -323,6 +334,19 @@ func (c *connection) take(b []byte, err error) (ready, rest int) {
 	}
 	c.behind = c.over != nil && rest < len(b)
 	return ready, rest
+}
+
+// release has the delays of webhooks begin: whoever reads again, or ends, has
+// written its response.
+func (c *connection) release() {
+	if c.written.IsZero() {
+		c.written = time.Now()
+	}
+	for i := range c.after {
+		c.from.start(c.after[i], c.written)
+	}
+	clear(c.after)
+	c.after, c.written = c.after[:0], time.Time{}
 }
 
 // receive reads once. A head that has begun while the connection waited for it has
@@ -391,6 +415,9 @@ func (c *connection) Write(b []byte) (int, error) {
 		}
 		n, err := c.Conn.Write(b[written:])
 		written += n
+		if len(c.after) > 0 {
+			c.written = time.Now()
+		}
 		if n == 0 || !errors.Is(err, os.ErrDeadlineExceeded) || time.Since(begun) > longest(written) {
 			return written, err
 		}

@@ -3,6 +3,7 @@ package listener
 import (
 	"bytes"
 	"math"
+	"slices"
 )
 
 // head is a request line and headers, as far as they were read: what their lines
@@ -40,7 +41,7 @@ var (
 	folded     = bad("a header goes on in a second line")
 	badName    = bad("a line of the headers does not begin with a name and a colon")
 	spacedName = bad("there is a blank before the colon of a header")
-	badValue   = bad("the value of a header holds a control character")
+	badOptions = bad("the Connection header holds a control character")
 	noHost     = bad("there is no Host header, which HTTP/1.1 demands")
 	twoHosts   = bad("there is more than one Host header")
 	badHost    = bad("the Host header is not the name of a host, with or without a port")
@@ -127,7 +128,7 @@ func (h *head) requestLine(line []byte) error {
 	return checkTarget(line[:space], line[space+1:begin])
 }
 
-// field looks at one header.
+// field looks at one header. fasthttp checks its value, but for what is spelt anew.
 func (h *head) field(line []byte) error {
 	n := 0
 	for n < len(line) && tokenBytes[line[n]] {
@@ -135,11 +136,6 @@ func (h *head) field(line []byte) error {
 	}
 	if n == 0 || n == len(line) || line[n] != ':' {
 		return nameBreach(line, n)
-	}
-	for _, c := range line[n+1:] {
-		if isControl(c) {
-			return badValue
-		}
 	}
 	switch { // by length first: most are none of these
 	case n == len("host") && hasName(line, "host"):
@@ -151,7 +147,7 @@ func (h *head) field(line []byte) error {
 	case n == len("expect") && hasName(line, "expect"):
 		return h.expect(trimBlanks(line[n+1:]))
 	case n == len("connection") && hasName(line, "connection"):
-		h.connection(trimBlanks(line[n+1:]))
+		return h.connection(trimBlanks(line[n+1:]))
 	case n == len("content-length") && hasName(line, "content-length"):
 		return h.contentLength(trimBlanks(line[n+1:]))
 	case n == len("transfer-encoding") && hasName(line, "transfer-encoding"):
@@ -219,12 +215,15 @@ func (h *head) expect(value []byte) error {
 // others becomes close alone, and one behind it too if there is room, so that
 // fasthttp tells the client that it closes. keep-alive counts in the first header
 // only, as it does for fasthttp, which asks for it in HTTP/1.0 and knows no tabs.
-func (h *head) connection(value []byte) {
+func (h *head) connection(value []byte) error {
 	first := !h.connected
 	h.connected = true
 	if !h.close && string(value) == "keep-alive" { // what most send
 		h.keepAlive = h.keepAlive || first
-		return
+		return nil
+	}
+	if slices.ContainsFunc(value, isControl) {
+		return badOptions
 	}
 	for rest := value; len(rest) > 0; {
 		var option []byte
@@ -248,6 +247,7 @@ func (h *head) connection(value []byte) {
 			}
 		}
 	}
+	return nil
 }
 
 // hasName tells whether a line begins with a name, which is given in lower case.

@@ -26,10 +26,11 @@ import (
 )
 
 // theDate is the one goroutine that stays: fasthttp keeps the Date of its answers
-// in it, one for the process from the first answer on, and nothing ends it.
+// in it, one for the process from the first answer on, and nothing ends it. What
+// runs at the beginning is of ants, which starts a pool when it is imported.
 var theDate = goleak.IgnoreAnyFunction("github.com/valyala/fasthttp.updateServerDate.func1")
 
-func TestMain(m *testing.M) { goleak.VerifyTestMain(m, theDate) }
+func TestMain(m *testing.M) { goleak.VerifyTestMain(m, theDate, goleak.IgnoreCurrent()) }
 
 // start is started for a test that stops the server itself.
 func start(t *testing.T, spec *config.Spec, opts listener.Options) *listener.Server {

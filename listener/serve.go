@@ -22,7 +22,9 @@ func (s *Server) serve(ctx *fasthttp.RequestCtx) {
 	sn := s.snapshot.Load()
 	if i := sn.table.Match(r, method(ctx)); i >= 0 {
 		a = &sn.answers[i]
-		s.respond(a, r)
+		if s.respond(a, r) && len(a.hooks) > 0 {
+			s.notify(a, r)
+		}
 		if ctx.IsOptions() {
 			addAllow(sn, r)
 		}
@@ -70,8 +72,9 @@ func (s *Server) finish(ctx *fasthttp.RequestCtx, r *matcher.Request, a **answer
 	}
 }
 
-// respond writes the answer of an endpoint.
-func (s *Server) respond(a *answer, r *matcher.Request) {
+// respond writes the answer of an endpoint, and tells whether it was that one, and
+// not why it cannot be had.
+func (s *Server) respond(a *answer, r *matcher.Request) bool {
 	resp := &r.Ctx.Response
 	resp.SetStatusCode(a.status)
 	if len(a.headers) > 0 {
@@ -80,8 +83,7 @@ func (s *Server) respond(a *answer, r *matcher.Request) {
 	switch {
 	case a.bodiless: // only a declared Content-Type is sent
 	case a.source != nil:
-		s.respondExternal(a, r)
-		return
+		return s.respondExternal(a, r)
 	case a.template != nil:
 		render(resp, a.template, r)
 	default:
@@ -90,6 +92,7 @@ func (s *Server) respond(a *answer, r *matcher.Request) {
 	if a.contentType != "" {
 		resp.Header.SetContentType(a.contentType)
 	}
+	return true
 }
 
 // render writes the body that a template gives, in the room that the connection
@@ -107,14 +110,14 @@ func render(resp *fasthttp.Response, t *renderer.Template, r *matcher.Request) {
 
 // respondExternal writes a body that lives elsewhere, or says why it cannot be
 // had.
-func (s *Server) respondExternal(a *answer, r *matcher.Request) {
+func (s *Server) respondExternal(a *answer, r *matcher.Request) bool {
 	resp := &r.Ctx.Response
 	body, err := a.source.Body(r)
 	if err != nil {
 		f := ofBody(err)
 		f.write(r.Ctx, err.Error())
 		s.tellServerError(f, a, err)
-		return
+		return false
 	}
 	if body.Template != nil {
 		render(resp, body.Template, r)
@@ -127,6 +130,7 @@ func (s *Server) respondExternal(a *answer, r *matcher.Request) {
 	case a.contentType != "":
 		resp.Header.SetContentType(a.contentType)
 	}
+	return true
 }
 
 // writeHeaders writes the declared headers with their names as spelt.

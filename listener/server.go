@@ -32,6 +32,7 @@ import (
 	"github.com/valyala/fasthttp"
 
 	"mockserver/config"
+	"mockserver/dispatcher"
 )
 
 // Options is what a server may be told beside its specification. The zero value
@@ -46,6 +47,11 @@ type Options struct {
 	UnmatchedStatus int  // answers what matches no endpoint; 0 is 404 or 405
 	NoCORS          bool // no Access-Control headers
 	AccessLog       bool // one log line per request
+
+	MaxPendingWebhooks int // that may wait; 0 is a million
+	// WebhookStore is a directory in which accepted webhooks survive a crash; "" is
+	// none. One server at a time may use it.
+	WebhookStore string
 
 	// SentryDSN is where panics and the server's own 5xx answers are reported to:
 	// "https://KEY@HOST/PROJECT". "" reports nothing, and so does what is no DSN, with
@@ -63,6 +69,8 @@ func (o *Options) check() error {
 	switch {
 	case o.Port < 0 || o.Port > 65535:
 		return fmt.Errorf("options: Port is %d; 0 to 65535 is accepted", o.Port)
+	case o.MaxPendingWebhooks < 0:
+		return fmt.Errorf("options: MaxPendingWebhooks is %d; a number above 0 is accepted, or 0 for a million", o.MaxPendingWebhooks)
 	case o.MaxBody < 0:
 		return fmt.Errorf("options: MaxBody is %d; a number of bytes above 0 is accepted, or 0 for 16 MiB", o.MaxBody)
 	case o.UnmatchedStatus != 0 && (o.UnmatchedStatus < 200 || o.UnmatchedStatus > 599):
@@ -106,6 +114,10 @@ type Server struct {
 	done     chan struct{} // closed by the first call of end
 	failure  error         // that ended serving; to be read once done is closed
 
+	webhooks    *dispatcher.Queue
+	webhookPace *pace // of log lines about webhooks that fail
+	refusedPace *pace // of those about webhooks that are not accepted
+
 	unmatchedPace *pace
 	serverErrors  *onceAMinute
 	reports       *reporter // nil reports nothing; set before the first connection
@@ -126,6 +138,11 @@ func Start(spec *config.Spec, opts Options) (*Server, error) {
 	err := s.Apply(spec)
 	if err == nil {
 		err = s.listen()
+	}
+	if err == nil {
+		if err = s.openWebhooks(); err != nil {
+			err = errors.Join(err, s.listener.Close())
+		}
 	}
 	if err != nil {
 		s.compiler.loader.Close(context.Background())
@@ -166,6 +183,7 @@ func (s *Server) serveConnection(conn *connection) {
 		}
 	}()
 	err := s.http.ServeConn(conn)
+	conn.release()
 	conn.answered.Store(err == nil && !conn.cutOff)
 	if err != nil {
 		s.log.Debug("connection", "remote", conn.RemoteAddr().String(), "detail", err.Error())
@@ -193,6 +211,8 @@ func newServer(opts Options) *Server {
 		compiler:      newCompiler(opts),
 		drained:       make(chan struct{}),
 		done:          make(chan struct{}),
+		webhookPace:   newPace(webhookLines),
+		refusedPace:   newPace(1),
 		unmatchedPace: newPace(unmatchedPerSecond),
 		serverErrors:  newOnceAMinute(),
 	}
@@ -250,6 +270,7 @@ func (s *Server) listen() error {
 		return fmt.Errorf("listen on %s: %w", address, err)
 	}
 	s.listener = newConnections(l, s.log)
+	s.listener.start = func(d dispatcher.Delivery, written time.Time) { s.webhooks.Start(d, written) }
 	return nil
 }
 
@@ -316,6 +337,7 @@ func (s *Server) Shutdown(ctx context.Context) error {
 	}
 	s.compiler.loader.Close(ctx)
 	cut := s.unanswered(closed)
+	closing = errors.Join(closing, s.closeWebhooks(ctx))
 	s.reports.close(ctx)
 	s.end(nil)
 	if cut > 0 {

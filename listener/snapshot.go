@@ -31,6 +31,7 @@ type answer struct {
 	template     *renderer.Template // else the body's template
 	source       *fetcher.Source    // or the external body
 	bodiless     bool               // 204 and 304
+	hooks        []hook
 }
 
 // header is one line of an answer's headers.
@@ -112,6 +113,8 @@ func (c *compiler) endpoint(e *config.Endpoint) (matcher.Route, answer, config.P
 		route.If = condition.Holds
 	}
 	a, wrong := c.answer(e, scope)
+	problems = append(problems, wrong...)
+	a.hooks, wrong = c.hooks(e, a.name, scope)
 	return route, a, e.Claim(append(problems, wrong...))
 }
 

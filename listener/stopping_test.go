@@ -290,7 +290,7 @@ func TestAccept_APanicOfAConnectionHarmsNoOther(t *testing.T) {
 func TestAccept_ThatFailsEndsTheServer(t *testing.T) {
 	s := configured(t, "[]")
 	s.listener = newConnections(&queue{next: []any{syscall.EINVAL}, closed: make(chan struct{})}, s.log)
-	if err := s.Err(); err != nil {
+	if err := errors.Join(s.openWebhooks(), s.Err()); err != nil {
 		t.Fatal(err)
 	}
 	s.accept()

@@ -4,7 +4,7 @@ import "bytes"
 
 var (
 	fragment     = bad("the request target holds a fragment (#), which is for the client alone")
-	spacedTarget = bad("the request target holds a blank or a control character")
+	spacedTarget = bad("the request target holds a blank")
 	badTarget    = bad("the request target is neither a path nor a URL of http or https; * is for OPTIONS")
 	badAuthority = bad("the URL of the request target names no host, or not in the form HOST:PORT")
 	badConnect   = bad("the request target of CONNECT is not in the form HOST:PORT")
@@ -12,18 +12,14 @@ var (
 )
 
 // checkTarget holds a request target against its four forms, RFC 9112 section 3.2.
-// Much that clients send against the letter of the standard is let through: "{", "|",
-// bytes above 0x7f.
+// fasthttp checks it for control characters. Everything else that clients send,
+// against the letter of the standard, is let through: "{", "|", bytes above 0x7f.
 func checkTarget(method, target []byte) error {
-	for _, c := range target {
-		switch {
-		case c == '#':
-			return fragment
-		case c <= ' ' || c == 0x7f:
-			return spacedTarget
-		}
-	}
 	switch {
+	case bytes.IndexByte(target, '#') >= 0:
+		return fragment
+	case bytes.IndexByte(target, ' ') >= 0:
+		return spacedTarget
 	case string(method) == "CONNECT":
 		if name, port := cutPort(target); !isHostName(name) || len(port) < 2 || !isPortPart(port) {
 			return badConnect

@@ -22,7 +22,7 @@ import (
 
 func TestMain(m *testing.M) {
 	// fasthttp keeps the Date of its answers in a goroutine that nothing ends.
-	goleak.VerifyTestMain(m, goleak.IgnoreAnyFunction("github.com/valyala/fasthttp.updateServerDate.func1"))
+	goleak.VerifyTestMain(m, goleak.IgnoreAnyFunction("github.com/valyala/fasthttp.updateServerDate.func1"), goleak.IgnoreCurrent())
 }
 
 // pretended is a test that is watched from outside.

@@ -1,0 +1,247 @@
+package config
+
+import (
+	"fmt"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+)
+
+// Webhook is a request of the server's own, some time after an answer.
+type Webhook struct {
+	Pos Pos    // left zero in Go
+	Key string // "[3].endpoint.webhook"; left "" in Go
+
+	Method  string // upper case
+	URL     Text   // http or https; may hold placeholders, as all texts here
+	Headers []Header
+	Body    Text
+	// BodyJSON tells that Body is the JSON text of a map or list.
+	BodyJSON bool
+	If       Text // a condition over the request; an empty text always holds
+
+	Delay   time.Duration // from the answer; 0 means DefaultDelay, AtOnce none
+	Timeout time.Duration // of one attempt; 0 means DefaultWebhookTimeout
+	Retry   *Retry        // nil for one attempt
+	Sign    *Sign         // nil for no signature
+}
+
+// Retry says how often a webhook is tried when its target cannot be reached, takes
+// too long, or answers 429 or 5xx.
+type Retry struct {
+	Attempts   int           // 1..100, the first among them; 0 means DefaultAttempts
+	Backoff    time.Duration // before the second attempt, doubled before each further; 0 means DefaultBackoff
+	MaxBackoff time.Duration // the most that is waited; 0 means DefaultMaxBackoff
+}
+
+// Sign says how the body of a webhook is signed.
+type Sign struct {
+	Secret string
+	Header string // "" means DefaultSignHeader
+	Scheme string // "hmac-sha256" or "stripe"; "" means the former
+}
+
+// Defaults of webhooks.
+const (
+	DefaultDelay          = time.Minute
+	AtOnce                = time.Duration(-1) // the Delay of a webhook that is sent without one
+	DefaultWebhookTimeout = 10 * time.Second
+	DefaultAttempts       = 5
+	DefaultBackoff        = time.Second
+	DefaultMaxBackoff     = time.Minute
+	DefaultSignHeader     = "X-Signature"
+)
+
+const maxAttempts = 100
+
+// SignSchemes are the schemes of signatures, the default first. Nobody may change it.
+var SignSchemes = []string{"hmac-sha256", "stripe"}
+
+var (
+	webhookFields = []field[Webhook]{
+		{row{key: "method", doc: "the method of the request that is sent", required: true, kinds: texts, enum: Methods, anyCase: true}, setWebhookMethod},
+		{row{key: "url", doc: "the http or https URL that it is sent to", required: true, kinds: texts, pattern: targetPattern},
+			toText(func(w *Webhook) *Text { return &w.URL })},
+		{row{key: "headers", doc: "its headers, name: value, or a list of values", kinds: maps | nulls, name: headerName, value: headerValue},
+			func(d *decoder, v value, w *Webhook) { w.Headers = d.headers(v) }},
+		{row{key: "body", doc: "its body: a text, or a map or list that is sent as JSON", kinds: anything},
+			func(d *decoder, v value, w *Webhook) { w.Body, w.BodyJSON = d.body(v, false) }},
+		{row{key: "sleep-time", doc: "how long after the answer it is sent, 60 seconds when left out", kinds: texts | numbers, length: fromZero}, setSleepTime},
+		{row{key: "if", doc: "the condition under which it is sent", kinds: scalars | nulls},
+			toText(func(w *Webhook) *Text { return &w.If })},
+		{row{key: "timeout", doc: "how long one attempt may take, 10s when left out", kinds: texts | numbers, length: aboveZero},
+			toDuration(func(w *Webhook) *time.Duration { return &w.Timeout })},
+		{row{key: "retry", doc: "what happens when it cannot be delivered; without it there is one attempt", kinds: maps, table: rowsOf(retryFields)}, setRetry},
+		{row{key: "sign", doc: "how its body is signed", kinds: maps, table: rowsOf(signFields)}, setSign},
+	}
+	retryFields = []field[Retry]{
+		{row{key: "attempts", doc: "how often it is tried at most, the first time among them, 5 when left out", kinds: numbers, min: 1, max: maxAttempts}, setAttempts},
+		{row{key: "backoff", doc: "what is waited before the second attempt, doubled before each further one, 1s when left out", kinds: texts | numbers, length: aboveZero},
+			toDuration(func(r *Retry) *time.Duration { return &r.Backoff })},
+		{row{key: "max-backoff", doc: "the most that is waited, 1m when left out", kinds: texts | numbers, length: aboveZero},
+			toDuration(func(r *Retry) *time.Duration { return &r.MaxBackoff })},
+	}
+	signFields = []field[Sign]{
+		{row{key: "secret", doc: "the key", required: true, kinds: texts, filled: true},
+			toString(func(s *Sign) *string { return &s.Secret })},
+		{row{key: "header", doc: "the header that carries the signature, X-Signature when left out", kinds: texts, pattern: tokenPattern, form: "the name of a header"}, setSignHeader},
+		{row{key: "scheme", doc: "hmac-sha256 (the default) or stripe", kinds: texts, enum: SignSchemes}, setScheme},
+	}
+)
+
+func setWebhook(d *decoder, v value, e *Endpoint) {
+	e.Webhooks = append(e.Webhooks, d.webhook(v))
+}
+
+func setWebhooks(d *decoder, v value, e *Endpoint) {
+	for _, one := range v.parts() {
+		if d.take(one) {
+			e.Webhooks = append(e.Webhooks, d.webhook(one))
+		}
+	}
+}
+
+func (d *decoder) webhook(v value) Webhook {
+	w := Webhook{Pos: v.pos(), Key: v.key}
+	fill(d, v.node, v.key, webhookFields, &w)
+	return w
+}
+
+func setWebhookMethod(d *decoder, v value, w *Webhook) {
+	method := changeCase(v.text.Value, 'a', 'z')
+	if method == "" || methodFault(method) != "" {
+		d.refuse(v)
+		return
+	}
+	w.Method = method
+}
+
+func setSleepTime(d *decoder, v value, w *Webhook) {
+	toDuration(func(w *Webhook) *time.Duration { return &w.Delay })(d, v, w)
+	if w.Delay == 0 {
+		w.Delay = AtOnce
+	}
+}
+
+func setRetry(d *decoder, v value, w *Webhook) {
+	w.Retry = &Retry{}
+	fill(d, v.node, v.key, retryFields, w.Retry)
+}
+
+func setAttempts(d *decoder, v value, r *Retry) {
+	n, err := strconv.Atoi(v.number)
+	if err != nil || n < 1 || n > maxAttempts {
+		d.refuse(v)
+		return
+	}
+	r.Attempts = n
+}
+
+func setSign(d *decoder, v value, w *Webhook) {
+	w.Sign = &Sign{}
+	fill(d, v.node, v.key, signFields, w.Sign)
+}
+
+func setSignHeader(d *decoder, v value, s *Sign) {
+	if !isToken(v.text.Value) {
+		d.refuse(v)
+		return
+	}
+	s.Header = v.text.Value
+}
+
+func setScheme(d *decoder, v value, s *Sign) {
+	if !slices.Contains(SignSchemes, v.text.Value) {
+		d.refuse(v)
+		return
+	}
+	s.Scheme = v.text.Value
+}
+
+// EffectiveDelay is how long after the answer the webhook is sent.
+func (w *Webhook) EffectiveDelay() time.Duration {
+	switch {
+	case w.Delay == 0:
+		return DefaultDelay
+	case w.Delay < 0:
+		return 0
+	}
+	return w.Delay
+}
+
+// Effective is the retry with its defaults; nil is one attempt.
+func (r *Retry) Effective() Retry {
+	if r == nil {
+		return Retry{Attempts: 1}
+	}
+	e := *r
+	if e.Attempts == 0 {
+		e.Attempts = DefaultAttempts
+	}
+	if e.MaxBackoff == 0 {
+		e.MaxBackoff = max(DefaultMaxBackoff, e.Backoff)
+	}
+	if e.Backoff == 0 {
+		e.Backoff = min(DefaultBackoff, e.MaxBackoff)
+	}
+	return e
+}
+
+// webhooks checks the webhooks of an endpoint. Their keys begin with how they were
+// given: one as webhook, or several as webhooks.
+func (c *checker) webhooks() {
+	if c.node != nil && c.node.get("webhook") != nil && c.node.get("webhooks") != nil {
+		c.wrong("webhook and webhooks are both given; one of them is accepted", "webhooks")
+	}
+	for i := range c.Webhooks {
+		w := &c.Webhooks[i]
+		c.webhook(w, strings.TrimPrefix(strings.TrimPrefix(w.Key, c.key), "."))
+	}
+}
+
+func (c *checker) webhook(w *Webhook, key string) {
+	at := func(keys ...string) []string { return append([]string{key}, keys...) }
+	if !slices.Contains(Methods, w.Method) {
+		c.wrong(fmt.Sprintf("the method is %q; %s is accepted", clip(w.Method), oneOf(Methods)), at("method")...)
+	}
+	c.wrong(targetFault(w.URL.Value), at("url")...)
+	c.headers(w.Headers, at("headers")...)
+	if w.Timeout < 0 {
+		c.wrong("the timeout is below 0; a duration above 0 is accepted, or 0 for the default", at("timeout")...)
+	}
+	if r := w.Retry; r != nil {
+		switch {
+		case r.Attempts < 0 || r.Attempts > maxAttempts:
+			c.wrong(fmt.Sprintf("%d attempts; 1 to %d are accepted", r.Attempts, maxAttempts), at("retry", "attempts")...)
+		case r.Backoff < 0:
+			c.wrong("the back-off is below 0; a duration above 0 is accepted", at("retry", "backoff")...)
+		case r.MaxBackoff < 0 || r.MaxBackoff != 0 && r.MaxBackoff < r.Backoff:
+			c.wrong(fmt.Sprintf("is below the back-off of %v; as much or more is accepted", r.Backoff), at("retry", "max-backoff")...)
+		}
+	}
+	if s := w.Sign; s != nil {
+		switch {
+		case s.Secret == "":
+			c.wrong("the secret is empty; a text is accepted", at("sign", "secret")...)
+		case s.Header != "" && !isToken(s.Header):
+			c.wrong(fmt.Sprintf("%q is no name of a header", clip(s.Header)), at("sign", "header")...)
+		case s.Scheme != "" && !slices.Contains(SignSchemes, s.Scheme):
+			c.wrong(fmt.Sprintf("the scheme is %q; %s is accepted", clip(s.Scheme), oneOf(SignSchemes)), at("sign", "scheme")...)
+		}
+	}
+}
+
+// targetFault checks the part of a webhook's URL before its first placeholder.
+func targetFault(text string) string {
+	tag := TagStart(text)
+	switch s := scheme(text); {
+	case text == "":
+		return "the URL is empty; https://host/path is accepted"
+	case tag == 0: // it may render to anything
+		return ""
+	case s != "http" && s != "https":
+		return fmt.Sprintf("%q does not begin with http:// or https://", clip(text))
+	}
+	return remoteFault(text, tag)
+}

@@ -1,0 +1,121 @@
+package config
+
+import (
+	"reflect"
+	"testing"
+	"time"
+)
+
+const atWebhook = atEndpoint + ".webhook"
+
+// hooked is an endpoint whose webhook has what it must and the given keys.
+func hooked(keys string) string {
+	return "- endpoint: {path: /x, response: {}, webhook: {method: POST, url: 'http://a/b', " + keys + "}}\n"
+}
+
+func TestMistakesOfWebhooks(t *testing.T) {
+	testMistakes(t, "f.yml", []mistake{
+		{"nothing in it", "- endpoint: {path: /x, response: {}, webhook: §§{}}\n", []complaint{{atWebhook, "method is missing"}, {atWebhook, "url is missing"}}},
+		{"a list", "- endpoint: {path: /x, response: {}, webhook: §[]}\n", one(atWebhook, "is a list; a map is accepted")},
+		{"webhooks that are a map", "- endpoint: {path: /x, response: {}, webhooks: §{}}\n", one(atEndpoint+".webhooks", "is a map; a list is accepted")},
+		{"both", "- endpoint: {path: /x, response: {}, webhook: {method: POST, url: 'http://a'}, webhooks: §[]}\n", one(atEndpoint+".webhooks", "both given")},
+		{"a mistake in the second of several", "- endpoint: {path: /x, response: {}, webhooks: [{method: POST, url: 'http://a'}, {method: POST, url: §ftp://a}]}\n",
+			one(atEndpoint+".webhooks[1].url", "does not begin with http:// or https://")},
+		{"an unknown method", "- endpoint: {path: /x, response: {}, webhook: {method: §PSOT, url: 'http://a'}}\n", one(atWebhook+".method", `did you mean "POST"?`)},
+		{"an empty URL", "- endpoint: {path: /x, response: {}, webhook: {method: POST, url: '§'}}\n", one(atWebhook+".url", "is empty")},
+		{"a URL without a scheme", "- endpoint: {path: /x, response: {}, webhook: {method: POST, url: §example.com/a}}\n", one(atWebhook+".url", "does not begin with http")},
+		{"a URL without a host", "- endpoint: {path: /x, response: {}, webhook: {method: POST, url: '§http:///a'}}\n", one(atWebhook+".url", "names no host")},
+		{"a sleep-time below 0", hooked("sleep-time: §-1"), one(atWebhook+".sleep-time", "a duration, such as 30s")},
+		{"a sleep-time that is none", hooked("sleep-time: §soon"), one(atWebhook+".sleep-time", "is accepted")},
+		{"a time-out of nothing", hooked("timeout: §0"), one(atWebhook+".timeout", "a duration above 0")},
+		{"a misspelt key", hooked("§sleeptime: 1"), one(atWebhook+".sleeptime", `did you mean "sleep-time"?`)},
+		{"a header with a blank", hooked("headers: {'§a b': c}"), one(atWebhook+".headers.a b", "is no name of a header")},
+		{"a header with a line break", hooked(`headers: {X: §"a\nb"}`), one(atWebhook+".headers.X", "control character")},
+		{"no attempt", hooked("retry: {attempts: §0}"), one(atWebhook+".retry.attempts", "an integer from 1 to 100")},
+		{"too many attempts", hooked("retry: {attempts: §101}"), one(atWebhook+".retry.attempts", "an integer from 1 to 100")},
+		{"back-offs that fall", hooked("retry: {backoff: 2s, max-backoff: §1s}"), one(atWebhook+".retry.max-backoff", "below the back-off of 2s")},
+		{"a signature without a secret", hooked("sign: §{}"), one(atWebhook+".sign", "secret is missing")},
+		{"an empty secret", hooked("sign: {secret: '§'}"), one(atWebhook+".sign.secret", "is empty")},
+		{"an unknown scheme", hooked("sign: {secret: a, scheme: §hmac}"), one(atWebhook+".sign.scheme", "hmac-sha256 or stripe")},
+		{"a header of the signature that is none", hooked("sign: {secret: a, header: '§a b'}"), one(atWebhook+".sign.header", "the name of a header")},
+	})
+}
+
+func TestWebhooksOfAFile(t *testing.T) {
+	spec := Parse("f.yml", []byte(`- endpoint:
+    path: /x
+    response: {}
+    webhooks:
+      - {method: put, url: "http://a/{{path-params.id}}", sleep-time: 0}
+      - method: POST
+        url: https://b
+        sleep-time: 0.25
+        timeout: 3s
+        if: json-params.a = 1
+        headers: {X-A: [1, 2]}
+        body: {a: 1}
+        retry: {attempts: 3, backoff: 10ms}
+        sign: {secret: s, header: Stripe-Signature, scheme: stripe}
+      - {method: POST, url: "{{query-params.callback}}"}
+`))
+	if err := spec.Problems.Err(); err != nil {
+		t.Fatal(err)
+	}
+	hooks := spec.Endpoints[0].Webhooks
+	if len(hooks) != 3 {
+		t.Fatalf("%d webhooks, want 3", len(hooks))
+	}
+	if w := hooks[0]; w.Method != "PUT" || w.EffectiveDelay() != 0 || w.Retry.Effective().Attempts != 1 || w.Key != atEndpoint+".webhooks[0]" {
+		t.Errorf("the first is %+v", w)
+	}
+	w := hooks[1]
+	if w.EffectiveDelay() != 250*time.Millisecond || w.Timeout != 3*time.Second || w.If.Value != "json-params.a = 1" || !w.BodyJSON || w.Body.Value != `{"a":1}` || len(w.Headers) != 2 {
+		t.Errorf("the second is %+v", w)
+	}
+	if got, want := w.Retry.Effective(), (Retry{3, 10 * time.Millisecond, time.Minute}); got != want {
+		t.Errorf("retry %+v, want %+v", got, want)
+	}
+	if want := (Sign{"s", "Stripe-Signature", "stripe"}); !reflect.DeepEqual(*w.Sign, want) {
+		t.Errorf("sign %+v, want %+v", *w.Sign, want)
+	}
+	if got := hooks[2].EffectiveDelay(); got != time.Minute {
+		t.Errorf("delay %v, want a minute", got)
+	}
+}
+
+func TestEffectiveRetry(t *testing.T) {
+	for _, c := range []struct {
+		declared *Retry
+		want     Retry
+	}{
+		{nil, Retry{Attempts: 1}},
+		{&Retry{}, Retry{5, time.Second, time.Minute}},
+		{&Retry{Backoff: 2 * time.Minute}, Retry{5, 2 * time.Minute, 2 * time.Minute}},
+		{&Retry{Attempts: 2, MaxBackoff: time.Millisecond}, Retry{2, time.Millisecond, time.Millisecond}},
+	} {
+		if got := c.declared.Effective(); got != c.want {
+			t.Errorf("%+v: got %+v, want %+v", c.declared, got, c.want)
+		}
+	}
+}
+
+func TestWebhooksMadeInGoAreChecked(t *testing.T) {
+	spec := New(Endpoint{Path: Plain("/x"), Webhooks: []Webhook{
+		{Method: "POST", URL: Plain("http://a")},
+		{Method: "post", URL: Plain("a"), Timeout: -1, Headers: Headers("X"), Retry: &Retry{Attempts: -1}, Sign: &Sign{Scheme: "x"}},
+	}})
+	var got []string
+	for _, p := range spec.Validate().Errors() {
+		got = append(got, p.Key)
+	}
+	at := "[0].endpoint.webhooks[1]."
+	for _, key := range []string{"method", "url", "timeout", "headers.X", "retry.attempts", "sign.secret"} {
+		found := false
+		for _, g := range got {
+			found = found || g == at+key
+		}
+		if !found {
+			t.Errorf("nothing is said of %s, only of %q", at+key, got)
+		}
+	}
+}

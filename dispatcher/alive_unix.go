@@ -1,0 +1,31 @@
+//go:build unix
+
+package dispatcher
+
+import (
+	"errors"
+	"net"
+	"syscall"
+)
+
+// alive tells whether an idle connection is still open, without waiting or taking
+// anything from it. What a server says unasked is a time-out and its end, but TLS
+// has records of its own to send.
+func alive(conn net.Conn) bool {
+	sc, ok := conn.(syscall.Conn)
+	if !ok {
+		return true
+	}
+	raw, err := sc.SyscallConn()
+	if err != nil {
+		return false
+	}
+	open := false
+	err = raw.Read(func(fd uintptr) bool {
+		var b [1]byte
+		n, _, err := syscall.Recvfrom(int(fd), b[:], syscall.MSG_PEEK|syscall.MSG_DONTWAIT)
+		open = errors.Is(err, syscall.EAGAIN) || n == 1 && b[0] != 'H'
+		return true
+	})
+	return err == nil && open
+}

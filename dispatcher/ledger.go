@@ -1,0 +1,164 @@
+package dispatcher
+
+import (
+	"errors"
+	"strings"
+	"time"
+)
+
+// ledger is every delivery that is pending, by a small number. An entry holds no
+// pointer but to the bytes of its own, and most have none.
+type ledger struct {
+	entries  paged[entry]
+	used     uint32 // the largest entry ever used; entry 0 is none
+	free     uint32 // the first of those that were freed
+	webhooks pool[*Webhook, known]
+	targets  pool[string, *target]
+}
+
+// entry is one delivery that is pending.
+type entry struct {
+	due     time.Duration // on the queue's clock
+	parts   []byte
+	id      uint64 // in the outbox; 0 when it is not there
+	next    uint32 // in the list of its target that is ready, or in that of free entries
+	webhook uint32
+	target  uint32
+	attempt uint16
+	depth   uint8
+}
+
+// pool numbers what entries share, and forgets what none of them has any more.
+type pool[K comparable, V any] struct {
+	numbers map[K]uint32
+	shared  []sharing[K, V]
+	free    []uint32
+}
+
+type sharing[K comparable, V any] struct {
+	key     K
+	value   V
+	holders int
+}
+
+// find returns the number of a key, when it is known.
+func (p *pool[K, V]) find(key K) (n uint32, ok bool) {
+	n, ok = p.numbers[key]
+	return n, ok
+}
+
+// enter makes a key known that is not, without a holder.
+func (p *pool[K, V]) enter(key K, value V) uint32 {
+	if p.numbers == nil {
+		p.numbers = map[K]uint32{}
+	}
+	n := p.number()
+	p.shared[n] = sharing[K, V]{key: key, value: value}
+	p.numbers[key] = n
+	return n
+}
+
+// hold adds a holder.
+func (p *pool[K, V]) hold(n uint32) { p.shared[n].holders++ }
+
+func (p *pool[K, V]) number() uint32 {
+	if last := len(p.free) - 1; last >= 0 {
+		n := p.free[last]
+		p.free = p.free[:last]
+		return n
+	}
+	p.shared = append(p.shared, sharing[K, V]{})
+	return uint32(len(p.shared) - 1)
+}
+
+// release takes a holder away.
+func (p *pool[K, V]) release(n uint32) {
+	s := &p.shared[n]
+	if s.holders--; s.holders == 0 {
+		delete(p.numbers, s.key)
+		*s = sharing[K, V]{}
+		p.free = append(p.free, n)
+	}
+}
+
+// at returns the value of a number that is held.
+func (p *pool[K, V]) at(n uint32) V { return p.shared[n].value }
+
+// known is a webhook, and the name of the target of its own URL.
+type known struct {
+	webhook *Webhook
+	target  string
+	err     error // why the URL names none
+}
+
+// add enters a delivery. An error says that its URL names no target.
+func (l *ledger) add(a *arrival) (id uint32, err error) {
+	w, ok := l.webhooks.find(a.Webhook)
+	if !ok {
+		k := known{webhook: a.Webhook}
+		k.target, k.err = targetOf(a.Webhook.URL)
+		w = l.webhooks.enter(a.Webhook, k)
+	}
+	k := l.webhooks.at(w)
+	name, err := k.target, k.err
+	if own, _, cut := cutPart(a.parts); cut == nil && own != nil {
+		name, err = targetOf(string(own))
+	}
+	if err != nil {
+		l.webhooks.hold(w)
+		l.webhooks.release(w)
+		return 0, err
+	}
+	t, ok := l.targets.find(name)
+	if !ok {
+		t = l.targets.enter(name, &target{name: name})
+	}
+	l.webhooks.hold(w)
+	l.targets.hold(t)
+	id = l.free
+	if id != 0 {
+		l.free = l.entries.at(id).next
+	} else {
+		l.used++
+		id = l.used
+	}
+	*l.entries.grow(id) = entry{due: a.due, parts: a.parts, id: a.id, webhook: w, target: t, depth: uint8(min(a.Depth, 255))}
+	return id, nil
+}
+
+// remove ends an entry.
+func (l *ledger) remove(id uint32) {
+	e := l.entries.at(id)
+	l.webhooks.release(e.webhook)
+	l.targets.release(e.target)
+	*e = entry{next: l.free}
+	l.free = id
+}
+
+// get returns an entry with its webhook and target.
+func (l *ledger) get(id uint32) (*entry, *Webhook, *target) {
+	e := l.entries.at(id)
+	return e, l.webhooks.at(e.webhook).webhook, l.targets.at(e.target)
+}
+
+var (
+	errScheme = errors.New("the URL begins with neither http:// nor https://")
+	errHost   = errors.New("the URL names no host")
+)
+
+// targetOf returns the scheme, host and port of a URL: "http://host:8080".
+func targetOf(url string) (string, error) {
+	scheme, rest, ok := strings.Cut(url, "://")
+	scheme = strings.ToLower(scheme)
+	if !ok || scheme != "http" && scheme != "https" {
+		return "", errScheme
+	}
+	if i := strings.IndexAny(rest, "/?#"); i >= 0 {
+		rest = rest[:i]
+	}
+	host := strings.ToLower(rest[strings.LastIndexByte(rest, '@')+1:])
+	if host == "" || host[0] == ':' {
+		return "", errHost
+	}
+	return scheme + "://" + host, nil
+}

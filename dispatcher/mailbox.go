@@ -1,0 +1,125 @@
+package dispatcher
+
+import (
+	"math"
+	"sync"
+	"sync/atomic"
+	"time"
+)
+
+// mailbox is how the actor is told: messages lie in it until it looks, in
+// batches, and putting one in never waits for the actor.
+type mailbox struct {
+	mu       sync.Mutex // guards what follows
+	accepted []arrival
+	finished []result
+	asked    []chan<- Stats
+
+	// alarm is when the actor will look next by itself, on the queue's clock. Only who
+	// needs it earlier has to call it.
+	alarm atomic.Int64
+	bell  chan struct{}
+}
+
+// arrival is a delivery that was accepted.
+type arrival struct {
+	Delivery
+	due time.Duration // on the queue's clock
+}
+
+// manyArrivals calls the actor before its alarm: so many take less room with it.
+const manyArrivals = 1 << 12
+
+// put leaves a delivery.
+func (m *mailbox) put(a arrival) {
+	m.mu.Lock()
+	m.accepted = append(m.accepted, a)
+	n := len(m.accepted)
+	m.mu.Unlock()
+	if int64(a.due) < m.alarm.Load() || n%manyArrivals == 0 {
+		m.call()
+	}
+}
+
+// finish leaves the result of an attempt.
+func (m *mailbox) finish(r result) {
+	m.mu.Lock()
+	m.finished = append(m.finished, r)
+	m.mu.Unlock()
+	m.call()
+}
+
+// ask leaves a question.
+func (m *mailbox) ask(answer chan<- Stats) {
+	m.mu.Lock()
+	m.asked = append(m.asked, answer)
+	m.mu.Unlock()
+	m.call()
+}
+
+// call wakes the actor.
+func (m *mailbox) call() {
+	select {
+	case m.bell <- struct{}{}:
+	default: // it is called already
+	}
+}
+
+// batch is what lay in a mailbox.
+type batch struct {
+	accepted []arrival
+	finished []result
+	asked    []chan<- Stats
+}
+
+// keptBatch is the largest batch whose room is used again.
+const keptBatch = 1 << 14
+
+// empty takes everything out and leaves the room of an earlier batch in its place.
+func (m *mailbox) empty(b *batch) {
+	if cap(b.accepted) > keptBatch {
+		b.accepted = nil
+	}
+	clear(b.accepted)
+	clear(b.finished)
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	b.accepted, m.accepted = m.accepted, b.accepted[:0]
+	b.finished, m.finished = m.finished, b.finished[:0]
+	b.asked, m.asked = m.asked, nil
+}
+
+// sleep waits until the alarm, or until somebody calls. Whoever puts something in
+// after the mailbox was emptied either sees the alarm, or is seen here.
+func (m *mailbox) sleep(timer *time.Timer, alarm time.Duration, clock func() time.Duration) {
+	m.alarm.Store(int64(alarm))
+	defer m.alarm.Store(math.MinInt64) // awake: it looks anyway
+	if m.urgent(alarm) {
+		return
+	}
+	wait := time.Duration(math.MaxInt64)
+	if alarm < math.MaxInt64 {
+		wait = alarm - clock()
+	}
+	if wait <= 0 {
+		return
+	}
+	timer.Reset(wait)
+	select {
+	case <-timer.C:
+	case <-m.bell:
+		timer.Stop()
+	}
+}
+
+// urgent tells whether something lies in the mailbox that cannot wait for the alarm.
+func (m *mailbox) urgent(alarm time.Duration) bool {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	for i := range m.accepted {
+		if m.accepted[i].due < alarm {
+			return true
+		}
+	}
+	return len(m.finished) > 0 || len(m.asked) > 0 || len(m.accepted) >= manyArrivals
+}

@@ -1,0 +1,318 @@
+package dispatcher
+
+import (
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"slices"
+	"sync"
+)
+
+// outbox is the durable list of deliveries that are pending: a log in the files of
+// a directory, the last of which is written to. A delivery is in it before the
+// response that triggers it is written; that no further attempt is needed is noted
+// behind it. The first file goes as soon as nothing in it is pending.
+//
+// Writing is grouped: who stores a delivery waits for the next sync, and one sync
+// serves all who came while the one before was under way.
+type outbox struct {
+	dir  string
+	lock *os.File
+	sync func(*os.File) error // (*os.File).Sync, but for tests
+	// rotateAt is the size at which a file is followed by another, and allowed how much
+	// the log may take beside four times what is pending.
+	rotateAt, allowed int64
+
+	mu     sync.Mutex // guards what follows
+	buffer []byte     // what is to be written next, to the last file
+	urgent *group     // who waits for it to be synced; nil for nobody
+	err    error      // why nothing can be stored any more
+	closed bool
+	id     uint64 // of the next delivery
+	files  []*logFile
+	where  map[uint64]uint32 // the pending deliveries, and the number of the file each is in
+
+	bell  chan struct{} // there is something to write, or the end
+	ended chan struct{}
+
+	out   *os.File // the file that the committer writes to, its own
+	spare []byte   // room for the next buffer, the committer's own
+}
+
+// group is those who wait for one sync.
+type group struct {
+	synced chan struct{}
+	err    error // to be read once synced is closed
+}
+
+// logFile is one file of the log.
+type logFile struct {
+	number  uint32
+	size    int64
+	stored  int // deliveries in it
+	pending int // of these, those that are pending
+}
+
+// Sizes of the log, in bytes.
+const (
+	rotateAt     = 64 << 20
+	spaceAllowed = 256 << 20
+)
+
+var (
+	errStoreClosed = errors.New("the webhook store is closed")
+	errStoreLocked = errors.New("the webhook store is in use by another process")
+)
+
+func (o *outbox) path(number uint32) string {
+	return filepath.Join(o.dir, fmt.Sprintf("%08x.log", number))
+}
+
+func (o *outbox) last() *logFile { return o.files[len(o.files)-1] }
+
+// store writes a delivery to the log, gives it its number, and returns when it is
+// safe on disk.
+func (o *outbox) store(s *stored) error {
+	o.mu.Lock()
+	if o.err != nil {
+		defer o.mu.Unlock()
+		return o.err
+	}
+	s.id = o.id
+	o.id++
+	o.add(s)
+	if o.urgent == nil {
+		o.urgent = &group{synced: make(chan struct{})}
+	}
+	g := o.urgent
+	o.mu.Unlock()
+	o.call()
+	<-g.synced
+	return g.err
+}
+
+// add puts a delivery into the buffer.
+func (o *outbox) add(s *stored) {
+	o.buffer = appendStored(o.buffer, s)
+	f := o.last()
+	f.stored++
+	f.pending++
+	o.where[s.id] = f.number
+}
+
+// done notes that a delivery needs no further attempt. It waits for nothing: what
+// is forgotten by it in a crash is sent once more.
+func (o *outbox) done(id uint64) {
+	o.mu.Lock()
+	number, ok := o.where[id]
+	if ok {
+		delete(o.where, id)
+		o.file(number).pending--
+		o.buffer = appendDone(o.buffer, id)
+	}
+	o.mu.Unlock()
+	if ok {
+		o.call()
+	}
+}
+
+func (o *outbox) file(number uint32) *logFile { return o.files[number-o.files[0].number] }
+
+func (o *outbox) call() {
+	select {
+	case o.bell <- struct{}{}:
+	default: // it is called already
+	}
+}
+
+// commit is the goroutine that writes.
+func (o *outbox) commit() {
+	defer close(o.ended)
+	for range o.bell {
+		if o.write() {
+			return
+		}
+	}
+}
+
+// write writes what there is, and tells whether that was the end.
+func (o *outbox) write() (ended bool) {
+	o.mu.Lock()
+	buffer, waiting, closed, err := o.buffer, o.urgent, o.closed, o.err
+	o.buffer, o.urgent = o.spare[:0], nil
+	f := o.last()
+	f.size += int64(len(buffer))
+	full := f.size >= o.rotateAt
+	if full && err == nil {
+		// Whatever comes from now on is of the next file.
+		o.files = append(o.files, &logFile{number: f.number + 1})
+	}
+	o.mu.Unlock()
+	if err == nil {
+		err = o.flush(buffer, waiting != nil || full || closed)
+	}
+	o.fail(err)
+	if waiting != nil {
+		waiting.err = err
+		close(waiting.synced)
+	}
+	if err == nil && full {
+		o.fail(o.rotate())
+	}
+	o.spare = buffer[:0]
+	if int64(cap(o.spare)) > o.rotateAt {
+		o.spare = nil
+	}
+	return closed
+}
+
+// fail keeps the first error: from then on nothing is stored. A log that was not
+// written whole must not be written behind.
+func (o *outbox) fail(err error) {
+	if err == nil {
+		return
+	}
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	if o.err == nil {
+		o.err = fmt.Errorf("the webhook store %s cannot be written: %w", o.dir, err)
+	}
+}
+
+func (o *outbox) flush(buffer []byte, sync bool) error {
+	if len(buffer) > 0 {
+		if _, err := o.out.Write(buffer); err != nil {
+			return err
+		}
+	}
+	if sync {
+		return o.sync(o.out)
+	}
+	return nil
+}
+
+// rotate begins the next file, and gives room back.
+func (o *outbox) rotate() error {
+	if err := o.out.Close(); err != nil {
+		return err
+	}
+	o.mu.Lock()
+	number := o.last().number
+	o.mu.Unlock()
+	var err error
+	if o.out, err = o.create(number); err != nil {
+		return err
+	}
+	if err := o.dropFinished(); err != nil {
+		return err
+	}
+	return o.rewriteFirst()
+}
+
+// create makes a file, and makes sure that its name is on disk.
+func (o *outbox) create(number uint32) (*os.File, error) {
+	f, err := os.OpenFile(o.path(number), os.O_CREATE|os.O_EXCL|os.O_WRONLY|os.O_APPEND, 0o600)
+	if err != nil {
+		return nil, err
+	}
+	return f, syncDir(o.dir)
+}
+
+func syncDir(dir string) error {
+	d, err := os.Open(dir)
+	if err != nil {
+		return err
+	}
+	defer d.Close()
+	return d.Sync()
+}
+
+// dropFinished removes the first files, as long as nothing in them is pending. A
+// file in the middle stays: what it says of deliveries before it still counts.
+func (o *outbox) dropFinished() error {
+	for {
+		o.mu.Lock()
+		first := o.files[0]
+		if len(o.files) == 1 || first.pending > 0 {
+			o.mu.Unlock()
+			return nil
+		}
+		o.files = slices.Clone(o.files[1:])
+		o.mu.Unlock()
+		if err := os.Remove(o.path(first.number)); err != nil {
+			return err
+		}
+	}
+}
+
+// rewriteFirst writes what is pending of the first file anew, when the log takes
+// far more room than what is pending needs.
+func (o *outbox) rewriteFirst() error {
+	for o.wasteful() {
+		log, err := os.ReadFile(o.path(o.files[0].number))
+		if err != nil {
+			return err
+		}
+		o.mu.Lock()
+		o.rewrite(log, o.files[0])
+		buffer := o.buffer
+		o.buffer = nil
+		o.last().size += int64(len(buffer))
+		o.mu.Unlock()
+		// In the same order as they were put there, and before the file goes.
+		if err := o.flush(buffer, true); err != nil {
+			return err
+		}
+		if err := o.dropFinished(); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// rewrite puts into the buffer what is pending in a file.
+func (o *outbox) rewrite(log []byte, from *logFile) {
+	for {
+		body, rest, ok := cutRecord(log)
+		if !ok {
+			break
+		}
+		log = rest
+		kind, s, err := readRecord(body)
+		if err == nil && kind == accepted && o.where[s.id] == from.number {
+			from.pending--
+			o.add(&s)
+		}
+	}
+}
+
+// wasteful tells whether the first file is to be written anew.
+func (o *outbox) wasteful() bool {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	var total, pending int64
+	for _, f := range o.files {
+		total += f.size
+		if f.stored > 0 {
+			pending += f.size / int64(f.stored) * int64(f.pending)
+		}
+	}
+	return len(o.files) > 1 && total > o.allowed+4*pending
+}
+
+// close writes what is left and gives the directory free.
+func (o *outbox) close() error {
+	o.mu.Lock()
+	o.closed = true
+	o.mu.Unlock()
+	o.call()
+	<-o.ended
+	o.mu.Lock()
+	err := o.err
+	if err == nil {
+		o.err = errStoreClosed
+	}
+	o.mu.Unlock()
+	return errors.Join(err, o.out.Close(), o.lock.Close())
+}

@@ -1,0 +1,432 @@
+// Package dispatcher sends webhooks: requests of the server's own, some time after
+// it answered the request that triggered them.
+//
+// A Queue is an actor. One goroutine owns the timing wheel and everything that is
+// pending; those who enqueue a delivery hand over its bytes and go on, and workers
+// of a bounded pool send what is due and report back, all by messages:
+//
+//	queue, err := dispatcher.Open(dispatcher.Options{})
+//	delivery := dispatcher.NewDelivery(webhook, time.Minute, 1, parts)
+//	err = queue.Accept(&delivery)      // before the response is written
+//	queue.Start(delivery, time.Now())  // after it, when its delay begins
+//	queue.Close(ctx)                   // sends what falls due before ctx ends
+//
+// With a store, what was accepted survives a crash of the process or the machine,
+// and is sent at least once; without, at most once for each attempt it may have.
+//
+// This package imports no other package of the module.
+package dispatcher
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"log/slog"
+	"math"
+	"math/rand/v2"
+	"sync/atomic"
+	"time"
+)
+
+// Options of a queue. The zero value is ready to use.
+type Options struct {
+	MaxPending int    // deliveries that may wait; 0 is a million
+	Workers    int    // that send at once; 0 is 1024
+	Store      string // the directory of the outbox; "" for none
+
+	Logger *slog.Logger // for what concerns the store; nil logs nothing
+	// Failed is told of each attempt that failed, from the goroutine of a worker; nil
+	// is nobody.
+	Failed func(Failure)
+}
+
+// Failure is an attempt that failed.
+type Failure struct {
+	Webhook *Webhook
+	Attempt int   // 1 for the first
+	Final   bool  // no other follows
+	Status  int   // of the answer; 0 for none
+	Err     error // why there is none
+}
+
+const (
+	defaultMaxPending = 1_000_000
+	defaultWorkers    = 1024
+	// tick is the resolution of the wheel.
+	tick = time.Millisecond
+	// stride bounds what the wheel moves before the mailbox is looked at again.
+	stride = 4096
+)
+
+// Queue holds the deliveries that are pending and sends them when they are due.
+// Its methods may be called from any goroutine.
+type Queue struct {
+	log        *slog.Logger
+	began      time.Time // of the queue's clock
+	maxPending int64
+	mail       mailbox
+	closed     atomic.Bool
+	pending    atomic.Int64 // accepted and not yet finished
+	refused    atomic.Int64
+	sender     *sender
+	failed     func(Failure)
+	outbox     *outbox            // nil for none
+	ending     chan time.Duration // until when what is due is still sent; once
+	ended      chan struct{}
+
+	actor actor
+}
+
+// actor is what the queue's goroutine alone has.
+type actor struct {
+	wheel   wheel
+	ledger  ledger
+	round   round // the targets that have something ready
+	free    int   // workers
+	stats   Stats
+	batch   batch
+	until   time.Duration // the end, once closing; else the end of time
+	closing bool
+}
+
+// Open starts a queue.
+func Open(opts Options) (*Queue, error) {
+	if opts.MaxPending == 0 {
+		opts.MaxPending = defaultMaxPending
+	}
+	if opts.Workers == 0 {
+		opts.Workers = defaultWorkers
+	}
+	if opts.Logger == nil {
+		opts.Logger = slog.New(slog.DiscardHandler)
+	}
+	q := &Queue{
+		log:        opts.Logger,
+		began:      time.Now(),
+		maxPending: int64(opts.MaxPending),
+		ending:     make(chan time.Duration, 1),
+		ended:      make(chan struct{}),
+	}
+	q.mail.bell = make(chan struct{}, 1)
+	q.actor.free = opts.Workers
+	q.actor.until = math.MaxInt64
+	if opts.Failed == nil {
+		opts.Failed = func(Failure) {}
+	}
+	q.failed = opts.Failed
+	var err error
+	if q.sender, err = newSender(opts.Workers, q.report); err != nil {
+		return nil, err
+	}
+	if opts.Store != "" {
+		if err := q.restore(opts.Store); err != nil {
+			q.sender.close()
+			return nil, err
+		}
+	}
+	go q.run()
+	return q, nil
+}
+
+// restore opens the outbox and makes pending again what was.
+func (q *Queue) restore(dir string) error {
+	o, pending, err := openOutbox(dir, q.log)
+	if err != nil {
+		return err
+	}
+	q.outbox = o
+	webhooks := map[string]*Webhook{} // one for all that are alike
+	for _, s := range pending {
+		w := webhooks[string(s.webhook)]
+		if w == nil {
+			if w, err = readWebhook(s.webhook); err != nil {
+				q.log.Error("a webhook of the store is left out", "error", err.Error())
+				continue
+			}
+			webhooks[string(s.webhook)] = w
+		}
+		d := Delivery{Webhook: w, Depth: s.depth, parts: bytes.Clone(s.parts), id: s.id}
+		q.pending.Add(1)
+		q.mail.put(arrival{Delivery: d, due: max(s.due.Sub(q.began.Round(0)), 0)})
+	}
+	if len(pending) > 0 {
+		q.log.Info("webhooks are pending from before", "pending", len(pending), "store", dir)
+	}
+	return nil
+}
+
+// clock is the time since the queue was opened.
+func (q *Queue) clock() time.Duration { return time.Since(q.began) }
+
+// Errors of Accept, beside those of the store.
+var (
+	ErrFull   = errors.New("as many webhooks are pending as may be")
+	ErrClosed = errors.New("the webhook queue is closed")
+)
+
+// Accept makes a delivery pending, or says why not: ErrFull, ErrClosed, or that it
+// cannot be stored. With a store it returns when the delivery is safe on disk;
+// without it neither blocks nor allocates. Each delivery that is accepted has to
+// be started.
+func (q *Queue) Accept(d *Delivery) error {
+	err := q.accept(d)
+	if err != nil {
+		q.refused.Add(1)
+	}
+	return err
+}
+
+func (q *Queue) accept(d *Delivery) error {
+	if q.closed.Load() {
+		return ErrClosed
+	}
+	if q.pending.Add(1) > q.maxPending {
+		q.pending.Add(-1)
+		return ErrFull
+	}
+	if q.outbox == nil {
+		return nil
+	}
+	s := stored{due: time.Now().Add(d.Delay), depth: d.Depth, webhook: appendWebhook(nil, d.Webhook), parts: d.parts}
+	if err := q.outbox.store(&s); err != nil {
+		q.pending.Add(-1)
+		return err
+	}
+	d.id = s.id
+	return nil
+}
+
+// Start has the delay of an accepted delivery begin at the time given, when its
+// response was written. It neither blocks nor allocates.
+func (q *Queue) Start(d Delivery, written time.Time) {
+	due := max(written.Sub(q.began), 0)
+	if due += d.Delay; due < 0 { // beyond the end of time
+		due = math.MaxInt64
+	}
+	q.mail.put(arrival{Delivery: d, due: due})
+}
+
+// Close accepts no more deliveries, sends what falls due before ctx ends, and
+// returns what became of all. What is left is kept in the store, or abandoned. A
+// further call waits for the end of the first, or of its ctx, and returns ErrClosed.
+func (q *Queue) Close(ctx context.Context) (Stats, error) {
+	if q.closed.Swap(true) {
+		return q.closedBefore(ctx)
+	}
+	until := time.Duration(math.MaxInt64)
+	if at, ok := ctx.Deadline(); ok {
+		until = at.Sub(q.began)
+	}
+	q.ending <- until
+	q.mail.call()
+	select {
+	case <-q.ended:
+	case <-ctx.Done():
+		q.ending <- q.clock() // at once
+		q.mail.call()
+		<-q.ended
+	}
+	var err error
+	if q.outbox != nil {
+		err = q.outbox.close()
+	}
+	return q.snapshot(), err
+}
+
+// closedBefore is a further Close.
+func (q *Queue) closedBefore(ctx context.Context) (Stats, error) {
+	select {
+	case <-q.ended:
+	case <-ctx.Done():
+		select {
+		case q.ending <- q.clock(): // at once
+			q.mail.call()
+		default: // it is told already
+		}
+		<-q.ended
+	}
+	return q.snapshot(), ErrClosed
+}
+
+// run is the actor.
+func (q *Queue) run() {
+	defer close(q.ended)
+	timer := time.NewTimer(time.Hour)
+	defer timer.Stop()
+	a := &q.actor
+	for {
+		select { // before the mailbox is emptied: nothing comes into it after that
+		case a.until = <-q.ending:
+			a.closing = true
+		default:
+		}
+		q.mail.empty(&a.batch)
+		q.take(&a.batch)
+		now := q.clock()
+		arrived := a.wheel.advance(int64(now/tick), stride)
+		q.sort()
+		q.assign()
+		if q.over(now) {
+			q.end()
+			return
+		}
+		if arrived {
+			q.mail.sleep(timer, q.alarm(), q.clock)
+		}
+	}
+}
+
+// alarm is when the actor has to look next by itself.
+func (q *Queue) alarm() time.Duration {
+	at := q.actor.until
+	if next, ok := q.actor.wheel.next(); ok && next < int64(at/tick) {
+		at = time.Duration(next) * tick
+	}
+	return at
+}
+
+// take takes what lay in the mailbox.
+func (q *Queue) take(b *batch) {
+	a := &q.actor
+	for i := range b.finished {
+		q.finished(&b.finished[i])
+	}
+	for i := range b.accepted {
+		arrival := &b.accepted[i]
+		id, err := a.ledger.add(arrival)
+		if err != nil {
+			a.stats.Dead++
+			q.forget(arrival.id)
+			q.failed(Failure{Webhook: arrival.Webhook, Attempt: 1, Final: true, Err: err})
+			continue
+		}
+		a.wheel.add(tickOf(arrival.due), id)
+	}
+	for _, answer := range b.asked {
+		answer <- q.snapshot()
+	}
+}
+
+// tickOf is the tick at which a moment has come.
+func tickOf(at time.Duration) int64 {
+	n := int64(at / tick)
+	if at%tick > 0 {
+		n++
+	}
+	return n
+}
+
+// sort puts what is due behind what is ready at its target.
+func (q *Queue) sort() {
+	a := &q.actor
+	for id := a.wheel.take(); id != 0; id = a.wheel.take() {
+		_, _, t := a.ledger.get(id)
+		t.push(id, &a.ledger.entries)
+		a.stats.Due++
+		if !t.queued {
+			a.round.push(t)
+		}
+	}
+}
+
+// assign gives what is ready to free workers, one of each target in turn.
+func (q *Queue) assign() {
+	a := &q.actor
+	for passed := 0; passed < a.round.size; {
+		t := a.round.pop()
+		if !t.mayTake(a.free) {
+			passed++
+			a.round.push(t)
+			continue
+		}
+		passed = 0
+		q.launch(t)
+		if t.ready.first != 0 {
+			a.round.push(t)
+		}
+	}
+}
+
+// launch has the first ready delivery of a target sent.
+func (q *Queue) launch(t *target) {
+	a := &q.actor
+	id := t.pop(&a.ledger.entries)
+	e, w, _ := a.ledger.get(id)
+	a.free--
+	t.inFlight++
+	a.stats.Due--
+	a.stats.InFlight++
+	e.attempt++
+	q.sender.send(job{entry: id, webhook: w, parts: e.parts, depth: int(e.depth), attempt: int(e.attempt), key: e.id})
+}
+
+// report is where workers leave what came of their attempts.
+func (q *Queue) report(r result) {
+	if !r.delivered() {
+		q.failed(Failure{Webhook: r.webhook, Attempt: r.attempt, Final: !r.again(), Status: r.status, Err: r.err})
+	}
+	q.mail.finish(r)
+}
+
+// finished takes the result of an attempt: the delivery is done, or is tried again
+// later.
+func (q *Queue) finished(r *result) {
+	a := &q.actor
+	e, w, t := a.ledger.get(r.entry)
+	a.free++
+	t.inFlight--
+	a.stats.InFlight--
+	if e.attempt == 1 {
+		a.stats.Lag.add(r.sent.Sub(q.began) - e.due)
+	}
+	switch {
+	case r.delivered():
+		a.stats.Delivered++
+	case r.again():
+		a.stats.Retried++
+		e.due = q.clock() + w.Retry.after(int(e.attempt), rand.Float64())
+		a.wheel.add(tickOf(e.due), r.entry)
+		return
+	default:
+		a.stats.Dead++
+	}
+	q.forget(e.id)
+	a.ledger.remove(r.entry)
+}
+
+// forget ends a delivery.
+func (q *Queue) forget(id uint64) {
+	q.pending.Add(-1)
+	if q.outbox != nil {
+		q.outbox.done(id)
+	}
+}
+
+// over tells whether the queue has come to its end: nothing is left that falls due
+// before it is to end.
+func (q *Queue) over(now time.Duration) bool {
+	a := &q.actor
+	switch {
+	case !a.closing:
+		return false
+	case now >= a.until:
+		return true
+	case a.stats.Due > 0 || a.stats.InFlight > 0:
+		return false
+	}
+	next, ok := a.wheel.next()
+	return !ok || next > int64(a.until/tick)
+}
+
+// end stops the workers and counts what is left.
+func (q *Queue) end() {
+	a := &q.actor
+	q.sender.close()
+	q.mail.empty(&a.batch)
+	q.take(&a.batch)
+	if q.outbox == nil {
+		a.stats.Abandoned = q.pending.Load()
+	} else {
+		a.stats.Kept = q.pending.Load()
+	}
+}

@@ -1,0 +1,32 @@
+package dispatcher
+
+import "time"
+
+// Retry says how often a delivery is tried, and how long is waited between.
+type Retry struct {
+	Attempts   int           // the first one counts; below 2 there is no second
+	Backoff    time.Duration // before the second attempt; doubled before each further one
+	MaxBackoff time.Duration // the most that is waited
+}
+
+// after returns how long to wait before the next attempt when attempts were made.
+// jitter, in [0, 1), spreads the waits of deliveries that failed together over the
+// second half of the back-off.
+func (r Retry) after(attempts int, jitter float64) time.Duration {
+	wait := r.Backoff
+	for range attempts - 1 {
+		if wait >= r.MaxBackoff/2 {
+			wait = r.MaxBackoff
+			break
+		}
+		wait *= 2
+	}
+	wait = min(wait, r.MaxBackoff)
+	return wait/2 + time.Duration(jitter*float64(wait-wait/2))
+}
+
+// worthRetrying tells whether another attempt may fare better: the target could
+// not be reached, took too long, or says so itself.
+func worthRetrying(status int, err error) bool {
+	return err != nil || status == 429 || status >= 500
+}

@@ -1,0 +1,37 @@
+package dispatcher
+
+// Stats is what became of the deliveries of a queue.
+type Stats struct {
+	Pending  int64 // accepted and not finished, those of Due and InFlight among them
+	Due      int64 // that wait for a worker
+	InFlight int64 // that are being sent
+
+	Delivered int64 // answered with a status below 400
+	Retried   int64 // attempts after which another was to follow
+	Dead      int64 // failed for good
+	Refused   int64 // not accepted: too many were pending, or the queue was closed
+	Abandoned int64 // left when the queue was closed without a store
+	Kept      int64 // left in the store when the queue was closed
+
+	Lag Lag // of first attempts
+}
+
+// Stats asks the actor. After Close it tells how things ended.
+func (q *Queue) Stats() Stats {
+	answer := make(chan Stats, 1)
+	q.mail.ask(answer)
+	select {
+	case s := <-answer:
+		return s
+	case <-q.ended:
+		return q.snapshot()
+	}
+}
+
+// snapshot is the stats as they stand; for the actor, or after its end.
+func (q *Queue) snapshot() Stats {
+	s := q.actor.stats
+	s.Pending = q.pending.Load()
+	s.Refused = q.refused.Load()
+	return s
+}

@@ -1,0 +1,65 @@
+package dispatcher
+
+// target is one scheme, host and port that deliveries go to. Those that are due
+// wait with their target, so that a slow one holds up nobody else.
+type target struct {
+	name     string
+	inFlight int
+	ready    list // of entries that are due, the earliest first, by entry.next
+
+	queued bool    // it is in the round
+	after  *target // behind it in the round
+}
+
+// push puts an entry behind those that are ready.
+func (t *target) push(id uint32, entries *paged[entry]) {
+	entries.at(id).next = 0
+	if t.ready.last == 0 {
+		t.ready.first = id
+	} else {
+		entries.at(t.ready.last).next = id
+	}
+	t.ready.last = id
+}
+
+// pop takes the first entry that is ready.
+func (t *target) pop(entries *paged[entry]) uint32 {
+	id := t.ready.first
+	if t.ready.first = entries.at(id).next; t.ready.first == 0 {
+		t.ready.last = 0
+	}
+	return id
+}
+
+// mayTake tells whether the target may have one more of the free workers. It may
+// have as many as are free: alone it gets half of all, beside k others that take
+// what they can a (k+2)th each, and one that comes new always finds some. Dead
+// targets, whose workers wait for time-outs, so never have them all.
+func (t *target) mayTake(free int) bool { return t.inFlight < free || t.inFlight == 0 && free > 0 }
+
+// round is the targets that have something ready, in turn.
+type round struct {
+	first, last *target
+	size        int
+}
+
+func (r *round) push(t *target) {
+	t.queued, t.after = true, nil
+	if r.last == nil {
+		r.first = t
+	} else {
+		r.last.after = t
+	}
+	r.last = t
+	r.size++
+}
+
+func (r *round) pop() *target {
+	t := r.first
+	if r.first = t.after; r.first == nil {
+		r.last = nil
+	}
+	t.queued, t.after = false, nil
+	r.size--
+	return t
+}

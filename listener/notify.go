@@ -1,0 +1,281 @@
+package listener
+
+import (
+	"context"
+	"errors"
+	"log/slog"
+	"strconv"
+	"sync"
+	"time"
+
+	"mockserver/config"
+	"mockserver/dispatcher"
+	"mockserver/matcher"
+	"mockserver/renderer"
+)
+
+// hook is one webhook of an endpoint, compiled.
+type hook struct {
+	shared  *dispatcher.Webhook // what is the same for every delivery
+	when    *renderer.Condition
+	delay   time.Duration
+	url     *renderer.Template // nil when it is the same for every request
+	headers []header           // nil when all of them are
+	body    *renderer.Template // nil when it is
+}
+
+const (
+	// maxDepth is how many webhooks may lead to a request that triggers another.
+	maxDepth = 10
+	// webhookLines is how many log lines about failed webhooks there may be a second.
+	webhookLines = 10
+)
+
+// hooks compiles the webhooks of an endpoint.
+func (c *compiler) hooks(e *config.Endpoint, name string, scope *renderer.Scope) ([]hook, config.Problems) {
+	var problems config.Problems
+	hooks := make([]hook, 0, len(e.Webhooks))
+	for i := range e.Webhooks {
+		h, wrong := c.hook(&e.Webhooks[i], scope)
+		h.shared.Name = name
+		if len(e.Webhooks) > 1 {
+			h.shared.Name += " webhooks[" + strconv.Itoa(i) + "]"
+		}
+		hooks = append(hooks, h)
+		problems = append(problems, wrong...)
+	}
+	return hooks, problems
+}
+
+func (c *compiler) hook(w *config.Webhook, scope *renderer.Scope) (hook, config.Problems) {
+	retry := w.Retry.Effective()
+	h := hook{
+		delay: w.EffectiveDelay(),
+		shared: &dispatcher.Webhook{
+			Method:  w.Method,
+			Timeout: w.Timeout,
+			Retry:   dispatcher.Retry{Attempts: retry.Attempts, Backoff: retry.Backoff, MaxBackoff: retry.MaxBackoff},
+		},
+	}
+	if h.shared.Timeout == 0 {
+		h.shared.Timeout = config.DefaultWebhookTimeout
+	}
+	if s := w.Sign; s != nil {
+		h.shared.Sign = &dispatcher.Signature{Secret: s.Secret, Header: s.Header, Scheme: s.Scheme}
+		if s.Header == "" {
+			h.shared.Sign.Header = config.DefaultSignHeader
+		}
+	}
+	var problems config.Problems
+	var wrong config.Problems
+	h.when, problems = renderer.CompileCondition(w.If, scope)
+	var text string
+	text, h.url, wrong = compileText(w.URL, renderer.URL, scope)
+	h.shared.URL, problems = text, append(problems, wrong...)
+	contentType, wrong := c.hookHeaders(&h, w, scope)
+	problems = append(problems, wrong...)
+	text, h.body, wrong = compileText(w.Body, renderer.FormOf(contentType), scope)
+	h.shared.Body, problems = []byte(text), append(problems, wrong...)
+	return h, problems
+}
+
+// hookHeaders compiles the headers of a webhook, and returns the Content-Type that
+// decides how placeholders in its body are written.
+func (c *compiler) hookHeaders(h *hook, w *config.Webhook, scope *renderer.Scope) (contentType string, problems config.Problems) {
+	resp := config.Response{Headers: w.Headers}
+	contentType, ok := declared(&resp, "Content-Type")
+	if !ok {
+		contentType = typeJSON
+		h.headers = append(h.headers, header{name: "Content-Type", value: typeJSON})
+	}
+	templated := false
+	for i := range w.Headers {
+		d := &w.Headers[i]
+		if config.ServerSets(d.Name) {
+			continue
+		}
+		text, t, wrong := compileText(d.Value, renderer.Header, scope)
+		problems = append(problems, wrong...)
+		templated = templated || t != nil
+		h.headers = append(h.headers, header{name: d.Name, value: text, template: t})
+	}
+	if !templated {
+		h.shared.Header = appendHeaderLines(nil, h.headers, nil)
+		h.headers = nil
+	}
+	return contentType, problems
+}
+
+// compileText compiles a text: to itself when it is the same for every request,
+// else to a template.
+func compileText(text config.Text, form renderer.Form, scope *renderer.Scope) (string, *renderer.Template, config.Problems) {
+	t, problems := renderer.Compile(text, form, scope)
+	if t == nil {
+		return "", nil, problems
+	}
+	if same, ok := t.Static(); ok {
+		return same, nil, problems
+	}
+	return "", t, problems
+}
+
+// appendHeaderLines appends headers as the dispatcher takes them.
+func appendHeaderLines(dst []byte, headers []header, r *matcher.Request) []byte {
+	for i := range headers {
+		h := &headers[i]
+		dst = append(append(dst, h.name...), ": "...)
+		if h.template == nil {
+			dst = append(dst, h.value...)
+		} else {
+			dst = h.template.Append(dst, r)
+		}
+		dst = append(dst, "\r\n"...)
+	}
+	return dst
+}
+
+// notify has the webhooks of an answer sent whose conditions hold. What they say is
+// rendered now, from the request; their delay begins when the response is written.
+func (s *Server) notify(a *answer, r *matcher.Request) {
+	depth := depthOf(r)
+	if depth >= maxDepth {
+		if suppressed, ok := s.webhookPace.pass(time.Now()); ok {
+			s.log.Warn("no webhook: too many webhooks led to this request", "endpoint", a.name, "depth", depth, "suppressed", suppressed)
+		}
+		return
+	}
+	for i := range a.hooks {
+		h := &a.hooks[i]
+		if !h.when.Always() && !h.when.Holds(r) {
+			continue
+		}
+		d := h.delivery(r, depth+1)
+		if err := s.webhooks.Accept(&d); err != nil {
+			s.tellRefused(h, err)
+			continue
+		}
+		if conn, ok := r.Ctx.Conn().(*connection); ok {
+			conn.after = append(conn.after, d)
+		} else {
+			s.webhooks.Start(d, time.Now())
+		}
+	}
+}
+
+// texts is room to render the parts of a delivery in, which are copied.
+var texts = sync.Pool{New: func() any { return new([]byte) }}
+
+// delivery renders what one delivery says.
+func (h *hook) delivery(r *matcher.Request, depth int) dispatcher.Delivery {
+	if h.url == nil && h.headers == nil && h.body == nil {
+		return dispatcher.NewDelivery(h.shared, h.delay, depth, dispatcher.Parts{})
+	}
+	room := texts.Get().(*[]byte)
+	b := (*room)[:0]
+	var ends [3]int
+	if h.url != nil {
+		b = h.url.Append(b, r)
+	}
+	ends[0] = len(b)
+	if h.headers != nil {
+		b = appendHeaderLines(b, h.headers, r)
+	}
+	ends[1] = len(b)
+	if h.body != nil {
+		b = h.body.Append(b, r)
+	}
+	ends[2] = len(b)
+	var p dispatcher.Parts
+	if h.url != nil {
+		p.URL = b[:ends[0]:ends[0]]
+	}
+	if h.headers != nil {
+		p.Header = b[ends[0]:ends[1]:ends[1]]
+	}
+	if h.body != nil {
+		p.Body = b[ends[1]:ends[2]:ends[2]]
+	}
+	d := dispatcher.NewDelivery(h.shared, h.delay, depth, p)
+	if cap(b) <= keptBody {
+		*room = b
+		texts.Put(room)
+	}
+	return d
+}
+
+// depthOf is how many webhooks led to a request.
+func depthOf(r *matcher.Request) int {
+	value, ok := r.Header(dispatcher.DepthHeader)
+	if !ok {
+		return 0
+	}
+	depth, err := strconv.Atoi(string(value))
+	if err != nil || depth < 0 {
+		return 0
+	}
+	return depth
+}
+
+// tellRefused logs that a webhook was not accepted, at most once a second.
+func (s *Server) tellRefused(h *hook, err error) {
+	if suppressed, ok := s.refusedPace.pass(time.Now()); ok {
+		s.log.Error("webhook refused", "webhook", h.shared.Name, "error", err.Error(), "suppressed", suppressed)
+	}
+}
+
+// tellFailed logs an attempt that failed; the dispatcher calls it.
+func (s *Server) tellFailed(f dispatcher.Failure) {
+	suppressed, ok := s.webhookPace.pass(time.Now())
+	if !ok {
+		return
+	}
+	attrs := []slog.Attr{slog.String("webhook", f.Webhook.Name), slog.Int("attempt", f.Attempt), slog.Bool("final", f.Final)}
+	if f.Err != nil {
+		attrs = append(attrs, slog.String("error", f.Err.Error()))
+	} else {
+		attrs = append(attrs, slog.Int("status", f.Status))
+	}
+	if suppressed > 0 {
+		attrs = append(attrs, slog.Int("suppressed", suppressed))
+	}
+	s.log.LogAttrs(context.Background(), slog.LevelWarn, "webhook failed", attrs...)
+}
+
+// openWebhooks starts the queue.
+func (s *Server) openWebhooks() error {
+	var err error
+	s.webhooks, err = dispatcher.Open(dispatcher.Options{
+		MaxPending: s.opts.MaxPendingWebhooks,
+		Store:      s.opts.WebhookStore,
+		Logger:     s.log,
+		Failed:     s.tellFailed,
+	})
+	return err
+}
+
+// closeWebhooks sends what falls due before ctx ends, and logs what became of all.
+func (s *Server) closeWebhooks(ctx context.Context) error {
+	if s.webhooks == nil { // it was never started
+		return nil
+	}
+	stats, err := s.webhooks.Close(ctx)
+	if errors.Is(err, dispatcher.ErrClosed) {
+		return nil
+	}
+	if stats.Lag.Count > 0 || stats.Pending+stats.Dead+stats.Refused > 0 {
+		level := slog.LevelInfo
+		if stats.Abandoned > 0 {
+			level = slog.LevelWarn
+		}
+		s.log.LogAttrs(context.Background(), level, "webhooks",
+			slog.Int64("delivered", stats.Delivered), slog.Int64("retried", stats.Retried),
+			slog.Int64("dead", stats.Dead), slog.Int64("refused", stats.Refused),
+			slog.Int64("abandoned", stats.Abandoned), slog.Int64("kept", stats.Kept),
+			slog.Duration("lag_p50", stats.Lag.Quantile(0.5)), slog.Duration("lag_p99", stats.Lag.Quantile(0.99)),
+			slog.Duration("lag_max", stats.Lag.Max))
+	}
+	return err
+}
+
+// Webhooks tells what became of the webhooks so far.
+func (s *Server) Webhooks() dispatcher.Stats { return s.webhooks.Stats() }

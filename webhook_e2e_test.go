@@ -1,0 +1,413 @@
+package main
+
+import (
+	"crypto/hmac"
+	"crypto/sha256"
+	"encoding/hex"
+	"fmt"
+	"io"
+	"math/rand/v2"
+	"net"
+	"net/http"
+	"net/http/httptest"
+	"os"
+	"os/exec"
+	"strings"
+	"sync/atomic"
+	"syscall"
+	"testing"
+	"time"
+)
+
+// received is one webhook as its target got it.
+type received struct {
+	method, uri, body string
+	header            http.Header
+	at                time.Time
+}
+
+// hookTarget is a server that webhooks are sent to. Each is answered by what answer
+// says, 200 when it is nil, and left in got.
+type hookTarget struct {
+	*httptest.Server
+	got    chan received
+	answer func(n int, w http.ResponseWriter, r *http.Request)
+	count  atomic.Int32
+}
+
+func newHookTarget(t *testing.T, answer func(n int, w http.ResponseWriter, r *http.Request)) *hookTarget {
+	t.Helper()
+	target := &hookTarget{got: make(chan received, 100_000), answer: answer}
+	target.Server = httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		b, _ := io.ReadAll(r.Body) // what is missing of it is seen by the test
+		target.got <- received{r.Method, r.RequestURI, string(b), r.Header, time.Now()}
+		if target.answer != nil {
+			target.answer(int(target.count.Add(1)), w, r)
+		}
+	}))
+	t.Cleanup(target.Close)
+	return target
+}
+
+func (h *hookTarget) next(t *testing.T) received {
+	t.Helper()
+	select {
+	case r := <-h.got:
+		return r
+	case <-time.After(patience):
+		t.Fatal("no webhook arrives")
+		return received{}
+	}
+}
+
+// nothingMore fails the test if a webhook is there that was not asked for.
+func (h *hookTarget) nothingMore(t *testing.T) {
+	t.Helper()
+	select {
+	case r := <-h.got:
+		t.Errorf("an unexpected webhook: %s %s %s", r.method, r.uri, r.body)
+	default:
+	}
+}
+
+// withHook is an endpoint with one webhook, of the given keys.
+func withHook(path, url, keys string) string {
+	return fmt.Sprintf(`- endpoint:
+    method: POST
+    path: %s
+    response: {status: 201, body: {ok: true}}
+    webhook: {url: "%s", method: POST, sleep-time: 0%s}
+`, path, url, keys)
+}
+
+func TestWebhook_SaysWhatTheRequestGave(t *testing.T) {
+	target := newHookTarget(t, nil)
+	p := serving(t, fmt.Sprintf(`- endpoint:
+    method: POST
+    path: /orders/:id
+    response: {status: 201, headers: {X-A: b}, body: {ok: true}}
+    webhook:
+      method: PUT
+      url: "%s/back/{{path-params.id}}?q={{query-params.q}}"
+      headers: {X-Who: "{{header-params.X-Who}}", X-Fixed: [one, two]}
+      body: {id: "{{path-params.id}}", total: "{{json-params.total}}", q: "{{query-params.q}}"}
+      sleep-time: 0
+`, target.URL))
+	p.do("POST", "/orders/a%2Fb?q=x%20y%22", `{"total": 12.50}`, "Content-Type: application/json", "X-Who: me", "Authorization: Bearer secret", "Cookie: a=b").
+		want(t, 201, `{"ok":true}`)
+	r := target.next(t)
+	if r.method != "PUT" || r.uri != "/back/a%2Fb?q=x%20y%22" {
+		t.Errorf("got %s %s", r.method, r.uri)
+	}
+	if want := `{"id":"a/b","total":"12.50","q":"x y\""}`; r.body != want {
+		t.Errorf("body %s, want %s", r.body, want)
+	}
+	if got := r.header["X-Fixed"]; len(got) != 2 || r.header.Get("X-Who") != "me" || r.header.Get("Content-Type") != "application/json" {
+		t.Errorf("headers %v", r.header)
+	}
+	if r.header.Get("Authorization") != "" || r.header.Get("Cookie") != "" {
+		t.Errorf("the client's own headers are passed on: %v", r.header)
+	}
+	if got := r.header.Get("X-Mockserver-Webhook-Depth"); got != "1" {
+		t.Errorf("depth %q, want 1", got)
+	}
+	target.nothingMore(t)
+}
+
+func TestWebhook_Methods(t *testing.T) {
+	target := newHookTarget(t, nil)
+	var spec strings.Builder
+	methods := []string{"GET", "POST", "PUT", "PATCH", "DELETE", "HEAD", "OPTIONS"}
+	for _, m := range methods {
+		fmt.Fprintf(&spec, "- endpoint: {path: /%s, response: {}, webhook: {method: %s, url: '%s/%s', body: text, sleep-time: 0}}\n", m, strings.ToLower(m), target.URL, m)
+	}
+	p := serving(t, spec.String())
+	for _, m := range methods {
+		p.get("/"+m).want(t, 200, "")
+		if r := target.next(t); r.method != m || r.uri != "/"+m || r.body != "text" {
+			t.Errorf("got %s %s %q, want %s with its text", r.method, r.uri, r.body, m)
+		}
+	}
+}
+
+func TestWebhook_Conditions(t *testing.T) {
+	target := newHookTarget(t, nil)
+	cases := []struct {
+		condition, query, body string
+		sent                   bool
+	}{
+		{"", "", "", true},
+		{"query-params.a = 1", "?a=1", "", true},
+		{"query-params.a = 1", "?a=2", "", false},
+		{"query-params.a = 1", "", "", false},
+		{"query-params.a = null", "", "", true},
+		{"json-params.n > 10", "", `{"n": 11}`, true},
+		{"json-params.n > 10", "", `{"n": 9}`, false},
+		{"json-params.n < 10", "", `{"n": 9}`, true},
+		{"json-params.n >= 10", "", `{"n": 10}`, true},
+		{"json-params.n <= 10", "", `{"n": 10.5}`, false},
+		{"json-params.n != 10", "", `{"n": 10.0}`, false},
+		{"json-params.n > 10", "", `not json`, false},
+		{"path-params.id = 7", "", "", true},
+		{"1 = 1", "", "", true},
+		{"query-params.a = '1 or 1 = 1'", "?a=2", "", false},
+	}
+	var spec strings.Builder
+	for i, c := range cases {
+		keys := fmt.Sprintf(", body: 'case %d'", i)
+		if c.condition != "" {
+			keys += fmt.Sprintf(", if: %q", c.condition)
+		}
+		spec.WriteString(withHook(fmt.Sprintf("/c%d/:id", i), target.URL, keys))
+	}
+	spec.WriteString(withHook("/last", target.URL, ", body: last"))
+	p := serving(t, spec.String())
+	for i, c := range cases {
+		if a := p.do("POST", fmt.Sprintf("/c%d/7%s", i, c.query), c.body); a.status != 201 {
+			t.Fatalf("case %d: %d %s", i, a.status, a.body)
+		}
+	}
+	p.do("POST", "/last", "")
+	got := map[string]bool{}
+	want := 1
+	for _, c := range cases {
+		if c.sent {
+			want++
+		}
+	}
+	for range want {
+		got[target.next(t).body] = true
+	}
+	for i, c := range cases {
+		if got[fmt.Sprintf("case %d", i)] != c.sent {
+			t.Errorf("%q with %q %q: sent %v, want %v", c.condition, c.query, c.body, !c.sent, c.sent)
+		}
+	}
+	target.nothingMore(t)
+}
+
+// The delay begins when the response is written: the client has its answer, and
+// only then the time runs.
+func TestWebhook_DelayCountsFromTheResponse(t *testing.T) {
+	target := newHookTarget(t, nil)
+	p := serving(t, fmt.Sprintf(`- endpoint:
+    path: /a
+    response: {body: x}
+    webhooks:
+      - {url: "%[1]s/late", method: POST, sleep-time: "300ms"}
+      - {url: "%[1]s/later", method: POST, sleep-time: 0.6}
+      - {url: "%[1]s/minute", method: POST}
+`, target.URL))
+	before := time.Now()
+	p.get("/a").want(t, 200, "x")
+	for _, c := range []struct {
+		uri string
+		min time.Duration
+	}{{"/late", 300 * time.Millisecond}, {"/later", 600 * time.Millisecond}} {
+		r := target.next(t)
+		if r.uri != c.uri || r.at.Sub(before) < c.min {
+			t.Errorf("%s came after %v, want %s after %v", r.uri, r.at.Sub(before), c.uri, c.min)
+		}
+	}
+	target.nothingMore(t)
+}
+
+func TestWebhook_RetriesAndSignatures(t *testing.T) {
+	target := newHookTarget(t, func(n int, w http.ResponseWriter, _ *http.Request) {
+		if n <= 2 {
+			w.WriteHeader(500)
+		}
+	})
+	p := serving(t, withHook("/a", target.URL, `, body: '{"n": "{{query-params.n}}"}', retry: {attempts: 5, backoff: 10ms, max-backoff: 20ms}, sign: {secret: key}`)+
+		withHook("/stripe", target.URL, `, body: text, sign: {secret: key, header: Stripe-Signature, scheme: stripe}`))
+	p.do("POST", "/a?n=1", "")
+	mac := func(text string) string {
+		h := hmac.New(sha256.New, []byte("key"))
+		h.Write([]byte(text))
+		return hex.EncodeToString(h.Sum(nil))
+	}
+	for range 3 {
+		r := target.next(t)
+		if want := mac(`{"n": "1"}`); r.body != `{"n": "1"}` || r.header.Get("X-Signature") != want {
+			t.Errorf("body %s signed %q, want %s", r.body, r.header.Get("X-Signature"), want)
+		}
+	}
+	p.do("POST", "/stripe", "")
+	r := target.next(t)
+	at, sum, ok := strings.Cut(r.header.Get("Stripe-Signature"), ",v1=")
+	at = strings.TrimPrefix(at, "t=")
+	if !ok || sum != mac(at+".text") {
+		t.Errorf("signature %q", r.header.Get("Stripe-Signature"))
+	}
+	if sent, err := time.ParseDuration(at + "s"); err != nil || time.Since(time.Unix(int64(sent/time.Second), 0)) > time.Hour {
+		t.Errorf("signed at %q", at)
+	}
+	target.nothingMore(t)
+}
+
+// Webhooks that lead to each other end at depth 10.
+func TestWebhook_ALoopIsCut(t *testing.T) {
+	l, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	port := l.Addr().(*net.TCPAddr).Port
+	l.Close()
+	target := newHookTarget(t, nil)
+	p := serving(t, fmt.Sprintf(`- endpoint:
+    method: POST
+    path: /loop
+    response: {}
+    webhooks:
+      - {url: "http://127.0.0.1:%d/loop", method: POST, sleep-time: 0}
+      - {url: "%s/seen", method: POST, sleep-time: 0}
+`, port, target.URL), "--port", fmt.Sprint(port))
+	p.do("POST", "/loop", "")
+	depths := map[string]bool{}
+	for range 10 {
+		depths[target.next(t).header.Get("X-Mockserver-Webhook-Depth")] = true
+	}
+	for i := range 10 {
+		if !depths[fmt.Sprint(i+1)] {
+			t.Errorf("no webhook of depth %d, only %v", i+1, depths)
+		}
+	}
+	p.waitLine(0, "too many webhooks", "depth=10")
+	target.nothingMore(t)
+}
+
+// What cannot be sent is logged, and harms neither the response nor others.
+func TestWebhook_TargetsThatFail(t *testing.T) {
+	target := newHookTarget(t, nil)
+	hang, err := net.Listen("tcp", "127.0.0.1:0") // nobody accepts
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer hang.Close()
+	closed, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	closed.Close()
+	p := serving(t, withHook("/bad", "{{query-params.url}}", "")+
+		withHook("/hang", "http://"+hang.Addr().String(), ", timeout: 100ms")+
+		withHook("/refused", "http://"+closed.Addr().String(), "")+
+		withHook("/live", target.URL, ""))
+	for _, path := range []string{"/bad?url=nonsense", "/hang", "/refused", "/live"} {
+		p.do("POST", path, "").want(t, 201, `{"ok":true}`)
+	}
+	target.next(t)
+	p.waitLine(0, "webhook failed", "POST /bad", "final=true")
+	p.waitLine(0, "webhook failed", "POST /hang", "final=true")
+	p.waitLine(0, "webhook failed", "POST /refused", "refused")
+}
+
+func TestWebhook_MorePendingThanMayBe(t *testing.T) {
+	q := serving(t, strings.Replace(withHook("/a", "http://127.0.0.1:1/", ""), "sleep-time: 0", "sleep-time: 3600", 1), "--max-pending-webhooks", "3", "--grace", "100ms")
+	for range 10 {
+		q.do("POST", "/a", "").want(t, 201, `{"ok":true}`)
+	}
+	q.waitLine(0, "webhook refused", "as many webhooks are pending as may be")
+	q.signal(syscall.SIGTERM)
+	q.waitLine(0, "webhooks", "refused=7", "abandoned=3")
+	if code := q.exit(); code != 0 {
+		t.Errorf("exit code %d", code)
+	}
+}
+
+// What falls due within the grace period is sent, the rest is counted.
+func TestWebhook_DrainOnSIGTERM(t *testing.T) {
+	target := newHookTarget(t, nil)
+	p := serving(t, strings.Replace(withHook("/soon", target.URL, ""), "sleep-time: 0", "sleep-time: 0.5", 1)+
+		strings.Replace(withHook("/late", target.URL, ""), "sleep-time: 0", "sleep-time: 3600", 1))
+	p.do("POST", "/soon", "")
+	p.do("POST", "/late", "")
+	p.signal(syscall.SIGTERM)
+	target.next(t)
+	p.waitLine(0, "webhooks", "delivered=1", "abandoned=1")
+	if code := p.exit(); code != 0 {
+		t.Errorf("exit code %d", code)
+	}
+	target.nothingMore(t)
+}
+
+func TestWebhook_SecondSignalEndsTheDrain(t *testing.T) {
+	p := serving(t, strings.Replace(withHook("/soon", "http://127.0.0.1:1", ""), "sleep-time: 0", "sleep-time: 15", 1), "--grace", "1h")
+	p.do("POST", "/soon", "")
+	p.signal(syscall.SIGTERM)
+	p.waitLine(0, "stopping")
+	p.signal(syscall.SIGTERM)
+	if code := p.exit(); code != 1 {
+		t.Errorf("exit code %d, want 1", code)
+	}
+}
+
+// A reload keeps what is pending.
+func TestWebhook_ReloadKeepsWhatIsPending(t *testing.T) {
+	target := newHookTarget(t, nil)
+	dir := t.TempDir()
+	file := writeFile(t, dir, "mock.yml", strings.Replace(withHook("/a", target.URL+"/old", ""), "sleep-time: 0", "sleep-time: 1", 1))
+	p := start(t, "-c", file)
+	p.do("POST", "/a", "")
+	writeFile(t, dir, "mock.yml", withHook("/b", target.URL+"/new", ""))
+	p.signal(syscall.SIGHUP)
+	p.waitLine(0, "configuration reloaded")
+	p.do("POST", "/b", "")
+	got := map[string]bool{target.next(t).uri: true, target.next(t).uri: true}
+	if !got["/old"] || !got["/new"] {
+		t.Errorf("got %v, want /old and /new", got)
+	}
+}
+
+// Fifty times the process is killed while webhooks are accepted: each of which the
+// client saw the response is delivered, and none is invented.
+func TestWebhook_StoreSurvivesKills(t *testing.T) {
+	target := newHookTarget(t, nil)
+	store := t.TempDir()
+	file := writeFile(t, t.TempDir(), "mock.yml", withHook("/a", target.URL, ", body: '{{query-params.n}}'"))
+	kills := 50
+	if testing.Short() {
+		kills = 5
+	}
+	asked, answered := 0, map[string]bool{}
+	begin := func() *process {
+		return launchCommand(t, exec.Command(binary, "-c", file, "--webhook-store", store), t.TempDir(), nil).listening()
+	}
+	for range kills {
+		p := begin()
+		after := 1 + rand.IntN(40)
+		for i := 0; ; i++ {
+			if i == after {
+				go func() { _ = p.cmd.Process.Signal(os.Kill) }() // at some moment of what follows
+			}
+			asked++
+			n := fmt.Sprint(asked)
+			a, err := p.try("POST", "/a?n="+n, "")
+			if err != nil {
+				break
+			}
+			if a.status == 201 {
+				answered[n] = true
+			}
+		}
+		<-p.exited
+	}
+	p := begin()
+	got := map[string]bool{}
+	for len(answered) > 0 {
+		r := target.next(t)
+		got[r.body] = true
+		if r.header.Get("Idempotency-Key") == "" {
+			t.Error("a webhook without a key")
+		}
+		delete(answered, r.body)
+	}
+	for name := range got {
+		var n int
+		if _, err := fmt.Sscan(name, &n); err != nil || n < 1 || n > asked {
+			t.Errorf("webhook %q was never asked for", name)
+		}
+	}
+	p.signal(syscall.SIGTERM)
+	p.exit()
+}
