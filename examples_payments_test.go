@@ -1,15 +1,20 @@
 package main
 
 import (
+	"crypto/hmac"
+	"crypto/sha256"
+	"encoding/hex"
 	"encoding/json"
 	"fmt"
 	"maps"
+	"net/http"
 	"net/url"
 	"os"
 	"regexp"
 	"slices"
 	"strconv"
 	"strings"
+	"syscall"
 	"testing"
 	"time"
 )
@@ -938,6 +943,379 @@ func TestPayments_TheTableOfCardsIsTrue(t *testing.T) {
 		row := `(?m)^#   ` + names + ` +` + c.numbers[0] + `  ` + regexp.QuoteMeta(outcome) + `$`
 		if !regexp.MustCompile(row).MatchString(comment) {
 			t.Errorf("the comment has no row for %s, want %s", names, row)
+		}
+	}
+}
+
+// shop is examples/payments.yml with its events sent to a target of the test, and what
+// is expected there.
+type shop struct {
+	*api
+	target *hookTarget
+	want   map[string]map[string]any // by type and id: fields of the event's object
+}
+
+func newShop(t *testing.T, answer func(n int, w http.ResponseWriter, r *http.Request)) *shop {
+	t.Helper()
+	target := newHookTarget(t, answer)
+	p := launch(t, []string{"WEBHOOK_URL=" + target.URL + "/stripe"}, "-c", exampleFile(t, "payments.yml")).listening()
+	return &shop{api: &api{process: p}, target: target, want: map[string]map[string]any{}}
+}
+
+// expect is an event for what the last answer was about: the fields, of the JSON text, on
+// top of those that the answer has too.
+func (s *shop) expect(kind, fields string) {
+	s.t.Helper()
+	object := s.object
+	if failure, ok := object["error"].(map[string]any); ok {
+		object = failure["payment_intent"].(map[string]any)
+	}
+	want := maps.Clone(object)
+	if strings.HasPrefix(kind, "charge.") { // no call answers a charge
+		want = map[string]any{}
+	}
+	maps.Copy(want, exampleDecode(s.t, fields).(map[string]any))
+	key := kind + " " + fmt.Sprint(want["id"])
+	if s.want[key] != nil {
+		s.t.Fatalf("%s is expected already: the calls of a test need different ids", key)
+	}
+	s.want[key] = want
+}
+
+// settle waits for all events that are expected, checks them, ends the program, which sends
+// what is due, and fails the test if there was one more.
+func (s *shop) settle() {
+	s.t.Helper()
+	total, ids := len(s.want), map[string]bool{}
+	for range total {
+		id, kind, object := s.event()
+		key := kind + " " + fmt.Sprint(object["id"])
+		want := s.want[key]
+		if ids[id] || want == nil {
+			s.t.Errorf("got %s as event %s, want each of %q once, with an id of its own", key, id, slices.Sorted(maps.Keys(s.want)))
+			continue
+		}
+		ids[id] = true
+		delete(s.want, key)
+		for field, value := range object {
+			if _, ok := want[field]; !ok {
+				continue // of no answer, and nothing the test is about
+			}
+			if diff := exampleDiff(key+": "+field, want[field], value, time.Time{}); diff != "" {
+				s.t.Error(diff)
+			}
+		}
+		for _, field := range []string{"id", "object", "status", "amount", "currency", "amount_received", "amount_capturable", "amount_captured", "last_payment_error"} {
+			if value, ok := want[field]; ok && object[field] == nil && value != nil {
+				s.t.Errorf("%s: got no %s, want %v", key, field, value)
+			}
+		}
+	}
+	s.signal(syscall.SIGTERM)
+	s.waitLine(0, "stopped")
+	s.exit()
+	var ledger string // there is none when there was no webhook
+	for _, line := range s.output() {
+		if strings.Contains(line, "webhooks delivered=") {
+			ledger = line
+		}
+	}
+	if want := fmt.Sprintf("webhooks delivered=%d retried=0 dead=0 refused=0 abandoned=0", total); (total > 0 || ledger != "") && !strings.Contains(ledger, want) {
+		s.t.Errorf("got %q, want %s", ledger, want)
+	}
+	s.target.nothingMore(s.t)
+}
+
+// event is the next event, whose signature is right, with the object that it is about.
+func (s *shop) event() (id, kind string, object map[string]any) {
+	s.t.Helper()
+	r := s.target.next(s.t)
+	if fault := stripeFault(r.body, r.header.Get("Stripe-Signature"), "whsec_mock", time.Now()); fault != "" {
+		s.t.Errorf("signature %q: %s", r.header.Get("Stripe-Signature"), fault)
+	}
+	if r.method != "POST" || r.uri != "/stripe" || r.header.Get("Content-Type") != "application/json" {
+		s.t.Errorf("got %s %s of type %q, want a POST of JSON to /stripe", r.method, r.uri, r.header.Get("Content-Type"))
+	}
+	event, _ := exampleDecode(s.t, r.body).(map[string]any)
+	const want = `{"id": "<text>", "object": "event", "type": "<text>", "created": "<integer>", "livemode": false}`
+	data, _ := event["data"].(map[string]any)
+	delete(event, "data")
+	if diff := exampleDiff("event", exampleDecode(s.t, want), event, time.Time{}); diff != "" {
+		s.t.Fatalf("%s in %s", diff, r.body)
+	}
+	object, ok := data["object"].(map[string]any)
+	id = event["id"].(string)
+	if !ok || len(data) != 1 || !strings.HasPrefix(id, "evt_") {
+		s.t.Fatalf("got %s, want an id evt_… and data.object", r.body)
+	}
+	return id, event["type"].(string), object
+}
+
+// stripeFault verifies a signature as https://docs.stripe.com/webhooks#verify-manually says:
+// the header is split at commas and at =, t and the body with a dot between them are what is
+// signed, v1 is its HMAC-SHA256 in hexadecimal, and t is at most five minutes ago.
+func stripeFault(body, header, secret string, now time.Time) string {
+	var at string
+	var signatures []string
+	for _, part := range strings.Split(header, ",") {
+		switch name, value, _ := strings.Cut(part, "="); name {
+		case "t":
+			at = value
+		case "v1":
+			signatures = append(signatures, value)
+		}
+	}
+	seconds, err := strconv.ParseInt(at, 10, 64)
+	if err != nil || len(signatures) == 0 {
+		return "no time t, or no signature v1"
+	}
+	mac := hmac.New(sha256.New, []byte(secret))
+	mac.Write([]byte(at + "." + body))
+	if !slices.Contains(signatures, hex.EncodeToString(mac.Sum(nil))) {
+		return "no signature is that of the body"
+	}
+	if age := now.Unix() - seconds; age > 300 || age < -300 {
+		return fmt.Sprintf("it is %d seconds old", age)
+	}
+	return ""
+}
+
+func TestPayments_TheVerifierOfTheTestsIsRight(t *testing.T) {
+	t.Parallel()
+	// The value was made by openssl dgst -sha256 -hmac whsec_mock.
+	const good = "t=1705314600,v1=e6b3883985e95311c17332879206676fe736c9b4724c8b0c33f308f4bb289aa3"
+	now := time.Unix(1705314610, 0)
+	for header, fault := range map[string]string{
+		good: "", good + ",v0=ab": "", "t=1705314600,v1=ab," + good[len("t=1705314600,"):]: "",
+		"": "no time", "t=1705314600": "no time", good[len("t=1705314600,"):]: "no time", "t=1705314601" + good[len("t=1705314600"):]: "no signature",
+		"t=1705314600,v0=" + good[len("t=1705314600,v1="):]: "no time",
+	} {
+		if got := stripeFault(`{"a": 1}`, header, "whsec_mock", now); !strings.HasPrefix(got, fault) || fault == "" && got != "" {
+			t.Errorf("%q: got %q, want %q", header, got, fault)
+		}
+	}
+	if stripeFault(`{"a": 2}`, good, "whsec_mock", now) == "" || stripeFault(`{"a": 1}`, good, "whsec", now) == "" ||
+		stripeFault(`{"a": 1}`, good, "whsec_mock", now.Add(time.Hour)) == "" {
+		t.Error("another body, another secret and an old signature are right as well, want them wrong")
+	}
+}
+
+func TestPayments_EventsFollowTheCalls(t *testing.T) {
+	t.Parallel()
+	s := newShop(t, nil)
+	for _, body := range bodies("payment_method=pm_card_visa", "customer=cus_7") {
+		s.call(200, "POST", intents, body)
+		s.expect("payment_intent.created", `{"status": "requires_confirmation", "amount": 1999, "currency": "eur", "customer": "cus_7"}`)
+	}
+	s.call(200, "POST", intents, `{"amount": 1234, "currency": "EUR", "metadata": {"order": 7}}`)
+	s.expect("payment_intent.created", `{"status": "requires_payment_method", "amount": 1234, "currency": "eur", "metadata": {"order": 7}, "last_payment_error": null}`)
+	s.call(200, "POST", intents, "amount=1234&metadata[order]=7", "Idempotency-Key: 4c3f")
+	s.expect("payment_intent.created", `{"id": "pi_auto_1234_usd_4c3f", "amount": 1234, "metadata": {"order": "7"}}`)
+
+	for kind, fields := range map[string]string{
+		"pi_auto_1999_eur_1 payment_intent.succeeded":                        `{"status": "succeeded", "amount": 1999, "amount_received": 1999, "amount_capturable": 0}`,
+		"pi_manual_1999_chf_1 payment_intent.amount_capturable_updated":      `{"status": "requires_capture", "amount": 1999, "amount_received": 0, "amount_capturable": 1999, "currency": "chf"}`,
+		"pi_manual_7001_eur_cancel payment_intent.amount_capturable_updated": `{"status": "requires_capture", "amount": 7001}`,
+		"pi_auto_1999_eur_1_pm_card_visa_chargeDeclinedExpiredCard payment_intent.payment_failed": `{"status": "requires_payment_method", "amount": 1999,
+			"currency": "eur", "amount_received": 0, "last_payment_error": {"type": "card_error", "code": "expired_card"}}`,
+		"pi_auto_1999_eur_1_pm_card_authenticationRequired payment_intent.requires_action": `{"status": "requires_action", "amount": 1999, "last_payment_error": null}`,
+	} {
+		id, kind, _ := strings.Cut(kind, " ")
+		status := 200
+		if strings.HasSuffix(kind, "failed") {
+			status = 402
+		}
+		s.call(status, "POST", intents+"/"+id+"/confirm", "")
+		s.expect(kind, fields)
+	}
+	s.call(200, "POST", intents+"/pi_auto_1999_eur_2_pm_card_chargeDeclined/confirm", "payment_method=pm_card_visa")
+	s.expect("payment_intent.succeeded", `{"amount_received": 1999}`)
+
+	s.call(200, "POST", intents+"/pi_manual_12345678_eur_1/capture", "")
+	s.expect("payment_intent.succeeded", `{"status": "succeeded", "amount": 12345678, "amount_received": 12345678}`)
+	s.expect("charge.captured", `{"id": "ch_pi_manual_12345678_eur_1", "object": "charge", "payment_intent": "pi_manual_12345678_eur_1",
+		"amount": 12345678, "amount_captured": 12345678, "currency": "eur", "status": "succeeded"}`)
+	s.call(200, "POST", intents+"/pi_requires_capture_manual_1999_eur_1/capture", `{"amount_to_capture": 999}`)
+	s.expect("payment_intent.succeeded", `{"amount": 1999, "amount_received": 999, "amount_capturable": 0}`)
+	s.expect("charge.captured", `{"id": "ch_pi_requires_capture_manual_1999_eur_1", "object": "charge", "amount": 1999, "amount_captured": 999}`)
+
+	s.call(200, "POST", intents+"/pi_manual_1999_eur_3/cancel/", "cancellation_reason=abandoned")
+	s.expect("payment_intent.canceled", `{"status": "canceled", "amount": 1999, "currency": "eur", "cancellation_reason": "abandoned"}`)
+
+	for _, body := range []string{"", "email=ann%40example.com&metadata[order_id]=1", `{"name": "Ann", "phone": "0123", "metadata": {"a": [1]}}`} {
+		s.call(200, "POST", "/v1/customers", body)
+		s.expect("customer.created", `{"object": "customer"}`)
+		id := "cus_" + strconv.Itoa(len(body))
+		s.call(200, "POST", "/v1/customers/"+id, body)
+		s.expect("customer.updated", `{"id": "`+id+`", "object": "customer"}`)
+		s.call(200, "POST", "/v1/subscriptions", body)
+		s.expect("customer.subscription.created", `{"status": "active", "currency": "usd"}`)
+	}
+	for body, status := range map[string]string{"customer=cus_7&trial_period_days=7": "trialing", `{"payment_behavior": "default_incomplete"}`: "incomplete"} {
+		s.call(200, "POST", "/v1/subscriptions", body)
+		s.expect("customer.subscription.created", `{"status": "`+status+`"}`)
+		id := s.text("id")
+		s.call(200, "DELETE", "/v1/subscriptions/"+id, "")
+		s.expect("customer.subscription.deleted", `{"id": "`+id+`", "status": "canceled"}`)
+	}
+	s.settle()
+}
+
+func TestPayments_EventsOfIntentsThatAreConfirmedAtOnce(t *testing.T) {
+	t.Parallel()
+	s := newShop(t, nil)
+	created := `{"object": "payment_intent", "status": "requires_confirmation", "amount": 1999, "amount_received": 0, "amount_capturable": 0, "last_payment_error": null}`
+	for _, c := range []struct {
+		more          []string // in the body, beside 1999 eur
+		status        int
+		kind, outcome string
+	}{
+		{nil, 200, "succeeded", `{"status": "succeeded", "amount": 1999, "amount_received": 1999, "amount_capturable": 0}`},
+		{[]string{"capture_method=manual"}, 200, "amount_capturable_updated", `{"status": "requires_capture", "amount": 1999, "amount_received": 0, "amount_capturable": 1999}`},
+		{[]string{"payment_method_data=4000002760003184"}, 200, "requires_action", `{"status": "requires_action", "amount": 1999, "amount_received": 0}`},
+		{[]string{"payment_method_data=4000002760003184", "capture_method=manual"}, 200, "requires_action", `{"status": "requires_action", "amount": 1999}`},
+		{[]string{"payment_method_data=4000002760003184", "off_session=true"}, 402, "payment_failed",
+			`{"status": "requires_payment_method", "amount": 1999, "last_payment_error": {"type": "card_error", "code": "authentication_required"}}`},
+	} {
+		for _, body := range bodies(append(c.more, "confirm=true", "payment_method=pm_1", "customer=cus_7")...) {
+			s.call(c.status, "POST", intents, body)
+			s.expect("payment_intent.created", created)
+			s.expect("payment_intent."+c.kind, c.outcome)
+		}
+	}
+	s.settle()
+}
+
+func TestPayments_EventsOfDeclinedCards(t *testing.T) {
+	t.Parallel()
+	s := newShop(t, nil)
+	for i := range cardErrors {
+		c := &cardErrors[i]
+		failed := `{"status": "requires_payment_method", "amount": 1999, "currency": "eur", "amount_received": 0, "amount_capturable": 0,
+			"last_payment_error": {"type": "card_error", "code": "` + c.code + `"}}`
+		for j, card := range append(c.cards(), c.numbers...) {
+			body := "amount=1999&currency=eur&confirm=true&payment_method=" + card
+			if j%2 == 0 {
+				body += "&capture_method=manual"
+			}
+			s.call(402, "POST", intents, body)
+			s.expect("payment_intent.created", `{"amount": 1999, "currency": "eur", "status": "requires_confirmation", "last_payment_error": null}`)
+			s.expect("payment_intent.payment_failed", failed)
+			id := fmt.Sprintf("pi_auto_1999_eur_%d-%d", i, j)
+			s.call(402, "POST", intents+"/"+id+"/confirm", `{"payment_method": "`+card+`"}`)
+			s.expect("payment_intent.payment_failed", failed)
+			if strings.HasPrefix(card, "pm_card_") {
+				s.call(402, "POST", intents+"/"+id+"_"+card+"/confirm", "")
+				s.expect("payment_intent.payment_failed", failed)
+			}
+		}
+	}
+	s.call(402, "POST", intents+"/pi_auto_1999_eur_1/confirm", "off_session=true&payment_method=pm_card_authenticationRequired")
+	s.expect("payment_intent.payment_failed", `{"last_payment_error": {"type": "card_error", "code": "authentication_required"}}`)
+	s.settle() // no succeeded is among them
+}
+
+// What changes nothing, or is refused before there is an intent, is no event; nor does an
+// event lead to another.
+func TestPayments_NoEventsOfWhatDidNotHappen(t *testing.T) {
+	t.Parallel()
+	s := newShop(t, nil)
+	for _, c := range paymentCalls() {
+		declined := c.status == 402 && strings.Contains(c.want, `"payment_intent"`)
+		if c.method == "GET" || c.path == "/v1/webhook" || c.status >= 400 && !declined {
+			c.check(s.t, s.process)
+		}
+	}
+	s.settle()
+}
+
+func TestPayments_EventsOfHostileInputAreJSONThatEchoesIt(t *testing.T) {
+	t.Parallel()
+	s := newShop(t, nil)
+	for i, value := range hostileValues {
+		form := url.Values{}
+		object := map[string]any{}
+		for _, name := range []string{"amount", "currency", "customer", "description", "email", "name", "phone", "payment_method", "cancellation_reason", "metadata[order]"} {
+			form.Set(name, value)
+			object[name] = value
+		}
+		object["metadata"] = map[string]any{value: value, "order": value}
+		text, err := json.Marshal(object)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for j, body := range []string{form.Encode(), string(text)} {
+			id := fmt.Sprintf("%d-%d", i, j)
+			s.call(200, "POST", intents, body)
+			s.expect("payment_intent.created", `{}`)
+			s.call(200, "POST", "/v1/customers", body)
+			s.expect("customer.created", `{}`)
+			s.call(200, "POST", "/v1/customers/cus_"+id, body)
+			s.expect("customer.updated", `{}`)
+			s.call(200, "POST", "/v1/subscriptions", body)
+			s.expect("customer.subscription.created", `{}`)
+			s.call(200, "POST", intents+"/pi_auto_1999_eur_"+id+"/confirm", body)
+			s.expect("payment_intent.succeeded", `{}`)
+			s.call(200, "POST", intents+"/pi_auto_1999_eur_"+id+"/cancel", body)
+			s.expect("payment_intent.canceled", `{}`)
+			if len(value) < 100 { // a request line is bounded
+				id = url.PathEscape(value + id)
+				s.call(200, "POST", intents+"/"+id+"/confirm", "")
+				s.expect("payment_intent.succeeded", `{"amount": 2000}`)
+				s.call(200, "DELETE", "/v1/subscriptions/"+id, "")
+				s.expect("customer.subscription.deleted", `{}`)
+			}
+		}
+	}
+	s.settle()
+}
+
+func TestPayments_AnEventComesAgainAsItWas(t *testing.T) {
+	t.Parallel()
+	s := newShop(t, func(n int, w http.ResponseWriter, _ *http.Request) {
+		if n == 1 {
+			w.WriteHeader(http.StatusInternalServerError)
+		}
+	})
+	s.call(200, "POST", intents, "amount=1999")
+	first, _, object := s.event()
+	second, kind, again := s.event()
+	if first != second || kind != "payment_intent.created" || fmt.Sprint(object) != fmt.Sprint(again) {
+		t.Errorf("got event %s and then %s (%s), want the same one", first, second, kind)
+	}
+	s.signal(syscall.SIGTERM)
+	s.waitLine(0, "webhooks delivered=1 retried=1 dead=0")
+}
+
+func TestPayments_EventsGoToTheMocksOwnWebhook(t *testing.T) {
+	t.Parallel()
+	a := &api{process: start(t, "-c", exampleFile(t, "payments.yml"), "--access-log")}
+	a.call(200, "POST", intents, "amount=1999&confirm=true")
+	a.call(402, "POST", intents, "amount=1999&confirm=true&payment_method=pm_card_chargeDeclined")
+	n := 0
+	for range 4 { // two of each intent
+		line := a.waitLine(n, "method=POST", "uri=/v1/webhook", "status=200")
+		n += slices.Index(a.output()[n:], line) + 1
+	}
+	a.signal(syscall.SIGTERM)
+	// An event that led to another would leave one that is due now, and reaches nobody.
+	a.waitLine(0, "webhooks delivered=4 retried=0 dead=0 refused=0 abandoned=0")
+}
+
+func TestPayments_TheTableOfEventsNamesThemAll(t *testing.T) {
+	t.Parallel()
+	text, err := os.ReadFile(exampleFile(t, "payments.yml"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	comment := commentOf(t, "payments.yml")
+	kinds := regexp.MustCompile(`"type": "((?:customer|payment_intent|charge)\.[^"{]+)"`).FindAllStringSubmatch(string(text)[len(comment):], -1)
+	if len(kinds) < 8 {
+		t.Errorf("got %d events in the file, want at least 8", len(kinds))
+	}
+	for _, kind := range append(kinds, []string{"", "payment_intent.succeeded"}, []string{"", "payment_intent.amount_capturable_updated"}) {
+		if !regexp.MustCompile(`(?m)^#   .*\b` + regexp.QuoteMeta(kind[1]) + `\b`).MatchString(comment) {
+			t.Errorf("the comment's table has no %s", kind[1])
 		}
 	}
 }

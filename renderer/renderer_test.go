@@ -392,6 +392,19 @@ func TestCompile_Warnings(t *testing.T) {
 	}
 }
 
+func TestCompile_AVariableThatIsNotSetMayHaveADefault(t *testing.T) {
+	for _, text := range []string{`{{env.NOPE|default:"x"}}`, `{{ env.NOPE | default:path|upper }}`, `{% if env.NOPE|default:"" %}{% endif %}`} {
+		if compiled, problems := renderer.Compile(config.Text{Value: text}, renderer.Plain, scope()); compiled == nil || len(problems) != 0 {
+			t.Errorf("%s: got %v, want no warning", text, problems)
+		}
+	}
+	for _, text := range []string{`{{env.NOPE|upper|default:"x"}}`, `{{env.NOPE}}|default`, `{{path|default:env.NOPE}}`} {
+		if _, problems := renderer.Compile(config.Text{Value: text}, renderer.Plain, scope()); len(problems.Warnings()) != 1 {
+			t.Errorf("%s: got %v, want a warning", text, problems)
+		}
+	}
+}
+
 func TestCompile_AllMistakesAtOnce(t *testing.T) {
 	_, problems := renderer.Compile(config.Text{Value: "{{a}} {{path|b}} {% c %}"}, renderer.Plain, scope())
 	if got := len(problems.Errors()); got != 3 {

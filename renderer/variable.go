@@ -166,8 +166,21 @@ func (s *scanner) environment(t token, name string) value {
 			return textValue([]byte(v))
 		}
 	}
-	s.warn(t.offset, "the environment variable %s is not set; it renders as missing", name)
+	if !s.defaulted() {
+		s.warn(t.offset, "the environment variable %s is not set; it renders as missing", name)
+	}
 	return value{}
+}
+
+// defaulted tells whether the first filter of the operand just read is default: what to
+// do without the operand is said then.
+func (s *scanner) defaulted() bool {
+	ahead := *s
+	if !ahead.tok.is("|") {
+		return false
+	}
+	ahead.next()
+	return ahead.tok.word("default")
 }
 
 // steps cuts "a.b.0.c", or "a[0].c", into steps.
