@@ -63,15 +63,24 @@ func bareEndpoints(endpoints []Endpoint, keyed bool) []Endpoint {
 		return ""
 	}
 	text := func(t Text) Text { return Text{Value: t.Value, Key: key(t.Key)} }
+	headers := func(all []Header) (out []Header) {
+		for _, h := range all {
+			out = append(out, Header{h.Name, text(h.Value)})
+		}
+		return out
+	}
 	for _, e := range endpoints {
 		e.Pos, e.Key, e.Path, e.If = Pos{}, key(e.Key), text(e.Path), text(e.If)
 		r := &e.Response
 		r.Pos, r.Body = Pos{}, text(r.Body)
-		var headers []Header
-		for _, h := range r.Headers {
-			headers = append(headers, Header{h.Name, text(h.Value)})
+		r.Headers = headers(r.Headers)
+		var hooks []Webhook
+		for _, w := range e.Webhooks {
+			w.Pos, w.Key, w.URL, w.If, w.Body = Pos{}, key(w.Key), text(w.URL), text(w.If), text(w.Body)
+			w.Headers = headers(w.Headers)
+			hooks = append(hooks, w)
 		}
-		r.Headers = headers
+		e.Webhooks = hooks
 		if r.External != nil {
 			x := *r.External
 			x.Pos, x.Key, x.Path, x.Sheet = Pos{}, key(x.Key), text(x.Path), text(x.Sheet)
@@ -208,6 +217,10 @@ func TestBothSyntaxesAreWrongAlike(t *testing.T) {
 			one("[0].websocket", "unknown key")},
 		{"a key that is none, in a map that lacks others", "- endpoint: {[a]: 1, method: GET}", "[{:endpoint {[:a] 1 :method :get}}]", nil, []complaint{
 			{atEndpoint, "path is missing"}, {atEndpoint, "response is missing"}, {atEndpoint, "a key is a list"}}},
+		{"a webhook without a URL", "- endpoint: {path: /x, response: {}, webhook: {method: POST}}", `[{:endpoint {:path "/x" :response {} :webhook {:method :post}}}]`, nil,
+			one(atEndpoint+".webhook", "url is missing")},
+		{"a webhook with a URL of another kind", "- endpoint: {path: /x, response: {}, webhook: {method: POST, url: 'ftp://a'}}",
+			`[{:endpoint {:path "/x" :response {} :webhook {:method :post :url "ftp://a"}}}]`, nil, one(atEndpoint+".webhook.url", "does not begin with http")},
 		{"an empty map", "- {}", "[{}]", nil, one("[0]", "is an empty map; a map with one key")},
 		{"items that are no maps", "- []\n- 5\n- a\n- ~\n- true", "[[] 5 :a nil true]", nil, []complaint{{"[0]", "is a list"}, {"[1]", "is a number (5)"},
 			{"[2]", `is a text ("a")`}, {"[3]", "is null"}, {"[4]", "is a boolean (true)"}}},

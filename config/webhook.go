@@ -144,11 +144,17 @@ func setSign(d *decoder, v value, w *Webhook) {
 }
 
 func setSignHeader(d *decoder, v value, s *Sign) {
-	if !isToken(v.text.Value) {
+	if !isSignHeader(v.text.Value) {
 		d.refuse(v)
 		return
 	}
 	s.Header = v.text.Value
+}
+
+// isSignHeader tells whether a header can carry a signature: none that the sender
+// writes itself.
+func isSignHeader(name string) bool {
+	return isToken(name) && !ServerSets(name) && !strings.EqualFold(name, "Host")
 }
 
 func setScheme(d *decoder, v value, s *Sign) {
@@ -224,8 +230,8 @@ func (c *checker) webhook(w *Webhook, key string) {
 		switch {
 		case s.Secret == "":
 			c.wrong("the secret is empty; a text is accepted", at("sign", "secret")...)
-		case s.Header != "" && !isToken(s.Header):
-			c.wrong(fmt.Sprintf("%q is no name of a header", clip(s.Header)), at("sign", "header")...)
+		case s.Header != "" && !isSignHeader(s.Header):
+			c.wrong(fmt.Sprintf("%q is no name of a header that can carry a signature", clip(s.Header)), at("sign", "header")...)
 		case s.Scheme != "" && !slices.Contains(SignSchemes, s.Scheme):
 			c.wrong(fmt.Sprintf("the scheme is %q; %s is accepted", clip(s.Scheme), oneOf(SignSchemes)), at("sign", "scheme")...)
 		}

@@ -38,6 +38,7 @@ func TestMistakesOfWebhooks(t *testing.T) {
 		{"an empty secret", hooked("sign: {secret: '§'}"), one(atWebhook+".sign.secret", "is empty")},
 		{"an unknown scheme", hooked("sign: {secret: a, scheme: §hmac}"), one(atWebhook+".sign.scheme", "hmac-sha256 or stripe")},
 		{"a header of the signature that is none", hooked("sign: {secret: a, header: '§a b'}"), one(atWebhook+".sign.header", "the name of a header")},
+		{"a header that the sender writes itself", hooked("sign: {secret: a, header: §host}"), one(atWebhook+".sign.header", "the name of a header")},
 	})
 }
 

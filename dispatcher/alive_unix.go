@@ -9,8 +9,7 @@ import (
 )
 
 // alive tells whether an idle connection is still open, without waiting or taking
-// anything from it. What a server says unasked is a time-out and its end, but TLS
-// has records of its own to send.
+// anything from it. What a server says unasked is a time-out, or the end of TLS.
 func alive(conn net.Conn) bool {
 	sc, ok := conn.(syscall.Conn)
 	if !ok {
@@ -23,8 +22,8 @@ func alive(conn net.Conn) bool {
 	open := false
 	err = raw.Read(func(fd uintptr) bool {
 		var b [1]byte
-		n, _, err := syscall.Recvfrom(int(fd), b[:], syscall.MSG_PEEK|syscall.MSG_DONTWAIT)
-		open = errors.Is(err, syscall.EAGAIN) || n == 1 && b[0] != 'H'
+		_, _, err := syscall.Recvfrom(int(fd), b[:], syscall.MSG_PEEK|syscall.MSG_DONTWAIT)
+		open = errors.Is(err, syscall.EAGAIN)
 		return true
 	})
 	return err == nil && open

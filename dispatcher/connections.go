@@ -7,6 +7,7 @@ import (
 	"errors"
 	"fmt"
 	"net"
+	"strings"
 	"sync"
 	"time"
 
@@ -18,12 +19,14 @@ import (
 // of fasthttp keeps its own, but tells neither that one has been closed by the
 // target before it is written to, nor ends its goroutines when asked.
 type connections struct {
-	mu     sync.Mutex // guards what follows
-	idle   map[string][]*connection
-	open   map[*connection]struct{}
-	sweep  *time.Timer
-	swept  bool // the timer runs
-	closed bool
+	mu       sync.Mutex // guards what follows
+	idle     map[string][]*connection
+	open     map[*connection]struct{}
+	dialling context.Context // ends with close
+	cancel   context.CancelFunc
+	sweep    *time.Timer
+	swept    bool // the timer runs
+	closed   bool
 }
 
 // connection is one connection, with its buffers.
@@ -36,11 +39,16 @@ type connection struct {
 	since  time.Time // when it was put aside
 }
 
-// idleTime is how long a connection is kept for the next delivery.
-const idleTime = 30 * time.Second
+const (
+	// idleTime is how long a connection is kept for the next delivery.
+	idleTime = 30 * time.Second
+	// maxAnswerHead bounds the status line and headers of an answer, in bytes.
+	maxAnswerHead = 16 << 10
+)
 
 func newConnections() *connections {
 	c := &connections{idle: map[string][]*connection{}, open: map[*connection]struct{}{}}
+	c.dialling, c.cancel = context.WithCancel(context.Background())
 	c.sweep = time.AfterFunc(time.Hour, c.closeOld)
 	c.sweep.Stop()
 	return c
@@ -80,12 +88,15 @@ func (c *connections) dial(uri *fasthttp.URI, target string, deadline time.Time)
 	name, port, err := net.SplitHostPort(host)
 	secure := string(uri.Scheme()) == "https"
 	if err != nil {
-		name, port = host, "80"
+		name = strings.TrimSuffix(strings.TrimPrefix(host, "["), "]")
+	}
+	if port == "" {
+		port = "80"
 		if secure {
 			port = "443"
 		}
 	}
-	ctx, cancel := context.WithDeadline(context.Background(), deadline)
+	ctx, cancel := context.WithDeadline(c.dialling, deadline)
 	defer cancel()
 	var dialer net.Dialer
 	conn := &connection{target: target}
@@ -104,7 +115,7 @@ func (c *connections) dial(uri *fasthttp.URI, target string, deadline time.Time)
 		}
 		conn.Conn = over
 	}
-	conn.in, conn.out = bufio.NewReader(conn.Conn), bufio.NewWriter(conn.Conn)
+	conn.in, conn.out = bufio.NewReaderSize(conn.Conn, maxAnswerHead), bufio.NewWriter(conn.Conn)
 	return conn, nil
 }
 
@@ -129,6 +140,11 @@ func (c *connections) put(conn *connection, again bool) {
 	if !again || c.closed || conn.in.Buffered() > 0 {
 		delete(c.open, conn)
 		_ = conn.plain.Close() // it is done with
+		return
+	}
+	if conn.SetDeadline(time.Time{}) != nil { // it is looked at until it is used again
+		delete(c.open, conn)
+		_ = conn.plain.Close() // it is of no use
 		return
 	}
 	conn.since = time.Now()
@@ -168,12 +184,20 @@ func (c *connections) close() {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	c.closed = true
+	c.cancel()
 	c.sweep.Stop()
 	for conn := range c.open {
 		_ = conn.plain.Close() // whoever uses it is told
 	}
 	clear(c.idle)
 	clear(c.open)
+}
+
+// isClosed tells whether close was called.
+func (c *connections) isClosed() bool {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	return c.closed
 }
 
 // exchange sends a request and reads the answer.

@@ -1,6 +1,7 @@
 package dispatcher
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"os"
@@ -75,9 +76,9 @@ func (o *outbox) last() *logFile { return o.files[len(o.files)-1] }
 // safe on disk.
 func (o *outbox) store(s *stored) error {
 	o.mu.Lock()
-	if o.err != nil {
+	if o.err != nil || o.closed {
 		defer o.mu.Unlock()
-		return o.err
+		return cmp.Or(o.err, errStoreClosed)
 	}
 	s.id = o.id
 	o.id++
@@ -250,12 +251,14 @@ func (o *outbox) dropFinished() error {
 // far more room than what is pending needs.
 func (o *outbox) rewriteFirst() error {
 	for o.wasteful() {
-		log, err := os.ReadFile(o.path(o.files[0].number))
+		number := o.files[0].number
+		log, err := os.ReadFile(o.path(number))
 		if err != nil {
 			return err
 		}
 		o.mu.Lock()
 		o.rewrite(log, o.files[0])
+		left := o.files[0].pending
 		buffer := o.buffer
 		o.buffer = nil
 		o.last().size += int64(len(buffer))
@@ -263,6 +266,9 @@ func (o *outbox) rewriteFirst() error {
 		// In the same order as they were put there, and before the file goes.
 		if err := o.flush(buffer, true); err != nil {
 			return err
+		}
+		if left > 0 {
+			return fmt.Errorf("%d deliveries cannot be read back from %s", left, o.path(number))
 		}
 		if err := o.dropFinished(); err != nil {
 			return err

@@ -153,6 +153,13 @@ func TestOutbox_CutAnywhere(t *testing.T) {
 		if err := o.close(); err != nil {
 			t.Fatal(err)
 		}
+		o, again, log := openedStore(t, dir)
+		if len(again) != want || log != "" {
+			t.Errorf("cut at %d, opened again: %d pending, want %d; log %s", cut, len(again), want, log)
+		}
+		if err := o.close(); err != nil {
+			t.Fatal(err)
+		}
 	}
 }
 

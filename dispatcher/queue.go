@@ -70,9 +70,10 @@ type Queue struct {
 	refused    atomic.Int64
 	sender     *sender
 	failed     func(Failure)
-	outbox     *outbox            // nil for none
-	ending     chan time.Duration // until when what is due is still sent; once
-	ended      chan struct{}
+	outbox     *outbox       // nil for none
+	until      atomic.Int64  // when the queue ends, on its clock; the end of time until it is closed
+	ended      chan struct{} // the actor's end
+	shut       chan struct{} // the end of everything
 
 	actor actor
 }
@@ -104,9 +105,10 @@ func Open(opts Options) (*Queue, error) {
 		log:        opts.Logger,
 		began:      time.Now(),
 		maxPending: int64(opts.MaxPending),
-		ending:     make(chan time.Duration, 1),
 		ended:      make(chan struct{}),
+		shut:       make(chan struct{}),
 	}
+	q.until.Store(math.MaxInt64)
 	q.mail.bell = make(chan struct{}, 1)
 	q.actor.free = opts.Workers
 	q.actor.until = math.MaxInt64
@@ -187,13 +189,18 @@ func (q *Queue) accept(d *Delivery) error {
 	if q.outbox == nil {
 		return nil
 	}
-	s := stored{due: time.Now().Add(d.Delay), depth: d.Depth, webhook: appendWebhook(nil, d.Webhook), parts: d.parts}
+	s := stored{due: dueAt(time.Now(), d.Delay), depth: d.Depth, webhook: appendWebhook(nil, d.Webhook), parts: d.parts}
 	if err := q.outbox.store(&s); err != nil {
 		q.pending.Add(-1)
 		return err
 	}
 	d.id = s.id
 	return nil
+}
+
+// dueAt is when a delay from now ends, as far as the store can say it.
+func dueAt(now time.Time, delay time.Duration) time.Time {
+	return now.Add(min(delay, time.Until(time.Unix(0, math.MaxInt64))))
 }
 
 // Start has the delay of an accepted delivery begin at the time given, when its
@@ -213,19 +220,8 @@ func (q *Queue) Close(ctx context.Context) (Stats, error) {
 	if q.closed.Swap(true) {
 		return q.closedBefore(ctx)
 	}
-	until := time.Duration(math.MaxInt64)
-	if at, ok := ctx.Deadline(); ok {
-		until = at.Sub(q.began)
-	}
-	q.ending <- until
-	q.mail.call()
-	select {
-	case <-q.ended:
-	case <-ctx.Done():
-		q.ending <- q.clock() // at once
-		q.mail.call()
-		<-q.ended
-	}
+	defer close(q.shut)
+	q.await(ctx)
 	var err error
 	if q.outbox != nil {
 		err = q.outbox.close()
@@ -235,17 +231,34 @@ func (q *Queue) Close(ctx context.Context) (Stats, error) {
 
 // closedBefore is a further Close.
 func (q *Queue) closedBefore(ctx context.Context) (Stats, error) {
+	q.await(ctx)
+	<-q.shut
+	return q.snapshot(), ErrClosed
+}
+
+// await has the actor end when ctx does, or before, and waits for it.
+func (q *Queue) await(ctx context.Context) {
+	if at, ok := ctx.Deadline(); ok {
+		q.endBy(at.Sub(q.began))
+	}
+	q.mail.call()
 	select {
 	case <-q.ended:
 	case <-ctx.Done():
-		select {
-		case q.ending <- q.clock(): // at once
-			q.mail.call()
-		default: // it is told already
-		}
+		q.endBy(q.clock())
 		<-q.ended
 	}
-	return q.snapshot(), ErrClosed
+}
+
+// endBy brings the end forward.
+func (q *Queue) endBy(at time.Duration) {
+	for {
+		until := q.until.Load()
+		if int64(at) >= until || q.until.CompareAndSwap(until, int64(at)) {
+			break
+		}
+	}
+	q.mail.call()
 }
 
 // run is the actor.
@@ -255,11 +268,8 @@ func (q *Queue) run() {
 	defer timer.Stop()
 	a := &q.actor
 	for {
-		select { // before the mailbox is emptied: nothing comes into it after that
-		case a.until = <-q.ending:
-			a.closing = true
-		default:
-		}
+		// Before the mailbox is emptied: what was accepted comes into it no later.
+		a.closing, a.until = q.closed.Load(), time.Duration(q.until.Load())
 		q.mail.empty(&a.batch)
 		q.take(&a.batch)
 		now := q.clock()
@@ -297,7 +307,7 @@ func (q *Queue) take(b *batch) {
 		if err != nil {
 			a.stats.Dead++
 			q.forget(arrival.id)
-			q.failed(Failure{Webhook: arrival.Webhook, Attempt: 1, Final: true, Err: err})
+			go q.failed(Failure{Webhook: arrival.Webhook, Attempt: 1, Final: true, Err: err}) // who is told may block
 			continue
 		}
 		a.wheel.add(tickOf(arrival.due), id)
@@ -332,7 +342,7 @@ func (q *Queue) sort() {
 // assign gives what is ready to free workers, one of each target in turn.
 func (q *Queue) assign() {
 	a := &q.actor
-	for passed := 0; passed < a.round.size; {
+	for passed := 0; a.free > 0 && passed < a.round.size; {
 		t := a.round.pop()
 		if !t.mayTake(a.free) {
 			passed++
@@ -362,7 +372,7 @@ func (q *Queue) launch(t *target) {
 
 // report is where workers leave what came of their attempts.
 func (q *Queue) report(r result) {
-	if !r.delivered() {
+	if !r.delivered() && !r.brokenOff {
 		q.failed(Failure{Webhook: r.webhook, Attempt: r.attempt, Final: !r.again(), Status: r.status, Err: r.err})
 	}
 	q.mail.finish(r)
@@ -376,12 +386,17 @@ func (q *Queue) finished(r *result) {
 	a.free++
 	t.inFlight--
 	a.stats.InFlight--
+	if t.failures++; r.err == nil {
+		t.failures = 0
+	}
 	if e.attempt == 1 {
 		a.stats.Lag.add(r.sent.Sub(q.began) - e.due)
 	}
 	switch {
 	case r.delivered():
 		a.stats.Delivered++
+	case r.brokenOff: // it stays pending, and is kept or abandoned
+		return
 	case r.again():
 		a.stats.Retried++
 		e.due = q.clock() + w.Retry.after(int(e.attempt), rand.Float64())

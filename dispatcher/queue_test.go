@@ -201,6 +201,21 @@ func TestQueue_DeadTargetsLeaveWorkersToOthers(t *testing.T) {
 	}
 }
 
+func TestTarget_MayTake(t *testing.T) {
+	for _, c := range []struct {
+		inFlight, failures, free int
+		want                     bool
+	}{
+		{0, 0, 0, false}, {0, 0, 1, true}, {1, 0, 1, false}, {1, 0, 2, true}, {511, 0, 513, true}, {513, 0, 511, false},
+		{7, 100, 100, true}, {8, 100, 100, false}, {8, 7, 100, true}, {0, 100, 1, true},
+	} {
+		target := target{inFlight: c.inFlight, failures: c.failures}
+		if got := target.mayTake(c.free); got != c.want {
+			t.Errorf("%+v: got %v", c, got)
+		}
+	}
+}
+
 func TestQueue_RefusesWhatIsTooMuch(t *testing.T) {
 	q := opened(t, Options{MaxPending: 3})
 	taken := 0
@@ -271,9 +286,60 @@ func TestQueue_ClosingBreaksOffWhatHangs(t *testing.T) {
 	ctx, cancel := context.WithCancel(context.Background())
 	cancel()
 	q.Close(ctx) // comes back although nobody answers
-	s := q.Stats()
-	if s.Dead+s.Abandoned != 1 || s.InFlight != 0 {
-		t.Errorf("%d dead, %d abandoned, %d in flight; want one of the first two", s.Dead, s.Abandoned, s.InFlight)
+	if s := q.Stats(); s.Dead != 0 || s.Abandoned != 1 || s.InFlight != 0 {
+		t.Errorf("%d dead, %d abandoned, %d in flight; want that one is abandoned", s.Dead, s.Abandoned, s.InFlight)
+	}
+}
+
+// What is under way when the queue is closed is kept in the store.
+func TestQueue_WhatIsBrokenOffIsKept(t *testing.T) {
+	began := make(chan struct{}, 1)
+	release := make(chan struct{})
+	target := httptest.NewServer(http.HandlerFunc(func(http.ResponseWriter, *http.Request) {
+		began <- struct{}{}
+		<-release
+	}))
+	defer target.Close()
+	defer close(release)
+	dir := t.TempDir()
+	q, err := Open(Options{Store: dir})
+	if err != nil {
+		t.Fatal(err)
+	}
+	enqueue(q, NewDelivery(hook(target.URL), 0, 1, Parts{}), time.Now())
+	<-began
+	ctx, cancel := context.WithCancel(context.Background())
+	cancel()
+	if s, err := q.Close(ctx); s.Kept != 1 || s.Dead != 0 || err != nil {
+		t.Errorf("kept %d, dead %d, %v; want 1, 0", s.Kept, s.Dead, err)
+	}
+	if s := opened(t, Options{Store: dir}).Stats(); s.Pending != 1 {
+		t.Errorf("%d pending after the restart, want 1", s.Pending)
+	}
+}
+
+// Whoever closes, however often and at once, comes back, and finds the store free.
+func TestQueue_ClosedByMany(t *testing.T) {
+	dir := t.TempDir()
+	ctx, cancel := context.WithCancel(context.Background())
+	cancel()
+	for range 100 {
+		q, err := Open(Options{Store: dir})
+		if err != nil {
+			t.Fatal(err)
+		}
+		enqueue(q, NewDelivery(hook("http://127.0.0.1:1"), time.Hour, 1, Parts{}), time.Now())
+		var closing sync.WaitGroup
+		for range 4 {
+			closing.Go(func() { q.Close(ctx) })
+		}
+		q.Close(ctx)
+		again, err := Open(Options{Store: dir}) // before the others are awaited
+		if err != nil {
+			t.Fatal(err)
+		}
+		again.Close(ctx)
+		closing.Wait()
 	}
 }
 

@@ -46,7 +46,6 @@ func openOutbox(dir string, log *slog.Logger) (*outbox, []stored, error) {
 type recovery struct {
 	pending map[uint64]stored
 	damaged []*logFile
-	largest uint64 // number of a delivery
 }
 
 // recover reads the log, and begins a new file behind it: the end of the last one
@@ -64,11 +63,8 @@ func (o *outbox) recover(log *slog.Logger) ([]stored, error) {
 		}
 		next = number + 1
 	}
-	o.id = found.largest + 1
-	if found.largest == 0 { // nobody else's numbers: targets tell deliveries apart by them
-		o.id = rand.Uint64()>>1 + 1
-	}
-	for i := range o.files { // numbers that are missing between, as after a damaged file
+	o.id = rand.Uint64()>>1 + 1 // none that was given before, whatever of that can be read: targets go by them
+	for i := range o.files {    // numbers that are missing between, as after a damaged file
 		if o.files[i].number != o.files[0].number+uint32(i) {
 			found.damaged = slices.Clone(o.files)
 			break
@@ -80,6 +76,8 @@ func (o *outbox) recover(log *slog.Logger) ([]stored, error) {
 	o.files = append(o.files, &logFile{number: next})
 	if len(found.damaged) > 0 {
 		err = o.setAside(&found, log)
+	} else {
+		err = o.dropFinished()
 	}
 	pending := make([]stored, 0, len(found.pending))
 	for _, s := range found.pending {
@@ -130,6 +128,11 @@ func (o *outbox) read(number uint32, last bool, into *recovery, log *slog.Logger
 	switch {
 	case len(rest) == 0:
 	case last && isTorn(rest):
+		// The next time this file is not the last, and its end would be damage.
+		if err := os.Truncate(o.path(number), int64(len(data)-len(rest))); err != nil {
+			return err
+		}
+		f.size -= int64(len(rest))
 		log.Warn("the webhook store ends in a record that is not whole, as after a crash: it is left out",
 			"file", o.path(number), "bytes", len(rest))
 	default:
@@ -142,7 +145,6 @@ func (o *outbox) read(number uint32, last bool, into *recovery, log *slog.Logger
 
 // enter takes one record.
 func (o *outbox) enter(kind byte, s stored, f *logFile, into *recovery) {
-	into.largest = max(into.largest, s.id)
 	if number, ok := o.where[s.id]; ok { // done, or written anew
 		for _, before := range o.files {
 			if before.number == number {
@@ -164,8 +166,7 @@ func (o *outbox) enter(kind byte, s stored, f *logFile, into *recovery) {
 // isTorn tells whether what no record can be read of is the end of a log whose
 // writing was broken off: no sound record follows.
 func isTorn(rest []byte) bool {
-	const searched = 1 << 20
-	for i := 1; i < min(len(rest), searched); i++ {
+	for i := 1; i < len(rest); i++ {
 		if len(rest) < i+recordHead+1 {
 			break
 		}

@@ -43,6 +43,8 @@ type result struct {
 	sent    time.Time // when it was begun
 	status  int       // of the answer; 0 for none
 	err     error     // why there is no answer
+	// brokenOff tells that it failed because the queue was closed.
+	brokenOff bool
 }
 
 func (r *result) delivered() bool { return r.err == nil && r.status < 400 }
@@ -80,9 +82,15 @@ func (s *sender) send(j job) {
 
 func (s *sender) work(j job) {
 	defer s.working.Done()
-	sent := time.Now()
-	status, err := s.attempt(&j)
-	s.finish(j.result(sent, status, err))
+	r := j.result(time.Now(), 0, nil)
+	defer func() {
+		if p := recover(); p != nil {
+			r.err = fmt.Errorf("a defect of the server: %v", p)
+		}
+		r.brokenOff = r.err != nil && s.conns.isClosed()
+		s.finish(r)
+	}()
+	r.status, r.err = s.attempt(&j)
 }
 
 // Names of headers of the server's own.

@@ -5,6 +5,7 @@ package dispatcher
 type target struct {
 	name     string
 	inFlight int
+	failures int  // attempts in a row that got no answer
 	ready    list // of entries that are due, the earliest first, by entry.next
 
 	queued bool    // it is in the round
@@ -31,11 +32,23 @@ func (t *target) pop(entries *paged[entry]) uint32 {
 	return id
 }
 
+const (
+	// dead is how many attempts in a row without an answer make a target take few
+	// workers, and fewWorkers how many.
+	dead       = 8
+	fewWorkers = 8
+)
+
 // mayTake tells whether the target may have one more of the free workers. It may
 // have as many as are free: alone it gets half of all, beside k others that take
-// what they can a (k+2)th each, and one that comes new always finds some. Dead
-// targets, whose workers wait for time-outs, so never have them all.
-func (t *target) mayTake(free int) bool { return t.inFlight < free || t.inFlight == 0 && free > 0 }
+// what they can a (k+2)th each, and one that comes new finds some. A dead one, whose
+// workers wait for time-outs, soon has few.
+func (t *target) mayTake(free int) bool {
+	if t.failures >= dead && t.inFlight >= fewWorkers {
+		return false
+	}
+	return t.inFlight < free || t.inFlight == 0 && free > 0
+}
 
 // round is the targets that have something ready, in turn.
 type round struct {

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"log/slog"
 	"strconv"
+	"strings"
 	"sync"
 	"time"
 
@@ -91,8 +92,8 @@ func (c *compiler) hookHeaders(h *hook, w *config.Webhook, scope *renderer.Scope
 	templated := false
 	for i := range w.Headers {
 		d := &w.Headers[i]
-		if config.ServerSets(d.Name) {
-			continue
+		if config.ServerSets(d.Name) || strings.EqualFold(d.Name, dispatcher.DepthHeader) || strings.EqualFold(d.Name, dispatcher.KeyHeader) {
+			continue // the dispatcher's own
 		}
 		text, t, wrong := compileText(d.Value, renderer.Header, scope)
 		problems = append(problems, wrong...)
@@ -210,10 +211,13 @@ func depthOf(r *matcher.Request) int {
 		return 0
 	}
 	depth, err := strconv.Atoi(string(value))
-	if err != nil || depth < 0 {
+	switch {
+	case errors.Is(err, strconv.ErrRange):
+		return maxDepth
+	case err != nil:
 		return 0
 	}
-	return depth
+	return max(depth, 0)
 }
 
 // tellRefused logs that a webhook was not accepted, at most once a second.
