@@ -143,7 +143,7 @@ func TestConfig_KeysOfLaterVersionsAreUnknown(t *testing.T) {
 	t.Parallel()
 	testMistakes(t, []mistake{
 		{name: "websocket", config: "- »websocket: {path: /ws}\n", key: "[0].websocket", says: []string{"endpoint"}},
-		{name: "webhook", config: "- endpoint:\n    path: /a\n    response: {}\n    »webhook: {method: POST, url: 'http://localhost'}\n", key: "[0].endpoint.webhook"},
+		{name: "capacity", config: "- endpoint:\n    path: /a\n    response: {}\n    »capacity: {concurrent: 5}\n", key: "[0].endpoint.capacity"},
 		{name: "latency", config: "- endpoint:\n    path: /a\n    response: {}\n    »latency: {min-ms: 1, max-ms: 2}\n", key: "[0].endpoint.latency"},
 		{name: "rate-limit", config: "- endpoint:\n    path: /a\n    response: {}\n    »rate-limit: {max-requests: 10}\n", key: "[0].endpoint.rate-limit"},
 	})

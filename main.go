@@ -53,17 +53,8 @@ func run(args []string, env func(string) (string, bool), signals <-chan os.Signa
 	case err != nil:
 		return say.refuse(err)
 	}
-	switch settings.Command {
-	case "help":
-		fmt.Fprint(stdout, config.Usage())
-		return exitOK
-	case "version":
-		fmt.Fprintln(stdout, thisBuild())
-		return exitOK
-	case "health":
-		return say.health(settings)
-	case "schema":
-		return say.schema()
+	if code, done := say.withoutConfiguration(settings); done {
+		return code
 	}
 	paths, err := settings.Sources()
 	if err != nil {
@@ -100,6 +91,23 @@ func run(args []string, env func(string) (string, bool), signals <-chan os.Signa
 	}
 	log.Info("listening", "url", p.server.URL(), "address", p.server.Addr().String(), "endpoints", len(spec.Endpoints))
 	return p.serve(signals)
+}
+
+// withoutConfiguration does what needs no configuration, and tells whether it was that.
+func (s speaker) withoutConfiguration(settings config.Settings) (code int, done bool) {
+	switch settings.Command {
+	case "help":
+		fmt.Fprint(s.stdout, config.Usage())
+	case "version":
+		fmt.Fprintln(s.stdout, thisBuild())
+	case "health":
+		return s.health(settings), true
+	case "schema":
+		return s.schema(), true
+	default:
+		return exitOK, false
+	}
+	return exitOK, true
 }
 
 // unless does the work, unless a signal to stop comes before it is done, which is
