@@ -52,7 +52,7 @@ func typed(t *testing.T, dir, script string) string {
 	cmd := exec.CommandContext(t.Context(), "sh", "-e", "-c", script)
 	cmd.Dir = dir
 	// What the tests were built with is all that is needed.
-	cmd.Env = append(os.Environ(), "GOPROXY=off", "GOWORK=off", "GOFLAGS=")
+	cmd.Env = append(os.Environ(), "GOWORK=off", "GOFLAGS=")
 	var problems strings.Builder
 	cmd.Stderr = &problems
 	out, err := cmd.Output()

@@ -411,9 +411,11 @@ func actionlint(t *testing.T, file string) string {
 	}
 	lint := exec.Command("go", "tool", "actionlint", "-no-color", "-shellcheck=", "-pyflakes=", absolute)
 	lint.Dir = filepath.Join(".ci", "tools")
-	out, err := lint.CombinedOutput()
+	var problems strings.Builder // of go itself, which says there what it downloads
+	lint.Stderr = &problems
+	out, err := lint.Output()
 	if (err != nil) != (len(out) > 0) {
-		t.Fatalf("actionlint: %v\n%s", err, out)
+		t.Fatalf("actionlint: %v\n%s%s", err, out, problems.String())
 	}
 	return string(out)
 }
