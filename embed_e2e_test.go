@@ -51,7 +51,7 @@ func typed(t *testing.T, dir, script string) string {
 	t.Helper()
 	cmd := exec.CommandContext(t.Context(), "sh", "-e", "-c", script)
 	cmd.Dir = dir
-	// What the tests were built with is all that is needed.
+	// Nothing of this process's own settings: a user has none.
 	cmd.Env = append(os.Environ(), "GOWORK=off", "GOFLAGS=")
 	var problems strings.Builder
 	cmd.Stderr = &problems
