@@ -114,6 +114,16 @@ func TestWebhook_SaysWhatTheRequestGave(t *testing.T) {
 	target.nothingMore(t)
 }
 
+// A body that looks like JSON stays JSON where a placeholder makes its type.
+func TestWebhook_ATypeThatIsAPlaceholder(t *testing.T) {
+	target := newHookTarget(t, nil)
+	p := serving(t, withHook("/a", target.URL, `, headers: {Content-Type: "{{query-params.type}}"}, body: '{"q": "{{query-params.q}}"}'`))
+	p.do("POST", "/a?type=application/json&q=%22", "")
+	if r := target.next(t); r.body != `{"q": "\""}` || r.header.Get("Content-Type") != "application/json" {
+		t.Errorf("got %s of type %q", r.body, r.header.Get("Content-Type"))
+	}
+}
+
 func TestWebhook_Methods(t *testing.T) {
 	target := newHookTarget(t, nil)
 	var spec strings.Builder

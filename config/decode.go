@@ -25,7 +25,8 @@ var (
 		{row{key: "endpoint", doc: "a method and path, and what it answers", kinds: maps, table: rowsOf(endpointFields)}, setEndpoint},
 	}
 	endpointFields = []field[Endpoint]{
-		{row{key: "method", doc: "the request's method, GET when left out", kinds: texts, enum: Methods, anyCase: true}, setMethod},
+		{row{key: "method", doc: "the request's method, GET when left out", kinds: texts, enum: Methods, anyCase: true},
+			toMethod(func(e *Endpoint) *string { return &e.Method })},
 		{row{key: "path", doc: "the path to answer, such as /users/:id", required: true, kinds: texts, pattern: "^/"},
 			toText(func(e *Endpoint) *Text { return &e.Path })},
 		{row{key: "host", doc: "the host to answer for, any when left out", kinds: texts, form: hostForm, pattern: hostPattern}, setHost},
@@ -162,15 +163,6 @@ func setEndpoint(d *decoder, v value, into *item) {
 	}
 	e.Response.dropServerSet()
 	into.endpoint = e
-}
-
-func setMethod(d *decoder, v value, e *Endpoint) {
-	method := changeCase(v.text.Value, 'a', 'z')
-	if method == "" || methodFault(method) != "" {
-		d.refuse(v)
-		return
-	}
-	e.Method = method
 }
 
 func setHost(d *decoder, v value, e *Endpoint) {

@@ -247,6 +247,18 @@ func toString[T any](at func(*T) *string) func(*decoder, value, *T) {
 	return func(_ *decoder, v value, into *T) { *at(into) = v.text.Value }
 }
 
+// toMethod is the setter of a method, in any case.
+func toMethod[T any](at func(*T) *string) func(*decoder, value, *T) {
+	return func(d *decoder, v value, into *T) {
+		method := changeCase(v.text.Value, 'a', 'z')
+		if method == "" || methodFault(method) != "" {
+			d.refuse(v)
+			return
+		}
+		*at(into) = method
+	}
+}
+
 // toBool is the setter of a boolean.
 func toBool[T any](at func(*T) *bool) func(*decoder, value, *T) {
 	return func(_ *decoder, v value, into *T) { *at(into) = v.truth() }

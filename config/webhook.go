@@ -60,7 +60,8 @@ var SignSchemes = []string{"hmac-sha256", "stripe"}
 
 var (
 	webhookFields = []field[Webhook]{
-		{row{key: "method", doc: "the method of the request that is sent", required: true, kinds: texts, enum: Methods, anyCase: true}, setWebhookMethod},
+		{row{key: "method", doc: "the method of the request that is sent", required: true, kinds: texts, enum: Methods, anyCase: true},
+			toMethod(func(w *Webhook) *string { return &w.Method })},
 		{row{key: "url", doc: "the http or https URL that it is sent to", required: true, kinds: texts, pattern: targetPattern},
 			toText(func(w *Webhook) *Text { return &w.URL })},
 		{row{key: "headers", doc: "its headers, name: value, or a list of values", kinds: maps | nulls, name: headerName, value: headerValue},
@@ -106,15 +107,6 @@ func (d *decoder) webhook(v value) Webhook {
 	w := Webhook{Pos: v.pos(), Key: v.key}
 	fill(d, v.node, v.key, webhookFields, &w)
 	return w
-}
-
-func setWebhookMethod(d *decoder, v value, w *Webhook) {
-	method := changeCase(v.text.Value, 'a', 'z')
-	if method == "" || methodFault(method) != "" {
-		d.refuse(v)
-		return
-	}
-	w.Method = method
 }
 
 func setSleepTime(d *decoder, v value, w *Webhook) {

@@ -83,10 +83,11 @@ func (c *compiler) hook(w *config.Webhook, scope *renderer.Scope) (hook, config.
 // hookHeaders compiles the headers of a webhook, and returns the Content-Type that
 // decides how placeholders in its body are written.
 func (c *compiler) hookHeaders(h *hook, w *config.Webhook, scope *renderer.Scope) (contentType string, problems config.Problems) {
-	resp := config.Response{Headers: w.Headers}
-	contentType, ok := declared(&resp, "Content-Type")
-	if !ok {
-		contentType = typeJSON
+	resp := config.Response{Headers: w.Headers, Body: w.Body, BodyJSON: w.BodyJSON}
+	contentType = typeJSON
+	if _, ok := declared(&resp, "Content-Type"); ok {
+		contentType = bodyType(&resp, "")
+	} else {
 		h.headers = append(h.headers, header{name: "Content-Type", value: typeJSON})
 	}
 	templated := false
