@@ -30,6 +30,8 @@ type connections struct {
 	closed  error
 	ended   chan struct{} // closed with the listener
 
+	clock clock
+
 	mu   sync.Mutex // guards what follows
 	open map[*connection]struct{}
 	cut  bool // closeAll was called
@@ -74,9 +76,12 @@ func (c *connections) Accept() (net.Conn, error) {
 // adopt knows a connection from now on. One that was accepted while closeAll closed
 // the others is closed as they are.
 func (c *connections) adopt(inner net.Conn) *connection {
-	accepted := &connection{Conn: inner, from: c}
+	accepted := &connection{Conn: inner, from: c, readExpires: time.Now().Add(headerTimeout)}
 	c.mu.Lock()
 	c.open[accepted] = struct{}{}
+	if len(c.open) == 1 {
+		c.clock.start(c.tick)
+	}
 	late := c.cut
 	c.mu.Unlock()
 	if late {
@@ -154,7 +159,21 @@ func (c *connections) all() []*connection {
 func (c *connections) forget(conn *connection) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	delete(c.open, conn)
+	if _, known := c.open[conn]; !known {
+		return
+	}
+	if delete(c.open, conn); len(c.open) == 0 {
+		c.clock.stop()
+	}
+}
+
+// tick sets the clock for as long as a connection is open.
+func (c *connections) tick() {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if len(c.open) > 0 {
+		c.clock.set()
+	}
 }
 
 // connection is one accepted connection. Its time-outs for bodies and answers are
@@ -173,15 +192,16 @@ type connection struct {
 	answered atomic.Bool
 
 	// The goroutine that serves the connection alone has these.
-	waiting      bool // for the next request, which may have been read already
-	rested       bool // it was idle since it waits
-	readingBody  bool
-	readRenewed  time.Time // when the read deadline was asked for, or renewed
-	readExpires  time.Time // the read deadline that is asked for
+	at           part      // what it was last read for
+	readExpires  time.Time // the read deadline of that part
 	readInForce  time.Time // the one that the connection has
+	readRenewed  time.Time // when the one of a body was renewed
+	idleSince    time.Time // when it was last read for another request
 	writeExpires time.Time // the write deadline
 	bodyBegun    time.Time // when the time of the body began
 	bodyRead     int       // bytes of it
+	parked       bool      // it waits without fasthttp: see park
+	first        [1]byte   // what ended that
 	wire         wire
 	held         []byte // what is not to be read yet of what came: see take
 	over         error  // ends reading: a breach, or io.EOF behind the last request
@@ -207,9 +227,11 @@ const (
 	slowTime = 10 * time.Minute
 	slowRate = 1 << 10
 	// renewal is how far a deadline may be off, so that it is not set anew for each
-	// byte or small answer, and idleRenewal that of waiting for the next request.
-	renewal     = time.Second
-	idleRenewal = time.Minute
+	// byte or small answer.
+	renewal = time.Second
+	// parkTime is how long at least a connection waits for a request before what
+	// serves it is given back. It may be twice as long.
+	parkTime = 5 * time.Second
 
 	// lastMoment is how long a silent connection may still speak when the server stops.
 	lastMoment = 100 * time.Millisecond
@@ -218,61 +240,6 @@ const (
 	lingerTime = 2 * time.Second
 	lingerSize = 256 << 20 // bytes
 )
-
-// SetReadDeadline asks for when reading ends. fasthttp calls it once for each part
-// of a request, and that part tells itself by its time-out: waiting for the next
-// request lasts longer than a body, the headers shorter. Only a body's is renewed:
-// headers that drip in have to end in time. The error ends the connection.
-func (c *connection) SetReadDeadline(t time.Time) error {
-	c.readRenewed = time.Now()
-	left := t.Sub(c.readRenewed)
-	c.waiting = left > bodyTimeout
-	c.readingBody = headerTimeout < left && !c.waiting
-	c.readExpires = t
-	c.bodyBegun, c.bodyRead = c.readRenewed, 0
-	if c.rested {
-		c.rested = false
-		if !c.idle.CompareAndSwap(true, false) {
-			return net.ErrClosed
-		}
-	}
-	return nil
-}
-
-// rest makes the connection idle. fasthttp sends its answers before it reads for
-// another request, but not while it has one that was pipelined: that one is served.
-// The error tells that the server has ended.
-func (c *connection) rest() error {
-	c.rested = true
-	c.idle.Store(true)
-	if !c.from.isEnding() {
-		return nil
-	}
-	c.idle.Store(false) // its last answer did not say that it is closed
-	return net.ErrClosed
-}
-
-// enforce gives the connection the deadline that is asked for, before it is read
-// from: most are replaced by the next without a read between, and waiting for the
-// next request may end a little early.
-func (c *connection) enforce() error {
-	early := c.readExpires.Sub(c.readInForce)
-	if early != 0 && !(c.waiting && 0 < early && early < idleRenewal) {
-		c.readInForce = c.readExpires
-		if err := c.Conn.SetReadDeadline(c.readExpires); err != nil {
-			return err
-		}
-	}
-	if !c.from.isEnding() {
-		return nil
-	}
-	// The deadline in force may be that of hurry by now, or have replaced it.
-	expires := c.readExpires
-	if !c.spoke.Load() {
-		expires = time.Now().Add(lastMoment)
-	}
-	return c.Conn.SetReadDeadline(expires)
-}
 
 // Read reads what the client sent, as far as it is sound: a head comes whole, and
 // nothing from behind a breach. The error is the breach then.
@@ -292,7 +259,7 @@ func (c *connection) Read(b []byte) (int, error) {
 		var err error
 		if more {
 			var got int
-			got, err = c.receive(b[n:], c.wire.inside(b[:n]))
+			got, err = c.receive(b, n)
 			n += got
 		}
 		ready, rest := c.take(b[:n], err)
@@ -349,38 +316,6 @@ func (c *connection) release() {
 	c.after, c.written = c.after[:0], time.Time{}
 }
 
-// receive reads once. A head that has begun while the connection waited for it has
-// the time of one from then on.
-func (c *connection) receive(b []byte, begun bool) (int, error) {
-	var err error
-	switch {
-	case c.waiting && begun:
-		err = c.SetReadDeadline(time.Now().Add(headerTimeout))
-	case c.waiting:
-		err = c.rest()
-	}
-	if err == nil {
-		err = c.enforce()
-	}
-	if err != nil {
-		return 0, err
-	}
-	n, err := c.Conn.Read(b)
-	if err != nil {
-		c.failed = err
-	}
-	if n > 0 && c.readingBody {
-		c.bodyRead += n
-		if now := time.Now(); now.Sub(c.readRenewed) >= renewal {
-			c.readRenewed, c.readExpires = now, now.Add(bodyTimeout)
-			if last := c.bodyBegun.Add(longest(c.bodyRead)); last.Before(c.readExpires) {
-				c.readExpires = last
-			}
-		}
-	}
-	return n, err
-}
-
 // cause is what ended reading: what Read returned, which fasthttp does not always
 // pass on, or else err.
 func (c *connection) cause(err error) error {
@@ -393,23 +328,12 @@ func (c *connection) cause(err error) error {
 	return err
 }
 
-// longest is how long n bytes may take to get through.
-func longest(n int) time.Duration { return slowTime + time.Duration(n/slowRate)*time.Second }
-
-// lateness says how a body was too slow.
-func (c *connection) lateness() string {
-	if most := longest(c.bodyRead); time.Since(c.bodyBegun) >= most {
-		return "the request body was not whole after " + most.String()
-	}
-	return "no more of the request body came for " + bodyTimeout.String()
-}
-
 // Write writes b as long as the client takes any of it, and enough.
 func (c *connection) Write(b []byte) (int, error) {
 	written := 0
-	begun := time.Now()
+	begun := c.from.clock.now()
 	for now := begun; ; now = time.Now() {
-		if c.writeExpires.Sub(now) < writeTimeout {
+		if c.writeExpires.Sub(now) < writeTimeout+clockTick {
 			c.writeExpires = now.Add(writeTimeout + 10*renewal)
 			_ = c.Conn.SetWriteDeadline(c.writeExpires) // writing fails too
 		}
@@ -418,7 +342,7 @@ func (c *connection) Write(b []byte) (int, error) {
 		if len(c.after) > 0 {
 			c.written = time.Now()
 		}
-		if n == 0 || !errors.Is(err, os.ErrDeadlineExceeded) || time.Since(begun) > longest(written) {
+		if n == 0 || !errors.Is(err, os.ErrDeadlineExceeded) || time.Since(begun) > longest(written)+clockTick {
 			return written, err
 		}
 	}
@@ -427,8 +351,11 @@ func (c *connection) Write(b []byte) (int, error) {
 // Close closes the connection and forgets it. When the client was refused, sends
 // beyond its last request, or learns only now that the server ends, it may still be
 // sending, and closing at once would make its system throw the answer away: what it
-// sends is read first, for a while.
+// sends is read first, for a while. One that is parked stays open.
 func (c *connection) Close() error {
+	if c.parked {
+		return nil
+	}
 	ended := c.from.isEnding() && c.spoke.Load() && !c.idle.Load()
 	if c.unread.Load() || c.behind || ended {
 		c.discard()

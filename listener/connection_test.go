@@ -114,6 +114,7 @@ func TestAccept_IsEndedByCloseWhileItPauses(t *testing.T) {
 // conversation is a connection of a client, and what serving it came to.
 type conversation struct {
 	net.Conn
+	from   *connections
 	served chan error
 }
 
@@ -123,9 +124,9 @@ func talk(t *testing.T, s *Server) *conversation {
 	client, inner := net.Pipe()
 	l := newConnections(nil, slog.New(slog.DiscardHandler))
 	conn := l.adopt(inner)
-	c := &conversation{client, make(chan error, 1)}
+	c := &conversation{client, l, make(chan error, 1)}
 	go func() {
-		err := s.http.ServeConn(conn)
+		err := s.converse(conn)
 		_ = conn.Close() // as the server does after each
 		c.served <- err
 	}()
@@ -478,11 +479,6 @@ func TestConnection_SetsFewDeadlines(t *testing.T) {
 		})
 		buf := make([]byte, maxHeader)
 		for range 100 {
-			for _, part := range []time.Duration{headerTimeout, idleTimeout} { // as fasthttp asks for them
-				if err := conn.SetReadDeadline(time.Now().Add(part)); err != nil {
-					t.Fatal(err)
-				}
-			}
 			if n, err := conn.Read(buf); err != nil || string(buf[:n]) != request {
 				t.Errorf("got %q, %v", buf[:n], err)
 			}
@@ -491,8 +487,8 @@ func TestConnection_SetsFewDeadlines(t *testing.T) {
 		_ = conn.Close() // both ends are in the test
 		sending.Wait()
 	})
-	if inner.set < 2 || inner.set > 3 {
-		t.Errorf("the deadline was set %d times in 100 s, want once a minute", inner.set)
+	if inner.set < 10 || inner.set > 25 {
+		t.Errorf("the deadline was set %d times in 100 s, want once in five", inner.set)
 	}
 }
 
@@ -525,7 +521,7 @@ func TestConnection_ClosingARefusedOneWaitsForItsClient(t *testing.T) {
 		{"one that would have become idle is too", func(c *connection) {
 			ordinary(c)
 			ended(c)
-			_ = c.SetReadDeadline(time.Now().Add(idleTimeout))
+			c.wire.requests = 1
 			_, _ = c.Read(make([]byte, 1)) // fails, which TestRead_AfterTheEnd looks at
 		}, true, nil, lingerTime},
 		{"one that goes on sending is waited for", refused, true, func(_ *connections, peer net.Conn) {

@@ -94,7 +94,7 @@ func (s *Server) malformed(ctx *fasthttp.RequestCtx, err error) {
 	case errors.Is(err, fasthttp.ErrorInvalidURI):
 		s.refuse(ctx, badRequest, "the request target is malformed")
 	case errors.As(err, &timeout) && timeout.Timeout():
-		if !known || !c.readingBody {
+		if !known || c.at.kind != inBody {
 			_ = ctx.Conn().Close() // nothing is left to say; a failing close is no news
 			return
 		}

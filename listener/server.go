@@ -182,11 +182,22 @@ func (s *Server) serveConnection(conn *connection) {
 			s.tellPanic("panic while serving a connection", nil, p, fmt.Sprint(p), slog.String("remote", conn.RemoteAddr().String()))
 		}
 	}()
-	err := s.http.ServeConn(conn)
+	err := s.converse(conn)
 	conn.release()
 	conn.answered.Store(err == nil && !conn.cutOff)
 	if err != nil {
 		s.log.Debug("connection", "remote", conn.RemoteAddr().String(), "detail", err.Error())
+	}
+}
+
+// converse serves a connection, and again whenever it is needed after having been
+// parked, until it is closed.
+func (s *Server) converse(conn *connection) error {
+	for {
+		err := s.http.ServeConn(conn)
+		if !conn.parked || !conn.unpark() {
+			return err
+		}
 	}
 }
 
@@ -223,28 +234,15 @@ func newServer(opts Options) *Server {
 		Handler:                      s.serve,
 		ErrorHandler:                 s.malformed,
 		ExpectHandler:                s.expect,
-		HeaderReceived:               received,
 		NoDefaultServerHeader:        true,
 		NoDefaultContentType:         true,
 		MaxRequestBodySize:           opts.MaxBody,
 		ReadBufferSize:               maxHeader,
-		ReadTimeout:                  headerTimeout,
-		IdleTimeout:                  idleTimeout,
 		DisablePreParseMultipartForm: true,
 		SecureErrorLogMessage:        true,
 		Logger:                       connectionLog{s.log},
 	}
 	return s
-}
-
-// received sees the headers before fasthttp reads the body. It gives a request that
-// has one the time to send it: the time-out in force until now was that of the
-// headers.
-func received(h *fasthttp.RequestHeader) fasthttp.RequestConfig {
-	if h.ContentLength() == 0 || h.ContentLength() == -2 {
-		return fasthttp.RequestConfig{}
-	}
-	return fasthttp.RequestConfig{ReadTimeout: bodyTimeout}
 }
 
 // connectionLog passes what fasthttp has to say about single connections on at

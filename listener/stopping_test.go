@@ -30,43 +30,41 @@ func end(t *testing.T, l *connections) {
 	l.hurry()
 }
 
+const whole = "GET / HTTP/1.1\r\nHost: a\r\n\r\n"
+
 func TestHurry_OfConnectionsAtAnyPoint(t *testing.T) {
-	wait := func(c *connection, part time.Duration) error { return c.SetReadDeadline(time.Now().Add(part)) }
 	for _, c := range []struct {
-		name   string
-		before func(c *connection) error // what the connection is at
-		want   time.Duration             // how long reading goes on after the end
+		name  string
+		sent  string
+		reads int           // that end before the end comes
+		want  time.Duration // how long reading goes on after the end
 	}{
-		{"silent", func(c *connection) error { return wait(c, headerTimeout) }, lastMoment},
-		{"in its headers", func(c *connection) error {
-			c.spoke.Store(true)
-			return wait(c, headerTimeout)
-		}, headerTimeout},
-		{"in its body", func(c *connection) error {
-			c.spoke.Store(true)
-			return wait(c, bodyTimeout)
-		}, bodyTimeout},
-		{"waiting for the next request", func(c *connection) error {
-			c.spoke.Store(true)
-			return wait(c, idleTimeout)
-		}, 0},
-		{"in its second request", func(c *connection) error {
-			c.spoke.Store(true)
-			return errors.Join(wait(c, idleTimeout), wait(c, headerTimeout))
-		}, headerTimeout},
+		{"silent", "", 0, lastMoment},
+		{"in its headers", whole[:9], 0, headerTimeout},
+		{"in its body", "POST / HTTP/1.1\r\nHost: a\r\nContent-Length: 9\r\n\r\n", 1, bodyTimeout},
+		{"waiting for the next request", whole, 1, 0},
+		{"in its second request", whole + whole[:9], 1, headerTimeout},
+		{"behind an empty line", whole + "\r\n", 1, 0},
 	} {
 		for _, reading := range []bool{true, false} { // when the end comes
+			if !reading && c.name == "in its headers" {
+				continue // what is sent but not read is nothing yet
+			}
 			synctest.Test(t, func(t *testing.T) {
 				peer, inner := net.Pipe()
 				defer peer.Close()
 				l := stopping()
 				conn := l.adopt(inner)
-				if err := c.before(conn); err != nil {
-					t.Fatal(err)
+				go func() { _, _ = io.WriteString(peer, c.sent) }() // what it misses shows below
+				buf := make([]byte, maxHeader)
+				for range c.reads {
+					if _, err := conn.Read(buf); err != nil {
+						t.Fatal(c.name, err)
+					}
 				}
 				ended := make(chan error, 1)
 				read := func() {
-					_, err := conn.Read(make([]byte, 1))
+					_, err := conn.Read(buf)
 					ended <- err
 				}
 				begun := time.Now()
@@ -90,24 +88,57 @@ func TestHurry_OfConnectionsAtAnyPoint(t *testing.T) {
 	}
 }
 
+// pointed is a connection with something that happens at the n-th point: a read, a
+// write, or what else calls pass.
+type pointed struct {
+	net.Conn
+	n        int
+	before   bool // it happens before that, not after it
+	happened func()
+}
+
+func (p *pointed) pass(do func()) {
+	p.n--
+	now := p.n == 0
+	if now && p.before {
+		p.happened()
+	}
+	do()
+	if now && !p.before {
+		p.happened()
+	}
+}
+
+func (p *pointed) Read(b []byte) (n int, err error) {
+	p.pass(func() { n, err = p.Conn.Read(b) })
+	return n, err
+}
+
+func (p *pointed) Write(b []byte) (n int, err error) {
+	p.pass(func() { n, err = p.Conn.Write(b) })
+	return n, err
+}
+
 // A request and the end meet: whoever is first has the connection.
 func TestHurry_MeetsARequest(t *testing.T) {
 	for _, first := range []bool{true, false} { // the end is
 		peer, inner := net.Pipe()
 		defer peer.Close()
 		l := stopping()
-		conn := l.adopt(inner)
-		go func() { _, _ = io.WriteString(peer, "GET / HTTP/1.1\r\nHost: a\r\n\r\n") }() // reading says what it misses
-		if err := conn.SetReadDeadline(time.Now().Add(idleTimeout)); err != nil {
+		meets := &pointed{Conn: inner, n: 2, happened: func() { end(t, l) }}
+		if !first {
+			meets.n = 0
+		}
+		conn := l.adopt(meets)
+		go func() { // reading says what it misses
+			_, _ = io.WriteString(peer, whole)
+			_, _ = io.WriteString(peer, whole)
+		}()
+		buf := make([]byte, maxHeader)
+		if _, err := conn.Read(buf); err != nil {
 			t.Fatal(err)
 		}
-		if _, err := conn.Read(make([]byte, maxHeader)); err != nil {
-			t.Fatal(err)
-		}
-		if first {
-			end(t, l)
-		}
-		err := conn.SetReadDeadline(time.Now().Add(headerTimeout))
+		_, err := conn.Read(buf)
 		if !first {
 			end(t, l)
 		}
@@ -126,32 +157,10 @@ func TestRead_AfterTheEnd(t *testing.T) {
 	conn := l.adopt(inner)
 	defer conn.Close()
 	end(t, l)
-	if err := conn.SetReadDeadline(time.Now().Add(idleTimeout)); err != nil {
-		t.Errorf("got %v, though a pipelined request may have been read", err)
-	}
+	conn.wire.requests = 1
 	if _, err := conn.Read(make([]byte, maxHeader)); !errors.Is(err, net.ErrClosed) {
 		t.Errorf("got %v, want that it is closed", err)
 	}
-}
-
-// pointed is a connection during whose n-th call of SetReadDeadline something happens.
-type pointed struct {
-	*connection
-	n        int
-	before   bool // the deadline is asked for
-	happened func()
-}
-
-func (p *pointed) SetReadDeadline(t time.Time) error {
-	p.n--
-	if p.n == 0 && p.before {
-		p.happened()
-	}
-	err := p.connection.SetReadDeadline(t)
-	if p.n == 0 && !p.before {
-		p.happened()
-	}
-	return err
 }
 
 // Wherever the end meets requests that were pipelined, what was answered arrives,
@@ -161,21 +170,26 @@ func TestHurry_LosesNoAnswerOfPipelinedRequests(t *testing.T) {
 	warm(t, s)
 	const requests = 4
 	answered := 0
+	var point *pointed
 	s.http.Handler = func(ctx *fasthttp.RequestCtx) {
 		answered++
-		s.serve(ctx)
+		point.pass(func() { s.serve(ctx) })
 	}
 	most := 0
-	for n := 1; n <= 2*requests; n++ { // a deadline is asked for twice for each: for its head, and behind its answer
+	for n := 1; n <= requests+3; n++ { // they are read once, answered one after the other, written once, and read again
 		for _, before := range []bool{true, false} {
+			if n == requests+3 && !before {
+				continue // nothing more comes
+			}
 			s.stopping.Store(false)
 			answered = 0
 			client, inner := net.Pipe()
 			l := stopping()
-			conn := &pointed{l.adopt(inner), n, before, func() {
+			point = &pointed{inner, n, before, func() {
 				s.stopping.Store(true)
 				end(t, l)
 			}}
+			conn := l.adopt(point)
 			served := make(chan error, 1)
 			go func() { served <- s.http.ServeConn(conn) }()
 			go func() {

@@ -18,6 +18,7 @@ type wire struct {
 	left  int // bytes of a body or chunk that are still to come
 	// digits of the size of a chunk, and bytes dropped of this body.
 	digits, dropped int
+	requests        int // that were taken whole
 
 	head head // the one that is being read, or whose body is
 }
@@ -184,6 +185,7 @@ func (w *wire) leaveData() {
 }
 
 func (w *wire) leaveRequest() {
+	w.requests++
 	w.stage = atHead
 	if w.head.last() {
 		w.stage = atEnd

@@ -1,0 +1,43 @@
+package listener
+
+import (
+	"sync/atomic"
+	"time"
+)
+
+// clock is the time, up to clockTick old, for the deadlines of connections: each
+// request asks for it, and asking the system takes a hundred times as long.
+type clock struct {
+	base  time.Time
+	since atomic.Int64 // nanoseconds from base to the last tick
+	timer *time.Timer  // nil stands still; its owner's lock guards it
+}
+
+// clockTick is how far behind the clock may be; beyond it by as much as the machine is
+// late, which no deadline is set closer than.
+const clockTick = time.Second
+
+// now is the time of the last tick.
+func (c *clock) now() time.Time { return c.base.Add(time.Duration(c.since.Load())) }
+
+// start makes the clock go. It calls tick each second until stop.
+func (c *clock) start(tick func()) {
+	if c.base.IsZero() {
+		c.base = time.Now()
+	}
+	c.set()
+	c.timer = time.AfterFunc(clockTick, tick)
+}
+
+// set sets the clock, and has the next tick come.
+func (c *clock) set() {
+	c.since.Store(int64(time.Since(c.base)))
+	if c.timer != nil {
+		c.timer.Reset(clockTick)
+	}
+}
+
+func (c *clock) stop() {
+	c.timer.Stop()
+	c.timer = nil
+}

@@ -1,0 +1,40 @@
+package listener
+
+import (
+	"errors"
+	"os"
+	"time"
+)
+
+// A connection that waits long is parked: fasthttp ends as if the connection had been
+// closed, and so gives back its buffers and its context, which are most of what a
+// connection takes. What is left is a goroutine that waits for one byte.
+
+// errParked ends serving a connection that is parked. fasthttp takes it for the end
+// of a connection that nothing more came from, which it says nothing about.
+var errParked = errors.New("parked")
+
+// parks tells whether a failed read is the time to be parked.
+func (c *connection) parks(err error) bool {
+	c.parked = c.at.kind == waiting && c.at.request > 0 && errors.Is(err, os.ErrDeadlineExceeded) && !c.from.isEnding()
+	return c.parked
+}
+
+// unpark waits until a parked connection has to be served again, and tells whether it
+// has: it is closed otherwise.
+func (c *connection) unpark() bool {
+	c.parked = false
+	c.readInForce = c.idleSince.Add(idleTimeout)
+	err := c.Conn.SetReadDeadline(c.readInForce)
+	n := 0
+	if err == nil {
+		n, err = c.Conn.Read(c.first[:])
+	}
+	if risen := c.rise(); n == 0 || err != nil || risen != nil {
+		_ = c.closeNow() // nobody expects an answer
+		return false
+	}
+	c.readInForce = time.Time{}
+	c.held = c.first[:n]
+	return true
+}

@@ -1,0 +1,155 @@
+package listener
+
+import (
+	"net"
+	"time"
+)
+
+// part is what a connection is read for. Each has a time-out of its own, which begins
+// with it.
+type part struct {
+	request int // how many requests were read before it
+	kind    kind
+}
+
+// kind is one of the parts that a request has.
+type kind uint8
+
+const (
+	waiting kind = iota // for its first byte
+	inHead
+	inBody
+)
+
+// await makes the connection ready to be read for the part that comes next, of which
+// some was read already. The time of the first request's head begins when the
+// connection is accepted.
+func (c *connection) await(some []byte) error {
+	next := part{request: c.wire.requests, kind: waiting}
+	switch {
+	case c.wire.stage != atHead:
+		next.kind = inBody
+	case c.wire.inside(some):
+		next.kind = inHead
+	}
+	if next != c.at {
+		c.enter(next)
+	}
+	if next.kind == waiting && next.request > 0 {
+		return c.rest(len(some) > 0)
+	}
+	return c.enforce()
+}
+
+// enter begins the time-out of a part.
+func (c *connection) enter(next part) {
+	c.at = next
+	switch {
+	case next.kind == inBody:
+		c.readRenewed = time.Now()
+		c.bodyBegun, c.bodyRead = c.readRenewed, 0
+		c.readExpires = c.readRenewed.Add(bodyTimeout)
+	case next.request == 0: // that of adopt
+	case next.kind == inHead:
+		c.readExpires = time.Now().Add(headerTimeout)
+	default:
+		c.idleSince = c.from.clock.now()
+	}
+}
+
+// rest makes the connection idle. fasthttp sends its answers before it reads for
+// another request, but not while it has one that was pipelined: that one is served.
+// The deadline is when it is parked, and set anew only once half of it is gone; one
+// that has empty lines is not parked. The error tells that the server has ended.
+func (c *connection) rest(lines bool) error {
+	until := c.readInForce
+	switch {
+	case lines:
+		until = c.idleSince.Add(idleTimeout)
+	case until.Sub(c.idleSince) < parkTime+clockTick:
+		until = c.idleSince.Add(2*parkTime + clockTick)
+	}
+	if until != c.readInForce {
+		c.readInForce = until
+		if err := c.Conn.SetReadDeadline(until); err != nil {
+			return err
+		}
+	}
+	c.idle.Store(true)
+	if !c.from.isEnding() {
+		return nil
+	}
+	c.idle.Store(false) // its last answer did not say that it is closed
+	return net.ErrClosed
+}
+
+// enforce gives the connection the deadline of the part.
+func (c *connection) enforce() error {
+	if c.readExpires != c.readInForce {
+		c.readInForce = c.readExpires
+		if err := c.Conn.SetReadDeadline(c.readExpires); err != nil {
+			return err
+		}
+	}
+	if !c.from.isEnding() {
+		return nil
+	}
+	// The deadline in force may be that of hurry by now, or have replaced it.
+	expires := c.readExpires
+	if !c.spoke.Load() {
+		expires = time.Now().Add(lastMoment)
+	}
+	return c.Conn.SetReadDeadline(expires)
+}
+
+// receive reads once, for the part that comes next, of which b holds some bytes
+// already.
+func (c *connection) receive(b []byte, held int) (int, error) {
+	if err := c.await(b[:held]); err != nil {
+		return 0, err
+	}
+	n, err := c.Conn.Read(b[held:])
+	if err != nil {
+		if held == 0 && c.parks(err) {
+			return 0, errParked
+		}
+		c.failed = err
+	}
+	if err := c.rise(); err != nil {
+		return 0, err
+	}
+	if n > 0 && c.at.kind == inBody {
+		c.renew(n)
+	}
+	return n, err
+}
+
+// rise ends being idle. The error tells that the end of the server was first.
+func (c *connection) rise() error {
+	if c.at.kind == waiting && c.at.request > 0 && !c.idle.CompareAndSwap(true, false) {
+		return net.ErrClosed
+	}
+	return nil
+}
+
+// renew has the time-out of a body begin anew: n bytes of it came.
+func (c *connection) renew(n int) {
+	c.bodyRead += n
+	if now := time.Now(); now.Sub(c.readRenewed) >= renewal {
+		c.readRenewed, c.readExpires = now, now.Add(bodyTimeout)
+		if last := c.bodyBegun.Add(longest(c.bodyRead)); last.Before(c.readExpires) {
+			c.readExpires = last
+		}
+	}
+}
+
+// longest is how long n bytes may take to get through.
+func longest(n int) time.Duration { return slowTime + time.Duration(n/slowRate)*time.Second }
+
+// lateness says how a body was too slow.
+func (c *connection) lateness() string {
+	if most := longest(c.bodyRead); time.Since(c.bodyBegun) >= most {
+		return "the request body was not whole after " + most.String()
+	}
+	return "no more of the request body came for " + bodyTimeout.String()
+}
