@@ -156,3 +156,24 @@ func TestAllocations_OfReading(t *testing.T) {
 		}
 	}
 }
+
+// A fixed answer is written without an allocation, and so is the second's date.
+func TestAllocations_OfFixedAnswers(t *testing.T) {
+	s := configured(t, fixable)
+	l := newConnections(nil, s.log)
+	l.fixed = s.fixed
+	conn := l.adopt(&scripted{})
+	defer conn.Close()
+	b, target := make([]byte, maxHeader), []byte("/json/?a=b")
+	answered := 0
+	got := testing.AllocsPerRun(200, func() {
+		conn.Conn.(*scripted).got.Reset()
+		conn.wire.plain = target
+		if done, err := conn.reply(b); done && err == nil {
+			answered++
+		}
+	})
+	if got > 0 || answered != 201 {
+		t.Errorf("got %v allocations in %d answers, want none in 201", got, answered)
+	}
+}

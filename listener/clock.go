@@ -9,8 +9,9 @@ import (
 // request asks for it, and asking the system takes a hundred times as long.
 type clock struct {
 	base  time.Time
-	since atomic.Int64 // nanoseconds from base to the last tick
-	timer *time.Timer  // nil stands still; its owner's lock guards it
+	since atomic.Int64           // nanoseconds from base to the last tick
+	timer *time.Timer            // nil stands still; its owner's lock guards it
+	date  atomic.Pointer[[]byte] // the time of the last tick as headers have it
 }
 
 // clockTick is how far behind the clock may be; beyond it by as much as the machine is
@@ -31,7 +32,9 @@ func (c *clock) start(tick func()) {
 
 // set sets the clock, and has the next tick come.
 func (c *clock) set() {
-	c.since.Store(int64(time.Since(c.base)))
+	now := time.Now()
+	c.since.Store(int64(now.Sub(c.base)))
+	c.date.Store(date(now))
 	if c.timer != nil {
 		c.timer.Reset(clockTick)
 	}

@@ -25,6 +25,8 @@ type connections struct {
 	refusals *pace // of log lines about connections that cannot be accepted
 	// start has the delay of a webhook begin.
 	start func(d dispatcher.Delivery, written time.Time)
+	// fixed is the answer to all plain requests of a path; nil when there is none.
+	fixed func(path []byte) *fixed
 
 	closing sync.Once
 	closed  error
@@ -39,7 +41,7 @@ type connections struct {
 
 func newConnections(l net.Listener, log *slog.Logger) *connections {
 	return &connections{
-		Listener: l, log: log, refusals: newPace(1),
+		Listener: l, log: log, refusals: newPace(1), fixed: func([]byte) *fixed { return nil },
 		ended: make(chan struct{}), open: map[*connection]struct{}{},
 	}
 }
@@ -263,6 +265,12 @@ func (c *connection) Read(b []byte) (int, error) {
 			n += got
 		}
 		ready, rest := c.take(b[:n], err)
+		if done, failed := c.reply(b); failed != nil {
+			return 0, failed
+		} else if done {
+			n = 0
+			continue
+		}
 		switch {
 		case c.over != nil && ready > 0:
 			return ready, nil

@@ -2,6 +2,7 @@ package listener
 
 import (
 	"bytes"
+	"encoding/binary"
 	"math"
 	"slices"
 )
@@ -26,6 +27,9 @@ type head struct {
 
 	connected        bool // a Connection header was there
 	close, keepAlive bool // its options
+
+	space, end int  // of the first request line: where the target begins and ends
+	odd        bool // something is not as most clients send it: see isPlain
 }
 
 // maxEmpty is how many empty lines may stand before a request line: some clients
@@ -90,6 +94,13 @@ func (h *head) read(b []byte) (length int, err error) {
 	}
 }
 
+// isPlain tells whether the request is one that asks for nothing but its target: GET in
+// HTTP/1.1, on a connection that stays open, from no page of a browser, of printable
+// ASCII. The head is whole, and that of b.
+func (h *head) isPlain(b []byte) bool {
+	return !h.odd && h.empty == 0 && h.minor == '1' && !h.close && !h.bodied() && h.space == len("GET ") && string(b[:4]) == "GET "
+}
+
 // checkPart looks at a line that is not whole: what is not HTTP at all may never
 // hold the end of a line.
 func (h *head) checkPart(line []byte) error {
@@ -121,6 +132,7 @@ func (h *head) requestLine(line []byte) error {
 		}
 	}
 	h.begun = true
+	h.space, h.end = space+1, begin
 	h.minor = line[begin+8]
 	if h.minor > '1' { // to be served as the highest there is, RFC 9110 section 2.5
 		h.minor, line[begin+8] = '1', '1'
@@ -137,15 +149,17 @@ func (h *head) field(line []byte) error {
 	if n == 0 || n == len(line) || line[n] != ':' {
 		return nameBreach(line, n)
 	}
+	if !isPrintable(line[n+1:]) {
+		h.odd = true
+	}
 	switch { // by length first: most are none of these
 	case n == len("host") && hasName(line, "host"):
-		if h.host {
-			return twoHosts
-		}
-		h.host = true
-		return checkHost(trimBlanks(line[n+1:]), h.minor == '0')
+		return h.hostField(trimBlanks(line[n+1:]))
 	case n == len("expect") && hasName(line, "expect"):
+		h.odd = true
 		return h.expect(trimBlanks(line[n+1:]))
+	case n == len("origin") && hasName(line, "origin"):
+		h.odd = true
 	case n == len("connection") && hasName(line, "connection"):
 		return h.connection(trimBlanks(line[n+1:]))
 	case n == len("content-length") && hasName(line, "content-length"):
@@ -154,6 +168,38 @@ func (h *head) field(line []byte) error {
 		return h.transferEncoding(trimBlanks(line[n+1:]))
 	}
 	return nil
+}
+
+func (h *head) hostField(value []byte) error {
+	if h.host {
+		return twoHosts
+	}
+	h.host = true
+	if bytes.IndexByte(value, '%') >= 0 || bytes.IndexByte(value, '[') >= 0 {
+		h.odd = true // fasthttp looks closer at those
+	}
+	return checkHost(value, h.minor == '0')
+}
+
+// isPrintable tells whether b is of printable ASCII and blanks other than tabs, eight
+// bytes at a time.
+func isPrintable(b []byte) bool {
+	const ones = 0x0101010101010101
+	for len(b) >= 8 {
+		w := binary.LittleEndian.Uint64(b)
+		control := w - ones*0x20      // borrows from the high bit of a byte below 0x20
+		del := (w ^ ones*0x7f) - ones // and of one that is 0x7f
+		if (w|control|del)&(ones*0x80) != 0 {
+			return false
+		}
+		b = b[8:]
+	}
+	for _, c := range b {
+		if c < ' ' || c > '~' {
+			return false
+		}
+	}
+	return true
 }
 
 func nameBreach(line []byte, n int) error {
@@ -222,6 +268,7 @@ func (h *head) connection(value []byte) error {
 		h.keepAlive = h.keepAlive || first
 		return nil
 	}
+	h.odd = true
 	if slices.ContainsFunc(value, isControl) {
 		return badOptions
 	}

@@ -2,6 +2,7 @@ package listener
 
 import (
 	"errors"
+	"io"
 	"os"
 	"time"
 )
@@ -10,9 +11,8 @@ import (
 // closed, and so gives back its buffers and its context, which are most of what a
 // connection takes. What is left is a goroutine that waits for one byte.
 
-// errParked ends serving a connection that is parked. fasthttp takes it for the end
-// of a connection that nothing more came from, which it says nothing about.
-var errParked = errors.New("parked")
+// errParked ends serving a connection that is parked: for fasthttp it has ended.
+var errParked = io.EOF
 
 // parks tells whether a failed read is the time to be parked.
 func (c *connection) parks(err error) bool {

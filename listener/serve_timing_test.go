@@ -74,6 +74,7 @@ func compare(b *testing.B, configuration, method, uri, body, want string) {
 	request := fmt.Sprintf("%s %s HTTP/1.1\r\nHost: mock.test\r\nContent-Length: %d\r\n\r\n%s", method, uri, len(body), body)
 	ours := func(l net.Listener) error {
 		conns := newConnections(l, s.log)
+		conns.fixed = s.fixed
 		for {
 			conn, err := conns.Accept()
 			if err != nil {

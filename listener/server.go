@@ -269,7 +269,19 @@ func (s *Server) listen() error {
 	}
 	s.listener = newConnections(l, s.log)
 	s.listener.start = func(d dispatcher.Delivery, written time.Time) { s.webhooks.Start(d, written) }
+	if !s.opts.AccessLog {
+		s.listener.fixed = s.fixed
+	}
 	return nil
+}
+
+// fixed is the answer to all plain requests of a path, unless the next answer is to
+// say that it is the last.
+func (s *Server) fixed(path []byte) *fixed {
+	if s.stopping.Load() {
+		return nil
+	}
+	return s.snapshot.Load().fixed[string(path)]
 }
 
 // Apply compiles spec and serves it from the next request on: once it returns,

@@ -16,6 +16,8 @@ import (
 type snapshot struct {
 	table   *matcher.Table
 	answers []answer // by the index the table gives
+	// fixed are the answers that are the same for every plain request, by path.
+	fixed map[string]*fixed
 }
 
 // answer is one endpoint, ready to be served.
@@ -73,6 +75,7 @@ func (c *compiler) compile(spec *config.Spec) (*snapshot, config.Problems) {
 	}
 	table, shadowed := matcher.Compile(routes)
 	sn.table = table
+	sn.fix(routes)
 	return sn, spec.InOrder(append(problems, shadowed...))
 }
 

@@ -19,6 +19,9 @@ type wire struct {
 	// digits of the size of a chunk, and bytes dropped of this body.
 	digits, dropped int
 	requests        int // that were taken whole
+	// plain is the target of the request that the bytes given last were, all of them, if
+	// it was a plain one, and empty else.
+	plain []byte
 
 	head head // the one that is being read, or whose body is
 }
@@ -81,6 +84,7 @@ var (
 // sends its answers once it has nothing more to read, not while it waits for a body.
 // The error is a breach, or io.EOF behind the last request of the connection.
 func (w *wire) take(b []byte) (ready, rest int, err error) {
+	w.plain = nil
 	for rest < len(b) && w.stage != atEnd {
 		n := 1
 		switch w.stage {
@@ -94,6 +98,9 @@ func (w *wire) take(b []byte) (ready, rest int, err error) {
 			if ready > 0 && w.head.bodied() && !w.isWhole(b[rest+n:]) {
 				w.head = head{} // to be read again
 				return ready, rest, nil
+			}
+			if n == len(b) && w.head.isPlain(b) {
+				w.plain = b[w.head.space:w.head.end]
 			}
 			w.enterBody()
 		case atBody, atChunk:

@@ -36,6 +36,21 @@ const (
 // must not be changed.
 func (p Pattern) Params() []string { return p.params }
 
+// Literal is the path, without a slash at its end, when requests for it can be told by
+// comparing their bytes with it: it has no parameters, and nothing in it that may be
+// written in another way. No route is more specific then.
+func (p Pattern) Literal() (path string, ok bool) {
+	if len(p.params) > 0 || p.catchesAll() {
+		return "", false
+	}
+	for i := range p.segments {
+		if !registrable(p.segments[i].text) {
+			return "", false
+		}
+	}
+	return written(p.segments), true
+}
+
 // catchesAll tells whether the last segment is a catch-all.
 func (p Pattern) catchesAll() bool {
 	n := len(p.segments)

@@ -1,0 +1,115 @@
+package listener
+
+import (
+	"bufio"
+	"bytes"
+	"time"
+
+	"github.com/valyala/fasthttp"
+
+	"mockserver/matcher"
+)
+
+// An answer that is the same for every request is sent as the bytes that it is, when
+// the request is a plain one: see head.isPlain. Reading such a request and writing its
+// answer is then a look at its bytes, a look-up and a copy. The request is as sound as
+// any that fasthttp sees, and the answer has the bytes that fasthttp would write.
+
+// fixed is such an answer.
+type fixed struct {
+	head []byte // status line, headers, and the empty line
+	date int    // where in it the value of Date is
+	body []byte
+}
+
+// maxFixed is the largest one, in bytes: to copy more costs more than it saves.
+const maxFixed = 16 << 10
+
+// fix puts the answers that are fixed, by the paths that they answer: those without
+// parameters, of endpoints that answer whatever the request holds beside its path.
+func (sn *snapshot) fix(routes []matcher.Route) {
+	for i := range routes {
+		if routes[i].Endpoint.Host != "" {
+			return // the host comes before the path
+		}
+	}
+	sn.fixed = map[string]*fixed{}
+	for i := range routes {
+		path, ok := routes[i].Pattern.Literal()
+		if !ok || routes[i].Endpoint.EffectiveMethod() != fasthttp.MethodGet {
+			continue
+		}
+		if _, known := sn.fixed[path]; !known { // else the first declared answers
+			sn.fixed[path] = nil
+			if routes[i].If == nil {
+				sn.fixed[path] = sn.answers[i].fix()
+			}
+		}
+	}
+}
+
+// fix is the answer as bytes; nil when it is not the same for all.
+func (a *answer) fix() *fixed {
+	if a.template != nil || a.source != nil || len(a.hooks) > 0 {
+		return nil
+	}
+	for i := range a.headers {
+		if a.headers[i].template != nil {
+			return nil
+		}
+	}
+	var ctx fasthttp.RequestCtx
+	resp := &ctx.Response
+	resp.Header.SetNoDefaultContentType(true)
+	r := matcher.Acquire(&ctx)
+	defer matcher.Release(r)
+	new(Server).respond(a, r) // of a server it asks for nothing
+	var all bytes.Buffer
+	w := bufio.NewWriter(&all)
+	if resp.Write(w) != nil || w.Flush() != nil {
+		return nil // a buffer takes everything
+	}
+	f := &fixed{body: resp.Body()}
+	f.head = all.Bytes()[:all.Len()-len(f.body)]
+	f.date = bytes.Index(f.head, dateLine) + len(dateLine)
+	if all.Len() > maxFixed || f.date < len(dateLine) {
+		return nil
+	}
+	return f
+}
+
+var (
+	dateLine  = []byte("\r\nDate: ")
+	schemeEnd = []byte("://") // by which fasthttp takes a target for a URL, wherever it stands
+)
+
+// date is the time as headers have it. The clock keeps the last one.
+func date(now time.Time) *[]byte {
+	b := fasthttp.AppendHTTPDate(make([]byte, 0, 32), now)
+	return &b
+}
+
+// reply answers the request that b begins with if it is plain and the answer fixed,
+// and tells whether it did. The answer takes the room of the request. The error is that
+// of writing.
+func (c *connection) reply(b []byte) (done bool, err error) {
+	target := c.wire.plain
+	if len(target) == 0 {
+		return false, nil
+	}
+	path, query, _ := bytes.Cut(target, []byte{'?'})
+	if n := len(path) - 1; n > 0 && path[n] == '/' {
+		path = path[:n]
+	}
+	if !isPrintable(query) || bytes.Contains(query, schemeEnd) {
+		return false, nil
+	}
+	f := c.from.fixed(path)
+	if f == nil || len(f.head)+len(f.body) > len(b) {
+		return false, nil
+	}
+	b = append(append(b[:0], f.head...), f.body...)
+	copy(b[f.date:], *c.from.clock.date.Load())
+	_, c.failed = c.Write(b)
+	return true, c.failed
+}

@@ -1,0 +1,185 @@
+package listener
+
+import (
+	"log/slog"
+	"regexp"
+	"strings"
+	"testing"
+
+	"mockserver/config"
+)
+
+// fixable has answers that are fixed, and paths that are like theirs.
+const fixable = `
+- endpoint: {path: /json, response: {body: {a: 1}}}
+- endpoint: {path: /text/, response: {status: 404, body: no, headers: {x-Lower: a, Set-Cookie: [a=1, b=2], Server: me, Vary: Origin}}}
+- endpoint: {path: /empty, response: {status: 500}}
+- endpoint: {path: /none, response: {status: 204, headers: {Content-Type: text/x}}}
+- endpoint: {path: /typed, response: {headers: {content-type: text/html}, body: <p>}}
+- endpoint: {path: /, response: {body: root}}
+- endpoint: {path: /if, if: query-params.q = 1, response: {body: one}}
+- endpoint: {path: /if, response: {body: other}}
+- endpoint: {path: /twice, response: {body: first}}
+- endpoint: {path: /twice, response: {body: second}}
+- endpoint: {path: '/:any', response: {body: any}}
+- endpoint: {path: /json/*, response: {body: below}}
+- endpoint: {path: /made, response: {body: '{{path}}'}}
+- endpoint: {path: /header, response: {headers: {X-A: '{{path}}'}}}
+- endpoint: {method: POST, path: /json, response: {body: posted}}
+- endpoint: {path: '/a b', response: {body: blank}}
+`
+
+var statusForm = regexp.MustCompile(`HTTP/1\.1 [1-5][0-9]{2} [A-Z]`)
+
+var dateForm = regexp.MustCompile(`\r\nDate: [A-Z][a-z]{2}, [0-9]{2} [A-Z][a-z]{2} [0-9]{4} [0-9:]{8} GMT\r\n`)
+
+// answers are what a server answers to the bytes of a connection that come in pieces,
+// and how many of them it did without fasthttp. Dates are left out.
+func answers(s *Server, sent string, piece int, lookup func([]byte) *fixed) (raw string, quick int) {
+	client := &scripted{sent: []byte(sent), piece: piece}
+	l := newConnections(nil, slog.New(slog.DiscardHandler))
+	l.fixed = func(path []byte) *fixed {
+		f := lookup(path)
+		if f != nil {
+			quick++
+		}
+		return f
+	}
+	conn := l.adopt(client)
+	_ = s.http.ServeConn(conn) // the answers tell how it ended
+	_ = conn.Close()           // of a script, which does not fail
+	dates := len(dateForm.FindAll(client.got.Bytes(), -1))
+	if heads := len(statusForm.FindAll(client.got.Bytes(), -1)); heads != dates+strings.Count(client.got.String(), "HTTP/1.1 100 Continue") {
+		return "without a date: " + client.got.String(), quick
+	}
+	return dateForm.ReplaceAllString(client.got.String(), "\r\n"), quick
+}
+
+func never([]byte) *fixed { return nil }
+
+func plain(target string) string { return "GET " + target + " HTTP/1.1\r\nHost: mock.test:80\r\n\r\n" }
+
+// What is answered without fasthttp has the bytes that it would have with it, and is
+// what the path declares.
+func TestFixed_AnswersAsFasthttpDoes(t *testing.T) {
+	s := configured(t, fixable)
+	for target, c := range map[string]struct {
+		quick bool
+		body  string
+	}{
+		"/json": {true, `{"a":1}`}, "/json/": {true, `{"a":1}`}, "/json?a=b": {true, `{"a":1}`}, "/json/?": {true, `{"a":1}`},
+		"/text": {true, "no"}, "/text/": {true, "no"}, "/empty": {true, ""}, "/none": {true, ""}, "/typed": {true, "<p>"},
+		"/": {true, "root"}, "/?a": {true, "root"}, "/twice": {true, "first"},
+		"//": {true, "root"}, "/json//": {false, "below"}, "/json/x": {false, "below"}, "/jso%6e": {false, `{"a":1}`}, "/JSON": {false, "any"},
+		"/if": {false, "other"}, "/if?q=1": {false, "one"}, "/x": {false, "any"}, "/made": {false, "/made"}, "/header": {false, ""},
+		"/a%20b": {false, "blank"}, "http://mock.test/json": {false, `{"a":1}`}, "/json?u=http://a": {false, `{"a":1}`}, "/json?\x80": {false, `{"a":1}`},
+	} {
+		sent := plain(target) + plain(target)
+		want, _ := answers(s, sent, len(sent)/2, never)
+		got, quick := answers(s, sent, len(sent)/2, s.fixed)
+		if got != want {
+			t.Errorf("%s: got\n%q, fasthttp answers\n%q", target, got, want)
+		}
+		if quick > 0 != c.quick || !strings.HasSuffix(got, "\r\n\r\n"+c.body) {
+			t.Errorf("%s: got %q, %d times without fasthttp", target, got, quick)
+		}
+	}
+}
+
+// Whatever is not plain is fasthttp's, and what follows on its connection is served.
+func TestFixed_LeavesWhatIsNotPlain(t *testing.T) {
+	s := configured(t, fixable)
+	const head = "GET /json HTTP/1.1\r\nHost: a\r\n"
+	for _, odd := range []string{
+		"HEAD /json HTTP/1.1\r\nHost: a\r\n\r\n",
+		"POST /json HTTP/1.1\r\nHost: a\r\n\r\n",
+		"OPTIONS /json HTTP/1.1\r\nHost: a\r\n\r\n",
+		"GET /json HTTP/1.0\r\nHost: a\r\nConnection: keep-alive\r\n\r\n",
+		"\r\n" + head + "\r\n",
+		head + "Origin: http://a\r\n\r\n",
+		head + "Connection: close\r\n\r\n",
+		head + "Connection: keep-alive, Upgrade\r\n\r\n",
+		head + "Content-Length: 1\r\n\r\nx",
+		head + "Transfer-Encoding: chunked\r\n\r\n0\r\n\r\n",
+		head + "Expect: 100-continue\r\n\r\n",
+		head + "X: a\x01b\r\n\r\n",
+		head + "X: 0123456\x7f89\r\n\r\n",
+		head + "X: 0123456\tb\r\n\r\n",
+		head + "X: 01234567\xc3\xbc\r\n\r\n",
+		"GET /json HTTP/1.1\r\nHost: a%41\r\n\r\n",
+		head + "Host: a\r\n\r\n",
+		head + " folded\r\n\r\n",
+		"GET /json?\x01 HTTP/1.1\r\nHost: a\r\n\r\n",
+		"GET /json#a HTTP/1.1\r\nHost: a\r\n\r\n",
+		"GET /json HTTP/1.1\r\n\r\n",
+	} {
+		sent := odd + plain("/made")
+		want, _ := answers(s, sent, len(odd), never)
+		got, quick := answers(s, sent, len(odd), s.fixed)
+		if quick > 0 || got != want {
+			t.Errorf("%q: %d were answered without fasthttp, which answers\n%q, not\n%q", odd, quick, want, got)
+		}
+	}
+	// Requests that come together are fasthttp's too, so that it sends their answers together.
+	if _, quick := answers(s, plain("/json")+plain("/json"), 1<<16, s.fixed); quick > 0 {
+		t.Error("pipelined requests were answered one by one")
+	}
+}
+
+// Nothing is fixed where the path alone does not say what answers.
+func TestFixed_NotWhereMoreCounts(t *testing.T) {
+	for name, configuration := range map[string]string{
+		"a host":          `[{endpoint: {path: /a, response: {body: a}}}, {endpoint: {path: /a, host: a.test, response: {body: b}}}]`,
+		"a condition":     `[{endpoint: {path: /a, if: query-params.q, response: {body: a}}}, {endpoint: {path: /a, response: {body: b}}}]`,
+		"a webhook":       `[{endpoint: {path: /a, response: {body: a}, webhook: {method: POST, url: "http://127.0.0.1:1/"}}}]`,
+		"a template":      `[{endpoint: {path: /a, response: {body: "{{path}}"}}}]`,
+		"a made header":   `[{endpoint: {path: /a, response: {headers: {X-A: "{{path}}"}}}}]`,
+		"another method":  `[{endpoint: {method: PUT, path: /a, response: {body: a}}}]`,
+		"an external one": `[{endpoint: {path: /a, response: {external-body: {provider: json, path: "{{query-params.p}}.json"}}}}]`,
+		"a large one":     `[{endpoint: {path: /a, response: {body: "` + strings.Repeat("x", maxFixed) + `"}}}]`,
+		"an encoded path": `[{endpoint: {path: "/%61", response: {body: a}}}, {endpoint: {path: "/a%2fb", response: {body: a}}}]`,
+	} {
+		s := configured(t, configuration)
+		for _, path := range []string{"/a", "/%61", "/a%2fb", "/a/b"} {
+			if f := s.fixed([]byte(path)); f != nil && !(name == "an encoded path" && path == "/a") {
+				t.Errorf("%s: %s is answered with %q", name, path, f.body)
+			}
+		}
+	}
+}
+
+func TestFixed_FollowsTheServer(t *testing.T) {
+	s := configured(t, `[{endpoint: {path: /a, response: {body: old}}}]`)
+	if f := s.fixed([]byte("/a")); f == nil || string(f.body) != "old" {
+		t.Fatalf("got %v", f)
+	}
+	if err := s.Apply(config.Parse("m.yml", []byte(`[{endpoint: {path: /a, response: {body: new}}}]`))); err != nil {
+		t.Fatal(err)
+	}
+	if f := s.fixed([]byte("/a")); f == nil || string(f.body) != "new" {
+		t.Errorf("after a reload: got %v", f)
+	}
+	s.stopping.Store(true)
+	if f := s.fixed([]byte("/a")); f != nil {
+		t.Error("an answer while the server stops does not say that it is the last")
+	}
+}
+
+// FuzzFixed sends the bytes of a connection to one server twice, once with fasthttp
+// alone: the answers are the same, byte for byte.
+func FuzzFixed(f *testing.F) {
+	s := configured(f, fixable)
+	for _, seed := range []string{
+		plain("/json") + plain("/text/?a=b") + plain("/none"), plain("/json")[:20], "\r\n" + plain("/"), plain("/json?u=http://["), "GET /json HTTP/1.1\r\nHost: a\r\nX: \x01\r\n\r\n",
+		"GET /json HTTP/1.1\r\nHost: [::1]\r\nUser-Agent: a/1.0\r\nAccept: */*\r\nConnection: keep-alive\r\n\r\n", "GET /json HTTP/1.7\r\nHost: a:b\r\nOrigin: x\r\n\r\n",
+	} {
+		f.Add(seed, uint16(len(seed)-1))
+		f.Add(seed, uint16(len(plain("/json"))-1))
+	}
+	f.Fuzz(func(t *testing.T, sent string, piece uint16) {
+		want, _ := answers(s, sent, int(piece)+1, never)
+		if got, quick := answers(s, sent, int(piece)+1, s.fixed); got != want {
+			t.Errorf("got, %d of them without fasthttp,\n%q\nwant\n%q", quick, got, want)
+		}
+	})
+}
