@@ -98,7 +98,9 @@ func (p *parser) forBlock(nodes []node, t tag, depth int) []node {
 	case variable.text == "loop" || strings.Contains(variable.text, ".") || isVariable(variable.text):
 		p.fail(variable.offset, "%q cannot name the element of a loop: it is a variable already", variable.text)
 	default:
-		n.expr, ok = sc.expression()
+		var array expr
+		array, ok = sc.expression()
+		n.expr = &array
 		if ok && sc.tok.kind != endToken {
 			p.fail(sc.tok.offset, "unexpected %s after the array", sc.tok.describe())
 		}

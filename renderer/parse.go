@@ -50,7 +50,7 @@ func (p *parser) parse() []node {
 
 // joined joins the literals that stand beside each other.
 func joined(nodes []node) []node {
-	var out []node
+	out := make([]node, 0, len(nodes))
 	for i := 0; i < len(nodes); {
 		run := i
 		var text strings.Builder
@@ -65,7 +65,7 @@ func joined(nodes []node) []node {
 		out = append(out, node{kind: literalNode, text: text.String()})
 		i = run
 	}
-	return out
+	return slices.Clone(out) // of just that size: there may be many thousand templates
 }
 
 // spelling is the tag as the user wrote it.
@@ -225,7 +225,7 @@ func (p *parser) output(nodes []node, t tag) []node {
 		sc.fail(sc.tok.offset, "unexpected %s after the expression; a filter begins with |", sc.tok.describe())
 		return nodes
 	}
-	n := node{kind: outputNode, expr: e, write: p.writer(t, &e)}
+	n := node{kind: outputNode, expr: &e, write: p.writer(t, &e)}
 	p.place.url = p.place.url.pastValue()
 	if !e.constant() {
 		return append(nodes, n)

@@ -170,7 +170,7 @@ type node struct {
 	kind  nodeKind
 	write writer // outputNode: how its value is written
 	text  string // literalNode
-	expr  expr   // outputNode: the value; loopNode: the array
+	expr  *expr  // outputNode: the value; loopNode: the array
 	arms  []arm  // branchNode
 	body  []node // loopNode
 	loop  int    // loopNode: its place among the turns
