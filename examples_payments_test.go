@@ -1023,7 +1023,7 @@ func (s *shop) settle() {
 	if want := fmt.Sprintf("webhooks delivered=%d retried=0 dead=0 refused=0 abandoned=0", total); (total > 0 || ledger != "") && !strings.Contains(ledger, want) {
 		s.t.Errorf("got %q, want %s", ledger, want)
 	}
-	s.target.nothingMore(s.t)
+	s.target.nothingLeft(s.t)
 }
 
 // event is the next event, whose signature is right, with the object that it is about.

@@ -12,6 +12,7 @@ import (
 	"net/http/httptest"
 	"os"
 	"os/exec"
+	"slices"
 	"strings"
 	"sync/atomic"
 	"syscall"
@@ -21,9 +22,9 @@ import (
 
 // received is one webhook as its target got it.
 type received struct {
-	method, uri, body string
-	header            http.Header
-	at                time.Time
+	method, host, uri, body string
+	header                  http.Header
+	at                      time.Time
 }
 
 // hookTarget is a server that webhooks are sent to. Each is answered by what answer
@@ -40,7 +41,7 @@ func newHookTarget(t *testing.T, answer func(n int, w http.ResponseWriter, r *ht
 	target := &hookTarget{got: make(chan received, 100_000), answer: answer}
 	target.Server = httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		b, _ := io.ReadAll(r.Body) // what is missing of it is seen by the test
-		target.got <- received{r.Method, r.RequestURI, string(b), r.Header, time.Now()}
+		target.got <- received{r.Method, r.Host, r.RequestURI, string(b), r.Header, time.Now()}
 		if target.answer != nil {
 			target.answer(int(target.count.Add(1)), w, r)
 		}
@@ -60,13 +61,25 @@ func (h *hookTarget) next(t *testing.T) received {
 	}
 }
 
-// nothingMore fails the test if a webhook is there that was not asked for.
-func (h *hookTarget) nothingMore(t *testing.T) {
+// nothingMore stops the program, which sends what falls due before it ends, and
+// fails the test if a webhook has come that was not asked for.
+func (h *hookTarget) nothingMore(t *testing.T, p *process) {
 	t.Helper()
-	select {
-	case r := <-h.got:
-		t.Errorf("an unexpected webhook: %s %s %s", r.method, r.uri, r.body)
-	default:
+	p.signal(syscall.SIGTERM)
+	p.exit()
+	h.nothingLeft(t)
+}
+
+// nothingLeft is nothingMore for a program that has ended.
+func (h *hookTarget) nothingLeft(t *testing.T) {
+	t.Helper()
+	for {
+		select {
+		case r := <-h.got:
+			t.Errorf("an unexpected webhook: %s %s %s", r.method, r.uri, r.body)
+		default:
+			return
+		}
 	}
 }
 
@@ -80,38 +93,67 @@ func withHook(path, url, keys string) string {
 `, path, url, keys)
 }
 
+// TestWebhook_SaysWhatTheRequestGave sends the same webhook declared in both syntaxes,
+// with all sources of values in all of its parts.
 func TestWebhook_SaysWhatTheRequestGave(t *testing.T) {
-	target := newHookTarget(t, nil)
-	p := serving(t, fmt.Sprintf(`- endpoint:
+	const yaml = `- endpoint:
     method: POST
     path: /orders/:id
     response: {status: 201, headers: {X-A: b}, body: {ok: true}}
     webhook:
       method: PUT
-      url: "%s/back/{{path-params.id}}?q={{query-params.q}}"
-      headers: {X-Who: "{{header-params.X-Who}}", X-Fixed: [one, two]}
-      body: {id: "{{path-params.id}}", total: "{{json-params.total}}", q: "{{query-params.q}}"}
+      url: "TARGET/back/{{path-params.id}}/{{header-params.X-Who}}?q={{query-params.q}}&t={{json-params.total}}"
+      headers: {X-Who: "{{header-params.X-Who}} {{path-params.id}} {{query-params.q}} {{json-params.total}}", X-Fixed: [one, two], x-spelt: a}
+      body: {id: "{{path-params.id}}", total: "{{json-params.total}}", q: "{{query-params.q}}", who: "{{header-params.X-Who}}"}
+      if: json-params.total > 12.4
       sleep-time: 0
-`, target.URL))
-	p.do("POST", "/orders/a%2Fb?q=x%20y%22", `{"total": 12.50}`, "Content-Type: application/json", "X-Who: me", "Authorization: Bearer secret", "Cookie: a=b").
-		want(t, 201, `{"ok":true}`)
-	r := target.next(t)
-	if r.method != "PUT" || r.uri != "/back/a%2Fb?q=x%20y%22" {
-		t.Errorf("got %s %s", r.method, r.uri)
+      timeout: 5s
+      retry: {attempts: 2, backoff: 10ms, max-backoff: 1s}
+      sign: {secret: key, header: X-Sum, scheme: hmac-sha256}
+`
+	const edn = `[{:endpoint
+  {:method :post, :path "/orders/:id"
+   :response {:status 201, :headers {:x-a "b"}, :body {:ok true}}
+   :webhook {:method :put
+             :url "TARGET/back/{{path-params.id}}/{{header-params.X-Who}}?q={{query-params.q}}&t={{json-params.total}}"
+             :headers {:x-who "{{header-params.X-Who}} {{path-params.id}} {{query-params.q}} {{json-params.total}}", :x-fixed [:one :two], "x-spelt" :a}
+             :body {:id "{{path-params.id}}", :total "{{json-params.total}}", :q "{{query-params.q}}", :who "{{header-params.X-Who}}"}
+             :if "json-params.total > 12.4"
+             :sleep-time 0, :timeout "5s"
+             :retry {:attempts 2, :backoff "10ms", :max-backoff "1s"}
+             :sign {:secret "key", :header :X-Sum, :scheme :hmac-sha256}}}}]`
+	for name, spec := range map[string]string{"mock.yml": yaml, "mock.edn": edn} {
+		t.Run(name, func(t *testing.T) {
+			target := newHookTarget(t, nil)
+			p := start(t, "-c", writeFile(t, t.TempDir(), name, strings.ReplaceAll(spec, "TARGET", target.URL)))
+			p.do("POST", "/orders/a%2Fb?q=x%20y%22", `{"total": 12.50}`, "Content-Type: application/json", "X-Who: me", "Authorization: Bearer secret", "Cookie: a=b").
+				want(t, 201, `{"ok":true}`)
+			r := target.next(t)
+			if r.method != "PUT" || r.uri != "/back/a%2Fb/me?q=x%20y%22&t=12.50" || r.host != strings.TrimPrefix(target.URL, "http://") {
+				t.Errorf("got %s %s for %s", r.method, r.uri, r.host)
+			}
+			if want := `{"id":"a/b","total":"12.50","q":"x y\"","who":"me"}`; r.body != want {
+				t.Errorf("body %s, want %s", r.body, want)
+			}
+			for name, want := range map[string][]string{
+				"X-Who": {`me a/b x y" 12.50`}, "X-Fixed": {"one", "two"}, "X-Spelt": {"a"}, "Content-Type": {"application/json"},
+				"X-Mockserver-Webhook-Depth": {"1"}, "X-Sum": {macOf("key", r.body)},
+				"Authorization": nil, "Cookie": nil, "Idempotency-Key": nil, // what the client sends is not passed on
+			} {
+				if got := r.header[name]; !slices.Equal(got, want) {
+					t.Errorf("%s is %q, want %q", name, got, want)
+				}
+			}
+			target.nothingMore(t, p)
+		})
 	}
-	if want := `{"id":"a/b","total":"12.50","q":"x y\""}`; r.body != want {
-		t.Errorf("body %s, want %s", r.body, want)
-	}
-	if got := r.header["X-Fixed"]; len(got) != 2 || r.header.Get("X-Who") != "me" || r.header.Get("Content-Type") != "application/json" {
-		t.Errorf("headers %v", r.header)
-	}
-	if r.header.Get("Authorization") != "" || r.header.Get("Cookie") != "" {
-		t.Errorf("the client's own headers are passed on: %v", r.header)
-	}
-	if got := r.header.Get("X-Mockserver-Webhook-Depth"); got != "1" {
-		t.Errorf("depth %q, want 1", got)
-	}
-	target.nothingMore(t)
+}
+
+// macOf is the HMAC-SHA256 of a text in hexadecimal.
+func macOf(key, text string) string {
+	h := hmac.New(sha256.New, []byte(key))
+	h.Write([]byte(text))
+	return hex.EncodeToString(h.Sum(nil))
 }
 
 // A body that looks like JSON stays JSON where a placeholder makes its type.
@@ -147,20 +189,47 @@ func TestWebhook_Conditions(t *testing.T) {
 		sent                   bool
 	}{
 		{"", "", "", true},
+		{"true", "", "", true},
+		{"false", "", "", false},
+		{"1 = 1", "", "", true},
+		{"path-params.id = 7", "", "", true},
+		{"path-params.id = 8", "", "", false},
+		{"query-params.a", "?a=x", "", true},
+		{"query-params.a", "?a=", "", false},
+		{"query-params.a", "", "", false},
 		{"query-params.a = 1", "?a=1", "", true},
 		{"query-params.a = 1", "?a=2", "", false},
 		{"query-params.a = 1", "", "", false},
 		{"query-params.a = null", "", "", true},
-		{"json-params.n > 10", "", `{"n": 11}`, true},
-		{"json-params.n > 10", "", `{"n": 9}`, false},
-		{"json-params.n < 10", "", `{"n": 9}`, true},
-		{"json-params.n >= 10", "", `{"n": 10}`, true},
-		{"json-params.n <= 10", "", `{"n": 10.5}`, false},
-		{"json-params.n != 10", "", `{"n": 10.0}`, false},
-		{"json-params.n > 10", "", `not json`, false},
-		{"path-params.id = 7", "", "", true},
-		{"1 = 1", "", "", true},
 		{"query-params.a = '1 or 1 = 1'", "?a=2", "", false},
+		{"query-params.a != 1", "?a=2", "", true},
+		{"query-params.a != 1", "?a=1", "", false},
+		{"query-params.a != 1", "", "", true}, // missing equals nothing but null and ""
+		{"json-params.n != 10", "", `{"n": 10.0}`, false},
+		{"json-params.n > 10", "", `{"n": 11}`, true},
+		{"json-params.n > 10", "", `{"n": 10}`, false},
+		{"json-params.n > 10", "", `{}`, false},
+		{"json-params.n > 10", "", `not json`, false},
+		{"json-params.n < 10", "", `{"n": 9}`, true},
+		{"json-params.n < 10", "", `{"n": 10}`, false},
+		{"json-params.n < 10", "", `{}`, false},
+		{"json-params.n >= 10", "", `{"n": 10}`, true},
+		{"json-params.n >= 10", "", `{"n": 9.99}`, false},
+		{"json-params.n >= 10", "", `{}`, false},
+		{"json-params.n <= 10", "", `{"n": 10}`, true},
+		{"json-params.n <= 10", "", `{"n": 10.5}`, false},
+		{"json-params.n <= 10", "", `{}`, false},
+		{"json-params.s contains b", "", `{"s": "abc"}`, true},
+		{"json-params.s contains b", "", `{"s": "ac"}`, false},
+		{"json-params.s contains b", "", `{}`, false},
+		{"json-params.s matches '^a+$'", "", `{"s": "aaa"}`, true},
+		{"json-params.s matches '^a+$'", "", `{"s": "ab"}`, false},
+		{"json-params.s matches '^a+$'", "", `{}`, false},
+		{"query-params.a = 1 and json-params.n = 2", "?a=1", `{"n": 2}`, true},
+		{"query-params.a = 1 and json-params.n = 2", "?a=1", `{"n": 3}`, false},
+		{"query-params.a = 1 or json-params.n = 2", "?a=0", `{"n": 2}`, true},
+		{"not (query-params.a = 1)", "?a=1", "", false},
+		{"not (query-params.a = 1)", "", "", true},
 	}
 	var spec strings.Builder
 	for i, c := range cases {
@@ -193,33 +262,31 @@ func TestWebhook_Conditions(t *testing.T) {
 			t.Errorf("%q with %q %q: sent %v, want %v", c.condition, c.query, c.body, !c.sent, c.sent)
 		}
 	}
-	target.nothingMore(t)
+	target.nothingMore(t, p)
 }
 
-// The delay begins when the response is written: the client has its answer, and
-// only then the time runs.
-func TestWebhook_DelayCountsFromTheResponse(t *testing.T) {
+// Each of several webhooks has a condition, a delay and texts of its own.
+func TestWebhook_SeveralOfOneEndpoint(t *testing.T) {
 	target := newHookTarget(t, nil)
 	p := serving(t, fmt.Sprintf(`- endpoint:
+    method: POST
     path: /a
-    response: {body: x}
+    response: {status: 201, body: {ok: true}}
     webhooks:
-      - {url: "%[1]s/late", method: POST, sleep-time: "300ms"}
-      - {url: "%[1]s/later", method: POST, sleep-time: 0.6}
-      - {url: "%[1]s/minute", method: POST}
+      - {url: "%[1]s/second", method: PUT, sleep-time: 0.3, body: {n: 2}}
+      - {url: "%[1]s/first", method: POST, sleep-time: 0, body: {n: 1}}
+      - {url: "%[1]s/none", method: POST, sleep-time: 0, if: query-params.a = 1}
+      - {url: "http://127.0.0.1:1/refused", method: POST, sleep-time: 0}
 `, target.URL))
-	before := time.Now()
-	p.get("/a").want(t, 200, "x")
-	for _, c := range []struct {
-		uri string
-		min time.Duration
-	}{{"/late", 300 * time.Millisecond}, {"/later", 600 * time.Millisecond}} {
-		r := target.next(t)
-		if r.uri != c.uri || r.at.Sub(before) < c.min {
-			t.Errorf("%s came after %v, want %s after %v", r.uri, r.at.Sub(before), c.uri, c.min)
+	p.do("POST", "/a", "").want(t, 201, `{"ok":true}`)
+	for _, want := range []string{`POST /first {"n":1}`, `PUT /second {"n":2}`} {
+		if r := target.next(t); r.method+" "+r.uri+" "+r.body != want {
+			t.Errorf("got %s %s %s, want %s", r.method, r.uri, r.body, want)
 		}
 	}
-	target.nothingMore(t)
+	p.waitLine(0, "webhook failed", `webhook="POST /a webhooks[3]"`)
+	target.nothingMore(t, p)
+	p.waitLine(0, "webhooks", "delivered=2", "dead=1")
 }
 
 func TestWebhook_RetriesAndSignatures(t *testing.T) {
@@ -231,14 +298,9 @@ func TestWebhook_RetriesAndSignatures(t *testing.T) {
 	p := serving(t, withHook("/a", target.URL, `, body: '{"n": "{{query-params.n}}"}', retry: {attempts: 5, backoff: 10ms, max-backoff: 20ms}, sign: {secret: key}`)+
 		withHook("/stripe", target.URL, `, body: text, sign: {secret: key, header: Stripe-Signature, scheme: stripe}`))
 	p.do("POST", "/a?n=1", "")
-	mac := func(text string) string {
-		h := hmac.New(sha256.New, []byte("key"))
-		h.Write([]byte(text))
-		return hex.EncodeToString(h.Sum(nil))
-	}
 	for range 3 {
 		r := target.next(t)
-		if want := mac(`{"n": "1"}`); r.body != `{"n": "1"}` || r.header.Get("X-Signature") != want {
+		if want := macOf("key", `{"n": "1"}`); r.body != `{"n": "1"}` || r.header.Get("X-Signature") != want {
 			t.Errorf("body %s signed %q, want %s", r.body, r.header.Get("X-Signature"), want)
 		}
 	}
@@ -246,13 +308,13 @@ func TestWebhook_RetriesAndSignatures(t *testing.T) {
 	r := target.next(t)
 	at, sum, ok := strings.Cut(r.header.Get("Stripe-Signature"), ",v1=")
 	at = strings.TrimPrefix(at, "t=")
-	if !ok || sum != mac(at+".text") {
+	if !ok || sum != macOf("key", at+".text") {
 		t.Errorf("signature %q", r.header.Get("Stripe-Signature"))
 	}
 	if sent, err := time.ParseDuration(at + "s"); err != nil || time.Since(time.Unix(int64(sent/time.Second), 0)) > time.Hour {
 		t.Errorf("signed at %q", at)
 	}
-	target.nothingMore(t)
+	target.nothingMore(t, p)
 }
 
 // Webhooks that lead to each other end at depth 10.
@@ -283,33 +345,7 @@ func TestWebhook_ALoopIsCut(t *testing.T) {
 		}
 	}
 	p.waitLine(0, "too many webhooks", "depth=10")
-	target.nothingMore(t)
-}
-
-// What cannot be sent is logged, and harms neither the response nor others.
-func TestWebhook_TargetsThatFail(t *testing.T) {
-	target := newHookTarget(t, nil)
-	hang, err := net.Listen("tcp", "127.0.0.1:0") // nobody accepts
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer hang.Close()
-	closed, err := net.Listen("tcp", "127.0.0.1:0")
-	if err != nil {
-		t.Fatal(err)
-	}
-	closed.Close()
-	p := serving(t, withHook("/bad", "{{query-params.url}}", "")+
-		withHook("/hang", "http://"+hang.Addr().String(), ", timeout: 100ms")+
-		withHook("/refused", "http://"+closed.Addr().String(), "")+
-		withHook("/live", target.URL, ""))
-	for _, path := range []string{"/bad?url=nonsense", "/hang", "/refused", "/live"} {
-		p.do("POST", path, "").want(t, 201, `{"ok":true}`)
-	}
-	target.next(t)
-	p.waitLine(0, "webhook failed", "POST /bad", "final=true")
-	p.waitLine(0, "webhook failed", "POST /hang", "final=true")
-	p.waitLine(0, "webhook failed", "POST /refused", "refused")
+	target.nothingMore(t, p)
 }
 
 func TestWebhook_MorePendingThanMayBe(t *testing.T) {
@@ -338,7 +374,7 @@ func TestWebhook_DrainOnSIGTERM(t *testing.T) {
 	if code := p.exit(); code != 0 {
 		t.Errorf("exit code %d", code)
 	}
-	target.nothingMore(t)
+	target.nothingLeft(t)
 }
 
 func TestWebhook_SecondSignalEndsTheDrain(t *testing.T) {

@@ -38,7 +38,7 @@ const (
 	// headerPattern leaves control characters out, but for the tab.
 	headerPattern = `^[^\x00-\x08\x0A-\x1F\x7F]*$`
 	// targetPattern is how the URL of a webhook begins, which a placeholder may make.
-	targetPattern = `^([Hh][Tt][Tt][Pp][Ss]?://|\{\{|\{%)`
+	targetPattern = `^([Hh][Tt][Tt][Pp][Ss]?://[^\x00-\x20\x7F/?#:]|\{\{|\{%)`
 	// durationPattern is what time.ParseDuration reads, without a minus.
 	durationPattern = `^\+?(0|(([0-9]+\.?[0-9]*|\.[0-9]+)(ns|us|µs|μs|ms|s|m|h))+)$`
 )

@@ -32,6 +32,7 @@ type Settings struct {
 
 	MaxPendingWebhooks int    // that may wait
 	WebhookStore       string // a directory; "" for none
+	NoWebhooks         bool   // none is sent
 	SentryDSN          string // where errors are reported to, as given; "" for nowhere
 
 	defaults []string // where the default configuration is looked for, in order
@@ -42,6 +43,7 @@ var commands = []struct{ name, doc string }{
 	{"serve", "answer requests (the default)"},
 	{"validate", "check the configuration, and say what is wrong with it"},
 	{"schema", "print the JSON Schema of the configuration, for editors"},
+	{"bench", "measure what the server can do on this machine: mockserver bench -h"},
 	{"health", "ask the server that runs with these settings whether it answers: exit code 0, else 1"},
 	{"version", "print the version"},
 	{"help", "print this text"},
@@ -83,6 +85,8 @@ var settings = []setting{
 		func(s *Settings, v string) bool { return readInt(&s.MaxPendingWebhooks, v, 1, 100_000_000) }},
 	{"webhook-store", "", "MOCKSERVER_WEBHOOK_STORE", "", "DIR", "a directory in which accepted webhooks survive a crash", "the name of a directory",
 		func(s *Settings, v string) bool { s.WebhookStore = v; return v != "" }},
+	{"no-webhooks", "", "MOCKSERVER_NO_WEBHOOKS", "", "", "send no webhooks; they are checked all the same", "true or false",
+		func(s *Settings, v string) bool { return readSwitch(&s.NoWebhooks, v) }},
 	{"grace", "", "MOCKSERVER_GRACE", "10s", "DURATION", "how long stopping waits for requests under way, and sends the webhooks that fall due", "a duration, such as 10s or 500ms, or a number of seconds,",
 		func(s *Settings, v string) bool { return readDuration(&s.Grace, v) }},
 	// What is no DSN is for the server to warn of: it harms nothing.

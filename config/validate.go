@@ -43,7 +43,7 @@ func check(e *Endpoint, key string, node *node, reported map[string]bool) Proble
 	c := &checker{Endpoint: e, key: key, node: node, reported: reported}
 	c.request()
 	c.response()
-	c.headers(e.Response.Headers, "response", "headers")
+	c.headers(e.Response.Headers, ServerSets, "response", "headers")
 	c.body()
 	c.webhooks()
 	if e.Response.External != nil {
@@ -123,8 +123,9 @@ func (c *checker) response() {
 	}
 }
 
-// headers checks names and values, and finds the same name in two spellings.
-func (c *checker) headers(headers []Header, path ...string) {
+// headers checks names and values, and finds the same name in two spellings. Those
+// that serverSets tells of are left out.
+func (c *checker) headers(headers []Header, serverSets func(name string) bool, path ...string) {
 	spelt := map[string]string{}
 	for _, h := range headers {
 		lower := strings.ToLower(h.Name)
@@ -140,7 +141,7 @@ func (c *checker) headers(headers []Header, path ...string) {
 			report(fmt.Sprintf("is the same header as %q; several values of one header are a list", clip(first)), false)
 		case !isToken(h.Name):
 			report(fmt.Sprintf("%q is no name of a header; letters, digits and !#$%%&'*+-.^_`|~ are accepted", clip(h.Name)), false)
-		case !seen && ServerSets(h.Name):
+		case !seen && serverSets(h.Name):
 			report("is left out: the server writes this header itself", true)
 		}
 		spelt[lower] = h.Name
@@ -193,7 +194,7 @@ func (c *checker) jsonBody(r *Response) {
 		return
 	}
 	many := false
-	if declared, ok := r.contentType(); ok {
+	if declared, ok := contentType(r.Headers); ok {
 		if !IsJSON(declared) {
 			return
 		}
@@ -211,8 +212,8 @@ func (c *checker) jsonBody(r *Response) {
 }
 
 // contentType returns the declared Content-Type as written, and whether there is one.
-func (r *Response) contentType() (string, bool) {
-	for _, h := range r.Headers {
+func contentType(headers []Header) (string, bool) {
+	for _, h := range headers {
 		if strings.EqualFold(h.Name, "Content-Type") {
 			return h.Value.Value, true
 		}

@@ -143,10 +143,21 @@ func setSignHeader(d *decoder, v value, s *Sign) {
 	s.Header = v.text.Value
 }
 
-// isSignHeader tells whether a header can carry a signature: none that the sender
-// writes itself.
+// isSignHeader tells whether a header can carry a signature: none that says
+// something else.
 func isSignHeader(name string) bool {
-	return isToken(name) && !ServerSets(name) && !strings.EqualFold(name, "Host")
+	return isToken(name) && !SenderSets(name) &&
+		!slices.ContainsFunc([]string{"Host", "Date", "Content-Type", "Idempotency-Key"}, func(h string) bool { return strings.EqualFold(h, name) })
+}
+
+// senderSet are the headers that the sender of webhooks writes itself. Nobody may
+// change it.
+var senderSet = []string{"Content-Length", "Transfer-Encoding", "Connection", "X-Mockserver-Webhook-Depth"}
+
+// SenderSets tells whether a header of a webhook is one that the sender writes
+// itself: those that frame the message, and the depth. A declared one is never sent.
+func SenderSets(name string) bool {
+	return slices.ContainsFunc(senderSet, func(f string) bool { return strings.EqualFold(f, name) })
 }
 
 func setScheme(d *decoder, v value, s *Sign) {
@@ -203,12 +214,18 @@ func (c *checker) webhook(w *Webhook, key string) {
 	if !slices.Contains(Methods, w.Method) {
 		c.wrong(fmt.Sprintf("the method is %q; %s is accepted", clip(w.Method), oneOf(Methods)), at("method")...)
 	}
-	c.wrong(targetFault(w.URL.Value), at("url")...)
-	c.headers(w.Headers, at("headers")...)
+	c.target(&w.URL, at("url")...)
+	c.webhookHeaders(w, at("headers"))
+	c.webhookBody(w, at("body"))
 	if w.Timeout < 0 {
 		c.wrong("the timeout is below 0; a duration above 0 is accepted, or 0 for the default", at("timeout")...)
 	}
-	if r := w.Retry; r != nil {
+	c.retry(w.Retry, at)
+	c.sign(w.Sign, at)
+}
+
+func (c *checker) retry(r *Retry, at func(keys ...string) []string) {
+	if r != nil {
 		switch {
 		case r.Attempts < 0 || r.Attempts > maxAttempts:
 			c.wrong(fmt.Sprintf("%d attempts; 1 to %d are accepted", r.Attempts, maxAttempts), at("retry", "attempts")...)
@@ -218,7 +235,10 @@ func (c *checker) webhook(w *Webhook, key string) {
 			c.wrong(fmt.Sprintf("is below the back-off of %v; as much or more is accepted", r.Backoff), at("retry", "max-backoff")...)
 		}
 	}
-	if s := w.Sign; s != nil {
+}
+
+func (c *checker) sign(s *Sign, at func(keys ...string) []string) {
+	if s != nil {
 		switch {
 		case s.Secret == "":
 			c.wrong("the secret is empty; a text is accepted", at("sign", "secret")...)
@@ -230,16 +250,59 @@ func (c *checker) webhook(w *Webhook, key string) {
 	}
 }
 
-// targetFault checks the part of a webhook's URL before its first placeholder.
-func targetFault(text string) string {
-	tag := TagStart(text)
-	switch s := scheme(text); {
-	case text == "":
-		return "the URL is empty; https://host/path is accepted"
-	case tag == 0: // it may render to anything
-		return ""
-	case s != "http" && s != "https":
-		return fmt.Sprintf("%q does not begin with http:// or https://", clip(text))
+// webhookHeaders checks the headers of a webhook, and that one names one host.
+func (c *checker) webhookHeaders(w *Webhook, keys []string) {
+	c.headers(w.Headers, SenderSets, keys...)
+	hosts, signed := 0, false
+	for i := range w.Headers {
+		h := &w.Headers[i]
+		switch {
+		case strings.EqualFold(h.Name, "Host"):
+			if hosts++; hosts > 1 {
+				c.wrong("is given more than once; a request names one host", append(keys, h.Name)...)
+			}
+			if !hasTags(h.Value.Value) && hostPortFault([]byte(h.Value.Value)) != "" {
+				c.wrong(fmt.Sprintf("%q is not the name of a host, with or without a port", clip(h.Value.Value)), append(keys, h.Name)...)
+			}
+		case w.Sign != nil && !signed && strings.EqualFold(h.Name, w.Sign.EffectiveHeader()):
+			signed = true
+			at := append(keys, h.Name)
+			c.report(c.place(true, at), "is left out: the signature is written into this header", at, true)
+		}
 	}
-	return remoteFault(text, tag)
+}
+
+// webhookBody warns of a fixed text that is sent as JSON and is none.
+func (c *checker) webhookBody(w *Webhook, keys []string) {
+	text := w.Body.Value
+	sent := "application/json"
+	declared, ok := contentType(w.Headers)
+	if ok {
+		sent = declared
+	}
+	if w.BodyJSON || text == "" || hasTags(text) || hasTags(sent) || !IsJSON(sent) {
+		return
+	}
+	offset, what := jsonFault(text, holdsMany(MediaType(sent)))
+	if what == "" {
+		return
+	}
+	pos := w.Body.At(offset)
+	if pos.Line == 0 {
+		pos = c.Pos
+	}
+	if ok {
+		what = "the body is sent as " + clip(sent) + ", but it is no JSON: " + what
+	} else {
+		what = "the body is sent as application/json, but it is no JSON: " + what + "; declare its Content-Type under headers"
+	}
+	c.report(pos, what, keys, true)
+}
+
+// EffectiveHeader is the header that carries the signature.
+func (s *Sign) EffectiveHeader() string {
+	if s.Header == "" {
+		return DefaultSignHeader
+	}
+	return s.Header
 }

@@ -14,7 +14,7 @@ func hooked(keys string) string {
 }
 
 func TestMistakesOfWebhooks(t *testing.T) {
-	testMistakes(t, "f.yml", []mistake{
+	table := []mistake{
 		{"nothing in it", "- endpoint: {path: /x, response: {}, webhook: §§{}}\n", []complaint{{atWebhook, "method is missing"}, {atWebhook, "url is missing"}}},
 		{"a list", "- endpoint: {path: /x, response: {}, webhook: §[]}\n", one(atWebhook, "is a list; a map is accepted")},
 		{"webhooks that are a map", "- endpoint: {path: /x, response: {}, webhooks: §{}}\n", one(atEndpoint+".webhooks", "is a map; a list is accepted")},
@@ -39,6 +39,67 @@ func TestMistakesOfWebhooks(t *testing.T) {
 		{"an unknown scheme", hooked("sign: {secret: a, scheme: §hmac}"), one(atWebhook+".sign.scheme", "hmac-sha256 or stripe")},
 		{"a header of the signature that is none", hooked("sign: {secret: a, header: '§a b'}"), one(atWebhook+".sign.header", "the name of a header")},
 		{"a header that the sender writes itself", hooked("sign: {secret: a, header: §host}"), one(atWebhook+".sign.header", "the name of a header")},
+		{"a key that carries the signature", hooked("sign: {secret: a, header: §idempotency-key}"), one(atWebhook+".sign.header", "the name of a header")},
+		{"a Host that is none", hooked("headers: {Host: §a b}"), one(atWebhook+".headers.Host", `"a b" is not the name of a host`)},
+		{"a Host that is a URL", hooked("headers: {host: '§http://a'}"), one(atWebhook+".headers.host", "is not the name of a host")},
+		{"a Host with a bad port", hooked("headers: {Host: '§a:0'}"), one(atWebhook+".headers.Host", "is not the name of a host")},
+		{"two Hosts", hooked("headers: {Host: §[a, b]}"), one(atWebhook+".headers.Host", "more than once; a request names one host")},
+	}
+	testMistakes(t, "f.yml", table)
+}
+
+func TestWarningsOfWebhooks(t *testing.T) {
+	for _, c := range []mistake{
+		{"headers of the sender", hooked("headers: {§content-length: 5, X-A: b, §Connection: close, §Transfer-Encoding: chunked, §x-mockserver-webhook-depth: 3}"), []complaint{
+			{atWebhook + ".headers.content-length", "is left out: the server writes this header itself"}, {atWebhook + ".headers.Connection", "is left out"},
+			{atWebhook + ".headers.Transfer-Encoding", "is left out"}, {atWebhook + ".headers.x-mockserver-webhook-depth", "is left out"}}},
+		{"headers of the user's own", hooked("headers: {Host: a, Date: now, Idempotency-Key: 7, Authorization: x, User-Agent: y, Trailer: z}"), nil},
+		{"a templated Host", hooked(`headers: {Host: "{{query-params.a}} b"}`), nil},
+		{"the header of the signature", hooked("headers: {§x-signature: a}, sign: {secret: a}"), one(atWebhook+".headers.x-signature", "is left out: the signature is written into this header")},
+		{"a header that is not of the signature", hooked("headers: {X-Signature: a}, sign: {secret: a, header: X-Sum}"), nil},
+		{"a body that is no JSON", hooked("body: §hello"), one(atWebhook+".body", "the body is sent as application/json, but it is no JSON: invalid character 'h'")},
+		{"a body that is nearly JSON", hooked(`body: '{"a": §}'`), one(atWebhook+".body", "declare its Content-Type under headers")},
+		{"a body that is declared as JSON", hooked("body: '[1,§]', headers: {content-type: application/problem+json}"), one(atWebhook+".body", "the body is sent as application/problem+json, but")},
+		{"lines of JSON", hooked("body: \"1 2\", headers: {Content-Type: application/x-ndjson}"), nil},
+		{"a body declared as something else", hooked("body: hello, headers: {Content-Type: text/plain}"), nil},
+		{"a body of a type that is not known", hooked(`body: hello, headers: {Content-Type: "{{query-params.t}}"}`), nil},
+		{"a template", hooked(`body: "{{query-params.t}}"`), nil},
+		{"no body", hooked("body: ~"), nil},
+		{"scalars", hooked("body: 5"), nil},
+		{"a map", hooked("body: {a: 1}"), nil},
+		{"a fragment", toURL("http://a/{{path}}?b§#c{{path}}#d"), one(atWebhook+".url", "what follows # is not sent")},
+		{"in the second of several", "- endpoint: {path: /x, response: {}, webhooks: [{method: POST, url: 'http://a'}, {method: POST, url: 'http://a', body: §x}]}\n",
+			one(atEndpoint+".webhooks[1].body", "no JSON")},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			text, places := marked("f.yml", c.text)
+			spec := Parse("f.yml", []byte(text))
+			expect(t, spec.Problems.Warnings(), places, c.want)
+			if err := spec.Problems.Err(); err != nil {
+				t.Error(err)
+			}
+		})
+	}
+}
+
+// What is said of webhooks in EDN is what is said in YAML.
+func TestWebhooksInBothSyntaxes(t *testing.T) {
+	at := func(name, yaml, edn string, wrong ...complaint) twin {
+		return twin{name, "- endpoint: {path: /x, response: {}, webhook: {method: POST, " + yaml + "}}",
+			`[{:endpoint {:path "/x" :response {} :webhook {:method :post ` + edn + `}}}]`, nil, wrong}
+	}
+	testTwins(t, []twin{
+		at("a blank", "url: 'http://a/b c'", `:url "http://a/b c"`, complaint{atWebhook + ".url", "a blank"}),
+		at("a port", "url: 'http://a:99999'", `:url "http://a:99999"`, complaint{atWebhook + ".url", "the port"}),
+		at("a fragment", "url: 'http://a#b'", `:url "http://a#b"`, complaint{atWebhook + ".url", "what follows #"}),
+		at("a Host", "url: 'http://a', headers: {Host: a b}", `:url "http://a" :headers {:host "a b"}`, complaint{atWebhook + ".headers.Host", "not the name of a host"}),
+		at("a header of the sender", "url: 'http://a', headers: {Content-Length: 5}", `:url "http://a" :headers {:content-length 5}`, complaint{atWebhook + ".headers.Content-Length", "is left out"}),
+		at("a body that is no JSON", "url: 'http://a', body: x", `:url "http://a" :body :x`, complaint{atWebhook + ".body", "it is no JSON"}),
+		at("a sleep-time", "url: 'http://a', sleep-time: soon", `:url "http://a" :sleep-time :soon`, complaint{atWebhook + ".sleep-time", "a duration"}),
+		at("retries", "url: 'http://a', retry: {attempts: 0, backoff: 2s, max-backoff: 1s}", `:url "http://a" :retry {:attempts 0 :backoff "2s" :max-backoff "1s"}`,
+			complaint{atWebhook + ".retry.attempts", "1 to 100"}, complaint{atWebhook + ".retry.max-backoff", "below the back-off"}),
+		at("a signature", "url: 'http://a', sign: {header: host, scheme: md5}", `:url "http://a" :sign {:header :host :scheme :md5}`,
+			complaint{atWebhook + ".sign", "secret is missing"}, complaint{atWebhook + ".sign.header", "the name of a header"}, complaint{atWebhook + ".sign.scheme", "hmac-sha256 or stripe"}),
 	})
 }
 

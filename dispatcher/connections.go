@@ -1,7 +1,6 @@
 package dispatcher
 
 import (
-	"bufio"
 	"context"
 	"crypto/tls"
 	"errors"
@@ -10,8 +9,6 @@ import (
 	"strings"
 	"sync"
 	"time"
-
-	"github.com/valyala/fasthttp"
 )
 
 // connections is those to the targets: the idle ones, to be used again, and those
@@ -19,9 +16,15 @@ import (
 // of fasthttp keeps its own, but tells neither that one has been closed by the
 // target before it is written to, nor ends its goroutines when asked.
 type connections struct {
+	most int         // that may be idle
+	tls  *tls.Config // of all targets
+
 	mu       sync.Mutex // guards what follows
-	idle     map[string][]*connection
 	open     map[*connection]struct{}
+	idle     map[string]*connection // of each target the one put aside last
+	oldest   *connection            // of all that are idle the one that has been for longest
+	newest   *connection
+	count    int             // that are idle
 	dialling context.Context // ends with close
 	cancel   context.CancelFunc
 	sweep    *time.Timer
@@ -29,93 +32,97 @@ type connections struct {
 	closed   bool
 }
 
-// connection is one connection, with its buffers.
+// connection is one connection. It is read by way of Read, so that it knows when
+// something has gone wrong with it.
 type connection struct {
 	net.Conn
 	plain  net.Conn // Conn, or what is under its TLS
+	pulse  *pulse   // of plain
 	target string
-	in     *bufio.Reader
-	out    *bufio.Writer
-	since  time.Time // when it was put aside
+	failed bool // reading met the end, or an error
+
+	// While it is idle, its neighbours: those of its target, and those of all.
+	since        time.Time
+	above, below *connection
+	newer, older *connection
 }
 
-const (
-	// idleTime is how long a connection is kept for the next delivery.
-	idleTime = 30 * time.Second
-	// maxAnswerHead bounds the status line and headers of an answer, in bytes.
-	maxAnswerHead = 16 << 10
-)
+func (c *connection) Read(p []byte) (int, error) {
+	n, err := c.Conn.Read(p)
+	if err != nil {
+		c.failed = true
+	}
+	return n, err
+}
 
-func newConnections() *connections {
-	c := &connections{idle: map[string][]*connection{}, open: map[*connection]struct{}{}}
+func newConnections(most int) *connections {
+	c := &connections{
+		most: most,
+		tls:  &tls.Config{ClientSessionCache: tls.NewLRUClientSessionCache(0)}, // of a size that crypto/tls chooses
+		idle: map[string]*connection{},
+		open: map[*connection]struct{}{},
+	}
 	c.dialling, c.cancel = context.WithCancel(context.Background())
 	c.sweep = time.AfterFunc(time.Hour, c.closeOld)
 	c.sweep.Stop()
 	return c
 }
 
-// get returns a connection to the target of a URL that nobody else uses: the one
-// put aside last that is still open, or a new one.
-func (c *connections) get(uri *fasthttp.URI, deadline time.Time) (*connection, error) {
-	target := string(uri.Scheme()) + "://" + string(uri.Host())
+// get returns a connection to a target that nobody else uses, with its deadline
+// set: the one put aside last that is still open, or a new one.
+func (c *connections) get(target string, deadline time.Time) (*connection, error) {
 	for {
 		conn := c.pop(target)
 		if conn == nil {
-			return c.dial(uri, target, deadline)
+			return c.dial(target, deadline)
 		}
-		if alive(conn.plain) {
+		// In this order: what waits for its target to speak may be past its old deadline.
+		if conn.SetDeadline(deadline) == nil && conn.pulse.beats() {
 			return conn, nil
 		}
-		c.put(conn, false)
+		c.drop(conn)
 	}
 }
 
 func (c *connections) pop(target string) *connection {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	idle := c.idle[target]
-	if len(idle) == 0 {
-		return nil
+	conn := c.idle[target]
+	if conn != nil {
+		c.unlink(conn)
 	}
-	conn := idle[len(idle)-1]
-	c.idle[target] = idle[:len(idle)-1]
 	return conn
 }
 
 // dial opens a connection.
-func (c *connections) dial(uri *fasthttp.URI, target string, deadline time.Time) (*connection, error) {
-	host := string(uri.Host())
-	name, port, err := net.SplitHostPort(host)
-	secure := string(uri.Scheme()) == "https"
-	if err != nil {
-		name = strings.TrimSuffix(strings.TrimPrefix(host, "["), "]")
-	}
-	if port == "" {
-		port = "80"
-		if secure {
-			port = "443"
-		}
-	}
+func (c *connections) dial(target string, deadline time.Time) (*connection, error) {
+	scheme, address, _ := strings.Cut(target, "://")
 	ctx, cancel := context.WithDeadline(c.dialling, deadline)
 	defer cancel()
 	var dialer net.Dialer
-	conn := &connection{target: target}
-	if conn.plain, err = dialer.DialContext(ctx, "tcp", net.JoinHostPort(name, port)); err != nil {
+	plain, err := dialer.DialContext(ctx, "tcp", address)
+	if err != nil {
 		return nil, err
 	}
-	conn.Conn = conn.plain
+	conn := &connection{Conn: plain, plain: plain, target: target, pulse: newPulse(plain)}
 	if err := c.enter(conn); err != nil {
 		return nil, err
 	}
-	if secure {
-		over := tls.Client(conn.plain, &tls.Config{ServerName: name})
-		if err := over.HandshakeContext(ctx); err != nil {
-			c.put(conn, false)
+	if err := conn.SetDeadline(deadline); err != nil {
+		c.drop(conn)
+		return nil, err
+	}
+	if scheme == "https" {
+		name, _, _ := net.SplitHostPort(address) // it could be dialled
+		config := c.tls.Clone()
+		config.ServerName = name
+		over := tls.Client(plain, config)
+		if err := over.Handshake(); err != nil {
+			c.drop(conn)
 			return nil, fmt.Errorf("TLS: %w", err)
 		}
 		conn.Conn = over
 	}
-	conn.in, conn.out = bufio.NewReaderSize(conn.Conn, maxAnswerHead), bufio.NewWriter(conn.Conn)
 	return conn, nil
 }
 
@@ -133,49 +140,93 @@ func (c *connections) enter(conn *connection) error {
 	return nil
 }
 
-// put gives a connection back: to be used again, or to be closed.
-func (c *connections) put(conn *connection, again bool) {
+// drop closes a connection that is in use.
+func (c *connections) drop(conn *connection) {
 	c.mu.Lock()
-	defer c.mu.Unlock()
-	if !again || c.closed || conn.in.Buffered() > 0 {
-		delete(c.open, conn)
-		_ = conn.plain.Close() // it is done with
-		return
-	}
-	if conn.SetDeadline(time.Time{}) != nil { // it is looked at until it is used again
-		delete(c.open, conn)
-		_ = conn.plain.Close() // it is of no use
+	delete(c.open, conn)
+	c.mu.Unlock()
+	_ = conn.plain.Close() // it is done with
+}
+
+// put gives a connection back to be used again. When too many are idle, the one
+// that has been for longest is closed.
+func (c *connections) put(conn *connection) {
+	c.mu.Lock()
+	if c.closed { // and so is the connection
+		c.mu.Unlock()
 		return
 	}
 	conn.since = time.Now()
+	c.link(conn)
+	var surplus *connection
+	if c.count > c.most {
+		surplus = c.oldest
+		c.unlink(surplus)
+		delete(c.open, surplus)
+	}
 	if !c.swept {
 		c.swept = true
 		c.sweep.Reset(idleTime)
 	}
-	c.idle[conn.target] = append(c.idle[conn.target], conn)
+	c.mu.Unlock()
+	if surplus != nil {
+		_ = surplus.plain.Close() // it is done with
+	}
+}
+
+// link makes a connection idle.
+func (c *connections) link(conn *connection) {
+	if conn.below = c.idle[conn.target]; conn.below != nil {
+		conn.below.above = conn
+	}
+	c.idle[conn.target] = conn
+	if conn.older = c.newest; conn.older != nil {
+		conn.older.newer = conn
+	} else {
+		c.oldest = conn
+	}
+	c.newest = conn
+	c.count++
+}
+
+// unlink makes an idle connection one that is in use.
+func (c *connections) unlink(conn *connection) {
+	switch {
+	case conn.above != nil:
+		conn.above.below = conn.below
+	case conn.below != nil:
+		c.idle[conn.target] = conn.below
+	default:
+		delete(c.idle, conn.target)
+	}
+	if conn.below != nil {
+		conn.below.above = conn.above
+	}
+	if conn.older != nil {
+		conn.older.newer = conn.newer
+	} else {
+		c.oldest = conn.newer
+	}
+	if conn.newer != nil {
+		conn.newer.older = conn.older
+	} else {
+		c.newest = conn.older
+	}
+	conn.above, conn.below, conn.older, conn.newer = nil, nil, nil, nil
+	c.count--
 }
 
 // closeOld closes the connections that nobody has needed for long.
 func (c *connections) closeOld() {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	for target, idle := range c.idle {
-		kept := idle[:0]
-		for _, conn := range idle {
-			if time.Since(conn.since) < idleTime {
-				kept = append(kept, conn)
-				continue
-			}
-			delete(c.open, conn)
-			_ = conn.plain.Close() // it is done with
-		}
-		clear(idle[len(kept):])
-		if c.idle[target] = kept; len(kept) == 0 {
-			delete(c.idle, target)
-		}
+	for conn := c.oldest; conn != nil && time.Since(conn.since) >= idleTime; conn = c.oldest {
+		c.unlink(conn)
+		delete(c.open, conn)
+		_ = conn.plain.Close() // it is done with
 	}
-	if c.swept = len(c.idle) > 0 && !c.closed; c.swept {
-		c.sweep.Reset(idleTime)
+	if c.swept = c.oldest != nil && !c.closed; c.swept {
+		c.sweep.Reset(idleTime - time.Since(c.oldest.since))
 	}
 }
 
@@ -191,6 +242,7 @@ func (c *connections) close() {
 	}
 	clear(c.idle)
 	clear(c.open)
+	c.oldest, c.newest, c.count = nil, nil, 0
 }
 
 // isClosed tells whether close was called.
@@ -198,18 +250,4 @@ func (c *connections) isClosed() bool {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	return c.closed
-}
-
-// exchange sends a request and reads the answer.
-func (c *connection) exchange(req *fasthttp.Request, resp *fasthttp.Response, deadline time.Time) error {
-	if err := c.SetDeadline(deadline); err != nil {
-		return err
-	}
-	if err := req.Write(c.out); err != nil {
-		return err
-	}
-	if err := c.out.Flush(); err != nil {
-		return err
-	}
-	return resp.ReadLimitBody(c.in, maxAnswer)
 }

@@ -15,7 +15,7 @@ type Webhook struct {
 
 	// URL, Header and Body are those of every delivery that brings none of its own.
 	URL    string
-	Header []byte // lines "Name: value\r\n"
+	Header []byte // lines "Name: value\r\n"; those of framing, Host and the dispatcher's own are left out
 	Body   []byte
 
 	Timeout time.Duration // of one attempt
@@ -78,23 +78,15 @@ func cutPart(from []byte) (part, rest []byte, err error) {
 	return from[: n-1 : n-1], from[n-1:], nil
 }
 
-// texts returns what is sent: the parts of the delivery, or else of its webhook.
-func (w *Webhook) texts(parts []byte) (p Parts, err error) {
-	if len(parts) > 0 {
-		for _, into := range []*[]byte{&p.URL, &p.Header, &p.Body} {
-			if *into, parts, err = cutPart(parts); err != nil {
-				return p, err
-			}
+// cutParts returns the parts of a delivery.
+func cutParts(from []byte) (p Parts, err error) {
+	if len(from) == 0 {
+		return p, nil
+	}
+	for _, into := range [...]*[]byte{&p.URL, &p.Header, &p.Body} {
+		if *into, from, err = cutPart(from); err != nil {
+			return p, err
 		}
-	}
-	if p.URL == nil {
-		p.URL = []byte(w.URL)
-	}
-	if p.Header == nil {
-		p.Header = w.Header
-	}
-	if p.Body == nil {
-		p.Body = w.Body
 	}
 	return p, nil
 }

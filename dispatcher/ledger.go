@@ -1,10 +1,6 @@
 package dispatcher
 
-import (
-	"errors"
-	"strings"
-	"time"
-)
+import "time"
 
 // ledger is every delivery that is pending, by a small number. An entry holds no
 // pointer but to the bytes of its own, and most have none.
@@ -12,8 +8,9 @@ type ledger struct {
 	entries  paged[entry]
 	used     uint32 // the largest entry ever used; entry 0 is none
 	free     uint32 // the first of those that were freed
-	webhooks pool[*Webhook, known]
+	webhooks pool[*Webhook, *form]
 	targets  pool[string, *target]
+	name     []byte // room for that of a target
 }
 
 // entry is one delivery that is pending.
@@ -84,34 +81,17 @@ func (p *pool[K, V]) release(n uint32) {
 // at returns the value of a number that is held.
 func (p *pool[K, V]) at(n uint32) V { return p.shared[n].value }
 
-// known is a webhook, and the name of the target of its own URL.
-type known struct {
-	webhook *Webhook
-	target  string
-	err     error // why the URL names none
-}
-
 // add enters a delivery. An error says that its URL names no target.
 func (l *ledger) add(a *arrival) (id uint32, err error) {
 	w, ok := l.webhooks.find(a.Webhook)
 	if !ok {
-		k := known{webhook: a.Webhook}
-		k.target, k.err = targetOf(a.Webhook.URL)
-		w = l.webhooks.enter(a.Webhook, k)
+		w = l.webhooks.enter(a.Webhook, newForm(a.Webhook))
 	}
-	k := l.webhooks.at(w)
-	name, err := k.target, k.err
-	if own, _, cut := cutPart(a.parts); cut == nil && own != nil {
-		name, err = targetOf(string(own))
-	}
+	t, err := l.target(l.webhooks.at(w), a.parts)
 	if err != nil {
 		l.webhooks.hold(w)
 		l.webhooks.release(w)
 		return 0, err
-	}
-	t, ok := l.targets.find(name)
-	if !ok {
-		t = l.targets.enter(name, &target{name: name})
 	}
 	l.webhooks.hold(w)
 	l.targets.hold(t)
@@ -126,6 +106,29 @@ func (l *ledger) add(a *arrival) (id uint32, err error) {
 	return id, nil
 }
 
+// target returns the number of the target of a delivery.
+func (l *ledger) target(f *form, parts []byte) (uint32, error) {
+	name, err := f.target, f.err
+	if own, _, cut := cutPart(parts); cut == nil && own != nil {
+		var at location
+		if at, err = cutURL(own); err == nil {
+			l.name = at.appendTarget(l.name[:0])
+			if t, ok := l.targets.numbers[string(l.name)]; ok { // without a text of its own
+				return t, nil
+			}
+			name = string(l.name)
+		}
+	}
+	if err != nil {
+		return 0, err
+	}
+	t, ok := l.targets.find(name)
+	if !ok {
+		t = l.targets.enter(name, &target{name: name})
+	}
+	return t, nil
+}
+
 // remove ends an entry.
 func (l *ledger) remove(id uint32) {
 	e := l.entries.at(id)
@@ -136,29 +139,7 @@ func (l *ledger) remove(id uint32) {
 }
 
 // get returns an entry with its webhook and target.
-func (l *ledger) get(id uint32) (*entry, *Webhook, *target) {
+func (l *ledger) get(id uint32) (*entry, *form, *target) {
 	e := l.entries.at(id)
-	return e, l.webhooks.at(e.webhook).webhook, l.targets.at(e.target)
-}
-
-var (
-	errScheme = errors.New("the URL begins with neither http:// nor https://")
-	errHost   = errors.New("the URL names no host")
-)
-
-// targetOf returns the scheme, host and port of a URL: "http://host:8080".
-func targetOf(url string) (string, error) {
-	scheme, rest, ok := strings.Cut(url, "://")
-	scheme = strings.ToLower(scheme)
-	if !ok || scheme != "http" && scheme != "https" {
-		return "", errScheme
-	}
-	if i := strings.IndexAny(rest, "/?#"); i >= 0 {
-		rest = rest[:i]
-	}
-	host := strings.ToLower(rest[strings.LastIndexByte(rest, '@')+1:])
-	if host == "" || host[0] == ':' {
-		return "", errHost
-	}
-	return scheme + "://" + host, nil
+	return e, l.webhooks.at(e.webhook), l.targets.at(e.target)
 }

@@ -15,8 +15,8 @@ type mailbox struct {
 	finished []result
 	asked    []chan<- Stats
 
-	// alarm is when the actor will look next by itself, on the queue's clock. Only who
-	// needs it earlier has to call it.
+	// alarm is when the actor will look next by itself, on the queue's clock; awake when
+	// it is about to. Only who needs it earlier has to call it.
 	alarm atomic.Int64
 	bell  chan struct{}
 }
@@ -26,6 +26,8 @@ type arrival struct {
 	Delivery
 	due time.Duration // on the queue's clock
 }
+
+const awake = math.MinInt64
 
 // manyArrivals calls the actor before its alarm: so many take less room with it.
 const manyArrivals = 1 << 12
@@ -46,7 +48,9 @@ func (m *mailbox) finish(r result) {
 	m.mu.Lock()
 	m.finished = append(m.finished, r)
 	m.mu.Unlock()
-	m.call()
+	if m.alarm.Load() != awake {
+		m.call()
+	}
 }
 
 // ask leaves a question.
@@ -93,7 +97,7 @@ func (m *mailbox) empty(b *batch) {
 // after the mailbox was emptied either sees the alarm, or is seen here.
 func (m *mailbox) sleep(timer *time.Timer, alarm time.Duration, clock func() time.Duration) {
 	m.alarm.Store(int64(alarm))
-	defer m.alarm.Store(math.MinInt64) // awake: it looks anyway
+	defer m.alarm.Store(awake)
 	if m.urgent(alarm) {
 		return
 	}

@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"errors"
 	"fmt"
+	"io"
 	"os"
 	"path/filepath"
 	"slices"
@@ -36,6 +37,9 @@ type outbox struct {
 
 	bell  chan struct{} // there is something to write, or the end
 	ended chan struct{}
+
+	finished chan string   // files to be removed
+	removed  chan struct{} // the end of removing
 
 	out   *os.File // the file that the committer writes to, its own
 	spare []byte   // room for the next buffer, the committer's own
@@ -129,16 +133,27 @@ func (o *outbox) call() {
 
 // commit is the goroutine that writes.
 func (o *outbox) commit() {
-	defer close(o.ended)
+	defer func() {
+		close(o.finished)
+		<-o.removed
+		close(o.ended)
+	}()
 	for range o.bell {
-		if o.write() {
+		ended, rotated := o.write(false)
+		if rotated && !ended {
+			var err error
+			ended, err = o.tidy()
+			o.fail(err)
+		}
+		if ended {
 			return
 		}
 	}
 }
 
-// write writes what there is, and tells whether that was the end.
-func (o *outbox) write() (ended bool) {
+// write writes what there is, synced if somebody waits for it or it must be, and
+// tells whether a further file was begun and whether that was the end.
+func (o *outbox) write(sync bool) (ended, rotated bool) {
 	o.mu.Lock()
 	buffer, waiting, closed, err := o.buffer, o.urgent, o.closed, o.err
 	o.buffer, o.urgent = o.spare[:0], nil
@@ -151,7 +166,7 @@ func (o *outbox) write() (ended bool) {
 	}
 	o.mu.Unlock()
 	if err == nil {
-		err = o.flush(buffer, waiting != nil || full || closed)
+		err = o.flush(buffer, sync || waiting != nil || full || closed)
 	}
 	o.fail(err)
 	if waiting != nil {
@@ -159,13 +174,15 @@ func (o *outbox) write() (ended bool) {
 		close(waiting.synced)
 	}
 	if err == nil && full {
-		o.fail(o.rotate())
+		err = o.rotate()
+		o.fail(err)
+		rotated = err == nil
 	}
 	o.spare = buffer[:0]
 	if int64(cap(o.spare)) > o.rotateAt {
 		o.spare = nil
 	}
-	return closed
+	return closed, rotated
 }
 
 // fail keeps the first error: from then on nothing is stored. A log that was not
@@ -193,7 +210,7 @@ func (o *outbox) flush(buffer []byte, sync bool) error {
 	return nil
 }
 
-// rotate begins the next file, and gives room back.
+// rotate begins the next file.
 func (o *outbox) rotate() error {
 	if err := o.out.Close(); err != nil {
 		return err
@@ -202,13 +219,8 @@ func (o *outbox) rotate() error {
 	number := o.last().number
 	o.mu.Unlock()
 	var err error
-	if o.out, err = o.create(number); err != nil {
-		return err
-	}
-	if err := o.dropFinished(); err != nil {
-		return err
-	}
-	return o.rewriteFirst()
+	o.out, err = o.create(number)
+	return err
 }
 
 // create makes a file, and makes sure that its name is on disk.
@@ -229,68 +241,123 @@ func syncDir(dir string) error {
 	return d.Sync()
 }
 
-// dropFinished removes the first files, as long as nothing in them is pending. A
-// file in the middle stays: what it says of deliveries before it still counts.
-func (o *outbox) dropFinished() error {
-	for {
-		o.mu.Lock()
-		first := o.files[0]
-		if len(o.files) == 1 || first.pending > 0 {
-			o.mu.Unlock()
-			return nil
-		}
+// takeFinished takes the first files out of the log, as long as nothing in them is
+// pending, and returns their names. A file in the middle stays: what it says of
+// deliveries before it still counts.
+func (o *outbox) takeFinished() (names []string) {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	for len(o.files) > 1 && o.files[0].pending == 0 {
+		names = append(names, o.path(o.files[0].number))
 		o.files = slices.Clone(o.files[1:])
-		o.mu.Unlock()
-		if err := os.Remove(o.path(first.number)); err != nil {
-			return err
-		}
+	}
+	return names
+}
+
+// drop has the files removed that are finished.
+func (o *outbox) drop() {
+	for _, name := range o.takeFinished() {
+		o.finished <- name
 	}
 }
 
-// rewriteFirst writes what is pending of the first file anew, when the log takes
-// far more room than what is pending needs.
-func (o *outbox) rewriteFirst() error {
+// remove is the goroutine that removes files, the first ones first: for a large one
+// a disk takes as long as for a thousand deliveries.
+func (o *outbox) remove() {
+	defer close(o.removed)
+	for name := range o.finished {
+		o.fail(os.Remove(name))
+	}
+}
+
+// tidy gives room back: the first files go when nothing in them is pending, and
+// what is pending of the first is written anew as long as the log takes far more
+// room than what is pending needs. It tells whether the end came meanwhile.
+func (o *outbox) tidy() (ended bool, err error) {
+	o.drop()
 	for o.wasteful() {
-		number := o.files[0].number
-		log, err := os.ReadFile(o.path(number))
-		if err != nil {
-			return err
+		first := o.files[0] // the committer alone takes files away
+		if ended, err = o.rewrite(first); ended || err != nil {
+			return ended, err
 		}
-		o.mu.Lock()
-		o.rewrite(log, o.files[0])
-		left := o.files[0].pending
-		buffer := o.buffer
-		o.buffer = nil
-		o.last().size += int64(len(buffer))
-		o.mu.Unlock()
-		// In the same order as they were put there, and before the file goes.
-		if err := o.flush(buffer, true); err != nil {
-			return err
+		if ended, _ = o.write(true); ended { // before the file goes
+			return true, nil
 		}
-		if left > 0 {
-			return fmt.Errorf("%d deliveries cannot be read back from %s", left, o.path(number))
+		if err := o.rewritten(first); err != nil {
+			return false, err
 		}
-		if err := o.dropFinished(); err != nil {
-			return err
-		}
+		o.drop()
 	}
-	return nil
+	return false, nil
 }
 
-// rewrite puts into the buffer what is pending in a file.
-func (o *outbox) rewrite(log []byte, from *logFile) {
+// rewritten tells what kept a file from being written anew.
+func (o *outbox) rewritten(f *logFile) error {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	if o.err == nil && f.pending > 0 {
+		return fmt.Errorf("%d deliveries cannot be read back from %s", f.pending, o.path(f.number))
+	}
+	return o.err
+}
+
+// piece is how much of a file is read between two looks at who waits, in bytes. It
+// grows with records that are larger.
+const piece = 1 << 20
+
+// rewrite writes what is pending of a file anew, piece by piece, so that who stores
+// meanwhile waits for one of them only, and tells whether the end came meanwhile.
+// What cannot be read is found pending afterwards.
+func (o *outbox) rewrite(from *logFile) (ended bool, err error) {
+	f, err := os.Open(o.path(from.number))
+	if err != nil {
+		return false, err
+	}
+	defer f.Close()
+	room := make([]byte, piece)
+	for offset := int64(0); !ended; {
+		n, err := f.ReadAt(room, offset)
+		if err != nil && !errors.Is(err, io.EOF) {
+			return false, err
+		}
+		read := o.renew(room[:n], from)
+		offset += int64(read)
+		switch {
+		case read > 0:
+			ended, _ = o.write(false)
+		case n < len(room):
+			return false, nil
+		default:
+			room = make([]byte, 2*len(room))
+		}
+	}
+	return true, nil
+}
+
+// renew puts into the buffer what is pending of a piece of a file, and returns how
+// much of the piece is whole records. It reads without the lock, which those who
+// store need.
+func (o *outbox) renew(log []byte, from *logFile) (read int) {
+	var found []stored
 	for {
-		body, rest, ok := cutRecord(log)
+		body, rest, ok := cutRecord(log[read:])
 		if !ok {
 			break
 		}
-		log = rest
-		kind, s, err := readRecord(body)
-		if err == nil && kind == accepted && o.where[s.id] == from.number {
-			from.pending--
-			o.add(&s)
+		read = len(log) - len(rest)
+		if kind, s, err := readRecord(body); err == nil && kind == accepted {
+			found = append(found, s)
 		}
 	}
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	for i := range found {
+		if o.where[found[i].id] == from.number {
+			from.pending--
+			o.add(&found[i])
+		}
+	}
+	return read
 }
 
 // wasteful tells whether the first file is to be written anew.

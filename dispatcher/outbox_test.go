@@ -11,6 +11,7 @@ import (
 	"slices"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"testing"
 	"time"
 )
@@ -203,6 +204,149 @@ func TestOutbox_DamageIsSetAside(t *testing.T) {
 	}
 }
 
+// Records of any size are found again, whole or cut, and what is damaged in them is
+// set aside.
+func TestOutbox_LargeRecords(t *testing.T) {
+	sizes := []int{70 << 10, 300 << 10, 3 << 20}
+	var names []string
+	for i, size := range sizes {
+		names = append(names, strings.Repeat(string(rune('a'+i)), size))
+	}
+	whole, err := os.ReadFile(logOf(t, t.TempDir(), names...))
+	if err != nil {
+		t.Fatal(err)
+	}
+	begins := []int{0}
+	for rest := whole; len(rest) > 0; {
+		_, after, ok := cutRecord(rest)
+		if !ok {
+			t.Fatal("a record cannot be read")
+		}
+		rest = after
+		begins = append(begins, len(whole)-len(rest))
+	}
+	reopened := func(log []byte) (int, string, string) {
+		dir := t.TempDir()
+		if err := os.WriteFile(filepath.Join(dir, "00000001.log"), log, 0o600); err != nil {
+			t.Fatal(err)
+		}
+		o, pending, said := openedStore(t, dir)
+		if err := o.close(); err != nil {
+			t.Fatal(err)
+		}
+		for i, text := range texts(pending) {
+			if text != names[i] {
+				t.Errorf("record %d is not what was stored", i)
+			}
+		}
+		return len(pending), said, dir
+	}
+	for i, size := range sizes {
+		for _, in := range []int{0, 3, recordHead, recordHead + 20, size / 2, size, begins[i+1] - begins[i] - 1} {
+			at := begins[i] + in
+			if n, said, _ := reopened(whole[:at]); n != i || strings.Contains(said, "damaged") {
+				t.Errorf("cut at %d: %d pending, want %d; log %s", at, n, i, said)
+			}
+			broken := bytes.Clone(whole)
+			broken[at] ^= 0x10
+			n, said, dir := reopened(broken)
+			if n != i {
+				t.Errorf("flip at %d: %d pending, want %d", at, n, i)
+			}
+			if i == len(sizes)-1 {
+				continue // nothing sound follows: it may as well be a torn end
+			}
+			kept, err := os.ReadFile(filepath.Join(dir, "00000001.log.damaged"))
+			if err != nil || !bytes.Equal(kept, broken) || !strings.Contains(said, "set aside") {
+				t.Errorf("flip at %d: the damaged file is not kept: %v; log %s", at, err, said)
+			}
+		}
+	}
+}
+
+// While a file is written anew, who stores waits for a piece of it at most.
+func TestOutbox_StoresWhileItRewrites(t *testing.T) {
+	const kept = 2000 // of 2 KiB each
+	o, _, _ := openedStore(t, t.TempDir())
+	var begun, between atomic.Bool
+	o.mu.Lock()                       // before anything is written
+	o.rotateAt, o.allowed = 16<<20, 0 // what is stored at first fits into one file
+	o.sync = func(f *os.File) error { // somebody waits for this
+		o.mu.Lock()
+		first := o.files[0]
+		if begun.Load() && first.number == 1 && first.pending > 0 && first.pending < kept {
+			between.Store(true)
+		}
+		o.mu.Unlock()
+		return f.Sync()
+	}
+	o.mu.Unlock()
+	filler := strings.Repeat("x", 1<<10)
+	var storing sync.WaitGroup
+	for range 8 {
+		storing.Go(func() {
+			for range kept / 8 {
+				put(t, o, filler, 1)
+				for range 2 {
+					o.done(put(t, o, filler, 1)) // so that what is pending is all over the file
+				}
+			}
+		})
+	}
+	storing.Wait()
+	begun.Store(true)
+	for range 8 {
+		storing.Go(func() {
+			for i := 0; i < 10_000 && !between.Load(); i++ {
+				o.done(put(t, o, filler, 1))
+			}
+		})
+	}
+	storing.Wait()
+	if !between.Load() {
+		t.Error("nothing was stored while a file was written anew")
+	}
+	if err := o.close(); err != nil {
+		t.Fatal(err)
+	}
+	o, pending, said := openedStore(t, o.dir)
+	if len(pending) != kept || said != "" {
+		t.Errorf("%d pending, want %d; log %s", len(pending), kept, said)
+	}
+	if err := o.close(); err != nil {
+		t.Fatal(err)
+	}
+}
+
+// A record that is larger than a piece is written anew like the others.
+func TestOutbox_RewritesLargeRecords(t *testing.T) {
+	o, _, _ := openedStore(t, t.TempDir())
+	o.mu.Lock() // before anything is written
+	o.rotateAt, o.allowed = piece, 0
+	o.mu.Unlock()
+	old := strings.Repeat("o", 3*piece)
+	put(t, o, old, 1)
+	rewritten := func() bool {
+		o.mu.Lock()
+		defer o.mu.Unlock()
+		return o.files[0].number > 1
+	}
+	filler := strings.Repeat("x", piece)
+	for i := 0; i < 100 && !rewritten(); i++ {
+		o.done(put(t, o, filler, 2))
+	}
+	if err := o.close(); err != nil || !rewritten() {
+		t.Fatalf("the first file is still there; %v", err)
+	}
+	o, pending, said := openedStore(t, o.dir)
+	if got := texts(pending); !slices.Equal(got, []string{old}) || said != "" {
+		t.Errorf("%d pending, want the old one; log %s", len(got), said)
+	}
+	if err := o.close(); err != nil {
+		t.Fatal(err)
+	}
+}
+
 // A disk that fails stops the store: what it does not say is stored, it does not hold.
 func TestOutbox_FailingDisk(t *testing.T) {
 	o, _, _ := openedStore(t, t.TempDir())
@@ -234,21 +378,23 @@ func TestOutbox_GivesRoomBack(t *testing.T) {
 	for i := range 2000 {
 		o.done(put(t, o, fmt.Sprint(i, filler), 2))
 	}
+	if err := o.close(); err != nil { // which waits for what is being removed
+		t.Fatal(err)
+	}
 	var total int64
 	files, err := filepath.Glob(filepath.Join(dir, "*.log"))
 	if err != nil || len(files) < 2 {
 		t.Fatalf("files %v, %v", files, err)
 	}
 	for _, f := range files {
-		if info, err := os.Stat(f); err == nil { // it may go meanwhile
-			total += info.Size()
+		info, err := os.Stat(f)
+		if err != nil {
+			t.Fatal(err)
 		}
+		total += info.Size()
 	}
 	if total > 1<<20 {
 		t.Errorf("the log takes %d bytes for one delivery", total)
-	}
-	if err := o.close(); err != nil {
-		t.Fatal(err)
 	}
 	o, pending, log := openedStore(t, dir)
 	if got := texts(pending); !slices.Equal(got, []string{"old"}) || log != "" {
@@ -319,22 +465,4 @@ func FuzzRecord(f *testing.F) {
 			log = rest
 		}
 	})
-}
-
-func BenchmarkOutbox_Store(b *testing.B) {
-	o, _, _ := openedStore(b, b.TempDir())
-	b.SetParallelism(32)
-	b.RunParallel(func(pb *testing.PB) {
-		s := storedAs(strings.Repeat("x", 300), 1)
-		for pb.Next() {
-			if err := o.store(&s); err != nil {
-				b.Error(err)
-			}
-			o.done(s.id)
-		}
-	})
-	b.ReportMetric(float64(b.N)/b.Elapsed().Seconds(), "stored/s")
-	if err := o.close(); err != nil {
-		b.Fatal(err)
-	}
 }

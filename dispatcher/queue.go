@@ -361,13 +361,13 @@ func (q *Queue) assign() {
 func (q *Queue) launch(t *target) {
 	a := &q.actor
 	id := t.pop(&a.ledger.entries)
-	e, w, _ := a.ledger.get(id)
+	e, f, _ := a.ledger.get(id)
 	a.free--
 	t.inFlight++
 	a.stats.Due--
 	a.stats.InFlight++
 	e.attempt++
-	q.sender.send(job{entry: id, webhook: w, parts: e.parts, depth: int(e.depth), attempt: int(e.attempt), key: e.id})
+	q.sender.send(job{entry: id, form: f, parts: e.parts, target: t.name, depth: int(e.depth), attempt: int(e.attempt), key: e.id})
 }
 
 // report is where workers leave what came of their attempts.
@@ -382,7 +382,7 @@ func (q *Queue) report(r result) {
 // later.
 func (q *Queue) finished(r *result) {
 	a := &q.actor
-	e, w, t := a.ledger.get(r.entry)
+	e, f, t := a.ledger.get(r.entry)
 	a.free++
 	t.inFlight--
 	a.stats.InFlight--
@@ -399,7 +399,7 @@ func (q *Queue) finished(r *result) {
 		return
 	case r.again():
 		a.stats.Retried++
-		e.due = q.clock() + w.Retry.after(int(e.attempt), rand.Float64())
+		e.due = q.clock() + f.Retry.after(int(e.attempt), rand.Float64())
 		a.wheel.add(tickOf(e.due), r.entry)
 		return
 	default:

@@ -4,7 +4,6 @@ import (
 	"context"
 	"fmt"
 	"io"
-	"log"
 	"net"
 	"net/http"
 	"net/http/httptest"
@@ -15,7 +14,6 @@ import (
 	"testing"
 	"time"
 
-	"github.com/valyala/fasthttp"
 	"go.uber.org/goleak"
 )
 
@@ -158,7 +156,12 @@ func TestQueue_GivesUp(t *testing.T) {
 		{"other scheme", "ftp://example.com/x", 0, 0, 1},
 		{"no host", "http:///x", 0, 0, 1},
 		{"port only", "http://:80/x", 0, 0, 1},
-		{"no port that is one", "http://127.0.0.1:notaport/x", 0, 1, 1},
+		{"no port that is one", "http://127.0.0.1:notaport/x", 0, 0, 1},
+		{"too large a port", "http://127.0.0.1:65536/x", 0, 0, 1},
+		{"control character", "http://127.0.0.1:1/a\nb", 0, 0, 1},
+		{"blank in the host", "http://127.0.0.1 :1/", 0, 0, 1},
+		{"half an address", "http://[::1/", 0, 0, 1},
+		{"half an escape", "http://a%zz:b@127.0.0.1:1/", 0, 0, 1},
 		{"empty", "", 0, 0, 1},
 	}
 	for _, c := range cases {
@@ -449,23 +452,6 @@ func TestQueue_LeavesNothing(t *testing.T) {
 	goleak.VerifyNone(t, before)
 }
 
-func BenchmarkQueue_Enqueue(b *testing.B) {
-	q, err := Open(Options{MaxPending: 1 << 30})
-	if err != nil {
-		b.Fatal(err)
-	}
-	w := hook("http://127.0.0.1:1/x")
-	b.ReportAllocs()
-	b.RunParallel(func(pb *testing.PB) {
-		for pb.Next() {
-			enqueue(q, NewDelivery(w, time.Hour, 1, Parts{}), time.Now())
-		}
-	})
-	ctx, cancel := context.WithCancel(context.Background())
-	cancel()
-	q.Close(ctx)
-}
-
 func TestQueue_PendingTakesLittleMemory(t *testing.T) {
 	q := opened(t, Options{})
 	w := hook("http://127.0.0.1:1/x")
@@ -484,31 +470,4 @@ func TestQueue_PendingTakesLittleMemory(t *testing.T) {
 	if each > 200 {
 		t.Errorf("%.1f bytes for each pending delivery, want 200 at most", each)
 	}
-}
-
-func BenchmarkQueue_DeliverAtRate(b *testing.B) {
-	var got atomic.Int64
-	target := &fasthttp.Server{Handler: func(*fasthttp.RequestCtx) { got.Add(1) }, Logger: log.New(io.Discard, "", 0)}
-	l, err := net.Listen("tcp", "127.0.0.1:0")
-	if err != nil {
-		b.Fatal(err)
-	}
-	go target.Serve(l)
-	defer l.Close()
-	q, err := Open(Options{})
-	if err != nil {
-		b.Fatal(err)
-	}
-	w := hook("http://" + l.Addr().String() + "/x")
-	const rate = 20_000
-	n := 3 * rate
-	begin := time.Now().Add(time.Second)
-	for i := range n {
-		enqueue(q, NewDelivery(w, 0, 1, Parts{}), begin.Add(time.Duration(i)*time.Second/rate))
-	}
-	s, err := q.Close(context.Background()) // once all are sent
-	if err != nil {
-		b.Fatal(err)
-	}
-	b.Logf("delivered %d of %d at %d/s: lag p50 %v p99 %v p99.9 %v max %v", got.Load(), n, rate, s.Lag.Quantile(.5), s.Lag.Quantile(.99), s.Lag.Quantile(.999), s.Lag.Max)
 }

@@ -4,6 +4,7 @@ import (
 	"encoding/binary"
 	"errors"
 	"hash/crc32"
+	"slices"
 	"time"
 )
 
@@ -157,9 +158,13 @@ func appendText[T string | []byte](to []byte, text T) []byte {
 	return append(to, text...)
 }
 
+// webhookNumbers is the room that the numbers of a webhook take at most.
+const webhookNumbers = 9 * binary.MaxVarintLen64
+
 // appendWebhook appends all there is to know of a webhook, so that its deliveries
 // can be sent when the configuration no longer has it.
 func appendWebhook(to []byte, w *Webhook) []byte {
+	to = slices.Grow(to, webhookNumbers+len(w.Name)+len(w.Method)+len(w.URL)+len(w.Header)+len(w.Body))
 	for _, text := range []string{w.Name, w.Method, w.URL} {
 		to = appendText(to, text)
 	}

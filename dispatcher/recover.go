@@ -33,11 +33,14 @@ func openOutbox(dir string, log *slog.Logger) (*outbox, []stored, error) {
 		where:    map[uint64]uint32{},
 		bell:     make(chan struct{}, 1),
 		ended:    make(chan struct{}),
+		finished: make(chan string, 16),
+		removed:  make(chan struct{}),
 	}
 	pending, err := o.recover(log)
 	if err != nil {
 		return nil, nil, fmt.Errorf("open the webhook store %s: %w", dir, errors.Join(err, lock.Close()))
 	}
+	go o.remove()
 	go o.commit()
 	return o, pending, nil
 }
@@ -77,7 +80,9 @@ func (o *outbox) recover(log *slog.Logger) ([]stored, error) {
 	if len(found.damaged) > 0 {
 		err = o.setAside(&found, log)
 	} else {
-		err = o.dropFinished()
+		for _, name := range o.takeFinished() {
+			err = errors.Join(err, os.Remove(name))
+		}
 	}
 	pending := make([]stored, 0, len(found.pending))
 	for _, s := range found.pending {

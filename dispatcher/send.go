@@ -1,38 +1,36 @@
 package dispatcher
 
 import (
-	"errors"
 	"fmt"
-	"strconv"
-	"strings"
 	"sync"
 	"time"
 
 	"github.com/panjf2000/ants/v2"
-	"github.com/valyala/fasthttp"
 )
 
 // sender sends deliveries, each once, and reports what came of it. This file alone
-// knows the pool of workers, and with connections.go HTTP.
+// knows the pool of workers.
 type sender struct {
-	workers *ants.PoolWithFuncGeneric[job]
-	conns   *connections
-	finish  func(result)
-	working sync.WaitGroup
+	workers   *ants.PoolWithFuncGeneric[job]
+	conns     *connections
+	exchanges sync.Pool // of *exchange
+	finish    func(result)
+	working   sync.WaitGroup
 }
 
 // job is one attempt.
 type job struct {
 	entry   uint32
-	webhook *Webhook
+	form    *form
 	parts   []byte
+	target  string
 	depth   int
 	attempt int
 	key     uint64 // of idempotency; 0 for none
 }
 
 func (j *job) result(sent time.Time, status int, err error) result {
-	return result{entry: j.entry, webhook: j.webhook, attempt: j.attempt, sent: sent, status: status, err: err}
+	return result{entry: j.entry, webhook: j.form.Webhook, attempt: j.attempt, sent: sent, status: status, err: err}
 }
 
 // result is what came of an attempt.
@@ -54,15 +52,12 @@ func (r *result) again() bool {
 	return !r.delivered() && r.attempt < r.webhook.Retry.Attempts && worthRetrying(r.status, r.err)
 }
 
-const (
-	// maxAnswer is how much of an answer is read; nothing is made of it.
-	maxAnswer = 1 << 20
-	// expiry is how long an idle worker is kept.
-	expiry = 10 * time.Second
-)
+// expiry is how long an idle worker is kept.
+const expiry = 10 * time.Second
 
 func newSender(workers int, finish func(result)) (*sender, error) {
-	s := &sender{finish: finish, conns: newConnections()}
+	s := &sender{finish: finish, conns: newConnections(workers)}
+	s.exchanges.New = func() any { return newExchange() }
 	var err error
 	if s.workers, err = ants.NewPoolWithFuncGeneric(workers, s.work, ants.WithExpiryDuration(expiry)); err != nil {
 		return nil, fmt.Errorf("start webhook workers: %w", err)
@@ -90,75 +85,35 @@ func (s *sender) work(j job) {
 		r.brokenOff = r.err != nil && s.conns.isClosed()
 		s.finish(r)
 	}()
-	r.status, r.err = s.attempt(&j)
+	r.status, r.err = s.attempt(&j, r.sent)
 }
-
-// Names of headers of the server's own.
-const (
-	// DepthHeader tells how many webhooks led to a request.
-	DepthHeader = "X-Mockserver-Webhook-Depth"
-	// KeyHeader tells apart deliveries that may be sent more than once.
-	KeyHeader = "Idempotency-Key"
-)
 
 // attempt makes one attempt, and returns the status of the answer.
-func (s *sender) attempt(j *job) (status int, err error) {
-	req, resp := fasthttp.AcquireRequest(), fasthttp.AcquireResponse()
-	defer fasthttp.ReleaseRequest(req)
-	defer fasthttp.ReleaseResponse(resp)
-	if err := j.request(req); err != nil {
-		return 0, err
+func (s *sender) attempt(j *job, began time.Time) (status int, err error) {
+	x := s.exchanges.Get().(*exchange)
+	status, err = s.exchange(j, x, began)
+	if x.small() {
+		s.exchanges.Put(x)
 	}
-	deadline := time.Now().Add(j.webhook.Timeout)
-	c, err := s.conns.get(req.URI(), deadline)
-	if err != nil {
-		return 0, err
-	}
-	resp.SkipBody = req.Header.IsHead()
-	err = c.exchange(req, resp, deadline)
-	s.conns.put(c, err == nil && !resp.ConnectionClose())
-	if errors.Is(err, fasthttp.ErrBodyTooLarge) {
-		err = nil // it was answered, at length
-	}
-	if err != nil {
-		return 0, err
-	}
-	return resp.StatusCode(), nil
+	return status, err
 }
 
-// request makes the request of a job.
-func (j *job) request(req *fasthttp.Request) error {
-	texts, err := j.webhook.texts(j.parts)
+func (s *sender) exchange(j *job, x *exchange, began time.Time) (status int, err error) {
+	var body []byte
+	if x.request, body, err = j.appendRequest(x.request[:0], began); err != nil {
+		return 0, err
+	}
+	conn, err := s.conns.get(j.target, began.Add(j.form.Timeout))
 	if err != nil {
-		return err
+		return 0, err
 	}
-	h := &req.Header
-	h.DisableNormalizing()
-	h.SetNoDefaultContentType(true)
-	h.SetMethod(j.webhook.Method)
-	if err := req.URI().Parse(nil, texts.URL); err != nil {
-		return err
+	status, again, err := x.over(conn, j.form.Method, body)
+	if again {
+		s.conns.put(conn)
+	} else {
+		s.conns.drop(conn)
 	}
-	req.URI().DisablePathNormalizing = true // the URL is sent as it was rendered
-	addHeaders(h, texts.Header)
-	h.Set(DepthHeader, strconv.Itoa(j.depth))
-	if j.key != 0 {
-		h.Set(KeyHeader, fmt.Sprintf("%016x", j.key))
-	}
-	if sign := j.webhook.Sign; sign != nil {
-		h.Set(sign.Header, sign.value(texts.Body, time.Now()))
-	}
-	req.SetBodyRaw(texts.Body)
-	return nil
-}
-
-// addHeaders adds lines "Name: value\r\n".
-func addHeaders(h *fasthttp.RequestHeader, lines []byte) {
-	for line := range strings.SplitSeq(string(lines), "\r\n") {
-		if name, value, ok := strings.Cut(line, ": "); ok {
-			h.Add(name, value)
-		}
-	}
+	return status, err
 }
 
 // close breaks off what is being sent, and waits for the workers to end.

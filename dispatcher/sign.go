@@ -1,9 +1,8 @@
 package dispatcher
 
 import (
-	"crypto/hmac"
-	"crypto/sha256"
 	"encoding/hex"
+	"hash"
 	"strconv"
 	"time"
 )
@@ -21,15 +20,21 @@ type Signature struct {
 	Scheme string // HMACSHA256 or Stripe
 }
 
-// value is what the header says of a body sent at a time.
-func (s *Signature) value(body []byte, sent time.Time) string {
-	mac := hmac.New(sha256.New, []byte(s.Secret))
-	if s.Scheme == Stripe {
-		at := strconv.FormatInt(sent.Unix(), 10)
-		mac.Write([]byte(at + ".")) // a hash never fails
-		mac.Write(body)
-		return "t=" + at + ",v1=" + hex.EncodeToString(mac.Sum(nil))
+// appendSignature appends what the header of the signature says of a body sent at
+// a time.
+func (f *form) appendSignature(dst, body []byte, sent time.Time) []byte {
+	mac := f.macs.Get().(hash.Hash)
+	defer f.macs.Put(mac)
+	mac.Reset()
+	if f.Sign.Scheme == Stripe {
+		dst = append(dst, "t="...)
+		from := len(dst)
+		dst = strconv.AppendInt(dst, sent.Unix(), 10)
+		mac.Write(dst[from:]) // a hash never fails
+		mac.Write([]byte{'.'})
+		dst = append(dst, ",v1="...)
 	}
 	mac.Write(body)
-	return hex.EncodeToString(mac.Sum(nil))
+	var sum [64]byte
+	return hex.AppendEncode(dst, mac.Sum(sum[:0]))
 }

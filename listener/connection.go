@@ -364,6 +364,7 @@ func (c *connection) Close() error {
 	if c.parked {
 		return nil
 	}
+	c.release() // what is discarded may take long
 	ended := c.from.isEnding() && c.spoke.Load() && !c.idle.Load()
 	if c.unread.Load() || c.behind || ended {
 		c.discard()

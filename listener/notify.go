@@ -3,6 +3,7 @@ package listener
 import (
 	"context"
 	"errors"
+	"fmt"
 	"log/slog"
 	"strconv"
 	"strings"
@@ -32,7 +33,8 @@ const (
 	webhookLines = 10
 )
 
-// hooks compiles the webhooks of an endpoint.
+// hooks compiles the webhooks of an endpoint. Those that are not to be sent are left
+// out then, so that no request meets them.
 func (c *compiler) hooks(e *config.Endpoint, name string, scope *renderer.Scope) ([]hook, config.Problems) {
 	var problems config.Problems
 	hooks := make([]hook, 0, len(e.Webhooks))
@@ -44,6 +46,9 @@ func (c *compiler) hooks(e *config.Endpoint, name string, scope *renderer.Scope)
 		}
 		hooks = append(hooks, h)
 		problems = append(problems, wrong...)
+	}
+	if c.noWebhooks {
+		return nil, problems
 	}
 	return hooks, problems
 }
@@ -62,16 +67,17 @@ func (c *compiler) hook(w *config.Webhook, scope *renderer.Scope) (hook, config.
 		h.shared.Timeout = config.DefaultWebhookTimeout
 	}
 	if s := w.Sign; s != nil {
-		h.shared.Sign = &dispatcher.Signature{Secret: s.Secret, Header: s.Header, Scheme: s.Scheme}
-		if s.Header == "" {
-			h.shared.Sign.Header = config.DefaultSignHeader
-		}
+		h.shared.Sign = &dispatcher.Signature{Secret: s.Secret, Header: s.EffectiveHeader(), Scheme: s.Scheme}
 	}
 	var problems config.Problems
 	var wrong config.Problems
 	h.when, problems = renderer.CompileCondition(w.If, scope)
 	var text string
 	text, h.url, wrong = compileText(w.URL, renderer.URL, scope)
+	if what := config.TargetFault([]byte(text)); what != "" && h.url == nil && wrong.Err() == nil && text != w.URL.Value {
+		// What is fixed as written was checked already; this one is fixed by env.NAME, say.
+		wrong = append(wrong, config.Problem{Pos: w.URL.Pos, Key: w.URL.Key, What: fmt.Sprintf("%q is no URL: %s", config.ShownURL(text), what)})
+	}
 	h.shared.URL, problems = text, append(problems, wrong...)
 	contentType, wrong := c.hookHeaders(&h, w, scope)
 	problems = append(problems, wrong...)
@@ -93,7 +99,7 @@ func (c *compiler) hookHeaders(h *hook, w *config.Webhook, scope *renderer.Scope
 	templated := false
 	for i := range w.Headers {
 		d := &w.Headers[i]
-		if config.ServerSets(d.Name) || strings.EqualFold(d.Name, dispatcher.DepthHeader) || strings.EqualFold(d.Name, dispatcher.KeyHeader) {
+		if config.SenderSets(d.Name) || w.Sign != nil && strings.EqualFold(d.Name, w.Sign.EffectiveHeader()) {
 			continue // the dispatcher's own
 		}
 		text, t, wrong := compileText(d.Value, renderer.Header, scope)
@@ -151,7 +157,12 @@ func (s *Server) notify(a *answer, r *matcher.Request) {
 		if !h.when.Always() && !h.when.Holds(r) {
 			continue
 		}
-		d := h.delivery(r, depth+1)
+		d, err := h.delivery(r, depth+1)
+		if err != nil {
+			s.unsendable.Add(1)
+			s.tellFailed(dispatcher.Failure{Webhook: h.shared, Attempt: 1, Final: true, Err: err})
+			continue
+		}
 		if err := s.webhooks.Accept(&d); err != nil {
 			s.tellRefused(h, err)
 			continue
@@ -167,10 +178,10 @@ func (s *Server) notify(a *answer, r *matcher.Request) {
 // texts is room to render the parts of a delivery in, which are copied.
 var texts = sync.Pool{New: func() any { return new([]byte) }}
 
-// delivery renders what one delivery says.
-func (h *hook) delivery(r *matcher.Request, depth int) dispatcher.Delivery {
+// delivery renders what one delivery says. The error is that its URL is none.
+func (h *hook) delivery(r *matcher.Request, depth int) (dispatcher.Delivery, error) {
 	if h.url == nil && h.headers == nil && h.body == nil {
-		return dispatcher.NewDelivery(h.shared, h.delay, depth, dispatcher.Parts{})
+		return dispatcher.NewDelivery(h.shared, h.delay, depth, dispatcher.Parts{}), nil
 	}
 	room := texts.Get().(*[]byte)
 	b := (*room)[:0]
@@ -197,12 +208,27 @@ func (h *hook) delivery(r *matcher.Request, depth int) dispatcher.Delivery {
 	if h.body != nil {
 		p.Body = b[ends[1]:ends[2]:ends[2]]
 	}
-	d := dispatcher.NewDelivery(h.shared, h.delay, depth, p)
+	var d dispatcher.Delivery
+	err := h.urlError(p.URL)
+	if err == nil {
+		d = dispatcher.NewDelivery(h.shared, h.delay, depth, p)
+	}
 	if cap(b) <= keptBody {
 		*room = b
 		texts.Put(room)
 	}
-	return d
+	return d, err
+}
+
+// urlError says why a rendered URL is none.
+func (h *hook) urlError(rendered []byte) error {
+	if h.url == nil {
+		return nil
+	}
+	if what := config.TargetFault(rendered); what != "" {
+		return fmt.Errorf("%q is no URL: %s", config.ShownURL(string(rendered)), what)
+	}
+	return nil
 }
 
 // depthOf is how many webhooks led to a request.
@@ -246,12 +272,16 @@ func (s *Server) tellFailed(f dispatcher.Failure) {
 	s.log.LogAttrs(context.Background(), slog.LevelWarn, "webhook failed", attrs...)
 }
 
-// openWebhooks starts the queue.
+// openWebhooks starts the queue. Where none is sent, those of the store are not either.
 func (s *Server) openWebhooks() error {
+	store := s.opts.WebhookStore
+	if s.opts.NoWebhooks {
+		store = ""
+	}
 	var err error
 	s.webhooks, err = dispatcher.Open(dispatcher.Options{
 		MaxPending: s.opts.MaxPendingWebhooks,
-		Store:      s.opts.WebhookStore,
+		Store:      store,
 		Logger:     s.log,
 		Failed:     s.tellFailed,
 	})
@@ -264,6 +294,7 @@ func (s *Server) closeWebhooks(ctx context.Context) error {
 		return nil
 	}
 	stats, err := s.webhooks.Close(ctx)
+	stats.Dead += s.unsendable.Load()
 	if errors.Is(err, dispatcher.ErrClosed) {
 		return nil
 	}
@@ -283,4 +314,8 @@ func (s *Server) closeWebhooks(ctx context.Context) error {
 }
 
 // Webhooks tells what became of the webhooks so far.
-func (s *Server) Webhooks() dispatcher.Stats { return s.webhooks.Stats() }
+func (s *Server) Webhooks() dispatcher.Stats {
+	stats := s.webhooks.Stats()
+	stats.Dead += s.unsendable.Load()
+	return stats
+}

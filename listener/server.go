@@ -52,6 +52,7 @@ type Options struct {
 	// WebhookStore is a directory in which accepted webhooks survive a crash; "" is
 	// none. One server at a time may use it.
 	WebhookStore string
+	NoWebhooks   bool // webhooks are checked with the rest, and none is sent
 
 	// SentryDSN is where panics and the server's own 5xx answers are reported to:
 	// "https://KEY@HOST/PROJECT". "" reports nothing, and so does what is no DSN, with
@@ -115,8 +116,9 @@ type Server struct {
 	failure  error         // that ended serving; to be read once done is closed
 
 	webhooks    *dispatcher.Queue
-	webhookPace *pace // of log lines about webhooks that fail
-	refusedPace *pace // of those about webhooks that are not accepted
+	unsendable  atomic.Int64 // webhooks whose URL turned out to be none
+	webhookPace *pace        // of log lines about webhooks that fail
+	refusedPace *pace        // of those about webhooks that are not accepted
 
 	unmatchedPace *pace
 	serverErrors  *onceAMinute
@@ -182,8 +184,8 @@ func (s *Server) serveConnection(conn *connection) {
 			s.tellPanic("panic while serving a connection", nil, p, fmt.Sprint(p), slog.String("remote", conn.RemoteAddr().String()))
 		}
 	}()
+	defer conn.release()
 	err := s.converse(conn)
-	conn.release()
 	conn.answered.Store(err == nil && !conn.cutOff)
 	if err != nil {
 		s.log.Debug("connection", "remote", conn.RemoteAddr().String(), "detail", err.Error())

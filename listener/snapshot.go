@@ -48,6 +48,8 @@ type compiler struct {
 	loader   *fetcher.Loader
 	counters *renderer.Counters
 	env      func(string) (string, bool)
+
+	noWebhooks bool // those of endpoints are compiled, and left out
 }
 
 // compile builds the snapshot of a specification. The problems are those of the
@@ -254,6 +256,8 @@ func newCompiler(opts Options) *compiler {
 		loader:   fetcher.NewLoader(fetcher.Options{}),
 		counters: &renderer.Counters{},
 		env:      opts.Env,
+
+		noWebhooks: opts.NoWebhooks,
 	}
 }
 

@@ -1,0 +1,128 @@
+package config
+
+import (
+	"fmt"
+	"strings"
+	"testing"
+)
+
+// toURL is an endpoint whose webhook goes to a URL, in double quotes.
+func toURL(url string) string {
+	return fmt.Sprintf("- endpoint: {path: /x, response: {}, webhook: {method: POST, url: \"%s\"}}\n", url)
+}
+
+func TestMistakesOfTargets(t *testing.T) {
+	at := atWebhook + ".url"
+	var table []mistake
+	for _, c := range []struct{ url, what string }{
+		{"http://a/b§ c", "a blank cannot stand in a URL; %20 is accepted"},
+		{"http://a§ b/", "a blank cannot stand in a URL"},
+		{"http://a/{{path-params.id}}/b§ c{{query-params.q}}", "a blank cannot stand"},
+		{"{{query-params.url}}?q=a§ b", "a blank cannot stand"},
+		{"{% if query-params.a %}http://a/§ b{% endif %}", "a blank cannot stand"},
+		{"http://a/{% raw %}§ {% endraw %}", "a blank cannot stand"},
+		{"http://a/§ü", "'ü' cannot stand in a URL; %C3%BC is accepted"},
+		{"http://b§ücher.example/", "in a host its xn-- form"},
+		{"http://a/§%zz", "% is not followed by two hexadecimal digits; %25"},
+		{"http://a/?off=50§%", "% is not followed by two hexadecimal digits"},
+		{"§http://a:99999/", `the port is "99999"; 1 to 65535 is accepted`},
+		{"§http://a:0", `the port is "0"`},
+		{"§http://a:b/", `the port is "b"`},
+		{"§http://{{host}}:99999/", `the port is "99999"`},
+		{"§http://user:hunter2@a:99999/", `"http://…@a:99999/" is no URL: the port`},
+		{"§http://{{query-params.user}}:{{query-params.password}}@:80/", "names no host"},
+		{"§http://a<b@c/", `'<' cannot stand in front of the @; %3C is accepted`},
+		{"§http://:80/", "names no host"},
+		{"§http://?a", "names no host"},
+		{"§http://a_b!c/", `'!' cannot stand in the name of a host`},
+		{"§http://::1/", "an IPv6 address stands in [ ]"},
+		{"§http://[::1/", "the ] of an IPv6 address is missing"},
+		{"§http://[1.2.3.4]/", "is no IPv6 address"},
+		{"§http://[fe80::1%25]/", "is no IPv6 address"},
+		{"http://[fe80::1§%eth0]/", "% is not followed by two hexadecimal digits"},
+		{"§http://[::1]80/", "something else than a port"},
+		{"§http://[::1]:x/", `the port is "x"`},
+		{"§mailto:a@b", "does not begin with http:// or https://"},
+		{"§//a/b", "does not begin with http:// or https://"},
+		{"§ http://a", "does not begin with http:// or https://"},
+	} {
+		table = append(table, mistake{c.url, toURL(c.url), one(at, c.what)})
+	}
+	table = append(table, mistake{"a tab", strings.Replace(toURL(`http://a/\tb`), `"http`, `§"http`, 1), one(at, `the control character '\t' cannot stand`)})
+	table = append(table, mistake{"a line break", "- endpoint:\n    path: /x\n    response: {}\n    webhook:\n      method: POST\n      url: |\n        http://a/b§\n",
+		one(at, `the control character '\n' cannot stand`)})
+	testMistakes(t, "f.yml", table)
+}
+
+func TestURLsThatAreAccepted(t *testing.T) {
+	for _, url := range []string{
+		"http://a", "https://a/", "HTTP://A:8080/b", "http://a:1", "http://a:65535?x", "http://a:/", "http://a_b.c-d.:80/",
+		"http://user:pa%40ss@host/", "http://user@host", "http://[::1]", "http://[::1]:80/", "http://[fe80::1%25eth0]:80/",
+		"http://127.0.0.1:9000/a%20b?c=%C3%BC", `http://a/b|c\"d^e`, "http://us/er@a:b",
+		"{{query-params.url}}", "{{query-params.url}}:99999", "{% if query-params.a %}http://a{% else %}https://b:99{% endif %}/c",
+		"http://{{host}}/", "http://{{query-params.h}}:{{query-params.p}}/", "http://a:80{{query-params.p}}/", "http://a:9{{query-params.p}}99999/",
+		"http://{{query-params.u}}:{{query-params.p}}@a:80/", "http://u:p{{query-params.p}}@a/", "http://[{{query-params.ip}}]:80/",
+		"http://{% if query-params.a %}a:80{% else %}b:81{% endif %}/", "http://{{#if query-params.a}}a{{else}}b{{/if}}:99999/",
+		"http://a/%{{path-params.a}}", "http://a/%4{{path-params.a}}", `http://a/{{ query-params.a|default:"ü % b" }}`, "http://a/x:99999",
+		"http://a{{path-params.a}}", "http://{{path-params.a}}.example.com/b",
+	} {
+		spec := Parse("f.yml", []byte("- endpoint: {path: '/:a', response: {}, webhook: {method: POST, url: '"+url+"'}}\n"))
+		if len(spec.Problems) > 0 {
+			t.Errorf("%s: %v", url, spec.Problems)
+		}
+	}
+}
+
+// What is rendered is held to the same rules, but for what only a file can be told.
+func TestTargetFault(t *testing.T) {
+	for _, c := range []struct{ url, want string }{
+		{"http://a", ""}, {"HTTPS://a:1/b c", "a blank"}, {"http://a/b#c", ""}, {"http://a:80/x:99999/@b", ""},
+		{"http://user:pa%40ss@[::1]:80/", ""}, {"http://[fe80::1%25eth0]/", ""},
+		{"", "neither http"}, {"http:/a", "neither http"}, {"httpx://a", "neither http"}, {"ws://a", "neither http"}, {"://a", "neither http"}, {" http://a", "neither http"},
+		{"http://", "names no host"}, {"http://@/", "names no host"}, {"http://a:65536/", "the port"}, {"http://a:000000000000000000000080/", ""},
+		{"http://a:-1/", "the port"}, {"http://a:184467440737095516160/", "the port"}, {"http://a%2Fb/", "cannot stand in the name"}, {"http://a/%", "% is not followed"},
+		{"http://a\r\nX: y/", "control character"}, {"http://[::1", "the ]"}, {"http://[]/", "no IPv6 address"}, {"http://[::1%25]/", "no IPv6 address"},
+		{"http://a/\xff", "cannot stand"},
+	} {
+		if got := TargetFault([]byte(c.url)); got != c.want && (c.want == "" || !strings.Contains(got, c.want)) {
+			t.Errorf("%q: got %q, want %q", c.url, got, c.want)
+		}
+	}
+	if n := testing.AllocsPerRun(100, func() {
+		if TargetFault([]byte("http://user:pa%40ss@[fe80::1]:80/a/b?c")) != "" {
+			t.Error("it is refused")
+		}
+	}); n > 1 { // of the text itself
+		t.Errorf("%v allocations", n)
+	}
+}
+
+func TestShownURL(t *testing.T) {
+	for url, want := range map[string]string{
+		"http://a/b@c": "http://a/b@c", "http://u:p@a/b": "http://…@a/b", "http://u:p@": "http://…@", "nothing": "nothing",
+		"http://u:p@q@a?x": "http://…@a?x", "http://a/" + strings.Repeat("x", 100): "http://a/" + strings.Repeat("x", 51) + "…",
+	} {
+		if got := ShownURL(url); got != want {
+			t.Errorf("%s: got %s, want %s", url, got, want)
+		}
+	}
+}
+
+// FuzzTarget reads anything as a template of a URL and as a URL: no panic, mistakes
+// have places in the file, and what is fixed is accepted as a template where it is as
+// a URL.
+func FuzzTarget(f *testing.F) {
+	for _, seed := range []string{"http://u:p@[::1%25a]:80/b%20?c#d", "http://{{a}}:9{% if b %}@{% endif %}/%4{{c}}", "https://a:b:c", "{% raw %} {% endraw %}x", "http://[{{a}}", "http://%"} {
+		f.Add(seed)
+	}
+	f.Fuzz(func(t *testing.T, url string) {
+		e := Endpoint{Path: Plain("/x"), Webhooks: []Webhook{{Method: "POST", URL: Plain(url)}}}
+		err := New(e).Validate().Err()
+		if TagStart(url) < len(url) {
+			return
+		}
+		if what := TargetFault([]byte(url)); (what == "") != (err == nil) {
+			t.Errorf("%q: as a URL %q, as a template %v", url, what, err)
+		}
+	})
+}

@@ -1,0 +1,342 @@
+package dispatcher
+
+import (
+	"bufio"
+	"bytes"
+	"fmt"
+	"io"
+	"net"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+)
+
+// scripted is a target that does with each connection, the first of them 1, what
+// the script says, and then closes it. What it leaves unread makes that a reset.
+func scripted(t *testing.T, script func(n int, c net.Conn)) string {
+	t.Helper()
+	l, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	var ended sync.WaitGroup
+	var mu sync.Mutex
+	var conns []net.Conn
+	ended.Go(func() {
+		for n := 1; ; n++ {
+			c, err := l.Accept()
+			if err != nil {
+				return
+			}
+			mu.Lock()
+			conns = append(conns, c)
+			mu.Unlock()
+			ended.Go(func() {
+				defer c.Close()
+				script(n, c)
+			})
+		}
+	})
+	t.Cleanup(func() {
+		l.Close()
+		mu.Lock()
+		for _, c := range conns {
+			c.Close()
+		}
+		mu.Unlock()
+		ended.Wait()
+	})
+	return "http://" + l.Addr().String()
+}
+
+// readRequest reads a whole request; false when there is none.
+func readRequest(in *bufio.Reader) bool {
+	var have []byte
+	for {
+		b, err := in.ReadByte()
+		if err != nil {
+			return false
+		}
+		if have = append(have, b); wholeRequest(have) > 0 {
+			return true
+		}
+	}
+}
+
+// answering answers each request on its connections with the same text.
+func answering(t *testing.T, answer string) (url string, connections func() int) {
+	t.Helper()
+	var mu sync.Mutex
+	most := 0
+	url = scripted(t, func(n int, c net.Conn) {
+		mu.Lock()
+		most = max(most, n)
+		mu.Unlock()
+		for in := bufio.NewReader(c); readRequest(in); {
+			if _, err := io.WriteString(c, answer); err != nil {
+				return
+			}
+		}
+	})
+	return url, func() int {
+		mu.Lock()
+		defer mu.Unlock()
+		return most
+	}
+}
+
+// failures keeps what a queue says of attempts that failed.
+type failures struct {
+	mu   sync.Mutex
+	said []Failure
+}
+
+func (f *failures) add(one Failure) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	f.said = append(f.said, one)
+}
+
+func (f *failures) String() string {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	var b strings.Builder
+	for _, one := range f.said {
+		fmt.Fprintf(&b, "%d %v; ", one.Status, one.Err)
+	}
+	return b.String()
+}
+
+// An answer stands as soon as its status line and head do, and the connection is
+// used again when what follows came to its end.
+func TestAnswer_Counts(t *testing.T) {
+	long := strings.Repeat("X-Long: "+strings.Repeat("x", 1000)+"\r\n", 200)
+	cases := []struct {
+		name, method, answer string
+		again                bool
+	}{
+		{"no body", "POST", okAnswer, true},
+		{"body", "POST", "HTTP/1.1 200 OK\r\nContent-Length: 5\r\n\r\nhello", true},
+		{"body over the room", "POST", "HTTP/1.1 200 OK\r\nContent-Length: 100000\r\n\r\n" + strings.Repeat("b", 100000), true},
+		{"head of 5 KiB", "POST", "HTTP/1.1 200 OK\r\n" + long[:5*1010] + "Content-Length: 1\r\n\r\nb", true},
+		{"head of 20 KiB", "POST", "HTTP/1.1 200 OK\r\n" + long[:20*1010] + "Content-Length: 1\r\n\r\nb", true},
+		{"head of 200 KiB", "POST", "HTTP/1.1 200 OK\r\n" + long + "Content-Length: 1\r\n\r\nb", true},
+		{"chunks", "POST", "HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n3\r\nabc\r\n2;x=y\r\nde\r\n0\r\n\r\n", true},
+		{"chunks and a trailer", "POST", "HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\nTrailer: X-Sum\r\n\r\n3\r\nabc\r\n0\r\nX-Sum: 1\r\nX-B: 2\r\n\r\n", true},
+		{"204 says a length", "POST", "HTTP/1.1 204 No Content\r\nContent-Length: 5\r\n\r\n", true},
+		{"304 says a length", "POST", "HTTP/1.1 304 Not Modified\r\nContent-Length: 5\r\n\r\n", true},
+		{"HEAD", "HEAD", "HTTP/1.1 200 OK\r\nContent-Length: 5\r\n\r\n", true},
+		{"interim answers", "POST", "HTTP/1.1 100 Continue\r\n\r\nHTTP/1.1 103 Early Hints\r\nLink: </a>\r\n\r\n" + okAnswer, true},
+
+		{"closing", "POST", "HTTP/1.1 200 OK\r\nConnection: close\r\nContent-Length: 0\r\n\r\n", false},
+		{"closing in capitals", "POST", "HTTP/1.1 200 OK\r\nConnection: foo, Close\r\nContent-Length: 0\r\n\r\n", false},
+		{"HTTP/1.0", "POST", "HTTP/1.0 200 OK\r\nContent-Length: 0\r\n\r\n", false},
+		{"another protocol", "POST", "HTTP/1.1 101 Switching Protocols\r\nUpgrade: x\r\nConnection: upgrade\r\n\r\n", false},
+		{"more than was announced", "POST", "HTTP/1.1 200 OK\r\nContent-Length: 1\r\n\r\nbody", false},
+		{"a body of a gigabyte", "POST", "HTTP/1.1 200 OK\r\nContent-Length: 1000000000\r\n\r\nbody", false},
+		{"chunks without an end", "POST", "HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n" + strings.Repeat("10000\r\n"+strings.Repeat("c", 0x10000)+"\r\n", 17), false},
+		{"chunks that are none", "POST", "HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\nxyz\r\n", false},
+		{"a trailer without an end", "POST", "HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n0\r\n" + strings.Repeat("X-T: 1\r\n", 100), false},
+		{"lengths that contradict", "POST", "HTTP/1.1 200 OK\r\nContent-Length: 1\r\nContent-Length: 2\r\n\r\nb", false},
+		{"another coding", "POST", "HTTP/1.1 200 OK\r\nTransfer-Encoding: gzip\r\n\r\nb", false},
+		{"a header that is none", "POST", "HTTP/1.1 200 OK\r\nno colon\r\n\r\n", false},
+		{"a length that is none", "POST", "HTTP/1.1 200\r\nContent-Length: x\r\n\r\n", false},
+	}
+	for _, c := range cases {
+		t.Run(c.name, func(t *testing.T) {
+			url, connections := answering(t, c.answer)
+			var failed failures
+			q := opened(t, Options{Failed: failed.add})
+			w := hook(url)
+			w.Method = c.method
+			for i := range int64(3) {
+				enqueue(q, NewDelivery(w, 0, 1, Parts{}), time.Now())
+				s := until(t, q, "finished", func(s Stats) bool { return s.Pending == 0 })
+				if s.Delivered != i+1 {
+					t.Fatalf("%d of %d delivered: %v", s.Delivered, i+1, &failed)
+				}
+			}
+			if want := map[bool]int{true: 1, false: 3}[c.again]; connections() != want {
+				t.Errorf("%d connections for 3 deliveries, want %d", connections(), want)
+			}
+		})
+	}
+}
+
+// What is no answer is a failure, which says why.
+func TestAnswer_Fails(t *testing.T) {
+	cases := []struct{ name, answer, why string }{
+		{"nothing", "", "EOF"},
+		{"half a status line", "HTTP/1.1 20", "EOF"},
+		{"half a head", "HTTP/1.1 200 OK\r\nContent-Le", "EOF"},
+		{"a head without its end", "HTTP/1.1 200 OK\r\nContent-Length: 0\r\n", "EOF"},
+		{"interim only", "HTTP/1.1 100 Continue\r\n\r\n", "EOF"},
+		{"interim for ever", strings.Repeat("HTTP/1.1 102 Processing\r\n\r\n", maxInterim+1), "interim"},
+		{"no HTTP", "SSH-2.0-OpenSSH_9.6\r\n", "SSH"},
+		{"no status", "HTTP/1.1 OK\r\nContent-Length: 0\r\n\r\n", "status"},
+		{"a status below 100", "HTTP/1.1 099 X\r\nContent-Length: 0\r\n\r\n", "no status"},
+		{"HTTP/2", "HTTP/2.0 abc\r\n\r\n", "status"},
+		{"a head of 300 KiB", "HTTP/1.1 200 OK\r\n" + strings.Repeat("X-Long: "+strings.Repeat("x", 1000)+"\r\n", 300), "longer than 256 KiB"},
+	}
+	for _, c := range cases {
+		t.Run(c.name, func(t *testing.T) {
+			url := scripted(t, func(_ int, conn net.Conn) {
+				if readRequest(bufio.NewReader(conn)) {
+					io.WriteString(conn, c.answer)
+				}
+			})
+			var failed failures
+			q := opened(t, Options{Failed: failed.add})
+			enqueue(q, NewDelivery(hook(url), 0, 1, Parts{}), time.Now())
+			s := until(t, q, "finished", func(s Stats) bool { return s.Pending == 0 })
+			if s.Dead != 1 || !strings.Contains(failed.String(), c.why) {
+				t.Errorf("%d dead, %v; want that it says %q", s.Dead, &failed, c.why)
+			}
+		})
+	}
+}
+
+// A body that breaks off, or that stalls until the time is up, takes nothing away
+// from its status.
+func TestAnswer_BodyBreaksOff(t *testing.T) {
+	for _, head := range []string{"Content-Length: 100\r\n", "Transfer-Encoding: chunked\r\n", ""} {
+		for _, stalls := range []bool{false, true} {
+			t.Run(fmt.Sprint(head, stalls), func(t *testing.T) {
+				ended := make(chan struct{})
+				url := scripted(t, func(_ int, c net.Conn) {
+					if !readRequest(bufio.NewReader(c)) {
+						return
+					}
+					io.WriteString(c, "HTTP/1.1 200 OK\r\n"+head+"\r\n10\r\nhalf")
+					if stalls {
+						io.Copy(io.Discard, c) // until the other side gives up
+						close(ended)
+					}
+				})
+				var failed failures
+				q := opened(t, Options{Failed: failed.add})
+				w := hook(url)
+				if stalls {
+					w.Timeout = 100 * time.Millisecond
+				}
+				enqueue(q, NewDelivery(w, 0, 1, Parts{}), time.Now())
+				if s := until(t, q, "finished", func(s Stats) bool { return s.Pending == 0 }); s.Delivered != 1 {
+					t.Errorf("%d delivered: %v", s.Delivered, &failed)
+				}
+				if stalls {
+					<-ended // the connection is closed, not kept
+				}
+			})
+		}
+	}
+}
+
+// A target that answers before it has read everything has answered: the request
+// cannot be written to its end, but its answer is there.
+func TestAnswer_BeforeTheRequestIsRead(t *testing.T) {
+	url := scripted(t, func(_ int, c net.Conn) {
+		c.Read(make([]byte, 100))
+		io.WriteString(c, "HTTP/1.1 413 Too Large\r\nContent-Length: 0\r\n\r\n")
+		c.(*net.TCPConn).CloseWrite()
+	})
+	var failed failures
+	q := opened(t, Options{Failed: failed.add})
+	w := hook(url)
+	w.Body = bytes.Repeat([]byte("x"), 32<<20) // more than any buffer between takes
+	w.Retry = Retry{Attempts: 3, Backoff: time.Millisecond, MaxBackoff: time.Millisecond}
+	enqueue(q, NewDelivery(w, 0, 1, Parts{}), time.Now())
+	s := until(t, q, "finished", func(s Stats) bool { return s.Pending == 0 })
+	if got := failed.String(); got != "413 <nil>; " || s.Retried != 0 {
+		t.Errorf("got %s and %d retries, want one 413, which is not tried again", got, s.Retried)
+	}
+}
+
+// The same of a target that neither reads on nor closes: the answer is found when
+// the time is up.
+func TestAnswer_BeforeTheRequestIsReadAndItStaysOpen(t *testing.T) {
+	url := scripted(t, func(_ int, c net.Conn) {
+		c.Read(make([]byte, 100))
+		io.WriteString(c, okAnswer)
+		c.(*net.TCPConn).SetReadBuffer(4 << 10)
+		waitClosed(c)
+	})
+	var failed failures
+	q := opened(t, Options{Failed: failed.add})
+	w := hook(url)
+	w.Body = bytes.Repeat([]byte("x"), 32<<20)
+	w.Timeout = 200 * time.Millisecond
+	enqueue(q, NewDelivery(w, 0, 1, Parts{}), time.Now())
+	if s := until(t, q, "finished", func(s Stats) bool { return s.Pending == 0 }); s.Delivered != 1 {
+		t.Errorf("not delivered: %v", &failed)
+	}
+}
+
+// waitClosed waits until the other side has closed, without reading what it sent.
+func waitClosed(c net.Conn) {
+	for {
+		if _, err := io.WriteString(c, " "); err != nil {
+			return
+		}
+	}
+}
+
+// A large request leaves whole, in more than one piece.
+func TestAnswer_ToALargeRequest(t *testing.T) {
+	body := bytes.Repeat([]byte("body "), 100<<10)
+	got := make(chan bool, 2)
+	url := scripted(t, func(_ int, c net.Conn) {
+		in := bufio.NewReader(c)
+		var head []byte
+		for !bytes.HasSuffix(head, []byte("\r\n\r\n")) {
+			line, err := in.ReadBytes('\n')
+			if err != nil {
+				return
+			}
+			head = append(head, line...)
+		}
+		received := make([]byte, len(body))
+		_, err := io.ReadFull(in, received)
+		got <- err == nil && bytes.Equal(received, body)
+		io.WriteString(c, okAnswer)
+	})
+	q := opened(t, Options{})
+	enqueue(q, NewDelivery(hook(url), 0, 1, Parts{Body: body}), time.Now())
+	if !<-got {
+		t.Error("the body arrives changed")
+	}
+	until(t, q, "delivered", func(s Stats) bool { return s.Delivered == 1 })
+}
+
+// heard is a connection whose target has said everything already.
+type heard struct {
+	net.Conn
+	text io.Reader
+}
+
+func (h heard) Read(p []byte) (int, error)      { return h.text.Read(p) }
+func (heard) Write(p []byte) (int, error)       { return len(p), nil }
+func (heard) SetReadDeadline(_ time.Time) error { return nil }
+
+func FuzzAnswer(f *testing.F) {
+	f.Add([]byte(okAnswer), "POST")
+	f.Add([]byte("HTTP/1.1 100 Continue\r\n\r\nHTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n1\r\na\r\n0\r\nA: b\r\n\r\n"), "GET")
+	f.Add([]byte("HTTP/1.0 404\n\nbody"), "HEAD")
+	f.Add([]byte("HTTP/1.1 200 OK\r\n"+strings.Repeat("A: b\r\n", 1000)), "POST")
+	x := newExchange()
+	f.Fuzz(func(t *testing.T, answer []byte, method string) {
+		c := &connection{Conn: heard{text: bytes.NewReader(answer)}}
+		status, again, err := x.over(c, method, nil)
+		switch {
+		case err == nil && (status < 100 || status > 999):
+			t.Errorf("status %d", status)
+		case err != nil && (again || status != 0):
+			t.Errorf("status %d, again %v, and %v", status, again, err)
+		case again && c.failed:
+			t.Error("a connection that failed is used again")
+		}
+		if !x.small() {
+			x = newExchange()
+		}
+	})
+}

@@ -1,0 +1,209 @@
+package dispatcher
+
+import (
+	"context"
+	"runtime"
+	"strconv"
+	"strings"
+	"sync"
+	"sync/atomic"
+	"testing"
+	"time"
+)
+
+// Acceptance: scheduling costs a request 500 ns and one allocation at most.
+func BenchmarkQueue_Enqueue(b *testing.B) {
+	own := []byte("http://127.0.0.1:1/orders/4711")
+	for name, parts := range map[string]Parts{"static": {}, "own": {URL: own, Body: []byte(`{"order":4711}`)}} {
+		b.Run(name, func(b *testing.B) {
+			q := benched(b, Options{MaxPending: 1 << 30})
+			w := hook("http://127.0.0.1:1/x")
+			b.ReportAllocs()
+			b.ResetTimer()
+			b.RunParallel(func(pb *testing.PB) {
+				for pb.Next() {
+					enqueue(q, NewDelivery(w, time.Hour, 1, parts), time.Now())
+				}
+			})
+		})
+	}
+}
+
+// benched is a queue that ends with the benchmark, whatever is pending.
+func benched(b *testing.B, opts Options) *Queue {
+	b.Helper()
+	q, err := Open(opts)
+	if err != nil {
+		b.Fatal(err)
+	}
+	b.Cleanup(func() {
+		ctx, cancel := context.WithCancel(context.Background())
+		cancel()
+		q.Close(ctx)
+	})
+	return q
+}
+
+// Acceptance: a million pending take 200 bytes each at most, beside the shared
+// text, and the collector stops the program for 2 ms at most.
+func BenchmarkQueue_Pending(b *testing.B) {
+	const pending = 1_000_000
+	for b.Loop() {
+		q := benched(b, Options{})
+		w := hook("http://127.0.0.1:1/x")
+		before := heap()
+		for i := range pending {
+			enqueue(q, NewDelivery(w, time.Hour+time.Duration(i)*time.Millisecond, 1, Parts{}), time.Now())
+		}
+		q.Stats() // all have arrived
+		b.ReportMetric(float64(heap()-before)/pending, "bytes/pending")
+		b.ReportMetric(float64(longestPause(10).Nanoseconds())/1e3, "pause-µs")
+	}
+}
+
+// heap is how much memory is in use.
+func heap() uint64 {
+	var m runtime.MemStats
+	runtime.GC()
+	runtime.GC() // what finalizers and pools let go
+	runtime.ReadMemStats(&m)
+	return m.HeapAlloc
+}
+
+// longestPause is the longest of some collections.
+func longestPause(collections int) (longest time.Duration) {
+	var m runtime.MemStats
+	for range collections {
+		runtime.GC()
+		runtime.ReadMemStats(&m)
+		longest = max(longest, time.Duration(m.PauseNs[(m.NumGC+255)%256]))
+	}
+	return longest
+}
+
+// Acceptance: 20,000 due a second are sent with a lag of 10 ms at most for 99 of
+// 100, and none is lost.
+func BenchmarkQueue_DeliverAtRate(b *testing.B) {
+	const rate, seconds = 20_000, 3
+	for b.Loop() {
+		target := newRemoteTarget(b)
+		deliver(b, target, rate*seconds, time.Second/rate)
+	}
+}
+
+// All are due in the same instant.
+func BenchmarkQueue_DeliverAtOnce(b *testing.B) {
+	for b.Loop() {
+		target := newRemoteTarget(b)
+		deliver(b, target, 100_000, 0)
+	}
+}
+
+// deliver sends n deliveries that fall due one after another, and reports how late
+// they were and what they cost.
+func deliver(b *testing.B, target *remoteTarget, n int, apart time.Duration) {
+	b.Helper()
+	q, err := Open(Options{})
+	if err != nil {
+		b.Fatal(err)
+	}
+	w := hook(target.url + "/x")
+	begin := time.Now().Add(time.Second)
+	for i := range n {
+		enqueue(q, NewDelivery(w, 0, 1, Parts{}), begin.Add(time.Duration(i)*apart))
+	}
+	runtime.GC()
+	var before, after runtime.MemStats
+	runtime.ReadMemStats(&before)
+	cpu := cpuTime()
+	s, err := q.Close(context.Background()) // once all are sent
+	took := time.Since(begin)
+	if err != nil {
+		b.Fatal(err)
+	}
+	runtime.ReadMemStats(&after)
+	each := float64(n)
+	b.ReportMetric(float64((cpuTime()-cpu).Nanoseconds())/1e3/each, "cpu-µs/delivery")
+	b.ReportMetric(float64(after.Mallocs-before.Mallocs)/each, "allocs/delivery")
+	b.ReportMetric(each/took.Seconds(), "delivered/s")
+	b.ReportMetric(float64(n-target.count(b)), "lost")
+	for _, p := range []int{50, 99} {
+		b.ReportMetric(float64(s.Lag.Quantile(float64(p)/100).Microseconds()), "p"+strconv.Itoa(p)+"-µs")
+	}
+	b.ReportMetric(float64(s.Lag.Max.Microseconds()), "max-µs")
+	b.ReportMetric(0, "ns/op") // of all together says nothing
+}
+
+// Acceptance: 20,000 are accepted a second, each safe on disk.
+func BenchmarkQueue_AcceptDurable(b *testing.B) {
+	q := benched(b, Options{Store: b.TempDir(), MaxPending: 1 << 30})
+	w := hook("http://127.0.0.1:1/x")
+	body := []byte(`{"type":"payment.succeeded","payment":"pi_000000000000000000000000","amount":4200}`)
+	b.SetParallelism(32) // 64 requests at once, on two processors
+	b.ReportAllocs()
+	b.ResetTimer()
+	b.RunParallel(func(pb *testing.PB) {
+		for pb.Next() {
+			if !enqueue(q, NewDelivery(w, time.Hour, 1, Parts{Body: body}), time.Now()) {
+				b.Error("refused")
+			}
+		}
+	})
+	b.ReportMetric(float64(b.N)/b.Elapsed().Seconds(), "accepted/s")
+}
+
+func BenchmarkOutbox_Store(b *testing.B) {
+	o, _, _ := openedStore(b, b.TempDir())
+	b.SetParallelism(32)
+	b.RunParallel(func(pb *testing.PB) {
+		s := storedAs(strings.Repeat("x", 300), 1)
+		for pb.Next() {
+			if err := o.store(&s); err != nil {
+				b.Error(err)
+			}
+			o.done(s.id)
+		}
+	})
+	b.ReportMetric(float64(b.N)/b.Elapsed().Seconds(), "stored/s")
+	if err := o.close(); err != nil {
+		b.Fatal(err)
+	}
+}
+
+// How long who stores has to wait while a file of the log is written anew.
+func BenchmarkOutbox_StoreWhileItRewrites(b *testing.B) {
+	filler := strings.Repeat("x", 300)
+	for b.Loop() {
+		o, _, _ := openedStore(b, b.TempDir())
+		o.mu.Lock() // before anything is written
+		o.allowed = 0
+		o.mu.Unlock()
+		rewritten := func() bool {
+			o.mu.Lock()
+			defer o.mu.Unlock()
+			return o.files[0].number > 1
+		}
+		var longest atomic.Int64
+		var storing sync.WaitGroup
+		for range 64 {
+			storing.Go(func() {
+				for i := 0; !rewritten(); i++ {
+					begin := time.Now()
+					id := put(b, o, filler, 1)
+					if took := int64(time.Since(begin)); took > longest.Load() {
+						longest.Store(took) // of two at once either will do
+					}
+					if i%6 > 0 {
+						o.done(id)
+					}
+				}
+			})
+		}
+		storing.Wait()
+		b.ReportMetric(float64(longest.Load())/1e6, "longest-ms")
+		if err := o.close(); err != nil {
+			b.Fatal(err)
+		}
+	}
+	b.ReportMetric(0, "ns/op") // of filling a file says nothing
+}

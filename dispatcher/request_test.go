@@ -1,0 +1,157 @@
+package dispatcher
+
+import (
+	"bufio"
+	"bytes"
+	"net/http"
+	"strings"
+	"testing"
+	"time"
+)
+
+func TestCutURL(t *testing.T) {
+	cases := []struct{ url, target, host, path string }{
+		{"http://a", "http://a:80", "a", "/"},
+		{"HTTPS://A.Example/B", "https://a.example:443", "a.example", "/B"},
+		{"http://a:8080?x=1", "http://a:8080", "a:8080", "/?x=1"},
+		{"http://a:/x#frag?no", "http://a:80", "a", "/x"},
+		{"http://a/b c?d e", "http://a:80", "a", "/b%20c?d%20e"},
+		{"http://a/../%2e/ä", "http://a:80", "a", "/../%2e/ä"},
+		{"http://u:p@a/x@y", "http://a:80", "a", "/x@y"},
+		{"http://u@v@a/", "http://a:80", "a", "/"},
+		{"http://[::1]", "http://[::1]:80", "[::1]", "/"},
+		{"https://[::1]/x", "https://[::1]:443", "[::1]", "/x"},
+		{"http://[2001:DB8::1]:81/x", "http://[2001:db8::1]:81", "[2001:db8::1]:81", "/x"},
+		{"http://[fe80::1%25Eth0]:81", "http://[fe80::1%Eth0]:81", "[fe80::1]:81", "/"},
+	}
+	for _, c := range cases {
+		l, err := cutURL([]byte(c.url))
+		if err != nil {
+			t.Errorf("%s: %v", c.url, err)
+			continue
+		}
+		if got := string(l.appendTarget(nil)); got != c.target {
+			t.Errorf("%s: target %s, want %s", c.url, got, c.target)
+		}
+		if got := string(l.appendHost(nil)); got != c.host {
+			t.Errorf("%s: host %s, want %s", c.url, got, c.host)
+		}
+		if got := string(l.appendPath(nil)); got != c.path {
+			t.Errorf("%s: path %s, want %s", c.url, got, c.path)
+		}
+	}
+	for url, want := range map[string]error{
+		"": errScheme, "a.example/x": errScheme, "ftp://a": errScheme, "http:/a": errScheme, "://a": errScheme,
+		"http://": errHost, "http:///x": errHost, "http://?x": errHost, "http://:80/": errHost, "http://u@/": errHost, "http://#a": errHost,
+		"http://a b/": errBadHost, "http://[::1/": errBadHost, "http://[]/": errBadHost, "http://[::1]x/": errBadHost, "http://a]/": errBadHost, "http://%61/": errBadHost, `http://a\b/`: errBadHost,
+		"http://a:b/": errPort, "http://a:1:2/": errPort, "http://::1/": errHost, "http://a:65536/": errPort, "http://a:-1/": errPort, "http://[::1]:x": errPort,
+		"http://a/\r\nX: y": errControl, "http://a/\x00": errControl, "http://a\x7f/": errControl, "http://a/#\n": errControl,
+		"http://%zz@a/": errUser,
+	} {
+		if _, err := cutURL([]byte(url)); err != want {
+			t.Errorf("%q: %v, want %v", url, err, want)
+		}
+	}
+}
+
+// requestOf is what is sent for a delivery.
+func requestOf(t *testing.T, w *Webhook, p Parts, key uint64) string {
+	t.Helper()
+	j := job{form: newForm(w), parts: NewDelivery(w, 0, 1, p).parts, depth: 3, key: key}
+	request, body, err := j.appendRequest(nil, time.Unix(1700000000, 0))
+	if err != nil {
+		t.Fatal(err)
+	}
+	return string(request) + string(body)
+}
+
+func TestRequest(t *testing.T) {
+	const rest = "X-Mockserver-Webhook-Depth: 3\r\n"
+	base := Webhook{Method: "POST", URL: "http://a.example:81/x?y", Header: []byte("Content-Type: text/plain\r\nX-A:  b\r\n"), Body: []byte("hi")}
+	with := func(change func(*Webhook)) *Webhook {
+		w := base
+		change(&w)
+		return &w
+	}
+	cases := []struct {
+		name  string
+		w     *Webhook
+		parts Parts
+		key   uint64
+		want  string
+	}{
+		{"all of the webhook", &base, Parts{}, 0,
+			"POST /x?y HTTP/1.1\r\nHost: a.example:81\r\nContent-Type: text/plain\r\nX-A:  b\r\n" + rest + "Content-Length: 2\r\n\r\nhi"},
+		{"all of the delivery", &base, Parts{URL: []byte("https://B/z"), Header: []byte("X-C: d\r\n"), Body: []byte("own")}, 0x1F,
+			"POST /z HTTP/1.1\r\nHost: b\r\nX-C: d\r\n" + rest + "Idempotency-Key: 000000000000001f\r\nContent-Length: 3\r\n\r\nown"},
+		{"a URL of its own", &base, Parts{URL: []byte("http://b/")}, 0,
+			"POST / HTTP/1.1\r\nHost: b\r\nContent-Type: text/plain\r\nX-A:  b\r\n" + rest + "Content-Length: 2\r\n\r\nhi"},
+		{"headers of its own", &base, Parts{Header: []byte("X-C: d\r\n")}, 0,
+			"POST /x?y HTTP/1.1\r\nHost: a.example:81\r\nX-C: d\r\n" + rest + "Content-Length: 2\r\n\r\nhi"},
+		{"no body", &base, Parts{Body: []byte{}, Header: []byte{}}, 0,
+			"POST /x?y HTTP/1.1\r\nHost: a.example:81\r\n" + rest + "Content-Length: 0\r\n\r\n"},
+		{"GET without a body", with(func(w *Webhook) { w.Method, w.Body, w.Header = "GET", nil, nil }), Parts{}, 0,
+			"GET /x?y HTTP/1.1\r\nHost: a.example:81\r\n" + rest + "\r\n"},
+		{"HEAD with a body", with(func(w *Webhook) { w.Method, w.Header = "HEAD", nil }), Parts{}, 0,
+			"HEAD /x?y HTTP/1.1\r\nHost: a.example:81\r\n" + rest + "Content-Length: 2\r\n\r\nhi"},
+		{"user and password", with(func(w *Webhook) { w.URL, w.Header = "http://us%40er:p:w@a/", nil }), Parts{}, 0,
+			"POST / HTTP/1.1\r\nHost: a\r\nAuthorization: Basic dXNAZXI6cDp3\r\n" + rest + "Content-Length: 2\r\n\r\nhi"}, // us@er:p:w
+		{"user alone", with(func(w *Webhook) { w.URL, w.Header = "http://user@a/", nil }), Parts{}, 0,
+			"POST / HTTP/1.1\r\nHost: a\r\nAuthorization: Basic dXNlcjo=\r\n" + rest + "Content-Length: 2\r\n\r\nhi"},
+		{"what is declared wins", with(func(w *Webhook) { w.URL = "http://user@a/" }),
+			Parts{Header: []byte("host: other\r\nauthorization: Bearer x\r\nidempotency-key: mine\r\n")}, 7,
+			"POST / HTTP/1.1\r\nHost: other\r\nauthorization: Bearer x\r\nidempotency-key: mine\r\n" + rest + "Content-Length: 2\r\n\r\nhi"},
+		{"framing is not declared", &base, Parts{Header: []byte("content-length: 7\r\nTransfer-Encoding: chunked\r\nConnection: close\r\nX-MOCKSERVER-webhook-depth: 9\r\nHost: \r\n")}, 0,
+			"POST /x?y HTTP/1.1\r\nHost: a.example:81\r\n" + rest + "Content-Length: 2\r\n\r\nhi"},
+		{"signed", with(func(w *Webhook) {
+			w.Sign = &Signature{Secret: "key", Header: "X-Sig", Scheme: HMACSHA256}
+			w.Header = []byte("x-sig: forged\r\n")
+		}),
+			Parts{Body: []byte("The quick brown fox jumps over the lazy dog")}, 0, // the vector of Wikipedia's article on HMAC
+			"POST /x?y HTTP/1.1\r\nHost: a.example:81\r\n" + rest + "X-Sig: f7bc83f430538424b13298e6aa6fb143ef4d59a14946175997479dbc2d1a3cd8\r\nContent-Length: 43\r\n\r\nThe quick brown fox jumps over the lazy dog"},
+	}
+	for _, c := range cases {
+		if got := requestOf(t, c.w, c.parts, c.key); got != c.want {
+			t.Errorf("%s:\n%q\nwant\n%q", c.name, got, c.want)
+		}
+	}
+}
+
+// A form signs the same however often.
+func TestRequest_SignaturesOfOneForm(t *testing.T) {
+	w := &Webhook{Method: "POST", URL: "http://a/", Sign: &Signature{Secret: "k", Header: "S", Scheme: Stripe}}
+	f := newForm(w)
+	first := string(f.appendSignature(nil, []byte("a"), time.Unix(12345, 0)))
+	f.appendSignature(nil, []byte("other"), time.Unix(99, 0))
+	// printf 12345.a | openssl dgst -sha256 -hmac k
+	if want := "t=12345,v1=6d4072cd1c55192a6dd8290a5578d96f976b60139c27e098b32733c1efbaf59c"; string(f.appendSignature(nil, []byte("a"), time.Unix(12345, 0))) != first || first != want {
+		t.Errorf("got %s, want %s", first, want)
+	}
+}
+
+// Whatever a URL and headers are, what is sent is one request, or there is an error.
+func FuzzRequest(f *testing.F) {
+	f.Add([]byte("http://u:p@[::1]:80/a b?c#d"), []byte("X-A: b\r\nHost: c\r\n"), []byte("body"))
+	f.Add([]byte("https://EXAMPLE"), []byte("nothing"), []byte(""))
+	f.Fuzz(func(t *testing.T, url, header, body []byte) {
+		if strings.ContainsAny(strings.ReplaceAll(string(header), "\r\n", ""), "\r\n\x00") {
+			return // the renderer lets none through
+		}
+		w := &Webhook{Method: "POST", URL: "http://a/"}
+		j := job{form: newForm(w), parts: NewDelivery(w, 0, 1, Parts{URL: append([]byte{}, url...), Header: header, Body: body}).parts}
+		request, rest, err := j.appendRequest(nil, time.Time{})
+		if err != nil {
+			return
+		}
+		whole := append(request, rest...)
+		if n := wholeRequest(whole); n != len(whole) {
+			t.Errorf("%q is no whole request: %d of %d", whole, n, len(whole))
+		}
+		if bytes.Count(whole[:len(whole)-len(body)], []byte("\r\n\r\n")) != 1 {
+			t.Errorf("%q ends twice", whole)
+		}
+		if r, err := http.ReadRequest(bufio.NewReader(bytes.NewReader(whole))); err == nil && r.ContentLength != int64(len(body)) {
+			t.Errorf("%q has a body of %d bytes, want %d", whole, r.ContentLength, len(body))
+		}
+	})
+}

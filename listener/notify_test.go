@@ -1,0 +1,164 @@
+package listener_test
+
+import (
+	"bytes"
+	"context"
+	"fmt"
+	"log/slog"
+	"net"
+	"net/http"
+	"os"
+	"runtime"
+	"strings"
+	"testing"
+	"time"
+
+	"mockserver/config"
+	"mockserver/dispatcher"
+	"mockserver/listener"
+)
+
+// descriptors is how many this process has open, -1 where the system does not say.
+func descriptors() int {
+	open, err := os.ReadDir("/proc/self/fd")
+	if err != nil {
+		return -1
+	}
+	return len(open)
+}
+
+// until waits for something that comes to pass soon.
+func until(t *testing.T, what string, holds func() bool) {
+	t.Helper()
+	for deadline := time.Now().Add(20 * time.Second); !holds(); runtime.Gosched() {
+		if time.Now().After(deadline) {
+			t.Fatalf("never: %s", what)
+		}
+	}
+}
+
+// closedPort is an address where nobody listens.
+func closedPort(t *testing.T) string {
+	t.Helper()
+	l, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer l.Close()
+	return l.Addr().String()
+}
+
+// However a server with webhooks in every state ends, nothing of it is left, and
+// what it did not send is counted.
+func TestShutdown_LeavesNothingOfWebhooks(t *testing.T) {
+	const each = 20
+	for _, stored := range []bool{false, true} {
+		for name, stop := range map[string]func(s *listener.Server) error{
+			"Close": (*listener.Server).Close,
+			"Shutdown": func(s *listener.Server) error {
+				ctx, cancel := context.WithTimeout(context.Background(), 50*time.Millisecond)
+				defer cancel()
+				return s.Shutdown(ctx)
+			},
+		} {
+			t.Run(fmt.Sprintf("%s, stored %v", name, stored), func(t *testing.T) {
+				http.DefaultTransport.(*http.Transport).CloseIdleConnections()
+				nothingLeft(t)
+				before := descriptors()
+				hanging := newStuck(t)
+				hook := func(url string, delay time.Duration, retry *config.Retry) config.Webhook {
+					return config.Webhook{Method: "POST", URL: config.Plain(url), Delay: delay, Retry: retry, Timeout: time.Hour}
+				}
+				spec := config.New(config.Endpoint{Path: config.Plain("/hello"), Webhooks: []config.Webhook{
+					hook("http://127.0.0.1:1/", time.Hour, nil),
+					hook(hanging.URL, config.AtOnce, nil),
+					hook("http://"+closedPort(t)+"/", config.AtOnce, &config.Retry{Backoff: time.Hour}),
+				}})
+				var log bytes.Buffer
+				opts := listener.Options{Logger: slog.New(slog.NewTextHandler(&log, nil))}
+				if stored {
+					opts.WebhookStore = t.TempDir()
+				}
+				server := start(t, spec, opts)
+				for range each {
+					get(t, server.URL()+"/hello")
+				}
+				until(t, "all are in their states", func() bool {
+					s := server.Webhooks()
+					return s.Pending == 3*each && s.InFlight == each && s.Retried == each
+				})
+				for range each {
+					<-hanging.reached
+				}
+				if err := stop(server); err != nil {
+					t.Error(err)
+				}
+				want := dispatcher.Stats{Pending: 3 * each, Retried: each, Abandoned: 3 * each}
+				if stored {
+					want.Abandoned, want.Kept = 0, 3*each
+				}
+				got := server.Webhooks()
+				if line := fmt.Sprintf("delivered=0 retried=%d dead=0 refused=0 abandoned=%d kept=%d", each, want.Abandoned, want.Kept); !strings.Contains(log.String(), line) {
+					t.Errorf("the log has no %q:\n%s", line, log.String())
+				}
+				if got.Lag, got.InFlight = (dispatcher.Lag{}), 0; got != want {
+					t.Errorf("got %+v, want %+v", got, want)
+				}
+				hanging.Close()
+				http.DefaultTransport.(*http.Transport).CloseIdleConnections()
+				until(t, "no descriptor is left", func() bool { return descriptors() <= before })
+				if stored {
+					again := start(t, hello("two"), opts)
+					if s := again.Webhooks(); s.Pending != 3*each {
+						t.Errorf("%d are pending again, want %d", s.Pending, 3*each)
+					}
+					if err := again.Close(); err != nil {
+						t.Error(err)
+					}
+				}
+			})
+		}
+	}
+}
+
+// It is known at once, so it is neither kept nor pending.
+func TestServer_AURLThatTurnsOutToBeNoneIsCounted(t *testing.T) {
+	var log bytes.Buffer
+	server := started(t, config.New(config.Endpoint{
+		Path:     config.Plain("/hello"),
+		Webhooks: []config.Webhook{{Method: "POST", URL: config.Plain("{{query-params.url}}")}},
+	}), listener.Options{Logger: slog.New(slog.NewTextHandler(&log, nil)), WebhookStore: t.TempDir()})
+	get(t, server.URL()+"/hello?url=nonsense")
+	if s := server.Webhooks(); s.Dead != 1 || s.Pending != 0 {
+		t.Errorf("got %+v, want one that is dead", s)
+	}
+	if err := server.Close(); err != nil {
+		t.Error(err)
+	}
+	if s := server.Webhooks(); s.Dead != 1 || s.Kept != 0 {
+		t.Errorf("at the end: got %+v, want one that is dead", s)
+	}
+	if text := log.String(); !strings.Contains(text, "dead=1") || !strings.Contains(text, `webhook="GET /hello" attempt=1 final=true`) || !strings.Contains(text, "nonsense") {
+		t.Errorf("the log says\n%s", text)
+	}
+}
+
+// What is the same for every request is checked at load, wherever it comes from.
+func TestStart_AURLFromTheEnvironmentIsChecked(t *testing.T) {
+	env := map[string]string{"GOOD": "http://127.0.0.1:9", "PORT": "99999"}
+	lookup := func(name string) (string, bool) { v, ok := env[name]; return v, ok }
+	for url, want := range map[string]string{
+		"{{env.GOOD}}/a":                           "",
+		"{{env.NONE}}/a":                           `[0].endpoint.webhooks[0].url: GET /x: "/a" is no URL: it begins with neither http:// nor https://`,
+		"http://ann:hunter2@a:{{env.PORT}}/":       `"http://…@a:99999/" is no URL: the port is "99999"; 1 to 65535 is accepted`,
+		"{{env.GOOD}}:{{query-params.a}}/{{now}}b": "",
+	} {
+		problems := listener.Check(config.New(config.Endpoint{
+			Path: config.Plain("/x"), Webhooks: []config.Webhook{{Method: "POST", URL: config.Plain(url)}},
+		}), listener.Options{Env: lookup})
+		err := problems.Err()
+		if (err == nil) != (want == "") || err != nil && !strings.Contains(err.Error(), want) || err != nil && strings.Contains(err.Error(), "hunter2") {
+			t.Errorf("%s: got %v, want %s", url, err, want)
+		}
+	}
+}

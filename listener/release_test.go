@@ -1,0 +1,47 @@
+package listener
+
+import (
+	"context"
+	"io"
+	"log/slog"
+	"net"
+	"strings"
+	"testing"
+	"time"
+
+	"mockserver/dispatcher"
+)
+
+// unwritable is a connection whose writing panics.
+type unwritable struct{ net.Conn }
+
+func (unwritable) Write([]byte) (int, error) { panic("a defect") }
+
+// Whatever ends a connection, the delays of webhooks that were accepted begin: one
+// that never did would stay pending for ever.
+func TestServeConnection_APanicReleasesWebhooks(t *testing.T) {
+	var log logged
+	s := configured(t, "- endpoint: {path: /a, response: {body: x}, webhook: {method: POST, url: 'http://127.0.0.1:1/', sleep-time: 3600}}")
+	s.log = slog.New(slog.NewTextHandler(&log, nil))
+	if err := s.openWebhooks(); err != nil {
+		t.Fatal(err)
+	}
+	ended, cancel := context.WithCancel(context.Background())
+	cancel()
+	defer s.webhooks.Close(ended)
+	client, inner := net.Pipe()
+	defer client.Close()
+	l := stopping()
+	released := 0
+	l.start = func(_ dispatcher.Delivery, written time.Time) {
+		if released++; written.IsZero() {
+			t.Error("it was written at no time")
+		}
+	}
+	conn := l.adopt(unwritable{inner})
+	go func() { _, _ = io.WriteString(client, "GET /a HTTP/1.1\r\nHost: a\r\n\r\n") }() // reading says what it misses
+	s.serveConnection(conn)
+	if released != 1 || !strings.Contains(log.buf.String(), "panic while serving a connection") {
+		t.Errorf("%d were released; the log says\n%s", released, &log.buf)
+	}
+}
