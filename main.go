@@ -16,6 +16,7 @@ import (
 	"syscall"
 	"time"
 
+	"mockserver/bench"
 	"mockserver/config"
 	"mockserver/listener"
 )
@@ -23,6 +24,9 @@ import (
 func main() {
 	signals := make(chan os.Signal, 4)
 	signal.Notify(signals, syscall.SIGHUP, syscall.SIGINT, syscall.SIGTERM)
+	if os.Getenv(bench.ChildVariable) != "" {
+		bench.Attach(os.Stdin, signals)
+	}
 	os.Exit(run(os.Args[1:], os.LookupEnv, signals, os.Stdout, os.Stderr))
 }
 
@@ -40,6 +44,9 @@ const watchInterval = 200 * time.Millisecond
 // run is the program: everything it touches of the process, but its files, is an
 // argument. It returns the exit code.
 func run(args []string, env func(string) (string, bool), signals <-chan os.Signal, stdout, stderr io.Writer) int {
+	if len(args) > 0 && args[0] == "bench" {
+		return measure(args[1:], env, signals, stdout, stderr)
+	}
 	settings, err := config.ReadSettings(args, func(name string) string {
 		value, _ := env(name)
 		return value
@@ -104,10 +111,67 @@ func (s speaker) withoutConfiguration(settings config.Settings) (code int, done 
 		return s.health(settings), true
 	case "schema":
 		return s.schema(), true
+	case "bench":
+		return s.refuse(errors.New("bench: it stands in front of its flags: mockserver bench -h")), true
 	default:
 		return exitOK, false
 	}
 	return exitOK, true
+}
+
+// measure is the command bench, which has flags of its own: mockserver bench -h.
+// What it starts is this program: the server, and what that is compared with.
+func measure(args []string, env func(string) (string, bool), signals <-chan os.Signal, stdout, stderr io.Writer) int {
+	opts, err := bench.ReadOptions(args)
+	role, _ := env(bench.ChildVariable)
+	switch {
+	case role == "baseline":
+		err = bench.ServeBaseline(args, signals, stdout)
+	case err != nil:
+		fmt.Fprintln(stderr, err)
+		return exitUsage
+	case opts.Help:
+		fmt.Fprint(stdout, bench.Usage())
+		return exitOK
+	default:
+		opts.Program, err = os.Executable()
+	}
+	if err != nil || role != "" {
+		return failed(stderr, err)
+	}
+	opts.Version, opts.Environ = thisBuild().version, os.Environ()
+	if f, ok := stderr.(*os.File); ok {
+		info, err := f.Stat()
+		opts.Terminal = err == nil && info.Mode()&os.ModeCharDevice != 0
+	}
+	var stopped os.Signal
+	ctx, stop := context.WithCancel(context.Background())
+	ended := make(chan struct{})
+	go func() {
+		defer close(ended)
+		select {
+		case stopped = <-signals:
+			stop()
+		case <-ctx.Done():
+		}
+	}()
+	err = bench.Run(ctx, opts, stdout, stderr)
+	stop()
+	<-ended
+	code := failed(stderr, err)
+	if s, ok := stopped.(syscall.Signal); ok && errors.Is(err, bench.ErrStopped) {
+		return 128 + int(s)
+	}
+	return code
+}
+
+// failed says what went wrong, and returns the exit code.
+func failed(stderr io.Writer, err error) int {
+	if err == nil {
+		return exitOK
+	}
+	fmt.Fprintln(stderr, err)
+	return exitFailed
 }
 
 // unless does the work, unless a signal to stop comes before it is done, which is
@@ -143,6 +207,7 @@ func options(settings config.Settings, env func(string) (string, bool), log *slo
 
 		MaxPendingWebhooks: settings.MaxPendingWebhooks,
 		WebhookStore:       settings.WebhookStore,
+		NoWebhooks:         settings.NoWebhooks,
 
 		Version: thisBuild().version,
 		Env:     env,

@@ -138,6 +138,8 @@ func TestProgram_HelpListsEveryFlagAndVariableWithItsDefault(t *testing.T) {
 		{"--no-cors", "default"},
 		{"--access-log", "default"},
 		{"--max-body", "default 16MiB"},
+		{"--no-webhooks", "MOCKSERVER_NO_WEBHOOKS", "default false"},
+		{"bench", "mockserver bench -h"},
 		{"--grace", "default 10s"},
 		{"--sentry-dsn", "SENTRY_DSN", "default none"},
 		{"--max-pending-webhooks", "MOCKSERVER_MAX_PENDING_WEBHOOKS", "default 1000000"},

@@ -5,8 +5,10 @@ set -euo pipefail
 cd "$(dirname "$0")/.."
 
 allowed='
+mockserver -> mockserver/bench
 mockserver -> mockserver/config
 mockserver -> mockserver/listener
+mockserver/bench -> mockserver/config
 mockserver/fetcher -> mockserver/config
 mockserver/fetcher -> mockserver/matcher
 mockserver/fetcher -> mockserver/renderer

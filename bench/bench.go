@@ -1,0 +1,257 @@
+// Package bench measures what the server can do on a machine: it starts the server
+// and a bare fasthttp handler as processes of their own, checks the server's
+// answers, loads both in turn over loopback sockets, and says what a request costs.
+// It is the command mockserver bench:
+//
+//	opts, err := bench.ReadOptions(args) // the arguments behind "bench"
+//	opts.Program, err = os.Executable()
+//	err = bench.Run(ctx, opts, os.Stdout, os.Stderr)
+//
+// What is measured is declared: scenarios/ holds a file for each scenario, and the
+// endpoints of a configuration are asked with requests that are made for them.
+// Baseline and candidate alternate, because a machine drifts: ratios taken round by
+// round mean something where single figures do not. No answer that was not
+// checked is counted, and errors make a result void.
+//
+// The load generator is load.go; docs/bench.md says what the figures mean.
+package bench
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"slices"
+	"time"
+)
+
+// ErrStopped is what Run returns when its context ended: what was measured until
+// then has been printed.
+var ErrStopped = errors.New("stopped; what was measured is incomplete")
+
+// run is one run of the command.
+type run struct {
+	opts     Options
+	out      io.Writer
+	progress *progress
+	dir      string // for what servers read; removed at the end
+	begun    time.Time
+	machine  machine
+
+	placed placement
+
+	results []*result
+	listed  []unasked // endpoints that were not measured
+	notes   []string
+}
+
+// Run measures, and prints what came of it to stdout and how far it is to stderr.
+// The error says what kept it from a result: a wrong answer, a server that ended, a
+// file that cannot be written, ErrStopped. No process that it started is left when
+// it returns.
+func Run(ctx context.Context, opts Options, stdout, stderr io.Writer) error {
+	if opts.List {
+		return list(stdout)
+	}
+	r := &run{opts: opts, out: stdout, progress: &progress{w: stderr, terminal: opts.Terminal}, begun: time.Now()}
+	var err error
+	if r.dir, err = os.MkdirTemp("", "mockserver-bench-"); err != nil {
+		return err
+	}
+	err = r.measured(ctx)
+	r.progress.end()
+	err = errors.Join(err, os.RemoveAll(r.dir))
+	if ctx.Err() != nil {
+		err = ErrStopped
+	}
+	return r.report(err)
+}
+
+// measured measures everything that was asked for.
+func (r *run) measured(ctx context.Context) error {
+	r.placed = place(0)
+	r.machine = thisMachine(r.opts.Version)
+	if len(r.opts.Config) > 0 {
+		return r.endpoints(ctx)
+	}
+	all, err := r.chosen()
+	if err != nil {
+		return err
+	}
+	for i := range all {
+		if err := r.scenario(ctx, &all[i]); err != nil {
+			return fmt.Errorf("scenario %s: %w", all[i].Name, err)
+		}
+	}
+	return nil
+}
+
+// openLoopScenarios are those that show most at a constant rate; the others are
+// measured when they are named.
+var openLoopScenarios = []string{"static", "path", "json"}
+
+// chosen are the scenarios to measure.
+func (r *run) chosen() ([]scenario, error) {
+	all, err := scenarios()
+	if err != nil {
+		return nil, err
+	}
+	names := r.opts.Scenarios
+	switch {
+	case len(names) > 0:
+	case r.opts.Curve:
+		names = openLoopScenarios[:1]
+	case r.opts.Rate.given():
+		names = openLoopScenarios
+	default:
+		return all, nil
+	}
+	return slices.DeleteFunc(all, func(s scenario) bool { return !slices.Contains(names, s.Name) }), nil
+}
+
+// scenario measures one scenario, on a server of its own or on the target.
+func (r *run) scenario(ctx context.Context, s *scenario) error {
+	r.progress.say("%s: %s", s.Name, s.Shows)
+	var requests []asked
+	for i := range s.Requests {
+		requests = append(requests, s.Requests[i].expanded()...)
+	}
+	sub := &subject{name: s.Name, shows: s.Shows, rate: s.Rate, duration: s.Duration}
+	for i := range requests {
+		sub.requests = append(sub.requests, requests[i].wire)
+	}
+	if r.opts.Target != "" {
+		return r.scenarioOfTarget(ctx, sub, requests)
+	}
+	st := &stand{run: r, scenario: s}
+	candidate, err := st.open(ctx)
+	defer st.close(ctx)
+	if err != nil {
+		return err
+	}
+	if sub.wants, sub.sample, err = check(ctx, candidate.address, requests, false); err != nil {
+		return err
+	}
+	if s.RewriteEvery > 0 {
+		sub.during = st.rewrite
+	}
+	res, err := r.measure(ctx, candidate, sub)
+	if res != nil {
+		st.finish(ctx, res)
+	}
+	return err
+}
+
+// scenarioOfTarget loads a server that is not ours: of its answers the status counts.
+func (r *run) scenarioOfTarget(ctx context.Context, sub *subject, requests []asked) error {
+	var err error
+	if sub.wants, sub.sample, err = check(ctx, r.opts.Target, requests, true); err != nil {
+		return err
+	}
+	sub.duration = 0
+	res, err := r.measure(ctx, side{address: r.opts.Target, pid: r.opts.PID}, sub)
+	if res != nil {
+		res.statusOnly = true
+	}
+	return err
+}
+
+// measure measures a subject in the way that was asked for, and keeps the result,
+// unless nothing was measured.
+func (r *run) measure(ctx context.Context, candidate side, sub *subject) (*result, error) {
+	res := &result{name: sub.name, shows: sub.shows, costs: sub.costs}
+	bare, err := r.startBaseline(ctx, &sub.sample)
+	if err != nil {
+		return nil, err
+	}
+	defer bare.kill()
+	ctx, release := together(ctx, bare, candidate.server)
+	defer release()
+	baseline := side{address: bare.address, pid: bare.pid, server: bare, bare: true}
+	rate := sub.rate
+	if r.opts.Curve || r.opts.Rate.Share > 0 {
+		if res.capacity, err = r.capacity(ctx, candidate, sub); err != nil {
+			return nil, err
+		}
+	}
+	switch {
+	case r.opts.Curve:
+		err = r.curve(ctx, res, baseline, candidate, sub)
+	case r.opts.Rate.Share > 0:
+		rate = res.capacity * r.opts.Rate.Share
+	case r.opts.Rate.PerSecond > 0:
+		rate = r.opts.Rate.PerSecond
+	}
+	if !r.opts.Curve {
+		res.rate = rate
+		err = r.rounds(ctx, res, baseline, candidate, sub, rate)
+	}
+	if len(res.rounds) == 0 && len(res.curve) == 0 {
+		return nil, err
+	}
+	r.results = append(r.results, res)
+	return res, err
+}
+
+// capacity is how many requests a second the candidate answers in a closed loop.
+func (r *run) capacity(ctx context.Context, candidate side, sub *subject) (float64, error) {
+	r.progress.say("%s: capacity", sub.name)
+	f, err := r.loadFor(ctx, candidate, sub, 0, min(r.opts.Duration, time.Second))
+	if err != nil {
+		return 0, err
+	}
+	if f.rate < 1 {
+		res := result{rounds: []pair{{candidate: f}}}
+		res.void()
+		return 0, fmt.Errorf("%s: its capacity cannot be found: nothing was answered as wanted; %s", sub.name, res.wrong)
+	}
+	return f.rate, nil
+}
+
+// curveShares are the steps of an overload curve.
+var curveShares = []float64{0.1, 0.2, 0.3, 0.4, 0.5, 0.6, 0.7, 0.8, 0.9, 1, 1.1, 1.2}
+
+// curve loads both sides at each step of the curve.
+func (r *run) curve(ctx context.Context, res *result, baseline, candidate side, sub *subject) error {
+	for n, share := range curveShares {
+		r.progress.round(sub.name, n+1, len(curveShares))
+		st := step{share: share, rate: share * res.capacity}
+		var joined result
+		for range r.opts.Rounds {
+			var p pair
+			var err error
+			if p.baseline, err = r.load(ctx, baseline, sub, st.rate); err != nil {
+				return err
+			}
+			if p.candidate, err = r.load(ctx, candidate, sub, st.rate); err != nil {
+				return err
+			}
+			joined.rounds = append(joined.rounds, p)
+		}
+		st.rounds = joined.rounds
+		res.curve = append(res.curve, st)
+		if res.void(); res.wrong != "" {
+			return nil
+		}
+	}
+	return nil
+}
+
+// list prints the scenarios.
+func list(out io.Writer) error {
+	all, err := scenarios()
+	if err != nil {
+		return err
+	}
+	width := 0
+	for i := range all {
+		width = max(width, len(all[i].Name))
+	}
+	for i := range all {
+		if _, err := fmt.Fprintf(out, "%-*s  %s\n", width, all[i].Name, all[i].Shows); err != nil {
+			return err
+		}
+	}
+	return nil
+}

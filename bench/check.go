@@ -1,0 +1,168 @@
+package bench
+
+import (
+	"bufio"
+	"bytes"
+	"context"
+	"encoding/json"
+	"fmt"
+	"io"
+	"net"
+	"net/http"
+	"reflect"
+	"strconv"
+	"strings"
+	"time"
+	"unicode"
+)
+
+// answerPatience bounds the wait for one answer of a check.
+const answerPatience = 20 * time.Second
+
+// reply is what came for a request.
+type reply struct {
+	status int
+	header http.Header
+	body   []byte
+}
+
+// caller sends requests one after the other, as they are, and reads the answers.
+type caller struct {
+	address string
+	conn    net.Conn
+	reader  *bufio.Reader
+}
+
+func (c *caller) close() {
+	if c.conn != nil {
+		_ = c.conn.Close() // nothing is left to be said on it
+		c.conn = nil
+	}
+}
+
+// call sends a request and reads what answers it.
+func (c *caller) call(ctx context.Context, wire []byte) (reply, error) {
+	ctx, cancel := context.WithTimeout(ctx, answerPatience)
+	defer cancel()
+	if c.conn == nil {
+		conn, err := (&net.Dialer{}).DialContext(ctx, "tcp", c.address)
+		if err != nil {
+			return reply{}, err
+		}
+		c.conn, c.reader = conn, bufio.NewReader(conn)
+	}
+	defer context.AfterFunc(ctx, func() { _ = c.conn.SetDeadline(time.Unix(1, 0)) })() // it fails on closed ones only
+	if _, err := c.conn.Write(wire); err != nil {
+		c.close()
+		return reply{}, err
+	}
+	method, _, _ := strings.Cut(string(wire[:min(len(wire), 16)]), " ")
+	resp, err := http.ReadResponse(c.reader, &http.Request{Method: method})
+	if err != nil {
+		c.close()
+		return reply{}, err
+	}
+	const most = 256 << 20
+	body, err := io.ReadAll(io.LimitReader(resp.Body, most))
+	if err != nil || resp.Close {
+		c.close()
+	}
+	return reply{resp.StatusCode, resp.Header, body}, err
+}
+
+// wrongAnswer is the error of a check: what is to answer a request, and what did.
+type wrongAnswer struct{ request, wanted, got string }
+
+func (w *wrongAnswer) Error() string {
+	return fmt.Sprintf("wrong answer to %s\n  wanted: %s\n  got:    %s", w.request, w.wanted, w.got)
+}
+
+// check sends each request once. It returns what each answer has to be under load,
+// and the first answer, or an error with the request, what was wanted and what
+// came. Of a server that is not ours only the status is looked at.
+func check(ctx context.Context, address string, requests []asked, statusOnly bool) ([]want, reply, error) {
+	c := &caller{address: address}
+	defer c.close()
+	var first reply
+	wants := make([]want, len(requests))
+	for i := range requests {
+		r := &requests[i]
+		got, err := c.call(ctx, r.wire)
+		if err != nil {
+			if ctx.Err() != nil {
+				err = context.Cause(ctx)
+			}
+			return nil, reply{}, fmt.Errorf("%s: no answer: %w", r.line, err)
+		}
+		if i == 0 {
+			first = got
+		}
+		if err := r.compare(&got, statusOnly); err != nil {
+			return nil, reply{}, err
+		}
+		wants[i] = want{status: got.status, length: -1}
+		if r.answer.Body != nil && !statusOnly {
+			wants[i].length = len(got.body)
+		}
+	}
+	return wants, first, nil
+}
+
+// compare says how an answer differs from the one declared.
+func (r *asked) compare(got *reply, statusOnly bool) error {
+	wanted := r.answer.Status
+	if wanted == 0 {
+		wanted = 200
+	}
+	if got.status != wanted {
+		return &wrongAnswer{r.line, fmt.Sprintf("status %d", wanted), fmt.Sprintf("status %d: %s", got.status, excerpt(got.body))}
+	}
+	if statusOnly {
+		return nil
+	}
+	for name, value := range r.answer.Headers {
+		if have := got.header.Get(name); have != value {
+			return &wrongAnswer{r.line, name + ": " + value, name + ": " + have}
+		}
+	}
+	if r.answer.Body != nil && *r.answer.Body != string(got.body) {
+		return &wrongAnswer{r.line, excerpt([]byte(*r.answer.Body)), excerpt(got.body)}
+	}
+	if r.answer.JSON != nil && !sameJSON([]byte(*r.answer.JSON), got.body) {
+		return &wrongAnswer{r.line, "JSON " + excerpt([]byte(*r.answer.JSON)), excerpt(got.body)}
+	}
+	return nil
+}
+
+// sameJSON tells whether two texts are JSON of the same value.
+func sameJSON(a, b []byte) bool {
+	var x, y any
+	for _, v := range []struct {
+		text []byte
+		into *any
+	}{{a, &x}, {b, &y}} {
+		d := json.NewDecoder(bytes.NewReader(v.text))
+		d.UseNumber()
+		if d.Decode(v.into) != nil || d.More() {
+			return false
+		}
+	}
+	return reflect.DeepEqual(x, y)
+}
+
+// excerpt is the beginning of a body, for a message: as it is where it can be shown in
+// a line, else quoted.
+func excerpt(body []byte) string {
+	const most = 300
+	if len(body) == 0 {
+		return "an empty body"
+	}
+	text := strings.TrimSpace(string(body[:min(len(body), most)]))
+	if strings.ContainsFunc(text, func(r rune) bool { return !unicode.IsPrint(r) }) {
+		text = strconv.Quote(text)
+	}
+	if len(body) > most {
+		return fmt.Sprintf("%s… (%d bytes)", text, len(body))
+	}
+	return text
+}

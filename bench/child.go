@@ -1,0 +1,67 @@
+package bench
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"io"
+	"net"
+	"os"
+	"path/filepath"
+	"syscall"
+	"time"
+)
+
+// Attach has the process end with the one that started it, which holds the other
+// end of its standard input: the signal is what a user would send to stop it.
+func Attach(stdin io.Reader, signals chan<- os.Signal) {
+	go func() {
+		_, _ = io.Copy(io.Discard, stdin) // an error is an end too
+		signals <- syscall.SIGTERM
+		time.AfterFunc(stopPatience, func() { signals <- syscall.SIGTERM }) // at once
+	}()
+}
+
+// roles of the processes that bench starts, in ChildVariable.
+const (
+	roleServer   = "server"
+	roleBaseline = "baseline"
+)
+
+// ServeBaseline is what a process does that was started with ChildVariable set to
+// "baseline" and these arguments behind bench: CONTENT-TYPE FILE; it answers every request
+// with the content of that file, until a signal comes. It says on stdout, as the
+// server does, where it listens.
+func ServeBaseline(args []string, signals <-chan os.Signal, stdout io.Writer) error {
+	if len(args) != 2 {
+		return fmt.Errorf("the baseline takes a Content-Type and a file, not %q", args)
+	}
+	body, err := os.ReadFile(args[1])
+	if err != nil {
+		return err
+	}
+	l, err := net.Listen("tcp4", "127.0.0.1:0")
+	if err != nil {
+		return err
+	}
+	ended := make(chan error, 1)
+	go func() { ended <- serveBare(l, args[0], body) }()
+	if err := json.NewEncoder(stdout).Encode(map[string]string{"msg": "listening", "address": l.Addr().String()}); err != nil {
+		return err
+	}
+	select {
+	case err := <-ended:
+		return err
+	case <-signals:
+		return nil
+	}
+}
+
+// startBaseline starts a bare handler that answers what the candidate answered.
+func (r *run) startBaseline(ctx context.Context, sample *reply) (*server, error) {
+	file := filepath.Join(r.dir, "baseline")
+	if err := os.WriteFile(file, sample.body, 0o600); err != nil {
+		return nil, err
+	}
+	return r.start(ctx, "the baseline", roleBaseline, []string{"bench", sample.header.Get("Content-Type"), file})
+}

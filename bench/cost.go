@@ -1,0 +1,144 @@
+package bench
+
+import (
+	"fmt"
+	"math"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+
+	"mockserver/config"
+)
+
+// Bounds from which something in a declaration is called costly.
+const (
+	manyTags     = 10
+	largeBody    = 16 << 10 // bytes of an answer
+	largeRequest = 1 << 10  // bytes of a JSON body that a condition or template reads
+	dear         = 1.25     // times the CPU time of the cheapest endpoint
+)
+
+// costs are what is costly in an endpoint as far as its declaration, the request and
+// the answer tell; what it comes to is measured.
+func costs(e *config.Endpoint, req *request, sample *reply, before int, flags []string) []string {
+	var why []string
+	say := func(format string, args ...any) { why = append(why, fmt.Sprintf(format, args...)) }
+	text := e.Response.Body.Value
+	if ext := e.Response.External; ext != nil {
+		text = externalCost(e, ext, say)
+	}
+	if e.Response.Raw {
+		text = ""
+	}
+	tags, fakes, loops := tagsOf(text)
+	if tags >= manyTags {
+		say("its body is a template of %d placeholders and blocks in %s", tags, size(len(text)))
+	}
+	if fakes > 0 {
+		say("%d × fake() for each request", fakes)
+	}
+	if loops > 0 {
+		say("loops in its body (%d), as long as what they go through", loops)
+	}
+	if n := len(sample.body); n >= largeBody {
+		say("a body of %s", size(n))
+	}
+	if strings.Contains(e.If.Value, "json-params") && len(req.Body) >= largeRequest {
+		say("a condition over a JSON body of %s", size(len(req.Body)))
+	} else if strings.Contains(text, "json-params") && len(req.Body) >= largeRequest {
+		say("placeholders that read a JSON body of %s", size(len(req.Body)))
+	}
+	if n := strings.Count(e.If.Value, " matches "); n > 0 {
+		say("a condition with %d regular expressions", n)
+	}
+	if before > 0 {
+		say("the conditions of %d endpoints of the same path, which are declared before it, are asked first", before)
+	}
+	for _, f := range flags {
+		if f == "--access-log" || f == "-access-log" || strings.HasPrefix(f, "--access-log=t") {
+			say("each request is logged (--access-log)")
+		}
+	}
+	return why
+}
+
+// externalCost says what an external body costs, and returns its template: the
+// content of a fixed local file.
+func externalCost(e *config.Endpoint, ext *config.ExternalBody, say func(string, ...any)) string {
+	path := ext.Path.Value
+	remote := strings.HasPrefix(path, "http://") || strings.HasPrefix(path, "https://")
+	switch {
+	case remote && ext.TTL == 0:
+		say("its body is fetched from a URL when a request comes, and not kept (ttl: 0)")
+	case remote:
+		say("its body is fetched from a URL again each %s (ttl)", ext.TTL)
+	case strings.Contains(path, "{{"):
+		say("the name of its file is made from each request, and looked up")
+	case ext.Provider == "xlsx":
+		say("a sheet of a workbook, converted when it changes")
+	default:
+		for _, dir := range []string{e.Dir, ""} {
+			if filepath.IsAbs(path) {
+				dir = ""
+			}
+			const most = 16 << 20
+			file := filepath.Join(dir, path)
+			if info, err := os.Stat(file); err != nil || !info.Mode().IsRegular() || info.Size() > most {
+				continue
+			}
+			if text, err := os.ReadFile(file); err == nil {
+				return string(text)
+			}
+		}
+	}
+	return ""
+}
+
+// tagsOf counts the tags of a template, calls of fake() and loops in them.
+func tagsOf(text string) (tags, fakes, loops int) {
+	for {
+		start, end := config.NextTag(text)
+		if start < 0 || end <= start {
+			return tags, fakes, loops
+		}
+		tag := text[start:end]
+		tags++
+		fakes += strings.Count(tag, "fake(")
+		if words := strings.Fields(strings.Trim(tag, "{%- }")); len(words) > 0 && words[0] == "for" {
+			loops++
+		}
+		text = text[end:]
+	}
+}
+
+// size is a number of bytes in words.
+func size(n int) string {
+	if n < 10_000 {
+		return fmt.Sprintf("%d bytes", n)
+	}
+	return fmt.Sprintf("%.0f kB", float64(n)/1e3)
+}
+
+// dearest says of each endpoint that costs more than the cheapest how much more, and
+// leaves what its declaration says where it costs no more.
+func (r *run) dearest() {
+	cheapest, name := math.Inf(1), ""
+	cpu := func(res *result) float64 { return res.of(func(p *pair) float64 { return p.candidate.cpu }).median }
+	for _, res := range r.results {
+		if c := cpu(res); res.wrong == "" && c < cheapest {
+			cheapest, name = c, res.name
+		}
+	}
+	for _, res := range r.results {
+		c := cpu(res)
+		if !(c >= dear*cheapest) || math.IsInf(cheapest, 0) || res.wrong != "" {
+			res.costs = nil
+			continue
+		}
+		if len(res.costs) == 0 {
+			res.costs = []string{"nothing in its declaration says why"}
+		}
+		res.costs = slices.Insert(res.costs, 0, fmt.Sprintf("%.1f × the CPU time of the cheapest, %s", c/cheapest, name))
+	}
+}

@@ -1,0 +1,286 @@
+package bench
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"math"
+	"net"
+	"sync"
+	"time"
+
+	"github.com/HdrHistogram/hdrhistogram-go"
+)
+
+// load is what is sent to a server, and how.
+type load struct {
+	address     string   // host:port
+	requests    [][]byte // whole requests as they are sent, in turn on each connection
+	want        []want   // what answers each of them; of the same length as requests
+	connections int
+	warmup      time.Duration // sent before anything is counted
+	duration    time.Duration // that is counted
+	rate        float64       // requests a second in all; 0 sends the next when the last was answered
+	// counting is called once the warm-up is over and again when counting ends, by
+	// the goroutine that runs the load: to read what the server used. nil calls
+	// nothing, and neither does a load that was over before anything counted.
+	counting func(begun bool)
+
+	cpus     []int         // the generator's own, a thread for each; nil has a thread for each that the process may use
+	patience time.Duration // how long answers outstanding at the end are awaited; 0 is 5 s
+	portable bool          // sent by goroutines, as on systems without epoll
+}
+
+// want is what an answer has to be.
+type want struct {
+	status int // 0 takes any below 400
+	length int // of the body in bytes, 0 for HEAD; -1 takes any
+}
+
+// outcome is what came of a load.
+type outcome struct {
+	requests uint64            // answered as wanted, while counting
+	bytes    uint64            // received while counting, heads included
+	elapsed  time.Duration     // counting
+	errors   map[string]uint64 // what went wrong, and how often: "status 500", "closed by the server"
+	// latency in nanoseconds, 1 µs to 1 min: from the intended send time with a
+	// rate, else from the actual one.
+	latency *hdrhistogram.Histogram
+	missed  uint64  // due with a rate, but never sent before the end
+	late    uint64  // sent more than a millisecond after they were due
+	busy    float64 // the share of its processors' time that the generator used itself, or waited for in vain, 0 to 1
+}
+
+const (
+	connectTime     = 5 * time.Second // for all connections before the load begins
+	defaultPatience = 5 * time.Second
+	// restTime keeps a connection that failed from being reopened at once: a server
+	// that refuses or closes would else be all that the generator works for.
+	restTime = 10 * time.Millisecond
+	lateTime = time.Millisecond
+	// connecting bounds the connections that are opened at once: more than a listener's
+	// backlog are dropped, and tried again by the system a second later.
+	connecting = 128
+)
+
+// generator sends a part of a load, on connections of its own.
+type generator interface {
+	// connect opens its connections within connectTime. It fails when not one could
+	// be opened.
+	connect(ctx context.Context) error
+	// send sends from the course's start to its end, and awaits what is outstanding.
+	send()
+	// wake has it look at the course again, which has ended or was given up.
+	wake()
+	// used is the processor time that the generator has used, without what it spent
+	// waiting for the next send, and how many processors it may use.
+	used() (cpu time.Duration, processors int)
+	// close closes whatever is open, once send has returned or instead of it.
+	close()
+	tallied() *tally
+}
+
+// run sends a load until its time is over or ctx ends, which is no error: the
+// outcome is then of the time that it ran. An error says what is wrong with the
+// load, or that not one connection could be made.
+func (l *load) run(ctx context.Context) (*outcome, error) {
+	if err := l.check(); err != nil {
+		return nil, err
+	}
+	address, err := resolve(ctx, l.address)
+	if err != nil {
+		return nil, err
+	}
+	c := newCourse(l.rate)
+	generators, err := l.generators(address, c)
+	if err != nil {
+		return nil, err
+	}
+	if err := connectAll(ctx, generators); err != nil {
+		for _, g := range generators {
+			g.close()
+		}
+		if ctx.Err() != nil {
+			none := newTally()
+			return none.outcome(), nil
+		}
+		return nil, err
+	}
+	return l.send(ctx, c, generators), nil
+}
+
+// check says what cannot be sent.
+func (l *load) check() error {
+	switch {
+	case len(l.requests) == 0:
+		return errors.New("load: no request is given")
+	case len(l.want) != len(l.requests):
+		return fmt.Errorf("load: %d wanted answers for %d requests", len(l.want), len(l.requests))
+	case l.connections < 1:
+		return fmt.Errorf("load: %d connections; at least 1 is needed", l.connections)
+	case l.duration <= 0:
+		return fmt.Errorf("load: a duration of %s; one above 0 is needed", l.duration)
+	case l.rate < 0 || math.IsNaN(l.rate) || math.IsInf(l.rate, 0):
+		return fmt.Errorf("load: a rate of %g requests a second; 0 or more is accepted", l.rate)
+	}
+	for i, request := range l.requests {
+		if len(request) == 0 {
+			return fmt.Errorf("load: request %d is empty", i)
+		}
+	}
+	return nil
+}
+
+// resolve looks an address up once, for all connections.
+func resolve(ctx context.Context, address string) (*net.TCPAddr, error) {
+	host, port, err := net.SplitHostPort(address)
+	if err != nil {
+		return nil, fmt.Errorf("load: address %q: %w", address, err)
+	}
+	ctx, cancel := context.WithTimeout(ctx, connectTime)
+	defer cancel()
+	number, err := net.DefaultResolver.LookupPort(ctx, "tcp", port)
+	if err != nil {
+		return nil, fmt.Errorf("load: address %q: %w", address, err)
+	}
+	if host == "" {
+		host = "127.0.0.1"
+	}
+	found, err := net.DefaultResolver.LookupIPAddr(ctx, host)
+	if err != nil {
+		return nil, fmt.Errorf("load: address %q: %w", address, err)
+	}
+	addresses := make([]*net.TCPAddr, len(found))
+	for i, a := range found {
+		addresses[i] = &net.TCPAddr{IP: a.IP, Port: number, Zone: a.Zone}
+	}
+	return firstOpen(ctx, addresses), nil
+}
+
+// firstOpen is the first address that takes a connection: "localhost" has two, and a
+// server may listen on one of them only.
+func firstOpen(ctx context.Context, addresses []*net.TCPAddr) *net.TCPAddr {
+	if len(addresses) == 1 {
+		return addresses[0]
+	}
+	var dialer net.Dialer
+	for _, address := range addresses {
+		if conn, err := dialer.DialContext(ctx, "tcp", address.String()); err == nil {
+			_ = conn.Close() // it was but a question
+			return address
+		}
+	}
+	return addresses[0] // what is wrong with it is told when the load connects
+}
+
+// connectAll opens the connections of all generators. It fails when one generator
+// has not a single connection.
+func connectAll(ctx context.Context, generators []generator) error {
+	failed := make([]error, len(generators))
+	var all sync.WaitGroup
+	for i, g := range generators {
+		all.Go(func() { failed[i] = g.connect(ctx) })
+	}
+	all.Wait()
+	for _, err := range failed {
+		if err != nil {
+			return err
+		}
+	}
+	return ctx.Err()
+}
+
+// send runs the generators through the course and adds up what came of it.
+func (l *load) send(ctx context.Context, c *course, generators []generator) *outcome {
+	c.start(l.warmup, l.duration)
+	var all sync.WaitGroup
+	for _, g := range generators {
+		all.Go(g.send)
+	}
+	wake := func() {
+		for _, g := range generators {
+			g.wake()
+		}
+	}
+	stopped := make(chan struct{})
+	stop := context.AfterFunc(ctx, func() {
+		defer close(stopped)
+		c.giveUp()
+		wake()
+	})
+	var busy float64
+	var elapsed time.Duration
+	if sleep(ctx, l.warmup) {
+		l.tell(true)
+		c.beginCounting()
+		before, _ := usedBy(generators)
+		from := c.now()
+		if !sleep(ctx, time.Duration(c.countedFrom())+l.duration-time.Duration(c.now())) {
+			c.giveUp() // before elapsed is read
+		}
+		c.endCounting()
+		after, processors := usedBy(generators)
+		busy = share(after-before, time.Duration(c.now()-from), processors)
+		l.tell(false)
+		elapsed = c.counted()
+		wake()
+	}
+	all.Wait()
+	if !stop() {
+		<-stopped // what it wakes is still there
+	}
+	total := newTally()
+	for _, g := range generators {
+		g.close()
+		total.merge(g.tallied())
+	}
+	o := total.outcome()
+	o.busy, o.elapsed = busy, elapsed
+	return o
+}
+
+// awaited is how long outstanding answers are.
+func (l *load) awaited() time.Duration {
+	if l.patience > 0 {
+		return l.patience
+	}
+	return defaultPatience
+}
+
+// isHead says whether a request's answer has no body whatever its head says.
+func isHead(request []byte) bool { return bytes.HasPrefix(request, []byte("HEAD ")) }
+
+func (l *load) tell(begun bool) {
+	if l.counting != nil {
+		l.counting(begun)
+	}
+}
+
+// sleep waits, and says whether ctx still holds.
+func sleep(ctx context.Context, d time.Duration) bool {
+	timer := time.NewTimer(d)
+	defer timer.Stop()
+	select {
+	case <-timer.C:
+	case <-ctx.Done():
+	}
+	return ctx.Err() == nil
+}
+
+func usedBy(generators []generator) (cpu time.Duration, processors int) {
+	for _, g := range generators {
+		c, n := g.used()
+		cpu += c
+		processors += n
+	}
+	return cpu, processors
+}
+
+// share is the part of the time of so many processors that cpu is.
+func share(cpu, elapsed time.Duration, processors int) float64 {
+	if elapsed <= 0 || processors < 1 {
+		return 0
+	}
+	return min(max(float64(cpu)/float64(elapsed)/float64(processors), 0), 1)
+}

@@ -1,0 +1,347 @@
+package bench
+
+import (
+	"errors"
+	"time"
+	"unsafe"
+
+	"golang.org/x/sys/unix"
+)
+
+// conn is one connection of a thread.
+type conn struct {
+	fd         int32
+	generation int32 // changes with each fd, so that an event of the one before is told apart
+	state      connState
+	watched    bool  // for room to write, too
+	counted    bool  // with a rate: the request under way is
+	queued     bool  // among the free
+	next       int32 // request that is sent next, or is under way
+	sent       int   // bytes of it that are written
+	from       int64 // its latency counts from then
+	wakes      int64 // a resting one is opened again then
+	answer     answer
+}
+
+type connState uint8
+
+const (
+	shut connState = iota
+	opening
+	idle
+	waiting // for an answer; its request may not be written whole
+)
+
+// dial begins to open a connection.
+func (t *thread) dial(i int) {
+	c := &t.conns[i]
+	fd, err := unix.Socket(t.family, unix.SOCK_STREAM|unix.SOCK_NONBLOCK|unix.SOCK_CLOEXEC, 0)
+	if err != nil {
+		t.unreachable(i, "socket", err)
+		return
+	}
+	c.fd = int32(fd)
+	c.generation++
+	_ = unix.SetsockoptInt(fd, unix.IPPROTO_TCP, unix.TCP_NODELAY, 1) // TCP has it
+	if err := unix.Connect(fd, t.address); err != nil && !errors.Is(err, unix.EINPROGRESS) {
+		t.unreachable(i, "connect", err)
+		return
+	}
+	event := unix.EpollEvent{Events: unix.EPOLLIN | unix.EPOLLOUT, Fd: int32(i), Pad: c.generation}
+	if err := unix.EpollCtl(t.epoll, unix.EPOLL_CTL_ADD, fd, &event); err != nil {
+		t.unreachable(i, "epoll", err)
+		return
+	}
+	c.state, c.watched = opening, true
+	t.opening++
+}
+
+// unreachable counts a connection that could not be opened, and lets it rest.
+func (t *thread) unreachable(i int, what string, err error) {
+	c := &t.conns[i]
+	t.shut(c)
+	t.failure = errors.New(reason(err))
+	if t.sending {
+		if t.course.counts(t.now) {
+			t.tally.fail(what + ": " + reason(err))
+		}
+		t.rest(i)
+	}
+}
+
+// shut closes a connection.
+func (t *thread) shut(c *conn) {
+	switch c.state {
+	case opening:
+		t.opening--
+	case waiting:
+		t.outstanding--
+	}
+	if c.fd >= 0 {
+		_ = unix.Close(int(c.fd)) // nothing that was written matters any more
+	}
+	c.fd, c.state = -1, shut
+}
+
+// rest has a connection opened again a little later.
+func (t *thread) rest(i int) {
+	t.conns[i].wakes = t.now + int64(restTime)
+	t.resting.add(i)
+}
+
+// reopen opens what has rested.
+func (t *thread) reopen() {
+	for t.resting.count > 0 && !t.course.over(t.now) && t.conns[t.resting.first()].wakes <= t.now {
+		t.dial(t.resting.take())
+	}
+}
+
+// take takes what epoll says of a connection.
+func (t *thread) take(i int, c *conn, events uint32) {
+	if c.state == opening {
+		t.opened(i, c)
+		return
+	}
+	if events&unix.EPOLLOUT != 0 && c.state == waiting {
+		t.write(i, c)
+	}
+	if events&^unix.EPOLLOUT != 0 && c.state >= idle {
+		t.read(i, c)
+	}
+}
+
+// opened ends the opening of a connection.
+func (t *thread) opened(i int, c *conn) {
+	code, err := unix.GetsockoptInt(int(c.fd), unix.SOL_SOCKET, unix.SO_ERROR)
+	if err == nil && code != 0 {
+		err = unix.Errno(code)
+	}
+	if err == nil {
+		err = t.watch(i, c, false)
+	}
+	if err != nil {
+		t.unreachable(i, "connect", err)
+		return
+	}
+	t.opening--
+	t.established++
+	c.state = idle
+	if t.sending {
+		t.now = t.course.now()
+		t.ready(i)
+	}
+}
+
+// watch has epoll tell when there is something to read, or room to write too.
+func (t *thread) watch(i int, c *conn, write bool) error {
+	if c.watched == write {
+		return nil
+	}
+	event := unix.EpollEvent{Events: unix.EPOLLIN, Fd: int32(i), Pad: c.generation}
+	if write {
+		event.Events |= unix.EPOLLOUT
+	}
+	c.watched = write
+	return unix.EpollCtl(t.epoll, unix.EPOLL_CTL_MOD, int(c.fd), &event)
+}
+
+// ready puts a connection without a request to use.
+func (t *thread) ready(i int) {
+	c := &t.conns[i]
+	if t.rate == 0 {
+		if !t.course.over(t.now) {
+			t.transmit(i, c, t.now)
+		}
+		return
+	}
+	if !c.queued {
+		c.queued = true
+		t.free.add(i)
+	}
+	t.sendDue()
+}
+
+// transmit sends a connection's next request. Its latency counts from a time.
+func (t *thread) transmit(i int, c *conn, from int64) {
+	c.state = waiting
+	t.outstanding++
+	c.sent, c.from = 0, from
+	request := t.requests[c.next]
+	c.answer.reset(isHead(request))
+	t.write(i, c)
+}
+
+// write writes what is left of a request, as far as there is room.
+func (t *thread) write(i int, c *conn) {
+	request := t.requests[c.next]
+	for c.sent < len(request) {
+		n, errno := writeNow(c.fd, request[c.sent:])
+		switch errno {
+		case 0:
+			c.sent += n
+		case unix.EINTR:
+		case unix.EAGAIN:
+			if err := t.watch(i, c, true); err != nil {
+				t.broken(i, c, "epoll: "+reason(err))
+			}
+			return
+		default:
+			t.cut(i, c, errno)
+			return
+		}
+	}
+	if c.watched {
+		if err := t.watch(i, c, false); err != nil {
+			t.broken(i, c, "epoll: "+reason(err))
+		}
+	}
+}
+
+// read takes what has come on a connection.
+func (t *thread) read(i int, c *conn) {
+	n, errno := readNow(c.fd, t.buf)
+	t.now = t.course.now()
+	switch {
+	case errno == unix.EAGAIN || errno == unix.EINTR:
+		return // epoll says so again
+	case errno != 0:
+		t.cut(i, c, errno)
+		return
+	case n == 0:
+		t.ended(i, c)
+		return
+	}
+	if t.course.counts(t.now) {
+		t.tally.bytes += uint64(n)
+	}
+	if c.state == idle {
+		t.broken(i, c, "bytes that answer no request")
+		return
+	}
+	done, err := c.answer.accept(t.buf[:n], &t.seen[uint32(c.next)%uint32(len(t.seen))])
+	if err != nil {
+		t.broken(i, c, err.Error())
+		return
+	}
+	if done {
+		t.answered(i, c)
+	}
+}
+
+// answered takes a whole answer and goes on with the next request.
+func (t *thread) answered(i int, c *conn) {
+	a := &c.answer
+	t.outstanding--
+	c.state = idle
+	if unlike := t.want[c.next].unlike(a.head.status, a.body); unlike != "" {
+		t.fail(c, unlike)
+	} else if t.rate == 0 && t.course.counts(t.now) || t.rate > 0 && c.counted {
+		t.tally.answered(t.now - c.from)
+	}
+	whole := c.sent == len(t.requests[c.next])
+	if c.next++; int(c.next) == len(t.requests) {
+		c.next = 0
+	}
+	if a.head.closing || !whole || a.head.status == 101 {
+		t.shut(c)
+		if !t.course.over(t.now) {
+			t.dial(i)
+		}
+		return
+	}
+	t.ready(i)
+}
+
+// ended takes the end of a connection. One that has no request may be closed by the
+// server whenever it likes.
+func (t *thread) ended(i int, c *conn) {
+	if c.state == idle {
+		t.shut(c)
+		t.rest(i)
+		return
+	}
+	if err := c.answer.end(); err != nil {
+		t.broken(i, c, err.Error())
+		return
+	}
+	t.answered(i, c)
+}
+
+// cut takes an error of a connection. As with its end, one without a request may go.
+func (t *thread) cut(i int, c *conn, err error) {
+	if c.state == idle {
+		t.shut(c)
+		t.rest(i)
+		return
+	}
+	switch {
+	case errors.Is(err, unix.ECONNRESET), errors.Is(err, unix.EPIPE):
+		t.broken(i, c, resetByServer)
+	default:
+		t.broken(i, c, reason(err))
+	}
+}
+
+// broken counts an error that ends a connection, and its request if it has one.
+func (t *thread) broken(i int, c *conn, kind string) {
+	t.fail(c, kind)
+	if c.state == waiting {
+		if c.next++; int(c.next) == len(t.requests) {
+			c.next = 0
+		}
+	}
+	t.shut(c)
+	t.rest(i)
+}
+
+// fail counts an error if its request counts. Without a rate that is one which was
+// under way in the counted time.
+func (t *thread) fail(c *conn, kind string) {
+	if t.rate > 0 && c.counted || t.rate == 0 && t.now >= t.course.begin.Load() {
+		t.tally.fail(kind)
+	}
+}
+
+// readNow and writeNow call the system without telling Go's scheduler: the sockets
+// never block, and the two calls that it takes cost as much as the parsing.
+func readNow(fd int32, buf []byte) (int, unix.Errno) {
+	n, _, errno := unix.RawSyscall(unix.SYS_READ, uintptr(fd), uintptr(unsafe.Pointer(&buf[0])), uintptr(len(buf)))
+	return int(n), errno
+}
+
+func writeNow(fd int32, data []byte) (int, unix.Errno) {
+	n, _, errno := unix.RawSyscall6(unix.SYS_SENDTO, uintptr(fd), uintptr(unsafe.Pointer(&data[0])), uintptr(len(data)), unix.MSG_NOSIGNAL, 0, 0)
+	return int(n), errno
+}
+
+// timespec is the kernel's of epoll_pwait2, which has 64 bits on every processor.
+type timespec struct{ seconds, nanoseconds int64 }
+
+// wait waits for events, for so many nanoseconds at most. Whole milliseconds, which is
+// what epoll_wait has, would be too coarse for a rate.
+func (t *thread) wait(nanoseconds int64) int {
+	if !t.coarse {
+		t.timeout = timespec{nanoseconds / 1e9, nanoseconds % 1e9}
+		var n uintptr
+		var errno unix.Errno
+		if nanoseconds == 0 { // does not block: nothing that Go's scheduler has to know of
+			n, _, errno = unix.RawSyscall6(unix.SYS_EPOLL_PWAIT2, uintptr(t.epoll), uintptr(unsafe.Pointer(&t.arrived[0])),
+				uintptr(len(t.arrived)), uintptr(unsafe.Pointer(&t.timeout)), 0, 0)
+		} else {
+			n, _, errno = unix.Syscall6(unix.SYS_EPOLL_PWAIT2, uintptr(t.epoll), uintptr(unsafe.Pointer(&t.arrived[0])),
+				uintptr(len(t.arrived)), uintptr(unsafe.Pointer(&t.timeout)), 0, 0)
+		}
+		if errno == 0 {
+			return int(n)
+		}
+		if errno != unix.ENOSYS && errno != unix.EPERM { // what a container's filter answers
+			return 0
+		}
+		t.coarse = true // Linux before 5.11
+	}
+	n, err := unix.EpollWait(t.epoll, t.arrived, int(time.Duration(nanoseconds)/time.Millisecond))
+	if err != nil {
+		return 0
+	}
+	return n
+}

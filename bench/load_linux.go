@@ -1,0 +1,385 @@
+package bench
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net"
+	"runtime"
+	"strconv"
+	"sync/atomic"
+	"time"
+
+	"golang.org/x/sys/unix"
+)
+
+// generators makes a thread for each CPU that the generator has, each with its part of
+// the connections.
+func (l *load) generators(address *net.TCPAddr, c *course) ([]generator, error) {
+	if l.portable {
+		return []generator{newCrew(l, address, c)}, nil
+	}
+	allowed := len(allowedCPUs())
+	n := max(len(l.cpus), 1)
+	if len(l.cpus) == 0 {
+		n = max(allowed, 1)
+	}
+	n = min(n, l.connections)
+	// With a core to itself a thread may spin. Where all cores have one the server would
+	// lack what is spun away.
+	spin := len(l.cpus) > 0 || n < allowed
+	var threads []generator
+	for i := range n {
+		t := &thread{
+			load: l, course: c, tally: newTally(), cpu: -1, spin: spin,
+			index: int64(i), step: int64(n),
+			conns:   make([]conn, (l.connections+n-1-i)/n),
+			buf:     make([]byte, readSize),
+			arrived: make([]unix.EpollEvent, batchSize),
+		}
+		if len(l.cpus) > 0 {
+			t.cpu = l.cpus[i]
+		}
+		err := t.open(address)
+		threads = append(threads, t)
+		if err != nil {
+			for _, t := range threads {
+				t.close()
+			}
+			return nil, err
+		}
+	}
+	return threads, nil
+}
+
+const (
+	readSize  = 128 << 10
+	batchSize = 256
+	// spinTime is how long before a send is due a thread stops sleeping and spins: from
+	// a sleep the system wakes it some 50 µs late, more on a virtual machine. Its core is
+	// its own, and what it spins away counts as waiting.
+	spinTime = 100 * time.Microsecond
+	longWait = 100 * time.Millisecond // between looks at the course
+)
+
+// thread sends its part of a load from one locked thread, with a loop over epoll. All
+// its fields but the atomic ones are its own.
+type thread struct {
+	*load
+	course *course
+	tally  tally
+	cpu    int  // to be pinned to; -1 is none
+	spin   bool // may use its core while it waits
+
+	address unix.Sockaddr
+	family  int
+	epoll   int
+	alarm   int  // an eventfd; read by nobody, it stays readable
+	coarse  bool // there is no epoll_pwait2
+	timeout timespec
+
+	conns       []conn
+	buf         []byte // what was read last, of any connection
+	arrived     []unix.EpollEvent
+	seen        [16]seenHead // by request
+	sending     bool
+	established int
+	opening     int
+	outstanding int
+	failure     error // of the last connection that could not be opened
+	now         int64 // when the clock was last read
+
+	free    ring  // connections without a request, in the order they became so
+	resting ring  // those to be opened again
+	index   int64 // of the next request that is due here
+	step    int64 // to the one after it: as many as there are threads
+
+	tid  atomic.Int64 // 0 before and after it runs
+	spun atomic.Int64 // nanoseconds spent spinning
+	last atomic.Int64 // what it had used when it ended
+}
+
+// open makes what a thread waits with.
+func (t *thread) open(address *net.TCPAddr) (err error) {
+	t.epoll, t.alarm = -1, -1
+	if t.address, t.family, err = socketAddress(address); err != nil {
+		return err
+	}
+	if t.epoll, err = unix.EpollCreate1(unix.EPOLL_CLOEXEC); err != nil {
+		return fmt.Errorf("load: epoll: %w", err)
+	}
+	if t.alarm, err = unix.Eventfd(0, unix.EFD_CLOEXEC|unix.EFD_NONBLOCK); err != nil {
+		return fmt.Errorf("load: eventfd: %w", err)
+	}
+	event := unix.EpollEvent{Events: unix.EPOLLIN, Fd: alarmed}
+	if err = unix.EpollCtl(t.epoll, unix.EPOLL_CTL_ADD, t.alarm, &event); err != nil {
+		return fmt.Errorf("load: epoll: %w", err)
+	}
+	t.free.room(len(t.conns))
+	t.resting.room(len(t.conns))
+	for i := range t.conns {
+		c := &t.conns[i]
+		c.fd = -1
+		// The connections begin apart, so that all requests are under way early.
+		c.next = int32((int(t.index) + i*int(t.step)) * len(t.requests) / t.connections % len(t.requests))
+	}
+	return nil
+}
+
+// alarmed stands for the eventfd where connections have their number.
+const alarmed = -1
+
+func socketAddress(a *net.TCPAddr) (unix.Sockaddr, int, error) {
+	if four := a.IP.To4(); four != nil {
+		return &unix.SockaddrInet4{Port: a.Port, Addr: [4]byte(four)}, unix.AF_INET, nil
+	}
+	six := &unix.SockaddrInet6{Port: a.Port, Addr: [16]byte(a.IP.To16())}
+	if a.Zone != "" {
+		if nic, err := net.InterfaceByName(a.Zone); err == nil {
+			six.ZoneId = uint32(nic.Index)
+		} else if number, err := strconv.ParseUint(a.Zone, 10, 32); err == nil {
+			six.ZoneId = uint32(number)
+		} else {
+			return nil, 0, fmt.Errorf("load: address %s: zone %q is no network interface", a, a.Zone)
+		}
+	}
+	return six, unix.AF_INET6, nil
+}
+
+// connect opens the connections, some at a time.
+func (t *thread) connect(ctx context.Context) error {
+	deadline := time.Now().Add(connectTime)
+	for i := 0; ctx.Err() == nil && time.Now().Before(deadline); {
+		for ; i < len(t.conns) && t.opening < connecting; i++ {
+			t.dial(i)
+		}
+		if i == len(t.conns) && t.opening == 0 {
+			break
+		}
+		t.turn(int64(longWait))
+	}
+	switch {
+	case ctx.Err() != nil:
+		return ctx.Err()
+	case t.established > 0:
+		return nil
+	case t.failure == nil:
+		t.failure = errors.New("no answer in " + connectTime.String())
+	}
+	return fmt.Errorf("connect to %s: %w", t.load.address, t.failure)
+}
+
+// send is the life of the thread. It stays locked, so that the thread ends with it:
+// what was set for it, the pinning, comes to no other goroutine.
+func (t *thread) send() {
+	runtime.LockOSThread()
+	defer t.leave()
+	if t.cpu >= 0 {
+		if err := pinThread(t.cpu); err != nil {
+			t.tally.fail(err.Error())
+		}
+	}
+	if t.rate > 0 {
+		_ = unix.Prctl(unix.PR_SET_TIMERSLACK, 1, 0, 0, 0) // else it sleeps 50 µs longer; late sends are told
+	}
+	t.tid.Store(int64(unix.Gettid()))
+	t.sending = true
+	t.now = t.course.now()
+	for i := range t.conns {
+		if t.conns[i].state == idle {
+			t.ready(i)
+		} else if t.conns[i].state == shut {
+			t.rest(i)
+		}
+	}
+	for !t.over() {
+		t.turn(t.untilNext())
+		t.reopen()
+		if t.rate > 0 {
+			t.now = t.course.now()
+			t.sendDue()
+		}
+	}
+	t.settle()
+}
+
+// leave closes the connections, and keeps what the thread has used.
+func (t *thread) leave() {
+	for i := range t.conns {
+		t.shut(&t.conns[i])
+	}
+	used, _ := t.used()
+	t.last.Store(int64(used))
+	t.tid.Store(0)
+}
+
+// over says whether the thread has done its part: nothing is sent any more, and nothing
+// awaited that may still come.
+func (t *thread) over() bool {
+	c := t.course
+	if c.given.Load() {
+		return true
+	}
+	end := c.end.Load()
+	if t.now < end {
+		return false
+	}
+	t.now = c.now()
+	return t.outstanding == 0 || t.now >= end+int64(t.awaited())
+}
+
+// settle counts what was not answered and what was not sent.
+func (t *thread) settle() {
+	c := t.course
+	if t.rate > 0 {
+		first := t.index
+		if before := c.dueFrom - first; before > 0 { // were due in the warm-up
+			first += (before + t.step - 1) / t.step * t.step
+		}
+		if to := min(c.dueTo, c.firstDue(c.end.Load())); first < to {
+			t.tally.missed += uint64((to - first + t.step - 1) / t.step)
+		}
+	}
+	if c.given.Load() {
+		return
+	}
+	for i := range t.conns {
+		if c := &t.conns[i]; c.state == waiting {
+			t.fail(c, noAnswer)
+		}
+	}
+}
+
+// untilNext is how long the thread may wait for answers before it has to do something by
+// itself, in nanoseconds from t.now.
+func (t *thread) untilNext() int64 {
+	next := t.now + int64(longWait)
+	if t.resting.count > 0 {
+		next = min(next, t.conns[t.resting.first()].wakes)
+	}
+	if end := t.course.end.Load(); t.now < end {
+		next = min(next, end)
+	}
+	if t.rate > 0 && t.free.count > 0 && t.index < t.course.dueTo {
+		next = min(next, t.course.due(t.index))
+	}
+	return max(next-t.now, 0)
+}
+
+// turn waits for answers, for so many nanoseconds at most, and takes them.
+func (t *thread) turn(wait int64) {
+	spinning := false
+	if t.sending && t.rate > 0 && t.spin && t.free.count > 0 && wait > 0 {
+		if wait > int64(spinTime) {
+			wait -= int64(spinTime)
+		} else {
+			wait, spinning = 0, true
+		}
+	}
+	n := t.wait(wait)
+	if n == 0 && t.sending {
+		now := t.course.now()
+		if spinning {
+			t.spun.Add(now - t.now)
+		}
+		t.now = now
+	}
+	for i := range n {
+		event := &t.arrived[i]
+		if event.Fd == alarmed {
+			t.awake()
+		} else if c := &t.conns[event.Fd]; c.generation == event.Pad {
+			t.take(int(event.Fd), c, event.Events)
+		}
+	}
+}
+
+// sendDue sends what is due on the connections that are free, in order.
+func (t *thread) sendDue() {
+	c := t.course
+	for t.free.count > 0 && t.index < c.dueTo {
+		due := c.due(t.index)
+		if due > t.now || t.now >= c.end.Load() {
+			return
+		}
+		i := t.free.take()
+		conn := &t.conns[i]
+		conn.queued = false
+		if conn.state != idle {
+			continue // the server closed it meanwhile
+		}
+		conn.counted = t.index >= c.dueFrom
+		if conn.counted && t.now-due > int64(lateTime) {
+			t.tally.late++
+		}
+		t.index += t.step
+		t.transmit(i, conn, due)
+		t.now = c.now()
+	}
+}
+
+// wake makes a waiting thread look at the course.
+func (t *thread) wake() {
+	one := [8]byte{7: 1}               // any number but zero, in either byte order
+	_, _ = unix.Write(t.alarm, one[:]) // it can only be full, and then it is awake
+}
+
+// awake takes the alarm: the loop then looks at the course.
+func (t *thread) awake() {
+	var n [8]byte
+	_, _ = unix.Read(t.alarm, n[:]) // there is one
+	if t.sending {
+		t.now = t.course.now()
+	}
+}
+
+func (t *thread) used() (time.Duration, int) {
+	tid := int(t.tid.Load())
+	cpu, err := cpuOfThread(tid)
+	if tid == 0 || err != nil {
+		return time.Duration(t.last.Load()), 1 // it has ended
+	}
+	return cpu + queuedOfThread(tid) - time.Duration(t.spun.Load()), 1
+}
+
+func (t *thread) tallied() *tally { return &t.tally }
+
+// close closes all descriptors.
+func (t *thread) close() {
+	for i := range t.conns {
+		t.shut(&t.conns[i])
+	}
+	for _, fd := range []*int{&t.epoll, &t.alarm} {
+		if *fd >= 0 {
+			_ = unix.Close(*fd) // nothing was written that could be lost
+			*fd = -1
+		}
+	}
+}
+
+// ring is a queue of connections, each of which is in it at most once.
+type ring struct {
+	items        []int32
+	start, count int
+}
+
+func (r *ring) room(n int) { r.items = make([]int32, n) }
+func (r *ring) first() int { return int(r.items[r.start]) }
+
+func (r *ring) add(i int) {
+	at := r.start + r.count
+	if at >= len(r.items) {
+		at -= len(r.items)
+	}
+	r.items[at] = int32(i)
+	r.count++
+}
+
+func (r *ring) take() int {
+	i := r.items[r.start]
+	if r.start++; r.start == len(r.items) {
+		r.start = 0
+	}
+	r.count--
+	return int(i)
+}

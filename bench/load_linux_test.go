@@ -1,0 +1,85 @@
+package bench
+
+import (
+	"slices"
+	"testing"
+	"time"
+
+	"go.uber.org/goleak"
+)
+
+// Connections and rate are divided among threads without a rest.
+func TestLoadThreads(t *testing.T) {
+	present := goleak.IgnoreCurrent()
+	t.Cleanup(func() { goleak.VerifyNone(t, present) })
+	s := serveScript(t, answering(map[string]string{"/": okAnswer}))
+	for _, connections := range []int{1, 2, 3, 7} {
+		l := simple(s.address)
+		l.connections = connections
+		l.cpus = slices.Repeat(allowed(t)[:1], 3) // three threads, wherever
+		l.rate, l.duration = 777, 500*time.Millisecond
+		before := s.accepted.Load()
+		o := mustRun(t, l)
+		if o.requests+o.missed != 389 || o.requests == 0 || len(o.errors) != 0 { // 388.5
+			t.Errorf("%d connections: %d answered, %d missed, errors %v; want 389", connections, o.requests, o.missed, o.errors)
+		}
+		if n := s.accepted.Load() - before; n != int64(connections) {
+			t.Errorf("%d connections were opened instead of %d", n, connections)
+		}
+	}
+}
+
+// Without epoll_pwait2, as before Linux 5.11, a rate is kept too.
+func TestLoadCoarse(t *testing.T) {
+	s := serveScript(t, answering(map[string]string{"/": okAnswer}))
+	for _, rate := range []float64{0, 1000} {
+		l := simple(s.address)
+		l.rate = rate
+		address, err := resolve(t.Context(), s.address)
+		if err != nil {
+			t.Fatal(err)
+		}
+		c := newCourse(l.rate)
+		generators, err := l.generators(address, c)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, g := range generators {
+			g.(*thread).coarse = true
+		}
+		if err := connectAll(t.Context(), generators); err != nil {
+			t.Fatal(err)
+		}
+		o := l.send(t.Context(), c, generators)
+		if rate > 0 && o.requests+o.missed != 100 || o.requests == 0 || len(o.errors) != 0 {
+			t.Errorf("rate %g: %d answered, %d missed, errors %v", rate, o.requests, o.missed, o.errors)
+		}
+	}
+}
+
+// What is spun while waiting is not use: a thread that sends little is not busy, though
+// it may spin all the time.
+func TestLoadSpinIsNotBusy(t *testing.T) {
+	s := serveScript(t, answering(map[string]string{"/": okAnswer}))
+	l := simple(s.address)
+	l.connections, l.rate, l.duration = 1, 5000, 300*time.Millisecond
+	address, err := resolve(t.Context(), s.address)
+	if err != nil {
+		t.Fatal(err)
+	}
+	c := newCourse(l.rate)
+	generators, err := l.generators(address, c)
+	if err != nil {
+		t.Fatal(err)
+	}
+	own := generators[0].(*thread)
+	own.spin = true
+	if err := connectAll(t.Context(), generators); err != nil {
+		t.Fatal(err)
+	}
+	o := l.send(t.Context(), c, generators)
+	used, _ := own.used()
+	if spun := time.Duration(own.spun.Load()); spun == 0 || used <= 0 {
+		t.Errorf("spun %s, used %s besides, busy %g", spun, used, o.busy)
+	}
+}

@@ -1,0 +1,307 @@
+package bench
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"net"
+	"os"
+	"runtime"
+	"sync"
+	"sync/atomic"
+	"syscall"
+	"time"
+)
+
+// crew is the generator of systems without epoll: a goroutine for each connection, which
+// costs about twice as much a request.
+type crew struct {
+	*load
+	course  *course
+	address string
+	members []*member
+	next    atomic.Int64 // the request that is due and that no member has taken
+	total   tally
+	ending  context.Context // done once the course is over
+	finish  context.CancelFunc
+}
+
+// member is one connection of a crew.
+type member struct {
+	*crew
+	tally   tally
+	turn    int  // of the requests
+	counted bool // with a rate: the request under way is
+	used    bool // the connection has had an answer
+	buf     []byte
+	answer  answer
+	seen    seenHead
+	timer   *time.Timer
+
+	mu   sync.Mutex // conn is the member's own goroutine's, but for its deadline
+	conn net.Conn   // nil is none
+}
+
+const memberBuffer = 16 << 10
+
+func newCrew(l *load, address *net.TCPAddr, c *course) *crew {
+	w := &crew{load: l, course: c, address: address.String(), total: newTally()}
+	w.ending, w.finish = context.WithCancel(context.Background())
+	for i := range l.connections {
+		timer := time.NewTimer(0)
+		timer.Stop()
+		w.members = append(w.members, &member{
+			crew: w, tally: newTally(), timer: timer, buf: make([]byte, memberBuffer),
+			turn: i * len(l.requests) / l.connections % len(l.requests),
+		})
+	}
+	return w
+}
+
+// connect opens the connections, some at a time.
+func (w *crew) connect(ctx context.Context) error {
+	ctx, cancel := context.WithTimeout(ctx, connectTime)
+	defer cancel()
+	failed := make([]error, len(w.members))
+	slots := make(chan struct{}, connecting)
+	var all sync.WaitGroup
+	for i, m := range w.members {
+		slots <- struct{}{}
+		all.Go(func() {
+			failed[i] = m.dial(ctx)
+			<-slots
+		})
+	}
+	all.Wait()
+	for _, err := range failed {
+		if err == nil {
+			return nil
+		}
+	}
+	return fmt.Errorf("connect to %s: %s", w.load.address, reason(failed[0]))
+}
+
+func (m *member) dial(ctx context.Context) error {
+	dialer := net.Dialer{Timeout: connectTime}
+	conn, err := dialer.DialContext(ctx, "tcp", m.address)
+	if err != nil {
+		return err
+	}
+	m.mu.Lock()
+	m.conn, m.used = conn, false
+	m.mu.Unlock()
+	return nil
+}
+
+func (m *member) hangUp() {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	if m.conn != nil {
+		_ = m.conn.Close() // nothing that was written matters any more
+		m.conn = nil
+	}
+}
+
+// send runs the members to the end of the course.
+func (w *crew) send() {
+	var all sync.WaitGroup
+	for _, m := range w.members {
+		all.Go(m.send)
+	}
+	all.Wait()
+	w.finish()
+	for _, m := range w.members {
+		w.total.merge(&m.tally)
+	}
+	if w.rate > 0 {
+		w.total.missed += uint64(max(w.dueEnd()-max(w.next.Load(), w.course.dueFrom), 0))
+	}
+}
+
+// dueEnd is the first request that was not due before the end, which may have come early.
+func (w *crew) dueEnd() int64 {
+	return min(w.course.dueTo, w.course.firstDue(w.course.end.Load()))
+}
+
+func (m *member) send() {
+	defer m.hangUp()
+	for !m.course.over(m.course.now()) {
+		if !m.connected() {
+			m.sleep(restTime)
+			continue
+		}
+		from, ok := m.nextSend()
+		if !ok {
+			return
+		}
+		m.exchange(from)
+		if m.turn++; m.turn == len(m.requests) {
+			m.turn = 0
+		}
+	}
+}
+
+// connected opens the connection if there is none.
+func (m *member) connected() bool {
+	if m.conn != nil {
+		return true
+	}
+	err := m.dial(m.ending)
+	if err != nil && m.course.counts(m.course.now()) {
+		m.tally.fail("connect: " + reason(err))
+	}
+	return err == nil
+}
+
+// sleep waits, unless the course is over.
+func (m *member) sleep(d time.Duration) {
+	m.timer.Reset(d)
+	defer m.timer.Stop()
+	select {
+	case <-m.timer.C:
+	case <-m.ending.Done():
+	}
+}
+
+// nextSend waits until the member is to send, and says from when latency counts.
+func (m *member) nextSend() (from int64, ok bool) {
+	c := m.course
+	if m.rate == 0 {
+		return c.now(), true
+	}
+	i := m.next.Add(1) - 1
+	if i >= c.dueTo {
+		return 0, false
+	}
+	due := c.due(i)
+	m.counted = i >= c.dueFrom
+	if wait := due - c.now(); wait > 0 {
+		m.sleep(time.Duration(wait))
+	}
+	now := c.now()
+	switch {
+	case c.over(now):
+		if m.counted && i < m.dueEnd() {
+			m.tally.missed++
+		}
+		return 0, false
+	case m.counted && now-due > int64(lateTime):
+		m.tally.late++
+	}
+	return due, true
+}
+
+// exchange sends a request and reads its answer.
+func (m *member) exchange(from int64) {
+	request := m.requests[m.turn]
+	head := isHead(request)
+	err := m.ask(request, head)
+	if m.rate > 0 && m.used && err != nil && !m.answer.begun() && m.mayRetry(err) {
+		// The server has closed an idle connection, as it may.
+		m.hangUp()
+		if err = m.dial(m.ending); err == nil {
+			err = m.ask(request, head)
+		}
+	}
+	now := m.course.now()
+	if err != nil {
+		m.hangUp()
+		if !m.course.given.Load() {
+			m.fail(now, failure(err))
+			m.sleep(restTime)
+		}
+		return
+	}
+	m.used = true
+	if unlike := m.want[m.turn].unlike(m.answer.head.status, m.answer.body); unlike != "" {
+		m.fail(now, unlike)
+	} else if m.rate == 0 && m.course.counts(now) || m.rate > 0 && m.counted {
+		m.tally.answered(now - from)
+	}
+	if m.answer.head.closing || m.answer.head.status == 101 {
+		m.hangUp()
+	}
+}
+
+func (m *member) mayRetry(err error) bool {
+	return !errors.Is(err, os.ErrDeadlineExceeded) && !m.course.over(m.course.now())
+}
+
+// ask writes a request and reads until its answer is whole.
+func (m *member) ask(request []byte, head bool) error {
+	m.answer.reset(head)
+	if _, err := m.conn.Write(request); err != nil {
+		return err
+	}
+	for {
+		n, err := m.conn.Read(m.buf)
+		if n > 0 {
+			if m.course.counts(m.course.now()) {
+				m.tally.bytes += uint64(n)
+			}
+			if done, err := m.answer.accept(m.buf[:n], &m.seen); done || err != nil {
+				return err
+			}
+		}
+		switch {
+		case errors.Is(err, io.EOF):
+			return m.answer.end()
+		case err != nil:
+			return err
+		}
+	}
+}
+
+// failure is the kind of error that a connection met.
+func failure(err error) string {
+	switch {
+	case errors.Is(err, os.ErrDeadlineExceeded):
+		return noAnswer
+	case errors.Is(err, syscall.ECONNRESET), errors.Is(err, syscall.EPIPE):
+		return resetByServer
+	}
+	return reason(err)
+}
+
+// fail counts an error if its request counts.
+func (m *member) fail(now int64, kind string) {
+	if m.rate > 0 && m.counted || m.rate == 0 && now >= m.course.begin.Load() {
+		m.tally.fail(kind)
+	}
+}
+
+// wake ends what members wait for: at once when the course was given up, else once
+// outstanding answers had their time.
+func (w *crew) wake() {
+	w.finish()
+	deadline := time.Now()
+	if !w.course.given.Load() {
+		deadline = deadline.Add(w.awaited())
+	}
+	for _, m := range w.members {
+		m.mu.Lock()
+		if m.conn != nil {
+			_ = m.conn.SetDeadline(deadline) // fails on what is closed already
+		}
+		m.mu.Unlock()
+	}
+}
+
+// used is the whole process's: which goroutine used it the system does not tell.
+func (w *crew) used() (time.Duration, int) {
+	cpu, err := cpuOf(os.Getpid())
+	if err != nil {
+		return 0, 0
+	}
+	return cpu, runtime.GOMAXPROCS(0)
+}
+
+func (w *crew) tallied() *tally { return &w.total }
+
+func (w *crew) close() {
+	w.finish()
+	for _, m := range w.members {
+		m.hangUp()
+	}
+}

@@ -1,0 +1,717 @@
+package bench
+
+import (
+	"bufio"
+	"bytes"
+	"context"
+	"fmt"
+	"io"
+	"maps"
+	"net"
+	"net/http"
+	"os"
+	"runtime"
+	"slices"
+	"strings"
+	"sync"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"go.uber.org/goleak"
+)
+
+// scripted is a server that does on each connection what a test says.
+type scripted struct {
+	address  string
+	accepted atomic.Int64
+}
+
+// serveScript starts one. serve has a connection to itself, which is closed after it.
+func serveScript(t *testing.T, serve func(conn net.Conn, from *bufio.Reader)) *scripted {
+	t.Helper()
+	l, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	s := &scripted{address: l.Addr().String()}
+	var serving sync.WaitGroup
+	var mu sync.Mutex
+	open := map[net.Conn]bool{}
+	serving.Go(func() {
+		for {
+			conn, err := l.Accept()
+			if err != nil {
+				return
+			}
+			s.accepted.Add(1)
+			mu.Lock()
+			open[conn] = true
+			mu.Unlock()
+			serving.Go(func() {
+				serve(conn, bufio.NewReader(conn))
+				mu.Lock()
+				delete(open, conn)
+				mu.Unlock()
+				_ = conn.Close()
+			})
+		}
+	})
+	t.Cleanup(func() {
+		_ = l.Close()
+		mu.Lock()
+		for conn := range open {
+			_ = conn.Close()
+		}
+		mu.Unlock()
+		serving.Wait()
+	})
+	return s
+}
+
+// answering serves answers by request target, until the client goes.
+func answering(answers map[string]string) func(net.Conn, *bufio.Reader) {
+	return func(conn net.Conn, from *bufio.Reader) {
+		for {
+			request, err := http.ReadRequest(from)
+			if err != nil {
+				return
+			}
+			if _, err := io.WriteString(conn, answers[request.RequestURI]); err != nil {
+				return
+			}
+		}
+	}
+}
+
+func get(target string) []byte {
+	return []byte("GET " + target + " HTTP/1.1\r\nHost: localhost\r\n\r\n")
+}
+
+// okAnswer has a body of five bytes.
+const okAnswer = "HTTP/1.1 200 OK\r\nContent-Length: 5\r\n\r\nhello"
+
+// simple is a short closed loop, to be changed by the test.
+func simple(address string) *load {
+	return &load{
+		address: address, requests: [][]byte{get("/")}, want: []want{{200, 5}},
+		connections: 4, duration: 100 * time.Millisecond, patience: 30 * time.Second,
+	}
+}
+
+// eachGenerator runs a test with each of them. No goroutine and no descriptor is left.
+func eachGenerator(t *testing.T, test func(t *testing.T, generated func(*load) *load)) {
+	for _, portable := range []bool{false, true} {
+		t.Run(fmt.Sprintf("portable=%v", portable), func(t *testing.T) {
+			present := goleak.IgnoreCurrent()
+			t.Cleanup(func() { goleak.VerifyNone(t, present) })
+			before := descriptors(t)
+			t.Cleanup(func() {
+				if now := descriptors(t); now != before {
+					t.Errorf("%d descriptors open, %d before", now, before)
+				}
+			})
+			test(t, func(l *load) *load {
+				l.portable = portable
+				return l
+			})
+		})
+	}
+}
+
+func mustRun(t *testing.T, l *load) *outcome {
+	t.Helper()
+	o, err := l.run(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	if n := o.latency.TotalCount(); uint64(n) != o.requests {
+		t.Errorf("%d latencies of %d requests", n, o.requests)
+	}
+	if o.busy < 0 || o.busy > 1 {
+		t.Errorf("busy %g", o.busy)
+	}
+	return o
+}
+
+// onlyError checks that nothing but one kind of error came.
+func onlyError(t *testing.T, o *outcome, kind string) {
+	t.Helper()
+	if o.requests != 0 || len(o.errors) != 1 || o.errors[kind] == 0 {
+		t.Errorf("%d answered, errors %v; want only %q", o.requests, o.errors, kind)
+	}
+}
+
+func TestLoadErrors(t *testing.T) {
+	tests := []struct {
+		name  string
+		serve func(conn net.Conn, from *bufio.Reader)
+		want  string
+	}{
+		{"wrong status", answering(map[string]string{"/": "HTTP/1.1 500 Oops\r\nContent-Length: 5\r\n\r\nhello"}), "status 500"},
+		{"wrong length", answering(map[string]string{"/": "HTTP/1.1 200 OK\r\nContent-Length: 4\r\n\r\nhell"}), "body of 4 bytes instead of 5"},
+		{"another protocol", answering(map[string]string{"/": "220 smtp\r\n"}), "malformed answer: not HTTP/1.1"},
+		{"two answers", answering(map[string]string{"/": okAnswer + okAnswer}), "malformed answer: bytes behind it"},
+		{"closes without an answer", func(_ net.Conn, from *bufio.Reader) { _, _ = http.ReadRequest(from) }, "closed by the server"},
+		{"closes within an answer", func(conn net.Conn, from *bufio.Reader) {
+			_, _ = http.ReadRequest(from)
+			_, _ = io.WriteString(conn, okAnswer[:len(okAnswer)-1])
+		}, "closed by the server within an answer"},
+		{"resets within an answer", func(conn net.Conn, from *bufio.Reader) {
+			_, _ = http.ReadRequest(from)
+			_, _ = io.WriteString(conn, okAnswer[:len(okAnswer)-1])
+			_ = conn.(*net.TCPConn).SetLinger(0)
+		}, "reset by the server"},
+	}
+	for _, tt := range tests {
+		t.Run(tt.name, func(t *testing.T) {
+			eachGenerator(t, func(t *testing.T, generated func(*load) *load) {
+				s := serveScript(t, tt.serve)
+				onlyError(t, mustRun(t, generated(simple(s.address))), tt.want)
+			})
+		})
+	}
+}
+
+// A server that never answers is given up after the end, and each request is an error.
+func TestLoadNoAnswer(t *testing.T) {
+	eachGenerator(t, func(t *testing.T, generated func(*load) *load) {
+		s := serveScript(t, func(_ net.Conn, from *bufio.Reader) { _, _ = io.Copy(io.Discard, from) })
+		l := generated(simple(s.address))
+		l.patience = 50 * time.Millisecond
+		o := mustRun(t, l)
+		onlyError(t, o, "no answer")
+		if o.errors["no answer"] != 4 {
+			t.Errorf("%d errors of 4 connections", o.errors["no answer"])
+		}
+	})
+}
+
+func TestLoadRefused(t *testing.T) {
+	l, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	address := l.Addr().String()
+	_ = l.Close() // nothing listens there any more
+	eachGenerator(t, func(t *testing.T, generated func(*load) *load) {
+		_, err := generated(simple(address)).run(t.Context())
+		if want := "connect to " + address + ": connection refused"; err == nil || err.Error() != want {
+			t.Errorf("%v, want %s", err, want)
+		}
+	})
+}
+
+// Of several addresses of a name, the one that the server listens on is taken.
+func TestLoadNameOfTwo(t *testing.T) {
+	s := serveScript(t, answering(map[string]string{"/": okAnswer}))
+	open, err := net.ResolveTCPAddr("tcp", s.address)
+	if err != nil {
+		t.Fatal(err)
+	}
+	closed := &net.TCPAddr{IP: net.IPv6loopback, Port: open.Port}
+	if got := firstOpen(t.Context(), []*net.TCPAddr{closed, open}); got != open {
+		t.Errorf("%s, want %s", got, open)
+	}
+	if got := firstOpen(t.Context(), []*net.TCPAddr{closed, closed}); got != closed {
+		t.Errorf("%s, want %s", got, closed)
+	}
+}
+
+func TestLoadIPv6(t *testing.T) {
+	l, err := net.Listen("tcp6", "[::1]:0")
+	if err != nil {
+		t.Skip("no IPv6 here:", err)
+	}
+	served := make(chan error)
+	go func() { served <- serveBare(l, "text/plain", []byte("hello")) }()
+	for _, portable := range []bool{false, true} {
+		load := simple(l.Addr().String())
+		load.portable = portable
+		if o := mustRun(t, load); o.requests == 0 || len(o.errors) != 0 {
+			t.Errorf("portable=%v: %d answered, errors %v", portable, o.requests, o.errors)
+		}
+	}
+	_ = l.Close()
+	if err := <-served; err != nil {
+		t.Error(err)
+	}
+}
+
+func TestLoadChecks(t *testing.T) {
+	for name, tt := range map[string]struct {
+		change func(l *load)
+		want   string
+	}{
+		"no request":     {func(l *load) { l.requests = nil }, "no request"},
+		"empty request":  {func(l *load) { l.requests[0] = nil }, "request 0 is empty"},
+		"no want":        {func(l *load) { l.want = nil }, "0 wanted answers for 1 requests"},
+		"no connections": {func(l *load) { l.connections = 0 }, "0 connections"},
+		"no duration":    {func(l *load) { l.duration = 0 }, "a duration of 0s"},
+		"negative rate":  {func(l *load) { l.rate = -1 }, "a rate of -1"},
+		"no port":        {func(l *load) { l.address = "localhost" }, "missing port"},
+		"unknown port":   {func(l *load) { l.address = "localhost:nosuchport" }, "nosuchport"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			l := simple("127.0.0.1:1")
+			tt.change(l)
+			if _, err := l.run(t.Context()); err == nil || !strings.Contains(err.Error(), tt.want) {
+				t.Errorf("%v, want %q", err, tt.want)
+			}
+		})
+	}
+}
+
+// A server that goes away in the midst is an error for as long as it is away, and does
+// not make the generator do nothing but try.
+func TestLoadServerGoes(t *testing.T) {
+	eachGenerator(t, func(t *testing.T, generated func(*load) *load) {
+		l, err := net.Listen("tcp", "127.0.0.1:0")
+		if err != nil {
+			t.Fatal(err)
+		}
+		var answered atomic.Int64
+		var serving sync.WaitGroup
+		serving.Go(func() {
+			for {
+				conn, err := l.Accept()
+				if err != nil {
+					return
+				}
+				serving.Go(func() {
+					from := bufio.NewReader(conn)
+					for answered.Add(1) <= 100 {
+						if _, err := http.ReadRequest(from); err != nil {
+							break
+						}
+						_, _ = io.WriteString(conn, okAnswer)
+					}
+					_ = l.Close()
+					_ = conn.Close()
+				})
+			}
+		})
+		t.Cleanup(serving.Wait)
+		load := generated(simple(l.Addr().String()))
+		load.duration = 300 * time.Millisecond
+		o := mustRun(t, load)
+		refused := o.errors["connect: connection refused"]
+		if o.requests == 0 || refused == 0 {
+			t.Errorf("%d answered, errors %v; want some of both", o.requests, o.errors)
+		}
+		if most := uint64(4 * 30); refused > most { // one each 10 ms
+			t.Errorf("%d attempts to connect; at most %d in %s", refused, most, load.duration)
+		}
+	})
+}
+
+// All requests are sent in turn on each connection, and each answer is held against
+// what its own request wants.
+func TestLoadInTurn(t *testing.T) {
+	chunked := "HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n3;x\r\nabc\r\n4\r\ndefg\r\n0\r\nA: b\r\n\r\n"
+	answers := map[string]string{
+		"/a": okAnswer,
+		"/b": "HTTP/1.1 404 Not Found\r\nContent-Length: 2\r\n\r\nno",
+		"/c": chunked,
+		"/d": "HTTP/1.1 204 No Content\r\n\r\n",
+		"/e": "HTTP/1.1 200 OK\r\nContent-Length: 500\r\n\r\n", // to HEAD
+		"/f": "HTTP/1.1 103 Early Hints\r\nLink: </x>\r\n\r\n" + okAnswer,
+	}
+	eachGenerator(t, func(t *testing.T, generated func(*load) *load) {
+		var mu sync.Mutex
+		var order [][]string // of each connection
+		s := serveScript(t, func(conn net.Conn, from *bufio.Reader) {
+			var targets []string
+			for {
+				request, err := http.ReadRequest(from)
+				if err != nil {
+					break
+				}
+				targets = append(targets, request.RequestURI)
+				_, _ = io.WriteString(conn, answers[request.RequestURI])
+			}
+			mu.Lock()
+			defer mu.Unlock()
+			order = append(order, targets)
+		})
+		l := generated(simple(s.address))
+		l.requests = [][]byte{get("/a"), get("/b"), get("/c"), get("/d"), []byte("HEAD /e HTTP/1.1\r\nHost: x\r\n\r\n"), get("/f")}
+		l.want = []want{{200, 5}, {404, 2}, {0, 7}, {204, 0}, {200, 0}, {0, -1}}
+		l.connections = 3
+		o := mustRun(t, l)
+		if o.requests < 6 || len(o.errors) != 0 {
+			t.Errorf("%d answered, errors %v", o.requests, o.errors)
+		}
+		var starts []string
+		wait(t, &mu, func() bool { return len(order) == 3 })
+		for _, targets := range order {
+			starts = append(starts, targets[0])
+			for i, target := range targets {
+				if want := "/" + string(rune('a'+(int(targets[0][1]-'a')+i)%6)); target != want {
+					t.Fatalf("request %d of a connection is %s, want %s", i, target, want)
+				}
+			}
+		}
+		slices.Sort(starts)
+		if !slices.Equal(starts, []string{"/a", "/c", "/e"}) {
+			t.Errorf("connections begin with %v, want a third of the requests apart", starts)
+		}
+	})
+}
+
+// wait returns once a condition holds.
+func wait(t *testing.T, mu *sync.Mutex, condition func() bool) {
+	t.Helper()
+	for deadline := time.Now().Add(30 * time.Second); time.Now().Before(deadline); {
+		mu.Lock()
+		holds := condition()
+		mu.Unlock()
+		if holds {
+			return
+		}
+	}
+	t.Fatal("waited for 30 s in vain")
+}
+
+// A connection closed after an answer that says so is no error; it is opened again.
+func TestLoadServerCloses(t *testing.T) {
+	for name, answer := range map[string]string{
+		"it says so":            "HTTP/1.1 200 OK\r\nConnection: close\r\nContent-Length: 5\r\n\r\nhello",
+		"HTTP/1.0":              "HTTP/1.0 200 OK\r\nContent-Length: 5\r\n\r\nhello",
+		"the end is the length": "HTTP/1.1 200 OK\r\n\r\nhello",
+	} {
+		t.Run(name, func(t *testing.T) {
+			eachGenerator(t, func(t *testing.T, generated func(*load) *load) {
+				s := serveScript(t, func(conn net.Conn, from *bufio.Reader) {
+					if _, err := http.ReadRequest(from); err == nil {
+						_, _ = io.WriteString(conn, answer)
+					}
+				})
+				o := mustRun(t, generated(simple(s.address)))
+				if o.requests == 0 || len(o.errors) != 0 {
+					t.Errorf("%d answered, errors %v", o.requests, o.errors)
+				}
+				if n := s.accepted.Load(); uint64(n) < o.requests {
+					t.Errorf("%d connections for %d requests", n, o.requests)
+				}
+			})
+		})
+	}
+}
+
+// Idle connections may be closed whenever the server likes: with a rate they are idle,
+// and no request fails for it.
+func TestLoadServerClosesIdle(t *testing.T) {
+	eachGenerator(t, func(t *testing.T, generated func(*load) *load) {
+		s := serveScript(t, func(conn net.Conn, from *bufio.Reader) {
+			if _, err := http.ReadRequest(from); err == nil {
+				_, _ = io.WriteString(conn, okAnswer)
+			}
+		})
+		l := generated(simple(s.address))
+		l.rate, l.duration = 50, 500*time.Millisecond
+		o := mustRun(t, l)
+		if o.requests+o.missed != 25 || o.requests == 0 || len(o.errors) != 0 {
+			t.Errorf("%d answered, %d missed, errors %v; want 25 without errors", o.requests, o.missed, o.errors)
+		}
+	})
+}
+
+func TestLoadAnswersByteByByte(t *testing.T) {
+	eachGenerator(t, func(t *testing.T, generated func(*load) *load) {
+		s := serveScript(t, func(conn net.Conn, from *bufio.Reader) {
+			for {
+				if _, err := http.ReadRequest(from); err != nil {
+					return
+				}
+				for _, b := range []byte(okAnswer) {
+					if _, err := conn.Write([]byte{b}); err != nil {
+						return
+					}
+				}
+			}
+		})
+		o := mustRun(t, generated(simple(s.address)))
+		if o.requests == 0 || len(o.errors) != 0 {
+			t.Errorf("%d answered, errors %v", o.requests, o.errors)
+		}
+	})
+}
+
+// Requests and answers that no buffer holds.
+func TestLoadLargeBodies(t *testing.T) {
+	body := bytes.Repeat([]byte("0123456789abcdef"), 1<<20)
+	request := append(fmt.Appendf(nil, "POST / HTTP/1.1\r\nHost: x\r\nContent-Length: %d\r\n\r\n", len(body)), body...)
+	eachGenerator(t, func(t *testing.T, generated func(*load) *load) {
+		var wrong atomic.Int64
+		s := serveScript(t, func(conn net.Conn, from *bufio.Reader) {
+			for {
+				request, err := http.ReadRequest(from)
+				if err != nil {
+					return
+				}
+				got, err := io.ReadAll(request.Body)
+				if err != nil {
+					return
+				}
+				if !bytes.Equal(got, body) {
+					wrong.Add(1)
+				}
+				_, _ = fmt.Fprintf(conn, "HTTP/1.1 200 OK\r\nContent-Length: %d\r\n\r\n%s", len(body), body)
+			}
+		})
+		l := generated(simple(s.address))
+		l.requests, l.want = [][]byte{request}, []want{{200, len(body)}}
+		l.rate, l.connections, l.duration = 50, 2, 40*time.Millisecond // two, which are awaited
+		o := mustRun(t, l)
+		if o.requests+o.missed != 2 || o.requests == 0 || len(o.errors) != 0 || wrong.Load() != 0 {
+			t.Errorf("%d answered, %d missed, errors %v, %d requests unlike the one sent", o.requests, o.missed, o.errors, wrong.Load())
+		}
+	})
+}
+
+// The borders of what is counted are told in order, and what is sent before and after
+// them is not counted.
+func TestLoadCounting(t *testing.T) {
+	eachGenerator(t, func(t *testing.T, generated func(*load) *load) {
+		var served atomic.Int64
+		s := serveScript(t, func(conn net.Conn, from *bufio.Reader) {
+			for {
+				if _, err := http.ReadRequest(from); err != nil {
+					return
+				}
+				served.Add(1)
+				_, _ = io.WriteString(conn, okAnswer)
+			}
+		})
+		l := generated(simple(s.address))
+		l.warmup = 50 * time.Millisecond
+		var borders []bool
+		var at []int64
+		l.counting = func(begun bool) {
+			borders, at = append(borders, begun), append(at, served.Load())
+		}
+		o := mustRun(t, l)
+		if !slices.Equal(borders, []bool{true, false}) {
+			t.Fatalf("counting was called with %v", borders)
+		}
+		// At each border as many requests as there are connections are under way.
+		if most := at[1] - at[0] + 2*int64(l.connections); int64(o.requests) > most || o.requests == 0 {
+			t.Errorf("%d counted, %d served meanwhile", o.requests, at[1]-at[0])
+		}
+		if at[0] == 0 {
+			t.Error("nothing was sent to warm up")
+		}
+		if want := o.requests * uint64(len(okAnswer)); o.bytes < want || o.bytes > want+uint64(l.connections*len(okAnswer)) {
+			t.Errorf("%d bytes received of %d answers of %d", o.bytes, o.requests, len(okAnswer))
+		}
+		if o.elapsed < l.duration {
+			t.Errorf("counted for %s of %s", o.elapsed, l.duration)
+		}
+	})
+}
+
+// A load that is cancelled ends at once, without errors, with what it has.
+func TestLoadCancelled(t *testing.T) {
+	answers := answering(map[string]string{"/": okAnswer})
+	silent := func(_ net.Conn, from *bufio.Reader) { _, _ = io.Copy(io.Discard, from) }
+	for name, tt := range map[string]struct {
+		serve  func(net.Conn, *bufio.Reader)
+		warmup time.Duration
+		rate   float64
+	}{
+		"counting":             {answers, 0, 0},
+		"counting, at a rate":  {answers, 0, 1000},
+		"warming up":           {answers, time.Hour, 0},
+		"warming up at a rate": {answers, time.Hour, 1000},
+		"without an answer":    {silent, 0, 0},
+	} {
+		t.Run(name, func(t *testing.T) {
+			eachGenerator(t, func(t *testing.T, generated func(*load) *load) {
+				ctx, cancel := context.WithCancel(t.Context())
+				defer cancel()
+				var requests atomic.Int64
+				s := serveScript(t, func(conn net.Conn, from *bufio.Reader) {
+					tt.serve(conn, bufio.NewReader(readerFunc(func(p []byte) (int, error) {
+						n, err := from.Read(p)
+						if n > 0 && requests.Add(1) == 4 {
+							cancel()
+						}
+						return n, err
+					})))
+				})
+				l := generated(simple(s.address))
+				l.warmup, l.rate, l.duration, l.patience = tt.warmup, tt.rate, time.Hour, time.Hour
+				calls := 0
+				l.counting = func(bool) { calls++ }
+				o, err := l.run(ctx)
+				if err != nil || len(o.errors) != 0 || o.elapsed >= time.Hour {
+					t.Errorf("%v, errors %v, %s", err, o.errors, o.elapsed)
+				}
+				if tt.warmup > 0 && (o.requests != 0 || o.elapsed != 0 || calls != 0) {
+					t.Errorf("%d counted in %s, counting called %d times", o.requests, o.elapsed, calls)
+				}
+				if calls%2 != 0 {
+					t.Errorf("counting called %d times", calls)
+				}
+			})
+		})
+	}
+}
+
+type readerFunc func(p []byte) (int, error)
+
+func (f readerFunc) Read(p []byte) (int, error) { return f(p) }
+
+// Nothing is allocated for a request.
+func TestLoadAllocatesNothing(t *testing.T) {
+	eachGenerator(t, func(t *testing.T, generated func(*load) *load) {
+		request, answer := get("/"), []byte(okAnswer)
+		s := serveScript(t, func(conn net.Conn, _ *bufio.Reader) {
+			buf := make([]byte, len(request))
+			for {
+				if _, err := io.ReadFull(conn, buf); err != nil {
+					return
+				}
+				if _, err := conn.Write(answer); err != nil {
+					return
+				}
+			}
+		})
+		for _, rate := range []float64{0, 5000} {
+			l := generated(simple(s.address))
+			l.rate, l.warmup, l.duration = rate, 50*time.Millisecond, 200*time.Millisecond
+			var at [2]runtime.MemStats
+			border := 0
+			l.counting = func(bool) {
+				runtime.ReadMemStats(&at[border])
+				border++
+			}
+			o := mustRun(t, l)
+			// The rest is what the runtime does beside it.
+			if n := at[1].Mallocs - at[0].Mallocs; n > o.requests/10+50 {
+				t.Errorf("rate %g: %d allocations for %d requests", rate, n, o.requests)
+			}
+		}
+	})
+}
+
+// At a rate what was due is all accounted for, whatever the machine does meanwhile.
+func TestLoadRateExact(t *testing.T) {
+	eachGenerator(t, func(t *testing.T, generated func(*load) *load) {
+		s := serveScript(t, answering(map[string]string{"/": okAnswer}))
+		l := generated(simple(s.address))
+		l.rate, l.warmup, l.duration = 1000, 100*time.Millisecond, 500*time.Millisecond
+		o := mustRun(t, l)
+		if o.requests+o.missed != 500 || o.requests == 0 || len(o.errors) != 0 {
+			t.Errorf("%d answered, %d missed, errors %v; want 500 without errors", o.requests, o.missed, o.errors)
+		}
+		if o.elapsed != l.duration {
+			t.Errorf("counted for %s of %s", o.elapsed, l.duration)
+		}
+	})
+}
+
+// What finds no free connection waits, and is missed if none becomes free.
+func TestLoadRateMissed(t *testing.T) {
+	eachGenerator(t, func(t *testing.T, generated func(*load) *load) {
+		s := serveScript(t, func(_ net.Conn, from *bufio.Reader) { _, _ = io.Copy(io.Discard, from) })
+		for warmup, errors := range map[time.Duration]uint64{0: 4, 100 * time.Millisecond: 0} {
+			l := generated(simple(s.address))
+			l.rate, l.warmup, l.duration, l.patience = 1000, warmup, 300*time.Millisecond, time.Millisecond
+			o := mustRun(t, l)
+			// After a warm-up the connections wait for what was sent in it.
+			if o.missed != 300-errors || o.errors["no answer"] != errors || o.requests != 0 {
+				t.Errorf("warm-up %s: %d missed, errors %v, %d answered; want %d missed, %d not answered",
+					warmup, o.missed, o.errors, o.requests, 300-errors, errors)
+			}
+		}
+	})
+}
+
+// A server that stalls once delays what is due meanwhile, not only what is under way:
+// latency counts from when a request should have been sent.
+func TestLoadRateStall(t *testing.T) {
+	const stall = 300 * time.Millisecond
+	eachGenerator(t, func(t *testing.T, generated func(*load) *load) {
+		var lock sync.Mutex // held by the request that stalls
+		var served atomic.Int64
+		s := serveScript(t, func(conn net.Conn, from *bufio.Reader) {
+			for {
+				if _, err := http.ReadRequest(from); err != nil {
+					return
+				}
+				lock.Lock()
+				if served.Add(1) == 100 {
+					<-time.NewTimer(stall).C
+				}
+				lock.Unlock()
+				_, _ = io.WriteString(conn, okAnswer)
+			}
+		})
+		l := generated(simple(s.address))
+		l.rate, l.duration = 1000, time.Second
+		o := mustRun(t, l)
+		if o.requests+o.missed != 1000 || len(o.errors) != 0 {
+			t.Errorf("%d answered, %d missed, errors %v; want 1000 without errors", o.requests, o.missed, o.errors)
+		}
+		// One is due each millisecond. What was due in the first 150 ms of the stall took 150 ms or
+		// more, however slow the machine is; a twentieth is left for the border.
+		slow := above(o, 150*time.Millisecond) + o.missed
+		if slow < 140 {
+			t.Errorf("%d took over 150 ms, want 150; four if only what was under way counts", slow)
+		}
+		if o.late+o.missed < 280 {
+			t.Errorf("%d sent late, want 295", o.late)
+		}
+	})
+}
+
+// above counts the latencies over a time.
+func above(o *outcome, d time.Duration) uint64 {
+	var n uint64
+	for _, bar := range o.latency.Distribution() {
+		if bar.From >= int64(d) {
+			n += uint64(bar.Count)
+		}
+	}
+	return n
+}
+
+// The bare server answers as fasthttp does.
+func TestServeBare(t *testing.T) {
+	l, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	served := make(chan error)
+	go func() { served <- serveBare(l, "text/plain", []byte("hello")) }()
+	response, err := http.Get("http://" + l.Addr().String() + "/any")
+	if err != nil {
+		t.Fatal(err)
+	}
+	body, err := io.ReadAll(response.Body)
+	_ = response.Body.Close()
+	if err != nil || string(body) != "hello" || response.StatusCode != 200 {
+		t.Errorf("%d %q %v", response.StatusCode, body, err)
+	}
+	names := slices.Sorted(maps.Keys(response.Header))
+	if !slices.Equal(names, []string{"Content-Length", "Content-Type", "Date"}) {
+		t.Errorf("headers %v", names)
+	}
+	http.DefaultClient.CloseIdleConnections()
+	_ = l.Close()
+	if err := <-served; err != nil {
+		t.Errorf("it ended with %v", err)
+	}
+}
+
+// descriptors counts those open in this process, where the system tells.
+func descriptors(t *testing.T) int {
+	t.Helper()
+	u, err := usageOf(os.Getpid())
+	if err != nil {
+		t.Fatal(err)
+	}
+	return u.descriptors
+}

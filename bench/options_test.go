@@ -1,0 +1,91 @@
+package bench
+
+import (
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+)
+
+func TestReadOptionsRefuses(t *testing.T) {
+	dir := t.TempDir()
+	for _, c := range []struct {
+		args string
+		want []string // parts of the message
+	}{
+		{"--rte 5", []string{"--rte: no such flag (did you mean --rate?)"}},
+		{"--round", []string{"--round: no such flag (did you mean --rounds?)"}},
+		{"-x", []string{"-x: no such flag"}},
+		{"static", []string{`"static": unexpected`}},
+		{"--rate", []string{"--rate: its value is missing"}},
+		{"--rate --curve", []string{"--rate: its value is missing"}},
+		{"--rate fast", []string{`--rate: "fast" is not accepted`}},
+		{"--rate 0", []string{`--rate: "0" is not accepted`}},
+		{"--rate NaN", []string{`--rate: "NaN" is not accepted`}},
+		{"--rate 201%", []string{`--rate: "201%" is not accepted`}},
+		{"--rate 5 --rate 6", []string{"--rate: given twice"}},
+		{"--rounds 0", []string{`--rounds: "0" is not accepted`}},
+		{"--rounds 1.5", []string{`--rounds: "1.5" is not accepted`}},
+		{"--duration 1ms", []string{`--duration: "1ms" is not accepted`}},
+		{"--duration NaN", []string{`--duration: "NaN" is not accepted`}},
+		{"--connections 0", []string{`--connections: "0" is not accepted`}},
+		{"--plot r.pdf", []string{`--plot: "r.pdf" is not accepted`, ".svg or .png"}},
+		{"--plot " + dir + "/no/r.svg", []string{"there is no directory"}},
+		{"--json " + dir, []string{"no regular file"}},
+		{"--target localhost:80", []string{"--target:", "http://HOST:PORT"}},
+		{"--target http://localhost/a", []string{"--target:"}},
+		{"--target https://localhost", []string{"--target:"}},
+		{"--pid 7", []string{"--pid is of use with --target only"}},
+		{"--endpoint /a", []string{"--endpoint is of use with --config only"}},
+		{"--requests f", []string{"--requests is of use with --config only"}},
+		{"--rate 5 --curve", []string{"--rate and --curve exclude each other"}},
+		{"-c a.yml --target http://h:1", []string{"--config and --target exclude each other"}},
+		{"-c a.yml --scenario path", []string{"--config and --scenario exclude each other"}},
+		{"--target http://h:1 -- --access-log", []string{"flags of the server and --target exclude each other"}},
+		{"--scenario statik", []string{`no scenario is called "statik" (did you mean "static"?)`}},
+		{"--rounds x --rate y", []string{"--rounds:", "\n--rate:"}},
+	} {
+		_, err := ReadOptions(strings.Fields(c.args))
+		if err == nil {
+			t.Errorf("%s: accepted", c.args)
+			continue
+		}
+		for _, part := range c.want {
+			if !strings.Contains(err.Error(), part) {
+				t.Errorf("%s: %q\nlacks %q", c.args, err, part)
+			}
+		}
+	}
+}
+
+func TestReadOptions(t *testing.T) {
+	o, err := ReadOptions(strings.Fields("--scenario static,path --scenario=json --rate 80% --connections 5 --json " + filepath.Join(t.TempDir(), "r.json") + " -- --access-log"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if !slices.Equal(o.Scenarios, []string{"static", "path", "json"}) || o.Rate != (Rate{Share: 0.8}) || o.Connections != 5 || !slices.Equal(o.Server, []string{"--access-log"}) {
+		t.Errorf("got %+v", o)
+	}
+	if o.Rounds != 5 || o.Duration != 2*time.Second {
+		t.Errorf("%d rounds of %s; 5 of 2s are the default with a rate", o.Rounds, o.Duration)
+	}
+	if o, err := ReadOptions(nil); err != nil || o.Rounds != 5 || o.Duration != 400*time.Millisecond || o.Connections != 64 {
+		t.Errorf("without arguments: %+v, %v", o, err)
+	}
+	if o, err := ReadOptions([]string{"--target", "http://localhost", "--pid=7"}); err != nil || o.Target != "localhost:80" || o.PID != 7 {
+		t.Errorf("a target without a port: %+v, %v", o, err)
+	}
+	if o, err := ReadOptions([]string{"--bad", "-h"}); err != nil || !o.Help {
+		t.Errorf("help is given whatever else is wrong: %+v, %v", o, err)
+	}
+}
+
+// Every flag stands in the usage with its value.
+func TestUsageListsFlags(t *testing.T) {
+	for _, f := range flags {
+		if want := "--" + f.name; !strings.Contains(Usage(), want) || !strings.Contains(Usage(), f.doc) {
+			t.Errorf("the usage lacks %s", want)
+		}
+	}
+}

@@ -1,0 +1,89 @@
+package bench
+
+import (
+	"bytes"
+	"fmt"
+	"os"
+	"os/exec"
+	"runtime"
+	"strconv"
+
+	"golang.org/x/sys/unix"
+)
+
+// place divides the CPUs that this process may use: so many for the server, 0 for half.
+func place(server int) placement { return divide(coresOf(allowedCPUs()), server) }
+
+// maxCPUs is the most that Linux can be built for.
+const maxCPUs = 8192
+
+// allowedCPUs are those that this process may use. It asks of the calling thread: the
+// first one of the process may be one that was pinned.
+func allowedCPUs() []int {
+	set := unix.NewCPUSet(maxCPUs)
+	if err := unix.SchedGetaffinityDynamic(0, set); err != nil {
+		return nil
+	}
+	var cpus []int
+	for cpu := range maxCPUs {
+		if set.IsSet(cpu) {
+			cpus = append(cpus, cpu)
+		}
+	}
+	return cpus
+}
+
+// coresOf groups CPUs by the core whose hardware threads they are. What the system does
+// not tell is a core of its own.
+func coresOf(cpus []int) [][]int {
+	var cores [][]int
+	known := map[string]int{}
+	for _, cpu := range cpus {
+		text, err := os.ReadFile("/sys/devices/system/cpu/cpu" + strconv.Itoa(cpu) + "/topology/thread_siblings_list")
+		siblings := string(bytes.TrimSpace(text))
+		if at, ok := known[siblings]; ok && err == nil {
+			cores[at] = append(cores[at], cpu)
+			continue
+		}
+		known[siblings] = len(cores)
+		cores = append(cores, []int{cpu})
+	}
+	return cores
+}
+
+// startOn starts a program that may use these CPUs only, and whose Go runtime then
+// counts only these; none is all that we may.
+func startOn(cmd *exec.Cmd, cpus []int) error {
+	if len(cpus) == 0 {
+		return cmd.Start()
+	}
+	// A child inherits what the thread may use that starts it. Go makes threads of its
+	// own from another one while this one is locked, so they do not.
+	runtime.LockOSThread()
+	before := unix.NewCPUSet(maxCPUs)
+	if err := unix.SchedGetaffinityDynamic(0, before); err != nil {
+		runtime.UnlockOSThread()
+		return fmt.Errorf("start on CPU %s: %w", numbers(cpus), err)
+	}
+	if err := pinThread(cpus...); err != nil {
+		runtime.UnlockOSThread()
+		return fmt.Errorf("start: %w", err)
+	}
+	err := cmd.Start()
+	if unix.SchedSetaffinityDynamic(0, before) == nil {
+		runtime.UnlockOSThread() // else it stays locked, and ends with its goroutine
+	}
+	return err
+}
+
+// pinThread has the calling thread, which has to be locked, run on these CPUs only.
+func pinThread(cpus ...int) error {
+	set := unix.NewCPUSet(maxCPUs)
+	for _, cpu := range cpus {
+		set.Set(cpu)
+	}
+	if err := unix.SchedSetaffinityDynamic(0, set); err != nil {
+		return fmt.Errorf("pin to CPU %s: %w", numbers(cpus), err)
+	}
+	return nil
+}

@@ -1,0 +1,68 @@
+package bench
+
+import (
+	"context"
+	"os"
+	"os/exec"
+	"runtime"
+	"slices"
+	"strconv"
+	"strings"
+	"testing"
+)
+
+// TestPinnedChild is not a test but what TestStartOn starts.
+func TestPinnedChild(t *testing.T) {
+	if os.Getenv("BENCH_CHILD") != "pinned" {
+		t.Skip("only as a child")
+	}
+	os.Stdout.WriteString("processors " + strconv.Itoa(runtime.GOMAXPROCS(0)) + " cpus " + numbers(allowedCPUs()) + "\n")
+}
+
+// allowed are the CPUs that tests may use.
+func allowed(t *testing.T) []int {
+	t.Helper()
+	cpus := allowedCPUs()
+	if len(cpus) == 0 {
+		t.Fatal("the system tells no CPUs")
+	}
+	return cpus
+}
+
+// A child runs where it is put, its runtime counts only that, and we run where we did.
+func TestStartOn(t *testing.T) {
+	before := allowed(t)
+	for _, cpu := range before {
+		child := exec.Command(os.Args[0], "-test.run=^TestPinnedChild$", "-test.v")
+		child.Env = append(os.Environ(), "BENCH_CHILD=pinned")
+		var out strings.Builder
+		child.Stdout = &out
+		if err := startOn(child, []int{cpu}); err != nil {
+			t.Fatal(err)
+		}
+		if err := child.Wait(); err != nil {
+			t.Fatal(err)
+		}
+		if want := "processors 1 cpus " + strconv.Itoa(cpu) + "\n"; !strings.Contains(out.String(), want) {
+			t.Errorf("%q, want %q", out.String(), want)
+		}
+	}
+	child := exec.Command(os.Args[0])
+	if err := startOn(child, []int{1023}); err == nil || !strings.Contains(err.Error(), "pin to CPU 1023: invalid argument") {
+		t.Errorf("started on a CPU that there is not: %v", err)
+	}
+	if after := allowed(t); !slices.Equal(after, before) {
+		t.Errorf("CPUs %v afterwards, %v before", after, before)
+	}
+}
+
+// Threads of the generator are put on their CPU, and a wrong one is told.
+func TestLoadPinned(t *testing.T) {
+	s := serveScript(t, answering(map[string]string{"/": okAnswer}))
+	l := simple(s.address)
+	l.cpus = []int{1023}
+	o, err := l.run(context.Background())
+	if err != nil || o.errors["pin to CPU 1023: invalid argument"] != 1 {
+		t.Errorf("%v, errors %v", err, o.errors)
+	}
+}

@@ -1,0 +1,44 @@
+package bench
+
+import (
+	"fmt"
+	"io"
+)
+
+// progress says how far a run is: on a terminal in one line that changes, else in a
+// line for each thing that is measured.
+type progress struct {
+	w        io.Writer
+	terminal bool
+	shown    bool // a line stands there
+}
+
+// say tells what is done now.
+func (p *progress) say(format string, args ...any) {
+	text := fmt.Sprintf(format, args...)
+	if !p.terminal {
+		fmt.Fprintln(p.w, text)
+		return
+	}
+	const width = 79 // a longer line could not be taken back
+	if letters := []rune(text); len(letters) > width {
+		text = string(letters[:width-1]) + "…"
+	}
+	fmt.Fprintf(p.w, "\r\x1b[K%s", text)
+	p.shown = true
+}
+
+// round tells of a round; a log has no need of these.
+func (p *progress) round(name string, n, of int) {
+	if p.terminal {
+		p.say("%s: round %d of %d", name, n, of)
+	}
+}
+
+// end takes the line back.
+func (p *progress) end() {
+	if p.shown {
+		fmt.Fprint(p.w, "\r\x1b[K")
+		p.shown = false
+	}
+}

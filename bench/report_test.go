@@ -1,0 +1,249 @@
+package bench
+
+import (
+	"bytes"
+	"encoding/json"
+	"encoding/xml"
+	"errors"
+	"image/png"
+	"io"
+	"math"
+	"os"
+	"path/filepath"
+	"reflect"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/HdrHistogram/hdrhistogram-go"
+)
+
+// side1 is a round of one side with a latency of 1 ms.
+func side1(cpu float64) figures {
+	h := hdrhistogram.New(1000, int64(time.Minute), 3)
+	for range 1000 {
+		if err := h.RecordValue(int64(time.Millisecond)); err != nil {
+			panic(err)
+		}
+	}
+	return figures{requests: 1000, seconds: 1, rate: 1000, cpu: cpu, memory: 20e6, busy: 0.5, latency: h}
+}
+
+// finished is a run with three rounds of one result, whose ratios are 1, 2 and 1.5.
+func finished(t *testing.T, opts Options) (*run, *bytes.Buffer) {
+	t.Helper()
+	var out bytes.Buffer
+	opts.defaults()
+	r := &run{opts: opts, out: &out, progress: &progress{w: io.Discard}, machine: thisMachine("v1")}
+	res := &result{name: "static", shows: "a fixed answer"}
+	for _, cpu := range []float64{10, 20, 15} {
+		res.rounds = append(res.rounds, pair{baseline: side1(10), candidate: side1(cpu)})
+	}
+	r.results = []*result{res}
+	return r, &out
+}
+
+func TestTableShowsMedians(t *testing.T) {
+	r, out := finished(t, Options{})
+	if err := r.report(nil); err != nil {
+		t.Fatal(err)
+	}
+	var row []string
+	for line := range strings.Lines(out.String()) {
+		if strings.HasPrefix(line, "static ") {
+			row = strings.Fields(line)
+		}
+	}
+	want := []string{"static", "1000", "15.0", "1.50", "1.00–2.00", "1.00", "1.00", "20.0", "0"}
+	if !reflect.DeepEqual(row, want) {
+		t.Errorf("got  %q\nwant %q", row, want)
+	}
+	if !strings.Contains(out.String(), "noisy") {
+		t.Errorf("rounds that lie 67 %% apart are not called noisy:\n%s", out)
+	}
+}
+
+func TestErrorsMakeResultVoid(t *testing.T) {
+	r, out := finished(t, Options{})
+	r.results[0].rounds[1].candidate.errors = map[string]uint64{"status 500": 3}
+	r.results[0].void()
+	err := r.report(nil)
+	if err == nil || !strings.Contains(err.Error(), "3 × status 500") {
+		t.Errorf("error: %v", err)
+	}
+	if strings.Contains(out.String(), "15.0") {
+		t.Errorf("a void result has figures:\n%s", out)
+	}
+	if d := r.document(true); d.Complete || d.Results[0].Void == "" {
+		t.Errorf("JSON: complete %v, void %q", d.Complete, d.Results[0].Void)
+	}
+}
+
+func TestIncompleteIsSaid(t *testing.T) {
+	r, out := finished(t, Options{})
+	if err := r.report(ErrStopped); !errors.Is(err, ErrStopped) {
+		t.Errorf("error: %v", err)
+	}
+	if !strings.Contains(out.String(), "incomplete") || !strings.Contains(out.String(), "static") {
+		t.Errorf("got\n%s", out)
+	}
+}
+
+func TestGeneratorThatIsTheBottleneckIsNamed(t *testing.T) {
+	r, out := finished(t, Options{})
+	for i := range r.results[0].rounds {
+		r.results[0].rounds[i].candidate.busy = 0.99
+	}
+	if err := r.report(nil); err != nil || !strings.Contains(out.String(), "generator was the bottleneck") {
+		t.Errorf("%v\n%s", err, out)
+	}
+}
+
+func TestRatioWithoutCPUTime(t *testing.T) {
+	p := pair{baseline: side1(10), candidate: side1(math.NaN())}
+	p.baseline.rate, p.candidate.rate = 3000, 1000
+	if got := p.ratio(); got != 3 {
+		t.Errorf("got %v; three times the requests a second is 3", got)
+	}
+	if s := summarize([]float64{math.NaN(), 4, 2}); s.median != 3 || s.least != 2 || s.most != 4 {
+		t.Errorf("got %+v", s)
+	}
+}
+
+// docs/bench.md names every field of the JSON form.
+func TestJSONIsDocumented(t *testing.T) {
+	text, err := os.ReadFile("../docs/bench.md")
+	if err != nil {
+		t.Fatal(err)
+	}
+	var walk func(of reflect.Type)
+	walk = func(of reflect.Type) {
+		switch of.Kind() {
+		case reflect.Pointer, reflect.Slice, reflect.Map:
+			walk(of.Elem())
+		case reflect.Struct:
+			for i := range of.NumField() {
+				name := of.Field(i).Tag.Get("json")
+				if !strings.Contains(string(text), "`"+name+"`") {
+					t.Errorf("docs/bench.md does not name `%s`", name)
+				}
+				walk(of.Field(i).Type)
+			}
+		}
+	}
+	walk(reflect.TypeFor[document]())
+}
+
+func TestJSONFile(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "r.json")
+	r, _ := finished(t, Options{JSON: path})
+	r.results[0].rounds[0].candidate.cpu = math.NaN()
+	if err := r.report(nil); err != nil {
+		t.Fatal(err)
+	}
+	text, err := os.ReadFile(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var got struct {
+		Form     int
+		Complete bool
+		Results  []struct {
+			Name   string
+			Rounds []struct {
+				Candidate struct {
+					CPU     *float64           `json:"cpu_us_per_request"`
+					Latency map[string]float64 `json:"latency_ms"`
+					Memory  uint64             `json:"memory_bytes"`
+				}
+			}
+		}
+	}
+	if err := json.Unmarshal(text, &got); err != nil {
+		t.Fatal(err)
+	}
+	round := got.Results[0].Rounds
+	if got.Form != 1 || !got.Complete || len(round) != 3 || round[0].Candidate.CPU != nil || *round[1].Candidate.CPU != 20 || round[1].Candidate.Memory != 20e6 {
+		t.Errorf("got %s", text)
+	}
+	if p99 := round[0].Candidate.Latency["p99"]; math.Abs(p99-1) > 0.01 {
+		t.Errorf("p99 is %v ms; 1 ms within 1 %% is what was recorded", p99)
+	}
+}
+
+func TestPlots(t *testing.T) {
+	dir := t.TempDir()
+	for _, c := range []struct {
+		name string
+		opts Options
+		set  func(res *result)
+	}{
+		{"bars", Options{}, func(*result) {}},
+		{"unknown", Options{}, func(res *result) { res.rounds[0].candidate.cpu = math.NaN(); res.rounds = res.rounds[:1] }},
+		{"percentiles", Options{Rate: Rate{PerSecond: 5}}, func(*result) {}},
+		{"curve", Options{Curve: true}, func(res *result) {
+			res.curve = []step{{0.1, 100, res.rounds}, {1, 1000, res.rounds}}
+		}},
+		{"nothing answered", Options{Curve: true}, func(res *result) {
+			res.curve = []step{{0.1, 100, []pair{{}}}}
+		}},
+	} {
+		for _, format := range []string{"svg", "png"} {
+			opts := c.opts
+			opts.Plot = filepath.Join(dir, c.name+"."+format)
+			r, _ := finished(t, opts)
+			c.set(r.results[0])
+			if err := r.draw(); err != nil {
+				t.Errorf("%s.%s: %v", c.name, format, err)
+				continue
+			}
+			content, err := os.ReadFile(opts.Plot)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if err := isPicture(format, content); err != nil {
+				t.Errorf("%s.%s: %v", c.name, format, err)
+			}
+		}
+	}
+}
+
+// isPicture reads a whole picture.
+func isPicture(format string, content []byte) error {
+	if format == "png" {
+		picture, err := png.Decode(bytes.NewReader(content))
+		if err == nil && picture.Bounds().Dx() < 500 {
+			err = errors.New("it is too small to be read")
+		}
+		return err
+	}
+	d := xml.NewDecoder(bytes.NewReader(content))
+	elements := 0
+	for {
+		token, err := d.Token()
+		if errors.Is(err, io.EOF) && elements > 5 {
+			return nil
+		}
+		if err != nil {
+			return err
+		}
+		if e, ok := token.(xml.StartElement); ok {
+			if elements++; elements == 1 && e.Name.Local != "svg" {
+				return errors.New("it is no SVG but " + e.Name.Local)
+			}
+		}
+	}
+}
+
+// A plot of nothing but void results is an error, and leaves no file.
+func TestPlotOfNothing(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "r.svg")
+	r, _ := finished(t, Options{Plot: path})
+	r.results[0].wrong = "errors"
+	if err := r.draw(); err == nil {
+		t.Error("it was drawn")
+	}
+	if _, err := os.Stat(path); err == nil {
+		t.Error("a file was left")
+	}
+}

@@ -1,0 +1,290 @@
+package bench
+
+import (
+	"bytes"
+	"embed"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"path/filepath"
+	"slices"
+	"sort"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/xuri/excelize/v2"
+	"gopkg.in/yaml.v3"
+)
+
+// scenario is one declaration of scenarios/: what a server is to do, and what shows
+// that it does.
+type scenario struct {
+	Name          string
+	Shows         string
+	Configuration yaml.Node // as of a file; an item with repeat stands for so many, ${n} in them counts from 1
+	Files         []file    // beside the configuration
+	Requests      []request // sent in turn
+
+	Rate     float64       // requests a second; 0 is as many as are answered
+	Duration time.Duration // that a round counts at least
+	Sink     bool          // ${sink} is the address of a server that takes webhooks
+	// RewriteEvery is how often the configuration is written anew, with another
+	// endpoint in it, while a round lasts; 0 is never.
+	RewriteEvery time.Duration `yaml:"rewrite-every"`
+}
+
+// file is a file that a configuration names: a text, or a workbook of one sheet.
+type file struct {
+	Name  string
+	Text  string
+	Sheet string
+	Rows  [][]any
+}
+
+// request is a request as it is declared, in scenarios and in the file of
+// --requests.
+type request struct {
+	Repeat, Step int // so many of it, ${n} in them is Step, 2×Step, …; 0 is 1
+	Method, Path string
+	Headers      map[string]string
+	Body         string
+	Answer       declaredAnswer
+}
+
+// declaredAnswer is what answers a request. What is not declared is not looked at.
+type declaredAnswer struct {
+	Status  int // 0 is 200
+	Headers map[string]string
+	Body    *string
+	JSON    *string // the body is JSON text of this value
+}
+
+//go:embed scenarios/*.yml
+var declarations embed.FS
+
+// scenarios are the declarations, in the order of their files' names.
+func scenarios() ([]scenario, error) {
+	entries, err := declarations.ReadDir("scenarios")
+	if err != nil {
+		return nil, err
+	}
+	var all []scenario
+	for _, e := range entries {
+		text, err := declarations.ReadFile("scenarios/" + e.Name())
+		if err != nil {
+			return nil, err
+		}
+		s, err := readScenario(text)
+		if err != nil {
+			return nil, fmt.Errorf("scenario %s: %w", e.Name(), err)
+		}
+		all = append(all, s)
+	}
+	return all, nil
+}
+
+// readScenario reads one declaration, and says what is missing in it.
+func readScenario(text []byte) (scenario, error) {
+	var s scenario
+	if err := strictly(text, &s); err != nil {
+		return s, err
+	}
+	switch {
+	case s.Name == "" || s.Shows == "":
+		return s, errors.New("name and shows are required")
+	case s.Configuration.Kind != yaml.SequenceNode:
+		return s, errors.New("configuration: a list is required")
+	case len(s.Requests) == 0:
+		return s, errors.New("requests: one at least is required")
+	}
+	for i := range s.Requests {
+		if err := s.Requests[i].check(); err != nil {
+			return s, fmt.Errorf("requests[%d]: %w", i, err)
+		}
+	}
+	return s, nil
+}
+
+// strictly decodes a YAML text; a key that is not known is an error.
+func strictly(text []byte, into any) error {
+	d := yaml.NewDecoder(bytes.NewReader(text))
+	d.KnownFields(true)
+	err := d.Decode(into)
+	if errors.Is(err, io.EOF) {
+		return errors.New("it is empty")
+	}
+	return err
+}
+
+func (r *request) check() error {
+	switch {
+	case !strings.HasPrefix(r.Path, "/") || strings.ContainsAny(r.Path, " \r\n"):
+		return fmt.Errorf("path: %q is not accepted; a path that begins with / and has no blanks in it is", r.Path)
+	case strings.ContainsAny(r.Method, " \r\n"):
+		return fmt.Errorf("method: %q is not accepted; a word is", r.Method)
+	case r.Repeat < 0 || r.Repeat > 100_000 || r.Step < 0:
+		return errors.New("repeat, step: up to 100000, and above 0")
+	}
+	for name, value := range r.Headers {
+		if name == "" || strings.ContainsAny(name, ": \r\n") || strings.ContainsAny(value, "\r\n") {
+			return fmt.Errorf("headers: %q: %q is no header", name, value)
+		}
+	}
+	return nil
+}
+
+// scenarioNames are the names that --scenario takes.
+func scenarioNames() []string {
+	all, _ := scenarios() // they are right as they are embedded: a test looks
+	var names []string
+	for i := range all {
+		names = append(names, all[i].Name)
+	}
+	return names
+}
+
+// expand writes ${n} and the like in every text of a value that YAML decoded.
+func expand(v any, r *strings.Replacer) any {
+	switch v := v.(type) {
+	case string:
+		return r.Replace(v)
+	case []any:
+		list := make([]any, len(v))
+		for i := range v {
+			list[i] = expand(v[i], r)
+		}
+		return list
+	case map[string]any:
+		m := make(map[string]any, len(v))
+		for key, value := range v {
+			m[r.Replace(key)] = expand(value, r)
+		}
+		return m
+	}
+	return v
+}
+
+// endpoints are the items of the configuration as it is written, repeated ones
+// written out.
+func (s *scenario) endpoints(sink string) ([]any, error) {
+	var items []map[string]any
+	if err := s.Configuration.Decode(&items); err != nil {
+		return nil, err
+	}
+	var all []any
+	for _, item := range items {
+		repeat := 1
+		if n, ok := item["repeat"].(int); ok {
+			repeat = n
+			delete(item, "repeat")
+		}
+		for n := 1; n <= repeat; n++ {
+			all = append(all, expand(item, strings.NewReplacer("${n}", strconv.Itoa(n), "${sink}", sink)))
+		}
+	}
+	return all, nil
+}
+
+// writeConfiguration writes endpoints as a configuration, whole or not at all.
+func writeConfiguration(path string, endpoints []any) error {
+	var b bytes.Buffer
+	e := json.NewEncoder(&b)
+	e.SetEscapeHTML(false)
+	if err := e.Encode(endpoints); err != nil {
+		return err
+	}
+	return writeWhole(path, b.Bytes())
+}
+
+// write writes the files that the configuration names into dir.
+func (f *file) write(dir string) error {
+	path := filepath.Join(dir, f.Name)
+	if f.Sheet == "" {
+		return os.WriteFile(path, []byte(f.Text), 0o600)
+	}
+	book := excelize.NewFile()
+	if err := book.SetSheetName("Sheet1", f.Sheet); err != nil {
+		return err
+	}
+	for i := range f.Rows {
+		if err := book.SetSheetRow(f.Sheet, "A"+strconv.Itoa(i+1), &f.Rows[i]); err != nil {
+			return err
+		}
+	}
+	return errors.Join(book.SaveAs(path), book.Close())
+}
+
+// asked is a request ready to be sent, and what is to answer it.
+type asked struct {
+	line   string // "GET /users/7", for messages
+	wire   []byte // as it is sent
+	answer declaredAnswer
+}
+
+// expanded is the request as often as it is repeated.
+func (r *request) expanded() []asked {
+	var all []asked
+	for n := 1; n <= max(r.Repeat, 1); n++ {
+		with := strings.NewReplacer("${n}", strconv.Itoa(n*max(r.Step, 1)))
+		one := request{Method: r.Method, Path: with.Replace(r.Path), Headers: map[string]string{}, Body: with.Replace(r.Body)}
+		for name, value := range r.Headers {
+			one.Headers[name] = with.Replace(value)
+		}
+		a := asked{line: one.line(), wire: one.wire(), answer: r.Answer}
+		for _, text := range []**string{&a.answer.Body, &a.answer.JSON} {
+			if *text != nil {
+				s := with.Replace(**text)
+				*text = &s
+			}
+		}
+		a.answer.Headers = map[string]string{}
+		for name, value := range r.Answer.Headers {
+			a.answer.Headers[name] = with.Replace(value)
+		}
+		all = append(all, a)
+	}
+	return all
+}
+
+func (r *request) method() string {
+	if r.Method == "" {
+		return "GET"
+	}
+	return strings.ToUpper(r.Method)
+}
+
+func (r *request) line() string { return r.method() + " " + r.Path }
+
+// wire is the request as it is sent: with a Host, and a length where there is a body.
+func (r *request) wire() []byte {
+	var b bytes.Buffer
+	fmt.Fprintf(&b, "%s %s HTTP/1.1\r\n", r.method(), r.Path)
+	names := make([]string, 0, len(r.Headers))
+	hosted, typed := false, false
+	for name := range r.Headers {
+		names = append(names, name)
+		hosted = hosted || strings.EqualFold(name, "Host")
+		typed = typed || strings.EqualFold(name, "Content-Type")
+	}
+	if !hosted {
+		b.WriteString("Host: localhost\r\n")
+	}
+	sort.Strings(names)
+	for _, name := range names {
+		if !strings.EqualFold(name, "Content-Length") {
+			fmt.Fprintf(&b, "%s: %s\r\n", name, r.Headers[name])
+		}
+	}
+	if r.Body != "" || slices.Contains([]string{"POST", "PUT", "PATCH"}, r.method()) {
+		if !typed && r.Body != "" {
+			b.WriteString("Content-Type: application/json\r\n")
+		}
+		fmt.Fprintf(&b, "Content-Length: %d\r\n", len(r.Body))
+	}
+	b.WriteString("\r\n")
+	b.WriteString(r.Body)
+	return b.Bytes()
+}

@@ -1,0 +1,258 @@
+package bench
+
+import (
+	"bufio"
+	"bytes"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"os/exec"
+	"slices"
+	"strings"
+	"sync"
+	"time"
+)
+
+// ChildVariable is set in the processes that bench starts. They end when their
+// standard input does: so none outlives bench, however that ends, on any system.
+const ChildVariable = "MOCKSERVER_BENCH_CHILD"
+
+const (
+	// startPatience bounds the start of a server; 10,000 endpoints take half a second.
+	startPatience = 30 * time.Second
+	// stopPatience bounds its end: webhooks that are due are sent in serverGrace.
+	stopPatience = 10 * time.Second
+	serverGrace  = "5s"
+	lastLines    = 12 // of a server's log are kept for messages
+)
+
+// server is a process that bench started, and listens.
+type server struct {
+	name    string // for messages: "the server", "the baseline"
+	address string // "127.0.0.1:41234"
+	pid     int
+
+	cmd    *exec.Cmd
+	stdin  io.WriteCloser
+	log    *tail
+	exited chan struct{} // closed when the process is gone
+	err    error         // why, to be read once exited is closed
+}
+
+// startServer starts the program with the configuration, and waits until it
+// listens. The error has the last lines of its log.
+func (r *run) startServer(ctx context.Context, configuration []string, flags ...string) (*server, error) {
+	args := []string{"serve", "--format", "json", "--host", "127.0.0.1", "--port", "0", "--grace", serverGrace}
+	for _, path := range configuration {
+		args = append(args, "--config", path)
+	}
+	return r.start(ctx, "the server", roleServer, append(append(args, flags...), r.opts.Server...))
+}
+
+// start starts the program in a role, on the processors of servers.
+func (r *run) start(ctx context.Context, name, role string, args []string) (*server, error) {
+	s := &server{name: name, log: newTail(), exited: make(chan struct{})}
+	s.cmd = exec.Command(r.opts.Program, args...) //nolint:gosec // it is this program
+	s.cmd.Env = append(serverEnvironment(r.opts.Environ), ChildVariable+"="+role)
+	s.cmd.Stdout, s.cmd.Stderr = s.log, s.log
+	s.cmd.WaitDelay = time.Second // what it started may have kept its outputs
+	apart(s.cmd)
+	var err error
+	if s.stdin, err = s.cmd.StdinPipe(); err != nil {
+		return nil, fmt.Errorf("start %s: %w", name, err)
+	}
+	if err := startOn(s.cmd, r.placed.server); err != nil {
+		return nil, fmt.Errorf("start %s: %w", name, err)
+	}
+	s.pid = s.cmd.Process.Pid
+	go func() {
+		s.err = s.cmd.Wait()
+		close(s.exited)
+	}()
+	if err := s.listening(ctx); err != nil {
+		s.kill()
+		return nil, err
+	}
+	return s, nil
+}
+
+// listening waits until the server says where it listens.
+func (s *server) listening(ctx context.Context) error {
+	ctx, cancel := context.WithTimeout(ctx, startPatience)
+	defer cancel()
+	line, err := s.log.find(ctx, s.exited, "listening")
+	if err == nil {
+		s.address = line.Address
+		return nil
+	}
+	select {
+	case <-s.exited:
+		return s.died()
+	default:
+		return fmt.Errorf("start %s: %w", s.name, context.Cause(ctx))
+	}
+}
+
+// died is the error of a server that ended by itself.
+func (s *server) died() error {
+	return fmt.Errorf("%s ended by itself (%v); its last lines:\n  %s", s.name, s.err, strings.Join(s.log.lines(), "\n  "))
+}
+
+// together returns a context that ends when one of the servers does, with that for
+// its cause. What it needs is released by calling the function.
+func together(ctx context.Context, servers ...*server) (context.Context, func()) {
+	ctx, cancel := context.WithCancelCause(ctx)
+	for _, s := range servers {
+		if s == nil {
+			continue
+		}
+		go func() {
+			select {
+			case <-s.exited:
+				cancel(s.died())
+			case <-ctx.Done():
+			}
+		}()
+	}
+	return ctx, func() { cancel(nil) }
+}
+
+// stop ends the server as SIGTERM does, so that what it has to say at its end is
+// in its log, and kills it when ctx ends or it takes too long.
+func (s *server) stop(ctx context.Context) {
+	_ = s.stdin.Close() // the process may be gone
+	timer := time.NewTimer(stopPatience)
+	defer timer.Stop()
+	select {
+	case <-s.exited:
+		return
+	case <-ctx.Done():
+	case <-timer.C:
+	}
+	s.kill()
+}
+
+// kill ends the server at once.
+func (s *server) kill() {
+	_ = s.cmd.Process.Kill() // it may be gone
+	_ = s.stdin.Close()
+	<-s.exited
+}
+
+// serverEnvironment is the environment without the settings of a server: what is
+// measured is what the command line says. Error reports go nowhere.
+func serverEnvironment(environ []string) []string {
+	return slices.DeleteFunc(slices.Clone(environ), func(v string) bool {
+		name, _, _ := strings.Cut(v, "=")
+		return strings.HasPrefix(name, "MOCKSERVER_") ||
+			slices.Contains([]string{"CONFIG", "MOCKS", "PORT", "HOST", "SENTRY_DSN"}, name)
+	})
+}
+
+// logLine is what is read of a line of a server's log.
+type logLine struct {
+	Message string `json:"msg"`
+	Address string `json:"address"`
+
+	// Of the line "webhooks", at the end.
+	Delivered, Retried, Dead, Refused, Abandoned int64
+	LagP50                                       string `json:"lag_p50"`
+	LagP99                                       string `json:"lag_p99"`
+	LagMax                                       string `json:"lag_max"`
+}
+
+// tail takes a server's log: it keeps the last lines, and those that say what bench
+// needs to know. Both outputs of a process may write to it.
+type tail struct {
+	mu      sync.Mutex
+	partial []byte
+	last    []string
+	seen    map[string]logLine // the last line of each message in awaited
+	counts  map[string]int
+	more    chan struct{} // closed and replaced when a message is seen
+}
+
+// awaited are the messages that bench looks for. Nobody may change it.
+var awaited = []string{"listening", "webhooks", "configuration reloaded"}
+
+func newTail() *tail {
+	return &tail{seen: map[string]logLine{}, counts: map[string]int{}, more: make(chan struct{})}
+}
+
+// Write takes output of the process.
+func (t *tail) Write(p []byte) (int, error) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	const longest = 1 << 20 // a line beyond it is cut, whatever it holds
+	for rest := p; len(rest) > 0; {
+		n, line, err := bufio.ScanLines(rest, false)
+		if err != nil || n == 0 {
+			t.partial = append(t.partial, rest[:min(len(rest), max(longest-len(t.partial), 0))]...)
+			break
+		}
+		t.line(append(t.partial, line...))
+		t.partial, rest = t.partial[:0], rest[n:]
+	}
+	return len(p), nil
+}
+
+func (t *tail) line(text []byte) {
+	const shown = 500
+	if len(t.last) == lastLines {
+		t.last = t.last[1:]
+	}
+	t.last = append(t.last, string(text[:min(len(text), shown)]))
+	var line logLine
+	// An access log is not to cost what the load generator needs: most lines are not read.
+	if !slices.ContainsFunc(awaited, func(m string) bool { return bytes.Contains(text, []byte(m)) }) ||
+		json.Unmarshal(text, &line) != nil || !slices.Contains(awaited, line.Message) {
+		return
+	}
+	t.seen[line.Message] = line
+	t.counts[line.Message]++
+	close(t.more)
+	t.more = make(chan struct{})
+}
+
+func (t *tail) lines() []string {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	lines := slices.Clone(t.last)
+	if len(t.partial) > 0 {
+		lines = append(lines, string(t.partial[:min(len(t.partial), 500)]))
+	}
+	return lines
+}
+
+// said returns the last line with a message, and how many there were.
+func (t *tail) said(message string) (logLine, int) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	return t.seen[message], t.counts[message]
+}
+
+var errNotSaid = errors.New("it ended without a word of it")
+
+// find waits for a line with the message, as long as the process runs.
+func (t *tail) find(ctx context.Context, exited <-chan struct{}, message string) (logLine, error) {
+	for {
+		t.mu.Lock()
+		line, n, more := t.seen[message], t.counts[message], t.more
+		t.mu.Unlock()
+		if n > 0 {
+			return line, nil
+		}
+		select {
+		case <-more:
+		case <-exited:
+			if line, n := t.said(message); n > 0 {
+				return line, nil
+			}
+			return logLine{}, errNotSaid
+		case <-ctx.Done():
+			return logLine{}, context.Cause(ctx)
+		}
+	}
+}

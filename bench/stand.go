@@ -1,0 +1,114 @@
+package bench
+
+import (
+	"context"
+	"fmt"
+	"os"
+	"path/filepath"
+	"slices"
+	"time"
+)
+
+// stand is the server of a scenario with what belongs to it.
+type stand struct {
+	run           *run
+	scenario      *scenario
+	configuration string // its file
+	endpoints     []any
+	server        *server
+	sink          *sink
+}
+
+// open writes the configuration and starts the server.
+func (st *stand) open(ctx context.Context) (side, error) {
+	dir := filepath.Join(st.run.dir, st.scenario.Name)
+	if err := os.Mkdir(dir, 0o700); err != nil {
+		return side{}, err
+	}
+	for i := range st.scenario.Files {
+		if err := st.scenario.Files[i].write(dir); err != nil {
+			return side{}, err
+		}
+	}
+	var err error
+	address := ""
+	if st.scenario.Sink {
+		if st.sink, err = openSink(); err != nil {
+			return side{}, err
+		}
+		address = st.sink.address
+	}
+	if st.endpoints, err = st.scenario.endpoints(address); err != nil {
+		return side{}, err
+	}
+	st.configuration = filepath.Join(dir, "mocks.json")
+	if err := writeConfiguration(st.configuration, st.endpoints); err != nil {
+		return side{}, err
+	}
+	if st.server, err = st.run.startServer(ctx, []string{st.configuration}); err != nil {
+		return side{}, err
+	}
+	return side{address: st.server.address, pid: st.server.pid, server: st.server}, nil
+}
+
+// rewrite writes the configuration anew every so often, each time with another
+// endpoint behind the others, until ctx ends.
+func (st *stand) rewrite(ctx context.Context) {
+	ticker := time.NewTicker(st.scenario.RewriteEvery)
+	defer ticker.Stop()
+	for n := 1; ; n++ {
+		select {
+		case <-ticker.C:
+			marker := map[string]any{"endpoint": map[string]any{"path": fmt.Sprintf("/rewritten/%d", n), "response": map[string]any{}}}
+			if err := writeConfiguration(st.configuration, append(slices.Clone(st.endpoints), marker)); err != nil {
+				return // no reload is counted then, and a result without one says so
+			}
+		case <-ctx.Done():
+			return
+		}
+	}
+}
+
+// finish adds what the server and the sink say at the end to a result.
+func (st *stand) finish(ctx context.Context, res *result) {
+	if st.scenario.RewriteEvery > 0 {
+		_, n := st.server.log.said("configuration reloaded")
+		res.reloaded, res.reloads = true, n
+	}
+	if st.sink == nil || ctx.Err() != nil {
+		return
+	}
+	st.run.progress.say("%s: the last webhooks", st.scenario.Name)
+	st.server.stop(ctx)
+	line, n := st.server.log.said("webhooks")
+	res.webhooks = &delivered{logLine: line, received: st.sink.received.Load()}
+	if n == 0 {
+		res.wrong = "the server did not say what became of its webhooks"
+	} else if lost := res.webhooks.lost(); lost > 0 {
+		res.wrong = fmt.Sprintf("%d webhooks were lost", lost)
+	}
+}
+
+// close ends what open started.
+func (st *stand) close(ctx context.Context) {
+	if st.server != nil {
+		if ctx.Err() != nil {
+			st.server.kill()
+		}
+		st.server.stop(ctx)
+	}
+	if st.sink != nil {
+		_ = st.sink.close() // whoever sent to it is gone
+	}
+}
+
+// delivered is what became of webhooks: as the server says, and as they arrived.
+type delivered struct {
+	logLine
+	received int64
+}
+
+// lost is how many were accepted or should have been, and did not arrive.
+func (d *delivered) lost() int64 {
+	return max(d.Delivered+d.Dead+d.Refused+d.Abandoned-d.received, 0)
+}

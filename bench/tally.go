@@ -1,0 +1,97 @@
+package bench
+
+import (
+	"errors"
+	"strconv"
+	"syscall"
+	"time"
+
+	"github.com/HdrHistogram/hdrhistogram-go"
+)
+
+// tally counts what came of the part of a load that one thread or connection sent.
+type tally struct {
+	requests, bytes uint64
+	missed, late    uint64
+	errors          map[string]uint64
+	latency         *hdrhistogram.Histogram
+}
+
+const (
+	shortestLatency = int64(time.Microsecond)
+	longestLatency  = int64(time.Minute)
+	latencyDigits   = 3
+	// errorKinds bounds what a server can make us keep: a length of its own in each
+	// answer is an error of its own.
+	errorKinds = 64
+	otherError = "other errors"
+)
+
+func newTally() tally {
+	return tally{
+		errors:  map[string]uint64{},
+		latency: hdrhistogram.New(shortestLatency, longestLatency, latencyDigits),
+	}
+}
+
+// answered counts an answer that is as wanted. Latencies over a minute are kept as
+// one.
+func (t *tally) answered(latency int64) {
+	t.requests++
+	_ = t.latency.RecordValue(min(max(latency, 0), longestLatency)) // it takes all up to that
+}
+
+func (t *tally) fail(kind string) { count(t.errors, kind, 1) }
+
+func count(errors map[string]uint64, kind string, n uint64) {
+	if _, known := errors[kind]; !known && len(errors) >= errorKinds {
+		kind = otherError
+	}
+	errors[kind] += n
+}
+
+func (t *tally) merge(from *tally) {
+	t.requests += from.requests
+	t.bytes += from.bytes
+	t.missed += from.missed
+	t.late += from.late
+	for kind, n := range from.errors {
+		count(t.errors, kind, n)
+	}
+	t.latency.Merge(from.latency) // of the same bounds: nothing is dropped
+}
+
+// outcome is what a tally comes to.
+func (t *tally) outcome() *outcome {
+	return &outcome{
+		requests: t.requests, bytes: t.bytes, errors: t.errors,
+		latency: t.latency, missed: t.missed, late: t.late,
+	}
+}
+
+// Kinds of error that both generators count.
+const (
+	noAnswer      = "no answer"
+	resetByServer = "reset by the server"
+)
+
+// reason is what the system says of an error, without the names of calls and addresses:
+// those would make many kinds of one.
+func reason(err error) string {
+	var errno syscall.Errno
+	if errors.As(err, &errno) {
+		return errno.Error()
+	}
+	return err.Error()
+}
+
+// unlike says how an answer differs from what is wanted; "" is not at all.
+func (w want) unlike(status int, length int64) string {
+	switch {
+	case w.status == 0 && status >= 400, w.status != 0 && status != w.status:
+		return "status " + strconv.Itoa(status)
+	case w.length >= 0 && length != int64(w.length):
+		return "body of " + strconv.FormatInt(length, 10) + " bytes instead of " + strconv.Itoa(w.length)
+	}
+	return ""
+}

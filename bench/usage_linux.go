@@ -1,0 +1,92 @@
+package bench
+
+import (
+	"bytes"
+	"errors"
+	"fmt"
+	"os"
+	"strconv"
+	"time"
+
+	"golang.org/x/sys/unix"
+)
+
+// Kinds of the clocks that count processor time, in the low bits of their number
+// (the kernel's posix-timers.h).
+const (
+	clockOfProcess = 2
+	clockOfThread  = 6
+)
+
+// cpuOf reads the processor time of a process, user and system, to the nanosecond. It
+// is the sum of its threads, those that have ended included, which the times under
+// /proc/PID/task are not; and unlike utime and stime it is not in ticks.
+func cpuOf(pid int) (time.Duration, error) { return clockTime(pid, clockOfProcess) }
+
+// cpuOfThread reads the same of a thread of this process.
+func cpuOfThread(tid int) (time.Duration, error) { return clockTime(tid, clockOfThread) }
+
+func clockTime(id, kind int) (time.Duration, error) {
+	var at unix.Timespec
+	if err := unix.ClockGettime(int32(^id)<<3|int32(kind), &at); err != nil {
+		if errors.Is(err, unix.EINVAL) {
+			return 0, gone(id)
+		}
+		return 0, fmt.Errorf("process %d: processor time: %w", id, err)
+	}
+	return time.Duration(at.Nano()), nil
+}
+
+// queuedOfThread is how long a thread of this process has waited for a processor that
+// another had; 0 where the system does not tell.
+func queuedOfThread(tid int) time.Duration {
+	text, err := os.ReadFile("/proc/self/task/" + strconv.Itoa(tid) + "/schedstat")
+	if fields := bytes.Fields(text); err == nil && len(fields) > 1 {
+		if n, err := strconv.ParseInt(string(fields[1]), 10, 64); err == nil {
+			return time.Duration(n)
+		}
+	}
+	return 0
+}
+
+// usageOf reads what a process has used.
+func usageOf(pid int) (usage, error) {
+	u := usage{descriptors: -1}
+	var err error
+	if u.cpu, err = cpuOf(pid); err != nil {
+		return u, err
+	}
+	directory := "/proc/" + strconv.Itoa(pid)
+	text, err := os.ReadFile(directory + "/status")
+	if err != nil {
+		if errors.Is(err, os.ErrNotExist) || errors.Is(err, unix.ESRCH) {
+			return u, gone(pid)
+		}
+		return u, fmt.Errorf("process %d: %w", pid, err)
+	}
+	if state := statusField(text, "State"); len(state) > 0 && (state[0] == 'Z' || state[0] == 'X') {
+		return u, gone(pid) // it has ended and was not waited for
+	}
+	u.resident = kilobytes(statusField(text, "VmRSS"))
+	u.peak = kilobytes(statusField(text, "VmHWM"))
+	u.threads, _ = strconv.Atoi(string(statusField(text, "Threads"))) // the kernel writes a number
+	if open, err := os.ReadDir(directory + "/fd"); err == nil {
+		u.descriptors = len(open)
+	}
+	return u, nil
+}
+
+// statusField finds "Name:\tvalue" in /proc/PID/status.
+func statusField(text []byte, name string) []byte {
+	for line := range bytes.Lines(text) {
+		if key, value, ok := bytes.Cut(line, []byte{':'}); ok && string(key) == name {
+			return bytes.TrimSpace(value)
+		}
+	}
+	return nil
+}
+
+func kilobytes(value []byte) uint64 {
+	n, _ := strconv.ParseUint(string(bytes.TrimSuffix(value, []byte(" kB"))), 10, 64) // 0 of a kernel thread, which has none
+	return n << 10
+}

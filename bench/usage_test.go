@@ -1,0 +1,109 @@
+package bench
+
+import (
+	"fmt"
+	"io"
+	"os"
+	"os/exec"
+	"runtime"
+	"strings"
+	"testing"
+	"time"
+)
+
+// TestUsedChild is not a test but what TestUsageOf starts: it holds memory and files, and
+// has used some time, until its input ends.
+func TestUsedChild(t *testing.T) {
+	if os.Getenv("BENCH_CHILD") != "used" {
+		t.Skip("only as a child")
+	}
+	held := make([]byte, 64<<20)
+	for i := range held {
+		held[i] = byte(i)
+	}
+	for range 50 {
+		f, err := os.Open(os.DevNull)
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer f.Close()
+	}
+	for used, err := cpuOf(os.Getpid()); used < 200*time.Millisecond; used, err = cpuOf(os.Getpid()) {
+		if err != nil {
+			t.Fatal(err)
+		}
+	}
+	fmt.Println("ready")
+	_, _ = io.Copy(io.Discard, os.Stdin)
+	runtime.KeepAlive(held)
+}
+
+func TestUsageOf(t *testing.T) {
+	child := exec.Command(os.Args[0], "-test.run=^TestUsedChild$", "-test.v")
+	child.Env = append(os.Environ(), "BENCH_CHILD=used")
+	in, err := child.StdinPipe()
+	if err != nil {
+		t.Fatal(err)
+	}
+	out, err := child.StdoutPipe()
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := child.Start(); err != nil {
+		t.Fatal(err)
+	}
+	waitLine(t, out, "ready")
+	u, err := usageOf(child.Process.Pid)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if u.cpu < 200*time.Millisecond || u.cpu > time.Hour {
+		t.Errorf("processor time %s, want 200 ms or a little more", u.cpu)
+	}
+	if u.resident < 64<<20 || u.resident > 1<<30 {
+		t.Errorf("resident %d, want 64 MiB or a little more", u.resident)
+	}
+	if u.peak != 0 && u.peak < u.resident {
+		t.Errorf("peak %d, resident %d", u.peak, u.resident)
+	}
+	if u.threads < 1 || u.threads > 200 {
+		t.Errorf("%d threads", u.threads)
+	}
+	if u.descriptors != -1 && (u.descriptors < 50 || u.descriptors > 200) {
+		t.Errorf("%d descriptors, want 50 and a few", u.descriptors)
+	}
+	_ = in.Close()
+	_, _ = io.Copy(io.Discard, out)
+	want := fmt.Sprintf("process %d: gone", child.Process.Pid)
+	// It is gone once it has ended, before it is waited for and after.
+	for deadline := time.Now().Add(30 * time.Second); err == nil; _, err = usageOf(child.Process.Pid) {
+		if time.Now().After(deadline) {
+			t.Fatal("it is still there")
+		}
+	}
+	if err.Error() != want {
+		t.Errorf("%v, want %s", err, want)
+	}
+	if err := child.Wait(); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := usageOf(child.Process.Pid); err == nil || err.Error() != want {
+		t.Errorf("%v, want %s", err, want)
+	}
+	if _, err := cpuOf(child.Process.Pid); err == nil || err.Error() != want {
+		t.Errorf("%v, want %s", err, want)
+	}
+}
+
+// waitLine reads until a line that ends in text.
+func waitLine(t *testing.T, from io.Reader, text string) {
+	t.Helper()
+	var read strings.Builder
+	one := make([]byte, 1)
+	for !strings.HasSuffix(read.String(), text+"\n") {
+		if _, err := from.Read(one); err != nil {
+			t.Fatalf("%v after %q", err, read.String())
+		}
+		read.Write(one)
+	}
+}
