@@ -4,6 +4,7 @@ go 1.26.0
 
 require (
 	github.com/HdrHistogram/hdrhistogram-go v1.4.0
+	github.com/KimMachineGun/automemlimit v1.0.1
 	github.com/brianvoe/gofakeit/v7 v7.18.1
 	github.com/fasthttp/router v1.5.4
 	github.com/getsentry/sentry-go v0.50.0
@@ -39,6 +40,7 @@ require (
 	github.com/mgechev/revive v1.7.0 // indirect
 	github.com/molecule-man/go-brrr v1.0.1 // indirect
 	github.com/olekukonko/tablewriter v0.0.5 // indirect
+	github.com/pbnjay/memory v0.0.0-20210728143218-7b4eea64cf58 // indirect
 	github.com/power-devops/perfstat v0.0.0-20260805114148-88456608a4f6 // indirect
 	github.com/richardlehane/mscfb v1.0.7 // indirect
 	github.com/richardlehane/msoleps v1.0.6 // indirect

@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"io"
 	"log/slog"
+	"math"
 	"os"
 	"os/signal"
 	"runtime"
@@ -15,6 +16,8 @@ import (
 	"sync"
 	"syscall"
 	"time"
+
+	"github.com/KimMachineGun/automemlimit/memlimit"
 
 	"mockserver/bench"
 	"mockserver/config"
@@ -97,7 +100,19 @@ func run(args []string, env func(string) (string, bool), signals <-chan os.Signa
 		return exitFailed
 	}
 	log.Info("listening", "url", p.server.URL(), "address", p.server.Addr().String(), "endpoints", len(spec.Endpoints))
+	fit(log)
 	return p.serve(signals)
+}
+
+// fit suits the collector of the process to what it is allowed: in a container that
+// limits memory it works harder towards 90 % of that, unless GOMEMLIMIT says otherwise.
+// What reading the configuration took is given back, which may be several times what
+// it takes to serve it.
+func fit(log *slog.Logger) {
+	if limit, err := memlimit.Set(); err == nil && limit < math.MaxInt64 {
+		log.Info("memory is limited", "soft_limit_bytes", limit)
+	}
+	go debug.FreeOSMemory()
 }
 
 // withoutConfiguration does what needs no configuration, and tells whether it was that.
@@ -386,6 +401,7 @@ func (p *program) reload(cause string) {
 		return
 	}
 	p.log.Info("configuration reloaded", "cause", cause, "endpoints", len(spec.Endpoints), "took", time.Since(begun))
+	go debug.FreeOSMemory() // as in fit
 }
 
 // load serves what the files say, unless it is wrong. Changes count from before
