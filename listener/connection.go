@@ -246,7 +246,7 @@ const (
 // Read reads what the client sent, as far as it is sound: a head comes whole, and
 // nothing from behind a breach. The error is the breach then.
 func (c *connection) Read(b []byte) (int, error) {
-	if len(c.after) > 0 && !c.written.IsZero() { // else what answers them is not written yet
+	if len(c.after) > 0 { // fasthttp has written what answers them: it reads behind that
 		c.release()
 	}
 	if c.over != nil {

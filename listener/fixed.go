@@ -3,6 +3,7 @@ package listener
 import (
 	"bufio"
 	"bytes"
+	"io"
 	"time"
 
 	"github.com/valyala/fasthttp"
@@ -34,6 +35,7 @@ func (sn *snapshot) fix(routes []matcher.Route) {
 		}
 	}
 	sn.fixed = map[string]*fixed{}
+	var w fixing
 	for i := range routes {
 		path, ok := routes[i].Pattern.Literal()
 		if !ok || routes[i].Endpoint.EffectiveMethod() != fasthttp.MethodGet {
@@ -41,38 +43,44 @@ func (sn *snapshot) fix(routes []matcher.Route) {
 		}
 		if _, known := sn.fixed[path]; !known { // else the first declared answers
 			sn.fixed[path] = nil
-			if routes[i].If == nil {
-				sn.fixed[path] = sn.answers[i].fix()
+			if a := &sn.answers[i]; routes[i].If == nil && a.isFixed() {
+				sn.fixed[path] = w.fix(a)
 			}
 		}
 	}
 }
 
-// fix is the answer as bytes; nil when it is not the same for all.
-func (a *answer) fix() *fixed {
-	if a.template != nil || a.source != nil || len(a.hooks) > 0 {
-		return nil
-	}
+// isFixed tells whether the answer is the same for every request.
+func (a *answer) isFixed() bool {
 	for i := range a.headers {
 		if a.headers[i].template != nil {
-			return nil
+			return false
 		}
 	}
-	var ctx fasthttp.RequestCtx
-	resp := &ctx.Response
+	return a.template == nil && a.source == nil && len(a.hooks) == 0
+}
+
+// fixing is what answers are written with, one after the other.
+type fixing struct {
+	ctx fasthttp.RequestCtx
+	out bufio.Writer
+}
+
+// fix is a fixed answer as bytes; nil when it is too large.
+func (w *fixing) fix(a *answer) *fixed {
+	resp := &w.ctx.Response
+	resp.Reset()
 	resp.Header.SetNoDefaultContentType(true)
-	r := matcher.Acquire(&ctx)
+	r := matcher.Acquire(&w.ctx)
 	defer matcher.Release(r)
 	new(Server).respond(a, r) // of a server it asks for nothing
-	var all bytes.Buffer
-	w := bufio.NewWriter(&all)
-	if resp.Write(w) != nil || w.Flush() != nil {
-		return nil // a buffer takes everything
+	w.out.Reset(io.Discard)
+	if resp.Write(&w.out) != nil { // which completes the headers
+		return nil
 	}
-	f := &fixed{body: resp.Body()}
-	f.head = all.Bytes()[:all.Len()-len(f.body)]
+	f := &fixed{head: bytes.Clone(resp.Header.Header()), body: resp.Body()}
 	f.date = bytes.Index(f.head, dateLine) + len(dateLine)
-	if all.Len() > maxFixed || f.date < len(dateLine) {
+	if len(f.head)+len(f.body) > maxFixed || f.date < len(dateLine) {
 		return nil
 	}
 	return f

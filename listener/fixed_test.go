@@ -2,9 +2,12 @@ package listener
 
 import (
 	"log/slog"
+	"net/http"
 	"regexp"
 	"strings"
 	"testing"
+	"testing/synctest"
+	"time"
 
 	"mockserver/config"
 )
@@ -102,6 +105,8 @@ func TestFixed_LeavesWhatIsNotPlain(t *testing.T) {
 		head + "Content-Length: 1\r\n\r\nx",
 		head + "Transfer-Encoding: chunked\r\n\r\n0\r\n\r\n",
 		head + "Expect: 100-continue\r\n\r\n",
+		head + "Trailer: Content-Length\r\n\r\n",
+		head + "trailer: X-A\r\n\r\n",
 		head + "X: a\x01b\r\n\r\n",
 		head + "X: 0123456\x7f89\r\n\r\n",
 		head + "X: 0123456\tb\r\n\r\n",
@@ -165,12 +170,51 @@ func TestFixed_FollowsTheServer(t *testing.T) {
 	}
 }
 
+// The time of a fixed answer is that of the answer.
+func TestFixed_IsDated(t *testing.T) {
+	s := configured(t, fixable)
+	synctest.Test(t, func(t *testing.T) {
+		client := &scripted{}
+		l := newConnections(nil, slog.New(slog.DiscardHandler))
+		l.fixed = s.fixed
+		conn := l.adopt(client)
+		defer conn.Close()
+		for range 3 {
+			client.got.Reset()
+			conn.wire.plain = []byte("/json")
+			if done, err := conn.reply(make([]byte, maxHeader)); !done || err != nil {
+				t.Fatal(done, err)
+			}
+			_, after, _ := strings.Cut(client.got.String(), "\r\nDate: ")
+			text, _, _ := strings.Cut(after, "\r\n")
+			when, err := time.Parse(http.TimeFormat, text)
+			if off := time.Since(when); err != nil || off < 0 || off > 2*clockTick {
+				t.Errorf("the date is %q, which was %v ago: %v", text, off, err)
+			}
+			<-time.After(time.Hour)
+		}
+	})
+}
+
+// Nothing that an answer was written with is kept.
+func TestFixed_KeepsNoBodyTwice(t *testing.T) {
+	s := configured(t, `[{endpoint: {path: /a, response: {body: "`+strings.Repeat("x", maxFixed/2)+`"}}}]`)
+	f := s.fixed([]byte("/a"))
+	if f == nil || cap(f.head) > 512 {
+		t.Fatalf("the head takes %d bytes", cap(f.head))
+	}
+	if static := s.snapshot.Load().answers[0].static; &f.body[0] != &static[0] {
+		t.Error("the body is kept twice")
+	}
+}
+
 // FuzzFixed sends the bytes of a connection to one server twice, once with fasthttp
 // alone: the answers are the same, byte for byte.
 func FuzzFixed(f *testing.F) {
 	s := configured(f, fixable)
 	for _, seed := range []string{
 		plain("/json") + plain("/text/?a=b") + plain("/none"), plain("/json")[:20], "\r\n" + plain("/"), plain("/json?u=http://["), "GET /json HTTP/1.1\r\nHost: a\r\nX: \x01\r\n\r\n",
+		"GET /json HTTP/1.1\r\nHost: a\r\nTrailer: Host\r\n\r\n",
 		"GET /json HTTP/1.1\r\nHost: [::1]\r\nUser-Agent: a/1.0\r\nAccept: */*\r\nConnection: keep-alive\r\n\r\n", "GET /json HTTP/1.7\r\nHost: a:b\r\nOrigin: x\r\n\r\n",
 	} {
 		f.Add(seed, uint16(len(seed)-1))

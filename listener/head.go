@@ -158,8 +158,8 @@ func (h *head) field(line []byte) error {
 	case n == len("expect") && hasName(line, "expect"):
 		h.odd = true
 		return h.expect(trimBlanks(line[n+1:]))
-	case n == len("origin") && hasName(line, "origin"):
-		h.odd = true
+	case n == len("origin") && hasName(line, "origin"), n == len("trailer") && hasName(line, "trailer"):
+		h.odd = true // one has an answer of its own, the other's names are fasthttp's to check
 	case n == len("connection") && hasName(line, "connection"):
 		return h.connection(trimBlanks(line[n+1:]))
 	case n == len("content-length") && hasName(line, "content-length"):

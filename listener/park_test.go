@@ -7,6 +7,8 @@ import (
 	"testing"
 	"testing/synctest"
 	"time"
+
+	"github.com/valyala/fasthttp"
 )
 
 // A connection that waits is parked, and served again whenever something comes, in
@@ -84,4 +86,62 @@ func TestPark_Ends(t *testing.T) {
 			}
 		})
 	}
+}
+
+// However a connection came to wait, it is parked after the same time.
+func TestPark_InTime(t *testing.T) {
+	s := configured(t, timed)
+	warm(t, s)
+	const get, head, body = "GET /static HTTP/1.1\r\nHost: a\r\n\r\n", "POST /orders HTTP/1.1\r\nHost: a\r\nContent-Length: 17\r\n\r\n", `{"project": "ab"}`
+	for name, pieces := range map[string][]string{
+		"whole": {get}, "head, then body": {head, body}, "half a head": {get[:10], get[10:]}, "an empty line between": {get, "\r\n", get},
+	} {
+		synctest.Test(t, func(t *testing.T) {
+			c := talk(t, s)
+			defer c.Close()
+			go func() { _, _ = io.Copy(io.Discard, c) }() // until the end of the test
+			for _, piece := range pieces {
+				if _, err := io.WriteString(c, piece); err != nil {
+					t.Fatal(err)
+				}
+				<-time.After(time.Second)
+			}
+			<-time.After(parkTime - 2*time.Second)
+			early := s.http.GetOpenConnectionsCount() + 1
+			<-time.After(parkTime + 2*time.Second + clockTick)
+			if late := s.http.GetOpenConnectionsCount() + 1; early != 1 || late != 0 {
+				t.Errorf("%s: fasthttp serves %d connections before the time to be parked, and %d behind it", name, early, late)
+			}
+		})
+	}
+}
+
+// A connection that is served again is not idle: the end of the server waits for its
+// answer.
+func TestPark_TheEndWaitsForItsAnswer(t *testing.T) {
+	s := configured(t, timed)
+	warm(t, s)
+	synctest.Test(t, func(t *testing.T) {
+		c := talk(t, s)
+		defer c.Close()
+		serve := s.http.Handler
+		defer func() { s.http.Handler = serve }()
+		requests := 0
+		s.http.Handler = func(ctx *fasthttp.RequestCtx) {
+			if requests++; requests == 2 {
+				c.from.hurry()
+			}
+			serve(ctx)
+		}
+		in := bufio.NewReader(c)
+		for range 2 {
+			go func() { _, _ = io.WriteString(c, "GET /static HTTP/1.1\r\nHost: a\r\n\r\n") }() // the answer says what it misses
+			resp, err := http.ReadResponse(in, nil)
+			if err != nil {
+				t.Fatal(err)
+			}
+			_, _ = io.Copy(io.Discard, resp.Body)
+			<-time.After(time.Minute)
+		}
+	})
 }

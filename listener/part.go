@@ -59,14 +59,15 @@ func (c *connection) enter(next part) {
 
 // rest makes the connection idle. fasthttp sends its answers before it reads for
 // another request, but not while it has one that was pipelined: that one is served.
-// The deadline is when it is parked, and set anew only once half of it is gone; one
-// that has empty lines is not parked. The error tells that the server has ended.
+// The deadline is when it is parked, and set anew only once half of it is gone, or if it
+// is that of another part; one that has empty lines is not parked. The error tells that
+// the server has ended.
 func (c *connection) rest(lines bool) error {
 	until := c.readInForce
-	switch {
+	switch left := until.Sub(c.idleSince); {
 	case lines:
 		until = c.idleSince.Add(idleTimeout)
-	case until.Sub(c.idleSince) < parkTime+clockTick:
+	case left < parkTime+clockTick || left > 2*parkTime+clockTick:
 		until = c.idleSince.Add(2*parkTime + clockTick)
 	}
 	if until != c.readInForce {
