@@ -165,6 +165,15 @@ func TargetFault(target []byte) string {
 	return authorityFault(rest)
 }
 
+// HostFault says what keeps a text from being the Host of a request: a name or an
+// address, with or without a port. It is "" when nothing does.
+func HostFault(host []byte) string {
+	if bytes.IndexByte(host, standIn) >= 0 {
+		return fmt.Sprintf("%q cannot stand in the name of a host", rune(standIn))
+	}
+	return hostPortFault(host)
+}
+
 // withoutUser is a URL without what stands before an @ in front of its path, which
 // may be a password.
 func withoutUser(text string) string {
@@ -209,7 +218,7 @@ func hostPortFault(text []byte) string {
 		}
 		return portFault(port)
 	}
-	end := bytes.LastIndexByte(text, ']')
+	end := bytes.IndexByte(text, ']')
 	if end < 0 {
 		return "the ] of an IPv6 address is missing"
 	}
@@ -232,6 +241,11 @@ func addressFault(text []byte) string {
 	ip, err := netip.ParseAddr(string(address))
 	if err != nil || !ip.Is6() || ip.Zone() != "" || zoned && len(zone) == 0 {
 		return fmt.Sprintf("[%s] is no IPv6 address; [::1] is accepted, or [fe80::1%%25eth0] with a zone", clip(string(text)))
+	}
+	for i, b := range zone {
+		if !isLetterOrDigit(b) && strings.IndexByte("-._~", b) < 0 && (b != '%' || !isEscape(zone[i:], true)) {
+			return fmt.Sprintf("%q cannot stand in the zone of an IPv6 address; %%%02X is accepted", b, b)
+		}
 	}
 	return ""
 }

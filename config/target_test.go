@@ -42,6 +42,9 @@ func TestMistakesOfTargets(t *testing.T) {
 		{"http://[fe80::1§%eth0]/", "% is not followed by two hexadecimal digits"},
 		{"§http://[::1]80/", "something else than a port"},
 		{"§http://[::1]:x/", `the port is "x"`},
+		{"§http://[::1%25a]b]:1/x", "something else than a port"},
+		{"§http://[::1%25a[b]:1/x", "'[' cannot stand in the zone of an IPv6 address; %5B is accepted"},
+		{"§http://[::1%25a:b]/", "':' cannot stand in the zone"},
 		{"§mailto:a@b", "does not begin with http:// or https://"},
 		{"§//a/b", "does not begin with http:// or https://"},
 		{"§ http://a", "does not begin with http:// or https://"},
@@ -57,7 +60,7 @@ func TestMistakesOfTargets(t *testing.T) {
 func TestURLsThatAreAccepted(t *testing.T) {
 	for _, url := range []string{
 		"http://a", "https://a/", "HTTP://A:8080/b", "http://a:1", "http://a:65535?x", "http://a:/", "http://a_b.c-d.:80/",
-		"http://user:pa%40ss@host/", "http://user@host", "http://[::1]", "http://[::1]:80/", "http://[fe80::1%25eth0]:80/",
+		"http://user:pa%40ss@host/", "http://user@host", "http://[::1]", "http://[::1]:80/", "http://[fe80::1%25eth0]:80/", "http://[fe80::1%25a-b._~%5D]/",
 		"http://127.0.0.1:9000/a%20b?c=%C3%BC", `http://a/b|c\"d^e`, "http://us/er@a:b",
 		"{{query-params.url}}", "{{query-params.url}}:99999", "{% if query-params.a %}http://a{% else %}https://b:99{% endif %}/c",
 		"http://{{host}}/", "http://{{query-params.h}}:{{query-params.p}}/", "http://a:80{{query-params.p}}/", "http://a:9{{query-params.p}}99999/",
@@ -94,6 +97,20 @@ func TestTargetFault(t *testing.T) {
 		}
 	}); n > 1 { // of the text itself
 		t.Errorf("%v allocations", n)
+	}
+}
+
+// What is rendered into a Host is held to what a declared one is.
+func TestHostFault(t *testing.T) {
+	for _, c := range []struct{ host, want string }{
+		{"a", ""}, {"a.b-c_d:80", ""}, {"127.0.0.1", ""}, {"[::1]:80", ""}, {"a:", ""},
+		{"", "names no host"}, {":80", "names no host"}, {"a b", "' ' cannot stand"}, {"http://a", "the port"}, {"http:a", "the port"}, {"a/b", "'/' cannot stand"},
+		{"a:0", "the port"}, {"ü", "cannot stand"}, {"a\x00", `'\x00' cannot stand`}, {"a:\x00", "cannot stand"}, {"[::1\x00]", "cannot stand"}, {"u@a", "'@' cannot stand"},
+		{"[::1%25a]b]", "something else"}, {"[::1%25%]", "'%' cannot stand in the zone"},
+	} {
+		if got := HostFault([]byte(c.host)); got != c.want && (c.want == "" || !strings.Contains(got, c.want)) {
+			t.Errorf("%q: got %q, want %q", c.host, got, c.want)
+		}
 	}
 }
 

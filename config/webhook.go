@@ -261,7 +261,7 @@ func (c *checker) webhookHeaders(w *Webhook, keys []string) {
 			if hosts++; hosts > 1 {
 				c.wrong("is given more than once; a request names one host", append(keys, h.Name)...)
 			}
-			if !hasTags(h.Value.Value) && hostPortFault([]byte(h.Value.Value)) != "" {
+			if !hasTags(h.Value.Value) && HostFault([]byte(h.Value.Value)) != "" {
 				c.wrong(fmt.Sprintf("%q is not the name of a host, with or without a port", clip(h.Value.Value)), append(keys, h.Name)...)
 			}
 		case w.Sign != nil && !signed && strings.EqualFold(h.Name, w.Sign.EffectiveHeader()):

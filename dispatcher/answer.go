@@ -29,6 +29,11 @@ const (
 	// grace is how long an answer is waited for that may have come before its request
 	// was written. If there is one it is there already.
 	grace = 10 * time.Millisecond
+	// maxQuoted is how much of an answer that is none is quoted, in bytes, and
+	// maxHeadError the length of an error of fasthttp's that is passed on: some quote
+	// the whole answer.
+	maxQuoted    = 60
+	maxHeadError = 200
 	// keptRequest is the largest room for a request that is kept.
 	keptRequest = 64 << 10
 )
@@ -98,7 +103,7 @@ func (x *exchange) readHead(c *connection) (status int, sound bool, err error) {
 			}
 		}
 		if err != nil {
-			return 0, false, err
+			return 0, false, x.headError(c, err)
 		}
 		switch status := x.head.StatusCode(); {
 		case status < fasthttp.StatusContinue:
@@ -108,6 +113,21 @@ func (x *exchange) readHead(c *connection) (status int, sound bool, err error) {
 		}
 	}
 	return 0, false, errInterim
+}
+
+// headError says why a head cannot be read. Of one that is none it quotes the first
+// line alone.
+func (x *exchange) headError(c *connection, err error) error {
+	if errors.Is(err, errLongHead) || c.failed && len(err.Error()) <= maxHeadError {
+		return err
+	}
+	held, _ := x.in.Peek(x.in.Buffered())
+	line, _, _ := bytes.Cut(bytes.TrimLeft(held, "\r\n"), []byte("\n"))
+	line = bytes.TrimSuffix(line, []byte("\r"))
+	if len(line) > maxQuoted {
+		return fmt.Errorf("the head of the answer is no HTTP/1: it begins with %q…", line[:maxQuoted])
+	}
+	return fmt.Errorf("the head of the answer is no HTTP/1: it begins with %q", line)
 }
 
 // readOneHead reads a head, in more room when it needs more.
@@ -149,10 +169,12 @@ func (x *exchange) statusLine() int {
 	return int(status)
 }
 
-// closes tells whether the target closes the connection behind its answer, or makes
-// something else of it.
+// closes tells whether the target closes the connection behind its answer, makes
+// something else of it, or leaves open where the answer ends: fasthttp does not tell
+// of an answer of HTTP/1.0 whether it has a Transfer-Encoding, which means nothing
+// there.
 func (x *exchange) closes() bool {
-	if x.head.ConnectionClose() || x.head.StatusCode() == fasthttp.StatusSwitchingProtocols {
+	if x.head.ConnectionClose() || !x.head.IsHTTP11() || x.head.StatusCode() == fasthttp.StatusSwitchingProtocols {
 		return true
 	}
 	for token := range bytes.SplitSeq(x.head.Peek(fasthttp.HeaderConnection), []byte(",")) {
@@ -163,13 +185,17 @@ func (x *exchange) closes() bool {
 	return false
 }
 
-// skipBody reads the body and tells whether it came to its end.
+// skipBody reads the body and tells whether it came to its end. Where there can be
+// none but one is announced, it may follow all the same, and be taken for the next
+// answer.
 func (x *exchange) skipBody(method string) bool {
 	switch status, n := x.head.StatusCode(), x.head.ContentLength(); {
 	case status == fasthttp.StatusSwitchingProtocols:
 		return false
-	case method == fasthttp.MethodHead || status == fasthttp.StatusNoContent || status == fasthttp.StatusNotModified:
+	case method == fasthttp.MethodHead:
 		return true
+	case status == fasthttp.StatusNoContent || status == fasthttp.StatusNotModified:
+		return n <= 0 && n != -1
 	case n >= 0:
 		if n > maxAnswerBody {
 			return false

@@ -124,14 +124,20 @@ func TestAnswer_Counts(t *testing.T) {
 		{"head of 200 KiB", "POST", "HTTP/1.1 200 OK\r\n" + long + "Content-Length: 1\r\n\r\nb", true},
 		{"chunks", "POST", "HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n3\r\nabc\r\n2;x=y\r\nde\r\n0\r\n\r\n", true},
 		{"chunks and a trailer", "POST", "HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\nTrailer: X-Sum\r\n\r\n3\r\nabc\r\n0\r\nX-Sum: 1\r\nX-B: 2\r\n\r\n", true},
-		{"204 says a length", "POST", "HTTP/1.1 204 No Content\r\nContent-Length: 5\r\n\r\n", true},
-		{"304 says a length", "POST", "HTTP/1.1 304 Not Modified\r\nContent-Length: 5\r\n\r\n", true},
+		{"204", "POST", "HTTP/1.1 204 No Content\r\n\r\n", true},
+		{"204 says it has no body", "POST", "HTTP/1.1 204 No Content\r\nContent-Length: 0\r\n\r\n", true},
+		{"304", "POST", "HTTP/1.1 304 Not Modified\r\n\r\n", true},
 		{"HEAD", "HEAD", "HTTP/1.1 200 OK\r\nContent-Length: 5\r\n\r\n", true},
 		{"interim answers", "POST", "HTTP/1.1 100 Continue\r\n\r\nHTTP/1.1 103 Early Hints\r\nLink: </a>\r\n\r\n" + okAnswer, true},
 
 		{"closing", "POST", "HTTP/1.1 200 OK\r\nConnection: close\r\nContent-Length: 0\r\n\r\n", false},
 		{"closing in capitals", "POST", "HTTP/1.1 200 OK\r\nConnection: foo, Close\r\nContent-Length: 0\r\n\r\n", false},
 		{"HTTP/1.0", "POST", "HTTP/1.0 200 OK\r\nContent-Length: 0\r\n\r\n", false},
+		{"HTTP/1.0 in chunks", "POST", "HTTP/1.0 200 OK\r\nConnection: keep-alive\r\nTransfer-Encoding: chunked\r\nContent-Length: 0\r\n\r\n", false},
+		{"204 says a length", "POST", "HTTP/1.1 204 No Content\r\nContent-Length: 5\r\n\r\n", false},
+		{"204 in chunks", "POST", "HTTP/1.1 204 No Content\r\nTransfer-Encoding: chunked\r\n\r\n", false},
+		{"304 says a length", "POST", "HTTP/1.1 304 Not Modified\r\nContent-Length: 5\r\n\r\n", false},
+		{"304 in chunks", "POST", "HTTP/1.1 304 Not Modified\r\nTransfer-Encoding: chunked\r\n\r\n", false},
 		{"another protocol", "POST", "HTTP/1.1 101 Switching Protocols\r\nUpgrade: x\r\nConnection: upgrade\r\n\r\n", false},
 		{"more than was announced", "POST", "HTTP/1.1 200 OK\r\nContent-Length: 1\r\n\r\nbody", false},
 		{"a body of a gigabyte", "POST", "HTTP/1.1 200 OK\r\nContent-Length: 1000000000\r\n\r\nbody", false},
@@ -173,10 +179,13 @@ func TestAnswer_Fails(t *testing.T) {
 		{"a head without its end", "HTTP/1.1 200 OK\r\nContent-Length: 0\r\n", "EOF"},
 		{"interim only", "HTTP/1.1 100 Continue\r\n\r\n", "EOF"},
 		{"interim for ever", strings.Repeat("HTTP/1.1 102 Processing\r\n\r\n", maxInterim+1), "interim"},
-		{"no HTTP", "SSH-2.0-OpenSSH_9.6\r\n", "SSH"},
-		{"no status", "HTTP/1.1 OK\r\nContent-Length: 0\r\n\r\n", "status"},
+		{"no HTTP", "SSH-2.0-OpenSSH_9.6\r\n", `is no HTTP/1: it begins with "SSH-2.0-OpenSSH_9.6"`},
+		{"no HTTP, and much", strings.Repeat("\x01", 200000) + "\r\n\r\n", `\x01"…`},
+		{"a status that is none, and much", "HTTP/1.1 2000 OK\r\nSet-Cookie: secret\r\n" + strings.Repeat("x", 3000) + "\r\n\r\n", `it begins with "HTTP/1.1 2000 OK"; `},
+		{"no status", "HTTP/1.1 OK\r\nContent-Length: 0\r\n\r\n", `"HTTP/1.1 OK"`},
+		{"an interim answer that is none", "HTTP/1.1 100 Continue\r\nno colon\r\n\r\n", `"HTTP/1.1 100 Continue"`},
 		{"a status below 100", "HTTP/1.1 099 X\r\nContent-Length: 0\r\n\r\n", "no status"},
-		{"HTTP/2", "HTTP/2.0 abc\r\n\r\n", "status"},
+		{"HTTP/2", "HTTP/2.0 abc\r\n\r\n", `"HTTP/2.0 abc"`},
 		{"a head of 300 KiB", "HTTP/1.1 200 OK\r\n" + strings.Repeat("X-Long: "+strings.Repeat("x", 1000)+"\r\n", 300), "longer than 256 KiB"},
 	}
 	for _, c := range cases {
@@ -191,7 +200,10 @@ func TestAnswer_Fails(t *testing.T) {
 			enqueue(q, NewDelivery(hook(url), 0, 1, Parts{}), time.Now())
 			s := until(t, q, "finished", func(s Stats) bool { return s.Pending == 0 })
 			if s.Dead != 1 || !strings.Contains(failed.String(), c.why) {
-				t.Errorf("%d dead, %v; want that it says %q", s.Dead, &failed, c.why)
+				t.Errorf("%d dead, %.1000v; want that it says %q", s.Dead, failed.String(), c.why)
+			}
+			if said := failed.String(); len(said) > 400 {
+				t.Errorf("%d bytes are said: %.400s", len(said), said)
 			}
 		})
 	}

@@ -16,7 +16,7 @@ import (
 // of fasthttp keeps its own, but tells neither that one has been closed by the
 // target before it is written to, nor ends its goroutines when asked.
 type connections struct {
-	most int         // that may be idle
+	most int         // that may be open, one for each worker
 	tls  *tls.Config // of all targets
 
 	mu       sync.Mutex // guards what follows
@@ -24,7 +24,7 @@ type connections struct {
 	idle     map[string]*connection // of each target the one put aside last
 	oldest   *connection            // of all that are idle the one that has been for longest
 	newest   *connection
-	count    int             // that are idle
+	coming   int             // that are being dialled
 	dialling context.Context // ends with close
 	cancel   context.CancelFunc
 	sweep    *time.Timer
@@ -94,14 +94,19 @@ func (c *connections) pop(target string) *connection {
 	return conn
 }
 
-// dial opens a connection.
+// dial opens a connection, for which another makes room where there are as many as
+// may be.
 func (c *connections) dial(target string, deadline time.Time) (*connection, error) {
 	scheme, address, _ := strings.Cut(target, "://")
 	ctx, cancel := context.WithDeadline(c.dialling, deadline)
 	defer cancel()
+	c.reserve()
 	var dialer net.Dialer
 	plain, err := dialer.DialContext(ctx, "tcp", address)
 	if err != nil {
+		c.mu.Lock()
+		c.coming--
+		c.mu.Unlock()
 		return nil, err
 	}
 	conn := &connection{Conn: plain, plain: plain, target: target, pulse: newPulse(plain)}
@@ -128,10 +133,26 @@ func (c *connections) dial(target string, deadline time.Time) (*connection, erro
 
 var errBrokenOff = errors.New("broken off: the webhook queue is closed")
 
-// enter makes a connection one of those that close with the queue.
+// reserve announces a connection that is about to be dialled. When there are as many
+// as may be, the one that has been idle for longest is closed; there is one, as each
+// of the others has a worker, and the caller is a worker without.
+func (c *connections) reserve() {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.coming++
+	if len(c.open)+c.coming > c.most && c.oldest != nil {
+		surplus := c.oldest
+		c.unlink(surplus)
+		_ = surplus.plain.Close() // it is done with
+		delete(c.open, surplus)
+	}
+}
+
+// enter makes a connection that was announced one of those that close with the queue.
 func (c *connections) enter(conn *connection) error {
 	c.mu.Lock()
 	defer c.mu.Unlock()
+	c.coming--
 	if c.closed {
 		_ = conn.plain.Close() // it was never used
 		return errBrokenOff
@@ -142,35 +163,24 @@ func (c *connections) enter(conn *connection) error {
 
 // drop closes a connection that is in use.
 func (c *connections) drop(conn *connection) {
+	_ = conn.plain.Close() // it is done with; before another may take its place
 	c.mu.Lock()
 	delete(c.open, conn)
 	c.mu.Unlock()
-	_ = conn.plain.Close() // it is done with
 }
 
-// put gives a connection back to be used again. When too many are idle, the one
-// that has been for longest is closed.
+// put gives a connection back to be used again.
 func (c *connections) put(conn *connection) {
 	c.mu.Lock()
+	defer c.mu.Unlock()
 	if c.closed { // and so is the connection
-		c.mu.Unlock()
 		return
 	}
 	conn.since = time.Now()
 	c.link(conn)
-	var surplus *connection
-	if c.count > c.most {
-		surplus = c.oldest
-		c.unlink(surplus)
-		delete(c.open, surplus)
-	}
 	if !c.swept {
 		c.swept = true
 		c.sweep.Reset(idleTime)
-	}
-	c.mu.Unlock()
-	if surplus != nil {
-		_ = surplus.plain.Close() // it is done with
 	}
 }
 
@@ -186,7 +196,6 @@ func (c *connections) link(conn *connection) {
 		c.oldest = conn
 	}
 	c.newest = conn
-	c.count++
 }
 
 // unlink makes an idle connection one that is in use.
@@ -213,7 +222,6 @@ func (c *connections) unlink(conn *connection) {
 		c.newest = conn.older
 	}
 	conn.above, conn.below, conn.older, conn.newer = nil, nil, nil, nil
-	c.count--
 }
 
 // closeOld closes the connections that nobody has needed for long.
@@ -242,7 +250,7 @@ func (c *connections) close() {
 	}
 	clear(c.idle)
 	clear(c.open)
-	c.oldest, c.newest, c.count = nil, nil, 0
+	c.oldest, c.newest = nil, nil
 }
 
 // isClosed tells whether close was called.

@@ -3,6 +3,7 @@ package dispatcher
 import (
 	"bufio"
 	"crypto/x509"
+	"errors"
 	"fmt"
 	"io"
 	"net"
@@ -161,8 +162,8 @@ func TestConnections_FewAreIdle(t *testing.T) {
 	}
 	conns := q.sender.conns
 	conns.mu.Lock()
-	if conns.count != most || len(conns.open) != most || len(conns.idle) != most {
-		t.Errorf("%d idle, %d open, of %d targets; want %d each", conns.count, len(conns.open), len(conns.idle), most)
+	if len(conns.open) != most || len(conns.idle) != most || conns.coming != 0 {
+		t.Errorf("%d open, %d targets have some, %d are coming; want %d, as many, none", len(conns.open), len(conns.idle), conns.coming, most)
 	}
 	conns.mu.Unlock()
 	for gone.Load() < targets-most { // the test's own time-out bounds this
@@ -180,6 +181,58 @@ func TestConnections_FewAreIdle(t *testing.T) {
 	}
 }
 
+// Those that are idle make room for those that are dialled, so that there are never
+// more than workers.
+func TestConnections_IdleOnesMakeRoom(t *testing.T) {
+	const most = 4
+	c, all := idled(t, most, "a", "b", "c", "d")
+	refusing := "http://" + closedPort(t)
+	if _, err := c.get(refusing, time.Now().Add(time.Minute)); err == nil {
+		t.Fatal("it is reached")
+	}
+	if len(c.open) != most-1 || c.coming != 0 {
+		t.Errorf("%d are open and %d coming, want %d and none: one made room", len(c.open), c.coming, most-1)
+	}
+	if err := all[0].SetDeadline(time.Now()); !errors.Is(err, io.ErrClosedPipe) {
+		t.Errorf("the oldest says %v, want that it is closed", err)
+	}
+	if _, err := c.get(refusing, time.Now().Add(time.Minute)); err == nil || len(c.open) != most-1 {
+		t.Errorf("%d are open after one that failed, want %d still: there was room", len(c.open), most-1)
+	}
+	target := newRawTarget(t, nil)
+	defer target.end()
+	var used []*connection
+	for i := range most {
+		conn, err := c.get(target.url(), time.Now().Add(time.Minute))
+		if err != nil {
+			t.Fatal(err)
+		}
+		if used = append(used, conn); len(c.open) != most {
+			t.Errorf("%d are open with %d in use, want %d", len(c.open), i+1, most)
+		}
+	}
+	if c.oldest != nil {
+		t.Error("one is idle while all that may be are in use")
+	}
+	for _, conn := range used {
+		c.put(conn)
+	}
+	if len(c.open) != most {
+		t.Errorf("%d are open, want %d", len(c.open), most)
+	}
+}
+
+// closedPort is an address where nobody listens.
+func closedPort(t *testing.T) string {
+	t.Helper()
+	l, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer l.Close()
+	return l.Addr().String()
+}
+
 // idled is connections that are idle, with pipes for targets.
 func idled(t *testing.T, most int, targets ...string) (*connections, []*connection) {
 	t.Helper()
@@ -190,6 +243,7 @@ func idled(t *testing.T, most int, targets ...string) (*connections, []*connecti
 		one, other := net.Pipe()
 		t.Cleanup(func() { other.Close() })
 		conn := &connection{Conn: one, plain: one, target: target, pulse: newPulse(one)}
+		c.reserve()
 		if err := c.enter(conn); err != nil {
 			t.Fatal(err)
 		}
@@ -213,8 +267,8 @@ func TestConnections_Lists(t *testing.T) {
 		for at := c.newest; at != nil; at = at.older {
 			n--
 		}
-		if n != 0 || len(c.open) < s.Len() || c.count != s.Len() {
-			t.Errorf("%d of %s are linked one way only; %d counted, %d open", n, s.String(), c.count, len(c.open))
+		if n != 0 || len(c.open) < s.Len() {
+			t.Errorf("%d of %s are linked one way only; %d open", n, s.String(), len(c.open))
 		}
 		for _, target := range []string{"a", "b", "c", "d"} {
 			depth := 0

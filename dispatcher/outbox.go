@@ -34,11 +34,13 @@ type outbox struct {
 	id     uint64 // of the next delivery
 	files  []*logFile
 	where  map[uint64]uint32 // the pending deliveries, and the number of the file each is in
+	// finished is the files that are out of the log and to be removed.
+	finished []string
 
 	bell  chan struct{} // there is something to write, or the end
 	ended chan struct{}
 
-	finished chan string   // files to be removed
+	unlisted chan struct{} // there is something to remove, or the end
 	removed  chan struct{} // the end of removing
 
 	out   *os.File // the file that the committer writes to, its own
@@ -134,7 +136,7 @@ func (o *outbox) call() {
 // commit is the goroutine that writes.
 func (o *outbox) commit() {
 	defer func() {
-		close(o.finished)
+		close(o.unlisted)
 		<-o.removed
 		close(o.ended)
 	}()
@@ -254,10 +256,15 @@ func (o *outbox) takeFinished() (names []string) {
 	return names
 }
 
-// drop has the files removed that are finished.
+// drop has the files removed that are finished. It waits for none of them.
 func (o *outbox) drop() {
-	for _, name := range o.takeFinished() {
-		o.finished <- name
+	names := o.takeFinished()
+	o.mu.Lock()
+	o.finished = append(o.finished, names...)
+	o.mu.Unlock()
+	select {
+	case o.unlisted <- struct{}{}:
+	default: // the remover is called already
 	}
 }
 
@@ -265,8 +272,14 @@ func (o *outbox) drop() {
 // a disk takes as long as for a thousand deliveries.
 func (o *outbox) remove() {
 	defer close(o.removed)
-	for name := range o.finished {
-		o.fail(os.Remove(name))
+	for range o.unlisted {
+		o.mu.Lock()
+		names := o.finished
+		o.finished = nil
+		o.mu.Unlock()
+		for _, name := range names {
+			o.fail(os.Remove(name))
+		}
 	}
 }
 

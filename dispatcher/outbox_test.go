@@ -206,6 +206,64 @@ func TestOutbox_DamageIsSetAside(t *testing.T) {
 
 // Records of any size are found again, whole or cut, and what is damaged in them is
 // set aside.
+// What was torn may be full of what looks like records, of half its size each.
+func TestOutbox_TornAndFullOfHeads(t *testing.T) {
+	const size = 1 << 20
+	pattern := []byte{1, 0, 8, 0} // the length of half a MiB, and a kind
+	torn := appendStored(nil, &stored{id: 1, due: time.Unix(1, 0), parts: bytes.Repeat(pattern, size/len(pattern))})
+	torn = torn[:len(torn)-1]
+	if _, summed := recordFollows(torn); summed > 16*len(torn) || summed < size {
+		t.Errorf("%d bytes of %d were summed", summed, len(torn))
+	}
+	if follows, summed := recordFollows(append(bytes.Repeat([]byte("text"), 5000), appendDone(nil, 7)...)); !follows || summed != 9 {
+		t.Errorf("a record behind others: %v, %d bytes summed", follows, summed)
+	}
+	dir := t.TempDir()
+	o, _, _ := openedStore(t, dir)
+	put(t, o, "kept", 1)
+	if err := o.close(); err != nil {
+		t.Fatal(err)
+	}
+	f, err := os.OpenFile(o.path(1), os.O_APPEND|os.O_WRONLY, 0)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err = f.Write(torn); err == nil {
+		err = f.Close()
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	o, pending, log := openedStore(t, dir)
+	defer o.close()
+	if got := texts(pending); !slices.Equal(got, []string{"kept"}) {
+		t.Errorf("pending %v, want what was before", got)
+	}
+	if aside, err := os.Stat(o.path(1) + ".damaged"); err != nil || aside.Size() < size || !strings.Contains(log, "set aside") {
+		t.Errorf("the file was not set aside: %v; log: %s", err, log)
+	}
+}
+
+// The committer waits for no file to be removed, however many there are.
+func TestOutbox_DropsWithoutWaiting(t *testing.T) {
+	o := &outbox{dir: t.TempDir(), unlisted: make(chan struct{}, 1), removed: make(chan struct{})}
+	for n := range uint32(100) {
+		o.files = append(o.files, &logFile{number: n})
+		if err := os.WriteFile(o.path(n), nil, 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	o.drop() // nobody removes yet
+	o.files = append(o.files, &logFile{number: 100})
+	o.drop()
+	close(o.unlisted)
+	go o.remove()
+	<-o.removed
+	if left, err := os.ReadDir(o.dir); err != nil || len(left) != 0 || o.err != nil {
+		t.Errorf("%d of 100 files are left, %v, %v", len(left), err, o.err)
+	}
+}
+
 func TestOutbox_LargeRecords(t *testing.T) {
 	sizes := []int{70 << 10, 300 << 10, 3 << 20}
 	var names []string

@@ -68,11 +68,8 @@ func seal(to []byte, start int) []byte {
 // cutRecord returns the body of the first record of a log, and what follows it; not
 // ok when no whole and sound record stands there.
 func cutRecord(log []byte) (body, rest []byte, ok bool) {
-	if len(log) < recordHead {
-		return nil, log, false
-	}
-	n := binary.LittleEndian.Uint32(log)
-	if n == 0 || n > maxRecord || uint64(n) > uint64(len(log)-recordHead) {
+	n, ok := bodySize(log)
+	if !ok {
 		return nil, log, false
 	}
 	body = log[recordHead : recordHead+n]
@@ -80,6 +77,19 @@ func cutRecord(log []byte) (body, rest []byte, ok bool) {
 		return nil, log, false
 	}
 	return body, log[recordHead+n:], true
+}
+
+// bodySize returns the length of the body of the first record of a log; not ok when
+// no whole record can stand there.
+func bodySize(log []byte) (n int, ok bool) {
+	if len(log) < recordHead {
+		return 0, false
+	}
+	said := binary.LittleEndian.Uint32(log)
+	if said == 0 || said > maxRecord || uint64(said) > uint64(len(log)-recordHead) {
+		return 0, false
+	}
+	return int(said), true
 }
 
 var errRecord = errors.New("a record of the webhook store does not hold what it should")

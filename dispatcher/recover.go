@@ -33,7 +33,7 @@ func openOutbox(dir string, log *slog.Logger) (*outbox, []stored, error) {
 		where:    map[uint64]uint32{},
 		bell:     make(chan struct{}, 1),
 		ended:    make(chan struct{}),
-		finished: make(chan string, 16),
+		unlisted: make(chan struct{}, 1),
 		removed:  make(chan struct{}),
 	}
 	pending, err := o.recover(log)
@@ -171,6 +171,15 @@ func (o *outbox) enter(kind byte, s stored, f *logFile, into *recovery) {
 // isTorn tells whether what no record can be read of is the end of a log whose
 // writing was broken off: no sound record follows.
 func isTorn(rest []byte) bool {
+	follows, _ := recordFollows(rest)
+	return !follows
+}
+
+// recordFollows tells whether a sound record stands behind the first byte, or may.
+// What was torn may hold much that looks like the head of a record, so no more bytes
+// are summed than maxSummed allows. What is not known then is taken for damage,
+// which loses nothing. summed is how many there were, for tests.
+func recordFollows(rest []byte) (follows bool, summed int) {
 	for i := 1; i < len(rest); i++ {
 		if len(rest) < i+recordHead+1 {
 			break
@@ -178,12 +187,23 @@ func isTorn(rest []byte) bool {
 		if kind := rest[i+recordHead]; kind != accepted && kind != done {
 			continue
 		}
+		size, ok := bodySize(rest[i:])
+		if !ok {
+			continue
+		}
+		if summed+size > maxSummed(len(rest)) {
+			return true, summed
+		}
+		summed += size
 		if _, _, ok := cutRecord(rest[i:]); ok {
-			return false
+			return true, summed
 		}
 	}
-	return true
+	return false, summed
 }
+
+// maxSummed is how many bytes are summed to tell what so many are.
+func maxSummed(rest int) int { return max(16*rest, 64<<10) }
 
 // setAside writes what could be read of damaged files anew and takes them out of
 // the log, but not off the disk.

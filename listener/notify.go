@@ -1,6 +1,7 @@
 package listener
 
 import (
+	"bytes"
 	"context"
 	"errors"
 	"fmt"
@@ -22,7 +23,8 @@ type hook struct {
 	when    *renderer.Condition
 	delay   time.Duration
 	url     *renderer.Template // nil when it is the same for every request
-	headers []header           // nil when all of them are
+	headers []header           // but for host; nil when all of them are
+	host    *renderer.Template // the header Host; nil when it is, or is not declared
 	body    *renderer.Template // nil when it is
 }
 
@@ -105,6 +107,15 @@ func (c *compiler) hookHeaders(h *hook, w *config.Webhook, scope *renderer.Scope
 		text, t, wrong := compileText(d.Value, renderer.Header, scope)
 		problems = append(problems, wrong...)
 		templated = templated || t != nil
+		if strings.EqualFold(d.Name, "Host") {
+			if t != nil {
+				h.host = t
+				continue
+			}
+			if what := config.HostFault([]byte(text)); what != "" && wrong.Err() == nil && text != d.Value.Value { // as with the URL
+				problems = append(problems, config.Problem{Pos: d.Value.Pos, Key: d.Value.Key, What: hostError([]byte(text), what).Error()})
+			}
+		}
 		h.headers = append(h.headers, header{name: d.Name, value: text, template: t})
 	}
 	if !templated {
@@ -178,7 +189,7 @@ func (s *Server) notify(a *answer, r *matcher.Request) {
 // texts is room to render the parts of a delivery in, which are copied.
 var texts = sync.Pool{New: func() any { return new([]byte) }}
 
-// delivery renders what one delivery says. The error is that its URL is none.
+// delivery renders what one delivery says. The error is that its URL or Host is none.
 func (h *hook) delivery(r *matcher.Request, depth int) (dispatcher.Delivery, error) {
 	if h.url == nil && h.headers == nil && h.body == nil {
 		return dispatcher.NewDelivery(h.shared, h.delay, depth, dispatcher.Parts{}), nil
@@ -192,6 +203,14 @@ func (h *hook) delivery(r *matcher.Request, depth int) (dispatcher.Delivery, err
 	ends[0] = len(b)
 	if h.headers != nil {
 		b = appendHeaderLines(b, h.headers, r)
+	}
+	var host []byte
+	if h.host != nil {
+		b = append(b, "Host: "...)
+		begin := len(b)
+		b = h.host.Append(b, r)
+		host = b[begin:]
+		b = append(b, "\r\n"...)
 	}
 	ends[1] = len(b)
 	if h.body != nil {
@@ -209,7 +228,7 @@ func (h *hook) delivery(r *matcher.Request, depth int) (dispatcher.Delivery, err
 		p.Body = b[ends[1]:ends[2]:ends[2]]
 	}
 	var d dispatcher.Delivery
-	err := h.urlError(p.URL)
+	err := h.renderedError(p.URL, host)
 	if err == nil {
 		d = dispatcher.NewDelivery(h.shared, h.delay, depth, p)
 	}
@@ -220,15 +239,24 @@ func (h *hook) delivery(r *matcher.Request, depth int) (dispatcher.Delivery, err
 	return d, err
 }
 
-// urlError says why a rendered URL is none.
-func (h *hook) urlError(rendered []byte) error {
-	if h.url == nil {
-		return nil
+// renderedError says why a rendered URL or Host is none. A Host that is empty says
+// nothing: it is the URL's then.
+func (h *hook) renderedError(url, host []byte) error {
+	if h.url != nil {
+		if what := config.TargetFault(url); what != "" {
+			return fmt.Errorf("%q is no URL: %s", config.ShownURL(string(url)), what)
+		}
 	}
-	if what := config.TargetFault(rendered); what != "" {
-		return fmt.Errorf("%q is no URL: %s", config.ShownURL(string(rendered)), what)
+	if host = bytes.TrimSpace(host); len(host) > 0 {
+		if what := config.HostFault(host); what != "" {
+			return hostError(host, what)
+		}
 	}
 	return nil
+}
+
+func hostError(host []byte, what string) error {
+	return fmt.Errorf("%q is not the Host of a request: %s", config.ShownURL(string(host)), what)
 }
 
 // depthOf is how many webhooks led to a request.
@@ -262,7 +290,7 @@ func (s *Server) tellFailed(f dispatcher.Failure) {
 	}
 	attrs := []slog.Attr{slog.String("webhook", f.Webhook.Name), slog.Int("attempt", f.Attempt), slog.Bool("final", f.Final)}
 	if f.Err != nil {
-		attrs = append(attrs, slog.String("error", f.Err.Error()))
+		attrs = append(attrs, slog.String("error", bounded(f.Err.Error())))
 	} else {
 		attrs = append(attrs, slog.Int("status", f.Status))
 	}

@@ -3,10 +3,17 @@ package listener_test
 import (
 	"bytes"
 	"context"
+	"crypto/ecdsa"
+	"crypto/elliptic"
+	"crypto/rand"
+	"crypto/tls"
+	"crypto/x509"
 	"fmt"
 	"log/slog"
+	"math/big"
 	"net"
 	"net/http"
+	"net/http/httptest"
 	"os"
 	"runtime"
 	"strings"
@@ -143,6 +150,86 @@ func TestServer_AURLThatTurnsOutToBeNoneIsCounted(t *testing.T) {
 	}
 }
 
+// A Host that is none is neither sent nor kept, and one that is empty is the URL's.
+func TestServer_AHostThatTurnsOutToBeNoneIsCounted(t *testing.T) {
+	hosts := make(chan string, 10)
+	target := httptest.NewServer(http.HandlerFunc(func(_ http.ResponseWriter, r *http.Request) { hosts <- r.Host + " " + r.Header.Get("X-A") }))
+	defer target.Close()
+	var log bytes.Buffer
+	server := started(t, config.New(config.Endpoint{
+		Path: config.Plain("/hello"),
+		Webhooks: []config.Webhook{{
+			Method: "POST", URL: config.Plain(target.URL), Delay: config.AtOnce,
+			Headers: config.Headers("host", "{{query-params.host}}", "X-A", "a"),
+		}},
+	}), listener.Options{Logger: slog.New(slog.NewTextHandler(&log, nil))})
+	for _, host := range []string{"a%20b", "%C3%BC", "http://a", "a:99999", "[::1", strings.Repeat("a%20", 500)} {
+		get(t, server.URL()+"/hello?host="+host)
+	}
+	if s := server.Webhooks(); s.Dead != 6 || s.Pending != 0 {
+		t.Errorf("got %+v, want 6 that are dead", s)
+	}
+	for host, want := range map[string]string{"shop.example.com:81": "shop.example.com:81", "": strings.TrimPrefix(target.URL, "http://")} {
+		get(t, server.URL()+"/hello?host="+host)
+		if got := <-hosts; got != want+" a" {
+			t.Errorf("%q: got %s, want %s a", host, got, want)
+		}
+	}
+	if err := server.Close(); err != nil {
+		t.Error(err)
+	}
+	for line := range strings.Lines(log.String()) {
+		if len(line) > 500 {
+			t.Errorf("a line of %d bytes: %.500s", len(line), line)
+		}
+	}
+	if text := log.String(); !strings.Contains(text, `error="\"a b\" is not the Host of a request: ' ' cannot stand in the name of a host"`) || !strings.Contains(text, "dead=6") {
+		t.Errorf("the log says\n%s", text)
+	}
+}
+
+// What a target answers, or its certificate says, makes no long line.
+func TestServer_LinesAboutFailedWebhooksAreBounded(t *testing.T) {
+	target := httptest.NewUnstartedServer(nil)
+	target.TLS = &tls.Config{GetCertificate: func(*tls.ClientHelloInfo) (*tls.Certificate, error) { return manyNames(t), nil }}
+	target.Config.ErrorLog = slog.NewLogLogger(slog.DiscardHandler, 0)
+	target.StartTLS()
+	defer target.Close()
+	var log bytes.Buffer
+	server := started(t, config.New(config.Endpoint{
+		Path: config.Plain("/hello"), Webhooks: []config.Webhook{{
+			Method: "POST", URL: config.Plain(strings.Replace(target.URL, "127.0.0.1", "localhost", 1)), Delay: config.AtOnce,
+		}},
+	}), listener.Options{Logger: slog.New(slog.NewTextHandler(&log, nil))})
+	get(t, server.URL()+"/hello")
+	until(t, "it failed", func() bool { return server.Webhooks().Dead == 1 })
+	if err := server.Close(); err != nil {
+		t.Error(err)
+	}
+	if text := log.String(); !strings.Contains(text, "host0.xxx") || len(text) > 1000 {
+		t.Errorf("%d bytes: %.1000s", len(text), text)
+	}
+}
+
+// manyNames is a certificate for many hosts, none of which is meant.
+func manyNames(t *testing.T) *tls.Certificate {
+	key, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)
+	if err != nil {
+		t.Error(err)
+		return nil
+	}
+	about := x509.Certificate{SerialNumber: big.NewInt(1), NotAfter: time.Now().Add(time.Hour)}
+	for i := range 90 {
+		about.DNSNames = append(about.DNSNames, fmt.Sprintf("host%d.%s.example.com", i, strings.Repeat("x", 50)))
+	}
+	der, err := x509.CreateCertificate(rand.Reader, &about, &about, &key.PublicKey, key)
+	if err != nil {
+		t.Error(err)
+		return nil
+	}
+	return &tls.Certificate{Certificate: [][]byte{der}, PrivateKey: key}
+}
+
 // What is the same for every request is checked at load, wherever it comes from.
 func TestStart_AURLFromTheEnvironmentIsChecked(t *testing.T) {
 	env := map[string]string{"GOOD": "http://127.0.0.1:9", "PORT": "99999"}
@@ -159,6 +246,25 @@ func TestStart_AURLFromTheEnvironmentIsChecked(t *testing.T) {
 		err := problems.Err()
 		if (err == nil) != (want == "") || err != nil && !strings.Contains(err.Error(), want) || err != nil && strings.Contains(err.Error(), "hunter2") {
 			t.Errorf("%s: got %v, want %s", url, err, want)
+		}
+	}
+}
+
+// A Host that the environment makes is checked at load too.
+func TestStart_AHostFromTheEnvironmentIsChecked(t *testing.T) {
+	env := map[string]string{"GOOD": "shop.example.com", "BAD": "a b"}
+	lookup := func(name string) (string, bool) { v, ok := env[name]; return v, ok }
+	for host, want := range map[string]string{
+		"{{env.GOOD}}:81":               "",
+		"{{env.BAD}}":                   `m.yml:1:109: [0].endpoint.webhook.headers.Host: "a b" is not the Host of a request: ' ' cannot stand in the name of a host`,
+		"{{env.NONE}}":                  "it names no host",
+		"{{env.GOOD}}:99999":            `the port is "99999"`,
+		"{{env.BAD}}{{query-params.a}}": "", // as it is rendered
+	} {
+		spec := config.Parse("m.yml", []byte(`[{endpoint: {path: /x, method: GET, response: {}, webhook: {method: POST, url: "http://a", headers: {Host: "`+host+`"}}}}]`))
+		err := listener.Check(spec, listener.Options{Env: lookup}).Err()
+		if (err == nil) != (want == "") || err != nil && !strings.Contains(err.Error(), want) {
+			t.Errorf("%s: got %v, want %s", host, err, want)
 		}
 	}
 }
