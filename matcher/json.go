@@ -2,6 +2,7 @@ package matcher
 
 import (
 	"bytes"
+	"strings"
 	"unicode/utf8"
 )
 
@@ -43,7 +44,11 @@ func ParseJSON(b []byte) Value {
 	if !c.run() {
 		return Value{}
 	}
-	return valueOf(bytes.Trim(b, " \t\r\n"))
+	end := len(b)
+	for isBlank(b[end-1]) {
+		end--
+	}
+	return valueOf(b[skipBlanks(b, 0):end])
 }
 
 // valueOf is the value that raw, valid JSON without blanks around it, is.
@@ -140,8 +145,13 @@ func (v Value) inner() []byte { return v.Raw[1 : len(v.Raw)-1] }
 // equals tells whether a string's decoded text is name.
 func (v Value) equals(name string) bool {
 	s := v.inner()
-	if bytes.IndexByte(s, '\\') < 0 {
-		return string(s) == name
+	switch { // what has escapes is longer than what it stands for
+	case len(s) < len(name):
+		return false
+	case len(s) == len(name):
+		return string(s) == name && strings.IndexByte(name, '\\') < 0
+	case bytes.IndexByte(s, '\\') < 0:
+		return false
 	}
 	for len(s) > 0 {
 		var want, got rune

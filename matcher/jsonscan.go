@@ -212,11 +212,13 @@ func (c *checker) digits() int {
 func isDigit(c byte) bool { return c-'0' < 10 }
 
 func skipBlanks(b []byte, i int) int {
-	for i < len(b) && (b[i] == ' ' || b[i] == '\n' || b[i] == '\t' || b[i] == '\r') {
+	for i < len(b) && b[i] <= ' ' && isBlank(b[i]) {
 		i++
 	}
 	return i
 }
+
+func isBlank(c byte) bool { return c == ' ' || c == '\n' || c == '\t' || c == '\r' }
 
 // cursor walks the inside of an array or object that is known to be valid.
 type cursor struct {
@@ -292,6 +294,9 @@ func stringEnd(b []byte, i int) int {
 // the two kinds need not be told apart.
 func bracketEnd(b []byte, i int) int {
 	for depth := 0; ; {
+		for !structural[b[i]] {
+			i++
+		}
 		switch b[i] {
 		case '"':
 			i = stringEnd(b, i)
@@ -307,6 +312,9 @@ func bracketEnd(b []byte, i int) int {
 		}
 	}
 }
+
+// structural tells the bytes that bracketEnd stops at.
+var structural = [256]bool{'"': true, '{': true, '}': true, '[': true, ']': true}
 
 // nextRune takes one character off the inside of a valid JSON string that is not
 // empty.

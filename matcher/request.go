@@ -72,6 +72,8 @@ type Request struct {
 	host     []byte   // normalised; nil until asked
 	json     Value
 	parsed   bool // json was asked for
+	fields   []field
+	indexed  bool // fields are those of json
 	now      time.Time
 }
 
@@ -117,8 +119,9 @@ func Release(r *Request) {
 func (r *Request) reset() {
 	clear(r.params)
 	clear(r.segments)
+	clear(r.fields)
 	*r = Request{
-		Arena: r.Arena[:0], Line: r.Line[:0], params: r.params[:0], segments: r.segments[:0],
+		Arena: r.Arena[:0], Line: r.Line[:0], params: r.params[:0], segments: r.segments[:0], fields: r.fields[:0],
 		target: target{slashes: r.target.slashes[:0]},
 	}
 	if cap(r.Arena) > arenaKept {
@@ -361,4 +364,39 @@ func (r *Request) JSON() Value {
 		r.json = ParseJSON(r.Body())
 	}
 	return r.json
+}
+
+// field is a member of the JSON body.
+type field struct{ key, value Value }
+
+// fieldsKept is how many members of a body are kept where they are.
+const fieldsKept = 32
+
+// Field is a member of the request's body, a JSON object; of several with one name the
+// last. It is Missing when there is none, or the body is another value. Where the members
+// are is found once: templates and conditions ask for several.
+func (r *Request) Field(name string) Value {
+	body := r.JSON()
+	if !r.indexed {
+		r.indexed = true
+		for m := body.members(); ; {
+			key, value, ok := m.next()
+			if !ok {
+				break
+			}
+			r.fields = append(r.fields, field{key, value})
+			if len(r.fields) > fieldsKept {
+				break
+			}
+		}
+	}
+	if len(r.fields) > fieldsKept {
+		return body.Member(name)
+	}
+	for i := len(r.fields) - 1; i >= 0; i-- {
+		if r.fields[i].key.equals(name) {
+			return r.fields[i].value
+		}
+	}
+	return Value{}
 }

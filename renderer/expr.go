@@ -110,13 +110,30 @@ func (e *expr) find(r *matcher.Request, fr *frame) value {
 	case opForm:
 		return optional(r.Form(e.name))
 	case opJSON:
-		return walk(fromJSON(r.JSON(), r), e.steps, r)
+		return e.fromBody(r)
 	case opLoopItem, opLoopIndex, opLoopFirst, opLoopLast:
 		return e.fromLoop(r, fr)
 	case opRandomInt, opPick, opFake, opCounter:
 		return e.call(r, fr)
 	}
 	return e.fromRequest(r)
+}
+
+// fromBody is a value of the JSON body. The first step into an object goes by the
+// request, which knows its members.
+func (e *expr) fromBody(r *matcher.Request) value {
+	body := r.JSON()
+	if body.Kind != matcher.Object || len(e.steps) == 0 {
+		return walk(fromJSON(body, r), e.steps, r)
+	}
+	field := r.Field(e.steps[0].key)
+	if field.Kind == matcher.Missing {
+		if len(e.steps) == 1 && e.steps[0].key == "length" {
+			return lengthOf(fromJSON(body, r), r)
+		}
+		return value{}
+	}
+	return walk(fromJSON(field, r), e.steps[1:], r)
 }
 
 // optional is a parameter's value, missing when it was not sent.

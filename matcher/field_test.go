@@ -1,0 +1,39 @@
+package matcher
+
+import (
+	"fmt"
+	"math/rand/v2"
+	"strings"
+	"testing"
+
+	"github.com/valyala/fasthttp"
+)
+
+// Field is Member of the body, however often and in whatever order it is asked.
+func TestRequest_FieldIsMemberOfTheBody(t *testing.T) {
+	names := []string{"a", "b", "ab", `a\`, "é", "\n", "", "length", "😀"}
+	written := []string{`"a"`, `"b"`, `"a\u0062"`, `"a\\"`, `"\u00e9"`, `"é"`, `"\n"`, `""`, `"\u0061"`, `"length"`, `"\ud83d\ude00"`}
+	values := []string{"1", `"x"`, "null", `{"a": [1, "}"]}`, `[{"a": "]"}, 2]`, "true"}
+	r := rand.New(rand.NewPCG(1, 2))
+	bodies := []string{"", "{}", "[]", `"a"`, "{", `[{"a": 1}]`}
+	for range 300 {
+		var members []string
+		for range r.IntN(2*fieldsKept) / (1 + r.IntN(8)) {
+			members = append(members, fmt.Sprintf("%s : %s", written[r.IntN(len(written))], values[r.IntN(len(values))]))
+		}
+		bodies = append(bodies, " {"+strings.Join(members, " ,\n")+"}\r\n")
+	}
+	for _, body := range bodies {
+		var ctx fasthttp.RequestCtx
+		ctx.Request.SetBodyString(body)
+		req := Acquire(&ctx)
+		for range 2 {
+			for _, name := range names {
+				if got, want := req.Field(name), ParseJSON([]byte(body)).Member(name); got.Kind != want.Kind || string(got.Raw) != string(want.Raw) {
+					t.Errorf("%s of %s: got %s, want %s", name, body, got.Raw, want.Raw)
+				}
+			}
+		}
+		Release(req)
+	}
+}
