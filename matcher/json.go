@@ -36,19 +36,27 @@ var byteOrderMark = []byte("\ufeff")
 // before it, and returns its value, whose Raw is a slice of b. It returns Missing for a text that is not JSON, is not
 // valid UTF-8, or nests deeper than 10,000.
 func ParseJSON(b []byte) Value {
+	v, _ := parseJSON(b, nil)
+	return v
+}
+
+// parseJSON is ParseJSON, and appends the members of an object to fields unless that is
+// nil, up to one more than there is room for.
+func parseJSON(b []byte, fields []field) (Value, []field) {
 	b = bytes.TrimPrefix(b, byteOrderMark)
 	if len(b) == 0 || !utf8.Valid(b) {
-		return Value{}
+		return Value{}, fields
 	}
-	c := checker{text: b}
+	c := checker{text: b, fields: fields}
 	if !c.run() {
-		return Value{}
+		clear(c.fields) // they would keep the text
+		return Value{}, fields
 	}
 	end := len(b)
 	for isBlank(b[end-1]) {
 		end--
 	}
-	return valueOf(b[skipBlanks(b, 0):end])
+	return valueOf(b[skipBlanks(b, 0):end]), c.fields
 }
 
 // valueOf is the value that raw, valid JSON without blanks around it, is.

@@ -25,6 +25,12 @@ type checker struct {
 	depth int
 	first uint64   // of the outermost 64 open brackets: bit set for an object
 	deep  []uint64 // of the others
+
+	// fields are the members of the object that the text is, as far as they are wanted:
+	// nil wants none. name and valueBegin are those of the last one.
+	fields     []field
+	name       Value
+	valueBegin int
 }
 
 // run tells whether the text is one JSON value.
@@ -75,9 +81,13 @@ func (c *checker) enter() bool {
 // end. It tells whether another value follows, and whether all was well if not.
 func (c *checker) leave() (more, ok bool) {
 	for {
+		end := c.at
 		b := c.peek()
 		if c.depth == 0 {
 			return false, c.at == len(c.text)
+		}
+		if c.depth == 1 && c.fields != nil && c.inObject() && len(c.fields) <= fieldsKept {
+			c.fields = append(c.fields, field{c.name, valueOf(c.text[c.valueBegin:end:end])})
 		}
 		c.at++
 		switch {
@@ -133,10 +143,22 @@ func (c *checker) inObject() bool {
 
 // key reads a member's name and its colon.
 func (c *checker) key() bool {
-	if c.peek() != '"' || !c.str() || c.peek() != ':' {
+	if c.peek() != '"' {
+		return false
+	}
+	begin := c.at
+	if !c.str() {
+		return false
+	}
+	end := c.at
+	if c.peek() != ':' {
 		return false
 	}
 	c.at++
+	if c.depth == 1 && c.fields != nil {
+		c.name = Value{String, c.text[begin:end:end]}
+		c.valueBegin = skipBlanks(c.text, c.at)
+	}
 	return true
 }
 

@@ -71,9 +71,8 @@ type Request struct {
 	segments [][]byte // of an escaped path, decoded; empty until asked
 	host     []byte   // normalised; nil until asked
 	json     Value
-	parsed   bool // json was asked for
-	fields   []field
-	indexed  bool // fields are those of json
+	parsed   bool    // json was asked for
+	fields   []field // of json, if it is an object; one more than fieldsKept for more
 	now      time.Time
 }
 
@@ -361,7 +360,10 @@ func (r *Request) Now() time.Time {
 func (r *Request) JSON() Value {
 	if !r.parsed {
 		r.parsed = true
-		r.json = ParseJSON(r.Body())
+		if r.fields == nil {
+			r.fields = make([]field, 0, fieldsKept+1)
+		}
+		r.json, r.fields = parseJSON(r.Body(), r.fields)
 	}
 	return r.json
 }
@@ -374,22 +376,9 @@ const fieldsKept = 32
 
 // Field is a member of the request's body, a JSON object; of several with one name the
 // last. It is Missing when there is none, or the body is another value. Where the members
-// are is found once: templates and conditions ask for several.
+// are is seen when the body is parsed: templates and conditions ask for several.
 func (r *Request) Field(name string) Value {
 	body := r.JSON()
-	if !r.indexed {
-		r.indexed = true
-		for m := body.members(); ; {
-			key, value, ok := m.next()
-			if !ok {
-				break
-			}
-			r.fields = append(r.fields, field{key, value})
-			if len(r.fields) > fieldsKept {
-				break
-			}
-		}
-	}
 	if len(r.fields) > fieldsKept {
 		return body.Member(name)
 	}
