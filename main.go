@@ -155,10 +155,6 @@ func measure(args []string, env func(string) (string, bool), signals <-chan os.S
 		return failed(stderr, err)
 	}
 	opts.Version, opts.Environ = thisBuild().version, os.Environ()
-	if f, ok := stderr.(*os.File); ok {
-		info, err := f.Stat()
-		opts.Terminal = err == nil && info.Mode()&os.ModeCharDevice != 0
-	}
 	var stopped os.Signal
 	ctx, stop := context.WithCancel(context.Background())
 	ended := make(chan struct{})

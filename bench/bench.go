@@ -54,7 +54,7 @@ func Run(ctx context.Context, opts Options, stdout, stderr io.Writer) error {
 	if opts.List {
 		return list(stdout)
 	}
-	r := &run{opts: opts, out: stdout, progress: &progress{w: stderr, terminal: opts.Terminal}, begun: time.Now()}
+	r := &run{opts: opts, out: stdout, progress: &progress{w: stderr, terminal: isTerminal(stderr)}, begun: time.Now()}
 	var err error
 	if r.dir, err = os.MkdirTemp("", "mockserver-bench-"); err != nil {
 		return err

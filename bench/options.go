@@ -35,10 +35,9 @@ type Options struct {
 	JSON, Plot string   // files to write; "" for none
 	Server     []string // further flags of the server that is started
 
-	Program  string   // the executable, which is the server as well
-	Version  string   // of the program, for the JSON form
-	Environ  []string // the server's, "NAME=value"; settings of the server are left out
-	Terminal bool     // progress is one line that changes
+	Program string   // the executable, which is the server as well
+	Version string   // of the program, for the JSON form
+	Environ []string // the server's, "NAME=value"; settings of the server are left out
 }
 
 // Rate is how many requests are sent a second. One of its fields is 0, or both.
