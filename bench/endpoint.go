@@ -275,18 +275,26 @@ func drafts(e *config.Endpoint, rivals []condition, take func(d *draft) bool) {
 	}
 	for variant := range 6 {
 		for _, against := range []int{0, 1, -1, 2, 3} {
-			for _, way := range ways {
-				for _, filling := range []func(d *draft){full, example, bare} {
-					d := newDraft(e)
-					filling(d)
-					d.grant(way, avoided(rivals, against), variant)
-					if take(d) {
-						return
-					}
-				}
+			if draftsOf(e, ways, avoided(rivals, against), variant, take) {
+				return
 			}
 		}
 	}
+}
+
+// draftsOf gives those of one variant, and tells whether one was taken.
+func draftsOf(e *config.Endpoint, ways [][]wish, against []wish, variant int, take func(d *draft) bool) bool {
+	for _, way := range ways {
+		for _, filling := range []func(d *draft){full, example, bare} {
+			d := newDraft(e)
+			filling(d)
+			d.grant(way, against, variant)
+			if take(d) {
+				return true
+			}
+		}
+	}
+	return false
 }
 
 // avoided are wishes that the conditions of rivals are not met, each in the nth of the
