@@ -107,7 +107,7 @@ func eachGenerator(t *testing.T, test func(t *testing.T, generated func(*load) *
 			t.Cleanup(func() { goleak.VerifyNone(t, present) })
 			before := descriptors(t)
 			t.Cleanup(func() {
-				if now := descriptors(t); now != before {
+				if now := descriptors(t); now > before { // one of the test before may have been closing
 					t.Errorf("%d descriptors open, %d before", now, before)
 				}
 			})
@@ -502,7 +502,9 @@ func TestLoadCounting(t *testing.T) {
 		if at[0] == 0 {
 			t.Error("nothing was sent to warm up")
 		}
-		if want := o.requests * uint64(len(okAnswer)); o.bytes < want || o.bytes > want+uint64(l.connections*len(okAnswer)) {
+		// At a border an answer may have come that is not counted yet.
+		borderline := uint64(l.connections * len(okAnswer))
+		if want := o.requests * uint64(len(okAnswer)); o.bytes+borderline < want || o.bytes > want+borderline {
 			t.Errorf("%d bytes received of %d answers of %d", o.bytes, o.requests, len(okAnswer))
 		}
 		if o.elapsed < l.duration {

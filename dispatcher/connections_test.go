@@ -220,6 +220,7 @@ func TestConnections_IdleOnesMakeRoom(t *testing.T) {
 	if len(c.open) != most {
 		t.Errorf("%d are open, want %d", len(c.open), most)
 	}
+	c.close() // the target ends with its connections
 }
 
 // closedPort is an address where nobody listens.
