@@ -131,8 +131,9 @@ func (p *process) resident() int {
 
 func TestListener_ConnectionsDoNotKeepTheirLargestBodies(t *testing.T) {
 	t.Parallel()
-	p := serving(t, "- endpoint: {method: POST, path: /a, response: {body: fine}}\n"+
+	file := writeFile(t, t.TempDir(), "mock.yml", "- endpoint: {method: POST, path: /a, response: {body: fine}}\n"+
 		"- endpoint: {method: POST, path: /echo, response: {body: '{{body}}'}}\n")
+	p := launch(t, []string{"GOGC=20"}, "-c", file).listening() // garbage is not what is looked for
 	const many, size = 40, 8 << 20
 	for _, path := range []string{"/a", "/echo"} {
 		var kept []net.Conn
