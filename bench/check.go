@@ -51,8 +51,9 @@ func (c *caller) call(ctx context.Context, wire []byte) (reply, error) {
 		}
 		c.conn, c.reader = conn, bufio.NewReader(conn)
 	}
-	defer context.AfterFunc(ctx, func() { _ = c.conn.SetDeadline(time.Unix(1, 0)) })() // it fails on closed ones only
-	if _, err := c.conn.Write(wire); err != nil {
+	conn := c.conn
+	defer context.AfterFunc(ctx, func() { _ = conn.SetDeadline(time.Unix(1, 0)) })() // it fails on closed ones only
+	if _, err := conn.Write(wire); err != nil {
 		c.close()
 		return reply{}, err
 	}

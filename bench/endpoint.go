@@ -57,6 +57,7 @@ func (r *run) endpoints(ctx context.Context) error {
 	if err := r.fit(len(subjects)); err != nil {
 		return err
 	}
+	defer r.dearest() // of what was measured, whatever ends it
 	for _, sub := range subjects {
 		r.progress.say("%s", sub.name)
 		if _, err := r.measure(ctx, candidate, sub); err != nil {
@@ -66,7 +67,6 @@ func (r *run) endpoints(ctx context.Context) error {
 	if len(subjects) == 0 {
 		return errors.New("no endpoint could be measured")
 	}
-	r.dearest()
 	return nil
 }
 

@@ -297,6 +297,9 @@ func (t *thread) turn(wait int64) {
 // sendDue sends what is due on the connections that are free, in order.
 func (t *thread) sendDue() {
 	c := t.course
+	if t.index < c.dueFrom && t.now >= c.countedFrom() { // what the warm-up left is not sent: it would be in the way
+		t.index += (c.dueFrom - t.index + t.step - 1) / t.step * t.step
+	}
 	for t.free.count > 0 && t.index < c.dueTo {
 		due := c.due(t.index)
 		if due > t.now || t.now >= c.end.Load() {

@@ -171,6 +171,9 @@ func (m *member) nextSend() (from int64, ok bool) {
 		return c.now(), true
 	}
 	i := m.next.Add(1) - 1
+	for i < c.dueFrom && c.now() >= c.countedFrom() { // what the warm-up left is not sent: it would be in the way
+		i = m.next.Add(1) - 1
+	}
 	if i >= c.dueTo {
 		return 0, false
 	}

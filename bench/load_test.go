@@ -631,6 +631,27 @@ func TestLoadRateMissed(t *testing.T) {
 	})
 }
 
+// What could not be sent in the warm-up takes nothing from what is counted.
+func TestLoadRateAboveCapacity(t *testing.T) {
+	eachGenerator(t, func(t *testing.T, generated func(*load) *load) {
+		s := serveScript(t, func(conn net.Conn, from *bufio.Reader) {
+			for {
+				if _, err := http.ReadRequest(from); err != nil {
+					return
+				}
+				<-time.NewTimer(5 * time.Millisecond).C
+				_, _ = io.WriteString(conn, okAnswer)
+			}
+		})
+		l := generated(simple(s.address))
+		l.connections, l.rate, l.warmup, l.duration = 1, 2000, 200*time.Millisecond, 500*time.Millisecond
+		o := mustRun(t, l)
+		if o.requests == 0 || o.requests+o.missed != 1000 || len(o.errors) != 0 {
+			t.Errorf("%d answered, %d missed, errors %v; want some answered, 1000 in all and no errors", o.requests, o.missed, o.errors)
+		}
+	})
+}
+
 // A server that stalls once delays what is due meanwhile, not only what is under way:
 // latency counts from when a request should have been sent.
 func TestLoadRateStall(t *testing.T) {

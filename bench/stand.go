@@ -82,6 +82,9 @@ func (st *stand) finish(ctx context.Context, res *result) {
 	st.server.stop(ctx)
 	line, n := st.server.log.said("webhooks")
 	res.webhooks = &delivered{logLine: line, received: st.sink.received.Load()}
+	if res.wrong != "" {
+		return // it has no result already
+	}
 	if n == 0 {
 		res.wrong = "the server did not say what became of its webhooks"
 	} else if lost := res.webhooks.lost(); lost > 0 {
