@@ -116,8 +116,9 @@ func TestShutdown_LeavesNothingOfWebhooks(t *testing.T) {
 				until(t, "no descriptor is left", func() bool { return descriptors() <= before })
 				if stored {
 					again := start(t, hello("two"), opts)
-					if s := again.Webhooks(); s.Pending != 3*each {
-						t.Errorf("%d are pending again, want %d", s.Pending, 3*each)
+					// Those that were in flight are sent at once, to nobody by now.
+					if s := again.Webhooks(); int(s.Pending)+int(s.Dead) != 3*each || int(s.Dead) > each {
+						t.Errorf("%d are pending again and %d failed by now, want %d of which %d may fail", s.Pending, s.Dead, 3*each, each)
 					}
 					if err := again.Close(); err != nil {
 						t.Error(err)
