@@ -72,8 +72,8 @@ func (r *run) loadFor(ctx context.Context, s side, sub *subject, rate float64, d
 		if s.pid == 0 || failed != nil {
 			return
 		}
-		if begun {
-			before, failed = usageOf(s.pid)
+		if begun { // what looking for more would cost is the load's time already
+			before.cpu, failed = cpuOf(s.pid)
 		} else {
 			after, failed = usageOf(s.pid)
 		}
