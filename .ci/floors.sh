@@ -9,10 +9,12 @@ mockserver -> mockserver/bench
 mockserver -> mockserver/config
 mockserver -> mockserver/listener
 mockserver/bench -> mockserver/config
+mockserver/config -> mockserver/config/openapi
 mockserver/fetcher -> mockserver/config
 mockserver/fetcher -> mockserver/matcher
 mockserver/fetcher -> mockserver/renderer
 mockserver/listener -> mockserver/config
+mockserver/listener -> mockserver/config/openapi
 mockserver/listener -> mockserver/dispatcher
 mockserver/listener -> mockserver/fetcher
 mockserver/listener -> mockserver/matcher

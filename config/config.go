@@ -25,13 +25,15 @@
 // router-name of an endpoint only document it.
 //
 // Reading never stops at the first mistake: a Spec carries every problem found,
-// each with its position. This package imports no other package of the module.
+// each with its position. Of the module this package imports openapi alone.
 package config
 
 import (
 	"sort"
 	"strings"
 	"time"
+
+	"mockserver/config/openapi"
 )
 
 // Spec is one configuration as written: the endpoints of all its files, in
@@ -63,7 +65,23 @@ type Endpoint struct {
 
 	Response Response
 	Webhooks []Webhook // sent after the answer
-	Doc      Doc
+
+	// Responses are several answers instead of Response, of which Select chooses one
+	// for each request: SelectWeighted (also ""), SelectSequence, SelectSequenceHold.
+	Responses []Outcome
+	Select    string
+
+	// What is nil does not hold: an endpoint has no limits unless it declares them.
+	RateLimit *RateLimit
+	Capacity  *Capacity
+	Latency   *Latency
+	Fault     *Fault
+
+	// Operation is what an OpenAPI document says of the endpoint it was made of; nil
+	// for one that is declared. Response is then the answer that it gives by default.
+	Operation *openapi.Operation
+
+	Doc Doc
 }
 
 // EffectiveMethod is the method the endpoint answers: GET when none is declared.

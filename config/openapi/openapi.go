@@ -1,0 +1,79 @@
+// Package openapi reads OpenAPI documents: what their operations answer, what
+// requests they accept, and what they call. It is the only package that knows an
+// OpenAPI library, and imports no other package of the module.
+package openapi
+
+import "time"
+
+// Document is one OpenAPI document, read and compiled.
+type Document struct {
+	Operations []*Operation // in the order of the document
+	Catalogue  []Callback   // the webhooks of OpenAPI 3.1: listed, never sent by themselves
+	Problems   []Problem
+	Files      []string // local files that were read by reference, or could not be
+}
+
+// Problem is a mistake or a warning of a document.
+type Problem struct {
+	File         string
+	Line, Column int    // from 1; 0 when it is not known
+	Pointer      string // "#/paths/~1pets/get"; "" for the document as a whole
+	What         string
+	Warning      bool // the document is served all the same
+}
+
+// Operation is one method and path.
+type Operation struct {
+	ID           string // operationId; "" for none
+	Method       string // upper case
+	Path         string // with the base path in front: "/v1/pets/{petId}"
+	File         string
+	Line, Column int
+	Pointer      string // "#/paths/~1pets~1{petId}/get"
+
+	Tags                 []string
+	Summary, Description string
+
+	// Answers are all that can be chosen; Default is the index of the one that a
+	// request gets that asks for none.
+	Answers   []Answer
+	Default   int
+	Callbacks []Callback
+
+	checks *checks // what --validate holds requests against
+}
+
+// Answer is one status, media type and example of an operation.
+type Answer struct {
+	Status    int
+	Declared  string // as the document has it: "200", "2XX" or "default"
+	MediaType string // "" for no body
+	Example   string // the name of the example; "" when it has none
+	Headers   []Header
+	Body      []byte
+	// Fresh makes another body, and the same one for the same seed; nil when there is
+	// no schema to make it from.
+	Fresh func(seed uint64) []byte
+}
+
+// Header is one header of an answer.
+type Header struct{ Name, Value string }
+
+// Callback is a request that an operation announces.
+type Callback struct {
+	Name      string // of the callback, or of the entry of webhooks
+	URL       string // the key, with its runtime expressions: "{$request.body#/callbackUrl}/paid"
+	Method    string // upper case
+	MediaType string // of Body; "" for none
+	Body      []byte
+	Headers   []Header
+	Delay     time.Duration // x-sleep-time; 0 when it has none
+	Delayed   bool          // Delay was declared
+
+	File         string
+	Line, Column int
+	Pointer      string
+}
+
+// checks are what requests to an operation are held against.
+type checks struct{}
