@@ -23,7 +23,19 @@ type entry struct {
 	target  uint32
 	attempt uint16
 	depth   uint8
+	state   state
 }
+
+// state is where an entry is.
+type state uint8
+
+const (
+	free      state = iota // it is no delivery
+	waiting                // on the wheel
+	ready                  // at its target, for a worker
+	inFlight               // with a worker
+	cancelled              // at its target, and not to be sent any more
+)
 
 // pool numbers what entries share, and forgets what none of them has any more.
 type pool[K comparable, V any] struct {
@@ -102,7 +114,7 @@ func (l *ledger) add(a *arrival) (id uint32, err error) {
 		l.used++
 		id = l.used
 	}
-	*l.entries.grow(id) = entry{due: a.due, parts: a.parts, id: a.id, webhook: w, target: t, depth: uint8(min(a.Depth, 255))}
+	*l.entries.grow(id) = entry{due: a.due, parts: a.parts, id: a.id, webhook: w, target: t, depth: uint8(min(a.Depth, 255)), state: waiting}
 	return id, nil
 }
 

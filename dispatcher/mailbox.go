@@ -13,7 +13,7 @@ type mailbox struct {
 	mu       sync.Mutex // guards what follows
 	accepted []arrival
 	finished []result
-	asked    []chan<- Stats
+	asked    []func()
 
 	// alarm is when the actor will look next by itself, on the queue's clock; awake when
 	// it is about to. Only who needs it earlier has to call it.
@@ -53,10 +53,10 @@ func (m *mailbox) finish(r result) {
 	}
 }
 
-// ask leaves a question.
-func (m *mailbox) ask(answer chan<- Stats) {
+// ask leaves a question, which the actor answers by calling it.
+func (m *mailbox) ask(question func()) {
 	m.mu.Lock()
-	m.asked = append(m.asked, answer)
+	m.asked = append(m.asked, question)
 	m.mu.Unlock()
 	m.call()
 }
@@ -73,7 +73,7 @@ func (m *mailbox) call() {
 type batch struct {
 	accepted []arrival
 	finished []result
-	asked    []chan<- Stats
+	asked    []func()
 }
 
 // keptBatch is the largest batch whose room is used again.

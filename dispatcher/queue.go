@@ -312,8 +312,8 @@ func (q *Queue) take(b *batch) {
 		}
 		a.wheel.add(tickOf(arrival.due), id)
 	}
-	for _, answer := range b.asked {
-		answer <- q.snapshot()
+	for _, question := range b.asked {
+		question()
 	}
 }
 
@@ -330,7 +330,8 @@ func tickOf(at time.Duration) int64 {
 func (q *Queue) sort() {
 	a := &q.actor
 	for id := a.wheel.take(); id != 0; id = a.wheel.take() {
-		_, _, t := a.ledger.get(id)
+		e, _, t := a.ledger.get(id)
+		e.state = ready
 		t.push(id, &a.ledger.entries)
 		a.stats.Due++
 		if !t.queued {
@@ -362,10 +363,15 @@ func (q *Queue) launch(t *target) {
 	a := &q.actor
 	id := t.pop(&a.ledger.entries)
 	e, f, _ := a.ledger.get(id)
+	a.stats.Due--
+	if e.state == cancelled {
+		a.ledger.remove(id)
+		return
+	}
 	a.free--
 	t.inFlight++
-	a.stats.Due--
 	a.stats.InFlight++
+	e.state = inFlight
 	e.attempt++
 	q.sender.send(job{entry: id, form: f, parts: e.parts, target: t.name, depth: int(e.depth), attempt: int(e.attempt), key: e.id})
 }
@@ -399,7 +405,7 @@ func (q *Queue) finished(r *result) {
 		return
 	case r.again():
 		a.stats.Retried++
-		e.due = q.clock() + f.Retry.after(int(e.attempt), rand.Float64())
+		e.due, e.state = q.clock()+f.Retry.after(int(e.attempt), rand.Float64()), waiting
 		a.wheel.add(tickOf(e.due), r.entry)
 		return
 	default:

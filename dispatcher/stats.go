@@ -9,6 +9,7 @@ type Stats struct {
 	Delivered int64 // answered with a status below 400
 	Retried   int64 // attempts after which another was to follow
 	Dead      int64 // failed for good
+	Cancelled int64 // taken back by Cancel
 	Refused   int64 // not accepted: too many were pending, or the queue was closed
 	Abandoned int64 // left when the queue was closed without a store
 	Kept      int64 // left in the store when the queue was closed
@@ -18,13 +19,31 @@ type Stats struct {
 
 // Stats asks the actor. After Close it tells how things ended.
 func (q *Queue) Stats() Stats {
-	answer := make(chan Stats, 1)
-	q.mail.ask(answer)
+	var s Stats
+	if !q.ask(func() { s = q.snapshot() }) {
+		s = q.snapshot()
+	}
+	return s
+}
+
+// ask has the actor call a question and waits for that. It tells whether it did:
+// after the end nobody owns what the actor had.
+func (q *Queue) ask(question func()) bool {
+	answered := make(chan struct{})
+	q.mail.ask(func() {
+		question()
+		close(answered)
+	})
 	select {
-	case s := <-answer:
-		return s
+	case <-answered:
+		return true
 	case <-q.ended:
-		return q.snapshot()
+	}
+	select {
+	case <-answered: // it was its last act
+		return true
+	default:
+		return false
 	}
 }
 

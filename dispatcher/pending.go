@@ -1,0 +1,136 @@
+package dispatcher
+
+import (
+	"cmp"
+	"errors"
+	"fmt"
+	"slices"
+	"time"
+)
+
+// Pending is a delivery that was accepted and is not finished.
+type Pending struct {
+	// ID names the delivery until it is finished, or tried again: "17-60000000000".
+	ID       string
+	Webhook  string // its name
+	Method   string
+	URL      string
+	Due      time.Time
+	Attempt  int  // that was made last; 0 before the first
+	InFlight bool // it is being sent
+}
+
+// Errors of Fire and Cancel.
+var (
+	ErrUnknown  = errors.New("no webhook of that name is pending")
+	ErrInFlight = errors.New("the webhook is being sent")
+)
+
+// lookAt is how many entries the actor looks at before it goes on with its work.
+const lookAt = 1 << 13
+
+// List returns the deliveries that are pending and started, those due first before
+// the others, most of them at most, and how many there are. They are looked at some
+// at a time, so that none is late for it; what changes meanwhile may be told or not.
+// After Close there are none.
+func (q *Queue) List(most int) (list []Pending, all int) {
+	for from, last := uint32(1), uint32(0); ; from += lookAt {
+		if !q.ask(func() {
+			last = q.actor.ledger.used
+			list, all = q.look(list, all, from, min(from+lookAt-1, last))
+		}) {
+			return nil, 0
+		}
+		slices.SortFunc(list, func(a, b Pending) int { return cmp.Or(a.Due.Compare(b.Due), cmp.Compare(a.ID, b.ID)) })
+		list = list[:min(len(list), max(most, 0))]
+		if last < from+lookAt {
+			return list, all
+		}
+	}
+}
+
+// look appends the entries from one number to another; for the actor.
+func (q *Queue) look(list []Pending, all int, from, to uint32) ([]Pending, int) {
+	for id := from; id <= to; id++ {
+		e, f, _ := q.actor.ledger.peek(id)
+		if e.state == free || e.state == cancelled {
+			continue
+		}
+		all++
+		p := Pending{
+			ID: e.name(id), Webhook: f.Name, Method: f.Method, URL: f.URL,
+			Due: q.began.Add(e.due), Attempt: int(e.attempt), InFlight: e.state == inFlight,
+		}
+		if url, _, err := cutPart(e.parts); err == nil && url != nil {
+			p.URL = string(url)
+		}
+		list = append(list, p)
+	}
+	return list, all
+}
+
+// peek is get for a number that may be free.
+func (l *ledger) peek(id uint32) (*entry, *form, *target) {
+	if e := l.entries.at(id); e.state == free {
+		return e, nil, nil
+	}
+	return l.get(id)
+}
+
+// name is what an entry is called outside: numbers are used again, so its time is in it.
+func (e *entry) name(id uint32) string { return fmt.Sprintf("%d-%d", id, int64(e.due)) }
+
+// Fire has a pending delivery sent now, as if it fell due. The error is ErrUnknown
+// or ErrClosed; one that is due already, or being sent, is left as it is.
+func (q *Queue) Fire(id string) error {
+	return q.order(id, func(n uint32, e *entry) error {
+		if e.state == waiting {
+			q.actor.wheel.cancel(n)
+			e.due = q.clock()
+			q.actor.wheel.add(tickOf(e.due), n)
+		}
+		return nil
+	})
+}
+
+// Cancel takes a pending delivery back: it is not sent, nor tried again, and not kept
+// in the store. The error is ErrUnknown, ErrInFlight or ErrClosed.
+func (q *Queue) Cancel(id string) error {
+	return q.order(id, func(n uint32, e *entry) error {
+		a := &q.actor
+		switch e.state {
+		case inFlight:
+			return ErrInFlight
+		case ready: // its target forgets it when it would be sent
+			e.state = cancelled
+			q.forget(e.id)
+		default:
+			a.wheel.cancel(n)
+			q.forget(e.id)
+			a.ledger.remove(n)
+		}
+		a.stats.Cancelled++
+		return nil
+	})
+}
+
+// order has the actor do something to a pending delivery.
+func (q *Queue) order(id string, do func(n uint32, e *entry) error) error {
+	var n uint32
+	var due int64
+	if _, err := fmt.Sscanf(id, "%d-%d", &n, &due); err != nil || n == 0 {
+		return ErrUnknown
+	}
+	err := ErrClosed
+	q.ask(func() {
+		err = ErrUnknown
+		if n > q.actor.ledger.used {
+			return
+		}
+		e, _, _ := q.actor.ledger.peek(n)
+		if e.state != free && e.state != cancelled && e.name(n) == id {
+			err = do(n, e)
+		}
+	})
+	return err
+}

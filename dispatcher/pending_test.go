@@ -1,0 +1,157 @@
+package dispatcher
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net/http"
+	"net/http/httptest"
+	"sync/atomic"
+	"testing"
+	"time"
+)
+
+func TestQueue_ListsWhatIsPending(t *testing.T) {
+	q := opened(t, Options{})
+	if list, all := q.List(10); len(list) != 0 || all != 0 {
+		t.Fatalf("an empty queue lists %v of %d", list, all)
+	}
+	const n = 3*lookAt + 5 // in several looks
+	w := hook("http://127.0.0.1:9/own")
+	w.Body = nil
+	for i := range n {
+		p := Parts{}
+		if i == n-1 {
+			p.URL = []byte("http://127.0.0.1:9/first")
+		}
+		enqueue(q, NewDelivery(w, time.Hour+time.Duration(n-i)*time.Second, 1, p), time.Now())
+	}
+	list, all := q.List(3)
+	if all != n || len(list) != 3 {
+		t.Fatalf("listed %d of %d; want 3 of %d", len(list), all, n)
+	}
+	if list[0].URL != "http://127.0.0.1:9/first" || list[1].URL != w.URL || list[0].Webhook != "test" || list[0].Method != "POST" || list[0].Attempt != 0 || list[0].InFlight {
+		t.Errorf("the first are %+v", list[:2])
+	}
+	for i := range 2 {
+		if !list[i].Due.Before(list[i+1].Due) {
+			t.Errorf("out of order: %v", list)
+		}
+	}
+	if early := time.Until(list[0].Due); early < 59*time.Minute || early > 61*time.Minute {
+		t.Errorf("the first is due in %v, want an hour", early)
+	}
+}
+
+func TestQueue_FiresAndCancels(t *testing.T) {
+	var calls atomic.Int32
+	target := httptest.NewServer(http.HandlerFunc(func(http.ResponseWriter, *http.Request) { calls.Add(1) }))
+	defer target.Close()
+	q := opened(t, Options{Store: t.TempDir()})
+	for _, id := range []string{"", "x", "0-0", "1-1", "-1-5", "99999999999-1"} {
+		if err := q.Fire(id); !errors.Is(err, ErrUnknown) {
+			t.Errorf("firing %q: %v", id, err)
+		}
+		if err := q.Cancel(id); !errors.Is(err, ErrUnknown) {
+			t.Errorf("cancelling %q: %v", id, err)
+		}
+	}
+	for range 3 {
+		enqueue(q, NewDelivery(hook(target.URL), time.Hour, 1, Parts{}), time.Now())
+	}
+	list, _ := q.List(3)
+	if err := q.Fire(list[1].ID); err != nil {
+		t.Fatal(err)
+	}
+	s := until(t, q, "the fired one is delivered", func(s Stats) bool { return s.Delivered == 1 })
+	if s.Lag.Max > time.Minute {
+		t.Errorf("it counts as %v late", s.Lag.Max)
+	}
+	if err := q.Cancel(list[0].ID); err != nil {
+		t.Fatal(err)
+	}
+	for _, id := range []string{list[0].ID, list[1].ID} {
+		if err := q.Cancel(id); !errors.Is(err, ErrUnknown) {
+			t.Errorf("a second time: %v", err)
+		}
+	}
+	if s := q.Stats(); s.Pending != 1 || s.Cancelled != 1 {
+		t.Errorf("%d pending, %d cancelled; want 1, 1", s.Pending, s.Cancelled)
+	}
+	if left, all := q.List(5); all != 1 || left[0].ID != list[2].ID || calls.Load() != 1 {
+		t.Errorf("left are %v; %d calls", left, calls.Load())
+	}
+}
+
+// One that is due and waits for a worker is not sent once it is cancelled, and one
+// that a worker has cannot be.
+func TestQueue_CancelsWhatIsReady(t *testing.T) {
+	begun, release := make(chan string, 3), make(chan struct{})
+	target := httptest.NewServer(http.HandlerFunc(func(_ http.ResponseWriter, r *http.Request) {
+		begun <- r.URL.Path
+		<-release
+	}))
+	defer target.Close()
+	q := opened(t, Options{Workers: 1})
+	for i := range 3 {
+		enqueue(q, NewDelivery(hook(fmt.Sprintf("%s/%d", target.URL, i)), 0, 1, Parts{}), time.Now())
+	}
+	first := <-begun
+	until(t, q, "the others wait for the worker", func(s Stats) bool { return s.Due == 2 })
+	list, all := q.List(3)
+	if all != 3 {
+		t.Fatalf("%d are pending", all)
+	}
+	kept := ""
+	for _, p := range list {
+		switch {
+		case p.InFlight:
+			if err := q.Cancel(p.ID); !errors.Is(err, ErrInFlight) || p.URL != target.URL+first {
+				t.Errorf("cancelling %s, which is being sent: %v", p.URL, err)
+			}
+		case kept == "":
+			kept = p.URL
+		default:
+			if err := q.Cancel(p.ID); err != nil {
+				t.Error(err)
+			}
+		}
+	}
+	close(release)
+	if second := <-begun; target.URL+second != kept {
+		t.Errorf("%s was sent, want %s", second, kept)
+	}
+	s := until(t, q, "nothing is pending", func(s Stats) bool { return s.Pending == 0 && s.Due == 0 })
+	if s.Delivered != 2 || s.Cancelled != 1 || len(begun) != 0 {
+		t.Errorf("%d delivered, %d cancelled", s.Delivered, s.Cancelled)
+	}
+}
+
+func TestQueue_ACancelledOneIsNotInTheStore(t *testing.T) {
+	dir := t.TempDir()
+	q, err := Open(Options{Store: dir})
+	if err != nil {
+		t.Fatal(err)
+	}
+	for range 2 {
+		enqueue(q, NewDelivery(hook("http://127.0.0.1:9/"), time.Hour, 1, Parts{}), time.Now())
+	}
+	list, _ := q.List(2)
+	if err := q.Cancel(list[0].ID); err != nil {
+		t.Fatal(err)
+	}
+	over, cancel := context.WithCancel(context.Background())
+	cancel()
+	if _, err := q.Close(over); err != nil {
+		t.Fatal(err)
+	}
+	if err := q.Fire(list[1].ID); !errors.Is(err, ErrClosed) {
+		t.Errorf("after the end: %v", err)
+	}
+	if list, all := q.List(2); len(list)+all != 0 {
+		t.Errorf("after the end %v are pending", list)
+	}
+	if s := until(t, opened(t, Options{Store: dir}), "the other is there again", func(s Stats) bool { return s.Pending > 0 }); s.Pending != 1 {
+		t.Errorf("%d are pending", s.Pending)
+	}
+}
