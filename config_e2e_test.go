@@ -139,16 +139,6 @@ func TestConfig_AnUnknownKeyIsReportedWithTheOneThatWasMeant(t *testing.T) {
 	})
 }
 
-func TestConfig_KeysOfLaterVersionsAreUnknown(t *testing.T) {
-	t.Parallel()
-	testMistakes(t, []mistake{
-		{name: "websocket", config: "- »websocket: {path: /ws}\n", key: "[0].websocket", says: []string{"endpoint"}},
-		{name: "capacity", config: "- endpoint:\n    path: /a\n    response: {}\n    »capacity: {concurrent: 5}\n", key: "[0].endpoint.capacity"},
-		{name: "latency", config: "- endpoint:\n    path: /a\n    response: {}\n    »latency: {min-ms: 1, max-ms: 2}\n", key: "[0].endpoint.latency"},
-		{name: "rate-limit", config: "- endpoint:\n    path: /a\n    response: {}\n    »rate-limit: {max-requests: 10}\n", key: "[0].endpoint.rate-limit"},
-	})
-}
-
 func TestConfig_AValueOfAWrongTypeIsReportedWithWhatIsAccepted(t *testing.T) {
 	t.Parallel()
 	testMistakes(t, []mistake{

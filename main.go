@@ -10,7 +10,6 @@ import (
 	"math"
 	"os"
 	"os/signal"
-	"runtime"
 	"runtime/debug"
 	"slices"
 	"sync"
@@ -48,7 +47,7 @@ const watchInterval = 200 * time.Millisecond
 // argument. It returns the exit code.
 func run(args []string, env func(string) (string, bool), signals <-chan os.Signal, stdout, stderr io.Writer) int {
 	if len(args) > 0 && args[0] == "bench" {
-		return measure(args[1:], env, signals, stdout, stderr)
+		return bench.Command(args[1:], env, signals, stdout, stderr, thisBuild().Version)
 	}
 	settings, err := config.ReadSettings(args, func(name string) string {
 		value, _ := env(name)
@@ -71,37 +70,58 @@ func run(args []string, env func(string) (string, bool), signals <-chan os.Signa
 		return say.refuse(err)
 	}
 	opts := options(settings, env, log)
-	p := program{log: log, settings: settings, opts: opts, paths: paths}
+	p := program{log: log, settings: settings, loader: loaderOf(settings), opts: opts, paths: paths}
 	p.watcher = config.NewWatcher(p.watched)
 	var spec *config.Spec
 	code := exitOK
 	if s := unless(signals, func() {
-		spec = config.Load(paths...)
-		if settings.Command == "validate" {
+		spec = p.loader.Load(paths...)
+		switch settings.Command {
+		case "validate":
 			code = say.validate(spec, opts)
-		} else {
+		case "export":
+			code = say.export(spec, &p)
+		default:
 			p.server, err = listener.Start(spec, opts)
 		}
 	}); s != nil {
 		log.Error("stopped while loading", "signal", s.String())
 		return exitFailed
 	}
-	var problems config.Problems
 	switch {
-	case settings.Command == "validate":
+	case settings.Command == "validate" || settings.Command == "export":
 		return code
-	case errors.As(err, &problems):
-		return say.refuse(problems)
-	case errors.Is(err, syscall.EADDRINUSE):
-		log.Error("cannot start", "error", err.Error()+"; choose another port with --port")
-		return exitFailed
 	case err != nil:
-		log.Error("cannot start", "error", err.Error())
-		return exitFailed
+		return say.cannotStart(err)
 	}
-	log.Info("listening", "url", p.server.URL(), "address", p.server.Addr().String(), "endpoints", len(spec.Endpoints))
+	if p.miss(spec.Referenced()) && p.watcher.Look() {
+		p.reload("a file changed")
+	}
+	p.announce(spec)
 	fit(log)
 	return p.serve(signals)
+}
+
+// announce logs what is served, and where.
+func (p *program) announce(spec *config.Spec) {
+	p.log.Info("listening", "url", p.server.URL(), "address", p.server.Addr().String(), "endpoints", len(spec.Endpoints))
+	if names := spec.Catalogue(); len(names) > 0 {
+		p.log.Info("webhooks that the OpenAPI documents list, which are not sent", "count", len(names), "webhooks", names)
+	}
+}
+
+// cannotStart says why the server does not start.
+func (s speaker) cannotStart(err error) int {
+	var problems config.Problems
+	switch {
+	case errors.As(err, &problems):
+		return s.refuse(problems)
+	case errors.Is(err, syscall.EADDRINUSE):
+		s.log.Error("cannot start", "error", err.Error()+"; choose another port with --port")
+	default:
+		s.log.Error("cannot start", "error", err.Error())
+	}
+	return exitFailed
 }
 
 // fit suits the collector of the process to what it is allowed: in a container that
@@ -134,57 +154,6 @@ func (s speaker) withoutConfiguration(settings config.Settings) (code int, done 
 	return exitOK, true
 }
 
-// measure is the command bench, which has flags of its own: mockserver bench -h.
-// What it starts is this program: the server, and what that is compared with.
-func measure(args []string, env func(string) (string, bool), signals <-chan os.Signal, stdout, stderr io.Writer) int {
-	opts, err := bench.ReadOptions(args)
-	role, _ := env(bench.ChildVariable)
-	switch {
-	case role == "baseline":
-		err = bench.ServeBaseline(args, signals, stdout)
-	case err != nil:
-		fmt.Fprintln(stderr, err)
-		return exitUsage
-	case opts.Help:
-		fmt.Fprint(stdout, bench.Usage())
-		return exitOK
-	default:
-		opts.Program, err = os.Executable()
-	}
-	if err != nil || role != "" {
-		return failed(stderr, err)
-	}
-	opts.Version, opts.Environ = thisBuild().version, os.Environ()
-	var stopped os.Signal
-	ctx, stop := context.WithCancel(context.Background())
-	ended := make(chan struct{})
-	go func() {
-		defer close(ended)
-		select {
-		case stopped = <-signals:
-			stop()
-		case <-ctx.Done():
-		}
-	}()
-	err = bench.Run(ctx, opts, stdout, stderr)
-	stop()
-	<-ended
-	code := failed(stderr, err)
-	if s, ok := stopped.(syscall.Signal); ok && errors.Is(err, bench.ErrStopped) {
-		return 128 + int(s)
-	}
-	return code
-}
-
-// failed says what went wrong, and returns the exit code.
-func failed(stderr io.Writer, err error) int {
-	if err == nil {
-		return exitOK
-	}
-	fmt.Fprintln(stderr, err)
-	return exitFailed
-}
-
 // unless does the work, unless a signal to stop comes before it is done, which is
 // returned then.
 func unless(signals <-chan os.Signal, work func()) os.Signal {
@@ -211,18 +180,30 @@ func options(settings config.Settings, env func(string) (string, bool), log *slo
 		Port:            settings.Port,
 		Logger:          log,
 		MaxBody:         settings.MaxBody,
+		MaxMessage:      settings.MaxMessage,
 		UnmatchedStatus: settings.UnmatchedStatus,
 		NoCORS:          settings.NoCORS,
+		TrustForwarded:  settings.TrustForwarded,
 		AccessLog:       settings.AccessLog,
 		SentryDSN:       settings.SentryDSN,
 
 		MaxPendingWebhooks: settings.MaxPendingWebhooks,
 		WebhookStore:       settings.WebhookStore,
 		NoWebhooks:         settings.NoWebhooks,
+		Seed:               settings.Seed,
 
-		Version: thisBuild().version,
+		Version: thisBuild().Version,
 		Env:     env,
 	}
+}
+
+// loaderOf reads configurations as the settings say.
+func loaderOf(settings config.Settings) config.Loader {
+	l := config.Loader{Validate: settings.Validate, AllowRemoteRefs: settings.AllowRemoteRefs}
+	if settings.Seed != nil {
+		l.Seed = *settings.Seed
+	}
+	return l
 }
 
 // speaker says what concerns the start: as it is, for a terminal and for editors
@@ -277,6 +258,31 @@ func (s speaker) validate(spec *config.Spec, opts listener.Options) int {
 	return exitOK
 }
 
+// export prints what the configuration serves as an OpenAPI document. Warnings stand
+// beside it, on standard error.
+func (s speaker) export(spec *config.Spec, p *program) int {
+	problems := listener.Check(spec, p.opts)
+	if err := problems.Err(); err != nil {
+		return s.refuse(err)
+	}
+	for _, warning := range problems.Warnings() {
+		fmt.Fprintln(s.stderr, "warning:", warning)
+	}
+	document, err := p.loader.Export(spec)
+	if err != nil {
+		return s.refuse(err)
+	}
+	text, err := config.WriteExport(document, p.settings.Export)
+	if err == nil {
+		_, err = s.stdout.Write(text)
+	}
+	if err != nil {
+		s.log.Error("cannot print the document", "error", err.Error())
+		return exitFailed
+	}
+	return exitOK
+}
+
 // health asks the server that runs with the same settings whether it answers, and
 // says so. It returns 0 or 1 and nothing else: container engines reserve the rest.
 func (s speaker) health(settings config.Settings) int {
@@ -310,12 +316,13 @@ type program struct {
 	server   *listener.Server
 	log      *slog.Logger
 	settings config.Settings
+	loader   config.Loader
 	opts     listener.Options
 	paths    []string // of the configuration: files and directories
 	watcher  *config.Watcher
 
 	mu     sync.Mutex // guards missed
-	missed []string   // files whose change may mend a refused configuration
+	missed []string   // files beside the configuration, see related
 }
 
 // watched is the files whose change reloads.
@@ -382,13 +389,10 @@ func (p *program) serve(signals <-chan os.Signal) int {
 func (p *program) reload(cause string) {
 	begun := time.Now()
 	spec, err := p.load()
-	if err == nil {
-		p.miss(nil)
-	} else if p.miss(listener.ExternalFiles(spec, p.opts)) {
-		// One of them may have been mended since it was read, but before it is watched.
-		if spec, err = p.load(); err == nil {
-			p.miss(nil)
-		}
+	if p.miss(p.related(spec, err)) {
+		// One of them may have changed since it was read, but before it is watched.
+		spec, err = p.load()
+		p.miss(p.related(spec, err))
 	}
 	var problems config.Problems
 	if errors.As(err, &problems) {
@@ -400,11 +404,21 @@ func (p *program) reload(cause string) {
 	go debug.FreeOSMemory() // as in fit
 }
 
+// related are the files beside the configuration whose change changes what is served:
+// those that documents refer to, and what may mend a refused configuration.
+func (p *program) related(spec *config.Spec, err error) []string {
+	files := spec.Referenced()
+	if err != nil {
+		files = append(files, listener.ExternalFiles(spec, p.opts)...)
+	}
+	return files
+}
+
 // load serves what the files say, unless it is wrong. Changes count from before
 // they are read.
 func (p *program) load() (*config.Spec, error) {
 	p.watcher.Refresh()
-	spec := config.Load(p.paths...)
+	spec := p.loader.Load(p.paths...)
 	return spec, p.server.Apply(spec)
 }
 
@@ -441,58 +455,5 @@ var (
 	commit  = ""
 )
 
-// shortCommit is how many digits of a commit are shown.
-const shortCommit = 12
-
-// build is which program this is.
-type build struct {
-	version string // "v0.5.0", or "development" when nothing says more
-	commit  string // twelve digits, "-dirty" behind them when files were changed; or "unknown"
-}
-
 // thisBuild is the build that runs.
-func thisBuild() build {
-	info, _ := debug.ReadBuildInfo() // nil without modules
-	return buildOf(version, commit, info)
-}
-
-// buildOf tells a build from what the linker set, else from what go build or
-// go install recorded: the module's version, and the state of the working tree.
-func buildOf(version, commit string, info *debug.BuildInfo) build {
-	b := build{version: version, commit: commit}
-	if info == nil {
-		info = &debug.BuildInfo{}
-	}
-	if v := info.Main.Version; b.version == "" && v != "(devel)" {
-		b.version = v
-	}
-	if b.version == "" {
-		b.version = "development"
-	}
-	if b.commit == "" {
-		b.commit = recorded(info.Settings)
-	}
-	return b
-}
-
-// recorded is the commit that go build recorded.
-func recorded(settings []debug.BuildSetting) string {
-	revision, changed := "", ""
-	for _, s := range settings {
-		switch {
-		case s.Key == "vcs.revision":
-			revision = s.Value[:min(len(s.Value), shortCommit)]
-		case s.Key == "vcs.modified" && s.Value == "true":
-			changed = "-dirty"
-		}
-	}
-	if revision == "" {
-		return "unknown"
-	}
-	return revision + changed
-}
-
-// String is the line that -v prints.
-func (b build) String() string {
-	return fmt.Sprintf("mockserver %s (commit %s, %s %s/%s)", b.version, b.commit, runtime.Version(), runtime.GOOS, runtime.GOARCH)
-}
+func thisBuild() config.Build { return config.ThisBuild(version, commit) }

@@ -3,50 +3,8 @@ package main
 import (
 	"regexp"
 	"runtime"
-	"runtime/debug"
 	"testing"
 )
-
-func TestBuildOf(t *testing.T) {
-	const revision = "0123456789abcdef0123456789abcdef01234567"
-	vcs := func(modified string) []debug.BuildSetting {
-		return []debug.BuildSetting{{Key: "vcs", Value: "git"}, {Key: "vcs.revision", Value: revision}, {Key: "vcs.modified", Value: modified}}
-	}
-	info := func(version string, settings []debug.BuildSetting) *debug.BuildInfo {
-		return &debug.BuildInfo{Main: debug.Module{Version: version}, Settings: settings}
-	}
-	for _, c := range []struct {
-		name            string
-		version, commit string // of the linker
-		info            *debug.BuildInfo
-		want            build
-	}{
-		{"nothing is known", "", "", nil, build{"development", "unknown"}},
-		{"go build outside a repository", "", "", info("(devel)", nil), build{"development", "unknown"}},
-		{"go run", "", "", info("", nil), build{"development", "unknown"}},
-		{"go install of a version", "", "", info("v0.5.0", nil), build{"v0.5.0", "unknown"}},
-		{"go build of a commit", "", "", info("v0.4.1-0.20261121204500-0123456789ab", vcs("false")), build{"v0.4.1-0.20261121204500-0123456789ab", "0123456789ab"}},
-		{"go build of a changed tree", "", "", info("v0.5.0+dirty", vcs("true")), build{"v0.5.0+dirty", "0123456789ab-dirty"}},
-		{"a changed tree without a revision", "", "", info("(devel)", []debug.BuildSetting{{Key: "vcs.modified", Value: "true"}}), build{"development", "unknown"}},
-		{"a short revision", "", "", info("(devel)", []debug.BuildSetting{{Key: "vcs.revision", Value: "12ab"}}), build{"development", "12ab"}},
-		{"a release", "v1.0.0", "ba9876543210", info("(devel)", nil), build{"v1.0.0", "ba9876543210"}},
-		{"the linker wins", "v1.0.0", "ba9876543210", info("v0.5.0", vcs("true")), build{"v1.0.0", "ba9876543210"}},
-		{"only the version is linked", "v1.0.0", "", info("(devel)", vcs("false")), build{"v1.0.0", "0123456789ab"}},
-	} {
-		t.Run(c.name, func(t *testing.T) {
-			if got := buildOf(c.version, c.commit, c.info); got != c.want {
-				t.Errorf("got %+v, want %+v", got, c.want)
-			}
-		})
-	}
-}
-
-func TestBuildAsText(t *testing.T) {
-	got := build{"v1.0.0", "ba9876543210"}.String()
-	if want := "mockserver v1.0.0 (commit ba9876543210, " + runtime.Version() + " " + runtime.GOOS + "/" + runtime.GOARCH + ")"; got != want {
-		t.Errorf("got %q, want %q", got, want)
-	}
-}
 
 func TestProgram_TheVersionNamesCommitGoAndPlatform(t *testing.T) {
 	t.Parallel()

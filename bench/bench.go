@@ -1,7 +1,7 @@
 // Package bench measures what the server can do on a machine: it starts the server
 // and a bare fasthttp handler as processes of their own, checks the server's
 // answers, loads both in turn over loopback sockets, and says what a request costs.
-// It is the command mockserver bench:
+// It is the command mockserver bench, which is Command:
 //
 //	opts, err := bench.ReadOptions(args) // the arguments behind "bench"
 //	opts.Program, err = os.Executable()

@@ -24,12 +24,15 @@ const (
 func costs(e *config.Endpoint, req *request, sample *reply, before int, flags []string) []string {
 	var why []string
 	say := func(format string, args ...any) { why = append(why, fmt.Sprintf(format, args...)) }
-	text := e.Response.Body.Value
-	if ext := e.Response.External; ext != nil {
-		text = externalCost(e, ext, say)
-	}
-	if e.Response.Raw {
-		text = ""
+	text := "" // the longest template of its answers
+	for _, resp := range e.Answers() {
+		one := resp.Body.Value
+		if resp.External != nil {
+			one = externalCost(e, resp.External, say)
+		}
+		if !resp.Raw && len(one) > len(text) {
+			text = one
+		}
 	}
 	tags, fakes, loops := tagsOf(text)
 	if tags >= manyTags {

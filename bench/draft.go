@@ -263,13 +263,15 @@ var used = regexp.MustCompile(`\b(?:query|header|cookie|form|json)-params(?:\.[A
 // fill gives every variable that the endpoint's answer is made of a value, as a user's
 // requests would.
 func (d *draft) fill() {
-	resp := &d.endpoint.Response
-	texts := []string{resp.Body.Value}
-	for i := range resp.Headers {
-		texts = append(texts, resp.Headers[i].Value.Value)
-	}
-	if resp.External != nil {
-		texts = append(texts, resp.External.Path.Value, resp.External.Sheet.Value)
+	var texts []string
+	for _, resp := range d.endpoint.Answers() {
+		texts = append(texts, resp.Body.Value)
+		for i := range resp.Headers {
+			texts = append(texts, resp.Headers[i].Value.Value)
+		}
+		if resp.External != nil {
+			texts = append(texts, resp.External.Path.Value, resp.External.Sheet.Value)
+		}
 	}
 	for _, text := range texts {
 		for _, name := range used.FindAllString(text, -1) {
@@ -296,7 +298,7 @@ var placeholder = regexp.MustCompile(`\{\{\s*((?:path|query)-params\.[A-Za-z0-9_
 // find has a path parameter name a file that is there, where the external body
 // lies in one named by it.
 func (d *draft) find() bool {
-	ext := d.endpoint.Response.External
+	ext := externalOf(d.endpoint)
 	if ext == nil {
 		return false
 	}

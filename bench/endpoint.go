@@ -339,11 +339,15 @@ func (r *run) subjects(ctx context.Context, candidate side, endpoints []config.E
 			r.listed = append(r.listed, unasked{named(e), whyNot(e)})
 			continue
 		}
-		a := asked{line: found[i].line(), wire: found[i].wire(), answer: declaredAnswer{Status: e.Response.Status}}
+		if why := unsteady(e, r.opts.Connections); why != "" {
+			r.listed = append(r.listed, unasked{named(e), why})
+			continue
+		}
+		a := asked{line: found[i].line(), wire: found[i].wire(), answer: declaredAnswer{Status: statusOf(&likely(e)[0].Response)}}
 		wants, sample, err := check(ctx, candidate.address, []asked{a}, true)
 		var wrong *wrongAnswer
 		switch {
-		case errors.As(err, &wrong) && e.Response.External != nil: // it lies elsewhere, and may not be there
+		case errors.As(err, &wrong) && externalOf(e) != nil: // it lies elsewhere, and may not be there
 			r.listed = append(r.listed, unasked{named(e), fmt.Sprintf("its answer to %s is not the declared one: %s", wrong.request, wrong.got)})
 			continue
 		case err != nil:
@@ -352,12 +356,25 @@ func (r *run) subjects(ctx context.Context, candidate side, endpoints []config.E
 		if e.EffectiveMethod() == "HEAD" {
 			wants[0].length = 0
 		}
+		if what := bounded(e); what != "" {
+			r.notes = append(r.notes, named(e)+": "+what)
+		}
 		subjects = append(subjects, &subject{
 			name: named(e), shows: a.line, requests: [][]byte{a.wire}, wants: wants, sample: sample,
 			costs: costs(e, found[i], &sample, len(rivals(endpoints, i)), r.opts.Server),
 		})
 	}
 	return subjects, nil
+}
+
+// externalOf is the first external body that an endpoint answers with; nil for none.
+func externalOf(e *config.Endpoint) *config.ExternalBody {
+	for _, resp := range e.Answers() {
+		if resp.External != nil {
+			return resp.External
+		}
+	}
+	return nil
 }
 
 // named tells endpoints of one method and path apart.

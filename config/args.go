@@ -140,6 +140,12 @@ func readInt(into *int, text string, least, most int) bool {
 	return err == nil && n >= least && n <= most
 }
 
+func readSeed(into **uint64, text string) bool {
+	seed, err := strconv.ParseUint(text, 10, 64)
+	*into = &seed
+	return err == nil
+}
+
 func readSwitch(into *bool, text string) bool {
 	*into = text == "true" || text == "1"
 	return *into || text == "false" || text == "0"
@@ -197,7 +203,7 @@ func readDuration(into *time.Duration, text string) bool {
 		if !IsJSONNumber(text) {
 			return false
 		}
-		d, err = seconds(text)
+		d, err = unitsOf(text, time.Second)
 	}
 	*into = d
 	return err == nil && d >= 0

@@ -1,6 +1,7 @@
 package config
 
 import (
+	"cmp"
 	"encoding/json"
 	"fmt"
 	"slices"
@@ -43,20 +44,65 @@ func (e *Endpoint) unplaced() Endpoint {
 	c.Pos, c.Key = Pos{}, ""
 	c.Path, c.If = e.Path.unplaced(), e.If.unplaced()
 	c.Doc.Query, c.Doc.Tags = slices.Clone(e.Doc.Query), slices.Clone(e.Doc.Tags)
-	r := &c.Response
-	r.Pos, r.Body = Pos{}, r.Body.unplaced()
-	r.Headers = slices.Clone(r.Headers)
-	for i := range r.Headers {
-		r.Headers[i].Value = r.Headers[i].Value.unplaced()
+	c.Response = e.Response.unplaced()
+	c.Webhooks = unplacedHooks(e.Webhooks)
+	c.Responses = slices.Clone(e.Responses)
+	for i := range c.Responses {
+		o := &c.Responses[i]
+		o.Key, o.Response, o.Webhooks = "", o.Response.unplaced(), unplacedHooks(o.Webhooks)
+		o.Latency, o.Fault = o.Latency.unplaced(), o.Fault.unplaced()
+	}
+	c.Latency, c.Fault = e.Latency.unplaced(), e.Fault.unplaced()
+	if e.RateLimit != nil {
+		limit := *e.RateLimit
+		limit.Pos, limit.Key = Pos{}, ""
+		c.RateLimit = &limit
+	}
+	if e.Capacity != nil {
+		capacity := *e.Capacity
+		capacity.Pos, capacity.Key = Pos{}, ""
+		c.Capacity = &capacity
+	}
+	return c
+}
+
+func (r *Response) unplaced() Response {
+	c := *r
+	c.Pos, c.Body = Pos{}, r.Body.unplaced()
+	c.Headers = slices.Clone(r.Headers)
+	for i := range c.Headers {
+		c.Headers[i].Value = c.Headers[i].Value.unplaced()
 	}
 	if r.External != nil {
 		x := *r.External
 		x.Pos, x.Key, x.Path, x.Sheet = Pos{}, "", x.Path.unplaced(), x.Sheet.unplaced()
-		r.External = &x
+		c.External = &x
 	}
-	c.Webhooks = slices.Clone(e.Webhooks)
-	for i := range c.Webhooks {
-		c.Webhooks[i] = c.Webhooks[i].unplaced()
+	return c
+}
+
+func (l *Latency) unplaced() *Latency {
+	if l == nil {
+		return nil
+	}
+	c := *l
+	c.Pos, c.Key, c.Curve = Pos{}, "", slices.Clone(l.Curve)
+	return &c
+}
+
+func (f *Fault) unplaced() *Fault {
+	if f == nil {
+		return nil
+	}
+	c := *f
+	c.Pos, c.Key = Pos{}, ""
+	return &c
+}
+
+func unplacedHooks(hooks []Webhook) []Webhook {
+	c := slices.Clone(hooks)
+	for i := range c {
+		c[i] = c[i].unplaced()
 	}
 	return c
 }
@@ -82,8 +128,9 @@ func (w *Webhook) unplaced() Webhook {
 
 func (t Text) unplaced() Text { return Text{Value: t.Value, folded: t.folded, built: t.built} }
 
-// Join returns the endpoints of several specs as one, in order, with all their
-// problems: of two endpoints that match the same requests the first answers.
+// Join returns the endpoints of several specs as one, in order but that those of OpenAPI
+// documents come last, with all their problems: of two endpoints that match the same
+// requests the first answers.
 func Join(specs ...*Spec) *Spec {
 	joined := &Spec{}
 	for _, s := range specs {
@@ -91,9 +138,22 @@ func Join(specs ...*Spec) *Spec {
 		joined.Endpoints = append(joined.Endpoints, s.Endpoints...)
 		joined.Problems = append(joined.Problems, s.Problems...)
 		joined.Broken = append(joined.Broken, s.Broken...)
+		joined.WebSockets = append(joined.WebSockets, s.WebSockets...)
+		joined.BrokenWebSockets = append(joined.BrokenWebSockets, s.BrokenWebSockets...)
 		joined.files = append(joined.files, s.files...)
+		joined.documents = append(joined.documents, s.documents...)
+		joined.referenced = append(joined.referenced, s.referenced...)
 	}
+	slices.SortStableFunc(joined.Endpoints, func(a, b Endpoint) int { return cmp.Compare(a.rank(), b.rank()) })
 	return joined
+}
+
+// rank is 1 for endpoints of documents, 0 for others.
+func (e *Endpoint) rank() int {
+	if e.Operation != nil {
+		return 1
+	}
+	return 0
 }
 
 // orNone is s, or for nil a spec whose problem is that it is none.
@@ -172,7 +232,10 @@ func (s *Spec) Complete() *Spec {
 	if s.wasRead() {
 		return s
 	}
-	c := &Spec{Problems: slices.Clone(s.Problems), Broken: slices.Clone(s.Broken), files: s.files}
+	c := &Spec{
+		Problems: slices.Clone(s.Problems), Broken: slices.Clone(s.Broken), BrokenWebSockets: slices.Clone(s.BrokenWebSockets),
+		files: s.files, documents: s.documents, referenced: s.referenced,
+	}
 	c.Endpoints = make([]Endpoint, 0, len(s.Endpoints))
 	number := 0
 	for i := range s.Endpoints {
@@ -192,11 +255,15 @@ func (s *Spec) Complete() *Spec {
 		}
 		number++
 	}
+	s.completeWebSockets(c)
 	return c
 }
 
-// wasRead tells whether all endpoints of s were read from files.
+// wasRead tells whether all endpoints and WebSockets of s were read from files.
 func (s *Spec) wasRead() bool {
+	if slices.ContainsFunc(s.WebSockets, func(w WebSocket) bool { return w.Key == "" }) {
+		return false
+	}
 	for i := range s.Endpoints {
 		if s.Endpoints[i].Key == "" {
 			return false
@@ -234,11 +301,36 @@ func (p *placer) place() {
 	e.Pos = Pos{Column: p.number + 1}
 	p.text(&e.Path, ".path")
 	p.text(&e.If, ".if")
-	r := &e.Response
-	r.Pos = e.Pos
+	p.response(&e.Response, ".response")
+	e.Webhooks = p.webhooks(e.Webhooks, "")
+	e.Latency, e.Fault = p.latency(e.Latency, ".latency"), p.fault(e.Fault, ".fault")
+	e.Responses = slices.Clone(e.Responses)
+	for i := range e.Responses {
+		o := &e.Responses[i]
+		at := fmt.Sprintf(".responses[%d]", i)
+		o.Key, o.Weighted = e.Key+at, o.Weighted || o.Weight != 0
+		p.response(&o.Response, at)
+		o.Webhooks = p.webhooks(o.Webhooks, at)
+		o.Latency, o.Fault = p.latency(o.Latency, at+".latency"), p.fault(o.Fault, at+".fault")
+	}
+	if e.RateLimit != nil {
+		limit := *e.RateLimit
+		limit.Pos, limit.Key = e.Pos, e.Key+".rate-limit"
+		e.RateLimit = &limit
+	}
+	if e.Capacity != nil {
+		capacity := *e.Capacity
+		capacity.Pos, capacity.Key = e.Pos, e.Key+".capacity"
+		e.Capacity = &capacity
+	}
+}
+
+// response gives a response its place, and its texts.
+func (p *placer) response(r *Response, at string) {
+	r.Pos = p.endpoint.Pos
 	r.Headers = slices.Clone(r.Headers)
 	for i := range r.Headers {
-		p.text(&r.Headers[i].Value, under(".response.headers", r.Headers[i].Name))
+		p.text(&r.Headers[i].Value, under(at+".headers", r.Headers[i].Name))
 	}
 	if b := r.Body.built; b != nil && b.json {
 		r.BodyJSON = true
@@ -246,24 +338,45 @@ func (p *placer) place() {
 			r.Body.Value = b.raw
 		}
 	}
-	p.text(&r.Body, ".response.body")
-	p.webhooks()
+	p.text(&r.Body, at+".body")
 	if r.External == nil {
 		return
 	}
 	x := *r.External
 	r.External = &x
-	x.Pos, x.Key = e.Pos, e.Key+".response.external-body"
-	p.text(&x.Path, ".response.external-body.path")
-	p.text(&x.Sheet, ".response.external-body.sheet-name")
+	x.Pos, x.Key = p.endpoint.Pos, p.endpoint.Key+at+".external-body"
+	p.text(&x.Path, at+".external-body.path")
+	p.text(&x.Sheet, at+".external-body.sheet-name")
 }
 
-func (p *placer) webhooks() {
+// latency is a copy of l that has a place, and the bounds that it leaves out.
+func (p *placer) latency(l *Latency, at string) *Latency {
+	if l == nil {
+		return nil
+	}
+	c := *l
+	c.Pos, c.Key, c.Curve = p.endpoint.Pos, p.endpoint.Key+at, slices.Clone(l.Curve)
+	c.complete(false)
+	return &c
+}
+
+func (p *placer) fault(f *Fault, at string) *Fault {
+	if f == nil {
+		return nil
+	}
+	c := *f
+	c.Pos, c.Key = p.endpoint.Pos, p.endpoint.Key+at
+	c.Rated = c.Rated || c.Rate != 0
+	return &c
+}
+
+// webhooks are copies of hooks that have places, in the endpoint or in an outcome.
+func (p *placer) webhooks(hooks []Webhook, around string) []Webhook {
 	e := p.endpoint
-	e.Webhooks = slices.Clone(e.Webhooks)
-	for i := range e.Webhooks {
-		w := &e.Webhooks[i]
-		at := fmt.Sprintf(".webhooks[%d]", i)
+	hooks = slices.Clone(hooks)
+	for i := range hooks {
+		w := &hooks[i]
+		at := fmt.Sprintf("%s.webhooks[%d]", around, i)
 		w.Pos, w.Key = e.Pos, e.Key+at
 		p.text(&w.URL, at+".url")
 		p.text(&w.If, at+".if")
@@ -276,6 +389,7 @@ func (p *placer) webhooks() {
 		}
 		p.text(&w.Body, at+".body")
 	}
+	return hooks
 }
 
 // text gives one text its place, and reports what was wrong with it when it was made.

@@ -4,7 +4,7 @@
 // # The language
 //
 // A configuration is a list, written in YAML, JSON or EDN. Each item is a map with
-// one key, endpoint:
+// one key, endpoint or websocket:
 //
 //	# yaml
 //	- endpoint:
@@ -21,7 +21,8 @@
 //
 // A body is a text, or a map or list that is served as its JSON text. Instead
 // of body, external-body names a JSON file, a URL, or a sheet of a workbook
-// (package fetcher). The keys query, body, tag, summary, description and
+// (package fetcher). An item websocket is a path that becomes a WebSocket connection,
+// see WebSocket. The keys query, body, tag, summary, description and
 // router-name of an endpoint only document it.
 //
 // Reading never stops at the first mistake: a Spec carries every problem found,
@@ -41,15 +42,21 @@ import (
 // text, New makes one of endpoints declared in Go, and Join makes one of several.
 // None of the module changes it afterwards.
 type Spec struct {
-	Endpoints []Endpoint
+	Endpoints  []Endpoint
+	WebSockets []WebSocket
 	// Problems are the mistakes and warnings found while reading.
 	Problems Problems
 	// Broken are the endpoints with a mistake, as far as they could be decoded: they
 	// are never served, and kept so that what else is wrong with them can be said.
-	Broken []Endpoint
+	Broken           []Endpoint
+	BrokenWebSockets []WebSocket // the same of WebSockets
+
+	documents  []*openapi.Document
+	referenced []string // files that documents refer to, sorted
 
 	files []string        // that were read or could not be, in order
 	read  map[string]bool // their absolute paths, as long as files are read
+	given *given          // what is looked at when all are read
 }
 
 // Endpoint is one method and path, and what it answers.
@@ -61,7 +68,10 @@ type Endpoint struct {
 
 	Method string // upper case; "" means GET
 	Path   Text
-	If     Text // a condition; an empty text always holds
+	// Template tells that Path is written as OpenAPI writes it, "/pets/{petId}.{format}",
+	// in which ":" and "*" mean nothing.
+	Template bool
+	If       Text // a condition; an empty text always holds
 
 	Response Response
 	Webhooks []Webhook // sent after the answer

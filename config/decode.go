@@ -10,6 +10,7 @@ import (
 // item is one item of the document.
 type item struct {
 	endpoint *Endpoint
+	socket   *WebSocket
 }
 
 // What the names and values of headers are.
@@ -23,6 +24,7 @@ var (
 var (
 	itemFields = []field[item]{
 		{row{key: "endpoint", doc: "a method and path, and what it answers", kinds: maps, table: rowsOf(endpointFields)}, setEndpoint},
+		{row{key: "websocket", doc: "a path that becomes a WebSocket connection, and what is said on it", kinds: maps, table: rowsOf(webSocketFields)}, setWebSocket},
 	}
 	endpointFields = []field[Endpoint]{
 		{row{key: "method", doc: "the request's method, GET when left out", kinds: texts, enum: Methods, anyCase: true},
@@ -32,8 +34,16 @@ var (
 		{row{key: "host", doc: "the host to answer for, any when left out", kinds: texts, form: hostForm, pattern: hostPattern}, setHost},
 		{row{key: "if", doc: "the condition under which the endpoint answers", kinds: scalars | nulls},
 			toText(func(e *Endpoint) *Text { return &e.If })},
-		{row{key: "response", doc: "the answer; {} is an empty one with status 200", required: true, kinds: maps | nulls, table: rowsOf(responseFields)},
+		{row{key: "response", doc: "the answer; {} is an empty one with status 200", required: true, unless: "responses", kinds: maps | nulls, table: rowsOf(responseFields)},
 			setResponse},
+		{row{key: "responses", doc: "several answers, of which each request gets one", kinds: lists, item: &row{kinds: maps, table: rowsOf(outcomeFields)}}, setResponses},
+		{row{key: "select", doc: "how one of responses is chosen: weighted (the default), sequence or sequence-hold", kinds: texts, enum: selects}, setSelect},
+		{row{key: "latency", doc: "the time from the request to the answer", kinds: maps, table: rowsOf(latencyFields)},
+			func(d *decoder, v value, e *Endpoint) { e.Latency = d.latency(v) }},
+		{row{key: "fault", doc: "how answers go wrong", kinds: maps, table: rowsOf(faultFields)},
+			func(d *decoder, v value, e *Endpoint) { e.Fault = d.fault(v) }},
+		{row{key: "rate-limit", doc: "how many requests are answered in a window; {} is 100 in 15 minutes for each address", kinds: maps, table: rowsOf(rateLimitFields)}, setRateLimit},
+		{row{key: "capacity", doc: "how many requests are served at once, and how many wait", kinds: maps, table: rowsOf(capacityFields)}, setCapacity},
 		{row{key: "webhook", doc: "a request of the server's own, some time after the answer", kinds: maps, table: rowsOf(webhookFields)}, setWebhook},
 		{row{key: "webhooks", doc: "several of them", kinds: lists, item: &row{kinds: maps, table: rowsOf(webhookFields)}}, setWebhooks},
 		{row{key: "query", doc: "documents the query parameters, name: type", kinds: maps | nulls,
@@ -96,20 +106,28 @@ func (s *Spec) decodeFile(docs []*node, dir string, known int) {
 				break
 			}
 			d.reported = nil
-			e := d.item(n, "["+strconv.Itoa(index)+"]")
-			switch {
-			case e == nil:
-			case d.reported == nil:
-				e.Dir = dir
-				s.Endpoints = append(s.Endpoints, *e)
-			default:
-				e.Dir = dir
-				s.Broken = append(s.Broken, *e)
-			}
+			s.keep(d.item(n, "["+strconv.Itoa(index)+"]"), dir, d.reported == nil)
 			index++
 		}
 	}
 	s.Problems = append(s.Problems, d.problems...)
+}
+
+// keep adds what an item declares, to what is served if it is sound.
+func (s *Spec) keep(it item, dir string, sound bool) {
+	if it.endpoint != nil {
+		it.endpoint.Dir = dir
+	}
+	switch {
+	case it.endpoint != nil && sound:
+		s.Endpoints = append(s.Endpoints, *it.endpoint)
+	case it.endpoint != nil:
+		s.Broken = append(s.Broken, *it.endpoint)
+	case it.socket != nil && sound:
+		s.WebSockets = append(s.WebSockets, *it.socket)
+	case it.socket != nil:
+		s.BrokenWebSockets = append(s.BrokenWebSockets, *it.socket)
+	}
 }
 
 // notAList says what a document is that is no list of endpoints. A document that
@@ -120,36 +138,41 @@ func notAList(doc *node) Problems {
 	switch {
 	case doc.kind == nullNode || doc.faulty: // the latter is said
 		return nil
-	case doc.get("openapi") != nil || doc.get("swagger") != nil:
-		what = "this is an OpenAPI document, which this version does not read; " + hints.list
-	case doc.get("endpoint") != nil:
+	case doc.get("endpoint") != nil || doc.get("websocket") != nil:
 		what = "the document is a map; " + hints.single
 	}
 	return Problems{{Pos: doc.pos(), What: what}}
 }
 
-// item decodes one item, as far as it can be; nil when it is no endpoint.
-func (d *decoder) item(n *node, key string) *Endpoint {
+// item decodes one item, as far as it can be; an empty one when it is none.
+func (d *decoder) item(n *node, key string) item {
 	if n.kind != mapNode || len(n.entries) == 0 {
 		what := n.shown()
 		if n.kind == mapNode {
 			what = "an empty map"
 		}
-		d.about(value{node: n, key: key}, "is %s; a map with one key, endpoint, is accepted", what)
-		return nil
+		d.about(value{node: n, key: key}, "is %s; a map with one key, endpoint or websocket, is accepted", what)
+		return item{}
 	}
-	if inner := n.get("endpoint"); inner != nil && inner.kind == nullNode && len(n.entries) > 1 {
-		second := n.entries[1].key
-		d.wrong(second.pos(), key, "%s stands beside endpoint; %s", label(second.text.Value), hintsOf(n.pos().File).beside)
-		return nil
+	first := n.entries[0]
+	if second := n.entries[len(n.entries)-1].key; len(n.entries) > 1 && slices.Contains(keysOf(itemFields), first.key.text.Value) {
+		if first.value.kind == nullNode {
+			second = n.entries[1].key
+			d.wrong(second.pos(), key, "%s stands beside %s; %s", label(second.text.Value), first.key.text.Value, hintsOf(n.pos().File).beside)
+			return item{}
+		}
+		if slices.Contains(keysOf(itemFields), second.text.Value) {
+			d.wrong(second.pos(), key, "%s stands beside %s; an item has one of them", second.text.Value, first.key.text.Value)
+			return item{}
+		}
 	}
-	if first := n.entries[0].key; n.get("endpoint") == nil && slices.Contains(keysOf(endpointFields), first.text.Value) {
-		d.wrong(first.pos(), key, "%s is a key of an endpoint; %s", first.text.Value, hintsOf(n.pos().File).bare)
-		return nil
+	if n.get("endpoint") == nil && n.get("websocket") == nil && slices.Contains(keysOf(endpointFields), first.key.text.Value) {
+		d.wrong(first.key.pos(), key, "%s is a key of an endpoint; %s", first.key.text.Value, hintsOf(n.pos().File).bare)
+		return item{}
 	}
 	var it item
 	fill(d, n, key, itemFields, &it)
-	return it.endpoint
+	return it
 }
 
 func setEndpoint(d *decoder, v value, into *item) {
@@ -162,16 +185,22 @@ func setEndpoint(d *decoder, v value, into *item) {
 		d.add(p)
 	}
 	e.Response.dropServerSet()
+	for i := range e.Responses {
+		e.Responses[i].Response.dropServerSet()
+	}
 	into.endpoint = e
 }
 
-func setHost(d *decoder, v value, e *Endpoint) {
+func setHost(d *decoder, v value, e *Endpoint) { e.Host = d.host(v) }
+
+// host returns a host in lower case; "" for what is none, which is said.
+func (d *decoder) host(v value) string {
 	host := changeCase(v.text.Value, 'A', 'Z')
 	if what := hostFault(host); what != "" {
 		d.about(v, "%s", what)
-		return
+		return ""
 	}
-	e.Host = host
+	return host
 }
 
 func setStatus(d *decoder, v value, r *Response) {
@@ -184,12 +213,17 @@ func setStatus(d *decoder, v value, r *Response) {
 }
 
 func setResponse(d *decoder, v value, e *Endpoint) {
-	e.Response.Pos = v.pos()
+	e.Response.begin(v)
+	fill(d, v.node, v.key, responseFields, &e.Response)
+}
+
+// begin takes what has to be known before the keys of a response are read.
+func (r *Response) begin(v value) {
+	r.Pos = v.pos()
 	// Whether placeholders are read decides how a body is turned into JSON text.
 	if t := v.get("template"); t != nil && t.kind == boolNode {
-		e.Response.Raw = !t.truth()
+		r.Raw = !t.truth()
 	}
-	fill(d, v.node, v.key, responseFields, &e.Response)
 }
 
 func (d *decoder) headers(v value) []Header {

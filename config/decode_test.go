@@ -20,16 +20,15 @@ const (
 
 func TestMistakesOfItems(t *testing.T) {
 	testMistakes(t, "f.yml", []mistake{
-		{"an unknown kind of item", "- §websocket: {}\n", one("[0].websocket", "unknown key; accepted are endpoint")},
+		{"an unknown kind of item", "- §grpc: {}\n", one("[0].grpc", "unknown key; accepted are endpoint, websocket")},
 		{"a misspelt kind of item", "- §endpiont: {}\n", one("[0].endpiont", `did you mean "endpoint"?`)},
 		{"an item without a key", "- §{}\n", one("[0]", "is an empty map; a map with one key")},
 		{"an item that is no map", "- §5\n", one("[0]", "is a number (5); a map with one key")},
 		{"an empty item", "-§\n", one("[0]", "is null; a map with one key")},
 		{"keys that are not indented below endpoint", "- endpoint:\n  §path: /x\n", one("[0]", "path stands beside endpoint")},
-		{"a second kind beside endpoint", "- endpoint: {path: /x, response: {}}\n  §websocket: {}\n", one("[0].websocket", "unknown key")},
+		{"a second kind beside endpoint", "- endpoint: {path: /x, response: {}}\n  §websocket: {}\n", one("[0]", "websocket stands beside endpoint; an item has one of them")},
 		{"a map instead of a list", "§endpoint: {}\n", one("", `begin the line with "- "`)},
-		{"an OpenAPI document", "§openapi: 3.1.0\ninfo: {}\n", one("", "OpenAPI document, which this version does not read")},
-		{"a Swagger document", "§swagger: '2.0'\n", one("", "OpenAPI document")},
+		{"a map instead of a list", "§hello: world\n", one("", "the document is a map; a list of endpoints")},
 		{"a text instead of a list", "§hello\n", one("", `the document is a text ("hello"); a list of endpoints`)},
 	})
 }
@@ -53,8 +52,8 @@ func TestMistakesOfEndpoints(t *testing.T) {
 		{"a misspelt method", "- endpoint: {path: /x, method: §PSOT, response: {}}\n", one(atEndpoint+".method", `did you mean "POST"?`)},
 		{"an unknown method", "- endpoint: {path: /x, method: §TRACE, response: {}}\n", one(atEndpoint+".method", "one of GET, POST, PUT, PATCH, DELETE, HEAD, OPTIONS is accepted")},
 		{"an empty method", "- endpoint: {path: /x, method: '§', response: {}}\n", one(atEndpoint+".method", "is accepted")},
-		{"a misspelt key", "- endpoint: {path: /x, §reponse: {}, response: {}}\n", one(atEndpoint+".reponse", `unknown key (did you mean "response"?); accepted are method, path, host, if, response, webhook, webhooks, query`)},
-		{"a key of a later version", "- endpoint: {path: /x, response: {}, §latency: {}}\n", one(atEndpoint+".latency", "unknown key; accepted are")},
+		{"a misspelt key", "- endpoint: {path: /x, §reponse: {}, response: {}}\n", one(atEndpoint+".reponse", `unknown key (did you mean "response"?); accepted are method, path, host, if, response, responses, select, latency, fault, rate-limit, capacity, webhook, webhooks, query`)},
+		{"an unknown key", "- endpoint: {path: /x, response: {}, §priority: 1}\n", one(atEndpoint+".priority", "unknown key; accepted are")},
 		{"a response that is a text", "- endpoint: {path: /x, response: §ok}\n", one(atResponse, `is a text ("ok"); a map is accepted`)},
 		{"a condition that is a list", "- endpoint: {path: /x, response: {}, if: §[]}\n", one(atEndpoint+".if", "a text, a number or a boolean is accepted")},
 		{"a host with a port", "- endpoint: {path: /x, response: {}, host: '§a.b:80'}\n", one(atEndpoint+".host", "leave the port out")},

@@ -121,7 +121,7 @@ func withoutStrays(name string, docs []*node, problems Problems) ([]*node, Probl
 // when it may be one. It is told once, rather than for each item of a long list.
 func stray(doc *node) Problems {
 	switch {
-	case mayBeItem(doc): // it lacks its "- "
+	case mayBeItem(doc), isDocument(doc), looksLikeMocks(doc): // the first lacks its "- "
 		return nil
 	case doc.kind != listNode:
 		wrong := notAList(doc)

@@ -23,16 +23,21 @@ func setExample(d *decoder, v value, e *Endpoint) {
 	}
 }
 
-func setTags(d *decoder, v value, e *Endpoint) {
+func setTags(d *decoder, v value, e *Endpoint) { e.Doc.Tags = d.tags(v) }
+
+// tags are a text, or the texts of a list.
+func (d *decoder) tags(v value) []string {
 	switch v.kind {
 	case nullNode:
+		return nil
 	case textNode:
-		e.Doc.Tags = []string{v.text.Value}
-	default:
-		for _, at := range v.parts() {
-			if d.take(at) {
-				e.Doc.Tags = append(e.Doc.Tags, at.text.Value)
-			}
+		return []string{v.text.Value}
+	}
+	var tags []string
+	for _, at := range v.parts() {
+		if d.take(at) {
+			tags = append(tags, at.text.Value)
 		}
 	}
+	return tags
 }

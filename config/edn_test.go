@@ -55,40 +55,90 @@ func testTwins(t *testing.T, table []twin) {
 
 // bareEndpoints takes the places from endpoints, and unless keyed the keys too.
 func bareEndpoints(endpoints []Endpoint, keyed bool) []Endpoint {
+	b := barer{keyed}
 	var out []Endpoint
-	key := func(k string) string {
-		if keyed {
-			return k
-		}
-		return ""
-	}
-	text := func(t Text) Text { return Text{Value: t.Value, Key: key(t.Key)} }
-	headers := func(all []Header) (out []Header) {
-		for _, h := range all {
-			out = append(out, Header{h.Name, text(h.Value)})
-		}
-		return out
-	}
 	for _, e := range endpoints {
-		e.Pos, e.Key, e.Path, e.If = Pos{}, key(e.Key), text(e.Path), text(e.If)
-		r := &e.Response
-		r.Pos, r.Body = Pos{}, text(r.Body)
-		r.Headers = headers(r.Headers)
-		var hooks []Webhook
-		for _, w := range e.Webhooks {
-			w.Pos, w.Key, w.URL, w.If, w.Body = Pos{}, key(w.Key), text(w.URL), text(w.If), text(w.Body)
-			w.Headers = headers(w.Headers)
-			hooks = append(hooks, w)
+		e.Pos, e.Key, e.Path, e.If = Pos{}, b.key(e.Key), b.text(e.Path), b.text(e.If)
+		e.Response, e.Webhooks, e.Latency, e.Fault = b.response(e.Response), b.webhooks(e.Webhooks), b.latency(e.Latency), b.fault(e.Fault)
+		var outcomes []Outcome
+		for _, o := range e.Responses {
+			o.Key, o.Response, o.Webhooks, o.Latency, o.Fault = b.key(o.Key), b.response(o.Response), b.webhooks(o.Webhooks), b.latency(o.Latency), b.fault(o.Fault)
+			outcomes = append(outcomes, o)
 		}
-		e.Webhooks = hooks
-		if r.External != nil {
-			x := *r.External
-			x.Pos, x.Key, x.Path, x.Sheet = Pos{}, key(x.Key), text(x.Path), text(x.Sheet)
-			r.External = &x
+		e.Responses = outcomes
+		if e.RateLimit != nil {
+			limit := *e.RateLimit
+			limit.Pos, limit.Key = Pos{}, b.key(limit.Key)
+			e.RateLimit = &limit
+		}
+		if e.Capacity != nil {
+			capacity := *e.Capacity
+			capacity.Pos, capacity.Key = Pos{}, b.key(capacity.Key)
+			e.Capacity = &capacity
 		}
 		out = append(out, e)
 	}
 	return out
+}
+
+// barer takes places away, and keys unless they are to be kept.
+type barer struct{ keyed bool }
+
+func (b barer) key(k string) string {
+	if b.keyed {
+		return k
+	}
+	return ""
+}
+
+func (b barer) text(t Text) Text { return Text{Value: t.Value, Key: b.key(t.Key)} }
+
+func (b barer) headers(all []Header) (out []Header) {
+	for _, h := range all {
+		out = append(out, Header{h.Name, b.text(h.Value)})
+	}
+	return out
+}
+
+func (b barer) response(r Response) Response {
+	r.Pos, r.Body, r.Headers = Pos{}, b.text(r.Body), b.headers(r.Headers)
+	if r.External != nil {
+		x := *r.External
+		x.Pos, x.Key, x.Path, x.Sheet = Pos{}, b.key(x.Key), b.text(x.Path), b.text(x.Sheet)
+		r.External = &x
+	}
+	return r
+}
+
+func (b barer) webhooks(all []Webhook) []Webhook {
+	if all == nil {
+		return nil
+	}
+	hooks := []Webhook{} // none are not the same as none given
+	for _, w := range all {
+		w.Pos, w.Key, w.URL, w.If, w.Body = Pos{}, b.key(w.Key), b.text(w.URL), b.text(w.If), b.text(w.Body)
+		w.Headers = b.headers(w.Headers)
+		hooks = append(hooks, w)
+	}
+	return hooks
+}
+
+func (b barer) latency(l *Latency) *Latency {
+	if l == nil {
+		return nil
+	}
+	c := *l
+	c.Pos, c.Key = Pos{}, b.key(c.Key)
+	return &c
+}
+
+func (b barer) fault(f *Fault) *Fault {
+	if f == nil {
+		return nil
+	}
+	c := *f
+	c.Pos, c.Key = Pos{}, b.key(c.Key)
+	return &c
 }
 
 // answers is what an endpoint with the path /x and this response means.
@@ -184,6 +234,46 @@ length"
 		{"an example of the request that is JSON in a text", `- endpoint: {path: /x, response: {}, body: '{"a": 1}', tag: one}`,
 			`[{:endpoint {:path "/x" :response {} :body "{\"a\": 1}" :tag :one}}]`,
 			[]Endpoint{{Path: Plain("/x"), Doc: Doc{Body: `{"a": 1}`, Tags: []string{"one"}}}}, nil},
+		{"every key of traffic", `
+- endpoint:
+    path: /x/:id
+    responses:
+      - {weight: 95, status: 200, headers: {x-a: 1}, body: ok}
+      - {weight: 0.5, template: false, body: {a: "{{x}}"}, latency: {p50: 20ms, p99.9: 1s, max: 2s, min-ms: 1, failure-rate: 1%, timeout-rate: 0.25, timeout-ms: 500}}
+      - {fault: {type: slow-body, rate: 0.5, bytes-per-second: 10}, webhooks: []}
+      - {external-body: {provider: json, path: a.json}, webhook: {method: get, url: "http://a"}}
+      - {}
+    select: weighted
+    latency: {median: 40ms, sigma: 0.4, timeout: 3s, timeout-rate: 1}
+    fault: {type: reset, rate: 10%}
+    rate-limit: {window: 1m, max-requests: 10, key-fn: path-params.id, algorithm: token-bucket}
+    capacity: {concurrent: 50, queue: 200}
+`, `
+[{:endpoint
+  {:path "/x/:id"
+   :responses [{:weight 95 :status 200 :headers {"x-a" 1} :body :ok}
+               {:weight 0.5 :template false :body {:a "{{x}}"}
+                :latency {:p50 "20ms" :p99.9 "1s" "max" "2s" :min-ms 1 :failure-rate "1%" :timeout-rate 0.25M :timeout-ms 500N}}
+               {:fault {:type :slow-body :rate 0.5 :bytes-per-second 10} :webhooks []}
+               {:external-body {:provider :json :path "a.json"} :webhook {:method :get :url "http://a"}}
+               {}]
+   :select :weighted
+   :latency {:median "40ms" :sigma 0.4 :timeout "3s" :timeout-rate 1}
+   :fault {:type "reset" :rate "10%"}
+   :rate-limit {:window "1m" :max-requests 10 :key-fn :path-params.id :algorithm :token-bucket}
+   :capacity {:concurrent 50 :queue 200}}}]
+`, []Endpoint{{Path: Plain("/x/:id"), Select: SelectWeighted, Responses: []Outcome{
+			{Weight: 95, Weighted: true, Response: Response{Status: 200, Headers: []Header{header("x-a", "1")}, Body: Plain("ok")}},
+			{Weight: 0.5, Weighted: true, Response: Response{Raw: true, BodyJSON: true, Body: Plain(`{"a":"{{x}}"}`)}, Latency: &Latency{Min: time.Millisecond,
+				Curve:       []Percentile{{50, 20 * time.Millisecond}, {99.9, time.Second}, {100, 2 * time.Second}},
+				FailureRate: 0.01, TimeoutRate: 0.25, Timeout: 500 * time.Millisecond}},
+			{Fault: &Fault{Type: "slow-body", Rate: 0.5, Rated: true, BytesPerSecond: 10}, Webhooks: []Webhook{}},
+			{Response: Response{External: &ExternalBody{Provider: "json", Path: Plain("a.json")}}, Webhooks: []Webhook{{Method: "GET", URL: Plain("http://a")}}},
+			{}},
+			Latency:   &Latency{Median: 40 * time.Millisecond, Sigma: 0.4, Timeout: 3 * time.Second, TimeoutRate: 1},
+			Fault:     &Fault{Type: "reset", Rate: 0.1, Rated: true},
+			RateLimit: &RateLimit{Window: time.Minute, Max: 10, By: "path-params.id", Algorithm: "token-bucket"},
+			Capacity:  &Capacity{Concurrent: 50, Queue: 200}}}, nil},
 		{"a condition that is a boolean", "- endpoint: {path: /x, response: {}, if: false}", `[{:endpoint {:path "/x" :response {} :if false}}]`,
 			[]Endpoint{{Path: Plain("/x"), If: Plain("false")}}, nil},
 		{"several documents, one of them empty", "- endpoint: {path: /a, response: {}}\n---\n[]\n---\n- endpoint: {path: /b, response: {}}\n- endpoint: {path: /c, response: {}}\n",
@@ -212,9 +302,9 @@ func wrongExternal(name, yaml, edn string, wrong ...complaint) twin {
 
 func TestBothSyntaxesAreWrongAlike(t *testing.T) {
 	testTwins(t, []twin{
-		{"an unknown kind of item", "- websocket: {}", "[{:websocket {}}]", nil, one("[0].websocket", "unknown key; accepted are endpoint")},
+		{"an unknown kind of item", "- grpc: {}", "[{:grpc {}}]", nil, one("[0].grpc", "unknown key; accepted are endpoint, websocket")},
 		{"a second kind beside endpoint", "- {endpoint: {path: /x, response: {}}, websocket: {}}", `{:endpoint {:path "/x" :response {}} :websocket {}}`, nil,
-			one("[0].websocket", "unknown key")},
+			one("[0]", "websocket stands beside endpoint")},
 		{"a key that is none, in a map that lacks others", "- endpoint: {[a]: 1, method: GET}", "[{:endpoint {[:a] 1 :method :get}}]", nil, []complaint{
 			{atEndpoint, "path is missing"}, {atEndpoint, "response is missing"}, {atEndpoint, "a key is a list"}}},
 		{"a webhook without a URL", "- endpoint: {path: /x, response: {}, webhook: {method: POST}}", `[{:endpoint {:path "/x" :response {} :webhook {:method :post}}}]`, nil,
@@ -245,6 +335,12 @@ func TestBothSyntaxesAreWrongAlike(t *testing.T) {
 		wrongEndpoint("a tag that is a map", "tag: [a, {}]", ":tag [:a {}]", complaint{atEndpoint + ".tag[1]", "is a map; a text is accepted"}),
 		wrongEndpoint("queries without a type", "query: {a: ~, b: {}}", ":query {:a nil :b {}}",
 			complaint{atEndpoint + ".query.a", "is null; the name of a type"}, complaint{atEndpoint + ".query.b", "is a map"}),
+		wrongEndpoint("what is wrong with traffic", "latency: {p50: 20ms, p99: 10ms}, fault: {type: rest}, rate-limit: {key-fn: path-params.id}, capacity: {concurrent: 0}, select: sequence",
+			`:latency {:p50 "20ms" :p99 "10ms"} :fault {:type :rest} :rate-limit {:key-fn :path-params.id} :capacity {:concurrent 0} :select :sequence`,
+			complaint{atLatency + ".p99", "p99 (10ms) is below p50 (20ms)"}, complaint{atEndpoint + ".fault.type", `did you mean "reset"?`},
+			complaint{atEndpoint + ".rate-limit.key-fn", `the path has no parameter "id"; it has none`}, complaint{atEndpoint + ".capacity.concurrent", "is a number (0)"},
+			complaint{atEndpoint + ".select", "which are not given"}),
+		wrongEndpoint("both response and responses", "responses: [{}]", ":responses [{}]", complaint{atOutcomes, "response and responses are both given"}),
 		wrongResponse("a status below 200", "status: 199", ":status 199", complaint{atResponse + ".status", "is a number (199); an integer from 200 to 599"}),
 		wrongResponse("a status that is no integer", "status: 200.5", ":status 200.5", complaint{atResponse + ".status", "an integer from 200 to 599"}),
 		wrongResponse("a status that is a text", `status: "200"`, `:status "200"`, complaint{atResponse + ".status", `is a text ("200")`}),
@@ -300,8 +396,6 @@ func TestSyntaxErrorsOfEDN(t *testing.T) {
 		{"YAML", "§- endpoint:\n    path: /x\n", one("", `the document is a text ("-"); a vector of endpoints is accepted, [{:endpoint {…}}]`)},
 		{"a number at the top", "[]\n§5 6", one("", "the document is a number (5); a vector of endpoints")},
 		{"a bad word at the top", "§@x 6", one("", "@x is Clojure code")},
-		{"an OpenAPI document", "§{:openapi \"3.1.0\"}", one("", "OpenAPI document, which this version does not read; a vector of endpoints is accepted, [{:endpoint {…}}]")},
-		{"a Swagger document", "§{:swagger \"2.0\"}", one("", "OpenAPI document")},
 		{"keys beside endpoint", `[{:endpoint nil :§path "/x"}]`, one("[0]", "path stands beside endpoint; move it into the map of :endpoint")},
 		{"keys without endpoint", `[{:§path "/x"}]`, one("[0]", "path is a key of an endpoint; put it inside of one, {:endpoint {…}}")},
 	})

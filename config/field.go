@@ -47,14 +47,18 @@ type row struct {
 	key      string
 	doc      string // what it means, as a clause
 	required bool
+	unless   string // the key that may be given instead of a required one; "" for none. Both are a mistake
+	many     *many  // of a row that stands for many keys; key is how they are called
 	kinds    kinds
-	enum     []string // the texts accepted, when only some are
-	anyCase  bool     // the texts of enum are accepted in small letters and capitals
-	min, max int      // bounds of an integer; both 0 for none
-	length   length   // what a duration may be
-	filled   bool     // an empty text is not accepted
-	pattern  string   // a regular expression that holds of every text accepted
-	form     string   // what a text looks like, where its kind does not tell
+	enum     []string      // the texts accepted, when only some are
+	anyCase  bool          // the texts of enum are accepted in small letters and capitals
+	min, max int           // bounds of an integer; both 0 for none
+	upTo     int           // the most that a number from 0 may be, fractions among them; 0 for no such number
+	length   length        // what a duration may be
+	most     time.Duration // the longest it may be; 0 for any
+	filled   bool          // an empty text is not accepted
+	pattern  string        // a regular expression that holds of every text accepted
+	form     string        // what a text looks like, where its kind does not tell
 
 	table []row // of a map: its keys; nil when any may stand in it
 	name  *row  // of a map without a table: what its keys are
@@ -68,23 +72,73 @@ type length uint8
 const (
 	fromZero length = iota + 1 // 0 or more
 	aboveZero
+	// Those of traffic are often milliseconds, and a number alone would be seconds: so
+	// their unit is written, or in their key. 0 needs none.
+	unitFromZero
+	unitAboveZero
+	millisFromZero // a number of milliseconds
+	millisAboveZero
 )
+
+func (l length) above() bool { return l == aboveZero || l == unitAboveZero || l == millisAboveZero }
+
+func (l length) millis() bool { return l == millisFromZero || l == millisAboveZero }
+
+func (l length) unit() bool { return l == unitFromZero || l == unitAboveZero }
+
+// many is what the keys are that one row stands for.
+type many struct {
+	pattern string                   // a regular expression that holds of the keys accepted
+	takes   func(name string) bool   // whether a key is one of them, be it accepted or not
+	near    func(name string) string // the one that another key seems to mean; "" for none
+}
+
+// takes tells whether a key is the row's.
+func (r row) takes(name string) bool {
+	if r.many != nil {
+		return r.many.takes(name)
+	}
+	return r.key == name
+}
 
 // accepts says what a value may be: "an integer from 200 to 599".
 func (r row) accepts() string {
 	switch {
 	case r.form != "":
 		return r.form
-	case r.length == aboveZero:
-		return "a duration above 0, such as 2s or 250ms, or a number of seconds,"
-	case r.length == fromZero:
-		return "a duration, such as 30s, or a number of seconds,"
+	case r.length != 0:
+		return r.length.accepts(r.most)
+	case r.upTo > 0 && r.kinds.has(textNode):
+		return fmt.Sprintf("a number from 0 to %d, or a percentage such as 1%%,", r.upTo)
+	case r.upTo > 0:
+		return fmt.Sprintf("a number from 0 to %d", r.upTo)
 	case r.max > 0:
 		return fmt.Sprintf("an integer from %d to %d", r.min, r.max)
 	case len(r.enum) > 0:
 		return oneOf(r.enum)
 	}
 	return r.kinds.String()
+}
+
+// accepts says what a duration may be.
+func (l length) accepts(most time.Duration) string {
+	limit := ""
+	if most > 0 {
+		limit = fmt.Sprintf(" of at most %v", most.Hours()) + "h"
+	}
+	switch l {
+	case aboveZero:
+		return "a duration above 0, such as 2s or 250ms, or a number of seconds,"
+	case unitFromZero:
+		return "a duration with its unit, such as 20ms or 1.5s," + limit
+	case unitAboveZero:
+		return "a duration above 0 with its unit, such as 20ms or 1.5s," + limit
+	case millisFromZero:
+		return "a number of milliseconds" + limit
+	case millisAboveZero:
+		return "a number of milliseconds above 0" + limit
+	}
+	return "a duration, such as 30s, or a number of seconds,"
 }
 
 // field is one key of a map that is decoded into a T.
@@ -97,8 +151,9 @@ type field[T any] struct {
 // places, so a node does not know its key path.
 type value struct {
 	*node
-	key string
-	row row
+	key  string
+	name string // of the key in a map with a table, as it is written
+	row  row
 }
 
 // asText returns the text of a scalar at its place.
@@ -192,28 +247,66 @@ func fill[T any](d *decoder, n *node, key string, fields []field[T], into *T) {
 		}
 		name := e.key.text.Value
 		at := under(key, name)
-		i := slices.IndexFunc(fields, func(f field[T]) bool { return f.key == name })
+		i := slices.IndexFunc(fields, func(f field[T]) bool { return f.takes(name) })
 		if i < 0 {
-			names := keysOf(fields)
-			misspelt[nearest(name, names)] = true
-			d.about(value{node: e.key, key: at}, "unknown key%s; accepted are %s", DidYouMean(name, names), strings.Join(names, ", "))
+			meant := meantKey(name, rowsOf(fields))
+			misspelt[meant] = true
+			hint := ""
+			if meant != "" {
+				hint = fmt.Sprintf(" (did you mean %q?)", meant)
+			}
+			d.about(value{node: e.key, key: at}, "unknown key%s; accepted are %s", hint, strings.Join(keysOf(fields), ", "))
 			continue
 		}
-		v := value{node: e.value, key: at, row: fields[i].row}
+		v := value{node: e.value, key: at, name: name, row: fields[i].row}
 		if d.take(v) {
 			fields[i].set(d, v, into)
 		}
 	}
 	for _, f := range fields {
-		switch {
-		case !f.required || n.get(f.key) != nil:
-		case misspelt[f.key]:
-			d.known(under(key, f.key)) // said already
-		default:
-			d.wrong(n.pos(), key, "%s is missing: %s", f.key, f.doc)
-			d.known(under(key, f.key))
+		if f.required {
+			d.require(n, key, f.row, misspelt)
 		}
 	}
+}
+
+// require says that a required key of a map is missing, or given twice over. Of
+// those that are only misspelt it was said.
+func (d *decoder) require(n *node, key string, r row, misspelt map[string]bool) {
+	given, instead := n.get(r.key) != nil, r.unless != "" && n.get(r.unless) != nil
+	switch {
+	case given && instead:
+		other := under(key, r.unless)
+		d.wrong(n.get(r.unless).pos(), other, "%s", bothGiven(r.key, r.unless))
+	case given || instead:
+	case misspelt[r.key] || r.unless != "" && misspelt[r.unless]:
+		d.known(under(key, r.key))
+	default:
+		or := ""
+		if r.unless != "" {
+			or = "; or " + r.unless
+		}
+		d.wrong(n.pos(), key, "%s is missing: %s%s", r.key, r.doc, or)
+		d.known(under(key, r.key))
+	}
+}
+
+// bothGiven is what is wrong with two keys of which one is accepted.
+func bothGiven(one, other string) string {
+	return fmt.Sprintf("%s and %s are both given; one of them is accepted", one, other)
+}
+
+// meantKey is the key that an unknown one seems to mean; "" for none.
+func meantKey(name string, rows []row) string {
+	var names []string
+	for _, r := range rows {
+		if r.many == nil {
+			names = append(names, r.key)
+		} else if near := r.many.near(name); near != "" {
+			return near
+		}
+	}
+	return nearest(name, names)
 }
 
 // rowsOf returns the rows of a table, for the row of the key that the map stands at.
@@ -264,21 +357,66 @@ func toBool[T any](at func(*T) *bool) func(*decoder, value, *T) {
 	return func(_ *decoder, v value, into *T) { *at(into) = v.truth() }
 }
 
-// toDuration is the setter of a duration: a text, or a number of seconds. One with
-// a minus in front is below 0, even where it rounds to 0.
+// toDuration is the setter of a duration, as its row has it.
 func toDuration[T any](at func(*T) *time.Duration) func(*decoder, value, *T) {
 	return func(d *decoder, v value, into *T) {
-		var t time.Duration
-		var err error
-		if v.kind == numberNode {
-			t, err = seconds(v.number)
-		} else {
-			t, err = time.ParseDuration(v.text.Value)
+		if t, ok := d.duration(v); ok {
+			*at(into) = t
 		}
-		if err != nil || strings.HasPrefix(v.text.Value, "-") || v.row.length == aboveZero && t == 0 {
+	}
+}
+
+// duration is a text, or a number of seconds or milliseconds. One with a minus in
+// front is below 0, even where it rounds to 0. What is none is refused.
+func (d *decoder) duration(v value) (t time.Duration, ok bool) {
+	var err error
+	switch {
+	case v.kind == textNode:
+		t, err = time.ParseDuration(v.text.Value)
+	case v.row.length.millis():
+		t, err = unitsOf(v.number, time.Millisecond)
+	default:
+		t, err = unitsOf(v.number, time.Second)
+	}
+	r := v.row
+	if err != nil || strings.HasPrefix(v.text.Value, "-") || r.length.above() && t == 0 || r.most > 0 && t > r.most ||
+		r.length.unit() && v.kind == numberNode && !isZero(v.number) {
+		d.refuse(v)
+		return 0, false
+	}
+	return t, true
+}
+
+func isZero(number string) bool {
+	f, err := strconv.ParseFloat(number, 64)
+	return err == nil && f == 0
+}
+
+// toInteger is the setter of an integer between the bounds of its row.
+func toInteger[T any](at func(*T) *int) func(*decoder, value, *T) {
+	return func(d *decoder, v value, into *T) {
+		n, err := strconv.Atoi(v.number)
+		if err != nil || n < v.row.min || n > v.row.max {
 			d.refuse(v)
 			return
 		}
-		*at(into) = t
+		*at(into) = n
+	}
+}
+
+// toNumber is the setter of a number from 0 to the most of its row, of which a text
+// is a percentage.
+func toNumber[T any](at func(*T) *float64) func(*decoder, value, *T) {
+	return func(d *decoder, v value, into *T) {
+		text, part := v.number, 1.0
+		if v.kind == textNode {
+			text, part = percentage(v.text.Value), 100
+		}
+		f, err := strconv.ParseFloat(text, 64)
+		if f /= part; err != nil || strings.HasPrefix(text, "-") || f > float64(v.row.upTo) {
+			d.refuse(v)
+			return
+		}
+		*at(into) = f
 	}
 }

@@ -30,6 +30,8 @@ func FuzzParse(f *testing.F) {
 	f.Add(false, "- endpoint: {path: !!str é, host: \"a\\\n b\", ? [x] : 1}\n--- &x [*x]\n...\n%TAG ! !\n")
 	f.Add(true, `[{"endpoint": {"path": "\ud83d\ude00", "response": {"status": 1e2}}}]`)
 	f.Add(true, "[{a: 'b'}, # c\n]")
+	f.Add(false, inOutcomes("{weight: 2, fault: {type: reset, rate: 1%}, webhooks: []}", "latency: {p50: 20ms, p99.9: 1s, max: 2s, min-ms: 1}")+"    select: sequence\n    capacity: {concurrent: 1}\n")
+	f.Add(false, withKeys("latency: {min: 1s, failure-rate: 0.5}", "rate-limit: {key-fn: path-params.id, window-ms: 5}"))
 	f.Fuzz(func(t *testing.T, asJSON bool, text string) {
 		name := map[bool]string{false: "a.yml", true: "a.json"}[asJSON]
 		spec := Parse(name, []byte(text))

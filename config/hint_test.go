@@ -7,7 +7,7 @@ func TestHintsFitTheSyntax(t *testing.T) {
 	testMistakes(t, "f.json", []mistake{
 		{"a text instead of a list", `"§hello"`, one("", `the document is a text ("hello"); a list of endpoints is accepted, [{"endpoint": {…}}]`)},
 		{"a map instead of a list", `§{"endpoint": {}}`, one("", `put it into one, [{"endpoint": {…}}]`)},
-		{"an OpenAPI document", `§{"openapi": "3.1.0"}`, one("", `which this version does not read; a list of endpoints is accepted, [{"endpoint": {…}}]`)},
+		{"a map", `§{"hello": "world"}`, one("", `the document is a map; a list of endpoints is accepted, [{"endpoint": {…}}]`)},
 		{"keys beside endpoint", `[{"endpoint": null, "§path": "/x"}]`, one("[0]", "path stands beside endpoint; move it into the map of endpoint")},
 		{"keys without endpoint", `[{"§path": "/x"}]`, one("[0]", `path is a key of an endpoint; put it inside of one, {"endpoint": {…}}`)},
 	})

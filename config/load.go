@@ -22,13 +22,21 @@ var extensions = []struct {
 	read reader
 }{{".yml", readYAML}, {".yaml", readYAML}, {".json", readJSON}, {".edn", readEDN}}
 
+// Load is Load of the zero Loader.
+func Load(paths ...string) *Spec { return Loader{}.Load(paths...) }
+
+// Parse is Parse of the zero Loader.
+func Parse(name string, data []byte) *Spec { return Loader{}.Parse(name, data) }
+
 // Load reads files and joins their endpoints in order. A directory among them
 // stands for the files in it that have an extension that is read and are not
 // hidden, in byte order of their names. What is given twice, by its name or in its
-// directory, is read once. It always returns a Spec: its Problems say what is wrong,
-// and which files could not be read.
-func Load(paths ...string) *Spec {
-	spec := &Spec{read: map[string]bool{}}
+// directory, is read once. A file holds a list of endpoints, an OpenAPI document, or
+// what the operations of one answer (a mocks file), whatever its name is; endpoints that
+// documents make come behind those of lists. It always returns a Spec: its Problems say
+// what is wrong, and which files could not be read.
+func (l Loader) Load(paths ...string) *Spec {
+	spec := &Spec{read: map[string]bool{}, given: &given{}}
 	for _, path := range paths {
 		switch {
 		case spec.again(path):
@@ -39,7 +47,7 @@ func Load(paths ...string) *Spec {
 			spec.addRead(path, data, err, false)
 		}
 	}
-	spec.read = nil
+	spec.finish(l)
 	return spec
 }
 
@@ -69,10 +77,11 @@ func absolutePath(path string) string {
 	return path
 }
 
-// Parse reads a configuration that is in memory. The extension of its name picks
-// the syntax, and its directory is that of relative file names in it.
-func Parse(name string, data []byte) *Spec {
-	spec := &Spec{}
+// Parse reads a configuration that is in memory, of any kind that Load reads. The
+// extension of its name picks the syntax, and its directory is that of relative file
+// names in it.
+func (l Loader) Parse(name string, data []byte) *Spec {
+	spec := &Spec{given: &given{}}
 	dir := filepath.Dir(name)
 	if dir == "." {
 		dir = ""
@@ -82,6 +91,7 @@ func Parse(name string, data []byte) *Spec {
 		return spec
 	}
 	spec.add(name, dir, data, false)
+	spec.finish(l)
 	return spec
 }
 
@@ -115,8 +125,9 @@ func (s *Spec) add(name, dir string, data []byte, listed bool) {
 		docs, problems = withoutStrays(name, docs, problems)
 	}
 	s.Problems = append(s.Problems, problems...)
-	s.decodeFile(docs, dir, len(problems))
-	if len(s.Problems) == before && isEmpty(docs) {
+	empty := isEmpty(docs)
+	s.decodeFile(s.given.setAside(docs, name, dir), dir, len(problems))
+	if len(s.Problems) == before && empty {
 		s.Problems = append(s.Problems, fileProblem(name, "the file is empty; "+hintsOf(name).empty))
 	}
 }

@@ -41,6 +41,8 @@ const (
 	targetPattern = `^([Hh][Tt][Tt][Pp][Ss]?://[^\x00-\x20\x7F/?#:]|\{\{|\{%)`
 	// durationPattern is what time.ParseDuration reads, without a minus.
 	durationPattern = `^\+?(0|(([0-9]+\.?[0-9]*|\.[0-9]+)(ns|us|µs|μs|ms|s|m|h))+)$`
+	// percentPattern is a percentage that percentage reads.
+	percentPattern = `^(0|[1-9][0-9]*)(\.[0-9]+)?%$`
 )
 
 // changeCase swaps the case of the ASCII letters from first to last. Other letters
@@ -151,15 +153,24 @@ func isToken(name string) bool {
 	return name != ""
 }
 
-// seconds returns a number of seconds as a duration.
-func seconds(number string) (time.Duration, error) {
+// unitsOf returns a number of units as a duration.
+func unitsOf(number string, unit time.Duration) (time.Duration, error) {
 	f, err := strconv.ParseFloat(number, 64)
 	if err != nil {
-		return 0, fmt.Errorf("seconds: %w", err)
+		return 0, fmt.Errorf("duration: %w", err)
 	}
-	nanos := math.Round(f * float64(time.Second))
+	nanos := math.Round(f * float64(unit))
 	if math.IsNaN(nanos) || math.Abs(nanos) >= math.MaxInt64 {
-		return 0, errors.New("seconds: out of range")
+		return 0, errors.New("duration: out of range")
 	}
 	return time.Duration(nanos), nil
+}
+
+// percentage returns the number in front of the % of a text; "" when it is none.
+func percentage(text string) string {
+	number, ok := strings.CutSuffix(text, "%")
+	if !ok || !IsJSONNumber(number) || strings.ContainsAny(number, "eE-") {
+		return ""
+	}
+	return number
 }

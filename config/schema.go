@@ -46,17 +46,19 @@ type schema struct {
 	Type        any    `json:"type,omitempty"` // a text, or a list of texts; nil for anything
 
 	AnyOf     []schema `json:"anyOf,omitempty"`
+	OneOf     []schema `json:"oneOf,omitempty"`
 	Enum      []any    `json:"enum,omitempty"`
 	MinLength int      `json:"minLength,omitempty"`
 	Pattern   string   `json:"pattern,omitempty"`
 
-	Minimum          *int `json:"minimum,omitempty"`
-	ExclusiveMinimum *int `json:"exclusiveMinimum,omitempty"`
-	Maximum          *int `json:"maximum,omitempty"`
+	Minimum          *int64 `json:"minimum,omitempty"`
+	ExclusiveMinimum *int64 `json:"exclusiveMinimum,omitempty"`
+	Maximum          *int64 `json:"maximum,omitempty"`
 
 	Items *schema `json:"items,omitempty"`
 
 	Properties           properties `json:"properties,omitempty"`
+	PatternProperties    properties `json:"patternProperties,omitempty"`
 	Required             []string   `json:"required,omitempty"`
 	PropertyNames        *schema    `json:"propertyNames,omitempty"`
 	AdditionalProperties any        `json:"additionalProperties,omitempty"` // false, or a *schema
@@ -89,8 +91,15 @@ func (ps properties) MarshalJSON() ([]byte, error) {
 func mapSchema(table []row) schema {
 	s := schema{AdditionalProperties: false}
 	for _, r := range table {
+		if r.many != nil {
+			s.PatternProperties = append(s.PatternProperties, property{r.many.pattern, r.schema()})
+			continue
+		}
 		s.Properties = append(s.Properties, property{r.key, r.schema()})
-		if r.required {
+		switch {
+		case r.required && r.unless != "":
+			s.OneOf = []schema{{Required: []string{r.key}}, {Required: []string{r.unless}}}
+		case r.required:
 			s.Required = append(s.Required, r.key)
 		}
 	}
@@ -111,15 +120,13 @@ func (r row) schema() schema {
 		s.choice(r)
 	}
 	if r.max > 0 {
-		s.Minimum, s.Maximum = &r.min, &r.max
+		s.Minimum, s.Maximum = bound(r.min), bound(r.max)
+	}
+	if r.upTo > 0 {
+		s.Minimum, s.Maximum = bound(0), bound(r.upTo)
 	}
 	if r.length != 0 {
-		s.Pattern = durationPattern
-		if r.length == aboveZero {
-			s.ExclusiveMinimum = new(int)
-		} else {
-			s.Minimum = new(int)
-		}
+		s.duration(r)
 	}
 	s.Items = r.item.part()
 	s.PropertyNames = r.name.part()
@@ -127,6 +134,33 @@ func (r row) schema() schema {
 		s.AdditionalProperties = r.value.part()
 	}
 	return s
+}
+
+func bound(n int) *int64 {
+	b := int64(n)
+	return &b
+}
+
+// duration says what a duration may be.
+func (s *schema) duration(r row) {
+	if r.kinds.has(textNode) {
+		s.Pattern = durationPattern
+	}
+	if !r.kinds.has(numberNode) {
+		return
+	}
+	if r.length.above() {
+		s.ExclusiveMinimum = bound(0)
+	} else {
+		s.Minimum = bound(0)
+	}
+	switch {
+	case r.length.unit():
+		s.Maximum = bound(0) // any other number has no unit
+	case r.length.millis() && r.most > 0:
+		most := r.most.Milliseconds()
+		s.Maximum = &most
+	}
 }
 
 // part is schema of a row that may be left out.

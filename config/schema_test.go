@@ -224,6 +224,47 @@ func TestSchemaAndDecoderAgreeAboutSingleMistakes(t *testing.T) {
 		{"a ttl too long", remote("ttl: 1e300"), true},
 		{"insecure is a number", remote("insecure: 1"), false},
 		{"stale-if-error is null", remote("stale-if-error: ~"), false},
+		{"neither response nor responses", "- endpoint: {path: /x}\n", false},
+		{"response and responses", endpoint("responses: [{}]"), false},
+		{"responses that are a map", "- endpoint: {path: /x, responses: {}}\n", false},
+		{"no responses", "- endpoint: {path: /x, responses: []}\n", true},
+		{"an outcome that is null", "- endpoint: {path: /x, responses: [~]}\n", false},
+		{"an unknown key of an outcome", "- endpoint: {path: /x, responses: [{staus: 200}]}\n", false},
+		{"a status of an outcome", "- endpoint: {path: /x, responses: [{status: 99}]}\n", false},
+		{"a weight below 0", "- endpoint: {path: /x, responses: [{weight: -1}]}\n", false},
+		{"a weight that is a text", "- endpoint: {path: /x, responses: [{weight: '1'}]}\n", false},
+		{"weights all zero", "- endpoint: {path: /x, responses: [{weight: 0}]}\n", true},
+		{"an unknown select", "- endpoint: {path: /x, responses: [{}], select: any}\n", false},
+		{"select without responses", endpoint("select: weighted"), true},
+		{"an empty latency", endpoint("latency: {}"), true},
+		{"an unknown key of a latency", endpoint("latency: {mean: 1s}"), false},
+		{"the percentile 0", endpoint("latency: {p0: 1s}"), false},
+		{"the percentile 101", endpoint("latency: {p101: 1s}"), false},
+		{"a percentile in capitals", endpoint("latency: {P50: 1s}"), false},
+		{"a percentile without its unit", endpoint("latency: {p50: 20}"), false},
+		{"percentiles that fall", endpoint("latency: {p50: 2s, p99: 1s}"), true},
+		{"a median of 0", endpoint("latency: {median: 0, sigma: 1}"), false},
+		{"a sigma below 0", endpoint("latency: {median: 1s, sigma: -1}"), false},
+		{"milliseconds that are a text", endpoint("latency: {min-ms: '20'}"), false},
+		{"milliseconds below 0", endpoint("latency: {min-ms: -1}"), false},
+		{"milliseconds of more than a day", endpoint("latency: {min-ms: 86400001}"), false},
+		{"a rate above 1", endpoint("latency: {failure-rate: 1.5}"), false},
+		{"a percentage that is none", endpoint("latency: {timeout-rate: 1e1%}"), false},
+		{"a percentage above 100", endpoint("latency: {timeout-rate: 101%}"), true},
+		{"a fault without a type", endpoint("fault: {rate: 1}"), false},
+		{"an unknown fault", endpoint("fault: {type: crash}"), false},
+		{"bytes of another fault", endpoint("fault: {type: reset, bytes-per-second: 1}"), true},
+		{"no bytes", endpoint("fault: {type: slow-body, bytes-per-second: 0}"), false},
+		{"a window of nothing", endpoint("rate-limit: {window-ms: 0}"), false},
+		{"a window without its unit", endpoint("rate-limit: {window: 60}"), false},
+		{"no requests", endpoint("rate-limit: {max-requests: 0}"), false},
+		{"an empty key", endpoint("rate-limit: {key-fn: ''}"), false},
+		{"a key with a blank", endpoint("rate-limit: {key-fn: a b}"), false},
+		{"a key of an unknown parameter", endpoint("rate-limit: {key-fn: path-params.id}"), true},
+		{"an unknown algorithm", endpoint("rate-limit: {algorithm: bucket}"), false},
+		{"a capacity of nothing", endpoint("capacity: {}"), false},
+		{"none at once", endpoint("capacity: {concurrent: 0}"), false},
+		{"a queue below 0", endpoint("capacity: {concurrent: 1, queue: -1}"), false},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			if err := Parse("f.yml", []byte(c.text)).Problems.Err(); err == nil {
@@ -249,6 +290,9 @@ func TestWhatTheDecoderAcceptsFollowsTheSchema(t *testing.T) {
 		inResponse("external-body: {provider: json, path: http://a/b, timeout: 0.001, ttl: +1_000}"),
 		inResponse("external-body: {provider: xlsx, path: a, sheet-name: 2024}"),
 		"- &a {endpoint: &b {path: /x, response: {}}}\n- endpoint: {<<: *b, method: put}\n",
+		inOutcomes("{weight: 0.5, status: 500, webhooks: [], fault: {type: slow-body, rate: 1%, bytes-per-second: 1}}", "{latency: {p0.5: 0, p99.99: 1s, max: 24h, min-ms: 0}}") + "    select: weighted\n",
+		withKeys("latency: {median: 1m, sigma: 10, failure-rate: 0, timeout-rate: 100%, timeout-ms: 0.5}", "rate-limit: {window-ms: 0.5, key-fn: query-params. a, algorithm: fixed-window}"),
+		withKeys("rate-limit: {}", "capacity: {concurrent: 1000000, queue: 0}"), withKeys("rate-limit: {key-fn: header-params.X.Y}", "latency: {p100: 0}"),
 	} {
 		if err := Parse("f.yml", []byte(text)).Problems.Err(); err != nil {
 			t.Errorf("%s: %v", text, err)
@@ -261,7 +305,7 @@ func TestWhatTheDecoderAcceptsFollowsTheSchema(t *testing.T) {
 
 // place is a table, and where the map that it describes stands.
 type place struct {
-	path  []string // keys from the item
+	path  []string // keys from the item; with [] behind the key of a list that holds such maps
 	table []row
 }
 
@@ -272,8 +316,19 @@ func tables(at []string, table []row) []place {
 		if r.table != nil {
 			all = append(all, tables(append(slices.Clone(at), r.key), r.table)...)
 		}
+		if r.item != nil && r.item.table != nil {
+			all = append(all, tables(append(slices.Clone(at), r.key+"[]"), r.item.table)...)
+		}
 	}
 	return all
+}
+
+// given is a key of a row: of one that stands for many keys, one of them.
+func (r row) given() string {
+	if r.many != nil {
+		return map[string]string{"pNN": "p50"}[r.key]
+	}
+	return r.key
 }
 
 func TestEachRowOfTheTablesIsInTheSchema(t *testing.T) {
@@ -286,20 +341,33 @@ func TestEachRowOfTheTablesIsInTheSchema(t *testing.T) {
 	for _, p := range tables(nil, rowsOf(itemFields)) {
 		at, _ := schema["items"].(map[string]any)
 		for _, key := range p.path {
+			key, isItem := strings.CutSuffix(key, "[]")
 			at, _ = at["properties"].(map[string]any)[key].(map[string]any)
+			if isItem {
+				at, _ = at["items"].(map[string]any)
+			}
 		}
 		properties, _ := at["properties"].(map[string]any)
-		if len(properties) != len(p.table) || at["additionalProperties"] != false {
+		patterns, _ := at["patternProperties"].(map[string]any)
+		if len(properties)+len(patterns) != len(p.table) || at["additionalProperties"] != false {
 			t.Errorf("%v: %d keys, others are accepted: %v; want %d and false", p.path, len(properties), at["additionalProperties"], len(p.table))
 		}
 		required, _ := at["required"].([]any)
+		either, _ := at["oneOf"].([]any)
 		for _, r := range p.table {
 			rows++
 			found, _ := properties[r.key].(map[string]any)
-			if found == nil || found["description"] != r.doc || slices.Contains(required, any(r.key)) != r.required {
+			if r.many != nil {
+				found, _ = patterns[r.many.pattern].(map[string]any)
+			}
+			if found == nil || found["description"] != r.doc || slices.Contains(required, any(r.key)) != (r.required && r.unless == "") {
 				t.Errorf("%v.%s is %v, required %v", p.path, r.key, found, required)
 			}
-			if r.kinds != anything && r.kinds.has(mapNode) && r.table == nil && r.value == nil {
+			if got := fmt.Sprint(either...); r.unless != "" && got != fmt.Sprintf("map[required:[%s]] map[required:[%s]]", r.key, r.unless) {
+				t.Errorf("%v: required is either of %s; want %s or %s", p.path, got, r.key, r.unless)
+			}
+			anyMap := r.key == "pattern" // the members of a JSON message
+			if r.kinds != anything && r.kinds.has(mapNode) && r.table == nil && r.value == nil && !anyMap {
 				t.Errorf("%v.%s: of a map the row has neither a table nor a value", p.path, r.key)
 			}
 			if r.kinds != anything && r.kinds.has(listNode) && r.item == nil {
@@ -322,6 +390,10 @@ func TestEachRowNamesTheTableThatIsDecodedBy(t *testing.T) {
 		}
 		document := `{"no such key": 1}`
 		for _, key := range slices.Backward(p.path) {
+			key, isItem := strings.CutSuffix(key, "[]")
+			if isItem {
+				document = "[" + document + "]"
+			}
 			document = fmt.Sprintf(`{%q: %s}`, key, document)
 		}
 		got := Parse("f.json", []byte("["+document+"]")).Problems.Error()
@@ -349,6 +421,8 @@ var values = []string{
 	`""`, `"x"`, `"/"`, `"/x/:id|int"`, `"GET"`, `"get"`, `"Post"`, `"PO\u017fT"`, `"json"`, `"xlsx"`, `"JSON"`, `"http://a/b"`,
 	`"a.example.com"`, `"*.A-b_c.d"`, `"*"`, `"-a"`, `"\u212a.de"`, `"0"`, `"+0"`, `"-0"`, `"-0s"`, `"1.s"`, `".5ms"`, `"1h2m"`, `"+1us"`,
 	`"5"`, `"1e3s"`, `"-1s"`, `"\n"`, `"a\tb"`, `"\u0000"`, `"false"`, `[]`, `{}`, `[null]`, `["x", 1]`, `{"a": [{"b": null}]}`, `{"x": "int"}`,
+	`1000`, `1e9`, `1000000001`, `86400000.5`, `"20ms"`, `"25h"`, `"1%"`, `"0.50%"`, `"100.1%"`, `"1e1%"`, `"-0%"`, `"%"`, `"query-params.x"`, `"path-params.x"`,
+	`{"p50": "1s"}`, `{"median": "1s", "sigma": 0}`, `{"concurrent": 1}`, `[{}]`, `[{"weight": 0}]`, `[{}, {"fault": {"type": "reset"}}]`,
 }
 
 // forms are the values that a row is tried with, inside lists and maps too, and maps
@@ -391,6 +465,30 @@ func (m members) String() string {
 	return "{" + strings.Join(all, ", ") + "}"
 }
 
+// with is m with one more key, and what that key cannot stand with or without.
+func (m members) with(key, value string) members {
+	n := members{key: value}
+	for k, v := range m {
+		if k != key {
+			n[k] = v
+		}
+	}
+	switch key {
+	case "responses":
+		delete(n, "response")
+	case "select":
+		delete(n, "response")
+		n["responses"] = "[{}, {}]"
+	case "median":
+		n["sigma"] = "0.4"
+	case "sigma":
+		n["median"] = `"40ms"`
+	case "times":
+		n["every"] = `"1s"`
+	}
+	return n
+}
+
 // least are maps with what a table requires, one for each choice that other keys
 // may depend on: a word of an enum, and a file or a URL for a text.
 func least(table []row) []members {
@@ -409,6 +507,8 @@ func least(table []row) []members {
 			for _, word := range r.enum {
 				choices = append(choices, fmt.Sprintf("%q", word))
 			}
+		case r.kinds == numbers:
+			choices = []string{"1"}
 		default:
 			choices = slices.DeleteFunc([]string{`"/x"`, `"http://a/b"`}, func(text string) bool {
 				return r.pattern != "" && !regexp.MustCompile(r.pattern).MatchString(strings.Trim(text, `"`))
@@ -434,27 +534,48 @@ func around(at []string, inside string) []byte {
 	table := [][]row{rowsOf(itemFields)}
 	for _, key := range at {
 		last := table[len(table)-1]
-		i := slices.IndexFunc(last, func(r row) bool { return r.key == key })
-		table = append(table, last[i].table)
+		key, isItem := strings.CutSuffix(key, "[]")
+		r := last[slices.IndexFunc(last, func(r row) bool { return r.key == key })]
+		if isItem {
+			r = *r.item
+		}
+		table = append(table, r.table)
 	}
 	for i, key := range slices.Backward(at) {
-		m := least(table[i])[0]
-		m[key] = inside
-		inside = m.String()
+		key, isItem := strings.CutSuffix(key, "[]")
+		if isItem {
+			inside = "[" + inside + "]"
+		}
+		inside = least(table[i])[0].with(key, inside).String()
 	}
 	return []byte("[" + inside + "]")
 }
 
+// rowName tells rows apart: the key, and those of its table, which may have several
+// places.
+func rowName(table []row, r row) string {
+	var keys []string
+	for _, other := range table {
+		keys = append(keys, other.key)
+	}
+	return r.key + " of " + strings.Join(keys, ", ")
+}
+
 // eachValue puts each form of a value in the place of each row, and calls try with
-// the document and whether it is accepted.
+// the row's name, the document and whether it is accepted.
 func eachValue(try func(row string, form string, document []byte, accepted bool)) {
+	tried := map[string]bool{}
 	for _, p := range tables(nil, rowsOf(itemFields))[1:] {
+		name := rowName(p.table, row{})
+		if tried[name] {
+			continue // the same table in another place
+		}
+		tried[name] = true
 		for _, r := range p.table {
 			for _, form := range forms(r) {
 				for _, m := range least(p.table) {
-					m[r.key] = form
-					document := around(p.path, m.String())
-					try(strings.Join(append(slices.Clone(p.path), r.key), "."), form, document, Parse("f.json", document).Problems.Err() == nil)
+					document := around(p.path, m.with(r.given(), form).String())
+					try(rowName(p.table, r), form, document, Parse("f.json", document).Problems.Err() == nil)
 				}
 			}
 		}
@@ -497,27 +618,32 @@ func (c *choices) next(n int) int {
 }
 
 // table writes a map that a table describes, mostly.
-func (c *choices) table(at string, table []row) string {
+func (c *choices) table(table []row) string {
 	m := members{}
 	for _, r := range table {
 		given := c.next(3) == 1
-		if r.required {
+		switch {
+		case r.required:
 			given = c.next(32) != 1
+		case r.key == "responses" || r.key == "select": // they have to go with others
+			given = c.next(8) == 1
 		}
 		if given {
-			m[r.key] = c.value(at+"."+r.key, r)
+			m = m.with(r.given(), c.value(rowName(table, r), r))
 		}
 	}
 	return m.String()
 }
 
-func (c *choices) value(at string, r row) string {
-	good := c.good[at]
+func (c *choices) value(name string, r row) string {
+	good := c.good[name]
 	switch {
 	case c.next(64) == 1 || len(good) == 0:
 		return values[c.next(len(values))]
 	case r.table != nil && c.next(8) > 0:
-		return c.table(at, r.table)
+		return c.table(r.table)
+	case r.item != nil && r.item.table != nil && c.next(8) > 0:
+		return "[" + c.table(r.item.table) + ", " + c.table(r.item.table) + "]"
 	}
 	return good[c.next(len(good))]
 }
@@ -534,7 +660,7 @@ func goodForms() map[string][]string {
 }
 
 func (c choices) document() []byte {
-	return []byte(`[{"endpoint": ` + c.table("endpoint", rowsOf(endpointFields)) + "}]")
+	return []byte(`[{"endpoint": ` + c.table(rowsOf(endpointFields)) + "}]")
 }
 
 func TestMadeConfigurationsThatAreAcceptedFollowTheSchema(t *testing.T) {

@@ -18,22 +18,29 @@ type Settings struct {
 	Command string // what to do: "serve", or another of the commands that Usage lists
 
 	Config []string // the configuration, files and directories; none for the default file
-	Mocks  string   // a further file or directory with lists of endpoints, joined after Config
+	Mocks  string   // a further file or directory, joined after Config
 	Format string   // of the log: "println" or "json"
+	Export string   // the form of what export prints: "yaml" or "json"
 
 	Host string // the address to listen on, without a port
 	Port int    // 0 takes a free one
 
 	UnmatchedStatus int // answers every request that nothing matches; 0 for 404 and 405
 	NoCORS          bool
+	TrustForwarded  bool // X-Forwarded-For names the client, for rate limits
 	AccessLog       bool
 	MaxBody         int           // bytes of a request body
+	MaxMessage      int           // bytes of a WebSocket message
+	Validate        bool          // hold requests against the OpenAPI documents
+	AllowRemoteRefs bool          // those may refer to others by http and https URLs
 	Grace           time.Duration // how long stopping waits for requests, and sends webhooks
 
 	MaxPendingWebhooks int    // that may wait
 	WebhookStore       string // a directory; "" for none
 	NoWebhooks         bool   // none is sent
-	SentryDSN          string // where errors are reported to, as given; "" for nowhere
+
+	Seed      *uint64 // of every random choice; nil has none repeat
+	SentryDSN string  // where errors are reported to, as given; "" for nowhere
 
 	defaults []string // where the default configuration is looked for, in order
 }
@@ -42,6 +49,7 @@ type Settings struct {
 var commands = []struct{ name, doc string }{
 	{"serve", "answer requests (the default)"},
 	{"validate", "check the configuration, and say what is wrong with it"},
+	{"export", "print what the configuration serves as an OpenAPI document"},
 	{"schema", "print the JSON Schema of the configuration, for editors"},
 	{"bench", "measure what the server can do on this machine: mockserver bench -h"},
 	{"health", "ask the server that runs with these settings whether it answers: exit code 0, else 1"},
@@ -65,7 +73,7 @@ type setting struct {
 var settings = []setting{
 	{"config", "c", "CONFIG", "", "PATH", "the configuration: a file, or a directory of files; several flags are joined in order", "the name of a file or a directory",
 		func(s *Settings, v string) bool { s.Config = append(s.Config, v); return v != "" }},
-	{"mocks", "m", "MOCKS", "", "PATH", "a further file or directory with lists of endpoints, joined after the configuration", "the name of a file or a directory",
+	{"mocks", "m", "MOCKS", "", "PATH", "an OpenAPI document, what its operations answer, or a further configuration; a file or a directory", "the name of a file or a directory",
 		func(s *Settings, v string) bool { s.Mocks = v; return v != "" }},
 	{"format", "f", "MOCKSERVER_FORMAT", "println", "FORMAT", "the form of the log: println or json", "println or json",
 		func(s *Settings, v string) bool { s.Format = v; return v == "println" || v == "json" }},
@@ -77,21 +85,33 @@ var settings = []setting{
 		func(s *Settings, v string) bool { return readInt(&s.UnmatchedStatus, v, minStatus, maxStatus) }},
 	{"no-cors", "", "MOCKSERVER_NO_CORS", "", "", "add no Access-Control headers; OPTIONS is answered with Allow all the same", "true or false",
 		func(s *Settings, v string) bool { return readSwitch(&s.NoCORS, v) }},
+	{"trust-forwarded", "", "MOCKSERVER_TRUST_FORWARDED", "", "", "take the first address of X-Forwarded-For for the client's, in rate limits", "true or false",
+		func(s *Settings, v string) bool { return readSwitch(&s.TrustForwarded, v) }},
 	{"access-log", "", "MOCKSERVER_ACCESS_LOG", "", "", "log every request", "true or false",
 		func(s *Settings, v string) bool { return readSwitch(&s.AccessLog, v) }},
 	{"max-body", "", "MOCKSERVER_MAX_BODY", "16MiB", "SIZE", "the largest request body that is accepted", "a number of bytes above 0, such as 1048576, 64KiB or 16MB,",
 		func(s *Settings, v string) bool { return readSize(&s.MaxBody, v) }},
+	{"max-message", "", "MOCKSERVER_MAX_MESSAGE", "1MiB", "SIZE", "the largest WebSocket message that is accepted, unless the WebSocket says otherwise", "a number of bytes above 0, such as 1048576, 64KiB or 16MB,",
+		func(s *Settings, v string) bool { return readSize(&s.MaxMessage, v) }},
+	{"validate", "", "MOCKSERVER_VALIDATE", "", "", "hold requests against the OpenAPI documents, and answer those that they do not accept 400, 401, 415 or 422", "true or false",
+		func(s *Settings, v string) bool { return readSwitch(&s.Validate, v) }},
+	{"allow-remote-refs", "", "MOCKSERVER_ALLOW_REMOTE_REFS", "", "", "let OpenAPI documents refer to others by http and https URLs", "true or false",
+		func(s *Settings, v string) bool { return readSwitch(&s.AllowRemoteRefs, v) }},
 	{"max-pending-webhooks", "", "MOCKSERVER_MAX_PENDING_WEBHOOKS", "1000000", "NUMBER", "how many webhooks may wait to be sent; further ones are refused", "an integer from 1 to 100000000",
 		func(s *Settings, v string) bool { return readInt(&s.MaxPendingWebhooks, v, 1, 100_000_000) }},
 	{"webhook-store", "", "MOCKSERVER_WEBHOOK_STORE", "", "DIR", "a directory in which accepted webhooks survive a crash", "the name of a directory",
 		func(s *Settings, v string) bool { s.WebhookStore = v; return v != "" }},
 	{"no-webhooks", "", "MOCKSERVER_NO_WEBHOOKS", "", "", "send no webhooks; they are checked all the same", "true or false",
 		func(s *Settings, v string) bool { return readSwitch(&s.NoWebhooks, v) }},
+	{"seed", "", "MOCKSERVER_SEED", "", "NUMBER", "have every random choice repeat: the n-th request of an endpoint has the same ones each time", "an integer from 0 to 18446744073709551615",
+		func(s *Settings, v string) bool { return readSeed(&s.Seed, v) }},
 	{"grace", "", "MOCKSERVER_GRACE", "10s", "DURATION", "how long stopping waits for requests under way, and sends the webhooks that fall due", "a duration, such as 10s or 500ms, or a number of seconds,",
 		func(s *Settings, v string) bool { return readDuration(&s.Grace, v) }},
 	// What is no DSN is for the server to warn of: it harms nothing.
 	{"sentry-dsn", "", "SENTRY_DSN", "", "DSN", "report panics and the server's own 5xx answers to this Sentry project", "a DSN",
 		func(s *Settings, v string) bool { s.SentryDSN = v; return true }},
+	{"export-format", "", "MOCKSERVER_EXPORT_FORMAT", "yaml", "FORMAT", "the form of what export prints: yaml or json", "yaml or json",
+		func(s *Settings, v string) bool { s.Export = v; return v == "yaml" || v == "json" }},
 	{"help", "h", "", "", "", "print this text", "true or false",
 		func(s *Settings, v string) bool { return readCommand(s, "help", v) }},
 	{"version", "v", "", "", "", "print the version", "true or false",

@@ -42,13 +42,14 @@ type checker struct {
 func check(e *Endpoint, key string, node *node, reported map[string]bool) Problems {
 	c := &checker{Endpoint: e, key: key, node: node, reported: reported}
 	c.request()
-	c.response()
-	c.headers(e.Response.Headers, ServerSets, "response", "headers")
-	c.body()
-	c.webhooks()
-	if e.Response.External != nil {
-		c.external(e.Response.External)
-	}
+	c.answer(&e.Response, []string{"response"})
+	c.unseen(&e.Response, e.Fault, []string{"response"})
+	c.outcomes()
+	c.webhooks(e.Webhooks, nil)
+	c.latency(e.Latency, []string{"latency"})
+	c.fault(e.Fault, []string{"fault"})
+	c.rateLimit(e.RateLimit, []string{"rate-limit"})
+	c.capacity(e.Capacity, []string{"capacity"})
 	if node == nil && e.Doc.Body != "" && !json.Valid([]byte(e.Doc.Body)) { // one that was read is JSON
 		c.wrong("the example of the request's body is no JSON text", "body")
 	}
@@ -68,13 +69,35 @@ func (c *checker) report(pos Pos, what string, keys []string, warning bool) {
 	if what == "" {
 		return
 	}
-	key := c.key
-	for _, k := range keys {
-		key = under(key, k)
-	}
-	if !c.reported[key] {
+	if key := c.path(keys); !c.reported[key] {
 		c.add(Problem{Pos: pos, Key: key, What: what, Warning: warning})
 	}
+}
+
+// path is the key path that the keys lead to.
+func (c *checker) path(keys []string) string {
+	path := c.key
+	for _, k := range keys {
+		path = under(path, k)
+	}
+	return path
+}
+
+// below are keys that lead further than others do.
+func below(keys []string, further ...string) []string {
+	return append(slices.Clip(keys), further...)
+}
+
+// faulty tells whether something was complained of where the keys lead to, or inside
+// of it: rules across what is there would only confuse.
+func (c *checker) faulty(keys []string) bool {
+	path := c.path(keys)
+	for key := range c.reported {
+		if inside, ok := strings.CutPrefix(key, path); ok && (inside == "" || inside[0] == '.' || inside[0] == '[') {
+			return true
+		}
+	}
+	return false
 }
 
 // place is where the value that the keys lead to stands, or with name its key;
@@ -85,23 +108,47 @@ func (c *checker) place(name bool, keys []string) Pos {
 	}
 	n := c.node
 	for i, key := range keys {
-		e := n.entry(key)
-		list, index, indexed := strings.Cut(key, "[")
-		if e == nil && indexed {
-			e = n.entry(list)
-		}
+		e, value := n.step(key)
 		switch {
 		case e == nil:
 			return n.pos()
 		case name && i == len(keys)-1:
 			return e.key.pos()
 		}
-		n = e.value
-		if at, err := strconv.Atoi(strings.TrimSuffix(index, "]")); err == nil && at < len(n.items) {
-			n = n.items[at]
-		}
+		n = value
 	}
 	return n.pos()
+}
+
+// at is the node that the keys lead to, nil for none: of an endpoint made in Go there
+// is none.
+func (c *checker) at(keys []string) *node {
+	n := c.node
+	for _, key := range keys {
+		if n == nil {
+			return nil
+		}
+		_, n = n.step(key)
+	}
+	return n
+}
+
+// step is the entry of a map's key, and its value, or with a [2] behind the key the
+// third item of that; nil for none.
+func (n *node) step(key string) (*entry, *node) {
+	e := n.entry(key)
+	list, index, indexed := strings.Cut(key, "[")
+	if e == nil && indexed {
+		e = n.entry(list)
+	}
+	if e == nil {
+		return nil, nil
+	}
+	value := e.value
+	if at, err := strconv.Atoi(strings.TrimSuffix(index, "]")); err == nil && at < len(value.items) {
+		value = value.items[at]
+	}
+	return e, value
 }
 
 func (c *checker) request() {
@@ -117,10 +164,26 @@ func (c *checker) request() {
 	}
 }
 
-func (c *checker) response() {
-	if c.Response.Status != 0 {
-		c.wrong(statusFault(c.Response.Status), "response", "status")
+// answer checks the response that the keys lead to.
+func (c *checker) answer(r *Response, at []string) {
+	if r.Status != 0 {
+		c.wrong(statusFault(r.Status), below(at, "status")...)
 	}
+	c.headers(r.Headers, ServerSets, below(at, "headers")...)
+	c.body(r, at)
+	if r.External != nil {
+		c.external(r, below(at, "external-body"))
+	}
+}
+
+// declaresBody tells whether a body is given, be it an empty text of a file.
+func (r *Response) declaresBody() bool {
+	return r.Body.Value != "" || r.Body.Pos.Line > 0 || r.BodyJSON
+}
+
+// declaresAnything tells whether a response made in Go is more than the zero one.
+func (r *Response) declaresAnything() bool {
+	return r.Status != 0 || len(r.Headers) > 0 || r.declaresBody() || r.External != nil || r.Raw
 }
 
 // headers checks names and values, and finds the same name in two spellings. Those
@@ -165,26 +228,24 @@ func newlineHint(b byte, file string) string {
 
 func inHeaderForbidden(r rune) bool { return r < 0x20 && r != '\t' || r == 0x7F }
 
-func (c *checker) body() {
-	r := &c.Response
-	declared := r.Body.Value != "" || r.Body.Pos.Line > 0 || r.BodyJSON
-	if declared && r.External != nil {
-		c.wrong("body and external-body are both given; one of them is accepted", "response", "external-body")
+func (c *checker) body(r *Response, at []string) {
+	if r.declaresBody() && r.External != nil {
+		c.wrong(bothGiven("body", "external-body"), below(at, "external-body")...)
 	}
 	if r.Status == 204 || r.Status == 304 {
 		what := fmt.Sprintf("is left out: an answer with status %d has no body", r.Status)
 		if r.External != nil {
-			c.warn(what, "response", "external-body")
+			c.warn(what, below(at, "external-body")...)
 		} else if r.Body.Value != "" {
-			c.warn(what, "response", "body")
+			c.warn(what, below(at, "body")...)
 		}
 		return
 	}
-	c.jsonBody(r)
+	c.jsonBody(r, below(at, "body"))
 }
 
 // jsonBody warns of a fixed body that looks like JSON and is none.
-func (c *checker) jsonBody(r *Response) {
+func (c *checker) jsonBody(r *Response, at []string) {
 	text := r.Body.Value
 	begin := strings.TrimLeft(text, " \t\r\n")
 	if r.BodyJSON || begin == "" || begin[0] != '{' && begin[0] != '[' {
@@ -208,7 +269,7 @@ func (c *checker) jsonBody(r *Response) {
 	if pos.Line == 0 {
 		pos = c.Pos
 	}
-	c.report(pos, "the body looks like JSON, but it is none: "+what, []string{"response", "body"}, true)
+	c.report(pos, "the body looks like JSON, but it is none: "+what, at, true)
 }
 
 // contentType returns the declared Content-Type as written, and whether there is one.
@@ -221,8 +282,10 @@ func contentType(headers []Header) (string, bool) {
 	return "", false
 }
 
-func (c *checker) external(x *ExternalBody) {
-	at := func(key string) []string { return []string{"response", "external-body", key} }
+// external checks the external body of a response, which the keys lead to.
+func (c *checker) external(r *Response, place []string) {
+	x := r.External
+	at := func(key string) []string { return below(place, key) }
 	c.wrong(providerFault(x.Provider), at("provider")...)
 	switch {
 	case x.Provider == "xlsx" && x.Sheet.Value == "":
@@ -241,7 +304,7 @@ func (c *checker) external(x *ExternalBody) {
 		c.wrong("the ttl is below 0; a duration is accepted", at("ttl")...)
 	}
 	c.wrong(urlFault(x), at("path")...)
-	if x.mayBeURL(!c.Response.Raw) {
+	if x.mayBeURL(!r.Raw) {
 		return
 	}
 	for _, k := range []struct {

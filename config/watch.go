@@ -71,6 +71,10 @@ func (w *Watcher) Run(ctx context.Context, interval time.Duration, changed func(
 	}
 }
 
+// Look looks now, rather than when Run does next, and tells whether there was a change:
+// it is for a set that has grown, so that changes of what is new in it count from now on.
+func (w *Watcher) Look() bool { return w.step(time.Now()) }
+
 // Refresh forgets the changes that have not been told yet: changes count from now
 // on. It is for files that are about to be read for another reason than a change,
 // so that they are not read a second time. Call it before they are read, so that

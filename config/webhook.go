@@ -3,7 +3,6 @@ package config
 import (
 	"fmt"
 	"slices"
-	"strconv"
 	"strings"
 	"time"
 )
@@ -19,7 +18,9 @@ type Webhook struct {
 	Body    Text
 	// BodyJSON tells that Body is the JSON text of a map or list.
 	BodyJSON bool
-	If       Text // a condition over the request; an empty text always holds
+	// Raw switches the template language off in Headers and Body, which no file can.
+	Raw bool
+	If  Text // a condition over the request; an empty text always holds
 
 	Delay   time.Duration // from the answer; 0 means DefaultDelay, AtOnce none
 	Timeout time.Duration // of one attempt; 0 means DefaultWebhookTimeout
@@ -77,7 +78,8 @@ var (
 		{row{key: "sign", doc: "how its body is signed", kinds: maps, table: rowsOf(signFields)}, setSign},
 	}
 	retryFields = []field[Retry]{
-		{row{key: "attempts", doc: "how often it is tried at most, the first time among them, 5 when left out", kinds: numbers, min: 1, max: maxAttempts}, setAttempts},
+		{row{key: "attempts", doc: "how often it is tried at most, the first time among them, 5 when left out", kinds: numbers, min: 1, max: maxAttempts},
+			toInteger(func(r *Retry) *int { return &r.Attempts })},
 		{row{key: "backoff", doc: "what is waited before the second attempt, doubled before each further one, 1s when left out", kinds: texts | numbers, length: aboveZero},
 			toDuration(func(r *Retry) *time.Duration { return &r.Backoff })},
 		{row{key: "max-backoff", doc: "the most that is waited, 1m when left out", kinds: texts | numbers, length: aboveZero},
@@ -119,15 +121,6 @@ func setSleepTime(d *decoder, v value, w *Webhook) {
 func setRetry(d *decoder, v value, w *Webhook) {
 	w.Retry = &Retry{}
 	fill(d, v.node, v.key, retryFields, w.Retry)
-}
-
-func setAttempts(d *decoder, v value, r *Retry) {
-	n, err := strconv.Atoi(v.number)
-	if err != nil || n < 1 || n > maxAttempts {
-		d.refuse(v)
-		return
-	}
-	r.Attempts = n
 }
 
 func setSign(d *decoder, v value, w *Webhook) {
@@ -197,20 +190,22 @@ func (r *Retry) Effective() Retry {
 	return e
 }
 
-// webhooks checks the webhooks of an endpoint. Their keys begin with how they were
-// given: one as webhook, or several as webhooks.
-func (c *checker) webhooks() {
-	if c.node != nil && c.node.get("webhook") != nil && c.node.get("webhooks") != nil {
-		c.wrong("webhook and webhooks are both given; one of them is accepted", "webhooks")
+// webhooks checks the webhooks of what the keys lead to: the endpoint, or an outcome.
+// Their keys end with how they were given: one as webhook, or several as webhooks.
+func (c *checker) webhooks(all []Webhook, place []string) {
+	if len(all) == 0 {
+		return
 	}
-	for i := range c.Webhooks {
-		w := &c.Webhooks[i]
-		c.webhook(w, strings.TrimPrefix(strings.TrimPrefix(w.Key, c.key), "."))
+	c.twice(c.at(place), place, "webhook", "webhooks")
+	around := c.path(place)
+	for i := range all {
+		w := &all[i]
+		c.webhook(w, below(place, strings.TrimPrefix(strings.TrimPrefix(w.Key, around), ".")))
 	}
 }
 
-func (c *checker) webhook(w *Webhook, key string) {
-	at := func(keys ...string) []string { return append([]string{key}, keys...) }
+func (c *checker) webhook(w *Webhook, place []string) {
+	at := func(keys ...string) []string { return below(place, keys...) }
 	if !slices.Contains(Methods, w.Method) {
 		c.wrong(fmt.Sprintf("the method is %q; %s is accepted", clip(w.Method), oneOf(Methods)), at("method")...)
 	}

@@ -110,6 +110,48 @@ func TestAllocations_OfErrorReports(t *testing.T) {
 	}
 }
 
+// A request that chooses nothing of an operation costs what one of a declared endpoint
+// does.
+func TestAllocations_OfOperations(t *testing.T) {
+	s := described(t, "- endpoint: {path: '/declared/:id', response: {body: '{\"cat\":1}'}}", pets()...)
+	measure := func(uri, want string, headers ...string) float64 {
+		var ctx fasthttp.RequestCtx
+		ctx.Request.SetRequestURI(uri)
+		for i := 0; i < len(headers); i += 2 {
+			ctx.Request.Header.Set(headers[i], headers[i+1])
+		}
+		wrong := 0
+		got := testing.AllocsPerRun(200, func() {
+			ctx.Response.Reset()
+			s.serve(&ctx)
+			if string(ctx.Response.Body()) != want {
+				wrong++
+			}
+		})
+		if wrong > 0 {
+			t.Errorf("%s: got %s, want %s", uri, ctx.Response.Body(), want)
+		}
+		return got
+	}
+	declared := measure("/declared/7", `{"cat":1}`)
+	for _, c := range []struct {
+		uri, want string
+		most      float64
+		headers   []string
+	}{
+		{"/pets/7", `{"cat":1}`, declared, nil},
+		{"/pets/7?a=b", `{"cat":1}`, declared, []string{"Accept", "application/xml"}},
+		{"/kinds", `{"cat":1}`, 0, []string{"Accept", "*/*"}},
+		{"/kinds", `<cat/>`, 0, []string{"Accept", "application/xml, */*;q=0.1"}},
+		{"/pets/7", `{"gone":1}`, declared, []string{"Prefer", `code=404, example="gone"`}},
+		{"/plain?__code=501", `{"broken":1}`, 3, nil}, // the answer with that status, and values of the query
+	} {
+		if got := measure(c.uri, c.want, c.headers...); got > c.most {
+			t.Errorf("%s %s: %v allocations, want at most %v", c.uri, c.headers, got, c.most)
+		}
+	}
+}
+
 func TestAllocations_DoNotGrowWithTheNumberOfEndpoints(t *testing.T) {
 	s := configured(t, many(10000))
 	var ctx fasthttp.RequestCtx

@@ -1,6 +1,8 @@
 package listener
 
 import (
+	"time"
+
 	"mockserver/config"
 	"mockserver/matcher"
 	"mockserver/renderer"
@@ -14,21 +16,134 @@ type behaviour struct {
 	limit     *limiter
 	capacity  *capacity
 	outcomes  []outcome // at least one
+	selection selection
+
+	chance *chance
+	tally  *tally // nil when nothing is counted
+	host   string // that the endpoint is declared for
+	delays bool   // requests may wait, or their answers go wrong
+	// always tells that it concerns every request, and not only those that choose an
+	// answer of the operation.
+	always bool
 }
 
-// outcome is one of the ways that a request to an endpoint may go.
-type outcome struct {
-	answer answer
-	fault  *fault
+// concerns tells whether a request is to be served by it. Any other gets the answer of
+// the endpoint.
+func (b *behaviour) concerns(r *matcher.Request) bool { return b.always || b.operation.asked(r) }
+
+// isFixed tells whether plain requests get the answer of the endpoint unseen, unless they
+// choose another.
+func (b *behaviour) isFixed() bool { return !b.always && b.operation.isFixed() }
+
+// behaviour compiles what an endpoint declares of it; nil when that is nothing. With a
+// seed, whatever is not the same for every request has one, for its random numbers.
+func (c *compiler) behaviour(e *config.Endpoint, a answer, t *tally, scope *renderer.Scope) (*behaviour, config.Problems) {
+	operation := c.operation(e, a)
+	limit := c.limiter(e, scope.Params)
+	declared := len(e.Responses) > 0 || e.Latency != nil || e.Fault != nil || e.Capacity != nil || limit != nil
+	always := declared || c.chance.seeded && !a.isFixed()
+	if !always && operation == nil {
+		return nil, nil
+	}
+	b := &behaviour{
+		operation: operation, limit: limit, selection: newSelection(e),
+		chance: &c.chance, tally: t, host: e.Host, always: always,
+	}
+	b.capacity = c.capacity(e)
+	var problems config.Problems
+	b.outcomes, problems = c.outcomes(e, a, scope)
+	b.delays = b.capacity != nil
+	for i := range b.outcomes {
+		b.delays = b.delays || b.outcomes[i].latency != nil || b.outcomes[i].fault != nil
+	}
+	return b, problems
 }
 
-// behaviour compiles what an endpoint declares of it; nil when that is nothing.
-func (c *compiler) behaviour(e *config.Endpoint, a answer, scope *renderer.Scope) (*behaviour, config.Problems) {
-	return nil, nil
+// behave serves a request to an endpoint with a behaviour. Its answer is made before
+// the wait, so that the latency holds the work of making it.
+func (s *Server) behave(b *behaviour, r *matcher.Request, notify bool) {
+	b.chance.begin(b.tally, &r.Random)
+	if b.limit != nil {
+		standing, ok := b.limit.admit(s, r)
+		defer standing.write(r) // whatever the answer is
+		if !ok {
+			return
+		}
+	}
+	var chosen *answer
+	if b.operation != nil {
+		var answered bool
+		if chosen, answered = b.operation.choose(r); answered {
+			return
+		}
+	}
+	begun := arrival(r)
+	held := b.capacity
+	if held != nil {
+		if !held.enter(r) {
+			return
+		}
+		defer func() {
+			if held != nil {
+				held.leave()
+			}
+		}()
+		begun = time.Now() // what a place is held for is the latency, not what came before
+	}
+	o := &b.outcomes[b.selection.choose(len(b.outcomes), b.tally, &r.Random)]
+	if chosen == nil {
+		chosen = &o.answer
+	}
+	wait := o.latency.draw(&r.Random)
+	given := s.give(chosen, wait.instead, r)
+	if wait.timed && !b.hold(r, begun, wait.length) {
+		return
+	}
+	if given && notify && len(chosen.hooks) > 0 {
+		s.notify(chosen, r)
+	}
+	if o.fault.strikes(&r.Random) && o.fault.strike(r, held) {
+		held = nil // it is left later
+	}
 }
 
-// behave serves a request to an endpoint with a behaviour, and returns the answer
-// that it gave: nil when it was not admitted.
-func (s *Server) behave(b *behaviour, r *matcher.Request) *answer {
-	return nil
+// give writes the answer that is chosen, or the failure to give instead. It tells
+// whether it was the first, and could be had.
+func (s *Server) give(chosen *answer, instead *failure, r *matcher.Request) bool {
+	if instead == nil {
+		return s.respond(chosen, r)
+	}
+	instead.fill(&r.Ctx.Response, "the latency of "+chosen.name+" declares that some requests fail so")
+	return false
+}
+
+// hold has a request wait until its latency is over, and tells whether it is to be
+// answered.
+func (b *behaviour) hold(r *matcher.Request, begun time.Time, length time.Duration) bool {
+	due := begun.Add(length)
+	for end := pause(r, due); end != pauseDue; end = pause(r, due) {
+		if end == pauseLeft {
+			return false
+		}
+	}
+	b.tally.deviations().add(time.Since(due))
+	return true
+}
+
+// arrival is when a request came: when its last byte was read, or, of one that came
+// while another of its connection was served, when that was seen.
+func arrival(r *matcher.Request) time.Time {
+	if c, ok := r.Ctx.Conn().(*connection); ok && !c.arrived.IsZero() {
+		return c.arrived
+	}
+	if t := r.Ctx.Time(); !t.IsZero() {
+		return t
+	}
+	return time.Now()
+}
+
+// hasLeft tells whether nobody is there to be answered any more.
+func hasLeft(r *matcher.Request) bool {
+	c, ok := r.Ctx.Conn().(*connection)
+	return ok && c.left
 }

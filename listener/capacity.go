@@ -1,17 +1,131 @@
 package listener
 
 import (
+	"fmt"
+	"sync"
+	"time"
+
 	"mockserver/config"
 	"mockserver/matcher"
 )
 
-// capacity bounds how many requests of an endpoint are served at once.
-type capacity struct{}
+// capacity bounds how many requests of an endpoint are served at once. Others wait, in
+// the order they came, in the goroutines of their connections.
+type capacity struct {
+	concurrent, queue int
 
-func newCapacity(c *config.Capacity) *capacity { return &capacity{} }
+	mu          sync.Mutex // guards what follows
+	serving     int        // places that are taken; all of them while one waits
+	waiting     int
+	first, last *turn
+}
+
+// turn is a request that waits.
+type turn struct {
+	conn        *connection
+	served      bool // it has a place
+	ahead, next *turn
+}
+
+// capacity is what an endpoint declares of it; nil is none. One that was declared alike
+// for the same endpoint before goes on: who is served counts, and who waits keeps its
+// turn.
+func (c *compiler) capacity(e *config.Endpoint) *capacity {
+	declared := e.Capacity
+	if declared == nil {
+		return nil
+	}
+	return keep(&c.kept, e, fmt.Sprint("capacity ", declared.Concurrent, declared.Queue), func() *capacity { return newCapacity(declared) })
+}
+
+func newCapacity(c *config.Capacity) *capacity {
+	return &capacity{concurrent: c.Concurrent, queue: c.Queue}
+}
 
 // enter waits for a place, in order, and tells whether the request has one: leave
 // has to be called then. Otherwise it has been answered, or its client left.
-func (c *capacity) enter(s *Server, r *matcher.Request) bool { return true }
+func (p *capacity) enter(r *matcher.Request) bool {
+	conn, _ := r.Ctx.Conn().(*connection)
+	waits, ok := p.arrive(conn)
+	if !ok {
+		capacityExceeded.write(r.Ctx, fmt.Sprintf("%d requests are served and %d wait, which is all that this endpoint takes", p.concurrent, p.queue))
+	}
+	if waits == nil {
+		return ok
+	}
+	for {
+		left := conn.pause(time.Time{}) == pauseLeft
+		if over, served := p.look(waits, left); over {
+			return served
+		}
+	}
+}
 
-func (c *capacity) leave() {}
+// arrive takes a place, or the last turn, or tells that there is neither.
+func (p *capacity) arrive(conn *connection) (waits *turn, ok bool) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if p.serving < p.concurrent {
+		p.serving++
+		return nil, true
+	}
+	if p.waiting >= p.queue || conn == nil { // a request of a test has no connection to wait in
+		return nil, false
+	}
+	waits = &turn{conn: conn, ahead: p.last}
+	if p.last == nil {
+		p.first = waits
+	} else {
+		p.last.next = waits
+	}
+	p.last = waits
+	p.waiting++
+	return waits, true
+}
+
+// look tells whether the wait is over, and whether with a place. Who left gives its
+// turn up, and its place if it got one just then.
+func (p *capacity) look(t *turn, left bool) (over, served bool) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	switch {
+	case left && t.served:
+		p.pass()
+	case left:
+		p.remove(t)
+	}
+	return left || t.served, t.served && !left
+}
+
+// leave gives a place to who has waited longest.
+func (p *capacity) leave() {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.pass()
+}
+
+// pass does what leave does, under the lock.
+func (p *capacity) pass() {
+	next := p.first
+	if next == nil {
+		p.serving--
+		return
+	}
+	p.remove(next)
+	next.served = true
+	next.conn.wake()
+}
+
+func (p *capacity) remove(t *turn) {
+	if t.ahead == nil {
+		p.first = t.next
+	} else {
+		t.ahead.next = t.next
+	}
+	if t.next == nil {
+		p.last = t.ahead
+	} else {
+		t.next.ahead = t.ahead
+	}
+	p.waiting--
+}

@@ -27,12 +27,15 @@ type connections struct {
 	start func(d dispatcher.Delivery, written time.Time)
 	// fixed is the answer to all plain requests of a path; nil when there is none.
 	fixed func(path []byte) *fixed
+	// single tells whether one request at a time is to be read.
+	single func() bool
 
 	closing sync.Once
 	closed  error
 	ended   chan struct{} // closed with the listener
 
 	clock clock
+	alarm *alarm // of pauses; nil in tests
 
 	mu   sync.Mutex // guards what follows
 	open map[*connection]struct{}
@@ -41,7 +44,7 @@ type connections struct {
 
 func newConnections(l net.Listener, log *slog.Logger) *connections {
 	return &connections{
-		Listener: l, log: log, refusals: newPace(1), fixed: func([]byte) *fixed { return nil },
+		Listener: l, log: log, refusals: newPace(1), fixed: func([]byte) *fixed { return nil }, single: func() bool { return false },
 		ended: make(chan struct{}), open: map[*connection]struct{}{},
 	}
 }
@@ -130,6 +133,8 @@ func (c *connections) isEnding() bool {
 func (c *connections) hurry() {
 	for _, conn := range c.all() {
 		switch {
+		case conn.upgraded.Load():
+			_ = conn.Conn.SetReadDeadline(time.Now()) // wakes it
 		case conn.idle.CompareAndSwap(true, false):
 			_ = conn.closeNow() // nobody expects an answer
 		case !conn.spoke.Load():
@@ -192,6 +197,7 @@ type connection struct {
 	idle atomic.Bool
 	// answered tells that serving it has ended with an answer to its last request.
 	answered atomic.Bool
+	upgraded atomic.Bool // it has left HTTP, behind the answer that comes or came last: see talk
 
 	// The goroutine that serves the connection alone has these.
 	at           part      // what it was last read for
@@ -205,16 +211,28 @@ type connection struct {
 	parked       bool      // it waits without fasthttp: see park
 	first        [1]byte   // what ended that
 	wire         wire
-	held         []byte // what is not to be read yet of what came: see take
-	over         error  // ends reading: a breach, or io.EOF behind the last request
-	told         bool   // over was returned
-	behind       bool   // something came behind the last request
-	failed       error  // of the connection: reading ended with it
-	cutOff       bool   // it did so inside a request
+	held         []byte    // what is not to be read yet of what came: see take
+	store        []byte    // what held is the end of, and what was held before
+	heldAt       time.Time // when the last of it came
+	arrived      time.Time // when the request that is served came, if it was held; else when it is served
+	deaf         bool      // the client has ended what it sends
+	left         bool      // it left, or the server ended, while its request waited
+	over         error     // ends reading: a breach, or io.EOF behind the last request
+	told         bool      // over was returned
+	behind       bool      // something came behind the last request
+	failed       error     // of the connection: reading ended with it
+	cutOff       bool      // it did so inside a request
 	// after are the webhooks whose delay begins once the response is written, which
 	// was at written, or is not yet.
 	after   []dispatcher.Delivery
 	written time.Time
+
+	talk *dialogue // what it goes on with once it has left HTTP
+
+	pausing pausing
+
+	spoils *fault // what happens to the answer when it is written
+	struck bool   // a fault has ended the connection
 }
 
 // Bounds of what a peer may take, beside those of fasthttp in server.go.
@@ -249,21 +267,17 @@ func (c *connection) Read(b []byte) (int, error) {
 	if len(c.after) > 0 { // fasthttp has written what answers them: it reads behind that
 		c.release()
 	}
+	if c.upgraded.Load() {
+		return 0, errParked // for fasthttp it has ended
+	}
 	if c.over != nil {
 		c.told = true
 		return 0, c.over
 	}
-	n := copy(b, c.held)
-	if c.held = c.held[n:]; len(c.held) == 0 {
-		c.held = nil
-	}
-	for more := n == 0; ; more = true { // what was held may be enough
-		var err error
-		if more {
-			var got int
-			got, err = c.receive(b, n)
-			n += got
-		}
+	c.wire.single = c.from.single()
+	for n := 0; ; {
+		got, err := c.more(b, n)
+		n += got
 		ready, rest := c.take(b[:n], err)
 		if done, failed := c.reply(b); failed != nil {
 			return 0, failed
@@ -278,7 +292,7 @@ func (c *connection) Read(b []byte) (int, error) {
 			c.told = true
 			return 0, c.over
 		case ready > 0 && rest < n:
-			c.held = append([]byte(nil), b[rest:n]...)
+			c.hold(b[rest:n])
 			return ready, err
 		case ready > 0 || err != nil:
 			return ready, err
@@ -290,6 +304,35 @@ func (c *connection) Read(b []byte) (int, error) {
 			copy(b, b[rest:rest+n])
 		}
 	}
+}
+
+// more adds to the n bytes that b holds: what was held, which may be enough, or else
+// what comes.
+func (c *connection) more(b []byte, n int) (int, error) {
+	if len(c.held) == 0 {
+		c.store, c.arrived = nil, time.Time{}
+		return c.receive(b, n)
+	}
+	got := copy(b[n:], c.held)
+	if c.held = c.held[got:]; len(c.held) == 0 {
+		c.held = nil
+	}
+	c.arrived = c.heldAt
+	return got, nil
+}
+
+// hold puts b before what is held: where it was held, if it was.
+func (c *connection) hold(b []byte) {
+	if before := len(c.store) - len(c.held); before >= len(b) {
+		c.held = c.store[before-len(b):]
+		copy(c.held, b)
+		return
+	}
+	if len(c.held) == 0 {
+		c.heldAt = time.Now()
+	}
+	c.held = append(append([]byte(nil), b...), c.held...)
+	c.store = c.held
 }
 
 // take has wire take what came, and keeps what ends reading: what wire says, or an
@@ -338,6 +381,9 @@ func (c *connection) cause(err error) error {
 
 // Write writes b as long as the client takes any of it, and enough.
 func (c *connection) Write(b []byte) (int, error) {
+	if c.spoils != nil {
+		return c.spoil(b)
+	}
 	written := 0
 	begun := c.from.clock.now()
 	for now := begun; ; now = time.Now() {
@@ -357,16 +403,16 @@ func (c *connection) Write(b []byte) (int, error) {
 }
 
 // Close closes the connection and forgets it. When the client was refused, sends
-// beyond its last request, or learns only now that the server ends, it may still be
+// beyond its last request, or learns only now that the connection ends, it may still be
 // sending, and closing at once would make its system throw the answer away: what it
-// sends is read first, for a while. One that is parked stays open.
+// sends is read first, for a while. One that is parked, or has left HTTP, stays open.
 func (c *connection) Close() error {
-	if c.parked {
+	if c.parked || c.upgraded.Load() {
 		return nil
 	}
 	c.release() // what is discarded may take long
 	ended := c.from.isEnding() && c.spoke.Load() && !c.idle.Load()
-	if c.unread.Load() || c.behind || ended {
+	if c.unread.Load() || c.behind || ended || c.struck {
 		c.discard()
 	}
 	return c.closeNow()
@@ -374,6 +420,7 @@ func (c *connection) Close() error {
 
 func (c *connection) closeNow() error {
 	c.from.forget(c)
+	c.pausing.end()
 	if err := c.Conn.Close(); !errors.Is(err, net.ErrClosed) {
 		return err
 	}

@@ -123,6 +123,7 @@ func talk(t *testing.T, s *Server) *conversation {
 	t.Helper()
 	client, inner := net.Pipe()
 	l := newConnections(nil, slog.New(slog.DiscardHandler))
+	l.single = func() bool { return s.snapshot.Load().single }
 	conn := l.adopt(inner)
 	c := &conversation{client, l, make(chan error, 1)}
 	go func() {

@@ -27,19 +27,37 @@ var (
 	endpointNotFound  = failure{fasthttp.StatusNotFound, "endpoint_not_found", "No endpoint"}
 	methodNotAllowed  = failure{fasthttp.StatusMethodNotAllowed, "method_not_allowed", "Method not allowed"}
 	bodyNotFound      = failure{fasthttp.StatusNotFound, "body_not_found", "No such body"}
+	answerNotFound    = failure{fasthttp.StatusNotFound, "answer_not_found", "No such answer"}
+	badPreference     = failure{fasthttp.StatusBadRequest, "bad_preference", "Bad preference"}
+	invalidRequest    = failure{fasthttp.StatusBadRequest, "invalid_request", "Invalid request"}
+	invalidBody       = failure{fasthttp.StatusUnprocessableEntity, "invalid_body", "Invalid request body"}
+	unauthorized      = failure{fasthttp.StatusUnauthorized, "unauthorized", "Unauthorized"}
+	unsupportedMedia  = failure{fasthttp.StatusUnsupportedMediaType, "unsupported_media_type", "Unsupported media type"}
+	badHandshake      = failure{fasthttp.StatusBadRequest, "bad_handshake", "Bad WebSocket handshake"}
+	upgradeRequired   = failure{fasthttp.StatusUpgradeRequired, "upgrade_required", "Upgrade required"}
 	requestTimeout    = failure{fasthttp.StatusRequestTimeout, "request_timeout", "Request body timed out"}
 	payloadTooLarge   = failure{fasthttp.StatusRequestEntityTooLarge, "payload_too_large", "Request body too large"}
+	rateLimited       = failure{fasthttp.StatusTooManyRequests, "rate_limited", "Rate limit exceeded"}
 	headersTooLarge   = failure{fasthttp.StatusRequestHeaderFieldsTooLarge, "headers_too_large", "Request header too large"}
 	expectationFailed = failure{fasthttp.StatusExpectationFailed, "expectation_failed", "Expectation failed"}
 	internalError     = failure{fasthttp.StatusInternalServerError, "internal", "Internal error"}
 	bodyUnavailable   = failure{fasthttp.StatusInternalServerError, "body_unavailable", "Body unavailable"}
+	capacityExceeded  = failure{fasthttp.StatusServiceUnavailable, "capacity_exceeded", "Capacity exceeded"}
 	upstreamFailed    = failure{fasthttp.StatusBadGateway, "upstream_failed", "Remote body unavailable"}
+	injectedFailure   = failure{fasthttp.StatusInternalServerError, "injected_failure", "Injected failure"}
+	injectedTimeout   = failure{fasthttp.StatusGatewayTimeout, "injected_timeout", "Injected time-out"}
 	upstreamTimeout   = failure{fasthttp.StatusGatewayTimeout, "upstream_timeout", "Remote body timed out"}
 )
 
 // write makes the response the error answer f with the details given. What was
 // in the response before is gone.
 func (f failure) write(ctx *fasthttp.RequestCtx, message string) {
+	ctx.Response.Reset()
+	f.fill(&ctx.Response, message)
+}
+
+// fill is write, but for the headers that are there already, which stay.
+func (f failure) fill(resp *fasthttp.Response, message string) {
 	var body bytes.Buffer
 	encoder := json.NewEncoder(&body)
 	encoder.SetEscapeHTML(false)
@@ -48,10 +66,9 @@ func (f failure) write(ctx *fasthttp.RequestCtx, message string) {
 		Code    string `json:"code"`
 		Message string `json:"message"`
 	}{f.title, f.code, message})
-	ctx.Response.Reset()
-	ctx.Response.SetStatusCode(f.status)
-	ctx.Response.Header.SetContentType(typeJSON)
-	ctx.Response.SetBodyRaw(body.Bytes())
+	resp.SetStatusCode(f.status)
+	resp.Header.SetContentType(typeJSON)
+	resp.SetBodyRaw(body.Bytes())
 }
 
 // ofBody is the failure that an external body's error answers with.

@@ -23,11 +23,24 @@ func (s *Server) fallBack(sn *snapshot, r *matcher.Request) {
 	if ctx.IsHead() {
 		// fasthttp leaves the body of a HEAD answer out and keeps its length.
 		if i := sn.table.Match(r, fasthttp.MethodGet); i >= 0 {
-			s.respond(&sn.answers[i], r)
+			if a := &sn.answers[i]; a.behaviour != nil && a.behaviour.concerns(r) {
+				s.behave(a.behaviour, r, false)
+			} else {
+				s.respond(a, r)
+			}
 			return
 		}
 	}
 	methods := sn.table.Methods(r)
+	if sn.sockets.declares(r) && !asksForWebSocket(ctx) {
+		switch {
+		case ctx.IsOptions() || len(methods) > 0 && !ctx.IsGet() && !ctx.IsHead():
+			methods = append(methods, fasthttp.MethodGet)
+		default:
+			s.requireUpgrade(r)
+			return
+		}
+	}
 	if ctx.IsOptions() && len(methods) > 0 {
 		s.respondOptions(ctx, methods)
 		return
@@ -78,7 +91,13 @@ func (s *Server) unmatched(sn *snapshot, r *matcher.Request, methods []string) {
 	}
 	asked := string(ctx.Method()) + " " + string(r.Path())
 	message := "no endpoint is declared for " + asked
-	switch reasons := sn.nearest(r); {
+	reasons := sn.nearest(r)
+	if asksForWebSocket(ctx) {
+		reasons = append(sn.sockets.nearest(r), reasons...)
+	} else {
+		reasons = append(reasons, sn.sockets.nearest(r)...)
+	}
+	switch reasons = reasons[:min(len(reasons), namedEndpoints)]; {
 	case len(reasons) > 0:
 		message += "; nearest: " + strings.Join(reasons, ", ")
 	case len(sn.answers) == 0:

@@ -21,6 +21,8 @@ type fixed struct {
 	head []byte // status line, headers, and the empty line
 	date int    // where in it the value of Date is
 	body []byte
+	// Requests may choose another one by their query, and by what they accept.
+	chosen, typed bool
 }
 
 // maxFixed is the largest one, in bytes: to copy more costs more than it saves.
@@ -57,7 +59,7 @@ func (a *answer) isFixed() bool {
 			return false
 		}
 	}
-	return a.template == nil && a.source == nil && len(a.hooks) == 0
+	return a.template == nil && a.source == nil && len(a.hooks) == 0 && (a.behaviour == nil || a.behaviour.isFixed())
 }
 
 // fixing is what answers are written with, one after the other.
@@ -82,6 +84,9 @@ func (w *fixing) fix(a *answer) *fixed {
 	f.date = bytes.Index(f.head, dateLine) + len(dateLine)
 	if len(f.head)+len(f.body) > maxFixed || f.date < len(dateLine) {
 		return nil
+	}
+	if a.behaviour != nil {
+		f.chosen, f.typed = true, a.behaviour.operation.typed
 	}
 	return f
 }
@@ -113,7 +118,7 @@ func (c *connection) reply(b []byte) (done bool, err error) {
 		return false, nil
 	}
 	f := c.from.fixed(path)
-	if f == nil || len(f.head)+len(f.body) > len(b) {
+	if f == nil || len(f.head)+len(f.body) > len(b) || f.chosen && asks(query) || f.typed && c.wire.accepts {
 		return false, nil
 	}
 	b = append(append(b[:0], f.head...), f.body...)

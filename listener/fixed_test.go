@@ -208,11 +208,56 @@ func TestFixed_KeepsNoBodyTwice(t *testing.T) {
 	}
 }
 
+// Operations of a document are fixed as far as a request chooses none of their answers.
+func TestFixed_OfOperations(t *testing.T) {
+	s := described(t, fixable, pets()...)
+	get := func(target string, headers ...string) string {
+		return "GET " + target + " HTTP/1.1\r\n" + strings.Join(append(headers, "Host: a"), "\r\n") + "\r\n\r\n"
+	}
+	for _, c := range []struct {
+		sent  string
+		quick bool
+		body  string
+	}{
+		{get("/plain"), true, "[]"},
+		{get("/plain/?a=b&_code=404"), true, "[]"},
+		{get("/plain", "Accept: application/xml"), true, "[]"},
+		{get("/plain?__code=500"), false, `{"broken":1}`},
+		{get("/plain?a=b__c"), false, "[]"},
+		{get("/plain", "prefer: code=500"), false, `{"broken":1}`},
+		{get("/plain", "X-Prefer: code=500", "Prefers: code=500"), true, "[]"},
+		{get("/kinds"), true, `{"cat":1}`},
+		{get("/kinds", "Accept: */*"), true, `{"cat":1}`},
+		{get("/kinds", "ACCEPT:application/xml"), false, "<cat/>"},
+		{get("/kinds", "Accept: */*", "Accept: application/xml"), false, "<cat/>"},
+		{get("/kinds", "Accept:"), false, `{"cat":1}`},
+		{get("/kinds?__example=dog", "Accept: */*"), false, `{"dog":1}`},
+		{get("/json", "Prefer: code=404", "Accept: application/xml"), false, `{"a":1}`},
+		{get("/json?__code=404", "Accept: application/xml"), true, `{"a":1}`},
+	} {
+		want, _ := answers(s, c.sent, len(c.sent), never)
+		got, _ := answers(s, c.sent, len(c.sent), s.fixed)
+		if got != want || !strings.HasSuffix(got, "\r\n\r\n"+c.body) {
+			t.Errorf("%q: got %q, fasthttp answers %q", c.sent, got, want)
+		}
+		marked, _ := answers(s, c.sent, len(c.sent), func(path []byte) *fixed {
+			f := *s.fixed(path)
+			f.body = []byte("without fasthttp")
+			return &f
+		})
+		if quick := strings.HasSuffix(marked, "without fasthttp"); quick != c.quick {
+			t.Errorf("%q: answered without fasthttp: %t, want %t", c.sent, quick, c.quick)
+		}
+	}
+}
+
 // FuzzFixed sends the bytes of a connection to one server twice, once with fasthttp
 // alone: the answers are the same, byte for byte.
 func FuzzFixed(f *testing.F) {
-	s := configured(f, fixable)
+	s := described(f, fixable, pets()...)
 	for _, seed := range []string{
+		plain("/plain?__code=500") + plain("/kinds?__example=dog&__dynamic=false") + plain("/plain"), "GET /kinds HTTP/1.1\r\nHost: a\r\nAccept: application/xml, */*;q=0.1\r\nPrefer: code=404\r\n\r\n",
+		"GET /kinds HTTP/1.1\r\nHost: a\r\nAccept: application/xml\r\n\r\n" + plain("/kinds") + "HEAD /kinds?__code=404 HTTP/1.1\r\nHost: a\r\n\r\n",
 		plain("/json") + plain("/text/?a=b") + plain("/none"), plain("/json")[:20], "\r\n" + plain("/"), plain("/json?u=http://["), "GET /json HTTP/1.1\r\nHost: a\r\nX: \x01\r\n\r\n",
 		"GET /json HTTP/1.1\r\nHost: a\r\nTrailer: Host\r\n\r\n",
 		"GET /json HTTP/1.1\r\nHost: [::1]\r\nUser-Agent: a/1.0\r\nAccept: */*\r\nConnection: keep-alive\r\n\r\n", "GET /json HTTP/1.7\r\nHost: a:b\r\nOrigin: x\r\n\r\n",

@@ -28,6 +28,10 @@ type head struct {
 	connected        bool // a Connection header was there
 	close, keepAlive bool // its options
 
+	upgrade bool // an Upgrade header was there
+	accepts bool // an Accept header was there that does not take all media types alike
+	prefers bool // a Prefer header was there
+
 	space, end int  // of the first request line: where the target begins and ends
 	odd        bool // something is not as most clients send it: see isPlain
 }
@@ -158,8 +162,6 @@ func (h *head) field(line []byte) error {
 	case n == len("expect") && hasName(line, "expect"):
 		h.odd = true
 		return h.expect(trimBlanks(line[n+1:]))
-	case n == len("origin") && hasName(line, "origin"), n == len("trailer") && hasName(line, "trailer"):
-		h.odd = true // one has an answer of its own, the other's names are fasthttp's to check
 	case n == len("connection") && hasName(line, "connection"):
 		return h.connection(trimBlanks(line[n+1:]))
 	case n == len("content-length") && hasName(line, "content-length"):
@@ -167,7 +169,22 @@ func (h *head) field(line []byte) error {
 	case n == len("transfer-encoding") && hasName(line, "transfer-encoding"):
 		return h.transferEncoding(trimBlanks(line[n+1:]))
 	}
+	h.note(line, n)
 	return nil
+}
+
+// note takes note of a header that may change the answer.
+func (h *head) note(line []byte, n int) {
+	switch {
+	case n == len("accept") && hasName(line, "accept"):
+		h.accepts = h.accepts || !acceptsAll(line[n+1:])
+	case n == len("prefer") && hasName(line, "prefer"):
+		h.odd, h.prefers = true, true // it may ask for another answer
+	case n == len("origin") && hasName(line, "origin"), n == len("trailer") && hasName(line, "trailer"):
+		h.odd = true // one has an answer of its own, the other's names are fasthttp's to check
+	case n == len("upgrade") && hasName(line, "upgrade"):
+		h.odd, h.upgrade = true, true
+	}
 }
 
 func (h *head) hostField(value []byte) error {

@@ -99,11 +99,20 @@ func (s *Server) logAccess(ctx *fasthttp.RequestCtx, more slog.Attr) {
 	if h := &ctx.Request.Header; len(h.RawHeaders()) > 0 || len(h.Host()) > 0 {
 		method, uri = string(h.Method()), string(h.RequestURI())
 	}
-	s.log.LogAttrs(context.Background(), slog.LevelInfo, "request",
+	bytes := ctx.Response.Header.ContentLength()
+	if !ctx.Response.IsBodyStream() { // a stream is for the client alone to read
+		bytes = len(ctx.Response.Body())
+	}
+	attrs := []slog.Attr{
 		slog.String("method", method),
 		slog.String("uri", uri),
 		slog.Int("status", ctx.Response.StatusCode()),
-		slog.Int("bytes", len(ctx.Response.Body())),
+		slog.Int("bytes", bytes),
 		slog.String("remote", ctx.RemoteAddr().String()),
-		more)
+		more,
+	}
+	if kind, ok := ctx.UserValue(faultName{}).(string); ok {
+		attrs = append(attrs, slog.String("fault", kind))
+	}
+	s.log.LogAttrs(context.Background(), slog.LevelInfo, "request", attrs...)
 }

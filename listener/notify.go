@@ -83,7 +83,7 @@ func (c *compiler) hook(w *config.Webhook, scope *renderer.Scope) (hook, config.
 	h.shared.URL, problems = text, append(problems, wrong...)
 	contentType, wrong := c.hookHeaders(&h, w, scope)
 	problems = append(problems, wrong...)
-	text, h.body, wrong = compileText(w.Body, renderer.FormOf(contentType), scope)
+	text, h.body, wrong = compileUnless(w.Raw, w.Body, renderer.FormOf(contentType), scope)
 	h.shared.Body, problems = []byte(text), append(problems, wrong...)
 	return h, problems
 }
@@ -104,7 +104,7 @@ func (c *compiler) hookHeaders(h *hook, w *config.Webhook, scope *renderer.Scope
 		if config.SenderSets(d.Name) || w.Sign != nil && strings.EqualFold(d.Name, w.Sign.EffectiveHeader()) {
 			continue // the dispatcher's own
 		}
-		text, t, wrong := compileText(d.Value, renderer.Header, scope)
+		text, t, wrong := compileUnless(w.Raw, d.Value, renderer.Header, scope)
 		problems = append(problems, wrong...)
 		templated = templated || t != nil
 		if strings.EqualFold(d.Name, "Host") {
@@ -136,6 +136,14 @@ func compileText(text config.Text, form renderer.Form, scope *renderer.Scope) (s
 		return same, nil, problems
 	}
 	return "", t, problems
+}
+
+// compileUnless is compileText, unless the text is raw: it stands for itself then.
+func compileUnless(raw bool, text config.Text, form renderer.Form, scope *renderer.Scope) (string, *renderer.Template, config.Problems) {
+	if raw {
+		return text.Value, nil, nil
+	}
+	return compileText(text, form, scope)
 }
 
 // appendHeaderLines appends headers as the dispatcher takes them.

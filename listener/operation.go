@@ -1,21 +1,278 @@
 package listener
 
 import (
+	"bytes"
+	"slices"
+	"strconv"
+	"strings"
+	"sync/atomic"
+
 	"mockserver/config"
 	"mockserver/config/openapi"
 	"mockserver/matcher"
 )
 
 // operation is an operation of an OpenAPI document: the answers that a request may
-// choose from, and what requests are held against.
+// choose from, and what requests are held against. A request that asks for nothing gets
+// the answer of the endpoint, and never comes here.
 type operation struct {
 	document *openapi.Operation
-	answers  []answer // as those of the document
+	base     answer // that of the endpoint
+	// own tells that the answer of the endpoint is not the document's: a mocks file has
+	// it.
+	own bool
+	// typed tells that the answer has more than one media type, so that Accept counts.
+	typed bool
+	// answers are those of the document, each compiled when it is first chosen: most
+	// never are, and a document has tens of thousands.
+	answers []atomic.Pointer[answer]
 }
 
-// operation compiles what a document says of an endpoint; nil for a declared one.
-func (c *compiler) operation(e *config.Endpoint) (*operation, config.Problems) { return nil, nil }
+// operation compiles what a document says of an endpoint that answers a; nil for a
+// declared one.
+func (c *compiler) operation(e *config.Endpoint, a answer) *operation {
+	d := e.Operation
+	if d == nil {
+		return nil
+	}
+	o := &operation{document: d, base: a, own: len(d.Answers) == 0 || len(e.Responses) > 0, answers: make([]atomic.Pointer[answer], len(d.Answers))}
+	if !o.own {
+		byDefault := &d.Answers[d.Default]
+		o.own = a.status != byDefault.Status || a.source != nil || a.template != nil || !bytes.Equal(a.static, byDefault.Body)
+		o.typed = !o.own && slices.ContainsFunc(d.Answers, func(x openapi.Answer) bool {
+			return x.Declared == byDefault.Declared && x.MediaType != byDefault.MediaType
+		})
+	}
+	return o
+}
 
-// choose is the answer that a request asks for; nil when it has been answered
-// already, because it asks for none that there is or is not what the document accepts.
-func (o *operation) choose(s *Server, r *matcher.Request) *answer { return nil }
+// hasNoContent tells whether the answer of an endpoint is one that its document declares
+// no content for.
+func hasNoContent(e *config.Endpoint) bool {
+	return e.Operation != nil && e.Response.Raw && e.Response.External == nil && e.Response.Body.Value == ""
+}
+
+// The names of preferences are those of Prism.
+const (
+	preferCode    = "code"
+	preferExample = "example"
+	preferDynamic = "dynamic"
+	// queryPrefix is before them in a query.
+	queryPrefix = "__"
+)
+
+var queryPrefixBytes = []byte(queryPrefix)
+
+// asks tells whether a query may hold a preference. Nobody has a reason to escape what
+// their names are made of.
+func asks(query []byte) bool { return len(query) > 0 && bytes.Contains(query, queryPrefixBytes) }
+
+// asked tells whether a request may get another answer than that of the endpoint.
+func (o *operation) asked(r *matcher.Request) bool {
+	if o.document.Checked() || asks(r.QueryString()) {
+		return true
+	}
+	preferred, accepted := true, o.typed
+	if c, ok := r.Ctx.Conn().(*connection); ok { // to look a header up costs more than the rest of this
+		preferred, accepted = c.wire.preferred, o.typed && c.wire.accepted
+	}
+	h := &r.Ctx.Request.Header
+	return preferred && len(h.PeekAll(preferHeader)) > 0 || accepted && !isIndifferent(h.PeekAll(acceptHeader))
+}
+
+// isFixed tells whether requests that ask for nothing, as plain ones do, are answered
+// without being looked at.
+func (o *operation) isFixed() bool { return !o.document.Checked() }
+
+// choose is the answer that a request asks for; nil for that of the endpoint. It tells
+// whether the request has been answered already, because it asks for none that there
+// is, or is not what the document accepts.
+func (o *operation) choose(r *matcher.Request) (chosen *answer, answered bool) {
+	if o.refuse(r) {
+		return nil, true
+	}
+	p := readPreferences(r)
+	if p.wrong != "" {
+		badPreference.write(r.Ctx, p.wrong)
+		return nil, true
+	}
+	if o.own && !p.dynamic && len(p.example) == 0 && (p.code == 0 || p.code == o.base.status) {
+		return nil, false
+	}
+	if len(o.answers) == 0 {
+		answerNotFound.write(r.Ctx, o.base.name+" has one answer, which its document does not declare; none can be chosen")
+		return nil, true
+	}
+	i, status, why := o.pick(&p, r.Ctx.Request.Header.PeekAll(acceptHeader))
+	if why != "" {
+		answerNotFound.write(r.Ctx, why)
+		return nil, true
+	}
+	if i == o.document.Default && status == o.base.status && !p.dynamic && !o.own {
+		return nil, false
+	}
+	chosen = o.answer(i)
+	if status != chosen.status {
+		other := *chosen
+		chosen = &other
+		chosen.setStatus(status)
+	}
+	// An example is what is wanted, even of who wants another body each time.
+	if fresh := o.document.Answers[i].Fresh; p.dynamic && fresh != nil && len(p.example) == 0 && !chosen.bodiless {
+		other := *chosen
+		chosen = &other
+		chosen.static = fresh(r.Random.Uint64())
+	}
+	return chosen, false
+}
+
+// answer is one of the document's answers, compiled.
+func (o *operation) answer(i int) *answer {
+	if a := o.answers[i].Load(); a != nil {
+		return a
+	}
+	d := &o.document.Answers[i]
+	a := &answer{name: o.base.name, contentType: d.MediaType, static: d.Body, hooks: o.base.hooks}
+	for _, h := range d.Headers {
+		switch {
+		case config.ServerSets(h.Name):
+		case strings.EqualFold(h.Name, "Content-Type"):
+			a.contentType = h.Value
+		default:
+			a.headers = append(a.headers, header{name: h.Name, value: h.Value})
+		}
+	}
+	a.setStatus(d.Status)
+	o.answers[i].Store(a) // another goroutine may have made the same
+	return a
+}
+
+// setStatus makes the answer one of a status. Webhooks tell of what was done, which an
+// answer that says that nothing was is not followed by.
+func (a *answer) setStatus(status int) {
+	a.status = status
+	a.bodiless = status == 204 || status == 304
+	if status >= 400 {
+		a.hooks = nil
+	}
+}
+
+// pick is the index of the answer that preferences and an Accept header ask for, and its
+// status; or why there is none.
+func (o *operation) pick(p *preferences, accept [][]byte) (index, status int, why string) {
+	all := o.document.Answers
+	byDefault := &all[o.document.Default]
+	declared, status := byDefault.Declared, byDefault.Status
+	if p.code != 0 {
+		if declared = o.declaredFor(p.code); declared == "" {
+			return 0, 0, o.base.name + " has no answer " + strconv.Itoa(p.code) + "; there are " + strings.Join(o.codes(), ", ")
+		}
+		status = p.code
+	}
+	candidates := make([]int, 0, 16) // on the stack
+	for i := range all {
+		if all[i].Declared == declared && (len(p.example) == 0 || all[i].Example == string(p.example)) {
+			candidates = append(candidates, i)
+		}
+	}
+	if len(candidates) == 0 {
+		return 0, 0, o.withoutExample(declared, string(p.example))
+	}
+	if p.dynamic && len(p.example) == 0 {
+		if candidates = o.fresh(candidates); len(candidates) == 0 {
+			return 0, 0, "the answer " + declared + " of " + o.base.name + " has no schema, from which a dynamic one could be made"
+		}
+	}
+	return o.best(candidates, accept), status, ""
+}
+
+// declaredFor is the answer of a status as it is declared: 404 before 4XX before default;
+// "" for none.
+func (o *operation) declaredFor(code int) string {
+	best, found := 0, ""
+	for i := range o.document.Answers {
+		declared := o.document.Answers[i].Declared
+		rank := 0
+		switch {
+		case declared == "default":
+			rank = 1
+		case len(declared) == 3 && declared[0] == byte('0'+code/100) && strings.EqualFold(declared[1:], "XX"):
+			rank = 2
+		case len(declared) == 3:
+			if n, err := strconv.Atoi(declared); err == nil && n == code {
+				rank = 3
+			}
+		}
+		if rank > best {
+			best, found = rank, declared
+		}
+	}
+	return found
+}
+
+// codes are the statuses of the answers, as they are declared.
+func (o *operation) codes() []string {
+	var codes []string
+	for _, a := range o.document.Answers {
+		if !slices.Contains(codes, a.Declared) {
+			codes = append(codes, a.Declared)
+		}
+	}
+	return codes
+}
+
+// withoutExample says that an answer has no example of a name, which it has, and which
+// other answer has that one.
+func (o *operation) withoutExample(declared, name string) string {
+	var names, elsewhere []string
+	for _, a := range o.document.Answers {
+		switch {
+		case a.Declared == declared && a.Example != "" && !slices.Contains(names, strconv.Quote(a.Example)):
+			names = append(names, strconv.Quote(a.Example))
+		case a.Example == name && !slices.Contains(elsewhere, a.Declared):
+			elsewhere = append(elsewhere, a.Declared)
+		}
+	}
+	why := "the answer " + declared + " of " + o.base.name + " has no example " + strconv.Quote(bounded(name))
+	if len(names) > 0 {
+		why += "; there are " + strings.Join(names, ", ")
+	} else {
+		why += ", nor any other that has a name"
+	}
+	if len(elsewhere) > 0 {
+		why += " (with code=" + strings.Join(elsewhere, " or code=") + " there is one)"
+	}
+	return why
+}
+
+// fresh leaves the candidates that bodies can be made for, and those without one.
+func (o *operation) fresh(candidates []int) []int {
+	return slices.DeleteFunc(candidates, func(i int) bool {
+		a := &o.document.Answers[i]
+		return a.Fresh == nil && a.MediaType != ""
+	})
+}
+
+// best is the candidate of the media type that is accepted most; of several of one type
+// that which requests get by default, or else the first.
+func (o *operation) best(candidates []int, accept [][]byte) int {
+	all := o.document.Answers
+	chosen, rank := candidates[0], o.rank(candidates[0], accept)
+	for _, i := range candidates[1:] {
+		if all[i].MediaType == all[chosen].MediaType && i != o.document.Default {
+			continue
+		}
+		if r := o.rank(i, accept); r.above(rank) {
+			chosen, rank = i, r
+		}
+	}
+	return chosen
+}
+
+// rank is how well an answer fits what is accepted.
+func (o *operation) rank(i int, accept [][]byte) rank {
+	a := &o.document.Answers[i]
+	r := rank{byDefault: i == o.document.Default, json: isJSONType(a.MediaType)}
+	r.weight, r.specific = weigh(a.MediaType, accept)
+	return r
+}

@@ -35,6 +35,6 @@ func (c *connection) unpark() bool {
 		return false
 	}
 	c.readInForce = time.Time{}
-	c.held = c.first[:n]
+	c.held, c.store = c.first[:n], nil
 	return true
 }

@@ -1,17 +1,137 @@
 package listener
 
 import (
+	"bytes"
+	"context"
+	"fmt"
+	"log/slog"
+	"strconv"
+	"sync/atomic"
+	"time"
+
+	"github.com/valyala/fasthttp"
+
 	"mockserver/config"
 	"mockserver/matcher"
 )
 
 // limiter counts the requests of each key against a rate limit.
-type limiter struct{}
+type limiter struct {
+	endpoint string // as logs call it
+	limit    string // the value of X-RateLimit-Limit
+	said     string // the limit in words
+	key      limitKey
+	quotas   *quotas
+	began    time.Time // times are reckoned from it, by the clock that nobody sets
 
-// limiter compiles a rate limit. One that was declared alike for the same endpoint
-// before goes on counting.
-func (c *compiler) limiter(e *config.Endpoint) (*limiter, config.Problems) { return nil, nil }
+	evicted atomic.Int64 // keys, since the last line about them
+	pace    *pace        // of those lines
+}
 
-// admit counts a request and writes the headers of the limit, and for one too many
-// its answer; it tells whether the request is to be served.
-func (l *limiter) admit(s *Server, r *matcher.Request) bool { return true }
+// limiter compiles a rate limit; nil is none. One that was declared alike for the same
+// endpoint before goes on counting. The parameters are those of the endpoint's path.
+func (c *compiler) limiter(e *config.Endpoint, params []string) *limiter {
+	declared := e.RateLimit
+	if declared == nil {
+		return nil
+	}
+	algorithm, window, most := declared.Algorithm, declared.Window, declared.Max
+	if algorithm == "" {
+		algorithm = config.LimitAlgorithms[0]
+	}
+	if window == 0 {
+		window = config.DefaultWindow
+	}
+	if most == 0 {
+		most = config.DefaultMaxRequests
+	}
+	made := fmt.Sprint("rate-limit ", algorithm, " ", window, " ", most, " ", declared.By)
+	return keep(&c.kept, e, made, func() *limiter {
+		return &limiter{
+			endpoint: e.EffectiveMethod() + " " + e.Path.Value, limit: strconv.Itoa(most),
+			said: fmt.Sprintf("%d requests in %v", most, window),
+			key:  newLimitKey(declared.By, params, c.trustForwarded), quotas: newQuotas(algorithm, uint32(most), int64(window)),
+			began: time.Now(), pace: newPace(1),
+		}
+	})
+}
+
+// standing is where the key of a request stands after it.
+type standing struct {
+	limiter *limiter // nil is that of an endpoint without a limit
+	verdict
+	now time.Time
+}
+
+// admit counts a request, and tells whether it is to be served; one too many has been
+// answered. Whatever the answer is, write has to be called on it.
+func (l *limiter) admit(s *Server, r *matcher.Request) (standing, bool) {
+	if l == nil {
+		return standing{}, true
+	}
+	st := standing{limiter: l, now: r.Now()}
+	st.verdict = l.quotas.count(l.key.of(r), int64(st.now.Sub(l.began)))
+	if st.evicted > 0 {
+		l.tellEvicted(s, st.evicted, st.now)
+	}
+	if !st.admitted {
+		wait := strconv.FormatInt(inSeconds(st.next), 10)
+		rateLimited.write(r.Ctx, "this endpoint answers "+l.said+" of one client; the next is answered in "+wait+" s")
+		r.Ctx.Response.Header.Set(fasthttp.HeaderRetryAfter, wait)
+	}
+	return st, st.admitted
+}
+
+// inSeconds rounds a time up, to what a client that waits for it may rely on.
+func inSeconds(nanoseconds int64) int64 {
+	return max((nanoseconds+int64(time.Second)-1)/int64(time.Second), 1)
+}
+
+// tellEvicted logs that keys were given up.
+func (l *limiter) tellEvicted(s *Server, n int, now time.Time) {
+	l.evicted.Add(int64(n))
+	if _, ok := l.pace.pass(now); ok {
+		s.log.LogAttrs(context.Background(), slog.LevelWarn, "a rate limit has more keys than it can keep: the oldest begin anew",
+			slog.String("endpoint", l.endpoint), slog.Int64("evicted", l.evicted.Swap(0)))
+	}
+}
+
+// The headers of a limit, as they are spelt.
+const (
+	headerLimit     = "X-RateLimit-Limit"
+	headerRemaining = "X-RateLimit-Remaining"
+	headerReset     = "X-RateLimit-Reset"
+)
+
+// write adds the headers of the limit to an answer that is complete otherwise. Those
+// that the answer declares itself stay.
+func (st *standing) write(r *matcher.Request) {
+	if st.limiter == nil {
+		return
+	}
+	h := &r.Ctx.Response.Header
+	var limit, remaining, reset bool // declared
+	for name := range h.All() {
+		switch len(name) {
+		case len(headerLimit): // and of headerReset
+			limit = limit || bytes.EqualFold(name, []byte(headerLimit))
+			reset = reset || bytes.EqualFold(name, []byte(headerReset))
+		case len(headerRemaining):
+			remaining = remaining || bytes.EqualFold(name, []byte(headerRemaining))
+		}
+	}
+	h.DisableNormalizing()
+	if !limit {
+		h.Add(headerLimit, st.limiter.limit)
+	}
+	if !remaining {
+		r.Line = strconv.AppendUint(r.Line[:0], uint64(st.remaining), 10)
+		h.AddBytesV(headerRemaining, r.Line)
+	}
+	if !reset {
+		at := st.now.Add(time.Duration(st.full) + time.Second - 1) // rounded up
+		r.Line = strconv.AppendInt(r.Line[:0], at.Unix(), 10)
+		h.AddBytesV(headerReset, r.Line)
+	}
+	h.EnableNormalizing()
+}

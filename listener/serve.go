@@ -20,9 +20,12 @@ func (s *Server) serve(ctx *fasthttp.RequestCtx) {
 	var a *answer // once it is known
 	defer s.finish(ctx, r, &a)
 	sn := s.snapshot.Load()
-	if i := sn.table.Match(r, method(ctx)); i >= 0 {
+	if s.upgrade(sn, r) {
+	} else if i := sn.table.Match(r, method(ctx)); i >= 0 {
 		a = &sn.answers[i]
-		if s.respond(a, r) && len(a.hooks) > 0 {
+		if a.behaviour != nil && a.behaviour.concerns(r) {
+			s.behave(a.behaviour, r, true)
+		} else if s.respond(a, r) && len(a.hooks) > 0 {
 			s.notify(a, r)
 		}
 		if ctx.IsOptions() {
@@ -33,9 +36,22 @@ func (s *Server) serve(ctx *fasthttp.RequestCtx) {
 	}
 	s.allowOrigin(ctx)
 	if s.opts.AccessLog {
-		s.logAccess(ctx, slog.Duration("took", time.Since(ctx.Time())))
+		s.logServed(r)
 	}
 }
+
+// logServed writes the line of a request to the access log. The status of one that was
+// not answered, because its client left, is that which nginx logs then.
+func (s *Server) logServed(r *matcher.Request) {
+	if hasLeft(r) {
+		r.Ctx.Response.Reset()
+		r.Ctx.SetStatusCode(statusLeft)
+	}
+	s.logAccess(r.Ctx, slog.Duration("took", time.Since(r.Ctx.Time())))
+}
+
+// statusLeft stands for no answer in the access log.
+const statusLeft = 499
 
 // method is the request's method, without a copy when it is one that can be
 // declared.
@@ -67,7 +83,7 @@ func (s *Server) finish(ctx *fasthttp.RequestCtx, r *matcher.Request, a **answer
 		matcher.Release(r)
 	}
 	ctx.Request.ReleaseBody(keptBody)
-	if s.stopping.Load() {
+	if s.stopping.Load() && ctx.Response.StatusCode() != fasthttp.StatusSwitchingProtocols {
 		ctx.SetConnectionClose()
 	}
 }

@@ -2,8 +2,10 @@ package listener
 
 import (
 	"bufio"
+	"bytes"
 	"context"
 	"fmt"
+	"io"
 	"net"
 	"strings"
 	"testing"
@@ -53,6 +55,49 @@ func BenchmarkServe_Static(b *testing.B) {
 
 func BenchmarkServe_PathParameter(b *testing.B) {
 	compare(b, timed, "GET", "/users/abc", "", `{"id": "abc"}`)
+}
+
+// What an operation of a document answers costs what the same answer costs that was
+// declared: with a parameter, and as fixed bytes.
+func BenchmarkServe_Operation(b *testing.B) {
+	const body = `{"cat":1}`
+	s := described(b, "[{endpoint: {path: '/declared/:id', response: {body: {cat: 1}}}}, {endpoint: {path: /declared, response: {body: {cat: 1}}}}]",
+		answering("GET", "/generated/:id", 0, ofJSON(200, "200", "", body), ofJSON(404, "404", "", "{}")),
+		answering("GET", "/generated", 0, ofJSON(200, "200", "", body), ofJSON(404, "404", "", "{}")))
+	for _, path := range []string{"/declared/7", "/generated/7", "/declared", "/generated"} {
+		b.Run(path[1:], func(b *testing.B) {
+			conns := newConnections(nil, s.log)
+			conns.fixed = s.fixed
+			client := &repeating{request: "GET " + path + " HTTP/1.1\r\nHost: mock.test\r\nAccept: */*\r\n\r\n", left: b.N, body: body}
+			_ = s.http.ServeConn(conns.adopt(client)) // the answers are counted
+			if client.answered != b.N {
+				b.Errorf("got %d answers with the body %s to %d requests", client.answered, body, b.N)
+			}
+		})
+	}
+}
+
+// repeating is the connection of a client that sends one request a number of times, and
+// counts the answers that have a body. No other goroutine is needed for it.
+type repeating struct {
+	scripted
+	request, body  string
+	left, answered int
+}
+
+func (r *repeating) Read(b []byte) (int, error) {
+	if r.left == 0 {
+		return 0, io.EOF
+	}
+	r.left--
+	return copy(b, r.request), nil
+}
+
+func (r *repeating) Write(b []byte) (int, error) {
+	if bytes.HasSuffix(b, []byte(r.body)) {
+		r.answered++
+	}
+	return len(b), nil
 }
 
 func BenchmarkServe_JSONField(b *testing.B) {

@@ -44,8 +44,10 @@ type Options struct {
 	Logger *slog.Logger // nil logs nothing
 
 	MaxBody         int  // bytes of a request body; 0 is 16 MiB
+	MaxMessage      int  // bytes of a WebSocket message, unless the WebSocket declares its own; 0 is 1 MiB
 	UnmatchedStatus int  // answers what matches no endpoint; 0 is 404 or 405
 	NoCORS          bool // no Access-Control headers
+	TrustForwarded  bool // a rate limit takes the first address of X-Forwarded-For for the client's
 	AccessLog       bool // one log line per request
 
 	MaxPendingWebhooks int // that may wait; 0 is a million
@@ -53,6 +55,11 @@ type Options struct {
 	// none. One server at a time may use it.
 	WebhookStore string
 	NoWebhooks   bool // webhooks are checked with the rest, and none is sent
+
+	// Seed has every random choice repeat: which outcome a request has, how long it
+	// waits, what goes wrong, and what templates choose. The n-th request of an endpoint
+	// has the same ones each time, whatever else is served. nil has none repeat.
+	Seed *uint64
 
 	// SentryDSN is where panics and the server's own 5xx answers are reported to:
 	// "https://KEY@HOST/PROJECT". "" reports nothing, and so does what is no DSN, with
@@ -74,6 +81,8 @@ func (o *Options) check() error {
 		return fmt.Errorf("options: MaxPendingWebhooks is %d; a number above 0 is accepted, or 0 for a million", o.MaxPendingWebhooks)
 	case o.MaxBody < 0:
 		return fmt.Errorf("options: MaxBody is %d; a number of bytes above 0 is accepted, or 0 for 16 MiB", o.MaxBody)
+	case o.MaxMessage < 0:
+		return fmt.Errorf("options: MaxMessage is %d; a number of bytes above 0 is accepted, or 0 for 1 MiB", o.MaxMessage)
 	case o.UnmatchedStatus != 0 && (o.UnmatchedStatus < 200 || o.UnmatchedStatus > 599):
 		return fmt.Errorf("options: UnmatchedStatus is %d; 200 to 599 is accepted, or 0 for 404 and 405", o.UnmatchedStatus)
 	}
@@ -114,6 +123,10 @@ type Server struct {
 	ending   sync.Once
 	done     chan struct{} // closed by the first call of end
 	failure  error         // that ended serving; to be read once done is closed
+
+	talking  atomic.Int64 // WebSocket connections
+	frames   sync.Pool    // of what those write with
+	messages sync.Pool    // of *buffer
 
 	webhooks    *dispatcher.Queue
 	unsendable  atomic.Int64 // webhooks whose URL turned out to be none
@@ -186,7 +199,7 @@ func (s *Server) serveConnection(conn *connection) {
 	}()
 	defer conn.release()
 	err := s.converse(conn)
-	conn.answered.Store(err == nil && !conn.cutOff)
+	conn.answered.Store((err == nil || conn.struck) && !conn.cutOff)
 	if err != nil {
 		s.log.Debug("connection", "remote", conn.RemoteAddr().String(), "detail", err.Error())
 	}
@@ -197,6 +210,10 @@ func (s *Server) serveConnection(conn *connection) {
 func (s *Server) converse(conn *connection) error {
 	for {
 		err := s.http.ServeConn(conn)
+		if conn.upgraded.Load() {
+			conn.talk.run()
+			return nil
+		}
 		if !conn.parked || !conn.unpark() {
 			return err
 		}
@@ -271,6 +288,8 @@ func (s *Server) listen() error {
 	}
 	s.listener = newConnections(l, s.log)
 	s.listener.start = func(d dispatcher.Delivery, written time.Time) { s.webhooks.Start(d, written) }
+	s.listener.alarm = newAlarm()
+	s.listener.single = func() bool { return s.snapshot.Load().single }
 	if !s.opts.AccessLog {
 		s.listener.fixed = s.fixed
 	}
@@ -306,6 +325,9 @@ func (s *Server) Apply(spec *config.Spec) error {
 	s.snapshot.Store(sn)
 	return nil
 }
+
+// WebSockets is how many WebSocket connections are open.
+func (s *Server) WebSockets() int { return int(s.talking.Load()) }
 
 // Addr is the address that the server listens on.
 func (s *Server) Addr() net.Addr { return s.listener.Addr() }
@@ -347,6 +369,7 @@ func (s *Server) Shutdown(ctx context.Context) error {
 	case <-ctx.Done():
 		closed = s.listener.closeAll()
 	}
+	s.listener.alarm.close()
 	s.compiler.loader.Close(ctx)
 	cut := s.unanswered(closed)
 	closing = errors.Join(closing, s.closeWebhooks(ctx))

@@ -1,6 +1,7 @@
 package listener
 
 import (
+	"cmp"
 	"context"
 	"slices"
 	"strings"
@@ -15,9 +16,13 @@ import (
 // immutable; a reload makes another.
 type snapshot struct {
 	table   *matcher.Table
-	answers []answer // by the index the table gives
+	answers []answer    // by the index the table gives
+	sockets *webSockets // nil for none
 	// fixed are the answers that are the same for every plain request, by path.
 	fixed map[string]*fixed
+	// single tells that requests of a connection are read one at a time: they may wait,
+	// and what was answered before must not wait with them.
+	single bool
 }
 
 // answer is one endpoint, ready to be served.
@@ -34,6 +39,7 @@ type answer struct {
 	source       *fetcher.Source    // or the external body
 	bodiless     bool               // 204 and 304
 	hooks        []hook
+	behaviour    *behaviour // nil for most: what is above is the answer to every request then
 }
 
 // header is one line of an answer's headers.
@@ -49,7 +55,13 @@ type compiler struct {
 	counters *renderer.Counters
 	env      func(string) (string, bool)
 
+	maxMessage int  // bytes of a WebSocket message
 	noWebhooks bool // those of endpoints are compiled, and left out
+
+	chance chance
+	kept   kept
+
+	trustForwarded bool // see Options
 }
 
 // compile builds the snapshot of a specification. The problems are those of the
@@ -57,6 +69,7 @@ type compiler struct {
 // is a mistake.
 func (c *compiler) compile(spec *config.Spec) (*snapshot, config.Problems) {
 	spec = spec.Complete()
+	c.kept.begin()
 	problems := slices.Clone(spec.Problems)
 	sn := &snapshot{answers: make([]answer, len(spec.Endpoints))}
 	routes := make([]matcher.Route, len(spec.Endpoints))
@@ -64,6 +77,9 @@ func (c *compiler) compile(spec *config.Spec) (*snapshot, config.Problems) {
 		var wrong config.Problems
 		routes[i], sn.answers[i], wrong = c.endpoint(&spec.Endpoints[i])
 		problems = append(problems, wrong...)
+		if b := sn.answers[i].behaviour; b != nil && b.delays {
+			sn.single = true
+		}
 	}
 	if len(spec.Broken) > 0 {
 		known := keysOf(spec.Problems)
@@ -72,12 +88,16 @@ func (c *compiler) compile(spec *config.Spec) (*snapshot, config.Problems) {
 			problems = append(problems, known.leaveOut(wrong)...)
 		}
 	}
+	sockets, wrong := c.sockets(spec)
+	problems = append(problems, wrong...)
 	if problems.Err() != nil {
 		return nil, spec.InOrder(problems)
 	}
+	sn.sockets = sockets
 	table, shadowed := matcher.Compile(routes)
 	sn.table = table
 	sn.fix(routes)
+	c.kept.commit()
 	return sn, spec.InOrder(append(problems, shadowed...))
 }
 
@@ -109,17 +129,23 @@ func (known keys) leaveOut(problems config.Problems) config.Problems {
 
 // endpoint compiles one endpoint: when it answers, and what.
 func (c *compiler) endpoint(e *config.Endpoint) (matcher.Route, answer, config.Problems) {
-	pattern, problems := matcher.ParsePattern(e.Path)
+	pattern, problems := matcher.Path(e)
 	scope := &renderer.Scope{Params: pattern.Params(), Env: c.env, Counters: c.counters}
 	condition, wrong := renderer.CompileCondition(e.If, scope)
 	problems = append(problems, wrong...)
 	route := matcher.Route{Endpoint: e, Pattern: pattern}
+	t := c.tally(e)
 	if !condition.Always() {
 		route.If = condition.Holds
+		if c.chance.seeded {
+			route.If = c.chance.conditional(t, condition.Holds)
+		}
 	}
 	a, wrong := c.answer(e, scope)
 	problems = append(problems, wrong...)
 	a.hooks, wrong = c.hooks(e, a.name, scope)
+	problems = append(problems, wrong...)
+	a.behaviour, wrong = c.behaviour(e, a, t, scope)
 	return route, a, e.Claim(append(problems, wrong...))
 }
 
@@ -139,7 +165,7 @@ func (c *compiler) answer(e *config.Endpoint, scope *renderer.Scope) (answer, co
 	if a.bodiless {
 		return a, problems
 	}
-	if !a.typeDeclared {
+	if !a.typeDeclared && !hasNoContent(e) {
 		a.contentType = defaultContentType(resp)
 	}
 	form := renderer.FormOf(bodyType(resp, a.contentType))
@@ -257,7 +283,11 @@ func newCompiler(opts Options) *compiler {
 		counters: &renderer.Counters{},
 		env:      opts.Env,
 
+		maxMessage: cmp.Or(opts.MaxMessage, defaultMaxMessage),
 		noWebhooks: opts.NoWebhooks,
+		chance:     newChance(opts.Seed),
+
+		trustForwarded: opts.TrustForwarded,
 	}
 }
 
@@ -271,8 +301,10 @@ func ExternalFiles(spec *config.Spec, opts Options) []string {
 	var files []string
 	for _, endpoints := range [][]config.Endpoint{spec.Endpoints, spec.Broken} {
 		for i := range endpoints {
-			if ext := endpoints[i].Response.External; ext != nil {
-				files = append(files, fetcher.Files(ext, endpoints[i].Dir, opts.Env)...)
+			for _, resp := range endpoints[i].Answers() {
+				if ext := resp.External; ext != nil {
+					files = append(files, fetcher.Files(ext, endpoints[i].Dir, opts.Env)...)
+				}
 			}
 		}
 	}

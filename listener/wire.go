@@ -19,9 +19,21 @@ type wire struct {
 	// digits of the size of a chunk, and bytes dropped of this body.
 	digits, dropped int
 	requests        int // that were taken whole
+	// asked tells that the last request that was taken asks for another protocol: take
+	// ends behind it, too.
+	asked bool
+	// single has take end behind each request. fasthttp, which keeps its answers back as
+	// long as it has requests, sends each by itself then.
+	single bool
 	// plain is the target of the request that the bytes given last were, all of them, if
 	// it was a plain one, and empty else.
 	plain []byte
+	// accepts tells of that request whether its answer may depend on Accept.
+	accepts bool
+	// preferred and accepted tell that a request of the connection, this one or an earlier
+	// one, had a header by which answers of an operation are chosen: Prefer, or an Accept
+	// that says something.
+	preferred, accepted bool
 
 	head head // the one that is being read, or whose body is
 }
@@ -85,7 +97,11 @@ var (
 // The error is a breach, or io.EOF behind the last request of the connection.
 func (w *wire) take(b []byte) (ready, rest int, err error) {
 	w.plain = nil
+	before := w.requests
 	for rest < len(b) && w.stage != atEnd {
+		if ready > 0 && w.pauses(before) {
+			return ready, rest, nil
+		}
 		n := 1
 		switch w.stage {
 		case atHead:
@@ -100,8 +116,9 @@ func (w *wire) take(b []byte) (ready, rest int, err error) {
 				return ready, rest, nil
 			}
 			if n == len(b) && w.head.isPlain(b) {
-				w.plain = b[w.head.space:w.head.end]
+				w.plain, w.accepts = b[w.head.space:w.head.end], w.head.accepts
 			}
+			w.remember()
 			w.enterBody()
 		case atBody, atChunk:
 			n = min(w.left, len(b)-rest)
@@ -128,6 +145,15 @@ func (w *wire) take(b []byte) (ready, rest int, err error) {
 		err = io.EOF
 	}
 	return ready, rest, err
+}
+
+// pauses tells whether take ends behind a request that it has taken; before is how many
+// there were.
+func (w *wire) pauses(before int) bool { return w.requests > before && (w.single || w.asked) }
+
+// remember keeps what the head says of the connection as a whole.
+func (w *wire) remember() {
+	w.preferred, w.accepted = w.preferred || w.head.prefers, w.accepted || w.head.accepts
 }
 
 // isWhole tells whether b, what came behind the head that was read, holds the whole
@@ -193,6 +219,7 @@ func (w *wire) leaveData() {
 
 func (w *wire) leaveRequest() {
 	w.requests++
+	w.asked = w.head.upgrade
 	w.stage = atHead
 	if w.head.last() {
 		w.stage = atEnd

@@ -88,6 +88,9 @@ func (c *comparer) fits(s *segment, j int) bool {
 	if s.typ == anyText || len(text) == 0 {
 		return len(text) > 0
 	}
+	if s.mixed != nil {
+		return s.accepts(text)
+	}
 	// Remembered, since a segment may be long and the routes many.
 	known, yes := uint16(1)<<s.typ, uint16(1)<<(s.typ+8)
 	if c.accepted[j]&known == 0 {

@@ -35,6 +35,10 @@ func (r *Request) hostName() []byte {
 	return r.host
 }
 
+// HostName is the request's host as those of endpoints are compared with it: in lower
+// case, without its port and a dot at its end. It is empty when no host has as long a name.
+func (r *Request) HostName() []byte { return r.hostName() }
+
 // siteWalk goes through the sites that can answer for a host, the most specific
 // first.
 type siteWalk struct {

@@ -12,6 +12,7 @@ type Pattern struct {
 	segments []segment
 	params   []string
 	types    []paramType // of the parameters; nil when any text will do for all of them
+	mixed    []*mixed    // of the parameters, those that are more than one in truth; nil for none
 }
 
 // segment is one segment of a declared path.
@@ -19,6 +20,9 @@ type segment struct {
 	kind segmentKind
 	text string // a literal's, decoded; a parameter's name
 	typ  paramType
+	// mixed is what a segment consists of that parameters are only a part of, which is a
+	// typed one to the tree; nil for others.
+	mixed *mixed
 }
 
 // segmentKind is in the order of specificity, the most specific first.
@@ -32,7 +36,8 @@ const (
 )
 
 // Params are the names of the path parameters, by the position that
-// Request.Param takes; a catch-all without a name is "". The slice is shared and
+// Request.Param takes; a catch-all without a name is "", and so is a segment that
+// parameters are a part of, which come behind all others. The slice is shared and
 // must not be changed.
 func (p Pattern) Params() []string { return p.params }
 
@@ -118,7 +123,7 @@ func (p *patternParser) segment(text string, offset int, last bool) {
 		if len(text) > 1 {
 			p.checkName(text[1:], offset+1)
 		}
-		p.add(segment{kind: restSegment, text: text[1:]})
+		p.pattern.add(segment{kind: restSegment, text: text[1:]})
 	default:
 		literal := string(appendDecoded(nil, []byte(text), false))
 		p.pattern.segments = append(p.pattern.segments, segment{text: literal})
@@ -143,12 +148,11 @@ func (p *patternParser) parameter(text string, offset int) {
 			s.kind = typedSegment
 		}
 	}
-	p.add(s)
+	p.pattern.add(s)
 }
 
 // add appends a segment that takes a value.
-func (p *patternParser) add(s segment) {
-	pt := &p.pattern
+func (pt *Pattern) add(s segment) {
 	pt.segments = append(pt.segments, s)
 	pt.params = append(pt.params, s.text)
 	if s.typ != anyText && pt.types == nil {

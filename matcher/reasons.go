@@ -83,7 +83,7 @@ func (c *comparer) pathReasons() []string {
 
 // shown is a segment as it was declared, without its type.
 func (s segment) shown() string {
-	if s.kind == literalSegment {
+	if s.kind == literalSegment || s.mixed != nil {
 		return s.text
 	}
 	return ":" + s.text
@@ -95,7 +95,7 @@ func pairReason(s segment, text []byte, at int) string {
 	switch {
 	case s.kind != literalSegment && len(text) == 0:
 		return fmt.Sprintf("segment %d is empty", at)
-	case s.kind != literalSegment && s.typ.accepts(text), s.kind == literalSegment && s.text == string(text):
+	case s.kind != literalSegment && s.accepts(text), s.kind == literalSegment && s.text == string(text):
 		return ""
 	case s.kind != literalSegment:
 		return fmt.Sprintf("%q is not %s (path parameter %s)", shown(text), s.typ.described(), s.text)

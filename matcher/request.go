@@ -65,6 +65,11 @@ type Request struct {
 	Arena []byte
 	// Line is scratch room for one text that is made, used and done with: a header's value.
 	Line []byte
+	// Message is the WebSocket message that r is about, of a request that became a
+	// connection; nil for none.
+	Message []byte
+	// Random is what every random choice of the request is taken from.
+	Random Random
 
 	target   target
 	params   [][]byte // of the route being tried, decoded, by position
@@ -251,6 +256,12 @@ func (r *Request) Param(i int) []byte {
 	}
 	return r.params[i]
 }
+
+// Params are the path parameters of the endpoint that matched, decoded.
+func (r *Request) Params() [][]byte { return r.params }
+
+// Resume makes the path parameters those of a match of before, of the same target.
+func (r *Request) Resume(params [][]byte) { r.params = append(r.params[:0], params...) }
 
 // Query is the first value of a query parameter, decoded ("+" is a space), and
 // whether it is there at all.

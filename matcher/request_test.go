@@ -260,7 +260,7 @@ func fill(t *testing.T, v reflect.Value, path string) {
 		fill(t, v.Index(0), path+"[0]")
 	case reflect.Bool:
 		v.SetBool(true)
-	case reflect.Uint8, reflect.Uint32:
+	case reflect.Uint8, reflect.Uint32, reflect.Uint64:
 		v.SetUint(1)
 	default:
 		t.Fatalf("%s: the test does not know how to fill a %s", path, v.Kind())

@@ -31,6 +31,9 @@ func (l *leaf) shadows(routes []Route) config.Problems {
 	var vectors []string
 	first := map[declaration]int{}
 	for _, e := range l.entries {
+		if e.mixed != nil {
+			continue // whether two forms take the same texts is not worked out
+		}
 		types := typeVector(e.types, len(l.params))
 		own := declaration{types, conditionOf(&routes[e.index])}
 		by := -1
@@ -44,8 +47,11 @@ func (l *leaf) shadows(routes []Route) config.Problems {
 				}
 			}
 		}
+		if by >= 0 && routes[e.index].Endpoint.Operation != nil && routes[by].Endpoint.Operation == nil {
+			continue // what is declared is meant to take the place of a document's
+		}
 		if by >= 0 {
-			out = append(out, shadowed(routes[e.index].Endpoint, routes[by].Endpoint))
+			out = append(out, shadowed(&routes[e.index], &routes[by]))
 			continue
 		}
 		first[own] = e.index
@@ -82,16 +88,18 @@ func vectorCovers(earlier, later string) bool {
 	return true
 }
 
-func shadowed(later, earlier *config.Endpoint) config.Problem {
-	at := cmp.Or(earlier.Pos.String(), earlier.Key)
+func shadowed(later, earlier *Route) config.Problem {
+	at := cmp.Or(earlier.Endpoint.Pos.String(), earlier.Endpoint.Key)
 	if at != "" {
 		at = " at " + at
 	}
 	return config.Problem{
-		Pos: later.Pos, Key: later.Key, Warning: true,
+		Pos: later.Endpoint.Pos, Key: later.Endpoint.Key, Warning: true,
 		What: fmt.Sprintf("%s is never reached: shadowed by %s%s", title(later), title(earlier), at),
 	}
 }
 
 // title names an endpoint in a message: "GET /users/:id".
-func title(e *config.Endpoint) string { return e.EffectiveMethod() + " " + e.Path.Value }
+func title(r *Route) string {
+	return cmp.Or(r.Kind, r.Endpoint.EffectiveMethod()) + " " + r.Endpoint.Path.Value
+}

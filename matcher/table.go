@@ -16,6 +16,8 @@ type Route struct {
 	Endpoint *config.Endpoint // its Host, Method, If and position; never nil
 	Pattern  Pattern          // its path
 	If       Predicate        // its condition; nil always holds
+	// Kind is what messages call the endpoint instead of by its method: "WebSocket".
+	Kind string
 }
 
 // Table finds the route that answers a request. It never changes, and may be
@@ -36,6 +38,7 @@ type Table struct {
 type entry struct {
 	index int
 	types []paramType // nil when the parameters take any text
+	mixed []*mixed    // nil for most
 	when  Predicate
 }
 
@@ -142,17 +145,30 @@ func (t *Table) eachLeaf(r *Request, nodes int, visit func(*leaf) bool) {
 // answer returns the first route of l whose types and condition hold, or -1. r's
 // parameters are l's.
 func (l *leaf) answer(r *Request) int {
+	whole := len(r.params)
 	for i := range l.entries {
 		e := &l.entries[i]
+		if e.mixed != nil && !e.splitAll(r, whole) {
+			continue
+		}
 		if (e.types == nil || typesHold(e.types, r.params)) && (e.when == nil || e.when(r)) {
 			return e.index
 		}
+		r.params = r.params[:whole]
 	}
 	return -1
 }
 
 func (l *leaf) anyTypes(r *Request) bool {
-	return slices.ContainsFunc(l.entries, func(e entry) bool { return typesHold(e.types, r.params) })
+	whole := len(r.params)
+	return slices.ContainsFunc(l.entries, func(e entry) bool {
+		if e.mixed == nil {
+			return typesHold(e.types, r.params)
+		}
+		ok := e.splitAll(r, whole) && typesHold(e.types, r.params)
+		r.params = r.params[:whole]
+		return ok
+	})
 }
 
 func typesHold(types []paramType, params [][]byte) bool {

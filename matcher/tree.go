@@ -51,7 +51,7 @@ func (s *site) add(index int, r *Route) {
 		s.paths = append(s.paths, path{segments: segments, node: n})
 	}
 	l := s.leaf(at, r.Endpoint.EffectiveMethod(), &p)
-	l.entries = append(l.entries, entry{index: index, types: p.types, when: r.If})
+	l.entries = append(l.entries, entry{index: index, types: p.types, mixed: p.mixed, when: r.If})
 }
 
 // child returns the node that segment leads to, a new one if there is none yet.

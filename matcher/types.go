@@ -10,6 +10,7 @@ const (
 	boolType
 	uuidType
 	dateType
+	mixedType // of a segment that parameters are a part of, see mixed
 )
 
 var typeNames = map[string]paramType{
@@ -22,7 +23,7 @@ var typeOrder = []string{"string", "int", "float", "double", "bool", "boolean", 
 
 // described names a type in a sentence.
 func (t paramType) described() string {
-	return [...]string{"a text", "an integer", "a number", "true or false", "a UUID", "an ISO 8601 date"}[t]
+	return [...]string{"a text", "an integer", "a number", "true or false", "a UUID", "an ISO 8601 date", "of that form"}[t]
 }
 
 // accepts tells whether a parameter of type t takes the decoded text b.

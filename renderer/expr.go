@@ -1,7 +1,6 @@
 package renderer
 
 import (
-	"math/rand/v2"
 	"strings"
 
 	"mockserver/config"
@@ -29,6 +28,7 @@ const (
 	opQueryString
 	opRemoteAddr
 	opBody
+	opMessage
 	opNow
 	opUUID
 	opRandom
@@ -169,23 +169,24 @@ func (e *expr) fromRequest(r *matcher.Request) value {
 		return textValue(r.QueryString())
 	case opBody:
 		return textValue(r.Body())
+	case opMessage:
+		return optional(r.Message, r.Message != nil)
 	case opNow:
 		return timeValue(r.Now())
 	case opRandom:
-		return intValue(int64(rand.Int32()), r)
+		return intValue(int64(r.Random.Uint64()>>33), r)
 	}
 	start := len(r.Arena)
 	if e.op == opUUID {
-		r.Arena = appendUUID(r.Arena)
+		r.Arena = appendUUID(r.Arena, r.Random.Uint64(), r.Random.Uint64())
 	} else {
 		r.Arena = r.RemoteAddr(r.Arena)
 	}
 	return textValue(since(r, start))
 }
 
-// appendUUID appends a random UUID (version 4).
-func appendUUID(dst []byte) []byte {
-	high, low := rand.Uint64(), rand.Uint64()
+// appendUUID appends the random UUID (version 4) that two random numbers make.
+func appendUUID(dst []byte, high, low uint64) []byte {
 	high = high&^0xF000 | 0x4000
 	low = low&^(3<<62) | 2<<62
 	for i := range 32 {
@@ -289,10 +290,14 @@ func (s *scanner) word(t token) (expr, bool) {
 	if s.bare && (!dotted || hint == "") && !strings.HasSuffix(root, "-params") {
 		return expr{literal: textValue([]byte(t.text)), bare: true}, true
 	}
-	if root == "message" {
+	if root == messageRoot {
 		hint += "; message is known in WebSocket replies only"
 	}
+	message := ""
+	if s.scope.Message {
+		message = "message, "
+	}
 	s.fail(t.offset, "unknown variable %q%s; variables are path-params.x, query-params.x, header-params.X, cookie-params.x, "+
-		"form-params.x, json-params, method, path, host, query-string, remote-addr, body, env.NAME, now, uuid, random", t.text, hint)
+		"form-params.x, json-params, %smethod, path, host, query-string, remote-addr, body, env.NAME, now, uuid, random", t.text, hint, message)
 	return expr{}, false
 }

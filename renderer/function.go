@@ -134,29 +134,53 @@ func (e *expr) call(r *matcher.Request, fr *frame) value {
 		if errLow != nil || errHigh != nil || high < low {
 			return value{}
 		}
-		return intValue(low+randomUpTo(high-low), r)
+		return intValue(low+randomUpTo(high-low, &r.Random), r)
 	case opPick:
-		return e.args[rand.IntN(len(e.args))].eval(r, fr)
+		return e.args[r.Random.IntN(len(e.args))].eval(r, fr)
 	case opCounter:
 		return intValue(e.counter.n.Add(1), r)
 	}
-	return e.fake.value()
+	return e.fake.value(&r.Random)
 }
 
 // randomUpTo is a random number from 0 to span, taken as unsigned: bounds may lie
 // further apart than an int64 tells.
-func randomUpTo(span int64) int64 {
+func randomUpTo(span int64, random *matcher.Random) int64 {
 	if n := uint64(span) + 1; n != 0 {
-		return int64(rand.Uint64N(n))
+		return int64(random.Uint64N(n))
 	}
-	return int64(rand.Uint64())
+	return int64(random.Uint64())
 }
 
 // fake makes one kind of invented data.
 type fake struct {
 	info   *gofakeit.Info
 	params *gofakeit.MapParams
-	fakers sync.Pool // of *gofakeit.Faker: one is not safe for concurrent use, and a shared one is a lock
+	fakers sync.Pool // of *faker: one is not safe for concurrent use, and a shared one is a lock
+}
+
+// faker is a generator whose numbers are those of the request that uses it.
+type faker struct {
+	gofakeit.Faker
+	own    rand.PCG        // without a seed: a generator asks for many
+	seeded *matcher.Random // nil without one
+}
+
+func newFaker() any {
+	f := &faker{own: *rand.NewPCG(rand.Uint64(), rand.Uint64())}
+	f.Rand = numbers{f}
+	return f
+}
+
+// numbers are those that a faker works with.
+type numbers struct{ of *faker }
+
+// Uint64 is the next one.
+func (n numbers) Uint64() uint64 {
+	if n.of.seeded != nil {
+		return n.of.seeded.Uint64()
+	}
+	return n.of.own.Uint64()
 }
 
 // fake compiles fake("name") and tries it once: what cannot be made without
@@ -167,15 +191,13 @@ func (s *scanner) fake(t token, name string) (expr, bool) {
 	if f.info == nil {
 		f.info = gofakeit.GetFuncLookup(key)
 	}
-	f.fakers.New = func() any {
-		return gofakeit.NewFaker(rand.NewPCG(rand.Uint64(), rand.Uint64()), false)
-	}
+	f.fakers.New = newFaker
 	if f.info == nil {
 		s.fail(t.offset, "unknown kind of data %q%s; accepted are gofakeit's names, such as name, email, phone, city, uuid, sentence",
 			name, config.DidYouMean(key, fakeNames()))
 		return expr{}, false
 	}
-	if _, err := f.generate(); err != nil {
+	if _, err := f.generate(&matcher.Random{}); err != nil {
 		s.fail(t.offset, "fake(%q) cannot be made here: %v", name, err)
 		return expr{}, false
 	}
@@ -186,20 +208,23 @@ func fakeNames() []string { return slices.Sorted(maps.Keys(gofakeit.FuncLookups)
 
 // generate makes one datum. The library panics on some parameters that it misses,
 // which is an error like any other here.
-func (f *fake) generate() (made any, err error) {
+func (f *fake) generate(random *matcher.Random) (made any, err error) {
 	defer func() {
 		if p := recover(); p != nil {
 			err = fmt.Errorf("it needs parameters: %v", p)
 		}
 	}()
-	faker := f.fakers.Get().(*gofakeit.Faker)
+	faker := f.fakers.Get().(*faker)
 	defer f.fakers.Put(faker)
-	return f.info.Generate(faker, f.params, f.info)
+	if faker.seeded = nil; random.Seeded() {
+		faker.seeded = random
+	}
+	return f.info.Generate(&faker.Faker, f.params, f.info)
 }
 
 // value is one datum as a value of the language.
-func (f *fake) value() value {
-	made, err := f.generate()
+func (f *fake) value(random *matcher.Random) value {
+	made, err := f.generate(random)
 	if err != nil {
 		return value{}
 	}

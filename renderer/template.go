@@ -12,7 +12,8 @@
 //
 // Variables: path-params.x, query-params.x, header-params.X, cookie-params.x,
 // form-params.x, json-params (the whole body) and json-params.a.b.0.c, method,
-// path, host, query-string, remote-addr, body, env.NAME, now, uuid, random.
+// path, host, query-string, remote-addr, body, env.NAME, now, uuid, random; and
+// message on a WebSocket connection.
 // .length after an array, an object or a text is its length.
 //
 // Filters: default, upper, lower, trim, length, json, urlencode, base64, add,
@@ -81,6 +82,8 @@ type Scope struct {
 	// Env looks an environment variable up, once, when the template is compiled.
 	// Nil means that none is set.
 	Env func(name string) (string, bool)
+	// Message tells that there is a variable message, as on a WebSocket connection.
+	Message bool
 	// Counters holds the counters that counter("name") counts on. It must not be
 	// nil where a template uses one.
 	Counters *Counters

@@ -28,6 +28,7 @@ var roots = map[string]struct {
 	"query-string":  {opQueryString, restLength},
 	"remote-addr":   {opRemoteAddr, restLength},
 	"body":          {opBody, restLength},
+	"message":       {opMessage, restLength},
 	"now":           {opNow, restNothing},
 	"uuid":          {opUUID, restNothing},
 	"random":        {opRandom, restNothing},
@@ -43,15 +44,19 @@ const (
 	restSteps            // .a.b.0.c, .length
 )
 
-// isVariable tells whether a word alone is a variable of the language.
-func isVariable(word string) bool {
+// isVariable tells whether a word alone is a variable of the language, here.
+func (s *source) isVariable(word string) bool {
 	_, ok := roots[word]
-	return ok
+	return ok && (word != messageRoot || s.scope.Message)
 }
+
+// messageRoot is the variable of WebSockets alone.
+const messageRoot = "message"
 
 // variableNames are the words that may begin a variable here.
 func (s *source) variableNames() []string {
-	return append(slices.Sorted(maps.Keys(roots)), s.loops...)
+	names := slices.DeleteFunc(slices.Sorted(maps.Keys(roots)), func(name string) bool { return !s.isVariable(name) })
+	return append(names, s.loops...)
 }
 
 // variable parses the word t as a variable. known is false when it is none; ok is
@@ -71,8 +76,8 @@ func (s *scanner) variable(t token) (e expr, ok, known bool) {
 	if root == "loop" && len(s.loops) > 0 {
 		return s.loopVariable(t, rest)
 	}
-	v, found := roots[root]
-	if !found || s.bare && !dotted && root == "env" {
+	v := roots[root]
+	if !s.isVariable(root) || s.bare && !dotted && root == "env" {
 		return expr{}, false, false
 	}
 	e.op = v.op

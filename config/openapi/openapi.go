@@ -20,6 +20,8 @@ type Problem struct {
 	Pointer      string // "#/paths/~1pets/get"; "" for the document as a whole
 	What         string
 	Warning      bool // the document is served all the same
+
+	key bool // it is at a key of a map, rather than at the value that begins there
 }
 
 // Operation is one method and path.
@@ -74,6 +76,3 @@ type Callback struct {
 	Line, Column int
 	Pointer      string
 }
-
-// checks are what requests to an operation are held against.
-type checks struct{}

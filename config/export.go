@@ -1,0 +1,369 @@
+package config
+
+import (
+	"cmp"
+	"errors"
+	"fmt"
+	"net/http"
+	"path/filepath"
+	"slices"
+	"strconv"
+	"strings"
+
+	"mockserver/config/openapi"
+)
+
+// Export says what a spec serves as an OpenAPI document, which keeps what OpenAPI cannot
+// say in extensions (x-mockserver-…). The documents among the files of the spec are
+// written as they were read, but for what was declared in place of it; declared
+// endpoints join them. The loader is the one that the spec was loaded with: the files
+// are read again. The error is one of reading, or names the problems of the spec.
+func (l Loader) Export(s *Spec) (*openapi.Node, error) {
+	if err := s.Problems.Err(); err != nil {
+		return nil, err
+	}
+	x := exporter{Export: openapi.NewExport(s.title()), loader: l, spec: s, declared: map[string]bool{}, ids: map[string]bool{}, sources: map[string]*node{}}
+	documents, err := x.readFiles()
+	if err != nil {
+		return nil, err
+	}
+	x.group()
+	for _, doc := range documents {
+		if left := x.Add(doc, x.served); len(left) > 0 {
+			return nil, fmt.Errorf("one document cannot say all of them: there is no place for %s", strings.Join(left, ", "))
+		}
+	}
+	x.knowIDs()
+	for _, o := range x.operations {
+		x.operation(o)
+	}
+	x.sockets()
+	return x.Root, nil
+}
+
+// exporter writes what a spec serves into a document.
+type exporter struct {
+	*openapi.Export
+	loader     Loader
+	spec       *Spec
+	operations []*exported
+	declared   map[string]bool  // methods and shapes of paths of operations that are written
+	ids        map[string]bool  // operationIds that are taken
+	sources    map[string]*node // what was declared, by file and key
+	mocks      []entry          // what mocks files say of operations
+}
+
+// exported are the endpoints of one method and path, in the order declared.
+type exported struct {
+	method    string
+	path      pathForm // of the first
+	endpoints []*Endpoint
+	operation *openapi.Operation // that a document declares; nil for none
+	generated *Endpoint          // of the document, as it is served; nil for none
+	replaced  bool               // an endpoint or a mocks file answers all of its requests
+}
+
+// title is a name for what the spec is of: that of its first file.
+func (s *Spec) title() string {
+	if len(s.files) == 0 {
+		return "mocks"
+	}
+	name := filepath.Base(s.files[0])
+	return strings.TrimSuffix(name, filepath.Ext(name))
+}
+
+// readFiles reads what was declared in its own words, and the documents.
+func (x *exporter) readFiles() (documents []*openapi.Node, err error) {
+	for _, file := range x.spec.files {
+		read := readerNamed(file)
+		if read == nil {
+			continue
+		}
+		data, err := readFile(file)
+		if err != nil {
+			return nil, fmt.Errorf("%s: %w", file, err)
+		}
+		src, err := newSource(file, data)
+		if err != nil {
+			return nil, fmt.Errorf("%s: %w", file, err)
+		}
+		docs, _ := read(src)
+		index := 0
+		for _, doc := range docs {
+			if isDocument(doc) {
+				dir := filepath.Dir(absolutePath(file))
+				bundled, problems := openapi.Bundled(documentNode(doc), filepath.Join(dir, filepath.Base(file)), x.loader.options(&Spec{}, dir))
+				if err := problemsOf(problems).Err(); err != nil {
+					return nil, err
+				}
+				documents = append(documents, bundled)
+			}
+			if isMocks(doc) {
+				x.mocks = append(x.mocks, doc.entries...)
+			}
+			for _, n := range doc.items {
+				for _, e := range n.entries {
+					x.sources[file+" ["+strconv.Itoa(index)+"]."+e.key.text.Value] = e.value
+				}
+				index++
+			}
+		}
+	}
+	return documents, nil
+}
+
+// source is what was declared at a key of a file; nil when it was declared in Go.
+func (x *exporter) source(pos Pos, key string) *openapi.Node {
+	if n := x.sources[pos.File+" "+key]; n != nil {
+		return documentNode(n)
+	}
+	return nil
+}
+
+// group puts endpoints of one method and path together. Behind one that answers all
+// requests for them the rest answers none.
+func (x *exporter) group() {
+	byShape := map[string]*exported{}
+	for i := range x.spec.Endpoints {
+		e := &x.spec.Endpoints[i]
+		path := formOf(e)
+		id := e.EffectiveMethod() + " " + openapi.Shape(path.template)
+		o := byShape[id]
+		if o == nil {
+			o = &exported{method: strings.ToLower(e.EffectiveMethod()), path: path}
+			byShape[id] = o
+			x.operations = append(x.operations, o)
+		}
+		switch {
+		case o.replaced:
+		case e.Operation == nil || e.Key != e.Operation.Pointer: // a mocks file has its own keys
+			o.endpoints = append(o.endpoints, e)
+			o.replaced = always(e)
+			if o.operation == nil {
+				o.operation = e.Operation
+			}
+		default:
+			o.operation, o.generated = e.Operation, e
+		}
+		if o.operation != nil {
+			x.declared[o.operation.Method+" "+openapi.Shape(o.operation.Path)] = true
+		}
+	}
+}
+
+// served tells whether the operation of a document is written: it answers requests, or
+// a mocks file answers them for it.
+func (x *exporter) served(method, path string) bool {
+	return x.declared[method+" "+openapi.Shape(path)]
+}
+
+// always tells whether an endpoint answers each request for its path.
+func always(e *Endpoint) bool {
+	return e.Host == "" && e.If.Value == "" && !strings.Contains(e.Path.Value, "|")
+}
+
+// knowIDs notes the operationIds of the documents.
+func (x *exporter) knowIDs() {
+	for _, item := range x.Root.Get("paths").Members() {
+		for _, op := range item.Members() {
+			if id := op.Get("operationId").AsText(); id != "" {
+				x.ids[id] = true
+			}
+		}
+	}
+}
+
+// operation writes what one method and path answers.
+func (x *exporter) operation(o *exported) {
+	if len(o.endpoints) == 0 && (o.generated == nil || sayable(o.generated)) {
+		return // the document says it
+	}
+	key, item := x.Item(o.path.template)
+	if item == nil { // beside a document that serves other paths under the same key
+		x.unsaid(x.Root, o)
+		return
+	}
+	op := item.Get(o.method)
+	fresh := op == nil
+	if fresh {
+		op = openapi.MapTree()
+		item.Set(o.method, op)
+	}
+	x.document(op, o)
+	x.parameters(op, item, key, o)
+	x.requestBody(op, o)
+	responses := op.Make("responses")
+	x.ownResponses(responses, o)
+	for _, e := range o.endpoints {
+		x.answers(responses, e)
+	}
+	if o.generated != nil {
+		ownAnswers(responses, o.generated)
+	}
+	slices.SortStableFunc(responses.Entries, func(a, b openapi.Entry) int { return strings.Compare(a.Key, b.Key) })
+	x.callbacks(op, o)
+	if len(o.endpoints) != 1 || !fresh || !sayable(o.endpoints[0]) {
+		x.unsaid(op, o)
+	}
+}
+
+// ownResponses makes the responses of a document ready to be changed. Where its answers
+// are replaced, those go that a request would get that asks for none.
+func (x *exporter) ownResponses(responses *openapi.Node, o *exported) {
+	for code, t := range responses.Members() {
+		if t.Get("$ref") != nil {
+			responses.Set(code, x.Resolve(t).Clone())
+		}
+	}
+	if !o.replaced {
+		return
+	}
+	last := o.endpoints[len(o.endpoints)-1]
+	kept := map[string]bool{}
+	each := func(r *Response) {
+		status := strconv.Itoa(cmp.Or(r.Status, http.StatusOK))
+		kept[status] = true
+		if t := responses.Get(status); t != nil {
+			t.Delete("headers")
+		}
+		for media, t := range responses.Get(status, "content").Members() {
+			t.Delete("example")
+			t.Delete("examples")
+			if typ, _ := mediaType(r); MediaType(typ) != MediaType(media) || r.Body.Value == "" && r.External == nil {
+				responses.Get(status, "content").Delete(media)
+			}
+		}
+	}
+	if len(last.Responses) == 0 {
+		each(&last.Response)
+	}
+	for i := range last.Responses {
+		each(&last.Responses[i].Response)
+	}
+	succeeds := false
+	for status := range kept {
+		succeeds = succeeds || status[0] == '2'
+	}
+	for code := range responses.Members() {
+		if !kept[code] && (!succeeds || code == "default" || code[0] == '2') && !strings.HasPrefix(code, "x-") {
+			responses.Delete(code)
+		}
+	}
+}
+
+// usualFirst are endpoints with those in front that answer without a condition, and
+// those among them that succeed.
+func usualFirst(endpoints []*Endpoint) []*Endpoint {
+	rank := func(e *Endpoint) int {
+		switch {
+		case e.If.Value != "" || e.Host != "":
+			return 2
+		case e.Response.Status >= 300:
+			return 1
+		}
+		return 0
+	}
+	sorted := slices.Clone(endpoints)
+	slices.SortStableFunc(sorted, func(a, b *Endpoint) int { return rank(a) - rank(b) })
+	return sorted
+}
+
+// document writes what documents the endpoints: of each text the first.
+func (x *exporter) document(op *openapi.Node, o *exported) {
+	tags := op.Get("tags")
+	if tags == nil {
+		tags = openapi.ListTree()
+	}
+	set := func(key, text string) {
+		if op.Get(key) == nil {
+			op.SetText(key, text)
+		}
+	}
+	for _, e := range usualFirst(o.endpoints) {
+		for _, tag := range e.Doc.Tags {
+			if !slices.ContainsFunc(tags.List(), func(t *openapi.Node) bool { return t.AsText() == tag }) {
+				tags.Append(openapi.TextTree(tag))
+			}
+		}
+		set("summary", e.Doc.Summary)
+		set("description", e.Doc.Description)
+		if id := e.Doc.RouterName; id != "" && !x.ids[id] && op.Get("operationId") == nil {
+			x.ids[id] = true
+			op.SetText("operationId", id)
+		}
+	}
+	if tags.Len() > 0 {
+		op.Set("tags", tags)
+	}
+}
+
+// unsaid keeps what was declared in its own words.
+func (x *exporter) unsaid(at *openapi.Node, o *exported) {
+	const key = "x-mockserver-endpoints"
+	list := at.Get(key)
+	if list == nil {
+		list = openapi.ListTree()
+	}
+	for _, e := range o.endpoints {
+		if t := x.source(e.Pos, e.Key); t != nil {
+			list.Append(t)
+		}
+	}
+	for _, e := range x.mocks {
+		if op := o.operation; op != nil && (e.key.text.Value == op.ID && op.ID != "" || e.key.text.Value == op.Method+" "+op.Path) {
+			list.Append(documentNode(nested(e.value)))
+		}
+	}
+	if list.Len() > 0 {
+		at.Set(key, list)
+	}
+}
+
+// sayable tells whether OpenAPI can say all that an endpoint does.
+func sayable(e *Endpoint) bool {
+	if e.RateLimit != nil || e.Capacity != nil || e.Latency != nil || e.Fault != nil || len(e.Responses) > 0 {
+		return false
+	}
+	if e.Operation != nil { // a document says the rest, unless a mocks file calls others
+		return !slices.ContainsFunc(e.Webhooks, func(w Webhook) bool { return !w.Raw })
+	}
+	return e.Host == "" && e.If.Value == "" && len(e.Webhooks) == 0 && !formOf(e).rest && fixed(&e.Response)
+}
+
+// fixed tells whether an answer is always the same, and its headers have a name each.
+func fixed(r *Response) bool {
+	names := map[string]bool{}
+	for _, h := range r.Headers {
+		name := strings.ToLower(h.Name)
+		if names[name] || !r.Raw && hasTags(h.Value.Value) {
+			return false
+		}
+		names[name] = true
+	}
+	return r.External == nil && (r.Raw || !hasTags(r.Body.Value))
+}
+
+// sockets writes the paths of WebSocket connections, for which OpenAPI has no words.
+func (x *exporter) sockets() {
+	list := openapi.ListTree()
+	for i := range x.spec.WebSockets {
+		w := &x.spec.WebSockets[i]
+		if t := x.source(w.Pos, w.Key); t != nil {
+			list.Append(t)
+		}
+	}
+	if list.Len() > 0 {
+		x.Root.Set("x-mockserver-websockets", list)
+	}
+}
+
+// WriteExport is a document as text: yaml or json.
+func WriteExport(t *openapi.Node, form string) ([]byte, error) {
+	switch form {
+	case "json":
+		return t.JSON()
+	case "yaml":
+		return t.YAML()
+	}
+	return nil, errors.New("the form of a document is yaml or json")
+}

@@ -1,0 +1,303 @@
+package config
+
+import (
+	"encoding/json"
+	"os"
+	"path/filepath"
+	"reflect"
+	"strings"
+	"testing"
+
+	"mockserver/config/openapi"
+)
+
+// exportedFrom writes a configuration, and returns what is exported of it, as JSON
+// decodes it.
+func exportedFrom(t *testing.T, text string) map[string]any {
+	t.Helper()
+	file := filepath.Join(t.TempDir(), "api.yml")
+	if err := os.WriteFile(file, []byte(text), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	document, err := Loader{}.Export(Load(file))
+	if err != nil {
+		t.Fatal(err)
+	}
+	return decoded(t, document)
+}
+
+func decoded(t *testing.T, document *openapi.Node) map[string]any {
+	t.Helper()
+	data, err := WriteExport(document, "json")
+	if err != nil {
+		t.Fatal(err)
+	}
+	var v map[string]any
+	if err := json.Unmarshal(data, &v); err != nil {
+		t.Fatalf("%v: %s", err, data)
+	}
+	return v
+}
+
+// pick is a member of a member, by keys.
+func pick(v any, path ...string) any {
+	for _, key := range path {
+		m, _ := v.(map[string]any)
+		v = m[key]
+	}
+	return v
+}
+
+func TestExport_WhatOpenAPICanSay(t *testing.T) {
+	got := exportedFrom(t, `
+- endpoint:
+    method: post
+    path: /shops/:shop|uuid/orders/:id|int/
+    router-name: createOrder
+    summary: Create an order
+    description: It is free.
+    tag: [orders, shops]
+    query: {page: int, exact: bool, q: string}
+    body: {amount: 1.50}
+    response:
+      status: 201
+      headers: {Location: /orders/7, Content-Type: application/vnd.shop+json, X-Shop: "{{path-params.shop}}"}
+      body: '{"id": 7, "total": 1.50}'
+- endpoint: {path: /note, response: {body: "no. 7"}}
+- endpoint: {method: DELETE, path: /note, response: {status: 204}}
+`)
+	var want map[string]any
+	if err := json.Unmarshal([]byte(`{
+	"openapi": "3.0.3",
+	"info": {"title": "api", "version": "1.0.0"},
+	"paths": {
+		"/shops/{shop}/orders/{id}": {"post": {
+			"operationId": "createOrder", "summary": "Create an order", "description": "It is free.", "tags": ["orders", "shops"],
+			"parameters": [
+				{"name": "shop", "in": "path", "required": true, "schema": {"type": "string", "format": "uuid"}},
+				{"name": "id", "in": "path", "required": true, "schema": {"type": "integer"}},
+				{"name": "page", "in": "query", "schema": {"type": "integer"}},
+				{"name": "exact", "in": "query", "schema": {"type": "boolean"}},
+				{"name": "q", "in": "query", "schema": {"type": "string"}}
+			],
+			"requestBody": {"content": {"application/json": {"example": {"amount": 1.50}}}},
+			"responses": {"201": {
+				"description": "Created",
+				"headers": {
+					"Location": {"schema": {"type": "string"}, "example": "/orders/7"},
+					"X-Shop": {"schema": {"type": "string"}, "x-mockserver-template": "{{path-params.shop}}"}
+				},
+				"content": {"application/vnd.shop+json": {"example": {"id": 7, "total": 1.50}}}
+			}},
+			"x-mockserver-endpoints": [{
+				"method": "post", "path": "/shops/:shop|uuid/orders/:id|int/", "router-name": "createOrder",
+				"summary": "Create an order", "description": "It is free.", "tag": ["orders", "shops"],
+				"query": {"page": "int", "exact": "bool", "q": "string"}, "body": {"amount": 1.50},
+				"response": {"status": 201, "headers": {"Location": "/orders/7", "Content-Type": "application/vnd.shop+json", "X-Shop": "{{path-params.shop}}"},
+					"body": "{\"id\": 7, \"total\": 1.50}"}
+			}]
+		}},
+		"/note": {
+			"get": {"responses": {"200": {"description": "OK", "content": {"text/plain; charset=utf-8": {"example": "no. 7"}}}}},
+			"delete": {"responses": {"204": {"description": "No Content"}}}
+		}
+	}}`), &want); err != nil {
+		t.Fatal(err)
+	}
+	if !reflect.DeepEqual(got, want) {
+		text, _ := json.MarshalIndent(got, "", "  ")
+		t.Errorf("got %s", text)
+	}
+}
+
+func TestExport_EndpointsOfOneOperationAreItsResponsesAndExamples(t *testing.T) {
+	op := pick(exportedFrom(t, `
+- endpoint: {path: "/pay/:id", if: path-params.id = 1, response: {status: 402, body: {code: declined}}}
+- endpoint: {path: "/pay/:id", if: path-params.id = 2, response: {body: {n: 2}}}
+- endpoint: {path: "/pay/:no|int", host: a.test, summary: At a, response: {body: {n: 3}}}
+- endpoint: {path: "/pay/:id", summary: Pay, router-name: pay, response: {body: {n: 4}}}
+`), "paths", "/pay/{id}", "get")
+	for _, c := range []struct {
+		path []string
+		want string
+	}{
+		{[]string{"summary"}, `"Pay"`}, // of the one that answers by default
+		{[]string{"operationId"}, `"pay"`},
+		{[]string{"parameters"}, `[{"name": "id", "in": "path", "required": true, "schema": {"type": "string"}}]`}, // not all of them are integers
+		{[]string{"responses", "402"}, `{"description": "if path-params.id = 1",
+			"content": {"application/json": {"example": {"code": "declined"}, "x-mockserver-if": "path-params.id = 1"}}}`},
+		{[]string{"responses", "200", "description"}, `"if path-params.id = 2\nfor the host a.test"`},
+		{[]string{"responses", "200", "content", "application/json", "examples"}, `{
+			"example1": {"value": {"n": 2}, "x-mockserver-if": "path-params.id = 2"},
+			"example2": {"summary": "At a", "value": {"n": 3}, "x-mockserver-host": "a.test"},
+			"example3": {"summary": "Pay", "value": {"n": 4}}}`},
+	} {
+		var want any
+		if err := json.Unmarshal([]byte(c.want), &want); err != nil {
+			t.Fatal(err)
+		}
+		if got := pick(op, c.path...); !reflect.DeepEqual(got, want) {
+			t.Errorf("%s: got %v, want %v", strings.Join(c.path, "."), got, want)
+		}
+	}
+	if all, _ := pick(op, "x-mockserver-endpoints").([]any); len(all) != 4 || pick(all[2], "host") != "a.test" {
+		t.Errorf("x-mockserver-endpoints: got %v, want the four that were declared", all)
+	}
+}
+
+// What a request gets that asks for no example is the first of them.
+func TestExport_TheExampleThatAlwaysHoldsIsTheFirst(t *testing.T) {
+	file := filepath.Join(t.TempDir(), "api.yml")
+	if err := os.WriteFile(file, []byte(`
+- endpoint: {path: /a, if: query-params.a = 1, response: {body: {n: 1}}}
+- endpoint: {path: /a, if: query-params.a = 2, response: {body: {n: 2}}}
+- endpoint: {path: /a, response: {body: {n: 3}}}
+`), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	document, err := Loader{}.Export(Load(file))
+	if err != nil {
+		t.Fatal(err)
+	}
+	for name, example := range document.Get("paths", "/a", "get", "responses", "200", "content", "application/json", "examples").Members() {
+		if n := example.Get("value", "n"); n.Text != "3" {
+			t.Errorf("the first is %s with %s, want the one that always holds", name, n.Text)
+		}
+		break
+	}
+}
+
+func TestExport_WhatOpenAPICannotSayIsKept(t *testing.T) {
+	got := exportedFrom(t, `
+- endpoint:
+    path: /files/*rest
+    response: {external-body: {provider: xlsx, path: a.xlsx, sheet-name: s}}
+- endpoint:
+    path: '/a{b}/:when|date'
+    response: {body: "{{now}}", template: false}
+- endpoint:
+    path: /draw
+    rate-limit: {max-requests: 5}
+    responses:
+      - {weight: 9, status: 200, body: ok}
+      - {weight: 1, status: 500, body: '{"at": "{{now}}"}'}
+- websocket: {path: /echo, on-message: [{pattern: ping, response: {body: pong}}]}
+`)
+	for _, c := range []struct {
+		path []string
+		want string
+	}{
+		{[]string{"paths", "/files/{rest}", "get", "parameters"}, `[{"name": "rest", "in": "path", "required": true,
+			"description": "all that is left of the path, or nothing", "schema": {"type": "string"}}]`},
+		{[]string{"paths", "/files/{rest}", "get", "x-mockserver-endpoints"}, `[{"path": "/files/*rest",
+			"response": {"external-body": {"provider": "xlsx", "path": "a.xlsx", "sheet-name": "s"}}}]`},
+		{[]string{"paths", "/a%7Bb%7D/{when}", "get", "responses", "200", "content"}, `{"text/plain; charset=utf-8": {"example": "{{now}}"}}`},
+		{[]string{"paths", "/draw", "get", "responses", "429", "description"}, `"the rate limit is exceeded"`},
+		{[]string{"paths", "/draw", "get", "responses", "500", "content"}, `{"application/json": {"x-mockserver-template": "{\"at\": \"{{now}}\"}"}}`},
+		{[]string{"x-mockserver-websockets"}, `[{"path": "/echo", "on-message": [{"pattern": "ping", "response": {"body": "pong"}}]}]`},
+	} {
+		var want any
+		if err := json.Unmarshal([]byte(c.want), &want); err != nil {
+			t.Fatal(err)
+		}
+		if got := pick(got, c.path...); !reflect.DeepEqual(got, want) {
+			t.Errorf("%s: got %v, want %v", strings.Join(c.path, "."), got, want)
+		}
+	}
+}
+
+func TestExport_WebhooksAreCallbacks(t *testing.T) {
+	op := pick(exportedFrom(t, `
+- endpoint:
+    method: POST
+    path: /pay/:id
+    if: json-params.ok
+    response: {status: 202}
+    webhooks:
+      - {method: POST, url: "{{json-params.urls.0.paid}}/{{path-params.id}}?q={{query-params.q}}", sleep-time: 250ms, if: json-params.amount > 5, body: {paid: true}}
+      - {method: PUT, url: "http://a.test/{{ header-params.X-To }}", body: "{{body}}", headers: {Content-Type: text/plain}}
+      - {method: POST, url: "http://a.test/now", sleep-time: 0}
+      - {method: POST, url: "{{env.TARGET}}/x"}
+`), "paths", "/pay/{id}", "post")
+	var want any
+	if err := json.Unmarshal([]byte(`{
+	"webhook1": {"{$request.body#/urls/0/paid}/{$request.path.id}?q={$request.query.q}": {"post": {
+		"x-sleep-time": 0.25, "x-mockserver-if": "(json-params.ok) and (json-params.amount > 5)",
+		"requestBody": {"content": {"application/json": {"example": {"paid": true}}}}, "responses": {"2XX": {"description": "received"}}}}},
+	"webhook2": {"http://a.test/{$request.header.X-To}": {"put": {
+		"x-sleep-time": 60, "x-mockserver-if": "json-params.ok",
+		"requestBody": {"content": {"text/plain": {"x-mockserver-template": "{{body}}"}}}, "responses": {"2XX": {"description": "received"}}}}},
+	"webhook3": {"http://a.test/now": {"post": {
+		"x-sleep-time": 0, "x-mockserver-if": "json-params.ok", "responses": {"2XX": {"description": "received"}}}}}
+	}`), &want); err != nil {
+		t.Fatal(err)
+	}
+	if got := pick(op, "callbacks"); !reflect.DeepEqual(got, want) {
+		t.Errorf("got %v, want %v", got, want)
+	}
+	all, _ := pick(op, "x-mockserver-endpoints").([]any)
+	if len(all) != 1 || len(pick(all[0], "webhooks").([]any)) != 4 {
+		t.Errorf("x-mockserver-endpoints: got %v, want all four webhooks in it", all)
+	}
+}
+
+func TestExport_OperationIdsAreOnlyGivenOnce(t *testing.T) {
+	got := exportedFrom(t, `
+- endpoint: {path: /a, router-name: same, response: {}}
+- endpoint: {path: /b, router-name: same, response: {}}
+`)
+	if a, b := pick(got, "paths", "/a", "get", "operationId"), pick(got, "paths", "/b", "get", "operationId"); a != "same" || b != nil {
+		t.Errorf("got %v and %v, want it at the first alone", a, b)
+	}
+}
+
+func TestExport_RefusesAWrongConfiguration(t *testing.T) {
+	file := filepath.Join(t.TempDir(), "api.yml")
+	if err := os.WriteFile(file, []byte("- endpoint: {path: /a, statsu: 1}\n"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := (Loader{}).Export(Load(file)); err == nil || !strings.Contains(err.Error(), "statsu") {
+		t.Errorf("got %v, want the mistake", err)
+	}
+}
+
+// placeless is a node without its place in a file.
+func placeless(n *openapi.Node) *openapi.Node {
+	out := &openapi.Node{Kind: n.Kind, Text: n.Text}
+	for _, e := range n.Entries {
+		out.Entries = append(out.Entries, openapi.Entry{Key: e.Key, Value: placeless(e.Value)})
+	}
+	for _, item := range n.Items {
+		out.Items = append(out.Items, placeless(item))
+	}
+	return out
+}
+
+// FuzzExportedText writes texts, as keys and as values, and reads them back: in both
+// forms they are what they were.
+func FuzzExportedText(f *testing.F) {
+	for _, text := range []string{"", "a", "yes", "~", "1e3", "0x1F", "1:30", "2024-01-01", " a", "a\n", "\n a", "a\n\nb", "a \nb", "\ta\nb", "- a", "#", "{{x}}", "a: b", "é\u2028", "<<", "a\r\nb", "null", "a\n\n", "\x00\x7f\u0085"} {
+		f.Add(text)
+	}
+	f.Fuzz(func(t *testing.T, text string) {
+		text = strings.ToValidUTF8(text, "?")
+		document := openapi.MapTree().Set(text, openapi.ListTree(openapi.TextTree(text), openapi.MapTree(), openapi.ListTree(), openapi.NullTree()))
+		for form, read := range map[string]reader{"yaml": readYAML, "json": readJSON} {
+			data, err := WriteExport(document, form)
+			if err != nil {
+				t.Fatalf("%s of %q: %v", form, text, err)
+			}
+			src, err := newSource("a."+form, data)
+			if err != nil {
+				t.Fatalf("%s of %q: %v", form, text, err)
+			}
+			docs, problems := read(src)
+			if err := problems.Err(); err != nil || len(docs) != 1 {
+				t.Fatalf("%s of %q: %v in %q", form, text, err, data)
+			}
+			if back := placeless(documentNode(docs[0])); !reflect.DeepEqual(back, document) {
+				t.Errorf("%s of %q: %q is read as %+v", form, text, data, back)
+			}
+		}
+	})
+}

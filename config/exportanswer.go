@@ -1,0 +1,199 @@
+package config
+
+import (
+	"cmp"
+	"net/http"
+	"slices"
+	"strconv"
+	"strings"
+
+	"mockserver/config/openapi"
+)
+
+// circumstance is when an endpoint answers, and what it is called.
+type circumstance struct{ host, condition, summary string }
+
+func circumstanceOf(e *Endpoint) circumstance { return circumstance{e.Host, e.If.Value, e.Doc.Summary} }
+
+// always tells whether an answer is one that a request gets by its path alone.
+func (c circumstance) always() bool { return c.host == "" && c.condition == "" }
+
+// String says when; "" for always.
+func (c circumstance) String() string {
+	var parts []string
+	if c.host != "" {
+		parts = append(parts, "for the host "+c.host)
+	}
+	if c.condition != "" {
+		parts = append(parts, "if "+c.condition)
+	}
+	return strings.Join(parts, ", ")
+}
+
+// mark keeps it beside an example.
+func (c circumstance) mark(t *openapi.Node) *openapi.Node {
+	return t.SetText("x-mockserver-host", c.host).SetText("x-mockserver-if", c.condition)
+}
+
+// answers writes what one endpoint answers.
+func (x *exporter) answers(responses *openapi.Node, e *Endpoint) {
+	when := circumstanceOf(e)
+	if len(e.Responses) == 0 {
+		writeAnswer(responses, &e.Response, when)
+	}
+	for i := range e.Responses {
+		writeAnswer(responses, &e.Responses[i].Response, when)
+	}
+	ownAnswers(responses, e)
+}
+
+// ownAnswers adds what the server itself answers for an endpoint.
+func ownAnswers(responses *openapi.Node, e *Endpoint) {
+	own := func(status int, holds bool, description string) {
+		if code := strconv.Itoa(status); holds && responses.Get(code) == nil {
+			responses.Set(code, openapi.MapTree().SetText("description", description))
+		}
+	}
+	own(http.StatusTooManyRequests, e.RateLimit != nil, "the rate limit is exceeded")
+	own(http.StatusServiceUnavailable, e.Capacity != nil, "more requests wait than the capacity allows")
+	own(http.StatusInternalServerError, e.Latency != nil && e.Latency.FailureRate > 0, "an injected failure")
+	own(http.StatusGatewayTimeout, e.Latency != nil && e.Latency.TimeoutRate > 0, "an injected time-out")
+}
+
+// writeAnswer adds an answer to the responses; several of one status and media type
+// are examples of it.
+func writeAnswer(responses *openapi.Node, r *Response, when circumstance) {
+	status := cmp.Or(r.Status, http.StatusOK)
+	t := responses.Make(strconv.Itoa(status))
+	said := cmp.Or(when.String(), http.StatusText(status), "status "+strconv.Itoa(status))
+	switch before := t.Get("description"); {
+	case before == nil:
+		t.SetText("description", said)
+	case !when.always() && !strings.Contains("\n"+before.AsText()+"\n", "\n"+said+"\n"):
+		t.SetText("description", before.AsText()+"\n"+said)
+	}
+	for _, h := range r.Headers {
+		if strings.EqualFold(h.Name, "Content-Type") {
+			continue
+		}
+		header := openapi.MapTree().Set("schema", openapi.MapTree().SetText("type", "string"))
+		if text := h.Value.Value; r.Raw || !hasTags(text) {
+			header.Set("example", openapi.TextTree(text))
+		} else {
+			header.SetText("x-mockserver-template", text)
+		}
+		if headers := t.Make("headers"); headers.Get(h.Name) == nil {
+			headers.Set(h.Name, header)
+		}
+	}
+	if status == http.StatusNoContent || status == http.StatusNotModified || r.Body.Value == "" && r.External == nil {
+		return
+	}
+	typ, json := mediaType(r)
+	media := t.Make("content").Make(typ)
+	switch text := r.Body.Value; {
+	case r.External != nil:
+		external := openapi.MapTree().SetText("provider", r.External.Provider).SetText("path", r.External.Path.Value)
+		media.Set("x-mockserver-external-body", external.SetText("sheet-name", r.External.Sheet.Value))
+	case !r.Raw && hasTags(text):
+		addTemplate(media, text)
+	default:
+		addExample(media, bodyTree(text, json), when)
+	}
+}
+
+// mediaType is the type of an answer's body, and whether that is JSON.
+func mediaType(r *Response) (typ string, json bool) {
+	for _, h := range r.Headers {
+		if strings.EqualFold(h.Name, "Content-Type") && (r.Raw || !hasTags(h.Value.Value)) {
+			return h.Value.Value, IsJSON(h.Value.Value)
+		}
+	}
+	if r.BodyJSON || r.External != nil || looksLikeJSON(r.Body.Value) {
+		return "application/json", true
+	}
+	return "text/plain; charset=utf-8", false
+}
+
+// bodyTree is a fixed body as an example has it.
+func bodyTree(text string, json bool) *openapi.Node {
+	if json {
+		if t, err := openapi.JSONTree([]byte(text)); err == nil {
+			return t
+		}
+	}
+	return openapi.TextTree(text)
+}
+
+// addTemplate keeps the text of a template; of several it makes a list.
+func addTemplate(media *openapi.Node, text string) {
+	const key = "x-mockserver-template"
+	before := media.Get(key)
+	switch {
+	case before == nil:
+		media.SetText(key, text)
+		return
+	case before.Kind == openapi.Text:
+		before = openapi.ListTree(before)
+	}
+	if !slices.ContainsFunc(before.List(), func(t *openapi.Node) bool { return t.AsText() == text }) {
+		before.Append(openapi.TextTree(text))
+	}
+	if before.Len() > 1 {
+		media.Set(key, before)
+	}
+}
+
+// addExample adds an example to a media type. Of several each has a name and says when
+// it is the answer; those that always are stand in front, because the first is what a
+// request gets that asks for none.
+func addExample(media, value *openapi.Node, when circumstance) {
+	const ifKey, hostKey = "x-mockserver-if", "x-mockserver-host"
+	first, examples := media.Get("example"), media.Get("examples")
+	if first == nil && examples == nil {
+		when.mark(media.Set("example", value))
+		return
+	}
+	if first != nil {
+		entry := openapi.MapTree().Set("value", first)
+		for _, key := range []string{hostKey, ifKey} {
+			entry.SetText(key, media.Get(key).AsText())
+			media.Delete(key)
+		}
+		media.Delete("example")
+		examples = openapi.MapTree().Set("example1", entry)
+	}
+	name := ""
+	for n := examples.Len() + 1; name == "" || examples.Get(name) != nil; n++ {
+		name = "example" + strconv.Itoa(n)
+	}
+	added := when.mark(openapi.MapTree().SetText("summary", when.summary).Set("value", value))
+	if !when.always() {
+		media.Set("examples", examples.Set(name, added))
+		return
+	}
+	front := openapi.MapTree()
+	put := false
+	for key, t := range examples.Members() {
+		if !put && (t.Get(ifKey) != nil || t.Get(hostKey) != nil) {
+			front.Set(name, added)
+			put = true
+		}
+		front.Set(key, t)
+	}
+	media.Set("examples", front.Set(name, added))
+}
+
+// looksLikeJSON tells whether a body without a Content-Type is served as JSON: it
+// begins with { or [ past blanks and the tags of blocks.
+func looksLikeJSON(text string) bool {
+	for {
+		text = strings.TrimLeft(text, " \t\r\n")
+		begin, end := NextTag(text)
+		if begin > 0 || begin == len(text) || !strings.HasPrefix(text, "{%") && !strings.HasPrefix(text, "{{#") && !strings.HasPrefix(text, "{{/") {
+			break
+		}
+		text = text[end:]
+	}
+	return strings.HasPrefix(text, "{") && !strings.HasPrefix(text, "{{") || strings.HasPrefix(text, "[")
+}

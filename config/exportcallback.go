@@ -1,0 +1,90 @@
+package config
+
+import (
+	"regexp"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+
+	"mockserver/config/openapi"
+)
+
+// callbacks writes webhooks as callbacks, those whose URL OpenAPI can say: made of
+// texts and of values of the request.
+func (x *exporter) callbacks(op *openapi.Node, o *exported) {
+	for _, e := range o.endpoints {
+		for i := range e.Webhooks {
+			w := &e.Webhooks[i]
+			url, ok := runtimeURL(w.URL.Value)
+			if !ok {
+				continue // it stands in the words of the endpoint
+			}
+			all := op.Make("callbacks")
+			name := "webhook" + strconv.Itoa(all.Len()+1)
+			all.Set(name, openapi.MapTree().Set(url, openapi.MapTree().Set(strings.ToLower(w.Method), callback(w, circumstanceOf(e)))))
+		}
+	}
+}
+
+// callback is the operation of a webhook.
+func callback(w *Webhook, when circumstance) *openapi.Node {
+	op := openapi.MapTree()
+	delay := w.Delay
+	switch delay {
+	case 0:
+		delay = DefaultDelay
+	case AtOnce:
+		delay = 0
+	}
+	op.Set("x-sleep-time", openapi.NumberTree(seconds(delay)))
+	conditions := slices.DeleteFunc([]string{when.condition, w.If.Value}, func(c string) bool { return c == "" })
+	if len(conditions) == 2 {
+		conditions = []string{"(" + conditions[0] + ") and (" + conditions[1] + ")"}
+	}
+	op.SetText("x-mockserver-host", when.host).SetText("x-mockserver-if", strings.Join(conditions, ""))
+	if w.Body.Value != "" {
+		typ, json := "application/json", true
+		for _, h := range w.Headers {
+			if strings.EqualFold(h.Name, "Content-Type") && !hasTags(h.Value.Value) {
+				typ, json = h.Value.Value, IsJSON(h.Value.Value)
+			}
+		}
+		media := openapi.MapTree()
+		if hasTags(w.Body.Value) {
+			addTemplate(media, w.Body.Value)
+		} else {
+			media.Set("example", bodyTree(w.Body.Value, json))
+		}
+		op.Set("requestBody", openapi.MapTree().Set("content", openapi.MapTree().Set(typ, media)))
+	}
+	received := openapi.MapTree().SetText("description", "received")
+	return op.Set("responses", openapi.MapTree().Set("2XX", received))
+}
+
+// seconds is a duration as a number of seconds.
+func seconds(d time.Duration) string {
+	return strconv.FormatFloat(d.Seconds(), 'f', -1, 64)
+}
+
+// placeholder is one that a runtime expression of OpenAPI can say: a value of the
+// request, without filters.
+var placeholder = regexp.MustCompile(`\{\{\s*(json-params|query-params|path-params|header-params)((?:\.[A-Za-z0-9_-]+)+)\s*\}\}`)
+
+// runtimeURL is a URL with runtime expressions for its placeholders.
+func runtimeURL(text string) (url string, ok bool) {
+	url = placeholder.ReplaceAllStringFunc(text, func(found string) string {
+		parts := placeholder.FindStringSubmatch(found)
+		name := strings.TrimPrefix(parts[2], ".")
+		switch parts[1] {
+		case "json-params":
+			return "{$request.body#/" + strings.ReplaceAll(name, ".", "/") + "}"
+		case "query-params":
+			return "{$request.query." + name + "}"
+		case "path-params":
+			return "{$request.path." + name + "}"
+		}
+		return "{$request.header." + name + "}"
+	})
+	return url, !hasTags(url)
+}

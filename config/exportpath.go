@@ -1,0 +1,160 @@
+package config
+
+import (
+	"strings"
+
+	"mockserver/config/openapi"
+)
+
+// pathForm is a declared path as OpenAPI has it.
+type pathForm struct {
+	template string // "/users/{id}"
+	params   []pathParam
+	rest     bool // the last parameter takes all segments that are left
+}
+
+type pathParam struct{ name, typ string }
+
+// formOf is the path of an endpoint as OpenAPI has it. Braces in it are literal.
+func formOf(e *Endpoint) pathForm {
+	if e.Operation != nil {
+		return pathForm{template: trimmed(e.Operation.Path)}
+	}
+	text, _, _ := strings.Cut(e.Path.Value, "?")
+	segments := strings.Split(strings.TrimPrefix(trimmed(text), "/"), "/")
+	var p pathForm
+	for i, s := range segments {
+		switch {
+		case strings.HasPrefix(s, ":"):
+			name, typ, _ := strings.Cut(s[1:], "|")
+			p.params = append(p.params, pathParam{name, typ})
+			s = "{" + name + "}"
+		case strings.HasPrefix(s, "*") && i == len(segments)-1:
+			name := s[1:]
+			if name == "" {
+				name = "rest"
+			}
+			p.params, p.rest = append(p.params, pathParam{name: name}), true
+			s = "{" + name + "}"
+		default:
+			s = strings.NewReplacer("{", "%7B", "}", "%7D").Replace(s)
+		}
+		p.template += "/" + s
+	}
+	return p
+}
+
+// trimmed is a path without a slash at its end.
+func trimmed(path string) string {
+	if len(path) > 1 {
+		return strings.TrimSuffix(path, "/")
+	}
+	return path
+}
+
+// schemas are the types of parameters as schemas, those that need more than a type.
+var schemas = map[string]string{
+	"int": "integer", "integer": "integer", "float": "number", "double": "number", "number": "number",
+	"bool": "boolean", "boolean": "boolean", "array": "array", "list": "array",
+}
+
+// schemaOf is the schema of a parameter's type; of one that is not known that of a text.
+func schemaOf(typ string) *openapi.Node {
+	t := openapi.MapTree()
+	switch typ = strings.ToLower(typ); typ {
+	case "uuid":
+		return t.SetText("type", "string").SetText("format", "uuid")
+	case "date": // a day, or an instant
+		return t.SetText("type", "string").Set("anyOf", openapi.ListTree(
+			openapi.MapTree().SetText("format", "date"), openapi.MapTree().SetText("format", "date-time")))
+	case "float", "double":
+		t.SetText("format", typ)
+	}
+	name := schemas[typ]
+	if name == "" {
+		name = "string"
+	}
+	if t.SetText("type", name); name == "array" {
+		t.Set("items", openapi.MapTree())
+	}
+	return t
+}
+
+// parameters writes the parameters of the path, named as its key has them, and those
+// of the query that are documented.
+func (x *exporter) parameters(op, item *openapi.Node, key string, o *exported) {
+	list := op.Get("parameters")
+	if list == nil {
+		list = openapi.ListTree()
+	}
+	had := func(in, name string) bool {
+		for _, from := range [][]*openapi.Node{list.List(), item.Get("parameters").List()} {
+			for _, p := range from {
+				if p = x.Resolve(p); p.Get("in").AsText() == in && p.Get("name").AsText() == name {
+					return true
+				}
+			}
+		}
+		return false
+	}
+	names := openapi.PathNames(key)
+	for i, name := range names {
+		if had("path", name) {
+			continue
+		}
+		p := openapi.MapTree().SetText("name", name).SetText("in", "path").Set("required", openapi.BoolTree(true))
+		if o.path.rest && i == len(names)-1 {
+			p.SetText("description", "all that is left of the path, or nothing")
+		}
+		list.Append(p.Set("schema", schemaOf(o.paramType(len(names)-1-i))))
+	}
+	for _, e := range o.endpoints {
+		for _, q := range e.Doc.Query {
+			if !had("query", q.Name) {
+				list.Append(openapi.MapTree().SetText("name", q.Name).SetText("in", "query").Set("schema", schemaOf(q.Type)))
+			}
+		}
+	}
+	if list.Len() > 0 {
+		op.Set("parameters", list)
+	}
+}
+
+// paramType is the type of a path parameter, counted from the last, when all endpoints
+// have the same for it.
+func (o *exported) paramType(fromLast int) string {
+	typ := ""
+	for i, e := range o.endpoints {
+		params := formOf(e).params
+		at := len(params) - 1 - fromLast
+		if at < 0 || i > 0 && params[at].typ != typ {
+			return ""
+		}
+		typ = params[at].typ
+	}
+	return typ
+}
+
+// requestBody writes the examples of request bodies.
+func (x *exporter) requestBody(op *openapi.Node, o *exported) {
+	if op.Get("requestBody") != nil {
+		return
+	}
+	var examples []*openapi.Node
+	for _, e := range o.endpoints {
+		if e.Doc.Body == "" {
+			continue
+		}
+		if t, err := openapi.JSONTree([]byte(e.Doc.Body)); err == nil {
+			examples = append(examples, t)
+		}
+	}
+	if len(examples) == 0 {
+		return
+	}
+	media := openapi.MapTree()
+	for _, t := range examples {
+		addExample(media, t, circumstance{})
+	}
+	op.Set("requestBody", openapi.MapTree().Set("content", openapi.MapTree().Set("application/json", media)))
+}

@@ -1,0 +1,160 @@
+package config
+
+import (
+	"encoding/json"
+	"fmt"
+	"net/url"
+	"strconv"
+	"strings"
+
+	"mockserver/config/openapi"
+)
+
+// callbackURL is the URL of a callback as a template: its runtime expressions become
+// placeholders, and those over the answer what that says, which is known. what says why
+// it cannot be; "" for nothing.
+func callbackURL(written string, answer *openapi.Answer) (template, what string) {
+	if strings.HasPrefix(written, "$") { // one expression alone, without braces
+		return expression(written, answer)
+	}
+	var b strings.Builder
+	for rest := written; ; {
+		literal, behind, found := strings.Cut(rest, "{")
+		b.WriteString(literal)
+		if !found {
+			return b.String(), ""
+		}
+		inside, after, closed := strings.Cut(behind, "}")
+		if !closed {
+			return "", fmt.Sprintf("a { has no } behind it in %q", clip(written))
+		}
+		made, what := expression(inside, answer)
+		if what != "" {
+			return "", what
+		}
+		b.WriteString(made)
+		rest = after
+	}
+}
+
+// requestURL is the URL of a request, as far as the server knows it.
+const requestURL = "http://{{host}}{{path}}{% if query-string %}?{{query-string}}{% endif %}"
+
+// expression is a runtime expression of OpenAPI as a template.
+func expression(text string, answer *openapi.Answer) (template, what string) {
+	source, rest, _ := strings.Cut(text, ".")
+	switch {
+	case text == "$url":
+		return requestURL, ""
+	case text == "$method":
+		return "{{method}}", ""
+	case text == "$statusCode":
+		if answer == nil {
+			return "", "there is no answer, and $statusCode is its status"
+		}
+		return strconv.Itoa(answer.Status), ""
+	case source == "$request":
+		return requestExpression(text, rest)
+	case source == "$response":
+		return responseExpression(text, rest, answer)
+	}
+	return "", fmt.Sprintf("%q is no runtime expression; accepted are $url, $method, $statusCode, and $request. or $response. "+
+		"with header.NAME, query.NAME, path.NAME or body#/POINTER", clip(text))
+}
+
+func requestExpression(text, rest string) (template, what string) {
+	kind, name, _ := strings.Cut(rest, ".")
+	root := map[string]string{"header": "header-params", "query": "query-params", "path": "path-params"}[kind]
+	switch {
+	case root != "" && isPlainName(name):
+		return "{{" + root + "." + name + "}}", ""
+	case root != "":
+		return "", fmt.Sprintf("%q: a name of letters, digits, - and _ is accepted", clip(text))
+	case rest == "body":
+		return "{{json-params}}", ""
+	}
+	pointer, ok := strings.CutPrefix(rest, "body#")
+	if !ok || pointer != "" && pointer[0] != '/' {
+		return "", fmt.Sprintf("%q: behind $request. stands header.NAME, query.NAME, path.NAME, body or body#/POINTER", clip(text))
+	}
+	path := "json-params"
+	for _, token := range pointerTokens(pointer) {
+		if !isPlainName(token) {
+			return "", fmt.Sprintf("%q: a key of letters, digits, - and _ is accepted", clip(text))
+		}
+		path += "." + token
+	}
+	return "{{" + path + "}}", ""
+}
+
+// isPlainName tells whether a name can stand in a placeholder as it is.
+func isPlainName(name string) bool {
+	return name != "" && strings.Trim(name, "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789-_") == ""
+}
+
+func pointerTokens(pointer string) []string {
+	if pointer == "" {
+		return nil
+	}
+	tokens := strings.Split(pointer[1:], "/")
+	for i := range tokens {
+		tokens[i] = strings.NewReplacer("~1", "/", "~0", "~").Replace(tokens[i])
+	}
+	return tokens
+}
+
+// responseExpression is what the answer says that a request gets by default.
+func responseExpression(text, rest string, answer *openapi.Answer) (template, what string) {
+	if answer == nil {
+		return "", fmt.Sprintf("%q: there is no answer", clip(text))
+	}
+	if name, ok := strings.CutPrefix(rest, "header."); ok {
+		for _, h := range answer.Headers {
+			if strings.EqualFold(h.Name, name) {
+				return literal(h.Value), ""
+			}
+		}
+		return "", fmt.Sprintf("%q: the answer has no header of that name with an example", clip(text))
+	}
+	pointer, ok := strings.CutPrefix(rest, "body#")
+	if !ok && rest != "body" {
+		return "", fmt.Sprintf("%q: behind $response. stands header.NAME or body#/POINTER", clip(text))
+	}
+	var value any
+	decoder := json.NewDecoder(strings.NewReader(string(answer.Body)))
+	decoder.UseNumber()
+	if decoder.Decode(&value) != nil {
+		return "", fmt.Sprintf("%q: the body of the answer is no JSON", clip(text))
+	}
+	for _, token := range pointerTokens(pointer) {
+		switch at := value.(type) {
+		case map[string]any:
+			value = at[token]
+		case []any:
+			value = nil
+			if i, err := strconv.Atoi(token); err == nil && i >= 0 && i < len(at) {
+				value = at[i]
+			}
+		default:
+			value = nil
+		}
+	}
+	switch value := value.(type) {
+	case string:
+		return literal(value), ""
+	case json.Number:
+		return value.String(), ""
+	case bool:
+		return strconv.FormatBool(value), ""
+	}
+	return "", fmt.Sprintf("%q: there is no text or number of that name in the answer", clip(text))
+}
+
+// literal is a text of an answer as it stands in a URL: a URL as it is, anything else
+// percent-encoded, so that it stays in its part.
+func literal(value string) string {
+	if scheme(value) == "" {
+		return strings.ReplaceAll(url.QueryEscape(value), "+", "%20")
+	}
+	return value
+}

@@ -1,0 +1,95 @@
+package config
+
+import (
+	"fmt"
+	"slices"
+)
+
+// Fault is a way for an answer to go wrong.
+type Fault struct {
+	Pos  Pos    // left zero in Go
+	Key  string // left "" in Go
+	Type string // one of FaultTypes
+	// Rate is the share of the requests that have the fault, 0..1; every request has
+	// it where Rate is 0 and Rated is not set.
+	Rate           float64
+	Rated          bool // Rate counts, be it 0; Complete sets it for any other
+	BytesPerSecond int  // slow-body; 0 means DefaultBytesPerSecond
+}
+
+// FaultTypes are the faults there are. Nobody may change it.
+var FaultTypes = []string{"reset", "empty", "malformed", "truncate", "slow-body"}
+
+const (
+	// DefaultBytesPerSecond is how fast a slow body is sent.
+	DefaultBytesPerSecond = 1024
+
+	maxBytesPerSecond = 1_000_000_000
+	slowBody          = "slow-body"
+)
+
+var faultFields = []field[Fault]{
+	{row{key: "type", doc: "what goes wrong: one of reset, empty, malformed, truncate, slow-body", required: true, kinds: texts, enum: FaultTypes}, setFaultType},
+	{row{key: "rate", doc: "the share of requests that have the fault, all when left out", kinds: numbers | texts, pattern: percentPattern, upTo: 1}, setFaultRate},
+	{row{key: "bytes-per-second", doc: "how fast the body of slow-body is sent, 1024 when left out", kinds: numbers, min: 1, max: maxBytesPerSecond},
+		toInteger(func(f *Fault) *int { return &f.BytesPerSecond })},
+}
+
+// EffectiveRate is the share of requests that have the fault.
+func (f *Fault) EffectiveRate() float64 {
+	if f.Rate == 0 && !f.Rated {
+		return 1
+	}
+	return f.Rate
+}
+
+func (d *decoder) fault(v value) *Fault {
+	f := &Fault{Pos: v.pos(), Key: v.key}
+	fill(d, v.node, v.key, faultFields, f)
+	return f
+}
+
+func setFaultType(d *decoder, v value, f *Fault) {
+	if !slices.Contains(FaultTypes, v.text.Value) {
+		d.refuse(v)
+		return
+	}
+	f.Type = v.text.Value
+}
+
+func setFaultRate(d *decoder, v value, f *Fault) {
+	toNumber(func(f *Fault) *float64 { return &f.Rate })(d, v, f)
+	f.Rated = true
+}
+
+// fault checks the fault that the keys lead to; nil is none.
+func (c *checker) fault(f *Fault, at []string) {
+	if f == nil || c.faulty(at) {
+		return
+	}
+	switch {
+	case !slices.Contains(FaultTypes, f.Type):
+		c.wrong(fmt.Sprintf("%q is no fault%s; %s is accepted", clip(f.Type), DidYouMean(f.Type, FaultTypes), oneOf(FaultTypes)), below(at, "type")...)
+	case f.BytesPerSecond != 0 && f.Type != slowBody:
+		c.wrong(fmt.Sprintf("bytes-per-second is for the fault %s; this one is %s", slowBody, f.Type), below(at, "bytes-per-second")...)
+	case f.BytesPerSecond < 0 || f.BytesPerSecond > maxBytesPerSecond:
+		c.wrong(fmt.Sprintf("%d bytes a second; 1 to %d are accepted", f.BytesPerSecond, maxBytesPerSecond), below(at, "bytes-per-second")...)
+	}
+	c.rate(f.Rate, below(at, "rate"))
+}
+
+// unseen warns of what is declared of an answer that a fault lets nobody see.
+func (c *checker) unseen(r *Response, f *Fault, at []string) {
+	if f == nil || f.EffectiveRate() != 1 || f.Type != "reset" && f.Type != "empty" {
+		return
+	}
+	for _, k := range []struct {
+		key   string
+		given bool
+	}{{"body", r.declaresBody()}, {"external-body", r.External != nil}, {"headers", len(r.Headers) > 0}, {"status", r.Status != 0}} {
+		if k.given {
+			c.warn(fmt.Sprintf("is never sent: of the fault %s nothing of an answer comes", f.Type), below(at, k.key)...)
+			return
+		}
+	}
+}

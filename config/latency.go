@@ -1,0 +1,356 @@
+package config
+
+import (
+	"cmp"
+	"fmt"
+	"regexp"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+)
+
+// Latency is the time from the arrival of a request to its answer. One of the
+// forms is declared: Min and Max, the points of Curve, Median and Sigma, or none,
+// when there are only rates. The zero value is no latency.
+type Latency struct {
+	Pos Pos    // left zero in Go
+	Key string // left "" in Go
+
+	// Min and Max are the bounds of a uniform latency. Min alone is a fixed one, Max
+	// alone begins at 0; Load and Complete see to it that Max is Min at least.
+	Min, Max time.Duration
+
+	// Curve are the points of the distribution itself, percentiles and lengths both
+	// rising: {50, 20ms}, {99, 120ms}, and last {100, 1s} for its max. Between
+	// two points lengths are interpolated; below the first they go down to Min. What
+	// is given as Max beside them becomes the last point, by Load and Complete.
+	Curve []Percentile
+
+	Median time.Duration // lognormal
+	Sigma  float64       // 0..10; 0 is the median always
+
+	FailureRate float64       // 0..1, of requests that are answered 500
+	TimeoutRate float64       // 0..1, of requests that wait Timeout and are answered 504
+	Timeout     time.Duration // 0 means DefaultLatencyTimeout
+}
+
+// Percentile is one point of a distribution: Rank percent of all are Length or less.
+type Percentile struct {
+	Rank   float64 // above 0, to 100
+	Length time.Duration
+}
+
+const (
+	// DefaultLatencyTimeout is how long a request of timeout-rate waits.
+	DefaultLatencyTimeout = 30 * time.Second
+
+	maxLatency     = 24 * time.Hour
+	maxSigma       = 10
+	maxPercentiles = 100
+	// latencyForms are what a latency may consist of, beside its rates.
+	latencyForms = "min and max, percentiles such as p50 and p99 (with min and max), or median and sigma"
+)
+
+var latencyFields = []field[latencyForm]{
+	{row{key: "min", doc: "the least; alone, or with the same max, a fixed latency", kinds: texts | numbers, length: unitFromZero, most: maxLatency}, toLatency("min")},
+	{row{key: "max", doc: "the most; without min it begins at 0, behind percentiles it is their last", kinds: texts | numbers, length: unitFromZero, most: maxLatency}, toLatency("max")},
+	{row{key: "min-ms", doc: "min in milliseconds", kinds: numbers, length: millisFromZero, most: maxLatency}, toLatency("min")},
+	{row{key: "max-ms", doc: "max in milliseconds", kinds: numbers, length: millisFromZero, most: maxLatency}, toLatency("max")},
+	{row{key: "pNN", doc: "a percentile such as p50, p99 or p99.9: so many percent take this long or less", kinds: texts | numbers, length: unitFromZero, most: maxLatency,
+		many: &many{percentilePattern, beginsPercentile, nearPercentile}}, setPercentile},
+	{row{key: "median", doc: "the median of a lognormal distribution", kinds: texts, length: unitAboveZero, most: maxLatency},
+		toDuration(func(l *latencyForm) *time.Duration { return &l.Median })},
+	{row{key: "sigma", doc: "how far it spreads, the standard deviation of the logarithm; 0.4, say", kinds: numbers, upTo: maxSigma},
+		toNumber(func(l *latencyForm) *float64 { return &l.Sigma })},
+	{row{key: "failure-rate", doc: "the share of requests that are answered 500", kinds: numbers | texts, pattern: percentPattern, upTo: 1},
+		toNumber(func(l *latencyForm) *float64 { return &l.FailureRate })},
+	{row{key: "timeout-rate", doc: "the share of requests that wait for the timeout and are answered 504", kinds: numbers | texts, pattern: percentPattern, upTo: 1},
+		toNumber(func(l *latencyForm) *float64 { return &l.TimeoutRate })},
+	{row{key: "timeout", doc: "how long those wait, 30s when left out", kinds: texts, length: unitAboveZero, most: maxLatency},
+		toDuration(func(l *latencyForm) *time.Duration { return &l.Timeout })},
+	{row{key: "timeout-ms", doc: "timeout in milliseconds", kinds: numbers, length: millisAboveZero, most: maxLatency},
+		toDuration(func(l *latencyForm) *time.Duration { return &l.Timeout })},
+}
+
+// latencyForm is a latency that is being decoded.
+type latencyForm struct {
+	Latency
+	maxGiven bool
+}
+
+// latency decodes a latency; nil when there is nothing in it.
+func (d *decoder) latency(v value) *Latency {
+	if len(v.entries) == 0 && !v.faulty {
+		d.about(v, "is an empty map; %s, or failure-rate and timeout-rate are accepted", latencyForms)
+	}
+	l := latencyForm{Latency: Latency{Pos: v.pos(), Key: v.key}}
+	fill(d, v.node, v.key, latencyFields, &l)
+	slices.SortStableFunc(l.Curve, func(a, b Percentile) int { return cmp.Compare(a.Rank, b.Rank) })
+	l.complete(l.maxGiven)
+	return &l.Latency
+}
+
+// complete gives a fixed latency its Max, and has the Max of a curve be its last
+// point. maxGiven tells that Max was declared, be it 0.
+func (l *Latency) complete(maxGiven bool) {
+	switch {
+	case len(l.Curve) == 0:
+		if !maxGiven && l.Max == 0 {
+			l.Max = l.Min
+		}
+	case (maxGiven || l.Max != 0) && l.Curve[len(l.Curve)-1].Rank != 100: // twice is a mistake
+		l.Curve = append(slices.Clip(l.Curve), Percentile{100, l.Max})
+		l.Max = 0
+	}
+}
+
+func toLatency(key string) func(d *decoder, v value, l *latencyForm) {
+	return func(d *decoder, v value, l *latencyForm) {
+		t, ok := d.duration(v)
+		switch {
+		case !ok:
+		case key == "min":
+			l.Min = t
+		default:
+			l.Max, l.maxGiven = t, true
+		}
+	}
+}
+
+// percentilePattern holds of the names of percentiles, in what ECMAScript and RE2
+// have in common: p50, p99.9, up to six digits behind the point.
+const percentilePattern = `^p([1-9][0-9]?(\.[0-9]{1,6})?|0\.0{0,5}[1-9][0-9]{0,5}|100)$`
+
+var percentileName = regexp.MustCompile(percentilePattern)
+
+// beginsPercentile tells whether a key is meant for a percentile: p and a digit.
+func beginsPercentile(name string) bool {
+	return len(name) > 1 && name[0] == 'p' && isDigit(name[1])
+}
+
+// rankOf is the rank that a percentile is named for.
+func rankOf(name string) (rank float64, ok bool) {
+	if !percentileName.MatchString(name) {
+		return 0, false
+	}
+	rank, err := strconv.ParseFloat(name[1:], 64)
+	return rank, err == nil
+}
+
+// nearPercentile is the percentile that another key seems to mean, P99 or 95th; ""
+// for none.
+func nearPercentile(name string) string {
+	const longest = 16
+	if len(name) > longest {
+		return ""
+	}
+	number := "p" + strings.Map(func(r rune) rune {
+		if r == '.' || '0' <= r && r <= '9' {
+			return r
+		}
+		return -1
+	}, strings.ReplaceAll(name, ",", "."))
+	if _, ok := rankOf(number); !ok {
+		return ""
+	}
+	return number
+}
+
+func setPercentile(d *decoder, v value, l *latencyForm) {
+	rank, ok := rankOf(v.name)
+	if !ok {
+		d.about(v, "%s is no percentile; p0.1 to p100 are accepted, such as p50, p99 and p99.9", label(v.name))
+		return
+	}
+	length, ok := d.duration(v)
+	if !ok {
+		return
+	}
+	if len(l.Curve) == maxPercentiles {
+		d.about(v, "%s is one too many; %d percentiles are accepted", label(v.name), maxPercentiles)
+		return
+	}
+	if slices.ContainsFunc(l.Curve, func(p Percentile) bool { return p.Rank == rank }) {
+		d.about(v, "the percentile %v is already given; each may be given once", rank)
+		return
+	}
+	l.Curve = append(l.Curve, Percentile{rank, length})
+}
+
+// latency checks the latency that the keys lead to; nil is none.
+func (c *checker) latency(l *Latency, at []string) {
+	if l == nil || c.faulty(at) {
+		return
+	}
+	n := c.at(at)
+	c.twice(n, at, "min", "min-ms")
+	c.twice(n, at, "max", "max-ms")
+	c.twice(n, at, "timeout", "timeout-ms")
+	if !c.latencyForm(l, n, at) {
+		return
+	}
+	switch {
+	case len(l.Curve) > 0:
+		c.curve(l, n, at)
+	case l.Median != 0 || l.Sigma != 0:
+		c.lognormal(l, at)
+	default:
+		c.uniform(l, n, at)
+	}
+	c.rates(l, n, at)
+}
+
+// latencyForm tells whether a latency is of one form, and complains of several.
+func (c *checker) latencyForm(l *Latency, n *node, at []string) bool {
+	uniform, curve, lognormal := "", "", ""
+	if n == nil {
+		for _, g := range []struct {
+			into  *string
+			given bool
+			name  string
+		}{{&uniform, l.Min != 0 || l.Max != 0, "min"}, {&curve, len(l.Curve) > 0, "p50"}, {&lognormal, l.Median != 0 || l.Sigma != 0, "median"}} {
+			if g.given {
+				*g.into = g.name
+			}
+		}
+	} else {
+		for _, e := range n.entries {
+			switch name := e.key.text.Value; name {
+			case "min", "max", "min-ms", "max-ms":
+				uniform = cmp.Or(uniform, name)
+			case "median", "sigma":
+				lognormal = cmp.Or(lognormal, name)
+			default:
+				if beginsPercentile(name) {
+					curve = cmp.Or(curve, name)
+				}
+			}
+		}
+	}
+	other := cmp.Or(curve, uniform)
+	if lognormal == "" || other == "" {
+		return true
+	}
+	c.wrong(fmt.Sprintf("%s and %s are of two forms of latency; one is accepted: %s", other, lognormal, latencyForms), below(at, lognormal)...)
+	return false
+}
+
+func (c *checker) uniform(l *Latency, n *node, at []string) {
+	low, high := spelt(n, "min", "min-ms"), spelt(n, "max", "max-ms")
+	switch {
+	case !c.lengthOf(l.Min, below(at, low)) || !c.lengthOf(l.Max, below(at, high)):
+	case l.Max < l.Min:
+		c.wrong(fmt.Sprintf("%s (%v) is below %s (%v); as much or more is accepted", high, l.Max, low, l.Min), below(at, high)...)
+	}
+}
+
+// curve checks that lengths do not fall where percentiles rise.
+func (c *checker) curve(l *Latency, n *node, at []string) {
+	low := spelt(n, "min", "min-ms")
+	if !c.lengthOf(l.Min, below(at, low)) {
+		return
+	}
+	high := spelt(n, "max", "max-ms")
+	if l.Max != 0 || n != nil && n.get("p100") != nil && n.get(high) != nil {
+		c.wrong(bothGiven("p100", high)+": they are the same", below(at, high)...)
+		return
+	}
+	if len(l.Curve) > maxPercentiles+1 { // max is one of them
+		c.wrong(fmt.Sprintf("%d percentiles; %d are accepted", len(l.Curve), maxPercentiles), at...)
+		return
+	}
+	last, name := l.Min, low
+	rank := 0.0
+	for _, p := range l.Curve {
+		key := percentileKey(n, p.Rank)
+		if !(p.Rank > rank && p.Rank <= 100) {
+			c.wrong(fmt.Sprintf("the percentile is %v; above %v and up to 100 is accepted, each above the one before", p.Rank, rank), below(at, key)...)
+			return
+		}
+		rank = p.Rank
+		switch {
+		case !c.lengthOf(p.Length, below(at, key)):
+			return
+		case p.Length < last:
+			c.wrong(fmt.Sprintf("%s (%v) is below %s (%v); lengths do not fall where percentiles rise", key, p.Length, name, last), below(at, key)...)
+			continue
+		}
+		last, name = p.Length, key
+	}
+}
+
+// percentileKey is the key that a percentile was given by.
+func percentileKey(n *node, rank float64) string {
+	if n != nil {
+		for _, e := range n.entries {
+			if r, ok := rankOf(e.key.text.Value); ok && r == rank {
+				return e.key.text.Value
+			}
+		}
+		if rank == 100 {
+			return spelt(n, "max", "max-ms")
+		}
+	}
+	return "p" + strconv.FormatFloat(rank, 'f', -1, 64)
+}
+
+func (c *checker) lognormal(l *Latency, at []string) {
+	n := c.at(at)
+	switch {
+	case l.Median == 0:
+		c.wrong("median is missing: sigma spreads around it", below(at, "median")...)
+	case !c.lengthOf(l.Median, below(at, "median")):
+	case n != nil && n.get("sigma") == nil:
+		c.wrong("sigma is missing: how far the latency spreads around the median, 0.4, say", below(at, "sigma")...)
+	case !(l.Sigma >= 0 && l.Sigma <= maxSigma):
+		c.wrong(fmt.Sprintf("sigma is %v; a number from 0 to %d is accepted", l.Sigma, maxSigma), below(at, "sigma")...)
+	}
+}
+
+func (c *checker) rates(l *Latency, n *node, at []string) {
+	timeout := spelt(n, "timeout", "timeout-ms")
+	const slack = 1e-9 // a sum such as 0.7 + 0.2 + 0.1 may come out above 1
+	switch {
+	case !c.rate(l.FailureRate, below(at, "failure-rate")) || !c.rate(l.TimeoutRate, below(at, "timeout-rate")):
+	case l.FailureRate+l.TimeoutRate > 1+slack:
+		c.wrong(fmt.Sprintf("failure-rate and timeout-rate are %v together; 1 at most is accepted", l.FailureRate+l.TimeoutRate), below(at, "timeout-rate")...)
+	}
+	if c.lengthOf(l.Timeout, below(at, timeout)) && n != nil && n.get(timeout) != nil && n.get("timeout-rate") == nil {
+		c.warn("has no effect: it is for timeout-rate, which is not given", below(at, timeout)...)
+	}
+}
+
+// rate checks a share of requests.
+func (c *checker) rate(r float64, at []string) bool {
+	if r >= 0 && r <= 1 {
+		return true
+	}
+	c.wrong(fmt.Sprintf("the rate is %v; a number from 0 to 1 is accepted", r), at...)
+	return false
+}
+
+// lengthOf checks one length of a latency.
+func (c *checker) lengthOf(t time.Duration, at []string) bool {
+	if t >= 0 && t <= maxLatency {
+		return true
+	}
+	c.wrong(fmt.Sprintf("%v is no latency; 0 to %v is accepted", t, maxLatency), at...)
+	return false
+}
+
+// twice complains of a value that is given by both of its keys.
+func (c *checker) twice(n *node, at []string, one, other string) {
+	if n != nil && n.get(one) != nil && n.get(other) != nil {
+		c.wrong(bothGiven(one, other), below(at, other)...)
+	}
+}
+
+// spelt is the key that was written of two for the same, the first unless it is the
+// other.
+func spelt(n *node, one, other string) string {
+	if n != nil && n.get(one) == nil && n.get(other) != nil {
+		return other
+	}
+	return one
+}

@@ -1,0 +1,202 @@
+package config
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+)
+
+// RateLimit bounds how many requests of one key an endpoint answers in a window.
+type RateLimit struct {
+	Pos       Pos           // left zero in Go
+	Key       string        // left "" in Go
+	Algorithm string        // one of LimitAlgorithms; "" means the first
+	Window    time.Duration // 0 means DefaultWindow
+	Max       int           // requests in a window; 0 means DefaultMaxRequests
+	// By is what tells clients apart: "remote-addr" (also ""), "host", the name of a
+	// header, "header-params.X", "query-params.x" or "path-params.x".
+	By string
+}
+
+// LimitAlgorithms are the ways to count, the default first. Nobody may change it.
+var LimitAlgorithms = []string{"sliding-window", "fixed-window", "token-bucket"}
+
+// Capacity is how many requests of an endpoint are served at once, and how many
+// wait for that in order. What comes beyond that is answered 503.
+type Capacity struct {
+	Pos        Pos    // left zero in Go
+	Key        string // left "" in Go
+	Concurrent int    // above 0
+	Queue      int    // 0 lets none wait
+}
+
+// Defaults of rate limits.
+const (
+	DefaultWindow      = 15 * time.Minute
+	DefaultMaxRequests = 100
+)
+
+const (
+	maxWindow     = 365 * 24 * time.Hour
+	maxMost       = 1_000_000_000 // requests in a window
+	maxLogged     = 1_000_000     // that a sliding window remembers, one by one
+	maxConcurrent = 1_000_000     // and as many that wait
+)
+
+// keyForm is what tells clients apart.
+const keyForm = "remote-addr, host, the name of a header, header-params.x, query-params.x or path-params.x"
+
+var (
+	rateLimitFields = []field[RateLimit]{
+		{row{key: "max-requests", doc: "how many requests of one key are answered in a window, 100 when left out", kinds: numbers, min: 1, max: maxMost},
+			toInteger(func(l *RateLimit) *int { return &l.Max })},
+		{row{key: "window", doc: "how long the window is, 15m when left out", kinds: texts, length: unitAboveZero, most: maxWindow},
+			toDuration(func(l *RateLimit) *time.Duration { return &l.Window })},
+		{row{key: "window-ms", doc: "window in milliseconds", kinds: numbers, length: millisAboveZero, most: maxWindow},
+			toDuration(func(l *RateLimit) *time.Duration { return &l.Window })},
+		{row{key: "key-fn", doc: "what tells clients apart: remote-addr (the default), host, a header, or header-params.x, query-params.x, path-params.x",
+			kinds: texts, filled: true, pattern: keyPattern, form: keyForm}, setLimitKey},
+		{row{key: "algorithm", doc: "how requests are counted: sliding-window (the default), fixed-window or token-bucket", kinds: texts, enum: LimitAlgorithms}, setAlgorithm},
+	}
+	capacityFields = []field[Capacity]{
+		{row{key: "concurrent", doc: "how many requests are served at once", required: true, kinds: numbers, min: 1, max: maxConcurrent},
+			toInteger(func(c *Capacity) *int { return &c.Concurrent })},
+		{row{key: "queue", doc: "how many wait for that in order, none when left out; the next is answered 503", kinds: numbers, min: 0, max: maxConcurrent},
+			toInteger(func(c *Capacity) *int { return &c.Queue })},
+	}
+)
+
+// keyPattern is what limitKeyFault accepts, and little else.
+const keyPattern = `^((query|path)-params\..+|(header-params\.)?[A-Za-z0-9!#$%&'*+.^_` + "`" + `|~-]+)$`
+
+func setRateLimit(d *decoder, v value, e *Endpoint) {
+	e.RateLimit = &RateLimit{Pos: v.pos(), Key: v.key}
+	fill(d, v.node, v.key, rateLimitFields, e.RateLimit)
+}
+
+func setLimitKey(d *decoder, v value, l *RateLimit) {
+	if v.text.Value == "" {
+		d.refuse(v)
+		return
+	}
+	l.By = v.text.Value // what is wrong with it, the path may have to tell
+}
+
+func setAlgorithm(d *decoder, v value, l *RateLimit) {
+	if !slices.Contains(LimitAlgorithms, v.text.Value) {
+		d.refuse(v)
+		return
+	}
+	l.Algorithm = v.text.Value
+}
+
+func setCapacity(d *decoder, v value, e *Endpoint) {
+	e.Capacity = &Capacity{Pos: v.pos(), Key: v.key}
+	fill(d, v.node, v.key, capacityFields, e.Capacity)
+}
+
+func (c *checker) rateLimit(l *RateLimit, at []string) {
+	if l == nil {
+		return
+	}
+	n := c.at(at)
+	c.twice(n, at, "window", "window-ms")
+	window := spelt(n, "window", "window-ms")
+	if l.Window < 0 || l.Window > maxWindow {
+		c.wrong(fmt.Sprintf("the window is %v; a duration above 0 of at most %vh is accepted, or 0 for the default", l.Window, maxWindow.Hours()), below(at, window)...)
+	}
+	if l.Max < 0 || l.Max > maxMost {
+		c.wrong(fmt.Sprintf("%d requests in a window; 1 to %d are accepted, or 0 for the default", l.Max, maxMost), below(at, "max-requests")...)
+	}
+	if l.Max > maxLogged && l.Max <= maxMost && (l.Algorithm == "" || l.Algorithm == LimitAlgorithms[0]) {
+		c.wrong(fmt.Sprintf("%d requests in a window; 1 to %d are accepted of %s, and more of the other algorithms: %s, %s",
+			l.Max, maxLogged, LimitAlgorithms[0], LimitAlgorithms[1], LimitAlgorithms[2]), below(at, "max-requests")...)
+	}
+	if l.Algorithm != "" && !slices.Contains(LimitAlgorithms, l.Algorithm) {
+		c.wrong(fmt.Sprintf("%q is no algorithm%s; %s is accepted", clip(l.Algorithm), DidYouMean(l.Algorithm, LimitAlgorithms), oneOf(LimitAlgorithms)), below(at, "algorithm")...)
+	}
+	what, warning := limitKeyFault(l.By, c.Path.Value)
+	if key := below(at, "key-fn"); warning {
+		c.warn(what, key...)
+	} else {
+		c.wrong(what, key...)
+	}
+}
+
+// limitKeyFault says what is wrong with what tells clients apart, or what is
+// doubtful about it.
+func limitKeyFault(by, path string) (what string, warning bool) {
+	prefix, name, dotted := strings.Cut(by, ".")
+	switch {
+	case by == "":
+		return "", false
+	case !dotted:
+		if !isToken(by) {
+			return fmt.Sprintf("%q is no name of a header; %s is accepted", clip(by), keyForm), false
+		}
+		const address = "remote-addr"
+		if by != address && nearest(by, []string{address}) != "" {
+			return fmt.Sprintf("%q is taken for the name of a header (did you mean %q?)", clip(by), address), true
+		}
+		return "", false
+	case !slices.Contains([]string{"header-params", "query-params", "path-params"}, prefix):
+		hint := DidYouMean(prefix, []string{"header-params", "query-params", "path-params"})
+		return fmt.Sprintf("%q tells nothing of a client%s; %s is accepted", clip(by), hint, keyForm), false
+	case name == "":
+		return fmt.Sprintf("%q names nothing; %s is accepted", clip(by), keyForm), false
+	case prefix == "header-params" && !isToken(name):
+		return fmt.Sprintf("%q is no name of a header; letters, digits and !#$%%&'*+-.^_`|~ are accepted", clip(name)), false
+	case prefix == "path-params":
+		return pathParamFault(name, path), false
+	}
+	return "", false
+}
+
+// pathParamFault says that a path does not declare a parameter.
+func pathParamFault(name, path string) string {
+	declared := pathParams(path)
+	switch {
+	case slices.Contains(declared, name):
+		return ""
+	case len(declared) == 0:
+		return fmt.Sprintf("the path has no parameter %q; it has none", clip(name))
+	}
+	for i := range declared {
+		declared[i] = clip(declared[i])
+	}
+	return fmt.Sprintf("the path has no parameter %q%s; it has %s", clip(name), DidYouMean(name, declared), strings.Join(declared, ", "))
+}
+
+// pathParams are the names of the parameters that a path declares, its catch-all
+// among them; package matcher has what they mean.
+func pathParams(path string) []string {
+	path, _, _ = strings.Cut(path, "?")
+	var names []string
+	segments := strings.Split(strings.TrimSuffix(path, "/"), "/")
+	for i, segment := range segments {
+		name, ok := strings.CutPrefix(segment, ":")
+		switch {
+		case ok:
+			name, _, _ = strings.Cut(name, "|")
+		case i == len(segments)-1:
+			name, ok = strings.CutPrefix(segment, "*")
+		}
+		if ok && name != "" {
+			names = append(names, name)
+		}
+	}
+	return names
+}
+
+func (c *checker) capacity(p *Capacity, at []string) {
+	if p == nil || c.faulty(at) {
+		return
+	}
+	if p.Concurrent < 1 || p.Concurrent > maxConcurrent {
+		c.wrong(fmt.Sprintf("%d requests at once; 1 to %d are accepted", p.Concurrent, maxConcurrent), below(at, "concurrent")...)
+	}
+	if p.Queue < 0 || p.Queue > maxConcurrent {
+		c.wrong(fmt.Sprintf("%d requests that wait; 0 to %d are accepted", p.Queue, maxConcurrent), below(at, "queue")...)
+	}
+}

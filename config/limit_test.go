@@ -1,0 +1,87 @@
+package config
+
+import (
+	"reflect"
+	"slices"
+	"testing"
+	"time"
+)
+
+func TestMistakesOfLimits(t *testing.T) {
+	const at, atCapacity = atEndpoint + ".rate-limit", atEndpoint + ".capacity"
+	limit := func(inside string) string { return withKeys("rate-limit: {" + inside + "}") }
+	key := func(by string) string { return limit("key-fn: " + by) }
+	testMistakes(t, "f.yml", []mistake{
+		{"a number", withKeys("rate-limit: §10"), one(at, "is a number (10); a map is accepted")},
+		{"a misspelt key", limit("§max-request: 10"), one(at+".max-request", `(did you mean "max-requests"?); accepted are max-requests, window, window-ms, key-fn, algorithm`)},
+		{"no requests", limit("max-requests: §0"), one(at+".max-requests", "is a number (0); an integer from 1 to 1000000000 is accepted")},
+		{"part of a request", limit("max-requests: §0.5"), one(at+".max-requests", "an integer from 1")},
+		{"a window of nothing", limit("window-ms: §0"), one(at+".window-ms", "a number of milliseconds above 0 of at most 8760h is accepted")},
+		{"windows that are none", limit("window-ms: §1m, window: §0s"), []complaint{{at + ".window-ms", `is a text ("1m"); a number of milliseconds`}, {at + ".window", "a duration above 0 with its unit"}}},
+		{"a window without its unit", limit("window: §60"), one(at+".window", "is a number (60); a duration above 0 with its unit, such as 20ms or 1.5s, of at most 8760h")},
+		{"a window of more than a year", limit("window: §8760h1s"), one(at+".window", "of at most 8760h")},
+		{"two windows", limit("window-ms: §60000, window: 1m"), one(at+".window-ms", "window and window-ms are both given")},
+		{"an unknown algorithm", limit("algorithm: §leaky-bucket"), one(at+".algorithm", "one of sliding-window, fixed-window, token-bucket is accepted")},
+		{"a misspelt algorithm", limit("algorithm: §fixed_window"), one(at+".algorithm", `(did you mean "fixed-window"?)`)},
+		{"an empty key", key("'§'"), one(at+".key-fn", `is a text (""); remote-addr, host, the name of a header`)},
+		{"a key that is a list", key("§[a]"), one(at+".key-fn", "is a list; remote-addr, host")},
+		{"a key with a blank", key("§api key"), one(at+".key-fn", `"api key" is no name of a header; remote-addr, host`)},
+		{"a parameter that the path has not", key("§path-params.user"), one(at+".key-fn", `the path has no parameter "user"; it has id`)},
+		{"a parameter in another case", key("§path-params.Id"), one(at+".key-fn", `the path has no parameter "Id" (did you mean "id"?); it has id`)},
+		{"a parameter of a path without any", "- endpoint: {path: '/x/a:id/*y/z?:q', response: {}, rate-limit: {key-fn: §path-params.id}}\n",
+			one(at+".key-fn", `the path has no parameter "id"; it has none`)},
+		{"a parameter without a name", key("§query-params."), one(at+".key-fn", `"query-params." names nothing`)},
+		{"a header that is none", key("§header-params.a b"), one(at+".key-fn", `"a b" is no name of a header`)},
+		{"a misspelt source", key("§query-param.x"), one(at+".key-fn", `"query-param.x" tells nothing of a client (did you mean "query-params"?)`)},
+		{"another source", key("§json-params.user"), one(at+".key-fn", `"json-params.user" tells nothing of a client; remote-addr, host`)},
+		{"a capacity of nothing", withKeys("capacity: §{}"), one(atCapacity, "concurrent is missing: how many requests are served at once")},
+		{"none at once", withKeys("capacity: {concurrent: §0}"), one(atCapacity+".concurrent", "is a number (0); an integer from 1 to 1000000 is accepted")},
+		{"a queue below 0", withKeys("capacity: {concurrent: 1, queue: §-1}"), one(atCapacity+".queue", "is a number (-1); an integer from 0 to 1000000 is accepted")},
+		{"a misspelt key of a capacity", withKeys("capacity: {§concurent: 1}"), one(atCapacity+".concurent", `did you mean "concurrent"?`)},
+	})
+}
+
+func TestWarningsOfLimits(t *testing.T) {
+	text, places := marked("f.yml", withKeys("rate-limit: {key-fn: §remote-adr}"))
+	expect(t, Parse("f.yml", []byte(text)).Problems, places, one(atEndpoint+".rate-limit.key-fn", `"remote-adr" is taken for the name of a header (did you mean "remote-addr"?)`))
+}
+
+func TestWhatLimitsMayBe(t *testing.T) {
+	for inside, want := range map[string]RateLimit{
+		"":                                       {},
+		"max-requests: 10, window: 1m":           {Max: 10, Window: time.Minute},
+		"window-ms: 0.5":                         {Window: 500 * time.Microsecond},
+		"window: 8760h, algorithm: token-bucket": {Window: maxWindow, Algorithm: "token-bucket"},
+		"key-fn: remote-addr":                    {By: "remote-addr"},
+		"key-fn: host":                           {By: "host"},
+		"key-fn: api-key":                        {By: "api-key"},
+		"key-fn: header-params.X.Y":              {By: "header-params.X.Y"},
+		"key-fn: query-params.user.name":         {By: "query-params.user.name"},
+		"key-fn: path-params.id":                 {By: "path-params.id"},
+	} {
+		got := only(t, "f.yml", withKeys("rate-limit: {"+inside+"}", "capacity: {concurrent: 50, queue: 200}"))
+		limit := *got.RateLimit
+		if limit.Key != atEndpoint+".rate-limit" || limit.Pos.Line != 4 || got.Capacity.Concurrent != 50 || got.Capacity.Queue != 200 {
+			t.Errorf("%+v %+v", limit, got.Capacity)
+		}
+		limit.Pos, limit.Key = Pos{}, ""
+		if !reflect.DeepEqual(limit, want) {
+			t.Errorf("%s is %+v, want %+v", inside, limit, want)
+		}
+	}
+}
+
+func TestPathParams(t *testing.T) {
+	for path, want := range map[string][]string{
+		"/":                     nil,
+		"/a/:id|int/:b-c/*rest": {"id", "b-c", "rest"},
+		"/a/:id/":               {"id"},
+		"/*rest/":               {"rest"},
+		"/*":                    nil,
+		"/*no/a:no/:/x?/:no":    nil,
+	} {
+		if got := pathParams(path); !slices.Equal(got, want) {
+			t.Errorf("%s has %q, want %q", path, got, want)
+		}
+	}
+}

@@ -1,0 +1,182 @@
+package config
+
+import (
+	"slices"
+
+	"mockserver/config/openapi"
+)
+
+// givenMocks is a mocks file as it was read.
+type givenMocks struct {
+	doc *node
+	dir string
+}
+
+// mock is what a mocks file says of one operation.
+type mock struct {
+	Endpoint
+	answers bool // it has answers of its own
+	calls   bool // it has webhooks of its own
+}
+
+// mockFields are the keys of an endpoint that a mocks file may give an operation.
+var mockFields = slices.DeleteFunc(slices.Clone(endpointFields), func(f field[Endpoint]) bool {
+	return !slices.Contains(mockKeys, f.key)
+})
+
+// mockKeys are all of an endpoint that the document does not say.
+var mockKeys = []string{
+	"if", "response", "responses", "select", "latency", "fault", "rate-limit", "capacity", "webhook", "webhooks",
+}
+
+// isMocks tells whether a document of a file says what operations answer: it is a map of
+// maps, and no item that lacks its list.
+func isMocks(doc *node) bool {
+	if doc.kind != mapNode || len(doc.entries) == 0 || mayBeItem(doc) {
+		return false
+	}
+	for _, e := range doc.entries {
+		if e.value.kind != mapNode {
+			return false
+		}
+	}
+	return true
+}
+
+// looksLikeMocks tells the same of a file that nobody named, but lies in a directory that
+// was: one of its maps has a key that operations are given.
+func looksLikeMocks(doc *node) bool {
+	return isMocks(doc) && slices.ContainsFunc(doc.entries, func(e entry) bool {
+		return slices.ContainsFunc(e.value.entries, func(inner entry) bool {
+			key := inner.key.text.Value
+			return slices.Contains(mockKeys, key) || slices.Contains(keysOf(responseFields), key)
+		})
+	})
+}
+
+// mocks decodes the mocks files: what they say of each operation. What is wrong with
+// them becomes problems of s.
+func (s *Spec) mocks(g *given, operations []operation) map[*openapi.Operation][]mock {
+	found := map[*openapi.Operation][]mock{}
+	for _, m := range g.mocks {
+		if len(g.documents) == 0 {
+			s.Problems = append(s.Problems, Problem{Pos: m.doc.pos(), What: "this map of maps is a mocks file, which says what the operations of an " +
+				"OpenAPI document answer, and there is no such document; it is given with --config (-c), and " + hintsOf(m.doc.pos().File).list})
+			continue
+		}
+		d := decoder{}
+		for _, e := range m.doc.entries {
+			d.mock(e, m.dir, operations, found)
+		}
+		s.Problems = append(s.Problems, d.problems...)
+	}
+	return found
+}
+
+// mock decodes what is said of one operation: of all that have its name.
+func (d *decoder) mock(e entry, dir string, operations []operation, found map[*openapi.Operation][]mock) {
+	name := e.key.text.Value
+	var meant []operation
+	for _, o := range operations {
+		if o.ID == name || o.Method+" "+o.Path == name {
+			meant = append(meant, o)
+		}
+	}
+	if len(meant) == 0 {
+		if len(operations) > 0 { // else the documents have mistakes, which come first
+			d.about(value{node: e.key, key: label(name)}, "there is no operation of that operationId%s; the name of one is accepted, or its method and path, GET /pets/{petId}",
+				DidYouMean(name, idsOf(operations)))
+		}
+		return
+	}
+	for _, o := range meant {
+		d.reported = nil
+		m := d.mockOf(e.value, label(name), o)
+		m.Dir = dir
+		if d.reported == nil {
+			found[o.Operation] = append(found[o.Operation], m)
+		}
+	}
+}
+
+func idsOf(operations []operation) []string {
+	ids := make([]string, 0, len(operations))
+	for _, o := range operations {
+		if o.ID != "" {
+			ids = append(ids, o.ID)
+		}
+	}
+	return ids
+}
+
+// mockOf decodes what is said of an operation: the keys of a response, or those of an
+// endpoint, or both.
+func (d *decoder) mockOf(n *node, key string, o operation) mock {
+	n = nested(n)
+	e := Endpoint{Pos: n.pos(), Key: key, Method: o.Method, Path: Text{Value: o.Path, Pos: o.pos(), Key: o.Pointer, folded: true}}
+	optional := slices.Clone(mockFields)
+	for i := range optional {
+		optional[i].required = false
+	}
+	fill(d, n, key, optional, &e)
+	for _, p := range check(&e, key, n, d.reported) {
+		if !p.Warning {
+			d.known(p.Key)
+		}
+		d.add(p)
+	}
+	e.Response.dropServerSet()
+	for i := range e.Responses {
+		e.Responses[i].Response.dropServerSet()
+	}
+	return mock{
+		Endpoint: e, answers: n.get("response") != nil || n.get("responses") != nil, calls: n.get("webhook") != nil || n.get("webhooks") != nil,
+	}
+}
+
+// nested puts the keys of a response that stand beside those of an endpoint into one.
+func nested(n *node) *node {
+	var own, inner []entry
+	for _, e := range n.entries {
+		if slices.Contains(keysOf(responseFields), e.key.text.Value) {
+			inner = append(inner, e)
+		} else {
+			own = append(own, e)
+		}
+	}
+	if len(inner) == 0 || n.get("response") != nil {
+		return n
+	}
+	place := Text{Pos: n.pos(), folded: true}
+	name := place
+	name.Value = "response"
+	response := &node{kind: mapNode, text: place, entries: inner}
+	return &node{kind: mapNode, text: n.text, entries: append(own, entry{key: &node{kind: textNode, text: name}, value: response})}
+}
+
+// over is a generated endpoint with what the mock says in place of what the document
+// does.
+func (m *mock) over(e Endpoint) Endpoint {
+	if m.answers {
+		e.Response, e.Responses, e.Select = m.Response, m.Responses, m.Select
+		e.Pos, e.Dir = m.Pos, m.Dir
+		e.Key = m.Key
+	}
+	if m.calls {
+		e.Webhooks = m.Webhooks
+	}
+	e.If = m.If
+	if m.Latency != nil {
+		e.Latency = m.Latency
+	}
+	if m.Fault != nil {
+		e.Fault = m.Fault
+	}
+	if m.RateLimit != nil {
+		e.RateLimit = m.RateLimit
+	}
+	if m.Capacity != nil {
+		e.Capacity = m.Capacity
+	}
+	return e
+}

@@ -1,0 +1,299 @@
+package config
+
+import (
+	"fmt"
+	"net/http"
+	"path/filepath"
+	"slices"
+	"strings"
+	"unicode"
+
+	"mockserver/config/openapi"
+)
+
+// Loader reads configurations. The zero Loader is what Load and Parse use.
+type Loader struct {
+	// AllowRemoteRefs lets OpenAPI documents refer to others by http and https URLs,
+	// which are fetched then.
+	AllowRemoteRefs bool
+	// Seed is what the bodies are made with that a document says nothing of but their
+	// schema. They are the same for the same seed.
+	Seed uint64
+	// Validate compiles what requests are held against, for openapi.Operation.Check.
+	Validate bool
+}
+
+// given are the files of one load that are more than lists: they are looked at when all
+// are read.
+type given struct {
+	documents []givenDocument
+	mocks     []givenMocks
+}
+
+// givenDocument is an OpenAPI document as it was read.
+type givenDocument struct {
+	root *openapi.Node
+	name string
+	dir  string // that it is in, from the root
+}
+
+// Referenced are the files that OpenAPI documents refer to, whether they could be read
+// or not: their change changes the spec.
+func (s *Spec) Referenced() []string { return slices.Clone(s.referenced) }
+
+// Documents are the OpenAPI documents that were read without a mistake.
+func (s *Spec) Documents() []*openapi.Document { return s.documents }
+
+// Catalogue is the names of the webhooks that documents of OpenAPI 3.1 list.
+func (s *Spec) Catalogue() []string {
+	var names []string
+	for _, d := range s.documents {
+		for i := range d.Catalogue {
+			names = append(names, d.Catalogue[i].Name)
+		}
+	}
+	return names
+}
+
+// isDocument tells whether a document of a file is one of OpenAPI.
+func isDocument(doc *node) bool {
+	return doc.kind == mapNode && (doc.get("openapi") != nil || doc.get("swagger") != nil)
+}
+
+// setAside takes OpenAPI documents and mocks files out of the documents of a file, to be
+// read when all files are. It returns what is left, lists.
+func (g *given) setAside(docs []*node, name, dir string) []*node {
+	return slices.DeleteFunc(docs, func(doc *node) bool {
+		switch {
+		case isDocument(doc):
+			g.documents = append(g.documents, givenDocument{root: documentNode(doc), name: name, dir: dir})
+		case isMocks(doc):
+			g.mocks = append(g.mocks, givenMocks{doc: doc, dir: dir})
+		default:
+			return false
+		}
+		return true
+	})
+}
+
+// finish reads what was set aside. What documents declare comes behind what lists do.
+func (s *Spec) finish(l Loader) {
+	g := s.given
+	s.read, s.given = nil, nil
+	var operations []operation
+	for _, d := range g.documents {
+		doc := openapi.Read(d.root, filepath.Join(d.dir, filepath.Base(d.name)), l.options(s, d.dir))
+		s.referenced = append(s.referenced, doc.Files...)
+		problems := problemsOf(doc.Problems)
+		s.Problems = append(s.Problems, problems...)
+		if problems.Err() == nil {
+			s.documents = append(s.documents, doc)
+		}
+		for _, o := range doc.Operations {
+			operations = append(operations, operation{Operation: o, dir: d.dir})
+		}
+	}
+	slices.Sort(s.referenced)
+	s.referenced = slices.Compact(s.referenced)
+	mocks := s.mocks(g, operations)
+	for _, o := range operations {
+		e := o.endpoint(&s.Problems)
+		for _, m := range mocks[o.Operation] {
+			if m.If.Value == "" {
+				e = m.over(e)
+				continue
+			}
+			s.Endpoints = append(s.Endpoints, m.over(e))
+		}
+		s.Endpoints = append(s.Endpoints, e)
+	}
+}
+
+// options are those that documents are read with.
+func (l Loader) options(s *Spec, dir string) openapi.Options {
+	return openapi.Options{
+		Seed: l.Seed, AllowRemoteRefs: l.AllowRemoteRefs, Checks: l.Validate,
+		Open: func(name string) (*openapi.Node, []openapi.Problem) {
+			data, err := readFile(name)
+			if err != nil {
+				return nil, []openapi.Problem{{File: name, What: err.Error()}}
+			}
+			return readDocument(name, data)
+		},
+		Parse: readDocument,
+		Content: func(name string) ([]byte, error) {
+			if !filepath.IsAbs(name) {
+				name = filepath.Join(dir, name)
+			}
+			s.referenced = append(s.referenced, name)
+			return readFile(name)
+		},
+		Suggest: DidYouMean,
+	}
+}
+
+// readDocument reads the text of a document, or of a part of one: YAML, which JSON is
+// too, or EDN where the name says so.
+func readDocument(name string, data []byte) (*openapi.Node, []openapi.Problem) {
+	read := readerNamed(name)
+	if read == nil {
+		read = readJSON // which tries YAML
+	}
+	src, err := newSource(name, data)
+	if err != nil {
+		return nil, []openapi.Problem{{File: name, What: err.Error()}}
+	}
+	docs, problems := read(src)
+	var out []openapi.Problem
+	for _, p := range problems {
+		out = append(out, openapi.Problem{File: p.Pos.File, Line: p.Pos.Line, Column: p.Pos.Column, What: p.What, Warning: p.Warning})
+	}
+	docs = slices.DeleteFunc(docs, func(doc *node) bool { return doc.kind == nullNode })
+	if len(docs) == 0 {
+		if len(out) == 0 {
+			out = append(out, openapi.Problem{File: name, What: "the file is empty"})
+		}
+		return nil, out
+	}
+	return documentNode(docs[0]), out
+}
+
+// documentNode is a node as package openapi reads it.
+func documentNode(n *node) *openapi.Node {
+	pos := n.pos()
+	out := &openapi.Node{Text: n.text.Value, File: pos.File, Line: pos.Line, Column: pos.Column}
+	switch n.kind {
+	case boolNode:
+		out.Kind, out.Text = openapi.Bool, "false"
+		if n.truth() {
+			out.Text = "true"
+		}
+	case numberNode:
+		out.Kind = openapi.Text // infinity: JSON has no number for it
+		if n.number != "" {
+			out.Kind, out.Text = openapi.Number, n.number
+		}
+	case textNode:
+		out.Kind = openapi.Text
+	case listNode:
+		out.Kind, out.Items = openapi.List, make([]*openapi.Node, len(n.items))
+		for i, item := range n.items {
+			out.Items[i] = documentNode(item)
+		}
+	case mapNode:
+		out.Kind, out.Entries = openapi.Map, make([]openapi.Entry, len(n.entries))
+		for i, e := range n.entries {
+			at := e.key.pos()
+			out.Entries[i] = openapi.Entry{Key: e.key.text.Value, Line: at.Line, Column: at.Column, Value: documentNode(e.value)}
+		}
+	}
+	return out
+}
+
+// problemsOf are the problems of a document.
+func problemsOf(ps []openapi.Problem) Problems {
+	out := make(Problems, len(ps))
+	for i, p := range ps {
+		out[i] = Problem{
+			Pos: Pos{File: p.File, Line: p.Line, Column: p.Column}, Key: pointerLabel(p.Pointer), What: p.What, Warning: p.Warning,
+		}
+	}
+	return out
+}
+
+// pointerLabel is a JSON pointer as messages show it: as it is, on one line.
+func pointerLabel(pointer string) string {
+	if len(pointer) > maxPointer || strings.ContainsFunc(pointer, func(r rune) bool { return !unicode.IsPrint(r) }) {
+		return label(pointer)
+	}
+	return pointer
+}
+
+// maxPointer is how many bytes of a pointer are shown.
+const maxPointer = 500
+
+// operation is an operation of a document, and where relative names in it begin.
+type operation struct {
+	*openapi.Operation
+	dir string
+}
+
+// pos is where the operation is declared.
+func (o operation) pos() Pos { return Pos{File: o.File, Line: o.Line, Column: o.Column} }
+
+// endpoint is what an operation answers when nothing else is said of it.
+func (o operation) endpoint(problems *Problems) Endpoint {
+	e := Endpoint{
+		Pos: o.pos(), Key: o.Pointer, Dir: o.dir, Method: o.Method, Template: true, Operation: o.Operation,
+		Path: Text{Value: o.Path, Pos: o.pos(), Key: o.Pointer, folded: true},
+		Doc:  Doc{Tags: o.Tags, Summary: o.Summary, Description: o.Description, RouterName: o.ID},
+	}
+	e.Response = Response{Pos: e.Pos, Raw: true}
+	if o.Default < len(o.Answers) {
+		e.Response = o.response(&o.Answers[o.Default])
+	}
+	for i := range o.Callbacks {
+		w, wrong := o.webhook(&o.Callbacks[i])
+		if wrong != nil {
+			*problems = append(*problems, *wrong)
+			continue
+		}
+		e.Webhooks = append(e.Webhooks, w)
+	}
+	return e
+}
+
+// response is an answer of a document. Its texts are no templates.
+func (o operation) response(a *openapi.Answer) Response {
+	r := Response{Pos: o.pos(), Raw: true, Status: a.Status}
+	if a.MediaType != "" {
+		r.Headers = append(r.Headers, o.header("Content-Type", a.MediaType))
+	}
+	for _, h := range a.Headers {
+		r.Headers = append(r.Headers, o.header(h.Name, h.Value))
+	}
+	r.Body = Text{Value: string(a.Body), Pos: o.pos(), Key: o.Pointer, folded: true}
+	return r
+}
+
+func (o operation) header(name, value string) Header {
+	return Header{Name: name, Value: Text{Value: value, Pos: o.pos(), Key: o.Pointer, folded: true}}
+}
+
+// webhook is a callback of an operation as a webhook; or why it cannot be sent.
+func (o operation) webhook(cb *openapi.Callback) (Webhook, *Problem) {
+	pos := Pos{File: cb.File, Line: cb.Line, Column: cb.Column}
+	var answer *openapi.Answer
+	if o.Default < len(o.Answers) {
+		answer = &o.Answers[o.Default]
+	}
+	target, what := callbackURL(cb.URL, answer)
+	if what == "" && !strings.Contains(target, "{{") {
+		if fault := TargetFault([]byte(target)); fault != "" {
+			what = fmt.Sprintf("%q is no URL: %s", ShownURL(target), fault)
+		}
+	}
+	if what == "" && !slices.Contains(Methods, cb.Method) {
+		what = "requests with the method " + label(cb.Method) + " are not sent"
+	}
+	if what != "" {
+		return Webhook{}, &Problem{Pos: pos, Key: pointerLabel(cb.Pointer), What: "the callback is not sent: " + what, Warning: true}
+	}
+	w := Webhook{
+		Pos: pos, Key: cb.Pointer, Method: cb.Method, Raw: true, Delay: cb.Delay,
+		URL:  Text{Value: target, Pos: pos, Key: cb.Pointer, folded: true},
+		Body: Text{Value: string(cb.Body), Pos: pos, Key: cb.Pointer, folded: true},
+	}
+	if cb.Delayed && cb.Delay == 0 {
+		w.Delay = AtOnce
+	}
+	if cb.MediaType != "" {
+		w.Headers = append(w.Headers, o.header("Content-Type", cb.MediaType))
+	}
+	for _, h := range cb.Headers {
+		if isToken(h.Name) && !strings.ContainsFunc(h.Value, inHeaderForbidden) && http.CanonicalHeaderKey(h.Name) != "Content-Type" {
+			w.Headers = append(w.Headers, o.header(h.Name, h.Value))
+		}
+	}
+	return w, nil
+}

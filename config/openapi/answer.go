@@ -1,0 +1,150 @@
+package openapi
+
+import (
+	"cmp"
+	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/getkin/kin-openapi/openapi3"
+)
+
+// statusOf is the status that a key of responses is answered with: that of a range is
+// its first, that of the default 500. False for what is no status of an answer.
+func statusOf(declared string) (int, bool) {
+	if strings.EqualFold(declared, "default") {
+		return 500, true
+	}
+	if len(declared) == 3 && strings.EqualFold(declared[1:], "XX") {
+		declared = declared[:1] + "00"
+	}
+	status, err := strconv.Atoi(declared)
+	return status, err == nil && status >= 200 && status <= 599
+}
+
+// answers returns all that an operation can answer, and the index of what a request gets
+// that asks for nothing. There is always one. The pointer is the operation's.
+func (m *maker) answers(op *openapi3.Operation, pointer string) (answers []Answer, byDefault int) {
+	declared := sortedNames(op.Responses.Map())
+	slices.SortStableFunc(declared, func(a, b string) int {
+		x, _ := statusOf(a)
+		y, _ := statusOf(b)
+		return cmp.Or(cmp.Compare(keyOrder(a), keyOrder(b)), cmp.Compare(x, y))
+	})
+	chosen := chosenStatus(declared)
+	for _, key := range declared {
+		status, ok := statusOf(key)
+		ref := op.Responses.Value(key)
+		at := pointer + "/responses/" + escapePointer(key)
+		if !ok {
+			m.warning(at, "responses "+key+": what is accepted is a status from 200 to 599, 2XX to 5XX or default; it is left out")
+			continue
+		}
+		if ref == nil || ref.Value == nil {
+			continue
+		}
+		if ref.Ref != "" {
+			at = ref.Ref
+		}
+		if key == chosen {
+			byDefault = len(answers)
+			if keyOrder(key) == 2 {
+				status = 200
+			}
+		}
+		answers = append(answers, m.response(ref.Value, status, key, at)...)
+	}
+	if len(answers) == 0 {
+		answers = []Answer{{Status: 200, Declared: "200"}}
+	}
+	return answers, byDefault
+}
+
+// keyOrder is where a key stands: statuses, then ranges, then the default.
+func keyOrder(declared string) int {
+	switch {
+	case strings.EqualFold(declared, "default"):
+		return 2
+	case strings.EqualFold(declared[min(1, len(declared)):], "XX"):
+		return 1
+	}
+	return 0
+}
+
+// chosenStatus is the key of the answer to a request that asks for none: the lowest
+// success, else the default, else the lowest redirection, else the lowest of all.
+func chosenStatus(declared []string) string {
+	best, bestRank := "", []int{}
+	for _, key := range declared {
+		status, ok := statusOf(key)
+		if !ok {
+			continue
+		}
+		rank := []int{3, status, keyOrder(key)}
+		switch {
+		case keyOrder(key) == 2:
+			rank[0] = 1
+		case status < 300:
+			rank[0] = 0
+		case status < 400:
+			rank[0] = 2
+		}
+		if best == "" || slices.Compare(rank, bestRank) < 0 {
+			best, bestRank = key, rank
+		}
+	}
+	return best
+}
+
+// response returns the answers of one status: one for each media type and example.
+func (m *maker) response(r *openapi3.Response, status int, declared, pointer string) []Answer {
+	headers := m.headers(r.Headers, pointer)
+	if len(r.Content) == 0 || status == 204 || status == 304 {
+		return []Answer{{Status: status, Declared: declared, Headers: headers}}
+	}
+	var all []Answer
+	for _, name := range m.mediaTypes(r.Content, pointer) {
+		c := m.content(name, r.Content[name], toClient, pointer+"/content/"+escapePointer(name))
+		a := Answer{Status: status, Declared: declared, MediaType: c.media, Headers: headers, Fresh: c.fresh()}
+		examples := c.examples()
+		for _, e := range examples {
+			a.Example, a.Body = e.name, e.body
+			all = append(all, a)
+		}
+		if len(examples) == 0 {
+			a.Body = c.generated()
+			all = append(all, a)
+		}
+	}
+	return all
+}
+
+// mediaTypes are the media types of a content, the one to answer with first: JSON, then
+// as the document has them.
+func (m *maker) mediaTypes(c openapi3.Content, pointer string) []string {
+	var names []string
+	for _, name := range m.namesAt(pointer+"/content", sortedNames(c)) {
+		if c[name] != nil {
+			names = append(names, name)
+		}
+	}
+	slices.SortStableFunc(names, func(a, b string) int { return cmp.Compare(preference(a), preference(b)) })
+	return names
+}
+
+// requestBody returns an example of a request's body and its media type; "" for none.
+// The pointer is that of the request body.
+func (m *maker) requestBody(body *openapi3.RequestBody, pointer string) (mediaType string, text []byte) {
+	if body == nil {
+		return "", nil
+	}
+	names := m.mediaTypes(body.Content, pointer)
+	if len(names) == 0 {
+		return "", nil
+	}
+	c := m.content(names[0], body.Content[names[0]], toServer, pointer+"/content/"+escapePointer(names[0]))
+	if examples := c.examples(); len(examples) > 0 {
+		return c.media, examples[0].body
+	}
+	return c.media, c.generated()
+}

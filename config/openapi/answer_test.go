@@ -1,0 +1,252 @@
+package openapi_test
+
+import (
+	"encoding/json"
+	"fmt"
+	"io"
+	"mime"
+	"mime/multipart"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"mockserver/config"
+	"mockserver/config/openapi"
+)
+
+// read reads a document of config/testdata/openapi, which has to be right.
+func read(t *testing.T, name string, seed uint64) (map[string]*openapi.Operation, string) {
+	t.Helper()
+	return readFile(t, filepath.Join("..", "testdata", "openapi", name), seed)
+}
+
+func readFile(t *testing.T, path string, seed uint64) (map[string]*openapi.Operation, string) {
+	t.Helper()
+	spec := config.Loader{Seed: seed}.Load(path)
+	if err := spec.Problems.Err(); err != nil {
+		t.Fatal(err)
+	}
+	all := map[string]*openapi.Operation{}
+	for _, doc := range spec.Documents() {
+		for _, o := range doc.Operations {
+			all[o.Method+" "+o.Path] = o
+		}
+	}
+	return all, fmt.Sprint(spec.Problems)
+}
+
+func TestStatusOfTheDefaultAnswer(t *testing.T) {
+	operations, _ := read(t, "status.yml", 0)
+	for path, want := range map[string]string{
+		"/lowest-success": "201 201", "/range": "200 2XX", "/exact-before-range": "200 200", "/default": "200 default",
+		"/redirection": "303 303", "/failures": "401 401", "/only-range": "500 5XX",
+	} {
+		o := operations["GET "+path]
+		if a := o.Answers[o.Default]; fmt.Sprint(a.Status, " ", a.Declared) != want {
+			t.Errorf("%s: %d %s, want %s", path, a.Status, a.Declared, want)
+		}
+	}
+	var kept []string
+	for _, a := range operations["GET /range"].Answers {
+		kept = append(kept, fmt.Sprint(a.Declared, a.Status))
+	}
+	if got := strings.Join(kept, " "); got != "2XX200 4XX400 default500" {
+		t.Errorf("answers of /range: %s", got)
+	}
+}
+
+func TestBodiesOfExamples(t *testing.T) {
+	operations, problems := read(t, "examples.yml", 0)
+	for path, want := range map[string]string{
+		"/example":        `{"name":"Rex","id":12345678901234567,"price":19.90}`,
+		"/named":          `{"name":"Rex"}`,
+		"/schema-example": `{"a":1}`,
+		"/schema-default": `41`,
+		"/schema-enum":    `"second"`,
+		"/text":           `plain words`,
+		"/json-text":      `{"a": 1.50}`,
+		"/json-string":    `"say \"hi\""`,
+		"/preferred":      `{"json":true}`,
+		"/external":       "from a file\n",
+	} {
+		o := operations["GET "+path]
+		if got := string(o.Answers[o.Default].Body); got != want {
+			t.Errorf("%s: %q, want %q", path, got, want)
+		}
+	}
+	var names []string
+	for _, a := range operations["GET /named"].Answers {
+		names = append(names, a.Example+string(a.Body))
+	}
+	if got := strings.Join(names, " "); got != `rex{"name":"Rex"} bella{"name":"Bella"} wrong{"name":7}` {
+		t.Errorf("named examples: %s", got)
+	}
+	described := string(operations["GET /property-examples"].Answers[0].Body)
+	if !strings.HasPrefix(described, `{"b":"written","a":3,"c":"x","d":`) || strings.Contains(described, "none") {
+		t.Errorf("examples of properties: %s", described)
+	}
+	for _, want := range []string{
+		"the example wrong is not what the schema accepts (/name: is of type integer, not string); it is sent all the same",
+		"the example of the property d is not what its schema accepts (is of type string, not integer); it is not used",
+	} {
+		if strings.Count(problems, want) != 1 {
+			t.Errorf("%q is not warned of once in %s", want, problems)
+		}
+	}
+}
+
+func TestHeadersOfAnswers(t *testing.T) {
+	operations, _ := read(t, "headers.yml", 0)
+	var got []string
+	for _, h := range operations["GET /"].Answers[0].Headers {
+		got = append(got, h.Name+": "+h.Value)
+	}
+	all := strings.Join(got, "\n")
+	want := []string{
+		"X-Example: 7", "X-Examples: uno", "X-Schema-Example: given", "X-Default: 100", "X-Enum: red", "X-Required: r", "X-List: a,b",
+		"X-Pairs: k,v,n,1", "X-Exploded: k=v,n=1", `X-Json: {"a":[1]}`, "X-Lines: onetwo", "X-Shared: shared",
+	}
+	if len(got) != len(want) {
+		t.Fatalf("%d headers, want %d: %s", len(got), len(want), all)
+	}
+	for i := range want {
+		if got[i] != want[i] && want[i] != "X-Required: r" || !strings.HasPrefix(got[i], want[i]) {
+			t.Errorf("%s, want %s", got[i], want[i])
+		}
+	}
+}
+
+func TestBodiesOfMediaTypes(t *testing.T) {
+	operations, _ := read(t, "media.yml", 0)
+	byType := map[string]openapi.Answer{}
+	for _, a := range operations["GET /book"].Answers {
+		media, _, err := mime.ParseMediaType(a.MediaType)
+		if err != nil {
+			t.Fatal(err)
+		}
+		byType[media] = a
+	}
+	for media, want := range map[string]string{
+		"application/xml": `<?xml version="1.0" encoding="UTF-8"?>` + "\n" +
+			`<b:book xmlns:b="http://example.com/book" id="7"><title>a &lt; b &amp; c</title><tag>x</tag><tag>y</tag>` +
+			`<people><author>Ann</author></people><names><names>n</names></names><wrapped><x>1</x></wrapped></b:book>`,
+		"application/x-www-form-urlencoded": "text=a%26b&list=1&list=2&joined=1%2C2&point%5Bx%5D=1&data=%7B%22k%22%3A%22v%22%7D",
+		"text/csv":                          "a,b\n1,\"x,y\"\n2,\n",
+		"application/x-ndjson":              "{\"a\":1}\n{\"a\":2}\n",
+		"text/event-stream":                 "data: {\"tick\":1}\n\n",
+		"text/plain":                        "5",
+	} {
+		if got := string(byType[media].Body); got != want {
+			t.Errorf("%s:\n%s\nwant\n%s", media, got, want)
+		}
+	}
+	if png := string(byType["image/png"].Body); !strings.HasPrefix(png, "\x89PNG\r\n") {
+		t.Errorf("no PNG: %q", png)
+	}
+	if len(byType["application/octet-stream"].Body) == 0 {
+		t.Error("no bytes")
+	}
+	checkParts(t, byType["multipart/form-data"])
+	if got := operations["GET /any"].Answers[0]; got.MediaType != "application/json" || string(got.Body) != "1" {
+		t.Errorf("*/*: %s %s", got.MediaType, got.Body)
+	}
+	books := string(operations["GET /books"].Answers[0].Body)
+	if !strings.Contains(books, "<root><b:book ") || !strings.HasSuffix(books, "</b:book></root>") {
+		t.Errorf("books: %s", books)
+	}
+}
+
+func checkParts(t *testing.T, a openapi.Answer) {
+	t.Helper()
+	_, parameters, _ := mime.ParseMediaType(a.MediaType)
+	r := multipart.NewReader(strings.NewReader(string(a.Body)), parameters["boundary"])
+	for _, want := range []struct{ name, media, text string }{{"name", "", "a b"}, {"file", "application/octet-stream", ""}, {"data", "application/json", `{"n":1}`}} {
+		part, err := r.NextPart()
+		if err != nil {
+			t.Fatalf("%s: %v in %s", want.name, err, a.Body)
+		}
+		text, err := io.ReadAll(part)
+		if err != nil || part.FormName() != want.name || part.Header.Get("Content-Type") != want.media || want.text != "" && string(text) != want.text {
+			t.Errorf("%v: got %s %s %s %v", want, part.FormName(), part.Header, text, err)
+		}
+	}
+	if _, err := r.NextPart(); err != io.EOF {
+		t.Errorf("more parts: %v", err)
+	}
+}
+
+func TestDirectionOfProperties(t *testing.T) {
+	operations, _ := read(t, "direction.yml", 0)
+	var user map[string]any
+	body := operations["POST /users"].Answers[0].Body
+	if err := json.Unmarshal(body, &user); err != nil {
+		t.Fatal(err)
+	}
+	if user["id"] == nil || user["name"] == nil || user["password"] != nil {
+		t.Errorf("a response is %s", body)
+	}
+}
+
+func TestEndlessSchemaIsWarnedOf(t *testing.T) {
+	operations, problems := read(t, "recursion.yml", 0)
+	want := "no body was found that the schema accepts (it asks for itself without end (#/components/schemas/Endless)); the nearest is served"
+	if !strings.Contains(problems, want) {
+		t.Errorf("no %q in %s", want, problems)
+	}
+	if body := operations["GET /endless"].Answers[0].Body; !json.Valid(body) {
+		t.Errorf("%s", body)
+	}
+}
+
+// TestBodiesAreTheSameAtEachStart compares loads, and that a seed is heeded; both bodies
+// of a component and fresh ones.
+func TestBodiesAreTheSameAtEachStart(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "document.yml")
+	text := `{openapi: 3.0.3, info: {title: t, version: "1"}, paths: {/a: {get: {responses: {"200": {description: "", content: {application/json: {schema: {$ref: "#/components/schemas/A"}}}}}}}},
+  components: {schemas: {A: {type: object, additionalProperties: {type: string}, properties: {id: {type: string, format: uuid}, z: {type: integer}, list: {type: array, items: {oneOf: [{type: string}, {type: integer}]}}}}}}}`
+	if err := os.WriteFile(path, []byte(text), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	body := func(seed uint64) (fixed, fresh string) {
+		operations, _ := readFile(t, path, seed)
+		a := operations["GET /a"].Answers[0]
+		return string(a.Body), string(a.Fresh(3))
+	}
+	fixed, fresh := body(0)
+	for range 5 {
+		if again, other := body(0); again != fixed || other != fresh {
+			t.Fatalf("%s and %s, then %s and %s", fixed, fresh, again, other)
+		}
+	}
+	if other, _ := body(1); other == fixed {
+		t.Errorf("another seed makes the same: %s", fixed)
+	}
+	if fixed == fresh {
+		t.Errorf("a fresh body is the same: %s", fresh)
+	}
+}
+
+func TestFreshBodiesMadeAtOnce(t *testing.T) {
+	operations, _ := read(t, "media.yml", 0)
+	answers := operations["GET /book"].Answers
+	want := make([]string, len(answers))
+	for i := range answers {
+		want[i] = string(answers[i].Fresh(9))
+	}
+	done := make(chan bool)
+	for range 4 {
+		go func() {
+			same := true
+			for i := range answers {
+				same = same && string(answers[i].Fresh(9)) == want[i]
+			}
+			done <- same
+		}()
+	}
+	for range 4 {
+		if !<-done {
+			t.Error("the same seed made another body")
+		}
+	}
+}

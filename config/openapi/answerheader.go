@@ -1,0 +1,119 @@
+package openapi
+
+import (
+	"net/textproto"
+	"strings"
+
+	"github.com/getkin/kin-openapi/openapi3"
+)
+
+// headers are the headers of an answer: those that the document gives a value, and those
+// that it requires.
+func (m *maker) headers(declared openapi3.Headers, pointer string) []Header {
+	var all []Header
+	for _, name := range m.namesAt(pointer+"/headers", sortedNames(declared)) {
+		ref := declared[name]
+		if ref == nil || ref.Value == nil || framing(name) {
+			continue
+		}
+		at := pointer + "/headers/" + escapePointer(name)
+		if ref.Ref != "" {
+			at = ref.Ref
+		}
+		if value, ok := m.headerValue(ref.Value, name, at); ok {
+			all = append(all, Header{name, value})
+		}
+	}
+	return all
+}
+
+// framing tells whether a header is none of the document's business: its media type is
+// told by content, and its length by the body.
+func framing(name string) bool {
+	switch textproto.CanonicalMIMEHeaderKey(name) {
+	case "Content-Type", "Content-Length", "Transfer-Encoding", "Connection":
+		return true
+	}
+	return false
+}
+
+func (m *maker) headerValue(h *openapi3.Header, name, at string) (string, bool) {
+	schema, explode := h.Schema, h.Explode != nil && *h.Explode
+	if media := sortedNames(h.Content); len(media) > 0 { // it has one
+		return m.headerContent(h, media[0], at)
+	}
+	if h.Example != nil {
+		return simple(valueOf(h.Example), explode), true
+	}
+	for _, example := range m.namesAt(at+"/examples", sortedNames(h.Examples)) {
+		if ref := h.Examples[example]; ref != nil && ref.Value != nil && ref.Value.ExternalValue == "" {
+			return simple(valueOf(ref.Value.Value), explode), true
+		}
+	}
+	if schema == nil || schema.Value == nil || !h.Required && !m.given(schema.Value, 0) {
+		return "", false
+	}
+	v, wrong := m.body(&openapi3.SchemaRef{Ref: schema.Ref, Value: schema.Value}, toClient, m.seedOf(at), false, at+"/schema")
+	if wrong != "" {
+		m.warning(at, "no value of the header "+name+" was found that its schema accepts ("+wrong+"); the nearest is served")
+	}
+	return simple(v, explode), true
+}
+
+// headerContent is the value of a header that is described by a media type.
+func (m *maker) headerContent(h *openapi3.Header, media, at string) (string, bool) {
+	if h.Content[media] == nil {
+		return "", false
+	}
+	c := m.content(media, h.Content[media], toClient, at+"/content/"+escapePointer(media))
+	if examples := c.examples(); len(examples) > 0 {
+		return oneLine(string(examples[0].body)), true
+	}
+	if c.schema == nil || !h.Required && !m.given(c.schema.Value, 0) {
+		return "", false
+	}
+	return oneLine(string(c.generated())), true
+}
+
+// given tells whether a schema says itself what a value is.
+func (m *maker) given(s *openapi3.Schema, depth int) bool {
+	if s == nil || depth > deepestSchema {
+		return false
+	}
+	if s.Example != nil || len(s.Examples) > 0 || s.Default != nil || len(s.Enum) > 0 || s.Const != nil {
+		return true
+	}
+	return len(s.AllOf) == 1 && m.given(s.AllOf[0].Value, depth+1)
+}
+
+// simple writes a value in OpenAPI's style for headers.
+func simple(v any, explode bool) string {
+	var parts []string
+	switch v := v.(type) {
+	case []any:
+		for _, item := range v {
+			parts = append(parts, plainText(item))
+		}
+	case *object:
+		between := ","
+		if explode {
+			between = "="
+		}
+		for _, m := range v.members {
+			parts = append(parts, m.name+between+plainText(m.value))
+		}
+	default:
+		parts = []string{plainText(v)}
+	}
+	return oneLine(strings.Join(parts, ","))
+}
+
+// oneLine leaves out what ends a header.
+func oneLine(s string) string {
+	return strings.Map(func(c rune) rune {
+		if c == '\r' || c == '\n' || c == 0 {
+			return -1
+		}
+		return c
+	}, s)
+}

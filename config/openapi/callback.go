@@ -1,0 +1,154 @@
+package openapi
+
+import (
+	"fmt"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/getkin/kin-openapi/openapi3"
+)
+
+// sleepKey is the extension that tells when a callback is sent.
+const sleepKey = "x-sleep-time"
+
+// callbacks are what an operation announces to call.
+func (c *compiler) callbacks(op *openapi3.Operation, pointer string) []Callback {
+	var all []Callback
+	for _, name := range sortedNames(op.Callbacks) {
+		ref := op.Callbacks[name]
+		if ref == nil || ref.Value == nil {
+			continue
+		}
+		at := pointer + "/callbacks/" + escapePointer(name)
+		for _, url := range ref.Value.Keys() {
+			item := ref.Value.Value(url)
+			all = append(all, c.called(name, url, item, at+"/"+escapePointer(url), ref.Value.Extensions)...)
+		}
+	}
+	return all
+}
+
+// catalogue is the webhooks of OpenAPI 3.1.
+func (c *compiler) catalogue(root *Node) []Callback {
+	var all []Callback
+	webhooks := root.get("webhooks")
+	if webhooks == nil {
+		return nil
+	}
+	for i := range webhooks.Entries {
+		name := webhooks.Entries[i].Key
+		if item := c.doc.Webhooks[name]; item != nil {
+			all = append(all, c.called(name, "", item, "#/webhooks/"+escapePointer(name))...)
+		}
+	}
+	return all
+}
+
+// called are the requests of a path item that are made rather than answered. outer are
+// the extensions around it.
+func (c *compiler) called(name, url string, item *openapi3.PathItem, pointer string, outer ...map[string]any) []Callback {
+	var all []Callback
+	operations := item.Operations()
+	for _, method := range sortedNames(operations) {
+		op := operations[method]
+		cb := Callback{Name: name, URL: url, Method: method, Pointer: pointer + "/" + strings.ToLower(method)}
+		if op.Origin != nil && op.Origin.Key != nil {
+			cb.File, cb.Line, cb.Column = op.Origin.Key.File, op.Origin.Key.Line, op.Origin.Key.Column
+		}
+		if body := op.RequestBody; body != nil && body.Value != nil {
+			cb.MediaType, cb.Body = c.make.requestBody(body.Value, cb.Pointer+"/requestBody")
+		}
+		cb.Headers = headersOf(parametersOf(item, op))
+		for _, extensions := range append([]map[string]any{op.Extensions, item.Extensions}, outer...) {
+			value, ok := extensions[sleepKey]
+			if !ok {
+				continue
+			}
+			if cb.Delay, cb.Delayed = sleepTime(value); !cb.Delayed {
+				c.problem(originProblem(op.Origin, fmt.Sprintf(
+					"%s is %v; a number of seconds, or a duration such as \"250ms\", is accepted", sleepKey, value)))
+			}
+			break
+		}
+		all = append(all, cb)
+	}
+	return all
+}
+
+// longestSleep is as long as a webhook of a configuration may wait.
+const longestSleep = 365 * 24 * time.Hour
+
+// sleepTime reads seconds or the text of a duration.
+func sleepTime(value any) (d time.Duration, ok bool) {
+	switch x := value.(type) {
+	case float64:
+		if x < 0 || x > longestSleep.Seconds() {
+			return 0, false
+		}
+		return time.Duration(x * float64(time.Second)), true
+	case string:
+		d, err := time.ParseDuration(x)
+		if seconds, wrong := strconv.ParseFloat(x, 64); err != nil && wrong == nil {
+			return sleepTime(seconds)
+		}
+		return d, err == nil && d >= 0 && d <= longestSleep
+	}
+	return 0, false
+}
+
+// headersOf are the header parameters that have an example or a default.
+func headersOf(parameters []*openapi3.Parameter) []Header {
+	var headers []Header
+	for _, p := range parameters {
+		if p.In != openapi3.ParameterInHeader {
+			continue
+		}
+		if value, ok := scalarText(sampleOf(p)); ok {
+			headers = append(headers, Header{Name: p.Name, Value: value})
+		}
+	}
+	return headers
+}
+
+// sampleOf is what a parameter may be: its example, else what its schema says; nil for
+// nothing.
+func sampleOf(p *openapi3.Parameter) any {
+	if p.Example != nil {
+		return p.Example
+	}
+	for _, name := range sortedNames(p.Examples) {
+		if e := p.Examples[name]; e != nil && e.Value != nil && e.Value.Value != nil {
+			return e.Value.Value
+		}
+	}
+	s := schemaOf(p)
+	switch {
+	case s == nil:
+		return nil
+	case s.Example != nil:
+		return s.Example
+	case s.Const != nil:
+		return s.Const
+	case s.Default != nil:
+		return s.Default
+	case len(s.Examples) > 0:
+		return s.Examples[0]
+	case len(s.Enum) > 0:
+		return s.Enum[0]
+	}
+	return nil
+}
+
+// scalarText is a text, a number or a boolean as it stands in a header.
+func scalarText(value any) (string, bool) {
+	switch x := value.(type) {
+	case string:
+		return x, true
+	case bool:
+		return strconv.FormatBool(x), true
+	case float64:
+		return strconv.FormatFloat(x, 'f', -1, 64), true
+	}
+	return "", false
+}

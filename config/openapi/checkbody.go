@@ -1,0 +1,243 @@
+package openapi
+
+import (
+	"bytes"
+	"errors"
+	"io"
+	"mime"
+	"mime/multipart"
+	"slices"
+	"strings"
+)
+
+// body is what an operation accepts as a body.
+type body struct {
+	required bool
+	media    []media // the most specific first; none accepts any
+	accepts  string  // their names, for messages
+}
+
+// media is one media type of a body.
+type media struct {
+	name       string // "application/json", "text/*" or "*/*"; lower case, without parameters
+	form       *form  // nil when nothing is said of its value
+	properties map[string]*parameter
+}
+
+const bodyPointer = "/" + inBody
+
+// check holds a body against what is declared for its media type.
+func (b *body) check(r *Request, found *findings) {
+	if len(r.Body) == 0 {
+		if b.required {
+			found.add(badRequest, inBody, bodyPointer, "is required")
+		}
+		return
+	}
+	if len(b.media) == 0 {
+		return
+	}
+	sent := strings.Join(r.Header("Content-Type"), ",")
+	name, parameters, err := mime.ParseMediaType(sent)
+	if err != nil && !errors.Is(err, mime.ErrInvalidMediaParameter) || name == "" {
+		what := "is no media type"
+		if sent == "" {
+			what = "is missing"
+		}
+		found.add(unsupported, inHeader, "/header/content-type", what+"; accepted are "+b.accepts)
+		return
+	}
+	i := slices.IndexFunc(b.media, func(m media) bool { return m.covers(name) })
+	if i < 0 {
+		found.add(unsupported, inHeader, "/header/content-type", "is not accepted for a body; accepted are "+b.accepts)
+		return
+	}
+	m := &b.media[i]
+	if m.form == nil {
+		return
+	}
+	m.hold(name, parameters, r.Body, found)
+}
+
+func (m *media) covers(name string) bool {
+	main, isRange := strings.CutSuffix(m.name, "*")
+	return m.name == name || m.name == "*/*" || isRange && strings.HasPrefix(name, main)
+}
+
+// hold reads a body by its media type and holds it against the schema. A body of a type
+// that is not read here is held against nothing.
+func (m *media) hold(name string, parameters map[string]string, text []byte, found *findings) {
+	var v any
+	var err error
+	switch {
+	case isJSON(name):
+		if v, err = decodeJSON(text); err != nil {
+			found.add(badRequest, inBody, bodyPointer, err.Error())
+			return
+		}
+	case name == "application/x-www-form-urlencoded":
+		v = m.readForm(string(text), found)
+	case name == "multipart/form-data":
+		if v, err = m.readParts(parameters["boundary"], text, found); err != nil {
+			found.add(badRequest, inBody, bodyPointer, "is no multipart/form-data: "+err.Error())
+			return
+		}
+	case strings.HasPrefix(name, "text/") && name != "text/xml" && m.form.has(primitiveType):
+		v = m.form.value(string(text))
+	default:
+		return
+	}
+	found.schema(unprocessable, inBody, bodyPointer, m.form, v)
+}
+
+// isJSON tells whether a media type, in lower case and without parameters, is JSON.
+func isJSON(name string) bool {
+	return name == "application/json" || name == "text/json" || strings.HasSuffix(name, "+json")
+}
+
+// readForm reads a form: each property that the schema has by its encoding, the rest as
+// texts.
+func (m *media) readForm(text string, found *findings) any {
+	object := map[string]any{}
+	in := &input{Request: &Request{}, query: pairsOf(text)}
+	known := map[string]bool{}
+	for name, p := range m.properties {
+		r := reading{parameter: p, from: in, decode: formDecoded}
+		v, given := r.formValue(known)
+		if r.fault != "" {
+			found.add(badRequest, inBody, p.pointer, r.fault)
+		}
+		if given && r.fault == "" {
+			object[name] = v
+		}
+	}
+	texts := map[string][]string{}
+	for _, p := range in.query {
+		if p.broken {
+			found.add(badRequest, inBody, below(bodyPointer, p.name), "has a % that no two hexadecimal digits follow")
+		}
+		if m.properties[p.name] == nil && !known[p.name] {
+			texts[p.name] = append(texts[p.name], p.value)
+		}
+	}
+	for name, values := range texts {
+		object[name] = (&node{texts: values}).value(m.form.property(name))
+	}
+	return object
+}
+
+// formValue reads a property of a form. Without a declared style clients write what is
+// inside of one in several ways: NAME[key]=value, JSON, or as a parameter would be. The
+// names of the pairs that it reads are put into known.
+func (r *reading) formValue(known map[string]bool) (v any, given bool) {
+	if r.form.has(arrayType | objectType) {
+		for _, p := range r.from.query {
+			if p.name != r.name && strings.HasPrefix(p.name, r.name+"[") {
+				known[p.name], given = true, true
+			}
+		}
+		if given {
+			return r.deepObject()
+		}
+	}
+	i := slices.IndexFunc(r.from.query, func(p pair) bool { return p.name == r.name })
+	if i < 0 {
+		return nil, false
+	}
+	if r.form.has(arrayType|objectType) && !r.form.has(stringType) {
+		if v, err := decodeJSON([]byte(r.from.query[i].value)); err == nil && typesAmong([]any{v})&(arrayType|objectType) != 0 {
+			return v, true
+		}
+	}
+	if r.form.has(objectType) && !r.form.has(primitiveType|arrayType) {
+		return r.delimited(r.from.query[i].raw, r.separator()), true
+	}
+	return r.queryValue()
+}
+
+// maxParts is how many parts of a multipart body are looked at.
+const maxParts = 10_000
+
+var errParts = errors.New("it has more than 10000 parts")
+
+// readParts reads a multipart/form-data body: a part is JSON, a text or the content of a
+// file.
+func (m *media) readParts(boundary string, text []byte, found *findings) (any, error) {
+	if boundary == "" {
+		return nil, errors.New("the Content-Type has no boundary")
+	}
+	object := map[string]any{}
+	parts := multipart.NewReader(bytes.NewReader(text), boundary)
+	for n := 0; ; n++ {
+		part, err := parts.NextRawPart()
+		switch {
+		case err == io.EOF: // one that is wrapped is that of a part
+			return object, nil
+		case err != nil:
+			return nil, errors.New(strings.TrimPrefix(err.Error(), "multipart: "))
+		case n == maxParts:
+			return nil, errParts
+		}
+		content, err := io.ReadAll(part)
+		if err != nil {
+			return nil, errors.New(strings.TrimPrefix(err.Error(), "multipart: "))
+		}
+		m.put(object, part, content, found)
+	}
+}
+
+// put adds the value of a part. One of several of the same name is an item of a list.
+func (m *media) put(object map[string]any, part *multipart.Part, content []byte, found *findings) {
+	name := part.FormName()
+	f := m.form.property(name)
+	list := f.has(arrayType) && !f.has(primitiveType)
+	if list {
+		f = f.item()
+	}
+	pointer := below(bodyPointer, name)
+	kind, _, _ := mime.ParseMediaType(part.Header.Get("Content-Type"))
+	if p := m.properties[name]; p != nil && p.media != "" && kind != "" && !isAmong(p.media, kind) {
+		found.add(unsupported, inBody, pointer, "has the media type "+kind+"; accepted are "+p.media)
+	}
+	v, err := partValue(f, kind, content, part.FileName() != "")
+	if err != nil {
+		found.add(badRequest, inBody, pointer, err.Error())
+		return
+	}
+	before, again := object[name]
+	items, isList := before.([]any)
+	switch {
+	case again && isList && (list || f == nil):
+		object[name] = append(items, v)
+	case again && f == nil:
+		object[name] = []any{before, v}
+	case again:
+		found.add(badRequest, inBody, pointer, "is given more than once")
+	case list:
+		object[name] = []any{v}
+	default:
+		object[name] = v
+	}
+}
+
+func partValue(f *form, kind string, content []byte, isFile bool) (any, error) {
+	switch {
+	case isJSON(kind), kind == "" && !isFile && f.has(arrayType|objectType) && !f.has(primitiveType):
+		return decodeJSON(content)
+	case isFile:
+		return string(content), nil
+	}
+	return f.value(string(content)), nil
+}
+
+// isAmong tells whether a media type is one of those listed, or in a range of them.
+func isAmong(list, name string) bool {
+	for entry := range strings.SplitSeq(list, ",") {
+		entry, _, _ = strings.Cut(entry, ";")
+		m := media{name: strings.ToLower(strings.TrimSpace(entry))}
+		if m.covers(name) {
+			return true
+		}
+	}
+	return false
+}

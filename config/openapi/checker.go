@@ -1,0 +1,221 @@
+package openapi
+
+import (
+	"bytes"
+	"cmp"
+	"encoding/json"
+	"slices"
+	"strings"
+
+	"github.com/getkin/kin-openapi/openapi3"
+	"github.com/santhosh-tekuri/jsonschema/v6"
+)
+
+// checker compiles what requests to the operations of a document are held against. One
+// is made for a document: add for each operation, then finish.
+type checker struct {
+	doc     *openapi3.T
+	schemas *schemas
+	todo    []pendingChecks
+	forms   forms
+	// warn takes what cannot be held against requests, with the JSON pointer of the
+	// place in the document.
+	warn func(pointer, what string)
+}
+
+// pendingChecks are an operation whose schemas are to be compiled.
+type pendingChecks struct {
+	operation *Operation
+	item      *openapi3.PathItem
+	source    *openapi3.Operation
+}
+
+// newChecker returns a checker of a document whose references are resolved.
+func newChecker(doc *openapi3.T, warn func(pointer, what string)) *checker {
+	c := &checker{doc: doc, forms: forms{}, warn: warn}
+	c.schemas = &schemas{
+		modern: doc.IsOpenAPI31OrLater(), definitions: map[string]any{}, names: map[*openapi3.Schema]string{},
+		warn: func(what string) { warn("#", what) }, warned: map[string]bool{},
+	}
+	return c
+}
+
+// add takes an operation. Its Path and Pointer are set.
+func (c *checker) add(o *Operation, item *openapi3.PathItem, source *openapi3.Operation) {
+	c.todo = append(c.todo, pendingChecks{o, item, source})
+	for _, p := range parametersOf(item, source) {
+		if s := schemaOf(p); s != nil {
+			c.schemas.name(s)
+		}
+	}
+	if b := source.RequestBody; b != nil && b.Value != nil {
+		for _, m := range b.Value.Content {
+			if m.Schema != nil && m.Schema.Value != nil {
+				c.schemas.name(m.Schema.Value)
+			}
+		}
+	}
+}
+
+// finish compiles the checks of all operations that were added. What cannot be compiled
+// is warned of, and requests are held against the rest.
+func (c *checker) finish() {
+	find, err := c.schemas.compile()
+	if err != nil {
+		c.warn("#", "requests are not held against the schemas of the document: "+err.Error())
+	}
+	for _, p := range c.todo {
+		u := unit{checker: c, find: find, pointer: p.operation.Pointer}
+		checks := &checks{path: parsePath(p.operation.Path), security: c.security(p.source, p.operation.Pointer)}
+		for _, parameter := range parametersOf(p.item, p.source) {
+			if compiled, ok := u.parameter(parameter); ok {
+				checks.parameters = append(checks.parameters, compiled)
+			}
+		}
+		if b := p.source.RequestBody; b != nil && b.Value != nil {
+			checks.body = u.body(b.Value)
+		}
+		p.operation.checks = checks
+	}
+	c.todo = nil
+}
+
+// parametersOf are the parameters of an operation: those of its path, unless it has one
+// of the same name and place itself.
+func parametersOf(item *openapi3.PathItem, op *openapi3.Operation) []*openapi3.Parameter {
+	var all []*openapi3.Parameter
+	add := func(list openapi3.Parameters) {
+		for _, ref := range list {
+			if p := ref.Value; p != nil {
+				all = slices.DeleteFunc(all, func(q *openapi3.Parameter) bool { return q.In == p.In && q.Name == p.Name })
+				all = append(all, p)
+			}
+		}
+	}
+	if item != nil {
+		add(item.Parameters)
+	}
+	add(op.Parameters)
+	return all
+}
+
+// schemaOf is the schema of a parameter, or of its content; nil for none.
+func schemaOf(p *openapi3.Parameter) *openapi3.Schema {
+	ref := p.Schema
+	for _, m := range p.Content {
+		if ref == nil {
+			ref = m.Schema
+		}
+	}
+	if ref == nil {
+		return nil
+	}
+	return ref.Value
+}
+
+// unit is what the checks of one operation are compiled with.
+type unit struct {
+	*checker
+	find    func(*openapi3.Schema) (*jsonschema.Schema, error) // nil when no schema could be compiled
+	pointer string
+}
+
+// formOf is the form of a schema; nil for none, and for one that cannot be compiled.
+func (u *unit) formOf(s *openapi3.Schema) *form {
+	if s == nil || u.find == nil {
+		return nil
+	}
+	compiled, err := u.find(s)
+	if err != nil {
+		u.warn(u.pointer, "requests are not held against a schema: "+err.Error())
+		return nil
+	}
+	return u.forms.of(compiled)
+}
+
+// parameter compiles one parameter; false for what is no parameter of OpenAPI: headers
+// that have keys of their own.
+func (u *unit) parameter(source *openapi3.Parameter) (parameter, bool) {
+	name := strings.ToLower(source.Name)
+	if source.In == inHeader && (name == "accept" || name == "content-type" || name == "authorization") {
+		return parameter{}, false
+	}
+	p := parameter{
+		in: source.In, name: source.Name, pointer: below("/"+source.In, pointerName(source.In, source.Name)),
+		required: source.Required, allowEmpty: source.AllowEmptyValue, reserved: source.AllowReserved,
+	}
+	method, err := source.SerializationMethod()
+	if err != nil {
+		u.warn(u.pointer, "requests are not held against a parameter: "+err.Error())
+		return parameter{}, false
+	}
+	p.style, p.explode = method.Style, method.Explode
+	for name := range source.Content {
+		base, _, _ := strings.Cut(strings.ToLower(name), ";")
+		p.json = isJSON(strings.TrimSpace(base))
+	}
+	if len(source.Content) == 0 || p.json {
+		p.form = u.formOf(schemaOf(source))
+	}
+	return p, true
+}
+
+// pointerName is the name of something in the pointer of a violation: names of headers
+// are those of any case.
+func pointerName(in, name string) string {
+	if in == inHeader {
+		return strings.ToLower(name)
+	}
+	return name
+}
+
+func (u *unit) body(source *openapi3.RequestBody) *body {
+	b := &body{required: source.Required}
+	for names, m := range source.Content {
+		for name := range strings.SplitSeq(names, ",") {
+			name, _, _ = strings.Cut(strings.ToLower(name), ";")
+			compiled := media{name: strings.TrimSpace(name)}
+			if m.Schema != nil {
+				compiled.form = u.formOf(m.Schema.Value)
+			}
+			compiled.properties = propertiesOf(compiled.form, m.Encoding)
+			b.media = append(b.media, compiled)
+		}
+	}
+	slices.SortFunc(b.media, func(x, y media) int {
+		return cmp.Or(strings.Count(x.name, "*")-strings.Count(y.name, "*"), strings.Compare(x.name, y.name))
+	})
+	names := make([]string, len(b.media))
+	for i, m := range b.media {
+		names[i] = m.name
+	}
+	b.accepts = strings.Join(names, ", ")
+	return b
+}
+
+// propertiesOf are the properties of a form as parameters, by name.
+func propertiesOf(f *form, encodings map[string]*openapi3.Encoding) map[string]*parameter {
+	if f == nil {
+		return nil
+	}
+	all := make(map[string]*parameter, len(f.properties))
+	for name, property := range f.properties {
+		encoding := encodings[name]
+		method := encoding.SerializationMethod()
+		p := &parameter{in: inBody, name: name, pointer: below(bodyPointer, name), style: method.Style, explode: method.Explode, form: property}
+		if encoding != nil {
+			p.media = encoding.ContentType
+		}
+		all[name] = p
+	}
+	return all
+}
+
+// plainJSON makes a value of Go what the validator takes: what a JSON text decodes to.
+func plainJSON(v any) (any, error) {
+	text, err := json.Marshal(v)
+	if err != nil {
+		return nil, err
+	}
+	return jsonschema.UnmarshalJSON(bytes.NewReader(text))
+}

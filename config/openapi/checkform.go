@@ -1,0 +1,201 @@
+package openapi
+
+import (
+	"encoding/json"
+	"regexp"
+
+	"github.com/santhosh-tekuri/jsonschema/v6"
+)
+
+// types is a set of JSON types.
+type types uint8
+
+const (
+	nullType types = 1 << iota
+	booleanType
+	integerType
+	numberType
+	stringType
+	arrayType
+	objectType
+
+	anyType       = objectType<<1 - 1
+	primitiveType = nullType | booleanType | integerType | numberType | stringType
+)
+
+var typeNames = map[string]types{
+	"null": nullType, "boolean": booleanType, "integer": integerType, "number": numberType | integerType,
+	"string": stringType, "array": arrayType, "object": objectType,
+}
+
+// form is what texts of a request have to know of a schema to become values of it.
+type form struct {
+	schema     *jsonschema.Schema
+	types      types
+	items      *form            // nil when nothing is said of them
+	properties map[string]*form // by name
+	others     *form            // of further properties; nil when nothing is said of them
+	open       bool             // further properties are declared, of whatever form
+}
+
+// forms are those of schemas that were met, which may be recursive.
+type forms map[*jsonschema.Schema]*form
+
+// maxNesting bounds how deep references and alternatives of a schema are followed.
+const maxNesting = 64
+
+// of returns the form of a schema.
+func (fs forms) of(s *jsonschema.Schema) *form {
+	if s == nil {
+		return nil
+	}
+	if f := fs[s]; f != nil {
+		return f
+	}
+	f := &form{schema: s, types: typesOf(s, maxNesting), properties: map[string]*form{}}
+	fs[s] = f
+	if f.types == anyType || f.types == 0 {
+		f.types = stringType // nothing is said, so a text is what it is
+	}
+	fs.fill(f, s, maxNesting)
+	return f
+}
+
+// fill adds what a schema and those it is made of say of what is inside.
+func (fs forms) fill(f *form, s *jsonschema.Schema, depth int) {
+	if s == nil || depth == 0 {
+		return
+	}
+	if f.items == nil {
+		f.items = fs.of(s.Items2020)
+	}
+	for name, property := range s.Properties {
+		if f.properties[name] == nil {
+			f.properties[name] = fs.of(property)
+		}
+	}
+	switch others := s.AdditionalProperties.(type) {
+	case *jsonschema.Schema:
+		f.others, f.open = fs.of(others), true
+	case bool:
+		f.open = f.open || others
+	}
+	fs.fill(f, s.Ref, depth-1)
+	for _, parts := range [][]*jsonschema.Schema{s.AllOf, s.AnyOf, s.OneOf, {s.Then, s.Else}} {
+		for _, part := range parts {
+			fs.fill(f, part, depth-1)
+		}
+	}
+}
+
+// typesOf are the types that a schema leaves.
+func typesOf(s *jsonschema.Schema, depth int) types {
+	left := anyType
+	if depth == 0 {
+		return left
+	}
+	if s.Types != nil && !s.Types.IsEmpty() {
+		var declared types
+		for _, name := range s.Types.ToStrings() {
+			declared |= typeNames[name]
+		}
+		left &= declared
+	}
+	if s.Enum != nil {
+		left &= typesAmong(s.Enum.Values)
+	}
+	if s.Const != nil {
+		left &= typesAmong([]any{*s.Const})
+	}
+	if s.Ref != nil {
+		left &= typesOf(s.Ref, depth-1)
+	}
+	for _, part := range s.AllOf {
+		left &= typesOf(part, depth-1)
+	}
+	for _, alternatives := range [][]*jsonschema.Schema{s.AnyOf, s.OneOf} {
+		var either types
+		for _, part := range alternatives {
+			either |= typesOf(part, depth-1)
+		}
+		if len(alternatives) > 0 {
+			left &= either
+		}
+	}
+	return left
+}
+
+func typesAmong(values []any) types {
+	var found types
+	for _, v := range values {
+		switch v.(type) {
+		case nil:
+			found |= nullType
+		case bool:
+			found |= booleanType
+		case string:
+			found |= stringType
+		case []any:
+			found |= arrayType
+		case map[string]any:
+			found |= objectType
+		default:
+			found |= numberType | integerType
+		}
+	}
+	return found
+}
+
+// numeral is what a text has to be to be a number.
+var numeral = regexp.MustCompile(`^-?[0-9]+(\.[0-9]+)?([eE][-+]?[0-9]+)?$`)
+
+// value is what a text stands for: of the types that the form has the one that fits.
+// A text that none fits stays one, which the schema then refuses.
+func (f *form) value(text string) any {
+	if f == nil || f.types&primitiveType == stringType {
+		return text
+	}
+	var v any = text
+	switch {
+	case f.types&booleanType != 0 && (text == "true" || text == "false"):
+		v = text == "true"
+	case f.types&(numberType|integerType) != 0 && numeral.MatchString(text) && isBounded(text):
+		v = json.Number(text)
+	case f.types&nullType != 0 && (text == "" || text == "null"):
+		v = nil
+	}
+	if f.types&stringType != 0 && f.schema.Validate(v) != nil {
+		return text
+	}
+	return v
+}
+
+// item and property are the forms of what is inside; nil when nothing is said of them,
+// or f is nil itself.
+func (f *form) item() *form {
+	if f == nil {
+		return nil
+	}
+	return f.items
+}
+
+func (f *form) property(name string) *form {
+	if f == nil {
+		return nil
+	}
+	if p := f.properties[name]; p != nil {
+		return p
+	}
+	return f.others
+}
+
+// inside is the form at a key or an index.
+func (f *form) inside(token string) *form {
+	if f.has(arrayType) && isIndex(token) {
+		return f.item()
+	}
+	return f.property(token)
+}
+
+// has tells whether a value may be of one of the types.
+func (f *form) has(t types) bool { return f != nil && f.types&t != 0 }

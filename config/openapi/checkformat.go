@@ -1,0 +1,74 @@
+package openapi
+
+import (
+	"encoding/base64"
+	"encoding/json"
+	"errors"
+	"math/big"
+
+	"github.com/santhosh-tekuri/jsonschema/v6"
+	"github.com/santhosh-tekuri/jsonschema/v6/kind"
+)
+
+// checkedFormats are those of OpenAPI that say something of a value beside those of JSON Schema.
+var checkedFormats = []*jsonschema.Format{
+	{Name: "int32", Validate: func(v any) error { return checkInteger(v, 31) }},
+	{Name: "int64", Validate: func(v any) error { return checkInteger(v, 63) }},
+	{Name: "byte", Validate: checkBase64},
+}
+
+var (
+	errInteger = errors.New("is not an integer of that size")
+	errBase64  = errors.New("is not base64")
+)
+
+func checkInteger(v any, bits uint) error {
+	number, ok := v.(json.Number)
+	if !ok {
+		return nil // another keyword is for that
+	}
+	r, ok := new(big.Rat).SetString(number.String())
+	if !ok || !r.IsInt() {
+		return errInteger
+	}
+	limit := new(big.Int).Lsh(big.NewInt(1), bits)
+	if r.Num().Cmp(limit) >= 0 || r.Num().Cmp(limit.Neg(limit)) < 0 {
+		return errInteger
+	}
+	return nil
+}
+
+func checkBase64(v any) error {
+	text, ok := v.(string)
+	if !ok {
+		return nil
+	}
+	if _, err := base64.StdEncoding.DecodeString(text); err != nil {
+		return errBase64
+	}
+	return nil
+}
+
+// namesKeyword is what propertyNames is in the schemas that are compiled. The
+// validator's own gives its errors a place that it overwrites with later ones.
+const namesKeyword = "x-property-names"
+
+// names is that keyword, compiled.
+type names struct{ schema *jsonschema.Schema }
+
+func compileNames(c *jsonschema.CompilerContext, schema map[string]any) (jsonschema.SchemaExt, error) {
+	if _, ok := schema[namesKeyword]; !ok {
+		return nil, nil // that tells the validator that there is none
+	}
+	return names{c.Enqueue([]string{namesKeyword})}, nil
+}
+
+// Validate is what the validator calls for each value of the schema.
+func (n names) Validate(c *jsonschema.ValidatorContext, v any) {
+	object, _ := v.(map[string]any)
+	for name := range object {
+		if n.schema.Validate(name) != nil {
+			c.AddError(&kind.PropertyNames{Property: name})
+		}
+	}
+}

@@ -1,0 +1,87 @@
+package openapi
+
+import (
+	"bytes"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"strconv"
+	"strings"
+)
+
+// decodeJSON reads a JSON text, its numbers as they are. The error is for a client.
+func decodeJSON(text []byte) (any, error) {
+	d := json.NewDecoder(bytes.NewReader(text))
+	d.UseNumber()
+	var v any
+	err := d.Decode(&v)
+	if err == nil {
+		if _, err = d.Token(); errors.Is(err, io.EOF) {
+			return v, checkNumbers(v)
+		}
+		return nil, errors.New("is not JSON: something follows the value, at byte " + strconv.FormatInt(d.InputOffset(), 10))
+	}
+	var syntax *json.SyntaxError
+	switch {
+	case errors.Is(err, io.EOF):
+		return nil, errors.New("is not JSON: it is empty")
+	case errors.Is(err, io.ErrUnexpectedEOF):
+		return nil, errors.New("is not JSON: it ends too early")
+	case errors.As(err, &syntax):
+		return nil, fmt.Errorf("is not JSON: %w, at byte %d", err, syntax.Offset)
+	}
+	return nil, fmt.Errorf("is not JSON: %w", err)
+}
+
+// Bounds of a number's text. The validator reckons with all of its digits, and panics at
+// exponents beyond a million.
+const (
+	maxDigits   = 1000
+	maxExponent = 1000
+)
+
+var errNumber = fmt.Errorf("has a number of more than %d digits, or an exponent beyond %d", maxDigits, maxExponent)
+
+func checkNumbers(v any) error {
+	switch v := v.(type) {
+	case json.Number:
+		if !isBounded(v.String()) {
+			return errNumber
+		}
+	case []any:
+		for _, item := range v {
+			if err := checkNumbers(item); err != nil {
+				return err
+			}
+		}
+	case map[string]any:
+		for _, item := range v {
+			if err := checkNumbers(item); err != nil {
+				return err
+			}
+		}
+	}
+	return nil
+}
+
+func isBounded(number string) bool {
+	if len(number) > maxDigits {
+		return false
+	}
+	_, exponent, ok := strings.Cut(strings.ToLower(number), "e")
+	if !ok {
+		return true
+	}
+	n, err := strconv.Atoi(exponent)
+	return err == nil && -maxExponent <= n && n <= maxExponent
+}
+
+// encodeJSON is the JSON text of a value that was JSON.
+func encodeJSON(v any) []byte {
+	var b bytes.Buffer
+	e := json.NewEncoder(&b)
+	e.SetEscapeHTML(false)
+	_ = e.Encode(v) // it was JSON
+	return bytes.TrimSuffix(b.Bytes(), []byte("\n"))
+}

@@ -1,0 +1,287 @@
+package openapi
+
+import (
+	"net/url"
+	"strconv"
+	"strings"
+)
+
+// The places of parameters.
+const (
+	inPath   = "path"
+	inQuery  = "query"
+	inHeader = "header"
+	inCookie = "cookie"
+	inBody   = "body"
+)
+
+// parameter is one parameter of an operation, compiled.
+type parameter struct {
+	in, name   string
+	pointer    string // "/query/limit"
+	required   bool
+	allowEmpty bool
+	reserved   bool // "+" stands for itself in a query
+	style      string
+	explode    bool
+	json       bool   // its text is JSON (content)
+	media      string // of a property of a multipart body, the media types of its part; "" for any
+	form       *form  // nil when nothing is said of its value
+}
+
+// input is a request with its path and query cut.
+type input struct {
+	*Request
+	path  map[string]string
+	query []pair
+	// named are the parameters of the query; others may be properties of one.
+	named map[string]bool
+}
+
+// pair is one name and value of a query or form.
+type pair struct {
+	name, value string // decoded
+	raw         string // the value as sent
+	broken      bool   // something follows a "%" that is no escape
+}
+
+func inputOf(c *checks, r *Request) *input {
+	in := &input{Request: r, path: c.path.values(r.Path), query: pairsOf(r.Query), named: map[string]bool{}}
+	for i := range c.parameters {
+		if p := &c.parameters[i]; p.in == inQuery {
+			in.named[p.name] = true
+		}
+	}
+	return in
+}
+
+// pairsOf cuts a query or a form.
+func pairsOf(query string) []pair {
+	var all []pair
+	for item := range strings.SplitSeq(query, "&") {
+		if item == "" {
+			continue
+		}
+		name, raw, _ := strings.Cut(item, "=")
+		p := pair{raw: raw}
+		var sound bool
+		p.name, _ = formDecoded(name)
+		p.value, sound = formDecoded(raw)
+		p.broken = !sound
+		all = append(all, p)
+	}
+	return all
+}
+
+// formDecoded, reservedDecoded and pathDecoded undo the escapes of a text, and tell
+// whether all of them are sound. Otherwise it stays as it is.
+func formDecoded(s string) (string, bool) {
+	d, err := url.QueryUnescape(s)
+	if err != nil {
+		return s, false
+	}
+	return d, true
+}
+
+func reservedDecoded(s string) (string, bool) {
+	return pathDecoded(s)
+}
+
+func pathDecoded(s string) (string, bool) {
+	d, err := url.PathUnescape(s)
+	if err != nil {
+		return s, false
+	}
+	return d, true
+}
+
+func asSent(s string) (string, bool) { return s, true }
+
+// decoder is how texts at the parameter's place are decoded.
+func (p *parameter) decoder() func(string) (string, bool) {
+	switch {
+	case p.in == inPath, p.in == inCookie:
+		return pathDecoded
+	case p.in == inHeader:
+		return asSent
+	case p.reserved:
+		return reservedDecoded
+	}
+	return formDecoded
+}
+
+// check holds the parameter's value against its schema.
+func (p *parameter) check(in *input, found *findings) {
+	if p.in == inPath && in.path == nil {
+		return // the path is answered by what has another form
+	}
+	r := reading{parameter: p, from: in, decode: p.decoder()}
+	v, given := r.value()
+	switch {
+	case r.fault != "":
+		found.add(badRequest, p.in, p.pointer, r.fault)
+	case !given && p.required:
+		found.add(badRequest, p.in, p.pointer, "is required")
+	case !given, p.form == nil, r.empty && p.allowEmpty:
+	default:
+		found.schema(badRequest, p.in, p.pointer, p.form, v)
+	}
+}
+
+// reading is a parameter being read from a request.
+type reading struct {
+	*parameter
+	from   *input
+	decode func(string) (string, bool)
+	fault  string // why it cannot be read
+	empty  bool   // it was given without a value
+}
+
+// value is the parameter's value, and whether it is there.
+func (r *reading) value() (v any, given bool) {
+	switch r.in {
+	case inPath:
+		raw, ok := r.from.path[r.name]
+		if !ok {
+			return nil, false
+		}
+		return r.pathValue(raw), true
+	case inHeader:
+		lines := r.from.Header(r.name)
+		if len(lines) == 0 {
+			return nil, false
+		}
+		return r.delimited(strings.Join(lines, ","), ","), true
+	case inCookie:
+		raw, ok := r.from.Cookie(r.name)
+		if !ok {
+			return nil, false
+		}
+		return r.delimited(raw, ","), true
+	}
+	return r.queryValue()
+}
+
+// text decodes a text, and notes what is wrong with its escapes.
+func (r *reading) text(raw string) string {
+	s, sound := r.decode(raw)
+	if !sound {
+		r.fault = "has a % that no two hexadecimal digits follow"
+	}
+	return s
+}
+
+// content reads a text that is JSON.
+func (r *reading) content(raw string) any {
+	v, err := decodeJSON([]byte(r.text(raw)))
+	if err != nil && r.fault == "" {
+		r.fault = err.Error()
+	}
+	return v
+}
+
+// pathValue reads a segment by the parameter's style.
+func (r *reading) pathValue(raw string) any {
+	prefix, separator := "", ","
+	object := r.form.has(objectType) && !r.form.has(primitiveType)
+	switch {
+	case r.style == "label":
+		prefix = "."
+		if r.explode {
+			separator = "."
+		}
+	case r.style == "matrix" && r.explode && object:
+		prefix, separator = ";", ";"
+	case r.style == "matrix":
+		prefix = ";" + r.name + "="
+		if r.explode {
+			separator = prefix
+		}
+	}
+	rest, ok := strings.CutPrefix(raw, prefix)
+	if !ok {
+		r.fault = "does not begin with " + strconv.Quote(prefix) + ", as style " + r.style + " demands"
+		return nil
+	}
+	return r.delimited(rest, separator)
+}
+
+// delimited reads one text, which a separator cuts into items or properties where the
+// schema has these.
+func (r *reading) delimited(raw, separator string) any {
+	r.empty = raw == ""
+	f := r.form
+	switch {
+	case r.json:
+		return r.content(raw)
+	case f.has(primitiveType) && !(f.has(arrayType|objectType) && strings.Contains(raw, separator)):
+		return f.value(r.text(raw))
+	case f.has(arrayType):
+		return r.list(r.cut(raw, separator))
+	case f.has(objectType):
+		return r.object(r.cut(raw, separator))
+	}
+	return r.text(raw)
+}
+
+// cut splits a text at a separator, which clients may have encoded. A text that holds
+// it both ways is split where it stands for itself: elsewhere it is part of an item.
+// None of the items is decoded.
+func (r *reading) cut(raw, separator string) []string {
+	if raw == "" {
+		return nil
+	}
+	if strings.Contains(raw, separator) {
+		return strings.Split(raw, separator)
+	}
+	for _, encoded := range encodedSeparators[separator] {
+		if strings.Contains(raw, encoded) {
+			return strings.Split(raw, encoded)
+		}
+	}
+	return []string{raw}
+}
+
+var encodedSeparators = map[string][]string{",": {"%2C", "%2c"}, " ": {"%20", "+"}, "|": {"%7C", "%7c"}}
+
+func (r *reading) list(items []string) any {
+	list := make([]any, len(items))
+	for i, item := range items {
+		if r.in == inHeader {
+			item = strings.TrimSpace(item)
+		}
+		list[i] = r.form.item().value(r.text(item))
+	}
+	return list
+}
+
+// object reads names and values in turn, or with explode each name with its value.
+func (r *reading) object(parts []string) any {
+	object := map[string]any{}
+	if r.explode && r.in != inQuery && r.in != inCookie {
+		for _, part := range parts {
+			name, value, ok := strings.Cut(part, "=")
+			if !ok {
+				r.fault = "is not a list of NAME=VALUE"
+			}
+			r.set(object, name, value)
+		}
+		return object
+	}
+	if len(parts)%2 != 0 {
+		r.fault = "is not a list of names and values in turn"
+		return object
+	}
+	for i := 0; i < len(parts); i += 2 {
+		r.set(object, parts[i], parts[i+1])
+	}
+	return object
+}
+
+func (r *reading) set(object map[string]any, name, value string) {
+	name = strings.TrimSpace(r.text(name))
+	if r.in == inHeader {
+		value = strings.TrimSpace(value)
+	}
+	object[name] = r.form.property(name).value(r.text(value))
+}

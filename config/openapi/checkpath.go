@@ -1,0 +1,69 @@
+package openapi
+
+import "strings"
+
+// pathTemplate is the path of an operation, by its segments.
+type pathTemplate []segmentTemplate
+
+// segmentTemplate is a segment: texts and, between them, names of parameters. There is
+// one text more than there are names; those around a single parameter are empty.
+type segmentTemplate struct{ texts, names []string }
+
+func parsePath(path string) pathTemplate {
+	var t pathTemplate
+	for _, segment := range segmentsOf(path) {
+		var s segmentTemplate
+		for {
+			text, rest, found := strings.Cut(segment, "{")
+			name, behind, closed := strings.Cut(rest, "}")
+			if !found || !closed {
+				s.texts = append(s.texts, segment)
+				break
+			}
+			s.texts, s.names, segment = append(s.texts, text), append(s.names, name), behind
+		}
+		t = append(t, s)
+	}
+	return t
+}
+
+// segmentsOf cuts a path, without its trailing slash, which counts for nothing.
+func segmentsOf(path string) []string {
+	return strings.Split(strings.TrimSuffix(strings.TrimPrefix(path, "/"), "/"), "/")
+}
+
+// values are the values of the path's parameters, as sent; nil when the path has
+// another number of segments. A segment that is of another form has none.
+func (t pathTemplate) values(path string) map[string]string {
+	segments := segmentsOf(path)
+	if len(segments) != len(t) {
+		return nil
+	}
+	values := map[string]string{}
+	for i, s := range t {
+		s.match(segments[i], values)
+	}
+	return values
+}
+
+// match cuts a segment at the texts of its template. A parameter ends where the text
+// behind it begins first; the last one has all that is left.
+func (s *segmentTemplate) match(segment string, values map[string]string) {
+	if len(s.names) == 0 {
+		return
+	}
+	rest, ok := strings.CutPrefix(segment, s.texts[0])
+	last := len(s.names) - 1
+	if ok {
+		rest, ok = strings.CutSuffix(rest, s.texts[last+1])
+	}
+	for i := 0; ok && i <= last; i++ {
+		value := rest
+		if i < last {
+			value, rest, ok = strings.Cut(rest, s.texts[i+1])
+		}
+		if ok && value != "" {
+			values[s.names[i]] = value
+		}
+	}
+}

@@ -1,0 +1,153 @@
+package openapi
+
+import (
+	"maps"
+	"slices"
+	"strconv"
+	"strings"
+)
+
+// queryValue reads a parameter of the query, or a property of a form.
+func (r *reading) queryValue() (v any, given bool) {
+	if r.style == "deepObject" {
+		return r.deepObject()
+	}
+	f := r.form
+	if !r.json && r.style == "form" && r.explode && f.has(objectType) && !f.has(primitiveType|arrayType) {
+		return r.spread()
+	}
+	var pairs []pair
+	for _, p := range r.from.query {
+		if p.name == r.name {
+			pairs = append(pairs, p)
+		}
+	}
+	switch {
+	case len(pairs) == 0:
+		return nil, false
+	case !r.json && r.explode && f.has(arrayType) && (len(pairs) > 1 || !f.has(primitiveType)):
+		r.empty = len(pairs) == 1 && pairs[0].raw == ""
+		return r.repeated(pairs), true
+	case len(pairs) > 1:
+		r.fault = "is given " + strconv.Itoa(len(pairs)) + " times; once is accepted"
+		return nil, true
+	}
+	return r.delimited(pairs[0].raw, r.separator()), true
+}
+
+func (r *reading) separator() string {
+	switch r.style {
+	case "spaceDelimited":
+		return " "
+	case "pipeDelimited":
+		return "|"
+	}
+	return ","
+}
+
+// repeated is a list of which each item has a pair of its own.
+func (r *reading) repeated(pairs []pair) any {
+	if r.empty {
+		return []any{}
+	}
+	items := make([]string, len(pairs))
+	for i, p := range pairs {
+		items[i] = p.raw
+	}
+	return r.list(items)
+}
+
+// spread is an object each of whose properties is a pair of the query. What no
+// parameter is named after belongs to it when it is open.
+func (r *reading) spread() (v any, given bool) {
+	object := map[string]any{}
+	for _, p := range r.from.query {
+		_, declared := r.form.properties[p.name]
+		if !declared && (!r.form.open || r.from.named[p.name]) {
+			continue
+		}
+		if _, twice := object[p.name]; !twice {
+			object[p.name] = r.form.property(p.name).value(r.text(p.raw))
+		}
+	}
+	return object, len(object) > 0
+}
+
+// node is a part of a deepObject: texts, or what is in its brackets.
+type node struct {
+	texts []string
+	parts map[string]*node
+}
+
+// maxBrackets is how deep the brackets of a deepObject may be nested.
+const maxBrackets = 32
+
+// deepObject reads pairs of the form NAME[key]=value, NAME[key][key]=value,
+// NAME[list][]=value and NAME[list][0]=value.
+func (r *reading) deepObject() (v any, given bool) {
+	root := &node{}
+	for _, p := range r.from.query {
+		rest, ok := strings.CutPrefix(p.name, r.name+"[")
+		if !ok {
+			continue
+		}
+		inside, ok := strings.CutSuffix(rest, "]")
+		keys := strings.Split(inside, "][")
+		if !ok || len(keys) > maxBrackets {
+			r.fault = "has brackets that are not closed, or nested more than " + strconv.Itoa(maxBrackets) + " deep"
+			return nil, true
+		}
+		given = true
+		root.put(keys, r.text(p.raw))
+	}
+	return root.value(r.form), given
+}
+
+func (n *node) put(keys []string, text string) {
+	for _, key := range keys {
+		if n.parts == nil {
+			n.parts = map[string]*node{}
+		}
+		if n.parts[key] == nil {
+			n.parts[key] = &node{}
+		}
+		n = n.parts[key]
+	}
+	n.texts = append(n.texts, text)
+}
+
+// value is what a node stands for in a schema.
+func (n *node) value(f *form) any {
+	isList := f.has(arrayType) && !f.has(objectType)
+	switch {
+	case len(n.parts) == 0 && isList, len(n.texts) > 1:
+		list := make([]any, len(n.texts))
+		for i, text := range n.texts {
+			list[i] = f.item().value(text)
+		}
+		return list
+	case len(n.texts) == 1:
+		return f.value(n.texts[0])
+	case isList:
+		return n.list(f)
+	}
+	object := map[string]any{}
+	for name, part := range n.parts {
+		object[name] = part.value(f.property(name))
+	}
+	return object
+}
+
+// list is a node whose keys are indexes, or are left out. Items are in the order of the
+// indexes, whatever is left out between them.
+func (n *node) list(f *form) any {
+	if unnamed := n.parts[""]; unnamed != nil && len(n.parts) == 1 && len(unnamed.parts) == 0 {
+		return (&node{texts: unnamed.texts}).value(f)
+	}
+	list := make([]any, 0, len(n.parts))
+	keys := slices.SortedFunc(maps.Keys(n.parts), func(a, b string) int { return comparePointers("/"+a, "/"+b) })
+	for _, key := range keys {
+		list = append(list, n.parts[key].value(f.item()))
+	}
+	return list
+}

@@ -1,0 +1,130 @@
+package openapi
+
+import (
+	"slices"
+	"strings"
+
+	"github.com/getkin/kin-openapi/openapi3"
+)
+
+// alternative is what a request needs to be let in: all of it. An empty one lets
+// everybody in.
+type alternative []credential
+
+// credential is one thing that a request has to have. Whether it is the right one
+// nobody asks.
+type credential struct {
+	scheme    string // its name in the document
+	in, name  string // where it is: "header" and "Authorization"
+	prefix    string // of the value: "Bearer"; "" for any value that is not empty
+	challenge string // the value of WWW-Authenticate that asks for it
+}
+
+// checkSecurity looks for the credentials of one of the alternatives. When there is
+// none, what is missing of each is a violation.
+func (c *checks) checkSecurity(r *Request, found *findings) {
+	if len(c.security) == 0 || slices.ContainsFunc(c.security, func(a alternative) bool { return a.holds(r) }) {
+		return
+	}
+	or := ""
+	if len(c.security) > 1 {
+		or = "; one of the alternatives is enough"
+	}
+	for _, a := range c.security {
+		for i := range a {
+			if k := &a[i]; !k.isIn(r) {
+				found.add(unauthorized, k.in, below("/"+k.in, pointerName(k.in, k.name)), k.what()+or)
+				if !slices.Contains(found.challenges, k.challenge) {
+					found.challenges = append(found.challenges, k.challenge)
+				}
+			}
+		}
+	}
+}
+
+func (a alternative) holds(r *Request) bool {
+	return !slices.ContainsFunc(a, func(k credential) bool { return !k.isIn(r) })
+}
+
+func (k *credential) isIn(r *Request) bool {
+	switch k.in {
+	case inCookie:
+		value, ok := r.Cookie(k.name)
+		return ok && value != ""
+	case inQuery:
+		return slices.ContainsFunc(pairsOf(r.Query), func(p pair) bool { return p.name == k.name && p.value != "" })
+	}
+	return slices.ContainsFunc(r.Header(k.name), func(value string) bool {
+		value = strings.TrimSpace(value)
+		if k.prefix == "" {
+			return value != ""
+		}
+		scheme, rest, _ := strings.Cut(value, " ")
+		return strings.EqualFold(scheme, k.prefix) && strings.TrimSpace(rest) != ""
+	})
+}
+
+// what says what is missing.
+func (k *credential) what() string {
+	if k.prefix != "" {
+		return "has no credentials of the form " + k.prefix + " …, which the security scheme " + k.scheme + " asks for"
+	}
+	return "is missing or empty; the security scheme " + k.scheme + " asks for it"
+}
+
+// security compiles the requirements of an operation, or of the document.
+func (c *checker) security(op *openapi3.Operation, pointer string) []alternative {
+	requirements := c.doc.Security
+	if op.Security != nil {
+		requirements = *op.Security
+	}
+	var all []alternative
+	for _, requirement := range requirements {
+		a := alternative{}
+		for name := range requirement {
+			if k, ok := c.credential(name, pointer); ok {
+				a = append(a, k)
+			}
+		}
+		slices.SortFunc(a, func(x, y credential) int { return strings.Compare(x.scheme, y.scheme) })
+		all = append(all, a)
+	}
+	return all
+}
+
+// credential is what a security scheme asks for; false for what no request shows.
+func (c *checker) credential(name, pointer string) (credential, bool) {
+	var scheme *openapi3.SecurityScheme
+	if components := c.doc.Components; components != nil && components.SecuritySchemes[name] != nil {
+		scheme = components.SecuritySchemes[name].Value
+	}
+	if scheme == nil {
+		c.warn(pointer, "the security scheme "+name+" is not declared; requests are not held against it")
+		return credential{}, false
+	}
+	k := credential{scheme: name, in: inHeader, name: "Authorization"}
+	switch scheme.Type {
+	case "apiKey":
+		k.in, k.name = scheme.In, scheme.Name
+		k.challenge = `ApiKey in="` + scheme.In + `", name="` + quotable.Replace(scheme.Name) + `"`
+		return k, k.name != "" && (k.in == inHeader || k.in == inQuery || k.in == inCookie)
+	case "http":
+		k.prefix = capitalised(scheme.Scheme)
+	case "oauth2", "openIdConnect":
+		k.prefix = "Bearer"
+	default:
+		return credential{}, false // mutualTLS, which is not the request's
+	}
+	k.challenge = k.prefix + ` realm="` + quotable.Replace(name) + `"`
+	return k, k.prefix != ""
+}
+
+// quotable leaves out of a quoted text what would end it, or the line.
+var quotable = strings.NewReplacer(`"`, "", `\`, "", "\r", "", "\n", "")
+
+func capitalised(s string) string {
+	if s == "" {
+		return ""
+	}
+	return strings.ToUpper(s[:1]) + strings.ToLower(s[1:])
+}

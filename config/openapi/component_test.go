@@ -1,0 +1,167 @@
+package openapi
+
+import (
+	"encoding/json"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/getkin/kin-openapi/openapi3"
+	"github.com/santhosh-tekuri/jsonschema/v6"
+	"gopkg.in/yaml.v3"
+)
+
+// components reads the schemas of a document of config/testdata/openapi, and compiles
+// them with the independent validator. Schemas that are named are left out of that.
+func components(t *testing.T, name string, without ...string) (*openapi3.T, func(string) *jsonschema.Schema) {
+	t.Helper()
+	data, err := os.ReadFile(filepath.Join("..", "testdata", "openapi", name))
+	if err != nil {
+		t.Fatal(err)
+	}
+	var document struct {
+		OpenAPI    string `yaml:"openapi"`
+		Components struct {
+			Schemas map[string]any `yaml:"schemas"`
+		} `yaml:"components"`
+	}
+	if err := yaml.Unmarshal(data, &document); err != nil {
+		t.Fatal(err)
+	}
+	text, err := json.Marshal(document.Components.Schemas)
+	if err != nil {
+		t.Fatal(err)
+	}
+	doc := schemaDocument(t, document.OpenAPI, string(text))
+	for _, name := range without {
+		delete(document.Components.Schemas, name)
+	}
+	if text, err = json.Marshal(document.Components.Schemas); err != nil {
+		t.Fatal(err)
+	}
+	return doc, independent(t, document.OpenAPI, string(text))
+}
+
+// TestFormatsAndCompositions makes a body for each schema of the documents, and fresh
+// ones, each held against the independent validator.
+func TestFormatsAndCompositions(t *testing.T) {
+	// Expressions that Go does not have cannot be asked of the validator; TestPatternTexts
+	// has them.
+	unasked := map[string][]string{"formats.yml": {"code-points", "long-repeat", "strong"}, "recursion.yml": {"Endless"}}
+	for _, file := range []string{"formats.yml", "composition.yml", "recursion.yml"} {
+		doc, compiled := components(t, file, unasked[file]...)
+		for _, name := range sortedNames(doc.Components.Schemas) {
+			if strings.Contains(strings.Join(unasked[file], " "), name) {
+				continue
+			}
+			for seed := range uint64(20) {
+				if body := made(t, doc, name, seed, seed > 0); !holds(t, compiled(name), body) {
+					t.Errorf("%s, %s, seed %d: %s", file, name, seed, body)
+				}
+			}
+		}
+	}
+}
+
+// texts that only one reading of the keyword allows.
+func TestBodiesOfComponents(t *testing.T) {
+	for file, bodies := range map[string]map[string]string{
+		"formats.yml": {"cents": `0.07`, "steps": `.*[.]?[0-9]`},
+		"discriminator.yml": {
+			"Pet": `{"kind":"feline","meows":true}|{"kind":"feline","meows":false}`, "Unmapped": `"kind":"Dog"`,
+			"Bird": `"species":"Bird"`, "Animal": `"species":"Animal"`, "Vehicle": `"type":"car".*"doors":3|"doors":3.*"type":"car"`, "Car": `"type":"car"`,
+		},
+		"composition.yml": {"Anything": `^{}$`, "Closed": `"own":`, "Either": `^"...`, "Types": `^[0-9]`, "Overlapping": `^{"a":"[^"]*"}$|"b"`},
+		"recursion.yml":   {"Tree": `^\{"name":"[^"]*","children":\[(\{"name":"[^"]*","children":\[\]\},?){2}\]\}$`, "Nullable": `null`, "Value": `^\[`, "Mutual": `"other":`},
+	} {
+		doc, _ := components(t, file, sortedNames(map[string]bool{"Endless": true, "code-points": true, "long-repeat": true, "strong": true})...)
+		for name, pattern := range bodies {
+			p, err := compilePattern(pattern)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if body := made(t, doc, name, 1, false); !p.matches(string(body)) {
+				t.Errorf("%s: %s, want %s", name, body, pattern)
+			}
+		}
+	}
+}
+
+// TestImpossibleSchemas are said to be so, and still give a JSON value.
+func TestImpossibleSchemas(t *testing.T) {
+	schemas := map[string]string{
+		"false": `false`, "bounds": `{"type": "integer", "minimum": 2, "maximum": 1}`, "lengths": `{"type": "string", "minLength": 3, "maxLength": 2}`,
+		"twins": `{"type": "array", "items": {"type": "boolean"}, "uniqueItems": true, "minItems": 3}`,
+		"both":  `{"allOf": [{"type": "string"}, {"type": "integer"}]}`, "not": `{"type": "string", "not": {}}`,
+		"closed": `{"type": "object", "required": ["a"], "additionalProperties": false}`,
+		"same":   `{"oneOf": [{"type": "string"}, {"type": "string"}]}`, "enum": `{"type": "string", "enum": [1, 2]}`,
+		"huge": `{"type": "array", "minItems": 1000000000, "items": {"type": "string"}}`, "long": `{"type": "string", "minLength": 1000000000}`,
+		"depth": `{"type": "object", "required": ["a", "b"], "properties": {"a": {"$ref": "#/components/schemas/depth"}, "b": {"$ref": "#/components/schemas/depth"}}}`,
+		"wide":  `{"type": "object", "minProperties": 1000000}`, "step": `{"type": "integer", "multipleOf": 7, "minimum": 1, "maximum": 6}`,
+	}
+	parts := make([]string, 0, len(schemas))
+	for name, text := range schemas {
+		parts = append(parts, `"`+name+`": `+text)
+	}
+	doc := schemaDocument(t, "3.1.0", "{"+strings.Join(parts, ",")+"}")
+	m := newMaker(doc, 0, nil)
+	for name := range schemas {
+		v, wrong := m.body(&openapi3.SchemaRef{Value: doc.Components.Schemas[name].Value}, toClient, 0, false, "#")
+		if wrong == "" || !json.Valid(appendJSON(nil, v)) {
+			t.Errorf("%s: %q, %.100s", name, wrong, appendJSON(nil, v))
+		}
+	}
+}
+
+// TestWriteOnlyAndReadOnly: what is for the other direction is left out, though required.
+func TestWriteOnlyAndReadOnly(t *testing.T) {
+	doc, _ := components(t, "direction.yml")
+	m := newMaker(doc, 0, nil)
+	ref := doc.Components.Schemas["User"]
+	content := openapi3.Content{"text/plain": {Schema: &openapi3.SchemaRef{Value: &openapi3.Schema{}}}, "application/json": {Schema: ref}}
+	media, body := m.requestBody(&openapi3.RequestBody{Content: content}, "#/paths/~1users/post/requestBody")
+	v, err := parseJSON(body)
+	if err != nil || media != "application/json" {
+		t.Fatalf("%s: %v", media, err)
+	}
+	o := v.(*object)
+	for name, want := range map[string]bool{"id": false, "name": true, "password": true} {
+		if _, ok := o.get(name); ok != want {
+			t.Errorf("%s is in a request: %v in %s", name, ok, body)
+		}
+	}
+}
+
+// FuzzGenerate: whatever the schema, a body is made in bounded time, and it is valid or
+// said not to be.
+func FuzzGenerate(f *testing.F) {
+	for _, schema := range []string{
+		`{"type": "object", "properties": {"a": {"$ref": "#/components/schemas/S"}}, "required": ["a"]}`, `{"oneOf": [{"type": "integer"}, {"$ref": "#/components/schemas/S"}]}`,
+		`{"type": "number", "multipleOf": 1e-300, "minimum": 1e300}`, `{"minItems": 99999999, "type": "array", "uniqueItems": true}`,
+		`{"enum": [null, {}, [1.0, 1]]}`, `{"pattern": "^(?=a)b{1,9999}$", "minLength": 4}`, `{"not": {"not": {"anyOf": [true, false]}}}`,
+		`{"type": ["null", "array"], "prefixItems": [{"const": 1}], "contains": {"const": 2}, "unevaluatedItems": false}`,
+		`{"if": {"required": ["a"]}, "then": {"properties": {"b": false}}, "dependentRequired": {"a": ["c"]}, "minProperties": 2, "propertyNames": {"maxLength": 1}}`,
+	} {
+		f.Add([]byte(schema), uint64(0))
+	}
+	f.Fuzz(func(t *testing.T, schema []byte, seed uint64) {
+		text := `{"openapi": "3.1.0", "info": {"title": "t", "version": "1"}, "paths": {}, "components": {"schemas": {"S": ` + string(schema) + `}}}`
+		doc, err := openapi3.NewLoader().LoadFromData([]byte(text))
+		if err != nil || doc.Components == nil || doc.Components.Schemas["S"] == nil {
+			return
+		}
+		m := newMaker(doc, 0, nil)
+		ref := &openapi3.SchemaRef{Ref: "#/components/schemas/S", Value: doc.Components.Schemas["S"].Value}
+		for _, fresh := range []bool{false, true} {
+			v, wrong := m.body(ref, toClient, seed, fresh, "#")
+			check := validator{m: m, lenient: true}
+			if found := check.mismatch(ref, v); wrong == "" && found != nil {
+				t.Errorf("%s: %s is taken for valid: %v", schema, appendJSON(nil, v), found)
+			}
+			if !json.Valid(appendJSON(nil, v)) {
+				t.Errorf("%s: no JSON: %s", schema, appendJSON(nil, v))
+			}
+		}
+	})
+}

@@ -1,0 +1,415 @@
+package openapi
+
+import (
+	"fmt"
+	"math"
+	"reflect"
+	"strconv"
+	"strings"
+
+	"github.com/getkin/kin-openapi/openapi3"
+)
+
+// decoding makes values of the library of nodes: what its own decoding makes of JSON,
+// in one pass, with the place of each object, and telling of all that is wrong.
+type decoding struct {
+	layouts  layouts
+	modern   bool  // OpenAPI 3.1 or later
+	first    *Node // the document
+	suggest  func(word string, among []string) string
+	problems []Problem
+
+	broken  map[*Node]bool // the texts of references that lead nowhere
+	refs    []referable    // those that refer to a component
+	schemas []*openapi3.Schema
+	outer   []*openapi3.SchemaRef // the schemas that are in no other
+	orders  map[*openapi3.Schema][]string
+	examples
+}
+
+// examples are the objects that have examples, to be held against their schemas.
+type examples struct {
+	media      []*openapi3.MediaType
+	parameters []*openapi3.Parameter
+}
+
+// referable is a value of one of the library's …Ref types that refers to a component.
+type referable struct {
+	value   reflect.Value
+	section string
+	node    *Node // of the reference
+}
+
+// place is the origin of an object, in one piece of memory.
+type place struct {
+	origin   openapi3.Origin
+	location openapi3.Location
+}
+
+func (d *decoding) wrong(n *Node, format string, args ...any) {
+	d.problems = append(d.problems, n.problem(fmt.Sprintf(format, args...)))
+}
+
+// refuse says that a node is not what its place takes.
+func (d *decoding) refuse(n *Node, accepted string) {
+	if n.Kind == Null {
+		d.wrong(n, "the value is left out; %s is accepted", accepted)
+		return
+	}
+	d.wrong(n, "is %s; %s is accepted", n.Kind, accepted)
+}
+
+// decode makes v of a node.
+func (d *decoding) decode(n *Node, l *layout, v reflect.Value) {
+	if n.Kind == Null && l.want != wantReferable && l.want != wantAny && l.typ != typeOfSchema {
+		return // as if it were not there
+	}
+	switch l.want {
+	case wantAny:
+		if x := anyOf(n); x != nil {
+			v.Set(reflect.ValueOf(x))
+		}
+	case wantPointer:
+		p := reflect.New(l.elem.typ)
+		d.decode(n, l.elem, p.Elem())
+		v.Set(p)
+	case wantList:
+		d.list(n, l, v)
+	case wantMap:
+		d.names(n, l, v)
+	case wantMapLike:
+		d.mapLike(n, l, v)
+	case wantObject:
+		d.object(n, l, v)
+	case wantReferable:
+		d.referable(n, l, v)
+	case wantSchemaOrBool:
+		d.schemaOrBool(n, l, v)
+	case wantTypes:
+		d.types(n, v)
+	default:
+		d.scalar(n, l, v)
+	}
+}
+
+func (d *decoding) scalar(n *Node, l *layout, v reflect.Value) {
+	switch l.want {
+	case wantText:
+		if n.Kind != Text && n.Kind != Number && n.Kind != Bool {
+			d.refuse(n, "a text")
+			return
+		}
+		v.SetString(n.Text)
+	case wantBool:
+		if n.Kind != Bool {
+			d.refuse(n, "true or false")
+			return
+		}
+		v.SetBool(n.Text == "true")
+	case wantWhole:
+		x, err := strconv.ParseFloat(n.Text, 64)
+		if n.Kind != Number || err != nil || x < 0 || x != math.Trunc(x) || x >= 1<<63 {
+			d.refuse(n, "an integer from 0")
+			return
+		}
+		v.SetUint(uint64(x))
+	case wantNumber:
+		x, err := strconv.ParseFloat(n.Text, 64)
+		if n.Kind != Number || err != nil {
+			d.refuse(n, "a number")
+			return
+		}
+		v.SetFloat(x)
+	case wantBound:
+		d.bound(n, v.Addr().Interface().(*openapi3.ExclusiveBound))
+	case wantMapping:
+		if n.Kind != Text {
+			d.refuse(n, "a text")
+			return
+		}
+		v.Addr().Interface().(*openapi3.MappingRef).Ref = n.Text
+	}
+}
+
+func (d *decoding) bound(n *Node, into *openapi3.ExclusiveBound) {
+	x, err := strconv.ParseFloat(n.Text, 64)
+	switch {
+	case n.Kind == Bool:
+		into.Bool = openapi3.Ptr(n.Text == "true")
+	case n.Kind == Number && err == nil:
+		into.Value = &x
+	default:
+		d.refuse(n, "a number, or before OpenAPI 3.1 true or false,")
+	}
+}
+
+func (d *decoding) types(n *Node, v reflect.Value) {
+	into := v.Addr().Interface().(*openapi3.Types)
+	switch n.Kind {
+	case Text:
+		*into = openapi3.Types{n.Text}
+	case List:
+		*into = make(openapi3.Types, 0, len(n.Items))
+		for _, item := range n.Items {
+			if item.Kind != Text {
+				d.refuse(item, "the name of a type")
+				continue
+			}
+			*into = append(*into, item.Text)
+		}
+	default:
+		d.refuse(n, "the name of a type, such as string or object,")
+	}
+}
+
+func (d *decoding) schemaOrBool(n *Node, l *layout, v reflect.Value) {
+	into := v.Addr().Interface().(*openapi3.BoolSchema)
+	if n.Kind == Bool {
+		into.Has = openapi3.Ptr(n.Text == "true")
+		return
+	}
+	into.Schema = &openapi3.SchemaRef{}
+	d.decode(n, l.elem, reflect.ValueOf(into.Schema).Elem())
+}
+
+func (d *decoding) list(n *Node, l *layout, v reflect.Value) {
+	if n.Kind != List {
+		d.refuse(n, "a list")
+		return
+	}
+	list := reflect.MakeSlice(l.typ, len(n.Items), len(n.Items))
+	for i, item := range n.Items {
+		d.decode(item, l.elem, list.Index(i))
+		d.fill(item, list.Index(i))
+	}
+	v.Set(list)
+}
+
+// fill puts an empty object where one is left out of a list or a map: what comes later
+// need not look for nil.
+func (d *decoding) fill(n *Node, v reflect.Value) {
+	if v.Kind() != reflect.Pointer || !v.IsNil() {
+		return
+	}
+	v.Set(reflect.New(v.Type().Elem()))
+	d.place(n, v.Elem())
+	if d.layouts.of(v.Type().Elem()).want == wantReferable {
+		d.refuse(n, "a map")
+	}
+}
+
+func (d *decoding) names(n *Node, l *layout, v reflect.Value) {
+	if n.Kind != Map {
+		d.refuse(n, "a map")
+		return
+	}
+	m := reflect.MakeMapWithSize(l.typ, len(n.Entries))
+	for i := range n.Entries {
+		e := &n.Entries[i]
+		value := reflect.New(l.elem.typ).Elem()
+		d.decode(e.Value, l.elem, value)
+		d.fill(e.Value, value)
+		m.SetMapIndex(reflect.ValueOf(e.Key), value)
+	}
+	v.Set(m)
+}
+
+// mapLike makes one of the library's types that keep a map to themselves: paths,
+// responses and callbacks.
+func (d *decoding) mapLike(n *Node, l *layout, v reflect.Value) {
+	if n.Kind != Map {
+		d.refuse(n, "a map")
+		return
+	}
+	d.place(n, v)
+	set := func(key string, value reflect.Value) {
+		switch into := v.Addr().Interface().(type) {
+		case *openapi3.Paths:
+			into.Set(key, value.Interface().(*openapi3.PathItem))
+		case *openapi3.Responses:
+			into.Set(key, value.Interface().(*openapi3.ResponseRef))
+		case *openapi3.Callback:
+			into.Set(key, value.Interface().(*openapi3.PathItem))
+		}
+	}
+	for i := range n.Entries {
+		e := &n.Entries[i]
+		if strings.HasPrefix(e.Key, "x-") {
+			d.extension(e, v)
+			continue
+		}
+		value := reflect.New(l.elem.typ).Elem()
+		d.decode(e.Value, l.elem, value)
+		d.fill(e.Value, value)
+		set(e.Key, value)
+	}
+}
+
+func (d *decoding) extension(e *Entry, v reflect.Value) {
+	extensions := v.FieldByName("Extensions").Addr().Interface().(*map[string]any)
+	if *extensions == nil {
+		*extensions = map[string]any{}
+	}
+	(*extensions)[e.Key] = anyOf(e.Value)
+}
+
+// place notes where an object stands.
+func (d *decoding) place(n *Node, v reflect.Value) {
+	if v.Kind() != reflect.Struct {
+		return
+	}
+	if f := v.FieldByName("Origin"); f.IsValid() && f.Type() == typeOfOrigin {
+		p := &place{location: openapi3.Location{File: n.File, Line: n.Line, Column: n.Column}}
+		p.origin.Key = &p.location
+		f.Set(reflect.ValueOf(&p.origin))
+	}
+}
+
+func (d *decoding) object(n *Node, l *layout, v reflect.Value) {
+	switch {
+	case l.typ == typeOfSchema && n.Kind == Bool:
+		*v.Addr().Interface().(*openapi3.Schema) = openapi3.Schema{Always: openapi3.Ptr(n.Text == "true")}
+		d.place(n, v)
+		return
+	case n.Kind != Map:
+		d.refuse(n, "a map")
+		return
+	}
+	d.place(n, v)
+	for i := range n.Entries {
+		e := &n.Entries[i]
+		if f, ok := l.fields[e.Key]; ok {
+			d.decode(e.Value, f.layout, v.FieldByIndex(f.index))
+			continue
+		}
+		d.otherKey(n, e, l, v)
+	}
+	switch object := v.Addr().Interface().(type) {
+	case *openapi3.Schema:
+		d.schemas = append(d.schemas, object)
+		if properties := n.get("properties"); properties != nil && len(properties.Entries) > 1 {
+			d.orders[object] = properties.keys()
+		}
+	case *openapi3.MediaType:
+		d.outer = append(d.outer, object.Schema, object.ItemSchema)
+		if object.Example != nil || object.Examples != nil {
+			d.media = append(d.media, object)
+		}
+	case *openapi3.Parameter:
+		d.outer = append(d.outer, object.Schema)
+		if object.Example != nil || object.Examples != nil {
+			d.parameters = append(d.parameters, object)
+		}
+	case *openapi3.Header:
+		d.outer = append(d.outer, object.Schema)
+	}
+}
+
+// otherKey is for a key of an object that has no meaning there. A schema of OpenAPI 3.1
+// may have any.
+func (d *decoding) otherKey(n *Node, e *Entry, l *layout, v reflect.Value) {
+	switch {
+	case strings.HasPrefix(e.Key, "x-"):
+		d.extension(e, v)
+	case e.Key == "$ref" && l.section == pathSection, l.typ == typeOfComponents && e.Key == "pathItems":
+	case l.typ == typeOfSchema && d.modern:
+	default:
+		p := n.entryProblem(e, fmt.Sprintf("%q has no meaning here%s; extensions begin with x-", clip(e.Key), d.layouts.hint(e.Key, l, d.suggest)))
+		p.Warning = true
+		d.problems = append(d.problems, p)
+	}
+}
+
+// annotations are the keys beside the $ref of a schema that add nothing to what it accepts.
+func isAnnotation(key string) bool {
+	switch key {
+	case "$ref", "description", "summary", "title", "$comment", "deprecated", "externalDocs":
+		return true
+	}
+	return strings.HasPrefix(key, "x-")
+}
+
+// referable makes an object, or a reference to one.
+func (d *decoding) referable(n *Node, l *layout, v reflect.Value) {
+	ref := n.get("$ref")
+	if ref == nil || ref.Kind != Text {
+		if ref != nil {
+			d.refuse(ref, "a text")
+			return
+		}
+		value := reflect.New(l.elem.typ)
+		if n.Kind == Null {
+			d.refuse(n, "a map")
+		}
+		d.decode(n, l.elem, value.Elem())
+		v.FieldByName("Value").Set(value)
+		return
+	}
+	if l.typ == typeOfSchemaRef && d.modern {
+		for i := range n.Entries {
+			if !isAnnotation(n.Entries[i].Key) {
+				d.constrained(n, l, v)
+				return
+			}
+		}
+	}
+	d.place(n, v)
+	v.FieldByName("Ref").SetString(ref.Text)
+	for _, name := range []string{"Summary", "Description"} {
+		if f := v.FieldByName(name); f.IsValid() && n.get(strings.ToLower(name)) != nil {
+			f.Set(reflect.ValueOf(openapi3.Ptr(n.textOf(strings.ToLower(name)))))
+		}
+	}
+	for i := range n.Entries {
+		if strings.HasPrefix(n.Entries[i].Key, "x-") {
+			d.extension(&n.Entries[i], v)
+		}
+	}
+	d.refs = append(d.refs, referable{value: v, section: l.section, node: ref})
+}
+
+// constrained makes a schema of a reference with more beside it, which since OpenAPI
+// 3.1 holds too: all of what is referred to, and what stands beside.
+func (d *decoding) constrained(n *Node, l *layout, v reflect.Value) {
+	referred := &Node{Kind: Map, File: n.File, Line: n.Line, Column: n.Column}
+	beside := &Node{Kind: Map, File: n.File, Line: n.Line, Column: n.Column}
+	all := &Node{Kind: List, File: n.File, Line: n.Line, Column: n.Column, Items: []*Node{referred}}
+	for _, e := range n.Entries {
+		switch e.Key {
+		case "$ref":
+			referred.Entries = []Entry{e}
+		case "allOf":
+			all.Items = append(all.Items, e.Value.Items...)
+		default:
+			beside.Entries = append(beside.Entries, e)
+		}
+	}
+	beside.Entries = append(beside.Entries, Entry{Key: "allOf", Value: all, Line: n.Line, Column: n.Column})
+	d.referable(beside, l, v)
+}
+
+// anyOf makes of a node what encoding/json makes of its JSON text.
+func anyOf(n *Node) any {
+	switch n.Kind {
+	case Bool:
+		return n.Text == "true"
+	case Number:
+		x, _ := strconv.ParseFloat(n.Text, 64)
+		return x
+	case Text:
+		return n.Text
+	case List:
+		list := make([]any, len(n.Items))
+		for i, item := range n.Items {
+			list[i] = anyOf(item)
+		}
+		return list
+	case Map:
+		m := make(map[string]any, len(n.Entries))
+		for i := range n.Entries {
+			m[n.Entries[i].Key] = anyOf(n.Entries[i].Value)
+		}
+		return m
+	}
+	return nil
+}

@@ -1,0 +1,293 @@
+package openapi
+
+import (
+	"fmt"
+	"reflect"
+	"strconv"
+	"strings"
+
+	"github.com/getkin/kin-openapi/openapi3"
+)
+
+// Options are what reading a document depends on.
+type Options struct {
+	// Seed is what made-up bodies are made with.
+	Seed uint64
+	// AllowRemoteRefs lets documents refer to others by http and https URLs.
+	AllowRemoteRefs bool
+	// Checks compiles what requests are held against, for Operation.Check.
+	Checks bool
+
+	// Open reads a local file as a document. A problem without a line is one of the file
+	// as a whole; the node is nil when there is nothing to go on with.
+	Open func(name string) (*Node, []Problem)
+	// Parse does the same with what a URL answered.
+	Parse func(name string, data []byte) (*Node, []Problem)
+	// Content reads a local file as it is: the value of an example that lives elsewhere.
+	Content func(name string) ([]byte, error)
+	// Suggest words which of several keys a wrong one seems to mean: " (did you mean
+	// get?)", or "". It may be nil.
+	Suggest func(word string, among []string) string
+}
+
+// Is tells whether a node is an OpenAPI or Swagger document, of whatever version.
+func Is(n *Node) bool {
+	return n != nil && n.Kind == Map && (n.get("openapi") != nil || n.get("swagger") != nil)
+}
+
+// Read reads a document. Its nodes are those of the file at location, an absolute path;
+// Read changes them. There are operations only when no problem is a mistake.
+func Read(root *Node, location string, opts Options) (doc *Document) {
+	r := &documentReader{opts: opts, doc: &Document{}, decoding: decoding{layouts: layouts{}, suggest: opts.Suggest, orders: map[*openapi3.Schema][]string{}}}
+	err := guarded(func() error {
+		r.read(root, location)
+		return nil
+	})
+	if err != nil {
+		r.doc.Operations, r.doc.Catalogue = nil, nil
+		r.problems = append(r.problems, root.problem(err.Error()))
+	}
+	sources := map[string]*source{location: {root: root}}
+	if r.bundle != nil {
+		r.doc.Files = r.bundle.files
+		sources = r.bundle.sources
+	}
+	r.doc.Problems = pointed(r.problems, sources)
+	return r.doc
+}
+
+// documentReader reads one document.
+type documentReader struct {
+	opts   Options
+	doc    *Document
+	bundle *bundle
+	decoding
+}
+
+func (r *documentReader) read(root *Node, location string) {
+	if root = r.bundled(root, location); root == nil {
+		return
+	}
+	r.first, r.broken = root, r.bundle.broken
+	kin := &openapi3.T{}
+	r.decode(root, r.layouts.of(reflect.TypeFor[openapi3.T]()), reflect.ValueOf(kin).Elem())
+	r.bind(kin)
+	r.loops()
+	r.validate(kin)
+	r.rules(kin, root)
+	if r.failed() {
+		return
+	}
+	r.compile(kin, root)
+	if r.failed() {
+		r.doc.Operations, r.doc.Catalogue = nil, nil
+	}
+}
+
+// bundled is the document as one of OpenAPI 3 whose references are all into its own
+// components; nil when its version is none that is read.
+func (r *documentReader) bundled(root *Node, location string) *Node {
+	if root = r.versioned(root, location); root == nil {
+		return nil
+	}
+	if r.bundle == nil || r.bundle.root.root != root {
+		b := newBundle(root, location, r.layouts, r.opts)
+		b.adopt(r.bundle)
+		r.bundle = b
+		b.run(r.layouts.of(reflect.TypeFor[openapi3.T]()))
+		r.problems = append(r.problems, b.problems...)
+	}
+	return root
+}
+
+// failed tells whether a problem is a mistake.
+func (d *decoding) failed() bool {
+	for i := range d.problems {
+		if !d.problems[i].Warning {
+			return true
+		}
+	}
+	return false
+}
+
+// versioned returns the document as one of OpenAPI 3, or nil when its version is none
+// that is read.
+func (r *documentReader) versioned(root *Node, location string) *Node {
+	const accepted = "; 3.0 and 3.1 of OpenAPI, and 2.0 of Swagger, are read"
+	if old := root.get("swagger"); old != nil {
+		if old.Text != "2.0" && old.Text != "2" {
+			r.wrong(old, "the version is %q%s", clip(old.Text), accepted)
+			return nil
+		}
+		return r.converted(root, location)
+	}
+	version := root.get("openapi")
+	number := version.Text
+	minor := strings.Join(append(strings.Split(number, "."), "", "")[:2], ".")
+	switch {
+	case version.Kind != Text && version.Kind != Number:
+		r.refuse(version, "the version of OpenAPI, such as \"3.1.0\",")
+		return nil
+	case minor == "3.0":
+	case minor == "3.1":
+		r.modern = true
+	case minor == "3.2":
+		r.modern = true
+		p := version.problem("OpenAPI 3.2 is read as far as it is like 3.1")
+		p.Warning = true
+		r.problems = append(r.problems, p)
+	default:
+		r.wrong(version, "the version is %q%s", clip(number), accepted)
+		return nil
+	}
+	if strings.Count(number, ".") == 1 { // written as a number
+		version.Text += ".0"
+	}
+	return root
+}
+
+// compiler turns a document that the library has read into operations.
+type compiler struct {
+	doc     *openapi3.T
+	make    *maker // what makes answers, one for the document
+	checker *checker
+	root    *Node
+	problem func(Problem)
+	out     *Document
+}
+
+// compile makes the operations of the document.
+func (r *documentReader) compile(kin *openapi3.T, root *Node) {
+	warn := func(pointer, what string) {
+		p := Problem{Pointer: pointer, What: what, Warning: true}
+		if n := r.bundle.at(pointer); n != nil {
+			p.File, p.Line, p.Column = n.File, n.Line, n.Column
+		}
+		r.problems = append(r.problems, p)
+	}
+	c := &compiler{
+		doc: kin, make: newMaker(kin, r.opts.Seed, warn), root: root, out: r.doc,
+		problem: func(p Problem) { r.problems = append(r.problems, p) },
+	}
+	c.make.order = func(s *openapi3.Schema) []string { return r.orders[s] }
+	c.make.text = func(pointer string) ([]byte, bool) {
+		if n := r.bundle.at(pointer); n != nil {
+			return appendNode(nil, n), true
+		}
+		return nil, false
+	}
+	c.make.names = func(pointer string) []string {
+		if n := r.bundle.at(pointer); n != nil {
+			return n.keys()
+		}
+		return nil
+	}
+	c.make.read = r.opts.Content
+	if r.opts.Checks {
+		c.checker = newChecker(kin, warn)
+	}
+	c.operations()
+	r.doc.Catalogue = c.catalogue(root)
+	if c.checker != nil {
+		c.checker.finish()
+	}
+	orders := r.orders
+	c.make.order = func(s *openapi3.Schema) []string { return orders[s] }
+	c.make.text, c.make.names, c.make.warn = nil, nil, nil // fresh bodies need no nodes, which are not kept
+}
+
+// operations compiles all of them, in the order of the document.
+func (c *compiler) operations() {
+	paths := c.root.get("paths")
+	if paths == nil {
+		return
+	}
+	for i := range paths.Entries {
+		e := &paths.Entries[i]
+		if strings.HasPrefix(e.Key, "x-") {
+			continue
+		}
+		item := c.doc.Paths.Value(e.Key)
+		pointer := "#/paths/" + escapePointer(e.Key)
+		for _, method := range e.Value.Entries {
+			if op := operationOf(item, method.Key); op != nil {
+				c.operation(strings.ToUpper(method.Key), e.Key, item, op, pointer+"/"+method.Key, method.Value)
+			}
+			if method.Key == "additionalOperations" { // of OpenAPI 3.2
+				for _, other := range method.Value.Entries {
+					if op := item.AdditionalOperations[other.Key]; op != nil {
+						c.operation(other.Key, e.Key, item, op, pointer+"/additionalOperations/"+escapePointer(other.Key), other.Value)
+					}
+				}
+			}
+		}
+	}
+}
+
+// operation compiles what one operation answers, what requests to it are held against,
+// and what it calls.
+func (c *compiler) operation(method, path string, item *openapi3.PathItem, op *openapi3.Operation, pointer string, n *Node) {
+	base, wrong := basePath(serversOf(c.doc, item, op))
+	if wrong != nil {
+		c.problem(*wrong)
+	}
+	plain, _, _ := plainTemplate(path)
+	if base != "" && plain == "/" {
+		plain = ""
+	}
+	o := &Operation{
+		ID: op.OperationID, Method: method, Path: base + plain,
+		File: n.File, Line: n.Line, Column: n.Column, Pointer: pointer,
+		Tags: op.Tags, Summary: op.Summary, Description: op.Description,
+	}
+	o.Answers, o.Default = c.make.answers(op, pointer)
+	o.Callbacks = c.callbacks(op, pointer)
+	if c.checker != nil {
+		c.checker.add(o, item, op)
+	}
+	c.out.Operations = append(c.out.Operations, o)
+}
+
+// at is the node that a pointer of the document leads to, past references; nil for none.
+func (b *bundle) at(pointer string) *Node {
+	n := b.root.root
+	for _, token := range tokensOf(strings.TrimPrefix(pointer, "#")) {
+		if n = b.target(b.root.step(b.target(n), token)); n == nil {
+			return nil
+		}
+	}
+	return n
+}
+
+// target is what a node refers to, past all references; the node itself when it is none.
+func (b *bundle) target(n *Node) *Node {
+	for range maxInlined {
+		ref := n.textOf("$ref")
+		if !strings.HasPrefix(ref, "#/") {
+			return n
+		}
+		next := b.root.root
+		for _, token := range tokensOf(ref[1:]) {
+			if next != nil {
+				next = b.root.step(next, token)
+			}
+		}
+		n = next
+	}
+	return n
+}
+
+// adopt takes over what another bundle has read: the files of a document before it was
+// converted.
+func (b *bundle) adopt(other *bundle) {
+	if other == nil {
+		return
+	}
+	b.files = other.files
+	for location, s := range other.sources {
+		if location != b.root.location {
+			b.sources[location] = s
+		}
+	}
+	b.sources[strconv.Quote(fmt.Sprint(b.root.location))] = other.root // for its pointers
+}

@@ -1,0 +1,192 @@
+package openapi
+
+import (
+	"encoding/json"
+	"strings"
+
+	"github.com/getkin/kin-openapi/openapi3"
+)
+
+// bodyKey finds a body that was made before. A component has one body in each media
+// type, wherever it is answered, so that what one operation answers is what another does.
+type bodyKey struct {
+	schema *openapi3.Schema
+	media  string
+	way    direction
+}
+
+// content is what one media type of a response or a request is made from.
+type content struct {
+	*encoder
+	source  *openapi3.MediaType
+	pointer string // of the media type in the document
+}
+
+func (m *maker) content(declared string, source *openapi3.MediaType, way direction, pointer string) content {
+	e := &encoder{m: m, media: sentType(declared), encodings: source.Encoding, schema: source.Schema, way: way}
+	if e.schema == nil && source.ItemSchema != nil {
+		e.schema = &openapi3.SchemaRef{Value: &openapi3.Schema{Type: &openapi3.Types{"array"}, Items: source.ItemSchema}}
+	}
+	if e.schema != nil && e.schema.Value == nil {
+		e.schema = nil
+	}
+	return content{e, source, pointer}
+}
+
+// at is where the schema stands: the component, if it is one.
+func (c *content) at() string {
+	if c.schema != nil && c.schema.Ref != "" {
+		return c.schema.Ref
+	}
+	return c.pointer + "/schema"
+}
+
+// generated is the body that is made from the schema, the same at each start.
+func (c *content) generated() []byte {
+	if c.schema == nil {
+		return c.unspecified()
+	}
+	key := bodyKey{c.schema.Value, c.media, c.way}
+	if made, ok := c.m.bodies[key]; ok && len(c.encodings) == 0 {
+		return made
+	}
+	seed := c.m.seedOf(c.at())
+	text, ok := sample(c.media, c.schema.Value, seed)
+	if !ok || c.schema.Value.Example != nil {
+		v, wrong := c.m.body(c.schema, c.way, seed, false, c.at())
+		if wrong != "" {
+			c.m.warning(c.at(), "no body was found that the schema accepts ("+wrong+"); the nearest is served")
+		}
+		text = c.encode(v)
+	}
+	if len(c.encodings) == 0 {
+		c.m.bodies[key] = text
+	}
+	return text
+}
+
+// unspecified is the body of a media type without a schema.
+func (c *content) unspecified() []byte {
+	if text, ok := sample(c.media, nil, c.m.seedOf(c.pointer)); ok {
+		return text
+	}
+	if base := baseType(c.media); isJSONType(base) {
+		return []byte("{}")
+	}
+	return []byte{}
+}
+
+// fresh makes other bodies; nil when there is no schema.
+func (c *content) fresh() func(seed uint64) []byte {
+	if c.schema == nil {
+		return nil
+	}
+	e, base, at := c.encoder, c.m.seedOf(c.at()), c.at()
+	return func(seed uint64) []byte {
+		seed ^= base
+		if text, ok := sample(e.media, e.schema.Value, seed); ok {
+			return text
+		}
+		v, _ := e.m.body(e.schema, e.way, seed, true, at)
+		return e.encode(v)
+	}
+}
+
+// example is a body that the document gives.
+type example struct {
+	name string // "" for the one that has none
+	body []byte
+}
+
+// examples are the bodies that the document gives, in its order.
+func (c *content) examples() []example {
+	var all []example
+	if c.source.Example != nil {
+		all = append(all, example{"", c.written(c.source.Example, c.pointer+"/example", "the example")})
+	}
+	pointer := c.pointer + "/examples"
+	for _, name := range c.m.namesAt(pointer, sortedNames(c.source.Examples)) {
+		ref := c.source.Examples[name]
+		if ref == nil || ref.Value == nil {
+			continue
+		}
+		at := pointer + "/" + escapePointer(name)
+		if ref.Ref != "" {
+			at = ref.Ref
+		}
+		if ref.Value.ExternalValue == "" {
+			all = append(all, example{name, c.written(ref.Value.Value, at+"/value", "the example "+name)})
+		} else if body, ok := c.external(ref.Value.ExternalValue, at); ok {
+			all = append(all, example{name, body})
+		}
+	}
+	return all
+}
+
+// external is an example in a file of its own: its bytes are the body.
+func (c *content) external(name, at string) ([]byte, bool) {
+	if strings.Contains(name, "://") || c.m.read == nil {
+		c.m.warning(at, "externalValue "+name+": only local files are read; the example is left out")
+		return nil, false
+	}
+	body, err := c.m.read(name)
+	if err != nil {
+		c.m.warning(at, "externalValue "+name+": "+err.Error()+"; the example is left out")
+		return nil, false
+	}
+	return body, true
+}
+
+// written is the body of an example. A text is sent as it is, but as JSON it is a JSON
+// text, unless it is the JSON text of an object or array, and no text is asked for. An example that the
+// schema does not accept is what the author of the document wants, and is sent.
+func (c *content) written(decoded any, pointer, what string) []byte {
+	v := valueOf(decoded)
+	if c.m.text != nil {
+		if text, ok := c.m.text(pointer); ok {
+			if parsed, err := parseJSON(text); err == nil {
+				v = parsed
+			}
+		}
+	}
+	check := validator{m: c.m, request: c.way == toServer, lenient: true}
+	s, isText := v.(string)
+	if isText && !isJSONType(baseType(c.media)) {
+		return []byte(s)
+	}
+	if parsed, ok := jsonWithin(s); isText && ok && (c.schema == nil || !check.accepts(c.schema, v)) {
+		c.warnMismatch(&check, parsed, pointer, what)
+		return []byte(s)
+	}
+	c.warnMismatch(&check, v, pointer, what)
+	return c.encode(v)
+}
+
+// jsonWithin is the object or array that a text is the JSON text of.
+func jsonWithin(s string) (any, bool) {
+	if s = strings.TrimSpace(s); !strings.HasPrefix(s, "{") && !strings.HasPrefix(s, "[") || !json.Valid([]byte(s)) {
+		return nil, false
+	}
+	v, err := parseJSON([]byte(s))
+	return v, err == nil
+}
+
+func (c *content) warnMismatch(check *validator, v any, pointer, what string) {
+	if c.schema == nil {
+		return
+	}
+	if wrong := check.mismatch(c.schema, v); wrong != nil {
+		c.m.warning(pointer, what+" is not what the schema accepts ("+wrong.String()+"); it is sent all the same")
+	}
+}
+
+// namesAt puts the names of a map of the document into its order, where that is known.
+func (m *maker) namesAt(pointer string, sorted []string) []string {
+	if m.names == nil || len(sorted) < 2 {
+		return sorted
+	}
+	if names := m.names(pointer); len(names) > 0 {
+		return names
+	}
+	return sorted
+}

@@ -1,0 +1,264 @@
+package openapi
+
+import (
+	"encoding/base64"
+	"errors"
+	"fmt"
+	"math/rand/v2"
+	"net/mail"
+	"net/netip"
+	"net/url"
+	"regexp"
+	"regexp/syntax"
+	"strings"
+	"time"
+)
+
+// format is a format of strings.
+type format struct {
+	// make makes a text of a length between low and high, in characters, if it can:
+	// others are tried when it is not.
+	make func(r *rand.Rand, low, high int) string
+	// valid tells whether a text has the format; nil takes any.
+	valid func(string) bool
+}
+
+// formatOf returns the format of a name; false for one that says nothing here.
+func formatOf(name string) (format, bool) {
+	f, ok := formats[strings.ToLower(name)]
+	return f, ok
+}
+
+var formats = map[string]format{
+	"date":                  {makeDate, validDate},
+	"date-time":             {makeDateTime, validDateTime},
+	"time":                  {makeTime, validTime},
+	"duration":              {makeDuration, durationForm.MatchString},
+	"email":                 {makeEmail, validEmail},
+	"idn-email":             {makeEmail, validEmail},
+	"hostname":              {makeHost, hostForm.MatchString},
+	"idn-hostname":          {makeHost, nil},
+	"ipv4":                  {makeIPv4, validIPv4},
+	"ipv6":                  {makeIPv6, validIPv6},
+	"ip":                    {makeIPv4, validIP},
+	"cidr":                  {makeCIDR, validCIDR},
+	"mac":                   {makeMAC, nil},
+	"uri":                   {makeURI, validURI},
+	"url":                   {makeURI, validURI},
+	"iri":                   {makeURI, validURI},
+	"uri-reference":         {makeReference, validReference},
+	"iri-reference":         {makeReference, validReference},
+	"uri-template":          {makeTemplate, nil},
+	"uuid":                  {makeUUID, uuidForm.MatchString},
+	"guid":                  {makeUUID, uuidForm.MatchString},
+	"json-pointer":          {makePointer, pointerForm.MatchString},
+	"relative-json-pointer": {makeRelativePointer, relativePointerForm.MatchString},
+	"regex":                 {makeRegex, validRegex},
+	"byte":                  {makeBase64, validBase64},
+	"base64url":             {makeBase64URL, nil},
+	"binary":                {makeLetters, nil},
+	"password":              {makePassword, nil},
+	"phone":                 {makePhone, nil},
+}
+
+var (
+	durationForm        = regexp.MustCompile(`^P(\d+W|(\d+Y)?(\d+M)?(\d+D)?(T(\d+H)?(\d+M)?(\d+(\.\d+)?S)?)?)$`)
+	hostForm            = regexp.MustCompile(`^([A-Za-z0-9]([A-Za-z0-9-]{0,61}[A-Za-z0-9])?\.)*[A-Za-z0-9]([A-Za-z0-9-]{0,61}[A-Za-z0-9])?\.?$`)
+	uuidForm            = regexp.MustCompile(`^[0-9A-Fa-f]{8}(-[0-9A-Fa-f]{4}){3}-[0-9A-Fa-f]{12}$`)
+	pointerForm         = regexp.MustCompile(`^(/([^~/]|~[01])*)*$`)
+	relativePointerForm = regexp.MustCompile(`^(0|[1-9]\d*)(#|(/([^~/]|~[01])*)*)$`)
+)
+
+// epoch is the day that made times lie behind. It stands still, so that a document gives
+// the same body on any day.
+var epoch = time.Date(2023, time.January, 1, 0, 0, 0, 0, time.UTC)
+
+// madeTime is a second of the three years after epoch.
+func madeTime(r *rand.Rand) time.Time {
+	return epoch.Add(time.Duration(r.IntN(3*365*24*3600)) * time.Second)
+}
+
+func makeDate(r *rand.Rand, _, _ int) string { return madeTime(r).Format(time.DateOnly) }
+
+func makeDateTime(r *rand.Rand, low, _ int) string {
+	t := madeTime(r)
+	if low > len("2006-01-02T15:04:05Z") {
+		return t.Format("2006-01-02T15:04:05.") + digits(r, max(1, low-len("2006-01-02T15:04:05.Z"))) + "Z"
+	}
+	return t.Format(time.RFC3339)
+}
+
+func makeTime(r *rand.Rand, low, _ int) string {
+	if low > len("15:04:05Z") {
+		return madeTime(r).Format("15:04:05.") + digits(r, max(1, low-len("15:04:05.Z"))) + "Z"
+	}
+	return madeTime(r).Format("15:04:05Z")
+}
+
+func makeDuration(r *rand.Rand, low, high int) string {
+	if low > len("PT3H25M") || high < len("PT3H25M") {
+		return "P" + digits(r, max(1, min(low-2, high-2))) + "D"
+	}
+	return fmt.Sprintf("PT%dH%dM", 1+r.IntN(9), 10+r.IntN(50))
+}
+
+func makeEmail(r *rand.Rand, low, high int) string {
+	domain := "@example.com"
+	if high < 20 {
+		domain = "@a.io"
+	}
+	name := strings.ToLower(pick(r, givenNames)) + "." + strings.ToLower(pick(r, familyNames))
+	return fitted(r, name, low-len(domain), min(high-len(domain), 64)) + domain
+}
+
+func makeHost(r *rand.Rand, low, high int) string {
+	domain := ".example.com"
+	if high < 20 {
+		domain = ".io"
+	}
+	label := fitted(r, pick(r, words), 1, min(63, high-len(domain)))
+	for len(label)+len(domain) < low {
+		label += "." + letters(r, max(1, min(63, low-len(label)-len(domain)-1)))
+	}
+	return label + domain
+}
+
+func makeIPv4(r *rand.Rand, low, _ int) string {
+	if low > len("192.0.2.99") {
+		return fmt.Sprintf("198.51.100.%d", 100+r.IntN(155))
+	}
+	return fmt.Sprintf("192.0.2.%d", 1+r.IntN(99))
+}
+
+func makeIPv6(r *rand.Rand, low, _ int) string {
+	if low > len("2001:db8::abcd") {
+		return fmt.Sprintf("2001:0db8:0000:0000:%04x:%04x:%04x:%04x", r.IntN(1<<16), r.IntN(1<<16), r.IntN(1<<16), r.IntN(1<<16))
+	}
+	return fmt.Sprintf("2001:db8::%x", 1+r.IntN(1<<16-1))
+}
+
+func makeCIDR(r *rand.Rand, _, _ int) string { return fmt.Sprintf("10.%d.0.0/16", r.IntN(256)) }
+
+func makeMAC(r *rand.Rand, _, _ int) string {
+	return fmt.Sprintf("02:00:5e:%02x:%02x:%02x", r.IntN(256), r.IntN(256), r.IntN(256))
+}
+
+func makeURI(r *rand.Rand, low, high int) string {
+	base := "https://example.com/"
+	if high < len(base)+4 {
+		base = "x:"
+	}
+	return base + fitted(r, pick(r, words), low-len(base), high-len(base))
+}
+
+func makeReference(r *rand.Rand, low, high int) string {
+	return "/" + fitted(r, pick(r, words), low-1, high-1)
+}
+
+func makeTemplate(r *rand.Rand, low, high int) string {
+	const rest = "/{id}"
+	return "/" + fitted(r, pick(r, words), low-len(rest)-1, high-len(rest)-1) + rest
+}
+
+func makeUUID(r *rand.Rand, _, _ int) string {
+	return fmt.Sprintf("%08x-%04x-4%03x-%04x-%012x", r.Uint32(), r.IntN(1<<16), r.IntN(1<<12), 0x8000|r.IntN(1<<14), r.Int64N(1<<48))
+}
+
+func makePointer(r *rand.Rand, low, high int) string { return makeReference(r, low, high) }
+
+func makeRelativePointer(r *rand.Rand, low, high int) string {
+	return "1" + makeReference(r, low-1, high-1)
+}
+
+func makeRegex(r *rand.Rand, low, high int) string {
+	if low > len("^[a-z]+$") {
+		return "^" + letters(r, low-2) + "$"
+	}
+	if high < len("^[a-z]+$") {
+		return letters(r, max(low, min(high, 3)))
+	}
+	return "^[a-z]+$"
+}
+
+func makeBase64(r *rand.Rand, low, high int) string {
+	if high >= 16 && low <= 16 {
+		return base64.StdEncoding.EncodeToString([]byte(fitted(r, pick(r, words), 12, 12)))
+	}
+	return base64.StdEncoding.EncodeToString([]byte(letters(r, (low+3)/4*3)))
+}
+
+func makeBase64URL(r *rand.Rand, low, high int) string {
+	return strings.NewReplacer("+", "-", "/", "_").Replace(makeBase64(r, low, high))
+}
+
+func makeLetters(r *rand.Rand, low, high int) string {
+	return letters(r, max(low, min(high, 16)))
+}
+
+func makePassword(r *rand.Rand, low, high int) string {
+	const kinds = "aA1!"
+	return fitted(r, kinds+letters(r, 8), low, high)
+}
+
+func makePhone(r *rand.Rand, _, _ int) string { return "+1555" + digits(r, 7) }
+
+// fitted lengthens or cuts a text of ASCII to a length.
+func fitted(r *rand.Rand, s string, low, high int) string {
+	if high = max(high, 1); len(s) > high {
+		s = strings.TrimRight(s[:high], ".-_ ")
+	}
+	if len(s) < low {
+		s += letters(r, low-len(s))
+	}
+	return s
+}
+
+func digits(r *rand.Rand, n int) string {
+	b := make([]byte, min(n, longestText))
+	for i := range b {
+		b[i] = byte('1' + r.IntN(9))
+	}
+	return string(b)
+}
+
+func validDate(s string) bool { _, err := time.Parse(time.DateOnly, s); return err == nil }
+
+func validDateTime(s string) bool {
+	_, err := time.Parse(time.RFC3339Nano, strings.ToUpper(s))
+	return err == nil
+}
+
+func validTime(s string) bool {
+	_, err := time.Parse("15:04:05.999999999Z07:00", strings.ToUpper(s))
+	return err == nil
+}
+
+func validEmail(s string) bool {
+	a, err := mail.ParseAddress(s)
+	return err == nil && a.Address == s
+}
+
+func validIPv4(s string) bool { a, err := netip.ParseAddr(s); return err == nil && a.Is4() }
+
+func validIPv6(s string) bool {
+	a, err := netip.ParseAddr(s)
+	return err == nil && a.Is6() && a.Zone() == ""
+}
+
+func validIP(s string) bool { _, err := netip.ParseAddr(s); return err == nil }
+
+func validCIDR(s string) bool { _, err := netip.ParsePrefix(s); return err == nil }
+
+func validURI(s string) bool { u, err := url.Parse(s); return err == nil && u.IsAbs() }
+
+func validReference(s string) bool { _, err := url.Parse(s); return err == nil }
+
+func validRegex(s string) bool {
+	narrow, _, err := goPattern(s)
+	if err == nil {
+		_, err = syntax.Parse(narrow, syntax.Perl)
+	}
+	return err == nil || errors.Is(err, errLookAround)
+}
+
+func validBase64(s string) bool { _, err := base64.StdEncoding.DecodeString(s); return err == nil }

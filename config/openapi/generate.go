@@ -1,0 +1,357 @@
+package openapi
+
+import (
+	"hash/fnv"
+	"math/rand/v2"
+	"slices"
+
+	"github.com/getkin/kin-openapi/openapi3"
+)
+
+const (
+	// bodyRoom is about how many values a body has when nothing requires more: an object
+	// shares it out among its properties, and one that has none left leaves out what is
+	// optional. In a document of very many operations there is less, so that all bodies
+	// together are about documentRoom.
+	bodyRoom     = 400
+	leastRoom    = 40
+	documentRoom = 400_000
+	// bodyEffort is how many values may be made for a body, those that came to nothing
+	// among them.
+	bodyEffort = 20_000
+	// mostTries is how often another value is tried where one does not fit.
+	mostTries = 24
+	// deepestBody is how many schemas may be open at once.
+	deepestBody = 100
+	// bodyTries is how many bodies are made until one is valid.
+	bodyTries = 3
+)
+
+// draft is a body while it is made. All that is by chance comes from one source, so that
+// a seed gives one body.
+type draft struct {
+	m      *maker
+	random *rand.Rand
+	// fresh bodies take nothing from examples and defaults, and any value of an enum.
+	fresh  bool
+	quiet  bool // warns of nothing: made for a request
+	check  validator
+	active []*openapi3.Schema // being made, the outermost first
+	effort int
+	why    string // the first thing that could not be made
+	at     string // the pointer of the schema in the document, for warnings
+}
+
+// ask is what a value is made for: the schemas it has to satisfy, the name of the
+// property it is the value of, and how many values it may consist of.
+type ask struct {
+	schemas []*openapi3.SchemaRef
+	name    string
+	room    int
+}
+
+// seedOf makes a seed of a text.
+func (m *maker) seedOf(text string) uint64 {
+	h := fnv.New64a()
+	_, _ = h.Write([]byte(text)) // never fails
+	return h.Sum64() ^ m.seed
+}
+
+// direction is which way a body goes.
+type direction bool
+
+const (
+	toClient direction = false
+	toServer direction = true // leaves readOnly properties out, not writeOnly ones
+)
+
+// body makes a value for a schema, and says what is wrong with it; "" when it is valid.
+func (m *maker) body(ref *openapi3.SchemaRef, way direction, seed uint64, fresh bool, at string) (v any, wrong string) {
+	for try := range uint64(bodyTries) {
+		d := &draft{m: m, fresh: fresh, quiet: fresh, effort: bodyEffort, at: at, random: rand.New(rand.NewPCG(seed, try))}
+		d.check = validator{m: m, request: way == toServer, lenient: try > 0}
+		made, ok := d.value(ask{schemas: []*openapi3.SchemaRef{ref}, room: m.room})
+		found := d.check.mismatch(ref, made)
+		if ok && found == nil {
+			return made, ""
+		}
+		if try == 0 {
+			v, wrong = made, d.why
+			if wrong == "" && found != nil {
+				wrong = found.String()
+			}
+		}
+	}
+	return v, wrong
+}
+
+// blame keeps the first reason.
+func (d *draft) blame(why string) {
+	if d.why == "" {
+		d.why = why
+	}
+}
+
+// value makes a value that satisfies all the schemas; when there is none, the best that
+// could be made, and false.
+func (d *draft) value(a ask) (any, bool) {
+	if len(d.active) > deepestBody {
+		d.blame("it is nested too deeply")
+		return nil, false
+	}
+	for _, ref := range a.schemas {
+		again := 0
+		for _, s := range d.active {
+			if s == ref.Value {
+				again++
+			}
+		}
+		if again > 1 {
+			d.blame("it asks for itself without end" + under(ref.Ref))
+			return nil, false
+		}
+		if again > 0 {
+			a.room /= 2
+		}
+	}
+	open := len(d.active)
+	for _, ref := range a.schemas {
+		d.active = append(d.active, ref.Value)
+	}
+	v, ok := d.tried(a)
+	d.active = d.active[:open]
+	return v, ok
+}
+
+func under(ref string) string {
+	if ref == "" {
+		return ""
+	}
+	return " (" + ref + ")"
+}
+
+// tried tries values, with other branches and with less in them, until one fits.
+func (d *draft) tried(a ask) (best any, ok bool) {
+	var g *merged
+	for attempt := 0; ; attempt++ {
+		if d.effort--; d.effort < 0 {
+			d.blame("it is larger than what is made")
+			return best, false
+		}
+		var bare bool
+		g, bare = d.merged(a.schemas, attempt)
+		v, made := d.made(g, a, attempt, bare)
+		if made && (!g.hard || d.fits(a.schemas, v)) {
+			return v, true
+		}
+		if best == nil {
+			best = v
+		}
+		if attempt+1 >= triesOf(g) {
+			break
+		}
+	}
+	if g.nullable && d.fits(a.schemas, nil) {
+		return nil, true
+	}
+	return best, false
+}
+
+// triesOf is how many values are tried.
+func triesOf(g *merged) int {
+	switch {
+	case g.hard:
+		return min(max(3*g.choices, 8), mostTries)
+	case g.choices > 1:
+		return min(g.choices, mostTries)
+	}
+	return 1
+}
+
+func (d *draft) fits(refs []*openapi3.SchemaRef, v any) bool {
+	for _, ref := range refs {
+		if !d.check.accepts(ref, v) {
+			return false
+		}
+	}
+	return true
+}
+
+// mergeKey finds what was merged before: a schema with the branches of an attempt.
+type mergeKey struct {
+	schema  *openapi3.Schema
+	attempt int
+}
+
+// keptAttempts are those whose merging is kept.
+const keptAttempts = 3
+
+// merged gives what has to be satisfied in an attempt. Attempts go through the branches
+// of all choices, and then through them again with as little in an object as may be.
+func (d *draft) merged(refs []*openapi3.SchemaRef, attempt int) (g *merged, bare bool) {
+	alone := len(refs) == 1
+	if alone {
+		if kept, ok := d.m.merges.Load(mergeKey{refs[0].Value, 0}); ok && kept.(*merged).choices == 1 {
+			return kept.(*merged), attempt%2 == 1
+		}
+		if kept, ok := d.m.merges.Load(mergeKey{refs[0].Value, attempt}); ok && !d.fresh {
+			return kept.(*merged), attempt/kept.(*merged).choices%2 == 1
+		}
+	}
+	rest := attempt
+	g = d.m.merge(refs, func(n int) int {
+		i := rest % n
+		rest /= n
+		if d.fresh {
+			i = (i + d.random.IntN(n)) % n
+		}
+		return i
+	})
+	keep := len(g.properties) > 0 && attempt < keptAttempts && (!d.fresh || g.choices == 1)
+	if alone && keep {
+		d.m.merges.Store(mergeKey{refs[0].Value, attempt}, g)
+	}
+	return g, rest%2 == 1
+}
+
+// made makes one value.
+func (d *draft) made(g *merged, a ask, attempt int, bare bool) (any, bool) {
+	if g.never {
+		d.blame("nothing satisfies it")
+		return nil, false
+	}
+	if !d.fresh {
+		if v, ok := d.exemplary(g, a); ok {
+			return v, true
+		}
+	}
+	if g.limited {
+		return d.listed(g, a)
+	}
+	kind, ok := d.kind(g, a, attempt)
+	if !ok {
+		d.blame("its types exclude each other")
+		return nil, false
+	}
+	switch kind {
+	case kindNull:
+		return nil, true
+	case kindBoolean:
+		return d.random.IntN(2) == 0, true
+	case kindInteger, kindNumber, kindFraction:
+		return d.number(g, a.name, kind == kindInteger)
+	case kindString:
+		return d.text(g, a.name)
+	case kindArray:
+		return d.array(g, a, bare)
+	}
+	return d.object(g, a, bare)
+}
+
+// exemplary is the first example or default that the schemas accept.
+func (d *draft) exemplary(g *merged, a ask) (any, bool) {
+	for _, v := range g.examples {
+		if d.fits(a.schemas, v) {
+			return v, true
+		}
+		d.warnExample(a, v)
+	}
+	for _, v := range g.defaults {
+		if d.fits(a.schemas, v) {
+			return v, true
+		}
+	}
+	return nil, false
+}
+
+// warnExample says once that an example is of no use.
+func (d *draft) warnExample(a ask, v any) {
+	ref := a.schemas[0]
+	if d.quiet {
+		return
+	}
+	if _, known := d.m.warned.LoadOrStore(ref.Value, true); known {
+		return
+	}
+	at, what := d.at, "the example"
+	if ref.Ref != "" {
+		at = ref.Ref
+	} else if a.name != "" {
+		what = "the example of the property " + a.name
+	}
+	for _, ref := range a.schemas {
+		if wrong := d.check.mismatch(ref, v); wrong != nil {
+			d.m.warning(at, what+" is not what its schema accepts ("+wrong.String()+"); it is not used")
+			return
+		}
+	}
+}
+
+// listed picks a value of an enum or const.
+func (d *draft) listed(g *merged, a ask) (any, bool) {
+	fit := make([]any, 0, len(g.values))
+	for _, v := range g.values {
+		if d.fits(a.schemas, v) {
+			fit = append(fit, v)
+		}
+	}
+	if len(fit) > 1 {
+		fit = slices.DeleteFunc(fit, func(v any) bool { return v == nil })
+	}
+	if len(fit) == 0 {
+		d.blame("no value of its enum or const satisfies the rest of it")
+		return nil, false
+	}
+	if d.fresh {
+		return fit[d.random.IntN(len(fit))], true
+	}
+	return fit[0], true
+}
+
+// kind picks the type of a value: the first that is named, or else what its keywords are
+// for. Null is the last resort.
+func (d *draft) kind(g *merged, a ask, attempt int) (kinds, bool) {
+	var possible []kinds
+	for _, k := range g.order {
+		if k &= g.kinds; k != 0 && k != kindNull {
+			possible = append(possible, k)
+		}
+	}
+	if len(g.order) == 0 {
+		for _, k := range suggestedKinds(g, a) {
+			if k &= g.kinds; k != 0 {
+				possible = append(possible, k)
+			}
+		}
+		if len(possible) > 0 && attempt < mostTries/2 {
+			return possible[0], true
+		}
+	}
+	switch {
+	case len(possible) == 0 && g.kinds&kindNull != 0:
+		return kindNull, true
+	case len(possible) == 0:
+		return 0, false
+	case d.fresh:
+		return possible[d.random.IntN(len(possible))], true
+	}
+	return possible[attempt%len(possible)], true
+}
+
+// suggestedKinds are the types of a schema that names none, the likeliest first.
+func suggestedKinds(g *merged, a ask) []kinds {
+	rest := []kinds{kindString, kindNumber, kindBoolean, kindObject, kindArray}
+	switch {
+	case len(g.properties) > 0 || g.minProps > 0 || g.patterny || g.dependent:
+		return append([]kinds{kindObject}, rest...)
+	case g.array:
+		return append([]kinds{kindArray}, rest...)
+	case g.minLength > 0 || len(g.patterns) > 0 || g.maxLength >= 0:
+		return rest
+	case g.low != nil || g.high != nil || len(g.steps) > 0:
+		return append([]kinds{kindNumber}, rest...)
+	case a.name == "" && len(g.formats) == 0:
+		return append([]kinds{kindObject}, rest...)
+	}
+	return rest
+}

@@ -1,0 +1,125 @@
+package openapi
+
+import (
+	"slices"
+
+	"github.com/getkin/kin-openapi/openapi3"
+)
+
+// someItems is how many items an array has when nothing requires more.
+const someItems = 2
+
+// array makes an array. When it is bare, it has as few items as it may.
+func (d *draft) array(g *merged, a ask, bare bool) (any, bool) {
+	count, found := d.itemCount(g, a.room, bare)
+	items := make([]any, 0, min(count, mostExtras))
+	first := count - len(found) // the last are those that contains asks for
+	for i := range count {
+		refs, banned := itemSchemas(g, i)
+		if i >= first {
+			refs = append(slices.Clone(refs), found[i-first])
+		}
+		item, ok := any(nil), !banned
+		if ok {
+			item, ok = d.item(g, ask{refs, singular(a.name), max(0, (a.room-1)/count)}, items, len(items) >= g.minItems && len(found) == 0)
+		}
+		switch {
+		case ok:
+			items = append(items, item)
+		case len(items) >= g.minItems && len(found) == 0:
+			return items, true
+		default:
+			d.blame("it asks for more items than there can be")
+			return append(items, item), false
+		}
+	}
+	return items, len(items) >= g.minItems
+}
+
+// item makes an item that is not like the others. Where items may be alike, one that is
+// is refused only if it need not be there.
+func (d *draft) item(g *merged, a ask, others []any, optional bool) (any, bool) {
+	v, ok := d.value(a)
+	if !ok || !slices.ContainsFunc(others, func(o any) bool { return equal(o, v) }) {
+		return v, ok
+	}
+	if optional || !g.unique {
+		return v, !optional
+	}
+	before := d.fresh
+	d.fresh = true // examples are the same each time
+	defer func() { d.fresh = before }()
+	for range 4 * mostTries {
+		v, ok = d.value(a)
+		if ok && !slices.ContainsFunc(others, func(o any) bool { return equal(o, v) }) {
+			return v, true
+		}
+		if d.effort < 0 {
+			break
+		}
+	}
+	return v, false
+}
+
+// itemCount is how many items an array gets, and the schemas that contains asks for.
+func (d *draft) itemCount(g *merged, room int, bare bool) (count int, found []*openapi3.SchemaRef) {
+	for _, s := range g.contains {
+		for range min(containsLeast(s), mostExtras) {
+			found = append(found, s.Contains)
+		}
+	}
+	prefix := 0
+	for _, s := range g.schemas {
+		prefix = max(prefix, len(s.PrefixItems))
+	}
+	count = someItems
+	if d.fresh {
+		count = 1 + d.random.IntN(someItems+1)
+	}
+	if prefix > 0 {
+		count = prefix
+	}
+	if room <= count {
+		count = min(count, max(0, room-1))
+	}
+	if bare {
+		count = 0
+	}
+	count = max(count, g.minItems, len(found))
+	if len(found) > 0 && !bare {
+		count = max(count, prefix+len(found))
+	}
+	if g.maxItems >= 0 {
+		count = min(count, g.maxItems)
+	}
+	if len(found) > count {
+		found = found[:count]
+	}
+	return min(count, bodyEffort), found
+}
+
+// itemSchemas are what an item has to satisfy, and whether there can be none.
+func itemSchemas(g *merged, i int) (refs []*openapi3.SchemaRef, banned bool) {
+	for _, s := range g.schemas {
+		ref := s.Items
+		if i < len(s.PrefixItems) {
+			ref = s.PrefixItems[i]
+		}
+		if ref == nil || ref.Value == nil {
+			continue
+		}
+		if always := ref.Value.Always; always != nil && !*always {
+			return nil, true
+		}
+		refs = append(refs, ref)
+	}
+	return refs, false
+}
+
+// singular is the name of an item of what has a name.
+func singular(name string) string {
+	if n := len(name); n > 2 && name[n-1] == 's' && name[n-2] != 's' {
+		return name[:n-1]
+	}
+	return name
+}

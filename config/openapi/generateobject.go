@@ -1,0 +1,286 @@
+package openapi
+
+import (
+	"slices"
+	"strconv"
+
+	"github.com/getkin/kin-openapi/openapi3"
+)
+
+// object makes an object. When it is bare, it has as little as it may.
+func (d *draft) object(g *merged, a ask, bare bool) (any, bool) {
+	names, ok := d.included(g, a, bare)
+	o := &object{}
+	room := a.room
+	for i, p := range names {
+		room--
+		v, made := d.member(g, p, max(0, room/(len(names)-i)))
+		room -= max(0, sizeOf(v)-1)
+		if made {
+			o.set(p.name, v)
+			continue
+		}
+		if p.required {
+			ok = false
+			o.set(p.name, v)
+		}
+	}
+	if more := d.dependents(g, a, o); len(more) > 0 {
+		return d.tried(ask{append(slices.Clone(a.schemas), more...), a.name, a.room})
+	}
+	if !d.addExtras(g, o, room, bare) {
+		d.blame("it asks for more properties than it allows")
+		ok = false
+	}
+	return o, ok
+}
+
+// sizeOf is how many values a value consists of.
+func sizeOf(v any) int {
+	n := 1
+	switch v := v.(type) {
+	case []any:
+		for i := range v {
+			n += sizeOf(v[i])
+		}
+	case *object:
+		for i := range v.members {
+			n += sizeOf(v.members[i].value)
+		}
+	}
+	return n
+}
+
+// member makes the value of a property.
+func (d *draft) member(g *merged, p property, room int) (any, bool) {
+	if value, ok := g.fixed[p.name]; ok && d.fits(p.schemas, value) {
+		return value, true
+	}
+	return d.value(ask{p.schemas, p.name, room})
+}
+
+// included are the properties that an object gets: those required, with what they depend
+// on, and of the others as many as there is room for. False when one of the required
+// cannot be.
+func (d *draft) included(g *merged, a ask, bare bool) (names []property, ok bool) {
+	in := inclusion{draft: d, merged: g, in: make([]bool, len(g.properties))}
+	ok = in.addRequired()
+	limit := len(g.properties)
+	if bare {
+		limit = g.minProps
+	} else if a.room < limit {
+		limit = max(a.room, g.minProps)
+	}
+	if g.maxProps >= 0 {
+		limit = min(limit, g.maxProps)
+	}
+	for i := range g.properties {
+		if in.count < limit {
+			in.addOptional(i)
+		}
+	}
+	for i, p := range g.properties {
+		if in.in[i] {
+			names = append(names, p)
+		}
+	}
+	return names, ok
+}
+
+// inclusion is which properties an object gets.
+type inclusion struct {
+	*draft
+	*merged
+	in    []bool
+	count int
+}
+
+func (c *inclusion) include(i int) {
+	if !c.in[i] {
+		c.in[i] = true
+		c.count++
+	}
+}
+
+// addRequired is false when one of them cannot be.
+func (c *inclusion) addRequired() bool {
+	ok := true
+	for i, p := range c.properties {
+		switch {
+		case !p.required || c.leftOut(p):
+		case p.banned || !c.nameFits(c.merged, p.name):
+			c.blame("it requires the property " + p.name + " and refuses it")
+			ok = false
+		default:
+			c.include(i)
+		}
+	}
+	c.addNeeded()
+	return ok
+}
+
+// addOptional includes a property, unless that asks for what cannot be.
+func (c *inclusion) addOptional(i int) {
+	p := c.properties[i]
+	if c.in[i] || p.banned || p.unnamed || c.leftOut(p) || !c.nameFits(c.merged, p.name) {
+		return
+	}
+	before, count := slices.Clone(c.in), c.count
+	c.include(i)
+	c.addNeeded()
+	if c.maxProps >= 0 && c.count > c.maxProps || c.refused() {
+		c.in, c.count = before, count
+	}
+}
+
+// refused tells whether something that cannot be there was included.
+func (c *inclusion) refused() bool {
+	for i, p := range c.properties {
+		if c.in[i] && p.banned {
+			return true
+		}
+	}
+	return false
+}
+
+// addNeeded includes what those that are in depend on (dependentRequired).
+func (c *inclusion) addNeeded() {
+	if !c.dependent {
+		return
+	}
+	for before := -1; before != c.count; {
+		before = c.count
+		for i, p := range c.properties {
+			if c.in[i] {
+				c.addNeededBy(p.name)
+			}
+		}
+	}
+}
+
+func (c *inclusion) addNeededBy(name string) {
+	for _, s := range c.schemas {
+		for _, needed := range s.DependentRequired[name] {
+			i := slices.IndexFunc(c.properties, func(p property) bool { return p.name == needed })
+			if i >= 0 {
+				c.include(i)
+			}
+		}
+	}
+}
+
+// leftOut tells whether a property is only for the other direction.
+func (d *draft) leftOut(p property) bool {
+	return d.check.request && p.readOnly || !d.check.request && p.written
+}
+
+// nameFits asks propertyNames.
+func (d *draft) nameFits(g *merged, name string) bool {
+	for _, s := range g.schemas {
+		if s.PropertyNames != nil && !d.check.accepts(s.PropertyNames, name) {
+			return false
+		}
+	}
+	return true
+}
+
+// dependents are the schemas that the properties of an object bring with them
+// (dependentSchemas), and that it was not made for.
+func (d *draft) dependents(g *merged, a ask, o *object) []*openapi3.SchemaRef {
+	var more []*openapi3.SchemaRef
+	for _, s := range g.schemas {
+		for _, name := range sortedNames(s.DependentSchemas) {
+			ref := s.DependentSchemas[name]
+			if _, ok := o.get(name); !ok || ref == nil || ref.Value == nil {
+				continue
+			}
+			known := func(have *openapi3.SchemaRef) bool { return have.Value == ref.Value }
+			if !slices.ContainsFunc(a.schemas, known) && !slices.ContainsFunc(more, known) {
+				more = append(more, ref)
+			}
+		}
+	}
+	return more
+}
+
+// Extra properties are those that no schema names.
+const (
+	extraName = "property"
+	// someExtras is how many a map gets that need not have any.
+	someExtras = 2
+	mostExtras = 1000
+)
+
+// addExtras adds properties that are not declared: as many as are required, and to a map
+// a few. False when there cannot be enough.
+func (d *draft) addExtras(g *merged, o *object, room int, bare bool) bool {
+	want := g.minProps
+	if len(g.properties) == 0 && !bare && room > 0 && isMap(g) {
+		want = max(want, min(someExtras, room))
+	}
+	if g.maxProps >= 0 {
+		want = min(want, g.maxProps)
+	}
+	misses := 0
+	for n := 1; len(o.members) < want && n <= mostExtras && misses < mostTries; n++ {
+		name, ok := d.extraName(g, n)
+		if !ok {
+			misses++
+			continue
+		}
+		if _, taken := o.get(name); taken {
+			misses++
+			continue
+		}
+		p := d.m.propertyOf(g.schemas, name)
+		if g.closed && len(p.schemas) == 0 {
+			p.banned = true
+		}
+		if p.banned || d.leftOut(p) {
+			misses++
+			continue
+		}
+		v, ok := d.value(ask{p.schemas, name, max(0, room/max(1, want-len(o.members)))})
+		if !ok {
+			misses++
+			continue
+		}
+		o.set(name, v)
+	}
+	return len(o.members) >= g.minProps
+}
+
+// isMap tells whether an object is there for properties that are not declared.
+func isMap(g *merged) bool {
+	for _, s := range g.schemas {
+		if s.AdditionalProperties.Schema != nil || len(s.PatternProperties) > 0 {
+			return true
+		}
+	}
+	return false
+}
+
+// extraName is a name for a property that is not declared: one that propertyNames or
+// patternProperties describe, where there are any.
+func (d *draft) extraName(g *merged, n int) (string, bool) {
+	for _, s := range g.schemas {
+		if s.PropertyNames == nil {
+			continue
+		}
+		v, ok := d.value(ask{[]*openapi3.SchemaRef{s.PropertyNames}, extraName, 1})
+		if name, isText := v.(string); ok && isText && d.nameFits(g, name) {
+			return name, true
+		}
+		return "", false
+	}
+	var sources []string
+	for _, s := range g.schemas {
+		sources = append(sources, sortedNames(s.PatternProperties)...)
+	}
+	if len(sources) > 0 && (n <= len(sources) || n%2 == 0) {
+		if p, err := d.m.pattern(sources[(n-1)%len(sources)]); err == nil {
+			return p.text(d.random, 1, readableLength+1)
+		}
+	}
+	return extraName + strconv.Itoa(n), true
+}

@@ -1,0 +1,259 @@
+package openapi
+
+import (
+	"encoding/json"
+	"math/big"
+	"math/rand/v2"
+	"strconv"
+	"unicode/utf8"
+)
+
+// textTries is how many texts are tried of each sort.
+const textTries = 12
+
+// text makes a string.
+func (d *draft) text(g *merged, name string) (any, bool) {
+	if g.minLength == 0 && g.maxLength < 0 && len(g.patterns) == 0 && len(g.formats) == 0 {
+		if s, ok := hintedText(d.random, name); ok {
+			return s, true
+		}
+		return pick(d.random, words), true
+	}
+	t := texts{draft: d, merged: g, low: g.minLength, high: longestText}
+	if g.maxLength >= 0 {
+		t.high = min(t.high, g.maxLength)
+	}
+	if t.low > t.high {
+		d.blame("no text is as long as it asks for")
+		return "", false
+	}
+	t.compile()
+	for sort := range t.sorts() {
+		for range textTries {
+			s, ok := t.make(sort, name)
+			if !ok {
+				break
+			}
+			if t.last = s; t.fit(s) {
+				return s, true
+			}
+		}
+	}
+	d.blame("no text was found for its pattern, format and lengths")
+	return t.last, false
+}
+
+// texts are the ways to make a string.
+type texts struct {
+	*draft
+	*merged
+	low, high int
+	last      string
+	known     []format
+	patterns  []*pattern
+}
+
+func (t *texts) compile() {
+	for _, name := range t.formats {
+		if f, ok := formatOf(name); ok {
+			t.known = append(t.known, f)
+		}
+	}
+	for _, source := range t.merged.patterns {
+		p, err := t.m.pattern(source)
+		if err == nil {
+			t.patterns = append(t.patterns, p)
+		} else if !t.quiet {
+			t.m.warnPattern(t.at, source, err)
+		}
+	}
+}
+
+// sorts is how many ways there are to make a text.
+func (t *texts) sorts() int { return len(t.known) + len(t.patterns) + len(t.formats) + 4 }
+
+// make makes a text in one of the ways; the best is the first. False when it leads to none.
+func (t *texts) make(sort int, name string) (string, bool) {
+	r := t.random
+	if sort < len(t.known) {
+		return t.known[sort].make(r, t.low, t.high), true
+	}
+	if sort -= len(t.known); sort < len(t.patterns) {
+		return t.patterns[sort].text(r, t.low, t.high)
+	}
+	if sort -= len(t.patterns); sort < len(t.formats) {
+		return hintedText(r, t.formats[sort])
+	}
+	switch sort - len(t.formats) {
+	case 0:
+		return hintedText(r, name)
+	case 1:
+		return pick(r, words), true
+	case 2:
+		return longer(r, t.low, t.high), true
+	}
+	return letters(r, t.low), true
+}
+
+// longer makes words up to a length.
+func longer(r *rand.Rand, low, high int) string {
+	if low == 0 {
+		return letters(r, min(high, 1+r.IntN(readableLength)))
+	}
+	b := []byte(pick(r, words))
+	for len(b) < low {
+		b = append(append(b, ' '), pick(r, words)...)
+	}
+	if len(b) > high {
+		b = b[:high]
+		b[high-1] = 'a' // no blank at the end
+	}
+	return string(b)
+}
+
+// fit tells whether a text is what is asked for.
+func (t *texts) fit(s string) bool {
+	if n := utf8.RuneCountInString(s); n < t.low || n > t.high {
+		return false
+	}
+	for _, p := range t.patterns {
+		if !p.matches(s) {
+			return false
+		}
+	}
+	for _, f := range t.known {
+		if f.valid != nil && !f.valid(s) {
+			return false
+		}
+	}
+	return true
+}
+
+// number makes a number: within the bounds, and a multiple of what it has to be.
+func (d *draft) number(g *merged, name string, whole bool) (any, bool) {
+	if g.unbounded() {
+		return d.anyNumber(name, whole), true
+	}
+	step := stepOf(g, whole)
+	low, high := d.usual(g, name, step)
+	// Multiples of the step: from is the first, upTo the last.
+	from, upTo := ceiling(low, step), floor(high, step)
+	if g.low != nil && g.openLow && new(big.Rat).Mul(new(big.Rat).SetInt(from), step).Cmp(g.low) == 0 {
+		from.Add(from, big.NewInt(1))
+	}
+	if g.high != nil && g.openHigh && new(big.Rat).Mul(new(big.Rat).SetInt(upTo), step).Cmp(g.high) == 0 {
+		upTo.Sub(upTo, big.NewInt(1))
+	}
+	if from.Cmp(upTo) > 0 {
+		if !whole && len(g.steps) == 0 && g.low != nil && g.high != nil {
+			return between(g)
+		}
+		d.blame("no number lies within its bounds")
+		return json.Number("0"), false
+	}
+	n := new(big.Int).Sub(upTo, from)
+	if n.IsInt64() && n.Int64() < 1<<62 {
+		from.Add(from, big.NewInt(d.random.Int64N(n.Int64()+1)))
+	}
+	return decimalText(new(big.Rat).Mul(new(big.Rat).SetInt(from), step)), true
+}
+
+// anyNumber is one that has no bounds: of the size that its name tells, or below 100.
+func (d *draft) anyNumber(name string, whole bool) json.Number {
+	low, high, ok := hintedRange(name)
+	if !ok {
+		low, high = 1, usualWidth
+	}
+	n := low + d.random.Int64N(high-low+1)
+	if whole || n == high || n < 0 {
+		return intNumber(n)
+	}
+	return json.Number(strconv.FormatFloat(float64(n)+float64(d.random.IntN(100))/100, 'f', 2, 64))
+}
+
+// stepOf is what a number has to be a multiple of; of one that may be any, hundredths.
+func stepOf(g *merged, whole bool) *big.Rat {
+	var step *big.Rat
+	if whole {
+		step = big.NewRat(1, 1)
+	}
+	for _, s := range g.steps {
+		if step == nil {
+			step = s
+			continue
+		}
+		// The least common multiple of a/b and c/d is that of ad and cb, by bd.
+		a, b := new(big.Int).Mul(step.Num(), s.Denom()), new(big.Int).Mul(s.Num(), step.Denom())
+		gcd := new(big.Int).GCD(nil, nil, a, b)
+		step = new(big.Rat).SetFrac(new(big.Int).Mul(a, b.Div(b, gcd)), new(big.Int).Mul(step.Denom(), s.Denom()))
+	}
+	if step == nil {
+		return big.NewRat(1, 100)
+	}
+	return step
+}
+
+// usualWidth is how far apart numbers lie that have no bounds.
+const usualWidth = 100
+
+// usual are the bounds that a number is picked from: those of the schema, but no further
+// apart than what is readable.
+func (d *draft) usual(g *merged, name string, step *big.Rat) (low, high *big.Rat) {
+	width := big.NewRat(usualWidth, 1)
+	if w := new(big.Rat).Mul(step, width); w.Cmp(width) > 0 {
+		width = w
+	}
+	low, high = big.NewRat(1, 1), width
+	if a, b, ok := hintedRange(name); ok {
+		low, high = big.NewRat(a, 1), big.NewRat(b, 1)
+	}
+	if (g.low == nil || g.low.Cmp(low) <= 0) && (g.high == nil || g.high.Cmp(high) >= 0) {
+		return low, high
+	}
+	switch {
+	case g.low == nil:
+		return new(big.Rat).Sub(g.high, width), g.high
+	case g.high == nil:
+		return g.low, new(big.Rat).Add(g.low, width)
+	case g.low.Sign() < 0 && g.high.Sign() > 0 && g.high.Cmp(width) > 0:
+		return new(big.Rat), width
+	}
+	if far := new(big.Rat).Add(g.low, width); far.Cmp(g.high) < 0 {
+		return g.low, far
+	}
+	return g.low, g.high
+}
+
+// between is the middle of two bounds that lie closer than hundredths.
+func between(g *merged) (any, bool) {
+	if g.low.Cmp(g.high) > 0 || g.low.Cmp(g.high) == 0 && (g.openLow || g.openHigh) {
+		return json.Number("0"), false
+	}
+	middle := new(big.Rat).Add(g.low, g.high)
+	return decimalText(middle.Quo(middle, big.NewRat(2, 1))), true
+}
+
+// ceiling is the least whole n with n·step ≥ x; floor the greatest with n·step ≤ x.
+func ceiling(x, step *big.Rat) *big.Int {
+	q := new(big.Rat).Quo(x, step)
+	n := new(big.Int).Neg(q.Num())
+	n.Div(n, q.Denom()) // rounds down
+	return n.Neg(n)
+}
+
+func floor(x, step *big.Rat) *big.Int {
+	q := new(big.Rat).Quo(x, step)
+	return new(big.Int).Div(q.Num(), q.Denom())
+}
+
+// decimalText writes a number whose denominator divides a power of ten.
+func decimalText(r *big.Rat) json.Number {
+	if r.IsInt() {
+		return json.Number(r.Num().String())
+	}
+	places, exact := r.FloatPrec()
+	if !exact {
+		places = 17
+	}
+	return json.Number(r.FloatString(places))
+}

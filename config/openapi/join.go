@@ -1,0 +1,196 @@
+package openapi
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+)
+
+// join adds a further document to Root: its operations with what they refer to, its
+// webhooks and tags. What holds for the whole of it is put into each operation.
+func (x *Export) join(doc *Node, base string) (left []string) {
+	if isNewer(doc) && !isNewer(x.Root) {
+		x.Root.Set("openapi", doc.Get("openapi"))
+		visit(x.Root, documentObject, upgrade)
+	}
+	x.newer = isNewer(x.Root) && !isNewer(doc)
+	for key, item := range doc.Get("paths").Members() {
+		path := itemBase(item, base) + key
+		if !x.joinItem(doc, item, path) {
+			left = append(left, path)
+		}
+	}
+	for name, item := range doc.Get("webhooks").Members() {
+		x.walk(item, pathItemObject, doc)
+		webhooks := x.Root.Make("webhooks")
+		webhooks.Set(unused(webhooks, name), item)
+	}
+	for _, tag := range doc.Get("tags").List() {
+		x.tag(tag)
+	}
+	x.newer = false
+	return left
+}
+
+// joinItem adds the operations of a path item that Root does not have. It returns
+// false when there is no place for them.
+func (x *Export) joinItem(doc, item *Node, path string) bool {
+	for _, method := range itemMethods {
+		if op := item.Get(method); op.IsMap() && op.Get("security") == nil && doc.Get("security") != nil {
+			op.Set("security", doc.Get("security").Clone())
+		}
+	}
+	x.walk(item, pathItemObject, doc)
+	key, to := x.Item(path)
+	if to == nil {
+		return false
+	}
+	if slices.ContainsFunc(itemMethods, func(m string) bool { return to.Get(m) != nil }) {
+		x.mergeItem(to, item, key, path)
+		return true
+	}
+	for name, value := range item.Members() {
+		if name != "servers" || to.Get(name) == nil {
+			to.Set(name, value)
+		}
+	}
+	return true
+}
+
+// mergeItem adds the operations of a path item to one that serves the same path. The
+// names of its path parameters become those of the key, and parameters of the item
+// those of each operation.
+func (x *Export) mergeItem(to, item *Node, key, path string) {
+	names := map[string]string{}
+	old, now := pathParameter.FindAllString(path, -1), pathParameter.FindAllString(key, -1)
+	for i := range min(len(old), len(now)) { // those of a key are the last ones of its path
+		names[strings.Trim(old[len(old)-1-i], "{}")] = strings.Trim(now[len(now)-1-i], "{}")
+	}
+	for _, method := range itemMethods {
+		op := item.Get(method)
+		if !op.IsMap() || to.Get(method) != nil {
+			continue
+		}
+		list := ListTree()
+		for _, from := range []*Node{op.Get("parameters"), item.Get("parameters")} {
+			for _, p := range from.List() {
+				p = x.Resolve(p).Clone()
+				if has(list, p) {
+					continue
+				}
+				if name := names[p.Get("name").AsText()]; name != "" && p.Get("in").AsText() == "path" {
+					p.Set("name", TextTree(name))
+				}
+				list.Append(p)
+			}
+		}
+		if list.Len() > 0 {
+			op.Set("parameters", list)
+		}
+		to.Set(method, op)
+	}
+}
+
+// has tells whether a list of parameters has one of the same name and place.
+func has(list, p *Node) bool {
+	return slices.ContainsFunc(list.List(), func(q *Node) bool {
+		return q.Get("name").AsText() == p.Get("name").AsText() && q.Get("in").AsText() == p.Get("in").AsText()
+	})
+}
+
+// Resolve is what a reference into Root stands for, or the object itself.
+func (x *Export) Resolve(t *Node) *Node {
+	for range 10 { // further than anybody refers, nearer than for ever
+		pointer, ok := strings.CutPrefix(t.Get("$ref").AsText(), "#")
+		to := x.Root.at(pointer)
+		if !ok || to == nil {
+			break
+		}
+		t = to
+	}
+	return t
+}
+
+// tag adds a tag, unless there is one of that name.
+func (x *Export) tag(tag *Node) {
+	tags := x.Root.Get("tags")
+	if tags == nil {
+		tags = ListTree()
+		x.Root.Set("tags", tags)
+	}
+	if !slices.ContainsFunc(tags.List(), func(t *Node) bool { return t.Get("name").AsText() == tag.Get("name").AsText() }) {
+		tags.Append(tag)
+	}
+}
+
+// unused is a name that a map does not have.
+func unused(t *Node, name string) string {
+	first := name
+	for n := 2; t.Get(name) != nil; n++ {
+		name = fmt.Sprintf("%s_%d", first, n)
+	}
+	return name
+}
+
+// isNewer tells whether a document is of OpenAPI 3.1 or later.
+func isNewer(doc *Node) bool {
+	version := doc.Get("openapi").AsText()
+	return version != "" && !strings.HasPrefix(version, "3.0")
+}
+
+// each calls do for each object that is a member of an object, or an item of one.
+func each(t *Node, of element, do func(value *Node, of element)) {
+	for key, value := range t.Members() {
+		m, ok := grammar[of][key]
+		if !ok && !strings.HasPrefix(key, "x-") {
+			m, ok = grammar[of][""]
+		}
+		switch {
+		case !ok:
+		case m.form == single:
+			do(value, m.element)
+		default:
+			for _, item := range value.Members() {
+				do(item, m.element)
+			}
+			for _, item := range value.List() {
+				do(item, m.element)
+			}
+		}
+	}
+}
+
+// visit calls do for each schema in an object.
+func visit(t *Node, of element, do func(schema *Node)) {
+	if !t.IsMap() {
+		return
+	}
+	if of == schemaObject {
+		do(t)
+	}
+	each(t, of, func(value *Node, of element) { visit(value, of, do) })
+}
+
+// upgrade says in the words of OpenAPI 3.1 what a schema of 3.0 says otherwise.
+func upgrade(t *Node) {
+	if nullable := t.Get("nullable"); nullable != nil {
+		t.Delete("nullable")
+		if typ := t.Get("type"); nullable.Text == "true" && typ.AsText() != "" {
+			t.Set("type", ListTree(typ, TextTree("null")))
+			if enum := t.Get("enum"); enum != nil && !slices.ContainsFunc(enum.List(), func(v *Node) bool { return v.Kind == Null }) {
+				t.Set("enum", ListTree(enum.List()...).Append(NullTree()))
+			}
+		}
+	}
+	for exclusive, bound := range map[string]string{"exclusiveMinimum": "minimum", "exclusiveMaximum": "maximum"} {
+		set := t.Get(exclusive)
+		if set == nil || set.Kind != Bool {
+			continue
+		}
+		t.Delete(exclusive)
+		if value := t.Get(bound); set.Text == "true" && value != nil {
+			t.Set(exclusive, value)
+			t.Delete(bound)
+		}
+	}
+}

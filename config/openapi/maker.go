@@ -1,0 +1,85 @@
+package openapi
+
+import (
+	"sync"
+
+	"github.com/getkin/kin-openapi/openapi3"
+)
+
+// maker makes the answers of a document's operations and the bodies of its callbacks.
+// One is made for a document, so that a schema met in many operations is worked out once.
+// The document is not changed after that: bodies are made from it while requests are
+// answered, by many at a time. Answers are made by one goroutine.
+type maker struct {
+	doc    *openapi3.T
+	modern bool // OpenAPI 3.1: schemas are JSON Schema 2020-12
+	seed   uint64
+	room   int // of a body
+
+	// warn takes what is wrong, with the JSON pointer of the place in the document: of a
+	// component, "#/components/schemas/Pet", or with the file in front as it is referred to.
+	// It is called only while answers are made, not by fresh bodies.
+	warn func(pointer, what string)
+
+	// The rest may be nil.
+
+	// order gives the names of a schema's properties in the order of the document.
+	order func(*openapi3.Schema) []string
+	// names gives the names of the map at a pointer, in the order of the document.
+	// References on the way are followed.
+	names func(pointer string) []string
+	// text gives the JSON text of the value at a pointer of the document, with the digits
+	// and the order of keys that it is written with; false when there is none.
+	// References on the way are followed.
+	text func(pointer string) ([]byte, bool)
+	// read gives the content of a local file named in the document (externalValue).
+	read func(name string) ([]byte, error)
+
+	merges   sync.Map // mergeKey to *merged
+	patterns sync.Map // source to *pattern or error
+	warned   sync.Map // schemas and patterns that were warned of
+	bodies   map[bodyKey][]byte
+}
+
+// newMaker returns a maker for a document whose references are resolved.
+func newMaker(doc *openapi3.T, seed uint64, warn func(pointer, what string)) *maker {
+	operations := 1
+	for _, item := range doc.Paths.Map() {
+		operations += len(item.Operations())
+	}
+	return &maker{
+		doc: doc, modern: doc.IsOpenAPI31OrLater(), seed: seed, warn: warn, bodies: map[bodyKey][]byte{},
+		room: min(bodyRoom, max(leastRoom, documentRoom/operations)),
+	}
+}
+
+// warning warns, while answers are made.
+func (m *maker) warning(pointer, what string) {
+	if m.warn != nil {
+		m.warn(pointer, what)
+	}
+}
+
+// pattern compiles a pattern, once.
+func (m *maker) pattern(source string) (*pattern, error) {
+	kept, ok := m.patterns.Load(source)
+	if !ok {
+		p, err := compilePattern(source)
+		kept = any(p)
+		if err != nil {
+			kept = err
+		}
+		kept, _ = m.patterns.LoadOrStore(source, kept)
+	}
+	if err, failed := kept.(error); failed {
+		return nil, err
+	}
+	return kept.(*pattern), nil
+}
+
+// warnPattern says once that a pattern is not understood.
+func (m *maker) warnPattern(pointer, source string, err error) {
+	if _, known := m.warned.LoadOrStore(source, true); !known {
+		m.warning(pointer, "the pattern "+source+" is not understood ("+err.Error()+"); texts are made without it")
+	}
+}

@@ -1,0 +1,331 @@
+package openapi
+
+import (
+	"bytes"
+	"encoding/csv"
+	"math/rand/v2"
+	"mime/multipart"
+	"net/textproto"
+	"net/url"
+	"slices"
+	"strings"
+
+	"github.com/getkin/kin-openapi/openapi3"
+)
+
+// partBoundary parts the bodies of multipart types. It is the same in all, as it stands
+// in the media type of an answer, which is made once.
+const partBoundary = "part-8f2c41d07b6e"
+
+// baseType is a media type without its parameters, in lower case.
+func baseType(media string) string {
+	base, _, _ := strings.Cut(media, ";")
+	return strings.ToLower(strings.TrimSpace(base))
+}
+
+// sentType is the media type that is sent for one that is declared: ranges stand for
+// what is likeliest in them, and parts need a boundary.
+func sentType(declared string) string {
+	first, _, _ := strings.Cut(declared, ",")
+	first = strings.TrimSpace(first)
+	switch base := baseType(first); {
+	case base == "*/*" || base == "application/*" || base == "":
+		return "application/json"
+	case base == "text/*":
+		return "text/plain"
+	case base == "image/*":
+		return "image/png"
+	case base == "multipart/*":
+		return "multipart/form-data; boundary=" + partBoundary
+	case strings.HasSuffix(base, "/*"):
+		return "application/octet-stream"
+	case strings.HasPrefix(base, "multipart/") && !strings.Contains(first, "boundary="):
+		return first + "; boundary=" + partBoundary
+	}
+	return first
+}
+
+func isJSONType(base string) bool {
+	return base == "application/json" || base == "text/json" || strings.HasSuffix(base, "+json")
+}
+
+func isXMLType(base string) bool {
+	return base == "application/xml" || base == "text/xml" || strings.HasSuffix(base, "+xml") && base != "image/svg+xml"
+}
+
+// preference is how early a media type stands among those of an answer.
+func preference(media string) int {
+	switch base := baseType(sentType(media)); {
+	case base == "application/json":
+		return 0
+	case isJSONType(base):
+		return 1
+	}
+	return 2
+}
+
+// encoder writes values as a media type has them.
+type encoder struct {
+	m         *maker
+	media     string // as it is sent
+	schema    *openapi3.SchemaRef
+	encodings openapi3.Encodings
+	way       direction
+}
+
+// encode writes a value. What a media type has no form for is written as JSON.
+func (e *encoder) encode(v any) []byte {
+	base := baseType(e.media)
+	s, isText := v.(string)
+	switch {
+	case isJSONType(base):
+		return appendJSON(nil, v)
+	case isXMLType(base):
+		return e.xml(v)
+	case base == "application/x-www-form-urlencoded":
+		return e.form(v)
+	case strings.HasPrefix(base, "multipart/"):
+		return e.parts(v)
+	case isText:
+		if base == "text/event-stream" && !strings.Contains(s, ":") {
+			return []byte("data: " + s + "\n\n")
+		}
+		return []byte(s)
+	case base == "text/event-stream":
+		return lines(v, "data: ", "\n\n")
+	case base == "application/x-ndjson" || base == "application/ndjson" || base == "application/jsonl" || base == "application/json-seq":
+		return lines(v, "", "\n")
+	case base == "text/csv":
+		if text, ok := table(v); ok {
+			return text
+		}
+	}
+	return appendJSON(nil, v)
+}
+
+// lines writes each item of an array by itself.
+func lines(v any, before, after string) []byte {
+	items, ok := v.([]any)
+	if !ok {
+		items = []any{v}
+	}
+	var dst []byte
+	for _, item := range items {
+		dst = append(appendJSON(append(dst, before...), item), after...)
+	}
+	return dst
+}
+
+// table writes an array of objects or of arrays as CSV. The first object names the columns.
+func table(v any) ([]byte, bool) {
+	items, ok := v.([]any)
+	if !ok || len(items) == 0 {
+		return nil, false
+	}
+	var text bytes.Buffer
+	w := csv.NewWriter(&text)
+	first, _ := items[0].(*object)
+	var row []string
+	for i := 0; first != nil && i < len(first.members); i++ {
+		row = append(row, first.members[i].name)
+	}
+	if first != nil {
+		_ = w.Write(row) // to memory
+	}
+	for _, item := range items {
+		row = row[:0]
+		switch item := item.(type) {
+		case *object:
+			for i := 0; first != nil && i < len(first.members); i++ {
+				cell, _ := item.get(first.members[i].name)
+				row = append(row, plainText(cell))
+			}
+		case []any:
+			for _, cell := range item {
+				row = append(row, plainText(cell))
+			}
+		default:
+			row = append(row, plainText(item))
+		}
+		_ = w.Write(row)
+	}
+	w.Flush()
+	return text.Bytes(), true
+}
+
+// plainText is a value outside of JSON: texts without quotes, nothing for null.
+func plainText(v any) string {
+	switch v := v.(type) {
+	case nil:
+		return ""
+	case string:
+		return v
+	}
+	return string(appendJSON(nil, v))
+}
+
+// form writes an object as application/x-www-form-urlencoded.
+func (e *encoder) form(v any) []byte {
+	o, ok := v.(*object)
+	if !ok {
+		return []byte(plainText(v))
+	}
+	var pairs []string
+	add := func(name, value string) {
+		pairs = append(pairs, url.QueryEscape(name)+"="+url.QueryEscape(value))
+	}
+	for _, m := range o.members {
+		encoding := e.encodings[m.name]
+		method := encoding.SerializationMethod()
+		switch value := m.value.(type) {
+		case []any:
+			e.formList(add, m.name, value, method)
+		case *object:
+			switch {
+			case method.Style == openapi3.SerializationDeepObject:
+				for _, part := range value.members {
+					add(m.name+"["+part.name+"]", plainText(part.value))
+				}
+			case encoding != nil && encoding.Style != "" && method.Explode:
+				for _, part := range value.members {
+					add(part.name, plainText(part.value))
+				}
+			default:
+				add(m.name, plainText(value))
+			}
+		default:
+			add(m.name, plainText(value))
+		}
+	}
+	return []byte(strings.Join(pairs, "&"))
+}
+
+func (e *encoder) formList(add func(name, value string), name string, items []any, method *openapi3.SerializationMethod) {
+	texts := make([]string, len(items))
+	for i := range items {
+		texts[i] = plainText(items[i])
+	}
+	switch {
+	case method.Explode:
+		for _, text := range texts {
+			add(name, text)
+		}
+	case method.Style == openapi3.SerializationSpaceDelimited:
+		add(name, strings.Join(texts, " "))
+	case method.Style == openapi3.SerializationPipeDelimited:
+		add(name, strings.Join(texts, "|"))
+	default:
+		add(name, strings.Join(texts, ","))
+	}
+}
+
+// parts writes an object as one part for each property, or item of it.
+func (e *encoder) parts(v any) []byte {
+	var text bytes.Buffer
+	w := multipart.NewWriter(&text)
+	_, parameter, _ := strings.Cut(e.media, "boundary=")
+	parameter, _, _ = strings.Cut(parameter, ";")
+	if err := w.SetBoundary(strings.Trim(strings.TrimSpace(parameter), `"`)); err != nil {
+		_ = w.SetBoundary(partBoundary) // a boundary of the document that is none
+	}
+	o, ok := v.(*object)
+	if !ok {
+		o = &object{}
+		o.set("value", v)
+	}
+	check := validator{m: e.m, request: e.way == toServer}
+	for _, m := range o.members {
+		items, isList := m.value.([]any)
+		if !isList {
+			items = []any{m.value}
+		}
+		ref := check.propertySchema(e.schema, v, m.name)
+		for _, item := range items {
+			e.part(w, m.name, ref, item)
+		}
+	}
+	_ = w.Close() // to memory
+	return text.Bytes()
+}
+
+func (e *encoder) part(w *multipart.Writer, name string, ref *openapi3.SchemaRef, item any) {
+	header := textproto.MIMEHeader{}
+	disposition := `form-data; name="` + strings.NewReplacer(`"`, "%22", "\r", "%0D", "\n", "%0A").Replace(name) + `"`
+	media := ""
+	switch item.(type) {
+	case []any, *object:
+		media = "application/json"
+	}
+	if ref != nil && ref.Value != nil && ref.Value.Items != nil {
+		ref = ref.Value.Items
+	}
+	if ref != nil && isBinary(ref.Value) {
+		media = "application/octet-stream"
+		disposition += `; filename="` + name + `.bin"`
+	}
+	if encoding := e.encodings[name]; encoding != nil && encoding.ContentType != "" {
+		media = sentType(encoding.ContentType)
+	}
+	header.Set("Content-Disposition", disposition)
+	if media != "" {
+		header.Set("Content-Type", media)
+	}
+	part, err := w.CreatePart(header)
+	if err != nil {
+		return // to memory: it does not fail
+	}
+	_, _ = part.Write([]byte(plainText(item)))
+}
+
+// isBinary tells whether a schema stands for bytes.
+func isBinary(s *openapi3.Schema) bool {
+	return s != nil && s.Format == "binary" && s.Type.Permits("string")
+}
+
+// samples are the smallest files of their types that programs take.
+var samples = map[string]string{
+	"image/png":       "\x89PNG\r\n\x1a\n\x00\x00\x00\rIHDR\x00\x00\x00\x01\x00\x00\x00\x01\x08\x06\x00\x00\x00\x1f\x15\xc4\x89\x00\x00\x00\rIDATx\x9cc\xf8\xcf\xc0\xf0\x1f\x00\x05\x00\x01\xff\x89\x99=\x1d\x00\x00\x00\x00IEND\xaeB`\x82",
+	"image/gif":       "GIF89a\x01\x00\x01\x00\x80\x00\x00\x00\x00\x00\xff\xff\xff!\xf9\x04\x01\x00\x00\x00\x00,\x00\x00\x00\x00\x01\x00\x01\x00\x00\x02\x02D\x01\x00;",
+	"image/svg+xml":   `<svg xmlns="http://www.w3.org/2000/svg" width="1" height="1"/>`,
+	"application/zip": "PK\x05\x06\x00\x00\x00\x00\x00\x00\x00\x00\x00\x00\x00\x00\x00\x00\x00\x00\x00\x00",
+	"application/pdf": "%PDF-1.4\n1 0 obj<</Type/Catalog/Pages 2 0 R>>endobj\n2 0 obj<</Type/Pages/Kids[3 0 R]/Count 1>>endobj\n3 0 obj<</Type/Page/Parent 2 0 R/MediaBox[0 0 72 72]>>endobj\ntrailer<</Root 1 0 R>>\n%%EOF\n",
+}
+
+// sampleSize is how many bytes a binary body has for which nothing else is said.
+const sampleSize = 64
+
+// sample is the body of a media type whose schema says no more than that it is bytes.
+// False when it says more, or the media type is one of texts.
+func sample(media string, s *openapi3.Schema, seed uint64) ([]byte, bool) {
+	base := baseType(media)
+	if !saysNoMore(s) {
+		return nil, false
+	}
+	if text, ok := samples[base]; ok {
+		return []byte(text), true
+	}
+	kind, _, _ := strings.Cut(base, "/")
+	bytesOnly := base == "application/octet-stream" || slices.Contains([]string{"image", "audio", "video", "font"}, kind)
+	if !isBinary(s) && (!bytesOnly || s != nil && s.Type.Is("string")) {
+		return nil, false
+	}
+	r := rand.New(rand.NewPCG(seed, 0))
+	b := make([]byte, sampleSize)
+	for i := range b {
+		b[i] = byte(r.Uint32())
+	}
+	return b, true
+}
+
+// saysNoMore tells whether a schema says no more than that a body is a text or bytes.
+func saysNoMore(s *openapi3.Schema) bool {
+	switch {
+	case s == nil:
+		return true
+	case s.MinLength > 0 || s.MaxLength != nil || s.Pattern != "" || len(s.Enum) > 0 || s.Const != nil:
+		return false
+	case s.Type.IsEmpty():
+		return s.Format == "" && len(s.Properties) == 0 && len(s.AllOf)+len(s.OneOf)+len(s.AnyOf) == 0
+	}
+	return s.Type.Is("string") && (s.Format == "" || isBinary(s))
+}

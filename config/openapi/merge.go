@@ -1,0 +1,448 @@
+package openapi
+
+import (
+	"math"
+	"math/big"
+	"path"
+	"slices"
+
+	"github.com/getkin/kin-openapi/openapi3"
+)
+
+// kinds is a set of the types of JSON Schema.
+type kinds uint8
+
+const (
+	kindNull kinds = 1 << iota
+	kindBoolean
+	kindInteger
+	kindFraction // numbers that are not whole
+	kindString
+	kindArray
+	kindObject
+
+	kindNumber = kindInteger | kindFraction
+	anyKind    = kindNull | kindBoolean | kindNumber | kindString | kindArray | kindObject
+)
+
+func kindOf(name string) kinds {
+	switch name {
+	case "null":
+		return kindNull
+	case "boolean":
+		return kindBoolean
+	case "integer":
+		return kindInteger
+	case "number":
+		return kindNumber
+	case "string":
+		return kindString
+	case "array":
+		return kindArray
+	case "object":
+		return kindObject
+	}
+	return 0
+}
+
+// merged is what a value has to be to satisfy several schemas at once, those of their
+// allOf, and one branch of each oneOf, anyOf and if.
+type merged struct {
+	schemas []*openapi3.Schema // those of allOf before the one that has it
+	never   bool               // nothing satisfies it
+	// choices is how many ways there are to choose branches, as far as they were met.
+	choices int
+	// hard says that a value made of this may still not satisfy it: it is checked, and
+	// another is tried.
+	hard bool
+
+	kinds    kinds
+	order    []kinds // as a list of types has them
+	nullable bool    // null was named
+
+	limited  bool // there is an enum or a const
+	values   []any
+	examples []any
+	defaults []any
+
+	low, high           *big.Rat
+	openLow, openHigh   bool
+	steps               []*big.Rat
+	minLength           int
+	maxLength           int // -1 for none
+	patterns            []string
+	formats             []string
+	minItems, maxItems  int
+	unique, array       bool
+	contains            []*openapi3.Schema
+	minProps, maxProps  int
+	required            []string
+	properties          []property
+	closed              bool              // unevaluatedProperties: false
+	fixed               map[string]string // values of discriminators
+	dependent, patterny bool
+}
+
+// merger merges schemas.
+type merger struct {
+	*merged
+	m      *maker
+	seen   []*openapi3.Schema
+	names  []string // of the components met, the most special first
+	choose func(n int) int
+}
+
+// merge works out what satisfies all of the schemas. Of each oneOf, anyOf and if it
+// takes the branch that choose names of n.
+func (m *maker) merge(refs []*openapi3.SchemaRef, choose func(n int) int) *merged {
+	g := &merger{m: m, choose: choose, merged: &merged{
+		kinds: anyKind, maxLength: -1, maxItems: -1, maxProps: -1, choices: 1,
+	}}
+	for _, ref := range refs {
+		g.add(ref, true)
+	}
+	g.collectProperties()
+	return g.merged
+}
+
+// refName is the name of the component that a reference names.
+func refName(ref string) string {
+	if ref == "" {
+		return ""
+	}
+	return path.Base(ref)
+}
+
+// add adds a schema. The examples of one that is on top are examples of the whole.
+func (g *merger) add(ref *openapi3.SchemaRef, top bool) {
+	if ref == nil || ref.Value == nil || slices.Contains(g.seen, ref.Value) {
+		return
+	}
+	s := ref.Value
+	g.seen = append(g.seen, s)
+	if ref.Ref != "" {
+		g.names = append(g.names, refName(ref.Ref))
+	}
+	if s.Always != nil {
+		g.never = g.never || !*s.Always
+		return
+	}
+	for _, part := range s.AllOf {
+		g.add(part, top && len(s.AllOf) == 1 && len(s.Properties) == 0)
+	}
+	g.schemas = append(g.schemas, s)
+	g.addType(s)
+	g.addValues(ref, top)
+	g.addNumber(s)
+	g.addString(s)
+	g.addArray(s)
+	g.addObject(s)
+	g.addBranches(s, top && len(s.Properties) == 0)
+	if not := s.Not; not != nil && not.Value != nil {
+		g.addNot(not.Value)
+	}
+}
+
+func (g *merger) addType(s *openapi3.Schema) {
+	if s.Type.IsEmpty() {
+		return
+	}
+	allowed := kinds(0)
+	for _, name := range *s.Type {
+		allowed |= kindOf(name)
+		if len(g.order) < len(*s.Type) {
+			g.order = append(g.order, kindOf(name))
+		}
+	}
+	if s.Nullable && !g.m.modern {
+		allowed |= kindNull
+	}
+	g.nullable = g.nullable || allowed&kindNull != 0
+	g.kinds &= allowed
+}
+
+func (g *merger) addValues(ref *openapi3.SchemaRef, top bool) {
+	s := ref.Value
+	values := s.Enum
+	if s.Const != nil {
+		values = []any{s.Const}
+	}
+	if len(values) > 0 {
+		converted := make([]any, len(values))
+		for i := range values {
+			converted[i] = valueOf(values[i])
+		}
+		if g.limited {
+			converted = slices.DeleteFunc(converted, func(v any) bool {
+				return !slices.ContainsFunc(g.values, func(w any) bool { return equal(v, w) })
+			})
+		}
+		g.limited, g.values = true, converted
+	}
+	if !top {
+		return
+	}
+	if s.Example != nil {
+		g.examples = append(g.examples, g.m.exampleOf(ref))
+	}
+	for _, e := range s.Examples {
+		g.examples = append(g.examples, valueOf(e))
+	}
+	if s.Default != nil {
+		g.defaults = append(g.defaults, valueOf(s.Default))
+	}
+}
+
+// exampleOf is the example of a schema, of a component as it is written.
+func (m *maker) exampleOf(ref *openapi3.SchemaRef) any {
+	if m.text != nil && ref.Ref != "" {
+		if text, ok := m.text(ref.Ref + "/example"); ok {
+			if v, err := parseJSON(text); err == nil {
+				return v
+			}
+		}
+	}
+	return valueOf(ref.Value.Example)
+}
+
+func (g *merger) addNumber(s *openapi3.Schema) {
+	if s.Min != nil {
+		g.raise(exactly(*s.Min), s.ExclusiveMin.IsTrue())
+	}
+	if s.Max != nil {
+		g.lower(exactly(*s.Max), s.ExclusiveMax.IsTrue())
+	}
+	if v := s.ExclusiveMin.Value; v != nil {
+		g.raise(exactly(*v), true)
+	}
+	if v := s.ExclusiveMax.Value; v != nil {
+		g.lower(exactly(*v), true)
+	}
+	if s.MultipleOf != nil && *s.MultipleOf > 0 {
+		g.steps = append(g.steps, exactly(*s.MultipleOf))
+	}
+	if s.Format == "int32" || s.Format == "int64" {
+		g.addIntegerFormat(s.Format)
+	}
+}
+
+// The bounds of the formats for integers.
+var (
+	low32, high32 = big.NewRat(math.MinInt32, 1), big.NewRat(math.MaxInt32, 1)
+	low64, high64 = big.NewRat(math.MinInt64, 1), big.NewRat(math.MaxInt64, 1)
+)
+
+func (g *merger) addIntegerFormat(name string) {
+	if g.kinds&kindNumber == 0 {
+		return
+	}
+	if name == "int32" {
+		g.raise(low32, false)
+		g.lower(high32, false)
+	} else {
+		g.raise(low64, false)
+		g.lower(high64, false)
+	}
+}
+
+// unbounded tells whether any number will do, of those that have a size.
+func (g *merged) unbounded() bool {
+	return len(g.steps) == 0 && (g.low == nil || g.low == low32 || g.low == low64) && (g.high == nil || g.high == high32 || g.high == high64)
+}
+
+func (g *merger) raise(low *big.Rat, open bool) {
+	if g.low == nil || low.Cmp(g.low) > 0 {
+		g.low, g.openLow = low, open
+	} else if low.Cmp(g.low) == 0 {
+		g.openLow = g.openLow || open
+	}
+}
+
+func (g *merger) lower(high *big.Rat, open bool) {
+	if g.high == nil || high.Cmp(g.high) < 0 {
+		g.high, g.openHigh = high, open
+	} else if high.Cmp(g.high) == 0 {
+		g.openHigh = g.openHigh || open
+	}
+}
+
+func (g *merger) addString(s *openapi3.Schema) {
+	g.minLength = max(g.minLength, clampCount(s.MinLength))
+	g.maxLength = least(g.maxLength, s.MaxLength)
+	if s.Pattern != "" {
+		g.patterns = append(g.patterns, s.Pattern)
+	}
+	if s.Format != "" && !slices.Contains(g.formats, s.Format) {
+		g.formats = append(g.formats, s.Format)
+	}
+}
+
+// clampCount keeps what a document counts within what can be counted up to.
+func clampCount(n uint64) int { return int(min(n, 1<<40)) }
+
+// least is the smaller of two bounds, where -1 and nil are none.
+func least(n int, other *uint64) int {
+	if other == nil {
+		return n
+	}
+	if c := clampCount(*other); n < 0 || c < n {
+		return c
+	}
+	return n
+}
+
+func (g *merger) addArray(s *openapi3.Schema) {
+	g.minItems = max(g.minItems, clampCount(s.MinItems))
+	g.maxItems = least(g.maxItems, s.MaxItems)
+	g.unique = g.unique || s.UniqueItems
+	if s.Contains != nil {
+		g.contains = append(g.contains, s)
+		g.hard = true
+	}
+	g.hard = g.hard || s.UnevaluatedItems.Has != nil || s.UnevaluatedItems.Schema != nil
+	g.array = g.array || s.Items != nil || s.PrefixItems != nil || s.Contains != nil || s.MinItems > 0 || s.UniqueItems
+}
+
+func (g *merger) addObject(s *openapi3.Schema) {
+	g.minProps = max(g.minProps, clampCount(s.MinProps))
+	g.maxProps = least(g.maxProps, s.MaxProps)
+	for _, name := range s.Required {
+		if !slices.Contains(g.required, name) {
+			g.required = append(g.required, name)
+		}
+	}
+	if has := s.UnevaluatedProperties.Has; has != nil && !*has {
+		g.closed, g.hard = true, true
+	}
+	g.hard = g.hard || s.PropertyNames != nil || s.UnevaluatedProperties.Schema != nil
+	g.dependent = g.dependent || len(s.DependentRequired) > 0 || len(s.DependentSchemas) > 0
+	g.patterny = g.patterny || len(s.PatternProperties) > 0
+	if g.dependent {
+		g.hard = true
+	}
+}
+
+// addBranches takes a branch of each choice that a schema has.
+func (g *merger) addBranches(s *openapi3.Schema, top bool) {
+	for _, branches := range []openapi3.SchemaRefs{s.OneOf, s.AnyOf} {
+		if len(branches) == 0 {
+			continue
+		}
+		branch := nullLast(branches)[g.pick(len(branches))]
+		g.hard = g.hard || len(branches) > 1
+		g.discriminate(s.Discriminator, branch)
+		g.add(branch, top)
+	}
+	if s.Discriminator != nil && len(s.OneOf) == 0 && len(s.AnyOf) == 0 {
+		g.addSubtype(s)
+	}
+	if s.If != nil && (s.Then != nil || s.Else != nil) {
+		g.hard = true
+		if g.pick(2) == 0 {
+			g.add(s.If, false)
+			g.add(s.Then, false)
+		} else {
+			g.add(s.Else, false)
+		}
+	}
+}
+
+// nullLast puts the branches that are only null behind the others.
+func nullLast(branches openapi3.SchemaRefs) openapi3.SchemaRefs {
+	onlyNull := func(ref *openapi3.SchemaRef) int {
+		if ref != nil && ref.Value != nil && ref.Value.Type.Is("null") {
+			return 1
+		}
+		return 0
+	}
+	sorted := slices.Clone(branches)
+	slices.SortStableFunc(sorted, func(a, b *openapi3.SchemaRef) int { return onlyNull(a) - onlyNull(b) })
+	return sorted
+}
+
+func (g *merger) pick(n int) int {
+	g.choices = min(g.choices*n, 1<<20)
+	return g.choose(n)
+}
+
+// discriminate sets the property that says which branch it is.
+func (g *merger) discriminate(d *openapi3.Discriminator, branch *openapi3.SchemaRef) {
+	if d == nil || branch == nil || branch.Ref == "" {
+		return
+	}
+	value := refName(branch.Ref)
+	for _, key := range sortedNames(d.Mapping) {
+		if ref := d.Mapping[key].Ref; ref == branch.Ref || refName(ref) == value {
+			g.fix(d.PropertyName, key)
+			return
+		}
+	}
+	g.fix(d.PropertyName, value)
+}
+
+func (g *merger) fix(name, value string) {
+	if _, ok := g.fixed[name]; ok {
+		return
+	}
+	if g.fixed == nil {
+		g.fixed = map[string]string{}
+	}
+	g.fixed[name] = value
+}
+
+// addSubtype says which subtype of a schema with a discriminator this is: the one that
+// led here by its allOf, or else one of the mapping.
+func (g *merger) addSubtype(s *openapi3.Schema) {
+	d := s.Discriminator
+	keys := sortedNames(d.Mapping)
+	for _, name := range g.names {
+		for _, key := range keys {
+			if refName(d.Mapping[key].Ref) == name {
+				g.fix(d.PropertyName, key)
+				return
+			}
+		}
+	}
+	if len(keys) == 0 {
+		if len(g.names) > 0 {
+			g.fix(d.PropertyName, g.names[0])
+		}
+		return
+	}
+	key := keys[g.pick(len(keys))]
+	g.fix(d.PropertyName, key)
+	name := refName(d.Mapping[key].Ref)
+	if g.m.doc == nil || g.m.doc.Components == nil {
+		return
+	}
+	if subtype := g.m.doc.Components.Schemas[name]; subtype != nil && subtype.Value != nil {
+		g.add(&openapi3.SchemaRef{Ref: "#/components/schemas/" + name, Value: subtype.Value}, false)
+	}
+}
+
+// addNot leaves out the types that a schema refuses as a whole; the rest is tried.
+func (g *merger) addNot(s *openapi3.Schema) {
+	g.hard = true
+	if s.Always != nil {
+		g.never = g.never || *s.Always
+		return
+	}
+	if s.Type.IsEmpty() {
+		return
+	}
+	bare := openapi3.Schema{Type: s.Type, Origin: s.Origin, Extensions: s.Extensions, Title: s.Title, Description: s.Description}
+	if !sameConstraints(s, &bare) {
+		return
+	}
+	for _, name := range *s.Type {
+		g.kinds &^= kindOf(name)
+	}
+}
+
+// sameConstraints tells whether two schemas of the same annotations ask for the same:
+// whether there is anything in the first beyond what was taken over into the second.
+func sameConstraints(a, b *openapi3.Schema) bool {
+	x, err1 := a.MarshalJSON()
+	y, err2 := b.MarshalJSON()
+	return err1 == nil && err2 == nil && string(x) == string(y)
+}

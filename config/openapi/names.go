@@ -1,0 +1,173 @@
+package openapi
+
+import (
+	"math/rand/v2"
+	"strconv"
+	"strings"
+	"unicode"
+)
+
+// What the name of a property tells of its value, where the schema does not.
+
+var (
+	givenNames  = []string{"Ann", "Ben", "Clara", "David", "Emma", "Felix", "Grace", "Hugo", "Ida", "Jonas", "Karin", "Leo", "Maya", "Noah", "Olivia", "Paul", "Rosa", "Samuel", "Tara", "Victor"}
+	familyNames = []string{"Adams", "Baker", "Carter", "Diaz", "Evans", "Fischer", "Garcia", "Hughes", "Ito", "Jensen", "Keller", "Lopez", "Moreau", "Novak", "Olsen", "Patel", "Rossi", "Silva", "Turner", "Weber"}
+	cities      = []string{"Amsterdam", "Berlin", "Chicago", "Dublin", "Geneva", "Helsinki", "Lisbon", "Madrid", "Oslo", "Prague", "Toronto", "Vienna"}
+	countries   = []string{"Austria", "Brazil", "Canada", "Denmark", "France", "Germany", "India", "Japan", "Norway", "Spain"}
+	codes       = []string{"AT", "BR", "CA", "DE", "DK", "ES", "FR", "IN", "JP", "NO"}
+	currencies  = []string{"EUR", "USD", "GBP", "JPY", "CHF"}
+	languages   = []string{"en", "de", "fr", "es", "it"}
+	colours     = []string{"red", "green", "blue", "yellow", "black", "white"}
+	companies   = []string{"Acme Ltd", "Globex Inc", "Initech GmbH", "Northwind SA", "Umbra AG"}
+	streets     = []string{"Main Street", "Station Road", "Park Avenue", "Mill Lane", "High Street"}
+	words       = []string{"amber", "basic", "cedar", "delta", "ember", "focus", "grove", "harbor", "iris", "jasper", "kernel", "lotus", "maple", "nova", "orbit", "prime", "quartz", "river", "summit", "tulip", "urban", "vertex", "willow", "zephyr"}
+)
+
+func pick(r *rand.Rand, from []string) string { return from[r.IntN(len(from))] }
+
+// hinted makes texts that the last word of a property's name asks for, or the whole name.
+var hinted = map[string]func(r *rand.Rand) string{
+	"email":       func(r *rand.Rand) string { return makeEmail(r, 0, 64) },
+	"mail":        func(r *rand.Rand) string { return makeEmail(r, 0, 64) },
+	"phone":       func(r *rand.Rand) string { return makePhone(r, 0, 64) },
+	"mobile":      func(r *rand.Rand) string { return makePhone(r, 0, 64) },
+	"name":        func(r *rand.Rand) string { return pick(r, givenNames) + " " + pick(r, familyNames) },
+	"first name":  func(r *rand.Rand) string { return pick(r, givenNames) },
+	"given name":  func(r *rand.Rand) string { return pick(r, givenNames) },
+	"last name":   func(r *rand.Rand) string { return pick(r, familyNames) },
+	"family name": func(r *rand.Rand) string { return pick(r, familyNames) },
+	"surname":     func(r *rand.Rand) string { return pick(r, familyNames) },
+	"user name":   func(r *rand.Rand) string { return strings.ToLower(pick(r, givenNames)) + strconv.Itoa(10+r.IntN(90)) },
+	"username":    func(r *rand.Rand) string { return strings.ToLower(pick(r, givenNames)) + strconv.Itoa(10+r.IntN(90)) },
+	"login":       func(r *rand.Rand) string { return strings.ToLower(pick(r, givenNames)) + strconv.Itoa(10+r.IntN(90)) },
+	"file name":   func(r *rand.Rand) string { return pick(r, words) + ".txt" },
+	"filename":    func(r *rand.Rand) string { return pick(r, words) + ".txt" },
+	"city":        func(r *rand.Rand) string { return pick(r, cities) },
+	"country":     func(r *rand.Rand) string { return pick(r, countries) },
+	"street":      func(r *rand.Rand) string { return strconv.Itoa(1+r.IntN(99)) + " " + pick(r, streets) },
+	"address":     func(r *rand.Rand) string { return strconv.Itoa(1+r.IntN(99)) + " " + pick(r, streets) },
+	"zip":         func(r *rand.Rand) string { return digits(r, 5) },
+	"postcode":    func(r *rand.Rand) string { return digits(r, 5) },
+	"postal code": func(r *rand.Rand) string { return digits(r, 5) },
+	"zip code":    func(r *rand.Rand) string { return digits(r, 5) },
+	"country code": func(r *rand.Rand) string {
+		return pick(r, codes)
+	},
+	"company":      func(r *rand.Rand) string { return pick(r, companies) },
+	"organization": func(r *rand.Rand) string { return pick(r, companies) },
+	"currency":     func(r *rand.Rand) string { return pick(r, currencies) },
+	"language":     func(r *rand.Rand) string { return pick(r, languages) },
+	"locale":       func(r *rand.Rand) string { return pick(r, languages) },
+	"color":        func(r *rand.Rand) string { return pick(r, colours) },
+	"colour":       func(r *rand.Rand) string { return pick(r, colours) },
+	"title":        sentence,
+	"subject":      sentence,
+	"description":  sentence,
+	"message":      sentence,
+	"summary":      sentence,
+	"comment":      sentence,
+	"text":         sentence,
+	"url":          link, "uri": link, "href": link, "link": link, "website": link, "homepage": link, "avatar": link, "image": link,
+	"uuid":      func(r *rand.Rand) string { return makeUUID(r, 0, 64) },
+	"date":      func(r *rand.Rand) string { return makeDate(r, 0, 64) },
+	"timestamp": func(r *rand.Rand) string { return makeDateTime(r, 0, 64) },
+	"at":        func(r *rand.Rand) string { return makeDateTime(r, 0, 64) },
+	"ip":        func(r *rand.Rand) string { return makeIPv4(r, 0, 64) },
+	"hostname":  func(r *rand.Rand) string { return makeHost(r, 0, 64) },
+	"host":      func(r *rand.Rand) string { return makeHost(r, 0, 64) },
+	"domain":    func(r *rand.Rand) string { return makeHost(r, 0, 64) },
+	"version":   func(r *rand.Rand) string { return "1." + strconv.Itoa(r.IntN(10)) + "." + strconv.Itoa(r.IntN(10)) },
+	"id":        func(r *rand.Rand) string { return letters(r, 2) + digits(r, 6) },
+	"token":     func(r *rand.Rand) string { return letters(r, 24) },
+	"password":  func(r *rand.Rand) string { return makePassword(r, 12, 12) },
+	"slug":      func(r *rand.Rand) string { return pick(r, words) + "-" + pick(r, words) },
+}
+
+func link(r *rand.Rand) string { return makeURI(r, 0, 64) }
+
+// sentence is three words, the first with a capital letter.
+func sentence(r *rand.Rand) string {
+	first := pick(r, words)
+	return strings.ToUpper(first[:1]) + first[1:] + " " + pick(r, words) + " " + pick(r, words)
+}
+
+// hintedText is a text that suits the name of a property.
+func hintedText(r *rand.Rand, name string) (string, bool) {
+	split := nameWords(name)
+	if len(split) == 0 {
+		return "", false
+	}
+	if len(split) > 1 {
+		if f, ok := hinted[strings.Join(split[len(split)-2:], " ")]; ok {
+			return f(r), true
+		}
+	}
+	last := split[len(split)-1]
+	if last == "at" && len(split) == 1 {
+		return "", false
+	}
+	if f, ok := hinted[last]; ok {
+		return f(r), true
+	}
+	return "", false
+}
+
+// nameWords are the words of firstName, first_name, first-name and FIRST_NAME, in lower case.
+func nameWords(name string) []string {
+	var split []string
+	start, lower := 0, false
+	for i, c := range name {
+		switch {
+		case c == '_' || c == '-' || c == '.' || c == ' ':
+			split = appendWord(split, name[start:i])
+			start = i + 1
+		case lower && unicode.IsUpper(c):
+			split = appendWord(split, name[start:i])
+			start = i
+		}
+		lower = unicode.IsLower(c) || unicode.IsDigit(c)
+	}
+	return appendWord(split, name[start:])
+}
+
+func appendWord(split []string, word string) []string {
+	if word == "" {
+		return split
+	}
+	return append(split, strings.ToLower(word))
+}
+
+// hintedRange is where numbers of that name usually lie.
+func hintedRange(name string) (low, high int64, ok bool) {
+	split := nameWords(name)
+	if len(split) == 0 {
+		return 0, 0, false
+	}
+	switch split[len(split)-1] {
+	case "latitude", "lat":
+		return -60, 60, true
+	case "longitude", "lng", "lon":
+		return -120, 120, true
+	case "age":
+		return 18, 80, true
+	case "year":
+		return 2000, 2025, true
+	case "month":
+		return 1, 12, true
+	case "day":
+		return 1, 28, true
+	case "hour":
+		return 0, 23, true
+	case "minute", "second":
+		return 0, 59, true
+	case "page":
+		return 1, 5, true
+	case "percent", "percentage":
+		return 0, 100, true
+	case "port":
+		return 1024, 49151, true
+	case "timestamp":
+		return 1672531200, 1767225600, true
+	}
+	return 0, 0, false
+}

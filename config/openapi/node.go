@@ -1,0 +1,128 @@
+package openapi
+
+import (
+	"strconv"
+	"strings"
+)
+
+// Node is a value of a document, and where it stands in a file. Package config makes
+// them of what it reads; a document that was read into operations keeps none.
+type Node struct {
+	Kind         Kind
+	Text         string  // of a text; of a number or a boolean as JSON writes it
+	Entries      []Entry // of a map, in the order of the file
+	Items        []*Node // of a list
+	File         string
+	Line, Column int // from 1
+}
+
+// Kind is what a node is.
+type Kind uint8
+
+// The kinds of nodes.
+const (
+	Null Kind = iota
+	Bool
+	Number
+	Text
+	List
+	Map
+)
+
+func (k Kind) String() string {
+	return [...]string{"empty", "a boolean", "a number", "a text", "a list", "a map"}[k]
+}
+
+// Entry is a key of a map, with its place, and its value.
+type Entry struct {
+	Key          string
+	Line, Column int
+	Value        *Node
+}
+
+// get is the value of a key; nil when there is none.
+func (n *Node) get(key string) *Node {
+	if n == nil {
+		return nil
+	}
+	for i := range n.Entries {
+		if n.Entries[i].Key == key {
+			return n.Entries[i].Value
+		}
+	}
+	return nil
+}
+
+// textOf is the text of a key; "" when it has none.
+func (n *Node) textOf(key string) string {
+	if v := n.get(key); v != nil && v.Kind == Text {
+		return v.Text
+	}
+	return ""
+}
+
+// step is what a token of a JSON pointer, unescaped, leads to from n; nil for nothing.
+func (n *Node) step(token string) *Node {
+	if n.Kind == Map {
+		return n.get(token)
+	}
+	if i, err := strconv.Atoi(token); err == nil && i >= 0 && i < len(n.Items) && strconv.Itoa(i) == token {
+		return n.Items[i]
+	}
+	return nil
+}
+
+// problem is one at the node.
+func (n *Node) problem(what string) Problem {
+	return Problem{File: n.File, Line: n.Line, Column: n.Column, What: what}
+}
+
+// problem is one at the key of an entry of n.
+func (n *Node) entryProblem(e *Entry, what string) Problem {
+	return Problem{File: n.File, Line: e.Line, Column: e.Column, What: what, key: true}
+}
+
+// appendNode appends a node as JSON text, its keys in order.
+func appendNode(dst []byte, n *Node) []byte {
+	switch n.Kind {
+	case Text:
+		dst = appendJSONString(dst, n.Text)
+	case List:
+		dst = append(dst, '[')
+		for i, item := range n.Items {
+			if i > 0 {
+				dst = append(dst, ',')
+			}
+			dst = appendNode(dst, item)
+		}
+		dst = append(dst, ']')
+	case Map:
+		dst = append(dst, '{')
+		for i := range n.Entries {
+			if i > 0 {
+				dst = append(dst, ',')
+			}
+			dst = appendJSONString(dst, n.Entries[i].Key)
+			dst = append(dst, ':')
+			dst = appendNode(dst, n.Entries[i].Value)
+		}
+		dst = append(dst, '}')
+	case Null:
+		dst = append(dst, "null"...)
+	default:
+		dst = append(dst, n.Text...)
+	}
+	return dst
+}
+
+// tokensOf cuts a JSON pointer, "/paths/~1pets", into its tokens, unescaped.
+func tokensOf(pointer string) []string {
+	if pointer == "" {
+		return nil
+	}
+	tokens := strings.Split(pointer[1:], "/")
+	for i, t := range tokens {
+		tokens[i] = unescapePointer(t)
+	}
+	return tokens
+}

@@ -1,0 +1,450 @@
+package openapi
+
+import (
+	"errors"
+	"math/rand/v2"
+	"regexp"
+	"regexp/syntax"
+	"strconv"
+	"strings"
+	"unicode"
+	"unicode/utf8"
+)
+
+// pattern is a regular expression of a document, compiled: what it takes, and the tree
+// that texts are made from.
+type pattern struct {
+	takes *regexp.Regexp
+	tree  *syntax.Regexp
+	// Look-aheads at the beginning, which Go's expressions do not have, are expressions
+	// of their own.
+	must, never []*regexp.Regexp
+	lengths     map[*syntax.Regexp]span
+}
+
+// span is how many characters an expression can take.
+type span struct{ min, max int }
+
+const (
+	// longestRepeat is what regexp/syntax accepts as a repetition.
+	longestRepeat = 1000
+	// longestText bounds a text that a pattern or a length asks for.
+	longestText = 1 << 20
+	// readableLength is how much longer than it has to be a text is made.
+	readableLength = 10
+)
+
+var errLookAround = errors.New("look-arounds are understood only as look-aheads at the beginning")
+
+// compilePattern reads a pattern as ECMAScript has it.
+func compilePattern(source string) (*pattern, error) {
+	p := &pattern{lengths: map[*syntax.Regexp]span{}}
+	rest, err := p.lookAheads(source)
+	if err != nil {
+		return nil, err
+	}
+	narrow, wide, err := goPattern(rest)
+	if err != nil {
+		return nil, err
+	}
+	if p.takes, err = regexp.Compile(wide); err != nil {
+		return nil, plainPatternError(err)
+	}
+	if p.tree, err = syntax.Parse(narrow, syntax.Perl); err != nil {
+		return nil, plainPatternError(err)
+	}
+	p.measure(p.tree)
+	return p, nil
+}
+
+func plainPatternError(err error) error {
+	var bad *syntax.Error
+	if errors.As(err, &bad) {
+		return errors.New(string(bad.Code) + ": " + bad.Expr)
+	}
+	return err
+}
+
+// lookAheads takes the look-aheads off the beginning.
+func (p *pattern) lookAheads(source string) (rest string, err error) {
+	rest, anchored := strings.CutPrefix(source, "^")
+	for strings.HasPrefix(rest, "(?=") || strings.HasPrefix(rest, "(?!") {
+		end := groupEnd(rest)
+		if end < 0 {
+			return "", errors.New("missing closing ): " + source)
+		}
+		if !anchored {
+			return "", errLookAround
+		}
+		_, wide, err := goPattern(rest[3:end])
+		if err != nil {
+			return "", err
+		}
+		e, err := regexp.Compile("^(?:" + wide + ")")
+		if err != nil {
+			return "", plainPatternError(err)
+		}
+		if rest[2] == '=' {
+			p.must = append(p.must, e)
+		} else {
+			p.never = append(p.never, e)
+		}
+		rest = rest[end+1:]
+	}
+	if anchored {
+		rest = "^" + rest
+	}
+	return rest, nil
+}
+
+// groupEnd is where the group ends that the text begins with; -1 if nowhere.
+func groupEnd(s string) int {
+	depth, class := 0, false
+	for i := 0; i < len(s); i++ {
+		switch c := s[i]; {
+		case c == '\\':
+			i++
+		case class:
+			class = c != ']'
+		case c == '[':
+			class = true
+		case c == '(':
+			depth++
+		case c == ')':
+			if depth--; depth == 0 {
+				return i
+			}
+		}
+	}
+	return -1
+}
+
+// goPattern writes an expression of ECMAScript as Go has it. A repetition beyond what
+// Go counts is less in the narrow form, which texts are made from, and any number in
+// the wide one, which says what is taken.
+func goPattern(source string) (narrow, wide string, err error) {
+	var n, w strings.Builder
+	class := false
+	for i := 0; i < len(source); {
+		size, text := 1, source[i:i+1]
+		low := text
+		switch c := source[i]; {
+		case c == '\\':
+			size, text = goEscape(source[i:])
+			low = text
+		case class:
+			class = c != ']'
+			if c == '[' {
+				text, low = `\[`, `\[`
+			}
+		case strings.HasPrefix(source[i:], "[^]"):
+			size, text, low = 3, `[\x00-\x{10FFFF}]`, `[\x00-\x{10FFFF}]`
+		case strings.HasPrefix(source[i:], "[]"):
+			size, text, low = 2, `[^\x00-\x{10FFFF}]`, `[^\x00-\x{10FFFF}]`
+		case c == '[':
+			class = true
+			if strings.HasPrefix(source[i:], "[^") {
+				size, text, low = 2, "[^", "[^"
+			}
+		case c == '{':
+			size, low, text, err = goRepeat(source[i:])
+		case strings.HasPrefix(source[i:], "(?=") || strings.HasPrefix(source[i:], "(?!"),
+			strings.HasPrefix(source[i:], "(?<=") || strings.HasPrefix(source[i:], "(?<!"):
+			err = errLookAround
+		}
+		if err != nil {
+			return "", "", err
+		}
+		n.WriteString(low)
+		w.WriteString(text)
+		i += size
+	}
+	return n.String(), w.String(), nil
+}
+
+// goEscape is an escape at the beginning of the text as Go has it, and its length.
+func goEscape(s string) (size int, text string) {
+	if len(s) < 2 {
+		return len(s), s
+	}
+	switch s[1] {
+	case 'u':
+		if digits := hexDigits(s[2:], 4); digits != "" {
+			return 6, `\x{` + digits + `}`
+		}
+		if end := strings.IndexByte(s, '}'); strings.HasPrefix(s, `\u{`) && end > 3 {
+			return end + 1, `\x{` + s[3:end] + `}`
+		}
+	case 'c':
+		if len(s) > 2 && unicode.IsLetter(rune(s[2])) {
+			return 3, `\x` + string("01"[s[2]>>4&1]) + string("0123456789ABCDEF"[s[2]&15])
+		}
+	case '0':
+		return 2, `\x00`
+	case 'p', 'P':
+		end := strings.IndexByte(s, '}')
+		if i := strings.IndexByte(s, '='); i > 0 && end > i {
+			return end + 1, s[:2] + "{" + s[i+1:end] + "}"
+		}
+	}
+	_, size = utf8.DecodeRuneInString(s[1:])
+	if s[1] < utf8.RuneSelf && !isWordByte(s[1]) || strings.IndexByte("dDwWsSbBtnvrfxpP123456789", s[1]) >= 0 {
+		return 1 + size, s[:1+size]
+	}
+	return 1 + size, regexp.QuoteMeta(s[1 : 1+size]) // an escape of nothing special
+}
+
+func isWordByte(b byte) bool {
+	return b == '_' || b >= '0' && b <= '9' || b >= 'a' && b <= 'z' || b >= 'A' && b <= 'Z'
+}
+
+func hexDigits(s string, n int) string {
+	if len(s) < n {
+		return ""
+	}
+	if _, err := strconv.ParseUint(s[:n], 16, 32); err != nil {
+		return ""
+	}
+	return s[:n]
+}
+
+// goRepeat is a repetition at the beginning of the text; a brace that is none is literal.
+func goRepeat(s string) (size int, narrow, wide string, err error) {
+	end := strings.IndexByte(s, '}')
+	if end < 0 {
+		return 1, `\{`, `\{`, nil
+	}
+	least, most, two := strings.Cut(s[1:end], ",")
+	low, err1 := strconv.Atoi(least)
+	high, err2 := strconv.Atoi(most)
+	if err1 != nil || low < 0 || two && most != "" && (err2 != nil || high < 0) {
+		return 1, `\{`, `\{`, nil
+	}
+	if low > longestRepeat {
+		return 0, "", "", errors.New("a repetition of more than 1000: " + s[:end+1])
+	}
+	text := s[:end+1]
+	if two && high > longestRepeat {
+		return end + 1, "{" + least + ",1000}", "{" + least + ",}", nil
+	}
+	return end + 1, text, text, nil
+}
+
+// matches tells whether a pattern takes a text.
+func (p *pattern) matches(s string) bool {
+	if !p.takes.MatchString(s) {
+		return false
+	}
+	for _, e := range p.must {
+		if !e.MatchString(s) {
+			return false
+		}
+	}
+	for _, e := range p.never {
+		if e.MatchString(s) {
+			return false
+		}
+	}
+	return true
+}
+
+// measure works out how long the texts of an expression are.
+func (p *pattern) measure(re *syntax.Regexp) span {
+	var s span
+	switch re.Op {
+	case syntax.OpLiteral:
+		s = span{len(re.Rune), len(re.Rune)}
+	case syntax.OpCharClass, syntax.OpAnyChar, syntax.OpAnyCharNotNL:
+		s = span{1, 1}
+	case syntax.OpCapture, syntax.OpStar, syntax.OpPlus, syntax.OpQuest, syntax.OpRepeat:
+		low, high := repeats(re)
+		one := p.measure(re.Sub[0])
+		s = span{clampLength(low * one.min), clampLength(high * one.max)}
+	case syntax.OpConcat:
+		for _, sub := range re.Sub {
+			one := p.measure(sub)
+			s = span{clampLength(s.min + one.min), clampLength(s.max + one.max)}
+		}
+	case syntax.OpAlternate:
+		s.min = longestText
+		for _, sub := range re.Sub {
+			one := p.measure(sub)
+			s = span{min(s.min, one.min), max(s.max, one.max)}
+		}
+	}
+	p.lengths[re] = s
+	return s
+}
+
+func clampLength(n int) int { return min(n, longestText) }
+
+// repeats is how often the expression within another is repeated.
+func repeats(re *syntax.Regexp) (low, high int) {
+	switch re.Op {
+	case syntax.OpStar:
+		return 0, longestText
+	case syntax.OpPlus:
+		return 1, longestText
+	case syntax.OpQuest:
+		return 0, 1
+	case syntax.OpRepeat:
+		if re.Max < 0 {
+			return re.Min, longestText
+		}
+		return re.Min, re.Max
+	}
+	return 1, 1
+}
+
+// text makes a text that the pattern takes, of at least low and at most high
+// characters. False when none was found.
+func (p *pattern) text(r *rand.Rand, low, high int) (string, bool) {
+	all := p.lengths[p.tree]
+	least := max(all.min, min(low, all.max))
+	most := max(least, min(all.max, high, max(least, 1)+readableLength))
+	const tries = 60
+	for try := range tries {
+		var b strings.Builder
+		p.write(&b, r, p.tree, least+r.IntN(most-least+1))
+		s := b.String()
+		if n := utf8.RuneCountInString(s); n < low { // an expression without end may go on
+			s += letters(r, low-n)
+		}
+		if n := utf8.RuneCountInString(s); n >= low && n <= high && p.matches(s) {
+			return s, true
+		}
+		if try == tries/2 { // look-aheads ask for more than the least
+			most = max(most, min(all.max, high, 4*readableLength))
+		}
+	}
+	return "", false
+}
+
+// write writes a text of an expression, of n characters where that can be.
+func (p *pattern) write(b *strings.Builder, r *rand.Rand, re *syntax.Regexp, n int) {
+	if b.Len() > longestText {
+		return
+	}
+	switch re.Op {
+	case syntax.OpLiteral:
+		for _, c := range re.Rune {
+			b.WriteRune(c)
+		}
+	case syntax.OpCharClass:
+		b.WriteRune(pickRune(r, re.Rune))
+	case syntax.OpAnyChar, syntax.OpAnyCharNotNL:
+		b.WriteRune(pickRune(r, []rune{'!', '~'}))
+	case syntax.OpCapture, syntax.OpQuest, syntax.OpStar, syntax.OpPlus, syntax.OpRepeat:
+		p.writeRepeated(b, r, re, n)
+	case syntax.OpConcat:
+		p.writeParts(b, r, re.Sub, n)
+	case syntax.OpAlternate:
+		p.write(b, r, p.alternative(r, re.Sub, n), n)
+	}
+}
+
+// alternative picks one of those that can be of that length; any when none can.
+func (p *pattern) alternative(r *rand.Rand, subs []*syntax.Regexp, n int) *syntax.Regexp {
+	var fit []*syntax.Regexp
+	for _, sub := range subs {
+		if s := p.lengths[sub]; s.min <= n && n <= s.max && sub.Op != syntax.OpNoMatch {
+			fit = append(fit, sub)
+		}
+	}
+	if len(fit) == 0 {
+		fit = subs
+	}
+	return fit[r.IntN(len(fit))]
+}
+
+func (p *pattern) writeRepeated(b *strings.Builder, r *rand.Rand, re *syntax.Regexp, n int) {
+	low, high := repeats(re)
+	one := p.lengths[re.Sub[0]]
+	if one.max == 0 { // nothing, however often
+		n, high = 0, low
+	} else {
+		low = max(low, (n+one.max-1)/one.max)
+		if one.min > 0 {
+			high = min(high, n/one.min)
+		}
+		high = max(low, min(high, low+n))
+	}
+	times := low + r.IntN(high-low+1)
+	if times > longestText {
+		return
+	}
+	rest := n
+	for i := range times {
+		left := times - i - 1
+		share := clampTo(rest-left*one.min, one)
+		if spread := rest - left*one.min; left > 0 && spread > one.min {
+			share = clampTo(max(rest-left*one.max, one.min+r.IntN(spread-one.min+1)), one)
+		}
+		p.write(b, r, re.Sub[0], share)
+		rest -= share
+	}
+}
+
+func clampTo(n int, s span) int { return max(s.min, min(n, s.max)) }
+
+// writeParts shares the length out among the parts, at random.
+func (p *pattern) writeParts(b *strings.Builder, r *rand.Rand, subs []*syntax.Regexp, n int) {
+	shares := make([]int, len(subs))
+	room := 0
+	for i, sub := range subs {
+		shares[i] = p.lengths[sub].min
+		n -= shares[i]
+		room += p.lengths[sub].max - shares[i]
+	}
+	for n = min(n, room); n > 0; {
+		i := r.IntN(len(subs))
+		free := p.lengths[subs[i]].max - shares[i]
+		if free <= 0 {
+			continue
+		}
+		more := 1 + r.IntN(min(free, n))
+		shares[i] += more
+		n -= more
+	}
+	for i, sub := range subs {
+		p.write(b, r, sub, shares[i])
+	}
+}
+
+// pickRune picks a character of a class, given as ranges: a letter or a digit if it has
+// one, else what can be read.
+func pickRune(r *rand.Rand, ranges []rune) rune {
+	for _, liked := range [][]rune{{'0', '9', 'A', 'Z', 'a', 'z'}, {'!', '~'}, {' ', '~'}, {0xA1, 0xD7FF}, {0, unicode.MaxRune}} {
+		var common []rune
+		total := 0
+		for i := 0; i+1 < len(ranges); i += 2 {
+			for j := 0; j+1 < len(liked); j += 2 {
+				low, high := max(ranges[i], liked[j]), min(ranges[i+1], liked[j+1])
+				if low <= high {
+					common = append(common, low, high)
+					total += int(high-low) + 1
+				}
+			}
+		}
+		if total == 0 {
+			continue
+		}
+		n := r.IntN(total)
+		for i := 0; i < len(common); i += 2 {
+			if size := int(common[i+1]-common[i]) + 1; n >= size {
+				n -= size
+				continue
+			}
+			return common[i] + rune(n)
+		}
+	}
+	return 'a' // a class of nothing: no text matches
+}
+
+func letters(r *rand.Rand, n int) string {
+	b := make([]byte, min(n, longestText))
+	for i := range b {
+		b[i] = byte('a' + r.IntN(26))
+	}
+	return string(b)
+}

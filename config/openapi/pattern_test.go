@@ -1,0 +1,72 @@
+package openapi
+
+import (
+	"math/rand/v2"
+	"regexp"
+	"testing"
+	"unicode/utf8"
+)
+
+func TestPatternTexts(t *testing.T) {
+	for _, c := range []struct {
+		source    string
+		low, high int
+		as        string // what Go's expressions say of it; "" for the source
+	}{
+		{`^[A-Z]{3}-\d{4}$`, 0, 100, ""}, {`^(a|bb|ccc)+$`, 7, 7, ""}, {`^[a-z]*$`, 20, 20, ""}, {`^.*$`, 1, 3, ""}, {`x`, 10, 12, ""},
+		{`^(ab)*$`, 9, 10, ""}, {`^\/api\/v\d$`, 0, 100, `^/api/v\d$`}, {`^[[]x$`, 0, 9, `^\[x$`}, {`^\u0041$`, 0, 9, `^A$`},
+		{`^[\s\S]{1,4096}$`, 2000, 2000, `^[\s\S]*$`}, {`^a{,3}$`, 0, 99, `^a\{,3\}$`}, {`^(?<year>\d{4})$`, 0, 9, `^\d{4}$`},
+		{`^(?=.*[A-Z])(?=.*\d)(?!.*x).{8,16}$`, 0, 100, `^[^x]{8,16}$`}, {`(?i)^abc$`, 0, 9, ""}, {`^[^\x00-\x60]$`, 0, 9, ""},
+	} {
+		p, err := compilePattern(c.source)
+		if err != nil {
+			t.Errorf("%s: %v", c.source, err)
+			continue
+		}
+		if c.as == "" {
+			c.as = c.source
+		}
+		takes := regexp.MustCompile(c.as)
+		for seed := range uint64(20) {
+			s, ok := p.text(rand.New(rand.NewPCG(seed, 0)), c.low, c.high)
+			if n := utf8.RuneCountInString(s); !ok || !takes.MatchString(s) || n < c.low || n > c.high {
+				t.Errorf("%s of %d to %d: %q %v", c.source, c.low, c.high, s, ok)
+			}
+		}
+	}
+}
+
+func TestPatternsThatHaveNoText(t *testing.T) {
+	for _, source := range []string{`^a{2}$`, `a\bb`, `^[]$`, `$a`} {
+		p, err := compilePattern(source)
+		if err != nil {
+			t.Errorf("%s: %v", source, err)
+		} else if s, ok := p.text(rand.New(rand.NewPCG(0, 0)), 3, 3); ok {
+			t.Errorf("%s: %q", source, s)
+		}
+	}
+	for _, source := range []string{`(`, `a(?=b)`, `(?<!a)b`, `^(?=`, `^(a)\1$`, `[z-a]`, `a{2000}`} {
+		if _, err := compilePattern(source); err == nil {
+			t.Errorf("%s is understood", source)
+		}
+	}
+}
+
+func FuzzPattern(f *testing.F) {
+	for _, source := range []string{`^[A-Z]{2,}\d+$`, `(a|b)*c?`, `^(?=.*x)[^]{3}`, `\u{1F600}\cA\p{L}`, `((a{9}){9}){9}`, `[^\W_]+|`, `{`, `\`} {
+		f.Add(source, uint8(0), uint8(20))
+	}
+	f.Fuzz(func(t *testing.T, source string, low, high uint8) {
+		p, err := compilePattern(source)
+		if err != nil {
+			return
+		}
+		s, ok := p.text(rand.New(rand.NewPCG(1, 2)), int(low), int(high))
+		if !ok {
+			return
+		}
+		if n := utf8.RuneCountInString(s); !p.matches(s) || n < int(low) || n > int(high) {
+			t.Errorf("%q of %d to %d: %q", source, low, high, s)
+		}
+	})
+}

@@ -1,0 +1,65 @@
+package openapi
+
+import "strconv"
+
+// maxProblems bounds what is said of one document.
+const maxProblems = 1000
+
+// spot is a place in a file.
+type spot struct {
+	file         string
+	line, column int
+	key          bool
+}
+
+// pointed gives the problems of a document the pointers of the places they are at, and
+// leaves out what is said twice. The sources are searched once for all of them.
+func pointed(problems []Problem, sources map[string]*source) []Problem {
+	wanted := make(map[spot]string, len(problems))
+	said := make(map[Problem]bool, len(problems))
+	kept := problems[:0]
+	for _, p := range problems {
+		if !said[p] && len(kept) <= maxProblems {
+			said[p] = true
+			kept = append(kept, p)
+			if p.Pointer == "" && p.Line > 0 {
+				wanted[spot{p.File, p.Line, p.Column, p.key}] = ""
+			}
+		}
+	}
+	if len(wanted) > 0 {
+		for _, s := range sources {
+			if s.root != nil {
+				point(s.root, "#", wanted)
+			}
+		}
+	}
+	for i := range kept {
+		if p := &kept[i]; p.Pointer == "" {
+			p.Pointer = wanted[spot{p.File, p.Line, p.Column, p.key}]
+		}
+	}
+	return kept
+}
+
+// point fills in the pointers of the nodes and keys at wanted places.
+func point(n *Node, pointer string, wanted map[spot]string) {
+	note := func(at spot, pointer string) {
+		if known, ok := wanted[at]; ok && known == "" {
+			wanted[at] = pointer
+		}
+	}
+	note(spot{n.File, n.Line, n.Column, false}, pointer)
+	for i := range n.Entries {
+		e := &n.Entries[i]
+		if e.Value.File != n.File { // of another file, where it has a pointer of its own
+			continue
+		}
+		at := pointer + "/" + escapePointer(e.Key)
+		note(spot{n.File, e.Line, e.Column, true}, at)
+		point(e.Value, at, wanted)
+	}
+	for i, item := range n.Items {
+		point(item, pointer+"/"+strconv.Itoa(i), wanted)
+	}
+}

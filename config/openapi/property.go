@@ -1,0 +1,141 @@
+package openapi
+
+import (
+	"cmp"
+	"slices"
+
+	"github.com/getkin/kin-openapi/openapi3"
+)
+
+// property is a declared or required property.
+type property struct {
+	name     string
+	schemas  []*openapi3.SchemaRef // all that its value has to satisfy
+	required bool
+	banned   bool // no value can stand there
+	unnamed  bool // not declared: there only if another depends on it
+	readOnly bool
+	written  bool // writeOnly
+}
+
+// collectProperties works out what each property has to be.
+func (g *merger) collectProperties() {
+	if !g.hasProperties() {
+		return
+	}
+	index := map[string]int{}
+	declare := func(name string) {
+		if _, ok := index[name]; !ok {
+			index[name] = len(g.properties)
+			g.properties = append(g.properties, g.property(name))
+		}
+	}
+	for _, s := range g.schemas {
+		for _, name := range g.m.orderOf(s) {
+			declare(name)
+		}
+	}
+	for _, name := range sortedNames(g.fixed) {
+		declare(name)
+	}
+	for _, s := range g.schemas {
+		if len(s.DependentRequired) == 0 {
+			continue
+		}
+		for _, name := range sortedNames(s.DependentRequired) {
+			for _, needed := range s.DependentRequired[name] {
+				declared := len(g.properties)
+				declare(needed)
+				if len(g.properties) > declared {
+					g.properties[declared].unnamed = true
+				}
+			}
+		}
+	}
+	for _, name := range g.required {
+		declare(name)
+		g.properties[index[name]].required = true
+	}
+	for name := range g.fixed {
+		g.properties[index[name]].required = true
+	}
+}
+
+func (g *merger) hasProperties() bool {
+	return g.fixed != nil || g.dependent || len(g.required) > 0 ||
+		slices.ContainsFunc(g.schemas, func(s *openapi3.Schema) bool { return len(s.Properties) > 0 })
+}
+
+// propertyOf is what a name's value has to be.
+func (m *maker) propertyOf(schemas []*openapi3.Schema, name string) property {
+	p := property{name: name}
+	for _, s := range schemas {
+		matched := false
+		if ref := s.Properties[name]; ref != nil && ref.Value != nil {
+			matched = true
+			p.add(ref)
+		}
+		for _, source := range sortedNames(s.PatternProperties) {
+			if e, err := m.pattern(source); err == nil && e.matches(name) {
+				matched = true
+				p.add(s.PatternProperties[source])
+			}
+		}
+		if matched {
+			continue
+		}
+		if has := s.AdditionalProperties.Has; has != nil && !*has {
+			p.banned = true
+		} else if ref := s.AdditionalProperties.Schema; ref != nil {
+			p.add(ref)
+		}
+	}
+	return p
+}
+
+func (g *merger) property(name string) property { return g.m.propertyOf(g.schemas, name) }
+
+func (p *property) add(ref *openapi3.SchemaRef) {
+	if ref == nil || ref.Value == nil {
+		return
+	}
+	p.readOnly = p.readOnly || ref.Value.ReadOnly
+	p.written = p.written || ref.Value.WriteOnly
+	if always := ref.Value.Always; always != nil && !*always {
+		p.banned = true
+	}
+	if !slices.ContainsFunc(p.schemas, func(have *openapi3.SchemaRef) bool { return have.Value == ref.Value }) {
+		p.schemas = append(p.schemas, ref)
+	}
+}
+
+// orderOf is the order in which the properties of a schema are written: as the document
+// has them where that is known, else an id, those required, and the rest by name.
+func (m *maker) orderOf(s *openapi3.Schema) []string {
+	if len(s.Properties) == 0 {
+		return nil
+	}
+	if m.order != nil {
+		if names := m.order(s); len(names) > 0 {
+			return names
+		}
+	}
+	names := sortedNames(s.Properties)
+	place := make(map[string]int, len(names))
+	for i, name := range s.Required {
+		place[name] = i - len(s.Required)
+	}
+	if _, ok := s.Properties["id"]; ok {
+		place["id"] = -len(s.Required) - 1
+	}
+	slices.SortStableFunc(names, func(a, b string) int {
+		x, y := s.Properties[a], s.Properties[b]
+		if x.Value != nil && y.Value != nil && x.Value.Origin != nil && y.Value.Origin != nil && x.Ref == "" && y.Ref == "" {
+			if k, l := x.Value.Origin.Key, y.Value.Origin.Key; k != nil && l != nil {
+				return cmp.Or(cmp.Compare(k.Line, l.Line), cmp.Compare(k.Column, l.Column))
+			}
+		}
+		return cmp.Compare(place[a], place[b])
+	})
+	return names
+}

@@ -1,0 +1,83 @@
+package openapi
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"net/http"
+	"net/url"
+	"time"
+)
+
+const (
+	// remoteTimeout bounds the fetching of one document.
+	remoteTimeout = 10 * time.Second
+	// remoteSize bounds what is fetched of one document, in bytes.
+	remoteSize = 64 << 20
+)
+
+// remote opens what a reference to another host names.
+func (b *bundle) remote(ref *Node, u *url.URL) *source {
+	u.Fragment = ""
+	location := u.String()
+	if !b.opts.AllowRemoteRefs {
+		b.wrong(ref, fmt.Sprintf("the reference leads to another host, %s; such are read with --allow-remote-refs only", clip(u.Host)))
+		return nil
+	}
+	if s := b.sources[location]; s != nil {
+		return b.opened(s, ref)
+	}
+	if !b.mayOpen(ref) {
+		return nil
+	}
+	s := &source{name: location, location: location, remote: true}
+	b.sources[location] = s
+	data, err := fetch(location)
+	if err != nil {
+		b.wrong(ref, fmt.Sprintf("%s cannot be fetched: %v", clip(location), err))
+		return s
+	}
+	var problems []Problem
+	s.root, problems = b.opts.Parse(location, data)
+	b.take(s, ref, problems)
+	return s
+}
+
+// fetch returns the document at a URL.
+func fetch(location string) ([]byte, error) {
+	ctx, cancel := context.WithTimeout(context.Background(), remoteTimeout)
+	defer cancel()
+	request, err := http.NewRequestWithContext(ctx, http.MethodGet, location, nil)
+	if err != nil {
+		return nil, err
+	}
+	response, err := http.DefaultClient.Do(request)
+	if err != nil {
+		return nil, plainFetchError(err)
+	}
+	defer response.Body.Close()
+	if response.StatusCode != http.StatusOK {
+		return nil, fmt.Errorf("it answers %s", response.Status)
+	}
+	data, err := io.ReadAll(io.LimitReader(response.Body, remoteSize+1))
+	switch {
+	case err != nil:
+		return nil, plainFetchError(err)
+	case len(data) > remoteSize:
+		return nil, fmt.Errorf("it is larger than %d MiB, which is the most that is read", remoteSize>>20)
+	}
+	return data, nil
+}
+
+// plainFetchError leaves the URL out of an error, which names it already.
+func plainFetchError(err error) error {
+	if errors.Is(err, context.DeadlineExceeded) {
+		return fmt.Errorf("no answer within %s", remoteTimeout)
+	}
+	var wrapped *url.Error
+	if errors.As(err, &wrapped) {
+		return wrapped.Err
+	}
+	return err
+}

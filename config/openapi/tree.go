@@ -1,0 +1,282 @@
+package openapi
+
+import (
+	"bytes"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"iter"
+	"slices"
+	"strconv"
+	"strings"
+
+	"gopkg.in/yaml.v3"
+)
+
+// TextTree is a text.
+func TextTree(text string) *Node { return &Node{Kind: Text, Text: text} }
+
+// NumberTree is a number, given as JSON has it.
+func NumberTree(text string) *Node { return &Node{Kind: Number, Text: text} }
+
+// NullTree is nothing.
+func NullTree() *Node { return &Node{} }
+
+// IntTree is an integer.
+func IntTree(n int) *Node { return NumberTree(strconv.Itoa(n)) }
+
+// BoolTree is true or false.
+func BoolTree(b bool) *Node { return &Node{Kind: Bool, Text: strconv.FormatBool(b)} }
+
+// ListTree is a list.
+func ListTree(items ...*Node) *Node { return &Node{Kind: List, Items: items} }
+
+// MapTree is an empty map.
+func MapTree() *Node { return &Node{Kind: Map} }
+
+// JSONTree reads a JSON text.
+func JSONTree(text []byte) (*Node, error) {
+	d := json.NewDecoder(bytes.NewReader(text))
+	d.UseNumber()
+	t, err := readJSONTree(d)
+	if err != nil {
+		return nil, err
+	}
+	if d.More() {
+		return nil, errors.New("there is something behind the JSON value")
+	}
+	return t, nil
+}
+
+// Set sets a member of a map, the last one when it is new, and returns the map.
+func (n *Node) Set(key string, value *Node) *Node {
+	if i := n.index(key); i >= 0 {
+		n.Entries[i].Value = value
+		return n
+	}
+	n.Entries = append(n.Entries, Entry{Key: key, Value: value})
+	return n
+}
+
+func (n *Node) index(key string) int {
+	return slices.IndexFunc(n.Entries, func(e Entry) bool { return e.Key == key })
+}
+
+// SetText sets a member to a text, unless that is empty, and returns the map.
+func (n *Node) SetText(key, text string) *Node {
+	if text == "" {
+		return n
+	}
+	return n.Set(key, TextTree(text))
+}
+
+// Get is a member of a map, or a member of that; nil when there is none, or this is
+// no map or nil.
+func (n *Node) Get(path ...string) *Node {
+	for _, key := range path {
+		n = n.get(key)
+	}
+	return n
+}
+
+// Make is the member of a map that is a map; it is made where there is none.
+func (n *Node) Make(key string) *Node {
+	if m := n.get(key); m.IsMap() {
+		return m
+	}
+	m := MapTree()
+	n.Set(key, m)
+	return m
+}
+
+// Delete takes a member from a map.
+func (n *Node) Delete(key string) {
+	if i := n.index(key); i >= 0 {
+		n.Entries = slices.Delete(n.Entries, i, i+1)
+	}
+}
+
+// Append appends items to a list, and returns it.
+func (n *Node) Append(items ...*Node) *Node {
+	n.Items = append(n.Items, items...)
+	return n
+}
+
+// Members are the members of a map, in order; none of anything else. What is added or
+// taken away meanwhile changes nothing.
+func (n *Node) Members() iter.Seq2[string, *Node] {
+	return func(yield func(string, *Node) bool) {
+		if n == nil {
+			return
+		}
+		for _, e := range slices.Clone(n.Entries) {
+			if !yield(e.Key, e.Value) {
+				return
+			}
+		}
+	}
+}
+
+// List are the items of a list; none of anything else. The slice must not be changed.
+func (n *Node) List() []*Node {
+	if n == nil {
+		return nil
+	}
+	return n.Items
+}
+
+// IsMap tells whether this is a map; nil is none.
+func (n *Node) IsMap() bool { return n != nil && n.Kind == Map }
+
+// Len is the number of members or items.
+func (n *Node) Len() int {
+	if n == nil {
+		return 0
+	}
+	return len(n.Entries) + len(n.Items)
+}
+
+// AsText is what a text says; "" of anything else.
+func (n *Node) AsText() string {
+	if n == nil || n.Kind != Text {
+		return ""
+	}
+	return n.Text
+}
+
+// Clone is a copy that shares nothing.
+func (n *Node) Clone() *Node {
+	c := *n
+	c.Entries, c.Items = slices.Clone(n.Entries), slices.Clone(n.Items)
+	for i := range c.Entries {
+		c.Entries[i].Value = c.Entries[i].Value.Clone()
+	}
+	for i := range c.Items {
+		c.Items[i] = c.Items[i].Clone()
+	}
+	return &c
+}
+
+func readJSONTree(d *json.Decoder) (*Node, error) {
+	token, err := d.Token()
+	if err != nil {
+		return nil, err
+	}
+	switch v := token.(type) {
+	case string:
+		return TextTree(v), nil
+	case json.Number:
+		return NumberTree(v.String()), nil
+	case bool:
+		return BoolTree(v), nil
+	case nil:
+		return NullTree(), nil
+	}
+	t := &Node{Kind: List}
+	if token == json.Delim('{') {
+		t.Kind = Map
+	}
+	at := map[string]int{}
+	for d.More() {
+		key := ""
+		if t.Kind == Map {
+			if token, err = d.Token(); err != nil {
+				return nil, err
+			}
+			key, _ = token.(string)
+		}
+		item, err := readJSONTree(d)
+		if err != nil {
+			return nil, err
+		}
+		i, again := at[key]
+		switch {
+		case t.Kind == List:
+			t.Items = append(t.Items, item)
+		case again: // the last one counts, as for most readers
+			t.Entries[i].Value = item
+		default:
+			at[key] = len(t.Entries)
+			t.Entries = append(t.Entries, Entry{Key: key, Value: item})
+		}
+	}
+	_, err = d.Token() // the end
+	return t, err
+}
+
+// YAML writes the document as YAML.
+func (n *Node) YAML() ([]byte, error) {
+	var b bytes.Buffer
+	e := yaml.NewEncoder(&b)
+	e.SetIndent(2)
+	if err := e.Encode(n.yaml()); err != nil {
+		return nil, fmt.Errorf("cannot be written as YAML: %w", err)
+	}
+	err := e.Close()
+	return b.Bytes(), err
+}
+
+// JSON writes the document as indented JSON.
+func (n *Node) JSON() ([]byte, error) {
+	var out bytes.Buffer
+	if err := json.Indent(&out, appendNode(nil, n), "", "  "); err != nil {
+		return nil, fmt.Errorf("cannot be written as JSON: %w", err)
+	}
+	out.WriteByte('\n')
+	return out.Bytes(), nil
+}
+
+func (n *Node) yaml() *yaml.Node {
+	y := &yaml.Node{Kind: yaml.ScalarNode, Value: n.Text}
+	switch n.Kind {
+	case Map:
+		y.Kind = yaml.MappingNode
+		for i := range n.Entries {
+			y.Content = append(y.Content, textNode(n.Entries[i].Key), n.Entries[i].Value.yaml())
+		}
+	case List:
+		y.Kind = yaml.SequenceNode
+		for _, item := range n.Items {
+			y.Content = append(y.Content, item.yaml())
+		}
+	case Text:
+		return textNode(n.Text)
+	case Null:
+		y.Value = "null"
+	}
+	return y
+}
+
+// textNode is a text in the form that every reader of YAML takes for the same.
+func textNode(text string) *yaml.Node {
+	n := &yaml.Node{Kind: yaml.ScalarNode, Tag: "!!str", Value: text}
+	switch {
+	case strings.Contains(text, "\n") && plainLines(text):
+		n.Style = yaml.LiteralStyle
+	case strings.Contains(text, "\n") || text == "" || oldBool(text) || strings.TrimSpace(text) != text || text == "<<" || text[0] >= '0' && text[0] <= '9':
+		n.Style = yaml.DoubleQuotedStyle
+	}
+	return n
+}
+
+// plainLines tells whether a text of several lines can stand letter by letter.
+func plainLines(text string) bool {
+	for _, line := range strings.Split(strings.TrimSuffix(text, "\n"), "\n") {
+		if line != strings.TrimRight(line, " \t\r") || strings.HasPrefix(line, "\t") {
+			return false
+		}
+	}
+	first := text[0]
+	return first != '\n' && first != ' ' && !strings.HasSuffix(text, "\n\n") && !strings.ContainsFunc(text, func(r rune) bool {
+		return r < ' ' && r != '\n' && r != '\t' || r > '~'
+	})
+}
+
+// oldBool tells whether YAML 1.1 takes a word for a boolean.
+func oldBool(text string) bool {
+	switch strings.ToLower(text) {
+	case "y", "n", "yes", "no", "on", "off":
+		return true
+	}
+	return false
+}

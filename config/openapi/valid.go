@@ -1,0 +1,330 @@
+package openapi
+
+import (
+	"encoding/json"
+	"fmt"
+	"math/big"
+	"slices"
+	"strconv"
+	"strings"
+	"unicode/utf8"
+
+	"github.com/getkin/kin-openapi/openapi3"
+)
+
+// validator holds values against schemas, while they are made. It asks the schemas as
+// they are, without compiling anything: thousands are asked once, for a value or two.
+// Formats count.
+type validator struct {
+	m       *maker
+	request bool // readOnly properties are required of nobody; else those that are writeOnly
+	// lenient takes of a oneOf with a discriminator what the discriminator names, even
+	// if others hold too.
+	lenient bool
+	depth   int // of schemas that ask for others without descending into the value
+	path    []string
+}
+
+// deepestSchema ends what asks for itself without end.
+const deepestSchema = 200
+
+// mismatch is the first thing that is wrong with a value.
+type mismatch struct {
+	pointer string // into the value
+	what    string
+}
+
+func (m *mismatch) String() string {
+	if m.pointer == "" {
+		return m.what
+	}
+	return m.pointer + ": " + m.what
+}
+
+func (c *validator) fail(format string, args ...any) *mismatch {
+	var pointer strings.Builder
+	for _, step := range c.path {
+		pointer.WriteByte('/')
+		pointer.WriteString(escapePointer(step))
+	}
+	return &mismatch{pointer.String(), fmt.Sprintf(format, args...)}
+}
+
+func escapePointer(name string) string {
+	return strings.ReplaceAll(strings.ReplaceAll(name, "~", "~0"), "/", "~1")
+}
+
+// accepts tells whether a value satisfies a schema.
+func (c *validator) accepts(ref *openapi3.SchemaRef, v any) bool { return c.mismatch(ref, v) == nil }
+
+// mismatch is what is wrong with a value; nil when nothing is.
+func (c *validator) mismatch(ref *openapi3.SchemaRef, v any) *mismatch {
+	if ref == nil || ref.Value == nil || c.depth > deepestSchema {
+		return nil
+	}
+	c.depth++
+	defer func() { c.depth-- }()
+	s := ref.Value
+	if s.Always != nil {
+		if !*s.Always {
+			return c.fail("nothing is accepted here")
+		}
+		return nil
+	}
+	if wrong := c.plain(s, v); wrong != nil {
+		return wrong
+	}
+	return c.combined(s, v)
+}
+
+// under goes on with a part of the value.
+func (c *validator) under(step string, ref *openapi3.SchemaRef, v any) *mismatch {
+	if ref == nil {
+		return nil
+	}
+	depth := c.depth
+	c.path, c.depth = append(c.path, step), 0
+	wrong := c.mismatch(ref, v)
+	c.path, c.depth = c.path[:len(c.path)-1], depth
+	return wrong
+}
+
+// plain asks the keywords that do not hold other schemas against the same value.
+func (c *validator) plain(s *openapi3.Schema, v any) *mismatch {
+	if !c.hasType(s, v) {
+		return c.fail("is of type %s, not %s", jsonKind(v), strings.Join(s.Type.Slice(), " or "))
+	}
+	if len(s.Enum) > 0 && !slices.ContainsFunc(s.Enum, func(e any) bool { return equal(v, valueOf(e)) }) {
+		return c.fail("is none of enum")
+	}
+	if s.Const != nil && !equal(v, valueOf(s.Const)) {
+		return c.fail("is not the const")
+	}
+	switch v := v.(type) {
+	case json.Number:
+		return c.number(s, v)
+	case string:
+		return c.text(s, v)
+	case []any:
+		return c.array(s, v)
+	case *object:
+		return c.object(s, v)
+	}
+	return nil
+}
+
+func (c *validator) hasType(s *openapi3.Schema, v any) bool {
+	if s.Type.IsEmpty() {
+		return true
+	}
+	kind := jsonKind(v)
+	for _, name := range *s.Type {
+		if name == kind || name == "number" && kind == "integer" {
+			return true
+		}
+	}
+	return kind == "null" && s.Nullable && !c.m.modern
+}
+
+func (c *validator) number(s *openapi3.Schema, n json.Number) *mismatch {
+	if s.Min == nil && s.Max == nil && s.MultipleOf == nil && s.ExclusiveMin.Value == nil && s.ExclusiveMax.Value == nil && s.Format == "" {
+		return nil
+	}
+	r := rational(n)
+	if r == nil {
+		return c.fail("is a number beyond what can be checked")
+	}
+	switch {
+	case s.Min != nil && !above(r, *s.Min, s.ExclusiveMin.IsTrue()):
+		return c.fail("%s is below the minimum", n)
+	case s.Max != nil && !above(new(big.Rat).Neg(r), -*s.Max, s.ExclusiveMax.IsTrue()):
+		return c.fail("%s is above the maximum", n)
+	case s.ExclusiveMin.Value != nil && !above(r, *s.ExclusiveMin.Value, true):
+		return c.fail("%s is not above exclusiveMinimum", n)
+	case s.ExclusiveMax.Value != nil && !above(new(big.Rat).Neg(r), -*s.ExclusiveMax.Value, true):
+		return c.fail("%s is not below exclusiveMaximum", n)
+	case s.MultipleOf != nil && *s.MultipleOf > 0 && !new(big.Rat).Quo(r, exactly(*s.MultipleOf)).IsInt():
+		return c.fail("%s is no multiple of %v", n, *s.MultipleOf)
+	case !hasSize(r, s.Format):
+		return c.fail("%s is no %s", n, s.Format)
+	}
+	return nil
+}
+
+// above tells whether a number is above a bound, or on it if the bound is not excluded.
+func above(r *big.Rat, bound float64, excluded bool) bool {
+	d := r.Cmp(exactly(bound))
+	return d > 0 || d == 0 && !excluded
+}
+
+// hasSize tells whether a number is one of a format for integers.
+func hasSize(r *big.Rat, format string) bool {
+	switch format {
+	case "int32":
+		return r.IsInt() && r.Num().IsInt64() && int64(int32(r.Num().Int64())) == r.Num().Int64()
+	case "int64":
+		return r.IsInt() && r.Num().IsInt64()
+	}
+	return true
+}
+
+func (c *validator) text(s *openapi3.Schema, v string) *mismatch {
+	if s.MinLength > 0 || s.MaxLength != nil {
+		n := uint64(utf8.RuneCountInString(v))
+		if n < s.MinLength {
+			return c.fail("is shorter than minLength")
+		}
+		if s.MaxLength != nil && n > *s.MaxLength {
+			return c.fail("is longer than maxLength")
+		}
+	}
+	if s.Pattern != "" {
+		if p, err := c.m.pattern(s.Pattern); err == nil && !p.matches(v) {
+			return c.fail("does not match the pattern %s", s.Pattern)
+		}
+	}
+	if s.Format != "" {
+		if f, ok := formatOf(s.Format); ok && f.valid != nil && !f.valid(v) {
+			return c.fail("is no %s", s.Format)
+		}
+	}
+	return nil
+}
+
+func (c *validator) array(s *openapi3.Schema, items []any) *mismatch {
+	if uint64(len(items)) < s.MinItems {
+		return c.fail("has fewer items than minItems")
+	}
+	if s.MaxItems != nil && uint64(len(items)) > *s.MaxItems {
+		return c.fail("has more items than maxItems")
+	}
+	for i, item := range items {
+		ref := s.Items
+		if i < len(s.PrefixItems) {
+			ref = s.PrefixItems[i]
+		}
+		if wrong := c.under(strconv.Itoa(i), ref, item); wrong != nil {
+			return wrong
+		}
+	}
+	if s.UniqueItems && hasTwins(items) {
+		return c.fail("has two items that are the same")
+	}
+	if s.Contains != nil {
+		return c.contains(s, items)
+	}
+	return nil
+}
+
+// hasTwins tells whether two items are equal. Texts, which are most, are not compared
+// with each other one by one.
+func hasTwins(items []any) bool {
+	seen := make(map[string]bool, len(items))
+	var rest []any
+	for _, item := range items {
+		if s, ok := item.(string); !ok {
+			rest = append(rest, item)
+		} else if seen[s] {
+			return true
+		} else {
+			seen[s] = true
+		}
+	}
+	for i := range rest {
+		if slices.ContainsFunc(rest[:i], func(other any) bool { return equal(rest[i], other) }) {
+			return true
+		}
+	}
+	return false
+}
+
+func (c *validator) contains(s *openapi3.Schema, items []any) *mismatch {
+	var n uint64
+	for _, item := range items {
+		if c.accepts(s.Contains, item) {
+			n++
+		}
+	}
+	if low := containsLeast(s); n < low {
+		return c.fail("has fewer items that contains asks for than %d", low)
+	}
+	if s.MaxContains != nil && n > *s.MaxContains {
+		return c.fail("has more items that contains asks for than %d", *s.MaxContains)
+	}
+	return nil
+}
+
+func containsLeast(s *openapi3.Schema) uint64 {
+	if s.MinContains != nil {
+		return *s.MinContains
+	}
+	return 1
+}
+
+func (c *validator) object(s *openapi3.Schema, o *object) *mismatch {
+	if uint64(len(o.members)) < s.MinProps {
+		return c.fail("has fewer properties than minProperties")
+	}
+	if s.MaxProps != nil && uint64(len(o.members)) > *s.MaxProps {
+		return c.fail("has more properties than maxProperties")
+	}
+	for _, name := range s.Required {
+		if _, ok := o.get(name); !ok && !c.excused(s.Properties[name]) {
+			return c.fail("lacks the required property %q", name)
+		}
+	}
+	for _, name := range sortedNames(s.DependentRequired) {
+		if _, ok := o.get(name); !ok {
+			continue
+		}
+		for _, needed := range s.DependentRequired[name] {
+			if _, ok := o.get(needed); !ok {
+				return c.fail("lacks the property %q, which %q asks for", needed, name)
+			}
+		}
+	}
+	for i := range o.members {
+		if wrong := c.member(s, o.members[i]); wrong != nil {
+			return wrong
+		}
+	}
+	return nil
+}
+
+// excused tells whether a property need not be there, as it is only for the other direction.
+func (c *validator) excused(ref *openapi3.SchemaRef) bool {
+	if ref == nil || ref.Value == nil {
+		return false
+	}
+	return c.request && ref.Value.ReadOnly || !c.request && ref.Value.WriteOnly
+}
+
+func (c *validator) member(s *openapi3.Schema, m member) *mismatch {
+	if s.PropertyNames != nil {
+		if wrong := c.under(m.name, s.PropertyNames, m.name); wrong != nil {
+			return wrong
+		}
+	}
+	known := false
+	if ref := s.Properties[m.name]; ref != nil {
+		known = true
+		if wrong := c.under(m.name, ref, m.value); wrong != nil {
+			return wrong
+		}
+	}
+	for source, ref := range s.PatternProperties {
+		if p, err := c.m.pattern(source); err == nil && p.matches(m.name) {
+			known = true
+			if wrong := c.under(m.name, ref, m.value); wrong != nil {
+				return wrong
+			}
+		}
+	}
+	if known {
+		return nil
+	}
+	if has := s.AdditionalProperties.Has; has != nil && !*has {
+		return c.fail("has the property %q, which is not declared", m.name)
+	}
+	return c.under(m.name, s.AdditionalProperties.Schema, m.value)
+}

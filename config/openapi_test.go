@@ -1,0 +1,256 @@
+package config_test
+
+import (
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+
+	"mockserver/config"
+)
+
+const head = "openapi: 3.0.3\ninfo: {title: t, version: '1'}\n"
+
+// broken are documents with mistakes, and what is said of each: "line:column: pointer:"
+// and a part of the message.
+var broken = []struct{ name, doc, place, what string }{
+	{"reference to nothing", head + `paths:
+  /pets:
+    get:
+      responses:
+        '200':
+          description: ok
+          content:
+            application/json:
+              schema: {$ref: '#/components/schemas/Petz'}
+components:
+  schemas:
+    Pet: {type: object}
+`, "11:31: #/paths/~1pets/get/responses/200/content/application~1json/schema/$ref", `there is no "Petz" there (did you mean "Pet"?)`},
+	{"reference to another kind", head + `paths:
+  /pets:
+    get:
+      responses:
+        '200': {$ref: '#/components/schemas/Pet'}
+components:
+  schemas:
+    Pet: {type: object}
+`, "7:24: #/paths/~1pets/get/responses/200/$ref", "one of schemas; one of responses is accepted"},
+	{"references in a circle", head + `paths: {}
+components:
+  schemas:
+    A: {$ref: '#/components/schemas/B'}
+    B: {$ref: '#/components/schemas/A'}
+`, "6:16: #/components/schemas/A/$ref", "leads back to itself"},
+	{"a schema made of itself", head + `paths: {}
+components:
+  schemas:
+    A:
+      allOf:
+        - $ref: '#/components/schemas/A'
+`, "7:7: #/components/schemas/A", "made of itself"},
+	{"a path item of itself", head + `paths:
+  /a: {$ref: '#/paths/~1a'}
+`, "4:15: #/paths/~1a/$ref", "leads back to itself"},
+	{"a parameter that is not declared", head + `paths:
+  /pets/{petId}:
+    get:
+      responses: {'200': {description: ok}}
+`, "5:5: #/paths/~1pets~1{petId}/get", `path parameter "petId" is not declared`},
+	{"a parameter that is not in the path", head + `paths:
+  /pets:
+    parameters:
+      - {name: petId, in: path, required: true, schema: {type: string}}
+    get:
+      responses: {'200': {description: ok}}
+`, "6:9: #/paths/~1pets/parameters/0", `"petId" is not in the path of GET`},
+	{"paths of one shape", head + `paths:
+  /pets/{a}:
+    get: {parameters: [{name: a, in: path, required: true, schema: {}}], responses: {'200': {description: ok}}}
+  /pets/{b}:
+    get: {parameters: [{name: b, in: path, required: true, schema: {}}], responses: {'200': {description: ok}}}
+`, "6:3: #/paths/~1pets~1{b}", "same shape as /pets/{a} on line 4"},
+	{"an operationId twice", head + `paths:
+  /a:
+    get: {operationId: x, responses: {'200': {description: ok}}}
+    post: {operationId: x, responses: {'200': {description: ok}}}
+`, "6:25: #/paths/~1a/post/operationId", `operationId "x" is already given at`},
+	{"a brace without another", head + "paths:\n  /a/{b:\n    get: {responses: {'200': {description: ok}}}\n", "4:3: #/paths/~1a~1{b", "has no } behind it"},
+	{"a path without a slash", head + "paths:\n  a:\n    get: {responses: {'200': {description: ok}}}\n", "4:3: #/paths/a", "does not begin with /"},
+	{"an unknown version", "openapi: 4.0.0\ninfo: {}\n", "1:10: #/openapi", `the version is "4.0.0"; 3.0 and 3.1`},
+	{"an old version", "swagger: '1.2'\n", "1:11: #/swagger", `the version is "1.2"`},
+	{"a version that is a list", "openapi: [3]\n", "1:10: #/openapi", "is a list"},
+	{"a type that there is none", head + "paths: {}\ncomponents:\n  schemas:\n    A: {type: strin}\n", "6:8: #/components/schemas/A", `unsupported 'type' value "strin"`},
+	{"a text for a number", head + "paths: {}\ncomponents:\n  schemas:\n    A: {type: string, minLength: long}\n", "6:34: #/components/schemas/A/minLength", "is a text; an integer from 0 is accepted"},
+	{"a list for a map", head + "paths: []\n", "3:8: #/paths", "is a list; a map is accepted"},
+	{"no info", "openapi: 3.0.3\npaths: {}\n", "1:1: #", "info"},
+	{"no paths", head, "1:1: #", "paths"},
+	{"a response without a description", head + "paths:\n  /a:\n    get:\n      responses:\n        '200': {}\n", "7:16: #/paths/~1a/get/responses/200", "description"},
+	{"a remote reference", head + "paths: {}\ncomponents:\n  schemas:\n    A: {$ref: 'https://api.example.com/a.yml#/A'}\n", "6:16: #/components/schemas/A/$ref", "--allow-remote-refs"},
+	{"a file that there is none", head + "paths: {}\ncomponents:\n  schemas:\n    A: {$ref: 'nothing.yml'}\n", "6:16: #/components/schemas/A/$ref", "nothing.yml: there is no such file"},
+	{"a server variable that is not declared", head + "servers: [{url: 'https://{host}/v1'}]\npaths: {}\n", "3:11: #/servers/0", "undeclared"},
+	{"a key twice", head + "paths: {}\npaths: {}\n", "4:1: ", "already given on line 3"},
+	{"not YAML", head + "paths: {\n", "", ""},
+}
+
+func TestBrokenDocuments(t *testing.T) {
+	for _, c := range broken {
+		t.Run(c.name, func(t *testing.T) {
+			spec := config.Parse("api.yml", []byte(c.doc))
+			errs := spec.Problems.Errors()
+			if len(errs) == 0 || len(spec.Endpoints) > 0 {
+				t.Fatalf("no mistake is found; %d endpoints", len(spec.Endpoints))
+			}
+			for _, p := range errs {
+				if strings.HasPrefix(p.String(), "api.yml:"+c.place) && strings.Contains(p.What, c.what) {
+					return
+				}
+			}
+			t.Errorf("%v\nis not api.yml:%s … %s", errs, c.place, c.what)
+		})
+	}
+}
+
+// All mistakes are told at once, in the order of the file.
+func TestMistakesOfDocumentsTogether(t *testing.T) {
+	spec := config.Parse("api.yml", []byte(head+`paths:
+  /a/{id}:
+    get: {responses: {'200': {description: ok}}}
+  /b:
+    get: {responses: {'200': {}}}
+components:
+  schemas:
+    A: {type: nonsense}
+    B: {$ref: '#/components/schemas/C'}
+`))
+	var lines []int
+	for _, p := range spec.Problems.Errors() {
+		lines = append(lines, p.Pos.Line)
+	}
+	if want := []int{5, 7, 10, 11}; !slices.Equal(lines, want) {
+		t.Errorf("mistakes on lines %v, not %v:\n%v", lines, want, spec.Problems)
+	}
+}
+
+func TestKeysWithoutMeaningAreWarnings(t *testing.T) {
+	spec := config.Parse("api.yml", []byte(head+"paths:\n  /a:\n    get: {sumary: x, responses: {'200': {description: ok}}}\n"))
+	warnings := spec.Problems.Warnings()
+	if len(spec.Endpoints) != 1 || len(warnings) != 1 || !strings.Contains(warnings[0].String(), `5:11: #/paths/~1a/get/sumary: "sumary" has no meaning here (did you mean "summary"?)`) {
+		t.Errorf("%d endpoints, %v", len(spec.Endpoints), spec.Problems)
+	}
+}
+
+// A file is told by what it holds, not by its name.
+func TestFilesAreRecognisedByContent(t *testing.T) {
+	dir := t.TempDir()
+	write := func(name, text string) string {
+		path := filepath.Join(dir, name)
+		if err := os.WriteFile(path, []byte(text), 0o600); err != nil {
+			t.Fatal(err)
+		}
+		return path
+	}
+	list := write("openapi.yml", "- endpoint: {path: '/pets/:id', response: {body: declared}}\n")
+	document := write("list.json", `{"openapi": "3.1.0", "info": {"title": "t", "version": "1"}, "paths": {"/pets/{petId}": {
+		"parameters": [{"name": "petId", "in": "path", "required": true, "schema": {"type": "string"}}],
+		"get": {"operationId": "getPet", "responses": {"200": {"description": "a pet"}}},
+		"delete": {"operationId": "deletePet", "responses": {"204": {"description": "gone"}}}}}}`)
+	mocks := write("anything.yaml", "deletePet: {status: 202, body: 'bye {{path-params.petId}}'}\n")
+	for _, paths := range [][]string{{document, list, mocks}, {mocks, document, list}, {dir}} {
+		spec := config.Load(paths...)
+		if err := spec.Problems.Err(); err != nil {
+			t.Fatalf("%v: %v", paths, err)
+		}
+		var got []string
+		for _, e := range spec.Endpoints {
+			got = append(got, e.EffectiveMethod()+" "+e.Path.Value)
+		}
+		if want := []string{"GET /pets/:id", "GET /pets/{petId}", "DELETE /pets/{petId}"}; !slices.Equal(got, want) {
+			t.Errorf("%v: %v, not %v", paths, got, want)
+		}
+		if e := spec.Endpoints[2]; e.Response.Status != 202 || e.Response.Raw || e.Operation == nil {
+			t.Errorf("%v: the mocks file does not say what is answered: %+v", paths, e.Response)
+		}
+	}
+}
+
+func TestBrokenMocksFiles(t *testing.T) {
+	dir := t.TempDir()
+	document := filepath.Join(dir, "api.yml")
+	text := head + "paths:\n  /pets:\n    get: {operationId: listPets, responses: {'200': {description: ok}}}\n"
+	if err := os.WriteFile(document, []byte(text), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	for _, c := range []struct{ text, place, what string }{
+		{"listPet: {status: 200}\n", "1:1: listPet", `there is no operation of that operationId (did you mean "listPets"?)`},
+		{"GET /pet: {status: 200}\n", "1:1: GET /pet", "there is no operation"},
+		{"listPets: {status: 1000}\n", "1:20: listPets.response.status", "an integer from 200 to 599"},
+		{"listPets: {statsu: 201, status: 200}\n", "1:12: listPets.statsu", "unknown key"},
+		{"listPets:\n  response: {status: 200}\n  latency: fast\n", "3:12: listPets.latency", "a map"},
+		{"listPets: {path: /x}\n", "1:12: listPets.path", "unknown key"},
+	} {
+		mocks := filepath.Join(dir, "mocks.yml")
+		if err := os.WriteFile(mocks, []byte(c.text), 0o600); err != nil {
+			t.Fatal(err)
+		}
+		errs := config.Load(document, mocks).Problems.Errors()
+		if len(errs) != 1 || !strings.HasPrefix(errs[0].String(), mocks+":"+c.place) || !strings.Contains(errs[0].What, c.what) {
+			t.Errorf("%s\n%v\nis not %s … %s", c.text, errs, c.place, c.what)
+		}
+	}
+	alone := config.Parse("mocks.yml", []byte("listPets: {status: 200}\n")).Problems.Errors()
+	if len(alone) != 1 || !strings.Contains(alone[0].What, "there is no such document") {
+		t.Errorf("a mocks file alone: %v", alone)
+	}
+}
+
+// Every way to write paths and servers, with the paths that are served.
+func TestPathsOfDocuments(t *testing.T) {
+	const rest = "\n    get: {responses: {'200': {description: ok}}}\n"
+	const id = "\n    parameters: [{name: id, in: path, required: true, schema: {}}]"
+	for _, c := range []struct{ servers, path, own, want string }{
+		{"", "/a", "", "/a"},
+		{"servers: [{url: 'https://x.example/v1/'}]", "/a", "", "/v1/a"},
+		{"servers: [{url: /v1}, {url: /v2}]", "/", "", "/v1"},
+		{"servers: [{url: v1}]", "/a", "", "/v1/a"},
+		{"servers: [{url: '//x.example/b/c'}]", "/a", "", "/b/c/a"},
+		{"servers: [{url: 'https://{h}/{v}', variables: {h: {default: x.example}, v: {default: v3, enum: [v3, v4]}}}]", "/a", "", "/v3/a"},
+		{"servers: [{url: /v1}]", "/a", "\n    servers: [{url: /own}]", "/own/a"},
+		{"", "/a/{id}", id, "/a/{id}"},
+		{"", "/a/{.id}", id, "/a/{id}"},
+		{"", "/a/{;id*}", id, "/a/{id}"},
+		{"", "/a/{id}.json", id, "/a/{id}.json"},
+		{"", "/v1/things:batch", "", "/v1/things:batch"},
+		{"", "/:a/*", "", "/:a/*"},
+	} {
+		doc := head + c.servers + "\npaths:\n  '" + c.path + "':" + c.own + rest
+		spec := config.Parse("api.yml", []byte(doc))
+		if len(spec.Endpoints) != 1 || spec.Problems.Err() != nil {
+			t.Errorf("%s\n%v", doc, spec.Problems)
+			continue
+		}
+		if got := spec.Endpoints[0].Path.Value; got != c.want || !spec.Endpoints[0].Template {
+			t.Errorf("%s\nis served at %s, not %s", doc, got, c.want)
+		}
+	}
+}
+
+func TestSwagger2(t *testing.T) {
+	spec := config.Load("testdata/openapi/swagger2.json")
+	warnings := spec.Problems.Warnings()
+	if err := spec.Problems.Err(); err != nil {
+		t.Fatal(err)
+	}
+	if len(warnings) != 1 || !strings.Contains(warnings[0].String(), "swagger2.json:2:15: #/swagger: this is a document of Swagger 2.0") {
+		t.Errorf("%v", warnings)
+	}
+	var got []string
+	for _, e := range spec.Endpoints {
+		got = append(got, e.Method+" "+e.Path.Value+" "+e.Pos.String()[len("testdata/openapi/"):])
+	}
+	want := []string{"POST /v2/pets/{id} swagger2.json:9:15", "GET /v2/pets/{id} swagger2.json:17:14", "GET /v2/all swagger2.json:26:14"}
+	if !slices.Equal(got, want) {
+		t.Errorf("%q, not %q", got, want)
+	}
+}

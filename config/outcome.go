@@ -1,0 +1,174 @@
+package config
+
+import (
+	"fmt"
+	"slices"
+)
+
+// Outcome is one of several answers of an endpoint (endpoint.responses), of which
+// each request gets one.
+type Outcome struct {
+	Key string // "[3].endpoint.responses[1]"; left "" in Go
+	// Weight is its share among the weights of all. It is 1 where Weight is 0 and
+	// Weighted is not set.
+	Weight   float64
+	Weighted bool // Weight counts, be it 0, which is never drawn; Complete sets it for any other
+	Response Response
+	Latency  *Latency  // nil means that of the endpoint, and the zero Latency none
+	Fault    *Fault    // nil means that of the endpoint
+	Webhooks []Webhook // nil means those of the endpoint, and an empty slice none
+}
+
+// How one of several outcomes is chosen.
+const (
+	SelectWeighted     = "weighted"      // by weight, at random
+	SelectSequence     = "sequence"      // in turn, then from the start
+	SelectSequenceHold = "sequence-hold" // in turn, then the last for ever
+)
+
+var selects = []string{SelectWeighted, SelectSequence, SelectSequenceHold}
+
+const maxWeight = 1_000_000_000
+
+// outcomeFields are the keys of a response, and those that an outcome has beside.
+var outcomeFields = append([]field[Outcome]{
+	{row{key: "weight", doc: "its share among the weights of all, 1 when left out; 0 is never drawn", kinds: numbers, upTo: maxWeight}, setWeight},
+	{row{key: "latency", doc: "the time to this answer, instead of that of the endpoint", kinds: maps, table: rowsOf(latencyFields)},
+		func(d *decoder, v value, o *Outcome) { o.Latency = d.latency(v) }},
+	{row{key: "fault", doc: "how this answer goes wrong, instead of that of the endpoint", kinds: maps, table: rowsOf(faultFields)},
+		func(d *decoder, v value, o *Outcome) { o.Fault = d.fault(v) }},
+	{row{key: "webhook", doc: "a request of the server's own after this answer, instead of those of the endpoint", kinds: maps, table: rowsOf(webhookFields)},
+		func(d *decoder, v value, o *Outcome) { o.Webhooks = append(o.Webhooks, d.webhook(v)) }},
+	{row{key: "webhooks", doc: "several of them; [] for none", kinds: lists, item: &row{kinds: maps, table: rowsOf(webhookFields)}}, setOutcomeWebhooks},
+}, lift(responseFields, func(o *Outcome) *Response { return &o.Response })...)
+
+// lift makes the keys of a T keys of what holds one.
+func lift[T, U any](fields []field[T], at func(*U) *T) []field[U] {
+	lifted := make([]field[U], len(fields))
+	for i, f := range fields {
+		lifted[i] = field[U]{f.row, func(d *decoder, v value, into *U) { f.set(d, v, at(into)) }}
+	}
+	return lifted
+}
+
+// EffectiveWeight is the share of the outcome among the weights of all.
+func (o *Outcome) EffectiveWeight() float64 {
+	if o.Weight == 0 && !o.Weighted {
+		return 1
+	}
+	return o.Weight
+}
+
+// Answers are the responses that the endpoint may give: the one, or those of its
+// outcomes. They are its own, not copies.
+func (e *Endpoint) Answers() []*Response {
+	if len(e.Responses) == 0 {
+		return []*Response{&e.Response}
+	}
+	all := make([]*Response, len(e.Responses))
+	for i := range e.Responses {
+		all[i] = &e.Responses[i].Response
+	}
+	return all
+}
+
+func setResponses(d *decoder, v value, e *Endpoint) {
+	if len(v.items) == 0 {
+		d.about(v, "is an empty list; one answer or more is accepted")
+		return
+	}
+	e.Responses = make([]Outcome, 0, len(v.items))
+	for _, one := range v.parts() {
+		if d.full() {
+			return
+		}
+		o := Outcome{Key: one.key}
+		if d.take(one) {
+			o.Response.begin(one)
+			fill(d, one.node, one.key, outcomeFields, &o)
+		}
+		e.Responses = append(e.Responses, o)
+	}
+}
+
+func setWeight(d *decoder, v value, o *Outcome) {
+	toNumber(func(o *Outcome) *float64 { return &o.Weight })(d, v, o)
+	o.Weighted = true
+}
+
+func setOutcomeWebhooks(d *decoder, v value, o *Outcome) {
+	if o.Webhooks == nil {
+		o.Webhooks = []Webhook{}
+	}
+	for _, one := range v.parts() {
+		if d.take(one) {
+			o.Webhooks = append(o.Webhooks, d.webhook(one))
+		}
+	}
+}
+
+func setSelect(d *decoder, v value, e *Endpoint) {
+	if !slices.Contains(selects, v.text.Value) {
+		d.refuse(v)
+		return
+	}
+	e.Select = v.text.Value
+}
+
+// outcomes checks the answers of an endpoint that has several, and how one is chosen.
+func (c *checker) outcomes() {
+	if c.Select != "" && !slices.Contains(selects, c.Select) {
+		c.wrong(fmt.Sprintf("%q is no way to choose%s; %s is accepted", clip(c.Select), DidYouMean(c.Select, selects), oneOf(selects)), "select")
+	}
+	if len(c.Responses) == 0 {
+		if c.Select != "" && !c.faulty([]string{"responses"}) {
+			c.wrong("select chooses among responses, which are not given", "select")
+		}
+		return
+	}
+	if c.node == nil && c.Response.declaresAnything() { // of a file decoding tells
+		c.wrong(bothGiven("response", "responses"), "responses")
+	}
+	for i := range c.Responses {
+		if c.full() {
+			return
+		}
+		o := &c.Responses[i]
+		at := []string{fmt.Sprintf("responses[%d]", i)}
+		c.answer(&o.Response, at)
+		c.webhooks(o.Webhooks, at)
+		c.latency(o.Latency, below(at, "latency"))
+		c.fault(o.Fault, below(at, "fault"))
+		f := o.Fault
+		if f == nil {
+			f = c.Fault
+		}
+		c.unseen(&o.Response, f, at)
+	}
+	c.weights()
+}
+
+func (c *checker) weights() {
+	if c.faulty([]string{"responses"}) {
+		return
+	}
+	chosen := c.Select != SelectSequence && c.Select != SelectSequenceHold
+	drawn := false
+	for i := range c.Responses {
+		o := &c.Responses[i]
+		at := []string{fmt.Sprintf("responses[%d]", i), "weight"}
+		weight := o.EffectiveWeight()
+		switch {
+		case !(weight >= 0 && weight <= maxWeight):
+			c.wrong(fmt.Sprintf("the weight is %v; a number from 0 to %d is accepted", weight, maxWeight), at...)
+			return
+		case !chosen && o.Weighted:
+			c.warn("has no effect: with select "+c.Select+" the answers come in turn", at...)
+			return // once is enough
+		}
+		drawn = drawn || weight > 0
+	}
+	if chosen && !drawn {
+		c.wrong("all weights are 0; one of them has to be above", "responses")
+	}
+}

@@ -1,0 +1,63 @@
+package config
+
+import (
+	"fmt"
+	"runtime"
+	"runtime/debug"
+)
+
+// Build is which program this is.
+type Build struct {
+	Version string // "v0.5.0", or "development" when nothing says more
+	Commit  string // twelve digits, "-dirty" behind them when files were changed; or "unknown"
+}
+
+// shortCommit is how many digits of a commit are shown.
+const shortCommit = 12
+
+// ThisBuild tells the build that runs from what the linker set, "" for nothing,
+// else from what go build or go install recorded: the module's version, and the
+// state of the working tree.
+func ThisBuild(version, commit string) Build {
+	info, _ := debug.ReadBuildInfo() // nil without modules
+	return buildOf(version, commit, info)
+}
+
+func buildOf(version, commit string, info *debug.BuildInfo) Build {
+	b := Build{Version: version, Commit: commit}
+	if info == nil {
+		info = &debug.BuildInfo{}
+	}
+	if v := info.Main.Version; b.Version == "" && v != "(devel)" {
+		b.Version = v
+	}
+	if b.Version == "" {
+		b.Version = "development"
+	}
+	if b.Commit == "" {
+		b.Commit = recorded(info.Settings)
+	}
+	return b
+}
+
+// recorded is the commit that go build recorded.
+func recorded(settings []debug.BuildSetting) string {
+	revision, changed := "", ""
+	for _, s := range settings {
+		switch {
+		case s.Key == "vcs.revision":
+			revision = s.Value[:min(len(s.Value), shortCommit)]
+		case s.Key == "vcs.modified" && s.Value == "true":
+			changed = "-dirty"
+		}
+	}
+	if revision == "" {
+		return "unknown"
+	}
+	return revision + changed
+}
+
+// String is the line that -v prints.
+func (b Build) String() string {
+	return fmt.Sprintf("mockserver %s (commit %s, %s %s/%s)", b.Version, b.Commit, runtime.Version(), runtime.GOOS, runtime.GOARCH)
+}

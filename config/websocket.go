@@ -1,0 +1,458 @@
+package config
+
+import (
+	"encoding/base64"
+	"fmt"
+	"regexp"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+	"unicode/utf8"
+)
+
+// WebSocket is a path that becomes a WebSocket connection when a request asks for it,
+// and what is said on that connection.
+type WebSocket struct {
+	Pos  Pos    // where the declaration begins; left zero in Go
+	Key  string // "[3].websocket"; left "" in Go
+	Host string // as that of an Endpoint
+	Path Text
+	If   Text // a condition over the request that asks; an empty text always holds
+
+	Subprotocols []string // that may be agreed on, the preferred first
+
+	OnConnect *Message   // sent once the connection is open; nil for none
+	OnMessage []Exchange // the first whose pattern matches a message answers it
+	Send      []Send     // what is sent unasked
+	Close     *Close     // ends the connection; nil leaves that to the client
+
+	MaxMessage int // bytes of a message that is accepted; 0 means that of the server
+	Doc        Doc
+}
+
+// Exchange is what answers the messages of a pattern.
+type Exchange struct {
+	// Pattern is the text itself, a JSON object whose members the message must have, or
+	// an RE2 expression of the whole message. JSON makes one of a Go value.
+	Pattern  Text
+	Response Message
+}
+
+// Send is a message that is sent unasked: once, or again and again.
+type Send struct {
+	After    time.Duration // from when the connection is open; 0 means as long as Every, AtOnce none
+	Every    time.Duration // from one to the next, at least a millisecond; 0 sends it once
+	Times    int           // how often at most; 0 for as long as the connection lasts
+	Response Message
+}
+
+// Message is what the server sends on a WebSocket connection: a message, the end of
+// the connection, or both.
+type Message struct {
+	Pos Pos
+	// Body may hold placeholders. Without one a message with Close is not sent, and any
+	// other is empty.
+	Body     Text
+	BodyJSON bool   // Body is the JSON text of a map or list
+	Bytes    []byte // used instead of Body when not nil; sent as binary
+	Frame    string // TextFrame or BinaryFrame; "" is that of the message it answers, or else text
+	Raw      bool   // switches the template language off (template: false)
+	Close    *Close // nil leaves the connection open
+}
+
+// Close is how the server ends a WebSocket connection.
+type Close struct {
+	Code   int           // see CloseCode; 0 means 1000
+	Reason Text          // of at most 123 bytes; may hold placeholders
+	After  time.Duration // from when the connection is open; only of WebSocket.Close
+}
+
+// The kinds of messages.
+const (
+	TextFrame   = "text"
+	BinaryFrame = "binary"
+)
+
+// Bounds of what is declared.
+const (
+	minClose, maxClose = 1000, 4999
+	// MaxReason is the most bytes that the reason of a close may have.
+	MaxReason = 123
+	minEvery  = time.Millisecond
+	maxTimes  = 1_000_000_000
+)
+
+// Regular expressions of the schema.
+const (
+	sizePattern   = `^[0-9]+ ?([KkMmGg][Ii]?)?[Bb]?$`
+	base64Pattern = `^[A-Za-z0-9+/\r\n]*[=\r\n]*$`
+)
+
+const (
+	closeForm = "a close code from 1000 to 4999, or a map with code and reason"
+	sizeForm  = "a number of bytes above 0, such as 65536, 64KiB or 1MB,"
+)
+
+var sizeText = regexp.MustCompile(sizePattern)
+
+var (
+	webSocketFields = []field[WebSocket]{
+		{row{key: "path", doc: "the path to answer, such as /rooms/:id", required: true, kinds: texts, pattern: "^/"},
+			toText(func(w *WebSocket) *Text { return &w.Path })},
+		{row{key: "host", doc: "the host to answer for, any when left out", kinds: texts, form: hostForm, pattern: hostPattern},
+			func(d *decoder, v value, w *WebSocket) { w.Host = d.host(v) }},
+		{row{key: "if", doc: "the condition under which a request becomes a connection", kinds: scalars | nulls},
+			toText(func(w *WebSocket) *Text { return &w.If })},
+		{row{key: "subprotocols", doc: "the subprotocols that may be agreed on, the preferred first", kinds: lists | nulls,
+			item: &row{kinds: texts, pattern: tokenPattern, form: "the name of a subprotocol"}}, setSubprotocols},
+		{row{key: "on-connect", doc: "what is sent once the connection is open", kinds: maps, table: rowsOf(connectFields)}, setConnect},
+		{row{key: "on-message", doc: "what answers messages: the first whose pattern matches", kinds: lists | nulls,
+			item: &row{kinds: maps, table: rowsOf(exchangeFields)}}, setExchanges},
+		{row{key: "send", doc: "what is sent unasked", kinds: lists | nulls, item: &row{kinds: maps, table: rowsOf(sendFields)}}, setSends},
+		{row{key: "close", doc: "how the server ends the connection, and when", kinds: numbers | maps, form: closeForm, table: rowsOf(endFields)},
+			func(d *decoder, v value, w *WebSocket) { w.Close = d.close(v, endFields) }},
+		{row{key: "max-message", doc: "the largest message that is accepted, that of the server when left out", kinds: numbers | texts, form: sizeForm, pattern: sizePattern},
+			setMaxMessage},
+		{row{key: "tag", doc: "documents what the connection belongs to", kinds: texts | lists | nulls, item: &row{kinds: texts}},
+			func(d *decoder, v value, w *WebSocket) { w.Doc.Tags = d.tags(v) }},
+		{row{key: "summary", doc: "documents the connection in a line", kinds: scalars | nulls},
+			toString(func(w *WebSocket) *string { return &w.Doc.Summary })},
+		{row{key: "description", doc: "documents the connection at length", kinds: scalars | nulls},
+			toString(func(w *WebSocket) *string { return &w.Doc.Description })},
+	}
+	responseRow   = row{key: "response", doc: "the message: a text, or a map with a body", required: true, kinds: scalars | maps, table: rowsOf(messageFields)}
+	connectFields = []field[WebSocket]{
+		{responseRow, func(d *decoder, v value, w *WebSocket) { d.message(v, w.OnConnect) }},
+	}
+	exchangeFields = []field[Exchange]{
+		{row{key: "pattern", doc: "the text, the JSON object or the RE2 expression that a message is held against", required: true, kinds: scalars | maps, filled: true},
+			setPattern},
+		{responseRow, func(d *decoder, v value, x *Exchange) { d.message(v, &x.Response) }},
+	}
+	sendFields = []field[Send]{
+		{row{key: "after", doc: "how long after the connection is open it is sent, as long as every when left out", kinds: texts | numbers, length: fromZero}, setAfter},
+		{row{key: "every", doc: "how long from one to the next; sent once when left out", kinds: texts | numbers, length: aboveZero},
+			toDuration(func(s *Send) *time.Duration { return &s.Every })},
+		{row{key: "times", doc: "how often it is sent at most, for as long as the connection lasts when left out", kinds: numbers, min: 1, max: maxTimes}, setTimes},
+		{responseRow, func(d *decoder, v value, s *Send) { d.message(v, &s.Response) }},
+	}
+	messageFields = []field[Message]{
+		{row{key: "body", doc: "the text, or a map or list that is sent as JSON", kinds: anything},
+			func(d *decoder, v value, m *Message) { m.Body, m.BodyJSON = d.body(v, m.Raw) }},
+		{row{key: "base64", doc: "the bytes of a binary message, instead of body", kinds: texts, pattern: base64Pattern, form: "base64 text"}, setBytes},
+		{row{key: "binary", doc: "true sends the body as a binary message, false as text; as the message it answers when left out", kinds: bools}, setFrame},
+		{row{key: "template", doc: "false switches placeholders off", kinds: bools},
+			func(_ *decoder, v value, m *Message) { m.Raw = !v.truth() }},
+		{row{key: "close", doc: "ends the connection behind the message: a code, or a map with code and reason", kinds: numbers | maps, form: closeForm, table: rowsOf(closeFields)},
+			func(d *decoder, v value, m *Message) { m.Close = d.close(v, closeFields) }},
+	}
+	closeFields = []field[Close]{
+		{row{key: "code", doc: "the close code, 1000 when left out", kinds: numbers, min: minClose, max: maxClose}, setCode},
+		{row{key: "reason", doc: "the reason that is told", kinds: scalars},
+			toText(func(c *Close) *Text { return &c.Reason })},
+	}
+	endFields = append(slices.Clone(closeFields), field[Close]{
+		row{key: "after", doc: "how long after the connection is open, at once when left out", kinds: texts | numbers, length: fromZero},
+		toDuration(func(c *Close) *time.Duration { return &c.After })})
+)
+
+func setWebSocket(d *decoder, v value, into *item) {
+	w := &WebSocket{Pos: v.pos(), Key: v.key}
+	fill(d, v.node, v.key, webSocketFields, w)
+	for _, p := range w.check(v.node, d.reported) {
+		if !p.Warning {
+			d.known(p.Key)
+		}
+		d.add(p)
+	}
+	into.socket = w
+}
+
+func setSubprotocols(d *decoder, v value, w *WebSocket) {
+	for _, one := range v.parts() {
+		switch {
+		case !d.take(one):
+		case !isToken(one.text.Value):
+			d.refuse(one)
+		default:
+			w.Subprotocols = append(w.Subprotocols, one.text.Value)
+		}
+	}
+}
+
+func setConnect(d *decoder, v value, w *WebSocket) {
+	w.OnConnect = &Message{}
+	fill(d, v.node, v.key, connectFields, w)
+}
+
+func setExchanges(d *decoder, v value, w *WebSocket) {
+	for _, one := range v.parts() {
+		var x Exchange
+		if d.take(one) {
+			fill(d, one.node, one.key, exchangeFields, &x)
+		}
+		w.OnMessage = append(w.OnMessage, x) // a wrong one keeps the place of those behind it
+	}
+}
+
+func setPattern(d *decoder, v value, x *Exchange) {
+	if v.kind == mapNode {
+		x.Pattern = d.json(v, true)
+		return
+	}
+	x.Pattern = v.asText()
+}
+
+func setSends(d *decoder, v value, w *WebSocket) {
+	for _, one := range v.parts() {
+		var s Send
+		if d.take(one) {
+			fill(d, one.node, one.key, sendFields, &s)
+		}
+		w.Send = append(w.Send, s)
+	}
+}
+
+func setAfter(d *decoder, v value, s *Send) {
+	toDuration(func(s *Send) *time.Duration { return &s.After })(d, v, s)
+	if s.After == 0 {
+		s.After = AtOnce
+	}
+}
+
+func setTimes(d *decoder, v value, s *Send) {
+	n, err := strconv.Atoi(v.number)
+	if err != nil || n < 1 || n > maxTimes {
+		d.refuse(v)
+		return
+	}
+	s.Times = n
+}
+
+// message decodes a response: a text, or a map.
+func (d *decoder) message(v value, m *Message) {
+	m.Pos = v.pos()
+	if v.kind != mapNode {
+		m.Body = v.asText()
+		return
+	}
+	if t := v.get("template"); t != nil && t.kind == boolNode { // as in setResponse
+		m.Raw = !t.truth()
+	}
+	fill(d, v.node, v.key, messageFields, m)
+}
+
+func setBytes(d *decoder, v value, m *Message) {
+	b, err := base64.StdEncoding.DecodeString(v.text.Value)
+	if err != nil {
+		d.refuse(v)
+		return
+	}
+	m.Bytes = append([]byte{}, b...) // never nil
+}
+
+func setFrame(_ *decoder, v value, m *Message) {
+	m.Frame = TextFrame
+	if v.truth() {
+		m.Frame = BinaryFrame
+	}
+}
+
+// close decodes a close: a code, or a map.
+func (d *decoder) close(v value, fields []field[Close]) *Close {
+	c := &Close{}
+	if v.kind == mapNode {
+		fill(d, v.node, v.key, fields, c)
+	} else {
+		setCode(d, v, c)
+	}
+	return c
+}
+
+func setCode(d *decoder, v value, c *Close) {
+	code, err := strconv.Atoi(v.number)
+	if err != nil || code < minClose || code > maxClose {
+		d.refuse(v)
+		return
+	}
+	if what := closeFault(code); what != "" {
+		d.about(v, "%s", what)
+		return
+	}
+	c.Code = code
+}
+
+// closeFault checks a close code: those of RFC 6455 and its registry that may be sent,
+// and those left to applications.
+func closeFault(code int) string {
+	switch {
+	case code == 1005 || code == 1006 || code == 1015:
+		return fmt.Sprintf("the close code %d is never sent: it tells a program that none was; 1000 to 1014 but for those, or 3000 to 4999, is accepted", code)
+	case 1000 <= code && code <= 1014 && code != 1004, 3000 <= code && code <= 4999:
+		return ""
+	}
+	return fmt.Sprintf("%d is no close code; 1000 to 1003, 1007 to 1014, or 3000 to 4999 is accepted", code)
+}
+
+func setMaxMessage(d *decoder, v value, w *WebSocket) {
+	text := v.text.Value
+	if v.kind == numberNode {
+		text = v.number
+	}
+	if !sizeText.MatchString(text) || !readSize(&w.MaxMessage, text) {
+		d.refuse(v)
+	}
+}
+
+// Sends tells whether there is a message, and not only the end of the connection.
+func (m *Message) Sends() bool {
+	return m.Close == nil || m.Bytes != nil || m.BodyJSON || m.Body.Value != "" || m.Body.Pos.Line > 0
+}
+
+// CloseCode is the code that is sent.
+func (c *Close) CloseCode() int {
+	if c.Code == 0 {
+		return minClose
+	}
+	return c.Code
+}
+
+// First is how long after the connection is open the message is sent the first time.
+func (s *Send) First() time.Duration {
+	switch {
+	case s.After == 0:
+		return s.Every
+	case s.After < 0:
+		return 0
+	}
+	return s.After
+}
+
+// Asking is the request that becomes a connection, as an endpoint: when it is matched.
+func (w *WebSocket) Asking() *Endpoint {
+	return &Endpoint{Pos: w.Pos, Key: w.Key, Host: w.Host, Path: w.Path, If: w.If}
+}
+
+// Claim puts the path into those of its problems that have no place in a file. It
+// changes ps and returns it.
+func (w *WebSocket) Claim(ps Problems) Problems {
+	for i := range ps {
+		if ps[i].Pos.File == "" && w.Pos.Line == 0 {
+			ps[i].Endpoint = strings.TrimSpace("WebSocket " + w.Path.Value)
+		}
+	}
+	return ps
+}
+
+// check returns what is wrong with w. Of one that was read from a file node is the map
+// it stands in, which tells the positions.
+func (w *WebSocket) check(node *node, reported map[string]bool) Problems {
+	c := &checker{Endpoint: w.Asking(), key: w.Key, node: node, reported: reported}
+	c.request()
+	c.subprotocols(w.Subprotocols)
+	if w.OnConnect != nil {
+		c.message(w.OnConnect, "on-connect", "response")
+	}
+	for i := range w.OnMessage {
+		x, at := &w.OnMessage[i], fmt.Sprintf("on-message[%d]", i)
+		if reported[under(w.Key, at)] {
+			continue // it is no map
+		}
+		if x.Pattern.Value == "" {
+			c.wrong("the pattern is empty; a text, a JSON object or an RE2 expression is accepted", at, "pattern")
+		}
+		c.message(&x.Response, at, "response")
+	}
+	for i := range w.Send {
+		if at := fmt.Sprintf("send[%d]", i); !reported[under(w.Key, at)] {
+			c.send(&w.Send[i], at)
+		}
+	}
+	if w.Close != nil {
+		c.close(w.Close, "close")
+	}
+	if w.MaxMessage < 0 {
+		c.wrong(fmt.Sprintf("%d is no size; %s is accepted", w.MaxMessage, sizeForm), "max-message")
+	}
+	return c.problems
+}
+
+// subprotocols checks names, and finds one that is given twice.
+func (c *checker) subprotocols(names []string) {
+	for i, name := range names {
+		at := fmt.Sprintf("subprotocols[%d]", i)
+		switch {
+		case !isToken(name):
+			c.wrong(fmt.Sprintf("%q is no name of a subprotocol; letters, digits and !#$%%&'*+-.^_`|~ are accepted", clip(name)), at)
+		case slices.Contains(names[:i], name):
+			c.warn(fmt.Sprintf("%s is given twice", label(name)), at)
+		}
+	}
+}
+
+func (c *checker) send(s *Send, at string) {
+	switch {
+	case s.Every < 0 || 0 < s.Every && s.Every < minEvery:
+		c.wrong(fmt.Sprintf("%v is too short; a duration of at least %v is accepted", s.Every, minEvery), at, "every")
+	case s.Times < 0 || s.Times > maxTimes:
+		c.wrong(fmt.Sprintf("%d times; 1 to %d is accepted, or 0 for no end", s.Times, maxTimes), at, "times")
+	case s.Times > 0 && s.Every == 0:
+		c.wrong("times is for what is sent again and again; every says how often", at, "times")
+	}
+	c.message(&s.Response, at, "response")
+}
+
+// message checks one message, which stands where the keys lead to.
+func (c *checker) message(m *Message, keys ...string) {
+	at := func(key string) []string { return append(slices.Clone(keys), key) }
+	switch {
+	case m.Bytes != nil && (m.Body.Value != "" || m.Body.Pos.Line > 0 || m.BodyJSON):
+		c.wrong("body and base64 are both given; one of them is accepted", at("base64")...)
+	case m.Bytes != nil && m.Frame == TextFrame:
+		c.wrong("base64 is sent as a binary message; binary: false is for body", at("binary")...)
+	case m.Frame != "" && m.Frame != TextFrame && m.Frame != BinaryFrame:
+		c.wrong(fmt.Sprintf("the frame is %q; text or binary is accepted", clip(m.Frame)), at("binary")...)
+	}
+	if m.Close != nil {
+		c.close(m.Close, at("close")...)
+		if m.Close.After != 0 {
+			c.wrong("after is for the close of the whole connection, not for that of a message", append(at("close"), "after")...)
+		}
+	}
+	c.jsonMessage(m, keys)
+}
+
+// jsonMessage warns of a fixed text that looks like JSON and is none, as jsonBody does.
+func (c *checker) jsonMessage(m *Message, keys []string) {
+	begin := strings.TrimLeft(m.Body.Value, " \t\r\n")
+	if m.BodyJSON || begin == "" || begin[0] != '{' && begin[0] != '[' || !m.Raw && hasTags(m.Body.Value) {
+		return
+	}
+	offset, what := jsonFault(m.Body.Value, false)
+	if what == "" {
+		return
+	}
+	pos := m.Body.At(offset)
+	if pos.Line == 0 {
+		pos = c.Pos
+	}
+	c.report(pos, "the message looks like JSON, but it is none: "+what, keys, true)
+}
+
+func (c *checker) close(e *Close, keys ...string) {
+	at := func(key string) []string { return append(slices.Clone(keys), key) }
+	if e.Code != 0 {
+		c.wrong(closeFault(e.Code), at("code")...)
+	}
+	reason := e.Reason.Value
+	switch {
+	case !utf8.ValidString(reason):
+		c.wrong("the reason is no UTF-8 text", at("reason")...)
+	case len(reason) > MaxReason && !hasTags(reason):
+		c.wrong(fmt.Sprintf("the reason has %d bytes; at most %d are sent", len(reason), MaxReason), at("reason")...)
+	}
+	if e.After < 0 {
+		c.wrong("the time is below 0; a duration is accepted", at("after")...)
+	}
+}

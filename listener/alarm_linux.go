@@ -1,0 +1,135 @@
+package listener
+
+import (
+	"os"
+	"sync"
+	"time"
+
+	"golang.org/x/sys/unix"
+)
+
+// alarm has pauses end when they are due. The runtime waits for its timers in whole
+// milliseconds, so on a machine with time to spare a deadline passes up to one too late.
+// A timer of the system's, which is exact, wakes it: it then finds the deadlines that
+// have passed. So all that the alarm has to know is when, not for whom; and a pause that
+// has ended otherwise costs a look too many.
+//
+// It is a goroutine, from the first pause on until it is closed. A nil alarm does nothing.
+type alarm struct {
+	mu    sync.Mutex // guards what follows
+	timer *os.File   // nil before the first pause
+	fd    int
+	over  bool // it is closed, or there is no timer to be had
+	base  time.Time
+	times []int64 // when to wake, from base: a heap, the first on top
+	ended sync.WaitGroup
+}
+
+// alarmTick is what times are rounded up to: one waking serves all within it.
+const alarmTick = 50 * time.Microsecond
+
+func newAlarm() *alarm { return &alarm{base: time.Now()} }
+
+// at has the alarm go off at a time.
+func (a *alarm) at(t time.Time) {
+	if a == nil {
+		return
+	}
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	if a.timer == nil && !a.over {
+		a.start()
+	}
+	if a.over {
+		return
+	}
+	due := int64(t.Sub(a.base)/alarmTick+1) * int64(alarmTick)
+	if a.push(due); a.times[0] == due {
+		a.arm()
+	}
+}
+
+// start makes the timer. Without one, deadlines pass when the runtime sees them.
+func (a *alarm) start() {
+	fd, err := unix.TimerfdCreate(unix.CLOCK_MONOTONIC, unix.TFD_NONBLOCK|unix.TFD_CLOEXEC)
+	if err != nil {
+		a.over = true
+		return
+	}
+	a.fd, a.timer = fd, os.NewFile(uintptr(fd), "timer")
+	a.ended.Go(a.ring)
+}
+
+// ring goes off whenever it is time.
+func (a *alarm) ring() {
+	var count [8]byte
+	for {
+		if _, err := a.timer.Read(count[:]); err != nil {
+			return // it is closed
+		}
+		a.mu.Lock()
+		for now := int64(time.Since(a.base)); len(a.times) > 0 && a.times[0] <= now; {
+			a.pop()
+		}
+		if len(a.times) > 0 && !a.over {
+			a.arm()
+		}
+		a.mu.Unlock()
+	}
+}
+
+// arm sets the timer to the first time. One that has passed meanwhile is in no time.
+func (a *alarm) arm() {
+	left := max(a.times[0]-int64(time.Since(a.base)), 1)
+	_ = unix.TimerfdSettime(a.fd, 0, &unix.ItimerSpec{Value: unix.NsecToTimespec(left)}, nil) // a late alarm is none
+}
+
+// push adds a time, unless it is the first already.
+func (a *alarm) push(due int64) {
+	if len(a.times) > 0 && a.times[0] == due {
+		return
+	}
+	a.times = append(a.times, due)
+	for i := len(a.times) - 1; i > 0; {
+		above := (i - 1) / 2
+		if a.times[above] <= a.times[i] {
+			return
+		}
+		a.times[above], a.times[i] = a.times[i], a.times[above]
+		i = above
+	}
+}
+
+// pop takes the first time off.
+func (a *alarm) pop() {
+	last := len(a.times) - 1
+	a.times[0] = a.times[last]
+	a.times = a.times[:last]
+	for i := 0; ; {
+		least := i
+		for below := 2*i + 1; below <= 2*i+2 && below < last; below++ {
+			if a.times[below] < a.times[least] {
+				least = below
+			}
+		}
+		if least == i {
+			return
+		}
+		a.times[i], a.times[least] = a.times[least], a.times[i]
+		i = least
+	}
+}
+
+// close ends the alarm, and returns when it has ended.
+func (a *alarm) close() {
+	if a == nil {
+		return
+	}
+	a.mu.Lock()
+	a.over = true
+	if a.timer != nil {
+		_ = a.timer.Close() // its goroutine ends with it
+	}
+	a.mu.Unlock()
+	a.ended.Wait()
+}

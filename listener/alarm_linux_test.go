@@ -1,0 +1,66 @@
+package listener
+
+import (
+	"math/rand/v2"
+	"slices"
+	"testing"
+	"time"
+)
+
+// Times come off the heap in order, whatever the order they went on.
+func TestAlarm_TimesAreInOrder(t *testing.T) {
+	random := rand.New(rand.NewPCG(1, 2))
+	for range 200 {
+		var a alarm
+		var want, got []int64
+		for range random.IntN(60) {
+			due := random.Int64N(40)
+			if len(a.times) == 0 || a.times[0] != due {
+				want = append(want, due)
+			}
+			a.push(due)
+		}
+		for len(a.times) > 0 {
+			got = append(got, a.times[0])
+			a.pop()
+		}
+		if slices.Sort(want); !slices.Equal(got, want) {
+			t.Fatalf("got %v, want %v", got, want)
+		}
+	}
+}
+
+// The alarm goes off for each time, the earlier of two first, and is over when it is
+// closed, however much is left.
+func TestAlarm_GoesOff(t *testing.T) {
+	a := newAlarm()
+	left := func() int {
+		a.mu.Lock()
+		defer a.mu.Unlock()
+		return len(a.times)
+	}
+	begun := time.Now()
+	a.at(begun.Add(time.Hour))
+	a.at(begun.Add(20 * ms))
+	a.at(begun.Add(-time.Second)) // at once
+	for left() > 1 {
+		select {
+		case <-t.Context().Done():
+			t.Fatal("it does not go off")
+		default:
+		}
+	}
+	if took := time.Since(begun); took < 20*ms {
+		t.Errorf("it went off after %v, want 20ms at least", took)
+	}
+	a.close()
+	a.at(begun)
+	a.close()
+	if left() != 1 {
+		t.Errorf("%d times are left, want 1", left())
+	}
+	var none *alarm
+	none.at(begun)
+	none.close()
+	newAlarm().close() // it was never used
+}

@@ -1,0 +1,74 @@
+//go:build !race
+
+package listener
+
+import (
+	"net"
+	"testing"
+	"time"
+
+	"github.com/valyala/fasthttp"
+)
+
+const behaving = `
+- endpoint: {path: /static, response: {body: ok}}
+- endpoint: {path: /late, latency: {p50: 1ms, p99: 5ms, failure-rate: 0.0, timeout-rate: 0}, response: {body: ok}}
+- endpoint: {path: /lognormal, latency: {median: 1ms, sigma: 0.4}, response: {body: ok}}
+- endpoint: {path: /drawn, responses: [{body: ok}, {weight: 3, body: ok, latency: {max: 1ms}}]}
+- endpoint: {path: /turns, select: sequence, responses: [{body: ok}, {body: ok}]}
+- endpoint: {path: "/user/:id", latency: {max: 1ms}, response: {body: "{{path-params.id}}"}}
+`
+
+// What an endpoint does beside its answer allocates nothing, with a seed or without.
+func TestAllocations_OfBehaviours(t *testing.T) {
+	seed := uint64(1)
+	for _, s := range []*Server{configured(t, behaving), seeded(t, &seed, behaving)} {
+		for uri, most := range map[string]float64{"/static": 0, "/late": 0, "/lognormal": 0, "/drawn": 0, "/turns": 0, "/user/ok": 1} {
+			var ctx fasthttp.RequestCtx
+			ctx.Request.SetRequestURI(uri)
+			wrong := 0
+			got := testing.AllocsPerRun(200, func() {
+				ctx.Response.Reset()
+				s.serve(&ctx)
+				if string(ctx.Response.Body()) != "ok" {
+					wrong++
+				}
+			})
+			if got > most || wrong > 0 {
+				t.Errorf("%s, seeded: %t: got %v allocations, want at most %v, and %d wrong answers", uri, s.compiler.chance.seeded, got, most, wrong)
+			}
+		}
+	}
+}
+
+// A wait allocates what package net makes of the deadline that ends it: an error.
+func TestAllocations_OfPauses(t *testing.T) {
+	l, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer l.Close()
+	client, err := net.Dial("tcp", l.Addr().String())
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer client.Close()
+	inner, err := l.Accept()
+	if err != nil {
+		t.Fatal(err)
+	}
+	from := newConnections(nil, nil)
+	from.alarm = newAlarm()
+	defer from.alarm.close()
+	c := from.adopt(inner)
+	defer c.closeNow()
+	wrong := 0
+	got := testing.AllocsPerRun(100, func() {
+		if c.pause(time.Now().Add(100*time.Microsecond)) != pauseDue {
+			wrong++
+		}
+	})
+	if got > 1 || wrong > 0 {
+		t.Errorf("got %v allocations, want at most 1, and %d pauses that ended otherwise", got, wrong)
+	}
+}

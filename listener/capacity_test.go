@@ -1,0 +1,288 @@
+package listener
+
+import (
+	"bufio"
+	"fmt"
+	"io"
+	"math"
+	"math/rand/v2"
+	"net/http"
+	"slices"
+	"strings"
+	"sync"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"mockserver/config"
+)
+
+// visit is a client in a bubble that asks once.
+type visit struct {
+	at, leaves time.Duration // when it asks, and when it gives up; 0 is never
+	path       string
+
+	status   int // 0 is no answer
+	body     string
+	answered time.Duration
+}
+
+// visits has clients ask a server, each over a connection of its own, and waits for all.
+func visits(t *testing.T, s *Server, all []*visit) {
+	t.Helper()
+	begun := time.Now()
+	var clients sync.WaitGroup
+	for _, v := range all {
+		clients.Go(func() {
+			<-time.After(v.at)
+			c := talk(t, s)
+			defer func() { <-c.served }()
+			defer c.Close()
+			if v.leaves > 0 {
+				defer time.AfterFunc(v.leaves-v.at, func() { _ = c.Close() }).Stop()
+			}
+			go func() { // what it misses shows in the answer
+				_, _ = io.WriteString(c, "GET "+v.path+" HTTP/1.1\r\nHost: a\r\n\r\n")
+			}()
+			resp, err := http.ReadResponse(bufio.NewReader(c), nil)
+			if err != nil {
+				return
+			}
+			b, _ := io.ReadAll(resp.Body)
+			v.status, v.body, v.answered = resp.StatusCode, string(b), time.Since(begun)
+		})
+	}
+	clients.Wait()
+}
+
+const second = time.Second
+
+// As many as may are served, as many as may wait, in order, and the next is refused.
+func TestCapacity_ServesInOrder(t *testing.T) {
+	const ms = time.Millisecond
+	for _, c := range []struct {
+		name, capacity string
+		visits         []visit         // by the order they come in
+		want           []time.Duration // of their answers; 0 is none, and below 0 a refusal
+	}{
+		{"one at a time", "{concurrent: 1, queue: 3}",
+			[]visit{{at: 0}, {at: 100 * ms}, {at: 200 * ms}, {at: 300 * ms}, {at: 400 * ms}, {at: 1100 * ms}},
+			[]time.Duration{second, 2 * second, 3 * second, 4 * second, -400 * ms, 5 * second}},
+		{"two at a time", "{concurrent: 2, queue: 2}",
+			[]visit{{at: 0}, {at: 100 * ms}, {at: 200 * ms}, {at: 300 * ms}, {at: 400 * ms}},
+			[]time.Duration{second, 1100 * ms, 2 * second, 2100 * ms, -400 * ms}},
+		{"none waits", "{concurrent: 1}",
+			[]visit{{at: 0}, {at: 100 * ms}, {at: 1500 * ms}},
+			[]time.Duration{second, -100 * ms, 2500 * ms}},
+		{"one leaves the queue", "{concurrent: 1, queue: 2}",
+			[]visit{{at: 0}, {at: 100 * ms, leaves: 500 * ms}, {at: 200 * ms}, {at: 300 * ms}, {at: 600 * ms}, {at: 700 * ms}},
+			[]time.Duration{second, 0, 2 * second, -300 * ms, 3 * second, -700 * ms}},
+		{"the last leaves the queue", "{concurrent: 1, queue: 2}",
+			[]visit{{at: 0}, {at: 100 * ms}, {at: 200 * ms, leaves: 500 * ms}, {at: 600 * ms}},
+			[]time.Duration{second, 2 * second, 0, 3 * second}},
+		{"all leave the queue", "{concurrent: 1, queue: 2}",
+			[]visit{{at: 0}, {at: 100 * ms, leaves: 500 * ms}, {at: 200 * ms, leaves: 600 * ms}, {at: 2000 * ms}},
+			[]time.Duration{second, 0, 0, 3 * second}},
+		{"who is served leaves", "{concurrent: 1, queue: 2}",
+			[]visit{{at: 0, leaves: 500 * ms}, {at: 100 * ms}, {at: 200 * ms}},
+			[]time.Duration{0, 1500 * ms, 2500 * ms}},
+	} {
+		s := configured(t, `- endpoint: {path: /x, response: {body: ok}, latency: {min-ms: 1000, max-ms: 1000}, capacity: `+c.capacity+`}`)
+		warm(t, s)
+		synctest.Test(t, func(t *testing.T) {
+			all := make([]*visit, len(c.visits))
+			for i := range c.visits {
+				all[i] = &c.visits[i]
+				all[i].path = "/x"
+			}
+			visits(t, s, all)
+			for i, v := range all {
+				status := 200
+				if c.want[i] < 0 {
+					status = 503
+				} else if c.want[i] == 0 {
+					status = 0
+				}
+				if v.status != status || v.answered != max(c.want[i], -c.want[i]) {
+					t.Errorf("%s, client %d: got %d after %v, want %d after %v", c.name, i, v.status, v.answered, status, c.want[i])
+				}
+				if status == 503 && !strings.Contains(v.body, `"error":"Capacity exceeded","code":"capacity_exceeded"`) {
+					t.Errorf("%s: got %s", c.name, v.body)
+				}
+			}
+			if p := s.snapshot.Load().answers[0].behaviour.capacity; p.serving != 0 || p.waiting != 0 || p.first != nil || p.last != nil {
+				t.Errorf("%s: at the end %d are served and %d wait", c.name, p.serving, p.waiting)
+			}
+		})
+	}
+}
+
+// Who gets a place at the moment of leaving passes it on.
+func TestCapacity_IsPassedOnByWhoLeavesWithIt(t *testing.T) {
+	p := newCapacity(&config.Capacity{Concurrent: 1, Queue: 2})
+	conn := new(connection)
+	_, had := p.arrive(conn)
+	first, _ := p.arrive(conn)
+	second, _ := p.arrive(conn)
+	p.leave() // first has the place
+	over, served := p.look(first, true)
+	if !had || !over || served || !second.served || p.serving != 1 || p.waiting != 0 {
+		t.Errorf("got over %v, served %v, the next has it: %v; %d are served and %d wait", over, served, second.served, p.serving, p.waiting)
+	}
+	if p.leave(); p.serving != 0 {
+		t.Errorf("%d are served at the end", p.serving)
+	}
+}
+
+// A slow body holds its place until it is sent.
+func TestCapacity_IsHeldByASlowBody(t *testing.T) {
+	s := configured(t, `- endpoint: {path: /x, response: {body: 0123456789}, fault: {type: slow-body, bytes-per-second: 5}, capacity: {concurrent: 1, queue: 5}}`)
+	warm(t, s)
+	synctest.Test(t, func(t *testing.T) {
+		all := []*visit{{path: "/x"}, {path: "/x", at: second, leaves: 3 * second}, {path: "/x", at: 1500 * time.Millisecond}}
+		visits(t, s, all)
+		for i, want := range []time.Duration{2 * second, 0, 5 * second} { // the second one left as it was sent
+			if i != 1 && all[i].answered != want {
+				t.Errorf("client %d: got %v, want %v", i, all[i].answered, want)
+			}
+		}
+	})
+}
+
+// A reload that leaves the endpoint leaves the queue too.
+func TestCapacity_Reload(t *testing.T) {
+	const was = `- endpoint: {path: /x, response: {body: ok}, latency: {min-ms: 1000, max-ms: 1000}, capacity: {concurrent: 1, queue: 1}}`
+	s := configured(t, was)
+	warm(t, s)
+	synctest.Test(t, func(t *testing.T) {
+		all := []*visit{{path: "/x"}, {path: "/x", at: 100}, {path: "/x", at: 300}, {path: "/x", at: 500}}
+		time.AfterFunc(200, func() {
+			if err := s.Apply(config.Parse("m.yml", []byte("- endpoint: {path: /y, response: {}}\n"+was))); err != nil {
+				t.Error(err)
+			}
+		})
+		time.AfterFunc(400, func() { // another queue
+			if err := s.Apply(config.Parse("m.yml", []byte(strings.Replace(was, "queue: 1", "queue: 2", 1)))); err != nil {
+				t.Error(err)
+			}
+		})
+		visits(t, s, all)
+		for i, want := range []time.Duration{second, 2 * second, 300, second + 500} {
+			if all[i].answered != want {
+				t.Errorf("client %d: got %d after %v, want it after %v", i, all[i].status, all[i].answered, want)
+			}
+		}
+	})
+}
+
+// Each byte of a slow body comes when its time has, and the connection goes on.
+func TestSlowBody_Pace(t *testing.T) {
+	for _, c := range []struct {
+		pace, size int
+	}{{1, 3}, {7, 100}, {1000, 5000}, {1024, 1}, {1_000_000, 300_000}, {1_000_000_000, 1000}} {
+		s := configured(t, fmt.Sprintf("- endpoint: {path: /x, response: {body: %s}, fault: {type: slow-body, bytes-per-second: %d}}", strings.Repeat("x", c.size), c.pace))
+		warm(t, s)
+		synctest.Test(t, func(t *testing.T) {
+			conn := talk(t, s)
+			defer func() { <-conn.served }()
+			defer conn.Close()
+			in := bufio.NewReader(conn)
+			for range 2 { // over one connection
+				begun := time.Now()
+				go func() { _, _ = io.WriteString(conn, "GET /x HTTP/1.1\r\nHost: a\r\n\r\n") }()
+				resp, err := http.ReadResponse(in, nil)
+				if err != nil || time.Since(begun) > 0 || resp.ContentLength != int64(c.size) {
+					t.Fatalf("%d at %d: got %v, %v after %v", c.size, c.pace, resp, err, time.Since(begun))
+				}
+				b := make([]byte, c.size)
+				for n := 0; n < c.size; {
+					got, err := resp.Body.Read(b[n:])
+					if n += got; err != nil && err != io.EOF {
+						t.Fatal(err)
+					}
+					// No byte is early, and none later than a piece takes.
+					due := float64(n) / float64(c.pace)
+					if at := time.Since(begun).Seconds(); at < due-1e-6 || at > due+max(slowBeat.Seconds(), 1/float64(c.pace)) {
+						t.Fatalf("%d at %d: byte %d came after %v s, want %v s", c.size, c.pace, n, at, due)
+					}
+				}
+				if got, want := time.Since(begun).Seconds(), float64(c.size)/float64(c.pace); math.Abs(got-want) > 1e-6 {
+					t.Errorf("%d at %d: it took %v s, want %v s", c.size, c.pace, got, want)
+				}
+			}
+		})
+	}
+}
+
+// erlangC is the mean wait, in service times, of a queue with c places to which requests
+// come at random, at a share of what the places can serve, and of which each takes a
+// time that is exponentially distributed: M/M/c.
+func erlangC(c int, load float64) float64 {
+	offered := load * float64(c)
+	term, sum := 1.0, 1.0 // offered^k / k!
+	for k := 1; k < c; k++ {
+		term *= offered / float64(k)
+		sum += term
+	}
+	term *= offered / float64(c)
+	waits := term / (1 - load) / (sum + term/(1-load))
+	return waits / (float64(c) * (1 - load))
+}
+
+// exponential declares a latency of that distribution.
+func exponential(mean time.Duration) *config.Latency {
+	l := &config.Latency{}
+	at := func(rank float64) config.Percentile {
+		return config.Percentile{Rank: rank, Length: time.Duration(-math.Log(1-rank/100) * float64(mean))}
+	}
+	for rank := 1.25; rank < 99; rank += 1.25 {
+		l.Curve = append(l.Curve, at(rank))
+	}
+	for _, rank := range []float64{99, 99.3, 99.5, 99.7, 99.8, 99.9, 99.95, 99.99, 99.999} {
+		l.Curve = append(l.Curve, at(rank))
+	}
+	l.Curve = append(l.Curve, config.Percentile{Rank: 100, Length: 15 * mean})
+	return l
+}
+
+// With a capacity, latency grows with the load as it does in a real server: the mean
+// wait is that of the theory of queues. docs/reference.md has the table.
+func TestCapacity_WaitsAsQueuesDo(t *testing.T) {
+	const requests = 6000
+	for _, places := range []int{1, 8} {
+		for _, load := range []float64{0.3, 0.5, 0.7, 0.8} {
+			seed := uint64(7)
+			s := newServer(Options{Seed: &seed})
+			err := s.Apply(config.New(config.Endpoint{
+				Path: config.Plain("/x"), Response: config.Response{Body: config.Plain("ok")}, Latency: exponential(100 * time.Millisecond),
+				Capacity: &config.Capacity{Concurrent: places, Queue: requests},
+			}))
+			if err != nil {
+				t.Fatal(err)
+			}
+			warm(t, s)
+			synctest.Test(t, func(t *testing.T) {
+				random := rand.New(rand.NewPCG(1, uint64(places)))
+				all := make([]*visit, requests)
+				at := time.Duration(0)
+				for i := range all {
+					at += time.Duration(random.ExpFloat64() * 1e8 / (load * float64(places)))
+					all[i] = &visit{at: at, path: "/x"}
+				}
+				visits(t, s, all)
+				times := make([]float64, requests)
+				sum := 0.0
+				for i, v := range all {
+					times[i] = (v.answered - v.at).Seconds() * 1000
+					sum += times[i]
+				}
+				slices.Sort(times)
+				mean, want := sum/requests, 100*(1+erlangC(places, load))
+				t.Logf("%d places at %.0f%%: mean %.0f ms, M/M/c %.0f ms; p50 %.0f, p99 %.0f", places, 100*load, mean, want, times[requests/2], times[requests*99/100])
+				if mean < want*0.7 || mean > want*1.3 {
+					t.Errorf("%d places at %.0f%%: the mean is %.0f ms, want about %.0f", places, 100*load, mean, want)
+				}
+			})
+		}
+	}
+}

@@ -1,0 +1,142 @@
+package listener
+
+import (
+	"encoding/json"
+	"hash/fnv"
+	"io"
+	"sync/atomic"
+
+	"mockserver/config"
+	"mockserver/matcher"
+)
+
+// chance is the seed that all random choices of a server repeat by: --seed. Each
+// request has a stream of numbers of its own, which follows from the seed, the
+// endpoint, and how many requests that had before, and not from what else is served
+// meanwhile.
+type chance struct {
+	seeded bool
+	seed   uint64
+}
+
+func newChance(seed *uint64) chance {
+	if seed == nil {
+		return chance{}
+	}
+	return chance{seeded: true, seed: matcher.Mix(*seed)}
+}
+
+// tally is what is counted of an endpoint for as long as it is declared as it is.
+type tally struct {
+	stream uint64 // of all streams of a seed, those of this endpoint
+
+	requests atomic.Uint64 // that have a number
+	tries    atomic.Uint64 // evaluations of its condition, which have streams as well
+	turns    atomic.Uint64 // outcomes given in turn
+	late     atomic.Pointer[deviations]
+}
+
+// tally is that of an endpoint; nil for one of which nothing is to be counted. A reload
+// does not begin anew what did not change.
+func (c *compiler) tally(e *config.Endpoint) *tally {
+	if !c.chance.seeded && len(e.Responses) == 0 && e.Latency == nil {
+		return nil
+	}
+	return keep(&c.kept, e, "tally "+declaredAs(e), func() *tally {
+		h := fnv.New64a()
+		for _, part := range []string{e.EffectiveMethod(), e.Host, e.Path.Value, e.If.Value} {
+			_, _ = io.WriteString(h, part+"\x00") // never fails
+		}
+		return &tally{stream: h.Sum64()}
+	})
+}
+
+// Streams of one endpoint: those of its requests, and of its conditions.
+const (
+	ofRequests = iota
+	ofConditions
+)
+
+// begin gives a request the numbers that it has as the next one of its endpoint.
+func (c *chance) begin(t *tally, random *matcher.Random) {
+	if c.seeded {
+		random.Seed(c.seed^matcher.Mix(t.stream+ofRequests), t.requests.Add(1))
+	}
+}
+
+// conditional gives each evaluation of a condition numbers of its own: it comes before
+// it is known which endpoint answers.
+func (c *chance) conditional(t *tally, holds func(*matcher.Request) bool) func(*matcher.Request) bool {
+	return func(r *matcher.Request) bool {
+		r.Random.Seed(c.seed^matcher.Mix(t.stream+ofConditions), t.tries.Add(1))
+		return holds(r)
+	}
+}
+
+// turn is the number of the next turn, of n that come again and again; or from which
+// on, when the last one stays, it is n.
+func (t *tally) turn(n uint64, holds bool) uint64 {
+	if !holds {
+		return (t.turns.Add(1) - 1) % n
+	}
+	for {
+		turn := t.turns.Load()
+		if turn >= n || t.turns.CompareAndSwap(turn, turn+1) {
+			return turn
+		}
+	}
+}
+
+// deviations are those of the endpoint's latency.
+func (t *tally) deviations() *deviations {
+	if d := t.late.Load(); d != nil {
+		return d
+	}
+	t.late.CompareAndSwap(nil, new(deviations))
+	return t.late.Load()
+}
+
+// declaredAs is a text that is the same for endpoints that are declared alike,
+// wherever they stand.
+func declaredAs(e *config.Endpoint) string {
+	text, err := json.Marshal(struct {
+		Method, Host string
+		Path, If     config.Text
+		Response     config.Response
+		Responses    []config.Outcome
+		Select       string
+		Webhooks     []config.Webhook
+		Latency      *config.Latency
+		Fault        *config.Fault
+		RateLimit    *config.RateLimit
+		Capacity     *config.Capacity
+	}{e.EffectiveMethod(), e.Host, e.Path, e.If, e.Response, e.Responses, e.Select, e.Webhooks, e.Latency, e.Fault, e.RateLimit, e.Capacity})
+	var parts any
+	if err == nil {
+		err = json.Unmarshal(text, &parts)
+	}
+	if err == nil {
+		text, err = json.Marshal(unplaced(parts))
+	}
+	if err != nil {
+		return "" // a number that JSON does not have, in a specification made in Go
+	}
+	return string(text)
+}
+
+// unplaced leaves out where things stand: their Pos and Key.
+func unplaced(part any) any {
+	switch part := part.(type) {
+	case map[string]any:
+		delete(part, "Pos")
+		delete(part, "Key")
+		for name := range part {
+			part[name] = unplaced(part[name])
+		}
+	case []any:
+		for i := range part {
+			part[i] = unplaced(part[i])
+		}
+	}
+	return part
+}

@@ -1,0 +1,126 @@
+package listener
+
+import (
+	"context"
+	"slices"
+	"strings"
+	"sync"
+	"testing"
+
+	"mockserver/config"
+)
+
+// seeded is configured, with a seed; nil is none.
+func seeded(tb testing.TB, seed *uint64, configuration string) *Server {
+	tb.Helper()
+	s := newServer(Options{Seed: seed})
+	tb.Cleanup(func() { s.compiler.loader.Close(context.Background()) })
+	if err := s.Apply(config.Parse("mock.yml", []byte(configuration))); err != nil {
+		tb.Fatal(err)
+	}
+	return s
+}
+
+// random is an endpoint for each of what is random.
+const random = `
+- endpoint: {path: /random, response: {body: "{{random}}"}}
+- endpoint: {path: /uuid, response: {body: "{{uuid}} {{uuid}}"}}
+- endpoint: {path: /int, response: {body: "{{random-int(1, 1000000)}} {{random-int(-9223372036854775808, 9223372036854775807)}}"}}
+- endpoint: {path: /pick, response: {body: '{{pick("a", "b", "c", "d", "e", "f")}}{{pick("a", "b", "c", "d", "e", "f")}}{{pick("a", "b", "c", "d", "e", "f")}}'}}
+- endpoint: {path: /fake, response: {body: '{{fake("email")}} {{fake("uuid")}} {{fake("sentence")}}'}}
+- endpoint: {path: /header, response: {headers: {X: "{{random}}"}, body: "{{random}}"}}
+- endpoint: {path: /if, if: "random-int(1, 1000) > 500", response: {body: "above {{random}}"}}
+- endpoint: {path: /if, response: {body: "below {{random}}"}}
+- endpoint: {path: /weighted, responses: [{body: x}, {body: y}, {body: "{{random}}"}]}
+- endpoint: {path: /failing, latency: {failure-rate: 0.5}, response: {body: "{{random}}"}}
+- endpoint: {path: /raw, response: {body: "{{random}}", template: true}}
+`
+
+var randomPaths = strings.Fields("/random /uuid /int /pick /fake /header /if /weighted /failing /raw")
+
+func TestSeed_RepeatsEverything(t *testing.T) {
+	one, other := uint64(1), uint64(2)
+	for _, path := range randomPaths {
+		first := answersOf(t, seeded(t, &one, random), 50, path)
+		again := answersOf(t, seeded(t, &one, random), 50, path)
+		if !slices.Equal(first, again) {
+			t.Errorf("%s: got %q, and then %q", path, first[:3], again[:3])
+		}
+		if unlike := answersOf(t, seeded(t, &other, random), 50, path); slices.Equal(first, unlike) {
+			t.Errorf("%s: two seeds gave the same: %q", path, unlike[:3])
+		}
+		without := answersOf(t, seeded(t, nil, random), 50, path)
+		if slices.Equal(without, answersOf(t, seeded(t, nil, random), 50, path)) {
+			t.Errorf("%s: repeats without a seed: %q", path, without[:3])
+		}
+		if n := len(tallied(first)); n < 3 && path != "/failing" {
+			t.Errorf("%s: requests have %d different answers of 50", path, n)
+		}
+	}
+}
+
+// What a request has does not depend on what other endpoints are asked, nor on what else
+// is declared, nor on how clients overlap.
+func TestSeed_WhateverElseIsServed(t *testing.T) {
+	seed := uint64(9)
+	alone := map[string][]string{}
+	for _, path := range randomPaths {
+		alone[path] = answersOf(t, seeded(t, &seed, random), 200, path)
+		slices.Sort(alone[path])
+	}
+	s := seeded(t, &seed, "- endpoint: {path: /more, response: {body: '{{random}}'}}\n"+random)
+	var mu sync.Mutex // guards together
+	together := map[string][]string{}
+	var clients sync.WaitGroup
+	for _, path := range append(randomPaths, "/more") {
+		for range 4 {
+			clients.Go(func() {
+				some := answersOf(t, s, 50, path)
+				mu.Lock()
+				defer mu.Unlock()
+				together[path] = append(together[path], some...)
+			})
+		}
+	}
+	clients.Wait()
+	for _, path := range randomPaths {
+		slices.Sort(together[path])
+		if !slices.Equal(alone[path], together[path]) {
+			t.Errorf("%s: got %q…, alone it had %q…", path, together[path][:3], alone[path][:3])
+		}
+	}
+}
+
+// Endpoints that say the same have other numbers.
+func TestSeed_EndpointsDiffer(t *testing.T) {
+	seed := uint64(1)
+	s := seeded(t, &seed, "- endpoint: {path: /a, response: {body: '{{random}}'}}\n- endpoint: {path: /b, response: {body: '{{random}}'}}\n")
+	if a, b := answersOf(t, s, 10, "/a"), answersOf(t, s, 10, "/b"); slices.Equal(a, b) {
+		t.Errorf("both have %q", a)
+	}
+}
+
+// An endpoint that a reload leaves as it is goes on with the next number.
+func TestSeed_GoesOnOverAReload(t *testing.T) {
+	seed := uint64(1)
+	all := answersOf(t, seeded(t, &seed, random), 10, "/random")
+	s := seeded(t, &seed, random)
+	got := answersOf(t, s, 4, "/random")
+	if err := s.Apply(config.Parse("mock.yml", []byte("- endpoint: {path: /new, response: {}}\n"+random))); err != nil {
+		t.Fatal(err)
+	}
+	if got = append(got, answersOf(t, s, 6, "/random")...); !slices.Equal(got, all) {
+		t.Errorf("got %q, want %q", got, all)
+	}
+}
+
+// An answer that is the same for every request is sent as bytes, seed or not.
+func TestSeed_FixedAnswersStayFixed(t *testing.T) {
+	seed := uint64(1)
+	s := seeded(t, &seed, "- endpoint: {path: /a, response: {body: ok}}\n- endpoint: {path: /b, response: {body: '{{random}}'}}\n- endpoint: {path: /c, latency: {min-ms: 1}, response: {body: ok}}\n")
+	for path, want := range map[string]bool{"/a": true, "/b": false, "/c": false} {
+		if got := s.fixed([]byte(path)) != nil; got != want {
+			t.Errorf("%s: fixed is %t, want %t", path, got, want)
+		}
+	}
+}

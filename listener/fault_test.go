@@ -1,0 +1,281 @@
+package listener_test
+
+import (
+	"bufio"
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"log/slog"
+	"net"
+	"net/http"
+	"net/http/httptest"
+	"strings"
+	"sync"
+	"syscall"
+	"testing"
+
+	"mockserver/config"
+	"mockserver/listener"
+	"mockserver/listener/listenertest"
+)
+
+const faulty = `
+- endpoint: {path: /ok, response: {body: fine}}
+- endpoint: {path: "/reset/*", response: {}, fault: {type: reset}}
+- endpoint: {path: "/empty/*", response: {}, fault: {type: empty}}
+- endpoint: {path: "/malformed/*", response: {body: 0123456789}, fault: {type: malformed}}
+- endpoint: {path: "/truncate/*", response: {body: 0123456789}, fault: {type: truncate}}
+- endpoint: {path: "/slow/*", response: {body: 0123456789}, fault: {type: slow-body, bytes-per-second: 1000}}
+- endpoint: {path: /truncate-none, response: {status: 204}, fault: {type: truncate}}
+- endpoint: {path: /truncate-one, response: {body: a}, fault: {type: truncate}}
+- endpoint: {path: /slow-none, response: {status: 204}, fault: {type: slow-body}}
+- endpoint: {path: /never, response: {body: fine}, fault: {type: reset, rate: 0}}
+- endpoint: {method: POST, path: "/empty/*", response: {}, fault: {type: empty}}
+- endpoint: {method: POST, path: "/truncate/*", response: {body: 0123456789}, fault: {type: truncate}}
+`
+
+// askOnce is a request over a connection of its own, as a client makes it that shows
+// what happens: net/http tries a GET again whose connection served one before.
+func askOnce(t *testing.T, url string) (status int, length int64, body string, err error) {
+	t.Helper()
+	transport := &http.Transport{}
+	defer transport.CloseIdleConnections()
+	req, err := http.NewRequestWithContext(context.Background(), http.MethodGet, url, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	resp, err := transport.RoundTrip(req)
+	if err != nil {
+		return 0, 0, "", err
+	}
+	defer resp.Body.Close()
+	b, err := io.ReadAll(resp.Body)
+	return resp.StatusCode, resp.ContentLength, string(b), err
+}
+
+func TestFault_AsAGoClientSeesIt(t *testing.T) {
+	server := listenertest.FromText(t, faulty)
+	for _, c := range []struct {
+		path string
+		body string
+		is   func(error) bool
+	}{
+		{"/reset/1", "", func(err error) bool { return errors.Is(err, syscall.ECONNRESET) }},
+		{"/empty/1", "", func(err error) bool { return errors.Is(err, io.EOF) && !errors.Is(err, io.ErrUnexpectedEOF) }},
+		{"/malformed/1", "", func(err error) bool { return err != nil && strings.Contains(err.Error(), "malformed HTTP response") }},
+		{"/truncate/1", "01234", func(err error) bool { return errors.Is(err, io.ErrUnexpectedEOF) }},
+		{"/truncate-one", "", func(err error) bool { return errors.Is(err, io.ErrUnexpectedEOF) }},
+		{"/truncate-none", "", func(err error) bool { return err != nil }}, // whatever net/http makes of half a line
+		{"/slow/1", "0123456789", func(err error) bool { return err == nil }},
+		{"/slow-none", "", func(err error) bool { return err == nil }},
+		{"/never", "fine", func(err error) bool { return err == nil }},
+	} {
+		if _, _, body, err := askOnce(t, server.URL()+c.path); body != c.body || !c.is(err) {
+			t.Errorf("%s: got %q, %v, want %q", c.path, body, err, c.body)
+		}
+	}
+	if status, length, _, _ := askOnce(t, server.URL()+"/truncate/1"); status != 200 || length != 10 {
+		t.Errorf("truncated: got %d with a length of %d, want 200 with that of the whole body", status, length)
+	}
+	// Whatever happened to others, this one is served.
+	if status, _, body, err := askOnce(t, server.URL()+"/ok"); status != 200 || body != "fine" || err != nil {
+		t.Errorf("got %d %q, %v", status, body, err)
+	}
+}
+
+// toGet is a request of a raw client.
+func toGet(path string) string { return "GET " + path + " HTTP/1.1\r\nHost: a\r\n\r\n" }
+
+// whatComes is all that a connection gives, without what differs from one time to the
+// next, and how it ended.
+func whatComes(conn net.Conn) (text string, err error) {
+	b, err := io.ReadAll(conn)
+	for line := range strings.Lines(string(b)) {
+		if !strings.HasPrefix(line, "Date: ") {
+			text += line
+		}
+	}
+	return text, err
+}
+
+const fine = "HTTP/1.1 200 OK\r\nContent-Type: text/plain; charset=utf-8\r\nContent-Length: 4\r\n\r\nfine"
+
+func TestFault_OnTheWire(t *testing.T) {
+	server := listenertest.FromText(t, faulty)
+	const (
+		head     = "HTTP/1.1 200 OK\r\nContent-Type: text/plain; charset=utf-8\r\nContent-Length: 10\r\n"
+		noAnswer = "\x00\x01\xff\xfethis-is-no-answer-of-HTTP\r\n\r\n"
+		goOn     = "HTTP/1.1 100 Continue\r\n\r\n"
+		expects  = " HTTP/1.1\r\nHost: a\r\nContent-Length: 2\r\nExpect: 100-continue\r\n\r\nab"
+	)
+	for _, c := range []struct {
+		name, sent, want string
+	}{
+		{"no byte", toGet("/empty/1"), ""},
+		{"no byte, of a POST with a body", "POST /empty/1 HTTP/1.1\r\nHost: a\r\nContent-Length: 2\r\n\r\nab", ""},
+		{"nothing but that the body may come", "POST /empty/1" + expects, goOn},
+		{"half a body", toGet("/truncate/1"), head + "\r\n01234"},
+		{"half a body, which was asked for", "POST /truncate/1" + expects, goOn + head + "\r\n01234"},
+		{"half a body, in HTTP/1.0", "GET /truncate/1 HTTP/1.0\r\n\r\n", head + "Connection: close\r\n\r\n01234"},
+		{"half a body, the last of a connection", "GET /truncate/1 HTTP/1.1\r\nHost: a\r\nConnection: close\r\n\r\n", head + "Connection: close\r\n\r\n01234"},
+		{"half a body, of an answer to another origin", "GET /truncate/1 HTTP/1.1\r\nHost: a\r\nOrigin: http://b\r\n\r\n", head + "Access-Control-Allow-Origin: *\r\n\r\n01234"},
+		{"no HTTP", toGet("/malformed/1"), noAnswer},
+		{"no HTTP, of a HEAD", "HEAD /malformed/1 HTTP/1.1\r\nHost: a\r\n\r\n", noAnswer},
+		{"all behind each other", toGet("/ok") + toGet("/ok") + toGet("/malformed/1") + toGet("/ok"), fine + fine + noAnswer},
+		{"a slow body between others", toGet("/ok") + toGet("/slow/1") + toGet("/ok") + toGet("/empty/1"), fine + head + "\r\n0123456789" + fine},
+		{"the head of a slow body", "HEAD /slow/1 HTTP/1.1\r\nHost: a\r\n\r\n" + toGet("/empty/1"), head + "\r\n"},
+		{"more than is read", toGet("/empty/1") + strings.Repeat(toGet("/ok"), 10000), ""},
+	} {
+		if got, err := whatComes(dial(t, server, c.sent)); got != c.want || err != nil {
+			t.Errorf("%s: got %q, %v\nwant %q", c.name, got, err, c.want)
+		}
+	}
+	for _, path := range []string{"HEAD /truncate/1", "GET /truncate-none"} {
+		got, err := whatComes(dial(t, server, path+" HTTP/1.1\r\nHost: a\r\n\r\n"))
+		if !strings.HasPrefix(got, "HTTP/1") || strings.Contains(got, "\r") || err != nil {
+			t.Errorf("%s: got %q, %v, want half of the status line", path, got, err)
+		}
+	}
+}
+
+// A reset is one: not the end of what is sent, which a client may take for an answer.
+func TestFault_ResetIsAReset(t *testing.T) {
+	server := listenertest.FromText(t, faulty)
+	for _, sent := range []string{
+		toGet("/reset/1"), "GET /reset/1 HTTP/1.0\r\n\r\n", "HEAD /reset/1 HTTP/1.1\r\nHost: a\r\n\r\n",
+	} {
+		if got, err := whatComes(dial(t, server, sent)); got != "" || !errors.Is(err, syscall.ECONNRESET) {
+			t.Errorf("%q: got %q, %v, want a reset and nothing before it", sent, got, err)
+		}
+	}
+	conn := dial(t, server, toGet("/ok"))
+	if got := answer(t, conn); got != "fine" {
+		t.Errorf("got %q", got)
+	}
+	if _, err := io.WriteString(conn, toGet("/reset/1")); err != nil {
+		t.Fatal(err)
+	}
+	if got, err := whatComes(conn); got != "" || !errors.Is(err, syscall.ECONNRESET) {
+		t.Errorf("as the second request: got %q, %v, want a reset", got, err)
+	}
+}
+
+// A request with a fault is served: the end of the server does not cut it off, though
+// the client has not taken notice.
+func TestFault_IsNotCutOff(t *testing.T) {
+	for _, path := range []string{"/reset/1", "/empty/1", "/malformed/1", "/truncate/1", "/truncate-none"} {
+		server := start(t, config.Parse("m.yml", []byte(faulty)), listener.Options{})
+		conn := dial(t, server, toGet(path))
+		_, _ = whatComes(conn) // other tests look at it; conn stays open
+		if err := server.Close(); err != nil {
+			t.Errorf("%s: %v", path, err)
+		}
+	}
+}
+
+// The end of the server ends a slow body, which is cut off then.
+func TestFault_SlowBodyEndsWithTheServer(t *testing.T) {
+	nothingLeft(t)
+	server := start(t, config.Parse("m.yml", []byte(`
+- endpoint: {path: /, response: {body: 0123456789}, fault: {type: slow-body, bytes-per-second: 1}}
+`)), listener.Options{})
+	conn := dial(t, server, toGet("/"))
+	if _, err := http.ReadResponse(bufio.NewReader(conn), nil); err != nil {
+		t.Fatal(err)
+	}
+	if err := server.Close(); err == nil || !strings.HasPrefix(err.Error(), "1 request was cut off") {
+		t.Errorf("got %v, want that one was cut off", err)
+	}
+}
+
+// The webhook of a request whose answer is lost is sent: what was asked for was done.
+func TestFault_SendsTheWebhook(t *testing.T) {
+	for _, kind := range []string{"reset", "empty", "malformed", "truncate", "slow-body"} {
+		came := make(chan string, 1)
+		target := httptest.NewServer(http.HandlerFunc(func(_ http.ResponseWriter, r *http.Request) { came <- r.URL.Path }))
+		server := listenertest.FromText(t, fmt.Sprintf(`
+- endpoint: {path: /, response: {body: 0123}, fault: {type: %s}, webhook: {method: POST, url: "%s/%s", sleep-time: 0}}
+`, kind, target.URL, kind))
+		_, _, _, _ = askOnce(t, server.URL())
+		if got := <-came; got != "/"+kind {
+			t.Errorf("got %s, want /%s", got, kind)
+		}
+		target.Close()
+	}
+}
+
+// safe is a buffer that may be written to while it is read.
+type safe struct {
+	mu  sync.Mutex // guards b
+	b   bytes.Buffer
+	got chan struct{} // one for each line
+}
+
+func (s *safe) Write(b []byte) (int, error) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.got <- struct{}{}
+	return s.b.Write(b)
+}
+
+func TestFault_IsInTheAccessLog(t *testing.T) {
+	for path, want := range map[string]string{
+		"/reset/1": "fault=reset", "/empty/1": "fault=empty", "/malformed/1": "fault=malformed",
+		"/truncate/1": "bytes=10 ", "/slow/1": "bytes=10 ",
+	} {
+		logged := &safe{got: make(chan struct{}, 100)}
+		server := start(t, config.Parse("m.yml", []byte(faulty)), listener.Options{AccessLog: true, Logger: slog.New(slog.NewTextHandler(logged, nil))})
+		conn := dial(t, server, toGet(path))
+		<-logged.got
+		logged.mu.Lock()
+		line := logged.b.String()
+		logged.mu.Unlock()
+		if !strings.Contains(line, want) || !strings.Contains(line, "status=200") || !strings.Contains(line, "fault=") {
+			t.Errorf("%s: got %s, want %s and a fault", path, line, want)
+		}
+		_, _ = whatComes(&limited{Conn: conn})
+	}
+	// One that may have a fault and has none is not said to have one, on the same connection too.
+	logged := &safe{got: make(chan struct{}, 100)}
+	server := start(t, config.Parse("m.yml", []byte(faulty)), listener.Options{AccessLog: true, Logger: slog.New(slog.NewTextHandler(logged, nil))})
+	_, _ = whatComes(dial(t, server, toGet("/slow/1")+"GET /never HTTP/1.1\r\nHost: a\r\nConnection: close\r\n\r\n"))
+	if got := logged.b.String(); strings.Count(got, "fault=") != 1 || strings.Count(got, "status=200") != 2 {
+		t.Errorf("got %s, want one line with a fault and one without", got)
+	}
+}
+
+// limited is a connection that is read once.
+type limited struct {
+	net.Conn
+	read bool
+}
+
+func (l *limited) Read(b []byte) (int, error) {
+	if l.read {
+		return 0, io.EOF
+	}
+	l.read = true
+	return l.Conn.Read(b)
+}
+
+// About as many requests have a fault as its rate says.
+func TestFault_AtARate(t *testing.T) {
+	server := listenertest.Start(t, config.Parse("m.yml", []byte(`
+- endpoint: {path: /, response: {body: fine}, fault: {type: empty, rate: 0.2}}
+`)), listener.Options{})
+	const requests = 1000
+	faults := 0
+	for range requests {
+		conn := dial(t, server, "GET / HTTP/1.1\r\nHost: a\r\nConnection: close\r\n\r\n")
+		if got, _ := whatComes(conn); got == "" {
+			faults++
+		}
+		_ = conn.Close()
+	}
+	// Six standard deviations of a binomial distribution: 76.
+	if faults < 200-76 || faults > 200+76 {
+		t.Errorf("%d of %d requests had a fault, want about 200", faults, requests)
+	}
+}

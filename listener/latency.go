@@ -1,0 +1,114 @@
+package listener
+
+import (
+	"math"
+	"time"
+
+	"mockserver/config"
+	"mockserver/matcher"
+)
+
+// latency is the time from the arrival of a request to its answer, and how often it is
+// answered that something went wrong instead.
+type latency struct {
+	length  quantiles // nil when there are only rates
+	failure float64   // of the requests: they are answered 500
+	timeout float64   // of them: they wait limit, and are answered 504
+	limit   time.Duration
+}
+
+// quantiles is a distribution of lengths: how long the part of all is at most that is
+// given, from 0 to below 1. What it gives for random numbers is distributed so.
+type quantiles func(part float64) time.Duration
+
+// newLatency compiles a latency; nil is none.
+func newLatency(l *config.Latency) *latency {
+	if l == nil {
+		return nil
+	}
+	compiled := &latency{failure: l.FailureRate, timeout: l.TimeoutRate, limit: l.Timeout}
+	if compiled.limit == 0 {
+		compiled.limit = config.DefaultLatencyTimeout
+	}
+	switch {
+	case len(l.Curve) > 0:
+		compiled.length = curved(l)
+	case l.Median > 0:
+		compiled.length = lognormal(l.Median, l.Sigma)
+	case l.Max > 0:
+		compiled.length = func(part float64) time.Duration { return between(l.Min, l.Max, part) }
+	}
+	return compiled
+}
+
+// between is the length that lies at a part of the way from one to another.
+func between(low, high time.Duration, part float64) time.Duration {
+	return low + time.Duration(math.Round(part*float64(high-low)))
+}
+
+// point is one of a curve: this part of all are length or less.
+type point struct {
+	part   float64
+	length time.Duration
+}
+
+// curved goes through the declared points in straight lines, from the least length,
+// which is 0 when none is declared. Behind the last point it stays there.
+func curved(l *config.Latency) quantiles {
+	points := make([]point, 1, len(l.Curve)+2)
+	points[0].length = l.Min
+	for _, p := range l.Curve {
+		points = append(points, point{p.Rank / 100, p.Length})
+	}
+	if last := points[len(points)-1]; last.part < 1 {
+		points = append(points, point{1, last.length})
+	}
+	return func(part float64) time.Duration {
+		i := 1
+		for part > points[i].part { // there are few
+			i++
+		}
+		low, high := points[i-1], points[i]
+		return between(low.length, high.length, (part-low.part)/(high.part-low.part))
+	}
+}
+
+// longestLatency cuts a lognormal distribution, which has no end.
+const longestLatency = 24 * time.Hour
+
+func lognormal(median time.Duration, sigma float64) quantiles {
+	if sigma == 0 {
+		return func(float64) time.Duration { return median }
+	}
+	return func(part float64) time.Duration {
+		length := float64(median) * math.Exp(sigma*math.Sqrt2*math.Erfinv(2*part-1))
+		return time.Duration(math.Round(min(length, float64(longestLatency))))
+	}
+}
+
+// wait is what a request has drawn of a latency.
+type wait struct {
+	length  time.Duration
+	timed   bool     // there is a length to be met
+	instead *failure // the answer to give; nil is that of the endpoint
+}
+
+// draw has a request wait, or fail. A latency that is nil has it do neither.
+func (l *latency) draw(random *matcher.Random) wait {
+	if l == nil {
+		return wait{}
+	}
+	w := wait{timed: l.length != nil}
+	if l.failure > 0 || l.timeout > 0 {
+		switch fate := random.Float64(); {
+		case fate < l.failure:
+			w.instead = &injectedFailure
+		case fate < l.failure+l.timeout:
+			return wait{length: l.limit, timed: true, instead: &injectedTimeout}
+		}
+	}
+	if w.timed {
+		w.length = l.length(random.Float64())
+	}
+	return w
+}

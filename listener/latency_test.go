@@ -1,0 +1,168 @@
+package listener
+
+import (
+	"fmt"
+	"math"
+	"slices"
+	"testing"
+	"time"
+
+	"mockserver/config"
+	"mockserver/matcher"
+)
+
+const ms = time.Millisecond
+
+// declaredLatencies are the forms of a latency, and what has to come out: the length
+// that so much of all are at most.
+var declaredLatencies = []struct {
+	name string
+	config.Latency
+	want map[float64]time.Duration
+}{
+	{"fixed", config.Latency{Min: 30 * ms, Max: 30 * ms}, map[float64]time.Duration{0: 30 * ms, 0.5: 30 * ms, 0.999: 30 * ms}},
+	{"uniform", config.Latency{Min: 20 * ms, Max: 80 * ms}, map[float64]time.Duration{0: 20 * ms, 0.25: 35 * ms, 0.5: 50 * ms, 0.9: 74 * ms}},
+	{"uniform from 0", config.Latency{Max: 80 * ms}, map[float64]time.Duration{0: 0, 0.5: 40 * ms}},
+	{"a curve", config.Latency{Curve: []config.Percentile{{Rank: 50, Length: 20 * ms}, {Rank: 90, Length: 45 * ms}, {Rank: 99, Length: 120 * ms}, {Rank: 99.9, Length: 400 * ms}, {Rank: 100, Length: time.Second}}},
+		map[float64]time.Duration{0: 0, 0.25: 10 * ms, 0.5: 20 * ms, 0.7: 32500 * time.Microsecond, 0.9: 45 * ms, 0.99: 120 * ms, 0.999: 400 * ms, 0.9995: 700 * ms}},
+	{"a curve with a least, without an end", config.Latency{Min: 10 * ms, Curve: []config.Percentile{{Rank: 50, Length: 20 * ms}, {Rank: 90, Length: 45 * ms}}},
+		map[float64]time.Duration{0: 10 * ms, 0.25: 15 * ms, 0.5: 20 * ms, 0.9: 45 * ms, 0.95: 45 * ms, 0.9999: 45 * ms}},
+	{"a curve with a step", config.Latency{Curve: []config.Percentile{{Rank: 50, Length: 20 * ms}, {Rank: 90, Length: 20 * ms}, {Rank: 100, Length: 40 * ms}}},
+		map[float64]time.Duration{0.5: 20 * ms, 0.7: 20 * ms, 0.9: 20 * ms, 0.95: 30 * ms}},
+	// Quantiles of the normal distribution: 0.8413447461 is 1 standard deviation, 0.9 is 1.2815515655.
+	{"lognormal", config.Latency{Median: 40 * ms, Sigma: 0.4}, map[float64]time.Duration{0: 0, 0.5: 40 * ms,
+		0.8413447461: time.Duration(40e6 * math.Exp(0.4)), 0.9: time.Duration(40e6 * math.Exp(0.4*1.2815515655)), 0.1: time.Duration(40e6 * math.Exp(-0.4*1.2815515655))}},
+	{"lognormal that does not spread", config.Latency{Median: 40 * ms}, map[float64]time.Duration{0: 40 * ms, 0.5: 40 * ms, 0.999: 40 * ms}},
+}
+
+func TestLatency_DeclaredPercentilesAreMet(t *testing.T) {
+	for _, c := range declaredLatencies {
+		length := newLatency(&c.Latency).length
+		for part, want := range c.want {
+			if got := length(part); (got - want).Abs() > time.Microsecond {
+				t.Errorf("%s: p%v is %v, want %v", c.name, 100*part, got, want)
+			}
+		}
+		last := time.Duration(0)
+		for i := range 10_000 {
+			got := length(float64(i) / 10_000)
+			if got < last {
+				t.Fatalf("%s: it falls from %v to %v at p%v", c.name, last, got, float64(i)/100)
+			}
+			last = got
+		}
+	}
+}
+
+// The percentiles of the points themselves are not rounded in the least.
+func TestLatency_PointsOfACurveAreExact(t *testing.T) {
+	for _, c := range declaredLatencies {
+		length := newLatency(&c.Latency).length
+		for _, p := range c.Curve {
+			if got := length(p.Rank / 100); got != p.Length {
+				t.Errorf("%s: p%v is %v, want %v", c.name, p.Rank, got, p.Length)
+			}
+		}
+	}
+}
+
+// Of 100,000 requests as many as declared are at most as long as each percentile says:
+// within four standard deviations, for the seed given.
+func TestLatency_DrawnPercentilesAreTheDeclared(t *testing.T) {
+	const n = 100_000
+	for _, c := range declaredLatencies {
+		l := newLatency(&c.Latency)
+		lengths := drawn(l, n)
+		slices.Sort(lengths)
+		for part, want := range c.want {
+			if part == 0 {
+				continue // nothing is drawn below it
+			}
+			off := 4 * math.Sqrt(part*(1-part)/n)
+			low, high := quantile(lengths, part-off), quantile(lengths, part+off)
+			if want < low-time.Microsecond || want > high+time.Microsecond {
+				t.Errorf("%s: p%v of those drawn is %v to %v, want %v", c.name, 100*part, low, high, want)
+			}
+			// What rank those drawn give it is near as well, unless several have the same.
+			if at := l.length(part); l.length(part-1e-6) != at && l.length(part+1e-6) != at {
+				rank, _ := slices.BinarySearch(lengths, at)
+				if got := float64(rank) / n; math.Abs(got-part) > 0.005 {
+					t.Errorf("%s: %v of those drawn are up to %v, want %v", c.name, got, at, part)
+				}
+			}
+		}
+	}
+}
+
+func quantile(sorted []time.Duration, part float64) time.Duration {
+	return sorted[min(max(int(part*float64(len(sorted))), 0), len(sorted)-1)]
+}
+
+// drawn are the lengths that n requests draw, each from a stream of its own.
+func drawn(l *latency, n int) []time.Duration {
+	lengths := make([]time.Duration, n)
+	for i := range lengths {
+		var random matcher.Random
+		random.Seed(7, uint64(i))
+		lengths[i] = l.draw(&random).length
+	}
+	return lengths
+}
+
+func TestLatency_NoLengthIsTooLong(t *testing.T) {
+	l := newLatency(&config.Latency{Median: 20 * time.Hour, Sigma: 10})
+	for i := range uint64(10_000) {
+		var random matcher.Random
+		random.Seed(1, i)
+		if got := l.draw(&random).length; got < 0 || got > longestLatency {
+			t.Fatalf("got %v", got)
+		}
+	}
+	if got := l.length(1 - 1.0/(1<<53)); got != longestLatency {
+		t.Errorf("the longest is %v, want %v", got, longestLatency)
+	}
+}
+
+// Rates are met within four standard deviations, and exclude each other.
+func TestLatency_Rates(t *testing.T) {
+	const n = 100_000
+	for _, c := range []struct{ failure, timeout float64 }{{0, 0}, {0.01, 0.005}, {0.5, 0.5}, {1, 0}, {0, 1}, {0, 0.001}} {
+		l := newLatency(&config.Latency{Min: 5 * ms, Max: 5 * ms, FailureRate: c.failure, TimeoutRate: c.timeout, Timeout: 2 * time.Second})
+		var failed, timedOut float64
+		for i := range uint64(n) {
+			var random matcher.Random
+			random.Seed(3, i)
+			switch w := l.draw(&random); {
+			case w.instead == &injectedFailure && w.length == 5*ms:
+				failed++
+			case w.instead == &injectedTimeout && w.length == 2*time.Second:
+				timedOut++
+			case w.instead != nil || w.length != 5*ms || !w.timed:
+				t.Fatalf("got %+v", w)
+			}
+		}
+		for name, r := range map[string]struct{ got, want float64 }{"failure": {failed, c.failure}, "timeout": {timedOut, c.timeout}} {
+			if off := 4 * math.Sqrt(r.want*(1-r.want)*n); math.Abs(r.got-r.want*n) > off {
+				t.Errorf("%v: %s came %v times of %d, want %v ± %.0f", c, name, r.got, n, r.want*n, off)
+			}
+		}
+	}
+}
+
+// Without a form nothing is waited for, but the time-outs of its rate.
+func TestLatency_RatesAlone(t *testing.T) {
+	l := newLatency(&config.Latency{TimeoutRate: 0.5})
+	var random matcher.Random
+	random.Seed(1, 1)
+	seen := map[string]bool{}
+	for range 100 {
+		w := l.draw(&random)
+		seen[fmt.Sprint(w.timed, w.length, w.instead != nil)] = true
+	}
+	if len(seen) != 2 || !seen["false 0s false"] || !seen["true 30s true"] {
+		t.Errorf("got %v", seen)
+	}
+	if w := (*latency)(nil).draw(&random); w != (wait{}) {
+		t.Errorf("no latency: got %+v", w)
+	}
+}

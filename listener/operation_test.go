@@ -1,0 +1,348 @@
+package listener
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"strings"
+	"sync"
+	"testing"
+
+	"github.com/valyala/fasthttp"
+
+	"mockserver/config"
+	"mockserver/config/openapi"
+)
+
+// answering is an endpoint made of an operation as reading a document makes it.
+func answering(method, path string, byDefault int, answers ...openapi.Answer) config.Endpoint {
+	d := &openapi.Operation{Method: method, Path: path, Answers: answers, Default: byDefault}
+	a := answers[byDefault]
+	e := config.Endpoint{Method: method, Path: config.Plain(path), Operation: d}
+	e.Response = config.Response{Status: a.Status, Raw: true, Body: config.Plain(string(a.Body))}
+	if a.MediaType != "" {
+		e.Response.Headers = config.Headers("Content-Type", a.MediaType)
+	}
+	for _, h := range a.Headers {
+		e.Response.Headers = append(e.Response.Headers, config.Headers(h.Name, h.Value)...)
+	}
+	return e
+}
+
+func ofJSON(status int, declared, example, body string) openapi.Answer {
+	return openapi.Answer{Status: status, Declared: declared, MediaType: typeJSON, Example: example, Body: []byte(body)}
+}
+
+// pets are operations with answers of every kind.
+func pets() []config.Endpoint {
+	fresh := func(seed uint64) []byte { return fmt.Appendf(nil, `{"fresh":%d}`, seed) }
+	list := ofJSON(200, "200", "", `[]`)
+	list.Headers = []openapi.Header{{Name: "X-Total", Value: "0"}}
+	cat, dog := ofJSON(200, "200", "cat", `{"cat":1}`), ofJSON(200, "200", "dog", `{"dog":1}`)
+	cat.Fresh, dog.Fresh = fresh, fresh
+	xml := openapi.Answer{Status: 200, Declared: "200", MediaType: "application/xml", Example: "cat", Body: []byte(`<cat/>`), Fresh: fresh}
+	gone := ofJSON(404, "404", "gone", `{"gone":1}`)
+	gone.Headers = []openapi.Header{{Name: "x-why", Value: "eaten"}, {Name: "Content-Length", Value: "7"}, {Name: "Content-Type", Value: "application/problem+json"}}
+	return []config.Endpoint{
+		answering("GET", "/plain", 0, list, ofJSON(500, "5XX", "", `{"broken":1}`), openapi.Answer{Status: 204, Declared: "204"}),
+		answering("GET", "/kinds", 1, xml, cat, dog, gone,
+			openapi.Answer{Status: 404, Declared: "404", MediaType: "text/plain", Body: []byte("gone")}, ofJSON(200, "default", "", `{"default":1}`)),
+		answering("GET", "/pets/:id", 0, cat, gone),
+		answering("POST", "/pets", 0, openapi.Answer{Status: 201, Declared: "201"}, ofJSON(400, "4XX", "", `{"bad":1}`), ofJSON(409, "409", "", `{"conflict":1}`)),
+	}
+}
+
+// described serves endpoints declared in Go, after those of a configuration.
+func described(tb testing.TB, configuration string, endpoints ...config.Endpoint) *Server {
+	tb.Helper()
+	s := newServer(Options{})
+	tb.Cleanup(func() { s.compiler.loader.Close(context.Background()) })
+	if err := s.Apply(config.Join(config.New(endpoints...), config.Parse("mock.yml", []byte(configuration)))); err != nil {
+		tb.Fatal(err)
+	}
+	return s
+}
+
+// answerTo serves one request, of "GET /path" and headers "Name: value".
+func answerTo(s *Server, line string, headers ...string) *fasthttp.Response {
+	var ctx fasthttp.RequestCtx
+	ctx.Init(&fasthttp.Request{}, nil, nil)
+	method, target, _ := strings.Cut(line, " ")
+	ctx.Request.Header.SetMethod(method)
+	ctx.Request.SetRequestURI(target)
+	ctx.Request.Header.SetHost("mock.test")
+	for _, h := range headers {
+		name, value, _ := strings.Cut(h, ": ")
+		ctx.Request.Header.Add(name, value)
+	}
+	ctx.Response.Header.SetNoDefaultContentType(true) // as the server has it
+	s.serve(&ctx)
+	return &ctx.Response
+}
+
+func TestOperation_Choice(t *testing.T) {
+	s := described(t, "[]", pets()...)
+	const xmlType, problem = "application/xml", "application/problem+json"
+	for _, c := range []struct {
+		name, line string
+		headers    []string
+		status     int
+		kind, body string // the body, or parts of the message of an error
+	}{
+		{"nothing", "GET /plain", nil, 200, typeJSON, `[]`},
+		{"another code", "GET /plain", []string{"Prefer: code=204"}, 204, "", ""},
+		{"a code of a range", "GET /plain", []string{"Prefer: code=503"}, 503, typeJSON, `{"broken":1}`},
+		{"the code that there is anyway", "GET /plain", []string{"Prefer: code=200"}, 200, typeJSON, `[]`},
+		{"a code that is not declared", "GET /plain", []string{"Prefer: code=404"}, 404, "answer_not_found", "GET /plain has no answer 404; there are 200, 5XX, 204"},
+		{"a code of default", "GET /kinds", []string{"Prefer: code=418"}, 418, typeJSON, `{"default":1}`},
+		{"a code before its range", "POST /pets", []string{"Prefer: code=409"}, 409, typeJSON, `{"conflict":1}`},
+		{"a code with headers", "GET /kinds", []string{"Prefer: code=404"}, 404, problem, `{"gone":1}`},
+		{"of the query", "GET /kinds?a=b&__code=404", nil, 404, problem, `{"gone":1}`},
+		{"a header before the query", "GET /kinds?__code=404", []string{"Prefer: code=500"}, 500, typeJSON, `{"default":1}`},
+		{"one of the header, one of the query", "GET /kinds?__code=200", []string{"Prefer: example=dog"}, 200, typeJSON, `{"dog":1}`},
+		{"an example", "GET /kinds", []string{"Prefer: example=dog"}, 200, typeJSON, `{"dog":1}`},
+		{"an example of the query", "GET /pets/7?__example=cat", nil, 200, typeJSON, `{"cat":1}`},
+		{"an example that there is not", "GET /kinds?__example=cow", nil, 404, "answer_not_found", `the answer 200 of GET /kinds has no example "cow"; there are "cat", "dog"`},
+		{"an example of another code", "GET /pets/7?__example=gone", nil, 404, "answer_not_found", `has no example "gone"; there are "cat" (with code=404 there is one)`},
+		{"no examples at all", "GET /plain?__example=a", nil, 404, "answer_not_found", `has no example "a", nor any other that has a name`},
+		{"an example and its code", "GET /pets/7?__example=gone&__code=404", nil, 404, problem, `{"gone":1}`},
+		{"several headers", "GET /pets/7", []string{"Prefer: respond-async, wait=10", "Prefer: CODE=404; x=y", "Prefer: code=500"}, 404, problem, `{"gone":1}`},
+		{"quoted", "GET /kinds", []string{`Prefer: code="200" , example="d\og"`}, 200, typeJSON, `{"dog":1}`},
+		{"with blanks for commas", "GET /kinds", []string{`Prefer: code=200 example = dog dynamic=false`}, 200, typeJSON, `{"dog":1}`},
+		{"unknown ones", "GET /kinds?__other=1&x__code=404", []string{`Prefer: return=minimal, "code=404", =code, status=404`}, 200, typeJSON, `{"cat":1}`},
+		{"no code", "GET /kinds", []string{"Prefer: code=abc"}, 400, "bad_preference", `the preference code is "abc"; a status from 200 to 599 is accepted`},
+		{"an empty code", "GET /kinds?__code=", nil, 400, "bad_preference", `the preference code is ""`},
+		{"a code out of range", "GET /kinds?__code=1000", nil, 400, "bad_preference", "200 to 599"},
+		{"a code that no answer has", "GET /kinds?__code=101", nil, 400, "bad_preference", "200 to 599"},
+		{"dynamic, or what", "GET /kinds?__dynamic=maybe", nil, 400, "bad_preference", `the preference dynamic is "maybe"; true or false is accepted`},
+		{"dynamic without a schema", "GET /plain?__dynamic=true", nil, 404, "answer_not_found", "the answer 200 of GET /plain has no schema"},
+		{"dynamic without a body", "POST /pets?__dynamic=true", nil, 201, "", ""},
+		{"not dynamic", "GET /kinds?__dynamic=false", nil, 200, typeJSON, `{"cat":1}`},
+		{"an example is not dynamic", "GET /kinds?__dynamic=true&__example=dog", nil, 200, typeJSON, `{"dog":1}`},
+
+		{"XML", "GET /kinds", []string{"Accept: application/xml"}, 200, xmlType, `<cat/>`},
+		{"XML, in any case", "GET /kinds", []string{"Accept: Application/XML"}, 200, xmlType, `<cat/>`},
+		{"any", "GET /kinds", []string{"Accept: */*"}, 200, typeJSON, `{"cat":1}`},
+		{"any of a main type", "GET /kinds", []string{"Accept: application/*"}, 200, typeJSON, `{"cat":1}`},
+		{"the heavier one", "GET /kinds", []string{"Accept: application/json;q=0.8, application/xml;q=0.9"}, 200, xmlType, `<cat/>`},
+		{"as heavy as the other", "GET /kinds", []string{"Accept: application/xml, application/json"}, 200, typeJSON, `{"cat":1}`},
+		{"the one that is named", "GET /kinds", []string{"Accept: application/xml, */*"}, 200, xmlType, `<cat/>`},
+		{"in two headers", "GET /kinds", []string{"Accept: */*", "Accept: application/xml"}, 200, xmlType, `<cat/>`},
+		{"the range that names it most closely", "GET /kinds", []string{"Accept: */*;q=0.5, application/json;q=0.1"}, 200, xmlType, `<cat/>`},
+		{"none is wanted", "GET /kinds", []string{"Accept: application/json;q=0, application/xml;q=0.0"}, 200, typeJSON, `{"cat":1}`},
+		{"one is not wanted", "GET /kinds", []string{"Accept: application/json;q=0, */*"}, 200, xmlType, `<cat/>`},
+		{"nothing that there is", "GET /kinds", []string{"Accept: text/html"}, 200, typeJSON, `{"cat":1}`},
+		{"nothing at all", "GET /kinds", []string{"Accept: ;;,q=1,/"}, 200, typeJSON, `{"cat":1}`},
+		{"with a charset", "GET /kinds", []string{"Accept: application/xml; charset=utf-8"}, 200, xmlType, `<cat/>`},
+		{"with a parameter that there is not", "GET /kinds", []string{"Accept: application/xml;v=2, application/json;q=0.1"}, 200, typeJSON, `{"cat":1}`},
+		{"where there is one type", "GET /plain", []string{"Accept: application/xml"}, 200, typeJSON, `[]`},
+		{"of another code", "GET /kinds", []string{"Accept: text/plain", "Prefer: code=404"}, 404, "text/plain", `gone`},
+		{"an example in one type only", "GET /kinds", []string{"Accept: application/xml", "Prefer: example=dog"}, 200, typeJSON, `{"dog":1}`},
+		{"an example in both", "GET /kinds", []string{"Accept: application/xml", "Prefer: example=cat"}, 200, xmlType, `<cat/>`},
+		{"HEAD", "HEAD /kinds", []string{"Accept: application/xml"}, 200, xmlType, `<cat/>`},
+		{"HEAD of another code", "HEAD /kinds?__code=404", nil, 404, problem, `{"gone":1}`},
+		{"OPTIONS", "OPTIONS /kinds?__code=404", nil, 200, "", ``},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			resp := answerTo(s, c.line, c.headers...)
+			kind, body := string(resp.Header.ContentType()), string(resp.Body())
+			if c.kind == "answer_not_found" || c.kind == "bad_preference" {
+				var e struct{ Error, Code, Message string }
+				if err := json.Unmarshal(resp.Body(), &e); err != nil || resp.StatusCode() != c.status || e.Code != c.kind || e.Error == "" || !strings.Contains(e.Message, c.body) {
+					t.Errorf("got %d %s\nwant %d %s %s", resp.StatusCode(), body, c.status, c.kind, c.body)
+				}
+				return
+			}
+			if resp.StatusCode() != c.status || kind != c.kind || body != c.body {
+				t.Errorf("got %d %s %s\nwant %d %s %s", resp.StatusCode(), kind, body, c.status, c.kind, c.body)
+			}
+		})
+	}
+	if head := answerTo(s, "GET /kinds?__code=404").Header.String(); !strings.Contains(head, "\r\nx-why: eaten\r\n") || strings.Contains(head, "Content-Length: 7") {
+		t.Errorf("got the headers %s", head)
+	}
+}
+
+// Fresh bodies are others each time, and with a seed the same in each run.
+func TestOperation_Dynamic(t *testing.T) {
+	bodies := func(seed *uint64) string {
+		s := newServer(Options{Seed: seed})
+		defer s.compiler.loader.Close(context.Background())
+		if err := s.Apply(config.New(pets()...)); err != nil {
+			t.Fatal(err)
+		}
+		var all []string
+		for range 3 {
+			body := string(answerTo(s, "GET /pets/7", "Prefer: dynamic=true").Body())
+			if !strings.HasPrefix(body, `{"fresh":`) || strings.Contains(strings.Join(all, " "), body) {
+				t.Errorf("got %s after %s", body, all)
+			}
+			all = append(all, body)
+		}
+		if got := string(answerTo(s, "GET /pets/7").Body()); got != `{"cat":1}` {
+			t.Errorf("the answer for all is %s afterwards", got)
+		}
+		return strings.Join(all, " ")
+	}
+	seed, other := uint64(7), uint64(8)
+	if a, b := bodies(nil), bodies(nil); a == b {
+		t.Errorf("without a seed two servers answer %s", a)
+	}
+	if a, b, c := bodies(&seed), bodies(&seed), bodies(&other); a != b || a == c {
+		t.Errorf("the same seed gives %s and %s, another %s", a, b, c)
+	}
+}
+
+// An answer that is not the document's is given as it is, unless another is asked for.
+func TestOperation_OfItsOwn(t *testing.T) {
+	e := pets()[1]
+	e.Response = config.Response{Status: 201, Body: config.Plain(`{"own": "{{query-params.q}}"}`)}
+	declared := e
+	declared.Path = config.Plain("/none")
+	declared.Operation = &openapi.Operation{Method: "GET", Path: "/none"}
+	s := described(t, "[]", e, declared)
+	for _, c := range []struct {
+		line   string
+		accept string
+		status int
+		body   string
+	}{
+		{"GET /kinds?q=1", "*/*", 201, `{"own": "1"}`},
+		{"GET /kinds", "application/xml", 201, `{"own": ""}`},
+		{"GET /kinds?__code=201", "application/xml", 201, `{"own": ""}`},
+		{"GET /kinds?__code=200", "application/xml", 200, `<cat/>`},
+		{"GET /kinds?__example=dog&__code=200", "*/*", 200, `{"dog":1}`},
+		{"GET /none?__code=201", "*/*", 201, `{"own": ""}`},
+	} {
+		if resp := answerTo(s, c.line, "Accept: "+c.accept); resp.StatusCode() != c.status || string(resp.Body()) != c.body {
+			t.Errorf("%s: got %d %s, want %d %s", c.line, resp.StatusCode(), resp.Body(), c.status, c.body)
+		}
+	}
+	if resp := answerTo(s, "GET /none?__code=200"); resp.StatusCode() != 404 || !strings.Contains(string(resp.Body()), "answer_not_found") {
+		t.Errorf("got %d %s", resp.StatusCode(), resp.Body())
+	}
+}
+
+// Webhooks follow an answer that says that something was done.
+func TestOperation_Webhooks(t *testing.T) {
+	e := pets()[2]
+	e.Webhooks = []config.Webhook{{Method: "POST", URL: config.Plain("http://127.0.0.1:9/a")}}
+	s := described(t, "[]", e)
+	o := s.snapshot.Load().answers[0].behaviour.operation
+	if got := len(o.answer(0).hooks); got != 1 {
+		t.Errorf("a 200 is followed by %d webhooks, want 1", got)
+	}
+	if got := len(o.answer(1).hooks); got != 0 {
+		t.Errorf("a 404 is followed by %d webhooks, want none", got)
+	}
+}
+
+// Answers are compiled by whoever comes first, while others choose them too.
+func TestOperation_AtOnce(t *testing.T) {
+	s := described(t, "[]", pets()...)
+	var all sync.WaitGroup
+	for i := range 8 {
+		all.Go(func() {
+			for n := range 50 {
+				code, want := 404, `{"gone":1}`
+				if (i+n)%2 == 0 {
+					code, want = 418, `{"default":1}`
+				}
+				if resp := answerTo(s, "GET /kinds", fmt.Sprintf("Prefer: code=%d", code)); resp.StatusCode() != code || string(resp.Body()) != want {
+					t.Errorf("got %d %s, want %d %s", resp.StatusCode(), resp.Body(), code, want)
+				}
+			}
+		})
+	}
+	all.Wait()
+}
+
+// What one request of a connection chooses is its own affair, whether they come one by
+// one, together, or byte by byte.
+func TestOperation_OnOneConnection(t *testing.T) {
+	s := described(t, "[]", pets()...)
+	request := func(path string, headers ...string) string {
+		return "GET " + path + " HTTP/1.1\r\n" + strings.Join(append(headers, "Host: a"), "\r\n") + "\r\n\r\n"
+	}
+	all := []struct{ sent, want string }{
+		{request("/pets/7"), `{"cat":1}`},
+		{request("/pets/7", "PREFER: code=404"), `{"gone":1}`},
+		{request("/pets/7"), `{"cat":1}`},
+		{request("/kinds", "accept: application/xml"), `<cat/>`},
+		{request("/kinds"), `{"cat":1}`},
+		{request("/plain", "Prefer: code=500"), `{"broken":1}`},
+		{request("/plain"), `[]`},
+	}
+	for first := range all {
+		var sent, want strings.Builder
+		for i := range all {
+			c := all[(first+i)%len(all)]
+			sent.WriteString(c.sent)
+			want.WriteString(c.want + " ")
+		}
+		for _, piece := range []int{1, len(all[0].sent), 1 << 16} {
+			raw, _ := answers(s, sent.String(), piece, s.fixed)
+			var got strings.Builder
+			for _, part := range strings.Split(raw, "HTTP/1.1 ")[1:] {
+				_, body, _ := strings.Cut(part, "\r\n\r\n")
+				got.WriteString(body + " ")
+			}
+			if got.String() != want.String() {
+				t.Errorf("from %d on, in pieces of %d: got %s, want %s", first, piece, &got, &want)
+			}
+		}
+	}
+}
+
+// FuzzPrefer reads whatever comes; what it finds is in the text, and a preference that is
+// written with care is read as it was meant, whatever stands behind it.
+func FuzzPrefer(f *testing.F) {
+	for _, seed := range []string{"code=404, example=a", `example="a\"b;,", dynamic`, "code = 200;x=y ,,=;", "a b=c d", `"`, `code="`, "example==a", "\t"} {
+		f.Add([]byte(seed), "a")
+	}
+	f.Fuzz(func(t *testing.T, line []byte, name string) {
+		var p preferences
+		p.read(line, nil)
+		if p.code != 0 && (p.code < 200 || p.code > 599) || len(p.example) > len(line) || p.wrong != "" && !p.coded && !p.told {
+			t.Errorf("%q: got %+v", line, p)
+		}
+		quoted := `"` + strings.NewReplacer(`\`, `\\`, `"`, `\"`).Replace(name) + `"`
+		var q preferences
+		q.read([]byte("example="+quoted+", code=404, "+string(line)), nil)
+		if string(q.example) != name || q.code != 404 {
+			t.Errorf("%q: got %q and %d", name, q.example, q.code)
+		}
+	})
+}
+
+// FuzzAccept weighs media types by whatever comes: a weight is one, a type that is named
+// behind it counts, and nothing is above itself.
+func FuzzAccept(f *testing.F) {
+	for _, seed := range []string{"text/html, */*;q=0.8", "application/*;q=0.5, application/xml", "a/b;c=\"d,e\";q=1.5", ";", "q=0", "*", "*/*;q=0.0001", `a/b;"`} {
+		f.Add([]byte(seed))
+	}
+	types := []string{typeJSON, "application/xml", "text/plain; charset=utf-8", `a/b; c="d,e"`, ""}
+	f.Fuzz(func(t *testing.T, line []byte) {
+		o := operation{document: &openapi.Operation{}}
+		for _, mediaType := range types {
+			weight, specific := weigh(mediaType, [][]byte{line})
+			if weight < 0 || weight > 1000 || specific < -1 || specific == -1 && weight > 0 {
+				t.Errorf("%q: got %d and %d for %s", line, weight, specific, mediaType)
+			}
+			o.document.Answers = append(o.document.Answers, openapi.Answer{Status: 200, Declared: "200", MediaType: mediaType})
+		}
+		if _, named := weigh("application/x-own", [][]byte{line, []byte("application/x-own;q=0.3")}); named < exactRange {
+			t.Errorf("%q: a type that is named is ranked %d", line, named)
+		}
+		for i := range types {
+			r := o.rank(i, [][]byte{line})
+			if r.above(r) {
+				t.Errorf("%q: %+v is above itself", line, r)
+			}
+			best := o.best([]int{0, 1, 2, 3, 4}, [][]byte{line})
+			if r.above(o.rank(best, [][]byte{line})) {
+				t.Errorf("%q: %s is better than %s", line, types[i], types[best])
+			}
+		}
+	})
+}

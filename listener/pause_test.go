@@ -1,0 +1,248 @@
+package listener
+
+import (
+	"bufio"
+	"fmt"
+	"io"
+	"net"
+	"net/http"
+	"strings"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"mockserver/config"
+)
+
+// delayedBy1s is a configuration whose answers take a second, beside one that does not.
+const delayedBy1s = `
+- endpoint: {path: /slow, latency: {min: 1s}, response: {body: slow}}
+- endpoint: {method: POST, path: /slow, latency: {min: 1s}, response: {body: "{{body}}"}}
+- endpoint: {path: "/slow/:id", latency: {min: 1s}, response: {body: "{{path-params.id}}"}}
+- endpoint: {path: /fast, response: {body: fast}}
+`
+
+const (
+	getSlow  = "GET /slow HTTP/1.1\r\nHost: a\r\n\r\n"
+	postSlow = "POST /slow HTTP/1.1\r\nHost: a\r\nContent-Length: 8\r\n\r\nabcd" // half of its body
+	getFast  = "GET /fast HTTP/1.1\r\nHost: a\r\n\r\n"
+)
+
+// sendAt sends each piece when its time has come, in a goroutine of its own. What is
+// missing shows in the answers.
+func sendAt(c net.Conn, pieces map[time.Duration]string) {
+	begun := time.Now()
+	for at, piece := range pieces {
+		go func() {
+			<-time.After(time.Until(begun.Add(at)))
+			_, _ = io.WriteString(c, piece)
+		}()
+	}
+}
+
+// next reads an answer.
+func next(t *testing.T, in *bufio.Reader) string {
+	t.Helper()
+	resp, err := http.ReadResponse(in, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	b, err := io.ReadAll(resp.Body)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return string(b)
+}
+
+// Answers come when their latency is over, reckoned from when each request came, in the
+// order of the requests, and none waits for another that comes behind it.
+func TestPause_AnswersComeInTime(t *testing.T) {
+	s := configured(t, delayedBy1s)
+	warm(t, s)
+	type answers []struct {
+		at   time.Duration
+		body string
+	}
+	for _, c := range []struct {
+		name string
+		sent map[time.Duration]string
+		want answers
+	}{
+		{"one", map[time.Duration]string{0: getSlow}, answers{{time.Second, "slow"}}},
+		{"one after the other", map[time.Duration]string{0: getSlow, 2 * time.Second: getSlow}, answers{{time.Second, "slow"}, {3 * time.Second, "slow"}}},
+		{"two at once", map[time.Duration]string{0: getSlow + getSlow}, answers{{time.Second, "slow"}, {time.Second, "slow"}}},
+		{"a fast one before a slow one", map[time.Duration]string{0: getFast + getSlow}, answers{{0, "fast"}, {time.Second, "slow"}}},
+		{"a fast one behind a slow one", map[time.Duration]string{0: getSlow + getFast}, answers{{time.Second, "slow"}, {time.Second, "fast"}}},
+		{"one while another waits", map[time.Duration]string{0: getSlow, 300 * ms: getSlow}, answers{{time.Second, "slow"}, {1300 * ms, "slow"}}},
+		{"a head that is whole later", map[time.Duration]string{0: getSlow, 300 * ms: getSlow[:9], 1500 * ms: getSlow[9:]}, answers{{time.Second, "slow"}, {2500 * ms, "slow"}}},
+		{"a body that is whole later", map[time.Duration]string{0: getSlow + postSlow, 1500 * ms: "efgh"}, answers{{time.Second, "slow"}, {2500 * ms, "abcdefgh"}}},
+		{"a body that comes while another waits", map[time.Duration]string{0: getSlow, 100 * ms: postSlow, 500 * ms: "efgh"}, answers{{time.Second, "slow"}, {1500 * ms, "abcdefgh"}}},
+		{"several, while one waits", map[time.Duration]string{0: getSlow, 100 * ms: strings.Repeat(getFast, 3), 200 * ms: getSlow}, answers{
+			{time.Second, "slow"}, {time.Second, "fast"}, {time.Second, "fast"}, {time.Second, "fast"}, {1200 * ms, "slow"}}},
+	} {
+		synctest.Test(t, func(t *testing.T) {
+			conn := talk(t, s)
+			defer conn.Close()
+			begun := time.Now()
+			sendAt(conn, c.sent)
+			in := bufio.NewReader(conn)
+			for i, want := range c.want {
+				body := next(t, in)
+				if took := time.Since(begun); body != want.body || took != want.at {
+					t.Errorf("%s: answer %d is %q after %v, want %q after %v", c.name, i+1, body, took, want.body, want.at)
+				}
+			}
+		})
+	}
+}
+
+// What came while a request waited is neither lost nor mixed up, however much it is.
+func TestPause_KeepsWhatComesMeanwhile(t *testing.T) {
+	s := configured(t, delayedBy1s)
+	warm(t, s)
+	for _, n := range []int{1, 100, 5000} { // more than is kept, and than a buffer holds
+		synctest.Test(t, func(t *testing.T) {
+			conn := talk(t, s)
+			defer conn.Close()
+			var requests strings.Builder
+			for i := range n {
+				fmt.Fprintf(&requests, "GET /slow/%d HTTP/1.1\r\nHost: a\r\n\r\n", i)
+			}
+			sendAt(conn, map[time.Duration]string{0: getSlow, 300 * ms: requests.String()})
+			in := bufio.NewReader(conn)
+			if got := next(t, in); got != "slow" {
+				t.Errorf("got %q", got)
+			}
+			for i := range n {
+				if got := next(t, in); got != fmt.Sprint(i) {
+					t.Fatalf("answer %d of %d is %q", i, n, got)
+				}
+			}
+		})
+	}
+}
+
+// A wait ends early with the connection, and its request is not answered then.
+func TestPause_Ends(t *testing.T) {
+	s := configured(t, delayedBy1s)
+	warm(t, s)
+	const last = "GET /slow HTTP/1.1\r\nHost: a\r\nConnection: close\r\n\r\n"
+	for _, c := range []struct {
+		name string
+		sent string
+		then func(c *conversation)
+	}{
+		{"the client leaves", getSlow, func(c *conversation) { _ = c.Conn.Close() }},
+		{"the server is closed", getSlow, func(c *conversation) { c.from.closeAll() }},
+		{"the server is closed, behind the last request", last, func(c *conversation) { c.from.closeAll() }},
+		{"the server is closed, and more came than is kept", getSlow + strings.Repeat("x", maxAhead), func(c *conversation) { c.from.closeAll() }},
+	} {
+		synctest.Test(t, func(t *testing.T) {
+			conn := talk(t, s)
+			defer conn.Close()
+			begun := time.Now()
+			sendAt(conn, map[time.Duration]string{0: c.sent})
+			<-time.After(300 * ms)
+			c.then(conn)
+			<-conn.served
+			if took := time.Since(begun); took != 300*ms {
+				t.Errorf("%s: it ended after %v, want 300ms", c.name, took)
+			}
+			if b, _ := io.ReadAll(conn); len(b) > 0 { // the error says that it is closed
+				t.Errorf("%s: got %q, want no answer", c.name, b)
+			}
+			if n := len(conn.from.all()); n > 0 {
+				t.Errorf("%s: it is not forgotten", c.name)
+			}
+		})
+	}
+}
+
+// A client that ends what it sends has left, unless it said that it sends no more: it may
+// wait for its answer.
+func TestPause_OfAClientThatSendsNoMore(t *testing.T) {
+	server, err := Start(config.Parse("mock.yml", []byte(delayedBy1s)), Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer server.Close()
+	for request, answered := range map[string]bool{
+		"GET /slow HTTP/1.1\r\nHost: a\r\n\r\n":                                false,
+		"GET /slow HTTP/1.0\r\nConnection: keep-alive\r\n\r\n":                 false,
+		"GET /slow HTTP/1.1\r\nHost: a\r\nConnection: close\r\n\r\n":           true,
+		"GET /slow HTTP/1.0\r\n\r\n":                                           true,
+		getFast + "GET /slow HTTP/1.1\r\nHost: a\r\nConnection: close\r\n\r\n": true,
+	} {
+		conn, err := net.Dial("tcp", server.Addr().String())
+		if err != nil {
+			t.Fatal(err)
+		}
+		_, err = io.WriteString(conn, request)
+		if err == nil {
+			err = conn.(*net.TCPConn).CloseWrite()
+		}
+		b, read := io.ReadAll(conn)
+		if err != nil || read != nil || strings.Contains(string(b), "slow") != answered {
+			t.Errorf("%q: got %q, %v, %v, want an answer: %t", request, b, err, read, answered)
+		}
+		_ = conn.Close() // it has been read to its end
+	}
+}
+
+// wake ends a pause, that which comes next too, and no other.
+func TestPause_Wake(t *testing.T) {
+	for name, before := range map[string]func(c *connection){
+		"that reads":  func(*connection) {},
+		"that cannot": func(c *connection) { c.deaf = true },
+	} {
+		synctest.Test(t, func(t *testing.T) {
+			client, inner := net.Pipe()
+			defer client.Close()
+			c := newConnections(nil, nil).adopt(inner)
+			defer c.closeNow()
+			before(c)
+			begun := time.Now()
+			time.AfterFunc(time.Second, c.wake)
+			if end := c.pause(time.Time{}); end != pauseWoken || time.Since(begun) != time.Second {
+				t.Errorf("a pause %s ended with %d after %v, want that it is woken after 1s", name, end, time.Since(begun))
+			}
+			c.wake()
+			c.wake()
+			if end := c.pause(time.Now().Add(time.Second)); end != pauseWoken || time.Since(begun) != time.Second {
+				t.Errorf("the next pause %s ended with %d after %v, want that it was woken before", name, end, time.Since(begun))
+			}
+			if end := c.pause(time.Now().Add(time.Second)); end != pauseDue || time.Since(begun) != 2*time.Second {
+				t.Errorf("the pause behind it, one %s, ended with %d after %v, want that it is due after 2s", name, end, time.Since(begun))
+			}
+			if end := c.pause(begun); end != pauseDue {
+				t.Errorf("a pause %s that is due ended with %d", name, end)
+			}
+		})
+	}
+}
+
+// A connection that has waited is parked, and times out, as any other.
+func TestPause_LeavesTheTimeOutsAsTheyWere(t *testing.T) {
+	s := configured(t, delayedBy1s)
+	warm(t, s)
+	synctest.Test(t, func(t *testing.T) {
+		conn := talk(t, s)
+		defer conn.Close()
+		in := bufio.NewReader(conn)
+		for range 3 {
+			sendAt(conn, map[time.Duration]string{0: getSlow})
+			if got := next(t, in); got != "slow" {
+				t.Errorf("got %q", got)
+			}
+			<-time.After(time.Minute)
+			if n := s.http.GetOpenConnectionsCount() + 1; n != 0 {
+				t.Errorf("fasthttp still serves %d connections a minute later", n)
+			}
+		}
+		begun := time.Now()
+		<-conn.served
+		if took := time.Since(begun) + time.Minute; took < idleTimeout-clockTick || took > idleTimeout+clockTick {
+			t.Errorf("it was closed after %v, want %v", took, idleTimeout)
+		}
+	})
+}

@@ -1,0 +1,137 @@
+package listener
+
+import (
+	"strconv"
+
+	"mockserver/matcher"
+)
+
+const preferHeader = "Prefer"
+
+// preferences are what a request asks of the answers of an operation: by Prefer headers
+// (RFC 7240), or else by its query.
+type preferences struct {
+	code    int    // 0 for any
+	example []byte // its name; empty for any
+	dynamic bool
+	wrong   string // what a client got wrong; "" for nothing
+
+	coded, named, told bool // code, example and dynamic were there
+}
+
+// readPreferences reads those of a request. What a header says counts, and of what is
+// said twice the first. Other preferences are not ours, and ignored.
+func readPreferences(r *matcher.Request) preferences {
+	var p preferences
+	for _, line := range r.Ctx.Request.Header.PeekAll(preferHeader) {
+		r.Arena = p.read(line, r.Arena)
+	}
+	if !asks(r.QueryString()) {
+		return p
+	}
+	for _, name := range [...]string{preferCode, preferExample, preferDynamic} {
+		if value, ok := r.Query(queryNames[name]); ok {
+			p.set(name, value)
+		}
+	}
+	return p
+}
+
+var queryNames = map[string]string{
+	preferCode: queryPrefix + preferCode, preferExample: queryPrefix + preferExample, preferDynamic: queryPrefix + preferDynamic,
+}
+
+// read reads one Prefer header. Texts with escapes are unescaped behind arena, which is
+// returned. Between preferences a blank is taken for the comma that many leave out.
+func (p *preferences) read(line, arena []byte) []byte {
+	for len(line) > 0 {
+		var element []byte
+		element, line = cutList(line, ',')
+		element, _ = cutList(element, ';') // parameters of a preference are none of ours
+		for {
+			var name, value []byte
+			name, value, element, arena = cutPreference(element, arena)
+			if len(name) == 0 {
+				break
+			}
+			for _, known := range [...]string{preferCode, preferExample, preferDynamic} {
+				if foldsTo(name, known) {
+					p.set(known, value)
+				}
+			}
+		}
+	}
+	return arena
+}
+
+// cutPreference takes "name", "name = word" or "name = \"text\"" off the beginning of b.
+func cutPreference(b, arena []byte) (name, value, rest, grown []byte) {
+	b = trimBlanks(b)
+	end := 0
+	for end < len(b) && b[end] != '=' && !isBlank(b[end]) {
+		end++
+	}
+	name, rest = b[:end], trimBlanks(b[end:])
+	if len(rest) == 0 || rest[0] != '=' {
+		return name, nil, rest, arena
+	}
+	rest = trimBlanks(rest[1:])
+	if len(name) == 0 { // a "=" without a name: what follows belongs to nothing
+		return nil, nil, nil, arena
+	}
+	if len(rest) > 0 && rest[0] == '"' {
+		return cutQuoted(name, rest[1:], arena)
+	}
+	end = 0
+	for end < len(rest) && !isBlank(rest[end]) {
+		end++
+	}
+	return name, rest[:end], rest[end:], arena
+}
+
+func cutQuoted(name, b, arena []byte) (_, value, rest, grown []byte) {
+	start := len(arena)
+	for i := 0; i < len(b); i++ {
+		switch {
+		case b[i] == '"':
+			return name, arena[start:len(arena):len(arena)], b[i+1:], arena
+		case b[i] == '\\' && i+1 < len(b):
+			i++
+		}
+		arena = append(arena, b[i])
+	}
+	return name, arena[start:len(arena):len(arena)], nil, arena // its end is missing
+}
+
+// set takes a preference, unless it was there already.
+func (p *preferences) set(name string, value []byte) {
+	switch {
+	case name == preferExample && !p.named:
+		p.named, p.example = true, value
+	case name == preferCode && !p.coded:
+		p.coded = true
+		if p.code = readStatus(value); p.code == 0 {
+			p.refuse(name, value, "a status from 200 to 599")
+		}
+	case name == preferDynamic && !p.told:
+		p.told = true
+		p.dynamic = len(value) == 0 || foldsTo(value, "true")
+		if !p.dynamic && !foldsTo(value, "false") {
+			p.refuse(name, value, "true or false")
+		}
+	}
+}
+
+func (p *preferences) refuse(name string, value []byte, accepted string) {
+	if p.wrong == "" {
+		p.wrong = "the preference " + name + " is " + strconv.Quote(bounded(string(value))) + "; " + accepted + " is accepted"
+	}
+}
+
+// readStatus is a status that an answer may have; 0 for anything else.
+func readStatus(b []byte) int {
+	if len(b) != 3 || b[0] < '2' || '5' < b[0] || b[1] < '0' || '9' < b[1] || b[2] < '0' || '9' < b[2] {
+		return 0
+	}
+	return 100*int(b[0]-'0') + 10*int(b[1]-'0') + int(b[2]-'0')
+}

@@ -1,0 +1,269 @@
+package listener
+
+import (
+	"encoding/binary"
+	"math/bits"
+	"sync"
+	"sync/atomic"
+)
+
+// quotaKey is what tells the clients of a rate limit apart, as 128 bits of a hash.
+type quotaKey [16]byte
+
+// quota is what one key has used of a rate limit. It expires once a window went by
+// without a change.
+type quota struct {
+	key   quotaKey
+	last  int64  // nanoseconds: of the last request admitted; the start of a fixed window; the last filling of a bucket
+	rest  uint64 // of a token that is being filled: 1 of window, in nanoseconds
+	count uint32 // requests in the window, or tokens in the bucket
+
+	// The log of a sliding window: see chunk.
+	head, tail uint32
+	begin, end uint8 // the oldest stamp in head, and behind the newest in tail
+
+	older, newer uint32 // by last
+}
+
+// Bounds of what one limit keeps, which docs/reference.md states.
+const (
+	quotaShards = 32
+	shardQuotas = 1 << 15 // 32 shards of them are a million
+	maxChunks   = 1 << 24 // of 32 bytes, for a million logs of 100 requests
+	// keptQuotas is how many expired keys a shard keeps the room of.
+	keptQuotas = 64
+	// windowTicks is the most ticks that a window has: differences of stamps up to twice
+	// as old have to fit into 31 bits.
+	windowTicks = 1 << 30
+)
+
+// quotas are those of all keys of one limit.
+type quotas struct {
+	algorithm string
+	max       uint32
+	window    int64 // nanoseconds
+	tick      int64 // nanoseconds: the unit of stamps
+	// mostQuotas and mostChunks bound what is kept, of a shard and of all.
+	mostQuotas int
+	mostChunks int64
+
+	shards [quotaShards]shard
+	held   atomic.Int64 // chunks
+}
+
+// shard is a part of the keys, under a lock of its own.
+type shard struct {
+	held *atomic.Int64 // that of all shards
+
+	mu     sync.Mutex // guards what follows
+	now    int64      // the latest time that a request came with
+	index  map[quotaKey]uint32
+	quotas pages[quota]
+	chunks pages[chunk]
+	// first and final are the ends of the quotas by last; 0 when there are none.
+	first, final uint32
+}
+
+// verdict is what came of one request.
+type verdict struct {
+	admitted  bool
+	remaining uint32
+	full      int64 // nanoseconds until the whole limit is there again, if no other request comes
+	next      int64 // of a request that is not admitted: until one would be
+	evicted   int   // keys that were given up for this one before they expired: they begin anew
+}
+
+func newQuotas(algorithm string, most uint32, window int64) *quotas {
+	q := &quotas{
+		algorithm: algorithm, max: most, window: window, tick: (window + windowTicks - 1) / windowTicks,
+		mostQuotas: shardQuotas, mostChunks: maxChunks,
+	}
+	for i := range q.shards {
+		s := &q.shards[i]
+		s.held = &q.held
+		s.clear()
+	}
+	return q
+}
+
+// clear gives back the room of all that a shard keeps.
+func (s *shard) clear() {
+	s.held.Add(int64(len(s.chunks.free) - s.chunks.used))
+	s.index = map[quotaKey]uint32{}
+	s.quotas, s.chunks = pages[quota]{size: quotaPage}, pages[chunk]{size: chunkPage}
+	s.first, s.final = 0, 0
+}
+
+// count counts a request at now, in nanoseconds from any time that is the same for all.
+func (q *quotas) count(key quotaKey, now int64) verdict {
+	s := &q.shards[binary.LittleEndian.Uint64(key[:])%quotaShards]
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.now = max(s.now, now) // whoever comes first to the lock is the earlier request
+	q.expire(s)
+	evicted := 0
+	id, known := s.index[key]
+	if !known {
+		if len(s.index) >= q.mostQuotas {
+			s.drop(s.first)
+			evicted++
+		}
+		id = s.add(key)
+	}
+	u := s.quotas.get(id)
+	var v verdict
+	switch q.algorithm {
+	case "token-bucket":
+		if !known {
+			u.count = q.max
+		}
+		v = q.fromBucket(s, id, u)
+	case "fixed-window":
+		v = q.inWindow(s, id, u)
+	default:
+		for q.held.Load() >= q.mostChunks && s.first != id {
+			s.drop(s.first)
+			evicted++
+		}
+		v = q.inLog(s, id, u)
+	}
+	v.evicted = evicted
+	return v
+}
+
+// expire drops what has expired: two at most, so that no request pays for all, or
+// everything at once.
+func (q *quotas) expire(s *shard) {
+	if s.final != 0 && len(s.index) > keptQuotas && s.now-s.quotas.get(s.final).last >= q.window {
+		s.clear()
+		return
+	}
+	for range 2 {
+		if s.first == 0 || s.now-s.quotas.get(s.first).last < q.window {
+			return
+		}
+		s.drop(s.first)
+	}
+}
+
+// add has a quota of its own for a key that is not known.
+func (s *shard) add(key quotaKey) uint32 {
+	id := s.quotas.take()
+	*s.quotas.get(id) = quota{key: key, last: s.now}
+	s.index[key] = id
+	s.append(id)
+	return id
+}
+
+func (s *shard) drop(id uint32) {
+	u := s.quotas.get(id)
+	s.forget(u)
+	s.unlink(u)
+	delete(s.index, u.key)
+	s.quotas.give(id)
+}
+
+// touch says that a quota has changed now.
+func (s *shard) touch(id uint32, u *quota) {
+	u.last = s.now
+	if s.final != id {
+		s.unlink(u)
+		s.append(id)
+	}
+}
+
+func (s *shard) append(id uint32) {
+	u := s.quotas.get(id)
+	u.older, u.newer = s.final, 0
+	if s.final != 0 {
+		s.quotas.get(s.final).newer = id
+	} else {
+		s.first = id
+	}
+	s.final = id
+}
+
+func (s *shard) unlink(u *quota) {
+	if u.older != 0 {
+		s.quotas.get(u.older).newer = u.newer
+	} else {
+		s.first = u.newer
+	}
+	if u.newer != 0 {
+		s.quotas.get(u.newer).older = u.older
+	} else {
+		s.final = u.older
+	}
+}
+
+// inLog admits a request if fewer than the limit were admitted in the window that ends
+// with it. Stamps are rounded up: a request is remembered for a tick too long rather
+// than too short.
+func (q *quotas) inLog(s *shard, id uint32, u *quota) verdict {
+	if s.now-u.last >= q.window {
+		s.forget(u) // the differences of stamps are too small to tell
+	}
+	length := uint32((q.window + q.tick - 1) / q.tick)
+	now := uint32(s.now / q.tick)
+	for u.count > 0 && int32(now-s.oldest(u)) >= int32(length) {
+		s.pop(u)
+	}
+	if u.count >= q.max {
+		age := int64(int32(now - s.oldest(u)))
+		return verdict{full: u.last + q.window - s.now, next: (int64(length) - age) * q.tick}
+	}
+	s.push(u, uint32((s.now+q.tick-1)/q.tick))
+	s.touch(id, u)
+	return verdict{admitted: true, remaining: q.max - u.count, full: q.window}
+}
+
+// inWindow admits a request if fewer than the limit were admitted in the window, which
+// begins with the first request behind the one before.
+func (q *quotas) inWindow(s *shard, id uint32, u *quota) verdict {
+	if s.now-u.last >= q.window {
+		u.count = 0
+	}
+	if u.count == 0 {
+		s.touch(id, u)
+	}
+	left := u.last + q.window - s.now
+	if u.count >= q.max {
+		return verdict{full: left, next: left}
+	}
+	u.count++
+	return verdict{admitted: true, remaining: q.max - u.count, full: left}
+}
+
+// fromBucket admits a request if there is a token for it. In a window as many tokens
+// come as the limit says, one after the other; the bucket holds no more of them. It is
+// reckoned in whole numbers, so no token is ever early.
+func (q *quotas) fromBucket(s *shard, id uint32, u *quota) verdict {
+	window, most := uint64(q.window), uint64(q.max)
+	tokens := most
+	if since := uint64(s.now - u.last); since < window {
+		high, low := bits.Mul64(since, most)
+		low, carry := bits.Add64(low, u.rest, 0)
+		var filled uint64
+		filled, u.rest = bits.Div64(high+carry, low, window)
+		tokens = uint64(u.count) + filled
+	}
+	if tokens >= most {
+		tokens, u.rest = most, 0
+	}
+	s.touch(id, u)
+	v := verdict{admitted: tokens > 0}
+	if v.admitted {
+		tokens--
+	} else {
+		v.next = int64((window - u.rest + most - 1) / most)
+	}
+	u.count = uint32(tokens)
+	v.remaining = u.count
+	high, low := bits.Mul64(most-tokens, window)
+	low, borrow := bits.Sub64(low, u.rest, 0)
+	full, rest := bits.Div64(high-borrow, low, most)
+	if v.full = int64(full); rest > 0 {
+		v.full++
+	}
+	return v
+}

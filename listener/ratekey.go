@@ -1,0 +1,132 @@
+package listener
+
+import (
+	"bytes"
+	"encoding/binary"
+	"hash/maphash"
+	"net/netip"
+	"slices"
+	"strings"
+	"unsafe"
+
+	"mockserver/matcher"
+)
+
+// limitKey is what tells the clients of a rate limit apart.
+type limitKey struct {
+	from      keySource
+	name      string // of the header or query parameter
+	param     int    // the position of the path parameter
+	forwarded bool   // X-Forwarded-For is trusted
+	seeds     [2]maphash.Seed
+}
+
+// keySource is the part of a request that a key is.
+type keySource uint8
+
+const (
+	keyAddress keySource = iota
+	keyHost
+	keyHeader
+	keyQuery
+	keyPath
+)
+
+// newLimitKey reads key-fn, of an endpoint whose path has the parameters given.
+func newLimitKey(by string, params []string, forwarded bool) limitKey {
+	key := limitKey{forwarded: forwarded, seeds: [2]maphash.Seed{maphash.MakeSeed(), maphash.MakeSeed()}}
+	kind, name, dotted := strings.Cut(by, ".")
+	switch {
+	case by == "" || by == "remote-addr":
+	case by == "host":
+		key.from = keyHost
+	case dotted && kind == "header-params":
+		key.from, key.name = keyHeader, name
+	case dotted && kind == "query-params":
+		key.from, key.name = keyQuery, name
+	case dotted && kind == "path-params":
+		key.from, key.param = keyPath, slices.Index(params, name)
+	default:
+		key.from, key.name = keyHeader, by
+	}
+	return key
+}
+
+// of is the key of a request. Those without the header or the parameter have one in
+// common, which is that of an empty one.
+func (k *limitKey) of(r *matcher.Request) quotaKey {
+	var text []byte
+	switch k.from {
+	case keyHost:
+		text = r.HostName()
+	case keyHeader:
+		text, _ = r.Header(k.name)
+	case keyQuery:
+		text, _ = r.Query(k.name)
+	case keyPath:
+		text = r.Param(k.param)
+	default:
+		address := clientAddress(r, k.forwarded).As16()
+		text = append(r.Line[:0], address[:]...)
+		r.Line = text
+	}
+	return k.hash(text)
+}
+
+// hash makes a text of any length 128 bits, of which a client cannot know which others
+// have the same: the seeds are the server's own.
+func (k *limitKey) hash(text []byte) (sum quotaKey) {
+	for i, seed := range k.seeds {
+		binary.LittleEndian.PutUint64(sum[8*i:], maphash.Bytes(seed, text))
+	}
+	return sum
+}
+
+// clientAddress is the address that a request comes from: the first of X-Forwarded-For
+// if that is trusted and an address, else the peer's.
+func clientAddress(r *matcher.Request, forwarded bool) netip.Addr {
+	if forwarded {
+		line, _ := r.Header("X-Forwarded-For")
+		if address, ok := forwardedFor(line); ok {
+			return address
+		}
+	}
+	address, ok := netip.AddrFromSlice(r.Ctx.RemoteIP())
+	if !ok {
+		return netip.IPv4Unspecified()
+	}
+	return address.Unmap()
+}
+
+// longestAddress is the longest text that an address with a port can have:
+// [ffff:ffff:ffff:ffff:ffff:ffff:255.255.255.255%zone]:65535, for short zones.
+const longestAddress = 100
+
+// forwardedFor is the first address of a line of X-Forwarded-For: of IPv4 or IPv6, the
+// latter in brackets or not, with a port or not. An IPv4 address that is written as one
+// of IPv6 is the same; a zone, which means nothing elsewhere, is left out.
+func forwardedFor(line []byte) (address netip.Addr, ok bool) {
+	first, _, _ := bytes.Cut(line, []byte{','})
+	first = bytes.Trim(first, " \t")
+	if len(first) == 0 || len(first) > longestAddress {
+		return netip.Addr{}, false
+	}
+	text := unsafe.String(unsafe.SliceData(first), len(first)) // for as long as it is read
+	last := len(text) - 1
+	bracketed := text[0] == '['
+	var err error
+	switch colons := strings.Count(text, ":"); {
+	case bracketed && text[last] == ']' && colons > 0: // brackets are for IPv6
+		address, err = netip.ParseAddr(text[1:last])
+	case bracketed || colons == 1:
+		var withPort netip.AddrPort
+		withPort, err = netip.ParseAddrPort(text)
+		address = withPort.Addr()
+	default:
+		address, err = netip.ParseAddr(text)
+	}
+	if err != nil {
+		return netip.Addr{}, false
+	}
+	return address.WithZone("").Unmap(), true
+}

@@ -1,0 +1,97 @@
+package listener
+
+// A log is when the requests were that a window still holds, the oldest first: exact,
+// where counting by halves of windows would let some too many through. It is a chain of
+// chunks, which a shard has the room of: nothing in it points, so the collector of
+// garbage has nothing to follow, however many keys there are.
+
+// chunk is a part of a log.
+type chunk struct {
+	at   [chunkStamps]uint32 // low bits of ticks
+	next uint32              // 0 for none
+}
+
+const (
+	chunkStamps = 7
+	// chunkPage is how many chunks are allocated at once, and quotaPage quotas.
+	chunkPage = 64
+	quotaPage = 32
+)
+
+// pages are values that are known by number from 1 on. They are allocated a page at a
+// time, and never move.
+type pages[T any] struct {
+	size  int // of a page
+	pages [][]T
+	used  int
+	free  []uint32
+}
+
+// take is the number of a value that nobody has; what it holds is left from before.
+func (p *pages[T]) take() uint32 {
+	if n := len(p.free); n > 0 {
+		id := p.free[n-1]
+		p.free = p.free[:n-1]
+		return id
+	}
+	if p.used == len(p.pages)*p.size {
+		p.pages = append(p.pages, make([]T, p.size))
+	}
+	p.used++
+	return uint32(p.used)
+}
+
+func (p *pages[T]) give(id uint32) { p.free = append(p.free, id) }
+
+func (p *pages[T]) get(id uint32) *T {
+	i := int(id) - 1
+	return &p.pages[i/p.size][i%p.size]
+}
+
+// push adds a stamp to the log of q.
+func (s *shard) push(q *quota, stamp uint32) {
+	if q.tail == 0 || q.end == chunkStamps {
+		id := s.chunks.take()
+		s.chunks.get(id).next = 0
+		s.held.Add(1)
+		if q.tail == 0 {
+			q.head, q.begin = id, 0
+		} else {
+			s.chunks.get(q.tail).next = id
+		}
+		q.tail, q.end = id, 0
+	}
+	s.chunks.get(q.tail).at[q.end] = stamp
+	q.end++
+	q.count++
+}
+
+// oldest is the first stamp of a log that is not empty.
+func (s *shard) oldest(q *quota) uint32 { return s.chunks.get(q.head).at[q.begin] }
+
+// pop takes the oldest stamp off a log that is not empty.
+func (s *shard) pop(q *quota) {
+	q.begin++
+	q.count--
+	if q.begin < chunkStamps && q.count > 0 {
+		return
+	}
+	id := q.head
+	q.head, q.begin = s.chunks.get(id).next, 0
+	if q.count == 0 {
+		q.head, q.tail, q.end = 0, 0, 0
+	}
+	s.chunks.give(id)
+	s.held.Add(-1)
+}
+
+// forget empties the log of q.
+func (s *shard) forget(q *quota) {
+	for q.head != 0 {
+		next := s.chunks.get(q.head).next
+		s.chunks.give(q.head)
+		s.held.Add(-1)
+		q.head = next
+	}
+	q.tail, q.begin, q.end, q.count = 0, 0, 0, 0
+}

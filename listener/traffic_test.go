@@ -1,0 +1,129 @@
+package listener_test
+
+import (
+	"bufio"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"net"
+	"net/http"
+	"net/http/httptest"
+	"runtime"
+	"strings"
+	"sync"
+	"testing"
+
+	"mockserver/config"
+	"mockserver/listener"
+)
+
+// However many clients ask at once, as many requests are served as the limit says.
+func TestRateLimit_UnderConcurrentClients(t *testing.T) {
+	for _, algorithm := range config.LimitAlgorithms {
+		server := start(t, config.Parse("m.yml", []byte(fmt.Sprintf(
+			`- endpoint: {path: /, response: {body: ok}, rate-limit: {max-requests: 100, window-ms: 86400000, algorithm: %s}}`, algorithm))), listener.Options{})
+		answers := make(chan int, 64*10)
+		var clients sync.WaitGroup
+		for range 64 {
+			clients.Go(func() {
+				conn, err := net.Dial("tcp", server.Addr().String())
+				if err != nil {
+					t.Error(err)
+					return
+				}
+				defer conn.Close()
+				in := bufio.NewReader(conn)
+				for range 10 {
+					if _, err := io.WriteString(conn, toGet("/")); err != nil {
+						t.Error(err)
+					}
+					resp, err := http.ReadResponse(in, nil)
+					if err != nil {
+						t.Error(err)
+						return
+					}
+					_, _ = io.Copy(io.Discard, resp.Body)
+					answers <- resp.StatusCode
+				}
+			})
+		}
+		clients.Wait()
+		close(answers)
+		got := map[int]int{}
+		for status := range answers {
+			got[status]++
+		}
+		if got[200] != 100 || got[429] != 540 {
+			t.Errorf("%s: got %v, want 100 that are served and 540 that are not", algorithm, got)
+		}
+	}
+}
+
+// crowd fills an endpoint whose requests wait for a remote: one is served, and as many
+// wait as may, once one too many was refused. The others' statuses come over the
+// channel; 0 is that of one that was not answered.
+func crowd(t *testing.T, queue int, remote http.HandlerFunc) (server *listener.Server, others chan int) {
+	t.Helper()
+	upstream := httptest.NewServer(remote)
+	t.Cleanup(upstream.Close)
+	server = start(t, config.New(config.Endpoint{
+		Path: config.Plain("/"), Capacity: &config.Capacity{Concurrent: 1, Queue: queue},
+		Response: config.Response{External: &config.ExternalBody{Provider: "json", Path: config.Plain(upstream.URL)}},
+	}), listener.Options{})
+	others = make(chan int, queue+2)
+	for range queue + 2 {
+		conn := dial(t, server, toGet("/"))
+		go func() {
+			resp, err := http.ReadResponse(bufio.NewReader(conn), nil)
+			if err != nil {
+				others <- 0
+				return
+			}
+			_, _ = io.Copy(io.Discard, resp.Body) // it says how long it is
+			others <- resp.StatusCode
+		}()
+	}
+	if got := <-others; got != http.StatusServiceUnavailable {
+		t.Fatalf("the first answer is %d, want 503", got)
+	}
+	return server, others
+}
+
+// Within the grace period those that wait are served too.
+func TestCapacity_TheQueueIsServedBeforeTheEnd(t *testing.T) {
+	nothingLeft(t)
+	release := make(chan struct{})
+	server, others := crowd(t, 5, func(w http.ResponseWriter, _ *http.Request) {
+		<-release
+		fmt.Fprint(w, "{}")
+	})
+	stopped := make(chan error, 1)
+	go func() { stopped <- server.Shutdown(context.Background()) }()
+	for !errors.Is(server.Apply(hello("two")), listener.ErrStopped) { // until it has begun to stop
+		runtime.Gosched()
+	}
+	close(release)
+	for range 6 {
+		if got := <-others; got != http.StatusOK {
+			t.Errorf("got %d, want 200", got)
+		}
+	}
+	if err := <-stopped; err != nil {
+		t.Error(err)
+	}
+}
+
+// At its end nobody waits any more.
+func TestCapacity_TheEndEmptiesTheQueue(t *testing.T) {
+	nothingLeft(t)
+	server, others := crowd(t, 5, func(_ http.ResponseWriter, r *http.Request) { <-r.Context().Done() })
+	if err := server.Close(); err == nil || !strings.HasPrefix(err.Error(), "6 requests were cut off") {
+		t.Errorf("got %v, want that 6 requests were cut off", err)
+	}
+	for range 6 {
+		if got := <-others; got != 0 {
+			t.Errorf("got %d, want no answer", got)
+		}
+	}
+}

@@ -1,0 +1,122 @@
+package listener
+
+import (
+	"bytes"
+	"encoding/json"
+	"fmt"
+	"strings"
+
+	"github.com/valyala/fasthttp"
+
+	"mockserver/config/openapi"
+	"mockserver/matcher"
+)
+
+// violation is one of the list that an answer to a wrong request has.
+type violation struct {
+	In      string `json:"in"`
+	Pointer string `json:"pointer"`
+	Message string `json:"message"`
+}
+
+// maxToldViolations is how many violations the message of an answer tells of. The list
+// beside it has the others too.
+const maxToldViolations = 20
+
+// refuse holds a request against the document, if it was loaded for that, and answers
+// one that is not what it accepts. It tells whether it did.
+func (o *operation) refuse(r *matcher.Request) bool {
+	if !o.document.Checked() {
+		return false
+	}
+	body, err := plainBody(r)
+	if err != nil {
+		unsupportedMedia.writeViolations(r.Ctx, &openapi.Verdict{Violations: []openapi.Violation{{
+			In: "header", Pointer: "/header/content-encoding", Message: "is not what the body is encoded with, or of no use: " + bounded(err.Error()),
+		}}}, o.base.name)
+		return true
+	}
+	verdict := o.document.Check(&openapi.Request{
+		Path: string(r.Path()), Query: string(r.QueryString()), Header: headersOf(r), Cookie: cookiesOf(r), Body: body,
+	})
+	if verdict == nil {
+		return false
+	}
+	f := invalidRequest
+	switch verdict.Status {
+	case fasthttp.StatusUnauthorized:
+		f = unauthorized
+	case fasthttp.StatusUnsupportedMediaType:
+		f = unsupportedMedia
+	case fasthttp.StatusUnprocessableEntity:
+		f = invalidBody
+	}
+	f.writeViolations(r.Ctx, verdict, o.base.name)
+	for _, challenge := range verdict.Challenges {
+		r.Ctx.Response.Header.Add(fasthttp.HeaderWWWAuthenticate, challenge)
+	}
+	return true
+}
+
+// plainBody is the body without its content codings, which may unpack to as much as any
+// body may have.
+func plainBody(r *matcher.Request) ([]byte, error) {
+	req := &r.Ctx.Request
+	if coding := req.Header.ContentEncoding(); len(coding) == 0 || foldsTo(coding, "identity") || len(req.Body()) == 0 {
+		return req.Body(), nil
+	}
+	return req.BodyUncompressedWithLimit(max(multipartLimit, len(req.Body())))
+}
+
+// multipartLimit bounds what a compressed body may unpack to, in bytes.
+const multipartLimit = 64 << 20
+
+func headersOf(r *matcher.Request) func(string) []string {
+	return func(name string) []string {
+		if _, ok := r.Header(name); !ok {
+			return nil
+		}
+		var values []string
+		for _, value := range r.Ctx.Request.Header.PeekAll(name) {
+			values = append(values, string(value))
+		}
+		return values
+	}
+}
+
+func cookiesOf(r *matcher.Request) func(string) (string, bool) {
+	return func(name string) (string, bool) {
+		value, ok := r.Cookie(name)
+		return string(value), ok
+	}
+}
+
+// writeViolations makes the response the error answer f with all that is wrong with a
+// request to an operation.
+func (f failure) writeViolations(ctx *fasthttp.RequestCtx, v *openapi.Verdict, name string) {
+	told := make([]string, 0, maxToldViolations)
+	list := make([]violation, len(v.Violations))
+	for i, x := range v.Violations {
+		list[i] = violation{x.In, x.Pointer, x.Message}
+		if i < maxToldViolations {
+			told = append(told, x.Pointer+" "+x.Message)
+		}
+	}
+	message := "the request is not what " + name + " accepts: " + strings.Join(told, "; ")
+	if more := len(list) - len(told) + v.More; more > 0 {
+		message += fmt.Sprintf("; and %d more", more)
+	}
+	var body bytes.Buffer
+	encoder := json.NewEncoder(&body)
+	encoder.SetEscapeHTML(false)
+	_ = encoder.Encode(struct { // texts always encode
+		Error      string      `json:"error"`
+		Code       string      `json:"code"`
+		Message    string      `json:"message"`
+		Violations []violation `json:"violations"`
+	}{f.title, f.code, message, list})
+	ctx.Response.Reset()
+	ctx.Response.SetStatusCode(f.status)
+	ctx.Response.Header.SetContentType(typeJSON)
+	ctx.Response.SetBodyRaw(body.Bytes())
+}

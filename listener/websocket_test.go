@@ -1,0 +1,584 @@
+package listener
+
+import (
+	"bytes"
+	"context"
+	"encoding/binary"
+	"fmt"
+	"io"
+	"log/slog"
+	"net"
+	"strings"
+	"sync"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"mockserver/config"
+)
+
+// echoing answers every message with itself.
+const echoing = `
+- websocket: {path: /echo, max-message: 70KiB, on-message: [{pattern: bye, response: {close: 4000}}, {pattern: '.*', response: '{{message}}'}]}
+- websocket: {path: /fixed, on-message: [{pattern: ping, response: pong}]}
+`
+
+const askingEcho = "GET /echo HTTP/1.1\r\nHost: a\r\nConnection: Upgrade\r\nUpgrade: websocket\r\n" +
+	"Sec-WebSocket-Key: dGhlIHNhbXBsZSBub25jZQ==\r\nSec-WebSocket-Version: 13\r\n\r\n"
+
+// Opcodes, and the bits beside them.
+const (
+	fin, rsv1, rsv2, rsv3 = "\x80", "\x40", "\x20", "\x10"
+
+	opContinue, opText, opBinary, opClose, opPing, opPong = 0, 1, 2, 8, 9, 10
+)
+
+// frame is a masked frame, as a client sends it.
+func frame(final bool, opcode byte, payload string) string {
+	return rawFrame(opcode|map[bool]byte{true: 0x80, false: 0}[final], uint64(len(payload)), payload)
+}
+
+// rawFrame is a frame of any first byte and length.
+func rawFrame(first byte, length uint64, payload string) string {
+	b := []byte{first}
+	switch {
+	case length < 126:
+		b = append(b, 0x80|byte(length))
+	case length < 1<<16:
+		b = binary.BigEndian.AppendUint16(append(b, 0x80|126), uint16(length))
+	default:
+		b = binary.BigEndian.AppendUint64(append(b, 0x80|127), length)
+	}
+	key := [4]byte{0x37, 0xfa, 0x21, 0x3d}
+	b = append(b, key[:]...)
+	for i := range len(payload) {
+		b = append(b, payload[i]^key[i%4])
+	}
+	return string(b)
+}
+
+// said is a frame as the server sends it: final and without a mask.
+func said(opcode byte, payload string) string {
+	b := []byte{0x80 | opcode}
+	switch n := len(payload); {
+	case n < 126:
+		b = append(b, byte(n))
+	case n < 1<<16:
+		b = binary.BigEndian.AppendUint16(append(b, 126), uint16(n))
+	default:
+		b = binary.BigEndian.AppendUint64(append(b, 127), uint64(n))
+	}
+	return string(b) + payload
+}
+
+func text(payload string) string { return frame(true, opText, payload) }
+
+func closing(code int, reason string) string {
+	return string(binary.BigEndian.AppendUint16(nil, uint16(code))) + reason
+}
+
+// bytesOfSocket sends bytes behind a handshake, in pieces, and returns what comes behind
+// its answer until the server ends the connection.
+func bytesOfSocket(t testing.TB, s *Server, sent string, piece int) string {
+	t.Helper()
+	conn, err := net.Dial("tcp", s.Addr().String())
+	must(t, err)
+	defer conn.Close()
+	must(t, conn.SetDeadline(time.Now().Add(10*time.Second)))
+	var sending sync.WaitGroup
+	sending.Go(func() {
+		rest := askingEcho + sent
+		for len(rest) > 0 {
+			n := min(piece, len(rest))
+			if _, err := io.WriteString(conn, rest[:n]); err != nil {
+				return // the server has closed, as some cases want it
+			}
+			rest = rest[n:]
+		}
+	})
+	b, err := io.ReadAll(conn)
+	if err != nil {
+		t.Errorf("got %q, %v", b, err)
+	}
+	sending.Wait()
+	head, rest, found := bytes.Cut(b, []byte("\r\n\r\n"))
+	if !found || !bytes.HasPrefix(head, []byte("HTTP/1.1 101 ")) {
+		t.Fatalf("got %q", b)
+	}
+	return string(rest)
+}
+
+func started(t testing.TB, text string) *Server {
+	t.Helper()
+	s, err := Start(config.Parse("mock.yml", []byte(text)), Options{})
+	must(t, err)
+	t.Cleanup(func() { _ = s.Close() })
+	return s
+}
+
+// The cases are those of the Autobahn test suite, by what they are about. Each ends with
+// a close of the client's, of code 1000, unless the server has to end it before.
+func TestWebSocket_Frames(t *testing.T) {
+	end := frame(true, opClose, closing(1000, ""))
+	ended := said(opClose, closing(1000, ""))
+	long := func(n int) string { return strings.Repeat("x", n) }
+	greek := "κόσμε"
+	for _, c := range []struct{ name, sent, want string }{
+		{"a text", text("hello"), said(opText, "hello")},
+		{"an empty text", text(""), said(opText, "")},
+		{"an empty binary message", frame(true, opBinary, ""), said(opBinary, "")},
+		{"bytes that are no UTF-8, as binary", frame(true, opBinary, "\x00\xff\xfe"), said(opBinary, "\x00\xff\xfe")},
+		{"125 bytes", text(long(125)), said(opText, long(125))},
+		{"126 bytes", text(long(126)), said(opText, long(126))},
+		{"127 bytes", text(long(127)), said(opText, long(127))},
+		{"65,535 bytes", text(long(65535)), said(opText, long(65535))},
+		{"65,536 bytes", text(long(65536)), said(opText, long(65536))},
+		{"the largest message", frame(true, opBinary, long(70<<10)), said(opBinary, long(70<<10))},
+
+		{"a ping", frame(true, opPing, "hi"), said(opPong, "hi")},
+		{"an empty ping", frame(true, opPing, ""), said(opPong, "")},
+		{"a ping of 125 bytes", frame(true, opPing, long(125)), said(opPong, long(125))},
+		{"pings in a row", frame(true, opPing, "1") + frame(true, opPing, "2"), said(opPong, "1") + said(opPong, "2")},
+		{"a pong that nobody asked for", frame(true, opPong, "hi") + text("a"), said(opText, "a")},
+
+		{"two fragments", frame(false, opText, "ab") + frame(true, opContinue, "cd"), said(opText, "abcd")},
+		{"empty fragments", frame(false, opText, "") + frame(false, opContinue, "") + frame(true, opContinue, ""), said(opText, "")},
+		{"control frames between fragments", frame(false, opBinary, "ab") + frame(true, opPing, "1") + frame(false, opContinue, "") + frame(true, opPong, "") +
+			frame(true, opPing, "2") + frame(true, opContinue, "cd"), said(opPong, "1") + said(opPong, "2") + said(opBinary, "abcd")},
+		{"a letter cut by a fragment", frame(false, opText, greek[:5]) + frame(true, opContinue, greek[5:]), said(opText, greek)},
+		{"messages in a row", text("a") + text("b") + frame(true, opBinary, "c"), said(opText, "a") + said(opText, "b") + said(opBinary, "c")},
+	} {
+		testFrames(t, c.name, c.sent+end, c.want+ended)
+	}
+	for _, code := range []int{1000, 1001, 1002, 1003, 1007, 1008, 1009, 1010, 1011, 3000, 3999, 4000, 4999} {
+		testFrames(t, fmt.Sprintf("a close with %d", code), frame(true, opClose, closing(code, "why")), said(opClose, closing(code, "")))
+	}
+	testFrames(t, "a close without a code", frame(true, opClose, ""), said(opClose, ""))
+	testFrames(t, "a close with the longest reason", frame(true, opClose, closing(1000, long(123))), ended)
+	testFrames(t, "a close of the server", text("bye")+text("late")+frame(true, opPing, "late")+frame(true, opClose, closing(4000, "")), said(opClose, closing(4000, "")))
+	testFrames(t, "data behind a close", end+text("late")+frame(true, opPing, "late")+end, ended)
+}
+
+func testFrames(t *testing.T, name, sent, want string) {
+	t.Run(name, func(t *testing.T) {
+		s := started(t, echoing)
+		pieces := []int{len(askingEcho), len(askingEcho) + len(sent), 700}
+		if len(sent) < 1000 {
+			pieces = append(pieces, 1)
+		}
+		for _, piece := range pieces {
+			if got := bytesOfSocket(t, s, sent, piece); got != want {
+				t.Errorf("in pieces of %d: got %.200q\nwant %.200q", piece, got, want)
+			}
+		}
+	})
+}
+
+func TestWebSocket_BreachesEndTheConnection(t *testing.T) {
+	more := text("late") + frame(true, opPing, "late")
+	unmasked := "\x81\x05hello"
+	for _, c := range []struct {
+		name, sent string
+		code       int
+	}{
+		{"a frame without a mask", unmasked, 1002},
+		{"a ping without a mask", "\x89\x00", 1002},
+		{"the first reserved bit", rawFrame(0x81|rsv1[0], 1, "a"), 1002},
+		{"the second reserved bit", rawFrame(0x81|rsv2[0], 1, "a"), 1002},
+		{"the third reserved bit", rawFrame(0x82|rsv3[0], 1, "a"), 1002},
+		{"a reserved bit of a ping", rawFrame(0x89|rsv1[0], 0, ""), 1002},
+		{"a reserved opcode of data", rawFrame(0x83, 1, "a"), 1002},
+		{"a reserved opcode of control", rawFrame(0x8b, 1, "a"), 1002},
+		{"a ping in fragments", frame(false, opPing, "a") + frame(true, opContinue, "b"), 1002},
+		{"a ping of 126 bytes", frame(true, opPing, strings.Repeat("x", 126)), 1002},
+		{"a close of 126 bytes", frame(true, opClose, closing(1000, strings.Repeat("x", 124))), 1002},
+		{"a continuation of nothing", frame(true, opContinue, "a"), 1002},
+		{"a message inside another", frame(false, opText, "a") + text("b"), 1002},
+		{"a close whose reason is no UTF-8", frame(true, opClose, closing(1000, "\xff")), 1002},
+		{"a text that is no UTF-8", text("a\xff"), 1007},
+		{"a surrogate half", text("\xed\xa0\x80"), 1007},
+		{"a letter beyond Unicode", text("\xf4\x90\x80\x80"), 1007},
+		{"an overlong letter", text("\xc0\xaf"), 1007},
+		{"a text that ends inside a letter", text("κ\xce"), 1007},
+		{"a text of fragments that is no UTF-8", frame(false, opText, "κόσμε") + frame(true, opContinue, "\xed\xa0\x80"), 1007},
+		{"the beginning of a text that is no UTF-8", frame(false, opText, "\xff") + frame(true, opPing, ""), 1007},
+		{"a message that is too large", text(strings.Repeat("x", 70<<10+1)), 1009},
+		{"fragments that are too large", frame(false, opText, strings.Repeat("x", 70<<10)) + frame(true, opContinue, "x"), 1009},
+		{"a frame that says it is too large", rawFrame(0x82, 1<<40, "x"), 1009},
+		{"a length with its highest bit set", rawFrame(0x82, 1<<63, "x"), 1009},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			s := started(t, echoing)
+			for _, piece := range []int{len(askingEcho), 1 << 20} {
+				got := bytesOfSocket(t, s, text("first")+c.sent+more, piece)
+				got, found := strings.CutPrefix(got, said(opText, "first"))
+				if n := len(got); !found || n < 4 || got[0] != 0x88 || int(got[1]) != n-2 || int(binary.BigEndian.Uint16([]byte(got[2:]))) != c.code {
+					t.Errorf("got %.200q, want the echo before it and a close with %d, last", got, c.code)
+				}
+			}
+		})
+	}
+	for _, code := range []int{0, 999, 1004, 1005, 1006, 1016, 1100, 2000, 2999, 5000, 65535} {
+		t.Run(fmt.Sprintf("a close with %d", code), func(t *testing.T) {
+			got := bytesOfSocket(t, started(t, echoing), frame(true, opClose, closing(code, "")), 1<<20)
+			if !strings.HasPrefix(got[2:], "\x03\xea") { // 1002
+				t.Errorf("got %q, want a close with 1002", got)
+			}
+		})
+	}
+}
+
+// A text that is no UTF-8 ends the connection at once, however much of it is to come.
+func TestWebSocket_InvalidTextEndsBeforeItIsWhole(t *testing.T) {
+	s := started(t, echoing)
+	client := openSocket(t, s)
+	defer client.Close()
+	_, err := io.WriteString(client, rawFrame(0x81, 1000, "valid so far, and then \xff"))
+	must(t, err)
+	got := make([]byte, 4)
+	if _, err := io.ReadFull(client, got); err != nil || got[0] != 0x88 || string(got[2:]) != "\x03\xef" {
+		t.Errorf("got %q, %v, want a close with 1007", got, err)
+	}
+}
+
+// openSocket is a connection to /echo behind its handshake.
+func openSocket(t testing.TB, s *Server) net.Conn {
+	t.Helper()
+	conn, err := net.Dial("tcp", s.Addr().String())
+	must(t, err)
+	must(t, conn.SetDeadline(time.Now().Add(10*time.Second)))
+	handshake(t, conn, askingEcho)
+	return conn
+}
+
+func handshake(t testing.TB, conn net.Conn, asking string) {
+	t.Helper()
+	_, err := io.WriteString(conn, asking)
+	must(t, err)
+	var head []byte
+	for one := make([]byte, 1); !bytes.HasSuffix(head, []byte("\r\n\r\n")); head = append(head, one[0]) {
+		_, err := io.ReadFull(conn, one)
+		must(t, err)
+	}
+	if !bytes.HasPrefix(head, []byte("HTTP/1.1 101 ")) {
+		t.Fatalf("got %q", head)
+	}
+}
+
+func TestWebSocket_ConnectionsAreCountedAndForgotten(t *testing.T) {
+	s := started(t, echoing)
+	var all []net.Conn
+	for range 10 {
+		all = append(all, openSocket(t, s))
+	}
+	await(t, func() bool { return s.WebSockets() == 10 })
+	for i, conn := range all {
+		if i%2 == 0 { // some end as they should, others are gone
+			_, err := io.WriteString(conn, frame(true, opClose, ""))
+			must(t, err)
+			_, err = io.Copy(io.Discard, conn)
+			must(t, err)
+		}
+		must(t, conn.Close())
+	}
+	await(t, func() bool { return s.WebSockets() == 0 && len(s.listener.all()) == 0 })
+}
+
+// await waits for a condition.
+func await(t testing.TB, holds func() bool) {
+	t.Helper()
+	for deadline := time.Now().Add(10 * time.Second); !holds(); {
+		if time.Now().After(deadline) {
+			t.Fatal("it never held")
+		}
+		<-time.After(time.Millisecond)
+	}
+}
+
+func TestWebSocket_ShutdownWaitsForTheClosesOfClients(t *testing.T) {
+	s := started(t, echoing)
+	client := openSocket(t, s)
+	defer client.Close()
+	_, err := io.WriteString(client, text("a"))
+	must(t, err)
+	stopped := make(chan error, 1)
+	for _, want := range []string{said(opText, "a"), said(opClose, closing(1001, ""))} {
+		got := make([]byte, len(want))
+		if _, err := io.ReadFull(client, got); err != nil || string(got) != want {
+			t.Fatalf("got %q, %v, want %q", got, err, want)
+		}
+		if want[0] == 0x81 {
+			go func() { stopped <- s.Shutdown(context.Background()) }()
+		}
+	}
+	select {
+	case err := <-stopped:
+		t.Fatalf("the server has stopped before the client answered: %v", err)
+	default:
+	}
+	_, err = io.WriteString(client, text("late")+frame(true, opClose, closing(1001, "")))
+	must(t, err)
+	if rest, err := io.ReadAll(client); err != nil || len(rest) > 0 {
+		t.Errorf("got %q, %v behind the close", rest, err)
+	}
+	must(t, client.Close())
+	if err := <-stopped; err != nil {
+		t.Error(err)
+	}
+}
+
+func TestWebSocket_ShutdownCutsOffWhoDoesNotAnswerAndCountsNoRequest(t *testing.T) {
+	s := started(t, echoing)
+	client := openSocket(t, s)
+	defer client.Close()
+	if err := s.Close(); err != nil {
+		t.Errorf("got %v, want nil: the request was answered", err)
+	}
+	if _, err := io.Copy(io.Discard, client); err != nil && !strings.Contains(err.Error(), "reset") {
+		t.Error(err)
+	}
+}
+
+// dialogueOf is a connection to a WebSocket in a bubble, behind its handshake.
+func dialogueOf(t *testing.T, s *Server) *conversation {
+	t.Helper()
+	c := talk(t, s)
+	handshake(t, c, askingEcho)
+	return c
+}
+
+// hears wants frames, and returns how long they took.
+func (c *conversation) hears(t *testing.T, want string) time.Duration {
+	t.Helper()
+	begun := time.Now()
+	got := make([]byte, len(want))
+	if n, err := io.ReadFull(c, got); err != nil || string(got) != want {
+		t.Fatalf("got %q, %v\nwant %q", got[:n], err, want)
+	}
+	return time.Since(begun)
+}
+
+func TestWebSocket_ScriptedSendsComeWhenTheyAreDue(t *testing.T) {
+	s := configured(t, `
+- websocket:
+    path: /echo
+    on-connect: {response: hello}
+    on-message: [{pattern: '.*', response: '{{message}}'}]
+    send:
+      - {after: 1s, every: 5s, response: tick}
+      - {every: 2s, times: 2, response: tock}
+      - {after: 11s, response: {body: once, binary: true}}
+      - {after: 0, response: at once}
+    close: {code: 1012, reason: "again later", after: 12s}
+`)
+	warm(t, s)
+	synctest.Test(t, func(t *testing.T) {
+		c := dialogueOf(t, s)
+		defer c.Close()
+		for _, next := range []struct {
+			after time.Duration
+			frame string
+		}{
+			{0, said(opText, "hello")}, {0, said(opText, "at once")},
+			{time.Second, said(opText, "tick")}, {time.Second, said(opText, "tock")}, {2 * time.Second, said(opText, "tock")},
+			{2 * time.Second, said(opText, "tick")}, {5 * time.Second, said(opText, "tick") + said(opBinary, "once")},
+			{time.Second, said(opClose, closing(1012, "again later"))},
+		} {
+			if took := c.hears(t, next.frame); took != next.after {
+				t.Errorf("%q came after %v, want %v", next.frame, took, next.after)
+			}
+		}
+		_, err := io.WriteString(c, frame(true, opClose, closing(1012, "")))
+		must(t, err)
+		if err := <-c.served; err != nil {
+			t.Error(err)
+		}
+	})
+}
+
+// What falls due while the client does not read is sent once, and the rhythm kept.
+func TestWebSocket_SendsThatWereMissedAreLeftOut(t *testing.T) {
+	s := configured(t, "- websocket: {path: /echo, send: [{every: 1s, response: 'tick'}]}\n")
+	warm(t, s)
+	synctest.Test(t, func(t *testing.T) {
+		c := dialogueOf(t, s)
+		c.hears(t, said(opText, "tick"))
+		<-time.After(5*time.Second + 500*time.Millisecond) // net.Pipe has no room: the server waits with the second
+		c.hears(t, said(opText, "tick"))
+		if took := c.hears(t, said(opText, "tick")); took != 0 {
+			t.Errorf("what stands for those that were missed came after %v, want at once", took)
+		}
+		if took := c.hears(t, said(opText, "tick")); took != 500*time.Millisecond {
+			t.Errorf("the next came after %v, want at the next second", took)
+		}
+		c.Close()
+		<-c.served
+	})
+}
+
+func TestWebSocket_AClientThatReadsNothingIsLeft(t *testing.T) {
+	s := configured(t, echoing)
+	warm(t, s)
+	synctest.Test(t, func(t *testing.T) {
+		c := dialogueOf(t, s)
+		defer c.Close()
+		begun := time.Now()
+		_, err := io.WriteString(c, text("never read"))
+		must(t, err)
+		<-c.served
+		if took := time.Since(begun); took < writeTimeout || took > 2*writeTimeout {
+			t.Errorf("it was left after %v, want some more than %v", took, writeTimeout)
+		}
+	})
+}
+
+func TestWebSocket_AnIdleConnectionStaysOpen(t *testing.T) {
+	s := configured(t, echoing)
+	warm(t, s)
+	synctest.Test(t, func(t *testing.T) {
+		c := dialogueOf(t, s)
+		<-time.After(48 * time.Hour)
+		_, err := io.WriteString(c, text("still"))
+		must(t, err)
+		c.hears(t, said(opText, "still"))
+		c.Close()
+		<-c.served
+	})
+}
+
+func TestWebSocket_AClientThatDoesNotAnswerACloseIsLeft(t *testing.T) {
+	s := configured(t, echoing)
+	warm(t, s)
+	synctest.Test(t, func(t *testing.T) {
+		c := dialogueOf(t, s)
+		defer c.Close()
+		_, err := io.WriteString(c, text("bye"))
+		must(t, err)
+		c.hears(t, said(opClose, closing(4000, "")))
+		begun := time.Now()
+		if b, err := io.ReadAll(c); err != nil || len(b) > 0 {
+			t.Errorf("got %q, %v", b, err)
+		}
+		if took := time.Since(begun); took != closeTime {
+			t.Errorf("it was left after %v, want %v", took, closeTime)
+		}
+		<-c.served
+	})
+}
+
+// What a template makes of bytes, or of a path with them, is UTF-8 where it is sent as
+// text.
+func TestWebSocket_TextIsAlwaysUTF8(t *testing.T) {
+	s := started(t, `- websocket: {path: /echo, on-message: [{pattern: '.*', response: {body: '<{{message}}>', binary: false}}]}`)
+	got := bytesOfSocket(t, s, frame(true, opBinary, "a\xffb")+frame(true, opClose, ""), 1<<20)
+	if want := said(opText, "<a\uFFFDb>") + said(opClose, ""); got != want {
+		t.Errorf("got %q, want %q", got, want)
+	}
+}
+
+func TestWebSocket_AReasonIsCutToWhatFits(t *testing.T) {
+	s := started(t, `- websocket: {path: /echo, on-message: [{pattern: '.*', response: {close: {code: 4001, reason: '{{message}}'}}}]}`)
+	got := bytesOfSocket(t, s, text(strings.Repeat("é", 100))+frame(true, opClose, ""), 1<<20)
+	if want := said(opClose, closing(4001, strings.Repeat("é", 61))); got != want {
+		t.Errorf("got %q, want %q", got, want)
+	}
+}
+
+func TestWebSocket_WhatIsWrongIsFoundAtLoad(t *testing.T) {
+	for _, c := range []struct {
+		name, text string
+		warning    bool
+		want       string // "line:column: key: a part of what is wrong"
+	}{
+		{"a bad expression", "- websocket:\n    path: /a\n    on-message:\n      - {pattern: 'say (', response: a}\n", false,
+			"4:20: [0].websocket.on-message[0].pattern: the pattern is no RE2 expression: missing closing )"},
+		{"a bad template", "- websocket:\n    path: /a\n    on-connect: {response: 'a {{nothing}}'}\n", false, "3:33: [0].websocket.on-connect.response: unknown variable"},
+		{"a bad template of a reason", "- websocket:\n    path: /a\n    close: {reason: '{{'}\n", false, "3:22: [0].websocket.close.reason:"},
+		{"a bad condition", "- websocket:\n    path: /a\n    if: query-params.a =\n", false, "[0].websocket.if:"},
+		{"a message where there is none", "- endpoint: {path: /a, response: {body: '{{message}}'}}\n", false, "[0].endpoint.response.body: unknown variable \"message\""},
+		{"one bad exchange among broken keys", "- websocket:\n    path: /a\n    pth: b\n    on-message:\n      - {pattern: '[', response: a}\n", false, "5:20: [0].websocket.on-message[0].pattern:"},
+		{"a bad path", "- websocket: {path: '/:a/:a'}\n", false, "[0].websocket.path"},
+		{"a pattern twice", "- websocket:\n    path: /a\n    on-message:\n      - {pattern: a, response: a}\n      - {pattern: a, response: b}\n", true,
+			"5:19: [0].websocket.on-message[1].pattern: no message reaches this pattern"},
+		{"a text behind an expression that has it", "- websocket:\n    path: /a\n    on-message: [{pattern: 'a+', response: a}, {pattern: aaa, response: b}]\n", true, "on-message[1].pattern: no message reaches"},
+		{"anything behind everything", "- websocket:\n    path: /a\n    on-message: [{pattern: '.*', response: a}, {pattern: {a: 1}, response: b}]\n", true, "on-message[1].pattern: no message reaches"},
+		{"an object behind a part of it", "- websocket:\n    path: /a\n    on-message: [{pattern: {a: '{{x}}'}, response: a}, {pattern: {b: 1, a: {c: 2}}, response: b}]\n", true, "on-message[1].pattern: no message reaches"},
+		{"an object that is none", "- websocket:\n    path: /a\n    on-message: [{pattern: '{\"a\": 1,}', response: a}]\n", true, "looks like a JSON object"},
+		{"the path of another", "- websocket:\n    path: /a/:b\n- websocket:\n    path: /a/:c\n", true, "4:5: [1].websocket: WebSocket /a/:c is never reached: shadowed by WebSocket /a/:b at mock.yml:2:5"},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			problems := Check(config.Parse("mock.yml", []byte(c.text)), Options{})
+			found := problems.Errors()
+			if c.warning {
+				found = problems.Warnings()
+				if err := problems.Err(); err != nil {
+					t.Error(err)
+				}
+			}
+			for _, p := range found {
+				if strings.Contains(p.String(), c.want) {
+					return
+				}
+			}
+			t.Errorf("got %v\nwant %s", problems, c.want)
+		})
+	}
+}
+
+func TestWebSocket_PatternsThatAreReached(t *testing.T) {
+	problems := Check(config.Parse("mock.yml", []byte(`
+- websocket:
+    path: /a
+    on-message:
+      - {pattern: {a: 1, b: 2}, response: a}
+      - {pattern: {a: 1}, response: a}
+      - {pattern: {a: 2}, response: a}
+      - {pattern: {a: "x{{y}}"}, response: a}
+      - {pattern: {a: [1]}, response: a}
+      - {pattern: {a: [1, 2]}, response: a}
+      - {pattern: a, response: a}
+      - {pattern: a+, response: a}
+      - {pattern: aa|b, response: a}
+      - {pattern: '.*', response: a}
+- endpoint: {path: /a, response: {}}
+- websocket: {path: /b, if: query-params.a = 1}
+- websocket: {path: /b}
+`)), Options{})
+	if len(problems) > 0 {
+		t.Error(problems)
+	}
+}
+
+// A panic while a connection is served ends that one, and harms no other.
+func TestWebSocket_APanicHarmsNobodyElse(t *testing.T) {
+	var log bytes.Buffer
+	s, err := Start(config.Parse("mock.yml", []byte(echoing)), Options{Logger: slog.New(slog.NewTextHandler(&log, nil))})
+	must(t, err)
+	other, victim := openSocket(t, s), openSocket(t, s)
+	defer other.Close()
+	defer victim.Close()
+	s.messages.New = func() any { panic("made up") }
+	_, err = io.WriteString(victim, text("a"))
+	must(t, err)
+	if b, err := io.ReadAll(victim); err == nil && len(b) > 0 {
+		t.Errorf("got %q", b)
+	}
+	s.messages.New = nil
+	_, err = io.WriteString(other, text("b"))
+	must(t, err)
+	got := make([]byte, 3)
+	if _, err := io.ReadFull(other, got); err != nil || string(got) != said(opText, "b") {
+		t.Errorf("got %q, %v", got, err)
+	}
+	must(t, s.Close())
+	if !strings.Contains(log.String(), "panic while serving a connection") {
+		t.Errorf("the log says %s", log.String())
+	}
+}
+
+func must(t testing.TB, err error) {
+	t.Helper()
+	if err != nil {
+		t.Fatal(err)
+	}
+}

@@ -1,0 +1,184 @@
+package main
+
+import (
+	"encoding/json"
+	"path/filepath"
+	"reflect"
+	"strings"
+	"testing"
+
+	"github.com/getkin/kin-openapi/openapi3"
+	"gopkg.in/yaml.v3"
+)
+
+// exportOf runs export, which has to succeed, and holds what it prints against OpenAPI.
+func exportOf(t *testing.T, args ...string) string {
+	t.Helper()
+	code, stdout, stderr := refused(t, nil, append([]string{"export"}, args...)...)
+	if code != 0 {
+		t.Fatalf("export %v: exit code %d, %s", args, code, stderr)
+	}
+	doc, err := openapi3.NewLoader().LoadFromData([]byte(stdout)) // no references but into it
+	if err != nil {
+		t.Fatalf("export %v: %v\n%s", args, err, stdout)
+	}
+	if err := doc.Validate(t.Context(), openapi3.DisableExamplesValidation(), openapi3.DisableSchemaPatternValidation()); err != nil {
+		t.Errorf("export %v: %v", args, err)
+	}
+	return stdout
+}
+
+func TestExport_OfADocumentKeepsItsMeaning(t *testing.T) {
+	t.Parallel()
+	dirs := []string{filepath.Join("config", "testdata", "openapi"), "examples"}
+	for _, dir := range dirs {
+		for _, file := range documentsIn(t, dir) {
+			t.Run(filepath.ToSlash(file), func(t *testing.T) {
+				t.Parallel()
+				keepsItsMeaning(t, file)
+			})
+		}
+	}
+}
+
+// keepsItsMeaning exports a document: that serves the same, and its export is the same.
+func keepsItsMeaning(t *testing.T, file string) {
+	d := readDocument(t, file)
+	first := exportOf(t, "-m", d.file)
+	exported := writeFile(t, t.TempDir(), "exported.yml", first)
+	if second := exportOf(t, "-m", exported); second != first {
+		t.Errorf("the export of the export is another:\n%s\nafter\n%s", second, first)
+	}
+	p, q := start(t, "-m", d.file, "--no-webhooks"), start(t, "-m", exported, "--no-webhooks")
+	for _, op := range d.operations() {
+		asked := []string{""}
+		for code := range op.responses {
+			asked = append(asked, "code="+strings.ReplaceAll(code, "default", "200"))
+		}
+		for _, prefer := range asked {
+			a, b := p.do(op.method, op.path, "", "Prefer: "+prefer), q.do(op.method, op.path, "", "Prefer: "+prefer)
+			a.header.Del("Date")
+			b.header.Del("Date")
+			if !reflect.DeepEqual(a, b) {
+				t.Errorf("%s %s %s: the document answers %v, its export %v", op.method, op.path, prefer, a, b)
+			}
+		}
+	}
+}
+
+func TestExport_TheTwoFormsAreOneDocument(t *testing.T) {
+	t.Parallel()
+	file, err := filepath.Abs(filepath.Join("examples", "tasks.yml"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	var fromYAML, fromJSON any
+	if err := yaml.Unmarshal([]byte(exportOf(t, "-c", file)), &fromYAML); err != nil {
+		t.Fatal(err)
+	}
+	if err := json.Unmarshal([]byte(exportOf(t, "-c", file, "--export-format", "json")), &fromJSON); err != nil {
+		t.Fatal(err)
+	}
+	a, errA := json.Marshal(fromYAML)
+	b, errB := json.Marshal(fromJSON)
+	if errA != nil || errB != nil || string(a) != string(b) {
+		t.Errorf("got %s (%v) as YAML and %s (%v) as JSON", a, errA, b, errB)
+	}
+}
+
+// Whatever is declared, its export is a document.
+func TestExport_OfEveryExampleIsADocument(t *testing.T) {
+	t.Parallel()
+	for name := range exampleCalls {
+		exportOf(t, "-c", exampleFile(t, name))
+	}
+}
+
+// What is fixed is answered as before by a server of the export.
+func TestExport_OfFixedAnswersServesThem(t *testing.T) {
+	t.Parallel()
+	dir := t.TempDir()
+	file := writeFile(t, dir, "api.yml", `
+- endpoint: {path: "/pets/:id|int", response: {body: {id: 7}, headers: {X-Shop: a}}}
+- endpoint: {path: /pets, method: POST, response: {status: 201, body: made, headers: {Content-Type: text/plain}}}
+- endpoint: {path: "/pets/:id|int", method: DELETE, response: {status: 204}}
+- endpoint: {path: "/{literal}", response: {body: "no template"}}
+- endpoint: {path: /, response: {status: 404, body: '[1.50]'}}
+`)
+	p, q := start(t, "-c", file), start(t, "-m", writeFile(t, dir, "exported.yml", exportOf(t, "-c", file)))
+	for _, call := range []string{"GET /pets/7", "POST /pets", "DELETE /pets/7", "GET /%7Bliteral%7D", "GET /"} {
+		method, path, _ := strings.Cut(call, " ")
+		a, b := p.do(method, path, ""), q.do(method, path, "")
+		if a.status != b.status || exampleBody(a.body) != exampleBody(b.body) || a.header.Get("Content-Type") != b.header.Get("Content-Type") || a.header.Get("X-Shop") != b.header.Get("X-Shop") {
+			t.Errorf("%s: got %v, its export answers %v", call, a, b)
+		}
+	}
+}
+
+// exampleBody is a body without the blanks of JSON.
+func exampleBody(text string) string {
+	var v any
+	if json.Unmarshal([]byte(text), &v) != nil {
+		return text
+	}
+	compact, err := json.Marshal(v)
+	if err != nil {
+		return text
+	}
+	return string(compact)
+}
+
+func TestExport_DeclaredEndpointsJoinAndReplaceOperations(t *testing.T) {
+	t.Parallel()
+	dir := t.TempDir()
+	document := writeFile(t, dir, "shop.yml", `
+openapi: 3.0.3
+info: {title: Shop, version: "1"}
+servers: [{url: /v1}]
+paths:
+  /a:
+    get: {operationId: getA, responses: {"200": {$ref: "#/components/responses/A"}, "404": {description: none}}}
+  /b:
+    get: {operationId: getB, responses: {"200": {description: b, content: {application/json: {example: {b: 1}}}}}}
+    post: {operationId: postB, responses: {"201": {description: made}}}
+  /c:
+    get: {operationId: getC, responses: {"200": {description: c, content: {application/json: {example: {c: 1}}}}}}
+components:
+  responses:
+    A: {description: a, content: {application/json: {example: {a: 1}}}}
+`)
+	declared := writeFile(t, dir, "declared.yml", `
+- endpoint: {path: /v1/b, response: {body: {b: 2}}}
+- endpoint: {path: /v1/a, if: query-params.x = 1, response: {status: 402, body: {a: 3}}}
+- endpoint: {path: /c, response: {body: {root: true}}}
+- endpoint: {path: /d, method: PUT, response: {body: {d: 1}}}
+`)
+	mocks := writeFile(t, dir, "mocks.yml", `
+getC: {status: 418, body: {short: true}}
+`)
+	args := []string{"-c", document, "-c", declared, "-m", mocks}
+	text := exportOf(t, args...)
+	p, q := start(t, args...), start(t, "-m", writeFile(t, dir, "exported.yml", text))
+	for _, call := range []string{"GET /v1/a", "GET /v1/b", "POST /v1/b", "GET /v1/c", "GET /c", "PUT /d", "GET /v1/d"} {
+		method, path, _ := strings.Cut(call, " ")
+		a, b := p.do(method, path, ""), q.do(method, path, "")
+		if a.status != b.status || a.status != 404 && exampleBody(a.body) != exampleBody(b.body) {
+			t.Errorf("%s: got %v, its export answers %v\n%s", call, a, b, text)
+		}
+	}
+	if b := q.do("GET", "/v1/a", "", "Prefer: code=402"); exampleBody(b.body) != `{"a":3}` {
+		t.Errorf("the answer with a condition: got %v\n%s", b, text)
+	}
+}
+
+func TestExport_SaysWhatKeepsItFromADocument(t *testing.T) {
+	t.Parallel()
+	file := writeFile(t, t.TempDir(), "api.yml", "- endpoint: {path: /a, response: {statsu: 200}}\n")
+	code, stdout, stderr := refused(t, nil, "export", "-c", file)
+	if code != 2 || stdout != "" || !strings.Contains(stderr, `did you mean "status"?`) {
+		t.Errorf("got exit code %d, %q and %q, want the mistake and no document", code, stdout, stderr)
+	}
+	if code, _, stderr := refused(t, nil, "export", "-c", file, "--export-format", "xml"); code != 2 || !strings.Contains(stderr, "yaml or json") {
+		t.Errorf("got exit code %d and %q, want what is accepted", code, stderr)
+	}
+}

@@ -1,0 +1,267 @@
+package main
+
+import (
+	"encoding/json"
+	"fmt"
+	"path/filepath"
+	"strings"
+	"sync"
+	"testing"
+)
+
+// document is one of those for tests.
+func document(name string) string { return filepath.Join("config", "testdata", "openapi", name) }
+
+// documented starts the program with a document of those for tests.
+func documented(t *testing.T, name string, args ...string) *process {
+	t.Helper()
+	file, err := filepath.Abs(document(name))
+	if err != nil {
+		t.Fatal(err)
+	}
+	return start(t, append([]string{"-m", file}, args...)...)
+}
+
+// complaint is an error answer to a request.
+type complaint struct {
+	Error, Code, Message string
+	Violations           []struct{ In, Pointer, Message string }
+}
+
+func (a answer) complaint(t *testing.T) (c complaint) {
+	t.Helper()
+	if err := json.Unmarshal([]byte(a.body), &c); err != nil || c.Error == "" || c.Message == "" || a.header.Get("Content-Type") != "application/json" {
+		t.Errorf("got %d %s %s: %v", a.status, a.header, a.body, err)
+	}
+	return c
+}
+
+func TestOpenAPIRequests_Choice(t *testing.T) {
+	t.Parallel()
+	p := documented(t, "prefer.yml")
+	const pet, cat, dog = "/v1/pets/7", `{"id":2,"name":"Fluffy"}`, `{"id":1,"name":"Spot"}`
+	for _, c := range []struct {
+		name, path string
+		headers    []string
+		status     int
+		kind, body string
+	}{
+		{"nothing", pet, nil, 200, "application/json", cat},
+		{"XML", pet, []string{"Accept: text/html, application/xml;q=0.9, */*;q=0.8"}, 200, "application/xml", "<pet/>"},
+		{"nothing that there is", pet, []string{"Accept: image/png"}, 200, "application/json", cat},
+		{"an example", pet, []string{"Prefer: example=dog"}, 200, "application/json", dog},
+		{"an example, by query", pet + "?__example=dog", nil, 200, "application/json", dog},
+		{"a status", pet, []string{"Prefer: code=404"}, 404, "application/problem+json", `{"title":"gone"}`},
+		{"a status and its example", pet, []string{"Prefer: code=404", "Prefer: example=never"}, 404, "application/problem+json", `{"title":"never was"}`},
+		{"a status of a range", pet + "?__code=502", nil, 502, "application/json", `{"broken":true}`},
+		{"a status of default", pet + "?__code=302", nil, 302, "text/plain", "anything"},
+		{"a header before the query", pet + "?__code=502", []string{"Prefer: code=404"}, 404, "application/problem+json", `{"title":"gone"}`},
+		{"another preference", pet, []string{"Prefer: respond-async, code =200;q=1"}, 200, "application/json", cat},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			a := p.get(c.path, c.headers...)
+			a.body = strings.NewReplacer(" ", "", "\n", "").Replace(a.body)
+			if want := strings.ReplaceAll(c.body, " ", ""); a.status != c.status || a.body != want || a.header.Get("Content-Type") != c.kind {
+				t.Errorf("got %d %s %s, want %d %s %s", a.status, a.header.Get("Content-Type"), a.body, c.status, c.kind, want)
+			}
+		})
+	}
+	if a := p.get(pet + "?__code=404"); a.header.Get("X-Why") != "eaten" {
+		t.Errorf("got the headers %s", a.header)
+	}
+	p.do("POST", "/v1/pets", "").want(t, 201, "")
+	p.do("DELETE", pet, "").want(t, 204, "")
+	if a := p.do("HEAD", pet+"?__code=502", ""); a.status != 502 || a.length != int64(len(p.get(pet+"?__code=502").body)) {
+		t.Errorf("HEAD: got %d and a length of %d", a.status, a.length)
+	}
+	for _, c := range []struct {
+		method, path, prefer string
+		status               int
+		code, says           string
+	}{
+		{"DELETE", pet, "code=500", 404, "answer_not_found", "there are 204, 404"},
+		{"GET", pet, "example=cow", 404, "answer_not_found", `there are "cat", "dog"`},
+		{"GET", pet, "example=gone", 404, "answer_not_found", "with code=404 there is one"},
+		{"GET", pet, "code=404, dynamic=true", 404, "answer_not_found", "no schema"},
+		{"GET", pet, "code=40", 400, "bad_preference", "200 to 599"},
+		{"GET", pet, "code=abc, example=dog", 400, "bad_preference", `"abc"`},
+		{"GET", pet, "dynamic=perhaps", 400, "bad_preference", "true or false"},
+	} {
+		a := p.do(c.method, c.path, "", "Prefer: "+c.prefer)
+		if got := a.complaint(t); a.status != c.status || got.Code != c.code || !strings.Contains(got.Message, c.says) {
+			t.Errorf("%s: got %d %s, want %d %s %s", c.prefer, a.status, a.body, c.status, c.code, c.says)
+		}
+	}
+}
+
+// Fresh bodies fit the schema, are others each time, and the same in each run with a seed.
+func TestOpenAPIRequests_Dynamic(t *testing.T) {
+	t.Parallel()
+	bodies := func(args ...string) string {
+		p := documented(t, "prefer.yml", args...)
+		first := p.get("/v1/pets").body
+		var all []string
+		for range 3 {
+			var pets []struct {
+				ID   int64
+				Name string
+			}
+			body := p.get("/v1/pets", "Prefer: dynamic=true").body
+			if err := json.Unmarshal([]byte(body), &pets); err != nil || len(pets) != 1 || pets[0].ID < 1 || pets[0].Name == "" {
+				t.Errorf("got %s: %v", body, err)
+			}
+			all = append(all, body)
+		}
+		if all[0] == all[1] && all[1] == all[2] {
+			t.Errorf("got %s three times", all[0])
+		}
+		p.get("/v1/pets").want(t, 200, first)
+		return strings.Join(all, "\n")
+	}
+	if a, b := bodies("--seed", "7"), bodies("--seed", "7"); a != b {
+		t.Errorf("with the same seed, got\n%s\nand\n%s", a, b)
+	}
+	if a, b := bodies(), bodies(); a == b {
+		t.Errorf("without a seed, got twice\n%s", a)
+	}
+}
+
+func TestOpenAPIRequests_NotValidatedByDefault(t *testing.T) {
+	t.Parallel()
+	p := documented(t, "validate.yml")
+	p.get("/v1/secret").want(t, 200, "secret")
+	if a := p.do("POST", "/v1/orders", "{", "Content-Type: application/json"); a.status != 201 {
+		t.Errorf("got %d %s", a.status, a.body)
+	}
+}
+
+const (
+	askedJSON = "Content-Type: application/json"
+	askedForm = "Content-Type: application/x-www-form-urlencoded"
+)
+
+func TestOpenAPIRequests_Validate(t *testing.T) {
+	t.Parallel()
+	p := documented(t, "validate.yml", "--validate")
+	const list, orders = "/v1/shops/1/orders/;list=1;list=2", "/v1/orders"
+	const whole = `{"items": [{"sku": "A-1", "price": 1.5}], "note": null, "payment": {"type": "cash"}}`
+	for _, c := range []struct {
+		name, method, path, body string
+		headers                  []string
+		status                   int
+		code                     string
+		pointers                 string
+	}{
+		{"a list", "GET", list + "?limit=10&tags=a%7Cb&filter[paid]=true&other=1", "", []string{"Cookie: theme=dark; a=b", "X-Trace: 123e4567-e89b-12d3-a456-426614174000"}, 200, "", ""},
+		{"a list, all wrong", "GET", "/v1/shops/0/orders/;list=1;list=x?tags=a|c&filter[paid]=no", "", []string{"Cookie: theme=blue", "X-Trace: 1"}, 400, "invalid_request",
+			"/path/list/1 /path/shop /query/filter/paid /query/limit /query/tags/1 /header/x-trace /cookie/theme"},
+		{"a style that is another", "GET", "/v1/shops/1/orders/1,2?limit=1", "", nil, 400, "invalid_request", "/path/list"},
+		{"given twice", "GET", list + "?limit=1&limit=2", "", nil, 400, "invalid_request", "/query/limit"},
+		{"a broken escape", "GET", list + "?limit=1%zz", "", nil, 400, "invalid_request", "/query/limit"},
+		{"HEAD", "HEAD", list, "", nil, 400, "", ""},
+
+		{"an order", "POST", orders, whole, []string{askedJSON + "; charset=utf-8"}, 201, "", ""},
+		{"an order, all wrong", "POST", orders, `{"id": "1", "items": [{"sku": "a", "price": 0}, {"more": 1}, 7], "note": "longer", "when": "now", "payment": {"type": "card", "number": "1"}}`, []string{askedJSON}, 422, "invalid_body",
+			"/body/id /body/items/0/price /body/items/0/sku /body/items/1/more /body/items/1/price /body/items/1/sku /body/items/2 /body/note /body/payment/number /body/when"},
+		{"a variant that there is not", "POST", orders, `{"items": [{"sku": "A-1", "price": 1}], "payment": {"type": "cheque"}}`, []string{askedJSON}, 422, "invalid_body", "/body/payment/type"},
+		{"a list for an object", "POST", orders, `[]`, []string{askedJSON}, 422, "invalid_body", "/body"},
+		{"none", "POST", orders, "", nil, 400, "invalid_request", "/body"},
+		{"malformed", "POST", orders, `{"items": `, []string{askedJSON}, 400, "invalid_request", "/body"},
+		{"a number beyond reckoning", "POST", orders, `{"items": [{"sku": "A-1", "price": 1e1000001}]}`, []string{askedJSON}, 400, "invalid_request", "/body"},
+		{"of a type that is not declared", "POST", orders, "<a/>", []string{"Content-Type: application/xml"}, 415, "unsupported_media_type", "/header/content-type"},
+		{"without a type", "POST", orders, "{}", nil, 415, "unsupported_media_type", "/header/content-type"},
+		{"of a coding that is wrong", "POST", orders, "{}", []string{askedJSON, "Content-Encoding: gzip"}, 415, "unsupported_media_type", "/header/content-encoding"},
+		{"a form", "POST", orders, "sku=A-1&count=2", []string{askedForm}, 201, "", ""},
+		{"a form, wrong", "POST", orders, "count=x", []string{askedForm}, 422, "invalid_body", "/body/count /body/sku"},
+		{"parts", "POST", orders, "--X\r\nContent-Disposition: form-data; name=\"file\"; filename=\"a\"\r\n\r\n\x00\r\n--X--\r\n", []string{"Content-Type: multipart/form-data; boundary=X"}, 201, "", ""},
+		{"parts, wrong", "POST", orders, "--X\r\nContent-Disposition: form-data; name=\"count\"\r\n\r\nx\r\n--X--\r\n", []string{"Content-Type: multipart/form-data; boundary=X"}, 422, "invalid_body", "/body/count /body/file"},
+
+		{"all credentials", "GET", "/v1/secret", "", []string{"X-Api-Key: 1", "Cookie: session=2"}, 200, "", ""},
+		{"one of two credentials", "GET", "/v1/secret", "", []string{"X-Api-Key: 1"}, 401, "unauthorized", "/cookie/session"},
+		{"no credentials", "GET", "/v1/secret", "", nil, 401, "unauthorized", "/header/x-api-key /cookie/session"},
+		{"no login", "GET", "/v1/login", "", []string{"Authorization: Bearer YTpi"}, 401, "unauthorized", "/header/authorization"},
+		{"a login", "GET", "/v1/login", "", []string{"Authorization: Basic YTpi"}, 204, "", ""},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			a := p.do(c.method, c.path, c.body, c.headers...)
+			if a.status != c.status {
+				t.Errorf("got %d %s, want %d", a.status, a.body, c.status)
+			}
+			if c.code == "" {
+				return
+			}
+			got := a.complaint(t)
+			var pointers []string
+			for _, v := range got.Violations {
+				pointers = append(pointers, v.Pointer)
+				if !strings.HasPrefix(v.Pointer, "/"+v.In) || v.Message == "" || !strings.Contains(got.Message, v.Pointer+" "+v.Message) {
+					t.Errorf("%+v is not in the message %s", v, got.Message)
+				}
+			}
+			if all := strings.Join(pointers, " "); got.Code != c.code || all != c.pointers {
+				t.Errorf("got %s %s\nwant %s %s", got.Code, all, c.code, c.pointers)
+			}
+			if (c.status == 401) != (a.header.Get("WWW-Authenticate") != "") {
+				t.Errorf("got WWW-Authenticate %q", a.header.Values("WWW-Authenticate"))
+			}
+		})
+	}
+}
+
+// What is validated is the operation, whatever answers: a mocks file, or an answer that
+// was chosen.
+func TestOpenAPIRequests_ValidateWhateverAnswers(t *testing.T) {
+	t.Parallel()
+	mocks := writeFile(t, t.TempDir(), "mocks.yml", "makeOrder: {status: 202, body: '{\"own\": \"{{json-params.note}}\"}'}\n")
+	file, err := filepath.Abs(document("validate.yml"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	p := launch(t, []string{"MOCKSERVER_VALIDATE=true"}, "-c", file, "-m", mocks).listening()
+	const whole = `{"items": [{"sku": "A-1", "price": 1}], "note": "n"}`
+	p.do("POST", "/v1/orders", whole, askedJSON).want(t, 202, `{"own": "n"}`)
+	for _, path := range []string{"/v1/orders", "/v1/orders?__code=201"} {
+		if a := p.do("POST", path, `{}`, askedJSON); a.status != 422 || a.complaint(t).Violations[0].Pointer != "/body/items" {
+			t.Errorf("%s: got %d %s", path, a.status, a.body)
+		}
+	}
+	if a := p.do("POST", "/v1/orders?__code=201", whole, askedJSON); a.status != 201 {
+		t.Errorf("got %d %s", a.status, a.body)
+	}
+}
+
+// Requests of many clients are held against one document at once.
+func TestOpenAPIRequests_ValidateAtOnce(t *testing.T) {
+	t.Parallel()
+	p := documented(t, "validate.yml", "--validate")
+	var all sync.WaitGroup
+	for i := range 8 {
+		all.Go(func() {
+			for n := range 20 {
+				want := fmt.Sprintf("/body/items/%d/price", (i+n)%4)
+				items := strings.Repeat(`{"sku": "A-1", "price": 1}, `, (i+n)%4) + `{"sku": "A-1"}`
+				a, err := p.try("POST", "/v1/orders", `{"items": [`+items+`]}`, askedJSON)
+				if err != nil || a.status != 422 || !strings.Contains(a.body, want+`"`) {
+					t.Errorf("got %d %s %v, want %s", a.status, a.body, err, want)
+				}
+			}
+		})
+	}
+	all.Wait()
+}
+
+// A warning says at load what no request is held against.
+func TestOpenAPIRequests_WhatCannotBeValidatedIsWarnedOf(t *testing.T) {
+	t.Parallel()
+	file := writeFile(t, t.TempDir(), "api.yml", `openapi: 3.0.3
+info: {title: a, version: "1"}
+paths:
+  /a:
+    get:
+      parameters: [{name: q, in: query, schema: {type: string, pattern: '(?<!a)b'}}]
+      responses: {"200": {description: fine, content: {text/plain: {example: fine}}}}
+`)
+	p := start(t, "-m", file, "--validate")
+	p.waitLine(0, "WARN", "(?<!a)b", "requests are not held against the pattern")
+	p.get("/a?q=x").want(t, 200, "fine")
+}
