@@ -166,8 +166,74 @@ getC: {status: 418, body: {short: true}}
 			t.Errorf("%s: got %v, its export answers %v\n%s", call, a, b, text)
 		}
 	}
+	if strings.Contains(text, "getB") || !strings.Contains(text, "postB") {
+		t.Errorf("the operation that was replaced is there, or the one beside it is not:\n%s", text)
+	}
 	if b := q.do("GET", "/v1/a", "", "Prefer: code=402"); exampleBody(b.body) != `{"a":3}` {
 		t.Errorf("the answer with a condition: got %v\n%s", b, text)
+	}
+}
+
+func TestExport_SeveralDocumentsBecomeOne(t *testing.T) {
+	t.Parallel()
+	dir := t.TempDir()
+	pets := writeFile(t, dir, "pets.yml", `
+openapi: 3.0.3
+info: {title: Pets, version: "1"}
+servers: [{url: /pets}]
+paths:
+  /{id}:
+    get:
+      operationId: getPet
+      parameters: [{name: id, in: path, required: true, schema: {type: string}}]
+      responses: {"200": {description: a pet, content: {application/json: {schema: {$ref: "#/components/schemas/Item"}}}}}
+components:
+  schemas:
+    Item: {type: object, required: [pet], properties: {pet: {type: string, nullable: true, enum: [cat, null]}, age: {type: integer, minimum: 3, exclusiveMinimum: true, maximum: 4}}}
+  securitySchemes:
+    key: {type: http, scheme: basic}
+`)
+	toys := writeFile(t, dir, "toys.yml", `
+openapi: 3.1.0
+info: {title: Toys, version: "1"}
+servers: [{url: /toys}]
+security: [{key: []}]
+tags: [{name: toys}]
+paths:
+  /{id}:
+    get:
+      operationId: getToy
+      parameters: [{name: id, in: path, required: true, schema: {type: string}}]
+      responses: {"200": {description: a toy, content: {application/json: {schema: {$ref: "#/components/schemas/Item"}}}}}
+    put:
+      operationId: putToy
+      security: []
+      parameters: [{name: id, in: path, required: true, schema: {type: string}}]
+      responses: {"204": {description: put}}
+components:
+  schemas:
+    Item: {type: object, required: [toy, parts], properties: {toy: {const: ball}, parts: {type: [array, "null"], minItems: 1, items: {$ref: "#/components/schemas/Item"}}}}
+  securitySchemes:
+    key: {type: apiKey, in: header, name: X-Key}
+`)
+	for _, args := range [][]string{{"-c", pets, "-m", toys}, {"-c", toys, "-m", pets}} {
+		exported := writeFile(t, t.TempDir(), "exported.yml", exportOf(t, args...))
+		p, q := start(t, append(args, "--validate")...), start(t, "-m", exported, "--validate")
+		for _, call := range []struct{ method, path, header string }{
+			{"GET", "/pets/7", ""}, {"GET", "/toys/7", ""}, {"GET", "/toys/7", "X-Key: k"}, {"PUT", "/toys/7", ""}, {"GET", "/7", ""},
+		} {
+			var headers []string
+			if call.header != "" {
+				headers = append(headers, call.header)
+			}
+			a, b := p.do(call.method, call.path, "", headers...), q.do(call.method, call.path, "", headers...)
+			if a.status != b.status || a.status < 300 && exampleBody(a.body) != exampleBody(b.body) {
+				t.Errorf("%v: %v: got %v, the export answers %v", args, call, a, b)
+			}
+		}
+		if second := exportOf(t, "-m", exported); second != exportOf(t, args...) {
+			t.Errorf("%v: the export of the export is another:\n%s", args, second)
+		}
 	}
 }
 

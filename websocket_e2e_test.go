@@ -403,7 +403,7 @@ func TestWebSocket_SendsUnasked(t *testing.T) {
     send:
       - {every: 20ms, times: 3, response: "tick {{counter(\"ticks\")}}"}
       - {after: 0, response: {body: {at: once}}}
-    close: {code: 4000, reason: over, after: 200ms}
+    close: {code: 4000, reason: over, after: 2s}
 `)
 	c := p.socket("/ticks", nil)
 	for _, want := range []string{"hello", `{"at":"once"}`, "tick 1", "tick 2", "tick 3"} {

@@ -188,6 +188,9 @@ func (x *exporter) operation(o *exported) {
 	if fresh {
 		op = openapi.MapTree()
 		item.Set(o.method, op)
+		if x.Root.Get("security") != nil {
+			op.Set("security", openapi.ListTree()) // what is declared asks for no credentials
+		}
 	}
 	x.document(op, o)
 	x.parameters(op, item, key, o)

@@ -43,9 +43,18 @@ func isMocks(doc *node) bool {
 	return true
 }
 
+// isBareMocks tells the same of a map of EDN without brackets around it, which is read as
+// the one item of a list.
+func isBareMocks(doc *node) bool {
+	return doc.kind == listNode && len(doc.items) == 1 && doc.items[0].pos() == doc.pos() && isMocks(doc.items[0])
+}
+
 // looksLikeMocks tells the same of a file that nobody named, but lies in a directory that
 // was: one of its maps has a key that operations are given.
 func looksLikeMocks(doc *node) bool {
+	if isBareMocks(doc) {
+		doc = doc.items[0]
+	}
 	return isMocks(doc) && slices.ContainsFunc(doc.entries, func(e entry) bool {
 		return slices.ContainsFunc(e.value.entries, func(inner entry) bool {
 			key := inner.key.text.Value

@@ -69,6 +69,8 @@ func (g *given) setAside(docs []*node, name, dir string) []*node {
 			g.documents = append(g.documents, givenDocument{root: documentNode(doc), name: name, dir: dir})
 		case isMocks(doc):
 			g.mocks = append(g.mocks, givenMocks{doc: doc, dir: dir})
+		case isBareMocks(doc):
+			g.mocks = append(g.mocks, givenMocks{doc: doc.items[0], dir: dir})
 		default:
 			return false
 		}

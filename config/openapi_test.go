@@ -6,6 +6,7 @@ import (
 	"slices"
 	"strings"
 	"testing"
+	"time"
 
 	"mockserver/config"
 )
@@ -252,5 +253,80 @@ func TestSwagger2(t *testing.T) {
 	want := []string{"POST /v2/pets/{id} swagger2.json:9:15", "GET /v2/pets/{id} swagger2.json:17:14", "GET /v2/all swagger2.json:26:14"}
 	if !slices.Equal(got, want) {
 		t.Errorf("%q, not %q", got, want)
+	}
+}
+
+// Documents and mocks files may be EDN too.
+func TestDocumentsInEDN(t *testing.T) {
+	dir := t.TempDir()
+	for name, text := range map[string]string{
+		"api.edn":   `{:openapi "3.0.3" :info {:title "t" :version "1"} :paths {"/a" {:get {:operationId "getA" :responses {"200" {:description "ok"}}}}}}`,
+		"mocks.edn": `{:getA {:status 203 :body {:id "{{query-params.id}}"}}}`,
+	} {
+		if err := os.WriteFile(filepath.Join(dir, name), []byte(text), 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	spec := config.Load(dir)
+	if len(spec.Problems) > 0 || len(spec.Endpoints) != 1 || spec.Endpoints[0].Response.Status != 203 || spec.Endpoints[0].Response.Body.Value != `{"id":"{{query-params.id}}"}` {
+		t.Errorf("%+v %v", spec.Endpoints, spec.Problems)
+	}
+}
+
+// What mocks files and documents say of a callback's URL, as the template it becomes.
+func TestCallbackURLs(t *testing.T) {
+	for _, c := range []struct{ url, want, warning string }{
+		{"{$request.body#/a/0/b-c}", "{{json-params.a.0.b-c}}", ""},
+		{"$request.query.target", "{{query-params.target}}", ""},
+		{"{$request.body}", "{{json-params}}", ""},
+		{"http://x.example/{$request.header.X-Id}", "http://x.example/{{header-params.X-Id}}", ""},
+		{"http://x.example/?u={$url}", "http://x.example/?u=http://{{host}}{{path}}{% if query-string %}?{{query-string}}{% endif %}", ""},
+		{"http://x.example/{$response.body#/list/1}", "http://x.example/b%20c", ""},
+		{"{$response.body#/url}/x", "http://y.example/z/x", ""},
+		{"http://x.example/{$response.body#/none}", "", "no text or number of that name"},
+		{"http://x.example/{$response.header.Location}", "", "no header of that name"},
+		{"http://x.example/{$request.path.a b}", "", "letters, digits"},
+		{"http://x.example/{$request.cookie.a}", "", "behind $request. stands"},
+		{"http://x.example/{id}", "", "no runtime expression"},
+		{"http://x.example/{$url", "", "has no } behind it"},
+		{"ftp://x.example", "", "is no URL"},
+	} {
+		doc := head + "paths:\n  /a:\n    post:\n      responses: {'200': {description: ok, content: {application/json: {example: {list: [a, b c], url: 'http://y.example/z'}}}}}\n" +
+			"      callbacks: {c: {'" + c.url + "': {post: {responses: {'200': {description: ok}}}}}}\n"
+		spec := config.Parse("api.yml", []byte(doc))
+		if len(spec.Endpoints) != 1 {
+			t.Errorf("%s: %v", c.url, spec.Problems)
+			continue
+		}
+		got, warning := "", ""
+		if hooks := spec.Endpoints[0].Webhooks; len(hooks) == 1 {
+			got = hooks[0].URL.Value
+		}
+		if w := spec.Problems.Warnings(); len(w) > 0 {
+			warning = w[0].String()
+		}
+		if got != c.want || (c.warning == "") != (warning == "") || !strings.Contains(warning, c.warning) {
+			t.Errorf("%s: %q, %q", c.url, got, warning)
+		}
+	}
+}
+
+func TestDelaysOfCallbacks(t *testing.T) {
+	for _, c := range []struct {
+		given string
+		want  time.Duration
+		wrong bool
+	}{
+		{"x-sleep-time: 0, ", config.AtOnce, false}, {"x-sleep-time: 0.25, ", 250 * time.Millisecond, false}, {"x-sleep-time: 2s, ", 2 * time.Second, false},
+		{"x-sleep-time: '3', ", 3 * time.Second, false}, {"", 0, false}, {"x-sleep-time: soon, ", 0, true}, {"x-sleep-time: -1, ", 0, true}, {"x-sleep-time: [1], ", 0, true},
+	} {
+		doc := head + "paths:\n  /a:\n    post:\n      responses: {'200': {description: ok}}\n" +
+			"      callbacks: {c: {'http://x.example': {post: {" + c.given + "responses: {'200': {description: ok}}}}}}\n"
+		spec := config.Parse("api.yml", []byte(doc))
+		if wrong := spec.Problems.Err() != nil; wrong != c.wrong {
+			t.Errorf("%s: %v", c.given, spec.Problems)
+		} else if !wrong && spec.Endpoints[0].Webhooks[0].Delay != c.want {
+			t.Errorf("%s: %v", c.given, spec.Endpoints[0].Webhooks[0].Delay)
+		}
 	}
 }

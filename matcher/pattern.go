@@ -152,14 +152,14 @@ func (p *patternParser) parameter(text string, offset int) {
 }
 
 // add appends a segment that takes a value.
-func (pt *Pattern) add(s segment) {
-	pt.segments = append(pt.segments, s)
-	pt.params = append(pt.params, s.text)
-	if s.typ != anyText && pt.types == nil {
-		pt.types = make([]paramType, len(pt.params)-1)
+func (p *Pattern) add(s segment) {
+	p.segments = append(p.segments, s)
+	p.params = append(p.params, s.text)
+	if s.typ != anyText && p.types == nil {
+		p.types = make([]paramType, len(p.params)-1)
 	}
-	if pt.types != nil {
-		pt.types = append(pt.types, s.typ)
+	if p.types != nil {
+		p.types = append(p.types, s.typ)
 	}
 }
 

@@ -42,7 +42,7 @@ type form struct {
 type forms map[*jsonschema.Schema]*form
 
 // maxNesting bounds how deep references and alternatives of a schema are followed.
-const maxNesting = 64
+const maxNesting = 16
 
 // of returns the form of a schema.
 func (fs forms) of(s *jsonschema.Schema) *form {
@@ -80,7 +80,7 @@ func (fs forms) fill(f *form, s *jsonschema.Schema, depth int) {
 	case bool:
 		f.open = f.open || others
 	}
-	fs.fill(f, s.Ref, depth-1)
+	fs.fill(f, referred(s), depth-1)
 	for _, parts := range [][]*jsonschema.Schema{s.AllOf, s.AnyOf, s.OneOf, {s.Then, s.Else}} {
 		for _, part := range parts {
 			fs.fill(f, part, depth-1)
@@ -107,8 +107,8 @@ func typesOf(s *jsonschema.Schema, depth int) types {
 	if s.Const != nil {
 		left &= typesAmong([]any{*s.Const})
 	}
-	if s.Ref != nil {
-		left &= typesOf(s.Ref, depth-1)
+	if other := referred(s); other != nil {
+		left &= typesOf(other, depth-1)
 	}
 	for _, part := range s.AllOf {
 		left &= typesOf(part, depth-1)

@@ -32,14 +32,12 @@ type schemas struct {
 func (c *schemas) name(s *openapi3.Schema) string {
 	name, known := c.names[s]
 	if !known {
-		name = definitionName(len(c.names))
+		name = "s" + strconv.Itoa(len(c.names))
 		c.names[s] = name
 		c.pending = append(c.pending, s)
 	}
 	return name
 }
-
-func definitionName(i int) string { return "s" + strconv.Itoa(i) }
 
 // finish makes the definitions that were named.
 func (c *schemas) finish() {
@@ -63,7 +61,7 @@ func (c *schemas) ref(r *openapi3.SchemaRef) any {
 	case r == nil || r.Value == nil:
 		return true
 	case r.Ref != "":
-		return map[string]any{"$ref": "#/$defs/" + c.name(r.Value)}
+		return map[string]any{refKeyword: c.name(r.Value)}
 	}
 	return c.schema(r.Value)
 }
@@ -230,7 +228,7 @@ func (c *schemas) objects(m map[string]any, s *openapi3.Schema) {
 	for name, property := range s.Properties {
 		if isReadOnly(property) {
 			c.definitions[readOnlyDefinition] = false
-			properties[name] = map[string]any{"$ref": "#/$defs/" + readOnlyDefinition}
+			properties[name] = map[string]any{refKeyword: readOnlyDefinition}
 		}
 	}
 	if len(required) > 0 {
@@ -363,6 +361,8 @@ func (c *schemas) compile() (func(*openapi3.Schema) (*jsonschema.Schema, error),
 	compiler.AssertFormat()
 	compiler.UseRegexpEngine(compileExpression)
 	compiler.RegisterVocabulary(&jsonschema.Vocabulary{URL: "mock:names", Compile: compileNames})
+	refs := references{known: map[string]*reference{}}
+	compiler.RegisterVocabulary(&jsonschema.Vocabulary{URL: "mock:references", Compile: refs.compile})
 	compiler.AssertVocabs()
 	for _, f := range checkedFormats {
 		compiler.RegisterFormat(f)
@@ -375,12 +375,17 @@ func (c *schemas) compile() (func(*openapi3.Schema) (*jsonschema.Schema, error),
 		return nil, err
 	}
 	c.definitions = nil
-	// The validator seeks through all that a schema needs and is not compiled yet, for
-	// each part of it. What is named last is mostly what others need.
-	for i := len(c.names) - 1; i >= 0; i-- {
-		_, _ = compiler.Compile(url + "#/$defs/" + definitionName(i)) // an error comes again where the schema is asked for
+	find := func(name string) (*jsonschema.Schema, error) {
+		s, err := compiler.Compile(url + "#/$defs/" + name)
+		for len(refs.pending) > 0 {
+			r := refs.pending[0]
+			refs.pending = refs.pending[1:]
+			var wrong error
+			if r.schema, wrong = compiler.Compile(url + "#/$defs/" + r.name); wrong != nil {
+				c.warnOnce("requests are not held against a schema: " + wrong.Error())
+			}
+		}
+		return s, err
 	}
-	return func(s *openapi3.Schema) (*jsonschema.Schema, error) {
-		return compiler.Compile(url + "#/$defs/" + c.names[s])
-	}, nil
+	return func(s *openapi3.Schema) (*jsonschema.Schema, error) { return find(c.names[s]) }, nil
 }

@@ -36,8 +36,14 @@ func (x *Export) join(doc *Node, base string) (left []string) {
 // false when there is no place for them.
 func (x *Export) joinItem(doc, item *Node, path string) bool {
 	for _, method := range itemMethods {
-		if op := item.Get(method); op.IsMap() && op.Get("security") == nil && doc.Get("security") != nil {
-			op.Set("security", doc.Get("security").Clone())
+		op := item.Get(method)
+		if !op.IsMap() || op.Get("security") != nil {
+			continue
+		}
+		if security := doc.Get("security"); security != nil {
+			op.Set("security", security.Clone())
+		} else if x.Root.Get("security") != nil {
+			op.Set("security", ListTree()) // that of Root is not asked for
 		}
 	}
 	x.walk(item, pathItemObject, doc)
