@@ -56,6 +56,9 @@ func TestSchema_TheLineOfTheExamplesLeadsToIt(t *testing.T) {
 	}
 	line := regexp.MustCompile(`^# yaml-language-server: \$schema=(\S+)\n`)
 	for _, file := range files {
+		if _, apart := petstores(t)[filepath.Base(file)]; apart { // what is no list of endpoints has another schema
+			continue
+		}
 		text, err := os.ReadFile(file)
 		if err != nil {
 			t.Fatal(err)

@@ -155,6 +155,9 @@ var typed = map[string]string{
 
 // path is the path of the draft, with a value for each parameter.
 func (d *draft) path() string {
+	if d.endpoint.Template {
+		return d.template(d.endpoint.Path.Value)
+	}
 	declared, _, _ := strings.Cut(d.endpoint.Path.Value, "?")
 	segments := strings.Split(declared, "/")
 	for i, segment := range segments {
@@ -178,6 +181,34 @@ func (d *draft) path() string {
 		default:
 			segments[i] = escapedLiteral(segment)
 		}
+	}
+	return strings.Join(segments, "/")
+}
+
+// template is a path as OpenAPI writes it, with a value for each parameter in braces.
+func (d *draft) template(path string) string {
+	var b strings.Builder
+	for {
+		text, behind, opened := strings.Cut(path, "{")
+		name, after, closed := strings.Cut(behind, "}")
+		if !opened || !closed || strings.Contains(name, "/") {
+			b.WriteString(escapedPath(path))
+			return b.String()
+		}
+		value, ok := d.params[name]
+		if !ok {
+			value = "a1"
+		}
+		b.WriteString(escapedPath(text) + url.PathEscape(value))
+		path = after
+	}
+}
+
+// escapedPath is a text of a declared path, of several segments, as it can be sent.
+func escapedPath(text string) string {
+	segments := strings.Split(text, "/")
+	for i := range segments {
+		segments[i] = escapedLiteral(segments[i])
 	}
 	return strings.Join(segments, "/")
 }

@@ -149,7 +149,7 @@ func nameOf(e *config.Endpoint) string { return e.EffectiveMethod() + " " + e.Pa
 func identified(e *config.Endpoint, number int) any {
 	m := map[string]any{
 		"method": e.EffectiveMethod(),
-		"path":   e.Path.Value,
+		"path":   plainPath(e),
 		"response": map[string]any{
 			"template": false, "headers": map[string]any{endpointHeader: strconv.Itoa(number)},
 		},
@@ -256,10 +256,29 @@ func rivals(endpoints []config.Endpoint, number int) []condition {
 
 // shape is a path without the names of its parameters.
 func shape(e *config.Endpoint) string {
-	segments := strings.Split(e.Path.Value, "/")
+	segments := strings.Split(plainPath(e), "/")
 	for i, s := range segments {
 		if strings.HasPrefix(s, ":") || strings.HasPrefix(s, "*") {
 			segments[i] = s[:1]
+		}
+	}
+	return strings.Join(segments, "/")
+}
+
+// plainPath is the path of an endpoint as one is declared. Of a segment of an OpenAPI
+// document that has parameters beside other text the whole is the first of them.
+func plainPath(e *config.Endpoint) string {
+	if !e.Template {
+		return e.Path.Value
+	}
+	segments := strings.Split(e.Path.Value, "/")
+	for i, s := range segments {
+		_, behind, opened := strings.Cut(s, "{")
+		name, _, closed := strings.Cut(behind, "}")
+		if opened && closed {
+			segments[i] = ":" + name
+		} else {
+			segments[i] = escapedLiteral(s)
 		}
 	}
 	return strings.Join(segments, "/")
