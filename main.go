@@ -104,7 +104,7 @@ func run(args []string, env func(string) (string, bool), signals <-chan os.Signa
 
 // announce logs what is served, and where.
 func (p *program) announce(spec *config.Spec) {
-	p.log.Info("listening", "url", p.server.URL(), "address", p.server.Addr().String(), "endpoints", len(spec.Endpoints))
+	p.log.Info("listening", "url", p.server.URL(), "address", p.server.Addr().String(), counts(spec))
 	if names := spec.Catalogue(); len(names) > 0 {
 		p.log.Info("webhooks that the OpenAPI documents list, which are not sent", "count", len(names), "webhooks", names)
 	}
@@ -251,11 +251,22 @@ func (s speaker) validate(spec *config.Spec, opts listener.Options) int {
 		return s.refuse(err)
 	}
 	if s.json {
-		s.log.Info("the configuration is valid", "endpoints", len(spec.Endpoints))
+		s.log.Info("the configuration is valid", counts(spec))
+	} else if n := len(spec.WebSockets); n > 0 {
+		fmt.Fprintf(s.stdout, "the configuration is valid: %d endpoints, %d WebSockets\n", len(spec.Endpoints), n)
 	} else {
 		fmt.Fprintf(s.stdout, "the configuration is valid: %d endpoints\n", len(spec.Endpoints))
 	}
 	return exitOK
+}
+
+// counts is how much a spec declares, as the log has it.
+func counts(spec *config.Spec) slog.Attr {
+	all := []any{"endpoints", len(spec.Endpoints)}
+	if n := len(spec.WebSockets); n > 0 {
+		all = append(all, "websockets", n)
+	}
+	return slog.Group("", all...)
 }
 
 // export prints what the configuration serves as an OpenAPI document. Warnings stand
@@ -400,7 +411,7 @@ func (p *program) reload(cause string) {
 		p.log.Warn("the last good configuration goes on serving", "cause", cause)
 		return
 	}
-	p.log.Info("configuration reloaded", "cause", cause, "endpoints", len(spec.Endpoints), "took", time.Since(begun))
+	p.log.Info("configuration reloaded", "cause", cause, counts(spec), "took", time.Since(begun))
 	go debug.FreeOSMemory() // as in fit
 }
 

@@ -74,7 +74,7 @@ func (r *argReader) flag(arg string, behind []string) []string {
 		return behind
 	}
 	if first, again := r.given[row.flag]; again && row.flag != "config" {
-		r.wrong("%s: given twice, first as %s", name, first)
+		r.wrong("%s: given twice, first as %s; only --config may be", name, first)
 	}
 	r.given[row.flag] = name
 	switch {

@@ -36,14 +36,14 @@ var (
 			toText(func(e *Endpoint) *Text { return &e.If })},
 		{row{key: "response", doc: "the answer; {} is an empty one with status 200", required: true, unless: "responses", kinds: maps | nulls, table: rowsOf(responseFields)},
 			setResponse},
-		{row{key: "responses", doc: "several answers, of which each request gets one", kinds: lists, item: &row{kinds: maps, table: rowsOf(outcomeFields)}}, setResponses},
+		{row{key: "responses", doc: "several answers, of which each request gets one", kinds: lists, form: "a list of answers, each a map of its own,", item: &row{kinds: maps, table: rowsOf(outcomeFields)}}, setResponses},
 		{row{key: "select", doc: "how one of responses is chosen: weighted (the default), sequence or sequence-hold", kinds: texts, enum: selects}, setSelect},
-		{row{key: "latency", doc: "the time from the request to the answer", kinds: maps, table: rowsOf(latencyFields)},
+		{row{key: "latency", doc: "the time from the request to the answer", kinds: maps, form: "a map with " + latencyForms, table: rowsOf(latencyFields)},
 			func(d *decoder, v value, e *Endpoint) { e.Latency = d.latency(v) }},
-		{row{key: "fault", doc: "how answers go wrong", kinds: maps, table: rowsOf(faultFields)},
+		{row{key: "fault", doc: "how answers go wrong", kinds: maps, form: "a map with type and rate", table: rowsOf(faultFields)},
 			func(d *decoder, v value, e *Endpoint) { e.Fault = d.fault(v) }},
-		{row{key: "rate-limit", doc: "how many requests are answered in a window; {} is 100 in 15 minutes for each address", kinds: maps, table: rowsOf(rateLimitFields)}, setRateLimit},
-		{row{key: "capacity", doc: "how many requests are served at once, and how many wait", kinds: maps, table: rowsOf(capacityFields)}, setCapacity},
+		{row{key: "rate-limit", doc: "how many requests are answered in a window; {} is 100 in 15 minutes for each address", kinds: maps, form: "a map with max-requests and window", table: rowsOf(rateLimitFields)}, setRateLimit},
+		{row{key: "capacity", doc: "how many requests are served at once, and how many wait", kinds: maps, form: "a map with concurrent and queue", table: rowsOf(capacityFields)}, setCapacity},
 		{row{key: "webhook", doc: "a request of the server's own, some time after the answer", kinds: maps, table: rowsOf(webhookFields)}, setWebhook},
 		{row{key: "webhooks", doc: "several of them", kinds: lists, item: &row{kinds: maps, table: rowsOf(webhookFields)}}, setWebhooks},
 		{row{key: "query", doc: "documents the query parameters, name: type", kinds: maps | nulls,
@@ -140,6 +140,8 @@ func notAList(doc *node) Problems {
 		return nil
 	case doc.get("endpoint") != nil || doc.get("websocket") != nil:
 		what = "the document is a map; " + hints.single
+	case lacksVersion(doc):
+		what = noVersion
 	}
 	return Problems{{Pos: doc.pos(), What: what}}
 }

@@ -18,7 +18,7 @@ const atLatency = atEndpoint + ".latency"
 func TestMistakesOfLatencies(t *testing.T) {
 	latency := func(inside string) string { return withKeys("latency: {" + inside + "}") }
 	testMistakes(t, "f.yml", []mistake{
-		{"a text", withKeys("latency: §20ms"), one(atLatency, `is a text ("20ms"); a map is accepted`)},
+		{"a text", withKeys("latency: §20ms"), one(atLatency, `is a text ("20ms"); a map with min and max, percentiles`)},
 		{"nothing in it", withKeys("latency: §{}"), one(atLatency, "is an empty map; min and max, percentiles such as p50")},
 		{"a misspelt key", latency("§mim: 20ms"), one(atLatency+".mim", `did you mean "min"?); accepted are min, max, min-ms, max-ms, pNN, median, sigma`)},
 		{"a percentile in capitals", latency("§P99: 20ms"), one(atLatency+".P99", `did you mean "p99"?`)},

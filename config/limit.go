@@ -136,7 +136,7 @@ func limitKeyFault(by, path string) (what string, warning bool) {
 			return fmt.Sprintf("%q is no name of a header; %s is accepted", clip(by), keyForm), false
 		}
 		const address = "remote-addr"
-		if by != address && nearest(by, []string{address}) != "" {
+		if by == "ip" || by != address && nearest(by, []string{address}) != "" {
 			return fmt.Sprintf("%q is taken for the name of a header (did you mean %q?)", clip(by), address), true
 		}
 		return "", false

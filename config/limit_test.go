@@ -12,7 +12,7 @@ func TestMistakesOfLimits(t *testing.T) {
 	limit := func(inside string) string { return withKeys("rate-limit: {" + inside + "}") }
 	key := func(by string) string { return limit("key-fn: " + by) }
 	testMistakes(t, "f.yml", []mistake{
-		{"a number", withKeys("rate-limit: §10"), one(at, "is a number (10); a map is accepted")},
+		{"a number", withKeys("rate-limit: §10"), one(at, "is a number (10); a map with max-requests and window is accepted")},
 		{"a misspelt key", limit("§max-request: 10"), one(at+".max-request", `(did you mean "max-requests"?); accepted are max-requests, window, window-ms, key-fn, algorithm`)},
 		{"no requests", limit("max-requests: §0"), one(at+".max-requests", "is a number (0); an integer from 1 to 1000000000 is accepted")},
 		{"part of a request", limit("max-requests: §0.5"), one(at+".max-requests", "an integer from 1")},
@@ -44,6 +44,8 @@ func TestMistakesOfLimits(t *testing.T) {
 func TestWarningsOfLimits(t *testing.T) {
 	text, places := marked("f.yml", withKeys("rate-limit: {key-fn: §remote-adr}"))
 	expect(t, Parse("f.yml", []byte(text)).Problems, places, one(atEndpoint+".rate-limit.key-fn", `"remote-adr" is taken for the name of a header (did you mean "remote-addr"?)`))
+	text, places = marked("f.yml", withKeys("rate-limit: {key-fn: §ip}"))
+	expect(t, Parse("f.yml", []byte(text)).Problems, places, one(atEndpoint+".rate-limit.key-fn", `"ip" is taken for the name of a header (did you mean "remote-addr"?)`))
 }
 
 func TestWhatLimitsMayBe(t *testing.T) {

@@ -36,7 +36,7 @@ func Parse(name string, data []byte) *Spec { return Loader{}.Parse(name, data) }
 // documents make come behind those of lists. It always returns a Spec: its Problems say
 // what is wrong, and which files could not be read.
 func (l Loader) Load(paths ...string) *Spec {
-	spec := &Spec{read: map[string]bool{}, given: &given{}}
+	spec := &Spec{read: map[string]bool{}, given: &given{listed: map[string]bool{}}}
 	for _, path := range paths {
 		switch {
 		case spec.again(path):
@@ -109,6 +109,9 @@ func (s *Spec) addRead(path string, data []byte, err error, listed bool) {
 // named it, but the directory it is in.
 func (s *Spec) add(name, dir string, data []byte, listed bool) {
 	s.files = append(s.files, name)
+	if listed {
+		s.given.listed[absolutePath(name)] = true
+	}
 	read, what := readerOf(name)
 	if what != "" {
 		s.Problems = append(s.Problems, fileProblem(name, what))
@@ -179,12 +182,20 @@ const tooLarge = "the file is larger than 64 MiB, which is the most that is read
 // errDirectory is the error of reading a directory as if it were a file.
 var errDirectory = errors.New("is a directory; a file is accepted here")
 
+// noFile is the error of a name that no file has.
+func noFile(path string) error {
+	if strings.HasPrefix(path, "http://") || strings.HasPrefix(path, "https://") {
+		return errors.New("is a URL; a file or a directory is accepted")
+	}
+	return errors.New("there is no such file")
+}
+
 // readFile returns what a regular file holds.
 func readFile(path string) ([]byte, error) {
 	f, info, err := OpenRegular(path)
 	switch {
 	case errors.Is(err, fs.ErrNotExist):
-		return nil, errors.New("there is no such file")
+		return nil, noFile(path)
 	case errors.Is(err, ErrNotRegular) && info.IsDir():
 		return nil, errDirectory
 	case errors.Is(err, ErrNotRegular):

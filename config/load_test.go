@@ -53,6 +53,7 @@ func TestFilesThatCannotBeRead(t *testing.T) {
 	}
 	for path, want := range map[string]string{
 		filepath.Join(dir, "none.yml"): "there is no such file",
+		"https://example.com/api.yml":  "is a URL; a file or a directory is accepted",
 		t.TempDir():                    "the directory holds no file to read",
 		pipe:                           "is no regular file",
 		large:                          "the file is larger than 64 MiB",

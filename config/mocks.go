@@ -2,6 +2,7 @@ package config
 
 import (
 	"slices"
+	"strings"
 
 	"mockserver/config/openapi"
 )
@@ -68,6 +69,10 @@ func looksLikeMocks(doc *node) bool {
 func (s *Spec) mocks(g *given, operations []operation) map[*openapi.Operation][]mock {
 	found := map[*openapi.Operation][]mock{}
 	for _, m := range g.mocks {
+		if len(g.documents) == 0 && lacksVersion(m.doc) {
+			s.Problems = append(s.Problems, Problem{Pos: m.doc.pos(), What: noVersion})
+			continue
+		}
 		if len(g.documents) == 0 {
 			s.Problems = append(s.Problems, Problem{Pos: m.doc.pos(), What: "this map of maps is a mocks file, which says what the operations of an " +
 				"OpenAPI document answer, and there is no such document; it is given with --config (-c), and " + hintsOf(m.doc.pos().File).list})
@@ -93,8 +98,12 @@ func (d *decoder) mock(e entry, dir string, operations []operation, found map[*o
 	}
 	if len(meant) == 0 {
 		if len(operations) > 0 { // else the documents have mistakes, which come first
-			d.about(value{node: e.key, key: label(name)}, "there is no operation of that operationId%s; the name of one is accepted, or its method and path, GET /pets/{petId}",
-				DidYouMean(name, idsOf(operations)))
+			of, some := "operationId", operations[0]
+			if strings.Contains(name, "/") {
+				of = "method and path"
+			}
+			d.about(value{node: e.key, key: label(name)}, "there is no operation of that %s%s; the operationId of one is accepted, or its method and path as they are served, such as %s %s",
+				of, DidYouMean(name, namesOf(operations)), some.Method, clip(some.Path))
 		}
 		return
 	}
@@ -108,14 +117,16 @@ func (d *decoder) mock(e entry, dir string, operations []operation, found map[*o
 	}
 }
 
-func idsOf(operations []operation) []string {
-	ids := make([]string, 0, len(operations))
+// namesOf are all names that a mocks file may call operations by.
+func namesOf(operations []operation) []string {
+	names := make([]string, 0, 2*len(operations))
 	for _, o := range operations {
 		if o.ID != "" {
-			ids = append(ids, o.ID)
+			names = append(names, o.ID)
 		}
+		names = append(names, o.Method+" "+o.Path)
 	}
-	return ids
+	return names
 }
 
 // mockOf decodes what is said of an operation: the keys of a response, or those of an

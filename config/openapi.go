@@ -28,6 +28,24 @@ type Loader struct {
 type given struct {
 	documents []givenDocument
 	mocks     []givenMocks
+	listed    map[string]bool // the files that nobody named, but the directory they are in
+}
+
+// withoutParts leaves out the files that are parts of a document and lie in its
+// directory: they are no configuration, and need not be one. It returns the problems
+// that reading the others has had.
+func (g *given) withoutParts(problems Problems, referenced []string) Problems {
+	parts := map[string]bool{}
+	for _, name := range referenced {
+		if name = absolutePath(name); g.listed[name] {
+			parts[name] = true
+		}
+	}
+	if len(parts) == 0 {
+		return problems
+	}
+	g.mocks = slices.DeleteFunc(g.mocks, func(m givenMocks) bool { return parts[absolutePath(m.doc.pos().File)] })
+	return slices.DeleteFunc(problems, func(p Problem) bool { return parts[absolutePath(p.Pos.File)] })
 }
 
 // givenDocument is an OpenAPI document as it was read.
@@ -60,6 +78,14 @@ func isDocument(doc *node) bool {
 	return doc.kind == mapNode && (doc.get("openapi") != nil || doc.get("swagger") != nil)
 }
 
+// lacksVersion tells whether a document of a file would be one of OpenAPI if it said so.
+func lacksVersion(doc *node) bool {
+	paths := doc.get("paths")
+	return !isDocument(doc) && paths != nil && paths.kind == mapNode
+}
+
+const noVersion = "the document has paths, but does not say which version of OpenAPI it is written in; the key openapi is accepted, 3.0.3 or 3.1.0, say"
+
 // setAside takes OpenAPI documents and mocks files out of the documents of a file, to be
 // read when all files are. It returns what is left, lists.
 func (g *given) setAside(docs []*node, name, dir string) []*node {
@@ -82,6 +108,8 @@ func (g *given) setAside(docs []*node, name, dir string) []*node {
 func (s *Spec) finish(l Loader) {
 	g := s.given
 	s.read, s.given = nil, nil
+	read := s.Problems
+	s.Problems = nil
 	var operations []operation
 	for _, d := range g.documents {
 		doc := openapi.Read(d.root, filepath.Join(d.dir, filepath.Base(d.name)), l.options(s, d.dir))
@@ -97,6 +125,7 @@ func (s *Spec) finish(l Loader) {
 	}
 	slices.Sort(s.referenced)
 	s.referenced = slices.Compact(s.referenced)
+	s.Problems = slices.Concat(g.withoutParts(read, s.referenced), s.Problems)
 	mocks := s.mocks(g, operations)
 	for _, o := range operations {
 		e := o.endpoint(&s.Problems)

@@ -185,7 +185,8 @@ func TestBrokenMocksFiles(t *testing.T) {
 	}
 	for _, c := range []struct{ text, place, what string }{
 		{"listPet: {status: 200}\n", "1:1: listPet", `there is no operation of that operationId (did you mean "listPets"?)`},
-		{"GET /pet: {status: 200}\n", "1:1: GET /pet", "there is no operation"},
+		{"GET /pet: {status: 200}\n", "1:1: GET /pet", `there is no operation of that method and path (did you mean "GET /pets"?)`},
+		{"nothing: {status: 200}\n", "1:1: nothing", "such as GET /pets"},
 		{"listPets: {status: 1000}\n", "1:20: listPets.response.status", "an integer from 200 to 599"},
 		{"listPets: {statsu: 201, status: 200}\n", "1:12: listPets.statsu", "unknown key"},
 		{"listPets:\n  response: {status: 200}\n  latency: fast\n", "3:12: listPets.latency", "a map"},
@@ -203,6 +204,12 @@ func TestBrokenMocksFiles(t *testing.T) {
 	alone := config.Parse("mocks.yml", []byte("listPets: {status: 200}\n")).Problems.Errors()
 	if len(alone) != 1 || !strings.Contains(alone[0].What, "there is no such document") {
 		t.Errorf("a mocks file alone: %v", alone)
+	}
+	for _, text := range []string{"paths: {/a: {}}\n", "servers: []\npaths: {/a: {}}\n"} {
+		bare := config.Parse("api.yml", []byte(text)).Problems.Errors()
+		if len(bare) != 1 || !strings.Contains(bare[0].What, "which version of OpenAPI") {
+			t.Errorf("%s is a document without its version: %v", text, bare)
+		}
 	}
 }
 

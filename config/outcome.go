@@ -33,9 +33,9 @@ const maxWeight = 1_000_000_000
 // outcomeFields are the keys of a response, and those that an outcome has beside.
 var outcomeFields = append([]field[Outcome]{
 	{row{key: "weight", doc: "its share among the weights of all, 1 when left out; 0 is never drawn", kinds: numbers, upTo: maxWeight}, setWeight},
-	{row{key: "latency", doc: "the time to this answer, instead of that of the endpoint", kinds: maps, table: rowsOf(latencyFields)},
+	{row{key: "latency", doc: "the time to this answer, instead of that of the endpoint", kinds: maps, form: "a map with " + latencyForms, table: rowsOf(latencyFields)},
 		func(d *decoder, v value, o *Outcome) { o.Latency = d.latency(v) }},
-	{row{key: "fault", doc: "how this answer goes wrong, instead of that of the endpoint", kinds: maps, table: rowsOf(faultFields)},
+	{row{key: "fault", doc: "how this answer goes wrong, instead of that of the endpoint", kinds: maps, form: "a map with type and rate", table: rowsOf(faultFields)},
 		func(d *decoder, v value, o *Outcome) { o.Fault = d.fault(v) }},
 	{row{key: "webhook", doc: "a request of the server's own after this answer, instead of those of the endpoint", kinds: maps, table: rowsOf(webhookFields)},
 		func(d *decoder, v value, o *Outcome) { o.Webhooks = append(o.Webhooks, d.webhook(v)) }},

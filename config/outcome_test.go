@@ -20,7 +20,7 @@ func TestMistakesOfOutcomes(t *testing.T) {
 		{"neither response nor responses", "- endpoint:\n    §path: /x\n", one(atEndpoint, "response is missing: the answer; {} is an empty one with status 200; or responses")},
 		{"both of them", "- endpoint:\n    path: /x\n    responses: §[{}]\n    response: {}\n", one(atOutcomes, "response and responses are both given; one of them is accepted")},
 		{"responses that are misspelt", "- endpoint:\n    path: /x\n    §respones: [{}]\n", one(atEndpoint+".respones", `(did you mean "response"?)`)},
-		{"a map for responses", "- endpoint:\n    path: /x\n    responses: §{status: 200}\n", one(atOutcomes, "is a map; a list is accepted")},
+		{"a map for responses", "- endpoint:\n    path: /x\n    responses: §{status: 200}\n", one(atOutcomes, "is a map; a list of answers")},
 		{"an empty list", "- endpoint:\n    path: /x\n    responses: §[]\n    select: sequence\n", one(atOutcomes, "is an empty list; one answer or more")},
 		{"outcomes that are none", inOutcomes("§5", "§[]", "status: 200", "§~"), []complaint{
 			{atOutcomes + "[0]", "is a number (5); a map is accepted"}, {atOutcomes + "[1]", "is a list"}, {atOutcomes + "[3]", "is null"}}},
@@ -54,7 +54,7 @@ func TestMistakesOfOutcomes(t *testing.T) {
 func TestMistakesOfFaults(t *testing.T) {
 	const at = atEndpoint + ".fault"
 	testMistakes(t, "f.yml", []mistake{
-		{"a text", withKeys("fault: §reset"), one(at, `is a text ("reset"); a map is accepted`)},
+		{"a text", withKeys("fault: §reset"), one(at, `is a text ("reset"); a map with type and rate is accepted`)},
 		{"nothing in it", withKeys("fault: §{}"), one(at, "type is missing: what goes wrong: one of reset, empty, malformed, truncate, slow-body")},
 		{"an unknown fault", withKeys("fault: {type: §explode}"), one(at+".type", `is a text ("explode"); one of reset, empty, malformed, truncate, slow-body is accepted`)},
 		{"a misspelt fault", withKeys("fault: {type: §slowbody}"), one(at+".type", `(did you mean "slow-body"?)`)},

@@ -20,6 +20,8 @@ func TestMistakesOfWebSockets(t *testing.T) {
 		{"both kinds in one item", "- websocket: {path: /x}\n  §endpoint: {path: /x, response: {}}\n", one("[0]", "endpoint stands beside websocket; an item has one of them")},
 		{"keys that are not indented", "- websocket:\n  §path: /x\n", one("[0]", "path stands beside websocket")},
 		{"a subprotocol with a blank", socket("subprotocols: ['§a b']"), one(atSocket+".subprotocols[0]", "the name of a subprotocol is accepted")},
+		{"a text on connect", socket("on-connect: §hi"), one(atSocket+".on-connect", "a map with response is accepted")},
+		{"a map of messages", socket("on-message: §{ping: pong}"), one(atSocket+".on-message", "a list of maps with pattern and response is accepted")},
 		{"no response on connect", socket("on-connect: §{}"), one(atSocket+".on-connect", "response is missing")},
 		{"a response that is a list", socket("on-connect: {response: §[a]}"), one(atSocket+".on-connect.response", "is a list; a text, a number, a boolean or a map is accepted")},
 		{"a key of HTTP in a response", socket("on-connect: {response: {§status: 200}}"), one(atSocket+".on-connect.response.status", "unknown key")},

@@ -1,10 +1,14 @@
 package listener
 
 import (
+	"io"
 	"math/rand/v2"
+	"net"
 	"slices"
 	"testing"
 	"time"
+
+	"mockserver/config"
 )
 
 // Times come off the heap in order, whatever the order they went on.
@@ -63,4 +67,36 @@ func TestAlarm_GoesOff(t *testing.T) {
 	none.at(begun)
 	none.close()
 	newAlarm().close() // it was never used
+}
+
+// However many clients leave that would have waited long, the alarm does not keep their
+// times: only those of pauses that are nearly over.
+func TestAlarm_KeepsNoTimesOfClientsThatLeft(t *testing.T) {
+	s, err := Start(config.Parse("m.yml", []byte(`- endpoint: {path: /, latency: {min: 1h}, response: {body: late}}`)), Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer func() { _ = s.Close() }()
+	for range 100 {
+		conn, err := net.Dial("tcp", s.Addr().String())
+		if err != nil {
+			t.Fatal(err)
+		}
+		if _, err := io.WriteString(conn, "GET / HTTP/1.1\r\nHost: a\r\n\r\n"); err != nil {
+			t.Fatal(err)
+		}
+		if err := conn.(*net.TCPConn).CloseWrite(); err != nil {
+			t.Fatal(err)
+		}
+		if n, err := io.Copy(io.Discard, conn); n > 0 || err != nil { // until the server closes it
+			t.Fatalf("got %d bytes, %v", n, err)
+		}
+		_ = conn.Close()
+	}
+	a := s.listener.alarm
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	if len(a.times) > 0 {
+		t.Errorf("%d times are kept, want none", len(a.times))
+	}
 }

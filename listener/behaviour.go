@@ -94,7 +94,7 @@ func (s *Server) behave(b *behaviour, r *matcher.Request, notify bool) {
 	if chosen == nil {
 		chosen = &o.answer
 	}
-	wait := o.latency.draw(&r.Random)
+	wait, struck := o.latency.draw(&r.Random), o.fault.strikes(&r.Random) // before the answer, which may draw too
 	given := s.give(chosen, wait.instead, r)
 	if wait.timed && !b.hold(r, begun, wait.length) {
 		return
@@ -102,7 +102,7 @@ func (s *Server) behave(b *behaviour, r *matcher.Request, notify bool) {
 	if given && notify && len(chosen.hooks) > 0 {
 		s.notify(chosen, r)
 	}
-	if o.fault.strikes(&r.Random) && o.fault.strike(r, held) {
+	if struck && o.fault.strike(r, held) {
 		held = nil // it is left later
 	}
 }

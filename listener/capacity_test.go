@@ -15,6 +15,7 @@ import (
 	"time"
 
 	"mockserver/config"
+	"mockserver/fetcher"
 )
 
 // visit is a client in a bubble that asks once.
@@ -147,6 +148,21 @@ func TestCapacity_IsHeldByASlowBody(t *testing.T) {
 			}
 		}
 	})
+}
+
+// A defect that shows while a request has its place costs no place.
+func TestCapacity_OutlastsAPanic(t *testing.T) {
+	s := configured(t, `- endpoint: {path: /, capacity: {concurrent: 1}, response: {body: ok}}`)
+	b := s.snapshot.Load().answers[0].behaviour
+	b.outcomes[0].answer.source = &fetcher.Source{} // of no loader: it panics
+	for range 3 {
+		if got := strings.Join(answersOf(t, s, 1, "/"), ""); !strings.Contains(got, internalError.code) {
+			t.Errorf("got %s, want %s", got, internalError.code)
+		}
+	}
+	if b.capacity.serving != 0 {
+		t.Errorf("%d places are taken, want none", b.capacity.serving)
+	}
 }
 
 // A reload that leaves the endpoint leaves the queue too.

@@ -274,7 +274,6 @@ func (c *connection) Read(b []byte) (int, error) {
 		c.told = true
 		return 0, c.over
 	}
-	c.wire.single = c.from.single()
 	for n := 0; ; {
 		got, err := c.more(b, n)
 		n += got
@@ -338,6 +337,7 @@ func (c *connection) hold(b []byte) {
 // take has wire take what came, and keeps what ends reading: what wire says, or an
 // end that comes inside a request. An error of reading is given.
 func (c *connection) take(b []byte, err error) (ready, rest int) {
+	c.wire.single = c.from.single() // as it is now: a reload may have come while nothing else did
 	ready, rest, c.over = c.wire.take(b)
 	inside := c.wire.inside(b[rest:])
 	if (inside || ready > 0 || c.over != nil) && !c.spoke.Load() {

@@ -99,7 +99,7 @@ func (s *Server) LatencyErrors() []LatencyError {
 	var all []LatencyError
 	for i := range sn.answers {
 		b := sn.answers[i].behaviour
-		if b == nil {
+		if b == nil || b.tally == nil { // nothing is counted of it
 			continue
 		}
 		if d := b.tally.late.Load(); d != nil {

@@ -79,3 +79,20 @@ func TestDeviations_AreCountedByAllAtOnce(t *testing.T) {
 		t.Errorf("got %d, %v, %v", e.Count, e.Max, e.Mean)
 	}
 }
+
+// An endpoint that nothing is counted of has none.
+func TestLatencyErrors_OfOthersAreNone(t *testing.T) {
+	s := configured(t, `
+- endpoint: {path: /faulty, response: {}, fault: {type: empty}}
+- endpoint: {path: /bounded, response: {}, capacity: {concurrent: 1}}
+- endpoint: {path: /limited, response: {}, rate-limit: {}}
+- endpoint: {path: /plain, response: {}}
+- endpoint: {path: /late, response: {}, latency: {min: 1us}}
+`)
+	for _, path := range []string{"/bounded", "/limited", "/plain", "/late"} {
+		answersOf(t, s, 1, path)
+	}
+	if all := s.LatencyErrors(); len(all) != 1 || all[0].Endpoint != "GET /late" || all[0].Count != 1 {
+		t.Errorf("got %d of them, want one of GET /late with one answer", len(all))
+	}
+}

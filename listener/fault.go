@@ -43,11 +43,11 @@ type faultName struct{}
 // to its headers afterwards is of the answer too. It tells whether the place that the
 // request holds is left once the answer is sent; else the caller has to leave it.
 func (f *fault) strike(r *matcher.Request, held *capacity) (leaves bool) {
-	r.Ctx.SetUserValue(faultName{}, f.kind)
 	conn, ok := r.Ctx.Conn().(*connection)
-	if !ok {
-		return false // in a test
+	if !ok || !conn.wire.single {
+		return false // in a test; or it came with others before a reload, whose answers would go wrong with it
 	}
+	r.Ctx.SetUserValue(faultName{}, f.kind)
 	resp := &r.Ctx.Response
 	body := resp.Body()
 	bodied := len(body) > 0 && !r.Ctx.IsHead()

@@ -279,3 +279,73 @@ func TestFault_AtARate(t *testing.T) {
 		t.Errorf("%d of %d requests had a fault, want about 200", faults, requests)
 	}
 }
+
+// With a seed, which requests have a fault does not depend on what their answers draw,
+// which may be up to the client.
+func TestFault_OfASeedDoesNotDependOnTheAnswer(t *testing.T) {
+	seed := uint64(1)
+	var whole [2]string
+	for i, path := range []string{"/", "/?x=1"} {
+		server := start(t, config.Parse("m.yml", []byte(`
+- endpoint: {path: /, response: {body: "{% if query-params.x %}{{random}}{% endif %}"}, fault: {type: empty, rate: 0.5}}
+`)), listener.Options{Seed: &seed})
+		for range 30 {
+			_, _, _, err := askOnce(t, server.URL()+path)
+			whole[i] += fmt.Sprintf(" %t", err == nil)
+		}
+	}
+	if whole[0] != whole[1] {
+		t.Errorf("got%s, and where the answer is random%s", whole[0], whole[1])
+	}
+}
+
+// A fault that a reload brings harms no answer but its own: of a connection that waited
+// for requests meanwhile, and of one whose requests came before it, of which it has none.
+func TestFault_ThatAReloadBrings(t *testing.T) {
+	asked, goes := make(chan struct{}), make(chan struct{})
+	remote := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
+		close(asked)
+		<-goes
+		_, _ = io.WriteString(w, `"far"`)
+	}))
+	defer remote.Close()
+	before := fmt.Sprintf(`
+- endpoint: {path: /far, response: {external-body: {provider: json, path: %q}}}
+- endpoint: {path: /near, response: {body: "{{path}}"}}
+- endpoint: {path: /spoilt, response: {body: "{{path}}"}`, remote.URL)
+	server := start(t, config.Parse("m.yml", []byte(before+"}")), listener.Options{})
+	var in [2]*bufio.Reader
+	var conns [2]net.Conn
+	expect := func(of int, bodies ...string) {
+		t.Helper()
+		for _, want := range bodies {
+			resp, err := http.ReadResponse(in[of], nil)
+			if err != nil {
+				t.Fatalf("%s: %v", want, err)
+			}
+			if b, err := io.ReadAll(resp.Body); err != nil || string(b) != want {
+				t.Fatalf("got %q, %v, want %q", b, err, want)
+			}
+		}
+	}
+	for i, first := range []string{toGet("/near"), toGet("/far") + toGet("/spoilt")} {
+		conns[i] = dial(t, server, first)
+		in[i] = bufio.NewReader(conns[i])
+	}
+	expect(0, "/near")
+	<-asked
+	if err := server.Apply(config.Parse("m.yml", []byte(before+", fault: {type: reset}}"))); err != nil {
+		t.Fatal(err)
+	}
+	close(goes)
+	expect(1, `"far"`, "/spoilt")
+	for i, conn := range conns {
+		if _, err := io.WriteString(conn, toGet("/near")+toGet("/spoilt")); err != nil {
+			t.Fatal(err)
+		}
+		expect(i, "/near")
+		if _, err := in[i].ReadByte(); !errors.Is(err, syscall.ECONNRESET) {
+			t.Errorf("got %v, want a reset", err)
+		}
+	}
+}

@@ -1,7 +1,7 @@
 package listener
 
 import (
-	"strconv"
+	"crypto/sha256"
 	"strings"
 
 	"mockserver/config"
@@ -10,12 +10,18 @@ import (
 // kept is the state of endpoints, which outlives snapshots: an endpoint that a reload
 // leaves as it is goes on with what it had.
 type kept struct {
-	before, now map[string]any // of the snapshot that is served, and of the one that is compiled
-	alike       map[string]int // endpoints of the latter, by what they have in common
+	before, now map[identity]any          // of the snapshot that is served, and of the one that is compiled
+	alike       map[[sha256.Size]byte]int // endpoints of the latter, by what they have in common
+}
+
+// identity is what tells the state of one endpoint from that of others.
+type identity struct {
+	common [sha256.Size]byte // the digest of a text that may be as long as all that is declared
+	number int               // of those that have it in common, from 1
 }
 
 // begin is called before a specification is compiled, and commit once it is served.
-func (k *kept) begin() { k.now, k.alike = map[string]any{}, map[string]int{} }
+func (k *kept) begin() { k.now, k.alike = map[identity]any{}, map[[sha256.Size]byte]int{} }
 
 func (k *kept) commit() { k.before, k.now, k.alike = k.now, nil, nil }
 
@@ -24,13 +30,13 @@ func (k *kept) commit() { k.before, k.now, k.alike = k.now, nil, nil }
 // of state what that is made from, which is given as a text. Of several that are the
 // same, each has its own, in their order.
 func keep[T any](k *kept, e *config.Endpoint, made string, fresh func() *T) *T {
-	name := strings.Join([]string{made, e.EffectiveMethod(), e.Host, e.Path.Value, e.If.Value}, "\x00")
-	k.alike[name]++
-	name += "\x00" + strconv.Itoa(k.alike[name])
-	had, ok := k.before[name].(*T)
+	common := sha256.Sum256([]byte(strings.Join([]string{made, e.EffectiveMethod(), e.Host, e.Path.Value, e.If.Value}, "\x00")))
+	k.alike[common]++
+	id := identity{common, k.alike[common]}
+	had, ok := k.before[id].(*T)
 	if !ok {
 		had = fresh()
 	}
-	k.now[name] = had
+	k.now[id] = had
 	return had
 }

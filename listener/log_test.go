@@ -58,7 +58,7 @@ func TestNewLogger_OneReadableLineAnEvent(t *testing.T) {
 	var stdout, stderr bytes.Buffer
 	log := NewLogger("println", &stdout, &stderr)
 	log.Info("request", "path", "/a\nb\x1b[31m", "n", 3, "empty", "", "said", `"x"`)
-	log.With("a", 1).WithGroup("g").Warn("second", "b", 2, slog.Group("h", "c", 3))
+	log.With("a", 1).WithGroup("g").Warn("second", "b", 2, slog.Group("h", "c", 3), slog.Group("", "d", 4))
 	log.Error("broken", "why", "x")
 	log.Debug("not logged")
 	lines := strings.Split(strings.TrimSuffix(stdout.String(), "\n"), "\n")
@@ -67,7 +67,7 @@ func TestNewLogger_OneReadableLineAnEvent(t *testing.T) {
 	}
 	for i, want := range []string{
 		` INFO request path="/a\nb\x1b[31m" n=3 empty="" said="\"x\""`,
-		" WARN second a=1 g.b=2 g.h.c=3",
+		" WARN second a=1 g.b=2 g.h.c=3 g.d=4",
 	} {
 		stamp, rest := lines[i][:24], lines[i][24:]
 		if _, err := time.Parse("2006-01-02T15:04:05.000Z", stamp); err != nil || rest != want {

@@ -115,8 +115,11 @@ func (l *lines) WithGroup(name string) slog.Handler {
 func appendAttr(line []byte, prefix string, a slog.Attr) []byte {
 	value := a.Value.Resolve()
 	if value.Kind() == slog.KindGroup {
+		if a.Key != "" {
+			prefix += a.Key + "."
+		}
 		for _, inner := range value.Group() {
-			line = appendAttr(line, prefix+a.Key+".", inner)
+			line = appendAttr(line, prefix, inner)
 		}
 		return line
 	}

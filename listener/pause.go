@@ -36,6 +36,8 @@ const (
 	maxAhead = maxHeader
 	// aheadRoom is by how much at a time there is room for it.
 	aheadRoom = 2 << 10
+	// alarmLead is how long before the end of a pause the alarm is told of it.
+	alarmLead = time.Second
 )
 
 // pausing is the state of a connection's pauses that others have a part in.
@@ -99,10 +101,15 @@ func (c *connection) beginRead(until time.Time) (woken bool) {
 		p.woken = false
 		return true
 	}
-	_ = c.Conn.SetReadDeadline(until) // reading fails too
-	if p.reads = true; !until.IsZero() {
+	p.reads = true
+	switch early := until.Add(-alarmLead); {
+	case until.IsZero():
+	case time.Now().Before(early):
+		until = early // and then again: the alarm keeps no times of clients that left long before
+	default:
 		c.from.alarm.at(until)
 	}
+	_ = c.Conn.SetReadDeadline(until) // reading fails too
 	return false
 }
 

@@ -35,8 +35,12 @@ func (d *decoding) bind(doc *openapi3.T) {
 				d.wrong(r.node, "the reference %s leads nowhere", strconv.Quote(clip(ref)))
 				break
 			}
-			if at = next.Elem(); at == r.value || steps > len(d.refs) {
+			if at = next.Elem(); at == r.value {
 				d.wrong(r.node, "the reference leads back to itself, so that it would have no end")
+				break
+			}
+			if steps > maxInlined {
+				d.wrong(r.node, "the reference leads to a reference, and so on, more than %d times", maxInlined)
 				break
 			}
 		}

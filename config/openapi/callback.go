@@ -1,6 +1,7 @@
 package openapi
 
 import (
+	"encoding/json"
 	"fmt"
 	"strconv"
 	"strings"
@@ -82,6 +83,9 @@ const longestSleep = 365 * 24 * time.Hour
 // sleepTime reads seconds or the text of a duration.
 func sleepTime(value any) (d time.Duration, ok bool) {
 	switch x := value.(type) {
+	case json.Number:
+		seconds, _ := x.Float64() // a document's numbers are numbers
+		return sleepTime(seconds)
 	case float64:
 		if x < 0 || x > longestSleep.Seconds() {
 			return 0, false
@@ -149,6 +153,8 @@ func scalarText(value any) (string, bool) {
 		return strconv.FormatBool(x), true
 	case float64:
 		return strconv.FormatFloat(x, 'f', -1, 64), true
+	case json.Number:
+		return x.String(), true
 	}
 	return "", false
 }

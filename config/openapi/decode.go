@@ -1,6 +1,7 @@
 package openapi
 
 import (
+	"encoding/json"
 	"fmt"
 	"math"
 	"reflect"
@@ -388,14 +389,26 @@ func (d *decoding) constrained(n *Node, l *layout, v reflect.Value) {
 	d.referable(beside, l, v)
 }
 
-// anyOf makes of a node what encoding/json makes of its JSON text.
+// exactDigits is how many digits a float64 keeps of any number.
+const exactDigits = 15
+
+// numberOf is the value of the text of a number.
+func numberOf(text string) any {
+	if len(text) > exactDigits && rational(json.Number(text)) != nil {
+		return json.Number(text)
+	}
+	x, _ := strconv.ParseFloat(text, 64) // of one that is too large the greatest
+	return max(-math.MaxFloat64, min(x, math.MaxFloat64))
+}
+
+// anyOf makes of a node what encoding/json makes of its JSON text, but of a number that a
+// float64 may not keep a json.Number.
 func anyOf(n *Node) any {
 	switch n.Kind {
 	case Bool:
 		return n.Text == "true"
 	case Number:
-		x, _ := strconv.ParseFloat(n.Text, 64)
-		return x
+		return numberOf(n.Text)
 	case Text:
 		return n.Text
 	case List:

@@ -262,12 +262,15 @@ func (b *bundle) at(pointer string) *Node {
 // target is what a node refers to, past all references; the node itself when it is none.
 func (b *bundle) target(n *Node) *Node {
 	for range maxInlined {
-		ref := n.textOf("$ref")
-		if !strings.HasPrefix(ref, "#/") {
+		if n == nil || n.Kind != Map {
+			return n
+		}
+		ref := b.root.step(n, "$ref")
+		if ref == nil || ref.Kind != Text || !strings.HasPrefix(ref.Text, "#/") {
 			return n
 		}
 		next := b.root.root
-		for _, token := range tokensOf(ref[1:]) {
+		for _, token := range tokensOf(ref.Text[1:]) {
 			if next != nil {
 				next = b.root.step(next, token)
 			}

@@ -59,6 +59,7 @@ func (c *content) generated() []byte {
 		}
 		text = c.encode(v)
 	}
+	c.m.kept += len(text)
 	if len(c.encodings) == 0 {
 		c.m.bodies[key] = text
 	}

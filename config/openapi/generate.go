@@ -3,7 +3,6 @@ package openapi
 import (
 	"hash/fnv"
 	"math/rand/v2"
-	"slices"
 
 	"github.com/getkin/kin-openapi/openapi3"
 )
@@ -17,8 +16,13 @@ const (
 	leastRoom    = 40
 	documentRoom = 400_000
 	// bodyEffort is how many values may be made for a body, those that came to nothing
-	// among them.
-	bodyEffort = 20_000
+	// among them. So many bytes of a long text count as a value.
+	bodyEffort  = 20_000
+	bytesAValue = 256
+	// documentText is how many bytes the bodies of a document have before the effort that
+	// goes into each of the rest becomes leastEffort.
+	documentText = 256 << 20
+	leastEffort  = 100
 	// mostTries is how often another value is tried where one does not fit.
 	mostTries = 24
 	// deepestBody is how many schemas may be open at once.
@@ -26,6 +30,9 @@ const (
 	// bodyTries is how many bodies are made until one is valid.
 	bodyTries = 3
 )
+
+// tooLarge says that a body asks for more effort than there is.
+const tooLarge = "it is larger than what is made"
 
 // draft is a body while it is made. All that is by chance comes from one source, so that
 // a seed gives one body.
@@ -35,6 +42,7 @@ type draft struct {
 	// fresh bodies take nothing from examples and defaults, and any value of an enum.
 	fresh  bool
 	quiet  bool // warns of nothing: made for a request
+	wide   bool // anything that is allowed, whether it reads well or not: others are taken
 	check  validator
 	active []*openapi3.Schema // being made, the outermost first
 	effort int
@@ -67,8 +75,12 @@ const (
 
 // body makes a value for a schema, and says what is wrong with it; "" when it is valid.
 func (m *maker) body(ref *openapi3.SchemaRef, way direction, seed uint64, fresh bool, at string) (v any, wrong string) {
+	effort := bodyEffort
+	if m.kept > documentText {
+		effort = leastEffort
+	}
 	for try := range uint64(bodyTries) {
-		d := &draft{m: m, fresh: fresh, quiet: fresh, effort: bodyEffort, at: at, random: rand.New(rand.NewPCG(seed, try))}
+		d := &draft{m: m, fresh: fresh, quiet: fresh, effort: effort, at: at, random: rand.New(rand.NewPCG(seed, try))}
 		d.check = validator{m: m, request: way == toServer, lenient: try > 0}
 		made, ok := d.value(ask{schemas: []*openapi3.SchemaRef{ref}, room: m.room})
 		found := d.check.mismatch(ref, made)
@@ -135,7 +147,7 @@ func (d *draft) tried(a ask) (best any, ok bool) {
 	var g *merged
 	for attempt := 0; ; attempt++ {
 		if d.effort--; d.effort < 0 {
-			d.blame("it is larger than what is made")
+			d.blame(tooLarge)
 			return best, false
 		}
 		var bare bool
@@ -289,23 +301,25 @@ func (d *draft) warnExample(a ask, v any) {
 
 // listed picks a value of an enum or const.
 func (d *draft) listed(g *merged, a ask) (any, bool) {
-	fit := make([]any, 0, len(g.values))
-	for _, v := range g.values {
-		if d.fits(a.schemas, v) {
-			fit = append(fit, v)
+	first := 0
+	if d.fresh && len(g.values) > 0 {
+		first = d.random.IntN(len(g.values))
+	}
+	null := false
+	for i := range g.values {
+		v := g.values[(first+i)%len(g.values)]
+		switch {
+		case !d.fits(a.schemas, v):
+		case v == nil:
+			null = true
+		default:
+			return v, true
 		}
 	}
-	if len(fit) > 1 {
-		fit = slices.DeleteFunc(fit, func(v any) bool { return v == nil })
-	}
-	if len(fit) == 0 {
+	if !null {
 		d.blame("no value of its enum or const satisfies the rest of it")
-		return nil, false
 	}
-	if d.fresh {
-		return fit[d.random.IntN(len(fit))], true
-	}
-	return fit[0], true
+	return nil, null
 }
 
 // kind picks the type of a value: the first that is named, or else what its keywords are

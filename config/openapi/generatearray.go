@@ -13,6 +13,7 @@ const someItems = 2
 func (d *draft) array(g *merged, a ask, bare bool) (any, bool) {
 	count, found := d.itemCount(g, a.room, bare)
 	items := make([]any, 0, min(count, mostExtras))
+	others := distinct{}
 	first := count - len(found) // the last are those that contains asks for
 	for i := range count {
 		refs, banned := itemSchemas(g, i)
@@ -21,7 +22,7 @@ func (d *draft) array(g *merged, a ask, bare bool) (any, bool) {
 		}
 		item, ok := any(nil), !banned
 		if ok {
-			item, ok = d.item(g, ask{refs, singular(a.name), max(0, (a.room-1)/count)}, items, len(items) >= g.minItems && len(found) == 0)
+			item, ok = d.item(g, ask{refs, singular(a.name), max(0, (a.room-1)/count)}, others, len(items) >= g.minItems && len(found) == 0)
 		}
 		switch {
 		case ok:
@@ -38,20 +39,21 @@ func (d *draft) array(g *merged, a ask, bare bool) (any, bool) {
 
 // item makes an item that is not like the others. Where items may be alike, one that is
 // is refused only if it need not be there.
-func (d *draft) item(g *merged, a ask, others []any, optional bool) (any, bool) {
+func (d *draft) item(g *merged, a ask, others distinct, optional bool) (any, bool) {
 	v, ok := d.value(a)
-	if !ok || !slices.ContainsFunc(others, func(o any) bool { return equal(o, v) }) {
+	if !ok || others.add(v) {
 		return v, ok
 	}
 	if optional || !g.unique {
 		return v, !optional
 	}
-	before := d.fresh
+	fresh, wide := d.fresh, d.wide
 	d.fresh = true // examples are the same each time
-	defer func() { d.fresh = before }()
-	for range 4 * mostTries {
+	defer func() { d.fresh, d.wide = fresh, wide }()
+	for try := range 4 * mostTries {
+		d.wide = wide || try >= mostTries/4 || len(others) > usualWidth/4
 		v, ok = d.value(a)
-		if ok && !slices.ContainsFunc(others, func(o any) bool { return equal(o, v) }) {
+		if ok && others.add(v) {
 			return v, true
 		}
 		if d.effort < 0 {

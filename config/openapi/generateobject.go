@@ -75,7 +75,7 @@ func (d *draft) included(g *merged, a ask, bare bool) (names []property, ok bool
 		limit = min(limit, g.maxProps)
 	}
 	for i := range g.properties {
-		if in.count < limit {
+		if len(in.order) < limit {
 			in.addOptional(i)
 		}
 	}
@@ -91,15 +91,32 @@ func (d *draft) included(g *merged, a ask, bare bool) (names []property, ok bool
 type inclusion struct {
 	*draft
 	*merged
-	in    []bool
-	count int
+	in      []bool
+	order   []int // those that are in, as they came
+	settled int   // how many of them have what they depend on
+	refused int   // how many of them cannot be
 }
 
 func (c *inclusion) include(i int) {
-	if !c.in[i] {
-		c.in[i] = true
-		c.count++
+	if c.in[i] {
+		return
 	}
+	c.in[i] = true
+	c.order = append(c.order, i)
+	if c.properties[i].banned {
+		c.refused++
+	}
+}
+
+// takeBack leaves only the first of those that are in.
+func (c *inclusion) takeBack(first int) {
+	for _, i := range c.order[first:] {
+		c.in[i] = false
+		if c.properties[i].banned {
+			c.refused--
+		}
+	}
+	c.order, c.settled = c.order[:first], first
 }
 
 // addRequired is false when one of them cannot be.
@@ -125,22 +142,12 @@ func (c *inclusion) addOptional(i int) {
 	if c.in[i] || p.banned || p.unnamed || c.leftOut(p) || !c.nameFits(c.merged, p.name) {
 		return
 	}
-	before, count := slices.Clone(c.in), c.count
+	before, refused := len(c.order), c.refused
 	c.include(i)
 	c.addNeeded()
-	if c.maxProps >= 0 && c.count > c.maxProps || c.refused() {
-		c.in, c.count = before, count
+	if c.maxProps >= 0 && len(c.order) > c.maxProps || c.refused > refused {
+		c.takeBack(before)
 	}
-}
-
-// refused tells whether something that cannot be there was included.
-func (c *inclusion) refused() bool {
-	for i, p := range c.properties {
-		if c.in[i] && p.banned {
-			return true
-		}
-	}
-	return false
 }
 
 // addNeeded includes what those that are in depend on (dependentRequired).
@@ -148,22 +155,13 @@ func (c *inclusion) addNeeded() {
 	if !c.dependent {
 		return
 	}
-	for before := -1; before != c.count; {
-		before = c.count
-		for i, p := range c.properties {
-			if c.in[i] {
-				c.addNeededBy(p.name)
-			}
-		}
-	}
-}
-
-func (c *inclusion) addNeededBy(name string) {
-	for _, s := range c.schemas {
-		for _, needed := range s.DependentRequired[name] {
-			i := slices.IndexFunc(c.properties, func(p property) bool { return p.name == needed })
-			if i >= 0 {
-				c.include(i)
+	for ; c.settled < len(c.order); c.settled++ {
+		name := c.properties[c.order[c.settled]].name
+		for _, s := range c.schemas {
+			for _, needed := range s.DependentRequired[name] {
+				if i, ok := c.index[needed]; ok {
+					c.include(i)
+				}
 			}
 		}
 	}

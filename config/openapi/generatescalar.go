@@ -13,7 +13,7 @@ const textTries = 12
 
 // text makes a string.
 func (d *draft) text(g *merged, name string) (any, bool) {
-	if g.minLength == 0 && g.maxLength < 0 && len(g.patterns) == 0 && len(g.formats) == 0 {
+	if !d.wide && g.minLength == 0 && g.maxLength < 0 && len(g.patterns) == 0 && len(g.formats) == 0 {
 		if s, ok := hintedText(d.random, name); ok {
 			return s, true
 		}
@@ -30,10 +30,16 @@ func (d *draft) text(g *merged, name string) (any, bool) {
 	t.compile()
 	for sort := range t.sorts() {
 		for range textTries {
+			if t.low/bytesAValue > d.effort {
+				d.blame(tooLarge)
+				return "", false
+			}
 			s, ok := t.make(sort, name)
 			if !ok {
+				d.effort -= t.low / bytesAValue
 				break
 			}
+			d.effort -= len(s) / bytesAValue
 			if t.last = s; t.fit(s) {
 				return s, true
 			}
@@ -84,6 +90,9 @@ func (t *texts) make(sort int, name string) (string, bool) {
 	if sort -= len(t.patterns); sort < len(t.formats) {
 		return hintedText(r, t.formats[sort])
 	}
+	if t.wide {
+		return letters(r, t.low+r.IntN(min(t.high-t.low, readableLength)+1)), true
+	}
 	switch sort - len(t.formats) {
 	case 0:
 		return hintedText(r, name)
@@ -131,7 +140,7 @@ func (t *texts) fit(s string) bool {
 
 // number makes a number: within the bounds, and a multiple of what it has to be.
 func (d *draft) number(g *merged, name string, whole bool) (any, bool) {
-	if g.unbounded() {
+	if g.unbounded() && !d.wide {
 		return d.anyNumber(name, whole), true
 	}
 	step := stepOf(g, whole)
@@ -200,6 +209,10 @@ const usualWidth = 100
 // apart than what is readable.
 func (d *draft) usual(g *merged, name string, step *big.Rat) (low, high *big.Rat) {
 	width := big.NewRat(usualWidth, 1)
+	if d.wide {
+		width = big.NewRat(1<<31, 1)
+		name = ""
+	}
 	if w := new(big.Rat).Mul(step, width); w.Cmp(width) > 0 {
 		width = w
 	}

@@ -39,6 +39,7 @@ type maker struct {
 	patterns sync.Map // source to *pattern or error
 	warned   sync.Map // schemas and patterns that were warned of
 	bodies   map[bodyKey][]byte
+	kept     int // bytes of bodies that were made; not changed by fresh ones
 }
 
 // newMaker returns a maker for a document whose references are resolved.
@@ -80,6 +81,6 @@ func (m *maker) pattern(source string) (*pattern, error) {
 // warnPattern says once that a pattern is not understood.
 func (m *maker) warnPattern(pointer, source string, err error) {
 	if _, known := m.warned.LoadOrStore(source, true); !known {
-		m.warning(pointer, "the pattern "+source+" is not understood ("+err.Error()+"); texts are made without it")
+		m.warning(pointer, "the pattern "+clip(source)+" is not understood ("+clip(err.Error())+"); texts are made without it")
 	}
 }

@@ -78,6 +78,7 @@ type merged struct {
 	minProps, maxProps  int
 	required            []string
 	properties          []property
+	index               map[string]int    // of properties, by name
 	closed              bool              // unevaluatedProperties: false
 	fixed               map[string]string // values of discriminators
 	dependent, patterny bool
@@ -173,9 +174,11 @@ func (g *merger) addValues(ref *openapi3.SchemaRef, top bool) {
 			converted[i] = valueOf(values[i])
 		}
 		if g.limited {
-			converted = slices.DeleteFunc(converted, func(v any) bool {
-				return !slices.ContainsFunc(g.values, func(w any) bool { return equal(v, w) })
-			})
+			both := make(distinct, len(g.values))
+			for _, v := range g.values {
+				both.add(v)
+			}
+			converted = slices.DeleteFunc(converted, func(v any) bool { return !both.has(v) })
 		}
 		g.limited, g.values = true, converted
 	}
@@ -306,11 +309,7 @@ func (g *merger) addArray(s *openapi3.Schema) {
 func (g *merger) addObject(s *openapi3.Schema) {
 	g.minProps = max(g.minProps, clampCount(s.MinProps))
 	g.maxProps = least(g.maxProps, s.MaxProps)
-	for _, name := range s.Required {
-		if !slices.Contains(g.required, name) {
-			g.required = append(g.required, name)
-		}
-	}
+	g.required = append(g.required, s.Required...) // some of them twice
 	if has := s.UnevaluatedProperties.Has; has != nil && !*has {
 		g.closed, g.hard = true, true
 	}

@@ -53,6 +53,18 @@ func (n *Node) get(key string) *Node {
 	return nil
 }
 
+// byKey is the entries of a map by their keys.
+func (n *Node) byKey() map[string]*Entry {
+	if len(n.Entries) == 0 {
+		return nil
+	}
+	entries := make(map[string]*Entry, len(n.Entries))
+	for i := range n.Entries {
+		entries[n.Entries[i].Key] = &n.Entries[i]
+	}
+	return entries
+}
+
 // textOf is the text of a key; "" when it has none.
 func (n *Node) textOf(key string) string {
 	if v := n.get(key); v != nil && v.Kind == Text {

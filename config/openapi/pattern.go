@@ -30,6 +30,8 @@ const (
 	longestRepeat = 1000
 	// longestText bounds a text that a pattern or a length asks for.
 	longestText = 1 << 20
+	// longText is from where on a text is tried a few times only.
+	longText = 1 << 14
 	// readableLength is how much longer than it has to be a text is made.
 	readableLength = 10
 )
@@ -302,7 +304,10 @@ func (p *pattern) text(r *rand.Rand, low, high int) (string, bool) {
 	all := p.lengths[p.tree]
 	least := max(all.min, min(low, all.max))
 	most := max(least, min(all.max, high, max(least, 1)+readableLength))
-	const tries = 60
+	tries := 60
+	if least > longText {
+		tries = 4
+	}
 	for try := range tries {
 		var b strings.Builder
 		p.write(&b, r, p.tree, least+r.IntN(most-least+1))

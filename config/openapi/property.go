@@ -23,10 +23,10 @@ func (g *merger) collectProperties() {
 	if !g.hasProperties() {
 		return
 	}
-	index := map[string]int{}
+	g.index = map[string]int{}
 	declare := func(name string) {
-		if _, ok := index[name]; !ok {
-			index[name] = len(g.properties)
+		if _, ok := g.index[name]; !ok {
+			g.index[name] = len(g.properties)
 			g.properties = append(g.properties, g.property(name))
 		}
 	}
@@ -54,10 +54,10 @@ func (g *merger) collectProperties() {
 	}
 	for _, name := range g.required {
 		declare(name)
-		g.properties[index[name]].required = true
+		g.properties[g.index[name]].required = true
 	}
 	for name := range g.fixed {
-		g.properties[index[name]].required = true
+		g.properties[g.index[name]].required = true
 	}
 }
 

@@ -39,7 +39,7 @@ type source struct {
 	location string // the absolute path or the URL
 	remote   bool
 	root     *Node // nil when it could not be read
-	index    map[*Node]map[string]*Node
+	index    map[*Node]keyIndex
 	anchors  map[string]*Node // of $anchor; made when one is looked for
 }
 
@@ -54,6 +54,8 @@ const (
 	maxSources = 2000
 	// maxInlined bounds how deep path items refer to others.
 	maxInlined = 100
+	// mostHints is how many references that lead nowhere are compared with what there is.
+	mostHints = 50
 )
 
 func newBundle(root *Node, location string, ls layouts, opts Options) *bundle {
@@ -315,7 +317,7 @@ func (b *bundle) find(src *source, ref *Node) (*source, *Node) {
 		next := from.step(n, token)
 		if next == nil {
 			hint := ""
-			if b.opts.Suggest != nil && n.Kind == Map {
+			if b.opts.Suggest != nil && n.Kind == Map && len(b.problems) < mostHints {
 				hint = b.opts.Suggest(token, n.keys())
 			}
 			b.wrong(ref, "the reference "+strconv.Quote(clip(ref.Text))+" leads nowhere: there is no "+strconv.Quote(clip(token))+" there"+hint)
@@ -341,21 +343,24 @@ func (s *source) step(n *Node, token string) *Node {
 	if n.Kind != Map || len(n.Entries) < large {
 		return n.step(token)
 	}
-	index := s.index[n]
-	if index == nil {
-		index = make(map[string]*Node, len(n.Entries))
+	index, known := s.index[n]
+	if !known || index.entries != len(n.Entries) {
+		index = keyIndex{values: make(map[string]*Node, len(n.Entries)), entries: len(n.Entries)}
 		for i := range n.Entries {
-			index[n.Entries[i].Key] = n.Entries[i].Value
+			index.values[n.Entries[i].Key] = n.Entries[i].Value
 		}
 		if s.index == nil {
-			s.index = map[*Node]map[string]*Node{}
+			s.index = map[*Node]keyIndex{}
 		}
 		s.index[n] = index
 	}
-	if found := index[token]; found != nil {
-		return found
-	}
-	return n.step(token) // what was put there since
+	return index.values[token]
+}
+
+// keyIndex is the values of a map by their keys, as of when it had so many entries.
+type keyIndex struct {
+	values  map[string]*Node
+	entries int
 }
 
 // anchor is the schema with an $anchor.

@@ -1,10 +1,12 @@
 package openapi
 
 import (
+	"cmp"
 	"encoding/json"
 	"errors"
 	"fmt"
 	"reflect"
+	"slices"
 
 	"github.com/getkin/kin-openapi/openapi2"
 	"github.com/getkin/kin-openapi/openapi2conv"
@@ -65,9 +67,13 @@ func plainJSONError(err error) string {
 // of the same key, or else of what is around them.
 func settle(n, old *Node) {
 	n.File, n.Line, n.Column = old.File, old.Line, old.Column
+	entries := old.byKey()
 	for i := range n.Entries {
 		e := &n.Entries[i]
-		from := old.get(e.Key)
+		from := (*Node)(nil)
+		if same := entries[e.Key]; same != nil {
+			from = same.Value
+		}
 		switch e.Key {
 		case "schemas":
 			from = old.get("definitions")
@@ -80,10 +86,8 @@ func settle(n, old *Node) {
 			from = old
 		}
 		e.Line, e.Column = from.Line, from.Column
-		for j := range old.Entries {
-			if old.Entries[j].Key == e.Key {
-				e.Line, e.Column = old.Entries[j].Line, old.Entries[j].Column
-			}
+		if same := entries[e.Key]; same != nil {
+			e.Line, e.Column = same.Line, same.Column
 		}
 		settle(e.Value, from)
 	}
@@ -102,27 +106,25 @@ func inOrder(paths, old *Node) {
 		return
 	}
 	reorder(paths, old)
+	entries := old.byKey()
 	for i := range paths.Entries {
-		if from := old.get(paths.Entries[i].Key); from != nil {
-			reorder(paths.Entries[i].Value, from)
+		if from := entries[paths.Entries[i].Key]; from != nil {
+			reorder(paths.Entries[i].Value, from.Value)
 		}
 	}
 }
 
 // reorder puts the keys that old has too first, as old has them.
 func reorder(n, old *Node) {
-	var ordered []Entry
+	place := make(map[string]int, len(old.Entries))
 	for i := range old.Entries {
-		for j := range n.Entries {
-			if n.Entries[j].Key == old.Entries[i].Key {
-				ordered = append(ordered, n.Entries[j])
-			}
-		}
+		place[old.Entries[i].Key] = i
 	}
-	for j := range n.Entries {
-		if old.get(n.Entries[j].Key) == nil {
-			ordered = append(ordered, n.Entries[j])
+	placeOf := func(e Entry) int {
+		if i, ok := place[e.Key]; ok {
+			return i
 		}
+		return len(place)
 	}
-	n.Entries = ordered
+	slices.SortStableFunc(n.Entries, func(a, b Entry) int { return cmp.Compare(placeOf(a), placeOf(b)) })
 }

@@ -1,0 +1,54 @@
+package openapi
+
+import (
+	"encoding/json"
+	"slices"
+	"strconv"
+	"strings"
+)
+
+// distinct is a set of JSON values: of thousands, none is compared with each of the others.
+type distinct map[string]bool
+
+// add puts a value into the set; false when one that equals it was there.
+func (d distinct) add(v any) bool {
+	key := string(appendIdentity(nil, v))
+	if d[key] {
+		return false
+	}
+	d[key] = true
+	return true
+}
+
+func (d distinct) has(v any) bool { return d[string(appendIdentity(nil, v))] }
+
+// appendIdentity appends a text that two values have in common when they are equal, and
+// only then: numbers by what they are worth, names in order.
+func appendIdentity(dst []byte, v any) []byte {
+	switch v := v.(type) {
+	case json.Number:
+		if i, err := strconv.ParseInt(string(v), 10, 64); err == nil {
+			return strconv.AppendInt(dst, i, 10)
+		}
+		if r := rational(v); r != nil {
+			return append(dst, r.RatString()...)
+		}
+		return append(dst, v...)
+	case []any:
+		dst = append(dst, '[')
+		for i := range v {
+			dst = append(appendIdentity(dst, v[i]), ',')
+		}
+		return append(dst, ']')
+	case *object:
+		members := slices.Clone(v.members)
+		slices.SortFunc(members, func(a, b member) int { return strings.Compare(a.name, b.name) })
+		dst = append(dst, '{')
+		for _, m := range members {
+			dst = append(appendJSONString(dst, m.name), ':')
+			dst = append(appendIdentity(dst, m.value), ',')
+		}
+		return append(dst, '}')
+	}
+	return appendJSON(dst, v)
+}

@@ -1,0 +1,134 @@
+package config_test
+
+import (
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"mockserver/config"
+	"mockserver/config/openapi"
+)
+
+// answerOf reads a document of one operation that answers the schema, beside others, and
+// returns the body and the warnings.
+func answerOf(t *testing.T, schema, others string) (body string, problems config.Problems) {
+	t.Helper()
+	spec := config.Parse("excess.json", []byte(`{"openapi": "3.1.0", "info": {"title": "t", "version": "1"}, "paths": {"/x": {"get": {"responses": {"200":
+		{"description": "d", "content": {"application/json": {"schema": `+schema+`}}}}}}}, "components": {"schemas": {`+others+`}}}`))
+	if err := spec.Problems.Err(); err != nil || len(spec.Endpoints) != 1 {
+		t.Fatalf("%d endpoints, %v", len(spec.Endpoints), err)
+	}
+	return spec.Endpoints[0].Response.Body.Value, spec.Problems
+}
+
+// twice is 60 schemas of which each names the next one twice.
+func twice(keyword string) string {
+	var b strings.Builder
+	for i := range 60 {
+		ref := fmt.Sprintf(`{"$ref": "#/components/schemas/S%d"}`, i+1)
+		fmt.Fprintf(&b, `"S%d": {%q: [%s, %s]}, `, i, keyword, ref, ref)
+	}
+	return b.String() + `"S60": {"type": "object", "properties": {"a": {"type": "string"}}}`
+}
+
+// What asks for more than there is time and room for is warned of, and takes neither.
+// Without the bounds these would not come to an end.
+func TestSchemasThatAskForTooMuch(t *testing.T) {
+	for name, c := range map[string]struct{ schema, others, what string }{
+		"many items":                {`{"type": "array", "minItems": 1000000000, "items": {"type": "number"}}`, "", "larger than what is made"},
+		"many different items":      {`{"type": "array", "minItems": 19000, "uniqueItems": true, "items": {"type": "number"}}`, "", "larger than what is made"},
+		"many long texts":           {`{"type": "array", "minItems": 20000, "items": {"type": "string", "minLength": 1000000}}`, "", "larger than what is made"},
+		"a text too long":           {`{"type": "string", "minLength": 1000000000}`, "", "no text is as long"},
+		"no text of such a length":  {`{"type": "string", "minLength": 1000000, "pattern": "^(a|b)*c$", "format": "uuid"}`, "", "larger than what is made"},
+		"many properties":           {`{"type": "object", "minProperties": 1000000000}`, "", "more properties than it allows"},
+		"allOf twice on each level": {`{"$ref": "#/components/schemas/S0"}`, twice("allOf"), "ask for more than is checked"},
+		"oneOf twice on each level": {`{"$ref": "#/components/schemas/S0"}`, twice("oneOf"), "ask for more than is checked"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			body, problems := answerOf(t, c.schema, c.others)
+			if len(problems) != 1 || !strings.Contains(problems[0].What, c.what) {
+				t.Errorf("warned of %.300v; want %q", problems, c.what)
+			}
+			if len(body) > 8<<20 {
+				t.Errorf("a body of %d bytes", len(body))
+			}
+		})
+	}
+}
+
+// What is much, and can be had, is there.
+func TestSchemasThatAskForMuch(t *testing.T) {
+	if body, problems := answerOf(t, `{"type": "string", "minLength": 1000000}`, ""); len(problems) > 0 || len(body) < 1_000_000 {
+		t.Errorf("%d bytes, %v", len(body), problems)
+	}
+	if body, problems := answerOf(t, `{"type": "array", "minItems": 3000, "uniqueItems": true, "items": {"type": "integer", "minimum": 1, "maximum": 9000}}`, ""); len(problems) > 0 || strings.Count(body, ",") != 2999 {
+		t.Errorf("%d commas, %v", strings.Count(body, ","), problems)
+	}
+}
+
+// Digits that a float64 has no room for are kept wherever a document gives a value.
+func TestLongIntegersOfDocuments(t *testing.T) {
+	const n = "9007199254740993" // 2^53 + 1
+	for name, schema := range map[string]string{
+		"example":            `{"type": "integer", "example": ` + n + `}`,
+		"default":            `{"type": "integer", "default": ` + n + `}`,
+		"enum":               `{"type": "integer", "enum": [` + n + `]}`,
+		"const":              `{"const": ` + n + `}`,
+		"example beside ref": `{"$ref": "#/components/schemas/N", "example": ` + n + `}`,
+	} {
+		if body, problems := answerOf(t, schema, `"N": {"type": "integer"}`); body != n || len(problems) > 0 {
+			t.Errorf("%s: %s, %v", name, body, problems)
+		}
+	}
+	body, problems := answerOf(t, `{"type": "object", "properties": {"a": {"enum": [`+n+`]}, "b": {"type": "number", "example": 0.12345678901234567890}}}`, "")
+	if want := `{"a":` + n + `,"b":0.12345678901234567890}`; body != want || len(problems) > 0 {
+		t.Errorf("%s, %v; want %s", body, problems, want)
+	}
+}
+
+// With checks of requests too, for which schemas are compiled.
+func TestLongIntegersOfRequests(t *testing.T) {
+	spec := config.Loader{Validate: true}.Parse("long.json", []byte(`{"openapi": "3.1.0", "info": {"title": "t", "version": "1"}, "paths": {"/x": {"post": {
+		"requestBody": {"content": {"application/json": {"schema": {"enum": [9007199254740993, 1e400, 1e999999999]}}}}, "responses": {"200": {"description": "d"}}}}}}`))
+	if err := spec.Problems.Err(); err != nil {
+		t.Fatal(err)
+	}
+	for body, accepted := range map[string]bool{"9007199254740993": true, "9007199254740992": false} {
+		verdict := spec.Endpoints[0].Operation.Check(&openapi.Request{
+			Path: "/x", Body: []byte(body), Cookie: func(string) (string, bool) { return "", false },
+			Header: func(name string) []string {
+				return map[string][]string{"content-type": {"application/json"}}[strings.ToLower(name)]
+			},
+		})
+		if (verdict == nil) != accepted {
+			t.Errorf("%s: %+v", body, verdict)
+		}
+	}
+}
+
+// A directory may hold a document with the files that it refers to, which are no
+// configuration; others that are none are mistakes as ever.
+func TestDirectoryOfDocumentAndItsParts(t *testing.T) {
+	dir := t.TempDir()
+	write := func(name, text string) {
+		if err := os.WriteFile(filepath.Join(dir, name), []byte(text), 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	write("api.yml", head+"paths:\n  /a: {get: {operationId: getA, responses: {'404': {$ref: 'responses.yml#/None'}, '200': {$ref: 'responses.yml#/Ok'}}}}\n")
+	write("responses.yml", "None: {description: none, headers: {X-A: {schema: {type: string}, example: b}}}\nOk: {description: ok, content: {text/plain: {schema: {$ref: text.json}}}}\n")
+	write("text.json", `{"type": "string", "example": "hi"}`)
+	write("mocks.yml", "getA: {status: 201}\n")
+	if spec := config.Load(dir); len(spec.Problems) > 0 || len(spec.Endpoints) != 1 || spec.Endpoints[0].Response.Status != 201 {
+		t.Errorf("%d endpoints, %v", len(spec.Endpoints), spec.Problems)
+	}
+	write("other.yml", "Other: {type: string}\n")
+	if problems := config.Load(dir).Problems; len(problems) != 1 || !strings.Contains(problems[0].Pos.File, "other.yml") {
+		t.Errorf("%v", problems)
+	}
+	if problems := config.Load(filepath.Join(dir, "api.yml"), filepath.Join(dir, "text.json")).Problems; problems.Err() == nil {
+		t.Error("a part given by its name is taken for a configuration")
+	}
+}
