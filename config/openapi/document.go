@@ -207,18 +207,24 @@ func (c *compiler) operations() {
 		if strings.HasPrefix(e.Key, "x-") {
 			continue
 		}
-		item := c.doc.Paths.Value(e.Key)
-		pointer := "#/paths/" + escapePointer(e.Key)
-		for _, method := range e.Value.Entries {
-			if op := operationOf(item, method.Key); op != nil {
-				c.operation(strings.ToUpper(method.Key), e.Key, item, op, pointer+"/"+method.Key, method.Value)
-			}
-			if method.Key == "additionalOperations" { // of OpenAPI 3.2
-				for _, other := range method.Value.Entries {
-					if op := item.AdditionalOperations[other.Key]; op != nil {
-						c.operation(other.Key, e.Key, item, op, pointer+"/additionalOperations/"+escapePointer(other.Key), other.Value)
-					}
-				}
+		c.operationsOf(e)
+	}
+}
+
+// operationsOf compiles the operations of a path.
+func (c *compiler) operationsOf(path *Entry) {
+	item := c.doc.Paths.Value(path.Key)
+	pointer := "#/paths/" + escapePointer(path.Key)
+	for _, method := range path.Value.Entries {
+		if op := operationOf(item, method.Key); op != nil {
+			c.operation(strings.ToUpper(method.Key), path.Key, item, op, pointer+"/"+method.Key, method.Value)
+		}
+		if method.Key != "additionalOperations" { // of OpenAPI 3.2
+			continue
+		}
+		for _, other := range method.Value.Entries {
+			if op := item.AdditionalOperations[other.Key]; op != nil {
+				c.operation(other.Key, path.Key, item, op, pointer+"/additionalOperations/"+escapePointer(other.Key), other.Value)
 			}
 		}
 	}
