@@ -1,8 +1,11 @@
 package main
 
 import (
+	"bytes"
+	"compress/gzip"
 	"encoding/json"
 	"fmt"
+	"io"
 	"path/filepath"
 	"strings"
 	"sync"
@@ -205,6 +208,21 @@ func TestOpenAPIRequests_Validate(t *testing.T) {
 				t.Errorf("got WWW-Authenticate %q", a.header.Values("WWW-Authenticate"))
 			}
 		})
+	}
+}
+
+// A body may not unpack to more than any may have.
+func TestOpenAPIRequests_ValidateBoundsCodings(t *testing.T) {
+	t.Parallel()
+	p := documented(t, "validate.yml", "--validate", "--max-body", "100KiB")
+	for size, want := range map[int]int{90 << 10: 422, 110 << 10: 413, 32 << 20: 413} {
+		var packed bytes.Buffer
+		w := gzip.NewWriter(&packed)
+		_, _ = io.WriteString(w, `{"items": `+strings.Repeat(" ", size)+`[]}`)
+		_ = w.Close()
+		if a := p.do("POST", "/v1/orders", packed.String(), askedJSON, "Content-Encoding: gzip"); a.status != want {
+			t.Errorf("of %d bytes: got %d %s, want %d", size, a.status, a.body, want)
+		}
 	}
 }
 

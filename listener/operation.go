@@ -22,7 +22,8 @@ type operation struct {
 	// it.
 	own bool
 	// typed tells that the answer has more than one media type, so that Accept counts.
-	typed bool
+	typed   bool
+	maxBody int // bytes of a body without its content codings, if requests are held against the document
 	// answers are those of the document, each compiled when it is first chosen: most
 	// never are, and a document has tens of thousands.
 	answers []atomic.Pointer[answer]
@@ -35,7 +36,7 @@ func (c *compiler) operation(e *config.Endpoint, a answer) *operation {
 	if d == nil {
 		return nil
 	}
-	o := &operation{document: d, base: a, own: len(d.Answers) == 0 || len(e.Responses) > 0, answers: make([]atomic.Pointer[answer], len(d.Answers))}
+	o := &operation{document: d, base: a, maxBody: c.maxBody, own: len(d.Answers) == 0 || len(e.Responses) > 0, answers: make([]atomic.Pointer[answer], len(d.Answers))}
 	if !o.own {
 		byDefault := &d.Answers[d.Default]
 		o.own = a.status != byDefault.Status || a.source != nil || a.template != nil || !bytes.Equal(a.static, byDefault.Body)

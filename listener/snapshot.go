@@ -56,6 +56,7 @@ type compiler struct {
 	env      func(string) (string, bool)
 
 	maxMessage int  // bytes of a WebSocket message
+	maxBody    int  // bytes of a request body
 	noWebhooks bool // those of endpoints are compiled, and left out
 
 	chance chance
@@ -284,6 +285,7 @@ func newCompiler(opts Options) *compiler {
 		env:      opts.Env,
 
 		maxMessage: cmp.Or(opts.MaxMessage, defaultMaxMessage),
+		maxBody:    cmp.Or(opts.MaxBody, defaultMaxBody),
 		noWebhooks: opts.NoWebhooks,
 		chance:     newChance(opts.Seed),
 

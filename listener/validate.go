@@ -3,6 +3,7 @@ package listener
 import (
 	"bytes"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"strings"
 
@@ -29,8 +30,12 @@ func (o *operation) refuse(r *matcher.Request) bool {
 	if !o.document.Checked() {
 		return false
 	}
-	body, err := plainBody(r)
-	if err != nil {
+	body, err := plainBody(r, o.maxBody)
+	switch {
+	case errors.Is(err, fasthttp.ErrBodyTooLarge):
+		payloadTooLarge.write(r.Ctx, fmt.Sprintf("the request body is larger than %d bytes without its content coding", o.maxBody))
+		return true
+	case err != nil:
 		unsupportedMedia.writeViolations(r.Ctx, &openapi.Verdict{Violations: []openapi.Violation{{
 			In: "header", Pointer: "/header/content-encoding", Message: "is not what the body is encoded with, or of no use: " + bounded(err.Error()),
 		}}}, o.base.name)
@@ -60,16 +65,13 @@ func (o *operation) refuse(r *matcher.Request) bool {
 
 // plainBody is the body without its content codings, which may unpack to as much as any
 // body may have.
-func plainBody(r *matcher.Request) ([]byte, error) {
+func plainBody(r *matcher.Request, limit int) ([]byte, error) {
 	req := &r.Ctx.Request
 	if coding := req.Header.ContentEncoding(); len(coding) == 0 || foldsTo(coding, "identity") || len(req.Body()) == 0 {
 		return req.Body(), nil
 	}
-	return req.BodyUncompressedWithLimit(max(multipartLimit, len(req.Body())))
+	return req.BodyUncompressedWithLimit(limit)
 }
-
-// multipartLimit bounds what a compressed body may unpack to, in bytes.
-const multipartLimit = 64 << 20
 
 func headersOf(r *matcher.Request) func(string) []string {
 	return func(name string) []string {
@@ -105,6 +107,9 @@ func (f failure) writeViolations(ctx *fasthttp.RequestCtx, v *openapi.Verdict, n
 	message := "the request is not what " + name + " accepts: " + strings.Join(told, "; ")
 	if more := len(list) - len(told) + v.More; more > 0 {
 		message += fmt.Sprintf("; and %d more", more)
+		if v.Cut {
+			message += " at least"
+		}
 	}
 	var body bytes.Buffer
 	encoder := json.NewEncoder(&body)

@@ -33,6 +33,7 @@ import (
 type dialogue struct {
 	server *Server
 	conn   *connection
+	frames frames
 	socket *webSocket
 	asked  origin
 	number uint64 // of the connection among those of the WebSocket, from 1, if there is a seed
@@ -127,6 +128,11 @@ func (t *dialogue) takeOver() error {
 	ws.SetReadLimit(int64(t.socket.limit))
 	answerClose := ws.CloseHandler()
 	ws.SetCloseHandler(func(code int, text string) error {
+		if t.frames.badClose {
+			t.close(websocket.CloseProtocolError, []byte("a close of one byte"))
+			t.finished = true
+			return nil
+		}
 		if t.code == 0 {
 			t.code = code
 		}
@@ -163,6 +169,7 @@ func (s *stream) Read(b []byte) (int, error) {
 	t := s.talk
 	if c := t.conn; len(c.held) > 0 {
 		n := copy(b, c.held)
+		t.frames.pass(b[:n])
 		if c.held = c.held[n:]; len(c.held) == 0 {
 			c.held, c.store = nil, nil
 		}
@@ -175,6 +182,7 @@ func (s *stream) Read(b []byte) (int, error) {
 		}
 		n, err := s.Conn.Read(b)
 		if n > 0 || err == nil {
+			t.frames.pass(b[:n])
 			return n, nil
 		}
 		if !errors.Is(err, os.ErrDeadlineExceeded) {

@@ -194,6 +194,7 @@ func TestWebSocket_BreachesEndTheConnection(t *testing.T) {
 		{"a close of 126 bytes", frame(true, opClose, closing(1000, strings.Repeat("x", 124))), 1002},
 		{"a continuation of nothing", frame(true, opContinue, "a"), 1002},
 		{"a message inside another", frame(false, opText, "a") + text("b"), 1002},
+		{"a close of one byte", frame(true, opClose, "\x03"), 1002},
 		{"a close whose reason is no UTF-8", frame(true, opClose, closing(1000, "\xff")), 1002},
 		{"a text that is no UTF-8", text("a\xff"), 1007},
 		{"a surrogate half", text("\xed\xa0\x80"), 1007},

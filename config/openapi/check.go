@@ -33,6 +33,7 @@ type Verdict struct {
 	Status     int // 401, 415, 400 or 422, the first of these that a violation has
 	Violations []Violation
 	More       int      // violations beyond maxViolations, which are only counted
+	Cut        bool     // there are others beyond these, which were not looked for
 	Challenges []string // values of WWW-Authenticate, of a 401
 }
 
@@ -88,6 +89,7 @@ func (c *checks) hold(r *Request, found *findings) {
 type findings struct {
 	list       []Violation
 	more       int
+	cut        bool // there are others, which were not counted
 	challenges []string
 }
 
@@ -113,7 +115,7 @@ func (f *findings) verdict() *Verdict {
 			comparePointers(a.Pointer, b.Pointer), strings.Compare(a.Message, b.Message))
 	})
 	f.list = slices.Compact(f.list)
-	v := &Verdict{Violations: f.list, More: f.more, Challenges: f.challenges}
+	v := &Verdict{Violations: f.list, More: f.more, Cut: f.cut, Challenges: f.challenges}
 	for _, status := range slices.Backward(statusOrder) {
 		if slices.ContainsFunc(f.list, func(x Violation) bool { return x.status == status }) {
 			v.Status = status

@@ -1,6 +1,8 @@
 package openapi
 
 import (
+	"fmt"
+	"runtime"
 	"strings"
 	"sync"
 	"testing"
@@ -284,8 +286,61 @@ func TestCheck_ManyViolations(t *testing.T) {
 	operations, _ := checked(t, bodies)
 	items := strings.Repeat(`"x",`, 5000)
 	v := operations["POST /form"].Check(sent("POST /form\nContent-Type: application/x-www-form-urlencoded\n\nname=abc&tags=" + strings.ReplaceAll(strings.TrimSuffix(items, ","), `"x",`, "x&tags=") + "1"))
-	if len(v.Violations) != maxViolations || v.More < 3900 || v.Status != 422 {
-		t.Errorf("got %d, %d more, status %d", len(v.Violations), v.More, v.Status)
+	if len(v.Violations) != maxViolations || v.More < 900 || !v.Cut || v.Status != 422 {
+		t.Errorf("got %d, %d more, others %t, status %d", len(v.Violations), v.More, v.Cut, v.Status)
+	}
+}
+
+// What a body costs is in proportion to its size, however much of it is wrong: at each
+// level, in each item, in each alternative.
+func TestCheck_WrongEverywhere(t *testing.T) {
+	operations, _ := checked(t, `
+openapi: 3.0.3
+info: {title: wrong, version: "1"}
+components:
+  schemas:
+    Node: {type: object, required: [x], properties: {l: {$ref: '#/components/schemas/Node'}, r: {$ref: '#/components/schemas/Node'}}}
+paths:
+  /list: {post: {requestBody: {content: {application/json: {schema: {type: array, items: {type: string}}}}}, responses: &ok {"200": {description: ok}}}}
+  /map: {post: {requestBody: {content: {application/json: {schema: {type: object, properties: {ok: {type: integer}}, additionalProperties: {type: string}}}}}, responses: *ok}}
+  /any: {post: {requestBody: {content: {application/json: {schema: {anyOf: [{type: array, items: {type: string}}, {type: array, items: {type: boolean}}]}}}}, responses: *ok}}
+  /node: {post: {requestBody: {content: {application/json: {schema: {$ref: '#/components/schemas/Node'}}}}, responses: *ok}}
+`)
+	var object strings.Builder
+	object.WriteString(`{"ok":1`)
+	for i := range 50_000 {
+		fmt.Fprintf(&object, `,"%d":1`, i)
+	}
+	tree := "{}"
+	for range 14 {
+		tree = `{"l":` + tree + `,"r":` + tree + "}"
+	}
+	nested := func(n int) string { return strings.Repeat(`{"l":`, n) + "{}" + strings.Repeat("}", n) }
+	for _, c := range []struct {
+		name, path, body string
+		status, found    int
+		cut              bool
+	}{
+		{"a list", "/list", "[" + strings.Repeat("1,", 500_000) + "1]", 422, maxViolations, true},
+		{"an object", "/map", object.String() + "}", 422, maxViolations, true},
+		{"alternatives", "/any", "[" + strings.Repeat("1,", 500_000) + "1]", 422, 1, false},
+		{"a tree", "/node", tree, 422, maxViolations, true},
+		{"every level", "/node", nested(maxDepth - 1), 422, maxDepth, false},
+		{"too many levels", "/node", nested(maxDepth), 400, 1, false},
+		{"a bomb", "/node", nested(9000), 400, 1, false},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			var before, after runtime.MemStats
+			runtime.ReadMemStats(&before)
+			v := operations["POST "+c.path].Check(sent("POST " + c.path + "\nContent-Type: application/json\n\n" + c.body))
+			runtime.ReadMemStats(&after)
+			if v.Status != c.status || len(v.Violations) != c.found || v.Cut != c.cut {
+				t.Errorf("got status %d, %d violations, cut %t; want %d, %d, %t", v.Status, len(v.Violations), v.Cut, c.status, c.found, c.cut)
+			}
+			if got, most := after.TotalAlloc-before.TotalAlloc, 64<<20+200*uint64(len(c.body)); got > most {
+				t.Errorf("%d bytes were allocated for a body of %d, want at most %d", got, len(c.body), most)
+			}
+		})
 	}
 }
 

@@ -66,19 +66,23 @@ func (fs forms) fill(f *form, s *jsonschema.Schema, depth int) {
 	if s == nil || depth == 0 {
 		return
 	}
-	if f.items == nil {
-		f.items = fs.of(s.Items2020)
-	}
 	for name, property := range s.Properties {
 		if f.properties[name] == nil {
 			f.properties[name] = fs.of(property)
 		}
 	}
-	switch others := s.AdditionalProperties.(type) {
-	case *jsonschema.Schema:
-		f.others, f.open = fs.of(others), true
-	case bool:
-		f.open = f.open || others
+	if open, ok := s.AdditionalProperties.(bool); ok {
+		f.open = f.open || open
+	}
+	for _, extension := range s.Extensions {
+		switch k := extension.(type) {
+		case items:
+			if f.items == nil {
+				f.items = fs.of(k.schema)
+			}
+		case others:
+			f.others, f.open = fs.of(k.schema), true
+		}
 	}
 	fs.fill(f, referred(s), depth-1)
 	for _, parts := range [][]*jsonschema.Schema{s.AllOf, s.AnyOf, s.OneOf, {s.Then, s.Else}} {

@@ -12,6 +12,9 @@ import (
 
 // decodeJSON reads a JSON text, its numbers as they are. The error is for a client.
 func decodeJSON(text []byte) (any, error) {
+	if isDeep(text) {
+		return nil, errDepth
+	}
 	d := json.NewDecoder(bytes.NewReader(text))
 	d.UseNumber()
 	var v any
@@ -32,6 +35,34 @@ func decodeJSON(text []byte) (any, error) {
 		return nil, fmt.Errorf("is not JSON: %w, at byte %d", err, syntax.Offset)
 	}
 	return nil, fmt.Errorf("is not JSON: %w", err)
+}
+
+// maxDepth is how deep the lists and objects of a JSON text may be nested: for each
+// violation its place is kept, so that what is wrong at every level costs the square of it.
+const maxDepth = 256
+
+var errDepth = fmt.Errorf("is nested more than %d levels deep", maxDepth)
+
+// isDeep tells whether the lists and objects of a text are nested deeper than that. Of
+// what is not JSON it tells anything.
+func isDeep(text []byte) bool {
+	depth, quoted := 0, false
+	for i := 0; i < len(text); i++ {
+		switch c := text[i]; {
+		case quoted && c == '\\':
+			i++
+		case c == '"':
+			quoted = !quoted
+		case quoted:
+		case c == '[' || c == '{':
+			if depth++; depth > maxDepth {
+				return true
+			}
+		case c == ']' || c == '}':
+			depth--
+		}
+	}
+	return false
 }
 
 // Bounds of a number's text. The validator reckons with all of its digits, and panics at

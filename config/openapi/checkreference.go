@@ -40,6 +40,9 @@ func (r *reference) Validate(c *jsonschema.ValidatorContext, v any) {
 		return
 	}
 	if err := c.Validate(r.schema, v, nil); err != nil {
+		if e, ok := err.(*jsonschema.ValidationError); ok {
+			shorten(e, maxErrors) // what is recursive may have as many at each level
+		}
 		c.AddErr(err)
 	}
 }

@@ -201,7 +201,7 @@ func (c *schemas) lists(m map[string]any, s *openapi3.Schema) {
 	if s.UniqueItems {
 		m["uniqueItems"] = true
 	}
-	c.put(m, "items", s.Items)
+	c.put(m, itemsKeyword, s.Items)
 	if len(s.PrefixItems) > 0 {
 		m["prefixItems"] = c.refs(s.PrefixItems)
 	}
@@ -237,7 +237,11 @@ func (c *schemas) objects(m map[string]any, s *openapi3.Schema) {
 	if len(properties) > 0 {
 		m["properties"] = properties
 	}
-	c.either(m, "additionalProperties", s.AdditionalProperties)
+	if s.AdditionalProperties.Has != nil {
+		m["additionalProperties"] = *s.AdditionalProperties.Has
+	} else {
+		c.put(m, othersKeyword, s.AdditionalProperties.Schema)
+	}
 	c.either(m, "unevaluatedProperties", s.UnevaluatedProperties)
 	c.put(m, namesKeyword, s.PropertyNames)
 	if len(s.DependentSchemas) > 0 {
@@ -263,6 +267,7 @@ func (c *schemas) patternProperties(m map[string]any, s *openapi3.Schema) {
 		} else {
 			c.warnPattern(pattern, err)
 			delete(m, "additionalProperties") // it may be one of these
+			delete(m, othersKeyword)
 			delete(m, "unevaluatedProperties")
 		}
 	}
@@ -361,6 +366,8 @@ func (c *schemas) compile() (func(*openapi3.Schema) (*jsonschema.Schema, error),
 	compiler.AssertFormat()
 	compiler.UseRegexpEngine(compileExpression)
 	compiler.RegisterVocabulary(&jsonschema.Vocabulary{URL: "mock:names", Compile: compileNames})
+	compiler.RegisterVocabulary(&jsonschema.Vocabulary{URL: "mock:items", Compile: compileItems})
+	compiler.RegisterVocabulary(&jsonschema.Vocabulary{URL: "mock:others", Compile: compileOthers})
 	refs := references{known: map[string]*reference{}}
 	compiler.RegisterVocabulary(&jsonschema.Vocabulary{URL: "mock:references", Compile: refs.compile})
 	compiler.AssertVocabs()

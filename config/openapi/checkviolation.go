@@ -39,8 +39,14 @@ type teller struct {
 
 func (t teller) tell(e *jsonschema.ValidationError) {
 	at := t.pointer
-	for _, token := range e.InstanceLocation {
-		at = below(at, token)
+	if len(e.InstanceLocation) > 0 {
+		var b strings.Builder // a location may be long, and there may be many
+		b.WriteString(at)
+		for _, token := range e.InstanceLocation {
+			b.WriteByte('/')
+			_, _ = pointerEscapes.WriteString(&b, token) // a builder takes all
+		}
+		at = b.String()
 	}
 	say := func(pointer, what string) { t.to.add(t.status, t.in, pointer, what) }
 	switch k := e.ErrorKind.(type) {
@@ -48,6 +54,8 @@ func (t teller) tell(e *jsonschema.ValidationError) {
 		for _, cause := range e.Causes {
 			t.tell(cause)
 		}
+	case unlisted:
+		t.to.cut = true
 	case *kind.AnyOf:
 		t.alternatives(e, at)
 	case *kind.OneOf:
@@ -100,7 +108,7 @@ func refusal(schema string) string {
 	switch {
 	case strings.HasSuffix(schema, "/"+readOnlyDefinition):
 		return "is read-only: a request does not have it"
-	case strings.HasSuffix(schema, "/unevaluatedProperties"), strings.HasSuffix(schema, "/additionalProperties"):
+	case strings.HasSuffix(schema, "/unevaluatedProperties"), strings.HasSuffix(schema, "/"+othersKeyword):
 		return notDeclared
 	}
 	return "is not accepted"
