@@ -12,6 +12,10 @@ import (
 func TestExamples_WebSocket(t *testing.T) {
 	t.Parallel()
 	p := start(t, "-c", exampleFile(t, "websocket.yml"))
+	p.waitLine(0, "listening", " endpoints=2 websockets=4")
+	if code, stdout, _ := refused(t, nil, "validate", "-c", exampleFile(t, "websocket.yml")); code != 0 || !strings.Contains(stdout, "2 endpoints, 4 WebSockets") {
+		t.Errorf("validate: exit code %d: %s", code, stdout)
+	}
 	room := p.socket("/rooms/7?as=ann", &websocket.DialOptions{Subprotocols: []string{"chat.v1"}})
 	if got := room.conn.Subprotocol(); got != "chat.v1" {
 		t.Errorf("the subprotocol is %q", got)

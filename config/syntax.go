@@ -30,7 +30,7 @@ var yamlSentences = []struct{ words, sentence string }{
 	{"did not find expected node content", "a value is missing here"},
 	{"did not find expected <document start>", "the document ends before this line: a further one begins with ---"},
 	{"could not find expected ':'", "a key without a \":\" behind it, or a line that is indented too little for the text above"},
-	{"mapping values are not allowed", "a \":\" where no key can stand: a text that holds \": \" is written in quotes, and keys of one map have the same indentation"},
+	{"mapping values are not allowed", "a \":\" where no key can stand: a text that holds \": \" is written in quotes, keys of one map have the same indentation, and a blank follows the \":\" of the key before"},
 	{"mapping keys are not allowed", "a key where none can stand: the keys of one map have the same indentation"},
 	{"block sequence entries are not allowed", "a \"- \" where no list can begin: put it on a line of its own"},
 	{"found character that cannot start any token", "a value cannot begin with this character: @, ` and % are written in quotes, and lines are indented with spaces, not tabs"},

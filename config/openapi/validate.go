@@ -137,7 +137,27 @@ func (d *decoding) tell(err error) {
 	if len(scope) > 0 {
 		p.What = strings.Join(scope, ": ") + ": " + p.What
 	}
+	p.What = plain(p.What)
 	d.problems = append(d.problems, p)
+}
+
+// plain says in the words of other mistakes what the library says of keys that are missing.
+func plain(what string) string {
+	if what == "a short description of the response is required" {
+		return "description is missing: what the response means, a text"
+	}
+	if name, ok := strings.CutSuffix(what, " must be required"); ok && strings.HasPrefix(name, "path parameter ") {
+		return "the " + name + " lacks required: true"
+	}
+	for _, kind := range []string{"an object", "a non-empty string"} {
+		if name, ok := strings.CutSuffix(what, " must be "+kind); ok {
+			name = strings.TrimSuffix(strings.TrimPrefix(name, "value of "), ":")
+			if !strings.ContainsAny(name, ": ") {
+				return name + " is missing or empty"
+			}
+		}
+	}
+	return what
 }
 
 // checkedHere tells of what is reported with a better place, or for all places at once.
