@@ -300,6 +300,7 @@ func TestConfig_AFileMadeToExhaustTheServerIsRefused(t *testing.T) {
 			t.Parallel()
 			file := writeFile(t, t.TempDir(), c.file, c.config)
 			p := launch(t, nil, "validate", "-c", file)
+			took := p.peakMemory()
 			if got := p.exit(); got != 2 {
 				t.Errorf("got exit code %d, want 2", got)
 			}
@@ -307,7 +308,7 @@ func TestConfig_AFileMadeToExhaustTheServerIsRefused(t *testing.T) {
 				t.Errorf("it says %.200q, want the place in %s", first, file)
 			}
 			const most = 1 << 20 // KiB
-			if took := p.peakMemory(); took > most {
+			if took > most {
 				t.Errorf("it took %d KiB of memory, want at most %d", took, most)
 			}
 		})

@@ -343,7 +343,7 @@ func eventful(t *testing.T, format string) (stdout, stderr string) {
 	p.signal(syscall.SIGHUP)
 	p.waitLine(n, "configuration reloaded")
 	writeFile(t, filepath.Dir(file), "mock.yml", config+"- endpoint: {path: b, response: {status: 1}}\n")
-	p.waitLine(n, "[2].endpoint.response.status")
+	p.waitLine(n, "last good configuration")
 	return p.stopped()
 }
 
