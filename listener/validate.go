@@ -67,10 +67,20 @@ func (o *operation) refuse(r *matcher.Request) bool {
 // body may have.
 func plainBody(r *matcher.Request, limit int) ([]byte, error) {
 	req := &r.Ctx.Request
-	if coding := req.Header.ContentEncoding(); len(coding) == 0 || foldsTo(coding, "identity") || len(req.Body()) == 0 {
+	coding := req.Header.ContentEncoding()
+	switch { // names of codings are in any case, which the library's own choice does not know
+	case len(coding) == 0, foldsTo(coding, "identity"), len(req.Body()) == 0:
 		return req.Body(), nil
+	case foldsTo(coding, "gzip"), foldsTo(coding, "x-gzip"):
+		return req.BodyGunzipWithLimit(limit)
+	case foldsTo(coding, "deflate"):
+		return req.BodyInflateWithLimit(limit)
+	case foldsTo(coding, "br"):
+		return req.BodyUnbrotliWithLimit(limit)
+	case foldsTo(coding, "zstd"):
+		return req.BodyUnzstdWithLimit(limit)
 	}
-	return req.BodyUncompressedWithLimit(limit)
+	return nil, fasthttp.ErrContentEncodingUnsupported
 }
 
 func headersOf(r *matcher.Request) func(string) []string {

@@ -1,6 +1,7 @@
 package openapi
 
 import (
+	"encoding/json"
 	"fmt"
 	"runtime"
 	"strings"
@@ -364,7 +365,11 @@ func TestCheck_AtOnce(t *testing.T) {
 // the second time.
 func FuzzCheck(f *testing.F) {
 	var operations []*Operation
-	for _, document := range []string{styles, bodies, modern, secured} {
+	var schemas map[string]any
+	if err := json.Unmarshal([]byte(recursive), &schemas); err != nil {
+		f.Fatal(err)
+	}
+	for _, document := range []string{styles, bodies, modern, secured, recursiveDocument(f, schemas)} {
 		byName, _ := checked(f, document)
 		for _, o := range byName {
 			operations = append(operations, o)
@@ -374,6 +379,8 @@ func FuzzCheck(f *testing.F) {
 	f.Add("/matrix/;p=1/;a=1/;x=1;x=2/;o=R,1/;R=1", "a=%zz", "application/x-www-form-urlencoded", "Basic x", []byte("name=a&address[zip]=1&tags[0]=x"))
 	f.Add("/files/a.b.txt", "", "multipart/form-data; boundary=X", "", []byte("--X\r\nContent-Disposition: form-data; name=\"meta\"\r\n\r\n{}\r\n--X--\r\n"))
 	f.Add("/", "filter[][]=1&filter[a]=1&filter[a][b]=2", "text/plain", "R=1", []byte("1e1000001"))
+	f.Add("/", "", "application/json", "", []byte(strings.Repeat(`{"op":"or","e":`, 30)+`{"op":"not"}`+strings.Repeat("}", 30)))
+	f.Add("/", "", "application/json", "", []byte(strings.Repeat(`{"op":"and","l":[7,7,[],[],{"op":"or"}],"e":`, 9)+`{"op":"or","x":1}`+strings.Repeat("}", 9)))
 	f.Fuzz(func(t *testing.T, path, query, contentType, value string, body []byte) {
 		r := &Request{Path: path, Query: query, Body: body}
 		r.Header = func(name string) []string {

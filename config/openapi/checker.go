@@ -32,11 +32,12 @@ type pendingChecks struct {
 
 // newChecker returns a checker of a document whose references are resolved.
 func newChecker(doc *openapi3.T, warn func(pointer, what string)) *checker {
-	c := &checker{doc: doc, forms: forms{}, warn: warn}
+	c := &checker{doc: doc, warn: warn}
 	c.schemas = &schemas{
 		modern: doc.IsOpenAPI31OrLater(), definitions: map[string]any{}, names: map[*openapi3.Schema]string{},
 		warn: func(what string) { warn("#", what) }, warned: map[string]bool{},
 	}
+	c.forms = forms{map[*jsonschema.Schema]*form{}, &c.schemas.runs}
 	return c
 }
 

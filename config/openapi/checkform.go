@@ -31,6 +31,7 @@ var typeNames = map[string]types{
 // form is what texts of a request have to know of a schema to become values of it.
 type form struct {
 	schema     *jsonschema.Schema
+	runs       *runs // of what is held against it
 	types      types
 	items      *form            // nil when nothing is said of them
 	properties map[string]*form // by name
@@ -39,7 +40,10 @@ type form struct {
 }
 
 // forms are those of schemas that were met, which may be recursive.
-type forms map[*jsonschema.Schema]*form
+type forms struct {
+	known map[*jsonschema.Schema]*form
+	runs  *runs
+}
 
 // maxNesting bounds how deep references and alternatives of a schema are followed.
 const maxNesting = 16
@@ -49,11 +53,11 @@ func (fs forms) of(s *jsonschema.Schema) *form {
 	if s == nil {
 		return nil
 	}
-	if f := fs[s]; f != nil {
+	if f := fs.known[s]; f != nil {
 		return f
 	}
-	f := &form{schema: s, types: typesOf(s, maxNesting), properties: map[string]*form{}}
-	fs[s] = f
+	f := &form{schema: s, runs: fs.runs, types: typesOf(s, maxNesting), properties: map[string]*form{}}
+	fs.known[s] = f
 	if f.types == anyType || f.types == 0 {
 		f.types = stringType // nothing is said, so a text is what it is
 	}
@@ -168,11 +172,14 @@ func (f *form) value(text string) any {
 	case f.types&nullType != 0 && (text == "" || text == "null"):
 		v = nil
 	}
-	if f.types&stringType != 0 && f.schema.Validate(v) != nil {
+	if f.types&stringType != 0 && !f.validate(v).fits() {
 		return text
 	}
 	return v
 }
+
+// validate holds a value against the schema.
+func (f *form) validate(v any) *run { return f.runs.begin(v).validate(f.schema, v) }
 
 // item and property are the forms of what is inside; nil when nothing is said of them,
 // or f is nil itself.

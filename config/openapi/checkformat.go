@@ -54,20 +54,23 @@ func checkBase64(v any) error {
 const namesKeyword = "x-property-names"
 
 // names is that keyword, compiled.
-type names struct{ schema *jsonschema.Schema }
+type names struct {
+	schema *jsonschema.Schema
+	runs   *runs
+}
 
-func compileNames(c *jsonschema.CompilerContext, schema map[string]any) (jsonschema.SchemaExt, error) {
+func (rs *runs) compileNames(c *jsonschema.CompilerContext, schema map[string]any) (jsonschema.SchemaExt, error) {
 	if _, ok := schema[namesKeyword]; !ok {
 		return nil, nil // that tells the validator that there is none
 	}
-	return names{c.Enqueue([]string{namesKeyword})}, nil
+	return names{c.Enqueue([]string{namesKeyword}), rs}, nil
 }
 
 // Validate is what the validator calls for each value of the schema.
 func (n names) Validate(c *jsonschema.ValidatorContext, v any) {
 	object, _ := v.(map[string]any)
 	for name := range object {
-		if n.schema.Validate(name) != nil {
+		if !n.runs.begin(name).validate(n.schema, name).fits() {
 			c.AddError(&kind.PropertyNames{Property: name})
 		}
 	}

@@ -12,12 +12,14 @@ const refKeyword = "x-ref"
 type reference struct {
 	name   string
 	schema *jsonschema.Schema // nil when it cannot be compiled
+	runs   *runs
 }
 
 // references are those that were met.
 type references struct {
 	known   map[string]*reference
 	pending []*reference // whose schema is to be compiled
+	runs    *runs
 }
 
 func (rs *references) compile(_ *jsonschema.CompilerContext, schema map[string]any) (jsonschema.SchemaExt, error) {
@@ -27,7 +29,7 @@ func (rs *references) compile(_ *jsonschema.CompilerContext, schema map[string]a
 	}
 	r := rs.known[name]
 	if r == nil {
-		r = &reference{name: name}
+		r = &reference{name: name, runs: rs.runs}
 		rs.known[name] = r
 		rs.pending = append(rs.pending, r)
 	}
@@ -39,11 +41,8 @@ func (r *reference) Validate(c *jsonschema.ValidatorContext, v any) {
 	if r.schema == nil {
 		return
 	}
-	if err := c.Validate(r.schema, v, nil); err != nil {
-		if e, ok := err.(*jsonschema.ValidationError); ok {
-			shorten(e, maxErrors) // what is recursive may have as many at each level
-		}
-		c.AddErr(err)
+	if run := r.runs.of(c); run != nil { // there always is one
+		run.follow(c, r.schema, v)
 	}
 }
 

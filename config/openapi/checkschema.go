@@ -26,6 +26,7 @@ type schemas struct {
 	pending     []*openapi3.Schema
 	warn        func(what string)
 	warned      map[string]bool
+	runs        runs // of what is compiled
 }
 
 // name is the name of the definition of a schema, which is made later.
@@ -210,7 +211,7 @@ func (c *schemas) lists(m map[string]any, s *openapi3.Schema) {
 		put(m, "minContains", s.MinContains)
 		put(m, "maxContains", s.MaxContains)
 	}
-	c.either(m, "unevaluatedItems", s.UnevaluatedItems)
+	c.unevaluated(m, "unevaluatedItems", s.UnevaluatedItems)
 }
 
 func (c *schemas) objects(m map[string]any, s *openapi3.Schema) {
@@ -242,7 +243,7 @@ func (c *schemas) objects(m map[string]any, s *openapi3.Schema) {
 	} else {
 		c.put(m, othersKeyword, s.AdditionalProperties.Schema)
 	}
-	c.either(m, "unevaluatedProperties", s.UnevaluatedProperties)
+	c.unevaluated(m, "unevaluatedProperties", s.UnevaluatedProperties)
 	c.put(m, namesKeyword, s.PropertyNames)
 	if len(s.DependentSchemas) > 0 {
 		m["dependentSchemas"] = c.named(s.DependentSchemas)
@@ -341,6 +342,13 @@ func (c *schemas) put(m map[string]any, key string, r *openapi3.SchemaRef) {
 	}
 }
 
+func (c *schemas) unevaluated(m map[string]any, key string, b openapi3.BoolSchema) {
+	c.either(m, key, b)
+	if m[key] != nil {
+		c.runs.unevaluated = true
+	}
+}
+
 func (c *schemas) either(m map[string]any, key string, b openapi3.BoolSchema) {
 	if b.Has != nil {
 		m[key] = *b.Has
@@ -365,10 +373,10 @@ func (c *schemas) compile() (func(*openapi3.Schema) (*jsonschema.Schema, error),
 	compiler.DefaultDraft(jsonschema.Draft2020)
 	compiler.AssertFormat()
 	compiler.UseRegexpEngine(compileExpression)
-	compiler.RegisterVocabulary(&jsonschema.Vocabulary{URL: "mock:names", Compile: compileNames})
+	compiler.RegisterVocabulary(&jsonschema.Vocabulary{URL: "mock:names", Compile: c.runs.compileNames})
 	compiler.RegisterVocabulary(&jsonschema.Vocabulary{URL: "mock:items", Compile: compileItems})
 	compiler.RegisterVocabulary(&jsonschema.Vocabulary{URL: "mock:others", Compile: compileOthers})
-	refs := references{known: map[string]*reference{}}
+	refs := references{known: map[string]*reference{}, runs: &c.runs}
 	compiler.RegisterVocabulary(&jsonschema.Vocabulary{URL: "mock:references", Compile: refs.compile})
 	compiler.AssertVocabs()
 	for _, f := range checkedFormats {

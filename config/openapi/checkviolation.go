@@ -1,7 +1,6 @@
 package openapi
 
 import (
-	"errors"
 	"fmt"
 	"math/big"
 	"slices"
@@ -17,16 +16,23 @@ import (
 // schema holds a value against a schema: there is a violation for each place in it that
 // does not fit, below the pointer of the value.
 func (f *findings) schema(status int, in, pointer string, of *form, v any) {
-	err := of.schema.Validate(v)
-	if err == nil {
-		return
+	f.explain(status, in, pointer, of, of.validate(v))
+}
+
+// explain adds what a run found.
+func (f *findings) explain(status int, in, pointer string, of *form, r *run) {
+	switch {
+	case r.gaveUp:
+		f.add(status, in, pointer, "cannot be checked: its schema has too many alternatives inside of alternatives")
+	case r.err != nil:
+		before := len(f.list) + f.more
+		t := teller{status: status, in: in, pointer: pointer, form: of, to: f}
+		t.told, t.reasons = map[*jsonschema.ValidationError]bool{}, map[*jsonschema.ValidationError]string{}
+		t.tell(r.err)
+		if len(f.list)+f.more == before {
+			f.add(status, in, pointer, "does not fit its schema")
+		}
 	}
-	var invalid *jsonschema.ValidationError
-	if !errors.As(err, &invalid) {
-		f.add(status, in, pointer, err.Error())
-		return
-	}
-	teller{status: status, in: in, pointer: pointer, form: of, to: f}.tell(invalid)
 }
 
 // teller turns what the validator found into violations.
@@ -35,25 +41,26 @@ type teller struct {
 	in, pointer string
 	form        *form // of the value
 	to          *findings
+	// told are the errors that are told of already: several ways may lead to one.
+	told map[*jsonschema.ValidationError]bool
+	// reasons are those why alternatives do not fit, each below the place of the run.
+	reasons map[*jsonschema.ValidationError]string
 }
 
 func (t teller) tell(e *jsonschema.ValidationError) {
-	at := t.pointer
-	if len(e.InstanceLocation) > 0 {
-		var b strings.Builder // a location may be long, and there may be many
-		b.WriteString(at)
-		for _, token := range e.InstanceLocation {
-			b.WriteByte('/')
-			_, _ = pointerEscapes.WriteString(&b, token) // a builder takes all
-		}
-		at = b.String()
+	if t.told[e] {
+		return
 	}
+	t.told[e] = true
+	at := t.at(e)
 	say := func(pointer, what string) { t.to.add(t.status, t.in, pointer, what) }
 	switch k := e.ErrorKind.(type) {
 	case *kind.Schema, *kind.Group, *kind.Reference, *kind.AllOf:
 		for _, cause := range e.Causes {
 			t.tell(cause)
 		}
+	case repeated:
+		t.tell(k.err)
 	case unlisted:
 		t.to.cut = true
 	case *kind.AnyOf:
@@ -87,20 +94,41 @@ func (t teller) tell(e *jsonschema.ValidationError) {
 	}
 }
 
+// at is the pointer of what an error is about.
+func (t teller) at(e *jsonschema.ValidationError) string {
+	place := placeIn(e)
+	if len(place) == 0 {
+		return t.pointer
+	}
+	var b strings.Builder // a place may be long, and there may be many
+	b.WriteString(t.pointer)
+	for _, token := range place {
+		b.WriteByte('/')
+		_, _ = pointerEscapes.WriteString(&b, token) // a builder takes all
+	}
+	return b.String()
+}
+
+// placeIn is the place of an error in the value: without the name of the run.
+func placeIn(e *jsonschema.ValidationError) []string {
+	return e.InstanceLocation[min(1, len(e.InstanceLocation)):]
+}
+
 const notDeclared = "is not declared, and nothing else is accepted"
 
 // isSideEffect tells whether a property is refused as one that is not declared though it
 // is: by a part of the schema that did not fit, for which there is a violation already.
 func (t teller) isSideEffect(e *jsonschema.ValidationError) bool {
-	n := len(e.InstanceLocation) - 1
+	place := placeIn(e)
+	n := len(place) - 1
 	if n < 0 || !strings.HasSuffix(e.SchemaURL, "/unevaluatedProperties") {
 		return false
 	}
 	f := t.form
-	for _, token := range e.InstanceLocation[:n] {
+	for _, token := range place[:n] {
 		f = f.inside(token)
 	}
-	return f != nil && f.properties[e.InstanceLocation[n]] != nil
+	return f != nil && f.properties[place[n]] != nil
 }
 
 // refusal says why a schema refuses whatever there is.
@@ -131,48 +159,80 @@ func (t teller) alternatives(e *jsonschema.ValidationError, at string) {
 	}
 	var reasons []string
 	for _, cause := range e.Causes {
-		var found findings
-		teller{status: t.status, in: t.in, pointer: t.pointer, form: t.form, to: &found}.tell(cause)
-		if v := found.verdict(); v != nil {
-			reason := v.Violations[0].Message
-			if inside := strings.TrimPrefix(v.Violations[0].Pointer, at); inside != "" {
-				reason = inside + " " + reason
-			}
-			if !slices.Contains(reasons, reason) && len(reasons) < maxReasons {
-				reasons = append(reasons, reason)
-			}
+		reason := t.reason(cause, at)
+		if reason != "" && !slices.Contains(reasons, reason) && len(reasons) < maxReasons {
+			reasons = append(reasons, reason)
 		}
 	}
 	t.to.add(t.status, t.in, at, fmt.Sprintf("fits none of the %d alternatives: %s", len(e.Causes), strings.Join(reasons, ", or ")))
 }
 
-// maxReasons is how many alternatives a message names.
-const maxReasons = 5
+// reason is why the alternative of an error at a place does not fit; "" for no reason.
+func (t teller) reason(e *jsonschema.ValidationError, at string) string {
+	if reason, ok := t.reasons[e]; ok {
+		return reason
+	}
+	var found findings
+	inside := t
+	inside.to, inside.told = &found, map[*jsonschema.ValidationError]bool{}
+	inside.tell(e)
+	reason := ""
+	if v := found.verdict(); v != nil {
+		reason = v.Violations[0].Message
+		if len(reason) > maxReason {
+			reason = strings.ToValidUTF8(reason[:maxReason], "") + "…"
+		}
+		if below := strings.TrimPrefix(v.Violations[0].Pointer, at); below != "" {
+			reason = below + " " + reason
+		}
+	}
+	t.reasons[e] = reason
+	return reason
+}
+
+// maxReasons is how many alternatives a message names, and maxReason how many bytes it
+// has of what is wrong with one: that may be alternatives again.
+const (
+	maxReasons = 5
+	maxReason  = 2 * maxShownBytes
+)
 
 // innermost is what a chain of references and groups of one is about.
 func innermost(e *jsonschema.ValidationError) *jsonschema.ValidationError {
-	for len(e.Causes) == 1 {
-		switch e.ErrorKind.(type) {
-		case *kind.Schema, *kind.Group, *kind.Reference, *kind.AllOf:
-			e = e.Causes[0]
+	for {
+		switch k := e.ErrorKind.(type) {
+		case repeated:
+			e = k.err
 			continue
+		case *kind.Schema, *kind.Group, *kind.Reference, *kind.AllOf:
+			if len(e.Causes) == 1 {
+				e = e.Causes[0]
+				continue
+			}
 		}
-		break
+		return e
 	}
-	return e
 }
 
-// isOtherType tells whether an alternative is for values of another type.
+// isOtherType tells whether an alternative is for values of another type, or for none.
 func isOtherType(e *jsonschema.ValidationError, depth int) bool {
 	e = innermost(e)
-	_, ok := e.ErrorKind.(*kind.Type)
-	return ok && len(e.InstanceLocation) == depth
+	switch e.ErrorKind.(type) {
+	case *kind.Type, circle:
+		return len(e.InstanceLocation) == depth
+	}
+	return false
 }
 
 // isOtherVariant tells whether an alternative is for objects that say that they are
 // others: by a property with a value of its own.
 func isOtherVariant(e *jsonschema.ValidationError, depth int) bool {
+	if len(e.InstanceLocation) > depth+1 {
+		return false
+	}
 	switch k := e.ErrorKind.(type) {
+	case repeated:
+		return isOtherVariant(k.err, depth)
 	case *kind.Const:
 		return len(e.InstanceLocation) == depth+1
 	case *kind.Enum:
