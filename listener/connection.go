@@ -255,6 +255,9 @@ const (
 
 	// lastMoment is how long a silent connection may still speak when the server stops.
 	lastMoment = 100 * time.Millisecond
+	// lastWord is how long connections that were closed may take to say that what they
+	// were asked was answered: on a machine that is full they are late for it.
+	lastWord = 500 * time.Millisecond
 
 	// lingerTime and lingerSize bound what a refused client may still send.
 	lingerTime = 2 * time.Second

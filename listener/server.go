@@ -393,7 +393,7 @@ func (s *Server) Close() error {
 // answer may have been written just before, so what serves them gets a moment to
 // say so, and to end; so does what accepts.
 func (s *Server) unanswered(closed []*connection) int {
-	timer := time.NewTimer(lastMoment)
+	timer := time.NewTimer(lastWord)
 	defer timer.Stop()
 	select {
 	case <-s.drained:
