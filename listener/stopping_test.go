@@ -235,7 +235,7 @@ func TestAdopt_AfterCloseAllClosesToo(t *testing.T) {
 // What accepts may serve a connection that nobody knows of yet: the end waits for
 // it, though not for long.
 func TestUnanswered_WaitsForWhatAccepts(t *testing.T) {
-	for _, takes := range []time.Duration{0, lastMoment / 2, lastMoment * 2} {
+	for _, takes := range []time.Duration{0, lastWord / 2, lastWord * 2} {
 		synctest.Test(t, func(t *testing.T) {
 			s := &Server{drained: make(chan struct{})}
 			time.AfterFunc(takes, func() { close(s.drained) })
@@ -243,7 +243,7 @@ func TestUnanswered_WaitsForWhatAccepts(t *testing.T) {
 			if n := s.unanswered(nil); n != 0 {
 				t.Errorf("got %d requests", n)
 			}
-			if took, want := time.Since(begun), min(takes, lastMoment); took != want {
+			if took, want := time.Since(begun), min(takes, lastWord); took != want {
 				t.Errorf("accepting ends after %v: waited %v, want %v", takes, took, want)
 			}
 			<-s.drained // the goroutines of a bubble have to end
