@@ -204,3 +204,7 @@ func appendFloat(dst []byte, x []byte, op byte, y []byte) ([]byte, bool) {
 	}
 	return strconv.AppendFloat(dst, a, 'g', -1, 64), true
 }
+
+// EqualNumbers tells whether two JSON numbers are the same, however they are written
+// and whatever their length.
+func EqualNumbers(x, y []byte) bool { return compareNumbers(x, y) == 0 }
