@@ -478,7 +478,7 @@ func TestServer_GivesTheRoomOfLargeBodiesBack(t *testing.T) {
 		}
 		open = append(open, conn)
 	}
-	if more := int64(heap() - before); more > connections*size/4 {
+	if more := heap() - before; more > connections*size/4 {
 		t.Errorf("%d connections at rest hold %d bytes", len(open), more)
 	}
 	runtime.KeepAlive(open)
