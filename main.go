@@ -21,6 +21,7 @@ import (
 	"mockserver/bench"
 	"mockserver/config"
 	"mockserver/listener"
+	"mockserver/listener/admin"
 )
 
 func main() {
@@ -70,8 +71,12 @@ func run(args []string, env func(string) (string, bool), signals <-chan os.Signa
 		return say.refuse(err)
 	}
 	opts := options(settings, env, log)
-	p := program{log: log, settings: settings, loader: loaderOf(settings), opts: opts, paths: paths}
+	p := program{log: log, settings: settings, loader: settings.Loader(), opts: opts, paths: paths}
 	p.watcher = config.NewWatcher(p.watched)
+	if p.admin, err = admin.OpenAs(settings, p.adminOptions()); err != nil {
+		return say.cannotStart(err)
+	}
+	defer p.admin.CloseSoon()
 	var spec *config.Spec
 	code := exitOK
 	if s := unless(signals, func() {
@@ -94,12 +99,21 @@ func run(args []string, env func(string) (string, bool), signals <-chan os.Signa
 	case err != nil:
 		return say.cannotStart(err)
 	}
+	p.admin.Attach(p.server)
 	if p.miss(spec.Referenced()) && p.watcher.Look() {
-		p.reload("a file changed")
+		_ = p.reload("a file changed") // it is logged
 	}
 	p.announce(spec)
 	fit(log)
 	return p.serve(signals)
+}
+
+// adminOptions is what the admin address works with, beside the settings.
+func (p *program) adminOptions() admin.Options {
+	return admin.Options{
+		Logger: p.log, Loader: p.loader, Check: p.opts, Build: thisBuild(),
+		Reload: func() error { return p.reload("the admin address") },
+	}
 }
 
 // announce logs what is served, and where.
@@ -116,6 +130,10 @@ func (s speaker) cannotStart(err error) int {
 	switch {
 	case errors.As(err, &problems):
 		return s.refuse(problems)
+	case errors.Is(err, admin.ErrThreshold):
+		return s.refuse(fmt.Errorf("--verdict or MOCKSERVER_VERDICT: %w", err))
+	case errors.Is(err, admin.ErrAddress):
+		s.log.Error("cannot start", "error", err.Error()+"; choose another with --admin")
 	case errors.Is(err, syscall.EADDRINUSE):
 		s.log.Error("cannot start", "error", err.Error()+"; choose another port with --port")
 	default:
@@ -175,7 +193,12 @@ func unless(signals <-chan os.Signal, work func()) os.Signal {
 }
 
 func options(settings config.Settings, env func(string) (string, bool), log *slog.Logger) listener.Options {
+	var record *listener.RecordOptions
+	if settings.Admin != "" {
+		record = &listener.RecordOptions{Journal: listener.JournalOptions{Sample: settings.JournalSample, Bytes: settings.JournalSize}}
+	}
 	return listener.Options{
+		Record:          record,
 		Host:            settings.Host,
 		Port:            settings.Port,
 		Logger:          log,
@@ -195,15 +218,6 @@ func options(settings config.Settings, env func(string) (string, bool), log *slo
 		Version: thisBuild().Version,
 		Env:     env,
 	}
-}
-
-// loaderOf reads configurations as the settings say.
-func loaderOf(settings config.Settings) config.Loader {
-	l := config.Loader{Validate: settings.Validate, AllowRemoteRefs: settings.AllowRemoteRefs}
-	if settings.Seed != nil {
-		l.Seed = *settings.Seed
-	}
-	return l
 }
 
 // speaker says what concerns the start: as it is, for a terminal and for editors
@@ -325,6 +339,7 @@ func logProblems(log *slog.Logger, message string, problems config.Problems) {
 // program is a server that runs, and what reloads and stops it.
 type program struct {
 	server   *listener.Server
+	admin    *admin.Admin // nil for none
 	log      *slog.Logger
 	settings config.Settings
 	loader   config.Loader
@@ -334,6 +349,8 @@ type program struct {
 
 	mu     sync.Mutex // guards missed
 	missed []string   // files beside the configuration, see related
+
+	reloading sync.Mutex // one reload at a time
 }
 
 // watched is the files whose change reloads.
@@ -371,7 +388,7 @@ func (p *program) serve(signals <-chan os.Signal) int {
 		for {
 			select {
 			case cause := <-wanted:
-				p.reload(cause)
+				_ = p.reload(cause) // it is logged
 			case <-ctx.Done():
 				return
 			}
@@ -396,8 +413,10 @@ func (p *program) serve(signals <-chan os.Signal) int {
 }
 
 // reload serves what the files say now. When they are wrong, all their errors are
-// logged and the last good configuration goes on serving.
-func (p *program) reload(cause string) {
+// logged and the last good configuration goes on serving. The error is for who asked.
+func (p *program) reload(cause string) error {
+	p.reloading.Lock()
+	defer p.reloading.Unlock()
 	begun := time.Now()
 	spec, err := p.load()
 	if p.miss(p.related(spec, err)) {
@@ -409,10 +428,14 @@ func (p *program) reload(cause string) {
 	if errors.As(err, &problems) {
 		logProblems(p.log, "configuration not reloaded", problems)
 		p.log.Warn("the last good configuration goes on serving", "cause", cause)
-		return
+		return err
+	}
+	if err != nil {
+		return err // the server is stopping
 	}
 	p.log.Info("configuration reloaded", "cause", cause, counts(spec), "took", time.Since(begun))
 	go debug.FreeOSMemory() // as in fit
+	return nil
 }
 
 // related are the files beside the configuration whose change changes what is served:

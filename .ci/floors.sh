@@ -8,6 +8,7 @@ allowed='
 mockserver -> mockserver/bench
 mockserver -> mockserver/config
 mockserver -> mockserver/listener
+mockserver -> mockserver/listener/admin
 mockserver/bench -> mockserver/config
 mockserver/config -> mockserver/config/openapi
 mockserver/fetcher -> mockserver/config
@@ -19,6 +20,9 @@ mockserver/listener -> mockserver/dispatcher
 mockserver/listener -> mockserver/fetcher
 mockserver/listener -> mockserver/matcher
 mockserver/listener -> mockserver/renderer
+mockserver/listener/admin -> mockserver/config
+mockserver/listener/admin -> mockserver/dispatcher
+mockserver/listener/admin -> mockserver/listener
 mockserver/listener/listenertest -> mockserver/config
 mockserver/listener/listenertest -> mockserver/listener
 mockserver/matcher -> mockserver/config

@@ -3,6 +3,7 @@ package config
 import (
 	"fmt"
 	"math"
+	"net"
 	"net/netip"
 	"slices"
 	"strconv"
@@ -87,8 +88,9 @@ func (r *argReader) flag(arg string, behind []string) []string {
 	default:
 		value, behind = behind[0], behind[1:]
 	}
+	r.settings.note(row, value)
 	if !row.set(r.settings, value) {
-		r.wrong("%s: %q is not accepted; %s is", name, clip(value), row.accepts)
+		r.wrong("%s: %s is not accepted; %s is", name, row.quoted(value), row.accepts)
 	}
 	return behind
 }
@@ -100,10 +102,23 @@ func (r *argReader) environment(getenv func(string) string) {
 		if row.env == "" || r.given[row.flag] != "" {
 			continue
 		}
-		if value := getenv(row.env); value != "" && !row.set(r.settings, value) {
-			r.wrong("environment variable %s: %q is not accepted; %s is", row.env, clip(value), row.accepts)
+		value := getenv(row.env)
+		if value == "" {
+			continue
+		}
+		r.settings.note(row, value)
+		if !row.set(r.settings, value) {
+			r.wrong("environment variable %s: %s is not accepted; %s is", row.env, row.quoted(value), row.accepts)
 		}
 	}
+}
+
+// quoted is a value in a message.
+func (s setting) quoted(value string) string {
+	if slices.Contains(secretFlags, s.flag) {
+		return "what is given"
+	}
+	return strconv.Quote(clip(value))
 }
 
 // flagNamed finds a flag by -x or --long; -long is taken too.
@@ -159,6 +174,21 @@ func readCommand(s *Settings, command, text string) bool {
 		s.Command = command
 	}
 	return ok
+}
+
+// readAddress takes a host and a port; without a host it is every address of the machine.
+func readAddress(into *string, text string) bool {
+	*into = text
+	host, port, err := net.SplitHostPort(text)
+	var number int
+	var name string
+	return err == nil && readInt(&number, port, 0, 65535) && (host == "" || readHost(&name, host))
+}
+
+// readToken takes what can stand in a header as it is.
+func readToken(into *string, text string) bool {
+	*into = text
+	return !strings.ContainsFunc(text, func(r rune) bool { return r <= ' ' || r > '~' })
 }
 
 // readHost takes a name or an IP address; an IPv6 one may stand in brackets.

@@ -81,7 +81,7 @@ func absolutePath(path string) string {
 // extension of its name picks the syntax, and its directory is that of relative file
 // names in it.
 func (l Loader) Parse(name string, data []byte) *Spec {
-	spec := &Spec{given: &given{}}
+	spec := &Spec{given: &given{single: l.Single}}
 	dir := filepath.Dir(name)
 	if dir == "." {
 		dir = ""
@@ -129,7 +129,7 @@ func (s *Spec) add(name, dir string, data []byte, listed bool) {
 	}
 	s.Problems = append(s.Problems, problems...)
 	empty := isEmpty(docs)
-	s.decodeFile(s.given.setAside(docs, name, dir), dir, len(problems))
+	s.decodeFile(s.given.setAside(s.given.asLists(docs), name, dir), dir, len(problems))
 	if len(s.Problems) == before && empty {
 		s.Problems = append(s.Problems, fileProblem(name, "the file is empty; "+hintsOf(name).empty))
 	}

@@ -21,6 +21,9 @@ type Loader struct {
 	Seed uint64
 	// Validate compiles what requests are held against, for openapi.Operation.Check.
 	Validate bool
+	// Single takes a map with the one key endpoint, or websocket, for a list of it: Parse
+	// reads a single endpoint then as it stands.
+	Single bool
 }
 
 // given are the files of one load that are more than lists: they are looked at when all
@@ -28,6 +31,7 @@ type Loader struct {
 type given struct {
 	documents []givenDocument
 	mocks     []givenMocks
+	single    bool            // see Loader
 	listed    map[string]bool // the files that nobody named, but the directory they are in
 }
 
@@ -85,6 +89,16 @@ func lacksVersion(doc *node) bool {
 }
 
 const noVersion = "the document has paths, but does not say which version of OpenAPI it is written in; the key openapi is accepted, 3.0.3 or 3.1.0, say"
+
+// asLists makes lists of items that stand alone, where that is accepted.
+func (g *given) asLists(docs []*node) []*node {
+	for i, doc := range docs {
+		if g.single && doc.kind == mapNode && len(doc.entries) == 1 && (doc.get("endpoint") != nil || doc.get("websocket") != nil) {
+			docs[i] = &node{kind: listNode, text: Text{Pos: doc.pos()}, items: []*node{doc}}
+		}
+	}
+	return docs
+}
 
 // setAside takes OpenAPI documents and mocks files out of the documents of a file, to be
 // read when all files are. It returns what is left, lists.

@@ -42,7 +42,16 @@ type Settings struct {
 	Seed      *uint64 // of every random choice; nil has none repeat
 	SentryDSN string  // where errors are reported to, as given; "" for nowhere
 
-	defaults []string // where the default configuration is looked for, in order
+	Admin         string // host and port of the admin address; "" for none
+	AdminToken    string // that requests to it have to bring; "" for none
+	JournalSample int    // one in so many unremarkable requests is kept; 0 for none
+	JournalSize   int    // bytes that kept requests may take
+	// Verdict is which figures are accepted before the timing is not trusted, as
+	// admin.ParseThresholds reads it; "" is the defaults.
+	Verdict string
+
+	texts    map[string]string // how each setting was given, by its flag; see Given
+	defaults []string          // where the default configuration is looked for, in order
 }
 
 // commands are what the program does, and a line about each.
@@ -110,6 +119,17 @@ var settings = []setting{
 	// What is no DSN is for the server to warn of: it harms nothing.
 	{"sentry-dsn", "", "SENTRY_DSN", "", "DSN", "report panics and the server's own 5xx answers to this Sentry project", "a DSN",
 		func(s *Settings, v string) bool { s.SentryDSN = v; return true }},
+	{"admin", "", "MOCKSERVER_ADMIN", "", "ADDR", "serve metrics, the journal, runs and a page about them at this address, such as 127.0.0.1:8001", "an address and a port, such as 127.0.0.1:8001 or :8001,",
+		func(s *Settings, v string) bool { return readAddress(&s.Admin, v) }},
+	{"admin-token", "", "MOCKSERVER_ADMIN_TOKEN", "", "TOKEN", "what requests to the admin address have to bring; needed unless that is a loopback one", "a text of visible ASCII characters without blanks",
+		func(s *Settings, v string) bool { return readToken(&s.AdminToken, v) }},
+	{"journal-sample", "", "MOCKSERVER_JOURNAL_SAMPLE", "100", "NUMBER", "keep one of so many requests that nothing is remarkable about, for the admin address; 1 keeps all, 0 none", "an integer from 0 to 1000000000",
+		func(s *Settings, v string) bool { return readInt(&s.JournalSample, v, 0, 1_000_000_000) }},
+	{"journal-size", "", "MOCKSERVER_JOURNAL_SIZE", "16MiB", "SIZE", "what the requests that are kept may take", "a number of bytes above 0, such as 1048576, 64KiB or 16MB,",
+		func(s *Settings, v string) bool { return readSize(&s.JournalSize, v) }},
+	// Which reasons there are is known to the admin address, which reads it.
+	{"verdict", "", "MOCKSERVER_VERDICT", "", "THRESHOLDS", "from where on figures are a reason not to trust the timing: own-p99=2ms,machine=off", "a list of thresholds, such as own-p99=2ms,machine=off",
+		func(s *Settings, v string) bool { s.Verdict = v; return true }},
 	{"export-format", "", "MOCKSERVER_EXPORT_FORMAT", "yaml", "FORMAT", "the form of what export prints: yaml or json", "yaml or json",
 		func(s *Settings, v string) bool { s.Export = v; return v == "yaml" || v == "json" }},
 	{"help", "h", "", "", "", "print this text", "true or false",
@@ -154,6 +174,15 @@ func defaultFiles(getenv func(string) string) []string {
 		files = append(files, filepath.Join(home, ".config", name))
 	}
 	return files
+}
+
+// Loader reads configurations as the settings say.
+func (s Settings) Loader() Loader {
+	l := Loader{Validate: s.Validate, AllowRemoteRefs: s.AllowRemoteRefs}
+	if s.Seed != nil {
+		l.Seed = *s.Seed
+	}
+	return l
 }
 
 // Sources returns the files and directories to load, in order: those given, or else

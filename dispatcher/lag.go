@@ -47,6 +47,33 @@ func (l *Lag) Mean() time.Duration {
 	return l.sum / time.Duration(l.Count)
 }
 
+// Since is what came after an earlier reading of the same queue. Its Max is exact only
+// when it is that of all; else it is to within 1 %.
+func (l *Lag) Since(before *Lag) Lag {
+	later := Lag{Count: l.Count - before.Count, sum: l.sum - before.sum}
+	for i, n := range l.cells {
+		later.cells[i] = n - before.cells[i]
+		if later.cells[i] > 0 {
+			later.Max = min(lagCeiling(i), l.Max)
+		}
+	}
+	return later
+}
+
+// Buckets are how many lags were no longer than each of the bounds, which rise.
+func (l *Lag) Buckets(bounds []time.Duration) []uint64 {
+	counts := make([]uint64, len(bounds))
+	i := 0
+	var seen uint64
+	for b, bound := range bounds {
+		for ; i < lagCells && lagCeiling(i) <= bound; i++ {
+			seen += l.cells[i]
+		}
+		counts[b] = seen
+	}
+	return counts
+}
+
 // Quantile returns the lag that a share q of the deliveries, from 0 to 1, did not
 // exceed; 0 when there is none.
 func (l *Lag) Quantile(q float64) time.Duration {

@@ -5,6 +5,7 @@ package listener
 import (
 	"context"
 	"log/slog"
+	"math"
 	"strings"
 	"testing"
 	"time"
@@ -28,7 +29,20 @@ const measured = `
 `
 
 func TestAllocations_OfTheWholePath(t *testing.T) {
-	s := reportingNowhere(t, measured) // which costs nothing before there is an error
+	// Error reports cost nothing before there is an error.
+	t.Run("reports", func(t *testing.T) { allocations(t, reportingNowhere(t, measured)) })
+	t.Run("recorded", func(t *testing.T) { allocations(t, recordingNothingSlow(t, measured)) })
+}
+
+// recordingNothingSlow is recording of a server whose journal has enough slow requests.
+func recordingNothingSlow(t *testing.T, configuration string) *Server {
+	t.Helper()
+	s := recording(t, configuration, 0)
+	s.recorder.journal.threshold.Store(math.MaxInt64)
+	return s
+}
+
+func allocations(t *testing.T, s *Server) {
 	if err := s.openWebhooks(); err != nil {
 		t.Fatal(err)
 	}
@@ -201,9 +215,13 @@ func TestAllocations_OfReading(t *testing.T) {
 
 // A fixed answer is written without an allocation, and so is the second's date.
 func TestAllocations_OfFixedAnswers(t *testing.T) {
-	s := configured(t, fixable)
+	t.Run("off", func(t *testing.T) { fixedAllocations(t, configured(t, fixable)) })
+	t.Run("recorded", func(t *testing.T) { fixedAllocations(t, recordingNothingSlow(t, fixable)) })
+}
+
+func fixedAllocations(t *testing.T, s *Server) {
 	l := newConnections(nil, s.log)
-	l.fixed = s.fixed
+	l.fixed, l.recorder = s.fixed, s.recorder
 	conn := l.adopt(&scripted{})
 	defer conn.Close()
 	b, target := make([]byte, maxHeader), []byte("/json/?a=b")

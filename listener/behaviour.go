@@ -61,12 +61,13 @@ func (c *compiler) behaviour(e *config.Endpoint, a answer, t *tally, scope *rend
 
 // behave serves a request to an endpoint with a behaviour. Its answer is made before
 // the wait, so that the latency holds the work of making it.
-func (s *Server) behave(b *behaviour, r *matcher.Request, notify bool) {
+func (s *Server) behave(b *behaviour, r *matcher.Request, c *course, notify bool) {
 	b.chance.begin(b.tally, &r.Random)
 	if b.limit != nil {
 		standing, ok := b.limit.admit(s, r)
 		defer standing.write(r) // whatever the answer is
 		if !ok {
+			c.limited = true
 			return
 		}
 	}
@@ -80,7 +81,7 @@ func (s *Server) behave(b *behaviour, r *matcher.Request, notify bool) {
 	begun := arrival(r)
 	held := b.capacity
 	if held != nil {
-		if !held.enter(r) {
+		if !held.enter(r, c) {
 			return
 		}
 		defer func() {
@@ -96,13 +97,14 @@ func (s *Server) behave(b *behaviour, r *matcher.Request, notify bool) {
 	}
 	wait, struck := o.latency.draw(&r.Random), o.fault.strikes(&r.Random) // before the answer, which may draw too
 	given := s.give(chosen, wait.instead, r)
-	if wait.timed && !b.hold(r, begun, wait.length) {
+	c.instead = wait.instead
+	if wait.timed && !b.hold(r, c, begun, wait.length) {
 		return
 	}
 	if given && notify && len(chosen.hooks) > 0 {
 		s.notify(chosen, r)
 	}
-	if struck && o.fault.strike(r, held) {
+	if struck && o.fault.strike(r, c, held) {
 		held = nil // it is left later
 	}
 }
@@ -113,20 +115,29 @@ func (s *Server) give(chosen *answer, instead *failure, r *matcher.Request) bool
 	if instead == nil {
 		return s.respond(chosen, r)
 	}
-	instead.fill(&r.Ctx.Response, "the latency of "+chosen.name+" declares that some requests fail so")
+	message := "the latency of " + chosen.name + " declares that some requests fail so"
+	instead.fill(&r.Ctx.Response, message)
+	r.Ctx.SetUserValue(refusalKey{}, &refusal{instead.code, message})
 	return false
 }
 
 // hold has a request wait until its latency is over, and tells whether it is to be
 // answered.
-func (b *behaviour) hold(r *matcher.Request, begun time.Time, length time.Duration) bool {
+func (b *behaviour) hold(r *matcher.Request, c *course, begun time.Time, length time.Duration) bool {
 	due := begun.Add(length)
+	served := begun
+	if t := r.Ctx.Time(); t.After(begun) {
+		served = t // it came before: the part that passed meanwhile is none of its own
+	}
+	c.declared += length
+	c.waited += max(due.Sub(served), 0)
 	for end := pause(r, due); end != pauseDue; end = pause(r, due) {
 		if end == pauseLeft {
 			return false
 		}
 	}
-	b.tally.deviations().add(time.Since(due))
+	c.late, c.timed = max(time.Since(due), 0), true
+	b.tally.lateness().add(c.late)
 	return true
 }
 

@@ -43,19 +43,23 @@ func newCapacity(c *config.Capacity) *capacity {
 }
 
 // enter waits for a place, in order, and tells whether the request has one: leave
-// has to be called then. Otherwise it has been answered, or its client left.
-func (p *capacity) enter(r *matcher.Request) bool {
+// has to be called then. Otherwise it has been answered, or its client left. The course
+// is told how long it waited.
+func (p *capacity) enter(r *matcher.Request, c *course) bool {
 	conn, _ := r.Ctx.Conn().(*connection)
 	waits, ok := p.arrive(conn)
-	if !ok {
+	if waits == nil && !ok {
+		c.refused = true
 		capacityExceeded.write(r.Ctx, fmt.Sprintf("%d requests are served and %d wait, which is all that this endpoint takes", p.concurrent, p.queue))
 	}
 	if waits == nil {
 		return ok
 	}
+	begun := time.Now()
 	for {
 		left := conn.pause(time.Time{}) == pauseLeft
 		if over, served := p.look(waits, left); over {
+			c.waits(time.Since(begun))
 			return served
 		}
 	}

@@ -33,7 +33,7 @@ type tally struct {
 	requests atomic.Uint64 // that have a number
 	tries    atomic.Uint64 // evaluations of its condition, which have streams as well
 	turns    atomic.Uint64 // outcomes given in turn
-	late     atomic.Pointer[deviations]
+	late     atomic.Pointer[histogram]
 }
 
 // tally is that of an endpoint; nil for one of which nothing is to be counted. A reload
@@ -87,12 +87,12 @@ func (t *tally) turn(n uint64, holds bool) uint64 {
 	}
 }
 
-// deviations are those of the endpoint's latency.
-func (t *tally) deviations() *deviations {
-	if d := t.late.Load(); d != nil {
-		return d
+// lateness is how late the answers of the endpoint were, of those that had to wait.
+func (t *tally) lateness() *histogram {
+	if h := t.late.Load(); h != nil {
+		return h
 	}
-	t.late.CompareAndSwap(nil, new(deviations))
+	t.late.CompareAndSwap(nil, new(histogram))
 	return t.late.Load()
 }
 

@@ -34,12 +34,14 @@ type connections struct {
 	closed  error
 	ended   chan struct{} // closed with the listener
 
-	clock clock
-	alarm *alarm // of pauses; nil in tests
+	clock    clock
+	alarm    *alarm    // of pauses; nil in tests
+	recorder *recorder // nil counts nothing
 
 	mu   sync.Mutex // guards what follows
 	open map[*connection]struct{}
-	cut  bool // closeAll was called
+	cut  bool   // closeAll was called
+	last uint32 // the shard of the connection that was accepted last
 }
 
 func newConnections(l net.Listener, log *slog.Logger) *connections {
@@ -84,6 +86,8 @@ func (c *connections) adopt(inner net.Conn) *connection {
 	accepted := &connection{Conn: inner, from: c, readExpires: time.Now().Add(headerTimeout)}
 	c.mu.Lock()
 	c.open[accepted] = struct{}{}
+	c.last++
+	accepted.shard = c.last
 	if len(c.open) == 1 {
 		c.clock.start(c.tick)
 	}
@@ -163,6 +167,13 @@ func (c *connections) all() []*connection {
 	return slices.Collect(maps.Keys(c.open))
 }
 
+// count is how many connections are open.
+func (c *connections) count() int {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	return len(c.open)
+}
+
 func (c *connections) forget(conn *connection) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -233,6 +244,11 @@ type connection struct {
 
 	spoils *fault // what happens to the answer when it is written
 	struck bool   // a fault has ended the connection
+
+	shard   uint32        // that its requests are counted in
+	readAt  time.Duration // when it was last read, since the base of the clock, if that is recorded
+	unseen  time.Duration // how long its request was looked at before fasthttp had it
+	sampled bool          // the journal is to have its request
 }
 
 // Bounds of what a peer may take, beside those of fasthttp in server.go.
@@ -280,6 +296,9 @@ func (c *connection) Read(b []byte) (int, error) {
 	for n := 0; ; {
 		got, err := c.more(b, n)
 		n += got
+		if c.from.recorder != nil {
+			c.readAt = time.Since(c.from.clock.base)
+		}
 		ready, rest := c.take(b[:n], err)
 		if done, failed := c.reply(b); failed != nil {
 			return 0, failed

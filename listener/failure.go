@@ -54,6 +54,7 @@ var (
 func (f failure) write(ctx *fasthttp.RequestCtx, message string) {
 	ctx.Response.Reset()
 	f.fill(&ctx.Response, message)
+	ctx.SetUserValue(refusalKey{}, &refusal{f.code, message})
 }
 
 // fill is write, but for the headers that are there already, which stay.
@@ -138,6 +139,9 @@ func (s *Server) refuse(ctx *fasthttp.RequestCtx, f failure, message string) {
 	s.allowOrigin(ctx)
 	if c, ok := ctx.Conn().(*connection); ok {
 		c.unread.Store(true)
+	}
+	if s.recorder != nil {
+		s.recorder.refused(ctx)
 	}
 	if s.opts.AccessLog {
 		s.logAccess(ctx, slog.String("code", f.code))

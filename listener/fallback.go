@@ -15,16 +15,19 @@ import (
 // fallBack answers a request that no endpoint of its method matches: HEAD as the
 // GET would, OPTIONS from what is declared, OPTIONS * for the server as a whole,
 // anything else with 404 or 405.
-func (s *Server) fallBack(sn *snapshot, r *matcher.Request) {
+func (s *Server) fallBack(sn *snapshot, r *matcher.Request, c *course) {
 	ctx := r.Ctx
 	if ctx.IsOptions() && string(r.Path()) == "*" {
+		c.account = s.recorder.ofOptions()
 		return // it asks the server, not an endpoint: 200, RFC 9110 section 9.3.7
 	}
 	if ctx.IsHead() {
 		// fasthttp leaves the body of a HEAD answer out and keeps its length.
 		if i := sn.table.Match(r, fasthttp.MethodGet); i >= 0 {
-			if a := &sn.answers[i]; a.behaviour != nil && a.behaviour.concerns(r) {
-				s.behave(a.behaviour, r, false)
+			a := &sn.answers[i]
+			c.answer, c.account = a, a.account
+			if a.behaviour != nil && a.behaviour.concerns(r) {
+				s.behave(a.behaviour, r, c, false)
 			} else {
 				s.respond(a, r)
 			}
@@ -42,6 +45,7 @@ func (s *Server) fallBack(sn *snapshot, r *matcher.Request) {
 		}
 	}
 	if ctx.IsOptions() && len(methods) > 0 {
+		c.account = s.recorder.ofOptions()
 		s.respondOptions(ctx, methods)
 		return
 	}
@@ -112,10 +116,14 @@ func (s *Server) unmatched(sn *snapshot, r *matcher.Request, methods []string) {
 	if s.opts.UnmatchedStatus != 0 {
 		ctx.Response.SetStatusCode(s.opts.UnmatchedStatus)
 	}
-	s.logUnmatched(r, f, message)
+	s.tellUnmatched(r, f, message)
 }
 
-func (s *Server) logUnmatched(r *matcher.Request, f failure, message string) {
+// tellUnmatched logs a request that no endpoint answered, and keeps why.
+func (s *Server) tellUnmatched(r *matcher.Request, f failure, message string) {
+	if s.recorder != nil {
+		s.recorder.misses.add(r, f, r.Ctx.Response.StatusCode(), message)
+	}
 	suppressed, ok := s.unmatchedPace.pass(time.Now())
 	if !ok {
 		return

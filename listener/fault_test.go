@@ -313,7 +313,7 @@ func TestFault_ThatAReloadBrings(t *testing.T) {
 - endpoint: {path: /far, response: {external-body: {provider: json, path: %q}}}
 - endpoint: {path: /near, response: {body: "{{path}}"}}
 - endpoint: {path: /spoilt, response: {body: "{{path}}"}`, remote.URL)
-	server := start(t, config.Parse("m.yml", []byte(before+"}")), listener.Options{})
+	server := start(t, config.Parse("m.yml", []byte(before+"}")), listener.Options{Record: &listener.RecordOptions{}})
 	var in [2]*bufio.Reader
 	var conns [2]net.Conn
 	expect := func(of int, bodies ...string) {
@@ -346,6 +346,11 @@ func TestFault_ThatAReloadBrings(t *testing.T) {
 		expect(i, "/near")
 		if _, err := in[i].ReadByte(); !errors.Is(err, syscall.ECONNRESET) {
 			t.Errorf("got %v, want a reset", err)
+		}
+	}
+	for _, e := range server.Counts().Endpoints {
+		if e.Endpoint == "GET /spoilt" && (e.Requests != 3 || e.Faults["reset"] != 2) {
+			t.Errorf("counted %d requests and the faults %v, want 3 and 2 resets", e.Requests, e.Faults)
 		}
 	}
 }

@@ -23,6 +23,11 @@ type fixed struct {
 	body []byte
 	// Requests may choose another one by their query, and by what they accept.
 	chosen, typed bool
+
+	index   int // of the endpoint
+	status  int
+	remark  Kept     // Failed if the journal is to have all requests for it
+	account *account // nil when nothing is recorded
 }
 
 // maxFixed is the largest one, in bytes: to copy more costs more than it saves.
@@ -46,7 +51,7 @@ func (sn *snapshot) fix(routes []matcher.Route) {
 		if _, known := sn.fixed[path]; !known { // else the first declared answers
 			sn.fixed[path] = nil
 			if a := &sn.answers[i]; routes[i].If == nil && a.isFixed() {
-				sn.fixed[path] = w.fix(a)
+				sn.fixed[path] = w.fix(a, i)
 			}
 		}
 	}
@@ -69,7 +74,7 @@ type fixing struct {
 }
 
 // fix is a fixed answer as bytes; nil when it is too large.
-func (w *fixing) fix(a *answer) *fixed {
+func (w *fixing) fix(a *answer, index int) *fixed {
 	resp := &w.ctx.Response
 	resp.Reset()
 	resp.Header.SetNoDefaultContentType(true)
@@ -80,7 +85,10 @@ func (w *fixing) fix(a *answer) *fixed {
 	if resp.Write(&w.out) != nil { // which completes the headers
 		return nil
 	}
-	f := &fixed{head: bytes.Clone(resp.Header.Header()), body: resp.Body()}
+	f := &fixed{head: bytes.Clone(resp.Header.Header()), body: resp.Body(), index: index, status: a.status}
+	if a.status >= 500 {
+		f.remark = Failed
+	}
 	f.date = bytes.Index(f.head, dateLine) + len(dateLine)
 	if len(f.head)+len(f.body) > maxFixed || f.date < len(dateLine) {
 		return nil
@@ -119,6 +127,9 @@ func (c *connection) reply(b []byte) (done bool, err error) {
 	}
 	f := c.from.fixed(path)
 	if f == nil || len(f.head)+len(f.body) > len(b) || f.chosen && asks(query) || f.typed && c.wire.accepts {
+		return false, nil
+	}
+	if f.account != nil && !c.countFixed(f) {
 		return false, nil
 	}
 	b = append(append(b[:0], f.head...), f.body...)

@@ -10,18 +10,18 @@ import (
 // kept is the state of endpoints, which outlives snapshots: an endpoint that a reload
 // leaves as it is goes on with what it had.
 type kept struct {
-	before, now map[identity]any          // of the snapshot that is served, and of the one that is compiled
+	before, now map[keptKey]any           // of the snapshot that is served, and of the one that is compiled
 	alike       map[[sha256.Size]byte]int // endpoints of the latter, by what they have in common
 }
 
-// identity is what tells the state of one endpoint from that of others.
-type identity struct {
+// keptKey is what tells the state of one endpoint from that of others.
+type keptKey struct {
 	common [sha256.Size]byte // the digest of a text that may be as long as all that is declared
 	number int               // of those that have it in common, from 1
 }
 
 // begin is called before a specification is compiled, and commit once it is served.
-func (k *kept) begin() { k.now, k.alike = map[identity]any{}, map[[sha256.Size]byte]int{} }
+func (k *kept) begin() { k.now, k.alike = map[keptKey]any{}, map[[sha256.Size]byte]int{} }
 
 func (k *kept) commit() { k.before, k.now, k.alike = k.now, nil, nil }
 
@@ -32,7 +32,7 @@ func (k *kept) commit() { k.before, k.now, k.alike = k.now, nil, nil }
 func keep[T any](k *kept, e *config.Endpoint, made string, fresh func() *T) *T {
 	common := sha256.Sum256([]byte(strings.Join([]string{made, e.EffectiveMethod(), e.Host, e.Path.Value, e.If.Value}, "\x00")))
 	k.alike[common]++
-	id := identity{common, k.alike[common]}
+	id := keptKey{common, k.alike[common]}
 	had, ok := k.before[id].(*T)
 	if !ok {
 		had = fresh()

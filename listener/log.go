@@ -92,11 +92,14 @@ func (s *Server) tellPanic(during string, a *answer, p any, message string, more
 	s.reports.panicked(a, p)
 }
 
+// isKnown tells whether the headers of a request were understood.
+func isKnown(h *fasthttp.RequestHeader) bool { return len(h.RawHeaders()) > 0 || len(h.Host()) > 0 }
+
 // logAccess logs one request, whatever it was answered, and what more there is to
 // say of it. Of a request whose headers were not understood, nothing is known.
 func (s *Server) logAccess(ctx *fasthttp.RequestCtx, more slog.Attr) {
 	method, uri := "-", "-"
-	if h := &ctx.Request.Header; len(h.RawHeaders()) > 0 || len(h.Host()) > 0 {
+	if h := &ctx.Request.Header; isKnown(h) {
 		method, uri = string(h.Method()), string(h.RequestURI())
 	}
 	bytes := ctx.Response.Header.ContentLength()

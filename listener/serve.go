@@ -17,14 +17,18 @@ import (
 // whatever a reload does meanwhile.
 func (s *Server) serve(ctx *fasthttp.RequestCtx) {
 	r := matcher.Acquire(ctx)
-	var a *answer // once it is known
-	defer s.finish(ctx, r, &a)
+	var c course
+	defer s.finish(ctx, r, &c)
+	if s.recorder != nil {
+		s.recorder.begin(ctx)
+	}
 	sn := s.snapshot.Load()
-	if s.upgrade(sn, r) {
+	if s.upgrade(sn, r, &c) {
 	} else if i := sn.table.Match(r, method(ctx)); i >= 0 {
-		a = &sn.answers[i]
+		a := &sn.answers[i]
+		c.answer, c.account = a, a.account
 		if a.behaviour != nil && a.behaviour.concerns(r) {
-			s.behave(a.behaviour, r, true)
+			s.behave(a.behaviour, r, &c, true)
 		} else if s.respond(a, r) && len(a.hooks) > 0 {
 			s.notify(a, r)
 		}
@@ -32,7 +36,7 @@ func (s *Server) serve(ctx *fasthttp.RequestCtx) {
 			addAllow(sn, r)
 		}
 	} else {
-		s.fallBack(sn, r)
+		s.fallBack(sn, r, &c)
 	}
 	s.allowOrigin(ctx)
 	if s.opts.AccessLog {
@@ -68,19 +72,22 @@ func method(ctx *fasthttp.RequestCtx) string {
 // finish gives the request back. It is the only recover around a request: a panic
 // while serving one answers 500 and harms no other. What panics before or behind that
 // ends the connection, see serveConnection.
-func (s *Server) finish(ctx *fasthttp.RequestCtx, r *matcher.Request, a **answer) {
+func (s *Server) finish(ctx *fasthttp.RequestCtx, r *matcher.Request, c *course) {
 	if p := recover(); p != nil {
 		// The request is not given back to its pool: nobody knows what state it is in.
 		message := fmt.Sprint(p)
 		internalError.write(ctx, "a defect of the server, see its log: "+message)
 		s.allowOrigin(ctx)
-		s.tellPanic("panic while serving a request", *a, p, message,
+		s.tellPanic("panic while serving a request", c.answer, p, message,
 			slog.String("method", string(ctx.Method())), slog.String("uri", string(ctx.Request.Header.RequestURI())))
 		if s.opts.AccessLog {
 			s.logAccess(ctx, slog.String("code", internalError.code))
 		}
 	} else {
 		matcher.Release(r)
+	}
+	if s.recorder != nil {
+		s.recorder.end(ctx, c)
 	}
 	ctx.Request.ReleaseBody(keptBody)
 	if s.stopping.Load() && ctx.Response.StatusCode() != fasthttp.StatusSwitchingProtocols {

@@ -67,6 +67,10 @@ type Options struct {
 	SentryDSN string
 	Version   string // of the program, for those reports; "" leaves it out
 
+	// Record has the server count what it does, and keep requests in its journal: see
+	// Counts and Journal. nil counts nothing and keeps nothing.
+	Record *RecordOptions
+
 	// Env looks up env.NAME of templates while a specification is compiled; nil
 	// finds nothing.
 	Env func(name string) (string, bool)
@@ -83,6 +87,8 @@ func (o *Options) check() error {
 		return fmt.Errorf("options: MaxBody is %d; a number of bytes above 0 is accepted, or 0 for 16 MiB", o.MaxBody)
 	case o.MaxMessage < 0:
 		return fmt.Errorf("options: MaxMessage is %d; a number of bytes above 0 is accepted, or 0 for 1 MiB", o.MaxMessage)
+	case o.Record != nil && (o.Record.Journal.Sample < 0 || o.Record.Journal.Bytes < 0):
+		return errors.New("options: Record.Journal has a number below 0")
 	case o.UnmatchedStatus != 0 && (o.UnmatchedStatus < 200 || o.UnmatchedStatus > 599):
 		return fmt.Errorf("options: UnmatchedStatus is %d; 200 to 599 is accepted, or 0 for 404 and 405", o.UnmatchedStatus)
 	}
@@ -114,6 +120,7 @@ type Server struct {
 	compiler *compiler
 	snapshot atomic.Pointer[snapshot]
 	applying sync.Mutex // one Apply at a time
+	applied  applied
 
 	http     *fasthttp.Server
 	listener *connections
@@ -132,6 +139,8 @@ type Server struct {
 	unsendable  atomic.Int64 // webhooks whose URL turned out to be none
 	webhookPace *pace        // of log lines about webhooks that fail
 	refusedPace *pace        // of those about webhooks that are not accepted
+
+	recorder *recorder // nil counts nothing
 
 	unmatchedPace *pace
 	serverErrors  *onceAMinute
@@ -249,6 +258,9 @@ func newServer(opts Options) *Server {
 	if s.log == nil {
 		s.log = slog.New(slog.DiscardHandler)
 	}
+	if opts.Record != nil {
+		s.recorder = newRecorder(*opts.Record)
+	}
 	s.http = &fasthttp.Server{
 		Handler:                      s.serve,
 		ErrorHandler:                 s.malformed,
@@ -288,7 +300,7 @@ func (s *Server) listen() error {
 	}
 	s.listener = newConnections(l, s.log)
 	s.listener.start = func(d dispatcher.Delivery, written time.Time) { s.webhooks.Start(d, written) }
-	s.listener.alarm = newAlarm()
+	s.listener.alarm, s.listener.recorder = newAlarm(), s.recorder
 	s.listener.single = func() bool { return s.snapshot.Load().single }
 	if !s.opts.AccessLog {
 		s.listener.fixed = s.fixed
@@ -312,15 +324,25 @@ func (s *Server) fixed(path []byte) *fixed {
 func (s *Server) Apply(spec *config.Spec) error {
 	s.applying.Lock()
 	defer s.applying.Unlock()
+	return s.apply(spec)
+}
+
+// apply is Apply for who holds s.applying.
+func (s *Server) apply(spec *config.Spec) error {
 	if s.stopping.Load() {
 		return ErrStopped
 	}
 	sn, problems := s.compiler.compile(spec)
-	if err := problems.Err(); err != nil {
+	err := problems.Err()
+	s.applied.note(err)
+	if err != nil {
 		return err
 	}
 	for _, warning := range problems.Warnings() {
 		s.log.Warn("configuration warning", "at", warning.Pos.String(), "key", warning.Key, "what", warning.What)
+	}
+	if s.recorder != nil {
+		s.recorder.adopt(sn)
 	}
 	s.snapshot.Store(sn)
 	return nil

@@ -23,6 +23,7 @@ type snapshot struct {
 	// single tells that requests of a connection are read one at a time: they may wait,
 	// and what was answered before must not wait with them.
 	single bool
+	spec   *config.Spec // that it was made of
 }
 
 // answer is one endpoint, ready to be served.
@@ -40,6 +41,7 @@ type answer struct {
 	bodiless     bool               // 204 and 304
 	hooks        []hook
 	behaviour    *behaviour // nil for most: what is above is the answer to every request then
+	account      *account   // nil when nothing is recorded
 }
 
 // header is one line of an answer's headers.
@@ -72,7 +74,7 @@ func (c *compiler) compile(spec *config.Spec) (*snapshot, config.Problems) {
 	spec = spec.Complete()
 	c.kept.begin()
 	problems := slices.Clone(spec.Problems)
-	sn := &snapshot{answers: make([]answer, len(spec.Endpoints))}
+	sn := &snapshot{answers: make([]answer, len(spec.Endpoints)), spec: spec}
 	routes := make([]matcher.Route, len(spec.Endpoints))
 	for i := range spec.Endpoints {
 		var wrong config.Problems
@@ -150,11 +152,14 @@ func (c *compiler) endpoint(e *config.Endpoint) (matcher.Route, answer, config.P
 	return route, a, e.Claim(append(problems, wrong...))
 }
 
+// nameOf is what logs and messages call an endpoint.
+func nameOf(e *config.Endpoint) string { return e.EffectiveMethod() + " " + e.Path.Value }
+
 // answer compiles what one endpoint answers.
 func (c *compiler) answer(e *config.Endpoint, scope *renderer.Scope) (answer, config.Problems) {
 	resp := &e.Response
 	a := answer{
-		name:   e.EffectiveMethod() + " " + e.Path.Value,
+		name:   nameOf(e),
 		status: resp.Status,
 	}
 	if a.status == 0 {

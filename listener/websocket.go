@@ -36,6 +36,7 @@ type webSocket struct {
 	templated    bool // something that is sent is made of the request
 	chance       *chance
 	tally        *tally // nil where nothing is counted
+	account      *account
 }
 
 // reaction is what answers the messages of a pattern.
@@ -250,7 +251,7 @@ func hasOption(ctx *fasthttp.RequestCtx, name, option string) bool {
 
 // upgrade has a request that asks for it become a WebSocket connection, and tells
 // whether one is declared for it: what is wrong with how it asks is answered then.
-func (s *Server) upgrade(sn *snapshot, r *matcher.Request) bool {
+func (s *Server) upgrade(sn *snapshot, r *matcher.Request, c *course) bool {
 	ctx := r.Ctx
 	conn, ok := ctx.Conn().(*connection)
 	if sn.sockets == nil || !ok || !asksForWebSocket(ctx) {
@@ -261,6 +262,7 @@ func (s *Server) upgrade(sn *snapshot, r *matcher.Request) bool {
 		return false
 	}
 	k := &sn.sockets.all[i]
+	c.account = k.account
 	if f, what := handshakeFault(ctx); what != "" {
 		f.write(ctx, what)
 		if f.status == fasthttp.StatusUpgradeRequired {
@@ -277,6 +279,9 @@ func (s *Server) upgrade(sn *snapshot, r *matcher.Request) bool {
 		h.Set("Sec-WebSocket-Protocol", name)
 	}
 	t := &dialogue{server: s, conn: conn, socket: k, asked: asked(k, r)}
+	if k.account != nil {
+		t.counts = k.account.at(conn.shard)
+	}
 	if k.chance.seeded {
 		t.number = k.tally.requests.Add(1)
 	}
@@ -311,7 +316,7 @@ func (s *Server) requireUpgrade(r *matcher.Request) {
 	message := string(r.Method()) + " " + string(r.Path()) + " is the path of a WebSocket: it is asked for by GET with Upgrade: websocket"
 	upgradeRequired.write(r.Ctx, message)
 	askForUpgrade(r.Ctx)
-	s.logUnmatched(r, upgradeRequired, message)
+	s.tellUnmatched(r, upgradeRequired, message)
 }
 
 // askForUpgrade says in an answer what a client is to ask for.

@@ -52,6 +52,7 @@ type dialogue struct {
 	failed   error     // of the connection
 	received int       // messages
 	sent     int
+	counts   *counts // nil when nothing is recorded
 }
 
 // scheduled is when a message is sent unasked.
@@ -335,6 +336,10 @@ func (t *dialogue) hear() bool {
 		switch {
 		case whole:
 			t.received++
+			if t.counts != nil {
+				t.counts.heard.Add(1)
+				t.counts.in.Add(uint64(len(m)))
+			}
 			t.answer(m, kind)
 			return true
 		case err != nil:
@@ -417,6 +422,10 @@ func (t *dialogue) say(m *message, received []byte, kind int) {
 			return
 		}
 		t.sent++
+		if t.counts != nil {
+			t.counts.said.Add(1)
+			t.counts.out.Add(uint64(len(body)))
+		}
 	}
 	if m.close != nil {
 		t.close(m.close.code, t.reason(m.close, received))

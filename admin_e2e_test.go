@@ -1,0 +1,751 @@
+package main
+
+import (
+	"encoding/json"
+	"fmt"
+	"io"
+	"net"
+	"net/http"
+	"net/http/httptest"
+	"os"
+	"slices"
+	"strings"
+	"syscall"
+	"testing"
+	"time"
+
+	dto "github.com/prometheus/client_model/go"
+	"github.com/prometheus/common/expfmt"
+	"github.com/prometheus/common/model"
+)
+
+// administered is serving with an admin address, which it returns as a process of its
+// own to be asked.
+func administered(t *testing.T, configuration string, args ...string) (p, admin *process) {
+	t.Helper()
+	p = serving(t, configuration, append([]string{"--admin", "127.0.0.1:0"}, args...)...)
+	return p, adminOf(p)
+}
+
+// adminOf waits for the admin address of a program.
+func adminOf(p *process) *process {
+	p.t.Helper()
+	_, rest, _ := strings.Cut(p.waitLine(0, "admin address url=http://"), "url=")
+	return &process{t: p.t, url: strings.Fields(rest)[0]}
+}
+
+// refusal fails the test unless the answer is an error in the form of the server's own.
+func (a answer) refusal(t *testing.T, status int, code string) {
+	t.Helper()
+	var said struct{ Error, Code, Message string }
+	err := json.Unmarshal([]byte(a.body), &said)
+	if a.status != status || err != nil || said.Code != code || said.Error == "" || said.Message == "" || a.header.Get("Content-Type") != "application/json" {
+		t.Errorf("got %d %s\nwant %d with code %s", a.status, a.body, status, code)
+	}
+}
+
+// into decodes an answer that has to have the status.
+func (a answer) into(t *testing.T, status int, value any) {
+	t.Helper()
+	if a.status != status {
+		t.Fatalf("got %d %s\nwant %d", a.status, a.body, status)
+	}
+	if err := json.Unmarshal([]byte(a.body), value); err != nil {
+		t.Fatalf("%v: %s", err, a.body)
+	}
+}
+
+// adminPaths are paths that only who may use the admin address gets an answer from.
+var adminPaths = []string{
+	"GET /__admin/endpoints", "POST /__admin/endpoints", "DELETE /__admin/endpoints/x", "PUT /__admin/spec", "GET /__admin/spec",
+	"POST /__admin/reload", "GET /__admin/journal", "DELETE /__admin/journal", "POST /__admin/verify", "GET /__admin/webhooks",
+	"POST /__admin/webhooks/1/fire", "DELETE /__admin/webhooks/1", "GET /__admin/counts", "GET /__admin/config", "GET /__admin/unmatched",
+	"GET /__admin/verdict", "GET /__admin/samples", "GET /__admin/runs", "POST /__admin/runs", "GET /__admin/runs/1", "DELETE /__admin/runs/1", "POST /__admin/runs/1/stop",
+	"GET /__admin/runs/1/report", "GET /__admin/runs/compare?a=1&b=1",
+	"GET /nowhere",
+}
+
+func TestAdmin_OffLoopbackWithoutATokenOnlyHealthAndMetricsAnswer(t *testing.T) {
+	t.Parallel()
+	p := serving(t, one("x"), "--admin", "0.0.0.0:0")
+	a := adminOf(p)
+	p.waitLine(0, "WARN", "no token")
+	for _, path := range append(adminPaths, "GET /") {
+		method, path, _ := strings.Cut(path, " ")
+		for _, header := range []string{"Accept: */*", "Authorization: Bearer ", "Authorization: Bearer x"} {
+			a.do(method, path, "", header).refusal(t, 401, "unauthorized")
+		}
+	}
+	for _, path := range []string{"/healthz", "/readyz", "/metrics"} {
+		if got := a.get(path); got.status != 200 {
+			t.Errorf("%s: got %d %s", path, got.status, got.body)
+		}
+	}
+}
+
+func TestAdmin_WithATokenAWrongOneIs401(t *testing.T) {
+	t.Parallel()
+	const token = "correct-horse"
+	p := launch(t, []string{"MOCKSERVER_ADMIN=0.0.0.0:0", "MOCKSERVER_ADMIN_TOKEN=" + token}, "-c", writeFile(t, t.TempDir(), "m.yml", one("x"))).listening()
+	a := adminOf(p)
+	for _, wrong := range []string{
+		"", "Bearer", "Bearer ", "Bearer correct-hors", "Bearer correct-horse2", "Bearer correct-horsE", "Bearer  x" + token,
+		"Basic " + token, token, "Bearer\t" + token + "x", "Bearer " + strings.Repeat("x", 10_000), "Token " + token,
+	} {
+		for _, path := range adminPaths {
+			method, path, _ := strings.Cut(path, " ")
+			got := a.do(method, path, "", "Authorization: "+wrong)
+			got.refusal(t, 401, "unauthorized")
+			if !strings.HasPrefix(got.header.Get("WWW-Authenticate"), "Bearer") {
+				t.Errorf("%s %s: it does not say how", method, path)
+			}
+		}
+	}
+	for _, right := range []string{"Bearer " + token, "bearer " + token} {
+		if got := a.get("/__admin/counts", "Authorization: "+right, "Host: mock.example:1"); got.status != 200 {
+			t.Errorf("%s: got %d %s", right, got.status, got.body)
+		}
+	}
+	// It is nowhere to be read.
+	shown := a.get("/__admin/config", "Authorization: Bearer "+token).body + strings.Join(p.output(), "\n")
+	if strings.Contains(shown, token) || !strings.Contains(shown, "(not shown)") {
+		t.Errorf("the token is shown, or nothing in its place: %s", shown)
+	}
+}
+
+func TestAdmin_ABadTokenIsRefusedAndNotShown(t *testing.T) {
+	t.Parallel()
+	file := writeFile(t, t.TempDir(), "m.yml", one("x"))
+	for _, c := range []struct {
+		env  []string
+		args []string
+	}{
+		{nil, []string{"--admin-token", "sec ret"}},
+		{[]string{"MOCKSERVER_ADMIN_TOKEN=sec ret"}, nil},
+		{nil, []string{"--admin-token=secrét"}},
+	} {
+		code, stdout, stderr := refused(t, c.env, append(c.args, "-c", file)...)
+		if code != 2 || !strings.Contains(stderr, "visible ASCII") || strings.Contains(stdout+stderr, "sec") {
+			t.Errorf("%v: got %d, %q and %q", c.args, code, stdout, stderr)
+		}
+	}
+}
+
+func TestAdmin_OtherSitesAreRefused(t *testing.T) {
+	t.Parallel()
+	_, a := administered(t, one("x"))
+	port := a.url[strings.LastIndexByte(a.url, ':'):]
+	for _, path := range adminPaths {
+		method, path, _ := strings.Cut(path, " ")
+		for _, host := range []string{"evil.example", "evil.example" + port, "127.0.0.1.evil.example", "localhost.evil.example", "10.0.0.1" + port, "[::2]" + port} {
+			a.do(method, path, "", "Host: "+host).refusal(t, 403, "foreign_host")
+		}
+		for _, header := range []string{
+			"Origin: https://evil.example", "Origin: null", "Origin: http://127.0.0.1:1", "Origin: http://localhost" + port, "Origin: %zz",
+			"Sec-Fetch-Site: cross-site", "Sec-Fetch-Site: same-site",
+		} {
+			a.do(method, path, "", header).refusal(t, 403, "foreign_origin")
+		}
+	}
+	for _, headers := range [][]string{
+		{"Host: localhost" + port}, {"Host: 127.0.0.1"}, {"Host: [::1]" + port}, {"Origin: " + a.url}, {"Sec-Fetch-Site: same-origin", "Origin: " + a.url}, {"Sec-Fetch-Site: none"},
+	} {
+		got := a.get("/__admin/counts", headers...)
+		if got.status != 200 {
+			t.Errorf("%v: got %d %s", headers, got.status, got.body)
+		}
+		for name := range got.header {
+			if strings.HasPrefix(name, "Access-Control-") {
+				t.Errorf("%v: %s is sent", headers, name)
+			}
+		}
+	}
+	a.do("OPTIONS", "/__admin/reload", "", "Origin: https://evil.example", "Access-Control-Request-Method: POST").refusal(t, 403, "foreign_origin")
+}
+
+func TestAdmin_AnswersAreNothingForBrowsersToRun(t *testing.T) {
+	t.Parallel()
+	_, a := administered(t, one("x"))
+	for _, path := range []string{"/healthz", "/metrics", "/__admin/counts", "/nowhere"} {
+		h := a.get(path).header
+		for name, want := range map[string]string{
+			"Content-Security-Policy": "default-src 'none'", "X-Content-Type-Options": "nosniff", "X-Frame-Options": "DENY",
+			"Cross-Origin-Resource-Policy": "same-origin", "Cache-Control": "no-store", "Referrer-Policy": "no-referrer",
+		} {
+			if !strings.Contains(h.Get(name), want) {
+				t.Errorf("%s: %s is %q", path, name, h.Get(name))
+			}
+		}
+	}
+}
+
+func TestAdmin_MethodsAndPaths(t *testing.T) {
+	t.Parallel()
+	p, a := administered(t, "- endpoint: {path: /__admin/counts, response: {body: mocked}}\n- endpoint: {path: /healthz, response: {body: mocked}}\n- endpoint: {method: POST, path: /__admin/reload, response: {body: mocked}}\n")
+	// The mock's port has nothing of the admin address, nor the other way round.
+	p.get("/__admin/counts").want(t, 200, "mocked")
+	p.get("/healthz").want(t, 200, "mocked")
+	p.do("POST", "/__admin/reload", "").want(t, 200, "mocked")
+	p.get("/__admin/config").refusal(t, 404, "endpoint_not_found")
+	p.get("/metrics").refusal(t, 404, "endpoint_not_found")
+	for _, c := range []struct{ method, path, allow string }{
+		{"POST", "/healthz", "GET, HEAD"}, {"POST", "/metrics", "GET, HEAD"}, {"GET", "/__admin/verify", "POST"},
+		{"GET", "/__admin/reload", "POST"}, {"POST", "/__admin/spec", "GET, PUT, HEAD"}, {"PATCH", "/__admin/endpoints/x", "DELETE, GET, HEAD"},
+	} {
+		got := a.do(c.method, c.path, "")
+		got.refusal(t, 405, "method_not_allowed")
+		if got.header.Get("Allow") != c.allow {
+			t.Errorf("%s %s: Allow is %q, want %q", c.method, c.path, got.header.Get("Allow"), c.allow)
+		}
+	}
+	for _, path := range []string{"/__admin", "/__admin/", "/__admin/nothing", "/__admin/endpoints/", "/favicon.ico", "/debug/pprof/"} {
+		a.get(path).refusal(t, 404, "not_found")
+	}
+	if got := a.do("HEAD", "/__admin/counts", ""); got.status != 200 || got.body != "" {
+		t.Errorf("HEAD: got %d %q", got.status, got.body)
+	}
+	a.do("DELETE", "/__admin/endpoints/0000", "").refusal(t, 404, "endpoint_not_found")
+	a.get("/__admin/endpoints/0000").refusal(t, 404, "endpoint_not_found")
+	a.do("DELETE", "/__admin/webhooks/x", "").refusal(t, 404, "webhook_not_found")
+	a.do("POST", "/__admin/webhooks/1-1/fire", "").refusal(t, 404, "webhook_not_found")
+	for _, query := range []string{"limit=x", "limit=-1", "limit=1001", "status=20", "status=abc", "status=600", "kept=all", "since=yesterday", "since=-5s", "after=-1", "no=1", "limit=1&limit=2", "x=%zz"} {
+		a.get("/__admin/journal?"+query).refusal(t, 400, "bad_query")
+	}
+}
+
+func TestAdmin_BadBodiesAreRefused(t *testing.T) {
+	t.Parallel()
+	p, a := administered(t, one("x"))
+	for _, c := range []struct {
+		body, code string
+		status     int
+	}{
+		{"", "invalid_body", 400}, {"x", "invalid_body", 400}, {"[]", "invalid_body", 400}, {`{"condition": 1}`, "invalid_body", 400},
+		{`{"condition": "", "cout": 1}`, "invalid_body", 400}, {`{"condition": ""} {}`, "invalid_body", 400}, {`{"condition": ""} }`, "invalid_body", 400},
+		{`{"count": -1}`, "invalid_body", 400}, {`{"count": 1, "at-least": 1}`, "invalid_body", 400}, {`{"at-least": 2, "at-most": 1}`, "invalid_body", 400},
+		{`{"condition": "path ="}`, "invalid_condition", 400}, {`{"condition": "path matches \"(\""}`, "invalid_condition", 400},
+		{`{"condition": "` + strings.Repeat("x", 1<<16) + `"}`, "payload_too_large", 413},
+	} {
+		a.do("POST", "/__admin/verify", c.body).refusal(t, c.status, c.code)
+	}
+	for _, c := range []struct {
+		method, path, media, body, code string
+		status                          int
+	}{
+		{"POST", "/__admin/endpoints", "", "x", "unsupported_media_type", 415},
+		{"POST", "/__admin/endpoints", "text/plain", "x", "unsupported_media_type", 415},
+		{"POST", "/__admin/endpoints", "application/json", "", "invalid_configuration", 422},
+		{"POST", "/__admin/endpoints", "application/json", "{", "invalid_configuration", 422},
+		{"POST", "/__admin/endpoints", "application/yaml", "[]", "not_one_endpoint", 422},
+		{"POST", "/__admin/endpoints", "application/yaml", one("a") + one("b"), "not_one_endpoint", 422},
+		{"POST", "/__admin/endpoints", "application/yaml", "websocket: {path: /w, on-message: []}", "not_one_endpoint", 422},
+		{"POST", "/__admin/endpoints", "application/yaml", "endpoint: {path: a}", "invalid_configuration", 422},
+		{"PUT", "/__admin/spec", "application/yaml", "- endpoint: {path: /b, response: {status: 700}}", "invalid_configuration", 422},
+		{"PUT", "/__admin/spec", "application/yaml", "- endpoint: {path: /b, response: {body: \"{{nope}}\"}}", "invalid_configuration", 422},
+		{"PUT", "/__admin/spec", "application/yaml", strings.Repeat(" ", 64<<20+1), "payload_too_large", 413},
+	} {
+		headers := []string{"Content-Type: " + c.media}
+		if c.media == "" {
+			headers = nil
+		}
+		a.do(c.method, c.path, c.body, headers...).refusal(t, c.status, c.code)
+	}
+	p.get("/a").want(t, 200, "x") // what was served goes on
+}
+
+func TestAdmin_MistakesOfWhatIsAddedHaveTheirPlaces(t *testing.T) {
+	t.Parallel()
+	_, a := administered(t, one("x"))
+	var said struct {
+		Problems []struct {
+			Line, Column int
+			Key, What    string
+		}
+	}
+	a.do("POST", "/__admin/endpoints", "endpoint:\n  path: /b\n  if: ((\n  respons: {}\n", "Content-Type: application/yaml").into(t, 422, &said)
+	var lines []int
+	for _, p := range said.Problems {
+		lines = append(lines, p.Line)
+		if p.Column == 0 || p.Key == "" || p.What == "" {
+			t.Errorf("got %+v", p)
+		}
+	}
+	if slices.Sort(lines); !slices.Contains(lines, 3) || !slices.Contains(lines, 4) {
+		t.Errorf("problems stand in lines %v, want 3 and 4 among them", lines)
+	}
+}
+
+func TestAdmin_EndpointsAreAddedAndRemoved(t *testing.T) {
+	t.Parallel()
+	p, a := administered(t, one("file"))
+	type shown struct{ ID, Endpoint, At string }
+	ids := map[string]string{}
+	for media, body := range map[string]string{
+		"application/yaml; charset=utf-8": "endpoint: {path: /yaml, response: {body: yaml}}",
+		"application/json":                `{"endpoint": {"path": "/json", "response": {"body": "json"}}}`,
+		"application/edn":                 `{:endpoint {:path "/edn" :response {:body "edn"}}}`,
+		"text/yaml":                       "- endpoint: {path: /list, response: {body: list}}",
+	} {
+		var said struct {
+			Endpoint shown
+			Lasts    string
+		}
+		got := a.do("POST", "/__admin/endpoints", body, "Content-Type: "+media)
+		got.into(t, 201, &said)
+		name := strings.TrimPrefix(said.Endpoint.Endpoint, "GET /")
+		ids[name] = said.Endpoint.ID
+		if got.header.Get("Location") != "/__admin/endpoints/"+said.Endpoint.ID || !strings.Contains(said.Lasts, "until") {
+			t.Errorf("%s: got %v and %+v", media, got.header, said)
+		}
+		p.get("/"+name).want(t, 200, name)
+	}
+	if len(ids) != 4 {
+		t.Fatalf("got %v", ids)
+	}
+	a.do("DELETE", "/__admin/endpoints/"+ids["json"], "").into(t, 200, &struct{}{})
+	a.do("DELETE", "/__admin/endpoints/"+ids["json"], "").refusal(t, 404, "endpoint_not_found")
+	p.get("/json").refusal(t, 404, "endpoint_not_found")
+	p.get("/edn").want(t, 200, "edn")
+	p.waitLine(0, "endpoint added by the admin address", "GET /json")
+	p.waitLine(0, "endpoint removed by the admin address", "GET /json")
+	p.signal(syscall.SIGHUP)
+	p.waitLine(0, "configuration reloaded", "SIGHUP")
+	p.get("/edn").refusal(t, 404, "endpoint_not_found")
+	p.get("/a").want(t, 200, "file")
+}
+
+// What is added answers before what is declared in files, and removing it, again too,
+// leaves that as it was.
+func TestAdmin_WhatIsAddedAnswersFirst(t *testing.T) {
+	t.Parallel()
+	p, a := administered(t, one("file"))
+	p.get("/a").want(t, 200, "file")
+	var said struct{ Endpoint struct{ ID string } }
+	a.do("POST", "/__admin/endpoints", one("added"), "Content-Type: application/yaml").into(t, 201, &said)
+	p.get("/a").want(t, 200, "added")
+	for _, want := range []int{200, 404} {
+		if got := a.do("DELETE", "/__admin/endpoints/"+said.Endpoint.ID, ""); got.status != want {
+			t.Errorf("got %d, want %d", got.status, want)
+		}
+		p.get("/a").want(t, 200, "file")
+	}
+	var all struct {
+		Endpoints []struct {
+			ID, Endpoint string
+			Requests     int
+		}
+	}
+	a.get("/__admin/endpoints").into(t, 200, &all)
+	if len(all.Endpoints) != 1 || all.Endpoints[0].Requests != 3 || all.Endpoints[0].Endpoint != "GET /a" {
+		t.Errorf("got %+v, want GET /a with its 3 requests", all)
+	}
+}
+
+func TestAdmin_TheSpecificationIsReplacedAndReloaded(t *testing.T) {
+	t.Parallel()
+	file := writeFile(t, t.TempDir(), "mock.yml", one("file"))
+	p := start(t, "-c", file, "--admin", "127.0.0.1:0")
+	a := adminOf(p)
+	var said struct {
+		Endpoints int
+		Lasts     string
+		Warnings  []struct{ What string }
+	}
+	a.do("PUT", "/__admin/spec", one("first")+one("never")+"- endpoint: {path: /b, response: {body: b}}\n", "Content-Type: application/yaml").into(t, 200, &said)
+	if said.Endpoints != 3 || said.Lasts == "" || len(said.Warnings) == 0 {
+		t.Errorf("got %+v, want 3 endpoints, and a warning of the one that is never reached", said)
+	}
+	p.get("/a").want(t, 200, "first")
+	p.waitLine(0, "specification replaced by the admin address")
+	a.do("POST", "/__admin/reload", "").into(t, 200, &said)
+	p.get("/a").want(t, 200, "file")
+	p.get("/b").refusal(t, 404, "endpoint_not_found")
+	if err := os.WriteFile(file, []byte("- endpoint: {path: a}\n"), 0o644); err != nil {
+		t.Fatal(err)
+	}
+	a.do("POST", "/__admin/reload", "").refusal(t, 422, "invalid_configuration")
+	p.get("/a").want(t, 200, "file")
+	if got := value(t, scrape(t, a), "mockserver_configuration_last_successful"); got != 0 {
+		t.Errorf("configuration_last_successful is %v, want 0", got)
+	}
+}
+
+func TestAdmin_ReadinessWhileLoadingAndWhileStopping(t *testing.T) {
+	t.Parallel()
+	asked, goOn := make(chan struct{}, 16), make(chan struct{})
+	slow := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
+		asked <- struct{}{}
+		<-goOn
+		fmt.Fprint(w, "openapi: 3.0.3\ninfo: {title: x, version: '1'}\npaths: {}\ncomponents: {schemas: {S: {type: string}}}\n")
+	}))
+	defer slow.Close()
+	document := writeFile(t, t.TempDir(), "api.yml", "openapi: 3.0.3\ninfo: {title: x, version: '1'}\npaths:\n  /a:\n    get:\n      responses:\n        '200': {description: ok, content: {application/json: {schema: {$ref: '"+slow.URL+"/s.yml#/components/schemas/S'}}}}\n")
+	waits := writeFile(t, t.TempDir(), "slow.yml", "- endpoint: {path: /slow, latency: {min-ms: 600000, max-ms: 600000}, response: {body: x}}\n")
+	p := launch(t, nil, "-c", waits, "-m", document, "--allow-remote-refs", "--admin", "127.0.0.1:0")
+	a := adminOf(p)
+	<-asked
+	a.get("/readyz").refusal(t, 503, "not_ready")
+	a.get("/metrics").refusal(t, 503, "starting")
+	a.get("/__admin/counts").refusal(t, 503, "starting")
+	a.get("/healthz").want(t, 200, "{\n  \"status\": \"ok\"\n}\n")
+	close(goOn)
+	p.listening()
+	until(t, "it is ready", func() bool { return a.get("/readyz").status == 200 })
+
+	conn, err := net.Dial("tcp", strings.TrimPrefix(p.url, "http://"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer conn.Close()
+	fmt.Fprint(conn, "GET /slow HTTP/1.1\r\nHost: x\r\n\r\n")
+	until(t, "the request is served", func() bool { return value(t, scrape(t, a), "mockserver_requests_in_flight") == 1 })
+	p.signal(syscall.SIGTERM)
+	p.waitLine(0, "stopping")
+	until(t, "it is not ready", func() bool { return a.get("/readyz").status == 503 })
+	a.get("/readyz").refusal(t, 503, "not_ready")
+	a.get("/healthz").want(t, 200, "{\n  \"status\": \"ok\"\n}\n")
+	a.do("PUT", "/__admin/spec", one("x"), "Content-Type: application/yaml").refusal(t, 503, "stopping")
+	if got := value(t, scrape(t, a), "mockserver_ready"); got != 0 {
+		t.Errorf("mockserver_ready is %v", got)
+	}
+	conn.Close()
+	if code := p.exit(); code != 0 {
+		t.Errorf("exit code %d", code)
+	}
+	if _, err := a.try("GET", "/healthz", ""); err == nil {
+		t.Error("the admin address is still open")
+	}
+}
+
+// until waits for a condition.
+func until(t *testing.T, what string, holds func() bool) {
+	t.Helper()
+	for end := time.Now().Add(patience); !holds(); {
+		if time.Now().After(end) {
+			t.Fatalf("it never came that %s", what)
+		}
+	}
+}
+
+func TestAdmin_AnAddressInUseIsNamed(t *testing.T) {
+	t.Parallel()
+	taken, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer taken.Close()
+	code, stdout, stderr := refused(t, nil, "-c", writeFile(t, t.TempDir(), "m.yml", one("x")), "--admin", taken.Addr().String())
+	if code != 1 || !containsAll(stderr, []string{taken.Addr().String(), "in use", "--admin"}) {
+		t.Errorf("got %d, %q, %q", code, stdout, stderr)
+	}
+}
+
+// scrape reads the metrics with Prometheus's own parser.
+func scrape(t *testing.T, a *process) map[string]*dto.MetricFamily {
+	t.Helper()
+	got := a.get("/metrics")
+	if got.status != 200 {
+		t.Fatalf("got %d %s", got.status, got.body)
+	}
+	parser := expfmt.NewTextParser(model.UTF8Validation)
+	families, err := parser.TextToMetricFamilies(strings.NewReader(got.body))
+	if err != nil {
+		t.Fatal(err)
+	}
+	return families
+}
+
+// value is that of the one counter or gauge whose labels hold those given, in pairs.
+func value(t *testing.T, families map[string]*dto.MetricFamily, name string, labels ...string) float64 {
+	t.Helper()
+	m := metric(t, families, name, labels...)
+	return m.GetCounter().GetValue() + m.GetGauge().GetValue()
+}
+
+func metric(t *testing.T, families map[string]*dto.MetricFamily, name string, labels ...string) *dto.Metric {
+	t.Helper()
+	var found []*dto.Metric
+	for _, m := range families[name].GetMetric() {
+		has := map[string]string{}
+		for _, l := range m.GetLabel() {
+			has[l.GetName()] = l.GetValue()
+		}
+		fits := true
+		for pair := range slices.Chunk(labels, 2) {
+			fits = fits && has[pair[0]] == pair[1]
+		}
+		if fits {
+			found = append(found, m)
+		}
+	}
+	if len(found) != 1 {
+		t.Fatalf("%s %v: %d series, want one", name, labels, len(found))
+	}
+	return found[0]
+}
+
+func TestAdmin_MetricsAreWhatHappened(t *testing.T) {
+	t.Parallel()
+	p, a := administered(t, `
+- endpoint: {path: /a, response: {body: "12345"}}
+- endpoint: {path: /a, host: h.example, response: {status: 201}}
+- endpoint: {path: /if, if: 'query-params.x = "é"', response: {status: 202}}
+- endpoint: {path: /late, latency: {min-ms: 20, max-ms: 20}, response: {}}
+- endpoint: {path: /limited, rate-limit: {max-requests: 1}, response: {}}
+- endpoint: {path: /wrong, latency: {failure-rate: 1}, response: {}}
+- endpoint: {method: POST, path: /in, response: {}}
+`)
+	for range 3 {
+		p.get("/a")
+	}
+	p.get("/a", "Host: h.example")
+	p.get("/if?x=%C3%A9")
+	p.get("/late")
+	p.get("/limited")
+	p.get("/limited")
+	p.get("/wrong")
+	p.do("POST", "/in", "1234567")
+	p.get("/nope")
+	p.get("/nope")
+	p.do("OPTIONS", "/a", "")
+	m := scrape(t, a)
+	for _, c := range []struct {
+		want   float64
+		name   string
+		labels []string
+	}{
+		{3, "requests_total", []string{"endpoint", "GET /a", "host", "", "status", "200"}},
+		{15, "response_body_bytes_total", []string{"endpoint", "GET /a", "host", ""}},
+		{1, "requests_total", []string{"endpoint", "GET /a", "host", "h.example", "status", "201"}},
+		{1, "requests_total", []string{"condition", `query-params.x = "é"`, "status", "202"}},
+		{7, "request_body_bytes_total", []string{"endpoint", "POST /in"}},
+		{1, "requests_total", []string{"endpoint", "GET /limited", "status", "429"}},
+		{1, "rate_limited_total", []string{"endpoint", "GET /limited"}},
+		{1, "faults_total", []string{"endpoint", "GET /wrong", "fault", "failure"}},
+		{2, "unmatched_requests_total", []string{"status", "404"}},
+		{1, "unmatched_distinct_total", nil},
+		{1, "options_requests_total", []string{"status", "200"}},
+		{7, "endpoints", nil},
+		{1, "ready", nil},
+		{1, "configurations_total", []string{"result", "served"}},
+		{0, "webhooks_pending", nil},
+	} {
+		if got := value(t, m, "mockserver_"+c.name, c.labels...); got != c.want {
+			t.Errorf("%s %v is %v, want %v", c.name, c.labels, got, c.want)
+		}
+	}
+	service := metric(t, m, "mockserver_service_seconds", "endpoint", "GET /a", "host", "").GetHistogram()
+	last := service.GetBucket()[len(service.GetBucket())-1]
+	if service.GetSampleCount() != 3 || last.GetCumulativeCount() > 3 || service.GetSampleSum() <= 0 {
+		t.Errorf("service time: %v", service)
+	}
+	injected := metric(t, m, "mockserver_injected_latency_seconds", "endpoint", "GET /late").GetHistogram()
+	if injected.GetSampleCount() != 1 || injected.GetSampleSum() < 0.019 || injected.GetSampleSum() > 0.021 {
+		t.Errorf("injected: %v, want one of 20 ms", injected)
+	}
+	for _, name := range []string{"go_goroutines", "process_start_time_seconds", "mockserver_build_info"} {
+		if runtimeHas := m[name] != nil; !runtimeHas {
+			t.Errorf("%s is missing", name)
+		}
+	}
+}
+
+func TestAdmin_TheJournalIsSearchedAndReset(t *testing.T) {
+	t.Parallel()
+	p, a := administered(t, "- endpoint: {method: POST, path: \"/orders/:id\", response: {status: 201, body: done}}\n"+one("x"), "--journal-sample", "1")
+	p.do("POST", "/orders/7", `{"n": 1}`, "Authorization: Bearer secret", "X-Mine: 1")
+	p.get("/a?q=1")
+	p.get("/nope")
+	p.do("POST", "/orders/8", "\xff\x00")
+	type exchange struct {
+		ID                                     uint64
+		Kept, Endpoint, Method, Target, Reason string
+		Status                                 int
+		Request, Response                      struct {
+			Headers [][2]string
+			Body    string
+			Base64  string `json:"body_base64"`
+			Size    int
+		}
+	}
+	find := func(query string) []exchange {
+		t.Helper()
+		var said struct{ Requests []exchange }
+		a.get("/__admin/journal?"+query).into(t, 200, &said)
+		return said.Requests
+	}
+	for query, want := range map[string][]string{
+		"":                           {"/orders/8", "/nope", "/a?q=1", "/orders/7"},
+		"limit=2":                    {"/orders/8", "/nope"},
+		"limit=0":                    {},
+		"method=post":                {"/orders/8", "/orders/7"},
+		"status=404":                 {"/nope"},
+		"status=2xx":                 {"/orders/8", "/a?q=1", "/orders/7"},
+		"status=200,404":             {"/nope", "/a?q=1"},
+		"path=/a":                    {"/a?q=1"},
+		"path=/orders/*":             {"/orders/8", "/orders/7"},
+		"kept=unmatched":             {"/nope"},
+		"endpoint=GET%20/a":          {"/a?q=1"},
+		"since=1h":                   {"/orders/8", "/nope", "/a?q=1", "/orders/7"},
+		"since=0s":                   {},
+		"since=2200-01-01T00:00:00Z": {},
+		"path=/orders/7&status=404":  {},
+	} {
+		got := []string{}
+		for _, x := range find(query) {
+			got = append(got, x.Target)
+		}
+		if !slices.Equal(got, want) {
+			t.Errorf("%s: got %v, want %v", query, got, want)
+		}
+	}
+	all := find("")
+	if newer := find(fmt.Sprintf("after=%d", all[1].ID)); len(newer) != 1 || newer[0].ID != all[0].ID {
+		t.Errorf("after: got %+v", newer)
+	}
+	first := all[3]
+	if first.Request.Body != `{"n": 1}` || first.Response.Body != "done" || first.Status != 201 || first.Endpoint != "POST /orders/:id" {
+		t.Errorf("got %+v", first)
+	}
+	if shown := fmt.Sprint(first.Request.Headers); strings.Contains(shown, "secret") || !strings.Contains(shown, "X-Mine 1") {
+		t.Errorf("headers are %s", shown)
+	}
+	if all[0].Request.Base64 != "/wA=" || all[0].Request.Size != 2 || !strings.Contains(all[1].Reason, "/nope") {
+		t.Errorf("got %+v", all[:2])
+	}
+	var misses struct {
+		Unmatched []struct {
+			Path, Reason string
+			Count        int
+		}
+	}
+	a.get("/__admin/unmatched").into(t, 200, &misses)
+	if len(misses.Unmatched) != 1 || misses.Unmatched[0].Path != "/nope" || misses.Unmatched[0].Count != 1 {
+		t.Errorf("got %+v", misses)
+	}
+	a.do("DELETE", "/__admin/journal", "").into(t, 200, &struct{}{})
+	if left := find(""); len(left) != 0 {
+		t.Errorf("after a reset there is %+v", left)
+	}
+}
+
+func TestAdmin_Verify(t *testing.T) {
+	t.Parallel()
+	p, a := administered(t, "- endpoint: {method: POST, path: \"/orders/:id\", response: {status: 201}}\n", "--journal-sample", "1")
+	for i := range 3 {
+		p.do("POST", fmt.Sprintf("/orders/%d", i), fmt.Sprintf(`{"amount": %d}`, i*10))
+	}
+	for _, c := range []struct {
+		body   string
+		status int
+		count  int
+	}{
+		{`{"condition": "json-params.amount >= 10", "count": 2}`, 200, 2},
+		{`{"condition": "json-params.amount >= 10", "count": 1}`, 422, 2},
+		{`{"condition": "json-params.amount >= 10", "count": 3}`, 422, 2},
+		{`{"condition": "json-params.amount >= 10"}`, 200, 2},
+		{`{"condition": "json-params.amount > 99"}`, 422, 0},
+		{`{"condition": "json-params.amount > 99", "count": 0}`, 200, 0},
+		{`{"condition": "path-params.id = 2", "at-least": 1, "at-most": 1}`, 200, 1},
+		{`{"condition": "method = POST", "at-least": 4}`, 422, 3},
+		{`{"condition": "method = POST", "at-most": 2}`, 422, 3},
+		{`{"count": 3}`, 200, 3},
+	} {
+		var said struct {
+			OK, Exact bool
+			Count     int
+			Why       string
+			Examples  []struct{ Target string }
+		}
+		a.do("POST", "/__admin/verify", c.body).into(t, c.status, &said)
+		if said.OK != (c.status == 200) || said.Count != c.count || !said.Exact || (len(said.Examples) > 0) != (c.status == 422 && c.count > 0) {
+			t.Errorf("%s: got %+v", c.body, said)
+		}
+	}
+}
+
+// A journal that has some of the requests only can tell that there were enough, and not
+// that there were no more.
+func TestAdmin_VerifyKnowsWhatItDoesNotKnow(t *testing.T) {
+	t.Parallel()
+	p, a := administered(t, one("x"), "--journal-sample", "1000")
+	p.get("/a")
+	p.get("/nope")
+	for body, want := range map[string]int{
+		`{"condition": "path = \"/nope\"", "at-least": 1}`:               200,
+		`{"condition": "path = \"/nope\"", "count": 1}`:                  422,
+		`{"condition": "path = \"/nope\"", "at-most": 5}`:                422,
+		`{"condition": "path = \"/nope\"", "count": 1, "exact": false}`:  200,
+		`{"condition": "path = \"/nope\"", "count": 2, "exact": false}`:  422,
+		`{"condition": "path = \"/nope\"", "at-most": 0, "exact": true}`: 422,
+	} {
+		var said struct {
+			OK, Exact bool
+			Why       string
+		}
+		a.do("POST", "/__admin/verify", body).into(t, want, &said)
+		if said.OK != (want == 200) || said.Exact || !strings.Contains(said.Why, "--journal-sample") {
+			t.Errorf("%s: got %+v", body, said)
+		}
+	}
+}
+
+func TestAdmin_WebhooksAreListedFiredAndCancelled(t *testing.T) {
+	t.Parallel()
+	arrived := make(chan string, 16)
+	target := httptest.NewServer(http.HandlerFunc(func(_ http.ResponseWriter, r *http.Request) {
+		body, _ := io.ReadAll(r.Body)
+		arrived <- string(body)
+	}))
+	defer target.Close()
+	p, a := administered(t, `
+- endpoint:
+    method: POST
+    path: /pay/:after|int
+    response: {status: 201}
+    webhooks:
+      - {method: POST, url: "`+strings.Replace(target.URL, "http://", "http://user:hidden@", 1)+`/{{path-params.after}}", sleep-time: 600, if: "path-params.after = 600", body: "late"}
+      - {method: POST, url: "`+target.URL+`/early", sleep-time: 300, if: "path-params.after = 300", body: "early"}
+`)
+	p.do("POST", "/pay/600", "")
+	p.do("POST", "/pay/300", "")
+	type listed struct {
+		Pending, Delivered, Cancelled int
+		Webhooks                      []struct {
+			ID, Webhook, Method, URL string
+			Due                      time.Time
+		}
+	}
+	list := func() (l listed) {
+		t.Helper()
+		a.get("/__admin/webhooks").into(t, 200, &l)
+		return l
+	}
+	var l listed
+	until(t, "both are pending", func() bool { l = list(); return len(l.Webhooks) == 2 })
+	if !strings.HasSuffix(l.Webhooks[0].URL, "/early") || !strings.HasSuffix(l.Webhooks[1].URL, "/600") || !l.Webhooks[0].Due.Before(l.Webhooks[1].Due) {
+		t.Errorf("got %+v, want the earlier one first", l.Webhooks)
+	}
+	if strings.Contains(fmt.Sprint(l), "hidden") {
+		t.Errorf("a password is shown: %+v", l)
+	}
+	a.do("DELETE", "/__admin/webhooks/"+l.Webhooks[0].ID, "").into(t, 200, &struct{}{})
+	a.do("POST", "/__admin/webhooks/"+l.Webhooks[1].ID+"/fire", "").into(t, 200, &struct{}{})
+	select {
+	case body := <-arrived:
+		if body != "late" {
+			t.Errorf("got %q, want the one that was fired", body)
+		}
+	case <-time.After(patience):
+		t.Fatal("what was fired never came")
+	}
+	until(t, "one is delivered and one cancelled", func() bool {
+		l = list()
+		return l.Pending == 0 && l.Delivered == 1 && l.Cancelled == 1
+	})
+	m := scrape(t, a)
+	if value(t, m, "mockserver_webhooks_total", "outcome", "delivered") != 1 || value(t, m, "mockserver_webhooks_total", "outcome", "cancelled") != 1 ||
+		metric(t, m, "mockserver_webhook_lag_seconds").GetHistogram().GetSampleCount() != 1 {
+		t.Error("the metrics do not say so")
+	}
+}

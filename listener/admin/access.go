@@ -1,0 +1,67 @@
+package admin
+
+import (
+	"crypto/sha256"
+	"crypto/subtle"
+	"net"
+	"net/http"
+	"net/netip"
+	"net/url"
+	"strings"
+)
+
+// hashOf is what tokens are compared by: they are then of one length, and how alike
+// two are says nothing of how alike their hashes are.
+func hashOf(token string) [32]byte { return sha256.Sum256([]byte(token)) }
+
+// bears tells whether a request brings the token. It takes as long for each.
+func (a *Admin) bears(r *http.Request) bool {
+	scheme, token, _ := strings.Cut(r.Header.Get("Authorization"), " ")
+	given := hashOf(strings.TrimSpace(token))
+	return subtle.ConstantTimeCompare(given[:], a.token[:]) == 1 && strings.EqualFold(scheme, "Bearer")
+}
+
+// guarded is a handler that asks for the token, where there is one or has to be, and
+// that no page of another site can reach through a browser.
+func (a *Admin) guarded(next http.HandlerFunc) http.HandlerFunc {
+	return func(w http.ResponseWriter, r *http.Request) {
+		switch {
+		case a.opts.Token != "" && !a.bears(r):
+			w.Header().Set("WWW-Authenticate", `Bearer realm="mockserver"`)
+			refuse(w, http.StatusUnauthorized, "unauthorized", "Unauthorized", "the token is missing or wrong; send it as Authorization: Bearer TOKEN")
+		case a.opts.Token == "" && !a.loopback:
+			w.Header().Set("WWW-Authenticate", `Bearer realm="mockserver"`)
+			refuse(w, http.StatusUnauthorized, "unauthorized", "Unauthorized", "the admin address is not a loopback one, and has no token: only /healthz, /readyz and /metrics answer; set --admin-token")
+		case a.opts.Token == "" && !namesThisMachine(r.Host):
+			refuse(w, http.StatusForbidden, "foreign_host", "Forbidden", "the Host header names another machine: without a token that may be a page of another site")
+		case fromElsewhere(r):
+			refuse(w, http.StatusForbidden, "foreign_origin", "Forbidden", "the request comes from a page of another site")
+		default:
+			next(w, r)
+		}
+	}
+}
+
+// namesThisMachine tells whether a Host is a loopback address or localhost: another
+// name is one that somebody may have pointed here.
+func namesThisMachine(host string) bool {
+	name := host
+	if h, _, err := net.SplitHostPort(host); err == nil {
+		name = h
+	}
+	name = strings.Trim(name, "[]")
+	if ip, err := netip.ParseAddr(name); err == nil {
+		return ip.Unmap().IsLoopback()
+	}
+	return strings.EqualFold(name, "localhost")
+}
+
+// fromElsewhere tells whether a browser sends the request for a page of another site.
+func fromElsewhere(r *http.Request) bool {
+	if origin := r.Header.Get("Origin"); origin != "" {
+		u, err := url.Parse(origin)
+		return err != nil || !strings.EqualFold(u.Host, r.Host)
+	}
+	site := r.Header.Get("Sec-Fetch-Site")
+	return site == "cross-site" || site == "same-site"
+}

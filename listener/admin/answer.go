@@ -1,0 +1,62 @@
+package admin
+
+import (
+	"bytes"
+	"encoding/json"
+	"errors"
+	"io"
+	"net/http"
+)
+
+// failure is an error answer, in the form of those of the server itself.
+type failure struct {
+	Title   string `json:"error"`
+	Code    string `json:"code"`
+	Message string `json:"message"`
+}
+
+// refuse writes an error answer.
+func refuse(w http.ResponseWriter, status int, code, title, message string) {
+	answer(w, status, failure{title, code, message})
+}
+
+// badQuery refuses a request for its query.
+func badQuery(w http.ResponseWriter, message string) {
+	refuse(w, http.StatusBadRequest, "bad_query", "Bad query", message)
+}
+
+// answer writes a value as JSON.
+func answer(w http.ResponseWriter, status int, value any) {
+	var text bytes.Buffer
+	encoder := json.NewEncoder(&text)
+	encoder.SetEscapeHTML(false)
+	encoder.SetIndent("", "  ")
+	if err := encoder.Encode(value); err != nil { // a defect: what is answered has a JSON text
+		status = http.StatusInternalServerError
+		text.Reset()
+		text.WriteString(`{"error":"Internal error","code":"internal","message":"the answer cannot be written"}`)
+	}
+	w.Header().Set("Content-Type", "application/json")
+	w.WriteHeader(status)
+	_, _ = w.Write(text.Bytes()) // a client that has left misses nothing
+}
+
+// read reads the JSON body of a request, and answers what is none.
+func read(w http.ResponseWriter, r *http.Request, into any) bool {
+	d := json.NewDecoder(http.MaxBytesReader(w, r.Body, smallBody))
+	d.DisallowUnknownFields()
+	err := d.Decode(into)
+	if err == nil {
+		if _, more := d.Token(); more != io.EOF {
+			err = errors.New("there is more behind it")
+		}
+	}
+	var large *http.MaxBytesError
+	switch {
+	case errors.As(err, &large):
+		refuse(w, http.StatusRequestEntityTooLarge, "payload_too_large", "Request body too large", "the body is larger than 64 KiB")
+	case err != nil:
+		refuse(w, http.StatusBadRequest, "invalid_body", "Invalid body", "the body is not the JSON object that is expected here: "+err.Error())
+	}
+	return err == nil
+}

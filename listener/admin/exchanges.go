@@ -1,0 +1,286 @@
+package admin
+
+import (
+	"encoding/base64"
+	"fmt"
+	"net/http"
+	"net/url"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+	"unicode/utf8"
+
+	"mockserver/listener"
+)
+
+// shownExchange is a request of the journal and its answer. Lengths of time are in
+// milliseconds.
+type shownExchange struct {
+	ID       uint64       `json:"id"`
+	Kept     string       `json:"kept"` // why: sample, error, unmatched or slow
+	Time     time.Time    `json:"time"`
+	Endpoint string       `json:"endpoint"` // "" for none
+	Remote   string       `json:"remote"`
+	Method   string       `json:"method"`
+	Host     string       `json:"host"`
+	Target   string       `json:"target"`
+	Status   int          `json:"status"`
+	Took     float64      `json:"took_ms"`
+	Injected float64      `json:"injected_ms"`
+	Fault    string       `json:"fault,omitempty"`
+	Reason   string       `json:"reason,omitempty"`
+	Request  shownMessage `json:"request"`
+	Response shownMessage `json:"response"`
+}
+
+// shownMessage is headers and a body: a text, or in Base64 what is none.
+type shownMessage struct {
+	Headers [][2]string `json:"headers"`
+	Body    string      `json:"body,omitempty"`
+	Base64  string      `json:"body_base64,omitempty"`
+	Size    int         `json:"size"`
+	Cut     bool        `json:"cut,omitempty"` // headers or body are not whole
+}
+
+func shownMessageOf(m *listener.Message) shownMessage {
+	s := shownMessage{Headers: m.Header, Size: m.Size, Cut: m.Cut}
+	if s.Headers == nil {
+		s.Headers = [][2]string{}
+	}
+	if utf8.Valid(m.Body) {
+		s.Body = string(m.Body)
+	} else {
+		s.Base64 = base64.StdEncoding.EncodeToString(m.Body)
+	}
+	return s
+}
+
+func shownExchangeOf(x *listener.Exchange) shownExchange {
+	return shownExchange{
+		ID: x.ID, Kept: string(x.Kept), Time: x.Time.UTC(), Endpoint: x.Endpoint, Remote: x.Remote, Method: x.Method, Host: x.Host,
+		Target: x.Target, Status: x.Status, Took: inMilliseconds(x.Took), Injected: inMilliseconds(x.Injected), Fault: x.Fault,
+		Reason: x.Reason, Request: shownMessageOf(&x.Request), Response: shownMessageOf(&x.Response),
+	}
+}
+
+func shownExchanges(list []*listener.Exchange) []shownExchange {
+	shown := make([]shownExchange, len(list))
+	for i, x := range list {
+		shown[i] = shownExchangeOf(x)
+	}
+	return shown
+}
+
+// inMilliseconds is a length of time as answers have it.
+func inMilliseconds(d time.Duration) float64 { return float64(d) / float64(time.Millisecond) }
+
+// Bounds of how many requests of the journal are shown.
+const (
+	exchangesShown = 100
+	mostExchanges  = 1000
+)
+
+// search is what a request asks the journal for.
+type search struct {
+	endpoint, method, path, kept string
+	statuses                     []string // "404" or "4xx"
+	since                        time.Time
+	after                        uint64 // ID
+	limit                        int
+}
+
+// searchParameters are what reads each parameter of a search. What is wrong is said by
+// what is accepted.
+var searchParameters = map[string]func(s *search, text string) (accepted string){
+	"endpoint": func(s *search, text string) string { s.endpoint = text; return "" },
+	"method":   func(s *search, text string) string { s.method = strings.ToUpper(text); return "" },
+	"path":     func(s *search, text string) string { s.path = text; return "" },
+	"kept": func(s *search, text string) string {
+		s.kept = text
+		return unless(slices.Contains([]string{"sample", "error", "unmatched", "slow"}, text), "sample, error, unmatched or slow")
+	},
+	"status": func(s *search, text string) string {
+		for part := range strings.SplitSeq(strings.ToLower(text), ",") {
+			number, err := strconv.Atoi(strings.Replace(part, "xx", "00", 1))
+			if err != nil || number < 100 || number > 599 || len(part) != 3 {
+				return "a status, such as 404, or a class of them, such as 5xx, or several with commas between them"
+			}
+			s.statuses = append(s.statuses, part)
+		}
+		return ""
+	},
+	"since": func(s *search, text string) string {
+		ago, err := time.ParseDuration(text)
+		if err == nil && ago >= 0 {
+			s.since = time.Now().Add(-ago)
+			return ""
+		}
+		s.since, err = time.Parse(time.RFC3339Nano, text)
+		return unless(err == nil, "how long ago, such as 30s or 5m, or a time, such as 2024-01-15T10:30:00Z")
+	},
+	"after": func(s *search, text string) string {
+		var err error
+		s.after, err = strconv.ParseUint(text, 10, 64)
+		return unless(err == nil, "the id of a request")
+	},
+	"limit": func(s *search, text string) string {
+		var err error
+		s.limit, err = strconv.Atoi(text)
+		return unless(err == nil && s.limit >= 0 && s.limit <= mostExchanges, fmt.Sprintf("a number from 0 to %d", mostExchanges))
+	},
+}
+
+func unless(fine bool, accepted string) string {
+	if fine {
+		return ""
+	}
+	return accepted
+}
+
+// searchOf reads the query of a request; wrong says what is wrong with it.
+func searchOf(query url.Values) (s search, wrong string) {
+	s.limit = exchangesShown
+	for name, values := range query {
+		read := searchParameters[name]
+		switch {
+		case read == nil:
+			return s, fmt.Sprintf("%q is no parameter of the journal; after, endpoint, kept, limit, method, path, since and status are", name)
+		case len(values) > 1:
+			return s, name + " is given more than once"
+		}
+		if accepted := read(&s, values[0]); accepted != "" {
+			return s, fmt.Sprintf("%s: %q is not accepted; %s is", name, values[0], accepted)
+		}
+	}
+	return s, ""
+}
+
+// finds tells whether a request of the journal is asked for.
+func (s *search) finds(x *listener.Exchange) bool {
+	return (s.endpoint == "" || s.endpoint == x.Endpoint || s.endpoint == x.EndpointID) && (s.method == "" || s.method == x.Method) &&
+		(s.kept == "" || s.kept == string(x.Kept)) && x.ID > s.after && !x.Time.Before(s.since) &&
+		s.findsPath(x.Target) && s.findsStatus(x.Status)
+}
+
+// findsPath compares the path of a target, without its query; a * at the end of what is
+// asked for stands for anything.
+func (s *search) findsPath(target string) bool {
+	path, _, _ := strings.Cut(target, "?")
+	if prefix, ok := strings.CutSuffix(s.path, "*"); ok {
+		return strings.HasPrefix(path, prefix)
+	}
+	return s.path == "" || s.path == path
+}
+
+func (s *search) findsStatus(status int) bool {
+	text := strconv.Itoa(status)
+	return len(s.statuses) == 0 || slices.Contains(s.statuses, text) || slices.Contains(s.statuses, text[:1]+"xx")
+}
+
+// findExchanges answers with what the journal has, the newest first.
+func (a *Admin) findExchanges(w http.ResponseWriter, r *http.Request) {
+	query, err := url.ParseQuery(r.URL.RawQuery)
+	s, wrong := searchOf(query)
+	if err != nil {
+		wrong = "the query is malformed: " + err.Error()
+	}
+	if wrong != "" {
+		badQuery(w, wrong)
+		return
+	}
+	found := slices.DeleteFunc(a.server.Journal(), func(x *listener.Exchange) bool { return !s.finds(x) })
+	tally := a.server.JournalTally()
+	answer(w, http.StatusOK, map[string]any{
+		"found": len(found), "requests": shownExchanges(found[:min(len(found), s.limit)]),
+		"seen": tally.Seen, "dropped": tally.Dropped, "bytes": tally.Bytes,
+	})
+}
+
+// resetJournal forgets all requests.
+func (a *Admin) resetJournal(w http.ResponseWriter, _ *http.Request) {
+	a.server.ResetJournal()
+	a.log.Info("journal reset by the admin address")
+	answer(w, http.StatusOK, map[string]string{"status": "reset"})
+}
+
+// verification is what a request wants to have been requested.
+type verification struct {
+	Condition string `json:"condition"`
+	Count     *int   `json:"count"`
+	AtLeast   *int   `json:"at-least"`
+	AtMost    *int   `json:"at-most"`
+	// Exact is false to take what the journal has for all that there was.
+	Exact *bool `json:"exact"`
+}
+
+// bounds are from how many to how many requests are wanted; most is -1 for any number.
+func (v *verification) bounds() (least, most int, wrong string) {
+	most = -1
+	for _, n := range []*int{v.Count, v.AtLeast, v.AtMost} {
+		if n != nil && *n < 0 {
+			return 0, 0, "a number of requests is not below 0"
+		}
+	}
+	switch {
+	case v.Count != nil && (v.AtLeast != nil || v.AtMost != nil):
+		return 0, 0, "count excludes at-least and at-most"
+	case v.Count != nil:
+		return *v.Count, *v.Count, ""
+	case v.AtLeast == nil && v.AtMost == nil:
+		return 1, most, ""
+	}
+	if v.AtLeast != nil {
+		least = *v.AtLeast
+	}
+	if v.AtMost != nil {
+		most = *v.AtMost
+	}
+	if most >= 0 && least > most {
+		return 0, 0, "at-least is more than at-most"
+	}
+	return least, most, ""
+}
+
+// verdictOnCount is the answer to a verification.
+type verdictOnCount struct {
+	OK    bool `json:"ok"`
+	Count int  `json:"count"`
+	// Exact tells that there were no more than the journal has.
+	Exact    bool            `json:"exact"`
+	Why      string          `json:"why,omitempty"`
+	Examples []shownExchange `json:"examples,omitempty"`
+}
+
+// verify tells whether as many requests came as are wanted.
+func (a *Admin) verify(w http.ResponseWriter, r *http.Request) {
+	var v verification
+	if !read(w, r, &v) {
+		return
+	}
+	least, most, wrong := v.bounds()
+	if wrong != "" {
+		refuse(w, http.StatusBadRequest, "invalid_body", "Invalid body", wrong)
+		return
+	}
+	found, err := a.server.Verify(v.Condition)
+	if err != nil {
+		refuse(w, http.StatusBadRequest, "invalid_condition", "Invalid condition", err.Error())
+		return
+	}
+	say := verdictOnCount{Count: found.Count, Exact: found.Exact, Why: found.Why}
+	// Others may be missing: then a number is known from below only.
+	known := found.Exact || v.Exact != nil && !*v.Exact
+	switch {
+	case found.Count < least || most >= 0 && found.Count > most:
+	case most >= 0 && !known:
+		say.Why = "there may have been more: " + found.Why
+	default:
+		say.OK = true
+	}
+	status := http.StatusOK
+	if !say.OK {
+		status, say.Examples = http.StatusUnprocessableEntity, shownExchanges(found.Examples)
+	}
+	answer(w, status, say)
+}

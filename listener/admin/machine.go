@@ -1,0 +1,108 @@
+package admin
+
+import (
+	"runtime"
+	"time"
+)
+
+// usage is what the process, its control group and the machine have used, since they
+// began: differences of two tell of the time between. What the system does not tell is
+// not known.
+type usage struct {
+	cpu       total         // CPU time of the process, in nanoseconds
+	waits     map[int]waits // of its threads, by their numbers; nil is not known
+	throttled total         // nanoseconds in which the quota kept it from running
+	pressure  total         // nanoseconds in which a task of its group waited for a CPU
+	machine   ticks
+
+	quota       float64 // cores; 0 is none
+	memory      uint64  // bytes resident; 0 is not known
+	descriptors int     // open; 0 is not known
+	limit       uint64  // of them; 0 is none, or not known
+}
+
+// total is a number that only rises, if it is known.
+type total struct {
+	n     uint64
+	known bool
+}
+
+// since is what came after an earlier reading; not known unless both are. A number that
+// fell began anew, so nothing is known of it.
+func (t total) since(before total) (uint64, bool) {
+	return t.n - before.n, t.known && before.known && t.n >= before.n
+}
+
+// waits is how often a thread got a CPU, and how long it waited for those.
+type waits struct {
+	waited time.Duration
+	times  uint64
+}
+
+// ticks is what the CPUs of the machine did.
+type ticks struct {
+	all, idle, stolen uint64
+	known             bool
+}
+
+// loadBetween is what happened between two readings, which are so long apart. Of the
+// machine nothing is known when no tick came between them.
+func loadBetween(before, after *usage, apart time.Duration) Load {
+	l := Load{
+		CPULimit: cpuLimit(after.quota), Memory: after.memory, Goroutines: runtime.NumGoroutine(),
+		Descriptors: after.descriptors, DescriptorLimit: after.limit,
+	}
+	if apart <= 0 {
+		return l
+	}
+	if n, ok := after.cpu.since(before.cpu); ok {
+		l.CPU = figure(float64(n) / float64(apart))
+	}
+	if n, ok := after.throttled.since(before.throttled); ok {
+		l.Throttled = figure(inMS(time.Duration(n)))
+	}
+	if n, ok := after.pressure.since(before.pressure); ok {
+		l.Pressure = figure(min(float64(n)/float64(apart), 1))
+	}
+	if mean, ok := meanWait(before.waits, after.waits); ok {
+		l.CPUWait = figure(inMS(mean))
+	}
+	if a, b := before.machine, after.machine; a.known && b.known && b.all > a.all {
+		all := float64(b.all - a.all)
+		// The kernel's idle time may go back a little.
+		idle := float64(max(b.idle, a.idle) - a.idle)
+		l.MachineCPU = figure(max(1-idle/all, 0))
+		l.Steal = figure(float64(max(b.stolen, a.stolen)-a.stolen) / all)
+	}
+	return l
+}
+
+// meanWait is how long the threads that are in both readings waited for a CPU, each time.
+func meanWait(before, after map[int]waits) (time.Duration, bool) {
+	if before == nil || after == nil {
+		return 0, false
+	}
+	var waited time.Duration
+	var times uint64
+	for id, b := range after {
+		if a, ok := before[id]; ok && b.times > a.times && b.waited >= a.waited {
+			waited += b.waited - a.waited
+			times += b.times - a.times
+		}
+	}
+	if times == 0 {
+		return 0, true
+	}
+	return waited / time.Duration(times), true
+}
+
+// cpuLimit is how many cores the process may use.
+func cpuLimit(quota float64) float64 {
+	most := float64(runtime.GOMAXPROCS(0))
+	if quota > 0 {
+		return min(most, quota)
+	}
+	return most
+}
+
+func figure(value float64) *float64 { return &value }

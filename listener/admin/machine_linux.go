@@ -1,0 +1,216 @@
+package admin
+
+import (
+	"bytes"
+	"io/fs"
+	"os"
+	"path"
+	"strconv"
+	"strings"
+	"syscall"
+	"time"
+
+	"golang.org/x/sys/unix"
+)
+
+// meter reads what the process and the machine use.
+type meter struct {
+	root   fs.FS    // of the file system
+	groups []string // directories of the control groups that the process is in, v1 or v2
+	times  int      // that it was read
+	open   int      // descriptors, when they were counted last
+}
+
+// countEvery is at which reading descriptors are counted one by one, where the kernel
+// does not tell their number (before 6.2): with 100,000 of them that takes 50 ms.
+const countEvery = 10
+
+func newMeter() *meter {
+	root := os.DirFS("/")
+	self, _ := fs.ReadFile(root, "proc/self/cgroup") // without it there is no group
+	return &meter{root: root, groups: groupsOf(root, string(self))}
+}
+
+// read reads all. What cannot be read is not known.
+func (m *meter) read() usage {
+	u := usage{machine: m.machine(), waits: m.waits(), descriptors: m.descriptors()}
+	var at unix.Timespec
+	if unix.ClockGettime(unix.CLOCK_PROCESS_CPUTIME_ID, &at) == nil {
+		u.cpu = total{uint64(at.Nano()), true}
+	}
+	u.quota, u.throttled, u.pressure = m.group()
+	if text, err := fs.ReadFile(m.root, "proc/self/statm"); err == nil {
+		if fields := bytes.Fields(text); len(fields) > 1 {
+			u.memory = number64(fields[1]) * uint64(os.Getpagesize())
+		}
+	}
+	var limit syscall.Rlimit
+	if syscall.Getrlimit(syscall.RLIMIT_NOFILE, &limit) == nil && limit.Cur < 1<<62 {
+		u.limit = limit.Cur
+	}
+	m.times++
+	return u
+}
+
+// machine reads the first line of /proc/stat: "cpu user nice system idle iowait irq
+// softirq steal …", in ticks. User holds guest already.
+func (m *meter) machine() ticks {
+	text, err := fs.ReadFile(m.root, "proc/stat")
+	line, _, _ := bytes.Cut(text, []byte{'\n'})
+	fields := bytes.Fields(line)
+	if err != nil || len(fields) < 9 || string(fields[0]) != "cpu" {
+		return ticks{}
+	}
+	t := ticks{known: true, idle: number64(fields[4]) + number64(fields[5]), stolen: number64(fields[8])}
+	for _, field := range fields[1:9] {
+		t.all += number64(field)
+	}
+	return t
+}
+
+// waits reads /proc/self/task/ID/schedstat: time on a CPU, time that it waited for one,
+// and how often it got one. It is nil where the kernel does not count.
+func (m *meter) waits() map[int]waits {
+	tasks, err := fs.ReadDir(m.root, "proc/self/task")
+	if err != nil {
+		return nil
+	}
+	all := make(map[int]waits, len(tasks))
+	for _, task := range tasks {
+		text, err := fs.ReadFile(m.root, "proc/self/task/"+task.Name()+"/schedstat")
+		fields := bytes.Fields(text)
+		id, notNumber := strconv.Atoi(task.Name())
+		if err != nil || len(fields) < 3 || notNumber != nil {
+			continue // it has ended
+		}
+		all[id] = waits{time.Duration(number64(fields[1])), number64(fields[2])}
+	}
+	if len(all) == 0 {
+		return nil
+	}
+	return all
+}
+
+// descriptors is how many are open: the size of the directory, since Linux 6.2.
+func (m *meter) descriptors() int {
+	if info, err := fs.Stat(m.root, "proc/self/fd"); err == nil && info.Size() > 0 {
+		return int(info.Size())
+	}
+	if m.times%countEvery == 0 {
+		m.open = 0
+		if all, err := fs.ReadDir(m.root, "proc/self/fd"); err == nil {
+			m.open = len(all)
+		}
+	}
+	return m.open
+}
+
+// group reads the control groups: the tightest quota, in cores; how long any of them
+// kept its tasks from running; and for how long a task waited for a CPU: of its own
+// group, or where that is not counted, of the machine.
+func (m *meter) group() (quota float64, throttled, pressure total) {
+	for _, dir := range m.groups {
+		if q := m.quota(dir); q > 0 && (quota == 0 || q < quota) {
+			quota = q
+		}
+		if text, err := fs.ReadFile(m.root, dir+"/cpu.stat"); err == nil {
+			throttled.known = true
+			throttled.n += entry(text, "throttled_usec")*1000 + entry(text, "throttled_time")
+		}
+		if !pressure.known {
+			pressure = m.pressure(dir + "/cpu.pressure")
+		}
+	}
+	if !pressure.known {
+		pressure = m.pressure("proc/pressure/cpu")
+	}
+	return quota, throttled, pressure
+}
+
+// quota reads cpu.max of v2, "50000 100000" or "max 100000", or its two files of v1.
+func (m *meter) quota(dir string) float64 {
+	text, err := fs.ReadFile(m.root, dir+"/cpu.max")
+	if err != nil {
+		quota, _ := fs.ReadFile(m.root, dir+"/cpu.cfs_quota_us") // what is not there is no quota
+		period, _ := fs.ReadFile(m.root, dir+"/cpu.cfs_period_us")
+		text = append(append(quota, ' '), period...)
+	}
+	fields := bytes.Fields(text)
+	if len(fields) < 2 {
+		return 0
+	}
+	allowed, err := strconv.ParseFloat(string(fields[0]), 64) // "max" is no number; -1 is none
+	period := float64(number64(fields[1]))
+	if err != nil || allowed <= 0 || period == 0 {
+		return 0
+	}
+	return allowed / period
+}
+
+// pressure reads "some avg10=0.00 avg60=0.00 avg300=0.00 total=123", in microseconds.
+func (m *meter) pressure(name string) total {
+	text, err := fs.ReadFile(m.root, name)
+	line, _, _ := bytes.Cut(text, []byte{'\n'})
+	_, value, ok := bytes.Cut(line, []byte("total="))
+	if err != nil || !ok || !bytes.HasPrefix(line, []byte("some ")) {
+		return total{}
+	}
+	return total{number64(value) * 1000, true}
+}
+
+// entry is the value behind a name in lines of "name value"; 0 when it is not there.
+func entry(text []byte, name string) uint64 {
+	for line := range bytes.Lines(text) {
+		if fields := bytes.Fields(line); len(fields) == 2 && string(fields[0]) == name {
+			return number64(fields[1])
+		}
+	}
+	return 0
+}
+
+// number64 is a number of the kernel; what is none is 0.
+func number64(text []byte) uint64 {
+	n, _ := strconv.ParseUint(string(bytes.TrimSpace(text)), 10, 64)
+	return n
+}
+
+// groupsOf are the directories of the groups for CPU that a process is in, by its
+// /proc/PID/cgroup, the innermost first and those around it behind: each may have a
+// quota. In a container the paths may be those of the host; then the root is its own.
+func groupsOf(root fs.FS, self string) []string {
+	var dirs []string
+	for line := range strings.Lines(self) {
+		parts := strings.SplitN(strings.TrimSpace(line), ":", 3)
+		if len(parts) != 3 {
+			continue
+		}
+		var mounts []string
+		switch controllers := "," + parts[1] + ","; {
+		case parts[1] == "":
+			mounts = []string{"sys/fs/cgroup", "sys/fs/cgroup/unified"}
+		case strings.Contains(controllers, ",cpu,"):
+			mounts = []string{"sys/fs/cgroup/" + parts[1], "sys/fs/cgroup/cpu"}
+		}
+		for _, mount := range mounts {
+			if _, err := fs.Stat(root, mount+"/cgroup.procs"); err == nil {
+				dirs = append(dirs, upwards(root, mount, parts[2])...)
+				break
+			}
+		}
+	}
+	return dirs
+}
+
+// upwards are the directories that are there from a group up to the mount.
+func upwards(root fs.FS, mount, group string) []string {
+	var dirs []string
+	for at := path.Clean("/" + group); ; at = path.Dir(at) {
+		dir := strings.TrimSuffix(mount+at, "/")
+		if _, err := fs.Stat(root, dir+"/cgroup.procs"); err == nil {
+			dirs = append(dirs, dir)
+		}
+		if at == "/" {
+			return dirs
+		}
+	}
+}

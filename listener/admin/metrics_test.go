@@ -1,0 +1,230 @@
+package admin
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"maps"
+	"os"
+	"regexp"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/prometheus/client_golang/prometheus"
+	"github.com/prometheus/client_golang/prometheus/collectors"
+	"gopkg.in/yaml.v3"
+
+	"mockserver/config"
+	"mockserver/listener"
+)
+
+// counting is a server that records, and an admin address of it that is not open.
+func counting(t *testing.T, endpoints ...config.Endpoint) *Admin {
+	t.Helper()
+	server, err := listener.Start(config.New(endpoints...), listener.Options{Record: &listener.RecordOptions{}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		if err := server.Shutdown(context.Background()); err != nil {
+			t.Error(err)
+		}
+	})
+	a := &Admin{server: server}
+	a.attached.Store(true)
+	return a
+}
+
+// everything is a collector that has something to tell of each metric.
+type everything struct{ collector }
+
+func (e *everything) Collect(to chan<- prometheus.Metric) {
+	e.collector.Collect(to)
+	l := line{
+		labels: [3]string{"GET /all", "", ""}, statuses: map[int]uint64{200: 1}, faults: map[string]uint64{"reset": 1},
+		counted: listener.Counted{Limited: 1, Refused: 1, Received: 1, Sent: 1},
+		service: lengths{1, 1, make([]uint64, len(serviceBuckets))}, injected: lengths{1, 1, make([]uint64, len(injectedBuckets))}, late: lengths{1, 1, make([]uint64, len(serviceBuckets))},
+	}
+	out := output{to}
+	l.write(&out)
+	for _, d := range []*prometheus.Desc{unmatchedTotal, malformedTotal, optionsTotal} {
+		out.statuses(d, listener.Counted{Statuses: map[int]uint64{404: 1}})
+	}
+	out.histogram(webhookLag, &lengths{1, 1, make([]uint64, len(lagBuckets))}, lagBuckets)
+}
+
+// Every metric that the dashboard and the alert rules name is one that there is, with
+// the labels that they select and sum by.
+func TestMetrics_DashboardAndAlertsNameWhatThereIs(t *testing.T) {
+	a := counting(t)
+	a.judged = func() Verdict { return Verdict{Reasons: []Reason{{Code: "c", Unit: "ms"}}} }
+	registry := prometheus.NewRegistry()
+	registry.MustRegister(collectors.NewGoCollector(), collectors.NewProcessCollector(collectors.ProcessCollectorOpts{}), &everything{collector{admin: a}})
+	families, err := registry.Gather()
+	if err != nil {
+		t.Fatal(err)
+	}
+	labels := map[string][]string{} // by metric
+	for _, f := range families {
+		names := []string{"instance"}
+		for _, l := range f.GetMetric()[0].GetLabel() {
+			names = append(names, l.GetName())
+		}
+		labels[f.GetName()] = names
+		if f.GetType().String() == "HISTOGRAM" {
+			labels[f.GetName()+"_bucket"] = append(names, "le")
+		}
+	}
+	for file, least := range map[string]int{"grafana.json": 30, "alerts.yml": 9} {
+		expressions := expressionsOf(t, "../../deploy/"+file)
+		if len(expressions) < least {
+			t.Fatalf("%s: found %d expressions only", file, len(expressions))
+		}
+		for _, e := range expressions {
+			named := regexp.MustCompile(`\b(mockserver|process|go)_[a-z_]+`).FindAllString(e, -1)
+			if len(named) == 0 {
+				t.Errorf("%s: %s names no metric", file, e)
+			}
+			for _, name := range named {
+				if labels[name] == nil {
+					t.Errorf("%s: there is no metric %s", file, name)
+				}
+				for _, by := range regexp.MustCompile(`by \(([a-z, ]+)\)|\{([a-z]+)=|label_values\([a-z_]+, ([a-z]+)\)`).FindAllStringSubmatch(e, -1) {
+					for label := range strings.SplitSeq(by[1]+by[2]+by[3], ", ") {
+						if !slices.Contains(labels[name], label) {
+							t.Errorf("%s: %s has no label %s in %s", file, name, label, e)
+						}
+					}
+				}
+			}
+		}
+	}
+}
+
+// expressionsOf are the texts of all keys expr, query and definition of a file.
+func expressionsOf(t *testing.T, file string) (found []string) {
+	t.Helper()
+	data, err := os.ReadFile(file)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var root any
+	if strings.HasSuffix(file, ".json") {
+		err = json.Unmarshal(data, &root)
+	} else {
+		err = yaml.Unmarshal(data, &root)
+	}
+	if err != nil {
+		t.Fatalf("%s: %v", file, err)
+	}
+	var walk func(any)
+	walk = func(v any) {
+		switch v := v.(type) {
+		case map[string]any:
+			for key, value := range v {
+				if text, ok := value.(string); ok && (key == "expr" || key == "definition") {
+					found = append(found, text)
+				}
+				walk(value)
+			}
+		case []any:
+			for _, value := range v {
+				walk(value)
+			}
+		}
+	}
+	walk(root)
+	return found
+}
+
+// However many endpoints there are, those that are asked for first have series of their
+// own, a bounded number; and none moves from one series to another, as its counts would
+// be counted twice.
+func TestMetrics_TheNumberOfSeriesIsBounded(t *testing.T) {
+	c := collector{}
+	var counts listener.Counts
+	for i := range 3 * endpointsInMetrics {
+		counts.Endpoints = append(counts.Endpoints, listener.Counted{ID: fmt.Sprint(i), Endpoint: fmt.Sprintf("GET /%d", i), Statuses: map[int]uint64{}})
+	}
+	ask := func(i int) {
+		counts.Endpoints[i].Requests++
+		counts.Endpoints[i].Statuses[200]++
+	}
+	total := func(lines map[[3]string]*line) (n uint64) {
+		for _, l := range lines {
+			n += l.statuses[200]
+		}
+		return n
+	}
+	if lines := c.lines(counts); len(lines) != 0 {
+		t.Errorf("%d series of endpoints that nobody asked for", len(lines))
+	}
+	for i := range endpointsInMetrics - 1 {
+		ask(3*endpointsInMetrics - 1 - i) // the last ones come first
+	}
+	first := c.lines(counts)
+	for i := range counts.Endpoints {
+		ask(i)
+	}
+	second := c.lines(counts)
+	if len(first) != endpointsInMetrics-1 || len(second) != endpointsInMetrics+1 {
+		t.Errorf("got %d, then %d series, want %d and %d", len(first), len(second), endpointsInMetrics-1, endpointsInMetrics+1)
+	}
+	for labels, l := range first {
+		if second[labels] == nil || second[labels].statuses[200] != l.statuses[200]+1 {
+			t.Errorf("%v is not what it was, and one more", labels)
+		}
+	}
+	if total(second) != uint64(4*endpointsInMetrics-1) {
+		t.Errorf("all together are %d requests, want %d", total(second), 4*endpointsInMetrics-1)
+	}
+	counts.Endpoints = counts.Endpoints[:endpointsInMetrics] // the others are gone: there is room, and nobody moves into it
+	third := c.lines(counts)
+	if other := third[[3]string{otherEndpoints, "", ""}]; other == nil || other.statuses[200] == 0 || len(third) > endpointsInMetrics {
+		t.Errorf("after a reload: %v", slices.Collect(maps.Keys(third)))
+	}
+	if len(c.named) != endpointsInMetrics {
+		t.Errorf("%d endpoints are remembered, of %d", len(c.named), endpointsInMetrics)
+	}
+}
+
+// Endpoints that are declared alike are one series, and texts of any length and bytes
+// make labels that Prometheus takes.
+func TestMetrics_LabelsAreAcceptable(t *testing.T) {
+	c := collector{}
+	odd := listener.Counted{Endpoint: "GET /\xff" + strings.Repeat("é", 1000), If: strings.Repeat("x", 5000), Statuses: map[int]uint64{200: 1}, Requests: 1}
+	twin := odd
+	odd.ID, twin.ID = "1", "2"
+	lines := c.lines(listener.Counts{Endpoints: []listener.Counted{odd, twin}})
+	if len(lines) != 1 {
+		t.Fatalf("%d series", len(lines))
+	}
+	to := make(chan prometheus.Metric, 100)
+	for labels, l := range lines {
+		if l.statuses[200] != 2 || len(labels[0]) > labelLength+10 || len(labels[2]) > labelLength+10 {
+			t.Errorf("got %d requests of %q", l.statuses[200], labels)
+		}
+		l.write(&output{to})
+	}
+	close(to)
+	registry := prometheus.NewRegistry()
+	registry.MustRegister(collected(slices.Collect(func(yield func(prometheus.Metric) bool) {
+		for m := range to {
+			yield(m)
+		}
+	})))
+	if _, err := registry.Gather(); err != nil {
+		t.Error(err)
+	}
+}
+
+type collected []prometheus.Metric
+
+func (collected) Describe(chan<- *prometheus.Desc) {}
+
+func (c collected) Collect(to chan<- prometheus.Metric) {
+	for _, m := range c {
+		to <- m
+	}
+}

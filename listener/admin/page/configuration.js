@@ -1,0 +1,60 @@
+// What the server runs with: settings, and the endpoints as they are declared.
+import { element, setText, count, none } from "./format.js";
+import { Table } from "./table.js";
+
+const $ = (id) => document.getElementById(id);
+
+export class Configuration {
+  constructor(place) {
+    $("reload").addEventListener("click", () => this.change(async (act) => {
+      setText($("reload-said"), "reloading …");
+      try {
+        const answer = await act("POST", "reload");
+        setText($("reload-said"), "Reloaded: " + count(answer.endpoints) + " endpoints.");
+      } catch (cause) {
+        setText($("reload-said"), "Not reloaded; the last good configuration goes on.");
+        throw cause;
+      }
+      this.wait = 0;
+    }));
+    this.served = element("p", { class: "note" });
+    place.append(this.served, element("h3", {}, "Settings"));
+    this.settings = new Table(place, {
+      caption: "Settings",
+      id: (s) => s.flag,
+      size: 100,
+      empty: "No setting is told.",
+      columns: [
+        { name: "flag", title: "Setting", first: true, value: (s) => s.flag, text: (s) => s.flag },
+        { name: "value", title: "Value", kind: "wide", text: (s) => s.value || none },
+        { name: "given", title: "Given", value: (s) => Number(s.default), text: (s) => (s.default ? "by default" : "yes") },
+        { name: "variable", title: "Variable", value: (s) => s.variable, text: (s) => s.variable || none },
+      ],
+    });
+    this.settings.look = (s) => (s.default ? "quiet" : "");
+    place.append(element("h3", {}, "Endpoints"));
+    this.endpoints = new Table(place, {
+      caption: "Endpoints as they are declared",
+      id: (e) => e.id,
+      find: (e) => [e.endpoint, e.host, e.if, e.at, e.summary, e.operation].join(" "),
+      empty: "No endpoint is served.",
+      columns: [
+        { name: "endpoint", title: "Endpoint", first: true, value: (e) => e.endpoint, text: (e) => e.endpoint + (e.host ? " · " + e.host : "") },
+        { name: "if", title: "If", kind: "wide", text: (e) => e.if || none },
+        { name: "has", title: "Has", kind: "wide", text: (e) => e.has?.join(", ") || none },
+        { name: "at", title: "Declared at", kind: "wide", value: (e) => e.at, text: (e) => [e.at, e.operation].filter(Boolean).join(" · ") || none },
+      ],
+    });
+    this.wait = 0;
+  }
+
+  // ask looks now and then only: it seldom changes.
+  async ask(get) {
+    if (this.wait-- > 0) return;
+    const config = await get("config");
+    this.settings.show(config.settings ?? []);
+    this.endpoints.show(config.endpoints);
+    setText(this.served, "Served at " + config.url + " by version " + (config.version || "unknown") + (config.commit && config.commit !== "unknown" ? ", " + config.commit : "") + ".");
+    this.wait = 10;
+  }
+}

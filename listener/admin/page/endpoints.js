@@ -1,0 +1,64 @@
+// Every endpoint, with what was counted of it.
+import { rate, ms, count, statuses, named, none } from "./format.js";
+import { Table } from "./table.js";
+
+// many is of how many endpoints the counts are asked for each second. For more of them
+// it is done less often: the server has other work.
+const many = 500;
+const longest = 5;
+
+const spread = (lengths, quantile) => (lengths?.count > 0 ? ms(lengths[quantile]) : none);
+const limited = (e) => (e.limited ?? 0) + (e.refused ?? 0);
+
+// others are what was counted of no endpoint that is served.
+const others = [
+  ["unmatched", "(no endpoint)"], ["malformed", "(no HTTP)"], ["options", "(OPTIONS and preflights)"], ["removed", "(endpoints that are no more)"],
+];
+
+export class Endpoints {
+  constructor(place) {
+    this.previous = new Map(); // requests of an endpoint, and when they were counted
+    this.wait = 0;
+    this.table = new Table(place, {
+      caption: "Endpoints",
+      id: (e) => e.id,
+      find: (e) => e.title + " " + (e.host ?? ""),
+      sort: "rate", descending: true,
+      empty: "No endpoint is served.",
+      columns: [
+        { name: "endpoint", title: "Endpoint", first: true, value: (e) => e.title, text: (e) => e.title + (e.host ? " · " + e.host : "") },
+        { name: "requests", title: "Requests", number: true, value: (e) => e.requests, text: (e) => count(e.requests) },
+        { name: "rate", title: "Rate/s", number: true, value: (e) => e.rate, text: (e) => rate(e.rate) },
+        { name: "p50", title: "Own p50", number: true, value: (e) => e.service.p50, text: (e) => spread(e.service, "p50") },
+        { name: "p99", title: "Own p99", number: true, value: (e) => e.service.p99, text: (e) => spread(e.service, "p99") },
+        { name: "injected", title: "Injected p99", number: true, value: (e) => e.injected?.p99, text: (e) => spread(e.injected, "p99") },
+        { name: "limited", title: "Limited", number: true, value: limited, text: (e) => count(limited(e)) },
+        { name: "statuses", title: "Statuses", kind: "wide", text: (e) => statuses(e.statuses) },
+        { name: "faults", title: "Faults", kind: "wide", text: (e) => named(e.faults) },
+      ],
+    });
+    this.table.look = (e) => (e.requests === 0 ? "quiet" : "");
+  }
+
+  async ask(get) {
+    if (this.wait-- > 0) return;
+    const counts = await get("counts");
+    const rows = [...counts.endpoints];
+    for (const [name, title] of others) {
+      if (counts[name]?.requests > 0) rows.push({ ...counts[name], id: name, endpoint: title });
+    }
+    this.wait = Math.min(longest, Math.floor(rows.length / many));
+    const shown = rows.map((row) => this.read(row, Date.parse(counts.time)));
+    this.table.show(shown);
+    const served = new Set(shown.map((row) => row.id));
+    for (const id of this.previous.keys()) if (!served.has(id)) this.previous.delete(id);
+  }
+
+  // read makes a row of what was counted. Its rate is that since the last answer.
+  read(row, at) {
+    const before = this.previous.get(row.id);
+    const since = before && at > before.at ? (row.requests - before.requests) / ((at - before.at) / 1000) : undefined;
+    if (!before || at > before.at || row.requests < before.requests) this.previous.set(row.id, { requests: row.requests, at });
+    return { ...row, title: row.endpoint + (row.if ? " if " + row.if : ""), rate: Math.max(0, since ?? 0) };
+  }
+}

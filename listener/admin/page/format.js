@@ -1,0 +1,99 @@
+// How numbers, lengths of time and moments are written, and how elements are made.
+// What comes from requests gets into the page as text only: nothing here, and nothing
+// that uses it, makes HTML of a text.
+
+// element makes one: element("td", { class: "number" }, "12", node …).
+export function element(name, attributes, ...children) {
+  const made = document.createElement(name);
+  for (const [key, value] of Object.entries(attributes ?? {})) {
+    if (key === "onclick") made.addEventListener("click", value);
+    else if (value !== undefined && value !== false) made.setAttribute(key, value === true ? "" : value);
+  }
+  made.append(...children.filter((child) => child !== undefined && child !== null));
+  return made;
+}
+
+// setText changes a text only when it is another: what is selected stays, and nothing
+// is announced twice.
+export function setText(node, text) {
+  if (node.textContent !== text) node.textContent = text;
+}
+
+const whole = new Intl.NumberFormat("en", { maximumFractionDigits: 0 });
+const short = new Intl.NumberFormat("en", { notation: "compact", maximumFractionDigits: 1 });
+const exact = new Intl.NumberFormat("en", { maximumFractionDigits: 20 });
+
+export const none = "–";
+
+export const count = (n) => (n === undefined || n === null ? none : whole.format(n));
+
+// rate is a number a second.
+export function rate(n) {
+  if (n === undefined || n === null || Number.isNaN(n)) return none;
+  if (n === 0) return "0";
+  if (n < 10) return n.toFixed(n < 0.1 ? 2 : 1);
+  return n < 10000 ? whole.format(n) : short.format(n);
+}
+
+// duration writes seconds with three digits: "48 µs", "1.25 ms", "2 min 3 s".
+export function duration(seconds) {
+  if (seconds === undefined || seconds === null || Number.isNaN(seconds)) return none;
+  const size = Math.abs(seconds);
+  if (size === 0) return "0";
+  if (size < 1e-6) return digits(seconds * 1e9) + " ns";
+  if (size < 1e-3) return digits(seconds * 1e6) + " µs";
+  if (size < 1) return digits(seconds * 1e3) + " ms";
+  if (size < 60) return digits(seconds) + " s";
+  return clock(seconds);
+}
+
+// ms writes milliseconds.
+export const ms = (n) => duration(n === undefined || n === null ? undefined : n / 1000);
+
+const digits = (n) => {
+  const size = Math.abs(n);
+  return n.toFixed(size < 10 ? 2 : size < 100 ? 1 : 0).replace(/\.0+$/, "");
+};
+
+// clock writes a longer time in its two greatest units.
+function clock(seconds) {
+  const sign = seconds < 0 ? "−" : "";
+  let left = Math.round(Math.abs(seconds));
+  const parts = [];
+  for (const [size, unit] of [[86400, "d"], [3600, "h"], [60, "min"], [1, "s"]]) {
+    const n = Math.floor(left / size);
+    left -= n * size;
+    if (n > 0 || parts.length > 0) parts.push(n + " " + unit);
+  }
+  return sign + (parts.slice(0, 2).join(" ") || "0 s");
+}
+
+export function bytes(n) {
+  if (n === undefined || n === null) return none;
+  const units = ["B", "KiB", "MiB", "GiB", "TiB"];
+  let i = 0;
+  for (; n >= 1024 && i < units.length - 1; i++) n /= 1024;
+  return (i === 0 ? exact.format(n) : digits(n)) + " " + units[i];
+}
+
+// share writes a part of 1.
+export const share = (part) => (part === undefined || part === null ? none : digits(part * 100) + " %");
+
+// moment is the time of day, with the date when it is not today's.
+export function moment(text) {
+  const at = new Date(text);
+  if (Number.isNaN(at.getTime())) return none;
+  const day = at.toDateString() === new Date().toDateString() ? "" : at.toLocaleDateString("en-CA") + " ";
+  return day + at.toLocaleTimeString("en-GB");
+}
+
+// statuses are answers by status: "200 × 12, 404 × 3".
+export function statuses(by) {
+  const entries = Object.entries(by ?? {}).sort(([a], [b]) => a - b);
+  return entries.map(([status, n]) => (status === "0" ? "others" : status) + "\u00a0×\u00a0" + (n < 10000 ? whole : short).format(n)).join(", ") || none;
+}
+
+// named are counts by name.
+export function named(by) {
+  return Object.entries(by ?? {}).filter(([, n]) => n > 0).map(([name, n]) => name + "\u00a0×\u00a0" + count(n)).join(", ") || none;
+}

@@ -1,0 +1,183 @@
+// Requests that the journal has: the last unmatched ones, and all, with filters.
+// Whatever they hold is shown as text.
+import { element, setText, count, ms, bytes, moment, named, none } from "./format.js";
+import { Table } from "./table.js";
+import { detail, confirmed } from "./dialog.js";
+
+// Feed is the newest requests of the journal that a query finds. Only what is new is
+// asked for: a request may be large, and there may be many.
+class Feed {
+  constructor(most) {
+    this.most = most;
+    this.clear({});
+  }
+
+  clear(query) {
+    this.query = query;
+    this.rows = [];
+    this.seen = 0;
+  }
+
+  async ask(get) {
+    const query = this.query;
+    const answer = await get("journal", { ...query, limit: this.most, after: this.rows[0]?.id });
+    if (query !== this.query) return undefined; // it was changed meanwhile
+    const seen = Object.values(answer.seen ?? {}).reduce((a, b) => a + b, 0);
+    if (seen < this.seen) { // the journal was reset, or is that of another process
+      this.clear({ ...query });
+      return this.ask(get);
+    }
+    this.seen = seen;
+    this.rows = [...answer.requests, ...this.rows].slice(0, this.most);
+    return answer;
+  }
+}
+
+const opening = (row) => {
+  const text = element("span", { class: "text" });
+  return element("button", { type: "button", class: "open", "aria-haspopup": "dialog", onclick: () => show(row()) }, text);
+};
+
+// cut is what a table shows of a long text; the detail shows all of it.
+const cut = (text) => (text.length > 160 ? text.slice(0, 160) + "…" : text);
+const line = (x) => cut(x.method + " " + x.target);
+
+// Unmatched is the different requests that no endpoint answered, each with the reason of
+// the last of them, which names the nearest endpoints.
+export class Unmatched {
+  constructor(place) {
+    this.table = new Table(place, {
+      caption: "Last unmatched requests",
+      id: (m) => JSON.stringify([m.method, m.host, m.path]),
+      find: (m) => [m.method, m.host, m.path, m.reason].join(" "),
+      sort: "last", descending: true, size: 20,
+      empty: "No request was left without an endpoint.",
+      columns: [
+        { name: "request", title: "Request", first: true, value: (m) => m.path, text: (m) => cut(m.method + " " + m.path), cell: (row) => this.opening(row) },
+        { name: "host", title: "Host", value: (m) => m.host, text: (m) => m.host || none },
+        { name: "count", title: "Times", number: true, value: (m) => m.count, text: (m) => count(m.count) },
+        { name: "last", title: "Last", kind: "short", value: (m) => Date.parse(m.last), text: (m) => moment(m.last) },
+        { name: "status", title: "Status", number: true, value: (m) => m.status, text: (m) => String(m.status) },
+        { name: "reason", title: "Reason, and the nearest endpoints", kind: "wide", text: (m) => m.reason || none },
+      ],
+    });
+    this.note = element("p", { class: "note" });
+    place.append(this.note);
+  }
+
+  async ask(get) {
+    const { unmatched, distinct } = await get("unmatched");
+    this.table.show(unmatched);
+    setText(this.note, distinct > unmatched.length ? count(distinct) + " different ones came; those that came last are kept." : "");
+  }
+
+  // opening shows what is known of such a request, and the last one as it came, as long
+  // as the journal has it.
+  opening(row) {
+    const open = async () => {
+      const m = row();
+      const found = await this.change((_, get) => get("journal", { kept: "unmatched", method: m.method, path: m.path, limit: 50 }));
+      const whole = found?.requests.find((x) => x.host === m.host);
+      if (whole) show(whole);
+      else if (found) detail(m.method + " " + m.path, pairs([["Host", m.host], ["Status", String(m.status)], ["Reason", m.reason], ["First", m.first], ["Last", m.last], ["Times", count(m.count)]]),
+        element("p", { class: "note" }, "The journal has none of them any more."));
+    };
+    return element("button", { type: "button", class: "open", "aria-haspopup": "dialog", onclick: open }, element("span", { class: "text" }));
+  }
+}
+
+// filters are [parameter, title, an example, choices].
+const filters = [
+  ["kept", "Kept as", "", ["", "unmatched", "error", "slow", "sample"]],
+  ["endpoint", "Endpoint", "GET /users/:id"],
+  ["method", "Method", "GET"],
+  ["path", "Path", "/users/*"],
+  ["status", "Status", "404, 5xx"],
+  ["since", "Not older than", "5m"],
+];
+
+export class Journal {
+  constructor(place) {
+    this.tally = place.querySelector("#journal-tally");
+    this.form = place.querySelector("#journal-filter");
+    this.feed = new Feed(200);
+    for (const [name, title, example, choices] of filters) {
+      const field = choices
+        ? element("select", { name }, ...choices.map((c) => element("option", { value: c }, c || "any")))
+        : element("input", { name, type: "search", autocomplete: "off", spellcheck: "false", placeholder: example, size: String(Math.max(8, example.length)) });
+      this.form.append(element("label", {}, title + " ", field));
+    }
+    const forget = element("button", { type: "button", class: "danger" }, "Forget all");
+    forget.addEventListener("click", async () => {
+      if (await confirmed("Forget all requests that the journal has?", "Forget them")) this.change((act) => act("DELETE", "journal"));
+    });
+    this.form.append(element("button", { type: "submit" }, "Find"), forget);
+    this.form.addEventListener("submit", (event) => {
+      event.preventDefault();
+      this.feed.clear(Object.fromEntries([...new FormData(this.form)].map(([name, value]) => [name, value.replace(/\s/g, name === "endpoint" ? " " : "").trim()])));
+      this.change(async () => {});
+    });
+    this.table = new Table(place, {
+      caption: "Requests of the journal",
+      id: (x) => x.id,
+      sort: "time", descending: true, size: 25,
+      empty: "The journal has no such request.",
+      columns: [
+        { name: "request", title: "Request", first: true, value: line, text: line, cell: opening },
+        { name: "time", title: "Time", kind: "short", value: (x) => Date.parse(x.time), text: (x) => moment(x.time) },
+        { name: "host", title: "Host", value: (x) => x.host, text: (x) => x.host || none },
+        { name: "kept", title: "Kept as", value: (x) => x.kept, text: (x) => x.kept },
+        { name: "status", title: "Status", number: true, value: (x) => x.status, text: (x) => String(x.status) },
+        { name: "took", title: "Took", number: true, value: (x) => x.took_ms, text: (x) => ms(x.took_ms) },
+        { name: "endpoint", title: "Endpoint", kind: "wide", value: (x) => x.endpoint, text: (x) => x.endpoint || none },
+      ],
+    });
+  }
+
+  async ask(get) {
+    let answer;
+    try {
+      answer = await this.feed.ask(get);
+    } catch (cause) {
+      if (cause.status !== 400) throw cause;
+      setText(this.tally, "Nothing was looked for: " + cause.message); // a filter is wrong
+    }
+    this.table.show(this.feed.rows);
+    if (answer) {
+      setText(this.tally, "Kept so far: " + named(answer.seen) + ". Dropped again to make room: " + named(answer.dropped) + ". Room taken: " + bytes(answer.bytes) + ".");
+    }
+  }
+}
+
+// show is one request with its answer.
+function show(x) {
+  detail(x.method + " " + x.target,
+    pairs([
+      ["Time", x.time], ["Answered by", x.endpoint || "no endpoint"], ["Status", String(x.status)], ["Reason", x.reason], ["Fault", x.fault],
+      ["Took", ms(x.took_ms)], ["of that injected", x.injected_ms > 0 ? ms(x.injected_ms) : ""], ["Host", x.host], ["Client", x.remote], ["Kept as", x.kept],
+    ]),
+    ...message("Request", x.request), ...message("Response", x.response));
+}
+
+function pairs(list) {
+  return element("dl", { class: "pairs" }, ...list.filter(([, value]) => value).flatMap(([name, value]) => [element("dt", {}, name), element("dd", {}, value)]));
+}
+
+function message(title, m) {
+  const text = bodyOf(m);
+  return [
+    element("h3", {}, title + " headers"),
+    m.headers.length > 0 ? pairs(m.headers) : element("p", { class: "note" }, "none"),
+    element("h3", {}, title + " body, " + bytes(m.size) + (m.cut ? ", of which the beginning is kept" : "")),
+    text === "" ? element("p", { class: "note" }, "empty") : element("pre", { tabindex: "0", "aria-label": title + " body" }, text),
+  ];
+}
+
+// bodyOf is a text, or bytes in hexadecimal, 16 in a line.
+function bodyOf(m) {
+  if (!m.body_base64) return m.body ?? "";
+  const all = Array.from(atob(m.body_base64), (c) => c.charCodeAt(0).toString(16).padStart(2, "0"));
+  const lines = [];
+  for (let i = 0; i < all.length; i += 16) lines.push(all.slice(i, i + 16).join(" "));
+  return lines.join("\n");
+}

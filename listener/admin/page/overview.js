@@ -1,0 +1,107 @@
+// The verdict, the figures of the last second, and the charts of the last minutes.
+import { element, setText, rate, ms, count, share, duration, bytes, none } from "./format.js";
+import { Chart } from "./chart.js";
+
+const $ = (id) => document.getElementById(id);
+
+// kept is how many samples are charted: one a second.
+const kept = 300;
+
+// spread reads a quantile of a distribution; there is none of nothing.
+const spread = (name, quantile) => (s) => (s[name]?.count > 0 ? s[name][quantile] : undefined);
+
+// figures are [title, text, alarming]: texts of the newest sample.
+const figures = [
+  ["requests a second", (s) => rate(s.rate)],
+  ["own time p50", (s) => ms(spread("own", "p50")(s))],
+  ["own time p99", (s) => ms(spread("own", "p99")(s))],
+  ["injected p50", (s) => ms(spread("injected", "p50")(s))],
+  ["injected p99", (s) => ms(spread("injected", "p99")(s))],
+  ["injection error p99", (s) => ms(spread("injection_error", "p99")(s))],
+  ["errors a second", (s) => rate(s.errors / s.seconds), (s) => s.errors > 0],
+  ["unmatched a second", (s) => rate(s.unmatched / s.seconds), (s) => s.unmatched > 0],
+  ["faults a second", (s) => rate(s.faults / s.seconds)],
+  ["limited a second", (s) => rate((s.limited + s.refused) / s.seconds)],
+  ["in flight", (s) => count(s.in_flight)],
+  ["connections", (s) => count(s.connections)],
+  ["webhooks pending", (s) => count(s.webhooks_pending)],
+  ["webhook lag p99", (s) => ms(spread("webhook_lag", "p99")(s))],
+  ["CPU", (s) => (s.cpu === null || s.cpu === undefined ? none : share(s.cpu / (s.cpu_limit || 1)))],
+  ["memory", (s) => bytes(s.memory)],
+];
+
+const cores = (n) => (Number.isInteger(n) ? n : n.toFixed(2)) + (n === 1 ? " core" : " cores");
+
+// Overview is what is always shown.
+export class Overview {
+  constructor() {
+    this.samples = [];
+    this.figures = figures.map(([title]) => {
+      const made = { name: element("dt", {}, title), value: element("dd", {}, none) };
+      made.box = element("div", {}, made.name, made.value);
+      $("figures").append(made.box);
+      return made;
+    });
+    this.charts = [
+      new Chart($("charts"), { title: "Requests a second", write: rate, lines: [
+        { title: "all", colour: "blue", read: (s) => s.rate },
+        { title: "unmatched", colour: "orange", read: (s) => s.unmatched / s.seconds },
+      ] }),
+      new Chart($("charts"), { title: "Own time", write: ms, lines: [
+        { title: "p99", colour: "blue", read: spread("own", "p99") },
+        { title: "p50", colour: "orange", read: spread("own", "p50") },
+      ] }),
+      new Chart($("charts"), { title: "Injected latency", write: ms, lines: [
+        { title: "p99", colour: "blue", read: spread("injected", "p99") },
+        { title: "p50", colour: "orange", read: spread("injected", "p50") },
+      ] }),
+    ];
+  }
+
+  async ask(get) {
+    const [verdict, samples] = await Promise.all([get("verdict"), this.news(get)]);
+    this.judge(verdict);
+    this.samples = [...this.samples, ...samples].slice(-kept);
+    const last = this.samples.at(-1);
+    if (last) this.figure(last);
+    this.redraw();
+  }
+
+  // news asks for the samples that are not known yet.
+  async news(get) {
+    const last = this.samples.at(-1)?.time;
+    const { samples } = await get("samples", { after: last, last: kept });
+    return (samples ?? []).filter((s) => !last || s.time > last);
+  }
+
+  judge(verdict) {
+    const looked = verdict.seconds > 0;
+    const word = !looked ? "not known yet" : verdict.idle ? "trusted, idle" : verdict.trusted ? "trusted" : "not trusted";
+    setText($("verdict-word"), word);
+    $("verdict").className = !looked ? "" : verdict.trusted ? "trusted" : "not-trusted";
+    document.title = (looked && !verdict.trusted ? "⚠ not trusted – " : "") + "mockserver";
+    const lines = verdict.reasons.map((r) => [r.code, r.text, r.since]);
+    if (verdict.unknown?.length > 0) lines.push(["", "not told by this system, so not looked at: " + verdict.unknown.join(", ")]);
+    const list = $("verdict-reasons");
+    while (list.children.length > lines.length) list.lastChild.remove();
+    lines.forEach(([code, text, since], i) => {
+      const line = list.children[i] ?? list.appendChild(element("li", {}, element("strong", { class: "code" }), element("span", {}), element("small", {})));
+      setText(line.children[0], code);
+      setText(line.children[1], (code ? ": " : "") + text);
+      line.classList.toggle("unknown", !code);
+      setText(line.children[2], since ? " · for " + duration(Math.max(0, Math.round((Date.now() - new Date(since)) / 1000))) : "");
+    });
+  }
+
+  figure(sample) {
+    figures.forEach(([, text, alarming], i) => {
+      setText(this.figures[i].value, text(sample));
+      this.figures[i].box.classList.toggle("bad", Boolean(alarming?.(sample)));
+    });
+    setText(this.figures.find((f) => f.name.textContent.startsWith("CPU")).name, "CPU" + (sample.cpu_limit ? ", of " + cores(sample.cpu_limit) : ""));
+  }
+
+  redraw() {
+    for (const chart of this.charts) chart.show(this.samples);
+  }
+}

@@ -1,0 +1,206 @@
+// The page of the admin address: asks the server once a second and shows what it says.
+import { get, act, token, Unauthorized, Gone } from "./api.js";
+import { setText, moment, duration } from "./format.js";
+import { Overview } from "./overview.js";
+import { Endpoints } from "./endpoints.js";
+import { Unmatched, Journal } from "./journal.js";
+import { Webhooks } from "./webhooks.js";
+import { Runs } from "./runs.js";
+import { Configuration } from "./configuration.js";
+import { say, silence } from "./dialog.js";
+
+const $ = (id) => document.getElementById(id);
+
+// How often the server is asked, in milliseconds: while the page is looked at, while it
+// is not, and at most after failures, each of which doubles it.
+const often = 1000;
+const seldom = 15000;
+const longest = 30000;
+
+const overview = new Overview();
+const parts = {
+  endpoints: new Endpoints($("endpoints")),
+  unmatched: new Unmatched($("unmatched")),
+  webhooks: new Webhooks($("webhooks")),
+  journal: new Journal($("journal")),
+  runs: new Runs($("runs")),
+  configuration: new Configuration($("configuration")),
+};
+// onWall are the parts that a wall shows, all at once.
+const onWall = ["endpoints", "webhooks", "unmatched"];
+const usualRows = Object.fromEntries(onWall.map((name) => [name, parts[name].table.size]));
+const wallRows = 6; // of each table
+
+const state = {
+  timer: 0, asking: false, again: false, failures: 0, paused: false, locked: false,
+  since: undefined, // of the last answer
+  wall: false,
+};
+
+const shown = () => {
+  if (state.wall) return onWall;
+  const name = location.hash.slice(1);
+  return [Object.hasOwn(parts, name) ? name : "endpoints"];
+};
+
+// ask is one look at the server; there is never a second one beside it.
+async function ask() {
+  clearTimeout(state.timer);
+  if (state.asking) {
+    state.again = true;
+    return;
+  }
+  state.asking = true;
+  state.again = false;
+  try {
+    const names = shown();
+    await Promise.all([overview.ask(get), ...names.map((name) => parts[name].ask(get, overview))]);
+    answered();
+  } catch (cause) {
+    failed(cause);
+  } finally {
+    state.asking = false;
+  }
+  plan();
+}
+
+function plan() {
+  if (state.again) return void ask();
+  if (state.locked || (state.paused && state.failures === 0)) return;
+  const base = document.hidden ? seldom : often;
+  const wait = Math.min(base * 2 ** state.failures, Math.max(longest, base));
+  if (state.failures > 0) gone(wait);
+  state.timer = setTimeout(ask, wait);
+}
+
+function answered() {
+  state.failures = 0;
+  state.locked = false;
+  state.since = new Date();
+  $("gone").hidden = true;
+  $("token").hidden = true;
+  $("contents").hidden = false;
+  $("contents").classList.remove("old");
+  status();
+}
+
+const status = () => setText($("connection"), state.paused ? "paused" : "live");
+
+function failed(cause) {
+  state.locked = false;
+  if (cause instanceof Unauthorized) return askForToken(cause.message);
+  state.failures++;
+  state.cause = cause;
+  if (!(cause instanceof Gone) && cause.status === undefined) console.error(cause);
+}
+
+// gone says that there is no answer, and how old the figures are.
+function gone(wait) {
+  const what = state.cause instanceof Gone ? "The server does not answer"
+    : state.cause.status === undefined ? "This page has failed at what the server answered (" + state.cause.message + ")"
+    : "The server answers with an error: " + state.cause.message;
+  const old = state.since ? " What is shown is of " + moment(state.since) + "." : "";
+  setText($("gone"), what + "." + old + " It is asked again, at most every " + duration(longest / 1000) + ".");
+  $("gone").hidden = false;
+  $("contents").classList.add("old");
+  $("contents").hidden = !state.since;
+  setText($("connection"), "no answer; next try in " + duration(wait / 1000));
+}
+
+function askForToken(why) {
+  setText($("token-why"), token.get() ? "This token is not the right one." : why);
+  state.locked = true;
+  $("gone").hidden = true;
+  $("contents").hidden = true;
+  setText($("connection"), "locked");
+  if (!$("token").hidden) return;
+  $("token").hidden = false;
+  $("token-text").focus();
+}
+
+$("token").addEventListener("submit", (event) => {
+  event.preventDefault();
+  token.set($("token-text").value.trim());
+  $("token-text").value = "";
+  setText($("token-why"), "");
+  ask();
+});
+
+// change does what was asked for and shows what came of it.
+async function change(work) {
+  silence();
+  try {
+    return await work(act, get);
+  } catch (cause) {
+    if (cause instanceof Unauthorized) askForToken(cause.message);
+    else say(cause.message);
+  } finally {
+    ask();
+  }
+}
+for (const part of Object.values(parts)) part.change = change;
+
+// go shows the part that the address names.
+function go() {
+  const names = shown();
+  for (const name of Object.keys(parts)) $(name).hidden = !names.includes(name);
+  for (const link of document.querySelectorAll("nav a")) {
+    if (!state.wall && link.hash === "#" + names[0]) link.setAttribute("aria-current", "page");
+    else link.removeAttribute("aria-current");
+  }
+}
+
+// The address keeps naming the part when the head of the page is skipped.
+document.querySelector(".skip").addEventListener("click", (event) => {
+  event.preventDefault();
+  $("main").focus();
+});
+window.addEventListener("hashchange", () => {
+  go();
+  $(shown()[0] + "-title").focus();
+  ask();
+});
+document.addEventListener("visibilitychange", () => {
+  if (!document.hidden) ask();
+});
+window.addEventListener("online", () => ask());
+
+$("pause").addEventListener("click", () => {
+  state.paused = !state.paused;
+  $("pause").setAttribute("aria-pressed", String(state.paused));
+  status();
+  if (!state.paused) ask();
+  else clearTimeout(state.timer);
+});
+
+const themes = ["system", "light", "dark"];
+
+// paint sets the theme and the size, which are kept for later visits.
+function paint(theme, wall) {
+  const root = document.documentElement;
+  if (theme === "system") delete root.dataset.theme;
+  else root.dataset.theme = theme;
+  setText($("theme"), "Theme: " + theme);
+  state.wall = wall;
+  root.toggleAttribute("data-wall", wall);
+  $("wall").setAttribute("aria-pressed", String(wall));
+  for (const name of onWall) parts[name].table.size = wall ? wallRows : usualRows[name];
+  localStorage.setItem("mockserver-theme", theme);
+  localStorage.setItem("mockserver-wall", wall ? "on" : "");
+  go();
+  overview.redraw();
+}
+
+const theme = () => {
+  const kept = localStorage.getItem("mockserver-theme");
+  return themes.includes(kept) ? kept : "system";
+};
+$("theme").addEventListener("click", () => paint(themes[(themes.indexOf(theme()) + 1) % themes.length], state.wall));
+$("wall").addEventListener("click", () => {
+  paint(theme(), !state.wall);
+  ask();
+});
+matchMedia("(prefers-color-scheme: dark)").addEventListener("change", () => overview.redraw());
+
+paint(theme(), localStorage.getItem("mockserver-wall") === "on");
+ask();

@@ -1,0 +1,121 @@
+// Runs: begun, ended, looked at and compared.
+import { element, setText, count, rate, ms, moment, duration, none } from "./format.js";
+import { Table } from "./table.js";
+import { confirmed } from "./dialog.js";
+import { file, token } from "./api.js";
+
+const $ = (id) => document.getElementById(id);
+
+const path = (run) => "runs/" + encodeURIComponent(run.id);
+const address = (where) => "/__admin/" + where;
+const word = (run) => (run.running ? "running" : run.verdict?.trusted ? "trusted" : run.verdict ? "not trusted" : none);
+
+export class Runs {
+  constructor(place) {
+    $("run-start").addEventListener("submit", (event) => {
+      event.preventDefault();
+      const name = $("run-name").value.trim();
+      this.change(async (act) => {
+        await act("POST", "runs", { name });
+        $("run-name").value = "";
+      });
+    });
+    this.table = new Table(place, {
+      caption: "Runs",
+      id: (r) => r.id,
+      find: (r) => r.name,
+      sort: "begin", descending: true, size: 20,
+      empty: "No run was started yet. A run has a report of what happened between its start and its stop.",
+      columns: [
+        { name: "name", title: "Run", first: true, value: (r) => r.name, text: (r) => r.name },
+        { name: "begin", title: "Begun", kind: "short", value: (r) => Date.parse(r.begin), text: (r) => moment(r.begin) },
+        { name: "took", title: "Took", number: true, value: (r) => r.seconds, text: (r) => duration(r.seconds) },
+        { name: "requests", title: "Requests", number: true, value: (r) => r.requests, text: (r) => count(r.requests) },
+        { name: "rate", title: "Rate/s", number: true, value: (r) => r.rate, text: (r) => rate(r.rate) },
+        { name: "verdict", title: "Timing", value: word, text: word },
+        { name: "actions", title: "Actions", kind: "wide", cell: (row) => this.buttons(row) },
+      ],
+    });
+    this.made = new Map(); // buttons, by the run
+    this.compare = this.comparison(place);
+  }
+
+  buttons(row) {
+    const about = row().name;
+    const button = (title, kind, work) => {
+      const made = element("button", { type: "button", class: kind, "aria-label": title + " " + about }, title);
+      made.addEventListener("click", work);
+      return made;
+    };
+    const report = element("a", { class: "open", href: address(path(row()) + "/report"), target: "_blank", rel: "noopener", "aria-label": "Report of " + about }, "Report");
+    report.addEventListener("click", (event) => this.follow(event, path(row()) + "/report"));
+    const stop = button("Stop", "danger", () => this.change((act) => act("POST", path(row()) + "/stop")));
+    const forget = button("Forget", "", async () => {
+      const run = row();
+      if (await confirmed("Forget the run " + run.name + " and its report?", "Forget it")) this.change((act) => act("DELETE", path(run)));
+    });
+    this.made.set(row().id, { stop, forget });
+    return element("div", { class: "actions" }, report, stop, forget);
+  }
+
+  comparison(place) {
+    this.first = element("select", {});
+    this.second = element("select", {});
+    const form = element("form", { class: "controls", "aria-label": "Compare two runs" },
+      element("label", {}, "Compare ", this.first), element("label", {}, "with ", this.second),
+      element("a", { class: "open", target: "_blank", rel: "noopener" }, "Show the comparison"));
+    const link = form.querySelector("a");
+    const where = () => "runs/compare?" + new URLSearchParams({ a: this.first.value, b: this.second.value, format: "html" });
+    const aim = () => link.setAttribute("href", address(where()));
+    for (const select of [this.first, this.second]) {
+      select.addEventListener("change", () => {
+        select.dataset.chosen = select.value;
+        aim();
+      });
+    }
+    link.addEventListener("click", (event) => this.follow(event, where()));
+    form.addEventListener("submit", (event) => event.preventDefault());
+    place.append(form);
+    return { form, aim };
+  }
+
+  // follow lets a link be followed, unless a token is needed, which links do not bring:
+  // then what it leads to is fetched, and shown from there.
+  follow(event, where) {
+    if (!token.get()) return;
+    event.preventDefault();
+    this.change(async () => {
+      const page = URL.createObjectURL(await file(where));
+      element("a", { href: page, target: "_blank", rel: "noopener" }).click();
+      setTimeout(() => URL.revokeObjectURL(page), 60000);
+    });
+  }
+
+  async ask(get) {
+    const { runs } = await get("runs");
+    this.table.show(runs);
+    for (const run of runs) {
+      const buttons = this.made.get(run.id);
+      if (!buttons) continue;
+      buttons.stop.hidden = !run.running;
+      buttons.forget.hidden = run.running;
+    }
+    const running = runs.find((r) => r.running);
+    setText($("run-now"), running ? running.name + " is running" : "");
+    $("run-start").hidden = Boolean(running); // there is one at a time
+    const ended = runs.filter((r) => !r.running);
+    this.compare.form.hidden = ended.length < 2;
+    choices(this.first, ended, 1);
+    choices(this.second, ended, 0);
+    this.compare.aim();
+  }
+}
+
+// choices offers runs, unless it does already. What somebody has chosen stays chosen.
+function choices(select, runs, usual) {
+  const ids = runs.map((r) => r.id).join(" ");
+  if (select.dataset.ids === ids) return;
+  select.dataset.ids = ids;
+  select.replaceChildren(...runs.map((r) => element("option", { value: r.id }, r.name + ", " + moment(r.begin))));
+  select.value = runs.some((r) => r.id === select.dataset.chosen) ? select.dataset.chosen : runs[usual]?.id ?? "";
+}

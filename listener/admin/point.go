@@ -1,0 +1,117 @@
+package admin
+
+// Point is one stretch of a run: a second, or several of a long run. Times are in
+// milliseconds, counts a second. What is not known is nil.
+type Point struct {
+	At      float64 `json:"at"` // the second of the run in which it ends
+	Seconds float64 `json:"seconds"`
+	Trusted bool    `json:"trusted"` // the timing, by the verdict on the seconds up to here
+
+	Rate      float64 `json:"rate"`
+	Errors    float64 `json:"errors"`
+	Unmatched float64 `json:"unmatched"`
+	Faults    float64 `json:"faults"`
+	Limited   float64 `json:"limited"` // by rate limits and capacities
+	InFlight  float64 `json:"in_flight"`
+
+	// The most of a stretch; nil where nothing was timed.
+	OwnP50            *float64 `json:"own_p50"`
+	OwnP99            *float64 `json:"own_p99"`
+	InjectedP50       *float64 `json:"injected_p50"`
+	InjectedP99       *float64 `json:"injected_p99"`
+	InjectionErrorP99 *float64 `json:"injection_error_p99"`
+	WebhookLagP99     *float64 `json:"webhook_lag_p99"`
+	WebhooksPending   float64  `json:"webhooks_pending"`
+	SchedulerP99      *float64 `json:"scheduler_p99"`
+	PauseMax          *float64 `json:"pause_max"`
+	CPU               *float64 `json:"cpu"` // share of what the process may use
+	MachineCPU        *float64 `json:"machine_cpu"`
+	Steal             *float64 `json:"steal"`
+	Throttled         *float64 `json:"throttled"`
+	Memory            float64  `json:"memory"` // bytes
+}
+
+// pointOf is a sample as a point of a run.
+func pointOf(s *Sample, at float64, trusted bool) Point {
+	each := func(n uint64) float64 {
+		if s.Seconds <= 0 {
+			return 0
+		}
+		return float64(n) / s.Seconds
+	}
+	timed := func(d Spread, ms float64) *float64 {
+		if d.Count == 0 {
+			return nil
+		}
+		return &ms
+	}
+	p := Point{
+		At: at, Seconds: s.Seconds, Trusted: trusted,
+		Rate: s.Rate, Errors: each(s.Errors), Unmatched: each(s.Unmatched), Faults: each(s.Faults), Limited: each(s.Limited + s.Refused),
+		InFlight: float64(s.InFlight),
+		OwnP50:   timed(s.Own, s.Own.P50), OwnP99: timed(s.Own, s.Own.P99),
+		InjectedP50: timed(s.Injected, s.Injected.P50), InjectedP99: timed(s.Injected, s.Injected.P99),
+		InjectionErrorP99: timed(s.InjectionError, s.InjectionError.P99), WebhookLagP99: timed(s.WebhookLag, s.WebhookLag.P99),
+		WebhooksPending: float64(s.WebhooksPending),
+		SchedulerP99:    timed(s.Scheduler, s.Scheduler.P99), PauseMax: timed(s.Pauses, s.Pauses.Max),
+		MachineCPU: s.MachineCPU, Steal: s.Steal, Throttled: s.Throttled, Memory: float64(s.Memory),
+	}
+	if share, ok := s.ofQuota(); ok {
+		p.CPU = figure(share)
+	}
+	return p
+}
+
+// join is two points that follow each other as one: counts on average, times and
+// shares the most of both.
+func (p Point) join(q Point) Point {
+	seconds := p.Seconds + q.Seconds
+	mean := func(a, b float64) float64 {
+		if seconds <= 0 {
+			return a
+		}
+		return (a*p.Seconds + b*q.Seconds) / seconds
+	}
+	joined := Point{
+		At: q.At, Seconds: seconds, Trusted: p.Trusted && q.Trusted,
+		Rate: mean(p.Rate, q.Rate), Errors: mean(p.Errors, q.Errors), Unmatched: mean(p.Unmatched, q.Unmatched),
+		Faults: mean(p.Faults, q.Faults), Limited: mean(p.Limited, q.Limited),
+		InFlight: max(p.InFlight, q.InFlight), WebhooksPending: max(p.WebhooksPending, q.WebhooksPending), Memory: max(p.Memory, q.Memory),
+		OwnP50: most(p.OwnP50, q.OwnP50), OwnP99: most(p.OwnP99, q.OwnP99),
+		InjectedP50: most(p.InjectedP50, q.InjectedP50), InjectedP99: most(p.InjectedP99, q.InjectedP99),
+		InjectionErrorP99: most(p.InjectionErrorP99, q.InjectionErrorP99), WebhookLagP99: most(p.WebhookLagP99, q.WebhookLagP99),
+		SchedulerP99: most(p.SchedulerP99, q.SchedulerP99), PauseMax: most(p.PauseMax, q.PauseMax),
+		CPU: most(p.CPU, q.CPU), MachineCPU: most(p.MachineCPU, q.MachineCPU), Steal: most(p.Steal, q.Steal),
+	}
+	if p.Throttled != nil && q.Throttled != nil {
+		joined.Throttled = figure(*p.Throttled + *q.Throttled)
+	}
+	return joined
+}
+
+// most is the greater of two figures, of which either may be none.
+func most(a, b *float64) *float64 {
+	switch {
+	case a == nil:
+		return b
+	case b == nil || *a >= *b:
+		return a
+	}
+	return b
+}
+
+// thinned joins points until there are at most so many.
+func thinned(points []Point, most int) []Point {
+	for len(points) > most {
+		half := make([]Point, 0, len(points)/2+1)
+		for i := 0; i < len(points); i += 2 {
+			if i+1 < len(points) {
+				half = append(half, points[i].join(points[i+1]))
+			} else {
+				half = append(half, points[i])
+			}
+		}
+		points = half
+	}
+	return points
+}

@@ -1,0 +1,185 @@
+package admin
+
+import (
+	"math"
+	"runtime/metrics"
+	"slices"
+	"time"
+
+	"mockserver/dispatcher"
+	"mockserver/listener"
+)
+
+// reading is all figures at a time, most of which rise since the start: the difference
+// of two is what happened between them.
+type reading struct {
+	time     time.Time
+	counts   listener.Counts
+	webhooks dispatcher.Stats
+	usage    usage
+	waits    waitHistogram // of goroutines that could run
+	pauses   waitHistogram // of the collector
+	summed
+}
+
+// summed is what was counted of all endpoints together, and of what is none.
+type summed struct {
+	requests, errors, unmatched, faults, limited, refused, in, out uint64
+
+	service, injected, late listener.Lengths
+}
+
+// The metrics of the runtime that are read. Both are histograms that rise.
+const (
+	schedulerMetric = "/sched/latencies:seconds"
+	pausesMetric    = "/sched/pauses/total/gc:seconds"
+)
+
+// source is where readings come from.
+type source struct {
+	server *listener.Server
+	meter  *meter
+}
+
+func (s *source) read() reading {
+	r := reading{counts: s.server.Counts(), webhooks: s.server.Webhooks(), usage: s.meter.read()}
+	r.waits, r.pauses = readRuntime()
+	r.time = time.Now()
+	r.summed = sumOf(&r.counts)
+	return r
+}
+
+// accounts are all that is counted: endpoints and what is none.
+func accounts(c *listener.Counts) []*listener.Counted {
+	all := []*listener.Counted{&c.Unmatched, &c.Options, &c.Malformed, &c.Gone}
+	for i := range c.Endpoints {
+		all = append(all, &c.Endpoints[i])
+	}
+	return all
+}
+
+// sumOf adds up what was counted.
+func sumOf(c *listener.Counts) summed {
+	s := summed{unmatched: c.Unmatched.Requests}
+	var service, injected, late []listener.Lengths
+	for _, a := range accounts(c) {
+		if a.Requests == 0 {
+			continue
+		}
+		s.requests += a.Requests
+		s.errors += errorsOf(a)
+		for _, n := range a.Faults {
+			s.faults += n
+		}
+		s.limited += a.Limited
+		s.refused += a.Refused
+		s.in += a.In
+		s.out += a.Out
+		service, injected, late = append(service, a.Service), append(injected, a.Injected), append(late, a.InjectionError)
+	}
+	s.service, s.injected, s.late = listener.SumOfLengths(service...), listener.SumOfLengths(injected...), listener.SumOfLengths(late...)
+	return s
+}
+
+// errorsOf is how many answers had a status of 500 or above.
+func errorsOf(c *listener.Counted) uint64 {
+	var n uint64
+	for status, times := range c.Statuses {
+		if status >= 500 {
+			n += times
+		}
+	}
+	return n
+}
+
+// between is what happened from one reading to a later one.
+func between(a, b *reading) Sample {
+	apart := b.time.Sub(a.time)
+	lag := b.webhooks.Lag.Since(&a.webhooks.Lag)
+	s := Sample{
+		Time: b.time.UTC(), Seconds: apart.Seconds(),
+		Requests: b.requests - a.requests, Errors: b.errors - a.errors, Unmatched: b.summed.unmatched - a.summed.unmatched,
+		Faults: b.faults - a.faults, Limited: b.limited - a.limited, Refused: b.refused - a.refused, In: b.in - a.in, Out: b.out - a.out,
+		Connections: b.counts.Connections, InFlight: b.counts.InFlight,
+		Own:            spreadOfLengths(b.service.Since(a.service)),
+		Injected:       spreadOfLengths(b.injected.Since(a.injected)),
+		InjectionError: spreadOfLengths(b.late.Since(a.late)),
+		WebhookLag:     spreadOf(lag.Count, lag.Max, &lag),
+		WebhooksSent:   b.webhooks.Delivered - a.webhooks.Delivered, WebhooksDead: b.webhooks.Dead - a.webhooks.Dead,
+		WebhooksRefused: b.webhooks.Refused - a.webhooks.Refused, WebhooksPending: b.webhooks.Pending, WebhooksDue: b.webhooks.Due,
+		Scheduler: b.waits.since(a.waits), Pauses: b.pauses.since(a.pauses),
+		Load: loadBetween(&a.usage, &b.usage, apart),
+	}
+	if s.Memory == 0 {
+		s.Memory = runtimeMemory()
+	}
+	if s.Seconds > 0 {
+		s.Rate = float64(s.Requests) / s.Seconds
+	}
+	return s
+}
+
+// waitHistogram is a histogram of the runtime: counts[i] from bounds[i] to bounds[i+1], in
+// seconds. The bounds are shared, and never change.
+type waitHistogram struct {
+	counts []uint64
+	bounds []float64
+}
+
+// readRuntime reads the histograms of the runtime; what it does not have is empty.
+func readRuntime() (waits, pauses waitHistogram) {
+	samples := []metrics.Sample{{Name: schedulerMetric}, {Name: pausesMetric}}
+	metrics.Read(samples)
+	for i, into := range []*waitHistogram{&waits, &pauses} {
+		if samples[i].Value.Kind() == metrics.KindFloat64Histogram {
+			h := samples[i].Value.Float64Histogram()
+			*into = waitHistogram{h.Counts, h.Buckets}
+		}
+	}
+	return waits, pauses
+}
+
+// since is what came after an earlier reading. Its buckets are wide, up to a quarter: of
+// each the lower bound is taken, so that what is said is exceeded surely is.
+func (h waitHistogram) since(before waitHistogram) Spread {
+	counts := slices.Clone(h.counts)
+	for i, n := range before.counts {
+		counts[i] -= n
+	}
+	var s Spread
+	var sum float64
+	low := func(i int) float64 { return max(h.bounds[i], 0) * 1000 }
+	for i, n := range counts {
+		s.Count += n
+		sum += float64(n) * low(i)
+		if n > 0 {
+			s.Max = low(i)
+		}
+	}
+	if s.Count == 0 {
+		return s
+	}
+	s.Mean = sum / float64(s.Count)
+	quantile := func(q float64) float64 {
+		rank := uint64(math.Ceil(q * float64(s.Count)))
+		for i, n := range counts {
+			if rank <= n {
+				return low(i)
+			}
+			rank -= n
+		}
+		return s.Max
+	}
+	s.P50, s.P90, s.P99, s.P999 = quantile(0.5), quantile(0.9), quantile(0.99), quantile(0.999)
+	return s
+}
+
+// runtimeMemory is what the runtime has of the system, in bytes.
+func runtimeMemory() uint64 {
+	samples := []metrics.Sample{{Name: "/memory/classes/total:bytes"}, {Name: "/memory/classes/heap/released:bytes"}}
+	metrics.Read(samples)
+	if samples[0].Value.Kind() != metrics.KindUint64 || samples[1].Value.Kind() != metrics.KindUint64 {
+		return 0
+	}
+	return samples[0].Value.Uint64() - samples[1].Value.Uint64()
+}

@@ -1,0 +1,353 @@
+package admin
+
+import (
+	"bytes"
+	"embed"
+	"fmt"
+	"html/template"
+	"maps"
+	"math"
+	"slices"
+	"strings"
+	"sync"
+	"time"
+)
+
+// reportFiles are the templates of reports, and their style, which is written into them:
+// a report needs nothing but itself.
+//
+//go:embed report
+var reportFiles embed.FS
+
+// reportPolicy lets a report be shown, and nothing be run or loaded by it.
+const reportPolicy = "default-src 'none'; style-src 'unsafe-inline'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'"
+
+// reportTemplates reads the templates, when they are needed first.
+var reportTemplates = sync.OnceValues(func() (*template.Template, error) {
+	return template.New("").Funcs(template.FuncMap{
+		"count": countText, "rate": rateText, "clock": clockText, "moment": momentText, "statuses": statusesText, "faults": faultsText,
+		"seconds": func(s float64) string { return "for " + short(s) + " s" },
+		"p50":     func(s Spread) string { return s.text(s.P50) },
+		"p90":     func(s Spread) string { return s.text(s.P90) },
+		"p99":     func(s Spread) string { return s.text(s.P99) },
+		"p999":    func(s Spread) string { return s.text(s.P999) },
+		"add1":    func(i int) int { return i + 1 },
+		"rows":    func(d Differences) []pairRow { return d.rows() },
+	}).ParseFS(reportFiles, "report/*.html")
+})
+
+// rendered is a page of a template.
+func rendered(name string, data any) ([]byte, error) {
+	t, err := reportTemplates()
+	if err != nil {
+		return nil, err
+	}
+	var b bytes.Buffer
+	if err := t.ExecuteTemplate(&b, name, data); err != nil {
+		return nil, err
+	}
+	return b.Bytes(), nil
+}
+
+func reportStyle() template.CSS {
+	text, _ := reportFiles.ReadFile("report/report.css") // it is embedded
+	return template.CSS(text)
+}
+
+// none stands for a figure that there is not.
+const none = "–"
+
+// text is a quantile of a distribution, if there is any.
+func (s Spread) text(ms float64) string {
+	if s.Count == 0 {
+		return none
+	}
+	return msText(ms)
+}
+
+func momentText(t time.Time) string { return t.UTC().Format("2006-01-02 15:04:05 UTC") }
+
+// statusesText is "200: 12, 404: 1".
+func statusesText(statuses map[int]uint64) string {
+	var all []string
+	for _, status := range slices.Sorted(maps.Keys(statuses)) {
+		all = append(all, fmt.Sprintf("%d: %s", status, countText(statuses[status])))
+	}
+	return strings.Join(all, ", ")
+}
+
+// faultsText is what went wrong as declared.
+func faultsText(e EndpointReport) string {
+	var all []string
+	for _, name := range slices.Sorted(maps.Keys(e.Faults)) {
+		all = append(all, name+": "+countText(e.Faults[name]))
+	}
+	if e.Limited > 0 {
+		all = append(all, "rate limit: "+countText(e.Limited))
+	}
+	if e.Refused > 0 {
+		all = append(all, "capacity: "+countText(e.Refused))
+	}
+	return strings.Join(all, ", ")
+}
+
+// reportPage is what the template of a report shows.
+type reportPage struct {
+	Report             *Report
+	Style              template.CSS
+	Begin, End, Length string
+	Shaded             bool
+	Figures, Setting   [][2]string
+	Curves, Bars       []chartView
+}
+
+// chartView is a chart with its table.
+type chartView struct {
+	Title, About string
+	Legend       []string
+	SVG          template.HTML
+	Columns      []string
+	Rows         [][]string
+}
+
+// html is a report as a page that needs nothing else.
+func (r *Report) html() ([]byte, error) {
+	page := reportPage{
+		Report: r, Style: reportStyle(), Begin: momentText(r.Begin), End: "now, it has not ended", Length: clockText(r.Total.Seconds),
+		Figures: r.figures(), Setting: r.setting(), Curves: r.curves(), Bars: r.bars(),
+	}
+	if r.End != nil {
+		page.End = momentText(*r.End)
+	}
+	page.Shaded = slices.ContainsFunc(r.Timeline, func(p Point) bool { return !p.Trusted })
+	return rendered("report.html", page)
+}
+
+// figures are those of the whole run.
+func (r *Report) figures() [][2]string {
+	t := &r.Total
+	return [][2]string{
+		{"requests", countText(t.Requests)}, {"requests a second", rateText(t.Rate)},
+		{"answers of 500 and above", countText(t.Errors)}, {"unmatched", countText(t.Unmatched)}, {"faults", countText(t.Faults)},
+		{"refused by limits", countText(t.Limited + t.Refused)},
+		{"own time p50", t.Own.text(t.Own.P50)}, {"own time p99", t.Own.text(t.Own.P99)}, {"own time p99.9", t.Own.text(t.Own.P999)},
+		{"injected p50", t.Injected.text(t.Injected.P50)}, {"injected p99", t.Injected.text(t.Injected.P99)},
+		{"injection error p99", t.InjectionError.text(t.InjectionError.P99)},
+		{"webhooks sent", countText(uint64(max(t.WebhooksSent, 0)))}, {"webhooks failed", countText(uint64(max(t.WebhooksDead, 0)))},
+		{"webhook lag p99", t.WebhookLag.text(t.WebhookLag.P99)},
+		{"longest pause of the collector", t.Pauses.text(t.Pauses.Max)}, {"scheduler latency p99", t.Scheduler.text(t.Scheduler.P99)},
+		{"CPU used, in cores", figureText(t.CPU, short)}, {"machine busy", figureText(t.MachineCPU, percentText)},
+		{"kept from running by the quota", figureText(t.Throttled, msText)},
+		{"bytes received", countText(t.In)}, {"bytes sent", countText(t.Out)},
+	}
+}
+
+func figureText(figure *float64, text func(float64) string) string {
+	if figure == nil {
+		return none
+	}
+	return text(*figure)
+}
+
+func percentText(share float64) string { return short(share*100) + " %" }
+
+// setting is what the run ran with.
+func (r *Report) setting() [][2]string {
+	m := &r.Machine
+	limit := none
+	if m.MemoryLimit > 0 {
+		limit = countText(uint64(m.MemoryLimit)) + " bytes"
+	}
+	changed := "no"
+	if r.Configuration.Changed {
+		changed = "yes, during the run"
+	}
+	return [][2]string{
+		{"version", r.Program.Version}, {"commit", cmpText(r.Program.Commit)}, {"Go", r.Program.Go},
+		{"configuration, SHA-256", r.Configuration.Hash}, {"configuration changed", changed},
+		{"endpoints declared", fmt.Sprint(r.Configuration.Endpoints)},
+		{"system", m.OS + "/" + m.Arch + " " + m.Kernel}, {"processor", cmpText(m.CPU)},
+		{"CPUs", fmt.Sprint(m.CPUs)}, {"GOMAXPROCS", fmt.Sprint(m.Procs)}, {"CPU limit, in cores", short(m.CPULimit)}, {"memory limit", limit},
+	}
+}
+
+func cmpText(text string) string {
+	if text == "" {
+		return none
+	}
+	return text
+}
+
+// column is one figure of a chart over time.
+type column struct {
+	name string
+	of   func(*Point) float64 // NaN for none
+}
+
+// maybe is a figure that a point may not have.
+func maybe(of func(*Point) *float64) func(*Point) float64 {
+	return func(p *Point) float64 {
+		if v := of(p); v != nil {
+			return *v
+		}
+		return math.NaN()
+	}
+}
+
+// chartPlan is a chart over time.
+type chartPlan struct {
+	title   string
+	unit    func(float64) string
+	columns []column
+}
+
+// chartPlans are the charts of a report.
+func chartPlans() []chartPlan {
+	return []chartPlan{
+		{"Requests a second", rateText, []column{
+			{"all", func(p *Point) float64 { return p.Rate }},
+			{"500 and above", func(p *Point) float64 { return p.Errors }},
+			{"unmatched", func(p *Point) float64 { return p.Unmatched }}}},
+		{"Own time", msText, []column{
+			{"p99", maybe(func(p *Point) *float64 { return p.OwnP99 })},
+			{"p50", maybe(func(p *Point) *float64 { return p.OwnP50 })}}},
+		{"Injected latency", msText, []column{
+			{"p99", maybe(func(p *Point) *float64 { return p.InjectedP99 })},
+			{"p50", maybe(func(p *Point) *float64 { return p.InjectedP50 })}}},
+		{"Injection error", msText, []column{{"p99", maybe(func(p *Point) *float64 { return p.InjectionErrorP99 })}}},
+		{"Faults and limits a second", rateText, []column{
+			{"faults", func(p *Point) float64 { return p.Faults }},
+			{"refused by limits", func(p *Point) float64 { return p.Limited }}}},
+		{"Webhook lag", msText, []column{{"p99", maybe(func(p *Point) *float64 { return p.WebhookLagP99 })}}},
+		{"In flight and pending", rateText, []column{
+			{"requests in flight", func(p *Point) float64 { return p.InFlight }},
+			{"webhooks pending", func(p *Point) float64 { return p.WebhooksPending }}}},
+		{"Pauses", msText, []column{
+			{"collector, longest", maybe(func(p *Point) *float64 { return p.PauseMax })},
+			{"scheduler p99", maybe(func(p *Point) *float64 { return p.SchedulerP99 })},
+			{"quota", maybe(func(p *Point) *float64 { return p.Throttled })}}},
+		{"Processor", percentText, []column{
+			{"process, of its limit", maybe(func(p *Point) *float64 { return p.CPU })},
+			{"machine", maybe(func(p *Point) *float64 { return p.MachineCPU })},
+			{"stolen", maybe(func(p *Point) *float64 { return p.Steal })}}},
+	}
+}
+
+// rowsShown is of how many rows the table of a chart is made.
+const rowsShown = 60
+
+// curves are the charts over time of which there is any figure.
+func (r *Report) curves() []chartView {
+	var views []chartView
+	shaded := r.shaded()
+	rows := thinned(slices.Clone(r.Timeline), rowsShown)
+	for i, plan := range chartPlans() {
+		chart := curves{
+			id: fmt.Sprintf("curves-%d", i+1), title: plan.title, length: r.Total.Seconds, unit: plan.unit, shaded: shaded,
+		}
+		view := chartView{Title: plan.title, Columns: []string{"At"}}
+		shown := false
+		for _, c := range plan.columns {
+			line := curve{name: c.name}
+			for j := range r.Timeline {
+				p := &r.Timeline[j]
+				value := c.of(p)
+				shown = shown || value > 0
+				line.x, line.y = append(line.x, p.At-p.Seconds/2), append(line.y, value)
+			}
+			chart.lines = append(chart.lines, line)
+			view.Legend, view.Columns = append(view.Legend, c.name), append(view.Columns, c.name)
+		}
+		if !shown {
+			continue
+		}
+		chart.about = plan.title + " over the run: " + strings.Join(view.Legend, ", ") + ". The figures are in the table below."
+		view.About = plan.title + ", the most of each stretch; of counts the average"
+		view.SVG = chart.svg()
+		for j := range rows {
+			row := []string{clockText(rows[j].At)}
+			for _, c := range plan.columns {
+				text := none
+				if value := c.of(&rows[j]); !math.IsNaN(value) {
+					text = plan.unit(value)
+				}
+				row = append(row, text)
+			}
+			view.Rows = append(view.Rows, row)
+		}
+		views = append(views, view)
+	}
+	return views
+}
+
+// shaded are the stretches in which the timing was not trusted.
+func (r *Report) shaded() []span {
+	var spans []span
+	for _, p := range r.Timeline {
+		if p.Trusted {
+			continue
+		}
+		from := max(p.At-p.Seconds, 0)
+		if n := len(spans); n > 0 && from-spans[n-1].to < 0.01 {
+			spans[n-1].to = p.At
+			continue
+		}
+		spans = append(spans, span{from, p.At})
+	}
+	return spans
+}
+
+// bars are the distributions that hold anything.
+func (r *Report) bars() []chartView {
+	var views []chartView
+	for i, h := range []struct {
+		title   string
+		buckets []Bucket
+	}{
+		{"Own time", r.Histograms.Own}, {"Injected latency", r.Histograms.Injected},
+		{"Injection error", r.Histograms.InjectionError}, {"Webhook lag", r.Histograms.WebhookLag},
+	} {
+		buckets := filled(h.buckets)
+		if len(buckets) == 0 {
+			continue
+		}
+		chart := bars{id: fmt.Sprintf("bars-%d", i+1), title: h.title, buckets: buckets}
+		chart.about = "Which share of all was in each range of lengths. The figures are in the table below."
+		view := chartView{Title: h.title, About: "How many were in each range, and what share of all", SVG: chart.svg(), Columns: []string{"Length", "Count", "Share"}}
+		var all uint64
+		for _, bucket := range buckets {
+			all += bucket.Count
+		}
+		for _, bucket := range buckets {
+			view.Rows = append(view.Rows, []string{bucket.text(), countText(bucket.Count), percentText(float64(bucket.Count) / float64(all))})
+		}
+		views = append(views, view)
+	}
+	return views
+}
+
+// comparisonPage is what the template of a comparison shows.
+type comparisonPage struct {
+	Comparison
+	Style template.CSS
+}
+
+func (c Comparison) html() ([]byte, error) {
+	return rendered("compare.html", comparisonPage{c, reportStyle()})
+}
+
+// pairRow is a figure of a comparison as texts.
+type pairRow struct{ Name, A, B, Change string }
+
+// rows are the figures of a comparison in the order in which they are shown.
+func (d Differences) rows() []pairRow {
+	row := func(name string, p Pair, text func(float64) string) pairRow {
+		return pairRow{name, figureText(p.A, text), figureText(p.B, text), changeText(p.Change)}
+	}
+	whole := func(n float64) string { return countText(uint64(n)) }
+	return []pairRow{
+		row("Requests", d.Requests, whole), row("A second", d.Rate, rateText), row("500 and above", d.Errors, percentText),
+		row("Own p50", d.OwnP50, msText), row("Own p90", d.OwnP90, msText), row("Own p99", d.OwnP99, msText), row("Own p99.9", d.OwnP999, msText),
+		row("Injected p50", d.InjectedP50, msText), row("Injected p99", d.InjectedP99, msText), row("Late p99", d.InjectionErrorP99, msText),
+	}
+}

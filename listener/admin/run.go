@@ -1,0 +1,218 @@
+package admin
+
+import (
+	"cmp"
+	"fmt"
+	"slices"
+	"strconv"
+	"time"
+
+	"mockserver/listener"
+)
+
+const (
+	// runsKept is how many runs are kept: the oldest goes for a new one. A report takes
+	// 800 KB at most, so all of them 40 MB.
+	runsKept = 50
+	// pointsKept is of how many points the curves of a run are made. A run that is longer
+	// than so many seconds has two, four, … in each.
+	pointsKept = 1200
+	// endpointsReported are the busiest endpoints of a report, unmatchedReported the
+	// unmatched requests that came most often.
+	endpointsReported = 500
+	unmatchedReported = 100
+	// untrustedAccepted is the share of a run in which the timing need not be trusted for
+	// the run to be: one bad second of a night is told, and is not what a night is judged by.
+	untrustedAccepted = 0.01
+	nameLength        = 100 // of a run, in characters
+)
+
+// runs are the runs that are kept, the oldest first. Their sampler's lock guards them.
+type runs struct {
+	all    []*run
+	last   int // number
+	active *run
+}
+
+func newRuns() *runs { return &runs{} }
+
+// run is one named stretch of time.
+type run struct {
+	id, name string
+	begin    time.Time
+	first    *reading             // nil once it has ended
+	misses   map[missKind]uint64  // how often unmatched requests had come before
+	points   []Point              // see pointsKept
+	held     map[string]*RunCause // by code
+	bad      float64              // seconds that were not trusted
+	judged   float64              // seconds that were looked at
+	stall    float64              // the longest, see Sample
+	changes  []Change
+	spec     string // its fingerprint at the beginning
+
+	report *Report // once it has ended
+}
+
+// missKind tells unmatched requests apart.
+type missKind struct{ method, host, path string }
+
+// Change is a time at which the verdict changed.
+type Change struct {
+	At      float64  `json:"at"` // second of the run
+	Trusted bool     `json:"trusted"`
+	Reasons []string `json:"reasons"` // codes
+}
+
+// changesKept are the first ones of a run.
+const changesKept = 200
+
+// RunCause is a reason that held in a run.
+type RunCause struct {
+	Code      string  `json:"code"`
+	Text      string  `json:"text"`   // with the worst figure
+	Number    float64 `json:"number"` // the worst
+	Threshold float64 `json:"threshold"`
+	Unit      string  `json:"unit"`
+	Seconds   float64 `json:"seconds"` // for how long it held
+}
+
+// find is the run with an ID; nil for none.
+func (r *runs) find(id string) *run {
+	i := slices.IndexFunc(r.all, func(one *run) bool { return one.id == id })
+	if i < 0 {
+		return nil
+	}
+	return r.all[i]
+}
+
+// remove forgets a run.
+func (r *runs) remove(one *run) {
+	r.all = slices.DeleteFunc(r.all, func(other *run) bool { return other == one })
+}
+
+// begin begins a run. There is one at a time.
+func (r *runs) begin(name string, first *reading, misses []listener.Miss, spec string) *run {
+	r.last++
+	one := &run{
+		id: strconv.Itoa(r.last), name: name, begin: first.time, first: first, spec: spec,
+		misses: map[missKind]uint64{}, held: map[string]*RunCause{},
+	}
+	if one.name == "" {
+		one.name = "run " + one.id
+	}
+	for _, m := range misses {
+		one.misses[kindOf(m)] = m.Count
+	}
+	r.all = append(r.all, one)
+	if len(r.all) > runsKept {
+		r.all = slices.Delete(r.all, 0, 1)
+	}
+	r.active = one
+	return one
+}
+
+func kindOf(m listener.Miss) missKind { return missKind{m.Method, m.Host, m.Path} }
+
+// sampled adds a sample to the run that is under way.
+func (r *runs) sampled(s Sample, v Verdict) {
+	one := r.active
+	if one == nil || s.Seconds <= 0 {
+		return
+	}
+	at := s.Time.Sub(one.begin).Seconds()
+	one.points = append(one.points, pointOf(&s, at, v.Trusted))
+	if len(one.points) > 2*pointsKept {
+		one.points = thinned(one.points, pointsKept)
+	}
+	one.judged += s.Seconds
+	one.stall = max(one.stall, s.Stall)
+	if !v.Trusted {
+		one.bad += s.Seconds
+	}
+	codes := []string{}
+	for _, reason := range v.Reasons {
+		codes = append(codes, reason.Code)
+		one.hold(reason, s.Seconds)
+	}
+	before := Change{Trusted: true}
+	if len(one.changes) > 0 {
+		before = one.changes[len(one.changes)-1]
+	}
+	if !slices.Equal(before.Reasons, codes) && len(one.changes)+len(codes) > 0 && len(one.changes) < changesKept {
+		one.changes = append(one.changes, Change{At: max(at-s.Seconds, 0), Trusted: v.Trusted, Reasons: codes})
+	}
+}
+
+// hold adds a reason that held for some seconds.
+func (r *run) hold(reason Reason, seconds float64) {
+	c := r.held[reason.Code]
+	if c == nil {
+		c = &RunCause{Code: reason.Code, Unit: reason.Unit, Number: -1}
+		r.held[reason.Code] = c
+	}
+	c.Seconds += seconds
+	if reason.Number > c.Number {
+		c.Text, c.Number, c.Threshold = reason.Text, reason.Number, reason.Threshold
+	}
+}
+
+// RunVerdict says whether the timing of a run can be trusted.
+type RunVerdict struct {
+	Trusted   bool       `json:"trusted"`
+	Text      string     `json:"text"`
+	Untrusted float64    `json:"untrusted_seconds"`
+	Judged    float64    `json:"judged_seconds"`
+	Reasons   []RunCause `json:"reasons"` // that held at any time, the longest first
+	Changes   []Change   `json:"changes"`
+	Unknown   []string   `json:"unknown"` // as those of a Verdict
+}
+
+// verdict judges the run as far as it has come.
+func (r *run) verdict(unknown []string) RunVerdict {
+	v := RunVerdict{
+		Trusted: r.bad <= untrustedAccepted*r.judged, Untrusted: r.bad, Judged: r.judged,
+		Reasons: []RunCause{}, Changes: append([]Change{}, r.changes...), Unknown: unknown,
+	}
+	for _, c := range r.held {
+		v.Reasons = append(v.Reasons, *c)
+	}
+	slices.SortFunc(v.Reasons, func(a, b RunCause) int {
+		return cmp.Or(cmp.Compare(b.Seconds, a.Seconds), cmp.Compare(a.Code, b.Code))
+	})
+	switch {
+	case r.bad == 0:
+		v.Text = "The timing of this run can be trusted."
+	case v.Trusted:
+		v.Text = fmt.Sprintf("The timing of this run can be trusted, but for %s of its %s seconds.", short(r.bad), short(r.judged))
+	default:
+		v.Text = fmt.Sprintf("The timing of this run cannot be trusted: for %s of its %s seconds there was a reason not to.", short(r.bad), short(r.judged))
+	}
+	return v
+}
+
+// RunEntry is a run in the list of runs.
+type RunEntry struct {
+	ID       string      `json:"id"`
+	Name     string      `json:"name"`
+	Running  bool        `json:"running"`
+	Begin    time.Time   `json:"begin"`
+	End      *time.Time  `json:"end"` // nil while it runs
+	Seconds  float64     `json:"seconds"`
+	Requests uint64      `json:"requests"`
+	Rate     float64     `json:"rate"`
+	Verdict  *RunVerdict `json:"verdict,omitempty"` // nil while it runs
+}
+
+// entry is a run in the list, as of a reading.
+func (r *run) entry(now *reading) RunEntry {
+	e := RunEntry{ID: r.id, Name: r.name, Running: r.report == nil, Begin: r.begin.UTC()}
+	if r.report != nil {
+		e.End, e.Seconds, e.Requests, e.Rate, e.Verdict = r.report.End, r.report.Total.Seconds, r.report.Total.Requests, r.report.Total.Rate, &r.report.Verdict
+		return e
+	}
+	e.Requests = now.requests - r.first.requests
+	if e.Seconds = now.time.Sub(r.begin).Seconds(); e.Seconds > 0 {
+		e.Rate = float64(e.Requests) / e.Seconds
+	}
+	return e
+}

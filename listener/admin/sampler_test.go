@@ -1,0 +1,230 @@
+package admin
+
+import (
+	"bytes"
+	"encoding/json"
+	"fmt"
+	"log/slog"
+	"strings"
+	"testing"
+	"time"
+
+	"mockserver/listener"
+)
+
+var sampledFrom = time.Date(2026, 1, 2, 3, 4, 5, 0, time.UTC)
+
+// scene makes readings of a server that does what the test says.
+type scene struct {
+	at     time.Time
+	counts listener.Counts
+	own    map[string][]time.Duration
+	usage  usage
+}
+
+func newScene(endpoints ...string) *scene {
+	s := &scene{at: sampledFrom, own: map[string][]time.Duration{}}
+	s.usage = usage{cpu: total{0, true}, throttled: total{0, true}, machine: ticks{known: true}, waits: map[int]waits{1: {}}}
+	for _, name := range endpoints {
+		s.counts.Endpoints = append(s.counts.Endpoints, listener.Counted{ID: name, Endpoint: name, Statuses: map[int]uint64{}})
+	}
+	return s
+}
+
+// serve has an endpoint serve requests with a status that took the server so long.
+func (s *scene) serve(name string, status, requests int, took time.Duration) {
+	for i := range s.counts.Endpoints {
+		c := &s.counts.Endpoints[i]
+		if c.Endpoint != name {
+			continue
+		}
+		c.Requests += uint64(requests)
+		statuses := map[int]uint64{status: uint64(requests)}
+		for other, n := range c.Statuses {
+			statuses[other] += n
+		}
+		c.Statuses = statuses
+		for range requests {
+			s.own[name] = append(s.own[name], took)
+		}
+		c.Service = listener.LengthsOf(s.own[name]...)
+	}
+}
+
+// after lets time pass, in which the machine is a quarter busy.
+func (s *scene) after(d time.Duration) reading {
+	s.at = s.at.Add(d)
+	s.usage.cpu.n += uint64(d / 10)
+	s.usage.machine.all += uint64(d / time.Millisecond)
+	s.usage.machine.idle += uint64(d / time.Millisecond * 3 / 4)
+	r := reading{time: s.at, counts: s.counts, usage: s.usage, summed: sumOf(&s.counts)}
+	r.counts.Endpoints = append([]listener.Counted(nil), s.counts.Endpoints...)
+	return r
+}
+
+func (s *scene) sampler(log *slog.Logger) *sampler {
+	return newSampler(func() reading { return s.after(0) }, nil, log)
+}
+
+func TestSampler_ASampleIsWhatCameSinceTheLast(t *testing.T) {
+	s := newScene("GET /a", "GET /b")
+	s.serve("GET /a", 200, 1000, time.Second) // before the first sample
+	sampler := s.sampler(slog.New(slog.DiscardHandler))
+	s.serve("GET /a", 200, 300, 100*time.Microsecond)
+	s.serve("GET /b", 503, 100, 200*time.Microsecond)
+	sampler.take(s.after(2 * time.Second))
+	samples, busiest := sampler.latest(10, time.Time{})
+	if len(samples) != 1 || len(busiest) != 1 {
+		t.Fatalf("%d samples, %d of the busiest", len(samples), len(busiest))
+	}
+	got := samples[0]
+	if got.Requests != 400 || got.Rate != 200 || got.Errors != 100 || got.Own.Count != 400 {
+		t.Errorf("sample %+v, want 400 requests, 200 a second, 100 errors", got)
+	}
+	if got.Own.P50 < 0.099 || got.Own.P50 > 0.101 || got.Own.P99 < 0.199 || got.Own.P99 > 0.201 {
+		t.Errorf("own time %+v, want a median of 0.1 ms and a p99 of 0.2 ms", got.Own)
+	}
+	if got.MachineCPU == nil || *got.MachineCPU != 0.25 || got.CPU == nil || *got.CPU != 0.1 {
+		t.Errorf("machine %v, process %v; want 0.25 and 0.1", got.MachineCPU, got.CPU)
+	}
+	if got.Stall != 1000 {
+		t.Errorf("stall %v ms, want 1000: the sample came a second late", got.Stall)
+	}
+	if e := busiest[0].Endpoints; len(e) != 2 || e[0].Endpoint != "GET /a" || e[0].Rate != 150 || e[1].Errors != 100 {
+		t.Errorf("busiest %+v", e)
+	}
+}
+
+func TestSampler_TheVerdictLooksBackTenSecondsAndIsLoggedOncePerChange(t *testing.T) {
+	s := newScene("GET /a")
+	var log bytes.Buffer
+	sampler := s.sampler(slog.New(slog.NewTextHandler(&log, nil)))
+	second := func(took time.Duration) Verdict {
+		s.serve("GET /a", 200, 100, took)
+		sampler.take(s.after(time.Second))
+		v, _ := sampler.current()
+		return v
+	}
+	for range 15 {
+		if v := second(50 * time.Microsecond); !v.Trusted {
+			t.Fatalf("not trusted: %v", v.Reasons)
+		}
+	}
+	if log.Len() > 0 {
+		t.Errorf("logged without a change: %s", log.String())
+	}
+	if v := second(5 * time.Millisecond); v.Trusted || v.Reasons[0].Code != "own-p99" {
+		t.Fatalf("verdict %+v after a slow second, want own-p99", v)
+	}
+	for i := range 9 {
+		if v := second(50 * time.Microsecond); v.Trusted {
+			t.Fatalf("trusted again after %d seconds, want the slow one to be looked at for ten", i+1)
+		}
+	}
+	if v := second(50 * time.Microsecond); !v.Trusted {
+		t.Errorf("not trusted ten seconds later: %v", v.Reasons)
+	}
+	lines := strings.Split(strings.TrimSpace(log.String()), "\n")
+	if len(lines) != 2 || !strings.Contains(lines[0], "cannot be trusted") || !strings.Contains(lines[0], "own-p99") || !strings.Contains(lines[0], "5 ms") ||
+		!strings.Contains(lines[1], "the timing can be trusted") {
+		t.Errorf("log, want one line for each change:\n%s", log.String())
+	}
+}
+
+func TestSampler_KeepsAnHour(t *testing.T) {
+	s := newScene("GET /a")
+	sampler := s.sampler(slog.New(slog.DiscardHandler))
+	for range samplesKept + 100 {
+		sampler.take(s.after(time.Second))
+	}
+	samples, busiest := sampler.latest(samplesKept*2, time.Time{})
+	if len(samples) != samplesKept || len(busiest) != busiestKept {
+		t.Errorf("%d samples and %d of the busiest, want %d and %d", len(samples), len(busiest), samplesKept, busiestKept)
+	}
+	if want := s.at; !samples[len(samples)-1].Time.Equal(want) || !samples[0].Time.Equal(want.Add(-(samplesKept-1)*time.Second)) {
+		t.Errorf("samples from %v to %v, want the last hour", samples[0].Time, samples[len(samples)-1].Time)
+	}
+	if len(sampler.marks) != windowSeconds+1 {
+		t.Errorf("%d marks, want %d", len(sampler.marks), windowSeconds+1)
+	}
+	if last, _ := sampler.latest(5, s.at.Add(-3*time.Second)); len(last) != 3 {
+		t.Errorf("%d samples after that of three seconds ago, want 3", len(last))
+	}
+}
+
+// Lists without anything are lists, in JSON too.
+func TestSampler_NothingIsAList(t *testing.T) {
+	s := newScene("GET /a")
+	sampler := s.sampler(slog.New(slog.DiscardHandler))
+	samples, busiest := sampler.latest(5, time.Time{})
+	entry, err := sampler.begin("none", nil, "")
+	if err != nil {
+		t.Fatal(err)
+	}
+	report := sampler.report(entry.ID, func() made { return made{} })
+	for name, list := range map[string]any{
+		"samples": samples, "endpoints": busiest, "timeline": report.Timeline, "changes": report.Verdict.Changes, "reasons": report.Verdict.Reasons,
+	} {
+		if text, err := json.Marshal(list); string(text) != "[]" || err != nil {
+			t.Errorf("%s: got %s, %v, want []", name, text, err)
+		}
+	}
+}
+
+func TestSampler_AnEndpointThatComesAndGoesIsNoMistake(t *testing.T) {
+	s := newScene("GET /a", "GET /b")
+	sampler := s.sampler(slog.New(slog.DiscardHandler))
+	s.serve("GET /b", 200, 50, time.Microsecond)
+	sampler.take(s.after(time.Second))
+	gone := s.counts.Endpoints[1]
+	gone.ID, gone.Endpoint = "", ""
+	s.counts.Endpoints, s.counts.Gone = s.counts.Endpoints[:1], gone
+	sampler.take(s.after(time.Second))
+	s.counts.Endpoints = append(s.counts.Endpoints, listener.Counted{ID: "GET /b", Endpoint: "GET /b"})
+	s.serve("GET /b", 200, 7, time.Microsecond)
+	sampler.take(s.after(time.Second))
+	samples, busiest := sampler.latest(3, time.Time{})
+	var requests []uint64
+	for _, one := range samples {
+		requests = append(requests, one.Requests)
+	}
+	if fmt.Sprint(requests) != "[50 0 7]" {
+		t.Errorf("requests %v, want 50, 0 and 7", requests)
+	}
+	if e := busiest[2].Endpoints; len(e) != 1 || e[0].Rate != 7 {
+		t.Errorf("busiest %+v, want 7 a second", e)
+	}
+}
+
+func TestSampler_TheBusiestAreBounded(t *testing.T) {
+	var names []string
+	for i := range 100 {
+		names = append(names, fmt.Sprintf("GET /%d", i))
+	}
+	s := newScene(names...)
+	sampler := s.sampler(slog.New(slog.DiscardHandler))
+	for i, name := range names {
+		s.serve(name, 200, i, time.Microsecond)
+	}
+	sampler.take(s.after(time.Second))
+	_, busiest := sampler.latest(1, time.Time{})
+	if e := busiest[0].Endpoints; len(e) != busiestMost || e[0].Endpoint != "GET /99" {
+		t.Errorf("%d endpoints, the first %q; want %d and GET /99", len(e), e[0].Endpoint, busiestMost)
+	}
+}
+
+func TestWaitHistogram_SaysWhatIsExceededSurely(t *testing.T) {
+	bounds := []float64{0, 0.0005, 0.001, 0.002, 1}
+	before := waitHistogram{[]uint64{5, 5, 5, 5}, bounds}
+	after := waitHistogram{[]uint64{95, 13, 6, 6}, bounds}
+	got := after.since(before)
+	if got.Count != 100 || got.P50 != 0 || got.P90 != 0 || got.P99 != 1 || got.P999 != 2 || got.Max != 2 {
+		t.Errorf("spread %+v, want the lower bounds 0, 0, 1, 2 ms", got)
+	}
+	if none := after.since(after); none != (Spread{}) {
+		t.Errorf("nothing came, and the spread is %+v", none)
+	}
+	if now, pauses := readRuntime(); len(now.counts) == 0 || len(now.bounds) != len(now.counts)+1 || len(pauses.counts) == 0 {
+		t.Error("the runtime does not tell what is read of it")
+	}
+}

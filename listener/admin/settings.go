@@ -1,0 +1,36 @@
+package admin
+
+import (
+	"context"
+	"time"
+
+	"mockserver/config"
+)
+
+// OpenAs opens the admin address that the settings of the program ask for, with what else
+// opts say; nil when they ask for none. The error is in the verdict's thresholds, which
+// are read anyway, and has ErrThreshold in it then, or is that of Open.
+func OpenAs(settings config.Settings, opts Options) (*Admin, error) {
+	thresholds, err := ParseThresholds(settings.Verdict)
+	if err != nil || settings.Admin == "" || settings.Command != "serve" {
+		return nil, err
+	}
+	opts.Address, opts.Token = settings.Admin, settings.AdminToken
+	opts.Settings, opts.Thresholds = settings.Given(), thresholds
+	a, err := Open(opts)
+	if err != nil {
+		return nil, err
+	}
+	a.log.Info("admin address", "url", a.URL())
+	return a, nil
+}
+
+// CloseSoon is Close with a second for what is asked meanwhile. What went wrong is
+// logged: nothing depends on it any more.
+func (a *Admin) CloseSoon() {
+	ctx, cancel := context.WithTimeout(context.Background(), time.Second)
+	defer cancel()
+	if err := a.Close(ctx); err != nil {
+		a.log.Debug("admin address", "error", err.Error())
+	}
+}

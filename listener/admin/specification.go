@@ -1,0 +1,282 @@
+package admin
+
+import (
+	"errors"
+	"fmt"
+	"io"
+	"mime"
+	"net/http"
+	"slices"
+	"strconv"
+	"strings"
+
+	"mockserver/config"
+	"mockserver/listener"
+)
+
+// untilReload is said wherever a request changes the specification.
+const untilReload = "until the configuration files are read again: when one of them changes, on SIGHUP, or by POST /__admin/reload"
+
+// shownEndpoint is an endpoint that is served.
+type shownEndpoint struct {
+	ID       string `json:"id"`
+	Endpoint string `json:"endpoint"` // "GET /users/:id", as logs call it
+	Method   string `json:"method"`
+	Path     string `json:"path"`
+	// WebSocket tells that it is none of HTTP: requests cannot remove it.
+	WebSocket bool   `json:"websocket,omitempty"`
+	Host      string `json:"host,omitempty"`
+	If        string `json:"if,omitempty"`
+	// At is where it is declared: "mocks.yml:3:3".
+	At        string   `json:"at,omitempty"`
+	Operation string   `json:"operation,omitempty"` // of an OpenAPI document
+	Summary   string   `json:"summary,omitempty"`
+	Has       []string `json:"has,omitempty"` // what it declares beside its answer
+	Requests  uint64   `json:"requests"`
+}
+
+func shown(served *listener.Served) shownEndpoint {
+	s := shownEndpoint{ID: served.ID, Endpoint: served.Name}
+	if socket := served.WebSocket; socket != nil {
+		s.WebSocket, s.Method, s.Path, s.Host, s.If, s.At = true, http.MethodGet, socket.Path.Value, socket.Host, socket.If.Value, socket.Pos.String()
+		return s
+	}
+	e := served.Endpoint
+	s.Method, s.Path, s.Host, s.If, s.At, s.Summary = e.EffectiveMethod(), e.Path.Value, e.Host, e.If.Value, e.Pos.String(), e.Doc.Summary
+	if e.Operation != nil {
+		s.Operation = e.Operation.ID
+	}
+	for _, part := range []struct {
+		name  string
+		there bool
+	}{
+		{"responses", len(e.Responses) > 0}, {"latency", e.Latency != nil}, {"fault", e.Fault != nil},
+		{"rate-limit", e.RateLimit != nil}, {"capacity", e.Capacity != nil}, {"webhooks", len(e.Webhooks) > 0},
+		{"external-body", e.Response.External != nil},
+	} {
+		if part.there {
+			s.Has = append(s.Has, part.name)
+		}
+	}
+	return s
+}
+
+// shownEndpoints are all that are served, and the WebSockets behind them, in the order in
+// which they are declared.
+func (a *Admin) shownEndpoints() []shownEndpoint {
+	served := a.server.Endpoints()
+	list := make([]shownEndpoint, len(served))
+	for i := range served {
+		list[i] = shown(&served[i])
+	}
+	return list
+}
+
+// withRequests adds how often each was asked for.
+func (a *Admin) withRequests(list []shownEndpoint) []shownEndpoint {
+	counts := a.server.Counts()
+	requests := make(map[string]uint64, len(counts.Endpoints))
+	for i := range counts.Endpoints {
+		requests[counts.Endpoints[i].ID] = counts.Endpoints[i].Requests
+	}
+	for i := range list {
+		list[i].Requests = requests[list[i].ID]
+	}
+	return list
+}
+
+// listEndpoints answers with what is served, and how often it was asked for.
+func (a *Admin) listEndpoints(w http.ResponseWriter, _ *http.Request) {
+	answer(w, http.StatusOK, map[string]any{"endpoints": a.withRequests(a.shownEndpoints())})
+}
+
+// showEndpoint answers with one of them.
+func (a *Admin) showEndpoint(w http.ResponseWriter, r *http.Request) {
+	list := a.shownEndpoints()
+	i := slices.IndexFunc(list, func(e shownEndpoint) bool { return e.ID == r.PathValue("id") })
+	if i < 0 {
+		noEndpoint(w, r)
+		return
+	}
+	answer(w, http.StatusOK, a.withRequests(list[i : i+1])[0])
+}
+
+func noEndpoint(w http.ResponseWriter, r *http.Request) {
+	refuse(w, http.StatusNotFound, "endpoint_not_found", "No such endpoint", fmt.Sprintf("no endpoint that is served has the id %q; GET /__admin/endpoints lists them", r.PathValue("id")))
+}
+
+// changed is the answer to a request that changed the specification.
+type changed struct {
+	Endpoint  *shownEndpoint `json:"endpoint,omitempty"` // that was added or removed
+	Endpoints int            `json:"endpoints"`          // that are served now
+	Lasts     string         `json:"lasts,omitempty"`
+	Warnings  []problem      `json:"warnings,omitempty"`
+}
+
+// addEndpoint adds the one endpoint that a request brings. It stands in front of the
+// others, so it answers before those that are declared for the same requests.
+func (a *Admin) addEndpoint(w http.ResponseWriter, r *http.Request) {
+	added, ok := a.readSpec(w, r, "added")
+	if !ok || a.refused(w, a.check(added).Err()) {
+		return
+	}
+	if len(added.Endpoints) != 1 || len(added.WebSockets) > 0 || len(added.Documents()) > 0 {
+		refuse(w, http.StatusUnprocessableEntity, "not_one_endpoint", "Not one endpoint", "a list of one endpoint is accepted here, and no document; PUT /__admin/spec takes anything else")
+		return
+	}
+	file := added.Endpoints[0].Pos.File
+	err := a.server.Alter(func(served *config.Spec) (*config.Spec, error) { return config.Join(added, served), nil })
+	if a.refused(w, err) {
+		return
+	}
+	now := changed{Lasts: untilReload, Warnings: a.warnings(added)}
+	for _, served := range a.server.Endpoints() {
+		if served.Endpoint == nil {
+			continue
+		}
+		now.Endpoints++
+		if served.Endpoint.Pos.File == file {
+			e := shown(&served)
+			now.Endpoint = &e
+		}
+	}
+	if now.Endpoint == nil { // a reload came in between
+		refuse(w, http.StatusConflict, "reloaded", "Reloaded", "the endpoint was added, and a reload has just removed it")
+		return
+	}
+	a.log.Info("endpoint added by the admin address", "endpoint", now.Endpoint.Endpoint, "id", now.Endpoint.ID, "endpoints", now.Endpoints, "lasts", untilReload)
+	w.Header().Set("Location", "/__admin/endpoints/"+now.Endpoint.ID)
+	answer(w, http.StatusCreated, now)
+}
+
+// errNoEndpoint is that of a change of an endpoint that is not served.
+var errNoEndpoint = errors.New("no such endpoint")
+
+// removeEndpoint takes one endpoint out.
+func (a *Admin) removeEndpoint(w http.ResponseWriter, r *http.Request) {
+	var now changed
+	err := a.server.Alter(func(served *config.Spec) (*config.Spec, error) {
+		all := a.server.Endpoints() // of what is served: nothing else is applied meanwhile
+		i := slices.IndexFunc(all, func(s listener.Served) bool { return s.Endpoint != nil && s.ID == r.PathValue("id") })
+		if i < 0 {
+			return nil, errNoEndpoint
+		}
+		e := shown(&all[i])
+		spec := *served
+		spec.Endpoints = slices.Delete(slices.Clone(spec.Endpoints), all[i].Index, all[i].Index+1)
+		now = changed{Endpoint: &e, Endpoints: len(spec.Endpoints), Lasts: untilReload}
+		return &spec, nil
+	})
+	if errors.Is(err, errNoEndpoint) {
+		noEndpoint(w, r)
+		return
+	}
+	if a.refused(w, err) {
+		return
+	}
+	a.log.Info("endpoint removed by the admin address", "endpoint", now.Endpoint.Endpoint, "id", now.Endpoint.ID, "endpoints", now.Endpoints, "lasts", untilReload)
+	answer(w, http.StatusOK, now)
+}
+
+// showSpec answers with the specification that is served: its endpoints and WebSockets.
+func (a *Admin) showSpec(w http.ResponseWriter, _ *http.Request) {
+	answer(w, http.StatusOK, map[string]any{"endpoints": a.shownEndpoints(), "changed": a.changes.Load() > 0})
+}
+
+// replaceSpec serves the specification that a request brings instead of what is served.
+func (a *Admin) replaceSpec(w http.ResponseWriter, r *http.Request) {
+	spec, ok := a.readSpec(w, r, "spec")
+	if !ok || a.refused(w, a.server.Apply(spec)) {
+		return
+	}
+	a.log.Info("specification replaced by the admin address", "endpoints", len(spec.Endpoints), "lasts", untilReload)
+	answer(w, http.StatusOK, changed{Endpoints: len(spec.Endpoints), Lasts: untilReload, Warnings: a.warnings(spec)})
+}
+
+// reload serves what the files say now.
+func (a *Admin) reload(w http.ResponseWriter, _ *http.Request) {
+	if a.refused(w, a.opts.Reload()) {
+		return
+	}
+	answer(w, http.StatusOK, changed{Endpoints: len(a.server.Spec().Endpoints)})
+}
+
+// syntaxes are the types of specifications, by the extension of their files.
+var syntaxes = map[string]string{
+	"application/json": ".json", "application/yaml": ".yml", "application/x-yaml": ".yml", "text/yaml": ".yml", "text/x-yaml": ".yml",
+	"application/edn": ".edn",
+}
+
+// readSpec reads the specification that a request brings, and answers what is none. It is
+// named as a file would be, with a number, so that what it declares is known by it.
+func (a *Admin) readSpec(w http.ResponseWriter, r *http.Request, name string) (*config.Spec, bool) {
+	media, _, err := mime.ParseMediaType(r.Header.Get("Content-Type"))
+	extension := syntaxes[media]
+	if err != nil || extension == "" {
+		refuse(w, http.StatusUnsupportedMediaType, "unsupported_media_type", "Unsupported media type",
+			"the Content-Type says which syntax the body has: application/yaml, application/json or application/edn")
+		return nil, false
+	}
+	data, err := io.ReadAll(http.MaxBytesReader(w, r.Body, largestBody))
+	var large *http.MaxBytesError
+	switch {
+	case errors.As(err, &large):
+		refuse(w, http.StatusRequestEntityTooLarge, "payload_too_large", "Request body too large", "the body is larger than 64 MiB")
+		return nil, false
+	case err != nil:
+		refuse(w, http.StatusBadRequest, "bad_request", "Bad request", "the body cannot be read: "+err.Error())
+		return nil, false
+	}
+	loader := a.opts.Loader
+	loader.Single = true
+	return loader.Parse(name+"-"+strconv.FormatUint(a.changes.Add(1), 10)+extension, data), true
+}
+
+// check is everything that is wrong with a specification.
+func (a *Admin) check(spec *config.Spec) config.Problems {
+	opts := a.opts.Check
+	opts.SentryDSN = "" // no concern of a specification's
+	return listener.Check(spec, opts)
+}
+
+func (a *Admin) warnings(spec *config.Spec) []problem { return problemsOf(a.check(spec).Warnings()) }
+
+// refused answers the error of a change, if there is one.
+func (a *Admin) refused(w http.ResponseWriter, err error) bool {
+	var wrong config.Problems
+	switch {
+	case err == nil:
+		return false
+	case errors.As(err, &wrong):
+		answer(w, http.StatusUnprocessableEntity, struct {
+			failure
+			Problems []problem `json:"problems"`
+		}{failure{"Invalid configuration", "invalid_configuration", strings.Join(wrong.Lines(), "\n")}, problemsOf(wrong)})
+	case errors.Is(err, listener.ErrStopped):
+		refuse(w, http.StatusServiceUnavailable, "stopping", "Stopping", "the server is stopping; nothing is changed any more")
+	default:
+		a.log.Error("the admin address cannot change the specification", "error", err.Error())
+		refuse(w, http.StatusInternalServerError, "internal", "Internal error", err.Error())
+	}
+	return true
+}
+
+// problem is one mistake or warning of a specification.
+type problem struct {
+	File   string `json:"file,omitempty"`
+	Line   int    `json:"line,omitempty"`
+	Column int    `json:"column,omitempty"`
+	Key    string `json:"key,omitempty"` // "[0].endpoint.response.status"
+	What   string `json:"what"`
+}
+
+// problemsShown bounds the problems of one answer.
+const problemsShown = 1000
+
+func problemsOf(ps config.Problems) []problem {
+	list := make([]problem, 0, min(len(ps), problemsShown))
+	for _, p := range ps[:cap(list)] {
+		list = append(list, problem{p.Pos.File, p.Pos.Line, p.Pos.Column, p.Key, p.What})
+	}
+	return list
+}

@@ -1,0 +1,78 @@
+package admin
+
+import (
+	"math"
+	"time"
+)
+
+// Verdict says whether the timing of a stretch of time can be trusted: whether what a
+// client measured is what was declared, and not the server's or its machine's doing.
+type Verdict struct {
+	Trusted bool      `json:"trusted"`
+	Idle    bool      `json:"idle"`  // nothing was timed, so nothing is wrong with it
+	Since   time.Time `json:"since"` // it is as it is
+	Reasons []Reason  `json:"reasons"`
+	// Unknown are the codes of reasons that could not be looked at, since the system
+	// does not tell the figure. They are no reasons.
+	Unknown []string `json:"unknown"`
+	Seconds float64  `json:"seconds"` // that were looked at
+}
+
+// Reason is why the timing cannot be trusted.
+type Reason struct {
+	Code      string    `json:"code"` // stable; docs/operations.md says what to do
+	Text      string    `json:"text"`
+	Number    float64   `json:"number"`
+	Threshold float64   `json:"threshold"` // that the number is above
+	Unit      string    `json:"unit"`      // "ms", "share" (0 to 1) or "count"
+	Since     time.Time `json:"since"`     // that it holds without a break
+}
+
+// judge looks at a stretch of time. It knows nothing else: Since is its beginning.
+func judge(s *Sample, thresholds Thresholds) Verdict {
+	begun := s.Time.Add(-time.Duration(s.Seconds * float64(time.Second)))
+	v := Verdict{Idle: s.idle(), Since: begun, Reasons: []Reason{}, Unknown: []string{}, Seconds: s.Seconds}
+	for i := range checks {
+		c := &checks[i]
+		limit := thresholds.of(c)
+		if math.IsInf(limit, 1) {
+			continue
+		}
+		if c.least != nil {
+			limit = max(limit, c.least(s))
+		}
+		figure, ok := c.figure(s)
+		switch {
+		case !ok:
+			v.Unknown = append(v.Unknown, c.code)
+		case figure > limit && !v.Idle:
+			v.Reasons = append(v.Reasons, Reason{
+				Code: c.code, Text: c.text(c.unit.written(figure), c.unit.written(limit)),
+				Number: figure, Threshold: limit, Unit: string(c.unit), Since: begun,
+			})
+		}
+	}
+	v.Trusted = len(v.Reasons) == 0
+	return v
+}
+
+// after is a verdict that follows another: what held before keeps the time since when.
+// What is new holds since now.
+func (v Verdict) after(before Verdict, now time.Time) Verdict {
+	since := map[string]time.Time{}
+	for _, r := range before.Reasons {
+		since[r.Code] = r.Since
+	}
+	for i := range v.Reasons {
+		r := &v.Reasons[i]
+		r.Since = now
+		if at, ok := since[r.Code]; ok {
+			r.Since = at
+		}
+	}
+	v.Since = now
+	if v.Trusted == before.Trusted {
+		v.Since = before.Since
+	}
+	return v
+}

@@ -1,0 +1,147 @@
+package listener
+
+import (
+	"fmt"
+	"math/rand/v2"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/valyala/fasthttp"
+)
+
+// What an hour of a load test brings never takes more than the journal may have:
+// large bodies, headers and targets, distinct paths that nothing matches, and errors.
+func TestJournal_StaysWithinItsRoom(t *testing.T) {
+	const room = 1 << 20
+	j := newJournal(JournalOptions{Sample: 3, Bytes: room})
+	rng := rand.New(rand.NewPCG(1, 1))
+	largest := 0
+	var ctx fasthttp.RequestCtx
+	for i := range 200_000 {
+		if i%5000 == 0 { // making them takes longest
+			ctx.Request.Reset()
+			ctx.Response.Reset()
+			ctx.Request.SetRequestURI("/" + strings.Repeat("p", rng.IntN(20_000)))
+			ctx.Request.Header.Set("X-Long", strings.Repeat("h", rng.IntN(30_000)))
+			ctx.Request.SetBodyString(strings.Repeat("b", rng.IntN(100_000)))
+			ctx.Response.SetBodyString(strings.Repeat("r", rng.IntN(100_000)))
+		}
+		own := time.Duration(rng.IntN(1_000_000))
+		if why, slow, ok := j.wants([]Kept{"", "", Failed, Unmatched}[rng.IntN(4)], false, uint64(i+1), own); ok {
+			x := exchangeOf(&ctx)
+			x.Kept, x.Took = why, own
+			x.Reason = strings.Repeat("m", rng.IntN(1000))
+			if x.size() > largestExchange {
+				t.Fatalf("one takes %d bytes, more than %d", x.size(), largestExchange)
+			}
+			j.put(x, slow)
+		}
+		if i%100 == 0 {
+			largest = max(largest, j.tally().Bytes)
+		}
+	}
+	if largest > room || largest < room/4 {
+		t.Errorf("it takes %d bytes, want at most %d, and most of it", largest, room)
+	}
+	tally := j.tally()
+	for _, why := range []Kept{Sampled, Failed, Unmatched, Slow} {
+		if tally.Seen[why] == 0 || tally.Dropped[why] == 0 || tally.Dropped[why] >= tally.Seen[why] {
+			t.Errorf("%s: %d seen, %d dropped", why, tally.Seen[why], tally.Dropped[why])
+		}
+	}
+	if got := len(j.all()); uint64(got) != sum(tally.Seen)-sum(tally.Dropped) {
+		t.Errorf("it has %d of %v less %v", got, tally.Seen, tally.Dropped)
+	}
+}
+
+func sum(of map[Kept]uint64) (n uint64) {
+	for _, m := range of {
+		n += m
+	}
+	return n
+}
+
+func TestJournal_KeepsTheSlowest(t *testing.T) {
+	j := newJournal(JournalOptions{})
+	for i := range 10_000 {
+		own := time.Duration(i*7919%10_000) * time.Microsecond
+		if why, slow, ok := j.wants("", false, 1, own); ok {
+			j.put(&Exchange{Kept: why, Took: own + time.Hour, Injected: time.Hour}, slow)
+		}
+	}
+	list := j.all()
+	if len(list) != slowest {
+		t.Fatalf("%d are kept, want %d", len(list), slowest)
+	}
+	for _, x := range list {
+		if x.own() < (10_000-slowest)*time.Microsecond {
+			t.Errorf("%v is none of the slowest", x.own())
+		}
+	}
+	j.reset()
+	if left := j.all(); len(left) != 0 || j.tally().Bytes != 0 {
+		t.Errorf("after a reset there are %d", len(left))
+	}
+	if _, _, ok := j.wants("", false, 1, time.Microsecond); !ok {
+		t.Error("after a reset a slow one is not wanted")
+	}
+}
+
+func TestJournal_SecretsAreNotShown(t *testing.T) {
+	var ctx fasthttp.RequestCtx
+	ctx.Request.SetRequestURI("/x")
+	for name, secret := range map[string]bool{
+		"Authorization": true, "Proxy-Authorization": true, "Cookie": true, "X-Api-Key": true, "X-CSRF-Token": true,
+		"Stripe-Signature": true, "X-Client-Secret": true, "Accept": false, "X-Request-Id": false,
+	} {
+		ctx.Request.Header.Set(name, "value-"+name)
+		ctx.Response.Header.Set("Set-Cookie", "session=value-set")
+		x := exchangeOf(&ctx)
+		all := fmt.Sprint(x.Request.Header)
+		if strings.Contains(all, "value-"+name) == secret || !strings.Contains(strings.ToLower(all), strings.ToLower(name)) {
+			t.Errorf("%s: %s", name, all)
+		}
+		if strings.Contains(fmt.Sprint(x.Response.Header), "value-set") {
+			t.Error("a cookie is shown that is set")
+		}
+	}
+}
+
+func TestJournal_FromEverywhere(t *testing.T) {
+	j := newJournal(JournalOptions{Bytes: 64 << 10})
+	var all sync.WaitGroup
+	for g := range 8 {
+		all.Go(func() {
+			for i := range 2000 {
+				j.put(&Exchange{Kept: []Kept{Failed, Slow, Sampled}[i%3], Took: time.Duration(g*i) * time.Microsecond}, i%3 == 1 || i%5 == 0)
+				if i%500 == 0 {
+					j.all()
+				}
+			}
+		})
+	}
+	all.Wait()
+	if tally := j.tally(); sum(tally.Seen) != 16_000 || tally.Bytes > 64<<10 {
+		t.Errorf("%+v", tally)
+	}
+}
+
+// With every request sampled none is lost because others are slower.
+func TestJournal_SampledOnesAreNotLostToSlowerOnes(t *testing.T) {
+	j := newJournal(JournalOptions{Sample: 1})
+	for i := range 10 * slowest {
+		kept, slow, _ := j.wants("", false, 1, time.Duration(i+1))
+		j.put(&Exchange{Kept: kept, Took: time.Duration(i + 1)}, slow)
+	}
+	all := j.all()
+	if len(all) != 10*slowest || j.missing() != "" {
+		t.Fatalf("%d of %d are kept: %s", len(all), 10*slowest, j.missing())
+	}
+	for i, x := range all {
+		if x.ID != uint64(10*slowest-i) || (x.Kept == Slow) != (i < slowest) {
+			t.Fatalf("the last but %d is %d, kept as %s", i, x.ID, x.Kept)
+		}
+	}
+}

@@ -1,0 +1,97 @@
+package listener
+
+import (
+	"cmp"
+	"container/list"
+	"slices"
+	"sync"
+	"time"
+
+	"mockserver/matcher"
+)
+
+// Miss is one kind of request that no endpoint answered: those of one method, host and
+// path.
+type Miss struct {
+	Method, Host, Path string // cut, where they are long
+	Status             int    // of the last answer
+	Code               string // "endpoint_not_found"
+	Reason             string // why no endpoint matched the last, with the nearest ones
+	Count              uint64
+	First, Last        time.Time
+}
+
+// misses are the requests that no endpoint answered, each kind of them once, and a
+// bounded number of kinds: what came longest ago makes room.
+type misses struct {
+	mu    sync.Mutex // guards what follows
+	known map[missKey]*list.Element
+	order list.List // of *Miss, what came last in front
+	kinds uint64    // that there were, those again that had made room
+}
+
+type missKey struct{ method, host, path string }
+
+const (
+	// keptMisses is how many kinds are kept, and keptMiss bounds what each has of its
+	// host and path, in bytes: with its reason 3 KiB at most, so all of them 4 MiB.
+	keptMisses = 1000
+	keptMiss   = 512
+)
+
+// add counts a request that no endpoint answered, and why.
+func (m *misses) add(r *matcher.Request, f failure, status int, reason string) {
+	k := missKey{cutText(r.Method(), 64), cutText(r.Host(), 256), cutText(r.Path(), keptMiss)}
+	now := time.Now()
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	e := m.known[k]
+	if e == nil {
+		e = m.order.PushFront(&Miss{Method: k.method, Host: k.host, Path: k.path, First: now})
+		if m.known == nil {
+			m.known = map[missKey]*list.Element{}
+		}
+		m.known[k] = e
+		m.kinds++
+		m.shrink()
+	} else {
+		m.order.MoveToFront(e)
+	}
+	miss := e.Value.(*Miss)
+	miss.Count++
+	miss.Last, miss.Status, miss.Code, miss.Reason = now, status, f.code, cutText([]byte(reason), keptReason)
+}
+
+// shrink makes room for the last one.
+func (m *misses) shrink() {
+	if m.order.Len() <= keptMisses {
+		return
+	}
+	last := m.order.Remove(m.order.Back()).(*Miss)
+	delete(m.known, missKey{last.Method, last.Host, last.Path})
+}
+
+// all are copies, those that came last first.
+func (m *misses) all() []Miss {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	all := make([]Miss, 0, m.order.Len())
+	for e := m.order.Front(); e != nil; e = e.Next() {
+		all = append(all, *e.Value.(*Miss))
+	}
+	slices.SortStableFunc(all, func(a, b Miss) int { return cmp.Compare(b.Last.UnixNano(), a.Last.UnixNano()) })
+	return all
+}
+
+func (m *misses) distinct() uint64 {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	return m.kinds
+}
+
+func (m *misses) reset() {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	m.known, m.kinds = nil, 0
+	m.order.Init()
+}

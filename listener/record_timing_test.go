@@ -1,0 +1,33 @@
+package listener
+
+import (
+	"testing"
+)
+
+// What recording costs: a request by each of the two ways, over a connection in memory,
+// where no system call hides it.
+func BenchmarkRecord(b *testing.B) {
+	for _, way := range []struct{ name, request, body string }{
+		{"fixed", "GET /static HTTP/1.1\r\nHost: mock.test\r\nAccept: */*\r\n\r\n", `{"hello": "world"}`},
+		{"served", "GET /users/abc HTTP/1.1\r\nHost: mock.test\r\nAccept: */*\r\n\r\n", `{"id": "abc"}`},
+		{"unmatched", "GET /nothing HTTP/1.1\r\nHost: mock.test\r\nAccept: */*\r\n\r\n", "\n"},
+	} {
+		for _, c := range []struct {
+			name string
+			s    *Server
+		}{
+			{"off", configured(b, timed)}, {"on", recording(b, timed, 0)}, {"one-in-1000", recording(b, timed, 1000)}, {"all", recording(b, timed, 1)},
+		} {
+			b.Run(way.name+"/"+c.name, func(b *testing.B) {
+				conns := newConnections(nil, c.s.log)
+				conns.fixed, conns.recorder = c.s.fixed, c.s.recorder
+				client := &repeating{request: way.request, left: b.N, body: way.body}
+				b.ReportAllocs()
+				_ = c.s.http.ServeConn(conns.adopt(client)) // the answers are counted
+				if client.answered != b.N {
+					b.Errorf("%d answers with the body %s to %d requests", client.answered, way.body, b.N)
+				}
+			})
+		}
+	}
+}

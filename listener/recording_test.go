@@ -1,0 +1,481 @@
+package listener_test
+
+import (
+	"bufio"
+	"errors"
+	"fmt"
+	"io"
+	"maps"
+	"math/rand/v2"
+	"net"
+	"net/http"
+	"runtime"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"mockserver/config"
+	"mockserver/listener"
+	"mockserver/listener/listenertest"
+)
+
+const counted = `
+- endpoint: {path: /fixed, response: {body: '{"fixed": %d}'}}
+- endpoint: {path: "/users/:id", response: {body: '{"id": "{{path-params.id}}"}'}}
+- endpoint: {method: POST, path: /orders, response: {status: 201, body: '{"n": {{json-params.n}}}'}}
+- endpoint: {path: /broken, response: {status: 503, body: declared}}
+- endpoint: {path: /none, response: {status: 204}}
+- endpoint: {path: /missing, response: {external-body: {provider: json, path: "nowhere/{{query-params.f}}.json"}}}
+- endpoint: {path: /either, responses: [{status: 200, body: a}, {status: 500, body: b}]}
+- endpoint: {path: /limited, response: {body: ok}, rate-limit: {window-ms: 3600000, max-requests: 50}}
+- endpoint: {path: /narrow, response: {body: ok}, latency: {min-ms: 1, max-ms: 2}, capacity: {concurrent: 2, queue: 1}}
+- endpoint: {path: /flaky, response: {body: ok}, latency: {failure-rate: 0.3, timeout-rate: 0.3, timeout-ms: 1}}
+- endpoint: {path: /late, response: {body: ok}, latency: {min-ms: 60000, max-ms: 60000}}
+- endpoint: {path: /reset, response: {body: 0123456789}, fault: {type: reset}}
+- endpoint: {path: /empty, response: {body: 0123456789}, fault: {type: empty}}
+- endpoint: {path: /malformed, response: {body: 0123456789}, fault: {type: malformed}}
+- endpoint: {path: /truncate, response: {body: 0123456789}, fault: {type: truncate}}
+- endpoint: {path: /drip, response: {body: 0123456789}, fault: {type: slow-body, bytes-per-second: 100000}}
+- websocket: {path: /socket, on-message: [{pattern: ping, response: pong}]}
+`
+
+// away is declared only half of the time.
+const away = "- endpoint: {path: /away, response: {body: here}}\n"
+
+const handshake = " HTTP/1.1\r\nHost: a\r\nConnection: Upgrade\r\nUpgrade: websocket\r\nSec-WebSocket-Key: dGhlIHNhbXBsZSBub25jZQ==\r\n"
+
+// ways are all ways that a request may go: what it is counted for, what is sent, and what
+// the client does behind it.
+var ways = []struct{ of, sent, then string }{
+	{"GET /fixed", "GET /fixed HTTP/1.1\r\nHost: a\r\n\r\n", ""},
+	{"GET /fixed", "GET /fixed?a=b HTTP/1.1\r\nHost: a\r\nOrigin: http://b\r\n\r\n", ""},
+	{"GET /fixed", "HEAD /fixed HTTP/1.1\r\nHost: a\r\n\r\n", ""},
+	{"GET /users/:id", "GET /users/7 HTTP/1.1\r\nHost: a\r\n\r\n", ""},
+	{"GET /users/:id", "HEAD /users/7 HTTP/1.1\r\nHost: a\r\n\r\n", ""},
+	{"POST /orders", "POST /orders HTTP/1.1\r\nHost: a\r\nContent-Length: 8\r\n\r\n{\"n\": 7}", ""},
+	{"POST /orders", "POST /orders HTTP/1.1\r\nHost: a\r\nTransfer-Encoding: chunked\r\n\r\n8\r\n{\"n\": 7}\r\n0\r\n\r\n", ""},
+	{"GET /broken", "GET /broken HTTP/1.1\r\nHost: a\r\n\r\n", ""},
+	{"GET /none", "GET /none HTTP/1.1\r\nHost: a\r\n\r\n", ""},
+	{"GET /missing", "GET /missing?f=x HTTP/1.1\r\nHost: a\r\n\r\n", ""},
+	{"GET /either", "GET /either HTTP/1.1\r\nHost: a\r\n\r\n", ""},
+	{"GET /limited", "GET /limited HTTP/1.1\r\nHost: a\r\n\r\n", ""},
+	{"GET /narrow", "GET /narrow HTTP/1.1\r\nHost: a\r\n\r\n", ""},
+	{"GET /flaky", "GET /flaky HTTP/1.1\r\nHost: a\r\n\r\n", ""},
+	{"GET /late", "GET /late HTTP/1.1\r\nHost: a\r\n\r\n", "leave"},
+	{"GET /reset", "GET /reset HTTP/1.1\r\nHost: a\r\n\r\n", "spoilt"},
+	{"GET /empty", "GET /empty HTTP/1.1\r\nHost: a\r\n\r\n", "spoilt"},
+	{"GET /malformed", "GET /malformed HTTP/1.1\r\nHost: a\r\n\r\n", "spoilt"},
+	{"GET /truncate", "GET /truncate HTTP/1.1\r\nHost: a\r\n\r\n", "spoilt"},
+	{"GET /drip", "GET /drip HTTP/1.1\r\nHost: a\r\n\r\n", ""},
+	{"GET /away", "GET /away HTTP/1.1\r\nHost: a\r\n\r\n", ""},
+	{"WebSocket /socket", "GET /socket" + handshake + "Sec-WebSocket-Version: 13\r\n\r\n", "ping"},
+	{"WebSocket /socket", "GET /socket" + handshake + "Sec-WebSocket-Version: 12\r\n\r\n", "end"},
+	{"unmatched", "GET /socket HTTP/1.1\r\nHost: a\r\n\r\n", "end"},
+	{"unmatched", "GET /nowhere HTTP/1.1\r\nHost: a\r\n\r\n", ""},
+	{"unmatched", "DELETE /fixed HTTP/1.1\r\nHost: a\r\n\r\n", ""},
+	{"options", "OPTIONS /users/7 HTTP/1.1\r\nHost: a\r\n\r\n", ""},
+	{"options", "OPTIONS * HTTP/1.1\r\nHost: a\r\n\r\n", ""},
+	{"malformed", "GET /fixed HTTP/1.1\r\nHost: a\r\nHost: b\r\n\r\n", "end"},
+	{"malformed", "GET /fixed HTTP/1.1\r\nHost: a\r\nX-Long: " + strings.Repeat("x", 70_000) + "\r\n\r\n", "end"},
+	{"malformed", "POST /orders HTTP/1.1\r\nHost: a\r\nContent-Length: 100000000\r\nExpect: 100-continue\r\n\r\n", "end"},
+	{"malformed", "POST /orders HTTP/1.1\r\nHost: a\r\nContent-Length: 100000000\r\n\r\n", "end"},
+}
+
+// tallied is what one side has counted: answers by what they are counted for and their
+// status, and bytes of bodies that were read.
+type tallied struct {
+	answers map[string]int
+	bytes   map[string]int
+	pings   int
+}
+
+func newTallied() tallied { return tallied{map[string]int{}, map[string]int{}, 0} }
+
+func (t *tallied) add(m tallied) {
+	for k, n := range m.answers {
+		t.answers[k] += n
+	}
+	for k, n := range m.bytes {
+		t.bytes[k] += n
+	}
+	t.pings += m.pings
+}
+
+// client is one of those that ask, one request after the other.
+type client struct {
+	address string
+	conn    net.Conn
+	in      *bufio.Reader
+	tallied
+}
+
+// ask sends one of the ways, and reads what comes of it.
+func (c *client) ask(way int) error {
+	w := &ways[way]
+	if c.conn == nil {
+		conn, err := net.Dial("tcp", c.address)
+		if err != nil {
+			return err
+		}
+		c.conn, c.in = conn, bufio.NewReader(conn)
+	}
+	if _, err := io.WriteString(c.conn, w.sent); err != nil && w.of != "malformed" {
+		return err
+	}
+	switch w.then {
+	case "leave":
+		c.answers[w.of+" 499"]++
+		return c.end()
+	case "spoilt":
+		_, _ = io.Copy(io.Discard, c.in) // to its end, however that comes
+		c.answers[w.of+" 200"]++
+		return c.end()
+	}
+	method, _, _ := strings.Cut(w.sent, " ")
+	resp, err := http.ReadResponse(c.in, &http.Request{Method: method})
+	if err != nil {
+		return fmt.Errorf("%.40q: %w", w.sent, err)
+	}
+	of := w.of
+	if of == "GET /away" && resp.StatusCode == 404 {
+		of = "unmatched"
+	}
+	c.answers[fmt.Sprint(of, " ", resp.StatusCode)]++
+	if w.then == "ping" {
+		return c.ping()
+	}
+	n, err := io.Copy(io.Discard, resp.Body)
+	c.bytes[of] += int(n)
+	if err == nil && (w.then == "end" || resp.Close) {
+		err = c.end()
+	}
+	return err
+}
+
+// ping has a message answered, and leaves.
+func (c *client) ping() error {
+	if _, err := io.WriteString(c.conn, "\x81\x84\x00\x00\x00\x00ping"); err != nil {
+		return err
+	}
+	pong := make([]byte, 6)
+	if _, err := io.ReadFull(c.in, pong); err != nil || string(pong) != "\x81\x04pong" {
+		return fmt.Errorf("got %q: %w", pong, err)
+	}
+	c.pings++
+	return c.end()
+}
+
+func (c *client) end() error {
+	err := c.conn.Close()
+	c.conn = nil
+	return err
+}
+
+// served is what the server has counted, in the form of its clients.
+func served(c listener.Counts) tallied {
+	t := newTallied()
+	add := func(of string, e *listener.Counted) {
+		for status, n := range e.Statuses {
+			t.answers[fmt.Sprint(of, " ", status)] += int(n)
+		}
+		t.bytes[of] += int(e.Out)
+	}
+	for i := range c.Endpoints {
+		add(c.Endpoints[i].Endpoint, &c.Endpoints[i])
+		t.pings += int(c.Endpoints[i].Sent)
+		if strings.HasPrefix(c.Endpoints[i].Endpoint, "WebSocket") { // messages are none of the answers' bytes
+			t.bytes[c.Endpoints[i].Endpoint] -= 4 * int(c.Endpoints[i].Sent)
+		}
+	}
+	add("unmatched", &c.Unmatched)
+	add("options", &c.Options)
+	add("malformed", &c.Malformed)
+	add("GET /away", &c.Gone)
+	return t
+}
+
+// difference is where two sides have not counted the same.
+func (t tallied) difference(other tallied) (all []string) {
+	for _, of := range []struct {
+		what string
+		a, b map[string]int
+	}{{"answers", t.answers, other.answers}, {"bytes", t.bytes, other.bytes}} {
+		keys := maps.Clone(of.a)
+		maps.Copy(keys, of.b)
+		for k := range keys {
+			if of.what == "bytes" && strings.Contains("GET /reset GET /empty GET /malformed GET /truncate", k) {
+				continue // the client does not know what was held back
+			}
+			if of.a[k] != of.b[k] {
+				all = append(all, fmt.Sprintf("%s of %s: %d and %d", of.what, k, of.a[k], of.b[k]))
+			}
+		}
+	}
+	if t.pings != other.pings {
+		all = append(all, fmt.Sprintf("messages: %d and %d", t.pings, other.pings))
+	}
+	return all
+}
+
+// What 64 clients have counted is what the server has, for each endpoint and status,
+// whichever way requests go, and whatever is served meanwhile.
+func TestRecord_CountsAreThoseOfTheClients(t *testing.T) {
+	for _, sample := range []int{0, 1, 10} {
+		t.Run(fmt.Sprint("sample ", sample), func(t *testing.T) { countTogether(t, sample, 150) })
+	}
+}
+
+func countTogether(t *testing.T, sample, each int) {
+	spec := func(n int) *config.Spec {
+		text := fmt.Sprintf(counted, n%10)
+		if n%2 == 0 {
+			text += away
+		}
+		return config.Parse("m.yml", []byte(text))
+	}
+	server := listenertest.Start(t, spec(0), listener.Options{Record: &listener.RecordOptions{Journal: listener.JournalOptions{Sample: sample}}})
+	clients := newTallied()
+	var mu sync.Mutex
+	var all sync.WaitGroup
+	for g := range 64 {
+		all.Go(func() {
+			c := client{address: server.Addr().String(), tallied: newTallied()}
+			rng := rand.New(rand.NewPCG(uint64(g), uint64(sample)))
+			for range each {
+				if err := c.ask(rng.IntN(len(ways))); err != nil {
+					t.Error(err)
+					break
+				}
+			}
+			if c.conn != nil {
+				_ = c.end()
+			}
+			mu.Lock()
+			defer mu.Unlock()
+			clients.add(c.tallied)
+		})
+	}
+	over := make(chan struct{})
+	go func() { all.Wait(); close(over) }()
+	reloads := 0
+	for done := false; !done; {
+		select {
+		case <-over:
+			done = true
+		case <-time.After(5 * time.Millisecond):
+			if err := server.Apply(spec(reloads)); err != nil {
+				t.Fatal(err)
+			}
+			reloads++
+			runtime.GC() // so that some of those gone are added up
+		}
+	}
+	until(t, "those that left are known to have left", func() bool { return server.Counts().InFlight == 0 })
+	c := server.Counts()
+	for _, wrong := range clients.difference(served(c)) {
+		t.Errorf("after %d reloads the clients and the server have counted: %s", reloads, wrong)
+	}
+	if c.Gone.Requests == 0 {
+		t.Errorf("none is gone after %d reloads", reloads)
+	}
+	checkParts(t, c, server.JournalTally(), sample)
+}
+
+// checkParts holds what was counted beside the answers against them.
+func checkParts(t *testing.T, c listener.Counts, journal listener.Tally, sample int) {
+	t.Helper()
+	all := c.Unmatched.Requests + c.Options.Requests + c.Malformed.Requests + c.Gone.Requests
+	for _, e := range c.Endpoints {
+		all += e.Requests
+		switch e.Endpoint {
+		case "GET /reset", "GET /empty", "GET /malformed", "GET /truncate":
+			if kind := e.Endpoint[5:]; e.Faults[kind] != e.Requests || len(e.Faults) != 1 {
+				t.Errorf("%s: faults %v of %d", e.Endpoint, e.Faults, e.Requests)
+			}
+		case "GET /drip":
+			if e.Faults["slow-body"] != e.Requests {
+				t.Errorf("%s: faults %v of %d", e.Endpoint, e.Faults, e.Requests)
+			}
+		case "GET /flaky":
+			if e.Faults["failure"] != e.Statuses[500] || e.Faults["timeout"] != e.Statuses[504] || e.InjectionError.Count != e.Statuses[504] {
+				t.Errorf("%s: faults %v of %v, %d late", e.Endpoint, e.Faults, e.Statuses, e.InjectionError.Count)
+			}
+		case "GET /limited":
+			if e.Limited != e.Statuses[429] || e.Statuses[200] != 50 {
+				t.Errorf("%s: %d limited of %v", e.Endpoint, e.Limited, e.Statuses)
+			}
+		case "GET /narrow":
+			if e.Refused != e.Statuses[503] || e.Injected.Count != e.Statuses[200] || e.Injected.Quantile(0) < 900*time.Microsecond {
+				t.Errorf("%s: %d refused of %v, %d injected, at least %v", e.Endpoint, e.Refused, e.Statuses, e.Injected.Count, e.Injected.Quantile(0))
+			}
+		case "POST /orders":
+			if e.In != 8*e.Requests {
+				t.Errorf("%s: %d bytes of %d bodies", e.Endpoint, e.In, e.Requests)
+			}
+		case "WebSocket /socket":
+			if e.Received != e.Statuses[101] || e.In != 4*e.Received {
+				t.Errorf("%s: %d messages of %v", e.Endpoint, e.Received, e.Statuses)
+			}
+		}
+		if e.Service.Count != e.Requests-e.Statuses[499] {
+			t.Errorf("%s: %d times of service of %v", e.Endpoint, e.Service.Count, e.Statuses)
+		}
+	}
+	seen := uint64(0)
+	for _, n := range journal.Seen {
+		seen += n
+	}
+	if sample == 1 && seen != all || seen < c.Unmatched.Requests+c.Malformed.Requests {
+		t.Errorf("the journal was given %d of %d requests", seen, all)
+	}
+}
+
+// journaling is a server that keeps every request.
+func journaling(t *testing.T, text string) *listener.Server {
+	t.Helper()
+	return listenertest.Start(t, config.Parse("m.yml", []byte(text)), listener.Options{
+		Record: &listener.RecordOptions{Journal: listener.JournalOptions{Sample: 1}},
+		Env:    func(string) (string, bool) { return "", false },
+	})
+}
+
+const kept = `
+- endpoint: {path: "/users/:id|int", response: {body: fixed}}
+- endpoint: {path: "/users/:id|int", host: "b.test", if: 'query-params.q = 1', response: {body: other}}
+- endpoint: {method: POST, path: "/orders/:kind", response: {status: 201, body: '{"n": {{json-params.n}}}', headers: {Set-Cookie: "s=1"}}}
+- endpoint: {path: /static, response: {body: static}}
+- endpoint: {path: /flaky, response: {body: ok}, latency: {failure-rate: 1}}
+`
+
+func TestJournal_HasWhatCame(t *testing.T) {
+	server := journaling(t, kept)
+	conn := dial(t, server, "POST /orders/a?x=1 HTTP/1.1\r\nHost: mock.test\r\nAuthorization: Bearer abc\r\nX-A: 1\r\nContent-Length: 7\r\n\r\n{\"n\":3}")
+	answer(t, conn)
+	for _, path := range []string{"/nowhere", "/flaky", "/static", "/static", "/users/7"} {
+		answer(t, dial(t, server, "GET "+path+" HTTP/1.1\r\nHost: mock.test\r\n\r\n"))
+	}
+	answer(t, dial(t, server, "GET / HTTP/1.1\r\nHost : b\r\n\r\n"))
+	all := server.Journal()
+	if len(all) != 7 {
+		t.Fatalf("%d are kept of 7", len(all))
+	}
+	for i, want := range []struct {
+		endpoint, target string
+		status           int
+		code             string
+		remarkable       listener.Kept // "" for one that is not
+	}{
+		{"", "", 400, "bad_request", listener.Failed},
+		{"GET /users/:id|int", "/users/7", 200, "", ""},
+		{"GET /static", "/static", 200, "", ""}, {"GET /static", "/static", 200, "", ""},
+		{"GET /flaky", "/flaky", 500, "injected_failure", listener.Failed},
+		{"", "/nowhere", 404, "endpoint_not_found", listener.Unmatched},
+		{"POST /orders/:kind", "/orders/a?x=1", 201, "", ""},
+	} {
+		x := all[i]
+		if x.Endpoint != want.endpoint || x.Target != want.target || x.Status != want.status || x.Code != want.code || (x.Reason != "") != (want.code != "") ||
+			want.remarkable != "" && x.Kept != want.remarkable || (x.EndpointID == "") != (x.Endpoint == "") || x.ID == 0 || time.Since(x.Time) > time.Minute {
+			t.Errorf("got %+v, want %+v", x, want)
+		}
+	}
+	order := all[6]
+	if string(order.Request.Body) != `{"n":3}` || string(order.Response.Body) != `{"n": 3}` || order.Host != "mock.test" || order.Method != "POST" || order.Took <= 0 {
+		t.Errorf("got %+v", order)
+	}
+	if text := fmt.Sprint(order); strings.Contains(text, "Bearer") || strings.Contains(text, "s=1") || !strings.Contains(text, "X-A") {
+		t.Errorf("a secret is shown, or what is none is not: %s", text)
+	}
+	server.ResetJournal()
+	if left := server.Journal(); len(left) != 0 || len(server.Unmatched()) != 0 {
+		t.Errorf("after a reset %d are kept", len(left))
+	}
+}
+
+// A condition holds for a kept request as it would have when it came.
+func TestVerify_HoldsAsTheConditionOfAnEndpoint(t *testing.T) {
+	server := journaling(t, kept)
+	for range 3 {
+		answer(t, dial(t, server, "POST /orders/a%20b HTTP/1.1\r\nHost: mock.test\r\nX-Kind: 1\r\nAuthorization: x\r\nContent-Length: 12\r\n\r\n{\"n\":[3,10]}"))
+	}
+	for _, sent := range []string{"GET /users/7?q=1 HTTP/1.1\r\nHost: b.test", "GET /users/8 HTTP/1.1\r\nHost: a", "PUT /nothing HTTP/1.1\r\nHost: a", "GET /static HTTP/1.1\r\nHost: a"} {
+		answer(t, dial(t, server, sent+"\r\nConnection: close\r\n\r\n"))
+	}
+	for condition, want := range map[string]int{
+		"": 7, "method = POST": 3, "method = PUT": 1, "path contains users": 2, `path-params.kind = "a b"`: 3, "path-params.id = 7": 1,
+		"path-params.id": 2, "json-params.n.1 > 9": 3, "json-params.n.1 > 10": 0, "header-params.x-kind = 1": 3, "query-params.q = 1": 1,
+		"host = b.test": 1, `header-params.authorization = "x"`: 0, `remote-addr contains "127.0.0.1"`: 7, "not (method = POST)": 4,
+	} {
+		v, err := server.Verify(condition)
+		if err != nil || v.Count != want || !v.Exact || v.Why != "" || len(v.Examples) != want {
+			t.Errorf("%s: got %+v, %v, want %d", condition, v, err, want)
+		}
+	}
+	var problems config.Problems
+	if _, err := server.Verify("method ="); !errors.As(err, &problems) || len(problems) != 1 {
+		t.Errorf("a condition that is none: %v", err)
+	}
+	answer(t, dial(t, server, "POST /orders/c HTTP/1.1\r\nHost: a\r\nContent-Length: 20000\r\n\r\n"+strings.Repeat(" ", 20_000)))
+	if v, err := server.Verify("method = POST"); err != nil || v.Count != 4 || v.Exact || v.Why == "" {
+		t.Errorf("with a body that was not kept whole: %+v, %v", v, err)
+	}
+}
+
+// An endpoint is the same whatever it answers, and one that is declared twice is two.
+func TestCounts_KnowEndpointsAcrossReloads(t *testing.T) {
+	server := listenertest.Start(t, config.Parse("m.yml", []byte("- endpoint: {path: /a, response: {body: one}}\n- endpoint: {path: /b, if: query-params.x, response: {}}\n- endpoint: {path: /b, response: {}}\n")),
+		listener.Options{Record: &listener.RecordOptions{}})
+	ask := func() {
+		for _, path := range []string{"/a", "/b", "/b?x=1"} {
+			answer(t, dial(t, server, "GET "+path+" HTTP/1.1\r\nHost: a\r\n\r\n"))
+		}
+	}
+	ask()
+	before := server.Counts()
+	if err := server.Apply(config.Parse("m.yml", []byte("- endpoint: {path: /new, response: {}}\n- endpoint: {path: /b, response: {status: 201}}\n- endpoint: {path: /a, response: {status: 202}}\n"))); err != nil {
+		t.Fatal(err)
+	}
+	ask()
+	after := server.Counts()
+	ids := listener.IDs(server.Spec())
+	for i, want := range []struct {
+		endpoint string
+		before   int // its index then
+		statuses map[int]uint64
+	}{{"GET /new", -1, map[int]uint64{}}, {"GET /b", 2, map[int]uint64{200: 1, 201: 2}}, {"GET /a", 0, map[int]uint64{200: 1, 202: 1}}} {
+		got := after.Endpoints[i]
+		if got.Endpoint != want.endpoint || !maps.Equal(got.Statuses, want.statuses) || got.ID != ids[i] || got.ID != server.Endpoints()[i].ID ||
+			want.before >= 0 && got.ID != before.Endpoints[want.before].ID {
+			t.Errorf("got %+v, want %+v", got, want)
+		}
+	}
+	if after.Gone.Requests != 1 || before.Endpoints[1].ID == before.Endpoints[2].ID {
+		t.Errorf("gone are %d; two of one path are %s and %s", after.Gone.Requests, before.Endpoints[1].ID, before.Endpoints[2].ID)
+	}
+}
+
+// Where nothing is recorded there is nothing to be seen, and all of it may be asked for.
+func TestCounts_OfAServerThatDoesNotRecord(t *testing.T) {
+	server := listenertest.FromText(t, kept)
+	answer(t, dial(t, server, "GET /nowhere HTTP/1.1\r\nHost: a\r\n\r\n"))
+	c, v := server.Counts(), listener.Verified{}
+	v, err := server.Verify("method = GET")
+	if server.Records() || len(c.Endpoints) != 0 || c.Connections != 1 || server.Journal() != nil || server.Unmatched() != nil || v.Exact || v.Why == "" || err != nil {
+		t.Errorf("got %+v, %+v, %v", c, v, err)
+	}
+	server.ResetJournal()
+	if tally := server.JournalTally(); tally.Bytes != 0 {
+		t.Errorf("got %+v", tally)
+	}
+}
+
+// The time that a request has to wait, as declared, is none of the server's own.
+func TestCounts_OwnTimeIsWithoutWhatIsInjected(t *testing.T) {
+	server := journaling(t, "- endpoint: {path: /late, response: {body: ok}, latency: {min-ms: 30, max-ms: 30}}")
+	answer(t, dial(t, server, "GET /late HTTP/1.1\r\nHost: a\r\n\r\n"))
+	c, x := server.Counts().Endpoints[0], server.Journal()[0]
+	if x.Injected != 30*time.Millisecond || x.Took < x.Injected || c.Service.Max != x.Took-x.Injected || c.Injected.Max != 30*time.Millisecond ||
+		c.InjectionError.Max > c.Service.Max || c.Service.Count != 1 || c.Injected.Count != 1 || c.InjectionError.Count != 1 {
+		t.Errorf("took %v, injected %v; own %v, injected %v, late %v", x.Took, x.Injected, c.Service.Max, c.Injected.Max, c.InjectionError.Max)
+	}
+}

@@ -1,0 +1,169 @@
+//go:build linux
+
+package main
+
+import (
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"runtime"
+	"slices"
+	"strconv"
+	"strings"
+	"testing"
+)
+
+// verdict is what the admin address says of the timing.
+type verdict struct {
+	Trusted, Idle bool
+	Seconds       float64
+	Reasons       []struct {
+		Code, Text        string
+		Number, Threshold float64
+	}
+}
+
+func verdictOf(t *testing.T, admin *process) (v verdict) {
+	t.Helper()
+	admin.get("/__admin/verdict").into(t, 200, &v)
+	return v
+}
+
+func (v verdict) has(codes ...string) bool {
+	for _, r := range v.Reasons {
+		if slices.Contains(codes, r.Code) {
+			return r.Number > r.Threshold && r.Text != ""
+		}
+	}
+	return false
+}
+
+const timed = `
+- endpoint: {method: get, path: /timed, latency: {min-ms: 2, max-ms: 5}, response: {status: 200, body: ok}}
+`
+
+// waitIdle waits until the program has looked at its figures, with nothing to do.
+func waitIdle(t *testing.T, admin *process) {
+	t.Helper()
+	until(t, "an idle program is trusted", func() bool {
+		v := verdictOf(t, admin)
+		if v.Seconds > 0 && v.Idle && (!v.Trusted || len(v.Reasons) > 0) {
+			t.Fatalf("idle, and not trusted: %+v", v)
+		}
+		return v.Seconds > 0 && v.Idle
+	})
+}
+
+// busyLoop keeps a CPU busy until the test ends, or stop is called.
+func busyLoop(t *testing.T) (cmd *exec.Cmd, stop func()) {
+	t.Helper()
+	cmd = exec.Command("sh", "-c", "while :; do :; done")
+	if err := cmd.Start(); err != nil {
+		t.Fatal(err)
+	}
+	stopped := false
+	stop = func() {
+		if !stopped {
+			stopped = true
+			_ = cmd.Process.Kill()
+			_ = cmd.Wait() // it was killed
+		}
+	}
+	t.Cleanup(stop)
+	return cmd, stop
+}
+
+// A process beside which every CPU is busy cannot be trusted, for that reason, and says
+// so; one that has nothing to do can. Where the test itself runs under a quota, or on a
+// part of the CPUs, that is what the reason names.
+func TestVerdict_AStarvedProcessIsNotTrustedAndAnIdleOneIs(t *testing.T) {
+	p, admin := administered(t, timed)
+	waitIdle(t, admin)
+	n := len(p.output())
+	var stops []func()
+	for range 2 * runtime.NumCPU() {
+		_, stop := busyLoop(t)
+		stops = append(stops, stop)
+	}
+	until(t, "a starved program is not trusted", func() bool {
+		p.get("/timed").want(t, 200, "ok")
+		v := verdictOf(t, admin)
+		return !v.Trusted && v.has("machine", "cpu-wait", "throttled", "cpu-quota")
+	})
+	line := p.waitLine(n, "WARN", "the timing cannot be trusted")
+	if !strings.Contains(line, "is accepted") {
+		t.Errorf("the log does not say why: %s", line)
+	}
+	if gauge := value(t, scrape(t, admin), "mockserver_timing_trusted"); gauge != 0 {
+		t.Errorf("mockserver_timing_trusted is %v, want 0", gauge)
+	}
+	for _, stop := range stops {
+		stop()
+	}
+	waitIdle(t, admin)
+	p.waitLine(n, "INFO", "the timing can be trusted")
+	if gauge := value(t, scrape(t, admin), "mockserver_timing_trusted"); gauge != 1 {
+		t.Errorf("mockserver_timing_trusted is %v, want 1", gauge)
+	}
+}
+
+// A busy loop that shares the CPU quota of the process uses it up.
+func TestVerdict_AQuotaThatIsUsedUpIsNamed(t *testing.T) {
+	group := quotaOf(t, 20_000) // a fifth of a CPU
+	loop, _ := busyLoop(t)
+	join(t, group, loop.Process.Pid)
+	file := writeFile(t, t.TempDir(), "mock.yml", timed)
+	script := fmt.Sprintf(`echo $$ > %s/cgroup.procs && exec %s -c %s --admin 127.0.0.1:0`, group, binary, file)
+	within := launchCommand(t, exec.Command("sh", "-c", script), t.TempDir(), nil).listening()
+	admin := adminOf(within)
+	until(t, "the quota is named", func() bool {
+		within.get("/timed").want(t, 200, "ok")
+		v := verdictOf(t, admin)
+		return !v.Trusted && v.has("throttled")
+	})
+}
+
+// quotaOf makes a control group that may use so many microseconds of each 100 ms.
+func quotaOf(t *testing.T, microseconds int) string {
+	t.Helper()
+	name := "mockserver-test-" + strconv.Itoa(os.Getpid())
+	for _, kind := range []struct{ root, file, value string }{
+		{"/sys/fs/cgroup", "cpu.max", fmt.Sprintf("%d 100000", microseconds)},
+		{"/sys/fs/cgroup/cpu", "cpu.cfs_quota_us", strconv.Itoa(microseconds)},
+	} {
+		dir := filepath.Join(kind.root, name)
+		if _, err := os.Stat(kind.root + "/cgroup.procs"); err != nil || os.Mkdir(dir, 0o755) != nil {
+			continue
+		}
+		t.Cleanup(func() { until(t, "the control group can be removed", func() bool { return os.Remove(dir) == nil }) })
+		if os.WriteFile(filepath.Join(dir, kind.file), []byte(kind.value), 0o644) == nil {
+			return dir
+		}
+	}
+	t.Skip("this test may not make control groups with a quota here")
+	return ""
+}
+
+func join(t *testing.T, group string, pid int) {
+	t.Helper()
+	if err := os.WriteFile(filepath.Join(group, "cgroup.procs"), []byte(strconv.Itoa(pid)), 0o644); err != nil {
+		t.Skip("processes cannot be put into control groups here:", err)
+	}
+}
+
+func TestVerdict_ThresholdsAreSettableAndMistakesExit2(t *testing.T) {
+	t.Parallel()
+	file := writeFile(t, t.TempDir(), "mock.yml", timed)
+	for _, given := range [][]string{{"--verdict", "own=1ms"}, {"--verdict", "own-p99=1"}, {"--verdict=machine=2"}} {
+		if code, _, stderr := refused(t, nil, append([]string{"-c", file}, given...)...); code != 2 || !strings.Contains(stderr, "--verdict") || !strings.Contains(stderr, "accepted") {
+			t.Errorf("%v: exit %d, %s", given, code, stderr)
+		}
+	}
+	// Nothing takes no time at all.
+	p, admin := administered(t, timed, "--verdict", "own-p99=0s")
+	until(t, "the threshold counts", func() bool {
+		p.get("/timed").want(t, 200, "ok")
+		return verdictOf(t, admin).has("own-p99")
+	})
+}
