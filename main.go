@@ -11,8 +11,6 @@ import (
 	"os"
 	"os/signal"
 	"runtime/debug"
-	"slices"
-	"sync"
 	"syscall"
 	"time"
 
@@ -70,55 +68,57 @@ func run(args []string, env func(string) (string, bool), signals <-chan os.Signa
 	if err != nil {
 		return say.refuse(err)
 	}
-	opts := options(settings, env, log)
-	p := program{log: log, settings: settings, loader: settings.Loader(), opts: opts, paths: paths}
-	p.watcher = config.NewWatcher(p.watched)
+	p := program{log: log, settings: settings, opts: options(settings, env, log)}
+	p.files = listener.NewReloader(settings.Loader(), paths...)
+	p.files.Served = func() { go debug.FreeOSMemory() } // as in fit
 	if p.admin, err = admin.OpenAs(settings, p.adminOptions()); err != nil {
 		return say.cannotStart(err)
 	}
 	defer p.admin.CloseSoon()
-	var spec *config.Spec
 	code := exitOK
-	if s := unless(signals, func() {
-		spec = p.loader.Load(paths...)
-		switch settings.Command {
-		case "validate":
-			code = say.validate(spec, opts)
-		case "export":
-			code = say.export(spec, &p)
-		default:
-			p.server, err = listener.Start(spec, opts)
-		}
-	}); s != nil {
+	if s := unless(signals, func() { code = p.begin(say) }); s != nil {
 		log.Error("stopped while loading", "signal", s.String())
 		return exitFailed
 	}
-	switch {
-	case settings.Command == "validate" || settings.Command == "export":
+	if p.server == nil {
 		return code
-	case err != nil:
-		return say.cannotStart(err)
 	}
 	p.admin.Attach(p.server)
-	if p.miss(spec.Referenced()) && p.watcher.Look() {
-		_ = p.reload("a file changed") // it is logged
-	}
-	p.announce(spec)
+	p.files.Attach(p.server)
+	p.announce(p.server.Spec())
 	fit(log)
 	return p.serve(signals)
+}
+
+// begin reads the configuration, and starts the server or does with it what else is
+// asked for. It returns the exit code of what is over by then.
+func (p *program) begin(say speaker) (code int) {
+	spec := p.files.Load()
+	switch p.settings.Command {
+	case "validate":
+		return say.validate(spec, p.opts)
+	case "export":
+		return say.export(spec, p)
+	}
+	server, err := listener.Start(spec, p.opts)
+	if err != nil {
+		return say.cannotStart(err)
+	}
+	p.server = server
+	return exitOK
 }
 
 // adminOptions is what the admin address works with, beside the settings.
 func (p *program) adminOptions() admin.Options {
 	return admin.Options{
-		Logger: p.log, Loader: p.loader, Check: p.opts, Build: thisBuild(),
-		Reload: func() error { return p.reload("the admin address") },
+		Logger: p.log, Loader: p.settings.Loader(), Check: p.opts, Build: thisBuild(),
+		Reload: func() error { return p.files.Reload("the admin address") },
 	}
 }
 
 // announce logs what is served, and where.
 func (p *program) announce(spec *config.Spec) {
-	p.log.Info("listening", "url", p.server.URL(), "address", p.server.Addr().String(), counts(spec))
+	p.log.Info("listening", "url", p.server.URL(), "address", p.server.Addr().String(), listener.Declared(spec))
 	if names := spec.Catalogue(); len(names) > 0 {
 		p.log.Info("webhooks that the OpenAPI documents list, which are not sent", "count", len(names), "webhooks", names)
 	}
@@ -265,22 +265,13 @@ func (s speaker) validate(spec *config.Spec, opts listener.Options) int {
 		return s.refuse(err)
 	}
 	if s.json {
-		s.log.Info("the configuration is valid", counts(spec))
+		s.log.Info("the configuration is valid", listener.Declared(spec))
 	} else if n := len(spec.WebSockets); n > 0 {
 		fmt.Fprintf(s.stdout, "the configuration is valid: %d endpoints, %d WebSockets\n", len(spec.Endpoints), n)
 	} else {
 		fmt.Fprintf(s.stdout, "the configuration is valid: %d endpoints\n", len(spec.Endpoints))
 	}
 	return exitOK
-}
-
-// counts is how much a spec declares, as the log has it.
-func counts(spec *config.Spec) slog.Attr {
-	all := []any{"endpoints", len(spec.Endpoints)}
-	if n := len(spec.WebSockets); n > 0 {
-		all = append(all, "websockets", n)
-	}
-	return slog.Group("", all...)
 }
 
 // export prints what the configuration serves as an OpenAPI document. Warnings stand
@@ -293,7 +284,7 @@ func (s speaker) export(spec *config.Spec, p *program) int {
 	for _, warning := range problems.Warnings() {
 		fmt.Fprintln(s.stderr, "warning:", warning)
 	}
-	document, err := p.loader.Export(spec)
+	document, err := p.settings.Loader().Export(spec)
 	if err != nil {
 		return s.refuse(err)
 	}
@@ -342,32 +333,8 @@ type program struct {
 	admin    *admin.Admin // nil for none
 	log      *slog.Logger
 	settings config.Settings
-	loader   config.Loader
 	opts     listener.Options
-	paths    []string // of the configuration: files and directories
-	watcher  *config.Watcher
-
-	mu     sync.Mutex // guards missed
-	missed []string   // files beside the configuration, see related
-
-	reloading sync.Mutex // one reload at a time
-}
-
-// watched is the files whose change reloads.
-func (p *program) watched() []string {
-	p.mu.Lock()
-	defer p.mu.Unlock()
-	return slices.Concat(p.paths, p.missed)
-}
-
-// miss makes the files watched beside the configuration and tells whether there
-// is any that was not.
-func (p *program) miss(files []string) bool {
-	p.mu.Lock()
-	defer p.mu.Unlock()
-	more := slices.ContainsFunc(files, func(f string) bool { return !slices.Contains(p.missed, f) })
-	p.missed = files
-	return more
+	files    *listener.Reloader // of the configuration
 }
 
 // serve reloads on changes and SIGHUP until a signal or a failure ends it.
@@ -375,30 +342,12 @@ func (p *program) miss(files []string) bool {
 func (p *program) serve(signals <-chan os.Signal) int {
 	ctx, cancel := context.WithCancel(context.Background())
 	defer cancel()
-	// A reload that waits reads what is there when it begins: another is not needed.
-	wanted := make(chan string, 1)
-	reload := func(cause string) {
-		select {
-		case wanted <- cause:
-		default:
-		}
-	}
-	go p.watcher.Run(ctx, watchInterval, func() { reload("a file changed") })
-	go func() {
-		for {
-			select {
-			case cause := <-wanted:
-				_ = p.reload(cause) // it is logged
-			case <-ctx.Done():
-				return
-			}
-		}
-	}()
+	go p.files.Run(ctx, watchInterval)
 	for {
 		select {
 		case s := <-signals:
 			if s == syscall.SIGHUP {
-				reload("SIGHUP")
+				p.files.Ask("SIGHUP")
 				continue
 			}
 			cancel()
@@ -410,50 +359,6 @@ func (p *program) serve(signals <-chan os.Signal) int {
 			return exitFailed
 		}
 	}
-}
-
-// reload serves what the files say now. When they are wrong, all their errors are
-// logged and the last good configuration goes on serving. The error is for who asked.
-func (p *program) reload(cause string) error {
-	p.reloading.Lock()
-	defer p.reloading.Unlock()
-	begun := time.Now()
-	spec, err := p.load()
-	if p.miss(p.related(spec, err)) {
-		// One of them may have changed since it was read, but before it is watched.
-		spec, err = p.load()
-		p.miss(p.related(spec, err))
-	}
-	var problems config.Problems
-	if errors.As(err, &problems) {
-		logProblems(p.log, "configuration not reloaded", problems)
-		p.log.Warn("the last good configuration goes on serving", "cause", cause)
-		return err
-	}
-	if err != nil {
-		return err // the server is stopping
-	}
-	p.log.Info("configuration reloaded", "cause", cause, counts(spec), "took", time.Since(begun))
-	go debug.FreeOSMemory() // as in fit
-	return nil
-}
-
-// related are the files beside the configuration whose change changes what is served:
-// those that documents refer to, and what may mend a refused configuration.
-func (p *program) related(spec *config.Spec, err error) []string {
-	files := spec.Referenced()
-	if err != nil {
-		files = append(files, listener.ExternalFiles(spec, p.opts)...)
-	}
-	return files
-}
-
-// load serves what the files say, unless it is wrong. Changes count from before
-// they are read.
-func (p *program) load() (*config.Spec, error) {
-	p.watcher.Refresh()
-	spec := p.loader.Load(p.paths...)
-	return spec, p.server.Apply(spec)
 }
 
 // drain lets the requests in flight finish for as long as the grace period; a

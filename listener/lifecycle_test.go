@@ -292,9 +292,6 @@ func TestStart_WithoutASpec(t *testing.T) {
 	if got := listener.Check(nil, listener.Options{}); got.Err() == nil {
 		t.Error("Check: found nothing")
 	}
-	if got := listener.ExternalFiles(nil, listener.Options{}); len(got) > 0 {
-		t.Errorf("ExternalFiles: got %v", got)
-	}
 	if status, body := get(t, server.URL()+"/"); status != 404 || !strings.Contains(body, "none is declared at all") {
 		t.Errorf("a spec without endpoints: got %d %s", status, body)
 	}

@@ -298,10 +298,10 @@ func newCompiler(opts Options) *compiler {
 	}
 }
 
-// ExternalFiles returns the files that fixed external bodies of a specification
+// externalFiles returns the files that fixed external bodies of a specification
 // may be read from, whether they are there or not: a specification that was
 // refused may be fine once one of them changes. Of the options only Env counts.
-func ExternalFiles(spec *config.Spec, opts Options) []string {
+func externalFiles(spec *config.Spec, opts Options) []string {
 	if spec == nil {
 		return nil
 	}

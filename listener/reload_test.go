@@ -1,0 +1,91 @@
+package listener_test
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"log/slog"
+	"os"
+	"path/filepath"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"mockserver/config"
+	"mockserver/listener"
+)
+
+// lines is a log that may be read while it is written.
+type lines struct {
+	mu sync.Mutex
+	b  bytes.Buffer
+}
+
+func (l *lines) Write(b []byte) (int, error) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return l.b.Write(b)
+}
+
+func (l *lines) has(text string) bool {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return strings.Contains(l.b.String(), text)
+}
+
+// A server in a Go program follows its files: a change is served, a wrong one is not,
+// and whoever asks for a reload is told why.
+func TestReloader_ServesWhatTheFilesSay(t *testing.T) {
+	dir := t.TempDir()
+	write := func(name, text string) {
+		if err := os.WriteFile(filepath.Join(dir, name), []byte(text), 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	write("m.yml", "- endpoint: {path: /a, response: {body: one}}")
+	served := make(chan struct{}, 100)
+	files := listener.NewReloader(config.Loader{}, filepath.Join(dir, "m.yml"))
+	files.Served = func() { served <- struct{}{} }
+	spec := files.Load()
+	// It changes before the server runs: that counts too.
+	write("m.yml", "- endpoint: {path: /a, response: {body: two, status: 201}}")
+	var log lines
+	server := started(t, spec, listener.Options{Logger: slog.New(slog.NewTextHandler(&log, nil))})
+	files.Attach(server)
+	run := func(interval time.Duration) (end func()) {
+		ctx, cancel := context.WithCancel(context.Background())
+		over := make(chan struct{})
+		go func() { files.Run(ctx, interval); close(over) }()
+		return func() { cancel(); <-over }
+	}
+	end := run(time.Millisecond)
+	<-served
+	if status, body := get(t, server.URL()+"/a"); status != 201 || body != "two" {
+		t.Errorf("after a change: %d %q", status, body)
+	}
+	write("m.yml", "- endpoint: {path: /a, response: {bodi: three}}")
+	until(t, "the mistake is logged", func() bool { return log.has("did you mean") && log.has("the last good configuration goes on serving") })
+	if status, body := get(t, server.URL()+"/a"); status != 201 || body != "two" {
+		t.Errorf("after a mistake: %d %q", status, body)
+	}
+	var problems config.Problems
+	if err := files.Reload("a test"); !errors.As(err, &problems) || !strings.Contains(err.Error(), "m.yml:1:") {
+		t.Errorf("Reload: %v", err)
+	}
+	end()
+	end = run(time.Hour) // too long to see a change: it is asked for
+	write("m.yml", "- endpoint: {path: /a, response: {body: four}}")
+	files.Ask("a signal")
+	<-served
+	if _, body := get(t, server.URL()+"/a"); body != "four" {
+		t.Errorf("asked for: %q", body)
+	}
+	end()
+	if err := server.Close(); err != nil {
+		t.Error(err)
+	}
+	if err := files.Reload("a test"); !errors.Is(err, listener.ErrStopped) {
+		t.Errorf("of a server that has stopped: %v", err)
+	}
+}
