@@ -30,8 +30,8 @@ func administered(t *testing.T, configuration string, args ...string) (p, admin 
 // adminOf waits for the admin address of a program.
 func adminOf(p *process) *process {
 	p.t.Helper()
-	_, rest, _ := strings.Cut(p.waitLine(0, "admin address url=http://"), "url=")
-	return &process{t: p.t, url: strings.Fields(rest)[0]}
+	_, rest, _ := strings.Cut(p.waitLine(0, "INFO", "admin address", "http://"), "http://")
+	return &process{t: p.t, url: "http://" + strings.FieldsFunc(rest, func(r rune) bool { return r == ' ' || r == '"' })[0]}
 }
 
 // refusal fails the test unless the answer is an error in the form of the server's own.

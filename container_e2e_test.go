@@ -401,7 +401,7 @@ func TestDeploy_ComposeAgreesWithTheImage(t *testing.T) {
 		}
 	}](t, "deploy/compose.yml")[0]
 	service, ok := file.Services["mockserver"]
-	if !ok || len(service.Ports) != 1 || len(service.Volumes) != 1 || !service.ReadOnly {
+	if !ok || len(service.Ports) != 2 || len(service.Volumes) != 1 || !service.ReadOnly {
 		t.Fatalf("got %+v", file)
 	}
 	if _, err := os.Stat(filepath.Join("deploy", service.Build, "Dockerfile")); err != nil {
@@ -414,7 +414,15 @@ func TestDeploy_ComposeAgreesWithTheImage(t *testing.T) {
 	if mount[1] != c.WorkingDir || mount[2] != "ro" {
 		t.Errorf("it mounts %q, the image reads %s", mount, c.WorkingDir)
 	}
-	environment := environ(service.Environment)
+	// The admin address is published to this machine alone.
+	if want := "127.0.0.1" + service.Environment["MOCKSERVER_ADMIN"] + service.Environment["MOCKSERVER_ADMIN"]; service.Ports[1] != want {
+		t.Errorf("it publishes %s, want %s", service.Ports[1], want)
+	}
+	environment := service.Environment
+	if text := environment["MOCKSERVER_ADMIN_TOKEN"]; text != "${MOCKSERVER_ADMIN_TOKEN:-}" {
+		t.Errorf("the token is %q, want that of the environment", text)
+	}
+	environment["MOCKSERVER_ADMIN_TOKEN"] = "" // where the environment has none
 	served(t, environment, filepath.Join("deploy", mount[0], strings.TrimPrefix(configuration(t, c.Env), c.WorkingDir)))
 }
 
@@ -444,14 +452,20 @@ func configuration(t *testing.T, env []string) string {
 	return ""
 }
 
-// served serves a configuration that answers /hello/:name.
-func served(t *testing.T, environment []string, file string) {
+// served serves a configuration that answers /hello/:name, with an admin address on all
+// addresses of the container. It returns that.
+func served(t *testing.T, variables map[string]string, file string) *process {
 	t.Helper()
 	file, err := filepath.Abs(file)
 	if err != nil {
 		t.Fatal(err)
 	}
-	launch(t, environment, "-c", file).listening().get("/hello/ann").want(t, 200, `{"hello": "ann"}`)
+	variables["MOCKSERVER_ADMIN"] = ":0" // its port may be taken here
+	p := launch(t, environ(variables), "-c", file).listening()
+	p.get("/hello/ann").want(t, 200, `{"hello": "ann"}`)
+	admin := adminOf(p)
+	admin.get("/__admin/counts").refusal(t, 401, "unauthorized")
+	return admin
 }
 
 // object is what the tests read of a Kubernetes object.
@@ -463,11 +477,12 @@ type object struct {
 	Spec       struct {
 		Selector map[string]any
 		Ports    []struct {
+			Name       string
 			Port       int
 			TargetPort string `yaml:"targetPort"`
 		}
 		Template struct {
-			Metadata struct{ Labels map[string]string }
+			Metadata struct{ Labels, Annotations map[string]string }
 			Spec     struct {
 				SecurityContext struct {
 					RunAsNonRoot bool `yaml:"runAsNonRoot"`
@@ -504,8 +519,8 @@ type containerPort struct {
 }
 
 type probe struct {
-	Exec           struct{ Command []string }
-	TimeoutSeconds int `yaml:"timeoutSeconds"`
+	HTTPGet        struct{ Path, Port string } `yaml:"httpGet"`
+	TimeoutSeconds int                         `yaml:"timeoutSeconds"`
 }
 
 func TestDeploy_KubernetesAgreesWithTheImage(t *testing.T) {
@@ -526,13 +541,9 @@ func TestDeploy_KubernetesAgreesWithTheImage(t *testing.T) {
 	if pod.Spec.EnableServiceLinks == nil || *pod.Spec.EnableServiceLinks {
 		t.Error("a service of the name mockserver sets variables that begin like ours")
 	}
-	if len(box.Ports) != 1 || !has(c.ExposedPorts, strconv.Itoa(box.Ports[0].ContainerPort)+"/tcp") || service.Spec.Ports[0].TargetPort != box.Ports[0].Name {
+	if len(box.Ports) != 2 || !has(c.ExposedPorts, strconv.Itoa(box.Ports[0].ContainerPort)+"/tcp") || len(service.Spec.Ports) != 2 ||
+		service.Spec.Ports[0].TargetPort != box.Ports[0].Name || service.Spec.Ports[1].TargetPort != box.Ports[1].Name {
 		t.Errorf("ports %+v and %+v, the image exposes %v", box.Ports, service.Spec.Ports, c.ExposedPorts)
-	}
-	for name, p := range map[string]probe{"startup": box.StartupProbe, "readiness": box.ReadinessProbe, "liveness": box.LivenessProbe} {
-		if !slices.Equal(p.Exec.Command, c.Healthcheck.Test[1:]) || time.Duration(p.TimeoutSeconds)*time.Second <= listener.PingTimeout {
-			t.Errorf("the %s probe runs %q within %d s, want %q within more than %v", name, p.Exec.Command, p.TimeoutSeconds, c.Healthcheck.Test[1:], listener.PingTimeout)
-		}
 	}
 	labels := fmt.Sprint(pod.Metadata.Labels)
 	if fmt.Sprint(service.Spec.Selector) != labels || fmt.Sprint(objects["apps/v1 Deployment"].Spec.Selector["matchLabels"]) != labels {
@@ -550,5 +561,20 @@ func TestDeploy_KubernetesAgreesWithTheImage(t *testing.T) {
 	for _, v := range box.Env {
 		variables[v.Name] = v.Value
 	}
-	served(t, environ(variables), writeFile(t, t.TempDir(), "mockserver.yml", text))
+	annotations, port := pod.Metadata.Annotations, strconv.Itoa(box.Ports[1].ContainerPort)
+	if variables["MOCKSERVER_ADMIN"] != ":"+port || annotations["prometheus.io/port"] != port || annotations["prometheus.io/scrape"] != "true" {
+		t.Errorf("the admin address is %s, Prometheus is told %v, the port is %s", variables["MOCKSERVER_ADMIN"], annotations, port)
+	}
+	admin := served(t, variables, writeFile(t, t.TempDir(), "mockserver.yml", text))
+	if got := admin.get(annotations["prometheus.io/path"]); !strings.Contains(got.body, "mockserver_ready 1\n") {
+		t.Errorf("what Prometheus is told to ask for answers %d %s", got.status, got.body)
+	}
+	for name, p := range map[string]probe{"startup": box.StartupProbe, "readiness": box.ReadinessProbe, "liveness": box.LivenessProbe} {
+		if got := admin.get(p.HTTPGet.Path); got.status != 200 || !strings.Contains(got.body, `"status"`) || p.HTTPGet.Port != box.Ports[1].Name || p.TimeoutSeconds < 2 {
+			t.Errorf("the %s probe %+v is answered %d %s", name, p, got.status, got.body)
+		}
+	}
+	if box.LivenessProbe.HTTPGet.Path == box.ReadinessProbe.HTTPGet.Path {
+		t.Error("a pod that is not ready, since it stops, would be killed")
+	}
 }

@@ -8,16 +8,16 @@ import (
 	"testing"
 )
 
-// blocks returns the fenced blocks of a section of the README, with their language.
-func blocks(t *testing.T, section string) (languages, texts []string) {
+// blocks returns the fenced blocks of a section of a document, with their language.
+func blocks(t *testing.T, document, section string) (languages, texts []string) {
 	t.Helper()
-	readme, err := os.ReadFile("README.md")
+	text, err := os.ReadFile(document)
 	if err != nil {
 		t.Fatal(err)
 	}
-	_, rest, found := strings.Cut(string(readme), "\n## "+section+"\n")
+	_, rest, found := strings.Cut(string(text), "\n## "+section+"\n")
 	if !found {
-		t.Fatalf("the README has no section %q", section)
+		t.Fatalf("%s has no section %q", document, section)
 	}
 	rest, _, _ = strings.Cut(rest, "\n## ")
 	for {
@@ -64,7 +64,7 @@ func typed(t *testing.T, dir, script string) string {
 
 // The program of the README is a module of its own, made and run as it says there.
 func TestEmbed_TheProgramOfTheREADME(t *testing.T) {
-	languages, texts := blocks(t, "In a Go program")
+	languages, texts := blocks(t, "README.md", "In a Go program")
 	if len(texts) < 3 || languages[0] != "console" || languages[1] != "go" || languages[2] != "console" {
 		t.Fatalf("the section has blocks of %v, want the commands, the program, and what it prints first", languages)
 	}
