@@ -1,0 +1,79 @@
+package admin
+
+import (
+	"os"
+	"path/filepath"
+	"regexp"
+	"strings"
+	"testing"
+
+	"github.com/prometheus/client_golang/prometheus"
+)
+
+// docs/operations.md has every error code, path, metric and reason of the verdict, the
+// last with the thresholds that they have.
+func TestManual_HasAllThatThereIs(t *testing.T) {
+	text, err := os.ReadFile("../../docs/operations.md")
+	if err != nil {
+		t.Fatal(err)
+	}
+	manual := string(text)
+	for code := range codesOfRefusals(t) {
+		if !regexp.MustCompile("(?m)^\\|.*`" + code + "`.*\\| [45]").MatchString(manual) {
+			t.Errorf("no row for the error code %s", code)
+		}
+	}
+	a := counting(t)
+	a.metrics = a.exposition()
+	for _, paths := range []map[string]verbs{a.open(), a.closed()} {
+		for path := range paths {
+			if path = strings.ReplaceAll(path, "{id}", "ID"); !regexp.MustCompile("`[A-Z, `]*" + path + "[`?]").MatchString(manual) {
+				t.Errorf("nothing of %s", path)
+			}
+		}
+	}
+	for i := range checks {
+		c := &checks[i]
+		row := regexp.MustCompile("(?m)^\\| `" + c.code + "` \\| `([^`]+)` \\|").FindStringSubmatch(manual)
+		if row == nil {
+			t.Errorf("no row for the reason %s", c.code)
+		} else if limit, err := c.unit.parse(row[1]); err != nil || limit != c.initial {
+			t.Errorf("%s is said to be accepted up to %s, want %v %s", c.code, row[1], c.initial, c.unit)
+		}
+	}
+	a.judged = func() Verdict { return Verdict{Reasons: []Reason{{Code: "c", Unit: "ms"}}} }
+	registry := prometheus.NewRegistry()
+	registry.MustRegister(&everything{collector{admin: a}})
+	families, err := registry.Gather()
+	if err != nil || len(families) < 20 {
+		t.Fatalf("%d metrics, %v", len(families), err)
+	}
+	for _, f := range families {
+		if name := strings.TrimPrefix(f.GetName(), "mockserver_"); !strings.Contains(manual, "`"+name+"`") {
+			t.Errorf("no row for the metric %s", name)
+		}
+	}
+}
+
+// codesOfRefusals are the codes of all error answers that the source makes.
+func codesOfRefusals(t *testing.T) map[string]bool {
+	t.Helper()
+	files, err := filepath.Glob("*.go")
+	if err != nil {
+		t.Fatal(err)
+	}
+	codes := map[string]bool{}
+	for _, file := range files {
+		source, err := os.ReadFile(file)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, call := range regexp.MustCompile(`refuse\(w, [^"]*"([a-z_]+)"`).FindAllSubmatch(source, -1) {
+			codes[string(call[1])] = true
+		}
+	}
+	if len(codes) < 20 {
+		t.Fatalf("found %d codes only", len(codes))
+	}
+	return codes
+}
