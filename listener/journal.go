@@ -18,8 +18,8 @@ import (
 // JournalOptions says which requests are kept to be looked at.
 type JournalOptions struct {
 	// Sample keeps one of so many of the requests that nothing is remarkable about: 1
-	// keeps all, 0 none. Those are kept always that were answered with an error of the
-	// server's own, that no endpoint matched, and the slowest.
+	// keeps all, 0 none. Those are kept always that were answered from 500 on, with an error of
+	// the server's own or with a fault, that no endpoint matched, and the slowest.
 	Sample int
 	Bytes  int // that all of them may take; 0 is 16 MiB
 }
@@ -31,7 +31,7 @@ type Kept string
 // flood of one kind leaves the others.
 const (
 	Sampled   Kept = "sample"
-	Failed    Kept = "error" // answered 5xx or 429 by the server itself, or with a fault
+	Failed    Kept = "error" // answered from 500 on, with an error of the server's own, or with a fault
 	Unmatched Kept = "unmatched"
 	Slow      Kept = "slow" // one of the slowest by the server's own time
 )
@@ -78,9 +78,7 @@ const (
 	keptTarget = 2 << 10
 	keptReason = 2 << 10 // of a message
 	// slowest is how many of the slowest requests are kept.
-	slowest = 100
-	// shares is into how many parts the room is cut: a half is that of failed and
-	// unmatched requests each, less what the slowest take.
+	slowest      = 100
 	exchangeSize = 512 // bytes of an exchange beside its texts, with what the heap adds
 	headerSize   = 48  // of a header
 )
