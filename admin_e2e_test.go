@@ -523,7 +523,7 @@ func TestAdmin_MetricsAreWhatHappened(t *testing.T) {
 		{1, "rate_limited_total", []string{"endpoint", "GET /limited"}},
 		{1, "faults_total", []string{"endpoint", "GET /wrong", "fault", "failure"}},
 		{2, "unmatched_requests_total", []string{"status", "404"}},
-		{1, "unmatched_distinct_total", nil},
+		{1, "unmatched_distinct", nil},
 		{1, "options_requests_total", []string{"status", "200"}},
 		{7, "endpoints", nil},
 		{1, "ready", nil},

@@ -39,6 +39,9 @@ func lagCell(late time.Duration) int {
 	return octave<<lagBits + int(us>>octave)
 }
 
+// Sum is all of them together.
+func (l *Lag) Sum() time.Duration { return l.sum }
+
 // Mean is the average; 0 when there is none.
 func (l *Lag) Mean() time.Duration {
 	if l.Count == 0 {

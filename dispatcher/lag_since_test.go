@@ -28,3 +28,17 @@ func TestLag_SinceIsWhatCameAfter(t *testing.T) {
 		t.Errorf("buckets %v, want 0, 20, 100, 200", got)
 	}
 }
+
+// The mean of so many is cut to a nanosecond, so that the sum is not to be had of it: it
+// would fall now and then.
+func TestLag_SumDoesNotFall(t *testing.T) {
+	var l Lag
+	var before time.Duration
+	for i := range 1000 {
+		l.add(time.Duration(1 - i%2))
+		if sum := l.Sum(); sum < before || sum != time.Duration(i/2+1) {
+			t.Fatalf("sum %d after %d lags, and %d before", sum, i+1, before)
+		}
+		before = l.Sum()
+	}
+}

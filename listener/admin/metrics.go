@@ -29,6 +29,7 @@ func (a *Admin) exposition() http.Handler {
 		ErrorLog:            scrapeLog{a},
 		ErrorHandling:       promhttp.HTTPErrorOnError,
 		MaxRequestsInFlight: scrapesAtOnce,
+		EnableOpenMetrics:   true, // to who asks for it
 	})
 }
 
@@ -52,11 +53,8 @@ const (
 	labelLength = 200
 )
 
-// Names of what stands for several endpoints.
-const (
-	otherEndpoints   = "(other)"
-	removedEndpoints = "(removed)"
-)
+// otherEndpoints stands for those that have no series of their own.
+const otherEndpoints = "(other)"
 
 // serviceBuckets, injectedBuckets and lagBuckets are the bounds of histograms.
 var (
@@ -96,7 +94,7 @@ var (
 // What is told of the server.
 var (
 	unmatchedTotal  = describe("unmatched_requests_total", "Requests that no endpoint answered.", "status")
-	unmatchedKinds  = describe("unmatched_distinct_total", "Different requests that no endpoint answered.")
+	unmatchedKinds  = describe("unmatched_distinct", "Different requests that no endpoint answered, since the journal was reset.")
 	optionsTotal    = describe("options_requests_total", "OPTIONS requests that the server answered itself.", "status")
 	malformedTotal  = describe("malformed_requests_total", "What never became a request, and was answered.", "status")
 	connectionsOpen = describe("connections", "Connections that are open.")
@@ -132,8 +130,9 @@ var (
 type collector struct {
 	admin *Admin
 
-	mu    sync.Mutex // guards named
-	named map[string]bool
+	mu      sync.Mutex // guards what follows
+	named   map[string]bool
+	written map[[3]string]*rising
 }
 
 // Describe tells nothing: which series there are depends on what is served.
@@ -156,7 +155,7 @@ func (c *collector) Collect(to chan<- prometheus.Metric) {
 	out.statuses(unmatchedTotal, counts.Unmatched)
 	out.statuses(optionsTotal, counts.Options)
 	out.statuses(malformedTotal, counts.Malformed)
-	out.counter(unmatchedKinds, counts.Distinct)
+	out.gauge(unmatchedKinds, float64(counts.Distinct))
 	out.gauge(connectionsOpen, float64(counts.Connections))
 	out.gauge(socketsOpen, float64(counts.WebSockets))
 	out.gauge(inFlight, float64(counts.InFlight))
@@ -196,7 +195,7 @@ func (a *Admin) writeWebhooks(out *output) {
 	out.gauge(webhooksPending, float64(stats.Pending))
 	out.gauge(webhooksDue, float64(stats.Due))
 	out.gauge(webhooksInFlight, float64(stats.InFlight))
-	lag := lengths{count: stats.Lag.Count, sum: stats.Lag.Mean().Seconds() * float64(stats.Lag.Count), buckets: stats.Lag.Buckets(lagBuckets)}
+	lag := lengths{count: stats.Lag.Count, sum: uint64(stats.Lag.Sum()), buckets: stats.Lag.Buckets(lagBuckets)}
 	out.histogram(webhookLag, &lag, lagBuckets)
 }
 
@@ -240,7 +239,7 @@ type line struct {
 // lengths is a histogram of Prometheus.
 type lengths struct {
 	count   uint64
-	sum     float64  // seconds
+	sum     uint64   // nanoseconds
 	buckets []uint64 // how many are no longer than each bound
 }
 
@@ -252,19 +251,21 @@ func (l *lengths) add(m listener.Lengths, bounds []time.Duration) {
 		l.buckets = make([]uint64, len(bounds))
 	}
 	l.count += m.Count
-	l.sum += m.Sum.Seconds()
+	l.sum += uint64(m.Sum)
 	for i, n := range m.Buckets(bounds) {
 		l.buckets[i] += n
 	}
 }
 
-// lines are what was counted by endpoint. Endpoints that are alike are one.
+// lines are what was counted by endpoint. Endpoints that are alike are one. What was
+// counted of an endpoint that a reload has removed is in none: had it moved into another
+// series, that would have risen by requests of long ago.
 func (c *collector) lines(counts listener.Counts) map[[3]string]*line {
 	lines := map[[3]string]*line{}
 	add := func(labels [3]string, counted *listener.Counted) {
 		l := lines[labels]
 		if l == nil {
-			l = &line{labels: labels, statuses: map[int]uint64{}, faults: map[string]uint64{}}
+			l = newLine(labels)
 			lines[labels] = l
 		}
 		l.add(counted)
@@ -281,9 +282,7 @@ func (c *collector) lines(counts listener.Counts) map[[3]string]*line {
 			add([3]string{otherEndpoints, "", ""}, e)
 		}
 	}
-	if counts.Gone.Requests > 0 {
-		add([3]string{removedEndpoints, "", ""}, &counts.Gone)
-	}
+	c.rise(lines)
 	return lines
 }
 
@@ -335,6 +334,16 @@ func (l *line) add(c *listener.Counted) {
 	l.service.add(c.Service, serviceBuckets)
 	l.injected.add(c.Injected, injectedBuckets)
 	l.late.add(c.InjectionError, serviceBuckets)
+}
+
+func newLine(labels [3]string) *line {
+	return &line{labels: labels, statuses: map[int]uint64{}, faults: map[string]uint64{}}
+}
+
+// plain are the plain numbers that are written of a line.
+func (l *line) plain() []*uint64 {
+	c := &l.counted
+	return []*uint64{&c.In, &c.Out, &c.Limited, &c.Refused, &c.Received, &c.Sent}
 }
 
 func (l *line) write(out *output) {
@@ -397,5 +406,5 @@ func (o *output) histogram(d *prometheus.Desc, l *lengths, bounds []time.Duratio
 	for i, bound := range bounds {
 		buckets[bound.Seconds()] = l.buckets[i]
 	}
-	o.put(prometheus.NewConstHistogram(d, l.count, l.sum, buckets, labels...))
+	o.put(prometheus.NewConstHistogram(d, l.count, float64(l.sum)/1e9, buckets, labels...))
 }

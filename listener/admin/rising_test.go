@@ -1,0 +1,124 @@
+package admin
+
+import (
+	"net/http"
+	"net/http/httptest"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/prometheus/client_golang/prometheus"
+	"github.com/prometheus/client_golang/prometheus/testutil/promlint"
+	dto "github.com/prometheus/client_model/go"
+
+	"mockserver/listener"
+)
+
+// exposed is what a collector writes of endpoints, by metric and labels.
+func exposed(c *collector, counts listener.Counts) map[string]float64 {
+	to := make(chan prometheus.Metric, 1000)
+	for _, l := range c.lines(counts) {
+		l.write(&output{to})
+	}
+	close(to)
+	all := map[string]float64{}
+	for m := range to {
+		var d dto.Metric
+		if err := m.Write(&d); err != nil {
+			panic(err)
+		}
+		labels := []string{m.Desc().String()}
+		for _, l := range d.GetLabel() {
+			labels = append(labels, l.GetName()+"="+l.GetValue())
+		}
+		name := strings.Join(labels, " ")
+		if h := d.GetHistogram(); h == nil {
+			all[name] = d.GetCounter().GetValue()
+		} else {
+			all[name+" count"], all[name+" sum"] = float64(h.GetSampleCount()), h.GetSampleSum()
+			for _, b := range h.GetBucket() {
+				all[name+" le "+time.Duration(b.GetUpperBound()*float64(time.Second)).String()] = float64(b.GetCumulativeCount())
+			}
+		}
+	}
+	return all
+}
+
+// countedAs is an endpoint that has had so many requests.
+func countedAs(id, endpoint string, n int) listener.Counted {
+	took := slices.Repeat([]time.Duration{time.Millisecond}, n)
+	return listener.Counted{
+		ID: id, Endpoint: endpoint, Requests: uint64(n), Statuses: map[int]uint64{200: uint64(n)}, Faults: map[string]uint64{"reset": uint64(n)},
+		In: uint64(n), Out: uint64(n), Service: listener.LengthsOf(took...), Injected: listener.LengthsOf(took...), InjectionError: listener.LengthsOf(took...),
+	}
+}
+
+// A reload removes an endpoint: the series that it was in with others goes on from where
+// it was, and no other rises by what it had counted.
+func TestMetrics_CountersNeitherFallNorJumpAcrossReloads(t *testing.T) {
+	c := collector{named: map[string]bool{"o1": false, "o2": false}}
+	counts := listener.Counts{Endpoints: []listener.Counted{
+		countedAs("a1", "GET /twin", 70), countedAs("a2", "GET /twin", 30), countedAs("o1", "GET /o1", 50), countedAs("o2", "GET /o2", 20), countedAs("alone", "GET /alone", 9),
+	}}
+	before := exposed(&c, counts)
+	gone := listener.Counted{Requests: 129, Statuses: map[int]uint64{200: 129}}
+	counts = listener.Counts{Endpoints: []listener.Counted{countedAs("a2", "GET /twin", 30), countedAs("o2", "GET /o2", 20)}, Gone: gone}
+	after := exposed(&c, counts)
+	for name, n := range after {
+		if was, known := before[name]; !known || n != was {
+			t.Errorf("%s: %v after a reload, and %v before", name, n, was)
+		}
+	}
+	counts.Endpoints = []listener.Counted{countedAs("a2", "GET /twin", 35), countedAs("o2", "GET /o2", 24)}
+	later := exposed(&c, counts)
+	for name, n := range later {
+		more := 5.0
+		if strings.Contains(name, otherEndpoints) {
+			more = 4
+		}
+		if strings.HasSuffix(name, " sum") {
+			more /= 1000
+		}
+		if got := n - after[name]; got < more*0.99-1e-9 || got > more*1.01 {
+			if !strings.Contains(name, " le ") || got != 0 {
+				t.Errorf("%s rose by %v, want %v", name, got, more)
+			}
+		}
+	}
+	counts.Endpoints = counts.Endpoints[:0]
+	for name, n := range exposed(&c, counts) {
+		if !strings.Contains(name, otherEndpoints) || n < later[name] {
+			t.Errorf("%s is %v when no endpoint is left, and was %v", name, n, later[name])
+		}
+	}
+}
+
+// Names, units and helps are as Prometheus wants them.
+func TestMetrics_AreAsPrometheusWantsThem(t *testing.T) {
+	a := counting(t)
+	a.judged = func() Verdict { return Verdict{Reasons: []Reason{{Code: "c", Unit: "ms"}}} }
+	registry := prometheus.NewRegistry()
+	registry.MustRegister(&everything{collector{admin: a}})
+	families, err := registry.Gather()
+	if err != nil || len(families) < 30 {
+		t.Fatalf("%d metrics, %v", len(families), err)
+	}
+	problems, err := promlint.NewWithMetricFamilies(families).Lint()
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, p := range problems {
+		t.Errorf("%s: %s", p.Metric, p.Text)
+	}
+}
+
+func TestMetrics_AreOpenMetricsForWhoAsks(t *testing.T) {
+	r := httptest.NewRequest(http.MethodGet, "/metrics", nil)
+	r.Header.Set("Accept", "application/openmetrics-text;version=1.0.0,text/plain;q=0.5")
+	w := httptest.NewRecorder()
+	counting(t).exposition().ServeHTTP(w, r)
+	if kind := w.Header().Get("Content-Type"); !strings.HasPrefix(kind, "application/openmetrics-text") || !strings.HasSuffix(w.Body.String(), "# EOF\n") {
+		t.Errorf("%d %s", w.Code, kind)
+	}
+}
