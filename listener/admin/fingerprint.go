@@ -12,8 +12,8 @@ import (
 )
 
 // fingerprint is a hash of what a specification declares: two with the same one answer
-// alike, wherever in which files they stand. What the files that they name hold is no
-// part of it.
+// alike, wherever in which files they stand. What the files that they name for bodies
+// hold is no part of it: they may change while they are served.
 func fingerprint(spec *config.Spec) string {
 	p := printer{hash: sha256.New(), seen: map[uintptr]bool{}}
 	for i := range spec.Endpoints {

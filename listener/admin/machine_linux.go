@@ -16,7 +16,8 @@ import (
 // meter reads what the process and the machine use.
 type meter struct {
 	root   fs.FS    // of the file system
-	groups []string // directories of the control groups that the process is in, v1 or v2
+	self   string   // what /proc/self/cgroup said
+	groups []string // directories of the control groups that it names, v1 or v2
 	times  int      // that it was read
 	open   int      // descriptors, when they were counted last
 }
@@ -26,13 +27,22 @@ type meter struct {
 const countEvery = 10
 
 func newMeter() *meter {
-	root := os.DirFS("/")
-	self, _ := fs.ReadFile(root, "proc/self/cgroup") // without it there is no group
-	return &meter{root: root, groups: groupsOf(root, string(self))}
+	m := &meter{root: os.DirFS("/")}
+	m.regroup()
+	return m
+}
+
+// regroup looks which control groups the process is in, since it may be moved.
+func (m *meter) regroup() {
+	text, _ := fs.ReadFile(m.root, "proc/self/cgroup") // without it there is no group
+	if self := string(text); self != m.self {
+		m.self, m.groups = self, groupsOf(m.root, self)
+	}
 }
 
 // read reads all. What cannot be read is not known.
 func (m *meter) read() usage {
+	m.regroup()
 	u := usage{machine: m.machine(), waits: m.waits(), descriptors: m.descriptors()}
 	var at unix.Timespec
 	if unix.ClockGettime(unix.CLOCK_PROCESS_CPUTIME_ID, &at) == nil {

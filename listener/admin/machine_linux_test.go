@@ -108,6 +108,21 @@ func TestMeter_ReadsWhatTheMachineAndTheThreadsDid(t *testing.T) {
 	}
 }
 
+func TestMeter_FollowsTheProcessToAnotherGroup(t *testing.T) {
+	root := system(map[string]string{
+		"proc/self/cgroup": "0::/\n", "sys/fs/cgroup/cgroup.procs": "",
+		"sys/fs/cgroup/a/cgroup.procs": "", "sys/fs/cgroup/a/cpu.max": "50000 100000\n",
+	})
+	m := &meter{root: root}
+	if u := m.read(); u.quota != 0 {
+		t.Errorf("quota %v, want none", u.quota)
+	}
+	root["proc/self/cgroup"].Data = []byte("0::/a\n")
+	if u := m.read(); u.quota != 0.5 {
+		t.Errorf("quota %v once it was moved, want 0.5", u.quota)
+	}
+}
+
 func TestMeter_ReadsThisSystem(t *testing.T) {
 	m := newMeter()
 	u := m.read()

@@ -1,5 +1,7 @@
 package admin
 
+import "math"
+
 // Point is one stretch of a run: a second, or several of a long run. Times are in
 // milliseconds, counts a second. What is not known is nil.
 type Point struct {
@@ -83,7 +85,7 @@ func (p Point) join(q Point) Point {
 		SchedulerP99: most(p.SchedulerP99, q.SchedulerP99), PauseMax: most(p.PauseMax, q.PauseMax),
 		CPU: most(p.CPU, q.CPU), MachineCPU: most(p.MachineCPU, q.MachineCPU), Steal: most(p.Steal, q.Steal),
 	}
-	if p.Throttled != nil && q.Throttled != nil {
+	if p.Throttled != nil && q.Throttled != nil { // a sum, as it is of the second
 		joined.Throttled = figure(*p.Throttled + *q.Throttled)
 	}
 	return joined
@@ -98,6 +100,22 @@ func most(a, b *float64) *float64 {
 		return a
 	}
 	return b
+}
+
+// put adds a sample's point to those of a run, which are each of so many seconds. When
+// there are too many, all are joined by two, and each is of twice as many from then on:
+// so that the first hour of a night is as fine as the last.
+func put(points []Point, each float64, p Point) ([]Point, float64) {
+	slot := func(at float64) float64 { return math.Floor(at / each) }
+	if n := len(points); n > 0 && each > sampleEvery.Seconds() && slot(points[n-1].At) == slot(p.At) {
+		points[n-1] = points[n-1].join(p)
+		return points, each
+	}
+	points = append(points, p)
+	if len(points) > 2*pointsKept {
+		points, each = thinned(points, pointsKept+1), 2*each
+	}
+	return points, each
 }
 
 // thinned joins points until there are at most so many.

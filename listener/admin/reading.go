@@ -110,6 +110,7 @@ func between(a, b *reading) Sample {
 		Scheduler: b.waits.since(a.waits), Pauses: b.pauses.since(a.pauses),
 		Load: loadBetween(&a.usage, &b.usage, apart),
 	}
+	s.shortest = inMS(b.injected.Since(a.injected).Quantile(0.01))
 	if s.Memory == 0 {
 		s.Memory = runtimeMemory()
 	}

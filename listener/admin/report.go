@@ -57,8 +57,8 @@ type Machine struct {
 
 // Configuration is what was served.
 type Configuration struct {
-	// Hash is of what is declared, wherever it stands in which files: two runs with the
-	// same one were answered alike. It is of the beginning of the run.
+	// Hash is of what is declared, wherever it stands in which files, and not of what
+	// files for bodies hold. It is of the beginning of the run.
 	Hash      string `json:"hash"`
 	Changed   bool   `json:"changed"` // during the run
 	Endpoints int    `json:"endpoints"`
@@ -115,7 +115,7 @@ func (r *run) reportAt(end *reading, m made) *Report {
 	total.Stall = r.stall
 	report := &Report{
 		Form: 1, ID: r.id, Name: r.name, Running: true, Begin: r.begin.UTC(),
-		Verdict: r.verdict(m.unknown), Program: m.program, Machine: thisMachine(total.CPULimit),
+		Verdict: r.verdict(m.unknown, total.idle()), Program: m.program, Machine: thisMachine(total.CPULimit),
 		Configuration: Configuration{Hash: r.spec, Changed: r.spec != m.spec, Endpoints: len(end.counts.Endpoints)},
 		Total:         total, Endpoints: []EndpointReport{}, Timeline: thinned(append([]Point{}, r.points...), pointsKept),
 	}

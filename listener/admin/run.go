@@ -42,7 +42,8 @@ type run struct {
 	begin    time.Time
 	first    *reading             // nil once it has ended
 	misses   map[missKind]uint64  // how often unmatched requests had come before
-	points   []Point              // see pointsKept
+	points   []Point              // see put
+	each     float64              // seconds of a point
 	held     map[string]*RunCause // by code
 	bad      float64              // seconds that were not trusted
 	judged   float64              // seconds that were looked at
@@ -94,7 +95,7 @@ func (r *runs) remove(one *run) {
 func (r *runs) begin(name string, first *reading, misses []listener.Miss, spec string) *run {
 	r.last++
 	one := &run{
-		id: strconv.Itoa(r.last), name: name, begin: first.time, first: first, spec: spec,
+		id: strconv.Itoa(r.last), name: name, begin: first.time, first: first, spec: spec, each: sampleEvery.Seconds(),
 		misses: map[missKind]uint64{}, held: map[string]*RunCause{},
 	}
 	if one.name == "" {
@@ -120,10 +121,7 @@ func (r *runs) sampled(s Sample, v Verdict) {
 		return
 	}
 	at := s.Time.Sub(one.begin).Seconds()
-	one.points = append(one.points, pointOf(&s, at, v.Trusted))
-	if len(one.points) > 2*pointsKept {
-		one.points = thinned(one.points, pointsKept)
-	}
+	one.points, one.each = put(one.points, one.each, pointOf(&s, at, v.Trusted))
 	one.judged += s.Seconds
 	one.stall = max(one.stall, s.Stall)
 	if !v.Trusted {
@@ -168,7 +166,7 @@ type RunVerdict struct {
 }
 
 // verdict judges the run as far as it has come.
-func (r *run) verdict(unknown []string) RunVerdict {
+func (r *run) verdict(unknown []string, idle bool) RunVerdict {
 	v := RunVerdict{
 		Trusted: r.bad <= untrustedAccepted*r.judged, Untrusted: r.bad, Judged: r.judged,
 		Reasons: []RunCause{}, Changes: append([]Change{}, r.changes...), Unknown: unknown,
@@ -180,6 +178,8 @@ func (r *run) verdict(unknown []string) RunVerdict {
 		return cmp.Or(cmp.Compare(b.Seconds, a.Seconds), cmp.Compare(a.Code, b.Code))
 	})
 	switch {
+	case r.bad == 0 && idle:
+		v.Text = "Nothing was timed in this run: there was neither a request nor a webhook."
 	case r.bad == 0:
 		v.Text = "The timing of this run can be trusted."
 	case v.Trusted:

@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"io"
 	"log/slog"
+	"math"
 	"net/http"
 	"regexp"
 	"slices"
@@ -143,6 +144,47 @@ func TestThinned_CountsOnAverageTimesAtTheirMost(t *testing.T) {
 	if len(got) != 2 || got[0].Rate != 15 || got[1].Rate != 50 || *got[0].OwnP99 != 2 || *got[1].OwnP99 != 4 || got[1].At != 3.5 ||
 		!got[0].Trusted || got[1].Trusted || got[0].Throttled != nil || *got[1].Throttled != 7 {
 		t.Errorf("points %+v", got)
+	}
+}
+
+// Of a run of days each part is as fine as the others, and it takes no more room.
+func TestRuns_ThePointsOfALongRunAreEvenlySpread(t *testing.T) {
+	r := newRuns()
+	one := r.begin("", &reading{time: sampledFrom}, nil, "")
+	seconds := 3 * 24 * 3600
+	for i := range seconds {
+		at := sampledFrom.Add(time.Duration(i+1) * (time.Second + time.Millisecond))
+		r.sampled(Sample{Time: at, Seconds: 1.001, Rate: 10}, Verdict{Trusted: true})
+		if len(one.points) > 2*pointsKept {
+			t.Fatalf("%d points", len(one.points))
+		}
+	}
+	shown := thinned(one.points, pointsKept)
+	if len(shown) < pointsKept/2 {
+		t.Errorf("%d points, want half of %d at least", len(shown), pointsKept)
+	}
+	var covered float64
+	for i, p := range shown {
+		covered += p.Seconds
+		if i < len(shown)-1 && math.Abs(p.Seconds-shown[0].Seconds) > 2.1 {
+			t.Fatalf("point %d is of %v seconds, the first of %v", i, p.Seconds, shown[0].Seconds)
+		}
+		if math.Abs(p.At-covered) > 1e-3 || math.Abs(p.Rate-10) > 1e-9 {
+			t.Fatalf("point %d ends at %v with a rate of %v; those up to it are of %v seconds", i, p.At, p.Rate, covered)
+		}
+	}
+}
+
+func TestRun_OfNothingSaysSo(t *testing.T) {
+	s := newScene("GET /a")
+	sampler := s.sampler(slog.New(slog.DiscardHandler))
+	entry, err := sampler.begin("", nil, "")
+	if err != nil {
+		t.Fatal(err)
+	}
+	sampler.take(s.after(time.Second))
+	if report, _ := sampler.end(entry.ID, withSpec("")); !strings.Contains(report.Verdict.Text, "Nothing was timed") {
+		t.Errorf("%+v", report.Verdict)
 	}
 }
 

@@ -265,7 +265,7 @@ func (s *sampler) report(id string, with func() made) (report *Report) {
 	if !running {
 		return report
 	}
-	last, m := s.now(false), with()
+	last, m := s.read(), with() // not taken: who looks often would have samples of no time
 	s.withRuns(func(r *runs) {
 		switch one := r.find(id); {
 		case one == nil:
@@ -273,7 +273,7 @@ func (s *sampler) report(id string, with func() made) (report *Report) {
 			report = one.report
 		default:
 			m.unknown = s.verdict.Unknown
-			report = one.reportAt(last, m)
+			report = one.reportAt(&last, m)
 		}
 	})
 	return report

@@ -25,9 +25,10 @@ type Sample struct {
 	Connections int   `json:"connections"` // at its end
 	InFlight    int64 `json:"in_flight"`   // requests at its end
 
-	Own            Spread `json:"own"`             // service time without what was injected
-	Injected       Spread `json:"injected"`        // what latency was declared to take
-	InjectionError Spread `json:"injection_error"` // how much later than declared
+	Own            Spread  `json:"own"`             // service time without what was injected
+	Injected       Spread  `json:"injected"`        // what latency was declared to take
+	InjectionError Spread  `json:"injection_error"` // how much later than declared
+	shortest       float64 // declared latency, but for one answer in a hundred
 
 	WebhookLag      Spread `json:"webhook_lag"` // of first attempts
 	WebhooksSent    int64  `json:"webhooks_sent"`
@@ -38,7 +39,7 @@ type Sample struct {
 
 	Scheduler Spread `json:"scheduler"` // how long goroutines that could run waited
 	Pauses    Spread `json:"pauses"`    // of the collector
-	// Stall is how much later than its second the longest sample came.
+	// Stall is for how long the process stood still at a time, to within 50 ms.
 	Stall float64 `json:"stall"`
 
 	Load
@@ -49,7 +50,7 @@ type Load struct {
 	CPU        *float64 `json:"cpu"`         // cores that the process kept busy
 	CPULimit   float64  `json:"cpu_limit"`   // cores that it may use: by its quota and GOMAXPROCS
 	CPUWait    *float64 `json:"cpu_wait"`    // mean wait of its threads for a core
-	Throttled  *float64 `json:"throttled"`   // time that its quota kept it from running
+	Throttled  *float64 `json:"throttled"`   // time that its quota kept threads from running, summed over the CPUs
 	MachineCPU *float64 `json:"machine_cpu"` // share of the machine that was busy, 0 to 1
 	Steal      *float64 `json:"steal"`       // share of it that the hypervisor gave to others
 	Pressure   *float64 `json:"pressure"`    // share of the time in which a task of its group waited for a core

@@ -14,9 +14,15 @@ import (
 const (
 	// sampleEvery is how often figures are read.
 	sampleEvery = time.Second
-	// windowSeconds is how many samples the verdict looks back on: enough requests for a
-	// percentile, and few enough for the verdict to change while one looks.
+	// lookEvery is how often is looked whether the process runs at all: what stops it
+	// between two samples would else go unseen.
+	lookEvery = 50 * time.Millisecond
+	// windowSeconds is how far the verdict looks back: enough requests for a percentile,
+	// and few enough for the verdict to change while one looks.
 	windowSeconds = 10
+	// calmSeconds is how long nothing has to be wrong until the log says so: a figure at
+	// its threshold is not logged once a second.
+	calmSeconds = 5
 	// samplesKept are those of the last hour: about 800 bytes each, so 3 MB.
 	samplesKept = 3600
 	// busiestKept are of how many samples the busiest endpoints are kept, and how many of
@@ -42,6 +48,8 @@ type sampler struct {
 	window  Sample
 	verdict Verdict
 	runs    *runs
+	stalled time.Duration // the longest since the last reading
+	warned  time.Time     // when the log said that the timing is not trusted; zero when it said the contrary
 }
 
 // mark is a reading in the window, without what only differences by endpoint need, and
@@ -110,17 +118,36 @@ func (s *sampler) start() {
 	s.cancel = cancel
 	go func() {
 		defer close(s.ended)
-		ticker := time.NewTicker(sampleEvery)
+		ticker := time.NewTicker(lookEvery)
 		defer ticker.Stop()
+		seen := time.Now()
+		next := seen.Add(sampleEvery)
 		for {
 			select {
 			case <-ticker.C:
-				s.take(s.read())
 			case <-ctx.Done():
 				return
 			}
+			now := time.Now()
+			s.looked(now.Sub(seen) - lookEvery)
+			seen = now
+			if now.Before(next) {
+				continue
+			}
+			for !next.After(now) {
+				next = next.Add(sampleEvery)
+			}
+			s.take(s.read())
+			seen = time.Now()
 		}
 	}()
+}
+
+// looked tells by how much later than it should the process was seen to run.
+func (s *sampler) looked(late time.Duration) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.stalled = max(s.stalled, late)
 }
 
 // stop ends sampling, and the run that is under way with it.
@@ -143,11 +170,12 @@ func (s *sampler) take(r reading) {
 		return // a run was started or stopped while it was read
 	}
 	sample := between(&s.last, &r)
-	sample.Stall = max(sample.Seconds-sampleEvery.Seconds(), 0) * 1000
+	sample.Stall, s.stalled = inMS(s.stalled), 0
 	s.busiest.put(busiestBetween(&s.last.counts, &r.counts, sample))
 	s.samples.put(sample)
 	s.marks = append(s.marks, r.mark(sample.Stall))
-	if len(s.marks) > windowSeconds+1 {
+	// By time, and not by number: a run that ends has a mark of its own.
+	for len(s.marks) > 2 && r.time.Sub(s.marks[1].reading.time) > windowSeconds*sampleEvery-sampleEvery/2 {
 		s.marks = slices.Delete(s.marks, 0, 1)
 	}
 	s.last = r
@@ -155,7 +183,7 @@ func (s *sampler) take(r reading) {
 	s.runs.sampled(sample, s.verdict)
 }
 
-// look judges the window anew, and logs when the verdict changes.
+// look judges the window anew.
 func (s *sampler) look() {
 	s.window = between(&s.marks[0].reading, &s.last)
 	for _, m := range s.marks[1:] {
@@ -163,18 +191,25 @@ func (s *sampler) look() {
 	}
 	before := s.verdict
 	s.verdict = judge(&s.window, s.thresholds).after(before, s.window.Time)
-	if s.verdict.Trusted == before.Trusted {
-		return
+	s.tell()
+}
+
+// tell logs when the verdict changes: at once when something is wrong, and when nothing
+// has been for a while.
+func (s *sampler) tell() {
+	v, now := &s.verdict, s.window.Time
+	switch {
+	case !v.Trusted && s.warned.IsZero():
+		s.warned = now
+		var attrs []any
+		for _, r := range v.Reasons {
+			attrs = append(attrs, r.Code, r.Text)
+		}
+		s.log.Warn("the timing cannot be trusted", attrs...)
+	case v.Trusted && !s.warned.IsZero() && now.Sub(v.Since) >= calmSeconds*time.Second:
+		s.log.Info("the timing can be trusted", "after", v.Since.Sub(s.warned).Round(time.Millisecond))
+		s.warned = time.Time{}
 	}
-	if s.verdict.Trusted {
-		s.log.Info("the timing can be trusted", "after", s.window.Time.Sub(before.Since))
-		return
-	}
-	var attrs []any
-	for _, r := range s.verdict.Reasons {
-		attrs = append(attrs, r.Code, r.Text)
-	}
-	s.log.Warn("the timing cannot be trusted", attrs...)
 }
 
 // now adds a reading that a run begins or ends with. One that begins has the window

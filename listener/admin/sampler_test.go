@@ -72,6 +72,9 @@ func TestSampler_ASampleIsWhatCameSinceTheLast(t *testing.T) {
 	sampler := s.sampler(slog.New(slog.DiscardHandler))
 	s.serve("GET /a", 200, 300, 100*time.Microsecond)
 	s.serve("GET /b", 503, 100, 200*time.Microsecond)
+	sampler.looked(10 * time.Millisecond)
+	sampler.looked(time.Second)
+	sampler.looked(0)
 	sampler.take(s.after(2 * time.Second))
 	samples, busiest := sampler.latest(10, time.Time{})
 	if len(samples) != 1 || len(busiest) != 1 {
@@ -88,7 +91,7 @@ func TestSampler_ASampleIsWhatCameSinceTheLast(t *testing.T) {
 		t.Errorf("machine %v, process %v; want 0.25 and 0.1", got.MachineCPU, got.CPU)
 	}
 	if got.Stall != 1000 {
-		t.Errorf("stall %v ms, want 1000: the sample came a second late", got.Stall)
+		t.Errorf("stall %v ms, want 1000: once it was seen a second late", got.Stall)
 	}
 	if e := busiest[0].Endpoints; len(e) != 2 || e[0].Endpoint != "GET /a" || e[0].Rate != 150 || e[1].Errors != 100 {
 		t.Errorf("busiest %+v", e)
@@ -121,13 +124,73 @@ func TestSampler_TheVerdictLooksBackTenSecondsAndIsLoggedOncePerChange(t *testin
 			t.Fatalf("trusted again after %d seconds, want the slow one to be looked at for ten", i+1)
 		}
 	}
-	if v := second(50 * time.Microsecond); !v.Trusted {
-		t.Errorf("not trusted ten seconds later: %v", v.Reasons)
+	for i := range calmSeconds + 1 {
+		if v := second(50 * time.Microsecond); !v.Trusted {
+			t.Errorf("not trusted %d seconds later: %v", 10+i, v.Reasons)
+		}
 	}
 	lines := strings.Split(strings.TrimSpace(log.String()), "\n")
 	if len(lines) != 2 || !strings.Contains(lines[0], "cannot be trusted") || !strings.Contains(lines[0], "own-p99") || !strings.Contains(lines[0], "5 ms") ||
 		!strings.Contains(lines[1], "the timing can be trusted") {
 		t.Errorf("log, want one line for each change:\n%s", log.String())
+	}
+}
+
+// A figure that goes above its threshold and below it again and again is told once, and
+// once more when it has stayed below.
+func TestSampler_AFigureAtItsThresholdIsNotLoggedOnceASecond(t *testing.T) {
+	s := newScene("GET /a")
+	var log bytes.Buffer
+	sampler := s.sampler(slog.New(slog.NewTextHandler(&log, nil)))
+	changes, before := 0, true
+	for i := range 60 {
+		s.usage.descriptors, s.usage.limit = 950-100*(i/2%2), 1000
+		s.serve("GET /a", 200, 1, time.Microsecond)
+		sampler.take(s.after(time.Second))
+		if v, _ := sampler.current(); v.Trusted != before {
+			changes, before = changes+1, v.Trusted
+		}
+	}
+	if changes < 20 || strings.Count(log.String(), "\n") != 1 {
+		t.Errorf("%d changes, logged:\n%s", changes, log.String())
+	}
+	s.usage.descriptors = 10
+	for range calmSeconds + 2 {
+		sampler.take(s.after(time.Second))
+	}
+	if strings.Count(log.String(), "\n") != 2 || !strings.Contains(log.String(), "can be trusted") {
+		t.Errorf("logged:\n%s", log.String())
+	}
+}
+
+// The verdict is on ten seconds however often somebody looks at the run, or begins and
+// ends one.
+func TestSampler_WhoLooksOftenDoesNotChangeWhatIsLookedAt(t *testing.T) {
+	s := newScene("GET /a")
+	sampler := s.sampler(slog.New(slog.DiscardHandler))
+	sampler.read = func() reading { return s.after(50 * time.Millisecond) }
+	entry, err := sampler.begin("", nil, "")
+	if err != nil {
+		t.Fatal(err)
+	}
+	for range 15 {
+		for range 10 {
+			sampler.report(entry.ID, withSpec(""))
+		}
+		sampler.take(s.after(500 * time.Millisecond))
+	}
+	if v, _ := sampler.current(); v.Seconds < windowSeconds-1 || v.Seconds > windowSeconds+1 {
+		t.Errorf("the verdict is on %v seconds", v.Seconds)
+	}
+	if samples, _ := sampler.latest(samplesKept, time.Time{}); len(samples) > 17 {
+		t.Errorf("%d samples of 15 seconds", len(samples))
+	}
+	sampler.end(entry.ID, withSpec(""))
+	for range 5 {
+		sampler.take(s.after(time.Second))
+	}
+	if v, _ := sampler.current(); v.Seconds < windowSeconds-1 || v.Seconds > windowSeconds+1 {
+		t.Errorf("the verdict is on %v seconds after the run", v.Seconds)
 	}
 }
 

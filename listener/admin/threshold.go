@@ -48,14 +48,14 @@ type check struct {
 // stands before them.
 var checks = []check{
 	{"throttled", milliseconds, 0, func(s *Sample) (float64, bool) { return known(s.Throttled) }, nil,
-		saying("the CPU quota kept the process from running for %s; %s is accepted")},
+		saying("the CPU quota kept threads from running for %s, summed over the CPUs; %s is accepted")},
 	{"cpu-quota", share, 0.9, (*Sample).ofQuota, nil,
 		saying("the process used %s of the CPU that it may use; %s is accepted")},
 	{"machine", share, 0.95, func(s *Sample) (float64, bool) { return known(s.MachineCPU) }, nil,
 		saying("the CPUs of the machine were busy for %s of the time; %s is accepted")},
 	{"steal", share, 0.05, func(s *Sample) (float64, bool) { return known(s.Steal) }, nil,
 		saying("the hypervisor gave %s of the machine's CPU time to others; %s is accepted")},
-	{"cpu-wait", milliseconds, 0.5, func(s *Sample) (float64, bool) { return known(s.CPUWait) }, nil,
+	{"cpu-wait", milliseconds, 0.1, func(s *Sample) (float64, bool) { return known(s.CPUWait) }, nil,
 		saying("threads of the process waited %s for a CPU on average; %s is accepted")},
 	{"stall", milliseconds, 100, func(s *Sample) (float64, bool) { return s.Stall, true }, nil,
 		saying("the process stood still for %s; %s is accepted")},
@@ -102,30 +102,45 @@ func (s *Sample) ofDescriptors() (float64, bool) {
 	return float64(s.Descriptors) / float64(s.DescriptorLimit), true
 }
 
-// injectionLeast is 1 % of the latency that was declared, at its median: an answer that
-// is to take ten seconds may be 100 ms late.
-func (s *Sample) injectionLeast() float64 { return s.Injected.P50 / 100 }
+// injectionLeast is 1 % of the latency that was declared, of the shortest but for one in
+// a hundred: where answers are to take ten seconds they may be 100 ms late, and not where
+// some are to take ten milliseconds.
+func (s *Sample) injectionLeast() float64 { return s.shortest / 100 }
+
+// texts are a figure and the threshold that it is above, with as many digits as it takes
+// to see that.
+func (u unit) texts(figure, limit float64) (string, string) {
+	for digits := 3; ; digits++ {
+		a, b := u.written(figure, digits), u.written(limit, digits)
+		if a != b || digits == 15 {
+			return a, b
+		}
+	}
+}
 
 // written is a figure with its unit.
-func (u unit) written(value float64) string {
+func (u unit) written(value float64, digits int) string {
 	switch u {
 	case share:
-		return short(value*100) + " %"
+		return rounded(value*100, digits) + " %"
 	case milliseconds:
-		return short(value) + " ms"
+		return rounded(value, digits) + " ms"
 	default:
-		return short(value)
+		return rounded(value, digits)
 	}
 }
 
 // short is a number with three digits that count.
-func short(value float64) string {
-	digits := 0
+func short(value float64) string { return rounded(value, 3) }
+
+// rounded is a number with three or more digits that count.
+func rounded(value float64, digits int) string {
+	digits -= 3
 	switch size := math.Abs(value); {
 	case size < 10:
-		digits = 2
+		digits += 2
 	case size < 100:
-		digits = 1
+		digits++
 	}
 	text := strconv.FormatFloat(value, 'f', digits, 64)
 	if digits > 0 {

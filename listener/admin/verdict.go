@@ -47,7 +47,7 @@ func judge(s *Sample, thresholds Thresholds) Verdict {
 			v.Unknown = append(v.Unknown, c.code)
 		case figure > limit && !v.Idle:
 			v.Reasons = append(v.Reasons, Reason{
-				Code: c.code, Text: c.text(c.unit.written(figure), c.unit.written(limit)),
+				Code: c.code, Text: c.text(c.unit.texts(figure, limit)),
 				Number: figure, Threshold: limit, Unit: string(c.unit), Since: begun,
 			})
 		}

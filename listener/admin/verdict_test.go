@@ -1,11 +1,14 @@
 package admin
 
 import (
+	"log/slog"
 	"math"
 	"slices"
 	"strings"
 	"testing"
 	"time"
+
+	"mockserver/listener"
 )
 
 // busySample is a second in which requests were served and nothing was wrong; figures
@@ -45,7 +48,7 @@ func TestJudge_EachReasonAloneAndItsBorder(t *testing.T) {
 		{"cpu-quota", 0.9, 0.91, func(s *Sample, v float64) { s.CPU = figure(v * 2) }},
 		{"machine", 0.95, 0.96, func(s *Sample, v float64) { s.MachineCPU = &v }},
 		{"steal", 0.05, 0.051, func(s *Sample, v float64) { s.Steal = &v }},
-		{"cpu-wait", 0.5, 0.51, func(s *Sample, v float64) { s.CPUWait = &v }},
+		{"cpu-wait", 0.1, 0.11, func(s *Sample, v float64) { s.CPUWait = &v }},
 		{"stall", 100, 101, func(s *Sample, v float64) { s.Stall = v }},
 		{"scheduler-p99", 1, 1.1, func(s *Sample, v float64) { s.Scheduler.P99 = v }},
 		{"gc-pause", 1, 1.1, func(s *Sample, v float64) { s.Pauses.Max = v }},
@@ -85,13 +88,41 @@ func TestJudge_EachReasonAloneAndItsBorder(t *testing.T) {
 
 func TestJudge_ALongLatencyMayBeOnePercentLate(t *testing.T) {
 	s := busySample()
-	s.Injected.P50, s.InjectionError.P99 = 2000, 20
+	s.shortest, s.InjectionError.P99 = 2000, 20
 	if v := judge(&s, nil); !v.Trusted {
 		t.Errorf("20 ms late of 2 s: %v", v.Reasons)
 	}
 	s.InjectionError.P99 = 20.5
 	if v := judge(&s, nil); v.Trusted || v.Reasons[0].Threshold != 20 {
 		t.Errorf("20.5 ms late of 2 s: %+v, want a threshold of 20 ms", v)
+	}
+}
+
+// Where some are to take ten milliseconds, they may not be late by a hundredth of what
+// most are to take.
+func TestSampler_WhatMayBeLateIsOfTheShortestLatency(t *testing.T) {
+	for short, want := range map[int]float64{0: 100, 5: 1} {
+		s := newScene("GET /a")
+		sampler := s.sampler(slog.New(slog.DiscardHandler))
+		injected := slices.Repeat([]time.Duration{10 * time.Second}, 100-short)
+		injected = append(injected, slices.Repeat([]time.Duration{10 * time.Millisecond}, short)...)
+		s.counts.Endpoints[0].Requests, s.counts.Endpoints[0].Injected = 100, listener.LengthsOf(injected...)
+		s.counts.Endpoints[0].InjectionError = listener.LengthsOf(slices.Repeat([]time.Duration{time.Second}, 100)...)
+		sampler.take(s.after(time.Second))
+		v, _ := sampler.current()
+		if len(v.Reasons) != 1 || v.Reasons[0].Code != "injection-p99" || math.Abs(v.Reasons[0].Threshold-want) > want/100 {
+			t.Errorf("%d short ones: %+v, want a threshold of %v ms", short, v.Reasons, want)
+		}
+	}
+}
+
+// A figure that is hardly above its threshold is not written as the threshold is.
+func TestJudge_TheTextShowsWhatIsAboveWhat(t *testing.T) {
+	s := busySample()
+	s.Own.P99, s.MachineCPU = 1.00004, figure(0.9501)
+	v := judge(&s, nil)
+	if len(v.Reasons) != 2 || !strings.Contains(v.Reasons[0].Text, "95.01 %") || !strings.Contains(v.Reasons[1].Text, "1.00004 ms") {
+		t.Errorf("%+v", v.Reasons)
 	}
 }
 
