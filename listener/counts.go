@@ -107,6 +107,21 @@ func (c *counts) each(do func(status int, n uint64)) {
 	}
 }
 
+// stamp is another number once anything was counted: each request is counted by its
+// status last.
+func (c *counts) stamp() uint64 {
+	n := c.heard.Load() + c.said.Load()
+	for i := range c.statuses {
+		n += c.statuses[i].n.Load()
+	}
+	if all := c.others.Load(); all != nil {
+		for i := range all {
+			n += all[i].Load()
+		}
+	}
+	return n
+}
+
 // merge adds what m has, which does not change any more.
 func (c *counts) merge(m *counts) {
 	m.each(func(status int, n uint64) { c.status(uint32(status)).Add(n) })

@@ -1,15 +1,16 @@
 package listener
 
 import (
+	"iter"
 	"slices"
 	"time"
 )
 
 // SumOfLengths is several readings as one: those of all endpoints, say.
-func SumOfLengths(all ...Lengths) Lengths {
+func SumOfLengths(all iter.Seq[Lengths]) Lengths {
 	var counts [octaves][1 << octaveBits]uint64
 	var sum Lengths
-	for _, l := range all {
+	for l := range all {
 		sum.Sum += l.Sum
 		sum.Max = max(sum.Max, l.Max)
 		for _, c := range l.cells {

@@ -113,6 +113,11 @@ type account struct {
 	key    string           // its id; "" for none of an endpoint
 	route  *config.Endpoint // its path alone, for conditions; nil for none
 	shards []atomic.Pointer[counts]
+
+	// What was read of it last, by Counts, which recorder.mu guards.
+	last  Counted
+	stamp uint64 // of before that
+	known bool   // it was read
 }
 
 func newAccount(id identity, shards int) *account {
@@ -357,10 +362,10 @@ func (c *connection) countFixed(f *fixed) bool {
 		c.unseen, c.sampled = own, kept == Sampled
 		return false
 	}
-	n.Add(1)
 	if len(f.body) > 0 {
 		counts.out.Add(uint64(len(f.body)))
 	}
 	counts.service.add(own)
+	n.Add(1) // last, see counts.stamp
 	return true
 }

@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"math"
+	"reflect"
 	"runtime"
 	"strings"
 	"testing"
@@ -193,5 +194,36 @@ func TestCounts_InjectedIsWhatIsDeclared(t *testing.T) {
 	}
 	if c.Injected.Count != 40_000 || c.InjectionError.Count != 40_000 || c.Service.Quantile(1) > 10*time.Millisecond {
 		t.Errorf("%d injected, %d late, own %v", c.Injected.Count, c.InjectionError.Count, c.Service.Quantile(1))
+	}
+}
+
+// An endpoint that has had nothing since it was read last is not read again; whatever
+// is counted of one that has is told by the next reading.
+func TestCounts_ReadAgainWhatHasChanged(t *testing.T) {
+	s := recording(t, "- endpoint: {path: /a, response: {}}\n- endpoint: {path: /b, response: {}}", 0)
+	a, b := s.recorder.order[0], s.recorder.order[1]
+	for i, count := range []func(*counts){
+		func(c *counts) { c.service.add(1); c.answered(200, 1, 2) },
+		func(c *counts) { c.pauses().late.add(1); c.answered(200, 0, 0) },
+		func(c *counts) {
+			for status := range 400 {
+				c.answered(100+status, 0, 0)
+			}
+		},
+		func(c *counts) { c.faults[1].Add(1); c.limited.Add(1); c.answered(599, 0, 0) },
+		func(c *counts) { c.heard.Add(1) },
+		func(c *counts) { c.said.Add(1) },
+	} {
+		count(a.at(uint32(i)))
+		if got, want := a.reread(), a.read(); !reflect.DeepEqual(got, want) {
+			t.Errorf("%d: got %+v, want %+v", i, got, want)
+		}
+	}
+	b.at(0).service.add(1)
+	b.at(0).answered(200, 0, 0)
+	b.reread()
+	reading := testing.AllocsPerRun(10, func() { b.reread() })
+	if reading > 0 {
+		t.Errorf("reading what has not changed took %v allocations", reading)
 	}
 }

@@ -51,7 +51,7 @@ func (s *source) read() reading {
 
 // accounts are all that is counted: endpoints and what is none.
 func accounts(c *listener.Counts) []*listener.Counted {
-	all := []*listener.Counted{&c.Unmatched, &c.Options, &c.Malformed, &c.Gone}
+	all := append(make([]*listener.Counted, 0, len(c.Endpoints)+4), &c.Unmatched, &c.Options, &c.Malformed, &c.Gone)
 	for i := range c.Endpoints {
 		all = append(all, &c.Endpoints[i])
 	}
@@ -61,8 +61,8 @@ func accounts(c *listener.Counts) []*listener.Counted {
 // sumOf adds up what was counted.
 func sumOf(c *listener.Counts) summed {
 	s := summed{unmatched: c.Unmatched.Requests}
-	var service, injected, late []listener.Lengths
-	for _, a := range accounts(c) {
+	all := accounts(c)
+	for _, a := range all {
 		if a.Requests == 0 {
 			continue
 		}
@@ -75,9 +75,19 @@ func sumOf(c *listener.Counts) summed {
 		s.refused += a.Refused
 		s.in += a.In
 		s.out += a.Out
-		service, injected, late = append(service, a.Service), append(injected, a.Injected), append(late, a.InjectionError)
 	}
-	s.service, s.injected, s.late = listener.SumOfLengths(service...), listener.SumOfLengths(injected...), listener.SumOfLengths(late...)
+	sum := func(of func(*listener.Counted) *listener.Lengths) listener.Lengths {
+		return listener.SumOfLengths(func(yield func(listener.Lengths) bool) {
+			for _, a := range all {
+				if l := of(a); l.Count > 0 && !yield(*l) {
+					return
+				}
+			}
+		})
+	}
+	s.service = sum(func(a *listener.Counted) *listener.Lengths { return &a.Service })
+	s.injected = sum(func(a *listener.Counted) *listener.Lengths { return &a.Injected })
+	s.late = sum(func(a *listener.Counted) *listener.Lengths { return &a.InjectionError })
 	return s
 }
 

@@ -259,10 +259,7 @@ func busiestBetween(before, after *listener.Counts, sample Sample) busy {
 // busiestOf is what was counted between two counts of those endpoints that had the most
 // requests, the busiest first; 0 is all that had any.
 func busiestOf(before, after *listener.Counts, most int) []listener.Counted {
-	known := make(map[string]*listener.Counted, len(before.Endpoints))
-	for i := range before.Endpoints {
-		known[before.Endpoints[i].ID] = &before.Endpoints[i]
-	}
+	earlier := earlierIn(before)
 	type pair struct {
 		a, b *listener.Counted
 		n    uint64
@@ -270,7 +267,7 @@ func busiestOf(before, after *listener.Counts, most int) []listener.Counted {
 	var pairs []pair
 	for i := range after.Endpoints {
 		b := &after.Endpoints[i]
-		a := known[b.ID]
+		a := earlier(i, b.ID)
 		if a == nil || a.Requests > b.Requests {
 			a = &listener.Counted{} // it is new, or was away meanwhile
 		}
@@ -287,6 +284,24 @@ func busiestOf(before, after *listener.Counts, most int) []listener.Counted {
 		all[i] = countedSince(p.a, p.b)
 	}
 	return all
+}
+
+// earlierIn finds endpoints in an earlier reading: where they stand now, or after a
+// reload by their ID.
+func earlierIn(before *listener.Counts) func(i int, id string) *listener.Counted {
+	var known map[string]*listener.Counted
+	return func(i int, id string) *listener.Counted {
+		if i < len(before.Endpoints) && before.Endpoints[i].ID == id {
+			return &before.Endpoints[i]
+		}
+		if known == nil {
+			known = make(map[string]*listener.Counted, len(before.Endpoints))
+			for i := range before.Endpoints {
+				known[before.Endpoints[i].ID] = &before.Endpoints[i]
+			}
+		}
+		return known[id]
+	}
 }
 
 // countedSince is what was counted of an endpoint after an earlier reading.
