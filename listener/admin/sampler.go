@@ -23,7 +23,7 @@ const (
 	// calmSeconds is how long nothing has to be wrong until the log says so: a figure at
 	// its threshold is not logged once a second.
 	calmSeconds = 5
-	// samplesKept are those of the last hour: about 800 bytes each, so 3 MB.
+	// samplesKept are those of the last hour: about 900 bytes each, so 3 MB.
 	samplesKept = 3600
 	// busiestKept are of how many samples the busiest endpoints are kept, and how many of
 	// those: at most 1 MB.
