@@ -185,10 +185,11 @@ func readAddress(into *string, text string) bool {
 	return err == nil && readInt(&number, port, 0, 65535) && (host == "" || readHost(&name, host))
 }
 
-// readToken takes what can stand in a header as it is.
+// readToken takes what can stand in a header as it is. An empty one may be a variable of a
+// script that is not set: it would leave the address open.
 func readToken(into *string, text string) bool {
 	*into = text
-	return !strings.ContainsFunc(text, func(r rune) bool { return r <= ' ' || r > '~' })
+	return text != "" && !strings.ContainsFunc(text, func(r rune) bool { return r <= ' ' || r > '~' })
 }
 
 // readHost takes a name or an IP address; an IPv6 one may stand in brackets.

@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"slices"
+	"strings"
 )
 
 // New returns a spec of endpoints that are declared in Go, in order:
@@ -146,6 +147,26 @@ func Join(specs ...*Spec) *Spec {
 	}
 	slices.SortStableFunc(joined.Endpoints, func(a, b Endpoint) int { return cmp.Compare(a.rank(), b.rank()) })
 	return joined
+}
+
+// Without is the spec without one of its endpoints, by its index, and what was said of it:
+// nothing is left of one that Join put there.
+func (s *Spec) Without(i int) *Spec {
+	e, c := &s.Endpoints[i], *s
+	c.Endpoints = slices.Delete(slices.Clone(s.Endpoints), i, i+1)
+	c.Problems = slices.DeleteFunc(slices.Clone(s.Problems), func(p Problem) bool {
+		return p.Pos.File == e.Pos.File && (p.Key == e.Key || strings.HasPrefix(p.Key, e.Key+"."))
+	})
+	if !c.has(e.Pos.File) {
+		c.files = slices.DeleteFunc(slices.Clone(s.files), func(file string) bool { return file == e.Pos.File })
+	}
+	return &c
+}
+
+// has tells whether an endpoint or a WebSocket is declared in a file.
+func (s *Spec) has(file string) bool {
+	return slices.ContainsFunc(s.Endpoints, func(e Endpoint) bool { return e.Pos.File == file }) ||
+		slices.ContainsFunc(s.WebSockets, func(w WebSocket) bool { return w.Pos.File == file })
 }
 
 // rank is 1 for endpoints of documents, 0 for others.

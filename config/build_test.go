@@ -2,6 +2,7 @@ package config
 
 import (
 	"encoding/json"
+	"fmt"
 	"math"
 	"reflect"
 	"strings"
@@ -355,5 +356,26 @@ func TestParse_TakesTheDirectoryOfItsName(t *testing.T) {
 		if len(spec.Endpoints) != 1 || spec.Endpoints[0].Dir != want {
 			t.Errorf("%s: got %+v, want the directory %q", name, spec.Endpoints, want)
 		}
+	}
+}
+
+// What is joined and taken out again, time after time, leaves nothing: no warning, no file.
+func TestSpec_WithoutLeavesNothing(t *testing.T) {
+	served := Parse("m.yml", []byte("- endpoint: {path: /a, response: {headers: {Connection: close}}}\n- endpoint: {path: /b, response: {headers: {Connection: close}}}\n"))
+	warnings := len(served.Problems)
+	for n := range 3 {
+		added := Parse(fmt.Sprintf("added-%d.yml", n), []byte("- endpoint: {path: /c, response: {headers: {Connection: close}}}\n"))
+		joined := Join(added, served)
+		if len(joined.Problems) != warnings+1 {
+			t.Fatalf("%v", joined.Problems)
+		}
+		served = joined.Without(0)
+	}
+	if len(served.Endpoints) != 2 || len(served.Problems) != warnings || len(served.files) != 1 {
+		t.Errorf("left are %d endpoints, %v, %v", len(served.Endpoints), served.Problems, served.files)
+	}
+	one := served.Without(1)
+	if len(one.Endpoints) != 1 || one.Endpoints[0].Path.Value != "/a" || len(one.Problems) != warnings/2 || len(one.files) != 1 || len(served.Endpoints) != 2 {
+		t.Errorf("left are %+v, %v, %v", one.Endpoints, one.Problems, one.files)
 	}
 }
