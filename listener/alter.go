@@ -48,7 +48,8 @@ func (s *Server) Stopping() bool { return s.stopping.Load() }
 
 // Alter is Apply of what change makes of the specification that is served. No other
 // specification is applied meanwhile, so change must call neither Apply nor Alter. When
-// its error is not nil nothing is changed, and it is returned.
+// its error is not nil nothing is changed, and it is returned. Warnings that what was
+// served before has too are not logged again.
 func (s *Server) Alter(change func(served *config.Spec) (*config.Spec, error)) error {
 	s.applying.Lock()
 	defer s.applying.Unlock()
@@ -56,5 +57,5 @@ func (s *Server) Alter(change func(served *config.Spec) (*config.Spec, error)) e
 	if err != nil {
 		return err
 	}
-	return s.apply(spec)
+	return s.apply(spec, s.warnings)
 }

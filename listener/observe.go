@@ -181,20 +181,13 @@ func (s *Server) Unmatched() []Miss {
 // Apply that.
 func (s *Server) Spec() *config.Spec { return s.snapshot.Load().spec }
 
-// IDs are what Counted and Served call the endpoints of a specification, and behind them
-// its WebSockets, whether it is served or not. They are those of Spec, or of one that was
-// read: an endpoint made in Go has its one once it is served.
-func IDs(spec *config.Spec) []string {
-	ids := make([]string, 0, len(spec.Endpoints)+len(spec.WebSockets))
-	for _, id := range identities(spec) {
-		ids = append(ids, id.id())
-	}
-	return ids
-}
-
 // Endpoints are the endpoints and WebSockets that are served, in the order of Spec.
-func (s *Server) Endpoints() []Served {
-	spec := s.Spec()
+func (s *Server) Endpoints() []Served { return EndpointsOf(s.Spec()) }
+
+// EndpointsOf are the endpoints and WebSockets of a specification, whether it is served or
+// not, as they are called when it is. It is one of Spec, or one that was read: an endpoint
+// made in Go has its ID once it is served.
+func EndpointsOf(spec *config.Spec) []Served {
 	all := make([]Served, len(spec.Endpoints)+len(spec.WebSockets))
 	for i, id := range identities(spec) {
 		all[i] = Served{ID: id.id(), Name: id.name, Index: i}

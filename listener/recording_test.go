@@ -437,14 +437,14 @@ func TestCounts_KnowEndpointsAcrossReloads(t *testing.T) {
 	}
 	ask()
 	after := server.Counts()
-	ids := listener.IDs(server.Spec())
+	served := listener.EndpointsOf(server.Spec())
 	for i, want := range []struct {
 		endpoint string
 		before   int // its index then
 		statuses map[int]uint64
 	}{{"GET /new", -1, map[int]uint64{}}, {"GET /b", 2, map[int]uint64{200: 1, 201: 2}}, {"GET /a", 0, map[int]uint64{200: 1, 202: 1}}} {
 		got := after.Endpoints[i]
-		if got.Endpoint != want.endpoint || !maps.Equal(got.Statuses, want.statuses) || got.ID != ids[i] || got.ID != server.Endpoints()[i].ID ||
+		if got.Endpoint != want.endpoint || !maps.Equal(got.Statuses, want.statuses) || got.ID != served[i].ID || got.ID != server.Endpoints()[i].ID ||
 			want.before >= 0 && got.ID != before.Endpoints[want.before].ID {
 			t.Errorf("got %+v, want %+v", got, want)
 		}

@@ -119,7 +119,8 @@ type Server struct {
 	log      *slog.Logger
 	compiler *compiler
 	snapshot atomic.Pointer[snapshot]
-	applying sync.Mutex // one Apply at a time
+	applying sync.Mutex      // one Apply at a time; guards warnings
+	warnings config.Problems // of what is served
 	applied  applied
 
 	http     *fasthttp.Server
@@ -324,11 +325,11 @@ func (s *Server) fixed(path []byte) *fixed {
 func (s *Server) Apply(spec *config.Spec) error {
 	s.applying.Lock()
 	defer s.applying.Unlock()
-	return s.apply(spec)
+	return s.apply(spec, nil)
 }
 
-// apply is Apply for who holds s.applying.
-func (s *Server) apply(spec *config.Spec) error {
+// apply is Apply for who holds s.applying. Warnings that were told already are not logged.
+func (s *Server) apply(spec *config.Spec, told config.Problems) error {
 	if s.stopping.Load() {
 		return ErrStopped
 	}
@@ -338,8 +339,15 @@ func (s *Server) apply(spec *config.Spec) error {
 	if err != nil {
 		return err
 	}
-	for _, warning := range problems.Warnings() {
-		s.log.Warn("configuration warning", "at", warning.Pos.String(), "key", warning.Key, "what", warning.What)
+	s.warnings = problems.Warnings()
+	known := make(map[config.Problem]bool, len(told))
+	for _, warning := range told {
+		known[warning] = true
+	}
+	for _, warning := range s.warnings {
+		if !known[warning] {
+			s.log.Warn("configuration warning", "at", warning.Pos.String(), "key", warning.Key, "what", warning.What)
+		}
 	}
 	if s.recorder != nil {
 		s.recorder.adopt(sn)
