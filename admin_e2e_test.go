@@ -10,6 +10,7 @@ import (
 	"os"
 	"slices"
 	"strings"
+	"sync"
 	"syscall"
 	"testing"
 	"time"
@@ -123,6 +124,7 @@ func TestAdmin_ABadTokenIsRefusedAndNotShown(t *testing.T) {
 		{nil, []string{"--admin-token", "sec ret"}},
 		{[]string{"MOCKSERVER_ADMIN_TOKEN=sec ret"}, nil},
 		{nil, []string{"--admin-token=secrét"}},
+		{nil, []string{"--admin-token", ""}}, // of a variable that is not set
 	} {
 		code, stdout, stderr := refused(t, c.env, append(c.args, "-c", file)...)
 		if code != 2 || !strings.Contains(stderr, "visible ASCII") || strings.Contains(stdout+stderr, "sec") {
@@ -161,6 +163,65 @@ func TestAdmin_OtherSitesAreRefused(t *testing.T) {
 		}
 	}
 	a.do("OPTIONS", "/__admin/reload", "", "Origin: https://evil.example", "Access-Control-Request-Method: POST").refusal(t, 403, "foreign_origin")
+}
+
+// What net/http answers by itself, a redirect to the path without its dots, say, is asked
+// for the token too.
+func TestAdmin_NoWayOfWritingAPathGoesRoundTheToken(t *testing.T) {
+	t.Parallel()
+	p := serving(t, one("x"), "--admin", "127.0.0.1:0", "--admin-token", "right")
+	a := adminOf(p)
+	for _, target := range []string{"//", "//__admin/counts", "/__admin/../metrics", "/__admin/./counts", "/__admin//counts", "/x/..", "/__admin%2fcounts", "/__admin/%2e%2e/counts", "*"} {
+		method := "GET"
+		if target == "*" {
+			method = "OPTIONS"
+		}
+		for _, c := range []struct {
+			token, status string
+		}{{"wrong", "401 Unauthorized"}, {"right", "404 Not Found"}} {
+			if got := statusLine(t, a, method+" "+target, "Authorization: Bearer "+c.token); got != "HTTP/1.1 "+c.status {
+				t.Errorf("%s %s with a %s token: got %s", method, target, c.token, got)
+			}
+		}
+	}
+	if got := statusLine(t, a, "CONNECT x:1"); got != "HTTP/1.1 401 Unauthorized" {
+		t.Errorf("CONNECT: got %s", got)
+	}
+	if got := statusLine(t, a, "GET /__admin/counts", "Authorization: Bearer wrong", "Authorization: Bearer right"); got != "HTTP/1.1 401 Unauthorized" {
+		t.Errorf("a second token: got %s", got)
+	}
+}
+
+// statusLine is that of the answer to a request as it is written here.
+func statusLine(t *testing.T, a *process, request string, headers ...string) string {
+	t.Helper()
+	conn, err := net.Dial("tcp", strings.TrimPrefix(a.url, "http://"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer conn.Close()
+	fmt.Fprintf(conn, "%s HTTP/1.1\r\n%s\r\n\r\n", request, strings.Join(append(headers, "Host: x", "Connection: close"), "\r\n"))
+	got, err := io.ReadAll(conn)
+	if err != nil {
+		t.Fatal(err)
+	}
+	line, _, _ := strings.Cut(string(got), "\r\n")
+	return line
+}
+
+func TestAdmin_MetricsAreForNoForeignName(t *testing.T) {
+	t.Parallel()
+	_, a := administered(t, one("x"))
+	a.get("/metrics", "Host: evil.example").refusal(t, 403, "foreign_host")
+	for _, path := range []string{"/healthz", "/readyz"} { // they say nothing
+		if got := a.get(path, "Host: evil.example"); got.status != 200 {
+			t.Errorf("%s: got %d %s", path, got.status, got.body)
+		}
+	}
+	a = adminOf(serving(t, one("x"), "--admin", "127.0.0.1:0", "--admin-token", "t"))
+	if got := a.get("/metrics", "Host: behind-a-proxy.example"); got.status != 200 {
+		t.Errorf("with a token: got %d %s", got.status, got.body)
+	}
 }
 
 func TestAdmin_AnswersAreNothingForBrowsersToRun(t *testing.T) {
@@ -210,6 +271,9 @@ func TestAdmin_MethodsAndPaths(t *testing.T) {
 	a.do("POST", "/__admin/webhooks/1-1/fire", "").refusal(t, 404, "webhook_not_found")
 	for _, query := range []string{"limit=x", "limit=-1", "limit=1001", "status=20", "status=abc", "status=600", "kept=all", "since=yesterday", "since=-5s", "after=-1", "no=1", "limit=1&limit=2", "x=%zz"} {
 		a.get("/__admin/journal?"+query).refusal(t, 400, "bad_query")
+	}
+	for _, path := range []string{"webhooks?limt=4", "webhooks?limit=4&limit=5", "webhooks?limit=%zz", "webhooks?limit=-1", "samples?first=1", "samples?last=1&last=2", "runs/compare?a=1&b=1&c=1", "counts?endpoint=x", "endpoints/x?y"} {
+		a.get("/__admin/"+path).refusal(t, 400, "bad_query")
 	}
 }
 
@@ -341,6 +405,147 @@ func TestAdmin_WhatIsAddedAnswersFirst(t *testing.T) {
 	}
 }
 
+// It is told by where it stands: a file may have the name that it gets.
+func TestAdmin_WhatIsAddedIsNotTakenForWhatAFileDeclares(t *testing.T) {
+	t.Parallel()
+	dir := t.TempDir()
+	writeFile(t, dir, "added-1.yml", "- endpoint: {path: /first, response: {}}\n- endpoint: {path: /last, response: {}}\n")
+	p := launchIn(t, dir, nil, "-c", "added-1.yml", "--admin", "127.0.0.1:0").listening()
+	a := adminOf(p)
+	var said struct{ Endpoint struct{ ID, Endpoint string } }
+	a.do("POST", "/__admin/endpoints", "endpoint: {path: /mine, response: {}}", "Content-Type: application/yaml").into(t, 201, &said)
+	if said.Endpoint.Endpoint != "GET /mine" {
+		t.Errorf("%s was added, it says", said.Endpoint.Endpoint)
+	}
+	a.do("DELETE", "/__admin/endpoints/"+said.Endpoint.ID, "").into(t, 200, &said)
+	p.get("/mine").refusal(t, 404, "endpoint_not_found")
+	p.get("/last").want(t, 200, "")
+}
+
+func TestAdmin_TheSpecificationTellsWhetherRequestsChangedIt(t *testing.T) {
+	t.Parallel()
+	p, a := administered(t, one("file"))
+	p.get("/a")
+	told := func(after string, changed bool) {
+		t.Helper()
+		var said struct {
+			Changed   bool
+			Endpoints []struct {
+				Endpoint string
+				Requests int
+			}
+		}
+		a.get("/__admin/spec").into(t, 200, &said)
+		last := said.Endpoints[len(said.Endpoints)-1]
+		if said.Changed != changed || last.Endpoint != "GET /a" || last.Requests != 1 {
+			t.Errorf("after %s: changed is %v, want %v; endpoints are %+v", after, said.Changed, changed, said.Endpoints)
+		}
+	}
+	const yaml = "Content-Type: application/yaml"
+	told("the start", false)
+	a.do("POST", "/__admin/endpoints", "endpoint: {path: b}", yaml).refusal(t, 422, "invalid_configuration")
+	a.do("PUT", "/__admin/spec", "- endpoint: {path: b}", yaml).refusal(t, 422, "invalid_configuration")
+	told("what was refused", false)
+	a.do("POST", "/__admin/endpoints", "endpoint: {path: /b, response: {}}", yaml).into(t, 201, &struct{}{})
+	told("an addition", true)
+	a.do("POST", "/__admin/reload", "").into(t, 200, &struct{}{})
+	told("a reload", false)
+	a.do("PUT", "/__admin/spec", one("put"), yaml).into(t, 200, &struct{}{})
+	told("a replacement", true)
+	var removed struct {
+		Endpoint struct {
+			ID       string
+			Requests int
+		}
+	}
+	a.do("POST", "/__admin/reload", "").into(t, 200, &struct{}{})
+	var all struct{ Endpoints []struct{ ID string } }
+	a.get("/__admin/endpoints").into(t, 200, &all)
+	a.do("DELETE", "/__admin/endpoints/"+all.Endpoints[0].ID, "").into(t, 200, &removed)
+	var left struct{ Changed bool }
+	if a.get("/__admin/spec").into(t, 200, &left); !left.Changed || removed.Endpoint.Requests != 1 {
+		t.Errorf("after a removal: %+v; removed was %+v", left, removed)
+	}
+}
+
+// Changes by the admin address may be many, and the configuration may have many warnings.
+func TestAdmin_ChangesLogNoWarningAgain(t *testing.T) {
+	t.Parallel()
+	p, a := administered(t, "- endpoint: {path: /old, response: {body: \"{{path-params.x}}\"}}\n")
+	var said struct{ Endpoint struct{ ID string } }
+	for range 3 {
+		a.do("POST", "/__admin/endpoints", "endpoint: {path: /new, response: {body: \"{{path-params.y}}\"}}", "Content-Type: application/yaml").into(t, 201, &said)
+		a.do("DELETE", "/__admin/endpoints/"+said.Endpoint.ID, "").into(t, 200, &said)
+	}
+	p.signal(syscall.SIGHUP)
+	p.waitLine(0, "configuration reloaded")
+	old, added := 0, 0
+	for _, line := range p.output() {
+		if strings.Contains(line, "configuration warning") {
+			old += strings.Count(line, `parameter \"x\"`)
+			added += strings.Count(line, `parameter \"y\"`)
+		}
+	}
+	if old != 2 || added != 3 {
+		t.Errorf("logged were %d and %d warnings; want that of the file at its two loads, and that of each addition: %v", old, added, p.output())
+	}
+}
+
+// No request is lost or answered by neither while endpoints are added and removed and the
+// files are read again.
+func TestAdmin_ChangesUnderLoadLoseNoRequest(t *testing.T) {
+	t.Parallel()
+	p, a := administered(t, one("file"))
+	const clients, requests, changes = 64, 40, 20
+	var work sync.WaitGroup
+	for range clients {
+		work.Go(func() {
+			for range requests {
+				if got, err := p.try("GET", "/a", ""); err != nil || got.status != 200 || got.body != "file" && got.body != "added" {
+					t.Errorf("got %d %q, %v", got.status, got.body, err)
+				}
+			}
+		})
+	}
+	for range 2 {
+		work.Go(func() {
+			for range changes {
+				var said struct{ Endpoint struct{ ID string } }
+				got, err := a.try("POST", "/__admin/endpoints", one("added"), "Content-Type: application/yaml")
+				if err != nil || got.status != 201 {
+					t.Errorf("adding: %d %s, %v", got.status, got.body, err)
+					return
+				}
+				_ = json.Unmarshal([]byte(got.body), &said)
+				// A reload, or what the other removed, may have taken it away.
+				if got, err := a.try("DELETE", "/__admin/endpoints/"+said.Endpoint.ID, ""); err != nil || got.status != 200 && got.status != 404 {
+					t.Errorf("removing: %d %s, %v", got.status, got.body, err)
+				}
+			}
+		})
+	}
+	work.Go(func() {
+		for range changes {
+			if got, err := a.try("POST", "/__admin/reload", ""); err != nil || got.status != 200 {
+				t.Errorf("reloading: %d %s, %v", got.status, got.body, err)
+			}
+		}
+	})
+	work.Wait()
+	var counts struct {
+		Endpoints          []struct{ Requests int }
+		Removed, Unmatched struct{ Requests int }
+	}
+	a.get("/__admin/counts").into(t, 200, &counts)
+	all := counts.Removed.Requests
+	for _, e := range counts.Endpoints {
+		all += e.Requests
+	}
+	if all != clients*requests || counts.Unmatched.Requests != 0 {
+		t.Errorf("%d requests are counted and %d unmatched, want %d and none", all, counts.Unmatched.Requests, clients*requests)
+	}
+}
+
 func TestAdmin_TheSpecificationIsReplacedAndReloaded(t *testing.T) {
 	t.Parallel()
 	file := writeFile(t, t.TempDir(), "mock.yml", one("file"))
@@ -360,6 +565,10 @@ func TestAdmin_TheSpecificationIsReplacedAndReloaded(t *testing.T) {
 	a.do("POST", "/__admin/reload", "").into(t, 200, &said)
 	p.get("/a").want(t, 200, "file")
 	p.get("/b").refusal(t, 404, "endpoint_not_found")
+	a.do("PUT", "/__admin/spec", "- endpoint: {path: a}", "Content-Type: application/yaml").refusal(t, 422, "invalid_configuration")
+	if got := value(t, scrape(t, a), "mockserver_configuration_last_successful"); got != 1 {
+		t.Errorf("what a request brought is taken for a configuration that failed: configuration_last_successful is %v", got)
+	}
 	if err := os.WriteFile(file, []byte("- endpoint: {path: a}\n"), 0o644); err != nil {
 		t.Fatal(err)
 	}
@@ -437,6 +646,21 @@ func TestAdmin_AnAddressInUseIsNamed(t *testing.T) {
 	code, stdout, stderr := refused(t, nil, "-c", writeFile(t, t.TempDir(), "m.yml", one("x")), "--admin", taken.Addr().String())
 	if code != 1 || !containsAll(stderr, []string{taken.Addr().String(), "in use", "--admin"}) {
 		t.Errorf("got %d, %q, %q", code, stdout, stderr)
+	}
+}
+
+// The mocks' own port is in use by no other program.
+func TestAdmin_TheMocksOwnPortIsNamed(t *testing.T) {
+	t.Parallel()
+	free, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	_, port, _ := net.SplitHostPort(free.Addr().String())
+	free.Close()
+	code, _, stderr := refused(t, []string{"PORT=" + port}, "-c", writeFile(t, t.TempDir(), "m.yml", one("x")), "--admin", "127.0.0.1:"+port)
+	if code != 1 || !containsAll(stderr, []string{"the mocks are to have", port, "--admin"}) {
+		t.Errorf("got %d, %q", code, stderr)
 	}
 }
 

@@ -83,8 +83,8 @@ func run(args []string, env func(string) (string, bool), signals <-chan os.Signa
 	if p.server == nil {
 		return code
 	}
+	p.files.Attach(p.server) // first: the admin address may reload from then on
 	p.admin.Attach(p.server)
-	p.files.Attach(p.server)
 	p.announce(p.server.Spec())
 	fit(log)
 	return p.serve(signals)
@@ -101,6 +101,9 @@ func (p *program) begin(say speaker) (code int) {
 		return say.export(spec, p)
 	}
 	server, err := listener.Start(spec, p.opts)
+	if errors.Is(err, syscall.EADDRINUSE) && p.admin.Holds(p.opts.Port) { // no other program does
+		err = fmt.Errorf("%w: it is on port %d, which the mocks are to have", admin.ErrAddress, p.opts.Port)
+	}
 	if err != nil {
 		return say.cannotStart(err)
 	}

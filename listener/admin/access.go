@@ -32,13 +32,23 @@ func (a *Admin) guarded(next http.HandlerFunc) http.HandlerFunc {
 		case a.opts.Token == "" && !a.loopback:
 			w.Header().Set("WWW-Authenticate", `Bearer realm="mockserver"`)
 			refuse(w, http.StatusUnauthorized, "unauthorized", "Unauthorized", "the admin address is not a loopback one, and has no token: only /healthz, /readyz and /metrics answer; set --admin-token")
-		case a.opts.Token == "" && !namesThisMachine(r.Host):
-			refuse(w, http.StatusForbidden, "foreign_host", "Forbidden", "the Host header names another machine: without a token that may be a page of another site")
 		case fromElsewhere(r):
 			refuse(w, http.StatusForbidden, "foreign_origin", "Forbidden", "the request comes from a page of another site")
 		default:
-			next(w, r)
+			a.named(next)(w, r)
 		}
+	}
+}
+
+// named is a handler that no page of another site can reach under a name of its own,
+// where requests bring no token and come from this machine only.
+func (a *Admin) named(next http.HandlerFunc) http.HandlerFunc {
+	return func(w http.ResponseWriter, r *http.Request) {
+		if a.opts.Token == "" && a.loopback && !namesThisMachine(r.Host) {
+			refuse(w, http.StatusForbidden, "foreign_host", "Forbidden", "the Host header names another machine: without a token that may be a page of another site")
+			return
+		}
+		next(w, r)
 	}
 }
 

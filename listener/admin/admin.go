@@ -17,6 +17,7 @@ import (
 	"net"
 	"net/http"
 	"net/netip"
+	"sync"
 	"sync/atomic"
 	"syscall"
 	"time"
@@ -63,7 +64,9 @@ type Admin struct {
 
 	server   *listener.Server // nothing that reads it is reached before attached
 	attached atomic.Bool
-	changes  atomic.Uint64 // of the specification, by requests: names what they brought
+	changes  atomic.Uint64               // what requests brought to be served: names it
+	changing sync.Mutex                  // one change by a request at a time, so that brought is the last
+	brought  atomic.Pointer[config.Spec] // that a request had served last; nil for none
 	metrics  http.Handler
 	judged   func() Verdict // the verdict as it stands
 	sampler  *sampler       // from Attach on

@@ -1,8 +1,11 @@
 package admin
 
 import (
+	"fmt"
 	"maps"
 	"net/http"
+	"net/url"
+	"path"
 	"slices"
 	"strings"
 )
@@ -20,12 +23,62 @@ func (a *Admin) routes() http.Handler {
 		mux.HandleFunc(path, v.serve)
 	}
 	for path, v := range a.closed() {
-		mux.HandleFunc(path, a.guarded(a.started(v.serve)))
+		mux.HandleFunc(path, a.guarded(a.started(accepting(parameters()[path], v.serve))))
 	}
-	mux.HandleFunc("/", a.guarded(func(w http.ResponseWriter, r *http.Request) {
+	nothing := a.guarded(func(w http.ResponseWriter, r *http.Request) {
 		refuse(w, http.StatusNotFound, "not_found", "Not found", r.URL.Path+" is nothing of the admin address; docs/operations.md lists what is")
-	}))
-	return secured(mux)
+	})
+	mux.HandleFunc("/", nothing)
+	return secured(func(w http.ResponseWriter, r *http.Request) {
+		if !canonical(r.URL.EscapedPath()) { // what the mux answers by itself, to anybody
+			nothing(w, r)
+			return
+		}
+		mux.ServeHTTP(w, r)
+	})
+}
+
+// canonical tells whether a path is written in the one way that the mux does not redirect.
+func canonical(text string) bool {
+	clean := path.Clean(text)
+	return strings.HasPrefix(text, "/") && (text == clean || text == clean+"/" && clean != "/")
+}
+
+// parameters are what may stand in the query of a path.
+func parameters() map[string][]string {
+	return map[string][]string{
+		"/__admin/journal":      slices.Sorted(maps.Keys(searchParameters)),
+		"/__admin/webhooks":     {"limit"},
+		"/__admin/samples":      {"after", "last"},
+		"/__admin/runs/compare": {"a", "b", "format"},
+	}
+}
+
+// accepting is a handler that refuses what it does not read: a query with other
+// parameters, or with one of them twice.
+func accepting(names []string, next http.HandlerFunc) http.HandlerFunc {
+	accepted := "no parameter is accepted here"
+	if len(names) > 0 {
+		accepted = "accepted are " + strings.Join(names, ", ")
+	}
+	return func(w http.ResponseWriter, r *http.Request) {
+		query, err := url.ParseQuery(r.URL.RawQuery)
+		if err != nil {
+			badQuery(w, "the query is malformed: "+err.Error())
+			return
+		}
+		for name, values := range query {
+			switch {
+			case !slices.Contains(names, name):
+				badQuery(w, fmt.Sprintf("%q is no parameter of %s; %s", name, r.URL.Path, accepted))
+				return
+			case len(values) > 1:
+				badQuery(w, name+" is given more than once")
+				return
+			}
+		}
+		next(w, r)
+	}
 }
 
 // open are the paths that answer everybody.
@@ -33,7 +86,7 @@ func (a *Admin) open() map[string]verbs {
 	return map[string]verbs{
 		"/healthz": {"GET": a.health},
 		"/readyz":  {"GET": a.ready},
-		"/metrics": {"GET": a.started(a.metrics.ServeHTTP)},
+		"/metrics": {"GET": a.named(a.started(a.metrics.ServeHTTP))},
 	}
 }
 
@@ -96,7 +149,7 @@ const contentPolicy = "default-src 'none'; frame-ancestors 'none'"
 
 // secured sets the headers that keep browsers from doing more with an answer than
 // show it. What serves a page sets a Content-Security-Policy of its own.
-func secured(next http.Handler) http.Handler {
+func secured(next http.HandlerFunc) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		h := w.Header()
 		h.Set("Content-Security-Policy", contentPolicy)
@@ -106,7 +159,7 @@ func secured(next http.Handler) http.Handler {
 		h.Set("Cross-Origin-Resource-Policy", "same-origin")
 		h.Set("Cross-Origin-Opener-Policy", "same-origin")
 		h.Set("Cache-Control", "no-store")
-		next.ServeHTTP(w, r)
+		next(w, r)
 	})
 }
 

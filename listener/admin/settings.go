@@ -2,6 +2,7 @@ package admin
 
 import (
 	"context"
+	"net/netip"
 	"time"
 
 	"mockserver/config"
@@ -23,6 +24,16 @@ func OpenAs(settings config.Settings, opts Options) (*Admin, error) {
 	}
 	a.log.Info("admin address", "url", a.URL())
 	return a, nil
+}
+
+// Holds tells whether the address is on a port, whatever its host. It may be asked of
+// none, nil.
+func (a *Admin) Holds(port int) bool {
+	if a == nil {
+		return false
+	}
+	at, err := netip.ParseAddrPort(a.socket.Addr().String())
+	return err == nil && int(at.Port()) == port
 }
 
 // CloseSoon is Close with a second for what is asked meanwhile. What went wrong is

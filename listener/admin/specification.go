@@ -113,35 +113,43 @@ type changed struct {
 	Warnings  []problem      `json:"warnings,omitempty"`
 }
 
+// change is Server.Alter, and remembers what it has served.
+func (a *Admin) change(change func(served *config.Spec) (*config.Spec, error)) error {
+	a.changing.Lock()
+	defer a.changing.Unlock()
+	var spec *config.Spec
+	err := a.server.Alter(func(served *config.Spec) (_ *config.Spec, err error) {
+		spec, err = change(served)
+		return spec, err
+	})
+	if err == nil {
+		a.brought.Store(spec)
+	}
+	return err
+}
+
 // addEndpoint adds the one endpoint that a request brings. It stands in front of the
 // others, so it answers before those that are declared for the same requests.
 func (a *Admin) addEndpoint(w http.ResponseWriter, r *http.Request) {
 	added, ok := a.readSpec(w, r, "added")
-	if !ok || a.refused(w, a.check(added).Err()) {
+	if !ok {
+		return
+	}
+	problems := a.check(added)
+	if a.refused(w, problems.Err()) {
 		return
 	}
 	if len(added.Endpoints) != 1 || len(added.WebSockets) > 0 || len(added.Documents()) > 0 {
 		refuse(w, http.StatusUnprocessableEntity, "not_one_endpoint", "Not one endpoint", "a list of one endpoint is accepted here, and no document; PUT /__admin/spec takes anything else")
 		return
 	}
-	file := added.Endpoints[0].Pos.File
-	err := a.server.Alter(func(served *config.Spec) (*config.Spec, error) { return config.Join(added, served), nil })
-	if a.refused(w, err) {
-		return
-	}
-	now := changed{Lasts: untilReload, Warnings: a.warnings(added)}
-	for _, served := range a.server.Endpoints() {
-		if served.Endpoint == nil {
-			continue
-		}
-		now.Endpoints++
-		if served.Endpoint.Pos.File == file {
-			e := shown(&served)
-			now.Endpoint = &e
-		}
-	}
-	if now.Endpoint == nil { // a reload came in between
-		refuse(w, http.StatusConflict, "reloaded", "Reloaded", "the endpoint was added, and a reload has just removed it")
+	now := changed{Lasts: untilReload, Warnings: problemsOf(problems.Warnings())}
+	if a.refused(w, a.change(func(served *config.Spec) (*config.Spec, error) {
+		spec := config.Join(added, served)
+		e := shown(&listener.EndpointsOf(spec)[0]) // those of documents are behind it, so it is the first
+		now.Endpoint, now.Endpoints = &e, len(spec.Endpoints)
+		return spec, nil
+	})) {
 		return
 	}
 	a.log.Info("endpoint added by the admin address", "endpoint", now.Endpoint.Endpoint, "id", now.Endpoint.ID, "endpoints", now.Endpoints, "lasts", untilReload)
@@ -155,17 +163,16 @@ var errNoEndpoint = errors.New("no such endpoint")
 // removeEndpoint takes one endpoint out.
 func (a *Admin) removeEndpoint(w http.ResponseWriter, r *http.Request) {
 	var now changed
-	err := a.server.Alter(func(served *config.Spec) (*config.Spec, error) {
-		all := a.server.Endpoints() // of what is served: nothing else is applied meanwhile
+	err := a.change(func(served *config.Spec) (*config.Spec, error) {
+		all := listener.EndpointsOf(served)
 		i := slices.IndexFunc(all, func(s listener.Served) bool { return s.Endpoint != nil && s.ID == r.PathValue("id") })
 		if i < 0 {
 			return nil, errNoEndpoint
 		}
-		e := shown(&all[i])
-		spec := *served
-		spec.Endpoints = slices.Delete(slices.Clone(spec.Endpoints), all[i].Index, all[i].Index+1)
+		e := a.withRequests([]shownEndpoint{shown(&all[i])})[0]
+		spec := served.Without(all[i].Index)
 		now = changed{Endpoint: &e, Endpoints: len(spec.Endpoints), Lasts: untilReload}
-		return &spec, nil
+		return spec, nil
 	})
 	if errors.Is(err, errNoEndpoint) {
 		noEndpoint(w, r)
@@ -178,19 +185,27 @@ func (a *Admin) removeEndpoint(w http.ResponseWriter, r *http.Request) {
 	answer(w, http.StatusOK, now)
 }
 
-// showSpec answers with the specification that is served: its endpoints and WebSockets.
+// showSpec answers with the specification that is served: its endpoints and WebSockets,
+// and whether it is what a request made of it, and not what the files say.
 func (a *Admin) showSpec(w http.ResponseWriter, _ *http.Request) {
-	answer(w, http.StatusOK, map[string]any{"endpoints": a.shownEndpoints(), "changed": a.changes.Load() > 0})
+	answer(w, http.StatusOK, map[string]any{
+		"endpoints": a.withRequests(a.shownEndpoints()), "changed": a.brought.Load() == a.server.Spec(),
+	})
 }
 
 // replaceSpec serves the specification that a request brings instead of what is served.
 func (a *Admin) replaceSpec(w http.ResponseWriter, r *http.Request) {
 	spec, ok := a.readSpec(w, r, "spec")
-	if !ok || a.refused(w, a.server.Apply(spec)) {
+	if !ok {
+		return
+	}
+	problems := a.check(spec) // first: what is refused here is no configuration that failed
+	if a.refused(w, problems.Err()) ||
+		a.refused(w, a.change(func(*config.Spec) (*config.Spec, error) { return spec, nil })) {
 		return
 	}
 	a.log.Info("specification replaced by the admin address", "endpoints", len(spec.Endpoints), "lasts", untilReload)
-	answer(w, http.StatusOK, changed{Endpoints: len(spec.Endpoints), Lasts: untilReload, Warnings: a.warnings(spec)})
+	answer(w, http.StatusOK, changed{Endpoints: len(spec.Endpoints), Lasts: untilReload, Warnings: problemsOf(problems.Warnings())})
 }
 
 // reload serves what the files say now.
@@ -238,8 +253,6 @@ func (a *Admin) check(spec *config.Spec) config.Problems {
 	opts.SentryDSN = "" // no concern of a specification's
 	return listener.Check(spec, opts)
 }
-
-func (a *Admin) warnings(spec *config.Spec) []problem { return problemsOf(a.check(spec).Warnings()) }
 
 // refused answers the error of a change, if there is one.
 func (a *Admin) refused(w http.ResponseWriter, err error) bool {
