@@ -66,6 +66,7 @@ type Admin struct {
 	attached atomic.Bool
 	changes  atomic.Uint64               // what requests brought to be served: names it
 	changing sync.Mutex                  // one change by a request at a time, so that brought is the last
+	turn     chan struct{}               // holds what makes an answer; see inTurn
 	brought  atomic.Pointer[config.Spec] // that a request had served last; nil for none
 	metrics  http.Handler
 	judged   func() Verdict // the verdict as it stands
@@ -106,7 +107,7 @@ func Open(opts Options) (*Admin, error) {
 	}
 	a := &Admin{
 		opts: opts, log: opts.Logger, socket: socket, begun: time.Now(),
-		loopback: isLoopback(socket.Addr()), token: hashOf(opts.Token), served: make(chan error, 1),
+		loopback: isLoopback(socket.Addr()), token: hashOf(opts.Token), served: make(chan error, 1), turn: make(chan struct{}, 1),
 	}
 	if a.log == nil {
 		a.log = slog.New(slog.DiscardHandler)

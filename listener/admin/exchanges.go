@@ -255,7 +255,11 @@ func (a *Admin) verify(w http.ResponseWriter, r *http.Request) {
 		refuse(w, http.StatusBadRequest, "invalid_body", "Invalid body", wrong)
 		return
 	}
-	found, err := a.server.Verify(v.Condition)
+	var found listener.Verified
+	var err error
+	if !a.takeTurn(r, func() { found, err = a.server.Verify(v.Condition) }) {
+		return
+	}
 	if err != nil {
 		refuse(w, http.StatusBadRequest, "invalid_condition", "Invalid condition", err.Error())
 		return

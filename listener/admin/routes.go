@@ -23,6 +23,9 @@ func (a *Admin) routes() http.Handler {
 		mux.HandleFunc(path, v.serve)
 	}
 	for path, v := range a.closed() {
+		if show := v["GET"]; show != nil {
+			v["GET"] = a.inTurn(show)
+		}
 		mux.HandleFunc(path, a.guarded(a.started(accepting(parameters()[path], v.serve))))
 	}
 	nothing := a.guarded(func(w http.ResponseWriter, r *http.Request) {
