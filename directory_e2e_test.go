@@ -148,9 +148,11 @@ func TestDirectory_NamesAreReportedAsGiven(t *testing.T) {
 func TestDirectory_ValidateCountsTheEndpointsOfAllFiles(t *testing.T) {
 	t.Parallel()
 	dir := tree(t, map[string]string{"a.yml": at("/a", "a"), "b.yml": at("/b", "b") + at("/c", "c")})
-	code, stdout, stderr := refused(t, nil, "validate", "-c", dir)
-	if code != 0 || stderr != "" || !strings.Contains(stdout, "valid: 3 endpoints") {
-		t.Errorf("got exit code %d, %q and %q, want 0 and 3 endpoints", code, stdout, stderr)
+	for given, want := range map[string]string{dir: "valid: 3 endpoints\n", filepath.Join(dir, "a.yml"): "valid: 1 endpoint\n"} {
+		code, stdout, stderr := refused(t, nil, "validate", "-c", given)
+		if code != 0 || stderr != "" || !strings.HasSuffix(stdout, want) {
+			t.Errorf("got exit code %d, %q and %q, want 0 and %q", code, stdout, stderr, want)
+		}
 	}
 }
 

@@ -269,11 +269,13 @@ func (s speaker) validate(spec *config.Spec, opts listener.Options) int {
 	}
 	if s.json {
 		s.log.Info("the configuration is valid", listener.Declared(spec))
-	} else if n := len(spec.WebSockets); n > 0 {
-		fmt.Fprintf(s.stdout, "the configuration is valid: %d endpoints, %d WebSockets\n", len(spec.Endpoints), n)
-	} else {
-		fmt.Fprintf(s.stdout, "the configuration is valid: %d endpoints\n", len(spec.Endpoints))
+		return exitOK
 	}
+	served := config.Count(len(spec.Endpoints), "endpoint")
+	if n := len(spec.WebSockets); n > 0 {
+		served += ", " + config.Count(n, "WebSocket")
+	}
+	fmt.Fprintln(s.stdout, "the configuration is valid:", served)
 	return exitOK
 }
 

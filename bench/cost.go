@@ -53,10 +53,10 @@ func costs(e *config.Endpoint, req *request, sample *reply, before int, flags []
 		say("placeholders that read a JSON body of %s", size(len(req.Body)))
 	}
 	if n := strings.Count(e.If.Value, " matches "); n > 0 {
-		say("a condition with %d regular expressions", n)
+		say("a condition with %s", config.Count(n, "regular expression"))
 	}
 	if before > 0 {
-		say("the conditions of %d endpoints of the same path, which are declared before it, are asked first", before)
+		say("conditions of %s of the same path, declared before it, are asked first", config.Count(before, "endpoint"))
 	}
 	for _, f := range flags {
 		if f == "--access-log" || f == "-access-log" || strings.HasPrefix(f, "--access-log=t") {
@@ -118,7 +118,7 @@ func tagsOf(text string) (tags, fakes, loops int) {
 // size is a number of bytes in words.
 func size(n int) string {
 	if n < 10_000 {
-		return fmt.Sprintf("%d bytes", n)
+		return config.Count(n, "byte")
 	}
 	return fmt.Sprintf("%.0f kB", float64(n)/1e3)
 }

@@ -169,7 +169,7 @@ func TestCosts(t *testing.T) {
 		{"loop", config.Endpoint{Response: config.Response{Body: config.Plain(`{% for x in json-params.a %}{% endfor %}`)}}, small, 0, nil, "loops in its body (1)"},
 		{"large", config.Endpoint{}, &reply{body: make([]byte, 20000)}, 0, nil, "a body of 20 kB"},
 		{"condition", config.Endpoint{If: config.Plain("json-params.a = 1")}, small, 0, nil, "a condition over a JSON body of 2000 bytes"},
-		{"expression", config.Endpoint{If: config.Plain(`path-params.a matches "x"`)}, small, 0, nil, "1 regular expressions"},
+		{"expression", config.Endpoint{If: config.Plain(`path-params.a matches "x"`)}, small, 0, nil, "1 regular expression"},
 		{"rivals", config.Endpoint{}, small, 3, nil, "3 endpoints of the same path"},
 		{"log", config.Endpoint{}, small, 0, []string{"--access-log"}, "each request is logged"},
 		{"fetched", config.Endpoint{Response: config.Response{External: &config.ExternalBody{Path: config.Plain("http://h/")}}}, small, 0, nil, "fetched from a URL when a request comes"},

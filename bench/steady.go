@@ -24,11 +24,11 @@ func unsteady(e *config.Endpoint, connections int) string {
 		if window == 0 {
 			window = config.DefaultWindow
 		}
-		return fmt.Sprintf("its rate-limit answers 429 to what is above %d requests in %v", most, window)
+		return fmt.Sprintf("its rate-limit answers 429 to what is above %s in %v", config.Count(most, "request"), window)
 	}
 	if c := e.Capacity; c != nil && c.Concurrent+c.Queue < connections {
-		return fmt.Sprintf("its capacity has room for %d requests, and answers 503 to others of %d connections; --connections %d is few enough",
-			c.Concurrent+c.Queue, connections, c.Concurrent+c.Queue)
+		return fmt.Sprintf("its capacity has room for %s, and answers 503 to others of %d connections; --connections %d is few enough",
+			config.Count(c.Concurrent+c.Queue, "request"), connections, c.Concurrent+c.Queue)
 	}
 	status := 0
 	for _, o := range likely(e) {

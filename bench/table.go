@@ -7,6 +7,8 @@ import (
 	"strings"
 	"time"
 	"unicode/utf8"
+
+	"mockserver/config"
 )
 
 // Bounds of what is remarked on.
@@ -67,7 +69,7 @@ func (r *run) heading(b *strings.Builder) {
 	if cpu == "" {
 		cpu = "CPU unknown"
 	}
-	fmt.Fprintf(b, "%s/%s, %s, %d CPUs; %s; mockserver %s, %s, fasthttp %s\n", m.OS, m.Arch, cpu, m.CPUs, r.placed.why, m.Mockserver, m.Go, m.Fasthttp)
+	fmt.Fprintf(b, "%s/%s, %s, %s; %s; mockserver %s, %s, fasthttp %s\n", m.OS, m.Arch, cpu, config.Count(m.CPUs, "CPU"), r.placed.why, m.Mockserver, m.Go, m.Fasthttp)
 	how := "closed loop: each connection sends its next request when the last was answered"
 	switch {
 	case r.opts.Curve:
@@ -75,7 +77,8 @@ func (r *run) heading(b *strings.Builder) {
 	case r.opts.Rate.given():
 		how = "open loop at a constant rate; latency from when a request was due"
 	}
-	fmt.Fprintf(b, "%d rounds of %s a side, baseline and server in turn, %d connections; %s\n\n", r.opts.Rounds, r.opts.Duration.Round(time.Millisecond), r.opts.Connections, how)
+	fmt.Fprintf(b, "%s of %s a side, baseline and server in turn, %s; %s\n\n",
+		config.Count(r.opts.Rounds, "round"), r.opts.Duration.Round(time.Millisecond), config.Count(r.opts.Connections, "connection"), how)
 }
 
 // grid is a table of texts.

@@ -338,5 +338,5 @@ func sizeText(n int64) string {
 	if n >= 1<<20 && n%(1<<20) == 0 {
 		return fmt.Sprintf("%d MiB", n>>20)
 	}
-	return fmt.Sprintf("%d bytes", n)
+	return config.Count(n, "byte")
 }

@@ -13,6 +13,7 @@ import (
 // the order they came, in the goroutines of their connections.
 type capacity struct {
 	concurrent, queue int
+	full              string // the message to who is refused
 
 	mu          sync.Mutex // guards what follows
 	serving     int        // places that are taken; all of them while one waits
@@ -39,7 +40,10 @@ func (c *compiler) capacity(e *config.Endpoint) *capacity {
 }
 
 func newCapacity(c *config.Capacity) *capacity {
-	return &capacity{concurrent: c.Concurrent, queue: c.Queue}
+	return &capacity{
+		concurrent: c.Concurrent, queue: c.Queue,
+		full: fmt.Sprintf("all places are taken: this endpoint serves %s at once, and lets %d wait", config.Count(c.Concurrent, "request"), c.Queue),
+	}
 }
 
 // enter waits for a place, in order, and tells whether the request has one: leave
@@ -50,7 +54,7 @@ func (p *capacity) enter(r *matcher.Request, c *course) bool {
 	waits, ok := p.arrive(conn)
 	if waits == nil && !ok {
 		c.refused = true
-		capacityExceeded.write(r.Ctx, fmt.Sprintf("%d requests are served and %d wait, which is all that this endpoint takes", p.concurrent, p.queue))
+		capacityExceeded.write(r.Ctx, p.full)
 	}
 	if waits == nil {
 		return ok

@@ -49,7 +49,7 @@ func (c *compiler) limiter(e *config.Endpoint, params []string) *limiter {
 	return keep(&c.kept, e, made, func() *limiter {
 		return &limiter{
 			endpoint: e.EffectiveMethod() + " " + e.Path.Value, limit: strconv.Itoa(most),
-			said: fmt.Sprintf("%d requests in %v", most, window),
+			said: fmt.Sprintf("%s in %v", config.Count(most, "request"), window),
 			key:  newLimitKey(declared.By, params, c.trustForwarded), quotas: newQuotas(algorithm, uint32(most), int64(window)),
 			began: time.Now(), pace: newPace(1),
 		}

@@ -465,5 +465,5 @@ func (s *Server) maxBodyText() string {
 	if mib := s.opts.MaxBody >> 20; mib > 0 && mib<<20 == s.opts.MaxBody {
 		return fmt.Sprintf("%d MiB", mib)
 	}
-	return fmt.Sprintf("%d bytes", s.opts.MaxBody)
+	return config.Count(s.opts.MaxBody, "byte")
 }

@@ -9,6 +9,7 @@ import (
 
 	"github.com/valyala/fasthttp"
 
+	"mockserver/config"
 	"mockserver/config/openapi"
 	"mockserver/matcher"
 )
@@ -33,7 +34,7 @@ func (o *operation) refuse(r *matcher.Request) bool {
 	body, err := plainBody(r, o.maxBody)
 	switch {
 	case errors.Is(err, fasthttp.ErrBodyTooLarge):
-		payloadTooLarge.write(r.Ctx, fmt.Sprintf("the request body is larger than %d bytes without its content coding", o.maxBody))
+		payloadTooLarge.write(r.Ctx, "the request body is larger than "+config.Count(o.maxBody, "byte")+" without its content coding")
 		return true
 	case err != nil:
 		unsupportedMedia.writeViolations(r.Ctx, &openapi.Verdict{Violations: []openapi.Violation{{

@@ -228,7 +228,7 @@ func TestCheck_Parameters(t *testing.T) {
 		{"form", "GET /query?limit=1&list=1&list=2&joined=1,2&inherited=true&text=a+b", nil},
 		{"form, wrong", "GET /query?limit=0&list=1&list=a&joined=1,2,3,4&inherited=yes&text=A", []string{badText,
 			"/query/inherited is a string; accepted is a boolean", "/query/joined has 4 items", "/query/limit is too small; at least 1", "/query/list/1 is a string",
-			"/query/text does not match the pattern ^[a-z+ ]+$", "/query/text has 1 characters; at least 2"}},
+			"/query/text does not match the pattern ^[a-z+ ]+$", "/query/text has 1 character; at least 2 are accepted"}},
 		{"an integer that is one", "GET /query?limit=1.0&any=1e2", nil},
 		{"integers that are none", "GET /query?limit=1.5&list=0x1&joined=1,,2", []string{badText, "/query/joined/1 is a string", "/query/limit is a number; accepted is an integer", "/query/list/0 is a string"}},
 		{"an integer beyond reckoning", "GET /query?limit=1e999999999", []string{badText, "/query/limit is a string"}},

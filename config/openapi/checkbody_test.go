@@ -156,7 +156,7 @@ func TestCheck_Bodies(t *testing.T) {
 		{"a form", "POST /form\nContent-Type: application/x-www-form-urlencoded\n\nname=ab&age=7&tags=1&tags=2&joined=1,2&address[zip]=8000", nil},
 		{"a form, otherwise", "POST /form\nContent-Type: application/x-www-form-urlencoded\n\nname=ab&tags[]=1&tags[]=2&joined=[1,2]&address={\"zip\":8000}", nil},
 		{"a form, wrong", "POST /form\nContent-Type: application/x-www-form-urlencoded\n\nname=a&age=x&tags=1&tags=y&joined=1,z&address[zip]=q&address[no]=1&more=1&more=2", []string{unprocessedText,
-			"/body/address/no is not declared", "/body/address/zip is a string", "/body/age is a string; accepted is an integer", "/body/joined/1 is a string", "/body/more is not declared", "/body/name has 1 characters", "/body/tags/1 is a string"}},
+			"/body/address/no is not declared", "/body/address/zip is a string", "/body/age is a string; accepted is an integer", "/body/joined/1 is a string", "/body/more is not declared", "/body/name has 1 character;", "/body/tags/1 is a string"}},
 		{"a form, broken", "POST /form\nContent-Type: application/x-www-form-urlencoded\n\nname=a%&age=1&age=2", []string{badText, "/body/age is given 2 times", "/body/name has a %", "/body/name is required"}},
 
 		{"parts", "POST /parts" + parts(`name="meta"|{"n": 1}`, `name="file"; filename="a.bin"|`+"\x00", `name="count"|7`, `name="names"|a`, `name="names"|b`, "name=\"picture\"; filename=\"a.png\"\r\nContent-Type: image/png|x"), nil},

@@ -258,17 +258,17 @@ func what(k jsonschema.ErrorKind) string {
 	case *kind.Pattern:
 		return "does not match the pattern " + k.Want
 	case *kind.MinLength:
-		return fmt.Sprintf("has %d characters; at least %d are accepted", k.Got, k.Want)
+		return "has " + counted(k.Got, "character", "characters") + "; at least " + accepted(k.Want)
 	case *kind.MaxLength:
-		return fmt.Sprintf("has %d characters; at most %d are accepted", k.Got, k.Want)
+		return "has " + counted(k.Got, "character", "characters") + "; at most " + accepted(k.Want)
 	case *kind.MinItems:
-		return fmt.Sprintf("has %d items; at least %d are accepted", k.Got, k.Want)
+		return "has " + counted(k.Got, "item", "items") + "; at least " + accepted(k.Want)
 	case *kind.MaxItems:
-		return fmt.Sprintf("has %d items; at most %d are accepted", k.Got, k.Want)
+		return "has " + counted(k.Got, "item", "items") + "; at most " + accepted(k.Want)
 	case *kind.MinProperties:
-		return fmt.Sprintf("has %d properties; at least %d are accepted", k.Got, k.Want)
+		return "has " + counted(k.Got, "property", "properties") + "; at least " + accepted(k.Want)
 	case *kind.MaxProperties:
-		return fmt.Sprintf("has %d properties; at most %d are accepted", k.Got, k.Want)
+		return "has " + counted(k.Got, "property", "properties") + "; at most " + accepted(k.Want)
 	case *kind.UniqueItems:
 		return fmt.Sprintf("has the same item twice, at %d and %d", k.Duplicates[0], k.Duplicates[1])
 	case *kind.Not:
@@ -292,6 +292,17 @@ func whatNumber(k jsonschema.ErrorKind) string {
 	}
 	return k.LocalizedString(message.NewPrinter(language.English))
 }
+
+// counted is how many of something there are; one is the word for a single one.
+func counted(n int, one, more string) string {
+	if n == 1 {
+		return "1 " + one
+	}
+	return strconv.Itoa(n) + " " + more
+}
+
+// accepted tells which number of something is accepted.
+func accepted(n int) string { return counted(n, "is", "are") + " accepted" }
 
 func withArticle(name string) string {
 	switch name {
