@@ -160,7 +160,7 @@ func (d *decoder) item(n *node, key string) item {
 	if second := n.entries[len(n.entries)-1].key; len(n.entries) > 1 && slices.Contains(keysOf(itemFields), first.key.text.Value) {
 		if first.value.kind == nullNode {
 			second = n.entries[1].key
-			d.wrong(second.pos(), key, "%s stands beside %s; %s", label(second.text.Value), first.key.text.Value, hintsOf(n.pos().File).beside)
+			d.wrong(second.pos(), key, "%s stands beside %s; "+hintsOf(n.pos().File).beside, label(second.text.Value), first.key.text.Value, first.key.text.Value)
 			return item{}
 		}
 		if slices.Contains(keysOf(itemFields), second.text.Value) {
@@ -178,6 +178,9 @@ func (d *decoder) item(n *node, key string) item {
 }
 
 func setEndpoint(d *decoder, v value, into *item) {
+	if d.strayWebSocket(v) {
+		return
+	}
 	e := &Endpoint{Pos: v.pos(), Key: v.key}
 	fill(d, v.node, v.key, endpointFields, e)
 	for _, p := range check(e, v.key, v.node, d.reported) {
@@ -191,6 +194,26 @@ func setEndpoint(d *decoder, v value, into *item) {
 		e.Responses[i].Response.dropServerSet()
 	}
 	into.endpoint = e
+}
+
+// strayWebSocket says of a WebSocket that was put into an endpoint, or written as one,
+// where it belongs, and tells whether there is one. The rest of such an endpoint is
+// not looked at: what it lacks would be beside the point.
+func (d *decoder) strayWebSocket(v value) bool {
+	for _, e := range v.entries {
+		name, what := e.key.text.Value, ""
+		switch {
+		case name == "websocket":
+			what = "a WebSocket is no part of an endpoint"
+		case slices.Contains(keysOf(webSocketFields), name) && !slices.Contains(keysOf(endpointFields), name):
+			what = "is a key of a WebSocket, which is no endpoint"
+		default:
+			continue
+		}
+		d.about(value{node: e.key, key: under(v.key, name)}, "%s but an item of its own, %s", what, hintsOf(e.key.pos().File).socket)
+		return true
+	}
+	return false
 }
 
 func setHost(d *decoder, v value, e *Endpoint) { e.Host = d.host(v) }

@@ -11,8 +11,9 @@ type hints struct {
 	list   string // what a document is
 	empty  string // what a file without endpoints holds
 	single string // what makes one of a map that is an item
-	beside string // where a key belongs that stands beside endpoint
+	beside string // where a key belongs that stands beside endpoint or websocket, %s
 	bare   string // where the keys of an endpoint belong
+	socket string // what a WebSocket is
 	line   string // how a text is written that ends without a line break
 }
 
@@ -29,23 +30,26 @@ func hintsOf(file string) hints {
 			empty:  emptyList,
 			list:   `a list of endpoints is accepted, [{"endpoint": {…}}]`,
 			single: `a list of endpoints is accepted: put it into one, [{"endpoint": {…}}]`,
-			beside: "move it into the map of endpoint",
+			beside: "move it into the map of %s",
 			bare:   `put it inside of one, {"endpoint": {…}}`,
+			socket: `{"websocket": {…}}`,
 		}
 	case ".edn": // where a map outside of a vector is an item
 		return hints{
 			list:   "a vector of endpoints is accepted, [{:endpoint {…}}]",
 			empty:  "a vector of endpoints is accepted, [] for none",
-			beside: "move it into the map of :endpoint",
+			beside: "move it into the map of :%s",
 			bare:   "put it inside of one, {:endpoint {…}}",
+			socket: "{:websocket {…}}",
 		}
 	}
 	return hints{
 		list:   "a list of endpoints is accepted, - endpoint: …",
 		empty:  emptyList,
 		single: `a list of endpoints is accepted: begin the line with "- ", - endpoint: …`,
-		beside: "indent it further, so that it is inside",
+		beside: "indent it further, so that it is inside of %s",
 		bare:   `begin the item with "- endpoint:" and indent its keys under it`,
+		socket: "- websocket: …",
 		line:   "; a block of one line is written with |- or in quotes",
 	}
 }

@@ -9,6 +9,8 @@ func TestHintsFitTheSyntax(t *testing.T) {
 		{"a map instead of a list", `§{"endpoint": {}}`, one("", `put it into one, [{"endpoint": {…}}]`)},
 		{"a map", `§{"hello": "world"}`, one("", `the document is a map; a list of endpoints is accepted, [{"endpoint": {…}}]`)},
 		{"keys beside endpoint", `[{"endpoint": null, "§path": "/x"}]`, one("[0]", "path stands beside endpoint; move it into the map of endpoint")},
+		{"keys beside websocket", `[{"websocket": null, "§path": "/x"}]`, one("[0]", "path stands beside websocket; move it into the map of websocket")},
+		{"a WebSocket in an endpoint", `[{"endpoint": {"§websocket": {}}}]`, one(atEndpoint+".websocket", `but an item of its own, {"websocket": {…}}`)},
 		{"keys without endpoint", `[{"§path": "/x"}]`, one("[0]", `path is a key of an endpoint; put it inside of one, {"endpoint": {…}}`)},
 	})
 	for file, list := range map[string]string{"f.yml": "list", "f.json": "list", "f.edn": "vector"} {

@@ -7,10 +7,11 @@ import (
 	"mockserver/config/openapi"
 )
 
-// givenMocks is a mocks file as it was read.
+// givenMocks is what is a mocks file, or may be one, as it was read.
 type givenMocks struct {
-	doc *node
-	dir string
+	doc   *node
+	whole *node // the document that it is, or the only item of
+	dir   string
 }
 
 // mock is what a mocks file says of one operation.
@@ -33,30 +34,28 @@ var mockKeys = []string{
 // isMocks tells whether a document of a file says what operations answer: it is a map of
 // maps, and no item that lacks its list.
 func isMocks(doc *node) bool {
-	if doc.kind != mapNode || len(doc.entries) == 0 || mayBeItem(doc) {
-		return false
-	}
-	for _, e := range doc.entries {
-		if e.value.kind != mapNode {
-			return false
-		}
-	}
-	return true
+	return mayBeMocks(doc) && !slices.ContainsFunc(doc.entries, func(e entry) bool { return e.value.kind != mapNode })
 }
 
-// isBareMocks tells the same of a map of EDN without brackets around it, which is read as
-// the one item of a list.
-func isBareMocks(doc *node) bool {
-	return doc.kind == listNode && len(doc.items) == 1 && doc.items[0].pos() == doc.pos() && isMocks(doc.items[0])
+// mayBeMocks tells whether a document is one that says so, but for values that are no
+// maps: the names of operations tell then.
+func mayBeMocks(doc *node) bool {
+	return doc.kind == mapNode && len(doc.entries) > 0 && !mayBeItem(doc)
+}
+
+// mayBeBareMocks tells the same of a map of EDN without brackets around it, which is read
+// as the one item of a list.
+func mayBeBareMocks(doc *node) bool {
+	return doc.kind == listNode && len(doc.items) == 1 && doc.items[0].pos() == doc.pos() && mayBeMocks(doc.items[0])
 }
 
 // looksLikeMocks tells the same of a file that nobody named, but lies in a directory that
 // was: one of its maps has a key that operations are given.
 func looksLikeMocks(doc *node) bool {
-	if isBareMocks(doc) {
+	if mayBeBareMocks(doc) {
 		doc = doc.items[0]
 	}
-	return isMocks(doc) && slices.ContainsFunc(doc.entries, func(e entry) bool {
+	return mayBeMocks(doc) && slices.ContainsFunc(doc.entries, func(e entry) bool {
 		return slices.ContainsFunc(e.value.entries, func(inner entry) bool {
 			key := inner.key.text.Value
 			return slices.Contains(mockKeys, key) || slices.Contains(keysOf(responseFields), key)
@@ -69,6 +68,10 @@ func looksLikeMocks(doc *node) bool {
 func (s *Spec) mocks(g *given, operations []operation) map[*openapi.Operation][]mock {
 	found := map[*openapi.Operation][]mock{}
 	for _, m := range g.mocks {
+		if !isMocks(m.doc) && !namesOne(m.doc, operations) {
+			s.decodeFile([]*node{m.whole}, m.dir, 0)
+			continue
+		}
 		if len(g.documents) == 0 && lacksVersion(m.doc) {
 			s.Problems = append(s.Problems, Problem{Pos: m.doc.pos(), What: noVersion})
 			continue
@@ -92,7 +95,7 @@ func (d *decoder) mock(e entry, dir string, operations []operation, found map[*o
 	name := e.key.text.Value
 	var meant []operation
 	for _, o := range operations {
-		if o.ID == name || o.Method+" "+o.Path == name {
+		if o.is(name) {
 			meant = append(meant, o)
 		}
 	}
@@ -107,6 +110,10 @@ func (d *decoder) mock(e entry, dir string, operations []operation, found map[*o
 		}
 		return
 	}
+	if e.value.kind != mapNode {
+		d.refuse(value{node: e.value, key: label(name), row: row{kinds: maps, form: "a map with keys of an answer, such as body,"}})
+		return
+	}
 	for _, o := range meant {
 		d.reported = nil
 		m := d.mockOf(e.value, label(name), o)
@@ -115,6 +122,20 @@ func (d *decoder) mock(e entry, dir string, operations []operation, found map[*o
 			found[o.Operation] = append(found[o.Operation], m)
 		}
 	}
+}
+
+// is tells whether an operation has a name: its operationId, or its method and path.
+func (o *operation) is(name string) bool {
+	return o.ID == name || o.Method+" "+o.Path == name
+}
+
+// namesOne tells whether a key of a document is the name of an operation.
+func namesOne(doc *node, operations []operation) bool {
+	names := map[string]bool{}
+	for _, name := range namesOf(operations) {
+		names[name] = true
+	}
+	return slices.ContainsFunc(doc.entries, func(e entry) bool { return names[e.key.text.Value] })
 }
 
 // namesOf are all names that a mocks file may call operations by.

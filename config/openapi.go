@@ -107,10 +107,10 @@ func (g *given) setAside(docs []*node, name, dir string) []*node {
 		switch {
 		case isDocument(doc):
 			g.documents = append(g.documents, givenDocument{root: documentNode(doc), name: name, dir: dir})
-		case isMocks(doc):
-			g.mocks = append(g.mocks, givenMocks{doc: doc, dir: dir})
-		case isBareMocks(doc):
-			g.mocks = append(g.mocks, givenMocks{doc: doc.items[0], dir: dir})
+		case mayBeMocks(doc):
+			g.mocks = append(g.mocks, givenMocks{doc: doc, whole: doc, dir: dir})
+		case mayBeBareMocks(doc):
+			g.mocks = append(g.mocks, givenMocks{doc: doc.items[0], whole: doc, dir: dir})
 		default:
 			return false
 		}
