@@ -96,7 +96,7 @@ func (s *Server) behave(b *behaviour, r *matcher.Request, c *course, notify bool
 		chosen = &o.answer
 	}
 	wait, struck := o.latency.draw(&r.Random), o.fault.strikes(&r.Random) // before the answer, which may draw too
-	given := s.give(chosen, wait.instead, r)
+	given := s.give(chosen, o.instead(wait), r)
 	c.instead = wait.instead
 	if wait.timed && !b.hold(r, c, begun, wait.length) {
 		return
@@ -111,13 +111,11 @@ func (s *Server) behave(b *behaviour, r *matcher.Request, c *course, notify bool
 
 // give writes the answer that is chosen, or the failure to give instead. It tells
 // whether it was the first, and could be had.
-func (s *Server) give(chosen *answer, instead *failure, r *matcher.Request) bool {
+func (s *Server) give(chosen *answer, instead *preset, r *matcher.Request) bool {
 	if instead == nil {
 		return s.respond(chosen, r)
 	}
-	message := "the latency of " + chosen.name + " declares that some requests fail so"
-	instead.fill(&r.Ctx.Response, message)
-	r.Ctx.SetUserValue(refusalKey{}, &refusal{instead.code, message})
+	instead.fill(r.Ctx)
 	return false
 }
 

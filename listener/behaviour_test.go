@@ -4,6 +4,7 @@ package listener
 
 import (
 	"net"
+	"strings"
 	"testing"
 	"time"
 
@@ -37,6 +38,36 @@ func TestAllocations_OfBehaviours(t *testing.T) {
 			if got > most || wrong > 0 {
 				t.Errorf("%s, seeded: %t: got %v allocations, want at most %v, and %d wrong answers", uri, s.compiler.chance.seeded, got, most, wrong)
 			}
+		}
+	}
+}
+
+// Nor does refusing a request for capacity, or failing one by declaration.
+func TestAllocations_OfPresetAnswers(t *testing.T) {
+	s := configured(t, `
+- endpoint: {path: /failing, latency: {failure-rate: 1}, response: {body: ok}}
+- endpoint: {path: /late, latency: {timeout-rate: 1, timeout: 1ns}, response: {body: ok}}
+- endpoint: {path: /full, capacity: {concurrent: 1}, response: {body: ok}}
+`)
+	s.snapshot.Load().answers[2].behaviour.capacity.serving = 1
+	for uri, want := range map[string]string{
+		"/failing": `{"error":"Injected failure","code":"injected_failure","message":"the latency of GET /failing declares that some requests fail so"}`,
+		"/late":    `{"error":"Injected time-out","code":"injected_timeout","message":"the latency of GET /late declares that some requests fail so"}`,
+		"/full":    `{"error":"Capacity exceeded","code":"capacity_exceeded","message":"all places are taken: this endpoint serves 1 request at once, and lets 0 wait"}`,
+	} {
+		var ctx fasthttp.RequestCtx
+		ctx.Request.SetRequestURI(uri)
+		var got string
+		allocations := testing.AllocsPerRun(200, func() {
+			ctx.ResetUserValues()
+			ctx.Response.Reset()
+			s.serve(&ctx)
+			if string(ctx.Response.Body()) != got {
+				got = string(ctx.Response.Body())
+			}
+		})
+		if strings.TrimSpace(got) != want || allocations > 0 {
+			t.Errorf("%s: got %s with %v allocations, want %s with none", uri, got, allocations, want)
 		}
 	}
 }

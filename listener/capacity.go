@@ -13,7 +13,7 @@ import (
 // the order they came, in the goroutines of their connections.
 type capacity struct {
 	concurrent, queue int
-	full              string // the message to who is refused
+	full              *preset // the answer to who is refused
 
 	mu          sync.Mutex // guards what follows
 	serving     int        // places that are taken; all of them while one waits
@@ -42,7 +42,8 @@ func (c *compiler) capacity(e *config.Endpoint) *capacity {
 func newCapacity(c *config.Capacity) *capacity {
 	return &capacity{
 		concurrent: c.Concurrent, queue: c.Queue,
-		full: fmt.Sprintf("all places are taken: this endpoint serves %s at once, and lets %d wait", config.Count(c.Concurrent, "request"), c.Queue),
+		full: capacityExceeded.preset(fmt.Sprintf("all places are taken: this endpoint serves %s at once, and lets %d wait",
+			config.Count(c.Concurrent, "request"), c.Queue)),
 	}
 }
 
@@ -54,7 +55,7 @@ func (p *capacity) enter(r *matcher.Request, c *course) bool {
 	waits, ok := p.arrive(conn)
 	if waits == nil && !ok {
 		c.refused = true
-		capacityExceeded.write(r.Ctx, p.full)
+		p.full.write(r.Ctx)
 	}
 	if waits == nil {
 		return ok

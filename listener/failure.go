@@ -49,16 +49,39 @@ var (
 	upstreamTimeout   = failure{fasthttp.StatusGatewayTimeout, "upstream_timeout", "Remote body timed out"}
 )
 
-// write makes the response the error answer f with the details given. What was
-// in the response before is gone.
-func (f failure) write(ctx *fasthttp.RequestCtx, message string) {
+// preset is an error answer that is the same each time, made when the snapshot is.
+type preset struct {
+	status  int
+	refusal refusal
+	body    []byte
+}
+
+func (f failure) preset(message string) *preset {
+	return &preset{f.status, refusal{f.code, message}, f.body(message)}
+}
+
+// write is that of failure.
+func (p *preset) write(ctx *fasthttp.RequestCtx) {
 	ctx.Response.Reset()
-	f.fill(&ctx.Response, message)
-	ctx.SetUserValue(refusalKey{}, &refusal{f.code, message})
+	p.fill(ctx)
 }
 
 // fill is write, but for the headers that are there already, which stay.
-func (f failure) fill(resp *fasthttp.Response, message string) {
+func (p *preset) fill(ctx *fasthttp.RequestCtx) {
+	ctx.Response.SetStatusCode(p.status)
+	ctx.Response.Header.SetContentType(typeJSON)
+	ctx.Response.SetBodyRaw(p.body)
+	ctx.SetUserValue(refusalKey{}, &p.refusal)
+}
+
+// write makes the response the error answer f with the details given. What was
+// in the response before is gone.
+func (f failure) write(ctx *fasthttp.RequestCtx, message string) {
+	f.preset(message).write(ctx)
+}
+
+// body is the JSON text of the answer.
+func (f failure) body(message string) []byte {
 	var body bytes.Buffer
 	encoder := json.NewEncoder(&body)
 	encoder.SetEscapeHTML(false)
@@ -67,9 +90,7 @@ func (f failure) fill(resp *fasthttp.Response, message string) {
 		Code    string `json:"code"`
 		Message string `json:"message"`
 	}{f.title, f.code, message})
-	resp.SetStatusCode(f.status)
-	resp.Header.SetContentType(typeJSON)
-	resp.SetBodyRaw(body.Bytes())
+	return body.Bytes()
 }
 
 // ofBody is the failure that an external body's error answers with.

@@ -14,6 +14,29 @@ type outcome struct {
 	answer  answer
 	latency *latency
 	fault   *fault
+	// What some requests are answered that the latency has fail, or time out; nil
+	// without one.
+	failing, timedOut *preset
+}
+
+// instead is what a request is answered in place of the answer; nil for nothing.
+func (o *outcome) instead(w wait) *preset {
+	switch w.instead {
+	case &injectedFailure:
+		return o.failing
+	case &injectedTimeout:
+		return o.timedOut
+	}
+	return nil
+}
+
+// preset makes what is answered in place of the answer.
+func (o *outcome) preset() {
+	if o.latency == nil {
+		return
+	}
+	message := "the latency of " + o.answer.name + " declares that some requests fail so"
+	o.failing, o.timedOut = injectedFailure.preset(message), injectedTimeout.preset(message)
 }
 
 // selection is how one of several outcomes is chosen.
@@ -29,6 +52,7 @@ type selection struct {
 func (c *compiler) outcomes(e *config.Endpoint, a answer, scope *renderer.Scope) ([]outcome, config.Problems) {
 	usual := outcome{answer: a, latency: newLatency(e.Latency), fault: newFault(e.Fault)}
 	if len(e.Responses) == 0 {
+		usual.preset()
 		return []outcome{usual}, nil
 	}
 	var problems config.Problems
@@ -54,6 +78,7 @@ func (c *compiler) outcomes(e *config.Endpoint, a answer, scope *renderer.Scope)
 		if declared.Fault != nil {
 			o.fault = newFault(declared.Fault)
 		}
+		o.preset()
 		outcomes[i] = o
 	}
 	return outcomes, problems
