@@ -266,6 +266,7 @@ func TestBench_MeasuresConfiguration(t *testing.T) {
 - endpoint: {method: POST, path: /orders, response: {status: 422}}
 - endpoint: {path: /odd, if: remote-addr = 127.0.0.1 and query-params.key|base64 = "aGk=", response: {status: 202}}
 - endpoint: {path: /gone, response: {external-body: {provider: json, path: "http://127.0.0.1:1/x"}}}
+- websocket: {path: /chat}
 `)
 	result := filepath.Join(dir, "r.json")
 	args := []string{"-c", file, "--rounds", "1", "--duration", "50ms", "--json", result}
@@ -284,7 +285,8 @@ func TestBench_MeasuresConfiguration(t *testing.T) {
 	if want := []string{"GET /users/:id|int", "POST /orders if json-params.amount > 100", "POST /orders"}; !slices.Equal(names, want) {
 		t.Errorf("measured %q\nwant     %q", names, want)
 	}
-	if len(without) != 2 || !strings.HasPrefix(without[0], "GET /odd") || !strings.Contains(got.NotMeasured[0].Why, "--requests") || without[1] != "GET /gone" || !strings.Contains(got.NotMeasured[1].Why, "502") {
+	if len(without) != 3 || !strings.HasPrefix(without[0], "GET /odd") || !strings.Contains(got.NotMeasured[0].Why, "--requests") || without[1] != "GET /gone" || !strings.Contains(got.NotMeasured[1].Why, "502") ||
+		without[2] != "WebSocket /chat" || !strings.Contains(got.NotMeasured[2].Why, "no WebSockets") {
 		t.Errorf("not measured: %+v", got.NotMeasured)
 	}
 	if n := called.Load(); n != 0 {

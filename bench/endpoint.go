@@ -54,6 +54,11 @@ func (r *run) endpoints(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
+	for i := range spec.WebSockets {
+		if e := spec.WebSockets[i].Asking(); r.asked(e) {
+			r.listed = append(r.listed, unasked{"WebSocket " + e.Path.Value, "bench loads plain requests, and no WebSockets"})
+		}
+	}
 	if err := r.fit(len(subjects)); err != nil {
 		return err
 	}

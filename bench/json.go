@@ -165,16 +165,18 @@ func (r *run) document(complete bool) document {
 }
 
 func (r *run) resultJSON(res *result) resultJSON {
-	ratio := res.of((*pair).ratio)
 	j := resultJSON{
 		Name: res.name, Shows: res.shows, Void: res.wrong, Rate: res.rate, Capacity: res.capacity,
-		Medians: mediansJSON{
+		Rounds: pairsJSON(res.rounds), Curve: []stepJSON{}, Costs: listed(res.costs), Remarks: listed(r.remarksOn(res)),
+	}
+	if res.wrong == "" {
+		ratio := res.of((*pair).ratio)
+		j.Medians = mediansJSON{
 			Rate:  known(res.of(func(p *pair) float64 { return p.candidate.rate }).median),
 			CPU:   known(res.of(func(p *pair) float64 { return p.candidate.cpu }).median),
 			Ratio: known(ratio.median), RatioLeast: known(ratio.least), RatioMost: known(ratio.most),
 			Latency: percentiles(latency(res.rounds, candidateOf)), Baseline: percentiles(latency(res.rounds, baselineOf)),
-		},
-		Rounds: pairsJSON(res.rounds), Curve: []stepJSON{}, Costs: listed(res.costs), Remarks: listed(r.remarksOn(res)),
+		}
 	}
 	for _, st := range res.curve {
 		j.Curve = append(j.Curve, stepJSON{st.share, st.rate, pairsJSON(st.rounds)})

@@ -37,7 +37,9 @@ func (r *run) draw() error {
 	case r.kind() == "curve":
 		p, err = curvePicture(r.results[0]), nil
 	case r.kind() == "open_loop":
-		p, err = percentilePicture(r.results), nil
+		if shown := sound(r.results); len(shown) > 0 {
+			p, err = percentilePicture(shown), nil
+		}
 	default:
 		p, err = barPicture(r.results)
 	}
@@ -66,12 +68,7 @@ type picture struct {
 func barPicture(results []*result) (picture, error) {
 	p := picture{title: "CPU time of a request", yName: "µs"}
 	of := func(f *figures) float64 { return f.cpu }
-	var shown []*result
-	for _, res := range results {
-		if res.wrong == "" {
-			shown = append(shown, res)
-		}
-	}
+	shown := sound(results)
 	if len(shown) == 0 {
 		return p, errNothingDrawn
 	}
@@ -121,7 +118,7 @@ func percentilePicture(results []*result) picture {
 // one before.
 func nines(percentile float64) float64 { return -math.Log10(1 - percentile/100) }
 
-// curvePicture draws latency by load, of both sides.
+// curvePicture draws latency by load, of both sides. A step with errors has no points.
 func curvePicture(res *result) picture {
 	p := picture{xName: "load, % of capacity", yName: "ms",
 		title: fmt.Sprintf("%s: latency by load; capacity %.0f requests/s", clipped(res.name, 40), res.capacity)}
@@ -130,9 +127,10 @@ func curvePicture(res *result) picture {
 		for _, side := range sides() {
 			l := line(fmt.Sprintf("p%g, %s", q, side.name), []drawing.Color{green, blue, orange}[i], side.name == "bare")
 			for j := range res.curve {
-				st := &res.curve[j]
-				addPoint(&l, 100*st.share, at(latency(st.rounds, side.of), q))
-				most = max(most, 100*st.share)
+				if st := &res.curve[j]; st.isSound() {
+					addPoint(&l, 100*st.share, at(latency(st.rounds, side.of), q))
+					most = max(most, 100*st.share)
+				}
 			}
 			p.addLine(l)
 		}

@@ -11,11 +11,13 @@ import (
 	"os"
 	"path/filepath"
 	"reflect"
+	"slices"
 	"strings"
 	"testing"
 	"time"
 
 	"github.com/HdrHistogram/hdrhistogram-go"
+	"github.com/wcharczuk/go-chart/v2"
 )
 
 // side1 is a round of one side with a latency of 1 ms.
@@ -76,6 +78,51 @@ func TestErrorsMakeResultVoid(t *testing.T) {
 	}
 	if d := r.document(true); d.Complete || d.Results[0].Void == "" {
 		t.Errorf("JSON: complete %v, void %q", d.Complete, d.Results[0].Void)
+	}
+}
+
+// Of a void result there are no figures at a constant rate either, nor medians in JSON,
+// nor lines in a picture.
+func TestVoidResultHasNoFiguresAtARate(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "r.svg")
+	r, out := finished(t, Options{Rate: Rate{PerSecond: 1000}, Plot: path})
+	r.results[0].rounds[1].candidate.errors = map[string]uint64{"status 500": 3}
+	r.results[0].void()
+	if err := r.report(nil); !errors.Is(err, errNothingDrawn) {
+		t.Errorf("error: %v", err)
+	}
+	for _, side := range []string{"static  bare", "static  server"} {
+		_, row, found := strings.Cut(out.String(), "\n"+side)
+		row, _, _ = strings.Cut(row, "\n")
+		if fields := strings.Fields(row); !found || len(fields) != 12 || strings.Trim(strings.Join(fields[1:11], ""), "–") != "" {
+			t.Errorf("%s: got %q, want no figures\n%s", side, row, out)
+		}
+	}
+	if got := r.document(true).Results[0].Medians; !reflect.DeepEqual(got, mediansJSON{}) {
+		t.Errorf("medians of a void result: %+v", got)
+	}
+}
+
+// The step of a curve at which errors came has none; those before it have theirs.
+func TestCurveStepWithErrorsHasNoFigures(t *testing.T) {
+	r, out := finished(t, Options{Curve: true})
+	res := r.results[0]
+	broken := slices.Clone(res.rounds)
+	broken[0].candidate.errors = map[string]uint64{"status 500": 3}
+	res.curve = []step{{share: 0.1, rate: 10, rounds: res.rounds}, {share: 0.2, rate: 20, rounds: broken}}
+	res.rounds = nil
+	res.void()
+	if err := r.report(nil); err == nil {
+		t.Error("no error")
+	}
+	if !strings.Contains(out.String(), "10 %      10        1000") || strings.Contains(strings.ReplaceAll(out.String(), " ", ""), "20%201") ||
+		!strings.Contains(strings.ReplaceAll(out.String(), " ", ""), "20%20"+strings.Repeat("–", 9)) {
+		t.Errorf("got\n%s", out)
+	}
+	for _, s := range curvePicture(res).series {
+		if n := s.(chart.ContinuousSeries).Len(); n != 1 {
+			t.Errorf("%s has %d points, want that of the step without errors", s.GetName(), n)
+		}
 	}
 }
 

@@ -209,6 +209,14 @@ func (res *result) void() {
 	}
 }
 
+// isSound tells whether a step was answered without errors.
+func (st *step) isSound() bool { return errorsOf(st.rounds) == 0 }
+
+// sound are the results that are not void.
+func sound(results []*result) []*result {
+	return slices.DeleteFunc(slices.Clone(results), func(res *result) bool { return res.wrong != "" })
+}
+
 // summary is a median with what it lies between.
 type summary struct{ median, least, most float64 }
 

@@ -125,7 +125,7 @@ func closedTable(results []*result, endpoints bool) string {
 	g.row(what, "requests/s", "CPU µs/request", "ratio to bare", "min–max", "p50 ms", "p99 ms", "memory MB", "errors")
 	for _, res := range results {
 		if res.wrong != "" {
-			g.row(res.name, "–", "–", "–", "–", "–", "–", "–", count64(errorsOf(res)))
+			g.row(res.name, "–", "–", "–", "–", "–", "–", "–", count64(errorsOf(res.rounds)))
 			continue
 		}
 		ratio := res.of((*pair).ratio)
@@ -159,8 +159,12 @@ func openTable(results []*result) string {
 					wrong += n
 				}
 			}
-			cells := []string{res.name, s.name, number(res.rate, 0),
-				number(res.of(func(p *pair) float64 { return s.of(p).rate }).median, 0)}
+			cells := []string{res.name, s.name, number(res.rate, 0)}
+			if res.wrong != "" {
+				g.row(append(cells, "–", "–", "–", "–", "–", "–", "–", "–", "–", "–", count64(wrong))...)
+				continue
+			}
+			cells = append(cells, number(res.of(func(p *pair) float64 { return s.of(p).rate }).median, 0))
 			for _, q := range []float64{50, 90, 99, 99.9, 99.99, 100} {
 				cells = append(cells, number(at(h, q), 3))
 			}
@@ -179,6 +183,10 @@ func curveTable(res *result) string {
 	for i := range res.curve {
 		st := &res.curve[i]
 		cells := []string{fmt.Sprintf("%.0f %%", 100*st.share), number(st.rate, 0)}
+		if !st.isSound() {
+			g.row(append(cells, "–", "–", "–", "–", "–", "–", "–", "–", "–")...)
+			continue
+		}
 		for n, of := range []func(p *pair) *figures{candidateOf, baselineOf} {
 			h := latency(st.rounds, of)
 			var answered []float64
@@ -230,11 +238,11 @@ func memory(res *result) float64 {
 	return float64(n) / 1e6
 }
 
-// errorsOf counts the errors of both sides.
-func errorsOf(res *result) uint64 {
+// errorsOf counts the errors of both sides in some rounds.
+func errorsOf(rounds []pair) uint64 {
 	var n uint64
-	for i := range res.rounds {
-		p := &res.rounds[i]
+	for i := range rounds {
+		p := &rounds[i]
 		for _, f := range []*figures{&p.baseline, &p.candidate, p.quiet} {
 			if f == nil {
 				continue
