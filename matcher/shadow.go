@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"fmt"
 	"slices"
+	"strings"
 
 	"mockserver/config"
 )
@@ -19,30 +20,28 @@ func (s *site) shadows(routes []Route) config.Problems {
 }
 
 // declaration is what two routes of one leaf must share for the later one to be
-// shadowed: the types, written as a string, and the condition's text.
+// shadowed: the forms of segments that parameters are a part of, the types, written as a
+// string, and the condition's text.
 type declaration struct {
-	types, condition string
+	forms, types, condition string
 }
 
 // shadows looks every route up among the types of the earlier ones, which are
 // few, and their conditions, which are not.
 func (l *leaf) shadows(routes []Route) config.Problems {
 	var out config.Problems
-	var vectors []string
+	vectors := map[string][]string{} // of types, by forms
 	first := map[declaration]int{}
 	for _, e := range l.entries {
-		if e.mixed != nil {
-			continue // whether two forms take the same texts is not worked out
-		}
 		types := typeVector(e.types, len(l.params))
-		own := declaration{types, conditionOf(&routes[e.index])}
+		own := declaration{formsOf(e.mixed), types, conditionOf(&routes[e.index])}
 		by := -1
-		for _, v := range vectors {
+		for _, v := range vectors[own.forms] {
 			if !vectorCovers(v, types) {
 				continue
 			}
 			for _, condition := range []string{"", own.condition} {
-				if i, ok := first[declaration{v, condition}]; ok && (by < 0 || i < by) {
+				if i, ok := first[declaration{own.forms, v, condition}]; ok && (by < 0 || i < by) {
 					by = i
 				}
 			}
@@ -55,11 +54,24 @@ func (l *leaf) shadows(routes []Route) config.Problems {
 			continue
 		}
 		first[own] = e.index
-		if !slices.Contains(vectors, types) {
-			vectors = append(vectors, types)
+		if !slices.Contains(vectors[own.forms], types) {
+			vectors[own.forms] = append(vectors[own.forms], types)
 		}
 	}
 	return out
+}
+
+// formsOf writes the forms of segments that parameters are a part of as a string, which
+// is the same for those that differ in names only; "" for none. Whether other forms take
+// the same texts is not worked out.
+func formsOf(all []*mixed) string {
+	var b strings.Builder
+	for i, m := range all {
+		if m != nil {
+			fmt.Fprintf(&b, "%d%q", i, m.texts)
+		}
+	}
+	return b.String()
 }
 
 // conditionOf is the text of a route's condition, "" for one that always holds.

@@ -104,6 +104,31 @@ func TestDeclaredBeforeGenerated(t *testing.T) {
 	}
 }
 
+// Segments that parameters are a part of shadow each other when they differ in names
+// only. Of other forms no more is said than that.
+func TestTemplatesShadowEachOther(t *testing.T) {
+	for _, c := range []struct {
+		paths []string
+		want  int // warnings
+	}{
+		{[]string{"/a/{x}.json", "/a/{y}.json"}, 1},
+		{[]string{"/{a}-{b}/x/{c}", "/{b}-{a}/x/{d}", "/{a}-{b}/x/{e}/"}, 2},
+		{[]string{"/a/{x}.json", "/a/{x}.xml", "/a/{x}", "/a/x{x}.json", "/b/{x}.json"}, 0},
+		{[]string{"/{x}.a/{y}", "/{x}/{y}.a", "/{x}.a/{y}.a"}, 0},
+		{[]string{"/{x}%2E%22,a", "/{x}.{y}a", "/{x}.\",a"}, 1},
+	} {
+		var routes []Route
+		for _, path := range c.paths {
+			e := &config.Endpoint{Path: config.Plain(path), Template: true}
+			pattern, _ := Path(e)
+			routes = append(routes, Route{Endpoint: e, Pattern: pattern})
+		}
+		if _, warnings := Compile(routes); len(warnings) != c.want {
+			t.Errorf("%q: got %v, want %d", c.paths, warnings, c.want)
+		}
+	}
+}
+
 func FuzzTemplate(f *testing.F) {
 	for _, path := range []string{"/a/{id}", "/r/{id}.{format}", "/{", "/}", "/{}{}", "/%zz{a}"} {
 		f.Add(path, "/r/7.pdf")
