@@ -153,9 +153,24 @@ func isIndex(s string) bool {
 	return s != "" && strings.Trim(s, "0123456789") == ""
 }
 
+// What a pointer shows, in bytes: of one name, and of all but the last. Names are the
+// client's, and what is wrong below a long one may be much.
+const (
+	maxToken   = 128
+	maxPointer = 4 << 10
+)
+
 // below is the pointer of a name in what a pointer points to.
 func below(pointer, name string) string {
-	return pointer + "/" + pointerEscapes.Replace(name)
+	return pointer + "/" + token(name)
+}
+
+// token is a name as a pointer has it.
+func token(name string) string {
+	if len(name) > maxToken {
+		name = strings.ToValidUTF8(name[:maxToken], "") + "…"
+	}
+	return pointerEscapes.Replace(name)
 }
 
 var pointerEscapes = strings.NewReplacer("~", "~0", "/", "~1")

@@ -206,7 +206,7 @@ func TestCheck_OpenAPI31(t *testing.T) {
 	runChecks(t, modern, []checkCase{
 		{"fits", "POST /modern" + asJSON + `{"point": [1, 2], "kind": "x", "named": {"name": null, "age": 1}, "maybe": null, "payment": {"type": "cash"}, "patterned": {"x-a": 1}, "exclusive": 5, "ahead": "a1", "both": -1, "many": [1, 2]}`, nil},
 		{"wrong", "POST /modern" + asJSON + `{"point": [1, "2", 3], "kind": "y", "named": {"name": 7, "more": 1}, "maybe": {"name": 1}, "payment": {"type": "card"}, "patterned": {"x-a": "b", "y": 1, "x-longer": 1}, "dependent": {"a": 1}, "never": 1, "exclusive": 10, "ahead": "ab", "both": 1, "not": 1, "many": [1]}`, []string{unprocessedText,
-			`/body/ahead does not match the pattern ^(?=.*\d).{2,}$`, "/body/both fits two of the alternatives, numbers 1 and 2", "/body/dependent/b is required beside \"a\"", "/body/exclusive is too large; below 10", `/body/kind is not "x"`, "/body/many min 2 items",
+			`/body/ahead does not match the pattern ^(?=.*\d).{2,}$`, "/body/both fits two of the alternatives, numbers 1 and 2", "/body/dependent/b is required beside \"a\"", "/body/exclusive is too large; below 10", `/body/kind is not "x"`, "/body/many has 1 item that fit what it is to contain (contains); at least 2 are accepted",
 			"/body/maybe/name is a number; accepted is null or a string", "/body/named/more is not declared", "/body/named/name is a number", "/body/never is not accepted", "/body/not is what the schema excludes",
 			"/body/patterned/x-a is a string", "/body/patterned/x-longer has a name that is not accepted", "/body/patterned/y is not declared", "/body/payment/number is required", "/body/point/1 is a string", "/body/point/2 is not accepted"}},
 	})
@@ -296,15 +296,21 @@ func TestCheck_ManyViolations(t *testing.T) {
 // level, in each item, in each alternative.
 func TestCheck_WrongEverywhere(t *testing.T) {
 	operations, _ := checked(t, `
-openapi: 3.0.3
+openapi: 3.1.0
 info: {title: wrong, version: "1"}
 components:
   schemas:
+    Deep: {type: [string, object], additionalProperties: {$ref: '#/components/schemas/Deep'}}
     Node: {type: object, required: [x], properties: {l: {$ref: '#/components/schemas/Node'}, r: {$ref: '#/components/schemas/Node'}}}
 paths:
   /list: {post: {requestBody: {content: {application/json: {schema: {type: array, items: {type: string}}}}}, responses: &ok {"200": {description: ok}}}}
   /map: {post: {requestBody: {content: {application/json: {schema: {type: object, properties: {ok: {type: integer}}, additionalProperties: {type: string}}}}}, responses: *ok}}
   /any: {post: {requestBody: {content: {application/json: {schema: {anyOf: [{type: array, items: {type: string}}, {type: array, items: {type: boolean}}]}}}}, responses: *ok}}
+  /maps: {post: {requestBody: {content: {application/json: {schema: {type: object, additionalProperties: {type: object, additionalProperties: {type: string}}}}}}, responses: *ok}}
+  /deep: {post: {requestBody: {content: {application/json: {schema: {$ref: '#/components/schemas/Deep'}}}}, responses: *ok}}
+  /none: {post: {requestBody: {content: {application/json: {schema: {type: array, contains: {type: string}}}}}, responses: *ok}}
+  /few: {post: {requestBody: {content: {application/json: {schema: {type: array, contains: {type: integer}, minContains: 1000000}}}}, responses: *ok}}
+  /many: {post: {requestBody: {content: {application/json: {schema: {type: array, contains: {type: integer}, minContains: 0, maxContains: 2}}}}, responses: *ok}}
   /node: {post: {requestBody: {content: {application/json: {schema: {$ref: '#/components/schemas/Node'}}}}, responses: *ok}}
 `)
 	var object strings.Builder
@@ -316,6 +322,9 @@ paths:
 	for range 14 {
 		tree = `{"l":` + tree + `,"r":` + tree + "}"
 	}
+	long := `{"` + strings.Repeat("n", 1<<20) + `":` + object.String() + "}}"
+	deep := strings.Repeat(`{"`+strings.Repeat("n", 1000)+`":`, 100) + object.String() + "}" + strings.Repeat("}", 100)
+	ones := "[" + strings.Repeat("1,", 100_000) + "1]"
 	nested := func(n int) string { return strings.Repeat(`{"l":`, n) + "{}" + strings.Repeat("}", n) }
 	for _, c := range []struct {
 		name, path, body string
@@ -326,6 +335,11 @@ paths:
 		{"an object", "/map", object.String() + "}", 422, maxViolations, true},
 		{"alternatives", "/any", "[" + strings.Repeat("1,", 500_000) + "1]", 422, 1, false},
 		{"a tree", "/node", tree, 422, maxViolations, true},
+		{"a long name", "/maps", long, 422, maxViolations, true},
+		{"long names", "/deep", deep, 422, maxViolations, true},
+		{"nothing that a list is to contain", "/none", ones, 422, 1, false},
+		{"too little of it", "/few", ones, 422, 1, false},
+		{"too much of it", "/many", ones, 422, 1, false},
 		{"every level", "/node", nested(maxDepth - 1), 422, maxDepth, false},
 		{"too many levels", "/node", nested(maxDepth), 400, 1, false},
 		{"a bomb", "/node", nested(9000), 400, 1, false},
@@ -337,6 +351,11 @@ paths:
 			runtime.ReadMemStats(&after)
 			if v.Status != c.status || len(v.Violations) != c.found || v.Cut != c.cut {
 				t.Errorf("got status %d, %d violations, cut %t; want %d, %d, %t", v.Status, len(v.Violations), v.Cut, c.status, c.found, c.cut)
+			}
+			for _, x := range v.Violations {
+				if len(x.Pointer) > maxPointer+1<<10 || len(x.Message) > maxReason {
+					t.Fatalf("a violation has a pointer of %d bytes, and a message of %d", len(x.Pointer), len(x.Message))
+				}
 			}
 			if got, most := after.TotalAlloc-before.TotalAlloc, 64<<20+200*uint64(len(c.body)); got > most {
 				t.Errorf("%d bytes were allocated for a body of %d, want at most %d", got, len(c.body), most)

@@ -207,9 +207,9 @@ func (c *schemas) lists(m map[string]any, s *openapi3.Schema) {
 		m["prefixItems"] = c.refs(s.PrefixItems)
 	}
 	if s.Contains != nil {
-		c.put(m, "contains", s.Contains)
-		put(m, "minContains", s.MinContains)
-		put(m, "maxContains", s.MaxContains)
+		c.put(m, containsKeyword, s.Contains)
+		put(m, minContainsKeyword, s.MinContains)
+		put(m, maxContainsKeyword, s.MaxContains)
 	}
 	c.unevaluated(m, "unevaluatedItems", s.UnevaluatedItems)
 }
@@ -375,6 +375,7 @@ func (c *schemas) compile() (func(*openapi3.Schema) (*jsonschema.Schema, error),
 	compiler.UseRegexpEngine(compileExpression)
 	compiler.RegisterVocabulary(&jsonschema.Vocabulary{URL: "mock:names", Compile: c.runs.compileNames})
 	compiler.RegisterVocabulary(&jsonschema.Vocabulary{URL: "mock:items", Compile: compileItems})
+	compiler.RegisterVocabulary(&jsonschema.Vocabulary{URL: "mock:contains", Compile: compileContains})
 	compiler.RegisterVocabulary(&jsonschema.Vocabulary{URL: "mock:others", Compile: compileOthers})
 	refs := references{known: map[string]*reference{}, runs: &c.runs}
 	compiler.RegisterVocabulary(&jsonschema.Vocabulary{URL: "mock:references", Compile: refs.compile})

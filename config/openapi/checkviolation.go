@@ -102,9 +102,14 @@ func (t teller) at(e *jsonschema.ValidationError) string {
 	}
 	var b strings.Builder // a place may be long, and there may be many
 	b.WriteString(t.pointer)
-	for _, token := range place {
+	for _, name := range place {
+		if b.Len() > maxPointer {
+			b.WriteString("/…/")
+			b.WriteString(token(place[len(place)-1]))
+			break
+		}
 		b.WriteByte('/')
-		_, _ = pointerEscapes.WriteString(&b, token) // a builder takes all
+		b.WriteString(token(name))
 	}
 	return b.String()
 }
