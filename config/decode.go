@@ -183,7 +183,14 @@ func setEndpoint(d *decoder, v value, into *item) {
 	}
 	e := &Endpoint{Pos: v.pos(), Key: v.key}
 	fill(d, v.node, v.key, endpointFields, e)
-	for _, p := range check(e, v.key, v.node, d.reported) {
+	d.finish(e, v.key, v.node)
+	into.endpoint = e
+}
+
+// finish checks a decoded endpoint by the rules across its fields, and takes out of its
+// answers what the server sets itself.
+func (d *decoder) finish(e *Endpoint, key string, n *node) {
+	for _, p := range check(e, key, n, d.reported) {
 		if !p.Warning {
 			d.known(p.Key)
 		}
@@ -193,7 +200,6 @@ func setEndpoint(d *decoder, v value, into *item) {
 	for i := range e.Responses {
 		e.Responses[i].Response.dropServerSet()
 	}
-	into.endpoint = e
 }
 
 // strayWebSocket says of a WebSocket that was put into an endpoint, or written as one,

@@ -160,16 +160,7 @@ func (d *decoder) mockOf(n *node, key string, o operation) mock {
 		optional[i].required = false
 	}
 	fill(d, n, key, optional, &e)
-	for _, p := range check(&e, key, n, d.reported) {
-		if !p.Warning {
-			d.known(p.Key)
-		}
-		d.add(p)
-	}
-	e.Response.dropServerSet()
-	for i := range e.Responses {
-		e.Responses[i].Response.dropServerSet()
-	}
+	d.finish(&e, key, n)
 	return mock{
 		Endpoint: e, answers: n.get("response") != nil || n.get("responses") != nil, calls: n.get("webhook") != nil || n.get("webhooks") != nil,
 	}
