@@ -1,6 +1,7 @@
 package admin
 
 import (
+	"mockserver/config"
 	"fmt"
 	"math"
 )
@@ -168,7 +169,7 @@ func remarksOn(a, b *Report) []string {
 		add("the versions of the program differ: %s and %s", a.Program.Version, b.Program.Version)
 	}
 	if short := min(a.Total.Requests, b.Total.Requests); short < fewRequests {
-		add("one of the runs has %d requests only: percentiles of so few say little", short)
+		add("one of the runs has only %s: percentiles of so few say little", config.Count(int(short), "request"))
 	}
 	return remarks
 }
