@@ -37,6 +37,24 @@ type page struct {
 // browsers are the names that Chromium and Chrome go by.
 var browsers = []string{"chromium", "chromium-browser", "google-chrome", "google-chrome-stable", "headless-shell"}
 
+// pageTestsAreDue tells that a missing browser is a failure: a check that leaves out the
+// page would say that all is well.
+func pageTestsAreDue(env func(string) string) bool {
+	return env("CI") == "true" || env("MOCKSERVER_PAGE_TESTS") == "1"
+}
+
+func TestPage_AMissingBrowserIsNotPassedOverInCI(t *testing.T) {
+	for _, c := range []struct {
+		ci, tests string
+		due       bool
+	}{{"", "", false}, {"true", "", true}, {"", "1", true}, {"false", "0", false}} {
+		env := map[string]string{"CI": c.ci, "MOCKSERVER_PAGE_TESTS": c.tests}
+		if due := pageTestsAreDue(func(name string) string { return env[name] }); due != c.due {
+			t.Errorf("with %v the tests are due: %v, want %v", env, due, c.due)
+		}
+	}
+}
+
 // browse opens a page of an admin address: "#runs". What is wrong on the
 // console, and what is asked of another server, is kept for clean.
 func browse(t *testing.T, admin *process, where string) *page {
@@ -48,7 +66,11 @@ func browse(t *testing.T, admin *process, where string) *page {
 		}
 	}
 	if path == "" {
-		t.Skipf("none of %q is on the PATH; install one to try the page, such as with apt-get install chromium", browsers)
+		stop := t.Skipf
+		if pageTestsAreDue(os.Getenv) {
+			stop = t.Fatalf
+		}
+		stop("none of %q is on the PATH; install one to try the page, such as with apt-get install chromium", browsers)
 	}
 	options := append(chromedp.DefaultExecAllocatorOptions[:], chromedp.ExecPath(path))
 	if os.Getuid() == 0 {
@@ -468,7 +490,7 @@ func TestPage_EveryWidthInDarkAndLight(t *testing.T) {
 		p.fits(part)
 	}
 	p.click("#wall")
-	p.until("document.querySelector('#unmatched tbody tr')?.checkVisibility() && document.querySelector('#webhooks tbody tr')?.checkVisibility()")
+	p.until("document.querySelector('#unmatched tbody tr')?.checkVisibility() && document.querySelector('#webhook-figures')?.checkVisibility()")
 	p.fits("wall")
 	p.clean()
 }

@@ -1,4 +1,5 @@
 // Requests to the admin address, with the token where one is needed.
+import { Store } from "./store.js";
 
 const key = "mockserver-admin-token";
 
@@ -21,11 +22,8 @@ export class Gone extends Error {}
 const patience = 10000;
 
 // Kept for as long as the tab is open, and given to nothing but this server.
-export const token = {
-  get: () => sessionStorage.getItem(key) ?? "",
-  set: (value) => sessionStorage.setItem(key, value),
-  forget: () => sessionStorage.removeItem(key),
-};
+const tab = new Store(() => sessionStorage);
+export const token = { get: () => tab.get(key), set: (value) => tab.set(key, value) };
 
 async function send(method, path, body) {
   const headers = {};

@@ -2,6 +2,11 @@
 // and its label says the same for those who do not see it.
 import { element, setText, moment } from "./format.js";
 
+// shortest is how many seconds a chart shows at least, however few samples there are,
+// and gap after how many without a sample a line breaks off.
+const shortest = 60;
+const gap = 5;
+
 // Chart shows lines {title, read, colour}: read takes the value of a sample, colour
 // is a class of the style sheet. Values are written by write.
 export class Chart {
@@ -30,46 +35,77 @@ export class Chart {
 
   draw() {
     const samples = this.samples ?? [];
+    const times = samples.map((s) => Date.parse(s.time) / 1000);
     const values = this.lines.map((line) => samples.map(line.read));
     const most = Math.max(0, ...values.flat().filter(Number.isFinite));
     const last = values.map((list) => list.at(-1));
+    const end = times.at(-1);
+    const length = Math.max(shortest, end - times[0]);
     this.lines.forEach((line, i) => setText(this.now[i], this.write(last[i])));
     setText(this.top, most > 0 ? "at most " + this.write(most) : "");
-    setText(this.from, samples.length > 0 ? moment(samples[0].time) : "");
-    setText(this.to, samples.length > 0 ? moment(samples.at(-1).time) : "");
+    setText(this.from, samples.length > 0 ? moment((end - length) * 1000) : "");
+    setText(this.to, samples.length > 0 ? moment(end * 1000) : "");
     this.canvas.setAttribute("aria-label", this.title + ": " +
       this.lines.map((line, i) => line.title + " " + this.write(last[i])).join(", ") + "; at most " + this.write(most));
-    this.paint(values, most);
+    this.paint(values, most, times.map((t) => 1 - (end - t) / length), gap / length);
   }
 
-  paint(values, most) {
+  // paint draws the values, which stand at parts of the width, and the marks of their
+  // axis: from 0 to the next round number.
+  paint(values, most, places, far) {
     const { clientWidth: width, clientHeight: height } = this.canvas;
     if (width === 0 || height === 0) return;
+    const { pen, size } = this.pen(width, height);
+    const step = roundStep(most / 2);
+    const top = step * Math.max(1, Math.ceil(most / step - 1e-9));
+    const marks = Array.from({ length: Math.round(top / step) + 1 }, (_, i) => i * step);
+    const texts = marks.map((mark) => (most > 0 || mark === 0 ? this.write(mark) : ""));
+    const left = Math.max(...texts.map((text) => pen.measureText(text).width)) + size / 2;
+    const y = (value) => size / 2 + (height - size) * (1 - value / top);
+    marks.forEach((mark, i) => {
+      pen.fillText(texts[i], left - size / 2, y(mark));
+      stroke(pen, [[left, y(mark)], [width, y(mark)]]);
+    });
+    pen.lineWidth = size / 6;
+    pen.lineJoin = "round";
+    values.forEach((list, i) => {
+      pen.strokeStyle = getComputedStyle(this.swatches[i]).backgroundColor;
+      pen.setLineDash(i % 2 === 1 ? [size / 2, size / 4] : []);
+      const points = list.map((v, x) => (Number.isFinite(v) ? [left + places[x] * (width - left), y(v)] : undefined));
+      for (const run of runs(points, far * (width - left))) stroke(pen, run);
+    });
+  }
+
+  // pen clears the canvas and is ready for the axis; size is that of its letters.
+  pen(width, height) {
     const scale = window.devicePixelRatio || 1;
     this.canvas.width = Math.round(width * scale);
     this.canvas.height = Math.round(height * scale);
     const pen = this.canvas.getContext("2d");
     pen.scale(scale, scale);
+    const letters = getComputedStyle(this.from);
+    pen.font = letters.fontSize + " " + letters.fontFamily;
+    pen.fillStyle = letters.color;
+    pen.textAlign = "right";
+    pen.textBaseline = "middle";
     pen.strokeStyle = getComputedStyle(this.canvas).borderBottomColor;
-    for (const part of [0.25, 0.5, 0.75]) stroke(pen, [[0, height * part], [width, height * part]]);
-    pen.lineWidth = 2;
-    pen.lineJoin = "round";
-    values.forEach((list, i) => {
-      pen.strokeStyle = getComputedStyle(this.swatches[i]).backgroundColor;
-      pen.setLineDash(i % 2 === 1 ? [5, 3] : []);
-      const step = list.length > 1 ? width / (list.length - 1) : 0;
-      const points = list.map((v, x) => (Number.isFinite(v) ? [x * step, 2 + (height - 4) * (1 - v / (most || 1))] : undefined));
-      for (const run of runs(points)) stroke(pen, run);
-    });
+    return { pen, size: parseFloat(letters.fontSize) };
   }
 }
 
-// runs are the points between the gaps.
-function runs(points) {
+// roundStep is 1, 2 or 5 times a power of ten, as near below as there is one.
+function roundStep(most) {
+  if (!(most > 0)) return 1;
+  const power = 10 ** Math.floor(Math.log10(most));
+  return power * (most / power >= 5 ? 5 : most / power >= 2 ? 2 : 1);
+}
+
+// runs are the points between the gaps, which are where there is no value or no sample.
+function runs(points, far) {
   const all = [[]];
   for (const point of points) {
+    if (all.at(-1).length > 0 && (!point || point[0] - all.at(-1).at(-1)[0] > far)) all.push([]);
     if (point) all.at(-1).push(point);
-    else if (all.at(-1).length > 0) all.push([]);
   }
   return all.filter((run) => run.length > 0);
 }

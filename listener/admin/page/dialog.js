@@ -10,6 +10,11 @@ export function detail(title, ...nodes) {
   if (!$("detail").open) $("detail").showModal();
 }
 
+// dismiss closes what is shown over the page; a question that stands is answered no.
+export function dismiss() {
+  for (const box of document.querySelectorAll("dialog[open]")) box.close("");
+}
+
 $("detail-close").addEventListener("click", () => $("detail").close());
 
 // confirmed asks, and tells whether the answer was yes. Escape is no.

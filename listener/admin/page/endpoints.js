@@ -54,11 +54,12 @@ export class Endpoints {
     for (const id of this.previous.keys()) if (!served.has(id)) this.previous.delete(id);
   }
 
-  // read makes a row of what was counted. Its rate is that since the last answer.
+  // read makes a row of what was counted. Its rate is that since the last answer; after
+  // the first it is not known.
   read(row, at) {
     const before = this.previous.get(row.id);
     const since = before && at > before.at ? (row.requests - before.requests) / ((at - before.at) / 1000) : undefined;
     if (!before || at > before.at || row.requests < before.requests) this.previous.set(row.id, { requests: row.requests, at });
-    return { ...row, title: row.endpoint + (row.if ? " if " + row.if : ""), rate: Math.max(0, since ?? 0) };
+    return { ...row, title: row.endpoint + (row.if ? " if " + row.if : ""), rate: since === undefined ? undefined : Math.max(0, since) };
   }
 }

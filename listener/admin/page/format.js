@@ -19,6 +19,29 @@ export function setText(node, text) {
   if (node.textContent !== text) node.textContent = text;
 }
 
+// figure puts a text such as "1.25 ms" into a node, its units smaller than its numbers.
+export function figure(node, text) {
+  if (node.textContent === text) return;
+  const parts = text.split(/(?<=[\d.]) (?=\D)/);
+  node.replaceChildren(...parts.flatMap((part, i) => {
+    if (i === 0) return [part];
+    const [unit, ...rest] = part.split(" ");
+    return [" ", element("small", {}, unit), ...(rest.length > 0 ? [" " + rest.join(" ")] : [])];
+  }));
+}
+
+// legible writes the letters that a path has as percent-encoded bytes as themselves, as
+// address bars do. What is no letter, mark, number or sign stays: it might hide or turn
+// what is around it.
+export const legible = (text) => text.replace(/(?:%[89a-f][\da-f])+/gi, (bytes) => {
+  try {
+    const letters = decodeURIComponent(bytes);
+    return /^[\p{L}\p{M}\p{N}\p{P}\p{S}\u200d]+$/u.test(letters) ? letters : bytes;
+  } catch {
+    return bytes;
+  }
+});
+
 const whole = new Intl.NumberFormat("en", { maximumFractionDigits: 0 });
 const short = new Intl.NumberFormat("en", { notation: "compact", maximumFractionDigits: 1 });
 const exact = new Intl.NumberFormat("en", { maximumFractionDigits: 20 });

@@ -1,6 +1,6 @@
 // Requests that the journal has: the last unmatched ones, and all, with filters.
 // Whatever they hold is shown as text.
-import { element, setText, count, ms, bytes, moment, named, none } from "./format.js";
+import { element, setText, legible, count, ms, bytes, moment, named, none } from "./format.js";
 import { Table } from "./table.js";
 import { detail, confirmed } from "./dialog.js";
 
@@ -40,7 +40,18 @@ const opening = (row) => {
 
 // cut is what a table shows of a long text; the detail shows all of it.
 const cut = (text) => (text.length > 160 ? text.slice(0, 160) + "…" : text);
-const line = (x) => cut(x.method + " " + x.target);
+const line = (x) => cut(legible(x.method + " " + x.target));
+
+// why is the reason without what stands beside it already: the request.
+function why(m) {
+  const said = "no endpoint is declared for " + m.method + " " + m.path;
+  if (!m.reason.startsWith(said + "; ") && !m.reason.startsWith(said + ", ")) return legible(m.reason) || none;
+  return legible(m.reason.slice(said.length + 2)).replace(/^nor anything like it$/, "nothing like it is declared");
+}
+
+// few is of how many different requests the list is asked for each second. It may be
+// of a thousand, after a flood of them.
+const few = 200;
 
 // Unmatched is the different requests that no endpoint answered, each with the reason of
 // the last of them, which names the nearest endpoints.
@@ -49,24 +60,27 @@ export class Unmatched {
     this.table = new Table(place, {
       caption: "Last unmatched requests",
       id: (m) => JSON.stringify([m.method, m.host, m.path]),
-      find: (m) => [m.method, m.host, m.path, m.reason].join(" "),
+      find: (m) => [m.method, m.host, m.path, legible(m.path), m.reason].join(" "),
       sort: "last", descending: true, size: 20,
       empty: "No request was left without an endpoint.",
       columns: [
-        { name: "request", title: "Request", first: true, value: (m) => m.path, text: (m) => cut(m.method + " " + m.path), cell: (row) => this.opening(row) },
+        { name: "request", title: "Request", first: true, value: (m) => m.path, text: (m) => cut(legible(m.method + " " + m.path)), cell: (row) => this.opening(row) },
         { name: "host", title: "Host", value: (m) => m.host, text: (m) => m.host || none },
         { name: "count", title: "Times", number: true, value: (m) => m.count, text: (m) => count(m.count) },
         { name: "last", title: "Last", kind: "short", value: (m) => Date.parse(m.last), text: (m) => moment(m.last) },
         { name: "status", title: "Status", number: true, value: (m) => m.status, text: (m) => String(m.status) },
-        { name: "reason", title: "Reason, and the nearest endpoints", kind: "wide", text: (m) => m.reason || none },
+        { name: "reason", title: "Reason, and the nearest endpoints", kind: "wide", text: why },
       ],
     });
     this.note = element("p", { class: "note" });
+    this.wait = 0;
     place.append(this.note);
   }
 
   async ask(get) {
+    if (this.wait-- > 0) return;
     const { unmatched, distinct } = await get("unmatched");
+    this.wait = Math.floor(unmatched.length / few);
     this.table.show(unmatched);
     setText(this.note, distinct > unmatched.length ? count(distinct) + " different ones came; those that came last are kept." : "");
   }

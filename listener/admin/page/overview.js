@@ -1,5 +1,5 @@
 // The verdict, the figures of the last second, and the charts of the last minutes.
-import { element, setText, rate, ms, count, share, duration, bytes, none } from "./format.js";
+import { element, figure, setText, rate, ms, count, share, duration, bytes, none } from "./format.js";
 import { Chart } from "./chart.js";
 
 const $ = (id) => document.getElementById(id);
@@ -78,7 +78,9 @@ export class Overview {
     const looked = verdict.seconds > 0;
     const word = !looked ? "not known yet" : verdict.idle ? "trusted, idle" : verdict.trusted ? "trusted" : "not trusted";
     setText($("verdict-word"), word);
+    setText($("chip"), word);
     $("verdict").className = !looked ? "" : verdict.trusted ? "trusted" : "not-trusted";
+    $("chip").className = $("verdict").className;
     document.title = (looked && !verdict.trusted ? "⚠ not trusted – " : "") + "mockserver";
     const lines = verdict.reasons.map((r) => [r.code, r.text, r.since]);
     if (verdict.unknown?.length > 0) lines.push(["", "not told by this system, so not looked at: " + verdict.unknown.join(", ")]);
@@ -95,7 +97,7 @@ export class Overview {
 
   figure(sample) {
     figures.forEach(([, text, alarming], i) => {
-      setText(this.figures[i].value, text(sample));
+      figure(this.figures[i].value, text(sample));
       this.figures[i].box.classList.toggle("bad", Boolean(alarming?.(sample)));
     });
     setText(this.figures.find((f) => f.name.textContent.startsWith("CPU")).name, "CPU" + (sample.cpu_limit ? ", of " + cores(sample.cpu_limit) : ""));

@@ -7,7 +7,8 @@ import { Unmatched, Journal } from "./journal.js";
 import { Webhooks } from "./webhooks.js";
 import { Runs } from "./runs.js";
 import { Configuration } from "./configuration.js";
-import { say, silence } from "./dialog.js";
+import { say, silence, dismiss } from "./dialog.js";
+import { Store } from "./store.js";
 
 const $ = (id) => document.getElementById(id);
 
@@ -29,7 +30,7 @@ const parts = {
 // onWall are the parts that a wall shows, all at once.
 const onWall = ["endpoints", "webhooks", "unmatched"];
 const usualRows = Object.fromEntries(onWall.map((name) => [name, parts[name].table.size]));
-const wallRows = 6; // of each table
+const wallRows = 6; // of each table, until it is known how many there is room for
 
 const state = {
   timer: 0, asking: false, again: false, failures: 0, paused: false, locked: false,
@@ -54,7 +55,9 @@ async function ask() {
   state.again = false;
   try {
     const names = shown();
-    await Promise.all([overview.ask(get), ...names.map((name) => parts[name].ask(get, overview))]);
+    // While it is paused only a part that is turned to is asked for.
+    const above = state.paused && state.since ? [] : [overview.ask(get)];
+    await Promise.all([...above, ...names.map((name) => parts[name].ask(get))]);
     answered();
   } catch (cause) {
     failed(cause);
@@ -69,7 +72,7 @@ function plan() {
   if (state.locked || (state.paused && state.failures === 0)) return;
   const base = document.hidden ? seldom : often;
   const wait = Math.min(base * 2 ** state.failures, Math.max(longest, base));
-  if (state.failures > 0) gone(wait);
+  if (state.failures > 0) gone();
   state.timer = setTimeout(ask, wait);
 }
 
@@ -82,6 +85,7 @@ function answered() {
   $("contents").hidden = false;
   $("contents").classList.remove("old");
   status();
+  fill();
 }
 
 const status = () => setText($("connection"), state.paused ? "paused" : "live");
@@ -95,7 +99,7 @@ function failed(cause) {
 }
 
 // gone says that there is no answer, and how old the figures are.
-function gone(wait) {
+function gone() {
   const what = state.cause instanceof Gone ? "The server does not answer"
     : state.cause.status === undefined ? "This page has failed at what the server answered (" + state.cause.message + ")"
     : "The server answers with an error: " + state.cause.message;
@@ -104,7 +108,7 @@ function gone(wait) {
   $("gone").hidden = false;
   $("contents").classList.add("old");
   $("contents").hidden = !state.since;
-  setText($("connection"), "no answer; next try in " + duration(wait / 1000));
+  setText($("connection"), "no answer");
 }
 
 function askForToken(why) {
@@ -140,6 +144,16 @@ async function change(work) {
 }
 for (const part of Object.values(parts)) part.change = change;
 
+// fill gives a wall as many rows as there is room for.
+function fill() {
+  if (!state.wall) return;
+  for (const name of onWall) parts[name].table.fit($(name));
+}
+window.addEventListener("resize", () => {
+  fill();
+  reveal();
+});
+
 // go shows the part that the address names.
 function go() {
   const names = shown();
@@ -148,6 +162,14 @@ function go() {
     if (!state.wall && link.hash === "#" + names[0]) link.setAttribute("aria-current", "page");
     else link.removeAttribute("aria-current");
   }
+  reveal();
+}
+
+// reveal brings the link of the part that is shown into sight, where they do not all fit.
+function reveal() {
+  const list = $("parts-list");
+  const link = list.querySelector("[aria-current]");
+  if (link) list.scrollLeft = link.offsetLeft - (list.clientWidth - link.offsetWidth) / 2;
 }
 
 // The address keeps naming the part when the head of the page is skipped.
@@ -156,14 +178,18 @@ document.querySelector(".skip").addEventListener("click", (event) => {
   $("main").focus();
 });
 window.addEventListener("hashchange", () => {
+  dismiss();
   go();
   $(shown()[0] + "-title").focus();
   ask();
 });
 document.addEventListener("visibilitychange", () => {
-  if (!document.hidden) ask();
+  if (!document.hidden && !state.paused) ask();
 });
-window.addEventListener("online", () => ask());
+window.addEventListener("online", () => { if (!state.paused) ask(); });
+
+// The verdict stays in sight, small, when its own place is out of it.
+new IntersectionObserver(([seen]) => { $("chip").hidden = seen.isIntersecting; }).observe($("verdict"));
 
 $("pause").addEventListener("click", () => {
   state.paused = !state.paused;
@@ -173,6 +199,7 @@ $("pause").addEventListener("click", () => {
   else clearTimeout(state.timer);
 });
 
+const kept = new Store(() => localStorage);
 const themes = ["system", "light", "dark"];
 
 // paint sets the theme and the size, which are kept for later visits.
@@ -185,22 +212,32 @@ function paint(theme, wall) {
   root.toggleAttribute("data-wall", wall);
   $("wall").setAttribute("aria-pressed", String(wall));
   for (const name of onWall) parts[name].table.size = wall ? wallRows : usualRows[name];
-  localStorage.setItem("mockserver-theme", theme);
-  localStorage.setItem("mockserver-wall", wall ? "on" : "");
+  kept.set("mockserver-theme", theme);
+  kept.set("mockserver-wall", wall ? "on" : "");
   go();
   overview.redraw();
 }
 
 const theme = () => {
-  const kept = localStorage.getItem("mockserver-theme");
-  return themes.includes(kept) ? kept : "system";
+  const name = kept.get("mockserver-theme");
+  return themes.includes(name) ? name : "system";
 };
-$("theme").addEventListener("click", () => paint(themes[(themes.indexOf(theme()) + 1) % themes.length], state.wall));
+
+// A screen that nobody sits at is told by its address: "/?wall=on&theme=dark". What is
+// pressed here counts from then on.
+const asked = new URLSearchParams(location.search);
+const pressed = () => history.replaceState(history.state, "", location.pathname + location.hash);
+
+$("theme").addEventListener("click", () => {
+  pressed();
+  paint(themes[(themes.indexOf(theme()) + 1) % themes.length], state.wall);
+});
 $("wall").addEventListener("click", () => {
+  pressed();
   paint(theme(), !state.wall);
   ask();
 });
 matchMedia("(prefers-color-scheme: dark)").addEventListener("change", () => overview.redraw());
 
-paint(theme(), localStorage.getItem("mockserver-wall") === "on");
+paint(themes.includes(asked.get("theme")) ? asked.get("theme") : theme(), (asked.get("wall") ?? kept.get("mockserver-wall")) === "on");
 ask();

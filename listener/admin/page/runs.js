@@ -94,6 +94,8 @@ export class Runs {
   async ask(get) {
     const { runs } = await get("runs");
     this.table.show(runs);
+    const there = new Set(runs.map((run) => run.id));
+    for (const id of this.made.keys()) if (!there.has(id)) this.made.delete(id);
     for (const run of runs) {
       const buttons = this.made.get(run.id);
       if (!buttons) continue;

@@ -71,6 +71,18 @@ export class Table {
     this.draw(true);
   }
 
+  // fit makes the page of the table as long as there is room for in a box of a fixed
+  // height, whose rows are all as high as the first.
+  fit(box) {
+    const line = this.body.firstElementChild;
+    const bottom = box.getBoundingClientRect().bottom - parseFloat(getComputedStyle(box).paddingBottom);
+    if (!line?.offsetHeight || getComputedStyle(box).overflowY !== "clip") return;
+    const room = Math.max(1, Math.floor((bottom - this.body.getBoundingClientRect().top) / line.offsetHeight));
+    if (room === this.size) return;
+    this.size = room;
+    this.draw();
+  }
+
   turn(by) {
     this.page += by;
     this.draw(true);

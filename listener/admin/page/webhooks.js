@@ -1,5 +1,5 @@
 // What became of webhooks, and those that are pending.
-import { element, setText, count, ms, moment, duration, none } from "./format.js";
+import { element, figure, setText, count, ms, moment, duration, none } from "./format.js";
 import { Table } from "./table.js";
 import { confirmed } from "./dialog.js";
 
@@ -12,7 +12,7 @@ const figures = [
   ["being sent", (w) => count(w.in_flight)],
   ["delivered", (w) => count(w.delivered)],
   ["tried again", (w) => count(w.retried)],
-  ["failed for good", (w) => count(w.dead), (w) => w.dead > 0],
+  ["given up", (w) => count(w.dead), (w) => w.dead > 0],
   ["cancelled", (w) => count(w.cancelled)],
   ["refused", (w) => count(w.refused), (w) => w.refused > 0],
   ["lag p99", (w) => (w.lag?.count > 0 ? ms(w.lag.p99) : none)],
@@ -61,7 +61,7 @@ export class Webhooks {
   async ask(get) {
     const answer = await get("webhooks", { limit: listed });
     figures.forEach(([, text, alarming], i) => {
-      setText(this.figures[i].value, text(answer));
+      figure(this.figures[i].value, text(answer));
       this.figures[i].box.classList.toggle("bad", Boolean(alarming?.(answer)));
     });
     const list = answer.webhooks ?? [];
