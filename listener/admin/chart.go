@@ -30,12 +30,16 @@ type span struct{ from, to float64 }
 
 // The picture, in its own units.
 const (
-	chartWidth, chartHeight         = 720.0, 220.0
+	chartWidth, chartHeight         = 560.0, 200.0
 	chartLeft, chartRight           = 64.0, 12.0
 	chartTop, chartBottom           = 10.0, 28.0
 	plotWidth               float64 = chartWidth - chartLeft - chartRight
 	plotHeight              float64 = chartHeight - chartTop - chartBottom
 )
+
+// labelWidth is the room that a text such as "≤ 500 µs" needs below a picture, also where
+// report.css makes it larger since the picture is small.
+const labelWidth = 100.0
 
 // svg draws the chart.
 func (c *curves) svg() template.HTML {
@@ -141,6 +145,7 @@ func (c *bars) svg() template.HTML {
 	step := niceStep(top, 4)
 	top = math.Ceil(top/step) * step
 	wide := plotWidth / float64(max(len(c.buckets), 8))
+	every := int(math.Ceil(labelWidth / wide))
 
 	var b strings.Builder
 	opening(&b, c.id, c.title, c.about)
@@ -153,7 +158,7 @@ func (c *bars) svg() template.HTML {
 		left := chartLeft + float64(i)*wide
 		fmt.Fprintf(&b, `<rect class="bar" x="%.1f" y="%.1f" width="%.1f" height="%.1f"><title>%s: %s %%</title></rect>`,
 			left+1, chartTop+plotHeight-tall, wide-2, tall, html.EscapeString(bucket.text()), short(percent))
-		if len(c.buckets) <= 12 || i%2 == 0 {
+		if i%every == 0 {
 			label(&b, left+wide/2, bucket.text())
 		}
 	}
@@ -204,11 +209,11 @@ func niceStep(most float64, steps int) float64 {
 // secondsStep is how far the marks of the time are from each other.
 func secondsStep(length float64) float64 {
 	for _, step := range [...]float64{1, 2, 5, 10, 15, 30, 60, 120, 300, 600, 900, 1800, 3600, 7200, 14400, 43200, 86400} {
-		if length/step <= 8 {
+		if length/step <= 6 {
 			return step
 		}
 	}
-	return niceStep(length, 8)
+	return niceStep(length, 6)
 }
 
 // clockText is a second of a run: "45 s", "1:30", "2:00:00".

@@ -7,10 +7,14 @@ import (
 	"html/template"
 	"maps"
 	"math"
+	"net/url"
+	"regexp"
 	"slices"
 	"strings"
 	"sync"
 	"time"
+	"unicode"
+	"unicode/utf8"
 )
 
 // reportFiles are the templates of reports, and their style, which is written into them:
@@ -26,6 +30,7 @@ const reportPolicy = "default-src 'none'; style-src 'unsafe-inline'; base-uri 'n
 var reportTemplates = sync.OnceValues(func() (*template.Template, error) {
 	return template.New("").Funcs(template.FuncMap{
 		"count": countText, "rate": rateText, "clock": clockText, "moment": momentText, "statuses": statusesText, "faults": faultsText,
+		"legible": legible,
 		"seconds": func(s float64) string { return "for " + short(s) + " s" },
 		"p50":     func(s Spread) string { return s.text(s.P50) },
 		"p90":     func(s Spread) string { return s.text(s.P90) },
@@ -74,6 +79,25 @@ func statusesText(statuses map[int]uint64) string {
 		all = append(all, fmt.Sprintf("%d: %s", status, countText(statuses[status])))
 	}
 	return strings.Join(all, ", ")
+}
+
+// encodedLetters are bytes beyond ASCII as a path has them.
+var encodedLetters = regexp.MustCompile("(?:%[89A-Fa-f][0-9A-Fa-f])+")
+
+// legible is a text with the letters that a path has as percent-encoded bytes written as
+// themselves, as address bars do. What is no letter, mark, number or sign stays: it might
+// hide or turn what is around it. The page does the same.
+func legible(text string) string {
+	return encodedLetters.ReplaceAllStringFunc(text, func(encoded string) string {
+		letters, err := url.PathUnescape(encoded)
+		odd := func(r rune) bool {
+			return !unicode.In(r, unicode.L, unicode.M, unicode.N, unicode.P, unicode.S) && r != '\u200d'
+		}
+		if err != nil || !utf8.ValidString(letters) || strings.ContainsFunc(letters, odd) {
+			return encoded
+		}
+		return letters
+	})
 }
 
 // faultsText is what went wrong as declared.
