@@ -47,6 +47,7 @@ func pageTestsAreDue(env func(string) string) bool {
 }
 
 func TestPage_AMissingBrowserIsNotPassedOverInCI(t *testing.T) {
+	t.Parallel()
 	for _, c := range []struct {
 		ci, tests string
 		due       bool
@@ -222,6 +223,7 @@ const paged = `
 `
 
 func TestPage_ARunFromItsStartToItsReport(t *testing.T) {
+	t.Parallel()
 	mock, admin := administered(t, paged)
 	p := browse(t, admin, "#runs")
 	p.says("#runs", "No run was started yet")
@@ -257,6 +259,7 @@ func TestPage_ARunFromItsStartToItsReport(t *testing.T) {
 }
 
 func TestPage_TwoRunsAreComparedWithAToken(t *testing.T) {
+	t.Parallel()
 	mock, admin := administered(t, paged, "--admin-token", "a-token-of-some-length")
 	p := browse(t, admin, "#runs")
 	p.says("#token", "token")
@@ -285,6 +288,7 @@ func TestPage_TwoRunsAreComparedWithAToken(t *testing.T) {
 }
 
 func TestPage_WhatRequestsHoldIsText(t *testing.T) {
+	t.Parallel()
 	mock, admin := administered(t, paged)
 	const hostile = `<img src=x onerror="window.hit=1"><script>window.hit=1</script>`
 	mock.do("POST", "/"+`%3Cimg%20src=x%20onerror=window.hit=1%3E`, hostile, "X-Evil: "+hostile, "Content-Type: text/html")
@@ -299,6 +303,7 @@ func TestPage_WhatRequestsHoldIsText(t *testing.T) {
 }
 
 func TestPage_WebhooksAreSentAndCancelled(t *testing.T) {
+	t.Parallel()
 	got := make(chan string, 8)
 	hook := httptest.NewServer(http.HandlerFunc(func(_ http.ResponseWriter, r *http.Request) {
 		body, _ := io.ReadAll(r.Body) // it is compared
@@ -332,6 +337,7 @@ func TestPage_WebhooksAreSentAndCancelled(t *testing.T) {
 }
 
 func TestPage_TheJournalIsSearched(t *testing.T) {
+	t.Parallel()
 	mock, admin := administered(t, paged, "--journal-sample", "1")
 	mock.get("/users/1")
 	mock.do("POST", "/orders", "an order")
@@ -348,6 +354,7 @@ func TestPage_TheJournalIsSearched(t *testing.T) {
 }
 
 func TestPage_TheVerdictAndTheConfiguration(t *testing.T) {
+	t.Parallel()
 	mock, admin := administered(t, paged, "--verdict", "own-p99=0ms", "--admin-token", "a-token-of-some-length")
 	p := browse(t, admin, "#configuration")
 	p.enter("#token-text", "a-token-of-some-length"+kb.Enter)
@@ -366,6 +373,7 @@ func TestPage_TheVerdictAndTheConfiguration(t *testing.T) {
 	p.clean("401")
 }
 
+// Not beside others: one of them might be given the address that is to be taken again.
 func TestPage_AServerThatIsGoneAndBack(t *testing.T) {
 	file := writeFile(t, t.TempDir(), "mock.yml", paged)
 	socket, err := net.Listen("tcp", "127.0.0.1:0")
@@ -391,6 +399,7 @@ func TestPage_AServerThatIsGoneAndBack(t *testing.T) {
 }
 
 func TestPage_ThousandsOfEndpoints(t *testing.T) {
+	t.Parallel()
 	var text strings.Builder
 	for i := range 3000 {
 		fmt.Fprintf(&text, "- endpoint: {method: GET, path: /things/%d, response: {status: 200, body: ok}}\n", i)
@@ -414,6 +423,7 @@ func TestPage_ThousandsOfEndpoints(t *testing.T) {
 }
 
 func TestPage_ByKeyboardAlone(t *testing.T) {
+	t.Parallel()
 	mock, admin := administered(t, paged)
 	mock.get("/nowhere")
 	p := browse(t, admin, "")
@@ -477,6 +487,7 @@ const contrasts = `(() => {
 })()`
 
 func TestPage_EveryWidthInDarkAndLight(t *testing.T) {
+	t.Parallel()
 	mock, admin := administered(t, paged+`
 - endpoint: {method: POST, path: /hooked, response: {status: 201, body: made}, webhook: {sleep-time: 3600, method: POST, url: "http://127.0.0.1:9/a/very/long/path/that/does/not/fit/on/a/narrow/screen/of/a/phone", body: x}}
 `)
@@ -522,6 +533,7 @@ func (p *page) fits(part string) {
 }
 
 func TestPage_EverythingHasARoleAndAName(t *testing.T) {
+	t.Parallel()
 	mock, admin := administered(t, paged)
 	mock.get("/nowhere")
 	p := browse(t, admin, "")

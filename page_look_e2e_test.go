@@ -21,6 +21,7 @@ const longNamed = paged + `
 `
 
 func TestPage_AWallIsOneScreen(t *testing.T) {
+	t.Parallel()
 	mock, admin := administered(t, longNamed)
 	mock.get("/slow")
 	for i := range 12 {
@@ -58,6 +59,7 @@ func TestPage_AWallIsOneScreen(t *testing.T) {
 }
 
 func TestPage_PathsAreLegible(t *testing.T) {
+	t.Parallel()
 	mock, admin := administered(t, longNamed)
 	mock.get("/%D9%85%D8%B5%D8%B1/%E6%97%A5%E6%9C%AC/%F0%9F%8D%A3/%20%3Cb%3E")
 	mock.get("/%E2%80%AEgpj.exe") // would turn what is around it
@@ -69,6 +71,7 @@ func TestPage_PathsAreLegible(t *testing.T) {
 }
 
 func TestPage_TheWayBack(t *testing.T) {
+	t.Parallel()
 	mock, admin := administered(t, paged)
 	mock.get("/nowhere")
 	p := browse(t, admin, "#runs")
@@ -85,6 +88,7 @@ func TestPage_TheWayBack(t *testing.T) {
 }
 
 func TestPage_PausedStaysPaused(t *testing.T) {
+	t.Parallel()
 	mock, admin := administered(t, paged)
 	p := browse(t, admin, "")
 	p.says("#endpoints", "GET /slow")
@@ -111,6 +115,7 @@ func TestPage_PausedStaysPaused(t *testing.T) {
 
 // A browser that keeps nothing for sites throws where it is asked to.
 func TestPage_ABrowserThatKeepsNothing(t *testing.T) {
+	t.Parallel()
 	mock, admin := administered(t, paged, "--admin-token", "a-token-of-some-length")
 	p := browse(t, admin, "")
 	block := `for (const name of ["localStorage", "sessionStorage"]) Object.defineProperty(window, name, { get() { throw new DOMException("denied", "SecurityError"); } });`
@@ -129,6 +134,7 @@ func TestPage_ABrowserThatKeepsNothing(t *testing.T) {
 }
 
 func TestPage_TheVerdictStaysInSight(t *testing.T) {
+	t.Parallel()
 	_, admin := administered(t, paged)
 	p := browse(t, admin, "#configuration")
 	p.says("#configuration tbody", "--admin")
@@ -144,6 +150,7 @@ func TestPage_TheVerdictStaysInSight(t *testing.T) {
 }
 
 func TestReport_OnEveryScreen(t *testing.T) {
+	t.Parallel()
 	mock, admin := administered(t, longNamed, "--verdict", "own-p99=0ms")
 	if got := admin.do("POST", "/__admin/runs", `{"name": "`+strings.Repeat("name", 20)+`"}`); got.status != 201 {
 		t.Fatal(got)
