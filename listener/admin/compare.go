@@ -1,9 +1,10 @@
 package admin
 
 import (
-	"mockserver/config"
 	"fmt"
 	"math"
+
+	"mockserver/config"
 )
 
 // Comparison is two runs beside each other.
