@@ -3,6 +3,7 @@ package listener
 import (
 	"math"
 	"math/bits"
+	"slices"
 	"sync/atomic"
 	"time"
 )
@@ -112,8 +113,9 @@ type lengthCell struct {
 // read adds what the histogram holds to what l does. What is counted meanwhile may be
 // in it or not.
 func (h *histogram) read(l *Lengths) {
-	var cells []lengthCell
-	var sum time.Duration
+	var room [128]lengthCell // most have fewer: one list is made then, of the size that it has
+	cells := room[:0]
+	m := Lengths{Max: time.Duration(h.max.Load())}
 	for i := range h.octaves {
 		o := h.octaves[i].Load()
 		if o == nil {
@@ -123,17 +125,26 @@ func (h *histogram) read(l *Lengths) {
 			if n := o[cell].Load(); n > 0 {
 				end := time.Duration(cellEnd(i, cell))
 				cells = append(cells, lengthCell{end, n})
-				sum += middle(end) * time.Duration(n)
+				m.Sum += middle(end) * time.Duration(n)
+				m.Count += n
 			}
 		}
 	}
-	l.merge(Lengths{Sum: sum, Max: time.Duration(h.max.Load()), cells: cells})
+	if l.Count == 0 && m.Count > 0 {
+		m.cells = slices.Clone(cells)
+		*l = m
+		return
+	}
+	l.merge(Lengths{Count: m.Count, Sum: m.Sum, Max: m.Max, cells: cells})
 }
 
 // merge adds the lengths of m to l.
 func (l *Lengths) merge(m Lengths) {
 	l.Sum += m.Sum
 	l.Max = max(l.Max, m.Max)
+	if m.Count == 0 {
+		return
+	}
 	merged := make([]lengthCell, 0, len(l.cells)+len(m.cells))
 	a, b := l.cells, m.cells
 	for len(a) > 0 || len(b) > 0 {
