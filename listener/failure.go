@@ -71,7 +71,7 @@ func (p *preset) fill(ctx *fasthttp.RequestCtx) {
 	ctx.Response.SetStatusCode(p.status)
 	ctx.Response.Header.SetContentType(typeJSON)
 	ctx.Response.SetBodyRaw(p.body)
-	ctx.SetUserValue(refusalKey{}, &p.refusal)
+	keepReason(ctx, &p.refusal)
 }
 
 // write makes the response the error answer f with the details given. What was

@@ -12,7 +12,7 @@ import (
 
 	"github.com/valyala/fasthttp"
 
-	"mockserver/config"
+	"mockserver/renderer"
 )
 
 // JournalOptions says which requests are kept to be looked at.
@@ -57,8 +57,16 @@ type Exchange struct {
 	Request    Message
 	Response   Message
 
-	route  *config.Endpoint // the path that the endpoint is declared for; nil for none
-	places int              // where the journal has it; its lock guards it
+	route  *route // of the endpoint; nil for none
+	short  bool   // method, host or target are not whole
+	fewer  bool   // nor are the headers of the request
+	places int    // where the journal has it; its lock guards it
+}
+
+// route is the path that an endpoint is declared for.
+type route struct {
+	path     string
+	template bool // as OpenAPI writes it
 }
 
 // Message is the headers and body of a request or an answer. Values of headers that
@@ -78,9 +86,11 @@ const (
 	keptTarget = 2 << 10
 	keptReason = 2 << 10 // of a message
 	// slowest is how many of the slowest requests are kept.
-	slowest      = 100
-	exchangeSize = 512 // bytes of an exchange beside its texts, with what the heap adds
-	headerSize   = 48  // of a header
+	slowest = 100
+	// exchangeSize is what an exchange takes beside its texts and headers, in bytes, with
+	// what the heap adds and what it takes in the list that has it.
+	exchangeSize = 512
+	headerSize   = 64 // of a header beside its texts, in the same way
 )
 
 // journal keeps requests. Its room is bounded; what is old makes room for what is new.
@@ -191,9 +201,10 @@ func (h *slowHeap) sink() {
 // own is the time that the server took itself.
 func (x *Exchange) own() time.Duration { return x.Took - x.Injected }
 
-// size is what an exchange takes, in bytes and roughly from above.
+// size is what an exchange takes, in bytes and roughly from above. The name of the
+// endpoint is that of its account.
 func (x *Exchange) size() int {
-	n := exchangeSize + len(x.Endpoint) + len(x.Remote) + len(x.Method) + len(x.Host) + len(x.Target) + len(x.Reason)
+	n := exchangeSize + len(x.Remote) + len(x.Method) + len(x.Host) + len(x.Target) + len(x.Reason)
 	for _, m := range [...]*Message{&x.Request, &x.Response} {
 		n += cap(m.Body)
 		for _, h := range m.Header {
@@ -326,9 +337,11 @@ func exchangeOf(ctx *fasthttp.RequestCtx) *Exchange {
 	}
 	if h := &ctx.Request.Header; isKnown(h) {
 		x.Method, x.Host, x.Target = cutText(h.Method(), 64), cutText(h.Host(), 256), cutText(h.RequestURI(), keptTarget)
-		x.Request.Cut = len(h.RequestURI()) > keptTarget
+		x.short = len(h.Method()) > len(x.Method) || len(h.Host()) > len(x.Host) || len(h.RequestURI()) > len(x.Target)
 	}
 	x.Request.headers(ctx.Request.Header.All())
+	x.fewer = x.Request.Cut
+	x.Request.Cut = x.fewer || x.short
 	x.Request.body(ctx.Request.Body())
 	x.Response.headers(ctx.Response.Header.All())
 	if ctx.Response.IsBodyStream() { // it is for the client alone to read
@@ -348,6 +361,14 @@ type refusalKey struct{}
 
 type refusal struct{ code, message string }
 
+// keepReason keeps what an answer of the server's own says, for the journal.
+func keepReason(ctx *fasthttp.RequestCtx, reason *refusal) {
+	if c, ok := ctx.Conn().(*connection); ok && c.from.recorder == nil {
+		return // there is none
+	}
+	ctx.SetUserValue(refusalKey{}, reason)
+}
+
 func cutText(b []byte, most int) string { return string(b[:min(len(b), most)]) }
 
 // headers copies header lines, for as long as there is room.
@@ -358,13 +379,14 @@ func (m *Message) headers(all func(yield func(name, value []byte) bool)) {
 			m.Cut = true
 			return false
 		}
-		shown := string(value)
-		if isSecret(string(name)) {
-			shown = secretShown
+		line := [2]string{string(name), string(value)}
+		if isSecret(line[0]) && !isNoSecret(line[1]) {
+			line[1] = secretShown
 		}
-		m.Header = append(m.Header, [2]string{string(name), shown})
+		m.Header = append(m.Header, line)
 		return true
 	})
+	m.Header = slices.Clone(m.Header) // it is kept for long, without the room to grow
 }
 
 // body copies the beginning of a body.
@@ -377,14 +399,21 @@ func (m *Message) body(b []byte) {
 // secretShown stands for what is not shown.
 const secretShown = "(not shown)"
 
-// secretParts are what the names of headers that hold secrets have in them.
-var secretParts = []string{"authorization", "cookie", "token", "secret", "password", "api-key", "apikey", "signature", "credential", "session"}
+// secretParts are what the names of headers that hold secrets have in them, with - for _.
+var secretParts = []string{
+	"authorization", "authentication", "x-auth-", "cookie", "token", "jwt", "secret", "password", "passwd", "passphrase", "-otp",
+	"api-key", "apikey", "access-key", "private-key", "subscription-key", "functions-key", "signature", "credential", "session",
+}
 
 // isSecret tells whether a header may hold what nobody should read in a journal.
 func isSecret(name string) bool {
-	name = strings.ToLower(textproto.TrimString(name))
-	return slices.ContainsFunc(secretParts, func(part string) bool { return strings.Contains(name, part) })
+	name = strings.ReplaceAll(strings.ToLower(textproto.TrimString(name)), "_", "-")
+	return name == "x-auth" || slices.ContainsFunc(secretParts, func(part string) bool { return strings.Contains(name, part) })
 }
+
+// isNoSecret tells of values that are none in any header. Conditions take them for false,
+// and a value that is not shown for true.
+func isNoSecret(value string) bool { return value == "" || value == "0" || value == "false" }
 
 // restore makes the kept request what it was, as far as it was kept, for conditions to
 // be held against.
@@ -399,4 +428,23 @@ func (x *Exchange) restore(req *fasthttp.Request) {
 	h.SetHost(x.Host)
 	h.EnableNormalizing()
 	req.SetBodyRaw(x.Request.Body)
+}
+
+// unknown is what is not known any more of the request.
+func (x *Exchange) unknown() *renderer.Unknown {
+	return &renderer.Unknown{Body: len(x.Request.Body) < x.Request.Size, Header: func(name string) renderer.HeaderKnown {
+		for _, line := range x.Request.Header {
+			switch {
+			case !strings.EqualFold(line[0], name):
+			case line[1] == secretShown && isSecret(name):
+				return renderer.HeaderHidden
+			default:
+				return renderer.HeaderWhole
+			}
+		}
+		if x.fewer {
+			return renderer.HeaderLost
+		}
+		return renderer.HeaderWhole
+	}}
 }

@@ -3,6 +3,7 @@ package listener
 import (
 	"fmt"
 	"math/rand/v2"
+	"runtime"
 	"strings"
 	"sync"
 	"testing"
@@ -94,17 +95,64 @@ func TestJournal_SecretsAreNotShown(t *testing.T) {
 	ctx.Request.SetRequestURI("/x")
 	for name, secret := range map[string]bool{
 		"Authorization": true, "Proxy-Authorization": true, "Cookie": true, "X-Api-Key": true, "X-CSRF-Token": true,
-		"Stripe-Signature": true, "X-Client-Secret": true, "Accept": false, "X-Request-Id": false,
+		"Stripe-Signature": true, "X-Client-Secret": true, "X-Auth": true, "X-Auth-User": true, "Api_key": true, "X-Amz-Security-Token": true,
+		"Ocp-Apim-Subscription-Key": true, "X-Functions-Key": true, "X-Jwt-Assertion": true, "X-Github-Otp": true, "X-Access_Key": true,
+		"Accept": false, "X-Request-Id": false, "X-Author": false, "Idempotency-Key": false, "Sec-Websocket-Key": false, "Www-Authenticate": false,
 	} {
-		ctx.Request.Header.Set(name, "value-"+name)
+		ctx.Request.Header.Set(name, "value-"+name+".")
 		ctx.Response.Header.Set("Set-Cookie", "session=value-set")
 		x := exchangeOf(&ctx)
 		all := fmt.Sprint(x.Request.Header)
-		if strings.Contains(all, "value-"+name) == secret || !strings.Contains(strings.ToLower(all), strings.ToLower(name)) {
+		if strings.Contains(all, "value-"+name+".") == secret || !strings.Contains(strings.ToLower(all), strings.ToLower(name)) {
 			t.Errorf("%s: %s", name, all)
 		}
 		if strings.Contains(fmt.Sprint(x.Response.Header), "value-set") {
 			t.Error("a cookie is shown that is set")
+		}
+	}
+}
+
+// What the journal says to take is what it takes at least, also where the heap rounds up.
+func TestJournal_TakesNoMoreThanItSays(t *testing.T) {
+	for name, shape := range map[string]func(ctx *fasthttp.RequestCtx){
+		"headers of 17 letters":         func(ctx *fasthttp.RequestCtx) { manyHeaders(ctx, 17) },
+		"headers of 33 letters":         func(ctx *fasthttp.RequestCtx) { manyHeaders(ctx, 33) },
+		"a body of a page and a letter": func(ctx *fasthttp.RequestCtx) { ctx.Request.SetBodyString(strings.Repeat("b", 4097)) },
+		"nothing":                       func(ctx *fasthttp.RequestCtx) { ctx.Request.SetRequestURI("/") },
+	} {
+		t.Run(name, func(t *testing.T) {
+			var ctx fasthttp.RequestCtx
+			shape(&ctx)
+			before := heap()
+			j := newJournal(JournalOptions{Sample: 1})
+			for range 1000 {
+				x := exchangeOf(&ctx)
+				x.Kept = Sampled
+				j.put(x, false)
+			}
+			took, says := int64(heap())-int64(before), int64(j.tally().Bytes)
+			if took > says || took < says/3 {
+				t.Errorf("1000 requests at most take %d bytes, and are said to take %d", took, says)
+			}
+			runtime.KeepAlive(j)
+		})
+	}
+}
+
+func manyHeaders(ctx *fasthttp.RequestCtx, letters int) {
+	for i := range 200 {
+		ctx.Request.Header.Add(fmt.Sprintf("X-%0*d", letters-2, i), strings.Repeat("v", letters))
+	}
+}
+
+// Why something was not answered as declared is kept for a journal, and not without one.
+func TestJournal_AloneHasReasonsKept(t *testing.T) {
+	for _, r := range []*recorder{nil, newRecorder(RecordOptions{})} {
+		var ctx fasthttp.RequestCtx
+		ctx.Init2(&connection{from: &connections{recorder: r}}, nil, false)
+		bodyNotFound.write(&ctx, "why")
+		if kept := ctx.UserValue(refusalKey{}) != nil; kept != (r != nil) {
+			t.Errorf("with a recorder: %v; kept: %v", r != nil, kept)
 		}
 	}
 }

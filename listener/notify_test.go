@@ -35,7 +35,7 @@ func descriptors() int {
 }
 
 // until waits for something that comes to pass soon.
-func until(t *testing.T, what string, holds func() bool) {
+func until(t testing.TB, what string, holds func() bool) {
 	t.Helper()
 	for deadline := time.Now().Add(20 * time.Second); !holds(); runtime.Gosched() {
 		if time.Now().After(deadline) {

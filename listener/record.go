@@ -110,8 +110,8 @@ func identities(spec *config.Spec) []identity {
 // request: half a KiB, and 1 KiB for each octave of its lengths of time.
 type account struct {
 	identity
-	key    string           // its id; "" for none of an endpoint
-	route  *config.Endpoint // its path alone, for conditions; nil for none
+	key    string // its id; "" for none of an endpoint
+	route  *route // for conditions; nil for none. What keeps it keeps no account
 	shards []atomic.Pointer[counts]
 
 	// What was read of it last, by Counts, which recorder.mu guards.
@@ -130,11 +130,11 @@ func newAccount(id identity, shards int) *account {
 
 // routeOf is the path of the i-th of the endpoints, and then the WebSockets, of a
 // specification.
-func routeOf(spec *config.Spec, i int) *config.Endpoint {
+func routeOf(spec *config.Spec, i int) *route {
 	if i < len(spec.Endpoints) {
-		return &config.Endpoint{Path: spec.Endpoints[i].Path, Template: spec.Endpoints[i].Template}
+		return &route{spec.Endpoints[i].Path.Value, spec.Endpoints[i].Template}
 	}
-	return &config.Endpoint{Path: spec.WebSockets[i-len(spec.Endpoints)].Path}
+	return &route{path: spec.WebSockets[i-len(spec.Endpoints)].Path.Value}
 }
 
 // at is the counters of a shard.

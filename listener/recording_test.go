@@ -2,9 +2,9 @@ package listener_test
 
 import (
 	"bufio"
-	"errors"
 	"fmt"
 	"io"
+	"log/slog"
 	"maps"
 	"math/rand/v2"
 	"net"
@@ -107,22 +107,59 @@ type client struct {
 	address string
 	conn    net.Conn
 	in      *bufio.Reader
+	text    []byte // that is sent
 	tallied
 }
 
-// ask sends one of the ways, and reads what comes of it.
-func (c *client) ask(way int) error {
-	w := &ways[way]
-	if c.conn == nil {
-		conn, err := net.Dial("tcp", c.address)
-		if err != nil {
-			return err
-		}
-		c.conn, c.in = conn, bufio.NewReader(conn)
+// dial connects, unless it is connected.
+func (c *client) dial() error {
+	if c.conn != nil {
+		return nil
 	}
-	if _, err := io.WriteString(c.conn, w.sent); err != nil && w.of != "malformed" {
+	conn, err := net.Dial("tcp", c.address)
+	c.conn, c.in = conn, bufio.NewReader(conn)
+	return err
+}
+
+// get asks for a path, and reads the answer.
+func (c *client) get(path string) error {
+	if err := c.dial(); err != nil {
 		return err
 	}
+	if _, err := io.WriteString(c.conn, "GET "+path+" HTTP/1.1\r\nHost: a\r\n\r\n"); err != nil {
+		return err
+	}
+	resp, err := http.ReadResponse(c.in, nil)
+	if err == nil {
+		_, err = io.Copy(io.Discard, resp.Body)
+	}
+	return err
+}
+
+// ask sends one of the ways, or several without waiting for answers in between, and reads
+// what comes of it. Those in front of the last have nothing behind them.
+func (c *client) ask(several ...int) error {
+	if err := c.dial(); err != nil {
+		return err
+	}
+	c.text = c.text[:0]
+	for _, way := range several {
+		c.text = append(c.text, ways[way].sent...)
+	}
+	if _, err := c.conn.Write(c.text); err != nil && ways[several[len(several)-1]].of != "malformed" {
+		return err
+	}
+	for _, way := range several {
+		if err := c.read(way); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// read reads what comes of a way.
+func (c *client) read(way int) error {
+	w := &ways[way]
 	switch w.then {
 	case "leave":
 		c.answers[w.of+" 499"]++
@@ -218,15 +255,81 @@ func (t tallied) difference(other tallied) (all []string) {
 	return all
 }
 
+// traffic is what 64 clients ask together.
+type traffic struct {
+	sample int // of the journal: one in so many
+	each   int // requests of each client, and up to three more
+	// leaving is in how many requests one goes a way that ends its connection: the
+	// system has no more than some 28,000 connections a minute.
+	leaving int
+	reload  time.Duration // how often another specification is served
+}
+
 // What 64 clients have counted is what the server has, for each endpoint and status,
 // whichever way requests go, and whatever is served meanwhile.
 func TestRecord_CountsAreThoseOfTheClients(t *testing.T) {
 	for _, sample := range []int{0, 1, 10} {
-		t.Run(fmt.Sprint("sample ", sample), func(t *testing.T) { countTogether(t, sample, 150) })
+		t.Run(fmt.Sprint("sample ", sample), func(t *testing.T) {
+			c, tally := traffic{sample, 150, 2, 5 * time.Millisecond}.count(t)
+			if c.Gone.Requests == 0 {
+				t.Error("none is gone after the reloads")
+			}
+			checkParts(t, c, tally, sample)
+		})
 	}
 }
 
-func countTogether(t *testing.T, sample, each int) {
+// BenchmarkRecord_CountsAreThoseOfTheClients is that test at any length: CONTRIBUTING.md
+// says how. It fails where one request is not counted, or is counted twice.
+func BenchmarkRecord_CountsAreThoseOfTheClients(b *testing.B) {
+	t := traffic{sample: 100, each: (b.N + 63) / 64, leaving: 2000, reload: time.Second}
+	c, tally := t.count(b)
+	checkParts(b, c, tally, t.sample)
+}
+
+// next is what a client asks next: mostly one request.
+func (t *traffic) next(rng *rand.Rand, few []int) []int {
+	if rng.IntN(t.leaving) == 0 {
+		return []int{rng.IntN(len(ways))}
+	}
+	several := make([]int, 1, 4)
+	if rng.IntN(4) == 0 {
+		several = several[:2+rng.IntN(3)]
+	}
+	for i := range several {
+		several[i] = few[rng.IntN(len(few))]
+	}
+	return several
+}
+
+// ask has one client ask, and returns what it has counted.
+func (t *traffic) ask(tb testing.TB, address string, number int) tallied {
+	var few []int // the ways that go on
+	for i := range ways {
+		if ways[i].then == "" {
+			few = append(few, i)
+		}
+	}
+	c := client{address: address, tallied: newTallied()}
+	rng := rand.New(rand.NewPCG(uint64(number), uint64(t.sample)))
+	for asked := 0; asked < t.each; {
+		several := t.next(rng, few)
+		asked += len(several)
+		if err := c.ask(several...); err != nil {
+			tb.Error(err)
+			break
+		}
+	}
+	if c.conn != nil {
+		_ = c.end()
+	}
+	return c.tallied
+}
+
+// count has the clients ask, holds what they have counted against what the server has,
+// and returns that.
+func (t traffic) count(tb testing.TB) (listener.Counts, listener.Tally) {
+	tb.Helper()
 	spec := func(n int) *config.Spec {
 		text := fmt.Sprintf(counted, n%10)
 		if n%2 == 0 {
@@ -234,26 +337,19 @@ func countTogether(t *testing.T, sample, each int) {
 		}
 		return config.Parse("m.yml", []byte(text))
 	}
-	server := listenertest.Start(t, spec(0), listener.Options{Record: &listener.RecordOptions{Journal: listener.JournalOptions{Sample: sample}}})
+	server := listenertest.Start(tb, spec(0), listener.Options{
+		Record: &listener.RecordOptions{Journal: listener.JournalOptions{Sample: t.sample}},
+		Logger: slog.New(slog.DiscardHandler), // it would warn at each reload
+	})
 	clients := newTallied()
 	var mu sync.Mutex
 	var all sync.WaitGroup
 	for g := range 64 {
 		all.Go(func() {
-			c := client{address: server.Addr().String(), tallied: newTallied()}
-			rng := rand.New(rand.NewPCG(uint64(g), uint64(sample)))
-			for range each {
-				if err := c.ask(rng.IntN(len(ways))); err != nil {
-					t.Error(err)
-					break
-				}
-			}
-			if c.conn != nil {
-				_ = c.end()
-			}
+			counted := t.ask(tb, server.Addr().String(), g)
 			mu.Lock()
 			defer mu.Unlock()
-			clients.add(c.tallied)
+			clients.add(counted)
 		})
 	}
 	over := make(chan struct{})
@@ -263,34 +359,31 @@ func countTogether(t *testing.T, sample, each int) {
 		select {
 		case <-over:
 			done = true
-		case <-time.After(5 * time.Millisecond):
+		case <-time.After(t.reload):
 			if err := server.Apply(spec(reloads)); err != nil {
-				t.Fatal(err)
+				tb.Fatal(err)
 			}
 			reloads++
 			runtime.GC() // so that some of those gone are added up
 		}
 	}
-	until(t, "those that left are known to have left", func() bool { return server.Counts().InFlight == 0 })
+	until(tb, "those that left are known to have left", func() bool { return server.Counts().InFlight == 0 })
 	c := server.Counts()
 	for _, wrong := range clients.difference(served(c)) {
-		t.Errorf("after %d reloads the clients and the server have counted: %s", reloads, wrong)
+		tb.Errorf("after %d reloads the clients and the server have counted: %s", reloads, wrong)
 	}
-	if c.Gone.Requests == 0 {
-		t.Errorf("none is gone after %d reloads", reloads)
-	}
-	checkParts(t, c, server.JournalTally(), sample)
+	return c, server.JournalTally()
 }
 
 // checkParts holds what was counted beside the answers against them.
-func checkParts(t *testing.T, c listener.Counts, journal listener.Tally, sample int) {
+func checkParts(t testing.TB, c listener.Counts, journal listener.Tally, sample int) {
 	t.Helper()
 	all := c.Unmatched.Requests + c.Options.Requests + c.Malformed.Requests + c.Gone.Requests
 	for _, e := range c.Endpoints {
 		all += e.Requests
 		switch e.Endpoint {
 		case "GET /reset", "GET /empty", "GET /malformed", "GET /truncate":
-			if kind := e.Endpoint[5:]; e.Faults[kind] != e.Requests || len(e.Faults) != 1 {
+			if kind := e.Endpoint[5:]; e.Faults[kind] != e.Requests || len(e.Faults) > 1 {
 				t.Errorf("%s: faults %v of %d", e.Endpoint, e.Faults, e.Requests)
 			}
 		case "GET /drip":
@@ -302,11 +395,11 @@ func checkParts(t *testing.T, c listener.Counts, journal listener.Tally, sample 
 				t.Errorf("%s: faults %v of %v, %d late", e.Endpoint, e.Faults, e.Statuses, e.InjectionError.Count)
 			}
 		case "GET /limited":
-			if e.Limited != e.Statuses[429] || e.Statuses[200] != 50 {
+			if e.Limited != e.Statuses[429] || e.Statuses[200] != min(e.Requests, 50) {
 				t.Errorf("%s: %d limited of %v", e.Endpoint, e.Limited, e.Statuses)
 			}
 		case "GET /narrow":
-			if e.Refused != e.Statuses[503] || e.Injected.Count != e.Statuses[200] || e.Injected.Quantile(0) < 900*time.Microsecond {
+			if e.Refused != e.Statuses[503] || e.Injected.Count != e.Statuses[200] || e.Statuses[200] > 0 && e.Injected.Quantile(0) < 900*time.Microsecond {
 				t.Errorf("%s: %d refused of %v, %d injected, at least %v", e.Endpoint, e.Refused, e.Statuses, e.Injected.Count, e.Injected.Quantile(0))
 			}
 		case "POST /orders":
@@ -389,93 +482,5 @@ func TestJournal_HasWhatCame(t *testing.T) {
 	server.ResetJournal()
 	if left := server.Journal(); len(left) != 0 || len(server.Unmatched()) != 0 {
 		t.Errorf("after a reset %d are kept", len(left))
-	}
-}
-
-// A condition holds for a kept request as it would have when it came.
-func TestVerify_HoldsAsTheConditionOfAnEndpoint(t *testing.T) {
-	server := journaling(t, kept)
-	for range 3 {
-		answer(t, dial(t, server, "POST /orders/a%20b HTTP/1.1\r\nHost: mock.test\r\nX-Kind: 1\r\nAuthorization: x\r\nContent-Length: 12\r\n\r\n{\"n\":[3,10]}"))
-	}
-	for _, sent := range []string{"GET /users/7?q=1 HTTP/1.1\r\nHost: b.test", "GET /users/8 HTTP/1.1\r\nHost: a", "PUT /nothing HTTP/1.1\r\nHost: a", "GET /static HTTP/1.1\r\nHost: a"} {
-		answer(t, dial(t, server, sent+"\r\nConnection: close\r\n\r\n"))
-	}
-	for condition, want := range map[string]int{
-		"": 7, "method = POST": 3, "method = PUT": 1, "path contains users": 2, `path-params.kind = "a b"`: 3, "path-params.id = 7": 1,
-		"path-params.id": 2, "json-params.n.1 > 9": 3, "json-params.n.1 > 10": 0, "header-params.x-kind = 1": 3, "query-params.q = 1": 1,
-		"host = b.test": 1, `header-params.authorization = "x"`: 0, `remote-addr contains "127.0.0.1"`: 7, "not (method = POST)": 4,
-	} {
-		v, err := server.Verify(condition)
-		if err != nil || v.Count != want || !v.Exact || v.Why != "" || len(v.Examples) != want {
-			t.Errorf("%s: got %+v, %v, want %d", condition, v, err, want)
-		}
-	}
-	var problems config.Problems
-	if _, err := server.Verify("method ="); !errors.As(err, &problems) || len(problems) != 1 {
-		t.Errorf("a condition that is none: %v", err)
-	}
-	answer(t, dial(t, server, "POST /orders/c HTTP/1.1\r\nHost: a\r\nContent-Length: 20000\r\n\r\n"+strings.Repeat(" ", 20_000)))
-	if v, err := server.Verify("method = POST"); err != nil || v.Count != 4 || v.Exact || v.Why == "" {
-		t.Errorf("with a body that was not kept whole: %+v, %v", v, err)
-	}
-}
-
-// An endpoint is the same whatever it answers, and one that is declared twice is two.
-func TestCounts_KnowEndpointsAcrossReloads(t *testing.T) {
-	server := listenertest.Start(t, config.Parse("m.yml", []byte("- endpoint: {path: /a, response: {body: one}}\n- endpoint: {path: /b, if: query-params.x, response: {}}\n- endpoint: {path: /b, response: {}}\n")),
-		listener.Options{Record: &listener.RecordOptions{}})
-	ask := func() {
-		for _, path := range []string{"/a", "/b", "/b?x=1"} {
-			answer(t, dial(t, server, "GET "+path+" HTTP/1.1\r\nHost: a\r\n\r\n"))
-		}
-	}
-	ask()
-	before := server.Counts()
-	if err := server.Apply(config.Parse("m.yml", []byte("- endpoint: {path: /new, response: {}}\n- endpoint: {path: /b, response: {status: 201}}\n- endpoint: {path: /a, response: {status: 202}}\n"))); err != nil {
-		t.Fatal(err)
-	}
-	ask()
-	after := server.Counts()
-	served := listener.EndpointsOf(server.Spec())
-	for i, want := range []struct {
-		endpoint string
-		before   int // its index then
-		statuses map[int]uint64
-	}{{"GET /new", -1, map[int]uint64{}}, {"GET /b", 2, map[int]uint64{200: 1, 201: 2}}, {"GET /a", 0, map[int]uint64{200: 1, 202: 1}}} {
-		got := after.Endpoints[i]
-		if got.Endpoint != want.endpoint || !maps.Equal(got.Statuses, want.statuses) || got.ID != served[i].ID || got.ID != server.Endpoints()[i].ID ||
-			want.before >= 0 && got.ID != before.Endpoints[want.before].ID {
-			t.Errorf("got %+v, want %+v", got, want)
-		}
-	}
-	if after.Gone.Requests != 1 || before.Endpoints[1].ID == before.Endpoints[2].ID {
-		t.Errorf("gone are %d; two of one path are %s and %s", after.Gone.Requests, before.Endpoints[1].ID, before.Endpoints[2].ID)
-	}
-}
-
-// Where nothing is recorded there is nothing to be seen, and all of it may be asked for.
-func TestCounts_OfAServerThatDoesNotRecord(t *testing.T) {
-	server := listenertest.FromText(t, kept)
-	answer(t, dial(t, server, "GET /nowhere HTTP/1.1\r\nHost: a\r\n\r\n"))
-	c, v := server.Counts(), listener.Verified{}
-	v, err := server.Verify("method = GET")
-	if server.Records() || len(c.Endpoints) != 0 || c.Connections != 1 || server.Journal() != nil || server.Unmatched() != nil || v.Exact || v.Why == "" || err != nil {
-		t.Errorf("got %+v, %+v, %v", c, v, err)
-	}
-	server.ResetJournal()
-	if tally := server.JournalTally(); tally.Bytes != 0 {
-		t.Errorf("got %+v", tally)
-	}
-}
-
-// The time that a request has to wait, as declared, is none of the server's own.
-func TestCounts_OwnTimeIsWithoutWhatIsInjected(t *testing.T) {
-	server := journaling(t, "- endpoint: {path: /late, response: {body: ok}, latency: {min-ms: 30, max-ms: 30}}")
-	answer(t, dial(t, server, "GET /late HTTP/1.1\r\nHost: a\r\n\r\n"))
-	c, x := server.Counts().Endpoints[0], server.Journal()[0]
-	if x.Injected != 30*time.Millisecond || x.Took < x.Injected || c.Service.Max != x.Took-x.Injected || c.Injected.Max != 30*time.Millisecond ||
-		c.InjectionError.Max > c.Service.Max || c.Service.Count != 1 || c.Injected.Count != 1 || c.InjectionError.Count != 1 {
-		t.Errorf("took %v, injected %v; own %v, injected %v, late %v", x.Took, x.Injected, c.Service.Max, c.Injected.Max, c.InjectionError.Max)
 	}
 }

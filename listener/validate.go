@@ -135,5 +135,5 @@ func (f failure) writeViolations(ctx *fasthttp.RequestCtx, v *openapi.Verdict, n
 	ctx.Response.SetStatusCode(f.status)
 	ctx.Response.Header.SetContentType(typeJSON)
 	ctx.Response.SetBodyRaw(body.Bytes())
-	ctx.SetUserValue(refusalKey{}, &refusal{f.code, message})
+	keepReason(ctx, &refusal{f.code, message})
 }

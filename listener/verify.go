@@ -1,6 +1,7 @@
 package listener
 
 import (
+	"fmt"
 	"net"
 	"net/netip"
 
@@ -15,7 +16,8 @@ import (
 type Verified struct {
 	Count int
 	// Exact tells that the journal has every request since it was begun, or since it
-	// was reset, with its whole body: otherwise there may have been more.
+	// was reset, and all that the condition asks of them: otherwise there may have been
+	// more.
 	Exact bool
 	// Why says what is missing, when it is not exact.
 	Why      string
@@ -27,38 +29,50 @@ const verifiedShown = 10
 
 // Verify counts the requests of the journal that a condition holds for: one of the
 // language of endpoint.if, in which the path parameters are those of the endpoint that
-// answered. What the journal leaves out, secrets among the headers, is not there for the
-// condition either. The error is a config.Problems.
+// answered. A request is not counted when the condition depends on what the journal has
+// left out of it, the value of a secret header or the end of a large body; nor is one
+// whose headers were not understood. The error is a config.Problems.
 func (s *Server) Verify(condition string) (Verified, error) {
 	v := Verified{Exact: true}
-	p := probe{env: s.opts.Env, condition: condition, tests: map[probed]func(*matcher.Request) bool{}}
+	p := probe{env: s.opts.Env, condition: condition, tests: map[route]func(*matcher.Request, *renderer.Unknown) renderer.Truth{}}
 	if _, err := p.test(nil); err != nil || s.recorder == nil {
 		v.Exact, v.Why = false, "the server does not record"
 		return v, err
 	}
-	if missing := s.recorder.journal.missing(); missing != "" {
-		v.Exact, v.Why = false, missing
-	}
-	for _, x := range s.recorder.journal.all() {
-		holds, err := p.test(x.route)
+	all := s.recorder.journal.all()
+	undecided := 0
+	for _, x := range all {
+		test, err := p.test(x.route)
 		if err != nil {
 			return v, err
 		}
-		if x.Request.Cut {
-			v.Exact, v.Why = false, "of some requests only the beginning was kept"
+		switch x.judge(test) {
+		case renderer.Undecided:
+			undecided++
+		case renderer.True:
+			if v.Count++; len(v.Examples) < verifiedShown {
+				v.Examples = append(v.Examples, x)
+			}
 		}
-		if !x.fits(holds) {
-			continue
-		}
-		if v.Count++; len(v.Examples) < verifiedShown {
-			v.Examples = append(v.Examples, x)
-		}
+	}
+	if undecided > 0 {
+		v.Exact, v.Why = false, fmt.Sprintf("of %d requests what decides is not kept: the value of a secret header, or what is behind the first 8 KiB", undecided)
+	}
+	// Behind all: what is dropped meanwhile counts as missing.
+	if missing := s.recorder.journal.missing(); missing != "" {
+		v.Exact, v.Why = false, missing
 	}
 	return v, nil
 }
 
-// fits tells whether a test holds for a kept request.
-func (x *Exchange) fits(test func(*matcher.Request) bool) bool {
+// judge tells what a test says of a kept request.
+func (x *Exchange) judge(test func(*matcher.Request, *renderer.Unknown) renderer.Truth) renderer.Truth {
+	switch {
+	case x.Method == "":
+		return renderer.False // it never became a request
+	case x.short:
+		return renderer.Undecided
+	}
 	var ctx fasthttp.RequestCtx
 	var remote net.Addr
 	if at, err := netip.ParseAddrPort(x.Remote); err == nil {
@@ -68,36 +82,30 @@ func (x *Exchange) fits(test func(*matcher.Request) bool) bool {
 	x.restore(&ctx.Request)
 	r := matcher.Acquire(&ctx)
 	defer matcher.Release(r)
-	return test(r)
+	return test(r, x.unknown())
 }
 
 // probe makes tests of a condition: one for each path, as its parameters are that of
-// the path.
+// the path. One goroutine may use it.
 type probe struct {
 	env       func(string) (string, bool)
 	condition string
-	tests     map[probed]func(*matcher.Request) bool
-}
-
-// probed is the path of an endpoint.
-type probed struct {
-	path     string
-	template bool // as OpenAPI writes it
+	tests     map[route]func(*matcher.Request, *renderer.Unknown) renderer.Truth
 }
 
 // test is that for the requests of a path; nil is that of requests that no endpoint
 // answered. The error is a config.Problems.
-func (p *probe) test(route *config.Endpoint) (func(*matcher.Request) bool, error) {
-	var of probed
-	if route != nil {
-		of = probed{route.Path.Value, route.Template}
+func (p *probe) test(of *route) (func(*matcher.Request, *renderer.Unknown) renderer.Truth, error) {
+	var key route
+	if of != nil {
+		key = *of
 	}
-	if known := p.tests[of]; known != nil {
+	if known := p.tests[key]; known != nil {
 		return known, nil
 	}
 	var pattern matcher.Pattern
-	if route != nil {
-		pattern, _ = matcher.Path(route) // it was served
+	if of != nil {
+		pattern, _ = matcher.Path(&config.Endpoint{Path: config.Plain(of.path), Template: of.template}) // it was served
 	}
 	// Counters of its own: to ask counts nothing.
 	scope := &renderer.Scope{Params: pattern.Params(), Env: p.env, Counters: &renderer.Counters{}}
@@ -105,11 +113,25 @@ func (p *probe) test(route *config.Endpoint) (func(*matcher.Request) bool, error
 	if err := problems.Err(); err != nil {
 		return nil, err
 	}
-	test := func(r *matcher.Request) bool { return when.Always() || when.Holds(r) }
-	if route != nil {
-		table, _ := matcher.Compile([]matcher.Route{{Endpoint: &config.Endpoint{}, Pattern: pattern, If: test}})
-		test = func(r *matcher.Request) bool { return table.Match(r, fasthttp.MethodGet) >= 0 }
+	test := when.Judge
+	if of != nil {
+		test = judged(when, pattern)
 	}
-	p.tests[of] = test
+	p.tests[key] = test
 	return test, nil
+}
+
+// judged is Judge with the parameters of a path, which a request has while it is matched.
+func judged(when *renderer.Condition, pattern matcher.Pattern) func(*matcher.Request, *renderer.Unknown) renderer.Truth {
+	var unknown *renderer.Unknown
+	var truth renderer.Truth
+	table, _ := matcher.Compile([]matcher.Route{{Endpoint: &config.Endpoint{}, Pattern: pattern, If: func(r *matcher.Request) bool {
+		truth = when.Judge(r, unknown)
+		return true
+	}}})
+	return func(r *matcher.Request, u *renderer.Unknown) renderer.Truth {
+		unknown, truth = u, renderer.False
+		table.Match(r, fasthttp.MethodGet)
+		return truth
+	}
 }

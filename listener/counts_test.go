@@ -1,0 +1,197 @@
+package listener_test
+
+import (
+	"bufio"
+	"fmt"
+	"io"
+	"maps"
+	"math"
+	"math/rand/v2"
+	"net/http"
+	"slices"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"mockserver/config"
+	"mockserver/listener"
+	"mockserver/listener/listenertest"
+)
+
+// An endpoint is the same whatever it answers, and one that is declared twice is two.
+func TestCounts_KnowEndpointsAcrossReloads(t *testing.T) {
+	server := listenertest.Start(t, config.Parse("m.yml", []byte("- endpoint: {path: /a, response: {body: one}}\n- endpoint: {path: /b, if: query-params.x, response: {}}\n- endpoint: {path: /b, response: {}}\n")),
+		listener.Options{Record: &listener.RecordOptions{}})
+	ask := func() {
+		for _, path := range []string{"/a", "/b", "/b?x=1"} {
+			answer(t, dial(t, server, "GET "+path+" HTTP/1.1\r\nHost: a\r\n\r\n"))
+		}
+	}
+	ask()
+	before := server.Counts()
+	if err := server.Apply(config.Parse("m.yml", []byte("- endpoint: {path: /new, response: {}}\n- endpoint: {path: /b, response: {status: 201}}\n- endpoint: {path: /a, response: {status: 202}}\n"))); err != nil {
+		t.Fatal(err)
+	}
+	ask()
+	after := server.Counts()
+	declared := listener.EndpointsOf(server.Spec())
+	for i, want := range []struct {
+		endpoint string
+		before   int // its index then
+		statuses map[int]uint64
+	}{{"GET /new", -1, map[int]uint64{}}, {"GET /b", 2, map[int]uint64{200: 1, 201: 2}}, {"GET /a", 0, map[int]uint64{200: 1, 202: 1}}} {
+		got := after.Endpoints[i]
+		if got.Endpoint != want.endpoint || !maps.Equal(got.Statuses, want.statuses) || got.ID != declared[i].ID || got.ID != server.Endpoints()[i].ID ||
+			want.before >= 0 && got.ID != before.Endpoints[want.before].ID {
+			t.Errorf("got %+v, want %+v", got, want)
+		}
+	}
+	if after.Gone.Requests != 1 || before.Endpoints[1].ID == before.Endpoints[2].ID {
+		t.Errorf("gone are %d; two of one path are %s and %s", after.Gone.Requests, before.Endpoints[1].ID, before.Endpoints[2].ID)
+	}
+}
+
+// Where nothing is recorded there is nothing to be seen, and all of it may be asked for.
+func TestCounts_OfAServerThatDoesNotRecord(t *testing.T) {
+	server := listenertest.FromText(t, kept)
+	answer(t, dial(t, server, "GET /nowhere HTTP/1.1\r\nHost: a\r\n\r\n"))
+	c, v := server.Counts(), listener.Verified{}
+	v, err := server.Verify("method = GET")
+	if server.Records() || len(c.Endpoints) != 0 || c.Connections != 1 || server.Journal() != nil || server.Unmatched() != nil || v.Exact || v.Why == "" || err != nil {
+		t.Errorf("got %+v, %+v, %v", c, v, err)
+	}
+	server.ResetJournal()
+	if tally := server.JournalTally(); tally.Bytes != 0 {
+		t.Errorf("got %+v", tally)
+	}
+}
+
+// The time that a request has to wait, as declared, is none of the server's own.
+func TestCounts_OwnTimeIsWithoutWhatIsInjected(t *testing.T) {
+	server := journaling(t, "- endpoint: {path: /late, response: {body: ok}, latency: {min-ms: 30, max-ms: 30}}")
+	answer(t, dial(t, server, "GET /late HTTP/1.1\r\nHost: a\r\n\r\n"))
+	c, x := server.Counts().Endpoints[0], server.Journal()[0]
+	if x.Injected != 30*time.Millisecond || x.Took < x.Injected || c.Service.Max != x.Took-x.Injected || c.Injected.Max != 30*time.Millisecond ||
+		c.InjectionError.Max > c.Service.Max || c.Service.Count != 1 || c.Injected.Count != 1 || c.InjectionError.Count != 1 {
+		t.Errorf("took %v, injected %v; own %v, injected %v, late %v", x.Took, x.Injected, c.Service.Max, c.Injected.Max, c.InjectionError.Max)
+	}
+}
+
+// Requests that come in one piece are counted one by one, those behind the last not, and
+// what is no request once.
+func TestCounts_OfPipelinedRequests(t *testing.T) {
+	const three = "GET /fixed HTTP/1.1\r\nHost: a\r\n\r\nGET /users/7 HTTP/1.1\r\nHost: a\r\n\r\n" +
+		"POST /orders HTTP/1.1\r\nHost: a\r\nContent-Length: 8\r\n\r\n{\"n\": 7}"
+	plain, _, _ := strings.Cut(counted, "- endpoint: {path: /limited")
+	for _, c := range []struct {
+		name, text, end string
+		fixed, status   int // requests for the first, and the last status
+		malformed       uint64
+	}{
+		{"read together", plain, "GET /fixed HTTP/1.1\r\nHost: a\r\nConnection: close\r\n\r\nGET /fixed HTTP/1.1\r\nHost: a\r\n\r\n", 101, 200, 0},
+		{"read one by one", counted, "GET /fixed HTTP/1.1\r\nHost: a\r\nConnection: close\r\n\r\nGET /fixed HTTP/1.1\r\nHost: a\r\n\r\n", 101, 200, 0},
+		{"with one that is none", plain, "GET /fixed\r\n\r\nGET /fixed HTTP/1.1\r\nHost: a\r\n\r\n", 100, 400, 1},
+		{"one by one with one that is none", counted, "GET /fixed\r\n\r\nGET /fixed HTTP/1.1\r\nHost: a\r\n\r\n", 100, 400, 1},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			server := listenertest.Start(t, config.Parse("m.yml", fmt.Appendf(nil, c.text, 1)), listener.Options{Record: &listener.RecordOptions{}})
+			in := bufio.NewReader(dial(t, server, strings.Repeat(three, 100)+c.end))
+			status := 0
+			for {
+				resp, err := http.ReadResponse(in, nil)
+				if err != nil {
+					break // the connection has ended
+				}
+				status = resp.StatusCode
+				if _, err := io.Copy(io.Discard, resp.Body); err != nil {
+					t.Fatal(err)
+				}
+			}
+			got := server.Counts()
+			if status != c.status || got.Endpoints[0].Requests != uint64(c.fixed) || got.Endpoints[1].Requests != 100 || got.Endpoints[2].Statuses[201] != 100 ||
+				got.Malformed.Requests != c.malformed || got.Unmatched.Requests != 0 {
+				t.Errorf("the last status is %d; counted are %v, %v, %v, malformed %v", status,
+					got.Endpoints[0].Statuses, got.Endpoints[1].Statuses, got.Endpoints[2].Statuses, got.Malformed.Statuses)
+			}
+		})
+	}
+}
+
+// A request whose body does not come is none; one that the end of the server cuts off is
+// one whose client left.
+func TestCounts_OfRequestsThatAreNotWhole(t *testing.T) {
+	server := listenertest.Start(t, config.Parse("m.yml", fmt.Appendf(nil, counted, 1)), listener.Options{Record: &listener.RecordOptions{}})
+	const order = "POST /orders HTTP/1.1\r\nHost: a\r\nContent-Length: 8\r\n"
+	asks := dial(t, server, order+"Expect: 100-continue\r\n\r\n")
+	in := bufio.NewReader(asks)
+	if line, err := in.ReadString('\n'); err != nil || line != "HTTP/1.1 100 Continue\r\n" {
+		t.Fatalf("got %q, %v", line, err)
+	}
+	if n := server.Counts().Endpoints[2].Requests; n != 0 {
+		t.Errorf("%d are counted before the body came", n)
+	}
+	for _, conn := range []io.Closer{asks, dial(t, server, order+"\r\n{\"n\"")} {
+		if err := conn.Close(); err != nil {
+			t.Fatal(err)
+		}
+	}
+	dial(t, server, "GET /late HTTP/1.1\r\nHost: a\r\n\r\n")
+	until(t, "one waits, and the others are known to be none", func() bool {
+		c := server.Counts()
+		return c.InFlight == 1 && c.Malformed.Statuses[400] == 2
+	})
+	if err := server.Close(); err == nil {
+		t.Error("no request was cut off")
+	}
+	c := server.Counts()
+	late := c.Endpoints[10]
+	if c.Endpoints[2].Requests != 0 || c.Malformed.Requests != 2 || late.Endpoint != "GET /late" || !maps.Equal(late.Statuses, map[int]uint64{499: 1}) ||
+		late.Service.Count != 0 || late.Injected.Count != 0 || c.InFlight != 0 {
+		t.Errorf("orders %v, malformed %v, late %v of %s, %d in flight", c.Endpoints[2].Statuses, c.Malformed.Statuses, late.Statuses, late.Endpoint, c.InFlight)
+	}
+}
+
+// Percentiles of the own time are within 1 % of those of the requests themselves, as the
+// journal has each of them, on whichever connection it came.
+func TestCounts_PercentilesAreThoseOfTheRequests(t *testing.T) {
+	const clients, each = 16, 400
+	server := listenertest.Start(t, config.Parse("m.yml", []byte(`
+- endpoint: {path: /fixed, response: {body: ok}}
+- endpoint: {path: "/users/:id", response: {body: "{{path-params.id}}"}}
+- endpoint: {path: /late, response: {body: ok}, latency: {min-ms: 0, max-ms: 3}}
+- endpoint: {path: /narrow, response: {body: ok}, capacity: {concurrent: 2, queue: 100}}
+`)), listener.Options{Record: &listener.RecordOptions{Journal: listener.JournalOptions{Sample: 1, Bytes: 64 << 20}}})
+	var all sync.WaitGroup
+	for g := range clients {
+		all.Go(func() {
+			c := client{address: server.Addr().String(), tallied: newTallied()}
+			rng := rand.New(rand.NewPCG(uint64(g), 1))
+			for range each {
+				if err := c.get([]string{"/fixed", "/users/7", "/late", "/narrow"}[rng.IntN(4)]); err != nil {
+					t.Error(err)
+					break
+				}
+			}
+			_ = c.end()
+		})
+	}
+	all.Wait()
+	own := map[string][]time.Duration{}
+	for _, x := range server.Journal() {
+		own[x.EndpointID] = append(own[x.EndpointID], max(x.Took-x.Injected, 0))
+	}
+	for _, e := range server.Counts().Endpoints {
+		truth := own[e.ID]
+		slices.Sort(truth)
+		if e.Service.Count != uint64(len(truth)) || len(truth) < clients*each/5 {
+			t.Fatalf("%s: %d are counted, %d kept", e.Endpoint, e.Service.Count, len(truth))
+		}
+		for _, q := range []float64{0.01, 0.5, 0.9, 0.99, 0.999, 1} {
+			want := truth[max(int(math.Ceil(q*float64(len(truth)))), 1)-1]
+			if got := e.Service.Quantile(q); math.Abs(float64(got-want)) > 0.01*float64(want) {
+				t.Errorf("%s: quantile %v is %v, want %v", e.Endpoint, q, got, want)
+			}
+		}
+	}
+}

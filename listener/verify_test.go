@@ -1,0 +1,104 @@
+package listener_test
+
+import (
+	"errors"
+	"strings"
+	"testing"
+
+	"mockserver/config"
+)
+
+// A condition holds for a kept request as it would have when it came.
+func TestVerify_HoldsAsTheConditionOfAnEndpoint(t *testing.T) {
+	server := journaling(t, kept)
+	for range 3 {
+		answer(t, dial(t, server, "POST /orders/a%20b HTTP/1.1\r\nHost: mock.test\r\nX-Kind: 1\r\nContent-Length: 12\r\n\r\n{\"n\":[3,10]}"))
+	}
+	for _, sent := range []string{"GET /users/7?q=1 HTTP/1.1\r\nHost: b.test", "GET /users/8 HTTP/1.1\r\nHost: a", "PUT /nothing HTTP/1.1\r\nHost: a", "GET /static HTTP/1.1\r\nHost: a"} {
+		answer(t, dial(t, server, sent+"\r\nConnection: close\r\n\r\n"))
+	}
+	for condition, want := range map[string]int{
+		"": 7, "method = POST": 3, "method = PUT": 1, "path contains users": 2, `path-params.kind = "a b"`: 3, "path-params.id = 7": 1,
+		"path-params.id": 2, "json-params.n.1 > 9": 3, "json-params.n.1 > 10": 0, "header-params.x-kind = 1": 3, "query-params.q = 1": 1,
+		"host = b.test": 1, `remote-addr contains "127.0.0.1"`: 7, "not (method = POST)": 4,
+	} {
+		v, err := server.Verify(condition)
+		if err != nil || v.Count != want || !v.Exact || v.Why != "" || len(v.Examples) != want {
+			t.Errorf("%s: got %+v, %v, want %d", condition, v, err, want)
+		}
+	}
+	var problems config.Problems
+	if _, err := server.Verify("method ="); !errors.As(err, &problems) || len(problems) != 1 {
+		t.Errorf("a condition that is none: %v", err)
+	}
+}
+
+// Of a request that is not kept whole a condition is decided by what is kept, or not at
+// all: the count is one from below then.
+func TestVerify_WhatIsNotKeptDecidesNothing(t *testing.T) {
+	server := journaling(t, kept)
+	spaces := strings.Repeat(" ", 20_000)
+	for _, sent := range []string{
+		"POST /orders/a HTTP/1.1\r\nHost: a\r\nContent-Length: 20007\r\n\r\n" + spaces + `{"n":3}`,
+		"GET /static HTTP/1.1\r\nHost: a\r\nAuthorization: Bearer abc\r\nX-Session-Id: 0\r\nCookie: a=b\r\n\r\n",
+		"GET /static HTTP/1.1\r\nHost: a\r\nX-Long: " + strings.Repeat("x", 9000) + "\r\nX-Behind: 1\r\n\r\n",
+		"GET /users/7 HTTP/1.1\r\nHost: a\r\n\r\n",
+	} {
+		answer(t, dial(t, server, sent))
+	}
+	for _, c := range []struct {
+		condition string
+		count     int
+		exact     bool
+	}{
+		{"method = POST", 1, true},
+		{"path = /nowhere", 0, true},
+		{"path = /nowhere and json-params.n = 3", 0, true},
+		{"path = /static or body contains n", 2, false},
+		{"json-params.n = 3", 0, false},
+		{"not json-params.n", 3, false},
+		{"path-params.kind = a and body.length > 9000", 0, false},
+		{"path-params.id = 7 and not json-params.n", 1, true},
+		{`header-params.authorization = "Bearer abc"`, 0, false},
+		{`header-params.authorization != "Bearer abc"`, 2, false},
+		{"header-params.authorization contains not", 0, false},
+		{"header-params.authorization|length > 3", 0, false},
+		{`query-params.q|default:header-params.authorization contains not`, 0, false},
+		{"method = GET and path-params.id and header-params.authorization contains a", 0, true},
+		{"method = POST and header-params.authorization != null", 0, true},
+		{"path != /static or header-params.authorization != null", 3, false}, // of one even that it is there is not kept
+		{"header-params.authorization", 1, false},
+		{`header-params.x-session-id = 0`, 1, false},
+		{"cookie-params.a = b", 0, false},
+		{"header-params.x-behind = 1", 0, false},
+	} {
+		v, err := server.Verify(c.condition)
+		if err != nil || v.Count != c.count || v.Exact != c.exact || (v.Why == "") != c.exact {
+			t.Errorf("%s: got %d, exact %v (%s), %v; want %d, exact %v", c.condition, v.Count, v.Exact, v.Why, err, c.count, c.exact)
+		}
+	}
+	server.ResetJournal()
+	answer(t, dial(t, server, "GET /static HTTP/1.1\r\nHost: a\r\nAuthorization: Bearer abc\r\nX-Session-Id: 0\r\n\r\n"))
+	for condition, want := range map[string]int{
+		"header-params.authorization": 1, "header-params.authorization = null": 0, `"" != header-params.authorization`: 1,
+		"not header-params.authorization": 0, "header-params.x-session-id": 0, "header-params.x-session-id = 0": 1, "cookie-params.a": 0,
+	} {
+		if v, err := server.Verify(condition); err != nil || v.Count != want || !v.Exact {
+			t.Errorf("%s: got %+v, %v, want exactly %d", condition, v, err, want)
+		}
+	}
+}
+
+// What was answered 400 because it is no request counts as none.
+func TestVerify_WhatWasNoRequestIsNone(t *testing.T) {
+	server := journaling(t, kept)
+	answer(t, dial(t, server, "POST /orders/a HTTP/1.1\r\nHost: a\r\nHost: b\r\n\r\n"))
+	for _, condition := range []string{"", "method = GET", "path = /", "not (method = PUT)"} {
+		if v, err := server.Verify(condition); err != nil || v.Count != 0 || !v.Exact {
+			t.Errorf("%q: got %d, %v", condition, v.Count, err)
+		}
+	}
+	if all := server.Journal(); len(all) != 1 || all[0].Status != 400 {
+		t.Errorf("the journal has %d", len(all))
+	}
+}
