@@ -108,7 +108,7 @@ func (c *counts) each(do func(status int, n uint64)) {
 }
 
 // stamp is another number once anything was counted: each request is counted by its
-// status last.
+// status last, and each message behind its bytes.
 func (c *counts) stamp() uint64 {
 	n := c.heard.Load() + c.said.Load()
 	for i := range c.statuses {

@@ -337,8 +337,8 @@ func (t *dialogue) hear() bool {
 		case whole:
 			t.received++
 			if t.counts != nil {
-				t.counts.heard.Add(1)
 				t.counts.in.Add(uint64(len(m)))
+				t.counts.heard.Add(1) // last, see counts.stamp
 			}
 			t.answer(m, kind)
 			return true
@@ -423,8 +423,8 @@ func (t *dialogue) say(m *message, received []byte, kind int) {
 		}
 		t.sent++
 		if t.counts != nil {
-			t.counts.said.Add(1)
 			t.counts.out.Add(uint64(len(body)))
+			t.counts.said.Add(1)
 		}
 	}
 	if m.close != nil {
