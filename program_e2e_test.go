@@ -150,7 +150,7 @@ func TestProgram_HelpListsEveryFlagAndVariableWithItsDefault(t *testing.T) {
 		{"--webhook-store", "MOCKSERVER_WEBHOOK_STORE", "default none"},
 		{"--admin ADDR", "MOCKSERVER_ADMIN,", "default none"},
 		{"--admin-token", "MOCKSERVER_ADMIN_TOKEN", "default none"},
-		{"--journal-sample", "MOCKSERVER_JOURNAL_SAMPLE", "default 100"},
+		{"--journal-sample", "MOCKSERVER_JOURNAL_SAMPLE", "default 1000"},
 		{"--journal-size", "MOCKSERVER_JOURNAL_SIZE", "default 16MiB"},
 		{"--verdict", "MOCKSERVER_VERDICT", "default none"},
 		{"-h", "--help"},

@@ -123,7 +123,7 @@ var settings = []setting{
 		func(s *Settings, v string) bool { return readAddress(&s.Admin, v) }},
 	{"admin-token", "", "MOCKSERVER_ADMIN_TOKEN", "", "TOKEN", "what requests to the admin address have to bring; needed unless that is a loopback one", "a text of visible ASCII characters without blanks",
 		func(s *Settings, v string) bool { return readToken(&s.AdminToken, v) }},
-	{"journal-sample", "", "MOCKSERVER_JOURNAL_SAMPLE", "100", "NUMBER", "keep one of so many requests that nothing is remarkable about, for the admin address; 1 keeps all, 0 none", "an integer from 0 to 1000000000",
+	{"journal-sample", "", "MOCKSERVER_JOURNAL_SAMPLE", "1000", "NUMBER", "keep one of so many requests that nothing is remarkable about, for the admin address; 1 keeps all, 0 none", "an integer from 0 to 1000000000",
 		func(s *Settings, v string) bool { return readInt(&s.JournalSample, v, 0, 1_000_000_000) }},
 	{"journal-size", "", "MOCKSERVER_JOURNAL_SIZE", "16MiB", "SIZE", "what the requests that are kept may take", "a number of bytes above 0, such as 1048576, 64KiB or 16MB,",
 		func(s *Settings, v string) bool { return readSize(&s.JournalSize, v) }},

@@ -371,22 +371,36 @@ func keepReason(ctx *fasthttp.RequestCtx, reason *refusal) {
 
 func cutText(b []byte, most int) string { return string(b[:min(len(b), most)]) }
 
-// headers copies header lines, for as long as there is room.
+// headers copies header lines, for as long as there is room. All that it copies is one
+// text, of which the lines are parts: many small ones would cost more than all else.
 func (m *Message) headers(all func(yield func(name, value []byte) bool)) {
-	room := keptPart
-	all(func(name, value []byte) bool {
+	lines, size, room := 0, 0, keptPart
+	for name, value := range all {
 		if room -= len(name) + len(value) + headerSize; room < 0 {
 			m.Cut = true
-			return false
+			break
 		}
-		line := [2]string{string(name), string(value)}
-		if isSecret(line[0]) && !isNoSecret(line[1]) {
-			line[1] = secretShown
+		lines++
+		size += len(name) + max(len(value), len(secretShown))
+	}
+	var text strings.Builder
+	text.Grow(size)
+	m.Header = make([][2]string, 0, lines)
+	for name, value := range all {
+		if len(m.Header) == lines {
+			break
 		}
-		m.Header = append(m.Header, line)
-		return true
-	})
-	m.Header = slices.Clone(m.Header) // it is kept for long, without the room to grow
+		begin := text.Len()
+		text.Write(name)
+		middle := text.Len()
+		if isSecret(name) && !isNoSecret(value) {
+			text.WriteString(secretShown)
+		} else {
+			text.Write(value)
+		}
+		so := text.String()
+		m.Header = append(m.Header, [2]string{so[begin:middle], so[middle:]})
+	}
 }
 
 // body copies the beginning of a body.
@@ -405,15 +419,35 @@ var secretParts = []string{
 	"api-key", "apikey", "access-key", "private-key", "subscription-key", "functions-key", "signature", "credential", "session",
 }
 
+// isCommon tells of the commonest headers, which hold no secret, without looking at each
+// part of their names.
+func isCommon(name []byte) bool {
+	switch string(name) {
+	case "Host", "User-Agent", "Accept", "Accept-Encoding", "Accept-Language", "Connection", "Content-Type", "Content-Length",
+		"Date", "Server", "Origin", "Cache-Control", "Transfer-Encoding", "Traceparent", "X-Request-Id", "X-Forwarded-For":
+		return true
+	}
+	return false
+}
+
 // isSecret tells whether a header may hold what nobody should read in a journal.
-func isSecret(name string) bool {
-	name = strings.ReplaceAll(strings.ToLower(textproto.TrimString(name)), "_", "-")
+func isSecret[T string | []byte](header T) bool {
+	if isCommon([]byte(header)) {
+		return false
+	}
+	name := strings.ReplaceAll(strings.ToLower(textproto.TrimString(string(header))), "_", "-")
 	return name == "x-auth" || slices.ContainsFunc(secretParts, func(part string) bool { return strings.Contains(name, part) })
 }
 
 // isNoSecret tells of values that are none in any header. Conditions take them for false,
 // and a value that is not shown for true.
-func isNoSecret(value string) bool { return value == "" || value == "0" || value == "false" }
+func isNoSecret(value []byte) bool {
+	switch string(value) {
+	case "", "0", "false":
+		return true
+	}
+	return false
+}
 
 // restore makes the kept request what it was, as far as it was kept, for conditions to
 // be held against.
