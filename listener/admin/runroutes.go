@@ -46,14 +46,7 @@ func (a *Admin) showSamples(w http.ResponseWriter, r *http.Request) {
 
 // listRuns answers the runs that are kept, the newest first.
 func (a *Admin) listRuns(w http.ResponseWriter, _ *http.Request) {
-	now := a.sampler.newest()
-	entries := []RunEntry{}
-	a.sampler.withRuns(func(r *runs) {
-		for i := len(r.all) - 1; i >= 0; i-- {
-			entries = append(entries, r.all[i].entry(now))
-		}
-	})
-	answer(w, http.StatusOK, map[string]any{"runs": entries, "most": runsKept})
+	answer(w, http.StatusOK, map[string]any{"runs": a.sampler.entries(), "most": runsKept})
 }
 
 var errRunning = errors.New("another run is under way")
@@ -189,12 +182,16 @@ func (a *Admin) sendPage(w http.ResponseWriter, page func() ([]byte, error)) {
 	_, _ = w.Write(text) // a client that has left misses nothing
 }
 
-// newest is the reading that was taken last.
-func (s *sampler) newest() *reading {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	r := s.last
-	return &r
+// entries are the runs that are kept, the newest first, as of the reading that was taken
+// last: of an earlier one a run that began meanwhile would have had less than nothing.
+func (s *sampler) entries() []RunEntry {
+	list := []RunEntry{}
+	s.withRuns(func(r *runs) {
+		for i := len(r.all) - 1; i >= 0; i-- {
+			list = append(list, r.all[i].entry(&s.last))
+		}
+	})
+	return list
 }
 
 // withRuns looks at the runs.

@@ -40,6 +40,8 @@ type sampler struct {
 	cancel     context.CancelFunc
 	ended      chan struct{}
 
+	taking sync.Mutex // held from before a reading until it is taken: the next one has more of everything
+
 	mu      sync.Mutex // guards what follows
 	last    reading    // the newest
 	marks   []mark     // of the window, the oldest first; the newest is of last
@@ -137,7 +139,7 @@ func (s *sampler) start() {
 			for !next.After(now) {
 				next = next.Add(sampleEvery)
 			}
-			s.take(s.read())
+			s.readOne()
 			seen = time.Now()
 		}
 	}()
@@ -162,13 +164,17 @@ func (r *reading) mark(stall float64) mark {
 	return m
 }
 
+// readOne reads, and takes it.
+func (s *sampler) readOne() {
+	s.taking.Lock()
+	defer s.taking.Unlock()
+	s.take(s.read())
+}
+
 // take adds a reading: the sample that ends with it, and the verdict on the window.
 func (s *sampler) take(r reading) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	if r.time.Before(s.last.time) {
-		return // a run was started or stopped while it was read
-	}
 	sample := between(&s.last, &r)
 	sample.Stall, s.stalled = inMS(s.stalled), 0
 	s.busiest.put(busiestBetween(&s.last.counts, &r.counts, sample))
@@ -215,7 +221,7 @@ func (s *sampler) tell() {
 // now adds a reading that a run begins or ends with. One that begins has the window
 // begin with it too: what was before says nothing of the run.
 func (s *sampler) now(begins bool) *reading {
-	s.take(s.read())
+	s.readOne()
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if begins {

@@ -5,7 +5,10 @@ import (
 	"encoding/json"
 	"fmt"
 	"log/slog"
+	"runtime"
 	"strings"
+	"sync"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -289,5 +292,35 @@ func TestWaitHistogram_SaysWhatIsExceededSurely(t *testing.T) {
 	}
 	if now, pauses := readRuntime(); len(now.counts) == 0 || len(now.bounds) != len(now.counts)+1 || len(pauses.counts) == 0 {
 		t.Error("the runtime does not tell what is read of it")
+	}
+}
+
+// Runs begin and end while the sampler reads, and readings take a while: whoever is taken
+// second has read second.
+func TestSampler_ReadingsAreTakenInTheOrderOfWhatTheyRead(t *testing.T) {
+	var requests atomic.Uint64
+	s := newSampler(func() (r reading) {
+		r.requests = requests.Add(1)
+		runtime.Gosched()
+		r.time = time.Now()
+		return r
+	}, nil, slog.New(slog.DiscardHandler))
+	var all sync.WaitGroup
+	for range 4 {
+		all.Go(func() {
+			for range 100 {
+				s.now(false)
+			}
+		})
+	}
+	all.Wait()
+	samples, _ := s.latest(samplesKept, time.Time{})
+	if len(samples) != 400 {
+		t.Errorf("%d samples", len(samples))
+	}
+	for i, one := range samples {
+		if one.Requests != 1 {
+			t.Fatalf("sample %d has %d requests, want 1", i, one.Requests)
+		}
 	}
 }
