@@ -148,8 +148,8 @@ func (c *collector) Collect(to chan<- prometheus.Metric) {
 		ready = 1
 	}
 	out.gauge(readyGauge, ready)
-	counts := a.server.Counts()
-	for _, l := range c.lines(counts) {
+	counts, lines := c.read()
+	for _, l := range lines {
 		l.write(&out)
 	}
 	out.statuses(unmatchedTotal, counts.Unmatched)
@@ -257,7 +257,16 @@ func (l *lengths) add(m listener.Lengths, bounds []time.Duration) {
 	}
 }
 
-// lines are what was counted by endpoint. Endpoints that are alike are one. What was
+// read reads what was counted. One scrape does at a time: what one has read and another
+// has overtaken would be taken for counters that fell.
+func (c *collector) read() (listener.Counts, map[[3]string]*line) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	counts := c.admin.server.Counts()
+	return counts, c.lines(counts)
+}
+
+// lines, for who holds c.mu, are what was counted by endpoint. Endpoints that are alike are one. What was
 // counted of an endpoint that a reload has removed is in none: had it moved into another
 // series, that would have risen by requests of long ago.
 func (c *collector) lines(counts listener.Counts) map[[3]string]*line {
@@ -270,8 +279,6 @@ func (c *collector) lines(counts listener.Counts) map[[3]string]*line {
 		}
 		l.add(counted)
 	}
-	c.mu.Lock()
-	defer c.mu.Unlock()
 	c.name(counts.Endpoints)
 	for i := range counts.Endpoints {
 		e := &counts.Endpoints[i]

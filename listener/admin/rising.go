@@ -24,27 +24,30 @@ func (f *floor) raise(n uint64) uint64 {
 	return n
 }
 
-// risingLengths is a histogram that does not fall.
+// risingLengths is a histogram that does not fall, nor has more in a bucket than in a
+// wider one.
 type risingLengths struct {
-	count, sum floor // the sum in nanoseconds
-	buckets    []floor
+	sum   floor   // in nanoseconds
+	parts []floor // what is in each bucket and not in the one before; the last has what is in none
 }
 
 func (r *risingLengths) raise(l *lengths, buckets int) {
-	if l.count == 0 && r.count.last == 0 {
+	if l.count == 0 && r.parts == nil {
 		return
 	}
-	if r.buckets == nil {
-		r.buckets = make([]floor, buckets)
+	if r.parts == nil {
+		r.parts = make([]floor, buckets+1)
 	}
 	if l.buckets == nil {
 		l.buckets = make([]uint64, buckets)
 	}
-	l.count = r.count.raise(l.count)
-	l.sum = r.sum.raise(l.sum)
-	for i := range r.buckets {
-		l.buckets[i] = r.buckets[i].raise(l.buckets[i])
+	var before, raised uint64
+	for i, n := range l.buckets {
+		raised += r.parts[i].raise(n - before)
+		before, l.buckets[i] = n, raised
 	}
+	l.count = raised + r.parts[buckets].raise(l.count-before)
+	l.sum = r.sum.raise(l.sum)
 }
 
 // raiseEach raises the counts of a map, those too that are in it no more.

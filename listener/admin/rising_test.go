@@ -1,17 +1,21 @@
 package admin
 
 import (
+	"fmt"
 	"net/http"
 	"net/http/httptest"
 	"slices"
 	"strings"
+	"sync"
 	"testing"
 	"time"
 
 	"github.com/prometheus/client_golang/prometheus"
 	"github.com/prometheus/client_golang/prometheus/testutil/promlint"
 	dto "github.com/prometheus/client_model/go"
+	"github.com/valyala/fasthttp"
 
+	"mockserver/config"
 	"mockserver/listener"
 )
 
@@ -120,5 +124,56 @@ func TestMetrics_AreOpenMetricsForWhoAsks(t *testing.T) {
 	counting(t).exposition().ServeHTTP(w, r)
 	if kind := w.Header().Get("Content-Type"); !strings.HasPrefix(kind, "application/openmetrics-text") || !strings.HasSuffix(w.Body.String(), "# EOF\n") {
 		t.Errorf("%d %s", w.Code, kind)
+	}
+}
+
+// One endpoint of a series goes and another comes, again and again: what each had counts,
+// and no bucket has more than a wider one, or than all.
+func TestMetrics_HistogramsStayWholeAcrossReloads(t *testing.T) {
+	c := collector{named: map[string]bool{}}
+	for n := range 6 {
+		id := fmt.Sprint("o", n)
+		c.named = map[string]bool{id: false}
+		took := []time.Duration{20 * time.Microsecond, 10 * time.Second}[n%2] // the narrowest bucket but one, and none
+		l := c.lines(listener.Counts{Endpoints: []listener.Counted{{ID: id, Service: listener.LengthsOf(slices.Repeat([]time.Duration{took}, 10)...)}}})
+		h := l[[3]string{otherEndpoints, "", ""}].service
+		quick := uint64(10 * (n/2 + 1))
+		if h.count != uint64(10*(n+1)) || h.buckets[0] != 0 || h.buckets[1] != quick || h.buckets[len(h.buckets)-1] != quick {
+			t.Errorf("after %d: %d in all, buckets %d; want %d, of which %d are quick", n, h.count, h.buckets, 10*(n+1), quick)
+		}
+	}
+}
+
+// Scrapes overlap while requests come: none takes what another has overtaken for counters
+// that fell.
+func TestMetrics_ScrapesAtOnceCountNothingTwice(t *testing.T) {
+	a := counting(t, config.Endpoint{Path: config.Plain("/a")})
+	c := &collector{admin: a}
+	requests := a.server.URL() + "/a"
+	stop, all := make(chan struct{}), sync.WaitGroup{}
+	for range scrapesAtOnce {
+		all.Go(func() {
+			for {
+				select {
+				case <-stop:
+					return
+				default:
+					c.read()
+				}
+			}
+		})
+	}
+	for range 300 {
+		if status, _, err := fasthttp.Get(nil, requests); err != nil || status != 200 {
+			t.Fatalf("%d, %v", status, err)
+		}
+	}
+	close(stop)
+	all.Wait()
+	counts, lines := c.read()
+	for labels, l := range lines {
+		if got, want := l.statuses[200], counts.Endpoints[0].Requests; got != 300 || want != 300 || l.service.count != 300 {
+			t.Errorf("%v: %d requests and %d times are written, %d were counted, want 300", labels, got, l.service.count, want)
+		}
 	}
 }
