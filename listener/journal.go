@@ -375,13 +375,18 @@ func cutText(b []byte, most int) string { return string(b[:min(len(b), most)]) }
 // text, of which the lines are parts: many small ones would cost more than all else.
 func (m *Message) headers(all func(yield func(name, value []byte) bool)) {
 	lines, size, room := 0, 0, keptPart
+	var secret [keptPart / headerSize]bool // of each line
 	for name, value := range all {
 		if room -= len(name) + len(value) + headerSize; room < 0 {
 			m.Cut = true
 			break
 		}
+		size += len(name) + len(value)
+		if isSecret(name) && !isNoSecret(value) {
+			secret[lines] = true
+			size += len(secretShown) - len(value) // no room for what is not shown: it may be long
+		}
 		lines++
-		size += len(name) + max(len(value), len(secretShown))
 	}
 	var text strings.Builder
 	text.Grow(size)
@@ -393,7 +398,7 @@ func (m *Message) headers(all func(yield func(name, value []byte) bool)) {
 		begin := text.Len()
 		text.Write(name)
 		middle := text.Len()
-		if isSecret(name) && !isNoSecret(value) {
+		if secret[len(m.Header)] {
 			text.WriteString(secretShown)
 		} else {
 			text.Write(value)
@@ -439,15 +444,9 @@ func isSecret[T string | []byte](header T) bool {
 	return name == "x-auth" || slices.ContainsFunc(secretParts, func(part string) bool { return strings.Contains(name, part) })
 }
 
-// isNoSecret tells of values that are none in any header. Conditions take them for false,
-// and a value that is not shown for true.
-func isNoSecret(value []byte) bool {
-	switch string(value) {
-	case "", "0", "false":
-		return true
-	}
-	return false
-}
+// isNoSecret tells of values that conditions take for false, which are none in any header:
+// a value that is not shown is taken for true.
+func isNoSecret(value []byte) bool { return !renderer.IsTrue(value) }
 
 // restore makes the kept request what it was, as far as it was kept, for conditions to
 // be held against.

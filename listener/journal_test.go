@@ -117,6 +117,7 @@ func TestJournal_TakesNoMoreThanItSays(t *testing.T) {
 	for name, shape := range map[string]func(ctx *fasthttp.RequestCtx){
 		"headers of 17 letters":         func(ctx *fasthttp.RequestCtx) { manyHeaders(ctx, 17) },
 		"headers of 33 letters":         func(ctx *fasthttp.RequestCtx) { manyHeaders(ctx, 33) },
+		"a long secret":                 func(ctx *fasthttp.RequestCtx) { ctx.Request.Header.Set("Authorization", strings.Repeat("s", 4000)) },
 		"a body of a page and a letter": func(ctx *fasthttp.RequestCtx) { ctx.Request.SetBodyString(strings.Repeat("b", 4097)) },
 		"nothing":                       func(ctx *fasthttp.RequestCtx) { ctx.Request.SetRequestURI("/") },
 	} {

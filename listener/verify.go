@@ -1,7 +1,6 @@
 package listener
 
 import (
-	"fmt"
 	"net"
 	"net/netip"
 
@@ -56,7 +55,7 @@ func (s *Server) Verify(condition string) (Verified, error) {
 		}
 	}
 	if undecided > 0 {
-		v.Exact, v.Why = false, fmt.Sprintf("of %d requests what decides is not kept: the value of a secret header, or what is behind the first 8 KiB", undecided)
+		v.Exact, v.Why = false, "of "+config.Count(undecided, "request")+" what decides is not kept: the value of a secret header, or what is behind the first 8 KiB"
 	}
 	// Behind all: what is dropped meanwhile counts as missing.
 	if missing := s.recorder.journal.missing(); missing != "" {

@@ -40,7 +40,7 @@ func TestVerify_WhatIsNotKeptDecidesNothing(t *testing.T) {
 	spaces := strings.Repeat(" ", 20_000)
 	for _, sent := range []string{
 		"POST /orders/a HTTP/1.1\r\nHost: a\r\nContent-Length: 20007\r\n\r\n" + spaces + `{"n":3}`,
-		"GET /static HTTP/1.1\r\nHost: a\r\nAuthorization: Bearer abc\r\nX-Session-Id: 0\r\nCookie: a=b\r\n\r\n",
+		"GET /static HTTP/1.1\r\nHost: a\r\nAuthorization: Bearer abc\r\nX-Session-Id: 0\r\nX-Auth-Token: 0.0\r\nCookie: a=b\r\n\r\n",
 		"GET /static HTTP/1.1\r\nHost: a\r\nX-Long: " + strings.Repeat("x", 9000) + "\r\nX-Behind: 1\r\n\r\n",
 		"GET /users/7 HTTP/1.1\r\nHost: a\r\n\r\n",
 	} {
@@ -69,6 +69,9 @@ func TestVerify_WhatIsNotKeptDecidesNothing(t *testing.T) {
 		{"path != /static or header-params.authorization != null", 3, false}, // of one even that it is there is not kept
 		{"header-params.authorization", 1, false},
 		{`header-params.x-session-id = 0`, 1, false},
+		{`path = /static and host = a and cookie-params.a != "" and header-params.x-auth-token`, 0, false},
+		{`header-params.authorization and header-params.x-auth-token`, 0, false},
+		{`header-params.authorization and not header-params.x-auth-token`, 1, false},
 		{"cookie-params.a = b", 0, false},
 		{"header-params.x-behind = 1", 0, false},
 	} {
@@ -78,7 +81,7 @@ func TestVerify_WhatIsNotKeptDecidesNothing(t *testing.T) {
 		}
 	}
 	server.ResetJournal()
-	answer(t, dial(t, server, "GET /static HTTP/1.1\r\nHost: a\r\nAuthorization: Bearer abc\r\nX-Session-Id: 0\r\n\r\n"))
+	answer(t, dial(t, server, "GET /static HTTP/1.1\r\nHost: a\r\nAuthorization: Bearer abc\r\nX-Session-Id: 0\r\nX-Auth-Token: 0.0\r\n\r\n"))
 	for condition, want := range map[string]int{
 		"header-params.authorization": 1, "header-params.authorization = null": 0, `"" != header-params.authorization`: 1,
 		"not header-params.authorization": 0, "header-params.x-session-id": 0, "header-params.x-session-id = 0": 1, "cookie-params.a": 0,

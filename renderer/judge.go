@@ -19,7 +19,7 @@ type HeaderKnown uint8
 // What is known of a header that was sent, or was not.
 const (
 	HeaderWhole  HeaderKnown = iota // its value, or that there is none
-	HeaderHidden                    // it is there, and neither empty, nor "0", nor "false"
+	HeaderHidden                    // it is there, with a value that IsTrue
 	HeaderLost                      // not even whether it is there
 )
 
@@ -32,6 +32,10 @@ const (
 	Undecided
 	True
 )
+
+// IsTrue tells what a condition that is nothing but a text says: false of none, of "false"
+// and of a zero, "0" and "0.0" and "000".
+func IsTrue(value []byte) bool { return textValue(value).truth() }
 
 func truthOf(holds bool) Truth {
 	if holds {
