@@ -42,6 +42,9 @@ type Counted struct {
 	Endpoint string // "GET /users/:id", "WebSocket /rooms/:id"; "" for none
 	Host     string // that it is declared for; "" for any
 	If       string // its condition; "" for none
+	// Since is when it was served first, or again after a reload had taken it away: it
+	// is counted from 0 then, and what it had before is among the Gone.
+	Since time.Time
 	// Requests is how many there were: the sum of Statuses.
 	Requests uint64
 	// Statuses are the answers of each status; 499 are requests whose client left, or
@@ -127,7 +130,7 @@ func (t *account) reread() Counted {
 // read is what an account has.
 func (t *account) read() Counted {
 	total := Counted{
-		ID: t.key, Endpoint: t.name, Host: t.host, If: t.condition,
+		ID: t.key, Endpoint: t.name, Host: t.host, If: t.condition, Since: t.since,
 		Statuses: map[int]uint64{}, Faults: map[string]uint64{},
 	}
 	readShards(t.shards, &total)

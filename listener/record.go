@@ -113,6 +113,7 @@ type account struct {
 	key    string // its id; "" for none of an endpoint
 	route  *route // for conditions; nil for none. What keeps it keeps no account
 	shards []atomic.Pointer[counts]
+	since  time.Time
 
 	// What was read of it last, by Counts, which recorder.mu guards.
 	last  Counted
@@ -121,7 +122,7 @@ type account struct {
 }
 
 func newAccount(id identity, shards int) *account {
-	t := &account{identity: id, shards: make([]atomic.Pointer[counts], shards)}
+	t := &account{identity: id, shards: make([]atomic.Pointer[counts], shards), since: time.Now()}
 	if id.name != "" {
 		t.key = id.id()
 	}

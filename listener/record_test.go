@@ -7,6 +7,7 @@ import (
 	"reflect"
 	"runtime"
 	"strings"
+	"sync"
 	"testing"
 	"time"
 
@@ -225,5 +226,31 @@ func TestCounts_ReadAgainWhatHasChanged(t *testing.T) {
 	reading := testing.AllocsPerRun(10, func() { b.reread() })
 	if reading > 0 {
 		t.Errorf("reading what has not changed took %v allocations", reading)
+	}
+}
+
+// What is counted while an endpoint is read is told by that reading or by the next, also
+// when nothing follows it.
+func TestCounts_NothingIsMissedThatCameWhileItWasRead(t *testing.T) {
+	s := recording(t, "- endpoint: {path: /a, response: {}}", 0)
+	a := s.recorder.order[0]
+	for n := range 3000 {
+		var all sync.WaitGroup
+		for shard := range 2 {
+			all.Go(func() {
+				c := a.at(uint32(shard))
+				c.service.add(time.Duration(n))
+				c.answered(200, 1, 2)
+			})
+		}
+		for range 3 {
+			a.reread()
+			runtime.Gosched()
+		}
+		all.Wait()
+		if got, want := a.reread(), a.read(); got.Requests != want.Requests || got.In != want.In || got.Out != want.Out || got.Service.Count != want.Service.Count {
+			t.Fatalf("round %d: got %d requests of %d and %d bytes, %d times; want %d, %d, %d, %d", n,
+				got.Requests, got.In, got.Out, got.Service.Count, want.Requests, want.In, want.Out, want.Service.Count)
+		}
 	}
 }

@@ -274,7 +274,7 @@ func busiestOf(before, after *listener.Counts, most int) []listener.Counted {
 	for i := range after.Endpoints {
 		b := &after.Endpoints[i]
 		a := earlier(i, b.ID)
-		if a == nil || a.Requests > b.Requests {
+		if a == nil || !a.Since.Equal(b.Since) {
 			a = &listener.Counted{} // it is new, or was away meanwhile
 		}
 		if n := b.Requests - a.Requests; n > 0 {

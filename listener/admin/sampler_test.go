@@ -12,6 +12,9 @@ import (
 	"testing"
 	"time"
 
+	"github.com/valyala/fasthttp"
+
+	"mockserver/config"
 	"mockserver/listener"
 )
 
@@ -322,5 +325,32 @@ func TestSampler_ReadingsAreTakenInTheOrderOfWhatTheyRead(t *testing.T) {
 		if one.Requests != 1 {
 			t.Fatalf("sample %d has %d requests, want 1", i, one.Requests)
 		}
+	}
+}
+
+// An endpoint that a reload has taken away and another has brought back is counted from 0
+// again: all that it has is of the time since.
+func TestBusiestOf_AnEndpointThatWasAwayIsANewOne(t *testing.T) {
+	a := counting(t, config.Endpoint{Path: config.Plain("/a")})
+	with := a.server.Spec()
+	ask := func(times int) {
+		for range times {
+			if status, _, err := fasthttp.Get(nil, a.server.URL()+"/a"); err != nil || status != 200 {
+				t.Fatalf("%d, %v", status, err)
+			}
+		}
+	}
+	ask(3)
+	before := a.server.Counts()
+	for _, spec := range []*config.Spec{config.New(), with} {
+		if err := a.server.Apply(spec); err != nil {
+			t.Fatal(err)
+		}
+	}
+	ask(5)
+	after := a.server.Counts()
+	busiest := busiestOf(&before, &after, 0)
+	if len(busiest) != 1 || busiest[0].Requests != 5 || busiest[0].Statuses[200] != 5 || busiest[0].Service.Count != 5 {
+		t.Errorf("got %+v, want the 5 requests since it is back", busiest)
 	}
 }
