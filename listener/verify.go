@@ -30,7 +30,8 @@ const verifiedShown = 10
 // language of endpoint.if, in which the path parameters are those of the endpoint that
 // answered. A request is not counted when the condition depends on what the journal has
 // left out of it, the value of a secret header or the end of a large body; nor is one
-// whose headers were not understood. The error is a config.Problems.
+// whose headers were not understood. A bare word that is compared with a literal, as a
+// misspelt variable is, is a mistake here. The error is a config.Problems.
 func (s *Server) Verify(condition string) (Verified, error) {
 	v := Verified{Exact: true}
 	p := probe{env: s.opts.Env, condition: condition, tests: map[route]func(*matcher.Request, *renderer.Unknown) renderer.Truth{}}
@@ -107,7 +108,8 @@ func (p *probe) test(of *route) (func(*matcher.Request, *renderer.Unknown) rende
 		pattern, _ = matcher.Path(&config.Endpoint{Path: config.Plain(of.path), Template: of.template}) // it was served
 	}
 	// Counters of its own: to ask counts nothing.
-	scope := &renderer.Scope{Params: pattern.Params(), Env: p.env, Counters: &renderer.Counters{}}
+	// Strict: a misspelt variable would hold for nothing, and "there was none" be confirmed.
+	scope := &renderer.Scope{Params: pattern.Params(), Env: p.env, Counters: &renderer.Counters{}, Strict: true}
 	when, problems := renderer.CompileCondition(config.Plain(p.condition), scope)
 	if err := problems.Err(); err != nil {
 		return nil, err

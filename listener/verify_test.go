@@ -31,6 +31,11 @@ func TestVerify_HoldsAsTheConditionOfAnEndpoint(t *testing.T) {
 	if _, err := server.Verify("method ="); !errors.As(err, &problems) || len(problems) != 1 {
 		t.Errorf("a condition that is none: %v", err)
 	}
+	for _, condition := range []string{"metod = POST", "status = 404 and method = GET", `url contains "/users"`, "static"} {
+		if v, err := server.Verify(condition); !errors.As(err, &problems) || !strings.Contains(err.Error(), "is no variable") {
+			t.Errorf("%s: got %+v, %v, and it would hold for nothing, or all", condition, v, err)
+		}
+	}
 }
 
 // Of a request that is not kept whole a condition is decided by what is kept, or not at

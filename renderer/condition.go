@@ -256,11 +256,17 @@ func (s *scanner) comparison() (cond, bool) {
 }
 
 // warnOfBareWords warns of a condition that looks at nothing of the request
-// because a word in it, which was meant as a variable, is a text.
+// because a word in it, which was meant as a variable, is a text; a strict scope makes
+// it a mistake.
 func (s *scanner) warnOfBareWords(offset int, left, right *expr) {
-	if left.bare && left.constant() && right.constant() {
-		s.warn(offset, "%q is no variable but a text, so this always says the same; write it in quotes if that is meant", left.literal.raw)
+	if !left.bare || !left.constant() || !right.constant() {
+		return
 	}
+	report := s.warn
+	if s.scope.Strict {
+		report = s.fail
+	}
+	report(offset, "%q is no variable but a text, so this always says the same; write it in quotes if that is meant", left.literal.raw)
 }
 
 // conditionOperand parses an operand, which may stand in {{ }}.

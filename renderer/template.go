@@ -82,6 +82,9 @@ type Scope struct {
 	// Env looks an environment variable up, once, when the template is compiled.
 	// Nil means that none is set.
 	Env func(name string) (string, bool)
+	// Strict makes a mistake of a bare word that a condition compares with a literal: of
+	// one that is asked once, and has nobody to read its warnings.
+	Strict bool
 	// Message tells that there is a variable message, as on a WebSocket connection.
 	Message bool
 	// Counters holds the counters that counter("name") counts on. It must not be

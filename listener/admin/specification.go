@@ -140,7 +140,7 @@ func (a *Admin) addEndpoint(w http.ResponseWriter, r *http.Request) {
 		return
 	}
 	if len(added.Endpoints) != 1 || len(added.WebSockets) > 0 || len(added.Documents()) > 0 {
-		refuse(w, http.StatusUnprocessableEntity, "not_one_endpoint", "Not one endpoint", "a list of one endpoint is accepted here, and no document; PUT /__admin/spec takes anything else")
+		refuse(w, http.StatusUnprocessableEntity, "not_one_endpoint", "Not one endpoint", "one endpoint is accepted here, alone or in a list, and no document; PUT /__admin/spec takes anything else")
 		return
 	}
 	now := changed{Lasts: untilReload, Warnings: problemsOf(problems.Warnings())}
