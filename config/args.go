@@ -45,10 +45,7 @@ func (r *argReader) read(args []string) {
 
 // word takes the command; nothing else stands without a dash.
 func (r *argReader) word(word string) {
-	var names []string
-	for _, c := range commands {
-		names = append(names, c.name)
-	}
+	names := commandNames()
 	switch {
 	case r.command != "":
 		r.wrong("%q: unexpected, the command is %s already; a flag's value stands behind its flag", word, r.command)
@@ -66,12 +63,23 @@ func (r *argReader) word(word string) {
 	}
 }
 
+func commandNames() []string {
+	var names []string
+	for _, c := range commands {
+		names = append(names, c.name)
+	}
+	return names
+}
+
 // flag takes a flag, and its value from the arguments behind it.
 func (r *argReader) flag(arg string, behind []string) []string {
 	name, value, attached := strings.Cut(arg, "=")
 	row, ok := flagNamed(name)
 	if !ok {
 		r.wrong("%s: no such flag%s; mockserver -h lists them", name, flagHint(name))
+		if !attached && len(behind) > 0 && !strings.HasPrefix(behind[0], "-") && !slices.Contains(commandNames(), behind[0]) {
+			return behind[1:] // its value, most likely, and no second mistake
+		}
 		return behind
 	}
 	if first, again := r.given[row.flag]; again && row.flag != "config" {
