@@ -6,6 +6,8 @@ import (
 	"errors"
 	"io"
 	"net/http"
+	"reflect"
+	"strings"
 )
 
 // failure is an error answer, in the form of those of the server itself.
@@ -56,7 +58,25 @@ func read(w http.ResponseWriter, r *http.Request, into any) bool {
 	case errors.As(err, &large):
 		refuse(w, http.StatusRequestEntityTooLarge, "payload_too_large", "Request body too large", "the body is larger than 64 KiB")
 	case err != nil:
-		refuse(w, http.StatusBadRequest, "invalid_body", "Invalid body", "the body is not the JSON object that is expected here: "+err.Error())
+		refuse(w, http.StatusBadRequest, "invalid_body", "Invalid body", "the body is not the JSON object that is expected here: "+faultOf(err)+"; its keys are "+keysOf(into))
 	}
 	return err == nil
+}
+
+// faultOf says what is wrong with a JSON body.
+func faultOf(err error) string {
+	if errors.Is(err, io.EOF) {
+		return "it is empty"
+	}
+	return strings.TrimPrefix(err.Error(), "json: ")
+}
+
+// keysOf names the keys that a structure is read from.
+func keysOf(into any) string {
+	var keys []string
+	of := reflect.TypeOf(into).Elem()
+	for i := range of.NumField() {
+		keys = append(keys, of.Field(i).Tag.Get("json"))
+	}
+	return strings.Join(keys, ", ")
 }
