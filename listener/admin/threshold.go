@@ -9,6 +9,8 @@ import (
 	"strconv"
 	"strings"
 	"time"
+
+	"mockserver/config"
 )
 
 // Thresholds are how far a figure may go before the timing is not trusted any more, by
@@ -163,7 +165,7 @@ func ParseThresholds(text string) (Thresholds, error) {
 		i := slices.IndexFunc(checks, func(c check) bool { return c.code == code })
 		switch {
 		case i < 0:
-			return nil, fmt.Errorf("%w: %q is no reason; accepted are %s", ErrThreshold, code, codes())
+			return nil, fmt.Errorf("%w: %q is no reason%s; accepted are %s", ErrThreshold, code, config.DidYouMean(code, codes()), strings.Join(codes(), ", "))
 		case !ok:
 			return nil, fmt.Errorf("%w: %s has no value; %s is accepted, such as %s=%s", ErrThreshold, code, checks[i].unit.accepts(), code, checks[i].unit.example())
 		}
@@ -180,13 +182,13 @@ func ParseThresholds(text string) (Thresholds, error) {
 }
 
 // codes are the codes of all reasons, for messages.
-func codes() string {
+func codes() []string {
 	var all []string
 	for i := range checks {
 		all = append(all, checks[i].code)
 	}
 	slices.SortFunc(all, cmp.Compare[string])
-	return strings.Join(all, ", ")
+	return all
 }
 
 func (u unit) accepts() string {

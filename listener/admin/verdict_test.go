@@ -203,6 +203,7 @@ func TestParseThresholds(t *testing.T) {
 func TestParseThresholds_SaysWhatIsWrongAndWhatIsAccepted(t *testing.T) {
 	for text, says := range map[string]string{
 		"own=2ms":                 "own-p99",
+		"own-p9=2ms":              `(did you mean "own-p99"?)`,
 		"own-p99":                 "has no value",
 		"own-p99=2":               "a duration",
 		"own-p99=-1ms":            "a duration",
@@ -231,7 +232,7 @@ func FuzzParseThresholds(f *testing.F) {
 			return
 		}
 		for code, value := range thresholds {
-			if value < 0 || math.IsNaN(value) || !strings.Contains(codes(), code) {
+			if value < 0 || math.IsNaN(value) || !slices.Contains(codes(), code) {
 				t.Errorf("%q: %s is %v", text, code, value)
 			}
 		}
