@@ -152,6 +152,15 @@ func join(t *testing.T, group string, pid int) {
 	}
 }
 
+// Who gives thresholds and no admin address asks for what there is not.
+func TestVerdict_SettingsWithoutAnAdminAddressAreWarnedOf(t *testing.T) {
+	t.Parallel()
+	p := serving(t, timed, "--verdict", "own-p99=2ms", "--journal-sample=1", "--admin-token", "not-to-be-logged")
+	if line := p.waitLine(0, "WARN", "no effect without --admin"); !strings.Contains(line, "--admin-token,--journal-sample,--verdict") || strings.Contains(line, "not-to-be") {
+		t.Errorf("got %s", line)
+	}
+}
+
 func TestVerdict_ThresholdsAreSettableAndMistakesExit2(t *testing.T) {
 	t.Parallel()
 	file := writeFile(t, t.TempDir(), "mock.yml", timed)

@@ -2,19 +2,26 @@ package admin
 
 import (
 	"context"
+	"log/slog"
 	"net/netip"
+	"slices"
+	"strings"
 	"time"
 
 	"mockserver/config"
 )
 
 // OpenAs opens the admin address that the settings of the program ask for, with what else
-// opts say; nil when they ask for none. The error is in the verdict's thresholds, which
+// opts say; nil when they ask for none, with a warning of those that need it. The error is in the verdict's thresholds, which
 // are read anyway, and has ErrThreshold in it then, or is that of Open.
 func OpenAs(settings config.Settings, opts Options) (*Admin, error) {
 	thresholds, err := ParseThresholds(settings.Verdict)
-	if err != nil || settings.Admin == "" || settings.Command != "serve" {
+	if err != nil || settings.Command != "serve" {
 		return nil, err
+	}
+	if settings.Admin == "" {
+		warnOfIdle(settings, opts.Logger)
+		return nil, nil
 	}
 	opts.Address, opts.Token = settings.Admin, settings.AdminToken
 	opts.Settings, opts.Thresholds = settings.Given(), thresholds
@@ -24,6 +31,20 @@ func OpenAs(settings config.Settings, opts Options) (*Admin, error) {
 	}
 	a.log.Info("admin address", "url", a.URL())
 	return a, nil
+}
+
+// warnOfIdle says which settings were given that mean nothing without the admin address.
+// They may stand in an environment that is shared, so they are no mistakes.
+func warnOfIdle(settings config.Settings, log *slog.Logger) {
+	var idle []string
+	for _, given := range settings.Given() {
+		if !given.Default && slices.Contains([]string{"--admin-token", "--journal-sample", "--journal-size", "--verdict"}, given.Flag) {
+			idle = append(idle, given.Flag)
+		}
+	}
+	if len(idle) > 0 && log != nil {
+		log.Warn("settings of the admin address have no effect without --admin", "settings", strings.Join(idle, ","))
+	}
 }
 
 // Holds tells whether the address is on a port, whatever its host. It may be asked of
