@@ -247,7 +247,11 @@ func TestAdmin_MethodsAndPaths(t *testing.T) {
 	p.get("/__admin/counts").want(t, 200, "mocked")
 	p.get("/healthz").want(t, 200, "mocked")
 	p.do("POST", "/__admin/reload", "").want(t, 200, "mocked")
-	p.get("/__admin/config").refusal(t, 404, "endpoint_not_found")
+	other := p.get("/__admin/config")
+	other.refusal(t, 404, "endpoint_not_found")
+	if !strings.Contains(other.body, "the admin address is another: that of --admin") {
+		t.Errorf("who asks the wrong port is not told: %s", other.body)
+	}
 	p.get("/metrics").refusal(t, 404, "endpoint_not_found")
 	for _, c := range []struct{ method, path, allow string }{
 		{"POST", "/healthz", "GET, HEAD"}, {"POST", "/metrics", "GET, HEAD"}, {"GET", "/__admin/verify", "POST"},

@@ -109,6 +109,9 @@ func (s *Server) unmatched(sn *snapshot, r *matcher.Request, methods []string) {
 	default:
 		message += ", nor anything like it"
 	}
+	if strings.HasPrefix(string(r.Path()), "/__admin") {
+		message += "; the admin address is another: that of --admin"
+	}
 	f.write(ctx, message)
 	if f == methodNotAllowed {
 		ctx.Response.Header.Set(fasthttp.HeaderAllow, allow(methods))
