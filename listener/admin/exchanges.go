@@ -181,12 +181,23 @@ func (a *Admin) findExchanges(w http.ResponseWriter, r *http.Request) {
 		badQuery(w, wrong)
 		return
 	}
-	found := slices.DeleteFunc(a.server.Journal(), func(x *listener.Exchange) bool { return !s.finds(x) })
+	all := a.server.Journal()
+	if s.endpoint != "" && !a.knows(s.endpoint, all) {
+		badQuery(w, fmt.Sprintf("endpoint: %q is none that is served or in the journal; an id or a name is accepted, such as GET /users/:id; GET /__admin/endpoints lists them", s.endpoint))
+		return
+	}
+	found := slices.DeleteFunc(all, func(x *listener.Exchange) bool { return !s.finds(x) })
 	tally := a.server.JournalTally()
 	answer(w, http.StatusOK, map[string]any{
 		"found": len(found), "requests": shownExchanges(found[:min(len(found), s.limit)]),
 		"seen": tally.Seen, "dropped": tally.Dropped, "bytes": tally.Bytes,
 	})
+}
+
+// knows tells whether a name or an ID is that of an endpoint, or was when a request came.
+func (a *Admin) knows(endpoint string, journal []*listener.Exchange) bool {
+	return slices.ContainsFunc(a.shownEndpoints(), func(e shownEndpoint) bool { return endpoint == e.Endpoint || endpoint == e.ID }) ||
+		slices.ContainsFunc(journal, func(x *listener.Exchange) bool { return endpoint == x.Endpoint || endpoint == x.EndpointID })
 }
 
 // resetJournal forgets all requests.
