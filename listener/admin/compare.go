@@ -149,7 +149,12 @@ func entryOf(r *Report) RunEntry {
 func remarksOn(a, b *Report) []string {
 	remarks := []string{}
 	add := func(format string, args ...any) { remarks = append(remarks, fmt.Sprintf(format, args...)) }
-	for _, r := range [...]*Report{a, b} {
+	sides := []*Report{a, b}
+	if a.ID == b.ID {
+		add("both are the same run, %s: nothing can differ", a.ID)
+		sides = sides[:1]
+	}
+	for _, r := range sides {
 		if !r.Verdict.Trusted {
 			add("%s: the timing cannot be trusted", r.Name)
 		}

@@ -137,7 +137,7 @@ type chartView struct {
 // html is a report as a page that needs nothing else.
 func (r *Report) html() ([]byte, error) {
 	page := reportPage{
-		Report: r, Style: reportStyle(), Begin: momentText(r.Begin), End: "now, it has not ended", Length: clockText(r.Total.Seconds),
+		Report: r, Style: reportStyle(), Begin: momentText(r.Begin), End: "now, it has not ended", Length: clockText(math.Round(r.Total.Seconds)),
 		Figures: r.figures(), Setting: r.setting(), Curves: r.curves(), Bars: r.bars(),
 	}
 	if r.End != nil {

@@ -323,11 +323,15 @@ func standsAlone(t *testing.T, text []byte) page {
 
 func TestReport_HTMLStandsAloneAndEscapesWhatCameFromRequests(t *testing.T) {
 	report := hostileReport()
+	report.Total.Seconds = 53.7
 	text, err := report.html()
 	if err != nil {
 		t.Fatal(err)
 	}
 	p := standsAlone(t, text)
+	if !strings.Contains(p.text, "· 54 s") { // as the verdict rounds it
+		t.Error("the length of the run is not rounded")
+	}
 	evil := report.Name
 	for _, shows := range []string{evil, "/" + evil, "GET /" + evil, "if " + evil, "own-p99", "1.5 s", "200: 29, 500: 1", "reset: 1", "And 3 with fewer", "And 4 other", "not trusted"} {
 		if !strings.Contains(p.text, shows) {
@@ -375,6 +379,9 @@ func TestCompare_DifferencesAndWhatKeepsTwoFromBeingCompared(t *testing.T) {
 	c := compare(a, b)
 	if len(c.Remarks) != 0 {
 		t.Errorf("remarks %v, want none", c.Remarks)
+	}
+	if remarks := compare(a, a).Remarks; len(remarks) != 1 || !strings.Contains(remarks[0], "the same run") {
+		t.Errorf("a run beside itself: %q", remarks)
 	}
 	near := func(p *float64, want float64) bool { return p != nil && *p > want-1e-9 && *p < want+1e-9 }
 	if !near(c.Total.Rate.Change, 0.1) || !near(c.Total.OwnP99.Change, -0.5) || !near(c.Total.Errors.A, 0.01) || c.Total.InjectedP50.A != nil {
