@@ -13,8 +13,8 @@ import (
 // only the longest is known. Room is made for an octave, 1 KiB, when the first length falls into
 // it: most have three to five. The zero value is ready.
 type histogram struct {
+	max     atomic.Int64 // nanoseconds; beside the octaves of short lengths, in their line of memory
 	octaves [octaves]atomic.Pointer[octave]
-	max     atomic.Int64 // nanoseconds
 }
 
 // octave is the counts of lengths that have the same highest bit.

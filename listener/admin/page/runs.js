@@ -8,7 +8,8 @@ const $ = (id) => document.getElementById(id);
 
 const path = (run) => "runs/" + encodeURIComponent(run.id);
 const address = (where) => "/__admin/" + where;
-const word = (run) => (run.running ? "running" : run.verdict?.trusted ? "trusted" : run.verdict ? "not trusted" : none);
+const timed = (run) => !run.verdict.text.startsWith("Nothing was timed");
+const word = (run) => (run.running ? "running" : !run.verdict ? none : !run.verdict.trusted ? "not trusted" : timed(run) ? "trusted" : "nothing timed");
 
 export class Runs {
   constructor(place) {
