@@ -157,6 +157,7 @@ func (r *run) hold(reason Reason, seconds float64) {
 // RunVerdict says whether the timing of a run can be trusted.
 type RunVerdict struct {
 	Trusted   bool       `json:"trusted"`
+	Idle      bool       `json:"idle"` // nothing was timed
 	Text      string     `json:"text"`
 	Untrusted float64    `json:"untrusted_seconds"`
 	Judged    float64    `json:"judged_seconds"`
@@ -179,6 +180,7 @@ func (r *run) verdict(unknown []string, idle bool) RunVerdict {
 	})
 	switch {
 	case r.bad == 0 && idle:
+		v.Idle = true
 		v.Text = "Nothing was timed in this run: there was neither a request nor a webhook."
 	case r.bad == 0:
 		v.Text = "The timing of this run can be trusted."

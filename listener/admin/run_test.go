@@ -183,7 +183,7 @@ func TestRun_OfNothingSaysSo(t *testing.T) {
 		t.Fatal(err)
 	}
 	sampler.take(s.after(time.Second))
-	if report, _ := sampler.end(entry.ID, withSpec("")); !strings.Contains(report.Verdict.Text, "Nothing was timed") {
+	if report, _ := sampler.end(entry.ID, withSpec("")); !strings.Contains(report.Verdict.Text, "Nothing was timed") || !report.Verdict.Idle {
 		t.Errorf("%+v", report.Verdict)
 	}
 }

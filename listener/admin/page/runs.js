@@ -8,8 +8,7 @@ const $ = (id) => document.getElementById(id);
 
 const path = (run) => "runs/" + encodeURIComponent(run.id);
 const address = (where) => "/__admin/" + where;
-const timed = (run) => !run.verdict.text.startsWith("Nothing was timed");
-const word = (run) => (run.running ? "running" : !run.verdict ? none : !run.verdict.trusted ? "not trusted" : timed(run) ? "trusted" : "nothing timed");
+const word = ({ running, verdict }) => (running ? "running" : !verdict ? none : verdict.idle ? "nothing timed" : verdict.trusted ? "trusted" : "not trusted");
 
 export class Runs {
   constructor(place) {
