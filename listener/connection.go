@@ -246,7 +246,8 @@ type connection struct {
 	struck bool   // a fault has ended the connection
 
 	shard   uint32        // that its requests are counted in
-	readAt  time.Duration // when it was last read, since the base of the clock, if that is recorded
+	quick   bool          // the last plain request was for a fixed answer: the next may be too
+	readAt  time.Duration // when it was last read, since the base of the clock, if that is recorded and it was quick
 	unseen  time.Duration // how long its request was looked at before fasthttp had it
 	sampled bool          // the journal is to have its request
 }
@@ -296,7 +297,7 @@ func (c *connection) Read(b []byte) (int, error) {
 	for n := 0; ; {
 		got, err := c.more(b, n)
 		n += got
-		if c.from.recorder != nil {
+		if c.quick && c.from.recorder != nil {
 			c.readAt = time.Since(c.from.clock.base)
 		}
 		ready, rest := c.take(b[:n], err)

@@ -126,6 +126,7 @@ func (c *connection) reply(b []byte) (done bool, err error) {
 		return false, nil
 	}
 	f := c.from.fixed(path)
+	c.expect(f)
 	if f == nil || len(f.head)+len(f.body) > len(b) || f.chosen && asks(query) || f.typed && c.wire.accepts {
 		return false, nil
 	}
@@ -136,4 +137,14 @@ func (c *connection) reply(b []byte) (done bool, err error) {
 	copy(b[f.date:], *c.from.clock.date.Load())
 	_, c.failed = c.Write(b)
 	return true, c.failed
+}
+
+// expect notes whether a request was for a fixed answer, so that only connections with
+// such requests read the clock when they are read. The first is timed from here on, and
+// not from when it was read a tenth of a microsecond ago.
+func (c *connection) expect(f *fixed) {
+	if f != nil && f.account != nil && !c.quick {
+		c.readAt = time.Since(c.from.clock.base)
+	}
+	c.quick = f != nil
 }
