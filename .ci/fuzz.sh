@@ -1,13 +1,13 @@
 #!/usr/bin/env bash
-# Runs one fuzz target: fuzz.sh PACKAGE TARGET DURATION.
+# Runs one fuzz target: fuzz.sh PACKAGE TARGET DURATION [PARALLEL], on so many CPUs, or all.
 #
 # When the time is up Go's fuzzer now and then reports its own deadline as a
 # failure (golang/go#75804). Such a run found nothing: all it says of the failure is
 # that one line, where a real one says more, writes its input, or panics.
 set -uo pipefail
-package=$1 target=$2 duration=$3
+package=$1 target=$2 duration=$3 parallel=${4:-$(getconf _NPROCESSORS_ONLN)}
 
-out=$(go test "$package" -run '^$' -fuzz "^$target\$" -fuzztime "$duration" 2>&1)
+out=$(go test "$package" -run '^$' -fuzz "^$target\$" -fuzztime "$duration" -parallel "$parallel" 2>&1)
 status=$?
 if [ $status -ne 0 ]; then
   failure=$(sed -n '/^--- FAIL: /,/^FAIL$/p' <<<"$out" | sed -e '/^--- FAIL: /d' -e '/^FAIL$/d' -e 's/^[[:space:]]*//')

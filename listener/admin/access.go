@@ -56,10 +56,14 @@ func (a *Admin) named(next http.HandlerFunc) http.HandlerFunc {
 // name is one that somebody may have pointed here.
 func namesThisMachine(host string) bool {
 	name := host
-	if h, _, err := net.SplitHostPort(host); err == nil {
+	if h, port, err := net.SplitHostPort(host); err == nil {
+		if strings.Trim(port, "0123456789") != "" {
+			return false
+		}
 		name = h
+	} else if inside, ok := strings.CutPrefix(name, "["); ok {
+		name = strings.TrimSuffix(inside, "]")
 	}
-	name = strings.Trim(name, "[]")
 	if ip, err := netip.ParseAddr(name); err == nil {
 		return ip.Unmap().IsLoopback()
 	}
