@@ -305,6 +305,9 @@ func number(t *testing.T, text string) uint32 {
 const certificates = "/etc/ssl/certs/ca-certificates.crt"
 
 func TestContainer_TheProgramIsBuiltAsTheDockerfileSays(t *testing.T) {
+	if testing.Short() {
+		t.Skip("it builds programs, which takes a while")
+	}
 	if runtime.GOOS != "linux" {
 		t.Skip("a program for Linux does not run here")
 	}

@@ -64,6 +64,9 @@ func typed(t *testing.T, dir, script string) string {
 
 // The program of the README is a module of its own, made and run as it says there.
 func TestEmbed_TheProgramOfTheREADME(t *testing.T) {
+	if testing.Short() {
+		t.Skip("it builds programs, which takes a while")
+	}
 	languages, texts := blocks(t, "README.md", "In a Go program")
 	if len(texts) < 3 || languages[0] != "console" || languages[1] != "go" || languages[2] != "console" {
 		t.Fatalf("the section has blocks of %v, want the commands, the program, and what it prints first", languages)

@@ -295,6 +295,9 @@ func TestRelease_TheNativeBinaryRuns(t *testing.T) {
 
 // The working tree of another user, in another place, gives the same program.
 func TestRelease_TheSameSourceGivesTheSameBytes(t *testing.T) {
+	if testing.Short() {
+		t.Skip("it builds programs, which takes a while")
+	}
 	native := nativeRelease(t)
 	tree := t.TempDir()
 	copyFiles(t, ".", tree, readDockerfile(t, ".").Context)
