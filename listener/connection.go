@@ -233,6 +233,7 @@ type connection struct {
 	behind       bool      // something came behind the last request
 	failed       error     // of the connection: reading ended with it
 	cutOff       bool      // it did so inside a request
+	rested       bool      // it was closed before it could become idle, all answers being sent
 	// after are the webhooks whose delay begins once the response is written, which
 	// was at written, or is not yet.
 	after   []dispatcher.Delivery

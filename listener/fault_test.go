@@ -220,6 +220,12 @@ func (s *safe) Write(b []byte) (int, error) {
 	return s.b.Write(b)
 }
 
+func (s *safe) has(text string) bool {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return strings.Contains(s.b.String(), text)
+}
+
 func TestFault_IsInTheAccessLog(t *testing.T) {
 	for path, want := range map[string]string{
 		"/reset/1": "fault=reset", "/empty/1": "fault=empty", "/malformed/1": "fault=malformed",

@@ -2,6 +2,7 @@ package listener
 
 import (
 	"cmp"
+	"maps"
 	"slices"
 	"sync"
 	"sync/atomic"
@@ -212,7 +213,7 @@ func (j *journal) all() []*Exchange {
 	j.mu.Lock()
 	list := make([]*Exchange, 0, len(j.slow.all))
 	for _, x := range j.slow.all {
-		if x.Kept != Slow { // but for now it is
+		if x.Kept != Slow { // it is kept for another reason too, in another place
 			slow := *x
 			slow.Kept = Slow
 			x = &slow
@@ -229,14 +230,10 @@ func (j *journal) all() []*Exchange {
 func (j *journal) tally() Tally {
 	j.mu.Lock()
 	defer j.mu.Unlock()
-	t := Tally{Seen: map[Kept]uint64{}, Dropped: map[Kept]uint64{}, Bytes: j.sampled.bytes + j.failed.bytes + j.missed.bytes + j.slow.bytes}
-	for k, n := range j.kept.Seen {
-		t.Seen[k] = n
+	return Tally{
+		Seen: maps.Clone(j.kept.Seen), Dropped: maps.Clone(j.kept.Dropped),
+		Bytes: j.sampled.bytes + j.failed.bytes + j.missed.bytes + j.slow.bytes,
 	}
-	for k, n := range j.kept.Dropped {
-		t.Dropped[k] = n
-	}
-	return t
 }
 
 // missing says why the journal does not have every request; "" when it has.

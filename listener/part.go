@@ -73,6 +73,7 @@ func (c *connection) rest(lines bool) error {
 	if until != c.readInForce {
 		c.readInForce = until
 		if err := c.Conn.SetReadDeadline(until); err != nil {
+			c.rested = true
 			return err
 		}
 	}
@@ -81,6 +82,7 @@ func (c *connection) rest(lines bool) error {
 		return nil
 	}
 	c.idle.Store(false) // its last answer did not say that it is closed
+	c.rested = true
 	return net.ErrClosed
 }
 

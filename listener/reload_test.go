@@ -1,38 +1,18 @@
 package listener_test
 
 import (
-	"bytes"
 	"context"
 	"errors"
 	"log/slog"
 	"os"
 	"path/filepath"
 	"strings"
-	"sync"
 	"testing"
 	"time"
 
 	"mockserver/config"
 	"mockserver/listener"
 )
-
-// lines is a log that may be read while it is written.
-type lines struct {
-	mu sync.Mutex
-	b  bytes.Buffer
-}
-
-func (l *lines) Write(b []byte) (int, error) {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	return l.b.Write(b)
-}
-
-func (l *lines) has(text string) bool {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	return strings.Contains(l.b.String(), text)
-}
 
 // A server in a Go program follows its files: a change is served, a wrong one is not,
 // and whoever asks for a reload is told why.
@@ -50,8 +30,8 @@ func TestReloader_ServesWhatTheFilesSay(t *testing.T) {
 	spec := files.Load()
 	// It changes before the server runs: that counts too.
 	write("m.yml", "- endpoint: {path: /a, response: {body: two, status: 201}}")
-	var log lines
-	server := started(t, spec, listener.Options{Logger: slog.New(slog.NewTextHandler(&log, nil))})
+	log := &safe{got: make(chan struct{}, 1000)} // few lines come
+	server := started(t, spec, listener.Options{Logger: slog.New(slog.NewTextHandler(log, nil))})
 	files.Attach(server)
 	run := func(interval time.Duration) (end func()) {
 		ctx, cancel := context.WithCancel(context.Background())

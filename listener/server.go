@@ -209,7 +209,7 @@ func (s *Server) serveConnection(conn *connection) {
 	}()
 	defer conn.release()
 	err := s.converse(conn)
-	conn.answered.Store((err == nil || conn.struck) && !conn.cutOff)
+	conn.answered.Store((err == nil || conn.struck || conn.rested) && !conn.cutOff)
 	if err != nil {
 		s.log.Debug("connection", "remote", conn.RemoteAddr().String(), "detail", err.Error())
 	}
