@@ -122,6 +122,8 @@ func TestBody_WhatCannotBeServedIsFoundAtLoad(t *testing.T) {
 		{"another provider", "provider: jsn, path: bad.json", "json"},
 		{"another scheme", "provider: json, path: 'ftp://a.test/a.json'", "ftp"},
 		{"a URL without a host", "provider: json, path: 'http:///a.json'", "host"},
+		{"a URL with an impossible port", "provider: json, path: 'http://a:99999/x'", `the port is "99999"; 1 to 65535`},
+		{"an impossible port between placeholders", "provider: json, path: 'http://{{host}}:0/{{path}}'", `the port is "0"`},
 	}
 	var b strings.Builder
 	for i, c := range cases {
@@ -448,12 +450,17 @@ func TestBody_RemoteContentIsPassedThrough(t *testing.T) {
 func TestBody_ARemotePathMayHoldPlaceholders(t *testing.T) {
 	t.Parallel()
 	up := origin(t, func(w http.ResponseWriter, r *http.Request) { _, _ = io.WriteString(w, r.RequestURI) })
-	p := serving(t, fixed("/u/:id", `provider: json, path: "`+up.URL+`/users/{{path-params.id}}?q={{query-params.q}}&x=1"`))
+	p := serving(t, fixed("/u/:id", `provider: json, path: "`+up.URL+`/users/{{path-params.id}}?q={{query-params.q}}&x=1"`)+
+		fixed("/from/:host", `provider: json, path: "http://{{path-params.host}}/x"`))
 	p.get("/u/7?q=v").want(t, 200, "/users/7?q=v&x=1")
 	p.get("/u/a%2Fb%3Fc%23d?q=%26x%3D2%23%20").want(t, 200, "/users/a%2Fb%3Fc%23d?q=%26x%3D2%23%20&x=1")
 	p.get("/u/..a%2e?q=").want(t, 200, "/users/..a.?q=&x=1")
 	if m := p.fetch("GET", "/u/%2e%2e?q=", ""); !strings.HasPrefix(m.status, "HTTP/1.1 404 ") {
 		t.Errorf("/u/%%2e%%2e: got %q %.200q, want 404: the URL would leave its directory", m.status, m.body)
+	}
+	m := p.get("/from/127.0.0.1%3A99999").wantFailure(t, 502, "Remote body unavailable", "upstream_failed")
+	if !containsAll(m, []string{"http://127.0.0.1:99999/x", `the port is "99999"; 1 to 65535`}) {
+		t.Errorf("got message %q, want it to name the URL and its port", m)
 	}
 }
 

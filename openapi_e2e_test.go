@@ -216,7 +216,7 @@ paths:
 	}
 	seen := len(p.output())
 	p.do("POST", "/orders/book", `{}`, "Content-Type: application/json").want(t, 201, `{"id":"o 7","n":3}`)
-	p.waitLine(seen, "webhook failed", "is no URL")
+	p.waitLine(seen, "webhook failed", "is not a valid URL")
 }
 
 // The webhooks of OpenAPI 3.1 are listed, and never sent.

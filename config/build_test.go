@@ -90,7 +90,7 @@ func TestNew_FindsEachMistakeOfAnEndpointMadeInGo(t *testing.T) {
 			[]string{"response.external-body.path: GET /x: provider xlsx reads files"}},
 		{"a URL of another scheme", external(func(x *ExternalBody) { x.Path = Plain("ftp://a.test/x") }),
 			[]string{"response.external-body.path: GET /x: URLs of ftp are not fetched"}},
-		{"a URL without a host", external(func(x *ExternalBody) { x.Path = Plain("http:///x") }), []string{`response.external-body.path: GET /x: "http:///x" names no host`}},
+		{"a URL without a host", external(func(x *ExternalBody) { x.Path = Plain("http:///x") }), []string{`response.external-body.path: GET /x: "http:///x" is not a valid URL: it names no host`}},
 		{"a timeout below 0", external(func(x *ExternalBody) { x.Timeout = -time.Second }), []string{"response.external-body.timeout: GET /x: the timeout is below 0"}},
 		{"a ttl below 0", external(func(x *ExternalBody) { x.TTL = -1 }), []string{"response.external-body.ttl: GET /x: the ttl is below 0"}},
 		{"a file with what is for URLs", external(func(x *ExternalBody) {

@@ -104,7 +104,7 @@ func TestMistakesOfExternalBodies(t *testing.T) {
 		{"a workbook from a URL", external("provider: xlsx\npath: §http://a/b.xlsx\nsheet-name: S"), one(atExternal+".path", "provider xlsx reads files")},
 		{"a URL that is not fetched", external("provider: json\npath: §ftp://a/b"), one(atExternal+".path", "URLs of ftp are not fetched")},
 		{"a URL without a host", external("provider: json\npath: §http:///b"), one(atExternal+".path", "names no host")},
-		{"a URL with a bad port", external("provider: json\npath: §http://a:b/c"), one(atExternal+".path", "is no URL")},
+		{"a URL with a bad port", external("provider: json\npath: §http://a:b/c"), one(atExternal+".path", "the port is")},
 		{"settings of a URL for a file", external("provider: json\npath: a.json\ntimeout: §2s\nttl: §3\nstale-if-error: §true\ninsecure: §true"), []complaint{
 			{atExternal + ".timeout", "this path is a file"}, {atExternal + ".ttl", "this path is a file"},
 			{atExternal + ".stale-if-error", "this path is a file"}, {atExternal + ".insecure", "this path is a file"}}},

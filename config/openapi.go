@@ -315,7 +315,7 @@ func (o operation) webhook(cb *openapi.Callback) (Webhook, *Problem) {
 	target, what := callbackURL(cb.URL, answer)
 	if what == "" && !strings.Contains(target, "{{") {
 		if fault := TargetFault([]byte(target)); fault != "" {
-			what = fmt.Sprintf("%q is no URL: %s", ShownURL(target), fault)
+			what = fmt.Sprintf("%q is not a valid URL: %s", ShownURL(target), fault)
 		}
 	}
 	if what == "" && !slices.Contains(Methods, cb.Method) {

@@ -305,7 +305,7 @@ func TestCallbackURLs(t *testing.T) {
 		{"http://x.example/{$request.cookie.a}", "", "behind $request. stands"},
 		{"http://x.example/{id}", "", "no runtime expression"},
 		{"http://x.example/{$url", "", "has no } behind it"},
-		{"ftp://x.example", "", "is no URL"},
+		{"ftp://x.example", "", "is not a valid URL"},
 	} {
 		doc := head + "paths:\n  /a:\n    post:\n      responses: {'200': {description: ok, content: {application/json: {example: {list: [a, b c], url: 'http://y.example/z'}}}}}\n" +
 			"      callbacks: {c: {'" + c.url + "': {post: {responses: {'200': {description: ok}}}}}}\n"

@@ -12,8 +12,7 @@ import (
 // standIn stands in an authority for a placeholder, of which nothing is known.
 const standIn = 0
 
-// target checks the URL of a webhook: what stands between its placeholders, and the
-// host and port as far as no placeholder makes them.
+// target checks the URL of a webhook.
 func (c *checker) target(u *Text, keys ...string) {
 	text := u.Value
 	s := scheme(text)
@@ -26,6 +25,11 @@ func (c *checker) target(u *Text, keys ...string) {
 		c.wrong(fmt.Sprintf("%q does not begin with http:// or https://", clip(text)), keys...)
 		return
 	}
+	c.url(u, keys...)
+}
+
+// url checks a URL that is requested: of a webhook, or of an external body.
+func (c *checker) url(u *Text, keys ...string) {
 	at := func(offset int, what string, warning bool) {
 		pos := u.At(offset)
 		if pos.Line == 0 {
@@ -33,25 +37,34 @@ func (c *checker) target(u *Text, keys ...string) {
 		}
 		c.report(pos, what, keys, warning)
 	}
-	fragment := -1
-	for offset, literal := range literals(text) {
-		if i, what := letterFault([]byte(literal), offset+len(literal) == len(text)); what != "" {
-			at(offset+i, what, false)
+	if offset, what := LiteralFault(u.Value); what != "" {
+		at(offset, what, false)
+		return
+	}
+	for offset, literal := range literals(u.Value) {
+		if i := strings.IndexByte(literal, '#'); i >= 0 {
+			at(offset+i, "what follows # is not sent: it is for browsers; %23 is a # that is sent", true)
 			return
 		}
-		if i := strings.IndexByte(literal, '#'); i >= 0 && fragment < 0 {
-			fragment = offset + i
+	}
+}
+
+// LiteralFault says what keeps a template from rendering to a URL that can be
+// requested, and at which byte: what stands between its placeholders, and its host
+// and port as far as no placeholder makes them. It is "" when nothing does. What is
+// rendered is for TargetFault.
+func LiteralFault(text string) (offset int, what string) {
+	for offset, literal := range literals(text) {
+		if i, what := letterFault([]byte(literal), offset+len(literal) == len(text)); what != "" {
+			return offset + i, what
 		}
 	}
 	if authority, ok := authorityOf(text); ok {
 		if what := authorityFault([]byte(authority)); what != "" {
-			c.wrong(fmt.Sprintf("%q is no URL: %s", clip(withoutUser(text)), what), keys...)
-			return
+			return 0, fmt.Sprintf("%q is not a valid URL: %s", ShownURL(text), what)
 		}
 	}
-	if fragment >= 0 {
-		at(fragment, "what follows # is not sent: it is for browsers; %23 is a # that is sent", true)
-	}
+	return 0, ""
 }
 
 // literals are the parts of a template between its tags, with their offsets.
@@ -148,8 +161,8 @@ func isBlock(tag string) bool {
 		strings.TrimRight(strings.TrimSuffix(inside, "}}"), " \t\r\n") == "else"
 }
 
-// TargetFault says what keeps a URL from being one that a webhook can be sent to:
-// a scheme that is not http or https, a host that is none, a port out of range.
+// TargetFault says what keeps a URL from being one that can be requested, by a webhook
+// or for an external body: a scheme that is not http or https, a host that is none, a port out of range.
 // It is "" when nothing does. Nothing of a user or password is in it.
 func TargetFault(target []byte) string {
 	scheme, rest, _ := bytes.Cut(target, []byte("://"))

@@ -11,6 +11,13 @@ func toURL(url string) string {
 	return fmt.Sprintf("- endpoint: {path: /x, response: {}, webhook: {method: POST, url: \"%s\"}}\n", url)
 }
 
+// fromURL is an endpoint whose external body comes from a URL, in double quotes.
+func fromURL(url string) string {
+	return fmt.Sprintf("- endpoint: {path: /x, response: {external-body: {provider: json, path: \"%s\"}}}\n", url)
+}
+
+// The URLs of webhooks and of external bodies have the same rules, except that an
+// external body without http:// or https:// is a file.
 func TestMistakesOfTargets(t *testing.T) {
 	at := atWebhook + ".url"
 	var table []mistake
@@ -29,7 +36,7 @@ func TestMistakesOfTargets(t *testing.T) {
 		{"§http://a:0", `the port is "0"`},
 		{"§http://a:b/", `the port is "b"`},
 		{"§http://{{host}}:99999/", `the port is "99999"`},
-		{"§http://user:hunter2@a:99999/", `"http://…@a:99999/" is no URL: the port`},
+		{"§http://user:hunter2@a:99999/", `"http://…@a:99999/" is not a valid URL: the port`},
 		{"§http://{{query-params.user}}:{{query-params.password}}@:80/", "names no host"},
 		{"§http://a<b@c/", `'<' cannot stand in front of the @; %3C is accepted`},
 		{"§http://:80/", "names no host"},
@@ -50,6 +57,9 @@ func TestMistakesOfTargets(t *testing.T) {
 		{"§ http://a", "does not begin with http:// or https://"},
 	} {
 		table = append(table, mistake{c.url, toURL(c.url), one(at, c.what)})
+		if strings.HasPrefix(strings.ReplaceAll(c.url, "§", ""), "http") {
+			table = append(table, mistake{"external " + c.url, fromURL(c.url), one(atExternal+".path", c.what)})
+		}
 	}
 	table = append(table, mistake{"a tab", strings.Replace(toURL(`http://a/\tb`), `"http`, `§"http`, 1), one(at, `the control character '\t' cannot stand`)})
 	table = append(table, mistake{"a line break", "- endpoint:\n    path: /x\n    response: {}\n    webhook:\n      method: POST\n      url: |\n        http://a/b§\n",
@@ -72,6 +82,10 @@ func TestURLsThatAreAccepted(t *testing.T) {
 		spec := Parse("f.yml", []byte("- endpoint: {path: '/:a', response: {}, webhook: {method: POST, url: '"+url+"'}}\n"))
 		if len(spec.Problems) > 0 {
 			t.Errorf("%s: %v", url, spec.Problems)
+		}
+		spec = Parse("f.yml", []byte("- endpoint: {path: '/:a', response: {external-body: {provider: json, path: '"+url+"'}}}\n"))
+		if len(spec.Problems) > 0 {
+			t.Errorf("external %s: %v", url, spec.Problems)
 		}
 	}
 }

@@ -3,9 +3,7 @@ package config
 import (
 	"cmp"
 	"encoding/json"
-	"errors"
 	"fmt"
-	"net/url"
 	"slices"
 	"strconv"
 	"strings"
@@ -303,7 +301,7 @@ func (c *checker) external(r *Response, place []string) {
 	if x.TTL < 0 {
 		c.wrong("the ttl is below 0; a duration is accepted", at("ttl")...)
 	}
-	c.wrong(urlFault(x), at("path")...)
+	c.externalURL(x, at("path"))
 	if x.mayBeURL(!r.Raw) {
 		return
 	}
@@ -322,38 +320,17 @@ func (x *ExternalBody) mayBeURL(templates bool) bool {
 	return x.Provider != "xlsx" && (scheme(x.Path.Value) != "" || templates && TagStart(x.Path.Value) == 0)
 }
 
-// urlFault checks the part of a URL that stands before its first placeholder.
-func urlFault(x *ExternalBody) string {
-	path := x.Path.Value
-	s := scheme(path)
-	switch {
+// externalURL checks the path of an external body if it is a URL.
+func (c *checker) externalURL(x *ExternalBody, keys []string) {
+	switch s := scheme(x.Path.Value); {
 	case s == "":
-		return ""
 	case x.Provider == "xlsx":
-		return "provider xlsx reads files; a URL is accepted for provider json"
+		c.wrong("provider xlsx reads files; a URL is accepted for provider json", keys...)
 	case s != "http" && s != "https":
-		return fmt.Sprintf("URLs of %s are not fetched; http and https are accepted", s)
+		c.wrong(fmt.Sprintf("URLs of %s are not fetched; http and https are accepted", s), keys...)
+	default:
+		c.url(&x.Path, keys...)
 	}
-	return remoteFault(path, TagStart(path))
-}
-
-// remoteFault checks an http or https URL as far as its first placeholder.
-func remoteFault(text string, tag int) string {
-	if tag == len(scheme(text))+len("://") {
-		return ""
-	}
-	u, err := url.Parse(text[:tag])
-	if err != nil {
-		var cause *url.Error
-		if errors.As(err, &cause) {
-			err = cause.Err
-		}
-		return fmt.Sprintf("%q is no URL: %v", clip(text), err)
-	}
-	if u.Hostname() == "" {
-		return fmt.Sprintf("%q names no host; https://host/path is accepted", clip(text))
-	}
-	return ""
 }
 
 // scheme returns what stands before ://, in lower case, "" for the name of a file.

@@ -129,7 +129,7 @@ func (s *Source) flight(target string) *kept {
 func (l *Loader) fetch(client *http.Client, target string, timeout time.Duration) *kept {
 	u, err := parseURL(target)
 	if err != nil {
-		return &kept{err: &Error{Kind: Upstream, Message: "bad URL: " + err.Error(), Err: err}}
+		return &kept{err: badURL(target, err)}
 	}
 	ctx, cancel := context.WithTimeout(l.ctx, timeout)
 	defer cancel()

@@ -256,9 +256,26 @@ func TestFailuresOfARemote(t *testing.T) {
 }
 
 func TestARenderedURLCanTurnOutBad(t *testing.T) {
-	s := mustSource(t, newTestLoader(t, Options{}), jsonBody("http://{{query-params.host}}/x"), "")
-	if e := failure(t, s, "host="); e.Kind != Upstream || !strings.Contains(e.Message, "host is missing") {
-		t.Errorf("error = %v %q, want Upstream", e.Kind, e.Message)
+	l := newTestLoader(t, Options{})
+	l.verified.Transport.(*http.Transport).DialContext = func(_ context.Context, _, address string) (net.Conn, error) {
+		t.Errorf("%s was dialled", address)
+		return nil, net.ErrClosed
+	}
+	s := mustSource(t, l, jsonBody("http://{{query-params.user}}@{{query-params.host}}/x"), "")
+	for _, tt := range []struct{ host, cause string }{
+		{"", "it names no host"},
+		{"a:99999", `the port is "99999"; 1 to 65535`},
+		{"a:0", `the port is "0"`},
+		{"a:b", `the port is "b"`},
+		{"a%20b", "cannot stand in the name of a host"},
+		{"%C3%BC.example", "cannot stand in the name of a host"},
+		{"[1.2.3.4]", "is no IPv6 address"},
+		{"::1", "an IPv6 address stands in [ ]"},
+	} {
+		e := failure(t, s, "user=sesame&host="+tt.host)
+		if e.Kind != Upstream || !strings.HasPrefix(e.Message, `fetch "http://…@`) || !strings.Contains(e.Message, tt.cause) || strings.Contains(e.Message, "sesame") {
+			t.Errorf("host %q: error = %v %q, want Upstream that names the URL and %q", tt.host, e.Kind, e.Message, tt.cause)
+		}
 	}
 }
 

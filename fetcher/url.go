@@ -15,6 +15,9 @@ var tag = regexp.MustCompile(`\{\{(?:"[^"]*"|'[^']*'|[^"'}]|\}[^}])*\}\}|\{%(?:"
 
 // checkURL finds what is wrong with a URL, as far as it stands there at load.
 func (s *Source) checkURL() config.Problems {
+	if offset, what := config.LiteralFault(s.ext.Path.Value); what != "" { // an env.NAME at its beginning may have made it a URL
+		return problem(s.ext.Path.At(offset), s.ext.Path.Key, what)
+	}
 	known := s.fixedPath
 	if !s.fixed {
 		// What comes after the host can be judged only when it is rendered.
@@ -30,7 +33,7 @@ func (s *Source) checkURL() config.Problems {
 	}
 	u, err := parseURL(known)
 	if err != nil {
-		return s.pathProblem(fmt.Sprintf("bad URL: %v; http://host/path or https://host/path is accepted", err))
+		return s.pathProblem(fmt.Sprintf("%q is not a valid URL: %v", config.ShownURL(known), err))
 	}
 	if s.fixed {
 		u.Fragment, u.RawFragment = "", ""
@@ -101,27 +104,28 @@ func climbs(target, prefix string) bool {
 func climbError(target string) *Error {
 	u, err := parseURL(target)
 	if err != nil {
-		return &Error{Kind: Upstream, Message: "bad URL: " + err.Error(), Err: err}
+		return badURL(target, err)
 	}
 	return &Error{Kind: NotFound, Message: fmt.Sprintf("fetch %s: a path segment is . or .., which would leave the directory of the URL", redacted(u))}
 }
 
-// parseURL parses a URL that can be fetched. Its errors do not hold the URL,
-// which may hold a password.
+// badURL is the answer to a rendered URL that cannot be requested.
+func badURL(target string, err error) *Error {
+	return &Error{Kind: Upstream, Message: fmt.Sprintf("fetch %q: not a valid URL: %v", config.ShownURL(target), err), Err: err}
+}
+
+// parseURL parses a URL that can be fetched: the rules are those of webhooks. Its
+// errors do not hold the URL, which may hold a password.
 func parseURL(text string) (*url.URL, error) {
+	if what := config.TargetFault([]byte(text)); what != "" {
+		return nil, errors.New(what)
+	}
 	u, err := url.Parse(text)
 	var ue *url.Error
-	switch {
-	case errors.As(err, &ue):
-		return nil, ue.Err
-	case err != nil:
-		return nil, err
-	case u.Scheme != "http" && u.Scheme != "https":
-		return nil, fmt.Errorf("unknown scheme %q", u.Scheme)
-	case u.Hostname() == "":
-		return nil, errors.New("the host is missing")
+	if errors.As(err, &ue) {
+		err = ue.Err
 	}
-	return u, nil
+	return u, err
 }
 
 // redacted is a URL without its credentials, for messages.

@@ -128,6 +128,28 @@ func TestPlaceholderGluedToAHostIsAMistake(t *testing.T) {
 	}
 }
 
+// A URL whose beginning an environment variable makes has the same rules.
+func TestURLsFromTheEnvironmentAreChecked(t *testing.T) {
+	scope := &renderer.Scope{Env: func(name string) (string, bool) {
+		value, ok := map[string]string{"BASE": "http://127.0.0.1", "BAD": "http://ann:sesame@a:99999"}[name]
+		return value, ok
+	}}
+	for _, tt := range []struct {
+		url, cause string
+		column     int
+	}{
+		{"{{env.BAD}}/{{query-params.id}}", `"http://…@a:99999/" is not a valid URL: the port is "99999"; 1 to 65535`, 11},
+		{"{{env.BAD}}/x", `the port is "99999"`, 11},
+		{"{{env.BASE}}:0/x", `the port is "0"`, 11},
+		{"{{env.BASE}}/a b/{{query-params.id}}", "a blank cannot stand in a URL", 25},
+	} {
+		s, problems := newTestLoader(t, Options{}).Source(jsonBody(tt.url), "", renderer.JSON, false, scope)
+		if s != nil || len(problems) != 1 || !strings.Contains(problems[0].What, tt.cause) || problems[0].Pos.Column != tt.column {
+			t.Errorf("%s: %v, want %s at column %d", tt.url, problems, tt.cause, tt.column)
+		}
+	}
+}
+
 // FuzzClimbs compares with the standard library: cleaning a path that does not
 // climb leaves its segments where they are.
 func FuzzClimbs(f *testing.F) {

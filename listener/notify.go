@@ -78,7 +78,7 @@ func (c *compiler) hook(w *config.Webhook, scope *renderer.Scope) (hook, config.
 	text, h.url, wrong = compileText(w.URL, renderer.URL, scope)
 	if what := config.TargetFault([]byte(text)); what != "" && h.url == nil && wrong.Err() == nil && text != w.URL.Value {
 		// What is fixed as written was checked already; this one is fixed by env.NAME, say.
-		wrong = append(wrong, config.Problem{Pos: w.URL.Pos, Key: w.URL.Key, What: fmt.Sprintf("%q is no URL: %s", config.ShownURL(text), what)})
+		wrong = append(wrong, config.Problem{Pos: w.URL.Pos, Key: w.URL.Key, What: fmt.Sprintf("%q is not a valid URL: %s", config.ShownURL(text), what)})
 	}
 	h.shared.URL, problems = text, append(problems, wrong...)
 	contentType, wrong := c.hookHeaders(&h, w, scope)
@@ -252,7 +252,7 @@ func (h *hook) delivery(r *matcher.Request, depth int) (dispatcher.Delivery, err
 func (h *hook) renderedError(url, host []byte) error {
 	if h.url != nil {
 		if what := config.TargetFault(url); what != "" {
-			return fmt.Errorf("%q is no URL: %s", config.ShownURL(string(url)), what)
+			return fmt.Errorf("%q is not a valid URL: %s", config.ShownURL(string(url)), what)
 		}
 	}
 	if host = bytes.TrimSpace(host); len(host) > 0 {

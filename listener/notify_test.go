@@ -237,8 +237,8 @@ func TestStart_AURLFromTheEnvironmentIsChecked(t *testing.T) {
 	lookup := func(name string) (string, bool) { v, ok := env[name]; return v, ok }
 	for url, want := range map[string]string{
 		"{{env.GOOD}}/a":                           "",
-		"{{env.NONE}}/a":                           `[0].endpoint.webhooks[0].url: GET /x: "/a" is no URL: it begins with neither http:// nor https://`,
-		"http://ann:hunter2@a:{{env.PORT}}/":       `"http://…@a:99999/" is no URL: the port is "99999"; 1 to 65535 is accepted`,
+		"{{env.NONE}}/a":                           `[0].endpoint.webhooks[0].url: GET /x: "/a" is not a valid URL: it begins with neither http:// nor https://`,
+		"http://ann:hunter2@a:{{env.PORT}}/":       `"http://…@a:99999/" is not a valid URL: the port is "99999"; 1 to 65535 is accepted`,
 		"{{env.GOOD}}:{{query-params.a}}/{{now}}b": "",
 	} {
 		problems := listener.Check(config.New(config.Endpoint{
