@@ -127,24 +127,6 @@ func (p *program) announce(spec *config.Spec) {
 	}
 }
 
-// cannotStart says why the server does not start.
-func (s speaker) cannotStart(err error) int {
-	var problems config.Problems
-	switch {
-	case errors.As(err, &problems):
-		return s.refuse(problems)
-	case errors.Is(err, admin.ErrThreshold):
-		return s.refuse(fmt.Errorf("--verdict or MOCKSERVER_VERDICT: %w", err))
-	case errors.Is(err, admin.ErrAddress):
-		s.log.Error("cannot start", "error", err.Error()+"; choose another with --admin")
-	case errors.Is(err, syscall.EADDRINUSE):
-		s.log.Error("cannot start", "error", err.Error()+"; choose another port with --port")
-	default:
-		s.log.Error("cannot start", "error", err.Error())
-	}
-	return exitFailed
-}
-
 // fit suits the collector of the process to what it is allowed: in a container that
 // limits memory it works harder towards 90 % of that, unless GOMEMLIMIT says otherwise.
 // What reading the configuration took is given back, which may be several times what
@@ -154,25 +136,6 @@ func fit(log *slog.Logger) {
 		log.Info("memory is limited", "soft_limit_bytes", limit)
 	}
 	go debug.FreeOSMemory()
-}
-
-// withoutConfiguration does what needs no configuration, and tells whether it was that.
-func (s speaker) withoutConfiguration(settings config.Settings) (code int, done bool) {
-	switch settings.Command {
-	case "help":
-		fmt.Fprint(s.stdout, config.Usage())
-	case "version":
-		fmt.Fprintln(s.stdout, thisBuild())
-	case "health":
-		return s.health(settings), true
-	case "schema":
-		return s.schema(), true
-	case "bench":
-		return s.refuse(errors.New("bench: it stands in front of its flags: mockserver bench -h")), true
-	default:
-		return exitOK, false
-	}
-	return exitOK, true
 }
 
 // unless does the work, unless a signal to stop comes before it is done, which is
@@ -220,115 +183,6 @@ func options(settings config.Settings, env func(string) (string, bool), log *slo
 
 		Version: thisBuild().Version,
 		Env:     env,
-	}
-}
-
-// speaker says what concerns the start: as it is, for a terminal and for editors
-// that jump to file:line:column, or as JSON objects.
-type speaker struct {
-	json           bool
-	log            *slog.Logger
-	stdout, stderr io.Writer
-}
-
-// schema prints the JSON Schema of the configuration, which is to be kept in a file.
-func (s speaker) schema() int {
-	if _, err := s.stdout.Write(config.Schema()); err != nil {
-		s.log.Error("cannot print the schema", "error", err.Error())
-		return exitFailed
-	}
-	return exitOK
-}
-
-// refuse says what keeps the program from starting.
-func (s speaker) refuse(err error) int {
-	var problems config.Problems
-	switch {
-	case !s.json:
-		fmt.Fprintln(s.stderr, err)
-	case errors.As(err, &problems):
-		logProblems(s.log, "configuration error", problems)
-	default:
-		s.log.Error("cannot start", "error", err.Error())
-	}
-	return exitUsage
-}
-
-// validate says what is wrong with the configuration, warnings too.
-func (s speaker) validate(spec *config.Spec, opts listener.Options) int {
-	problems := listener.Check(spec, opts)
-	for _, warning := range problems.Warnings() {
-		if s.json {
-			s.log.Warn("configuration warning", "warning", warning.String())
-		} else {
-			fmt.Fprintln(s.stdout, "warning:", warning)
-		}
-	}
-	if err := problems.Err(); err != nil {
-		return s.refuse(err)
-	}
-	if s.json {
-		s.log.Info("the configuration is valid", listener.Declared(spec))
-		return exitOK
-	}
-	served := config.Count(len(spec.Endpoints), "endpoint")
-	if n := len(spec.WebSockets); n > 0 {
-		served += ", " + config.Count(n, "WebSocket")
-	}
-	fmt.Fprintln(s.stdout, "the configuration is valid:", served)
-	return exitOK
-}
-
-// export prints what the configuration serves as an OpenAPI document. Warnings stand
-// beside it, on standard error.
-func (s speaker) export(spec *config.Spec, p *program) int {
-	problems := listener.Check(spec, p.opts)
-	if err := problems.Err(); err != nil {
-		return s.refuse(err)
-	}
-	for _, warning := range problems.Warnings() {
-		fmt.Fprintln(s.stderr, "warning:", warning)
-	}
-	document, err := p.settings.Loader().Export(spec)
-	if err != nil {
-		return s.refuse(err)
-	}
-	text, err := config.WriteExport(document, p.settings.Export)
-	if err == nil {
-		_, err = s.stdout.Write(text)
-	}
-	if err != nil {
-		s.log.Error("cannot print the document", "error", err.Error())
-		return exitFailed
-	}
-	return exitOK
-}
-
-// health asks the server that runs with the same settings whether it answers, and
-// says so. It returns 0 or 1 and nothing else: container engines reserve the rest.
-func (s speaker) health(settings config.Settings) int {
-	address, err := listener.Ping(settings.Host, settings.Port)
-	switch {
-	case err != nil && s.json:
-		s.log.Error("not healthy", "error", err.Error())
-	case err != nil:
-		fmt.Fprintln(s.stderr, "not healthy:", err)
-	case s.json:
-		s.log.Info("healthy", "address", address)
-	default:
-		fmt.Fprintf(s.stdout, "healthy: %s answers\n", address)
-	}
-	if err != nil {
-		return exitFailed
-	}
-	return exitOK
-}
-
-// logProblems logs each problem as an event of its own, as many as one message
-// shows.
-func logProblems(log *slog.Logger, message string, problems config.Problems) {
-	for _, line := range problems.Lines() {
-		log.Error(message, "error", line)
 	}
 }
 
