@@ -189,6 +189,8 @@ func TestConfig_AWrongValueIsReportedWithWhatIsAccepted(t *testing.T) {
 			key: "[0].endpoint.host", says: []string{"http://example.com"}},
 		{name: "a host with a star elsewhere", config: "- endpoint:\n    host: »api.*.com\n    path: /a\n    response: {}\n",
 			key: "[0].endpoint.host", says: []string{"api.*.com", "*.example.com"}},
+		{name: "two types", config: "- endpoint:\n    path: /a\n    response: {headers: {Content-Type: »[text/html, text/css]}}\n",
+			key: "[0].endpoint.response.headers.Content-Type", says: []string{"several values", "expected one"}},
 		{name: "a provider that is none", config: "- endpoint:\n    path: /a\n    response: {external-body: {provider: »csv, path: book.xlsx}}\n",
 			key: "[0].endpoint.response.external-body.provider", says: []string{"csv", "json", "xlsx"}},
 	})

@@ -56,6 +56,8 @@ func TestNew_FindsEachMistakeOfAnEndpointMadeInGo(t *testing.T) {
 			[]string{`response.headers."": GET /x: "" is no name of a header`}},
 		{"a header in two spellings", func(e *Endpoint) { e.Response.Headers = Headers("X-A", "1", "x-a", "2") },
 			[]string{`response.headers.x-a: GET /x: is the same header as "X-A"`}},
+		{"two types", func(e *Endpoint) { e.Response.Headers = Headers("Content-Type", "a/b", "Content-Type", "c/d") },
+			[]string{"response.headers.Content-Type: GET /x: has several values; expected one, as a message has this header once"}},
 		{"a header's name without a value", func(e *Endpoint) { e.Response.Headers = Headers("X-A", "1", "X-B") },
 			[]string{"response.headers.X-B: GET /x: the name has no value behind it"}},
 		{"an external body", external(func(*ExternalBody) {}), nil},

@@ -80,6 +80,9 @@ func TestMistakesOfResponses(t *testing.T) {
 		{"a header without a value", inResponse("headers:\n  X-A:§"), one(atResponse+".headers.X-A", "is null; a text, a number, a boolean or a list is accepted")},
 		{"a header's list with a map in it", inResponse("headers: {X-A: [1, §{}]}"), one(atResponse+".headers.X-A[1]", "is a map")},
 		{"a header given in two spellings", inResponse("headers: {Content-Type: a/b, §content-type: c/d}"), one(atResponse+".headers.content-type", `the same header as "Content-Type"`)},
+		{"headers with several values that a message has once", inResponse("headers: {content-type: §[a/b, c/d, e/f], Location: §[/a, /b], ETag: §[a, b], Vary: [A, B], Set-Cookie: [a=1, b=2], Content-Encoding: [gzip]}"), []complaint{
+			{atResponse + ".headers.content-type", "has several values; expected one"}, {atResponse + ".headers.Location", "has several values"},
+			{atResponse + ".headers.ETag", "has several values"}}},
 		{"a line break in a header", inResponse("headers:\n  X-A: |\n    ab§\n"), one(atResponse+".headers.X-A", "control character '\\n'")},
 		{"an escaped NUL in a header", inResponse(`headers: {X-A: §"a\0b"}`), one(atResponse+".headers.X-A", "control character '\\x00'")},
 		{"body and external-body", inResponse("body: ''\nexternal-body:\n  §provider: json\n  path: a.json"), one(atExternal, "one of them is accepted")},

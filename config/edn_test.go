@@ -348,6 +348,8 @@ func TestBothSyntaxesAreWrongAlike(t *testing.T) {
 		wrongResponse("a header's name with a blank", "headers: {X A: 1}", `:headers {"X A" 1}`, complaint{atResponse + ".headers.X A", "no name of a header"}),
 		wrongResponse("a header without a value", "headers: {X-A: ~, X-B: [1, {}]}", `:headers {:x-a nil :x-b [1 {}]}`,
 			complaint{atResponse + ".headers.X-A", "is null"}, complaint{atResponse + ".headers.X-B[1]", "is a map"}),
+		wrongResponse("two types", "headers: {Content-Type: [a/b, c/d]}", `:headers {:content-type ["a/b" "c/d"]}`,
+			complaint{atResponse + ".headers.Content-Type", "has several values; expected one"}),
 		wrongResponse("one header in two spellings", "headers: {content-type: a/b, Content-Type: c/d}", `:headers {"content-type" "a/b" :Content-Type "c/d"}`,
 			complaint{atResponse + ".headers.Content-Type", `is the same header as "content-type"; several values of one header are a list`}),
 		wrongResponse("a control character in a header", `headers: {X-A: "a\u0001"}`, `:headers {:x-a "a\u0001"}`, complaint{atResponse + ".headers.X-A", `control character '\x01'`}),

@@ -192,6 +192,7 @@ func TestBrokenMocksFiles(t *testing.T) {
 		{"GET /pet: {status: 200}\n", "1:1: GET /pet", `there is no operation of that method and path (did you mean "GET /pets"?)`},
 		{"nothing: {status: 200}\n", "1:1: nothing", "such as GET /pets"},
 		{"listPets: {status: 1000}\n", "1:20: listPets.response.status", "an integer from 200 to 599"},
+		{"listPets: {headers: {Content-Type: [a/b, c/d]}}\n", "1:36: listPets.response.headers.Content-Type", "has several values; expected one"},
 		{"listPets: {statsu: 201, status: 200}\n", "1:12: listPets.statsu", "unknown key"},
 		{"listPets:\n  response: {status: 200}\n  latency: fast\n", "3:12: listPets.latency", "a map"},
 		{"listPets: created\n", "1:11: listPets", `is a text ("created"); a map with keys of an answer, such as body, is accepted`},

@@ -35,10 +35,11 @@ func TestMistakesOfOutcomes(t *testing.T) {
 		{"a misspelt select", inOutcomes("{}") + "    select: §sequence-hol\n", one(atEndpoint+".select", `(did you mean "sequence-hold"?); one of weighted, sequence, sequence-hold is accepted`)},
 		{"an empty select", inOutcomes("{}") + "    select: '§'\n", one(atEndpoint+".select", "one of weighted")},
 		{"what is wrong with responses, in each", inOutcomes("status: §99", "{body: x, external-body: §{provider: json, path: a.json}}",
-			"external-body: §{provider: xlsx, path: a.xlsx}", "headers: {X-A: 1, §x-a: 2}", "external-body: {provider: json, path: a.json, ttl: §1s}", `headers: {X-B: §"a\n"}`), []complaint{
+			"external-body: §{provider: xlsx, path: a.xlsx}", "headers: {X-A: 1, §x-a: 2}", "external-body: {provider: json, path: a.json, ttl: §1s}", `headers: {X-B: §"a\n"}`, "headers: {Content-Type: §[a/b, c/d]}"), []complaint{
 			{atOutcomes + "[0].status", "200 to 599"}, {atOutcomes + "[1].external-body", "body and external-body are both given"},
 			{atOutcomes + "[2].external-body.sheet-name", "sheet-name is missing"}, {atOutcomes + "[3].headers.x-a", "the same header"},
-			{atOutcomes + "[4].external-body.ttl", "this path is a file"}, {atOutcomes + "[5].headers.X-B", "control character"}}},
+			{atOutcomes + "[4].external-body.ttl", "this path is a file"}, {atOutcomes + "[5].headers.X-B", "control character"},
+			{atOutcomes + "[6].headers.Content-Type", "has several values; expected one"}}},
 		{"what is wrong with their webhooks", inOutcomes("webhook: §{method: GET}", "webhooks: [{method: GET, url: 'http://a'}, {method: GET, url: §ftp://b}]",
 			"{webhook: {method: GET, url: 'http://a'}, webhooks: §[{method: §GTE, url: 'http://a'}]}"), []complaint{
 			{atOutcomes + "[0].webhook", "url is missing"}, {atOutcomes + "[1].webhooks[1].url", "does not begin with http"},

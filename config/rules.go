@@ -64,6 +64,21 @@ func ServerSets(name string) bool {
 	return slices.ContainsFunc(serverSet, func(f string) bool { return strings.EqualFold(f, name) })
 }
 
+// singleHeaders are those that a message has once: fields of RFC 9110, RFC 6266, RFC 6797 and
+// CORS that hold one value and no list, and Content-Encoding, whose list stands in one line.
+var singleHeaders = []string{
+	"Access-Control-Allow-Credentials", "Access-Control-Allow-Origin", "Access-Control-Max-Age", "Age", "Authorization",
+	"Content-Disposition", "Content-Encoding", "Content-Length", "Content-Location", "Content-Range", "Content-Type", "Date",
+	"ETag", "Expires", "From", "Host", "Idempotency-Key", "If-Modified-Since", "If-Range", "If-Unmodified-Since",
+	"Last-Modified", "Location", "Max-Forwards", "Origin", "Proxy-Authorization", "Referer", "Retry-After", "Server",
+	"Strict-Transport-Security", "User-Agent",
+}
+
+// standsOnce reports whether a message has a header once at most.
+func standsOnce(name string) bool {
+	return slices.ContainsFunc(singleHeaders, func(h string) bool { return strings.EqualFold(h, name) })
+}
+
 // dropServerSet leaves out the headers that the server writes itself.
 func (r *Response) dropServerSet() {
 	r.Headers = slices.DeleteFunc(r.Headers, func(h Header) bool { return ServerSets(h.Name) })

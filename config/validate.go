@@ -187,9 +187,10 @@ func (r *Response) declaresAnything() bool {
 // headers checks names and values, and finds the same name in two spellings. Those
 // that serverSets tells of are left out.
 func (c *checker) headers(headers []Header, serverSets func(name string) bool, path ...string) {
-	spelt := map[string]string{}
+	spelt, times := map[string]string{}, map[string]int{}
 	for _, h := range headers {
 		lower := strings.ToLower(h.Name)
+		times[lower]++
 		first, seen := spelt[lower]
 		keys := append(slices.Clone(path), h.Name)
 		report := func(what string, warning bool) {
@@ -200,6 +201,8 @@ func (c *checker) headers(headers []Header, serverSets func(name string) bool, p
 		switch {
 		case seen && first != h.Name:
 			report(fmt.Sprintf("is the same header as %q; several values of one header are a list", clip(first)), false)
+		case times[lower] == 2 && standsOnce(h.Name):
+			c.wrong("has several values; expected one, as a message has this header once", keys...)
 		case !isToken(h.Name):
 			report(fmt.Sprintf("%q is no name of a header; letters, digits and !#$%%&'*+-.^_`|~ are accepted", clip(h.Name)), false)
 		case !seen && serverSets(h.Name):

@@ -245,17 +245,14 @@ func (c *checker) sign(s *Sign, at func(keys ...string) []string) {
 	}
 }
 
-// webhookHeaders checks the headers of a webhook, and that one names one host.
+// webhookHeaders checks the headers of a webhook.
 func (c *checker) webhookHeaders(w *Webhook, keys []string) {
 	c.headers(w.Headers, SenderSets, keys...)
-	hosts, signed := 0, false
+	signed := false
 	for i := range w.Headers {
 		h := &w.Headers[i]
 		switch {
 		case strings.EqualFold(h.Name, "Host"):
-			if hosts++; hosts > 1 {
-				c.wrong("is given more than once; a request names one host", append(keys, h.Name)...)
-			}
 			if !hasTags(h.Value.Value) && HostFault([]byte(h.Value.Value)) != "" {
 				c.wrong(fmt.Sprintf("%q is not the name of a host, with or without a port", clip(h.Value.Value)), append(keys, h.Name)...)
 			}

@@ -43,7 +43,8 @@ func TestMistakesOfWebhooks(t *testing.T) {
 		{"a Host that is none", hooked("headers: {Host: §a b}"), one(atWebhook+".headers.Host", `"a b" is not the name of a host`)},
 		{"a Host that is a URL", hooked("headers: {host: '§http://a'}"), one(atWebhook+".headers.host", "is not the name of a host")},
 		{"a Host with a bad port", hooked("headers: {Host: '§a:0'}"), one(atWebhook+".headers.Host", "is not the name of a host")},
-		{"two Hosts", hooked("headers: {Host: §[a, b]}"), one(atWebhook+".headers.Host", "more than once; a request names one host")},
+		{"two types", hooked("headers: {Content-Type: §[a/b, c/d]}"), one(atWebhook+".headers.Content-Type", "has several values; expected one")},
+		{"two Hosts", hooked("headers: {Host: §[a, b]}"), one(atWebhook+".headers.Host", "has several values; expected one")},
 	}
 	testMistakes(t, "f.yml", table)
 }
