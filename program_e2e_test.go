@@ -459,12 +459,12 @@ func TestProgram_WhatComesFromARequestIsEscapedInTheLog(t *testing.T) {
 				"/n/x%0AFORGED%0d%0AFORGED%1b[31m%22%00", // decoded in the reason
 				"/n/7?%0AFORGED%1b[31m",
 				`/x"FORGED="1`, `/x\FORGED\"`, "/x'FORGED", "/x=FORGED",
-				"/x\xc2\x9bFORGED", "/x\xe2\x80\xa8FORGED", "/x\xffFORGED",
+				"/x%c2%9bFORGED", "/x%e2%80%a8FORGED", "/x%ffFORGED", // decoded in the reason too
 			} {
 				p.sendRaw(t, "GET "+target+" HTTP/1.1\r\nHost: a\r\n\r\n")
 			}
 			for _, refused := range []string{
-				"GET /x\x1b[31mFORGED HTTP/1.1\r\nHost: a\r\n\r\n",
+				"GET /x\x1b[31mFORGED HTTP/1.1\r\nHost: a\r\n\r\n", "GET /x\xc2\x9bFORGED HTTP/1.1\r\nHost: a\r\n\r\n",
 				"GET /FORGED HTTP/1.1\r\nHost: a\x1b[31m\"} FORGED\r\n\r\n",
 				"\x1b[31mFORGED / HTTP/1.1\r\nHost: a\r\n\r\n",
 			} {

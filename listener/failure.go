@@ -41,6 +41,7 @@ var (
 	headersTooLarge   = failure{fasthttp.StatusRequestHeaderFieldsTooLarge, "headers_too_large", "Request header too large"}
 	expectationFailed = failure{fasthttp.StatusExpectationFailed, "expectation_failed", "Expectation failed"}
 	internalError     = failure{fasthttp.StatusInternalServerError, "internal", "Internal error"}
+	notImplemented    = failure{fasthttp.StatusNotImplemented, "not_implemented", "Not implemented"}
 	bodyUnavailable   = failure{fasthttp.StatusInternalServerError, "body_unavailable", "Body unavailable"}
 	capacityExceeded  = failure{fasthttp.StatusServiceUnavailable, "capacity_exceeded", "Capacity exceeded"}
 	upstreamFailed    = failure{fasthttp.StatusBadGateway, "upstream_failed", "Remote body unavailable"}

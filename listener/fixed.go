@@ -122,7 +122,7 @@ func (c *connection) reply(b []byte) (done bool, err error) {
 	if n := len(path) - 1; n > 0 && path[n] == '/' {
 		path = path[:n]
 	}
-	if !isPrintable(query) || bytes.Contains(query, schemeEnd) {
+	if bytes.Contains(query, schemeEnd) {
 		return false, nil
 	}
 	f := c.from.fixed(path)

@@ -75,7 +75,7 @@ func TestFixed_AnswersAsFasthttpDoes(t *testing.T) {
 		"/": {true, "root"}, "/?a": {true, "root"}, "/twice": {true, "first"},
 		"//": {true, "root"}, "/json//": {false, "below"}, "/json/x": {false, "below"}, "/jso%6e": {false, `{"a":1}`}, "/JSON": {false, "any"},
 		"/if": {false, "other"}, "/if?q=1": {false, "one"}, "/x": {false, "any"}, "/made": {false, "/made"}, "/header": {false, ""},
-		"/a%20b": {false, "blank"}, "http://mock.test/json": {false, `{"a":1}`}, "/json?u=http://a": {false, `{"a":1}`}, "/json?\x80": {false, `{"a":1}`},
+		"/a%20b": {false, "blank"}, "http://mock.test/json": {false, `{"a":1}`}, "/json?u=http://a": {false, `{"a":1}`},
 	} {
 		sent := plain(target) + plain(target)
 		want, _ := answers(s, sent, len(sent)/2, never)

@@ -7,23 +7,28 @@ var (
 	spacedTarget = bad("the request target holds a blank")
 	badTarget    = bad("the request target is neither a path nor a URL of http or https; * is for OPTIONS")
 	badAuthority = bad("the URL of the request target names no host, or not in the form HOST:PORT")
+	oddTarget    = bad("the request target holds a byte that is not printable ASCII (expected it percent-encoded, as %C3%A9)")
 	badConnect   = bad("the request target of CONNECT is not in the form HOST:PORT")
+	noTunnel     = &breach{notImplemented, "CONNECT asks for a tunnel through a proxy, which this server is not"}
 	costlyTarget = bad("the path of the request target is longer than 4 KiB and has more than 100 empty or dot segments")
 )
 
 // checkTarget holds a request target against its four forms, RFC 9112 section 3.2.
-// fasthttp checks it for control characters. Everything else that clients send,
-// against the letter of the standard, is let through: "{", "|", bytes above 0x7f.
+// What is printable and stands in no target by RFC 3986, such as "{" and "|", is let
+// through, since clients send it.
 func checkTarget(method, target []byte) error {
 	switch {
 	case bytes.IndexByte(target, '#') >= 0:
 		return fragment
 	case bytes.IndexByte(target, ' ') >= 0:
 		return spacedTarget
+	case !isPrintable(target):
+		return oddTarget
 	case string(method) == "CONNECT":
 		if name, port := cutPort(target); !isHostName(name) || len(port) < 2 || !isPortPart(port) {
 			return badConnect
 		}
+		return noTunnel
 	case len(target) > plainPath && costly(pathOf(target)):
 		return costlyTarget
 	case len(target) > 0 && target[0] == '/', string(target) == "*" && string(method) == "OPTIONS":
@@ -31,7 +36,6 @@ func checkTarget(method, target []byte) error {
 	default:
 		return checkURL(target)
 	}
-	return nil
 }
 
 // checkURL looks at a target in absolute form. User information in it is an error,

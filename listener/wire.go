@@ -46,8 +46,16 @@ const (
 	atBody       // of a known length
 	atSize       // of a chunk, before its first digit
 	atDigits
-	atBlank // behind the size
-	atExtension
+	atBlank     // behind the size
+	atExtension // behind a semicolon
+	atName      // of the extension
+	atNameBlank
+	atValue // behind an equals sign
+	atToken // of an unquoted value
+	atQuoted
+	atEscaped // behind a backslash
+	atValueEnd
+	atValueBlank
 	atSizeEnd // the LF behind a size
 	atChunk
 	atChunkCR
@@ -81,7 +89,7 @@ func bad(what string) *breach { return &breach{badRequest, what} }
 
 var (
 	badSize       = bad("a chunk has no hexadecimal size of at most 15 digits")
-	badExtension  = bad("the extension of a chunk is malformed")
+	badExtension  = bad("the extension of a chunk is malformed (expected ;NAME, ;NAME=TOKEN or ;NAME=\"TEXT\")")
 	longExtension = bad("the extensions of the chunks are larger than 64 KiB")
 	badChunkEnd   = bad("a chunk does not end where its size says, with CRLF")
 	badTrailer    = bad("a trailer is malformed")
@@ -231,8 +239,17 @@ func (w *wire) leaveRequest() {
 // it is dropped.
 func (w *wire) step(c byte) (drop bool, err error) {
 	switch w.stage {
-	case atSize, atDigits, atBlank, atExtension:
+	case atSize, atDigits, atBlank:
 		return w.stepSize(c)
+	case atExtension, atName, atNameBlank, atValue, atToken, atQuoted, atEscaped, atValueEnd, atValueBlank:
+		next := extensionSteps[w.stage][kindOf(c)]
+		if next == atHead {
+			return false, badExtension
+		}
+		if w.stage = next; next == atSizeEnd {
+			return false, nil
+		}
+		return w.drop()
 	case atTrailer, atTrailerName, atTrailerValue, atTrailerLF:
 		return w.stepTrailer(c)
 	case atChunkCR:
@@ -272,18 +289,21 @@ func (w *wire) stepSize(c byte) (drop bool, err error) {
 		w.digits++
 		w.left = w.left<<4 | digit
 		return false, nil
-	case c == '\r' && (w.stage == atDigits || w.stage == atExtension):
+	case c == '\r' && w.stage == atDigits:
 		w.stage = atSizeEnd
 		return false, nil
-	case c == ';' && (w.stage == atDigits || w.stage == atBlank):
+	case c == ';' && w.stage != atSize:
 		w.stage = atExtension
-	case isBlank(c) && w.stage == atDigits:
+	case isBlank(c) && w.stage != atSize:
 		w.stage = atBlank
-	case w.stage == atExtension && isControl(c):
-		return false, badExtension
-	case w.stage != atExtension && !(isBlank(c) && w.stage == atBlank):
+	default:
 		return false, badSize
 	}
+	return w.drop()
+}
+
+// drop drops a byte of an extension.
+func (w *wire) drop() (drop bool, err error) {
 	if w.dropped++; w.dropped > maxDropped {
 		return false, longExtension
 	}
@@ -312,6 +332,56 @@ func (w *wire) stepTrailer(c byte) (drop bool, err error) {
 		return false, largeTrailers
 	}
 	return true, nil
+}
+
+// extensionSteps is the grammar of an extension, RFC 9112 section 7.1.1: the stage after
+// a byte, by the stage before it and the kind of the byte. atHead stands for an error.
+var extensionSteps = [atSizeEnd][byteKinds]stage{
+	atExtension:  {ofToken: atName, ofBlank: atExtension},
+	atName:       {ofToken: atName, ofBlank: atNameBlank, ofSemicolon: atExtension, ofEquals: atValue, ofCR: atSizeEnd},
+	atNameBlank:  {ofBlank: atNameBlank, ofSemicolon: atExtension, ofEquals: atValue},
+	atValue:      {ofToken: atToken, ofBlank: atValue, ofQuote: atQuoted},
+	atToken:      {ofToken: atToken, ofBlank: atValueBlank, ofSemicolon: atExtension, ofCR: atSizeEnd},
+	atQuoted:     {atQuoted, atQuoted, atQuoted, atQuoted, atQuoted, ofQuote: atValueEnd, ofBackslash: atEscaped},
+	atEscaped:    {atQuoted, atQuoted, atQuoted, atQuoted, atQuoted, ofQuote: atQuoted, ofBackslash: atQuoted},
+	atValueEnd:   {ofBlank: atValueBlank, ofSemicolon: atExtension, ofCR: atSizeEnd},
+	atValueBlank: {ofBlank: atValueBlank, ofSemicolon: atExtension},
+}
+
+// The kinds of bytes of an extension.
+const (
+	ofToken = iota
+	ofBlank
+	ofSemicolon
+	ofEquals
+	ofText // any other that a quoted text may hold
+	ofQuote
+	ofBackslash
+	ofCR
+	ofControl
+	byteKinds
+)
+
+func kindOf(c byte) int {
+	switch {
+	case tokenBytes[c]:
+		return ofToken
+	case isBlank(c):
+		return ofBlank
+	case c == ';':
+		return ofSemicolon
+	case c == '=':
+		return ofEquals
+	case c == '"':
+		return ofQuote
+	case c == '\\':
+		return ofBackslash
+	case c == '\r':
+		return ofCR
+	case isControl(c):
+		return ofControl
+	}
+	return ofText
 }
 
 // hexDigit is the value of a hexadecimal digit; -1 for anything else.

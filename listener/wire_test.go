@@ -75,7 +75,7 @@ func TestWire_PiecesDoNotMatter(t *testing.T) {
 	}{
 		{"heads", twoHeads, twoHeads, io.EOF},
 		{"a body between heads", twoHeads + sized + twoHeads, twoHeads + sized + twoHeads, io.EOF},
-		{"chunks, their extensions and trailers", inChunks + "3 ;x=\"\t;\r\nabc\r\n0a\r\n0123456789\r\n0;y\r\nX-T: 1\r\nY:\r\n\r\n" + twoHeads,
+		{"chunks, their extensions and trailers", inChunks + "3 ;\tx = \"\t;\\\"\x80\" ; z=1\r\nabc\r\n0a\r\n0123456789\r\n0;y\r\nX-T: 1\r\nY:\r\n\r\n" + twoHeads,
 			inChunks + "3\r\nabc\r\n0a\r\n0123456789\r\n0\r\n\r\n" + twoHeads, io.EOF},
 		{"nothing behind the last request", twoHeads + "GET / HTTP/1.1\r\nHost: a\r\nConnection: close\r\n\r\n" + twoHeads,
 			twoHeads + "GET / HTTP/1.1\r\nHost: a\r\nConnection: close\r\n\r\n", io.EOF},
@@ -83,6 +83,7 @@ func TestWire_PiecesDoNotMatter(t *testing.T) {
 		{"a breach in a head", twoHeads + "GET /c HTTP/1.1\r\nHost: a\r\nX : y\r\n\r\n" + twoHeads, twoHeads + "x", spacedName},
 		{"a breach at the first byte", "\x16\x03\x01", "x", noHTTP},
 		{"a breach in a chunk", inChunks + "3\r\nabc\r\n-1\r\n" + twoHeads, inChunks + "3\r\nabc\r\n", badSize},
+		{"a semicolon without an extension", inChunks + "3;\r\nabc\r\n0\r\n\r\n" + twoHeads, inChunks + "3", badExtension},
 		{"a breach in a trailer", inChunks + "0\r\nX-T: 1\nY", inChunks + "0\r\n", badTrailer},
 		{"an end in a head", twoHeads + "GET /c HTTP/1.1\r\nHos", twoHeads + "x", cutShort},
 		{"an end in a body", sized[:len(sized)-1], sized[:len(sized)-1], cutShort},
