@@ -6,6 +6,7 @@ import (
 	"encoding/xml"
 	"fmt"
 	"html"
+	"maps"
 	"net/url"
 	"path/filepath"
 	"regexp"
@@ -369,6 +370,65 @@ func TestTemplate_AnyOtherTypeIsLeftAsItIs(t *testing.T) {
 			{name: contentType + " with a list", template: `{{json-params.l}}`, body: `{"l": [ 1,"a" ]}`, want: `[ 1,"a" ]`},
 		})
 	}
+}
+
+// injecting is a request target that tries to add members to injectable.
+var injecting = "?t=json&c=utf-8&q=" + url.QueryEscape(`x","admin":true,"y":"`) + "&n=" + url.QueryEscape(`1,"admin":true`)
+
+const injectable = `{"name":"{{query-params.q}}","n":{{query-params.n}}}`
+
+// wantClosed fails the test unless injecting came to nothing but the two values.
+func wantClosed(t *testing.T, name, got string) {
+	t.Helper()
+	want := map[string]any{"name": `x","admin":true,"y":"`, "n": `1,"admin":true`}
+	var members map[string]any
+	if err := json.Unmarshal([]byte(got), &members); err != nil || !maps.Equal(members, want) {
+		t.Errorf("%s: got %s (%v)", name, got, err)
+	}
+}
+
+// However the type of a body is made, a client adds no members to its JSON.
+func TestTemplate_NoTypeLetsAClientAddMembers(t *testing.T) {
+	t.Parallel()
+	types := []string{
+		"application/json", "application/json; charset={{query-params.c}}",
+		"{{query-params.t}}", "application/{{query-params.t}}", "application/{{query-params.none}}", "{{query-params.none}}/json",
+		"application/vnd.{{query-params.t}}+json", "application/{{query-params.t}}; charset=utf-8",
+		`application/{% if query-params.t = "json" %}json{% else %}problem+json{% endif %}`,
+		"{% if query-params.t %}application/json{% endif %}", "{{#if query-params.t}}application/json{{else}}text/plain{{/if}}",
+		"{% for t in json-params %}{{t}}{% endfor %}", "{% raw %}application/json{% endraw %}", `{{"application/json"}}`,
+		"application/{{env.KIND}}", "{{env.TYPE}}", "application/{{env.UNSET}}", `application/{{env.UNSET|default:"json"}}`, "json", "",
+	}
+	target := newHookTarget(t, nil)
+	file := writeFile(t, t.TempDir(), "data.json", injectable)
+	var b strings.Builder
+	for i, typ := range types {
+		body := quoted(injectable)
+		fmt.Fprintf(&b, "- endpoint: {path: /r%d, response: {headers: {Content-Type: %s}, body: %s}}\n", i, quoted(typ), body)
+		fmt.Fprintf(&b, "- endpoint: {path: /o%d, responses: [{headers: {content-type: %s}, body: %s}]}\n", i, quoted(typ), body)
+		fmt.Fprintf(&b, "- endpoint: {path: /m%d, response: {headers: {Content-Type: %s}, body: {name: '{{query-params.q}}', n: '{{query-params.n}}'}}}\n", i, quoted(typ))
+		fmt.Fprintf(&b, "- endpoint: {path: /f%d, response: {headers: {Content-Type: %s}, external-body: {provider: json, path: %s}}}\n", i, quoted(typ), quoted(file))
+		fmt.Fprintf(&b, "- endpoint: {path: /w%d, response: {}, webhook: {method: POST, url: %s, sleep-time: 0, headers: {Content-Type: %s}, body: %s}}\n",
+			i, quoted(target.URL), quoted(typ), body)
+	}
+	dir := t.TempDir()
+	writeFile(t, dir, "mock.yml", b.String())
+	writeFile(t, dir, "mock.edn", `[{:endpoint {:path "/edn" :response {:headers {:content-type "application/{{query-params.t}}"} :body `+strconv.Quote(injectable)+`}}}]`)
+	writeFile(t, dir, "socket.yml", "- websocket: {path: /socket, on-connect: {response: "+quoted("{% if query-params.none %}no{% else %}"+injectable+"{% endif %}")+"}}\n")
+	p := launch(t, []string{"KIND=json", "TYPE=application/json"}, "-c", dir).listening()
+	for i, typ := range types {
+		for _, path := range []string{"/r", "/o", "/m", "/f"} {
+			wantClosed(t, path+" "+typ, p.get(path+strconv.Itoa(i)+injecting).body)
+		}
+		p.get("/w" + strconv.Itoa(i) + injecting)
+		wantClosed(t, "webhook "+typ, target.next(t).body)
+	}
+	wantClosed(t, "EDN", p.get("/edn"+injecting).body)
+	_, message, err := p.socket("/socket"+injecting, nil).read()
+	if err != nil {
+		t.Fatal(err)
+	}
+	wantClosed(t, "WebSocket", message)
 }
 
 func TestTemplate_FalseSwitchesTheLanguageOff(t *testing.T) {

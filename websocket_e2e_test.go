@@ -56,6 +56,12 @@ func (c *clientSocket) say(text string) {
 	}
 }
 
+// read is the next message.
+func (c *clientSocket) read() (kind websocket.MessageType, text string, err error) {
+	kind, b, err := c.conn.Read(c.ctx)
+	return kind, string(b), err
+}
+
 // hear wants the next message to be a text.
 func (c *clientSocket) hear(want string) {
 	c.t.Helper()
@@ -64,12 +70,12 @@ func (c *clientSocket) hear(want string) {
 
 func (c *clientSocket) hearAs(kind websocket.MessageType, want string) {
 	c.t.Helper()
-	got, b, err := c.conn.Read(c.ctx)
+	got, text, err := c.read()
 	if err != nil {
 		c.t.Fatalf("got %v, want %q", err, want)
 	}
-	if got != kind || string(b) != want {
-		c.t.Errorf("got %v %q, want %v %q", got, b, kind, want)
+	if got != kind || text != want {
+		c.t.Errorf("got %v %q, want %v %q", got, text, kind, want)
 	}
 }
 

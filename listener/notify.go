@@ -2,6 +2,7 @@ package listener
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -81,21 +82,18 @@ func (c *compiler) hook(w *config.Webhook, scope *renderer.Scope) (hook, config.
 		wrong = append(wrong, config.Problem{Pos: w.URL.Pos, Key: w.URL.Key, What: fmt.Sprintf("%q is not a valid URL: %s", config.ShownURL(text), what)})
 	}
 	h.shared.URL, problems = text, append(problems, wrong...)
-	contentType, wrong := c.hookHeaders(&h, w, scope)
+	form, wrong := c.hookHeaders(&h, w, scope)
 	problems = append(problems, wrong...)
-	text, h.body, wrong = compileUnless(w.Raw, w.Body, renderer.FormOf(contentType), scope)
+	text, h.body, wrong = compileUnless(w.Raw, w.Body, form, scope)
 	h.shared.Body, problems = []byte(text), append(problems, wrong...)
 	return h, problems
 }
 
-// hookHeaders compiles the headers of a webhook, and returns the Content-Type that
-// decides how placeholders in its body are written.
-func (c *compiler) hookHeaders(h *hook, w *config.Webhook, scope *renderer.Scope) (contentType string, problems config.Problems) {
-	resp := config.Response{Headers: w.Headers, Body: w.Body, BodyJSON: w.BodyJSON}
-	contentType = typeJSON
-	if _, ok := declared(&resp, "Content-Type"); ok {
-		contentType = bodyType(&resp, "")
-	} else {
+// hookHeaders compiles the headers of a webhook, and returns the form of its body, which
+// they decide.
+func (c *compiler) hookHeaders(h *hook, w *config.Webhook, scope *renderer.Scope) (form renderer.Form, problems config.Problems) {
+	form = renderer.JSON
+	if _, ok := declared(&config.Response{Headers: w.Headers}, "Content-Type"); !ok {
 		h.headers = append(h.headers, header{name: "Content-Type", value: typeJSON})
 	}
 	templated := false
@@ -106,6 +104,9 @@ func (c *compiler) hookHeaders(h *hook, w *config.Webhook, scope *renderer.Scope
 		}
 		text, t, wrong := compileUnless(w.Raw, d.Value, renderer.Header, scope)
 		problems = append(problems, wrong...)
+		if strings.EqualFold(d.Name, "Content-Type") {
+			form = cmp.Or(t, renderer.Literal(text)).BodyForm()
+		}
 		templated = templated || t != nil
 		if strings.EqualFold(d.Name, "Host") {
 			if t != nil {
@@ -122,7 +123,7 @@ func (c *compiler) hookHeaders(h *hook, w *config.Webhook, scope *renderer.Scope
 		h.shared.Header = appendHeaderLines(nil, h.headers, nil)
 		h.headers = nil
 	}
-	return contentType, problems
+	return form, problems
 }
 
 // compileText compiles a text: to itself when it is the same for every request,

@@ -167,14 +167,13 @@ func (c *compiler) answer(e *config.Endpoint, scope *renderer.Scope) (answer, co
 	}
 	_, a.typeDeclared = declared(resp, "Content-Type")
 	a.bodiless = a.status == 204 || a.status == 304
-	problems := c.headers(&a, resp, scope)
+	form, problems := c.headers(&a, resp, scope)
 	if a.bodiless {
 		return a, problems
 	}
 	if !a.typeDeclared && !hasNoContent(e) {
 		a.contentType = defaultContentType(resp)
 	}
-	form := renderer.FormOf(bodyType(resp, a.contentType))
 	var wrong config.Problems
 	switch {
 	case resp.External != nil:
@@ -192,9 +191,10 @@ func (c *compiler) answer(e *config.Endpoint, scope *renderer.Scope) (answer, co
 	return a, append(problems, wrong...)
 }
 
-// headers compiles the declared headers.
-func (c *compiler) headers(a *answer, resp *config.Response, scope *renderer.Scope) config.Problems {
-	var problems config.Problems
+// headers compiles the declared headers, and returns the form of the body, which their
+// Content-Type decides; a file is JSON where it says nothing.
+func (c *compiler) headers(a *answer, resp *config.Response, scope *renderer.Scope) (form renderer.Form, problems config.Problems) {
+	form = renderer.FormOf(defaultContentType(resp))
 	for i := range resp.Headers {
 		declared := &resp.Headers[i]
 		if config.ServerSets(declared.Name) {
@@ -209,6 +209,9 @@ func (c *compiler) headers(a *answer, resp *config.Response, scope *renderer.Sco
 				continue
 			}
 		}
+		if strings.EqualFold(declared.Name, "Content-Type") && (resp.External == nil || t.BodyForm() != renderer.Inferred) {
+			form = t.BodyForm()
+		}
 		text, static := t.Static()
 		switch {
 		case static && strings.EqualFold(declared.Name, "Content-Type"):
@@ -219,7 +222,7 @@ func (c *compiler) headers(a *answer, resp *config.Response, scope *renderer.Sco
 			a.headers = append(a.headers, header{name: declared.Name, template: t})
 		}
 	}
-	return problems
+	return form, problems
 }
 
 // declared returns the first declared value of a header, as written.
@@ -230,19 +233,6 @@ func declared(resp *config.Response, name string) (string, bool) {
 		}
 	}
 	return "", false
-}
-
-// bodyType is the Content-Type that decides how placeholders are written: the one
-// sent, the declared one as far as it is not a placeholder, or what the body
-// looks like.
-func bodyType(resp *config.Response, sent string) string {
-	if sent != "" {
-		return sent
-	}
-	if text, _ := declared(resp, "Content-Type"); !strings.HasPrefix(text, "{{") {
-		return text
-	}
-	return defaultContentType(resp)
 }
 
 // The types of bodies that declare none.

@@ -180,8 +180,7 @@ func (k *socketCompiler) message(m *config.Message) message {
 	case m.Raw:
 		out.static = []byte(m.Body.Value)
 	default:
-		form := renderer.FormOf(defaultContentType(&config.Response{Body: m.Body, BodyJSON: m.BodyJSON}))
-		out.static, out.template = k.text(m.Body, form)
+		out.static, out.template = k.text(m.Body, renderer.Inferred)
 	}
 	return out
 }

@@ -61,16 +61,33 @@ func closingSpelling(opening string) string {
 }
 
 // settle goes on where the arms end: all in the same place of a JSON text, and
-// in any of the parts of a URL that one ends in.
+// in any of the parts of a URL that one ends in. What follows arms of different forms
+// has the stricter one.
 func (p *parser) settle(t tag, ends []place) {
 	p.place = ends[0]
 	for _, end := range ends[1:] {
 		p.place.url |= end.url
+		switch {
+		case end.form == p.place.form || end.form == Inferred:
+		case p.place.form == Inferred:
+			p.place.form = end.form
+		default:
+			p.mixed = true
+			p.place.form = stricter(p.place.form, end.form)
+		}
 		if end.json != ends[0].json {
 			p.fail(t.offset, "%s: one branch ends inside a JSON string and another outside; a quote is opened or closed in one of them only", p.spelling(t))
 			return
 		}
 	}
+}
+
+// stricter is the stricter of two different forms that can be inferred.
+func stricter(a, b Form) Form {
+	if a == JSON || b == JSON {
+		return JSON
+	}
+	return XML
 }
 
 // condition parses the condition of an if or elif tag; nil after a mistake.

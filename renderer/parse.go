@@ -11,14 +11,15 @@ import (
 // by literal, where the text stands.
 type parser struct {
 	source
-	form    Form
 	pos     int
 	deepest int // how many loops stand inside each other
 	place   place
+	mixed   bool // branches of a text whose form is inferred have different ones
 }
 
 // place is where the text stands at a position.
 type place struct {
+	form Form
 	json jsonPlace // followed in JSON only
 	url  urlPlaces // followed in URLs only
 }
@@ -115,13 +116,29 @@ func (p *parser) literal(nodes []node, s string) []node {
 	if s == "" {
 		return nodes
 	}
-	switch p.form {
+	if p.place.form == Inferred {
+		p.place.form = inferred(s)
+	}
+	switch p.place.form {
 	case JSON:
 		p.place.json = p.place.json.advance(s)
 	case URL:
 		p.place.url = p.place.url.advance(s)
 	}
 	return append(nodes, node{kind: literalNode, text: s})
+}
+
+// inferred is the form of a text that begins with s; that of blanks is not known yet.
+func inferred(s string) Form {
+	switch s = strings.TrimLeft(s, " \t\r\n"); {
+	case s == "":
+		return Inferred
+	case s[0] == '{' || s[0] == '[':
+		return JSON
+	case s[0] == '<':
+		return XML
+	}
+	return Plain
 }
 
 // tag reads the tag that begins at offset: where it ends and which word it has.
@@ -225,6 +242,9 @@ func (p *parser) output(nodes []node, t tag) []node {
 		sc.fail(sc.tok.offset, "unexpected %s after the expression; a filter begins with |", sc.tok.describe())
 		return nodes
 	}
+	if p.place.form == Inferred {
+		p.place.form = Plain
+	}
 	n := node{kind: outputNode, expr: &e, write: p.writer(t, &e)}
 	p.place.url = p.place.url.pastValue()
 	if !e.constant() {
@@ -235,7 +255,7 @@ func (p *parser) output(nodes []node, t tag) []node {
 
 // writer decides how the placeholder t is written where the text stands.
 func (p *parser) writer(t tag, e *expr) writer {
-	switch p.form {
+	switch p.place.form {
 	case JSON:
 		if p.place.json.pending > 0 {
 			p.fail(t.offset, "a placeholder cannot follow a backslash inside a JSON string")

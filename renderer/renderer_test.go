@@ -468,3 +468,33 @@ func TestFormOf(t *testing.T) {
 		}
 	}
 }
+
+// A text whose form is not known has the form that it begins with, each branch its own.
+func TestCompile_InfersTheForm(t *testing.T) {
+	const evil = "{{header-params.Evil}}" // a"<b
+	for _, c := range []struct{ template, want string }{
+		{`{"a":"` + evil + `"}`, `{"a":"a\"<b"}`},
+		{" \n[" + evil + "]", " \n" + `["a\"<b"]`},
+		{"<p>" + evil, "<p>a&#34;&lt;b"},
+		{evil, `a"<b`},
+		{"x[" + evil, `x[a"<b`},
+		{"{% if query-params.none %}x{% else %}{ " + evil + " }{% endif %}", `{ "a\"<b" }`},
+		{"{% if query-params.page %}x" + evil + "{% else %}{}{% endif %}", `xa"<b`},
+		{"{% if query-params.page %}<b>" + evil + "{% elif true %}[]{% else %}x{% endif %}", `<b>a&#34;&lt;b`},
+		{"{% if query-params.none %}{}{% endif %}{% if query-params.page %}[" + evil + "]{% endif %}", `["a\"<b"]`},
+		{"{% for n in json-params.list %} {% endfor %}[" + evil + "]", `   ["a\"<b"]`},
+		{"{% raw %}{{% endraw %}" + evil + "}", `{"a\"<b"}`},
+	} {
+		tpl, problems := renderer.Compile(config.Text{Value: c.template}, renderer.Inferred, scope())
+		if problems.Err() != nil {
+			t.Fatalf("%s: %v", c.template, problems)
+		}
+		request := sample
+		request.headers = map[string]string{"Evil": `a"<b`, "Content-Type": "application/json"}
+		with(t, request, samplePath, func(r *matcher.Request) {
+			if got := string(tpl.Append(nil, r)); got != c.want {
+				t.Errorf("%s: got %s, want %s", c.template, got, c.want)
+			}
+		})
+	}
+}

@@ -61,6 +61,10 @@ const (
 	XML                // XML-escaped (HTML too)
 	Header             // one header value: control characters are removed
 	URL                // percent-encoded for the part of the URL they stand in
+	// Inferred is the form that the text itself has: JSON when it begins with { or [,
+	// XML when it begins with <, else Plain. Each branch that a text begins with has
+	// its own.
+	Inferred
 )
 
 // FormOf returns the form of a body of the given Content-Type: JSON, XML or Plain.
@@ -73,6 +77,25 @@ func FormOf(contentType string) Form {
 		return XML
 	}
 	return Plain
+}
+
+// BodyForm returns the form of a body whose Content-Type t makes. It is Inferred where
+// the media type is known only once there is a request, or is not one.
+func (t *Template) BodyForm() Form {
+	text, static := t.Static()
+	if !static {
+		text = t.Prefix()
+	}
+	if static || strings.Contains(text, ";") { // only parameters of the type are templated
+		if kind, subtype, ok := strings.Cut(config.MediaType(text), "/"); ok && kind != "" && subtype != "" {
+			return FormOf(text)
+		}
+		return Inferred
+	}
+	if last := &t.nodes[len(t.nodes)-1]; FormOf(last.text) != Plain { // application/{{…}}+json
+		return FormOf(last.text)
+	}
+	return Inferred
 }
 
 // Scope is what a template or condition may refer to beside the request.
@@ -105,15 +128,14 @@ type Template struct {
 func Compile(text config.Text, form Form, scope *Scope) (*Template, config.Problems) {
 	p := parser{
 		source: source{text: text, scope: scope},
-		form:   form,
-		place:  place{url: 1 << urlStart},
+		place:  place{form: form, url: 1 << urlStart},
 	}
 	nodes := p.parse()
 	if p.problems.Err() != nil {
 		return nil, p.problems
 	}
 	t := &Template{nodes: nodes, depth: p.deepest, memos: p.memos}
-	if form == JSON {
+	if p.place.form == JSON && !p.mixed {
 		p.problems = append(p.problems, t.checkJSON(text)...)
 	}
 	return t, p.problems
