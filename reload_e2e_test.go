@@ -124,6 +124,9 @@ func TestReload_ABrokenChangeIsLoggedWithAllItsErrorsAndTheLastGoodOneServed(t *
 		{"a file of blanks and comments", func(t *testing.T, file string) {
 			writeFile(t, filepath.Dir(file), "mock.yml", "\n# nothing\n---\n")
 		}, [][]string{{"mock.yml", "empty"}}},
+		{"a file that is written by halves", func(t *testing.T, file string) {
+			writeFile(t, filepath.Dir(file), "mock.yml", "- endpoint:\n    path: /a\n    response:\n")
+		}, [][]string{{"mock.yml:3:14: [0].endpoint.response: ", "write response: {}"}}},
 		{"no file", func(t *testing.T, file string) {
 			if err := os.Remove(file); err != nil {
 				t.Fatal(err)

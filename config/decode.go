@@ -34,7 +34,7 @@ var (
 		{row{key: "host", doc: "the host to answer for, any when left out", kinds: texts, form: hostForm, pattern: hostPattern}, setHost},
 		{row{key: "if", doc: "the condition under which the endpoint answers", kinds: scalars | nulls},
 			toText(func(e *Endpoint) *Text { return &e.If })},
-		{row{key: "response", doc: "the answer; {} is an empty one with status 200", required: true, unless: "responses", kinds: maps | nulls, table: rowsOf(responseFields)},
+		{row{key: "response", doc: "the answer; {} is an empty one with status 200", required: true, unless: "responses", kinds: maps, table: rowsOf(responseFields)},
 			setResponse},
 		{row{key: "responses", doc: "several answers, of which each request gets one", kinds: lists, form: "a list of answers, each a map of its own,", item: &row{kinds: maps, table: rowsOf(outcomeFields)}}, setResponses},
 		{row{key: "select", doc: "how one of responses is chosen: weighted (the default), sequence or sequence-hold", kinds: texts, enum: selects}, setSelect},
@@ -59,9 +59,9 @@ var (
 	}
 	responseFields = []field[Response]{
 		{row{key: "status", doc: "the status, 200 when left out", kinds: numbers, min: minStatus, max: maxStatus}, setStatus},
-		{row{key: "headers", doc: "the headers, name: value, or a list of values", kinds: maps | nulls, name: headerName, value: headerValue},
+		{row{key: "headers", doc: "the headers, name: value, or a list of values", kinds: maps, name: headerName, value: headerValue},
 			func(d *decoder, v value, r *Response) { r.Headers = d.headers(v) }},
-		{row{key: "body", doc: "the body: a text, or a map or list that is served as JSON", kinds: anything},
+		{row{key: "body", doc: "the body: a text, or a map or list that is served as JSON", kinds: bodies},
 			func(d *decoder, v value, r *Response) { r.Body, r.BodyJSON = d.body(v, r.Raw) }},
 		{row{key: "external-body", doc: "a body that lives elsewhere, instead of body", kinds: maps, table: rowsOf(externalFields)}, setExternal},
 		{row{key: "template", doc: "false switches placeholders off", kinds: bools},
@@ -281,10 +281,7 @@ func (d *decoder) headers(v value) []Header {
 // body returns a body, and whether it is the JSON text of a map or list. raw tells
 // that placeholders in it are none.
 func (d *decoder) body(v value, raw bool) (body Text, isJSON bool) {
-	switch {
-	case v.kind == nullNode:
-		return Text{}, false
-	case scalars.has(v.kind):
+	if scalars.has(v.kind) {
 		return v.asText(), false
 	}
 	return d.json(v, raw), true

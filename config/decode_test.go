@@ -93,6 +93,33 @@ func TestMistakesOfResponses(t *testing.T) {
 	})
 }
 
+// A file that is written by halves ends where a value is to come.
+func TestAMissingValueIsNoAnswer(t *testing.T) {
+	const ended, socket = "- endpoint:\n    path: /x\n", "- websocket:\n    path: /x\n"
+	testMistakes(t, "f.yml", []mistake{
+		{"of an endpoint", "- endpoint:§\n", one(atEndpoint, "is null; a map is accepted")},
+		{"of a response", ended + "    response:§\n", one(atResponse, "is null; expected a map: write response: {} for an empty one")},
+		{"of responses", ended + "    responses:§\n", one(atEndpoint+".responses", "is null; a list of answers")},
+		{"of one of them", ended + "    responses:\n    -§\n", one(atEndpoint+".responses[0]", "is null; expected a map: write {} for an empty one")},
+		{"of headers", ended + "    response:\n      headers:§\n", one(atResponse+".headers", "is null; expected a map: write headers: {} for an empty one")},
+		{"of a body", ended + "    response:\n      body:§\n", one(atResponse+".body", `is null; expected a text, a number, a boolean, a list or a map: write body: "" for an empty one`)},
+		{"of an external body", ended + "    response:\n      external-body:§\n", one(atExternal, "is null; a map is accepted")},
+		{"of a webhook", ended + "    response: {}\n    webhook:§\n", one(atEndpoint+".webhook", "is null; a map is accepted")},
+		{"of webhooks", ended + "    response: {}\n    webhooks:§\n", one(atEndpoint+".webhooks", "is null; expected a list: write webhooks: [] for an empty one")},
+		{"of a latency", ended + "    response: {}\n    latency:§\n", one(atEndpoint+".latency", "is null; a map with")},
+		{"of a rate limit", ended + "    response: {}\n    rate-limit:§\n", one(atEndpoint+".rate-limit", "is null; a map with")},
+		{"of a webhook's headers and body", ended + "    response: {}\n    webhook: {method: POST, url: 'http://a', headers: §, body: §, retry: §~}\n", []complaint{
+			{atEndpoint + ".webhook.headers", "write headers: {}"}, {atEndpoint + ".webhook.body", "is null"}, {atEndpoint + ".webhook.retry", "write retry: {}"}}},
+		{"of a WebSocket", "- websocket:§\n", one("[0].websocket", "is null; a map is accepted")},
+		{"of what a WebSocket says at once", socket + "    on-connect:§\n", one("[0].websocket.on-connect", "is null; a map with response")},
+		{"of what it answers", socket + "    on-message:§\n", one("[0].websocket.on-message", "is null; a list of maps")},
+		{"of what it sends", socket + "    send:§\n", one("[0].websocket.send", "is null; a list of maps")},
+		{"of its subprotocols", socket + "    subprotocols:§\n", one("[0].websocket.subprotocols", "is null; expected a list: write subprotocols: [] for an empty one")},
+	})
+	testMistakes(t, "f.json", []mistake{{"of JSON", `[{"endpoint": {"path": "/x", "response": §null}}]`, one(atResponse, "write response: {}")}})
+	testMistakes(t, "f.edn", []mistake{{"of EDN", `[{:endpoint {:path "/x" :response §nil}}]`, one(atResponse, "write response: {}")}})
+}
+
 func TestMistakesOfExternalBodies(t *testing.T) {
 	external := func(lines string) string {
 		return inResponse("external-body:\n  " + strings.ReplaceAll(lines, "\n", "\n  "))
@@ -133,7 +160,7 @@ func TestWarnings(t *testing.T) {
 		{"cut off", inResponse("body: '{\"a\": §1'"), one(atResponse+".body", "unexpected end")},
 		{"declared as something else", inResponse("headers: {content-type: text/plain}\nbody: '[1,]'"), nil},
 		{"a template", inResponse("body: '{\"a\": {{json-params.a}}}'"), nil},
-		{"no body with status 204", inResponse("status: 204\nbody:"), nil},
+		{"no body with status 204", inResponse("status: 204\nbody: ''"), nil},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			text, places := marked("f.yml", c.text)
@@ -193,8 +220,8 @@ func TestWhatAnEndpointMayHold(t *testing.T) {
 
 func TestWhatMayBeLeftEmpty(t *testing.T) {
 	for _, text := range []string{
-		"- endpoint: {path: /x, response: {}}\n", "- endpoint:\n    path: /x\n    response:\n",
-		"- endpoint:\n    path: /x\n    if:\n    response: {body: ~, headers: }\n    tag:\n    query:\n    body:\n    summary:\n",
+		"- endpoint: {path: /x, response: {}}\n",
+		"- endpoint:\n    path: /x\n    if:\n    response: {body: '', headers: {}}\n    tag:\n    query:\n    body:\n    summary:\n",
 	} {
 		e := only(t, "f.yml", text)
 		if r := e.Response; r.Status != 0 || r.Body.Value != "" || r.Headers != nil || r.External != nil || e.If.Value != "" || e.Method != "" {

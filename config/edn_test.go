@@ -209,10 +209,10 @@ length"
 		{"a sheet of a workbook", "- endpoint: {path: /x, response: {external-body: {provider: xlsx, path: a.xlsx, sheet-name: people}}}",
 			`[{:endpoint {:path "/x" :response {:external-body {:provider "xlsx" :path "a.xlsx" :sheet-name :people}}}}]`,
 			answers(Response{External: &ExternalBody{Provider: "xlsx", Path: Plain("a.xlsx"), Sheet: Plain("people")}}), nil},
-		{"keys that hold nothing", "- endpoint: {path: /x, if: ~, response: ~, tag: ~, query: ~, body: ~, summary: ~}",
-			`[{:endpoint {:path "/x", :if nil, :response nil, :tag nil, :query nil, :body nil :summary nil}}]`, answers(Response{}), nil},
-		{"a response that holds nothing", "- endpoint: {path: /x, response: {headers: ~, body: ~}}",
-			ednResponse(`:headers nil :body nil`), answers(Response{}), nil},
+		{"keys that hold nothing", "- endpoint: {path: /x, if: ~, response: {}, tag: ~, query: ~, body: ~, summary: ~}",
+			`[{:endpoint {:path "/x", :if nil, :response {}, :tag nil, :query nil, :body nil :summary nil}}]`, answers(Response{}), nil},
+		{"a response that holds nothing", "- endpoint: {path: /x, response: {headers: {}, body: ''}}",
+			ednResponse(`:headers {} :body ""`), answers(Response{}), nil},
 		{"a body with every kind of value", `
 - endpoint:
     path: /x

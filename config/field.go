@@ -20,7 +20,8 @@ const (
 	maps    kinds = 1 << mapNode
 
 	scalars  = bools | numbers | texts
-	anything = nulls | scalars | lists | maps
+	bodies   = scalars | lists | maps
+	anything = nulls | bodies
 )
 
 func (k kinds) has(kind kind) bool { return k&(1<<kind) != 0 }
@@ -118,6 +119,22 @@ func (r row) accepts() string {
 		return oneOf(r.enum)
 	}
 	return r.kinds.String()
+}
+
+// empty is how a map, a list or a body is written that may be empty; "" for any other. Where
+// there is a form, it says what has to be inside.
+func (r row) empty() string {
+	switch {
+	case r.form != "" || slices.ContainsFunc(r.table, func(key row) bool { return key.required }):
+		return ""
+	case r.kinds == maps:
+		return "{}"
+	case r.kinds == lists:
+		return "[]"
+	case r.kinds == bodies:
+		return `""`
+	}
+	return ""
 }
 
 // accepts says what a duration may be.
@@ -234,6 +251,13 @@ func (d *decoder) refuse(v value) {
 	hint := ""
 	if v.kind == textNode && len(v.row.enum) > 0 {
 		hint = DidYouMean(v.text.Value, v.row.enum)
+	}
+	if empty := v.row.empty(); v.kind == nullNode && empty != "" {
+		if v.name != "" {
+			empty = label(v.name) + ": " + empty
+		}
+		d.about(v, "is null; expected %s: write %s for an empty one", v.row.accepts(), empty)
+		return
 	}
 	d.about(v, "is %s%s; %s is accepted", v.shown(), hint, v.row.accepts())
 }

@@ -215,6 +215,9 @@ func TestSchemaAndDecoderAgreeAboutSingleMistakes(t *testing.T) {
 		{"a header in two spellings", response("headers: {X-A: 1, x-a: 2}"), true},
 		{"template is a text", response("template: 'false'"), false},
 		{"body and external body", response("body: x, external-body: {provider: json, path: a.json}"), true},
+		{"a response that is null", "- endpoint: {path: /x, response: ~}\n", false},
+		{"headers that are null", response("headers: ~"), false},
+		{"a body that is null", response("body: ~"), false},
 		{"an external body that is null", response("external-body: ~"), false},
 		{"an external body without a provider", external("path: a.json"), false},
 		{"an external body without a path", external("provider: json"), false},
@@ -293,9 +296,9 @@ func TestWhatTheDecoderAcceptsFollowsTheSchema(t *testing.T) {
 	s := validator(t, Schema())
 	for _, text := range []string{
 		"[]", largeConfig(1), firstFile,
-		"- endpoint: {path: /x, response: }\n---\n---\n- endpoint: {path: /y, response: {}}\n",
-		"- endpoint: {path: /x, response: ~, if: ~, query: ~, body: ~, tag: ~, summary: ~, description: ~, router-name: ~}\n",
-		"- endpoint: {path: /x, response: {body: ~, headers: ~}, method: oPtIonS, host: '*.Ex_ample-1.COM', if: 0x1F, query: {1: 2, a: true}, tag: []}\n",
+		"- endpoint: {path: /x, response: {}}\n---\n---\n- endpoint: {path: /y, response: {}}\n",
+		"- endpoint: {path: /x, response: {}, if: ~, query: ~, body: ~, tag: ~, summary: ~, description: ~, router-name: ~}\n",
+		"- endpoint: {path: /x, response: {body: '', headers: {}}, method: oPtIonS, host: '*.Ex_ample-1.COM', if: 0x1F, query: {1: 2, a: true}, tag: []}\n",
 		"- endpoint: {path: \"/\\n\", response: {status: 0xC9, headers: {\"!#$%&'*+-.^_`|~9\": [a, 1, true, \"\\t\\x80\"], X: [], Y: .inf}}}\n",
 		inResponse("external-body: {provider: json, path: http://a/b, timeout: .5s, ttl: 0}"),
 		inResponse("external-body: {provider: json, path: http://a/b, timeout: 1.m2h3.4us5µs6μs7ns, ttl: +0}"),
@@ -379,10 +382,10 @@ func TestEachRowOfTheTablesIsInTheSchema(t *testing.T) {
 				t.Errorf("%v: required is either of %s; want %s or %s", p.path, got, r.key, r.unless)
 			}
 			anyMap := r.key == "pattern" // the members of a JSON message
-			if r.kinds != anything && r.kinds.has(mapNode) && r.table == nil && r.value == nil && !anyMap {
+			if r.kinds|nulls != anything && r.kinds.has(mapNode) && r.table == nil && r.value == nil && !anyMap {
 				t.Errorf("%v.%s: of a map the row has neither a table nor a value", p.path, r.key)
 			}
-			if r.kinds != anything && r.kinds.has(listNode) && r.item == nil {
+			if r.kinds|nulls != anything && r.kinds.has(listNode) && r.item == nil {
 				t.Errorf("%v.%s: of a list the row has no item", p.path, r.key)
 			}
 		}
