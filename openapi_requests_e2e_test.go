@@ -6,7 +6,10 @@ import (
 	"encoding/json"
 	"fmt"
 	"io"
+	"math"
 	"path/filepath"
+	"slices"
+	"strconv"
 	"strings"
 	"sync"
 	"testing"
@@ -208,6 +211,36 @@ func TestOpenAPIRequests_Validate(t *testing.T) {
 				t.Errorf("got WWW-Authenticate %q", a.header.Values("WWW-Authenticate"))
 			}
 		})
+	}
+}
+
+// Bounds beyond 2^53, and of more digits than a float64 has, hold to the last digit.
+func TestOpenAPIRequests_ValidateExactNumbers(t *testing.T) {
+	t.Parallel()
+	p := documented(t, "exact.yml", "--validate")
+	for query, status := range map[string]int{
+		"least=9223372036854775799": 400, "least=9223372036854775800": 200, "most=9007199254740994": 400, "most=9007199254740993": 200,
+		"above=9007199254740993": 400, "above=9007199254740994": 200,
+		"below=0.12345678901234567890": 400, "below=0.12345678901234567889": 200, "step=9007199254740992": 400, "step=18014398509481986": 200,
+	} {
+		if a := p.get("/numbers?" + query); a.status != status {
+			t.Errorf("%s: got %d %s, want %d", query, a.status, a.body, status)
+		}
+	}
+	if got := p.get("/numbers?least=1").complaint(t).Message; !strings.Contains(got, "at least 9223372036854775800 is accepted") {
+		t.Errorf("got the message %s", got)
+	}
+	for path, bounds := range map[string][2]int64{
+		"least": {9223372036854775800, math.MaxInt64}, "most": {math.MinInt64, -9223372036854775800},
+		"between": {9007199254740993, 9007199254740993}, "step": {9007199254740993, 9007199254740993},
+	} {
+		a := p.get("/made/" + path)
+		if n, err := strconv.ParseInt(a.body, 10, 64); err != nil || n < bounds[0] || n > bounds[1] {
+			t.Errorf("%s: got %s, want an integer from %d to %d", path, a.body, bounds[0], bounds[1])
+		}
+	}
+	if out := p.output(); slices.ContainsFunc(out, func(line string) bool { return strings.Contains(line, "configuration warning") }) {
+		t.Errorf("got warnings: %s", out)
 	}
 }
 

@@ -8,6 +8,7 @@ import (
 	"mime/multipart"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 
@@ -93,6 +94,35 @@ func TestBodiesOfExamples(t *testing.T) {
 		if strings.Count(problems, want) != 1 {
 			t.Errorf("%q is not warned of once in %s", want, problems)
 		}
+	}
+}
+
+// TestValuesAsWritten: a null is a value like others wherever one may stand, but beside
+// what excludes it and as a default; members stay in order, and numbers keep their digits.
+func TestValuesAsWritten(t *testing.T) {
+	for name, bodies := range map[string]map[string]string{
+		"clauses.yml": {
+			"/null/media": `null`, "/null/named": `null`, "/null/beside-named": `"x"`, "/null/schema": `null`, "/null/property": `{"n":null}`,
+			"/null/default": `true`, "/null/enum": `null`,
+			"/order/property": `{"o":{"z":1.50,"a":2}}`, "/order/default": `{"z":1,"a":2}`, "/order/enum": `{"z":1,"a":2}`,
+		},
+		"clauses2.yml": {"/example": `{"z":1.50,"a":null}`, "/properties": `{"z":null,"a":9223372036854775807}`},
+	} {
+		operations, _ := read(t, name, 0)
+		for path, want := range bodies {
+			o := operations["GET "+path]
+			if got := string(o.Answers[o.Default].Body); got != want {
+				t.Errorf("%s%s: %s, want %s", name, path, got, want)
+			}
+		}
+	}
+	operations, _ := read(t, "clauses.yml", 0)
+	want := []openapi.Header{
+		{Name: "X-Null"}, {Name: "X-Named"}, {Name: "X-Order", Value: "z,1,a,2"},
+		{Name: "X-Named-Order", Value: "z,1,a,2.50"}, {Name: "X-Schema-Order", Value: "z=1,a=2"},
+	}
+	if got := operations["GET /null/headers"].Answers[0].Headers; !slices.Equal(got, want) {
+		t.Errorf("headers: %v, want %v", got, want)
 	}
 }
 

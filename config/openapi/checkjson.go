@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"math"
 	"strconv"
 	"strings"
 )
@@ -106,6 +107,31 @@ func isBounded(number string) bool {
 	}
 	n, err := strconv.Atoi(exponent)
 	return err == nil && -maxExponent <= n && n <= maxExponent
+}
+
+// reckonable is a value of a document for the validator: in place of a number that is out
+// of bounds, which no request has, it has the nearest float64.
+func reckonable(v any) any {
+	switch v := valueOf(v).(type) {
+	case json.Number:
+		if !isBounded(string(v)) {
+			f, _ := v.Float64() // of one that is too large an infinite one
+			return max(-math.MaxFloat64, min(f, math.MaxFloat64))
+		}
+	case []any:
+		items := make([]any, len(v))
+		for i := range v {
+			items[i] = reckonable(v[i])
+		}
+		return items
+	case *object:
+		m := make(map[string]any, len(v.members))
+		for _, member := range v.members {
+			m[member.name] = reckonable(member.value)
+		}
+		return m
+	}
+	return valueOf(v)
 }
 
 // encodeJSON is the JSON text of a value that was JSON.

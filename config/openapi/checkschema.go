@@ -21,6 +21,7 @@ const readOnlyDefinition = "read-only"
 // for each value that it is given.
 type schemas struct {
 	modern      bool // OpenAPI 3.1: a schema is one of draft 2020-12 already
+	exact       numbers
 	definitions map[string]any
 	names       map[*openapi3.Schema]string
 	pending     []*openapi3.Schema
@@ -118,10 +119,10 @@ func (c *schemas) values(m map[string]any, s *openapi3.Schema) {
 		m["type"] = names
 	}
 	if len(s.Enum) > 0 {
-		m["enum"] = s.Enum
+		m["enum"] = reckonable(s.Enum)
 	}
 	if s.Const != nil {
-		m["const"] = s.Const
+		m["const"] = reckonable(s.Const)
 	}
 	if s.Not != nil {
 		m["not"] = c.ref(s.Not)
@@ -129,12 +130,18 @@ func (c *schemas) values(m map[string]any, s *openapi3.Schema) {
 }
 
 func (c *schemas) numbers(m map[string]any, s *openapi3.Schema) {
-	put(m, "minimum", s.Min)
-	put(m, "maximum", s.Max)
-	exclude(m, "minimum", "exclusiveMinimum", s.ExclusiveMin)
-	exclude(m, "maximum", "exclusiveMaximum", s.ExclusiveMax)
+	c.number(m, "minimum", s.Min)
+	c.number(m, "maximum", s.Max)
+	c.exclude(m, "minimum", "exclusiveMinimum", s.ExclusiveMin)
+	c.exclude(m, "maximum", "exclusiveMaximum", s.ExclusiveMax)
 	if f := s.MultipleOf; f != nil && *f > 0 {
-		m["multipleOf"] = *f
+		c.number(m, "multipleOf", f)
+	}
+}
+
+func (c *schemas) number(m map[string]any, key string, f *float64) {
+	if f != nil {
+		m[key] = decimalText(c.exact.of(f))
 	}
 }
 
@@ -146,9 +153,9 @@ func put[T any](m map[string]any, key string, value *T) {
 
 // exclude sets a bound that is excluded: a number, or in OpenAPI 3.0 a word about the
 // other one.
-func exclude(m map[string]any, bound, excluded string, b openapi3.ExclusiveBound) {
+func (c *schemas) exclude(m map[string]any, bound, excluded string, b openapi3.ExclusiveBound) {
 	if b.Value != nil {
-		m[excluded] = *b.Value
+		c.number(m, excluded, b.Value)
 	} else if value, ok := m[bound]; ok && b.IsTrue() {
 		m[excluded] = value
 		delete(m, bound)

@@ -350,6 +350,5 @@ func shown(values []any) string {
 
 // decimal is a bound as it was declared.
 func decimal(r *big.Rat) string {
-	f, _ := r.Float64()
-	return strconv.FormatFloat(f, 'f', -1, 64)
+	return string(decimalText(r))
 }

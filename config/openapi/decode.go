@@ -1,7 +1,6 @@
 package openapi
 
 import (
-	"encoding/json"
 	"fmt"
 	"math"
 	"reflect"
@@ -25,13 +24,7 @@ type decoding struct {
 	schemas []*openapi3.Schema
 	outer   []*openapi3.SchemaRef // the schemas that are in no other
 	orders  map[*openapi3.Schema][]string
-	examples
-}
-
-// examples are the objects that have examples, to be held against their schemas.
-type examples struct {
-	media      []*openapi3.MediaType
-	parameters []*openapi3.Parameter
+	numbers numbers
 }
 
 // referable is a value of one of the library's …Ref types that refers to a component.
@@ -67,9 +60,7 @@ func (d *decoding) decode(n *Node, l *layout, v reflect.Value) {
 	}
 	switch l.want {
 	case wantAny:
-		if x := anyOf(n); x != nil {
-			v.Set(reflect.ValueOf(x))
-		}
+		v.Set(reflect.ValueOf(anyOf(n)))
 	case wantPointer:
 		p := reflect.New(l.elem.typ)
 		d.decode(n, l.elem, p.Elem())
@@ -121,6 +112,7 @@ func (d *decoding) scalar(n *Node, l *layout, v reflect.Value) {
 			return
 		}
 		v.SetFloat(x)
+		d.numbers.note(v.Addr().Interface().(*float64), n.Text)
 	case wantBound:
 		d.bound(n, v.Addr().Interface().(*openapi3.ExclusiveBound))
 	case wantMapping:
@@ -139,6 +131,7 @@ func (d *decoding) bound(n *Node, into *openapi3.ExclusiveBound) {
 		into.Bool = openapi3.Ptr(n.Text == "true")
 	case n.Kind == Number && err == nil:
 		into.Value = &x
+		d.numbers.note(&x, n.Text)
 	default:
 		d.refuse(n, "a number, or before OpenAPI 3.1 true or false,")
 	}
@@ -251,7 +244,7 @@ func (d *decoding) extension(e *Entry, v reflect.Value) {
 	if *extensions == nil {
 		*extensions = map[string]any{}
 	}
-	(*extensions)[e.Key] = anyOf(e.Value)
+	(*extensions)[e.Key] = e.Value.value()
 }
 
 // place notes where an object stands.
@@ -288,21 +281,29 @@ func (d *decoding) object(n *Node, l *layout, v reflect.Value) {
 	switch object := v.Addr().Interface().(type) {
 	case *openapi3.Schema:
 		d.schemas = append(d.schemas, object)
+		dropNull(&object.Default, true) // it does not say what a value looks like
 		if properties := n.get("properties"); properties != nil && len(properties.Entries) > 1 {
 			d.orders[object] = properties.keys()
 		}
 	case *openapi3.MediaType:
 		d.outer = append(d.outer, object.Schema, object.ItemSchema)
-		if object.Example != nil || object.Examples != nil {
-			d.media = append(d.media, object)
-		}
+		dropNull(&object.Example, len(object.Examples) > 0)
 	case *openapi3.Parameter:
 		d.outer = append(d.outer, object.Schema)
-		if object.Example != nil || object.Examples != nil {
-			d.parameters = append(d.parameters, object)
-		}
+		dropNull(&object.Example, len(object.Examples) > 0)
 	case *openapi3.Header:
 		d.outer = append(d.outer, object.Schema)
+		dropNull(&object.Example, len(object.Examples) > 0)
+	case *openapi3.Example:
+		dropNull(&object.Value, object.ExternalValue != "")
+	}
+}
+
+// dropNull forgets a null where generators of documents write one for a value that is not
+// there: next to what excludes it.
+func dropNull(example *any, excluded bool) {
+	if excluded && *example == (null{}) {
+		*example = nil
 	}
 }
 
@@ -389,40 +390,11 @@ func (d *decoding) constrained(n *Node, l *layout, v reflect.Value) {
 	d.referable(beside, l, v)
 }
 
-// exactDigits is how many digits a float64 keeps of any number.
-const exactDigits = 15
-
-// numberOf is the value of the text of a number.
-func numberOf(text string) any {
-	if len(text) > exactDigits && rational(json.Number(text)) != nil {
-		return json.Number(text)
-	}
-	x, _ := strconv.ParseFloat(text, 64) // of one that is too large the greatest
-	return max(-math.MaxFloat64, min(x, math.MaxFloat64))
-}
-
-// anyOf makes of a node what encoding/json makes of its JSON text, but of a number that a
-// float64 may not keep a json.Number.
+// anyOf is what is kept where the library keeps any value: a JSON value, with the order
+// of its names and its digits. A null is null{}: nil stands for a value that is not there.
 func anyOf(n *Node) any {
-	switch n.Kind {
-	case Bool:
-		return n.Text == "true"
-	case Number:
-		return numberOf(n.Text)
-	case Text:
-		return n.Text
-	case List:
-		list := make([]any, len(n.Items))
-		for i, item := range n.Items {
-			list[i] = anyOf(item)
-		}
-		return list
-	case Map:
-		m := make(map[string]any, len(n.Entries))
-		for i := range n.Entries {
-			m[n.Entries[i].Key] = anyOf(n.Entries[i].Value)
-		}
-		return m
+	if n.Kind == Null {
+		return null{}
 	}
-	return nil
+	return n.value()
 }

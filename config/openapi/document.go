@@ -38,7 +38,7 @@ func Is(n *Node) bool {
 // Read reads a document. Its nodes are those of the file at location, an absolute path;
 // Read changes them. There are operations only when no problem is a mistake.
 func Read(root *Node, location string, opts Options) (doc *Document) {
-	r := &documentReader{opts: opts, doc: &Document{}, decoding: decoding{layouts: layouts{}, suggest: opts.Suggest, orders: map[*openapi3.Schema][]string{}}}
+	r := &documentReader{opts: opts, doc: &Document{}, decoding: decoding{layouts: layouts{}, suggest: opts.Suggest, orders: map[*openapi3.Schema][]string{}, numbers: numbers{}}}
 	err := guarded(func() error {
 		r.read(root, location)
 		return nil
@@ -170,21 +170,16 @@ func (r *documentReader) compile(kin *openapi3.T, root *Node) {
 		problem: func(p Problem) { r.problems = append(r.problems, p) },
 	}
 	c.make.order = func(s *openapi3.Schema) []string { return r.orders[s] }
-	c.make.text = func(pointer string) ([]byte, bool) {
-		if n := r.bundle.at(pointer); n != nil {
-			return appendNode(nil, n), true
-		}
-		return nil, false
-	}
 	c.make.names = func(pointer string) []string {
 		if n := r.bundle.at(pointer); n != nil {
 			return n.keys()
 		}
 		return nil
 	}
-	c.make.read = r.opts.Content
+	c.make.read, c.make.numbers = r.opts.Content, r.numbers
 	if r.opts.Checks {
 		c.checker = newChecker(kin, warn)
+		c.checker.schemas.exact = r.numbers
 	}
 	c.operations()
 	r.doc.Catalogue = c.catalogue(root)
@@ -193,7 +188,7 @@ func (r *documentReader) compile(kin *openapi3.T, root *Node) {
 	}
 	orders := r.orders
 	c.make.order = func(s *openapi3.Schema) []string { return orders[s] }
-	c.make.text, c.make.names, c.make.warn = nil, nil, nil // fresh bodies need no nodes, which are not kept
+	c.make.names, c.make.warn = nil, nil // fresh bodies need no nodes, which are not kept
 }
 
 // operations compiles all of them, in the order of the document.

@@ -143,13 +143,6 @@ func (c *content) external(name, at string) ([]byte, bool) {
 // schema does not accept is what the author of the document wants, and is sent.
 func (c *content) written(decoded any, pointer, what string) []byte {
 	v := valueOf(decoded)
-	if c.m.text != nil {
-		if text, ok := c.m.text(pointer); ok {
-			if parsed, err := parseJSON(text); err == nil {
-				v = parsed
-			}
-		}
-	}
 	check := validator{m: c.m, request: c.way == toServer, lenient: true}
 	s, isText := v.(string)
 	if isText && !isJSONType(baseType(c.media)) {

@@ -225,9 +225,9 @@ func (d *draft) usual(g *merged, name string, step *big.Rat) (low, high *big.Rat
 	}
 	switch {
 	case g.low == nil:
-		return new(big.Rat).Sub(g.high, width), g.high
+		return within(low64, new(big.Rat).Sub(g.high, width), g.high), g.high
 	case g.high == nil:
-		return g.low, new(big.Rat).Add(g.low, width)
+		return g.low, within(g.low, new(big.Rat).Add(g.low, width), high64)
 	case g.low.Sign() < 0 && g.high.Sign() > 0 && g.high.Cmp(width) > 0:
 		return new(big.Rat), width
 	}
@@ -235,6 +235,19 @@ func (d *draft) usual(g *merged, name string, step *big.Rat) (low, high *big.Rat
 		return g.low, far
 	}
 	return g.low, g.high
+}
+
+// within is a number kept from leaving a range, unless the range is empty: numbers that
+// have one bound stay integers of 64 bits where they can.
+func within(low, x, high *big.Rat) *big.Rat {
+	switch {
+	case low.Cmp(high) > 0:
+	case x.Cmp(low) < 0:
+		return low
+	case x.Cmp(high) > 0:
+		return high
+	}
+	return x
 }
 
 // between is the middle of two bounds that lie closer than hundredths.

@@ -28,10 +28,8 @@ type maker struct {
 	// names gives the names of the map at a pointer, in the order of the document.
 	// References on the way are followed.
 	names func(pointer string) []string
-	// text gives the JSON text of the value at a pointer of the document, with the digits
-	// and the order of keys that it is written with; false when there is none.
-	// References on the way are followed.
-	text func(pointer string) ([]byte, bool)
+	// numbers are those that the library does not keep exactly.
+	numbers numbers
 	// read gives the content of a local file named in the document (externalValue).
 	read func(name string) ([]byte, error)
 

@@ -133,7 +133,7 @@ func (g *merger) add(ref *openapi3.SchemaRef, top bool) {
 	}
 	g.schemas = append(g.schemas, s)
 	g.addType(s)
-	g.addValues(ref, top)
+	g.addValues(s, top)
 	g.addNumber(s)
 	g.addString(s)
 	g.addArray(s)
@@ -162,8 +162,7 @@ func (g *merger) addType(s *openapi3.Schema) {
 	g.kinds &= allowed
 }
 
-func (g *merger) addValues(ref *openapi3.SchemaRef, top bool) {
-	s := ref.Value
+func (g *merger) addValues(s *openapi3.Schema, top bool) {
 	values := s.Enum
 	if s.Const != nil {
 		values = []any{s.Const}
@@ -186,7 +185,7 @@ func (g *merger) addValues(ref *openapi3.SchemaRef, top bool) {
 		return
 	}
 	if s.Example != nil {
-		g.examples = append(g.examples, g.m.exampleOf(ref))
+		g.examples = append(g.examples, valueOf(s.Example))
 	}
 	for _, e := range s.Examples {
 		g.examples = append(g.examples, valueOf(e))
@@ -196,33 +195,22 @@ func (g *merger) addValues(ref *openapi3.SchemaRef, top bool) {
 	}
 }
 
-// exampleOf is the example of a schema, of a component as it is written.
-func (m *maker) exampleOf(ref *openapi3.SchemaRef) any {
-	if m.text != nil && ref.Ref != "" {
-		if text, ok := m.text(ref.Ref + "/example"); ok {
-			if v, err := parseJSON(text); err == nil {
-				return v
-			}
-		}
-	}
-	return valueOf(ref.Value.Example)
-}
-
 func (g *merger) addNumber(s *openapi3.Schema) {
+	of := g.m.numbers.of
 	if s.Min != nil {
-		g.raise(exactly(*s.Min), s.ExclusiveMin.IsTrue())
+		g.raise(of(s.Min), s.ExclusiveMin.IsTrue())
 	}
 	if s.Max != nil {
-		g.lower(exactly(*s.Max), s.ExclusiveMax.IsTrue())
+		g.lower(of(s.Max), s.ExclusiveMax.IsTrue())
 	}
 	if v := s.ExclusiveMin.Value; v != nil {
-		g.raise(exactly(*v), true)
+		g.raise(of(v), true)
 	}
 	if v := s.ExclusiveMax.Value; v != nil {
-		g.lower(exactly(*v), true)
+		g.lower(of(v), true)
 	}
 	if s.MultipleOf != nil && *s.MultipleOf > 0 {
-		g.steps = append(g.steps, exactly(*s.MultipleOf))
+		g.steps = append(g.steps, of(s.MultipleOf))
 	}
 	if s.Format == "int32" || s.Format == "int64" {
 		g.addIntegerFormat(s.Format)

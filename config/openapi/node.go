@@ -1,6 +1,7 @@
 package openapi
 
 import (
+	"encoding/json"
 	"strconv"
 	"strings"
 )
@@ -92,6 +93,31 @@ func (n *Node) problem(what string) Problem {
 // problem is one at the key of an entry of n.
 func (n *Node) entryProblem(e *Entry, what string) Problem {
 	return Problem{File: n.File, Line: e.Line, Column: e.Column, What: what, key: true}
+}
+
+// value is a node as a JSON value, in its order and with its digits.
+func (n *Node) value() any {
+	switch n.Kind {
+	case Bool:
+		return n.Text == "true"
+	case Number:
+		return json.Number(n.Text)
+	case Text:
+		return n.Text
+	case List:
+		items := make([]any, len(n.Items))
+		for i, item := range n.Items {
+			items[i] = item.value()
+		}
+		return items
+	case Map:
+		o := &object{}
+		for i := range n.Entries {
+			o.set(n.Entries[i].Key, n.Entries[i].Value.value())
+		}
+		return o
+	}
+	return nil
 }
 
 // appendNode appends a node as JSON text, its keys in order.

@@ -7,9 +7,12 @@ import (
 	"fmt"
 	"reflect"
 	"slices"
+	"strconv"
+	"strings"
 
 	"github.com/getkin/kin-openapi/openapi2"
 	"github.com/getkin/kin-openapi/openapi2conv"
+	"github.com/getkin/kin-openapi/openapi3"
 )
 
 // oldSections are where Swagger 2.0 keeps what is referred to.
@@ -29,8 +32,12 @@ func (r *documentReader) converted(root *Node, location string) *Node {
 	if len(b.problems) > 0 {
 		return nil
 	}
+	kept := aside{taken: map[*Node]int{}}
+	kept.take(root, b.layouts.of(reflect.TypeFor[openapi2.T]()))
+	text := appendNode(nil, root)
+	kept.putBack()
 	var old openapi2.T
-	if err := json.Unmarshal(appendNode(nil, root), &old); err != nil {
+	if err := json.Unmarshal(text, &old); err != nil {
 		r.wrong(root, "the document is no Swagger 2.0: %s", plainJSONError(err))
 		return nil
 	}
@@ -39,8 +46,7 @@ func (r *documentReader) converted(root *Node, location string) *Node {
 		r.wrong(root, "the document cannot be converted to OpenAPI 3.0: %v", err)
 		return nil
 	}
-	text, err := json.Marshal(kin)
-	if err != nil {
+	if text, err = json.Marshal(kin); err != nil {
 		r.wrong(root, "the document cannot be converted to OpenAPI 3.0: %v", err)
 		return nil
 	}
@@ -50,8 +56,70 @@ func (r *documentReader) converted(root *Node, location string) *Node {
 		return nil
 	}
 	settle(made, root)
-	inOrder(made.get("paths"), root.get("paths"))
+	kept.give(made, r.layouts.of(reflect.TypeFor[openapi3.T]()))
 	return made
+}
+
+// aside are the values of a document that may be any, such as examples, while it is
+// converted: that loses nulls, digits and the order of names. A text stands for each.
+type aside struct {
+	values []Node
+	taken  map[*Node]int // indexes of values; a node may stand in several places
+}
+
+const asideMark = "mockserver:value:"
+
+// take puts texts in the place of the values in a node.
+func (a *aside) take(n *Node, l *layout) {
+	eachAny(n, l, func(n *Node) {
+		if _, done := a.taken[n]; done {
+			return
+		}
+		a.taken[n] = len(a.values)
+		a.values = append(a.values, *n)
+		*n = Node{Kind: Text, Text: asideMark + strconv.Itoa(a.taken[n])}
+	})
+}
+
+// putBack undoes take.
+func (a *aside) putBack() {
+	for n, i := range a.taken {
+		*n = a.values[i]
+	}
+}
+
+// give puts the values in the place of their texts in what was made of the node.
+func (a *aside) give(made *Node, l *layout) {
+	eachAny(made, l, func(n *Node) {
+		number, ok := strings.CutPrefix(n.Text, asideMark)
+		if i, err := strconv.Atoi(number); ok && err == nil && i < len(a.values) {
+			*n = a.values[i]
+		}
+	})
+}
+
+// eachAny calls do for each node below n that may be any value.
+func eachAny(n *Node, l *layout, do func(*Node)) {
+	switch l.want {
+	case wantAny:
+		do(n)
+	case wantPointer, wantReferable, wantSchemaOrBool:
+		eachAny(n, l.elem, do)
+	case wantList:
+		for _, item := range n.Items {
+			eachAny(item, l.elem, do)
+		}
+	case wantMap, wantMapLike:
+		for i := range n.Entries {
+			eachAny(n.Entries[i].Value, l.elem, do)
+		}
+	case wantObject:
+		for i := range n.Entries {
+			if f, ok := l.fields[n.Entries[i].Key]; ok {
+				eachAny(n.Entries[i].Value, f.layout, do)
+			}
+		}
+	}
 }
 
 // plainJSONError is an error of encoding/json without the names of Go.
@@ -63,10 +131,14 @@ func plainJSONError(err error) string {
 	return err.Error()
 }
 
-// settle gives a converted node and all below it the places of what they are made of:
-// of the same key, or else of what is around them.
+// settle gives a converted node and all below it the places of what they are made of: of
+// the same key, or else of what is around them; and the order of keys and the digits.
 func settle(n, old *Node) {
 	n.File, n.Line, n.Column = old.File, old.Line, old.Column
+	if n.Kind == Number && old.Kind == Number {
+		n.Text = old.Text
+	}
+	reorder(n, old)
 	entries := old.byKey()
 	for i := range n.Entries {
 		e := &n.Entries[i]
@@ -97,20 +169,6 @@ func settle(n, old *Node) {
 			from = old.Items[i]
 		}
 		settle(item, from)
-	}
-}
-
-// inOrder puts paths, and their methods, in the order that they were declared in.
-func inOrder(paths, old *Node) {
-	if paths == nil || old == nil {
-		return
-	}
-	reorder(paths, old)
-	entries := old.byKey()
-	for i := range paths.Entries {
-		if from := entries[paths.Entries[i].Key]; from != nil {
-			reorder(paths.Entries[i].Value, from.Value)
-		}
 	}
 }
 

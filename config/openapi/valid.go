@@ -142,26 +142,27 @@ func (c *validator) number(s *openapi3.Schema, n json.Number) *mismatch {
 	if r == nil {
 		return c.fail("is a number beyond what can be checked")
 	}
+	of := c.m.numbers.of
 	switch {
-	case s.Min != nil && !above(r, *s.Min, s.ExclusiveMin.IsTrue()):
+	case s.Min != nil && !above(r, of(s.Min), s.ExclusiveMin.IsTrue()):
 		return c.fail("%s is below the minimum", n)
-	case s.Max != nil && !above(new(big.Rat).Neg(r), -*s.Max, s.ExclusiveMax.IsTrue()):
+	case s.Max != nil && !above(of(s.Max), r, s.ExclusiveMax.IsTrue()):
 		return c.fail("%s is above the maximum", n)
-	case s.ExclusiveMin.Value != nil && !above(r, *s.ExclusiveMin.Value, true):
+	case s.ExclusiveMin.Value != nil && !above(r, of(s.ExclusiveMin.Value), true):
 		return c.fail("%s is not above exclusiveMinimum", n)
-	case s.ExclusiveMax.Value != nil && !above(new(big.Rat).Neg(r), -*s.ExclusiveMax.Value, true):
+	case s.ExclusiveMax.Value != nil && !above(of(s.ExclusiveMax.Value), r, true):
 		return c.fail("%s is not below exclusiveMaximum", n)
-	case s.MultipleOf != nil && *s.MultipleOf > 0 && !new(big.Rat).Quo(r, exactly(*s.MultipleOf)).IsInt():
-		return c.fail("%s is no multiple of %v", n, *s.MultipleOf)
+	case s.MultipleOf != nil && *s.MultipleOf > 0 && !new(big.Rat).Quo(r, of(s.MultipleOf)).IsInt():
+		return c.fail("%s is no multiple of %s", n, decimalText(of(s.MultipleOf)))
 	case !hasSize(r, s.Format):
 		return c.fail("%s is no %s", n, s.Format)
 	}
 	return nil
 }
 
-// above tells whether a number is above a bound, or on it if the bound is not excluded.
-func above(r *big.Rat, bound float64, excluded bool) bool {
-	d := r.Cmp(exactly(bound))
+// above reports whether a number is above another, or equal to it unless that is excluded.
+func above(r, other *big.Rat, excluded bool) bool {
+	d := r.Cmp(other)
 	return d > 0 || d == 0 && !excluded
 }
 

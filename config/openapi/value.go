@@ -14,6 +14,13 @@ import (
 // A JSON value is nil, a bool, a json.Number, a string, a []any or an *object. Numbers
 // are the text they are written as, so that no digit is lost.
 
+// null is a null that a document has written. The library keeps nil for a value that is
+// not there; see anyOf.
+type null struct{}
+
+// MarshalJSON writes null.
+func (null) MarshalJSON() ([]byte, error) { return []byte("null"), nil }
+
 // object is a JSON object that knows the order of its names.
 type object struct {
 	members []member
@@ -114,10 +121,12 @@ func parseNext(d *json.Decoder) (any, error) {
 	return token, nil
 }
 
-// valueOf converts what the library has decoded. A map has lost its order: its names
-// are sorted.
+// valueOf converts what a document keeps where any value may stand, or what the library
+// has decoded: there a map has lost its order, and its names are sorted.
 func valueOf(v any) any {
 	switch v := v.(type) {
+	case null:
+		return nil
 	case nil, bool, string, json.Number, *object:
 		return v
 	case []any:
@@ -306,6 +315,25 @@ func exactly(f float64) *big.Rat {
 		return new(big.Rat) // not a number: JSON has none
 	}
 	return r
+}
+
+// numbers are the exact values of those numbers of a document that a float64, as the
+// library keeps them, is not exact for: 9223372036854775800, say.
+type numbers map[*float64]*big.Rat
+
+// of is the exact value of a number of the document.
+func (ns numbers) of(f *float64) *big.Rat {
+	if r := ns[f]; r != nil {
+		return r
+	}
+	return exactly(*f)
+}
+
+// note keeps the exact value of a number of the document, where its float64 is another.
+func (ns numbers) note(f *float64, text string) {
+	if r := rational(json.Number(text)); r != nil && r.Cmp(exactly(*f)) != 0 {
+		ns[f] = r
+	}
 }
 
 // jsonKind is the type that JSON Schema gives a value. Whole numbers are "integer".
