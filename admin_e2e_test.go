@@ -978,3 +978,23 @@ func TestAdmin_WebhooksAreListedFiredAndCancelled(t *testing.T) {
 		t.Error("the metrics do not say so")
 	}
 }
+
+func TestAdmin_APendingWebhookSaysWhyItsLastAttemptFailed(t *testing.T) {
+	t.Parallel()
+	target := mute(t)
+	p, a := administered(t, withHook("/a", target, ", timeout: 50ms, retry: {attempts: 4, backoff: 1h}"))
+	p.do("POST", "/a", "")
+	var l struct {
+		Webhooks []struct {
+			Attempt   int
+			LastError string `json:"last_error"`
+		}
+	}
+	until(t, "it failed once", func() bool {
+		a.get("/__admin/webhooks").into(t, 200, &l)
+		return len(l.Webhooks) == 1 && l.Webhooks[0].LastError != ""
+	})
+	if want := "no answer from " + target + " within 50ms, attempt 1 of 4"; l.Webhooks[0].LastError != want || l.Webhooks[0].Attempt != 1 {
+		t.Errorf("got %+v, want %q", l.Webhooks[0], want)
+	}
+}

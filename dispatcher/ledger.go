@@ -11,6 +11,8 @@ type ledger struct {
 	webhooks pool[*Webhook, *form]
 	targets  pool[string, *target]
 	name     []byte // room for that of a target
+	// reasons is why the last attempt failed, of the few entries that wait for another.
+	reasons map[uint32]string
 }
 
 // entry is one delivery that is pending.
@@ -146,8 +148,17 @@ func (l *ledger) remove(id uint32) {
 	e := l.entries.at(id)
 	l.webhooks.release(e.webhook)
 	l.targets.release(e.target)
+	delete(l.reasons, id)
 	*e = entry{next: l.free}
 	l.free = id
+}
+
+// failed notes why an attempt failed that another follows.
+func (l *ledger) failed(id uint32, reason string) {
+	if l.reasons == nil {
+		l.reasons = map[uint32]string{}
+	}
+	l.reasons[id] = reason
 }
 
 // get returns an entry with its webhook and target.

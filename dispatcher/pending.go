@@ -18,6 +18,9 @@ type Pending struct {
 	Due      time.Time
 	Attempt  int  // that was made last; 0 before the first
 	InFlight bool // it is being sent
+	// LastError says why the last attempt failed, clipped to 200 bytes; "" before the
+	// first failure.
+	LastError string
 }
 
 // Errors of Fire and Cancel.
@@ -59,7 +62,7 @@ func (q *Queue) look(list []Pending, all int, from, to uint32) ([]Pending, int) 
 		all++
 		p := Pending{
 			ID: e.name(id), Webhook: f.Name, Method: f.Method, URL: f.URL,
-			Due: q.began.Add(e.due), Attempt: int(e.attempt), InFlight: e.state == inFlight,
+			Due: q.began.Add(e.due), Attempt: int(e.attempt), InFlight: e.state == inFlight, LastError: q.actor.ledger.reasons[id],
 		}
 		if url, _, err := cutPart(e.parts); err == nil && url != nil {
 			p.URL = string(url)

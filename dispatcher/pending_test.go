@@ -1,11 +1,15 @@
 package dispatcher
 
 import (
+	"bufio"
 	"context"
 	"errors"
 	"fmt"
+	"io"
+	"net"
 	"net/http"
 	"net/http/httptest"
+	"strings"
 	"sync/atomic"
 	"testing"
 	"time"
@@ -40,6 +44,51 @@ func TestQueue_ListsWhatIsPending(t *testing.T) {
 	}
 	if early := time.Until(list[0].Due); early < 59*time.Minute || early > 61*time.Minute {
 		t.Errorf("the first is due in %v, want an hour", early)
+	}
+}
+
+func TestQueue_ListsWhyTheLastAttemptFailed(t *testing.T) {
+	busy := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) { w.WriteHeader(503) }))
+	defer busy.Close()
+	hang, err := net.Listen("tcp", "127.0.0.1:0") // nobody accepts
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer hang.Close()
+	silent := hang.Addr().String()
+	halting := scripted(t, func(_ int, c net.Conn) {
+		if in := bufio.NewReader(c); readRequest(in) {
+			io.WriteString(c, "HTTP/1.1 2")
+			readRequest(in) // until the other side is done
+		}
+	})
+	for _, c := range []struct{ url, want string }{
+		{busy.URL, "status 503"},
+		{"http://ann:hunter2@" + silent + "/x", "no answer from http://" + silent + " within 50ms, attempt 1 of 3"},
+		{halting, "no answer from " + halting + " within 50ms, attempt 1 of 3"},
+		{"https://" + silent, "no connection to https://" + silent + " within 50ms, attempt 1 of 3"}, // TLS never begins
+		{"http://" + closedPort(t), "connection refused"},
+	} {
+		var failed failures
+		q := opened(t, Options{Failed: failed.add})
+		w := hook(c.url)
+		w.Timeout, w.Retry = 50*time.Millisecond, Retry{Attempts: 3, Backoff: time.Hour, MaxBackoff: time.Hour}
+		enqueue(q, NewDelivery(w, 0, 1, Parts{}), time.Now())
+		until(t, q, "it waits for its second attempt", func(s Stats) bool { return s.Retried == 1 })
+		list, _ := q.List(1)
+		if len(list) != 1 || list[0].Attempt != 1 || !strings.Contains(list[0].LastError, c.want) {
+			t.Fatalf("%s: listed %+v, want %q", c.url, list, c.want)
+		}
+		if c.want != "status 503" && !strings.Contains(failed.String(), c.want) {
+			t.Errorf("%s: Failed was told %v, want %q", c.url, &failed, c.want)
+		}
+		if err := q.Cancel(list[0].ID); err != nil {
+			t.Fatal(err)
+		}
+		enqueue(q, NewDelivery(w, time.Hour, 1, Parts{}), time.Now())
+		if list, _ := q.List(1); len(list) != 1 || list[0].LastError != "" {
+			t.Errorf("%s: one that was never sent is listed as %+v", c.url, list)
+		}
 	}
 }
 

@@ -406,6 +406,7 @@ func (q *Queue) finished(r *result) {
 	case r.again():
 		a.stats.Retried++
 		e.due, e.state = q.clock()+f.Retry.after(int(e.attempt), rand.Float64()), waiting
+		a.ledger.failed(r.entry, r.reason())
 		a.wheel.add(tickOf(e.due), r.entry)
 		return
 	default:

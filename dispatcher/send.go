@@ -1,7 +1,9 @@
 package dispatcher
 
 import (
+	"errors"
 	"fmt"
+	"strings"
 	"sync"
 	"time"
 
@@ -47,10 +49,22 @@ type result struct {
 
 func (r *result) delivered() bool { return r.err == nil && r.status < 400 }
 
+// reason says why an attempt failed, in a text of bounded length.
+func (r *result) reason() string {
+	if r.err == nil {
+		return fmt.Sprintf("status %d", r.status)
+	}
+	text := r.err.Error()
+	return strings.ToValidUTF8(text[:min(len(text), maxReason)], "")
+}
+
 // again tells whether another attempt follows.
 func (r *result) again() bool {
 	return !r.delivered() && r.attempt < r.webhook.Retry.Attempts && worthRetrying(r.status, r.err)
 }
+
+// maxReason is the length of the reason that is kept of a failed attempt, in bytes.
+const maxReason = 200
 
 // expiry is how long an idle worker is kept.
 const expiry = 10 * time.Second
@@ -105,7 +119,7 @@ func (s *sender) exchange(j *job, x *exchange, began time.Time) (status int, err
 	}
 	conn, err := s.conns.get(j.target, began.Add(j.form.Timeout))
 	if err != nil {
-		return 0, err
+		return 0, j.timedOut("no connection to", began, err)
 	}
 	status, again, err := x.over(conn, j.form.Method, body)
 	if again {
@@ -113,7 +127,17 @@ func (s *sender) exchange(j *job, x *exchange, began time.Time) (status int, err
 	} else {
 		s.conns.drop(conn)
 	}
-	return status, err
+	return status, j.timedOut("no answer from", began, err)
+}
+
+// timedOut says of an error that is the end of the attempt's time what was waited for,
+// whose limit it is and which attempt it was. It returns other errors as they are.
+func (j *job) timedOut(what string, began time.Time, err error) error {
+	var late interface{ Timeout() bool } // fasthttp's is no net.Error
+	if !errors.As(err, &late) || !late.Timeout() || time.Since(began) < j.form.Timeout {
+		return err
+	}
+	return fmt.Errorf("%s %s within %v, attempt %d of %d", what, j.target, j.form.Timeout, j.attempt, max(j.form.Retry.Attempts, 1))
 }
 
 // close breaks off what is being sent, and waits for the workers to end.

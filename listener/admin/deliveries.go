@@ -21,6 +21,8 @@ type shownDelivery struct {
 	DueIn    float64   `json:"due_in_ms"` // below 0 when it is late
 	Attempt  int       `json:"attempt"`
 	InFlight bool      `json:"in_flight"`
+	// LastError says why the last attempt failed; it is left out before the first failure.
+	LastError string `json:"last_error,omitempty"`
 }
 
 // Bounds of how many webhooks are shown.
@@ -57,7 +59,7 @@ func (a *Admin) deliveries(most int) shownDeliveries {
 	list, s.Pending = a.server.PendingWebhooks(most)
 	now := time.Now()
 	for _, p := range list {
-		s.Webhooks = append(s.Webhooks, shownDelivery{p.ID, p.Webhook, p.Method, withoutUser(p.URL), p.Due.UTC(), inMilliseconds(p.Due.Sub(now)), p.Attempt, p.InFlight})
+		s.Webhooks = append(s.Webhooks, shownDelivery{p.ID, p.Webhook, p.Method, withoutUser(p.URL), p.Due.UTC(), inMilliseconds(p.Due.Sub(now)), p.Attempt, p.InFlight, p.LastError})
 	}
 	return s
 }
