@@ -351,3 +351,40 @@ func TestWebhook_ManyDueTogether(t *testing.T) {
 	target.nothingMore(t, p)
 	p.waitLine(0, "webhooks", fmt.Sprintf("delivered=%d retried=0 dead=0 refused=0 abandoned=0", requests*each))
 }
+
+// What a target asks for with Retry-After takes the place of the back-off, up to the
+// longest one.
+func TestWebhook_RetryAfterOfTheTarget(t *testing.T) {
+	t.Parallel()
+	busy := newHookTarget(t, func(n int, w http.ResponseWriter, r *http.Request) {
+		if n == 1 {
+			w.Header().Set("Retry-After", "7200")
+			w.WriteHeader(429)
+		}
+	})
+	p, a := administered(t, withHook("/long", busy.URL, ", retry: {attempts: 3, backoff: 1ms, max-backoff: 3h}"))
+	p.do("POST", "/long", "")
+	busy.next(t)
+	var l struct {
+		Retried  int
+		Webhooks []struct {
+			DueIn float64 `json:"due_in_ms"`
+		}
+	}
+	until(t, "it failed once", func() bool { a.get("/__admin/webhooks").into(t, 200, &l); return l.Retried == 1 })
+	if due := l.Webhooks[0].DueIn; due < 6_600_000 || due > 7_200_000 {
+		t.Errorf("it is due in %v ms, want two hours", due)
+	}
+	impatient := newHookTarget(t, func(n int, w http.ResponseWriter, r *http.Request) {
+		if n == 1 {
+			w.Header().Set("Retry-After", "7200")
+			w.WriteHeader(503)
+		}
+	})
+	p = serving(t, withHook("/short", impatient.URL, ", retry: {attempts: 3, backoff: 1ms, max-backoff: 2ms}"))
+	p.do("POST", "/short", "")
+	impatient.next(t)
+	impatient.next(t)
+	impatient.nothingMore(t, p)
+	p.waitLine(0, "webhooks", "delivered=1 retried=1 dead=0")
+}

@@ -43,6 +43,8 @@ type exchange struct {
 	request []byte
 	in      *bufio.Reader // of answerRoom, or larger for this answer
 	head    fasthttp.ResponseHeader
+	// retryAfter is how long the answer asks to be left alone; 0 when it does not.
+	retryAfter time.Duration
 }
 
 func newExchange() *exchange {
@@ -68,7 +70,11 @@ func (x *exchange) over(c *connection, method string, body []byte) (status int, 
 	}
 	x.in.Reset(c)
 	defer x.in.Reset(nil)
+	x.retryAfter = 0
 	status, sound, err := x.readHead(c)
+	if sound {
+		x.retryAfter = retryAfter(status, x.head.Peek(fasthttp.HeaderRetryAfter), time.Now())
+	}
 	switch {
 	case err != nil && broken != nil:
 		return 0, false, broken

@@ -405,7 +405,7 @@ func (q *Queue) finished(r *result) {
 		return
 	case r.again():
 		a.stats.Retried++
-		e.due, e.state = q.clock()+f.Retry.after(int(e.attempt), rand.Float64()), waiting
+		e.due, e.state = q.clock()+f.Retry.wait(int(e.attempt), r.retryAfter, rand.Float64()), waiting
 		a.ledger.failed(r.entry, r.reason())
 		a.wheel.add(tickOf(e.due), r.entry)
 		return

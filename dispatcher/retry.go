@@ -1,6 +1,13 @@
 package dispatcher
 
-import "time"
+import (
+	"bytes"
+	"errors"
+	"math"
+	"net/http"
+	"strconv"
+	"time"
+)
 
 // Retry says how often a delivery is tried, and how long is waited between.
 type Retry struct {
@@ -23,6 +30,33 @@ func (r Retry) after(attempts int, jitter float64) time.Duration {
 	}
 	wait = min(wait, r.MaxBackoff)
 	return wait/2 + time.Duration(jitter*float64(wait-wait/2))
+}
+
+// wait is what after returns, or what the target asked for with Retry-After, if that
+// is not 0, up to MaxBackoff.
+func (r Retry) wait(attempts int, asked time.Duration, jitter float64) time.Duration {
+	if asked > 0 {
+		return min(asked, r.MaxBackoff)
+	}
+	return r.after(attempts, jitter)
+}
+
+// retryAfter reads the Retry-After of an answer with status 429 or 503: seconds, or a
+// date of HTTP. It is 0 for other answers, and when the header asks for no wait or
+// cannot be read.
+func retryAfter(status int, value []byte, now time.Time) time.Duration {
+	if status != http.StatusTooManyRequests && status != http.StatusServiceUnavailable {
+		return 0
+	}
+	text := string(bytes.TrimSpace(value))
+	if seconds, err := strconv.ParseUint(text, 10, 64); err == nil || errors.Is(err, strconv.ErrRange) {
+		return time.Duration(min(seconds, math.MaxInt64/uint64(time.Second))) * time.Second
+	}
+	at, err := http.ParseTime(text)
+	if err != nil {
+		return 0
+	}
+	return max(at.Sub(now), 0)
 }
 
 // worthRetrying tells whether another attempt may fare better: the target could

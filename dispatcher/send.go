@@ -42,7 +42,9 @@ type result struct {
 	attempt int
 	sent    time.Time // when it was begun
 	status  int       // of the answer; 0 for none
-	err     error     // why there is no answer
+	// retryAfter is how long the target asked to be left alone; 0 for nothing.
+	retryAfter time.Duration
+	err        error // why there is no answer
 	// brokenOff tells that it failed because the queue was closed.
 	brokenOff bool
 }
@@ -99,17 +101,21 @@ func (s *sender) work(j job) {
 		r.brokenOff = r.err != nil && s.conns.isClosed()
 		s.finish(r)
 	}()
-	r.status, r.err = s.attempt(&j, r.sent)
+	r.status, r.retryAfter, r.err = s.attempt(&j, r.sent)
 }
 
-// attempt makes one attempt, and returns the status of the answer.
-func (s *sender) attempt(j *job, began time.Time) (status int, err error) {
+// attempt makes one attempt, and returns the status of the answer, and how long it
+// asks to be left alone.
+func (s *sender) attempt(j *job, began time.Time) (status int, retryAfter time.Duration, err error) {
 	x := s.exchanges.Get().(*exchange)
 	status, err = s.exchange(j, x, began)
+	if err == nil {
+		retryAfter = x.retryAfter
+	}
 	if x.small() {
 		s.exchanges.Put(x)
 	}
-	return status, err
+	return status, retryAfter, err
 }
 
 func (s *sender) exchange(j *job, x *exchange, began time.Time) (status int, err error) {

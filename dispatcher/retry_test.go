@@ -1,0 +1,89 @@
+package dispatcher
+
+import (
+	"fmt"
+	"math"
+	"net/http"
+	"net/http/httptest"
+	"testing"
+	"time"
+)
+
+func TestRetryAfter(t *testing.T) {
+	now := time.Date(2024, 1, 15, 10, 30, 5, 500, time.UTC)
+	const longest = math.MaxInt64 / time.Second * time.Second
+	for _, c := range []struct {
+		status int
+		value  string
+		want   time.Duration
+	}{
+		{429, "7", 7 * time.Second},
+		{503, " 7 ", 7 * time.Second},
+		{429, "0", 0},
+		{429, "", 0},
+		{429, "-7", 0},
+		{429, "+7", 0},
+		{429, "1.5", 0},
+		{429, "7s", 0},
+		{429, "soon", 0},
+		{429, "9223372036", longest},
+		{429, "9223372037", longest},
+		{429, "99999999999999999999999999999999", longest},
+		{503, "Mon, 15 Jan 2024 10:31:06 GMT", time.Minute + time.Second - 500},
+		{503, "Monday, 15-Jan-24 10:31:05 GMT", time.Minute - 500},
+		{503, "Mon Jan 15 10:31:05 2024", time.Minute - 500},
+		{503, "Mon, 15 Jan 2024 10:30:05 GMT", 0},
+		{503, "Mon, 15 Jan 1024 10:30:05 GMT", 0},
+		{503, "Fri, 31 Dec 9999 23:59:59 GMT", math.MaxInt64},
+		{503, "2024-01-15T10:31:05Z", 0},
+		{500, "7", 0},
+		{200, "7", 0},
+		{302, "7", 0},
+	} {
+		if got := retryAfter(c.status, []byte(c.value), now); got != c.want {
+			t.Errorf("%d with Retry-After %q: got %v, want %v", c.status, c.value, got, c.want)
+		}
+	}
+}
+
+// What the target asks for takes the place of the back-off, up to the longest one.
+func TestQueue_WaitsAsLongAsItsTargetAsks(t *testing.T) {
+	target := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		var status int
+		fmt.Sscanf(r.URL.Path, "/%d", &status)
+		if r.URL.Query().Has("after") {
+			w.Header().Set("Retry-After", r.URL.Query().Get("after"))
+		}
+		if r.URL.Query().Has("until") {
+			w.Header().Set("Retry-After", time.Now().Add(2*time.Hour).UTC().Format(http.TimeFormat))
+		}
+		w.WriteHeader(status)
+	}))
+	defer target.Close()
+	q := opened(t, Options{})
+	for i, c := range []struct {
+		path          string
+		backoff, most time.Duration
+		from, to      time.Duration // the wait, which the test itself may make shorter by minutes
+	}{
+		{"/429?after=7200", time.Millisecond, 3 * time.Hour, 110 * time.Minute, 2 * time.Hour},
+		{"/503?until", time.Millisecond, 3 * time.Hour, 110 * time.Minute, 2 * time.Hour},
+		{"/429?after=7200", 10 * time.Hour, 10 * time.Hour, 110 * time.Minute, 2 * time.Hour},
+		{"/503?after=99999999999999999999", time.Millisecond, time.Hour, 50 * time.Minute, time.Hour},
+		{"/429?after=0", 4 * time.Hour, 4 * time.Hour, 110 * time.Minute, 4 * time.Hour},
+		{"/500?after=60", 4 * time.Hour, 4 * time.Hour, 110 * time.Minute, 4 * time.Hour},
+		{"/429", 4 * time.Hour, 4 * time.Hour, 110 * time.Minute, 4 * time.Hour}, // not as the answer before it
+	} {
+		w := hook(target.URL + c.path)
+		w.Retry = Retry{Attempts: 3, Backoff: c.backoff, MaxBackoff: c.most}
+		enqueue(q, NewDelivery(w, 0, 1, Parts{}), time.Now())
+		until(t, q, c.path+" failed", func(s Stats) bool { return s.Retried == int64(i+1) })
+		list, _ := q.List(1)
+		if wait := time.Until(list[0].Due); wait < c.from || wait > c.to {
+			t.Errorf("%s with back-offs from %v to %v waits %v, want %v to %v", c.path, c.backoff, c.most, wait, c.from, c.to)
+		}
+		if err := q.Cancel(list[0].ID); err != nil {
+			t.Fatal(err)
+		}
+	}
+}
