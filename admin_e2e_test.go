@@ -66,22 +66,61 @@ var adminPaths = []string{
 	"GET /nowhere",
 }
 
-func TestAdmin_OffLoopbackWithoutATokenOnlyHealthAndMetricsAnswer(t *testing.T) {
+func TestAdmin_OffLoopbackWithoutATokenOneIsMade(t *testing.T) {
 	t.Parallel()
-	p := serving(t, one("x"), "--admin", "0.0.0.0:0")
-	a := adminOf(p)
-	p.waitLine(0, "WARN", "no token")
-	for _, path := range append(adminPaths, "GET /") {
-		method, path, _ := strings.Cut(path, " ")
-		for _, header := range []string{"Accept: */*", "Authorization: Bearer ", "Authorization: Bearer x"} {
-			a.do(method, path, "", header).refusal(t, 401, "unauthorized")
+	made := map[string]bool{}
+	for _, format := range []string{"println", "json"} {
+		p := serving(t, one("x"), "--admin", "0.0.0.0:0", "-f", format)
+		a := adminOf(p)
+		token := p.madeToken(format)
+		if made[token] {
+			t.Error("two processes have one token")
+		}
+		made[token] = true
+		for _, path := range append(adminPaths, "GET /__admin/counts") {
+			method, path, _ := strings.Cut(path, " ")
+			for _, header := range []string{"Accept: */*", "Authorization: Bearer ", "Authorization: Bearer x"} {
+				a.do(method, path, "", header).refusal(t, 401, "unauthorized")
+			}
+		}
+		if got := a.get("/__admin/counts", "Authorization: Bearer "+token); got.status != 200 || strings.Contains(got.body, token) {
+			t.Errorf("with the token: %d %s", got.status, got.body)
+		}
+		for _, path := range []string{"/healthz", "/readyz", "/metrics", "/"} {
+			if got := a.get(path); got.status != 200 || strings.Contains(got.body, token) {
+				t.Errorf("%s: %d", path, got.status)
+			}
 		}
 	}
-	for _, path := range []string{"/healthz", "/readyz", "/metrics"} {
-		if got := a.get(path); got.status != 200 {
-			t.Errorf("%s: got %d %s", path, got.status, got.body)
+	for _, args := range [][]string{{"--admin", "127.0.0.1:0"}, {"--admin", "0.0.0.0:0", "--admin-token", "given"}} {
+		p := serving(t, one("x"), args...)
+		adminOf(p)
+		for _, line := range p.output() {
+			if strings.Contains(line, "token") {
+				t.Errorf("%v: %s", args, line)
+			}
 		}
 	}
+}
+
+// madeToken is the token that the program has printed, once.
+func (p *process) madeToken(format string) string {
+	p.t.Helper()
+	const before = "admin token, made for this start"
+	line := p.waitLine(0, before)
+	_, token, _ := strings.Cut(line, "token=")
+	token, _, _ = strings.Cut(token, " ")
+	if format == "json" {
+		var said struct{ Token string }
+		if err := json.Unmarshal([]byte(line), &said); err != nil {
+			p.t.Fatalf("%v: %s", err, line)
+		}
+		token = said.Token
+	}
+	if all := strings.Join(p.output(), "\n"); len(token) < 20 || strings.Count(all, token) != 1 {
+		p.t.Fatalf("the token is %q, in\n%s", token, all)
+	}
+	return token
 }
 
 func TestAdmin_WithATokenAWrongOneIs401(t *testing.T) {

@@ -121,7 +121,7 @@ var settings = []setting{
 		func(s *Settings, v string) bool { s.SentryDSN = v; return true }},
 	{"admin", "", "MOCKSERVER_ADMIN", "", "ADDR", "serve metrics, the journal, runs and a page about them at this address, such as 127.0.0.1:8001", "an address and a port, such as 127.0.0.1:8001 or :8001,",
 		func(s *Settings, v string) bool { return readAddress(&s.Admin, v) }},
-	{"admin-token", "", "MOCKSERVER_ADMIN_TOKEN", "", "TOKEN", "what requests to the admin address have to bring; needed unless that is a loopback one", "a text of visible ASCII characters without blanks",
+	{"admin-token", "", "MOCKSERVER_ADMIN_TOKEN", "", "TOKEN", "what requests to the admin address have to bring; without one on another than a loopback one, one is made and logged", "a text of visible ASCII characters without blanks",
 		func(s *Settings, v string) bool { return readToken(&s.AdminToken, v) }},
 	{"journal-sample", "", "MOCKSERVER_JOURNAL_SAMPLE", "1000", "NUMBER", "keep one of so many requests that nothing is remarkable about, for the admin address; 1 keeps all, 0 none", "an integer from 0 to 1000000000",
 		func(s *Settings, v string) bool { return readInt(&s.JournalSample, v, 0, 1_000_000_000) }},

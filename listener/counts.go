@@ -15,6 +15,7 @@ type counts struct {
 	faults   [timeoutNumber + 1]atomic.Uint64
 	limited  atomic.Uint64 // 429 of a rate limit
 	refused  atomic.Uint64 // 503 of a capacity
+	broken   atomic.Uint64 // 500 and above in place of what is declared, see Counted.Broken
 	heard    atomic.Uint64 // messages of WebSocket connections
 	said     atomic.Uint64
 	service  histogram // from the arrival to the answer, without what was injected
@@ -132,6 +133,7 @@ func (c *counts) merge(m *counts) {
 	c.out.Add(m.out.Load())
 	c.limited.Add(m.limited.Load())
 	c.refused.Add(m.refused.Load())
+	c.broken.Add(m.broken.Load())
 	c.heard.Add(m.heard.Load())
 	c.said.Add(m.said.Load())
 	c.service.merge(&m.service)
@@ -157,6 +159,7 @@ func (c *counts) read(total *Counted) {
 	total.Out += c.out.Load()
 	total.Limited += c.limited.Load()
 	total.Refused += c.refused.Load()
+	total.Broken += c.broken.Load()
 	total.Received += c.heard.Load()
 	total.Sent += c.said.Load()
 	c.service.read(&total.Service)

@@ -57,6 +57,9 @@ type Counted struct {
 	Faults  map[string]uint64
 	Limited uint64 // answered 429 by a rate limit
 	Refused uint64 // answered 503 by a capacity
+	// Broken are the answers of 500 and above that the server gave in place of what is
+	// declared, which it could not give: a body that cannot be had, an internal error.
+	Broken uint64
 	// Received and Sent are messages of WebSocket connections.
 	Received, Sent uint64
 	// Service is the time that the server took itself: from a request's arrival until

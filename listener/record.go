@@ -273,7 +273,7 @@ func (r *recorder) end(ctx *fasthttp.RequestCtx, c *course) {
 		status, out, own = statusLeft, 0, 0
 	} else {
 		counts.service.add(own)
-		c.count(counts)
+		c.count(ctx, counts, status)
 	}
 	nth := counts.answered(status, in, out)
 	if kept, slow, ok := r.journal.wants(c.remark(ctx, t == r.unmatched, status), sampled, nth, own); ok {
@@ -308,7 +308,7 @@ func (c *course) sent(ctx *fasthttp.RequestCtx) int {
 }
 
 // count counts what is remarkable of a request beside its answer.
-func (c *course) count(counts *counts) {
+func (c *course) count(ctx *fasthttp.RequestCtx, counts *counts, status int) {
 	if c.fault != nil {
 		counts.faults[c.fault.number].Add(1)
 	}
@@ -321,6 +321,8 @@ func (c *course) count(counts *counts) {
 		counts.faults[failureNumber].Add(1)
 	case c.instead == &injectedTimeout:
 		counts.faults[timeoutNumber].Add(1)
+	case c.account != nil && status >= 500 && ctx.UserValue(refusalKey{}) != nil:
+		counts.broken.Add(1)
 	}
 	if c.declared > 0 || c.timed {
 		p := counts.pauses()

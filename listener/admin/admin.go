@@ -11,6 +11,7 @@ package admin
 
 import (
 	"context"
+	"crypto/rand"
 	"errors"
 	"fmt"
 	"log/slog"
@@ -32,7 +33,8 @@ type Options struct {
 	// machine. Port 0 takes a free one; see Admin.URL.
 	Address string
 	// Token is what requests have to bring, as "Authorization: Bearer TOKEN". "" asks
-	// for none on a loopback address; elsewhere only health and metrics answer then.
+	// for none on a loopback address. Elsewhere one is made then, which is logged once;
+	// see Admin.Token.
 	Token string
 
 	Logger *slog.Logger // nil logs nothing
@@ -53,14 +55,13 @@ type Options struct {
 
 // Admin is an admin address that is open.
 type Admin struct {
-	opts     Options
-	log      *slog.Logger
-	http     *http.Server
-	socket   net.Listener
-	loopback bool
-	token    [32]byte // the hash of the token; see bears
-	served   chan error
-	begun    time.Time
+	opts   Options // its Token is "" on a loopback address only
+	log    *slog.Logger
+	http   *http.Server
+	socket net.Listener
+	token  [32]byte // the hash of the token; see bears
+	served chan error
+	begun  time.Time
 
 	server   *listener.Server // nothing that reads it is reached before attached
 	attached atomic.Bool
@@ -105,9 +106,13 @@ func Open(opts Options) (*Admin, error) {
 	if err != nil {
 		return nil, err
 	}
+	made := opts.Token == "" && !isLoopback(socket.Addr())
+	if made {
+		opts.Token = rand.Text()
+	}
 	a := &Admin{
 		opts: opts, log: opts.Logger, socket: socket, begun: time.Now(),
-		loopback: isLoopback(socket.Addr()), token: hashOf(opts.Token), served: make(chan error, 1), turn: make(chan struct{}, 1),
+		token: hashOf(opts.Token), served: make(chan error, 1), turn: make(chan struct{}, 1),
 	}
 	if a.log == nil {
 		a.log = slog.New(slog.DiscardHandler)
@@ -124,8 +129,8 @@ func Open(opts Options) (*Admin, error) {
 		// Preflights of other origins are refused as anything else of theirs.
 		DisableGeneralOptionsHandler: true,
 	}
-	if opts.Token == "" && !a.loopback {
-		a.log.Warn("the admin address is open to other machines and has no token: only /healthz, /readyz and /metrics answer", "address", socket.Addr().String())
+	if made {
+		a.log.Info("admin token, made for this start since --admin-token gives none", "token", opts.Token, "address", socket.Addr().String())
 	}
 	go func() { a.served <- a.http.Serve(socket) }()
 	return a, nil
@@ -180,6 +185,9 @@ func (a *Admin) URL() string {
 	}
 	return "http://" + at.String()
 }
+
+// Token is what requests have to bring, also when it was made; "" for none.
+func (a *Admin) Token() string { return a.opts.Token }
 
 // Close lets requests in flight end until ctx does, and closes the address. It may
 // be called for none, nil.

@@ -16,7 +16,14 @@ type curves struct {
 	length           float64 // seconds
 	unit             func(float64) string
 	lines            []curve
-	shaded           []span // stretches in which the timing was not trusted
+	shaded           []span     // stretches in which the timing was not trusted
+	marks            []axisMark // of the axis below; nil for those of the time
+}
+
+// axisMark is a text below a chart.
+type axisMark struct {
+	at   float64
+	text string
 }
 
 // curve is one figure: y at the second x; NaN leaves a gap.
@@ -54,6 +61,10 @@ func (c *curves) svg() template.HTML {
 	step := niceStep(top, 4)
 	top = max(math.Ceil(top/step), 1) * step
 	length := max(c.length, 1)
+	marks := c.marks
+	for second, by := 0.0, secondsStep(length); c.marks == nil && second <= length; second += by {
+		marks = append(marks, axisMark{second, clockText(second)})
+	}
 	x := func(second float64) float64 { return chartLeft + second/length*plotWidth }
 	y := func(value float64) float64 { return chartTop + plotHeight - value/top*plotHeight }
 
@@ -65,8 +76,8 @@ func (c *curves) svg() template.HTML {
 	for value := 0.0; value <= top+step/2; value += step {
 		rule(&b, y(value), c.unit(value))
 	}
-	for second, by := 0.0, secondsStep(length); second <= length; second += by {
-		label(&b, x(second), clockText(second))
+	for _, m := range marks {
+		label(&b, x(m.at), m.text)
 	}
 	for i, l := range c.lines {
 		fmt.Fprintf(&b, `<path class="line s%d" d="%s"/>`, i+1, l.path(x, y))

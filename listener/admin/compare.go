@@ -2,7 +2,7 @@ package admin
 
 import (
 	"fmt"
-	"math"
+	"slices"
 
 	"mockserver/config"
 )
@@ -13,9 +13,36 @@ type Comparison struct {
 	B RunEntry `json:"b"`
 	// Remarks are what keeps the two from being compared as they are: another
 	// configuration, another machine, timing that cannot be trusted.
-	Remarks   []string       `json:"remarks"`
-	Total     Differences    `json:"total"`
-	Endpoints []EndpointPair `json:"endpoints"` // the busiest of A first, then those of B alone
+	Remarks []string `json:"remarks"`
+	// Reasons are those not to trust the timing of either, by what held longest in A, then
+	// in B.
+	Reasons   []ReasonPair     `json:"reasons"`
+	Total     TotalDifferences `json:"total"`
+	Endpoints []EndpointPair   `json:"endpoints"` // the busiest of A first, then those of B alone
+}
+
+// ReasonPair is a reason that held in one of two runs, or in both; nil where it did not.
+type ReasonPair struct {
+	Code string    `json:"code"`
+	A    *RunCause `json:"a"`
+	B    *RunCause `json:"b"`
+}
+
+// TotalDifferences are the figures of two whole runs.
+type TotalDifferences struct {
+	Differences
+	WebhooksSent    Pair `json:"webhooks_sent"`
+	WebhooksDead    Pair `json:"webhooks_dead"`
+	WebhooksRefused Pair `json:"webhooks_refused"`
+	WebhookLagP50   Pair `json:"webhook_lag_p50"`
+	WebhookLagP99   Pair `json:"webhook_lag_p99"`
+	CPU             Pair `json:"cpu"`       // cores that the process kept busy
+	CPUShare        Pair `json:"cpu_share"` // of what it may use
+	MachineCPU      Pair `json:"machine_cpu"`
+	Throttled       Pair `json:"throttled"`
+	SchedulerP99    Pair `json:"scheduler_p99"`
+	PauseMax        Pair `json:"pause_max"`
+	Memory          Pair `json:"memory"` // bytes at the end
 }
 
 // EndpointPair is an endpoint in both runs.
@@ -30,7 +57,10 @@ type EndpointPair struct {
 type Differences struct {
 	Requests          Pair `json:"requests"`
 	Rate              Pair `json:"rate"`
-	Errors            Pair `json:"errors"` // share of answers of 500 and above
+	Errors            Pair `json:"errors"`          // share of answers of 500 and above
+	DeclaredErrors    Pair `json:"errors_declared"` // of those, as a share of all answers: see ErrorKinds
+	InjectedErrors    Pair `json:"errors_injected"`
+	OwnErrors         Pair `json:"errors_own"`
 	OwnP50            Pair `json:"own_p50"`
 	OwnP90            Pair `json:"own_p90"`
 	OwnP99            Pair `json:"own_p99"`
@@ -42,15 +72,20 @@ type Differences struct {
 
 // Pair is one figure of two runs; nil where a run has none.
 type Pair struct {
-	A      *float64 `json:"a"`
-	B      *float64 `json:"b"`
-	Change *float64 `json:"change"` // of B against A: 0.1 is a tenth more; nil when A is 0 or one is missing
+	A          *float64 `json:"a"`
+	B          *float64 `json:"b"`
+	Difference *float64 `json:"difference"` // B less A; nil when one is missing
+	Change     *float64 `json:"change"`     // of B against A: 0.1 is a tenth more; nil when A is 0 or one is missing
 }
 
 // pairOf is two figures, of which either may be none.
 func pairOf(a, b *float64) Pair {
 	p := Pair{A: a, B: b}
-	if a != nil && b != nil && *a != 0 {
+	if a == nil || b == nil {
+		return p
+	}
+	p.Difference = figure(*b - *a)
+	if *a != 0 {
 		p.Change = figure(*b/(*a) - 1)
 	}
 	return p
@@ -59,6 +94,7 @@ func pairOf(a, b *float64) Pair {
 // figures are those of one side of a comparison.
 type figures struct {
 	requests, errors uint64
+	kinds            ErrorKinds
 	rate             float64
 	own, inj, late   Spread
 }
@@ -80,24 +116,28 @@ func differences(a, b *figures) Differences {
 	timed := func(spread func(*figures) *Spread, ms func(*Spread) float64) Pair {
 		return pair(func(f *figures) (float64, bool) { s := spread(f); return ms(s), s.Count > 0 })
 	}
+	part := func(of func(*figures) uint64) Pair {
+		return pair(func(f *figures) (float64, bool) { return float64(of(f)) / float64(max(f.requests, 1)), f.requests > 0 })
+	}
 	own, inj, late := func(f *figures) *Spread { return &f.own }, func(f *figures) *Spread { return &f.inj }, func(f *figures) *Spread { return &f.late }
 	p50, p90 := func(s *Spread) float64 { return s.P50 }, func(s *Spread) float64 { return s.P90 }
 	p99, p999 := func(s *Spread) float64 { return s.P99 }, func(s *Spread) float64 { return s.P999 }
 	return Differences{
-		Requests: pair(func(f *figures) (float64, bool) { return float64(f.requests), true }),
-		Rate:     pair(func(f *figures) (float64, bool) { return f.rate, true }),
-		Errors: pair(func(f *figures) (float64, bool) {
-			return float64(f.errors) / float64(max(f.requests, 1)), f.requests > 0
-		}),
-		OwnP50: timed(own, p50), OwnP90: timed(own, p90), OwnP99: timed(own, p99), OwnP999: timed(own, p999),
+		Requests:       pair(func(f *figures) (float64, bool) { return float64(f.requests), true }),
+		Rate:           pair(func(f *figures) (float64, bool) { return f.rate, true }),
+		Errors:         part(func(f *figures) uint64 { return f.errors }),
+		DeclaredErrors: part(func(f *figures) uint64 { return f.kinds.DeclaredErrors }),
+		InjectedErrors: part(func(f *figures) uint64 { return f.kinds.InjectedErrors }),
+		OwnErrors:      part(func(f *figures) uint64 { return f.kinds.OwnErrors }),
+		OwnP50:         timed(own, p50), OwnP90: timed(own, p90), OwnP99: timed(own, p99), OwnP999: timed(own, p999),
 		InjectedP50: timed(inj, p50), InjectedP99: timed(inj, p99), InjectionErrorP99: timed(late, p99),
 	}
 }
 
 // compare puts two reports beside each other.
 func compare(a, b *Report) Comparison {
-	c := Comparison{A: entryOf(a), B: entryOf(b), Remarks: remarksOn(a, b), Endpoints: []EndpointPair{}}
-	c.Total = differences(totalFigures(a), totalFigures(b))
+	c := Comparison{A: entryOf(a), B: entryOf(b), Remarks: remarksOn(a, b), Reasons: reasonPairs(a, b), Endpoints: []EndpointPair{}}
+	c.Total = totalDifferences(a, b)
 	of := map[string]*EndpointReport{}
 	for i := range b.Endpoints {
 		of[b.Endpoints[i].ID] = &b.Endpoints[i]
@@ -124,7 +164,7 @@ func (e *EndpointReport) figures() *figures {
 	if e == nil {
 		return nil
 	}
-	f := &figures{requests: e.Requests, rate: e.Rate, own: e.Own, inj: e.Injected, late: e.InjectionError}
+	f := &figures{requests: e.Requests, rate: e.Rate, kinds: e.ErrorKinds, own: e.Own, inj: e.Injected, late: e.InjectionError}
 	for status, n := range e.Statuses {
 		if status >= 500 {
 			f.errors += n
@@ -135,7 +175,62 @@ func (e *EndpointReport) figures() *figures {
 
 func totalFigures(r *Report) *figures {
 	t := &r.Total
-	return &figures{requests: t.Requests, rate: t.Rate, errors: t.Errors, own: t.Own, inj: t.Injected, late: t.InjectionError}
+	return &figures{requests: t.Requests, rate: t.Rate, errors: t.Errors, kinds: t.ErrorKinds, own: t.Own, inj: t.Injected, late: t.InjectionError}
+}
+
+// totalDifferences are those of two whole runs: what each of their requests had, and
+// what the server did beside them.
+func totalDifferences(a, b *Report) TotalDifferences {
+	pair := func(of func(*Sample) *float64) Pair { return pairOf(of(&a.Total), of(&b.Total)) }
+	counted := func(of func(*Sample) int64) Pair {
+		return pair(func(s *Sample) *float64 { return figure(float64(of(s))) })
+	}
+	timed := func(of func(*Sample) (*Spread, float64)) Pair {
+		return pair(func(s *Sample) *float64 {
+			if spread, ms := of(s); spread.Count > 0 {
+				return &ms
+			}
+			return nil
+		})
+	}
+	return TotalDifferences{
+		Differences:     differences(totalFigures(a), totalFigures(b)),
+		WebhooksSent:    counted(func(s *Sample) int64 { return s.WebhooksSent }),
+		WebhooksDead:    counted(func(s *Sample) int64 { return s.WebhooksDead }),
+		WebhooksRefused: counted(func(s *Sample) int64 { return s.WebhooksRefused }),
+		WebhookLagP50:   timed(func(s *Sample) (*Spread, float64) { return &s.WebhookLag, s.WebhookLag.P50 }),
+		WebhookLagP99:   timed(func(s *Sample) (*Spread, float64) { return &s.WebhookLag, s.WebhookLag.P99 }),
+		CPU:             pair(func(s *Sample) *float64 { return s.CPU }),
+		CPUShare: pair(func(s *Sample) *float64 {
+			if share, ok := s.ofQuota(); ok {
+				return &share
+			}
+			return nil
+		}),
+		MachineCPU:   pair(func(s *Sample) *float64 { return s.MachineCPU }),
+		Throttled:    pair(func(s *Sample) *float64 { return s.Throttled }),
+		SchedulerP99: timed(func(s *Sample) (*Spread, float64) { return &s.Scheduler, s.Scheduler.P99 }),
+		PauseMax:     timed(func(s *Sample) (*Spread, float64) { return &s.Pauses, s.Pauses.Max }),
+		Memory:       counted(func(s *Sample) int64 { return int64(s.Memory) }),
+	}
+}
+
+// reasonPairs are the reasons of either run.
+func reasonPairs(a, b *Report) []ReasonPair {
+	pairs := []ReasonPair{}
+	for i := range a.Verdict.Reasons {
+		c := &a.Verdict.Reasons[i]
+		pairs = append(pairs, ReasonPair{Code: c.Code, A: c})
+	}
+	for i := range b.Verdict.Reasons {
+		c := &b.Verdict.Reasons[i]
+		if at := slices.IndexFunc(pairs, func(p ReasonPair) bool { return p.Code == c.Code }); at >= 0 {
+			pairs[at].B = c
+			continue
+		}
+		pairs = append(pairs, ReasonPair{Code: c.Code, B: c})
+	}
+	return pairs
 }
 
 func entryOf(r *Report) RunEntry {
@@ -182,16 +277,3 @@ func remarksOn(a, b *Report) []string {
 
 // fewRequests is below which the 99.9th percentile is a single request's.
 const fewRequests = 1000
-
-// changeText is a change in percent, with its sign.
-func changeText(change *float64) string {
-	switch {
-	case change == nil:
-		return "–"
-	case math.Abs(*change) < 0.0005:
-		return "±0 %"
-	case *change > 0:
-		return "+" + short(*change*100) + " %"
-	}
-	return "\u2212" + short(-*change*100) + " %"
-}

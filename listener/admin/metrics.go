@@ -85,6 +85,7 @@ var (
 	faultsTotal      = describe("faults_total", "Answers that went wrong as declared, by the type of the fault; failure and timeout are those of a latency.", "endpoint", "host", "condition", "fault")
 	rateLimited      = describe("rate_limited_total", "Requests answered 429 by a rate limit.", "endpoint", "host", "condition")
 	capacityRefused  = describe("capacity_refused_total", "Requests answered 503 by a capacity.", "endpoint", "host", "condition")
+	ownErrors        = describe("own_errors_total", "Answers of 500 and above that the server gave in place of what is declared: a body that cannot be had, an internal error.", "endpoint", "host", "condition")
 	socketMessages   = describe("websocket_messages_total", "Messages of WebSocket connections.", "endpoint", "host", "condition", "direction")
 	serviceSeconds   = describe("service_seconds", "Time that the server took itself, without injected latency.", "endpoint", "host", "condition")
 	injectedSeconds  = describe("injected_latency_seconds", "Time that latency was declared to take, and the wait for a place of a capacity.", "endpoint", "host", "condition")
@@ -336,6 +337,7 @@ func (l *line) add(c *listener.Counted) {
 	l.counted.Out += c.Out
 	l.counted.Limited += c.Limited
 	l.counted.Refused += c.Refused
+	l.counted.Broken += c.Broken
 	l.counted.Received += c.Received
 	l.counted.Sent += c.Sent
 	l.service.add(c.Service, serviceBuckets)
@@ -350,7 +352,7 @@ func newLine(labels [3]string) *line {
 // plain are the plain numbers that are written of a line.
 func (l *line) plain() []*uint64 {
 	c := &l.counted
-	return []*uint64{&c.In, &c.Out, &c.Limited, &c.Refused, &c.Received, &c.Sent}
+	return []*uint64{&c.In, &c.Out, &c.Limited, &c.Refused, &c.Broken, &c.Received, &c.Sent}
 }
 
 func (l *line) write(out *output) {
@@ -366,6 +368,7 @@ func (l *line) write(out *output) {
 	out.counter(responseBytes, l.counted.Out, all...)
 	out.some(rateLimited, l.counted.Limited, all...)
 	out.some(capacityRefused, l.counted.Refused, all...)
+	out.some(ownErrors, l.counted.Broken, all...)
 	out.some(socketMessages, l.counted.Received, with("received")...)
 	out.some(socketMessages, l.counted.Sent, with("sent")...)
 	out.histogram(serviceSeconds, &l.service, serviceBuckets, all...)

@@ -43,7 +43,7 @@ func (e *everything) Collect(to chan<- prometheus.Metric) {
 	e.collector.Collect(to)
 	l := line{
 		labels: [3]string{"GET /all", "", ""}, statuses: map[int]uint64{200: 1}, faults: map[string]uint64{"reset": 1},
-		counted: listener.Counted{Limited: 1, Refused: 1, Received: 1, Sent: 1},
+		counted: listener.Counted{Limited: 1, Refused: 1, Broken: 1, Received: 1, Sent: 1},
 		service: lengths{1, 1, make([]uint64, len(serviceBuckets))}, injected: lengths{1, 1, make([]uint64, len(injectedBuckets))}, late: lengths{1, 1, make([]uint64, len(serviceBuckets))},
 	}
 	out := output{to}

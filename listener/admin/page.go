@@ -50,6 +50,9 @@ func (a *Admin) page() map[string]verbs {
 // pageFile is the handler of one file of the page: "index.html".
 func (a *Admin) pageFile(name string) http.HandlerFunc {
 	content, err := pageFiles.ReadFile("page/" + name)
+	if a.opts.Token != "" { // so that the page asks for it, and is not refused first
+		content = bytes.Replace(content, []byte("<html "), []byte("<html data-token "), 1)
+	}
 	hash := sha256.Sum256(content)
 	tag := `"` + base64.RawURLEncoding.EncodeToString(hash[:16]) + `"`
 	policy := pagePolicy()
@@ -67,7 +70,7 @@ func (a *Admin) pageFile(name string) http.HandlerFunc {
 	}
 	refused := a.guarded(show)
 	return func(w http.ResponseWriter, r *http.Request) {
-		if a.opts.Token == "" && !(a.loopback && namesThisMachine(r.Host)) {
+		if a.opts.Token == "" && !namesThisMachine(r.Host) {
 			refused(w, r)
 			return
 		}

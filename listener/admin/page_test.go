@@ -24,21 +24,18 @@ func asked(a *Admin, method, url string, headers ...string) *http.Response {
 func TestPage_WhoGetsIt(t *testing.T) {
 	for _, c := range []struct {
 		name, token string
-		loopback    bool
 		url         string
 		headers     []string
 		status      int
 	}{
-		{"off loopback without a token", "", false, "http://10.0.0.7:8001/", nil, 401},
-		{"by the name of another machine", "", true, "http://mock.example:8001/", nil, 403},
-		{"on loopback", "", true, "http://127.0.0.1:8001/", nil, 200},
-		{"by a link on another site", "", true, "http://127.0.0.1:8001/", []string{"Sec-Fetch-Site: cross-site", "Sec-Fetch-Mode: navigate"}, 200},
-		{"off loopback with a token, which it asks for", "secret", false, "http://10.0.0.7:8001/", nil, 200},
-		{"a file of it, likewise", "secret", false, "http://10.0.0.7:8001/page/page.js", nil, 200},
-		{"a file of it, off loopback without a token", "", false, "http://10.0.0.7:8001/page/page.js", nil, 401},
-		{"a file that is none of it", "secret", false, "http://10.0.0.7:8001/page/none.js", nil, 401},
+		{"by the name of another machine", "", "http://mock.example:8001/", nil, 403},
+		{"on loopback", "", "http://127.0.0.1:8001/", nil, 200},
+		{"by a link on another site", "", "http://127.0.0.1:8001/", []string{"Sec-Fetch-Site: cross-site", "Sec-Fetch-Mode: navigate"}, 200},
+		{"off loopback with a token, which it asks for", "secret", "http://10.0.0.7:8001/", nil, 200},
+		{"a file of it, likewise", "secret", "http://10.0.0.7:8001/page/page.js", nil, 200},
+		{"a file that is none of it", "secret", "http://10.0.0.7:8001/page/none.js", nil, 401},
 	} {
-		a := &Admin{opts: Options{Token: c.token}, token: hashOf(c.token), loopback: c.loopback, metrics: http.NotFoundHandler()}
+		a := &Admin{opts: Options{Token: c.token}, token: hashOf(c.token), metrics: http.NotFoundHandler()}
 		if got := asked(a, "GET", c.url, c.headers...); got.StatusCode != c.status {
 			t.Errorf("%s: got %d, want %d", c.name, got.StatusCode, c.status)
 		}
@@ -46,7 +43,7 @@ func TestPage_WhoGetsIt(t *testing.T) {
 }
 
 func TestPage_ItsHeaders(t *testing.T) {
-	a := &Admin{loopback: true, metrics: http.NotFoundHandler()}
+	a := &Admin{metrics: http.NotFoundHandler()}
 	for at, kind := range map[string]string{
 		"/": "text/html; charset=utf-8", "/page/page.css": "text/css; charset=utf-8", "/page/page.js": "text/javascript; charset=utf-8", "/page/icon.svg": "image/svg+xml",
 	} {
@@ -72,7 +69,7 @@ func TestPage_ItsHeaders(t *testing.T) {
 
 // What the page loads is its own, and in it: a policy alone would leave it broken.
 func TestPage_ItNamesNothingElse(t *testing.T) {
-	a := &Admin{loopback: true, metrics: http.NotFoundHandler()}
+	a := &Admin{metrics: http.NotFoundHandler()}
 	files, err := pageFiles.ReadDir("page")
 	if err != nil {
 		t.Fatal(err)

@@ -9,12 +9,15 @@ type Point struct {
 	Seconds float64 `json:"seconds"`
 	Trusted bool    `json:"trusted"` // the timing, by the verdict on the seconds up to here
 
-	Rate      float64 `json:"rate"`
-	Errors    float64 `json:"errors"`
-	Unmatched float64 `json:"unmatched"`
-	Faults    float64 `json:"faults"`
-	Limited   float64 `json:"limited"` // by rate limits and capacities
-	InFlight  float64 `json:"in_flight"`
+	Rate           float64 `json:"rate"`
+	Errors         float64 `json:"errors"`
+	DeclaredErrors float64 `json:"errors_declared"`
+	InjectedErrors float64 `json:"errors_injected"`
+	OwnErrors      float64 `json:"errors_own"`
+	Unmatched      float64 `json:"unmatched"`
+	Faults         float64 `json:"faults"`
+	Limited        float64 `json:"limited"` // by rate limits and capacities
+	InFlight       float64 `json:"in_flight"`
 
 	// The most of a stretch; nil where nothing was timed.
 	OwnP50            *float64 `json:"own_p50"`
@@ -49,7 +52,8 @@ func pointOf(s *Sample, at float64, trusted bool) Point {
 	}
 	p := Point{
 		At: at, Seconds: s.Seconds, Trusted: trusted,
-		Rate: s.Rate, Errors: each(s.Errors), Unmatched: each(s.Unmatched), Faults: each(s.Faults), Limited: each(s.Limited + s.Refused),
+		Rate: s.Rate, Errors: each(s.Errors),
+		DeclaredErrors: each(s.DeclaredErrors), InjectedErrors: each(s.InjectedErrors), OwnErrors: each(s.OwnErrors), Unmatched: each(s.Unmatched), Faults: each(s.Faults), Limited: each(s.Limited + s.Refused),
 		InFlight: float64(s.InFlight),
 		OwnP50:   timed(s.Own, s.Own.P50), OwnP99: timed(s.Own, s.Own.P99),
 		InjectedP50: timed(s.Injected, s.Injected.P50), InjectedP99: timed(s.Injected, s.Injected.P99),
@@ -76,7 +80,9 @@ func (p Point) join(q Point) Point {
 	}
 	joined := Point{
 		At: q.At, Seconds: seconds, Trusted: p.Trusted && q.Trusted,
-		Rate: mean(p.Rate, q.Rate), Errors: mean(p.Errors, q.Errors), Unmatched: mean(p.Unmatched, q.Unmatched),
+		Rate: mean(p.Rate, q.Rate), Errors: mean(p.Errors, q.Errors),
+		DeclaredErrors: mean(p.DeclaredErrors, q.DeclaredErrors), InjectedErrors: mean(p.InjectedErrors, q.InjectedErrors),
+		OwnErrors: mean(p.OwnErrors, q.OwnErrors), Unmatched: mean(p.Unmatched, q.Unmatched),
 		Faults: mean(p.Faults, q.Faults), Limited: mean(p.Limited, q.Limited),
 		InFlight: max(p.InFlight, q.InFlight), WebhooksPending: max(p.WebhooksPending, q.WebhooksPending), Memory: max(p.Memory, q.Memory),
 		OwnP50: most(p.OwnP50, q.OwnP50), OwnP99: most(p.OwnP99, q.OwnP99),

@@ -26,6 +26,7 @@ type reading struct {
 type summed struct {
 	requests, errors, unmatched, faults, limited, refused, in, out uint64
 
+	kinds                   ErrorKinds
 	service, injected, late listener.Lengths
 }
 
@@ -68,6 +69,9 @@ func sumOf(c *listener.Counts) summed {
 		}
 		s.requests += a.Requests
 		s.errors += errorsOf(a)
+		if a != &c.Unmatched {
+			s.kinds = s.kinds.plus(errorKindsOf(a))
+		}
 		for _, n := range a.Faults {
 			s.faults += n
 		}
@@ -108,7 +112,7 @@ func between(a, b *reading) Sample {
 	lag := b.webhooks.Lag.Since(&a.webhooks.Lag)
 	s := Sample{
 		Time: b.time.UTC(), Seconds: apart.Seconds(),
-		Requests: b.requests - a.requests, Errors: b.errors - a.errors, Unmatched: b.summed.unmatched - a.summed.unmatched,
+		Requests: b.requests - a.requests, Errors: b.errors - a.errors, ErrorKinds: b.kinds.since(a.kinds), Unmatched: b.summed.unmatched - a.summed.unmatched,
 		Faults: b.faults - a.faults, Limited: b.limited - a.limited, Refused: b.refused - a.refused, In: b.in - a.in, Out: b.out - a.out,
 		Connections: b.counts.Connections, InFlight: b.counts.InFlight,
 		Own:            spreadOfLengths(b.service.Since(a.service)),

@@ -31,6 +31,7 @@ type Report struct {
 	// OtherEndpoints is how many endpoints had requests, and fewer than those listed.
 	OtherEndpoints int               `json:"other_endpoints"`
 	Histograms     Histograms        `json:"histograms"`
+	Percentiles    Percentiles       `json:"percentiles"`
 	Timeline       []Point           `json:"timeline"`
 	Unmatched      []UnmatchedReport `json:"unmatched"` // the most frequent
 	OtherUnmatched int               `json:"other_unmatched"`
@@ -66,13 +67,14 @@ type Configuration struct {
 
 // EndpointReport is one endpoint in a run.
 type EndpointReport struct {
-	ID             string            `json:"id"`
-	Endpoint       string            `json:"endpoint"`
-	Host           string            `json:"host,omitempty"`
-	If             string            `json:"if,omitempty"`
-	Requests       uint64            `json:"requests"`
-	Rate           float64           `json:"rate"`
-	Statuses       map[int]uint64    `json:"statuses"`
+	ID       string         `json:"id"`
+	Endpoint string         `json:"endpoint"`
+	Host     string         `json:"host,omitempty"`
+	If       string         `json:"if,omitempty"`
+	Requests uint64         `json:"requests"`
+	Rate     float64        `json:"rate"`
+	Statuses map[int]uint64 `json:"statuses"`
+	ErrorKinds
 	Faults         map[string]uint64 `json:"faults"`
 	Limited        uint64            `json:"limited"`
 	Refused        uint64            `json:"refused"`
@@ -125,11 +127,14 @@ func (r *run) reportAt(end *reading, m made) *Report {
 	}
 	report.OtherEndpoints = len(all) - len(report.Endpoints)
 	lag := end.webhooks.Lag.Since(&r.first.webhooks.Lag)
+	own, injected, late := end.service.Since(r.first.service), end.injected.Since(r.first.injected), end.late.Since(r.first.late)
 	report.Histograms = Histograms{
-		Own:            lengthBuckets(end.service.Since(r.first.service)),
-		Injected:       lengthBuckets(end.injected.Since(r.first.injected)),
-		InjectionError: lengthBuckets(end.late.Since(r.first.late)),
-		WebhookLag:     bucketsOf(lag.Count, lag.Buckets(bucketEnds())),
+		Own: lengthBuckets(own), Injected: lengthBuckets(injected), InjectionError: lengthBuckets(late),
+		WebhookLag: bucketsOf(lag.Count, lag.Buckets(bucketEnds())),
+	}
+	report.Percentiles = Percentiles{
+		Own: lengthPercentiles(own), Injected: lengthPercentiles(injected), InjectionError: lengthPercentiles(late),
+		WebhookLag: percentilesOf(lag.Count, lag.Max, &lag),
 	}
 	report.Unmatched, report.OtherUnmatched = r.unmatched(m.misses)
 	return report
@@ -138,7 +143,7 @@ func (r *run) reportAt(end *reading, m made) *Report {
 func endpointReport(c *listener.Counted, seconds float64) EndpointReport {
 	e := EndpointReport{
 		ID: c.ID, Endpoint: c.Endpoint, Host: c.Host, If: c.If, Requests: c.Requests, Statuses: c.Statuses, Faults: c.Faults,
-		Limited: c.Limited, Refused: c.Refused, In: c.In, Out: c.Out,
+		ErrorKinds: errorKindsOf(c), Limited: c.Limited, Refused: c.Refused, In: c.In, Out: c.Out,
 		Own: spreadOfLengths(c.Service), Injected: spreadOfLengths(c.Injected), InjectionError: spreadOfLengths(c.InjectionError),
 	}
 	if seconds > 0 {
@@ -164,6 +169,8 @@ func (r *run) unmatched(misses []listener.Miss) (list []UnmatchedReport, others 
 	list = list[:min(all, unmatchedReported)]
 	return list, all - len(list)
 }
+
+func lengthPercentiles(l listener.Lengths) []Percentile { return percentilesOf(l.Count, l.Max, l) }
 
 func lengthBuckets(l listener.Lengths) []Bucket { return bucketsOf(l.Count, l.Buckets(bucketEnds())) }
 

@@ -37,7 +37,8 @@ var reportTemplates = sync.OnceValues(func() (*template.Template, error) {
 		"p99":     func(s Spread) string { return s.text(s.P99) },
 		"p999":    func(s Spread) string { return s.text(s.P999) },
 		"add1":    func(i int) int { return i + 1 },
-		"rows":    func(d Differences) []pairRow { return d.rows() },
+		"rows":    Differences.rows,
+		"whole":   TotalDifferences.whole,
 	}).ParseFS(reportFiles, "report/*.html")
 })
 
@@ -100,9 +101,15 @@ func legible(text string) string {
 	})
 }
 
-// faultsText is what went wrong as declared.
+// faultsText is what went wrong: what the server could not answer, and what was declared.
 func faultsText(e EndpointReport) string {
 	var all []string
+	if e.OwnErrors > 0 {
+		all = append(all, "the server's own errors: "+countText(e.OwnErrors))
+	}
+	if e.DeclaredErrors > 0 {
+		all = append(all, "declared errors: "+countText(e.DeclaredErrors))
+	}
 	for _, name := range slices.Sorted(maps.Keys(e.Faults)) {
 		all = append(all, name+": "+countText(e.Faults[name]))
 	}
@@ -152,7 +159,7 @@ func (r *Report) figures() [][2]string {
 	t := &r.Total
 	return [][2]string{
 		{"requests", countText(t.Requests)}, {"requests a second", rateText(t.Rate)},
-		{"answers of 500 and above", countText(t.Errors)}, {"unmatched", countText(t.Unmatched)}, {"faults", countText(t.Faults)},
+		{"errors, declared", countText(t.DeclaredErrors)}, {"errors, injected", countText(t.InjectedErrors)}, {"errors, the server's own", countText(t.OwnErrors)}, {"unmatched", countText(t.Unmatched)}, {"faults", countText(t.Faults)},
 		{"refused by limits", countText(t.Limited + t.Refused)},
 		{"own time p50", t.Own.text(t.Own.P50)}, {"own time p99", t.Own.text(t.Own.P99)}, {"own time p99.9", t.Own.text(t.Own.P999)},
 		{"injected p50", t.Injected.text(t.Injected.P50)}, {"injected p99", t.Injected.text(t.Injected.P99)},
@@ -160,7 +167,7 @@ func (r *Report) figures() [][2]string {
 		{"webhooks sent", countText(uint64(max(t.WebhooksSent, 0)))}, {"webhooks failed", countText(uint64(max(t.WebhooksDead, 0)))},
 		{"webhook lag p99", t.WebhookLag.text(t.WebhookLag.P99)},
 		{"longest pause of the collector", t.Pauses.text(t.Pauses.Max)}, {"scheduler latency p99", t.Scheduler.text(t.Scheduler.P99)},
-		{"CPU used, in cores", figureText(t.CPU, short)}, {"machine busy", figureText(t.MachineCPU, percentText)},
+		{"CPU used, in cores", figureText(t.CPU, short)}, {"machine busy", figureText(t.MachineCPU, shareText)},
 		{"kept from running by the quota", figureText(t.Throttled, msText)},
 		{"bytes received", countText(t.In)}, {"bytes sent", countText(t.Out)},
 	}
@@ -173,7 +180,7 @@ func figureText(figure *float64, text func(float64) string) string {
 	return text(*figure)
 }
 
-func percentText(share float64) string { return short(share*100) + " %" }
+func shareText(share float64) string { return short(share*100) + " %" }
 
 // setting is what the run ran with.
 func (r *Report) setting() [][2]string {
@@ -230,8 +237,11 @@ func chartPlans() []chartPlan {
 	return []chartPlan{
 		{"Requests a second", rateText, []column{
 			{"all", func(p *Point) float64 { return p.Rate }},
-			{"500 and above", func(p *Point) float64 { return p.Errors }},
 			{"unmatched", func(p *Point) float64 { return p.Unmatched }}}},
+		{"Errors a second", rateText, []column{
+			{"declared", func(p *Point) float64 { return p.DeclaredErrors }},
+			{"injected", func(p *Point) float64 { return p.InjectedErrors }},
+			{"the server's own", func(p *Point) float64 { return p.OwnErrors }}}},
 		{"Own time", msText, []column{
 			{"p99", maybe(func(p *Point) *float64 { return p.OwnP99 })},
 			{"p50", maybe(func(p *Point) *float64 { return p.OwnP50 })}}},
@@ -250,7 +260,7 @@ func chartPlans() []chartPlan {
 			{"collector, longest", maybe(func(p *Point) *float64 { return p.PauseMax })},
 			{"scheduler p99", maybe(func(p *Point) *float64 { return p.SchedulerP99 })},
 			{"quota", maybe(func(p *Point) *float64 { return p.Throttled })}}},
-		{"Processor", percentText, []column{
+		{"Processor", shareText, []column{
 			{"process, of its limit", maybe(func(p *Point) *float64 { return p.CPU })},
 			{"machine", maybe(func(p *Point) *float64 { return p.MachineCPU })},
 			{"stolen", maybe(func(p *Point) *float64 { return p.Steal })}}},
@@ -321,15 +331,16 @@ func (r *Report) shaded() []span {
 	return spans
 }
 
-// bars are the distributions that hold anything.
+// bars are the distributions that hold anything, each with its curve by percentile.
 func (r *Report) bars() []chartView {
 	var views []chartView
 	for i, h := range []struct {
 		title   string
 		buckets []Bucket
+		points  []Percentile
 	}{
-		{"Own time", r.Histograms.Own}, {"Injected latency", r.Histograms.Injected},
-		{"Injection error", r.Histograms.InjectionError}, {"Webhook lag", r.Histograms.WebhookLag},
+		{"Own time", r.Histograms.Own, r.Percentiles.Own}, {"Injected latency", r.Histograms.Injected, r.Percentiles.Injected},
+		{"Injection error", r.Histograms.InjectionError, r.Percentiles.InjectionError}, {"Webhook lag", r.Histograms.WebhookLag, r.Percentiles.WebhookLag},
 	} {
 		buckets := filled(h.buckets)
 		if len(buckets) == 0 {
@@ -343,35 +354,12 @@ func (r *Report) bars() []chartView {
 			all += bucket.Count
 		}
 		for _, bucket := range buckets {
-			view.Rows = append(view.Rows, []string{bucket.text(), countText(bucket.Count), percentText(float64(bucket.Count) / float64(all))})
+			view.Rows = append(view.Rows, []string{bucket.text(), countText(bucket.Count), shareText(float64(bucket.Count) / float64(all))})
 		}
 		views = append(views, view)
+		if len(h.points) > 0 {
+			views = append(views, percentileChart(fmt.Sprintf("percentiles-%d", i+1), h.title, all, h.points))
+		}
 	}
 	return views
-}
-
-// comparisonPage is what the template of a comparison shows.
-type comparisonPage struct {
-	Comparison
-	Style template.CSS
-}
-
-func (c Comparison) html() ([]byte, error) {
-	return rendered("compare.html", comparisonPage{c, reportStyle()})
-}
-
-// pairRow is a figure of a comparison as texts.
-type pairRow struct{ Name, A, B, Change string }
-
-// rows are the figures of a comparison in the order in which they are shown.
-func (d Differences) rows() []pairRow {
-	row := func(name string, p Pair, text func(float64) string) pairRow {
-		return pairRow{name, figureText(p.A, text), figureText(p.B, text), changeText(p.Change)}
-	}
-	whole := func(n float64) string { return countText(uint64(n)) }
-	return []pairRow{
-		row("Requests", d.Requests, whole), row("A second", d.Rate, rateText), row("500 and above", d.Errors, percentText),
-		row("Own p50", d.OwnP50, msText), row("Own p90", d.OwnP90, msText), row("Own p99", d.OwnP99, msText), row("Own p99.9", d.OwnP999, msText),
-		row("Injected p50", d.InjectedP50, msText), row("Injected p99", d.InjectedP99, msText), row("Late p99", d.InjectionErrorP99, msText),
-	}
 }

@@ -12,15 +12,16 @@ type Sample struct {
 	Time    time.Time `json:"time"` // of its end
 	Seconds float64   `json:"seconds"`
 
-	Requests  uint64  `json:"requests"`
-	Rate      float64 `json:"rate"`   // requests a second
-	Errors    uint64  `json:"errors"` // answers of 500 and above, declared ones among them
-	Unmatched uint64  `json:"unmatched"`
-	Faults    uint64  `json:"faults"`
-	Limited   uint64  `json:"limited"` // answered 429 by a rate limit
-	Refused   uint64  `json:"refused"` // answered 503 by a capacity
-	In        uint64  `json:"bytes_in"`
-	Out       uint64  `json:"bytes_out"`
+	Requests uint64  `json:"requests"`
+	Rate     float64 `json:"rate"`   // requests a second
+	Errors   uint64  `json:"errors"` // answers of 500 and above
+	ErrorKinds
+	Unmatched uint64 `json:"unmatched"`
+	Faults    uint64 `json:"faults"`
+	Limited   uint64 `json:"limited"` // answered 429 by a rate limit
+	Refused   uint64 `json:"refused"` // answered 503 by a capacity
+	In        uint64 `json:"bytes_in"`
+	Out       uint64 `json:"bytes_out"`
 
 	Connections int   `json:"connections"` // at its end
 	InFlight    int64 `json:"in_flight"`   // requests at its end
@@ -43,6 +44,33 @@ type Sample struct {
 	Stall float64 `json:"stall"`
 
 	Load
+}
+
+// ErrorKinds are answers of 500 and above by who made them. Those of a capacity, and of
+// unmatched requests with --unmatched-status, are none of these: they are counted as such.
+type ErrorKinds struct {
+	DeclaredErrors uint64 `json:"errors_declared"` // the status of a response or an outcome
+	InjectedErrors uint64 `json:"errors_injected"` // failures and time-outs of a latency
+	OwnErrors      uint64 `json:"errors_own"`      // in place of what is declared: a body that cannot be had, an internal error
+}
+
+// errorKindsOf tells the errors of an endpoint apart.
+func errorKindsOf(c *listener.Counted) ErrorKinds {
+	kinds := ErrorKinds{InjectedErrors: c.Faults["failure"] + c.Faults["timeout"], OwnErrors: c.Broken}
+	all, others := errorsOf(c), kinds.InjectedErrors+kinds.OwnErrors+c.Refused
+	kinds.DeclaredErrors = all - min(all, others) // a status is counted later than what it is of
+	return kinds
+}
+
+func (k ErrorKinds) plus(o ErrorKinds) ErrorKinds {
+	return ErrorKinds{k.DeclaredErrors + o.DeclaredErrors, k.InjectedErrors + o.InjectedErrors, k.OwnErrors + o.OwnErrors}
+}
+
+// since is what came after an earlier reading.
+func (k ErrorKinds) since(before ErrorKinds) ErrorKinds {
+	return ErrorKinds{
+		k.DeclaredErrors - min(k.DeclaredErrors, before.DeclaredErrors), k.InjectedErrors - before.InjectedErrors, k.OwnErrors - before.OwnErrors,
+	}
 }
 
 // Load is what a process and its machine did in a stretch of time.

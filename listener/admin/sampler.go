@@ -314,6 +314,7 @@ func earlierIn(before *listener.Counts) func(i int, id string) *listener.Counted
 func countedSince(a, b *listener.Counted) listener.Counted {
 	c := *b
 	c.Requests, c.In, c.Out = b.Requests-a.Requests, b.In-a.In, b.Out-a.Out
+	c.Broken = b.Broken - a.Broken
 	c.Limited, c.Refused, c.Received, c.Sent = b.Limited-a.Limited, b.Refused-a.Refused, b.Received-a.Received, b.Sent-a.Sent
 	c.Statuses, c.Faults = countsSince(a.Statuses, b.Statuses), countsSince(a.Faults, b.Faults)
 	c.Service, c.Injected, c.InjectionError = b.Service.Since(a.Service), b.Injected.Since(a.Injected), b.InjectionError.Since(a.InjectionError)

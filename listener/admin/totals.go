@@ -10,12 +10,13 @@ import (
 // shownCounts is what the server has counted since it was started, or of one endpoint.
 // Lengths of time are in milliseconds.
 type shownCounts struct {
-	ID       string            `json:"id,omitempty"`
-	Endpoint string            `json:"endpoint,omitempty"`
-	Host     string            `json:"host,omitempty"`
-	If       string            `json:"if,omitempty"`
-	Requests uint64            `json:"requests"`
-	Statuses map[int]uint64    `json:"statuses"`
+	ID       string         `json:"id,omitempty"`
+	Endpoint string         `json:"endpoint,omitempty"`
+	Host     string         `json:"host,omitempty"`
+	If       string         `json:"if,omitempty"`
+	Requests uint64         `json:"requests"`
+	Statuses map[int]uint64 `json:"statuses"`
+	ErrorKinds
 	In       uint64            `json:"bytes_in"`
 	Out      uint64            `json:"bytes_out"`
 	Faults   map[string]uint64 `json:"faults,omitempty"`
@@ -34,6 +35,9 @@ func shownCountsOf(c *listener.Counted) shownCounts {
 		ID: c.ID, Endpoint: c.Endpoint, Host: c.Host, If: c.If, Requests: c.Requests, Statuses: c.Statuses, In: c.In, Out: c.Out,
 		Faults: c.Faults, Limited: c.Limited, Refused: c.Refused, Received: c.Received, Sent: c.Sent,
 		Service: spreadOfLengths(c.Service),
+	}
+	if c.Endpoint != "" { // statuses of others are declared by nobody
+		s.ErrorKinds = errorKindsOf(c)
 	}
 	if c.Injected.Count > 0 {
 		injected := spreadOfLengths(c.Injected)
