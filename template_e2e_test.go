@@ -94,6 +94,62 @@ func TestTemplate_Variables(t *testing.T) {
 	})
 }
 
+// Names with dots, blanks, colons, quotes and brackets, in templates and conditions, YAML and EDN.
+func TestTemplate_NamesInQuotes(t *testing.T) {
+	t.Parallel()
+	const doc = `{"dc:title":"T","a":{"b c":{"d":[7,{"e.f":"deep"}]}},"q\"'\\]":"odd","":"none","length":{"x y":"l"},"0":"zero","list":[{"a b":1},{"a b":2}]}`
+	cases := []struct{ expression, condition, want string }{
+		{`json-params["dc:title"]`, `json-params["dc:title"] = T`, "T"},
+		{`json-params['dc:title']|lower`, `json-params['dc:title'] matches "^T$"`, "t"},
+		{`json-params.a["b c"].d.0`, `json-params.a["b c"].d[0] > 6`, "7"},
+		{`json-params["a"]["b c"]["d"][1]["e.f"]`, `not json-params["a"]["b c"]["d"][1]["e.g"]`, "deep"},
+		{`json-params["a"]["b c"].d.length`, `json-params["a"]["b c"].d.length = 2`, "2"},
+		{`json-params["q\"'\\]"]`, `json-params["q\"'\\]"] = odd`, "odd"},
+		{`json-params['q"\'\\]']`, `json-params['q"\'\\]'] = "odd"`, "odd"},
+		{`json-params[""]`, `json-params[""] = none`, "none"},
+		{`json-params["length"]["x y"]`, `json-params.a["length"] = null and json-params.a.length = 1`, "l"},
+		{`json-params["0"]`, `json-params.list["0"] = null`, "zero"},
+		{`json-params["no}} such"]|default:json-params["dc:title"]`, `json-params["no %} such"] = null`, "T"},
+		{`header-params["X-A"]`, `header-params["x-a"] = "h"`, "h"},
+		{`query-params["a.b"]`, `query-params["a.b"] = 1 and query-params["a b"].length = 3`, "1"},
+		{`query-params["a.length"]`, `query-params["a.length"] = 2`, "2"},
+		{`cookie-params["c"]`, `cookie-params["c"] contains o`, "cookie"},
+		{`path-params["id"]`, `path-params["id"] = x`, "x"},
+		{`env["STAGE"]`, `env["STAGE"] = blue`, "blue"},
+		{`json-params.list|length`, `{{json-params["list"]}} contains json-params.list[1]`, "2"},
+	}
+	loop := `{% for x in json-params["list"] %}{{x["a b"]}}{% if x["a b"] > 1 %}!{% endif %},{% endfor %}`
+	var yaml, edn strings.Builder
+	edn.WriteString("[")
+	declared := func(i int, condition, body string) {
+		fmt.Fprintf(&yaml, "- endpoint: {method: POST, path: /y%d/:id, if: %s, response: {body: %s}}\n", i, quoted(condition), quoted(body))
+		fmt.Fprintf(&edn, "{:endpoint {:method :post :path \"/e%d/:id\" :if %s :response {:body %s}}}\n", i, strconv.Quote(condition), strconv.Quote(body))
+	}
+	for i, c := range cases {
+		declared(i, c.condition, "{% if "+c.condition+" %}{{ "+c.expression+" }}{% endif %}")
+	}
+	declared(len(cases), "", loop)
+	edn.WriteString("]")
+	yaml.WriteString(`- endpoint: {method: POST, path: /map, response: {body: {t: 'a "{{json-params["dc:title"]}}"'}}}` + "\n")
+	dir := t.TempDir()
+	writeFile(t, dir, "mock.yml", yaml.String())
+	writeFile(t, dir, "mock.edn", edn.String())
+	p := launch(t, []string{"STAGE=blue"}, "-c", dir).listening()
+	headers := []string{"Content-Type: application/json", "X-A: h", "Cookie: c=cookie"}
+	p.do("POST", "/map", doc, headers...).want(t, 200, `{"t":"a \"T\""}`)
+	for _, syntax := range []string{"y", "e"} {
+		send := func(i int) answer {
+			return p.do("POST", fmt.Sprintf("/%s%d/x?a.b=1&a.length=2&a+b=abc", syntax, i), doc, headers...)
+		}
+		for i, c := range cases {
+			if a := send(i); a.status != 200 || a.body != c.want {
+				t.Errorf("%s, {{%s}} if %s: got %d %q, want %q", syntax, c.expression, c.condition, a.status, a.body, c.want)
+			}
+		}
+		send(len(cases)).want(t, 200, "1,2!,")
+	}
+}
+
 func TestTemplate_NumbersAreNeverReformatted(t *testing.T) {
 	t.Parallel()
 	numbers := []string{"0", "-0", "1.10", "1e2", "1E+02", "-12.5e-7", "12345678901234567890123", "0.1000000000000000055511151231257827", "9007199254740993", "1e400"}

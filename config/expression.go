@@ -79,15 +79,16 @@ func requestExpression(text, rest string) (template, what string) {
 	}
 	path := "json-params"
 	for _, token := range pointerTokens(pointer) {
-		if !isPlainName(token) {
-			return "", fmt.Sprintf("%q: a key of letters, digits, - and _ is accepted", clip(text))
+		if isPlainName(token) {
+			path += "." + token
+			continue
 		}
-		path += "." + token
+		path += `["` + strings.NewReplacer(`\`, `\\`, `"`, `\"`).Replace(token) + `"]`
 	}
 	return "{{" + path + "}}", ""
 }
 
-// isPlainName tells whether a name can stand in a placeholder as it is.
+// isPlainName reports whether a name can stand in a placeholder as it is.
 func isPlainName(name string) bool {
 	return name != "" && strings.Trim(name, "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789-_") == ""
 }

@@ -294,6 +294,7 @@ func TestDocumentsInEDN(t *testing.T) {
 func TestCallbackURLs(t *testing.T) {
 	for _, c := range []struct{ url, want, warning string }{
 		{"{$request.body#/a/0/b-c}", "{{json-params.a.0.b-c}}", ""},
+		{"{$request.body#/dc:title/a~1\"b}", `{{json-params["dc:title"]["a/\"b"]}}`, ""},
 		{"$request.query.target", "{{query-params.target}}", ""},
 		{"{$request.body}", "{{json-params}}", ""},
 		{"http://x.example/{$request.header.X-Id}", "http://x.example/{{header-params.X-Id}}", ""},

@@ -112,7 +112,7 @@ func (p *parser) forBlock(nodes []node, t tag, depth int) []node {
 	switch {
 	case variable.kind != wordToken || !keyword.word("in"):
 		p.fail(t.offset, "%s: {%% for NAME in ARRAY %%} is accepted", p.spelling(t))
-	case variable.text == "loop" || strings.Contains(variable.text, ".") || p.isVariable(variable.text):
+	case variable.text == "loop" || strings.ContainsAny(variable.text, ".[") || p.isVariable(variable.text):
 		p.fail(variable.offset, "%q cannot name the element of a loop: it is a variable already", variable.text)
 	default:
 		var array expr

@@ -152,10 +152,18 @@ func (s *scanner) condition() *cond {
 	s.bare = true
 	c, ok := s.or(0)
 	if ok && s.tok.kind != endToken && s.tok.kind != badToken {
-		s.fail(s.tok.offset, "unexpected %s%s; operators are = != > < >= <= contains matches, and conditions are joined by and, or, not",
-			s.tok.describe(), operatorHint(s.tok))
+		s.fail(s.tok.offset, "unexpected %s%s; operators are = != > < >= <= contains matches, and conditions are joined by and, or, not%s",
+			s.tok.describe(), operatorHint(s.tok), colonHint(s.tok))
 	}
 	return &c
+}
+
+// colonHint says how a name is written whose colon ended the word before it.
+func colonHint(t token) string {
+	if t.is(":") {
+		return "; a name with a colon stands in brackets and quotes: json-params[\"a:b\"]"
+	}
+	return ""
 }
 
 // operatorHint helps those who write another language's operators.

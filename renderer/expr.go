@@ -57,9 +57,13 @@ type expr struct {
 
 // step is one step into a JSON value: a key, or an index where there is an array.
 type step struct {
-	key   string
-	index int // -1 when key is no array index
+	key    string
+	index  int  // -1 when key is no array index
+	quoted bool // key is a member's name, also when it is length
 }
+
+// isLength tells whether the step is .length, unless there is a member of that name.
+func (s *step) isLength() bool { return s.key == "length" && !s.quoted }
 
 // constant tells whether the value is the same for every request and needs none
 // to be worked out.
@@ -128,7 +132,7 @@ func (e *expr) fromBody(r *matcher.Request) value {
 	}
 	field := r.Field(e.steps[0].key)
 	if field.Kind == matcher.Missing {
-		if len(e.steps) == 1 && e.steps[0].key == "length" {
+		if len(e.steps) == 1 && e.steps[0].isLength() {
 			return lengthOf(fromJSON(body, r), r)
 		}
 		return value{}
@@ -216,7 +220,7 @@ func walk(v value, steps []step, r *matcher.Request) value {
 			next = j.Index(s.index)
 		}
 		if next.Kind == matcher.Missing {
-			if s.key == "length" && i == len(steps)-1 {
+			if i == len(steps)-1 && s.isLength() {
 				return lengthOf(v, r)
 			}
 			return value{}
@@ -285,9 +289,9 @@ func (s *scanner) word(t token) (expr, bool) {
 		s.remember(&e)
 		return e, ok
 	}
-	root, _, dotted := strings.Cut(t.text, ".")
+	root, rest := cutRoot(t.text)
 	hint := config.DidYouMean(root, s.variableNames())
-	if s.bare && (!dotted || hint == "") && !strings.HasSuffix(root, "-params") {
+	if s.bare && (rest == "" || hint == "") && !strings.HasSuffix(root, "-params") {
 		return expr{literal: textValue([]byte(t.text)), bare: true}, true
 	}
 	if root == messageRoot {

@@ -239,7 +239,7 @@ func (p *parser) output(nodes []node, t tag) []node {
 		return nodes
 	}
 	if sc.tok.kind != endToken {
-		sc.fail(sc.tok.offset, "unexpected %s after the expression; a filter begins with |", sc.tok.describe())
+		sc.fail(sc.tok.offset, "unexpected %s after the expression; expected | and a filter%s", sc.tok.describe(), colonHint(sc.tok))
 		return nodes
 	}
 	if p.place.form == Inferred {

@@ -13,7 +13,8 @@
 // Variables: path-params.x, query-params.x, header-params.X, cookie-params.x,
 // form-params.x, json-params (the whole body) and json-params.a.b.0.c, method,
 // path, host, query-string, remote-addr, body, env.NAME, now, uuid, random; and
-// message on a WebSocket connection.
+// message on a WebSocket connection. A name may stand in brackets and quotes:
+// json-params["dc:title"].
 // .length after an array, an object or a text is its length.
 //
 // Filters: default, upper, lower, trim, length, json, urlencode, base64, add,

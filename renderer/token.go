@@ -134,11 +134,7 @@ func (s *scanner) next() {
 		s.take(badToken, 1)
 		s.fail(start, "unexpected %q", string(c))
 	default:
-		n := strings.IndexAny(rest, wordEnds)
-		if n < 0 {
-			n = len(rest)
-		}
-		s.take(wordToken, n)
+		s.take(wordToken, wordLength(rest))
 		if s.tok.text == "contains" || s.tok.text == "matches" {
 			s.tok.kind = operator
 		}
@@ -150,28 +146,61 @@ func (s *scanner) take(kind tokenKind, n int) {
 	s.pos += n
 }
 
-// quoted reads a quoted text. A backslash takes the quote or another backslash
-// as it is and writes \n, \r and \t; before anything else it stands for itself,
-// so that regular expressions need no second one.
+// wordLength is how long the bare word is that s begins with. Names in brackets and
+// quotes belong to it: json-params["dc:title"].
+func wordLength(s string) int {
+	for n := 0; ; {
+		more := strings.IndexAny(s[n:], wordEnds)
+		if more < 0 {
+			return len(s)
+		}
+		n += more
+		if n == 0 || s[n-1] != '[' {
+			return n
+		}
+		_, end := unquoted(s[n:])
+		if end == 0 {
+			return n
+		}
+		n += end
+	}
+}
+
+// quoted reads a quoted text.
 func (s *scanner) quoted(quote byte) {
 	start := s.pos
-	var b strings.Builder
-	for i := start + 1; i < s.end; i++ {
-		switch c := s.text.Value[i]; {
-		case c == quote:
-			s.pos = i + 1
-			s.tok = token{kind: textToken, text: b.String(), offset: start}
-			return
-		case c == '\\' && i+1 < s.end:
-			i++
-			writeEscaped(&b, s.text.Value[i], quote)
-		default:
-			b.WriteByte(c)
-		}
+	text, n := unquoted(s.text.Value[start:s.end])
+	if n > 0 {
+		s.pos = start + n
+		s.tok = token{kind: textToken, text: text, offset: start}
+		return
 	}
 	s.pos = s.end
 	s.tok = token{kind: badToken, offset: start}
 	s.fail(start, "this text is not closed: a %c is missing", quote)
+}
+
+// unquoted is the quoted text that s begins with, and how long it is with its quotes,
+// 0 if there is none or it is not closed. A backslash takes the quote or another
+// backslash as it is and writes \n, \r and \t; before anything else it stands for
+// itself, so that regular expressions need no second one.
+func unquoted(s string) (text string, n int) {
+	if s == "" || s[0] != '"' && s[0] != '\'' {
+		return "", 0
+	}
+	var b strings.Builder
+	for i := 1; i < len(s); i++ {
+		switch c := s[i]; {
+		case c == s[0]:
+			return b.String(), i + 1
+		case c == '\\' && i+1 < len(s):
+			i++
+			writeEscaped(&b, s[i], s[0])
+		default:
+			b.WriteByte(c)
+		}
+	}
+	return "", 0
 }
 
 func writeEscaped(b *strings.Builder, c, quote byte) {

@@ -2,7 +2,6 @@ package renderer
 
 import (
 	"maps"
-	"regexp"
 	"slices"
 	"strconv"
 	"strings"
@@ -62,14 +61,10 @@ func (s *source) variableNames() []string {
 // variable parses the word t as a variable. known is false when it is none; ok is
 // false when it is one, with a mistake that was reported.
 func (s *scanner) variable(t token) (e expr, ok, known bool) {
-	root, rest, dotted := strings.Cut(t.text, ".")
-	bracket := strings.IndexByte(root, '[')
-	if bracket > 0 {
-		root, rest, dotted = t.text[:bracket], t.text[bracket:], true
-	}
+	root, rest := cutRoot(t.text)
 	for i := len(s.loops) - 1; i >= 0; i-- {
 		if s.loops[i] == root {
-			steps, ok := s.steps(t, rest, dotted)
+			steps, ok := s.steps(t, rest)
 			return expr{op: opLoopItem, index: i, steps: steps}, ok, true
 		}
 	}
@@ -77,23 +72,31 @@ func (s *scanner) variable(t token) (e expr, ok, known bool) {
 		return s.loopVariable(t, rest)
 	}
 	v := roots[root]
-	if !s.isVariable(root) || s.bare && !dotted && root == "env" {
+	if !s.isVariable(root) || s.bare && rest == "" && root == "env" {
 		return expr{}, false, false
 	}
 	e.op = v.op
 	switch {
 	case v.rest == restSteps:
-		e.steps, ok = s.steps(t, rest, dotted)
+		e.steps, ok = s.steps(t, rest)
 		return e, ok, true
 	case v.rest == restName:
 		return s.named(t, root, rest)
-	case dotted && (v.rest == restNothing || rest != "length"):
+	case rest != "" && (v.rest == restNothing || rest != ".length"):
 		s.fail(t.offset, "%q: nothing%s may follow %s", t.text, exceptLength(v.rest), root)
 		return e, false, true
 	default:
-		e.length = dotted
+		e.length = rest != ""
 	}
 	return e, true, true
+}
+
+// cutRoot cuts a variable before the first . or [ in it.
+func cutRoot(word string) (root, rest string) {
+	if i := strings.IndexAny(word, ".["); i >= 0 {
+		return word[:i], word[i:]
+	}
+	return word, ""
 }
 
 // remember gives a memo to an expression that a loop around it would otherwise
@@ -123,7 +126,7 @@ func exceptLength(rest restKind) string {
 }
 
 func (s *scanner) loopVariable(t token, rest string) (e expr, ok, known bool) {
-	ops := map[string]opcode{"index": opLoopIndex, "first": opLoopFirst, "last": opLoopLast}
+	ops := map[string]opcode{".index": opLoopIndex, ".first": opLoopFirst, ".last": opLoopLast}
 	if op, found := ops[rest]; found {
 		return expr{op: op, index: len(s.loops) - 1}, true, true
 	}
@@ -131,16 +134,21 @@ func (s *scanner) loopVariable(t token, rest string) (e expr, ok, known bool) {
 	return expr{}, false, true
 }
 
-// named parses what follows path-params and its like: a name, which may hold
-// dots, and .length.
+// named parses what follows path-params and its like: a name, which may hold dots, or
+// one in brackets and quotes, and .length.
 func (s *scanner) named(t token, root, rest string) (e expr, ok, known bool) {
 	e.op = roots[root].op
-	e.name = rest
-	if name, found := strings.CutSuffix(rest, ".length"); found {
-		e.name, e.length = name, true
+	name, length := rest, false
+	if st, after, quoted := quotedStep(rest); quoted {
+		e.name, e.length = st.key, after == ".length"
+		ok = e.length || after == ""
+	} else {
+		name, length = strings.CutSuffix(rest, ".length")
+		e.name, e.length = strings.TrimPrefix(name, "."), length
+		ok = e.name != "" && e.name != name && !strings.ContainsAny(name, "\"'")
 	}
-	if e.name == "" {
-		s.fail(t.offset, "%s needs a name: %s.NAME", root, root)
+	if !ok {
+		s.fail(t.offset, "%q: missing name; expected %s.NAME or %s[\"NAME\"]", t.text, root, root)
 		return e, false, true
 	}
 	switch root {
@@ -188,28 +196,46 @@ func (s *scanner) defaulted() bool {
 	return ahead.tok.word("default")
 }
 
-// steps cuts "a.b.0.c", or "a[0].c", into steps.
-func (s *scanner) steps(t token, path string, dotted bool) (steps []step, ok bool) {
-	if !dotted {
-		return nil, true
-	}
-	dots := indexes.ReplaceAllString(path, ".$1")
-	if strings.HasPrefix(path, "[") {
-		dots = strings.TrimPrefix(dots, ".")
-	}
-	for _, key := range strings.Split(dots, ".") {
-		if key == "" || strings.ContainsAny(key, "[]") {
-			s.fail(t.offset, "%q is no way into a value; a.b, a.0.b and a[0].b are accepted", t.text)
+// steps cuts .a.b.0["c d"][0] into steps.
+func (s *scanner) steps(t token, path string) (steps []step, ok bool) {
+	for path != "" {
+		var st step
+		if st, path, ok = nextStep(path); !ok {
+			s.fail(t.offset, "%q is not a way into a value; expected the form a.b, a.0.b, a[0].b or a[\"b\"]", t.text)
 			return nil, false
 		}
-		index := -1
-		if n, err := strconv.ParseUint(key, 10, 31); err == nil {
-			index = int(n)
-		}
-		steps = append(steps, step{key: key, index: index})
+		steps = append(steps, st)
 	}
 	return steps, true
 }
 
-// indexes are the array indexes of a path that are written in brackets.
-var indexes = regexp.MustCompile(`\[(\d+)\]`)
+// nextStep cuts the first step from a path: .key, [0] or ["key"].
+func nextStep(path string) (st step, rest string, ok bool) {
+	if st, rest, ok = quotedStep(path); ok {
+		return st, rest, true
+	}
+	path = strings.TrimPrefix(path, ".")
+	bracketed := strings.HasPrefix(path, "[")
+	path = strings.TrimPrefix(path, "[")
+	end := strings.IndexAny(path+".", ".[]\"'")
+	st = step{key: path[:end], index: -1}
+	if n, err := strconv.ParseUint(st.key, 10, 31); err == nil {
+		st.index = int(n)
+	}
+	rest, closed := strings.CutPrefix(path[end:], "]")
+	wellEnded := rest == "" || rest[0] == '.' || rest[0] == '['
+	return st, rest, st.key != "" && closed == bracketed && (!bracketed || st.index >= 0) && wellEnded
+}
+
+// quotedStep cuts a first step in brackets and quotes from a path. What it names is a
+// member, and never an index or a length.
+func quotedStep(path string) (st step, rest string, ok bool) {
+	inside, ok := strings.CutPrefix(strings.TrimPrefix(path, "."), "[")
+	if !ok {
+		return step{}, "", false
+	}
+	key, n := unquoted(inside)
+	rest, ok = strings.CutPrefix(inside[n:], "]")
+	ok = ok && n > 0 && (rest == "" || rest[0] == '.' || rest[0] == '[')
+	return step{key: key, index: -1, quoted: true}, rest, ok
+}
