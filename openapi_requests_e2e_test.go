@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"io"
 	"math"
+	"net/url"
 	"path/filepath"
 	"slices"
 	"strconv"
@@ -241,6 +242,24 @@ func TestOpenAPIRequests_ValidateExactNumbers(t *testing.T) {
 	}
 	if out := p.output(); slices.ContainsFunc(out, func(line string) bool { return strings.Contains(line, "configuration warning") }) {
 		t.Errorf("got warnings: %s", out)
+	}
+}
+
+// What is nearly an address is none.
+func TestOpenAPIRequests_ValidateAddresses(t *testing.T) {
+	t.Parallel()
+	p := documented(t, "exact.yml", "--validate")
+	for name, texts := range map[string]map[string]int{
+		"email":     {"@b.example": 400, "a@": 400, "a b@c.example": 400, "a@b.example": 200},
+		"uri":       {"http://a/b c": 400, "/b": 400, "http://a/{b}": 400, "http://a/ü": 400, "http://a/b%20c": 200},
+		"reference": {"a b": 400, "a%2": 400, "../a?b#c": 200},
+		"iri":       {"http://a/ü ü": 400, "http://a/ü": 200},
+	} {
+		for text, status := range texts {
+			if a := p.get("/texts?" + url.Values{name: {text}}.Encode()); a.status != status {
+				t.Errorf("%s %q: got %d %s, want %d", name, text, a.status, a.body, status)
+			}
+		}
 	}
 }
 

@@ -5,9 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"math/rand/v2"
-	"net/mail"
 	"net/netip"
-	"net/url"
 	"regexp"
 	"regexp/syntax"
 	"strings"
@@ -35,7 +33,7 @@ var formats = map[string]format{
 	"time":                  {makeTime, validTime},
 	"duration":              {makeDuration, durationForm.MatchString},
 	"email":                 {makeEmail, validEmail},
-	"idn-email":             {makeEmail, validEmail},
+	"idn-email":             {makeEmail, validIDNEmail},
 	"hostname":              {makeHost, hostForm.MatchString},
 	"idn-hostname":          {makeHost, nil},
 	"ipv4":                  {makeIPv4, validIPv4},
@@ -44,10 +42,10 @@ var formats = map[string]format{
 	"cidr":                  {makeCIDR, validCIDR},
 	"mac":                   {makeMAC, nil},
 	"uri":                   {makeURI, validURI},
-	"url":                   {makeURI, validURI},
-	"iri":                   {makeURI, validURI},
+	"url":                   {makeURI, validIRI},
+	"iri":                   {makeURI, validIRI},
 	"uri-reference":         {makeReference, validReference},
-	"iri-reference":         {makeReference, validReference},
+	"iri-reference":         {makeReference, validIRIReference},
 	"uri-template":          {makeTemplate, nil},
 	"uuid":                  {makeUUID, uuidForm.MatchString},
 	"guid":                  {makeUUID, uuidForm.MatchString},
@@ -233,25 +231,21 @@ func validTime(s string) bool {
 	return err == nil
 }
 
-func validEmail(s string) bool {
-	a, err := mail.ParseAddress(s)
-	return err == nil && a.Address == s
-}
+func validEmail(s string) bool { return isMailbox(s, ascii) }
 
-func validIPv4(s string) bool { a, err := netip.ParseAddr(s); return err == nil && a.Is4() }
-
-func validIPv6(s string) bool {
-	a, err := netip.ParseAddr(s)
-	return err == nil && a.Is6() && a.Zone() == ""
-}
+func validIDNEmail(s string) bool { return isMailbox(s, international) }
 
 func validIP(s string) bool { _, err := netip.ParseAddr(s); return err == nil }
 
 func validCIDR(s string) bool { _, err := netip.ParsePrefix(s); return err == nil }
 
-func validURI(s string) bool { u, err := url.Parse(s); return err == nil && u.IsAbs() }
+func validURI(s string) bool { return isURI(s, ascii) }
 
-func validReference(s string) bool { _, err := url.Parse(s); return err == nil }
+func validIRI(s string) bool { return isURI(s, international) }
+
+func validReference(s string) bool { return isReference(s, ascii) }
+
+func validIRIReference(s string) bool { return isReference(s, international) }
 
 func validRegex(s string) bool {
 	narrow, _, err := goPattern(s)

@@ -1,0 +1,138 @@
+package openapi
+
+import (
+	"net/netip"
+	"net/url"
+	"strings"
+	"unicode"
+	"unicode/utf8"
+)
+
+// A text of a format for addresses is ASCII, or, in the formats for all languages, has
+// other letters too.
+const (
+	ascii         = false
+	international = true
+)
+
+// isURI reports whether a text is a URI with a scheme (RFC 3986), or an IRI (RFC 3987).
+func isURI(s string, letters bool) bool {
+	u, err := url.Parse(s)
+	return err == nil && u.IsAbs() && hasURIForm(s, letters)
+}
+
+// isReference reports whether a text is a URI or a relative reference.
+func isReference(s string, letters bool) bool {
+	_, err := url.Parse(s)
+	return err == nil && hasURIForm(s, letters)
+}
+
+// hasURIForm reports whether the characters are those of a URI, where they may stand:
+// package url takes almost any.
+func hasURIForm(s string, letters bool) bool {
+	authority, rest := "", s
+	if i := strings.Index(s, "//"); i == 0 || i > 0 && strings.IndexAny(s, ":/?#") == i-1 {
+		end := strings.IndexAny(s[i+2:], "/?#")
+		if end < 0 {
+			end = len(s) - i - 2
+		}
+		authority, rest = s[i+2:i+2+end], s[i+2+end:]
+	}
+	if strings.Count(rest, "#") > 1 || strings.ContainsAny(rest, "[]") {
+		return false
+	}
+	for i, c := range s {
+		switch {
+		case c == '%':
+			if hexDigits(s[i+1:], 2) == "" {
+				return false
+			}
+		case c >= utf8.RuneSelf:
+			if !letters || !isLetterBeyond(c) {
+				return false
+			}
+		case !isWordByte(byte(c)) && !strings.ContainsRune("-.~!$&'()*+,;=:/?#[]@", c):
+			return false
+		}
+	}
+	return strings.Count(authority, "[") <= 1
+}
+
+// isLetterBeyond reports whether a character beyond ASCII may stand where letters of all
+// languages may.
+func isLetterBeyond(c rune) bool { return c != utf8.RuneError && unicode.IsPrint(c) }
+
+// Bounds of an e-mail address (RFC 5321).
+const (
+	longestMailbox = 254
+	longestLocal   = 64
+)
+
+// isMailbox reports whether a text is an e-mail address (RFC 5321), or an international
+// one (RFC 6531).
+func isMailbox(s string, letters bool) bool {
+	at := strings.LastIndexByte(s, '@')
+	if at < 0 || at > longestLocal || len(s) > longestMailbox {
+		return false
+	}
+	local, domain := s[:at], s[at+1:]
+	if literal, ok := strings.CutPrefix(domain, "["); ok {
+		literal, ok = strings.CutSuffix(literal, "]")
+		v6, is6 := strings.CutPrefix(literal, "IPv6:")
+		return ok && (is6 && validIPv6(v6) || validIPv4(literal)) && isLocal(local, letters)
+	}
+	if strings.HasSuffix(domain, ".") || letters && !isDotted(domain, "-", letters) || !letters && !hostForm.MatchString(domain) {
+		return false
+	}
+	return isLocal(local, letters)
+}
+
+// isLocal reports whether a text is the part of an e-mail address before the @.
+func isLocal(s string, letters bool) bool {
+	if len(s) < 2 || s[0] != '"' || s[len(s)-1] != '"' {
+		return isDotted(s, "!#$%&'*+-/=?^_`{|}~", letters)
+	}
+	escaped := false
+	for _, c := range s[1 : len(s)-1] {
+		switch {
+		case c < ' ' || c == 0x7F || c >= utf8.RuneSelf && (!letters || !isLetterBeyond(c)):
+			return false
+		case escaped:
+			escaped = false
+		case c == '"':
+			return false
+		default:
+			escaped = c == '\\'
+		}
+	}
+	return !escaped
+}
+
+// isDotted reports whether a text is words of letters, digits and more, with single dots
+// between them.
+func isDotted(s, more string, letters bool) bool {
+	for word := range strings.SplitSeq(s, ".") {
+		for _, c := range word {
+			switch {
+			case c >= utf8.RuneSelf:
+				if !letters || !isLetterBeyond(c) {
+					return false
+				}
+			case c != '_' && isWordByte(byte(c)), strings.ContainsRune(more, c):
+			default:
+				return false
+			}
+		}
+		if word == "" {
+			return false
+		}
+	}
+	return true
+}
+
+func validIPv4(s string) bool { a, err := netip.ParseAddr(s); return err == nil && a.Is4() }
+
+func validIPv6(s string) bool {
+	a, err := netip.ParseAddr(s)
+	return err == nil && a.Is6() && a.Zone() == ""
+}
