@@ -32,7 +32,8 @@ func administered(t *testing.T, configuration string, args ...string) (p, admin 
 func adminOf(p *process) *process {
 	p.t.Helper()
 	_, rest, _ := strings.Cut(p.waitLine(0, "INFO", "admin address", "http://"), "http://")
-	return &process{t: p.t, url: "http://" + strings.FieldsFunc(rest, func(r rune) bool { return r == ' ' || r == '"' })[0]}
+	url := "http://" + strings.FieldsFunc(rest, func(r rune) bool { return r == ' ' || r == '"' })[0]
+	return &process{t: p.t, url: url, api: documentOf(p.t, url)}
 }
 
 // refusal fails the test unless the answer is an error in the form of the server's own.
@@ -58,7 +59,7 @@ func (a answer) into(t *testing.T, status int, value any) {
 
 // adminPaths are paths that only who may use the admin address gets an answer from.
 var adminPaths = []string{
-	"GET /__admin/endpoints", "POST /__admin/endpoints", "DELETE /__admin/endpoints/x", "PUT /__admin/spec", "GET /__admin/spec",
+	"GET /__admin/endpoints", "POST /__admin/endpoints", "GET /__admin/endpoints/x", "DELETE /__admin/endpoints/x", "PUT /__admin/spec", "GET /__admin/spec",
 	"POST /__admin/reload", "GET /__admin/journal", "DELETE /__admin/journal", "POST /__admin/verify", "GET /__admin/webhooks",
 	"POST /__admin/webhooks/1/fire", "DELETE /__admin/webhooks/1", "GET /__admin/counts", "GET /__admin/config", "GET /__admin/unmatched",
 	"GET /__admin/verdict", "GET /__admin/samples", "GET /__admin/runs", "POST /__admin/runs", "GET /__admin/runs/1", "DELETE /__admin/runs/1", "POST /__admin/runs/1/stop",
@@ -293,7 +294,7 @@ func TestAdmin_MethodsAndPaths(t *testing.T) {
 	}
 	p.get("/metrics").refusal(t, 404, "endpoint_not_found")
 	for _, c := range []struct{ method, path, allow string }{
-		{"POST", "/healthz", "GET, HEAD"}, {"POST", "/metrics", "GET, HEAD"}, {"GET", "/__admin/verify", "POST"},
+		{"POST", "/__admin/", "GET, HEAD"}, {"POST", "/healthz", "GET, HEAD"}, {"POST", "/metrics", "GET, HEAD"}, {"GET", "/__admin/verify", "POST"},
 		{"GET", "/__admin/reload", "POST"}, {"POST", "/__admin/spec", "GET, PUT, HEAD"}, {"PATCH", "/__admin/endpoints/x", "DELETE, GET, HEAD"},
 	} {
 		got := a.do(c.method, c.path, "")
@@ -302,7 +303,7 @@ func TestAdmin_MethodsAndPaths(t *testing.T) {
 			t.Errorf("%s %s: Allow is %q, want %q", c.method, c.path, got.header.Get("Allow"), c.allow)
 		}
 	}
-	for _, path := range []string{"/__admin", "/__admin/", "/__admin/nothing", "/__admin/endpoints/", "/favicon.ico", "/debug/pprof/"} {
+	for _, path := range []string{"/__admin/nothing", "/__admin/endpoints/", "/favicon.ico", "/debug/pprof/"} {
 		a.get(path).refusal(t, 404, "not_found")
 	}
 	if got := a.do("HEAD", "/__admin/counts", ""); got.status != 200 || got.body != "" {
@@ -315,7 +316,7 @@ func TestAdmin_MethodsAndPaths(t *testing.T) {
 	for _, query := range []string{"limit=x", "limit=-1", "limit=1001", "status=20", "status=abc", "status=600", "kept=all", "since=yesterday", "since=-5s", "after=-1", "no=1", "limit=1&limit=2", "x=%zz"} {
 		a.get("/__admin/journal?"+query).refusal(t, 400, "bad_query")
 	}
-	for _, path := range []string{"webhooks?limt=4", "webhooks?limit=4&limit=5", "webhooks?limit=%zz", "webhooks?limit=-1", "samples?first=1", "samples?last=1&last=2", "runs/compare?a=1&b=1&c=1", "counts?endpoint=x", "endpoints/x?y"} {
+	for _, path := range []string{"webhooks?limt=4", "webhooks?limit=4&limit=5", "webhooks?limit=%zz", "webhooks?limit=-1", "samples?first=1", "samples?last=1&last=2", "runs/compare?a=1&b=1&c=1", "counts?endpoint=x", "endpoints/x?y", "?x"} {
 		a.get("/__admin/"+path).refusal(t, 400, "bad_query")
 	}
 }

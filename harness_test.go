@@ -52,8 +52,9 @@ const patience = 20 * time.Second
 type process struct {
 	t      *testing.T
 	cmd    *exec.Cmd
-	url    string // "http://127.0.0.1:41234", once it listens
-	dir    string // its working directory
+	url    string         // "http://127.0.0.1:41234", once it listens
+	dir    string         // its working directory
+	api    *adminDocument // of an admin address: what its answers are held against
 	exited chan struct{}
 
 	mu     sync.Mutex // guards what follows
@@ -284,7 +285,11 @@ func (p *process) try(method, path, body string, headers ...string) (answer, err
 	}
 	defer resp.Body.Close()
 	b, err := io.ReadAll(resp.Body)
-	return answer{resp.StatusCode, resp.Header, string(b), resp.ContentLength}, err
+	a := answer{resp.StatusCode, resp.Header, string(b), resp.ContentLength}
+	if err == nil && p.api != nil {
+		p.api.check(p.t, method, path, a)
+	}
+	return a, err
 }
 
 func (p *process) get(path string, headers ...string) answer {

@@ -4,10 +4,10 @@ import "slices"
 
 // Given is a setting as the process has it, to be shown.
 type Given struct {
-	Flag     string `json:"flag"`               // "--port"
-	Variable string `json:"variable,omitempty"` // "PORT"
-	Value    string `json:"value"`              // as it was written, or the default; "" for none
-	Default  bool   `json:"default"`            // nothing was given
+	Flag     string `json:"flag" doc:"--port"`
+	Variable string `json:"variable,omitempty" doc:"of the environment: PORT"`
+	Value    string `json:"value" doc:"as it was written, or the default; empty for none"`
+	Default  bool   `json:"default" doc:"nothing was given"`
 }
 
 // secretShown stands for a secret that was given.

@@ -12,14 +12,21 @@ import (
 
 // failure is an error answer, in the form of those of the server itself.
 type failure struct {
-	Title   string `json:"error"`
-	Code    string `json:"code"`
-	Message string `json:"message"`
+	Title    string    `json:"error" doc:"the kind of error, in words"`
+	Code     string    `json:"code" doc:"the kind of error, stable"`
+	Message  string    `json:"message" doc:"what is wrong, and what is expected"`
+	Problems []problem `json:"problems,omitempty" doc:"with the code invalid_configuration: each error"`
+}
+
+// state is the answer of what has nothing else to say.
+type state struct {
+	ID     string `json:"id,omitempty" doc:"what was changed"`
+	Status string `json:"status" doc:"what holds now: ok, ready, reset, fired, cancelled"`
 }
 
 // refuse writes an error answer.
 func refuse(w http.ResponseWriter, status int, code, title, message string) {
-	answer(w, status, failure{title, code, message})
+	answer(w, status, failure{Title: title, Code: code, Message: message})
 }
 
 // badQuery refuses a request for its query.
@@ -74,9 +81,8 @@ func faultOf(err error) string {
 // keysOf names the keys that a structure is read from.
 func keysOf(into any) string {
 	var keys []string
-	of := reflect.TypeOf(into).Elem()
-	for i := range of.NumField() {
-		keys = append(keys, of.Field(i).Tag.Get("json"))
+	for _, f := range jsonFields(reflect.TypeOf(into).Elem()) {
+		keys = append(keys, f.name)
 	}
 	return strings.Join(keys, ", ")
 }

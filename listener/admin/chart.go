@@ -117,8 +117,8 @@ type bars struct {
 
 // Bucket is how many lengths of time were above the bucket before, and at most End.
 type Bucket struct {
-	End   float64 `json:"end"` // in milliseconds; 0 is without bound
-	Count uint64  `json:"count"`
+	End   float64 `json:"end" doc:"upper bound, in milliseconds; 0 is without bound"`
+	Count uint64  `json:"count" doc:"how many were up to there, and above the bucket before"`
 }
 
 // bucketEnds are the ends of all buckets but the last: 1, 2 and 5 times powers of ten,

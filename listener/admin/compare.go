@@ -9,73 +9,69 @@ import (
 
 // Comparison is two runs beside each other.
 type Comparison struct {
-	A RunEntry `json:"a"`
-	B RunEntry `json:"b"`
-	// Remarks are what keeps the two from being compared as they are: another
-	// configuration, another machine, timing that cannot be trusted.
-	Remarks []string `json:"remarks"`
-	// Reasons are those not to trust the timing of either, by what held longest in A, then
-	// in B.
-	Reasons   []ReasonPair     `json:"reasons"`
-	Total     TotalDifferences `json:"total"`
-	Endpoints []EndpointPair   `json:"endpoints"` // the busiest of A first, then those of B alone
+	A         RunEntry         `json:"a" doc:"the first run"`
+	B         RunEntry         `json:"b" doc:"the second run"`
+	Remarks   []string         `json:"remarks" doc:"what keeps the two from being compared as they are"`
+	Reasons   []ReasonPair     `json:"reasons" doc:"not to trust the timing of either, by what held longest in a, then in b"`
+	Total     TotalDifferences `json:"total" doc:"figures of the whole runs"`
+	Endpoints []EndpointPair   `json:"endpoints" doc:"those of a, the busiest first, then those of b alone"`
 }
 
 // ReasonPair is a reason that held in one of two runs, or in both; nil where it did not.
 type ReasonPair struct {
-	Code string    `json:"code"`
-	A    *RunCause `json:"a"`
-	B    *RunCause `json:"b"`
+	Code string    `json:"code" doc:"of the reason"`
+	A    *RunCause `json:"a" doc:"in the first run; null where it did not hold"`
+	B    *RunCause `json:"b" doc:"in the second run; null where it did not hold"`
 }
 
 // TotalDifferences are the figures of two whole runs.
 type TotalDifferences struct {
 	Differences
-	WebhooksSent    Pair `json:"webhooks_sent"`
-	WebhooksDead    Pair `json:"webhooks_dead"`
-	WebhooksRefused Pair `json:"webhooks_refused"`
-	WebhookLagP50   Pair `json:"webhook_lag_p50"`
-	WebhookLagP99   Pair `json:"webhook_lag_p99"`
-	CPU             Pair `json:"cpu"`       // cores that the process kept busy
-	CPUShare        Pair `json:"cpu_share"` // of what it may use
-	MachineCPU      Pair `json:"machine_cpu"`
-	Throttled       Pair `json:"throttled"`
-	SchedulerP99    Pair `json:"scheduler_p99"`
-	PauseMax        Pair `json:"pause_max"`
-	Memory          Pair `json:"memory"` // bytes at the end
+	WebhooksSent    Pair `json:"webhooks_sent" doc:"webhooks that were delivered"`
+	WebhooksDead    Pair `json:"webhooks_dead" doc:"webhooks that were given up"`
+	WebhooksRefused Pair `json:"webhooks_refused" doc:"webhooks that were not accepted"`
+	WebhookLagP50   Pair `json:"webhook_lag_p50" doc:"how late first attempts of webhooks were, median"`
+	WebhookLagP99   Pair `json:"webhook_lag_p99" doc:"how late first attempts of webhooks were, 99th percentile"`
+	CPU             Pair `json:"cpu" doc:"cores that the process kept busy"`
+	CPUShare        Pair `json:"cpu_share" doc:"share of the cores that the process may use"`
+	MachineCPU      Pair `json:"machine_cpu" doc:"share of the machine that was busy"`
+	Throttled       Pair `json:"throttled" doc:"time that a quota kept threads from running, summed over the CPUs"`
+	SchedulerP99    Pair `json:"scheduler_p99" doc:"how long goroutines that could run waited, 99th percentile"`
+	PauseMax        Pair `json:"pause_max" doc:"longest stop of the garbage collector"`
+	Memory          Pair `json:"memory" doc:"bytes at the end"`
 }
 
 // EndpointPair is an endpoint in both runs.
 type EndpointPair struct {
-	Endpoint string `json:"endpoint"`
-	Host     string `json:"host,omitempty"`
-	If       string `json:"if,omitempty"`
+	Endpoint string `json:"endpoint" doc:"method and path"`
+	Host     string `json:"host,omitempty" doc:"that it is limited to"`
+	If       string `json:"if,omitempty" doc:"its condition"`
 	Differences
 }
 
 // Differences are figures of two runs. Times are in milliseconds.
 type Differences struct {
-	Requests          Pair `json:"requests"`
-	Rate              Pair `json:"rate"`
-	Errors            Pair `json:"errors"`          // share of answers of 500 and above
-	DeclaredErrors    Pair `json:"errors_declared"` // of those, as a share of all answers: see ErrorKinds
-	InjectedErrors    Pair `json:"errors_injected"`
-	OwnErrors         Pair `json:"errors_own"`
-	OwnP50            Pair `json:"own_p50"`
-	OwnP90            Pair `json:"own_p90"`
-	OwnP99            Pair `json:"own_p99"`
-	OwnP999           Pair `json:"own_p99_9"`
-	InjectedP50       Pair `json:"injected_p50"`
-	InjectedP99       Pair `json:"injected_p99"`
-	InjectionErrorP99 Pair `json:"injection_error_p99"`
+	Requests          Pair `json:"requests" doc:"that were answered"`
+	Rate              Pair `json:"rate" doc:"requests a second"`
+	Errors            Pair `json:"errors" doc:"share of answers of 500 and above"`
+	DeclaredErrors    Pair `json:"errors_declared" doc:"share of answers of 500 and above that are declared as responses"`
+	InjectedErrors    Pair `json:"errors_injected" doc:"share of answers of 500 and above that are injected as faults"`
+	OwnErrors         Pair `json:"errors_own" doc:"share of answers of 500 and above that the server gave in place of what is declared"`
+	OwnP50            Pair `json:"own_p50" doc:"median of the server's own time"`
+	OwnP90            Pair `json:"own_p90" doc:"90th percentile of it"`
+	OwnP99            Pair `json:"own_p99" doc:"99th percentile of it"`
+	OwnP999           Pair `json:"own_p99_9" doc:"99.9th percentile of it"`
+	InjectedP50       Pair `json:"injected_p50" doc:"median of the latency as declared"`
+	InjectedP99       Pair `json:"injected_p99" doc:"99th percentile of it"`
+	InjectionErrorP99 Pair `json:"injection_error_p99" doc:"how much later than declared, 99th percentile"`
 }
 
 // Pair is one figure of two runs; nil where a run has none.
 type Pair struct {
-	A          *float64 `json:"a"`
-	B          *float64 `json:"b"`
-	Difference *float64 `json:"difference"` // B less A; nil when one is missing
-	Change     *float64 `json:"change"`     // of B against A: 0.1 is a tenth more; nil when A is 0 or one is missing
+	A          *float64 `json:"a" doc:"of the first run; null where it has none"`
+	B          *float64 `json:"b" doc:"of the second run; null where it has none"`
+	Difference *float64 `json:"difference" doc:"b less a; null when one is missing"`
+	Change     *float64 `json:"change" doc:"of b against a: 0.1 is a tenth more; null when a is 0 or one is missing"`
 }
 
 // pairOf is two figures, of which either may be none.

@@ -13,16 +13,15 @@ import (
 
 // shownDelivery is a webhook that is pending.
 type shownDelivery struct {
-	ID       string    `json:"id"`
-	Webhook  string    `json:"webhook"`
-	Method   string    `json:"method"`
-	URL      string    `json:"url"`
-	Due      time.Time `json:"due"`
-	DueIn    float64   `json:"due_in_ms"` // below 0 when it is late
-	Attempt  int       `json:"attempt"`
-	InFlight bool      `json:"in_flight"`
-	// LastError says why the last attempt failed; it is left out before the first failure.
-	LastError string `json:"last_error,omitempty"`
+	ID        string    `json:"id" doc:"names the delivery as long as it is pending; another after each attempt"`
+	Webhook   string    `json:"webhook" doc:"the endpoint that declares it, with its number there"`
+	Method    string    `json:"method" doc:"of the request that is sent"`
+	URL       string    `json:"url" doc:"where it is sent, without a password"`
+	Due       time.Time `json:"due" doc:"when it is sent"`
+	DueIn     float64   `json:"due_in_ms" doc:"how long until then; below 0 when it is late"`
+	Attempt   int       `json:"attempt" doc:"number of the attempt that comes next, 1 for the first"`
+	InFlight  bool      `json:"in_flight" doc:"it is being sent"`
+	LastError string    `json:"last_error,omitempty" doc:"why the last attempt failed"`
 }
 
 // Bounds of how many webhooks are shown.
@@ -33,16 +32,16 @@ const (
 
 // shownDeliveries are what is pending, the earliest first, and what became of all.
 type shownDeliveries struct {
-	Pending   int             `json:"pending"`
-	Due       int64           `json:"due"`
-	InFlight  int64           `json:"in_flight"`
-	Delivered int64           `json:"delivered"`
-	Retried   int64           `json:"retried"`
-	Dead      int64           `json:"dead"`
-	Cancelled int64           `json:"cancelled"`
-	Refused   int64           `json:"refused"`
-	Lag       Spread          `json:"lag"` // milliseconds
-	Webhooks  []shownDelivery `json:"webhooks,omitempty"`
+	Pending   int             `json:"pending" doc:"webhooks that wait or are being sent"`
+	Due       int64           `json:"due" doc:"of those, that could be sent and wait for a worker"`
+	InFlight  int64           `json:"in_flight" doc:"of those, that are being sent"`
+	Delivered int64           `json:"delivered" doc:"webhooks that were delivered"`
+	Retried   int64           `json:"retried" doc:"attempts after the first"`
+	Dead      int64           `json:"dead" doc:"webhooks that were given up after their last attempt"`
+	Cancelled int64           `json:"cancelled" doc:"webhooks that were cancelled"`
+	Refused   int64           `json:"refused" doc:"webhooks that were not accepted, as too many were pending"`
+	Lag       Spread          `json:"lag" doc:"how late first attempts were"`
+	Webhooks  []shownDelivery `json:"webhooks,omitempty" doc:"those that are pending, the next one first; /__admin/webhooks alone has them"`
 }
 
 func (a *Admin) deliveries(most int) shownDeliveries {
@@ -110,6 +109,6 @@ func (a *Admin) order(w http.ResponseWriter, r *http.Request, do func(id string)
 		refuse(w, http.StatusInternalServerError, "internal", "Internal error", err.Error())
 	default:
 		a.log.Info("webhook "+done+" by the admin address", "id", id)
-		answer(w, http.StatusOK, map[string]string{"id": id, "status": done})
+		answer(w, http.StatusOK, state{id, done})
 	}
 }

@@ -17,30 +17,30 @@ import (
 // shownExchange is a request of the journal and its answer. Lengths of time are in
 // milliseconds.
 type shownExchange struct {
-	ID       uint64       `json:"id"`
-	Kept     string       `json:"kept"` // why: sample, error, unmatched or slow
-	Time     time.Time    `json:"time"`
-	Endpoint string       `json:"endpoint"` // "" for none
-	Remote   string       `json:"remote"`
-	Method   string       `json:"method"`
-	Host     string       `json:"host"`
-	Target   string       `json:"target"`
-	Status   int          `json:"status"`
-	Took     float64      `json:"took_ms"`
-	Injected float64      `json:"injected_ms"`
-	Fault    string       `json:"fault,omitempty"`
-	Reason   string       `json:"reason,omitempty"`
-	Request  shownMessage `json:"request"`
-	Response shownMessage `json:"response"`
+	ID       uint64       `json:"id" doc:"rises with each request that is kept"`
+	Kept     string       `json:"kept" doc:"why: sample, error, unmatched or slow"`
+	Time     time.Time    `json:"time" doc:"when the request came"`
+	Endpoint string       `json:"endpoint" doc:"that answered; empty for none"`
+	Remote   string       `json:"remote" doc:"address of the client"`
+	Method   string       `json:"method" doc:"of the request"`
+	Host     string       `json:"host" doc:"of the request"`
+	Target   string       `json:"target" doc:"path and query as requested"`
+	Status   int          `json:"status" doc:"of the answer"`
+	Took     float64      `json:"took_ms" doc:"from the request to the end of its answer, with injected latency"`
+	Injected float64      `json:"injected_ms" doc:"of that, the latency that was declared"`
+	Fault    string       `json:"fault,omitempty" doc:"what went wrong as declared"`
+	Reason   string       `json:"reason,omitempty" doc:"why no endpoint answered, or what the server could not do"`
+	Request  shownMessage `json:"request" doc:"headers and body of the request"`
+	Response shownMessage `json:"response" doc:"headers and body of the answer"`
 }
 
 // shownMessage is headers and a body: a text, or in Base64 what is none.
 type shownMessage struct {
-	Headers [][2]string `json:"headers"`
-	Body    string      `json:"body,omitempty"`
-	Base64  string      `json:"body_base64,omitempty"`
-	Size    int         `json:"size"`
-	Cut     bool        `json:"cut,omitempty"` // headers or body are not whole
+	Headers [][2]string `json:"headers" doc:"name and value of each; values that may be secrets are not shown"`
+	Body    string      `json:"body,omitempty" doc:"as text"`
+	Base64  string      `json:"body_base64,omitempty" doc:"a body that is not UTF-8, in Base64"`
+	Size    int         `json:"size" doc:"bytes of the whole body"`
+	Cut     bool        `json:"cut,omitempty" doc:"headers or body are longer than what is shown"`
 }
 
 func shownMessageOf(m *listener.Message) shownMessage {
@@ -174,6 +174,15 @@ func (s *search) findsStatus(status int) bool {
 	return len(s.statuses) == 0 || slices.Contains(s.statuses, text) || slices.Contains(s.statuses, text[:1]+"xx")
 }
 
+// foundExchanges is what a search of the journal finds.
+type foundExchanges struct {
+	Found    int                      `json:"found" doc:"how many requests the journal has that were asked for"`
+	Requests []shownExchange          `json:"requests" doc:"those, the newest first, up to the limit"`
+	Seen     map[listener.Kept]uint64 `json:"seen" doc:"how many requests there were to be kept, by why"`
+	Dropped  map[listener.Kept]uint64 `json:"dropped" doc:"of those, how many are no longer there, by why"`
+	Bytes    int                      `json:"bytes" doc:"that the journal takes"`
+}
+
 // findExchanges answers with what the journal has, the newest first.
 func (a *Admin) findExchanges(w http.ResponseWriter, r *http.Request) {
 	s, wrong := searchOf(r.URL.Query())
@@ -188,10 +197,7 @@ func (a *Admin) findExchanges(w http.ResponseWriter, r *http.Request) {
 	}
 	found := slices.DeleteFunc(all, func(x *listener.Exchange) bool { return !s.finds(x) })
 	tally := a.server.JournalTally()
-	answer(w, http.StatusOK, map[string]any{
-		"found": len(found), "requests": shownExchanges(found[:min(len(found), s.limit)]),
-		"seen": tally.Seen, "dropped": tally.Dropped, "bytes": tally.Bytes,
-	})
+	answer(w, http.StatusOK, foundExchanges{len(found), shownExchanges(found[:min(len(found), s.limit)]), tally.Seen, tally.Dropped, tally.Bytes})
 }
 
 // knows tells whether a name or an ID is that of an endpoint, or was when a request came.
@@ -204,17 +210,16 @@ func (a *Admin) knows(endpoint string, journal []*listener.Exchange) bool {
 func (a *Admin) resetJournal(w http.ResponseWriter, _ *http.Request) {
 	a.server.ResetJournal()
 	a.log.Info("journal reset by the admin address")
-	answer(w, http.StatusOK, map[string]string{"status": "reset"})
+	answer(w, http.StatusOK, state{Status: "reset"})
 }
 
 // verification is what a request wants to have been requested.
 type verification struct {
-	Condition string `json:"condition"`
-	Count     *int   `json:"count"`
-	AtLeast   *int   `json:"at-least"`
-	AtMost    *int   `json:"at-most"`
-	// Exact is false to take what the journal has for all that there was.
-	Exact *bool `json:"exact"`
+	Condition string `json:"condition,omitempty" doc:"in the language of conditions, over the request; all requests without one"`
+	Count     *int   `json:"count,omitempty" doc:"how many are expected"`
+	AtLeast   *int   `json:"at-least,omitempty" doc:"how many are expected at least; 1 when nothing is said"`
+	AtMost    *int   `json:"at-most,omitempty" doc:"how many are expected at most"`
+	Exact     *bool  `json:"exact,omitempty" doc:"false takes what the journal has for all there was"`
 }
 
 // bounds are from how many to how many requests are wanted; most is -1 for any number.
@@ -247,12 +252,11 @@ func (v *verification) bounds() (least, most int, wrong string) {
 
 // verdictOnCount is the answer to a verification.
 type verdictOnCount struct {
-	OK    bool `json:"ok"`
-	Count int  `json:"count"`
-	// Exact tells that there were no more than the journal has.
-	Exact    bool            `json:"exact"`
-	Why      string          `json:"why,omitempty"`
-	Examples []shownExchange `json:"examples,omitempty"`
+	OK       bool            `json:"ok" doc:"there were as many as expected"`
+	Count    int             `json:"count" doc:"how many the journal has"`
+	Exact    bool            `json:"exact" doc:"there were no more than the journal has"`
+	Why      string          `json:"why,omitempty" doc:"why that is not known, or not ok"`
+	Examples []shownExchange `json:"examples,omitempty" doc:"requests that were counted, when it is not ok"`
 }
 
 // verify tells whether as many requests came as are wanted.

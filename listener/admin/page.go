@@ -68,6 +68,12 @@ func (a *Admin) pageFile(name string) http.HandlerFunc {
 		h.Set("ETag", tag)
 		http.ServeContent(w, r, name, time.Time{}, bytes.NewReader(content))
 	}
+	return a.asThePage(show)
+}
+
+// asThePage is a handler of what has no data of the server: with a token anybody may
+// have it, without one it is for this machine only.
+func (a *Admin) asThePage(show http.HandlerFunc) http.HandlerFunc {
 	refused := a.guarded(show)
 	return func(w http.ResponseWriter, r *http.Request) {
 		if a.opts.Token == "" && !namesThisMachine(r.Host) {

@@ -8,17 +8,17 @@ import (
 
 // Percentile is one point of a distribution: so many percent took at most MS.
 type Percentile struct {
-	Percentile float64 `json:"percentile"` // 0 to 100
-	MS         float64 `json:"ms"`
+	Percentile float64 `json:"percentile" doc:"0 to 100"`
+	MS         float64 `json:"ms" doc:"so many percent took at most this long"`
 }
 
 // Percentiles are the distributions of a run by percentile, finer towards 100, as those
 // of HdrHistogram are: empty where nothing was timed.
 type Percentiles struct {
-	Own            []Percentile `json:"own"`
-	Injected       []Percentile `json:"injected"`
-	InjectionError []Percentile `json:"injection_error"`
-	WebhookLag     []Percentile `json:"webhook_lag"`
+	Own            []Percentile `json:"own" doc:"the server's own time"`
+	Injected       []Percentile `json:"injected" doc:"latency as declared"`
+	InjectionError []Percentile `json:"injection_error" doc:"how much later than declared answers were"`
+	WebhookLag     []Percentile `json:"webhook_lag" doc:"how late first attempts of webhooks were"`
 }
 
 // percentilesOf reads a distribution at the same steps between any two nines: 0 to 90,

@@ -5,35 +5,35 @@ import "math"
 // Point is one stretch of a run: a second, or several of a long run. Times are in
 // milliseconds, counts a second. What is not known is nil.
 type Point struct {
-	At      float64 `json:"at"` // the second of the run in which it ends
-	Seconds float64 `json:"seconds"`
-	Trusted bool    `json:"trusted"` // the timing, by the verdict on the seconds up to here
+	At      float64 `json:"at" doc:"second of the run in which it ends"`
+	Seconds float64 `json:"seconds" doc:"its length"`
+	Trusted bool    `json:"trusted" doc:"the timing, by the verdict on the seconds up to here"`
 
-	Rate           float64 `json:"rate"`
-	Errors         float64 `json:"errors"`
-	DeclaredErrors float64 `json:"errors_declared"`
-	InjectedErrors float64 `json:"errors_injected"`
-	OwnErrors      float64 `json:"errors_own"`
-	Unmatched      float64 `json:"unmatched"`
-	Faults         float64 `json:"faults"`
-	Limited        float64 `json:"limited"` // by rate limits and capacities
-	InFlight       float64 `json:"in_flight"`
+	Rate           float64 `json:"rate" doc:"requests a second"`
+	Errors         float64 `json:"errors" doc:"answers of 500 and above a second"`
+	DeclaredErrors float64 `json:"errors_declared" doc:"of those, declared as responses"`
+	InjectedErrors float64 `json:"errors_injected" doc:"of those, injected as faults"`
+	OwnErrors      float64 `json:"errors_own" doc:"of those, the server's own"`
+	Unmatched      float64 `json:"unmatched" doc:"unmatched requests a second"`
+	Faults         float64 `json:"faults" doc:"faults a second"`
+	Limited        float64 `json:"limited" doc:"answers a second by rate limits and capacities"`
+	InFlight       float64 `json:"in_flight" doc:"most requests under way"`
 
 	// The most of a stretch; nil where nothing was timed.
-	OwnP50            *float64 `json:"own_p50"`
-	OwnP99            *float64 `json:"own_p99"`
-	InjectedP50       *float64 `json:"injected_p50"`
-	InjectedP99       *float64 `json:"injected_p99"`
-	InjectionErrorP99 *float64 `json:"injection_error_p99"`
-	WebhookLagP99     *float64 `json:"webhook_lag_p99"`
-	WebhooksPending   float64  `json:"webhooks_pending"`
-	SchedulerP99      *float64 `json:"scheduler_p99"`
-	PauseMax          *float64 `json:"pause_max"`
-	CPU               *float64 `json:"cpu"` // share of what the process may use
-	MachineCPU        *float64 `json:"machine_cpu"`
-	Steal             *float64 `json:"steal"`
-	Throttled         *float64 `json:"throttled"`
-	Memory            float64  `json:"memory"` // bytes
+	OwnP50            *float64 `json:"own_p50" doc:"median of the server's own time; null where nothing was timed"`
+	OwnP99            *float64 `json:"own_p99" doc:"99th percentile of it"`
+	InjectedP50       *float64 `json:"injected_p50" doc:"median of the latency as declared; null where nothing was timed"`
+	InjectedP99       *float64 `json:"injected_p99" doc:"99th percentile of it"`
+	InjectionErrorP99 *float64 `json:"injection_error_p99" doc:"how much later than declared, 99th percentile"`
+	WebhookLagP99     *float64 `json:"webhook_lag_p99" doc:"how late first attempts of webhooks were, 99th percentile"`
+	WebhooksPending   float64  `json:"webhooks_pending" doc:"most webhooks pending"`
+	SchedulerP99      *float64 `json:"scheduler_p99" doc:"how long goroutines that could run waited, 99th percentile"`
+	PauseMax          *float64 `json:"pause_max" doc:"longest stop of the garbage collector"`
+	CPU               *float64 `json:"cpu" doc:"share of what the process may use"`
+	MachineCPU        *float64 `json:"machine_cpu" doc:"share of the machine that was busy"`
+	Steal             *float64 `json:"steal" doc:"share of the machine that the hypervisor gave to others"`
+	Throttled         *float64 `json:"throttled" doc:"time that a quota kept threads from running, summed over the CPUs"`
+	Memory            float64  `json:"memory" doc:"bytes"`
 }
 
 // pointOf is a sample as a point of a run.

@@ -15,92 +15,89 @@ import (
 
 // Report is what happened in a run. Times are in milliseconds unless they say otherwise.
 type Report struct {
-	Form    int        `json:"form"` // of the report: 1. Fields may be added to it
-	ID      string     `json:"id"`
-	Name    string     `json:"name"`
-	Running bool       `json:"running"` // it is a report of a run that has not ended
-	Begin   time.Time  `json:"begin"`
-	End     *time.Time `json:"end"` // nil while it runs
+	Form    int        `json:"form" doc:"of the report: 1"`
+	ID      string     `json:"id" doc:"of the run"`
+	Name    string     `json:"name" doc:"of the run"`
+	Running bool       `json:"running" doc:"the run has not ended"`
+	Begin   time.Time  `json:"begin" doc:"when it began"`
+	End     *time.Time `json:"end" doc:"when it ended; null while it runs"`
 
-	Verdict       RunVerdict       `json:"verdict"`
-	Program       Program          `json:"program"`
-	Machine       Machine          `json:"machine"`
-	Configuration Configuration    `json:"configuration"`
-	Total         Sample           `json:"total"` // the whole run as one sample
-	Endpoints     []EndpointReport `json:"endpoints"`
-	// OtherEndpoints is how many endpoints had requests, and fewer than those listed.
-	OtherEndpoints int               `json:"other_endpoints"`
-	Histograms     Histograms        `json:"histograms"`
-	Percentiles    Percentiles       `json:"percentiles"`
-	Timeline       []Point           `json:"timeline"`
-	Unmatched      []UnmatchedReport `json:"unmatched"` // the most frequent
-	OtherUnmatched int               `json:"other_unmatched"`
+	Verdict        RunVerdict        `json:"verdict" doc:"can its timing be trusted?"`
+	Program        Program           `json:"program" doc:"that ran"`
+	Machine        Machine           `json:"machine" doc:"that it ran on"`
+	Configuration  Configuration     `json:"configuration" doc:"that was served"`
+	Total          Sample            `json:"total" doc:"the whole run as one sample"`
+	Endpoints      []EndpointReport  `json:"endpoints" doc:"those that were asked, the busiest first, at most 500"`
+	OtherEndpoints int               `json:"other_endpoints" doc:"how many more were asked"`
+	Histograms     Histograms        `json:"histograms" doc:"distributions of the run"`
+	Percentiles    Percentiles       `json:"percentiles" doc:"curves by percentile of the run"`
+	Timeline       []Point           `json:"timeline" doc:"the run over time, at most 1200 points"`
+	Unmatched      []UnmatchedReport `json:"unmatched" doc:"requests that no endpoint answered, the most frequent first, at most 100 kinds"`
+	OtherUnmatched int               `json:"other_unmatched" doc:"how many more kinds there were"`
 }
 
 // Program is which program ran.
 type Program struct {
-	Version string `json:"version"`
-	Commit  string `json:"commit,omitempty"`
-	Go      string `json:"go"`
+	Version string `json:"version" doc:"of the program"`
+	Commit  string `json:"commit,omitempty" doc:"that it was built of"`
+	Go      string `json:"go" doc:"version of Go"`
 }
 
 // Machine is what it ran on.
 type Machine struct {
-	OS          string  `json:"os"`
-	Arch        string  `json:"arch"`
-	Kernel      string  `json:"kernel,omitempty"`
-	CPU         string  `json:"cpu,omitempty"` // its model
-	CPUs        int     `json:"cpus"`          // that the process may run on
-	Procs       int     `json:"gomaxprocs"`
-	CPULimit    float64 `json:"cpu_limit"`    // cores
-	MemoryLimit int64   `json:"memory_limit"` // bytes, the soft limit of the runtime; 0 is none
+	OS          string  `json:"os" doc:"operating system"`
+	Arch        string  `json:"arch" doc:"architecture"`
+	Kernel      string  `json:"kernel,omitempty" doc:"version of the kernel"`
+	CPU         string  `json:"cpu,omitempty" doc:"model of the CPU"`
+	CPUs        int     `json:"cpus" doc:"that the process may run on"`
+	Procs       int     `json:"gomaxprocs" doc:"how many threads run Go code at once"`
+	CPULimit    float64 `json:"cpu_limit" doc:"cores that the process may use"`
+	MemoryLimit int64   `json:"memory_limit" doc:"bytes, the soft limit of the Go runtime; 0 for none"`
 }
 
 // Configuration is what was served.
 type Configuration struct {
-	// Hash is of what is declared, wherever it stands in which files, and not of what
-	// files for bodies hold. It is of the beginning of the run.
-	Hash      string `json:"hash"`
-	Changed   bool   `json:"changed"` // during the run
-	Endpoints int    `json:"endpoints"`
+	Hash      string `json:"hash" doc:"of what is declared, wherever in which files, at the beginning of the run"`
+	Changed   bool   `json:"changed" doc:"it changed during the run"`
+	Endpoints int    `json:"endpoints" doc:"how many are served at its end"`
 }
 
 // EndpointReport is one endpoint in a run.
 type EndpointReport struct {
-	ID       string         `json:"id"`
-	Endpoint string         `json:"endpoint"`
-	Host     string         `json:"host,omitempty"`
-	If       string         `json:"if,omitempty"`
-	Requests uint64         `json:"requests"`
-	Rate     float64        `json:"rate"`
-	Statuses map[int]uint64 `json:"statuses"`
+	ID       string         `json:"id" doc:"of the endpoint"`
+	Endpoint string         `json:"endpoint" doc:"method and path"`
+	Host     string         `json:"host,omitempty" doc:"that it is limited to"`
+	If       string         `json:"if,omitempty" doc:"its condition"`
+	Requests uint64         `json:"requests" doc:"that it answered"`
+	Rate     float64        `json:"rate" doc:"requests a second"`
+	Statuses map[int]uint64 `json:"statuses" doc:"how many answers had each status"`
 	ErrorKinds
-	Faults         map[string]uint64 `json:"faults"`
-	Limited        uint64            `json:"limited"`
-	Refused        uint64            `json:"refused"`
-	In             uint64            `json:"bytes_in"`
-	Out            uint64            `json:"bytes_out"`
-	Own            Spread            `json:"own"`
-	Injected       Spread            `json:"injected"`
-	InjectionError Spread            `json:"injection_error"`
+	Faults         map[string]uint64 `json:"faults" doc:"answers that went wrong as declared, by fault"`
+	Limited        uint64            `json:"limited" doc:"answered 429 by a rate limit"`
+	Refused        uint64            `json:"refused" doc:"answered 503 by a capacity"`
+	In             uint64            `json:"bytes_in" doc:"of request bodies"`
+	Out            uint64            `json:"bytes_out" doc:"of answers' bodies"`
+	Own            Spread            `json:"own" doc:"the server's own time"`
+	Injected       Spread            `json:"injected" doc:"latency as declared"`
+	InjectionError Spread            `json:"injection_error" doc:"how much later than declared answers were"`
 }
 
 // Histograms are the distributions of a run.
 type Histograms struct {
-	Own            []Bucket `json:"own"`
-	Injected       []Bucket `json:"injected"`
-	InjectionError []Bucket `json:"injection_error"`
-	WebhookLag     []Bucket `json:"webhook_lag"`
+	Own            []Bucket `json:"own" doc:"the server's own time"`
+	Injected       []Bucket `json:"injected" doc:"latency as declared"`
+	InjectionError []Bucket `json:"injection_error" doc:"how much later than declared answers were"`
+	WebhookLag     []Bucket `json:"webhook_lag" doc:"how late first attempts of webhooks were"`
 }
 
 // UnmatchedReport is a kind of requests that no endpoint answered.
 type UnmatchedReport struct {
-	Method string `json:"method"`
-	Host   string `json:"host"`
-	Path   string `json:"path"`
-	Status int    `json:"status"`
-	Count  uint64 `json:"count"` // in the run; more when so many kinds came that some were forgotten meanwhile
-	Reason string `json:"reason"`
+	Method string `json:"method" doc:"of the requests"`
+	Host   string `json:"host" doc:"of the requests"`
+	Path   string `json:"path" doc:"of the requests"`
+	Status int    `json:"status" doc:"of the last answer"`
+	Count  uint64 `json:"count" doc:"how many came in the run"`
+	Reason string `json:"reason" doc:"why no endpoint matched the last one"`
 }
 
 // made is what a report needs beside its run.

@@ -16,20 +16,38 @@ type verbs map[string]http.HandlerFunc
 // routes are all paths of the admin address.
 func (a *Admin) routes() http.Handler {
 	mux := http.NewServeMux()
-	for path, v := range a.open() {
-		mux.HandleFunc(path, v.serve)
-	}
 	for path, v := range a.page() {
 		mux.HandleFunc(path, v.serve)
 	}
-	for path, v := range a.closed() {
-		if show := v["GET"]; show != nil {
-			v["GET"] = a.inTurn(show)
+	answered, asks := map[string]verbs{}, map[string]access{}
+	for _, row := range a.table() {
+		if row.method == http.MethodGet && row.asks == withToken {
+			row.handler = a.inTurn(row.handler)
 		}
-		mux.HandleFunc(path, a.guarded(a.started(accepting(parameters()[path], v.serve))))
+		if row.asks != forAnybody { // probes and scrapes may bring anything
+			row.handler = accepting(row.query, row.handler)
+		}
+		if answered[row.path] == nil {
+			answered[row.path], asks[row.path] = verbs{}, row.asks
+		}
+		answered[row.path][row.method] = row.handler
+	}
+	answered["/__admin"], asks["/__admin"] = answered[indexPath], asks[indexPath] // the mux would redirect it
+	for path, v := range answered {
+		h := v.serve
+		switch asks[path] {
+		case withToken:
+			h = a.guarded(a.started(h))
+		case asThePage:
+			h = a.asThePage(h)
+		}
+		if path == indexPath {
+			path += "{$}"
+		}
+		mux.HandleFunc(path, h)
 	}
 	nothing := a.guarded(func(w http.ResponseWriter, r *http.Request) {
-		refuse(w, http.StatusNotFound, "not_found", "Not found", r.URL.Path+" is nothing of the admin address; docs/operations.md lists what is")
+		refuse(w, http.StatusNotFound, "not_found", "Not found", r.URL.Path+" is not a path of the admin address; GET /__admin/ lists them")
 	})
 	mux.HandleFunc("/", nothing)
 	return secured(func(w http.ResponseWriter, r *http.Request) {
@@ -47,19 +65,13 @@ func canonical(text string) bool {
 	return strings.HasPrefix(text, "/") && (text == clean || text == clean+"/" && clean != "/")
 }
 
-// parameters are what may stand in the query of a path.
-func parameters() map[string][]string {
-	return map[string][]string{
-		"/__admin/journal":      slices.Sorted(maps.Keys(searchParameters)),
-		"/__admin/webhooks":     {"limit"},
-		"/__admin/samples":      {"after", "last"},
-		"/__admin/runs/compare": {"a", "b", "format"},
-	}
-}
-
 // accepting is a handler that refuses what it does not read: a query with other
 // parameters, or with one of them twice.
-func accepting(names []string, next http.HandlerFunc) http.HandlerFunc {
+func accepting(parameters []parameter, next http.HandlerFunc) http.HandlerFunc {
+	var names []string
+	for _, p := range parameters {
+		names = append(names, p.name)
+	}
 	accepted := "no parameter is accepted here"
 	if len(names) > 0 {
 		accepted = "accepted are " + strings.Join(names, ", ")
@@ -81,40 +93,6 @@ func accepting(names []string, next http.HandlerFunc) http.HandlerFunc {
 			}
 		}
 		next(w, r)
-	}
-}
-
-// open are the paths that answer everybody.
-func (a *Admin) open() map[string]verbs {
-	return map[string]verbs{
-		"/healthz": {"GET": a.health},
-		"/readyz":  {"GET": a.ready},
-		"/metrics": {"GET": a.named(a.started(a.metrics.ServeHTTP))},
-	}
-}
-
-// closed are the paths that ask for the token.
-func (a *Admin) closed() map[string]verbs {
-	return map[string]verbs{
-		"/__admin/endpoints":          {"GET": a.listEndpoints, "POST": a.addEndpoint},
-		"/__admin/endpoints/{id}":     {"GET": a.showEndpoint, "DELETE": a.removeEndpoint},
-		"/__admin/spec":               {"GET": a.showSpec, "PUT": a.replaceSpec},
-		"/__admin/reload":             {"POST": a.reload},
-		"/__admin/journal":            {"GET": a.findExchanges, "DELETE": a.resetJournal},
-		"/__admin/verify":             {"POST": a.verify},
-		"/__admin/webhooks":           {"GET": a.listWebhooks},
-		"/__admin/webhooks/{id}":      {"DELETE": a.cancelWebhook},
-		"/__admin/webhooks/{id}/fire": {"POST": a.fireWebhook},
-		"/__admin/unmatched":          {"GET": a.showUnmatched},
-		"/__admin/counts":             {"GET": a.showCounts},
-		"/__admin/config":             {"GET": a.showConfig},
-		"/__admin/verdict":            {"GET": a.showVerdict},
-		"/__admin/samples":            {"GET": a.showSamples},
-		"/__admin/runs":               {"GET": a.listRuns, "POST": a.startRun},
-		"/__admin/runs/{id}":          {"GET": a.showRun, "DELETE": a.removeRun},
-		"/__admin/runs/{id}/stop":     {"POST": a.stopRun},
-		"/__admin/runs/{id}/report":   {"GET": a.showReport},
-		"/__admin/runs/compare":       {"GET": a.compareRuns},
 	}
 }
 
@@ -168,7 +146,7 @@ func secured(next http.HandlerFunc) http.Handler {
 
 // health tells that the program runs.
 func (a *Admin) health(w http.ResponseWriter, _ *http.Request) {
-	answer(w, http.StatusOK, map[string]string{"status": "ok"})
+	answer(w, http.StatusOK, state{Status: "ok"})
 }
 
 // ready tells whether requests are taken.
@@ -177,7 +155,7 @@ func (a *Admin) ready(w http.ResponseWriter, _ *http.Request) {
 		refuse(w, http.StatusServiceUnavailable, "not_ready", "Not ready", why)
 		return
 	}
-	answer(w, http.StatusOK, map[string]string{"status": "ready"})
+	answer(w, http.StatusOK, state{Status: "ready"})
 }
 
 // unready says why no requests are taken; "" when they are.

@@ -59,9 +59,9 @@ type missKind struct{ method, host, path string }
 
 // Change is a time at which the verdict changed.
 type Change struct {
-	At      float64  `json:"at"` // second of the run
-	Trusted bool     `json:"trusted"`
-	Reasons []string `json:"reasons"` // codes
+	At      float64  `json:"at" doc:"second of the run"`
+	Trusted bool     `json:"trusted" doc:"from then on"`
+	Reasons []string `json:"reasons" doc:"codes of the reasons from then on"`
 }
 
 // changesKept are the first ones of a run.
@@ -69,12 +69,12 @@ const changesKept = 200
 
 // RunCause is a reason that held in a run.
 type RunCause struct {
-	Code      string  `json:"code"`
-	Text      string  `json:"text"`   // with the worst figure
-	Number    float64 `json:"number"` // the worst
-	Threshold float64 `json:"threshold"`
-	Unit      string  `json:"unit"`
-	Seconds   float64 `json:"seconds"` // for how long it held
+	Code      string  `json:"code" doc:"of the reason"`
+	Text      string  `json:"text" doc:"in words, with the worst figure"`
+	Number    float64 `json:"number" doc:"the worst figure"`
+	Threshold float64 `json:"threshold" doc:"that the figure is above"`
+	Unit      string  `json:"unit" doc:"of both: ms, share (0 to 1) or count"`
+	Seconds   float64 `json:"seconds" doc:"for how long it held"`
 }
 
 // find is the run with an ID; nil for none.
@@ -156,14 +156,14 @@ func (r *run) hold(reason Reason, seconds float64) {
 
 // RunVerdict says whether the timing of a run can be trusted.
 type RunVerdict struct {
-	Trusted   bool       `json:"trusted"`
-	Idle      bool       `json:"idle"` // nothing was timed
-	Text      string     `json:"text"`
-	Untrusted float64    `json:"untrusted_seconds"`
-	Judged    float64    `json:"judged_seconds"`
-	Reasons   []RunCause `json:"reasons"` // that held at any time, the longest first
-	Changes   []Change   `json:"changes"`
-	Unknown   []string   `json:"unknown"` // as those of a Verdict
+	Trusted   bool       `json:"trusted" doc:"at most 1 % of the seconds were not"`
+	Idle      bool       `json:"idle" doc:"nothing was timed"`
+	Text      string     `json:"text" doc:"the verdict in a sentence"`
+	Untrusted float64    `json:"untrusted_seconds" doc:"how many seconds were not trusted"`
+	Judged    float64    `json:"judged_seconds" doc:"how many seconds were looked at"`
+	Reasons   []RunCause `json:"reasons" doc:"that held at any time, the longest first"`
+	Changes   []Change   `json:"changes" doc:"when it changed, the first 200 times"`
+	Unknown   []string   `json:"unknown" doc:"codes of reasons that the system gives no figure for"`
 }
 
 // verdict judges the run as far as it has come.
@@ -194,15 +194,15 @@ func (r *run) verdict(unknown []string, idle bool) RunVerdict {
 
 // RunEntry is a run in the list of runs.
 type RunEntry struct {
-	ID       string      `json:"id"`
-	Name     string      `json:"name"`
-	Running  bool        `json:"running"`
-	Begin    time.Time   `json:"begin"`
-	End      *time.Time  `json:"end"` // nil while it runs
-	Seconds  float64     `json:"seconds"`
-	Requests uint64      `json:"requests"`
-	Rate     float64     `json:"rate"`
-	Verdict  *RunVerdict `json:"verdict,omitempty"` // nil while it runs
+	ID       string      `json:"id" doc:"of the run"`
+	Name     string      `json:"name" doc:"as given, or its number"`
+	Running  bool        `json:"running" doc:"it has not ended"`
+	Begin    time.Time   `json:"begin" doc:"when it began"`
+	End      *time.Time  `json:"end" doc:"when it ended; null while it runs"`
+	Seconds  float64     `json:"seconds" doc:"its length"`
+	Requests uint64      `json:"requests" doc:"in it"`
+	Rate     float64     `json:"rate" doc:"requests a second"`
+	Verdict  *RunVerdict `json:"verdict,omitempty" doc:"on the run; missing while it runs"`
 }
 
 // entry is a run in the list, as of a reading.

@@ -21,6 +21,13 @@ func (a *Admin) showVerdict(w http.ResponseWriter, _ *http.Request) {
 	answer(w, http.StatusOK, v)
 }
 
+// shownSamples is what the verdict looks at.
+type shownSamples struct {
+	Samples   []Sample `json:"samples" doc:"one a second, the oldest first"`
+	Window    Sample   `json:"window" doc:"the ten seconds of the verdict as one"`
+	Endpoints []busy   `json:"endpoints" doc:"the busiest endpoints of each second"`
+}
+
 // showSamples answers the last samples, the window of the verdict as one, and the
 // busiest endpoints second by second. ?last=N is how many at most, 300 by default and
 // 3600 at most; ?after=TIME leaves those out that are not later.
@@ -41,21 +48,30 @@ func (a *Admin) showSamples(w http.ResponseWriter, r *http.Request) {
 	}
 	samples, endpoints := a.sampler.latest(last, after)
 	_, window := a.sampler.current()
-	answer(w, http.StatusOK, map[string]any{"samples": samples, "window": window, "endpoints": endpoints})
+	answer(w, http.StatusOK, shownSamples{samples, window, endpoints})
+}
+
+// shownRuns are the runs that are kept.
+type shownRuns struct {
+	Runs []RunEntry `json:"runs" doc:"the newest first"`
+	Most int        `json:"most" doc:"how many are kept"`
 }
 
 // listRuns answers the runs that are kept, the newest first.
 func (a *Admin) listRuns(w http.ResponseWriter, _ *http.Request) {
-	answer(w, http.StatusOK, map[string]any{"runs": a.sampler.entries(), "most": runsKept})
+	answer(w, http.StatusOK, shownRuns{a.sampler.entries(), runsKept})
+}
+
+// newRun is what a request may say of the run that it begins.
+type newRun struct {
+	Name string `json:"name,omitempty" doc:"of the run, at most 100 characters"`
 }
 
 var errRunning = errors.New("another run is under way")
 
 // startRun begins a run: {"name": "…"}, or without a body.
 func (a *Admin) startRun(w http.ResponseWriter, r *http.Request) {
-	var asked struct {
-		Name string `json:"name"`
-	}
+	var asked newRun
 	if r.ContentLength != 0 && !read(w, r, &asked) {
 		return
 	}

@@ -9,39 +9,38 @@ import (
 // Sample is what happened in a stretch of time: a second, the window of the verdict,
 // or a whole run. Lengths of time are in milliseconds. What the system does not tell is nil.
 type Sample struct {
-	Time    time.Time `json:"time"` // of its end
-	Seconds float64   `json:"seconds"`
+	Time    time.Time `json:"time" doc:"of its end"`
+	Seconds float64   `json:"seconds" doc:"its length"`
 
-	Requests uint64  `json:"requests"`
-	Rate     float64 `json:"rate"`   // requests a second
-	Errors   uint64  `json:"errors"` // answers of 500 and above
+	Requests uint64  `json:"requests" doc:"that were answered"`
+	Rate     float64 `json:"rate" doc:"requests a second"`
+	Errors   uint64  `json:"errors" doc:"answers of 500 and above"`
 	ErrorKinds
-	Unmatched uint64 `json:"unmatched"`
-	Faults    uint64 `json:"faults"`
-	Limited   uint64 `json:"limited"` // answered 429 by a rate limit
-	Refused   uint64 `json:"refused"` // answered 503 by a capacity
-	In        uint64 `json:"bytes_in"`
-	Out       uint64 `json:"bytes_out"`
+	Unmatched uint64 `json:"unmatched" doc:"requests that no endpoint answered"`
+	Faults    uint64 `json:"faults" doc:"answers that went wrong as declared"`
+	Limited   uint64 `json:"limited" doc:"answered 429 by a rate limit"`
+	Refused   uint64 `json:"refused" doc:"answered 503 by a capacity"`
+	In        uint64 `json:"bytes_in" doc:"of request bodies"`
+	Out       uint64 `json:"bytes_out" doc:"of answers' bodies"`
 
-	Connections int   `json:"connections"` // at its end
-	InFlight    int64 `json:"in_flight"`   // requests at its end
+	Connections int   `json:"connections" doc:"open at its end"`
+	InFlight    int64 `json:"in_flight" doc:"requests under way at its end"`
 
-	Own            Spread  `json:"own"`             // service time without what was injected
-	Injected       Spread  `json:"injected"`        // what latency was declared to take
-	InjectionError Spread  `json:"injection_error"` // how much later than declared
+	Own            Spread  `json:"own" doc:"the server's own time"`
+	Injected       Spread  `json:"injected" doc:"latency as declared"`
+	InjectionError Spread  `json:"injection_error" doc:"how much later than declared answers were"`
 	shortest       float64 // declared latency, but for one answer in a hundred
 
-	WebhookLag      Spread `json:"webhook_lag"` // of first attempts
-	WebhooksSent    int64  `json:"webhooks_sent"`
-	WebhooksDead    int64  `json:"webhooks_dead"`
-	WebhooksRefused int64  `json:"webhooks_refused"`
-	WebhooksPending int64  `json:"webhooks_pending"` // at its end
-	WebhooksDue     int64  `json:"webhooks_due"`     // of those, that wait for a worker
+	WebhookLag      Spread `json:"webhook_lag" doc:"how late first attempts of webhooks were"`
+	WebhooksSent    int64  `json:"webhooks_sent" doc:"webhooks that were delivered"`
+	WebhooksDead    int64  `json:"webhooks_dead" doc:"webhooks that were given up"`
+	WebhooksRefused int64  `json:"webhooks_refused" doc:"webhooks that were not accepted"`
+	WebhooksPending int64  `json:"webhooks_pending" doc:"pending at its end"`
+	WebhooksDue     int64  `json:"webhooks_due" doc:"of those, that wait for a worker"`
 
-	Scheduler Spread `json:"scheduler"` // how long goroutines that could run waited
-	Pauses    Spread `json:"pauses"`    // of the collector
-	// Stall is for how long the process stood still at a time, to within 50 ms.
-	Stall float64 `json:"stall"`
+	Scheduler Spread  `json:"scheduler" doc:"how long goroutines that could run waited"`
+	Pauses    Spread  `json:"pauses" doc:"stops of the garbage collector"`
+	Stall     float64 `json:"stall" doc:"for how long the process stood still at a time, to within 50 ms"`
 
 	Load
 }
@@ -49,9 +48,9 @@ type Sample struct {
 // ErrorKinds are answers of 500 and above by who made them. Those of a capacity, and of
 // unmatched requests with --unmatched-status, are none of these: they are counted as such.
 type ErrorKinds struct {
-	DeclaredErrors uint64 `json:"errors_declared"` // the status of a response or an outcome
-	InjectedErrors uint64 `json:"errors_injected"` // failures and time-outs of a latency
-	OwnErrors      uint64 `json:"errors_own"`      // in place of what is declared: a body that cannot be had, an internal error
+	DeclaredErrors uint64 `json:"errors_declared" doc:"answers of 500 and above that are declared as responses"`
+	InjectedErrors uint64 `json:"errors_injected" doc:"answers of 500 and above that are injected as faults"`
+	OwnErrors      uint64 `json:"errors_own" doc:"answers of 500 and above that the server gave in place of what is declared"`
 }
 
 // errorKindsOf tells the errors of an endpoint apart.
@@ -75,29 +74,29 @@ func (k ErrorKinds) since(before ErrorKinds) ErrorKinds {
 
 // Load is what a process and its machine did in a stretch of time.
 type Load struct {
-	CPU        *float64 `json:"cpu"`         // cores that the process kept busy
-	CPULimit   float64  `json:"cpu_limit"`   // cores that it may use: by its quota and GOMAXPROCS
-	CPUWait    *float64 `json:"cpu_wait"`    // mean wait of its threads for a core
-	Throttled  *float64 `json:"throttled"`   // time that its quota kept threads from running, summed over the CPUs
-	MachineCPU *float64 `json:"machine_cpu"` // share of the machine that was busy, 0 to 1
-	Steal      *float64 `json:"steal"`       // share of it that the hypervisor gave to others
-	Pressure   *float64 `json:"pressure"`    // share of the time in which a task of its group waited for a core
+	CPU        *float64 `json:"cpu" doc:"cores that the process kept busy; null where the system does not tell, as in what follows"`
+	CPULimit   float64  `json:"cpu_limit" doc:"cores that the process may use, by its quota and GOMAXPROCS"`
+	CPUWait    *float64 `json:"cpu_wait" doc:"mean wait of its threads for a core"`
+	Throttled  *float64 `json:"throttled" doc:"time that a quota kept threads from running, summed over the CPUs"`
+	MachineCPU *float64 `json:"machine_cpu" doc:"share of the machine that was busy, 0 to 1"`
+	Steal      *float64 `json:"steal" doc:"share of the machine that the hypervisor gave to others"`
+	Pressure   *float64 `json:"pressure" doc:"share of the time in which a task of its group waited for a core"`
 
-	Memory          uint64 `json:"memory"` // bytes resident; where that is not known, taken from the system by the runtime
-	Goroutines      int    `json:"goroutines"`
-	Descriptors     int    `json:"descriptors"`      // open; 0 is not known
-	DescriptorLimit uint64 `json:"descriptor_limit"` // 0 is none, or not known
+	Memory          uint64 `json:"memory" doc:"bytes resident; where that is not known, taken from the system by the Go runtime"`
+	Goroutines      int    `json:"goroutines" doc:"of the process"`
+	Descriptors     int    `json:"descriptors" doc:"open file descriptors; 0 is not known"`
+	DescriptorLimit uint64 `json:"descriptor_limit" doc:"of the process; 0 is none, or not known"`
 }
 
 // Spread is a distribution of lengths of time, in milliseconds.
 type Spread struct {
-	Count uint64  `json:"count"`
-	Mean  float64 `json:"mean"`
-	P50   float64 `json:"p50"`
-	P90   float64 `json:"p90"`
-	P99   float64 `json:"p99"`
-	P999  float64 `json:"p99_9"`
-	Max   float64 `json:"max"`
+	Count uint64  `json:"count" doc:"how many were measured"`
+	Mean  float64 `json:"mean" doc:"in milliseconds"`
+	P50   float64 `json:"p50" doc:"median"`
+	P90   float64 `json:"p90" doc:"90th percentile"`
+	P99   float64 `json:"p99" doc:"99th percentile"`
+	P999  float64 `json:"p99_9" doc:"99.9th percentile"`
+	Max   float64 `json:"max" doc:"the longest"`
 }
 
 // quantiles is what distributions have: listener.Lengths, dispatcher.Lag.

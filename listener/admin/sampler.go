@@ -63,18 +63,18 @@ type mark struct {
 
 // busy is the busiest endpoints of one sample.
 type busy struct {
-	Time      time.Time     `json:"time"`
-	Endpoints []busyAccount `json:"endpoints"`
+	Time      time.Time     `json:"time" doc:"of the end of the second"`
+	Endpoints []busyAccount `json:"endpoints" doc:"the 20 with the most requests"`
 }
 
 // busyAccount is one endpoint in one sample. Times are in milliseconds.
 type busyAccount struct {
-	ID       string  `json:"id"` // "" for what is no endpoint
-	Endpoint string  `json:"endpoint"`
-	Rate     float64 `json:"rate"`
-	Errors   uint64  `json:"errors"`
-	OwnP50   float64 `json:"own_p50"`
-	OwnP99   float64 `json:"own_p99"`
+	ID       string  `json:"id" doc:"of the endpoint; empty for what no endpoint answered"`
+	Endpoint string  `json:"endpoint" doc:"method and path"`
+	Rate     float64 `json:"rate" doc:"requests a second"`
+	Errors   uint64  `json:"errors" doc:"answers of 500 and above"`
+	OwnP50   float64 `json:"own_p50" doc:"median of the server's own time"`
+	OwnP99   float64 `json:"own_p99" doc:"99th percentile of it"`
 }
 
 // ring keeps the last ones of what is put into it.

@@ -19,20 +19,18 @@ const untilReload = "until the configuration files are read again: when one of t
 
 // shownEndpoint is an endpoint that is served.
 type shownEndpoint struct {
-	ID       string `json:"id"`
-	Endpoint string `json:"endpoint"` // "GET /users/:id", as logs call it
-	Method   string `json:"method"`
-	Path     string `json:"path"`
-	// WebSocket tells that it is none of HTTP: requests cannot remove it.
-	WebSocket bool   `json:"websocket,omitempty"`
-	Host      string `json:"host,omitempty"`
-	If        string `json:"if,omitempty"`
-	// At is where it is declared: "mocks.yml:3:3".
-	At        string   `json:"at,omitempty"`
-	Operation string   `json:"operation,omitempty"` // of an OpenAPI document
-	Summary   string   `json:"summary,omitempty"`
-	Has       []string `json:"has,omitempty"` // what it declares beside its answer
-	Requests  uint64   `json:"requests"`
+	ID        string   `json:"id" doc:"made of method, path, host and condition, so it survives a restart"`
+	Endpoint  string   `json:"endpoint" doc:"method and path, as logs name it"`
+	Method    string   `json:"method" doc:"that it answers"`
+	Path      string   `json:"path" doc:"as declared"`
+	WebSocket bool     `json:"websocket,omitempty" doc:"it is a WebSocket: requests cannot remove it"`
+	Host      string   `json:"host,omitempty" doc:"that it is limited to"`
+	If        string   `json:"if,omitempty" doc:"its condition"`
+	At        string   `json:"at,omitempty" doc:"file, line and column where it is declared"`
+	Operation string   `json:"operation,omitempty" doc:"operationId in an OpenAPI document"`
+	Summary   string   `json:"summary,omitempty" doc:"of its documentation"`
+	Has       []string `json:"has,omitempty" doc:"what it declares next to its answer: latency, webhooks, …"`
+	Requests  uint64   `json:"requests" doc:"that it answered since the start"`
 }
 
 func shown(served *listener.Served) shownEndpoint {
@@ -85,9 +83,14 @@ func (a *Admin) withRequests(list []shownEndpoint) []shownEndpoint {
 	return list
 }
 
+// shownEndpoints is all endpoints that are served.
+type shownEndpoints struct {
+	Endpoints []shownEndpoint `json:"endpoints" doc:"in the order in which they are declared, then the WebSockets"`
+}
+
 // listEndpoints answers with what is served, and how often it was asked for.
 func (a *Admin) listEndpoints(w http.ResponseWriter, _ *http.Request) {
-	answer(w, http.StatusOK, map[string]any{"endpoints": a.withRequests(a.shownEndpoints())})
+	answer(w, http.StatusOK, shownEndpoints{a.withRequests(a.shownEndpoints())})
 }
 
 // showEndpoint answers with one of them.
@@ -107,10 +110,10 @@ func noEndpoint(w http.ResponseWriter, r *http.Request) {
 
 // changed is the answer to a request that changed the specification.
 type changed struct {
-	Endpoint  *shownEndpoint `json:"endpoint,omitempty"` // that was added or removed
-	Endpoints int            `json:"endpoints"`          // that are served now
-	Lasts     string         `json:"lasts,omitempty"`
-	Warnings  []problem      `json:"warnings,omitempty"`
+	Endpoint  *shownEndpoint `json:"endpoint,omitempty" doc:"that was added or removed"`
+	Endpoints int            `json:"endpoints" doc:"how many are served now"`
+	Lasts     string         `json:"lasts,omitempty" doc:"for how long the change lasts"`
+	Warnings  []problem      `json:"warnings,omitempty" doc:"about what was sent"`
 }
 
 // change is Server.Alter, and remembers what it has served.
@@ -185,12 +188,16 @@ func (a *Admin) removeEndpoint(w http.ResponseWriter, r *http.Request) {
 	answer(w, http.StatusOK, now)
 }
 
+// shownSpec is the specification that is served.
+type shownSpec struct {
+	Endpoints []shownEndpoint `json:"endpoints" doc:"in the order in which they are declared, then the WebSockets"`
+	Changed   bool            `json:"changed" doc:"a request made it what it is, so the files say something else"`
+}
+
 // showSpec answers with the specification that is served: its endpoints and WebSockets,
 // and whether it is what a request made of it, and not what the files say.
 func (a *Admin) showSpec(w http.ResponseWriter, _ *http.Request) {
-	answer(w, http.StatusOK, map[string]any{
-		"endpoints": a.withRequests(a.shownEndpoints()), "changed": a.brought.Load() == a.server.Spec(),
-	})
+	answer(w, http.StatusOK, shownSpec{a.withRequests(a.shownEndpoints()), a.brought.Load() == a.server.Spec()})
 }
 
 // replaceSpec serves the specification that a request brings instead of what is served.
@@ -261,10 +268,7 @@ func (a *Admin) refused(w http.ResponseWriter, err error) bool {
 	case err == nil:
 		return false
 	case errors.As(err, &wrong):
-		answer(w, http.StatusUnprocessableEntity, struct {
-			failure
-			Problems []problem `json:"problems"`
-		}{failure{"Invalid configuration", "invalid_configuration", strings.Join(wrong.Lines(), "\n")}, problemsOf(wrong)})
+		answer(w, http.StatusUnprocessableEntity, failure{"Invalid configuration", "invalid_configuration", strings.Join(wrong.Lines(), "\n"), problemsOf(wrong)})
 	case errors.Is(err, listener.ErrStopped):
 		refuse(w, http.StatusServiceUnavailable, "stopping", "Stopping", "the server is stopping; nothing is changed any more")
 	default:
@@ -276,11 +280,11 @@ func (a *Admin) refused(w http.ResponseWriter, err error) bool {
 
 // problem is one mistake or warning of a specification.
 type problem struct {
-	File   string `json:"file,omitempty"`
-	Line   int    `json:"line,omitempty"`
-	Column int    `json:"column,omitempty"`
-	Key    string `json:"key,omitempty"` // "[0].endpoint.response.status"
-	What   string `json:"what"`
+	File   string `json:"file,omitempty" doc:"in which it is"`
+	Line   int    `json:"line,omitempty" doc:"from 1"`
+	Column int    `json:"column,omitempty" doc:"from 1"`
+	Key    string `json:"key,omitempty" doc:"path of keys: [0].endpoint.response.status"`
+	What   string `json:"what" doc:"is wrong, and what is expected"`
 }
 
 // problemsShown bounds the problems of one answer.

@@ -4,30 +4,31 @@ import (
 	"net/http"
 	"time"
 
+	"mockserver/config"
 	"mockserver/listener"
 )
 
 // shownCounts is what the server has counted since it was started, or of one endpoint.
 // Lengths of time are in milliseconds.
 type shownCounts struct {
-	ID       string         `json:"id,omitempty"`
-	Endpoint string         `json:"endpoint,omitempty"`
-	Host     string         `json:"host,omitempty"`
-	If       string         `json:"if,omitempty"`
-	Requests uint64         `json:"requests"`
-	Statuses map[int]uint64 `json:"statuses"`
+	ID       string         `json:"id,omitempty" doc:"of the endpoint"`
+	Endpoint string         `json:"endpoint,omitempty" doc:"method and path"`
+	Host     string         `json:"host,omitempty" doc:"that it is limited to"`
+	If       string         `json:"if,omitempty" doc:"its condition"`
+	Requests uint64         `json:"requests" doc:"that were answered"`
+	Statuses map[int]uint64 `json:"statuses" doc:"how many answers had each status; 499 are those whose client left before"`
 	ErrorKinds
-	In       uint64            `json:"bytes_in"`
-	Out      uint64            `json:"bytes_out"`
-	Faults   map[string]uint64 `json:"faults,omitempty"`
-	Limited  uint64            `json:"limited,omitempty"`
-	Refused  uint64            `json:"refused,omitempty"`
-	Received uint64            `json:"messages_received,omitempty"`
-	Sent     uint64            `json:"messages_sent,omitempty"`
+	In       uint64            `json:"bytes_in" doc:"of request bodies"`
+	Out      uint64            `json:"bytes_out" doc:"of answers' bodies"`
+	Faults   map[string]uint64 `json:"faults,omitempty" doc:"answers that went wrong as declared, by fault"`
+	Limited  uint64            `json:"limited,omitempty" doc:"answered 429 by a rate limit"`
+	Refused  uint64            `json:"refused,omitempty" doc:"answered 503 by a capacity"`
+	Received uint64            `json:"messages_received,omitempty" doc:"of WebSockets"`
+	Sent     uint64            `json:"messages_sent,omitempty" doc:"of WebSockets"`
 
-	Service        Spread  `json:"service"`
-	Injected       *Spread `json:"injected,omitempty"`
-	InjectionError *Spread `json:"injection_error,omitempty"`
+	Service        Spread  `json:"service" doc:"the server's own time, without injected latency"`
+	Injected       *Spread `json:"injected,omitempty" doc:"latency as declared"`
+	InjectionError *Spread `json:"injection_error,omitempty" doc:"how much later than declared answers were"`
 }
 
 func shownCountsOf(c *listener.Counted) shownCounts {
@@ -50,6 +51,22 @@ func shownCountsOf(c *listener.Counted) shownCounts {
 	return s
 }
 
+// allCounts is everything that the server has counted.
+type allCounts struct {
+	Time        time.Time       `json:"time" doc:"of these figures"`
+	Started     time.Time       `json:"started" doc:"when counting began"`
+	Endpoints   []shownCounts   `json:"endpoints" doc:"those that are served"`
+	Unmatched   shownCounts     `json:"unmatched" doc:"requests that no endpoint answered"`
+	Options     shownCounts     `json:"options" doc:"OPTIONS requests that the server answered by itself"`
+	Malformed   shownCounts     `json:"malformed" doc:"what was not a request"`
+	Removed     shownCounts     `json:"removed" doc:"endpoints that are no longer served, together"`
+	Distinct    uint64          `json:"unmatched_distinct" doc:"different unmatched requests since the journal was last reset"`
+	Connections int             `json:"connections" doc:"that are open, WebSockets among them"`
+	WebSockets  int             `json:"websockets" doc:"that are open"`
+	InFlight    int64           `json:"in_flight" doc:"requests under way, those that wait for their latency among them"`
+	Webhooks    shownDeliveries `json:"webhooks" doc:"their outcomes"`
+}
+
 // showCounts answers with what was counted since the server was started: the difference
 // of two such answers is what happened between them.
 func (a *Admin) showCounts(w http.ResponseWriter, _ *http.Request) {
@@ -58,26 +75,32 @@ func (a *Admin) showCounts(w http.ResponseWriter, _ *http.Request) {
 	for i := range endpoints {
 		endpoints[i] = shownCountsOf(&c.Endpoints[i])
 	}
-	answer(w, http.StatusOK, map[string]any{
-		"time": c.Time.UTC(), "started": c.Started.UTC(), "endpoints": endpoints,
-		"unmatched": shownCountsOf(&c.Unmatched), "options": shownCountsOf(&c.Options),
-		"malformed": shownCountsOf(&c.Malformed), "removed": shownCountsOf(&c.Gone),
-		"unmatched_distinct": c.Distinct, "connections": c.Connections, "websockets": c.WebSockets, "in_flight": c.InFlight,
-		"webhooks": a.deliveries(0),
+	answer(w, http.StatusOK, allCounts{
+		Time: c.Time.UTC(), Started: c.Started.UTC(), Endpoints: endpoints,
+		Unmatched: shownCountsOf(&c.Unmatched), Options: shownCountsOf(&c.Options),
+		Malformed: shownCountsOf(&c.Malformed), Removed: shownCountsOf(&c.Gone),
+		Distinct: c.Distinct, Connections: c.Connections, WebSockets: c.WebSockets, InFlight: c.InFlight,
+		Webhooks: a.deliveries(0),
 	})
 }
 
 // shownMiss is one kind of requests that no endpoint answered.
 type shownMiss struct {
-	Method string    `json:"method"`
-	Host   string    `json:"host"`
-	Path   string    `json:"path"`
-	Status int       `json:"status"`
-	Code   string    `json:"code"`
-	Reason string    `json:"reason"` // of the last
-	Count  uint64    `json:"count"`
-	First  time.Time `json:"first"`
-	Last   time.Time `json:"last"`
+	Method string    `json:"method" doc:"of the requests"`
+	Host   string    `json:"host" doc:"of the requests"`
+	Path   string    `json:"path" doc:"of the requests"`
+	Status int       `json:"status" doc:"of the last answer"`
+	Code   string    `json:"code" doc:"of the last answer"`
+	Reason string    `json:"reason" doc:"why no endpoint matched the last one"`
+	Count  uint64    `json:"count" doc:"how many there were"`
+	First  time.Time `json:"first" doc:"when the first one came"`
+	Last   time.Time `json:"last" doc:"when the last one came"`
+}
+
+// shownMisses are the kinds of requests that no endpoint answered.
+type shownMisses struct {
+	Unmatched []shownMiss `json:"unmatched" doc:"those that came last first"`
+	Distinct  uint64      `json:"distinct" doc:"how many different ones there were"`
 }
 
 // showUnmatched answers with the different requests that no endpoint answered, those
@@ -88,13 +111,21 @@ func (a *Admin) showUnmatched(w http.ResponseWriter, _ *http.Request) {
 	for i, m := range misses {
 		list[i] = shownMiss{m.Method, m.Host, m.Path, m.Status, m.Code, m.Reason, m.Count, m.First.UTC(), m.Last.UTC()}
 	}
-	answer(w, http.StatusOK, map[string]any{"unmatched": list, "distinct": a.server.Counts().Distinct})
+	answer(w, http.StatusOK, shownMisses{list, a.server.Counts().Distinct})
+}
+
+// shownConfig is how the program was started, and what it serves.
+type shownConfig struct {
+	Version   string          `json:"version" doc:"of the program"`
+	Commit    string          `json:"commit" doc:"that the program was built of; empty if not known"`
+	URL       string          `json:"url" doc:"of the mocks"`
+	Settings  []config.Given  `json:"settings" doc:"each of the program, without secrets"`
+	Endpoints []shownEndpoint `json:"endpoints" doc:"in the order in which they are declared, then the WebSockets"`
 }
 
 // showConfig answers with how the program was started, and what it serves.
 func (a *Admin) showConfig(w http.ResponseWriter, _ *http.Request) {
-	answer(w, http.StatusOK, map[string]any{
-		"version": a.opts.Build.Version, "commit": a.opts.Build.Commit, "url": a.server.URL(),
-		"settings": a.opts.Settings, "endpoints": a.withRequests(a.shownEndpoints()),
+	answer(w, http.StatusOK, shownConfig{
+		a.opts.Build.Version, a.opts.Build.Commit, a.server.URL(), append([]config.Given{}, a.opts.Settings...), a.withRequests(a.shownEndpoints()),
 	})
 }

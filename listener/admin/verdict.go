@@ -8,24 +8,22 @@ import (
 // Verdict says whether the timing of a stretch of time can be trusted: whether what a
 // client measured is what was declared, and not the server's or its machine's doing.
 type Verdict struct {
-	Trusted bool      `json:"trusted"`
-	Idle    bool      `json:"idle"`  // nothing was timed, so nothing is wrong with it
-	Since   time.Time `json:"since"` // it is as it is
-	Reasons []Reason  `json:"reasons"`
-	// Unknown are the codes of reasons that could not be looked at, since the system
-	// does not tell the figure. They are no reasons.
-	Unknown []string `json:"unknown"`
-	Seconds float64  `json:"seconds"` // that were looked at
+	Trusted bool      `json:"trusted" doc:"the timing can be trusted"`
+	Idle    bool      `json:"idle" doc:"nothing was timed, so nothing is wrong with it"`
+	Since   time.Time `json:"since" doc:"when it began to hold"`
+	Reasons []Reason  `json:"reasons" doc:"why not, one for each figure above its threshold"`
+	Unknown []string  `json:"unknown" doc:"codes of reasons that the system gives no figure for"`
+	Seconds float64   `json:"seconds" doc:"that were looked at"`
 }
 
 // Reason is why the timing cannot be trusted.
 type Reason struct {
-	Code      string    `json:"code"` // stable; docs/operations.md says what to do
-	Text      string    `json:"text"`
-	Number    float64   `json:"number"`
-	Threshold float64   `json:"threshold"` // that the number is above
-	Unit      string    `json:"unit"`      // "ms", "share" (0 to 1) or "count"
-	Since     time.Time `json:"since"`     // that it holds without a break
+	Code      string    `json:"code" doc:"of the reason, stable; docs/operations.md says what to do"`
+	Text      string    `json:"text" doc:"in words"`
+	Number    float64   `json:"number" doc:"the figure"`
+	Threshold float64   `json:"threshold" doc:"that the figure is above"`
+	Unit      string    `json:"unit" doc:"of both: ms, share (0 to 1) or count"`
+	Since     time.Time `json:"since" doc:"when it began to hold"`
 }
 
 // judge looks at a stretch of time. It knows nothing else: Since is its beginning.

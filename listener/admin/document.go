@@ -1,0 +1,208 @@
+package admin
+
+import (
+	"cmp"
+	"net/http"
+	"reflect"
+	"strconv"
+	"strings"
+	"time"
+	"unicode"
+)
+
+// Where the API describes itself: as a list, and as an OpenAPI document.
+const (
+	indexPath    = "/__admin/"
+	documentPath = "/__admin/openapi.json"
+)
+
+// index is what there is to ask for.
+type index struct {
+	OpenAPI  string       `json:"openapi" doc:"where the OpenAPI document of the API is"`
+	Requests []indexEntry `json:"requests" doc:"all requests of the API"`
+}
+
+// indexEntry is one request.
+type indexEntry struct {
+	Method string `json:"method" doc:"of the request"`
+	Path   string `json:"path" doc:"of the request; {id} stands for an id"`
+	What   string `json:"what" doc:"it does, in a line"`
+}
+
+// showIndex answers with the list of all requests.
+func (a *Admin) showIndex(w http.ResponseWriter, _ *http.Request) {
+	list := index{OpenAPI: documentPath}
+	for _, row := range a.table() {
+		list.Requests = append(list.Requests, indexEntry{row.method, row.path, row.what})
+	}
+	answer(w, http.StatusOK, list)
+}
+
+// showDocument answers with the OpenAPI document of the admin API.
+func (a *Admin) showDocument(w http.ResponseWriter, _ *http.Request) {
+	answer(w, http.StatusOK, a.document())
+}
+
+// object is a JSON object of the document.
+type object = map[string]any
+
+// document describes the table of requests. Schemas are made of the types that answers
+// are written from, so an answer has no field that the document does not have.
+func (a *Admin) document() object {
+	s := schemas{}
+	paths := map[string]object{}
+	for _, row := range a.table() {
+		if paths[row.path] == nil {
+			paths[row.path] = object{}
+		}
+		paths[row.path][strings.ToLower(row.method)] = s.operation(&row)
+	}
+	return object{
+		"openapi": "3.1.0",
+		"info": object{
+			"title": "mockserver admin API", "version": cmp.Or(a.opts.Build.Version, "dev"),
+			"description": "Lengths of time are in milliseconds unless a field says otherwise, times in UTC. Fields and paths are stable: within a major version they are added, and neither removed nor changed in their meaning.",
+		},
+		"paths": paths,
+		"components": object{
+			"schemas":         s,
+			"securitySchemes": object{"token": object{"type": "http", "scheme": "bearer", "description": "--admin-token; without one on a loopback address nothing is needed"}},
+		},
+	}
+}
+
+// schemas are those of types, by their names in the document.
+type schemas map[string]any
+
+// operation describes one request.
+func (s schemas) operation(row *route) object {
+	parameters := []object{}
+	if strings.Contains(row.path, "{id}") {
+		parameters = append(parameters, object{"name": "id", "in": "path", "required": true, "schema": object{"type": "string"}})
+	}
+	for _, p := range row.query {
+		parameters = append(parameters, object{"name": p.name, "in": "query", "description": p.what, "schema": object{"type": p.kind}})
+	}
+	answers := object{"default": object{"description": "an error", "content": s.contents([]any{failure{}})}}
+	for status, values := range row.answers {
+		one := object{"description": http.StatusText(status)}
+		if len(values) > 0 {
+			one["content"] = s.contents(values)
+		}
+		answers[strconv.Itoa(status)] = one
+	}
+	o := object{"operationId": operationID(row), "summary": row.what, "responses": answers}
+	if len(parameters) > 0 {
+		o["parameters"] = parameters
+	}
+	if len(row.takes) > 0 {
+		o["requestBody"] = object{"content": s.contents(row.takes)}
+	}
+	if row.asks == withToken {
+		o["security"] = []object{{"token": []string{}}, {}}
+	}
+	return o
+}
+
+// operationID names a request: "GET /__admin/runs/{id}" is getRunsId.
+func operationID(row *route) string {
+	id := strings.ToLower(row.method)
+	words := strings.FieldsFunc(strings.TrimPrefix(row.path, "/__admin"), func(r rune) bool { return !unicode.IsLetter(r) })
+	if len(words) == 0 {
+		words = []string{"index"}
+	}
+	for _, word := range words {
+		id += strings.ToUpper(word[:1]) + word[1:]
+	}
+	return id
+}
+
+// contents describes bodies: JSON of the type of a value, or a media type by its name.
+func (s schemas) contents(values []any) object {
+	contents := object{}
+	for _, value := range values {
+		if media, ok := value.(string); ok {
+			contents[media] = object{}
+		} else {
+			contents["application/json"] = object{"schema": s.of(reflect.TypeOf(value))}
+		}
+	}
+	return contents
+}
+
+// of is the schema of a type; one of a struct is a reference.
+func (s schemas) of(t reflect.Type) object {
+	switch {
+	case t == reflect.TypeFor[time.Time]():
+		return object{"type": "string", "format": "date-time"}
+	case t.Kind() == reflect.Struct:
+		name := schemaName(t)
+		if _, done := s[name]; !done {
+			s[name] = nil // so that a type may hold itself
+			s[name] = s.ofStruct(t)
+		}
+		return object{"$ref": "#/components/schemas/" + name}
+	case t.Kind() == reflect.Slice:
+		return object{"type": "array", "items": s.of(t.Elem())}
+	case t.Kind() == reflect.Array:
+		return object{"type": "array", "items": s.of(t.Elem()), "minItems": t.Len(), "maxItems": t.Len()}
+	case t.Kind() == reflect.Map:
+		return object{"type": "object", "additionalProperties": s.of(t.Elem())}
+	case t.Kind() == reflect.Pointer:
+		return s.of(t.Elem())
+	case t.Kind() == reflect.Interface:
+		return object{}
+	case t.Kind() == reflect.Bool:
+		return object{"type": "boolean"}
+	case t.Kind() == reflect.String:
+		return object{"type": "string"}
+	case t.Kind() == reflect.Float64:
+		return object{"type": "number"}
+	}
+	return object{"type": "integer"}
+}
+
+// ofStruct is the schema of an object that has the fields of a struct and no others.
+func (s schemas) ofStruct(t reflect.Type) object {
+	properties, required := object{}, []string{}
+	for _, f := range jsonFields(t) {
+		one := s.of(f.kind)
+		if f.kind.Kind() == reflect.Pointer && !f.optional {
+			one = object{"anyOf": []object{one, {"type": "null"}}}
+		}
+		one["description"] = f.what
+		properties[f.name] = one
+		if !f.optional {
+			required = append(required, f.name)
+		}
+	}
+	o := object{"type": "object", "properties": properties, "additionalProperties": false}
+	if len(required) > 0 {
+		o["required"] = required
+	}
+	return o
+}
+
+// jsonField is a member of the JSON that a struct is written as.
+type jsonField struct {
+	name, what string
+	kind       reflect.Type
+	optional   bool // it is left out when it is empty
+}
+
+// jsonFields are the members of a struct, those of embedded ones among them.
+func jsonFields(t reflect.Type) []jsonField {
+	var fields []jsonField
+	for _, f := range reflect.VisibleFields(t) {
+		if name, options, tagged := strings.Cut(f.Tag.Get("json"), ","); f.IsExported() && name != "" {
+			fields = append(fields, jsonField{name, f.Tag.Get("doc"), f.Type, tagged && strings.Contains(options, "omitempty")})
+		}
+	}
+	return fields
+}
+
+// schemaName is what a type is called in the document: shownEndpoint is Endpoint.
+func schemaName(t reflect.Type) string {
+	name := strings.TrimPrefix(t.Name(), "shown")
+	return strings.ToUpper(name[:1]) + name[1:]
+}

@@ -1,0 +1,88 @@
+package admin
+
+import "net/http"
+
+// route is one request that the admin address answers. The index of the API and its
+// OpenAPI document are made of these rows.
+type route struct {
+	asks         access
+	method, path string
+	handler      http.HandlerFunc
+	what         string      // it does, in a line
+	query        []parameter // that it may have; others are refused
+	takes        []any       // bodies: values of what JSON is read into, names of other media types
+	answers      map[int][]any
+}
+
+// parameter is one of a query.
+type parameter struct{ name, kind, what string } // kind is a type of JSON Schema
+
+// access is what a request has to bring.
+type access int
+
+const (
+	forAnybody access = iota
+	asThePage         // what has no data of the server; see Admin.asThePage
+	withToken
+)
+
+const (
+	htmlMedia = "text/html"
+	textMedia = "text/plain"
+)
+
+// ok is what most requests are answered: 200, with a value of this type.
+func ok(values ...any) map[int][]any { return map[int][]any{http.StatusOK: values} }
+
+// table is all requests of the API.
+func (a *Admin) table() []route {
+	configuration := []any{"application/yaml", "application/json", "application/edn"}
+	return []route{
+		{forAnybody, "GET", "/healthz", a.health, "does the program run?", nil, nil, ok(state{})},
+		{forAnybody, "GET", "/readyz", a.ready, "are requests taken? 503 while they are not", nil, nil, ok(state{})},
+		{forAnybody, "GET", "/metrics", a.named(a.started(a.metrics.ServeHTTP)), "metrics for Prometheus", nil, nil, ok(textMedia)},
+		{asThePage, "GET", indexPath, a.showIndex, "this list", nil, nil, ok(index{})},
+		{asThePage, "GET", documentPath, a.showDocument, "the OpenAPI document of the admin API", nil, nil, ok(map[string]any{})},
+		{withToken, "GET", "/__admin/endpoints", a.listEndpoints, "the endpoints that are served, in order, then the WebSockets", nil, nil, ok(shownEndpoints{})},
+		{withToken, "POST", "/__admin/endpoints", a.addEndpoint, "add one endpoint, in front of all others", nil, configuration, map[int][]any{http.StatusCreated: {changed{}}}},
+		{withToken, "GET", "/__admin/endpoints/{id}", a.showEndpoint, "one endpoint", nil, nil, ok(shownEndpoint{})},
+		{withToken, "DELETE", "/__admin/endpoints/{id}", a.removeEndpoint, "remove one endpoint", nil, nil, ok(changed{})},
+		{withToken, "GET", "/__admin/spec", a.showSpec, "what is served, and whether requests changed it", nil, nil, ok(shownSpec{})},
+		{withToken, "PUT", "/__admin/spec", a.replaceSpec, "serve this configuration instead", nil, configuration, ok(changed{})},
+		{withToken, "POST", "/__admin/reload", a.reload, "read the configuration files again", nil, nil, ok(changed{})},
+		{withToken, "GET", "/__admin/journal", a.findExchanges, "requests that were kept, the newest first", searched, nil, ok(foundExchanges{})},
+		{withToken, "DELETE", "/__admin/journal", a.resetJournal, "forget the requests that were kept; counters stay", nil, nil, ok(state{})},
+		{withToken, "POST", "/__admin/verify", a.verify, "were there as many requests as expected? 422 if not", nil, []any{verification{}},
+			map[int][]any{http.StatusOK: {verdictOnCount{}}, http.StatusUnprocessableEntity: {verdictOnCount{}}}},
+		{withToken, "GET", "/__admin/unmatched", a.showUnmatched, "the different requests that no endpoint answered, with the reasons", nil, nil, ok(shownMisses{})},
+		{withToken, "GET", "/__admin/webhooks", a.listWebhooks, "pending webhooks, the next one first, and the outcomes of the rest",
+			[]parameter{{"limit", "integer", "how many are shown, 100 by default, at most 10,000"}}, nil, ok(shownDeliveries{})},
+		{withToken, "DELETE", "/__admin/webhooks/{id}", a.cancelWebhook, "cancel a pending webhook", nil, nil, ok(state{})},
+		{withToken, "POST", "/__admin/webhooks/{id}/fire", a.fireWebhook, "send a pending webhook now", nil, nil, ok(state{})},
+		{withToken, "GET", "/__admin/counts", a.showCounts, "all counters since the start, exact", nil, nil, ok(allCounts{})},
+		{withToken, "GET", "/__admin/config", a.showConfig, "version, settings without secrets, endpoints", nil, nil, ok(shownConfig{})},
+		{withToken, "GET", "/__admin/verdict", a.showVerdict, "can the timing of the last ten seconds be trusted?", nil, nil, ok(Verdict{})},
+		{withToken, "GET", "/__admin/samples", a.showSamples, "the figures of the last seconds, one by one",
+			[]parameter{{"after", "string", "only samples after this time"}, {"last", "integer", "how many at most, 300 by default, at most 3600"}}, nil, ok(shownSamples{})},
+		{withToken, "GET", "/__admin/runs", a.listRuns, "the runs that are kept, the newest first", nil, nil, ok(shownRuns{})},
+		{withToken, "POST", "/__admin/runs", a.startRun, "begin a run", nil, []any{newRun{}}, map[int][]any{http.StatusCreated: {RunEntry{}}}},
+		{withToken, "GET", "/__admin/runs/compare", a.compareRuns, "two runs next to each other",
+			[]parameter{{"a", "string", "the id of a run"}, {"b", "string", "the id of another"}, {"format", "string", "json, which is the default, or html"}}, nil, ok(Comparison{}, htmlMedia)},
+		{withToken, "GET", "/__admin/runs/{id}", a.showRun, "the report of a run", nil, nil, ok(Report{})},
+		{withToken, "DELETE", "/__admin/runs/{id}", a.removeRun, "forget a run that has ended", nil, nil, map[int][]any{http.StatusNoContent: nil}},
+		{withToken, "POST", "/__admin/runs/{id}/stop", a.stopRun, "end a run, and answer its report", nil, nil, ok(Report{})},
+		{withToken, "GET", "/__admin/runs/{id}/report", a.showReport, "the report of a run as a page", nil, nil, ok(htmlMedia)},
+	}
+}
+
+// searched are the parameters of a search of the journal; searchParameters reads them.
+var searched = []parameter{
+	{"after", "integer", "only requests with an id above this one"},
+	{"endpoint", "string", "an id, or a name such as GET /users/:id"},
+	{"kept", "string", "why it was kept: sample, error, unmatched or slow"},
+	{"limit", "integer", "how many are shown, 100 by default, at most 1000"},
+	{"method", "string", "GET"},
+	{"path", "string", "as requested; /orders/* is all that begins with /orders/"},
+	{"since", "string", "how long ago, such as 5m, or a time, such as 2024-01-15T10:30:00Z"},
+	{"status", "string", "404, 5xx, or several with commas between them"},
+}
