@@ -158,6 +158,9 @@ func unless(signals <-chan os.Signal, work func()) os.Signal {
 	}
 }
 
+// longestCall is how long at most idle connections stay open when the program stops.
+const longestCall = time.Second
+
 func options(settings config.Settings, env func(string) (string, bool), log *slog.Logger) listener.Options {
 	var record *listener.RecordOptions
 	if settings.Admin != "" {
@@ -174,6 +177,7 @@ func options(settings config.Settings, env func(string) (string, bool), log *slo
 		NoCORS:          settings.NoCORS,
 		TrustForwarded:  settings.TrustForwarded,
 		AccessLog:       settings.AccessLog,
+		LastCall:        min(longestCall, settings.Grace/10),
 		SentryDSN:       settings.SentryDSN,
 
 		MaxPendingWebhooks: settings.MaxPendingWebhooks,

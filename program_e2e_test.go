@@ -3,6 +3,7 @@ package main
 import (
 	"bufio"
 	"encoding/json"
+	"fmt"
 	"io"
 	"net"
 	"net/http"
@@ -11,6 +12,7 @@ import (
 	"regexp"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"syscall"
 	"testing"
 	"time"
@@ -320,6 +322,7 @@ func TestProgram_PortZeroTakesAFreeOne(t *testing.T) {
 // stopped ends the program with SIGTERM and returns what it wrote.
 func (p *process) stopped() (stdout, stderr string) {
 	p.t.Helper()
+	client.CloseIdleConnections() // else it waits for them
 	p.signal(syscall.SIGTERM)
 	if got := p.exit(); got != 0 {
 		p.t.Errorf("got exit code %d after SIGTERM, want 0", got)
@@ -630,14 +633,15 @@ func TestSignal_TermAndIntLetTheRequestsInFlightFinish(t *testing.T) {
 
 func TestSignal_IdleConnectionsDoNotDelayTheEnd(t *testing.T) {
 	t.Parallel()
-	for _, c := range []struct{ name, sent string }{
-		{"kept after a request", "GET /a HTTP/1.1\r\nHost: a\r\n\r\n"},
-		{"that never sent a request", ""},
+	for _, c := range []struct{ name, sent, grace string }{
+		// Less than the 10 min that an idle connection may wait.
+		{"kept after a request", "GET /a HTTP/1.1\r\nHost: a\r\n\r\n", "9m"},
+		// Less than the 10 s that the server waits for a request's headers.
+		{"that never sent a request", "", "3s"},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			t.Parallel()
-			// Less than the 10 s that the server waits for a request's headers.
-			p := stoppable(t, one("fine"), "--grace", "3s")
+			p := stoppable(t, one("fine"), "--grace", c.grace)
 			for range 3 {
 				conn, err := net.Dial("tcp", strings.TrimPrefix(p.url, "http://"))
 				if err != nil {
@@ -656,6 +660,82 @@ func TestSignal_IdleConnectionsDoNotDelayTheEnd(t *testing.T) {
 			}
 			p.get("/a").want(t, 200, "fine") // by now those connections are accepted
 			p.stopped()
+		})
+	}
+}
+
+// busy sends requests on one connection, each once the one before is answered, until an
+// answer says that the connection closes. It reports each answer.
+func (p *process) busy(path string, answered func()) error {
+	conn, err := net.Dial("tcp", strings.TrimPrefix(p.url, "http://"))
+	if err != nil {
+		return err
+	}
+	defer conn.Close()
+	in := bufio.NewReader(conn)
+	for n := 0; ; n++ {
+		if _, err := fmt.Fprintf(conn, "GET %s HTTP/1.1\r\nHost: a\r\n\r\n", path); err != nil {
+			return fmt.Errorf("request %d: %w", n, err)
+		}
+		resp, err := http.ReadResponse(in, nil)
+		if err != nil {
+			return fmt.Errorf("answer %d: %w", n, err)
+		}
+		if _, err := io.Copy(io.Discard, resp.Body); err != nil || resp.StatusCode != 200 {
+			return fmt.Errorf("answer %d: status %d, %w", n, resp.StatusCode, err)
+		}
+		answered()
+		if resp.Close {
+			return nil
+		}
+	}
+}
+
+// Clients that are busy when the program stops, and try nothing again, see no error:
+// each is told on its connection that it closes. A reload and SIGHUP change nothing in that.
+func TestSignal_BusyConnectionsSeeNoError(t *testing.T) {
+	t.Parallel()
+	for _, signals := range [][]syscall.Signal{
+		{syscall.SIGTERM},
+		{syscall.SIGINT},
+		{syscall.SIGHUP, syscall.SIGTERM, syscall.SIGHUP},
+	} {
+		t.Run(fmt.Sprint(signals), func(t *testing.T) {
+			t.Parallel()
+			const clients, before = 16, 16 * 20
+			p := stoppable(t, one("fine")+"- endpoint: {path: '/made/:id', response: {body: '{{path-params.id}}'}}\n")
+			var answers atomic.Int64
+			warm := make(chan struct{})
+			errs := make(chan error, clients)
+			for i := range clients {
+				path := "/a"
+				if i%2 == 1 {
+					path = "/made/1"
+				}
+				go func() {
+					errs <- p.busy(path, func() {
+						if answers.Add(1) == before {
+							close(warm)
+						}
+					})
+				}()
+			}
+			select {
+			case <-warm:
+			case <-time.After(patience):
+				t.Fatal("the clients have no answers")
+			}
+			for _, s := range signals {
+				p.signal(s)
+			}
+			for range clients {
+				if err := <-errs; err != nil {
+					t.Error(err)
+				}
+			}
+			if code := p.exit(); code != 0 {
+				t.Errorf("got exit code %d, want 0", code)
+			}
 		})
 	}
 }

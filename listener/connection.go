@@ -33,6 +33,10 @@ type connections struct {
 	closing sync.Once
 	closed  error
 	ended   chan struct{} // closed with the listener
+	// patience is how long a connection may wait for another request once the listener is
+	// closed; nobody changes it from then on.
+	patience time.Duration
+	hurrying sync.Mutex // held while hurry sets deadlines
 
 	clock    clock
 	alarm    *alarm    // of pauses; nil in tests
@@ -111,9 +115,13 @@ func passes(err error) bool {
 	}, func(e syscall.Errno) bool { return errors.Is(err, e) })
 }
 
-// Close closes the listener, the first time, and returns how that went each time.
-func (c *connections) Close() error {
+// Close is end without patience.
+func (c *connections) Close() error { return c.end(0) }
+
+// end closes the listener, the first time, and returns how that went each time.
+func (c *connections) end(patience time.Duration) error {
 	c.closing.Do(func() {
+		c.patience = patience
 		c.closed = c.Listener.Close()
 		close(c.ended)
 	})
@@ -130,22 +138,29 @@ func (c *connections) isEnding() bool {
 	}
 }
 
-// hurry closes the connections that wait for another request, and gives those that
-// nothing was read from yet a moment more: what they sent may be on its way.
-// Without it they would hold the end up for as long as headers may take. The
-// listener is closed already, so that a connection that waits from now on sees it.
+// hurry gives the connections that wait for a request a moment more: one may be on its
+// way, and its answer says that the connection is closed. Without it they would hold
+// the end up for as long as they may be idle, or headers may take. The listener is
+// closed already, so that a connection that waits from now on sees it.
 func (c *connections) hurry() {
-	for _, conn := range c.all() {
+	c.hurrying.Lock()
+	defer c.hurrying.Unlock()
+	now := time.Now()
+	for _, conn := range c.all() { // where setting a deadline fails, reading fails too
 		switch {
 		case conn.upgraded.Load():
-			_ = conn.Conn.SetReadDeadline(time.Now()) // wakes it
+			_ = conn.Conn.SetReadDeadline(now) // wakes it
 		case conn.idle.CompareAndSwap(true, false):
-			_ = conn.closeNow() // nobody expects an answer
+			_ = conn.Conn.SetReadDeadline(now.Add(c.patience))
 		case !conn.spoke.Load():
-			_ = conn.Conn.SetReadDeadline(time.Now().Add(lastMoment)) // reading fails too
+			_ = conn.Conn.SetReadDeadline(now.Add(c.moment()))
 		}
 	}
 }
+
+// moment is how long a connection may still speak that never spoke, or has its last
+// answer only now.
+func (c *connections) moment() time.Duration { return max(lastMoment, c.patience) }
 
 // closeAll closes every connection, those too that are still being accepted, and
 // returns those that were open.
@@ -203,8 +218,8 @@ type connection struct {
 	spoke  atomic.Bool // something was read from it, beside empty lines
 	unread atomic.Bool // it was refused while it may still be sending
 	// idle tells that it reads for another request, all answers being sent. Who takes
-	// it back may go on: the connection with a request, or the end of the server with
-	// closing it.
+	// it back may set the next deadline first: the connection with a request, or the end
+	// of the server.
 	idle atomic.Bool
 	// answered tells that serving it has ended with an answer to its last request.
 	answered atomic.Bool
@@ -233,7 +248,7 @@ type connection struct {
 	behind       bool      // something came behind the last request
 	failed       error     // of the connection: reading ended with it
 	cutOff       bool      // it did so inside a request
-	rested       bool      // it was closed before it could become idle, all answers being sent
+	rested       bool      // reading ended when it was idle, or about to be, all answers being sent
 	// after are the webhooks whose delay begins once the response is written, which
 	// was at written, or is not yet.
 	after   []dispatcher.Delivery
@@ -271,7 +286,8 @@ const (
 	// serves it is given back. It may be twice as long.
 	parkTime = 5 * time.Second
 
-	// lastMoment is how long a silent connection may still speak when the server stops.
+	// lastMoment is how long at least a connection may still speak, when the server stops,
+	// that never spoke, or has its last answer only then.
 	lastMoment = 100 * time.Millisecond
 	// lastWord is how long connections that were closed may take to say that what they
 	// were asked was answered: on a machine that is full they are late for it.
@@ -435,7 +451,7 @@ func (c *connection) Close() error {
 		return nil
 	}
 	c.release() // what is discarded may take long
-	ended := c.from.isEnding() && c.spoke.Load() && !c.idle.Load()
+	ended := c.from.isEnding() && c.spoke.Load() && !c.rested
 	if c.unread.Load() || c.behind || ended || c.struck {
 		c.discard()
 	}

@@ -514,17 +514,16 @@ func TestConnection_ClosingARefusedOneWaitsForItsClient(t *testing.T) {
 	}{
 		{"an ordinary one is closed at once", ordinary, false, nil, 0},
 		{"so is a silent one when the server has ended", ended, false, nil, 0},
-		{"so is an idle one", func(c *connection) { ordinary(c); ended(c); c.idle.Store(true) }, false, nil, 0},
-		{"one that has its last answer is waited for", func(c *connection) { ordinary(c); ended(c) }, true, func(_ *connections, peer net.Conn) {
-			dribble(peer, "abc", 400*time.Millisecond)
-			_ = peer.Close() // of a pipe, which does not fail
-		}, 1200 * time.Millisecond},
-		{"one that would have become idle is too", func(c *connection) {
+		{"so is an idle one", func(c *connection) {
 			ordinary(c)
 			ended(c)
 			c.wire.requests = 1
 			_, _ = c.Read(make([]byte, 1)) // fails, which TestRead_AfterTheEnd looks at
-		}, true, nil, lingerTime},
+		}, false, nil, 0},
+		{"one that has its last answer is waited for", func(c *connection) { ordinary(c); ended(c) }, true, func(_ *connections, peer net.Conn) {
+			dribble(peer, "abc", 400*time.Millisecond)
+			_ = peer.Close() // of a pipe, which does not fail
+		}, 1200 * time.Millisecond},
 		{"one that goes on sending is waited for", refused, true, func(_ *connections, peer net.Conn) {
 			dribble(peer, "abc", 400*time.Millisecond)
 			_ = peer.Close() // of a pipe, which does not fail

@@ -135,6 +135,56 @@ func TestShutdown_ClosesConnectionsThatWaitAndLeavesNothing(t *testing.T) {
 	}
 }
 
+// A connection that is idle when the server stops has one more request answered, however
+// that is answered and however long it was idle, and is told that it closes.
+func TestShutdown_AnIdleConnectionHasItsLastRequestAnswered(t *testing.T) {
+	nothingLeft(t)
+	spec := config.New(
+		config.Endpoint{Path: config.Plain("/hello"), Response: config.Response{Body: config.Plain("one")}},
+		config.Endpoint{Path: config.Plain("/made"), Response: config.Response{Body: config.Text{Value: "{{path}}"}}},
+	)
+	server := start(t, spec, listener.Options{LastCall: time.Hour})
+	var idle []net.Conn
+	for range 8 {
+		conn := dial(t, server, request)
+		if got := answer(t, conn); got != "one" {
+			t.Fatalf("got %q", got)
+		}
+		idle = append(idle, conn)
+	}
+	silent := dial(t, server, "")
+	stopped := make(chan error, 1)
+	go func() { stopped <- server.Shutdown(context.Background()) }()
+	for { // until it has begun to stop
+		if err := server.Apply(spec); errors.Is(err, listener.ErrStopped) {
+			break
+		}
+	}
+	for i, conn := range append(idle, silent) {
+		path, want := "/hello", "one"
+		if i%2 == 1 {
+			path, want = "/made", "/made"
+		}
+		if _, err := io.WriteString(conn, "GET "+path+" HTTP/1.1\r\nHost: a\r\n\r\n"); err != nil {
+			t.Fatal(err)
+		}
+		resp, err := http.ReadResponse(bufio.NewReader(conn), nil)
+		if err != nil {
+			t.Fatalf("connection %d: %v", i, err)
+		}
+		b, err := io.ReadAll(resp.Body)
+		if err != nil || string(b) != want || !resp.Close {
+			t.Errorf("connection %d: got %q, %v, and that it closes: %v; want %q", i, b, err, resp.Close, want)
+		}
+		if err := conn.Close(); err != nil {
+			t.Error(err)
+		}
+	}
+	if err := <-stopped; err != nil {
+		t.Error(err)
+	}
+}
+
 func TestShutdown_WithAnEndedContext(t *testing.T) {
 	ended, cancel := context.WithCancel(context.Background())
 	cancel()

@@ -16,7 +16,7 @@ var errParked = io.EOF
 
 // parks tells whether a failed read is the time to be parked.
 func (c *connection) parks(err error) bool {
-	c.parked = c.at.kind == waiting && c.at.request > 0 && errors.Is(err, os.ErrDeadlineExceeded) && !c.from.isEnding()
+	c.parked = c.isIdle() && errors.Is(err, os.ErrDeadlineExceeded) && !c.from.isEnding()
 	return c.parked
 }
 
@@ -26,11 +26,14 @@ func (c *connection) unpark() bool {
 	c.parked = false
 	c.readInForce = c.idleSince.Add(idleTimeout)
 	err := c.Conn.SetReadDeadline(c.readInForce)
+	if err == nil && c.from.isEnding() {
+		err = c.Conn.SetReadDeadline(time.Now().Add(c.from.patience))
+	}
 	n := 0
 	if err == nil {
 		n, err = c.Conn.Read(c.first[:])
 	}
-	if risen := c.rise(); n == 0 || err != nil || risen != nil {
+	if c.rise(); n == 0 || err != nil {
 		_ = c.closeNow() // nobody expects an answer
 		return false
 	}

@@ -64,6 +64,7 @@ func TestPark_Ends(t *testing.T) {
 		{"a part of a head comes", func(c *conversation) { _, _ = io.WriteString(c, "G") }, time.Minute + headerTimeout, 0},
 		{"the client leaves", func(c *conversation) { _ = c.Conn.(io.Closer).Close() }, time.Minute, 0},
 		{"the server ends", func(c *conversation) { c.from.hurry() }, time.Minute, 0},
+		{"the server ends, with a last call", func(c *conversation) { c.from.patience = 7 * time.Second; c.from.hurry() }, time.Minute + 7*time.Second, 0},
 		{"the server is closed", func(c *conversation) { c.from.closeAll() }, time.Minute, 0},
 	} {
 		synctest.Test(t, func(t *testing.T) {

@@ -1,9 +1,6 @@
 package listener
 
-import (
-	"net"
-	"time"
-)
+import "time"
 
 // part is what a connection is read for. Each has a time-out of its own, which begins
 // with it.
@@ -60,9 +57,9 @@ func (c *connection) enter(next part) {
 // rest makes the connection idle. fasthttp sends its answers before it reads for
 // another request, but not while it has one that was pipelined: that one is served.
 // The deadline is when it is parked, and set anew only once half of it is gone, or if it
-// is that of another part; one that has empty lines is not parked. The error tells that
-// the server has ended.
-func (c *connection) rest(lines bool) error {
+// is that of another part; one that has empty lines is not parked. When the server ends,
+// there is a moment for one more request.
+func (c *connection) rest(lines bool) (err error) {
 	until := c.readInForce
 	switch left := until.Sub(c.idleSince); {
 	case lines:
@@ -72,18 +69,14 @@ func (c *connection) rest(lines bool) error {
 	}
 	if until != c.readInForce {
 		c.readInForce = until
-		if err := c.Conn.SetReadDeadline(until); err != nil {
-			c.rested = true
-			return err
-		}
+		err = c.Conn.SetReadDeadline(until)
 	}
 	c.idle.Store(true)
-	if !c.from.isEnding() {
-		return nil
+	if err == nil && c.from.isEnding() { // its last answer did not say that it is closed
+		err = c.Conn.SetReadDeadline(time.Now().Add(c.from.moment()))
 	}
-	c.idle.Store(false) // its last answer did not say that it is closed
-	c.rested = true
-	return net.ErrClosed
+	c.rested = err != nil
+	return err
 }
 
 // enforce gives the connection the deadline of the part.
@@ -100,7 +93,7 @@ func (c *connection) enforce() error {
 	// The deadline in force may be that of hurry by now, or have replaced it.
 	expires := c.readExpires
 	if !c.spoke.Load() {
-		expires = time.Now().Add(lastMoment)
+		expires = time.Now().Add(c.from.moment())
 	}
 	return c.Conn.SetReadDeadline(expires)
 }
@@ -117,22 +110,25 @@ func (c *connection) receive(b []byte, held int) (int, error) {
 			return 0, errParked
 		}
 		c.failed = err
+		c.rested = n == 0 && c.isIdle()
 	}
-	if err := c.rise(); err != nil {
-		return 0, err
-	}
+	c.rise()
 	if n > 0 && c.at.kind == inBody {
 		c.renew(n)
 	}
 	return n, err
 }
 
-// rise ends being idle. The error tells that the end of the server was first.
-func (c *connection) rise() error {
-	if c.at.kind == waiting && c.at.request > 0 && !c.idle.CompareAndSwap(true, false) {
-		return net.ErrClosed
+// isIdle reports whether the connection was last read for another request.
+func (c *connection) isIdle() bool { return c.at.kind == waiting && c.at.request > 0 }
+
+// rise ends being idle. If hurry has taken the connection for idle, it is waited for: the
+// deadline that it sets would be one of the request.
+func (c *connection) rise() {
+	if c.isIdle() && !c.idle.CompareAndSwap(true, false) {
+		c.from.hurrying.Lock()
+		defer c.from.hurrying.Unlock()
 	}
-	return nil
 }
 
 // renew has the time-out of a body begin anew: n bytes of it came.

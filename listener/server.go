@@ -67,6 +67,10 @@ type Options struct {
 	SentryDSN string
 	Version   string // of the program, for those reports; "" leaves it out
 
+	// LastCall is how long Shutdown leaves idle connections open, so that a request that is
+	// on its way to one is answered, and told that the connection closes. 0 closes them at once.
+	LastCall time.Duration
+
 	// Record has the server count what it does, and keep requests in its journal: see
 	// Counts and Journal. nil counts nothing and keeps nothing.
 	Record *RecordOptions
@@ -83,6 +87,8 @@ func (o *Options) check() error {
 		return fmt.Errorf("options: Port is %d; 0 to 65535 is accepted", o.Port)
 	case o.MaxPendingWebhooks < 0:
 		return fmt.Errorf("options: MaxPendingWebhooks is %d; a number above 0 is accepted, or 0 for a million", o.MaxPendingWebhooks)
+	case o.LastCall < 0:
+		return fmt.Errorf("options: LastCall is %v; a duration from 0 is accepted", o.LastCall)
 	case o.MaxBody < 0:
 		return fmt.Errorf("options: MaxBody is %d; a number of bytes above 0 is accepted, or 0 for 16 MiB", o.MaxBody)
 	case o.MaxMessage < 0:
@@ -379,8 +385,9 @@ func (s *Server) URL() string {
 	return "http://" + net.JoinHostPort(host, strconv.Itoa(tcp.Port))
 }
 
-// Shutdown stops accepting, closes the connections that wait for a request, lets
-// the requests in flight finish until ctx ends, and closes what is left. Error
+// Shutdown stops accepting, closes the connections that wait for a request, after
+// Options.LastCall, lets the requests in flight finish until ctx ends, and closes what is
+// left. Error
 // reports that wait are sent then, for two seconds at most and not beyond ctx. Its
 // error says how many requests were cut off and wraps that of ctx; it is nil when
 // there was none, whatever ctx says. Nothing of the server runs afterwards, but
@@ -391,7 +398,7 @@ func (s *Server) URL() string {
 // all of them.
 func (s *Server) Shutdown(ctx context.Context) error {
 	s.stopping.Store(true)
-	closing := s.listener.Close()
+	closing := s.listener.end(s.opts.LastCall)
 	s.listener.hurry()
 	var closed []*connection
 	select {

@@ -7,6 +7,7 @@ import (
 	"log/slog"
 	"net"
 	"net/url"
+	"os"
 	"strings"
 	"syscall"
 	"testing"
@@ -22,9 +23,9 @@ func stopping() *connections {
 }
 
 // end does what Shutdown does first.
-func end(t *testing.T, l *connections) {
+func end(t *testing.T, l *connections, lastCall time.Duration) {
 	t.Helper()
-	if err := l.Close(); err != nil {
+	if err := l.end(lastCall); err != nil {
 		t.Fatal(err)
 	}
 	l.hurry()
@@ -33,21 +34,30 @@ func end(t *testing.T, l *connections) {
 const whole = "GET / HTTP/1.1\r\nHost: a\r\n\r\n"
 
 func TestHurry_OfConnectionsAtAnyPoint(t *testing.T) {
+	const call = 7 * time.Second
 	for _, c := range []struct {
-		name  string
-		sent  string
-		reads int           // that end before the end comes
-		want  time.Duration // how long reading goes on after the end
+		name                     string
+		sent                     string
+		reads                    int           // that end before the end comes
+		lastCall                 time.Duration // as Options have it
+		whileReading, afterwards time.Duration // how long reading goes on after the end, if it is read when that comes or not yet
 	}{
-		{"silent", "", 0, lastMoment},
-		{"in its headers", whole[:9], 0, headerTimeout},
-		{"in its body", "POST / HTTP/1.1\r\nHost: a\r\nContent-Length: 9\r\n\r\n", 1, bodyTimeout},
-		{"waiting for the next request", whole, 1, 0},
-		{"in its second request", whole + whole[:9], 1, headerTimeout},
-		{"behind an empty line", whole + "\r\n", 1, 0},
+		{"silent", "", 0, 0, lastMoment, lastMoment},
+		{"silent, with a last call", "", 0, call, call, call},
+		{"in its headers", whole[:9], 0, call, headerTimeout, -1},
+		{"in its body", "POST / HTTP/1.1\r\nHost: a\r\nContent-Length: 9\r\n\r\n", 1, call, bodyTimeout, bodyTimeout},
+		{"waiting for the next request", whole, 1, 0, 0, lastMoment},
+		{"waiting for the next request, with a last call", whole, 1, call, call, call},
+		{"in its second request", whole + whole[:9], 1, call, headerTimeout, headerTimeout},
+		{"behind an empty line", whole + "\r\n", 1, 0, 0, lastMoment},
+		{"behind an empty line, with a last call", whole + "\r\n", 1, call, call, call},
 	} {
 		for _, reading := range []bool{true, false} { // when the end comes
-			if !reading && c.name == "in its headers" {
+			want := c.afterwards
+			if reading {
+				want = c.whileReading
+			}
+			if want < 0 {
 				continue // what is sent but not read is nothing yet
 			}
 			synctest.Test(t, func(t *testing.T) {
@@ -72,15 +82,15 @@ func TestHurry_OfConnectionsAtAnyPoint(t *testing.T) {
 					go read()
 					synctest.Wait()
 				}
-				end(t, l)
+				end(t, l, c.lastCall)
 				if !reading {
 					go read()
 				}
 				if err := <-ended; err == nil {
 					t.Errorf("%s: it was read from", c.name)
 				}
-				if took := time.Since(begun); took != c.want {
-					t.Errorf("%s, reading %v: it ended after %v, want %v", c.name, reading, took, c.want)
+				if took := time.Since(begun); took != want {
+					t.Errorf("%s, reading %v: it ended after %v, want %v", c.name, reading, took, want)
 				}
 				_ = conn.Close() // both ends are in the test
 			})
@@ -119,47 +129,49 @@ func (p *pointed) Write(b []byte) (n int, err error) {
 	return n, err
 }
 
-// A request and the end meet: whoever is first has the connection.
+// A request and the end meet: it is read, and has the time that requests have.
 func TestHurry_MeetsARequest(t *testing.T) {
 	for _, first := range []bool{true, false} { // the end is
-		peer, inner := net.Pipe()
-		defer peer.Close()
-		l := stopping()
-		meets := &pointed{Conn: inner, n: 2, happened: func() { end(t, l) }}
-		if !first {
-			meets.n = 0
-		}
-		conn := l.adopt(meets)
-		go func() { // reading says what it misses
-			_, _ = io.WriteString(peer, whole)
-			_, _ = io.WriteString(peer, whole)
-		}()
-		buf := make([]byte, maxHeader)
-		if _, err := conn.Read(buf); err != nil {
-			t.Fatal(err)
-		}
-		_, err := conn.Read(buf)
-		if !first {
-			end(t, l)
-		}
-		if open := len(l.all()) == 1; errors.Is(err, net.ErrClosed) != first || open == first {
-			t.Errorf("the end is first %v: got %v, and the connection is open: %v", first, err, open)
-		}
-		_ = conn.Close() // both ends are in the test
+		synctest.Test(t, func(t *testing.T) {
+			peer, inner := net.Pipe()
+			defer peer.Close()
+			l := stopping()
+			meets := &pointed{Conn: inner, n: 2, before: first, happened: func() { end(t, l, time.Second) }}
+			conn := l.adopt(meets)
+			go func() { // reading says what it misses
+				_, _ = io.WriteString(peer, whole)
+				_, _ = io.WriteString(peer, "POST / HTTP/1.1\r\nHost: a\r\nContent-Length: 1\r\n\r\n")
+				<-time.After(bodyTimeout - time.Second)
+				_, _ = io.WriteString(peer, "x")
+			}()
+			buf := make([]byte, maxHeader)
+			for part := range 3 {
+				if _, err := conn.Read(buf); err != nil {
+					t.Errorf("the end is first %v: got %v when part %d was read", first, err, part)
+				}
+			}
+			_ = conn.Close() // both ends are in the test
+		})
 	}
 }
 
-// A connection that has answered its last request does not wait for another.
+// A connection that has its last answer waits for another request for a moment.
 func TestRead_AfterTheEnd(t *testing.T) {
-	peer, inner := net.Pipe()
-	defer peer.Close()
-	l := stopping()
-	conn := l.adopt(inner)
-	defer conn.Close()
-	end(t, l)
-	conn.wire.requests = 1
-	if _, err := conn.Read(make([]byte, maxHeader)); !errors.Is(err, net.ErrClosed) {
-		t.Errorf("got %v, want that it is closed", err)
+	for _, lastCall := range []time.Duration{0, time.Minute} {
+		synctest.Test(t, func(t *testing.T) {
+			peer, inner := net.Pipe()
+			defer peer.Close()
+			l := stopping()
+			conn := l.adopt(inner)
+			defer conn.Close()
+			end(t, l, lastCall)
+			conn.wire.requests = 1
+			begun := time.Now()
+			_, err := conn.Read(make([]byte, maxHeader))
+			if took := time.Since(begun); !errors.Is(err, os.ErrDeadlineExceeded) || took != max(lastCall, lastMoment) {
+				t.Errorf("with a last call of %v: got %v after %v", lastCall, err, took)
+			}
+		})
 	}
 }
 
@@ -187,7 +199,7 @@ func TestHurry_LosesNoAnswerOfPipelinedRequests(t *testing.T) {
 			l := stopping()
 			point = &pointed{inner, n, before, func() {
 				s.stopping.Store(true)
-				end(t, l)
+				end(t, l, time.Second)
 			}}
 			conn := l.adopt(point)
 			served := make(chan error, 1)
