@@ -153,6 +153,39 @@ func TestWebSocket_AnswersByPatternInOrder(t *testing.T) {
 	c.ends(4001, "bye from 7")
 }
 
+// In an unquoted place of JSON a message that is JSON is that value, and any other a text.
+func TestWebSocket_AMessageThatIsJSONIsThatValue(t *testing.T) {
+	t.Parallel()
+	p := serving(t, `
+- websocket:
+    path: /echo
+    on-connect: {response: '{"data": {{message}}}'}
+    on-message:
+      - pattern: '(?s).*'
+        response: '{"data": {{message}}, "text": "{{message}}", "json": {{message|json}}, "upper": {{message|upper}}}'
+- websocket: {path: /any, on-message: [{pattern: '(?s).*', response: '[{{message|default:"none"}}, {{pick(message)}}, {{query-params.none|default:message}}]'}]}
+`)
+	c := p.socket("/echo", nil)
+	c.hear(`{"data": null}`)
+	for _, exchange := range [][2]string{
+		{`{"a": [1, 2.50]}`, `{"data": {"a": [1, 2.50]}, "text": "{\"a\": [1, 2.50]}", "json": "{\"a\": [1, 2.50]}", "upper": "{\"A\": [1, 2.50]}"}`},
+		{`"quo\"ted"`, `{"data": "quo\"ted", "text": "\"quo\\\"ted\"", "json": "\"quo\\\"ted\"", "upper": "\"QUO\\\"TED\""}`},
+		{"null", `{"data": null, "text": "null", "json": "null", "upper": "NULL"}`},
+		{"hello", `{"data": "hello", "text": "hello", "json": "hello", "upper": "HELLO"}`},
+		{`{"a": 1} x`, `{"data": "{\"a\": 1} x", "text": "{\"a\": 1} x", "json": "{\"a\": 1} x", "upper": "{\"A\": 1} X"}`},
+		{`1,"admin":true`, `{"data": "1,\"admin\":true", "text": "1,\"admin\":true", "json": "1,\"admin\":true", "upper": "1,\"ADMIN\":TRUE"}`},
+		{"", `{"data": "", "text": "", "json": "", "upper": ""}`},
+	} {
+		c.say(exchange[0])
+		c.hear(exchange[1])
+	}
+	c = p.socket("/any", nil)
+	c.say("[1]")
+	c.hear("[[1], [1], [1]]")
+	c.say("a")
+	c.hear(`["a", "a", "a"]`)
+}
+
 func TestWebSocket_ClosesAsDeclared(t *testing.T) {
 	t.Parallel()
 	p := chatting(t)

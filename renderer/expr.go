@@ -29,6 +29,7 @@ const (
 	opRemoteAddr
 	opBody
 	opMessage
+	opMessageJSON
 	opNow
 	opUUID
 	opRandom
@@ -115,6 +116,11 @@ func (e *expr) find(r *matcher.Request, fr *frame) value {
 		return optional(r.Form(e.name))
 	case opJSON:
 		return e.fromBody(r)
+	case opMessageJSON:
+		if v := e.fromBody(r); v.kind != missing {
+			return v
+		}
+		return optional(r.Message, r.Message != nil)
 	case opLoopItem, opLoopIndex, opLoopFirst, opLoopLast:
 		return e.fromLoop(r, fr)
 	case opRandomInt, opPick, opFake, opCounter:
@@ -138,6 +144,23 @@ func (e *expr) fromBody(r *matcher.Request) value {
 		return value{}
 	}
 	return walk(fromJSON(field, r), e.steps[1:], r)
+}
+
+// asJSON has the message that e is, or chooses, stand for the JSON value it says, if it
+// is JSON. What a filter other than default makes of the message is a text.
+func (e *expr) asJSON() {
+	for i := range e.filters {
+		if e.filters[i].name != "default" {
+			return
+		}
+		e.filters[i].arg.asJSON()
+	}
+	if e.op == opMessage && !e.length {
+		e.op = opMessageJSON
+	}
+	for i := range e.args {
+		e.args[i].asJSON()
+	}
 }
 
 // optional is a parameter's value, missing when it was not sent.
@@ -233,14 +256,22 @@ func walk(v value, steps []step, r *matcher.Request) value {
 // expression parses a variable, literal or function and its filters. ok is false
 // after a mistake, which is reported.
 func (s *scanner) expression() (e expr, ok bool) {
+	before := len(s.unset)
 	e, ok = s.operand()
 	for ok && s.tok.is("|") {
 		s.next()
+		if s.tok.word("default") {
+			s.unset = s.unset[:before]
+		}
 		var f filter
 		if f, ok = s.filter(); ok {
 			e.filters = append(e.filters, f)
 		}
 	}
+	for _, name := range s.unset[before:] {
+		s.warn(name.offset, "the environment variable %s is not set; it renders as missing", name.text)
+	}
+	s.unset = s.unset[:before]
 	return e, ok
 }
 

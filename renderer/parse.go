@@ -246,6 +246,9 @@ func (p *parser) output(nodes []node, t tag) []node {
 		p.place.form = Plain
 	}
 	n := node{kind: outputNode, expr: &e, write: p.writer(t, &e)}
+	if n.write == writeJSONValue {
+		e.asJSON()
+	}
 	p.place.url = p.place.url.pastValue()
 	if !e.constant() {
 		return append(nodes, n)

@@ -401,12 +401,13 @@ func TestCompile_Warnings(t *testing.T) {
 }
 
 func TestCompile_AVariableThatIsNotSetMayHaveADefault(t *testing.T) {
-	for _, text := range []string{`{{env.NOPE|default:"x"}}`, `{{ env.NOPE | default:path|upper }}`, `{% if env.NOPE|default:"" %}{% endif %}`} {
+	for _, text := range []string{`{{env.NOPE|default:"x"}}`, `{{ env.NOPE | default:path|upper }}`,
+		`{{env.NOPE|upper|default:"x"}}`, `{{path|default:env.NOPE|trim|default:"x"}}`, `{{pick(env.NOPE|lower|default:"x")}}`, `{% if env.NOPE|default:"" %}{% endif %}`} {
 		if compiled, problems := renderer.Compile(config.Text{Value: text}, renderer.Plain, scope()); compiled == nil || len(problems) != 0 {
 			t.Errorf("%s: got %v, want no warning", text, problems)
 		}
 	}
-	for _, text := range []string{`{{env.NOPE|upper|default:"x"}}`, `{{env.NOPE}}|default`, `{{path|default:env.NOPE}}`} {
+	for _, text := range []string{`{{env.NOPE|upper}}`, `{{pick(env.NOPE|upper, path|default:"x")}}`, `{{env.NOPE}}|default`, `{{path|default:env.NOPE}}`} {
 		if _, problems := renderer.Compile(config.Text{Value: text}, renderer.Plain, scope()); len(problems.Warnings()) != 1 {
 			t.Errorf("%s: got %v, want a warning", text, problems)
 		}

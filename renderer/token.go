@@ -94,7 +94,8 @@ type scanner struct {
 	*source
 	pos, end int
 	tok      token
-	bare     bool // an unknown word is a text, as conditions have it
+	bare     bool    // an unknown word is a text, as conditions have it
+	unset    []token // environment variables of the expression that are not set, and have no default yet
 }
 
 func newScanner(s *source, pos, end int) *scanner {

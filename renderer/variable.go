@@ -172,28 +172,16 @@ func (s *scanner) pathParam(t token, name string) int {
 	return -1
 }
 
-// environment looks a variable up now, so that serving never does.
+// environment looks a variable up now, so that serving never does. One that is not set
+// is warned of at the end of the expression, unless a default takes its place.
 func (s *scanner) environment(t token, name string) value {
 	if s.scope.Env != nil {
 		if v, ok := s.scope.Env(name); ok {
 			return textValue([]byte(v))
 		}
 	}
-	if !s.defaulted() {
-		s.warn(t.offset, "the environment variable %s is not set; it renders as missing", name)
-	}
+	s.unset = append(s.unset, token{text: name, offset: t.offset})
 	return value{}
-}
-
-// defaulted tells whether the first filter of the operand just read is default: what to
-// do without the operand is said then.
-func (s *scanner) defaulted() bool {
-	ahead := *s
-	if !ahead.tok.is("|") {
-		return false
-	}
-	ahead.next()
-	return ahead.tok.word("default")
 }
 
 // steps cuts .a.b.0["c d"][0] into steps.
