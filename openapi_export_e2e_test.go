@@ -174,6 +174,31 @@ getC: {status: 418, body: {short: true}}
 	}
 }
 
+func TestExport_HidesSecrets(t *testing.T) {
+	t.Parallel()
+	dir := t.TempDir()
+	document := writeFile(t, dir, "shop.yml", `
+openapi: 3.0.3
+info: {title: Shop, version: "1"}
+paths:
+  /a: {get: {operationId: getA, responses: {"200": {description: a}}}}
+`)
+	const webhook = `{method: POST, url: "http://ann:hunter2@127.0.0.1:1/x", headers: {Authorization: Bearer hunter2}, sign: {secret: hunter2}}`
+	declared := writeFile(t, dir, "declared.yml", `
+- endpoint: {method: POST, path: /b, response: {}, webhook: `+webhook+`}
+- endpoint: {path: /c, response: {external-body: {provider: json, path: "http://ann:hunter2@127.0.0.1:1/x"}}}
+`)
+	edn := writeFile(t, dir, "declared.edn", `[{:endpoint {:path "/d" :response {} :webhook {:method "POST" :url "http://hunter2@127.0.0.1:1/" :sign {:secret "hunter2"}}}}]`)
+	mocks := writeFile(t, dir, "mocks.yml", "getA: {status: 418, webhook: "+webhook+"}\n")
+	for _, form := range []string{"yaml", "json"} {
+		text := exportOf(t, "-c", document, "-c", declared, "-c", edn, "-m", mocks, "--export-format", form)
+		if strings.Contains(text, "hunter2") || strings.Count(text, "(not shown)") != 5 || !strings.Contains(text, "http://xxxxx@127.0.0.1:1/x") {
+			t.Errorf("%s: a secret is shown, or what is none is not:\n%s", form, text)
+		}
+		start(t, "-m", writeFile(t, dir, "exported."+form, text)).get("/a").want(t, 418, "")
+	}
+}
+
 func TestExport_SeveralDocumentsBecomeOne(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()

@@ -17,7 +17,7 @@ import (
 // say in extensions (x-mockserver-…). The documents among the files of the spec are
 // written as they were read, but for what was declared in place of it; declared
 // endpoints join them. The loader is the one that the spec was loaded with: the files
-// are read again. The error is one of reading, or names the problems of the spec.
+// are read again. Secrets are masked: see hideSecrets. The error is one of reading, or names the problems of the spec.
 func (l Loader) Export(s *Spec) (*openapi.Node, error) {
 	if err := s.Problems.Err(); err != nil {
 		return nil, err
@@ -115,7 +115,9 @@ func (x *exporter) readFiles() (documents []*openapi.Node, err error) {
 // source is what was declared at a key of a file; nil when it was declared in Go.
 func (x *exporter) source(pos Pos, key string) *openapi.Node {
 	if n := x.sources[pos.File+" "+key]; n != nil {
-		return documentNode(n)
+		t := documentNode(n)
+		hideSecrets(t)
+		return t
 	}
 	return nil
 }
@@ -314,7 +316,9 @@ func (x *exporter) unsaid(at *openapi.Node, o *exported) {
 	}
 	for _, e := range x.mocks {
 		if op := o.operation; op != nil && (e.key.text.Value == op.ID && op.ID != "" || e.key.text.Value == op.Method+" "+op.Path) {
-			list.Append(documentNode(nested(e.value)))
+			t := documentNode(nested(e.value))
+			hideSecrets(t)
+			list.Append(t)
 		}
 	}
 	if list.Len() > 0 {

@@ -241,6 +241,62 @@ func TestExport_WebhooksAreCallbacks(t *testing.T) {
 	}
 }
 
+// What logs and admin answers do not show is not in an export either, and what is left
+// can be loaded.
+func TestExport_HidesSecrets(t *testing.T) {
+	const configuration = `
+- endpoint:
+    method: POST
+    path: /pay
+    query: {webhook: kept}
+    response: {status: 202, headers: {Set-Cookie: kept}, body: {webhook: {sign: {secret: kept}}, external-body: {path: "http://kept:kept@a/"}}}
+    webhooks:
+      - url: "http://ann:hunter2@a.test/{{path-params.id}}"
+        method: POST
+        headers: {authorization: Bearer hunter2, X-Api-Key: [hunter2, hunter2], X-Order: kept}
+        body: {sign: {secret: kept}}
+        sign: {secret: hunter2, header: X-Kept}
+      - {method: POST, url: "http://hunter2{{env.S|default:'/'}}@b.test/{% if host %}://hunter2@c{% endif %}"}
+- endpoint: {path: /from, response: {external-body: {provider: json, path: "https://ann:hunter2@a.test/{{query-params.kept}}"}}}
+- endpoint:
+    path: /several
+    responses:
+      - {weight: 1, webhook: {method: POST, url: "http://ann:hunter2@a.test/", sign: {secret: hunter2}}}
+      - {weight: 1, external-body: {provider: json, path: "http://hunter2@a.test/x"}}
+`
+	document := exportedFrom(t, configuration)
+	data, err := json.Marshal(document)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if strings.Contains(string(data), "hunter2") {
+		t.Errorf("a secret is in %s", data)
+	}
+	declared := pick(document, "paths", "/pay", "post", "x-mockserver-endpoints").([]any)[0]
+	for _, c := range []struct {
+		path []string
+		want string
+	}{
+		{[]string{"query"}, `{"webhook": "kept"}`},
+		{[]string{"response"}, `{"status": 202, "headers": {"Set-Cookie": "kept"}, "body": {"webhook": {"sign": {"secret": "kept"}}, "external-body": {"path": "http://kept:kept@a/"}}}`},
+		{[]string{"webhooks"}, `[{"url": "http://xxxxx@a.test/{{path-params.id}}", "method": "POST",
+			"headers": {"authorization": "(not shown)", "X-Api-Key": "(not shown)", "X-Order": "kept"},
+			"body": {"sign": {"secret": "kept"}}, "sign": {"secret": "(not shown)", "header": "X-Kept"}},
+			{"method": "POST", "url": "http://xxxxx@b.test/{% if host %}://xxxxx@c{% endif %}"}]`},
+	} {
+		var want any
+		if err := json.Unmarshal([]byte(c.want), &want); err != nil {
+			t.Fatal(err)
+		}
+		if got := pick(declared, c.path...); !reflect.DeepEqual(got, want) {
+			t.Errorf("%s: got %v, want %v", strings.Join(c.path, "."), got, want)
+		}
+	}
+	if problems := Parse("export.json", data).Problems; problems.Err() != nil {
+		t.Errorf("the export cannot be loaded: %v", problems)
+	}
+}
+
 func TestExport_OperationIdsAreOnlyGivenOnce(t *testing.T) {
 	got := exportedFrom(t, `
 - endpoint: {path: /a, router-name: same, response: {}}

@@ -93,7 +93,7 @@ func writeAnswer(responses *openapi.Node, r *Response, when circumstance) {
 	media := t.Make("content").Make(typ)
 	switch text := r.Body.Value; {
 	case r.External != nil:
-		external := openapi.MapTree().SetText("provider", r.External.Provider).SetText("path", r.External.Path.Value)
+		external := openapi.MapTree().SetText("provider", r.External.Provider).SetText("path", withoutUsers(r.External.Path.Value))
 		media.Set("x-mockserver-external-body", external.SetText("sheet-name", r.External.Sheet.Value))
 	case !r.Raw && hasTags(text):
 		addTemplate(media, text)

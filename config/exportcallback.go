@@ -16,7 +16,7 @@ func (x *exporter) callbacks(op *openapi.Node, o *exported) {
 	for _, e := range o.endpoints {
 		for i := range e.Webhooks {
 			w := &e.Webhooks[i]
-			url, ok := runtimeURL(w.URL.Value)
+			url, ok := runtimeURL(withoutUsers(w.URL.Value))
 			if !ok {
 				continue // it stands in the words of the endpoint
 			}

@@ -10,9 +10,6 @@ type Given struct {
 	Default  bool   `json:"default" doc:"nothing was given"`
 }
 
-// secretShown stands for a secret that was given.
-const secretShown = "(not shown)"
-
 // secretFlags are those whose value nobody is to read.
 var secretFlags = []string{"admin-token", "sentry-dsn"}
 
@@ -32,7 +29,7 @@ func (s Settings) Given() []Given {
 				value = "false"
 			}
 		case slices.Contains(secretFlags, row.flag) && value != "":
-			value = secretShown
+			value = SecretShown
 		}
 		list = append(list, Given{Flag: "--" + row.flag, Variable: row.env, Value: value, Default: !given})
 	}

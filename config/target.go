@@ -187,27 +187,6 @@ func HostFault(host []byte) string {
 	return hostPortFault(host)
 }
 
-// withoutUser is a URL without what stands before an @ in front of its path, which
-// may be a password.
-func withoutUser(text string) string {
-	before, rest, ok := strings.Cut(text, "://")
-	if !ok {
-		return text
-	}
-	end := strings.IndexAny(rest, "/?#")
-	if end < 0 {
-		end = len(rest)
-	}
-	if at := strings.LastIndexByte(rest[:end], '@'); at >= 0 {
-		return before + "://…" + rest[at:]
-	}
-	return text
-}
-
-// ShownURL is a URL as logs and messages show it: clipped, and without what stands
-// before its @, which may be a password.
-func ShownURL(text string) string { return clip(withoutUser(text)) }
-
 // authorityFault checks what stands between :// and the path of a URL.
 func authorityFault(authority []byte) string {
 	at := bytes.LastIndexByte(authority, '@')

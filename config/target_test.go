@@ -36,7 +36,7 @@ func TestMistakesOfTargets(t *testing.T) {
 		{"§http://a:0", `the port is "0"`},
 		{"§http://a:b/", `the port is "b"`},
 		{"§http://{{host}}:99999/", `the port is "99999"`},
-		{"§http://user:hunter2@a:99999/", `"http://…@a:99999/" is not a valid URL: the port`},
+		{"§http://user:hunter2@a:99999/", `"http://xxxxx@a:99999/" is not a valid URL: the port`},
 		{"§http://{{query-params.user}}:{{query-params.password}}@:80/", "names no host"},
 		{"§http://a<b@c/", `'<' cannot stand in front of the @; %3C is accepted`},
 		{"§http://:80/", "names no host"},
@@ -130,8 +130,8 @@ func TestHostFault(t *testing.T) {
 
 func TestShownURL(t *testing.T) {
 	for url, want := range map[string]string{
-		"http://a/b@c": "http://a/b@c", "http://u:p@a/b": "http://…@a/b", "http://u:p@": "http://…@", "nothing": "nothing",
-		"http://u:p@q@a?x": "http://…@a?x", "http://a/" + strings.Repeat("x", 100): "http://a/" + strings.Repeat("x", 51) + "…",
+		"http://a/b@c": "http://a/b@c", "http://u:p@a/b": "http://xxxxx@a/b", "http://u:p@": "http://xxxxx@", "nothing": "nothing",
+		"http://u:p@q@a?x": "http://xxxxx@a?x", "http://a/" + strings.Repeat("x", 100): "http://a/" + strings.Repeat("x", 51) + "…",
 	} {
 		if got := ShownURL(url); got != want {
 			t.Errorf("%s: got %s, want %s", url, got, want)

@@ -129,11 +129,4 @@ func parseURL(text string) (*url.URL, error) {
 }
 
 // redacted is a URL without its credentials, for messages.
-func redacted(u *url.URL) string {
-	if u.User == nil {
-		return u.String()
-	}
-	clean := *u
-	clean.User = url.User("xxxxx")
-	return clean.String()
-}
+func redacted(u *url.URL) string { return config.WithoutUser(u.String()) }

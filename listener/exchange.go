@@ -7,6 +7,7 @@ import (
 
 	"github.com/valyala/fasthttp"
 
+	"mockserver/config"
 	"mockserver/renderer"
 )
 
@@ -136,9 +137,9 @@ func (m *Message) headers(all func(yield func(name, value []byte) bool)) {
 			break
 		}
 		size += len(name) + len(value)
-		if isSecret(name) && !isNoSecret(value) {
+		if config.IsSecretHeader(name) && !isNoSecret(value) {
 			secret[lines] = true
-			size += len(secretShown) - len(value) // no room for what is not shown: it may be long
+			size += len(config.SecretShown) - len(value) // no room for what is not shown: it may be long
 		}
 		lines++
 	}
@@ -153,7 +154,7 @@ func (m *Message) headers(all func(yield func(name, value []byte) bool)) {
 		text.Write(name)
 		middle := text.Len()
 		if secret[len(m.Header)] {
-			text.WriteString(secretShown)
+			text.WriteString(config.SecretShown)
 		} else {
 			text.Write(value)
 		}
@@ -190,7 +191,7 @@ func (x *Exchange) unknown() *renderer.Unknown {
 		for _, line := range x.Request.Header {
 			switch {
 			case !strings.EqualFold(line[0], name):
-			case line[1] == secretShown && isSecret(name):
+			case line[1] == config.SecretShown && config.IsSecretHeader(name):
 				return renderer.HeaderHidden
 			default:
 				return renderer.HeaderWhole

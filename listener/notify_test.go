@@ -238,7 +238,7 @@ func TestStart_AURLFromTheEnvironmentIsChecked(t *testing.T) {
 	for url, want := range map[string]string{
 		"{{env.GOOD}}/a":                           "",
 		"{{env.NONE}}/a":                           `[0].endpoint.webhooks[0].url: GET /x: "/a" is not a valid URL: it begins with neither http:// nor https://`,
-		"http://ann:hunter2@a:{{env.PORT}}/":       `"http://…@a:99999/" is not a valid URL: the port is "99999"; 1 to 65535 is accepted`,
+		"http://ann:hunter2@a:{{env.PORT}}/":       `"http://xxxxx@a:99999/" is not a valid URL: the port is "99999"; 1 to 65535 is accepted`,
 		"{{env.GOOD}}:{{query-params.a}}/{{now}}b": "",
 	} {
 		problems := listener.Check(config.New(config.Endpoint{

@@ -4,10 +4,10 @@ import (
 	"errors"
 	"fmt"
 	"net/http"
-	"net/url"
 	"strconv"
 	"time"
 
+	"mockserver/config"
 	"mockserver/dispatcher"
 )
 
@@ -58,17 +58,9 @@ func (a *Admin) deliveries(most int) shownDeliveries {
 	list, s.Pending = a.server.PendingWebhooks(most)
 	now := time.Now()
 	for _, p := range list {
-		s.Webhooks = append(s.Webhooks, shownDelivery{p.ID, p.Webhook, p.Method, withoutUser(p.URL), p.Due.UTC(), inMilliseconds(p.Due.Sub(now)), p.Attempt, p.InFlight, p.LastError})
+		s.Webhooks = append(s.Webhooks, shownDelivery{p.ID, p.Webhook, p.Method, config.WithoutUser(p.URL), p.Due.UTC(), inMilliseconds(p.Due.Sub(now)), p.Attempt, p.InFlight, p.LastError})
 	}
 	return s
-}
-
-// withoutUser leaves the password out of a URL.
-func withoutUser(text string) string {
-	if u, err := url.Parse(text); err == nil && u.User != nil {
-		return u.Redacted()
-	}
-	return text
 }
 
 // listWebhooks answers with the webhooks that are pending.
