@@ -56,7 +56,7 @@ func askOnce(t *testing.T, url string) (status int, length int64, body string, e
 }
 
 func TestFault_AsAGoClientSeesIt(t *testing.T) {
-	server := listenertest.FromText(t, faulty)
+	server := unrecorded(t, faulty)
 	for _, c := range []struct {
 		path string
 		body string
@@ -103,7 +103,7 @@ func whatComes(conn net.Conn) (text string, err error) {
 const fine = "HTTP/1.1 200 OK\r\nContent-Type: text/plain; charset=utf-8\r\nContent-Length: 4\r\n\r\nfine"
 
 func TestFault_OnTheWire(t *testing.T) {
-	server := listenertest.FromText(t, faulty)
+	server := unrecorded(t, faulty)
 	const (
 		head     = "HTTP/1.1 200 OK\r\nContent-Type: text/plain; charset=utf-8\r\nContent-Length: 10\r\n"
 		noAnswer = "\x00\x01\xff\xfethis-is-no-answer-of-HTTP\r\n\r\n"
@@ -142,7 +142,7 @@ func TestFault_OnTheWire(t *testing.T) {
 
 // A reset is one: not the end of what is sent, which a client may take for an answer.
 func TestFault_ResetIsAReset(t *testing.T) {
-	server := listenertest.FromText(t, faulty)
+	server := unrecorded(t, faulty)
 	for _, sent := range []string{
 		toGet("/reset/1"), "GET /reset/1 HTTP/1.0\r\n\r\n", "HEAD /reset/1 HTTP/1.1\r\nHost: a\r\n\r\n",
 	} {
@@ -195,7 +195,7 @@ func TestFault_SendsTheWebhook(t *testing.T) {
 	for _, kind := range []string{"reset", "empty", "malformed", "truncate", "slow-body"} {
 		came := make(chan string, 1)
 		target := httptest.NewServer(http.HandlerFunc(func(_ http.ResponseWriter, r *http.Request) { came <- r.URL.Path }))
-		server := listenertest.FromText(t, fmt.Sprintf(`
+		server := unrecorded(t, fmt.Sprintf(`
 - endpoint: {path: /, response: {body: 0123}, fault: {type: %s}, webhook: {method: POST, url: "%s/%s", sleep-time: 0}}
 `, kind, target.URL, kind))
 		_, _, _, _ = askOnce(t, server.URL())

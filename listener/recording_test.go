@@ -424,6 +424,17 @@ func checkParts(t testing.TB, c listener.Counts, journal listener.Tally, sample 
 	}
 }
 
+// unrecorded is a server that records nothing.
+func unrecorded(t *testing.T, text string) *listener.Server {
+	t.Helper()
+	server, err := listener.Start(config.Parse("m.yml", []byte(text)), listener.Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = server.Close() }) // it reports nothing that a test asks for
+	return server
+}
+
 // journaling is a server that keeps every request.
 func journaling(t *testing.T, text string) *listener.Server {
 	t.Helper()

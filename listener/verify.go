@@ -1,6 +1,7 @@
 package listener
 
 import (
+	"errors"
 	"net"
 	"net/netip"
 
@@ -23,6 +24,9 @@ type Verified struct {
 	Examples []*Exchange // the newest, ten at most
 }
 
+// ErrNotRecorded is the error of what asks a server for requests that it does not record.
+var ErrNotRecorded = errors.New("the server does not record requests: Options.Record is not set")
+
 // verifiedShown is how many requests are shown of those that were found.
 const verifiedShown = 10
 
@@ -31,13 +35,15 @@ const verifiedShown = 10
 // answered. A request is not counted when the condition depends on what the journal has
 // left out of it, the value of a secret header or the end of a large body; nor is one
 // whose headers were not understood. A bare word that is compared with a literal, as a
-// misspelt variable is, is a mistake here. The error is a config.Problems.
+// misspelt variable is, is an error here. The error is a config.Problems, or ErrNotRecorded.
 func (s *Server) Verify(condition string) (Verified, error) {
 	v := Verified{Exact: true}
 	p := probe{env: s.opts.Env, condition: condition, tests: map[route]func(*matcher.Request, *renderer.Unknown) renderer.Truth{}}
-	if _, err := p.test(nil); err != nil || s.recorder == nil {
-		v.Exact, v.Why = false, "the server does not record"
-		return v, err
+	if _, err := p.test(nil); err != nil {
+		return Verified{}, err
+	}
+	if s.recorder == nil {
+		return Verified{}, ErrNotRecorded
 	}
 	all := s.recorder.journal.all()
 	undecided := 0

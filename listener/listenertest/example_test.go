@@ -35,6 +35,17 @@ func ExampleStart() {
 	}
 }
 
+// A test that says which requests it expects.
+func ExampleVerify() {
+	_ = func(t *testing.T) { // func TestRateIsAskedForOnce(t *testing.T) {
+		mock := listenertest.FromText(t, "- endpoint: {path: /rates/CHF, response: {body: 1.25}}")
+		if _, err := rate(mock.URL(), "CHF"); err != nil {
+			t.Error(err)
+		}
+		listenertest.Verify(t, mock, "path = /rates/CHF", 1)
+	}
+}
+
 // A test that declares its endpoints in YAML.
 func ExampleFromText() {
 	_ = func(t *testing.T) { // func TestRate(t *testing.T) {

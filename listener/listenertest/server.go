@@ -16,7 +16,9 @@ package listenertest
 
 import (
 	"context"
+	"fmt"
 	"io"
+	"strings"
 	"sync"
 	"testing"
 	"time"
@@ -33,7 +35,8 @@ const patience = 2 * time.Second
 // the test and its subtests have ended, and closes every connection then. When the
 // spec is wrong, or the server cannot listen, the test fails at once with all that
 // is wrong. Without a Logger in opts the log is written to the output of the test,
-// nothing after its end. Of the environment a template sees what opts.Env gives.
+// nothing after its end. Of the environment a template sees what opts.Env gives. Without
+// Record in opts every request is recorded, for Verify.
 func Start(t testing.TB, spec *config.Spec, opts listener.Options) *listener.Server {
 	t.Helper()
 	return start(t, spec, opts, patience)
@@ -45,6 +48,9 @@ func start(t testing.TB, spec *config.Spec, opts listener.Options, grace time.Du
 		log := &output{w: t.Output()}
 		t.Cleanup(log.end) // after the one below
 		opts.Logger = listener.NewLogger("println", log, log)
+	}
+	if opts.Record == nil {
+		opts.Record = &listener.RecordOptions{Journal: listener.JournalOptions{Sample: 1}}
 	}
 	server, err := listener.Start(spec, opts)
 	if err != nil {
@@ -74,6 +80,41 @@ func start(t testing.TB, spec *config.Spec, opts listener.Options, grace time.Du
 func FromText(t testing.TB, yaml string) *listener.Server {
 	t.Helper()
 	return Start(t, config.Parse("mock.yml", []byte(yaml)), listener.Options{})
+}
+
+// listed is how many requests a failed verification lists.
+const listed = 20
+
+// Verify fails the test, which goes on, unless the server has had exactly so many requests
+// that a condition holds for, one of the language of endpoint.if; "" holds for all:
+//
+//	listenertest.Verify(t, mock, `method = POST and json-params.amount > 100`, 1)
+//
+// The failure lists the requests that came. It fails too when the condition has an error
+// and when the server does not have all of its requests, so that nobody knows.
+func Verify(t testing.TB, server *listener.Server, condition string, want int) {
+	t.Helper()
+	switch v, err := server.Verify(condition); {
+	case err != nil:
+		t.Errorf("cannot verify %q: %v", condition, err)
+	case !v.Exact:
+		t.Errorf("cannot verify %q: there were %s, and there may have been more: %s", condition, config.Count(v.Count, "request"), v.Why)
+	case v.Count != want:
+		t.Errorf("%q holds for %s, expected %d; %s", condition, config.Count(v.Count, "request"), want, requests(server.Journal()))
+	}
+}
+
+// requests lists the newest requests of a journal, which has those first.
+func requests(journal []*listener.Exchange) string {
+	if len(journal) == 0 {
+		return "no request came"
+	}
+	var b strings.Builder
+	fmt.Fprintf(&b, "%s came, the newest first:", config.Count(len(journal), "request"))
+	for _, x := range journal[:min(len(journal), listed)] {
+		fmt.Fprintf(&b, "\n\t%s %s: %d", x.Method, x.Target, x.Status)
+	}
+	return b.String()
 }
 
 // output is the output of a test, which nobody may write to once the test has

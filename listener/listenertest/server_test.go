@@ -149,6 +149,51 @@ func TestStart_LogsToTheTestWhileItRuns(t *testing.T) {
 	}
 }
 
+// Verification needs no admin address. It passes where the count is what is expected, and
+// wherever it is not, or cannot be known, the test fails and says why.
+func TestVerify_FailsUnlessTheCountIsKnownAndExpected(t *testing.T) {
+	recorded := FromText(t, hello)
+	get(t, recorded.URL()+"/hello/ann")
+	get(t, recorded.URL()+"/hello/bob?x=1")
+	Verify(t, recorded, "path-params.name = ann", 1)
+	Verify(t, recorded, "", 2)
+	Verify(t, recorded, "method = POST", 0)
+	sampled := Start(t, config.Parse("m.yml", []byte(hello)), listener.Options{Record: &listener.RecordOptions{}})
+	get(t, sampled.URL()+"/hello/ann")
+	unrecorded, err := listener.Start(config.Parse("m.yml", []byte(hello)), listener.Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer unrecorded.Close()
+	for _, c := range []struct {
+		server    *listener.Server
+		condition string
+		want      int
+		said      []string
+	}{
+		{recorded, "path = /helo/ann", 1, []string{"holds for 0 requests, expected 1", "2 requests came", "\tGET /hello/ann: 200", "\tGET /hello/bob?x=1: 200"}},
+		{recorded, "path = /hello/ann", 0, []string{"holds for 1 request, expected 0"}},
+		{recorded, "pathh = /hello/ann", 0, []string{"cannot verify", "pathh", "is no variable"}},
+		{recorded, "path =", 0, []string{"cannot verify"}},
+		{sampled, "path = /hello/ann", 1, []string{"cannot verify", "may have been more"}},
+		{sampled, "path = /nowhere", 0, []string{"cannot verify", "may have been more"}},
+		{unrecorded, "path = /hello/ann", 0, []string{"cannot verify", "Options.Record"}},
+		{FromText(t, hello), "", 1, []string{"no request came"}},
+	} {
+		p := &pretended{}
+		p.run(func(t testing.TB) { Verify(t, c.server, c.condition, c.want) })
+		if len(p.failed) != 1 {
+			t.Errorf("%s, %d: failed with %q, want one failure", c.condition, c.want, p.failed)
+			continue
+		}
+		for _, part := range c.said {
+			if !strings.Contains(p.failed[0], part) {
+				t.Errorf("%s, %d: got %q, want it to hold %q", c.condition, c.want, p.failed[0], part)
+			}
+		}
+	}
+}
+
 func TestOutput_TakesNothingOnceTheTestHasEnded(t *testing.T) {
 	var b bytes.Buffer
 	o := &output{w: &b}
