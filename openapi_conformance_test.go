@@ -216,6 +216,10 @@ func modern(v any) {
 		if typ, ok := v["type"].(string); ok && v["nullable"] == true {
 			v["type"] = []any{typ, "null"}
 		}
+		if parts, ok := v["allOf"]; ok && v["nullable"] == true {
+			v["anyOf"] = []any{map[string]any{"type": "null"}, map[string]any{"allOf": parts}}
+			delete(v, "allOf")
+		}
 		if required, ok := v["required"].([]any); ok {
 			v["required"] = slices.DeleteFunc(required, func(name any) bool {
 				key, _ := name.(string)

@@ -214,7 +214,8 @@ paths:
       responses: {"200": {description: a pet, content: {application/json: {schema: {$ref: "#/components/schemas/Item"}}}}}
 components:
   schemas:
-    Item: {type: object, required: [pet], properties: {pet: {type: string, nullable: true, enum: [cat, null]}, age: {type: integer, minimum: 3, exclusiveMinimum: true, maximum: 4}}}
+    Item: {type: object, required: [pet], properties: {pet: {type: string, nullable: true, enum: [cat, null]}, age: {type: integer, minimum: 3, exclusiveMinimum: true, maximum: 4}, owner: {nullable: true, allOf: [$ref: "#/components/schemas/Owner"], example: null}}}
+    Owner: {type: object}
   securitySchemes:
     key: {type: http, scheme: basic}
 `)

@@ -263,6 +263,42 @@ func TestOpenAPIRequests_ValidateAddresses(t *testing.T) {
 	}
 }
 
+// A nullable reference of OpenAPI 3.0 takes null, and what is not null as before.
+func TestOpenAPIRequests_ValidateNullableReferences(t *testing.T) {
+	t.Parallel()
+	p := documented(t, "nullable.yml", "--validate")
+	for body, pointer := range map[string]string{
+		`{"pet": null, "typed": null, "any": null, "one": null}`:                                               "",
+		`{"pet": {"name": "Rex"}, "any": {"kind": "x"}, "one": {"kind": "Pet", "name": "Rex"}, "listed": "a"}`: "",
+		`{"pet": {}}`: "/body/pet/name", `{"typed": 7}`: "/body/typed", `{"any": 7}`: "/body/any", `{"one": {"kind": "Pet"}}`: "/body/one/name",
+		`{"listed": null}`: "/body/listed", `{"never": null}`: "/body/never",
+	} {
+		a := p.do("POST", "/owners", body, askedJSON)
+		if pointer == "" {
+			if a.status != 200 {
+				t.Errorf("%s: got %d %s", body, a.status, a.body)
+			}
+			continue
+		}
+		if found := a.complaint(t).Violations; a.status != 422 || len(found) != 1 || found[0].Pointer != pointer {
+			t.Errorf("%s: got %d %s, want a violation at %s", body, a.status, a.body, pointer)
+		}
+	}
+	type node struct {
+		Value *int
+		Next  *node
+	}
+	var made node
+	a := p.do("POST", "/owners", "{}", askedJSON)
+	if err := json.Unmarshal([]byte(a.body), &made); err != nil || made.Value == nil || !strings.Contains(a.body, `"next":null`) {
+		t.Errorf("got %s, which does not end with null: %v", a.body, err)
+	}
+	p.get("/example").want(t, 200, `{"pet":null}`)
+	if out := strings.Join(p.output(), "\n"); strings.Contains(out, "configuration warning") {
+		t.Errorf("got warnings: %s", out)
+	}
+}
+
 // A body may not unpack to more than any may have.
 func TestOpenAPIRequests_ValidateBoundsCodings(t *testing.T) {
 	t.Parallel()

@@ -87,19 +87,28 @@ func (c *schemas) schema(s *openapi3.Schema) any {
 	c.lists(m, s)
 	c.objects(m, s)
 	c.combined(m, s)
-	if s.Nullable && !c.modern && s.Type != nil {
-		return orNull(m)
+	if s.Nullable && !c.modern {
+		orNull(m)
 	}
 	return m
 }
 
-// orNull is a schema of OpenAPI 3.0 that is nullable: enum still counts, as the
-// specification has it from 3.0.3 on, unless it holds null itself.
-func orNull(m map[string]any) any {
+// orNull makes a schema of OpenAPI 3.0 nullable: its type, and what it is composed of.
+// Its enum still counts, as the specification has it from 3.0.3 on.
+func orNull(m map[string]any) {
 	if t, ok := m["type"].([]any); ok {
 		m["type"] = append(t, "null")
 	}
-	return m
+	parts := map[string]any{}
+	for _, key := range []string{"allOf", "anyOf", "oneOf"} {
+		if part, ok := m[key]; ok {
+			parts[key] = part
+			delete(m, key)
+		}
+	}
+	if len(parts) > 0 {
+		m["anyOf"] = []any{map[string]any{"type": []any{"null"}}, parts}
+	}
 }
 
 // values are the keywords for values of any type.

@@ -177,6 +177,20 @@ func visit(t *Node, of element, do func(schema *Node)) {
 	each(t, of, func(value *Node, of element) { visit(value, of, do) })
 }
 
+// orNullTree lets a schema be null, whatever the schemas that it is composed of say.
+func orNullTree(t *Node) {
+	parts := MapTree()
+	for _, key := range []string{"allOf", "anyOf", "oneOf", "discriminator"} {
+		if part := t.Get(key); part != nil {
+			parts.Set(key, part)
+			t.Delete(key)
+		}
+	}
+	if parts.Len() > 0 {
+		t.Set("anyOf", ListTree(MapTree().SetText("type", "null"), parts))
+	}
+}
+
 // upgrade says in the words of OpenAPI 3.1 what a schema of 3.0 says otherwise.
 func upgrade(t *Node) {
 	if nullable := t.Get("nullable"); nullable != nil {
@@ -186,6 +200,9 @@ func upgrade(t *Node) {
 			if enum := t.Get("enum"); enum != nil && !slices.ContainsFunc(enum.List(), func(v *Node) bool { return v.Kind == Null }) {
 				t.Set("enum", ListTree(enum.List()...).Append(NullTree()))
 			}
+		}
+		if nullable.Text == "true" {
+			orNullTree(t)
 		}
 	}
 	for exclusive, bound := range map[string]string{"exclusiveMinimum": "minimum", "exclusiveMaximum": "maximum"} {

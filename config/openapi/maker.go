@@ -52,6 +52,11 @@ func newMaker(doc *openapi3.T, seed uint64, warn func(pointer, what string)) *ma
 	}
 }
 
+// nullable reports whether a schema is one of OpenAPI 3.0 that takes null, whatever the
+// schemas that it is composed of say: generators of documents write a reference that may
+// be null as nullable with allOf.
+func (m *maker) nullable(s *openapi3.Schema) bool { return s.Nullable && !m.modern }
+
 // warning warns, while answers are made.
 func (m *maker) warning(pointer, what string) {
 	if m.warn != nil {

@@ -145,6 +145,7 @@ func (g *merger) add(ref *openapi3.SchemaRef, top bool) {
 }
 
 func (g *merger) addType(s *openapi3.Schema) {
+	g.nullable = g.nullable || g.m.nullable(s)
 	if s.Type.IsEmpty() {
 		return
 	}
@@ -155,7 +156,7 @@ func (g *merger) addType(s *openapi3.Schema) {
 			g.order = append(g.order, kindOf(name))
 		}
 	}
-	if s.Nullable && !g.m.modern {
+	if g.m.nullable(s) {
 		allowed |= kindNull
 	}
 	g.nullable = g.nullable || allowed&kindNull != 0

@@ -131,7 +131,7 @@ func (c *validator) hasType(s *openapi3.Schema, v any) bool {
 			return true
 		}
 	}
-	return kind == "null" && s.Nullable && !c.m.modern
+	return kind == "null" && c.m.nullable(s)
 }
 
 func (c *validator) number(s *openapi3.Schema, n json.Number) *mismatch {

@@ -6,18 +6,8 @@ import (
 
 // combined asks the keywords that hold other schemas against the same value.
 func (c *validator) combined(s *openapi3.Schema, v any) *mismatch {
-	for _, ref := range s.AllOf {
-		if wrong := c.mismatch(ref, v); wrong != nil {
-			return wrong
-		}
-	}
-	if len(s.AnyOf) > 0 {
-		if wrong := c.anyOf(s.AnyOf, v); wrong != nil {
-			return wrong
-		}
-	}
-	if len(s.OneOf) > 0 {
-		if wrong := c.oneOf(s, v); wrong != nil {
+	if v != nil || !c.m.nullable(s) {
+		if wrong := c.composed(s, v); wrong != nil {
 			return wrong
 		}
 	}
@@ -45,6 +35,24 @@ func (c *validator) combined(s *openapi3.Schema, v any) *mismatch {
 		}
 	}
 	return c.unevaluated(s, v)
+}
+
+// composed asks what a schema is composed of.
+func (c *validator) composed(s *openapi3.Schema, v any) *mismatch {
+	for _, ref := range s.AllOf {
+		if wrong := c.mismatch(ref, v); wrong != nil {
+			return wrong
+		}
+	}
+	if len(s.AnyOf) > 0 {
+		if wrong := c.anyOf(s.AnyOf, v); wrong != nil {
+			return wrong
+		}
+	}
+	if len(s.OneOf) > 0 {
+		return c.oneOf(s, v)
+	}
+	return nil
 }
 
 func (c *validator) anyOf(branches openapi3.SchemaRefs, v any) *mismatch {
