@@ -148,7 +148,9 @@ func TestDirectory_NamesAreReportedAsGiven(t *testing.T) {
 func TestDirectory_ValidateCountsTheEndpointsOfAllFiles(t *testing.T) {
 	t.Parallel()
 	dir := tree(t, map[string]string{"a.yml": at("/a", "a"), "b.yml": at("/b", "b") + at("/c", "c")})
-	for given, want := range map[string]string{dir: "valid: 3 endpoints\n", filepath.Join(dir, "a.yml"): "valid: 1 endpoint\n"} {
+	for given, want := range map[string]string{
+		dir: "valid: 3 endpoints\n  GET /a\n  GET /b\n  GET /c\n", filepath.Join(dir, "a.yml"): "valid: 1 endpoint\n  GET /a\n",
+	} {
 		code, stdout, stderr := refused(t, nil, "validate", "-c", given)
 		if code != 0 || stderr != "" || !strings.HasSuffix(stdout, want) {
 			t.Errorf("got exit code %d, %q and %q, want 0 and %q", code, stdout, stderr, want)

@@ -11,6 +11,7 @@ import (
 	"os"
 	"os/signal"
 	"runtime/debug"
+	"strings"
 	"syscall"
 	"time"
 
@@ -28,7 +29,7 @@ func main() {
 	if os.Getenv(bench.ChildVariable) != "" {
 		bench.Attach(os.Stdin, signals)
 	}
-	os.Exit(run(os.Args[1:], os.LookupEnv, signals, os.Stdout, os.Stderr))
+	os.Exit(run(os.Args[1:], os.LookupEnv, os.Environ(), signals, os.Stdout, os.Stderr))
 }
 
 // Exit codes.
@@ -44,7 +45,7 @@ const watchInterval = 200 * time.Millisecond
 
 // run is the program: everything it touches of the process, but its files, is an
 // argument. It returns the exit code.
-func run(args []string, env func(string) (string, bool), signals <-chan os.Signal, stdout, stderr io.Writer) int {
+func run(args []string, env func(string) (string, bool), environ []string, signals <-chan os.Signal, stdout, stderr io.Writer) int {
 	if len(args) > 0 && args[0] == "bench" {
 		return bench.Command(args[1:], env, signals, stdout, stderr, thisBuild().Version)
 	}
@@ -64,6 +65,7 @@ func run(args []string, env func(string) (string, bool), signals <-chan os.Signa
 	if code, done := say.withoutConfiguration(settings); done {
 		return code
 	}
+	say.strays(settings.Command, environ)
 	paths, err := settings.Sources()
 	if err != nil {
 		return say.refuse(err)
@@ -122,6 +124,9 @@ func (p *program) adminOptions() admin.Options {
 // announce logs what is served, and where.
 func (p *program) announce(spec *config.Spec) {
 	p.log.Info("listening", "url", p.server.URL(), "address", p.server.Addr().String(), listener.Declared(spec))
+	if routes, more := spec.Routes(shownRoutes); len(routes) > 0 {
+		p.log.Info("first routes", "routes", strings.Join(routes, ", "), "more", more)
+	}
 	if names := spec.Catalogue(); len(names) > 0 {
 		p.log.Info("webhooks that the OpenAPI documents list, which are not sent", "count", len(names), "webhooks", names)
 	}

@@ -117,7 +117,7 @@ func TestProgram_MocksJoinTheConfiguration(t *testing.T) {
 func TestProgram_HelpListsEveryFlagAndVariableWithItsDefault(t *testing.T) {
 	t.Parallel()
 	var first string
-	for _, args := range [][]string{{"-h"}, {"--help"}, {"validate", "-h"}, {"-h", "--no-such-flag"}} {
+	for _, args := range [][]string{{"-h"}, {"--help"}, {"help"}, {"-h", "--no-such-flag"}} {
 		code, stdout, stderr := refused(t, nil, args...)
 		if code != 0 || stderr != "" {
 			t.Errorf("%v: got exit code %d and on standard error %q, want 0 and nothing", args, code, stderr)
@@ -134,7 +134,7 @@ func TestProgram_HelpListsEveryFlagAndVariableWithItsDefault(t *testing.T) {
 		{"-c", "--config", "CONFIG"},
 		{"-m", "--mocks", "MOCKS"},
 		{"-f", "--format", "println", "json", "default println"},
-		{"--port", "PORT", "default 8000"},
+		{"-p, --port", "PORT", "default 8000"},
 		{"--host", "HOST", "default 0.0.0.0"},
 		{"--unmatched-status", "default"},
 		{"--no-cors", "default"},
@@ -204,6 +204,59 @@ func TestProgram_EachSettingHasBothAFlagAndAVariable(t *testing.T) {
 				}
 			}
 		})
+	}
+}
+
+func TestProgram_EachCommandHasItsOwnHelp(t *testing.T) {
+	t.Parallel()
+	for _, c := range []struct {
+		args []string
+		says []string
+		not  string
+	}{
+		{[]string{"validate", "-h"}, []string{"usage: mockserver validate [FILE...]", "--config", "example: mockserver validate"}, "--port"},
+		{[]string{"help", "health"}, []string{"usage: mockserver health", "--port", "example: mockserver health"}, "--config"},
+		{[]string{"serve", "--help"}, []string{"usage: mockserver serve [FILE...]", "-p, --port", "example: mockserver api.yml"}, "--export-format"},
+		{[]string{"bench", "-h"}, []string{"usage: mockserver bench [FILE...]", "--scenario", "example: mockserver bench"}, "--admin"},
+		{[]string{"help", "bench"}, []string{"usage: mockserver bench [FILE...]", "--scenario"}, "--admin"},
+	} {
+		code, stdout, stderr := refused(t, nil, c.args...)
+		if code != 0 || stderr != "" || !containsAll(stdout, c.says) || strings.Contains(stdout, c.not) {
+			t.Errorf("%v: got exit code %d, on standard error %q and\n%s\nwant 0, nothing, and %q without %q", c.args, code, stderr, stdout, c.says, c.not)
+		}
+	}
+}
+
+func TestProgram_FilesAreArguments(t *testing.T) {
+	t.Parallel()
+	dir := t.TempDir()
+	writeFile(t, dir, "a.yml", at("/a", "a")+at("/b", "b")+at("/c", "c")+at("/d", "d"))
+	writeFile(t, dir, "b.yml", at("/e", "e")+at("/f", "f")+at("/g", "g"))
+	writeFile(t, dir, "pets.yml", "openapi: 3.0.0\ninfo: {title: Pets, version: '1'}\npaths:\n  /pets:\n    get: {operationId: listPets, responses: {'200': {description: ok}}}\n")
+	p := launchIn(t, dir, []string{"CONFIG=none.yml", "MOCKSERVER_PORT=9", "MOCKSERVER_SEDE=1"}, "a.yml", "-p", "0", "pets.yml").listening()
+	p.waitLine(0, "WARN", "MOCKSERVER_PORT: unknown (did you mean PORT?)")
+	p.waitLine(0, "WARN", "MOCKSERVER_SEDE: unknown (did you mean MOCKSERVER_SEED?)")
+	p.waitLine(0, "first routes", `routes="GET /a, GET /b, GET /c, GET /d, GET /pets"`, "more=0")
+	p.get("/d").want(t, 200, "d")
+	if a := p.get("/pets"); a.status != 200 {
+		t.Errorf("the document answers %d, want 200", a.status)
+	}
+	for _, c := range []struct {
+		args []string
+		code int
+		says []string
+	}{
+		{[]string{"validate", "a.yml", "b.yml"}, 0, []string{"valid: 7 endpoints\n  GET /a\n  GET /b\n  GET /c\n  GET /d\n  GET /e\n  and 2 more\n"}},
+		{[]string{"export", "pets.yml"}, 0, []string{"listPets"}},
+		{[]string{"validate", "c.yml"}, 2, []string{"c.yml: there is no such file"}},
+		{[]string{"validate", "serve", "a.yml"}, 2, []string{`"serve": unexpected, the command is validate already`}},
+		{[]string{"vaildate", "a.yml"}, 2, []string{`"vaildate": no such command or file (did you mean "validate"?)`}},
+		{[]string{"schema", "a.yml"}, 2, []string{"schema takes no files"}},
+	} {
+		p := launchIn(t, dir, nil, c.args...)
+		if code := p.exit(); code != c.code || !containsAll(strings.Join(p.output(), "\n")+"\n", c.says) {
+			t.Errorf("%v: got exit code %d and %q, want %d and %q", c.args, code, p.output(), c.code, c.says)
+		}
 	}
 }
 

@@ -5,8 +5,10 @@ import (
 	"fmt"
 	"io"
 	"log/slog"
+	"strings"
 	"syscall"
 
+	"mockserver/bench"
 	"mockserver/config"
 	"mockserver/listener"
 	"mockserver/listener/admin"
@@ -24,7 +26,11 @@ type speaker struct {
 func (s speaker) withoutConfiguration(settings config.Settings) (code int, done bool) {
 	switch settings.Command {
 	case "help":
-		fmt.Fprint(s.stdout, config.Usage())
+		if settings.HelpOf == "bench" {
+			fmt.Fprint(s.stdout, bench.Usage())
+			break
+		}
+		fmt.Fprint(s.stdout, config.Usage(settings.HelpOf))
 	case "version":
 		fmt.Fprintln(s.stdout, thisBuild())
 	case "health":
@@ -75,8 +81,9 @@ func (s speaker) validate(spec *config.Spec, opts listener.Options) int {
 	if err := problems.Err(); err != nil {
 		return s.refuse(err)
 	}
+	routes, more := spec.Routes(shownRoutes)
 	if s.json {
-		s.log.Info("the configuration is valid", listener.Declared(spec))
+		s.log.Info("the configuration is valid", listener.Declared(spec), "routes", strings.Join(routes, ", "), "more", more)
 		return exitOK
 	}
 	served := config.Count(len(spec.Endpoints), "endpoint")
@@ -84,7 +91,34 @@ func (s speaker) validate(spec *config.Spec, opts listener.Options) int {
 		served += ", " + config.Count(n, "WebSocket")
 	}
 	fmt.Fprintln(s.stdout, "the configuration is valid:", served)
+	for _, route := range routes {
+		fmt.Fprintln(s.stdout, " ", route)
+	}
+	if more > 0 {
+		fmt.Fprintf(s.stdout, "  and %d more\n", more)
+	}
 	return exitOK
+}
+
+// shownRoutes is how many routes are listed at the start, so that one sees that they are
+// those that were meant.
+const shownRoutes = 5
+
+// strays warns of variables of the environment that are meant for settings and are none.
+// Standard output is the document of export.
+func (s speaker) strays(command string, environ []string) {
+	for _, stray := range config.StrayVariables(environ, bench.ChildVariable) {
+		hint := ""
+		if stray.Near != "" {
+			hint = fmt.Sprintf(" (did you mean %s?)", stray.Near)
+		}
+		what := "environment variable " + stray.Name + ": unknown" + hint
+		if command == "serve" || command == "validate" && s.json {
+			s.log.Warn(what)
+		} else {
+			fmt.Fprintln(s.stderr, "warning:", what)
+		}
+	}
 }
 
 // export prints what the configuration serves as an OpenAPI document. Warnings stand

@@ -98,7 +98,7 @@ var flags = []flag{
 // Usage is the text that mockserver bench -h prints.
 func Usage() string {
 	var b strings.Builder
-	b.WriteString("usage: mockserver bench [FLAGS] [-- FLAGS OF THE SERVER]\n\n" +
+	b.WriteString("usage: mockserver bench [FILE...] [FLAGS] [-- FLAGS OF THE SERVER]\n\n" +
 		"Starts the server on this machine, checks its answers, loads it beside a bare fasthttp\n" +
 		"server that always says the same, and prints what a request costs.\n\nflags:\n")
 	for _, f := range flags {
@@ -112,7 +112,8 @@ func Usage() string {
 		fmt.Fprintf(&b, "  %-27s %s\n", name, f.doc)
 	}
 	b.WriteString("\nWhat stands behind -- is given to the server that is started: mockserver bench -c api.yml -- --access-log.\n" +
-		"Variables that set the server (CONFIG, PORT, MOCKSERVER_… and so on) do not count. docs/bench.md says what the figures mean.\n")
+		"Variables that set the server (CONFIG, PORT, MOCKSERVER_… and so on) do not count. docs/bench.md says what the figures mean.\n" +
+		"\nexample: mockserver bench api.yml --rate 80%\n")
 	return b.String()
 }
 
@@ -157,9 +158,19 @@ func (r *flagReader) read(args []string) {
 		case len(arg) > 1 && arg[0] == '-':
 			args = r.flag(arg, args)
 		default:
-			r.wrong("%q: unexpected; bench takes flags only, and a flag's value stands behind its flag", arg)
+			r.word(arg)
 		}
 	}
+}
+
+// word takes a file, as --config does.
+func (r *flagReader) word(word string) {
+	if !config.IsPath(word) {
+		r.wrong("%q: no such file or directory; a flag's value stands after its flag", word)
+		return
+	}
+	r.given["config"] = word
+	r.options.Config = append(r.options.Config, word)
 }
 
 // flag takes a flag, and its value from the arguments behind it.

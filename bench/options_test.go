@@ -17,7 +17,7 @@ func TestReadOptionsRefuses(t *testing.T) {
 		{"--rte 5", []string{"--rte: no such flag (did you mean --rate?)"}},
 		{"--round", []string{"--round: no such flag (did you mean --rounds?)"}},
 		{"-x", []string{"-x: no such flag"}},
-		{"static", []string{`"static": unexpected`}},
+		{"static", []string{`"static": no such file or directory`}},
 		{"--rate", []string{"--rate: its value is missing"}},
 		{"--rate --curve", []string{"--rate: its value is missing"}},
 		{"--rate fast", []string{`--rate: "fast" is not accepted`}},
@@ -75,6 +75,9 @@ func TestReadOptions(t *testing.T) {
 	}
 	if o, err := ReadOptions([]string{"--target", "http://localhost", "--pid=7"}); err != nil || o.Target != "localhost:80" || o.PID != 7 {
 		t.Errorf("a target without a port: %+v, %v", o, err)
+	}
+	if o, err := ReadOptions(strings.Fields("a.yml -c b.yml --rounds 1 d/")); err != nil || !slices.Equal(o.Config, []string{"a.yml", "b.yml", "d/"}) {
+		t.Errorf("files as arguments: %+v, %v", o.Config, err)
 	}
 	if o, err := ReadOptions([]string{"--bad", "-h"}); err != nil || !o.Help {
 		t.Errorf("help is given whatever else is wrong: %+v, %v", o, err)

@@ -5,6 +5,8 @@ import (
 	"math"
 	"net"
 	"net/netip"
+	"os"
+	"path/filepath"
 	"slices"
 	"strconv"
 	"strings"
@@ -18,6 +20,8 @@ type argReader struct {
 	settings *Settings
 	given    map[string]string // long name of each flag given, and how it was spelt
 	command  string
+	about    string // the command that help would be about
+	files    []string
 	errs     []error
 }
 
@@ -43,32 +47,47 @@ func (r *argReader) read(args []string) {
 	}
 }
 
-// word takes the command; nothing else stands without a dash.
+// word takes the command, and files of the configuration.
 func (r *argReader) word(word string) {
-	names := commandNames()
 	switch {
-	case r.command != "":
-		r.wrong("%q: unexpected, the command is %s already; a flag's value stands behind its flag", word, r.command)
-	case slices.Contains(names, word):
+	case commandNamed(word) != nil && r.command == "help":
+		r.about = word
+	case commandNamed(word) != nil && r.command == "":
 		r.command = word
+		if word != "help" {
+			r.about = word
+		}
 		if r.settings.Command == "" {
 			r.settings.Command = word
 		}
+	case commandNamed(word) != nil:
+		r.wrong("%q: unexpected, the command is %s already", word, r.command)
+	case IsPath(word):
+		row, _ := flagNamed("--config")
+		r.given[row.flag] = word
+		r.files = append(r.files, word)
+		r.settings.note(row, word)
+		row.set(r.settings, word)
+	case r.command != "":
+		r.wrong("%q: no such file or directory; a flag's value stands after its flag", word)
 	default:
-		hint := DidYouMean(word, names)
-		if readerNamed(word) != nil || isDirectory(word) {
-			hint = fmt.Sprintf(" (did you mean --config %s?)", word)
-		}
-		r.wrong("%q: no such command%s; accepted are %s", word, hint, strings.Join(names, ", "))
+		names := commandNames()
+		r.wrong("%q: no such command or file%s; expected %s, or the name of a file or a directory", word, DidYouMean(word, names), oneOf(names))
 	}
 }
 
-func commandNames() []string {
-	var names []string
-	for _, c := range commands {
-		names = append(names, c.name)
+// unread says that a command takes no files.
+func (r *argReader) unread(command string) {
+	if c := commandNamed(command); len(r.files) > 0 && c != nil && !c.files {
+		r.wrong("%q: unexpected, %s takes no files", r.files[0], command)
 	}
-	return names
+}
+
+// IsPath reports whether an argument names a file or a directory rather than a command: it
+// exists, has an extension that is read, or a separator in it.
+func IsPath(word string) bool {
+	_, err := os.Stat(word)
+	return err == nil || readerNamed(word) != nil || strings.ContainsRune(filepath.ToSlash(word), '/')
 }
 
 // flag takes a flag, and its value from the arguments behind it.

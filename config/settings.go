@@ -16,6 +16,7 @@ import (
 // else defaults.
 type Settings struct {
 	Command string // what to do: "serve", or another of the commands that Usage lists
+	HelpOf  string // of "help", the command that is asked about; "" for the program
 
 	Config []string // the configuration, files and directories; none for the default file
 	Mocks  string   // a further file or directory, joined after Config
@@ -54,18 +55,6 @@ type Settings struct {
 	defaults []string          // where the default configuration is looked for, in order
 }
 
-// commands are what the program does, and a line about each.
-var commands = []struct{ name, doc string }{
-	{"serve", "answer requests (the default)"},
-	{"validate", "check the configuration, and say what is wrong with it"},
-	{"export", "print what the configuration serves as an OpenAPI document"},
-	{"schema", "print the JSON Schema of the configuration, for editors"},
-	{"bench", "measure what the server can do on this machine: mockserver bench -h"},
-	{"health", "ask the server that runs with these settings whether it answers: exit code 0, else 1"},
-	{"version", "print the version"},
-	{"help", "print this text"},
-}
-
 // setting is one setting: how it is given, and what it may be.
 type setting struct {
 	flag    string // long name, without dashes
@@ -86,7 +75,7 @@ var settings = []setting{
 		func(s *Settings, v string) bool { s.Mocks = v; return v != "" }},
 	{"format", "f", "MOCKSERVER_FORMAT", "println", "FORMAT", "the form of the log: println or json", "println or json",
 		func(s *Settings, v string) bool { s.Format = v; return v == "println" || v == "json" }},
-	{"port", "", "PORT", "8000", "PORT", "the port to listen on; 0 takes a free one", "an integer from 0 to 65535",
+	{"port", "p", "PORT", "8000", "PORT", "the port to listen on; 0 takes a free one", "an integer from 0 to 65535",
 		func(s *Settings, v string) bool { return readInt(&s.Port, v, 0, 65535) }},
 	{"host", "", "HOST", "0.0.0.0", "HOST", "the address to listen on", "an IP address or a host name, without a port",
 		func(s *Settings, v string) bool { return readHost(&s.Host, v) }},
@@ -154,8 +143,10 @@ func ReadSettings(args []string, getenv func(string) string) (Settings, error) {
 		s.Command = "serve"
 	}
 	if s.Command == "help" {
+		s.HelpOf = r.about
 		return s, nil
 	}
+	r.unread(s.Command)
 	if s.Command != "version" && s.Command != "schema" {
 		r.environment(getenv)
 	}
@@ -205,8 +196,8 @@ func (s Settings) Sources() ([]string, error) {
 	if len(s.defaults) > 0 {
 		looked = "there is no " + strings.Join(s.defaults, " and no ")
 	}
-	return nil, fmt.Errorf("no configuration: none is given with --config or --mocks, and %s\n"+
-		"to begin, write a file api.yml:\n\n%s\nand run: mockserver -c api.yml", looked, firstFile)
+	return nil, fmt.Errorf("no configuration: no file is given, nor --config or --mocks, and %s\n"+
+		"to begin, write a file api.yml:\n\n%s\nand run: mockserver api.yml", looked, firstFile)
 }
 
 // firstFile is the smallest useful configuration.
@@ -214,47 +205,3 @@ const firstFile = `- endpoint:
     path: /hello/:name
     response: {body: '{"hello": "{{path-params.name}}"}'}
 `
-
-// Usage is the text that -h prints: commands, and settings with their variables
-// and defaults.
-func Usage() string {
-	var b strings.Builder
-	b.WriteString("usage: mockserver [COMMAND] [FLAGS]\n\ncommands:\n")
-	for _, c := range commands {
-		fmt.Fprintf(&b, "  %-10s %s\n", c.name, c.doc)
-	}
-	b.WriteString("\nflags (a flag beats its variable, a variable beats the default):\n")
-	for _, row := range settings {
-		name := "    --" + row.flag
-		if row.short != "" {
-			name = "-" + row.short + ", --" + row.flag
-		}
-		if row.value != "" {
-			name += " " + row.value
-		}
-		fmt.Fprintf(&b, "  %-30s %s%s\n", name, row.doc, row.origin())
-	}
-	b.WriteString("\nWithout --config and --mocks the configuration is $XDG_CONFIG_HOME/mockserver.yml,\n" +
-		"else ~/.config/mockserver.yml.\n")
-	return b.String()
-}
-
-// origin is " (CONFIG, default 8000)".
-func (s setting) origin() string {
-	var parts []string
-	if s.env != "" {
-		parts = append(parts, s.env)
-	}
-	switch {
-	case s.initial != "":
-		parts = append(parts, "default "+s.initial)
-	case s.env != "" && s.value == "":
-		parts = append(parts, "default false")
-	case s.env != "" && s.flag != "config":
-		parts = append(parts, "default none")
-	}
-	if len(parts) == 0 {
-		return ""
-	}
-	return " (" + strings.Join(parts, ", ") + ")"
-}

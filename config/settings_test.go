@@ -60,7 +60,7 @@ func TestFlagBeatsVariableBeatsDefault(t *testing.T) {
 }
 
 func TestEveryMistakeOfTheCommandLineIsNamed(t *testing.T) {
-	_, err := ReadSettings([]string{"--prot", "80", "--port", "70000", "-f", "xml", "--port=1", "--no-cors=maybe", "serve", "more",
+	_, err := ReadSettings([]string{"--prot", "80", "--port", "70000", "-f", "xml", "--port=1", "--no-cors=maybe", "serve", "more", "validate",
 		"--unmatched-status=199", "--max-body=0", "--host", "a:1", "--config"},
 		env("MOCKSERVER_GRACE", "soon", "PORT", "x", "MOCKSERVER_ACCESS_LOG", "yes", "MOCKS", ""))
 	if err == nil {
@@ -72,7 +72,8 @@ func TestEveryMistakeOfTheCommandLineIsNamed(t *testing.T) {
 		`-f: "xml" is not accepted; println or json is`,
 		`--port: given twice, first as --port`,
 		`--no-cors: "maybe" is not accepted; true or false is`,
-		`"more": unexpected, the command is serve already`,
+		`"more": no such file or directory; a flag's value stands after its flag`,
+		`"validate": unexpected, the command is serve already`,
 		`--unmatched-status: "199" is not accepted; an integer from 200 to 599 is`,
 		`--max-body: "0" is not accepted; a number of bytes above 0`,
 		`--host: "a:1" is not accepted; an IP address or a host name`,
@@ -98,9 +99,11 @@ func TestCommands(t *testing.T) {
 		{"-h --bogus", "help", ""}, {"--bogus --help", "help", ""}, {"-v -h", "help", ""}, {"-h -v", "help", ""},
 		{"-- validate", "validate", ""}, {"schema", "schema", ""}, {"-c a.yml schema", "schema", ""}, {"-v --bogus", "version", "no such flag"},
 		{"--bogus validate --port x", "", "--bogus: no such flag; mockserver -h lists them\n--port: \"x\""}, {"--bogus=1 x", "", "\"x\": no such command"},
-		{"vaildate", "", `(did you mean "validate"?)`}, {"api.yml", "", "(did you mean --config api.yml?)"},
-		{".", "", "(did you mean --config .?)"}, {"nowhere", "", "no such command; accepted are"},
-		{"-", "", "no such command"}, {"-x", "", "no such flag; "}, {"--", "serve", ""}, {"--config --port 80", "", "--config: its value is missing"},
+		{"vaildate", "", `(did you mean "validate"?)`}, {"nowhere", "", "no such command or file; expected one of serve"},
+		{"api.yml", "serve", ""}, {".", "serve", ""}, {"api.yml validate", "validate", ""}, {"export a.edn b/c", "export", ""},
+		{"help validate", "help", ""}, {"validate a.yml -h", "help", ""}, {"schema a.yml", "", `"a.yml": unexpected, schema takes no files`},
+		{"a.yml health", "", "health takes no files"}, {"version a.yml", "", "version takes no files"},
+		{"-", "", "no such command or file"}, {"-x", "", "no such flag; "}, {"--", "serve", ""}, {"--config --port 80", "", "--config: its value is missing"},
 	} {
 		got, err := ReadSettings(strings.Fields(c.args), env("PORT", map[bool]string{true: "broken"}[c.command == "version"]))
 		if c.wrong != "" {
@@ -111,6 +114,69 @@ func TestCommands(t *testing.T) {
 		}
 		if err != nil || got.Command != c.command {
 			t.Errorf("%q: got %q, %v, want %q", c.args, got.Command, err, c.command)
+		}
+	}
+}
+
+// Arguments and --config are joined in the order given, and beat the variable.
+func TestFilesAreArguments(t *testing.T) {
+	for _, c := range []struct{ args, want string }{
+		{"a.yml", "a.yml"}, {"a.yml -c b.yml c.json", "a.yml b.yml c.json"}, {"validate d/ a.yml", "d/ a.yml"}, {"-p 0 export a.edn", "a.edn"},
+		{"validate ./validate", "./validate"}, {"-- a.yml", "a.yml"}, {"validate", "v.yml"},
+	} {
+		got, err := ReadSettings(strings.Fields(c.args), env("CONFIG", "v.yml"))
+		if err != nil || strings.Join(got.Config, " ") != c.want {
+			t.Errorf("%q: got %q, %v, want %q", c.args, got.Config, err, c.want)
+		}
+		for _, given := range got.Given() {
+			if want := strings.ReplaceAll(c.want, " ", ", "); given.Flag == "--config" && given.Value != want {
+				t.Errorf("%q: --config is shown as %q, want %q", c.args, given.Value, want)
+			}
+		}
+	}
+}
+
+func TestStrayVariables(t *testing.T) {
+	got := StrayVariables([]string{"PATH=/bin", "PROT=80", "MOCKSERVER_PORT=80", "MOCKSERVER_GRAEC=1s", "MOCKSERVER_GRACE=1s", "MOCKSERVER_ANYTHING=1",
+		"MOCKSERVER_EMPTY=", "MOCKSERVER_CHILD=x", "MOCKSERVER_HSOT=a", "MOCKSERVER_admin=:1", "MOCKSERVER_",
+		// Of services of Kubernetes called mockserver and mockserver-admin.
+		"MOCKSERVER_SERVICE_HOST=10.0.0.1", "MOCKSERVER_SERVICE_PORT=80", "MOCKSERVER_SERVICE_PORT_HTTP=80", "MOCKSERVER_PORT_80_TCP=tcp://10.0.0.1:80",
+		"MOCKSERVER_PORT_80_TCP_PROTO=tcp", "MOCKSERVER_ADMIN_PORT=tcp://10.0.0.1:80", "MOCKSERVER_ADMIN_PORT_53_UDP_ADDR=10.0.0.1"}, "MOCKSERVER_CHILD")
+	want := []Stray{{"MOCKSERVER_ANYTHING", ""}, {"MOCKSERVER_GRAEC", "MOCKSERVER_GRACE"}, {"MOCKSERVER_HSOT", "HOST"},
+		{"MOCKSERVER_PORT", "PORT"}, {"MOCKSERVER_admin", "MOCKSERVER_ADMIN"}}
+	if !slices.Equal(got, want) {
+		t.Errorf("got %v, want %v", got, want)
+	}
+}
+
+// The usage of a command has its own flags, and no others, and an example.
+func TestUsageOfCommands(t *testing.T) {
+	for _, c := range []struct{ command, has, lacks string }{
+		{"serve", "[FILE...] --port --admin --config", "--export-format --version"},
+		{"validate", "[FILE...] --config --mocks --allow-remote-refs", "--port --grace --admin --export-format"},
+		{"export", "[FILE...] --config --export-format", "--port --grace --validate"},
+		{"schema", "--help", "[FILE...] --config --port XDG_CONFIG_HOME"},
+		{"health", "--host --port --format", "[FILE...] --config --admin"},
+		{"version", "--help", "[FILE...] --config --port"},
+	} {
+		usage := Usage(c.command)
+		if !strings.HasPrefix(usage, "usage: mockserver "+c.command) || !strings.Contains(usage, "\nexample: mockserver "+c.command) && c.command != "serve" {
+			t.Errorf("%s: its name or an example is missing in\n%s", c.command, usage)
+		}
+		for _, want := range strings.Fields(c.has) {
+			if !strings.Contains(usage, want) {
+				t.Errorf("%s: %q is missing in\n%s", c.command, want, usage)
+			}
+		}
+		for _, other := range strings.Fields(c.lacks) {
+			if strings.Contains(usage, other) {
+				t.Errorf("%s: %q has no place in\n%s", c.command, other, usage)
+			}
+		}
+	}
+	for args, want := range map[string]string{"-h": "", "help": "", "validate -h": "validate", "-h export": "export", "help health": "health", "help nothing": "", "help bench": "bench"} {
+		if got, err := ReadSettings(strings.Fields(args), env()); err != nil || got.Command != "help" || got.HelpOf != want {
+			t.Errorf("%q: %q about %q, %v, want %q", args, got.Command, got.HelpOf, err, want)
 		}
 	}
 }
@@ -128,7 +194,7 @@ func TestSizes(t *testing.T) {
 }
 
 func TestUsageListsEverySetting(t *testing.T) {
-	usage := Usage()
+	usage := Usage("")
 	for _, want := range []string{
 		"-c, --config PATH", "(CONFIG)", "-m, --mocks PATH", "(MOCKS, default none)", "(MOCKSERVER_FORMAT, default println)",
 		"--port PORT", "(PORT, default 8000)", "(HOST, default 0.0.0.0)", "(MOCKSERVER_UNMATCHED_STATUS, default none)",
@@ -155,7 +221,7 @@ func TestSources(t *testing.T) {
 	if err == nil {
 		t.Fatal("no error without any configuration")
 	}
-	for _, want := range []string{filepath.Join(xdg, "mockserver.yml"), filepath.Join(home, ".config", "mockserver.yml"), "mockserver -c api.yml"} {
+	for _, want := range []string{filepath.Join(xdg, "mockserver.yml"), filepath.Join(home, ".config", "mockserver.yml"), "mockserver api.yml"} {
 		if !strings.Contains(err.Error(), want) {
 			t.Errorf("%q is missing in %v", want, err)
 		}

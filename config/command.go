@@ -1,0 +1,127 @@
+package config
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+)
+
+// command is one of the things that the program does.
+type command struct {
+	name, doc string
+	files     bool     // it takes files as arguments
+	flags     []string // that its usage lists, beside --help
+	example   string   // "" for none
+}
+
+// configFlags are the flags that say what is read.
+var configFlags = []string{"config", "mocks", "format", "validate", "allow-remote-refs"}
+
+// commands is every command, in the order of the usage. That of bench is its own, behind
+// the first line.
+var commands = []command{
+	{"serve", "answer requests (the default)", true, serveFlags(), "mockserver api.yml --port 8080"},
+	{"validate", "check the configuration, and say what is wrong with it", true, configFlags, "mockserver validate api.yml more/"},
+	{"export", "print what the configuration serves as an OpenAPI document", true, []string{"config", "mocks", "format", "allow-remote-refs", "export-format"}, "mockserver export api.yml > openapi.yml"},
+	{"schema", "print the JSON Schema of the configuration, for editors", false, nil, "mockserver schema > mockserver.schema.json"},
+	{"bench", "measure what the server can do on this machine: mockserver bench -h", true, nil, ""},
+	{"health", "ask the server that runs with these settings whether it answers: exit code 0, else 1", false, []string{"host", "port", "format"}, "mockserver health --port 8080"},
+	{"version", "print the version", false, nil, "mockserver version"},
+	{"help", "print this text, or that of a command: mockserver help validate", false, nil, "mockserver help validate"},
+}
+
+// serveFlags are all flags but those of other commands.
+func serveFlags() []string {
+	var names []string
+	for _, row := range settings {
+		if row.env != "" && row.flag != "export-format" {
+			names = append(names, row.flag)
+		}
+	}
+	return names
+}
+
+// commandNamed finds a command; nil for none.
+func commandNamed(name string) *command {
+	if i := slices.IndexFunc(commands, func(c command) bool { return c.name == name }); i >= 0 {
+		return &commands[i]
+	}
+	return nil
+}
+
+func commandNames() []string {
+	var names []string
+	for _, c := range commands {
+		names = append(names, c.name)
+	}
+	return names
+}
+
+// Usage is the text that -h prints behind a command: its flags and an example. For "", and
+// what is no command, it is that of the whole program: commands, and settings with their
+// variables and defaults.
+func Usage(name string) string {
+	var b strings.Builder
+	c := commandNamed(name)
+	if c == nil {
+		b.WriteString("usage: mockserver [COMMAND] [FILE...] [FLAGS]\n\ncommands:\n")
+		for _, c := range commands {
+			fmt.Fprintf(&b, "  %-10s %s\n", c.name, c.doc)
+		}
+		b.WriteString("\nA FILE is the same as --config FILE. mockserver COMMAND -h lists the flags of a command.\n")
+		writeFlags(&b, func(setting) bool { return true })
+	} else {
+		b.WriteString("usage: mockserver " + c.name)
+		if c.files {
+			b.WriteString(" [FILE...]")
+		}
+		b.WriteString(" [FLAGS]\n\n" + strings.ToUpper(c.doc[:1]) + c.doc[1:] + ".\n")
+		writeFlags(&b, func(row setting) bool { return row.flag == "help" || slices.Contains(c.flags, row.flag) })
+	}
+	if c == nil || c.files {
+		b.WriteString("\nWithout FILE, --config and --mocks the configuration is $XDG_CONFIG_HOME/mockserver.yml,\n" +
+			"else ~/.config/mockserver.yml.\n")
+	}
+	if c != nil {
+		b.WriteString("\nexample: " + c.example + "\n")
+	}
+	return b.String()
+}
+
+// writeFlags lists the flags that are asked for.
+func writeFlags(b *strings.Builder, listed func(setting) bool) {
+	b.WriteString("\nflags (a flag beats its variable, a variable beats the default):\n")
+	for _, row := range settings {
+		if !listed(row) {
+			continue
+		}
+		name := "    --" + row.flag
+		if row.short != "" {
+			name = "-" + row.short + ", --" + row.flag
+		}
+		if row.value != "" {
+			name += " " + row.value
+		}
+		fmt.Fprintf(b, "  %-30s %s%s\n", name, row.doc, row.origin())
+	}
+}
+
+// origin is " (CONFIG, default 8000)".
+func (s setting) origin() string {
+	var parts []string
+	if s.env != "" {
+		parts = append(parts, s.env)
+	}
+	switch {
+	case s.initial != "":
+		parts = append(parts, "default "+s.initial)
+	case s.env != "" && s.value == "":
+		parts = append(parts, "default false")
+	case s.env != "" && s.flag != "config":
+		parts = append(parts, "default none")
+	}
+	if len(parts) == 0 {
+		return ""
+	}
+	return " (" + strings.Join(parts, ", ") + ")"
+}
