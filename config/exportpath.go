@@ -39,8 +39,9 @@ func formOf(e *Endpoint) pathForm {
 		default:
 			s = strings.NewReplacer("{", "%7B", "}", "%7D").Replace(s)
 		}
-		p.template += "/" + s
+		segments[i] = s
 	}
+	p.template = "/" + strings.Join(segments, "/")
 	return p
 }
 

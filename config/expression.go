@@ -77,15 +77,15 @@ func requestExpression(text, rest string) (template, what string) {
 	if !ok || pointer != "" && pointer[0] != '/' {
 		return "", fmt.Sprintf("%q: behind $request. stands header.NAME, query.NAME, path.NAME, body or body#/POINTER", clip(text))
 	}
-	path := "json-params"
-	for _, token := range pointerTokens(pointer) {
+	steps := pointerTokens(pointer)
+	for i, token := range steps {
 		if isPlainName(token) {
-			path += "." + token
+			steps[i] = "." + token
 			continue
 		}
-		path += `["` + strings.NewReplacer(`\`, `\\`, `"`, `\"`).Replace(token) + `"]`
+		steps[i] = `["` + strings.NewReplacer(`\`, `\\`, `"`, `\"`).Replace(token) + `"]`
 	}
-	return "{{" + path + "}}", ""
+	return "{{json-params" + strings.Join(steps, "") + "}}", ""
 }
 
 // isPlainName reports whether a name can stand in a placeholder as it is.

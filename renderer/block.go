@@ -6,7 +6,7 @@ import "strings"
 func (p *parser) block(nodes []node, t tag, depth int) []node {
 	if depth >= maxDepth {
 		p.fail(t.offset, "blocks are nested more than %d deep", maxDepth)
-		p.pos = len(p.text.Value)
+		p.pos, p.cut = len(p.text.Value), true
 		return nodes
 	}
 	if t.word == "for" {
@@ -42,7 +42,7 @@ func (p *parser) ifBlock(nodes []node, t tag, depth int) []node {
 			p.settle(t, ends)
 			return append(nodes, n)
 		case closing.word == "":
-			p.fail(t.offset, "%s is not closed: %s is missing", p.spelling(t), closingSpelling(p.spelling(t)))
+			p.unclosed(t, closingSpelling(p.spelling(t)))
 			return nodes
 		case open.word == "else" || closing.word == "endfor" || closing.word == "endraw":
 			p.misplaced(closing, open, closingSpelling(p.spelling(t)))
@@ -131,7 +131,7 @@ func (p *parser) forBlock(nodes []node, t tag, depth int) []node {
 	n.body = joined(body)
 	switch {
 	case closing.word == "":
-		p.fail(t.offset, "%s is not closed: {%% endfor %%} is missing", p.spelling(t))
+		p.unclosed(t, "{% endfor %}")
 	case closing.word != "endfor":
 		p.misplaced(closing, t, "{% endfor %}")
 	case p.place.json != before.json:
@@ -139,6 +139,13 @@ func (p *parser) forBlock(nodes []node, t tag, depth int) []node {
 	}
 	p.place.url |= before.url // where it stays when there is no turn
 	return append(nodes, n)
+}
+
+// unclosed reports a block whose end is missing, unless the text was not read so far.
+func (p *parser) unclosed(t tag, missing string) {
+	if !p.cut {
+		p.fail(t.offset, "%s is not closed: %s is missing", p.spelling(t), missing)
+	}
 }
 
 // misplaced reports a tag that closes another block than the one it stands in,

@@ -87,8 +87,14 @@ func (s *scanner) function(t token) (expr, bool) {
 	return e, ok
 }
 
-// arguments parses "(a, b, …)".
+// arguments parses "(a, b, …)", whose values may be calls of functions again.
 func (s *scanner) arguments(t token) (args []expr, ok bool) {
+	if s.calls >= maxDepth {
+		s.fail(t.offset, "functions are nested more than %d deep", maxDepth)
+		return nil, false
+	}
+	s.calls++
+	defer func() { s.calls-- }()
 	s.next()
 	for !s.tok.is(")") {
 		if len(args) > 0 {

@@ -12,7 +12,8 @@ import (
 type parser struct {
 	source
 	pos     int
-	deepest int // how many loops stand inside each other
+	cut     bool // the text is not read to its end
+	deepest int  // how many loops stand inside each other
 	place   place
 	mixed   bool // branches of a text whose form is inferred have different ones
 }
@@ -24,7 +25,7 @@ type place struct {
 	url  urlPlaces // followed in URLs only
 }
 
-// maxDepth bounds the nesting of blocks, and of parentheses in conditions.
+// maxDepth bounds the nesting of blocks, of parentheses in conditions and of calls of functions.
 const maxDepth = 100
 
 // tag is one {{ … }} or {% … %}.

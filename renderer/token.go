@@ -94,6 +94,7 @@ type scanner struct {
 	*source
 	pos, end int
 	tok      token
+	calls    int     // how many functions are called around
 	bare     bool    // an unknown word is a text, as conditions have it
 	unset    []token // environment variables of the expression that are not set, and have no default yet
 }

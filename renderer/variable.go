@@ -184,9 +184,16 @@ func (s *scanner) environment(t token, name string) value {
 	return value{}
 }
 
+// maxSteps bounds the way into a value: each step reads all that it steps into.
+const maxSteps = 1000
+
 // steps cuts .a.b.0["c d"][0] into steps.
 func (s *scanner) steps(t token, path string) (steps []step, ok bool) {
 	for path != "" {
+		if len(steps) == maxSteps {
+			s.fail(t.offset, "the way into a value has more than %d steps", maxSteps)
+			return nil, false
+		}
 		var st step
 		if st, path, ok = nextStep(path); !ok {
 			s.fail(t.offset, "%q is not a way into a value; expected the form a.b, a.0.b, a[0].b or a[\"b\"]", t.text)
@@ -205,7 +212,10 @@ func nextStep(path string) (st step, rest string, ok bool) {
 	path = strings.TrimPrefix(path, ".")
 	bracketed := strings.HasPrefix(path, "[")
 	path = strings.TrimPrefix(path, "[")
-	end := strings.IndexAny(path+".", ".[]\"'")
+	end := strings.IndexAny(path, ".[]\"'")
+	if end < 0 {
+		end = len(path)
+	}
 	st = step{key: path[:end], index: -1}
 	if n, err := strconv.ParseUint(st.key, 10, 31); err == nil {
 		st.index = int(n)
