@@ -182,6 +182,34 @@ func TestWebhook_Methods(t *testing.T) {
 	}
 }
 
+// A webhook without a method is a POST, in whatever way it is declared.
+func TestWebhook_IsAPOSTUnlessDeclared(t *testing.T) {
+	t.Parallel()
+	target := newHookTarget(t, nil)
+	dir := t.TempDir()
+	document := writeFile(t, dir, "api.yml", "openapi: 3.0.3\ninfo: {title: A, version: '1'}\npaths: {/mocks: {get: {operationId: a, responses: {'200': {description: a}}}}}\n")
+	args := []string{"-c", document}
+	for name, text := range map[string]string{
+		"a.yml":     "- endpoint: {path: /yaml, response: {}, webhook: {url: 'TARGET/yaml', sleep-time: 0}}\n",
+		"b.json":    `[{"endpoint": {"path": "/json", "response": {}, "webhooks": [{"url": "TARGET/json", "sleep-time": 0}]}}]`,
+		"c.edn":     `[{:endpoint {:path "/edn" :response {} :webhook {:url "TARGET/edn" :sleep-time 0}}}]`,
+		"mocks.yml": "a: {status: 200, webhook: {url: 'TARGET/mocks', sleep-time: 0}}\n",
+	} {
+		flag := "-c"
+		if name == "mocks.yml" {
+			flag = "-m"
+		}
+		args = append(args, flag, writeFile(t, dir, name, strings.ReplaceAll(text, "TARGET", target.URL)))
+	}
+	p := start(t, args...)
+	for _, path := range []string{"/yaml", "/json", "/edn", "/mocks"} {
+		p.get(path).want(t, 200, "")
+		if r := target.next(t); r.method != "POST" || r.uri != path {
+			t.Errorf("%s: got %s %s, want a POST", path, r.method, r.uri)
+		}
+	}
+}
+
 func TestWebhook_Conditions(t *testing.T) {
 	target := newHookTarget(t, nil)
 	cases := []struct {

@@ -22,7 +22,7 @@ func (x *exporter) callbacks(op *openapi.Node, o *exported) {
 			}
 			all := op.Make("callbacks")
 			name := "webhook" + strconv.Itoa(all.Len()+1)
-			all.Set(name, openapi.MapTree().Set(url, openapi.MapTree().Set(strings.ToLower(w.Method), callback(w, circumstanceOf(e)))))
+			all.Set(name, openapi.MapTree().Set(url, openapi.MapTree().Set(strings.ToLower(w.EffectiveMethod()), callback(w, circumstanceOf(e)))))
 		}
 	}
 }

@@ -234,7 +234,7 @@ func TestNew_FindsMistakesOfTraffic(t *testing.T) {
 		"weights all zero":         {func(e *Endpoint) { e.Responses = []Outcome{{Weighted: true}} }, "responses: GET /x/:id: all weights are 0"},
 		"a status":                 {func(e *Endpoint) { e.Responses[1].Response.Status = 99 }, "responses[1].status: GET /x/:id: 99 is no status"},
 		"a body JSON cannot say":   {func(e *Endpoint) { e.Responses[1].Response.Body = JSON(math.NaN()) }, "responses[1].body: GET /x/:id: the value cannot be written as JSON"},
-		"a webhook":                {func(e *Endpoint) { e.Responses[1].Webhooks[0].Method = "" }, `responses[1].webhooks[0].method: GET /x/:id: the method is ""`},
+		"a webhook":                {func(e *Endpoint) { e.Responses[1].Webhooks[0].Method = "post" }, `responses[1].webhooks[0].method: GET /x/:id: "post" is no method (did you mean "POST"?)`},
 		"an unknown fault":         {func(e *Endpoint) { e.Fault.Type = "rest" }, `fault.type: GET /x/:id: "rest" is no fault (did you mean "reset"?)`},
 		"a rate above 1":           {func(e *Endpoint) { e.Fault.Rate = 1.5 }, "fault.rate: GET /x/:id: the rate is 1.5; a number from 0 to 1"},
 		"bytes of another fault":   {func(e *Endpoint) { e.Fault.BytesPerSecond = 5 }, "fault.bytes-per-second: GET /x/:id: bytes-per-second is for the fault slow-body; this one is reset"},

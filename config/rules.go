@@ -84,7 +84,7 @@ func (r *Response) dropServerSet() {
 	r.Headers = slices.DeleteFunc(r.Headers, func(h Header) bool { return ServerSets(h.Name) })
 }
 
-// methodFault checks a method in upper case; none is GET.
+// methodFault checks a method in upper case; none is the default.
 func methodFault(method string) string {
 	if method == "" || slices.Contains(Methods, method) {
 		return ""

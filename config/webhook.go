@@ -12,7 +12,7 @@ type Webhook struct {
 	Pos Pos    // left zero in Go
 	Key string // "[3].endpoint.webhook"; left "" in Go
 
-	Method  string // upper case
+	Method  string // upper case; "" means DefaultWebhookMethod
 	URL     Text   // http or https; may hold placeholders, as all texts here
 	Headers []Header
 	Body    Text
@@ -45,6 +45,7 @@ type Sign struct {
 
 // Defaults of webhooks.
 const (
+	DefaultWebhookMethod  = "POST"
 	DefaultDelay          = time.Minute
 	AtOnce                = time.Duration(-1) // the Delay of a webhook that is sent without one
 	DefaultWebhookTimeout = 10 * time.Second
@@ -61,7 +62,7 @@ var SignSchemes = []string{"hmac-sha256", "stripe"}
 
 var (
 	webhookFields = []field[Webhook]{
-		{row{key: "method", doc: "the method of the request that is sent", required: true, kinds: texts, enum: Methods, anyCase: true},
+		{row{key: "method", doc: "the method of the request that is sent, POST when left out", kinds: texts, enum: Methods, anyCase: true},
 			toMethod(func(w *Webhook) *string { return &w.Method })},
 		{row{key: "url", doc: "the http or https URL that it is sent to", required: true, kinds: texts, pattern: targetPattern},
 			toText(func(w *Webhook) *Text { return &w.URL })},
@@ -161,6 +162,14 @@ func setScheme(d *decoder, v value, s *Sign) {
 	s.Scheme = v.text.Value
 }
 
+// EffectiveMethod is the method of the request that is sent: POST when none is declared.
+func (w *Webhook) EffectiveMethod() string {
+	if w.Method == "" {
+		return DefaultWebhookMethod
+	}
+	return w.Method
+}
+
 // EffectiveDelay is how long after the answer the webhook is sent.
 func (w *Webhook) EffectiveDelay() time.Duration {
 	switch {
@@ -206,9 +215,7 @@ func (c *checker) webhooks(all []Webhook, place []string) {
 
 func (c *checker) webhook(w *Webhook, place []string) {
 	at := func(keys ...string) []string { return below(place, keys...) }
-	if !slices.Contains(Methods, w.Method) {
-		c.wrong(fmt.Sprintf("the method is %q; %s is accepted", clip(w.Method), oneOf(Methods)), at("method")...)
-	}
+	c.wrong(methodFault(w.Method), at("method")...)
 	c.target(&w.URL, at("url")...)
 	c.webhookHeaders(w, at("headers"))
 	c.webhookBody(w, at("body"))

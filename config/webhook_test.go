@@ -15,7 +15,7 @@ func hooked(keys string) string {
 
 func TestMistakesOfWebhooks(t *testing.T) {
 	table := []mistake{
-		{"nothing in it", "- endpoint: {path: /x, response: {}, webhook: §§{}}\n", []complaint{{atWebhook, "method is missing"}, {atWebhook, "url is missing"}}},
+		{"nothing in it", "- endpoint: {path: /x, response: {}, webhook: §{}}\n", one(atWebhook, "url is missing")},
 		{"a list", "- endpoint: {path: /x, response: {}, webhook: §[]}\n", one(atWebhook, "is a list; a map is accepted")},
 		{"webhooks that are a map", "- endpoint: {path: /x, response: {}, webhooks: §{}}\n", one(atEndpoint+".webhooks", "is a map; a list is accepted")},
 		{"both", "- endpoint: {path: /x, response: {}, webhook: {method: POST, url: 'http://a'}, webhooks: §[]}\n", one(atEndpoint+".webhooks", "both given")},

@@ -61,7 +61,7 @@ func (c *compiler) hook(w *config.Webhook, scope *renderer.Scope) (hook, config.
 	h := hook{
 		delay: w.EffectiveDelay(),
 		shared: &dispatcher.Webhook{
-			Method:  w.Method,
+			Method:  w.EffectiveMethod(),
 			Timeout: w.Timeout,
 			Retry:   dispatcher.Retry{Attempts: retry.Attempts, Backoff: retry.Backoff, MaxBackoff: retry.MaxBackoff},
 		},

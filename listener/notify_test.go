@@ -129,6 +129,19 @@ func TestShutdown_LeavesNothingOfWebhooks(t *testing.T) {
 	}
 }
 
+func TestServer_AWebhookWithoutAMethodIsAPOST(t *testing.T) {
+	methods := make(chan string, 1)
+	target := httptest.NewServer(http.HandlerFunc(func(_ http.ResponseWriter, r *http.Request) { methods <- r.Method }))
+	defer target.Close()
+	server := started(t, config.New(config.Endpoint{
+		Path: config.Plain("/hello"), Webhooks: []config.Webhook{{URL: config.Plain(target.URL), Delay: config.AtOnce}},
+	}), listener.Options{})
+	get(t, server.URL()+"/hello")
+	if got := <-methods; got != "POST" {
+		t.Errorf("got %s", got)
+	}
+}
+
 // It is known at once, so it is neither kept nor pending.
 func TestServer_AURLThatTurnsOutToBeNoneIsCounted(t *testing.T) {
 	var log bytes.Buffer
