@@ -38,7 +38,8 @@ func (t paramType) accepts(b []byte) bool {
 	case uuidType:
 		return isUUID(b)
 	case dateType:
-		return isDate(b)
+		_, ok := ParseTime(b)
+		return ok
 	}
 	return true
 }
@@ -105,87 +106,4 @@ func isUUID(b []byte) bool {
 		}
 	}
 	return true
-}
-
-// isDate takes a calendar date, or a date and time as ISO 8601 writes it with
-// its separators.
-func isDate(b []byte) bool {
-	if !shaped(b, "0000-00-00") || !isDay(b) {
-		return false
-	}
-	return len(b) == 10 || b[10] == 'T' && isTime(b[11:])
-}
-
-// shaped tells whether b begins like layout: a digit at each 0, and every other
-// byte as it is.
-func shaped(b []byte, layout string) bool {
-	if len(b) < len(layout) {
-		return false
-	}
-	for i := range len(layout) {
-		if layout[i] == '0' && !isDigit(b[i]) || layout[i] != '0' && b[i] != layout[i] {
-			return false
-		}
-	}
-	return true
-}
-
-// two is the number that the two digits b begins with are.
-func two(b []byte) int { return int(b[0]-'0')*10 + int(b[1]-'0') }
-
-// monthDays is the days of each month of a year that is not a leap year.
-var monthDays = [...]int{31, 28, 31, 30, 31, 30, 31, 31, 30, 31, 30, 31}
-
-// isDay tells whether the YYYY-MM-DD that b begins with is in the calendar.
-func isDay(b []byte) bool {
-	century, year, month, day := two(b), two(b[2:]), two(b[5:]), two(b[8:])
-	if month < 1 || month > 12 {
-		return false
-	}
-	last := monthDays[month-1]
-	leap := year%4 == 0 && (year != 0 || century%4 == 0)
-	if month == 2 && leap {
-		last++
-	}
-	return day >= 1 && day <= last
-}
-
-// isTime takes HH:MM, then :SS with a fraction or without, or nothing, then a
-// zone or nothing.
-func isTime(b []byte) bool {
-	if !isMinute(b) {
-		return false
-	}
-	b = b[5:]
-	if !shaped(b, ":00") {
-		return isZone(b)
-	}
-	if two(b[1:]) > 59 {
-		return false
-	}
-	b = b[3:]
-	if len(b) > 0 && b[0] == '.' {
-		n := leadingDigits(b[1:])
-		if n == 0 {
-			return false
-		}
-		b = b[1+n:]
-	}
-	return isZone(b)
-}
-
-// isMinute tells whether b begins with HH:MM.
-func isMinute(b []byte) bool { return shaped(b, "00:00") && two(b) <= 23 && two(b[3:]) <= 59 }
-
-// isZone takes Z, an offset, or nothing for local time.
-func isZone(b []byte) bool {
-	switch len(b) {
-	case 0:
-		return true
-	case 1:
-		return b[0] == 'Z'
-	case 6:
-		return (b[0] == '+' || b[0] == '-') && isMinute(b[1:])
-	}
-	return false
 }

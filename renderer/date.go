@@ -1,9 +1,14 @@
 package renderer
 
 import (
+	"bytes"
+	"maps"
+	"math"
 	"strconv"
 	"strings"
+	"sync/atomic"
 	"time"
+	_ "time/tzdata" // zones are the same where the system has none, as in the container image
 
 	"mockserver/matcher"
 )
@@ -33,7 +38,7 @@ func parseDuration(b []byte) (time.Duration, bool) {
 
 // namedLayouts are the layouts that have a name.
 var namedLayouts = map[string]string{
-	"iso":     isoMillis,
+	"iso":     "2006-01-02T15:04:05.000Z07:00",
 	"rfc3339": time.RFC3339,
 	"http":    "Mon, 02 Jan 2006 15:04:05 GMT",
 	"date":    time.DateOnly,
@@ -51,15 +56,137 @@ var strftime = map[byte]string{
 	'Z': "MST", 'z': "-0700", 'F': time.DateOnly, 'T': time.TimeOnly, '%': "%",
 }
 
-// dateFormat compiles the date filter for a layout: one of Go's ("2006-01-02"),
-// one with % conversions ("%Y-%m-%d"), or a name (iso, rfc3339, http, date,
-// time, unix, unix-ms). problem says what is wrong with it.
-func dateFormat(layout string) (apply func(v, _ value, r *matcher.Request) value, problem string) {
+// date compiles the filter date, whose layout f.arg is, with the zone after it.
+func (s *scanner) date(f *filter, at token) bool {
+	if at.kind != textToken {
+		s.fail(at.offset, "the layout of date is a text in quotes, such as \"2006-01-02\" or \"%%Y-%%m-%%d\"")
+		return false
+	}
+	format, problem := dateFormat(at.text)
+	if problem != "" {
+		s.fail(at.offset, "the date layout %q %s", at.text, problem)
+		return false
+	}
+	f.arg = nil
+	in := &zones{}
+	if s.tok.is(":") {
+		s.next()
+		at = s.tok
+		zone, ok := s.operand()
+		if !ok {
+			return false
+		}
+		f.arg = &zone
+		if zone.constant() && !in.check(zone.literal) {
+			s.fail(at.offset, "unknown time zone %s (expected a name of the IANA database, such as \"Europe/Zurich\" or \"UTC\")", at.describe())
+			return false
+		}
+	}
+	f.apply = func(v, zone value, r *matcher.Request) value {
+		t, ok := momentOf(v)
+		if !ok {
+			return value{}
+		}
+		if !zone.empty() {
+			location := in.named(zone.text(r))
+			if location == nil {
+				return value{}
+			}
+			t = t.In(location)
+		}
+		return format(t, r)
+	}
+	return true
+}
+
+// momentOf is timeOf, and a number as seconds since 1970.
+func momentOf(v value) (time.Time, bool) {
+	if v.numeric() {
+		return unixTime(v.raw)
+	}
+	return timeOf(v)
+}
+
+// unixTime is the time a number of seconds after 1970 began, to the nanosecond, in the
+// years that ISO 8601 can write. A number with an exponent is as exact as a float64.
+func unixTime(b []byte) (time.Time, bool) {
+	const first, last = -62167219200, 253402300799 // of the years 0 and 9999
+	if bytes.ContainsAny(b, "eE") {
+		f, err := strconv.ParseFloat(string(b), 64)
+		if err != nil || f < first || f > last {
+			return time.Time{}, false
+		}
+		whole, part := math.Modf(f)
+		return time.Unix(int64(whole), int64(math.Round(part*1e6))*1e3).UTC(), true
+	}
+	whole, digits, _ := bytes.Cut(b, []byte("."))
+	seconds, err := strconv.ParseInt(string(whole), 10, 64)
+	if err != nil || seconds < first || seconds > last {
+		return time.Time{}, false
+	}
+	part := int64(0)
+	for i := range 9 {
+		if part *= 10; i < len(digits) {
+			part += int64(digits[i] - '0')
+		}
+	}
+	if b[0] == '-' {
+		part = -part
+	}
+	return time.Unix(seconds, part).UTC(), true
+}
+
+// zones are the time zones that one filter was asked for by name. The zero value is ready.
+type zones struct {
+	known atomic.Pointer[map[string]*time.Location] // replaced, never changed
+}
+
+const (
+	maxZones    = 1000 // how many are kept; the database has some 600
+	maxZoneName = 64   // bytes; longer names are not looked for
+)
+
+// check reports whether a literal is a zone. A variable of the environment that is not
+// set is, as a missing value is when it is served.
+func (z *zones) check(literal value) bool {
+	return literal.kind == missing || len(literal.raw) > 0 && z.named(literal.raw) != nil
+}
+
+// named returns the zone of a name, nil if there is none. Each is
+// read once.
+func (z *zones) named(name []byte) *time.Location {
+	known := z.known.Load()
+	if known != nil {
+		if location := (*known)[string(name)]; location != nil {
+			return location
+		}
+	}
+	if len(name) > maxZoneName {
+		return nil
+	}
+	location, err := time.LoadLocation(string(name))
+	if err != nil {
+		return nil
+	}
+	more := map[string]*time.Location{string(name): location}
+	if known != nil {
+		maps.Copy(more, *known)
+	}
+	if len(more) <= maxZones {
+		z.known.CompareAndSwap(known, &more) // another request's zone may win: this one is read again
+	}
+	return location
+}
+
+// dateFormat compiles a layout of the filter date: one of Go's ("2006-01-02"), one with
+// % conversions ("%Y-%m-%d"), or a name (iso, rfc3339, http, date, time, unix, unix-ms).
+// problem says what is wrong with it.
+func dateFormat(layout string) (format func(time.Time, *matcher.Request) value, problem string) {
 	switch layout {
 	case "unix":
-		return func(v, _ value, r *matcher.Request) value { return epoch(v, r, time.Time.Unix) }, ""
+		return func(t time.Time, r *matcher.Request) value { return intValue(t.Unix(), r) }, ""
 	case "unix-ms":
-		return func(v, _ value, r *matcher.Request) value { return epoch(v, r, time.Time.UnixMilli) }, ""
+		return func(t time.Time, r *matcher.Request) value { return intValue(t.UnixMilli(), r) }, ""
 	}
 	pieces := []string{layout}
 	if named, ok := namedLayouts[layout]; ok {
@@ -72,10 +199,9 @@ func dateFormat(layout string) (apply func(v, _ value, r *matcher.Request) value
 		return nil, `has no element of a date; accepted are Go layouts ("2006-01-02 15:04:05"), % conversions ("%Y-%m-%d"), ` +
 			`and iso, rfc3339, http, date, time, unix, unix-ms`
 	}
-	return func(v, _ value, r *matcher.Request) value {
-		t, ok := timeOf(v)
-		if !ok {
-			return value{}
+	return func(t time.Time, r *matcher.Request) value {
+		if layout == "http" {
+			t = t.UTC() // as it says
 		}
 		start := len(r.Arena)
 		for i, piece := range pieces {
@@ -90,14 +216,6 @@ func dateFormat(layout string) (apply func(v, _ value, r *matcher.Request) value
 		}
 		return textValue(since(r, start))
 	}, ""
-}
-
-func epoch(v value, r *matcher.Request, count func(time.Time) int64) value {
-	t, ok := timeOf(v)
-	if !ok {
-		return value{}
-	}
-	return intValue(count(t), r)
 }
 
 // conversions cuts a layout with % into pieces: those at even places are Go

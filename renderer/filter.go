@@ -78,6 +78,9 @@ func (s *scanner) filter() (filter, bool) {
 		return f, false
 	}
 	f.arg = &arg
+	if f.name == "date" {
+		return f, s.date(&f, at)
+	}
 	return f, s.checkArgument(&f, at)
 }
 
@@ -86,17 +89,6 @@ func (s *scanner) filter() (filter, bool) {
 func (s *scanner) checkArgument(f *filter, at token) bool {
 	literal := f.arg.constant()
 	switch f.name {
-	case "date":
-		if at.kind != textToken {
-			s.fail(at.offset, "the layout of date is a text in quotes, such as \"2006-01-02\" or \"%%Y-%%m-%%d\"")
-			return false
-		}
-		format, problem := dateFormat(at.text)
-		if problem != "" {
-			s.fail(at.offset, "the date layout %q %s", at.text, problem)
-			return false
-		}
-		f.apply, f.arg = format, nil
 	case "add", "sub", "mul":
 		if !literal || f.arg.literal.numeric() {
 			return true
@@ -234,11 +226,7 @@ func timeOf(v value) (time.Time, bool) {
 	case instant:
 		return v.time(), true
 	case text:
-		for _, layout := range []string{time.RFC3339Nano, "2006-01-02T15:04:05", time.DateOnly} {
-			if t, err := time.Parse(layout, string(v.raw)); err == nil {
-				return t.UTC(), true
-			}
-		}
+		return matcher.ParseTime(v.raw)
 	}
 	return time.Time{}, false
 }

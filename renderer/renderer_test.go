@@ -28,7 +28,7 @@ var sample = call{
 		"Content-Type": "application/json", "X-Request-Id": "r-1", "Cookie": "session=abc; theme=dark",
 	},
 	body: `{"text":"a\"b","n":1.50,"big":12345678901234567890,"yes":true,"no":false,"nil":null,"empty":"",` +
-		`"list":[1,"two",{"k":"v"}],"none":[],"obj":{"a":{"b":{"c":"deep"}},"length":5},"html":"<b>&'\""}`,
+		`"zone":"Asia/Tokyo","list":[1,"two",{"k":"v"}],"none":[],"obj":{"a":{"b":{"c":"deep"}},"length":5},"html":"<b>&'\""}`,
 }
 
 // with runs f with the request as the stages see it, matched against path.
@@ -162,6 +162,17 @@ func TestTemplate_Filters(t *testing.T) {
 		{"literal digits of a % layout are not a date", `{{ "2024-02-29"|date:"1st %d 2006" }}`, "1st 29 2006"},
 		{"a date as seconds", `{{ "1970-01-02T00:00:01Z"|date:"unix" }} {{ "1970-01-01T00:00:01Z"|date:"unix-ms" }}`, "86401 1000"},
 		{"time moved by a duration", `{{ "2024-02-28T23:30:00Z"|add:"1h" }} {{ "2024-03-01"|sub:"1d" }}`, "2024-02-29T00:30:00.000Z 2024-02-29T00:00:00.000Z"},
+		{"every form that the type date takes", `{{ "2024-02-29T12:30Z"|date:"iso" }} {{ "2024-02-29T12:30"|date:"unix" }} {{ "2024-02-29T12:30+05:45"|date:"iso" }} {{ "2024-02-29T12:30:01.1234567891-00:30"|date:"15:04:05.000000000" }}`,
+			"2024-02-29T12:30:00.000Z 1709209800 2024-02-29T06:45:00.000Z 13:00:01.123456789"},
+		{"no form that it does not take", `[{{ "2024-02-29T1:30:00Z"|date:"iso" }}{{ "2024-02-30"|date:"iso" }}{{ "2024-02-29T12:30:00,5Z"|date:"iso" }}{{ "2024-02-29 12:30"|date:"iso" }}]`, "[]"},
+		{"a number is seconds since 1970", `{{ 1705314605|date:"iso" }} {{ "1705314605.1239"|date:"iso" }} {{ 0|date:"date" }} {{ -0.5|date:"iso" }} {{ 1.705314605e9|date:"rfc3339" }} {{ 1705314605|date:"unix" }} {{ 1705314605123|mul:0.001|date:"unix-ms" }}`,
+			"2024-01-15T10:30:05.000Z 2024-01-15T10:30:05.123Z 1970-01-01 1969-12-31T23:59:59.500Z 2024-01-15T10:30:05Z 1705314605 1705314605123"},
+		{"a number beyond the years of ISO 8601", `[{{ 253402300800|date:"iso" }}{{ -62167219201|date:"iso" }}{{ 1e300|date:"iso" }}{{ 99999999999999999999|date:"iso" }}{{ true|date:"iso" }}] {{ 253402300799|date:"iso" }}`, "[] 9999-12-31T23:59:59.000Z"},
+		{"a zone, in summer and winter", `{{ "2024-07-01T12:00Z"|date:"%H:%M %Z":"Europe/Zurich" }} {{ "2024-01-01T12:00Z"|date:"%H:%M":"Europe/Zurich" }} {{ "2024-01-01T20:30Z"|date:"date":"Asia/Tokyo" }} {{ "2024-01-01"|date:"%H":"UTC" }}`, "14:00 CEST 13:00 2024-01-02 00"},
+		{"layouts in a zone", `{{ 1705314605|date:"iso":"Asia/Kathmandu" }} {{ 1705314605|date:"rfc3339":"America/New_York" }} {{ 1705314605|date:"http":"Asia/Tokyo" }} {{ 1705314605|date:"unix":"Asia/Tokyo" }}`,
+			"2024-01-15T16:15:05.000+05:45 2024-01-15T05:30:05-05:00 Mon, 15 Jan 2024 10:30:05 GMT 1705314605"},
+		{"a zone of the request", `{{ "2024-01-01T12:00Z"|date:"%H":json-params.zone }} {{ "2024-01-01T12:00Z"|date:"%H":json-params.zone }} {{ "2024-01-01T12:00Z"|date:"%H":query-params.none|add:1 }} {{ "2024-01-01T12:00Z"|date:"%H":path-params.id|default:"no zone" }}`,
+			"21 21 13 no zone"},
 		{"a date far away", `{{ "9999-12-31"|add:"1d"|date:"2006-01-02" }} {{ "0001-01-01"|date:"2006" }}`, "10000-01-01 0001"},
 		{"a time with an offset is shown in UTC", `{{ "2024-01-15T10:00:00.123+02:00"|date:"iso" }} {{ "2024-01-15T10:00:00+02:00"|date:"http" }} {{ "2024-01-15T01:00:00+02:00"|date:"%d" }}`, "2024-01-15T08:00:00.123Z Mon, 15 Jan 2024 08:00:00 GMT 14"},
 		{"a layout with letters of other alphabets", `{{ "2024-01-15"|date:"%Y年%m月" }}`, "2024年01月"},
@@ -310,6 +321,10 @@ func TestCompile_MistakesSayWhere(t *testing.T) {
 		{"a filter with an argument too many", "{{ path|upper:1 }}", 23, "takes no argument"},
 		{"adding a word", `{{ path|add:"x" }}`, 22, "is not a number"},
 		{"a layout without a date", `{{ now|date:"YYYY-MM-DD" }}`, 22, "no element of a date"},
+		{"an unknown zone", `{{ now|date:"%H":"Europe/Zurch" }}`, 27, `unknown time zone "Europe/Zurch"`},
+		{"a zone that is no name", `{{ now|date:"%H":"" }}`, 27, "unknown time zone"},
+		{"a zone that leaves its directory", `{{ now|date:"%H":"../etc/passwd" }}`, 27, "unknown time zone"},
+		{"a zone without an end", `{{ now|date:"%H": }}`, 28, "is accepted here"},
 		{"an unknown conversion", `{{ now|date:"%Q" }}`, 22, "unknown conversion"},
 		{"bounds the wrong way round", "{{ random-int(5, 1) }}", 13, "the lower first"},
 		{"pick of nothing", "{{ pick() }}", 13, "one value or more"},

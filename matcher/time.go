@@ -1,0 +1,109 @@
+package matcher
+
+import "time"
+
+// ParseTime returns the time that a text in ISO 8601 says: a day of the calendar, or a
+// day and a time as parameters of type date take them, with a dot before the fraction and
+// colons. Without an offset it is UTC, as what it returns is.
+func ParseTime(b []byte) (time.Time, bool) {
+	if !shaped(b, "0000-00-00") || !isDay(b) {
+		return time.Time{}, false
+	}
+	day := time.Date(two(b)*100+two(b[2:]), time.Month(two(b[5:])), two(b[8:]), 0, 0, 0, 0, time.UTC)
+	if len(b) == len("0000-00-00") {
+		return day, true
+	}
+	clock, ok := parseClock(b[10:])
+	return day.Add(clock), ok
+}
+
+// shaped tells whether b begins like layout: a digit at each 0, and every other
+// byte as it is.
+func shaped(b []byte, layout string) bool {
+	if len(b) < len(layout) {
+		return false
+	}
+	for i := range len(layout) {
+		if layout[i] == '0' && !isDigit(b[i]) || layout[i] != '0' && b[i] != layout[i] {
+			return false
+		}
+	}
+	return true
+}
+
+// two is the number that the two digits b begins with are.
+func two(b []byte) int { return int(b[0]-'0')*10 + int(b[1]-'0') }
+
+// monthDays is the days of each month of a year that is not a leap year.
+var monthDays = [...]int{31, 28, 31, 30, 31, 30, 31, 31, 30, 31, 30, 31}
+
+// isDay reports whether the YYYY-MM-DD that b begins with is in the calendar.
+func isDay(b []byte) bool {
+	century, year, month, day := two(b), two(b[2:]), two(b[5:]), two(b[8:])
+	if month < 1 || month > 12 {
+		return false
+	}
+	last := monthDays[month-1]
+	leap := year%4 == 0 && (year != 0 || century%4 == 0)
+	if month == 2 && leap {
+		last++
+	}
+	return day >= 1 && day <= last
+}
+
+// parseClock returns how long after the midnight of UTC a time is: THH:MM, then :SS with
+// a fraction or without, or nothing, then an offset or nothing.
+func parseClock(b []byte) (time.Duration, bool) {
+	if len(b) == 0 || b[0] != 'T' || !isMinute(b[1:]) {
+		return 0, false
+	}
+	clock := minutes(b[1:])
+	b = b[len("T00:00"):]
+	if shaped(b, ":00") {
+		if two(b[1:]) > 59 {
+			return 0, false
+		}
+		clock += time.Duration(two(b[1:])) * time.Second
+		b = b[len(":00"):]
+		if len(b) > 0 && b[0] == '.' {
+			n := leadingDigits(b[1:])
+			if n == 0 {
+				return 0, false
+			}
+			clock += fraction(b[1 : 1+n])
+			b = b[1+n:]
+		}
+	}
+	offset, ok := parseOffset(b)
+	return clock - offset, ok
+}
+
+// fraction is the part of a second that digits after a dot say, to the nanosecond.
+func fraction(digits []byte) time.Duration {
+	part := time.Duration(0)
+	for i, unit := 0, time.Second/10; i < len(digits) && unit > 0; i, unit = i+1, unit/10 {
+		part += time.Duration(digits[i]-'0') * unit
+	}
+	return part
+}
+
+// isMinute reports whether b begins with HH:MM.
+func isMinute(b []byte) bool { return shaped(b, "00:00") && two(b) <= 23 && two(b[3:]) <= 59 }
+
+// minutes is the HH:MM that b begins with.
+func minutes(b []byte) time.Duration {
+	return time.Duration(two(b))*time.Hour + time.Duration(two(b[3:]))*time.Minute
+}
+
+// parseOffset returns how far from UTC Z, +HH:MM, -HH:MM or nothing is.
+func parseOffset(b []byte) (time.Duration, bool) {
+	switch {
+	case len(b) == 0, string(b) == "Z":
+		return 0, true
+	case len(b) != len("+00:00") || !isMinute(b[1:]):
+		return 0, false
+	case b[0] == '-':
+		return -minutes(b[1:]), true
+	}
+	return minutes(b[1:]), b[0] == '+'
+}
