@@ -229,7 +229,7 @@ func fixedAllocations(t *testing.T, s *Server) {
 	got := testing.AllocsPerRun(200, func() {
 		conn.Conn.(*scripted).got.Reset()
 		conn.wire.plain = target
-		if done, err := conn.reply(b); done && err == nil {
+		if done, err := conn.reply(b, 0); done && err == nil {
 			answered++
 		}
 	})

@@ -261,11 +261,9 @@ type connection struct {
 	spoils *fault // what happens to the answer when it is written
 	struck bool   // a fault has ended the connection
 
-	shard   uint32        // that its requests are counted in
-	quick   bool          // the last plain request was for a fixed answer: the next may be too
-	readAt  time.Duration // when it was last read, since the base of the clock, if that is recorded and it was quick
-	unseen  time.Duration // how long its request was looked at before fasthttp had it
-	sampled bool          // the journal is to have its request
+	shard  uint32        // that its requests are counted in
+	quick  bool          // the last plain request was for a fixed answer: the next may be too
+	readAt time.Duration // when it was last read, since the base of the clock, if that is recorded and it was quick
 }
 
 // Bounds of what a peer may take, beside those of fasthttp in server.go.
@@ -318,7 +316,7 @@ func (c *connection) Read(b []byte) (int, error) {
 			c.readAt = time.Since(c.from.clock.base)
 		}
 		ready, rest := c.take(b[:n], err)
-		if done, failed := c.reply(b); failed != nil {
+		if done, failed := c.reply(b, n); failed != nil {
 			return 0, failed
 		} else if done {
 			n = 0

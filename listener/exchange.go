@@ -67,6 +67,11 @@ const (
 	largestExchange = exchangeSize + keptTarget + keptReason + 2<<10 + 4*keptPart
 )
 
+// by says which endpoint answered, and why the request is kept.
+func (x *Exchange) by(t *account, kept Kept) {
+	x.Kept, x.Endpoint, x.EndpointID, x.route = kept, t.name, t.key, t.route
+}
+
 // own is the time that the server took itself.
 func (x *Exchange) own() time.Duration { return x.Took - x.Injected }
 

@@ -24,7 +24,7 @@ type fixed struct {
 	// Requests may choose another one by their query, and by what they accept.
 	chosen, typed bool
 
-	index   int // of the endpoint
+	answer  *answer // of the endpoint
 	status  int
 	remark  Kept     // Failed if the journal is to have all requests for it
 	account *account // nil when nothing is recorded
@@ -51,7 +51,7 @@ func (sn *snapshot) fix(routes []matcher.Route) {
 		if _, known := sn.fixed[path]; !known { // else the first declared answers
 			sn.fixed[path] = nil
 			if a := &sn.answers[i]; routes[i].If == nil && a.isFixed() {
-				sn.fixed[path] = w.fix(a, i)
+				sn.fixed[path] = w.fix(a)
 			}
 		}
 	}
@@ -74,18 +74,14 @@ type fixing struct {
 }
 
 // fix is a fixed answer as bytes; nil when it is too large.
-func (w *fixing) fix(a *answer, index int) *fixed {
+func (w *fixing) fix(a *answer) *fixed {
 	resp := &w.ctx.Response
-	resp.Reset()
-	resp.Header.SetNoDefaultContentType(true)
-	r := matcher.Acquire(&w.ctx)
-	defer matcher.Release(r)
-	new(Server).respond(a, r) // of a server it asks for nothing
+	a.writeFixed(&w.ctx)
 	w.out.Reset(io.Discard)
 	if resp.Write(&w.out) != nil { // which completes the headers
 		return nil
 	}
-	f := &fixed{head: bytes.Clone(resp.Header.Header()), body: resp.Body(), index: index, status: a.status}
+	f := &fixed{head: bytes.Clone(resp.Header.Header()), body: resp.Body(), answer: a, status: a.status}
 	if a.status >= 500 {
 		f.remark = Failed
 	}
@@ -99,6 +95,15 @@ func (w *fixing) fix(a *answer, index int) *fixed {
 	return f
 }
 
+// writeFixed writes an answer that is fixed, as any other is.
+func (a *answer) writeFixed(ctx *fasthttp.RequestCtx) {
+	ctx.Response.Reset()
+	ctx.Response.Header.SetNoDefaultContentType(true)
+	r := matcher.Acquire(ctx)
+	defer matcher.Release(r)
+	new(Server).respond(a, r) // of a server it asks for nothing
+}
+
 var (
 	dateLine  = []byte("\r\nDate: ")
 	schemeEnd = []byte("://") // by which fasthttp takes a target for a URL, wherever it stands
@@ -110,17 +115,17 @@ func date(now time.Time) *[]byte {
 	return &b
 }
 
-// reply answers the request that b begins with if it is plain and the answer fixed,
-// and tells whether it did. The answer takes the room of the request. The error is that
-// of writing.
-func (c *connection) reply(b []byte) (done bool, err error) {
+// reply answers the request that b begins with, the first n bytes, if it is plain and the
+// answer fixed, and tells whether it did. The answer takes the room of the request. The
+// error is that of writing.
+func (c *connection) reply(b []byte, n int) (done bool, err error) {
 	target := c.wire.plain
 	if len(target) == 0 {
 		return false, nil
 	}
 	path, query, _ := bytes.Cut(target, []byte{'?'})
-	if n := len(path) - 1; n > 0 && path[n] == '/' {
-		path = path[:n]
+	if last := len(path) - 1; last > 0 && path[last] == '/' {
+		path = path[:last]
 	}
 	if bytes.Contains(query, schemeEnd) {
 		return false, nil
@@ -130,12 +135,13 @@ func (c *connection) reply(b []byte) (done bool, err error) {
 	if f == nil || len(f.head)+len(f.body) > len(b) || f.chosen && asks(query) || f.typed && c.wire.accepts {
 		return false, nil
 	}
-	if f.account != nil && !c.countFixed(f) {
-		return false, nil
-	}
+	isTold := f.account != nil && c.countFixed(f, b[:n])
 	b = append(append(b[:0], f.head...), f.body...)
 	copy(b[f.date:], *c.from.clock.date.Load())
 	_, c.failed = c.Write(b)
+	if isTold {
+		c.from.recorder.journal.settle()
+	}
 	return true, c.failed
 }
 

@@ -3,11 +3,14 @@ package listener
 import (
 	"log/slog"
 	"net/http"
+	"reflect"
 	"regexp"
 	"strings"
 	"testing"
 	"testing/synctest"
 	"time"
+
+	"github.com/valyala/fasthttp"
 
 	"mockserver/config"
 )
@@ -182,7 +185,7 @@ func TestFixed_IsDated(t *testing.T) {
 		for range 3 {
 			client.got.Reset()
 			conn.wire.plain = []byte("/json")
-			if done, err := conn.reply(make([]byte, maxHeader)); !done || err != nil {
+			if done, err := conn.reply(make([]byte, maxHeader), 0); !done || err != nil {
 				t.Fatal(done, err)
 			}
 			_, after, _ := strings.Cut(client.got.String(), "\r\nDate: ")
@@ -194,6 +197,75 @@ func TestFixed_IsDated(t *testing.T) {
 			<-time.After(time.Hour)
 		}
 	})
+}
+
+// What the journal is to have is answered as what it is not to have, without fasthttp,
+// and the journal has of it what it would have with fasthttp.
+func TestFixed_WhatTheJournalHasIsAnsweredAlike(t *testing.T) {
+	var exchanges [2][]*Exchange
+	for i, quick := range []bool{false, true} {
+		s := recording(t, fixable, 1)
+		handled := 0
+		serve := s.http.Handler
+		s.http.Handler = func(ctx *fasthttp.RequestCtx) {
+			handled++
+			serve(ctx)
+		}
+		client := &scripted{}
+		requests := []string{
+			plain("/json"), plain("/json/?a=b%20c&token=x"), plain("/empty"), plain("/none"), plain("/typed"), plain("/text"),
+			"GET /json HTTP/1.1\r\nhOST: b\r\nAuthorization: Bearer secret\r\nx-lower:  1 \r\nAccept: */*\r\nCookie: a=1; b=2\r\nUser-Agent: u\r\nX-A: 1\r\nX-A: 2\r\n\r\n",
+			"GET /json?" + strings.Repeat("q", keptTarget) + " HTTP/1.1\r\nHost: a\r\nX-Long: " + strings.Repeat("x", 2*keptPart) + "\r\n\r\n",
+		}
+		l := newConnections(nil, s.log)
+		l.recorder = s.recorder
+		if quick {
+			l.fixed = s.fixed
+		}
+		for _, sent := range requests {
+			client.sent, client.piece = []byte(sent), len(sent)
+			conn := l.adopt(client)
+			_ = s.http.ServeConn(conn) // the journal tells how it ended
+			_ = conn.Close()           // of a script, which does not fail
+		}
+		if handled != 0 && quick || handled != len(requests) && !quick {
+			t.Errorf("without fasthttp %v: it had %d of %d requests", quick, handled, len(requests))
+		}
+		for _, x := range s.recorder.journal.all() {
+			if x.Took <= 0 || time.Since(x.Time) > time.Minute || time.Since(x.Time) < 0 {
+				t.Errorf("%s came at %v and took %v", x.Target, x.Time, x.Took)
+			}
+			same := *x
+			same.Time, same.Took, same.places = time.Time{}, 0, 0
+			if same.Kept == Slow {
+				same.Kept = Sampled
+			}
+			exchanges[i] = append(exchanges[i], &same)
+		}
+		if len(exchanges[i]) != len(requests) {
+			t.Fatalf("the journal has %d of %d requests", len(exchanges[i]), len(requests))
+		}
+	}
+	for i, want := range exchanges[0] {
+		if got := exchanges[1][i]; !reflect.DeepEqual(got, want) {
+			t.Errorf("got  %+v\nwant %+v", got, want)
+		}
+	}
+}
+
+// A client that has its answer finds its request in the journal, though the answer is
+// written before the journal reads it.
+func TestFixed_WhatWasAnsweredIsInTheJournal(t *testing.T) {
+	s := recording(t, fixable, 1)
+	l := newConnections(nil, s.log)
+	l.fixed, l.recorder = s.fixed, s.recorder
+	client := &scripted{sent: []byte(plain("/json")), piece: 1 << 10}
+	var seen []*Exchange
+	conn := l.adopt(&pointed{Conn: client, n: 2, happened: func() { seen = s.Journal() }}) // once it is read and written
+	_ = s.http.ServeConn(conn)
+	if len(seen) != 1 || seen[0].Target != "/json" {
+		t.Errorf("the journal had %v when the answer was written", seen)
+	}
 }
 
 // Nothing that an answer was written with is kept.

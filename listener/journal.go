@@ -1,6 +1,7 @@
 package listener
 
 import (
+	"bufio"
 	"cmp"
 	"maps"
 	"slices"
@@ -41,8 +42,12 @@ type journal struct {
 	sample    uint64
 	threshold atomic.Int64 // what is slower is one of the slowest; 0 until there are enough
 
+	settling  sync.Mutex // guards retelling; it is taken before mu
+	retelling retelling
+
 	mu      sync.Mutex // guards what follows
-	last    uint64     // ID
+	told    []told
+	last    uint64 // ID
 	sampled ring
 	failed  ring
 	missed  ring // unmatched
@@ -63,6 +68,7 @@ func newJournal(o JournalOptions) *journal {
 		o.Bytes = defaultJournalBytes
 	}
 	j := &journal{sample: uint64(max(o.Sample, 0))}
+	j.retelling.in = bufio.NewReaderSize(nil, maxHeader)
 	// The slowest are few and bounded each: what is left is for the others.
 	rest := max(o.Bytes-slowest*largestExchange, o.Bytes/2)
 	j.sampled.room, j.failed.room, j.missed.room = rest/3, rest/3, rest/3
@@ -139,22 +145,27 @@ func (h *slowHeap) sink() {
 }
 
 // wants tells why a request is to be kept, if it is, and whether it is one of the slowest
-// as well. nth is its number among those of its kind, of which the first is sampled;
-// sampled tells that it was chosen before.
-func (j *journal) wants(remark Kept, sampled bool, nth uint64, own time.Duration) (kept Kept, slow, ok bool) {
+// as well. nth is its number among those of its kind, of which the first is sampled.
+func (j *journal) wants(remark Kept, nth uint64, own time.Duration) (kept Kept, slow, ok bool) {
 	slow = remark == "" && j.slow.most > 0 && int64(own) > j.threshold.Load()
 	switch {
 	case remark != "":
 		return remark, false, true
-	case sampled || j.sample > 0 && (nth-1)%j.sample == 0:
+	case j.sample > 0 && (nth-1)%j.sample == 0:
 		return Sampled, slow, true
 	}
 	return Slow, slow, slow
 }
 
-// put keeps an exchange, which is the journal's from now on. One that is sampled and
-// slow is in both places: it stays until it is in neither.
+// put keeps an exchange that came after those that were told.
 func (j *journal) put(x *Exchange, slow bool) {
+	j.settle()
+	j.place(x, slow)
+}
+
+// place keeps an exchange, which is the journal's from now on. One that is sampled and
+// slow is in both places: it stays until it is in neither.
+func (j *journal) place(x *Exchange, slow bool) {
 	j.mu.Lock()
 	defer j.mu.Unlock()
 	j.last++
@@ -198,6 +209,7 @@ func (j *journal) leave(x *Exchange) {
 
 // reset forgets everything.
 func (j *journal) reset() {
+	j.settle()
 	j.mu.Lock()
 	defer j.mu.Unlock()
 	for _, r := range []*ring{&j.sampled, &j.failed, &j.missed} {
@@ -210,6 +222,7 @@ func (j *journal) reset() {
 
 // all is every exchange, the newest first. They are not changed any more.
 func (j *journal) all() []*Exchange {
+	j.settle()
 	j.mu.Lock()
 	list := make([]*Exchange, 0, len(j.slow.all))
 	for _, x := range j.slow.all {
@@ -228,6 +241,7 @@ func (j *journal) all() []*Exchange {
 
 // tally is what the journal has seen and has.
 func (j *journal) tally() Tally {
+	j.settle()
 	j.mu.Lock()
 	defer j.mu.Unlock()
 	return Tally{

@@ -30,7 +30,7 @@ func TestJournal_StaysWithinItsRoom(t *testing.T) {
 			ctx.Response.SetBodyString(strings.Repeat("r", rng.IntN(100_000)))
 		}
 		own := time.Duration(rng.IntN(1_000_000))
-		if why, slow, ok := j.wants([]Kept{"", "", Failed, Unmatched}[rng.IntN(4)], false, uint64(i+1), own); ok {
+		if why, slow, ok := j.wants([]Kept{"", "", Failed, Unmatched}[rng.IntN(4)], uint64(i+1), own); ok {
 			x := exchangeOf(&ctx)
 			x.Kept, x.Took = why, own
 			x.Reason = strings.Repeat("m", rng.IntN(1000))
@@ -68,7 +68,7 @@ func TestJournal_KeepsTheSlowest(t *testing.T) {
 	j := newJournal(JournalOptions{})
 	for i := range 10_000 {
 		own := time.Duration(i*7919%10_000) * time.Microsecond
-		if why, slow, ok := j.wants("", false, 1, own); ok {
+		if why, slow, ok := j.wants("", 1, own); ok {
 			j.put(&Exchange{Kept: why, Took: own + time.Hour, Injected: time.Hour}, slow)
 		}
 	}
@@ -85,7 +85,7 @@ func TestJournal_KeepsTheSlowest(t *testing.T) {
 	if left := j.all(); len(left) != 0 || j.tally().Bytes != 0 {
 		t.Errorf("after a reset there are %d", len(left))
 	}
-	if _, _, ok := j.wants("", false, 1, time.Microsecond); !ok {
+	if _, _, ok := j.wants("", 1, time.Microsecond); !ok {
 		t.Error("after a reset a slow one is not wanted")
 	}
 }
@@ -181,7 +181,7 @@ func TestJournal_FromEverywhere(t *testing.T) {
 func TestJournal_SampledOnesAreNotLostToSlowerOnes(t *testing.T) {
 	j := newJournal(JournalOptions{Sample: 1})
 	for i := range 10 * slowest {
-		kept, slow, _ := j.wants("", false, 1, time.Duration(i+1))
+		kept, slow, _ := j.wants("", 1, time.Duration(i+1))
 		j.put(&Exchange{Kept: kept, Took: time.Duration(i + 1)}, slow)
 	}
 	all := j.all()

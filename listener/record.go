@@ -186,7 +186,7 @@ func (r *recorder) adopt(sn *snapshot) {
 	}
 	for _, f := range sn.fixed {
 		if f != nil {
-			f.account = sn.answers[f.index].account
+			f.account = f.answer.account
 		}
 	}
 }
@@ -251,16 +251,10 @@ func shardOf(ctx *fasthttp.RequestCtx) (uint32, *connection) {
 func (r *recorder) end(ctx *fasthttp.RequestCtx, c *course) {
 	shard, conn := shardOf(ctx)
 	r.lane(shard).serving.Add(-1)
-	var took, unseen time.Duration
+	var took time.Duration
 	if begun := ctx.Time(); !begun.IsZero() {
 		took = time.Since(begun)
 	}
-	sampled := false
-	if conn != nil {
-		unseen, sampled = conn.unseen, conn.sampled
-		conn.unseen, conn.sampled = 0, false
-	}
-	took += unseen
 	t := c.account
 	if t == nil {
 		t = r.unmatched
@@ -276,9 +270,9 @@ func (r *recorder) end(ctx *fasthttp.RequestCtx, c *course) {
 		c.count(ctx, counts, status)
 	}
 	nth := counts.answered(status, in, out)
-	if kept, slow, ok := r.journal.wants(c.remark(ctx, t == r.unmatched, status), sampled, nth, own); ok {
+	if kept, slow, ok := r.journal.wants(c.remark(ctx, t == r.unmatched, status), nth, own); ok {
 		x := exchangeOf(ctx)
-		x.Kept, x.Endpoint, x.EndpointID, x.route = kept, t.name, t.key, t.route
+		x.by(t, kept)
 		x.Status, x.Took, x.Injected = status, took, c.waited
 		if c.fault != nil {
 			x.Fault = c.fault.kind
@@ -352,23 +346,4 @@ func (r *recorder) refused(ctx *fasthttp.RequestCtx) {
 	x := exchangeOf(ctx)
 	x.Kept, x.Status, x.Time = Failed, status, time.Now() // ctx has that of the request before
 	r.journal.put(x, false)
-}
-
-// countFixed counts a fixed answer that is about to be written, and tells whether it may
-// be: one that the journal is to have goes the way of others instead.
-func (c *connection) countFixed(f *fixed) bool {
-	r := c.from.recorder
-	own := time.Since(c.from.clock.base) - c.readAt
-	counts := f.account.at(c.shard)
-	n := counts.status(uint32(f.status))
-	if kept, _, ok := r.journal.wants(f.remark, false, n.Load()+1, own); ok {
-		c.unseen, c.sampled = own, kept == Sampled
-		return false
-	}
-	if len(f.body) > 0 {
-		counts.out.Add(uint64(len(f.body)))
-	}
-	counts.service.add(own)
-	n.Add(1) // last, see counts.stamp
-	return true
 }
