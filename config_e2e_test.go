@@ -410,6 +410,8 @@ func TestConfig_WarningsAreShownAndTheConfigurationIsServed(t *testing.T) {
 			key: "[0].endpoint.response.headers.Connection"},
 		{name: "a path with a query", config: "- endpoint:\n    path: ›/a?page=1\n    response: {body: fine}\n",
 			key: "[0].endpoint.path", says: []string{"?page=1"}},
+		{name: "a parameter of OpenAPI", config: "- endpoint: {path: /a, response: {body: fine}}\n- endpoint:\n    path: /a/›{id}\n    response: {}\n",
+			key: "[1].endpoint.path", says: []string{"{id}", "/a/:id"}},
 		{name: "a path parameter that the path does not declare", config: "- endpoint:\n    path: /a\n    response: {body: '›fine{{path-params.id}}'}\n",
 			key: "[0].endpoint.response.body", says: []string{"id"}},
 		{name: "an endpoint that is never reached", config: "- endpoint: {path: /a, response: {body: fine}}\n- endpoint:\n    ›path: /a\n    response: {body: never}\n",

@@ -104,6 +104,7 @@ func (p *patternParser) parse() {
 	if text == "/" {
 		return
 	}
+	p.warnForeign(text)
 	for at := 1; at <= len(text) && len(p.problems) < maxProblems; {
 		end := strings.IndexByte(text[at:], '/')
 		if end < 0 {

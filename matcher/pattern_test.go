@@ -30,7 +30,15 @@ func TestParsePattern(t *testing.T) {
 			`f.yml:3:20: [0].endpoint.path: the parameter "x" is there twice: give one of them another name`}},
 		{"a query", "/a?b=:c", nil, []string{`f.yml:3:13: [0].endpoint.path: "?b=:c" is left out: a path is matched without its query; a condition (if) can test the query`}},
 		{"the root", "/", nil, nil},
-		{"literals", "/a/{x}/b:c/*d/e*", nil, nil},
+		{"literals", "/a/b:c/x}y{/a>b<", nil, nil},
+		{"parameters of OpenAPI", "/a/{id}", nil, []string{`f.yml:3:14: [0].endpoint.path: "{id}" is literal text; for a parameter write "/a/:id"`}},
+		{"parameters in brackets", "/b/<id>/<int:n>/", nil, []string{`f.yml:3:14: [0].endpoint.path: "<id>" is literal text; for a parameter write "/b/:id/:n|int"`}},
+		{"a star that is not in the last segment", "/c/*/d", nil, []string{`f.yml:3:14: [0].endpoint.path: "*" is literal text; for a parameter write "/c/:any/d"`}},
+		{"stars everywhere", "/*/*d/*/e*", nil, []string{`f.yml:3:12: [0].endpoint.path: "*" is literal text; for a parameter write "/:any/:d/:any2/:e"`}},
+		{"a parameter that is a part", "/a/:b/{id:int}.json/*", []string{"b", ""}, []string{`f.yml:3:17: [0].endpoint.path: "{id:int}.json" is literal text; for a parameter write "/a/:b/:id|int/*"`}},
+		{"catch-alls of other tools", "/{path*}", nil, []string{`f.yml:3:12: [0].endpoint.path: "{path*}" is literal text; for a parameter write "/*path"`}},
+		{"a catch-all of Flask", "/a/<path:rest>", nil, []string{`f.yml:3:14: [0].endpoint.path: "<path:rest>" is literal text; for a parameter write "/a/*rest"`}},
+		{"a placeholder", "/{{env.A}}/{}", nil, []string{`f.yml:3:12: [0].endpoint.path: "{{env.A}}" is literal text; for a parameter write "/:envA/:any"`}},
 		{"every type, and names of every kind", "/:a/:b-c|int/:d_e|float/:F|double/:1|bool/:g|boolean/:h|uuid/:i|date/:j|string", []string{"a", "b-c", "d_e", "F", "1", "g", "h", "i", "j"}, nil},
 		{"a catch-all", "/a/:b/*rest", []string{"b", "rest"}, nil},
 		{"a catch-all without a name before a trailing slash", "/a/*/", []string{""}, nil},
@@ -41,7 +49,7 @@ func TestParsePattern(t *testing.T) {
 			var got []string
 			for _, pr := range problems {
 				got = append(got, pr.String())
-				if pr.Warning != strings.Contains(tt.path, "?") {
+				if pr.Warning != (strings.Contains(tt.path, "?") || strings.Contains(pr.What, "is literal text")) {
 					t.Errorf("%s: got a warning: %t", pr, pr.Warning)
 				}
 			}
