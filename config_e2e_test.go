@@ -134,6 +134,8 @@ func TestConfig_AnUnknownKeyIsReportedWithTheOneThatWasMeant(t *testing.T) {
 			key: "[1].endpiont", says: []string{"did you mean", `"endpoint"`}},
 		{name: "like no other, with what is accepted", config: "- endpoint: {path: /a, »zzzzzzzz: 1, response: {}}\n",
 			key: "[0].endpoint.zzzzzzzz", says: []string{"method", "path", "host", "if", "response"}},
+		{name: "as WireMock calls it", config: "- endpoint:\n    path: /a\n    response:\n      »jsonBody: {}\n",
+			key: "[0].endpoint.response.jsonBody", says: []string{`did you mean "body"`}},
 		{name: "of a JSON file", file: "mock.json", config: `[{"endpoint": {"path": "/a", "response": {` + "\n" + `  ›"staus": 200}}}]`,
 			key: "[0].endpoint.response.staus", says: []string{"did you mean", `"status"`}},
 	})

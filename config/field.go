@@ -273,12 +273,14 @@ func fill[T any](d *decoder, n *node, key string, fields []field[T], into *T) {
 		at := under(key, name)
 		i := slices.IndexFunc(fields, func(f field[T]) bool { return f.takes(name) })
 		if i < 0 {
-			meant := meantKey(name, rowsOf(fields))
-			misspelt[meant] = true
-			hint := ""
-			if meant != "" {
+			hint, meant := foreignHint(name, keysOf(fields))
+			if hint == "" {
+				meant = meantKey(name, rowsOf(fields))
+			}
+			if hint == "" && meant != "" {
 				hint = fmt.Sprintf(" (did you mean %q?)", meant)
 			}
+			misspelt[meant] = true
 			d.about(value{node: e.key, key: at}, "unknown key%s; accepted are %s", hint, strings.Join(keysOf(fields), ", "))
 			continue
 		}

@@ -43,6 +43,9 @@ func mayBeMocks(doc *node) bool {
 	return doc.kind == mapNode && len(doc.entries) > 0 && !mayBeItem(doc)
 }
 
+// isMapping reports whether a map of maps is what WireMock answers a request with.
+func isMapping(doc *node) bool { return doc.get("request") != nil && doc.get("response") != nil }
+
 // mayBeBareMocks tells the same of a map of EDN without brackets around it, which is read
 // as the one item of a list.
 func mayBeBareMocks(doc *node) bool {
@@ -68,7 +71,7 @@ func looksLikeMocks(doc *node) bool {
 func (s *Spec) mocks(g *given, operations []operation) map[*openapi.Operation][]mock {
 	found := map[*openapi.Operation][]mock{}
 	for _, m := range g.mocks {
-		if !isMocks(m.doc) && !namesOne(m.doc, operations) {
+		if !isMocks(m.doc) && !namesOne(m.doc, operations) || isMapping(m.doc) && len(g.documents) == 0 {
 			s.decodeFile([]*node{m.whole}, m.dir, 0)
 			continue
 		}

@@ -1,0 +1,80 @@
+package config
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+)
+
+// foreign is what other tools call a key of ours, or where people look for it.
+type foreign struct {
+	words string   // in small letters, without - and _
+	ours  []string // the key that is meant, with the one that it stands in; the first that a map may have
+	value string   // what it would be; "" where that tells itself
+}
+
+// foreigns are words of WireMock, MockServer, Mockoon, mountebank, json-server, Smocker and
+// of HTTP libraries, and keys of ours that stand one map too high.
+var foreigns = []foreign{
+	{words: "delay delayms delaymilliseconds delaydistribution fixeddelay fixeddelaymilliseconds responsedelay responsetime sleep sleepms wait latency",
+		ours: []string{"endpoint.latency", "sleep-time", "after", "min"}},
+	{words: "statuscode httpstatus httpstatuscode responsecode responsestatus code status", ours: []string{"response.status", "close.code"}},
+	{words: "jsonbody bodyjson bodyasjson json content data payload text output responsebody base64body", ours: []string{"response.body"}},
+	{words: "header headers httpheaders responseheaders", ours: []string{"response.headers"}},
+	{words: "contenttype mimetype mediatype", ours: []string{"response.headers"}, value: "{Content-Type: …}"},
+	{words: "bodyfilename bodyfile file filename filepath sendfile externalbody", ours: []string{"response.external-body", "path"}},
+	{words: "proxy proxyurl proxyto proxybaseurl proxyhost forward forwardto httpforward upstream", ours: []string{"response.external-body"}, value: "{provider: json, path: URL}"},
+	{words: "template templating transformers disabletemplating", ours: []string{"response.template"}},
+	{words: "response httpresponse reply res", ours: []string{"endpoint.response", "on-connect.response"}},
+	{words: "url urlpath urlpattern urlpathpattern urlpathtemplate uri route pathname", ours: []string{"endpoint.path", "url"}},
+	{words: "verb httpmethod requestmethod", ours: []string{"endpoint.method"}},
+	{words: "request httprequest req", ours: []string{"endpoint.path"}, value: "and method, host and if beside it"},
+	{words: "queryparameters queryparams params bodypatterns matcher matchers match condition conditions when rules predicates filter", ours: []string{"endpoint.if"}},
+	{words: "callback callbacks hook hooks posthook postserveactions serveeventlisteners", ours: []string{"endpoint.webhook"}},
+	{words: "scenario scenarioname responsemode sequence", ours: []string{"endpoint.select"}, value: "sequence, with responses"},
+	{words: "chance probability percentage", ours: []string{"weight", "rate"}},
+	{words: "retries maxretries", ours: []string{"retry.attempts"}},
+	{words: "throttle throttling", ours: []string{"endpoint.rate-limit"}},
+	{words: "concurrency maxconcurrency", ours: []string{"capacity.concurrent"}},
+	{words: "sheet worksheet", ours: []string{"external-body.sheet-name"}},
+	{words: "name title label", ours: []string{"endpoint.summary"}},
+	{words: "documentation comment comments", ours: []string{"endpoint.description"}},
+}
+
+// squeezed is a word without what only tells its parts.
+var squeezed = strings.NewReplacer("-", "", "_", "", ".", "", " ", "")
+
+// foreignHint is the part of a message that offers the key that a word of another tool
+// means, and that key if it is one of the map that the word stands in; "" for neither.
+func foreignHint(name string, keys []string) (hint, key string) {
+	const longest = 64
+	if len(name) > longest {
+		return "", ""
+	}
+	word := squeezed.Replace(strings.ToLower(name))
+	i := slices.IndexFunc(foreigns, func(f foreign) bool { return slices.Contains(strings.Fields(f.words), word) })
+	if i < 0 {
+		return "", ""
+	}
+	f := foreigns[i]
+	value := f.value
+	if value != "" {
+		value = ", " + value
+	}
+	for _, path := range f.ours {
+		parent, leaf, nested := strings.Cut(path, ".")
+		switch {
+		case slices.Contains(keys, parent) && nested:
+			return fmt.Sprintf(" (did you mean %q inside of %s%s?)", leaf, parent, value), ""
+		case slices.Contains(keys, leaf):
+			return fmt.Sprintf(" (did you mean %q%s?)", leaf, value), leaf
+		case !nested && slices.Contains(keys, parent):
+			return fmt.Sprintf(" (did you mean %q%s?)", parent, value), parent
+		}
+	}
+	parent, leaf, nested := strings.Cut(f.ours[0], ".")
+	if !nested {
+		return "", ""
+	}
+	return fmt.Sprintf(" (did you mean %q of the %s%s?)", leaf, parent, value), ""
+}

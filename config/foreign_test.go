@@ -1,0 +1,79 @@
+package config
+
+import (
+	"slices"
+	"strings"
+	"testing"
+)
+
+// What other tools call a key is answered with ours, or where ours stands.
+func TestWordsOfOtherTools(t *testing.T) {
+	const endpoint = "- endpoint: {path: /x, response: {}, §%s: 1}\n"
+	const hook = "- endpoint: {path: /x, response: {}, webhook: {method: POST, url: 'http://a', §%s: 1}}\n"
+	for _, c := range []struct{ word, in, want string }{
+		{"delay", endpoint, `(did you mean "latency"?)`},
+		{"fixedDelayMilliseconds", endpoint, `(did you mean "latency"?)`},
+		{"sleep", endpoint, `(did you mean "latency"?)`},
+		{"delay", inResponse("§%s: 1"), `(did you mean "latency" of the endpoint?)`},
+		{"delay", hook, `(did you mean "sleep-time"?)`},
+		{"sleep", hook, `(did you mean "sleep-time"?)`},
+		{"delay", "- websocket: {path: /x, send: [{response: a, §%s: 1}]}\n", `(did you mean "after"?)`},
+		{"statusCode", inResponse("§%s: 1"), `(did you mean "status"?)`},
+		{"status_code", inResponse("§%s: 1"), `(did you mean "status"?)`},
+		{"statusCode", endpoint, `(did you mean "status" inside of response?)`},
+		{"status", endpoint, `(did you mean "status" inside of response?)`},
+		{"headers", endpoint, `(did you mean "headers" inside of response?)`},
+		{"jsonBody", inResponse("§%s: 1"), `(did you mean "body"?)`},
+		{"data", inResponse("§%s: 1"), `(did you mean "body"?)`},
+		{"jsonBody", endpoint, `(did you mean "body" inside of response?)`},
+		{"content-type", inResponse("§%s: 1"), `(did you mean "headers", {Content-Type: …}?)`},
+		{"bodyFileName", inResponse("§%s: 1"), `(did you mean "external-body"?)`},
+		{"proxy", endpoint, `(did you mean "external-body" inside of response, {provider: json, path: URL}?)`},
+		{"proxyBaseUrl", inResponse("§%s: 1"), `(did you mean "external-body", {provider: json, path: URL}?)`},
+		{"request", endpoint, `(did you mean "path", and method, host and if beside it?)`},
+		{"request", "- {§%s: {}}\n", `(did you mean "path" inside of endpoint, and method, host and if beside it?)`},
+		{"httpResponse", "- {§%s: {}}\n", `(did you mean "response" inside of endpoint?)`},
+		{"urlPathPattern", "- {§%s: /x}\n", `(did you mean "path" inside of endpoint?)`},
+		{"uri", "- endpoint: {response: {}, §%s: /x}\n", `(did you mean "path"?)`},
+		{"verb", endpoint, `(did you mean "method"?)`},
+		{"queryParameters", endpoint, `(did you mean "if"?)`},
+		{"postServeActions", endpoint, `(did you mean "webhook"?)`},
+		{"code", "- websocket: {path: /x, on-connect: {response: {body: a, §%s: 1}}}\n", `(did you mean "code" inside of close?)`},
+		{"priority", endpoint, "unknown key; accepted are method"},
+		{"staus", inResponse("§%s: 1"), `(did you mean "status"?)`},
+	} {
+		text, places := marked("f.yml", strings.ReplaceAll(c.in, "%s", c.word))
+		errs := Parse("f.yml", []byte(text)).Problems.Errors()
+		if len(errs) != 1 || errs[0].Pos != places[0] || !strings.HasPrefix(errs[0].What, "unknown key") || !strings.Contains(errs[0].What, c.want) {
+			t.Errorf("%s in\n%s\ngives\n%v\nwant one at %v with %s", c.word, text, errs, places[0], c.want)
+		}
+	}
+}
+
+func TestAMappingOfWireMockIsNoMocksFile(t *testing.T) {
+	errs := Parse("f.json", []byte(`{"request": {"method": "GET", "url": "/x"}, "response": {"status": 200}}`)).Problems.Errors()
+	if len(errs) != 1 || !strings.Contains(errs[0].What, `a list of endpoints is accepted, [{"endpoint": {…}}]`) {
+		t.Errorf("got %v, want how a list of endpoints is written", errs)
+	}
+}
+
+// A word that two keys claim, or that no key is spelt like, would be a slip of ours.
+func TestForeignWordsAreWrittenAsTheyAreCompared(t *testing.T) {
+	seen := map[string]bool{}
+	for _, f := range foreigns {
+		for word := range strings.FieldsSeq(f.words) {
+			if seen[word] || squeezed.Replace(strings.ToLower(word)) != word {
+				t.Errorf("%q is there twice, or not in small letters alone", word)
+			}
+			seen[word] = true
+		}
+		for _, path := range f.ours {
+			leaf := path[strings.LastIndexByte(path, '.')+1:]
+			known := slices.Concat(keysOf(endpointFields), keysOf(outcomeFields), keysOf(webhookFields), keysOf(retryFields), keysOf(externalFields),
+				keysOf(faultFields), keysOf(capacityFields), keysOf(sendFields), keysOf(closeFields), keysOf(connectFields), keysOf(latencyFields))
+			if !slices.Contains(known, leaf) {
+				t.Errorf("%q is no key of ours", path)
+			}
+		}
+	}
+}
