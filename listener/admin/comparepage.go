@@ -55,7 +55,11 @@ func differenceText(difference *float64, text func(float64) string) string {
 	if difference == nil {
 		return none
 	}
-	return signed(*difference, strings.Replace(text(math.Abs(*difference)), " %", " points", 1))
+	size := strings.Replace(text(math.Abs(*difference)), " %", " points", 1)
+	if !strings.ContainsAny(size, "123456789") {
+		size = "0"
+	}
+	return signed(*difference, size)
 }
 
 // changeText is a change in percent.

@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"embed"
 	"fmt"
+	"html"
 	"html/template"
 	"maps"
 	"math"
@@ -30,7 +31,7 @@ const reportPolicy = "default-src 'none'; style-src 'unsafe-inline'; base-uri 'n
 var reportTemplates = sync.OnceValues(func() (*template.Template, error) {
 	return template.New("").Funcs(template.FuncMap{
 		"count": countText, "rate": rateText, "clock": clockText, "moment": momentText, "statuses": statusesText, "faults": faultsText,
-		"legible": legible,
+		"legible": legible, "path": breakable,
 		"seconds": func(s float64) string { return "for " + short(s) + " s" },
 		"p50":     func(s Spread) string { return s.text(s.P50) },
 		"p90":     func(s Spread) string { return s.text(s.P90) },
@@ -99,6 +100,11 @@ func legible(text string) string {
 		}
 		return letters
 	})
+}
+
+// breakable is a path whose lines are broken after slashes rather than within words.
+func breakable(path string) template.HTML {
+	return template.HTML(strings.ReplaceAll(html.EscapeString(path), "/", "/<wbr>"))
 }
 
 // faultsText is what went wrong: what the server could not answer, and what was declared.

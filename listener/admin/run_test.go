@@ -249,6 +249,8 @@ func pageOf(t *testing.T, text []byte) page {
 	p := page{elements: map[string][]*html.Node{}}
 	for n := range root.Descendants() {
 		switch {
+		case n.Data == "wbr": // no more than a place where a line may end
+			p.text = strings.TrimSuffix(p.text, " ")
 		case n.Type == html.ElementNode:
 			p.elements[n.Data] = append(p.elements[n.Data], n)
 		case n.Type == html.TextNode && n.Parent.Data != "style":

@@ -57,9 +57,18 @@ type shownRuns struct {
 	Most int        `json:"most" doc:"how many are kept"`
 }
 
-// listRuns answers the runs that are kept, the newest first.
-func (a *Admin) listRuns(w http.ResponseWriter, _ *http.Request) {
-	answer(w, http.StatusOK, shownRuns{a.sampler.entries(), runsKept})
+// listRuns answers the runs that are kept, the newest first. ?limit=N is how many at most.
+func (a *Admin) listRuns(w http.ResponseWriter, r *http.Request) {
+	limit := runsKept
+	if text := r.URL.Query().Get("limit"); text != "" {
+		var err error
+		if limit, err = strconv.Atoi(text); err != nil || limit < 1 || limit > runsKept {
+			badQuery(w, fmt.Sprintf("limit is %q; a number from 1 to %d is accepted", text, runsKept))
+			return
+		}
+	}
+	runs := a.sampler.entries()
+	answer(w, http.StatusOK, shownRuns{runs[:min(limit, len(runs))], runsKept})
 }
 
 // newRun is what a request may say of the run that it begins.

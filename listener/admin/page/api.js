@@ -39,7 +39,7 @@ async function send(method, path, body) {
   } catch (cause) {
     throw new Gone("no answer: " + cause.message);
   }
-  if (answer.status === 401) throw new Unauthorized(await said(answer));
+  if (answer.status === 401) throw new Unauthorized();
   if (!answer.ok) throw new Refused(answer.status, await json(answer));
   return answer;
 }
@@ -51,8 +51,6 @@ async function json(answer) {
     return undefined;
   }
 }
-
-const said = async (answer) => (await json(answer))?.message ?? "the server asks for a token";
 
 export async function get(path, query) {
   const search = new URLSearchParams(Object.entries(query ?? {}).filter(([, value]) => value !== "" && value !== undefined));

@@ -27,8 +27,8 @@ export class Configuration {
       columns: [
         { name: "flag", title: "Setting", first: true, value: (s) => s.flag, text: (s) => s.flag },
         { name: "value", title: "Value", kind: "wide", text: (s) => s.value || none },
-        { name: "given", title: "Given", value: (s) => Number(s.default), text: (s) => (s.default ? "by default" : "yes") },
-        { name: "variable", title: "Variable", value: (s) => s.variable, text: (s) => s.variable || none },
+        { name: "given", title: "Given", kind: "short", value: (s) => Number(s.default), text: (s) => (s.default ? "by default" : "yes") },
+        { name: "variable", title: "Variable", kind: "short", value: (s) => s.variable, text: (s) => s.variable || none },
       ],
     });
     this.settings.look = (s) => (s.default ? "quiet" : "");

@@ -32,12 +32,14 @@ export class Endpoints {
         { name: "p50", title: "Own p50", number: true, value: (e) => e.service.p50, text: (e) => spread(e.service, "p50") },
         { name: "p99", title: "Own p99", number: true, value: (e) => e.service.p99, text: (e) => spread(e.service, "p99") },
         { name: "injected", title: "Injected p99", number: true, value: (e) => e.injected?.p99, text: (e) => spread(e.injected, "p99") },
+        { name: "own-errors", title: "Own errors", number: true, value: (e) => e.errors_own ?? 0, text: (e) => count(e.errors_own ?? 0) },
+        { name: "declared-errors", title: "Declared errors", number: true, value: (e) => e.errors_declared ?? 0, text: (e) => count(e.errors_declared ?? 0) },
         { name: "limited", title: "Limited", number: true, value: limited, text: (e) => count(limited(e)) },
         { name: "statuses", title: "Statuses", kind: "wide", text: (e) => statuses(e.statuses) },
         { name: "faults", title: "Faults", kind: "wide", text: (e) => named(e.faults) },
       ],
     });
-    this.table.look = (e) => (e.requests === 0 ? "quiet" : "");
+    this.table.look = (e) => (e.errors_own > 0 ? "broken" : e.requests === 0 ? "quiet" : "");
   }
 
   async ask(get) {

@@ -19,6 +19,14 @@ export function setText(node, text) {
   if (node.textContent !== text) node.textContent = text;
 }
 
+// setPath is setText of what may be long: its lines are broken after slashes rather than
+// within words.
+export function setPath(node, text) {
+  if (node.textContent === text) return;
+  const parts = text.split(/(?<=[/?&])(?=[^/?&])/);
+  node.replaceChildren(...parts.flatMap((part, i) => (i === 0 ? [part] : [element("wbr"), part])));
+}
+
 // figure puts a text such as "1.25 ms" into a node, its units smaller than its numbers.
 export function figure(node, text) {
   if (node.textContent === text) return;

@@ -12,16 +12,16 @@ const spread = (name, quantile) => (s) => (s[name]?.count > 0 ? s[name][quantile
 
 // figures are [title, text, alarming]: texts of the newest sample.
 const figures = [
-  ["requests a second", (s) => rate(s.rate)],
+  ["requests/s", (s) => rate(s.rate)],
   ["own time p50", (s) => ms(spread("own", "p50")(s))],
   ["own time p99", (s) => ms(spread("own", "p99")(s))],
-  ["injected p50", (s) => ms(spread("injected", "p50")(s))],
   ["injected p99", (s) => ms(spread("injected", "p99")(s))],
   ["injection error p99", (s) => ms(spread("injection_error", "p99")(s))],
-  ["errors a second", (s) => rate(s.errors / s.seconds), (s) => s.errors > 0],
-  ["unmatched a second", (s) => rate(s.unmatched / s.seconds), (s) => s.unmatched > 0],
-  ["faults a second", (s) => rate(s.faults / s.seconds)],
-  ["limited a second", (s) => rate((s.limited + s.refused) / s.seconds)],
+  ["own errors/s", (s) => rate(s.errors_own / s.seconds), (s) => s.errors_own > 0],
+  ["declared errors/s", (s) => rate(s.errors_declared / s.seconds)],
+  ["unmatched/s", (s) => rate(s.unmatched / s.seconds), (s) => s.unmatched > 0],
+  ["faults/s", (s) => rate(s.faults / s.seconds)],
+  ["limited/s", (s) => rate((s.limited + s.refused) / s.seconds)],
   ["in flight", (s) => count(s.in_flight)],
   ["connections", (s) => count(s.connections)],
   ["webhooks pending", (s) => count(s.webhooks_pending)],
@@ -80,7 +80,7 @@ export class Overview {
     setText($("verdict-word"), word);
     setText($("chip"), word);
     $("verdict").className = !looked ? "" : verdict.trusted ? "trusted" : "not-trusted";
-    $("chip").className = $("verdict").className;
+    for (const name of ["trusted", "not-trusted"]) $("chip").classList.toggle(name, $("verdict").className === name);
     document.title = (looked && !verdict.trusted ? "⚠ not trusted – " : "") + "mockserver";
     const lines = verdict.reasons.map((r) => [r.code, r.text, r.since]);
     if (verdict.unknown?.length > 0) lines.push(["", "not told by this system, so not looked at: " + verdict.unknown.join(", ")]);

@@ -5,7 +5,7 @@ import { Overview } from "./overview.js";
 import { Endpoints } from "./endpoints.js";
 import { Unmatched, Journal } from "./journal.js";
 import { Webhooks } from "./webhooks.js";
-import { Runs } from "./runs.js";
+import { Runs, RunHead } from "./runs.js";
 import { Configuration } from "./configuration.js";
 import { say, silence, dismiss } from "./dialog.js";
 import { Store } from "./store.js";
@@ -19,12 +19,13 @@ const seldom = 15000;
 const longest = 30000;
 
 const overview = new Overview();
+const run = new RunHead();
 const parts = {
+  runs: new Runs($("runs")),
   endpoints: new Endpoints($("endpoints")),
   unmatched: new Unmatched($("unmatched")),
   webhooks: new Webhooks($("webhooks")),
   journal: new Journal($("journal")),
-  runs: new Runs($("runs")),
   configuration: new Configuration($("configuration")),
 };
 // onWall are the parts that a wall shows, all at once.
@@ -41,12 +42,13 @@ const state = {
 const shown = () => {
   if (state.wall) return onWall;
   const name = location.hash.slice(1);
-  return [Object.hasOwn(parts, name) ? name : "endpoints"];
+  return [Object.hasOwn(parts, name) ? name : "runs"];
 };
 
 // ask is one look at the server; there is never a second one beside it.
 async function ask() {
   clearTimeout(state.timer);
+  if (tokenDue()) return askForToken();
   if (state.asking) {
     state.again = true;
     return;
@@ -56,7 +58,7 @@ async function ask() {
   try {
     const names = shown();
     // While it is paused only a part that is turned to is asked for.
-    const above = state.paused && state.since ? [] : [overview.ask(get)];
+    const above = state.paused && state.since ? [] : [overview.ask(get), run.ask(get)];
     await Promise.all([...above, ...names.map((name) => parts[name].ask(get))]);
     answered();
   } catch (cause) {
@@ -92,7 +94,7 @@ const status = () => setText($("connection"), state.paused ? "paused" : "live");
 
 function failed(cause) {
   state.locked = false;
-  if (cause instanceof Unauthorized) return askForToken(cause.message);
+  if (cause instanceof Unauthorized) return askForToken();
   state.failures++;
   state.cause = cause;
   if (!(cause instanceof Gone) && cause.status === undefined) console.error(cause);
@@ -111,8 +113,12 @@ function gone() {
   setText($("connection"), "no answer");
 }
 
-function askForToken(why) {
-  setText($("token-why"), token.get() ? "This token is not the right one." : why);
+// tokenDue tells that the server has said it asks for a token, and there is none yet.
+const tokenDue = () => !token.get() && (state.locked || "token" in document.documentElement.dataset);
+
+// askForToken asks, and complains only of one that was given.
+function askForToken() {
+  setText($("token-why"), token.get() ? "This token is not the right one." : "");
   state.locked = true;
   $("gone").hidden = true;
   $("contents").hidden = true;
@@ -136,7 +142,7 @@ async function change(work) {
   try {
     return await work(act, get);
   } catch (cause) {
-    if (cause instanceof Unauthorized) askForToken(cause.message);
+    if (cause instanceof Unauthorized) askForToken();
     else say(cause.message);
   } finally {
     ask();
@@ -189,7 +195,7 @@ document.addEventListener("visibilitychange", () => {
 window.addEventListener("online", () => { if (!state.paused) ask(); });
 
 // The verdict stays in sight, small, when its own place is out of it.
-new IntersectionObserver(([seen]) => { $("chip").hidden = seen.isIntersecting; }).observe($("verdict"));
+new IntersectionObserver(([seen]) => $("chip").classList.toggle("needless", seen.isIntersecting)).observe($("verdict"));
 
 $("pause").addEventListener("click", () => {
   state.paused = !state.paused;

@@ -10,6 +10,20 @@ const path = (run) => "runs/" + encodeURIComponent(run.id);
 const address = (where) => "/__admin/" + where;
 const word = ({ running, verdict }) => (running ? "running" : !verdict ? none : verdict.idle ? "nothing timed" : verdict.trusted ? "trusted" : "not trusted");
 
+// RunHead is the run that is under way, or the one that ended last, in the head of every
+// part.
+export class RunHead {
+  async ask(get) {
+    const [run] = (await get("runs", { limit: 1 })).runs;
+    const state = !run ? "no run yet" : run.running ? "running" : "ended";
+    setText($("run-state"), state);
+    $("run-now").className = run?.running ? "running" : "";
+    setText($("run-title"), run?.name ?? "");
+    setText($("run-times"), !run ? "" : run.running ? "begun " + moment(run.begin)
+      : moment(run.begin) + " to " + moment(run.end) + (run.verdict ? ", " + word(run) : ""));
+  }
+}
+
 export class Runs {
   constructor(place) {
     $("run-start").addEventListener("submit", (event) => {
@@ -29,6 +43,7 @@ export class Runs {
       columns: [
         { name: "name", title: "Run", first: true, value: (r) => r.name, text: (r) => r.name },
         { name: "begin", title: "Begun", kind: "short", value: (r) => Date.parse(r.begin), text: (r) => moment(r.begin) },
+        { name: "end", title: "Ended", kind: "short", value: (r) => (r.end ? Date.parse(r.end) : Infinity), text: (r) => (r.end ? moment(r.end) : "running") },
         { name: "took", title: "Took", number: true, value: (r) => r.seconds, text: (r) => duration(r.seconds) },
         { name: "requests", title: "Requests", number: true, value: (r) => r.requests, text: (r) => count(r.requests) },
         { name: "rate", title: "Rate/s", number: true, value: (r) => r.rate, text: (r) => rate(r.rate) },
@@ -103,7 +118,6 @@ export class Runs {
       buttons.forget.hidden = run.running;
     }
     const running = runs.find((r) => r.running);
-    setText($("run-now"), running ? running.name + " is running" : "");
     $("run-start").hidden = Boolean(running); // there is one at a time
     const ended = runs.filter((r) => !r.running);
     this.compare.form.hidden = ended.length < 2;

@@ -1,7 +1,8 @@
 // A table that can be sorted and filtered, of any number of rows: only one page of
-// them is in the document. On a narrow screen its rows are cards, so the roles of a
-// table are given explicitly: they would be lost with the layout.
-import { element, setText, count } from "./format.js";
+// them is in the document. On a narrow screen it scrolls in a box, with its head. On a
+// wall some rows are laid out in another way, so the roles of a table are given
+// explicitly: they would be lost with the layout.
+import { element, setText, setPath, count } from "./format.js";
 
 const pageSize = 50;
 
@@ -32,7 +33,8 @@ export class Table {
     this.back = element("button", { type: "button", onclick: () => this.turn(-1) }, "Previous");
     this.on = element("button", { type: "button", onclick: () => this.turn(1) }, "Next");
     this.pages = element("div", { class: "pages" }, this.back, this.where, this.on);
-    place.append(this.controls(caption), this.table, this.nothing, this.pages);
+    this.box = element("div", { class: "scroll", role: "region", tabindex: "0", "aria-label": caption }, this.table);
+    place.append(this.controls(caption), this.box, this.nothing, this.pages);
   }
 
   heading(column) {
@@ -41,11 +43,11 @@ export class Table {
       cell.append(column.title);
       return cell;
     }
-    cell.append(element("button", { type: "button", class: "sort", onclick: () => this.sortBy(column.name) }, column.title));
+    cell.append(element("button", { type: "button", class: "sort", onclick: () => this.sortBy(column) }, column.title));
     return cell;
   }
 
-  // controls are the filter, and what sorts cards, which have no headings.
+  // controls are the filter, if there is one.
   controls(caption) {
     const controls = element("div", { class: "controls" });
     if (this.find) {
@@ -54,19 +56,12 @@ export class Table {
       controls.append(element("label", {}, element("span", {}, "Filter "), this.filter));
       this.filter.setAttribute("aria-label", "Filter: " + caption);
     }
-    const sortable = this.columns.filter((column) => column.value);
-    if (sortable.length > 1) {
-      this.choice = element("select", {}, ...sortable.map((c) => element("option", { value: c.name }, c.title)));
-      this.choice.addEventListener("change", () => this.sortBy(this.choice.value, true));
-      controls.append(element("label", { class: "cards-only" }, "Sort by ", this.choice));
-    }
     return controls;
   }
 
-  sortBy(name, keep) {
-    const column = this.columns.find((c) => c.name === name);
-    this.descending = this.sort === name && !keep ? !this.descending : Boolean(column.number);
-    this.sort = name;
+  sortBy(column) {
+    this.descending = this.sort === column.name ? !this.descending : Boolean(column.number);
+    this.sort = column.name;
     this.page = 0;
     this.draw(true);
   }
@@ -115,8 +110,7 @@ export class Table {
       if (sorted) cell.setAttribute("aria-sort", this.descending ? "descending" : "ascending");
       else cell.removeAttribute("aria-sort");
     });
-    if (this.choice && this.sort) this.choice.value = this.sort;
-    this.table.hidden = picked.length === 0;
+    this.box.hidden = picked.length === 0;
     this.nothing.hidden = picked.length > 0;
     setText(this.nothing, this.rows.length === 0 ? this.empty : "Nothing matches the filter.");
     this.pages.hidden = pages === 1;
@@ -146,7 +140,7 @@ export class Table {
       const made = this.made.get(id) ?? this.make(id, byID.get(id));
       if (this.body.children[i] !== made.line) this.body.insertBefore(made.line, this.body.children[i] ?? null);
       made.row = byID.get(id);
-      this.columns.forEach((column, j) => { if (column.text) setText(made.texts[j], column.text(made.row)); });
+      this.columns.forEach((column, j) => { if (column.text) (column.number ? setText : setPath)(made.texts[j], column.text(made.row)); });
       const look = this.look?.(made.row) ?? "";
       if (made.line.className !== look) made.line.className = look;
     });
@@ -158,7 +152,7 @@ export class Table {
     made.line = element("tr", { role: "row" }, ...this.columns.map((column) => {
       const cell = element(column.first ? "th" : "td", {
         role: column.first ? "rowheader" : "cell", scope: column.first ? "row" : undefined,
-        class: ["at-" + column.name, column.number ? "number" : column.kind].filter(Boolean).join(" "), "data-title": column.title,
+        class: ["at-" + column.name, column.number ? "number" : column.kind].filter(Boolean).join(" "),
       });
       const inside = column.cell ? column.cell(() => made.row) : element("span", {});
       cell.append(inside);
