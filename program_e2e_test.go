@@ -8,6 +8,7 @@ import (
 	"net"
 	"net/http"
 	"net/http/httptest"
+	"os"
 	"path/filepath"
 	"regexp"
 	"strings"
@@ -498,6 +499,55 @@ func TestProgram_StartUpErrorsAreJSONToo(t *testing.T) {
 				t.Errorf("got %d events, want %d:\n%s", got, c.many, stderr)
 			}
 		})
+	}
+}
+
+// Numbers are numbers in the JSON log, lengths of time too, with their unit in the key;
+// the line in words has them as texts. The reference names each key.
+func TestProgram_DurationsInTheJSONLogAreNumbers(t *testing.T) {
+	t.Parallel()
+	reference, err := os.ReadFile("docs/reference.md")
+	if err != nil {
+		t.Fatal(err)
+	}
+	_, section, _ := strings.Cut(string(reference), "\n## 10. Log\n")
+	section, _, _ = strings.Cut(section, "\n### Error reports\n")
+	stdout, stderr := eventful(t, "json")
+	timed := map[string]bool{}
+	for line := range strings.Lines(stdout + stderr) {
+		var event map[string]any
+		if err := json.Unmarshal([]byte(line), &event); err != nil {
+			t.Fatalf("%v: %s", err, line)
+		}
+		for key, value := range event {
+			if text, ok := value.(string); ok {
+				if _, err := time.ParseDuration(text); err == nil {
+					t.Errorf("%s is the text %q, want a number: %s", key, text, line)
+				}
+			}
+			name, isTime := strings.CutSuffix(key, "_ms")
+			if isTime {
+				ms, ok := value.(float64)
+				if !ok || ms <= 0 || ms > float64(patience.Milliseconds()) || key == "grace_ms" && ms != 10_000 {
+					t.Errorf("%s is %v: %s", key, value, line)
+				}
+				timed[fmt.Sprint(event["msg"], " ", key)] = true
+			}
+			if !strings.Contains(section, "`"+name+"`") {
+				t.Errorf("the reference does not name the key %s: %s", name, line)
+			}
+		}
+	}
+	for _, want := range []string{"request took_ms", "configuration reloaded took_ms", "stopping grace_ms"} {
+		if !timed[want] {
+			t.Errorf("no %s in %v", want, timed)
+		}
+	}
+	words, _ := eventful(t, "println")
+	for _, want := range []string{` took=[0-9.]+(µs|ms|s)\n`, ` grace=10s\n`} {
+		if !regexp.MustCompile(want).MatchString(words) {
+			t.Errorf("nothing like %s in\n%s", want, words)
+		}
 	}
 }
 

@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"log/slog"
+	"reflect"
 	"strings"
 	"testing"
 	"time"
@@ -57,7 +58,7 @@ func TestOnceAMinute(t *testing.T) {
 func TestNewLogger_OneReadableLineAnEvent(t *testing.T) {
 	var stdout, stderr bytes.Buffer
 	log := NewLogger("println", &stdout, &stderr)
-	log.Info("request", "path", "/a\nb\x1b[31m", "n", 3, "empty", "", "said", `"x"`)
+	log.Info("request", "path", "/a\nb\x1b[31m", "n", 3, "empty", "", "said", `"x"`, "took", 14542*time.Nanosecond)
 	log.With("a", 1).WithGroup("g").Warn("second", "b", 2, slog.Group("h", "c", 3), slog.Group("", "d", 4))
 	log.Error("broken", "why", "x")
 	log.Debug("not logged")
@@ -66,7 +67,7 @@ func TestNewLogger_OneReadableLineAnEvent(t *testing.T) {
 		t.Fatalf("got %d lines, want 2: %q", len(lines), lines)
 	}
 	for i, want := range []string{
-		` INFO request path="/a\nb\x1b[31m" n=3 empty="" said="\"x\""`,
+		` INFO request path="/a\nb\x1b[31m" n=3 empty="" said="\"x\"" took=14.542µs`,
 		" WARN second a=1 g.b=2 g.h.c=3 g.d=4",
 	} {
 		stamp, rest := lines[i][:24], lines[i][24:]
@@ -82,13 +83,13 @@ func TestNewLogger_OneReadableLineAnEvent(t *testing.T) {
 func TestNewLogger_JSON(t *testing.T) {
 	var stdout, stderr bytes.Buffer
 	log := NewLogger("json", &stdout, &stderr)
-	log.Info("request", "path", "/a\n\x00")
+	log.Info("request", "path", "/a\n\x00", "took", 14542*time.Nanosecond, slog.Group("lag", "max", 1500*time.Millisecond))
 	log.With("a", 1).Error("broken")
 	for _, c := range []struct {
 		out  string
 		want map[string]any
 	}{
-		{stdout.String(), map[string]any{"level": "INFO", "msg": "request", "path": "/a\n\x00"}},
+		{stdout.String(), map[string]any{"level": "INFO", "msg": "request", "path": "/a\n\x00", "took": nil, "took_ms": 0.014542, "lag": map[string]any{"max_ms": 1500.0}}},
 		{stderr.String(), map[string]any{"level": "ERROR", "msg": "broken", "a": 1.0}},
 	} {
 		var got map[string]any
@@ -99,7 +100,7 @@ func TestNewLogger_JSON(t *testing.T) {
 			t.Errorf("no time: %s", c.out)
 		}
 		for key, want := range c.want {
-			if got[key] != want {
+			if !reflect.DeepEqual(got[key], want) {
 				t.Errorf("%s: got %v, want %v", key, got[key], want)
 			}
 		}

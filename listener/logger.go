@@ -7,6 +7,7 @@ import (
 	"strconv"
 	"strings"
 	"sync"
+	"time"
 	"unicode/utf8"
 )
 
@@ -15,10 +16,10 @@ import (
 // stdout. Texts that came from a request are quoted and escaped.
 func NewLogger(format string, stdout, stderr io.Writer) *slog.Logger {
 	if format == "json" {
-		readable := &slog.HandlerOptions{ReplaceAttr: durationAsText}
+		inUnits := &slog.HandlerOptions{ReplaceAttr: durationInMilliseconds}
 		return slog.New(byLevel{
-			out: slog.NewJSONHandler(stdout, readable),
-			err: slog.NewJSONHandler(stderr, readable),
+			out: slog.NewJSONHandler(stdout, inUnits),
+			err: slog.NewJSONHandler(stderr, inUnits),
 		})
 	}
 	return slog.New(byLevel{
@@ -27,10 +28,11 @@ func NewLogger(format string, stdout, stderr io.Writer) *slog.Logger {
 	})
 }
 
-// durationAsText writes a duration as "1.5s", where JSON would have nanoseconds.
-func durationAsText(_ []string, a slog.Attr) slog.Attr {
+// durationInMilliseconds writes the duration "took" as the number "took_ms": tools that
+// read logs compare and add up numbers, and the key has to name their unit.
+func durationInMilliseconds(_ []string, a slog.Attr) slog.Attr {
 	if a.Value.Kind() == slog.KindDuration {
-		return slog.String(a.Key, a.Value.Duration().String())
+		return slog.Float64(a.Key+"_ms", float64(a.Value.Duration())/float64(time.Millisecond))
 	}
 	return a
 }
