@@ -1,12 +1,14 @@
 package main
 
 import (
+	"fmt"
 	"io"
 	"net/http"
 	"net/http/httptest"
 	"os"
 	"path/filepath"
 	"strings"
+	"syscall"
 	"testing"
 )
 
@@ -141,6 +143,53 @@ func TestOpenAPI_Reload(t *testing.T) {
 	writeFile(t, dir, "parts/new.yml", "description: new\ncontent: {text/plain: {example: new}}\n")
 	p.waitLine(seen, "configuration reloaded")
 	p.get("/api/pets/1").want(t, 200, "new")
+}
+
+// Of a kind of warnings that documents have many of, the log has one line, at a reload too,
+// and validate all. Warnings of other configurations stay whole.
+func TestOpenAPI_ManyWarnings(t *testing.T) {
+	t.Parallel()
+	var document, own strings.Builder
+	document.WriteString("openapi: 3.0.3\ninfo: {title: Many, version: '1'}\npaths:\n")
+	for i := range 5 {
+		key := "odd: 1, "
+		if i < 2 {
+			key = ""
+		}
+		fmt.Fprintf(&document, "  /p%d: {get: {%sresponses: {'200': {description: '', content: {application/json: {example: %d, schema: {type: string}}}}}}}\n", i, key, i)
+		fmt.Fprintf(&own, "- endpoint: {path: /own%d, response: {headers: {Date: now}}}\n", i)
+	}
+	const sent, left, odd = "sent all the same", "writes this header itself", "no meaning here"
+	for _, format := range []string{"println", "json"} {
+		dir := t.TempDir()
+		args := []string{"-f", format, "-m", writeFile(t, dir, "many.yml", document.String()), "-c", writeFile(t, dir, "own.yml", own.String())}
+		p := start(t, args...)
+		p.signal(syscall.SIGHUP)
+		p.waitLine(0, "configuration reloaded")
+		p.signal(syscall.SIGTERM)
+		p.exit()
+		lines := func(parts ...string) (n int) {
+			for _, line := range p.output() {
+				if containsAll(line, parts) {
+					n++
+				}
+			}
+			return n
+		}
+		for text, once := range map[string]int{"configuration warning": 1 + 3 + 5, sent: 1, odd: 3, left: 5, "mockserver validate": 1} {
+			if n := lines(text); n != 2*once {
+				t.Errorf("%s: got %d lines with %q of a start and a reload, want %d", format, n, text, 2*once)
+			}
+		}
+		counted := map[string]string{"println": "count=", "json": `"count":`}[format]
+		if lines(counted+"5", "many.yml:4:", "#/paths/~1p0/get/", sent) != 2 {
+			t.Errorf("%s: how many there are, or where the first is, is not said", format)
+		}
+		p = launch(t, nil, append([]string{"validate"}, args...)...)
+		if code := p.exit(); code != 0 || lines(sent) != 5 || lines(odd) != 3 || lines(left) != 5 {
+			t.Errorf("%s: validate exits with %d and does not list all warnings", format, code)
+		}
+	}
 }
 
 func TestOpenAPI_RemoteReferences(t *testing.T) {

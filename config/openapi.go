@@ -240,7 +240,7 @@ func problemsOf(ps []openapi.Problem) Problems {
 	out := make(Problems, len(ps))
 	for i, p := range ps {
 		out[i] = Problem{
-			Pos: Pos{File: p.File, Line: p.Line, Column: p.Column}, Key: pointerLabel(p.Pointer), What: p.What, Warning: p.Warning,
+			Pos: Pos{File: p.File, Line: p.Line, Column: p.Column}, Key: pointerLabel(p.Pointer), What: p.What, Warning: p.Warning, Kind: p.Kind,
 		}
 	}
 	return out
@@ -322,7 +322,7 @@ func (o operation) webhook(cb *openapi.Callback) (Webhook, *Problem) {
 		what = "requests with the method " + label(cb.Method) + " are not sent"
 	}
 	if what != "" {
-		return Webhook{}, &Problem{Pos: pos, Key: pointerLabel(cb.Pointer), What: "the callback is not sent: " + what, Warning: true}
+		return Webhook{}, &Problem{Pos: pos, Key: pointerLabel(cb.Pointer), What: "the callback is not sent: " + what, Warning: true, Kind: "callbacks are not sent"}
 	}
 	w := Webhook{
 		Pos: pos, Key: cb.Pointer, Method: cb.Method, Raw: true, Delay: cb.Delay,

@@ -1,6 +1,7 @@
 package config_test
 
 import (
+	"fmt"
 	"os"
 	"path/filepath"
 	"slices"
@@ -346,5 +347,21 @@ func TestDelaysOfCallbacks(t *testing.T) {
 		} else if !wrong && spec.Endpoints[0].Webhooks[0].Delay != c.want {
 			t.Errorf("%s: %v", c.given, spec.Endpoints[0].Webhooks[0].Delay)
 		}
+	}
+}
+
+// TestOpenAPIWarningsDoNotHideErrors: of each a thousand is kept, and a line for the rest.
+func TestOpenAPIWarningsDoNotHideErrors(t *testing.T) {
+	text := "openapi: 3.0.3\ninfo: {title: t, version: '1'}\npaths:\n  /: {get: {responses: {'200': {description: ''}}"
+	for i := range 1500 {
+		text += fmt.Sprintf(", odd%d: 1", i)
+	}
+	spec := config.Parse("many.yml", []byte(text+"}, post: {responses: 7}}\n"))
+	if err := spec.Problems.Err(); err == nil || !strings.Contains(err.Error(), "#/paths/~1/post/responses: is a number") {
+		t.Errorf("got the errors %v", err)
+	}
+	warnings := spec.Problems.Warnings()
+	if len(warnings) != 1001 || !strings.Contains(warnings[1000].What, "more than 1000 warnings") {
+		t.Errorf("got %d warnings, the last is %v", len(warnings), warnings[len(warnings)-1])
 	}
 }

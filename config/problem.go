@@ -38,6 +38,7 @@ type Problem struct {
 	Key     string // "[3].endpoint.response.status"; "" when the file as a whole is meant
 	What    string // what is wrong, and what is accepted
 	Warning bool   // the configuration is served all the same
+	Kind    string // what many warnings of OpenAPI documents have in common, "" for others; see Digest
 	Rest    bool   // it stands for what is behind it too, which was not looked at
 
 	// Endpoint is the method and path of an endpoint made in Go, "GET /users/:id",

@@ -23,6 +23,7 @@ import (
 	"net"
 	"net/netip"
 	"net/url"
+	"slices"
 	"strconv"
 	"sync"
 	"sync/atomic"
@@ -350,16 +351,24 @@ func (s *Server) apply(spec *config.Spec, told config.Problems) error {
 	for _, warning := range told {
 		known[warning] = true
 	}
-	for _, warning := range s.warnings {
-		if !known[warning] {
-			s.log.Warn("configuration warning", "at", warning.Pos.String(), "key", warning.Key, "what", warning.What)
-		}
-	}
+	s.logWarnings(slices.DeleteFunc(slices.Clone(s.warnings), func(warning config.Problem) bool { return known[warning] }))
 	if s.recorder != nil {
 		s.recorder.adopt(sn)
 	}
 	s.snapshot.Store(sn)
 	return nil
+}
+
+// logWarnings logs each warning, but those that OpenAPI documents have many of as one line.
+func (s *Server) logWarnings(warnings config.Problems) {
+	for _, d := range warnings.Digest() {
+		attrs := []any{"at", d.Pos.String(), "key", d.Key, "what", d.What}
+		if d.Count == 1 {
+			s.log.Warn("configuration warning", attrs...)
+		} else {
+			s.log.Warn("configuration warnings", append([]any{"count", d.Count}, attrs...)...)
+		}
+	}
 }
 
 // WebSockets is how many WebSocket connections are open.

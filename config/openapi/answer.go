@@ -37,7 +37,7 @@ func (m *maker) answers(op *openapi3.Operation, pointer string) (answers []Answe
 		ref := op.Responses.Value(key)
 		at := pointer + "/responses/" + escapePointer(key)
 		if !ok {
-			m.warning(at, "responses "+key+": what is accepted is a status from 200 to 599, 2XX to 5XX or default; it is left out")
+			m.warning(manyResponses, at, "responses "+key+": what is accepted is a status from 200 to 599, 2XX to 5XX or default; it is left out")
 			continue
 		}
 		if ref == nil || ref.Value == nil {

@@ -55,7 +55,7 @@ func (m *maker) headerValue(h *openapi3.Header, name, at string) (string, bool) 
 	}
 	v, wrong := m.body(&openapi3.SchemaRef{Ref: schema.Ref, Value: schema.Value}, toClient, m.seedOf(at), false, at+"/schema")
 	if wrong != "" {
-		m.warning(at, "no value of the header "+name+" was found that its schema accepts ("+wrong+"); the nearest is served")
+		m.warning(manyHeaders, at, "no value of the header "+name+" was found that its schema accepts ("+wrong+"); the nearest is served")
 	}
 	return simple(v, explode), true
 }

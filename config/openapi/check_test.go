@@ -18,7 +18,7 @@ func checked(tb testing.TB, text string) (map[string]*Operation, []string) {
 		tb.Fatal(err)
 	}
 	var warnings []string
-	c := newChecker(doc, func(pointer, what string) { warnings = append(warnings, pointer+" "+what) })
+	c := newChecker(doc, func(_, pointer, what string) { warnings = append(warnings, pointer+" "+what) })
 	operations := map[string]*Operation{}
 	for path, item := range doc.Paths.Map() {
 		for method, op := range item.Operations() {

@@ -18,9 +18,9 @@ type checker struct {
 	schemas *schemas
 	todo    []pendingChecks
 	forms   forms
-	// warn takes what cannot be held against requests, with the JSON pointer of the
-	// place in the document.
-	warn func(pointer, what string)
+	// warn takes what cannot be held against requests, with its kind and the JSON pointer of
+	// the place in the document.
+	warn func(kind, pointer, what string)
 }
 
 // pendingChecks are an operation whose schemas are to be compiled.
@@ -31,11 +31,11 @@ type pendingChecks struct {
 }
 
 // newChecker returns a checker of a document whose references are resolved.
-func newChecker(doc *openapi3.T, warn func(pointer, what string)) *checker {
+func newChecker(doc *openapi3.T, warn func(kind, pointer, what string)) *checker {
 	c := &checker{doc: doc, warn: warn}
 	c.schemas = &schemas{
 		modern: doc.IsOpenAPI31OrLater(), definitions: map[string]any{}, names: map[*openapi3.Schema]string{},
-		warn: func(what string) { warn("#", what) }, warned: map[string]bool{},
+		warn: func(what string) { warn(manyUnchecked, "#", what) }, warned: map[string]bool{},
 	}
 	c.forms = forms{map[*jsonschema.Schema]*form{}, &c.schemas.runs}
 	return c
@@ -63,7 +63,7 @@ func (c *checker) add(o *Operation, item *openapi3.PathItem, source *openapi3.Op
 func (c *checker) finish() {
 	find, err := c.schemas.compile()
 	if err != nil {
-		c.warn("#", "requests are not held against the schemas of the document: "+err.Error())
+		c.warn(manyUnchecked, "#", "requests are not held against the schemas of the document: "+err.Error())
 	}
 	for _, p := range c.todo {
 		u := unit{checker: c, find: find, pointer: p.operation.Pointer}
@@ -128,7 +128,7 @@ func (u *unit) formOf(s *openapi3.Schema) *form {
 	}
 	compiled, err := u.find(s)
 	if err != nil {
-		u.warn(u.pointer, "requests are not held against a schema: "+err.Error())
+		u.warn(manyUnchecked, u.pointer, "requests are not held against a schema: "+err.Error())
 		return nil
 	}
 	return u.forms.of(compiled)
@@ -147,7 +147,7 @@ func (u *unit) parameter(source *openapi3.Parameter) (parameter, bool) {
 	}
 	method, err := source.SerializationMethod()
 	if err != nil {
-		u.warn(u.pointer, "requests are not held against a parameter: "+err.Error())
+		u.warn(manyUnchecked, u.pointer, "requests are not held against a parameter: "+err.Error())
 		return parameter{}, false
 	}
 	p.style, p.explode = method.Style, method.Explode

@@ -99,7 +99,7 @@ func (c *checker) credential(name, pointer string) (credential, bool) {
 		scheme = components.SecuritySchemes[name].Value
 	}
 	if scheme == nil {
-		c.warn(pointer, "the security scheme "+name+" is not declared; requests are not held against it")
+		c.warn(manyUndeclared, pointer, "the security scheme "+name+" is not declared; requests are not held against it")
 		return credential{}, false
 	}
 	k := credential{scheme: name, in: inHeader, name: "Authorization"}

@@ -317,7 +317,7 @@ func (d *decoding) otherKey(n *Node, e *Entry, l *layout, v reflect.Value) {
 	case l.typ == typeOfSchema && d.modern:
 	default:
 		p := n.entryProblem(e, fmt.Sprintf("%q has no meaning here%s; extensions begin with x-", clip(e.Key), d.layouts.hint(e.Key, l, d.suggest)))
-		p.Warning = true
+		p.Warning, p.Kind = true, manyKeys
 		d.problems = append(d.problems, p)
 	}
 }

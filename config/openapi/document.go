@@ -158,8 +158,8 @@ type compiler struct {
 
 // compile makes the operations of the document.
 func (r *documentReader) compile(kin *openapi3.T, root *Node) {
-	warn := func(pointer, what string) {
-		p := Problem{Pointer: pointer, What: what, Warning: true}
+	warn := func(kind, pointer, what string) {
+		p := Problem{Pointer: pointer, What: what, Warning: true, Kind: kind}
 		if n := r.bundle.at(pointer); n != nil {
 			p.File, p.Line, p.Column = n.File, n.Line, n.Column
 		}

@@ -55,7 +55,7 @@ func (c *content) generated() []byte {
 	if !ok || c.schema.Value.Example != nil {
 		v, wrong := c.m.body(c.schema, c.way, seed, false, c.at())
 		if wrong != "" {
-			c.m.warning(c.at(), "no body was found that the schema accepts ("+wrong+"); the nearest is served")
+			c.m.warning(manyBodies, c.at(), "no body was found that the schema accepts ("+wrong+"); the nearest is served")
 		}
 		text = c.encode(v)
 	}
@@ -127,12 +127,12 @@ func (c *content) examples() []example {
 // external is an example in a file of its own: its bytes are the body.
 func (c *content) external(name, at string) ([]byte, bool) {
 	if strings.Contains(name, "://") || c.m.read == nil {
-		c.m.warning(at, "externalValue "+name+": only local files are read; the example is left out")
+		c.m.warning(manyExternal, at, "externalValue "+name+": only local files are read; the example is left out")
 		return nil, false
 	}
 	body, err := c.m.read(name)
 	if err != nil {
-		c.m.warning(at, "externalValue "+name+": "+err.Error()+"; the example is left out")
+		c.m.warning(manyExternal, at, "externalValue "+name+": "+err.Error()+"; the example is left out")
 		return nil, false
 	}
 	return body, true
@@ -170,7 +170,7 @@ func (c *content) warnMismatch(check *validator, v any, pointer, what string) {
 		return
 	}
 	if wrong := check.mismatch(c.schema, v); wrong != nil {
-		c.m.warning(pointer, what+" is not what the schema accepts ("+wrong.String()+"); it is sent all the same")
+		c.m.warning(manySent, pointer, what+" is not what the schema accepts ("+wrong.String()+"); it is sent all the same")
 	}
 }
 

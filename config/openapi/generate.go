@@ -293,7 +293,7 @@ func (d *draft) warnExample(a ask, v any) {
 	}
 	for _, ref := range a.schemas {
 		if wrong := d.check.mismatch(ref, v); wrong != nil {
-			d.m.warning(at, what+" is not what its schema accepts ("+wrong.String()+"); it is not used")
+			d.m.warning(manyUnused, at, what+" is not what its schema accepts ("+wrong.String()+"); it is not used")
 			return
 		}
 	}

@@ -16,10 +16,10 @@ type maker struct {
 	seed   uint64
 	room   int // of a body
 
-	// warn takes what is wrong, with the JSON pointer of the place in the document: of a
+	// warn takes what is wrong, with its kind and the JSON pointer of the place in the document: of a
 	// component, "#/components/schemas/Pet", or with the file in front as it is referred to.
 	// It is called only while answers are made, not by fresh bodies.
-	warn func(pointer, what string)
+	warn func(kind, pointer, what string)
 
 	// The rest may be nil.
 
@@ -41,7 +41,7 @@ type maker struct {
 }
 
 // newMaker returns a maker for a document whose references are resolved.
-func newMaker(doc *openapi3.T, seed uint64, warn func(pointer, what string)) *maker {
+func newMaker(doc *openapi3.T, seed uint64, warn func(kind, pointer, what string)) *maker {
 	operations := 1
 	for _, item := range doc.Paths.Map() {
 		operations += len(item.Operations())
@@ -58,9 +58,9 @@ func newMaker(doc *openapi3.T, seed uint64, warn func(pointer, what string)) *ma
 func (m *maker) nullable(s *openapi3.Schema) bool { return s.Nullable && !m.modern }
 
 // warning warns, while answers are made.
-func (m *maker) warning(pointer, what string) {
+func (m *maker) warning(kind, pointer, what string) {
 	if m.warn != nil {
-		m.warn(pointer, what)
+		m.warn(kind, pointer, what)
 	}
 }
 
@@ -84,6 +84,6 @@ func (m *maker) pattern(source string) (*pattern, error) {
 // warnPattern says once that a pattern is not understood.
 func (m *maker) warnPattern(pointer, source string, err error) {
 	if _, known := m.warned.LoadOrStore(source, true); !known {
-		m.warning(pointer, "the pattern "+clip(source)+" is not understood ("+clip(err.Error())+"); texts are made without it")
+		m.warning(manyPatterns, pointer, "the pattern "+clip(source)+" is not understood ("+clip(err.Error())+"); texts are made without it")
 	}
 }

@@ -20,6 +20,9 @@ type Problem struct {
 	Pointer      string // "#/paths/~1pets/get"; "" for the document as a whole
 	What         string
 	Warning      bool // the document is served all the same
+	// Kind is what warnings of a kind have in common, in the plural; "" for one whose text
+	// says it.
+	Kind string
 
 	key bool // it is at a key of a map, rather than at the value that begins there
 }

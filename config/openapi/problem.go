@@ -1,9 +1,32 @@
 package openapi
 
-import "strconv"
+import (
+	"fmt"
+	"strconv"
+)
 
-// maxProblems bounds what is said of one document.
+// Kinds of warnings, of which a document may have many.
+const (
+	manyKeys       = "keys have no meaning where they stand"
+	manySent       = "examples are not what their schema accepts, and are sent all the same"
+	manyUnused     = "examples are not what their schema accepts, and are not used"
+	manyBodies     = "schemas accept no body that was found; the nearest is served"
+	manyHeaders    = "headers have no value that was found that their schema accepts; the nearest is served"
+	manyPatterns   = "patterns are not understood; texts are made without them"
+	manyExternal   = "examples cannot be read, and are left out"
+	manyResponses  = "responses have a key that is no status, and are left out"
+	manyUnchecked  = "things that requests are not held against"
+	manyUndeclared = "security schemes are not declared; requests are not held against them"
+)
+
+// maxProblems bounds the errors that are said of one document, and the warnings.
 const maxProblems = 1000
+
+// overflow is the warning, or the error, that stands for the rest.
+var overflow = map[bool]string{
+	true:  fmt.Sprintf("there are more than %d warnings, and the rest is not listed", maxProblems),
+	false: fmt.Sprintf("there are more than %d errors, and the rest is not listed", maxProblems),
+}
 
 // spot is a place in a file.
 type spot struct {
@@ -18,13 +41,18 @@ func pointed(problems []Problem, sources map[string]*source) []Problem {
 	wanted := make(map[spot]string, len(problems))
 	said := make(map[Problem]bool, len(problems))
 	kept := problems[:0]
+	count := map[bool]int{}
 	for _, p := range problems {
-		if !said[p] && len(kept) <= maxProblems {
-			said[p] = true
-			kept = append(kept, p)
-			if p.Pointer == "" && p.Line > 0 {
-				wanted[spot{p.File, p.Line, p.Column, p.key}] = ""
-			}
+		if said[p] || count[p.Warning] > maxProblems {
+			continue
+		}
+		said[p] = true
+		if count[p.Warning]++; count[p.Warning] > maxProblems {
+			p.What, p.Kind = overflow[p.Warning], ""
+		}
+		kept = append(kept, p)
+		if p.Pointer == "" && p.Line > 0 {
+			wanted[spot{p.File, p.Line, p.Column, p.key}] = ""
 		}
 	}
 	if len(wanted) > 0 {
