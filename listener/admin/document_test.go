@@ -92,6 +92,13 @@ func TestDocument_IsValidAndHasAllTypes(t *testing.T) {
 	}
 }
 
+func TestDocument_IsLinkedFromThePage(t *testing.T) {
+	page, err := pageFiles.ReadFile("page/index.html")
+	if err != nil || !strings.Contains(string(page), `href="`+strings.TrimPrefix(documentPath, "/")+`"`) {
+		t.Errorf("the page has no link to %s, %v", documentPath, err)
+	}
+}
+
 func TestDocument_HasTheParametersOfASearch(t *testing.T) {
 	var documented []string
 	for _, p := range searched {
