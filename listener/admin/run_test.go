@@ -502,7 +502,7 @@ func TestRuns_OverHTTP(t *testing.T) {
 		code   string
 	}{
 		"runs/compare?a=1": {400, "bad_query"}, "runs/compare?a=1&b=77": {404, "run_not_found"}, "runs/compare?a=1&b=1&format=xml": {400, "bad_query"},
-		"runs/77": {404, "run_not_found"}, "runs/77/report": {404, "run_not_found"}, "samples?last=0": {400, "bad_query"}, "samples?last=x": {400, "bad_query"},
+		"runs/77": {404, "run_not_found"}, "runs/77/report": {404, "run_not_found"}, "samples?last=0": {400, "bad_query"}, "runs?limit=0": {400, "bad_query"}, "runs?limit=51": {400, "bad_query"}, "runs?limit=x": {400, "bad_query"}, "runs?limit=1": {200, ""}, "samples?last=x": {400, "bad_query"},
 		"samples?after=yesterday": {400, "bad_query"}, "samples?last=5&after=2026-01-02T03:04:05.123Z": {200, ""},
 	} {
 		var got failure
