@@ -11,6 +11,7 @@ import (
 	"os"
 	"path/filepath"
 	"regexp"
+	"strconv"
 	"strings"
 	"sync"
 	"sync/atomic"
@@ -618,6 +619,44 @@ func TestProgram_TenUnmatchedRequestsASecondAreLogged(t *testing.T) {
 	got := strings.Count(stdout, "/nowhere (") + strings.Count(stdout, "uri=/nowhere")
 	if got == 0 || got > 10*seconds {
 		t.Errorf("%d of %d unmatched requests are logged in %d seconds, want at most 10 a second", got, sent, seconds)
+	}
+}
+
+// Lines that are left out are counted: by a line within a second of the last, though no
+// request comes any more, and at the end.
+func TestProgram_LinesThatAreLeftOutAreCounted(t *testing.T) {
+	t.Parallel()
+	p := stoppable(t, one("fine"))
+	suppressed := regexp.MustCompile(` suppressed=(\d+)`)
+	counts := func() (lines, left int) {
+		for _, line := range p.output() {
+			if strings.Contains(line, " unmatched request ") {
+				lines++
+			}
+			if m := suppressed.FindStringSubmatch(line); m != nil {
+				n, err := strconv.Atoi(m[1])
+				if err != nil {
+					t.Fatal(err)
+				}
+				left += n
+			}
+		}
+		return lines, left
+	}
+	const requests = 300
+	p.wire(strings.Repeat("GET /nowhere HTTP/1.1\r\nHost: a\r\n\r\n", requests-1) + "GET /nowhere HTTP/1.1\r\nHost: a\r\nConnection: close\r\n\r\n")
+	for {
+		n := len(p.output())
+		lines, left := counts()
+		if lines+left == requests && left > 0 {
+			break
+		}
+		p.waitLine(n) // any
+	}
+	p.wire(strings.Repeat("GET /nowhere HTTP/1.1\r\nHost: a\r\n\r\n", requests-1) + "GET /nowhere HTTP/1.1\r\nHost: a\r\nConnection: close\r\n\r\n")
+	p.stopped()
+	if lines, left := counts(); lines+left != 2*requests {
+		t.Errorf("at the end %d lines and %d left out, want %d together", lines, left, 2*requests)
 	}
 }
 

@@ -50,7 +50,7 @@ type connections struct {
 
 func newConnections(l net.Listener, log *slog.Logger) *connections {
 	return &connections{
-		Listener: l, log: log, refusals: newPace(1), fixed: func([]byte) *fixed { return nil }, single: func() bool { return false },
+		Listener: l, log: log, refusals: newPace(1, tellSuppressed(log, "cannot accept a connection")), fixed: func([]byte) *fixed { return nil }, single: func() bool { return false },
 		ended: make(chan struct{}), open: map[*connection]struct{}{},
 	}
 }

@@ -10,19 +10,51 @@ import (
 	"github.com/valyala/fasthttp"
 )
 
-// pace lets a few log lines through per second and counts the rest, so that a
-// load test full of mistakes does not drown in its own log. The zero value is
-// not ready; see newPace.
+// pace lets a few log lines of a kind through per second and counts the rest, so that a
+// load test full of errors does not drown in its own log. How many were suppressed is
+// said by the next line, or, when none comes within a second, by one of its own. The zero
+// value is not ready; see newPace.
 type pace struct {
 	perSecond int
+	tell      func(suppressed int) // logs that line; nil logs none
 
 	mu         sync.Mutex // guards what follows
 	second     int64
 	passed     int
 	suppressed int
+	timer      *time.Timer // of that line; nil while nothing is suppressed
 }
 
-func newPace(perSecond int) *pace { return &pace{perSecond: perSecond} }
+func newPace(perSecond int, tell func(suppressed int)) *pace {
+	return &pace{perSecond: perSecond, tell: tell}
+}
+
+// tellSuppressed logs how many lines with a message were suppressed.
+func tellSuppressed(log *slog.Logger, message string) func(suppressed int) {
+	return func(suppressed int) {
+		log.Warn("log lines suppressed", "line", message, "suppressed", suppressed)
+	}
+}
+
+// flush says how many lines were suppressed, if nothing has said it yet.
+func (p *pace) flush() {
+	p.mu.Lock()
+	suppressed := p.reset()
+	p.mu.Unlock()
+	if suppressed > 0 && p.tell != nil {
+		p.tell(suppressed)
+	}
+}
+
+// reset returns how many lines were suppressed, for who says it. The lock is held.
+func (p *pace) reset() (suppressed int) {
+	if p.timer != nil {
+		p.timer.Stop()
+		p.timer = nil
+	}
+	suppressed, p.suppressed = p.suppressed, 0
+	return suppressed
+}
 
 // pass tells whether one more line may be written at now, and how many were
 // suppressed since the last one that was.
@@ -33,12 +65,13 @@ func (p *pace) pass(now time.Time) (suppressed int, ok bool) {
 		p.second, p.passed = second, 0
 	}
 	if p.passed >= p.perSecond {
-		p.suppressed++
+		if p.suppressed++; p.timer == nil && p.tell != nil {
+			p.timer = time.AfterFunc(time.Second, p.flush)
+		}
 		return 0, false
 	}
 	p.passed++
-	suppressed, p.suppressed = p.suppressed, 0
-	return suppressed, true
+	return p.reset(), true
 }
 
 // onceAMinute lets one log line of a kind through per minute.

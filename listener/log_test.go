@@ -6,13 +6,15 @@ import (
 	"fmt"
 	"log/slog"
 	"reflect"
+	"slices"
 	"strings"
 	"testing"
+	"testing/synctest"
 	"time"
 )
 
 func TestPace_LetsTenASecondThrough(t *testing.T) {
-	p := newPace(10)
+	p := newPace(10, nil)
 	now := time.Unix(1000, 0)
 	passed := 0
 	for range 50 {
@@ -29,6 +31,44 @@ func TestPace_LetsTenASecondThrough(t *testing.T) {
 	}
 	if suppressed, _ = p.pass(now.Add(time.Second)); suppressed != 0 {
 		t.Errorf("the suppressed lines were counted again: %d", suppressed)
+	}
+}
+
+// What was suppressed is said once: by the next line, else after a second, else at the end.
+func TestPace_SaysWhatItSuppressed(t *testing.T) {
+	for _, c := range []struct {
+		name  string
+		then  func(p *pace) (by int) // suppressed that a line says
+		lines []int                  // of its own
+	}{
+		{"nothing comes", func(*pace) int { <-time.After(time.Second); return 0 }, []int{40}},
+		{"nothing comes for long", func(*pace) int { <-time.After(time.Hour); return 0 }, []int{40}},
+		{"a line comes", func(p *pace) int {
+			<-time.After(999 * time.Millisecond)
+			n, _ := p.pass(time.Unix(1001, 0))
+			<-time.After(time.Hour)
+			return n
+		}, nil},
+		{"it ends", func(p *pace) int { p.flush(); p.flush(); return 0 }, []int{40}},
+		{"it goes on", func(p *pace) int {
+			<-time.After(1500 * time.Millisecond)
+			p.pass(time.Unix(1000, 1))
+			<-time.After(1500 * time.Millisecond)
+			return 0
+		}, []int{40, 1}},
+	} {
+		synctest.Test(t, func(t *testing.T) {
+			var lines []int
+			p := newPace(10, func(suppressed int) { lines = append(lines, suppressed) })
+			for range 50 {
+				p.pass(time.Unix(1000, 0))
+			}
+			by := c.then(p)
+			synctest.Wait()
+			if !slices.Equal(lines, c.lines) || by != 40 && c.lines == nil || by != 0 && c.lines != nil {
+				t.Errorf("%s: got the lines %v, and %d by another, want %v", c.name, lines, by, c.lines)
+			}
+		})
 	}
 }
 

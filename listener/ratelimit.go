@@ -51,7 +51,7 @@ func (c *compiler) limiter(e *config.Endpoint, params []string) *limiter {
 			endpoint: e.EffectiveMethod() + " " + e.Path.Value, limit: strconv.Itoa(most),
 			said: fmt.Sprintf("%s in %v", config.Count(most, "request"), window),
 			key:  newLimitKey(declared.By, params, c.trustForwarded), quotas: newQuotas(algorithm, uint32(most), int64(window)),
-			began: time.Now(), pace: newPace(1),
+			began: time.Now(), pace: newPace(1, nil),
 		}
 	})
 }

@@ -253,19 +253,19 @@ func newServer(opts Options) *Server {
 		opts.MaxBody = defaultMaxBody
 	}
 	s := &Server{
-		opts:          opts,
-		log:           opts.Logger,
-		compiler:      newCompiler(opts),
-		drained:       make(chan struct{}),
-		done:          make(chan struct{}),
-		webhookPace:   newPace(webhookLines),
-		refusedPace:   newPace(1),
-		unmatchedPace: newPace(unmatchedPerSecond),
-		serverErrors:  newOnceAMinute(),
+		opts:         opts,
+		log:          opts.Logger,
+		compiler:     newCompiler(opts),
+		drained:      make(chan struct{}),
+		done:         make(chan struct{}),
+		serverErrors: newOnceAMinute(),
 	}
 	if s.log == nil {
 		s.log = slog.New(slog.DiscardHandler)
 	}
+	s.webhookPace = newPace(webhookLines, tellSuppressed(s.log, "webhook failed"))
+	s.refusedPace = newPace(1, tellSuppressed(s.log, "webhook refused"))
+	s.unmatchedPace = newPace(unmatchedPerSecond, tellSuppressed(s.log, "unmatched request"))
 	if opts.Record != nil {
 		s.recorder = newRecorder(*opts.Record)
 	}
@@ -420,6 +420,9 @@ func (s *Server) Shutdown(ctx context.Context) error {
 	cut := s.unanswered(closed)
 	closing = errors.Join(closing, s.closeWebhooks(ctx))
 	s.reports.close(ctx)
+	for _, p := range []*pace{s.unmatchedPace, s.webhookPace, s.refusedPace, s.listener.refusals} {
+		p.flush()
+	}
 	s.end(nil)
 	if cut > 0 {
 		closing = errors.Join(closing, fmt.Errorf("%d %s cut off: %w", cut, requestsWere(cut), ctx.Err()))
