@@ -502,6 +502,22 @@ func TestTemplate_FalseSwitchesTheLanguageOff(t *testing.T) {
 	p.get("/r2").want(t, 200, "GET")
 }
 
+func TestTemplate_WordsAndTagsOfOtherTools(t *testing.T) {
+	t.Parallel()
+	refuses(t, "response: {body: ", "}", "response.body", []misuse{
+		{"three braces", "x {{{query-params.x}}}", "{{{", []string{"write {{query-params.x}}"}},
+		{"signs that cut blanks", "x {%- if method -%}y{% endif %}", "{%-", []string{"write {% … %}"}},
+		{"a word that is no variable", "{% if isAdmin %}y{% endif %}", "isAdmin", []string{`"isAdmin" is not a variable`}},
+		{"a body of another tool", "x {{request.body.name}}", "request", []string{"write json-params.name"}},
+		{"invented data of another tool", "x {{faker.internet.email}}", "faker", []string{`write fake("email")`}},
+		{"a query of another tool", "x {{query.page}}", "query", []string{"write query-params.page"}},
+		{"a variable that is called", "x {{now()}}", "now", []string{"write now without parentheses"}},
+	})
+	p := serving(t, declare(`{headers: {Content-Type: text/plain}, body: 'a {# b #} c'}`))
+	p.waitLine(0, "warning", "mock.yml:1:", "response.body", "{# … #} is not a comment")
+	p.get("/r0").want(t, 200, "a {# b #} c")
+}
+
 func TestTemplate_TheEnvironmentIsReadAtLoad(t *testing.T) {
 	t.Parallel()
 	file := writeFile(t, t.TempDir(), "mock.yml", declare(`{status: 200, headers: {X-Stage: "{{env.STAGE}}"}, body: '{{env.STAGE|default:"none"}}'}`))
@@ -639,7 +655,7 @@ func TestCondition(t *testing.T) {
 		{`((query-params.two = 2))`, true},
 		// Operands.
 		{`1 = 1`, true}, {`1 = 2`, false}, {`"a b" = query-params.space`, true}, {`'abc' = query-params.word`, true},
-		{`abc = abc`, true}, {`abc = "abc"`, true}, {`abc = Abc`, false},
+		{`"abc" = abc`, true}, {`"abc" = "abc"`, true}, {`"abc" = Abc`, false},
 		{`json-params.t = true`, true}, {`json-params.t = false`, false}, {`json-params.fa = false`, true},
 		{`query-params.yes = true`, true}, {`json-params.no = null`, true}, {`json-params.n = null`, false},
 		{`query-params.Word|lower = abc`, true}, {`query-params.none|default:"7" = 7`, true}, {`query-params.two|add:1 > 2`, true},
@@ -735,5 +751,8 @@ func TestCondition_MistakesAreFoundAtLoad(t *testing.T) {
 		{"an unknown filter", "method|uper = GET", "uper", []string{"upper"}},
 		{"an unknown function", "rand(1) = 1", "rand", nil},
 		{"message outside of a WebSocket", "{{message}} = a", "message", []string{"message"}},
+		{"a left side that is no variable", "user.role = admin", "user.role", []string{`"user.role" is not a variable`, "a text in quotes"}},
+		{"a word alone that is no variable", "method = GET and isAdmin", "isAdmin", []string{`"isAdmin" is not a variable`}},
+		{"a word of another tool", "request.query.page > 1", "request", []string{"write query-params.page"}},
 	})
 }

@@ -114,8 +114,7 @@ func (p *probe) test(of *route) (func(*matcher.Request, *renderer.Unknown) rende
 		pattern, _ = matcher.Path(&config.Endpoint{Path: config.Plain(of.path), Template: of.template}) // it was served
 	}
 	// Counters of its own: to ask counts nothing.
-	// Strict: a misspelt variable would hold for nothing, and "there was none" be confirmed.
-	scope := &renderer.Scope{Params: pattern.Params(), Env: p.env, Counters: &renderer.Counters{}, Strict: true}
+	scope := &renderer.Scope{Params: pattern.Params(), Env: p.env, Counters: &renderer.Counters{}}
 	when, problems := renderer.CompileCondition(config.Plain(p.condition), scope)
 	if err := problems.Err(); err != nil {
 		return nil, err

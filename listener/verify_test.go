@@ -32,7 +32,7 @@ func TestVerify_HoldsAsTheConditionOfAnEndpoint(t *testing.T) {
 		t.Errorf("a condition that is none: %v", err)
 	}
 	for _, condition := range []string{"metod = POST", "status = 404 and method = GET", `url contains "/users"`, "static"} {
-		if v, err := server.Verify(condition); !errors.As(err, &problems) || !strings.Contains(err.Error(), "is no variable") {
+		if v, err := server.Verify(condition); !errors.As(err, &problems) || !strings.Contains(err.Error(), "is not a variable") {
 			t.Errorf("%s: got %+v, %v, and it would hold for nothing, or all", condition, v, err)
 		}
 	}

@@ -21,7 +21,8 @@ type Condition struct {
 // The operators are = != > < >= <= contains matches (an RE2 expression in quotes,
 // found anywhere in the text); and binds tighter than or, not tighter than and.
 // An operand is a variable (with filters, also written as {{ variable }}), a
-// number, a quoted text, a bare word, true, false or null. A lone operand holds
+// number, a quoted text, true, false or null, or on the right of an operator a bare
+// word, which is a text. A lone operand holds
 // when it is present and not empty, false or 0. Two numbers (or texts that are
 // numbers) are compared as numbers, anything else as text. A missing value equals
 // only null and "", and no order holds for it.
@@ -234,8 +235,11 @@ func (s *scanner) not(depth int) (cond, bool) {
 func (s *scanner) comparison() (cond, bool) {
 	begin := s.tok.offset
 	left, ok := s.conditionOperand()
+	if ok && left.bare {
+		word := string(left.literal.raw)
+		s.fail(begin, "%q is not a variable%s; expected a variable, or a text in quotes", word, s.hint(word))
+	}
 	if !ok || s.tok.kind != operator {
-		s.warnOfBareWords(begin, &left, &left)
 		return cond{left: left}, ok
 	}
 	op := s.tok
@@ -247,7 +251,6 @@ func (s *scanner) comparison() (cond, bool) {
 	}
 	at := s.tok
 	c.right, ok = s.conditionOperand()
-	s.warnOfBareWords(begin, &c.left, &c.right)
 	if !ok || c.test != testMatches {
 		return c, ok
 	}
@@ -261,20 +264,6 @@ func (s *scanner) comparison() (cond, bool) {
 		return c, false
 	}
 	return c, true
-}
-
-// warnOfBareWords warns of a condition that looks at nothing of the request
-// because a word in it, which was meant as a variable, is a text; a strict scope makes
-// it a mistake.
-func (s *scanner) warnOfBareWords(offset int, left, right *expr) {
-	if !left.bare || !left.constant() || !right.constant() {
-		return
-	}
-	report := s.warn
-	if s.scope.Strict {
-		report = s.fail
-	}
-	report(offset, "%q is no variable but a text, so this always says the same; write it in quotes if that is meant", left.literal.raw)
 }
 
 // conditionOperand parses an operand, which may stand in {{ }}.

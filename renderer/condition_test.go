@@ -174,14 +174,36 @@ func TestCompileCondition_MistakesSayWhere(t *testing.T) {
 	}
 }
 
-func TestCompileCondition_WarnsOfWordsThatAreNoVariables(t *testing.T) {
-	for text, want := range map[string]int{
-		"headers.X-Test = 1": 1, "request.method = POST": 1, "foo": 1, "foo and path": 1,
-		"path = foo": 0, "1 = 1": 0, `"foo" = foo`: 0, "true": 0,
+// A word on the left, or alone, that is no variable would say the same for every request.
+func TestCompileCondition_WordsThatAreNoVariables(t *testing.T) {
+	for _, c := range []struct {
+		text   string
+		column int
+		part   string
+	}{
+		{"user.role = admin", 1, `"user.role" is not a variable; expected a variable, or a text in quotes`},
+		{"isAdmin", 1, `"isAdmin" is not a variable;`},
+		{"isAdmin and path", 1, `"isAdmin"`},
+		{"path = x or not (isAdmin)", 18, `"isAdmin"`},
+		{"isAdmin|upper = YES", 1, `"isAdmin"`},
+		{"admin = query-params.role", 1, `"admin"`},
+		{"admin matches \"a\"", 1, `"admin"`},
+		{"metod = GET", 1, `did you mean "method"?`},
+		{"id = 7", 1, "write path-params.id"},
+		{"headers.X-Test = 1", 1, "write header-params.X-Test"},
+		{"request.method = POST", 1, "write method"},
+		{"request.body.user.role = admin", 1, "write json-params.user.role"},
+		{"query 'a b' = 1", 1, `write query-params["a b"]`},
 	} {
-		condition, problems := renderer.CompileCondition(config.Text{Value: text}, scope())
-		if condition == nil || len(problems.Warnings()) != want {
-			t.Errorf("%s: got %v, want %d warnings", text, problems, want)
+		condition, problems := renderer.CompileCondition(config.Text{Value: c.text, Pos: config.Pos{Line: 1, Column: 1}}, scope())
+		errs := problems.Errors()
+		if condition != nil || len(errs) == 0 || errs[0].Pos.Column != c.column || !strings.Contains(errs[0].What, c.part) {
+			t.Errorf("%s: got %v, want column %d, %q", c.text, problems, c.column, c.part)
+		}
+	}
+	for _, text := range []string{"path = foo", "1 = 1", `"foo" = foo`, "'a' = path", "true", "null", `"a"`, "path = query.x", "not path contains example.com"} {
+		if condition, problems := renderer.CompileCondition(config.Text{Value: text}, scope()); condition == nil || len(problems) != 0 {
+			t.Errorf("%s: got %v, want nothing", text, problems)
 		}
 	}
 }

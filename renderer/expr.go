@@ -321,10 +321,10 @@ func (s *scanner) word(t token) (expr, bool) {
 		return e, ok
 	}
 	root, rest := cutRoot(t.text)
-	hint := config.DidYouMean(root, s.variableNames())
-	if s.bare && (rest == "" || hint == "") && !strings.HasSuffix(root, "-params") {
+	if s.bare && (rest == "" || config.DidYouMean(root, s.variableNames()) == "") && !strings.HasSuffix(root, "-params") {
 		return expr{literal: textValue([]byte(t.text)), bare: true}, true
 	}
+	hint := s.hint(t.text)
 	if root == messageRoot {
 		hint += "; message is known in WebSocket replies only"
 	}

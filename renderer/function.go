@@ -55,7 +55,7 @@ func (s *scanner) function(t token) (expr, bool) {
 	known, ok := functions[t.text]
 	if !ok {
 		names := slices.Sorted(maps.Keys(functions))
-		s.fail(t.offset, "unknown function %q%s; functions are %s", t.text, config.DidYouMean(t.text, names), strings.Join(names, ", "))
+		s.fail(t.offset, "unknown function %q%s; functions are %s", t.text, s.functionHint(t.text, names), strings.Join(names, ", "))
 		return expr{}, false
 	}
 	args, ok := s.arguments(t)

@@ -11,11 +11,12 @@ import (
 // by literal, where the text stands.
 type parser struct {
 	source
-	pos     int
-	cut     bool // the text is not read to its end
-	deepest int  // how many loops stand inside each other
-	place   place
-	mixed   bool // branches of a text whose form is inferred have different ones
+	pos         int
+	cut         bool // the text is not read to its end
+	deepest     int  // how many loops stand inside each other
+	place       place
+	lastComment int  // the offset of the last #}, -1 for none
+	mixed       bool // branches of a text whose form is inferred have different ones
 }
 
 // place is where the text stands at a position.
@@ -32,6 +33,7 @@ const maxDepth = 100
 type tag struct {
 	offset     int    // of its first brace
 	start, end int    // of what stands inside
+	behind     int    // the offset after its last brace
 	word       string // the block word: "if", "elif", "else", "endif", "for", "endfor", "raw"; "" for an output, unknownBlock after a mistake
 	args       int    // where what follows the word begins
 }
@@ -72,7 +74,7 @@ func joined(nodes []node) []node {
 
 // spelling is the tag as the user wrote it.
 func (p *parser) spelling(t tag) string {
-	return p.text.Value[t.offset : t.end+2]
+	return p.text.Value[t.offset:t.behind]
 }
 
 // nodes parses up to the end of the text or a tag that belongs to the block
@@ -86,6 +88,7 @@ func (p *parser) nodes(depth int) ([]node, tag) {
 		}
 		rest := p.text.Value[p.pos:]
 		at := config.TagStart(rest)
+		p.warnOfComments(rest[:at])
 		if at == len(rest) {
 			nodes = p.literal(nodes, rest)
 			p.pos = len(p.text.Value)
@@ -97,7 +100,7 @@ func (p *parser) nodes(depth int) ([]node, tag) {
 			p.pos = len(p.text.Value)
 			return nodes, tag{}
 		}
-		p.pos = t.end + 2
+		p.pos = t.behind
 		switch t.word {
 		case unknownBlock:
 		case "":
@@ -129,6 +132,19 @@ func (p *parser) literal(nodes []node, s string) []node {
 	return append(nodes, node{kind: literalNode, text: s})
 }
 
+// warnOfComments warns of what is a comment in other template languages, of a literal
+// where p is.
+func (p *parser) warnOfComments(s string) {
+	for at := 0; ; at += len("{#") {
+		next := strings.Index(s[at:], "{#")
+		if next < 0 || p.pos+at+next > p.lastComment {
+			return
+		}
+		at += next
+		p.warn(p.pos+at, "{# … #} is not a comment: it is sent as it is; leave it out, or write {%% raw %%}{# … #}{%% endraw %%} if that is meant")
+	}
+}
+
 // inferred is the form of a text that begins with s; that of blanks is not known yet.
 func inferred(s string) Form {
 	switch s = strings.TrimLeft(s, " \t\r\n"); {
@@ -150,14 +166,24 @@ func (p *parser) tag(offset int) (tag, bool) {
 		closing = "%}"
 	}
 	t := tag{offset: offset, start: offset + 2}
+	if strings.HasPrefix(value[offset:], "{{%") {
+		p.fail(offset, "{{%% is not a tag; write a blank between { and {%%")
+		t.word, t.behind = unknownBlock, offset+1
+		return t, true
+	}
 	begin, end := config.NextTag(value[offset:])
 	if begin != 0 {
 		p.fail(offset, "%s is not closed: %s is missing (for a literal %s write {%% raw %%} … {%% endraw %%}, or template: false)",
 			opening, closing, opening)
 		return t, false
 	}
-	t.end = offset + end - len(closing)
-	inside := value[t.start:t.end]
+	t.behind = offset + end
+	inside, left := trimmed(value[t.start:t.behind-len(closing)], closing == "%}")
+	t.start += left
+	t.end = t.start + len(inside)
+	if left > 0 || t.end < t.behind-len(closing) {
+		p.fail(offset, "%s: signs that cut blanks are not known; write %s … %s, around which blanks are kept", value[offset:t.behind], opening, closing)
+	}
 	if closing == "%}" {
 		return p.blockWord(t, inside), true
 	}
@@ -230,6 +256,10 @@ func (p *parser) raw(nodes []node, t tag) []node {
 
 // output appends the placeholder t.
 func (p *parser) output(nodes []node, t tag) []node {
+	if what := foreign(p.text.Value[t.start:t.end]); what != "" {
+		p.fail(t.offset, "%s", what)
+		return nodes
+	}
 	sc := newScanner(&p.source, t.start, t.end)
 	if sc.tok.kind == endToken {
 		p.fail(t.offset, "an empty placeholder; a variable, a literal or a function is accepted")
@@ -240,7 +270,7 @@ func (p *parser) output(nodes []node, t tag) []node {
 		return nodes
 	}
 	if sc.tok.kind != endToken {
-		sc.fail(sc.tok.offset, "unexpected %s after the expression; expected | and a filter%s", sc.tok.describe(), colonHint(sc.tok))
+		sc.fail(sc.tok.offset, "unexpected %s after the expression; expected | and a filter%s%s", sc.tok.describe(), sc.helperHint(&e), colonHint(sc.tok))
 		return nodes
 	}
 	if p.place.form == Inferred {

@@ -354,6 +354,70 @@ func TestCompile_MistakesSayWhere(t *testing.T) {
 	}
 }
 
+// Words and tags of other tools are answered with what to write here.
+func TestCompile_WordsOfOtherTools(t *testing.T) {
+	for text, part := range map[string]string{
+		"{{request.body}}":                       "(write json-params)",
+		"{{request.body.user.name}}":             "(write json-params.user.name)",
+		"{{ request.query.page }}":               "(write query-params.page)",
+		"{{request.headers.X-Id}}":               "(write header-params.X-Id)",
+		"{{request.path}}":                       "(write path)",
+		"{{request.pathSegments.[1]}}":           "(write path-params.1)",
+		"{{req.params.id}}":                      "(write path-params.id)",
+		"{{query.page|upper}}":                   "(write query-params.page)",
+		"{{id}}":                                 "(write path-params.id)",
+		"{{jsonBody.a.0}}":                       "(write json-params.a.0)",
+		"{{jsonPath request.body '$.a'}}":        "(write json-params)",
+		"{{queryParam 'page'}}":                  `did you mean "query-params"?`,
+		"{{urlParam 'id'}}":                      "(write path-params.id)",
+		"{{header 'X-Id'}}":                      "(write header-params.X-Id)",
+		"{{body 'a.b'}}":                         "(write json-params.a.b)",
+		"{{bodyRaw}}":                            "(write body)",
+		"{{cookies.c}}":                          "(write cookie-params.c)",
+		"{{getEnvVar 'STAGE'}}":                  "(write env.STAGE)",
+		"{{faker 'internet.email'}}":             `(write fake("email"))`,
+		"{{faker.person.firstName()}}":           `(write fake("firstname"))`,
+		"{{$randomUUID}} ":                       "(write uuid)",
+		"{{$timestamp}}":                         `(write now|date:"unix")`,
+		"{{randomInt(1, 6)}}":                    `did you mean "random-int"?`,
+		"{{now()}}":                              "(write now without parentheses: it is a variable)",
+		"{{now 'yyyy-MM-dd'}}":                   `(write now|date:"%Y-%m-%d")`,
+		"{{now format='yyyy-MM-dd'}}":            `(write now|date:"%Y-%m-%d")`,
+		"{{random(1, 6)}}":                       "(write random, or random-int(1, 100))",
+		"{{upper(path)}}":                        "(write VALUE|upper: it is a filter)",
+		"{{{query-params.x}}}":                   "three braces are not a placeholder; write {{query-params.x}}",
+		`{"a":{{{ path }}}}`:                     "write {{path}}",
+		"{{%if path %}x{% endif %}":              "write a blank between { and {%",
+		"{%- if path -%}x{%- endif -%}":          "{%- if path -%}: signs that cut blanks are not known; write {% … %}",
+		"{{- path -}}":                           "write {{ … }}",
+		"{{~path~}}":                             "write {{ … }}",
+		"{% if path -%}x{% endif %}":             "write {% … %}",
+		"{{! a comment }}":                       "comments are not known",
+		"{{!-- a comment --}}":                   "comments are not known",
+		"{{#each json-params}}{{this}}{{/each}}": "write {% for x in ARRAY %} … {% endfor %}",
+		"{{#unless path}}x{{/unless}}":           "write {% if not (CONDITION) %}",
+		"{{#with path}}x{{/with}}":               "{{#with}} is not known",
+		"{{> header}}":                           "write an external-body",
+		"{{&path}}":                              "write {{path}}",
+	} {
+		compiled, problems := renderer.Compile(config.Text{Value: text}, renderer.Plain, scope())
+		if compiled != nil || !strings.Contains(problems.Error(), part) {
+			t.Errorf("%s: got %v, want %q", text, problems, part)
+		}
+	}
+	for _, text := range []string{"{{-1}} {{ -1|add:1 }}", "{{ path|default:-1}}", "{% if path = a- %}x{% endif %}"} {
+		render(t, text, renderer.Plain)
+	}
+}
+
+// Of a tag with signs that cut blanks just that is said: it opens and closes its block.
+func TestCompile_SignsThatCutBlanksAreOneMistakeEach(t *testing.T) {
+	_, problems := renderer.Compile(config.Text{Value: "{%- for x in json-params -%}{{- x -}}{%- endfor -%}"}, renderer.Plain, scope())
+	if len(problems) != 3 {
+		t.Errorf("got %v, want three mistakes", problems)
+	}
+}
+
 func TestCompile_JSONMistakes(t *testing.T) {
 	for _, c := range []struct{ name, text, part string }{
 		{"a quote opened in one branch only", `{"a":{% if path %}"x{% else %}y{% endif %}"}`, "inside a JSON string"},
@@ -400,6 +464,7 @@ func TestCompile_Warnings(t *testing.T) {
 		{"a path parameter that is not declared", "{{path-params.idd}}", renderer.Plain, `did you mean "id"?`},
 		{"an environment variable that is not set", "{{env.NOPE}}", renderer.Plain, "NOPE is not set"},
 		{"a comma too many", `{"a":{{path}},}`, renderer.JSON, "not valid JSON"},
+		{"a comment of other languages", "a {# {{path}} #} b {% raw %}{# c #}{% endraw %}", renderer.Plain, "{# … #} is not a comment"},
 		{"two values beside each other", `{"a":{{path}}{{path}}}`, renderer.JSON, "not valid JSON"},
 		{"a placeholder as a key", `{ {{path}}:1}`, renderer.JSON, "not valid JSON"},
 	} {

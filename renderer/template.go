@@ -106,9 +106,6 @@ type Scope struct {
 	// Env looks an environment variable up, once, when the template is compiled.
 	// Nil means that none is set.
 	Env func(name string) (string, bool)
-	// Strict makes a mistake of a bare word that a condition compares with a literal: of
-	// one that is asked once, and has nobody to read its warnings.
-	Strict bool
 	// Message tells that there is a variable message, as on a WebSocket connection.
 	Message bool
 	// Counters holds the counters that counter("name") counts on. It must not be
@@ -128,8 +125,9 @@ type Template struct {
 // nil when any of them is a mistake rather than a warning.
 func Compile(text config.Text, form Form, scope *Scope) (*Template, config.Problems) {
 	p := parser{
-		source: source{text: text, scope: scope},
-		place:  place{form: form, url: 1 << urlStart},
+		source:      source{text: text, scope: scope},
+		lastComment: strings.LastIndex(text.Value, "#}"),
+		place:       place{form: form, url: 1 << urlStart},
 	}
 	nodes := p.parse()
 	if p.problems.Err() != nil {

@@ -173,7 +173,7 @@ func TestVerify_FailsUnlessTheCountIsKnownAndExpected(t *testing.T) {
 	}{
 		{recorded, "path = /helo/ann", 1, []string{"holds for 0 requests, expected 1", "2 requests came", "\tGET /hello/ann: 200", "\tGET /hello/bob?x=1: 200"}},
 		{recorded, "path = /hello/ann", 0, []string{"holds for 1 request, expected 0"}},
-		{recorded, "pathh = /hello/ann", 0, []string{"cannot verify", "pathh", "is no variable"}},
+		{recorded, "pathh = /hello/ann", 0, []string{"cannot verify", "pathh", "is not a variable"}},
 		{recorded, "path =", 0, []string{"cannot verify"}},
 		{sampled, "path = /hello/ann", 1, []string{"cannot verify", "may have been more"}},
 		{sampled, "path = /nowhere", 0, []string{"cannot verify", "may have been more"}},

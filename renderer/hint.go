@@ -1,0 +1,157 @@
+package renderer
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/brianvoe/gofakeit/v7"
+
+	"mockserver/config"
+)
+
+// otherWords are words that other tools have for what a request holds, in small letters
+// without - and _, and what to write here. NAME is the name that follows.
+var otherWords = map[string]string{
+	"query": "query-params.NAME", "queries": "query-params.NAME", "args": "query-params.NAME",
+	"params": "path-params.NAME", "param": "path-params.NAME", "urlparam": "path-params.NAME", "urlparams": "path-params.NAME",
+	"pathvariables": "path-params.NAME", "pathsegments": "path-params.NAME",
+	"header": "header-params.NAME", "headers": "header-params.NAME",
+	"cookie": "cookie-params.NAME", "cookies": "cookie-params.NAME",
+	"form": "form-params.NAME", "formdata": "form-params.NAME",
+	"json": "json-params.NAME", "jsonbody": "json-params.NAME", "bodyjson": "json-params.NAME", "jsonpath": "json-params.NAME",
+	"data": "json-params.NAME", "payload": "json-params.NAME", "body": "json-params.NAME", "bodyraw": "body",
+	"method": "method", "path": "path", "url": "path", "uri": "path", "querystring": "query-string",
+	"host": "host", "hostname": "host", "baseurl": "host", "ip": "remote-addr", "clientip": "remote-addr", "remoteaddress": "remote-addr",
+	"environment": "env.NAME", "getenvvar": "env.NAME", "getenv": "env.NAME", "process": "env.NAME",
+	"timestamp": `now|date:"unix"`, "isotimestamp": "now", "date": `now|date:"date"`, "datetime": "now", "today": `now|date:"date"`,
+	"guid": "uuid", "randomuuid": "uuid", "randomvalue": "uuid", "uuidv4": "uuid",
+	"randomint": "random-int(1, 100)", "randominteger": "random-int(1, 100)", "int": "random-int(1, 100)",
+	"oneof": `pick("a", "b")`, "randomchoice": `pick("a", "b")`, "sequence": `counter("NAME")`,
+}
+
+// hint is what a message about an unknown word says to write in its place; "" for
+// nothing. The word may be followed by the name of what it stands for, in quotes.
+func (s *scanner) hint(word string) string {
+	name := ""
+	if s.tok.kind == textToken {
+		name = strings.TrimPrefix(s.tok.text, "$.")
+	}
+	root, _ := cutRoot(word)
+	switch write := elsewhere(word, name); {
+	case slices.Contains(s.scope.Params, word):
+		return " (write path-params." + word + ")"
+	case write != "":
+		return " (write " + write + ")"
+	}
+	return config.DidYouMean(root, s.variableNames())
+}
+
+// elsewhere is what to write for a word of another tool, "" for one that is unknown.
+func elsewhere(word, name string) string {
+	parts := strings.FieldsFunc(word, func(r rune) bool { return strings.ContainsRune("$.[]", r) })
+	if len(parts) > 1 && slices.Contains([]string{"request", "req", "ctx", "context"}, parts[0]) {
+		parts = parts[1:]
+	}
+	if len(parts) == 0 {
+		return ""
+	}
+	if name != "" {
+		parts = append(parts, name)
+	}
+	first := strings.NewReplacer("-", "", "_", "").Replace(strings.ToLower(parts[0]))
+	write := otherWords[first]
+	switch root, _ := cutRoot(write); {
+	case first == "faker" || first == "fake":
+		return `fake("` + kindOfData(parts[len(parts)-1]) + `")`
+	case root == "json-params":
+		return strings.Join(append([]string{root}, parts[1:]...), ".")
+	case len(parts) > 1 && strings.ContainsAny(parts[1], wordEnds+"."):
+		return strings.Replace(write, ".NAME", fmt.Sprintf("[%q]", parts[1]), 1)
+	case len(parts) > 1:
+		return strings.Replace(write, "NAME", parts[1], 1)
+	}
+	return write
+}
+
+// kindOfData is the kind of invented data that a path of another library ends in, as
+// internet.email does, or one for an example.
+func kindOfData(path string) string {
+	kind := strings.ToLower(path[strings.LastIndexByte(path, '.')+1:])
+	if gofakeit.GetFuncLookup(kind) == nil {
+		return "email"
+	}
+	return kind
+}
+
+// functionHint is hint for the name of an unknown function.
+func (s *scanner) functionHint(name string, known []string) string {
+	switch _, isFilter := filters[name]; {
+	case name == "random":
+		return " (write random, or random-int(1, 100))"
+	case s.isVariable(name):
+		return " (write " + name + " without parentheses: it is a variable)"
+	case isFilter:
+		return " (write VALUE|" + name + ": it is a filter)"
+	}
+	if near := config.DidYouMean(name, known); near != "" {
+		return near
+	}
+	return s.hint(name)
+}
+
+// helperHint says what to write for a variable that is called as other tools call it,
+// with something after a blank.
+func (s *scanner) helperHint(e *expr) string {
+	switch {
+	case e.op == opBody && s.tok.kind == textToken:
+		return " (write json-params." + strings.TrimPrefix(s.tok.text, "$.") + ")"
+	case e.op == opNow && (s.tok.kind == textToken || s.tok.kind == wordToken):
+		return ` (write now|date:"%Y-%m-%d")`
+	}
+	return ""
+}
+
+// foreign says what to write for a tag that other template languages have; "" for one
+// that may be ours. inside is what stands between its braces.
+func foreign(inside string) string {
+	word, _, _ := strings.Cut(strings.TrimSpace(inside), " ")
+	switch {
+	case inside == "":
+		return ""
+	case inside[0] == '{':
+		name := strings.TrimSpace(inside[1:])
+		if len(name) > 40 {
+			name = "x"
+		}
+		return "three braces are not a placeholder; write {{" + name + "}}, or with a { before it { {{" + name + "}}"
+	case strings.HasPrefix(word, "!"):
+		return "comments are not known; write them outside of the text, in the configuration"
+	case word == "#each" || word == "/each":
+		return "{{" + word + "}} is not known; write {% for x in ARRAY %} … {% endfor %}"
+	case word == "#unless" || word == "/unless":
+		return "{{" + word + "}} is not known; write {% if not (CONDITION) %} … {% endif %}"
+	case strings.HasPrefix(word, "#"), strings.HasPrefix(word, "/"), strings.HasPrefix(word, "^"):
+		return "{{" + word + "}} is not known; expected {% if CONDITION %}, {% for x in ARRAY %} or {% raw %}"
+	case strings.HasPrefix(word, ">"):
+		return "templates do not include others; write an external-body, or the text itself"
+	case strings.HasPrefix(word, "&"):
+		return "{{&}} is not known; write {{" + strings.TrimSpace(strings.TrimPrefix(word, "&")) + "}}, which is escaped only where it has to be"
+	}
+	return ""
+}
+
+// trimmed is what stands inside a tag without the signs with which other template
+// languages cut the blanks around it, and how many bytes that left out on its left. A
+// minus before a number is none.
+func trimmed(inside string, block bool) (rest string, left int) {
+	rest = inside
+	if rest != "" && strings.IndexByte("-~", rest[0]) >= 0 &&
+		(block || rest[0] == '~' || strings.HasPrefix(rest, "- ")) {
+		rest, left = rest[1:], 1
+	}
+	if strings.HasSuffix(rest, " -") || strings.HasSuffix(rest, "~") || left > 0 && strings.HasSuffix(rest, "-") {
+		rest = rest[:len(rest)-1]
+	}
+	return rest, left
+}
