@@ -224,6 +224,47 @@ func TestDirectory_ChangesOfItsFilesAreServed(t *testing.T) {
 	}
 }
 
+func TestDirectory_SubdirectoriesAreReadWhenTheyAreAskedFor(t *testing.T) {
+	t.Parallel()
+	dir := tree(t, map[string]string{"b.yml": at("/b", "b") + at("/x", "of b"), "a/a.yml": at("/a", "a") + at("/x", "of a"), "a/.git/c.yml": "no: yaml", ".d.yml": "no: yaml"})
+	// A mounted ConfigMap with an item in a directory, and a loop.
+	(&configMap{t: t, dir: dir}).mount(map[string]string{"m.yml": at("/m", "m")})
+	writeFile(t, dir, "..2026_0001/inner/i.yml", at("/i", "i"))
+	symlink(t, "..data/inner", filepath.Join(dir, "inner"))
+	symlink(t, "..", filepath.Join(dir, "a/up"))
+
+	p := start(t, "-c", dir+"/...")
+	p.waitLine(0, "left out of the configuration", "hidden files .d.yml")
+	for path, want := range map[string]string{"/a": "a", "/b": "b", "/m": "m", "/i": "i", "/x": "of a"} {
+		p.get(path).want(t, 200, want)
+	}
+	n := len(p.output())
+	writeFile(t, dir, "new/deep/n.yml", at("/n", "n"))
+	p.waitLine(n, "configuration reloaded", "endpoints=7")
+	p.get("/n").want(t, 200, "n")
+	n = len(p.output())
+	writeFile(t, dir, "..2026_0002/m.yml", at("/m", "m"))
+	writeFile(t, dir, "..2026_0002/inner/i.yml", at("/i", "swapped"))
+	symlink(t, "..2026_0002", filepath.Join(dir, "..data_tmp"))
+	rename(t, filepath.Join(dir, "..data_tmp"), filepath.Join(dir, "..data"))
+	p.waitLine(n, "configuration reloaded", "endpoints=7")
+	p.get("/i").want(t, 200, "swapped")
+	n = len(p.output())
+	writeFile(t, dir, "a/broken.yml", "- endpoint: {path: x, response: {}}\n")
+	p.waitLine(n, "configuration not reloaded", filepath.Join(dir, "a", "broken.yml")+":1:20: ")
+	p.get("/i").want(t, 200, "swapped")
+
+	flat := start(t, dir)
+	flat.waitLine(0, "left out of the configuration", "subdirectories a, inner, new ("+dir+"/... reads them); hidden files .d.yml")
+	if got := flat.get("/a"); got.status != 404 {
+		t.Errorf("a subdirectory that was not asked for answers %d", got.status)
+	}
+	code, stdout, stderr := refused(t, nil, "validate", dir)
+	if code != 0 || stderr != "" || !strings.HasPrefix(stdout, "left out: "+dir+": subdirectories a, inner, new (") {
+		t.Errorf("validate: got exit code %d, %q and %q", code, stdout, stderr)
+	}
+}
+
 func TestDirectory_ABrokenChangeIsLoggedAndTheLastGoodOneServed(t *testing.T) {
 	t.Parallel()
 	for _, c := range []struct {

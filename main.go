@@ -127,6 +127,9 @@ func (p *program) announce(spec *config.Spec) {
 	if routes, more := spec.Routes(shownRoutes); len(routes) > 0 {
 		p.log.Info("first routes", "routes", strings.Join(routes, ", "), "more", more)
 	}
+	for _, left := range spec.LeftOut() {
+		p.log.Info("left out of the configuration", "what", left.String())
+	}
 	if names := spec.Catalogue(); len(names) > 0 {
 		p.log.Info("webhooks that the OpenAPI documents list, which are not sent", "count", len(names), "webhooks", names)
 	}

@@ -81,6 +81,13 @@ func (s speaker) validate(spec *config.Spec, opts listener.Options) int {
 	if err := problems.Err(); err != nil {
 		return s.refuse(err)
 	}
+	for _, left := range spec.LeftOut() {
+		if s.json {
+			s.log.Info("left out of the configuration", "what", left.String())
+		} else {
+			fmt.Fprintln(s.stdout, "left out:", left)
+		}
+	}
 	routes, more := spec.Routes(shownRoutes)
 	if s.json {
 		s.log.Info("the configuration is valid", listener.Declared(spec), "routes", strings.Join(routes, ", "), "more", more)

@@ -142,6 +142,7 @@ func Join(specs ...*Spec) *Spec {
 		joined.WebSockets = append(joined.WebSockets, s.WebSockets...)
 		joined.BrokenWebSockets = append(joined.BrokenWebSockets, s.BrokenWebSockets...)
 		joined.files = append(joined.files, s.files...)
+		joined.leftOut = append(joined.leftOut, s.leftOut...)
 		joined.documents = append(joined.documents, s.documents...)
 		joined.referenced = append(joined.referenced, s.referenced...)
 	}

@@ -54,9 +54,10 @@ type Spec struct {
 	documents  []*openapi.Document
 	referenced []string // files that documents refer to, sorted
 
-	files []string        // that were read or could not be, in order
-	read  map[string]bool // their absolute paths, as long as files are read
-	given *given          // what is looked at when all are read
+	files   []string        // that were read or could not be, in order
+	leftOut []LeftOut       // of directories, what was not read
+	read    map[string]bool // their absolute paths, as long as files are read
+	given   *given          // what is looked at when all are read
 }
 
 // Endpoint is one method and path, and what it answers.

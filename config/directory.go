@@ -2,30 +2,11 @@ package config
 
 import (
 	"errors"
-	"os"
+	"io/fs"
 	"path/filepath"
 	"slices"
 	"strings"
 )
-
-// listDirectory returns the paths of the files in a directory that are read as
-// configurations, in byte order of their names: those with an extension that is
-// read, unless they are hidden by a leading dot, as the parts of a mounted
-// ConfigMap and the swap files of editors are. Subdirectories are left out; a
-// symbolic link may still turn out to lead to one.
-func listDirectory(dir string) ([]string, error) {
-	entries, err := os.ReadDir(dir)
-	if err != nil {
-		return nil, err
-	}
-	var paths []string
-	for _, e := range entries {
-		if name := e.Name(); name[0] != '.' && !e.IsDir() && readerNamed(name) != nil {
-			paths = append(paths, filepath.Join(dir, name))
-		}
-	}
-	return paths, nil
-}
 
 // member is a file of a directory, as it was read.
 type member struct {
@@ -79,13 +60,21 @@ func standStill(dir string, members []member) bool {
 // addDirectory appends the endpoints and problems of the files in a directory.
 func (s *Spec) addDirectory(dir string) {
 	s.files = append(s.files, dir)
+	if left := leftOut(dir); len(left.Subdirectories)+len(left.Hidden) > 0 {
+		s.leftOut = append(s.leftOut, left)
+	}
 	members, err := readDirectory(dir, readFile)
 	switch {
 	case err != nil:
-		s.Problems = append(s.Problems, fileProblem(dir, "the directory cannot be read: "+bare(err).Error()))
+		var path *fs.PathError // it may be a subdirectory
+		name := dir
+		if errors.As(err, &path) {
+			name = path.Path
+		}
+		s.Problems = append(s.Problems, fileProblem(name, "the directory cannot be read: "+bare(err).Error()))
 	case len(members) == 0:
 		s.Problems = append(s.Problems, fileProblem(dir, "the directory holds no file to read: the extension is "+
-			oneOf(extensionNames())+"; hidden files and subdirectories are left out"))
+			oneOf(extensionNames())+"; hidden files are left out, and subdirectories unless the name ends with /..."))
 	}
 	for _, m := range members {
 		if !s.again(m.path) {
@@ -150,5 +139,5 @@ func mayBeItem(n *node) bool {
 // strayHint helps those who keep data beside their configurations.
 func strayHint() string {
 	return "; all " + strings.Join(extensionNames(), ", ") + " files of a directory are read as configurations: " +
-		"keep data in a subdirectory, which is not read"
+		"keep data in a subdirectory, which is read with DIR/... only, or in a hidden one"
 }

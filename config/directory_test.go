@@ -166,7 +166,7 @@ func TestDataBesideConfigurationsIsToldFromThem(t *testing.T) {
 			spec := Load(dir)
 			got := spec.Problems.Error()
 			if len(spec.Problems) != 1 || !strings.HasPrefix(got, filepath.Join(dir, c.want)) ||
-				!strings.Contains(got, hint) || !strings.HasSuffix(got, "keep data in a subdirectory, which is not read") {
+				!strings.Contains(got, hint) || !strings.HasSuffix(got, "keep data in a subdirectory, which is read with DIR/... only, or in a hidden one") {
 				t.Errorf("got %s\nwant %s with %q", got, c.want, hint)
 			}
 			if !slices.Equal(paths(spec), []string{"/b"}) {

@@ -30,7 +30,8 @@ func Parse(name string, data []byte) *Spec { return Loader{}.Parse(name, data) }
 
 // Load reads files and joins their endpoints in order. A directory among them
 // stands for the files in it that have an extension that is read and are not
-// hidden, in byte order of their names. What is given twice, by its name or in its
+// hidden, in byte order of their names; one with /... behind it for those in its
+// subdirectories too. What is given twice, by its name or in its
 // directory, is read once. A file holds a list of endpoints, an OpenAPI document, or
 // what the operations of one answer (a mocks file), whatever its name is; endpoints that
 // documents make come behind those of lists. It always returns a Spec: its Problems say
@@ -40,7 +41,7 @@ func (l Loader) Load(paths ...string) *Spec {
 	for _, path := range paths {
 		switch {
 		case spec.again(path):
-		case isDirectory(path):
+		case isListed(path):
 			spec.addDirectory(path)
 		default:
 			data, err := readFile(path)
@@ -62,6 +63,12 @@ func (s *Spec) again(path string) bool {
 	}
 	s.read[absolute] = true
 	return false
+}
+
+// isListed reports whether a name stands for the files in a directory.
+func isListed(name string) bool {
+	_, all := directoryIn(name)
+	return all || isDirectory(name)
 }
 
 func isDirectory(path string) bool {

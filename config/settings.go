@@ -69,7 +69,7 @@ type setting struct {
 
 // settings is every setting of the process, in the order of the usage.
 var settings = []setting{
-	{"config", "c", "CONFIG", "", "PATH", "the configuration: a file, or a directory of files; several flags are joined in order", "the name of a file or a directory",
+	{"config", "c", "CONFIG", "", "PATH", "the configuration: a file, a directory of files, or DIR/... with those of its subdirectories; several flags are joined in order", "the name of a file or a directory",
 		func(s *Settings, v string) bool { s.Config = append(s.Config, v); return v != "" }},
 	{"mocks", "m", "MOCKS", "", "PATH", "an OpenAPI document, what its operations answer, or a further configuration; a file or a directory", "the name of a file or a directory",
 		func(s *Settings, v string) bool { s.Mocks = v; return v != "" }},

@@ -40,7 +40,7 @@ type disk struct {
 // It asks names at each look, so the set may change: from when a name is first
 // seen in the set its changes count, and no longer than it stays there. A file
 // that is missing or cannot be read may be named; that it comes is a change. A
-// directory may be named: it stands for itself and for the files in it that Load
+// directory may be named, as Load takes it: it stands for itself and for the files in it that Load
 // reads, and is listed at each look, so that files that come and go are changes.
 // Names is called by one goroutine at a time, that of Run or of a caller of
 // Refresh; it must not call the watcher.
@@ -179,7 +179,8 @@ type poll struct {
 
 // named polls a file or a directory that is named.
 func (p *poll) named(name string) {
-	l := p.disk.look(name)
+	dir, _ := directoryIn(name)
+	l := p.disk.look(dir)
 	if l.info == nil || !l.info.IsDir() {
 		p.file(name, l, p.hold(name, l), nil)
 		return

@@ -258,6 +258,29 @@ func TestFilesThatComeAndGoInADirectoryAreSeen(t *testing.T) {
 	}
 }
 
+func TestSubdirectoriesThatComeAndGoAreSeen(t *testing.T) {
+	dir := t.TempDir()
+	write(t, dir, "a.yml", "a")
+	p := newPolls(t, dir+"/...")
+	p.want("nothing happened", false, false)
+	sub := filepath.Join(dir, "sub", "deep")
+	must(t, os.MkdirAll(sub, 0o700))
+	p.want("an empty directory comes", false, false)
+	p.rewrite(filepath.Join(sub, "b.yml"), "b")
+	p.want("and a file in it", false, true, false)
+	p.rewrite(filepath.Join(sub, "b.yml"), "b, changed")
+	p.want("which changes", false, true, false)
+	must(t, os.Rename(filepath.Join(dir, "sub"), filepath.Join(dir, "other")))
+	p.want("the directory is renamed", false, true, false)
+	must(t, os.Symlink("other", filepath.Join(dir, "link")))
+	must(t, os.Symlink("..", filepath.Join(dir, "other", "up")))
+	p.want("links go around", false, false, false)
+	must(t, os.RemoveAll(filepath.Join(dir, "other")))
+	p.want("it goes", false, true, false)
+	must(t, os.RemoveAll(dir))
+	p.want("all of it goes", false, true, false)
+}
+
 func TestAFileThatIsStillWrittenIntoADirectoryIsWaitedFor(t *testing.T) {
 	dir := t.TempDir()
 	write(t, dir, "a.yml", "a")

@@ -1,0 +1,130 @@
+package config
+
+import (
+	"fmt"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+)
+
+// grow makes files with one endpoint each, whose path is theirs.
+func grow(t *testing.T, dir string, names ...string) {
+	t.Helper()
+	for _, name := range names {
+		path := filepath.Join(dir, name)
+		must(t, os.MkdirAll(filepath.Dir(path), 0o700))
+		write(t, filepath.Dir(path), filepath.Base(path), at("/"+name))
+	}
+}
+
+func TestADirectoryWithItsSubdirectoriesIsReadInByteOrderOfPaths(t *testing.T) {
+	dir := t.TempDir()
+	grow(t, dir, "b.yml", "a/z.yml", "a.yml", "a/b/c.yml", "a0.yml", "B/x.yml")
+	for _, name := range []string{".git/x.yml", "a/.hidden.yml", "a/..2026/x.yml", "a/README.md"} {
+		grow(t, dir, name)
+	}
+	want := []string{"/B/x.yml", "/a.yml", "/a/b/c.yml", "/a/z.yml", "/a0.yml", "/b.yml"}
+	for _, name := range []string{dir + "/...", dir + "//...", dir + "/a/../..."} {
+		spec := Load(name)
+		if got := paths(spec); !slices.Equal(got, want) || len(spec.Problems) > 0 {
+			t.Errorf("%s: got %q and %v, want %q", name, got, spec.Problems, want)
+		}
+		if e := spec.Endpoints[2]; len(spec.Endpoints) == len(want) && filepath.Base(e.Dir) != "b" {
+			t.Errorf("relative names are looked up in %s, want beside the file", e.Dir)
+		}
+	}
+	t.Chdir(dir)
+	if got := paths(Load("...")); !slices.Equal(got, want) {
+		t.Errorf("...: got %q, want %q", got, want)
+	}
+	if spec := Load("a/..."); spec.Endpoints[0].Pos.File != filepath.Join("a", "b", "c.yml") {
+		t.Errorf("a file is called %q, want as it was given", spec.Endpoints[0].Pos.File)
+	}
+	if spec := Load("a", "..."); len(spec.Problems.Warnings()) != 1 || len(spec.Endpoints) != len(want) {
+		t.Errorf("a and ...: got %q and %v, want each file once, and a warning of a/z.yml", paths(spec), spec.Problems)
+	}
+}
+
+// Links lead to directories, as data does in a mounted ConfigMap; each directory is read
+// once, however links go around.
+func TestLinksToDirectoriesAreFollowedOnce(t *testing.T) {
+	dir := t.TempDir()
+	grow(t, dir, "real/a.yml", "..v1/data/b.yml")
+	outside := t.TempDir()
+	grow(t, outside, "c.yml", "deep/d.yml")
+	for link, to := range map[string]string{
+		"..data": "..v1", "data": "..data/data", "out": outside, "again": "real", "real/up": "..", "loop": "loop", "nowhere": "none",
+		"three.yml": "real",
+	} {
+		must(t, os.Symlink(to, filepath.Join(dir, link)))
+	}
+	must(t, os.Symlink(dir, filepath.Join(outside, "deep", "back")))
+	got, err := listDirectory(dir + "/...")
+	for i := range got {
+		got[i], _ = filepath.Rel(dir, got[i])
+	}
+	if want := []string{"data/b.yml", "out/c.yml", "out/deep/d.yml", "real/a.yml"}; err != nil || !slices.Equal(got, want) {
+		t.Errorf("got %q, %v, want %q", got, err, want)
+	}
+}
+
+func TestWhatIsWrongWithADirectoryAndItsSubdirectories(t *testing.T) {
+	dir := t.TempDir()
+	grow(t, dir, "many/a.yml", "none/a.txt", "file.yml")
+	for i := range maxDirectories {
+		must(t, os.Mkdir(filepath.Join(dir, "many", fmt.Sprint(i)), 0o700))
+	}
+	for name, want := range map[string]string{
+		"many/...":     ": the directory cannot be read: there are more than 1000 directories",
+		"none/...":     "/...: the directory holds no file to read: ",
+		"nowhere/...":  "/nowhere: the directory cannot be read: ",
+		"file.yml/...": "/file.yml: the directory cannot be read: ",
+	} {
+		got := Load(filepath.Join(dir, name)).Problems
+		if len(got) != 1 || !strings.Contains(got[0].String(), want) {
+			t.Errorf("%s: got %v, want %s", name, got, want)
+		}
+	}
+}
+
+func TestWhatIsLeftOutOfADirectoryIsKnown(t *testing.T) {
+	dir := t.TempDir()
+	grow(t, dir, "a.yml", ".b.yml", ".a.yml.swp", ".env", "old/c.yml", "data/d.txt", "old/.e.json", ".git/f.yml", "..v1/g.yml", "..h.yml")
+	must(t, os.Symlink("old", filepath.Join(dir, "link")))
+	for name, want := range map[string]string{
+		"":         ": subdirectories data, link, old (%s/... reads them); hidden files .b.yml",
+		"/...":     ": hidden files .b.yml, old/.e.json",
+		"/old":     "/old: hidden files .e.json",
+		"/old/...": "/old: hidden files .e.json",
+		"/data":    "", // which holds no file to read
+		"/a.yml":   "",
+	} {
+		var got []string
+		for _, left := range Load(dir + name).LeftOut() {
+			got = append(got, left.String())
+		}
+		if want != "" {
+			want = dir + strings.ReplaceAll(want, "%s", dir)
+		}
+		if strings.Join(got, "\n") != want {
+			t.Errorf("of %q: got %q, want %q", name, got, want)
+		}
+	}
+	for i := range 8 {
+		grow(t, dir, fmt.Sprintf("sub%d/x.yml", i))
+	}
+	if got := Load(dir).LeftOut()[0].String(); !strings.Contains(got, "data, link, old, sub0, sub1 and 6 more (") {
+		t.Errorf("got %q, want five names and how many more there are", got)
+	}
+}
+
+func TestDirectoryIn(t *testing.T) {
+	for name, want := range map[string]string{"a/...": "a", "...": ".", "/...": "/", "a/b/...": "a/b", "./...": ".", "a...": "", "a": "", "a/": "", "..": ""} {
+		dir, all := directoryIn(name)
+		if all != (want != "") || all && dir != want || !all && dir != name {
+			t.Errorf("%q: got %q, %v, want %q", name, dir, all, want)
+		}
+	}
+}
