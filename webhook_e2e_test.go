@@ -1,6 +1,7 @@
 package main
 
 import (
+	"bytes"
 	"crypto/hmac"
 	"crypto/sha256"
 	"encoding/hex"
@@ -12,6 +13,7 @@ import (
 	"net/http/httptest"
 	"os"
 	"os/exec"
+	"path/filepath"
 	"slices"
 	"strings"
 	"sync/atomic"
@@ -435,6 +437,68 @@ func TestWebhook_ReloadKeepsWhatIsPending(t *testing.T) {
 
 // Fifty times the process is killed while webhooks are accepted: each of which the
 // client saw the response is delivered, and none is invented.
+// One flipped byte in the store loses one webhook of fifty, and it is said.
+func TestWebhook_StoreSurvivesAFlippedByte(t *testing.T) {
+	t.Parallel()
+	target := newHookTarget(t, nil)
+	store := t.TempDir()
+	file := writeFile(t, t.TempDir(), "mock.yml", `- endpoint:
+    method: POST
+    path: /later
+    response: {status: 201, body: {ok: true}}
+    webhook: {url: "`+target.URL+`/{{query-params.n}}", sleep-time: 3600}
+`)
+	begin := func(args ...string) *process {
+		cmd := exec.Command(binary, append([]string{"-c", file, "--webhook-store", store}, args...)...)
+		return launchCommand(t, cmd, t.TempDir(), nil).listening()
+	}
+	p := begin()
+	want := map[string]bool{}
+	for i := range 50 {
+		p.do("POST", fmt.Sprintf("/later?n=number-%d", i), "").want(t, 201, `{"ok":true}`)
+		want[fmt.Sprintf("/number-%d", i)] = i != 17
+	}
+	if err := p.cmd.Process.Kill(); err != nil {
+		t.Fatal(err)
+	}
+	<-p.exited
+	logs, err := filepath.Glob(filepath.Join(store, "*.log"))
+	if err != nil || len(logs) != 1 {
+		t.Fatalf("got %v, %v; want one file", logs, err)
+	}
+	text, err := os.ReadFile(logs[0])
+	if err != nil {
+		t.Fatal(err)
+	}
+	text[bytes.Index(text, []byte("/number-17"))] ^= 1
+	if err := os.WriteFile(logs[0], text, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	p = begin("--admin", "127.0.0.1:0")
+	p.waitLine(0, "ERROR the webhook store is damaged: records are lost", "records=1 places=1")
+	admin := adminOf(p)
+	var l struct {
+		Pending, Lost int
+		Webhooks      []struct{ ID string }
+	}
+	until(t, "all are pending again", func() bool { admin.get("/__admin/webhooks").into(t, 200, &l); return l.Pending == 49 })
+	if l.Lost != 1 || value(t, scrape(t, admin), "mockserver_webhook_store_lost_records_total") != 1 {
+		t.Errorf("%d lost, want 1", l.Lost)
+	}
+	for _, w := range l.Webhooks {
+		admin.do("POST", "/__admin/webhooks/"+w.ID+"/fire", "").into(t, 200, &struct{}{})
+		if r := target.next(t); !want[r.uri] {
+			t.Errorf("got %s, which is lost, or came before", r.uri)
+		} else {
+			want[r.uri] = false
+		}
+	}
+	target.nothingMore(t, p)
+	if kept, err := filepath.Glob(filepath.Join(store, "*.log.damaged")); err != nil || len(kept) != 1 {
+		t.Errorf("the damaged file is not kept: %v, %v", kept, err)
+	}
+}
+
 func TestWebhook_StoreSurvivesKills(t *testing.T) {
 	target := newHookTarget(t, nil)
 	store := t.TempDir()

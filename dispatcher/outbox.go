@@ -2,6 +2,7 @@ package dispatcher
 
 import (
 	"cmp"
+	"crypto/rand"
 	"errors"
 	"fmt"
 	"io"
@@ -31,6 +32,7 @@ type outbox struct {
 	urgent *group     // who waits for it to be synced; nil for nobody
 	err    error      // why nothing can be stored any more
 	closed bool
+	lost   int64  // records, at least, that could not be read when it was opened
 	id     uint64 // of the next delivery
 	files  []*logFile
 	where  map[uint64]uint32 // the pending deliveries, and the number of the file each is in
@@ -56,6 +58,7 @@ type group struct {
 // logFile is one file of the log.
 type logFile struct {
 	number  uint32
+	marker  marker
 	size    int64
 	stored  int // deliveries in it
 	pending int // of these, those that are pending
@@ -72,9 +75,23 @@ var (
 	errStoreLocked = errors.New("the webhook store is in use by another process")
 )
 
-func (o *outbox) path(number uint32) string {
-	return filepath.Join(o.dir, fmt.Sprintf("%08x.log", number))
+// newLogFile is a file that is yet to be made.
+func newLogFile(number uint32) *logFile {
+	f := &logFile{number: number, marker: make(marker, markerSize)}
+	rand.Read(f.marker) // never fails
+	return f
 }
+
+// name is that of the file: "0000002a-8d1f0a9c35b7e264.log", with its number and its
+// marker, or "0000002a.log" of an older version.
+func (f *logFile) name() string {
+	if len(f.marker) == 0 {
+		return fmt.Sprintf("%08x.log", f.number)
+	}
+	return fmt.Sprintf("%08x-%x.log", f.number, []byte(f.marker))
+}
+
+func (o *outbox) path(f *logFile) string { return filepath.Join(o.dir, f.name()) }
 
 func (o *outbox) last() *logFile { return o.files[len(o.files)-1] }
 
@@ -101,8 +118,8 @@ func (o *outbox) store(s *stored) error {
 
 // add puts a delivery into the buffer.
 func (o *outbox) add(s *stored) {
-	o.buffer = appendStored(o.buffer, s)
 	f := o.last()
+	o.buffer = appendStored(o.buffer, f.marker, s)
 	f.stored++
 	f.pending++
 	o.where[s.id] = f.number
@@ -116,7 +133,7 @@ func (o *outbox) done(id uint64) {
 	if ok {
 		delete(o.where, id)
 		o.file(number).pending--
-		o.buffer = appendDone(o.buffer, id)
+		o.buffer = appendDone(o.buffer, o.last().marker, id)
 	}
 	o.mu.Unlock()
 	if ok {
@@ -164,7 +181,7 @@ func (o *outbox) write(sync bool) (ended, rotated bool) {
 	full := f.size >= o.rotateAt
 	if full && err == nil {
 		// Whatever comes from now on is of the next file.
-		o.files = append(o.files, &logFile{number: f.number + 1})
+		o.files = append(o.files, newLogFile(f.number+1))
 	}
 	o.mu.Unlock()
 	if err == nil {
@@ -218,16 +235,16 @@ func (o *outbox) rotate() error {
 		return err
 	}
 	o.mu.Lock()
-	number := o.last().number
+	next := o.last()
 	o.mu.Unlock()
 	var err error
-	o.out, err = o.create(number)
+	o.out, err = o.create(next)
 	return err
 }
 
 // create makes a file, and makes sure that its name is on disk.
-func (o *outbox) create(number uint32) (*os.File, error) {
-	f, err := os.OpenFile(o.path(number), os.O_CREATE|os.O_EXCL|os.O_WRONLY|os.O_APPEND, 0o600)
+func (o *outbox) create(file *logFile) (*os.File, error) {
+	f, err := os.OpenFile(o.path(file), os.O_CREATE|os.O_EXCL|os.O_WRONLY|os.O_APPEND, 0o600)
 	if err != nil {
 		return nil, err
 	}
@@ -250,7 +267,7 @@ func (o *outbox) takeFinished() (names []string) {
 	o.mu.Lock()
 	defer o.mu.Unlock()
 	for len(o.files) > 1 && o.files[0].pending == 0 {
-		names = append(names, o.path(o.files[0].number))
+		names = append(names, o.path(o.files[0]))
 		o.files = slices.Clone(o.files[1:])
 	}
 	return names
@@ -309,7 +326,7 @@ func (o *outbox) rewritten(f *logFile) error {
 	o.mu.Lock()
 	defer o.mu.Unlock()
 	if o.err == nil && f.pending > 0 {
-		return fmt.Errorf("%d deliveries cannot be read back from %s", f.pending, o.path(f.number))
+		return fmt.Errorf("%d deliveries cannot be read back from %s", f.pending, o.path(f))
 	}
 	return o.err
 }
@@ -322,7 +339,7 @@ const piece = 1 << 20
 // meanwhile waits for one of them only, and tells whether the end came meanwhile.
 // What cannot be read is found pending afterwards.
 func (o *outbox) rewrite(from *logFile) (ended bool, err error) {
-	f, err := os.Open(o.path(from.number))
+	f, err := os.Open(o.path(from))
 	if err != nil {
 		return false, err
 	}
@@ -353,7 +370,7 @@ func (o *outbox) rewrite(from *logFile) (ended bool, err error) {
 func (o *outbox) renew(log []byte, from *logFile) (read int) {
 	var found []stored
 	for {
-		body, rest, ok := cutRecord(log[read:])
+		body, rest, ok := from.marker.cutRecord(log[read:])
 		if !ok {
 			break
 		}

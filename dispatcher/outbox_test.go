@@ -99,157 +99,13 @@ func TestOutbox_IsOneProcesss(t *testing.T) {
 	}
 }
 
-// logOf writes a store with the given texts and returns its only file.
-func logOf(t *testing.T, dir string, names ...string) string {
-	t.Helper()
-	o, _, _ := openedStore(t, dir)
-	for i, name := range names {
-		put(t, o, name, int64(i))
-	}
-	if err := o.close(); err != nil {
-		t.Fatal(err)
-	}
-	files, err := filepath.Glob(filepath.Join(dir, "*.log"))
-	if err != nil || len(files) != 1 {
-		t.Fatalf("files %v, %v", files, err)
-	}
-	return files[0]
-}
-
-// A crash leaves any beginning of what was written: whole records are found, and a
-// torn one is no damage.
-func TestOutbox_CutAnywhere(t *testing.T) {
-	dir := t.TempDir()
-	whole, err := os.ReadFile(logOf(t, dir, "a", "b", "c"))
-	if err != nil {
-		t.Fatal(err)
-	}
-	ends := []int{}
-	for rest := whole; ; {
-		_, after, ok := cutRecord(rest)
-		if !ok {
-			break
-		}
-		rest = after
-		ends = append(ends, len(whole)-len(rest))
-	}
-	for cut := range len(whole) + 1 {
-		dir := t.TempDir()
-		if err := os.WriteFile(filepath.Join(dir, "00000001.log"), whole[:cut], 0o600); err != nil {
-			t.Fatal(err)
-		}
-		o, pending, log := openedStore(t, dir)
-		want := 0
-		for _, end := range ends {
-			if end <= cut {
-				want++
-			}
-		}
-		if len(pending) != want {
-			t.Errorf("cut at %d: %d pending, want %d", cut, len(pending), want)
-		}
-		if strings.Contains(log, "damaged") {
-			t.Errorf("cut at %d is called damage: %s", cut, log)
-		}
-		if err := o.close(); err != nil {
-			t.Fatal(err)
-		}
-		o, again, log := openedStore(t, dir)
-		if len(again) != want || log != "" {
-			t.Errorf("cut at %d, opened again: %d pending, want %d; log %s", cut, len(again), want, log)
-		}
-		if err := o.close(); err != nil {
-			t.Fatal(err)
-		}
-	}
-}
-
-// A flipped bit anywhere loses at most what is behind it, says so, and throws
-// nothing away.
-func TestOutbox_DamageIsSetAside(t *testing.T) {
-	dir := t.TempDir()
-	whole, err := os.ReadFile(logOf(t, dir, "a", "b", "c", "d"))
-	if err != nil {
-		t.Fatal(err)
-	}
-	_, rest, _ := cutRecord(whole)
-	_, rest, _ = cutRecord(rest)
-	third := len(whole) - len(rest)
-	for at := 0; at < third; at++ {
-		dir := t.TempDir()
-		broken := bytes.Clone(whole)
-		broken[at] ^= 0x10
-		if err := os.WriteFile(filepath.Join(dir, "00000001.log"), broken, 0o600); err != nil {
-			t.Fatal(err)
-		}
-		o, pending, log := openedStore(t, dir)
-		if !strings.Contains(log, "damaged") || !strings.Contains(log, "set aside") {
-			t.Errorf("flip at %d: not said: %s", at, log)
-		}
-		kept, err := os.ReadFile(filepath.Join(dir, "00000001.log.damaged"))
-		if err != nil || !bytes.Equal(kept, broken) {
-			t.Errorf("flip at %d: the damaged file is not kept: %v", at, err)
-		}
-		if err := o.close(); err != nil {
-			t.Fatal(err)
-		}
-		again := texts(pending)
-		o, pending, log = openedStore(t, dir)
-		if !slices.Equal(texts(pending), again) || log != "" {
-			t.Errorf("flip at %d: opened again %v, before %v; log %s", at, texts(pending), again, log)
-		}
-		if err := o.close(); err != nil {
-			t.Fatal(err)
-		}
-	}
-}
-
-// Records of any size are found again, whole or cut, and what is damaged in them is
-// set aside.
-// What was torn may be full of what looks like records, of half its size each.
-func TestOutbox_TornAndFullOfHeads(t *testing.T) {
-	const size = 1 << 20
-	pattern := []byte{1, 0, 8, 0} // the length of half a MiB, and a kind
-	torn := appendStored(nil, &stored{id: 1, due: time.Unix(1, 0), parts: bytes.Repeat(pattern, size/len(pattern))})
-	torn = torn[:len(torn)-1]
-	if _, summed := recordFollows(torn); summed > 16*len(torn) || summed < size {
-		t.Errorf("%d bytes of %d were summed", summed, len(torn))
-	}
-	if follows, summed := recordFollows(append(bytes.Repeat([]byte("text"), 5000), appendDone(nil, 7)...)); !follows || summed != 9 {
-		t.Errorf("a record behind others: %v, %d bytes summed", follows, summed)
-	}
-	dir := t.TempDir()
-	o, _, _ := openedStore(t, dir)
-	put(t, o, "kept", 1)
-	if err := o.close(); err != nil {
-		t.Fatal(err)
-	}
-	f, err := os.OpenFile(o.path(1), os.O_APPEND|os.O_WRONLY, 0)
-	if err != nil {
-		t.Fatal(err)
-	}
-	if _, err = f.Write(torn); err == nil {
-		err = f.Close()
-	}
-	if err != nil {
-		t.Fatal(err)
-	}
-	o, pending, log := openedStore(t, dir)
-	defer o.close()
-	if got := texts(pending); !slices.Equal(got, []string{"kept"}) {
-		t.Errorf("pending %v, want what was before", got)
-	}
-	if aside, err := os.Stat(o.path(1) + ".damaged"); err != nil || aside.Size() < size || !strings.Contains(log, "set aside") {
-		t.Errorf("the file was not set aside: %v; log: %s", err, log)
-	}
-}
-
 // The committer waits for no file to be removed, however many there are.
 func TestOutbox_DropsWithoutWaiting(t *testing.T) {
 	o := &outbox{dir: t.TempDir(), unlisted: make(chan struct{}, 1), removed: make(chan struct{})}
 	for n := range uint32(100) {
-		o.files = append(o.files, &logFile{number: n})
-		if err := os.WriteFile(o.path(n), nil, 0o600); err != nil {
+		f := newLogFile(n)
+		o.files = append(o.files, f)
+		if err := os.WriteFile(o.path(f), nil, 0o600); err != nil {
 			t.Fatal(err)
 		}
 	}
@@ -261,64 +117,6 @@ func TestOutbox_DropsWithoutWaiting(t *testing.T) {
 	<-o.removed
 	if left, err := os.ReadDir(o.dir); err != nil || len(left) != 0 || o.err != nil {
 		t.Errorf("%d of 100 files are left, %v, %v", len(left), err, o.err)
-	}
-}
-
-func TestOutbox_LargeRecords(t *testing.T) {
-	sizes := []int{70 << 10, 300 << 10, 3 << 20}
-	var names []string
-	for i, size := range sizes {
-		names = append(names, strings.Repeat(string(rune('a'+i)), size))
-	}
-	whole, err := os.ReadFile(logOf(t, t.TempDir(), names...))
-	if err != nil {
-		t.Fatal(err)
-	}
-	begins := []int{0}
-	for rest := whole; len(rest) > 0; {
-		_, after, ok := cutRecord(rest)
-		if !ok {
-			t.Fatal("a record cannot be read")
-		}
-		rest = after
-		begins = append(begins, len(whole)-len(rest))
-	}
-	reopened := func(log []byte) (int, string, string) {
-		dir := t.TempDir()
-		if err := os.WriteFile(filepath.Join(dir, "00000001.log"), log, 0o600); err != nil {
-			t.Fatal(err)
-		}
-		o, pending, said := openedStore(t, dir)
-		if err := o.close(); err != nil {
-			t.Fatal(err)
-		}
-		for i, text := range texts(pending) {
-			if text != names[i] {
-				t.Errorf("record %d is not what was stored", i)
-			}
-		}
-		return len(pending), said, dir
-	}
-	for i, size := range sizes {
-		for _, in := range []int{0, 3, recordHead, recordHead + 20, size / 2, size, begins[i+1] - begins[i] - 1} {
-			at := begins[i] + in
-			if n, said, _ := reopened(whole[:at]); n != i || strings.Contains(said, "damaged") {
-				t.Errorf("cut at %d: %d pending, want %d; log %s", at, n, i, said)
-			}
-			broken := bytes.Clone(whole)
-			broken[at] ^= 0x10
-			n, said, dir := reopened(broken)
-			if n != i {
-				t.Errorf("flip at %d: %d pending, want %d", at, n, i)
-			}
-			if i == len(sizes)-1 {
-				continue // nothing sound follows: it may as well be a torn end
-			}
-			kept, err := os.ReadFile(filepath.Join(dir, "00000001.log.damaged"))
-			if err != nil || !bytes.Equal(kept, broken) || !strings.Contains(said, "set aside") {
-				t.Errorf("flip at %d: the damaged file is not kept: %v; log %s", at, err, said)
-			}
-		}
 	}
 }
 
@@ -497,30 +295,4 @@ func TestOutbox_ManyAtOnce(t *testing.T) {
 	if err := o.close(); err != nil {
 		t.Fatal(err)
 	}
-}
-
-func FuzzRecord(f *testing.F) {
-	s := storedAs("text", 7)
-	f.Add(appendDone(appendStored(nil, &s), 9))
-	f.Fuzz(func(t *testing.T, log []byte) {
-		for {
-			body, rest, ok := cutRecord(log)
-			if !ok {
-				return
-			}
-			kind, s, err := readRecord(body)
-			if err == nil && kind == accepted {
-				again := appendStored(nil, &s)
-				body, _, ok := cutRecord(again)
-				if !ok {
-					t.Fatal("a record written anew cannot be read")
-				}
-				if _, s2, err := readRecord(body); err != nil || s2.id != s.id || !bytes.Equal(s2.parts, s.parts) || !s2.due.Equal(s.due) {
-					t.Fatalf("a record written anew holds something else: %v", err)
-				}
-				_, _ = readWebhook(s.webhook)
-			}
-			log = rest
-		}
-	})
 }

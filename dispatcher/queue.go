@@ -137,12 +137,14 @@ func (q *Queue) restore(dir string) error {
 		return err
 	}
 	q.outbox = o
+	q.actor.stats.Lost = o.lost
 	webhooks := map[string]*Webhook{} // one for all that are alike
 	for _, s := range pending {
 		w := webhooks[string(s.webhook)]
 		if w == nil {
 			if w, err = readWebhook(s.webhook); err != nil {
 				q.log.Error("a webhook of the store is left out", "error", err.Error())
+				q.actor.stats.Lost++
 				continue
 			}
 			webhooks[string(s.webhook)] = w

@@ -1,6 +1,7 @@
 package dispatcher
 
 import (
+	"bytes"
 	"encoding/binary"
 	"errors"
 	"hash/crc32"
@@ -10,17 +11,34 @@ import (
 
 // The outbox is a log of records:
 //
-//	length of what follows the checksum (4 bytes) · CRC-32C of it (4 bytes) · kind (1 byte) · …
+//	marker (8 bytes) · length of the body (4) · CRC-32C of the body (4) · CRC-32C of these 16 bytes (4) · body
 //
-// in little-endian order. A record of kind accepted holds a delivery, one of kind
-// done the number of a delivery that needs no further attempt. Numbers are 8 bytes,
-// texts a uvarint length and their bytes.
+// in little-endian order. The body begins with its kind, 1 byte. A record of kind
+// accepted holds a delivery, one of kind done the number of a delivery that needs no
+// further attempt. Numbers are 8 bytes, texts a uvarint length and their bytes.
+//
+// A file without a marker is of an older version: a head is the length and the
+// checksum of the body.
 const (
-	recordHead = 8
+	markerSize = 8
 	accepted   = 1
 	done       = 2
 	maxRecord  = 1 << 30
 )
+
+// marker begins each record of a file, and is known from the name of the file, which
+// nobody is sent. It is random, so that nothing that a client or a target says can be
+// taken for a record when records are looked for behind damage. It is empty in files
+// of older versions.
+type marker []byte
+
+// head is the length of the head of a record.
+func (m marker) head() int {
+	if len(m) == 0 {
+		return 8
+	}
+	return markerSize + 12
+}
 
 var castagnoli = crc32.MakeTable(crc32.Castagnoli)
 
@@ -35,9 +53,9 @@ type stored struct {
 }
 
 // appendStored appends a record of kind accepted.
-func appendStored(to []byte, s *stored) []byte {
+func appendStored(to []byte, m marker, s *stored) []byte {
 	start := len(to)
-	to = append(to, make([]byte, recordHead)...)
+	to = append(to, make([]byte, m.head())...)
 	to = append(to, accepted)
 	to = binary.LittleEndian.AppendUint64(to, s.id)
 	to = binary.LittleEndian.AppendUint64(to, uint64(s.due.UnixNano()))
@@ -45,51 +63,63 @@ func appendStored(to []byte, s *stored) []byte {
 	to = binary.AppendUvarint(to, uint64(s.attempt))
 	to = appendText(to, s.webhook)
 	to = append(to, s.parts...)
-	return seal(to, start)
+	return m.seal(to, start)
 }
 
 // appendDone appends a record of kind done.
-func appendDone(to []byte, id uint64) []byte {
+func appendDone(to []byte, m marker, id uint64) []byte {
 	start := len(to)
-	to = append(to, make([]byte, recordHead)...)
+	to = append(to, make([]byte, m.head())...)
 	to = append(to, done)
 	to = binary.LittleEndian.AppendUint64(to, id)
-	return seal(to, start)
+	return m.seal(to, start)
 }
 
 // seal writes the head of the record that begins at start.
-func seal(to []byte, start int) []byte {
-	body := to[start+recordHead:]
-	binary.LittleEndian.PutUint32(to[start:], uint32(len(body)))
-	binary.LittleEndian.PutUint32(to[start+4:], crc32.Checksum(body, castagnoli))
+func (m marker) seal(to []byte, start int) []byte {
+	head, body := to[start:start+m.head()], to[start+m.head():]
+	size := copy(head, m)
+	binary.LittleEndian.PutUint32(head[size:], uint32(len(body)))
+	binary.LittleEndian.PutUint32(head[size+4:], crc32.Checksum(body, castagnoli))
+	if size > 0 {
+		binary.LittleEndian.PutUint32(head[size+8:], crc32.Checksum(head[:size+8], castagnoli))
+	}
 	return to
 }
 
 // cutRecord returns the body of the first record of a log, and what follows it; not
 // ok when no whole and sound record stands there.
-func cutRecord(log []byte) (body, rest []byte, ok bool) {
-	n, ok := bodySize(log)
+func (m marker) cutRecord(log []byte) (body, rest []byte, ok bool) {
+	n, ok := m.bodySize(log)
 	if !ok {
 		return nil, log, false
 	}
-	body = log[recordHead : recordHead+n]
-	if crc32.Checksum(body, castagnoli) != binary.LittleEndian.Uint32(log[4:]) {
+	body, rest = log[m.head():m.head()+n], log[m.head()+n:]
+	if crc32.Checksum(body, castagnoli) != binary.LittleEndian.Uint32(log[len(m)+4:]) {
 		return nil, log, false
 	}
-	return body, log[recordHead+n:], true
+	return body, rest, true
 }
 
 // bodySize returns the length of the body of the first record of a log; not ok when
 // no whole record can stand there.
-func bodySize(log []byte) (n int, ok bool) {
-	if len(log) < recordHead {
+func (m marker) bodySize(log []byte) (n int, ok bool) {
+	n, ok = m.saidSize(log)
+	return n, ok && n <= len(log)-m.head()
+}
+
+// saidSize is the length of the body of the first record of a log as its head says,
+// which may be more than there is; not ok when no sound head stands there.
+func (m marker) saidSize(log []byte) (n int, ok bool) {
+	size := len(m)
+	if len(log) < m.head() || !bytes.HasPrefix(log, m) {
 		return 0, false
 	}
-	said := binary.LittleEndian.Uint32(log)
-	if said == 0 || said > maxRecord || uint64(said) > uint64(len(log)-recordHead) {
+	if size > 0 && crc32.Checksum(log[:size+8], castagnoli) != binary.LittleEndian.Uint32(log[size+8:]) {
 		return 0, false
 	}
-	return int(said), true
+	said := binary.LittleEndian.Uint32(log[size:])
+	return int(said), 0 < said && said <= maxRecord
 }
 
 var errRecord = errors.New("a record of the webhook store does not hold what it should")

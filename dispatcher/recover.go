@@ -1,6 +1,9 @@
 package dispatcher
 
 import (
+	"bytes"
+	"cmp"
+	"encoding/hex"
 	"errors"
 	"fmt"
 	"log/slog"
@@ -54,17 +57,17 @@ type recovery struct {
 // recover reads the log, and begins a new file behind it: the end of the last one
 // may be torn.
 func (o *outbox) recover(log *slog.Logger) ([]stored, error) {
-	numbers, err := o.numbers()
+	files, err := o.list()
 	if err != nil {
 		return nil, err
 	}
 	found := recovery{pending: map[uint64]stored{}}
 	next := uint32(1)
-	for i, number := range numbers {
-		if err := o.read(number, i == len(numbers)-1, &found, log); err != nil {
+	for i, f := range files {
+		if err := o.read(f, i == len(files)-1, &found, log); err != nil {
 			return nil, err
 		}
-		next = number + 1
+		next = f.number + 1
 	}
 	o.id = rand.Uint64()>>1 + 1 // none that was given before, whatever of that can be read: targets go by them
 	for i := range o.files {    // numbers that are missing between, as after a damaged file
@@ -73,10 +76,10 @@ func (o *outbox) recover(log *slog.Logger) ([]stored, error) {
 			break
 		}
 	}
-	if o.out, err = o.create(next); err != nil {
+	o.files = append(o.files, newLogFile(next))
+	if o.out, err = o.create(o.last()); err != nil {
 		return nil, err
 	}
-	o.files = append(o.files, &logFile{number: next})
 	if len(found.damaged) > 0 {
 		err = o.setAside(&found, log)
 	} else {
@@ -92,60 +95,121 @@ func (o *outbox) recover(log *slog.Logger) ([]stored, error) {
 	return pending, err
 }
 
-// numbers lists the files of the log.
-func (o *outbox) numbers() ([]uint32, error) {
+// list lists the files of the log.
+func (o *outbox) list() (files []*logFile, err error) {
 	entries, err := os.ReadDir(o.dir)
 	if err != nil {
 		return nil, err
 	}
-	var numbers []uint32
 	for _, e := range entries {
-		name, ok := strings.CutSuffix(e.Name(), ".log")
-		if n, err := strconv.ParseUint(name, 16, 32); ok && err == nil && len(name) == 8 {
-			numbers = append(numbers, uint32(n))
+		var f logFile
+		name, mark, _ := strings.Cut(strings.TrimSuffix(e.Name(), ".log"), "-")
+		n, err := strconv.ParseUint(name, 16, 32)
+		f.number = uint32(n)
+		if f.marker, _ = hex.DecodeString(mark); err == nil && (mark == "" || len(f.marker) == markerSize) && f.name() == e.Name() {
+			files = append(files, &f)
 		}
 	}
-	slices.Sort(numbers)
-	return numbers, nil
+	slices.SortStableFunc(files, func(a, b *logFile) int { return cmp.Compare(a.number, b.number) })
+	return files, nil
 }
 
 // read reads one file.
-func (o *outbox) read(number uint32, last bool, into *recovery, log *slog.Logger) error {
-	data, err := os.ReadFile(o.path(number))
+func (o *outbox) read(f *logFile, last bool, into *recovery, log *slog.Logger) error {
+	data, err := os.ReadFile(o.path(f))
 	if err != nil {
 		return err
 	}
-	f := &logFile{number: number, size: int64(len(data))}
+	f.size = int64(len(data))
 	o.files = append(o.files, f)
-	rest := data
-	for {
-		body, after, ok := cutRecord(rest)
-		if !ok {
-			break
-		}
-		kind, s, err := readRecord(body)
-		if err != nil {
-			break
-		}
-		rest = after
-		o.enter(kind, s, f, into)
-	}
+	end, lost := f.marker.scan(data, func(kind byte, s stored) { o.enter(kind, s, f, into) })
+	rest := data[end:]
 	switch {
 	case len(rest) == 0:
-	case last && isTorn(rest):
+	case last && f.marker.isTorn(rest):
 		// The next time this file is not the last, and its end would be damage.
-		if err := os.Truncate(o.path(number), int64(len(data)-len(rest))); err != nil {
+		if err := os.Truncate(o.path(f), int64(end)); err != nil {
 			return err
 		}
-		f.size -= int64(len(rest))
+		f.size = int64(end)
 		log.Warn("the webhook store ends in a record that is not whole, as after a crash: it is left out",
-			"file", o.path(number), "bytes", len(rest))
+			"file", o.path(f), "bytes", len(rest))
 	default:
-		log.Error("the webhook store is damaged: what is behind the damage in this file is lost",
-			"file", o.path(number), "offset", len(data)-len(rest), "bytes", len(rest))
+		lost.add(f.marker, end, rest)
+	}
+	if lost.bytes > 0 {
+		log.Error("the webhook store is damaged: records are lost",
+			"file", o.path(f), "offset", lost.offset, "bytes", lost.bytes, "records", lost.records, "places", lost.places)
 		into.damaged = append(into.damaged, f)
+		o.lost += int64(lost.records)
 	}
 	return nil
+}
+
+// loss is what cannot be read of a file.
+type loss struct {
+	offset  int // of the first of it
+	bytes   int
+	records int // at least
+	places  int
+}
+
+// add adds a part that no record can be read of. A record begins there, and others where
+// their markers stand.
+func (l *loss) add(m marker, offset int, part []byte) {
+	if l.bytes == 0 {
+		l.offset = offset
+	}
+	l.bytes += len(part)
+	l.places++
+	l.records++
+	if len(m) > 0 {
+		l.records += bytes.Count(part[1:], m)
+	}
+}
+
+// scan takes the records of a file one after the other. Where none can be read it goes
+// on with the next that can, which only a file with a marker tells for sure. It returns
+// how much of the file was read, up to the end of the last record, and what was passed
+// over.
+//
+// Each byte is summed twice at most: what begins with a marker and a sound head is as
+// long as it says.
+func (m marker) scan(log []byte, take func(kind byte, s stored)) (end int, passed loss) {
+	for at := 0; ; {
+		kind, s, size := m.readAt(log[at:])
+		if size > 0 {
+			if at > end {
+				passed.add(m, end, log[end:at])
+			}
+			take(kind, s)
+			at += size
+			end = at
+			continue
+		}
+		if len(m) == 0 || at == len(log) {
+			return end, passed
+		}
+		next := bytes.Index(log[at+1:], m)
+		if next < 0 {
+			return end, passed
+		}
+		at += 1 + next
+	}
+}
+
+// readAt reads the first record of a log, and returns its size, head included; 0 when no
+// sound one stands there.
+func (m marker) readAt(log []byte) (kind byte, s stored, size int) {
+	body, rest, ok := m.cutRecord(log)
+	if !ok {
+		return 0, stored{}, 0
+	}
+	kind, s, err := readRecord(body)
+	if err != nil {
+		return 0, stored{}, 0
+	}
+	return kind, s, len(log) - len(rest)
 }
 
 // enter takes one record.
@@ -168,26 +232,38 @@ func (o *outbox) enter(kind byte, s stored, f *logFile, into *recovery) {
 	into.pending[s.id] = s
 }
 
-// isTorn tells whether what no record can be read of is the end of a log whose
-// writing was broken off: no sound record follows.
-func isTorn(rest []byte) bool {
-	follows, _ := recordFollows(rest)
-	return !follows
+// isTorn reports whether the end of a log, which no record can be read of, is what is left
+// of one whose writing was broken off: its beginning, or the zeros of a file whose length
+// was written before its content. Anything else is taken for damage, which loses nothing.
+func (m marker) isTorn(end []byte) bool {
+	if len(m) == 0 { // its heads have no checksums
+		follows, _ := recordFollows(end)
+		return !follows
+	}
+	if len(end) < m.head() {
+		return bytes.HasPrefix(end, m) || bytes.HasPrefix(m, end) || isZero(end)
+	}
+	n, ok := m.saidSize(end)
+	return ok && n > len(end)-m.head() || isZero(end)
 }
 
-// recordFollows tells whether a sound record stands behind the first byte, or may.
+func isZero(b []byte) bool { return len(bytes.TrimLeft(b, "\x00")) == 0 }
+
+// recordFollows tells of a file without a marker whether a sound record stands behind the
+// first byte, or may.
 // What was torn may hold much that looks like the head of a record, so no more bytes
 // are summed than maxSummed allows. What is not known then is taken for damage,
 // which loses nothing. summed is how many there were, for tests.
 func recordFollows(rest []byte) (follows bool, summed int) {
+	var old marker
 	for i := 1; i < len(rest); i++ {
-		if len(rest) < i+recordHead+1 {
+		if len(rest) < i+old.head()+1 {
 			break
 		}
-		if kind := rest[i+recordHead]; kind != accepted && kind != done {
+		if kind := rest[i+old.head()]; kind != accepted && kind != done {
 			continue
 		}
-		size, ok := bodySize(rest[i:])
+		size, ok := old.bodySize(rest[i:])
 		if !ok {
 			continue
 		}
@@ -195,7 +271,7 @@ func recordFollows(rest []byte) (follows bool, summed int) {
 			return true, summed
 		}
 		summed += size
-		if _, _, ok := cutRecord(rest[i:]); ok {
+		if _, _, ok := old.cutRecord(rest[i:]); ok {
 			return true, summed
 		}
 	}
@@ -218,8 +294,8 @@ func (o *outbox) setAside(found *recovery, log *slog.Logger) error {
 	}
 	o.buffer = nil
 	for _, f := range o.files[:len(o.files)-1] {
-		aside := o.path(f.number) + ".damaged"
-		if err := os.Rename(o.path(f.number), aside); err != nil {
+		aside := o.path(f) + ".damaged"
+		if err := os.Rename(o.path(f), aside); err != nil {
 			return err
 		}
 		log.Error("a file of the webhook store was set aside", "file", aside)

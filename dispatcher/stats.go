@@ -13,6 +13,7 @@ type Stats struct {
 	Refused   int64 // not accepted: too many were pending, or the queue was closed
 	Abandoned int64 // left when the queue was closed without a store
 	Kept      int64 // left in the store when the queue was closed
+	Lost      int64 // records, at least, that could not be read of the store when it was opened
 
 	Lag Lag // of first attempts
 }

@@ -19,7 +19,7 @@ type shownDelivery struct {
 	URL       string    `json:"url" doc:"where it is sent, without a password"`
 	Due       time.Time `json:"due" doc:"when it is sent"`
 	DueIn     float64   `json:"due_in_ms" doc:"how long until then; below 0 when it is late"`
-	Attempt   int       `json:"attempt" doc:"number of the attempt that comes next, 1 for the first"`
+	Attempt   int       `json:"attempt" doc:"number of the attempt that was made last, 0 before the first"`
 	InFlight  bool      `json:"in_flight" doc:"it is being sent"`
 	LastError string    `json:"last_error,omitempty" doc:"why the last attempt failed"`
 }
@@ -40,6 +40,7 @@ type shownDeliveries struct {
 	Dead      int64           `json:"dead" doc:"webhooks that were given up after their last attempt"`
 	Cancelled int64           `json:"cancelled" doc:"webhooks that were cancelled"`
 	Refused   int64           `json:"refused" doc:"webhooks that were not accepted, as too many were pending"`
+	Lost      int64           `json:"lost,omitempty" doc:"records of the webhook store, at least, that could not be read at the start"`
 	Lag       Spread          `json:"lag" doc:"how late first attempts were"`
 	Webhooks  []shownDelivery `json:"webhooks,omitempty" doc:"those that are pending, the next one first; /__admin/webhooks alone has them"`
 }
@@ -48,7 +49,7 @@ func (a *Admin) deliveries(most int) shownDeliveries {
 	stats := a.server.Webhooks()
 	s := shownDeliveries{
 		Pending: int(stats.Pending), Due: stats.Due, InFlight: stats.InFlight, Delivered: stats.Delivered, Retried: stats.Retried,
-		Dead: stats.Dead, Cancelled: stats.Cancelled, Refused: stats.Refused,
+		Dead: stats.Dead, Cancelled: stats.Cancelled, Refused: stats.Refused, Lost: stats.Lost,
 		Lag: spreadOf(stats.Lag.Count, stats.Lag.Max, &stats.Lag),
 	}
 	if most == 0 {

@@ -113,6 +113,7 @@ var (
 
 	webhooksTotal    = describe("webhooks_total", "Webhooks, by what became of them.", "outcome")
 	webhookRetries   = describe("webhook_retries_total", "Attempts to send a webhook after which another was to follow.")
+	webhooksLost     = describe("webhook_store_lost_records_total", "Records of the webhook store, at least, that could not be read at the start.")
 	webhooksPending  = describe("webhooks_pending", "Webhooks that are accepted and not finished.")
 	webhooksDue      = describe("webhooks_due", "Webhooks that are due and wait for a worker.")
 	webhooksInFlight = describe("webhooks_in_flight", "Webhooks that are being sent.")
@@ -193,6 +194,7 @@ func (a *Admin) writeWebhooks(out *output) {
 		out.counter(webhooksTotal, uint64(o.n), o.outcome)
 	}
 	out.counter(webhookRetries, uint64(stats.Retried))
+	out.counter(webhooksLost, uint64(stats.Lost))
 	out.gauge(webhooksPending, float64(stats.Pending))
 	out.gauge(webhooksDue, float64(stats.Due))
 	out.gauge(webhooksInFlight, float64(stats.InFlight))

@@ -1,0 +1,465 @@
+package dispatcher
+
+import (
+	"bytes"
+	"encoding/hex"
+	"fmt"
+	"math/rand/v2"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+)
+
+// logOf writes a store with the given texts and returns its only file.
+func logOf(t *testing.T, names ...string) (f *logFile, log []byte) {
+	t.Helper()
+	o, _, _ := openedStore(t, t.TempDir())
+	for i, name := range names {
+		put(t, o, name, int64(i))
+	}
+	if err := o.close(); err != nil {
+		t.Fatal(err)
+	}
+	files, err := o.list()
+	if err != nil || len(files) != 1 {
+		t.Fatalf("files %v, %v", files, err)
+	}
+	if log, err = os.ReadFile(o.path(files[0])); err != nil {
+		t.Fatal(err)
+	}
+	return files[0], log
+}
+
+// storeOf is a directory with one file.
+func storeOf(t *testing.T, f *logFile, log []byte) (dir string) {
+	t.Helper()
+	dir = t.TempDir()
+	if err := os.WriteFile(filepath.Join(dir, f.name()), log, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	return dir
+}
+
+// reopened opens a store and closes it again.
+func reopened(t *testing.T, dir string) (pending []stored, lost int64, said string) {
+	t.Helper()
+	o, pending, said := openedStore(t, dir)
+	if err := o.close(); err != nil {
+		t.Fatal(err)
+	}
+	return pending, o.lost, said
+}
+
+// endsOf are the ends of the records of a log.
+func endsOf(t testing.TB, m marker, log []byte) (ends []int) {
+	t.Helper()
+	for at := 0; at < len(log); {
+		_, _, size := m.readAt(log[at:])
+		if size == 0 {
+			t.Fatalf("no record stands at %d", at)
+		}
+		at += size
+		ends = append(ends, at)
+	}
+	return ends
+}
+
+// A crash leaves any beginning of what was written, perhaps followed by zeros: whole
+// records are found, and a torn one is no damage.
+func TestOutbox_CutAnywhere(t *testing.T) {
+	f, whole := logOf(t, "a", "b", "c")
+	ends := endsOf(t, f.marker, whole)
+	for cut := range len(whole) + 1 {
+		want := 0
+		for _, end := range ends {
+			if end <= cut {
+				want++
+			}
+		}
+		dir := storeOf(t, f, whole[:cut])
+		pending, lost, said := reopened(t, dir)
+		if len(pending) != want || lost != 0 {
+			t.Errorf("cut at %d: %d pending, want %d; %d lost", cut, len(pending), want, lost)
+		}
+		if strings.Contains(said, "damaged") {
+			t.Errorf("cut at %d is called damage: %s", cut, said)
+		}
+		if again, _, said := reopened(t, dir); len(again) != want || said != "" {
+			t.Errorf("cut at %d, opened again: %d pending, want %d; log %s", cut, len(again), want, said)
+		}
+	}
+	zeros := append(bytes.Clone(whole), make([]byte, 4096)...)
+	if pending, lost, said := reopened(t, storeOf(t, f, zeros)); len(pending) != 3 || lost != 0 || !strings.Contains(said, "not whole") {
+		t.Errorf("with zeros at the end: %d pending, %d lost; log %s", len(pending), lost, said)
+	}
+}
+
+// A flipped bit anywhere loses the record that it hits and no other, says so, and
+// throws nothing away.
+func TestOutbox_DamageIsSetAside(t *testing.T) {
+	names := []string{"a", "b", "c", "d"}
+	f, whole := logOf(t, names...)
+	ends := endsOf(t, f.marker, whole)
+	for at := range whole {
+		broken := bytes.Clone(whole)
+		broken[at] ^= 0x10
+		hit, _ := slices.BinarySearch(ends, at+1)
+		dir := storeOf(t, f, broken)
+		pending, lost, said := reopened(t, dir)
+		if want := slices.Delete(slices.Clone(names), hit, hit+1); !slices.Equal(texts(pending), want) || lost != 1 {
+			t.Errorf("flip at %d: %v pending, want %v; %d lost", at, texts(pending), want, lost)
+		}
+		size := ends[0] // of each
+		if !strings.Contains(said, fmt.Sprintf("offset=%d bytes=%d records=1 places=1", hit*size, size)) || !strings.Contains(said, "set aside") {
+			t.Errorf("flip at %d: not said: %s", at, said)
+		}
+		kept, err := os.ReadFile(filepath.Join(dir, f.name()+".damaged"))
+		if err != nil || !bytes.Equal(kept, broken) {
+			t.Errorf("flip at %d: the damaged file is not kept: %v", at, err)
+		}
+		if again, lost, said := reopened(t, dir); !slices.Equal(texts(again), texts(pending)) || lost != 0 || said != "" {
+			t.Errorf("flip at %d: opened again %v, before %v; log %s", at, texts(again), texts(pending), said)
+		}
+	}
+}
+
+// forgeries is a body of a webhook that is full of what looks like records: of files
+// without a marker, and of a file with another.
+func forgeries() string {
+	other := marker("\x01another")
+	var b []byte
+	for i := range 4 {
+		forged := stored{id: uint64(1000 + i), due: time.Unix(1, 0), webhook: appendWebhook(nil, &Webhook{Name: "forged"}), parts: []byte("forged")}
+		b = append(append(b, other...), "\x00\x00"[:i%3%2+1]...)
+		b = appendDone(appendStored(b, nil, &forged), nil, 3)
+		b = appendDone(appendStored(b, other, &forged), other, 3)
+	}
+	return string(b)
+}
+
+// mixedLog is a log of 50 records, some of deliveries whose texts look like records.
+func mixedLog(m marker) (log []byte) {
+	for id := uint64(1); id <= 50; id++ {
+		switch s := storedAs(fmt.Sprint("delivery ", id), int64(id)); {
+		case id%5 == 0:
+			log = appendDone(log, m, id-1)
+			continue
+		case id%7 == 0:
+			s.parts = []byte(forgeries())
+			fallthrough
+		default:
+			s.id = id
+			log = appendStored(log, m, &s)
+		}
+	}
+	return log
+}
+
+// seen is a record as it was read.
+type seen struct {
+	kind           byte
+	id             uint64
+	due            int64
+	depth, attempt int
+	webhook, parts string
+}
+
+// scanned are the records of a log, and what cannot be read of it, its end included.
+func scanned(m marker, log []byte) (records []seen, lost loss) {
+	end, lost := m.scan(log, func(kind byte, s stored) {
+		records = append(records, seen{kind, s.id, s.due.UnixNano(), s.depth, s.attempt, string(s.webhook), string(s.parts)})
+	})
+	if end < len(log) {
+		lost.add(m, end, log[end:])
+	}
+	return records, lost
+}
+
+func TestScan_EveryByteDamaged(t *testing.T) {
+	m := marker("\x00marker\xff")
+	log := mixedLog(m)
+	ends := endsOf(t, m, log)
+	all, lost := scanned(m, log)
+	if len(all) != 50 || lost != (loss{}) {
+		t.Fatalf("%d records of 50, lost %+v", len(all), lost)
+	}
+	broken := bytes.Clone(log)
+	for at, was := range log {
+		hit, _ := slices.BinarySearch(ends, at+1)
+		begin := append([]int{0}, ends...)[hit]
+		for _, is := range []byte{was ^ 1, was ^ 0x80, ^was, 0, 0xFF} {
+			if is == was {
+				continue
+			}
+			broken[at] = is
+			got, lost := scanned(m, broken)
+			if !slices.Equal(got[:min(hit, len(got))], all[:hit]) || !slices.Equal(got[min(hit, len(got)):], all[hit+1:]) {
+				t.Fatalf("byte %d made %#x: %d records, want all but the %dth", at, is, len(got), hit)
+			}
+			if want := (loss{offset: begin, bytes: ends[hit] - begin, records: 1, places: 1}); lost != want {
+				t.Fatalf("byte %d made %#x: lost %+v, want %+v", at, is, lost, want)
+			}
+			if m.isTorn(broken[begin:]) {
+				t.Fatalf("byte %d made %#x: damage is taken for a torn end", at, is)
+			}
+		}
+		broken[at] = was
+	}
+}
+
+// Whatever is overwritten, left out or put in, records that it does not touch are read.
+func TestScan_PartsDamaged(t *testing.T) {
+	m := marker("\x00marker\xff")
+	log := mixedLog(m)
+	ends := append([]int{0}, endsOf(t, m, log)...)
+	all, _ := scanned(m, log)
+	random := rand.New(rand.NewPCG(1, 2))
+	for range 2000 {
+		from := random.IntN(len(log))
+		to := from + 1 + random.IntN(min(len(log)-from, 2000))
+		var with []byte
+		switch random.IntN(4) {
+		case 0:
+			with = bytes.Repeat([]byte{byte(random.Uint32())}, to-from)
+		case 1:
+			with = []byte(forgeries())
+		case 2:
+			with = log[random.IntN(from+1) : from+1] // a part of the log itself
+		}
+		got, _ := scanned(m, slices.Concat(log[:from], with, log[to:]))
+		at := 0
+		for i, record := range all {
+			if found := slices.Index(got[at:], record); found >= 0 {
+				at += found + 1
+			} else if ends[i+1] <= from || ends[i] >= to {
+				t.Fatalf("%d to %d replaced by %d bytes: the %dth record, at %d to %d, is lost", from, to, len(with), i, ends[i], ends[i+1])
+			}
+		}
+		for _, record := range got {
+			if !slices.Contains(all, record) {
+				t.Fatalf("%d to %d replaced by %d bytes: %+v was never stored", from, to, len(with), record)
+			}
+		}
+	}
+}
+
+// A large record that was torn, full of what looks like records of half its size each,
+// is passed over in one go: to sum each of them would take days.
+func TestScan_TornAndFullOfHeads(t *testing.T) {
+	const size = 8 << 20
+	heads := bytes.Repeat([]byte{1, 0, 64, 0}, size/4) // the length of 4 MiB, and a kind
+	m := marker("\x00marker\xff")
+	torn := appendStored(nil, m, &stored{id: 1, due: time.Unix(1, 0), parts: heads})
+	torn = torn[:len(torn)-1]
+	log := append(appendDone(nil, m, 7), torn...)
+	if got, lost := scanned(m, log); len(got) != 1 || lost.bytes != len(torn) || !m.isTorn(torn) {
+		t.Errorf("%d records, lost %+v, torn %v", len(got), lost, m.isTorn(torn))
+	}
+	torn[0]++ // and damaged
+	log = appendDone(append(appendDone(nil, m, 7), torn...), m, 8)
+	if got, lost := scanned(m, log); len(got) != 2 || lost.bytes != len(torn) || lost.records != 1 {
+		t.Errorf("%d records, lost %+v", len(got), lost)
+	}
+}
+
+// oldLog is what a version before markers wrote: deliveries 7 to 9, of which 8 is done.
+const oldLog = "54000000f11cd78f01070000000000000000ca9a3b0000000002003a036f6c6404504f53540e687474703a2f2f612e746573742f00027b7d8094ebdc03028094ebdc0380b09dc2df01017303582d53067374726970650000046f6e65" +
+	"4e00000020155285010800000000000000009435770000000000003a036f6c6404504f53540e687474703a2f2f612e746573742f00027b7d8094ebdc03028094ebdc0380b09dc2df01017303582d5306737472697065" +
+	"0900000018b64f14020800000000000000" +
+	"5400000044f1a12a010900000000000000005ed0b20000000000003a036f6c6404504f53540e687474703a2f2f612e746573742f00027b7d8094ebdc03028094ebdc0380b09dc2df01017303582d530673747269706500000474776f"
+
+func TestOutbox_OfAnOlderVersion(t *testing.T) {
+	old, err := hex.DecodeString(oldLog)
+	if err != nil {
+		t.Fatal(err)
+	}
+	dir := storeOf(t, &logFile{number: 1}, old)
+	o, pending, said := openedStore(t, dir)
+	if len(pending) != 2 || pending[0].id != 7 || pending[1].id != 9 || said != "" {
+		t.Fatalf("pending %+v; log %s", pending, said)
+	}
+	if w, err := readWebhook(pending[0].webhook); err != nil || w.Name != "old" || w.URL != "http://a.test/" || w.Sign.Scheme != "stripe" {
+		t.Errorf("webhook %+v, %v", w, err)
+	}
+	put(t, o, "new", 10)
+	o.done(7)
+	if err := o.close(); err != nil {
+		t.Fatal(err)
+	}
+	if pending, lost, said := reopened(t, dir); len(pending) != 2 || pending[0].id != 9 || string(pending[1].parts) != "new" || lost != 0 || said != "" {
+		t.Errorf("with records of both versions: pending %+v, %d lost; log %s", pending, lost, said)
+	}
+	for cut := range len(old) {
+		if _, lost, said := reopened(t, storeOf(t, &logFile{number: 1}, old[:cut])); lost != 0 || strings.Contains(said, "damaged") {
+			t.Fatalf("cut at %d is called damage: %s", cut, said)
+		}
+	}
+	// Nothing tells records behind damage from what looks like them.
+	broken := bytes.Clone(old)
+	broken[100] ^= 1
+	dir = storeOf(t, &logFile{number: 1}, broken)
+	pending, lost, said := reopened(t, dir)
+	if len(pending) != 1 || pending[0].id != 7 || lost != 1 || !strings.Contains(said, "damaged") {
+		t.Errorf("damaged: pending %+v, %d lost; log %s", pending, lost, said)
+	}
+	if kept, err := os.ReadFile(filepath.Join(dir, "00000001.log.damaged")); err != nil || !bytes.Equal(kept, broken) {
+		t.Errorf("the damaged file is not kept: %v", err)
+	}
+}
+
+// What was torn in a file of an older version may be full of what looks like records, of
+// half its size each.
+func TestOutbox_OfAnOlderVersionTornAndFullOfHeads(t *testing.T) {
+	const size = 1 << 20
+	pattern := []byte{1, 0, 8, 0} // the length of half a MiB, and a kind
+	torn := appendStored(nil, nil, &stored{id: 1, due: time.Unix(1, 0), parts: bytes.Repeat(pattern, size/len(pattern))})
+	torn = torn[:len(torn)-1]
+	if _, summed := recordFollows(torn); summed > 16*len(torn) || summed < size {
+		t.Errorf("%d bytes of %d were summed", summed, len(torn))
+	}
+	if follows, summed := recordFollows(append(bytes.Repeat([]byte("text"), 5000), appendDone(nil, nil, 7)...)); !follows || summed != 9 {
+		t.Errorf("a record behind others: %v, %d bytes summed", follows, summed)
+	}
+	s := storedAs("kept", 1)
+	f := &logFile{number: 1}
+	dir := storeOf(t, f, append(appendStored(nil, nil, &s), torn...))
+	pending, _, said := reopened(t, dir)
+	if got := texts(pending); !slices.Equal(got, []string{"kept"}) {
+		t.Errorf("pending %v, want what was before", got)
+	}
+	if aside, err := os.Stat(filepath.Join(dir, f.name()+".damaged")); err != nil || aside.Size() < size || !strings.Contains(said, "set aside") {
+		t.Errorf("the file was not set aside: %v; log: %s", err, said)
+	}
+}
+
+// Records of any size are found again, whole or cut, and one that is damaged is lost
+// alone.
+func TestOutbox_LargeRecords(t *testing.T) {
+	sizes := []int{70 << 10, 300 << 10, 3 << 20}
+	var names []string
+	for i, size := range sizes {
+		names = append(names, strings.Repeat(string(rune('a'+i)), size))
+	}
+	f, whole := logOf(t, names...)
+	begins := append([]int{0}, endsOf(t, f.marker, whole)...)
+	head := f.marker.head()
+	for i, size := range sizes {
+		for _, in := range []int{0, 3, markerSize, head, head + 20, size / 2, size, begins[i+1] - begins[i] - 1} {
+			at := begins[i] + in
+			pending, lost, said := reopened(t, storeOf(t, f, whole[:at]))
+			if !slices.Equal(texts(pending), names[:i]) || lost != 0 || strings.Contains(said, "damaged") {
+				t.Errorf("cut at %d: %d pending, want %d; log %s", at, len(pending), i, said)
+			}
+			broken := bytes.Clone(whole)
+			broken[at] ^= 0x10
+			dir := storeOf(t, f, broken)
+			pending, lost, said = reopened(t, dir)
+			if !slices.Equal(texts(pending), slices.Delete(slices.Clone(names), i, i+1)) || lost != 1 {
+				t.Errorf("flip at %d: %d pending, %d lost; log %s", at, len(pending), lost, said)
+			}
+			if kept, err := os.ReadFile(filepath.Join(dir, f.name()+".damaged")); err != nil || !bytes.Equal(kept, broken) {
+				t.Errorf("flip at %d: the damaged file is not kept: %v", at, err)
+			}
+		}
+	}
+}
+
+// Files of other names are no part of the log, and of two with the same number none is
+// lost.
+func TestOutbox_NamesOfFiles(t *testing.T) {
+	dir := t.TempDir()
+	s := storedAs("one", 1)
+	s.id = 1
+	for _, name := range []string{"1.log", "00000001.LOG", "00000001-.log", "00000001-0102.log", "0000000g.log", "00000001-0102030405060708.log.damaged", "00000001-010203040506070G.log"} {
+		if err := os.WriteFile(filepath.Join(dir, name), appendStored(nil, nil, &s), 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if pending, _, said := reopened(t, dir); len(pending) != 0 || said != "" {
+		t.Errorf("pending %v; log %s", texts(pending), said)
+	}
+	dir = t.TempDir()
+	for i, f := range []*logFile{{number: 5}, {number: 5, marker: marker("12345678")}, {number: 5, marker: marker("abcdefgh")}} {
+		s := storedAs(fmt.Sprint(i), int64(i))
+		s.id = uint64(i)
+		if err := os.WriteFile(filepath.Join(dir, f.name()), appendStored(nil, f.marker, &s), 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	for range 2 {
+		if pending, _, _ := reopened(t, dir); !slices.Equal(texts(pending), []string{"0", "1", "2"}) {
+			t.Errorf("pending %v", texts(pending))
+		}
+	}
+}
+
+func FuzzRecord(f *testing.F) {
+	s := storedAs("text", 7)
+	m := marker("12345678")
+	f.Add(true, appendDone(appendStored(nil, m, &s), m, 9))
+	f.Add(false, appendDone(appendStored(nil, nil, &s), nil, 9))
+	f.Fuzz(func(t *testing.T, marked bool, log []byte) {
+		m := m
+		if !marked {
+			m = nil
+		}
+		end, _ := m.scan(log, func(kind byte, s stored) {
+			if kind != accepted {
+				return
+			}
+			kind, s2, size := m.readAt(appendStored(nil, m, &s))
+			if size == 0 || kind != accepted || s2.id != s.id || !bytes.Equal(s2.parts, s.parts) || !s2.due.Equal(s.due) {
+				t.Fatalf("a record written anew holds something else: %+v, %+v", s, s2)
+			}
+			_, _ = readWebhook(s.webhook)
+		})
+		if !m.isTorn(log[end:]) {
+			recordFollows(log[end:])
+		}
+	})
+}
+
+// FuzzScan damages a log of which a client wrote a part: what is read was written, in
+// that order, and what the damage does not touch is read.
+func FuzzScan(f *testing.F) {
+	f.Add([]byte(forgeries()), uint16(100), uint16(20), []byte("x"))
+	f.Add([]byte("12345678"), uint16(0), uint16(1), []byte{})
+	f.Fuzz(func(t *testing.T, body []byte, at, size uint16, with []byte) {
+		m := marker("\x00marker\xff")
+		if bytes.Contains(body, m[:4]) || bytes.Contains(with, m[:4]) || bytes.Contains(body, m[4:]) || bytes.Contains(with, m[4:]) {
+			t.Skip("a client does not know the marker")
+		}
+		var log []byte
+		var begins []int
+		for id := range uint64(6) {
+			begins = append(begins, len(log))
+			if id == 4 {
+				log = appendDone(log, m, 1)
+				continue
+			}
+			s := storedAs("text", 7)
+			s.id, s.parts = id, body
+			log = appendStored(log, m, &s)
+		}
+		all, _ := scanned(m, log)
+		from := int(at) % (len(log) + 1)
+		to := min(from+int(size), len(log))
+		got, _ := scanned(m, slices.Concat(log[:from], with, log[to:]))
+		next := 0
+		for i, record := range all {
+			end := append(begins[1:], len(log))[i]
+			switch {
+			case next < len(got) && got[next] == record:
+				next++
+			case end <= from || begins[i] >= to:
+				t.Errorf("record %d was not touched and is lost", i)
+			}
+		}
+		if next < len(got) {
+			t.Errorf("%+v was never stored, or not there", got[next])
+		}
+	})
+}
