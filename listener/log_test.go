@@ -8,6 +8,7 @@ import (
 	"reflect"
 	"slices"
 	"strings"
+	"sync"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -58,8 +59,13 @@ func TestPace_SaysWhatItSuppressed(t *testing.T) {
 		}, []int{40, 1}},
 	} {
 		synctest.Test(t, func(t *testing.T) {
+			var mu sync.Mutex // guards lines
 			var lines []int
-			p := newPace(10, func(suppressed int) { lines = append(lines, suppressed) })
+			p := newPace(10, func(suppressed int) {
+				mu.Lock()
+				defer mu.Unlock()
+				lines = append(lines, suppressed)
+			})
 			for range 50 {
 				p.pass(time.Unix(1000, 0))
 			}
