@@ -181,6 +181,7 @@ func options(settings config.Settings, env func(string) (string, bool), log *slo
 		Logger:          log,
 		MaxBody:         settings.MaxBody,
 		MaxMessage:      settings.MaxMessage,
+		MaxResponse:     settings.MaxResponse,
 		UnmatchedStatus: settings.UnmatchedStatus,
 		NoCORS:          settings.NoCORS,
 		TrustForwarded:  settings.TrustForwarded,

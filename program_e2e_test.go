@@ -144,6 +144,7 @@ func TestProgram_HelpListsEveryFlagAndVariableWithItsDefault(t *testing.T) {
 		{"--access-log", "default"},
 		{"--max-body", "default 16MiB"},
 		{"--max-message", "MOCKSERVER_MAX_MESSAGE", "default 1MiB"},
+		{"--max-response", "MOCKSERVER_MAX_RESPONSE", "default 64MiB"},
 		{"--no-webhooks", "MOCKSERVER_NO_WEBHOOKS", "default false"},
 		{"--validate", "MOCKSERVER_VALIDATE", "default false"},
 		{"--seed", "MOCKSERVER_SEED", "default none"},

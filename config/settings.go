@@ -32,6 +32,7 @@ type Settings struct {
 	AccessLog       bool
 	MaxBody         int           // bytes of a request body
 	MaxMessage      int           // bytes of a WebSocket message
+	MaxResponse     int           // bytes of a text that a template makes
 	Validate        bool          // hold requests against the OpenAPI documents
 	AllowRemoteRefs bool          // those may refer to others by http and https URLs
 	Grace           time.Duration // how long stopping waits for requests, and sends webhooks
@@ -91,6 +92,8 @@ var settings = []setting{
 		func(s *Settings, v string) bool { return readSize(&s.MaxBody, v) }},
 	{"max-message", "", "MOCKSERVER_MAX_MESSAGE", "1MiB", "SIZE", "the largest WebSocket message that is accepted, unless the WebSocket says otherwise", "a number of bytes above 0, such as 1048576, 64KiB or 16MB,",
 		func(s *Settings, v string) bool { return readSize(&s.MaxMessage, v) }},
+	{"max-response", "", "MOCKSERVER_MAX_RESPONSE", "64MiB", "SIZE", "the largest body, header or message that a template may make; an answer that would be larger is 500", "a number of bytes above 0, such as 1048576, 64KiB or 16MB,",
+		func(s *Settings, v string) bool { return readSize(&s.MaxResponse, v) }},
 	{"validate", "", "MOCKSERVER_VALIDATE", "", "", "hold requests against the OpenAPI documents, and answer those that they do not accept 400, 401, 415 or 422", "true or false",
 		func(s *Settings, v string) bool { return readSwitch(&s.Validate, v) }},
 	{"allow-remote-refs", "", "MOCKSERVER_ALLOW_REMOTE_REFS", "", "", "let OpenAPI documents refer to others by http and https URLs", "true or false",

@@ -162,6 +162,9 @@ func (s *Source) stored(r *matcher.Request) *kept {
 	defer s.loader.giveBack(buf)
 	key, path, sheet := s.key(*buf, r)
 	*buf = key
+	if k := stopped(r); k != nil {
+		return k
+	}
 	e := s.shelf.entry(key)
 	if s.fixed {
 		s.pinned.Store(e)
@@ -170,6 +173,14 @@ func (s *Source) stored(r *matcher.Request) *kept {
 		return k
 	}
 	return s.renewed(e, now, string(path), string(sheet))
+}
+
+// stopped is why there is no body whose path could not be rendered whole; nil otherwise.
+func stopped(r *matcher.Request) *kept {
+	if r == nil || r.Stopped == nil {
+		return nil
+	}
+	return &kept{err: &Error{Kind: Unavailable, Message: r.Stopped.Error(), Err: r.Stopped}}
 }
 
 // key appends what a body is kept under to dst; path and sheet are parts of it.

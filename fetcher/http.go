@@ -83,6 +83,9 @@ func (s *Source) fetched(r *matcher.Request) *kept {
 		key = s.path.Append(key, r)
 	}
 	*buf = key
+	if k := stopped(r); k != nil {
+		return k
+	}
 	var last *kept
 	if e := s.shelf.find(key); e != nil && s.keepsCopies() {
 		e.touch()

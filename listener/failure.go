@@ -43,6 +43,8 @@ var (
 	internalError     = failure{fasthttp.StatusInternalServerError, "internal", "Internal error"}
 	notImplemented    = failure{fasthttp.StatusNotImplemented, "not_implemented", "Not implemented"}
 	bodyUnavailable   = failure{fasthttp.StatusInternalServerError, "body_unavailable", "Body unavailable"}
+	responseTooLarge  = failure{fasthttp.StatusInternalServerError, "response_too_large", "Response too large"}
+	templateTooLong   = failure{fasthttp.StatusInternalServerError, "template_too_long", "Template takes too long"}
 	capacityExceeded  = failure{fasthttp.StatusServiceUnavailable, "capacity_exceeded", "Capacity exceeded"}
 	upstreamFailed    = failure{fasthttp.StatusBadGateway, "upstream_failed", "Remote body unavailable"}
 	injectedFailure   = failure{fasthttp.StatusInternalServerError, "injected_failure", "Injected failure"}
@@ -130,7 +132,7 @@ func (s *Server) malformed(ctx *fasthttp.RequestCtx, err error) {
 	case errors.As(err, &small):
 		s.refuse(ctx, headersTooLarge, largeHead.what)
 	case errors.Is(err, fasthttp.ErrBodyTooLarge):
-		s.refuse(ctx, payloadTooLarge, "the request body is larger than "+s.maxBodyText())
+		s.refuse(ctx, payloadTooLarge, "the request body is larger than "+sizeText(s.opts.MaxBody))
 	case errors.Is(err, fasthttp.ErrorInvalidURI):
 		s.refuse(ctx, badRequest, "the request target is malformed")
 	case errors.As(err, &timeout) && timeout.Timeout():

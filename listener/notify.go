@@ -178,6 +178,13 @@ func (s *Server) notify(a *answer, r *matcher.Request) {
 			continue
 		}
 		d, err := h.delivery(r, depth+1)
+		switch {
+		case r.Stopped == renderer.ErrLeft:
+			return
+		case r.Stopped != nil:
+			_, err = s.unfinished(r.Stopped)
+			r.Stopped = nil
+		}
 		if err != nil {
 			s.unsendable.Add(1)
 			s.tellFailed(dispatcher.Failure{Webhook: h.shared, Attempt: 1, Final: true, Err: err})
@@ -237,7 +244,10 @@ func (h *hook) delivery(r *matcher.Request, depth int) (dispatcher.Delivery, err
 		p.Body = b[ends[1]:ends[2]:ends[2]]
 	}
 	var d dispatcher.Delivery
-	err := h.renderedError(p.URL, host)
+	err := r.Stopped
+	if err == nil {
+		err = h.renderedError(p.URL, host)
+	}
 	if err == nil {
 		d = dispatcher.NewDelivery(h.shared, h.delay, depth, p)
 	}

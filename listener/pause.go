@@ -92,6 +92,12 @@ func (c *connection) pause(until time.Time) pauseEnd {
 	return c.sleep(until)
 }
 
+// Left reports whether the client has left. The request is being worked on, and not
+// waiting: what is read meanwhile is kept, as in a pause.
+func (c *connection) Left() bool {
+	return c.left || c.pause(time.Now().Add(time.Millisecond)) == pauseLeft
+}
+
 // beginRead sets the deadline of a pause, unless wake was called already.
 func (c *connection) beginRead(until time.Time) (woken bool) {
 	p := &c.pausing

@@ -167,6 +167,8 @@ func (r *reporter) serverError(f failure, a *answer, err error) {
 	var p *fetcher.Panic
 	if errors.As(err, &p) {
 		rep.panicked, rep.message, rep.stack = true, panicText(p.Value), p.Stack
+	} else if a.source == nil {
+		rep.message = err.Error()
 	} else {
 		rep.message = bodyText(a.source.Declared(), err)
 	}

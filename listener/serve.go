@@ -98,6 +98,29 @@ func (s *Server) finish(ctx *fasthttp.RequestCtx, r *matcher.Request, c *course)
 // respond writes the answer of an endpoint, and tells whether it was that one, and
 // not why it cannot be had.
 func (s *Server) respond(a *answer, r *matcher.Request) bool {
+	r.MaxText = s.opts.MaxResponse
+	whole := s.write(a, r)
+	if r.Stopped == nil {
+		return whole
+	}
+	if r.Stopped != renderer.ErrLeft { // nobody is there to be told otherwise
+		f, err := s.unfinished(r.Stopped)
+		f.write(r.Ctx, a.name+": "+err.Error())
+		s.tellServerError(f, a, err)
+	}
+	return false
+}
+
+// unfinished is the failure that a template which was stopped answers with.
+func (s *Server) unfinished(stopped error) (failure, error) {
+	if stopped == renderer.ErrTooLarge {
+		return responseTooLarge, fmt.Errorf("a template makes more than %s; see --max-response", sizeText(s.opts.MaxResponse))
+	}
+	return templateTooLong, stopped
+}
+
+// write is respond for answers that can be rendered whole.
+func (s *Server) write(a *answer, r *matcher.Request) bool {
 	resp := &r.Ctx.Response
 	resp.SetStatusCode(a.status)
 	if len(a.headers) > 0 {
@@ -136,7 +159,10 @@ func render(resp *fasthttp.Response, t *renderer.Template, r *matcher.Request) {
 func (s *Server) respondExternal(a *answer, r *matcher.Request) bool {
 	resp := &r.Ctx.Response
 	body, err := a.source.Body(r)
-	if err != nil {
+	switch {
+	case r.Stopped != nil:
+		return false
+	case err != nil:
 		f := ofBody(err)
 		f.write(r.Ctx, err.Error())
 		s.tellServerError(f, a, err)

@@ -34,6 +34,7 @@ import (
 
 	"mockserver/config"
 	"mockserver/dispatcher"
+	"mockserver/matcher"
 )
 
 // Options is what a server may be told beside its specification. The zero value
@@ -46,6 +47,7 @@ type Options struct {
 
 	MaxBody         int  // bytes of a request body; 0 is 16 MiB
 	MaxMessage      int  // bytes of a WebSocket message, unless the WebSocket declares its own; 0 is 1 MiB
+	MaxResponse     int  // bytes of a body, header or message that a template makes; 0 is 64 MiB
 	UnmatchedStatus int  // answers what matches no endpoint; 0 is 404 or 405
 	NoCORS          bool // no Access-Control headers
 	TrustForwarded  bool // a rate limit takes the first address of X-Forwarded-For for the client's
@@ -94,6 +96,8 @@ func (o *Options) check() error {
 		return fmt.Errorf("options: MaxBody is %d; a number of bytes above 0 is accepted, or 0 for 16 MiB", o.MaxBody)
 	case o.MaxMessage < 0:
 		return fmt.Errorf("options: MaxMessage is %d; a number of bytes above 0 is accepted, or 0 for 1 MiB", o.MaxMessage)
+	case o.MaxResponse < 0:
+		return fmt.Errorf("options: MaxResponse is %d; expected a number of bytes above 0, or 0 for 64 MiB", o.MaxResponse)
 	case o.Record != nil && (o.Record.Journal.Sample < 0 || o.Record.Journal.Bytes < 0):
 		return errors.New("options: Record.Journal has a number below 0")
 	case o.UnmatchedStatus != 0 && (o.UnmatchedStatus < 200 || o.UnmatchedStatus > 599):
@@ -251,6 +255,9 @@ func newServer(opts Options) *Server {
 	}
 	if opts.MaxBody == 0 {
 		opts.MaxBody = defaultMaxBody
+	}
+	if opts.MaxResponse == 0 {
+		opts.MaxResponse = matcher.DefaultMaxText
 	}
 	s := &Server{
 		opts:         opts,
@@ -479,10 +486,10 @@ func (s *Server) Err() error {
 	}
 }
 
-// maxBodyText is the limit of a request body for messages.
-func (s *Server) maxBodyText() string {
-	if mib := s.opts.MaxBody >> 20; mib > 0 && mib<<20 == s.opts.MaxBody {
+// sizeText is a size in bytes for messages.
+func sizeText(n int) string {
+	if mib := n >> 20; mib > 0 && mib<<20 == n {
 		return fmt.Sprintf("%d MiB", mib)
 	}
-	return config.Count(s.opts.MaxBody, "byte")
+	return config.Count(n, "byte")
 }

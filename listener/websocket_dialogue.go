@@ -409,7 +409,11 @@ func (t *dialogue) say(m *message, received []byte, kind int) {
 			if made == nil {
 				made = &buffer{}
 			}
-			made.bytes = t.render(made.bytes[:0], m, received)
+			var stopped error
+			if made.bytes, stopped = t.render(made.bytes[:0], m, received); stopped != nil {
+				t.giveUp(stopped)
+				return
+			}
 			if body = made.bytes; kind == websocket.TextMessage && !utf8.Valid(body) {
 				body = bytes.ToValidUTF8(body, []byte("\uFFFD"))
 			}
@@ -432,11 +436,19 @@ func (t *dialogue) say(m *message, received []byte, kind int) {
 	}
 }
 
-// render appends what a message's template makes.
-func (t *dialogue) render(dst []byte, m *message, received []byte) []byte {
+// render appends what a message's template makes. The error is why it is not whole.
+func (t *dialogue) render(dst []byte, m *message, received []byte) ([]byte, error) {
 	x := t.resume(received)
 	defer x.release()
-	return m.template.Append(dst, x.request)
+	dst = m.template.Append(dst, x.request)
+	return dst, x.request.Stopped
+}
+
+// giveUp ends a connection on which a template cannot be rendered whole.
+func (t *dialogue) giveUp(stopped error) {
+	f, err := t.server.unfinished(stopped)
+	t.server.tellServerError(f, &answer{name: t.socket.name}, err)
+	t.close(websocket.CloseInternalServerErr, []byte(f.title))
 }
 
 // reason is the reason that a close tells: as much of it as fits.

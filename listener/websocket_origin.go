@@ -51,7 +51,7 @@ func (t *dialogue) resume(received []byte) *resumed {
 	x.ctx.Request.SetBodyRaw(received)
 	x.ctx.SetRemoteAddr(t.conn.RemoteAddr())
 	x.request = matcher.Acquire(&x.ctx)
-	x.request.Message = received
+	x.request.Message, x.request.MaxText = received, t.server.opts.MaxResponse
 	if c := t.socket.chance; c.seeded {
 		t.made++
 		x.request.Random.Seed(c.seed^matcher.Mix(t.socket.tally.stream+ofRequests), t.number<<32|t.made)

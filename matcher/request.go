@@ -70,6 +70,11 @@ type Request struct {
 	Message []byte
 	// Random is what every random choice of the request is taken from.
 	Random Random
+	// MaxText bounds each text that is rendered for the request, in bytes; 0 is DefaultMaxText.
+	MaxText int
+	// Stopped says why a text that was rendered for the request is not whole; nil when all
+	// of them are. Nothing more is rendered then.
+	Stopped error
 
 	target   target
 	params   [][]byte // of the route being tried, decoded, by position
@@ -102,6 +107,10 @@ const (
 	// segmentsKept is how many segments there is room for in the pool.
 	segmentsKept = 256
 )
+
+// DefaultMaxText is the largest text that is rendered for a request, in bytes, unless
+// something else is set.
+const DefaultMaxText = 64 << 20
 
 var requests = sync.Pool{New: func() any { return new(Request) }}
 
@@ -339,6 +348,13 @@ func unquoted(b []byte) []byte {
 		return b[1 : n-1]
 	}
 	return b
+}
+
+// Left reports whether the client is known to have left. Asking may take a millisecond:
+// it is for work that has taken much longer.
+func (r *Request) Left() bool {
+	c, ok := r.Ctx.Conn().(interface{ Left() bool })
+	return ok && c.Left()
 }
 
 // Body is the request's body as sent.

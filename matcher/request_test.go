@@ -3,6 +3,7 @@ package matcher
 import (
 	"bufio"
 	"bytes"
+	"errors"
 	"mime/multipart"
 	"net"
 	"net/url"
@@ -262,6 +263,10 @@ func fill(t *testing.T, v reflect.Value, path string) {
 		v.SetBool(true)
 	case reflect.Uint8, reflect.Uint32, reflect.Uint64:
 		v.SetUint(1)
+	case reflect.Int:
+		v.SetInt(1)
+	case reflect.Interface:
+		v.Set(reflect.ValueOf(errors.New("an error")))
 	default:
 		t.Fatalf("%s: the test does not know how to fill a %s", path, v.Kind())
 	}

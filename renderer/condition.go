@@ -43,9 +43,16 @@ func CompileCondition(text config.Text, scope *Scope) (*Condition, config.Proble
 	return c, s.problems
 }
 
-// Holds tells whether the condition holds for r. A nil condition does.
+// Holds tells whether the condition holds for r. A nil condition does; one does not that
+// asks for a text larger than r.MaxText.
 func (c *Condition) Holds(r *matcher.Request) bool {
-	return c == nil || c.root.holds(r, nil)
+	if c == nil {
+		return true
+	}
+	before := r.Stopped
+	holds := c.root.holds(r, nil)
+	holds, r.Stopped = holds && r.Stopped == before, before
+	return holds
 }
 
 // Always tells whether the condition holds whatever the request.
@@ -113,13 +120,19 @@ func (c *cond) holds(r *matcher.Request, fr *frame) bool {
 		return !c.conds[0].holds(r, fr)
 	case testTruth:
 		v := c.left.eval(r, fr)
+		fr.spend(len(v.raw), r)
 		return v.truth()
 	}
 	return c.compare(c.left.eval(r, fr), r, fr)
 }
 
+// patternCost is how much longer a regular expression takes to read a text than others do.
+const patternCost = 16
+
 func (c *cond) compare(left value, r *matcher.Request, fr *frame) bool {
+	fr.spend(len(left.raw), r)
 	if c.test == testMatches {
+		fr.spend(patternCost*len(left.raw), r)
 		return left.kind != missing && left.kind != null && c.pattern.Match(left.text(r))
 	}
 	right := c.right.eval(r, fr)

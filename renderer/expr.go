@@ -45,6 +45,8 @@ type expr struct {
 	op      opcode
 	length  bool     // .length of the value
 	memo    int      // which memo of the frame holds the value, from 1; 0 for none
+	steady  int      // how many filters are part of what the memo holds
+	turns   int      // by whose turns that changes: of which loop, from the outermost, or noLoop
 	index   int      // opPathParam: position, -1 for none; opLoop…: which loop, from the outermost
 	bare    bool     // opLiteral: a bare word of a condition
 	name    string   // opQuery, opHeader, opCookie, opForm
@@ -74,12 +76,17 @@ func (e *expr) constant() bool {
 
 // eval is the value for r, inside the loops given.
 func (e *expr) eval(r *matcher.Request, fr *frame) value {
-	v := e.source(r, fr)
-	if e.length {
-		v = lengthOf(v, r)
+	if e.memo > 0 {
+		return apply(e.filters[e.steady:], e.remembered(r, fr), r, fr)
 	}
-	for i := range e.filters {
-		f := &e.filters[i]
+	return apply(e.filters, e.measured(r, fr), r, fr)
+}
+
+// apply applies filters to a value, left to right.
+func apply(filters []filter, v value, r *matcher.Request, fr *frame) value {
+	for i := range filters {
+		f := &filters[i]
+		fr.spend(len(v.raw), r)
 		var arg value
 		if f.arg != nil {
 			arg = f.arg.eval(r, fr)
@@ -89,11 +96,14 @@ func (e *expr) eval(r *matcher.Request, fr *frame) value {
 	return v
 }
 
-func (e *expr) source(r *matcher.Request, fr *frame) value {
-	if e.memo > 0 {
-		return e.remembered(r, fr)
+// measured is the value before its filters.
+func (e *expr) measured(r *matcher.Request, fr *frame) value {
+	v := e.find(r, fr)
+	if e.length {
+		fr.spend(len(v.raw), r)
+		v = lengthOf(v, r)
 	}
-	return e.find(r, fr)
+	return v
 }
 
 // find takes the value from where it is.
@@ -272,6 +282,7 @@ func (s *scanner) expression() (e expr, ok bool) {
 		s.warn(name.offset, "the environment variable %s is not set; it renders as missing", name.text)
 	}
 	s.unset = s.unset[:before]
+	s.remember(&e)
 	return e, ok
 }
 

@@ -77,6 +77,7 @@ func (s *scanner) filter() (filter, bool) {
 	if !ok {
 		return f, false
 	}
+	s.remember(&arg)
 	f.arg = &arg
 	if f.name == "date" {
 		return f, s.date(&f, at)
@@ -204,7 +205,7 @@ func join(v, arg value, r *matcher.Request) value {
 	if v.kind != array {
 		return v
 	}
-	separator := arg.text(r)
+	separator, most := arg.text(r), most(r)
 	var joined []byte
 	elements := v.json().Elements()
 	for i := 0; ; i++ {
@@ -215,7 +216,10 @@ func join(v, arg value, r *matcher.Request) value {
 		if i > 0 {
 			joined = append(joined, separator...)
 		}
-		joined = fromJSON(element, r).appendText(joined)
+		if joined = fromJSON(element, r).appendText(joined); len(joined) > most {
+			r.Stopped = ErrTooLarge
+			return value{}
+		}
 	}
 	return textValue(joined)
 }

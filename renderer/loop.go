@@ -8,6 +8,7 @@ type frame struct {
 	turns []loop // by depth, the outermost first
 	memos []memo
 	count int // turns begun so far
+	work  work
 }
 
 // loop is one turn of a for block.
@@ -34,7 +35,7 @@ const maxRoom = 16 << 10
 // reset forgets the request.
 func (fr *frame) reset() {
 	clear(fr.turns)
-	fr.count = 0
+	fr.count, fr.work = 0, work{}
 	for i := range fr.memos {
 		room := fr.memos[i].room
 		if cap(room) > maxRoom {
@@ -49,14 +50,14 @@ func (fr *frame) reset() {
 func (e *expr) remembered(r *matcher.Request, fr *frame) value {
 	m := &fr.memos[e.memo-1]
 	turn := always
-	if e.op == opLoopItem {
-		turn = fr.turns[e.index].turn
+	if e.turns != noLoop {
+		turn = fr.turns[e.turns].turn
 	}
 	if m.turn == turn {
 		return m.v
 	}
 	mark := len(r.Arena)
-	m.v, m.turn = e.find(r, fr), turn
+	m.v, m.turn = apply(e.filters[:e.steady], e.measured(r, fr), r, fr), turn
 	if len(r.Arena) > mark {
 		m.room = append(m.room[:0], m.v.raw...) // the value before it ended with its turn
 		m.v.raw = m.room[:len(m.room):len(m.room)]
@@ -65,10 +66,11 @@ func (e *expr) remembered(r *matcher.Request, fr *frame) value {
 	return m.v
 }
 
-// appendNodes renders nodes.
-func appendNodes(dst []byte, nodes []node, r *matcher.Request, fr *frame) []byte {
+// appendNodes renders nodes, until dst is longer than most.
+func appendNodes(dst []byte, nodes []node, most int, r *matcher.Request, fr *frame) []byte {
 	for i := range nodes {
 		n := &nodes[i]
+		mark := len(r.Arena)
 		switch n.kind {
 		case literalNode:
 			dst = append(dst, n.text...)
@@ -78,12 +80,19 @@ func appendNodes(dst []byte, nodes []node, r *matcher.Request, fr *frame) []byte
 		case branchNode:
 			for j := range n.arms {
 				if a := &n.arms[j]; a.cond == nil || a.cond.holds(r, fr) {
-					dst = appendNodes(dst, a.body, r, fr)
+					dst = appendNodes(dst, a.body, most, r, fr)
 					break
 				}
 			}
 		case loopNode:
-			dst = appendLoop(dst, n, r, fr)
+			dst = appendLoop(dst, n, most, r, fr)
+		}
+		r.Arena = r.Arena[:mark] // it is written, or remembered elsewhere
+		if len(dst) > most && r.Stopped == nil {
+			r.Stopped = ErrTooLarge
+		}
+		if r.Stopped != nil {
+			return dst
 		}
 	}
 	return dst
@@ -92,26 +101,30 @@ func appendNodes(dst []byte, nodes []node, r *matcher.Request, fr *frame) []byte
 // appendLoop renders the body once for each element of an array; any other
 // value is an empty array. What a turn puts into the arena is given back at its
 // end, so that the arena does not grow with the number of turns.
-func appendLoop(dst []byte, n *node, r *matcher.Request, fr *frame) []byte {
+func appendLoop(dst []byte, n *node, most int, r *matcher.Request, fr *frame) []byte {
 	v := n.expr.eval(r, fr)
 	if v.kind != array {
 		return dst
 	}
+	fr.spend(len(v.raw), r)
 	list := v.json()
 	turn := &fr.turns[n.loop]
 	*turn = loop{count: list.Len()}
 	elements := list.Elements()
-	for {
+	for r.Stopped == nil {
 		element, ok := elements.Next()
 		if !ok {
 			return dst
 		}
-		mark := len(r.Arena)
+		mark, begin := len(r.Arena), len(dst)
 		fr.count++
 		turn.turn = fr.count
 		turn.item = fromJSON(element, r)
 		turn.index++
-		dst = appendNodes(dst, n.body, r, fr)
+		dst = appendNodes(dst, n.body, most, r, fr)
 		r.Arena = r.Arena[:mark]
+		fr.work.unlooked += (len(dst) - begin) / workUnit
+		fr.spend(0, r)
 	}
+	return dst
 }

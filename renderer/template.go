@@ -40,8 +40,9 @@
 // a string, and for each of a URL in which part, so that no value of a request
 // can change the structure of what is declared (see Form).
 //
-// Everything is compiled once; rendering appends to the caller's buffer,
-// allocates nothing for ordinary variables, and cannot fail.
+// Everything is compiled once; rendering appends to the caller's buffer and
+// allocates nothing for ordinary variables. It can only stop before its end: see
+// matcher.Request.Stopped.
 package renderer
 
 import (
@@ -148,16 +149,22 @@ func Literal(text string) *Template {
 	return &Template{nodes: []node{{kind: literalNode, text: text}}}
 }
 
-// Append appends the text made for r to dst and returns the extended buffer.
+// Append appends the text made for r to dst and returns the extended buffer. The text is
+// not whole when r is Stopped then: it would be larger than r.MaxText, its loops take too
+// long, or the client left.
 func (t *Template) Append(dst []byte, r *matcher.Request) []byte {
+	if r.Stopped != nil {
+		return dst
+	}
+	most := len(dst) + most(r)
 	if t.depth == 0 {
-		return appendNodes(dst, t.nodes, r, nil)
+		return appendNodes(dst, t.nodes, most, r, nil)
 	}
 	fr, ok := t.frames.Get().(*frame)
 	if !ok {
 		fr = &frame{turns: make([]loop, t.depth), memos: make([]memo, t.memos)}
 	}
-	dst = appendNodes(dst, t.nodes, r, fr)
+	dst = appendNodes(dst, t.nodes, most, r, fr)
 	fr.reset()
 	t.frames.Put(fr)
 	return dst

@@ -2,6 +2,7 @@ package renderer
 
 import (
 	"maps"
+	"math"
 	"slices"
 	"strconv"
 	"strings"
@@ -99,23 +100,52 @@ func cutRoot(word string) (root, rest string) {
 	return word, ""
 }
 
-// remember gives a memo to an expression that a loop around it would otherwise
-// work out again at each turn.
-func (s *scanner) remember(e *expr) {
+// noLoop stands for the loop of a value that no loop changes, and anyTurn for that of one
+// that is another each time it is asked for.
+const (
+	noLoop  = -1
+	anyTurn = math.MaxInt
+)
+
+// changes is by whose turns the value changes before its filters: of which loop, from the
+// outermost.
+func (e *expr) changes() int {
 	switch e.op {
-	case opQuery, opHeader, opCookie, opForm, opJSON:
-		if len(s.loops) == 0 {
-			return
-		}
-	case opLoopItem:
-		if e.index == len(s.loops)-1 {
-			return
-		}
-	default:
+	case opLoopItem, opLoopIndex, opLoopFirst, opLoopLast:
+		return e.index
+	case opUUID, opRandom, opRandomInt, opPick, opFake, opCounter:
+		return anyTurn
+	}
+	return noLoop
+}
+
+// remember gives a memo to an expression, with as many of its filters as can be, that a
+// loop around it would otherwise work out again at each turn.
+func (s *scanner) remember(e *expr) {
+	inner := len(s.loops) - 1
+	turns := e.changes()
+	if inner < 0 || turns >= inner {
 		return
 	}
+	steady := 0
+	for _, f := range e.filters {
+		if f.arg != nil {
+			if f.arg.changes() >= inner {
+				break
+			}
+			turns = max(turns, f.arg.changes())
+		}
+		steady++
+	}
+	switch e.op {
+	case opQuery, opHeader, opCookie, opForm, opJSON, opMessageJSON, opLoopItem: // they are looked for
+	default:
+		if steady == 0 && !e.length {
+			return
+		}
+	}
 	s.memos++
-	e.memo = s.memos
+	e.memo, e.steady, e.turns = s.memos, steady, turns
 }
 
 func exceptLength(rest restKind) string {
