@@ -10,7 +10,7 @@ import (
 // Why rendering stops before its end: see matcher.Request.Stopped.
 var (
 	ErrTooLarge = errors.New("a text that a template makes is larger than it may be")
-	ErrTooLong  = errors.New("the loops of a template turn more than 100,000,000 times, or read as much")
+	ErrTooLong  = errors.New("the loops of a template turn more than 20,000,000 times, or read as much")
 	ErrLeft     = errors.New("the client left while a template was rendered")
 )
 
@@ -24,7 +24,7 @@ type work struct {
 
 const (
 	workUnit = 64 // bytes
-	maxWork  = 100_000_000
+	maxWork  = 20_000_000
 	// lookEvery is after how much work it is looked whether to go on, and leftEvery how
 	// often the client is looked for.
 	lookEvery = 1 << 14
