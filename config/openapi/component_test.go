@@ -89,6 +89,23 @@ func TestBodiesOfComponents(t *testing.T) {
 }
 
 // TestImpossibleSchemas are said to be so, and still give a JSON value.
+// TestHarderSchemas: a value is found wherever there is one, whatever chance says.
+func TestHarderSchemas(t *testing.T) {
+	doc, compiled := components(t, "harder.yml")
+	for name := range doc.Components.Schemas {
+		ref := &openapi3.SchemaRef{Ref: "#/components/schemas/" + name, Value: doc.Components.Schemas[name].Value}
+		schema := compiled(name)
+		for seed := range uint64(25) {
+			m := newMaker(doc, seed, nil)
+			v, wrong := m.body(ref, toClient, seed, seed%2 == 1, ref.Ref)
+			if body := appendJSON(nil, v); wrong != "" || !holds(t, schema, body) {
+				t.Errorf("%s: %s: %q", name, body, wrong)
+				break
+			}
+		}
+	}
+}
+
 func TestImpossibleSchemas(t *testing.T) {
 	schemas := map[string]string{
 		"false": `false`, "bounds": `{"type": "integer", "minimum": 2, "maximum": 1}`, "lengths": `{"type": "string", "minLength": 3, "maxLength": 2}`,
@@ -110,6 +127,24 @@ func TestImpossibleSchemas(t *testing.T) {
 		v, wrong := m.body(&openapi3.SchemaRef{Value: doc.Components.Schemas[name].Value}, toClient, 0, false, "#")
 		if wrong == "" || !json.Valid(appendJSON(nil, v)) {
 			t.Errorf("%s: %q, %.100s", name, wrong, appendJSON(nil, v))
+		}
+	}
+}
+
+// TestReasonsAreTrue: what is said of a body is about what is wrong with it, not about what
+// was tried on the way to it, or left out.
+func TestReasonsAreTrue(t *testing.T) {
+	const twins = `{"type": "array", "items": {"type": "boolean"}, "uniqueItems": true, "minItems": 3}`
+	for schema, want := range map[string]string{
+		`{"type": "object", "required": ["b"], "properties": {"a": {"type": "integer", "minimum": 2, "maximum": 1}, "b": ` + twins + `}}`:                               "fewer items were found than it asks for",
+		`{"type": "object", "required": ["b"], "properties": {"a": {"oneOf": [{"type": "string", "minLength": 3, "maxLength": 2}, {"const": 1}]}, "b": ` + twins + `}}`: "fewer items were found than it asks for",
+		`{"anyOf": [{"type": "integer", "minimum": 2, "maximum": 1}, {"type": "string", "minLength": 3, "maxLength": 2}]}`:                                              "0 is below the minimum, and nothing else of anyOf fits",
+		`{"type": "object", "minProperties": 2, "propertyNames": {"enum": ["a"]}}`:                                                                                      "fewer properties were found than it asks for",
+	} {
+		doc := schemaDocument(t, "3.1.0", `{"S": `+schema+`}`)
+		_, wrong := newMaker(doc, 0, nil).body(doc.Components.Schemas["S"], toClient, 0, false, "#")
+		if wrong != want {
+			t.Errorf("%s: %q, want %q", schema, wrong, want)
 		}
 	}
 }

@@ -56,6 +56,7 @@ type ask struct {
 	schemas []*openapi3.SchemaRef
 	name    string
 	room    int
+	taken   distinct // the values that it may not be; nil for none
 }
 
 // seedOf makes a seed of a text.
@@ -144,6 +145,7 @@ func under(ref string) string {
 
 // tried tries values, with other branches and with less in them, until one fits.
 func (d *draft) tried(a ask) (best any, ok bool) {
+	before, first := d.why, ""
 	var g *merged
 	for attempt := 0; ; attempt++ {
 		if d.effort--; d.effort < 0 {
@@ -152,20 +154,29 @@ func (d *draft) tried(a ask) (best any, ok bool) {
 		}
 		var bare bool
 		g, bare = d.merged(a.schemas, attempt)
+		d.why = before
 		v, made := d.made(g, a, attempt, bare)
-		if made && (!g.hard || d.fits(a.schemas, v)) {
+		if made && !a.taken.has(v) && (!g.hard || d.fits(a.schemas, v)) {
+			d.why = before
 			return v, true
 		}
 		if best == nil {
 			best = v
 		}
+		if attempt == 0 {
+			first = d.why
+		} else if d.why != first {
+			first = before // no single reason: what is wrong with the best tells
+		}
 		if attempt+1 >= triesOf(g) {
 			break
 		}
 	}
-	if g.nullable && d.fits(a.schemas, nil) {
+	if g.nullable && (a.taken == nil || d.wide && !a.taken.has(nil)) && d.fits(a.schemas, nil) {
+		d.why = before
 		return nil, true
 	}
+	d.why = first
 	return best, false
 }
 
@@ -249,11 +260,15 @@ func (d *draft) made(g *merged, a ask, attempt int, bare bool) (any, bool) {
 	case kindNull:
 		return nil, true
 	case kindBoolean:
-		return d.random.IntN(2) == 0, true
+		v := d.random.IntN(2) == 0
+		if a.taken.has(v) || g.hard && !d.fits(a.schemas, v) {
+			v = !v
+		}
+		return v, true
 	case kindInteger, kindNumber, kindFraction:
-		return d.number(g, a.name, kind == kindInteger)
+		return d.number(g, a, kind == kindInteger)
 	case kindString:
-		return d.text(g, a.name)
+		return d.text(g, a)
 	case kindArray:
 		return d.array(g, a, bare)
 	}
@@ -309,7 +324,7 @@ func (d *draft) listed(g *merged, a ask) (any, bool) {
 	for i := range g.values {
 		v := g.values[(first+i)%len(g.values)]
 		switch {
-		case !d.fits(a.schemas, v):
+		case a.taken.has(v) || !d.fits(a.schemas, v):
 		case v == nil:
 			null = true
 		default:

@@ -20,17 +20,18 @@ func (d *draft) array(g *merged, a ask, bare bool) (any, bool) {
 		if i >= first {
 			refs = append(slices.Clone(refs), found[i-first])
 		}
-		item, ok := any(nil), !banned
+		item, ok, why := any(nil), !banned, d.why
 		if ok {
-			item, ok = d.item(g, ask{refs, singular(a.name), max(0, (a.room-1)/count)}, others, len(items) >= g.minItems && len(found) == 0)
+			item, ok = d.item(g, ask{schemas: refs, name: singular(a.name), room: max(0, (a.room-1)/count)}, others, len(items) >= g.minItems && len(found) == 0)
 		}
 		switch {
 		case ok:
 			items = append(items, item)
 		case len(items) >= g.minItems && len(found) == 0:
+			d.why = why
 			return items, true
 		default:
-			d.blame("it asks for more items than there can be")
+			d.blame("fewer items were found than it asks for")
 			return append(items, item), false
 		}
 	}
@@ -47,6 +48,7 @@ func (d *draft) item(g *merged, a ask, others distinct, optional bool) (any, boo
 	if optional || !g.unique {
 		return v, !optional
 	}
+	a.taken = others
 	fresh, wide := d.fresh, d.wide
 	d.fresh = true // examples are the same each time
 	defer func() { d.fresh, d.wide = fresh, wide }()

@@ -14,6 +14,7 @@ func (d *draft) object(g *merged, a ask, bare bool) (any, bool) {
 	room := a.room
 	for i, p := range names {
 		room--
+		why := d.why
 		v, made := d.member(g, p, max(0, room/(len(names)-i)))
 		room -= max(0, sizeOf(v)-1)
 		if made {
@@ -23,13 +24,15 @@ func (d *draft) object(g *merged, a ask, bare bool) (any, bool) {
 		if p.required {
 			ok = false
 			o.set(p.name, v)
+		} else {
+			d.why = why // it need not be there
 		}
 	}
 	if more := d.dependents(g, a, o); len(more) > 0 {
-		return d.tried(ask{append(slices.Clone(a.schemas), more...), a.name, a.room})
+		return d.tried(ask{schemas: append(slices.Clone(a.schemas), more...), name: a.name, room: a.room, taken: a.taken})
 	}
 	if !d.addExtras(g, o, room, bare) {
-		d.blame("it asks for more properties than it allows")
+		d.blame("fewer properties were found than it asks for")
 		ok = false
 	}
 	return o, ok
@@ -56,7 +59,7 @@ func (d *draft) member(g *merged, p property, room int) (any, bool) {
 	if value, ok := g.fixed[p.name]; ok && d.fits(p.schemas, value) {
 		return value, true
 	}
-	return d.value(ask{p.schemas, p.name, room})
+	return d.value(ask{schemas: p.schemas, name: p.name, room: room})
 }
 
 // included are the properties that an object gets: those required, with what they depend
@@ -219,14 +222,13 @@ func (d *draft) addExtras(g *merged, o *object, room int, bare bool) bool {
 	if g.maxProps >= 0 {
 		want = min(want, g.maxProps)
 	}
-	misses := 0
+	misses, tried, why := 0, distinct{}, d.why
+	for _, m := range o.members {
+		tried.add(m.name)
+	}
 	for n := 1; len(o.members) < want && n <= mostExtras && misses < mostTries; n++ {
-		name, ok := d.extraName(g, n)
-		if !ok {
-			misses++
-			continue
-		}
-		if _, taken := o.get(name); taken {
+		name, ok := d.extraName(g, tried, n)
+		if !ok || !tried.add(name) {
 			misses++
 			continue
 		}
@@ -238,13 +240,14 @@ func (d *draft) addExtras(g *merged, o *object, room int, bare bool) bool {
 			misses++
 			continue
 		}
-		v, ok := d.value(ask{p.schemas, name, max(0, room/max(1, want-len(o.members)))})
+		v, ok := d.value(ask{schemas: p.schemas, name: name, room: max(0, room/max(1, want-len(o.members)))})
 		if !ok {
 			misses++
 			continue
 		}
 		o.set(name, v)
 	}
+	d.why = why // others were found, or what is said is that there are too few
 	return len(o.members) >= g.minProps
 }
 
@@ -258,18 +261,22 @@ func isMap(g *merged) bool {
 	return false
 }
 
+// anyText is a schema of texts, which names are.
+var anyText = &openapi3.SchemaRef{Value: &openapi3.Schema{Type: &openapi3.Types{"string"}}}
+
 // extraName is a name for a property that is not declared: one that propertyNames or
 // patternProperties describe, where there are any.
-func (d *draft) extraName(g *merged, n int) (string, bool) {
+func (d *draft) extraName(g *merged, tried distinct, n int) (string, bool) {
+	var names []*openapi3.SchemaRef
 	for _, s := range g.schemas {
-		if s.PropertyNames == nil {
-			continue
+		if s.PropertyNames != nil {
+			names = append(names, s.PropertyNames)
 		}
-		v, ok := d.value(ask{[]*openapi3.SchemaRef{s.PropertyNames}, extraName, 1})
-		if name, isText := v.(string); ok && isText && d.nameFits(g, name) {
-			return name, true
-		}
-		return "", false
+	}
+	if len(names) > 0 {
+		v, ok := d.value(ask{schemas: append(names, anyText), name: extraName, room: 1, taken: tried})
+		name, isText := v.(string)
+		return name, ok && isText
 	}
 	var sources []string
 	for _, s := range g.schemas {

@@ -4,7 +4,9 @@ import (
 	"encoding/json"
 	"math/big"
 	"math/rand/v2"
+	"slices"
 	"strconv"
+	"strings"
 	"unicode/utf8"
 )
 
@@ -12,14 +14,15 @@ import (
 const textTries = 12
 
 // text makes a string.
-func (d *draft) text(g *merged, name string) (any, bool) {
-	if !d.wide && g.minLength == 0 && g.maxLength < 0 && len(g.patterns) == 0 && len(g.formats) == 0 {
+func (d *draft) text(g *merged, a ask) (any, bool) {
+	name := a.name
+	if !d.wide && !g.hard && g.minLength == 0 && g.maxLength < 0 && len(g.patterns) == 0 && len(g.formats) == 0 {
 		if s, ok := hintedText(d.random, name); ok {
 			return s, true
 		}
 		return pick(d.random, words), true
 	}
-	t := texts{draft: d, merged: g, low: g.minLength, high: longestText}
+	t := texts{draft: d, merged: g, ask: a, low: g.minLength, high: longestText}
 	if g.maxLength >= 0 {
 		t.high = min(t.high, g.maxLength)
 	}
@@ -29,8 +32,11 @@ func (d *draft) text(g *merged, name string) (any, bool) {
 	}
 	t.compile()
 	for sort := range t.sorts() {
-		for range textTries {
-			if t.low/bytesAValue > d.effort {
+		for try := range textTries {
+			if t.hard && try > 0 { // each is held against the schemas
+				d.effort--
+			}
+			if t.low/bytesAValue > d.effort || d.effort < 0 {
 				d.blame(tooLarge)
 				return "", false
 			}
@@ -53,16 +59,19 @@ func (d *draft) text(g *merged, name string) (any, bool) {
 type texts struct {
 	*draft
 	*merged
+	ask       ask
 	low, high int
 	last      string
 	known     []format
 	patterns  []*pattern
+	shapes    []*pattern // of one of the formats, one of which counts
 }
 
 func (t *texts) compile() {
 	for _, name := range t.formats {
 		if f, ok := formatOf(name); ok {
 			t.known = append(t.known, f)
+			t.addShapes(name)
 		}
 	}
 	for _, source := range t.merged.patterns {
@@ -75,8 +84,40 @@ func (t *texts) compile() {
 	}
 }
 
+func (t *texts) addShapes(format string) {
+	if len(t.shapes) > 0 || len(t.merged.patterns) == 0 {
+		return
+	}
+	for _, source := range shapesOf(format) {
+		if p, err := t.m.pattern(source); err == nil {
+			t.shapes = append(t.shapes, p)
+		}
+	}
+}
+
+// joint is how many ways there are to make a text that several expressions take: for
+// each shape of a format, or for the patterns alone.
+func (t *texts) joint() int {
+	switch {
+	case len(t.patterns) == 0 || len(t.patterns)+len(t.shapes) < 2:
+		return 0
+	case len(t.shapes) == 0:
+		return 1
+	}
+	return len(t.shapes)
+}
+
+// together makes a text that all patterns take, and the shape of a way.
+func (t *texts) together(way int) (string, bool) {
+	all := slices.Clone(t.patterns)
+	if way < len(t.shapes) {
+		all = append(all, t.shapes[way])
+	}
+	return together(t.random, all, t.low, t.high)
+}
+
 // sorts is how many ways there are to make a text.
-func (t *texts) sorts() int { return len(t.known) + len(t.patterns) + len(t.formats) + 4 }
+func (t *texts) sorts() int { return len(t.known) + len(t.patterns) + t.joint() + len(t.formats) + 6 }
 
 // make makes a text in one of the ways; the best is the first. False when it leads to none.
 func (t *texts) make(sort int, name string) (string, bool) {
@@ -87,21 +128,34 @@ func (t *texts) make(sort int, name string) (string, bool) {
 	if sort -= len(t.known); sort < len(t.patterns) {
 		return t.patterns[sort].text(r, t.low, t.high)
 	}
-	if sort -= len(t.patterns); sort < len(t.formats) {
+	if sort -= len(t.patterns); sort < t.joint() {
+		return t.together(sort)
+	}
+	if sort -= t.joint(); sort < len(t.formats) {
 		return hintedText(r, t.formats[sort])
 	}
-	if t.wide {
+	return t.plain(sort-len(t.formats), name)
+}
+
+// plain makes a text without regard to formats and patterns.
+func (t *texts) plain(sort int, name string) (string, bool) {
+	r := t.random
+	if t.wide && sort < 4 {
 		return letters(r, t.low+r.IntN(min(t.high-t.low, readableLength)+1)), true
 	}
-	switch sort - len(t.formats) {
+	switch sort {
 	case 0:
 		return hintedText(r, name)
 	case 1:
 		return pick(r, words), true
 	case 2:
 		return longer(r, t.low, t.high), true
+	case 3:
+		return letters(r, t.low), true
+	case 4: // what refuses words may take digits
+		return digits(r, max(t.low, min(t.high, 1+r.IntN(readableLength)))), true
 	}
-	return letters(r, t.low), true
+	return strings.ToUpper(letters(r, max(t.low, min(t.high, 1)))), true
 }
 
 // longer makes words up to a length.
@@ -135,16 +189,16 @@ func (t *texts) fit(s string) bool {
 			return false
 		}
 	}
-	return true
+	return !t.ask.taken.has(s) && (!t.hard || t.fits(t.ask.schemas, s))
 }
 
 // number makes a number: within the bounds, and a multiple of what it has to be.
-func (d *draft) number(g *merged, name string, whole bool) (any, bool) {
+func (d *draft) number(g *merged, a ask, whole bool) (any, bool) {
 	if g.unbounded() && !d.wide {
-		return d.anyNumber(name, whole), true
+		return d.anyNumber(a.name, whole), true
 	}
 	step := stepOf(g, whole)
-	low, high := d.usual(g, name, step)
+	low, high := d.usual(g, a.name, step)
 	// Multiples of the step: from is the first, upTo the last.
 	from, upTo := ceiling(low, step), floor(high, step)
 	if g.low != nil && g.openLow && new(big.Rat).Mul(new(big.Rat).SetInt(from), step).Cmp(g.low) == 0 {
@@ -160,11 +214,31 @@ func (d *draft) number(g *merged, name string, whole bool) (any, bool) {
 		d.blame("no number lies within its bounds")
 		return json.Number("0"), false
 	}
-	n := new(big.Int).Sub(upTo, from)
-	if n.IsInt64() && n.Int64() < 1<<62 {
-		from.Add(from, big.NewInt(d.random.Int64N(n.Int64()+1)))
+	return d.multiple(g, a, from, upTo, step), true
+}
+
+// nextNumbers is how many numbers are tried in turn, from one by chance on, where they
+// are few.
+const nextNumbers = 100
+
+// multiple is a multiple of a step, between from and upTo times: one that is not taken.
+func (d *draft) multiple(g *merged, a ask, from, upTo *big.Int, step *big.Rat) json.Number {
+	times := func(n *big.Int) json.Number {
+		return decimalText(new(big.Rat).Mul(new(big.Rat).SetInt(n), step))
 	}
-	return decimalText(new(big.Rat).Mul(new(big.Rat).SetInt(from), step)), true
+	span := new(big.Int).Sub(upTo, from)
+	if !span.IsInt64() || span.Int64() >= 1<<62 {
+		return times(from)
+	}
+	count := span.Int64() + 1
+	first := d.random.Int64N(count)
+	for i := range min(count, nextNumbers) {
+		n := times(new(big.Int).Add(from, big.NewInt((first+i)%count)))
+		if !a.taken.has(n) && (!g.hard || d.fits(a.schemas, n)) {
+			return n
+		}
+	}
+	return times(new(big.Int).Add(from, big.NewInt(first)))
 }
 
 // anyNumber is one that has no bounds: of the size that its name tells, or below 100.

@@ -35,6 +35,7 @@ type maker struct {
 
 	merges   sync.Map // mergeKey to *merged
 	patterns sync.Map // source to *pattern or error
+	breaks   sync.Map // brokenPart to *openapi3.SchemaRef
 	warned   sync.Map // schemas and patterns that were warned of
 	bodies   map[bodyKey][]byte
 	kept     int // bytes of bodies that were made; not changed by fresh ones

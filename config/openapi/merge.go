@@ -77,6 +77,7 @@ type merged struct {
 	contains            []*openapi3.Schema
 	minProps, maxProps  int
 	required            []string
+	without             []string // properties that may not be there
 	properties          []property
 	index               map[string]int    // of properties, by name
 	closed              bool              // unevaluatedProperties: false
@@ -87,10 +88,11 @@ type merged struct {
 // merger merges schemas.
 type merger struct {
 	*merged
-	m      *maker
-	seen   []*openapi3.Schema
-	names  []string // of the components met, the most special first
-	choose func(n int) int
+	m       *maker
+	seen    []*openapi3.Schema
+	negated []*openapi3.Schema
+	names   []string // of the components met, the most special first
+	choose  func(n int) int
 }
 
 // merge works out what satisfies all of the schemas. Of each oneOf, anyOf and if it
@@ -406,31 +408,4 @@ func (g *merger) addSubtype(s *openapi3.Schema) {
 	if subtype := g.m.doc.Components.Schemas[name]; subtype != nil && subtype.Value != nil {
 		g.add(&openapi3.SchemaRef{Ref: "#/components/schemas/" + name, Value: subtype.Value}, false)
 	}
-}
-
-// addNot leaves out the types that a schema refuses as a whole; the rest is tried.
-func (g *merger) addNot(s *openapi3.Schema) {
-	g.hard = true
-	if s.Always != nil {
-		g.never = g.never || *s.Always
-		return
-	}
-	if s.Type.IsEmpty() {
-		return
-	}
-	bare := openapi3.Schema{Type: s.Type, Origin: s.Origin, Extensions: s.Extensions, Title: s.Title, Description: s.Description}
-	if !sameConstraints(s, &bare) {
-		return
-	}
-	for _, name := range *s.Type {
-		g.kinds &^= kindOf(name)
-	}
-}
-
-// sameConstraints tells whether two schemas of the same annotations ask for the same:
-// whether there is anything in the first beyond what was taken over into the second.
-func sameConstraints(a, b *openapi3.Schema) bool {
-	x, err1 := a.MarshalJSON()
-	y, err2 := b.MarshalJSON()
-	return err1 == nil && err2 == nil && string(x) == string(y)
 }

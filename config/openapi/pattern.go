@@ -7,6 +7,7 @@ import (
 	"regexp/syntax"
 	"strconv"
 	"strings"
+	"sync"
 	"unicode"
 	"unicode/utf8"
 )
@@ -20,6 +21,9 @@ type pattern struct {
 	// of their own.
 	must, never []*regexp.Regexp
 	lengths     map[*syntax.Regexp]span
+	// machines read texts that it takes, see together: one of the expression, and one of
+	// each look-ahead that has to be.
+	machines func() []*machine
 }
 
 // span is how many characters an expression can take.
@@ -56,6 +60,13 @@ func compilePattern(source string) (*pattern, error) {
 		return nil, plainPatternError(err)
 	}
 	p.measure(p.tree)
+	p.machines = sync.OnceValue(func() []*machine {
+		all := []*machine{machineOf(narrow)}
+		for _, e := range p.must {
+			all = append(all, machineOf(e.String()))
+		}
+		return all
+	})
 	return p, nil
 }
 

@@ -93,7 +93,11 @@ func (m *maker) propertyOf(schemas []*openapi3.Schema, name string) property {
 	return p
 }
 
-func (g *merger) property(name string) property { return g.m.propertyOf(g.schemas, name) }
+func (g *merger) property(name string) property {
+	p := g.m.propertyOf(g.schemas, name)
+	p.banned = p.banned || slices.Contains(g.without, name)
+	return p
+}
 
 func (p *property) add(ref *openapi3.SchemaRef) {
 	if ref == nil || ref.Value == nil {
