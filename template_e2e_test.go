@@ -536,6 +536,24 @@ func TestTemplate_AnUndeclaredPathParameterIsAWarning(t *testing.T) {
 	p.get("/u/7").want(t, 200, "ab")
 }
 
+// A JSON body with blocks is looked at on each way through them.
+func TestTemplate_BlocksThatMakeNoJSONAreAWarning(t *testing.T) {
+	t.Parallel()
+	p := serving(t, `- endpoint: {method: POST, path: /a, response: {body: '{"l": [{% for x in json-params %}{{x}},{% endfor %}]}'}}
+- endpoint: {method: POST, path: /b, response: {body: '{"l": [{% for x in json-params %}{{x}}{% if not loop.last %},{% endif %}{% endfor %}]}'}}
+- endpoint: {path: /c, response: {body: '{"a": {{path}}, {% if query-params.b %}"b": 1{% endif %}}'}}
+`)
+	const what = "the body is served as JSON but is not valid JSON when"
+	p.waitLine(0, "warning", "at=", "mock.yml:1:63", "[0].endpoint.response.body", what+" {% for x in json-params %} turns once")
+	p.waitLine(0, "warning", "at=", "mock.yml:3:58", "[2].endpoint.response.body", what+" {% if query-params.b %} does not hold")
+	p.do("POST", "/b", "[1, 2]").want(t, 200, `{"l": [1,2]}`)
+	for _, line := range p.output() {
+		if strings.Contains(line, "mock.yml:2:") {
+			t.Errorf("a body that is JSON is warned of: %s", line)
+		}
+	}
+}
+
 // misuse is a template or condition that is refused when it is loaded.
 type misuse struct {
 	name, text string

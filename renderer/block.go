@@ -19,12 +19,12 @@ func (p *parser) block(nodes []node, t tag, depth int) []node {
 // begins, and all have to end alike: a quote opened in one arm only would leave
 // what follows neither inside nor outside a JSON string (see settle).
 func (p *parser) ifBlock(nodes []node, t tag, depth int) []node {
-	n := node{kind: branchNode}
+	n := node{kind: branchNode, offset: t.offset}
 	before := p.place
 	var ends []place
 	open := t
 	for {
-		a := arm{}
+		a := arm{offset: open.offset}
 		if open.word != "else" {
 			a.cond = p.condition(open)
 		}
@@ -107,7 +107,7 @@ func (p *parser) forBlock(nodes []node, t tag, depth int) []node {
 	sc.next()
 	keyword := sc.tok
 	sc.next()
-	n := node{kind: loopNode, loop: len(p.loops)}
+	n := node{kind: loopNode, offset: t.offset, loop: len(p.loops)}
 	ok := false
 	switch {
 	case variable.kind != wordToken || !keyword.word("in"):

@@ -40,9 +40,8 @@ func (p jsonPlace) advance(literal string) jsonPlace {
 }
 
 // checkJSON warns of a body that is not JSON once its placeholders are filled
-// in: a comma too many, a placeholder that stands as a key or beside another.
-// Texts with blocks are left alone, since each way through them is a text of its
-// own.
+// in: a comma too many, a placeholder that stands as a key or beside another. Each way
+// through a text with blocks is a text of its own: see checkBlocks.
 func (t *Template) checkJSON(text config.Text) config.Problems {
 	sample, hasPlaceholders := make([]byte, 0, len(text.Value)), false
 	for i := range t.nodes {
@@ -55,7 +54,7 @@ func (t *Template) checkJSON(text config.Text) config.Problems {
 				sample = append(sample, "null"...)
 			}
 		default:
-			return nil
+			return t.checkBlocks(text)
 		}
 	}
 	if !hasPlaceholders {

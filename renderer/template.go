@@ -201,17 +201,19 @@ const (
 
 // node is one step of a template.
 type node struct {
-	kind  nodeKind
-	write writer // outputNode: how its value is written
-	text  string // literalNode
-	expr  *expr  // outputNode: the value; loopNode: the array
-	arms  []arm  // branchNode
-	body  []node // loopNode
-	loop  int    // loopNode: its place among the turns
+	kind   nodeKind
+	write  writer // outputNode: how its value is written
+	text   string // literalNode
+	expr   *expr  // outputNode: the value; loopNode: the array
+	arms   []arm  // branchNode
+	body   []node // loopNode
+	loop   int    // loopNode: its place among the turns
+	offset int    // branchNode, loopNode: of its tag in the text
 }
 
 // arm is one branch of an if; a nil condition is the else.
 type arm struct {
-	cond *cond
-	body []node
+	offset int // of its tag in the text
+	cond   *cond
+	body   []node
 }

@@ -1,0 +1,331 @@
+package renderer
+
+import (
+	"bytes"
+	"fmt"
+	"slices"
+
+	"mockserver/config"
+	"mockserver/matcher"
+)
+
+// Bounds of what is tried of a text with blocks. One that takes more is not checked.
+const (
+	maxWays    = 64
+	maxChoices = 256
+	maxRead    = 4 << 20 // bytes, by all ways together
+	nodeCost   = 64      // what going to a node counts as, in bytes
+)
+
+// choices are a set of choices, by number.
+type choices [maxChoices / 64]uint64
+
+func (c *choices) add(i int)      { c[i/64] |= 1 << (i % 64) }
+func (c *choices) has(i int) bool { return c[i/64]>>(i%64)&1 == 1 }
+func (c *choices) join(d choices) {
+	for i := range c {
+		c[i] |= d[i]
+	}
+}
+
+// choice is one way to go at a block: an arm of an if, or none of them; or how often a
+// for turns.
+type choice struct {
+	block *node
+	which int // an arm, or a number of turns; -1 for none
+}
+
+// trial goes all ways through the blocks of a JSON text at once: those that may be
+// followed by the same are one. A loop turns never, once or twice. What a condition says
+// of a request is free at each place, so that no way is missed; one that asks for the
+// turns of a loop is held against them.
+type trial struct {
+	frame   frame
+	request matcher.Request
+	numbers map[choice]int
+	choices []choice
+	entered choices // that were sound until then
+	read    int
+	gaveUp  bool
+}
+
+// checkBlocks warns of a text with blocks that is never JSON, or is not on all the ways
+// on which a choice is made.
+func (t *Template) checkBlocks(text config.Text) config.Problems {
+	try := trial{frame: frame{turns: make([]loop, t.depth), memos: make([]memo, t.memos)}, numbers: map[choice]int{}}
+	var sound choices
+	valid := false
+	for _, w := range try.nodes(t.nodes, []way{{}}, unguarded) {
+		if w.ended() {
+			valid = true
+			sound.join(w.taken)
+		}
+	}
+	const what = "the body is served as JSON but is not valid JSON "
+	warning := config.Problem{Pos: text.Pos, Key: text.Key, Warning: true}
+	switch {
+	case try.gaveUp:
+		return nil
+	case !valid:
+		warning.What = what + "on any way through its blocks"
+		return config.Problems{warning}
+	}
+	for i, c := range try.choices {
+		if try.entered.has(i) && !sound.has(i) {
+			at, when := c.describe(text.Value)
+			warning.Pos, warning.What = text.At(at), what+when
+			return config.Problems{warning}
+		}
+	}
+	return nil
+}
+
+// describe says where the block of a choice stands and when the choice is made.
+func (c choice) describe(text string) (offset int, when string) {
+	spelling := func(offset int) string {
+		_, end := config.NextTag(text[offset:])
+		return text[offset : offset+end]
+	}
+	switch offset = c.block.offset; {
+	case c.block.kind == loopNode:
+		return offset, fmt.Sprintf("when %s turns %s", spelling(offset), [...]string{"never", "once", "twice"}[c.which])
+	case c.which < 0 && len(c.block.arms) > 1:
+		return offset, fmt.Sprintf("when no condition of %s holds", spelling(offset))
+	case c.which < 0:
+		return offset, fmt.Sprintf("when %s does not hold", spelling(offset))
+	}
+	offset = c.block.arms[c.which].offset
+	return offset, "with " + spelling(offset)
+}
+
+// guard is what the conditions around nodes may rule out: no false alarm is given of that.
+type guard uint8
+
+const (
+	unguarded guard = iota
+	guarded         // that nothing is written: by an if that does not hold, or a loop that never turns
+	counted         // some number of turns, too
+)
+
+// within is the guard inside an if.
+func (g guard) within(n *node) guard {
+	for i := range n.arms {
+		if c := n.arms[i].cond; c != nil && c.asksLength() {
+			return counted
+		}
+	}
+	return max(g, guarded)
+}
+
+// asksLength reports whether a condition asks how long something is.
+func (c *cond) asksLength() bool {
+	return slices.ContainsFunc(c.conds, func(inner cond) bool { return inner.asksLength() }) || c.left.asksLength() || c.right.asksLength()
+}
+
+func (e *expr) asksLength() bool {
+	return e.length || len(e.steps) > 0 && e.steps[len(e.steps)-1].isLength() ||
+		slices.ContainsFunc(e.filters, func(f filter) bool { return f.name == "length" })
+}
+
+// nodes goes over nodes on all ways.
+func (try *trial) nodes(nodes []node, ways []way, g guard) []way {
+	for i := range nodes {
+		n := &nodes[i]
+		if try.read += len(ways) * (nodeCost + len(n.text)); try.read > maxRead {
+			try.gaveUp = true
+		}
+		if try.gaveUp || len(ways) == 0 {
+			return nil
+		}
+		switch n.kind {
+		case literalNode:
+			ways = kept(ways, func(w *way) bool { return w.read(n.text) })
+		case outputNode:
+			ways = kept(ways, func(w *way) bool { return w.put(n.write) })
+		case branchNode:
+			ways = try.branch(n, ways, g)
+		case loopNode:
+			ways = try.loop(n, ways, g)
+		}
+	}
+	return ways
+}
+
+// kept is the ways on which something may stand, behind it.
+func kept(ways []way, stands func(w *way) bool) []way {
+	left := ways[:0]
+	for i := range ways {
+		if stands(&ways[i]) {
+			left = append(left, ways[i])
+		}
+	}
+	return left
+}
+
+func (try *trial) branch(n *node, ways []way, g guard) []way {
+	var out []way
+	inside := g.within(n)
+	for i := range n.arms {
+		a := &n.arms[i]
+		try.read += len(ways) * nodeCost
+		known := a.cond == nil || a.cond.needsNoRequest()
+		if known && !try.holds(a.cond) {
+			continue
+		}
+		out = append(out, try.nodes(a.body, try.choose(ways, choice{n, i}), inside)...)
+		if known {
+			return try.merged(out)
+		}
+	}
+	if g != unguarded || n.exhaustive() {
+		return try.merged(append(out, copied(ways)...))
+	}
+	return try.merged(append(out, try.choose(ways, choice{n, -1})...))
+}
+
+// holds reports whether a condition holds that needs no request.
+func (try *trial) holds(c *cond) bool {
+	try.frame.work, try.request.Arena = work{}, try.request.Arena[:0]
+	return c == nil || c.holds(&try.request, &try.frame)
+}
+
+func (try *trial) loop(n *node, ways []way, g guard) []way {
+	out := copied(ways)
+	if g == unguarded {
+		out = try.choose(ways, choice{n, 0})
+	}
+	for count := 1; count <= 2; count++ {
+		c := choice{n, count}
+		if g == counted {
+			c.which = 1 // it need not be able to turn both once and twice
+		}
+		turned := try.choose(ways, c)
+		for index := 1; index <= count; index++ {
+			try.frame.count++
+			try.frame.turns[n.loop] = loop{index: index, count: count, turn: try.frame.count}
+			turned = try.nodes(n.body, turned, g)
+		}
+		out = append(out, turned...)
+	}
+	return try.merged(out)
+}
+
+// choose is ways on which a choice is made, as copies.
+func (try *trial) choose(ways []way, c choice) []way {
+	number, known := try.numbers[c]
+	if !known && len(try.choices) < maxChoices {
+		number = len(try.choices)
+		try.numbers[c] = number
+		try.choices = append(try.choices, c)
+		known = true
+	}
+	chosen := copied(ways)
+	if known && len(ways) > 0 {
+		try.entered.add(number)
+		for i := range chosen {
+			chosen[i].taken.add(number)
+		}
+	}
+	return chosen
+}
+
+func copied(ways []way) []way {
+	out := make([]way, len(ways), 2*len(ways))
+	for i, w := range ways {
+		w.open = append([]byte(nil), w.open...)
+		out[i] = w
+	}
+	return out
+}
+
+// merged makes one of ways that may be followed by the same: what was chosen on any of
+// them may be chosen on a way that ends as they do.
+func (try *trial) merged(ways []way) []way {
+	out := ways[:0]
+next:
+	for i := range ways {
+		for j := range out {
+			if out[j].same(&ways[i]) {
+				out[j].taken.join(ways[i].taken)
+				continue next
+			}
+		}
+		out = append(out, ways[i])
+	}
+	try.gaveUp = try.gaveUp || len(out) > maxWays
+	return out
+}
+
+// needsNoRequest reports whether a condition asks for constants and turns of loops only.
+func (c *cond) needsNoRequest() bool {
+	for i := range c.conds {
+		if !c.conds[i].needsNoRequest() {
+			return false
+		}
+	}
+	return c.left.needsNoRequest() && c.right.needsNoRequest()
+}
+
+func (e *expr) needsNoRequest() bool {
+	for i := range e.filters {
+		if arg := e.filters[i].arg; arg != nil && !arg.needsNoRequest() {
+			return false
+		}
+	}
+	switch e.op {
+	case opLiteral, opLoopIndex, opLoopFirst, opLoopLast:
+		return true
+	}
+	return false
+}
+
+// opposites are the tests that say the opposite of others.
+var opposites = map[test]test{
+	testEqual: testNotEqual, testNotEqual: testEqual,
+	testGreater: testLessOrEqual, testLessOrEqual: testGreater, testLess: testGreaterOrEqual, testGreaterOrEqual: testLess,
+}
+
+// maxCompared is how many arms of an if are compared with each other.
+const maxCompared = 50
+
+// exhaustive reports whether one arm of an if says the opposite of another, so that one
+// of them is always taken, or may do so.
+func (n *node) exhaustive() bool {
+	if len(n.arms) > maxCompared {
+		return true
+	}
+	for i := range n.arms {
+		for j := range i {
+			if a, b := n.arms[i].cond, n.arms[j].cond; a.opposes(b) || b.opposes(a) {
+				return true
+			}
+		}
+	}
+	return false
+}
+
+func (c *cond) opposes(other *cond) bool {
+	if c.test == testNot {
+		return c.conds[0].is(other)
+	}
+	opposite, known := opposites[c.test]
+	return known && other.test == opposite && c.left.is(&other.left) && c.right.is(&other.right)
+}
+
+func (c *cond) is(other *cond) bool {
+	same := c.test == other.test && len(c.conds) == len(other.conds) && c.left.is(&other.left) && c.right.is(&other.right)
+	for i := range c.conds {
+		same = same && c.conds[i].is(&other.conds[i])
+	}
+	return same
+}
+
+func (e *expr) is(other *expr) bool {
+	return e.op == other.op && e.length == other.length && e.index == other.index && e.name == other.name &&
+		slices.Equal(e.steps, other.steps) && e.literal.kind == other.literal.kind && bytes.Equal(e.literal.raw, other.literal.raw) &&
+		slices.EqualFunc(e.filters, other.filters, filter.is)
+}
+
+func (f filter) is(other filter) bool {
+	return f.name == other.name && (f.arg == nil) == (other.arg == nil) && (f.arg == nil || f.arg.is(other.arg))
+}

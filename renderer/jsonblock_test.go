@@ -1,0 +1,104 @@
+package renderer_test
+
+import (
+	"strings"
+	"testing"
+
+	"mockserver/config"
+	"mockserver/renderer"
+)
+
+// Each way through the blocks of a JSON body is a text of its own. One that is never JSON,
+// or not with one of its branches or so many turns, is warned of where that stands.
+func TestCompile_BlocksThatMakeNoJSON(t *testing.T) {
+	for _, c := range []struct{ text, column, want string }{
+		// Never.
+		{`{"a":{{path}},{% if path %}{% endif %}}`, "1:1", "on any way through its blocks"},
+		{`{"a" {% if path %}1{% else %}2{% endif %}}`, "1:1", "on any way"},
+		{`[{% for x in json-params %}{{x}}{% endfor %}`, "1:1", "on any way"},
+		{`{% raw %}{{% endraw %}{% if path %}"a":1{% endif %}`, "1:1", "on any way"},
+		// With one branch.
+		{`{"a":{% if path %}1{% endif %}}`, "1:6", `when {% if path %} does not hold`},
+		{`{"a":{% if path = "x" %}1{% elif path = "y" %}2{% endif %}}`, "1:6", `when no condition of {% if path = "x" %} holds`},
+		{`{"a":{% if path %}1{% else %}1,{% endif %}}`, "1:20", `with {% else %}`},
+		{`{"a":{% if path = "x" %}1{% elif path = "y" %}x{% else %}2{% endif %}}`, "1:26", `with {% elif path = "y" %}`},
+		{`{"a":1{% if path %}"b":2{% endif %}}`, "1:7", `with {% if path %}`},
+		{`{"a":1{{#if path}}"b":2{{/if}}}`, "1:7", `with {{#if path}}`},
+		{`{"a":{% if host %}{"b":{% if path %}1{% else %}]{% endif %}}{% else %}2{% endif %}}`, "1:38", `with {% else %}`},
+		{`{% if path %}{"a":1}{% else %}nothing{% endif %}`, "1:21", `with {% else %}`},
+		{`{"a":{% if path %}"{{path}}"{% else %}{{path}}{{host}}{% endif %}}`, "1:29", `with {% else %}`},
+		{`{"a":{% if path %}01{% else %}1{% endif %}}`, "1:6", `with {% if path %}`},
+		{`{"a":"{% if path %}\x{% endif %}"}`, "1:7", `with {% if path %}`},
+		// With so many turns.
+		{`[{% for x in json-params %}{{x}},{% endfor %}]`, "1:2", "when {% for x in json-params %} turns once"},
+		{`[{% for x in json-params %}{{x}}{% endfor %}]`, "1:2", "when {% for x in json-params %} turns twice"},
+		{`[0,{% for x in json-params %}{{x}}{% if not loop.last %},{% endif %}{% endfor %}]`, "1:4", "when {% for x in json-params %} turns never"},
+		{`[{% for x in json-params %}{{x}}{% if not loop.first %},{% endif %}{% endfor %}]`, "1:2", "turns twice"},
+		{`[{% for x in json-params %}{{x}}{% if loop.index > 1 %},{% endif %}{% endfor %}]`, "1:2", "turns twice"},
+		{`{ {% for x in json-params %}"a":{{x}}{% if not loop.last %};{% endif %}{% endfor %} }`, "1:3", "turns twice"},
+		{`[{% for x in json-params %}[{% for y in x %}{{y}}{% endfor %}]{% if not loop.last %},{% endif %}{% endfor %}]`, "1:29", "when {% for y in x %} turns twice"},
+	} {
+		compiled, problems := renderer.Compile(config.Text{Value: c.text, Pos: config.Pos{File: "f", Line: 1, Column: 1}}, renderer.JSON, scope())
+		if compiled == nil || len(problems) != 1 {
+			t.Errorf("%s: %v; want one warning", c.text, problems)
+			continue
+		}
+		got := problems[0]
+		if !got.Warning || !strings.Contains(got.What, "not valid JSON") || !strings.Contains(got.What, c.want) ||
+			!strings.HasPrefix(got.String(), "f:"+c.column+":") {
+			t.Errorf("%s\n is warned of as %s\nwant at %s: %s", c.text, got, c.column, c.want)
+		}
+	}
+}
+
+// A body that is JSON for some request on each of its ways is not warned of, whatever
+// conditions rule out.
+func TestCompile_BlocksThatMakeJSON(t *testing.T) {
+	deep := strings.Repeat("{% for x in json-params %}", 30) + "{{x}}" + strings.Repeat("{% endfor %}", 30)
+	for _, text := range []string{
+		`[{% for x in json-params %}{{x}}{% if not loop.last %},{% endif %}{% endfor %}]`,
+		`[{% for x in json-params %}{% if not loop.first %},{% endif %}{{x}}{% endfor %}]`,
+		`[{% for x in json-params %}{% if loop.index > 1 %},{% endif %}{{x}}{% endfor %}]`,
+		`[{% for x in json-params %}{% if loop.first %}{% else %},{% endif %}"{{x}}"{% endfor %}]`,
+		`[{% for x in json-params %}[{% for y in x %}{{y}}{% if not loop.last %},{% endif %}{% endfor %}]{% if not loop.last %},{% endif %}{% endfor %}]`,
+		`{ {% for x in json-params %}"{{x.k}}":{{x.v}}, {% endfor %}"n": 1}`,
+		`{"a":1{% if path %},"b":2{% endif %}{% for x in json-params %},"{{x}}":1{% endfor %}}`,
+		`{"a":{% if path %}1{% else %}null{% endif %}}`,
+		`{% if path %}{"a":1}{% elif host %}[1]{% else %}"x"{% endif %}`,
+		`{% if path %}{"a":1}{% endif %}`,                              // or nothing at all
+		`{% for x in json-params %}{{x|json}}` + "\n" + `{% endfor %}`, // a value a line
+		`{"a":"{% if path %}x\u00e9{% endif %}{% for x in json-params %}{{x}}, {% endfor %}"}`,
+		`{{#if path}}{"a":1}{{else}}{"b":-1.5e3}{{/if}}`,
+		`{"a":{% if path = "x" %}1{% elif path != "x" %}2{% endif %}}`, // one of them holds
+		`{"a":{% if path %}1{% elif not path %}2{% endif %}}`,
+		`{"a":{% if path %}1{% endif %}{% if not path %}2{% endif %}}`,
+		`{ {% if path %}"a":1{% endif %}{% if path and host %},{% endif %}{% if host %}"b":2{% endif %} }`,
+		`[0{% if json-params|length > 0 %},{% for x in json-params %}{{x}}{% if not loop.last %},{% endif %}{% endfor %}{% endif %}]`, // it is not empty
+		`{"a":{% if json-params.length = 1 %}{% for x in json-params %}{{x}}{% endfor %}{% else %}[]{% endif %}}`,
+		`{"a":{% if path or host %}{% if path %}1{% elif host %}2{% endif %}{% else %}0{% endif %}}`,
+		`{"a":{% if 1 = 2 %}nothing{% else %}2{% endif %}}`, // never the first
+		`{"a":1{% for x in json-params %}{% if loop.index > 100 %}nothing{% endif %}{% endfor %}}`,
+		"[" + deep + "]", // too many ways to be tried
+		`{"a":tr{% if path %}ue{% else %}ue{% endif %}}`,
+		`{"a":1{% if path %}0{% endif %}}`,
+	} {
+		compiled, problems := renderer.Compile(config.Text{Value: text}, renderer.JSON, scope())
+		if compiled == nil || len(problems) != 0 {
+			t.Errorf("%.200s: %v; want no warning", text, problems)
+		}
+	}
+}
+
+// What a text may hold of blocks is tried within bounds: else this takes hours.
+func TestCompile_ManyBlocksOfJSON(t *testing.T) {
+	for _, text := range []string{
+		"{% if path %}1" + strings.Repeat("{% elif path = 1 %}2", 50_000) + "{% endif %}",
+		"[0" + strings.Repeat("{% if path %},1{% endif %}", 50_000) + "]",
+		strings.Repeat("{% if path %}[{% else %}{ {% endif %}", 1000),
+		strings.Repeat("{% for x in json-params %}{% if path %}[{% endif %}", 50) + strings.Repeat("{% endfor %}", 50),
+	} {
+		if compiled, problems := renderer.Compile(config.Text{Value: text}, renderer.JSON, scope()); compiled == nil || problems.Err() != nil {
+			t.Errorf("%.60s…: %v", text, problems)
+		}
+	}
+}
