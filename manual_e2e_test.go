@@ -49,7 +49,7 @@ var scenes = []scene{
 	{document: "docs/openapi.md", first: "mockserver validate -m pets.yml", files: map[string]string{"pets.yml": "examples/petstore.yml"}, edit: "sed -i.bak '112s/Order/Ordr/; 68,69s/^/#/' pets.yml"},
 	{document: "docs/operations.md", first: "curl -s 127.0.0.1:8001/__admin/verdict", varies: true},
 	{document: "docs/reference.md", first: "ls -a mocks", files: map[string]string{
-		"mocks/.a.yml.swp": "", "mocks/README.md": "", "mocks/a.yml": one("a"), "mocks/b.json": `[{"endpoint": {"path": "/b", "response": {"status": 200}}}]`, "mocks/data/c.yml": "", "more.yml": one("more"),
+		"mocks/.a.yml.swp": "", "mocks/README.md": "", "mocks/a.yml": one("a"), "mocks/b.json": `[{"endpoint": {"path": "/b", "response": {"status": 200}}}]`, "mocks/data/c.yml": one("c"), "more.yml": one("more"),
 	}},
 	{document: "docs/reference.md", first: "mockserver validate -c api.yml", files: map[string]string{"api.yml": "- endpoint:\n    methd: GET\n    path: /a\n    response:\n      status: \"200\"\n"}},
 	{document: "docs/reference.md", first: "mockserver petstore.yml", files: map[string]string{"petstore.yml": "examples/petstore.yml"}},
