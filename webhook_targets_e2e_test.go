@@ -356,7 +356,7 @@ func TestWebhook_ManyDueTogether(t *testing.T) {
 // longest one.
 func TestWebhook_RetryAfterOfTheTarget(t *testing.T) {
 	t.Parallel()
-	busy := newHookTarget(t, func(n int, w http.ResponseWriter, r *http.Request) {
+	busy := newHookTarget(t, func(n int, w http.ResponseWriter, _ *http.Request) {
 		if n == 1 {
 			w.Header().Set("Retry-After", "7200")
 			w.WriteHeader(429)
@@ -375,7 +375,7 @@ func TestWebhook_RetryAfterOfTheTarget(t *testing.T) {
 	if due := l.Webhooks[0].DueIn; due < 6_600_000 || due > 7_200_000 {
 		t.Errorf("it is due in %v ms, want two hours", due)
 	}
-	impatient := newHookTarget(t, func(n int, w http.ResponseWriter, r *http.Request) {
+	impatient := newHookTarget(t, func(n int, w http.ResponseWriter, _ *http.Request) {
 		if n == 1 {
 			w.Header().Set("Retry-After", "7200")
 			w.WriteHeader(503)
