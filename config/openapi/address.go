@@ -31,7 +31,7 @@ func isReference(s string, letters bool) bool {
 // package url takes almost any.
 func hasURIForm(s string, letters bool) bool {
 	authority, rest := "", s
-	if i := strings.Index(s, "//"); i == 0 || i > 0 && strings.IndexAny(s, ":/?#") == i-1 {
+	if i := strings.Index(s, "//"); i == 0 || i > 0 && s[i-1] == ':' && strings.IndexAny(s, ":/?#") == i-1 {
 		end := strings.IndexAny(s[i+2:], "/?#")
 		if end < 0 {
 			end = len(s) - i - 2
@@ -55,7 +55,23 @@ func hasURIForm(s string, letters bool) bool {
 			return false
 		}
 	}
-	return strings.Count(authority, "[") <= 1
+	return hasAuthorityForm(authority)
+}
+
+// hasAuthorityForm reports whether brackets stand around the host alone, and one @ at most
+// before it.
+func hasAuthorityForm(authority string) bool {
+	user, host, ok := strings.Cut(authority, "@")
+	if !ok {
+		user, host = "", authority
+	}
+	if literal, ok := strings.CutPrefix(host, "["); ok {
+		_, host, ok = strings.Cut(literal, "]")
+		if !ok {
+			return false
+		}
+	}
+	return !strings.ContainsAny(user+host, "[]@")
 }
 
 // isLetterBeyond reports whether a character beyond ASCII may stand where letters of all

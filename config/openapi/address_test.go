@@ -11,15 +11,15 @@ func TestAddresses(t *testing.T) {
 	for name, texts := range map[string]struct{ valid, wrong []string }{
 		"uri": {
 			[]string{"http://a/b", "http://foo.bar/?baz=qux#quux", "http://-.~_!$&'()*+,;=:%40:80%2f::::::@example.com", "ldap://[2001:db8::7]/c=GB?objectClass?one",
-				"mailto:John.Doe@example.com", "news:comp.infosystems.www.servers.unix", "tel:+1-816-555-1212", "urn:oasis:names:specification:docbook:dtd:xml:4.1.2", "x:"},
+				"mailto:John.Doe@example.com", "news:comp.infosystems.www.servers.unix", "tel:+1-816-555-1212", "urn:oasis:names:specification:docbook:dtd:xml:4.1.2", "x:", "http://a:b@[::1]:80/"},
 			[]string{"http://a/b c", "//foo.bar/?baz=qux#quux", "/abc", `\\WINDOWS\fileshare`, "abc", "http:// shouldfail.com", ":// should fail", "bar,baz:foo",
 				"https://[@example.org/test.txt", "https://example.org/foobar.txt[]", "https://example.org/foobar\\.txt", "https://example.org/foobar<>.txt", "https://example.org/foobar{}.txt",
 				"https://example.org/foobar^.txt", "https://example.org/foobar`.txt", "https://example.org/foobar|.txt", "https://example.org/foobar\".txt",
-				"http://a/%", "http://a/?%zz", "http://a/#b#c", "http://a/ü", "http://a:b/", ""},
+				"http://a/%", "http://a/?%zz", "http://a/#b#c", "http://a/ü", "http://a:b/", "http://a]b/", "http://]/", "http://[::1]]/", "http://a@b@c/", "http://[a]@b/", ""},
 		},
 		"uri-reference": {
 			[]string{"http://a/b", "//foo.bar/?baz=qux#quux", "/abc", "abc", "#fragment", "?a=b", "", "./a:b", "a//b"},
-			[]string{"a b", `\\WINDOWS\fileshare`, `#frag\ment`, "a:b c", "1:b", "/abc[1]", "/é", "%"},
+			[]string{"a b", `\\WINDOWS\fileshare`, `#frag\ment`, "a:b c", "1:b", "/abc[1]", "a?//[x]", "/é", "%"},
 		},
 		"iri":           {[]string{"http://ƒøø.ßår/?∂éœ=πîx#πîüx", "http://a/b"}, []string{"http://a/b c", "/abc", "http://a/\xff", "âππ"}},
 		"iri-reference": {[]string{"/âππ", "âππ", "#ƒrägmênt"}, []string{`\\WINDOWS\filëßåré`, "é é"}},
