@@ -6,8 +6,8 @@ import (
 	"strings"
 )
 
-// bracketed is a parameter as other tools write it, {id} or <int:id>.
-var bracketed = regexp.MustCompile(`\{+([^{}]*)\}+|<([^<>]*)>`)
+// bracketed is a parameter as other tools write it: {id}, {id:[0-9]{4}} or <int:id>.
+var bracketed = regexp.MustCompile(`\{+((?:[^{}]|\{[^{}]*\})*)\}+|<([^<>]*)>`)
 
 // warnForeign warns of a path that has parameters of other tools in it, which are literal
 // text here, and shows how they are written. The path has no query.
@@ -43,8 +43,8 @@ func (p *patternParser) warnForeign(path string) {
 func ourForm(segment string, last bool) string {
 	m := bracketed.FindStringSubmatch(segment)
 	switch {
-	case m == nil && (last && strings.HasPrefix(segment, "*") || strings.HasPrefix(segment, ":")):
-		return segment
+	case strings.HasPrefix(segment, ":"), m == nil && last && strings.HasPrefix(segment, "*"):
+		return segment // ours
 	case m == nil && strings.Contains(segment, "*"):
 		return ":" + nameIn(segment)
 	case m == nil:

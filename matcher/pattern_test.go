@@ -38,6 +38,8 @@ func TestParsePattern(t *testing.T) {
 		{"a parameter that is a part", "/a/:b/{id:int}.json/*", []string{"b", ""}, []string{`f.yml:3:17: [0].endpoint.path: "{id:int}.json" is literal text; for a parameter write "/a/:b/:id|int/*"`}},
 		{"catch-alls of other tools", "/{path*}", nil, []string{`f.yml:3:12: [0].endpoint.path: "{path*}" is literal text; for a parameter write "/*path"`}},
 		{"a catch-all of Flask", "/a/<path:rest>", nil, []string{`f.yml:3:14: [0].endpoint.path: "<path:rest>" is literal text; for a parameter write "/a/*rest"`}},
+		{"an expression with braces", "/a/{id:[0-9]{4}}", nil, []string{`f.yml:3:14: [0].endpoint.path: "{id:[0-9]{4}}" is literal text; for a parameter write "/a/:id"`}},
+		{"an expression after a parameter", "/a/:id{[0-9]+}", []string{"id{[0-9]+}"}, []string{`f.yml:3:17: [0].endpoint.path: '{' in the parameter name "id{[0-9]+}": a name is letters, digits, "-" and "_"`}},
 		{"a placeholder", "/{{env.A}}/{}", nil, []string{`f.yml:3:12: [0].endpoint.path: "{{env.A}}" is literal text; for a parameter write "/:envA/:any"`}},
 		{"every type, and names of every kind", "/:a/:b-c|int/:d_e|float/:F|double/:1|bool/:g|boolean/:h|uuid/:i|date/:j|string", []string{"a", "b-c", "d_e", "F", "1", "g", "h", "i", "j"}, nil},
 		{"a catch-all", "/a/:b/*rest", []string{"b", "rest"}, nil},
