@@ -18,6 +18,8 @@ type pace struct {
 	perSecond int
 	tell      func(suppressed int) // logs that line; nil logs none
 
+	telling sync.Mutex // held while tell is called; it is taken before mu
+
 	mu         sync.Mutex // guards what follows
 	second     int64
 	passed     int
@@ -36,8 +38,11 @@ func tellSuppressed(log *slog.Logger, message string) func(suppressed int) {
 	}
 }
 
-// flush says how many lines were suppressed, if nothing has said it yet.
+// flush says how many lines were suppressed, if nothing has said it yet. When it returns,
+// that is said.
 func (p *pace) flush() {
+	p.telling.Lock()
+	defer p.telling.Unlock()
 	p.mu.Lock()
 	suppressed := p.reset()
 	p.mu.Unlock()

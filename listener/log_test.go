@@ -78,6 +78,26 @@ func TestPace_SaysWhatItSuppressed(t *testing.T) {
 	}
 }
 
+// At the end of a server the line may be under way: nothing is logged after Shutdown.
+func TestPace_FlushWaitsForALineThatIsUnderWay(t *testing.T) {
+	begun, goOn := make(chan struct{}), make(chan struct{})
+	said := false
+	p := newPace(1, func(int) {
+		close(begun)
+		<-goOn
+		said = true
+	})
+	for range 2 {
+		p.pass(time.Unix(1000, 0))
+	}
+	go p.flush() // as the timer does
+	<-begun
+	go close(goOn)
+	if p.flush(); !said {
+		t.Error("it returned before the line was written")
+	}
+}
+
 func TestOnceAMinute(t *testing.T) {
 	o := newOnceAMinute()
 	now := time.Unix(1000, 0)
