@@ -121,9 +121,17 @@ func TestMetrics_AreOpenMetricsForWhoAsks(t *testing.T) {
 	r := httptest.NewRequest(http.MethodGet, "/metrics", nil)
 	r.Header.Set("Accept", "application/openmetrics-text;version=1.0.0,text/plain;q=0.5")
 	w := httptest.NewRecorder()
-	counting(t).exposition().ServeHTTP(w, r)
-	if kind := w.Header().Get("Content-Type"); !strings.HasPrefix(kind, "application/openmetrics-text") || !strings.HasSuffix(w.Body.String(), "# EOF\n") {
+	a := counting(t)
+	a.metrics = a.exposition()
+	a.metrics.ServeHTTP(w, r)
+	kind := w.Header().Get("Content-Type")
+	if !strings.HasPrefix(kind, "application/openmetrics-text") || !strings.HasSuffix(w.Body.String(), "# EOF\n") {
 		t.Errorf("%d %s", w.Code, kind)
+	}
+	if media, _, _ := strings.Cut(kind, ";"); !slices.ContainsFunc(a.table(), func(row route) bool {
+		return row.path == "/metrics" && slices.Contains(row.answers[http.StatusOK], any(media))
+	}) {
+		t.Errorf("the document does not have %s for /metrics", media)
 	}
 }
 

@@ -29,6 +29,8 @@ const (
 const (
 	htmlMedia = "text/html"
 	textMedia = "text/plain"
+	// openMetricsMedia is what a scraper has that accepts it.
+	openMetricsMedia = "application/openmetrics-text"
 )
 
 // ok is what most requests are answered: 200, with a value of this type.
@@ -40,7 +42,7 @@ func (a *Admin) table() []route {
 	return []route{
 		{forAnybody, "GET", "/healthz", a.health, "does the program run?", nil, nil, ok(state{})},
 		{forAnybody, "GET", "/readyz", a.ready, "are requests taken? 503 while they are not", nil, nil, ok(state{})},
-		{forAnybody, "GET", "/metrics", a.named(a.started(a.metrics.ServeHTTP)), "metrics for Prometheus", nil, nil, ok(textMedia)},
+		{forAnybody, "GET", "/metrics", a.named(a.started(a.metrics.ServeHTTP)), "metrics for Prometheus", nil, nil, ok(textMedia, openMetricsMedia)},
 		{asThePage, "GET", indexPath, a.showIndex, "this list", nil, nil, ok(index{})},
 		{asThePage, "GET", documentPath, a.showDocument, "the OpenAPI document of the admin API", nil, nil, ok(map[string]any{})},
 		{withToken, "GET", "/__admin/endpoints", a.listEndpoints, "the endpoints that are served, in order, then the WebSockets", nil, nil, ok(shownEndpoints{})},
