@@ -45,7 +45,7 @@ func ourForm(segment string, last bool) string {
 	switch {
 	case strings.HasPrefix(segment, ":"), m == nil && last && strings.HasPrefix(segment, "*"):
 		return segment // ours
-	case m == nil && strings.Contains(segment, "*"):
+	case m == nil && (strings.HasPrefix(segment, "*") || strings.HasSuffix(segment, "*")): // /a/2*3 is meant as it is
 		return ":" + nameIn(segment)
 	case m == nil:
 		return segment

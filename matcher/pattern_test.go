@@ -35,6 +35,7 @@ func TestParsePattern(t *testing.T) {
 		{"parameters in brackets", "/b/<id>/<int:n>/", nil, []string{`f.yml:3:14: [0].endpoint.path: "<id>" is literal text; for a parameter write "/b/:id/:n|int"`}},
 		{"a star that is not in the last segment", "/c/*/d", nil, []string{`f.yml:3:14: [0].endpoint.path: "*" is literal text; for a parameter write "/c/:any/d"`}},
 		{"stars everywhere", "/*/*d/*/e*", nil, []string{`f.yml:3:12: [0].endpoint.path: "*" is literal text; for a parameter write "/:any/:d/:any2/:e"`}},
+		{"a star inside a segment", "/calc/2*3", nil, nil},
 		{"a parameter that is a part", "/a/:b/{id:int}.json/*", []string{"b", ""}, []string{`f.yml:3:17: [0].endpoint.path: "{id:int}.json" is literal text; for a parameter write "/a/:b/:id|int/*"`}},
 		{"catch-alls of other tools", "/{path*}", nil, []string{`f.yml:3:12: [0].endpoint.path: "{path*}" is literal text; for a parameter write "/*path"`}},
 		{"a catch-all of Flask", "/a/<path:rest>", nil, []string{`f.yml:3:14: [0].endpoint.path: "<path:rest>" is literal text; for a parameter write "/a/*rest"`}},
