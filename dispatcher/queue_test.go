@@ -465,7 +465,7 @@ func TestQueue_PendingTakesLittleMemory(t *testing.T) {
 	q.Stats()
 	runtime.GC()
 	runtime.ReadMemStats(&after)
-	each := float64(after.HeapAlloc-before.HeapAlloc) / pending
+	each := float64(int64(after.HeapAlloc)-int64(before.HeapAlloc)) / pending
 	t.Logf("%.1f bytes each; a pause took %v", each, time.Duration(after.PauseNs[(after.NumGC+255)%256]))
 	if each > 200 {
 		t.Errorf("%.1f bytes for each pending delivery, want 200 at most", each)

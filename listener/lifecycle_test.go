@@ -505,12 +505,12 @@ func TestServer_GivesTheRoomOfLargeBodiesBack(t *testing.T) {
 	server := started(t, config.New(config.Endpoint{
 		Method: "POST", Path: config.Plain("/hello"), Response: config.Response{Body: config.Plain("{{body}}")},
 	}), listener.Options{})
-	heap := func() uint64 {
+	heap := func() int64 {
 		var m runtime.MemStats
 		runtime.GC()
 		runtime.GC() // empties the pools
 		runtime.ReadMemStats(&m)
-		return m.HeapAlloc
+		return int64(m.HeapAlloc)
 	}
 	before := heap()
 	text := strings.Repeat("x", size)
