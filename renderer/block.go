@@ -67,14 +67,7 @@ func (p *parser) settle(t tag, ends []place) {
 	p.place = ends[0]
 	for _, end := range ends[1:] {
 		p.place.url |= end.url
-		switch {
-		case end.form == p.place.form || end.form == Inferred:
-		case p.place.form == Inferred:
-			p.place.form = end.form
-		default:
-			p.mixed = true
-			p.place.form = stricter(p.place.form, end.form)
-		}
+		p.mayBe(end.form)
 		if end.json != ends[0].json {
 			p.fail(t.offset, "%s: one branch ends inside a JSON string and another outside; a quote is opened or closed in one of them only", p.spelling(t))
 			return
@@ -82,12 +75,25 @@ func (p *parser) settle(t tag, ends []place) {
 	}
 }
 
-// stricter is the stricter of two different forms that can be inferred.
-func stricter(a, b Form) Form {
-	if a == JSON || b == JSON {
-		return JSON
+// mayBe has what follows be of the form that it has at another end of a block too.
+func (p *parser) mayBe(form Form) {
+	if form == p.place.form {
+		return
 	}
-	return XML
+	known := form != Inferred && p.place.form != Inferred
+	p.place.form = stricter(p.place.form, form)
+	p.mixed = p.mixed || known || p.place.form == Inferred
+}
+
+// stricter is the stricter of two different forms that can be inferred. Where one is plain
+// and the other not known yet, what follows tells.
+func stricter(a, b Form) Form {
+	for _, form := range []Form{JSON, XML} {
+		if a == form || b == form {
+			return form
+		}
+	}
+	return Inferred
 }
 
 // condition parses the condition of an if or elif tag; nil after a mistake.
@@ -137,6 +143,7 @@ func (p *parser) forBlock(nodes []node, t tag, depth int) []node {
 	case p.place.json != before.json:
 		p.fail(t.offset, "%s: a turn of the loop ends inside a JSON string that it opened, or outside of one that it closed", p.spelling(t))
 	}
+	p.mayBe(before.form)
 	p.place.url |= before.url // where it stays when there is no turn
 	return append(nodes, n)
 }

@@ -99,14 +99,34 @@ func TestBound_TextsAreNoLargerThanTheyMayBe(t *testing.T) {
 
 // Loops that write nothing end too, by their turns or by what they read.
 func TestBound_LoopsThatWriteNothing(t *testing.T) {
-	c := call{method: "POST", uri: "/x", body: `{"l":[` + strings.Repeat("1,", 5000) + `1],"t":"` + strings.Repeat("x", 1<<20) + `"}`}
+	c := call{method: "POST", uri: "/x", body: `{"l":[` + strings.Repeat("1,", 5000) + `1],"t":"` + strings.Repeat("x", 1<<20) + `","n":"` + strings.Repeat("9", 1<<20) + `"}`}
 	for _, text := range []string{
 		`{% for x in json-params.l %}{% if json-params.t contains "y" %}.{% endif %}{% endfor %}`,
 		`{% for x in json-params.l %}{% for y in json-params.l %}{% endfor %}{% endfor %}`,
+		`{% for x in json-params.l %}{% if x = json-params.n %}.{% endif %}{% endfor %}`,
+		`{% for x in json-params.l %}{% if x > json-params.n %}.{% endif %}{% endfor %}`,
+		`{% for x in json-params.l %}{{x|add:json-params.n}}{% endfor %}`,
+		`{% for x in json-params.l %}{{random-int(x, json-params.n)}}{% endfor %}`,
 	} {
 		if got, err := stopped(t, text, c, 0); err != renderer.ErrTooLong || got != "" {
 			t.Errorf("%s gives %d bytes, %v; want that it takes too long", text, len(got), err)
 		}
+	}
+}
+
+// A long number is not read again for each element of a list: the test would not end.
+func TestBound_AListThatContainsALongNumber(t *testing.T) {
+	list := `{"l":[` + strings.Repeat("1,", 1<<20) + `1],"n":"1.` + strings.Repeat("0", 1<<22)
+	condition, problems := renderer.CompileCondition(config.Text{Value: "json-params.l contains json-params.n"}, scope())
+	if err := problems.Err(); err != nil {
+		t.Fatal(err)
+	}
+	for last, want := range map[string]bool{"0": true, "1": false} {
+		with(t, call{method: "POST", uri: "/x", body: list + last + `"}`}, "/x", func(r *matcher.Request) {
+			if got := condition.Holds(r); got != want {
+				t.Errorf("one that ends in %s: %v, want %v", last, got, want)
+			}
+		})
 	}
 }
 

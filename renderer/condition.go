@@ -136,6 +136,7 @@ func (c *cond) compare(left value, r *matcher.Request, fr *frame) bool {
 		return left.kind != missing && left.kind != null && c.pattern.Match(left.text(r))
 	}
 	right := c.right.eval(r, fr)
+	fr.spend(len(right.raw), r)
 	switch c.test {
 	case testEqual:
 		return equal(left, right, r)

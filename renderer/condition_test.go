@@ -68,6 +68,8 @@ func TestCondition_Holds(t *testing.T) {
 		{"no part of a text", `path-params.name contains "Y"`, false},
 		{"an element of an array", "json-params.list contains two", true},
 		{"a number in an array", "json-params.list contains 1.0", true},
+		{"a number in an array however written", "json-params.list contains 1e0 and json-params.list contains '+01.00'", true},
+		{"no number of an array", "json-params.list contains 10 or json-params.list contains -1 or json-params.list contains 1.01 or json-params.list contains 0", false},
 		{"no element of an array", "json-params.list contains tw", false},
 		{"a key of an object", "json-params.obj contains a", true},
 		{"no key of an object", "json-params.obj contains b", false},

@@ -86,11 +86,15 @@ func (e *expr) eval(r *matcher.Request, fr *frame) value {
 func apply(filters []filter, v value, r *matcher.Request, fr *frame) value {
 	for i := range filters {
 		f := &filters[i]
-		fr.spend(len(v.raw), r)
+		read := len(v.raw)
 		var arg value
 		if f.arg != nil {
 			arg = f.arg.eval(r, fr)
 		}
+		if f.name != "default" { // which passes it on
+			read += len(arg.raw)
+		}
+		fr.spend(read, r)
 		v = f.apply(v, arg, r)
 	}
 	return v

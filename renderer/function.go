@@ -135,8 +135,10 @@ func inOrder(args []expr) bool {
 func (e *expr) call(r *matcher.Request, fr *frame) value {
 	switch e.op {
 	case opRandomInt:
-		low, errLow := strconv.ParseInt(string(e.args[0].eval(r, fr).raw), 10, 64)
-		high, errHigh := strconv.ParseInt(string(e.args[1].eval(r, fr).raw), 10, 64)
+		from, to := e.args[0].eval(r, fr).raw, e.args[1].eval(r, fr).raw
+		fr.spend(len(from)+len(to), r)
+		low, errLow := strconv.ParseInt(string(from), 10, 64)
+		high, errHigh := strconv.ParseInt(string(to), 10, 64)
 		if errLow != nil || errHigh != nil || high < low {
 			return value{}
 		}

@@ -66,6 +66,25 @@ func parseDecimal(b []byte) decimal {
 	return d
 }
 
+// canonical is parseDecimal without zeros at the end, so that equal numbers have as many digits.
+func canonical(b []byte) decimal {
+	d := parseDecimal(b)
+	d.fraction = bytes.TrimRight(d.fraction, "0")
+	if len(d.fraction) == 0 {
+		d.whole = bytes.TrimRight(d.whole, "0")
+	}
+	return d
+}
+
+// same reports whether two canonical numbers are equal. Of numbers that have not as many
+// digits it reads none.
+func (d *decimal) same(o *decimal) bool {
+	if d.zero || o.zero {
+		return d.zero && o.zero
+	}
+	return d.negative == o.negative && len(d.whole)+len(d.fraction) == len(o.whole)+len(o.fraction) && compareMagnitude(d, o) == 0
+}
+
 // digit returns the i-th significant digit, '0' past the last.
 func (d *decimal) digit(i int) byte {
 	if i < len(d.whole) {

@@ -573,6 +573,10 @@ func TestCompile_InfersTheForm(t *testing.T) {
 		{"{% if query-params.none %}{}{% endif %}{% if query-params.page %}[" + evil + "]{% endif %}", `["a\"<b"]`},
 		{"{% for n in json-params.list %} {% endfor %}[" + evil + "]", `   ["a\"<b"]`},
 		{"{% raw %}{{% endraw %}" + evil + "}", `{"a\"<b"}`},
+		{"{% if query-params.none %}x {% endif %}[" + evil + "]", `["a\"<b"]`},
+		{"{% if query-params.none %}x {% else %} {% endif %}<b>" + evil, ` <b>a&#34;&lt;b`},
+		{"{% for n in json-params.none %}x {% endfor %}[" + evil + "]", `["a\"<b"]`},
+		{"{% if query-params.page %}x {% endif %}y[" + evil, `x y[a"<b`},
 	} {
 		tpl, problems := renderer.Compile(config.Text{Value: c.template}, renderer.Inferred, scope())
 		if problems.Err() != nil {

@@ -197,12 +197,22 @@ func contains(a, b value, r *matcher.Request) bool {
 func hasElement(list, b value, r *matcher.Request) bool {
 	elements := list.json().Elements()
 	mark := len(r.Arena)
+	numeric, wanted := b.numeric(), decimal{}
+	if numeric { // read once: it may be long, and so may the list
+		wanted = canonical(b.raw)
+	}
 	for {
 		element, ok := elements.Next()
 		if !ok {
 			return false
 		}
-		found := equal(fromJSON(element, r), b, r)
+		v, found := fromJSON(element, r), false
+		if !numeric {
+			found = equal(v, b, r)
+		} else if v.numeric() {
+			d := canonical(v.raw)
+			found = d.same(&wanted)
+		}
 		r.Arena = r.Arena[:mark]
 		if found {
 			return true
