@@ -82,6 +82,9 @@ func (e *expr) eval(r *matcher.Request, fr *frame) value {
 	return apply(e.filters, e.measured(r, fr), r, fr)
 }
 
+// arithmeticCost is how much longer it takes to calculate with a text than to read it.
+const arithmeticCost = 4
+
 // apply applies filters to a value, left to right.
 func apply(filters []filter, v value, r *matcher.Request, fr *frame) value {
 	for i := range filters {
@@ -91,7 +94,11 @@ func apply(filters []filter, v value, r *matcher.Request, fr *frame) value {
 		if f.arg != nil {
 			arg = f.arg.eval(r, fr)
 		}
-		if f.name != "default" { // which passes it on
+		switch f.name {
+		case "default": // passes it on
+		case "add", "sub", "mul":
+			read = arithmeticCost * (read + len(arg.raw))
+		default:
 			read += len(arg.raw)
 		}
 		fr.spend(read, r)
