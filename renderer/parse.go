@@ -150,7 +150,7 @@ func inferred(s string) Form {
 	switch s = strings.TrimLeft(s, " \t\r\n"); {
 	case s == "":
 		return Inferred
-	case s[0] == '{' || s[0] == '[':
+	case s[0] == '{' || s[0] == '[' || s[0] == '"':
 		return JSON
 	case s[0] == '<':
 		return XML
@@ -274,7 +274,7 @@ func (p *parser) output(nodes []node, t tag) []node {
 		return nodes
 	}
 	if p.place.form == Inferred {
-		p.place.form = Plain
+		p.mixed = true // what follows the value tells, but with it the text may be anything
 	}
 	n := node{kind: outputNode, expr: &e, write: p.writer(t, &e)}
 	if n.write == writeJSONValue {

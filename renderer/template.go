@@ -63,9 +63,9 @@ const (
 	XML                // XML-escaped (HTML too)
 	Header             // one header value: control characters are removed
 	URL                // percent-encoded for the part of the URL they stand in
-	// Inferred is the form that the text itself has: JSON when it begins with { or [,
-	// XML when it begins with <, else Plain. Each branch that a text begins with has
-	// its own.
+	// Inferred is the form that the text itself has: JSON when it begins with {, [ or ",
+	// XML when it begins with <, else Plain; values before that are written as they are.
+	// Each branch that a text begins with has its own.
 	Inferred
 )
 
