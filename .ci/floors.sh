@@ -11,6 +11,7 @@ mockserver -> mockserver/listener
 mockserver -> mockserver/listener/admin
 mockserver/bench -> mockserver/config
 mockserver/config -> mockserver/config/openapi
+mockserver/dispatcher -> mockserver/dispatcher/client
 mockserver/fetcher -> mockserver/config
 mockserver/fetcher -> mockserver/matcher
 mockserver/fetcher -> mockserver/renderer

@@ -178,8 +178,8 @@ func TestAnswer_Fails(t *testing.T) {
 		{"half a head", "HTTP/1.1 200 OK\r\nContent-Le", "EOF"},
 		{"a head without its end", "HTTP/1.1 200 OK\r\nContent-Length: 0\r\n", "EOF"},
 		{"interim only", "HTTP/1.1 100 Continue\r\n\r\n", "EOF"},
-		{"interim for ever", strings.Repeat("HTTP/1.1 102 Processing\r\n\r\n", maxInterim+1), "interim"},
-		{"no HTTP", "SSH-2.0-OpenSSH_9.6\r\n", `is no HTTP/1: it begins with "SSH-2.0-OpenSSH_9.6"`},
+		{"interim for ever", strings.Repeat("HTTP/1.1 102 Processing\r\n\r\n", 65), "interim"},
+		{"no HTTP", "SSH-2.0-OpenSSH_9.6\r\n", `is not HTTP/1: it begins with "SSH-2.0-OpenSSH_9.6"`},
 		{"no HTTP, and much", strings.Repeat("\x01", 200000) + "\r\n\r\n", `\x01"…`},
 		{"a status that is none, and much", "HTTP/1.1 2000 OK\r\nSet-Cookie: secret\r\n" + strings.Repeat("x", 3000) + "\r\n\r\n", `it begins with "HTTP/1.1 2000 OK"; `},
 		{"no status", "HTTP/1.1 OK\r\nContent-Length: 0\r\n\r\n", `"HTTP/1.1 OK"`},
@@ -318,37 +318,4 @@ func TestAnswer_ToALargeRequest(t *testing.T) {
 		t.Error("the body arrives changed")
 	}
 	until(t, q, "delivered", func(s Stats) bool { return s.Delivered == 1 })
-}
-
-// heard is a connection whose target has said everything already.
-type heard struct {
-	net.Conn
-	text io.Reader
-}
-
-func (h heard) Read(p []byte) (int, error)      { return h.text.Read(p) }
-func (heard) Write(p []byte) (int, error)       { return len(p), nil }
-func (heard) SetReadDeadline(_ time.Time) error { return nil }
-
-func FuzzAnswer(f *testing.F) {
-	f.Add([]byte(okAnswer), "POST")
-	f.Add([]byte("HTTP/1.1 100 Continue\r\n\r\nHTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n1\r\na\r\n0\r\nA: b\r\n\r\n"), "GET")
-	f.Add([]byte("HTTP/1.0 404\n\nbody"), "HEAD")
-	f.Add([]byte("HTTP/1.1 200 OK\r\n"+strings.Repeat("A: b\r\n", 1000)), "POST")
-	x := newExchange()
-	f.Fuzz(func(t *testing.T, answer []byte, method string) {
-		c := &connection{Conn: heard{text: bytes.NewReader(answer)}}
-		status, again, err := x.over(c, method, nil)
-		switch {
-		case err == nil && (status < 100 || status > 999):
-			t.Errorf("status %d", status)
-		case err != nil && (again || status != 0):
-			t.Errorf("status %d, again %v, and %v", status, again, err)
-		case again && c.failed:
-			t.Error("a connection that failed is used again")
-		}
-		if !x.small() {
-			x = newExchange()
-		}
-	})
 }

@@ -1,6 +1,10 @@
 package dispatcher
 
-import "time"
+import (
+	"time"
+
+	"mockserver/dispatcher/client"
+)
 
 // ledger is every delivery that is pending, by a small number. An entry holds no
 // pointer but to the bytes of its own, and most have none.
@@ -124,9 +128,9 @@ func (l *ledger) add(a *arrival) (id uint32, err error) {
 func (l *ledger) target(f *form, parts []byte) (uint32, error) {
 	name, err := f.target, f.err
 	if own, _, cut := cutPart(parts); cut == nil && own != nil {
-		var at location
-		if at, err = cutURL(own); err == nil {
-			l.name = at.appendTarget(l.name[:0])
+		var at client.Location
+		if at, err = client.CutURL(own); err == nil {
+			l.name = at.AppendTarget(l.name[:0])
 			if t, ok := l.targets.numbers[string(l.name)]; ok { // without a text of its own
 				return t, nil
 			}

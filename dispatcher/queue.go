@@ -14,7 +14,7 @@
 // With a store, what was accepted survives a crash of the process or the machine,
 // and is sent at least once; without, at most once for each attempt it may have.
 //
-// This package imports no other package of the module.
+// This package imports dispatcher/client and no other package of the module.
 package dispatcher
 
 import (

@@ -6,172 +6,128 @@ import (
 	"crypto/sha256"
 	"encoding/binary"
 	"encoding/hex"
-	"iter"
 	"strconv"
-	"strings"
 	"sync"
 	"time"
+
+	"mockserver/dispatcher/client"
 )
 
-// Names of headers of the dispatcher's own.
+// Names of headers that the dispatcher sets.
 const (
-	// DepthHeader tells how many webhooks led to a request.
+	// DepthHeader holds how many webhooks led to a request.
 	DepthHeader = "X-Mockserver-Webhook-Depth"
-	// KeyHeader tells apart deliveries that may be sent more than once.
+	// KeyHeader identifies a delivery, which may be sent more than once.
 	KeyHeader = "Idempotency-Key"
 )
 
-// form is a webhook in the form in which it is sent: what its requests have in
-// common is written once.
+// form is a webhook prepared for sending: what its requests have in common is written
+// once.
 type form struct {
 	*Webhook
-	at     location // of its own URL
-	target string
-	err    error     // why its own URL leads nowhere
-	head   []byte    // of a request with its own URL and headers, but for the dispatcher's
-	said   said      // by its own headers
-	macs   sync.Pool // of hash.Hash, keyed with the secret
+	at       client.Location // of its own URL
+	target   string
+	err      error     // why its own URL is invalid
+	head     []byte    // of a request with its own URL and headers, but for the dispatcher's
+	declared declared  // by its own headers
+	except   []string  // headers that the dispatcher sets, whatever is declared
+	macs     sync.Pool // of hash.Hash, keyed with the secret
 }
 
-// said is what declared headers say that the dispatcher would say itself.
-type said struct {
+// declared is what declared headers set that the dispatcher would set otherwise.
+type declared struct {
 	host              []byte // nil for nothing
 	keyed, authorized bool
 }
 
 func newForm(w *Webhook) *form {
-	f := &form{Webhook: w}
+	f := &form{Webhook: w, except: []string{DepthHeader}}
 	if w.Sign != nil {
 		f.macs.New = func() any { return hmac.New(sha256.New, []byte(w.Sign.Secret)) }
+		f.except = append(f.except, w.Sign.Header)
 	}
-	f.said = whatIsSaid(w.Header)
-	if f.at, f.err = cutURL([]byte(w.URL)); f.err != nil {
+	f.declared = readDeclared(w.Header)
+	if f.at, f.err = client.CutURL([]byte(w.URL)); f.err != nil {
 		return f
 	}
-	f.target = string(f.at.appendTarget(nil))
-	f.head = f.appendHead(nil, &f.at, w.Header, f.said)
+	f.target = string(f.at.AppendTarget(nil))
+	f.head = f.appendHead(nil, &f.at, w.Header, f.declared)
 	return f
 }
 
-// whatIsSaid reads lines "Name: value\r\n".
-func whatIsSaid(lines []byte) (s said) {
-	for name, value := range headerLines(lines) {
+// readDeclared reads lines "Name: value\r\n".
+func readDeclared(lines []byte) (d declared) {
+	for name, value := range client.HeaderLines(lines) {
 		switch {
-		case isHeader(name, "Host"):
+		case client.IsHeader(name, "Host"):
 			if value = bytes.TrimSpace(value); len(value) > 0 {
-				s.host = value
+				d.host = value
 			}
-		case isHeader(name, KeyHeader):
-			s.keyed = true
-		case isHeader(name, "Authorization"):
-			s.authorized = true
+		case client.IsHeader(name, KeyHeader):
+			d.keyed = true
+		case client.IsHeader(name, "Authorization"):
+			d.authorized = true
 		}
 	}
-	return s
+	return d
 }
 
 // appendHead appends the request line and the headers, but for the dispatcher's.
-func (f *form) appendHead(dst []byte, l *location, lines []byte, s said) []byte {
-	dst = append(append(dst, f.Method...), ' ')
-	dst = append(l.appendPath(dst), " HTTP/1.1\r\nHost: "...)
-	if s.host != nil {
-		dst = append(dst, s.host...)
-	} else {
-		dst = l.appendHost(dst)
-	}
-	dst = append(dst, "\r\n"...)
-	for name, value := range headerLines(lines) {
-		if !f.writes(name) {
-			dst = append(append(append(dst, name...), ':'), value...)
-			dst = append(dst, "\r\n"...)
-		}
-	}
-	if len(l.user) > 0 && !s.authorized {
-		dst = l.appendAuthorization(dst)
-	}
-	return dst
+func (f *form) appendHead(dst []byte, at *client.Location, lines []byte, d declared) []byte {
+	head := client.Head{Method: f.Method, Location: at, Lines: lines, Except: f.except, Host: d.host, Authorized: d.authorized}
+	return head.Append(dst)
 }
 
-// headerLines goes through lines "Name: value\r\n"; a value begins behind the colon.
-func headerLines(lines []byte) iter.Seq2[[]byte, []byte] {
-	return func(yield func(name, value []byte) bool) {
-		for len(lines) > 0 {
-			line, rest, _ := bytes.Cut(lines, []byte("\r\n"))
-			lines = rest
-			if name, value, ok := bytes.Cut(line, []byte(":")); ok && !yield(name, value) {
-				return
-			}
-		}
-	}
-}
+// maxCopied is the largest body that is copied after its head, in bytes, so that both
+// leave in one write.
+const maxCopied = 16 << 10
 
-// isHeader tells whether a name is that of a header.
-func isHeader(name []byte, of string) bool {
-	return len(name) == len(of) && strings.EqualFold(string(name), of) // which makes no text
-}
-
-// writes tells whether a header is one that is written elsewhere.
-func (f *form) writes(name []byte) bool {
-	switch len(name) {
-	case len("Host"), len("Connection"), len("Content-Length"), len("Transfer-Encoding"), len(DepthHeader):
-		if isHeader(name, "Host") || isHeader(name, "Connection") || isHeader(name, "Content-Length") ||
-			isHeader(name, "Transfer-Encoding") || isHeader(name, DepthHeader) {
-			return true
-		}
-	}
-	return f.Sign != nil && isHeader(name, f.Sign.Header)
-}
-
-// copied is the largest body that is copied behind its head, so that both leave in
-// one piece.
-const copied = 16 << 10
-
-// appendRequest appends the request of a job, and returns what has to be written
-// behind it: a body that is not worth copying.
+// appendRequest appends the request of a job, and returns a body that is too large to
+// copy, which has to be written after it.
 func (j *job) appendRequest(dst []byte, now time.Time) (request, body []byte, err error) {
 	f := j.form
 	own, err := cutParts(j.parts)
 	if err != nil {
 		return dst, nil, err
 	}
-	said := f.said
+	d := f.declared
 	if own.URL == nil && own.Header == nil {
 		dst = append(dst, f.head...)
 	} else {
-		if dst, said, err = f.appendOwnHead(dst, own); err != nil {
+		if dst, d, err = f.appendOwnHead(dst, own); err != nil {
 			return dst, nil, err
 		}
 	}
 	if body = own.Body; body == nil {
 		body = f.Body
 	}
-	dst = j.appendRest(dst, said, body, now)
-	if len(body) > copied {
+	dst = j.appendRest(dst, d, body, now)
+	if len(body) > maxCopied {
 		return dst, body, nil
 	}
 	return append(dst, body...), nil, nil
 }
 
-// appendOwnHead appends the head of a delivery that brings a part of it.
-func (f *form) appendOwnHead(dst []byte, own Parts) ([]byte, said, error) {
-	at, lines, said := f.at, f.Header, f.said
+// appendOwnHead appends the head of a delivery with a URL or headers of its own.
+func (f *form) appendOwnHead(dst []byte, own Parts) ([]byte, declared, error) {
+	at, lines, d := f.at, f.Header, f.declared
 	if own.Header != nil {
-		lines, said = own.Header, whatIsSaid(own.Header)
+		lines, d = own.Header, readDeclared(own.Header)
 	}
 	if own.URL != nil {
 		var err error
-		if at, err = cutURL(own.URL); err != nil {
-			return dst, said, err
+		if at, err = client.CutURL(own.URL); err != nil {
+			return dst, d, err
 		}
 	}
-	return f.appendHead(dst, &at, lines, said), said, nil
+	return f.appendHead(dst, &at, lines, d), d, nil
 }
 
-// appendRest appends the headers that are the dispatcher's, and ends the head.
-func (j *job) appendRest(dst []byte, s said, body []byte, now time.Time) []byte {
+// appendRest appends the dispatcher's headers, and ends the head.
+func (j *job) appendRest(dst []byte, d declared, body []byte, now time.Time) []byte {
 	dst = append(dst, DepthHeader+": "...)
 	dst = append(strconv.AppendInt(dst, int64(j.depth), 10), "\r\n"...)
-	if j.key != 0 && !s.keyed {
+	if j.key != 0 && !d.keyed {
 		var key [8]byte
 		binary.BigEndian.PutUint64(key[:], j.key)
 		dst = append(dst, KeyHeader+": "...)

@@ -1,13 +1,6 @@
 package dispatcher
 
-import (
-	"bytes"
-	"errors"
-	"math"
-	"net/http"
-	"strconv"
-	"time"
-)
+import "time"
 
 // Retry says how often a delivery is tried, and how long is waited between.
 type Retry struct {
@@ -41,26 +34,8 @@ func (r Retry) wait(attempts int, asked time.Duration, jitter float64) time.Dura
 	return r.after(attempts, jitter)
 }
 
-// retryAfter reads the Retry-After of an answer with status 429 or 503: seconds, or a
-// date of HTTP. It is 0 for other answers, and when the header asks for no wait or
-// cannot be read.
-func retryAfter(status int, value []byte, now time.Time) time.Duration {
-	if status != http.StatusTooManyRequests && status != http.StatusServiceUnavailable {
-		return 0
-	}
-	text := string(bytes.TrimSpace(value))
-	if seconds, err := strconv.ParseUint(text, 10, 64); err == nil || errors.Is(err, strconv.ErrRange) {
-		return time.Duration(min(seconds, math.MaxInt64/uint64(time.Second))) * time.Second
-	}
-	at, err := http.ParseTime(text)
-	if err != nil {
-		return 0
-	}
-	return max(at.Sub(now), 0)
-}
-
-// worthRetrying tells whether another attempt may fare better: the target could
-// not be reached, took too long, or says so itself.
+// worthRetrying reports whether another attempt may succeed: the target could not be
+// reached, took too long, or asks for one by its status.
 func worthRetrying(status int, err error) bool {
 	return err != nil || status == 429 || status >= 500
 }

@@ -8,14 +8,16 @@ import (
 	"time"
 
 	"github.com/panjf2000/ants/v2"
+
+	"mockserver/dispatcher/client"
 )
 
 // sender sends deliveries, each once, and reports what came of it. This file alone
 // knows the pool of workers.
 type sender struct {
 	workers   *ants.PoolWithFuncGeneric[job]
-	conns     *connections
-	exchanges sync.Pool // of *exchange
+	pool      *client.Pool
+	exchanges sync.Pool // of *client.Exchange
 	finish    func(result)
 	working   sync.WaitGroup
 }
@@ -72,8 +74,8 @@ const maxReason = 200
 const expiry = 10 * time.Second
 
 func newSender(workers int, finish func(result)) (*sender, error) {
-	s := &sender{finish: finish, conns: newConnections(workers)}
-	s.exchanges.New = func() any { return newExchange() }
+	s := &sender{finish: finish, pool: client.NewPool(workers)}
+	s.exchanges.New = func() any { return client.NewExchange() }
 	var err error
 	if s.workers, err = ants.NewPoolWithFuncGeneric(workers, s.work, ants.WithExpiryDuration(expiry)); err != nil {
 		return nil, fmt.Errorf("start webhook workers: %w", err)
@@ -98,7 +100,7 @@ func (s *sender) work(j job) {
 		if p := recover(); p != nil {
 			r.err = fmt.Errorf("a defect of the server: %v", p)
 		}
-		r.brokenOff = r.err != nil && s.conns.isClosed()
+		r.brokenOff = r.err != nil && s.pool.Closed()
 		s.finish(r)
 	}()
 	r.status, r.retryAfter, r.err = s.attempt(&j, r.sent)
@@ -107,31 +109,31 @@ func (s *sender) work(j job) {
 // attempt makes one attempt, and returns the status of the answer, and how long it
 // asks to be left alone.
 func (s *sender) attempt(j *job, began time.Time) (status int, retryAfter time.Duration, err error) {
-	x := s.exchanges.Get().(*exchange)
+	x := s.exchanges.Get().(*client.Exchange)
 	status, err = s.exchange(j, x, began)
 	if err == nil {
-		retryAfter = x.retryAfter
+		retryAfter = x.RetryAfter
 	}
-	if x.small() {
+	if x.Small() {
 		s.exchanges.Put(x)
 	}
 	return status, retryAfter, err
 }
 
-func (s *sender) exchange(j *job, x *exchange, began time.Time) (status int, err error) {
+func (s *sender) exchange(j *job, x *client.Exchange, began time.Time) (status int, err error) {
 	var body []byte
-	if x.request, body, err = j.appendRequest(x.request[:0], began); err != nil {
+	if x.Request, body, err = j.appendRequest(x.Request[:0], began); err != nil {
 		return 0, err
 	}
-	conn, err := s.conns.get(j.target, began.Add(j.form.Timeout))
+	conn, err := s.pool.Get(j.target, began.Add(j.form.Timeout))
 	if err != nil {
 		return 0, j.timedOut("no connection to", began, err)
 	}
-	status, again, err := x.over(conn, j.form.Method, body)
-	if again {
-		s.conns.put(conn)
+	status, reusable, err := x.RoundTrip(conn, j.form.Method, body)
+	if reusable {
+		s.pool.Put(conn)
 	} else {
-		s.conns.drop(conn)
+		s.pool.Drop(conn)
 	}
 	return status, j.timedOut("no answer from", began, err)
 }
@@ -148,7 +150,7 @@ func (j *job) timedOut(what string, began time.Time, err error) error {
 
 // close breaks off what is being sent, and waits for the workers to end.
 func (s *sender) close() {
-	s.conns.close()
+	s.pool.Close()
 	s.working.Wait()
 	s.workers.Release()
 }

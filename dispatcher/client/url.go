@@ -1,4 +1,4 @@
-package dispatcher
+package client
 
 import (
 	"bytes"
@@ -8,12 +8,12 @@ import (
 	"strconv"
 )
 
-// location is a URL, cut into what a request needs of it. Its parts are parts of
-// the URL's bytes.
-type location struct {
+// Location is a URL, cut into the parts that a request needs. They are slices of the
+// URL's bytes.
+type Location struct {
 	secure bool
 	user   []byte // "name:password", encoded as in the URL; empty for none
-	host   []byte // without port; a literal address of IPv6 in its brackets
+	host   []byte // without port; an IPv6 address in its brackets
 	port   []byte // digits; empty for the scheme's own
 	path   []byte // with the query; may lack its first slash
 }
@@ -22,14 +22,14 @@ type location struct {
 var (
 	errScheme  = errors.New("the URL begins with neither http:// nor https://")
 	errHost    = errors.New("the URL names no host")
-	errBadHost = errors.New("the host of the URL is none")
-	errPort    = errors.New("the port of the URL is none: it is a number up to 65535")
+	errBadHost = errors.New("the URL has an invalid host")
+	errPort    = errors.New("the URL has an invalid port; expected a number up to 65535")
 	errUser    = errors.New("the user or password of the URL is not percent-encoded")
-	errControl = errors.New("the URL holds a control character")
+	errControl = errors.New("the URL contains a control character")
 )
 
-// cutURL cuts a URL.
-func cutURL(from []byte) (l location, err error) {
+// CutURL cuts a URL into its parts.
+func CutURL(from []byte) (l Location, err error) {
 	scheme, rest, ok := bytes.Cut(from, []byte("://"))
 	switch {
 	case ok && bytes.EqualFold(scheme, []byte("https")):
@@ -59,7 +59,7 @@ func cutURL(from []byte) (l location, err error) {
 }
 
 // cutHost cuts host and port.
-func (l *location) cutHost(from []byte) error {
+func (l *Location) cutHost(from []byte) error {
 	end := bytes.IndexByte(from, ':')
 	literal := len(from) > 0 && from[0] == '['
 	if literal {
@@ -93,10 +93,9 @@ func (l *location) cutHost(from []byte) error {
 	return nil
 }
 
-// appendTarget appends the name of the target: scheme, host and port, by which
-// connections and limits are told apart, "http://host:8080". What follows "://" is
-// an address to dial.
-func (l *location) appendTarget(dst []byte) []byte {
+// AppendTarget appends the target of the URL, by which connections are told apart:
+// scheme, host and port, "http://host:8080". What follows "://" is an address to dial.
+func (l *Location) AppendTarget(dst []byte) []byte {
 	port := l.port
 	if l.secure {
 		dst = append(dst, "https://"...)
@@ -111,7 +110,7 @@ func (l *location) appendTarget(dst []byte) []byte {
 	}
 	address, zone, zoned := bytes.Cut(l.host, []byte("%25"))
 	dst = appendLower(dst, address)
-	if zoned { // the names of interfaces have cases
+	if zoned { // the names of interfaces are case-sensitive
 		dst = append(append(dst, '%'), zone...)
 	}
 	return append(append(dst, ':'), port...)
@@ -127,9 +126,9 @@ func appendLower(dst, text []byte) []byte {
 	return dst
 }
 
-// appendHost appends what the header Host says: the zone of an address means
-// nothing elsewhere.
-func (l *location) appendHost(dst []byte) []byte {
+// appendHost appends the value of the Host header, without the zone of an address, which
+// has no meaning elsewhere.
+func (l *Location) appendHost(dst []byte) []byte {
 	if address, _, zoned := bytes.Cut(l.host, []byte("%")); zoned {
 		dst = append(append(dst, address...), ']')
 	} else {
@@ -141,9 +140,8 @@ func (l *location) appendHost(dst []byte) []byte {
 	return dst
 }
 
-// appendPath appends path and query as they stand, but for blanks, which would end
-// them.
-func (l *location) appendPath(dst []byte) []byte {
+// appendPath appends path and query unchanged, but for spaces, which would end them.
+func (l *Location) appendPath(dst []byte) []byte {
 	if len(l.path) == 0 || l.path[0] != '/' {
 		dst = append(dst, '/')
 	}
@@ -159,9 +157,9 @@ func (l *location) appendPath(dst []byte) []byte {
 	}
 }
 
-// appendAuthorization appends the header that says whom the URL names.
-func (l *location) appendAuthorization(dst []byte) []byte {
-	who, _ := url.PathUnescape(string(l.user)) // cutURL has tried it
+// appendAuthorization appends the header with the user and password of the URL.
+func (l *Location) appendAuthorization(dst []byte) []byte {
+	who, _ := url.PathUnescape(string(l.user)) // CutURL has tried it
 	if bytes.IndexByte(l.user, ':') < 0 {
 		who += ":"
 	}

@@ -1,0 +1,235 @@
+package client
+
+import (
+	"bufio"
+	"bytes"
+	"errors"
+	"fmt"
+	"io"
+	"net"
+	"net/http/httputil"
+	"strconv"
+	"time"
+
+	"github.com/valyala/fasthttp"
+)
+
+const (
+	// headBuffer is the size of the buffer that answers are read into, in bytes. It grows
+	// for a longer head, up to maxHead.
+	headBuffer = 4 << 10
+	maxHead    = 256 << 10
+	// maxBody is how much of a body is read and thrown away, so that the connection can be
+	// used again.
+	maxBody = 1 << 20
+	// maxInterim bounds the 1xx answers before the final one, and maxTrailer the lines
+	// after a chunked body.
+	maxInterim = 64
+	maxTrailer = 64
+	// grace is how long to wait for an answer when the request could not be written whole.
+	// The target may have sent one before; if so, it has arrived.
+	grace = 10 * time.Millisecond
+	// maxQuoted is how much of an answer that is not HTTP is quoted, in bytes, and
+	// maxHeadError the length of a fasthttp error that is passed on: some quote the whole
+	// answer.
+	maxQuoted    = 60
+	maxHeadError = 200
+	// keptRequest is the largest request buffer worth keeping, in bytes.
+	keptRequest = 64 << 10
+)
+
+// Exchange is the room to write a request from and to read its answer into. One
+// goroutine uses it at a time, for one request after another.
+type Exchange struct {
+	// Request is the request to send, with its body or the beginning of it.
+	Request []byte
+	// RetryAfter is how long the last answer asked to be left alone; 0 when it did not.
+	RetryAfter time.Duration
+
+	in   *bufio.Reader // of headBuffer, or larger for this answer
+	head fasthttp.ResponseHeader
+}
+
+// NewExchange makes an exchange with an empty request.
+func NewExchange() *Exchange {
+	return &Exchange{in: bufio.NewReaderSize(nil, headBuffer)}
+}
+
+// Small reports whether the exchange is worth keeping for further requests.
+func (x *Exchange) Small() bool { return cap(x.Request) <= keptRequest && x.in.Size() == headBuffer }
+
+var (
+	errLongHead = fmt.Errorf("the head of the answer is longer than %d KiB", maxHead>>10)
+	errInterim  = fmt.Errorf("more than %d interim answers", maxInterim)
+	errStatus   = errors.New("the answer has no status")
+)
+
+// RoundTrip sends the request, followed by rest, over a connection, and returns the
+// status of the answer. The status stands as soon as the head has arrived, even if
+// the body breaks off. It also reports whether the connection can be used again.
+func (x *Exchange) RoundTrip(c *Conn, method string, rest []byte) (status int, reusable bool, err error) {
+	broken := c.send(x.Request, rest)
+	if broken != nil { // the target may have answered before it read everything
+		_ = c.SetReadDeadline(time.Now().Add(grace)) // if this fails, so does reading, and broken is the error
+	}
+	x.in.Reset(c)
+	defer x.in.Reset(nil)
+	x.RetryAfter = 0
+	status, whole, err := x.readHead(c)
+	if whole {
+		x.RetryAfter = retryAfter(status, x.head.Peek(fasthttp.HeaderRetryAfter), time.Now())
+	}
+	switch {
+	case err != nil && broken != nil:
+		return 0, false, broken
+	case err != nil:
+		return 0, false, err
+	case broken != nil || !whole:
+		return status, false, nil
+	}
+	reusable = x.skipBody(method) && !x.closes() && x.in.Buffered() == 0 && !c.failed
+	return status, reusable, nil
+}
+
+func (c *Conn) send(request, rest []byte) error {
+	if len(rest) == 0 {
+		_, err := c.Write(request)
+		return err
+	}
+	both := net.Buffers{request, rest}
+	_, err := both.WriteTo(c.Conn)
+	return err
+}
+
+// readHead reads the head of the final answer. When only the status line of it can be
+// read, it returns that status, and whole is false.
+func (x *Exchange) readHead(c *Conn) (status int, whole bool, err error) {
+	for range maxInterim {
+		err := x.readOneHead(c)
+		if err != nil && !c.failed && !errors.Is(err, errLongHead) {
+			if status := x.statusLine(); status >= fasthttp.StatusOK {
+				return status, false, nil
+			}
+		}
+		if err != nil {
+			return 0, false, x.headError(c, err)
+		}
+		switch status := x.head.StatusCode(); {
+		case status < fasthttp.StatusContinue:
+			return 0, false, errStatus
+		case status >= fasthttp.StatusOK || status == fasthttp.StatusSwitchingProtocols:
+			return status, true, nil
+		}
+	}
+	return 0, false, errInterim
+}
+
+// headError says why a head cannot be read. If it is not HTTP, the error quotes its
+// first line.
+func (x *Exchange) headError(c *Conn, err error) error {
+	if errors.Is(err, errLongHead) || c.failed && len(err.Error()) <= maxHeadError {
+		return err
+	}
+	held, _ := x.in.Peek(x.in.Buffered())
+	line, _, _ := bytes.Cut(bytes.TrimLeft(held, "\r\n"), []byte("\n"))
+	line = bytes.TrimSuffix(line, []byte("\r"))
+	more := ""
+	if len(line) > maxQuoted {
+		line, more = line[:maxQuoted], "…"
+	}
+	return fmt.Errorf("the answer is not HTTP/1: it begins with %q%s", line, more)
+}
+
+// readOneHead reads a head, into a larger buffer when it needs one.
+func (x *Exchange) readOneHead(c *Conn) error {
+	for {
+		err := x.head.Read(x.in)
+		if err == nil {
+			return nil
+		}
+		if full := new(fasthttp.ErrSmallBuffer); !errors.As(err, &full) {
+			return err
+		}
+		size := 4 * x.in.Size()
+		if size > maxHead {
+			return errLongHead
+		}
+		held, _ := x.in.Peek(x.in.Buffered()) // which never fails
+		x.in = bufio.NewReaderSize(io.MultiReader(bytes.NewReader(held), c), size)
+	}
+}
+
+// statusLine returns the status of an answer of which only the first line can be read;
+// 0 for none.
+func (x *Exchange) statusLine() int {
+	held, _ := x.in.Peek(x.in.Buffered())
+	line, _, whole := bytes.Cut(held, []byte("\n"))
+	rest, http1 := bytes.CutPrefix(line, []byte("HTTP/1."))
+	if !whole || !http1 || len(rest) < len("1 200") || rest[1] != ' ' {
+		return 0
+	}
+	digits, after := rest[2:5], bytes.TrimSuffix(rest[5:], []byte("\r"))
+	if len(after) > 0 && after[0] != ' ' {
+		return 0
+	}
+	status, err := strconv.ParseUint(string(digits), 10, 16)
+	if err != nil {
+		return 0
+	}
+	return int(status)
+}
+
+// closes reports whether the connection ends with this answer: the target closes it,
+// switches protocols, or leaves open where the answer ends. For HTTP/1.0 fasthttp does
+// not report a Transfer-Encoding, which has no meaning there.
+func (x *Exchange) closes() bool {
+	if x.head.ConnectionClose() || !x.head.IsHTTP11() || x.head.StatusCode() == fasthttp.StatusSwitchingProtocols {
+		return true
+	}
+	for token := range bytes.SplitSeq(x.head.Peek(fasthttp.HeaderConnection), []byte(",")) {
+		if bytes.EqualFold(bytes.TrimSpace(token), []byte("close")) {
+			return true
+		}
+	}
+	return false
+}
+
+// skipBody reads the body and reports whether it came to its end. An answer that cannot
+// have a body may announce one: if it followed after all, it would be taken for the next
+// answer.
+func (x *Exchange) skipBody(method string) bool {
+	switch status, n := x.head.StatusCode(), x.head.ContentLength(); {
+	case status == fasthttp.StatusSwitchingProtocols:
+		return false
+	case method == fasthttp.MethodHead:
+		return true
+	case status == fasthttp.StatusNoContent || status == fasthttp.StatusNotModified:
+		return n <= 0 && n != -1
+	case n >= 0:
+		if n > maxBody {
+			return false
+		}
+		_, err := x.in.Discard(n)
+		return err == nil
+	case n == -1: // chunked
+		n, err := io.Copy(io.Discard, io.LimitReader(httputil.NewChunkedReader(x.in), maxBody+1))
+		return err == nil && n <= maxBody && x.skipTrailer()
+	default: // until the target closes
+		_, _ = io.Copy(io.Discard, io.LimitReader(x.in, maxBody)) // the connection is closed either way
+		return false
+	}
+}
+
+// skipTrailer reads the lines after the last chunk, up to an empty one.
+func (x *Exchange) skipTrailer() bool {
+	for range maxTrailer {
+		line, err := x.in.ReadSlice('\n')
+		if err != nil {
+			return false
+		}
+		if len(bytes.TrimRight(line, "\r\n")) == 0 {
+			return true
+		}
+	}
+	return false
+}

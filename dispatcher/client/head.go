@@ -1,0 +1,89 @@
+// Package client sends requests over HTTP/1.1. A Pool keeps connections to any number of
+// targets, and an Exchange sends one request over one of them and reads its answer:
+//
+//	location, err := client.CutURL(url)
+//	exchange.Request = client.Head{Method: "GET", Location: &location}.Append(nil)
+//	exchange.Request = append(exchange.Request, "\r\n"...)
+//	conn, err := pool.Get(string(location.AppendTarget(nil)), deadline)
+//	status, reusable, err := exchange.RoundTrip(conn, "GET", nil)
+//
+// It imports no other package of the module.
+package client
+
+import (
+	"bytes"
+	"iter"
+	"strings"
+)
+
+// Head is the beginning of a request: its request line and header lines.
+type Head struct {
+	Method   string
+	Location *Location
+	// Lines are header lines "Name: value\r\n". Those that frame a message are left out:
+	// Host, Connection, Content-Length and Transfer-Encoding; and so are those of Except.
+	Lines  []byte
+	Except []string
+	// Host is the value of the Host header; nil for that of the URL.
+	Host []byte
+	// Authorized leaves out the user and password of the URL, because Lines has its own.
+	Authorized bool
+}
+
+// Append appends the head without the empty line at its end.
+func (h *Head) Append(dst []byte) []byte {
+	dst = append(append(dst, h.Method...), ' ')
+	dst = append(h.Location.appendPath(dst), " HTTP/1.1\r\nHost: "...)
+	if h.Host != nil {
+		dst = append(dst, h.Host...)
+	} else {
+		dst = h.Location.appendHost(dst)
+	}
+	dst = append(dst, "\r\n"...)
+	for name, value := range HeaderLines(h.Lines) {
+		if !isFraming(name) && !isOneOf(name, h.Except) {
+			dst = append(append(append(dst, name...), ':'), value...)
+			dst = append(dst, "\r\n"...)
+		}
+	}
+	if len(h.Location.user) > 0 && !h.Authorized {
+		dst = h.Location.appendAuthorization(dst)
+	}
+	return dst
+}
+
+// HeaderLines iterates over lines "Name: value\r\n". A value begins right after the colon.
+func HeaderLines(lines []byte) iter.Seq2[[]byte, []byte] {
+	return func(yield func(name, value []byte) bool) {
+		for len(lines) > 0 {
+			line, rest, _ := bytes.Cut(lines, []byte("\r\n"))
+			lines = rest
+			if name, value, ok := bytes.Cut(line, []byte(":")); ok && !yield(name, value) {
+				return
+			}
+		}
+	}
+}
+
+// IsHeader reports whether a header name is the given one, in any case.
+func IsHeader(name []byte, of string) bool {
+	return len(name) == len(of) && strings.EqualFold(string(name), of) // the conversion does not allocate
+}
+
+func isFraming(name []byte) bool {
+	switch len(name) {
+	case len("Host"), len("Connection"), len("Content-Length"), len("Transfer-Encoding"):
+		return IsHeader(name, "Host") || IsHeader(name, "Connection") || IsHeader(name, "Content-Length") ||
+			IsHeader(name, "Transfer-Encoding")
+	}
+	return false
+}
+
+func isOneOf(name []byte, names []string) bool {
+	for _, one := range names {
+		if IsHeader(name, one) {
+			return true
+		}
+	}
+	return false
+}

@@ -1,0 +1,240 @@
+package client
+
+import (
+	"bufio"
+	"errors"
+	"fmt"
+	"io"
+	"net"
+	"net/http"
+	"runtime"
+	"strings"
+	"sync"
+	"sync/atomic"
+	"testing"
+	"time"
+)
+
+// target is a server that answers each request on its connections with okAnswer.
+func target(t *testing.T) (url string, made, gone *atomic.Int32) {
+	t.Helper()
+	l, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	made, gone = new(atomic.Int32), new(atomic.Int32)
+	var ended sync.WaitGroup
+	ended.Go(func() {
+		for {
+			c, err := l.Accept()
+			if err != nil {
+				return
+			}
+			made.Add(1)
+			ended.Go(func() {
+				defer c.Close()
+				defer gone.Add(1)
+				for in := bufio.NewReader(c); ; {
+					if _, err := http.ReadRequest(in); err != nil {
+						return
+					}
+					io.WriteString(c, okAnswer)
+				}
+			})
+		}
+	})
+	t.Cleanup(func() {
+		l.Close()
+		ended.Wait() // the pool is closed before
+	})
+	return "http://" + l.Addr().String(), made, gone
+}
+
+// send sends one request and gives its connection back.
+func send(t *testing.T, p *Pool, url string) {
+	t.Helper()
+	at, err := CutURL([]byte(url))
+	if err != nil {
+		t.Fatal(err)
+	}
+	x := NewExchange()
+	head := Head{Method: "GET", Location: &at}
+	x.Request = append(head.Append(nil), "\r\n"...)
+	c, err := p.Get(string(at.AppendTarget(nil)), time.Now().Add(time.Minute))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if status, reusable, err := x.RoundTrip(c, "GET", nil); status != 200 || !reusable || err != nil {
+		t.Fatalf("status %d, reusable %v, %v", status, reusable, err)
+	}
+	p.Put(c)
+}
+
+// However many targets there are, few connections are kept: those that were used last.
+func TestPool_FewAreIdle(t *testing.T) {
+	const limit, targets = 8, 40
+	p := NewPool(limit)
+	var urls []string
+	var made, gone []*atomic.Int32
+	for range targets {
+		url, m, g := target(t)
+		urls, made, gone = append(urls, url), append(made, m), append(gone, g)
+	}
+	t.Cleanup(p.Close)
+	sum := func(of []*atomic.Int32) (n int32) {
+		for _, one := range of {
+			n += one.Load()
+		}
+		return n
+	}
+	for _, url := range urls {
+		send(t, p, url)
+	}
+	if len(p.open) != limit || len(p.idle) != limit || p.dialing != 0 {
+		t.Errorf("%d open, %d targets have some, %d are being dialed; want %d, as many, none", len(p.open), len(p.idle), p.dialing, limit)
+	}
+	for sum(gone) < targets-limit { // the test's own time-out bounds this
+		runtime.Gosched()
+	}
+	for _, url := range urls[targets-limit:] {
+		send(t, p, url)
+	}
+	if sum(made) != targets {
+		t.Errorf("%d connections, want %d: the last %d targets still have theirs", sum(made), targets, limit)
+	}
+	send(t, p, urls[0])
+	if sum(made) != targets+1 {
+		t.Errorf("%d connections, want one more: the first target had none", sum(made))
+	}
+}
+
+// Those that are idle make room for those that are dialled, so that there are never
+// more than workers.
+func TestPool_IdleOnesMakeRoom(t *testing.T) {
+	const most = 4
+	c, all := idled(t, most, "a", "b", "c", "d")
+	refusing := "http://" + closedPort(t)
+	if _, err := c.Get(refusing, time.Now().Add(time.Minute)); err == nil {
+		t.Fatal("it is reached")
+	}
+	if len(c.open) != most-1 || c.dialing != 0 {
+		t.Errorf("%d are open and %d coming, want %d and none: one made room", len(c.open), c.dialing, most-1)
+	}
+	if err := all[0].SetDeadline(time.Now()); !errors.Is(err, io.ErrClosedPipe) {
+		t.Errorf("the oldest says %v, want that it is closed", err)
+	}
+	if _, err := c.Get(refusing, time.Now().Add(time.Minute)); err == nil || len(c.open) != most-1 {
+		t.Errorf("%d are open after one that failed, want %d still: there was room", len(c.open), most-1)
+	}
+	url, _, _ := target(t)
+	defer c.Close() // before the target waits for its connections to end
+	var used []*Conn
+	for i := range most {
+		conn, err := c.Get(url, time.Now().Add(time.Minute))
+		if err != nil {
+			t.Fatal(err)
+		}
+		if used = append(used, conn); len(c.open) != most {
+			t.Errorf("%d are open with %d in use, want %d", len(c.open), i+1, most)
+		}
+	}
+	if c.oldest != nil {
+		t.Error("one is idle while all that may be are in use")
+	}
+	for _, conn := range used {
+		c.Put(conn)
+	}
+	if len(c.open) != most {
+		t.Errorf("%d are open, want %d", len(c.open), most)
+	}
+}
+
+// closedPort is an address where nobody listens.
+func closedPort(t *testing.T) string {
+	t.Helper()
+	l, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer l.Close()
+	return l.Addr().String()
+}
+
+// idled is connections that are idle, with pipes for targets.
+func idled(t *testing.T, most int, targets ...string) (*Pool, []*Conn) {
+	t.Helper()
+	c := NewPool(most)
+	t.Cleanup(c.Close)
+	var all []*Conn
+	for _, target := range targets {
+		one, other := net.Pipe()
+		t.Cleanup(func() { other.Close() })
+		conn := &Conn{Conn: one, plain: one, target: target, probe: newProbe(one)}
+		c.reserve()
+		if err := c.enter(conn); err != nil {
+			t.Fatal(err)
+		}
+		c.Put(conn)
+		all = append(all, conn)
+	}
+	return c, all
+}
+
+// The lists of idle connections hold whatever is taken out of them, and in
+// whatever order.
+func TestPool_Lists(t *testing.T) {
+	c, all := idled(t, 5, "a", "b", "a", "c", "a", "b", "d")
+	order := func() string { // the oldest first, then the newest of each target
+		var s strings.Builder
+		n := 0
+		for at := c.oldest; at != nil; at = at.newer {
+			s.WriteString(at.target)
+			n++
+		}
+		for at := c.newest; at != nil; at = at.older {
+			n--
+		}
+		if n != 0 || len(c.open) < s.Len() {
+			t.Errorf("%d of %s are linked one way only; %d open", n, s.String(), len(c.open))
+		}
+		for _, target := range []string{"a", "b", "c", "d"} {
+			depth := 0
+			for at := c.idle[target]; at != nil; at = at.below {
+				if depth++; at.target != target {
+					t.Errorf("%s among those of %s", at.target, target)
+				}
+			}
+			fmt.Fprintf(&s, " %d", depth)
+		}
+		return s.String()
+	}
+	for _, step := range []struct {
+		take string
+		conn *Conn
+		want string
+	}{
+		{"", nil, "acabd 2 1 1 1"}, // two went for being too many
+		{"a", all[4], "acbd 1 1 1 1"},
+		{"d", all[6], "acb 1 1 1 0"},
+		{"d", nil, "acb 1 1 1 0"},
+		{"a", all[2], "cb 0 1 1 0"},
+		{"b", all[5], "c 0 0 1 0"},
+		{"c", all[3], " 0 0 0 0"},
+	} {
+		if step.take != "" {
+			if got := c.pop(step.take); got != step.conn {
+				t.Errorf("taking %s: another connection", step.take)
+			}
+		}
+		if got := order(); got != step.want {
+			t.Errorf("after taking %q: %s, want %s", step.take, got, step.want)
+		}
+	}
+	c.Put(all[2])
+	c.Put(all[5])
+	all[2].since = time.Now().Add(-2 * idleTime)
+	c.closeOld()
+	if got := order(); got != "b 0 1 0 0" {
+		t.Errorf("after closing the old: %s", got)
+	}
+}
