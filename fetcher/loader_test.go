@@ -12,8 +12,6 @@ import (
 	"testing"
 	"time"
 
-	"github.com/valyala/fasthttp"
-
 	"mockserver/config"
 	"mockserver/matcher"
 	"mockserver/renderer"
@@ -66,12 +64,7 @@ func mustSource(t testing.TB, l *Loader, ext *config.ExternalBody, dir string) *
 // request is a request with the given query, raw as in a request line.
 func request(t testing.TB, query string) *matcher.Request {
 	t.Helper()
-	var req fasthttp.Request
-	req.Header.SetRequestURI("/x?" + query)
-	req.Header.SetHost("example.test")
-	ctx := &fasthttp.RequestCtx{}
-	ctx.Init(&req, nil, nil)
-	r := matcher.Acquire(ctx)
+	r := matcher.Acquire(matcher.Input{Method: []byte("GET"), Target: []byte("/x?" + query), Host: []byte("example.test")})
 	t.Cleanup(func() { matcher.Release(r) })
 	return r
 }

@@ -3,6 +3,8 @@ package listener
 import (
 	"bytes"
 	"strings"
+
+	"mockserver/matcher"
 )
 
 const acceptHeader = "Accept"
@@ -32,19 +34,27 @@ func (r rank) above(other rank) bool {
 // acceptsAll tells whether the value of an Accept header wants all media types alike.
 func acceptsAll(value []byte) bool { return string(trimBlanks(value)) == "*/*" }
 
-// isIndifferent tells whether Accept headers, of which there may be none, say nothing.
-func isIndifferent(accept [][]byte) bool {
-	return len(accept) == 0 || len(accept) == 1 && acceptsAll(accept[0])
+// isIndifferent reports whether the Accept headers, of which there may be none, take all
+// media types alike.
+func isIndifferent(header matcher.Header) bool {
+	first := true
+	for value := range header.Values(acceptHeader) {
+		if !first || !acceptsAll(value) {
+			return false
+		}
+		first = false
+	}
+	return true
 }
 
 // weigh is how much the Accept headers want a media type, in thousandths, by the range
 // that names it most closely, and how closely that is. Without any header all is wanted.
-func weigh(mediaType string, accept [][]byte) (weight, specific int) {
-	if len(accept) == 0 {
+func weigh(mediaType string, header matcher.Header) (weight, specific int) {
+	if _, ok := header.Get(acceptHeader); !ok {
 		return 1000, 0
 	}
 	specific = -1
-	for _, line := range accept {
+	for line := range header.Values(acceptHeader) {
 		for len(line) > 0 {
 			var element []byte
 			element, line = cutList(line, ',')

@@ -124,7 +124,7 @@ func (s *Server) give(chosen *answer, instead *preset, r *matcher.Request) bool 
 func (b *behaviour) hold(r *matcher.Request, c *course, begun time.Time, length time.Duration) bool {
 	due := begun.Add(length)
 	served := begun
-	if t := r.Ctx.Time(); t.After(begun) {
+	if t := r.In.Time; t.After(begun) {
 		served = t // it came before: the part that passed meanwhile is none of its own
 	}
 	c.declared += length
@@ -142,10 +142,10 @@ func (b *behaviour) hold(r *matcher.Request, c *course, begun time.Time, length 
 // arrival is when a request came: when its last byte was read, or, of one that came
 // while another of its connection was served, when that was seen.
 func arrival(r *matcher.Request) time.Time {
-	if c, ok := r.Ctx.Conn().(*connection); ok && !c.arrived.IsZero() {
+	if c := connectionOf(r); c != nil && !c.arrived.IsZero() {
 		return c.arrived
 	}
-	if t := r.Ctx.Time(); !t.IsZero() {
+	if t := r.In.Time; !t.IsZero() {
 		return t
 	}
 	return time.Now()
@@ -153,6 +153,6 @@ func arrival(r *matcher.Request) time.Time {
 
 // hasLeft tells whether nobody is there to be answered any more.
 func hasLeft(r *matcher.Request) bool {
-	c, ok := r.Ctx.Conn().(*connection)
-	return ok && c.left
+	c := connectionOf(r)
+	return c != nil && c.left
 }

@@ -27,6 +27,7 @@ func TestAllocations_OfBehaviours(t *testing.T) {
 		for uri, most := range map[string]float64{"/static": 0, "/late": 0, "/lognormal": 0, "/drawn": 0, "/turns": 0, "/user/ok": 1} {
 			var ctx fasthttp.RequestCtx
 			ctx.Request.SetRequestURI(uri)
+			ctx.Request.Header.SetMethod("GET")
 			wrong := 0
 			got := testing.AllocsPerRun(200, func() {
 				ctx.Response.Reset()
@@ -57,6 +58,7 @@ func TestAllocations_OfPresetAnswers(t *testing.T) {
 	} {
 		var ctx fasthttp.RequestCtx
 		ctx.Request.SetRequestURI(uri)
+		ctx.Request.Header.SetMethod("GET")
 		var got string
 		allocations := testing.AllocsPerRun(200, func() {
 			ctx.ResetUserValues()

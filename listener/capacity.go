@@ -51,7 +51,7 @@ func newCapacity(c *config.Capacity) *capacity {
 // has to be called then. Otherwise it has been answered, or its client left. The course
 // is told how long it waited.
 func (p *capacity) enter(r *matcher.Request, c *course) bool {
-	conn, _ := r.Ctx.Conn().(*connection)
+	conn := connectionOf(r)
 	waits, ok := p.arrive(conn)
 	if waits == nil && !ok {
 		c.refused = true

@@ -13,16 +13,16 @@ const preflightMaxAge = "600"
 
 // respondOptions answers OPTIONS on a path that declares none itself; a preflight
 // is told that whatever it asked for is allowed.
-func (s *Server) respondOptions(ctx *fasthttp.RequestCtx, methods []string) {
-	h := &ctx.Response.Header
+func (s *Server) respondOptions(r *matcher.Request, methods []string) {
+	h := &r.Ctx.Response.Header
 	allowed := allow(methods)
 	h.Set(fasthttp.HeaderAllow, allowed)
-	requested := ctx.Request.Header.Peek(fasthttp.HeaderAccessControlRequestMethod)
-	if s.opts.NoCORS || len(requested) == 0 || len(ctx.Request.Header.Peek(fasthttp.HeaderOrigin)) == 0 {
+	requested, _ := r.Header(fasthttp.HeaderAccessControlRequestMethod)
+	if s.opts.NoCORS || len(requested) == 0 || !hasOrigin(r) {
 		return
 	}
 	h.Set(fasthttp.HeaderAccessControlAllowMethods, allowed)
-	if headers := ctx.Request.Header.Peek(fasthttp.HeaderAccessControlRequestHeaders); len(headers) > 0 {
+	if headers, _ := r.Header(fasthttp.HeaderAccessControlRequestHeaders); len(headers) > 0 {
 		h.SetBytesV(fasthttp.HeaderAccessControlAllowHeaders, headers)
 	}
 	h.Set(fasthttp.HeaderAccessControlMaxAge, preflightMaxAge)
@@ -31,14 +31,19 @@ func (s *Server) respondOptions(ctx *fasthttp.RequestCtx, methods []string) {
 
 // allowOrigin lets pages of any origin read the answer, unless the endpoint
 // declares something else. Credentials are never allowed here.
-func (s *Server) allowOrigin(ctx *fasthttp.RequestCtx) {
-	if s.opts.NoCORS || len(ctx.Request.Header.Peek(fasthttp.HeaderOrigin)) == 0 {
+func (s *Server) allowOrigin(r *matcher.Request) {
+	if s.opts.NoCORS || !hasOrigin(r) {
 		return
 	}
-	h := &ctx.Response.Header
+	h := &r.Ctx.Response.Header
 	if !has(h, fasthttp.HeaderAccessControlAllowOrigin) {
 		h.Set(fasthttp.HeaderAccessControlAllowOrigin, "*")
 	}
+}
+
+func hasOrigin(r *matcher.Request) bool {
+	origin, _ := r.Header(fasthttp.HeaderOrigin)
+	return len(origin) > 0
 }
 
 // addAllow completes a declared answer to OPTIONS that lacks Allow.

@@ -2,12 +2,15 @@ package listener
 
 import (
 	"bytes"
+	"net"
+	"net/netip"
 	"strings"
 	"time"
 
 	"github.com/valyala/fasthttp"
 
 	"mockserver/config"
+	"mockserver/matcher"
 	"mockserver/renderer"
 )
 
@@ -175,19 +178,16 @@ func (m *Message) body(b []byte) {
 	m.Body = bytes.Clone(b[:min(len(b), keptPart)])
 }
 
-// restore makes the kept request what it was, as far as it was kept, for conditions to
-// be held against.
-func (x *Exchange) restore(req *fasthttp.Request) {
-	h := &req.Header
-	h.DisableNormalizing()
-	h.SetMethod(x.Method)
-	h.SetRequestURI(x.Target)
+// restore is the request that was kept, as far as it was, for conditions to be tested on.
+func (x *Exchange) restore() matcher.Input {
+	in := matcher.Input{Method: []byte(x.Method), Target: []byte(x.Target), Host: []byte(x.Host), Body: x.Request.Body}
 	for _, line := range x.Request.Header {
-		h.Add(line[0], line[1])
+		in.Header = append(append(append(append(in.Header, line[0]...), ": "...), line[1]...), "\r\n"...)
 	}
-	h.SetHost(x.Host)
-	h.EnableNormalizing()
-	req.SetBodyRaw(x.Request.Body)
+	if at, err := netip.ParseAddrPort(x.Remote); err == nil {
+		in.Remote = net.TCPAddrFromAddrPort(at)
+	}
+	return in
 }
 
 // unknown is what is not known any more of the request.

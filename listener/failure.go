@@ -12,6 +12,7 @@ import (
 	"github.com/valyala/fasthttp"
 
 	"mockserver/fetcher"
+	"mockserver/matcher"
 )
 
 // failure is one kind of error answer of the server itself. Codes are stable:
@@ -160,7 +161,9 @@ func bounded(message string) string {
 // closed after it.
 func (s *Server) refuse(ctx *fasthttp.RequestCtx, f failure, message string) {
 	f.write(ctx, message)
-	s.allowOrigin(ctx)
+	r := receive(ctx)
+	defer matcher.Release(r)
+	s.allowOrigin(r)
 	if c, ok := ctx.Conn().(*connection); ok {
 		c.unread.Store(true)
 	}

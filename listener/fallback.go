@@ -35,7 +35,7 @@ func (s *Server) fallBack(sn *snapshot, r *matcher.Request, c *course) {
 		}
 	}
 	methods := sn.table.Methods(r)
-	if sn.sockets.declares(r) && !asksForWebSocket(ctx) {
+	if sn.sockets.declares(r) && !asksForWebSocket(r) {
 		switch {
 		case ctx.IsOptions() || len(methods) > 0 && !ctx.IsGet() && !ctx.IsHead():
 			methods = append(methods, fasthttp.MethodGet)
@@ -46,7 +46,7 @@ func (s *Server) fallBack(sn *snapshot, r *matcher.Request, c *course) {
 	}
 	if ctx.IsOptions() && len(methods) > 0 {
 		c.account = s.recorder.ofOptions()
-		s.respondOptions(ctx, methods)
+		s.respondOptions(r, methods)
 		return
 	}
 	s.unmatched(sn, r, methods)
@@ -96,7 +96,7 @@ func (s *Server) unmatched(sn *snapshot, r *matcher.Request, methods []string) {
 	asked := string(ctx.Method()) + " " + string(r.Path())
 	message := "no endpoint is declared for " + asked
 	reasons := sn.nearest(r)
-	if asksForWebSocket(ctx) {
+	if asksForWebSocket(r) {
 		reasons = append(sn.sockets.nearest(r), reasons...)
 	} else {
 		reasons = append(reasons, sn.sockets.nearest(r)...)
@@ -133,7 +133,7 @@ func (s *Server) tellUnmatched(r *matcher.Request, f failure, message string) {
 	}
 	attrs := []slog.Attr{
 		slog.String("method", string(r.Method())),
-		slog.String("uri", string(r.Ctx.Request.Header.RequestURI())),
+		slog.String("uri", string(r.In.Target)),
 		slog.String("host", string(r.Host())),
 		slog.String("code", f.code),
 		slog.String("reason", message),

@@ -46,8 +46,8 @@ type faultName struct{}
 // to its headers afterwards is of the answer too. It tells whether the place that the
 // request holds is left once the answer is sent; else the caller has to leave it.
 func (f *fault) strike(r *matcher.Request, c *course, held *capacity) (leaves bool) {
-	conn, ok := r.Ctx.Conn().(*connection)
-	if !ok || !conn.wire.single {
+	conn := connectionOf(r)
+	if conn == nil || !conn.wire.single {
 		return false // in a test; or it came with others before a reload, whose answers would go wrong with it
 	}
 	r.Ctx.SetUserValue(faultName{}, f.kind)

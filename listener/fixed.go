@@ -99,7 +99,7 @@ func (w *fixing) fix(a *answer) *fixed {
 func (a *answer) writeFixed(ctx *fasthttp.RequestCtx) {
 	ctx.Response.Reset()
 	ctx.Response.Header.SetNoDefaultContentType(true)
-	r := matcher.Acquire(ctx)
+	r := receive(ctx)
 	defer matcher.Release(r)
 	new(Server).respond(a, r) // of a server it asks for nothing
 }

@@ -194,7 +194,7 @@ func (s *Server) notify(a *answer, r *matcher.Request) {
 			s.tellRefused(h, err)
 			continue
 		}
-		if conn, ok := r.Ctx.Conn().(*connection); ok {
+		if conn := connectionOf(r); conn != nil {
 			conn.after = append(conn.after, d)
 		} else {
 			s.webhooks.Start(d, time.Now())

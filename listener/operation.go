@@ -74,11 +74,15 @@ func (o *operation) asked(r *matcher.Request) bool {
 		return true
 	}
 	preferred, accepted := true, o.typed
-	if c, ok := r.Ctx.Conn().(*connection); ok { // to look a header up costs more than the rest of this
+	if c := connectionOf(r); c != nil { // to look a header up costs more than the rest of this
 		preferred, accepted = c.wire.preferred, o.typed && c.wire.accepted
 	}
-	h := &r.Ctx.Request.Header
-	return preferred && len(h.PeekAll(preferHeader)) > 0 || accepted && !isIndifferent(h.PeekAll(acceptHeader))
+	if preferred {
+		if _, ok := r.Header(preferHeader); ok {
+			return true
+		}
+	}
+	return accepted && !isIndifferent(r.In.Header)
 }
 
 // isFixed tells whether requests that ask for nothing, as plain ones do, are answered
@@ -104,7 +108,7 @@ func (o *operation) choose(r *matcher.Request) (chosen *answer, answered bool) {
 		answerNotFound.write(r.Ctx, o.base.name+" has one answer, which its document does not declare; none can be chosen")
 		return nil, true
 	}
-	i, status, why := o.pick(&p, r.Ctx.Request.Header.PeekAll(acceptHeader))
+	i, status, why := o.pick(&p, r.In.Header)
 	if why != "" {
 		answerNotFound.write(r.Ctx, why)
 		return nil, true
@@ -160,7 +164,7 @@ func (a *answer) setStatus(status int) {
 
 // pick is the index of the answer that preferences and an Accept header ask for, and its
 // status; or why there is none.
-func (o *operation) pick(p *preferences, accept [][]byte) (index, status int, why string) {
+func (o *operation) pick(p *preferences, header matcher.Header) (index, status int, why string) {
 	all := o.document.Answers
 	byDefault := &all[o.document.Default]
 	declared, status := byDefault.Declared, byDefault.Status
@@ -184,7 +188,7 @@ func (o *operation) pick(p *preferences, accept [][]byte) (index, status int, wh
 			return 0, 0, "the answer " + declared + " of " + o.base.name + " has no schema, from which a dynamic one could be made"
 		}
 	}
-	return o.best(candidates, accept), status, ""
+	return o.best(candidates, header), status, ""
 }
 
 // declaredFor is the answer of a status as it is declared: 404 before 4XX before default;
@@ -256,14 +260,14 @@ func (o *operation) fresh(candidates []int) []int {
 
 // best is the candidate of the media type that is accepted most; of several of one type
 // that which requests get by default, or else the first.
-func (o *operation) best(candidates []int, accept [][]byte) int {
+func (o *operation) best(candidates []int, header matcher.Header) int {
 	all := o.document.Answers
-	chosen, rank := candidates[0], o.rank(candidates[0], accept)
+	chosen, rank := candidates[0], o.rank(candidates[0], header)
 	for _, i := range candidates[1:] {
 		if all[i].MediaType == all[chosen].MediaType && i != o.document.Default {
 			continue
 		}
-		if r := o.rank(i, accept); r.above(rank) {
+		if r := o.rank(i, header); r.above(rank) {
 			chosen, rank = i, r
 		}
 	}
@@ -271,9 +275,9 @@ func (o *operation) best(candidates []int, accept [][]byte) int {
 }
 
 // rank is how well an answer fits what is accepted.
-func (o *operation) rank(i int, accept [][]byte) rank {
+func (o *operation) rank(i int, header matcher.Header) rank {
 	a := &o.document.Answers[i]
 	r := rank{byDefault: i == o.document.Default, json: isJSONType(a.MediaType)}
-	r.weight, r.specific = weigh(a.MediaType, accept)
+	r.weight, r.specific = weigh(a.MediaType, header)
 	return r
 }

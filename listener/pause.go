@@ -52,7 +52,7 @@ type pausing struct {
 // pause has a request wait for a time, or for wake; see connection.pause. A request
 // that came over no connection of ours, in a test, does not wait.
 func pause(r *matcher.Request, until time.Time) pauseEnd {
-	if c, ok := r.Ctx.Conn().(*connection); ok {
+	if c := connectionOf(r); c != nil {
 		return c.pause(until)
 	}
 	return pauseDue

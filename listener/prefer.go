@@ -23,7 +23,7 @@ type preferences struct {
 // said twice the first. Other preferences are not ours, and ignored.
 func readPreferences(r *matcher.Request) preferences {
 	var p preferences
-	for _, line := range r.Ctx.Request.Header.PeekAll(preferHeader) {
+	for line := range r.In.Header.Values(preferHeader) {
 		r.Arena = p.read(line, r.Arena)
 	}
 	if !asks(r.QueryString()) {

@@ -91,11 +91,7 @@ func clientAddress(r *matcher.Request, forwarded bool) netip.Addr {
 			return address
 		}
 	}
-	address, ok := netip.AddrFromSlice(r.Ctx.RemoteIP())
-	if !ok {
-		return netip.IPv4Unspecified()
-	}
-	return address.Unmap()
+	return r.RemoteIP()
 }
 
 // longestAddress is the longest text that an address with a port can have:

@@ -29,7 +29,7 @@ func asking(path, from string, headers ...string) *fasthttp.RequestCtx {
 	}
 	ctx := new(fasthttp.RequestCtx)
 	ctx.Init(&req, net.TCPAddrFromAddrPort(netip.MustParseAddrPort(from)), nil)
-	return ctx
+	return asReceived(ctx)
 }
 
 // serveAt serves a request at a time.
@@ -277,7 +277,7 @@ func TestAllocations_OfRateLimits(t *testing.T) {
 			}
 			ctx := asking("/x/1?q=a%20b", "192.0.2.1:1", c.headers...)
 			l := s.snapshot.Load().answers[0].behaviour.limit
-			r := matcher.Acquire(ctx)
+			r := receive(ctx)
 			var st standing
 			got := testing.AllocsPerRun(1000, func() {
 				st, _ = l.admit(s, r)

@@ -16,7 +16,7 @@ import (
 // connection. It loads the snapshot once, so that a request sees one world
 // whatever a reload does meanwhile.
 func (s *Server) serve(ctx *fasthttp.RequestCtx) {
-	r := matcher.Acquire(ctx)
+	r := receive(ctx)
 	var c course
 	defer s.finish(ctx, r, &c)
 	if s.recorder != nil {
@@ -24,7 +24,7 @@ func (s *Server) serve(ctx *fasthttp.RequestCtx) {
 	}
 	sn := s.snapshot.Load()
 	if s.upgrade(sn, r, &c) {
-	} else if i := sn.table.Match(r, method(ctx)); i >= 0 {
+	} else if i := sn.table.Match(r, method(r)); i >= 0 {
 		a := &sn.answers[i]
 		c.answer, c.account = a, a.account
 		if a.behaviour != nil && a.behaviour.concerns(r) {
@@ -38,10 +38,31 @@ func (s *Server) serve(ctx *fasthttp.RequestCtx) {
 	} else {
 		s.fallBack(sn, r, &c)
 	}
-	s.allowOrigin(ctx)
+	s.allowOrigin(r)
 	if s.opts.AccessLog {
 		s.logServed(r)
 	}
+}
+
+// receive is the request that ctx holds, which its answer goes to.
+func receive(ctx *fasthttp.RequestCtx) *matcher.Request {
+	h := &ctx.Request.Header
+	in := matcher.Input{
+		Method: h.Method(), Target: h.RequestURI(), Host: h.Host(), Header: h.RawHeaders(), Body: ctx.Request.Body(),
+		HTTP10: !h.IsHTTP11(), Remote: ctx.RemoteAddr(), Time: ctx.Time(),
+	}
+	if c, ok := ctx.Conn().(*connection); ok {
+		in.Peer = c
+	}
+	r := matcher.Acquire(in)
+	r.Ctx = ctx
+	return r
+}
+
+// connectionOf is the connection that a request came by; nil in a test.
+func connectionOf(r *matcher.Request) *connection {
+	c, _ := r.In.Peer.(*connection)
+	return c
 }
 
 // logServed writes the line of a request to the access log. The status of one that was
@@ -51,7 +72,7 @@ func (s *Server) logServed(r *matcher.Request) {
 		r.Ctx.Response.Reset()
 		r.Ctx.SetStatusCode(statusLeft)
 	}
-	s.logAccess(r.Ctx, slog.Duration("took", time.Since(r.Ctx.Time())))
+	s.logAccess(r.Ctx, slog.Duration("took", time.Since(r.In.Time)))
 }
 
 // statusLeft stands for no answer in the access log.
@@ -59,8 +80,8 @@ const statusLeft = 499
 
 // method is the request's method, without a copy when it is one that can be
 // declared.
-func method(ctx *fasthttp.RequestCtx) string {
-	m := ctx.Request.Header.Method()
+func method(r *matcher.Request) string {
+	m := r.Method()
 	for _, known := range config.Methods {
 		if string(m) == known {
 			return known
@@ -77,9 +98,9 @@ func (s *Server) finish(ctx *fasthttp.RequestCtx, r *matcher.Request, c *course)
 		// The request is not given back to its pool: nobody knows what state it is in.
 		message := fmt.Sprint(p)
 		internalError.write(ctx, "a defect of the server, see its log: "+message)
-		s.allowOrigin(ctx)
+		s.allowOrigin(r)
 		s.tellPanic("panic while serving a request", c.answer, p, message,
-			slog.String("method", string(ctx.Method())), slog.String("uri", string(ctx.Request.Header.RequestURI())))
+			slog.String("method", string(r.In.Method)), slog.String("uri", string(r.In.Target)))
 		if s.opts.AccessLog {
 			s.logAccess(ctx, slog.String("code", internalError.code))
 		}

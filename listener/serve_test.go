@@ -1,9 +1,12 @@
 package listener
 
 import (
+	"bufio"
 	"bytes"
 	"context"
 	"encoding/json"
+	"errors"
+	"fmt"
 	"log/slog"
 	"strings"
 	"testing"
@@ -11,7 +14,24 @@ import (
 	"github.com/valyala/fasthttp"
 
 	"mockserver/config"
+	"mockserver/matcher"
 )
+
+// headerOf is a block of header lines.
+func headerOf(lines ...string) matcher.Header {
+	return matcher.Header(strings.Join(lines, "\r\n") + "\r\n\r\n")
+}
+
+// asReceived has ctx the request that it holds as it is read from a connection.
+func asReceived(ctx *fasthttp.RequestCtx) *fasthttp.RequestCtx {
+	var sent bytes.Buffer
+	w := bufio.NewWriter(&sent)
+	err := errors.Join(ctx.Request.Write(w), w.Flush(), ctx.Request.Read(bufio.NewReaderSize(&sent, 1<<20)))
+	if err != nil {
+		panic(fmt.Sprintf("the test's own request is bad: %v", err))
+	}
+	return ctx
+}
 
 // A panic while one request is served answers it with 500 and harms no other.
 func TestServe_Panic(t *testing.T) {

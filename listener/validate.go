@@ -67,11 +67,13 @@ func (o *operation) refuse(r *matcher.Request) bool {
 // plainBody is the body without its content codings, which may unpack to as much as any
 // body may have.
 func plainBody(r *matcher.Request, limit int) ([]byte, error) {
-	req := &r.Ctx.Request
-	coding := req.Header.ContentEncoding()
+	coding, _ := r.Header(fasthttp.HeaderContentEncoding)
+	if len(coding) == 0 || foldsTo(coding, "identity") || len(r.In.Body) == 0 {
+		return r.In.Body, nil
+	}
+	var req fasthttp.Request
+	req.SetBodyRaw(r.In.Body)
 	switch { // names of codings are in any case, which the library's own choice does not know
-	case len(coding) == 0, foldsTo(coding, "identity"), len(req.Body()) == 0:
-		return req.Body(), nil
 	case foldsTo(coding, "gzip"), foldsTo(coding, "x-gzip"):
 		return req.BodyGunzipWithLimit(limit)
 	case foldsTo(coding, "deflate"):
@@ -86,11 +88,8 @@ func plainBody(r *matcher.Request, limit int) ([]byte, error) {
 
 func headersOf(r *matcher.Request) func(string) []string {
 	return func(name string) []string {
-		if _, ok := r.Header(name); !ok {
-			return nil
-		}
 		var values []string
-		for _, value := range r.Ctx.Request.Header.PeekAll(name) {
+		for value := range r.In.Header.Values(name) {
 			values = append(values, string(value))
 		}
 		return values

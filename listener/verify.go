@@ -2,8 +2,6 @@ package listener
 
 import (
 	"errors"
-	"net"
-	"net/netip"
 
 	"github.com/valyala/fasthttp"
 
@@ -79,14 +77,7 @@ func (x *Exchange) judge(test func(*matcher.Request, *renderer.Unknown) renderer
 	case x.short:
 		return renderer.Undecided
 	}
-	var ctx fasthttp.RequestCtx
-	var remote net.Addr
-	if at, err := netip.ParseAddrPort(x.Remote); err == nil {
-		remote = net.TCPAddrFromAddrPort(at)
-	}
-	ctx.Init(new(fasthttp.Request), remote, nil)
-	x.restore(&ctx.Request)
-	r := matcher.Acquire(&ctx)
+	r := matcher.Acquire(x.restore())
 	defer matcher.Release(r)
 	return test(r, x.unknown())
 }

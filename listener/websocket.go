@@ -6,6 +6,7 @@ import (
 	"crypto/sha1"
 	"encoding/base64"
 	"fmt"
+	"iter"
 	"slices"
 	"strings"
 	"time"
@@ -67,6 +68,8 @@ type ending struct {
 	reason *renderer.Template
 	after  time.Duration // from when the connection is open
 }
+
+const socketKey = "Sec-WebSocket-Key"
 
 // kindOfSocket is what messages call a WebSocket, in front of its path.
 const kindOfSocket = "WebSocket"
@@ -231,14 +234,14 @@ func (k *webSockets) nearest(r *matcher.Request) []string {
 
 // asksForWebSocket tells whether a request asks to become a WebSocket connection,
 // well or badly.
-func asksForWebSocket(ctx *fasthttp.RequestCtx) bool {
-	return ctx.IsGet() && hasOption(ctx, fasthttp.HeaderUpgrade, "websocket")
+func asksForWebSocket(r *matcher.Request) bool {
+	return string(r.In.Method) == fasthttp.MethodGet && hasOption(r, fasthttp.HeaderUpgrade, "websocket")
 }
 
 // hasOption tells whether a header is a list that holds an option, which is given in
 // lower case.
-func hasOption(ctx *fasthttp.RequestCtx, name, option string) bool {
-	for _, line := range ctx.Request.Header.PeekAll(name) {
+func hasOption(r *matcher.Request, name, option string) bool {
+	for line := range r.In.Header.Values(name) {
 		for one := range bytes.SplitSeq(line, []byte{','}) {
 			if equalFold(trimBlanks(one), option) {
 				return true
@@ -252,8 +255,8 @@ func hasOption(ctx *fasthttp.RequestCtx, name, option string) bool {
 // whether one is declared for it: what is wrong with how it asks is answered then.
 func (s *Server) upgrade(sn *snapshot, r *matcher.Request, c *course) bool {
 	ctx := r.Ctx
-	conn, ok := ctx.Conn().(*connection)
-	if sn.sockets == nil || !ok || !asksForWebSocket(ctx) {
+	conn := connectionOf(r)
+	if sn.sockets == nil || conn == nil || !asksForWebSocket(r) {
 		return false
 	}
 	i := sn.sockets.table.Match(r, fasthttp.MethodGet)
@@ -262,7 +265,7 @@ func (s *Server) upgrade(sn *snapshot, r *matcher.Request, c *course) bool {
 	}
 	k := &sn.sockets.all[i]
 	c.account = k.account
-	if f, what := handshakeFault(ctx); what != "" {
+	if f, what := handshakeFault(r); what != "" {
 		f.write(ctx, what)
 		if f.status == fasthttp.StatusUpgradeRequired {
 			askForUpgrade(ctx)
@@ -270,11 +273,12 @@ func (s *Server) upgrade(sn *snapshot, r *matcher.Request, c *course) bool {
 		return true
 	}
 	h := &ctx.Response.Header
+	key, _ := r.Header(socketKey)
 	ctx.SetStatusCode(fasthttp.StatusSwitchingProtocols)
 	h.Set(fasthttp.HeaderUpgrade, "websocket")
 	h.Set(fasthttp.HeaderConnection, "Upgrade")
-	h.Set("Sec-WebSocket-Accept", acceptance(ctx.Request.Header.Peek("Sec-WebSocket-Key")))
-	if name := k.subprotocol(ctx); name != "" {
+	h.Set("Sec-WebSocket-Accept", acceptance(key))
+	if name := k.subprotocol(r); name != "" {
 		h.Set("Sec-WebSocket-Protocol", name)
 	}
 	t := &dialogue{server: s, conn: conn, socket: k, asked: asked(k, r)}
@@ -289,24 +293,36 @@ func (s *Server) upgrade(sn *snapshot, r *matcher.Request, c *course) bool {
 }
 
 // handshakeFault is how a request asks badly for a WebSocket; "" when it does not.
-func handshakeFault(ctx *fasthttp.RequestCtx) (f failure, what string) {
-	h := &ctx.Request.Header
-	key, err := base64.StdEncoding.DecodeString(string(h.Peek("Sec-WebSocket-Key")))
+func handshakeFault(r *matcher.Request) (f failure, what string) {
+	text, keys := only(r.In.Header.Values(socketKey))
+	key, err := base64.StdEncoding.DecodeString(string(text))
+	version, versions := only(r.In.Header.Values("Sec-WebSocket-Version"))
 	switch {
-	case !h.IsHTTP11():
+	case r.In.HTTP10:
 		return badHandshake, "a WebSocket is asked for in HTTP/1.1, not HTTP/1.0"
-	case h.ConnectionClose() || !hasOption(ctx, fasthttp.HeaderConnection, "upgrade"):
+	case hasOption(r, fasthttp.HeaderConnection, "close") || !hasOption(r, fasthttp.HeaderConnection, "upgrade"):
 		return badHandshake, "a WebSocket is asked for with Connection: Upgrade; a proxy in between may have taken it away"
-	case len(h.PeekAll("Sec-WebSocket-Key")) != 1 || err != nil || len(key) != 16:
+	case keys != 1 || err != nil || len(key) != 16:
 		return badHandshake, "the Sec-WebSocket-Key is not the base64 text of 16 bytes"
-	case len(h.PeekAll("Sec-WebSocket-Version")) != 1:
+	case versions != 1:
 		return badHandshake, "there is no Sec-WebSocket-Version, or more than one; 13 is spoken"
-	case string(h.Peek("Sec-WebSocket-Version")) != "13":
-		return upgradeRequired, fmt.Sprintf("version %s of WebSocket is asked for; 13 is spoken", bounded(string(h.Peek("Sec-WebSocket-Version"))))
-	case len(ctx.Request.Body()) > 0:
+	case string(version) != "13":
+		return upgradeRequired, fmt.Sprintf("version %s of WebSocket is asked for; 13 is spoken", bounded(string(version)))
+	case len(r.In.Body) > 0:
 		return badHandshake, "a request for a WebSocket has no body"
 	}
 	return failure{}, ""
+}
+
+// only is the first of the values of a header, and how many there are.
+func only(values iter.Seq[[]byte]) (first []byte, n int) {
+	for value := range values {
+		if n == 0 {
+			first = value
+		}
+		n++
+	}
+	return first, n
 }
 
 // requireUpgrade answers a request for a path that is a WebSocket's, and does not ask
@@ -334,9 +350,9 @@ func acceptance(key []byte) string {
 
 // subprotocol is the first of the declared subprotocols that the client offers; "" when
 // it offers none of them: the client may end the connection then.
-func (k *webSocket) subprotocol(ctx *fasthttp.RequestCtx) string {
+func (k *webSocket) subprotocol(r *matcher.Request) string {
 	for _, name := range k.subprotocols {
-		for _, line := range ctx.Request.Header.PeekAll("Sec-WebSocket-Protocol") {
+		for line := range r.In.Header.Values("Sec-WebSocket-Protocol") {
 			offered := strings.Split(string(line), ",")
 			if slices.ContainsFunc(offered, func(one string) bool { return strings.Trim(one, " \t") == name }) {
 				return name

@@ -16,6 +16,7 @@ import (
 	"github.com/fasthttp/websocket"
 
 	"mockserver/config"
+	"mockserver/matcher"
 )
 
 // A request that becomes a WebSocket connection leaves HTTP as a connection is parked:
@@ -438,10 +439,10 @@ func (t *dialogue) say(m *message, received []byte, kind int) {
 
 // render appends what a message's template makes. The error is why it is not whole.
 func (t *dialogue) render(dst []byte, m *message, received []byte) ([]byte, error) {
-	x := t.resume(received)
-	defer x.release()
-	dst = m.template.Append(dst, x.request)
-	return dst, x.request.Stopped
+	r := t.resume(received)
+	defer matcher.Release(r)
+	dst = m.template.Append(dst, r)
+	return dst, r.Stopped
 }
 
 // giveUp ends a connection on which a template cannot be rendered whole.
@@ -456,9 +457,9 @@ func (t *dialogue) reason(e *ending, received []byte) []byte {
 	if text, ok := e.reason.Static(); ok {
 		return []byte(text)
 	}
-	x := t.resume(received)
-	defer x.release()
-	text := bytes.ToValidUTF8(e.reason.Append(nil, x.request), []byte("\uFFFD"))
+	r := t.resume(received)
+	defer matcher.Release(r)
+	text := bytes.ToValidUTF8(e.reason.Append(nil, r), []byte("\uFFFD"))
 	if len(text) > config.MaxReason {
 		text = bytes.ToValidUTF8(text[:config.MaxReason], nil)
 	}

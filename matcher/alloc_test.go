@@ -46,12 +46,12 @@ func TestAllocations(t *testing.T) {
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
 			first := parsedRequest(t, "GET "+tt.target+" HTTP/1.1\nHost: a.test\nX-Key: k\nCookie: b=1; c=2\n\n")
-			ctx := first.Ctx
+			in := first.In
 			Release(first)
-			ctx.Request.SetBodyString(`{"a": [1, 2], "t": "a\n"}`)
+			in.Body = []byte(`{"a": [1, 2], "t": "a\n"}`)
 			wrong := 0
 			got := testing.AllocsPerRun(200, func() {
-				r := Acquire(ctx)
+				r := Acquire(in)
 				if !tt.use(r) {
 					wrong++
 				}

@@ -5,8 +5,6 @@ import (
 	"math/rand/v2"
 	"strings"
 	"testing"
-
-	"github.com/valyala/fasthttp"
 )
 
 // Field is Member of the body, however often and in whatever order it is asked.
@@ -24,9 +22,7 @@ func TestRequest_FieldIsMemberOfTheBody(t *testing.T) {
 		bodies = append(bodies, " {"+strings.Join(members, " ,\n")+"}\r\n")
 	}
 	for _, body := range bodies {
-		var ctx fasthttp.RequestCtx
-		ctx.Request.SetBodyString(body)
-		req := Acquire(&ctx)
+		req := Acquire(Input{Body: []byte(body)})
 		for range 2 {
 			for _, name := range names {
 				if got, want := req.Field(name), ParseJSON([]byte(body)).Member(name); got.Kind != want.Kind || string(got.Raw) != string(want.Raw) {

@@ -47,6 +47,8 @@ package matcher
 
 import (
 	"bytes"
+	"mime/multipart"
+	"net"
 	"net/netip"
 	"sync"
 	"time"
@@ -58,7 +60,9 @@ import (
 // before it is asked, and belongs to the goroutine that acquired it. Every
 // []byte it returns is valid until Release and must not be changed.
 type Request struct {
-	// Ctx is the request and response of the HTTP server.
+	// In is what was received.
+	In Input
+	// Ctx is where the server's answer goes.
 	Ctx *fasthttp.RequestCtx
 	// Arena is scratch room: what the stages need for intermediate texts they append here.
 	// Slices of it stay valid when it grows. Shorten it only to a length it had before, when nothing behind that is used any more.
@@ -83,22 +87,30 @@ type Request struct {
 	json     Value
 	parsed   bool    // json was asked for
 	fields   []field // of json, if it is an object; one more than fieldsKept for more
+	form     *multipart.Form
+	formed   bool // form was asked for
 	now      time.Time
+	found    *found // nil until a router was asked
 }
 
-// target is the request target cut in pieces, which are slices of it.
-type target struct {
-	known     bool
-	escaped   bool // the path holds a "%"
-	path      []byte
-	query     []byte
-	authority []byte // of an absolute-form target; nil otherwise
-	// trimmed is the path as it is matched, without one trailing slash; nil for a
-	// target that is no path ("*").
-	trimmed []byte
-	// slashes are the offsets in trimmed of the slash before each segment; none for
-	// "/", which has no segments.
-	slashes []uint32
+// Input is one request as its receiver read it. The bytes stay the receiver's: they must
+// not change before the Request that holds them is released.
+type Input struct {
+	Method []byte
+	Target []byte // of the request line, as sent
+	Host   []byte // value of the Host header; empty without one
+	Header Header
+	Body   []byte    // without the transfer coding
+	HTTP10 bool      // sent in HTTP/1.0, not a later version
+	Remote net.Addr  // the client's address; nil when unknown
+	Time   time.Time // when the server began to serve the request
+	Peer   Peer      // nil when there is no connection
+}
+
+// Peer is the connection that a request came by.
+type Peer interface {
+	// Left reports whether the client is known to have left. It may take a millisecond.
+	Left() bool
 }
 
 const (
@@ -114,11 +126,10 @@ const DefaultMaxText = 64 << 20
 
 var requests = sync.Pool{New: func() any { return new(Request) }}
 
-// Acquire returns a Request over ctx. It must be given back with Release before
-// ctx is.
-func Acquire(ctx *fasthttp.RequestCtx) *Request {
+// Acquire returns a Request for what was received. It must be given back with Release.
+func Acquire(in Input) *Request {
 	r := requests.Get().(*Request)
-	r.Ctx = ctx
+	r.In = in
 	return r
 }
 
@@ -135,7 +146,7 @@ func (r *Request) reset() {
 	clear(r.fields)
 	*r = Request{
 		Arena: r.Arena[:0], Line: r.Line[:0], params: r.params[:0], segments: r.segments[:0], fields: r.fields[:0],
-		target: target{slashes: r.target.slashes[:0]},
+		target: target{slashes: r.target.slashes[:0]}, found: r.found,
 	}
 	if cap(r.Arena) > arenaKept {
 		r.Arena = nil
@@ -149,7 +160,7 @@ func (r *Request) reset() {
 }
 
 // Method is the request's method as sent.
-func (r *Request) Method() []byte { return r.Ctx.Method() }
+func (r *Request) Method() []byte { return r.In.Method }
 
 // Path is the path as sent: neither decoded nor normalised, without the query.
 // It is "/" for an absolute-form target without a path.
@@ -164,96 +175,7 @@ func (r *Request) Host() []byte {
 	if t := r.parts(); t.authority != nil {
 		return t.authority
 	}
-	return r.Ctx.Request.Header.Host()
-}
-
-// parts cuts the target the first time it is asked. fasthttp's own URI is not
-// used: it decodes, normalises and copies, which changes what paths mean here.
-func (r *Request) parts() *target {
-	if !r.target.known {
-		r.target.cut(r.Ctx.Request.Header.RequestURI())
-	}
-	return &r.target
-}
-
-func (t *target) cut(uri []byte) {
-	t.known = true
-	if len(uri) > 0 && uri[0] != '/' {
-		uri = t.cutAuthority(uri)
-	}
-	t.scan(uri)
-	if len(t.path) == 0 {
-		t.path = rootPath
-	}
-	if t.path[0] != '/' {
-		t.slashes = t.slashes[:0]
-		return
-	}
-	t.trimmed = t.path
-	if n := len(t.path) - 1; n > 0 && t.path[n] == '/' {
-		t.trimmed = t.path[:n]
-		t.slashes = t.slashes[:len(t.slashes)-1]
-	}
-	if len(t.trimmed) == 1 {
-		t.slashes = t.slashes[:0]
-	}
-}
-
-// scan finds the end of the path and its slashes in one pass: paths are short, and
-// a search for each would cost more to start than to run.
-func (t *target) scan(uri []byte) {
-	t.path = uri
-	slashes := t.slashes[:0]
-	for i, c := range uri {
-		if c > '?' {
-			continue
-		}
-		switch c {
-		case '/':
-			slashes = append(slashes, uint32(i))
-		case '%':
-			t.escaped = true
-		case '?':
-			t.path, t.query = uri[:i], uri[i+1:]
-			t.slashes = slashes
-			return
-		}
-	}
-	t.slashes = slashes
-}
-
-// raw is segment number i of the path as it is matched, as sent.
-func (t *target) raw(i int) []byte {
-	start, end := t.slashes[i]+1, len(t.trimmed)
-	if i+1 < len(t.slashes) {
-		end = int(t.slashes[i+1])
-	}
-	return t.trimmed[start:end:end]
-}
-
-var (
-	rootPath     = []byte("/")
-	schemeEnd    = []byte("://")
-	authorityEnd = "/?#"
-)
-
-// cutAuthority takes scheme and authority off an absolute-form target and
-// returns what follows them. A target of another form ("*") is returned as it is.
-func (t *target) cutAuthority(uri []byte) []byte {
-	i := bytes.Index(uri, schemeEnd)
-	if i <= 0 || bytes.ContainsAny(uri[:i], authorityEnd) {
-		return uri
-	}
-	rest := uri[i+len(schemeEnd):]
-	end := bytes.IndexAny(rest, authorityEnd)
-	if end < 0 {
-		end = len(rest)
-	}
-	t.authority = rest[:end:end]
-	if at := bytes.LastIndexByte(t.authority, '@'); at >= 0 {
-		t.authority = t.authority[at+1:]
-	}
-	return rest[end:]
+	return r.In.Host
 }
 
 // Param is the i-th path parameter of the endpoint that matched, decoded, in the
@@ -282,7 +204,7 @@ func (r *Request) Query(name string) (value []byte, ok bool) {
 // it is there: of an application/x-www-form-urlencoded body, or a text field of
 // a multipart/form-data one. A body of another kind has no fields.
 func (r *Request) Form(name string) (value []byte, ok bool) {
-	kind := r.Ctx.Request.Header.ContentType()
+	kind, _ := r.In.Header.Get(fasthttp.HeaderContentType)
 	switch {
 	case hasMediaType(kind, "application/x-www-form-urlencoded"):
 		return r.pair(r.Body(), name)
@@ -296,14 +218,32 @@ func (r *Request) Form(name string) (value []byte, ok bool) {
 const multipartLimit = 64 << 20
 
 func (r *Request) multipart(name string) ([]byte, bool) {
-	limit := max(multipartLimit, r.Ctx.Request.Header.ContentLength())
-	form, err := r.Ctx.Request.MultipartFormWithLimit(limit)
-	if err != nil || len(form.Value[name]) == 0 {
+	if !r.formed {
+		r.formed = true
+		r.form = r.parseMultipart()
+	}
+	if r.form == nil || len(r.form.Value[name]) == 0 {
 		return nil, false
 	}
 	start := len(r.Arena)
-	r.Arena = append(r.Arena, form.Value[name][0]...)
+	r.Arena = append(r.Arena, r.form.Value[name][0]...)
 	return r.kept(start), true
+}
+
+// parseMultipart returns nil for a malformed body.
+func (r *Request) parseMultipart() *multipart.Form {
+	var req fasthttp.Request
+	for _, name := range [...]string{fasthttp.HeaderContentType, fasthttp.HeaderContentEncoding} {
+		if value, ok := r.In.Header.Get(name); ok {
+			req.Header.SetBytesV(name, value)
+		}
+	}
+	req.SetBodyRaw(r.In.Body)
+	form, err := req.MultipartFormWithLimit(max(multipartLimit, len(r.In.Body)))
+	if err != nil {
+		return nil
+	}
+	return form
 }
 
 // kept is what was appended to the arena since start. Its capacity ends with it,
@@ -311,26 +251,13 @@ func (r *Request) multipart(name string) ([]byte, bool) {
 func (r *Request) kept(start int) []byte { return r.Arena[start:len(r.Arena):len(r.Arena)] }
 
 // Header is the first value of a header, whose name may be in any case, and
-// whether it is there. The server must normalise header names, as fasthttp does
-// unless told otherwise.
-func (r *Request) Header(name string) (value []byte, ok bool) {
-	all := r.Ctx.Request.Header.PeekAll(name)
-	if len(all) == 0 || len(all[0]) == 0 && alwaysPeeked(name) {
-		return nil, false
-	}
-	return all[0], true
-}
-
-// alwaysPeeked tells the headers of which fasthttp returns an empty value when
-// they are absent.
-func alwaysPeeked(name string) bool {
-	return equalFold([]byte(name), fasthttp.HeaderContentLength) || equalFold([]byte(name), fasthttp.HeaderTrailer)
-}
+// whether it is there.
+func (r *Request) Header(name string) (value []byte, ok bool) { return r.In.Header.Get(name) }
 
 // Cookie is the value of a cookie as sent, without quotes around it, and whether
 // it is there. Of several with one name it is the first.
 func (r *Request) Cookie(name string) (value []byte, ok bool) {
-	for _, line := range r.Ctx.Request.Header.PeekAll(fasthttp.HeaderCookie) {
+	for line := range r.In.Header.Values(fasthttp.HeaderCookie) {
 		for len(line) > 0 {
 			var item []byte
 			item, line = cutByte(line, ';')
@@ -352,29 +279,29 @@ func unquoted(b []byte) []byte {
 
 // Left reports whether the client is known to have left. Asking may take a millisecond:
 // it is for work that has taken much longer.
-func (r *Request) Left() bool {
-	c, ok := r.Ctx.Conn().(interface{ Left() bool })
-	return ok && c.Left()
-}
+func (r *Request) Left() bool { return r.In.Peer != nil && r.In.Peer.Left() }
 
 // Body is the request's body as sent.
-func (r *Request) Body() []byte { return r.Ctx.Request.Body() }
+func (r *Request) Body() []byte { return r.In.Body }
 
-// RemoteAddr appends the text of the client's IP address to dst, without a port.
-// A client that has none (a Unix socket) is 0.0.0.0.
-func (r *Request) RemoteAddr(dst []byte) []byte {
-	addr, ok := netip.AddrFromSlice(r.Ctx.RemoteIP())
-	if !ok {
-		addr = netip.IPv4Unspecified()
+// RemoteIP is the client's IP address. A client that has none (a Unix socket) is 0.0.0.0.
+func (r *Request) RemoteIP() netip.Addr {
+	if tcp, ok := r.In.Remote.(*net.TCPAddr); ok {
+		if ip, ok := netip.AddrFromSlice(tcp.IP); ok {
+			return ip.Unmap()
+		}
 	}
-	return addr.Unmap().AppendTo(dst)
+	return netip.IPv4Unspecified()
 }
+
+// RemoteAddr appends the text of RemoteIP to dst.
+func (r *Request) RemoteAddr(dst []byte) []byte { return r.RemoteIP().AppendTo(dst) }
 
 // Now is the time of the request, the same however often it is asked: when the
 // server began to serve it, or else when Now was first asked.
 func (r *Request) Now() time.Time {
 	if r.now.IsZero() {
-		r.now = r.Ctx.Time()
+		r.now = r.In.Time
 		if r.now.IsZero() {
 			r.now = time.Now()
 		}

@@ -24,9 +24,28 @@ type shards struct {
 // fewPaths is how many paths one router takes without being slower.
 const fewPaths = 8
 
-// foundKey is where a router's handler leaves the leaf it stands for. A pointer,
-// so that comparing it costs nothing.
+// found takes the leaf that a router's handler stands for. A handler is called with a
+// fasthttp context alone: this one is made for that, and no request is in it.
+type found struct {
+	ctx  fasthttp.RequestCtx
+	leaf *leaf
+}
+
+// foundKey is where the context keeps the found it belongs to. A pointer, so that
+// comparing it costs nothing.
 var foundKey = new(byte)
+
+// call returns the leaf that handler stands for.
+func (r *Request) call(handler fasthttp.RequestHandler) *leaf {
+	if r.found == nil {
+		r.found = new(found)
+		r.found.ctx.SetUserValue(foundKey, r.found)
+	}
+	handler(&r.found.ctx)
+	l := r.found.leaf
+	r.found.leaf = nil
+	return l
+}
 
 // lookup asks a router for the leaf of r's path, which has no percent-encoding;
 // nil when it knows none.
@@ -39,13 +58,11 @@ func (s *shards) lookup(r *Request, method string) *leaf {
 	if chosen == nil {
 		return nil
 	}
-	found, _ := chosen.Lookup(method, path, nil)
-	if found == nil {
+	handler, _ := chosen.Lookup(method, path, nil)
+	if handler == nil {
 		return nil
 	}
-	found(r.Ctx)
-	l, _ := r.Ctx.UserValue(foundKey).(*leaf)
-	return l
+	return r.call(handler)
 }
 
 // index is which router knows a path, if any does.
@@ -114,5 +131,5 @@ func register(rt *router.Router, path string, l *leaf) {
 		return // to the router it means every method
 	}
 	defer func() { _ = recover() }()
-	rt.Handle(l.method, path, func(ctx *fasthttp.RequestCtx) { ctx.SetUserValue(foundKey, l) })
+	rt.Handle(l.method, path, func(ctx *fasthttp.RequestCtx) { ctx.UserValue(foundKey).(*found).leaf = l })
 }

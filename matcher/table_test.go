@@ -7,18 +7,12 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/valyala/fasthttp"
-
 	"mockserver/config"
 )
 
 // newRequest is a request as the server would hand it over.
 func newRequest(method, host, target string) *Request {
-	ctx := new(fasthttp.RequestCtx)
-	ctx.Request.Header.SetMethod(method)
-	ctx.Request.Header.SetHost(host)
-	ctx.Request.SetRequestURI(target)
-	return Acquire(ctx)
+	return Acquire(Input{Method: []byte(method), Host: []byte(host), Target: []byte(target)})
 }
 
 // mustCompile compiles endpoints that have no mistakes.

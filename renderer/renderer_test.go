@@ -1,12 +1,9 @@
 package renderer_test
 
 import (
-	"bufio"
-	"bytes"
+	"fmt"
 	"strings"
 	"testing"
-
-	"github.com/valyala/fasthttp"
 
 	"mockserver/config"
 	"mockserver/matcher"
@@ -34,17 +31,13 @@ var sample = call{
 // with runs f with the request as the stages see it, matched against path.
 func with(tb testing.TB, c call, path string, f func(*matcher.Request)) {
 	tb.Helper()
-	var req fasthttp.Request
-	req.Header.SetMethod(c.method)
-	req.Header.SetRequestURI(c.uri)
-	req.Header.SetHost("api.example.com:8000")
+	header := []byte("Host: api.example.com:8000\r\n")
 	for name, value := range c.headers {
-		req.Header.Set(name, value)
+		header = fmt.Appendf(header, "%s: %s\r\n", name, value)
 	}
-	req.SetBodyString(c.body)
-	var ctx fasthttp.RequestCtx
-	ctx.Init(overTheWire(&req), nil, nil)
-	r := matcher.Acquire(&ctx)
+	r := matcher.Acquire(matcher.Input{
+		Method: []byte(c.method), Target: []byte(c.uri), Host: []byte("api.example.com:8000"), Header: append(header, "\r\n"...), Body: []byte(c.body),
+	})
 	defer matcher.Release(r)
 	pattern, problems := matcher.ParsePattern(config.Text{Value: path})
 	if err := problems.Err(); err != nil {
@@ -56,18 +49,6 @@ func with(tb testing.TB, c call, path string, f func(*matcher.Request)) {
 		tb.Fatalf("%s %s does not match %s", c.method, c.uri, path)
 	}
 	f(r)
-}
-
-// overTheWire is the request as a server reads it; one that cannot be written as
-// HTTP stays as it was made.
-func overTheWire(req *fasthttp.Request) *fasthttp.Request {
-	var wire bytes.Buffer
-	w := bufio.NewWriter(&wire)
-	var read fasthttp.Request
-	if req.Write(w) != nil || w.Flush() != nil || read.Read(bufio.NewReader(&wire)) != nil {
-		return req
-	}
-	return &read
 }
 
 const samplePath = "/users/:id/:name"
