@@ -48,15 +48,15 @@ var scenes = []scene{
 	{document: "docs/openapi.md", first: "mockserver validate -c examples/petstore.yml -m mocks.yml", files: map[string]string{"mocks.yml": "examples/petstore-mocks.yml"}, edit: "sed -i.bak 's/^listPets:/listPet:/' mocks.yml"},
 	{document: "docs/openapi.md", first: "mockserver validate -m pets.yml", files: map[string]string{"pets.yml": "examples/petstore.yml"}, edit: "sed -i.bak '112s/Order/Ordr/; 68,69s/^/#/' pets.yml"},
 	{document: "docs/operations.md", first: "curl -s 127.0.0.1:8001/__admin/verdict", varies: true},
-	{document: "docs/reference.md", first: "ls -a mocks", files: map[string]string{
+	{document: "docs/configuration.md", first: "ls -a mocks", files: map[string]string{
 		"mocks/.a.yml.swp": "", "mocks/README.md": "", "mocks/a.yml": one("a"), "mocks/b.json": `[{"endpoint": {"path": "/b", "response": {"status": 200}}}]`, "mocks/data/c.yml": one("c"), "more.yml": one("more"),
 	}},
-	{document: "docs/reference.md", first: "mockserver validate -c api.yml", files: map[string]string{"api.yml": "- endpoint:\n    methd: GET\n    path: /a\n    response:\n      status: \"200\"\n"}},
-	{document: "docs/reference.md", first: "mockserver petstore.yml", files: map[string]string{"petstore.yml": "examples/petstore.yml"}},
-	{document: "docs/reference.md", first: "mockserver health", server: "mockserver -c mocks"},
-	{document: "docs/reference.md", first: "curl -H 'Prefer: code=404'", server: "mockserver -m examples/petstore.yml"},
-	{document: "docs/reference.md", first: "curl -d '{\"items\"", server: "mockserver -m orders.yml --validate", files: map[string]string{"orders.yml": ordersDocument}},
-	{document: "docs/reference.md", first: "mockserver -m petstore.yml", files: map[string]string{"petstore.yml": "examples/petstore.yml", "mocks.yml": "examples/petstore-mocks.yml", "endpoints.yml": one("x")}},
+	{document: "docs/configuration.md", first: "mockserver validate -c api.yml", files: map[string]string{"api.yml": "- endpoint:\n    methd: GET\n    path: /a\n    response:\n      status: \"200\"\n"}},
+	{document: "docs/command-line.md", first: "mockserver petstore.yml", files: map[string]string{"petstore.yml": "examples/petstore.yml"}},
+	{document: "docs/command-line.md", first: "mockserver health", server: "mockserver -c examples/tasks.yml"},
+	{document: "docs/openapi-reference.md", first: "curl -H 'Prefer: code=404'", server: "mockserver -m examples/petstore.yml"},
+	{document: "docs/openapi-reference.md", first: "curl -d '{\"items\"", server: "mockserver -m orders.yml --validate", files: map[string]string{"orders.yml": ordersDocument}},
+	{document: "docs/openapi-reference.md", first: "mockserver -m petstore.yml", files: map[string]string{"petstore.yml": "examples/petstore.yml", "mocks.yml": "examples/petstore-mocks.yml", "endpoints.yml": one("x")}},
 }
 
 const ordersDocument = `openapi: 3.0.3

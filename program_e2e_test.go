@@ -505,15 +505,15 @@ func TestProgram_StartUpErrorsAreJSONToo(t *testing.T) {
 }
 
 // Numbers are numbers in the JSON log, lengths of time too, with their unit in the key;
-// the line in words has them as texts. The reference names each key.
+// the line in words has them as texts. docs/log.md names each key.
 func TestProgram_DurationsInTheJSONLogAreNumbers(t *testing.T) {
 	t.Parallel()
-	reference, err := os.ReadFile("docs/reference.md")
+	reference, err := os.ReadFile("docs/log.md")
 	if err != nil {
 		t.Fatal(err)
 	}
-	_, section, _ := strings.Cut(string(reference), "\n## 10. Log\n")
-	section, _, _ = strings.Cut(section, "\n### Error reports\n")
+	_, section, _ := strings.Cut(string(reference), "# Log and error reports\n")
+	section, _, _ = strings.Cut(section, "\n## Error reports\n")
 	stdout, stderr := eventful(t, "json")
 	timed := map[string]bool{}
 	for line := range strings.Lines(stdout + stderr) {
