@@ -218,7 +218,12 @@ func writeFile(t *testing.T, dir, name, content string) string {
 	if err := os.MkdirAll(filepath.Dir(path), 0o755); err != nil {
 		t.Fatal(err)
 	}
-	if err := os.WriteFile(path, []byte(content), 0o644); err != nil {
+	// Written elsewhere and moved there, so that nobody sees it half-written.
+	whole := filepath.Join(t.TempDir(), "whole")
+	if err := os.WriteFile(whole, []byte(content), 0o644); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.Rename(whole, path); err != nil {
 		t.Fatal(err)
 	}
 	return path

@@ -90,14 +90,14 @@ func TestRateLimit_SurvivesAReload(t *testing.T) {
 	}
 	from := len(p.output())
 	writeFile(t, dir, "mock.yml", "- endpoint: {path: /new, response: {body: new}}"+limitedToThree)
-	p.waitLine(from, "reloaded")
+	p.waitLine(from, "configuration reloaded")
 	p.get("/new").want(t, 200, "new")
 	if a := p.get("/x"); a.status != 429 {
 		t.Errorf("got %d, want that it goes on counting", a.status)
 	}
 	from = len(p.output())
 	writeFile(t, dir, "mock.yml", strings.Replace(limitedToThree, "max-requests: 3", "max-requests: 4", 1))
-	p.waitLine(from, "reloaded")
+	p.waitLine(from, "configuration reloaded")
 	for _, status := range []int{200, 200, 200, 200, 429} {
 		if a := p.get("/x"); a.status != status {
 			t.Errorf("of another limit: got %d, want %d", a.status, status)

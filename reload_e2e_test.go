@@ -23,9 +23,7 @@ func TestReload_AChangedFileIsServed(t *testing.T) {
 		name   string
 		change func(t *testing.T, file, content string)
 	}{
-		{"written in place", func(t *testing.T, file, content string) {
-			writeFile(t, filepath.Dir(file), filepath.Base(file), content)
-		}},
+		{"written in place", overwrite},
 		{"saved by rename", func(t *testing.T, file, content string) {
 			rename(t, writeFile(t, filepath.Dir(file), ".mock.yml.swp", content), file)
 		}},
@@ -38,10 +36,10 @@ func TestReload_AChangedFileIsServed(t *testing.T) {
 			if err := os.Link(file, other); err != nil {
 				t.Fatal(err)
 			}
-			writeFile(t, filepath.Dir(other), "other", content)
+			overwrite(t, other, content)
 		}},
 		{"of the same size as before", func(t *testing.T, file, content string) {
-			writeFile(t, filepath.Dir(file), filepath.Base(file), strings.TrimSuffix(content, "#\n"))
+			overwrite(t, file, strings.TrimSuffix(content, "#\n"))
 		}},
 	} {
 		for _, flag := range []string{"-c", "-m"} {
@@ -56,6 +54,14 @@ func TestReload_AChangedFileIsServed(t *testing.T) {
 				p.get("/a").want(t, 200, "new")
 			})
 		}
+	}
+}
+
+// overwrite writes a file in place, where writeFile puts another one in its place.
+func overwrite(t *testing.T, file, content string) {
+	t.Helper()
+	if err := os.WriteFile(file, []byte(content), 0o644); err != nil {
+		t.Fatal(err)
 	}
 }
 
