@@ -12,6 +12,7 @@ mockserver -> mockserver/listener/admin
 mockserver/bench -> mockserver/config
 mockserver/config -> mockserver/config/openapi
 mockserver/dispatcher -> mockserver/dispatcher/client
+mockserver/dispatcher -> mockserver/dispatcher/outbox
 mockserver/fetcher -> mockserver/config
 mockserver/fetcher -> mockserver/matcher
 mockserver/fetcher -> mockserver/renderer

@@ -14,11 +14,10 @@
 // With a store, what was accepted survives a crash of the process or the machine,
 // and is sent at least once; without, at most once for each attempt it may have.
 //
-// This package imports dispatcher/client and no other package of the module.
+// This package imports dispatcher/client and dispatcher/outbox and no other package of the module.
 package dispatcher
 
 import (
-	"bytes"
 	"context"
 	"errors"
 	"log/slog"
@@ -26,6 +25,8 @@ import (
 	"math/rand/v2"
 	"sync/atomic"
 	"time"
+
+	"mockserver/dispatcher/outbox"
 )
 
 // Options of a queue. The zero value is ready to use.
@@ -70,10 +71,10 @@ type Queue struct {
 	refused    atomic.Int64
 	sender     *sender
 	failed     func(Failure)
-	outbox     *outbox       // nil for none
-	until      atomic.Int64  // when the queue ends, on its clock; the end of time until it is closed
-	ended      chan struct{} // the actor's end
-	shut       chan struct{} // the end of everything
+	outbox     *outbox.Outbox // nil for none
+	until      atomic.Int64   // when the queue ends, on its clock; the end of time until it is closed
+	ended      chan struct{}  // the actor's end
+	shut       chan struct{}  // the end of everything
 
 	actor actor
 }
@@ -130,35 +131,6 @@ func Open(opts Options) (*Queue, error) {
 	return q, nil
 }
 
-// restore opens the outbox and makes pending again what was.
-func (q *Queue) restore(dir string) error {
-	o, pending, err := openOutbox(dir, q.log)
-	if err != nil {
-		return err
-	}
-	q.outbox = o
-	q.actor.stats.Lost = o.lost
-	webhooks := map[string]*Webhook{} // one for all that are alike
-	for _, s := range pending {
-		w := webhooks[string(s.webhook)]
-		if w == nil {
-			if w, err = readWebhook(s.webhook); err != nil {
-				q.log.Error("a webhook of the store is left out", "error", err.Error())
-				q.actor.stats.Lost++
-				continue
-			}
-			webhooks[string(s.webhook)] = w
-		}
-		d := Delivery{Webhook: w, Depth: s.depth, parts: bytes.Clone(s.parts), id: s.id}
-		q.pending.Add(1)
-		q.mail.put(arrival{Delivery: d, due: max(s.due.Sub(q.began.Round(0)), 0)})
-	}
-	if len(pending) > 0 {
-		q.log.Info("webhooks are pending from before", "pending", len(pending), "store", dir)
-	}
-	return nil
-}
-
 // clock is the time since the queue was opened.
 func (q *Queue) clock() time.Duration { return time.Since(q.began) }
 
@@ -191,18 +163,11 @@ func (q *Queue) accept(d *Delivery) error {
 	if q.outbox == nil {
 		return nil
 	}
-	s := stored{due: dueAt(time.Now(), d.Delay), depth: d.Depth, webhook: appendWebhook(nil, d.Webhook), parts: d.parts}
-	if err := q.outbox.store(&s); err != nil {
+	if err := q.store(d); err != nil {
 		q.pending.Add(-1)
 		return err
 	}
-	d.id = s.id
 	return nil
-}
-
-// dueAt is when a delay from now ends, as far as the store can say it.
-func dueAt(now time.Time, delay time.Duration) time.Time {
-	return now.Add(min(delay, time.Until(time.Unix(0, math.MaxInt64))))
 }
 
 // Start has the delay of an accepted delivery begin at the time given, when its
@@ -226,7 +191,7 @@ func (q *Queue) Close(ctx context.Context) (Stats, error) {
 	q.await(ctx)
 	var err error
 	if q.outbox != nil {
-		err = q.outbox.close()
+		err = q.outbox.Close()
 	}
 	return q.snapshot(), err
 }
@@ -422,7 +387,7 @@ func (q *Queue) finished(r *result) {
 func (q *Queue) forget(id uint64) {
 	q.pending.Add(-1)
 	if q.outbox != nil {
-		q.outbox.done(id)
+		q.outbox.Done(id)
 	}
 }
 

@@ -1,4 +1,4 @@
-package dispatcher
+package outbox
 
 import (
 	"bytes"
@@ -16,33 +16,33 @@ import (
 	"time"
 )
 
-func openedStore(t testing.TB, dir string) (*outbox, []stored, string) {
+func openedStore(t testing.TB, dir string) (*Outbox, []Entry, string) {
 	t.Helper()
 	var log bytes.Buffer
-	o, pending, err := openOutbox(dir, slog.New(slog.NewTextHandler(&log, nil)))
+	o, pending, err := Open(dir, slog.New(slog.NewTextHandler(&log, nil)))
 	if err != nil {
 		t.Fatal(err)
 	}
 	return o, pending, log.String()
 }
 
-func storedAs(text string, due int64) stored {
-	return stored{due: time.Unix(due, 0), depth: 2, webhook: appendWebhook(nil, &Webhook{Name: text}), parts: []byte(text)}
+func storedAs(text string, due int64) Entry {
+	return Entry{Due: time.Unix(due, 0), Depth: 2, Webhook: []byte("webhook of " + text), Parts: []byte(text)}
 }
 
-func put(t testing.TB, o *outbox, text string, due int64) uint64 {
+func put(t testing.TB, o *Outbox, text string, due int64) uint64 {
 	t.Helper()
 	s := storedAs(text, due)
-	if err := o.store(&s); err != nil {
+	if err := o.Store(&s); err != nil {
 		t.Fatal(err)
 	}
-	return s.id
+	return s.ID
 }
 
-func texts(pending []stored) []string {
+func texts(pending []Entry) []string {
 	var out []string
 	for _, s := range pending {
-		out = append(out, string(s.parts))
+		out = append(out, string(s.Parts))
 	}
 	return out
 }
@@ -56,30 +56,29 @@ func TestOutbox_GivesBackWhatIsPending(t *testing.T) {
 	put(t, o, "late", 30)
 	put(t, o, "early", 10)
 	gone := put(t, o, "gone", 20)
-	o.done(gone)
-	o.done(gone) // again does nothing
-	o.done(12345)
-	if err := o.close(); err != nil {
+	o.Done(gone)
+	o.Done(gone) // again does nothing
+	o.Done(12345)
+	if err := o.Close(); err != nil {
 		t.Fatal(err)
 	}
 	o, pending, log := openedStore(t, dir)
 	if got := texts(pending); !slices.Equal(got, []string{"early", "late"}) {
 		t.Errorf("pending %v, want early and late", got)
 	}
-	if want := time.Unix(10, 0); !pending[0].due.Equal(want) || pending[0].depth != 2 {
-		t.Errorf("due %v depth %d, want %v and 2", pending[0].due, pending[0].depth, want)
+	if want := time.Unix(10, 0); !pending[0].Due.Equal(want) || pending[0].Depth != 2 {
+		t.Errorf("due %v depth %d, want %v and 2", pending[0].Due, pending[0].Depth, want)
 	}
-	w, err := readWebhook(pending[0].webhook)
-	if err != nil || w.Name != "early" {
-		t.Errorf("webhook %v, %v", w, err)
+	if w := string(pending[0].Webhook); w != "webhook of early" {
+		t.Errorf("webhook %q", w)
 	}
-	if id := put(t, o, "new", 5); id == pending[0].id || id == pending[1].id {
+	if id := put(t, o, "new", 5); id == pending[0].ID || id == pending[1].ID {
 		t.Errorf("the number %d is given twice", id)
 	}
-	if err := o.close(); err != nil || log != "" {
+	if err := o.Close(); err != nil || log != "" {
 		t.Errorf("closing: %v; log: %s", err, log)
 	}
-	if s := storedAs("x", 1); o.store(&s) == nil {
+	if s := storedAs("x", 1); o.Store(&s) == nil {
 		t.Error("a closed store takes a delivery")
 	}
 }
@@ -87,21 +86,21 @@ func TestOutbox_GivesBackWhatIsPending(t *testing.T) {
 func TestOutbox_IsOneProcesss(t *testing.T) {
 	dir := t.TempDir()
 	o, _, _ := openedStore(t, dir)
-	if _, _, err := openOutbox(dir, slog.New(slog.DiscardHandler)); !errors.Is(err, errStoreLocked) {
+	if _, _, err := Open(dir, slog.New(slog.DiscardHandler)); !errors.Is(err, ErrLocked) {
 		t.Errorf("opened twice: %v", err)
 	}
-	if err := o.close(); err != nil {
+	if err := o.Close(); err != nil {
 		t.Fatal(err)
 	}
 	o, _, _ = openedStore(t, dir)
-	if err := o.close(); err != nil {
+	if err := o.Close(); err != nil {
 		t.Fatal(err)
 	}
 }
 
 // The committer waits for no file to be removed, however many there are.
 func TestOutbox_DropsWithoutWaiting(t *testing.T) {
-	o := &outbox{dir: t.TempDir(), unlisted: make(chan struct{}, 1), removed: make(chan struct{})}
+	o := &Outbox{dir: t.TempDir(), unlisted: make(chan struct{}, 1), removed: make(chan struct{})}
 	for n := range uint32(100) {
 		f := newLogFile(n)
 		o.files = append(o.files, f)
@@ -120,7 +119,7 @@ func TestOutbox_DropsWithoutWaiting(t *testing.T) {
 	}
 }
 
-// While a file is written anew, who stores waits for a piece of it at most.
+// While a file is written anew, who stores waits for a pieceSize of it at most.
 func TestOutbox_StoresWhileItRewrites(t *testing.T) {
 	const kept = 2000 // of 2 KiB each
 	o, _, _ := openedStore(t, t.TempDir())
@@ -144,7 +143,7 @@ func TestOutbox_StoresWhileItRewrites(t *testing.T) {
 			for range kept / 8 {
 				put(t, o, filler, 1)
 				for range 2 {
-					o.done(put(t, o, filler, 1)) // so that what is pending is all over the file
+					o.Done(put(t, o, filler, 1)) // so that what is pending is all over the file
 				}
 			}
 		})
@@ -154,7 +153,7 @@ func TestOutbox_StoresWhileItRewrites(t *testing.T) {
 	for range 8 {
 		storing.Go(func() {
 			for i := 0; i < 10_000 && !between.Load(); i++ {
-				o.done(put(t, o, filler, 1))
+				o.Done(put(t, o, filler, 1))
 			}
 		})
 	}
@@ -162,43 +161,43 @@ func TestOutbox_StoresWhileItRewrites(t *testing.T) {
 	if !between.Load() {
 		t.Error("nothing was stored while a file was written anew")
 	}
-	if err := o.close(); err != nil {
+	if err := o.Close(); err != nil {
 		t.Fatal(err)
 	}
 	o, pending, said := openedStore(t, o.dir)
 	if len(pending) != kept || said != "" {
 		t.Errorf("%d pending, want %d; log %s", len(pending), kept, said)
 	}
-	if err := o.close(); err != nil {
+	if err := o.Close(); err != nil {
 		t.Fatal(err)
 	}
 }
 
-// A record that is larger than a piece is written anew like the others.
+// A record that is larger than a pieceSize is written anew like the others.
 func TestOutbox_RewritesLargeRecords(t *testing.T) {
 	o, _, _ := openedStore(t, t.TempDir())
 	o.mu.Lock() // before anything is written
-	o.rotateAt, o.allowed = piece, 0
+	o.rotateAt, o.allowed = pieceSize, 0
 	o.mu.Unlock()
-	old := strings.Repeat("o", 3*piece)
+	old := strings.Repeat("o", 3*pieceSize)
 	put(t, o, old, 1)
 	rewritten := func() bool {
 		o.mu.Lock()
 		defer o.mu.Unlock()
 		return o.files[0].number > 1
 	}
-	filler := strings.Repeat("x", piece)
+	filler := strings.Repeat("x", pieceSize)
 	for i := 0; i < 100 && !rewritten(); i++ {
-		o.done(put(t, o, filler, 2))
+		o.Done(put(t, o, filler, 2))
 	}
-	if err := o.close(); err != nil || !rewritten() {
+	if err := o.Close(); err != nil || !rewritten() {
 		t.Fatalf("the first file is still there; %v", err)
 	}
 	o, pending, said := openedStore(t, o.dir)
 	if got := texts(pending); !slices.Equal(got, []string{old}) || said != "" {
 		t.Errorf("%d pending, want the old one; log %s", len(got), said)
 	}
-	if err := o.close(); err != nil {
+	if err := o.Close(); err != nil {
 		t.Fatal(err)
 	}
 }
@@ -212,11 +211,11 @@ func TestOutbox_FailingDisk(t *testing.T) {
 	o.mu.Unlock()
 	s := storedAs("bad", 1)
 	for range 2 {
-		if err := o.store(&s); err == nil || !strings.Contains(err.Error(), "disk on fire") {
+		if err := o.Store(&s); err == nil || !strings.Contains(err.Error(), "disk on fire") {
 			t.Errorf("stored on a failing disk: %v", err)
 		}
 	}
-	if err := o.close(); err == nil {
+	if err := o.Close(); err == nil {
 		t.Error("closing says nothing of it")
 	}
 }
@@ -232,9 +231,9 @@ func TestOutbox_GivesRoomBack(t *testing.T) {
 	put(t, o, "old", 1)
 	filler := strings.Repeat("x", 1<<10)
 	for i := range 2000 {
-		o.done(put(t, o, fmt.Sprint(i, filler), 2))
+		o.Done(put(t, o, fmt.Sprint(i, filler), 2))
 	}
-	if err := o.close(); err != nil { // which waits for what is being removed
+	if err := o.Close(); err != nil { // which waits for what is being removed
 		t.Fatal(err)
 	}
 	var total int64
@@ -256,7 +255,7 @@ func TestOutbox_GivesRoomBack(t *testing.T) {
 	if got := texts(pending); !slices.Equal(got, []string{"old"}) || log != "" {
 		t.Errorf("pending %v, want old; log %s", got, log)
 	}
-	if err := o.close(); err != nil {
+	if err := o.Close(); err != nil {
 		t.Fatal(err)
 	}
 }
@@ -273,7 +272,7 @@ func TestOutbox_ManyAtOnce(t *testing.T) {
 				text := fmt.Sprintf("%d-%d", g, i)
 				id := put(t, o, text, int64(i))
 				if i%3 == 0 {
-					o.done(id)
+					o.Done(id)
 					continue
 				}
 				mu.Lock()
@@ -283,7 +282,7 @@ func TestOutbox_ManyAtOnce(t *testing.T) {
 		})
 	}
 	wg.Wait()
-	if err := o.close(); err != nil {
+	if err := o.Close(); err != nil {
 		t.Fatal(err)
 	}
 	o, pending, _ := openedStore(t, dir)
@@ -292,7 +291,7 @@ func TestOutbox_ManyAtOnce(t *testing.T) {
 	if want := slices.Sorted(maps.Keys(left)); !slices.Equal(got, want) {
 		t.Errorf("%d pending, want %d", len(got), len(want))
 	}
-	if err := o.close(); err != nil {
+	if err := o.Close(); err != nil {
 		t.Fatal(err)
 	}
 }

@@ -1,10 +1,10 @@
 //go:build !unix
 
-package dispatcher
+package outbox
 
 import "os"
 
-// lockFile opens the file. That no other process has it open is not looked at here.
+// lockFile opens the file. Here nothing prevents another process from opening it too.
 func lockFile(path string) (*os.File, error) {
 	return os.OpenFile(path, os.O_CREATE|os.O_RDWR, 0o600)
 }

@@ -1,21 +1,21 @@
 //go:build unix
 
-package dispatcher
+package outbox
 
 import (
 	"os"
 	"syscall"
 )
 
-// lockFile opens a file that one process may have open at a time.
+// lockFile opens a file that only one process can have open at a time.
 func lockFile(path string) (*os.File, error) {
 	f, err := os.OpenFile(path, os.O_CREATE|os.O_RDWR, 0o600)
 	if err != nil {
 		return nil, err
 	}
 	if err := syscall.Flock(int(f.Fd()), syscall.LOCK_EX|syscall.LOCK_NB); err != nil {
-		_ = f.Close() // it holds nothing
-		return nil, errStoreLocked
+		_ = f.Close() // nothing was written
+		return nil, ErrLocked
 	}
 	return f, nil
 }

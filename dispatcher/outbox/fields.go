@@ -1,0 +1,83 @@
+package outbox
+
+import (
+	"encoding/binary"
+	"errors"
+)
+
+// ErrRecord is the error of a record that was stored by something else.
+var ErrRecord = errors.New("a record of the webhook store does not hold what it should")
+
+// Fields reads what AppendText and the Append functions of encoding/binary wrote. A missing
+// field reads as zero, and Err reports it.
+type Fields struct {
+	rest []byte
+	bad  bool
+}
+
+// NewFields returns a reader of fields. The texts it returns are slices of from.
+func NewFields(from []byte) *Fields { return &Fields{rest: from} }
+
+// More reports whether further fields follow.
+func (f *Fields) More() bool { return len(f.rest) > 0 }
+
+// Err is ErrRecord if a field was missing, or if some are left.
+func (f *Fields) Err() error {
+	if f.bad || f.More() {
+		return ErrRecord
+	}
+	return nil
+}
+
+func (f *Fields) take(n int) []byte {
+	if n < 0 || n > len(f.rest) {
+		f.bad, f.rest = true, nil
+		return nil
+	}
+	out := f.rest[:n:n]
+	f.rest = f.rest[n:]
+	return out
+}
+
+// Byte reads one byte.
+func (f *Fields) Byte() byte {
+	if b := f.take(1); b != nil {
+		return b[0]
+	}
+	return 0
+}
+
+// Uint64 reads eight bytes in little-endian order.
+func (f *Fields) Uint64() uint64 {
+	if b := f.take(8); b != nil {
+		return binary.LittleEndian.Uint64(b)
+	}
+	return 0
+}
+
+// Uvarint reads a number of binary.AppendUvarint.
+func (f *Fields) Uvarint() uint64 {
+	n, size := binary.Uvarint(f.rest)
+	if size <= 0 {
+		f.bad, f.rest = true, nil
+		return 0
+	}
+	f.rest = f.rest[size:]
+	return n
+}
+
+// Text reads what AppendText wrote.
+func (f *Fields) Text() []byte {
+	n := f.Uvarint()
+	if n > maxRecord {
+		f.bad = true
+		return nil
+	}
+	return f.take(int(n))
+}
+
+// AppendText appends the length of a text, as a uvarint, and the text.
+func AppendText[T string | []byte](to []byte, text T) []byte {
+	to = binary.AppendUvarint(to, uint64(len(text)))
+	return append(to, text...)
+}

@@ -1,0 +1,295 @@
+// Package outbox keeps pending deliveries on disk: a log in the files of a directory, the
+// last of which is written to.
+//
+//	box, pending, err := outbox.Open(dir, logger)
+//	err = box.Store(&entry) // returns when the entry is safe on disk
+//	box.Done(entry.ID)      // it is not pending any more
+//
+// Writing is grouped: whoever stores an entry waits for the next sync, and one sync serves
+// all who came while the one before was under way. The first file is removed as soon as
+// nothing in it is pending.
+//
+// It imports no other package of the module.
+package outbox
+
+import (
+	"cmp"
+	"crypto/rand"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"sync"
+	"time"
+)
+
+// Outbox is an open store. Its methods may be called from any goroutine.
+type Outbox struct {
+	dir  string
+	lock *os.File
+	sync func(*os.File) error // (*os.File).Sync, but for tests
+	// rotateAt is the size at which a file is followed by another, and allowed is how much
+	// the log may take on top of four times the size of what is pending.
+	rotateAt, allowed int64
+	lost              int64 // records that could not be read when it was opened
+
+	mu     sync.Mutex // guards what follows
+	buffer []byte     // to be written next, to the last file
+	urgent *group     // waits for it to be synced; nil for nobody
+	err    error      // why nothing can be stored any more
+	closed bool
+	id     uint64 // of the next entry
+	files  []*logFile
+	where  map[uint64]uint32 // pending entries, each with the number of its file
+	// finished are the names of files that have left the log and are to be removed.
+	finished []string
+
+	bell  chan struct{} // something is to be written, or the outbox is closed
+	ended chan struct{}
+
+	unlisted chan struct{} // something is to be removed; closed at the end
+	removed  chan struct{} // the remover has ended
+
+	out   *os.File // the file being written, the committer's own
+	spare []byte   // for the next buffer, the committer's own
+}
+
+// Entry is a delivery as the outbox holds it.
+type Entry struct {
+	ID      uint64 // given by Store
+	Due     time.Time
+	Depth   int
+	Attempt int
+	Webhook []byte // what deliveries of one webhook have in common
+	Parts   []byte // what is this delivery's own
+}
+
+// group are those who wait for one sync.
+type group struct {
+	synced chan struct{}
+	err    error // to be read once synced is closed
+}
+
+// logFile is one file of the log.
+type logFile struct {
+	number  uint32
+	marker  marker
+	size    int64
+	stored  int // entries in it
+	pending int // those of them that are pending
+}
+
+// Sizes of the log, in bytes.
+const (
+	rotateAt     = 64 << 20
+	spaceAllowed = 256 << 20
+)
+
+// Errors of Store and Open.
+var (
+	ErrClosed = errors.New("the webhook store is closed")
+	ErrLocked = errors.New("the webhook store is in use by another process")
+)
+
+// newLogFile returns a file that does not exist yet.
+func newLogFile(number uint32) *logFile {
+	f := &logFile{number: number, marker: make(marker, markerSize)}
+	rand.Read(f.marker) // never fails
+	return f
+}
+
+// name returns the name of the file, made of its number and its marker:
+// "0000002a-8d1f0a9c35b7e264.log", or "0000002a.log" from an older version.
+func (f *logFile) name() string {
+	if len(f.marker) == 0 {
+		return fmt.Sprintf("%08x.log", f.number)
+	}
+	return fmt.Sprintf("%08x-%x.log", f.number, []byte(f.marker))
+}
+
+func (o *Outbox) path(f *logFile) string { return filepath.Join(o.dir, f.name()) }
+
+func (o *Outbox) last() *logFile { return o.files[len(o.files)-1] }
+
+func (o *Outbox) file(number uint32) *logFile { return o.files[number-o.files[0].number] }
+
+// Lost returns how many records, at least, could not be read when the outbox was opened.
+func (o *Outbox) Lost() int64 { return o.lost }
+
+// Store writes an entry to the log, sets its ID, and returns when it is safe on disk.
+func (o *Outbox) Store(e *Entry) error {
+	o.mu.Lock()
+	if o.err != nil || o.closed {
+		defer o.mu.Unlock()
+		return cmp.Or(o.err, ErrClosed)
+	}
+	e.ID = o.id
+	o.id++
+	o.add(e)
+	if o.urgent == nil {
+		o.urgent = &group{synced: make(chan struct{})}
+	}
+	g := o.urgent
+	o.mu.Unlock()
+	o.wake()
+	<-g.synced
+	return g.err
+}
+
+// add puts an entry into the buffer.
+func (o *Outbox) add(e *Entry) {
+	f := o.last()
+	o.buffer = appendEntry(o.buffer, f.marker, e)
+	f.stored++
+	f.pending++
+	o.where[e.ID] = f.number
+}
+
+// Done notes that an entry is not pending any more. It does not wait for the disk: after a
+// crash the entry may be pending again.
+func (o *Outbox) Done(id uint64) {
+	o.mu.Lock()
+	number, ok := o.where[id]
+	if ok {
+		delete(o.where, id)
+		o.file(number).pending--
+		o.buffer = appendDone(o.buffer, o.last().marker, id)
+	}
+	o.mu.Unlock()
+	if ok {
+		o.wake()
+	}
+}
+
+func (o *Outbox) wake() {
+	select {
+	case o.bell <- struct{}{}:
+	default: // it has been rung already
+	}
+}
+
+// commit is the goroutine that writes.
+func (o *Outbox) commit() {
+	defer func() {
+		close(o.unlisted)
+		<-o.removed
+		close(o.ended)
+	}()
+	for range o.bell {
+		ended, rotated := o.write(false)
+		if rotated && !ended {
+			var err error
+			ended, err = o.tidy()
+			o.fail(err)
+		}
+		if ended {
+			return
+		}
+	}
+}
+
+// write writes the buffer, and syncs it if somebody waits for that or sync is set. It
+// reports whether the outbox was closed, and whether it began a further file.
+func (o *Outbox) write(sync bool) (ended, rotated bool) {
+	o.mu.Lock()
+	buffer, waiting, closed, err := o.buffer, o.urgent, o.closed, o.err
+	o.buffer, o.urgent = o.spare[:0], nil
+	f := o.last()
+	f.size += int64(len(buffer))
+	full := f.size >= o.rotateAt
+	if full && err == nil {
+		// Whatever comes from now on belongs to the next file.
+		o.files = append(o.files, newLogFile(f.number+1))
+	}
+	o.mu.Unlock()
+	if err == nil {
+		err = o.flush(buffer, sync || waiting != nil || full || closed)
+	}
+	o.fail(err)
+	if waiting != nil {
+		waiting.err = err
+		close(waiting.synced)
+	}
+	if err == nil && full {
+		err = o.rotate()
+		o.fail(err)
+		rotated = err == nil
+	}
+	o.spare = buffer[:0]
+	if int64(cap(o.spare)) > o.rotateAt {
+		o.spare = nil
+	}
+	return closed, rotated
+}
+
+// fail keeps the first error: from then on nothing is stored. Nothing may be appended to a
+// log that was not written whole.
+func (o *Outbox) fail(err error) {
+	if err == nil {
+		return
+	}
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	if o.err == nil {
+		o.err = fmt.Errorf("the webhook store %s cannot be written: %w", o.dir, err)
+	}
+}
+
+func (o *Outbox) flush(buffer []byte, sync bool) error {
+	if len(buffer) > 0 {
+		if _, err := o.out.Write(buffer); err != nil {
+			return err
+		}
+	}
+	if sync {
+		return o.sync(o.out)
+	}
+	return nil
+}
+
+// rotate begins the next file.
+func (o *Outbox) rotate() error {
+	if err := o.out.Close(); err != nil {
+		return err
+	}
+	o.mu.Lock()
+	next := o.last()
+	o.mu.Unlock()
+	var err error
+	o.out, err = o.create(next)
+	return err
+}
+
+// create makes a file, and makes sure that its name is on disk.
+func (o *Outbox) create(file *logFile) (*os.File, error) {
+	f, err := os.OpenFile(o.path(file), os.O_CREATE|os.O_EXCL|os.O_WRONLY|os.O_APPEND, 0o600)
+	if err != nil {
+		return nil, err
+	}
+	return f, syncDir(o.dir)
+}
+
+func syncDir(dir string) error {
+	d, err := os.Open(dir)
+	if err != nil {
+		return err
+	}
+	defer d.Close()
+	return d.Sync()
+}
+
+// Close writes what is left and unlocks the directory.
+func (o *Outbox) Close() error {
+	o.mu.Lock()
+	o.closed = true
+	o.mu.Unlock()
+	o.wake()
+	<-o.ended
+	o.mu.Lock()
+	err := o.err
+	if err == nil {
+		o.err = ErrClosed
+	}
+	o.mu.Unlock()
+	return errors.Join(err, o.out.Close(), o.lock.Close())
+}

@@ -1,0 +1,123 @@
+package outbox
+
+import (
+	"bytes"
+	"encoding/binary"
+	"hash/crc32"
+	"time"
+)
+
+// The log is a sequence of records:
+//
+//	marker (8 bytes) · length of the body (4) · CRC-32C of the body (4) · CRC-32C of these 16 bytes (4) · body
+//
+// in little-endian order. The body begins with its kind, 1 byte. A record of kind accepted
+// holds an entry, a record of kind done the number of an entry that is not pending any
+// more. Numbers are 8 bytes, texts a uvarint length and their bytes.
+//
+// A file without a marker is from an older version: its heads are the length and the
+// checksum of the body.
+const (
+	markerSize = 8
+	accepted   = 1
+	done       = 2
+	maxRecord  = 1 << 30
+)
+
+// marker begins each record of a file, and is part of the file's name, which is sent to
+// nobody. It is random, so that nothing a client or a target sends can be taken for a
+// record when records are looked for after damage. Files of older versions have none.
+type marker []byte
+
+// head returns the length of the head of a record.
+func (m marker) head() int {
+	if len(m) == 0 {
+		return 8
+	}
+	return markerSize + 12
+}
+
+var castagnoli = crc32.MakeTable(crc32.Castagnoli)
+
+// appendEntry appends a record of kind accepted.
+func appendEntry(to []byte, m marker, e *Entry) []byte {
+	start := len(to)
+	to = append(to, make([]byte, m.head())...)
+	to = append(to, accepted)
+	to = binary.LittleEndian.AppendUint64(to, e.ID)
+	to = binary.LittleEndian.AppendUint64(to, uint64(e.Due.UnixNano()))
+	to = binary.AppendUvarint(to, uint64(e.Depth))
+	to = binary.AppendUvarint(to, uint64(e.Attempt))
+	to = AppendText(to, e.Webhook)
+	to = append(to, e.Parts...)
+	return m.seal(to, start)
+}
+
+// appendDone appends a record of kind done.
+func appendDone(to []byte, m marker, id uint64) []byte {
+	start := len(to)
+	to = append(to, make([]byte, m.head())...)
+	to = append(to, done)
+	to = binary.LittleEndian.AppendUint64(to, id)
+	return m.seal(to, start)
+}
+
+// seal writes the head of the record that begins at start.
+func (m marker) seal(to []byte, start int) []byte {
+	head, body := to[start:start+m.head()], to[start+m.head():]
+	size := copy(head, m)
+	binary.LittleEndian.PutUint32(head[size:], uint32(len(body)))
+	binary.LittleEndian.PutUint32(head[size+4:], crc32.Checksum(body, castagnoli))
+	if size > 0 {
+		binary.LittleEndian.PutUint32(head[size+8:], crc32.Checksum(head[:size+8], castagnoli))
+	}
+	return to
+}
+
+// cutRecord returns the body of the first record of a log, and what follows the record;
+// ok is false if the log does not begin with a whole and sound record.
+func (m marker) cutRecord(log []byte) (body, rest []byte, ok bool) {
+	n, ok := m.bodySize(log)
+	if !ok || n > len(log)-m.head() {
+		return nil, log, false
+	}
+	body, rest = log[m.head():m.head()+n], log[m.head()+n:]
+	if crc32.Checksum(body, castagnoli) != binary.LittleEndian.Uint32(log[len(m)+4:]) {
+		return nil, log, false
+	}
+	return body, rest, true
+}
+
+// bodySize returns the length of the body of the first record of a log as its head says,
+// which may be more than the log has; ok is false if the log does not begin with a sound
+// head.
+func (m marker) bodySize(log []byte) (n int, ok bool) {
+	size := len(m)
+	if len(log) < m.head() || !bytes.HasPrefix(log, m) {
+		return 0, false
+	}
+	if size > 0 && crc32.Checksum(log[:size+8], castagnoli) != binary.LittleEndian.Uint32(log[size+8:]) {
+		return 0, false
+	}
+	length := binary.LittleEndian.Uint32(log[size:])
+	return int(length), 0 < length && length <= maxRecord
+}
+
+// readRecord reads the body of a record. For a record of kind done it returns the ID alone.
+// The texts are slices of the body.
+func readRecord(body []byte) (kind byte, e Entry, err error) {
+	f := Fields{rest: body}
+	kind = f.Byte()
+	e.ID = f.Uint64()
+	if kind == accepted {
+		e.Due = time.Unix(0, int64(f.Uint64()))
+		e.Depth = int(f.Uvarint() & 0xFF)
+		e.Attempt = int(f.Uvarint() & 0xFFFF)
+		e.Webhook = f.Text()
+		e.Parts, f.rest = f.rest, nil
+	}
+	if f.Err() != nil || kind != accepted && kind != done {
+		return 0, Entry{}, ErrRecord
+	}
+	return kind, e, nil
+}
