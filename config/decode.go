@@ -267,6 +267,9 @@ func (d *decoder) headers(v value) []Header {
 			d.known(all[0].key)
 		}
 		if all[0].kind == listNode {
+			if list := all[0]; len(list.items) == 0 && !list.faulty {
+				d.add(Problem{Pos: list.pos(), Key: list.key, What: "is left out: the list has no value", Warning: true})
+			}
 			all = all[0].parts()
 		}
 		for _, one := range all {

@@ -149,6 +149,8 @@ func TestWarnings(t *testing.T) {
 	for _, c := range []mistake{
 		{"headers that frame the message", inResponse("headers: {§content-length: 5, §Transfer-Encoding: chunked, X-A: 1, §Connection: close}"), []complaint{
 			{atResponse + ".headers.content-length", "is left out"}, {atResponse + ".headers.Transfer-Encoding", "is left out"}, {atResponse + ".headers.Connection", "is left out"}}},
+		{"a header without a value", inResponse("headers: {Content-Type: §[], X-A: [a], X-B: §[]}"), []complaint{
+			{atResponse + ".headers.Content-Type", "is left out: the list has no value"}, {atResponse + ".headers.X-B", "is left out"}}},
 		{"a body with status 204", inResponse("status: 204\nbody: §x"), one(atResponse+".body", "status 204 has no body")},
 		{"a body with status 304", inResponse("status: 304\nbody: §{a: 1}"), one(atResponse+".body", "status 304 has no body")},
 		{"an external body with status 204", inResponse("status: 204\nexternal-body: §{provider: json, path: a.json}"), one(atExternal, "has no body")},
