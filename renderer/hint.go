@@ -34,9 +34,13 @@ var otherWords = map[string]string{
 // nothing. The word may be followed by the name of what it stands for, in quotes.
 func (s *scanner) hint(word string) string {
 	name := ""
-	if s.tok.kind == textToken {
-		name = strings.TrimPrefix(s.tok.text, "$.")
+	switch {
+	case s.tok.kind == textToken:
+		name = s.tok.text
+	case s.tok.word("request.body"): // {{jsonPath request.body '$.name'}}
+		name, _ = unquoted(strings.TrimLeft(s.text.Value[s.pos:s.end], " \t\r\n"))
 	}
+	name = strings.TrimPrefix(strings.TrimPrefix(name, "$"), ".")
 	root, _ := cutRoot(word)
 	switch write := elsewhere(word, name); {
 	case slices.Contains(s.scope.Params, word):
