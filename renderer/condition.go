@@ -2,6 +2,7 @@ package renderer
 
 import (
 	"regexp"
+	"slices"
 
 	"mockserver/config"
 	"mockserver/matcher"
@@ -251,7 +252,11 @@ func (s *scanner) comparison() (cond, bool) {
 	left, ok := s.conditionOperand()
 	if ok && left.bare {
 		word := string(left.literal.raw)
-		s.fail(begin, "%q is not a variable%s; expected a variable, or a text in quotes", word, s.hint(word))
+		hint := s.hint(word)
+		if slices.Contains(config.Methods, word) { // not a slip of another word, as host is near to POST
+			hint = " (write method = " + word + ")"
+		}
+		s.fail(begin, "%q is not a variable%s; expected a variable, or a text in quotes", word, hint)
 	}
 	if !ok || s.tok.kind != operator {
 		return cond{left: left}, ok

@@ -190,6 +190,7 @@ func TestCompileCondition_WordsThatAreNoVariables(t *testing.T) {
 		{"isAdmin|upper = YES", 1, `"isAdmin"`},
 		{"admin = query-params.role", 1, `"admin"`},
 		{"admin matches \"a\"", 1, `"admin"`},
+		{"POST = method", 1, "(write method = POST)"},
 		{"metod = GET", 1, `did you mean "method"?`},
 		{"id = 7", 1, "write path-params.id"},
 		{"headers.X-Test = 1", 1, "write header-params.X-Test"},
