@@ -21,7 +21,7 @@ func TestAllocations_Append(t *testing.T) {
 		{"default, add and length", `{"a":{{query-params.page|default:"1"|add:1}},"b":{{json-params.list.length}}}`},
 		{"a conditional", `{% if query-params.page > 5 and json-params.yes = true %}x{% else %}y{% endif %}`},
 		{"loops", `[{% for x in json-params.list %}{% for y in json-params.list %}{{x}}{{loop.index}}{{y.k}}{% endfor %}{% endfor %}]`},
-		{"dates, in zones too", `{"a":{{json-params.n|date:"iso"}},"b":"{{now|date:"%H:%M":"Europe/Zurich"}}","c":"{{now|date:"date":json-params.zone}}"}`},
+		{"dates, in zones too", `{"a":{{json-params.n|date:"iso"}},"b":"{{now|date:"%H:%M":"Europe/Zurich"}}","c":"{{now|date:"date":json-params.zone}}","d":{{now|date:"date":json-params.obj.a.b.c}}}`},
 		{"now and uuid", `{"now":"{{now}}","id":"{{uuid}}"}`},
 	} {
 		t.Run(c.name, func(t *testing.T) {

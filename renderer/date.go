@@ -138,11 +138,16 @@ func unixTime(b []byte) (time.Time, bool) {
 
 // zones are the time zones that one filter was asked for by name. The zero value is ready.
 type zones struct {
-	known atomic.Pointer[map[string]*time.Location] // replaced, never changed
+	known, unknown zoneSet
+}
+
+// zoneSet are zones by name, nil for a name that is none. Its map is replaced, never changed.
+type zoneSet struct {
+	byName atomic.Pointer[map[string]*time.Location]
 }
 
 const (
-	maxZones    = 1000 // how many are kept; the database has some 600
+	maxZones    = 1000 // of each set; the database has some 600 names
 	maxZoneName = 64   // bytes; longer names are not looked for
 )
 
@@ -152,30 +157,41 @@ func (z *zones) check(literal value) bool {
 	return literal.kind == missing || len(literal.raw) > 0 && z.named(literal.raw) != nil
 }
 
-// named returns the zone of a name, nil if there is none. Each is
-// read once.
+// named returns the zone of a name, nil if there is none. Each name is looked up on disk
+// once, as long as there is room for it.
 func (z *zones) named(name []byte) *time.Location {
-	known := z.known.Load()
-	if known != nil {
-		if location := (*known)[string(name)]; location != nil {
-			return location
-		}
+	if location, ok := z.known.get(name); ok {
+		return location
 	}
-	if len(name) > maxZoneName {
+	if _, ok := z.unknown.get(name); ok || len(name) > maxZoneName {
 		return nil
 	}
 	location, err := time.LoadLocation(string(name))
 	if err != nil {
+		z.unknown.add(string(name), nil) // apart: whoever makes names up leaves the room of zones alone
 		return nil
 	}
-	more := map[string]*time.Location{string(name): location}
-	if known != nil {
-		maps.Copy(more, *known)
-	}
-	if len(more) <= maxZones {
-		z.known.CompareAndSwap(known, &more) // another request's zone may win: this one is read again
-	}
+	z.known.add(string(name), location)
 	return location
+}
+
+func (s *zoneSet) get(name []byte) (location *time.Location, ok bool) {
+	if byName := s.byName.Load(); byName != nil {
+		location, ok = (*byName)[string(name)]
+	}
+	return location, ok
+}
+
+func (s *zoneSet) add(name string, location *time.Location) {
+	before := s.byName.Load()
+	more := map[string]*time.Location{name: location}
+	if before != nil {
+		if len(*before) >= maxZones {
+			return
+		}
+		maps.Copy(more, *before)
+	}
+	s.byName.CompareAndSwap(before, &more) // another request's name may win: this one is read again
 }
 
 // dateFormat compiles a layout of the filter date: one of Go's ("2006-01-02"), one with
