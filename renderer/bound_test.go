@@ -113,6 +113,21 @@ func TestBound_LoopsThatWriteNothing(t *testing.T) {
 	}
 }
 
+// Invented data costs more than a turn: what the first loop leaves of the bound is
+// enough for a turn of each, but not for the data.
+func TestBound_InventedDataCountsMoreThanATurn(t *testing.T) {
+	c := call{method: "POST", uri: "/x", body: `{"l":[` + strings.Repeat("1,", 1209) + `1],"m":[` + strings.Repeat("1,", 20_000) + `1],"t":"` + strings.Repeat("x", 1<<20) + `"}`}
+	const most = `{% for x in json-params.l %}{% if json-params.t contains "y" %}.{% endif %}{% endfor %}`
+	for turn, want := range map[string]error{
+		`{% if path contains "y" %}.{% endif %}`:          nil,
+		`{% if fake("name") contains "42" %}.{% endif %}`: renderer.ErrTooLong,
+	} {
+		if got, err := stopped(t, most+"{% for x in json-params.m %}"+turn+"{% endfor %}", c, 0); err != want || got != "" {
+			t.Errorf("%s gives %d bytes, %v; want %v", turn, len(got), err, want)
+		}
+	}
+}
+
 // A long number is not read again for each element of a list: the test would not end.
 func TestBound_AListThatContainsALongNumber(t *testing.T) {
 	list := `{"l":[` + strings.Repeat("1,", 1<<20) + `1],"n":"1.` + strings.Repeat("0", 1<<22)

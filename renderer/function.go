@@ -148,8 +148,17 @@ func (e *expr) call(r *matcher.Request, fr *frame) value {
 	case opCounter:
 		return intValue(e.counter.n.Add(1), r)
 	}
-	return e.fake.value(&r.Random)
+	made := e.fake.value(&r.Random)
+	fr.spend(fakeCost*(fakeBase+len(made.raw)), r)
+	return made
 }
+
+// fakeCost is how much longer it takes to invent data than to read it, and fakeBase how
+// many bytes the shortest count as.
+const (
+	fakeCost = 16
+	fakeBase = 32
+)
 
 // randomUpTo is a random number from 0 to span, taken as unsigned: bounds may lie
 // further apart than an int64 tells.
