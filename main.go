@@ -21,6 +21,7 @@ import (
 	"mockserver/config"
 	"mockserver/listener"
 	"mockserver/listener/admin"
+	"mockserver/listener/record"
 )
 
 func main() {
@@ -170,12 +171,12 @@ func unless(signals <-chan os.Signal, work func()) os.Signal {
 const longestCall = time.Second
 
 func options(settings config.Settings, env func(string) (string, bool), log *slog.Logger) listener.Options {
-	var record *listener.RecordOptions
+	var recorded *record.Options
 	if settings.Admin != "" {
-		record = &listener.RecordOptions{Journal: listener.JournalOptions{Sample: settings.JournalSample, Bytes: settings.JournalSize}}
+		recorded = &record.Options{Journal: record.JournalOptions{Sample: settings.JournalSample, Bytes: settings.JournalSize}}
 	}
 	return listener.Options{
-		Record:          record,
+		Record:          recorded,
 		Host:            settings.Host,
 		Port:            settings.Port,
 		Logger:          log,

@@ -5,7 +5,6 @@ package listener
 import (
 	"context"
 	"log/slog"
-	"math"
 	"strings"
 	"testing"
 	"time"
@@ -13,6 +12,7 @@ import (
 	"github.com/valyala/fasthttp"
 
 	"mockserver/fetcher"
+	"mockserver/listener/record"
 )
 
 const measured = `
@@ -34,12 +34,10 @@ func TestAllocations_OfTheWholePath(t *testing.T) {
 	t.Run("recorded", func(t *testing.T) { allocations(t, recordingNothingSlow(t, measured)) })
 }
 
-// recordingNothingSlow is recording of a server whose journal has enough slow requests.
+// recordingNothingSlow is recording of a server whose journal keeps no request for being slow.
 func recordingNothingSlow(t *testing.T, configuration string) *Server {
 	t.Helper()
-	s := recording(t, configuration, 0)
-	s.recorder.journal.threshold.Store(math.MaxInt64)
-	return s
+	return recordingAs(t, configuration, record.JournalOptions{Slowest: -1})
 }
 
 func allocations(t *testing.T, s *Server) {

@@ -4,6 +4,7 @@ import (
 	"time"
 
 	"mockserver/config"
+	"mockserver/listener/record"
 	"mockserver/matcher"
 	"mockserver/renderer"
 )
@@ -61,13 +62,13 @@ func (c *compiler) behaviour(e *config.Endpoint, a answer, t *tally, scope *rend
 
 // behave serves a request to an endpoint with a behaviour. Its answer is made before
 // the wait, so that the latency holds the work of making it.
-func (s *Server) behave(b *behaviour, r *matcher.Request, c *course, notify bool) {
+func (s *Server) behave(b *behaviour, r *matcher.Request, c *record.Trace, notify bool) {
 	b.chance.begin(b.tally, &r.Random)
 	if b.limit != nil {
 		standing, ok := b.limit.admit(s, r)
 		defer standing.write(r) // whatever the answer is
 		if !ok {
-			c.limited = true
+			c.Limited = true
 			return
 		}
 	}
@@ -97,7 +98,9 @@ func (s *Server) behave(b *behaviour, r *matcher.Request, c *course, notify bool
 	}
 	wait, struck := o.latency.draw(&r.Random), o.fault.strikes(&r.Random) // before the answer, which may draw too
 	given := s.give(chosen, o.instead(wait), r)
-	c.instead = wait.instead
+	if wait.instead != nil {
+		c.Instead = wait.instead.code
+	}
 	if wait.timed && !b.hold(r, c, begun, wait.length) {
 		return
 	}
@@ -121,21 +124,21 @@ func (s *Server) give(chosen *answer, instead *preset, r *matcher.Request) bool 
 
 // hold has a request wait until its latency is over, and tells whether it is to be
 // answered.
-func (b *behaviour) hold(r *matcher.Request, c *course, begun time.Time, length time.Duration) bool {
+func (b *behaviour) hold(r *matcher.Request, c *record.Trace, begun time.Time, length time.Duration) bool {
 	due := begun.Add(length)
 	served := begun
 	if t := r.In.Time; t.After(begun) {
 		served = t // it came before: the part that passed meanwhile is none of its own
 	}
-	c.declared += length
-	c.waited += max(due.Sub(served), 0)
+	c.Declared += length
+	c.Waited += max(due.Sub(served), 0)
 	for end := pause(r, due); end != pauseDue; end = pause(r, due) {
 		if end == pauseLeft {
 			return false
 		}
 	}
-	c.late, c.timed = max(time.Since(due), 0), true
-	b.tally.lateness().add(c.late)
+	c.Late, c.Timed = max(time.Since(due), 0), true
+	b.tally.lateness().Add(c.Late)
 	return true
 }
 

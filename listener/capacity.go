@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"mockserver/config"
+	"mockserver/listener/record"
 	"mockserver/matcher"
 )
 
@@ -50,11 +51,11 @@ func newCapacity(c *config.Capacity) *capacity {
 // enter waits for a place, in order, and tells whether the request has one: leave
 // has to be called then. Otherwise it has been answered, or its client left. The course
 // is told how long it waited.
-func (p *capacity) enter(r *matcher.Request, c *course) bool {
+func (p *capacity) enter(r *matcher.Request, c *record.Trace) bool {
 	conn := connectionOf(r)
 	waits, ok := p.arrive(conn)
 	if waits == nil && !ok {
-		c.refused = true
+		c.Refused = true
 		p.full.write(r.Ctx)
 	}
 	if waits == nil {
@@ -64,7 +65,7 @@ func (p *capacity) enter(r *matcher.Request, c *course) bool {
 	for {
 		left := conn.pause(time.Time{}) == pauseLeft
 		if over, served := p.look(waits, left); over {
-			c.waits(time.Since(begun))
+			c.Waits(time.Since(begun))
 			return served
 		}
 	}

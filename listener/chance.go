@@ -7,6 +7,7 @@ import (
 	"sync/atomic"
 
 	"mockserver/config"
+	"mockserver/internal/histogram"
 	"mockserver/matcher"
 )
 
@@ -33,7 +34,7 @@ type tally struct {
 	requests atomic.Uint64 // that have a number
 	tries    atomic.Uint64 // evaluations of its condition, which have streams as well
 	turns    atomic.Uint64 // outcomes given in turn
-	late     atomic.Pointer[histogram]
+	late     atomic.Pointer[histogram.Histogram]
 }
 
 // tally is that of an endpoint; nil for one of which nothing is to be counted. A reload
@@ -88,11 +89,11 @@ func (t *tally) turn(n uint64, holds bool) uint64 {
 }
 
 // lateness is how late the answers of the endpoint were, of those that had to wait.
-func (t *tally) lateness() *histogram {
+func (t *tally) lateness() *histogram.Histogram {
 	if h := t.late.Load(); h != nil {
 		return h
 	}
-	t.late.CompareAndSwap(nil, new(histogram))
+	t.late.CompareAndSwap(nil, new(histogram.Histogram))
 	return t.late.Load()
 }
 

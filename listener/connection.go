@@ -14,6 +14,7 @@ import (
 	"time"
 
 	"mockserver/dispatcher"
+	"mockserver/listener/record"
 )
 
 // connections is a listener that knows the connections it accepted, and what each
@@ -39,8 +40,8 @@ type connections struct {
 	hurrying sync.Mutex // held while hurry sets deadlines
 
 	clock    clock
-	alarm    *alarm    // of pauses; nil in tests
-	recorder *recorder // nil counts nothing
+	alarm    *alarm           // of pauses; nil in tests
+	recorder *record.Recorder // nil counts nothing
 
 	mu   sync.Mutex // guards what follows
 	open map[*connection]struct{}

@@ -18,12 +18,13 @@ import (
 	"mockserver/config"
 	"mockserver/listener"
 	"mockserver/listener/listenertest"
+	"mockserver/listener/record"
 )
 
 // An endpoint is the same whatever it answers, and one that is declared twice is two.
 func TestCounts_KnowEndpointsAcrossReloads(t *testing.T) {
 	server := listenertest.Start(t, config.Parse("m.yml", []byte("- endpoint: {path: /a, response: {body: one}}\n- endpoint: {path: /b, if: query-params.x, response: {}}\n- endpoint: {path: /b, response: {}}\n")),
-		listener.Options{Record: &listener.RecordOptions{}})
+		listener.Options{Record: &record.Options{}})
 	ask := func() {
 		for _, path := range []string{"/a", "/b", "/b?x=1"} {
 			answer(t, dial(t, server, "GET "+path+" HTTP/1.1\r\nHost: a\r\n\r\n"))
@@ -36,7 +37,7 @@ func TestCounts_KnowEndpointsAcrossReloads(t *testing.T) {
 	}
 	ask()
 	after := server.Counts()
-	declared := listener.EndpointsOf(server.Spec())
+	declared := record.Endpoints(server.Spec())
 	for i, want := range []struct {
 		endpoint string
 		before   int // its index then
@@ -59,11 +60,11 @@ func TestCounts_OfAServerThatDoesNotRecord(t *testing.T) {
 	answer(t, dial(t, server, "GET /nowhere HTTP/1.1\r\nHost: a\r\n\r\n"))
 	c := server.Counts()
 	v, err := server.Verify("method = GET")
-	if server.Records() || len(c.Endpoints) != 0 || c.Connections != 1 || server.Journal() != nil || server.Unmatched() != nil || v.Exact || !errors.Is(err, listener.ErrNotRecorded) {
+	if server.Records() || len(c.Endpoints) != 0 || c.Connections != 1 || server.Journal() != nil || server.Unmatched() != nil || v.Exact || !errors.Is(err, record.ErrNotRecorded) {
 		t.Errorf("got %+v, %+v, %v", c, v, err)
 	}
 	server.ResetJournal()
-	if tally := server.JournalTally(); tally.Bytes != 0 {
+	if tally := server.JournalStats(); tally.Bytes != 0 {
 		t.Errorf("got %+v", tally)
 	}
 }
@@ -96,7 +97,7 @@ func TestCounts_OfPipelinedRequests(t *testing.T) {
 		{"one by one with one that is none", counted, "GET /fixed\r\n\r\nGET /fixed HTTP/1.1\r\nHost: a\r\n\r\n", 100, 400, 1},
 	} {
 		t.Run(c.name, func(t *testing.T) {
-			server := listenertest.Start(t, config.Parse("m.yml", fmt.Appendf(nil, c.text, 1)), listener.Options{Record: &listener.RecordOptions{}})
+			server := listenertest.Start(t, config.Parse("m.yml", fmt.Appendf(nil, c.text, 1)), listener.Options{Record: &record.Options{}})
 			in := bufio.NewReader(dial(t, server, strings.Repeat(three, 100)+c.end))
 			status := 0
 			for {
@@ -122,7 +123,7 @@ func TestCounts_OfPipelinedRequests(t *testing.T) {
 // A request whose body does not come is none; one that the end of the server cuts off is
 // one whose client left.
 func TestCounts_OfRequestsThatAreNotWhole(t *testing.T) {
-	server := listenertest.Start(t, config.Parse("m.yml", fmt.Appendf(nil, counted, 1)), listener.Options{Record: &listener.RecordOptions{}})
+	server := listenertest.Start(t, config.Parse("m.yml", fmt.Appendf(nil, counted, 1)), listener.Options{Record: &record.Options{}})
 	const order = "POST /orders HTTP/1.1\r\nHost: a\r\nContent-Length: 8\r\n"
 	asks := dial(t, server, order+"Expect: 100-continue\r\n\r\n")
 	in := bufio.NewReader(asks)
@@ -162,7 +163,7 @@ func TestCounts_PercentilesAreThoseOfTheRequests(t *testing.T) {
 - endpoint: {path: "/users/:id", response: {body: "{{path-params.id}}"}}
 - endpoint: {path: /late, response: {body: ok}, latency: {min-ms: 0, max-ms: 3}}
 - endpoint: {path: /narrow, response: {body: ok}, capacity: {concurrent: 2, queue: 100}}
-`)), listener.Options{Record: &listener.RecordOptions{Journal: listener.JournalOptions{Sample: 1, Bytes: 64 << 20}}})
+`)), listener.Options{Record: &record.Options{Journal: record.JournalOptions{Sample: 1, Bytes: 64 << 20}}})
 	var all sync.WaitGroup
 	for g := range clients {
 		all.Go(func() {

@@ -1,6 +1,10 @@
 package listener
 
-import "time"
+import (
+	"time"
+
+	"mockserver/internal/histogram"
+)
 
 // LatencyError is how well the latency of an endpoint was met: how much later than
 // declared its answers were ready to be written, of all since it is declared as it is.
@@ -12,7 +16,7 @@ type LatencyError struct {
 	Mean     time.Duration
 	Max      time.Duration
 
-	lengths Lengths
+	lengths histogram.Snapshot
 }
 
 // Quantile is the error that a part of the answers, from 0 to 1, did not exceed, within
@@ -32,7 +36,7 @@ func (s *Server) LatencyErrors() []LatencyError {
 		}
 		if h := b.tally.late.Load(); h != nil {
 			e := LatencyError{Endpoint: sn.answers[i].name, Host: b.host}
-			h.read(&e.lengths)
+			h.Read(&e.lengths)
 			e.Count, e.Mean, e.Max = e.lengths.Count, e.lengths.Mean(), e.lengths.Max
 			all = append(all, e)
 		}

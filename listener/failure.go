@@ -12,6 +12,7 @@ import (
 	"github.com/valyala/fasthttp"
 
 	"mockserver/fetcher"
+	"mockserver/listener/record"
 	"mockserver/matcher"
 )
 
@@ -48,20 +49,20 @@ var (
 	templateTooLong   = failure{fasthttp.StatusInternalServerError, "template_too_long", "Template takes too long"}
 	capacityExceeded  = failure{fasthttp.StatusServiceUnavailable, "capacity_exceeded", "Capacity exceeded"}
 	upstreamFailed    = failure{fasthttp.StatusBadGateway, "upstream_failed", "Remote body unavailable"}
-	injectedFailure   = failure{fasthttp.StatusInternalServerError, "injected_failure", "Injected failure"}
-	injectedTimeout   = failure{fasthttp.StatusGatewayTimeout, "injected_timeout", "Injected time-out"}
+	injectedFailure   = failure{fasthttp.StatusInternalServerError, record.InjectedFailure, "Injected failure"}
+	injectedTimeout   = failure{fasthttp.StatusGatewayTimeout, record.InjectedTimeout, "Injected time-out"}
 	upstreamTimeout   = failure{fasthttp.StatusGatewayTimeout, "upstream_timeout", "Remote body timed out"}
 )
 
 // preset is an error answer that is the same each time, made when the snapshot is.
 type preset struct {
 	status  int
-	refusal refusal
+	refusal record.Refusal
 	body    []byte
 }
 
 func (f failure) preset(message string) *preset {
-	return &preset{f.status, refusal{f.code, message}, f.body(message)}
+	return &preset{f.status, record.Refusal{Code: f.code, Message: message}, f.body(message)}
 }
 
 // write is that of failure.
@@ -95,6 +96,14 @@ func (f failure) body(message string) []byte {
 		Message string `json:"message"`
 	}{f.title, f.code, message})
 	return body.Bytes()
+}
+
+// keepReason keeps what an answer of the server's own says, for the journal.
+func keepReason(ctx *fasthttp.RequestCtx, reason *record.Refusal) {
+	if c, ok := ctx.Conn().(*connection); ok && c.from.recorder == nil {
+		return // there is none
+	}
+	record.KeepReason(ctx, reason)
 }
 
 // ofBody is the failure that an external body's error answers with.
@@ -168,7 +177,8 @@ func (s *Server) refuse(ctx *fasthttp.RequestCtx, f failure, message string) {
 		c.unread.Store(true)
 	}
 	if s.recorder != nil {
-		s.recorder.refused(ctx)
+		shard, _ := shardOf(ctx)
+		s.recorder.Refused(ctx, shard)
 	}
 	if s.opts.AccessLog {
 		s.logAccess(ctx, slog.String("code", f.code))

@@ -9,23 +9,24 @@ import (
 
 	"github.com/valyala/fasthttp"
 
+	"mockserver/listener/record"
 	"mockserver/matcher"
 )
 
 // fallBack answers a request that no endpoint of its method matches: HEAD as the
 // GET would, OPTIONS from what is declared, OPTIONS * for the server as a whole,
 // anything else with 404 or 405.
-func (s *Server) fallBack(sn *snapshot, r *matcher.Request, c *course) {
+func (s *Server) fallBack(sn *snapshot, r *matcher.Request, c *record.Trace) {
 	ctx := r.Ctx
 	if ctx.IsOptions() && string(r.Path()) == "*" {
-		c.account = s.recorder.ofOptions()
+		c.Counters = s.recorder.ForOptions()
 		return // it asks the server, not an endpoint: 200, RFC 9110 section 9.3.7
 	}
 	if ctx.IsHead() {
 		// fasthttp leaves the body of a HEAD answer out and keeps its length.
 		if i := sn.table.Match(r, fasthttp.MethodGet); i >= 0 {
 			a := &sn.answers[i]
-			c.answer, c.account = a, a.account
+			c.Endpoint, c.Counters = a.name, a.counters
 			if a.behaviour != nil && a.behaviour.concerns(r) {
 				s.behave(a.behaviour, r, c, false)
 			} else {
@@ -45,7 +46,7 @@ func (s *Server) fallBack(sn *snapshot, r *matcher.Request, c *course) {
 		}
 	}
 	if ctx.IsOptions() && len(methods) > 0 {
-		c.account = s.recorder.ofOptions()
+		c.Counters = s.recorder.ForOptions()
 		s.respondOptions(r, methods)
 		return
 	}
@@ -125,7 +126,7 @@ func (s *Server) unmatched(sn *snapshot, r *matcher.Request, methods []string) {
 // tellUnmatched logs a request that no endpoint answered, and keeps why.
 func (s *Server) tellUnmatched(r *matcher.Request, f failure, message string) {
 	if s.recorder != nil {
-		s.recorder.misses.add(r, f, r.Ctx.Response.StatusCode(), message)
+		s.recorder.Misses().Add(r, f.code, r.Ctx.Response.StatusCode(), message)
 	}
 	suppressed, ok := s.unmatchedPace.pass(time.Now())
 	if !ok {

@@ -4,10 +4,10 @@ import (
 	"bytes"
 	"errors"
 	"io"
-	"slices"
 	"time"
 
 	"mockserver/config"
+	"mockserver/listener/record"
 	"mockserver/matcher"
 )
 
@@ -19,15 +19,13 @@ type fault struct {
 	kind string  // one of config.FaultTypes
 	rate float64 // of the requests
 	pace int     // bytes a second of a slow body
-
-	number int // of the kind, among config.FaultTypes
 }
 
 func newFault(f *config.Fault) *fault {
 	if f == nil {
 		return nil
 	}
-	made := &fault{kind: f.Type, rate: f.EffectiveRate(), pace: f.BytesPerSecond, number: max(slices.Index(config.FaultTypes, f.Type), 0)}
+	made := &fault{kind: f.Type, rate: f.EffectiveRate(), pace: f.BytesPerSecond}
 	if made.pace == 0 {
 		made.pace = config.DefaultBytesPerSecond
 	}
@@ -45,13 +43,13 @@ type faultName struct{}
 // strike has the fault happen to the answer that the request has by now. What is added
 // to its headers afterwards is of the answer too. It tells whether the place that the
 // request holds is left once the answer is sent; else the caller has to leave it.
-func (f *fault) strike(r *matcher.Request, c *course, held *capacity) (leaves bool) {
+func (f *fault) strike(r *matcher.Request, c *record.Trace, held *capacity) (leaves bool) {
 	conn := connectionOf(r)
 	if conn == nil || !conn.wire.single {
 		return false // in a test; or it came with others before a reload, whose answers would go wrong with it
 	}
 	r.Ctx.SetUserValue(faultName{}, f.kind)
-	c.fault = f
+	c.Fault = f.kind
 	resp := &r.Ctx.Response
 	body := resp.Body()
 	bodied := len(body) > 0 && !r.Ctx.IsHead()

@@ -19,6 +19,7 @@ import (
 	"mockserver/config"
 	"mockserver/listener"
 	"mockserver/listener/listenertest"
+	"mockserver/listener/record"
 )
 
 const faulty = `
@@ -319,7 +320,7 @@ func TestFault_ThatAReloadBrings(t *testing.T) {
 - endpoint: {path: /far, response: {external-body: {provider: json, path: %q}}}
 - endpoint: {path: /near, response: {body: "{{path}}"}}
 - endpoint: {path: /spoilt, response: {body: "{{path}}"}`, remote.URL)
-	server := start(t, config.Parse("m.yml", []byte(before+"}")), listener.Options{Record: &listener.RecordOptions{}})
+	server := start(t, config.Parse("m.yml", []byte(before+"}")), listener.Options{Record: &record.Options{}})
 	var in [2]*bufio.Reader
 	var conns [2]net.Conn
 	expect := func(of int, bodies ...string) {

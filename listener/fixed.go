@@ -8,6 +8,7 @@ import (
 
 	"github.com/valyala/fasthttp"
 
+	"mockserver/listener/record"
 	"mockserver/matcher"
 )
 
@@ -24,10 +25,9 @@ type fixed struct {
 	// Requests may choose another one by their query, and by what they accept.
 	chosen, typed bool
 
-	answer  *answer // of the endpoint
-	status  int
-	remark  Kept     // Failed if the journal is to have all requests for it
-	account *account // nil when nothing is recorded
+	answer   *answer // of the endpoint
+	status   int
+	counters *record.Counters // nil when nothing is recorded
 }
 
 // maxFixed is the largest one, in bytes: to copy more costs more than it saves.
@@ -76,15 +76,12 @@ type fixing struct {
 // fix is a fixed answer as bytes; nil when it is too large.
 func (w *fixing) fix(a *answer) *fixed {
 	resp := &w.ctx.Response
-	a.writeFixed(&w.ctx)
+	a.WriteTo(&w.ctx)
 	w.out.Reset(io.Discard)
 	if resp.Write(&w.out) != nil { // which completes the headers
 		return nil
 	}
 	f := &fixed{head: bytes.Clone(resp.Header.Header()), body: resp.Body(), answer: a, status: a.status}
-	if a.status >= 500 {
-		f.remark = Failed
-	}
 	f.date = bytes.Index(f.head, dateLine) + len(dateLine)
 	if len(f.head)+len(f.body) > maxFixed || f.date < len(dateLine) {
 		return nil
@@ -95,8 +92,8 @@ func (w *fixing) fix(a *answer) *fixed {
 	return f
 }
 
-// writeFixed writes an answer that is fixed, as any other is.
-func (a *answer) writeFixed(ctx *fasthttp.RequestCtx) {
+// WriteTo writes an answer that is fixed, as any other is.
+func (a *answer) WriteTo(ctx *fasthttp.RequestCtx) {
 	ctx.Response.Reset()
 	ctx.Response.Header.SetNoDefaultContentType(true)
 	r := receive(ctx)
@@ -135,12 +132,12 @@ func (c *connection) reply(b []byte, n int) (done bool, err error) {
 	if f == nil || len(f.head)+len(f.body) > len(b) || f.chosen && asks(query) || f.typed && c.wire.accepts {
 		return false, nil
 	}
-	isTold := f.account != nil && c.countFixed(f, b[:n])
+	isTold := f.counters != nil && c.countFixed(f, b[:n])
 	b = append(append(b[:0], f.head...), f.body...)
 	copy(b[f.date:], *c.from.clock.date.Load())
 	_, c.failed = c.Write(b)
 	if isTold {
-		c.from.recorder.journal.settle()
+		c.from.recorder.Journal().Settle()
 	}
 	return true, c.failed
 }
@@ -149,7 +146,7 @@ func (c *connection) reply(b []byte, n int) (done bool, err error) {
 // such requests read the clock when they are read. The first is timed from here on, and
 // not from when it was read a tenth of a microsecond ago.
 func (c *connection) expect(f *fixed) {
-	if f != nil && f.account != nil && !c.quick {
+	if f != nil && f.counters != nil && !c.quick {
 		c.readAt = time.Since(c.from.clock.base)
 	}
 	c.quick = f != nil

@@ -13,6 +13,7 @@ import (
 	"github.com/valyala/fasthttp"
 
 	"mockserver/config"
+	"mockserver/listener/record"
 )
 
 // fixable has answers that are fixed, and paths that are like theirs.
@@ -202,9 +203,9 @@ func TestFixed_IsDated(t *testing.T) {
 // What the journal is to have is answered as what it is not to have, without fasthttp,
 // and the journal has of it what it would have with fasthttp.
 func TestFixed_WhatTheJournalHasIsAnsweredAlike(t *testing.T) {
-	var exchanges [2][]*Exchange
+	var exchanges [2][]*record.Exchange
 	for i, quick := range []bool{false, true} {
-		s := recording(t, fixable, 1)
+		s := recordingAs(t, fixable, record.JournalOptions{Sample: 1, Slowest: -1})
 		handled := 0
 		serve := s.http.Handler
 		s.http.Handler = func(ctx *fasthttp.RequestCtx) {
@@ -215,7 +216,7 @@ func TestFixed_WhatTheJournalHasIsAnsweredAlike(t *testing.T) {
 		requests := []string{
 			plain("/json"), plain("/json/?a=b%20c&token=x"), plain("/empty"), plain("/none"), plain("/typed"), plain("/text"),
 			"GET /json HTTP/1.1\r\nhOST: b\r\nAuthorization: Bearer secret\r\nx-lower:  1 \r\nAccept: */*\r\nCookie: a=1; b=2\r\nUser-Agent: u\r\nX-A: 1\r\nX-A: 2\r\n\r\n",
-			"GET /json?" + strings.Repeat("q", keptTarget) + " HTTP/1.1\r\nHost: a\r\nX-Long: " + strings.Repeat("x", 2*keptPart) + "\r\n\r\n",
+			"GET /json?" + strings.Repeat("q", 2<<10) + " HTTP/1.1\r\nHost: a\r\nX-Long: " + strings.Repeat("x", 16<<10) + "\r\n\r\n",
 		}
 		l := newConnections(nil, s.log)
 		l.recorder = s.recorder
@@ -231,15 +232,12 @@ func TestFixed_WhatTheJournalHasIsAnsweredAlike(t *testing.T) {
 		if handled != 0 && quick || handled != len(requests) && !quick {
 			t.Errorf("without fasthttp %v: it had %d of %d requests", quick, handled, len(requests))
 		}
-		for _, x := range s.recorder.journal.all() {
+		for _, x := range s.Journal() {
 			if x.Took <= 0 || time.Since(x.Time) > time.Minute || time.Since(x.Time) < 0 {
 				t.Errorf("%s came at %v and took %v", x.Target, x.Time, x.Took)
 			}
 			same := *x
-			same.Time, same.Took, same.places = time.Time{}, 0, 0
-			if same.Kept == Slow {
-				same.Kept = Sampled
-			}
+			same.Time, same.Took = time.Time{}, 0
 			exchanges[i] = append(exchanges[i], &same)
 		}
 		if len(exchanges[i]) != len(requests) {
@@ -260,7 +258,7 @@ func TestFixed_WhatWasAnsweredIsInTheJournal(t *testing.T) {
 	l := newConnections(nil, s.log)
 	l.fixed, l.recorder = s.fixed, s.recorder
 	client := &scripted{sent: []byte(plain("/json")), piece: 1 << 10}
-	var seen []*Exchange
+	var seen []*record.Exchange
 	conn := l.adopt(&pointed{Conn: client, n: 2, happened: func() { seen = s.Journal() }}) // once it is read and written
 	_ = s.http.ServeConn(conn)
 	if len(seen) != 1 || seen[0].Target != "/json" {

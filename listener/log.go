@@ -119,15 +119,15 @@ func (s *Server) tellServerError(f failure, a *answer, err error) {
 
 // tellPanic logs and reports a panic with its stack, at most one with the same
 // message a minute; during says in the log what was done, and more of what. It is to
-// be called while the stack is still that of the panic; a is nil before the endpoint
-// is known.
-func (s *Server) tellPanic(during string, a *answer, p any, message string, more ...slog.Attr) {
+// be called while the stack is still that of the panic; endpoint is "" before
+// it is known.
+func (s *Server) tellPanic(during string, endpoint string, p any, message string, more ...slog.Attr) {
 	if !s.serverErrors.pass(internalError.code+" "+message, time.Now()) {
 		return
 	}
 	s.log.LogAttrs(context.Background(), slog.LevelError, during,
 		append(more, slog.String("error", message), slog.String("stack", string(debug.Stack())))...)
-	s.reports.panicked(a, p)
+	s.reports.panicked(endpoint, p)
 }
 
 // isKnown tells whether the headers of a request were understood.

@@ -18,6 +18,7 @@ import (
 	"mockserver/config"
 	"mockserver/listener"
 	"mockserver/listener/listenertest"
+	"mockserver/listener/record"
 )
 
 const counted = `
@@ -210,9 +211,9 @@ func (c *client) end() error {
 }
 
 // served is what the server has counted, in the form of its clients.
-func served(c listener.Counts) tallied {
+func served(c record.Counts) tallied {
 	t := newTallied()
-	add := func(of string, e *listener.Counted) {
+	add := func(of string, e *record.EndpointCounts) {
 		for status, n := range e.Statuses {
 			t.answers[fmt.Sprint(of, " ", status)] += int(n)
 		}
@@ -328,7 +329,7 @@ func (t *traffic) ask(tb testing.TB, address string, number int) tallied {
 
 // count has the clients ask, holds what they have counted against what the server has,
 // and returns that.
-func (t traffic) count(tb testing.TB) (listener.Counts, listener.Tally) {
+func (t traffic) count(tb testing.TB) (record.Counts, record.JournalStats) {
 	tb.Helper()
 	spec := func(n int) *config.Spec {
 		text := fmt.Sprintf(counted, n%10)
@@ -338,7 +339,7 @@ func (t traffic) count(tb testing.TB) (listener.Counts, listener.Tally) {
 		return config.Parse("m.yml", []byte(text))
 	}
 	server := listenertest.Start(tb, spec(0), listener.Options{
-		Record: &listener.RecordOptions{Journal: listener.JournalOptions{Sample: t.sample}},
+		Record: &record.Options{Journal: record.JournalOptions{Sample: t.sample}},
 		Logger: slog.New(slog.DiscardHandler), // it would warn at each reload
 	})
 	clients := newTallied()
@@ -372,11 +373,11 @@ func (t traffic) count(tb testing.TB) (listener.Counts, listener.Tally) {
 	for _, wrong := range clients.difference(served(c)) {
 		tb.Errorf("after %d reloads the clients and the server have counted: %s", reloads, wrong)
 	}
-	return c, server.JournalTally()
+	return c, server.JournalStats()
 }
 
 // checkParts holds what was counted beside the answers against them.
-func checkParts(t testing.TB, c listener.Counts, journal listener.Tally, sample int) {
+func checkParts(t testing.TB, c record.Counts, journal record.JournalStats, sample int) {
 	t.Helper()
 	all := c.Unmatched.Requests + c.Options.Requests + c.Malformed.Requests + c.Gone.Requests
 	for _, e := range c.Endpoints {
@@ -439,7 +440,7 @@ func unrecorded(t *testing.T, text string) *listener.Server {
 func journaling(t *testing.T, text string) *listener.Server {
 	t.Helper()
 	return listenertest.Start(t, config.Parse("m.yml", []byte(text)), listener.Options{
-		Record: &listener.RecordOptions{Journal: listener.JournalOptions{Sample: 1}},
+		Record: &record.Options{Journal: record.JournalOptions{Sample: 1}},
 		Env:    func(string) (string, bool) { return "", false },
 	})
 }
@@ -468,13 +469,13 @@ func TestJournal_HasWhatCame(t *testing.T) {
 		endpoint, target string
 		status           int
 		code             string
-		remarkable       listener.Kept // "" for one that is not
+		remarkable       record.Kept // "" for one that is not
 	}{
-		{"", "", 400, "bad_request", listener.Failed},
+		{"", "", 400, "bad_request", record.Failed},
 		{"GET /users/:id|int", "/users/7", 200, "", ""},
 		{"GET /static", "/static", 200, "", ""}, {"GET /static", "/static", 200, "", ""},
-		{"GET /flaky", "/flaky", 500, "injected_failure", listener.Failed},
-		{"", "/nowhere", 404, "endpoint_not_found", listener.Unmatched},
+		{"GET /flaky", "/flaky", 500, "injected_failure", record.Failed},
+		{"", "/nowhere", 404, "endpoint_not_found", record.Unmatched},
 		{"POST /orders/:kind", "/orders/a?x=1", 201, "", ""},
 	} {
 		x := all[i]

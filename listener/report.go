@@ -175,17 +175,14 @@ func (r *reporter) serverError(f failure, a *answer, err error) {
 	r.put(rep)
 }
 
-// panicked reports a panic while a request was served; a is nil before its
-// endpoint was known. It is to be called while the stack is still that of the panic.
-func (r *reporter) panicked(a *answer, p any) {
+// panicked reports a panic while a request was served; endpoint is
+// "" before it was known. It is to be called while the stack is still that of the panic.
+func (r *reporter) panicked(endpoint string, p any) {
 	if r == nil {
 		return
 	}
-	rep := report{code: internalError.code, message: panicText(p), panicked: true, stack: make([]uintptr, maxStack)}
+	rep := report{code: internalError.code, message: panicText(p), panicked: true, endpoint: endpoint, stack: make([]uintptr, maxStack)}
 	rep.stack = rep.stack[:runtime.Callers(1, rep.stack)]
-	if a != nil {
-		rep.endpoint = a.name
-	}
 	r.put(rep)
 }
 

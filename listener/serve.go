@@ -8,6 +8,7 @@ import (
 	"github.com/valyala/fasthttp"
 
 	"mockserver/config"
+	"mockserver/listener/record"
 	"mockserver/matcher"
 	"mockserver/renderer"
 )
@@ -17,16 +18,17 @@ import (
 // whatever a reload does meanwhile.
 func (s *Server) serve(ctx *fasthttp.RequestCtx) {
 	r := receive(ctx)
-	var c course
+	var c record.Trace
 	defer s.finish(ctx, r, &c)
 	if s.recorder != nil {
-		s.recorder.begin(ctx)
+		shard, _ := shardOf(ctx)
+		s.recorder.Begin(shard)
 	}
 	sn := s.snapshot.Load()
 	if s.upgrade(sn, r, &c) {
 	} else if i := sn.table.Match(r, method(r)); i >= 0 {
 		a := &sn.answers[i]
-		c.answer, c.account = a, a.account
+		c.Endpoint, c.Counters = a.name, a.counters
 		if a.behaviour != nil && a.behaviour.concerns(r) {
 			s.behave(a.behaviour, r, &c, true)
 		} else if s.respond(a, r) && len(a.hooks) > 0 {
@@ -70,13 +72,18 @@ func connectionOf(r *matcher.Request) *connection {
 func (s *Server) logServed(r *matcher.Request) {
 	if hasLeft(r) {
 		r.Ctx.Response.Reset()
-		r.Ctx.SetStatusCode(statusLeft)
+		r.Ctx.SetStatusCode(record.StatusLeft)
 	}
 	s.logAccess(r.Ctx, slog.Duration("took", time.Since(r.In.Time)))
 }
 
-// statusLeft stands for no answer in the access log.
-const statusLeft = 499
+// shardOf is the shard of the connection of a request; of one of a test the first.
+func shardOf(ctx *fasthttp.RequestCtx) (uint32, *connection) {
+	if c, ok := ctx.Conn().(*connection); ok {
+		return c.shard, c
+	}
+	return 0, nil
+}
 
 // method is the request's method, without a copy when it is one that can be
 // declared.
@@ -93,13 +100,13 @@ func method(r *matcher.Request) string {
 // finish gives the request back. It is the only recover around a request: a panic
 // while serving one answers 500 and harms no other. What panics before or behind that
 // ends the connection, see serveConnection.
-func (s *Server) finish(ctx *fasthttp.RequestCtx, r *matcher.Request, c *course) {
+func (s *Server) finish(ctx *fasthttp.RequestCtx, r *matcher.Request, c *record.Trace) {
 	if p := recover(); p != nil {
 		// The request is not given back to its pool: nobody knows what state it is in.
 		message := fmt.Sprint(p)
 		internalError.write(ctx, "a defect of the server, see its log: "+message)
 		s.allowOrigin(r)
-		s.tellPanic("panic while serving a request", c.answer, p, message,
+		s.tellPanic("panic while serving a request", c.Endpoint, p, message,
 			slog.String("method", string(r.In.Method)), slog.String("uri", string(r.In.Target)))
 		if s.opts.AccessLog {
 			s.logAccess(ctx, slog.String("code", internalError.code))
@@ -108,7 +115,8 @@ func (s *Server) finish(ctx *fasthttp.RequestCtx, r *matcher.Request, c *course)
 		matcher.Release(r)
 	}
 	if s.recorder != nil {
-		s.recorder.end(ctx, c)
+		shard, conn := shardOf(ctx)
+		s.recorder.End(ctx, c, shard, conn != nil && conn.left)
 	}
 	ctx.Request.ReleaseBody(keptBody)
 	if s.stopping.Load() && ctx.Response.StatusCode() != fasthttp.StatusSwitchingProtocols {

@@ -34,6 +34,7 @@ import (
 
 	"mockserver/config"
 	"mockserver/dispatcher"
+	"mockserver/listener/record"
 	"mockserver/matcher"
 )
 
@@ -76,7 +77,7 @@ type Options struct {
 
 	// Record has the server count what it does, and keep requests in its journal: see
 	// Counts and Journal. nil counts nothing and keeps nothing.
-	Record *RecordOptions
+	Record *record.Options
 
 	// Env looks up env.NAME of templates while a specification is compiled; nil
 	// finds nothing.
@@ -152,7 +153,7 @@ type Server struct {
 	webhookPace *pace        // of log lines about webhooks that fail
 	refusedPace *pace        // of those about webhooks that are not accepted
 
-	recorder *recorder // nil counts nothing
+	recorder *record.Recorder // nil counts nothing
 
 	unmatchedPace *pace
 	serverErrors  *onceAMinute
@@ -215,7 +216,7 @@ func (s *Server) serveConnection(conn *connection) {
 	defer func() {
 		if p := recover(); p != nil {
 			_ = conn.closeNow() // nothing can be said any more
-			s.tellPanic("panic while serving a connection", nil, p, fmt.Sprint(p), slog.String("remote", conn.RemoteAddr().String()))
+			s.tellPanic("panic while serving a connection", "", p, fmt.Sprint(p), slog.String("remote", conn.RemoteAddr().String()))
 		}
 	}()
 	defer conn.release()
@@ -274,7 +275,7 @@ func newServer(opts Options) *Server {
 	s.refusedPace = newPace(1, tellSuppressed(s.log, "webhook refused"))
 	s.unmatchedPace = newPace(unmatchedPerSecond, tellSuppressed(s.log, "unmatched request"))
 	if opts.Record != nil {
-		s.recorder = newRecorder(*opts.Record)
+		s.recorder = record.New(*opts.Record)
 	}
 	s.http = &fasthttp.Server{
 		Handler:                      s.serve,
@@ -360,7 +361,7 @@ func (s *Server) apply(spec *config.Spec, told config.Problems) error {
 	}
 	s.logWarnings(slices.DeleteFunc(slices.Clone(s.warnings), func(warning config.Problem) bool { return known[warning] }))
 	if s.recorder != nil {
-		s.recorder.adopt(sn)
+		sn.count(s.recorder.Adopt(sn.spec))
 	}
 	s.snapshot.Store(sn)
 	return nil

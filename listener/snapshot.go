@@ -8,6 +8,7 @@ import (
 
 	"mockserver/config"
 	"mockserver/fetcher"
+	"mockserver/listener/record"
 	"mockserver/matcher"
 	"mockserver/renderer"
 )
@@ -40,8 +41,8 @@ type answer struct {
 	source       *fetcher.Source    // or the external body
 	bodiless     bool               // 204 and 304
 	hooks        []hook
-	behaviour    *behaviour // nil for most: what is above is the answer to every request then
-	account      *account   // nil when nothing is recorded
+	behaviour    *behaviour       // nil for most: what is above is the answer to every request then
+	counters     *record.Counters // nil when nothing is recorded
 }
 
 // header is one line of an answer's headers.
@@ -104,6 +105,21 @@ func (c *compiler) compile(spec *config.Spec) (*snapshot, config.Problems) {
 	return sn, spec.InOrder(append(problems, shadowed...))
 }
 
+// count has the endpoints and WebSockets counted, in the order of the specification.
+func (sn *snapshot) count(all []*record.Counters) {
+	for i := range sn.answers {
+		sn.answers[i].counters = all[i]
+	}
+	for i := range sn.spec.WebSockets {
+		sn.sockets.all[i].counters = all[len(sn.answers)+i]
+	}
+	for _, f := range sn.fixed {
+		if f != nil {
+			f.counters = f.answer.counters
+		}
+	}
+}
+
 // keys are the places that problems are known of: keys, and all that they are in.
 type keys map[place]struct{}
 
@@ -152,14 +168,11 @@ func (c *compiler) endpoint(e *config.Endpoint) (matcher.Route, answer, config.P
 	return route, a, e.Claim(append(problems, wrong...))
 }
 
-// nameOf is what logs and messages call an endpoint.
-func nameOf(e *config.Endpoint) string { return e.EffectiveMethod() + " " + e.Path.Value }
-
 // answer compiles what one endpoint answers.
 func (c *compiler) answer(e *config.Endpoint, scope *renderer.Scope) (answer, config.Problems) {
 	resp := &e.Response
 	a := answer{
-		name:   nameOf(e),
+		name:   record.Name(e),
 		status: resp.Status,
 	}
 	if a.status == 0 {

@@ -11,6 +11,7 @@ import (
 
 	"mockserver/config"
 	"mockserver/config/openapi"
+	"mockserver/listener/record"
 	"mockserver/matcher"
 )
 
@@ -134,5 +135,5 @@ func (f failure) writeViolations(ctx *fasthttp.RequestCtx, v *openapi.Verdict, n
 	ctx.Response.SetStatusCode(f.status)
 	ctx.Response.Header.SetContentType(typeJSON)
 	ctx.Response.SetBodyRaw(body.Bytes())
-	keepReason(ctx, &refusal{f.code, message})
+	keepReason(ctx, &record.Refusal{Code: f.code, Message: message})
 }

@@ -15,6 +15,7 @@ import (
 	"github.com/valyala/fasthttp"
 
 	"mockserver/config"
+	"mockserver/listener/record"
 	"mockserver/matcher"
 	"mockserver/renderer"
 )
@@ -37,7 +38,7 @@ type webSocket struct {
 	templated    bool // something that is sent is made of the request
 	chance       *chance
 	tally        *tally // nil where nothing is counted
-	account      *account
+	counters     *record.Counters
 }
 
 // reaction is what answers the messages of a pattern.
@@ -70,9 +71,6 @@ type ending struct {
 }
 
 const socketKey = "Sec-WebSocket-Key"
-
-// kindOfSocket is what messages call a WebSocket, in front of its path.
-const kindOfSocket = "WebSocket"
 
 // defaultMaxMessage is the largest message, in bytes, unless something else is declared.
 const defaultMaxMessage = 1 << 20
@@ -111,9 +109,9 @@ func (c *compiler) socket(w *config.WebSocket) (matcher.Route, webSocket, config
 	request := &renderer.Scope{Params: parsed.Params(), Env: c.env, Counters: c.counters}
 	condition, wrong := renderer.CompileCondition(w.If, request)
 	problems = append(problems, wrong...)
-	route := matcher.Route{Endpoint: asking, Pattern: parsed, Kind: kindOfSocket}
+	route := matcher.Route{Endpoint: asking, Pattern: parsed, Kind: record.WebSocketKind}
 	counted := w.Asking()
-	counted.Method = kindOfSocket // apart from an endpoint of the same path
+	counted.Method = record.WebSocketKind // apart from an endpoint of the same path
 	t := c.tally(counted)
 	if !condition.Always() {
 		route.If = condition.Holds
@@ -121,7 +119,7 @@ func (c *compiler) socket(w *config.WebSocket) (matcher.Route, webSocket, config
 			route.If = c.chance.conditional(t, condition.Holds)
 		}
 	}
-	s := webSocket{chance: &c.chance, tally: t, name: kindOfSocket + " " + w.Path.Value, subprotocols: w.Subprotocols, limit: cmp.Or(w.MaxMessage, c.maxMessage)}
+	s := webSocket{chance: &c.chance, tally: t, name: record.WebSocketKind + " " + w.Path.Value, subprotocols: w.Subprotocols, limit: cmp.Or(w.MaxMessage, c.maxMessage)}
 	k := socketCompiler{scope: *request, socket: &s}
 	k.scope.Message = true
 	if w.OnConnect != nil {
@@ -253,7 +251,7 @@ func hasOption(r *matcher.Request, name, option string) bool {
 
 // upgrade has a request that asks for it become a WebSocket connection, and tells
 // whether one is declared for it: what is wrong with how it asks is answered then.
-func (s *Server) upgrade(sn *snapshot, r *matcher.Request, c *course) bool {
+func (s *Server) upgrade(sn *snapshot, r *matcher.Request, c *record.Trace) bool {
 	ctx := r.Ctx
 	conn := connectionOf(r)
 	if sn.sockets == nil || conn == nil || !asksForWebSocket(r) {
@@ -264,7 +262,7 @@ func (s *Server) upgrade(sn *snapshot, r *matcher.Request, c *course) bool {
 		return false
 	}
 	k := &sn.sockets.all[i]
-	c.account = k.account
+	c.Counters = k.counters
 	if f, what := handshakeFault(r); what != "" {
 		f.write(ctx, what)
 		if f.status == fasthttp.StatusUpgradeRequired {
@@ -282,8 +280,8 @@ func (s *Server) upgrade(sn *snapshot, r *matcher.Request, c *course) bool {
 		h.Set("Sec-WebSocket-Protocol", name)
 	}
 	t := &dialogue{server: s, conn: conn, socket: k, asked: asked(k, r)}
-	if k.account != nil {
-		t.counts = k.account.at(conn.shard)
+	if k.counters != nil {
+		t.counts = k.counters.At(conn.shard)
 	}
 	if k.chance.seeded {
 		t.number = k.tally.requests.Add(1)

@@ -16,6 +16,7 @@ import (
 	"github.com/fasthttp/websocket"
 
 	"mockserver/config"
+	"mockserver/listener/record"
 	"mockserver/matcher"
 )
 
@@ -53,7 +54,7 @@ type dialogue struct {
 	failed   error     // of the connection
 	received int       // messages
 	sent     int
-	counts   *counts // nil when nothing is recorded
+	counts   *record.Shard // nil when nothing is recorded
 }
 
 // scheduled is when a message is sent unasked.
@@ -338,8 +339,7 @@ func (t *dialogue) hear() bool {
 		case whole:
 			t.received++
 			if t.counts != nil {
-				t.counts.in.Add(uint64(len(m)))
-				t.counts.heard.Add(1) // last, see counts.stamp
+				t.counts.MessageIn(len(m))
 			}
 			t.answer(m, kind)
 			return true
@@ -428,8 +428,7 @@ func (t *dialogue) say(m *message, received []byte, kind int) {
 		}
 		t.sent++
 		if t.counts != nil {
-			t.counts.out.Add(uint64(len(body)))
-			t.counts.said.Add(1)
+			t.counts.MessageOut(len(body))
 		}
 	}
 	if m.close != nil {

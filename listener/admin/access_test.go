@@ -9,7 +9,7 @@ import (
 	"testing"
 	"time"
 
-	"mockserver/listener"
+	"mockserver/listener/record"
 )
 
 func TestAccess_TokensAreComparedWhole(t *testing.T) {
@@ -51,7 +51,7 @@ func FuzzJournalSearch(f *testing.F) {
 	for _, query := range []string{"", "limit=5", "status=404,5xx", "since=5m", "since=2024-01-15T10:30:00Z", "path=/a*", "kept=slow", "after=7", "endpoint=GET+/a&method=post", "status=,", "limit=99999999999999999999", "x=1", "since=-1s"} {
 		f.Add(query)
 	}
-	x := &listener.Exchange{ID: 1, Kept: listener.Slow, Time: time.Unix(1700000000, 0), Endpoint: "GET /a", Method: "GET", Target: "/a?b", Status: 404}
+	x := &record.Exchange{ID: 1, Kept: record.Slow, Time: time.Unix(1700000000, 0), Endpoint: "GET /a", Method: "GET", Target: "/a?b", Status: 404}
 	f.Fuzz(func(t *testing.T, query string) {
 		values, err := url.ParseQuery(query)
 		if err != nil {

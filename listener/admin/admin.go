@@ -1,7 +1,7 @@
 // Package admin serves the admin address of a server: what it did, whether its timing
 // can be trusted, and what can be changed while it runs.
 //
-//	server, err := listener.Start(spec, listener.Options{Record: &listener.RecordOptions{}})
+//	server, err := listener.Start(spec, listener.Options{Record: &record.Options{}})
 //	address, err := admin.Start(server, admin.Options{Address: "127.0.0.1:8001"})
 //	defer address.Close(ctx)
 //

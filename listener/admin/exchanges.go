@@ -11,7 +11,7 @@ import (
 	"time"
 	"unicode/utf8"
 
-	"mockserver/listener"
+	"mockserver/listener/record"
 )
 
 // shownExchange is a request of the journal and its answer. Lengths of time are in
@@ -43,7 +43,7 @@ type shownMessage struct {
 	Cut     bool        `json:"cut,omitempty" doc:"headers or body are longer than what is shown"`
 }
 
-func shownMessageOf(m *listener.Message) shownMessage {
+func shownMessageOf(m *record.Message) shownMessage {
 	s := shownMessage{Headers: m.Header, Size: m.Size, Cut: m.Cut}
 	if s.Headers == nil {
 		s.Headers = [][2]string{}
@@ -56,7 +56,7 @@ func shownMessageOf(m *listener.Message) shownMessage {
 	return s
 }
 
-func shownExchangeOf(x *listener.Exchange) shownExchange {
+func shownExchangeOf(x *record.Exchange) shownExchange {
 	return shownExchange{
 		ID: x.ID, Kept: string(x.Kept), Time: x.Time.UTC(), Endpoint: x.Endpoint, Remote: x.Remote, Method: x.Method, Host: x.Host,
 		Target: x.Target, Status: x.Status, Took: inMilliseconds(x.Took), Injected: inMilliseconds(x.Injected), Fault: x.Fault,
@@ -64,7 +64,7 @@ func shownExchangeOf(x *listener.Exchange) shownExchange {
 	}
 }
 
-func shownExchanges(list []*listener.Exchange) []shownExchange {
+func shownExchanges(list []*record.Exchange) []shownExchange {
 	shown := make([]shownExchange, len(list))
 	for i, x := range list {
 		shown[i] = shownExchangeOf(x)
@@ -153,7 +153,7 @@ func searchOf(query url.Values) (s search, wrong string) {
 }
 
 // finds tells whether a request of the journal is asked for.
-func (s *search) finds(x *listener.Exchange) bool {
+func (s *search) finds(x *record.Exchange) bool {
 	return (s.endpoint == "" || s.endpoint == x.Endpoint || s.endpoint == x.EndpointID) && (s.method == "" || s.method == x.Method) &&
 		(s.kept == "" || s.kept == string(x.Kept)) && x.ID > s.after && !x.Time.Before(s.since) &&
 		s.findsPath(x.Target) && s.findsStatus(x.Status)
@@ -176,11 +176,11 @@ func (s *search) findsStatus(status int) bool {
 
 // foundExchanges is what a search of the journal finds.
 type foundExchanges struct {
-	Found    int                      `json:"found" doc:"how many requests the journal has that were asked for"`
-	Requests []shownExchange          `json:"requests" doc:"those, the newest first, up to the limit"`
-	Seen     map[listener.Kept]uint64 `json:"seen" doc:"how many requests there were to be kept, by why"`
-	Dropped  map[listener.Kept]uint64 `json:"dropped" doc:"of those, how many are no longer there, by why"`
-	Bytes    int                      `json:"bytes" doc:"that the journal takes"`
+	Found    int                    `json:"found" doc:"how many requests the journal has that were asked for"`
+	Requests []shownExchange        `json:"requests" doc:"those, the newest first, up to the limit"`
+	Seen     map[record.Kept]uint64 `json:"seen" doc:"how many requests there were to be kept, by why"`
+	Dropped  map[record.Kept]uint64 `json:"dropped" doc:"of those, how many are no longer there, by why"`
+	Bytes    int                    `json:"bytes" doc:"that the journal takes"`
 }
 
 // findExchanges answers with what the journal has, the newest first.
@@ -195,15 +195,15 @@ func (a *Admin) findExchanges(w http.ResponseWriter, r *http.Request) {
 		badQuery(w, fmt.Sprintf("endpoint: %q is none that is served or in the journal; an id or a name is accepted, such as GET /users/:id; GET /__admin/endpoints lists them", s.endpoint))
 		return
 	}
-	found := slices.DeleteFunc(all, func(x *listener.Exchange) bool { return !s.finds(x) })
-	tally := a.server.JournalTally()
+	found := slices.DeleteFunc(all, func(x *record.Exchange) bool { return !s.finds(x) })
+	tally := a.server.JournalStats()
 	answer(w, http.StatusOK, foundExchanges{len(found), shownExchanges(found[:min(len(found), s.limit)]), tally.Seen, tally.Dropped, tally.Bytes})
 }
 
 // knows tells whether a name or an ID is that of an endpoint, or was when a request came.
-func (a *Admin) knows(endpoint string, journal []*listener.Exchange) bool {
+func (a *Admin) knows(endpoint string, journal []*record.Exchange) bool {
 	return slices.ContainsFunc(a.shownEndpoints(), func(e shownEndpoint) bool { return endpoint == e.Endpoint || endpoint == e.ID }) ||
-		slices.ContainsFunc(journal, func(x *listener.Exchange) bool { return endpoint == x.Endpoint || endpoint == x.EndpointID })
+		slices.ContainsFunc(journal, func(x *record.Exchange) bool { return endpoint == x.Endpoint || endpoint == x.EndpointID })
 }
 
 // resetJournal forgets all requests.
@@ -270,7 +270,7 @@ func (a *Admin) verify(w http.ResponseWriter, r *http.Request) {
 		refuse(w, http.StatusBadRequest, "invalid_body", "Invalid body", wrong)
 		return
 	}
-	var found listener.Verified
+	var found record.Verified
 	var err error
 	if !a.takeTurn(r, func() { found, err = a.server.Verify(v.Condition) }) {
 		return

@@ -14,7 +14,8 @@ import (
 	"github.com/prometheus/client_golang/prometheus/collectors"
 	"github.com/prometheus/client_golang/prometheus/promhttp"
 
-	"mockserver/listener"
+	"mockserver/internal/histogram"
+	"mockserver/listener/record"
 )
 
 // exposition serves the metrics, in the formats of Prometheus and OpenMetrics.
@@ -203,8 +204,8 @@ func (a *Admin) writeWebhooks(out *output) {
 }
 
 func (a *Admin) writeJournal(out *output) {
-	tally := a.server.JournalTally()
-	for _, kept := range []listener.Kept{listener.Sampled, listener.Failed, listener.Unmatched, listener.Slow} {
+	tally := a.server.JournalStats()
+	for _, kept := range []record.Kept{record.Sampled, record.Failed, record.Unmatched, record.Slow} {
 		out.counter(journalSeen, tally.Seen[kept], string(kept))
 		out.counter(journalDropped, tally.Dropped[kept], string(kept))
 	}
@@ -234,7 +235,7 @@ type line struct {
 	labels   [3]string // endpoint, host, condition
 	statuses map[int]uint64
 	faults   map[string]uint64
-	counted  listener.Counted // its plain numbers
+	counted  record.EndpointCounts // its plain numbers
 
 	service, injected, late lengths
 }
@@ -246,7 +247,7 @@ type lengths struct {
 	buckets []uint64 // how many are no longer than each bound
 }
 
-func (l *lengths) add(m listener.Lengths, bounds []time.Duration) {
+func (l *lengths) add(m histogram.Snapshot, bounds []time.Duration) {
 	if m.Count == 0 {
 		return
 	}
@@ -262,7 +263,7 @@ func (l *lengths) add(m listener.Lengths, bounds []time.Duration) {
 
 // read reads what was counted. One scrape does at a time: what one has read and another
 // has overtaken would be taken for counters that fell.
-func (c *collector) read() (listener.Counts, map[[3]string]*line) {
+func (c *collector) read() (record.Counts, map[[3]string]*line) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	counts := c.admin.server.Counts()
@@ -272,9 +273,9 @@ func (c *collector) read() (listener.Counts, map[[3]string]*line) {
 // lines, for who holds c.mu, are what was counted by endpoint. Endpoints that are alike are one. What was
 // counted of an endpoint that a reload has removed is in none: had it moved into another
 // series, that would have risen by requests of long ago.
-func (c *collector) lines(counts listener.Counts) map[[3]string]*line {
+func (c *collector) lines(counts record.Counts) map[[3]string]*line {
 	lines := map[[3]string]*line{}
-	add := func(labels [3]string, counted *listener.Counted) {
+	add := func(labels [3]string, counted *record.EndpointCounts) {
 		l := lines[labels]
 		if l == nil {
 			l = newLine(labels)
@@ -298,7 +299,7 @@ func (c *collector) lines(counts listener.Counts) map[[3]string]*line {
 
 // name decides which endpoints have series of their own. Once decided it stays so: what
 // counted among the others and then by itself would be counted twice.
-func (c *collector) name(endpoints []listener.Counted) {
+func (c *collector) name(endpoints []record.EndpointCounts) {
 	named, room := make(map[string]bool, len(c.named)), endpointsInMetrics
 	for i := range endpoints {
 		if own, known := c.named[endpoints[i].ID]; known {
@@ -328,7 +329,7 @@ func labelOf(text string) string {
 	return strings.ToValidUTF8(text, "\uFFFD")
 }
 
-func (l *line) add(c *listener.Counted) {
+func (l *line) add(c *record.EndpointCounts) {
 	for status, n := range c.Statuses {
 		l.statuses[status] += n
 	}
@@ -403,7 +404,7 @@ func (o *output) gauge(d *prometheus.Desc, n float64, labels ...string) {
 	o.put(prometheus.NewConstMetric(d, prometheus.GaugeValue, n, labels...))
 }
 
-func (o *output) statuses(d *prometheus.Desc, c listener.Counted) {
+func (o *output) statuses(d *prometheus.Desc, c record.EndpointCounts) {
 	for status, n := range c.Statuses {
 		o.counter(d, n, strconv.Itoa(status))
 	}

@@ -17,12 +17,13 @@ import (
 
 	"mockserver/config"
 	"mockserver/listener"
+	"mockserver/listener/record"
 )
 
 // counting is a server that records, and an admin address of it that is not open.
 func counting(t *testing.T, endpoints ...config.Endpoint) *Admin {
 	t.Helper()
-	server, err := listener.Start(config.New(endpoints...), listener.Options{Record: &listener.RecordOptions{}})
+	server, err := listener.Start(config.New(endpoints...), listener.Options{Record: &record.Options{}})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -43,13 +44,13 @@ func (e *everything) Collect(to chan<- prometheus.Metric) {
 	e.collector.Collect(to)
 	l := line{
 		labels: [3]string{"GET /all", "", ""}, statuses: map[int]uint64{200: 1}, faults: map[string]uint64{"reset": 1},
-		counted: listener.Counted{Limited: 1, Refused: 1, Broken: 1, Received: 1, Sent: 1},
+		counted: record.EndpointCounts{Limited: 1, Refused: 1, Broken: 1, Received: 1, Sent: 1},
 		service: lengths{1, 1, make([]uint64, len(serviceBuckets))}, injected: lengths{1, 1, make([]uint64, len(injectedBuckets))}, late: lengths{1, 1, make([]uint64, len(serviceBuckets))},
 	}
 	out := output{to}
 	l.write(&out)
 	for _, d := range []*prometheus.Desc{unmatchedTotal, malformedTotal, optionsTotal} {
-		out.statuses(d, listener.Counted{Statuses: map[int]uint64{404: 1}})
+		out.statuses(d, record.EndpointCounts{Statuses: map[int]uint64{404: 1}})
 	}
 	out.histogram(webhookLag, &lengths{1, 1, make([]uint64, len(lagBuckets))}, lagBuckets)
 }
@@ -143,9 +144,9 @@ func expressionsOf(t *testing.T, file string) (found []string) {
 // be counted twice.
 func TestMetrics_TheNumberOfSeriesIsBounded(t *testing.T) {
 	c := collector{}
-	var counts listener.Counts
+	var counts record.Counts
 	for i := range 3 * endpointsInMetrics {
-		counts.Endpoints = append(counts.Endpoints, listener.Counted{ID: fmt.Sprint(i), Endpoint: fmt.Sprintf("GET /%d", i), Statuses: map[int]uint64{}})
+		counts.Endpoints = append(counts.Endpoints, record.EndpointCounts{ID: fmt.Sprint(i), Endpoint: fmt.Sprintf("GET /%d", i), Statuses: map[int]uint64{}})
 	}
 	ask := func(i int) {
 		counts.Endpoints[i].Requests++
@@ -193,10 +194,10 @@ func TestMetrics_TheNumberOfSeriesIsBounded(t *testing.T) {
 // make labels that Prometheus takes.
 func TestMetrics_LabelsAreAcceptable(t *testing.T) {
 	c := collector{}
-	odd := listener.Counted{Endpoint: "GET /\xff" + strings.Repeat("é", 1000), If: strings.Repeat("x", 5000), Statuses: map[int]uint64{200: 1}, Requests: 1}
+	odd := record.EndpointCounts{Endpoint: "GET /\xff" + strings.Repeat("é", 1000), If: strings.Repeat("x", 5000), Statuses: map[int]uint64{200: 1}, Requests: 1}
 	twin := odd
 	odd.ID, twin.ID = "1", "2"
-	lines := c.lines(listener.Counts{Endpoints: []listener.Counted{odd, twin}})
+	lines := c.lines(record.Counts{Endpoints: []record.EndpointCounts{odd, twin}})
 	if len(lines) != 1 {
 		t.Fatalf("%d series", len(lines))
 	}

@@ -7,14 +7,16 @@ import (
 	"time"
 
 	"mockserver/dispatcher"
+	"mockserver/internal/histogram"
 	"mockserver/listener"
+	"mockserver/listener/record"
 )
 
 // reading is all figures at a time, most of which rise since the start: the difference
 // of two is what happened between them.
 type reading struct {
 	time     time.Time
-	counts   listener.Counts
+	counts   record.Counts
 	webhooks dispatcher.Stats
 	usage    usage
 	waits    waitHistogram // of goroutines that could run
@@ -27,7 +29,7 @@ type summed struct {
 	requests, errors, unmatched, faults, limited, refused, in, out uint64
 
 	kinds                   ErrorKinds
-	service, injected, late listener.Lengths
+	service, injected, late histogram.Snapshot
 }
 
 // The metrics of the runtime that are read. Both are histograms that rise.
@@ -51,8 +53,8 @@ func (s *source) read() reading {
 }
 
 // accounts are all that is counted: endpoints and what is none.
-func accounts(c *listener.Counts) []*listener.Counted {
-	all := append(make([]*listener.Counted, 0, len(c.Endpoints)+4), &c.Unmatched, &c.Options, &c.Malformed, &c.Gone)
+func accounts(c *record.Counts) []*record.EndpointCounts {
+	all := append(make([]*record.EndpointCounts, 0, len(c.Endpoints)+4), &c.Unmatched, &c.Options, &c.Malformed, &c.Gone)
 	for i := range c.Endpoints {
 		all = append(all, &c.Endpoints[i])
 	}
@@ -60,7 +62,7 @@ func accounts(c *listener.Counts) []*listener.Counted {
 }
 
 // sumOf adds up what was counted.
-func sumOf(c *listener.Counts) summed {
+func sumOf(c *record.Counts) summed {
 	s := summed{unmatched: c.Unmatched.Requests}
 	all := accounts(c)
 	for _, a := range all {
@@ -80,8 +82,8 @@ func sumOf(c *listener.Counts) summed {
 		s.in += a.In
 		s.out += a.Out
 	}
-	sum := func(of func(*listener.Counted) *listener.Lengths) listener.Lengths {
-		return listener.SumOfLengths(func(yield func(listener.Lengths) bool) {
+	sum := func(of func(*record.EndpointCounts) *histogram.Snapshot) histogram.Snapshot {
+		return histogram.Sum(func(yield func(histogram.Snapshot) bool) {
 			for _, a := range all {
 				if l := of(a); l.Count > 0 && !yield(*l) {
 					return
@@ -89,14 +91,14 @@ func sumOf(c *listener.Counts) summed {
 			}
 		})
 	}
-	s.service = sum(func(a *listener.Counted) *listener.Lengths { return &a.Service })
-	s.injected = sum(func(a *listener.Counted) *listener.Lengths { return &a.Injected })
-	s.late = sum(func(a *listener.Counted) *listener.Lengths { return &a.InjectionError })
+	s.service = sum(func(a *record.EndpointCounts) *histogram.Snapshot { return &a.Service })
+	s.injected = sum(func(a *record.EndpointCounts) *histogram.Snapshot { return &a.Injected })
+	s.late = sum(func(a *record.EndpointCounts) *histogram.Snapshot { return &a.InjectionError })
 	return s
 }
 
 // errorsOf is how many answers had a status of 500 or above.
-func errorsOf(c *listener.Counted) uint64 {
+func errorsOf(c *record.EndpointCounts) uint64 {
 	var n uint64
 	for status, times := range c.Statuses {
 		if status >= 500 {

@@ -10,7 +10,8 @@ import (
 	"strings"
 	"time"
 
-	"mockserver/listener"
+	"mockserver/internal/histogram"
+	"mockserver/listener/record"
 )
 
 // Report is what happened in a run. Times are in milliseconds unless they say otherwise.
@@ -104,7 +105,7 @@ type UnmatchedReport struct {
 type made struct {
 	program Program
 	spec    string
-	misses  []listener.Miss
+	misses  []record.Miss
 	unknown []string
 }
 
@@ -137,7 +138,7 @@ func (r *run) reportAt(end *reading, m made) *Report {
 	return report
 }
 
-func endpointReport(c *listener.Counted, seconds float64) EndpointReport {
+func endpointReport(c *record.EndpointCounts, seconds float64) EndpointReport {
 	e := EndpointReport{
 		ID: c.ID, Endpoint: c.Endpoint, Host: c.Host, If: c.If, Requests: c.Requests, Statuses: c.Statuses, Faults: c.Faults,
 		ErrorKinds: errorKindsOf(c), Limited: c.Limited, Refused: c.Refused, In: c.In, Out: c.Out,
@@ -150,7 +151,7 @@ func endpointReport(c *listener.Counted, seconds float64) EndpointReport {
 }
 
 // unmatched are the requests of the run that no endpoint answered, the most frequent first.
-func (r *run) unmatched(misses []listener.Miss) (list []UnmatchedReport, others int) {
+func (r *run) unmatched(misses []record.Miss) (list []UnmatchedReport, others int) {
 	list = []UnmatchedReport{}
 	for _, m := range misses {
 		before := r.misses[kindOf(m)]
@@ -167,9 +168,9 @@ func (r *run) unmatched(misses []listener.Miss) (list []UnmatchedReport, others 
 	return list, all - len(list)
 }
 
-func lengthPercentiles(l listener.Lengths) []Percentile { return percentilesOf(l.Count, l.Max, l) }
+func lengthPercentiles(l histogram.Snapshot) []Percentile { return percentilesOf(l.Count, l.Max, l) }
 
-func lengthBuckets(l listener.Lengths) []Bucket { return bucketsOf(l.Count, l.Buckets(bucketEnds())) }
+func lengthBuckets(l histogram.Snapshot) []Bucket { return bucketsOf(l.Count, l.Buckets(bucketEnds())) }
 
 // bucketsOf are buckets of counts that are sums of all before. The last has no end.
 func bucketsOf(all uint64, sums []uint64) []Bucket {

@@ -16,11 +16,12 @@ import (
 	"github.com/valyala/fasthttp"
 
 	"mockserver/config"
-	"mockserver/listener"
+	"mockserver/internal/histogram"
+	"mockserver/listener/record"
 )
 
 // exposed is what a collector writes of endpoints, by metric and labels.
-func exposed(c *collector, counts listener.Counts) map[string]float64 {
+func exposed(c *collector, counts record.Counts) map[string]float64 {
 	to := make(chan prometheus.Metric, 1000)
 	for _, l := range c.lines(counts) {
 		l.write(&output{to})
@@ -50,11 +51,11 @@ func exposed(c *collector, counts listener.Counts) map[string]float64 {
 }
 
 // countedAs is an endpoint that has had so many requests.
-func countedAs(id, endpoint string, n int) listener.Counted {
+func countedAs(id, endpoint string, n int) record.EndpointCounts {
 	took := slices.Repeat([]time.Duration{time.Millisecond}, n)
-	return listener.Counted{
+	return record.EndpointCounts{
 		ID: id, Endpoint: endpoint, Requests: uint64(n), Statuses: map[int]uint64{200: uint64(n)}, Faults: map[string]uint64{"reset": uint64(n)},
-		In: uint64(n), Out: uint64(n), Service: listener.LengthsOf(took...), Injected: listener.LengthsOf(took...), InjectionError: listener.LengthsOf(took...),
+		In: uint64(n), Out: uint64(n), Service: histogram.Of(took...), Injected: histogram.Of(took...), InjectionError: histogram.Of(took...),
 	}
 }
 
@@ -62,19 +63,19 @@ func countedAs(id, endpoint string, n int) listener.Counted {
 // it was, and no other rises by what it had counted.
 func TestMetrics_CountersNeitherFallNorJumpAcrossReloads(t *testing.T) {
 	c := collector{named: map[string]bool{"o1": false, "o2": false}}
-	counts := listener.Counts{Endpoints: []listener.Counted{
+	counts := record.Counts{Endpoints: []record.EndpointCounts{
 		countedAs("a1", "GET /twin", 70), countedAs("a2", "GET /twin", 30), countedAs("o1", "GET /o1", 50), countedAs("o2", "GET /o2", 20), countedAs("alone", "GET /alone", 9),
 	}}
 	before := exposed(&c, counts)
-	gone := listener.Counted{Requests: 129, Statuses: map[int]uint64{200: 129}}
-	counts = listener.Counts{Endpoints: []listener.Counted{countedAs("a2", "GET /twin", 30), countedAs("o2", "GET /o2", 20)}, Gone: gone}
+	gone := record.EndpointCounts{Requests: 129, Statuses: map[int]uint64{200: 129}}
+	counts = record.Counts{Endpoints: []record.EndpointCounts{countedAs("a2", "GET /twin", 30), countedAs("o2", "GET /o2", 20)}, Gone: gone}
 	after := exposed(&c, counts)
 	for name, n := range after {
 		if was, known := before[name]; !known || n != was {
 			t.Errorf("%s: %v after a reload, and %v before", name, n, was)
 		}
 	}
-	counts.Endpoints = []listener.Counted{countedAs("a2", "GET /twin", 35), countedAs("o2", "GET /o2", 24)}
+	counts.Endpoints = []record.EndpointCounts{countedAs("a2", "GET /twin", 35), countedAs("o2", "GET /o2", 24)}
 	later := exposed(&c, counts)
 	for name, n := range later {
 		more := 5.0
@@ -143,7 +144,7 @@ func TestMetrics_HistogramsStayWholeAcrossReloads(t *testing.T) {
 		id := fmt.Sprint("o", n)
 		c.named = map[string]bool{id: false}
 		took := []time.Duration{20 * time.Microsecond, 10 * time.Second}[n%2] // the narrowest bucket but one, and none
-		l := c.lines(listener.Counts{Endpoints: []listener.Counted{{ID: id, Service: listener.LengthsOf(slices.Repeat([]time.Duration{took}, 10)...)}}})
+		l := c.lines(record.Counts{Endpoints: []record.EndpointCounts{{ID: id, Service: histogram.Of(slices.Repeat([]time.Duration{took}, 10)...)}}})
 		h := l[[3]string{otherEndpoints, "", ""}].service
 		quick := uint64(10 * (n/2 + 1))
 		if h.count != uint64(10*(n+1)) || h.buckets[0] != 0 || h.buckets[1] != quick || h.buckets[len(h.buckets)-1] != quick {

@@ -7,7 +7,7 @@ import (
 	"strconv"
 	"time"
 
-	"mockserver/listener"
+	"mockserver/listener/record"
 )
 
 const (
@@ -92,7 +92,7 @@ func (r *runs) remove(one *run) {
 }
 
 // begin begins a run. There is one at a time.
-func (r *runs) begin(name string, first *reading, misses []listener.Miss, spec string) *run {
+func (r *runs) begin(name string, first *reading, misses []record.Miss, spec string) *run {
 	r.last++
 	one := &run{
 		id: strconv.Itoa(r.last), name: name, begin: first.time, first: first, spec: spec, each: sampleEvery.Seconds(),
@@ -112,7 +112,7 @@ func (r *runs) begin(name string, first *reading, misses []listener.Miss, spec s
 	return one
 }
 
-func kindOf(m listener.Miss) missKind { return missKind{m.Method, m.Host, m.Path} }
+func kindOf(m record.Miss) missKind { return missKind{m.Method, m.Host, m.Path} }
 
 // sampled adds a sample to the run that is under way.
 func (r *runs) sampled(s Sample, v Verdict) {

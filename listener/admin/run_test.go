@@ -19,10 +19,11 @@ import (
 
 	"mockserver/config"
 	"mockserver/listener"
+	"mockserver/listener/record"
 )
 
 // withSpec is what a report needs beside its run.
-func withSpec(spec string, misses ...listener.Miss) func() made {
+func withSpec(spec string, misses ...record.Miss) func() made {
 	return func() made { return made{program: Program{Version: "v1"}, spec: spec, misses: misses} }
 }
 
@@ -32,7 +33,7 @@ func TestRun_ItsReportIsWhatHappenedInIt(t *testing.T) {
 	sampler.read = func() reading { return s.after(100 * time.Millisecond) }
 	s.serve("GET /a", 200, 500, 9*time.Millisecond) // before the run
 	sampler.take(s.after(time.Second))
-	entry, err := sampler.begin("one", []listener.Miss{{Method: "GET", Path: "/x", Count: 5}}, "h1")
+	entry, err := sampler.begin("one", []record.Miss{{Method: "GET", Path: "/x", Count: 5}}, "h1")
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -41,7 +42,7 @@ func TestRun_ItsReportIsWhatHappenedInIt(t *testing.T) {
 		sampler.take(s.after(time.Second))
 	}
 	s.serve("GET /b", 500, 10, 50*time.Microsecond)
-	report, found := sampler.end(entry.ID, withSpec("h2", listener.Miss{Method: "GET", Path: "/x", Count: 7, Reason: "why"}, listener.Miss{Method: "GET", Path: "/y", Count: 1}))
+	report, found := sampler.end(entry.ID, withSpec("h2", record.Miss{Method: "GET", Path: "/x", Count: 7, Reason: "why"}, record.Miss{Method: "GET", Path: "/y", Count: 1}))
 	if !found || report == nil {
 		t.Fatal("no report")
 	}
@@ -418,7 +419,7 @@ func TestCompare_DifferencesAndWhatKeepsTwoFromBeingCompared(t *testing.T) {
 
 // Over HTTP, with a server that serves.
 func TestRuns_OverHTTP(t *testing.T) {
-	server, err := listener.Start(config.New(config.Endpoint{Method: "GET", Path: config.Plain("/hello"), Response: config.Response{Body: config.Plain("hi")}}), listener.Options{Record: &listener.RecordOptions{}})
+	server, err := listener.Start(config.New(config.Endpoint{Method: "GET", Path: config.Plain("/hello"), Response: config.Response{Body: config.Plain("hi")}}), listener.Options{Record: &record.Options{}})
 	if err != nil {
 		t.Fatal(err)
 	}

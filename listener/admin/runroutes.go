@@ -12,7 +12,7 @@ import (
 	"unicode"
 	"unicode/utf8"
 
-	"mockserver/listener"
+	"mockserver/listener/record"
 )
 
 // showVerdict answers the verdict on the last seconds.
@@ -227,7 +227,7 @@ func (s *sampler) withRuns(look func(*runs)) {
 }
 
 // begin begins a run, unless another is under way.
-func (s *sampler) begin(name string, misses []listener.Miss, spec string) (entry RunEntry, err error) {
+func (s *sampler) begin(name string, misses []record.Miss, spec string) (entry RunEntry, err error) {
 	under := func(r *runs) {
 		if r.active != nil {
 			err = fmt.Errorf("%w: %q, with the ID %s; stop it first", errRunning, r.active.name, r.active.id)

@@ -3,7 +3,8 @@ package admin
 import (
 	"time"
 
-	"mockserver/listener"
+	"mockserver/internal/histogram"
+	"mockserver/listener/record"
 )
 
 // Sample is what happened in a stretch of time: a second, the window of the verdict,
@@ -54,7 +55,7 @@ type ErrorKinds struct {
 }
 
 // errorKindsOf tells the errors of an endpoint apart.
-func errorKindsOf(c *listener.Counted) ErrorKinds {
+func errorKindsOf(c *record.EndpointCounts) ErrorKinds {
 	kinds := ErrorKinds{InjectedErrors: c.Faults["failure"] + c.Faults["timeout"], OwnErrors: c.Broken}
 	all, others := errorsOf(c), kinds.InjectedErrors+kinds.OwnErrors+c.Refused
 	kinds.DeclaredErrors = all - min(all, others) // a status is counted later than what it is of
@@ -99,7 +100,7 @@ type Spread struct {
 	Max   float64 `json:"max" doc:"the longest"`
 }
 
-// quantiles is what distributions have: listener.Lengths, dispatcher.Lag.
+// quantiles is what distributions have: histogram.Snapshot, dispatcher.Lag.
 type quantiles interface {
 	Quantile(q float64) time.Duration
 	Mean() time.Duration
@@ -116,7 +117,7 @@ func spreadOf(count uint64, longest time.Duration, q quantiles) Spread {
 	}
 }
 
-func spreadOfLengths(l listener.Lengths) Spread { return spreadOf(l.Count, l.Max, l) }
+func spreadOfLengths(l histogram.Snapshot) Spread { return spreadOf(l.Count, l.Max, l) }
 
 func inMS(d time.Duration) float64 { return float64(d) / float64(time.Millisecond) }
 

@@ -8,7 +8,7 @@ import (
 	"sync"
 	"time"
 
-	"mockserver/listener"
+	"mockserver/listener/record"
 )
 
 const (
@@ -249,7 +249,7 @@ func (s *sampler) latest(most int, after time.Time) ([]Sample, []busy) {
 }
 
 // busiestBetween are the endpoints with the most requests between two counts.
-func busiestBetween(before, after *listener.Counts, sample Sample) busy {
+func busiestBetween(before, after *record.Counts, sample Sample) busy {
 	b := busy{Time: sample.Time, Endpoints: []busyAccount{}}
 	for _, c := range busiestOf(before, after, busiestMost) {
 		own := spreadOfLengths(c.Service)
@@ -264,10 +264,10 @@ func busiestBetween(before, after *listener.Counts, sample Sample) busy {
 
 // busiestOf is what was counted between two counts of those endpoints that had the most
 // requests, the busiest first; 0 is all that had any.
-func busiestOf(before, after *listener.Counts, most int) []listener.Counted {
+func busiestOf(before, after *record.Counts, most int) []record.EndpointCounts {
 	earlier := earlierIn(before)
 	type pair struct {
-		a, b *listener.Counted
+		a, b *record.EndpointCounts
 		n    uint64
 	}
 	var pairs []pair
@@ -275,7 +275,7 @@ func busiestOf(before, after *listener.Counts, most int) []listener.Counted {
 		b := &after.Endpoints[i]
 		a := earlier(i, b.ID)
 		if a == nil || !a.Since.Equal(b.Since) {
-			a = &listener.Counted{} // it is new, or was away meanwhile
+			a = &record.EndpointCounts{} // it is new, or was away meanwhile
 		}
 		if n := b.Requests - a.Requests; n > 0 {
 			pairs = append(pairs, pair{a, b, n})
@@ -285,7 +285,7 @@ func busiestOf(before, after *listener.Counts, most int) []listener.Counted {
 	if most > 0 {
 		pairs = pairs[:min(len(pairs), most)]
 	}
-	all := make([]listener.Counted, len(pairs))
+	all := make([]record.EndpointCounts, len(pairs))
 	for i, p := range pairs {
 		all[i] = countedSince(p.a, p.b)
 	}
@@ -294,14 +294,14 @@ func busiestOf(before, after *listener.Counts, most int) []listener.Counted {
 
 // earlierIn finds endpoints in an earlier reading: where they stand now, or after a
 // reload by their ID.
-func earlierIn(before *listener.Counts) func(i int, id string) *listener.Counted {
-	var known map[string]*listener.Counted
-	return func(i int, id string) *listener.Counted {
+func earlierIn(before *record.Counts) func(i int, id string) *record.EndpointCounts {
+	var known map[string]*record.EndpointCounts
+	return func(i int, id string) *record.EndpointCounts {
 		if i < len(before.Endpoints) && before.Endpoints[i].ID == id {
 			return &before.Endpoints[i]
 		}
 		if known == nil {
-			known = make(map[string]*listener.Counted, len(before.Endpoints))
+			known = make(map[string]*record.EndpointCounts, len(before.Endpoints))
 			for i := range before.Endpoints {
 				known[before.Endpoints[i].ID] = &before.Endpoints[i]
 			}
@@ -311,7 +311,7 @@ func earlierIn(before *listener.Counts) func(i int, id string) *listener.Counted
 }
 
 // countedSince is what was counted of an endpoint after an earlier reading.
-func countedSince(a, b *listener.Counted) listener.Counted {
+func countedSince(a, b *record.EndpointCounts) record.EndpointCounts {
 	c := *b
 	c.Requests, c.In, c.Out = b.Requests-a.Requests, b.In-a.In, b.Out-a.Out
 	c.Broken = b.Broken - a.Broken

@@ -15,7 +15,8 @@ import (
 	"github.com/valyala/fasthttp"
 
 	"mockserver/config"
-	"mockserver/listener"
+	"mockserver/internal/histogram"
+	"mockserver/listener/record"
 )
 
 var sampledFrom = time.Date(2026, 1, 2, 3, 4, 5, 0, time.UTC)
@@ -23,7 +24,7 @@ var sampledFrom = time.Date(2026, 1, 2, 3, 4, 5, 0, time.UTC)
 // scene makes readings of a server that does what the test says.
 type scene struct {
 	at     time.Time
-	counts listener.Counts
+	counts record.Counts
 	own    map[string][]time.Duration
 	usage  usage
 }
@@ -32,7 +33,7 @@ func newScene(endpoints ...string) *scene {
 	s := &scene{at: sampledFrom, own: map[string][]time.Duration{}}
 	s.usage = usage{cpu: total{0, true}, throttled: total{0, true}, machine: ticks{known: true}, waits: map[int]waits{1: {}}}
 	for _, name := range endpoints {
-		s.counts.Endpoints = append(s.counts.Endpoints, listener.Counted{ID: name, Endpoint: name, Statuses: map[int]uint64{}})
+		s.counts.Endpoints = append(s.counts.Endpoints, record.EndpointCounts{ID: name, Endpoint: name, Statuses: map[int]uint64{}})
 	}
 	return s
 }
@@ -53,7 +54,7 @@ func (s *scene) serve(name string, status, requests int, took time.Duration) {
 		for range requests {
 			s.own[name] = append(s.own[name], took)
 		}
-		c.Service = listener.LengthsOf(s.own[name]...)
+		c.Service = histogram.Of(s.own[name]...)
 	}
 }
 
@@ -64,7 +65,7 @@ func (s *scene) after(d time.Duration) reading {
 	s.usage.machine.all += uint64(d / time.Millisecond)
 	s.usage.machine.idle += uint64(d / time.Millisecond * 3 / 4)
 	r := reading{time: s.at, counts: s.counts, usage: s.usage, summed: sumOf(&s.counts)}
-	r.counts.Endpoints = append([]listener.Counted(nil), s.counts.Endpoints...)
+	r.counts.Endpoints = append([]record.EndpointCounts(nil), s.counts.Endpoints...)
 	return r
 }
 
@@ -249,7 +250,7 @@ func TestSampler_AnEndpointThatComesAndGoesIsNoMistake(t *testing.T) {
 	gone.ID, gone.Endpoint = "", ""
 	s.counts.Endpoints, s.counts.Gone = s.counts.Endpoints[:1], gone
 	sampler.take(s.after(time.Second))
-	s.counts.Endpoints = append(s.counts.Endpoints, listener.Counted{ID: "GET /b", Endpoint: "GET /b"})
+	s.counts.Endpoints = append(s.counts.Endpoints, record.EndpointCounts{ID: "GET /b", Endpoint: "GET /b"})
 	s.serve("GET /b", 200, 7, time.Microsecond)
 	sampler.take(s.after(time.Second))
 	samples, busiest := sampler.latest(3, time.Time{})

@@ -12,6 +12,7 @@ import (
 
 	"mockserver/config"
 	"mockserver/listener"
+	"mockserver/listener/record"
 )
 
 // untilReload is said wherever a request changes the specification.
@@ -33,7 +34,7 @@ type shownEndpoint struct {
 	Requests  uint64   `json:"requests" doc:"that it answered since the start"`
 }
 
-func shown(served *listener.Served) shownEndpoint {
+func shown(served *record.Served) shownEndpoint {
 	s := shownEndpoint{ID: served.ID, Endpoint: served.Name}
 	if socket := served.WebSocket; socket != nil {
 		s.WebSocket, s.Method, s.Path, s.Host, s.If, s.At = true, http.MethodGet, socket.Path.Value, socket.Host, socket.If.Value, socket.Pos.String()
@@ -149,7 +150,7 @@ func (a *Admin) addEndpoint(w http.ResponseWriter, r *http.Request) {
 	now := changed{Lasts: untilReload, Warnings: problemsOf(problems.Warnings())}
 	if a.refused(w, a.change(func(served *config.Spec) (*config.Spec, error) {
 		spec := config.Join(added, served)
-		e := shown(&listener.EndpointsOf(spec)[0]) // those of documents are behind it, so it is the first
+		e := shown(&record.Endpoints(spec)[0]) // those of documents are behind it, so it is the first
 		now.Endpoint, now.Endpoints = &e, len(spec.Endpoints)
 		return spec, nil
 	})) {
@@ -167,8 +168,8 @@ var errNoEndpoint = errors.New("no such endpoint")
 func (a *Admin) removeEndpoint(w http.ResponseWriter, r *http.Request) {
 	var now changed
 	err := a.change(func(served *config.Spec) (*config.Spec, error) {
-		all := listener.EndpointsOf(served)
-		i := slices.IndexFunc(all, func(s listener.Served) bool { return s.Endpoint != nil && s.ID == r.PathValue("id") })
+		all := record.Endpoints(served)
+		i := slices.IndexFunc(all, func(s record.Served) bool { return s.Endpoint != nil && s.ID == r.PathValue("id") })
 		if i < 0 {
 			return nil, errNoEndpoint
 		}

@@ -5,7 +5,7 @@ import (
 	"time"
 
 	"mockserver/config"
-	"mockserver/listener"
+	"mockserver/listener/record"
 )
 
 // shownCounts is what the server has counted since it was started, or of one endpoint.
@@ -31,7 +31,7 @@ type shownCounts struct {
 	InjectionError *Spread `json:"injection_error,omitempty" doc:"how much later than declared answers were"`
 }
 
-func shownCountsOf(c *listener.Counted) shownCounts {
+func shownCountsOf(c *record.EndpointCounts) shownCounts {
 	s := shownCounts{
 		ID: c.ID, Endpoint: c.Endpoint, Host: c.Host, If: c.If, Requests: c.Requests, Statuses: c.Statuses, In: c.In, Out: c.Out,
 		Faults: c.Faults, Limited: c.Limited, Refused: c.Refused, Received: c.Received, Sent: c.Sent,

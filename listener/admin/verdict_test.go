@@ -8,7 +8,7 @@ import (
 	"testing"
 	"time"
 
-	"mockserver/listener"
+	"mockserver/internal/histogram"
 )
 
 // busySample is a second in which requests were served and nothing was wrong; figures
@@ -106,8 +106,8 @@ func TestSampler_WhatMayBeLateIsOfTheShortestLatency(t *testing.T) {
 		sampler := s.sampler(slog.New(slog.DiscardHandler))
 		injected := slices.Repeat([]time.Duration{10 * time.Second}, 100-short)
 		injected = append(injected, slices.Repeat([]time.Duration{10 * time.Millisecond}, short)...)
-		s.counts.Endpoints[0].Requests, s.counts.Endpoints[0].Injected = 100, listener.LengthsOf(injected...)
-		s.counts.Endpoints[0].InjectionError = listener.LengthsOf(slices.Repeat([]time.Duration{time.Second}, 100)...)
+		s.counts.Endpoints[0].Requests, s.counts.Endpoints[0].Injected = 100, histogram.Of(injected...)
+		s.counts.Endpoints[0].InjectionError = histogram.Of(slices.Repeat([]time.Duration{time.Second}, 100)...)
 		sampler.take(s.after(time.Second))
 		v, _ := sampler.current()
 		if len(v.Reasons) != 1 || v.Reasons[0].Code != "injection-p99" || math.Abs(v.Reasons[0].Threshold-want) > want/100 {

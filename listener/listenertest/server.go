@@ -25,6 +25,7 @@ import (
 
 	"mockserver/config"
 	"mockserver/listener"
+	"mockserver/listener/record"
 )
 
 // patience is how long the end of a test waits for requests in flight: a test that
@@ -50,7 +51,7 @@ func start(t testing.TB, spec *config.Spec, opts listener.Options, grace time.Du
 		opts.Logger = listener.NewLogger("println", log, log)
 	}
 	if opts.Record == nil {
-		opts.Record = &listener.RecordOptions{Journal: listener.JournalOptions{Sample: 1}}
+		opts.Record = &record.Options{Journal: record.JournalOptions{Sample: 1}}
 	}
 	server, err := listener.Start(spec, opts)
 	if err != nil {
@@ -105,7 +106,7 @@ func Verify(t testing.TB, server *listener.Server, condition string, want int) {
 }
 
 // requests lists the newest requests of a journal, which has those first.
-func requests(journal []*listener.Exchange) string {
+func requests(journal []*record.Exchange) string {
 	if len(journal) == 0 {
 		return "no request came"
 	}

@@ -18,6 +18,7 @@ import (
 
 	"mockserver/config"
 	"mockserver/listener"
+	"mockserver/listener/record"
 )
 
 func TestMain(m *testing.M) {
@@ -158,7 +159,7 @@ func TestVerify_FailsUnlessTheCountIsKnownAndExpected(t *testing.T) {
 	Verify(t, recorded, "path-params.name = ann", 1)
 	Verify(t, recorded, "", 2)
 	Verify(t, recorded, "method = POST", 0)
-	sampled := Start(t, config.Parse("m.yml", []byte(hello)), listener.Options{Record: &listener.RecordOptions{}})
+	sampled := Start(t, config.Parse("m.yml", []byte(hello)), listener.Options{Record: &record.Options{}})
 	get(t, sampled.URL()+"/hello/ann")
 	unrecorded, err := listener.Start(config.Parse("m.yml", []byte(hello)), listener.Options{})
 	if err != nil {

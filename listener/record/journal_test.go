@@ -1,4 +1,4 @@
-package listener
+package record
 
 import (
 	"fmt"
@@ -40,19 +40,19 @@ func TestJournal_StaysWithinItsRoom(t *testing.T) {
 			j.put(x, slow)
 		}
 		if i%100 == 0 {
-			largest = max(largest, j.tally().Bytes)
+			largest = max(largest, j.Stats().Bytes)
 		}
 	}
 	if largest > room || largest < room/4 {
 		t.Errorf("it takes %d bytes, want at most %d, and most of it", largest, room)
 	}
-	tally := j.tally()
+	tally := j.Stats()
 	for _, why := range []Kept{Sampled, Failed, Unmatched, Slow} {
 		if tally.Seen[why] == 0 || tally.Dropped[why] == 0 || tally.Dropped[why] >= tally.Seen[why] {
 			t.Errorf("%s: %d seen, %d dropped", why, tally.Seen[why], tally.Dropped[why])
 		}
 	}
-	if got := len(j.all()); uint64(got) != sum(tally.Seen)-sum(tally.Dropped) {
+	if got := len(j.All()); uint64(got) != sum(tally.Seen)-sum(tally.Dropped) {
 		t.Errorf("it has %d of %v less %v", got, tally.Seen, tally.Dropped)
 	}
 }
@@ -72,17 +72,17 @@ func TestJournal_KeepsTheSlowest(t *testing.T) {
 			j.put(&Exchange{Kept: why, Took: own + time.Hour, Injected: time.Hour}, slow)
 		}
 	}
-	list := j.all()
-	if len(list) != slowest {
-		t.Fatalf("%d are kept, want %d", len(list), slowest)
+	list := j.All()
+	if len(list) != defaultSlowest {
+		t.Fatalf("%d are kept, want %d", len(list), defaultSlowest)
 	}
 	for _, x := range list {
-		if x.own() < (10_000-slowest)*time.Microsecond {
-			t.Errorf("%v is none of the slowest", x.own())
+		if x.own() < (10_000-defaultSlowest)*time.Microsecond {
+			t.Errorf("%v is none of the defaultSlowest", x.own())
 		}
 	}
-	j.reset()
-	if left := j.all(); len(left) != 0 || j.tally().Bytes != 0 {
+	j.Reset()
+	if left := j.All(); len(left) != 0 || j.Stats().Bytes != 0 {
 		t.Errorf("after a reset there are %d", len(left))
 	}
 	if _, _, ok := j.wants("", 1, time.Microsecond); !ok {
@@ -134,7 +134,7 @@ func TestJournal_TakesNoMoreThanItSays(t *testing.T) {
 					x.Kept = Sampled
 					j.put(x, false)
 				}
-				took, says = heap()-before, int64(j.tally().Bytes)
+				took, says = heap()-before, int64(j.Stats().Bytes)
 				runtime.KeepAlive(j)
 				if says/3 <= took && took <= says {
 					return
@@ -151,18 +151,6 @@ func manyHeaders(ctx *fasthttp.RequestCtx, letters int) {
 	}
 }
 
-// Why something was not answered as declared is kept for a journal, and not without one.
-func TestJournal_AloneHasReasonsKept(t *testing.T) {
-	for _, r := range []*recorder{nil, newRecorder(RecordOptions{})} {
-		var ctx fasthttp.RequestCtx
-		ctx.Init2(&connection{from: &connections{recorder: r}}, nil, false)
-		bodyNotFound.write(&ctx, "why")
-		if kept := ctx.UserValue(refusalKey{}) != nil; kept != (r != nil) {
-			t.Errorf("with a recorder: %v; kept: %v", r != nil, kept)
-		}
-	}
-}
-
 func TestJournal_FromEverywhere(t *testing.T) {
 	j := newJournal(JournalOptions{Bytes: 64 << 10})
 	var all sync.WaitGroup
@@ -171,13 +159,13 @@ func TestJournal_FromEverywhere(t *testing.T) {
 			for i := range 2000 {
 				j.put(&Exchange{Kept: []Kept{Failed, Slow, Sampled}[i%3], Took: time.Duration(g*i) * time.Microsecond}, i%3 == 1 || i%5 == 0)
 				if i%500 == 0 {
-					j.all()
+					j.All()
 				}
 			}
 		})
 	}
 	all.Wait()
-	if tally := j.tally(); sum(tally.Seen) != 16_000 || tally.Bytes > 64<<10 {
+	if tally := j.Stats(); sum(tally.Seen) != 16_000 || tally.Bytes > 64<<10 {
 		t.Errorf("%+v", tally)
 	}
 }
@@ -185,17 +173,26 @@ func TestJournal_FromEverywhere(t *testing.T) {
 // With every request sampled none is lost because others are slower.
 func TestJournal_SampledOnesAreNotLostToSlowerOnes(t *testing.T) {
 	j := newJournal(JournalOptions{Sample: 1})
-	for i := range 10 * slowest {
+	for i := range 10 * defaultSlowest {
 		kept, slow, _ := j.wants("", 1, time.Duration(i+1))
 		j.put(&Exchange{Kept: kept, Took: time.Duration(i + 1)}, slow)
 	}
-	all := j.all()
-	if len(all) != 10*slowest || j.missing() != "" {
-		t.Fatalf("%d of %d are kept: %s", len(all), 10*slowest, j.missing())
+	all := j.All()
+	if len(all) != 10*defaultSlowest || j.missing() != "" {
+		t.Fatalf("%d of %d are kept: %s", len(all), 10*defaultSlowest, j.missing())
 	}
 	for i, x := range all {
-		if x.ID != uint64(10*slowest-i) || (x.Kept == Slow) != (i < slowest) {
+		if x.ID != uint64(10*defaultSlowest-i) || (x.Kept == Slow) != (i < defaultSlowest) {
 			t.Fatalf("the last but %d is %d, kept as %s", i, x.ID, x.Kept)
 		}
 	}
+}
+
+// heap is how many bytes are reachable.
+func heap() int64 {
+	runtime.GC()
+	runtime.GC()
+	var m runtime.MemStats
+	runtime.ReadMemStats(&m)
+	return int64(m.HeapAlloc)
 }

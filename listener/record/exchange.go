@@ -1,4 +1,4 @@
-package listener
+package record
 
 import (
 	"bytes"
@@ -20,7 +20,7 @@ type Exchange struct {
 	Kept     Kept
 	Time     time.Time // of its arrival
 	Endpoint string    // that answered, "GET /users/:id"; "" for none
-	// EndpointID is the ID that Counted has of it.
+	// EndpointID is the ID that EndpointCounts has of it.
 	EndpointID string
 	Remote     string // the client's address
 	Method     string
@@ -71,7 +71,7 @@ const (
 )
 
 // by says which endpoint answered, and why the request is kept.
-func (x *Exchange) by(t *account, kept Kept) {
+func (x *Exchange) by(t *Counters, kept Kept) {
 	x.Kept, x.Endpoint, x.EndpointID, x.route = kept, t.name, t.key, t.route
 }
 
@@ -79,7 +79,7 @@ func (x *Exchange) by(t *account, kept Kept) {
 func (x *Exchange) own() time.Duration { return x.Took - x.Injected }
 
 // size is what an exchange takes, in bytes and roughly from above. The name of the
-// endpoint is that of its account.
+// endpoint is that of its counters.
 func (x *Exchange) size() int {
 	n := exchangeSize + len(x.Remote) + len(x.Method) + len(x.Host) + len(x.Target) + len(x.Reason)
 	for _, m := range [...]*Message{&x.Request, &x.Response} {
@@ -112,8 +112,8 @@ func exchangeOf(ctx *fasthttp.RequestCtx) *Exchange {
 	} else {
 		x.Response.body(ctx.Response.Body())
 	}
-	if f, ok := ctx.UserValue(refusalKey{}).(*refusal); ok {
-		x.Code, x.Reason = f.code, cutText([]byte(f.message), keptReason)
+	if f := RefusalOf(ctx); f != nil {
+		x.Code, x.Reason = f.Code, cutText([]byte(f.Message), keptReason)
 	}
 	return x
 }
@@ -122,15 +122,22 @@ func exchangeOf(ctx *fasthttp.RequestCtx) *Exchange {
 // says.
 type refusalKey struct{}
 
-type refusal struct{ code, message string }
+// Refusal is what an answer of the server's own says.
+type Refusal struct{ Code, Message string }
 
-// keepReason keeps what an answer of the server's own says, for the journal.
-func keepReason(ctx *fasthttp.RequestCtx, reason *refusal) {
-	if c, ok := ctx.Conn().(*connection); ok && c.from.recorder == nil {
-		return // there is none
-	}
+// KeepReason keeps what an answer of the server's own says, for the journal.
+func KeepReason(ctx *fasthttp.RequestCtx, reason *Refusal) {
 	ctx.SetUserValue(refusalKey{}, reason)
 }
+
+// RefusalOf is what the answer of the server's own says; nil for none.
+func RefusalOf(ctx *fasthttp.RequestCtx) *Refusal {
+	f, _ := ctx.UserValue(refusalKey{}).(*Refusal)
+	return f
+}
+
+// isKnown reports whether the headers of a request were understood.
+func isKnown(h *fasthttp.RequestHeader) bool { return len(h.RawHeaders()) > 0 || len(h.Host()) > 0 }
 
 func cutText(b []byte, most int) string { return string(b[:min(len(b), most)]) }
 
@@ -208,3 +215,7 @@ func (x *Exchange) unknown() *renderer.Unknown {
 		return renderer.HeaderWhole
 	}}
 }
+
+// isNoSecret tells of values that conditions take for false, which are none in any header:
+// a value that is not shown is taken for true.
+func isNoSecret(value []byte) bool { return !renderer.IsTrue(value) }

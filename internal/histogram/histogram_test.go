@@ -1,4 +1,4 @@
-package listener
+package histogram
 
 import (
 	"math"
@@ -25,16 +25,16 @@ func TestHistogram_QuantilesAreTrue(t *testing.T) {
 		{"small whole numbers", func() time.Duration { return time.Duration(rng.IntN(300)) }},
 	} {
 		t.Run(c.name, func(t *testing.T) {
-			var h histogram
+			var h Histogram
 			var truth []time.Duration
 			for range 50_000 {
 				d := c.draw()
 				truth = append(truth, d)
-				h.add(d)
+				h.Add(d)
 			}
 			slices.Sort(truth)
-			var got Lengths
-			h.read(&got)
+			var got Snapshot
+			h.Read(&got)
 			if got.Count != 50_000 || got.Max != truth[len(truth)-1] {
 				t.Fatalf("count %d, max %v; want 50000, %v", got.Count, got.Max, truth[len(truth)-1])
 			}
@@ -52,10 +52,10 @@ func TestHistogram_Borders(t *testing.T) {
 	for _, c := range []struct{ in, most time.Duration }{
 		{-5, 0}, {0, 0}, {127, 127}, {128, 128}, {255, 255}, {256, 257}, {time.Hour, longestKept}, {math.MaxInt64, longestKept},
 	} {
-		var h histogram
-		h.add(c.in)
-		var got Lengths
-		h.read(&got)
+		var h Histogram
+		h.Add(c.in)
+		var got Snapshot
+		h.Read(&got)
 		if got.Count != 1 || got.cells[0].end < min(max(c.in, 0), longestKept) || got.cells[0].end > c.most {
 			t.Errorf("%d is in a cell that ends at %d, want it to at %d", c.in, got.cells[0].end, c.most)
 		}
@@ -64,41 +64,41 @@ func TestHistogram_Borders(t *testing.T) {
 
 // Nothing is lost, whoever counts at the same time, also while room is made.
 func TestHistogram_CountsFromEverywhere(t *testing.T) {
-	var h histogram
+	var h Histogram
 	var all sync.WaitGroup
 	for g := range 8 {
 		all.Go(func() {
 			rng := rand.New(rand.NewPCG(uint64(g), 0))
 			for range 20_000 {
-				h.add(time.Duration(rng.Int64N(1 << 37)))
+				h.Add(time.Duration(rng.Int64N(1 << 37)))
 			}
 		})
 	}
 	all.Wait()
-	var got Lengths
-	h.read(&got)
+	var got Snapshot
+	h.Read(&got)
 	if got.Count != 160_000 {
 		t.Errorf("counted %d of 160000", got.Count)
 	}
 }
 
 func TestLengths_SinceAndMerge(t *testing.T) {
-	var h, other histogram
-	h.add(10)
-	h.add(1000)
-	var before Lengths
-	h.read(&before)
-	h.add(1000)
-	h.add(100_000)
-	var after Lengths
-	h.read(&after)
+	var h, other Histogram
+	h.Add(10)
+	h.Add(1000)
+	var before Snapshot
+	h.Read(&before)
+	h.Add(1000)
+	h.Add(100_000)
+	var after Snapshot
+	h.Read(&after)
 	later := after.Since(before)
 	if later.Count != 2 || later.Quantile(0) < 1000 || later.Quantile(0) > 1010 || later.Sum < 100_600 || later.Sum > 101_400 {
 		t.Errorf("what came later is %+v", later)
 	}
-	other.add(10)
-	other.add(5)
-	other.read(&after)
+	other.Add(10)
+	other.Add(5)
+	other.Read(&after)
 	if after.Count != 6 || after.Quantile(0) != 5 || after.Sum < 101_600 || after.Sum > 102_450 {
 		t.Errorf("both are %+v", after)
 	}
@@ -111,19 +111,19 @@ func TestLengths_SinceAndMerge(t *testing.T) {
 func TestLengths_SinceIsWhatWasAdded(t *testing.T) {
 	rng := rand.New(rand.NewPCG(3, 4))
 	for range 100 {
-		var h, later histogram
-		var before, after, want Lengths
+		var h, later Histogram
+		var before, after, want Snapshot
 		for range rng.IntN(50) {
-			h.add(time.Duration(rng.IntN(2000)))
+			h.Add(time.Duration(rng.IntN(2000)))
 		}
-		h.read(&before)
+		h.Read(&before)
 		for range rng.IntN(50) {
 			d := time.Duration(rng.IntN(2000))
-			h.add(d)
-			later.add(d)
+			h.Add(d)
+			later.Add(d)
 		}
-		h.read(&after)
-		later.read(&want)
+		h.Read(&after)
+		later.Read(&want)
 		if got := after.Since(before); got.Count != want.Count || got.Sum != want.Sum || !slices.Equal(got.cells, want.cells) {
 			t.Fatalf("got %+v, want %+v", got, want)
 		}
@@ -131,19 +131,19 @@ func TestLengths_SinceIsWhatWasAdded(t *testing.T) {
 }
 
 func TestHistogram_Allocates(t *testing.T) {
-	var h histogram
-	h.add(5000)
-	if n := testing.AllocsPerRun(100, func() { h.add(5001) }); n > 0 {
+	var h Histogram
+	h.Add(5000)
+	if n := testing.AllocsPerRun(100, func() { h.Add(5001) }); n > 0 {
 		t.Errorf("counting allocates %v times", n)
 	}
 }
 
 func BenchmarkHistogram(b *testing.B) {
-	var h histogram
+	var h Histogram
 	b.RunParallel(func(pb *testing.PB) {
 		d := time.Duration(5000)
 		for pb.Next() {
-			h.add(d)
+			h.Add(d)
 			d = (d*31 + 7) & 0xfffff
 		}
 	})

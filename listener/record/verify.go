@@ -1,4 +1,4 @@
-package listener
+package record
 
 import (
 	"errors"
@@ -30,20 +30,20 @@ const verifiedShown = 10
 
 // Verify counts the requests of the journal that a condition holds for: one of the
 // language of endpoint.if, in which the path parameters are those of the endpoint that
-// answered. A request is not counted when the condition depends on what the journal has
+// answered, and env what env.NAME is. A request is not counted when the condition depends on what the journal has
 // left out of it, the value of a secret header or the end of a large body; nor is one
 // whose headers were not understood. A bare word that is compared with a literal, as a
 // misspelt variable is, is an error here. The error is a config.Problems, or ErrNotRecorded.
-func (s *Server) Verify(condition string) (Verified, error) {
+func (j *Journal) Verify(condition string, env func(string) (string, bool)) (Verified, error) {
 	v := Verified{Exact: true}
-	p := probe{env: s.opts.Env, condition: condition, tests: map[route]func(*matcher.Request, *renderer.Unknown) renderer.Truth{}}
+	p := probe{env: env, condition: condition, tests: map[route]func(*matcher.Request, *renderer.Unknown) renderer.Truth{}}
 	if _, err := p.test(nil); err != nil {
 		return Verified{}, err
 	}
-	if s.recorder == nil {
+	if j == nil {
 		return Verified{}, ErrNotRecorded
 	}
-	all := s.recorder.journal.all()
+	all := j.All()
 	undecided := 0
 	for _, x := range all {
 		test, err := p.test(x.route)
@@ -63,7 +63,7 @@ func (s *Server) Verify(condition string) (Verified, error) {
 		v.Exact, v.Why = false, "of "+config.Count(undecided, "request")+" what decides is not kept: the value of a secret header, or what is behind the first 8 KiB"
 	}
 	// Behind all: what is dropped meanwhile counts as missing.
-	if missing := s.recorder.journal.missing(); missing != "" {
+	if missing := j.missing(); missing != "" {
 		v.Exact, v.Why = false, missing
 	}
 	return v, nil

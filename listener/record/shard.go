@@ -1,13 +1,14 @@
-package listener
+package record
 
 import (
 	"sync/atomic"
 
 	"mockserver/config"
+	"mockserver/internal/histogram"
 )
 
-// counts are the counters of an endpoint in one shard.
-type counts struct {
+// Shard is the counters of an endpoint in one shard.
+type Shard struct {
 	// What each request adds to comes first, so that most meet at one line of memory.
 	in, out  atomic.Uint64             // bytes of bodies
 	statuses [statusesKept]statusCount // as they come
@@ -15,18 +16,18 @@ type counts struct {
 	faults   [timeoutNumber + 1]atomic.Uint64
 	limited  atomic.Uint64 // 429 of a rate limit
 	refused  atomic.Uint64 // 503 of a capacity
-	broken   atomic.Uint64 // 500 and above in place of what is declared, see Counted.Broken
+	broken   atomic.Uint64 // 500 and above in place of what is declared, see EndpointCounts.Broken
 	heard    atomic.Uint64 // messages of WebSocket connections
 	said     atomic.Uint64
-	service  histogram // from the arrival to the answer, without what was injected
+	service  histogram.Histogram // from the arrival to the answer, without what was injected
 	waits    atomic.Pointer[pauses]
 	_        [64]byte // counters of another do not share the last line
 }
 
 // pauses is what was injected, where something is.
 type pauses struct {
-	injected histogram // what latency was declared to take, or a place of a capacity took
-	late     histogram // how much later answers were than that
+	injected histogram.Histogram // what latency was declared to take, or a place of a capacity took
+	late     histogram.Histogram // how much later answers were than that
 }
 
 // statusCount counts the answers of one status, once it has one.
@@ -55,7 +56,7 @@ func faultNames() []string {
 }
 
 // answered counts an answer, and tells how many there were with its status.
-func (c *counts) answered(status, in, out int) uint64 {
+func (c *Shard) answered(status, in, out int) uint64 {
 	if in > 0 {
 		c.in.Add(uint64(in))
 	}
@@ -66,7 +67,7 @@ func (c *counts) answered(status, in, out int) uint64 {
 }
 
 // status is the counter of a status.
-func (c *counts) status(status uint32) *atomic.Uint64 {
+func (c *Shard) status(status uint32) *atomic.Uint64 {
 	for i := range c.statuses {
 		s := &c.statuses[i]
 		known := s.status.Load()
@@ -83,7 +84,7 @@ func (c *counts) status(status uint32) *atomic.Uint64 {
 }
 
 // pauses is where what was injected is counted.
-func (c *counts) pauses() *pauses {
+func (c *Shard) pauses() *pauses {
 	p := c.waits.Load()
 	if p == nil {
 		c.waits.CompareAndSwap(nil, new(pauses))
@@ -92,8 +93,20 @@ func (c *counts) pauses() *pauses {
 	return p
 }
 
+// MessageIn counts a message that a WebSocket connection has received, of so many bytes.
+func (c *Shard) MessageIn(bytes int) {
+	c.in.Add(uint64(bytes))
+	c.heard.Add(1) // last, see stamp
+}
+
+// MessageOut counts one that was sent.
+func (c *Shard) MessageOut(bytes int) {
+	c.out.Add(uint64(bytes))
+	c.said.Add(1)
+}
+
 // each calls do for each status that was answered.
-func (c *counts) each(do func(status int, n uint64)) {
+func (c *Shard) each(do func(status int, n uint64)) {
 	for i := range c.statuses {
 		if n := c.statuses[i].n.Load(); n > 0 {
 			do(int(c.statuses[i].status.Load()), n)
@@ -110,7 +123,7 @@ func (c *counts) each(do func(status int, n uint64)) {
 
 // stamp is another number once anything was counted: each request is counted by its
 // status last, and each message behind its bytes.
-func (c *counts) stamp() uint64 {
+func (c *Shard) stamp() uint64 {
 	n := c.heard.Load() + c.said.Load()
 	for i := range c.statuses {
 		n += c.statuses[i].n.Load()
@@ -124,7 +137,7 @@ func (c *counts) stamp() uint64 {
 }
 
 // merge adds what m has, which does not change any more.
-func (c *counts) merge(m *counts) {
+func (c *Shard) merge(m *Shard) {
 	m.each(func(status int, n uint64) { c.status(uint32(status)).Add(n) })
 	for i := range m.faults {
 		c.faults[i].Add(m.faults[i].Load())
@@ -136,16 +149,16 @@ func (c *counts) merge(m *counts) {
 	c.broken.Add(m.broken.Load())
 	c.heard.Add(m.heard.Load())
 	c.said.Add(m.said.Load())
-	c.service.merge(&m.service)
+	c.service.Merge(&m.service)
 	if p := m.waits.Load(); p != nil {
 		into := c.pauses()
-		into.injected.merge(&p.injected)
-		into.late.merge(&p.late)
+		into.injected.Merge(&p.injected)
+		into.late.Merge(&p.late)
 	}
 }
 
 // read adds what the counters have to a total.
-func (c *counts) read(total *Counted) {
+func (c *Shard) read(total *EndpointCounts) {
 	c.each(func(status int, n uint64) {
 		total.Statuses[status] += n
 		total.Requests += n
@@ -162,9 +175,9 @@ func (c *counts) read(total *Counted) {
 	total.Broken += c.broken.Load()
 	total.Received += c.heard.Load()
 	total.Sent += c.said.Load()
-	c.service.read(&total.Service)
+	c.service.Read(&total.Service)
 	if p := c.waits.Load(); p != nil {
-		p.injected.read(&total.Injected)
-		p.late.read(&total.InjectionError)
+		p.injected.Read(&total.Injected)
+		p.late.Read(&total.InjectionError)
 	}
 }

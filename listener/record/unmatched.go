@@ -1,4 +1,4 @@
-package listener
+package record
 
 import (
 	"cmp"
@@ -21,9 +21,9 @@ type Miss struct {
 	First, Last        time.Time
 }
 
-// misses are the requests that no endpoint answered, each kind of them once, and a
+// Misses are the requests that no endpoint answered, each kind of them once, and a
 // bounded number of kinds: what came longest ago makes room.
-type misses struct {
+type Misses struct {
 	mu    sync.Mutex // guards what follows
 	known map[missKey]*list.Element
 	order list.List // of *Miss, what came last in front
@@ -39,8 +39,8 @@ const (
 	keptMiss   = 512
 )
 
-// add counts a request that no endpoint answered, and why.
-func (m *misses) add(r *matcher.Request, f failure, status int, reason string) {
+// Add counts a request that no endpoint answered, and why.
+func (m *Misses) Add(r *matcher.Request, code string, status int, reason string) {
 	k := missKey{cutText(r.Method(), 64), cutText(r.Host(), 256), cutText(r.Path(), keptMiss)}
 	now := time.Now()
 	m.mu.Lock()
@@ -59,11 +59,11 @@ func (m *misses) add(r *matcher.Request, f failure, status int, reason string) {
 	}
 	miss := e.Value.(*Miss)
 	miss.Count++
-	miss.Last, miss.Status, miss.Code, miss.Reason = now, status, f.code, cutText([]byte(reason), keptReason)
+	miss.Last, miss.Status, miss.Code, miss.Reason = now, status, code, cutText([]byte(reason), keptReason)
 }
 
 // shrink makes room for the last one.
-func (m *misses) shrink() {
+func (m *Misses) shrink() {
 	if m.order.Len() <= keptMisses {
 		return
 	}
@@ -71,8 +71,8 @@ func (m *misses) shrink() {
 	delete(m.known, missKey{last.Method, last.Host, last.Path})
 }
 
-// all are copies, those that came last first.
-func (m *misses) all() []Miss {
+// All are copies, those that came last first.
+func (m *Misses) All() []Miss {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	all := make([]Miss, 0, m.order.Len())
@@ -83,13 +83,15 @@ func (m *misses) all() []Miss {
 	return all
 }
 
-func (m *misses) distinct() uint64 {
+// distinct is how many kinds there were.
+func (m *Misses) distinct() uint64 {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	return m.kinds
 }
 
-func (m *misses) reset() {
+// Reset forgets them.
+func (m *Misses) Reset() {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	m.known, m.kinds = nil, 0

@@ -1,4 +1,4 @@
-package listener
+package record
 
 import (
 	"bufio"
@@ -17,6 +17,8 @@ type JournalOptions struct {
 	// the server's own or with a fault, that no endpoint matched, and the slowest.
 	Sample int
 	Bytes  int // that all of them may take; 0 is 16 MiB
+	// Slowest is how many of the slowest are kept: 0 is 100, and below 0 none.
+	Slowest int
 }
 
 // Kept says why the journal has a request.
@@ -33,12 +35,13 @@ const (
 
 const (
 	defaultJournalBytes = 16 << 20
-	// slowest is how many of the slowest requests are kept.
-	slowest = 100
+	defaultSlowest      = 100
+	// largestHead is the longest head of a request that is told.
+	largestHead = 64 << 10
 )
 
-// journal keeps requests. Its room is bounded; what is old makes room for what is new.
-type journal struct {
+// Journal keeps requests. Its room is bounded; what is old makes room for what is new.
+type Journal struct {
 	sample    uint64
 	threshold atomic.Int64 // what is slower is one of the slowest; 0 until there are enough
 
@@ -46,34 +49,35 @@ type journal struct {
 	retelling retelling
 
 	mu      sync.Mutex // guards what follows
-	told    []told
+	told    []Told
 	last    uint64 // ID
 	sampled ring
 	failed  ring
 	missed  ring // unmatched
 	slow    slowHeap
-	kept    Tally
+	kept    JournalStats
 }
 
-// Tally is how many requests the journal was given, and how many of them it has no
+// JournalStats is how many requests the journal was given, and how many of them it has no
 // more.
-type Tally struct {
+type JournalStats struct {
 	Seen    map[Kept]uint64
 	Dropped map[Kept]uint64
 	Bytes   int // that they take
 }
 
-func newJournal(o JournalOptions) *journal {
+func newJournal(o JournalOptions) *Journal {
 	if o.Bytes == 0 {
 		o.Bytes = defaultJournalBytes
 	}
-	j := &journal{sample: uint64(max(o.Sample, 0))}
-	j.retelling.in = bufio.NewReaderSize(nil, maxHeader)
+	j := &Journal{sample: uint64(max(o.Sample, 0))}
+	j.retelling.in = bufio.NewReaderSize(nil, largestHead)
+	slowest := max(cmp.Or(o.Slowest, defaultSlowest), 0)
 	// The slowest are few and bounded each: what is left is for the others.
 	rest := max(o.Bytes-slowest*largestExchange, o.Bytes/2)
 	j.sampled.room, j.failed.room, j.missed.room = rest/3, rest/3, rest/3
 	j.slow.most = min(slowest, (o.Bytes-rest)/largestExchange)
-	j.kept = Tally{Seen: map[Kept]uint64{}, Dropped: map[Kept]uint64{}}
+	j.kept = JournalStats{Seen: map[Kept]uint64{}, Dropped: map[Kept]uint64{}}
 	return j
 }
 
@@ -146,7 +150,7 @@ func (h *slowHeap) sink() {
 
 // wants tells why a request is to be kept, if it is, and whether it is one of the slowest
 // as well. nth is its number among those of its kind, of which the first is sampled.
-func (j *journal) wants(remark Kept, nth uint64, own time.Duration) (kept Kept, slow, ok bool) {
+func (j *Journal) wants(remark Kept, nth uint64, own time.Duration) (kept Kept, slow, ok bool) {
 	slow = remark == "" && j.slow.most > 0 && int64(own) > j.threshold.Load()
 	switch {
 	case remark != "":
@@ -158,14 +162,14 @@ func (j *journal) wants(remark Kept, nth uint64, own time.Duration) (kept Kept, 
 }
 
 // put keeps an exchange that came after those that were told.
-func (j *journal) put(x *Exchange, slow bool) {
-	j.settle()
+func (j *Journal) put(x *Exchange, slow bool) {
+	j.Settle()
 	j.place(x, slow)
 }
 
 // place keeps an exchange, which is the journal's from now on. One that is sampled and
 // slow is in both places: it stays until it is in neither.
-func (j *journal) place(x *Exchange, slow bool) {
+func (j *Journal) place(x *Exchange, slow bool) {
 	j.mu.Lock()
 	defer j.mu.Unlock()
 	j.last++
@@ -188,7 +192,7 @@ func (j *journal) place(x *Exchange, slow bool) {
 }
 
 // ring is that of the exchanges that are kept for a reason; nil for none.
-func (j *journal) ring(kept Kept) *ring {
+func (j *Journal) ring(kept Kept) *ring {
 	switch kept {
 	case Failed:
 		return &j.failed
@@ -201,15 +205,15 @@ func (j *journal) ring(kept Kept) *ring {
 }
 
 // leave counts an exchange that is in one place less.
-func (j *journal) leave(x *Exchange) {
+func (j *Journal) leave(x *Exchange) {
 	if x.places--; x.places == 0 {
 		j.kept.Dropped[x.Kept]++
 	}
 }
 
-// reset forgets everything.
-func (j *journal) reset() {
-	j.settle()
+// Reset forgets everything.
+func (j *Journal) Reset() {
+	j.Settle()
 	j.mu.Lock()
 	defer j.mu.Unlock()
 	for _, r := range []*ring{&j.sampled, &j.failed, &j.missed} {
@@ -217,12 +221,12 @@ func (j *journal) reset() {
 	}
 	j.slow = slowHeap{most: j.slow.most}
 	j.threshold.Store(0)
-	j.kept = Tally{Seen: map[Kept]uint64{}, Dropped: map[Kept]uint64{}}
+	j.kept = JournalStats{Seen: map[Kept]uint64{}, Dropped: map[Kept]uint64{}}
 }
 
-// all is every exchange, the newest first. They are not changed any more.
-func (j *journal) all() []*Exchange {
-	j.settle()
+// All is every exchange, the newest first. They are not changed any more.
+func (j *Journal) All() []*Exchange {
+	j.Settle()
 	j.mu.Lock()
 	list := make([]*Exchange, 0, len(j.slow.all))
 	for _, x := range j.slow.all {
@@ -239,20 +243,20 @@ func (j *journal) all() []*Exchange {
 	return slices.CompactFunc(list, func(a, b *Exchange) bool { return a.ID == b.ID })
 }
 
-// tally is what the journal has seen and has.
-func (j *journal) tally() Tally {
-	j.settle()
+// Stats is what the journal has seen and has.
+func (j *Journal) Stats() JournalStats {
+	j.Settle()
 	j.mu.Lock()
 	defer j.mu.Unlock()
-	return Tally{
+	return JournalStats{
 		Seen: maps.Clone(j.kept.Seen), Dropped: maps.Clone(j.kept.Dropped),
 		Bytes: j.sampled.bytes + j.failed.bytes + j.missed.bytes + j.slow.bytes,
 	}
 }
 
 // missing says why the journal does not have every request; "" when it has.
-func (j *journal) missing() string {
-	t := j.tally()
+func (j *Journal) missing() string {
+	t := j.Stats()
 	switch {
 	case j.sample != 1:
 		return "the journal keeps only some of the requests that went well; see --journal-sample"

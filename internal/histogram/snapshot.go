@@ -1,0 +1,175 @@
+package histogram
+
+import (
+	"iter"
+	"math"
+	"slices"
+	"time"
+)
+
+// Snapshot is a histogram as it was when it was read: lengths of time, to within 0.4 %.
+type Snapshot struct {
+	Count uint64
+	Sum   time.Duration // to within 0.4 %, as each of them
+	Max   time.Duration // exact
+	cells []lengthCell  // rising
+}
+
+type lengthCell struct {
+	end   time.Duration // the longest in it
+	count uint64
+}
+
+// Read adds what the histogram holds to what l does. What is counted meanwhile may be
+// in it or not.
+func (h *Histogram) Read(l *Snapshot) {
+	var room [128]lengthCell // most have fewer: one list is made then, of the size that it has
+	cells := room[:0]
+	m := Snapshot{Max: time.Duration(h.max.Load())}
+	for i := range h.octaves {
+		o := h.octaves[i].Load()
+		if o == nil {
+			continue
+		}
+		for cell := range o {
+			if n := o[cell].Load(); n > 0 {
+				end := time.Duration(cellEnd(i, cell))
+				cells = append(cells, lengthCell{end, n})
+				m.Sum += middle(end) * time.Duration(n)
+				m.Count += n
+			}
+		}
+	}
+	if l.Count == 0 && m.Count > 0 {
+		m.cells = slices.Clone(cells)
+		*l = m
+		return
+	}
+	l.merge(Snapshot{Count: m.Count, Sum: m.Sum, Max: m.Max, cells: cells})
+}
+
+// merge adds the lengths of m to l.
+func (l *Snapshot) merge(m Snapshot) {
+	l.Sum += m.Sum
+	l.Max = max(l.Max, m.Max)
+	if m.Count == 0 {
+		return
+	}
+	merged := make([]lengthCell, 0, len(l.cells)+len(m.cells))
+	a, b := l.cells, m.cells
+	for len(a) > 0 || len(b) > 0 {
+		switch {
+		case len(b) == 0 || len(a) > 0 && a[0].end < b[0].end:
+			merged, a = append(merged, a[0]), a[1:]
+		case len(a) == 0 || b[0].end < a[0].end:
+			merged, b = append(merged, b[0]), b[1:]
+		default:
+			merged = append(merged, lengthCell{a[0].end, a[0].count + b[0].count})
+			a, b = a[1:], b[1:]
+		}
+	}
+	l.cells, l.Count = merged, 0
+	for _, c := range merged {
+		l.Count += c.count
+	}
+}
+
+// Since is what came after an earlier reading of the same.
+func (l Snapshot) Since(before Snapshot) Snapshot {
+	later := Snapshot{Sum: l.Sum - before.Sum, Max: l.Max}
+	had := before.cells
+	for _, c := range l.cells {
+		for len(had) > 0 && had[0].end < c.end {
+			had = had[1:]
+		}
+		n := c.count
+		if len(had) > 0 && had[0].end == c.end {
+			n -= had[0].count
+		}
+		if n > 0 {
+			later.cells = append(later.cells, lengthCell{c.end, n})
+			later.Count += n
+			later.Max = min(l.Max, c.end) // no exact one is known of a part
+		}
+	}
+	if later.Count == 0 {
+		later.Max = 0
+	}
+	return later
+}
+
+// Quantile is the length that a share q, from 0 to 1, did not exceed; 0 when there is none.
+func (l Snapshot) Quantile(q float64) time.Duration {
+	if l.Count == 0 {
+		return 0
+	}
+	rank := min(max(uint64(math.Ceil(q*float64(l.Count))), 1), l.Count)
+	var seen uint64
+	for _, c := range l.cells {
+		if seen += c.count; seen >= rank && seen < l.Count {
+			return min(middle(c.end), l.Max)
+		}
+	}
+	if rank == l.Count || len(l.cells) == 0 || l.Max > longestKept {
+		return l.Max
+	}
+	return min(middle(l.cells[len(l.cells)-1].end), l.Max)
+}
+
+// Mean is the average; 0 when there is none.
+func (l Snapshot) Mean() time.Duration {
+	if l.Count == 0 {
+		return 0
+	}
+	return l.Sum / time.Duration(l.Count)
+}
+
+// Buckets are how many lengths are no longer than each of the bounds, which rise.
+func (l Snapshot) Buckets(bounds []time.Duration) []uint64 {
+	counts := make([]uint64, len(bounds))
+	i := 0
+	var seen uint64
+	for b, bound := range bounds {
+		for i < len(l.cells) && l.cells[i].end <= bound {
+			seen += l.cells[i].count
+			i++
+		}
+		counts[b] = seen
+	}
+	return counts
+}
+
+// Sum is several readings as one: those of all endpoints, say.
+func Sum(all iter.Seq[Snapshot]) Snapshot {
+	var counts [octaves][1 << octaveBits]uint64
+	var sum Snapshot
+	for l := range all {
+		sum.Sum += l.Sum
+		sum.Max = max(sum.Max, l.Max)
+		for _, c := range l.cells {
+			i, cell := cellOf(int64(c.end))
+			counts[i][cell] += c.count
+		}
+	}
+	for i := range counts {
+		for cell, n := range counts[i] {
+			if n > 0 {
+				sum.cells = append(sum.cells, lengthCell{time.Duration(cellEnd(i, cell)), n})
+				sum.Count += n
+			}
+		}
+	}
+	return sum
+}
+
+// Of is what a histogram of these lengths would be read as.
+func Of(lengths ...time.Duration) Snapshot {
+	var h Histogram
+	for _, d := range lengths {
+		h.Add(d)
+	}
+	var l Snapshot
+	h.Read(&l)
+	l.cells = slices.Clip(l.cells)
+	return l
+}

@@ -1,0 +1,141 @@
+package listener
+
+import (
+	"context"
+	"fmt"
+	"math"
+	"runtime"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/valyala/fasthttp"
+
+	"mockserver/config"
+	"mockserver/fetcher"
+	"mockserver/listener/record"
+)
+
+// recording is configured for a server that records, and has one of so many requests in
+// its journal.
+func recording(tb testing.TB, configuration string, sample int) *Server {
+	tb.Helper()
+	return recordingAs(tb, configuration, record.JournalOptions{Sample: sample})
+}
+
+// recordingAs is recording with a journal as told.
+func recordingAs(tb testing.TB, configuration string, journal record.JournalOptions) *Server {
+	tb.Helper()
+	s := newServer(Options{Record: &record.Options{Journal: journal}})
+	tb.Cleanup(func() { s.compiler.loader.Close(context.Background()) })
+	if err := s.Apply(config.Parse("mock.yml", []byte(configuration))); err != nil {
+		tb.Fatal(err)
+	}
+	return s
+}
+
+// A panic is a request to the endpoint that it was met in, answered 500.
+func TestRecord_Panics(t *testing.T) {
+	s := recording(t, "- endpoint: {path: /a, response: {external-body: {provider: json, path: \"/nowhere/{{query-params.q}}\"}}}\n- endpoint: {path: /b, response: {}}", 0)
+	s.snapshot.Load().answers[0].source = &fetcher.Source{} // of no loader: asking it for a body panics
+	for _, path := range []string{"/a?q=1", "/b"} {
+		var ctx fasthttp.RequestCtx
+		ctx.Init(&fasthttp.Request{}, nil, nil)
+		ctx.Request.SetRequestURI(path)
+		s.serve(&ctx)
+	}
+	s.snapshot.Store(&snapshot{}) // no table: it is not known which endpoint it would be
+	var ctx fasthttp.RequestCtx
+	ctx.Init(&fasthttp.Request{}, nil, nil)
+	s.serve(&ctx)
+	counts := s.recorder.Counts()
+	a, b, unmatched := counts.Endpoints[0], counts.Endpoints[1], counts.Unmatched
+	if a.Statuses[500] != 1 || a.Requests != 1 || b.Statuses[200] != 1 || unmatched.Statuses[500] != 1 {
+		t.Errorf("got %v, %v, %v", a.Statuses, b.Statuses, unmatched.Statuses)
+	}
+	kept := s.Journal()
+	if len(kept) != 2 || kept[1].Code != "internal" || kept[1].Kept != record.Failed || kept[1].Endpoint != "GET /a" || kept[0].Kept != record.Unmatched {
+		t.Errorf("the journal has %d: %+v", len(kept), kept)
+	}
+	if counts.InFlight != 0 {
+		t.Errorf("%d are being served", counts.InFlight)
+	}
+}
+
+// What latency was declared to take comes out as it was declared, in the counts too.
+func TestCounts_InjectedIsWhatIsDeclared(t *testing.T) {
+	seed := uint64(1)
+	s := newServer(Options{Record: &record.Options{}, Seed: &seed})
+	defer s.compiler.loader.Close(context.Background())
+	if err := s.Apply(config.Parse("m.yml", []byte("- endpoint: {path: /a, response: {}, latency: {p50: 20ms, p90: 45ms, p99: 120ms, max: 1s}}"))); err != nil {
+		t.Fatal(err)
+	}
+	for range 40_000 { // without a connection there is nothing to wait in
+		var ctx fasthttp.RequestCtx
+		ctx.Init(&fasthttp.Request{}, nil, nil)
+		ctx.Request.SetRequestURI("/a")
+		s.serve(&ctx)
+	}
+	c := s.recorder.Counts().Endpoints[0]
+	for q, want := range map[float64]time.Duration{0.5: 20 * time.Millisecond, 0.9: 45 * time.Millisecond} {
+		if got := c.Injected.Quantile(q); math.Abs(float64(got-want)) > 0.02*float64(want) {
+			t.Errorf("quantile %v is %v, want %v", q, got, want)
+		}
+	}
+	if c.Injected.Count != 40_000 || c.InjectionError.Count != 40_000 || c.Service.Quantile(1) > 10*time.Millisecond {
+		t.Errorf("%d injected, %d late, own %v", c.Injected.Count, c.InjectionError.Count, c.Service.Quantile(1))
+	}
+}
+
+// A flood of different requests that nothing matches leaves the last of them.
+func TestMisses_AreBounded(t *testing.T) {
+	s := recording(t, "- endpoint: {path: /users/:id, response: {}}", 0)
+	ask := func(path string) {
+		var ctx fasthttp.RequestCtx
+		ctx.Init(&fasthttp.Request{}, nil, nil)
+		ctx.Request.SetRequestURI(path)
+		s.serve(&ctx)
+	}
+	var before, after runtime.MemStats
+	runtime.GC()
+	runtime.ReadMemStats(&before)
+	ask("/again")
+	for i := range 5 * 1000 {
+		ask(fmt.Sprintf("/%d/%s", i, strings.Repeat("x", i)))
+		if i%100 == 0 {
+			ask("/again")
+		}
+	}
+	runtime.GC()
+	runtime.ReadMemStats(&after)
+	all := s.Unmatched()
+	if len(all) != 1000 || s.recorder.Counts().Distinct != 5*1000+1 || s.recorder.Counts().Unmatched.Requests != 5*1000+51 {
+		t.Errorf("%d are kept, of %d different ones", len(all), s.recorder.Counts().Distinct)
+	}
+	if took := int64(after.HeapAlloc) - int64(before.HeapAlloc); took > 4<<20+16<<20 {
+		t.Errorf("they take %d bytes", took)
+	}
+	last := all[0]
+	if !strings.HasPrefix(last.Path, fmt.Sprintf("/%d/", 5*1000-1)) || len(last.Path) > 512 || last.Count != 1 ||
+		last.Status != 404 || last.Code != "endpoint_not_found" || !strings.Contains(last.Reason, "no endpoint is declared for GET") {
+		t.Errorf("the last is %+v", last)
+	}
+	for _, m := range all {
+		if m.Path == "/again" && m.Count == 51 && m.First.Before(m.Last) {
+			return
+		}
+	}
+	t.Error("what comes again and again is not kept")
+}
+
+// Why something was not answered as declared is kept for a journal, and not without one.
+func TestJournal_AloneHasReasonsKept(t *testing.T) {
+	for _, r := range []*record.Recorder{nil, record.New(record.Options{})} {
+		var ctx fasthttp.RequestCtx
+		ctx.Init2(&connection{from: &connections{recorder: r}}, nil, false)
+		bodyNotFound.write(&ctx, "why")
+		if kept := record.RefusalOf(&ctx) != nil; kept != (r != nil) {
+			t.Errorf("with a recorder: %v; kept: %v", r != nil, kept)
+		}
+	}
+}
