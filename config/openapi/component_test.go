@@ -88,7 +88,6 @@ func TestBodiesOfComponents(t *testing.T) {
 	}
 }
 
-// TestImpossibleSchemas are said to be so, and still give a JSON value.
 // TestHarderSchemas: a value is found wherever there is one, whatever chance says.
 func TestHarderSchemas(t *testing.T) {
 	doc, compiled := components(t, "harder.yml")
@@ -106,6 +105,7 @@ func TestHarderSchemas(t *testing.T) {
 	}
 }
 
+// TestImpossibleSchemas: the warning says so, and the body is a JSON value all the same.
 func TestImpossibleSchemas(t *testing.T) {
 	schemas := map[string]string{
 		"false": `false`, "bounds": `{"type": "integer", "minimum": 2, "maximum": 1}`, "lengths": `{"type": "string", "minLength": 3, "maxLength": 2}`,
