@@ -76,6 +76,7 @@ func (s *scanner) date(f *filter, at token) bool {
 		if !ok {
 			return false
 		}
+		s.remember(&zone)
 		f.arg = &zone
 		if zone.constant() && !in.check(zone.literal) {
 			s.fail(at.offset, "unknown time zone %s (expected a name of the IANA database, such as \"Europe/Zurich\" or \"UTC\")", at.describe())

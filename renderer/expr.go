@@ -339,7 +339,6 @@ func (s *scanner) word(t token) (expr, bool) {
 		return expr{literal: v}, true
 	}
 	if e, ok, known := s.variable(t); known {
-		s.remember(&e)
 		return e, ok
 	}
 	root, rest := cutRoot(t.text)

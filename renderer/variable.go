@@ -138,7 +138,7 @@ func (s *scanner) remember(e *expr) {
 		steady++
 	}
 	switch e.op {
-	case opQuery, opHeader, opCookie, opForm, opJSON, opMessageJSON, opLoopItem: // they are looked for
+	case opQuery, opHeader, opCookie, opForm, opJSON, opLoopItem: // they are looked for
 	default:
 		if steady == 0 && !e.length {
 			return
