@@ -10,6 +10,7 @@ mockserver -> mockserver/config
 mockserver -> mockserver/listener
 mockserver -> mockserver/listener/admin
 mockserver -> mockserver/listener/record
+mockserver/bench -> mockserver/bench/load
 mockserver/bench -> mockserver/config
 mockserver/config -> mockserver/config/openapi
 mockserver/dispatcher -> mockserver/dispatcher/client

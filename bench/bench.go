@@ -13,7 +13,7 @@
 // round mean something where single figures do not. No answer that was not
 // checked is counted, and errors make a result void.
 //
-// The load generator is load.go; docs/bench.md says what the figures mean.
+// The load generator is package load; docs/bench.md says what the figures mean.
 package bench
 
 import (
@@ -24,6 +24,8 @@ import (
 	"os"
 	"slices"
 	"time"
+
+	"mockserver/bench/load"
 )
 
 // ErrStopped is what Run returns when its context ended: what was measured until
@@ -39,7 +41,7 @@ type run struct {
 	begun    time.Time
 	machine  machine
 
-	placed placement
+	placed load.Placement
 
 	results []*result
 	listed  []unasked // endpoints that were not measured
@@ -70,7 +72,7 @@ func Run(ctx context.Context, opts Options, stdout, stderr io.Writer) error {
 
 // measured measures everything that was asked for.
 func (r *run) measured(ctx context.Context) error {
-	r.placed = place(0)
+	r.placed = load.Place(0)
 	r.machine = thisMachine(r.opts.Version)
 	if len(r.opts.Config) > 0 {
 		return r.endpoints(ctx)

@@ -14,6 +14,8 @@ import (
 	"strings"
 	"time"
 	"unicode"
+
+	"mockserver/bench/load"
 )
 
 // answerPatience bounds the wait for one answer of a check.
@@ -81,11 +83,11 @@ func (w *wrongAnswer) Error() string {
 // check sends each request once. It returns what each answer has to be under load,
 // and the first answer, or an error with the request, what was wanted and what
 // came. Of a server that is not ours only the status is looked at.
-func check(ctx context.Context, address string, requests []asked, statusOnly bool) ([]want, reply, error) {
+func check(ctx context.Context, address string, requests []asked, statusOnly bool) ([]load.Want, reply, error) {
 	c := &caller{address: address}
 	defer c.close()
 	var first reply
-	wants := make([]want, len(requests))
+	wants := make([]load.Want, len(requests))
 	for i := range requests {
 		r := &requests[i]
 		got, err := c.call(ctx, r.wire)
@@ -101,9 +103,9 @@ func check(ctx context.Context, address string, requests []asked, statusOnly boo
 		if err := r.compare(&got, statusOnly); err != nil {
 			return nil, reply{}, err
 		}
-		wants[i] = want{status: got.status, length: -1}
+		wants[i] = load.Want{Status: got.status, Length: -1}
 		if r.answer.Body != nil && !statusOnly {
-			wants[i].length = len(got.body)
+			wants[i].Length = len(got.body)
 		}
 	}
 	return wants, first, nil

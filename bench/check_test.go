@@ -38,12 +38,12 @@ func TestCheckFindsWrongAnswers(t *testing.T) {
 		wants, first, err := check(context.Background(), address, r.expanded(), c.statusOnly)
 		var wrong *wrongAnswer
 		switch {
-		case c.wrong == "" && (err != nil || wants[0].status != 201 || first.status != 201):
+		case c.wrong == "" && (err != nil || wants[0].Status != 201 || first.status != 201):
 			t.Errorf("%s: %v", c.name, err)
 		case c.wrong != "" && (!errors.As(err, &wrong) || !strings.Contains(err.Error(), c.wrong)):
 			t.Errorf("%s: %v; want %q", c.name, err, c.wrong)
-		case c.name == "right" && wants[0].length != 10, c.name == "status only" && wants[0].length != -1:
-			t.Errorf("%s: under load a body of %d bytes is wanted", c.name, wants[0].length)
+		case c.name == "right" && wants[0].Length != 10, c.name == "status only" && wants[0].Length != -1:
+			t.Errorf("%s: under load a body of %d bytes is wanted", c.name, wants[0].Length)
 		}
 	}
 }

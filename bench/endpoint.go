@@ -378,7 +378,7 @@ func (r *run) subjects(ctx context.Context, candidate side, endpoints []config.E
 			return nil, fmt.Errorf("%s: %w", named(e), err)
 		}
 		if e.EffectiveMethod() == "HEAD" {
-			wants[0].length = 0
+			wants[0].Length = 0
 		}
 		if what := bounded(e); what != "" {
 			r.notes = append(r.notes, named(e)+": "+what)

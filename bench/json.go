@@ -146,7 +146,7 @@ func (r *run) document(complete bool) document {
 	d := document{
 		Form: 1, Complete: complete, Begun: r.begun.UTC().Format(time.RFC3339), Took: time.Since(r.begun).Seconds(),
 		Machine:   r.machine,
-		Placement: placedJSON{listed(r.placed.server), listed(r.placed.generator), r.placed.why},
+		Placement: placedJSON{listed(r.placed.Server), listed(r.placed.Generator), r.placed.Why},
 		Method: methodJSON{
 			Kind: r.kind(), Rounds: r.opts.Rounds, Round: r.opts.Duration.Seconds(), Warmup: warmup(r.opts.Duration).Seconds(),
 			Connections: r.opts.Connections, Rate: r.opts.Rate.PerSecond, Share: r.opts.Rate.Share,

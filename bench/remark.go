@@ -11,8 +11,8 @@ import (
 // remarks says what figures cannot say of themselves.
 func (r *run) remarks(b *strings.Builder) {
 	lines := append([]string{}, r.notes...)
-	if len(r.results) > 0 && len(r.placed.server) == 0 {
-		lines = append(lines, r.placed.why)
+	if len(r.results) > 0 && len(r.placed.Server) == 0 {
+		lines = append(lines, r.placed.Why)
 	}
 	if noisy := r.noisy(); len(noisy) > 0 {
 		lines = append(lines, "the machine was noisy: ratios of the same thing lie far apart ("+strings.Join(noisy, ", ")+

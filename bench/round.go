@@ -10,6 +10,8 @@ import (
 	"time"
 
 	"github.com/HdrHistogram/hdrhistogram-go"
+
+	"mockserver/bench/load"
 )
 
 // side is a server that is loaded: the baseline, or the candidate.
@@ -25,7 +27,7 @@ type side struct {
 type subject struct {
 	name, shows string
 	requests    [][]byte
-	wants       []want
+	wants       []load.Want
 	sample      reply   // an answer, which the baseline gives too
 	rate        float64 // requests a second that belong to it; 0 for none
 	duration    time.Duration
@@ -59,30 +61,30 @@ func (r *run) load(ctx context.Context, s side, sub *subject, rate float64) (fig
 }
 
 func (r *run) loadFor(ctx context.Context, s side, sub *subject, rate float64, duration time.Duration) (figures, error) {
-	l := load{
-		address: s.address, requests: sub.requests, want: sub.wants, connections: r.opts.Connections,
-		warmup: warmup(duration), duration: duration, rate: rate, cpus: r.placed.generator,
+	plan := load.Plan{
+		Address: s.address, Requests: sub.requests, Wants: sub.wants, Connections: r.opts.Connections,
+		Warmup: warmup(duration), Duration: duration, Rate: rate, CPUs: r.placed.Generator,
 	}
 	if s.bare {
-		l.want = slices.Repeat([]want{{status: 200, length: -1}}, len(sub.requests))
+		plan.Wants = slices.Repeat([]load.Want{{Status: 200, Length: -1}}, len(sub.requests))
 	}
-	var before, after usage
+	var before, after load.Usage
 	var failed error
-	l.counting = func(begun bool) {
+	plan.Counting = func(begun bool) {
 		if s.pid == 0 || failed != nil {
 			return
 		}
 		if begun { // what looking for more would cost is the load's time already
-			before.cpu, failed = cpuOf(s.pid)
+			before.CPU, failed = load.CPUOf(s.pid)
 		} else {
-			after, failed = usageOf(s.pid)
+			after, failed = load.UsageOf(s.pid)
 		}
 	}
 	// Loading ends by itself; should it not, that is an error and no endless wait.
 	const margin = 20 * time.Second
-	bounded, cancel := context.WithTimeout(ctx, l.warmup+l.duration+margin)
+	bounded, cancel := context.WithTimeout(ctx, plan.Warmup+plan.Duration+margin)
 	defer cancel()
-	o, err := l.run(bounded)
+	o, err := plan.Run(bounded)
 	switch {
 	case ctx.Err() != nil:
 		return figures{}, context.Cause(ctx)
@@ -96,18 +98,18 @@ func (r *run) loadFor(ctx context.Context, s side, sub *subject, rate float64, d
 	return figuresOf(o, before, after, s.pid != 0), nil
 }
 
-func figuresOf(o *outcome, before, after usage, known bool) figures {
+func figuresOf(o *load.Outcome, before, after load.Usage, known bool) figures {
 	f := figures{
-		requests: o.requests, seconds: o.elapsed.Seconds(), cpu: math.NaN(), busy: o.busy,
-		latency: o.latency, missed: o.missed, late: o.late, errors: o.errors,
+		requests: o.Requests, seconds: o.Elapsed.Seconds(), cpu: math.NaN(), busy: o.Busy,
+		latency: o.Latency, missed: o.Missed, late: o.Late, errors: o.Errors,
 	}
 	if f.seconds > 0 {
 		f.rate = float64(f.requests) / f.seconds
 	}
 	if known {
-		f.memory = after.resident
+		f.memory = after.Resident
 		if f.requests > 0 {
-			f.cpu = float64((after.cpu - before.cpu).Nanoseconds()) / 1e3 / float64(f.requests)
+			f.cpu = float64((after.CPU - before.CPU).Nanoseconds()) / 1e3 / float64(f.requests)
 		}
 	}
 	return f

@@ -13,6 +13,8 @@ import (
 	"strings"
 	"sync"
 	"time"
+
+	"mockserver/bench/load"
 )
 
 // ChildVariable is set in the processes that bench starts. They end when their
@@ -63,7 +65,7 @@ func (r *run) start(ctx context.Context, name, role string, args []string) (*ser
 	if s.stdin, err = s.cmd.StdinPipe(); err != nil {
 		return nil, fmt.Errorf("start %s: %w", name, err)
 	}
-	if err := startOn(s.cmd, r.placed.server); err != nil {
+	if err := load.StartOn(s.cmd, r.placed.Server); err != nil {
 		return nil, fmt.Errorf("start %s: %w", name, err)
 	}
 	s.pid = s.cmd.Process.Pid

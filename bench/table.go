@@ -69,7 +69,7 @@ func (r *run) heading(b *strings.Builder) {
 	if cpu == "" {
 		cpu = "CPU unknown"
 	}
-	fmt.Fprintf(b, "%s/%s, %s, %s; %s; mockserver %s, %s, fasthttp %s\n", m.OS, m.Arch, cpu, config.Count(m.CPUs, "CPU"), r.placed.why, m.Mockserver, m.Go, m.Fasthttp)
+	fmt.Fprintf(b, "%s/%s, %s, %s; %s; mockserver %s, %s, fasthttp %s\n", m.OS, m.Arch, cpu, config.Count(m.CPUs, "CPU"), r.placed.Why, m.Mockserver, m.Go, m.Fasthttp)
 	how := "closed loop: each connection sends its next request when the last was answered"
 	switch {
 	case r.opts.Curve:

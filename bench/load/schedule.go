@@ -1,4 +1,4 @@
-package bench
+package load
 
 import (
 	"math"
@@ -6,10 +6,10 @@ import (
 	"time"
 )
 
-// course is the time of one load: from when to when it is counted, and what is due
+// schedule is the time of one load: from when to when it is counted, and what is due
 // when. Its times are nanoseconds since it started. start is called before any
 // generator reads it, the rest may be called from any goroutine.
-type course struct {
+type schedule struct {
 	rate    float64 // requests a second; 0 has nothing due
 	origin  time.Time
 	begin   atomic.Int64 // of counting
@@ -19,12 +19,12 @@ type course struct {
 	dueTo   int64
 }
 
-func newCourse(rate float64) *course { return &course{rate: rate, origin: time.Now()} }
+func newSchedule(rate float64) *schedule { return &schedule{rate: rate, origin: time.Now()} }
 
-// start begins the course. With a rate what counts is known from here on: requests
+// start begins the schedule. With a rate what counts is known from here on: requests
 // due within the counted time, however late the clock is read. Without one the ends
 // are where beginCounting and endCounting set them.
-func (c *course) start(warmup, duration time.Duration) {
+func (c *schedule) start(warmup, duration time.Duration) {
 	c.begin.Store(math.MaxInt64)
 	c.end.Store(math.MaxInt64)
 	if c.rate > 0 {
@@ -38,13 +38,13 @@ func (c *course) start(warmup, duration time.Duration) {
 
 // now is read once a request. time.Since reads the monotonic clock alone, which
 // time.Now does not.
-func (c *course) now() int64 { return int64(time.Since(c.origin)) }
+func (c *schedule) now() int64 { return int64(time.Since(c.origin)) }
 
 // due is when request i is to be sent.
-func (c *course) due(i int64) int64 { return int64(float64(i) * 1e9 / c.rate) }
+func (c *schedule) due(i int64) int64 { return int64(float64(i) * 1e9 / c.rate) }
 
 // firstDue is the first request that is due at t or later.
-func (c *course) firstDue(t int64) int64 {
+func (c *schedule) firstDue(t int64) int64 {
 	i := int64(float64(t) * c.rate / 1e9)
 	for i > 0 && c.due(i-1) >= t {
 		i--
@@ -55,36 +55,36 @@ func (c *course) firstDue(t int64) int64 {
 	return i
 }
 
-func (c *course) beginCounting() {
+func (c *schedule) beginCounting() {
 	if c.rate == 0 {
 		c.begin.Store(c.now())
 	}
 }
 
-// endCounting ends sending too. A course that was given up has ended before.
-func (c *course) endCounting() {
+// endCounting ends sending too. A schedule that was given up has ended before.
+func (c *schedule) endCounting() {
 	if c.rate == 0 {
 		c.end.CompareAndSwap(math.MaxInt64, c.now())
 	}
 }
 
-// giveUp ends the course now.
-func (c *course) giveUp() {
+// giveUp ends the schedule now.
+func (c *schedule) giveUp() {
 	if now := c.now(); now < c.end.Load() {
 		c.end.Store(now)
 	}
 	c.given.Store(true)
 }
 
-func (c *course) countedFrom() int64 { return c.begin.Load() }
+func (c *schedule) countedFrom() int64 { return c.begin.Load() }
 
 // counted is for how long was counted; to be asked once counting has ended.
-func (c *course) counted() time.Duration {
+func (c *schedule) counted() time.Duration {
 	return time.Duration(max(c.end.Load()-c.begin.Load(), 0))
 }
 
 // counts says whether what happened at a time counts by it.
-func (c *course) counts(at int64) bool { return at >= c.begin.Load() && at < c.end.Load() }
+func (c *schedule) counts(at int64) bool { return at >= c.begin.Load() && at < c.end.Load() }
 
 // over says whether nothing is sent any more.
-func (c *course) over(now int64) bool { return now >= c.end.Load() }
+func (c *schedule) over(now int64) bool { return now >= c.end.Load() }

@@ -1,4 +1,4 @@
-package bench
+package load
 
 import (
 	"bytes"
@@ -18,10 +18,10 @@ const (
 	clockOfThread  = 6
 )
 
-// cpuOf reads the processor time of a process, user and system, to the nanosecond. It
+// CPUOf reads the processor time of a process, user and system, to the nanosecond. It
 // is the sum of its threads, those that have ended included, which the times under
 // /proc/PID/task are not; and unlike utime and stime it is not in ticks.
-func cpuOf(pid int) (time.Duration, error) { return clockTime(pid, clockOfProcess) }
+func CPUOf(pid int) (time.Duration, error) { return clockTime(pid, clockOfProcess) }
 
 // cpuOfThread reads the same of a thread of this process.
 func cpuOfThread(tid int) (time.Duration, error) { return clockTime(tid, clockOfThread) }
@@ -49,15 +49,14 @@ func queuedOfThread(tid int) time.Duration {
 	return 0
 }
 
-// usageOf reads what a process has used.
-func usageOf(pid int) (usage, error) {
-	u := usage{descriptors: -1}
+// UsageOf reads what a process has used.
+func UsageOf(pid int) (Usage, error) {
+	var u Usage
 	var err error
-	if u.cpu, err = cpuOf(pid); err != nil {
+	if u.CPU, err = CPUOf(pid); err != nil {
 		return u, err
 	}
-	directory := "/proc/" + strconv.Itoa(pid)
-	text, err := os.ReadFile(directory + "/status")
+	text, err := os.ReadFile("/proc/" + strconv.Itoa(pid) + "/status")
 	if err != nil {
 		if errors.Is(err, os.ErrNotExist) || errors.Is(err, unix.ESRCH) {
 			return u, gone(pid)
@@ -67,12 +66,7 @@ func usageOf(pid int) (usage, error) {
 	if state := statusField(text, "State"); len(state) > 0 && (state[0] == 'Z' || state[0] == 'X') {
 		return u, gone(pid) // it has ended and was not waited for
 	}
-	u.resident = kilobytes(statusField(text, "VmRSS"))
-	u.peak = kilobytes(statusField(text, "VmHWM"))
-	u.threads, _ = strconv.Atoi(string(statusField(text, "Threads"))) // the kernel writes a number
-	if open, err := os.ReadDir(directory + "/fd"); err == nil {
-		u.descriptors = len(open)
-	}
+	u.Resident = kilobytes(statusField(text, "VmRSS"))
 	return u, nil
 }
 

@@ -1,4 +1,4 @@
-package bench
+package load
 
 import (
 	"context"
@@ -15,30 +15,30 @@ import (
 
 // generators makes a thread for each CPU that the generator has, each with its part of
 // the connections.
-func (l *load) generators(address *net.TCPAddr, c *course) ([]generator, error) {
+func (l *Plan) generators(address *net.TCPAddr, c *schedule) ([]generator, error) {
 	if l.portable {
 		return []generator{newCrew(l, address, c)}, nil
 	}
 	allowed := len(allowedCPUs())
-	n := max(len(l.cpus), 1)
-	if len(l.cpus) == 0 {
+	n := max(len(l.CPUs), 1)
+	if len(l.CPUs) == 0 {
 		n = max(allowed, 1)
 	}
-	n = min(n, l.connections)
+	n = min(n, l.Connections)
 	// With a core to itself a thread may spin. Where all cores have one the server would
 	// lack what is spun away.
-	spin := len(l.cpus) > 0 || n < allowed
+	spin := len(l.CPUs) > 0 || n < allowed
 	var threads []generator
 	for i := range n {
 		t := &thread{
-			load: l, course: c, tally: newTally(), cpu: -1, spin: spin,
+			Plan: l, schedule: c, tally: newTally(), cpu: -1, spin: spin,
 			index: int64(i), step: int64(n),
-			conns:   make([]conn, (l.connections+n-1-i)/n),
+			conns:   make([]conn, (l.Connections+n-1-i)/n),
 			buf:     make([]byte, readSize),
 			arrived: make([]unix.EpollEvent, batchSize),
 		}
-		if len(l.cpus) > 0 {
-			t.cpu = l.cpus[i]
+		if len(l.CPUs) > 0 {
+			t.cpu = l.CPUs[i]
 		}
 		err := t.open(address)
 		threads = append(threads, t)
@@ -59,17 +59,17 @@ const (
 	// a sleep the system wakes it some 50 µs late, more on a virtual machine. Its core is
 	// its own, and what it spins away counts as waiting.
 	spinTime = 100 * time.Microsecond
-	longWait = 100 * time.Millisecond // between looks at the course
+	longWait = 100 * time.Millisecond // between looks at the schedule
 )
 
 // thread sends its part of a load from one locked thread, with a loop over epoll. All
 // its fields but the atomic ones are its own.
 type thread struct {
-	*load
-	course *course
-	tally  tally
-	cpu    int  // to be pinned to; -1 is none
-	spin   bool // may use its core while it waits
+	*Plan
+	schedule *schedule
+	tally    tally
+	cpu      int  // to be pinned to; -1 is none
+	spin     bool // may use its core while it waits
 
 	address unix.Sockaddr
 	family  int
@@ -121,7 +121,7 @@ func (t *thread) open(address *net.TCPAddr) (err error) {
 		c := &t.conns[i]
 		c.fd = -1
 		// The connections begin apart, so that all requests are under way early.
-		c.next = int32((int(t.index) + i*int(t.step)) * len(t.requests) / t.connections % len(t.requests))
+		c.next = int32((int(t.index) + i*int(t.step)) * len(t.Requests) / t.Connections % len(t.Requests))
 	}
 	return nil
 }
@@ -166,7 +166,7 @@ func (t *thread) connect(ctx context.Context) error {
 	case t.failure == nil:
 		t.failure = errors.New("no answer in " + connectTime.String())
 	}
-	return fmt.Errorf("connect to %s: %w", t.load.address, t.failure)
+	return fmt.Errorf("connect to %s: %w", t.Plan.Address, t.failure)
 }
 
 // send is the life of the thread. It stays locked, so that the thread ends with it:
@@ -179,12 +179,12 @@ func (t *thread) send() {
 			t.tally.fail(err.Error())
 		}
 	}
-	if t.rate > 0 {
+	if t.Rate > 0 {
 		_ = unix.Prctl(unix.PR_SET_TIMERSLACK, 1, 0, 0, 0) // else it sleeps 50 µs longer; late sends are told
 	}
 	t.tid.Store(int64(unix.Gettid()))
 	t.sending = true
-	t.now = t.course.now()
+	t.now = t.schedule.now()
 	for i := range t.conns {
 		if t.conns[i].state == idle {
 			t.ready(i)
@@ -195,8 +195,8 @@ func (t *thread) send() {
 	for !t.over() {
 		t.turn(t.untilNext())
 		t.reopen()
-		if t.rate > 0 {
-			t.now = t.course.now()
+		if t.Rate > 0 {
+			t.now = t.schedule.now()
 			t.sendDue()
 		}
 	}
@@ -216,7 +216,7 @@ func (t *thread) leave() {
 // over says whether the thread has done its part: nothing is sent any more, and nothing
 // awaited that may still come.
 func (t *thread) over() bool {
-	c := t.course
+	c := t.schedule
 	if c.given.Load() {
 		return true
 	}
@@ -230,8 +230,8 @@ func (t *thread) over() bool {
 
 // settle counts what was not answered and what was not sent.
 func (t *thread) settle() {
-	c := t.course
-	if t.rate > 0 {
+	c := t.schedule
+	if t.Rate > 0 {
 		first := t.index
 		if before := c.dueFrom - first; before > 0 { // were due in the warm-up
 			first += (before + t.step - 1) / t.step * t.step
@@ -257,11 +257,11 @@ func (t *thread) untilNext() int64 {
 	if t.resting.count > 0 {
 		next = min(next, t.conns[t.resting.first()].wakes)
 	}
-	if end := t.course.end.Load(); t.now < end {
+	if end := t.schedule.end.Load(); t.now < end {
 		next = min(next, end)
 	}
-	if t.rate > 0 && t.free.count > 0 && t.index < t.course.dueTo {
-		next = min(next, t.course.due(t.index))
+	if t.Rate > 0 && t.free.count > 0 && t.index < t.schedule.dueTo {
+		next = min(next, t.schedule.due(t.index))
 	}
 	return max(next-t.now, 0)
 }
@@ -269,7 +269,7 @@ func (t *thread) untilNext() int64 {
 // turn waits for answers, for so many nanoseconds at most, and takes them.
 func (t *thread) turn(wait int64) {
 	spinning := false
-	if t.sending && t.rate > 0 && t.spin && t.free.count > 0 && wait > 0 {
+	if t.sending && t.Rate > 0 && t.spin && t.free.count > 0 && wait > 0 {
 		if wait > int64(spinTime) {
 			wait -= int64(spinTime)
 		} else {
@@ -278,7 +278,7 @@ func (t *thread) turn(wait int64) {
 	}
 	n := t.wait(wait)
 	if n == 0 && t.sending {
-		now := t.course.now()
+		now := t.schedule.now()
 		if spinning {
 			t.spun.Add(now - t.now)
 		}
@@ -296,7 +296,7 @@ func (t *thread) turn(wait int64) {
 
 // sendDue sends what is due on the connections that are free, in order.
 func (t *thread) sendDue() {
-	c := t.course
+	c := t.schedule
 	if t.index < c.dueFrom && t.now >= c.countedFrom() { // what the warm-up left is not sent: it would be in the way
 		t.index += (c.dueFrom - t.index + t.step - 1) / t.step * t.step
 	}
@@ -321,18 +321,18 @@ func (t *thread) sendDue() {
 	}
 }
 
-// wake makes a waiting thread look at the course.
+// wake makes a waiting thread look at the schedule.
 func (t *thread) wake() {
 	one := [8]byte{7: 1}               // any number but zero, in either byte order
 	_, _ = unix.Write(t.alarm, one[:]) // it can only be full, and then it is awake
 }
 
-// awake takes the alarm: the loop then looks at the course.
+// awake takes the alarm: the loop then looks at the schedule.
 func (t *thread) awake() {
 	var n [8]byte
 	_, _ = unix.Read(t.alarm, n[:]) // there is one
 	if t.sending {
-		t.now = t.course.now()
+		t.now = t.schedule.now()
 	}
 }
 

@@ -1,4 +1,4 @@
-package bench
+package load
 
 import (
 	"context"
@@ -17,14 +17,14 @@ import (
 // crew is the generator of systems without epoll: a goroutine for each connection, which
 // costs about twice as much a request.
 type crew struct {
-	*load
-	course  *course
-	address string
-	members []*member
-	next    atomic.Int64 // the request that is due and that no member has taken
-	total   tally
-	ending  context.Context // done once the course is over
-	finish  context.CancelFunc
+	*Plan
+	schedule *schedule
+	address  string
+	members  []*member
+	next     atomic.Int64 // the request that is due and that no member has taken
+	total    tally
+	ending   context.Context // done once the schedule is over
+	finish   context.CancelFunc
 }
 
 // member is one connection of a crew.
@@ -45,15 +45,15 @@ type member struct {
 
 const memberBuffer = 16 << 10
 
-func newCrew(l *load, address *net.TCPAddr, c *course) *crew {
-	w := &crew{load: l, course: c, address: address.String(), total: newTally()}
+func newCrew(l *Plan, address *net.TCPAddr, c *schedule) *crew {
+	w := &crew{Plan: l, schedule: c, address: address.String(), total: newTally()}
 	w.ending, w.finish = context.WithCancel(context.Background())
-	for i := range l.connections {
+	for i := range l.Connections {
 		timer := time.NewTimer(0)
 		timer.Stop()
 		w.members = append(w.members, &member{
 			crew: w, tally: newTally(), timer: timer, buf: make([]byte, memberBuffer),
-			turn: i * len(l.requests) / l.connections % len(l.requests),
+			turn: i * len(l.Requests) / l.Connections % len(l.Requests),
 		})
 	}
 	return w
@@ -79,7 +79,7 @@ func (w *crew) connect(ctx context.Context) error {
 			return nil
 		}
 	}
-	return fmt.Errorf("connect to %s: %s", w.load.address, reason(failed[0]))
+	return fmt.Errorf("connect to %s: %s", w.Plan.Address, reason(failed[0]))
 }
 
 func (m *member) dial(ctx context.Context) error {
@@ -103,7 +103,7 @@ func (m *member) hangUp() {
 	}
 }
 
-// send runs the members to the end of the course.
+// send runs the members to the end of the schedule.
 func (w *crew) send() {
 	var all sync.WaitGroup
 	for _, m := range w.members {
@@ -114,19 +114,19 @@ func (w *crew) send() {
 	for _, m := range w.members {
 		w.total.merge(&m.tally)
 	}
-	if w.rate > 0 {
-		w.total.missed += uint64(max(w.dueEnd()-max(w.next.Load(), w.course.dueFrom), 0))
+	if w.Rate > 0 {
+		w.total.missed += uint64(max(w.dueEnd()-max(w.next.Load(), w.schedule.dueFrom), 0))
 	}
 }
 
 // dueEnd is the first request that was not due before the end, which may have come early.
 func (w *crew) dueEnd() int64 {
-	return min(w.course.dueTo, w.course.firstDue(w.course.end.Load()))
+	return min(w.schedule.dueTo, w.schedule.firstDue(w.schedule.end.Load()))
 }
 
 func (m *member) send() {
 	defer m.hangUp()
-	for !m.course.over(m.course.now()) {
+	for !m.schedule.over(m.schedule.now()) {
 		if !m.connected() {
 			m.sleep(restTime)
 			continue
@@ -136,7 +136,7 @@ func (m *member) send() {
 			return
 		}
 		m.exchange(from)
-		if m.turn++; m.turn == len(m.requests) {
+		if m.turn++; m.turn == len(m.Requests) {
 			m.turn = 0
 		}
 	}
@@ -148,13 +148,13 @@ func (m *member) connected() bool {
 		return true
 	}
 	err := m.dial(m.ending)
-	if err != nil && m.course.counts(m.course.now()) {
+	if err != nil && m.schedule.counts(m.schedule.now()) {
 		m.tally.fail("connect: " + reason(err))
 	}
 	return err == nil
 }
 
-// sleep waits, unless the course is over.
+// sleep waits, unless the schedule is over.
 func (m *member) sleep(d time.Duration) {
 	m.timer.Reset(d)
 	defer m.timer.Stop()
@@ -166,8 +166,8 @@ func (m *member) sleep(d time.Duration) {
 
 // nextSend waits until the member is to send, and says from when latency counts.
 func (m *member) nextSend() (from int64, ok bool) {
-	c := m.course
-	if m.rate == 0 {
+	c := m.schedule
+	if m.Rate == 0 {
 		return c.now(), true
 	}
 	i := m.next.Add(1) - 1
@@ -197,29 +197,29 @@ func (m *member) nextSend() (from int64, ok bool) {
 
 // exchange sends a request and reads its answer.
 func (m *member) exchange(from int64) {
-	request := m.requests[m.turn]
+	request := m.Requests[m.turn]
 	head := isHead(request)
 	err := m.ask(request, head)
-	if m.rate > 0 && m.used && err != nil && !m.answer.begun() && m.mayRetry(err) {
+	if m.Rate > 0 && m.used && err != nil && !m.answer.begun() && m.mayRetry(err) {
 		// The server has closed an idle connection, as it may.
 		m.hangUp()
 		if err = m.dial(m.ending); err == nil {
 			err = m.ask(request, head)
 		}
 	}
-	now := m.course.now()
+	now := m.schedule.now()
 	if err != nil {
 		m.hangUp()
-		if !m.course.given.Load() {
+		if !m.schedule.given.Load() {
 			m.fail(now, failure(err))
 			m.sleep(restTime)
 		}
 		return
 	}
 	m.used = true
-	if unlike := m.want[m.turn].unlike(m.answer.head.status, m.answer.body); unlike != "" {
+	if unlike := m.Wants[m.turn].unlike(m.answer.head.status, m.answer.body); unlike != "" {
 		m.fail(now, unlike)
-	} else if m.rate == 0 && m.course.counts(now) || m.rate > 0 && m.counted {
+	} else if m.Rate == 0 && m.schedule.counts(now) || m.Rate > 0 && m.counted {
 		m.tally.answered(now - from)
 	}
 	if m.answer.head.closing || m.answer.head.status == 101 {
@@ -228,7 +228,7 @@ func (m *member) exchange(from int64) {
 }
 
 func (m *member) mayRetry(err error) bool {
-	return !errors.Is(err, os.ErrDeadlineExceeded) && !m.course.over(m.course.now())
+	return !errors.Is(err, os.ErrDeadlineExceeded) && !m.schedule.over(m.schedule.now())
 }
 
 // ask writes a request and reads until its answer is whole.
@@ -240,7 +240,7 @@ func (m *member) ask(request []byte, head bool) error {
 	for {
 		n, err := m.conn.Read(m.buf)
 		if n > 0 {
-			if m.course.counts(m.course.now()) {
+			if m.schedule.counts(m.schedule.now()) {
 				m.tally.bytes += uint64(n)
 			}
 			if done, err := m.answer.accept(m.buf[:n], &m.seen); done || err != nil {
@@ -269,17 +269,17 @@ func failure(err error) string {
 
 // fail counts an error if its request counts.
 func (m *member) fail(now int64, kind string) {
-	if m.rate > 0 && m.counted || m.rate == 0 && now >= m.course.begin.Load() {
+	if m.Rate > 0 && m.counted || m.Rate == 0 && now >= m.schedule.begin.Load() {
 		m.tally.fail(kind)
 	}
 }
 
-// wake ends what members wait for: at once when the course was given up, else once
+// wake ends what members wait for: at once when the schedule was given up, else once
 // outstanding answers had their time.
 func (w *crew) wake() {
 	w.finish()
 	deadline := time.Now()
-	if !w.course.given.Load() {
+	if !w.schedule.given.Load() {
 		deadline = deadline.Add(w.awaited())
 	}
 	for _, m := range w.members {
@@ -293,7 +293,7 @@ func (w *crew) wake() {
 
 // used is the whole process's: which goroutine used it the system does not tell.
 func (w *crew) used() (time.Duration, int) {
-	cpu, err := cpuOf(os.Getpid())
+	cpu, err := CPUOf(os.Getpid())
 	if err != nil {
 		return 0, 0
 	}

@@ -1,4 +1,12 @@
-package bench
+// Package load generates load over HTTP/1.1, at a constant rate or in a closed loop, and
+// measures how it is answered:
+//
+//	plan := load.Plan{Address: "127.0.0.1:8080", Requests: …, Wants: …, Connections: 64, Duration: time.Second}
+//	outcome, err := plan.Run(ctx)
+//
+// It also divides the CPUs between the generator and a server, and reads what a process
+// has used. It imports no other package of the module.
+package load
 
 import (
 	"bytes"
@@ -13,43 +21,43 @@ import (
 	"github.com/HdrHistogram/hdrhistogram-go"
 )
 
-// load is what is sent to a server, and how.
-type load struct {
-	address     string   // host:port
-	requests    [][]byte // whole requests as they are sent, in turn on each connection
-	want        []want   // what answers each of them; of the same length as requests
-	connections int
-	warmup      time.Duration // sent before anything is counted
-	duration    time.Duration // that is counted
-	rate        float64       // requests a second in all; 0 sends the next when the last was answered
-	// counting is called once the warm-up is over and again when counting ends, by
-	// the goroutine that runs the load: to read what the server used. nil calls
-	// nothing, and neither does a load that was over before anything counted.
-	counting func(begun bool)
+// Plan is what is sent to a server, and how.
+type Plan struct {
+	Address     string   // host:port
+	Requests    [][]byte // whole requests as they are sent, in turn on each connection
+	Wants       []Want   // the expected answer to each of them; of the same length as Requests
+	Connections int
+	Warmup      time.Duration // sent before anything is counted
+	Duration    time.Duration // that is counted
+	Rate        float64       // requests a second in all; 0 sends the next request when the last was answered
+	// Counting is called when the warm-up is over, and again when counting ends, by the
+	// goroutine of Run: to read what the server has used. It may be nil. It is not called
+	// if the load ends before anything is counted.
+	Counting func(begun bool)
 
-	cpus     []int         // the generator's own, a thread for each; nil has a thread for each that the process may use
-	patience time.Duration // how long answers outstanding at the end are awaited; 0 is 5 s
-	portable bool          // sent by goroutines, as on systems without epoll
+	CPUs     []int         // for the generator alone, a thread for each; nil has a thread for each CPU that the process may use
+	patience time.Duration // how long to wait for outstanding answers at the end; 0 is 5 s
+	portable bool          // send by goroutines, as on systems without epoll
 }
 
-// want is what an answer has to be.
-type want struct {
-	status int // 0 takes any below 400
-	length int // of the body in bytes, 0 for HEAD; -1 takes any
+// Want is what an answer has to be.
+type Want struct {
+	Status int // 0 takes any below 400
+	Length int // of the body in bytes, 0 for HEAD; -1 takes any
 }
 
-// outcome is what came of a load.
-type outcome struct {
-	requests uint64            // answered as wanted, while counting
-	bytes    uint64            // received while counting, heads included
-	elapsed  time.Duration     // counting
-	errors   map[string]uint64 // what went wrong, and how often: "status 500", "closed by the server"
-	// latency in nanoseconds, 1 µs to 1 min: from the intended send time with a
-	// rate, else from the actual one.
-	latency *hdrhistogram.Histogram
-	missed  uint64  // due with a rate, but never sent before the end
-	late    uint64  // sent more than a millisecond after they were due
-	busy    float64 // the share of its processors' time that the generator used itself, or waited for in vain, 0 to 1
+// Outcome is the result of a load.
+type Outcome struct {
+	Requests uint64            // answered as expected, while counting
+	Bytes    uint64            // received while counting, heads included
+	Elapsed  time.Duration     // counting
+	Errors   map[string]uint64 // what went wrong, and how often: "status 500", "closed by the server"
+	// Latency in nanoseconds, 1 µs to 1 min: with a rate from the time a request was due,
+	// without one from the time it was sent.
+	Latency *hdrhistogram.Histogram
+	Missed  uint64  // due with a rate, but not sent before the end
+	Late    uint64  // sent more than a millisecond after they were due
+	Busy    float64 // the share of its processors' time that the generator used itself or waited for in vain, 0 to 1
 }
 
 const (
@@ -69,9 +77,9 @@ type generator interface {
 	// connect opens its connections within connectTime. It fails when not one could
 	// be opened.
 	connect(ctx context.Context) error
-	// send sends from the course's start to its end, and awaits what is outstanding.
+	// send sends from the schedule's start to its end, and awaits what is outstanding.
 	send()
-	// wake has it look at the course again, which has ended or was given up.
+	// wake has it look at the schedule again, which has ended or was given up.
 	wake()
 	// used is the processor time that the generator has used, without what it spent
 	// waiting for the next send, and how many processors it may use.
@@ -81,18 +89,18 @@ type generator interface {
 	tallied() *tally
 }
 
-// run sends a load until its time is over or ctx ends, which is no error: the
+// Run sends a load until its time is over or ctx ends, which is no error: the
 // outcome is then of the time that it ran. An error says what is wrong with the
 // load, or that not one connection could be made.
-func (l *load) run(ctx context.Context) (*outcome, error) {
+func (l *Plan) Run(ctx context.Context) (*Outcome, error) {
 	if err := l.check(); err != nil {
 		return nil, err
 	}
-	address, err := resolve(ctx, l.address)
+	address, err := resolve(ctx, l.Address)
 	if err != nil {
 		return nil, err
 	}
-	c := newCourse(l.rate)
+	c := newSchedule(l.Rate)
 	generators, err := l.generators(address, c)
 	if err != nil {
 		return nil, err
@@ -111,20 +119,20 @@ func (l *load) run(ctx context.Context) (*outcome, error) {
 }
 
 // check says what cannot be sent.
-func (l *load) check() error {
+func (l *Plan) check() error {
 	switch {
-	case len(l.requests) == 0:
+	case len(l.Requests) == 0:
 		return errors.New("load: no request is given")
-	case len(l.want) != len(l.requests):
-		return fmt.Errorf("load: %d wanted answers for %d requests", len(l.want), len(l.requests))
-	case l.connections < 1:
-		return fmt.Errorf("load: %d connections; at least 1 is needed", l.connections)
-	case l.duration <= 0:
-		return fmt.Errorf("load: a duration of %s; one above 0 is needed", l.duration)
-	case l.rate < 0 || math.IsNaN(l.rate) || math.IsInf(l.rate, 0):
-		return fmt.Errorf("load: a rate of %g requests a second; 0 or more is accepted", l.rate)
+	case len(l.Wants) != len(l.Requests):
+		return fmt.Errorf("load: %d wanted answers for %d requests", len(l.Wants), len(l.Requests))
+	case l.Connections < 1:
+		return fmt.Errorf("load: %d connections; at least 1 is needed", l.Connections)
+	case l.Duration <= 0:
+		return fmt.Errorf("load: a duration of %s; one above 0 is needed", l.Duration)
+	case l.Rate < 0 || math.IsNaN(l.Rate) || math.IsInf(l.Rate, 0):
+		return fmt.Errorf("load: a rate of %g requests a second; 0 or more is accepted", l.Rate)
 	}
-	for i, request := range l.requests {
+	for i, request := range l.Requests {
 		if len(request) == 0 {
 			return fmt.Errorf("load: request %d is empty", i)
 		}
@@ -191,9 +199,9 @@ func connectAll(ctx context.Context, generators []generator) error {
 	return ctx.Err()
 }
 
-// send runs the generators through the course and adds up what came of it.
-func (l *load) send(ctx context.Context, c *course, generators []generator) *outcome {
-	c.start(l.warmup, l.duration)
+// send runs the generators through the schedule and adds up what came of it.
+func (l *Plan) send(ctx context.Context, c *schedule, generators []generator) *Outcome {
+	c.start(l.Warmup, l.Duration)
 	var all sync.WaitGroup
 	for _, g := range generators {
 		all.Go(g.send)
@@ -211,12 +219,12 @@ func (l *load) send(ctx context.Context, c *course, generators []generator) *out
 	})
 	var busy float64
 	var elapsed time.Duration
-	if sleep(ctx, l.warmup) {
+	if sleep(ctx, l.Warmup) {
 		l.tell(true)
 		c.beginCounting()
 		before, _ := usedBy(generators)
 		from := c.now()
-		if !sleep(ctx, time.Duration(c.countedFrom())+l.duration-time.Duration(c.now())) {
+		if !sleep(ctx, time.Duration(c.countedFrom())+l.Duration-time.Duration(c.now())) {
 			c.giveUp() // before elapsed is read
 		}
 		c.endCounting()
@@ -236,12 +244,12 @@ func (l *load) send(ctx context.Context, c *course, generators []generator) *out
 		total.merge(g.tallied())
 	}
 	o := total.outcome()
-	o.busy, o.elapsed = busy, elapsed
+	o.Busy, o.Elapsed = busy, elapsed
 	return o
 }
 
 // awaited is how long outstanding answers are.
-func (l *load) awaited() time.Duration {
+func (l *Plan) awaited() time.Duration {
 	if l.patience > 0 {
 		return l.patience
 	}
@@ -251,9 +259,9 @@ func (l *load) awaited() time.Duration {
 // isHead says whether a request's answer has no body whatever its head says.
 func isHead(request []byte) bool { return bytes.HasPrefix(request, []byte("HEAD ")) }
 
-func (l *load) tell(begun bool) {
-	if l.counting != nil {
-		l.counting(begun)
+func (l *Plan) tell(begun bool) {
+	if l.Counting != nil {
+		l.Counting(begun)
 	}
 }
 

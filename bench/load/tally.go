@@ -1,4 +1,4 @@
-package bench
+package load
 
 import (
 	"errors"
@@ -62,10 +62,10 @@ func (t *tally) merge(from *tally) {
 }
 
 // outcome is what a tally comes to.
-func (t *tally) outcome() *outcome {
-	return &outcome{
-		requests: t.requests, bytes: t.bytes, errors: t.errors,
-		latency: t.latency, missed: t.missed, late: t.late,
+func (t *tally) outcome() *Outcome {
+	return &Outcome{
+		Requests: t.requests, Bytes: t.bytes, Errors: t.errors,
+		Latency: t.latency, Missed: t.missed, Late: t.late,
 	}
 }
 
@@ -86,12 +86,12 @@ func reason(err error) string {
 }
 
 // unlike says how an answer differs from what is wanted; "" is not at all.
-func (w want) unlike(status int, length int64) string {
+func (w Want) unlike(status int, length int64) string {
 	switch {
-	case w.status == 0 && status >= 400, w.status != 0 && status != w.status:
+	case w.Status == 0 && status >= 400, w.Status != 0 && status != w.Status:
 		return "status " + strconv.Itoa(status)
-	case w.length >= 0 && length != int64(w.length):
-		return "body of " + strconv.FormatInt(length, 10) + " bytes instead of " + strconv.Itoa(w.length)
+	case w.Length >= 0 && length != int64(w.Length):
+		return "body of " + strconv.FormatInt(length, 10) + " bytes instead of " + strconv.Itoa(w.Length)
 	}
 	return ""
 }

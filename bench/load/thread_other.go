@@ -1,10 +1,10 @@
 //go:build !linux
 
-package bench
+package load
 
 import "net"
 
 // generators is one for all connections, by goroutines.
-func (l *load) generators(address *net.TCPAddr, c *course) ([]generator, error) {
+func (l *Plan) generators(address *net.TCPAddr, c *schedule) ([]generator, error) {
 	return []generator{newCrew(l, address, c)}, nil
 }

@@ -1,4 +1,4 @@
-package bench
+package load
 
 import (
 	"slices"
@@ -15,13 +15,13 @@ func TestLoadThreads(t *testing.T) {
 	s := serveScript(t, answering(map[string]string{"/": okAnswer}))
 	for _, connections := range []int{1, 2, 3, 7} {
 		l := simple(s.address)
-		l.connections = connections
-		l.cpus = slices.Repeat(allowed(t)[:1], 3) // three threads, wherever
-		l.rate, l.duration = 777, 500*time.Millisecond
+		l.Connections = connections
+		l.CPUs = slices.Repeat(allowed(t)[:1], 3) // three threads, wherever
+		l.Rate, l.Duration = 777, 500*time.Millisecond
 		before := s.accepted.Load()
 		o := mustRun(t, l)
-		if o.requests+o.missed != 389 || o.requests == 0 || len(o.errors) != 0 { // 388.5
-			t.Errorf("%d connections: %d answered, %d missed, errors %v; want 389", connections, o.requests, o.missed, o.errors)
+		if o.Requests+o.Missed != 389 || o.Requests == 0 || len(o.Errors) != 0 { // 388.5
+			t.Errorf("%d connections: %d answered, %d missed, errors %v; want 389", connections, o.Requests, o.Missed, o.Errors)
 		}
 		if n := s.accepted.Load() - before; n != int64(connections) {
 			t.Errorf("%d connections were opened instead of %d", n, connections)
@@ -34,12 +34,12 @@ func TestLoadCoarse(t *testing.T) {
 	s := serveScript(t, answering(map[string]string{"/": okAnswer}))
 	for _, rate := range []float64{0, 1000} {
 		l := simple(s.address)
-		l.rate = rate
+		l.Rate = rate
 		address, err := resolve(t.Context(), s.address)
 		if err != nil {
 			t.Fatal(err)
 		}
-		c := newCourse(l.rate)
+		c := newSchedule(l.Rate)
 		generators, err := l.generators(address, c)
 		if err != nil {
 			t.Fatal(err)
@@ -51,8 +51,8 @@ func TestLoadCoarse(t *testing.T) {
 			t.Fatal(err)
 		}
 		o := l.send(t.Context(), c, generators)
-		if rate > 0 && o.requests+o.missed != 100 || o.requests == 0 || len(o.errors) != 0 {
-			t.Errorf("rate %g: %d answered, %d missed, errors %v", rate, o.requests, o.missed, o.errors)
+		if rate > 0 && o.Requests+o.Missed != 100 || o.Requests == 0 || len(o.Errors) != 0 {
+			t.Errorf("rate %g: %d answered, %d missed, errors %v", rate, o.Requests, o.Missed, o.Errors)
 		}
 	}
 }
@@ -62,12 +62,12 @@ func TestLoadCoarse(t *testing.T) {
 func TestLoadSpinIsNotBusy(t *testing.T) {
 	s := serveScript(t, answering(map[string]string{"/": okAnswer}))
 	l := simple(s.address)
-	l.connections, l.rate, l.duration = 1, 5000, 300*time.Millisecond
+	l.Connections, l.Rate, l.Duration = 1, 5000, 300*time.Millisecond
 	address, err := resolve(t.Context(), s.address)
 	if err != nil {
 		t.Fatal(err)
 	}
-	c := newCourse(l.rate)
+	c := newSchedule(l.Rate)
 	generators, err := l.generators(address, c)
 	if err != nil {
 		t.Fatal(err)
@@ -80,6 +80,6 @@ func TestLoadSpinIsNotBusy(t *testing.T) {
 	o := l.send(t.Context(), c, generators)
 	used, _ := own.used()
 	if spun := time.Duration(own.spun.Load()); spun == 0 || used <= 0 {
-		t.Errorf("spun %s, used %s besides, busy %g", spun, used, o.busy)
+		t.Errorf("spun %s, used %s besides, busy %g", spun, used, o.Busy)
 	}
 }

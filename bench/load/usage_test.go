@@ -1,4 +1,4 @@
-package bench
+package load
 
 import (
 	"fmt"
@@ -21,14 +21,7 @@ func TestUsedChild(t *testing.T) {
 	for i := range held {
 		held[i] = byte(i)
 	}
-	for range 50 {
-		f, err := os.Open(os.DevNull)
-		if err != nil {
-			t.Fatal(err)
-		}
-		defer f.Close()
-	}
-	for used, err := cpuOf(os.Getpid()); used < 200*time.Millisecond; used, err = cpuOf(os.Getpid()) {
+	for used, err := CPUOf(os.Getpid()); used < 200*time.Millisecond; used, err = CPUOf(os.Getpid()) {
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -53,30 +46,21 @@ func TestUsageOf(t *testing.T) {
 		t.Fatal(err)
 	}
 	waitLine(t, out, "ready")
-	u, err := usageOf(child.Process.Pid)
+	u, err := UsageOf(child.Process.Pid)
 	if err != nil {
 		t.Fatal(err)
 	}
-	if u.cpu < 200*time.Millisecond || u.cpu > time.Hour {
-		t.Errorf("processor time %s, want 200 ms or a little more", u.cpu)
+	if u.CPU < 200*time.Millisecond || u.CPU > time.Hour {
+		t.Errorf("processor time %s, want 200 ms or a little more", u.CPU)
 	}
-	if u.resident < 64<<20 || u.resident > 1<<30 {
-		t.Errorf("resident %d, want 64 MiB or a little more", u.resident)
-	}
-	if u.peak != 0 && u.peak < u.resident {
-		t.Errorf("peak %d, resident %d", u.peak, u.resident)
-	}
-	if u.threads < 1 || u.threads > 200 {
-		t.Errorf("%d threads", u.threads)
-	}
-	if u.descriptors != -1 && (u.descriptors < 50 || u.descriptors > 200) {
-		t.Errorf("%d descriptors, want 50 and a few", u.descriptors)
+	if u.Resident < 64<<20 || u.Resident > 1<<30 {
+		t.Errorf("resident %d, want 64 MiB or a little more", u.Resident)
 	}
 	_ = in.Close()
 	_, _ = io.Copy(io.Discard, out)
 	want := fmt.Sprintf("process %d: gone", child.Process.Pid)
 	// It is gone once it has ended, before it is waited for and after.
-	for deadline := time.Now().Add(30 * time.Second); err == nil; _, err = usageOf(child.Process.Pid) {
+	for deadline := time.Now().Add(30 * time.Second); err == nil; _, err = UsageOf(child.Process.Pid) {
 		if time.Now().After(deadline) {
 			t.Fatal("it is still there")
 		}
@@ -87,10 +71,10 @@ func TestUsageOf(t *testing.T) {
 	if err := child.Wait(); err != nil {
 		t.Fatal(err)
 	}
-	if _, err := usageOf(child.Process.Pid); err == nil || err.Error() != want {
+	if _, err := UsageOf(child.Process.Pid); err == nil || err.Error() != want {
 		t.Errorf("%v, want %s", err, want)
 	}
-	if _, err := cpuOf(child.Process.Pid); err == nil || err.Error() != want {
+	if _, err := CPUOf(child.Process.Pid); err == nil || err.Error() != want {
 		t.Errorf("%v, want %s", err, want)
 	}
 }

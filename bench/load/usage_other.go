@@ -1,6 +1,6 @@
 //go:build !linux
 
-package bench
+package load
 
 import (
 	"errors"
@@ -10,8 +10,8 @@ import (
 	"github.com/shirou/gopsutil/v4/process"
 )
 
-// cpuOf reads the processor time of a process, user and system.
-func cpuOf(pid int) (time.Duration, error) {
+// CPUOf reads the processor time of a process, user and system.
+func CPUOf(pid int) (time.Duration, error) {
 	p, err := find(pid)
 	if err != nil {
 		return 0, err
@@ -38,26 +38,20 @@ func find(pid int) (*process.Process, error) {
 	return p, nil
 }
 
-// usageOf reads what a process has used.
-func usageOf(pid int) (usage, error) {
-	u := usage{descriptors: -1}
+// UsageOf reads what a process has used.
+func UsageOf(pid int) (Usage, error) {
+	var u Usage
 	p, err := find(pid)
 	if err != nil {
 		return u, err
 	}
-	if u.cpu, err = cpuTime(p); err != nil {
+	if u.CPU, err = cpuTime(p); err != nil {
 		return u, err
 	}
 	memory, err := p.MemoryInfo()
 	if err != nil {
 		return u, fmt.Errorf("process %d: memory: %w", pid, err)
 	}
-	u.resident, u.peak = memory.RSS, memory.HWM
-	if n, err := p.NumThreads(); err == nil {
-		u.threads = int(n)
-	}
-	if n, err := p.NumFDs(); err == nil {
-		u.descriptors = int(n)
-	}
+	u.Resident = memory.RSS
 	return u, nil
 }

@@ -1,4 +1,4 @@
-package bench
+package load
 
 import (
 	"math/rand/v2"
@@ -10,7 +10,7 @@ import (
 func TestCourseFirstDue(t *testing.T) {
 	random := rand.New(rand.NewPCG(1, 2))
 	for _, rate := range []float64{0.1, 1, 3, 7.3, 777, 1000, 33333.3, 99999, 1e6, 3e6} {
-		c := newCourse(rate)
+		c := newSchedule(rate)
 		for range 1000 {
 			at := random.Int64N(int64(time.Hour))
 			i := c.firstDue(at)
@@ -24,7 +24,7 @@ func TestCourseFirstDue(t *testing.T) {
 // A rate of whole requests a second has that many in each second.
 func TestCourseCount(t *testing.T) {
 	for _, rate := range []float64{1, 3, 7, 1000, 20000, 33333, 100000} {
-		c := newCourse(rate)
+		c := newSchedule(rate)
 		c.start(3*time.Second, 2*time.Second)
 		if n := c.dueTo - c.dueFrom; n != int64(2*rate) {
 			t.Errorf("%d due in 2 s at %g a second", n, rate)

@@ -1,4 +1,4 @@
-package bench
+package load
 
 import (
 	"bytes"
@@ -11,8 +11,8 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// place divides the CPUs that this process may use: so many for the server, 0 for half.
-func place(server int) placement { return divide(coresOf(allowedCPUs()), server) }
+// Place divides the CPUs that this process may use: so many for the server, 0 for half.
+func Place(server int) Placement { return divide(coresOf(allowedCPUs()), server) }
 
 // maxCPUs is the most that Linux can be built for.
 const maxCPUs = 8192
@@ -51,9 +51,9 @@ func coresOf(cpus []int) [][]int {
 	return cores
 }
 
-// startOn starts a program that may use these CPUs only, and whose Go runtime then
+// StartOn starts a program that may use these CPUs only, and whose Go runtime then
 // counts only these; none is all that we may.
-func startOn(cmd *exec.Cmd, cpus []int) error {
+func StartOn(cmd *exec.Cmd, cpus []int) error {
 	if len(cpus) == 0 {
 		return cmd.Start()
 	}

@@ -1,4 +1,4 @@
-package bench
+package load
 
 import (
 	"slices"
@@ -26,7 +26,7 @@ func TestDivide(t *testing.T) {
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
 			p := divide(tt.cores, tt.forServer)
-			if !slices.Equal(p.server, tt.server) || !slices.Equal(p.generator, tt.generator) || p.why != tt.why {
+			if !slices.Equal(p.Server, tt.server) || !slices.Equal(p.Generator, tt.generator) || p.Why != tt.why {
 				t.Errorf("%+v", p)
 			}
 		})

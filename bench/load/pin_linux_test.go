@@ -1,4 +1,4 @@
-package bench
+package load
 
 import (
 	"context"
@@ -37,7 +37,7 @@ func TestStartOn(t *testing.T) {
 		child.Env = append(os.Environ(), "BENCH_CHILD=pinned")
 		var out strings.Builder
 		child.Stdout = &out
-		if err := startOn(child, []int{cpu}); err != nil {
+		if err := StartOn(child, []int{cpu}); err != nil {
 			t.Fatal(err)
 		}
 		if err := child.Wait(); err != nil {
@@ -48,7 +48,7 @@ func TestStartOn(t *testing.T) {
 		}
 	}
 	child := exec.Command(os.Args[0])
-	if err := startOn(child, []int{1023}); err == nil || !strings.Contains(err.Error(), "pin to CPU 1023: invalid argument") {
+	if err := StartOn(child, []int{1023}); err == nil || !strings.Contains(err.Error(), "pin to CPU 1023: invalid argument") {
 		t.Errorf("started on a CPU that there is not: %v", err)
 	}
 	if after := allowed(t); !slices.Equal(after, before) {
@@ -60,9 +60,9 @@ func TestStartOn(t *testing.T) {
 func TestLoadPinned(t *testing.T) {
 	s := serveScript(t, answering(map[string]string{"/": okAnswer}))
 	l := simple(s.address)
-	l.cpus = []int{1023}
-	o, err := l.run(context.Background())
-	if err != nil || o.errors["pin to CPU 1023: invalid argument"] != 1 {
-		t.Errorf("%v, errors %v", err, o.errors)
+	l.CPUs = []int{1023}
+	o, err := l.Run(context.Background())
+	if err != nil || o.Errors["pin to CPU 1023: invalid argument"] != 1 {
+		t.Errorf("%v, errors %v", err, o.Errors)
 	}
 }

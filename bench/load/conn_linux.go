@@ -1,4 +1,4 @@
-package bench
+package load
 
 import (
 	"errors"
@@ -62,7 +62,7 @@ func (t *thread) unreachable(i int, what string, err error) {
 	t.shut(c)
 	t.failure = errors.New(reason(err))
 	if t.sending {
-		if t.course.counts(t.now) {
+		if t.schedule.counts(t.now) {
 			t.tally.fail(what + ": " + reason(err))
 		}
 		t.rest(i)
@@ -91,7 +91,7 @@ func (t *thread) rest(i int) {
 
 // reopen opens what has rested.
 func (t *thread) reopen() {
-	for t.resting.count > 0 && !t.course.over(t.now) && t.conns[t.resting.first()].wakes <= t.now {
+	for t.resting.count > 0 && !t.schedule.over(t.now) && t.conns[t.resting.first()].wakes <= t.now {
 		t.dial(t.resting.take())
 	}
 }
@@ -127,7 +127,7 @@ func (t *thread) opened(i int, c *conn) {
 	t.established++
 	c.state = idle
 	if t.sending {
-		t.now = t.course.now()
+		t.now = t.schedule.now()
 		t.ready(i)
 	}
 }
@@ -148,8 +148,8 @@ func (t *thread) watch(i int, c *conn, write bool) error {
 // ready puts a connection without a request to use.
 func (t *thread) ready(i int) {
 	c := &t.conns[i]
-	if t.rate == 0 {
-		if !t.course.over(t.now) {
+	if t.Rate == 0 {
+		if !t.schedule.over(t.now) {
 			t.transmit(i, c, t.now)
 		}
 		return
@@ -166,14 +166,14 @@ func (t *thread) transmit(i int, c *conn, from int64) {
 	c.state = waiting
 	t.outstanding++
 	c.sent, c.from = 0, from
-	request := t.requests[c.next]
+	request := t.Requests[c.next]
 	c.answer.reset(isHead(request))
 	t.write(i, c)
 }
 
 // write writes what is left of a request, as far as there is room.
 func (t *thread) write(i int, c *conn) {
-	request := t.requests[c.next]
+	request := t.Requests[c.next]
 	for c.sent < len(request) {
 		n, errno := writeNow(c.fd, request[c.sent:])
 		switch errno {
@@ -200,7 +200,7 @@ func (t *thread) write(i int, c *conn) {
 // read takes what has come on a connection.
 func (t *thread) read(i int, c *conn) {
 	n, errno := readNow(c.fd, t.buf)
-	t.now = t.course.now()
+	t.now = t.schedule.now()
 	switch {
 	case errno == unix.EAGAIN || errno == unix.EINTR:
 		return // epoll says so again
@@ -211,7 +211,7 @@ func (t *thread) read(i int, c *conn) {
 		t.ended(i, c)
 		return
 	}
-	if t.course.counts(t.now) {
+	if t.schedule.counts(t.now) {
 		t.tally.bytes += uint64(n)
 	}
 	if c.state == idle {
@@ -233,18 +233,18 @@ func (t *thread) answered(i int, c *conn) {
 	a := &c.answer
 	t.outstanding--
 	c.state = idle
-	if unlike := t.want[c.next].unlike(a.head.status, a.body); unlike != "" {
+	if unlike := t.Wants[c.next].unlike(a.head.status, a.body); unlike != "" {
 		t.fail(c, unlike)
-	} else if t.rate == 0 && t.course.counts(t.now) || t.rate > 0 && c.counted {
+	} else if t.Rate == 0 && t.schedule.counts(t.now) || t.Rate > 0 && c.counted {
 		t.tally.answered(t.now - c.from)
 	}
-	whole := c.sent == len(t.requests[c.next])
-	if c.next++; int(c.next) == len(t.requests) {
+	whole := c.sent == len(t.Requests[c.next])
+	if c.next++; int(c.next) == len(t.Requests) {
 		c.next = 0
 	}
 	if a.head.closing || !whole || a.head.status == 101 {
 		t.shut(c)
-		if !t.course.over(t.now) {
+		if !t.schedule.over(t.now) {
 			t.dial(i)
 		}
 		return
@@ -286,7 +286,7 @@ func (t *thread) cut(i int, c *conn, err error) {
 func (t *thread) broken(i int, c *conn, kind string) {
 	t.fail(c, kind)
 	if c.state == waiting {
-		if c.next++; int(c.next) == len(t.requests) {
+		if c.next++; int(c.next) == len(t.Requests) {
 			c.next = 0
 		}
 	}
@@ -297,7 +297,7 @@ func (t *thread) broken(i int, c *conn, kind string) {
 // fail counts an error if its request counts. Without a rate that is one which was
 // under way in the counted time.
 func (t *thread) fail(c *conn, kind string) {
-	if t.rate > 0 && c.counted || t.rate == 0 && t.now >= t.course.begin.Load() {
+	if t.Rate > 0 && c.counted || t.Rate == 0 && t.now >= t.schedule.begin.Load() {
 		t.tally.fail(kind)
 	}
 }

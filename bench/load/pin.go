@@ -1,0 +1,44 @@
+package load
+
+import (
+	"fmt"
+	"slices"
+	"strconv"
+	"strings"
+)
+
+// Placement says which CPUs the server has to itself, and which the generator. If both are
+// empty, both run where the system puts them.
+type Placement struct {
+	Server, Generator []int
+	Why               string // in words; also why it is not as good as it could be
+}
+
+// divide gives so many CPUs to the server and the others to the generator; 0 is half of
+// them. cores has the CPUs that this process may use, those of one core side by side.
+func divide(cores [][]int, server int) Placement {
+	all := slices.Concat(cores...)
+	if len(all) < 2 {
+		return Placement{Why: "server and generator share one CPU: nothing is pinned, and the generator takes from the server"}
+	}
+	if server < 1 {
+		server = len(all) / 2
+	}
+	server = min(server, len(all)-1)
+	p := Placement{Server: all[:server], Generator: all[server:]}
+	p.Why = fmt.Sprintf("server on CPU %s, generator on CPU %s", numbers(p.Server), numbers(p.Generator))
+	for _, core := range cores {
+		if slices.Contains(core, all[server-1]) && slices.Contains(core, all[server]) {
+			p.Why += fmt.Sprintf("; CPU %s are one core, which the two share", numbers(core))
+		}
+	}
+	return p
+}
+
+func numbers(cpus []int) string {
+	texts := make([]string, len(cpus))
+	for i, cpu := range cpus {
+		texts[i] = strconv.Itoa(cpu)
+	}
+	return strings.Join(texts, ",")
+}
