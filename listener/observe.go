@@ -82,5 +82,5 @@ func (s *Server) CancelWebhook(id string) error { return s.webhooks.Cancel(id) }
 // Verify counts the requests of the journal that a condition holds for: see
 // record.Journal.Verify. Without Options.Record the error is record.ErrNotRecorded.
 func (s *Server) Verify(condition string) (record.Verified, error) {
-	return s.recorder.Journal().Verify(condition, s.opts.Env)
+	return s.recorder.Journal().Verify(condition, s.opts.Env, s.opts.MaxResponse)
 }

@@ -18,6 +18,7 @@ import (
 // whatever a reload does meanwhile.
 func (s *Server) serve(ctx *fasthttp.RequestCtx) {
 	r := receive(ctx)
+	r.MaxText = s.opts.MaxResponse
 	var c record.Trace
 	defer s.finish(ctx, r, &c)
 	if s.recorder != nil {
@@ -127,7 +128,6 @@ func (s *Server) finish(ctx *fasthttp.RequestCtx, r *matcher.Request, c *record.
 // respond writes the answer of an endpoint, and tells whether it was that one, and
 // not why it cannot be had.
 func (s *Server) respond(a *answer, r *matcher.Request) bool {
-	r.MaxText = s.opts.MaxResponse
 	whole := s.write(a, r)
 	if r.Stopped == nil {
 		return whole

@@ -2,10 +2,13 @@ package listener_test
 
 import (
 	"errors"
+	"fmt"
 	"strings"
 	"testing"
 
 	"mockserver/config"
+	"mockserver/listener"
+	"mockserver/listener/listenertest"
 )
 
 // A condition holds for a kept request as it would have when it came.
@@ -108,5 +111,24 @@ func TestVerify_WhatWasNoRequestIsNone(t *testing.T) {
 	}
 	if all := server.Journal(); len(all) != 1 || all[0].Status != 400 {
 		t.Errorf("the journal has %d", len(all))
+	}
+}
+
+// A condition that asks for a text larger than MaxResponse holds neither when it chooses an
+// endpoint nor when the journal is asked.
+func TestServer_ConditionsKeepToMaxResponse(t *testing.T) {
+	const condition = `json-params|join:"-" contains 1`
+	server := listenertest.Start(t, config.Parse("m.yml", []byte(`
+- endpoint: {method: POST, path: /a, if: '`+condition+`', response: {body: short}}
+- endpoint: {method: POST, path: /a, response: {body: long}}
+`)), listener.Options{MaxResponse: 10})
+	for body, want := range map[string]string{"[1,1,1]": "short", "[1,1,1,1,1,1,1]": "long"} {
+		sent := fmt.Sprintf("POST /a HTTP/1.1\r\nHost: a\r\nConnection: close\r\nContent-Length: %d\r\n\r\n%s", len(body), body)
+		if got := answer(t, dial(t, server, sent)); got != want {
+			t.Errorf("%s: got %q, want %q", body, got, want)
+		}
+	}
+	if v, err := server.Verify(condition); err != nil || v.Count != 1 {
+		t.Errorf("got %+v, %v, want 1 request", v, err)
 	}
 }

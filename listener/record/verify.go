@@ -34,7 +34,7 @@ const verifiedShown = 10
 // left out of it, the value of a secret header or the end of a large body; nor is one
 // whose headers were not understood. A bare word that is compared with a literal, as a
 // misspelt variable is, is an error here. The error is a config.Problems, or ErrNotRecorded.
-func (j *Journal) Verify(condition string, env func(string) (string, bool)) (Verified, error) {
+func (j *Journal) Verify(condition string, env func(string) (string, bool), maxText int) (Verified, error) {
 	v := Verified{Exact: true}
 	p := probe{env: env, condition: condition, tests: map[route]func(*matcher.Request, *renderer.Unknown) renderer.Truth{}}
 	if _, err := p.test(nil); err != nil {
@@ -50,7 +50,7 @@ func (j *Journal) Verify(condition string, env func(string) (string, bool)) (Ver
 		if err != nil {
 			return v, err
 		}
-		switch x.judge(test) {
+		switch x.judge(test, maxText) {
 		case renderer.Undecided:
 			undecided++
 		case renderer.True:
@@ -69,8 +69,9 @@ func (j *Journal) Verify(condition string, env func(string) (string, bool)) (Ver
 	return v, nil
 }
 
-// judge tells what a test says of a kept request.
-func (x *Exchange) judge(test func(*matcher.Request, *renderer.Unknown) renderer.Truth) renderer.Truth {
+// judge tells what a test says of a kept request, for which texts of at most so many bytes
+// are rendered, as when it was served.
+func (x *Exchange) judge(test func(*matcher.Request, *renderer.Unknown) renderer.Truth, maxText int) renderer.Truth {
 	switch {
 	case x.Method == "":
 		return renderer.False // it never became a request
@@ -79,6 +80,7 @@ func (x *Exchange) judge(test func(*matcher.Request, *renderer.Unknown) renderer
 	}
 	r := matcher.Acquire(x.restore())
 	defer matcher.Release(r)
+	r.MaxText = maxText
 	return test(r, x.unknown())
 }
 
