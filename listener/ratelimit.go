@@ -24,6 +24,7 @@ type limiter struct {
 	quotas   *quotas
 	began    time.Time // times are reckoned from it, by the clock that nobody sets
 
+	log     *slog.Logger
 	evicted atomic.Int64 // keys, since the last line about them
 	pace    *pace        // of those lines
 }
@@ -47,12 +48,14 @@ func (c *compiler) limiter(e *config.Endpoint, params []string) *limiter {
 	}
 	made := fmt.Sprint("rate-limit ", algorithm, " ", window, " ", most, " ", declared.By)
 	return keep(&c.kept, e, made, func() *limiter {
-		return &limiter{
+		l := &limiter{
 			endpoint: e.EffectiveMethod() + " " + e.Path.Value, limit: strconv.Itoa(most),
 			said: fmt.Sprintf("%s in %v", config.Count(most, "request"), window),
 			key:  newLimitKey(declared.By, params, c.trustForwarded), quotas: newQuotas(algorithm, uint32(most), int64(window)),
-			began: time.Now(), pace: newPace(1, nil),
+			began: time.Now(), log: c.log,
 		}
+		l.pace = newPace(1, func(int) { l.logEvicted() })
+		return l
 	})
 }
 
@@ -72,7 +75,7 @@ func (l *limiter) admit(s *Server, r *matcher.Request) (standing, bool) {
 	st := standing{limiter: l, now: r.Now()}
 	st.verdict = l.quotas.count(l.key.of(r), int64(st.now.Sub(l.began)))
 	if st.evicted > 0 {
-		l.tellEvicted(s, st.evicted, st.now)
+		l.tellEvicted(st.evicted, st.now)
 	}
 	if !st.admitted {
 		wait := strconv.FormatInt(inSeconds(st.next), 10)
@@ -87,12 +90,19 @@ func inSeconds(nanoseconds int64) int64 {
 	return max((nanoseconds+int64(time.Second)-1)/int64(time.Second), 1)
 }
 
-// tellEvicted logs that keys were given up.
-func (l *limiter) tellEvicted(s *Server, n int, now time.Time) {
+// tellEvicted logs that keys were given up, at once or within a second.
+func (l *limiter) tellEvicted(n int, now time.Time) {
 	l.evicted.Add(int64(n))
 	if _, ok := l.pace.pass(now); ok {
-		s.log.LogAttrs(context.Background(), slog.LevelWarn, "a rate limit has more keys than it can keep: the oldest begin anew",
-			slog.String("endpoint", l.endpoint), slog.Int64("evicted", l.evicted.Swap(0)))
+		l.logEvicted()
+	}
+}
+
+// logEvicted logs how many keys were given up since the last line, if any were.
+func (l *limiter) logEvicted() {
+	if n := l.evicted.Swap(0); n > 0 {
+		l.log.LogAttrs(context.Background(), slog.LevelWarn, "a rate limit has more keys than it can keep: the oldest begin anew",
+			slog.String("endpoint", l.endpoint), slog.Int64("evicted", n))
 	}
 }
 

@@ -260,16 +260,14 @@ func newServer(opts Options) *Server {
 	if opts.MaxResponse == 0 {
 		opts.MaxResponse = matcher.DefaultMaxText
 	}
+	c := newCompiler(opts)
 	s := &Server{
 		opts:         opts,
-		log:          opts.Logger,
-		compiler:     newCompiler(opts),
+		log:          c.log,
+		compiler:     c,
 		drained:      make(chan struct{}),
 		done:         make(chan struct{}),
 		serverErrors: newOnceAMinute(),
-	}
-	if s.log == nil {
-		s.log = slog.New(slog.DiscardHandler)
 	}
 	s.webhookPace = newPace(webhookLines, tellSuppressed(s.log, "webhook failed"))
 	s.refusedPace = newPace(1, tellSuppressed(s.log, "webhook refused"))
@@ -428,14 +426,25 @@ func (s *Server) Shutdown(ctx context.Context) error {
 	cut := s.unanswered(closed)
 	closing = errors.Join(closing, s.closeWebhooks(ctx))
 	s.reports.close(ctx)
-	for _, p := range []*pace{s.unmatchedPace, s.webhookPace, s.refusedPace, s.listener.refusals} {
-		p.flush()
-	}
+	s.flushPaces()
 	s.end(nil)
 	if cut > 0 {
 		closing = errors.Join(closing, fmt.Errorf("%d %s cut off: %w", cut, requestsWere(cut), ctx.Err()))
 	}
 	return closing
+}
+
+// flushPaces says what log lines were suppressed that nothing has said yet.
+func (s *Server) flushPaces() {
+	for _, p := range []*pace{s.unmatchedPace, s.webhookPace, s.refusedPace, s.listener.refusals} {
+		p.flush()
+	}
+	answers := s.snapshot.Load().answers
+	for i := range answers {
+		if b := answers[i].behaviour; b != nil && b.limit != nil {
+			b.limit.pace.flush()
+		}
+	}
 }
 
 // Close stops the server at once: Shutdown without waiting for the requests in

@@ -3,6 +3,7 @@ package listener
 import (
 	"cmp"
 	"context"
+	"log/slog"
 	"slices"
 	"strings"
 
@@ -57,6 +58,7 @@ type compiler struct {
 	loader   *fetcher.Loader
 	counters *renderer.Counters
 	env      func(string) (string, bool)
+	log      *slog.Logger
 
 	maxMessage int  // bytes of a WebSocket message
 	maxBody    int  // bytes of a request body
@@ -287,10 +289,15 @@ func Check(spec *config.Spec, opts Options) config.Problems {
 }
 
 func newCompiler(opts Options) *compiler {
+	log := opts.Logger
+	if log == nil {
+		log = slog.New(slog.DiscardHandler)
+	}
 	return &compiler{
 		loader:   fetcher.NewLoader(fetcher.Options{}),
 		counters: &renderer.Counters{},
 		env:      opts.Env,
+		log:      log,
 
 		maxMessage: cmp.Or(opts.MaxMessage, defaultMaxMessage),
 		maxBody:    cmp.Or(opts.MaxBody, defaultMaxBody),
