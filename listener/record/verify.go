@@ -30,10 +30,11 @@ const verifiedShown = 10
 
 // Verify counts the requests of the journal that a condition holds for: one of the
 // language of endpoint.if, in which the path parameters are those of the endpoint that
-// answered, and env what env.NAME is. A request is not counted when the condition depends on what the journal has
-// left out of it, the value of a secret header or the end of a large body; nor is one
-// whose headers were not understood. A bare word that is compared with a literal, as a
-// misspelt variable is, is an error here. The error is a config.Problems, or ErrNotRecorded.
+// answered, and env what env.NAME is. A text that it asks for may have maxText bytes. A
+// request is not counted when the condition depends on what the journal has left out of it,
+// the value of a secret header or the end of a large body; nor is one whose headers were
+// not understood. A bare word that is compared with a literal, as a misspelt variable is, is
+// an error here. The error is a config.Problems, or ErrNotRecorded.
 func (j *Journal) Verify(condition string, env func(string) (string, bool), maxText int) (Verified, error) {
 	v := Verified{Exact: true}
 	p := probe{env: env, condition: condition, tests: map[route]func(*matcher.Request, *renderer.Unknown) renderer.Truth{}}
