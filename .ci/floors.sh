@@ -15,6 +15,7 @@ mockserver/bench -> mockserver/config
 mockserver/config -> mockserver/config/openapi
 mockserver/dispatcher -> mockserver/dispatcher/client
 mockserver/dispatcher -> mockserver/dispatcher/outbox
+mockserver/dispatcher -> mockserver/internal/histogram
 mockserver/fetcher -> mockserver/config
 mockserver/fetcher -> mockserver/matcher
 mockserver/fetcher -> mockserver/renderer

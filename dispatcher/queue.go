@@ -27,6 +27,7 @@ import (
 	"time"
 
 	"mockserver/dispatcher/outbox"
+	"mockserver/internal/histogram"
 )
 
 // Options of a queue. The zero value is ready to use.
@@ -85,7 +86,8 @@ type actor struct {
 	ledger  ledger
 	round   round // the targets that have something ready
 	free    int   // workers
-	stats   Stats
+	stats   Stats // but for the lag
+	lag     histogram.Histogram
 	batch   batch
 	until   time.Duration // the end, once closing; else the end of time
 	closing bool
@@ -363,7 +365,7 @@ func (q *Queue) finished(r *result) {
 		t.failures = 0
 	}
 	if e.attempt == 1 {
-		a.stats.Lag.add(r.sent.Sub(q.began) - e.due)
+		a.lag.Add(r.sent.Sub(q.began) - e.due)
 	}
 	switch {
 	case r.delivered():

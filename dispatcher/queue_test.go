@@ -15,6 +15,7 @@ import (
 	"time"
 
 	"go.uber.org/goleak"
+	"mockserver/internal/histogram"
 )
 
 const patience = 20 * time.Second
@@ -55,7 +56,7 @@ func until(t *testing.T, q *Queue, what string, holds func(Stats) bool) Stats {
 			return s
 		}
 		if time.Now().After(deadline) {
-			s.Lag = Lag{}
+			s.Lag = histogram.Snapshot{}
 			t.Fatalf("never: %s; stats %+v", what, s)
 		}
 	}

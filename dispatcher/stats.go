@@ -1,5 +1,7 @@
 package dispatcher
 
+import "mockserver/internal/histogram"
+
 // Stats is what became of the deliveries of a queue.
 type Stats struct {
 	Pending  int64 // accepted and not finished, those of Due and InFlight among them
@@ -15,7 +17,7 @@ type Stats struct {
 	Kept      int64 // left in the store when the queue was closed
 	Lost      int64 // records, at least, that could not be read of the store when it was opened
 
-	Lag Lag // of first attempts
+	Lag histogram.Snapshot // how late first attempts were sent: sent minus due
 }
 
 // Stats asks the actor. After Close it tells how things ended.
@@ -51,6 +53,7 @@ func (q *Queue) ask(question func()) bool {
 // snapshot is the stats as they stand; for the actor, or after its end.
 func (q *Queue) snapshot() Stats {
 	s := q.actor.stats
+	q.actor.lag.Read(&s.Lag)
 	s.Pending = q.pending.Load()
 	s.Refused = q.refused.Load()
 	return s

@@ -20,7 +20,7 @@ type LatencyError struct {
 }
 
 // Quantile is the error that a part of the answers, from 0 to 1, did not exceed, within
-// 1%; 0 when there was none. Errors above 68 s are told by Max alone.
+// 1%; 0 when there was none. Errors above 73 minutes are told by Max alone.
 func (e *LatencyError) Quantile(part float64) time.Duration { return e.lengths.Quantile(part) }
 
 // LatencyErrors tells of each endpoint with a latency that has answered, in the order

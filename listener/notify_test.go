@@ -22,7 +22,9 @@ import (
 
 	"mockserver/config"
 	"mockserver/dispatcher"
+	"mockserver/internal/histogram"
 	"mockserver/listener"
+	"reflect"
 )
 
 // descriptors is how many this process has open, -1 where the system does not say.
@@ -108,7 +110,7 @@ func TestShutdown_LeavesNothingOfWebhooks(t *testing.T) {
 				if line := fmt.Sprintf("delivered=0 retried=%d dead=0 refused=0 abandoned=%d kept=%d", each, want.Abandoned, want.Kept); !strings.Contains(log.String(), line) {
 					t.Errorf("the log has no %q:\n%s", line, log.String())
 				}
-				if got.Lag, got.InFlight = (dispatcher.Lag{}), 0; got != want {
+				if got.Lag, got.InFlight = (histogram.Snapshot{}), 0; !reflect.DeepEqual(got, want) {
 					t.Errorf("got %+v, want %+v", got, want)
 				}
 				hanging.Close()

@@ -8,7 +8,7 @@ import (
 )
 
 // Histogram counts lengths of time, from any number of goroutines and without a lock.
-// A length is kept to within 0.4 %, from a nanosecond to a minute; of what is longer
+// A length is kept to within 0.4 %, from a nanosecond to an hour; of what is longer
 // only the longest is known. Room is made for an octave, 1 KiB, when the first length falls into
 // it: most have three to five. The zero value is ready.
 type Histogram struct {
@@ -22,8 +22,8 @@ type octave [1 << octaveBits]atomic.Uint64
 const (
 	octaveBits = 7 // of a length that are kept below its highest
 	// octaves are the one below 2^octaveBits, which is exact, and one for each further bit.
-	octaves = 30
-	// longestKept is the end of the last octave: 68 s.
+	octaves = 36
+	// longestKept is the end of the last octave: 73 minutes.
 	longestKept = 1<<(octaveBits+octaves-1) - 1
 )
 

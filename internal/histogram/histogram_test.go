@@ -50,7 +50,7 @@ func TestHistogram_QuantilesAreTrue(t *testing.T) {
 
 func TestHistogram_Borders(t *testing.T) {
 	for _, c := range []struct{ in, most time.Duration }{
-		{-5, 0}, {0, 0}, {127, 127}, {128, 128}, {255, 255}, {256, 257}, {time.Hour, longestKept}, {math.MaxInt64, longestKept},
+		{-5, 0}, {0, 0}, {127, 127}, {128, 128}, {255, 255}, {256, 257}, {2 * time.Hour, longestKept}, {math.MaxInt64, longestKept},
 	} {
 		var h Histogram
 		h.Add(c.in)

@@ -50,7 +50,7 @@ func (a *Admin) deliveries(most int) shownDeliveries {
 	s := shownDeliveries{
 		Pending: int(stats.Pending), Due: stats.Due, InFlight: stats.InFlight, Delivered: stats.Delivered, Retried: stats.Retried,
 		Dead: stats.Dead, Cancelled: stats.Cancelled, Refused: stats.Refused, Lost: stats.Lost,
-		Lag: spreadOf(stats.Lag.Count, stats.Lag.Max, &stats.Lag),
+		Lag: spreadOf(stats.Lag),
 	}
 	if most == 0 {
 		return s

@@ -199,7 +199,7 @@ func (a *Admin) writeWebhooks(out *output) {
 	out.gauge(webhooksPending, float64(stats.Pending))
 	out.gauge(webhooksDue, float64(stats.Due))
 	out.gauge(webhooksInFlight, float64(stats.InFlight))
-	lag := lengths{count: stats.Lag.Count, sum: uint64(stats.Lag.Sum()), buckets: stats.Lag.Buckets(lagBuckets)}
+	lag := lengths{count: stats.Lag.Count, sum: uint64(stats.Lag.Sum), buckets: stats.Lag.Buckets(lagBuckets)}
 	out.histogram(webhookLag, &lag, lagBuckets)
 }
 

@@ -3,7 +3,8 @@ package admin
 import (
 	"fmt"
 	"math"
-	"time"
+
+	"mockserver/internal/histogram"
 )
 
 // Percentile is one point of a distribution: so many percent took at most MS.
@@ -23,19 +24,19 @@ type Percentiles struct {
 
 // percentilesOf reads a distribution at the same steps between any two nines: 0 to 90,
 // 90 to 99, 99 to 99.9. It ends where less than one of all is left, with the longest.
-func percentilesOf(count uint64, longest time.Duration, q quantiles) []Percentile {
+func percentilesOf(l histogram.Snapshot) []Percentile {
 	list := []Percentile{}
-	if count == 0 {
+	if l.Count == 0 {
 		return list
 	}
 	for nine := 1.0; ; nine /= 10 {
 		for _, tenth := range [...]float64{10, 9, 8, 7, 6, 5, 4, 3, 2.5, 2, 1.5, 1.2} {
 			left := nine * tenth / 10
-			if left*float64(count) < 1 {
-				return append(list, Percentile{100, inMS(longest)})
+			if left*float64(l.Count) < 1 {
+				return append(list, Percentile{100, inMS(l.Max)})
 			}
 			// As a person writes it: 99.97 and not 99.970000000000013.
-			list = append(list, Percentile{math.Round((1-left)*1e12) / 1e10, inMS(min(q.Quantile(1-left), longest))})
+			list = append(list, Percentile{math.Round((1-left)*1e12) / 1e10, inMS(l.Quantile(1 - left))})
 		}
 	}
 }

@@ -111,16 +111,15 @@ func errorsOf(c *record.EndpointCounts) uint64 {
 // between is what happened from one reading to a later one.
 func between(a, b *reading) Sample {
 	apart := b.time.Sub(a.time)
-	lag := b.webhooks.Lag.Since(&a.webhooks.Lag)
 	s := Sample{
 		Time: b.time.UTC(), Seconds: apart.Seconds(),
 		Requests: b.requests - a.requests, Errors: b.errors - a.errors, ErrorKinds: b.kinds.since(a.kinds), Unmatched: b.summed.unmatched - a.summed.unmatched,
 		Faults: b.faults - a.faults, Limited: b.limited - a.limited, Refused: b.refused - a.refused, In: b.in - a.in, Out: b.out - a.out,
 		Connections: b.counts.Connections, InFlight: b.counts.InFlight,
-		Own:            spreadOfLengths(b.service.Since(a.service)),
-		Injected:       spreadOfLengths(b.injected.Since(a.injected)),
-		InjectionError: spreadOfLengths(b.late.Since(a.late)),
-		WebhookLag:     spreadOf(lag.Count, lag.Max, &lag),
+		Own:            spreadOf(b.service.Since(a.service)),
+		Injected:       spreadOf(b.injected.Since(a.injected)),
+		InjectionError: spreadOf(b.late.Since(a.late)),
+		WebhookLag:     spreadOf(b.webhooks.Lag.Since(a.webhooks.Lag)),
 		WebhooksSent:   b.webhooks.Delivered - a.webhooks.Delivered, WebhooksDead: b.webhooks.Dead - a.webhooks.Dead,
 		WebhooksRefused: b.webhooks.Refused - a.webhooks.Refused, WebhooksPending: b.webhooks.Pending, WebhooksDue: b.webhooks.Due,
 		Scheduler: b.waits.since(a.waits), Pauses: b.pauses.since(a.pauses),

@@ -124,15 +124,15 @@ func (r *run) reportAt(end *reading, m made) *Report {
 		report.Endpoints = append(report.Endpoints, endpointReport(&c, total.Seconds))
 	}
 	report.OtherEndpoints = len(all) - len(report.Endpoints)
-	lag := end.webhooks.Lag.Since(&r.first.webhooks.Lag)
+	lag := end.webhooks.Lag.Since(r.first.webhooks.Lag)
 	own, injected, late := end.service.Since(r.first.service), end.injected.Since(r.first.injected), end.late.Since(r.first.late)
 	report.Histograms = Histograms{
-		Own: lengthBuckets(own), Injected: lengthBuckets(injected), InjectionError: lengthBuckets(late),
-		WebhookLag: bucketsOf(lag.Count, lag.Buckets(bucketEnds())),
+		Own: bucketsOf(own), Injected: bucketsOf(injected), InjectionError: bucketsOf(late),
+		WebhookLag: bucketsOf(lag),
 	}
 	report.Percentiles = Percentiles{
-		Own: lengthPercentiles(own), Injected: lengthPercentiles(injected), InjectionError: lengthPercentiles(late),
-		WebhookLag: percentilesOf(lag.Count, lag.Max, &lag),
+		Own: percentilesOf(own), Injected: percentilesOf(injected), InjectionError: percentilesOf(late),
+		WebhookLag: percentilesOf(lag),
 	}
 	report.Unmatched, report.OtherUnmatched = r.unmatched(m.misses)
 	return report
@@ -142,7 +142,7 @@ func endpointReport(c *record.EndpointCounts, seconds float64) EndpointReport {
 	e := EndpointReport{
 		ID: c.ID, Endpoint: c.Endpoint, Host: c.Host, If: c.If, Requests: c.Requests, Statuses: c.Statuses, Faults: c.Faults,
 		ErrorKinds: errorKindsOf(c), Limited: c.Limited, Refused: c.Refused, In: c.In, Out: c.Out,
-		Own: spreadOfLengths(c.Service), Injected: spreadOfLengths(c.Injected), InjectionError: spreadOfLengths(c.InjectionError),
+		Own: spreadOf(c.Service), Injected: spreadOf(c.Injected), InjectionError: spreadOf(c.InjectionError),
 	}
 	if seconds > 0 {
 		e.Rate = float64(c.Requests) / seconds
@@ -168,19 +168,17 @@ func (r *run) unmatched(misses []record.Miss) (list []UnmatchedReport, others in
 	return list, all - len(list)
 }
 
-func lengthPercentiles(l histogram.Snapshot) []Percentile { return percentilesOf(l.Count, l.Max, l) }
-
-func lengthBuckets(l histogram.Snapshot) []Bucket { return bucketsOf(l.Count, l.Buckets(bucketEnds())) }
-
-// bucketsOf are buckets of counts that are sums of all before. The last has no end.
-func bucketsOf(all uint64, sums []uint64) []Bucket {
+// bucketsOf are the buckets of a distribution. The last has no end.
+func bucketsOf(l histogram.Snapshot) []Bucket {
+	ends := bucketEnds()
+	sums := l.Buckets(ends)
 	buckets := make([]Bucket, 0, len(sums)+1)
 	var before uint64
-	for i, end := range bucketEnds() {
+	for i, end := range ends {
 		buckets = append(buckets, Bucket{End: inMS(end), Count: sums[i] - before})
 		before = sums[i]
 	}
-	return append(buckets, Bucket{Count: all - before})
+	return append(buckets, Bucket{Count: l.Count - before})
 }
 
 // thisMachine looks at the machine as far as the system tells.

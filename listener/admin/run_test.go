@@ -18,6 +18,7 @@ import (
 	"golang.org/x/net/html"
 
 	"mockserver/config"
+	"mockserver/internal/histogram"
 	"mockserver/listener"
 	"mockserver/listener/record"
 )
@@ -219,7 +220,7 @@ func hostileReport() *Report {
 		return Point{At: at, Seconds: 1, Trusted: trusted, Rate: 100 * at, OwnP50: figure(0.1), OwnP99: figure(0.4), CPU: figure(0.5), PauseMax: figure(0.2), Faults: 2}
 	}
 	end := sampledFrom.Add(3 * time.Second)
-	buckets := bucketsOf(30, make([]uint64, len(bucketEnds())))
+	buckets := bucketsOf(histogram.Snapshot{})
 	buckets[5].Count, buckets[len(buckets)-1].Count = 10, 20
 	return &Report{
 		Form: 1, ID: "1", Name: evil, Begin: sampledFrom, End: &end,

@@ -100,24 +100,16 @@ type Spread struct {
 	Max   float64 `json:"max" doc:"the longest"`
 }
 
-// quantiles is what distributions have: histogram.Snapshot, dispatcher.Lag.
-type quantiles interface {
-	Quantile(q float64) time.Duration
-	Mean() time.Duration
-}
-
 // spreadOf reads a distribution.
-func spreadOf(count uint64, longest time.Duration, q quantiles) Spread {
-	if count == 0 {
+func spreadOf(l histogram.Snapshot) Spread {
+	if l.Count == 0 {
 		return Spread{}
 	}
 	return Spread{
-		Count: count, Mean: inMS(q.Mean()), Max: inMS(longest),
-		P50: inMS(q.Quantile(0.5)), P90: inMS(q.Quantile(0.9)), P99: inMS(q.Quantile(0.99)), P999: inMS(q.Quantile(0.999)),
+		Count: l.Count, Mean: inMS(l.Mean()), Max: inMS(l.Max),
+		P50: inMS(l.Quantile(0.5)), P90: inMS(l.Quantile(0.9)), P99: inMS(l.Quantile(0.99)), P999: inMS(l.Quantile(0.999)),
 	}
 }
-
-func spreadOfLengths(l histogram.Snapshot) Spread { return spreadOf(l.Count, l.Max, l) }
 
 func inMS(d time.Duration) float64 { return float64(d) / float64(time.Millisecond) }
 

@@ -252,7 +252,7 @@ func (s *sampler) latest(most int, after time.Time) ([]Sample, []busy) {
 func busiestBetween(before, after *record.Counts, sample Sample) busy {
 	b := busy{Time: sample.Time, Endpoints: []busyAccount{}}
 	for _, c := range busiestOf(before, after, busiestMost) {
-		own := spreadOfLengths(c.Service)
+		own := spreadOf(c.Service)
 		one := busyAccount{ID: c.ID, Endpoint: c.Endpoint, Errors: errorsOf(&c), OwnP50: own.P50, OwnP99: own.P99}
 		if sample.Seconds > 0 {
 			one.Rate = float64(c.Requests) / sample.Seconds

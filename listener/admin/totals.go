@@ -35,17 +35,17 @@ func shownCountsOf(c *record.EndpointCounts) shownCounts {
 	s := shownCounts{
 		ID: c.ID, Endpoint: c.Endpoint, Host: c.Host, If: c.If, Requests: c.Requests, Statuses: c.Statuses, In: c.In, Out: c.Out,
 		Faults: c.Faults, Limited: c.Limited, Refused: c.Refused, Received: c.Received, Sent: c.Sent,
-		Service: spreadOfLengths(c.Service),
+		Service: spreadOf(c.Service),
 	}
 	if c.Endpoint != "" { // statuses of others are declared by nobody
 		s.ErrorKinds = errorKindsOf(c)
 	}
 	if c.Injected.Count > 0 {
-		injected := spreadOfLengths(c.Injected)
+		injected := spreadOf(c.Injected)
 		s.Injected = &injected
 	}
 	if c.InjectionError.Count > 0 {
-		late := spreadOfLengths(c.InjectionError)
+		late := spreadOf(c.InjectionError)
 		s.InjectionError = &late
 	}
 	return s
