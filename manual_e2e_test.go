@@ -23,7 +23,6 @@ var notRun = []struct{ command, why string }{
 	{`^(\w+=\S+ )?docker `, "it needs Docker; container_e2e_test.go holds the Dockerfile and the files of deploy/"},
 	{`^kubectl `, "it needs a cluster"},
 	{`^(\w+=\S+ )?go test `, "it runs the tests, of which this is one"},
-	{`^make release`, "release_e2e_test.go runs it"},
 	{`^(mkdir demo|go mod |cp \.\./mockserver|go get |go run \.$)`, "embed_e2e_test.go runs it"},
 	{benchmarks, "it measures for a minute or so, and bench_e2e_test.go for less; that there are its flags is tested"},
 }
