@@ -107,16 +107,6 @@ func (w *jsonWriter) escape(s string, origin *Text, from int) {
 	}
 }
 
-// mark is where a made text goes on letter by letter as another stands in its
-// file, until the next mark.
-type mark struct {
-	at   int   // offset in the made text
-	text *Text // nil where nothing of a file stands
-	from int   // offset in text
-
-	escaped bool // text is written with escapes, which are made behind the mark
-}
-
 // mark notes that what is written next is origin from an offset on.
 func (w *jsonWriter) mark(origin *Text, from int) {
 	if origin != nil {

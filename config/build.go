@@ -236,13 +236,6 @@ func Headers(namesAndValues ...string) []Header {
 	return headers
 }
 
-// built is what a text made in Go has beside its value.
-type built struct {
-	fault string // what is wrong with it; "" for nothing
-	json  bool   // it is the JSON text of a value
-	raw   string // that text where placeholders are none: what stands in them is escaped too
-}
-
 func faulty(what string) Text { return Text{built: &built{fault: what}} }
 
 // Complete returns s with its endpoints that were made in Go, which have no Key,

@@ -285,7 +285,7 @@ func (r *ednReader) mapping() (*node, error) {
 // wrong inside of it is not worth a word: it may be a {{placeholder}}.
 func (r *ednReader) key() (*node, error) {
 	key, err := r.quietly(opens(r.s[r.at]))
-	if err != nil || scalars.has(key.kind) {
+	if err != nil || key.isScalar() {
 		return key, err
 	}
 	r.refuse(key.pos(), "a key is %v; a text is accepted%s", key.kind, placeholderHint(key.kind))

@@ -10,9 +10,6 @@ import (
 	"strings"
 )
 
-// maxFileSize bounds one file of a configuration.
-const maxFileSize = 64 << 20
-
 // reader turns the text of a file into its documents.
 type reader func(*source) ([]*node, Problems)
 

@@ -2,10 +2,7 @@ package config
 
 import (
 	"fmt"
-	"strconv"
 	"strings"
-	"unicode"
-	"unicode/utf8"
 )
 
 // kind is what a node holds.
@@ -69,6 +66,11 @@ func (n *node) entry(key string) *entry {
 	return nil
 }
 
+// isScalar reports whether the node is neither null, nor a list, nor a map.
+func (n *node) isScalar() bool {
+	return n.kind == boolNode || n.kind == numberNode || n.kind == textNode
+}
+
 // truth is the value of a boolean.
 func (n *node) truth() bool { return strings.EqualFold(n.text.Value, "true") }
 
@@ -81,23 +83,4 @@ func (n *node) shown() string {
 		return fmt.Sprintf("%v (%q)", n.kind, clip(n.text.Value))
 	}
 	return n.kind.String()
-}
-
-// label is a name as key paths and messages show it: clipped, and in quotes where
-// it is empty or holds what cannot be shown, so that a mistake is one line.
-func label(name string) string {
-	name = clip(name)
-	if name == "" || !utf8.ValidString(name) || strings.ContainsFunc(name, func(r rune) bool { return !unicode.IsPrint(r) }) {
-		return strconv.Quote(name)
-	}
-	return name
-}
-
-// clip shortens what a message quotes from a file.
-func clip(text string) string {
-	const longest = 60
-	if len(text) <= longest {
-		return text
-	}
-	return strings.ToValidUTF8(text[:longest], "") + "…"
 }

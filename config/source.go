@@ -10,6 +10,9 @@ import (
 	"unicode/utf8"
 )
 
+// maxFileSize bounds one file of a configuration, in bytes.
+const maxFileSize = 64 << 20
+
 // source is the text of one file, and where its lines begin.
 type source struct {
 	file   string
