@@ -10,6 +10,7 @@ import (
 
 	"mockserver/bench"
 	"mockserver/config"
+	"mockserver/internal/wording"
 	"mockserver/listener"
 	"mockserver/listener/admin"
 )
@@ -93,9 +94,9 @@ func (s speaker) validate(spec *config.Spec, opts listener.Options) int {
 		s.log.Info("the configuration is valid", listener.Declared(spec), "routes", strings.Join(routes, ", "), "more", more)
 		return exitOK
 	}
-	served := config.Count(len(spec.Endpoints), "endpoint")
+	served := wording.Count(len(spec.Endpoints), "endpoint")
 	if n := len(spec.WebSockets); n > 0 {
-		served += ", " + config.Count(n, "WebSocket")
+		served += ", " + wording.Count(n, "WebSocket")
 	}
 	fmt.Fprintln(s.stdout, "the configuration is valid:", served)
 	for _, route := range routes {

@@ -9,6 +9,7 @@ import (
 	"strings"
 
 	"mockserver/config"
+	"mockserver/internal/wording"
 )
 
 // Bounds from which something in a declaration is called costly.
@@ -53,10 +54,10 @@ func costs(e *config.Endpoint, req *request, sample *reply, before int, flags []
 		say("placeholders that read a JSON body of %s", size(len(req.Body)))
 	}
 	if n := strings.Count(e.If.Value, " matches "); n > 0 {
-		say("a condition with %s", config.Count(n, "regular expression"))
+		say("a condition with %s", wording.Count(n, "regular expression"))
 	}
 	if before > 0 {
-		say("conditions of %s of the same path, declared before it, are asked first", config.Count(before, "endpoint"))
+		say("conditions of %s of the same path, declared before it, are asked first", wording.Count(before, "endpoint"))
 	}
 	for _, f := range flags {
 		if f == "--access-log" || f == "-access-log" || strings.HasPrefix(f, "--access-log=t") {
@@ -118,7 +119,7 @@ func tagsOf(text string) (tags, fakes, loops int) {
 // size is a number of bytes in words.
 func size(n int) string {
 	if n < 10_000 {
-		return config.Count(n, "byte")
+		return wording.Count(n, "byte")
 	}
 	return fmt.Sprintf("%.0f kB", float64(n)/1e3)
 }

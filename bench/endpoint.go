@@ -13,6 +13,7 @@ import (
 	"time"
 
 	"mockserver/config"
+	"mockserver/internal/wording"
 )
 
 const (
@@ -39,7 +40,7 @@ func (r *run) endpoints(ctx context.Context) error {
 	if err := spec.Problems.Err(); err != nil {
 		return err
 	}
-	r.progress.say("looking for requests for %s", config.Count(len(spec.Endpoints), "endpoint"))
+	r.progress.say("looking for requests for %s", wording.Count(len(spec.Endpoints), "endpoint"))
 	found, err := r.requestsFor(ctx, spec.Endpoints)
 	if err != nil {
 		return err
@@ -106,7 +107,7 @@ func (r *run) fit(endpoints int) error {
 		r.opts.Duration = min(max(endpointsTime/time.Duration(sides)-shortestRound, shortestRound), longestRound)
 	}
 	if takes := time.Duration(sides) * (r.opts.Duration + warmup(r.opts.Duration)); takes > longestRun {
-		return fmt.Errorf("%s would take %s; fewer can be chosen with --endpoint, and --rounds and --duration made smaller", config.Count(endpoints, "endpoint"), takes.Round(time.Second))
+		return fmt.Errorf("%s would take %s; fewer can be chosen with --endpoint, and --rounds and --duration made smaller", wording.Count(endpoints, "endpoint"), takes.Round(time.Second))
 	}
 	return nil
 }

@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"mockserver/config"
+	"mockserver/internal/wording"
 )
 
 // Options is what a run is told. ReadOptions makes them of the command line; the
@@ -224,7 +225,7 @@ func (r *flagReader) together() {
 	names := scenarioNames()
 	for _, name := range o.Scenarios {
 		if !slices.Contains(names, name) {
-			r.wrong("--scenario: no scenario is called %q%s; there are %s", name, config.DidYouMean(name, names), strings.Join(names, ", "))
+			r.wrong("--scenario: no scenario is called %q%s; there are %s", name, wording.DidYouMean(name, names), strings.Join(names, ", "))
 		}
 	}
 	for _, file := range []string{o.JSON, o.Plot} {
@@ -283,7 +284,7 @@ func flagHint(name string) string {
 	if len(word) < 2 {
 		return ""
 	}
-	return strings.ReplaceAll(config.DidYouMean("--"+word, names), `"`, "")
+	return strings.ReplaceAll(wording.DidYouMean("--"+word, names), `"`, "")
 }
 
 func readInt(into *int, text string, least, most int) bool {

@@ -5,7 +5,7 @@ import (
 	"strings"
 	"time"
 
-	"mockserver/config"
+	"mockserver/internal/wording"
 )
 
 // remarks says what figures cannot say of themselves.
@@ -62,11 +62,11 @@ func (r *run) remarksOn(res *result) []string {
 		lines = append(lines, fmt.Sprintf("sent at %.0f requests a second; latency counts from when a request was due", res.rate))
 	}
 	if w := res.webhooks; w != nil {
-		lines = append(lines, fmt.Sprintf("%s arrived, %d lost; behind their time p50 %s, p99 %s, at most %s", config.Count(w.received, "webhook"), w.lost(), short(w.LagP50), short(w.LagP99), short(w.LagMax)))
+		lines = append(lines, fmt.Sprintf("%s arrived, %d lost; behind their time p50 %s, p99 %s, at most %s", wording.Count(w.received, "webhook"), w.lost(), short(w.LagP50), short(w.LagP99), short(w.LagMax)))
 	}
 	if res.reloaded {
 		lines = append(lines, fmt.Sprintf("%s under load; p99 %s ms with them, %s ms without",
-			config.Count(res.reloads, "reload"), number(at(latency(res.rounds, candidateOf), 99), 2), number(at(latency(res.rounds, quietOf), 99), 2)))
+			wording.Count(res.reloads, "reload"), number(at(latency(res.rounds, candidateOf), 99), 2), number(at(latency(res.rounds, quietOf), 99), 2)))
 	}
 	if len(res.costs) > 0 {
 		lines = append(lines, "costly: "+strings.Join(res.costs, "; "))

@@ -8,7 +8,7 @@ import (
 	"slices"
 	"time"
 
-	"mockserver/config"
+	"mockserver/internal/wording"
 )
 
 // stand is the server of a scenario with what belongs to it.
@@ -90,7 +90,7 @@ func (st *stand) finish(ctx context.Context, res *result) {
 	if n == 0 {
 		res.wrong = "the server did not say what became of its webhooks"
 	} else if lost := res.webhooks.lost(); lost > 0 {
-		res.wrong = fmt.Sprintf("%s lost on the way", config.Count(lost, "webhook"))
+		res.wrong = fmt.Sprintf("%s lost on the way", wording.Count(lost, "webhook"))
 	}
 }
 

@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"mockserver/config"
+	"mockserver/internal/wording"
 )
 
 // longestWait is the longest latency that is measured: a round, which may be as short
@@ -24,11 +25,11 @@ func unsteady(e *config.Endpoint, connections int) string {
 		if window == 0 {
 			window = config.DefaultWindow
 		}
-		return fmt.Sprintf("its rate-limit answers 429 to what is above %s in %v", config.Count(most, "request"), window)
+		return fmt.Sprintf("its rate-limit answers 429 to what is above %s in %v", wording.Count(most, "request"), window)
 	}
 	if c := e.Capacity; c != nil && c.Concurrent+c.Queue < connections {
 		return fmt.Sprintf("its capacity has room for %s, and answers 503 to others of %d connections; --connections %d is few enough",
-			config.Count(c.Concurrent+c.Queue, "request"), connections, c.Concurrent+c.Queue)
+			wording.Count(c.Concurrent+c.Queue, "request"), connections, c.Concurrent+c.Queue)
 	}
 	status := 0
 	for _, o := range likely(e) {

@@ -8,7 +8,7 @@ import (
 	"time"
 	"unicode/utf8"
 
-	"mockserver/config"
+	"mockserver/internal/wording"
 )
 
 // Bounds of what is remarked on.
@@ -69,7 +69,7 @@ func (r *run) heading(b *strings.Builder) {
 	if cpu == "" {
 		cpu = "CPU unknown"
 	}
-	fmt.Fprintf(b, "%s/%s, %s, %s; %s; mockserver %s, %s, fasthttp %s\n", m.OS, m.Arch, cpu, config.Count(m.CPUs, "CPU"), r.placed.Why, m.Mockserver, m.Go, m.Fasthttp)
+	fmt.Fprintf(b, "%s/%s, %s, %s; %s; mockserver %s, %s, fasthttp %s\n", m.OS, m.Arch, cpu, wording.Count(m.CPUs, "CPU"), r.placed.Why, m.Mockserver, m.Go, m.Fasthttp)
 	how := "closed loop: each connection sends its next request when the last was answered"
 	switch {
 	case r.opts.Curve:
@@ -78,7 +78,7 @@ func (r *run) heading(b *strings.Builder) {
 		how = "open loop at a constant rate; latency from when a request was due"
 	}
 	fmt.Fprintf(b, "%s of %s a side, baseline and server in turn, %s; %s\n\n",
-		config.Count(r.opts.Rounds, "round"), r.opts.Duration.Round(time.Millisecond), config.Count(r.opts.Connections, "connection"), how)
+		wording.Count(r.opts.Rounds, "round"), r.opts.Duration.Round(time.Millisecond), wording.Count(r.opts.Connections, "connection"), how)
 }
 
 // grid is a table of texts.

@@ -11,6 +11,8 @@ import (
 	"strconv"
 	"strings"
 	"time"
+
+	"mockserver/internal/wording"
 )
 
 // argReader reads the command line. It is written out rather than left to package
@@ -72,7 +74,7 @@ func (r *argReader) word(word string) {
 		r.wrong("%q: no such file or directory; a flag's value stands after its flag", word)
 	default:
 		names := commandNames()
-		r.wrong("%q: no such command or file%s; expected %s, or the name of a file or a directory", word, DidYouMean(word, names), oneOf(names))
+		r.wrong("%q: no such command or file%s; expected %s, or the name of a file or a directory", word, wording.DidYouMean(word, names), wording.OneOf(names))
 	}
 }
 
@@ -145,7 +147,7 @@ func (s setting) quoted(value string) string {
 	if slices.Contains(secretFlags, s.flag) {
 		return "what is given"
 	}
-	return strconv.Quote(clip(value))
+	return strconv.Quote(wording.Clip(value))
 }
 
 // flagNamed finds a flag by -x or --long; -long is taken too.
@@ -170,7 +172,7 @@ func flagHint(name string) string {
 	for _, row := range settings {
 		names = append(names, "--"+row.flag)
 	}
-	if near := nearest("--"+strings.TrimLeft(name, "-"), names); near != "" && len(strings.TrimLeft(name, "-")) > 1 {
+	if near := wording.Nearest("--"+strings.TrimLeft(name, "-"), names); near != "" && len(strings.TrimLeft(name, "-")) > 1 {
 		return fmt.Sprintf(" (did you mean %s?)", near)
 	}
 	return ""

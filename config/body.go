@@ -4,6 +4,8 @@ import (
 	"fmt"
 	"strings"
 	"unicode/utf8"
+
+	"mockserver/internal/wording"
 )
 
 // jsonWriter writes a node as JSON text: keys in order, numbers digit for digit.
@@ -26,7 +28,7 @@ func (w *jsonWriter) node(n *node) {
 		w.out = fmt.Appendf(w.out, "%v", n.truth())
 	case numberNode:
 		if n.number == "" {
-			w.fail(n, fmt.Sprintf("%s cannot be said in JSON; a finite number is accepted, or a text in quotes", clip(n.text.Value)))
+			w.fail(n, fmt.Sprintf("%s cannot be said in JSON; a finite number is accepted, or a text in quotes", wording.Clip(n.text.Value)))
 		}
 		w.out = append(w.out, n.number...)
 	case textNode:

@@ -6,6 +6,8 @@ import (
 	"fmt"
 	"slices"
 	"strings"
+
+	"mockserver/internal/wording"
 )
 
 // New returns a spec of endpoints that are declared in Go, in order:
@@ -292,9 +294,9 @@ func (s *Spec) wasRead() bool {
 func (e *Endpoint) Claim(ps Problems) Problems {
 	for i := range ps {
 		if ps[i].Pos.File == "" && e.Pos.Line == 0 {
-			ps[i].Endpoint = label(e.EffectiveMethod())
+			ps[i].Endpoint = wording.Label(e.EffectiveMethod())
 			if e.Path.Value != "" {
-				ps[i].Endpoint += " " + label(e.Path.Value)
+				ps[i].Endpoint += " " + wording.Label(e.Path.Value)
 			}
 		}
 	}

@@ -5,6 +5,8 @@ import (
 	"slices"
 	"strconv"
 	"time"
+
+	"mockserver/internal/wording"
 )
 
 // item is one item of the document.
@@ -160,7 +162,7 @@ func (d *decoder) item(n *node, key string) item {
 	if second := n.entries[len(n.entries)-1].key; len(n.entries) > 1 && slices.Contains(keysOf(itemFields), first.key.text.Value) {
 		if first.value.kind == nullNode {
 			second = n.entries[1].key
-			d.wrong(second.pos(), key, "%s stands beside %s; "+hintsOf(n.pos().File).beside, label(second.text.Value), first.key.text.Value, first.key.text.Value)
+			d.wrong(second.pos(), key, "%s stands beside %s; "+hintsOf(n.pos().File).beside, wording.Label(second.text.Value), first.key.text.Value, first.key.text.Value)
 			return item{}
 		}
 		if slices.Contains(keysOf(itemFields), second.text.Value) {
@@ -262,7 +264,7 @@ func (d *decoder) headers(v value) []Header {
 	var headers []Header
 	for _, e := range v.entries {
 		name := e.key.text.Value
-		all := []value{v.part(e.value, "."+label(name), v.row.value)}
+		all := []value{v.part(e.value, "."+wording.Label(name), v.row.value)}
 		if e.key.faulty {
 			d.known(all[0].key)
 		}

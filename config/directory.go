@@ -6,6 +6,8 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
+
+	"mockserver/internal/wording"
 )
 
 // member is a file of a directory, as it was read.
@@ -74,7 +76,7 @@ func (s *Spec) addDirectory(dir string) {
 		s.Problems = append(s.Problems, fileProblem(name, "the directory cannot be read: "+bare(err).Error()))
 	case len(members) == 0:
 		s.Problems = append(s.Problems, fileProblem(dir, "the directory holds no file to read: the extension is "+
-			oneOf(extensionNames())+"; hidden files are left out, and subdirectories unless the name ends with /..."))
+			wording.OneOf(extensionNames())+"; hidden files are left out, and subdirectories unless the name ends with /..."))
 	}
 	for _, m := range members {
 		if !s.again(m.path) {
@@ -125,14 +127,14 @@ func stray(doc *node) Problems {
 	if doc.items[0].pos() == doc.pos() { // a map of EDN, around which there are no brackets
 		what = "nothing in it"
 	}
-	return Problems{{Pos: doc.pos(), What: what + " has the key " + oneOf(keysOf(itemFields)) + strayHint()}}
+	return Problems{{Pos: doc.pos(), What: what + " has the key " + wording.OneOf(keysOf(itemFields)) + strayHint()}}
 }
 
 // mayBeItem tells whether a node has a key of an item, or one much like it.
 func mayBeItem(n *node) bool {
 	return slices.ContainsFunc(n.entries, func(e entry) bool {
 		key := e.key.text.Value
-		return slices.Contains(keysOf(itemFields), key) || nearest(key, keysOf(itemFields)) != ""
+		return slices.Contains(keysOf(itemFields), key) || wording.Nearest(key, keysOf(itemFields)) != ""
 	})
 }
 

@@ -1,11 +1,15 @@
 package config
 
-import "encoding/json"
+import (
+	"encoding/json"
+
+	"mockserver/internal/wording"
+)
 
 func setQuery(d *decoder, v value, e *Endpoint) {
 	for _, q := range v.entries {
 		name := q.key.text.Value
-		if at := v.part(q.value, "."+label(name), v.row.value); d.take(at) {
+		if at := v.part(q.value, "."+wording.Label(name), v.row.value); d.take(at) {
 			e.Doc.Query = append(e.Doc.Query, QueryParam{Name: name, Type: at.text.Value})
 		}
 	}

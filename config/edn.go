@@ -9,6 +9,8 @@ import (
 	"unicode/utf8"
 
 	"olympos.io/encoding/edn"
+
+	"mockserver/internal/wording"
 )
 
 // readEDN reads every form of a file. A vector or a list is a document; the maps
@@ -275,7 +277,7 @@ func (r *ednReader) mapping() (*node, error) {
 		return err
 	})
 	if err == nil && key != nil && key.kind != mapNode {
-		r.refuse(key.pos(), "the key %q has no value: a map is pairs of a key and a value", clip(key.text.Value))
+		r.refuse(key.pos(), "the key %q has no value: a map is pairs of a key and a value", wording.Clip(key.text.Value))
 	}
 	n.entries = list.list
 	return n, err

@@ -10,6 +10,8 @@ import (
 	"unicode/utf8"
 
 	"olympos.io/encoding/edn"
+
+	"mockserver/internal/wording"
 )
 
 // text reads a text in double quotes. Its escapes are those of JSON, and read as
@@ -167,7 +169,7 @@ func (r *ednReader) word() (*node, error) {
 	default:
 		if n.faulty = r.depth > 1; n.faulty { // at the top it is for the decoder to say what a document is
 			r.refuse(n.pos(), "the symbol %s means nothing here; a text is written in quotes, %q, or as a keyword, :%s",
-				label(word), clip(word), label(word))
+				wording.Label(word), wording.Clip(word), wording.Label(word))
 		}
 	}
 	return n, nil
@@ -220,7 +222,7 @@ var ratio = regexp.MustCompile(`^[-+]?[0-9]+/[0-9]+$`)
 
 // wordFault says what is wrong with a word that is no EDN.
 func wordFault(word string) string {
-	shown := label(word)
+	shown := wording.Label(word)
 	switch {
 	case word == ":":
 		return `a : without a name; a key is written :name or "name", and its value behind a blank`
@@ -240,7 +242,7 @@ func wordFault(word string) string {
 	case isPrefix(word[0]):
 		return shown + " is Clojure code, which is not run; a value is accepted, and a text is written in quotes"
 	}
-	return fmt.Sprintf("%s is no EDN; a text is written in quotes, %q", shown, clip(word))
+	return fmt.Sprintf("%s is no EDN; a text is written in quotes, %q", shown, wording.Clip(word))
 }
 
 // character reads a character, which is a text of one letter.
@@ -258,7 +260,7 @@ func (r *ednReader) character() *node {
 	letter, ok := v.(rune)
 	if err != nil || !ok || utf16.IsSurrogate(letter) {
 		n.faulty = true
-		r.bad(begin, label(name)+" is no character of EDN; accepted are such as \\a, \\newline, \\return, \\space, \\tab, \\formfeed and \\u00E9")
+		r.bad(begin, wording.Label(name)+" is no character of EDN; accepted are such as \\a, \\newline, \\return, \\space, \\tab, \\formfeed and \\u00E9")
 		return n
 	}
 	n.text.Value = string(letter)
@@ -285,9 +287,9 @@ func (r *ednReader) dispatch() (*node, error) {
 	tag := r.token()
 	_, fault := r.value(tag[1:]) // a tag is # and a symbol
 	if fault != nil {
-		r.bad(begin, label(tag)+" is no tag of EDN; #inst and #uuid are accepted, or none")
+		r.bad(begin, wording.Label(tag)+" is no tag of EDN; #inst and #uuid are accepted, or none")
 	}
-	n, err := r.behind(begin, "the tag "+label(tag)+" has no value behind it")
+	n, err := r.behind(begin, "the tag "+wording.Label(tag)+" has no value behind it")
 	if err == nil && fault == nil && r.left == 0 {
 		r.tagged(tag, begin, n)
 	}
@@ -311,7 +313,7 @@ func (r *ednReader) tagged(tag string, begin int, n *node) {
 			r.wrong(n.pos(), "#uuid stands before 8-4-4-4-12 hexadecimal digits in quotes; this is %s", n.shown())
 		}
 	default:
-		r.wrong(r.src.pos(begin), "the tag %s is not known here; #inst and #uuid are accepted, or none", label(tag))
+		r.wrong(r.src.pos(begin), "the tag %s is not known here; #inst and #uuid are accepted, or none", wording.Label(tag))
 	}
 }
 

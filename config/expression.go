@@ -8,6 +8,7 @@ import (
 	"strings"
 
 	"mockserver/config/openapi"
+	"mockserver/internal/wording"
 )
 
 // callbackURL is the URL of a callback as a template: its runtime expressions become
@@ -26,7 +27,7 @@ func callbackURL(written string, answer *openapi.Answer) (template, what string)
 		}
 		inside, after, closed := strings.Cut(behind, "}")
 		if !closed {
-			return "", fmt.Sprintf("a { has no } behind it in %q", clip(written))
+			return "", fmt.Sprintf("a { has no } behind it in %q", wording.Clip(written))
 		}
 		made, what := expression(inside, answer)
 		if what != "" {
@@ -59,7 +60,7 @@ func expression(text string, answer *openapi.Answer) (template, what string) {
 		return responseExpression(text, rest, answer)
 	}
 	return "", fmt.Sprintf("%q is no runtime expression; accepted are $url, $method, $statusCode, and $request. or $response. "+
-		"with header.NAME, query.NAME, path.NAME or body#/POINTER", clip(text))
+		"with header.NAME, query.NAME, path.NAME or body#/POINTER", wording.Clip(text))
 }
 
 func requestExpression(text, rest string) (template, what string) {
@@ -69,13 +70,13 @@ func requestExpression(text, rest string) (template, what string) {
 	case root != "" && isPlainName(name):
 		return "{{" + root + "." + name + "}}", ""
 	case root != "":
-		return "", fmt.Sprintf("%q: a name of letters, digits, - and _ is accepted", clip(text))
+		return "", fmt.Sprintf("%q: a name of letters, digits, - and _ is accepted", wording.Clip(text))
 	case rest == "body":
 		return "{{json-params}}", ""
 	}
 	pointer, ok := strings.CutPrefix(rest, "body#")
 	if !ok || pointer != "" && pointer[0] != '/' {
-		return "", fmt.Sprintf("%q: behind $request. stands header.NAME, query.NAME, path.NAME, body or body#/POINTER", clip(text))
+		return "", fmt.Sprintf("%q: behind $request. stands header.NAME, query.NAME, path.NAME, body or body#/POINTER", wording.Clip(text))
 	}
 	steps := pointerTokens(pointer)
 	for i, token := range steps {
@@ -107,7 +108,7 @@ func pointerTokens(pointer string) []string {
 // responseExpression is what the answer says that a request gets by default.
 func responseExpression(text, rest string, answer *openapi.Answer) (template, what string) {
 	if answer == nil {
-		return "", fmt.Sprintf("%q: there is no answer", clip(text))
+		return "", fmt.Sprintf("%q: there is no answer", wording.Clip(text))
 	}
 	if name, ok := strings.CutPrefix(rest, "header."); ok {
 		for _, h := range answer.Headers {
@@ -115,17 +116,17 @@ func responseExpression(text, rest string, answer *openapi.Answer) (template, wh
 				return literal(h.Value), ""
 			}
 		}
-		return "", fmt.Sprintf("%q: the answer has no header of that name with an example", clip(text))
+		return "", fmt.Sprintf("%q: the answer has no header of that name with an example", wording.Clip(text))
 	}
 	pointer, ok := strings.CutPrefix(rest, "body#")
 	if !ok && rest != "body" {
-		return "", fmt.Sprintf("%q: behind $response. stands header.NAME or body#/POINTER", clip(text))
+		return "", fmt.Sprintf("%q: behind $response. stands header.NAME or body#/POINTER", wording.Clip(text))
 	}
 	var value any
 	decoder := json.NewDecoder(strings.NewReader(string(answer.Body)))
 	decoder.UseNumber()
 	if decoder.Decode(&value) != nil {
-		return "", fmt.Sprintf("%q: the body of the answer is no JSON", clip(text))
+		return "", fmt.Sprintf("%q: the body of the answer is no JSON", wording.Clip(text))
 	}
 	for _, token := range pointerTokens(pointer) {
 		switch at := value.(type) {
@@ -148,7 +149,7 @@ func responseExpression(text, rest string, answer *openapi.Answer) (template, wh
 	case bool:
 		return strconv.FormatBool(value), ""
 	}
-	return "", fmt.Sprintf("%q: there is no text or number of that name in the answer", clip(text))
+	return "", fmt.Sprintf("%q: there is no text or number of that name in the answer", wording.Clip(text))
 }
 
 // literal is a text of an answer as it stands in a URL: a URL as it is, anything else

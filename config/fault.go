@@ -3,6 +3,8 @@ package config
 import (
 	"fmt"
 	"slices"
+
+	"mockserver/internal/wording"
 )
 
 // Fault is a way for an answer to go wrong.
@@ -69,7 +71,7 @@ func (c *checker) fault(f *Fault, at []string) {
 	}
 	switch {
 	case !slices.Contains(FaultTypes, f.Type):
-		c.wrong(fmt.Sprintf("%q is no fault%s; %s is accepted", clip(f.Type), DidYouMean(f.Type, FaultTypes), oneOf(FaultTypes)), below(at, "type")...)
+		c.wrong(fmt.Sprintf("%q is no fault%s; %s is accepted", wording.Clip(f.Type), wording.DidYouMean(f.Type, FaultTypes), wording.OneOf(FaultTypes)), below(at, "type")...)
 	case f.BytesPerSecond != 0 && f.Type != slowBody:
 		c.wrong(fmt.Sprintf("bytes-per-second is for the fault %s; this one is %s", slowBody, f.Type), below(at, "bytes-per-second")...)
 	case f.BytesPerSecond < 0 || f.BytesPerSecond > maxBytesPerSecond:

@@ -6,6 +6,8 @@ import (
 	"strconv"
 	"strings"
 	"time"
+
+	"mockserver/internal/wording"
 )
 
 // kinds is a set of node kinds.
@@ -116,7 +118,7 @@ func (r row) accepts() string {
 	case r.max > 0:
 		return fmt.Sprintf("an integer from %d to %d", r.min, r.max)
 	case len(r.enum) > 0:
-		return oneOf(r.enum)
+		return wording.OneOf(r.enum)
 	}
 	return r.kinds.String()
 }
@@ -207,7 +209,7 @@ func (d *decoder) known(key string) {
 }
 
 // under is the key path of a key of a map.
-func under(key, name string) string { return key + "." + label(name) }
+func under(key, name string) string { return key + "." + wording.Label(name) }
 
 // about is wrong for a value, unless its reader has refused it: what stands for it
 // is not what was written.
@@ -250,11 +252,11 @@ func (d *decoder) take(v value) bool {
 func (d *decoder) refuse(v value) {
 	hint := ""
 	if v.kind == textNode && len(v.row.enum) > 0 {
-		hint = DidYouMean(v.text.Value, v.row.enum)
+		hint = wording.DidYouMean(v.text.Value, v.row.enum)
 	}
 	if empty := v.row.empty(); v.kind == nullNode && empty != "" {
 		if v.name != "" {
-			empty = label(v.name) + ": " + empty
+			empty = wording.Label(v.name) + ": " + empty
 		}
 		d.about(v, "is null; expected %s: write %s for an empty one", v.row.accepts(), empty)
 		return
@@ -332,7 +334,7 @@ func meantKey(name string, rows []row) string {
 			return near
 		}
 	}
-	return nearest(name, names)
+	return wording.Nearest(name, names)
 }
 
 // rowsOf returns the rows of a table, for the row of the key that the map stands at.

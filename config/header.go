@@ -3,6 +3,8 @@ package config
 import (
 	"net/textproto"
 	"slices"
+
+	"mockserver/internal/wording"
 )
 
 // canonicalNames gives the headers that are named by a keyword of EDN their
@@ -21,7 +23,7 @@ func (d *decoder) canonicalNames(v value) {
 		}
 		if first, ok := written[e.key.text.Value]; ok {
 			d.wrong(e.key.pos(), under(v.key, e.key.text.Value),
-				"is the same header as %q; several values of one header are a list", clip(first))
+				"is the same header as %q; several values of one header are a list", wording.Clip(first))
 			continue
 		}
 		written[e.key.text.Value] = name

@@ -8,6 +8,8 @@ import (
 	"strconv"
 	"strings"
 	"time"
+
+	"mockserver/internal/wording"
 )
 
 // Latency is the time from the arrival of a request to its answer. One of the
@@ -160,7 +162,7 @@ func nearPercentile(name string) string {
 func setPercentile(d *decoder, v value, l *latencyForm) {
 	rank, ok := rankOf(v.name)
 	if !ok {
-		d.about(v, "%s is no percentile; p0.1 to p100 are accepted, such as p50, p99 and p99.9", label(v.name))
+		d.about(v, "%s is no percentile; p0.1 to p100 are accepted, such as p50, p99 and p99.9", wording.Label(v.name))
 		return
 	}
 	length, ok := d.duration(v)
@@ -168,7 +170,7 @@ func setPercentile(d *decoder, v value, l *latencyForm) {
 		return
 	}
 	if len(l.Curve) == maxPercentiles {
-		d.about(v, "%s is one too many; %d percentiles are accepted", label(v.name), maxPercentiles)
+		d.about(v, "%s is one too many; %d percentiles are accepted", wording.Label(v.name), maxPercentiles)
 		return
 	}
 	if slices.ContainsFunc(l.Curve, func(p Percentile) bool { return p.Rank == rank }) {

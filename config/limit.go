@@ -5,6 +5,8 @@ import (
 	"slices"
 	"strings"
 	"time"
+
+	"mockserver/internal/wording"
 )
 
 // RateLimit bounds how many requests of one key an endpoint answers in a window.
@@ -114,7 +116,7 @@ func (c *checker) rateLimit(l *RateLimit, at []string) {
 			l.Max, maxLogged, LimitAlgorithms[0], LimitAlgorithms[1], LimitAlgorithms[2]), below(at, "max-requests")...)
 	}
 	if l.Algorithm != "" && !slices.Contains(LimitAlgorithms, l.Algorithm) {
-		c.wrong(fmt.Sprintf("%q is no algorithm%s; %s is accepted", clip(l.Algorithm), DidYouMean(l.Algorithm, LimitAlgorithms), oneOf(LimitAlgorithms)), below(at, "algorithm")...)
+		c.wrong(fmt.Sprintf("%q is no algorithm%s; %s is accepted", wording.Clip(l.Algorithm), wording.DidYouMean(l.Algorithm, LimitAlgorithms), wording.OneOf(LimitAlgorithms)), below(at, "algorithm")...)
 	}
 	what, warning := limitKeyFault(l.By, c.Path.Value)
 	if key := below(at, "key-fn"); warning {
@@ -133,20 +135,20 @@ func limitKeyFault(by, path string) (what string, warning bool) {
 		return "", false
 	case !dotted:
 		if !isToken(by) {
-			return fmt.Sprintf("%q is no name of a header; %s is accepted", clip(by), keyForm), false
+			return fmt.Sprintf("%q is no name of a header; %s is accepted", wording.Clip(by), keyForm), false
 		}
 		const address = "remote-addr"
-		if by == "ip" || by != address && nearest(by, []string{address}) != "" {
-			return fmt.Sprintf("%q is taken for the name of a header (did you mean %q?)", clip(by), address), true
+		if by == "ip" || by != address && wording.Nearest(by, []string{address}) != "" {
+			return fmt.Sprintf("%q is taken for the name of a header (did you mean %q?)", wording.Clip(by), address), true
 		}
 		return "", false
 	case !slices.Contains([]string{"header-params", "query-params", "path-params"}, prefix):
-		hint := DidYouMean(prefix, []string{"header-params", "query-params", "path-params"})
-		return fmt.Sprintf("%q tells nothing of a client%s; %s is accepted", clip(by), hint, keyForm), false
+		hint := wording.DidYouMean(prefix, []string{"header-params", "query-params", "path-params"})
+		return fmt.Sprintf("%q tells nothing of a client%s; %s is accepted", wording.Clip(by), hint, keyForm), false
 	case name == "":
-		return fmt.Sprintf("%q names nothing; %s is accepted", clip(by), keyForm), false
+		return fmt.Sprintf("%q names nothing; %s is accepted", wording.Clip(by), keyForm), false
 	case prefix == "header-params" && !isToken(name):
-		return fmt.Sprintf("%q is no name of a header; letters, digits and !#$%%&'*+-.^_`|~ are accepted", clip(name)), false
+		return fmt.Sprintf("%q is no name of a header; letters, digits and !#$%%&'*+-.^_`|~ are accepted", wording.Clip(name)), false
 	case prefix == "path-params":
 		return pathParamFault(name, path), false
 	}
@@ -160,12 +162,12 @@ func pathParamFault(name, path string) string {
 	case slices.Contains(declared, name):
 		return ""
 	case len(declared) == 0:
-		return fmt.Sprintf("the path has no parameter %q; it has none", clip(name))
+		return fmt.Sprintf("the path has no parameter %q; it has none", wording.Clip(name))
 	}
 	for i := range declared {
-		declared[i] = clip(declared[i])
+		declared[i] = wording.Clip(declared[i])
 	}
-	return fmt.Sprintf("the path has no parameter %q%s; it has %s", clip(name), DidYouMean(name, declared), strings.Join(declared, ", "))
+	return fmt.Sprintf("the path has no parameter %q%s; it has %s", wording.Clip(name), wording.DidYouMean(name, declared), strings.Join(declared, ", "))
 }
 
 // pathParams are the names of the parameters that a path declares, its catch-all

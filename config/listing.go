@@ -9,6 +9,8 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
+
+	"mockserver/internal/wording"
 )
 
 // withSubdirectories ends the name of a directory that is read with its subdirectories.
@@ -63,7 +65,7 @@ func firstOf(names []string) string {
 	const most = 5
 	shown := make([]string, 0, most)
 	for _, name := range names[:min(most, len(names))] {
-		shown = append(shown, label(name))
+		shown = append(shown, wording.Label(name))
 	}
 	if more := len(names) - len(shown); more > 0 {
 		return fmt.Sprintf("%s and %d more", strings.Join(shown, ", "), more)

@@ -8,6 +8,8 @@ import (
 	"os"
 	"path/filepath"
 	"strings"
+
+	"mockserver/internal/wording"
 )
 
 // reader turns the text of a file into its documents.
@@ -159,7 +161,7 @@ func readerOf(name string) (reader, string) {
 		return read, ""
 	}
 	extension := strings.ToLower(filepath.Ext(name))
-	return nil, fmt.Sprintf("files named %q are not read; the extension is %s", extension, oneOf(extensionNames()))
+	return nil, fmt.Sprintf("files named %q are not read; the extension is %s", extension, wording.OneOf(extensionNames()))
 }
 
 // readerNamed is the reader of a file's extension, nil where there is none.

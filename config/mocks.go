@@ -5,6 +5,7 @@ import (
 	"strings"
 
 	"mockserver/config/openapi"
+	"mockserver/internal/wording"
 )
 
 // givenMocks is what is a mocks file, or may be one, as it was read.
@@ -108,18 +109,18 @@ func (d *decoder) mock(e entry, dir string, operations []operation, found map[*o
 			if strings.Contains(name, "/") {
 				of = "method and path"
 			}
-			d.about(value{node: e.key, key: label(name)}, "there is no operation of that %s%s; the operationId of one is accepted, or its method and path as they are served, such as %s %s",
-				of, DidYouMean(name, namesOf(operations)), some.Method, clip(some.Path))
+			d.about(value{node: e.key, key: wording.Label(name)}, "there is no operation of that %s%s; the operationId of one is accepted, or its method and path as they are served, such as %s %s",
+				of, wording.DidYouMean(name, namesOf(operations)), some.Method, wording.Clip(some.Path))
 		}
 		return
 	}
 	if e.value.kind != mapNode {
-		d.refuse(value{node: e.value, key: label(name), row: row{kinds: maps, form: "a map with keys of an answer, such as body,"}})
+		d.refuse(value{node: e.value, key: wording.Label(name), row: row{kinds: maps, form: "a map with keys of an answer, such as body,"}})
 		return
 	}
 	for _, o := range meant {
 		d.reported = nil
-		m := d.mockOf(e.value, label(name), o)
+		m := d.mockOf(e.value, wording.Label(name), o)
 		m.Dir = dir
 		if d.reported == nil {
 			found[o.Operation] = append(found[o.Operation], m)

@@ -3,6 +3,8 @@ package config
 import (
 	"fmt"
 	"strings"
+
+	"mockserver/internal/wording"
 )
 
 // kind is what a node holds.
@@ -78,9 +80,9 @@ func (n *node) truth() bool { return strings.EqualFold(n.text.Value, "true") }
 func (n *node) shown() string {
 	switch n.kind {
 	case boolNode, numberNode:
-		return fmt.Sprintf("%v (%s)", n.kind, label(n.text.Value))
+		return fmt.Sprintf("%v (%s)", n.kind, wording.Label(n.text.Value))
 	case textNode:
-		return fmt.Sprintf("%v (%q)", n.kind, clip(n.text.Value))
+		return fmt.Sprintf("%v (%q)", n.kind, wording.Clip(n.text.Value))
 	}
 	return n.kind.String()
 }

@@ -9,6 +9,7 @@ import (
 	"unicode"
 
 	"mockserver/config/openapi"
+	"mockserver/internal/wording"
 )
 
 // Loader reads configurations. The zero Loader is what Load and Parse use.
@@ -173,7 +174,7 @@ func (l Loader) options(s *Spec, dir string) openapi.Options {
 			s.referenced = append(s.referenced, name)
 			return readFile(name)
 		},
-		Suggest: DidYouMean,
+		Suggest: wording.DidYouMean,
 	}
 }
 
@@ -249,7 +250,7 @@ func problemsOf(ps []openapi.Problem) Problems {
 // pointerLabel is a JSON pointer as messages show it: as it is, on one line.
 func pointerLabel(pointer string) string {
 	if len(pointer) > maxPointer || strings.ContainsFunc(pointer, func(r rune) bool { return !unicode.IsPrint(r) }) {
-		return label(pointer)
+		return wording.Label(pointer)
 	}
 	return pointer
 }
@@ -319,7 +320,7 @@ func (o operation) webhook(cb *openapi.Callback) (Webhook, *Problem) {
 		}
 	}
 	if what == "" && !slices.Contains(Methods, cb.Method) {
-		what = "requests with the method " + label(cb.Method) + " are not sent"
+		what = "requests with the method " + wording.Label(cb.Method) + " are not sent"
 	}
 	if what != "" {
 		return Webhook{}, &Problem{Pos: pos, Key: pointerLabel(cb.Pointer), What: "the callback is not sent: " + what, Warning: true, Kind: "callbacks are not sent"}

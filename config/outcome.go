@@ -3,6 +3,8 @@ package config
 import (
 	"fmt"
 	"slices"
+
+	"mockserver/internal/wording"
 )
 
 // Outcome is one of several answers of an endpoint (endpoint.responses), of which
@@ -118,7 +120,7 @@ func setSelect(d *decoder, v value, e *Endpoint) {
 // outcomes checks the answers of an endpoint that has several, and how one is chosen.
 func (c *checker) outcomes() {
 	if c.Select != "" && !slices.Contains(selects, c.Select) {
-		c.wrong(fmt.Sprintf("%q is no way to choose%s; %s is accepted", clip(c.Select), DidYouMean(c.Select, selects), oneOf(selects)), "select")
+		c.wrong(fmt.Sprintf("%q is no way to choose%s; %s is accepted", wording.Clip(c.Select), wording.DidYouMean(c.Select, selects), wording.OneOf(selects)), "select")
 	}
 	if len(c.Responses) == 0 {
 		if c.Select != "" && !c.faulty([]string{"responses"}) {

@@ -1,15 +1,17 @@
 package config
 
+import "mockserver/internal/wording"
+
 // Routes are the first endpoints and WebSockets of a spec, as people call them, and how
 // many more there are: "GET /users/:id", "GET api.example.com/users", "WebSocket /rooms/:id".
 func (s *Spec) Routes(most int) (routes []string, more int) {
 	for i := range s.Endpoints[:min(most, len(s.Endpoints))] {
 		e := &s.Endpoints[i]
-		routes = append(routes, label(e.EffectiveMethod())+" "+label(e.Host+e.Path.Value))
+		routes = append(routes, wording.Label(e.EffectiveMethod())+" "+wording.Label(e.Host+e.Path.Value))
 	}
 	for i := range s.WebSockets[:min(most-len(routes), len(s.WebSockets))] {
 		w := &s.WebSockets[i]
-		routes = append(routes, "WebSocket "+label(w.Host+w.Path.Value))
+		routes = append(routes, "WebSocket "+wording.Label(w.Host+w.Path.Value))
 	}
 	return routes, len(s.Endpoints) + len(s.WebSockets) - len(routes)
 }

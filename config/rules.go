@@ -8,6 +8,8 @@ import (
 	"strconv"
 	"strings"
 	"time"
+
+	"mockserver/internal/wording"
 )
 
 // What single values may be. Each fault function returns what is wrong, or "".
@@ -89,14 +91,14 @@ func methodFault(method string) string {
 	if method == "" || slices.Contains(Methods, method) {
 		return ""
 	}
-	return fmt.Sprintf("%q is no method%s; %s is accepted", clip(method), DidYouMean(method, Methods), oneOf(Methods))
+	return fmt.Sprintf("%q is no method%s; %s is accepted", wording.Clip(method), wording.DidYouMean(method, Methods), wording.OneOf(Methods))
 }
 
 func providerFault(provider string) string {
 	if slices.Contains(providers, provider) {
 		return ""
 	}
-	return fmt.Sprintf("%q is no provider%s; %s is accepted", clip(provider), DidYouMean(provider, providers), oneOf(providers))
+	return fmt.Sprintf("%q is no provider%s; %s is accepted", wording.Clip(provider), wording.DidYouMean(provider, providers), wording.OneOf(providers))
 }
 
 func statusFault(status int) string {
@@ -109,7 +111,7 @@ func statusFault(status int) string {
 // hostFault checks a host in lower case.
 func hostFault(host string) string {
 	const accepted = hostForm + " is accepted"
-	shown := clip(host)
+	shown := wording.Clip(host)
 	name := strings.TrimPrefix(host, "*.")
 	switch {
 	case host == "*":

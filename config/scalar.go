@@ -4,6 +4,8 @@ import (
 	"strings"
 
 	"gopkg.in/yaml.v3"
+
+	"mockserver/internal/wording"
 )
 
 // pos is where a YAML node begins, its anchor and tag included.
@@ -29,14 +31,14 @@ func (r *yamlReader) scalar(n *yaml.Node) *node {
 		out.kind = boolNode
 		if lower := strings.ToLower(n.Value); lower != "true" && lower != "false" {
 			out.faulty = true
-			r.wrong(out.pos(), "%q is tagged !!bool; true or false is accepted", clip(n.Value))
+			r.wrong(out.pos(), "%q is tagged !!bool; true or false is accepted", wording.Clip(n.Value))
 		}
 	case "!!int", "!!float":
 		out.kind = numberNode
 		out.number = jsonNumber(n.Value)
 		if tagged && out.number == "" {
 			out.faulty = true
-			r.wrong(out.pos(), "%q is tagged %s; a number is accepted", clip(n.Value), n.Tag)
+			r.wrong(out.pos(), "%q is tagged %s; a number is accepted", wording.Clip(n.Value), n.Tag)
 		}
 	default:
 		out.faulty = true

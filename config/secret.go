@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	"mockserver/config/openapi"
+	"mockserver/internal/wording"
 )
 
 // SecretShown stands for a secret where it would be shown.
@@ -52,7 +53,7 @@ func WithoutUser(text string) string {
 }
 
 // ShownURL is a URL as logs and messages show it: clipped, and without its user.
-func ShownURL(text string) string { return clip(WithoutUser(text)) }
+func ShownURL(text string) string { return wording.Clip(WithoutUser(text)) }
 
 // withoutUsers is a template of a URL without the users that are written out in it,
 // whatever stands in its tags.

@@ -7,6 +7,8 @@ import (
 	"net/url"
 	"strings"
 	"unicode/utf8"
+
+	"mockserver/internal/wording"
 )
 
 // standIn stands in an authority for a placeholder, of which nothing is known.
@@ -22,7 +24,7 @@ func (c *checker) target(u *Text, keys ...string) {
 		return
 	case TagStart(text) == 0: // it may render to anything
 	case s != "http" && s != "https":
-		c.wrong(fmt.Sprintf("%q does not begin with http:// or https://", clip(text)), keys...)
+		c.wrong(fmt.Sprintf("%q does not begin with http:// or https://", wording.Clip(text)), keys...)
 		return
 	}
 	c.url(u, keys...)
@@ -232,7 +234,7 @@ func addressFault(text []byte) string {
 	address, zone, zoned := bytes.Cut(text, []byte("%25")) // RFC 6874
 	ip, err := netip.ParseAddr(string(address))
 	if err != nil || !ip.Is6() || ip.Zone() != "" || zoned && len(zone) == 0 {
-		return fmt.Sprintf("[%s] is no IPv6 address; [::1] is accepted, or [fe80::1%%25eth0] with a zone", clip(string(text)))
+		return fmt.Sprintf("[%s] is no IPv6 address; [::1] is accepted, or [fe80::1%%25eth0] with a zone", wording.Clip(string(text)))
 	}
 	for i, b := range zone {
 		if !isLetterOrDigit(b) && strings.IndexByte("-._~", b) < 0 && (b != '%' || !isEscape(zone[i:], true)) {
@@ -269,7 +271,7 @@ func portFault(port []byte) string {
 		}
 	}
 	if len(port) > 0 && (n < 1 || n > 65535) {
-		return fmt.Sprintf("the port is %q; 1 to 65535 is accepted", clip(string(port)))
+		return fmt.Sprintf("the port is %q; 1 to 65535 is accepted", wording.Clip(string(port)))
 	}
 	return ""
 }

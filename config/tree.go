@@ -4,6 +4,8 @@ import (
 	"fmt"
 	"strconv"
 	"strings"
+
+	"mockserver/internal/wording"
 )
 
 // maxDepth bounds how deep values are nested, so that walking them never
@@ -53,7 +55,7 @@ func (t *tree) keyPath() string {
 		case i > 0:
 			b.WriteByte('.')
 		}
-		b.WriteString(label(s.key))
+		b.WriteString(wording.Label(s.key))
 	}
 	return b.String()
 }
@@ -109,7 +111,7 @@ func (e *entries) add(key, value *node) {
 func (t *tree) put(e *entries, key, value *node) {
 	if i := e.find(key.text.Value); i >= 0 {
 		t.wrong(key.pos(), "the key %q is already given on line %d; a key may stand once in a map",
-			clip(key.text.Value), e.list[i].key.pos().Line)
+			wording.Clip(key.text.Value), e.list[i].key.pos().Line)
 		return
 	}
 	e.add(key, value)

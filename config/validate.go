@@ -7,6 +7,8 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+
+	"mockserver/internal/wording"
 )
 
 // Validate returns everything that is wrong with the spec: what was found when it
@@ -158,7 +160,7 @@ func (c *checker) request() {
 	case path == "":
 		c.wrong("the path is empty; a text that begins with / is accepted", "path")
 	case path[0] != '/':
-		c.wrong(fmt.Sprintf("%q does not begin with /", clip(path)), "path")
+		c.wrong(fmt.Sprintf("%q does not begin with /", wording.Clip(path)), "path")
 	}
 }
 
@@ -200,11 +202,11 @@ func (c *checker) headers(headers []Header, serverSets func(name string) bool, p
 		}
 		switch {
 		case seen && first != h.Name:
-			report(fmt.Sprintf("is the same header as %q; several values of one header are a list", clip(first)), false)
+			report(fmt.Sprintf("is the same header as %q; several values of one header are a list", wording.Clip(first)), false)
 		case times[lower] == 2 && standsOnce(h.Name):
 			c.wrong("has several values; expected one, as a message has this header once", keys...)
 		case !isToken(h.Name):
-			report(fmt.Sprintf("%q is no name of a header; letters, digits and !#$%%&'*+-.^_`|~ are accepted", clip(h.Name)), false)
+			report(fmt.Sprintf("%q is no name of a header; letters, digits and !#$%%&'*+-.^_`|~ are accepted", wording.Clip(h.Name)), false)
 		case !seen && serverSets(h.Name):
 			report("is left out: the server writes this header itself", true)
 		}

@@ -4,6 +4,8 @@ import (
 	"regexp"
 	"slices"
 	"strings"
+
+	"mockserver/internal/wording"
 )
 
 // variablePrefix is how most variables of the settings begin.
@@ -33,7 +35,7 @@ func StrayVariables(environ []string, known ...string) []Stray {
 		if !ours || value == "" || names[word] == name || slices.Contains(known, name) || ofService(name, value) {
 			continue
 		}
-		strays = append(strays, Stray{name, names[nearest(word, words)]})
+		strays = append(strays, Stray{name, names[wording.Nearest(word, words)]})
 	}
 	slices.SortFunc(strays, func(a, b Stray) int { return strings.Compare(a.Name, b.Name) })
 	return strays

@@ -5,6 +5,8 @@ import (
 	"slices"
 	"strings"
 	"time"
+
+	"mockserver/internal/wording"
 )
 
 // Webhook is a request of the server's own, some time after an answer.
@@ -245,9 +247,9 @@ func (c *checker) sign(s *Sign, at func(keys ...string) []string) {
 		case s.Secret == "":
 			c.wrong("the secret is empty; a text is accepted", at("sign", "secret")...)
 		case s.Header != "" && !isSignHeader(s.Header):
-			c.wrong(fmt.Sprintf("%q is no name of a header that can carry a signature", clip(s.Header)), at("sign", "header")...)
+			c.wrong(fmt.Sprintf("%q is no name of a header that can carry a signature", wording.Clip(s.Header)), at("sign", "header")...)
 		case s.Scheme != "" && !slices.Contains(SignSchemes, s.Scheme):
-			c.wrong(fmt.Sprintf("the scheme is %q; %s is accepted", clip(s.Scheme), oneOf(SignSchemes)), at("sign", "scheme")...)
+			c.wrong(fmt.Sprintf("the scheme is %q; %s is accepted", wording.Clip(s.Scheme), wording.OneOf(SignSchemes)), at("sign", "scheme")...)
 		}
 	}
 }
@@ -261,7 +263,7 @@ func (c *checker) webhookHeaders(w *Webhook, keys []string) {
 		switch {
 		case strings.EqualFold(h.Name, "Host"):
 			if !hasTags(h.Value.Value) && HostFault([]byte(h.Value.Value)) != "" {
-				c.wrong(fmt.Sprintf("%q is not the name of a host, with or without a port", clip(h.Value.Value)), append(keys, h.Name)...)
+				c.wrong(fmt.Sprintf("%q is not the name of a host, with or without a port", wording.Clip(h.Value.Value)), append(keys, h.Name)...)
 			}
 		case w.Sign != nil && !signed && strings.EqualFold(h.Name, w.Sign.EffectiveHeader()):
 			signed = true
@@ -291,7 +293,7 @@ func (c *checker) webhookBody(w *Webhook, keys []string) {
 		pos = c.Pos
 	}
 	if ok {
-		what = "the body is sent as " + clip(sent) + ", but it is no JSON: " + what
+		what = "the body is sent as " + wording.Clip(sent) + ", but it is no JSON: " + what
 	} else {
 		what = "the body is sent as application/json, but it is no JSON: " + what + "; declare its Content-Type under headers"
 	}

@@ -9,6 +9,8 @@ import (
 	"strings"
 	"time"
 	"unicode/utf8"
+
+	"mockserver/internal/wording"
 )
 
 // WebSocket is a path that becomes a WebSocket connection when a request asks for it,
@@ -384,9 +386,9 @@ func (c *checker) subprotocols(names []string) {
 		at := fmt.Sprintf("subprotocols[%d]", i)
 		switch {
 		case !isToken(name):
-			c.wrong(fmt.Sprintf("%q is no name of a subprotocol; letters, digits and !#$%%&'*+-.^_`|~ are accepted", clip(name)), at)
+			c.wrong(fmt.Sprintf("%q is no name of a subprotocol; letters, digits and !#$%%&'*+-.^_`|~ are accepted", wording.Clip(name)), at)
 		case slices.Contains(names[:i], name):
-			c.warn(fmt.Sprintf("%s is given twice", label(name)), at)
+			c.warn(fmt.Sprintf("%s is given twice", wording.Label(name)), at)
 		}
 	}
 }
@@ -412,7 +414,7 @@ func (c *checker) message(m *Message, keys ...string) {
 	case m.Bytes != nil && m.Frame == TextFrame:
 		c.wrong("base64 is sent as a binary message; binary: false is for body", at("binary")...)
 	case m.Frame != "" && m.Frame != TextFrame && m.Frame != BinaryFrame:
-		c.wrong(fmt.Sprintf("the frame is %q; text or binary is accepted", clip(m.Frame)), at("binary")...)
+		c.wrong(fmt.Sprintf("the frame is %q; text or binary is accepted", wording.Clip(m.Frame)), at("binary")...)
 	}
 	if m.Close != nil {
 		c.close(m.Close, at("close")...)

@@ -7,6 +7,8 @@ import (
 	"strings"
 
 	"gopkg.in/yaml.v3"
+
+	"mockserver/internal/wording"
 )
 
 // maxUnfolded bounds what the aliases of one file stand for, were they written
@@ -127,7 +129,7 @@ func (r *yamlReader) alias(n *yaml.Node) (*node, extent) {
 	a := r.anchors[n.Alias]
 	if a == nil || a.open {
 		null.faulty = true
-		r.wrong(null.pos(), "the alias *%s stands inside what it stands for, so it would have no end", label(n.Value))
+		r.wrong(null.pos(), "the alias *%s stands inside what it stands for, so it would have no end", wording.Label(n.Value))
 		return null, extent{}
 	}
 	r.unfolded += a.extent.weight
@@ -251,5 +253,5 @@ func (r *yamlReader) collectionTag(n *yaml.Node, tag string) {
 }
 
 func (r *yamlReader) unknownTag(n *yaml.Node, accepted string) {
-	r.wrong(r.pos(n), "the tag %s is not known here; %s is accepted, or none", label(n.Tag), accepted)
+	r.wrong(r.pos(n), "the tag %s is not known here; %s is accepted, or none", wording.Label(n.Tag), accepted)
 }

@@ -15,6 +15,7 @@ import (
 	"syscall"
 
 	"mockserver/config"
+	"mockserver/internal/wording"
 	"mockserver/matcher"
 	"mockserver/renderer"
 )
@@ -349,5 +350,5 @@ func sizeText(n int64) string {
 	if n >= 1<<20 && n%(1<<20) == 0 {
 		return fmt.Sprintf("%d MiB", n>>20)
 	}
-	return config.Count(n, "byte")
+	return wording.Count(n, "byte")
 }

@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"mockserver/config"
+	"mockserver/internal/wording"
 	"mockserver/listener/record"
 	"mockserver/matcher"
 )
@@ -44,7 +45,7 @@ func newCapacity(c *config.Capacity) *capacity {
 	return &capacity{
 		concurrent: c.Concurrent, queue: c.Queue,
 		full: capacityExceeded.preset(fmt.Sprintf("all places are taken: this endpoint serves %s at once, and lets %d wait",
-			config.Count(c.Concurrent, "request"), c.Queue)),
+			wording.Count(c.Concurrent, "request"), c.Queue)),
 	}
 }
 

@@ -12,6 +12,7 @@ import (
 	"github.com/valyala/fasthttp"
 
 	"mockserver/config"
+	"mockserver/internal/wording"
 	"mockserver/matcher"
 )
 
@@ -50,7 +51,7 @@ func (c *compiler) limiter(e *config.Endpoint, params []string) *limiter {
 	return keep(&c.kept, e, made, func() *limiter {
 		l := &limiter{
 			endpoint: e.EffectiveMethod() + " " + e.Path.Value, limit: strconv.Itoa(most),
-			said: fmt.Sprintf("%s in %v", config.Count(most, "request"), window),
+			said: fmt.Sprintf("%s in %v", wording.Count(most, "request"), window),
 			key:  newLimitKey(declared.By, params, c.trustForwarded), quotas: newQuotas(algorithm, uint32(most), int64(window)),
 			began: time.Now(), log: c.log,
 		}

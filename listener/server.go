@@ -34,6 +34,7 @@ import (
 
 	"mockserver/config"
 	"mockserver/dispatcher"
+	"mockserver/internal/wording"
 	"mockserver/listener/record"
 	"mockserver/matcher"
 )
@@ -501,5 +502,5 @@ func sizeText(n int) string {
 	if mib := n >> 20; mib > 0 && mib<<20 == n {
 		return fmt.Sprintf("%d MiB", mib)
 	}
-	return config.Count(n, "byte")
+	return wording.Count(n, "byte")
 }

@@ -9,8 +9,8 @@ import (
 
 	"github.com/valyala/fasthttp"
 
-	"mockserver/config"
 	"mockserver/config/openapi"
+	"mockserver/internal/wording"
 	"mockserver/listener/record"
 	"mockserver/matcher"
 )
@@ -35,7 +35,7 @@ func (o *operation) refuse(r *matcher.Request) bool {
 	body, err := plainBody(r, o.maxBody)
 	switch {
 	case errors.Is(err, fasthttp.ErrBodyTooLarge):
-		payloadTooLarge.write(r.Ctx, "the request body is larger than "+config.Count(o.maxBody, "byte")+" without its content coding")
+		payloadTooLarge.write(r.Ctx, "the request body is larger than "+wording.Count(o.maxBody, "byte")+" without its content coding")
 		return true
 	case err != nil:
 		unsupportedMedia.writeViolations(r.Ctx, &openapi.Verdict{Violations: []openapi.Violation{{

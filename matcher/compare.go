@@ -3,7 +3,7 @@ package matcher
 import (
 	"math/bits"
 
-	"mockserver/config"
+	"mockserver/internal/wording"
 )
 
 // alignedMost is how many segments of a path are compared.
@@ -141,7 +141,7 @@ func (c *comparer) pairCost(i, j int, letters uint64) int {
 		return costDifferent
 	}
 	c.work += len(text) * (2*most + 1)
-	if slips := config.Distance(s.text, string(text), most+1); slips <= most {
+	if slips := wording.Distance(s.text, string(text), most+1); slips <= most {
 		return slips * costSlip
 	}
 	return costDifferent

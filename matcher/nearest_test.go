@@ -7,7 +7,7 @@ import (
 	"strings"
 	"testing"
 
-	"mockserver/config"
+	"mockserver/internal/wording"
 )
 
 func TestNearest(t *testing.T) {
@@ -211,7 +211,7 @@ func TestLettersApartNeverExceedTheDistance(t *testing.T) {
 			i := w.IntN(len(a) + 1)
 			b = (a[:i] + "z" + a[i:])[:min(len(a)+1, nearLongest)]
 		}
-		if d, got := config.Distance(a, b, 64), apart(lettersOf([]byte(a)), lettersOf([]byte(b))); got > d {
+		if d, got := wording.Distance(a, b, 64), apart(lettersOf([]byte(a)), lettersOf([]byte(b))); got > d {
 			t.Fatalf("%q and %q: the letters are %d apart, the texts %d", a, b, got, d)
 		}
 	}

@@ -5,6 +5,7 @@ import (
 	"strings"
 
 	"mockserver/config"
+	"mockserver/internal/wording"
 )
 
 // Pattern is a declared path, compiled. The zero Pattern is the path "/".
@@ -143,7 +144,7 @@ func (p *patternParser) parameter(text string, offset int) {
 		var ok bool
 		if s.typ, ok = typeNames[typeName]; !ok {
 			p.report(offset+len(name)+1, false, "unknown type %q%s: accepted are %s",
-				typeName, config.DidYouMean(typeName, typeOrder), strings.Join(typeOrder, ", "))
+				typeName, wording.DidYouMean(typeName, typeOrder), strings.Join(typeOrder, ", "))
 		}
 		if s.typ != anyText {
 			s.kind = typedSegment

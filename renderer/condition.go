@@ -5,6 +5,7 @@ import (
 	"slices"
 
 	"mockserver/config"
+	"mockserver/internal/wording"
 	"mockserver/matcher"
 )
 
@@ -194,7 +195,7 @@ func operatorHint(t token) string {
 	case "=", "==":
 		return " (did you mean \"=\"?)"
 	}
-	return config.DidYouMean(t.text, []string{"and", "or", "not", "contains", "matches"})
+	return wording.DidYouMean(t.text, []string{"and", "or", "not", "contains", "matches"})
 }
 
 func (s *scanner) or(depth int) (cond, bool) {

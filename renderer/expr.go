@@ -4,6 +4,7 @@ import (
 	"strings"
 
 	"mockserver/config"
+	"mockserver/internal/wording"
 	"mockserver/matcher"
 )
 
@@ -342,7 +343,7 @@ func (s *scanner) word(t token) (expr, bool) {
 		return e, ok
 	}
 	root, rest := cutRoot(t.text)
-	if s.bare && (rest == "" || config.DidYouMean(root, s.variableNames()) == "") && !strings.HasSuffix(root, "-params") {
+	if s.bare && (rest == "" || wording.DidYouMean(root, s.variableNames()) == "") && !strings.HasSuffix(root, "-params") {
 		return expr{literal: textValue([]byte(t.text)), bare: true}, true
 	}
 	hint := s.hint(t.text)

@@ -9,7 +9,7 @@ import (
 	"time"
 	"unicode/utf8"
 
-	"mockserver/config"
+	"mockserver/internal/wording"
 	"mockserver/matcher"
 )
 
@@ -56,7 +56,7 @@ func (s *scanner) filter() (filter, bool) {
 	known, ok := filters[t.text]
 	if !ok {
 		s.fail(t.offset, "unknown filter %q%s; filters are %s",
-			t.text, config.DidYouMean(t.text, filterNames()), strings.Join(filterNames(), ", "))
+			t.text, wording.DidYouMean(t.text, filterNames()), strings.Join(filterNames(), ", "))
 		return filter{}, false
 	}
 	f := filter{name: t.text, apply: known.apply}

@@ -14,6 +14,7 @@ import (
 	"github.com/brianvoe/gofakeit/v7"
 
 	"mockserver/config"
+	"mockserver/internal/wording"
 	"mockserver/matcher"
 )
 
@@ -211,7 +212,7 @@ func (s *scanner) fake(t token, name string) (expr, bool) {
 	f.fakers.New = newFaker
 	if f.info == nil {
 		s.fail(t.offset, "unknown kind of data %q%s; accepted are gofakeit's names, such as name, email, phone, city, uuid, sentence",
-			name, config.DidYouMean(key, fakeNames()))
+			name, wording.DidYouMean(key, fakeNames()))
 		return expr{}, false
 	}
 	if _, err := f.generate(&matcher.Random{}); err != nil {

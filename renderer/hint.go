@@ -7,7 +7,7 @@ import (
 
 	"github.com/brianvoe/gofakeit/v7"
 
-	"mockserver/config"
+	"mockserver/internal/wording"
 )
 
 // otherWords are words that other tools have for what a request holds, in small letters
@@ -48,7 +48,7 @@ func (s *scanner) hint(word string) string {
 	case write != "":
 		return " (write " + write + ")"
 	}
-	return config.DidYouMean(root, s.variableNames())
+	return wording.DidYouMean(root, s.variableNames())
 }
 
 // elsewhere is what to write for a word of another tool, "" for one that is unknown.
@@ -98,7 +98,7 @@ func (s *scanner) functionHint(name string, known []string) string {
 	case isFilter:
 		return " (write VALUE|" + name + ": it is a filter)"
 	}
-	if near := config.DidYouMean(name, known); near != "" {
+	if near := wording.DidYouMean(name, known); near != "" {
 		return near
 	}
 	return s.hint(name)

@@ -7,7 +7,7 @@ import (
 	"strconv"
 	"strings"
 
-	"mockserver/config"
+	"mockserver/internal/wording"
 )
 
 // roots are the variables, and what follows each.
@@ -198,7 +198,7 @@ func (s *scanner) pathParam(t token, name string) int {
 			return i
 		}
 	}
-	s.warn(t.offset, "the path declares no parameter %q%s; it renders as missing", name, config.DidYouMean(name, s.scope.Params))
+	s.warn(t.offset, "the path declares no parameter %q%s; it renders as missing", name, wording.DidYouMean(name, s.scope.Params))
 	return -1
 }
 

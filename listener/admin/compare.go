@@ -4,7 +4,7 @@ import (
 	"fmt"
 	"slices"
 
-	"mockserver/config"
+	"mockserver/internal/wording"
 )
 
 // Comparison is two runs beside each other.
@@ -266,7 +266,7 @@ func remarksOn(a, b *Report) []string {
 		add("the versions of the program differ: %s and %s", a.Program.Version, b.Program.Version)
 	}
 	if short := min(a.Total.Requests, b.Total.Requests); short < fewRequests {
-		add("one of the runs has only %s: percentiles of so few say little", config.Count(int(short), "request"))
+		add("one of the runs has only %s: percentiles of so few say little", wording.Count(int(short), "request"))
 	}
 	return remarks
 }

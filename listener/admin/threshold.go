@@ -10,7 +10,7 @@ import (
 	"strings"
 	"time"
 
-	"mockserver/config"
+	"mockserver/internal/wording"
 )
 
 // Thresholds are how far a figure may go before the timing is not trusted any more, by
@@ -165,7 +165,7 @@ func ParseThresholds(text string) (Thresholds, error) {
 		i := slices.IndexFunc(checks, func(c check) bool { return c.code == code })
 		switch {
 		case i < 0:
-			return nil, fmt.Errorf("%w: %q is no reason%s; accepted are %s", ErrThreshold, code, config.DidYouMean(code, codes()), strings.Join(codes(), ", "))
+			return nil, fmt.Errorf("%w: %q is no reason%s; accepted are %s", ErrThreshold, code, wording.DidYouMean(code, codes()), strings.Join(codes(), ", "))
 		case !ok:
 			return nil, fmt.Errorf("%w: %s has no value; %s is accepted, such as %s=%s", ErrThreshold, code, checks[i].unit.accepts(), code, checks[i].unit.example())
 		}

@@ -24,6 +24,7 @@ import (
 	"time"
 
 	"mockserver/config"
+	"mockserver/internal/wording"
 	"mockserver/listener"
 	"mockserver/listener/record"
 )
@@ -99,9 +100,9 @@ func Verify(t testing.TB, server *listener.Server, condition string, want int) {
 	case err != nil:
 		t.Errorf("cannot verify %q: %v", condition, err)
 	case !v.Exact:
-		t.Errorf("cannot verify %q: there were %s, and there may have been more: %s", condition, config.Count(v.Count, "request"), v.Why)
+		t.Errorf("cannot verify %q: there were %s, and there may have been more: %s", condition, wording.Count(v.Count, "request"), v.Why)
 	case v.Count != want:
-		t.Errorf("%q holds for %s, expected %d; %s", condition, config.Count(v.Count, "request"), want, requests(server.Journal()))
+		t.Errorf("%q holds for %s, expected %d; %s", condition, wording.Count(v.Count, "request"), want, requests(server.Journal()))
 	}
 }
 
@@ -111,7 +112,7 @@ func requests(journal []*record.Exchange) string {
 		return "no request came"
 	}
 	var b strings.Builder
-	fmt.Fprintf(&b, "%s came, the newest first:", config.Count(len(journal), "request"))
+	fmt.Fprintf(&b, "%s came, the newest first:", wording.Count(len(journal), "request"))
 	for _, x := range journal[:min(len(journal), listed)] {
 		fmt.Fprintf(&b, "\n\t%s %s: %d", x.Method, x.Target, x.Status)
 	}

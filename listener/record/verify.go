@@ -6,6 +6,7 @@ import (
 	"github.com/valyala/fasthttp"
 
 	"mockserver/config"
+	"mockserver/internal/wording"
 	"mockserver/matcher"
 	"mockserver/renderer"
 )
@@ -61,7 +62,7 @@ func (j *Journal) Verify(condition string, env func(string) (string, bool), maxT
 		}
 	}
 	if undecided > 0 {
-		v.Exact, v.Why = false, "of "+config.Count(undecided, "request")+" what decides is not kept: the value of a secret header, or what is behind the first 8 KiB"
+		v.Exact, v.Why = false, "of "+wording.Count(undecided, "request")+" what decides is not kept: the value of a secret header, or what is behind the first 8 KiB"
 	}
 	// Behind all: what is dropped meanwhile counts as missing.
 	if missing := j.missing(); missing != "" {

@@ -1,4 +1,4 @@
-package config
+package wording
 
 import (
 	"strconv"
@@ -7,18 +7,18 @@ import (
 	"unicode/utf8"
 )
 
-// label is a name as key paths and messages show it: clipped, and in quotes where
+// Label is a name as key paths and messages show it: clipped, and in quotes where
 // it is empty or holds what cannot be shown, so that a mistake is one line.
-func label(name string) string {
-	name = clip(name)
+func Label(name string) string {
+	name = Clip(name)
 	if name == "" || !utf8.ValidString(name) || strings.ContainsFunc(name, func(r rune) bool { return !unicode.IsPrint(r) }) {
 		return strconv.Quote(name)
 	}
 	return name
 }
 
-// clip shortens what a message quotes from a file.
-func clip(text string) string {
+// Clip shortens what a message quotes from a file.
+func Clip(text string) string {
 	const longest = 60
 	if len(text) <= longest {
 		return text

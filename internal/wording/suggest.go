@@ -1,4 +1,6 @@
-package config
+// Package wording has the words and forms that messages share: near spellings, lists of
+// what is expected, quoted names, and counts.
+package wording
 
 import (
 	"fmt"
@@ -8,15 +10,15 @@ import (
 // DidYouMean is the part of a message that offers the nearest of the accepted
 // words: ` (did you mean "status"?)`, or "" where none is near.
 func DidYouMean(word string, accepted []string) string {
-	if near := nearest(word, accepted); near != "" {
+	if near := Nearest(word, accepted); near != "" {
 		return fmt.Sprintf(" (did you mean %q?)", near)
 	}
 	return ""
 }
 
-// nearest returns the accepted word that is fewest edits away from word: two at
+// Nearest returns the accepted word that is fewest edits away from word: two at
 // most, or a third of its length, and fewer than it has letters. "" for none.
-func nearest(word string, accepted []string) string {
+func Nearest(word string, accepted []string) string {
 	const longest = 64 // what is longer is no slip of the fingers
 	if len(word) > longest {
 		return ""
@@ -87,8 +89,8 @@ func banded(a, b string, limit int) int {
 	return min(limit, int(rows[(len(a)+1)%3][len(b)]))
 }
 
-// oneOf lists accepted words: "GET", "GET or POST", "one of GET, POST, PUT".
-func oneOf(words []string) string {
+// OneOf lists accepted words: "GET", "GET or POST", "one of GET, POST, PUT".
+func OneOf(words []string) string {
 	switch len(words) {
 	case 0:
 		return ""

@@ -1,4 +1,4 @@
-package config
+package wording
 
 import (
 	"strings"
@@ -27,7 +27,7 @@ func TestNearest(t *testing.T) {
 		"statsu": "status", "Status": "status", "header": "headers", "external_body": "external-body",
 		"x": "", "foo": "", "of": "if", "externalbdoy": "external-body", "webhook": "", "fi": "if",
 	} {
-		if got := nearest(word, accepted); got != want {
+		if got := Nearest(word, accepted); got != want {
 			t.Errorf("%q: got %q, want %q", word, got, want)
 		}
 	}
