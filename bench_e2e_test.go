@@ -66,7 +66,7 @@ func TestBench_RefusesBadArguments(t *testing.T) {
 		want string
 	}{
 		{[]string{"--rte", "5"}, 2, "--rte: no such flag (did you mean --rate?)"},
-		{[]string{"--plot", "r.pdf"}, 2, "ends in .svg or .png"},
+		{[]string{"--plot", "r.pdf"}, 2, "ends in .svg"},
 		{[]string{"--scenario", "statik"}, 2, `did you mean "static"?`},
 		{[]string{"-c", "missing.yml"}, 1, "missing.yml"},
 		{[]string{"--target", "http://127.0.0.1:1", "--scenario", "static"}, 1, "refused"},

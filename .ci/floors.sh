@@ -12,6 +12,7 @@ mockserver -> mockserver/listener/admin
 mockserver -> mockserver/listener/record
 mockserver/bench -> mockserver/bench/load
 mockserver/bench -> mockserver/config
+mockserver/bench -> mockserver/internal/chart
 mockserver/config -> mockserver/config/openapi
 mockserver/dispatcher -> mockserver/dispatcher/client
 mockserver/dispatcher -> mockserver/dispatcher/outbox
@@ -29,6 +30,7 @@ mockserver/listener -> mockserver/matcher
 mockserver/listener -> mockserver/renderer
 mockserver/listener/admin -> mockserver/config
 mockserver/listener/admin -> mockserver/dispatcher
+mockserver/listener/admin -> mockserver/internal/chart
 mockserver/listener/admin -> mockserver/internal/histogram
 mockserver/listener/admin -> mockserver/listener
 mockserver/listener/admin -> mockserver/listener/record

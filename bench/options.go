@@ -90,8 +90,8 @@ var flags = []flag{
 		func(o *Options, v string) bool { return readSwitch(&o.Curve, v) }},
 	{"json", "", "FILE", "write the result as JSON", "the name of a file", false,
 		func(o *Options, v string) bool { o.JSON = v; return v != "" }},
-	{"plot", "", "FILE", "draw the result, as .svg or .png", "the name of a file that ends in .svg or .png", false,
-		func(o *Options, v string) bool { o.Plot = v; return plotFormat(v) != "" }},
+	{"plot", "", "FILE", "draw the result as SVG", "the name of a file that ends in .svg", false,
+		func(o *Options, v string) bool { o.Plot = v; return strings.EqualFold(filepath.Ext(v), ".svg") }},
 	{"help", "h", "", "print this text", "true or false", false,
 		func(o *Options, v string) bool { return readSwitch(&o.Help, v) }},
 }
@@ -332,15 +332,4 @@ func readTarget(into *string, text string) bool {
 		*into += ":80"
 	}
 	return true
-}
-
-// plotFormat is "svg" or "png", by the name of a file; "" for neither.
-func plotFormat(file string) string {
-	switch strings.ToLower(filepath.Ext(file)) {
-	case ".svg":
-		return "svg"
-	case ".png":
-		return "png"
-	}
-	return ""
 }

@@ -30,7 +30,7 @@ func TestReadOptionsRefuses(t *testing.T) {
 		{"--duration 1ms", []string{`--duration: "1ms" is not accepted`}},
 		{"--duration NaN", []string{`--duration: "NaN" is not accepted`}},
 		{"--connections 0", []string{`--connections: "0" is not accepted`}},
-		{"--plot r.pdf", []string{`--plot: "r.pdf" is not accepted`, ".svg or .png"}},
+		{"--plot r.pdf", []string{`--plot: "r.pdf" is not accepted`, "ends in .svg"}},
 		{"--plot " + dir + "/no/r.svg", []string{"there is no directory"}},
 		{"--json " + dir, []string{"no regular file"}},
 		{"--target localhost:80", []string{"--target:", "http://HOST:PORT"}},

@@ -2,11 +2,11 @@ package admin
 
 import (
 	"fmt"
-	"html"
 	"html/template"
 	"math"
-	"strings"
 	"time"
+
+	"mockserver/internal/chart"
 )
 
 // curves is a chart of figures over time, as an SVG that takes its colours from the
@@ -35,21 +35,9 @@ type curve struct {
 // span is from one second to another.
 type span struct{ from, to float64 }
 
-// The picture, in its own units.
-const (
-	chartWidth, chartHeight         = 560.0, 200.0
-	chartLeft, chartRight           = 64.0, 12.0
-	chartTop, chartBottom           = 10.0, 28.0
-	plotWidth               float64 = chartWidth - chartLeft - chartRight
-	plotHeight              float64 = chartHeight - chartTop - chartBottom
-)
-
-// labelWidth is the room that a text such as "≤ 500 µs" needs below a picture, also where
-// report.css makes it larger since the picture is small.
-const labelWidth = 100.0
-
 // svg draws the chart.
 func (c *curves) svg() template.HTML {
+	picture := chart.Chart{ID: c.id, Title: c.title, About: c.about}
 	top := 0.0
 	for _, l := range c.lines {
 		for _, y := range l.y {
@@ -57,56 +45,28 @@ func (c *curves) svg() template.HTML {
 				top = max(top, y)
 			}
 		}
+		picture.Lines = append(picture.Lines, chart.Line{Name: l.name, X: l.x, Y: l.y})
 	}
-	step := niceStep(top, 4)
-	top = max(math.Ceil(top/step), 1) * step
-	length := max(c.length, 1)
-	marks := c.marks
-	for second, by := 0.0, secondsStep(length); c.marks == nil && second <= length; second += by {
-		marks = append(marks, axisMark{second, clockText(second)})
+	picture.Y = upTo(top, c.unit)
+	picture.X.To = max(c.length, 1)
+	for _, m := range c.marks {
+		picture.X.Ticks = append(picture.X.Ticks, chart.Tick{At: m.at, Text: m.text})
 	}
-	x := func(second float64) float64 { return chartLeft + second/length*plotWidth }
-	y := func(value float64) float64 { return chartTop + plotHeight - value/top*plotHeight }
-
-	var b strings.Builder
-	opening(&b, c.id, c.title, c.about)
+	for second, by := 0.0, secondsStep(picture.X.To); c.marks == nil && second <= picture.X.To; second += by {
+		picture.X.Ticks = append(picture.X.Ticks, chart.Tick{At: second, Text: clockText(second)})
+	}
 	for _, s := range c.shaded {
-		fmt.Fprintf(&b, `<rect class="bad" x="%.1f" y="%.1f" width="%.1f" height="%.1f"/>`, x(s.from), chartTop, max(x(s.to)-x(s.from), 1), plotHeight)
+		picture.Shaded = append(picture.Shaded, chart.Span{From: s.from, To: s.to})
 	}
-	for value := 0.0; value <= top+step/2; value += step {
-		rule(&b, y(value), c.unit(value))
-	}
-	for _, m := range marks {
-		label(&b, x(m.at), m.text)
-	}
-	for i, l := range c.lines {
-		fmt.Fprintf(&b, `<path class="line s%d" d="%s"/>`, i+1, l.path(x, y))
-	}
-	b.WriteString("</svg>")
-	return template.HTML(b.String())
+	return template.HTML(picture.Embed())
 }
 
-// path is the line through the points, broken where there is a gap. A point alone
-// between gaps is a dot.
-func (l *curve) path(x, y func(float64) float64) string {
-	var b strings.Builder
-	open := false
-	for i := range l.x {
-		if math.IsNaN(l.y[i]) {
-			open = false
-			continue
-		}
-		verb := "L"
-		if !open {
-			verb = "M"
-		}
-		fmt.Fprintf(&b, "%s%.1f %.1f", verb, x(l.x[i]), y(l.y[i]))
-		if !open {
-			b.WriteString("h0.1")
-		}
-		open = true
+// upTo is an axis from 0 to a value that is not below top.
+func upTo(top float64, unit func(float64) string) chart.Axis {
+	if top <= 0 {
+		return chart.UpTo(1, 1, unit)
 	}
-	return b.String()
+	return chart.UpTo(top, 4, unit)
 }
 
 // bars is a chart of a distribution of lengths of time.
@@ -152,29 +112,20 @@ func (c *bars) svg() template.HTML {
 	if all == 0 {
 		return ""
 	}
-	top := float64(most) / float64(all) * 100
-	step := niceStep(top, 4)
-	top = math.Ceil(top/step) * step
-	wide := plotWidth / float64(max(len(c.buckets), 8))
-	every := int(math.Ceil(labelWidth / wide))
-
-	var b strings.Builder
-	opening(&b, c.id, c.title, c.about)
-	for value := 0.0; value <= top+step/2; value += step {
-		rule(&b, chartTop+plotHeight-value/top*plotHeight, short(value)+" %")
-	}
+	picture := chart.Chart{ID: c.id, Title: c.title, About: c.about}
+	picture.Y = upTo(float64(most)/float64(all)*100, func(value float64) string { return short(value) + " %" })
+	picture.X.To = float64(max(len(c.buckets), 8))
+	every := int(math.Ceil(chart.LabelWidth / (chart.PageWidth / picture.X.To)))
+	figures := chart.Bars{Bars: make([]chart.Bar, len(c.buckets))}
 	for i, bucket := range c.buckets {
-		percent := float64(bucket.Count) / float64(all) * 100
-		tall := percent / top * plotHeight
-		left := chartLeft + float64(i)*wide
-		fmt.Fprintf(&b, `<rect class="bar" x="%.1f" y="%.1f" width="%.1f" height="%.1f"><title>%s: %s %%</title></rect>`,
-			left+1, chartTop+plotHeight-tall, wide-2, tall, html.EscapeString(bucket.text()), short(percent))
+		place, percent := float64(i), float64(bucket.Count)/float64(all)*100
+		figures.Bars[i] = chart.Bar{From: place, To: place + 1, Value: percent, Text: bucket.text() + ": " + short(percent) + " %"}
 		if i%every == 0 {
-			label(&b, left+wide/2, bucket.text())
+			picture.X.Ticks = append(picture.X.Ticks, chart.Tick{At: place + 0.5, Text: bucket.text()})
 		}
 	}
-	b.WriteString("</svg>")
-	return template.HTML(b.String())
+	picture.Bars = []chart.Bars{figures}
+	return template.HTML(picture.Embed())
 }
 
 func (b Bucket) text() string {
@@ -184,39 +135,6 @@ func (b Bucket) text() string {
 	return "≤ " + msText(b.End)
 }
 
-// opening begins a picture, with what a screen reader says of it.
-func opening(b *strings.Builder, id, title, about string) {
-	id = html.EscapeString(id)
-	fmt.Fprintf(b, `<svg class="chart" viewBox="0 0 %.0f %.0f" role="img" aria-labelledby="%s-title %s-about"><title id="%s-title">%s</title><desc id="%s-about">%s</desc>`,
-		chartWidth, chartHeight, id, id, id, html.EscapeString(title), id, html.EscapeString(about))
-}
-
-// rule draws a horizontal line with its value.
-func rule(b *strings.Builder, y float64, text string) {
-	fmt.Fprintf(b, `<line class="rule" x1="%.1f" x2="%.1f" y1="%.1f" y2="%.1f"/><text class="tick" text-anchor="end" x="%.1f" y="%.1f">%s</text>`,
-		chartLeft, chartWidth-chartRight, y, y, chartLeft-6, y+4, html.EscapeString(text))
-}
-
-// label draws a value below the picture.
-func label(b *strings.Builder, x float64, text string) {
-	fmt.Fprintf(b, `<text class="tick" text-anchor="middle" x="%.1f" y="%.1f">%s</text>`, x, chartHeight-8, html.EscapeString(text))
-}
-
-// niceStep is 1, 2 or 5 times a power of ten, so that at most so many steps reach most.
-func niceStep(most float64, steps int) float64 {
-	if most <= 0 {
-		return 1
-	}
-	rough := most / float64(steps)
-	power := math.Pow(10, math.Floor(math.Log10(rough)))
-	for _, times := range [...]float64{1, 2, 5} {
-		if times*power >= rough {
-			return times * power
-		}
-	}
-	return 10 * power
-}
-
 // secondsStep is how far the marks of the time are from each other.
 func secondsStep(length float64) float64 {
 	for _, step := range [...]float64{1, 2, 5, 10, 15, 30, 60, 120, 300, 600, 900, 1800, 3600, 7200, 14400, 43200, 86400} {
@@ -224,7 +142,7 @@ func secondsStep(length float64) float64 {
 			return step
 		}
 	}
-	return niceStep(length, 6)
+	return chart.Step(length, 6)
 }
 
 // clockText is a second of a run: "45 s", "1:30", "2:00:00".

@@ -1,0 +1,75 @@
+package chart
+
+import (
+	"encoding/xml"
+	"math"
+	"strings"
+	"testing"
+)
+
+// An axis reaches around what it shows, from one round number to another.
+func TestTicks(t *testing.T) {
+	labels := func(a Axis) string {
+		var s []string
+		for i, k := range a.Ticks {
+			if s = append(s, k.Text); i > 0 && !(a.Ticks[i-1].At < k.At) {
+				t.Errorf("ticks are not in order: %v", a.Ticks)
+			}
+		}
+		if a.From != a.Ticks[0].At || a.To != a.Ticks[len(a.Ticks)-1].At {
+			t.Errorf("from %v to %v: %v", a.From, a.To, a.Ticks)
+		}
+		return strings.Join(s, " ")
+	}
+	for most, want := range map[float64]string{
+		0: "0 0.2 0.4 0.6 0.8 1", 7.3: "0 1 2 3 4 5 6 7 8", 40: "0 5 10 15 20 25 30 35 40", 120: "0 20 40 60 80 100 120",
+		1_200_000: "0 200000 400000 600000 800000 1000000 1200000", 0.03: "0 0.005 0.01 0.015 0.02 0.025 0.03",
+	} {
+		if got := labels(UpTo(most, 8, Number)); got != want {
+			t.Errorf("to %v: %s; want %s", most, got, want)
+		}
+	}
+	for _, c := range []struct {
+		values []float64
+		want   string
+	}{
+		{nil, "0.1 0.2 0.5 1"},
+		{[]float64{1}, "1 2"},
+		{[]float64{3}, "2 5"},
+		{[]float64{0.3, 40}, "0.2 0.5 1 2 5 10 20 50"},
+		{[]float64{0.003, 9000}, "0.001 0.01 0.1 1 10 100 1000 10000"},
+	} {
+		var logarithms []float64
+		for _, v := range c.values {
+			logarithms = append(logarithms, math.Log10(v))
+		}
+		if got := labels(Decades(logarithms)); got != c.want {
+			t.Errorf("%v: %s; want %s", c.values, got, c.want)
+		}
+	}
+}
+
+// Whatever the texts are, a chart is whole XML, in a page and as a file.
+func TestChart_EscapesTexts(t *testing.T) {
+	const text = "<a>&\"'\x00"
+	c := Chart{
+		ID: text, Title: text, About: text, X: UpTo(10, 5, func(float64) string { return text }), Y: UpTo(10, 5, Number),
+		Lines:  []Line{{Name: text, X: []float64{1, 2, 3}, Y: []float64{1, math.NaN(), 3}, Dashed: true}},
+		Bars:   []Bars{{Name: text, Bars: []Bar{{1, 2, 3, text}}}},
+		Shaded: []Span{{1, 2}},
+	}
+	for _, svg := range []string{c.Embed(), string(c.File())} {
+		var doc struct {
+			Texts []string `xml:"text"`
+			Paths []struct {
+				D string `xml:"d,attr"`
+			} `xml:"path"`
+		}
+		if err := xml.Unmarshal([]byte(svg), &doc); err != nil || len(doc.Texts) < 6 || doc.Texts[len(doc.Texts)-1] == "" {
+			t.Errorf("%v: %q in %s", err, doc.Texts, svg)
+		}
+		if strings.Count(doc.Paths[0].D, "M") != 2 || strings.Contains(doc.Paths[0].D, "L") {
+			t.Errorf("a gap is not left out: %s", doc.Paths[0].D)
+		}
+	}
+}
