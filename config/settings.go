@@ -49,7 +49,7 @@ type Settings struct {
 	JournalSample int    // one in so many unremarkable requests is kept; 0 for none
 	JournalSize   int    // bytes that kept requests may take
 	// Verdict is which figures are accepted before the timing is not trusted, as
-	// admin.ParseThresholds reads it; "" is the defaults.
+	// verdict.ParseThresholds reads it; "" is the defaults.
 	Verdict string
 
 	texts    map[string]string // how each setting was given, by its flag; see Given

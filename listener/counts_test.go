@@ -197,3 +197,28 @@ func TestCounts_PercentilesAreThoseOfTheRequests(t *testing.T) {
 		}
 	}
 }
+
+// An endpoint that a reload has taken away and another has brought back is counted from 0
+// again: all that it has is of the time since.
+func TestBusiest_AnEndpointThatWasAwayIsANewOne(t *testing.T) {
+	server := listenertest.Start(t, config.New(config.Endpoint{Path: config.Plain("/a")}), listener.Options{})
+	with := server.Spec()
+	ask := func(times int) {
+		for range times {
+			answer(t, dial(t, server, "GET /a HTTP/1.1\r\nHost: a\r\n\r\n"))
+		}
+	}
+	ask(3)
+	before := server.Counts()
+	for _, spec := range []*config.Spec{config.New(), with} {
+		if err := server.Apply(spec); err != nil {
+			t.Fatal(err)
+		}
+	}
+	ask(5)
+	after := server.Counts()
+	busiest := record.Busiest(&before, &after, 0)
+	if len(busiest) != 1 || busiest[0].Requests != 5 || busiest[0].Statuses[200] != 5 || busiest[0].Service.Count != 5 {
+		t.Errorf("got %+v, want the 5 requests since it is back", busiest)
+	}
+}

@@ -25,6 +25,8 @@ import (
 
 	"mockserver/config"
 	"mockserver/listener"
+	"mockserver/listener/runs"
+	"mockserver/listener/verdict"
 )
 
 // Options is what an admin address may be told.
@@ -50,7 +52,7 @@ type Options struct {
 	Build    config.Build // that runs
 	// Thresholds are how far figures may go before the timing is not trusted; nil is
 	// the defaults.
-	Thresholds Thresholds
+	Thresholds verdict.Thresholds
 }
 
 // Admin is an admin address that is open.
@@ -70,8 +72,8 @@ type Admin struct {
 	turn     chan struct{}               // holds what makes an answer; see inTurn
 	brought  atomic.Pointer[config.Spec] // that a request had served last; nil for none
 	metrics  http.Handler
-	judged   func() Verdict // the verdict as it stands
-	sampler  *sampler       // from Attach on
+	sampler  *verdict.Sampler // from Attach on
+	runs     *runs.Runs
 }
 
 // Bounds of a request to the admin address.
@@ -163,13 +165,9 @@ func (a *Admin) Attach(server *listener.Server) {
 		return
 	}
 	a.server = server
-	source := source{server, newMeter()}
-	a.sampler = newSampler(source.read, a.opts.Thresholds, a.log)
-	a.judged = func() Verdict {
-		v, _ := a.sampler.current()
-		return v
-	}
-	a.sampler.start()
+	a.sampler = verdict.Of(server, a.opts.Thresholds, a.log)
+	a.runs = runs.New(a.sampler, server, a.opts.Build)
+	a.sampler.Start()
 	a.attached.Store(true)
 }
 
@@ -200,7 +198,7 @@ func (a *Admin) Close(ctx context.Context) error {
 		err = errors.Join(err, a.http.Close())
 	}
 	if a.attached.Load() {
-		a.sampler.stop()
+		a.sampler.Stop()
 	}
 	if served := <-a.served; !errors.Is(served, http.ErrServerClosed) {
 		err = errors.Join(err, served)

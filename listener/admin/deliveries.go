@@ -9,6 +9,7 @@ import (
 
 	"mockserver/config"
 	"mockserver/dispatcher"
+	"mockserver/listener/verdict"
 )
 
 // shownDelivery is a webhook that is pending.
@@ -41,7 +42,7 @@ type shownDeliveries struct {
 	Cancelled int64           `json:"cancelled" doc:"webhooks that were cancelled"`
 	Refused   int64           `json:"refused" doc:"webhooks that were not accepted, as too many were pending"`
 	Lost      int64           `json:"lost,omitempty" doc:"records of the webhook store, at least, that could not be read at the start"`
-	Lag       Spread          `json:"lag" doc:"how late first attempts were"`
+	Lag       verdict.Spread  `json:"lag" doc:"how late first attempts were"`
 	Webhooks  []shownDelivery `json:"webhooks,omitempty" doc:"those that are pending, the next one first; /__admin/webhooks alone has them"`
 }
 
@@ -50,7 +51,7 @@ func (a *Admin) deliveries(most int) shownDeliveries {
 	s := shownDeliveries{
 		Pending: int(stats.Pending), Due: stats.Due, InFlight: stats.InFlight, Delivered: stats.Delivered, Retried: stats.Retried,
 		Dead: stats.Dead, Cancelled: stats.Cancelled, Refused: stats.Refused, Lost: stats.Lost,
-		Lag: spreadOf(stats.Lag),
+		Lag: verdict.SpreadOf(stats.Lag),
 	}
 	if most == 0 {
 		return s
@@ -59,7 +60,7 @@ func (a *Admin) deliveries(most int) shownDeliveries {
 	list, s.Pending = a.server.PendingWebhooks(most)
 	now := time.Now()
 	for _, p := range list {
-		s.Webhooks = append(s.Webhooks, shownDelivery{p.ID, p.Webhook, p.Method, config.WithoutUser(p.URL), p.Due.UTC(), inMilliseconds(p.Due.Sub(now)), p.Attempt, p.InFlight, p.LastError})
+		s.Webhooks = append(s.Webhooks, shownDelivery{p.ID, p.Webhook, p.Method, config.WithoutUser(p.URL), p.Due.UTC(), verdict.Milliseconds(p.Due.Sub(now)), p.Attempt, p.InFlight, p.LastError})
 	}
 	return s
 }

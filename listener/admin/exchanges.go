@@ -12,6 +12,7 @@ import (
 	"unicode/utf8"
 
 	"mockserver/listener/record"
+	"mockserver/listener/verdict"
 )
 
 // shownExchange is a request of the journal and its answer. Lengths of time are in
@@ -59,7 +60,7 @@ func shownMessageOf(m *record.Message) shownMessage {
 func shownExchangeOf(x *record.Exchange) shownExchange {
 	return shownExchange{
 		ID: x.ID, Kept: string(x.Kept), Time: x.Time.UTC(), Endpoint: x.Endpoint, Remote: x.Remote, Method: x.Method, Host: x.Host,
-		Target: x.Target, Status: x.Status, Took: inMilliseconds(x.Took), Injected: inMilliseconds(x.Injected), Fault: x.Fault,
+		Target: x.Target, Status: x.Status, Took: verdict.Milliseconds(x.Took), Injected: verdict.Milliseconds(x.Injected), Fault: x.Fault,
 		Reason: x.Reason, Request: shownMessageOf(&x.Request), Response: shownMessageOf(&x.Response),
 	}
 }
@@ -71,9 +72,6 @@ func shownExchanges(list []*record.Exchange) []shownExchange {
 	}
 	return shown
 }
-
-// inMilliseconds is a length of time as answers have it.
-func inMilliseconds(d time.Duration) float64 { return float64(d) / float64(time.Millisecond) }
 
 // Bounds of how many requests of the journal are shown.
 const (

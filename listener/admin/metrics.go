@@ -213,10 +213,7 @@ func (a *Admin) writeJournal(out *output) {
 }
 
 func (a *Admin) writeVerdict(out *output) {
-	if a.judged == nil {
-		return
-	}
-	v := a.judged()
+	v, _ := a.sampler.Current()
 	trusted := 0.0
 	if v.Trusted {
 		trusted = 1

@@ -4,12 +4,17 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
+	"log/slog"
 	"maps"
+	"mockserver/dispatcher"
+	"mockserver/internal/histogram"
+	"mockserver/listener/verdict"
 	"os"
 	"regexp"
 	"slices"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/prometheus/client_golang/prometheus"
 	"github.com/prometheus/client_golang/prometheus/collectors"
@@ -32,7 +37,7 @@ func counting(t *testing.T, endpoints ...config.Endpoint) *Admin {
 			t.Error(err)
 		}
 	})
-	a := &Admin{server: server}
+	a := &Admin{server: server, sampler: verdict.Of(server, nil, slog.New(slog.DiscardHandler))}
 	a.attached.Store(true)
 	return a
 }
@@ -59,7 +64,7 @@ func (e *everything) Collect(to chan<- prometheus.Metric) {
 // the labels that they select and sum by.
 func TestMetrics_DashboardAndAlertsNameWhatThereIs(t *testing.T) {
 	a := counting(t)
-	a.judged = func() Verdict { return Verdict{Reasons: []Reason{{Code: "c", Unit: "ms"}}} }
+	a.sampler = distrusting()
 	registry := prometheus.NewRegistry()
 	registry.MustRegister(collectors.NewGoCollector(), collectors.NewProcessCollector(collectors.ProcessCollectorOpts{}), &everything{collector{admin: a}})
 	families, err := registry.Gather()
@@ -228,4 +233,21 @@ func (c collected) Collect(to chan<- prometheus.Metric) {
 	for _, m := range c {
 		to <- m
 	}
+}
+
+// distrusting is a sampler that has a reason not to trust the timing.
+func distrusting() *verdict.Sampler {
+	at := time.Now()
+	s := verdict.New(still{at}, nil, slog.New(slog.DiscardHandler))
+	counts := record.Counts{Unmatched: record.EndpointCounts{Requests: 1, Service: histogram.Of(time.Second)}}
+	s.Take(verdict.NewReading(at.Add(time.Second), counts, dispatcher.Stats{}))
+	return s
+}
+
+// still is nothing, read at a time.
+type still struct{ at time.Time }
+
+// Read reads nothing.
+func (s still) Read() verdict.Reading {
+	return verdict.NewReading(s.at, record.Counts{}, dispatcher.Stats{})
 }

@@ -5,6 +5,7 @@ import (
 	"crypto/sha256"
 	"embed"
 	"encoding/base64"
+	"mockserver/listener/runs"
 	"net/http"
 	"path"
 	"time"
@@ -20,7 +21,7 @@ var pageFiles embed.FS
 // report that is fetched with a token is shown from the page, under its policy: so the
 // style in it is allowed, by its hash.
 func pagePolicy() string {
-	style := sha256.Sum256([]byte(reportStyle()))
+	style := sha256.Sum256([]byte(runs.Style()))
 	return "default-src 'none'; script-src 'self'; style-src 'self' 'sha256-" + base64.StdEncoding.EncodeToString(style[:]) + "'; " +
 		"img-src 'self'; connect-src 'self'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'; " +
 		"require-trusted-types-for 'script'; trusted-types 'none'"

@@ -1,42 +1,41 @@
 package admin
 
 import (
-	"errors"
 	"fmt"
 	"io"
 	"net/http"
-	"runtime"
 	"strconv"
 	"strings"
 	"time"
 	"unicode"
 	"unicode/utf8"
 
-	"mockserver/listener/record"
+	"mockserver/listener/runs"
+	"mockserver/listener/verdict"
 )
 
 // showVerdict answers the verdict on the last seconds.
 func (a *Admin) showVerdict(w http.ResponseWriter, _ *http.Request) {
-	v, _ := a.sampler.current()
+	v, _ := a.sampler.Current()
 	answer(w, http.StatusOK, v)
 }
 
 // shownSamples is what the verdict looks at.
 type shownSamples struct {
-	Samples   []Sample `json:"samples" doc:"one a second, the oldest first"`
-	Window    Sample   `json:"window" doc:"the ten seconds of the verdict as one"`
-	Endpoints []busy   `json:"endpoints" doc:"the busiest endpoints of each second"`
+	Samples   []verdict.Sample `json:"samples" doc:"one a second, the oldest first"`
+	Window    verdict.Sample   `json:"window" doc:"the ten seconds of the verdict as one"`
+	Endpoints []verdict.Busy   `json:"endpoints" doc:"the busiest endpoints of each second"`
 }
 
 // showSamples answers the last samples, the window of the verdict as one, and the
 // busiest endpoints second by second. ?last=N is how many at most, 300 by default and
 // 3600 at most; ?after=TIME leaves those out that are not later.
 func (a *Admin) showSamples(w http.ResponseWriter, r *http.Request) {
-	last, after := busiestKept, time.Time{}
+	last, after := verdict.BusiestKept, time.Time{}
 	var err error
 	if text := r.URL.Query().Get("last"); text != "" {
-		if last, err = strconv.Atoi(text); err != nil || last < 1 || last > samplesKept {
-			badQuery(w, fmt.Sprintf("last is %q; a number from 1 to %d is accepted", text, samplesKept))
+		if last, err = strconv.Atoi(text); err != nil || last < 1 || last > verdict.SamplesKept {
+			badQuery(w, fmt.Sprintf("last is %q; a number from 1 to %d is accepted", text, verdict.SamplesKept))
 			return
 		}
 	}
@@ -46,37 +45,35 @@ func (a *Admin) showSamples(w http.ResponseWriter, r *http.Request) {
 			return
 		}
 	}
-	samples, endpoints := a.sampler.latest(last, after)
-	_, window := a.sampler.current()
+	samples, endpoints := a.sampler.Latest(last, after)
+	_, window := a.sampler.Current()
 	answer(w, http.StatusOK, shownSamples{samples, window, endpoints})
 }
 
 // shownRuns are the runs that are kept.
 type shownRuns struct {
-	Runs []RunEntry `json:"runs" doc:"the newest first"`
-	Most int        `json:"most" doc:"how many are kept"`
+	Runs []runs.RunEntry `json:"runs" doc:"the newest first"`
+	Most int             `json:"most" doc:"how many are kept"`
 }
 
 // listRuns answers the runs that are kept, the newest first. ?limit=N is how many at most.
 func (a *Admin) listRuns(w http.ResponseWriter, r *http.Request) {
-	limit := runsKept
+	limit := runs.Kept
 	if text := r.URL.Query().Get("limit"); text != "" {
 		var err error
-		if limit, err = strconv.Atoi(text); err != nil || limit < 1 || limit > runsKept {
-			badQuery(w, fmt.Sprintf("limit is %q; a number from 1 to %d is accepted", text, runsKept))
+		if limit, err = strconv.Atoi(text); err != nil || limit < 1 || limit > runs.Kept {
+			badQuery(w, fmt.Sprintf("limit is %q; a number from 1 to %d is accepted", text, runs.Kept))
 			return
 		}
 	}
-	runs := a.sampler.entries()
-	answer(w, http.StatusOK, shownRuns{runs[:min(limit, len(runs))], runsKept})
+	list := a.runs.List()
+	answer(w, http.StatusOK, shownRuns{list[:min(limit, len(list))], runs.Kept})
 }
 
 // newRun is what a request may say of the run that it begins.
 type newRun struct {
 	Name string `json:"name,omitempty" doc:"of the run, at most 100 characters"`
 }
-
-var errRunning = errors.New("another run is under way")
 
 // startRun begins a run: {"name": "…"}, or without a body.
 func (a *Admin) startRun(w http.ResponseWriter, r *http.Request) {
@@ -85,11 +82,11 @@ func (a *Admin) startRun(w http.ResponseWriter, r *http.Request) {
 		return
 	}
 	asked.Name = strings.TrimSpace(asked.Name)
-	if utf8.RuneCountInString(asked.Name) > nameLength || strings.ContainsFunc(asked.Name, unicode.IsControl) {
-		refuse(w, http.StatusBadRequest, "invalid_body", "Invalid body", fmt.Sprintf("name is longer than %d characters, or holds control characters", nameLength))
+	if utf8.RuneCountInString(asked.Name) > runs.NameLength || strings.ContainsFunc(asked.Name, unicode.IsControl) {
+		refuse(w, http.StatusBadRequest, "invalid_body", "Invalid body", fmt.Sprintf("name is longer than %d characters, or holds control characters", runs.NameLength))
 		return
 	}
-	entry, err := a.sampler.begin(asked.Name, a.server.Unmatched(), fingerprint(a.server.Spec()))
+	entry, err := a.runs.Begin(asked.Name)
 	if err != nil {
 		refuse(w, http.StatusConflict, "run_under_way", "Run under way", err.Error())
 		return
@@ -102,7 +99,7 @@ func (a *Admin) startRun(w http.ResponseWriter, r *http.Request) {
 // stopRun ends a run, and answers its report.
 func (a *Admin) stopRun(w http.ResponseWriter, r *http.Request) {
 	_, _ = io.Copy(io.Discard, http.MaxBytesReader(w, r.Body, smallBody)) // what it may bring means nothing
-	report, found := a.sampler.end(r.PathValue("id"), a.made())
+	report, found := a.runs.End(r.PathValue("id"))
 	switch {
 	case !found:
 		a.noRun(w, r.PathValue("id"))
@@ -116,7 +113,7 @@ func (a *Admin) stopRun(w http.ResponseWriter, r *http.Request) {
 
 // removeRun forgets a run that has ended.
 func (a *Admin) removeRun(w http.ResponseWriter, r *http.Request) {
-	switch found, err := a.sampler.remove(r.PathValue("id")); {
+	switch found, err := a.runs.Remove(r.PathValue("id")); {
 	case !found:
 		a.noRun(w, r.PathValue("id"))
 	case err != nil:
@@ -136,7 +133,7 @@ func (a *Admin) showRun(w http.ResponseWriter, r *http.Request) {
 // showReport answers the report of a run as a page.
 func (a *Admin) showReport(w http.ResponseWriter, r *http.Request) {
 	if report := a.report(w, r.PathValue("id")); report != nil {
-		a.sendPage(w, report.html)
+		a.sendPage(w, report.Page)
 	}
 }
 
@@ -163,17 +160,17 @@ func (a *Admin) compareRuns(w http.ResponseWriter, r *http.Request) {
 	if second == nil {
 		return
 	}
-	comparison := compare(first, second)
+	comparison := runs.Compare(first, second)
 	if format == "html" {
-		a.sendPage(w, comparison.html)
+		a.sendPage(w, comparison.Page)
 		return
 	}
 	answer(w, http.StatusOK, comparison)
 }
 
 // report is that of a run; one that there is not is answered, and nil.
-func (a *Admin) report(w http.ResponseWriter, id string) *Report {
-	report := a.sampler.report(id, a.made())
+func (a *Admin) report(w http.ResponseWriter, id string) *runs.Report {
+	report := a.runs.Report(id)
 	if report == nil {
 		a.noRun(w, id)
 	}
@@ -181,17 +178,7 @@ func (a *Admin) report(w http.ResponseWriter, id string) *Report {
 }
 
 func (a *Admin) noRun(w http.ResponseWriter, id string) {
-	refuse(w, http.StatusNotFound, "run_not_found", "No such run", fmt.Sprintf("there is no run %q; the last %d are kept, for as long as the server runs", id, runsKept))
-}
-
-// made is what a report needs beside its run.
-func (a *Admin) made() func() made {
-	return func() made {
-		return made{
-			program: Program{Version: a.opts.Build.Version, Commit: a.opts.Build.Commit, Go: runtime.Version()},
-			spec:    fingerprint(a.server.Spec()), misses: a.server.Unmatched(),
-		}
-	}
+	refuse(w, http.StatusNotFound, "run_not_found", "No such run", fmt.Sprintf("there is no run %q; the last %d are kept, for as long as the server runs", id, runs.Kept))
 }
 
 // sendPage answers a page that needs nothing else.
@@ -203,116 +190,6 @@ func (a *Admin) sendPage(w http.ResponseWriter, page func() ([]byte, error)) {
 		return
 	}
 	w.Header().Set("Content-Type", "text/html; charset=utf-8")
-	w.Header().Set("Content-Security-Policy", reportPolicy)
+	w.Header().Set("Content-Security-Policy", runs.PagePolicy)
 	_, _ = w.Write(text) // a client that has left misses nothing
-}
-
-// entries are the runs that are kept, the newest first, as of the reading that was taken
-// last: of an earlier one a run that began meanwhile would have had less than nothing.
-func (s *sampler) entries() []RunEntry {
-	list := []RunEntry{}
-	s.withRuns(func(r *runs) {
-		for i := len(r.all) - 1; i >= 0; i-- {
-			list = append(list, r.all[i].entry(&s.last))
-		}
-	})
-	return list
-}
-
-// withRuns looks at the runs.
-func (s *sampler) withRuns(look func(*runs)) {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	look(s.runs)
-}
-
-// begin begins a run, unless another is under way.
-func (s *sampler) begin(name string, misses []record.Miss, spec string) (entry RunEntry, err error) {
-	under := func(r *runs) {
-		if r.active != nil {
-			err = fmt.Errorf("%w: %q, with the ID %s; stop it first", errRunning, r.active.name, r.active.id)
-		}
-	}
-	if s.withRuns(under); err != nil {
-		return entry, err
-	}
-	first := s.now(true)
-	s.withRuns(func(r *runs) {
-		if under(r); err == nil { // nobody was quicker
-			entry = r.begin(name, first, misses, spec).entry(first)
-		}
-	})
-	return entry, err
-}
-
-// end ends a run. It tells whether there is such a run; there is no report when it had
-// ended before.
-func (s *sampler) end(id string, with func() made) (report *Report, found bool) {
-	s.withRuns(func(r *runs) {
-		one := r.find(id)
-		found = one != nil && one.report == nil
-	})
-	if found {
-		last, m := s.now(false), with()
-		s.withRuns(func(r *runs) {
-			if one := r.find(id); one != nil && one.report == nil {
-				m.unknown = s.verdict.Unknown
-				report = one.finish(last, m)
-				r.active = nil
-			}
-		})
-		return report, true
-	}
-	s.withRuns(func(r *runs) { found = r.find(id) != nil })
-	return nil, found
-}
-
-// finish makes the report of a run that ends, and lets go of what only that needed.
-func (r *run) finish(last *reading, m made) *Report {
-	r.report = r.reportAt(last, m)
-	end := last.time.UTC()
-	r.report.Running, r.report.End = false, &end
-	r.first, r.points, r.misses, r.held, r.changes = nil, nil, nil, nil, nil
-	return r.report
-}
-
-// report is that of a run, as of now while it is under way; nil when there is none.
-func (s *sampler) report(id string, with func() made) (report *Report) {
-	running := false
-	s.withRuns(func(r *runs) {
-		if one := r.find(id); one != nil {
-			report, running = one.report, one.report == nil
-		}
-	})
-	if !running {
-		return report
-	}
-	last, m := s.read(), with() // not taken: who looks often would have samples of no time
-	s.withRuns(func(r *runs) {
-		switch one := r.find(id); {
-		case one == nil:
-		case one.report != nil: // it ended meanwhile
-			report = one.report
-		default:
-			m.unknown = s.verdict.Unknown
-			report = one.reportAt(&last, m)
-		}
-	})
-	return report
-}
-
-// remove forgets a run. It tells whether there was such a run; the error is errRunning.
-func (s *sampler) remove(id string) (found bool, err error) {
-	s.withRuns(func(r *runs) {
-		one := r.find(id)
-		if found = one != nil; !found {
-			return
-		}
-		if one.report == nil {
-			err = errRunning
-			return
-		}
-		r.remove(one)
-	})
-	return found, err
 }

@@ -9,13 +9,17 @@ import (
 	"time"
 
 	"mockserver/config"
+	"mockserver/listener/verdict"
 )
+
+// ErrThreshold is in the errors of thresholds that cannot be read.
+var ErrThreshold = verdict.ErrThreshold
 
 // OpenAs opens the admin address that the settings of the program ask for, with what else
 // opts say; nil when they ask for none, with a warning of those that need it. The error is in the verdict's thresholds, which
 // are read anyway, and has ErrThreshold in it then, or is that of Open.
 func OpenAs(settings config.Settings, opts Options) (*Admin, error) {
-	thresholds, err := ParseThresholds(settings.Verdict)
+	thresholds, err := verdict.ParseThresholds(settings.Verdict)
 	if err != nil || settings.Command != "serve" {
 		return nil, err
 	}

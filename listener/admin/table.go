@@ -1,6 +1,11 @@
 package admin
 
-import "net/http"
+import (
+	"net/http"
+
+	"mockserver/listener/runs"
+	"mockserver/listener/verdict"
+)
 
 // route is one request that the admin address answers. The index of the API and its
 // OpenAPI document are made of these rows.
@@ -63,17 +68,17 @@ func (a *Admin) table() []route {
 		{withToken, "POST", "/__admin/webhooks/{id}/fire", a.fireWebhook, "send a pending webhook now", nil, nil, ok(state{})},
 		{withToken, "GET", "/__admin/counts", a.showCounts, "all counters since the start, exact", nil, nil, ok(allCounts{})},
 		{withToken, "GET", "/__admin/config", a.showConfig, "version, settings without secrets, endpoints", nil, nil, ok(shownConfig{})},
-		{withToken, "GET", "/__admin/verdict", a.showVerdict, "can the timing of the last ten seconds be trusted?", nil, nil, ok(Verdict{})},
+		{withToken, "GET", "/__admin/verdict", a.showVerdict, "can the timing of the last ten seconds be trusted?", nil, nil, ok(verdict.Verdict{})},
 		{withToken, "GET", "/__admin/samples", a.showSamples, "the figures of the last seconds, one by one",
 			[]parameter{{"after", "string", "only samples after this time"}, {"last", "integer", "how many at most, 300 by default, at most 3600"}}, nil, ok(shownSamples{})},
 		{withToken, "GET", "/__admin/runs", a.listRuns, "the runs that are kept, the newest first",
 			[]parameter{{"limit", "integer", "how many are shown, all of them by default"}}, nil, ok(shownRuns{})},
-		{withToken, "POST", "/__admin/runs", a.startRun, "begin a run", nil, []any{newRun{}}, map[int][]any{http.StatusCreated: {RunEntry{}}}},
+		{withToken, "POST", "/__admin/runs", a.startRun, "begin a run", nil, []any{newRun{}}, map[int][]any{http.StatusCreated: {runs.RunEntry{}}}},
 		{withToken, "GET", "/__admin/runs/compare", a.compareRuns, "two runs next to each other",
-			[]parameter{{"a", "string", "the id of a run"}, {"b", "string", "the id of another"}, {"format", "string", "json, which is the default, or html"}}, nil, ok(Comparison{}, htmlMedia)},
-		{withToken, "GET", "/__admin/runs/{id}", a.showRun, "the report of a run", nil, nil, ok(Report{})},
+			[]parameter{{"a", "string", "the id of a run"}, {"b", "string", "the id of another"}, {"format", "string", "json, which is the default, or html"}}, nil, ok(runs.Comparison{}, htmlMedia)},
+		{withToken, "GET", "/__admin/runs/{id}", a.showRun, "the report of a run", nil, nil, ok(runs.Report{})},
 		{withToken, "DELETE", "/__admin/runs/{id}", a.removeRun, "forget a run that has ended", nil, nil, map[int][]any{http.StatusNoContent: nil}},
-		{withToken, "POST", "/__admin/runs/{id}/stop", a.stopRun, "end a run, and answer its report", nil, nil, ok(Report{})},
+		{withToken, "POST", "/__admin/runs/{id}/stop", a.stopRun, "end a run, and answer its report", nil, nil, ok(runs.Report{})},
 		{withToken, "GET", "/__admin/runs/{id}/report", a.showReport, "the report of a run as a page", nil, nil, ok(htmlMedia)},
 	}
 }

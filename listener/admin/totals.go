@@ -6,6 +6,7 @@ import (
 
 	"mockserver/config"
 	"mockserver/listener/record"
+	"mockserver/listener/verdict"
 )
 
 // shownCounts is what the server has counted since it was started, or of one endpoint.
@@ -17,7 +18,7 @@ type shownCounts struct {
 	If       string         `json:"if,omitempty" doc:"its condition"`
 	Requests uint64         `json:"requests" doc:"that were answered"`
 	Statuses map[int]uint64 `json:"statuses" doc:"how many answers had each status; 499 are those whose client left before"`
-	ErrorKinds
+	verdict.ErrorKinds
 	In       uint64            `json:"bytes_in" doc:"of request bodies"`
 	Out      uint64            `json:"bytes_out" doc:"of answers' bodies"`
 	Faults   map[string]uint64 `json:"faults,omitempty" doc:"answers that went wrong as declared, by fault"`
@@ -26,26 +27,26 @@ type shownCounts struct {
 	Received uint64            `json:"messages_received,omitempty" doc:"of WebSockets"`
 	Sent     uint64            `json:"messages_sent,omitempty" doc:"of WebSockets"`
 
-	Service        Spread  `json:"service" doc:"the server's own time, without injected latency"`
-	Injected       *Spread `json:"injected,omitempty" doc:"latency as declared"`
-	InjectionError *Spread `json:"injection_error,omitempty" doc:"how much later than declared answers were"`
+	Service        verdict.Spread  `json:"service" doc:"the server's own time, without injected latency"`
+	Injected       *verdict.Spread `json:"injected,omitempty" doc:"latency as declared"`
+	InjectionError *verdict.Spread `json:"injection_error,omitempty" doc:"how much later than declared answers were"`
 }
 
 func shownCountsOf(c *record.EndpointCounts) shownCounts {
 	s := shownCounts{
 		ID: c.ID, Endpoint: c.Endpoint, Host: c.Host, If: c.If, Requests: c.Requests, Statuses: c.Statuses, In: c.In, Out: c.Out,
 		Faults: c.Faults, Limited: c.Limited, Refused: c.Refused, Received: c.Received, Sent: c.Sent,
-		Service: spreadOf(c.Service),
+		Service: verdict.SpreadOf(c.Service),
 	}
 	if c.Endpoint != "" { // statuses of others are declared by nobody
-		s.ErrorKinds = errorKindsOf(c)
+		s.ErrorKinds = verdict.ErrorKindsOf(c)
 	}
 	if c.Injected.Count > 0 {
-		injected := spreadOf(c.Injected)
+		injected := verdict.SpreadOf(c.Injected)
 		s.Injected = &injected
 	}
 	if c.InjectionError.Count > 0 {
-		late := spreadOf(c.InjectionError)
+		late := verdict.SpreadOf(c.InjectionError)
 		s.InjectionError = &late
 	}
 	return s

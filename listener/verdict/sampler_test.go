@@ -1,8 +1,7 @@
-package admin
+package verdict
 
 import (
 	"bytes"
-	"encoding/json"
 	"fmt"
 	"log/slog"
 	"runtime"
@@ -12,9 +11,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/valyala/fasthttp"
-
-	"mockserver/config"
+	"mockserver/dispatcher"
 	"mockserver/internal/histogram"
 	"mockserver/listener/record"
 )
@@ -59,18 +56,22 @@ func (s *scene) serve(name string, status, requests int, took time.Duration) {
 }
 
 // after lets time pass, in which the machine is a quarter busy.
-func (s *scene) after(d time.Duration) reading {
+func (s *scene) after(d time.Duration) Reading {
 	s.at = s.at.Add(d)
 	s.usage.cpu.n += uint64(d / 10)
 	s.usage.machine.all += uint64(d / time.Millisecond)
 	s.usage.machine.idle += uint64(d / time.Millisecond * 3 / 4)
-	r := reading{time: s.at, counts: s.counts, usage: s.usage, summed: sumOf(&s.counts)}
-	r.counts.Endpoints = append([]record.EndpointCounts(nil), s.counts.Endpoints...)
+	r := NewReading(s.at, s.counts, dispatcher.Stats{})
+	r.usage = s.usage
+	r.Counts.Endpoints = append([]record.EndpointCounts(nil), s.counts.Endpoints...)
 	return r
 }
 
-func (s *scene) sampler(log *slog.Logger) *sampler {
-	return newSampler(func() reading { return s.after(0) }, nil, log)
+// Read reads without letting time pass.
+func (s *scene) Read() Reading { return s.after(0) }
+
+func (s *scene) sampler(log *slog.Logger) *Sampler {
+	return New(s, nil, log)
 }
 
 func TestSampler_ASampleIsWhatCameSinceTheLast(t *testing.T) {
@@ -82,8 +83,8 @@ func TestSampler_ASampleIsWhatCameSinceTheLast(t *testing.T) {
 	sampler.looked(10 * time.Millisecond)
 	sampler.looked(time.Second)
 	sampler.looked(0)
-	sampler.take(s.after(2 * time.Second))
-	samples, busiest := sampler.latest(10, time.Time{})
+	sampler.Take(s.after(2 * time.Second))
+	samples, busiest := sampler.Latest(10, time.Time{})
 	if len(samples) != 1 || len(busiest) != 1 {
 		t.Fatalf("%d samples, %d of the busiest", len(samples), len(busiest))
 	}
@@ -111,8 +112,8 @@ func TestSampler_TheVerdictLooksBackTenSecondsAndIsLoggedOncePerChange(t *testin
 	sampler := s.sampler(slog.New(slog.NewTextHandler(&log, nil)))
 	second := func(took time.Duration) Verdict {
 		s.serve("GET /a", 200, 100, took)
-		sampler.take(s.after(time.Second))
-		v, _ := sampler.current()
+		sampler.Take(s.after(time.Second))
+		v, _ := sampler.Current()
 		return v
 	}
 	for range 15 {
@@ -153,8 +154,8 @@ func TestSampler_AFigureAtItsThresholdIsNotLoggedOnceASecond(t *testing.T) {
 	for i := range 60 {
 		s.usage.descriptors, s.usage.limit = 950-100*(i/2%2), 1000
 		s.serve("GET /a", 200, 1, time.Microsecond)
-		sampler.take(s.after(time.Second))
-		if v, _ := sampler.current(); v.Trusted != before {
+		sampler.Take(s.after(time.Second))
+		if v, _ := sampler.Current(); v.Trusted != before {
 			changes, before = changes+1, v.Trusted
 		}
 	}
@@ -163,81 +164,31 @@ func TestSampler_AFigureAtItsThresholdIsNotLoggedOnceASecond(t *testing.T) {
 	}
 	s.usage.descriptors = 10
 	for range calmSeconds + 2 {
-		sampler.take(s.after(time.Second))
+		sampler.Take(s.after(time.Second))
 	}
 	if strings.Count(log.String(), "\n") != 2 || !strings.Contains(log.String(), "can be trusted") {
 		t.Errorf("logged:\n%s", log.String())
 	}
 }
 
-// The verdict is on ten seconds however often somebody looks at the run, or begins and
-// ends one.
-func TestSampler_WhoLooksOftenDoesNotChangeWhatIsLookedAt(t *testing.T) {
-	s := newScene("GET /a")
-	sampler := s.sampler(slog.New(slog.DiscardHandler))
-	sampler.read = func() reading { return s.after(50 * time.Millisecond) }
-	entry, err := sampler.begin("", nil, "")
-	if err != nil {
-		t.Fatal(err)
-	}
-	for range 15 {
-		for range 10 {
-			sampler.report(entry.ID, withSpec(""))
-		}
-		sampler.take(s.after(500 * time.Millisecond))
-	}
-	if v, _ := sampler.current(); v.Seconds < windowSeconds-1 || v.Seconds > windowSeconds+1 {
-		t.Errorf("the verdict is on %v seconds", v.Seconds)
-	}
-	if samples, _ := sampler.latest(samplesKept, time.Time{}); len(samples) > 17 {
-		t.Errorf("%d samples of 15 seconds", len(samples))
-	}
-	sampler.end(entry.ID, withSpec(""))
-	for range 5 {
-		sampler.take(s.after(time.Second))
-	}
-	if v, _ := sampler.current(); v.Seconds < windowSeconds-1 || v.Seconds > windowSeconds+1 {
-		t.Errorf("the verdict is on %v seconds after the run", v.Seconds)
-	}
-}
-
 func TestSampler_KeepsAnHour(t *testing.T) {
 	s := newScene("GET /a")
 	sampler := s.sampler(slog.New(slog.DiscardHandler))
-	for range samplesKept + 100 {
-		sampler.take(s.after(time.Second))
+	for range SamplesKept + 100 {
+		sampler.Take(s.after(time.Second))
 	}
-	samples, busiest := sampler.latest(samplesKept*2, time.Time{})
-	if len(samples) != samplesKept || len(busiest) != busiestKept {
-		t.Errorf("%d samples and %d of the busiest, want %d and %d", len(samples), len(busiest), samplesKept, busiestKept)
+	samples, busiest := sampler.Latest(SamplesKept*2, time.Time{})
+	if len(samples) != SamplesKept || len(busiest) != BusiestKept {
+		t.Errorf("%d samples and %d of the busiest, want %d and %d", len(samples), len(busiest), SamplesKept, BusiestKept)
 	}
-	if want := s.at; !samples[len(samples)-1].Time.Equal(want) || !samples[0].Time.Equal(want.Add(-(samplesKept-1)*time.Second)) {
+	if want := s.at; !samples[len(samples)-1].Time.Equal(want) || !samples[0].Time.Equal(want.Add(-(SamplesKept-1)*time.Second)) {
 		t.Errorf("samples from %v to %v, want the last hour", samples[0].Time, samples[len(samples)-1].Time)
 	}
 	if len(sampler.marks) != windowSeconds+1 {
 		t.Errorf("%d marks, want %d", len(sampler.marks), windowSeconds+1)
 	}
-	if last, _ := sampler.latest(5, s.at.Add(-3*time.Second)); len(last) != 3 {
+	if last, _ := sampler.Latest(5, s.at.Add(-3*time.Second)); len(last) != 3 {
 		t.Errorf("%d samples after that of three seconds ago, want 3", len(last))
-	}
-}
-
-// Lists without anything are lists, in JSON too.
-func TestSampler_NothingIsAList(t *testing.T) {
-	s := newScene("GET /a")
-	sampler := s.sampler(slog.New(slog.DiscardHandler))
-	samples, busiest := sampler.latest(5, time.Time{})
-	entry, err := sampler.begin("none", nil, "")
-	if err != nil {
-		t.Fatal(err)
-	}
-	report := sampler.report(entry.ID, func() made { return made{} })
-	for name, list := range map[string]any{
-		"samples": samples, "endpoints": busiest, "timeline": report.Timeline, "changes": report.Verdict.Changes, "reasons": report.Verdict.Reasons,
-	} {
-		if text, err := json.Marshal(list); string(text) != "[]" || err != nil {
-			t.Errorf("%s: got %s, %v, want []", name, text, err)
-		}
 	}
 }
 
@@ -245,15 +196,15 @@ func TestSampler_AnEndpointThatComesAndGoesIsNoMistake(t *testing.T) {
 	s := newScene("GET /a", "GET /b")
 	sampler := s.sampler(slog.New(slog.DiscardHandler))
 	s.serve("GET /b", 200, 50, time.Microsecond)
-	sampler.take(s.after(time.Second))
+	sampler.Take(s.after(time.Second))
 	gone := s.counts.Endpoints[1]
 	gone.ID, gone.Endpoint = "", ""
 	s.counts.Endpoints, s.counts.Gone = s.counts.Endpoints[:1], gone
-	sampler.take(s.after(time.Second))
+	sampler.Take(s.after(time.Second))
 	s.counts.Endpoints = append(s.counts.Endpoints, record.EndpointCounts{ID: "GET /b", Endpoint: "GET /b"})
 	s.serve("GET /b", 200, 7, time.Microsecond)
-	sampler.take(s.after(time.Second))
-	samples, busiest := sampler.latest(3, time.Time{})
+	sampler.Take(s.after(time.Second))
+	samples, busiest := sampler.Latest(3, time.Time{})
 	var requests []uint64
 	for _, one := range samples {
 		requests = append(requests, one.Requests)
@@ -276,8 +227,8 @@ func TestSampler_TheBusiestAreBounded(t *testing.T) {
 	for i, name := range names {
 		s.serve(name, 200, i, time.Microsecond)
 	}
-	sampler.take(s.after(time.Second))
-	_, busiest := sampler.latest(1, time.Time{})
+	sampler.Take(s.after(time.Second))
+	_, busiest := sampler.Latest(1, time.Time{})
 	if e := busiest[0].Endpoints; len(e) != busiestMost || e[0].Endpoint != "GET /99" {
 		t.Errorf("%d endpoints, the first %q; want %d and GET /99", len(e), e[0].Endpoint, busiestMost)
 	}
@@ -299,26 +250,31 @@ func TestWaitHistogram_SaysWhatIsExceededSurely(t *testing.T) {
 	}
 }
 
+// busily is read slowly, by many.
+type busily struct{ requests atomic.Uint64 }
+
+// Read has one request more each time.
+func (b *busily) Read() (r Reading) {
+	r.Requests = b.requests.Add(1)
+	runtime.Gosched()
+	r.Time = time.Now()
+	return r
+}
+
 // Runs begin and end while the sampler reads, and readings take a while: whoever is taken
 // second has read second.
 func TestSampler_ReadingsAreTakenInTheOrderOfWhatTheyRead(t *testing.T) {
-	var requests atomic.Uint64
-	s := newSampler(func() (r reading) {
-		r.requests = requests.Add(1)
-		runtime.Gosched()
-		r.time = time.Now()
-		return r
-	}, nil, slog.New(slog.DiscardHandler))
+	s := New(&busily{}, nil, slog.New(slog.DiscardHandler))
 	var all sync.WaitGroup
 	for range 4 {
 		all.Go(func() {
 			for range 100 {
-				s.now(false)
+				s.Now(false)
 			}
 		})
 	}
 	all.Wait()
-	samples, _ := s.latest(samplesKept, time.Time{})
+	samples, _ := s.Latest(SamplesKept, time.Time{})
 	if len(samples) != 400 {
 		t.Errorf("%d samples", len(samples))
 	}
@@ -326,32 +282,5 @@ func TestSampler_ReadingsAreTakenInTheOrderOfWhatTheyRead(t *testing.T) {
 		if one.Requests != 1 {
 			t.Fatalf("sample %d has %d requests, want 1", i, one.Requests)
 		}
-	}
-}
-
-// An endpoint that a reload has taken away and another has brought back is counted from 0
-// again: all that it has is of the time since.
-func TestBusiestOf_AnEndpointThatWasAwayIsANewOne(t *testing.T) {
-	a := counting(t, config.Endpoint{Path: config.Plain("/a")})
-	with := a.server.Spec()
-	ask := func(times int) {
-		for range times {
-			if status, _, err := fasthttp.Get(nil, a.server.URL()+"/a"); err != nil || status != 200 {
-				t.Fatalf("%d, %v", status, err)
-			}
-		}
-	}
-	ask(3)
-	before := a.server.Counts()
-	for _, spec := range []*config.Spec{config.New(), with} {
-		if err := a.server.Apply(spec); err != nil {
-			t.Fatal(err)
-		}
-	}
-	ask(5)
-	after := a.server.Counts()
-	busiest := busiestOf(&before, &after, 0)
-	if len(busiest) != 1 || busiest[0].Requests != 5 || busiest[0].Statuses[200] != 5 || busiest[0].Service.Count != 5 {
-		t.Errorf("got %+v, want the 5 requests since it is back", busiest)
 	}
 }

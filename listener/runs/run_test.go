@@ -1,14 +1,10 @@
-package admin
+package runs
 
 import (
 	"bytes"
-	"context"
 	"encoding/json"
-	"fmt"
-	"io"
 	"log/slog"
 	"math"
-	"net/http"
 	"regexp"
 	"slices"
 	"strings"
@@ -18,32 +14,90 @@ import (
 	"golang.org/x/net/html"
 
 	"mockserver/config"
+	"mockserver/dispatcher"
 	"mockserver/internal/histogram"
-	"mockserver/listener"
 	"mockserver/listener/record"
+	"mockserver/listener/verdict"
 )
 
-// withSpec is what a report needs beside its run.
-func withSpec(spec string, misses ...record.Miss) func() made {
-	return func() made { return made{program: Program{Version: "v1"}, spec: spec, misses: misses} }
+var sampledFrom = time.Date(2026, 1, 2, 3, 4, 5, 0, time.UTC)
+
+// scene is a server that does what the test says, and what is read of it.
+type scene struct {
+	at     time.Time
+	each   time.Duration // that passes whenever it is read
+	counts record.Counts
+	own    map[string][]time.Duration
+	spec   *config.Spec
+	misses []record.Miss
 }
+
+func newScene(endpoints ...string) *scene {
+	s := &scene{at: sampledFrom, own: map[string][]time.Duration{}, spec: config.New()}
+	for _, name := range endpoints {
+		s.counts.Endpoints = append(s.counts.Endpoints, record.EndpointCounts{ID: name, Endpoint: name})
+	}
+	return s
+}
+
+// serve has an endpoint serve requests with a status that took the server so long.
+func (s *scene) serve(name string, status, requests int, took time.Duration) {
+	for i := range s.counts.Endpoints {
+		c := &s.counts.Endpoints[i]
+		if c.Endpoint != name {
+			continue
+		}
+		c.Requests += uint64(requests)
+		statuses := map[int]uint64{status: uint64(requests)}
+		for other, n := range c.Statuses {
+			statuses[other] += n
+		}
+		c.Statuses = statuses
+		for range requests {
+			s.own[name] = append(s.own[name], took)
+		}
+		c.Service = histogram.Of(s.own[name]...)
+	}
+}
+
+func (s *scene) after(d time.Duration) verdict.Reading {
+	s.at = s.at.Add(d)
+	counts := s.counts
+	counts.Endpoints = slices.Clone(s.counts.Endpoints)
+	return verdict.NewReading(s.at, counts, dispatcher.Stats{})
+}
+
+func (s *scene) Read() verdict.Reading    { return s.after(s.each) }
+func (s *scene) Spec() *config.Spec       { return s.spec }
+func (s *scene) Unmatched() []record.Miss { return s.misses }
+
+// runs are those of the scene, and what samples it.
+func (s *scene) runs() (*Runs, *verdict.Sampler) {
+	sampler := verdict.New(s, nil, slog.New(slog.DiscardHandler))
+	return New(sampler, s, config.Build{Version: "v1"}), sampler
+}
+
+// bare is runs of a server that does nothing.
+func bare() (*Runs, *verdict.Sampler) { return newScene("GET /a").runs() }
 
 func TestRun_ItsReportIsWhatHappenedInIt(t *testing.T) {
 	s := newScene("GET /a", "GET /b")
-	sampler := s.sampler(slog.New(slog.DiscardHandler))
-	sampler.read = func() reading { return s.after(100 * time.Millisecond) }
+	s.each, s.misses = 100*time.Millisecond, []record.Miss{{Method: "GET", Path: "/x", Count: 5}}
+	runs, sampler := s.runs()
 	s.serve("GET /a", 200, 500, 9*time.Millisecond) // before the run
-	sampler.take(s.after(time.Second))
-	entry, err := sampler.begin("one", []record.Miss{{Method: "GET", Path: "/x", Count: 5}}, "h1")
+	sampler.Take(s.after(time.Second))
+	entry, err := runs.Begin("one")
 	if err != nil {
 		t.Fatal(err)
 	}
 	for range 10 {
 		s.serve("GET /a", 200, 20, 50*time.Microsecond)
-		sampler.take(s.after(time.Second))
+		sampler.Take(s.after(time.Second))
 	}
 	s.serve("GET /b", 500, 10, 50*time.Microsecond)
-	report, found := sampler.end(entry.ID, withSpec("h2", record.Miss{Method: "GET", Path: "/x", Count: 7, Reason: "why"}, record.Miss{Method: "GET", Path: "/y", Count: 1}))
+	before := fingerprint(s.spec)
+	s.spec, s.misses = config.New(config.Endpoint{}), []record.Miss{{Method: "GET", Path: "/x", Count: 7, Reason: "why"}, {Method: "GET", Path: "/y", Count: 1}}
+	report, found := runs.End(entry.ID)
 	if !found || report == nil {
 		t.Fatal("no report")
 	}
@@ -62,13 +116,13 @@ func TestRun_ItsReportIsWhatHappenedInIt(t *testing.T) {
 	if u := report.Unmatched; len(u) != 2 || u[0].Path != "/x" || u[0].Count != 2 || u[0].Reason != "why" || u[1].Path != "/y" {
 		t.Errorf("unmatched %+v, want /x twice and /y", u)
 	}
-	if !report.Configuration.Changed || report.Configuration.Hash != "h1" {
-		t.Errorf("configuration %+v, want changed since h1", report.Configuration)
+	if !report.Configuration.Changed || report.Configuration.Hash != before {
+		t.Errorf("configuration %+v, want changed since %s", report.Configuration, before)
 	}
 	if total := sumBuckets(report.Histograms.Own); total != 210 {
 		t.Errorf("the histogram of own time holds %d, want 210", total)
 	}
-	if again, found := sampler.end(entry.ID, withSpec("h2")); again != nil || !found {
+	if again, found := runs.End(entry.ID); again != nil || !found {
 		t.Error("a run ends once")
 	}
 }
@@ -82,22 +136,21 @@ func sumBuckets(buckets []Bucket) (n uint64) {
 
 func TestRun_IsNotTrustedWhenMoreThanAHundredthOfItWasNot(t *testing.T) {
 	for slow, trusted := range map[int]bool{0: true, 1: true, 2: false} {
-		s := newScene("GET /a")
-		sampler := s.sampler(slog.New(slog.DiscardHandler))
-		entry, err := sampler.begin("", nil, "")
+		runs, _ := bare()
+		entry, err := runs.Begin("")
 		if err != nil || entry.Name != "run 1" {
 			t.Fatal(entry, err)
 		}
 		// Each slow second is looked at for ten: of 1500 seconds 10 are less than a
 		// hundredth, 20 more.
 		for i := range 1500 {
-			v := Verdict{Trusted: true}
+			v := verdict.Verdict{Trusted: true}
 			if i >= 100 && i < 100+100*slow && i%100 < 10 {
-				v = Verdict{Reasons: []Reason{{Code: "own-p99", Text: "slow", Number: 5, Threshold: 1, Unit: "ms"}}}
+				v = verdict.Verdict{Reasons: []verdict.Reason{{Code: "own-p99", Text: "slow", Number: 5, Threshold: 1, Unit: "ms"}}}
 			}
-			sampler.runs.sampled(Sample{Time: sampledFrom.Add(time.Duration(i+1) * time.Second), Seconds: 1, Requests: 1}, v)
+			runs.Sampled(verdict.Sample{Time: sampledFrom.Add(time.Duration(i+1) * time.Second), Seconds: 1, Requests: 1}, v)
 		}
-		report, _ := sampler.end(entry.ID, withSpec(""))
+		report, _ := runs.End(entry.ID)
 		if v := report.Verdict; v.Trusted != trusted || v.Untrusted != float64(10*slow) || len(v.Changes) != 2*slow {
 			t.Errorf("%d slow seconds: %+v, want trusted to be %v", slow, v, trusted)
 		}
@@ -111,36 +164,35 @@ func TestRun_IsNotTrustedWhenMoreThanAHundredthOfItWasNot(t *testing.T) {
 }
 
 func TestRuns_OneAtATimeAndABoundedNumberKept(t *testing.T) {
-	s := newScene("GET /a")
-	sampler := s.sampler(slog.New(slog.DiscardHandler))
-	for range runsKept + 5 {
-		entry, err := sampler.begin("", nil, "")
+	runs, _ := bare()
+	for range Kept + 5 {
+		entry, err := runs.Begin("")
 		if err != nil {
 			t.Fatal(err)
 		}
-		if _, err := sampler.begin("", nil, ""); err == nil {
+		if _, err := runs.Begin(""); err == nil {
 			t.Fatal("a second run began beside the first")
 		}
-		if _, err := sampler.remove(entry.ID); err == nil {
+		if _, err := runs.Remove(entry.ID); err == nil {
 			t.Fatal("a run that is under way was removed")
 		}
-		sampler.end(entry.ID, withSpec(""))
+		runs.End(entry.ID)
 	}
-	if n := len(sampler.runs.all); n != runsKept || sampler.runs.all[0].id != "6" {
-		t.Errorf("%d runs are kept from ID %s on, want %d from 6 on", n, sampler.runs.all[0].id, runsKept)
+	if n := len(runs.all); n != Kept || runs.all[0].id != "6" {
+		t.Errorf("%d runs are kept from ID %s on, want %d from 6 on", n, runs.all[0].id, Kept)
 	}
-	if found, err := sampler.remove("6"); !found || err != nil || sampler.runs.find("6") != nil {
+	if found, err := runs.Remove("6"); !found || err != nil || runs.Report("6") != nil {
 		t.Error("a run that ended was not removed")
 	}
-	if found, _ := sampler.remove("6"); found {
+	if found, _ := runs.Remove("6"); found {
 		t.Error("it was removed twice")
 	}
 }
 
 func TestThinned_CountsOnAverageTimesAtTheirMost(t *testing.T) {
 	points := []Point{
-		{At: 1, Seconds: 1, Trusted: true, Rate: 10, OwnP99: figure(2)}, {At: 2, Seconds: 1, Trusted: true, Rate: 20},
-		{At: 3, Seconds: 1, Rate: 30, OwnP99: figure(1), Throttled: figure(3)}, {At: 3.5, Seconds: 0.5, Trusted: true, Rate: 90, OwnP99: figure(4), Throttled: figure(4)},
+		{At: 1, Seconds: 1, Trusted: true, Rate: 10, OwnP99: new(2.0)}, {At: 2, Seconds: 1, Trusted: true, Rate: 20},
+		{At: 3, Seconds: 1, Rate: 30, OwnP99: new(1.0), Throttled: new(3.0)}, {At: 3.5, Seconds: 0.5, Trusted: true, Rate: 90, OwnP99: new(4.0), Throttled: new(4.0)},
 	}
 	got := thinned(points, 2)
 	if len(got) != 2 || got[0].Rate != 15 || got[1].Rate != 50 || *got[0].OwnP99 != 2 || *got[1].OwnP99 != 4 || got[1].At != 3.5 ||
@@ -151,12 +203,15 @@ func TestThinned_CountsOnAverageTimesAtTheirMost(t *testing.T) {
 
 // Of a run of days each part is as fine as the others, and it takes no more room.
 func TestRuns_ThePointsOfALongRunAreEvenlySpread(t *testing.T) {
-	r := newRuns()
-	one := r.begin("", &reading{time: sampledFrom}, nil, "")
+	r, _ := bare()
+	if _, err := r.Begin(""); err != nil {
+		t.Fatal(err)
+	}
+	one := r.active
 	seconds := 3 * 24 * 3600
 	for i := range seconds {
 		at := sampledFrom.Add(time.Duration(i+1) * (time.Second + time.Millisecond))
-		r.sampled(Sample{Time: at, Seconds: 1.001, Rate: 10}, Verdict{Trusted: true})
+		r.Sampled(verdict.Sample{Time: at, Seconds: 1.001, Rate: 10}, verdict.Verdict{Trusted: true})
 		if len(one.points) > 2*pointsKept {
 			t.Fatalf("%d points", len(one.points))
 		}
@@ -179,13 +234,13 @@ func TestRuns_ThePointsOfALongRunAreEvenlySpread(t *testing.T) {
 
 func TestRun_OfNothingSaysSo(t *testing.T) {
 	s := newScene("GET /a")
-	sampler := s.sampler(slog.New(slog.DiscardHandler))
-	entry, err := sampler.begin("", nil, "")
+	runs, sampler := s.runs()
+	entry, err := runs.Begin("")
 	if err != nil {
 		t.Fatal(err)
 	}
-	sampler.take(s.after(time.Second))
-	if report, _ := sampler.end(entry.ID, withSpec("")); !strings.Contains(report.Verdict.Text, "Nothing was timed") || !report.Verdict.Idle {
+	sampler.Take(s.after(time.Second))
+	if report, _ := runs.End(entry.ID); !strings.Contains(report.Verdict.Text, "Nothing was timed") || !report.Verdict.Idle {
 		t.Errorf("%+v", report.Verdict)
 	}
 }
@@ -217,7 +272,7 @@ func TestFingerprint_IsOfWhatIsDeclaredAndNotOfWhereItStands(t *testing.T) {
 func hostileReport() *Report {
 	evil := `<script>alert("1")</script>'&{{.}}`
 	p := func(at float64, trusted bool) Point {
-		return Point{At: at, Seconds: 1, Trusted: trusted, Rate: 100 * at, OwnP50: figure(0.1), OwnP99: figure(0.4), CPU: figure(0.5), PauseMax: figure(0.2), Faults: 2}
+		return Point{At: at, Seconds: 1, Trusted: trusted, Rate: 100 * at, OwnP50: new(0.1), OwnP99: new(0.4), CPU: new(0.5), PauseMax: new(0.2), Faults: 2}
 	}
 	end := sampledFrom.Add(3 * time.Second)
 	buckets := bucketsOf(histogram.Snapshot{})
@@ -225,10 +280,10 @@ func hostileReport() *Report {
 	return &Report{
 		Form: 1, ID: "1", Name: evil, Begin: sampledFrom, End: &end,
 		Verdict: RunVerdict{Text: "not trusted", Reasons: []RunCause{{Code: "own-p99", Text: evil}}, Changes: []Change{{At: 1, Reasons: []string{"own-p99"}}}, Unknown: []string{"steal"}},
-		Total:   Sample{Seconds: 3, Requests: 30, Rate: 10},
+		Total:   verdict.Sample{Seconds: 3, Requests: 30, Rate: 10},
 		Endpoints: []EndpointReport{{
 			Endpoint: "GET /" + evil, Host: evil, If: evil, Requests: 30, Statuses: map[int]uint64{200: 29, 500: 1}, Faults: map[string]uint64{"reset": 1},
-			Own: Spread{Count: 30, P50: 0.1, P99: 1500},
+			Own: verdict.Spread{Count: 30, P50: 0.1, P99: 1500},
 		}},
 		OtherEndpoints: 3, Unmatched: []UnmatchedReport{{Method: "GET", Host: evil, Path: "/" + evil, Status: 404, Count: 2, Reason: evil}}, OtherUnmatched: 4,
 		Histograms: Histograms{Own: buckets}, Timeline: []Point{p(1, true), p(2, false), p(3, true)},
@@ -328,7 +383,7 @@ func standsAlone(t *testing.T, text []byte) page {
 func TestReport_HTMLStandsAloneAndEscapesWhatCameFromRequests(t *testing.T) {
 	report := hostileReport()
 	report.Total.Seconds = 53.7
-	text, err := report.html()
+	text, err := report.Page()
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -359,7 +414,7 @@ func TestReport_HTMLStandsAloneAndEscapesWhatCameFromRequests(t *testing.T) {
 
 func TestReport_OfARunWithoutRequestsHasAPage(t *testing.T) {
 	report := &Report{Name: "empty", Begin: sampledFrom, Verdict: RunVerdict{Trusted: true, Text: "fine"}}
-	text, err := report.html()
+	text, err := report.Page()
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -372,19 +427,19 @@ func TestCompare_DifferencesAndWhatKeepsTwoFromBeingCompared(t *testing.T) {
 	side := func(id string, rate float64, p99 float64) *Report {
 		return &Report{
 			ID: id, Name: "run " + id, Verdict: RunVerdict{Trusted: true}, Configuration: Configuration{Hash: "h"},
-			Total: Sample{Requests: 5000, Rate: rate, Errors: 50, Own: Spread{Count: 5000, P99: p99}},
+			Total: verdict.Sample{Requests: 5000, Rate: rate, Errors: 50, Own: verdict.Spread{Count: 5000, P99: p99}},
 			Endpoints: []EndpointReport{
-				{ID: "a", Endpoint: "GET /a", Requests: 4000, Rate: rate * 0.8, Statuses: map[int]uint64{200: 3950, 500: 50}, Own: Spread{Count: 4000, P50: 0.1, P99: p99}},
+				{ID: "a", Endpoint: "GET /a", Requests: 4000, Rate: rate * 0.8, Statuses: map[int]uint64{200: 3950, 500: 50}, Own: verdict.Spread{Count: 4000, P50: 0.1, P99: p99}},
 				{ID: id, Endpoint: "GET /" + id, Requests: 1000, Rate: rate * 0.2, Statuses: map[int]uint64{200: 1000}},
 			},
 		}
 	}
 	a, b := side("1", 100, 0.2), side("2", 110, 0.1)
-	c := compare(a, b)
+	c := Compare(a, b)
 	if len(c.Remarks) != 0 {
 		t.Errorf("remarks %v, want none", c.Remarks)
 	}
-	if remarks := compare(a, a).Remarks; len(remarks) != 1 || !strings.Contains(remarks[0], "the same run") {
+	if remarks := Compare(a, a).Remarks; len(remarks) != 1 || !strings.Contains(remarks[0], "the same run") {
 		t.Errorf("a run beside itself: %q", remarks)
 	}
 	near := func(p *float64, want float64) bool { return p != nil && *p > want-1e-9 && *p < want+1e-9 }
@@ -400,7 +455,7 @@ func TestCompare_DifferencesAndWhatKeepsTwoFromBeingCompared(t *testing.T) {
 	if one := c.Endpoints[2]; one.Endpoint != "GET /2" || one.Rate.A != nil || !near(one.Rate.B, 22) {
 		t.Errorf("the endpoint of the other: %+v", one)
 	}
-	text, err := c.html()
+	text, err := c.Page()
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -408,120 +463,76 @@ func TestCompare_DifferencesAndWhatKeepsTwoFromBeingCompared(t *testing.T) {
 		t.Error("the page does not show the changes")
 	}
 	b.Verdict.Trusted, b.Configuration.Hash, b.Machine.CPUs, b.Program.Version, b.Running, a.Configuration.Changed, b.Total.Requests = false, "i", 3, "v2", true, true, 10
-	if remarks := compare(a, b).Remarks; len(remarks) != 7 {
+	if remarks := Compare(a, b).Remarks; len(remarks) != 7 {
 		t.Errorf("remarks %q, want 7", remarks)
 	}
-	hostile, err := compare(hostileReport(), hostileReport()).html()
+	hostile, err := Compare(hostileReport(), hostileReport()).Page()
 	if err != nil {
 		t.Fatal(err)
 	}
 	standsAlone(t, hostile)
 }
 
-// Over HTTP, with a server that serves.
-func TestRuns_OverHTTP(t *testing.T) {
-	server, err := listener.Start(config.New(config.Endpoint{Method: "GET", Path: config.Plain("/hello"), Response: config.Response{Body: config.Plain("hi")}}), listener.Options{Record: &record.Options{}})
+// The verdict is on ten seconds however often somebody looks at the run, or begins and
+// ends one.
+func TestRuns_WhoLooksOftenDoesNotChangeWhatIsLookedAt(t *testing.T) {
+	s := newScene("GET /a")
+	s.each = 50 * time.Millisecond
+	runs, sampler := s.runs()
+	entry, err := runs.Begin("")
 	if err != nil {
 		t.Fatal(err)
 	}
-	a, err := Start(server, Options{Address: "127.0.0.1:0", Build: config.Build{Version: "v9"}})
+	for range 15 {
+		for range 10 {
+			runs.Report(entry.ID)
+		}
+		sampler.Take(s.after(500 * time.Millisecond))
+	}
+	if v, _ := sampler.Current(); v.Seconds < 9 || v.Seconds > 11 {
+		t.Errorf("the verdict is on %v seconds", v.Seconds)
+	}
+	if samples, _ := sampler.Latest(verdict.SamplesKept, time.Time{}); len(samples) > 17 {
+		t.Errorf("%d samples of 15 seconds", len(samples))
+	}
+	runs.End(entry.ID)
+	for range 5 {
+		sampler.Take(s.after(time.Second))
+	}
+	if v, _ := sampler.Current(); v.Seconds < 9 || v.Seconds > 11 {
+		t.Errorf("the verdict is on %v seconds after the run", v.Seconds)
+	}
+}
+
+// Lists without anything are lists, in JSON too.
+func TestRun_NothingIsAList(t *testing.T) {
+	runs, sampler := bare()
+	samples, busiest := sampler.Latest(5, time.Time{})
+	entry, err := runs.Begin("none")
 	if err != nil {
 		t.Fatal(err)
 	}
-	t.Cleanup(func() {
-		if err := server.Shutdown(context.Background()); err != nil {
-			t.Error(err)
-		}
-		if err := a.Close(context.Background()); err != nil {
-			t.Error(err)
-		}
-	})
-	call := func(method, path, body string, status int, into any) []byte {
-		t.Helper()
-		req, _ := http.NewRequest(method, path, strings.NewReader(body))
-		resp, err := http.DefaultClient.Do(req)
-		if err != nil {
-			t.Fatal(err)
-		}
-		text, _ := io.ReadAll(resp.Body)
-		_ = resp.Body.Close()
-		if resp.StatusCode != status {
-			t.Fatalf("%s %s: %d %s, want %d", method, path, resp.StatusCode, text, status)
-		}
-		if into != nil {
-			if err := json.Unmarshal(text, into); err != nil {
-				t.Fatalf("%s %s: %v in %s", method, path, err, text)
-			}
-		}
-		if resp.Header.Get("Content-Security-Policy") == "" || !strings.Contains(resp.Header.Get("Content-Security-Policy"), "default-src 'none'") {
-			t.Errorf("%s %s has the policy %q", method, path, resp.Header.Get("Content-Security-Policy"))
-		}
-		return text
-	}
-	base := a.URL() + "/__admin/"
-	for body, status := range map[string]int{`{"name":"` + strings.Repeat("é", 101) + `"}`: 400, `{"name":"a\u0007"}`: 400, `{"nam":"a"}`: 400, `[]`: 400} {
-		call("POST", base+"runs", body, status, nil)
-	}
-	var run RunEntry
-	call("POST", base+"runs", `{"name":"`+strings.Repeat("é", 100)+`"}`, 201, &run)
-	call("POST", base+"runs", ``, 409, nil)
-	for range 25 {
-		resp, err := http.Get(server.URL() + "/hello")
-		if err != nil {
-			t.Fatal(err)
-		}
-		_ = resp.Body.Close()
-	}
-	resp, err := http.Get(server.URL() + "/hallo")
-	if err != nil {
-		t.Fatal(err)
-	}
-	_ = resp.Body.Close()
-	var interim, report Report
-	call("GET", base+"runs/"+run.ID, "", 200, &interim)
-	if !interim.Running || interim.Total.Requests != 26 {
-		t.Errorf("the report of a run that is under way: %+v, want 26 requests", interim.Total)
-	}
-	call("DELETE", base+"runs/"+run.ID, "", 409, nil)
-	call("POST", base+"runs/"+run.ID+"/stop", "", 200, &report)
-	call("POST", base+"runs/"+run.ID+"/stop", "", 409, nil)
-	if report.Total.Requests != 26 || report.Total.Unmatched != 1 || report.Program.Version != "v9" || len(report.Configuration.Hash) != 64 ||
-		len(report.Endpoints) != 1 || report.Endpoints[0].Requests != 25 || len(report.Unmatched) != 1 || !strings.Contains(report.Unmatched[0].Reason, "/hello") {
-		t.Errorf("report %+v", report)
-	}
-	standsAlone(t, call("GET", base+"runs/"+run.ID+"/report", "", 200, nil))
-	var second RunEntry
-	call("POST", base+"runs", "", 201, &second)
-	call("POST", base+"runs/"+second.ID+"/stop", "", 200, nil)
-	var c Comparison
-	call("GET", fmt.Sprintf("%sruns/compare?a=%s&b=%s", base, run.ID, second.ID), "", 200, &c)
-	if c.A.Requests != 26 || c.B.Requests != 0 || len(c.Endpoints) != 1 {
-		t.Errorf("comparison %+v", c)
-	}
-	standsAlone(t, call("GET", fmt.Sprintf("%sruns/compare?a=%s&b=%s&format=html", base, run.ID, second.ID), "", 200, nil))
-	for path, want := range map[string]struct {
-		status int
-		code   string
-	}{
-		"runs/compare?a=1": {400, "bad_query"}, "runs/compare?a=1&b=77": {404, "run_not_found"}, "runs/compare?a=1&b=1&format=xml": {400, "bad_query"},
-		"runs/77": {404, "run_not_found"}, "runs/77/report": {404, "run_not_found"}, "samples?last=0": {400, "bad_query"}, "runs?limit=0": {400, "bad_query"}, "runs?limit=51": {400, "bad_query"}, "runs?limit=x": {400, "bad_query"}, "runs?limit=1": {200, ""}, "samples?last=x": {400, "bad_query"},
-		"samples?after=yesterday": {400, "bad_query"}, "samples?last=5&after=2026-01-02T03:04:05.123Z": {200, ""},
+	report := runs.Report(entry.ID)
+	for name, list := range map[string]any{
+		"samples": samples, "endpoints": busiest, "timeline": report.Timeline, "changes": report.Verdict.Changes, "reasons": report.Verdict.Reasons,
 	} {
-		var got failure
-		if call("GET", base+path, "", want.status, &got); got.Code != want.code {
-			t.Errorf("%s: the code is %q, want %q", path, got.Code, want.code)
+		if text, err := json.Marshal(list); string(text) != "[]" || err != nil {
+			t.Errorf("%s: got %s, %v, want []", name, text, err)
 		}
 	}
-	call("POST", base+"runs/77/stop", "", 404, nil)
-	call("DELETE", base+"runs/77", "", 404, nil)
-	var list struct{ Runs []RunEntry }
-	call("GET", base+"runs", "", 200, &list)
-	if len(list.Runs) != 2 || list.Runs[0].ID != second.ID || list.Runs[1].Verdict == nil || list.Runs[1].Requests != 26 {
-		t.Errorf("runs %+v, want two, the newest first", list.Runs)
-	}
-	var v Verdict
-	call("GET", base+"verdict", "", 200, &v)
-	if v.Since.IsZero() {
-		t.Errorf("verdict %+v", v)
+}
+
+func TestReport_PathsAreLegible(t *testing.T) {
+	for given, want := range map[string]string{
+		"/%D9%85%D8%B1/%E6%97%A5/%F0%9F%8D%A3": "/مر/日/🍣",
+		"/a%20b%2Fc%3Cb%3E":                    "/a%20b%2Fc%3Cb%3E", // what is no letter beyond ASCII
+		"/%E2%80%AEtxt":                        "/%E2%80%AEtxt",     // turns the text around
+		"/%E2%80%A8":                           "/%E2%80%A8",        // ends the line
+		"/%FF%FE/%D9":                          "/%FF%FE/%D9",       // no UTF-8
+		"/plain":                               "/plain",
+	} {
+		if got := legible(given); got != want {
+			t.Errorf("%s: got %s, want %s", given, got, want)
+		}
 	}
 }

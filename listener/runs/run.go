@@ -1,19 +1,19 @@
-package admin
+package runs
 
 import (
 	"cmp"
 	"fmt"
 	"slices"
-	"strconv"
 	"time"
 
 	"mockserver/listener/record"
+	"mockserver/listener/verdict"
 )
 
 const (
-	// runsKept is how many runs are kept: the oldest goes for a new one. A report takes
+	// Kept is how many runs are kept: the oldest goes for a new one. A report takes
 	// 800 KB at most, so all of them 40 MB.
-	runsKept = 50
+	Kept = 50
 	// pointsKept is of how many points the curves of a run are made. A run that is longer
 	// than so many seconds has two, four, … in each.
 	pointsKept = 1200
@@ -24,23 +24,15 @@ const (
 	// untrustedAccepted is the share of a run in which the timing need not be trusted for
 	// the run to be: one bad second of a night is told, and is not what a night is judged by.
 	untrustedAccepted = 0.01
-	nameLength        = 100 // of a run, in characters
+	// NameLength is how many characters the name of a run may have.
+	NameLength = 100
 )
-
-// runs are the runs that are kept, the oldest first. Their sampler's lock guards them.
-type runs struct {
-	all    []*run
-	last   int // number
-	active *run
-}
-
-func newRuns() *runs { return &runs{} }
 
 // run is one named stretch of time.
 type run struct {
 	id, name string
 	begin    time.Time
-	first    *reading             // nil once it has ended
+	first    *verdict.Reading     // nil once it has ended
 	misses   map[missKind]uint64  // how often unmatched requests had come before
 	points   []Point              // see put
 	each     float64              // seconds of a point
@@ -77,72 +69,47 @@ type RunCause struct {
 	Seconds   float64 `json:"seconds" doc:"for how long it held"`
 }
 
-// find is the run with an ID; nil for none.
-func (r *runs) find(id string) *run {
-	i := slices.IndexFunc(r.all, func(one *run) bool { return one.id == id })
-	if i < 0 {
-		return nil
-	}
-	return r.all[i]
-}
-
-// remove forgets a run.
-func (r *runs) remove(one *run) {
-	r.all = slices.DeleteFunc(r.all, func(other *run) bool { return other == one })
-}
-
-// begin begins a run. There is one at a time.
-func (r *runs) begin(name string, first *reading, misses []record.Miss, spec string) *run {
-	r.last++
-	one := &run{
-		id: strconv.Itoa(r.last), name: name, begin: first.time, first: first, spec: spec, each: sampleEvery.Seconds(),
+func newRun(id, name string, first *verdict.Reading, misses []record.Miss, spec string) *run {
+	r := &run{
+		id: id, name: name, begin: first.Time, first: first, spec: spec, each: verdict.Every.Seconds(),
 		misses: map[missKind]uint64{}, held: map[string]*RunCause{},
 	}
-	if one.name == "" {
-		one.name = "run " + one.id
+	if name == "" {
+		r.name = "run " + id
 	}
 	for _, m := range misses {
-		one.misses[kindOf(m)] = m.Count
+		r.misses[kindOf(m)] = m.Count
 	}
-	r.all = append(r.all, one)
-	if len(r.all) > runsKept {
-		r.all = slices.Delete(r.all, 0, 1)
-	}
-	r.active = one
-	return one
+	return r
 }
 
 func kindOf(m record.Miss) missKind { return missKind{m.Method, m.Host, m.Path} }
 
-// sampled adds a sample to the run that is under way.
-func (r *runs) sampled(s Sample, v Verdict) {
-	one := r.active
-	if one == nil || s.Seconds <= 0 {
-		return
-	}
-	at := s.Time.Sub(one.begin).Seconds()
-	one.points, one.each = put(one.points, one.each, pointOf(&s, at, v.Trusted))
-	one.judged += s.Seconds
-	one.stall = max(one.stall, s.Stall)
+// sampled adds a sample, and the verdict after it.
+func (r *run) sampled(s verdict.Sample, v verdict.Verdict) {
+	at := s.Time.Sub(r.begin).Seconds()
+	r.points, r.each = put(r.points, r.each, pointOf(&s, at, v.Trusted))
+	r.judged += s.Seconds
+	r.stall = max(r.stall, s.Stall)
 	if !v.Trusted {
-		one.bad += s.Seconds
+		r.bad += s.Seconds
 	}
 	codes := []string{}
 	for _, reason := range v.Reasons {
 		codes = append(codes, reason.Code)
-		one.hold(reason, s.Seconds)
+		r.hold(reason, s.Seconds)
 	}
 	before := Change{Trusted: true}
-	if len(one.changes) > 0 {
-		before = one.changes[len(one.changes)-1]
+	if len(r.changes) > 0 {
+		before = r.changes[len(r.changes)-1]
 	}
-	if !slices.Equal(before.Reasons, codes) && len(one.changes)+len(codes) > 0 && len(one.changes) < changesKept {
-		one.changes = append(one.changes, Change{At: max(at-s.Seconds, 0), Trusted: v.Trusted, Reasons: codes})
+	if !slices.Equal(before.Reasons, codes) && len(r.changes)+len(codes) > 0 && len(r.changes) < changesKept {
+		r.changes = append(r.changes, Change{At: max(at-s.Seconds, 0), Trusted: v.Trusted, Reasons: codes})
 	}
 }
 
 // hold adds a reason that held for some seconds.
-func (r *run) hold(reason Reason, seconds float64) {
+func (r *run) hold(reason verdict.Reason, seconds float64) {
 	c := r.held[reason.Code]
 	if c == nil {
 		c = &RunCause{Code: reason.Code, Unit: reason.Unit, Number: -1}
@@ -185,9 +152,9 @@ func (r *run) verdict(unknown []string, idle bool) RunVerdict {
 	case r.bad == 0:
 		v.Text = "The timing of this run can be trusted."
 	case v.Trusted:
-		v.Text = fmt.Sprintf("The timing of this run can be trusted, but for %s of its %s seconds.", short(r.bad), short(r.judged))
+		v.Text = fmt.Sprintf("The timing of this run can be trusted, but for %s of its %s seconds.", verdict.Short(r.bad), verdict.Short(r.judged))
 	default:
-		v.Text = fmt.Sprintf("The timing of this run cannot be trusted: for %s of its %s seconds there was a reason not to.", short(r.bad), short(r.judged))
+		v.Text = fmt.Sprintf("The timing of this run cannot be trusted: for %s of its %s seconds there was a reason not to.", verdict.Short(r.bad), verdict.Short(r.judged))
 	}
 	return v
 }
@@ -206,15 +173,24 @@ type RunEntry struct {
 }
 
 // entry is a run in the list, as of a reading.
-func (r *run) entry(now *reading) RunEntry {
+func (r *run) entry(now *verdict.Reading) RunEntry {
 	e := RunEntry{ID: r.id, Name: r.name, Running: r.report == nil, Begin: r.begin.UTC()}
 	if r.report != nil {
 		e.End, e.Seconds, e.Requests, e.Rate, e.Verdict = r.report.End, r.report.Total.Seconds, r.report.Total.Requests, r.report.Total.Rate, &r.report.Verdict
 		return e
 	}
-	e.Requests = now.requests - r.first.requests
-	if e.Seconds = now.time.Sub(r.begin).Seconds(); e.Seconds > 0 {
+	e.Requests = now.Requests - r.first.Requests
+	if e.Seconds = now.Time.Sub(r.begin).Seconds(); e.Seconds > 0 {
 		e.Rate = float64(e.Requests) / e.Seconds
 	}
 	return e
+}
+
+// finish makes the report of a run that ends, and lets go of what only that needed.
+func (r *run) finish(last *verdict.Reading, m setting) *Report {
+	r.report = r.reportAt(last, m)
+	end := last.Time.UTC()
+	r.report.Running, r.report.End = false, &end
+	r.first, r.points, r.misses, r.held, r.changes = nil, nil, nil, nil, nil
+	return r.report
 }

@@ -1,10 +1,11 @@
-package admin
+package runs
 
 import (
 	"fmt"
 	"math"
 
 	"mockserver/internal/histogram"
+	"mockserver/listener/verdict"
 )
 
 // Percentile is one point of a distribution: so many percent took at most MS.
@@ -33,10 +34,10 @@ func percentilesOf(l histogram.Snapshot) []Percentile {
 		for _, tenth := range [...]float64{10, 9, 8, 7, 6, 5, 4, 3, 2.5, 2, 1.5, 1.2} {
 			left := nine * tenth / 10
 			if left*float64(l.Count) < 1 {
-				return append(list, Percentile{100, inMS(l.Max)})
+				return append(list, Percentile{100, verdict.Milliseconds(l.Max)})
 			}
 			// As a person writes it: 99.97 and not 99.970000000000013.
-			list = append(list, Percentile{math.Round((1-left)*1e12) / 1e10, inMS(l.Quantile(1 - left))})
+			list = append(list, Percentile{math.Round((1-left)*1e12) / 1e10, verdict.Milliseconds(l.Quantile(1 - left))})
 		}
 	}
 }

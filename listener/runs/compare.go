@@ -1,10 +1,11 @@
-package admin
+package runs
 
 import (
 	"fmt"
 	"slices"
 
 	"mockserver/internal/wording"
+	"mockserver/listener/verdict"
 )
 
 // Comparison is two runs beside each other.
@@ -80,9 +81,9 @@ func pairOf(a, b *float64) Pair {
 	if a == nil || b == nil {
 		return p
 	}
-	p.Difference = figure(*b - *a)
+	p.Difference = new(*b - *a)
 	if *a != 0 {
-		p.Change = figure(*b/(*a) - 1)
+		p.Change = new(*b/(*a) - 1)
 	}
 	return p
 }
@@ -90,9 +91,9 @@ func pairOf(a, b *float64) Pair {
 // figures are those of one side of a comparison.
 type figures struct {
 	requests, errors uint64
-	kinds            ErrorKinds
+	kinds            verdict.ErrorKinds
 	rate             float64
-	own, inj, late   Spread
+	own, inj, late   verdict.Spread
 }
 
 // differences are two sides' figures; a side that is nil has none.
@@ -109,15 +110,15 @@ func differences(a, b *figures) Differences {
 		}
 		return pairOf(one(a), one(b))
 	}
-	timed := func(spread func(*figures) *Spread, ms func(*Spread) float64) Pair {
+	timed := func(spread func(*figures) *verdict.Spread, ms func(*verdict.Spread) float64) Pair {
 		return pair(func(f *figures) (float64, bool) { s := spread(f); return ms(s), s.Count > 0 })
 	}
 	part := func(of func(*figures) uint64) Pair {
 		return pair(func(f *figures) (float64, bool) { return float64(of(f)) / float64(max(f.requests, 1)), f.requests > 0 })
 	}
-	own, inj, late := func(f *figures) *Spread { return &f.own }, func(f *figures) *Spread { return &f.inj }, func(f *figures) *Spread { return &f.late }
-	p50, p90 := func(s *Spread) float64 { return s.P50 }, func(s *Spread) float64 { return s.P90 }
-	p99, p999 := func(s *Spread) float64 { return s.P99 }, func(s *Spread) float64 { return s.P999 }
+	own, inj, late := func(f *figures) *verdict.Spread { return &f.own }, func(f *figures) *verdict.Spread { return &f.inj }, func(f *figures) *verdict.Spread { return &f.late }
+	p50, p90 := func(s *verdict.Spread) float64 { return s.P50 }, func(s *verdict.Spread) float64 { return s.P90 }
+	p99, p999 := func(s *verdict.Spread) float64 { return s.P99 }, func(s *verdict.Spread) float64 { return s.P999 }
 	return Differences{
 		Requests:       pair(func(f *figures) (float64, bool) { return float64(f.requests), true }),
 		Rate:           pair(func(f *figures) (float64, bool) { return f.rate, true }),
@@ -130,8 +131,8 @@ func differences(a, b *figures) Differences {
 	}
 }
 
-// compare puts two reports beside each other.
-func compare(a, b *Report) Comparison {
+// Compare puts two reports beside each other.
+func Compare(a, b *Report) *Comparison {
 	c := Comparison{A: entryOf(a), B: entryOf(b), Remarks: remarksOn(a, b), Reasons: reasonPairs(a, b), Endpoints: []EndpointPair{}}
 	c.Total = totalDifferences(a, b)
 	of := map[string]*EndpointReport{}
@@ -148,7 +149,7 @@ func compare(a, b *Report) Comparison {
 			c.Endpoints = append(c.Endpoints, endpointPair(one, nil, one))
 		}
 	}
-	return c
+	return &c
 }
 
 func endpointPair(named, a, b *EndpointReport) EndpointPair {
@@ -177,12 +178,12 @@ func totalFigures(r *Report) *figures {
 // totalDifferences are those of two whole runs: what each of their requests had, and
 // what the server did beside them.
 func totalDifferences(a, b *Report) TotalDifferences {
-	pair := func(of func(*Sample) *float64) Pair { return pairOf(of(&a.Total), of(&b.Total)) }
-	counted := func(of func(*Sample) int64) Pair {
-		return pair(func(s *Sample) *float64 { return figure(float64(of(s))) })
+	pair := func(of func(*verdict.Sample) *float64) Pair { return pairOf(of(&a.Total), of(&b.Total)) }
+	counted := func(of func(*verdict.Sample) int64) Pair {
+		return pair(func(s *verdict.Sample) *float64 { return new(float64(of(s))) })
 	}
-	timed := func(of func(*Sample) (*Spread, float64)) Pair {
-		return pair(func(s *Sample) *float64 {
+	timed := func(of func(*verdict.Sample) (*verdict.Spread, float64)) Pair {
+		return pair(func(s *verdict.Sample) *float64 {
 			if spread, ms := of(s); spread.Count > 0 {
 				return &ms
 			}
@@ -191,23 +192,23 @@ func totalDifferences(a, b *Report) TotalDifferences {
 	}
 	return TotalDifferences{
 		Differences:     differences(totalFigures(a), totalFigures(b)),
-		WebhooksSent:    counted(func(s *Sample) int64 { return s.WebhooksSent }),
-		WebhooksDead:    counted(func(s *Sample) int64 { return s.WebhooksDead }),
-		WebhooksRefused: counted(func(s *Sample) int64 { return s.WebhooksRefused }),
-		WebhookLagP50:   timed(func(s *Sample) (*Spread, float64) { return &s.WebhookLag, s.WebhookLag.P50 }),
-		WebhookLagP99:   timed(func(s *Sample) (*Spread, float64) { return &s.WebhookLag, s.WebhookLag.P99 }),
-		CPU:             pair(func(s *Sample) *float64 { return s.CPU }),
-		CPUShare: pair(func(s *Sample) *float64 {
-			if share, ok := s.ofQuota(); ok {
+		WebhooksSent:    counted(func(s *verdict.Sample) int64 { return s.WebhooksSent }),
+		WebhooksDead:    counted(func(s *verdict.Sample) int64 { return s.WebhooksDead }),
+		WebhooksRefused: counted(func(s *verdict.Sample) int64 { return s.WebhooksRefused }),
+		WebhookLagP50:   timed(func(s *verdict.Sample) (*verdict.Spread, float64) { return &s.WebhookLag, s.WebhookLag.P50 }),
+		WebhookLagP99:   timed(func(s *verdict.Sample) (*verdict.Spread, float64) { return &s.WebhookLag, s.WebhookLag.P99 }),
+		CPU:             pair(func(s *verdict.Sample) *float64 { return s.CPU }),
+		CPUShare: pair(func(s *verdict.Sample) *float64 {
+			if share, ok := s.CPUShare(); ok {
 				return &share
 			}
 			return nil
 		}),
-		MachineCPU:   pair(func(s *Sample) *float64 { return s.MachineCPU }),
-		Throttled:    pair(func(s *Sample) *float64 { return s.Throttled }),
-		SchedulerP99: timed(func(s *Sample) (*Spread, float64) { return &s.Scheduler, s.Scheduler.P99 }),
-		PauseMax:     timed(func(s *Sample) (*Spread, float64) { return &s.Pauses, s.Pauses.Max }),
-		Memory:       counted(func(s *Sample) int64 { return int64(s.Memory) }),
+		MachineCPU:   pair(func(s *verdict.Sample) *float64 { return s.MachineCPU }),
+		Throttled:    pair(func(s *verdict.Sample) *float64 { return s.Throttled }),
+		SchedulerP99: timed(func(s *verdict.Sample) (*verdict.Spread, float64) { return &s.Scheduler, s.Scheduler.P99 }),
+		PauseMax:     timed(func(s *verdict.Sample) (*verdict.Spread, float64) { return &s.Pauses, s.Pauses.Max }),
+		Memory:       counted(func(s *verdict.Sample) int64 { return int64(s.Memory) }),
 	}
 }
 

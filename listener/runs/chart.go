@@ -1,4 +1,4 @@
-package admin
+package runs
 
 import (
 	"fmt"
@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"mockserver/internal/chart"
+	"mockserver/listener/verdict"
 )
 
 // curves is a chart of figures over time, as an SVG that takes its colours from the
@@ -113,13 +114,13 @@ func (c *bars) svg() template.HTML {
 		return ""
 	}
 	picture := chart.Chart{ID: c.id, Title: c.title, About: c.about}
-	picture.Y = upTo(float64(most)/float64(all)*100, func(value float64) string { return short(value) + " %" })
+	picture.Y = upTo(float64(most)/float64(all)*100, func(value float64) string { return verdict.Short(value) + " %" })
 	picture.X.To = float64(max(len(c.buckets), 8))
 	every := int(math.Ceil(chart.LabelWidth / (chart.PageWidth / picture.X.To)))
 	figures := chart.Bars{Bars: make([]chart.Bar, len(c.buckets))}
 	for i, bucket := range c.buckets {
 		place, percent := float64(i), float64(bucket.Count)/float64(all)*100
-		figures.Bars[i] = chart.Bar{From: place, To: place + 1, Value: percent, Text: bucket.text() + ": " + short(percent) + " %"}
+		figures.Bars[i] = chart.Bar{From: place, To: place + 1, Value: percent, Text: bucket.text() + ": " + verdict.Short(percent) + " %"}
 		if i%every == 0 {
 			picture.X.Ticks = append(picture.X.Ticks, chart.Tick{At: place + 0.5, Text: bucket.text()})
 		}
@@ -163,11 +164,11 @@ func msText(ms float64) string {
 	case ms == 0:
 		return "0"
 	case ms < 1:
-		return short(ms*1000) + " µs"
+		return verdict.Short(ms*1000) + " µs"
 	case ms < 1000:
-		return short(ms) + " ms"
+		return verdict.Short(ms) + " ms"
 	}
-	return short(ms/1000) + " s"
+	return verdict.Short(ms/1000) + " s"
 }
 
 // countText is a count in groups of three digits, which no line breaks.
@@ -184,5 +185,5 @@ func rateText(value float64) string {
 	if value >= 1000 {
 		return countText(uint64(math.Round(value)))
 	}
-	return short(value)
+	return verdict.Short(value)
 }

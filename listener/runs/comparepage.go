@@ -1,8 +1,9 @@
-package admin
+package runs
 
 import (
 	"html/template"
 	"math"
+	"mockserver/listener/verdict"
 	"strings"
 )
 
@@ -12,8 +13,9 @@ type comparisonPage struct {
 	Style template.CSS
 }
 
-func (c Comparison) html() ([]byte, error) {
-	return rendered("compare.html", comparisonPage{c, reportStyle()})
+// Page is a comparison as a page that needs nothing else.
+func (c *Comparison) Page() ([]byte, error) {
+	return rendered("compare.html", comparisonPage{*c, Style()})
 }
 
 // pairRow is a figure of a comparison as texts.
@@ -25,7 +27,7 @@ func rowOf(name string, p Pair, text func(float64) string) pairRow {
 
 func wholeText(n float64) string { return countText(uint64(n)) }
 
-func memoryText(n float64) string { return short(n/(1<<20)) + " MiB" }
+func memoryText(n float64) string { return verdict.Short(n/(1<<20)) + " MiB" }
 
 // rows are the figures of a comparison in the order in which they are shown.
 func (d Differences) rows() []pairRow {
@@ -42,7 +44,7 @@ func (d TotalDifferences) whole() []pairRow {
 	return append(d.rows(),
 		rowOf("Webhooks sent", d.WebhooksSent, wholeText), rowOf("Webhooks failed", d.WebhooksDead, wholeText), rowOf("Webhooks refused", d.WebhooksRefused, wholeText),
 		rowOf("Webhook lag p50", d.WebhookLagP50, msText), rowOf("Webhook lag p99", d.WebhookLagP99, msText),
-		rowOf("CPU used, in cores", d.CPU, short), rowOf("CPU used, of what it may use", d.CPUShare, shareText),
+		rowOf("CPU used, in cores", d.CPU, verdict.Short), rowOf("CPU used, of what it may use", d.CPUShare, shareText),
 		rowOf("Machine busy", d.MachineCPU, shareText), rowOf("Kept from running by the quota", d.Throttled, msText),
 		rowOf("Scheduler latency p99", d.SchedulerP99, msText), rowOf("Longest pause of the collector", d.PauseMax, msText),
 		rowOf("Memory at the end", d.Memory, memoryText),

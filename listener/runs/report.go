@@ -1,4 +1,4 @@
-package admin
+package runs
 
 import (
 	"bufio"
@@ -12,6 +12,7 @@ import (
 
 	"mockserver/internal/histogram"
 	"mockserver/listener/record"
+	"mockserver/listener/verdict"
 )
 
 // Report is what happened in a run. Times are in milliseconds unless they say otherwise.
@@ -27,7 +28,7 @@ type Report struct {
 	Program        Program           `json:"program" doc:"that ran"`
 	Machine        Machine           `json:"machine" doc:"that it ran on"`
 	Configuration  Configuration     `json:"configuration" doc:"that was served"`
-	Total          Sample            `json:"total" doc:"the whole run as one sample"`
+	Total          verdict.Sample    `json:"total" doc:"the whole run as one sample"`
 	Endpoints      []EndpointReport  `json:"endpoints" doc:"those that were asked, the busiest first, at most 500"`
 	OtherEndpoints int               `json:"other_endpoints" doc:"how many more were asked"`
 	Histograms     Histograms        `json:"histograms" doc:"distributions of the run"`
@@ -72,15 +73,15 @@ type EndpointReport struct {
 	Requests uint64         `json:"requests" doc:"that it answered"`
 	Rate     float64        `json:"rate" doc:"requests a second"`
 	Statuses map[int]uint64 `json:"statuses" doc:"how many answers had each status"`
-	ErrorKinds
+	verdict.ErrorKinds
 	Faults         map[string]uint64 `json:"faults" doc:"answers that went wrong as declared, by fault"`
 	Limited        uint64            `json:"limited" doc:"answered 429 by a rate limit"`
 	Refused        uint64            `json:"refused" doc:"answered 503 by a capacity"`
 	In             uint64            `json:"bytes_in" doc:"of request bodies"`
 	Out            uint64            `json:"bytes_out" doc:"of answers' bodies"`
-	Own            Spread            `json:"own" doc:"the server's own time"`
-	Injected       Spread            `json:"injected" doc:"latency as declared"`
-	InjectionError Spread            `json:"injection_error" doc:"how much later than declared answers were"`
+	Own            verdict.Spread    `json:"own" doc:"the server's own time"`
+	Injected       verdict.Spread    `json:"injected" doc:"latency as declared"`
+	InjectionError verdict.Spread    `json:"injection_error" doc:"how much later than declared answers were"`
 }
 
 // Histograms are the distributions of a run.
@@ -101,31 +102,31 @@ type UnmatchedReport struct {
 	Reason string `json:"reason" doc:"why no endpoint matched the last one"`
 }
 
-// made is what a report needs beside its run.
-type made struct {
+// setting is what a report needs beside its run.
+type setting struct {
 	program Program
-	spec    string
+	spec    string // fingerprint of what is served now
 	misses  []record.Miss
 	unknown []string
 }
 
 // reportAt is the report of a run up to a reading.
-func (r *run) reportAt(end *reading, m made) *Report {
-	total := between(r.first, end)
+func (r *run) reportAt(end *verdict.Reading, m setting) *Report {
+	total := verdict.Between(r.first, end)
 	total.Stall = r.stall
 	report := &Report{
 		Form: 1, ID: r.id, Name: r.name, Running: true, Begin: r.begin.UTC(),
-		Verdict: r.verdict(m.unknown, total.idle()), Program: m.program, Machine: thisMachine(total.CPULimit),
-		Configuration: Configuration{Hash: r.spec, Changed: r.spec != m.spec, Endpoints: len(end.counts.Endpoints)},
+		Verdict: r.verdict(m.unknown, total.Idle()), Program: m.program, Machine: thisMachine(total.CPULimit),
+		Configuration: Configuration{Hash: r.spec, Changed: r.spec != m.spec, Endpoints: len(end.Counts.Endpoints)},
 		Total:         total, Endpoints: []EndpointReport{}, Timeline: thinned(append([]Point{}, r.points...), pointsKept),
 	}
-	all := busiestOf(&r.first.counts, &end.counts, 0)
+	all := record.Busiest(&r.first.Counts, &end.Counts, 0)
 	for _, c := range all[:min(len(all), endpointsReported)] {
 		report.Endpoints = append(report.Endpoints, endpointReport(&c, total.Seconds))
 	}
 	report.OtherEndpoints = len(all) - len(report.Endpoints)
-	lag := end.webhooks.Lag.Since(r.first.webhooks.Lag)
-	own, injected, late := end.service.Since(r.first.service), end.injected.Since(r.first.injected), end.late.Since(r.first.late)
+	lag := end.Webhooks.Lag.Since(r.first.Webhooks.Lag)
+	own, injected, late := end.Service.Since(r.first.Service), end.Injected.Since(r.first.Injected), end.Late.Since(r.first.Late)
 	report.Histograms = Histograms{
 		Own: bucketsOf(own), Injected: bucketsOf(injected), InjectionError: bucketsOf(late),
 		WebhookLag: bucketsOf(lag),
@@ -141,8 +142,8 @@ func (r *run) reportAt(end *reading, m made) *Report {
 func endpointReport(c *record.EndpointCounts, seconds float64) EndpointReport {
 	e := EndpointReport{
 		ID: c.ID, Endpoint: c.Endpoint, Host: c.Host, If: c.If, Requests: c.Requests, Statuses: c.Statuses, Faults: c.Faults,
-		ErrorKinds: errorKindsOf(c), Limited: c.Limited, Refused: c.Refused, In: c.In, Out: c.Out,
-		Own: spreadOf(c.Service), Injected: spreadOf(c.Injected), InjectionError: spreadOf(c.InjectionError),
+		ErrorKinds: verdict.ErrorKindsOf(c), Limited: c.Limited, Refused: c.Refused, In: c.In, Out: c.Out,
+		Own: verdict.SpreadOf(c.Service), Injected: verdict.SpreadOf(c.Injected), InjectionError: verdict.SpreadOf(c.InjectionError),
 	}
 	if seconds > 0 {
 		e.Rate = float64(c.Requests) / seconds
@@ -175,7 +176,7 @@ func bucketsOf(l histogram.Snapshot) []Bucket {
 	buckets := make([]Bucket, 0, len(sums)+1)
 	var before uint64
 	for i, end := range ends {
-		buckets = append(buckets, Bucket{End: inMS(end), Count: sums[i] - before})
+		buckets = append(buckets, Bucket{End: verdict.Milliseconds(end), Count: sums[i] - before})
 		before = sums[i]
 	}
 	return append(buckets, Bucket{Count: l.Count - before})

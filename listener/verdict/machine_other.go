@@ -1,6 +1,6 @@
 //go:build !linux
 
-package admin
+package verdict
 
 // meter reads what the process and the machine use: nothing, on systems other than Linux.
 type meter struct{}

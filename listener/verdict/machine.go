@@ -1,4 +1,4 @@
-package admin
+package verdict
 
 import (
 	"runtime"
@@ -56,23 +56,23 @@ func loadBetween(before, after *usage, apart time.Duration) Load {
 		return l
 	}
 	if n, ok := after.cpu.since(before.cpu); ok {
-		l.CPU = figure(float64(n) / float64(apart))
+		l.CPU = new(float64(n) / float64(apart))
 	}
 	if n, ok := after.throttled.since(before.throttled); ok {
-		l.Throttled = figure(inMS(time.Duration(n)))
+		l.Throttled = new(Milliseconds(time.Duration(n)))
 	}
 	if n, ok := after.pressure.since(before.pressure); ok {
-		l.Pressure = figure(min(float64(n)/float64(apart), 1))
+		l.Pressure = new(min(float64(n)/float64(apart), 1))
 	}
 	if mean, ok := meanWait(before.waits, after.waits); ok {
-		l.CPUWait = figure(inMS(mean))
+		l.CPUWait = new(Milliseconds(mean))
 	}
 	if a, b := before.machine, after.machine; a.known && b.known && b.all > a.all {
 		all := float64(b.all - a.all)
 		// The kernel's idle time may go back a little.
 		idle := float64(max(b.idle, a.idle) - a.idle)
-		l.MachineCPU = figure(max(1-idle/all, 0))
-		l.Steal = figure(float64(max(b.stolen, a.stolen)-a.stolen) / all)
+		l.MachineCPU = new(max(1-idle/all, 0))
+		l.Steal = new(float64(max(b.stolen, a.stolen)-a.stolen) / all)
 	}
 	return l
 }
@@ -104,5 +104,3 @@ func cpuLimit(quota float64) float64 {
 	}
 	return most
 }
-
-func figure(value float64) *float64 { return &value }

@@ -1,6 +1,10 @@
-package admin
+package runs
 
-import "math"
+import (
+	"math"
+
+	"mockserver/listener/verdict"
+)
 
 // Point is one stretch of a run: a second, or several of a long run. Times are in
 // milliseconds, counts a second. What is not known is nil.
@@ -37,14 +41,14 @@ type Point struct {
 }
 
 // pointOf is a sample as a point of a run.
-func pointOf(s *Sample, at float64, trusted bool) Point {
+func pointOf(s *verdict.Sample, at float64, trusted bool) Point {
 	each := func(n uint64) float64 {
 		if s.Seconds <= 0 {
 			return 0
 		}
 		return float64(n) / s.Seconds
 	}
-	timed := func(d Spread, ms float64) *float64 {
+	timed := func(d verdict.Spread, ms float64) *float64 {
 		if d.Count == 0 {
 			return nil
 		}
@@ -62,8 +66,8 @@ func pointOf(s *Sample, at float64, trusted bool) Point {
 		SchedulerP99:    timed(s.Scheduler, s.Scheduler.P99), PauseMax: timed(s.Pauses, s.Pauses.Max),
 		MachineCPU: s.MachineCPU, Steal: s.Steal, Throttled: s.Throttled, Memory: float64(s.Memory),
 	}
-	if share, ok := s.ofQuota(); ok {
-		p.CPU = figure(share)
+	if share, ok := s.CPUShare(); ok {
+		p.CPU = new(share)
 	}
 	return p
 }
@@ -92,7 +96,7 @@ func (p Point) join(q Point) Point {
 		CPU: most(p.CPU, q.CPU), MachineCPU: most(p.MachineCPU, q.MachineCPU), Steal: most(p.Steal, q.Steal),
 	}
 	if p.Throttled != nil && q.Throttled != nil { // a sum, as it is of the second
-		joined.Throttled = figure(*p.Throttled + *q.Throttled)
+		joined.Throttled = new(*p.Throttled + *q.Throttled)
 	}
 	return joined
 }
@@ -113,7 +117,7 @@ func most(a, b *float64) *float64 {
 // so that the first hour of a night is as fine as the last.
 func put(points []Point, each float64, p Point) ([]Point, float64) {
 	slot := func(at float64) float64 { return math.Floor(at / each) }
-	if n := len(points); n > 0 && each > sampleEvery.Seconds() && slot(points[n-1].At) == slot(p.At) {
+	if n := len(points); n > 0 && each > verdict.Every.Seconds() && slot(points[n-1].At) == slot(p.At) {
 		points[n-1] = points[n-1].join(p)
 		return points, each
 	}

@@ -1,4 +1,4 @@
-package admin
+package verdict
 
 import (
 	"cmp"
@@ -51,7 +51,7 @@ type check struct {
 var checks = []check{
 	{"throttled", milliseconds, 0, func(s *Sample) (float64, bool) { return known(s.Throttled) }, nil,
 		saying("the CPU quota kept threads from running for %s, summed over the CPUs; %s is accepted")},
-	{"cpu-quota", share, 0.9, (*Sample).ofQuota, nil,
+	{"cpu-quota", share, 0.9, (*Sample).CPUShare, nil,
 		saying("the process used %s of the CPU that it may use; %s is accepted")},
 	{"machine", share, 0.95, func(s *Sample) (float64, bool) { return known(s.MachineCPU) }, nil,
 		saying("the CPUs of the machine were busy for %s of the time; %s is accepted")},
@@ -89,8 +89,8 @@ func saying(format string) func(figure, limit string) string {
 	return func(figure, limit string) string { return fmt.Sprintf(format, figure, limit) }
 }
 
-// ofQuota is how much of the CPU that the process may use it used.
-func (s *Sample) ofQuota() (float64, bool) {
+// CPUShare is how much of the CPU that the process may use it used.
+func (s *Sample) CPUShare() (float64, bool) {
 	if s.CPU == nil || s.CPULimit <= 0 {
 		return 0, s.CPU != nil
 	}
@@ -132,8 +132,8 @@ func (u unit) written(value float64, digits int) string {
 	}
 }
 
-// short is a number with three digits that count.
-func short(value float64) string { return rounded(value, 3) }
+// Short is a number with three digits that count.
+func Short(value float64) string { return rounded(value, 3) }
 
 // rounded is a number with three or more digits that count.
 func rounded(value float64, digits int) string {
@@ -230,7 +230,7 @@ func (u unit) parse(text string) (float64, error) {
 	case milliseconds:
 		var d time.Duration
 		d, err = time.ParseDuration(text)
-		value = inMS(d)
+		value = Milliseconds(d)
 	case share:
 		var ok bool
 		if text, ok = strings.CutSuffix(text, "%"); !ok {

@@ -1,4 +1,4 @@
-package admin
+package verdict
 
 import (
 	"log/slog"
@@ -17,7 +17,7 @@ func busySample() Sample {
 	return Sample{
 		Time: time.Date(2026, 1, 2, 3, 4, 15, 0, time.UTC), Seconds: 10, Requests: 1000,
 		Load: Load{
-			CPU: figure(0.5), CPULimit: 2, CPUWait: figure(0), Throttled: figure(0), MachineCPU: figure(0.3), Steal: figure(0), Pressure: figure(0),
+			CPU: new(0.5), CPULimit: 2, CPUWait: new(0.0), Throttled: new(0.0), MachineCPU: new(0.3), Steal: new(0.0), Pressure: new(0.0),
 			Descriptors: 100, DescriptorLimit: 1000,
 		},
 	}
@@ -45,7 +45,7 @@ func TestJudge_EachReasonAloneAndItsBorder(t *testing.T) {
 		set         func(*Sample, float64)
 	}{
 		{"throttled", 0, 0.001, func(s *Sample, v float64) { s.Throttled = &v }},
-		{"cpu-quota", 0.9, 0.91, func(s *Sample, v float64) { s.CPU = figure(v * 2) }},
+		{"cpu-quota", 0.9, 0.91, func(s *Sample, v float64) { s.CPU = new(v * 2) }},
 		{"machine", 0.95, 0.96, func(s *Sample, v float64) { s.MachineCPU = &v }},
 		{"steal", 0.05, 0.051, func(s *Sample, v float64) { s.Steal = &v }},
 		{"cpu-wait", 0.1, 0.11, func(s *Sample, v float64) { s.CPUWait = &v }},
@@ -108,8 +108,8 @@ func TestSampler_WhatMayBeLateIsOfTheShortestLatency(t *testing.T) {
 		injected = append(injected, slices.Repeat([]time.Duration{10 * time.Millisecond}, short)...)
 		s.counts.Endpoints[0].Requests, s.counts.Endpoints[0].Injected = 100, histogram.Of(injected...)
 		s.counts.Endpoints[0].InjectionError = histogram.Of(slices.Repeat([]time.Duration{time.Second}, 100)...)
-		sampler.take(s.after(time.Second))
-		v, _ := sampler.current()
+		sampler.Take(s.after(time.Second))
+		v, _ := sampler.Current()
 		if len(v.Reasons) != 1 || v.Reasons[0].Code != "injection-p99" || math.Abs(v.Reasons[0].Threshold-want) > want/100 {
 			t.Errorf("%d short ones: %+v, want a threshold of %v ms", short, v.Reasons, want)
 		}
@@ -119,7 +119,7 @@ func TestSampler_WhatMayBeLateIsOfTheShortestLatency(t *testing.T) {
 // A figure that is hardly above its threshold is not written as the threshold is.
 func TestJudge_TheTextShowsWhatIsAboveWhat(t *testing.T) {
 	s := busySample()
-	s.Own.P99, s.MachineCPU = 1.00004, figure(0.9501)
+	s.Own.P99, s.MachineCPU = 1.00004, new(0.9501)
 	v := judge(&s, nil)
 	if len(v.Reasons) != 2 || !strings.Contains(v.Reasons[0].Text, "95.01 %") || !strings.Contains(v.Reasons[1].Text, "1.00004 ms") {
 		t.Errorf("%+v", v.Reasons)
@@ -128,7 +128,7 @@ func TestJudge_TheTextShowsWhatIsAboveWhat(t *testing.T) {
 
 func TestJudge_IdleIsTrustedWhateverTheMachineDoes(t *testing.T) {
 	s := busySample()
-	s.Requests, s.MachineCPU, s.Stall = 0, figure(1), 5000
+	s.Requests, s.MachineCPU, s.Stall = 0, new(1.0), 5000
 	if v := judge(&s, nil); !v.Trusted || !v.Idle {
 		t.Errorf("verdict %+v, want idle and trusted: nothing was timed", v)
 	}
@@ -162,7 +162,7 @@ func TestVerdict_RemembersSinceWhenAReasonHolds(t *testing.T) {
 	at := func(second int) time.Time { return time.Date(2026, 1, 2, 3, 4, second, 0, time.UTC) }
 	good, slow, both := busySample(), busySample(), busySample()
 	slow.Own.P99 = 5
-	both.Own.P99, both.Steal = 5, figure(0.5)
+	both.Own.P99, both.Steal = 5, new(0.5)
 	start := Verdict{Trusted: true, Since: at(0)}
 	first := judge(&slow, nil).after(start, at(1))
 	second := judge(&both, nil).after(first, at(2))

@@ -1,4 +1,4 @@
-package admin
+package runs
 
 import (
 	"bytes"
@@ -8,6 +8,7 @@ import (
 	"html/template"
 	"maps"
 	"math"
+	"mockserver/listener/verdict"
 	"net/url"
 	"regexp"
 	"slices"
@@ -24,19 +25,19 @@ import (
 //go:embed report
 var reportFiles embed.FS
 
-// reportPolicy lets a report be shown, and nothing be run or loaded by it.
-const reportPolicy = "default-src 'none'; style-src 'unsafe-inline'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'"
+// PagePolicy lets a page be shown, and nothing be run or loaded by it.
+const PagePolicy = "default-src 'none'; style-src 'unsafe-inline'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'"
 
 // reportTemplates reads the templates, when they are needed first.
 var reportTemplates = sync.OnceValues(func() (*template.Template, error) {
 	return template.New("").Funcs(template.FuncMap{
 		"count": countText, "rate": rateText, "clock": clockText, "moment": momentText, "statuses": statusesText, "faults": faultsText,
 		"legible": legible, "path": breakable,
-		"seconds": func(s float64) string { return "for " + short(s) + " s" },
-		"p50":     func(s Spread) string { return s.text(s.P50) },
-		"p90":     func(s Spread) string { return s.text(s.P90) },
-		"p99":     func(s Spread) string { return s.text(s.P99) },
-		"p999":    func(s Spread) string { return s.text(s.P999) },
+		"seconds": func(s float64) string { return "for " + verdict.Short(s) + " s" },
+		"p50":     func(s verdict.Spread) string { return quantileText(s, s.P50) },
+		"p90":     func(s verdict.Spread) string { return quantileText(s, s.P90) },
+		"p99":     func(s verdict.Spread) string { return quantileText(s, s.P99) },
+		"p999":    func(s verdict.Spread) string { return quantileText(s, s.P999) },
 		"add1":    func(i int) int { return i + 1 },
 		"rows":    Differences.rows,
 		"whole":   TotalDifferences.whole,
@@ -56,7 +57,8 @@ func rendered(name string, data any) ([]byte, error) {
 	return b.Bytes(), nil
 }
 
-func reportStyle() template.CSS {
+// Style is the style that is in each page.
+func Style() template.CSS {
 	text, _ := reportFiles.ReadFile("report/report.css") // it is embedded
 	return template.CSS(text)
 }
@@ -64,8 +66,8 @@ func reportStyle() template.CSS {
 // none stands for a figure that there is not.
 const none = "–"
 
-// text is a quantile of a distribution, if there is any.
-func (s Spread) text(ms float64) string {
+// quantileText is a quantile of a distribution, if there is any.
+func quantileText(s verdict.Spread, ms float64) string {
 	if s.Count == 0 {
 		return none
 	}
@@ -147,10 +149,10 @@ type chartView struct {
 	Rows         [][]string
 }
 
-// html is a report as a page that needs nothing else.
-func (r *Report) html() ([]byte, error) {
+// Page is a report as a page that needs nothing else.
+func (r *Report) Page() ([]byte, error) {
 	page := reportPage{
-		Report: r, Style: reportStyle(), Begin: momentText(r.Begin), End: "now, it has not ended", Length: clockText(math.Round(r.Total.Seconds)),
+		Report: r, Style: Style(), Begin: momentText(r.Begin), End: "now, it has not ended", Length: clockText(math.Round(r.Total.Seconds)),
 		Figures: r.figures(), Setting: r.setting(), Curves: r.curves(), Bars: r.bars(),
 	}
 	if r.End != nil {
@@ -167,13 +169,13 @@ func (r *Report) figures() [][2]string {
 		{"requests", countText(t.Requests)}, {"requests a second", rateText(t.Rate)},
 		{"errors, declared", countText(t.DeclaredErrors)}, {"errors, injected", countText(t.InjectedErrors)}, {"errors, the server's own", countText(t.OwnErrors)}, {"unmatched", countText(t.Unmatched)}, {"faults", countText(t.Faults)},
 		{"refused by limits", countText(t.Limited + t.Refused)},
-		{"own time p50", t.Own.text(t.Own.P50)}, {"own time p99", t.Own.text(t.Own.P99)}, {"own time p99.9", t.Own.text(t.Own.P999)},
-		{"injected p50", t.Injected.text(t.Injected.P50)}, {"injected p99", t.Injected.text(t.Injected.P99)},
-		{"injection error p99", t.InjectionError.text(t.InjectionError.P99)},
+		{"own time p50", quantileText(t.Own, t.Own.P50)}, {"own time p99", quantileText(t.Own, t.Own.P99)}, {"own time p99.9", quantileText(t.Own, t.Own.P999)},
+		{"injected p50", quantileText(t.Injected, t.Injected.P50)}, {"injected p99", quantileText(t.Injected, t.Injected.P99)},
+		{"injection error p99", quantileText(t.InjectionError, t.InjectionError.P99)},
 		{"webhooks sent", countText(uint64(max(t.WebhooksSent, 0)))}, {"webhooks failed", countText(uint64(max(t.WebhooksDead, 0)))},
-		{"webhook lag p99", t.WebhookLag.text(t.WebhookLag.P99)},
-		{"longest pause of the collector", t.Pauses.text(t.Pauses.Max)}, {"scheduler latency p99", t.Scheduler.text(t.Scheduler.P99)},
-		{"CPU used, in cores", figureText(t.CPU, short)}, {"machine busy", figureText(t.MachineCPU, shareText)},
+		{"webhook lag p99", quantileText(t.WebhookLag, t.WebhookLag.P99)},
+		{"longest pause of the collector", quantileText(t.Pauses, t.Pauses.Max)}, {"scheduler latency p99", quantileText(t.Scheduler, t.Scheduler.P99)},
+		{"CPU used, in cores", figureText(t.CPU, verdict.Short)}, {"machine busy", figureText(t.MachineCPU, shareText)},
 		{"kept from running by the quota", figureText(t.Throttled, msText)},
 		{"bytes received", countText(t.In)}, {"bytes sent", countText(t.Out)},
 	}
@@ -186,7 +188,7 @@ func figureText(figure *float64, text func(float64) string) string {
 	return text(*figure)
 }
 
-func shareText(share float64) string { return short(share*100) + " %" }
+func shareText(share float64) string { return verdict.Short(share*100) + " %" }
 
 // setting is what the run ran with.
 func (r *Report) setting() [][2]string {
@@ -204,7 +206,7 @@ func (r *Report) setting() [][2]string {
 		{"configuration, SHA-256", r.Configuration.Hash}, {"configuration changed", changed},
 		{"endpoints declared", fmt.Sprint(r.Configuration.Endpoints)},
 		{"system", m.OS + "/" + m.Arch + " " + m.Kernel}, {"processor", cmpText(m.CPU)},
-		{"CPUs", fmt.Sprint(m.CPUs)}, {"GOMAXPROCS", fmt.Sprint(m.Procs)}, {"CPU limit, in cores", short(m.CPULimit)}, {"memory limit", limit},
+		{"CPUs", fmt.Sprint(m.CPUs)}, {"GOMAXPROCS", fmt.Sprint(m.Procs)}, {"CPU limit, in cores", verdict.Short(m.CPULimit)}, {"memory limit", limit},
 	}
 }
 

@@ -1,4 +1,4 @@
-package admin
+package verdict
 
 import (
 	"io/fs"

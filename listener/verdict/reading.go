@@ -1,4 +1,4 @@
-package admin
+package verdict
 
 import (
 	"math"
@@ -8,28 +8,30 @@ import (
 
 	"mockserver/dispatcher"
 	"mockserver/internal/histogram"
-	"mockserver/listener"
 	"mockserver/listener/record"
 )
 
-// reading is all figures at a time, most of which rise since the start: the difference
+// Reading is all figures at a time, most of which rise since the start: the difference
 // of two is what happened between them.
-type reading struct {
-	time     time.Time
-	counts   record.Counts
-	webhooks dispatcher.Stats
-	usage    usage
-	waits    waitHistogram // of goroutines that could run
-	pauses   waitHistogram // of the collector
-	summed
+type Reading struct {
+	Time     time.Time
+	Counts   record.Counts
+	Webhooks dispatcher.Stats
+	Sums
+
+	usage  usage
+	waits  waitHistogram // of goroutines that could run
+	pauses waitHistogram // of the collector
 }
 
-// summed is what was counted of all endpoints together, and of what is none.
-type summed struct {
-	requests, errors, unmatched, faults, limited, refused, in, out uint64
+// Sums is what was counted of all endpoints together, and of requests to none.
+type Sums struct {
+	Requests                uint64
+	Service, Injected, Late histogram.Snapshot
 
-	kinds                   ErrorKinds
-	service, injected, late histogram.Snapshot
+	errors, unmatched, faults, limited, refused, in, out uint64
+
+	kinds ErrorKinds
 }
 
 // The metrics of the runtime that are read. Both are histograms that rise.
@@ -38,22 +40,34 @@ const (
 	pausesMetric    = "/sched/pauses/total/gc:seconds"
 )
 
-// source is where readings come from.
+// Server is what is judged.
+type Server interface {
+	Counts() record.Counts
+	Webhooks() dispatcher.Stats
+}
+
+// source reads a server, and the machine that it runs on.
 type source struct {
-	server *listener.Server
+	server Server
 	meter  *meter
 }
 
-func (s *source) read() reading {
-	r := reading{counts: s.server.Counts(), webhooks: s.server.Webhooks(), usage: s.meter.read()}
+// Read reads everything.
+func (s *source) Read() Reading {
+	r := NewReading(time.Time{}, s.server.Counts(), s.server.Webhooks())
+	r.usage = s.meter.read()
 	r.waits, r.pauses = readRuntime()
-	r.time = time.Now()
-	r.summed = sumOf(&r.counts)
+	r.Time = time.Now()
 	return r
 }
 
-// accounts are all that is counted: endpoints and what is none.
-func accounts(c *record.Counts) []*record.EndpointCounts {
+// NewReading is a reading in which nothing is known of the machine.
+func NewReading(at time.Time, counts record.Counts, webhooks dispatcher.Stats) Reading {
+	return Reading{Time: at, Counts: counts, Webhooks: webhooks, Sums: sumOf(&counts)}
+}
+
+// counted are all that is counted: endpoints, and requests to none.
+func counted(c *record.Counts) []*record.EndpointCounts {
 	all := append(make([]*record.EndpointCounts, 0, len(c.Endpoints)+4), &c.Unmatched, &c.Options, &c.Malformed, &c.Gone)
 	for i := range c.Endpoints {
 		all = append(all, &c.Endpoints[i])
@@ -62,17 +76,17 @@ func accounts(c *record.Counts) []*record.EndpointCounts {
 }
 
 // sumOf adds up what was counted.
-func sumOf(c *record.Counts) summed {
-	s := summed{unmatched: c.Unmatched.Requests}
-	all := accounts(c)
+func sumOf(c *record.Counts) Sums {
+	s := Sums{unmatched: c.Unmatched.Requests}
+	all := counted(c)
 	for _, a := range all {
 		if a.Requests == 0 {
 			continue
 		}
-		s.requests += a.Requests
+		s.Requests += a.Requests
 		s.errors += errorsOf(a)
 		if a != &c.Unmatched {
-			s.kinds = s.kinds.plus(errorKindsOf(a))
+			s.kinds = s.kinds.plus(ErrorKindsOf(a))
 		}
 		for _, n := range a.Faults {
 			s.faults += n
@@ -91,9 +105,9 @@ func sumOf(c *record.Counts) summed {
 			}
 		})
 	}
-	s.service = sum(func(a *record.EndpointCounts) *histogram.Snapshot { return &a.Service })
-	s.injected = sum(func(a *record.EndpointCounts) *histogram.Snapshot { return &a.Injected })
-	s.late = sum(func(a *record.EndpointCounts) *histogram.Snapshot { return &a.InjectionError })
+	s.Service = sum(func(a *record.EndpointCounts) *histogram.Snapshot { return &a.Service })
+	s.Injected = sum(func(a *record.EndpointCounts) *histogram.Snapshot { return &a.Injected })
+	s.Late = sum(func(a *record.EndpointCounts) *histogram.Snapshot { return &a.InjectionError })
 	return s
 }
 
@@ -108,24 +122,24 @@ func errorsOf(c *record.EndpointCounts) uint64 {
 	return n
 }
 
-// between is what happened from one reading to a later one.
-func between(a, b *reading) Sample {
-	apart := b.time.Sub(a.time)
+// Between is what happened from one reading to a later one.
+func Between(a, b *Reading) Sample {
+	apart := b.Time.Sub(a.Time)
 	s := Sample{
-		Time: b.time.UTC(), Seconds: apart.Seconds(),
-		Requests: b.requests - a.requests, Errors: b.errors - a.errors, ErrorKinds: b.kinds.since(a.kinds), Unmatched: b.summed.unmatched - a.summed.unmatched,
+		Time: b.Time.UTC(), Seconds: apart.Seconds(),
+		Requests: b.Requests - a.Requests, Errors: b.errors - a.errors, ErrorKinds: b.kinds.since(a.kinds), Unmatched: b.unmatched - a.unmatched,
 		Faults: b.faults - a.faults, Limited: b.limited - a.limited, Refused: b.refused - a.refused, In: b.in - a.in, Out: b.out - a.out,
-		Connections: b.counts.Connections, InFlight: b.counts.InFlight,
-		Own:            spreadOf(b.service.Since(a.service)),
-		Injected:       spreadOf(b.injected.Since(a.injected)),
-		InjectionError: spreadOf(b.late.Since(a.late)),
-		WebhookLag:     spreadOf(b.webhooks.Lag.Since(a.webhooks.Lag)),
-		WebhooksSent:   b.webhooks.Delivered - a.webhooks.Delivered, WebhooksDead: b.webhooks.Dead - a.webhooks.Dead,
-		WebhooksRefused: b.webhooks.Refused - a.webhooks.Refused, WebhooksPending: b.webhooks.Pending, WebhooksDue: b.webhooks.Due,
+		Connections: b.Counts.Connections, InFlight: b.Counts.InFlight,
+		Own:            SpreadOf(b.Service.Since(a.Service)),
+		Injected:       SpreadOf(b.Injected.Since(a.Injected)),
+		InjectionError: SpreadOf(b.Late.Since(a.Late)),
+		WebhookLag:     SpreadOf(b.Webhooks.Lag.Since(a.Webhooks.Lag)),
+		WebhooksSent:   b.Webhooks.Delivered - a.Webhooks.Delivered, WebhooksDead: b.Webhooks.Dead - a.Webhooks.Dead,
+		WebhooksRefused: b.Webhooks.Refused - a.Webhooks.Refused, WebhooksPending: b.Webhooks.Pending, WebhooksDue: b.Webhooks.Due,
 		Scheduler: b.waits.since(a.waits), Pauses: b.pauses.since(a.pauses),
 		Load: loadBetween(&a.usage, &b.usage, apart),
 	}
-	s.shortest = inMS(b.injected.Since(a.injected).Quantile(0.01))
+	s.shortest = Milliseconds(b.Injected.Since(a.Injected).Quantile(0.01))
 	if s.Memory == 0 {
 		s.Memory = runtimeMemory()
 	}

@@ -1,4 +1,4 @@
-package admin
+package verdict
 
 import (
 	"time"
@@ -54,8 +54,8 @@ type ErrorKinds struct {
 	OwnErrors      uint64 `json:"errors_own" doc:"answers of 500 and above that the server gave in place of what is declared"`
 }
 
-// errorKindsOf tells the errors of an endpoint apart.
-func errorKindsOf(c *record.EndpointCounts) ErrorKinds {
+// ErrorKindsOf tells the errors of an endpoint apart.
+func ErrorKindsOf(c *record.EndpointCounts) ErrorKinds {
 	kinds := ErrorKinds{InjectedErrors: c.Faults["failure"] + c.Faults["timeout"], OwnErrors: c.Broken}
 	all, others := errorsOf(c), kinds.InjectedErrors+kinds.OwnErrors+c.Refused
 	kinds.DeclaredErrors = all - min(all, others) // a status is counted later than what it is of
@@ -100,20 +100,21 @@ type Spread struct {
 	Max   float64 `json:"max" doc:"the longest"`
 }
 
-// spreadOf reads a distribution.
-func spreadOf(l histogram.Snapshot) Spread {
+// SpreadOf reads a distribution.
+func SpreadOf(l histogram.Snapshot) Spread {
 	if l.Count == 0 {
 		return Spread{}
 	}
 	return Spread{
-		Count: l.Count, Mean: inMS(l.Mean()), Max: inMS(l.Max),
-		P50: inMS(l.Quantile(0.5)), P90: inMS(l.Quantile(0.9)), P99: inMS(l.Quantile(0.99)), P999: inMS(l.Quantile(0.999)),
+		Count: l.Count, Mean: Milliseconds(l.Mean()), Max: Milliseconds(l.Max),
+		P50: Milliseconds(l.Quantile(0.5)), P90: Milliseconds(l.Quantile(0.9)), P99: Milliseconds(l.Quantile(0.99)), P999: Milliseconds(l.Quantile(0.999)),
 	}
 }
 
-func inMS(d time.Duration) float64 { return float64(d) / float64(time.Millisecond) }
+// Milliseconds is a length of time in milliseconds, as answers have it.
+func Milliseconds(d time.Duration) float64 { return float64(d) / float64(time.Millisecond) }
 
-// idle tells whether nothing was timed: neither a request nor a webhook.
-func (s *Sample) idle() bool {
+// Idle reports whether nothing was timed: neither a request nor a webhook.
+func (s *Sample) Idle() bool {
 	return s.Requests == 0 && s.InFlight == 0 && s.WebhookLag.Count == 0 && s.WebhooksRefused == 0
 }

@@ -1,4 +1,4 @@
-package admin
+package verdict
 
 import (
 	"math"
@@ -29,7 +29,7 @@ type Reason struct {
 // judge looks at a stretch of time. It knows nothing else: Since is its beginning.
 func judge(s *Sample, thresholds Thresholds) Verdict {
 	begun := s.Time.Add(-time.Duration(s.Seconds * float64(time.Second)))
-	v := Verdict{Idle: s.idle(), Since: begun, Reasons: []Reason{}, Unknown: []string{}, Seconds: s.Seconds}
+	v := Verdict{Idle: s.Idle(), Since: begun, Reasons: []Reason{}, Unknown: []string{}, Seconds: s.Seconds}
 	for i := range checks {
 		c := &checks[i]
 		limit := thresholds.of(c)

@@ -1,4 +1,4 @@
-package admin
+package runs
 
 import (
 	"crypto/sha256"

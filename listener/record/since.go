@@ -1,0 +1,76 @@
+package record
+
+import (
+	"cmp"
+	"slices"
+)
+
+// Busiest is what was counted between two counts of those endpoints that had the most
+// requests, the busiest first; 0 is all that had any.
+func Busiest(before, after *Counts, most int) []EndpointCounts {
+	earlier := earlierIn(before)
+	type pair struct {
+		a, b *EndpointCounts
+		n    uint64
+	}
+	var pairs []pair
+	for i := range after.Endpoints {
+		b := &after.Endpoints[i]
+		a := earlier(i, b.ID)
+		if a == nil || !a.Since.Equal(b.Since) {
+			a = &EndpointCounts{} // it is new, or was away meanwhile
+		}
+		if n := b.Requests - a.Requests; n > 0 {
+			pairs = append(pairs, pair{a, b, n})
+		}
+	}
+	slices.SortStableFunc(pairs, func(a, b pair) int { return cmp.Compare(b.n, a.n) })
+	if most > 0 {
+		pairs = pairs[:min(len(pairs), most)]
+	}
+	all := make([]EndpointCounts, len(pairs))
+	for i, p := range pairs {
+		all[i] = countedSince(p.a, p.b)
+	}
+	return all
+}
+
+// earlierIn finds endpoints in an earlier reading: where they stand now, or after a
+// reload by their ID.
+func earlierIn(before *Counts) func(i int, id string) *EndpointCounts {
+	var known map[string]*EndpointCounts
+	return func(i int, id string) *EndpointCounts {
+		if i < len(before.Endpoints) && before.Endpoints[i].ID == id {
+			return &before.Endpoints[i]
+		}
+		if known == nil {
+			known = make(map[string]*EndpointCounts, len(before.Endpoints))
+			for i := range before.Endpoints {
+				known[before.Endpoints[i].ID] = &before.Endpoints[i]
+			}
+		}
+		return known[id]
+	}
+}
+
+// countedSince is what was counted of an endpoint after an earlier reading.
+func countedSince(a, b *EndpointCounts) EndpointCounts {
+	c := *b
+	c.Requests, c.In, c.Out = b.Requests-a.Requests, b.In-a.In, b.Out-a.Out
+	c.Broken = b.Broken - a.Broken
+	c.Limited, c.Refused, c.Received, c.Sent = b.Limited-a.Limited, b.Refused-a.Refused, b.Received-a.Received, b.Sent-a.Sent
+	c.Statuses, c.Faults = countsSince(a.Statuses, b.Statuses), countsSince(a.Faults, b.Faults)
+	c.Service, c.Injected, c.InjectionError = b.Service.Since(a.Service), b.Injected.Since(a.Injected), b.InjectionError.Since(a.InjectionError)
+	return c
+}
+
+// countsSince are the counts that rose, and by how much.
+func countsSince[K comparable](a, b map[K]uint64) map[K]uint64 {
+	rose := map[K]uint64{}
+	for key, n := range b {
+		if n > a[key] {
+			rose[key] = n - a[key]
+		}
+	}
+	return rose
+}
