@@ -63,9 +63,9 @@ type flag struct {
 var flags = []flag{
 	{"config", "c", "PATH", "measure each endpoint of this configuration instead of the scenarios; may be given several times", "the name of a file or a directory", true,
 		func(o *Options, v string) bool { o.Config = append(o.Config, v); return v != "" }},
-	{"endpoint", "", "TEXT", "with -c: only endpoints whose method and path hold this, such as \"GET /users\"", "a text", false,
+	{"endpoint", "", "TEXT", "with -c: only endpoints whose method and path contain this, such as \"GET /users\"", "a text", false,
 		func(o *Options, v string) bool { o.Endpoint = v; return v != "" }},
-	{"requests", "", "FILE", "with -c: requests for endpoints that none can be made for", "the name of a file", false,
+	{"requests", "", "FILE", "with -c: requests for endpoints for which none can be made", "the name of a file", false,
 		func(o *Options, v string) bool { o.Requests = v; return v != "" }},
 	{"scenario", "", "NAME[,NAME]", "measure these scenarios only", "names that --list shows", true,
 		func(o *Options, v string) bool {
@@ -74,7 +74,7 @@ var flags = []flag{
 		}},
 	{"list", "", "", "list the scenarios", "true or false", false,
 		func(o *Options, v string) bool { return readSwitch(&o.List, v) }},
-	{"target", "", "URL", "load this server, which runs, instead of starting one", "http://HOST:PORT", false,
+	{"target", "", "URL", "load this running server instead of starting one", "http://HOST:PORT", false,
 		func(o *Options, v string) bool { return readTarget(&o.Target, v) }},
 	{"pid", "", "PID", "with --target: the process whose CPU time and memory are shown", "the id of a process", false,
 		func(o *Options, v string) bool { return readInt(&o.PID, v, 1, 1<<31-1) }},
@@ -100,8 +100,8 @@ var flags = []flag{
 func Usage() string {
 	var b strings.Builder
 	b.WriteString("usage: mockserver bench [FILE...] [FLAGS] [-- FLAGS OF THE SERVER]\n\n" +
-		"Starts the server on this machine, checks its answers, loads it beside a bare fasthttp\n" +
-		"server that always says the same, and prints what a request costs.\n\nflags:\n")
+		"Starts the server on this machine, checks its responses, loads it and a bare fasthttp server\n" +
+		"with a fixed response in turn, and prints what a request costs.\n\nflags:\n")
 	for _, f := range flags {
 		name := "    --" + f.name
 		if f.short != "" {
@@ -112,8 +112,8 @@ func Usage() string {
 		}
 		fmt.Fprintf(&b, "  %-27s %s\n", name, f.doc)
 	}
-	b.WriteString("\nWhat stands behind -- is given to the server that is started: mockserver bench -c api.yml -- --access-log.\n" +
-		"Variables that set the server (CONFIG, PORT, MOCKSERVER_… and so on) do not count. docs/bench.md says what the figures mean.\n" +
+	b.WriteString("\nArguments after -- are passed to the server that is started: mockserver bench -c api.yml -- --access-log.\n" +
+		"Variables that configure the server (CONFIG, PORT, MOCKSERVER_… and so on) are ignored. docs/bench.md explains the figures.\n" +
 		"\nexample: mockserver bench api.yml --rate 80%\n")
 	return b.String()
 }

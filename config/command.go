@@ -21,13 +21,13 @@ var configFlags = []string{"config", "mocks", "format", "validate", "allow-remot
 // the first line.
 var commands = []command{
 	{"serve", "answer requests (the default)", true, serveFlags(), "mockserver api.yml --port 8080"},
-	{"validate", "check the configuration, and say what is wrong with it", true, configFlags, "mockserver validate api.yml more/"},
+	{"validate", "check the configuration and report its errors", true, configFlags, "mockserver validate api.yml more/"},
 	{"export", "print what the configuration serves as an OpenAPI document", true, []string{"config", "mocks", "format", "allow-remote-refs", "export-format"}, "mockserver export api.yml > openapi.yml"},
 	{"schema", "print the JSON Schema of the configuration, for editors", false, nil, "mockserver schema > mockserver.schema.json"},
 	{"bench", "measure what the server can do on this machine: mockserver bench -h", true, nil, ""},
-	{"health", "ask the server that runs with these settings whether it answers: exit code 0, else 1", false, []string{"host", "port", "format"}, "mockserver health --port 8080"},
+	{"health", "ask the server that runs with these settings whether it answers: exit code 0 if so, otherwise 1", false, []string{"host", "port", "format"}, "mockserver health --port 8080"},
 	{"version", "print the version", false, nil, "mockserver version"},
-	{"help", "print this text, or that of a command: mockserver help validate", false, nil, "mockserver help validate"},
+	{"help", "print this text, or that of one command: mockserver help validate", false, nil, "mockserver help validate"},
 }
 
 // serveFlags are all flags but those of other commands.
@@ -80,7 +80,7 @@ func Usage(name string) string {
 	}
 	if c == nil || c.files {
 		b.WriteString("\nWithout FILE, --config and --mocks the configuration is $XDG_CONFIG_HOME/mockserver.yml,\n" +
-			"else ~/.config/mockserver.yml.\n")
+			"otherwise ~/.config/mockserver.yml.\n")
 	}
 	if c != nil {
 		b.WriteString("\nexample: " + c.example + "\n")
@@ -90,7 +90,7 @@ func Usage(name string) string {
 
 // writeFlags lists the flags that are asked for.
 func writeFlags(b *strings.Builder, listed func(setting) bool) {
-	b.WriteString("\nflags (a flag beats its variable, a variable beats the default):\n")
+	b.WriteString("\nflags (a flag takes precedence over its variable, a variable over the default):\n")
 	for _, row := range settings {
 		if !listed(row) {
 			continue
@@ -102,7 +102,7 @@ func writeFlags(b *strings.Builder, listed func(setting) bool) {
 		if row.value != "" {
 			name += " " + row.value
 		}
-		fmt.Fprintf(b, "  %-30s %s%s\n", name, row.doc, row.origin())
+		fmt.Fprintf(b, "  %-33s %s%s\n", name, row.doc, row.origin())
 	}
 }
 
