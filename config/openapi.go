@@ -22,6 +22,9 @@ type Loader struct {
 	Seed uint64
 	// Validate compiles what requests are held against, for openapi.Operation.Check.
 	Validate bool
+	// SampleRequests makes a request to each operation of an OpenAPI document, for
+	// openapi.Operation.Sample.
+	SampleRequests bool
 	// Single takes a map with the one key endpoint, or websocket, for a list of it: Parse
 	// reads a single endpoint then as it stands.
 	Single bool
@@ -158,7 +161,7 @@ func (s *Spec) finish(l Loader) {
 // options are those that documents are read with.
 func (l Loader) options(s *Spec, dir string) openapi.Options {
 	return openapi.Options{
-		Seed: l.Seed, AllowRemoteRefs: l.AllowRemoteRefs, Checks: l.Validate,
+		Seed: l.Seed, AllowRemoteRefs: l.AllowRemoteRefs, Checks: l.Validate, Samples: l.SampleRequests,
 		Open: func(name string) (*openapi.Node, []openapi.Problem) {
 			data, err := readFile(name)
 			if err != nil {
