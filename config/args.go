@@ -89,7 +89,7 @@ func (r *argReader) unread(command string) {
 // exists, has an extension that is read, or a separator in it.
 func IsPath(word string) bool {
 	_, err := os.Stat(word)
-	return err == nil || isListed(word) || readerNamed(word) != nil || strings.ContainsRune(filepath.ToSlash(word), '/')
+	return err == nil || isListed(word) || isRead(word) || strings.ContainsRune(filepath.ToSlash(word), '/')
 }
 
 // flag takes a flag, and its value from the arguments behind it.

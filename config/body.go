@@ -1,12 +1,32 @@
 package config
 
 import (
+	"errors"
 	"fmt"
 	"strings"
 	"unicode/utf8"
 
 	"mockserver/internal/wording"
 )
+
+// json is the JSON text of a node. With raw, template tags are escaped like any other text.
+// Fail is told of each value that JSON cannot say.
+func (n *node) json(raw bool, fail func(n *node, what string)) Text {
+	w := jsonWriter{raw: raw, fail: fail}
+	w.node(n)
+	return Text{Value: string(w.out), Pos: n.pos(), folded: true, marks: w.marks}
+}
+
+// jsonText is the text of a JSON value made in Go, whose texts may hold placeholders.
+func jsonText(data []byte) (Text, error) {
+	docs, problems := readNodes(".json", data)
+	if err := problems.Err(); err != nil {
+		return Text{}, errors.New(problems[0].What)
+	}
+	none := func(*node, string) {}
+	raw := docs[0].json(true, none).Value
+	return Text{Value: docs[0].json(false, none).Value, folded: true, built: &built{json: true, raw: raw}}, nil
+}
 
 // jsonWriter writes a node as JSON text: keys in order, numbers digit for digit.
 type jsonWriter struct {

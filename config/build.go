@@ -129,8 +129,6 @@ func (w *Webhook) unplaced() Webhook {
 	return c
 }
 
-func (t Text) unplaced() Text { return Text{Value: t.Value, folded: t.folded, built: t.built} }
-
 // Join returns the endpoints of several specs as one, in order but that those of OpenAPI
 // documents come last, with all their problems: of two endpoints that match the same
 // requests the first answers.
@@ -201,26 +199,11 @@ func JSON(value any) Text {
 	if err != nil {
 		return faulty("the value cannot be written as JSON: " + err.Error())
 	}
-	src, err := newSource("", data)
+	text, err := jsonText(data)
 	if err != nil {
 		return faulty("the value cannot be written as JSON: " + err.Error())
 	}
-	r := &jsonReader{tree: tree{src: src}, s: src.text}
-	root, err := r.value(1)
-	switch {
-	case err != nil:
-		return faulty("the value cannot be written as JSON: " + err.Error())
-	case len(r.problems) > 0:
-		return faulty("the value cannot be written as JSON: " + r.problems[0].What)
-	}
-	return Text{Value: jsonText(root, false), folded: true, built: &built{json: true, raw: jsonText(root, true)}}
-}
-
-// jsonText is the JSON text of a node that JSON can say.
-func jsonText(n *node, raw bool) string {
-	w := jsonWriter{raw: raw, fail: func(*node, string) {}}
-	w.node(n)
-	return string(w.out)
+	return text
 }
 
 // Headers are headers of names and values in turn, in order: Headers("Location",
@@ -237,8 +220,6 @@ func Headers(namesAndValues ...string) []Header {
 	}
 	return headers
 }
-
-func faulty(what string) Text { return Text{built: &built{fault: what}} }
 
 // Complete returns s with its endpoints that were made in Go, which have no Key,
 // as if they had been read from a file: with a key each, "[2].endpoint" for the
@@ -349,10 +330,10 @@ func (p *placer) response(r *Response, at string) {
 	for i := range r.Headers {
 		p.text(&r.Headers[i].Value, under(at+".headers", r.Headers[i].Name))
 	}
-	if b := r.Body.built; b != nil && b.json {
+	if r.Body.isJSON() {
 		r.BodyJSON = true
 		if r.Raw {
-			r.Body.Value = b.raw
+			r.Body = r.Body.raw()
 		}
 	}
 	p.text(&r.Body, at+".body")
@@ -401,7 +382,7 @@ func (p *placer) webhooks(hooks []Webhook, around string) []Webhook {
 		for j := range w.Headers {
 			p.text(&w.Headers[j].Value, under(at+".headers", w.Headers[j].Name))
 		}
-		if b := w.Body.built; b != nil && b.json {
+		if w.Body.isJSON() {
 			w.BodyJSON = true
 		}
 		p.text(&w.Body, at+".body")
@@ -412,10 +393,10 @@ func (p *placer) webhooks(hooks []Webhook, around string) []Webhook {
 // text gives one text its place, and reports what was wrong with it when it was made.
 func (p *placer) text(t *Text, key string) {
 	t.Pos, t.Key = p.endpoint.Pos, p.endpoint.Key+key
-	if t.built == nil || t.built.fault == "" {
+	if t.fault() == "" {
 		return
 	}
-	p.problems = append(p.problems, Problem{Pos: t.Pos, Key: t.Key, What: t.built.fault})
+	p.problems = append(p.problems, Problem{Pos: t.Pos, Key: t.Key, What: t.fault()})
 	if p.faulty == nil {
 		p.faulty = map[string]bool{}
 	}

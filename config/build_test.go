@@ -339,14 +339,14 @@ func FuzzJSONValue(f *testing.F) {
 	f.Add("{% raw %}\"", "{% endraw %}\\")
 	f.Fuzz(func(t *testing.T, key, text string) {
 		body := JSON(map[string]any{key: []any{text}})
-		if body.built.fault != "" {
-			t.Fatal(body.built.fault)
+		if body.fault() != "" {
+			t.Fatal(body.fault())
 		}
-		if _, what := jsonFault(body.built.raw, false); what != "" {
-			t.Errorf("%q is no JSON: %s", body.built.raw, what)
+		if _, what := jsonFault(body.raw().Value, false); what != "" {
+			t.Errorf("%q is no JSON: %s", body.raw().Value, what)
 		}
-		if !hasTags(key) && !hasTags(text) && body.Value != body.built.raw {
-			t.Errorf("got %q, want %q", body.Value, body.built.raw)
+		if !hasTags(key) && !hasTags(text) && body.Value != body.raw().Value {
+			t.Errorf("got %q, want %q", body.Value, body.raw().Value)
 		}
 	})
 }

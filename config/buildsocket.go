@@ -42,7 +42,7 @@ func (w *WebSocket) copied(pos Pos, key string, text func(t Text, key string) Te
 	c.OnMessage = slices.Clone(w.OnMessage)
 	for i := range c.OnMessage {
 		x, at := &c.OnMessage[i], fmt.Sprintf(".on-message[%d]", i)
-		x.Pattern = text(x.Pattern.raw(true), at+".pattern")
+		x.Pattern = text(x.Pattern.raw(), at+".pattern")
 		x.Response = x.Response.copied(pos, at+".response", text)
 	}
 	c.Send = slices.Clone(w.Send)
@@ -56,10 +56,13 @@ func (w *WebSocket) copied(pos Pos, key string, text func(t Text, key string) Te
 func (m *Message) copied(pos Pos, key string, text func(t Text, key string) Text) Message {
 	c := *m
 	c.Pos, c.Bytes = pos, slices.Clone(m.Bytes)
-	if b := c.Body.built; b != nil && b.json {
+	if c.Body.isJSON() {
 		c.BodyJSON = true
 	}
-	c.Body = text(c.Body.raw(c.Raw), key+".body")
+	if c.Raw {
+		c.Body = c.Body.raw()
+	}
+	c.Body = text(c.Body, key+".body")
 	c.Close = m.Close.copied(key+".close", text)
 	return c
 }
@@ -71,14 +74,6 @@ func (c *Close) copied(key string, text func(t Text, key string) Text) *Close {
 	e := *c
 	e.Reason = text(e.Reason, key+".reason")
 	return &e
-}
-
-// raw is a text made of a Go value where placeholders are none, as the text of JSON.
-func (t Text) raw(off bool) Text {
-	if b := t.built; b != nil && b.json && off {
-		t.Value = b.raw
-	}
-	return t
 }
 
 // completeWebSockets puts the WebSockets of s that were made in Go into c, as Complete

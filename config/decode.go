@@ -294,9 +294,9 @@ func (d *decoder) body(v value, raw bool) (body Text, isJSON bool) {
 
 // json returns the JSON text of a value.
 func (d *decoder) json(v value, raw bool) Text {
-	w := jsonWriter{raw: raw, fail: func(n *node, what string) { d.about(value{node: n, key: v.key}, "%s", what) }}
-	w.node(v.node)
-	return Text{Value: string(w.out), Pos: v.pos(), Key: v.key, folded: true, marks: w.marks}
+	text := v.node.json(raw, func(n *node, what string) { d.about(value{node: n, key: v.key}, "%s", what) })
+	text.Key = v.key
+	return text
 }
 
 func setExternal(d *decoder, v value, r *Response) {

@@ -680,9 +680,7 @@ func TestExamplesWrittenAsEDN(t *testing.T) {
 	for _, file := range files {
 		data, err := os.ReadFile(file)
 		must(t, err)
-		src, err := newSource(file, data)
-		must(t, err)
-		docs, problems := readYAML(src)
+		docs, problems := readNodes(file, data)
 		if len(problems) > 0 || len(docs) != 1 {
 			t.Fatalf("%s: %d documents, %v", file, len(docs), problems)
 		}

@@ -75,19 +75,14 @@ func (s *Spec) title() string {
 // readFiles reads what was declared in its own words, and the documents.
 func (x *exporter) readFiles() (documents []*openapi.Node, err error) {
 	for _, file := range x.spec.files {
-		read := readerNamed(file)
-		if read == nil {
+		if !isRead(file) {
 			continue
 		}
 		data, err := readFile(file)
 		if err != nil {
 			return nil, fmt.Errorf("%s: %w", file, err)
 		}
-		src, err := newSource(file, data)
-		if err != nil {
-			return nil, fmt.Errorf("%s: %w", file, err)
-		}
-		docs, _ := read(src)
+		docs, _ := readNodes(file, data)
 		index := 0
 		for _, doc := range docs {
 			if isDocument(doc) {

@@ -12,15 +12,6 @@ import (
 	"mockserver/internal/wording"
 )
 
-// reader turns the text of a file into its documents.
-type reader func(*source) ([]*node, Problems)
-
-// extensions are the syntaxes that are read.
-var extensions = []struct {
-	name string
-	read reader
-}{{".yml", readYAML}, {".yaml", readYAML}, {".json", readJSON}, {".edn", readEDN}}
-
 // Load is Load of the zero Loader.
 func Load(paths ...string) *Spec { return Loader{}.Load(paths...) }
 
@@ -118,17 +109,12 @@ func (s *Spec) add(name, dir string, data []byte, listed bool) {
 	if listed {
 		s.given.listed[absolutePath(name)] = true
 	}
-	read, what := readerOf(name)
-	if what != "" {
-		s.Problems = append(s.Problems, fileProblem(name, what))
+	if !isRead(name) {
+		s.Problems = append(s.Problems, fileProblem(name, fmt.Sprintf("files named %q are not read; the extension is %s",
+			strings.ToLower(filepath.Ext(name)), wording.OneOf(extensionNames()))))
 		return
 	}
-	src, err := newSource(name, data)
-	if err != nil {
-		s.Problems = append(s.Problems, fileProblem(name, err.Error()))
-		return
-	}
-	docs, problems := read(src)
+	docs, problems := readNodes(name, data)
 	before := len(s.Problems)
 	if listed {
 		docs, problems = withoutStrays(name, docs, problems)
@@ -153,34 +139,6 @@ func isEmpty(docs []*node) bool {
 
 func fileProblem(name, what string) Problem {
 	return Problem{Pos: Pos{File: name}, What: what}
-}
-
-// readerOf picks the reader of a file, or says why there is none.
-func readerOf(name string) (reader, string) {
-	if read := readerNamed(name); read != nil {
-		return read, ""
-	}
-	extension := strings.ToLower(filepath.Ext(name))
-	return nil, fmt.Sprintf("files named %q are not read; the extension is %s", extension, wording.OneOf(extensionNames()))
-}
-
-// readerNamed is the reader of a file's extension, nil where there is none.
-func readerNamed(name string) reader {
-	extension := filepath.Ext(name)
-	for _, e := range extensions {
-		if strings.EqualFold(e.name, extension) {
-			return e.read
-		}
-	}
-	return nil
-}
-
-func extensionNames() []string {
-	names := make([]string, len(extensions))
-	for i, e := range extensions {
-		names[i] = e.name
-	}
-	return names
 }
 
 const tooLarge = "the file is larger than 64 MiB, which is the most that is read"

@@ -184,15 +184,7 @@ func (l Loader) options(s *Spec, dir string) openapi.Options {
 // readDocument reads the text of a document, or of a part of one: YAML, which JSON is
 // too, or EDN where the name says so.
 func readDocument(name string, data []byte) (*openapi.Node, []openapi.Problem) {
-	read := readerNamed(name)
-	if read == nil {
-		read = readJSON // which tries YAML
-	}
-	src, err := newSource(name, data)
-	if err != nil {
-		return nil, []openapi.Problem{{File: name, What: err.Error()}}
-	}
-	docs, problems := read(src)
+	docs, problems := readNodes(name, data)
 	var out []openapi.Problem
 	for _, p := range problems {
 		out = append(out, openapi.Problem{File: p.Pos.File, Line: p.Pos.Line, Column: p.Pos.Column, What: p.What, Warning: p.Warning})

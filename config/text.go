@@ -98,3 +98,28 @@ type built struct {
 	json  bool   // it is the JSON text of a value
 	raw   string // that text where placeholders are none: what stands in them is escaped too
 }
+
+// unplaced is the text without its place and key.
+func (t Text) unplaced() Text { return Text{Value: t.Value, folded: t.folded, built: t.built} }
+
+// faulty is a text made in Go that has a fault.
+func faulty(what string) Text { return Text{built: &built{fault: what}} }
+
+// fault is what is wrong with a text made in Go; "" for nothing.
+func (t Text) fault() string {
+	if t.built == nil {
+		return ""
+	}
+	return t.built.fault
+}
+
+// isJSON reports whether the text was made of a Go value, as JSON.
+func (t Text) isJSON() bool { return t.built != nil && t.built.json }
+
+// raw is the text where placeholders are none, if it was made of a Go value.
+func (t Text) raw() Text {
+	if t.isJSON() {
+		t.Value = t.built.raw
+	}
+	return t
+}

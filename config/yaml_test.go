@@ -6,8 +6,6 @@ import (
 	"strings"
 	"testing"
 	"unicode/utf16"
-
-	"gopkg.in/yaml.v3"
 )
 
 func TestSyntaxErrorsOfYAML(t *testing.T) {
@@ -145,25 +143,6 @@ func TestAnAnchorInAValueMayBeTheNextKey(t *testing.T) {
 	}
 	if want := "X-A=X-B X-B=bar X-C=3 "; got != want {
 		t.Errorf("got %s, want %s", got, want)
-	}
-}
-
-// Looking up columns in another order than from left to right would take time
-// quadratic in the length of a line.
-func TestNodesAreBuiltInTheOrderWritten(t *testing.T) {
-	src, err := newSource("f.yml", []byte("[{é: [ü], ö: {a: b, c: d}, <<: {e: f}}, {g: h, i: j}]"))
-	must(t, err)
-	var doc yaml.Node
-	must(t, yaml.Unmarshal([]byte(src.text), &doc))
-	r := &yamlReader{tree: tree{src: src}, anchors: map[*yaml.Node]*anchor{}}
-	r.node(&doc)
-	for i := 1; i < len(r.slab); i++ {
-		if before, n := r.slab[i-1].pos(), r.slab[i].pos(); n.Column <= before.Column {
-			t.Errorf("node %d stands at %v, the node built before it at %v", i, n, before)
-		}
-	}
-	if len(r.slab) != 20 || len(r.problems) > 0 {
-		t.Errorf("%d nodes, problems %v", len(r.slab), r.problems)
 	}
 }
 
