@@ -263,9 +263,9 @@ func (s *Source) checkJSON(path, content string) config.Problems {
 		return nil
 	}
 	offset := len(content)
-	var syntax *json.SyntaxError
-	if errors.As(err, &syntax) {
-		offset = max(int(syntax.Offset)-1, 0)
+	var malformed *json.SyntaxError
+	if errors.As(err, &malformed) {
+		offset = max(int(malformed.Offset)-1, 0)
 	}
 	pos := config.FileText(path, content).At(offset)
 	return config.Problems{{Pos: pos, Key: s.ext.Path.Key, What: "not valid JSON: " + err.Error(), Warning: true}}
