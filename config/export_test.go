@@ -9,6 +9,7 @@ import (
 	"testing"
 
 	"mockserver/config/openapi"
+	"mockserver/config/syntax"
 )
 
 // exportedFrom writes a configuration, and returns what is exported of it, as JSON
@@ -343,7 +344,7 @@ func FuzzExportedText(f *testing.F) {
 			if err != nil {
 				t.Fatalf("%s of %q: %v", form, text, err)
 			}
-			docs, problems := readNodes("a."+form, data)
+			docs, problems := syntax.Read("a."+form, data)
 			if err := problems.Err(); err != nil || len(docs) != 1 {
 				t.Fatalf("%s of %q: %v in %q", form, text, err, data)
 			}

@@ -6,6 +6,8 @@ import (
 	"strings"
 	"testing"
 	"unicode/utf16"
+
+	"mockserver/config/syntax"
 )
 
 // FuzzParse reads anything: no panic, each problem has a place inside the file,
@@ -28,7 +30,7 @@ func FuzzParse(f *testing.F) {
 			}
 		}
 		for _, e := range spec.Endpoints {
-			for _, at := range []Pos{e.Pos, e.Path.At(len(e.Path.Value)), e.Response.Body.At(len(e.Response.Body.Value) / 2)} {
+			for _, at := range []syntax.Pos{e.Pos, e.Path.At(len(e.Path.Value)), e.Response.Body.At(len(e.Response.Body.Value) / 2)} {
 				if at.Line > 0 && !inside(at, text) {
 					t.Errorf("%q: a text at %v", text, at)
 				}
@@ -48,9 +50,9 @@ func FuzzParse(f *testing.F) {
 
 // inside reports whether a place is one of the file, or just after a line of it: by the
 // lines that editors show, or by those of YAML, which more characters break.
-func inside(pos Pos, text string) bool {
+func inside(pos syntax.Pos, text string) bool {
 	if pos.Line == 0 {
-		return pos == Pos{File: pos.File}
+		return pos == syntax.Pos{File: pos.File}
 	}
 	text = plainText(text)
 	for _, breaks := range []string{"\r\n|\n|\r", "\r\n|\n|\r|\u0085|\u2028|\u2029"} {

@@ -9,6 +9,7 @@ import (
 	"path/filepath"
 	"strings"
 
+	"mockserver/config/syntax"
 	"mockserver/internal/wording"
 )
 
@@ -83,7 +84,7 @@ func (l Loader) Parse(name string, data []byte) *Spec {
 	if dir == "." {
 		dir = ""
 	}
-	if int64(len(data)) > maxFileSize {
+	if int64(len(data)) > syntax.MaxFileSize {
 		spec.Problems = append(spec.Problems, fileProblem(name, tooLarge))
 		return spec
 	}
@@ -109,12 +110,12 @@ func (s *Spec) add(name, dir string, data []byte, listed bool) {
 	if listed {
 		s.given.listed[absolutePath(name)] = true
 	}
-	if !isRead(name) {
+	if !syntax.Reads(name) {
 		s.Problems = append(s.Problems, fileProblem(name, fmt.Sprintf("files named %q are not read; the extension is %s",
-			strings.ToLower(filepath.Ext(name)), wording.OneOf(extensionNames()))))
+			strings.ToLower(filepath.Ext(name)), wording.OneOf(syntax.Extensions()))))
 		return
 	}
-	docs, problems := readNodes(name, data)
+	docs, problems := syntax.Read(name, data)
 	before := len(s.Problems)
 	if listed {
 		docs, problems = withoutStrays(name, docs, problems)
@@ -128,17 +129,17 @@ func (s *Spec) add(name, dir string, data []byte, listed bool) {
 }
 
 // isEmpty tells whether no document holds anything, not even an empty list.
-func isEmpty(docs []*node) bool {
+func isEmpty(docs []*syntax.Node) bool {
 	for _, doc := range docs {
-		if doc.kind != nullNode {
+		if doc.Kind != syntax.NullNode {
 			return false
 		}
 	}
 	return true
 }
 
-func fileProblem(name, what string) Problem {
-	return Problem{Pos: Pos{File: name}, What: what}
+func fileProblem(name, what string) syntax.Problem {
+	return syntax.Problem{Pos: syntax.Pos{File: name}, What: what}
 }
 
 const tooLarge = "the file is larger than 64 MiB, which is the most that is read"
@@ -168,14 +169,14 @@ func readFile(path string) ([]byte, error) {
 		return nil, fmt.Errorf("cannot be read: %w", bare(err))
 	}
 	defer f.Close()
-	if info.Size() > maxFileSize {
+	if info.Size() > syntax.MaxFileSize {
 		return nil, errors.New(tooLarge)
 	}
-	data, err := io.ReadAll(io.LimitReader(f, maxFileSize+1))
+	data, err := io.ReadAll(io.LimitReader(f, syntax.MaxFileSize+1))
 	switch {
 	case err != nil:
 		return nil, fmt.Errorf("cannot be read: %w", bare(err))
-	case len(data) > maxFileSize:
+	case len(data) > syntax.MaxFileSize:
 		return nil, errors.New(tooLarge)
 	}
 	return data, nil

@@ -6,6 +6,8 @@ import (
 	"strings"
 	"testing"
 	"unicode/utf16"
+
+	"mockserver/config/syntax"
 )
 
 func TestSyntaxErrorsOfYAML(t *testing.T) {
@@ -47,11 +49,11 @@ func TestSyntaxErrorsOfYAML(t *testing.T) {
 func TestValuesNestedTooDeepAreRefused(t *testing.T) {
 	nested := func(depth int) string { return strings.Repeat("[", depth) + strings.Repeat("]", depth) }
 	for _, file := range []string{"f.yml", "f.json"} {
-		if got := Parse(file, []byte("["+nested(maxDepth)+"]")).Problems.Error(); !strings.Contains(got, "nested more than 1000 deep") {
-			t.Errorf("%s: %d deep: %.200s", file, maxDepth+1, got)
+		if got := Parse(file, []byte("["+nested(syntax.MaxDepth)+"]")).Problems.Error(); !strings.Contains(got, "nested more than 1000 deep") {
+			t.Errorf("%s: %d deep: %.200s", file, syntax.MaxDepth+1, got)
 		}
-		if got := Parse(file, []byte("["+nested(maxDepth-2)+"]")).Problems.Error(); strings.Contains(got, "nested") {
-			t.Errorf("%s: %d deep: %.200s", file, maxDepth-1, got)
+		if got := Parse(file, []byte("["+nested(syntax.MaxDepth-2)+"]")).Problems.Error(); strings.Contains(got, "nested") {
+			t.Errorf("%s: %d deep: %.200s", file, syntax.MaxDepth-1, got)
 		}
 	}
 	var chain strings.Builder

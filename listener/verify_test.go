@@ -7,6 +7,7 @@ import (
 	"testing"
 
 	"mockserver/config"
+	"mockserver/config/syntax"
 	"mockserver/listener"
 	"mockserver/listener/listenertest"
 )
@@ -30,7 +31,7 @@ func TestVerify_HoldsAsTheConditionOfAnEndpoint(t *testing.T) {
 			t.Errorf("%s: got %+v, %v, want %d", condition, v, err, want)
 		}
 	}
-	var problems config.Problems
+	var problems syntax.Problems
 	if _, err := server.Verify("method ="); !errors.As(err, &problems) || len(problems) != 1 {
 		t.Errorf("a condition that is none: %v", err)
 	}

@@ -1,4 +1,4 @@
-package config
+package syntax
 
 import (
 	"path/filepath"
@@ -8,11 +8,11 @@ import (
 // syntaxes are those that are read, by the extensions of files.
 var syntaxes = []struct {
 	extension string
-	read      func(*source) ([]*node, Problems)
+	read      func(*source) ([]*Node, Problems)
 }{{".yml", readYAML}, {".yaml", readYAML}, {".json", readJSON}, {".edn", readEDN}}
 
-// extensionNames are the extensions of the files that Read knows the syntax of.
-func extensionNames() []string {
+// Extensions are the extensions of the files that Read knows the syntax of.
+func Extensions() []string {
 	names := make([]string, len(syntaxes))
 	for i, s := range syntaxes {
 		names[i] = s.extension
@@ -20,10 +20,10 @@ func extensionNames() []string {
 	return names
 }
 
-// isRead reports whether a file has one of Extensions, in whatever case.
-func isRead(name string) bool { return reader(name) != nil }
+// Reads reports whether a file has one of Extensions, in whatever case.
+func Reads(name string) bool { return reader(name) != nil }
 
-func reader(name string) func(*source) ([]*node, Problems) {
+func reader(name string) func(*source) ([]*Node, Problems) {
 	extension := filepath.Ext(name)
 	for _, s := range syntaxes {
 		if strings.EqualFold(s.extension, extension) {
@@ -33,10 +33,10 @@ func reader(name string) func(*source) ([]*node, Problems) {
 	return nil
 }
 
-// readNodes reads the documents of a file in the syntax that its extension names, or else as
+// Read reads the documents of a file in the syntax that its extension names, or else as
 // JSON or YAML. Nodes and problems name the file by name. Where a problem is an error,
 // the nodes are those that could be read.
-func readNodes(name string, data []byte) ([]*node, Problems) {
+func Read(name string, data []byte) ([]*Node, Problems) {
 	src, err := newSource(name, data)
 	if err != nil {
 		return nil, Problems{{Pos: Pos{File: name}, What: err.Error()}}

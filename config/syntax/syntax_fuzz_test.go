@@ -1,4 +1,4 @@
-package config
+package syntax
 
 import (
 	"bytes"
@@ -25,10 +25,10 @@ func FuzzPlacesInAMadeBody(f *testing.F) {
 		}
 		src = src.asYAML()
 		docs, problems := readYAML(src)
-		if len(problems) > 0 || len(docs) != 1 || docs[0].kind != listNode && docs[0].kind != mapNode {
+		if len(problems) > 0 || len(docs) != 1 || docs[0].Kind != ListNode && docs[0].Kind != MapNode {
 			return
 		}
-		text := docs[0].json(false, func(*node, string) {})
+		text := docs[0].JSON(false, func(*Node, string) {})
 		for i, m := range text.marks {
 			end := len(text.Value)
 			if i+1 < len(text.marks) {
@@ -39,7 +39,7 @@ func FuzzPlacesInAMadeBody(f *testing.F) {
 				if !src.holds(at) {
 					t.Fatalf("%q: offset %d of %s is at %v", body, offset, text.Value, at)
 				}
-				if m.text == nil || m.text.folded || m.from+offset-m.at >= len(m.text.Value) {
+				if m.text == nil || m.text.Folded || m.from+offset-m.at >= len(m.text.Value) {
 					continue
 				}
 				want, got := m.text.Value[m.from+offset-m.at], src.text[src.starts[at.Line-1]+at.Column-1]
@@ -65,18 +65,18 @@ func FuzzJSONBody(f *testing.F) {
 			return
 		}
 		docs, problems := readJSON(src)
-		if len(problems) > 0 || len(docs) != 1 || docs[0].kind != listNode && docs[0].kind != mapNode {
+		if len(problems) > 0 || len(docs) != 1 || docs[0].Kind != ListNode && docs[0].Kind != MapNode {
 			return
 		}
 		unsaid := false
-		got := docs[0].json(true, func(*node, string) { unsaid = true }).Value
+		got := docs[0].JSON(true, func(*Node, string) { unsaid = true }).Value
 		if unsaid {
 			return
 		}
 		if !json.Valid([]byte(got)) {
 			t.Fatalf("%q becomes %q, which is no JSON", body, got)
 		}
-		if tagged := docs[0].json(false, func(*node, string) {}).Value; !hasTags(body) && !hasTags(got) && tagged != got {
+		if tagged := docs[0].JSON(false, func(*Node, string) {}).Value; !HasTags(body) && !HasTags(got) && tagged != got {
 			t.Errorf("%q: without tags %q, raw %q", body, tagged, got)
 		}
 		if !json.Valid([]byte(src.text)) {

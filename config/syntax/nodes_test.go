@@ -1,4 +1,4 @@
-package config
+package syntax
 
 import (
 	"testing"
@@ -20,11 +20,11 @@ func TestNodesAreBuiltInTheOrderWritten(t *testing.T) {
 	r := &yamlReader{tree: tree{src: src}, anchors: map[*yaml.Node]*anchor{}}
 	r.node(&doc)
 	for i := 1; i < len(r.slab); i++ {
-		if before, n := r.slab[i-1].pos(), r.slab[i].pos(); n.Column <= before.Column {
+		if before, n := r.slab[i-1].Pos(), r.slab[i].Pos(); n.Column <= before.Column {
 			t.Errorf("node %d stands at %v, the node built before it at %v", i, n, before)
 		}
 	}
-	if len(r.slab) != 20 || len(r.problems) > 0 {
-		t.Errorf("%d nodes, problems %v", len(r.slab), r.problems)
+	if len(r.slab) != 20 || len(r.Problems) > 0 {
+		t.Errorf("%d nodes, problems %v", len(r.slab), r.Problems)
 	}
 }
