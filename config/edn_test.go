@@ -617,13 +617,13 @@ func TestTextAtInEDN(t *testing.T) {
 // alone does not.
 func TestTextAtBehindOtherLineBreaks(t *testing.T) {
 	for body, want := range map[string]syntax.Pos{
-		"\"a\rZ\"":              {"f.edn", 3, 1},
-		"\"\r\rZ\"":             {"f.edn", 4, 1},
-		"\"\r\n\r Z\"":          {"f.edn", 4, 2},
-		"\"\\\"\rb\nZ\"":        {"f.edn", 4, 1},
-		"\"\u2028\u0085\rb Z\"": {"f.edn", 3, 3},
-		"\r\"Z\"":               {"f.edn", 3, 2},
-		"\u2028\"Z\"":           {"f.edn", 2, 35},
+		"\"a\rZ\"":              {File: "f.edn", Line: 3, Column: 1},
+		"\"\r\rZ\"":             {File: "f.edn", Line: 4, Column: 1},
+		"\"\r\n\r Z\"":          {File: "f.edn", Line: 4, Column: 2},
+		"\"\\\"\rb\nZ\"":        {File: "f.edn", Line: 4, Column: 1},
+		"\"\u2028\u0085\rb Z\"": {File: "f.edn", Line: 3, Column: 3},
+		"\r\"Z\"":               {File: "f.edn", Line: 3, Column: 2},
+		"\u2028\"Z\"":           {File: "f.edn", Line: 2, Column: 35},
 	} {
 		text := only(t, "f.edn", ednResponse(":body "+body)).Response.Body
 		if got := text.At(strings.IndexByte(text.Value, 'Z')); got != want {

@@ -93,7 +93,7 @@ func only(t *testing.T, file, text string) Endpoint {
 
 func TestMarkedComputesPlacesFromOne(t *testing.T) {
 	text, places := marked("f", "§a\n  é§b")
-	want := []syntax.Pos{{"f", 1, 1}, {"f", 2, 5}}
+	want := []syntax.Pos{{File: "f", Line: 1, Column: 1}, {File: "f", Line: 2, Column: 5}}
 	if text != "a\n  éb" || !slices.Equal(places, want) {
 		t.Errorf("got %q %v, want %v", text, places, want)
 	}

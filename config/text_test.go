@@ -103,7 +103,7 @@ func TestLinesEndAsInTheSyntax(t *testing.T) {
 func TestTextAtOutsideTheText(t *testing.T) {
 	begin := syntax.Pos{File: "f", Line: 3, Column: 7}
 	text := syntax.Text{Value: "abc", Pos: begin}
-	for offset, want := range map[int]syntax.Pos{-1: begin, 0: begin, 3: {"f", 3, 10}, 4: begin} {
+	for offset, want := range map[int]syntax.Pos{-1: begin, 0: begin, 3: {File: "f", Line: 3, Column: 10}, 4: begin} {
 		if got := text.At(offset); got != want {
 			t.Errorf("offset %d is at %v, want %v", offset, got, want)
 		}
