@@ -35,6 +35,7 @@ mockserver/listener -> mockserver/matcher
 mockserver/listener -> mockserver/renderer
 mockserver/listener/admin -> mockserver/config
 mockserver/listener/admin -> mockserver/config/syntax
+mockserver/listener/runs -> mockserver/config/syntax
 mockserver/listener/admin -> mockserver/dispatcher
 mockserver/listener/admin -> mockserver/internal/histogram
 mockserver/listener/admin -> mockserver/listener
