@@ -10,7 +10,6 @@ import (
 
 	"mockserver/bench"
 	"mockserver/config"
-	"mockserver/config/syntax"
 	"mockserver/internal/wording"
 	"mockserver/listener"
 	"mockserver/listener/admin"
@@ -58,7 +57,7 @@ func (s speaker) schema() int {
 
 // refuse says what keeps the program from starting.
 func (s speaker) refuse(err error) int {
-	var problems syntax.Problems
+	var problems config.Problems
 	switch {
 	case !s.json:
 		fmt.Fprintln(s.stderr, err)
@@ -177,7 +176,7 @@ func (s speaker) health(settings config.Settings) int {
 
 // logProblems logs each problem as an event of its own, as many as one message
 // shows.
-func logProblems(log *slog.Logger, message string, problems syntax.Problems) {
+func logProblems(log *slog.Logger, message string, problems config.Problems) {
 	for _, line := range problems.Lines() {
 		log.Error(message, "error", line)
 	}
@@ -185,7 +184,7 @@ func logProblems(log *slog.Logger, message string, problems syntax.Problems) {
 
 // cannotStart says why the server does not start.
 func (s speaker) cannotStart(err error) int {
-	var problems syntax.Problems
+	var problems config.Problems
 	switch {
 	case errors.As(err, &problems):
 		return s.refuse(problems)

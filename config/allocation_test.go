@@ -2,16 +2,12 @@
 
 package config
 
-import (
-	"testing"
-
-	"mockserver/config/syntax"
-)
+import "testing"
 
 func TestNumbersAreCheckedWithoutAllocating(t *testing.T) {
 	text, bytes := "-12.50e+3", []byte("-12.50e+3")
 	allocs := testing.AllocsPerRun(100, func() {
-		if !syntax.IsJSONNumber(text) || !syntax.IsJSONNumber(bytes) {
+		if !IsJSONNumber(text) || !IsJSONNumber(bytes) {
 			t.Error("a number is none")
 		}
 	})

@@ -12,7 +12,6 @@ import (
 	"strings"
 	"time"
 
-	"mockserver/config/syntax"
 	"mockserver/internal/wording"
 )
 
@@ -90,7 +89,7 @@ func (r *argReader) unread(command string) {
 // exists, has an extension that is read, or a separator in it.
 func IsPath(word string) bool {
 	_, err := os.Stat(word)
-	return err == nil || isListed(word) || syntax.Reads(word) || strings.ContainsRune(filepath.ToSlash(word), '/')
+	return err == nil || isListed(word) || readerNamed(word) != nil || strings.ContainsRune(filepath.ToSlash(word), '/')
 }
 
 // flag takes a flag, and its value from the arguments behind it.
@@ -261,7 +260,7 @@ func readSize(into *int, text string) bool {
 func readDuration(into *time.Duration, text string) bool {
 	d, err := time.ParseDuration(text)
 	if err != nil {
-		if !syntax.IsJSONNumber(text) {
+		if !IsJSONNumber(text) {
 			return false
 		}
 		d, err = unitsOf(text, time.Second)

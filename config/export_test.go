@@ -9,7 +9,6 @@ import (
 	"testing"
 
 	"mockserver/config/openapi"
-	"mockserver/config/syntax"
 )
 
 // exportedFrom writes a configuration, and returns what is exported of it, as JSON
@@ -339,12 +338,16 @@ func FuzzExportedText(f *testing.F) {
 	f.Fuzz(func(t *testing.T, text string) {
 		text = strings.ToValidUTF8(text, "?")
 		document := openapi.MapTree().Set(text, openapi.ListTree(openapi.TextTree(text), openapi.MapTree(), openapi.ListTree(), openapi.NullTree()))
-		for _, form := range []string{"yaml", "json"} {
+		for form, read := range map[string]reader{"yaml": readYAML, "json": readJSON} {
 			data, err := WriteExport(document, form)
 			if err != nil {
 				t.Fatalf("%s of %q: %v", form, text, err)
 			}
-			docs, problems := syntax.Read("a."+form, data)
+			src, err := newSource("a."+form, data)
+			if err != nil {
+				t.Fatalf("%s of %q: %v", form, text, err)
+			}
+			docs, problems := read(src)
 			if err := problems.Err(); err != nil || len(docs) != 1 {
 				t.Fatalf("%s of %q: %v in %q", form, text, err, data)
 			}

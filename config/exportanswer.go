@@ -8,7 +8,6 @@ import (
 	"strings"
 
 	"mockserver/config/openapi"
-	"mockserver/config/syntax"
 )
 
 // circumstance is when an endpoint answers, and what it is called.
@@ -78,7 +77,7 @@ func writeAnswer(responses *openapi.Node, r *Response, when circumstance) {
 			continue
 		}
 		header := openapi.MapTree().Set("schema", openapi.MapTree().SetText("type", "string"))
-		if text := h.Value.Value; r.Raw || !syntax.HasTags(text) {
+		if text := h.Value.Value; r.Raw || !hasTags(text) {
 			header.Set("example", openapi.TextTree(text))
 		} else {
 			header.SetText("x-mockserver-template", text)
@@ -96,7 +95,7 @@ func writeAnswer(responses *openapi.Node, r *Response, when circumstance) {
 	case r.External != nil:
 		external := openapi.MapTree().SetText("provider", r.External.Provider).SetText("path", withoutUsers(r.External.Path.Value))
 		media.Set("x-mockserver-external-body", external.SetText("sheet-name", r.External.Sheet.Value))
-	case !r.Raw && syntax.HasTags(text):
+	case !r.Raw && hasTags(text):
 		addTemplate(media, text)
 	default:
 		addExample(media, bodyTree(text, json), when)
@@ -106,7 +105,7 @@ func writeAnswer(responses *openapi.Node, r *Response, when circumstance) {
 // mediaType is the type of an answer's body, and whether that is JSON.
 func mediaType(r *Response) (typ string, json bool) {
 	for _, h := range r.Headers {
-		if strings.EqualFold(h.Name, "Content-Type") && (r.Raw || !syntax.HasTags(h.Value.Value)) {
+		if strings.EqualFold(h.Name, "Content-Type") && (r.Raw || !hasTags(h.Value.Value)) {
 			return h.Value.Value, IsJSON(h.Value.Value)
 		}
 	}
@@ -190,7 +189,7 @@ func addExample(media, value *openapi.Node, when circumstance) {
 func looksLikeJSON(text string) bool {
 	for {
 		text = strings.TrimLeft(text, " \t\r\n")
-		begin, end := syntax.NextTag(text)
+		begin, end := NextTag(text)
 		if begin > 0 || begin == len(text) || !strings.HasPrefix(text, "{%") && !strings.HasPrefix(text, "{{#") && !strings.HasPrefix(text, "{{/") {
 			break
 		}

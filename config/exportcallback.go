@@ -8,7 +8,6 @@ import (
 	"time"
 
 	"mockserver/config/openapi"
-	"mockserver/config/syntax"
 )
 
 // callbacks writes webhooks as callbacks, those whose URL OpenAPI can say: made of
@@ -47,12 +46,12 @@ func callback(w *Webhook, when circumstance) *openapi.Node {
 	if w.Body.Value != "" {
 		typ, json := "application/json", true
 		for _, h := range w.Headers {
-			if strings.EqualFold(h.Name, "Content-Type") && !syntax.HasTags(h.Value.Value) {
+			if strings.EqualFold(h.Name, "Content-Type") && !hasTags(h.Value.Value) {
 				typ, json = h.Value.Value, IsJSON(h.Value.Value)
 			}
 		}
 		media := openapi.MapTree()
-		if syntax.HasTags(w.Body.Value) {
+		if hasTags(w.Body.Value) {
 			addTemplate(media, w.Body.Value)
 		} else {
 			media.Set("example", bodyTree(w.Body.Value, json))
@@ -87,5 +86,5 @@ func runtimeURL(text string) (url string, ok bool) {
 		}
 		return "{$request.header." + name + "}"
 	})
-	return url, !syntax.HasTags(url)
+	return url, !hasTags(url)
 }

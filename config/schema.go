@@ -4,8 +4,6 @@ import (
 	"bytes"
 	"encoding/json"
 	"strings"
-
-	"mockserver/config/syntax"
 )
 
 // Schema returns the JSON Schema of the configuration language (draft 7, which
@@ -145,10 +143,10 @@ func bound(n int) *int64 {
 
 // duration says what a duration may be.
 func (s *schema) duration(r row) {
-	if r.kinds.has(syntax.TextNode) {
+	if r.kinds.has(textNode) {
 		s.Pattern = durationPattern
 	}
-	if !r.kinds.has(syntax.NumberNode) {
+	if !r.kinds.has(numberNode) {
 		return
 	}
 	if r.length.above() {
@@ -182,7 +180,7 @@ func (s *schema) choice(r row) {
 	for _, word := range r.enum {
 		words = append(words, word)
 	}
-	if r.kinds.has(syntax.NullNode) {
+	if r.kinds.has(nullNode) {
 		words = append(words, nil)
 	}
 	if !r.anyCase {
@@ -217,9 +215,9 @@ func (r row) types() any {
 	}
 	var names []string
 	for _, t := range []struct {
-		kind syntax.Kind
+		kind kind
 		name string
-	}{{syntax.TextNode, "string"}, {syntax.NumberNode, number}, {syntax.BoolNode, "boolean"}, {syntax.ListNode, "array"}, {syntax.MapNode, "object"}, {syntax.NullNode, "null"}} {
+	}{{textNode, "string"}, {numberNode, number}, {boolNode, "boolean"}, {listNode, "array"}, {mapNode, "object"}, {nullNode, "null"}} {
 		if r.kinds.has(t.kind) {
 			names = append(names, t.name)
 		}

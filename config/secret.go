@@ -7,7 +7,6 @@ import (
 	"strings"
 
 	"mockserver/config/openapi"
-	"mockserver/config/syntax"
 	"mockserver/internal/wording"
 )
 
@@ -61,7 +60,7 @@ func ShownURL(text string) string { return wording.Clip(WithoutUser(text)) }
 func withoutUsers(template string) string {
 	plain := []byte(template)
 	for from := 0; from < len(plain); {
-		begin, end := syntax.NextTag(template[from:])
+		begin, end := NextTag(template[from:])
 		for i := from + begin; i < from+end; i++ {
 			plain[i] = standIn
 		}

@@ -13,6 +13,7 @@ import (
 
 	"mockserver/fetcher"
 	"mockserver/listener/record"
+	"mockserver/listener/reply"
 )
 
 const measured = `
@@ -77,7 +78,7 @@ func allocations(t *testing.T, s *Server) {
 			wrong := 0
 			got := testing.AllocsPerRun(200, func() {
 				ctx.Response.Reset() // as the server does between two requests of a connection
-				s.serve(&ctx)
+				s.handle(&ctx)
 				if ctx.Response.StatusCode() != c.status || string(ctx.Response.Body()) != c.want {
 					wrong++
 				}
@@ -114,8 +115,8 @@ func TestAllocations_OfErrorReports(t *testing.T) {
 	a := &answer{name: "GET /x", source: &fetcher.Source{}}
 	err := &fetcher.Error{Kind: fetcher.Upstream, Message: "x"}
 	tell := func(s *Server) float64 {
-		s.serverErrors.pass(upstreamFailed.code+" "+a.name, time.Now())
-		return testing.AllocsPerRun(200, func() { s.tellServerError(upstreamFailed, a, err) })
+		s.serverErrors.pass(reply.UpstreamFailed.Code+" "+a.name, time.Now())
+		return testing.AllocsPerRun(200, func() { s.tellServerError(reply.UpstreamFailed, a, err) })
 	}
 	without, with := tell(configured(t, measured)), tell(reportingNowhere(t, measured))
 	if with > without {
@@ -138,7 +139,7 @@ func TestAllocations_OfOperations(t *testing.T) {
 		wrong := 0
 		got := testing.AllocsPerRun(200, func() {
 			ctx.Response.Reset()
-			s.serve(&ctx)
+			s.handle(&ctx)
 			if string(ctx.Response.Body()) != want {
 				wrong++
 			}
@@ -178,7 +179,7 @@ func TestAllocations_DoNotGrowWithTheNumberOfEndpoints(t *testing.T) {
 		ctx.Request.Header.SetMethod("GET")
 		got := testing.AllocsPerRun(200, func() {
 			ctx.Response.Reset()
-			s.serve(&ctx)
+			s.handle(&ctx)
 		})
 		if body := string(ctx.Response.Body()); got > c.most || !strings.Contains(body, `"ok"`) {
 			t.Errorf("%s: got %v allocations and %q, want at most %v", c.uri, got, body, c.most)

@@ -4,9 +4,7 @@ import (
 	"time"
 
 	"mockserver/config"
-	"mockserver/config/syntax"
-	"mockserver/listener/record"
-	"mockserver/matcher"
+	"mockserver/listener/reply"
 	"mockserver/renderer"
 )
 
@@ -31,7 +29,7 @@ type behaviour struct {
 
 // concerns tells whether a request is to be served by it. Any other gets the answer of
 // the endpoint.
-func (b *behaviour) concerns(r *matcher.Request) bool { return b.always || b.operation.asked(r) }
+func (b *behaviour) concerns(c *call) bool { return b.always || b.operation.asked(c) }
 
 // isFixed tells whether plain requests get the answer of the endpoint unseen, unless they
 // choose another.
@@ -39,7 +37,7 @@ func (b *behaviour) isFixed() bool { return !b.always && b.operation.isFixed() }
 
 // behaviour compiles what an endpoint declares of it; nil when that is nothing. With a
 // seed, whatever is not the same for every request has one, for its random numbers.
-func (c *compiler) behaviour(e *config.Endpoint, a answer, t *tally, scope *renderer.Scope) (*behaviour, syntax.Problems) {
+func (c *compiler) behaviour(e *config.Endpoint, a answer, t *tally, scope *renderer.Scope) (*behaviour, config.Problems) {
 	operation := c.operation(e, a)
 	limit := c.limiter(e, scope.Params)
 	declared := len(e.Responses) > 0 || e.Latency != nil || e.Fault != nil || e.Capacity != nil || limit != nil
@@ -52,7 +50,7 @@ func (c *compiler) behaviour(e *config.Endpoint, a answer, t *tally, scope *rend
 		chance: &c.chance, tally: t, host: e.Host, always: always,
 	}
 	b.capacity = c.capacity(e)
-	var problems syntax.Problems
+	var problems config.Problems
 	b.outcomes, problems = c.outcomes(e, a, scope)
 	b.delays = b.capacity != nil
 	for i := range b.outcomes {
@@ -63,27 +61,27 @@ func (c *compiler) behaviour(e *config.Endpoint, a answer, t *tally, scope *rend
 
 // behave serves a request to an endpoint with a behaviour. Its answer is made before
 // the wait, so that the latency holds the work of making it.
-func (s *Server) behave(b *behaviour, r *matcher.Request, c *record.Trace, notify bool) {
-	b.chance.begin(b.tally, &r.Random)
+func (s *Server) behave(b *behaviour, c *call, notify bool) {
+	b.chance.begin(b.tally, &c.Random)
 	if b.limit != nil {
-		standing, ok := b.limit.admit(s, r)
-		defer standing.write(r) // whatever the answer is
+		standing, ok := b.limit.admit(c)
+		defer standing.write(&c.reply) // whatever the answer is
 		if !ok {
-			c.Limited = true
+			c.trace.Limited = true
 			return
 		}
 	}
 	var chosen *answer
 	if b.operation != nil {
 		var answered bool
-		if chosen, answered = b.operation.choose(r); answered {
+		if chosen, answered = b.operation.choose(c); answered {
 			return
 		}
 	}
-	begun := arrival(r)
+	begun := c.arrival()
 	held := b.capacity
 	if held != nil {
-		if !held.enter(r, c) {
+		if !held.enter(c) {
 			return
 		}
 		defer func() {
@@ -93,70 +91,52 @@ func (s *Server) behave(b *behaviour, r *matcher.Request, c *record.Trace, notif
 		}()
 		begun = time.Now() // what a place is held for is the latency, not what came before
 	}
-	o := &b.outcomes[b.selection.choose(len(b.outcomes), b.tally, &r.Random)]
+	o := &b.outcomes[b.selection.choose(len(b.outcomes), b.tally, &c.Random)]
 	if chosen == nil {
 		chosen = &o.answer
 	}
-	wait, struck := o.latency.draw(&r.Random), o.fault.strikes(&r.Random) // before the answer, which may draw too
-	given := s.give(chosen, o.instead(wait), r)
+	wait, struck := o.latency.draw(&c.Random), o.fault.strikes(&c.Random) // before the answer, which may draw too
+	given := s.give(chosen, o.instead(wait), c)
 	if wait.instead != nil {
-		c.Instead = wait.instead.code
+		c.trace.Instead = wait.instead.Code
 	}
-	if wait.timed && !b.hold(r, c, begun, wait.length) {
+	if wait.timed && !b.hold(c, begun, wait.length) {
 		return
 	}
 	if given && notify && len(chosen.hooks) > 0 {
-		s.notify(chosen, r)
+		s.notify(chosen, c)
 	}
-	if struck && o.fault.strike(r, c, held) {
+	if struck && o.fault.strike(c, held) {
 		held = nil // it is left later
 	}
 }
 
 // give writes the answer that is chosen, or the failure to give instead. It tells
 // whether it was the first, and could be had.
-func (s *Server) give(chosen *answer, instead *preset, r *matcher.Request) bool {
+func (s *Server) give(chosen *answer, instead *reply.Preset, c *call) bool {
 	if instead == nil {
-		return s.respond(chosen, r)
+		return s.respond(chosen, c)
 	}
-	instead.fill(r.Ctx)
+	instead.Fill(&c.reply)
 	return false
 }
 
 // hold has a request wait until its latency is over, and tells whether it is to be
 // answered.
-func (b *behaviour) hold(r *matcher.Request, c *record.Trace, begun time.Time, length time.Duration) bool {
+func (b *behaviour) hold(c *call, begun time.Time, length time.Duration) bool {
 	due := begun.Add(length)
 	served := begun
-	if t := r.In.Time; t.After(begun) {
+	if t := c.In.Time; t.After(begun) {
 		served = t // it came before: the part that passed meanwhile is none of its own
 	}
-	c.Declared += length
-	c.Waited += max(due.Sub(served), 0)
-	for end := pause(r, due); end != pauseDue; end = pause(r, due) {
+	c.trace.Declared += length
+	c.trace.Waited += max(due.Sub(served), 0)
+	for end := c.pause(due); end != pauseDue; end = c.pause(due) {
 		if end == pauseLeft {
 			return false
 		}
 	}
-	c.Late, c.Timed = max(time.Since(due), 0), true
-	b.tally.lateness().Add(c.Late)
+	c.trace.Late, c.trace.Timed = max(time.Since(due), 0), true
+	b.tally.lateness().Add(c.trace.Late)
 	return true
-}
-
-// arrival is when a request came: when its last byte was read, or, of one that came
-// while another of its connection was served, when that was seen.
-func arrival(r *matcher.Request) time.Time {
-	if c := connectionOf(r); c != nil && !c.arrived.IsZero() {
-		return c.arrived
-	}
-	if t := r.In.Time; !t.IsZero() {
-		return t
-	}
-	return time.Now()
-}
-
-// hasLeft tells whether nobody is there to be answered any more.
-func hasLeft(r *matcher.Request) bool {
-	c := connectionOf(r)
-	return c != nil && c.left
 }

@@ -31,7 +31,7 @@ func TestAllocations_OfBehaviours(t *testing.T) {
 			wrong := 0
 			got := testing.AllocsPerRun(200, func() {
 				ctx.Response.Reset()
-				s.serve(&ctx)
+				s.handle(&ctx)
 				if string(ctx.Response.Body()) != "ok" {
 					wrong++
 				}
@@ -63,7 +63,7 @@ func TestAllocations_OfPresetAnswers(t *testing.T) {
 		allocations := testing.AllocsPerRun(200, func() {
 			ctx.ResetUserValues()
 			ctx.Response.Reset()
-			s.serve(&ctx)
+			s.handle(&ctx)
 			if string(ctx.Response.Body()) != got {
 				got = string(ctx.Response.Body())
 			}

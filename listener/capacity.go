@@ -7,15 +7,14 @@ import (
 
 	"mockserver/config"
 	"mockserver/internal/wording"
-	"mockserver/listener/record"
-	"mockserver/matcher"
+	"mockserver/listener/reply"
 )
 
 // capacity bounds how many requests of an endpoint are served at once. Others wait, in
 // the order they came, in the goroutines of their connections.
 type capacity struct {
 	concurrent, queue int
-	full              *preset // the answer to who is refused
+	full              *reply.Preset // the answer to who is refused
 
 	mu          sync.Mutex // guards what follows
 	serving     int        // places that are taken; all of them while one waits
@@ -44,29 +43,27 @@ func (c *compiler) capacity(e *config.Endpoint) *capacity {
 func newCapacity(c *config.Capacity) *capacity {
 	return &capacity{
 		concurrent: c.Concurrent, queue: c.Queue,
-		full: capacityExceeded.preset(fmt.Sprintf("all places are taken: this endpoint serves %s at once, and lets %d wait",
+		full: reply.CapacityExceeded.Preset(fmt.Sprintf("all places are taken: this endpoint serves %s at once, and lets %d wait",
 			wording.Count(c.Concurrent, "request"), c.Queue)),
 	}
 }
 
 // enter waits for a place, in order, and tells whether the request has one: leave
-// has to be called then. Otherwise it has been answered, or its client left. The course
-// is told how long it waited.
-func (p *capacity) enter(r *matcher.Request, c *record.Trace) bool {
-	conn := connectionOf(r)
-	waits, ok := p.arrive(conn)
+// has to be called then. Otherwise it has been answered, or its client left.
+func (p *capacity) enter(c *call) bool {
+	waits, ok := p.arrive(c.peer)
 	if waits == nil && !ok {
-		c.Refused = true
-		p.full.write(r.Ctx)
+		c.trace.Refused = true
+		p.full.Write(&c.reply)
 	}
 	if waits == nil {
 		return ok
 	}
 	begun := time.Now()
 	for {
-		left := conn.pause(time.Time{}) == pauseLeft
+		left := c.pause(time.Time{}) == pauseLeft
 		if over, served := p.look(waits, left); over {
-			c.Waits(time.Since(begun))
+			c.trace.Waits(time.Since(begun))
 			return served
 		}
 	}

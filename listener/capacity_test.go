@@ -16,6 +16,7 @@ import (
 
 	"mockserver/config"
 	"mockserver/fetcher"
+	"mockserver/listener/reply"
 )
 
 // visit is a client in a bubble that asks once.
@@ -156,8 +157,8 @@ func TestCapacity_OutlastsAPanic(t *testing.T) {
 	b := s.snapshot.Load().answers[0].behaviour
 	b.outcomes[0].answer.source = &fetcher.Source{} // of no loader: it panics
 	for range 3 {
-		if got := strings.Join(answersOf(t, s, 1, "/"), ""); !strings.Contains(got, internalError.code) {
-			t.Errorf("got %s, want %s", got, internalError.code)
+		if got := strings.Join(answersOf(t, s, 1, "/"), ""); !strings.Contains(got, reply.InternalError.Code) {
+			t.Errorf("got %s, want %s", got, reply.InternalError.Code)
 		}
 	}
 	if b.capacity.serving != 0 {

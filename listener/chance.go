@@ -7,7 +7,6 @@ import (
 	"sync/atomic"
 
 	"mockserver/config"
-	"mockserver/config/syntax"
 	"mockserver/internal/histogram"
 	"mockserver/matcher"
 )
@@ -103,7 +102,7 @@ func (t *tally) lateness() *histogram.Histogram {
 func declaredAs(e *config.Endpoint) string {
 	text, err := json.Marshal(struct {
 		Method, Host string
-		Path, If     syntax.Text
+		Path, If     config.Text
 		Response     config.Response
 		Responses    []config.Outcome
 		Select       string

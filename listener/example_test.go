@@ -11,7 +11,6 @@ import (
 	"time"
 
 	"mockserver/config"
-	"mockserver/config/syntax"
 	"mockserver/listener"
 )
 
@@ -96,7 +95,7 @@ func ExampleStart_problems() {
 		config.Endpoint{Method: "GTE", Path: config.Plain("/a")},
 		config.Endpoint{Path: config.Plain("/b"), Response: config.Response{Body: config.Plain("{{path-param.id}}")}},
 	), listener.Options{})
-	var problems syntax.Problems
+	var problems config.Problems
 	if errors.As(err, &problems) {
 		for _, p := range problems {
 			what, _, _ := strings.Cut(p.What, ";")

@@ -9,48 +9,47 @@ import (
 
 	"github.com/valyala/fasthttp"
 
-	"mockserver/listener/record"
+	"mockserver/listener/reply"
 	"mockserver/matcher"
 )
 
 // fallBack answers a request that no endpoint of its method matches: HEAD as the
 // GET would, OPTIONS from what is declared, OPTIONS * for the server as a whole,
 // anything else with 404 or 405.
-func (s *Server) fallBack(sn *snapshot, r *matcher.Request, c *record.Trace) {
-	ctx := r.Ctx
-	if ctx.IsOptions() && string(r.Path()) == "*" {
-		c.Counters = s.recorder.ForOptions()
+func (s *Server) fallBack(sn *snapshot, c *call) {
+	if c.isOptions() && string(c.Path()) == "*" {
+		c.trace.Counters = s.recorder.ForOptions()
 		return // it asks the server, not an endpoint: 200, RFC 9110 section 9.3.7
 	}
-	if ctx.IsHead() {
-		// fasthttp leaves the body of a HEAD answer out and keeps its length.
-		if i := sn.table.Match(r, fasthttp.MethodGet); i >= 0 {
+	if c.isHead() {
+		// The encoder leaves the body of a HEAD answer out and keeps its length.
+		if i := sn.table.Match(&c.Request, fasthttp.MethodGet); i >= 0 {
 			a := &sn.answers[i]
-			c.Endpoint, c.Counters = a.name, a.counters
-			if a.behaviour != nil && a.behaviour.concerns(r) {
-				s.behave(a.behaviour, r, c, false)
+			c.trace.Endpoint, c.trace.Counters = a.name, a.counters
+			if a.behaviour != nil && a.behaviour.concerns(c) {
+				s.behave(a.behaviour, c, false)
 			} else {
-				s.respond(a, r)
+				s.respond(a, c)
 			}
 			return
 		}
 	}
-	methods := sn.table.Methods(r)
-	if sn.sockets.declares(r) && !asksForWebSocket(r) {
+	methods := sn.table.Methods(&c.Request)
+	if sn.sockets.declares(&c.Request) && !asksForWebSocket(&c.Request) {
 		switch {
-		case ctx.IsOptions() || len(methods) > 0 && !ctx.IsGet() && !ctx.IsHead():
+		case c.isOptions() || len(methods) > 0 && !c.isGet() && !c.isHead():
 			methods = append(methods, fasthttp.MethodGet)
 		default:
-			s.requireUpgrade(r)
+			s.requireUpgrade(c)
 			return
 		}
 	}
-	if ctx.IsOptions() && len(methods) > 0 {
-		c.Counters = s.recorder.ForOptions()
-		s.respondOptions(r, methods)
+	if c.isOptions() && len(methods) > 0 {
+		c.trace.Counters = s.recorder.ForOptions()
+		s.respondOptions(c, methods)
 		return
 	}
-	s.unmatched(sn, r, methods)
+	s.unmatched(sn, c, methods)
 }
 
 // answered tells whether a method is among those declared; HEAD is with GET.
@@ -88,13 +87,13 @@ func (sn *snapshot) nearest(r *matcher.Request) []string {
 
 // unmatched answers 404, or 405 when the path is declared for other methods, and
 // names the nearest endpoints with the reason why each did not match.
-func (s *Server) unmatched(sn *snapshot, r *matcher.Request, methods []string) {
-	ctx := r.Ctx
-	f := endpointNotFound
-	if len(methods) > 0 && !answered(methods, string(ctx.Method())) {
-		f = methodNotAllowed
+func (s *Server) unmatched(sn *snapshot, c *call, methods []string) {
+	r := &c.Request
+	f := reply.EndpointNotFound
+	if len(methods) > 0 && !answered(methods, string(r.Method())) {
+		f = reply.MethodNotAllowed
 	}
-	asked := string(ctx.Method()) + " " + string(r.Path())
+	asked := string(r.Method()) + " " + string(r.Path())
 	message := "no endpoint is declared for " + asked
 	reasons := sn.nearest(r)
 	if asksForWebSocket(r) {
@@ -113,30 +112,30 @@ func (s *Server) unmatched(sn *snapshot, r *matcher.Request, methods []string) {
 	if strings.HasPrefix(string(r.Path()), "/__admin") {
 		message += "; the admin address is another: that of --admin"
 	}
-	f.write(ctx, message)
-	if f == methodNotAllowed {
-		ctx.Response.Header.Set(fasthttp.HeaderAllow, allow(methods))
+	f.Write(&c.reply, message)
+	if f == reply.MethodNotAllowed {
+		c.reply.Add(fasthttp.HeaderAllow, allow(methods))
 	}
 	if s.opts.UnmatchedStatus != 0 {
-		ctx.Response.SetStatusCode(s.opts.UnmatchedStatus)
+		c.reply.Status = s.opts.UnmatchedStatus
 	}
-	s.tellUnmatched(r, f, message)
+	s.tellUnmatched(c, f, message)
 }
 
 // tellUnmatched logs a request that no endpoint answered, and keeps why.
-func (s *Server) tellUnmatched(r *matcher.Request, f failure, message string) {
+func (s *Server) tellUnmatched(c *call, f reply.Failure, message string) {
 	if s.recorder != nil {
-		s.recorder.Misses().Add(r, f.code, r.Ctx.Response.StatusCode(), message)
+		s.recorder.Misses().Add(&c.Request, f.Code, c.reply.Status, message)
 	}
 	suppressed, ok := s.unmatchedPace.pass(time.Now())
 	if !ok {
 		return
 	}
 	attrs := []slog.Attr{
-		slog.String("method", string(r.Method())),
-		slog.String("uri", string(r.In.Target)),
-		slog.String("host", string(r.Host())),
-		slog.String("code", f.code),
+		slog.String("method", string(c.In.Method)),
+		slog.String("uri", string(c.In.Target)),
+		slog.String("host", string(c.Host())),
+		slog.String("code", f.Code),
 		slog.String("reason", message),
 	}
 	if suppressed > 0 {

@@ -7,7 +7,6 @@ import (
 	"time"
 
 	"mockserver/config"
-	"mockserver/listener/record"
 	"mockserver/matcher"
 )
 
@@ -37,31 +36,20 @@ func (f *fault) strikes(random *matcher.Random) bool {
 	return f != nil && (f.rate >= 1 || random.Float64() < f.rate)
 }
 
-// faultName is the key under which a request keeps the fault that it had, for the log.
-type faultName struct{}
-
 // strike has the fault happen to the answer that the request has by now. What is added
 // to its headers afterwards is of the answer too. It tells whether the place that the
 // request holds is left once the answer is sent; else the caller has to leave it.
-func (f *fault) strike(r *matcher.Request, c *record.Trace, held *capacity) (leaves bool) {
-	conn := connectionOf(r)
-	if conn == nil || !conn.wire.single {
+func (f *fault) strike(c *call, held *capacity) (leaves bool) {
+	if c.peer == nil || !c.peer.wire.single {
 		return false // in a test; or it came with others before a reload, whose answers would go wrong with it
 	}
-	r.Ctx.SetUserValue(faultName{}, f.kind)
-	c.Fault = f.kind
-	resp := &r.Ctx.Response
-	body := resp.Body()
-	bodied := len(body) > 0 && !r.Ctx.IsHead()
+	c.fault, c.trace.Fault = f, f.kind
 	switch {
-	case f.kind == slow && !bodied: // there is nothing to be slow with
-	case f.kind == slow || f.kind == truncate && bodied:
-		resp.SwapBody(nil) // the room of body is the stream's now
-		resp.ImmediateHeaderFlush = true
-		resp.SetBodyStream(&spoiltBody{body: body, fault: f, conn: conn, held: held}, len(body))
+	case c.isStreamed():
+		c.held = held
 		return true
-	default:
-		conn.spoils = f
+	case f.kind != slow: // there may be nothing to be slow with
+		c.peer.spoils = f
 	}
 	return false
 }

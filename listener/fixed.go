@@ -9,6 +9,7 @@ import (
 	"github.com/valyala/fasthttp"
 
 	"mockserver/listener/record"
+	"mockserver/listener/reply"
 	"mockserver/matcher"
 )
 
@@ -75,13 +76,16 @@ type fixing struct {
 
 // fix is a fixed answer as bytes; nil when it is too large.
 func (w *fixing) fix(a *answer) *fixed {
+	p := a.Fixed()
 	resp := &w.ctx.Response
-	a.WriteTo(&w.ctx)
+	resp.Reset()
+	resp.Header.SetNoDefaultContentType(true)
+	encode(p, resp)
 	w.out.Reset(io.Discard)
 	if resp.Write(&w.out) != nil { // which completes the headers
 		return nil
 	}
-	f := &fixed{head: bytes.Clone(resp.Header.Header()), body: resp.Body(), answer: a, status: a.status}
+	f := &fixed{head: bytes.Clone(resp.Header.Header()), body: p.Body, answer: a, status: a.status}
 	f.date = bytes.Index(f.head, dateLine) + len(dateLine)
 	if len(f.head)+len(f.body) > maxFixed || f.date < len(dateLine) {
 		return nil
@@ -92,13 +96,12 @@ func (w *fixing) fix(a *answer) *fixed {
 	return f
 }
 
-// WriteTo writes an answer that is fixed, as any other is.
-func (a *answer) WriteTo(ctx *fasthttp.RequestCtx) {
-	ctx.Response.Reset()
-	ctx.Response.Header.SetNoDefaultContentType(true)
-	r := receive(ctx)
-	defer matcher.Release(r)
-	new(Server).respond(a, r) // of a server it asks for nothing
+// Fixed is the reply of an answer that is fixed.
+func (a *answer) Fixed() *reply.Reply {
+	var c call
+	c.reply.Begin()
+	new(Server).respond(a, &c) // it asks for nothing of the server
+	return &c.reply
 }
 
 var (

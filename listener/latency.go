@@ -5,6 +5,7 @@ import (
 	"time"
 
 	"mockserver/config"
+	"mockserver/listener/reply"
 	"mockserver/matcher"
 )
 
@@ -89,8 +90,8 @@ func lognormal(median time.Duration, sigma float64) quantiles {
 // wait is what a request has drawn of a latency.
 type wait struct {
 	length  time.Duration
-	timed   bool     // there is a length to be met
-	instead *failure // the answer to give; nil is that of the endpoint
+	timed   bool           // there is a length to be met
+	instead *reply.Failure // the answer to give; nil is that of the endpoint
 }
 
 // draw has a request wait, or fail. A latency that is nil has it do neither.
@@ -102,9 +103,9 @@ func (l *latency) draw(random *matcher.Random) wait {
 	if l.failure > 0 || l.timeout > 0 {
 		switch fate := random.Float64(); {
 		case fate < l.failure:
-			w.instead = &injectedFailure
+			w.instead = &reply.InjectedFailure
 		case fate < l.failure+l.timeout:
-			return wait{length: l.limit, timed: true, instead: &injectedTimeout}
+			return wait{length: l.limit, timed: true, instead: &reply.InjectedTimeout}
 		}
 	}
 	if w.timed {

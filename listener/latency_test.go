@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"mockserver/config"
+	"mockserver/listener/reply"
 	"mockserver/matcher"
 )
 
@@ -133,9 +134,9 @@ func TestLatency_Rates(t *testing.T) {
 			var random matcher.Random
 			random.Seed(3, i)
 			switch w := l.draw(&random); {
-			case w.instead == &injectedFailure && w.length == 5*ms:
+			case w.instead == &reply.InjectedFailure && w.length == 5*ms:
 				failed++
-			case w.instead == &injectedTimeout && w.length == 2*time.Second:
+			case w.instead == &reply.InjectedTimeout && w.length == 2*time.Second:
 				timedOut++
 			case w.instead != nil || w.length != 5*ms || !w.timed:
 				t.Fatalf("got %+v", w)

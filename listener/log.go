@@ -7,7 +7,8 @@ import (
 	"sync"
 	"time"
 
-	"github.com/valyala/fasthttp"
+	"mockserver/listener/record"
+	"mockserver/listener/reply"
 )
 
 // pace lets a few log lines of a kind through per second and counts the rest, so that a
@@ -108,12 +109,12 @@ func (o *onceAMinute) pass(kind string, now time.Time) bool {
 
 // tellServerError logs and reports a 5xx answer of the server itself, at most one
 // of a kind a minute. A kind is the endpoint and the code.
-func (s *Server) tellServerError(f failure, a *answer, err error) {
-	if f.status < 500 || !s.serverErrors.pass(f.code+" "+a.name, time.Now()) {
+func (s *Server) tellServerError(f reply.Failure, a *answer, err error) {
+	if f.Status < 500 || !s.serverErrors.pass(f.Code+" "+a.name, time.Now()) {
 		return
 	}
 	s.log.LogAttrs(context.Background(), slog.LevelError, "server error",
-		slog.String("code", f.code), slog.String("endpoint", a.name), slog.String("error", err.Error()))
+		slog.String("code", f.Code), slog.String("endpoint", a.name), slog.String("error", err.Error()))
 	s.reports.serverError(f, a, err)
 }
 
@@ -122,7 +123,7 @@ func (s *Server) tellServerError(f failure, a *answer, err error) {
 // be called while the stack is still that of the panic; endpoint is "" before
 // it is known.
 func (s *Server) tellPanic(during string, endpoint string, p any, message string, more ...slog.Attr) {
-	if !s.serverErrors.pass(internalError.code+" "+message, time.Now()) {
+	if !s.serverErrors.pass(reply.InternalError.Code+" "+message, time.Now()) {
 		return
 	}
 	s.log.LogAttrs(context.Background(), slog.LevelError, during,
@@ -130,30 +131,28 @@ func (s *Server) tellPanic(during string, endpoint string, p any, message string
 	s.reports.panicked(endpoint, p)
 }
 
-// isKnown tells whether the headers of a request were understood.
-func isKnown(h *fasthttp.RequestHeader) bool { return len(h.RawHeaders()) > 0 || len(h.Host()) > 0 }
-
 // logAccess logs one request, whatever it was answered, and what more there is to
-// say of it. Of a request whose headers were not understood, nothing is known.
-func (s *Server) logAccess(ctx *fasthttp.RequestCtx, more slog.Attr) {
+// say of it. Of a request whose headers were not understood, nothing is known. One that
+// was not answered, because its client left, has the status that nginx logs then.
+func (s *Server) logAccess(c *call, more slog.Attr) {
 	method, uri := "-", "-"
-	if h := &ctx.Request.Header; isKnown(h) {
-		method, uri = string(h.Method()), string(h.RequestURI())
+	if len(c.In.Method) > 0 {
+		method, uri = string(c.In.Method), string(c.In.Target)
 	}
-	bytes := ctx.Response.Header.ContentLength()
-	if !ctx.Response.IsBodyStream() { // a stream is for the client alone to read
-		bytes = len(ctx.Response.Body())
+	status, bytes := c.reply.Status, len(c.reply.Body)
+	if c.hasLeft() {
+		status, bytes = record.StatusLeft, 0
 	}
 	attrs := []slog.Attr{
 		slog.String("method", method),
 		slog.String("uri", uri),
-		slog.Int("status", ctx.Response.StatusCode()),
+		slog.Int("status", status),
 		slog.Int("bytes", bytes),
-		slog.String("remote", ctx.RemoteAddr().String()),
+		slog.String("remote", c.In.Remote.String()),
 		more,
 	}
-	if kind, ok := ctx.UserValue(faultName{}).(string); ok {
-		attrs = append(attrs, slog.String("fault", kind))
+	if c.fault != nil {
+		attrs = append(attrs, slog.String("fault", c.fault.kind))
 	}
 	s.log.LogAttrs(context.Background(), slog.LevelInfo, "request", attrs...)
 }

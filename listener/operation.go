@@ -9,6 +9,7 @@ import (
 
 	"mockserver/config"
 	"mockserver/config/openapi"
+	"mockserver/listener/reply"
 	"mockserver/matcher"
 )
 
@@ -69,20 +70,20 @@ var queryPrefixBytes = []byte(queryPrefix)
 func asks(query []byte) bool { return len(query) > 0 && bytes.Contains(query, queryPrefixBytes) }
 
 // asked tells whether a request may get another answer than that of the endpoint.
-func (o *operation) asked(r *matcher.Request) bool {
-	if o.document.Checked() || asks(r.QueryString()) {
+func (o *operation) asked(c *call) bool {
+	if o.document.Checked() || asks(c.QueryString()) {
 		return true
 	}
 	preferred, accepted := true, o.typed
-	if c := connectionOf(r); c != nil { // to look a header up costs more than the rest of this
-		preferred, accepted = c.wire.preferred, o.typed && c.wire.accepted
+	if c.peer != nil { // to look a header up costs more than the rest of this
+		preferred, accepted = c.peer.wire.preferred, o.typed && c.peer.wire.accepted
 	}
 	if preferred {
-		if _, ok := r.Header(preferHeader); ok {
+		if _, ok := c.Header(preferHeader); ok {
 			return true
 		}
 	}
-	return accepted && !isIndifferent(r.In.Header)
+	return accepted && !isIndifferent(c.In.Header)
 }
 
 // isFixed tells whether requests that ask for nothing, as plain ones do, are answered
@@ -92,25 +93,25 @@ func (o *operation) isFixed() bool { return !o.document.Checked() }
 // choose is the answer that a request asks for; nil for that of the endpoint. It tells
 // whether the request has been answered already, because it asks for none that there
 // is, or is not what the document accepts.
-func (o *operation) choose(r *matcher.Request) (chosen *answer, answered bool) {
-	if o.refuse(r) {
+func (o *operation) choose(c *call) (chosen *answer, answered bool) {
+	if o.refuse(c) {
 		return nil, true
 	}
-	p := readPreferences(r)
+	p := readPreferences(&c.Request)
 	if p.wrong != "" {
-		badPreference.write(r.Ctx, p.wrong)
+		reply.BadPreference.Write(&c.reply, p.wrong)
 		return nil, true
 	}
 	if o.own && !p.dynamic && len(p.example) == 0 && (p.code == 0 || p.code == o.base.status) {
 		return nil, false
 	}
 	if len(o.answers) == 0 {
-		answerNotFound.write(r.Ctx, o.base.name+" has one answer, which its document does not declare; none can be chosen")
+		reply.AnswerNotFound.Write(&c.reply, o.base.name+" has one answer, which its document does not declare; none can be chosen")
 		return nil, true
 	}
-	i, status, why := o.pick(&p, r.In.Header)
+	i, status, why := o.pick(&p, c.In.Header)
 	if why != "" {
-		answerNotFound.write(r.Ctx, why)
+		reply.AnswerNotFound.Write(&c.reply, why)
 		return nil, true
 	}
 	if i == o.document.Default && status == o.base.status && !p.dynamic && !o.own {
@@ -126,7 +127,7 @@ func (o *operation) choose(r *matcher.Request) (chosen *answer, answered bool) {
 	if fresh := o.document.Answers[i].Fresh; p.dynamic && fresh != nil && len(p.example) == 0 && !chosen.bodiless {
 		other := *chosen
 		chosen = &other
-		chosen.static = fresh(r.Random.Uint64())
+		chosen.static = fresh(c.Random.Uint64())
 	}
 	return chosen, false
 }

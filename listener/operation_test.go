@@ -77,7 +77,7 @@ func answerTo(s *Server, line string, headers ...string) *fasthttp.Response {
 		ctx.Request.Header.Add(name, value)
 	}
 	ctx.Response.Header.SetNoDefaultContentType(true) // as the server has it
-	s.serve(asReceived(&ctx))
+	s.handle(asReceived(&ctx))
 	return &ctx.Response
 }
 

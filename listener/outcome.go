@@ -5,7 +5,7 @@ import (
 	"sort"
 
 	"mockserver/config"
-	"mockserver/config/syntax"
+	"mockserver/listener/reply"
 	"mockserver/matcher"
 	"mockserver/renderer"
 )
@@ -17,15 +17,15 @@ type outcome struct {
 	fault   *fault
 	// What some requests are answered that the latency has fail, or time out; nil
 	// without one.
-	failing, timedOut *preset
+	failing, timedOut *reply.Preset
 }
 
 // instead is what a request is answered in place of the answer; nil for nothing.
-func (o *outcome) instead(w wait) *preset {
+func (o *outcome) instead(w wait) *reply.Preset {
 	switch w.instead {
-	case &injectedFailure:
+	case &reply.InjectedFailure:
 		return o.failing
-	case &injectedTimeout:
+	case &reply.InjectedTimeout:
 		return o.timedOut
 	}
 	return nil
@@ -37,7 +37,7 @@ func (o *outcome) preset() {
 		return
 	}
 	message := "the latency of " + o.answer.name + " declares that some requests fail so"
-	o.failing, o.timedOut = injectedFailure.preset(message), injectedTimeout.preset(message)
+	o.failing, o.timedOut = reply.InjectedFailure.Preset(message), reply.InjectedTimeout.Preset(message)
 }
 
 // selection is how one of several outcomes is chosen.
@@ -50,20 +50,20 @@ type selection struct {
 
 // outcomes compiles what may come of a request: the declared outcomes, or the one
 // answer of the endpoint. What one leaves out is the endpoint's.
-func (c *compiler) outcomes(e *config.Endpoint, a answer, scope *renderer.Scope) ([]outcome, syntax.Problems) {
+func (c *compiler) outcomes(e *config.Endpoint, a answer, scope *renderer.Scope) ([]outcome, config.Problems) {
 	usual := outcome{answer: a, latency: newLatency(e.Latency), fault: newFault(e.Fault)}
 	if len(e.Responses) == 0 {
 		usual.preset()
 		return []outcome{usual}, nil
 	}
-	var problems syntax.Problems
+	var problems config.Problems
 	outcomes := make([]outcome, len(e.Responses))
 	for i := range e.Responses {
 		declared := &e.Responses[i]
 		o := usual
 		single := *e
 		single.Response = declared.Response
-		var wrong syntax.Problems
+		var wrong config.Problems
 		o.answer, wrong = c.answer(&single, scope)
 		problems = append(problems, wrong...)
 		o.answer.name = fmt.Sprintf("%s responses[%d]", a.name, i)

@@ -23,7 +23,7 @@ func answersOf(t *testing.T, s *Server, n int, uri string) []string {
 	got := make([]string, n)
 	for i := range got {
 		ctx.Response.Reset()
-		s.serve(&ctx)
+		s.handle(&ctx)
 		if got[i] = string(ctx.Response.Body()); got[i] == "" {
 			got[i] = fmt.Sprint(ctx.Response.StatusCode())
 		}

@@ -7,8 +7,6 @@ import (
 	"slices"
 	"sync"
 	"time"
-
-	"mockserver/matcher"
 )
 
 // A request that waits, for its latency or for its turn, waits where it is served: in
@@ -51,11 +49,11 @@ type pausing struct {
 
 // pause has a request wait for a time, or for wake; see connection.pause. A request
 // that came over no connection of ours, in a test, does not wait.
-func pause(r *matcher.Request, until time.Time) pauseEnd {
-	if c := connectionOf(r); c != nil {
-		return c.pause(until)
+func (c *call) pause(until time.Time) pauseEnd {
+	if c.peer == nil {
+		return pauseDue
 	}
-	return pauseDue
+	return c.peer.pause(until)
 }
 
 // pause waits for a time, or for wake, in the connection's goroutine, which alone may

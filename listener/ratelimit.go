@@ -1,7 +1,6 @@
 package listener
 
 import (
-	"bytes"
 	"context"
 	"fmt"
 	"log/slog"
@@ -13,7 +12,7 @@ import (
 
 	"mockserver/config"
 	"mockserver/internal/wording"
-	"mockserver/matcher"
+	"mockserver/listener/reply"
 )
 
 // limiter counts the requests of each key against a rate limit.
@@ -69,19 +68,19 @@ type standing struct {
 
 // admit counts a request, and tells whether it is to be served; one too many has been
 // answered. Whatever the answer is, write has to be called on it.
-func (l *limiter) admit(s *Server, r *matcher.Request) (standing, bool) {
+func (l *limiter) admit(c *call) (standing, bool) {
 	if l == nil {
 		return standing{}, true
 	}
-	st := standing{limiter: l, now: r.Now()}
-	st.verdict = l.quotas.count(l.key.of(r), int64(st.now.Sub(l.began)))
+	st := standing{limiter: l, now: c.Now()}
+	st.verdict = l.quotas.count(l.key.of(&c.Request), int64(st.now.Sub(l.began)))
 	if st.evicted > 0 {
 		l.tellEvicted(st.evicted, st.now)
 	}
 	if !st.admitted {
 		wait := strconv.FormatInt(inSeconds(st.next), 10)
-		rateLimited.write(r.Ctx, "this endpoint answers "+l.said+" of one client; the next is answered in "+wait+" s")
-		r.Ctx.Response.Header.Set(fasthttp.HeaderRetryAfter, wait)
+		reply.RateLimited.Write(&c.reply, "this endpoint answers "+l.said+" of one client; the next is answered in "+wait+" s")
+		c.reply.Add(fasthttp.HeaderRetryAfter, wait)
 	}
 	return st, st.admitted
 }
@@ -116,33 +115,18 @@ const (
 
 // write adds the headers of the limit to an answer that is complete otherwise. Those
 // that the answer declares itself stay.
-func (st *standing) write(r *matcher.Request) {
+func (st *standing) write(p *reply.Reply) {
 	if st.limiter == nil {
 		return
 	}
-	h := &r.Ctx.Response.Header
-	var limit, remaining, reset bool // declared
-	for name := range h.All() {
-		switch len(name) {
-		case len(headerLimit): // and of headerReset
-			limit = limit || bytes.EqualFold(name, []byte(headerLimit))
-			reset = reset || bytes.EqualFold(name, []byte(headerReset))
-		case len(headerRemaining):
-			remaining = remaining || bytes.EqualFold(name, []byte(headerRemaining))
-		}
+	if !p.Has(headerLimit) {
+		p.Add(headerLimit, st.limiter.limit)
 	}
-	h.DisableNormalizing()
-	if !limit {
-		h.Add(headerLimit, st.limiter.limit)
+	if !p.Has(headerRemaining) {
+		p.AddNumber(headerRemaining, int64(st.remaining))
 	}
-	if !remaining {
-		r.Line = strconv.AppendUint(r.Line[:0], uint64(st.remaining), 10)
-		h.AddBytesV(headerRemaining, r.Line)
-	}
-	if !reset {
+	if !p.Has(headerReset) {
 		at := st.now.Add(time.Duration(st.full) + time.Second - 1) // rounded up
-		r.Line = strconv.AppendInt(r.Line[:0], at.Unix(), 10)
-		h.AddBytesV(headerReset, r.Line)
+		p.AddNumber(headerReset, at.Unix())
 	}
-	h.EnableNormalizing()
 }

@@ -17,7 +17,6 @@ import (
 	"github.com/valyala/fasthttp"
 
 	"mockserver/config"
-	"mockserver/matcher"
 )
 
 // asking is a request to a path from an address, with headers as "Name: value".
@@ -36,7 +35,7 @@ func asking(path, from string, headers ...string) *fasthttp.RequestCtx {
 
 // serveAt serves a request at a time.
 func serveAt(s *Server, ctx *fasthttp.RequestCtx) (status int) {
-	s.serve(ctx)
+	s.handle(ctx)
 	return ctx.Response.StatusCode()
 }
 
@@ -304,16 +303,16 @@ func TestAllocations_OfRateLimits(t *testing.T) {
 			ctx := asking("/x/1?q=a%20b", "192.0.2.1:1", c.headers...)
 			l := s.snapshot.Load().answers[0].behaviour.limit
 			r := receive(ctx)
+			defer r.release()
 			var st standing
 			got := testing.AllocsPerRun(1000, func() {
-				st, _ = l.admit(s, r)
-				ctx.Response.Reset()
-				st.write(r)
+				st, _ = l.admit(r)
+				r.reply.Begin()
+				st.write(&r.reply)
 			})
 			if !st.admitted || got > 0 {
 				t.Errorf("%s by %s: admitted %v, with %v allocations, want none", algorithm, c.by, st.admitted, got)
 			}
-			matcher.Release(r)
 			s.compiler.loader.Close(context.Background())
 		}
 	}

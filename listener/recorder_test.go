@@ -42,12 +42,12 @@ func TestRecord_Panics(t *testing.T) {
 		var ctx fasthttp.RequestCtx
 		ctx.Init(&fasthttp.Request{}, nil, nil)
 		ctx.Request.SetRequestURI(path)
-		s.serve(&ctx)
+		s.handle(&ctx)
 	}
 	s.snapshot.Store(&snapshot{}) // no table: it is not known which endpoint it would be
 	var ctx fasthttp.RequestCtx
 	ctx.Init(&fasthttp.Request{}, nil, nil)
-	s.serve(&ctx)
+	s.handle(&ctx)
 	counts := s.recorder.Counts()
 	a, b, unmatched := counts.Endpoints[0], counts.Endpoints[1], counts.Unmatched
 	if a.Statuses[500] != 1 || a.Requests != 1 || b.Statuses[200] != 1 || unmatched.Statuses[500] != 1 {
@@ -74,7 +74,7 @@ func TestCounts_InjectedIsWhatIsDeclared(t *testing.T) {
 		var ctx fasthttp.RequestCtx
 		ctx.Init(&fasthttp.Request{}, nil, nil)
 		ctx.Request.SetRequestURI("/a")
-		s.serve(&ctx)
+		s.handle(&ctx)
 	}
 	c := s.recorder.Counts().Endpoints[0]
 	for q, want := range map[float64]time.Duration{0.5: 20 * time.Millisecond, 0.9: 45 * time.Millisecond} {
@@ -94,7 +94,7 @@ func TestMisses_AreBounded(t *testing.T) {
 		var ctx fasthttp.RequestCtx
 		ctx.Init(&fasthttp.Request{}, nil, nil)
 		ctx.Request.SetRequestURI(path)
-		s.serve(&ctx)
+		s.handle(&ctx)
 	}
 	var before, after runtime.MemStats
 	runtime.GC()
@@ -126,16 +126,4 @@ func TestMisses_AreBounded(t *testing.T) {
 		}
 	}
 	t.Error("what comes again and again is not kept")
-}
-
-// Why something was not answered as declared is kept for a journal, and not without one.
-func TestJournal_AloneHasReasonsKept(t *testing.T) {
-	for _, r := range []*record.Recorder{nil, record.New(record.Options{})} {
-		var ctx fasthttp.RequestCtx
-		ctx.Init2(&connection{from: &connections{recorder: r}}, nil, false)
-		bodyNotFound.write(&ctx, "why")
-		if kept := record.RefusalOf(&ctx) != nil; kept != (r != nil) {
-			t.Errorf("with a recorder: %v; kept: %v", r != nil, kept)
-		}
-	}
 }

@@ -9,7 +9,6 @@ import (
 	"time"
 
 	"mockserver/config"
-	"mockserver/config/syntax"
 )
 
 // Reloader has a server serve what configuration files say, and what they say from then on.
@@ -109,7 +108,7 @@ func (r *Reloader) Reload(cause string) error {
 		r.watch(r.related(spec, err))
 	}
 	log := r.server.log
-	var problems syntax.Problems
+	var problems config.Problems
 	if errors.As(err, &problems) {
 		for _, line := range problems.Lines() {
 			log.Error("configuration not reloaded", "error", line)

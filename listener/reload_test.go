@@ -11,7 +11,6 @@ import (
 	"time"
 
 	"mockserver/config"
-	"mockserver/config/syntax"
 	"mockserver/listener"
 )
 
@@ -50,7 +49,7 @@ func TestReloader_ServesWhatTheFilesSay(t *testing.T) {
 	if status, body := get(t, server.URL()+"/a"); status != 201 || body != "two" {
 		t.Errorf("after a mistake: %d %q", status, body)
 	}
-	var problems syntax.Problems
+	var problems config.Problems
 	if err := files.Reload("a test"); !errors.As(err, &problems) || !strings.Contains(err.Error(), "m.yml:1:") {
 		t.Errorf("Reload: %v", err)
 	}

@@ -21,8 +21,9 @@ import (
 
 	"github.com/getsentry/sentry-go"
 
-	"mockserver/config/syntax"
+	"mockserver/config"
 	"mockserver/fetcher"
+	"mockserver/listener/reply"
 )
 
 // Limits of error reports.
@@ -159,11 +160,11 @@ func dialable(port string) bool {
 }
 
 // serverError reports a 5xx answer of the server itself.
-func (r *reporter) serverError(f failure, a *answer, err error) {
+func (r *reporter) serverError(f reply.Failure, a *answer, err error) {
 	if r == nil {
 		return
 	}
-	rep := report{code: f.code, endpoint: a.name}
+	rep := report{code: f.Code, endpoint: a.name}
 	var p *fetcher.Panic
 	if errors.As(err, &p) {
 		rep.panicked, rep.message, rep.stack = true, panicText(p.Value), p.Stack
@@ -181,7 +182,7 @@ func (r *reporter) panicked(endpoint string, p any) {
 	if r == nil {
 		return
 	}
-	rep := report{code: internalError.code, message: panicText(p), panicked: true, endpoint: endpoint, stack: make([]uintptr, maxStack)}
+	rep := report{code: reply.InternalError.Code, message: panicText(p), panicked: true, endpoint: endpoint, stack: make([]uintptr, maxStack)}
 	rep.stack = rep.stack[:runtime.Callers(1, rep.stack)]
 	r.put(rep)
 }
@@ -236,9 +237,9 @@ func withoutSecrets(declared string) string {
 // inTag tells whether the byte at that place of a text may stand in a tag of a template.
 func inTag(text string, at int) bool {
 	for from := 0; ; {
-		begin, end := syntax.NextTag(text[from:])
+		begin, end := config.NextTag(text[from:])
 		if closed := begin < end; !closed {
-			return at >= from+syntax.TagStart(text[from:])
+			return at >= from+config.TagStart(text[from:])
 		}
 		if at < from+end {
 			return at >= from+begin

@@ -27,6 +27,7 @@ import (
 
 	"mockserver/config"
 	"mockserver/fetcher"
+	"mockserver/listener/reply"
 )
 
 // host is a Sentry host that keeps the events it is sent.
@@ -226,7 +227,7 @@ func TestReport_PanicOfADecoder(t *testing.T) {
 	r := newReporter(dsn{text: "http://key@sentry.test/1"}, "", slog.New(slog.DiscardHandler), h)
 	stack := make([]uintptr, 10)
 	stack = stack[:runtime.Callers(1, stack)]
-	r.serverError(bodyUnavailable, &answer{name: "GET /x?hunter2secret"}, &fetcher.Error{
+	r.serverError(reply.BodyUnavailable, &answer{name: "GET /x?hunter2secret"}, &fetcher.Error{
 		Kind: fetcher.Unavailable, Message: "hunter2secret", Err: &fetcher.Panic{Value: "hunter2secret", Stack: stack},
 	})
 	r.close(context.Background())

@@ -14,7 +14,6 @@ import (
 	"github.com/valyala/fasthttp"
 
 	"mockserver/config"
-	"mockserver/config/syntax"
 	"mockserver/matcher"
 )
 
@@ -42,7 +41,7 @@ func TestServe_Panic(t *testing.T) {
 	s.snapshot.Store(&snapshot{}) // no table: the first stage panics
 	var ctx fasthttp.RequestCtx
 	ctx.Init(&fasthttp.Request{}, nil, nil)
-	s.serve(&ctx)
+	s.handle(&ctx)
 	var body struct{ Code string }
 	if err := json.Unmarshal(ctx.Response.Body(), &body); err != nil || ctx.Response.StatusCode() != 500 || body.Code != "internal" {
 		t.Errorf("got %d %s", ctx.Response.StatusCode(), ctx.Response.Body())
@@ -54,7 +53,7 @@ func TestServe_Panic(t *testing.T) {
 		t.Fatal(err)
 	}
 	ctx.Init(&fasthttp.Request{}, nil, nil)
-	s.serve(&ctx)
+	s.handle(&ctx)
 	if got := string(ctx.Response.Body()); got != "ok" {
 		t.Errorf("after the panic: %s, want ok", got)
 	}
@@ -67,17 +66,17 @@ func TestDefaultContentType(t *testing.T) {
 		want string
 	}{
 		{"no body", config.Response{}, typeText},
-		{"a text", config.Response{Body: syntax.Text{Value: "hello"}}, typeText},
-		{"an object", config.Response{Body: syntax.Text{Value: " \n{\"a\":1}"}}, typeJSON},
-		{"a list", config.Response{Body: syntax.Text{Value: "[1]"}}, typeJSON},
-		{"a map of the configuration", config.Response{Body: syntax.Text{Value: "7"}, BodyJSON: true}, typeJSON},
+		{"a text", config.Response{Body: config.Text{Value: "hello"}}, typeText},
+		{"an object", config.Response{Body: config.Text{Value: " \n{\"a\":1}"}}, typeJSON},
+		{"a list", config.Response{Body: config.Text{Value: "[1]"}}, typeJSON},
+		{"a map of the configuration", config.Response{Body: config.Text{Value: "7"}, BodyJSON: true}, typeJSON},
 		{"an external body", config.Response{External: &config.ExternalBody{}}, typeJSON},
-		{"a placeholder", config.Response{Body: syntax.Text{Value: "{{path}}"}}, typeText},
-		{"a placeholder in a raw text is an object by its first letter", config.Response{Body: syntax.Text{Value: "{{path}}"}, Raw: true}, typeJSON},
-		{"an object in a branch", config.Response{Body: syntax.Text{Value: "{% if path %} {\"a\":1}{% endif %}"}}, typeJSON},
-		{"an object in a branch, spelt with braces", config.Response{Body: syntax.Text{Value: "{{#if path}}{\"a\":1}{{/if}}"}}, typeJSON},
-		{"a text in a branch", config.Response{Body: syntax.Text{Value: "{% if path %}x{% endif %}"}}, typeText},
-		{"an unclosed tag", config.Response{Body: syntax.Text{Value: "{% if path"}}, typeText},
+		{"a placeholder", config.Response{Body: config.Text{Value: "{{path}}"}}, typeText},
+		{"a placeholder in a raw text is an object by its first letter", config.Response{Body: config.Text{Value: "{{path}}"}, Raw: true}, typeJSON},
+		{"an object in a branch", config.Response{Body: config.Text{Value: "{% if path %} {\"a\":1}{% endif %}"}}, typeJSON},
+		{"an object in a branch, spelt with braces", config.Response{Body: config.Text{Value: "{{#if path}}{\"a\":1}{{/if}}"}}, typeJSON},
+		{"a text in a branch", config.Response{Body: config.Text{Value: "{% if path %}x{% endif %}"}}, typeText},
+		{"an unclosed tag", config.Response{Body: config.Text{Value: "{% if path"}}, typeText},
 	} {
 		if got := defaultContentType(&c.resp); got != c.want {
 			t.Errorf("%s: got %s, want %s", c.name, got, c.want)
@@ -95,7 +94,7 @@ func TestServe_PanicsAreLoggedAtAPace(t *testing.T) {
 		ctx.Init(&fasthttp.Request{}, nil, nil)
 		ctx.Request.Header.SetHost("a")
 		ctx.Request.SetRequestURI("//a/../b?c")
-		s.serve(&ctx)
+		s.handle(&ctx)
 		if got := ctx.Response.StatusCode(); got != 500 {
 			t.Errorf("got %d, want 500", got)
 		}

@@ -33,7 +33,6 @@ import (
 	"github.com/valyala/fasthttp"
 
 	"mockserver/config"
-	"mockserver/config/syntax"
 	"mockserver/dispatcher"
 	"mockserver/internal/wording"
 	"mockserver/listener/record"
@@ -134,7 +133,7 @@ type Server struct {
 	compiler *compiler
 	snapshot atomic.Pointer[snapshot]
 	applying sync.Mutex      // one Apply at a time; guards warnings
-	warnings syntax.Problems // of what is served
+	warnings config.Problems // of what is served
 	applied  applied
 
 	http     *fasthttp.Server
@@ -277,28 +276,8 @@ func newServer(opts Options) *Server {
 	if opts.Record != nil {
 		s.recorder = record.New(*opts.Record)
 	}
-	s.http = &fasthttp.Server{
-		Handler:                      s.serve,
-		ErrorHandler:                 s.malformed,
-		ExpectHandler:                s.expect,
-		NoDefaultServerHeader:        true,
-		NoDefaultContentType:         true,
-		MaxRequestBodySize:           opts.MaxBody,
-		ReadBufferSize:               maxHeader,
-		DisablePreParseMultipartForm: true,
-		SecureErrorLogMessage:        true,
-		Logger:                       connectionLog{s.log},
-	}
+	s.http = s.newHTTP()
 	return s
-}
-
-// connectionLog passes what fasthttp has to say about single connections on at
-// debug level: what matters has an answer and a log line of its own.
-type connectionLog struct{ log *slog.Logger }
-
-// Printf is what fasthttp calls.
-func (c connectionLog) Printf(format string, args ...any) {
-	c.log.Debug("connection", "detail", fmt.Sprintf(format, args...))
 }
 
 func (s *Server) listen() error {
@@ -344,7 +323,7 @@ func (s *Server) Apply(spec *config.Spec) error {
 }
 
 // apply is Apply for who holds s.applying. Warnings that were told already are not logged.
-func (s *Server) apply(spec *config.Spec, told syntax.Problems) error {
+func (s *Server) apply(spec *config.Spec, told config.Problems) error {
 	if s.stopping.Load() {
 		return ErrStopped
 	}
@@ -355,11 +334,11 @@ func (s *Server) apply(spec *config.Spec, told syntax.Problems) error {
 		return err
 	}
 	s.warnings = problems.Warnings()
-	known := make(map[syntax.Problem]bool, len(told))
+	known := make(map[config.Problem]bool, len(told))
 	for _, warning := range told {
 		known[warning] = true
 	}
-	s.logWarnings(slices.DeleteFunc(slices.Clone(s.warnings), func(warning syntax.Problem) bool { return known[warning] }))
+	s.logWarnings(slices.DeleteFunc(slices.Clone(s.warnings), func(warning config.Problem) bool { return known[warning] }))
 	if s.recorder != nil {
 		sn.count(s.recorder.Adopt(sn.spec))
 	}
@@ -368,7 +347,7 @@ func (s *Server) apply(spec *config.Spec, told syntax.Problems) error {
 }
 
 // logWarnings logs each warning, but those that OpenAPI documents have many of as one line.
-func (s *Server) logWarnings(warnings syntax.Problems) {
+func (s *Server) logWarnings(warnings config.Problems) {
 	for _, d := range warnings.Digest() {
 		attrs := []any{"at", d.Pos.String(), "key", d.Key, "what", d.What}
 		if d.Count == 1 {

@@ -185,7 +185,7 @@ func TestHurry_LosesNoAnswerOfPipelinedRequests(t *testing.T) {
 	var point *pointed
 	s.http.Handler = func(ctx *fasthttp.RequestCtx) {
 		answered++
-		point.pass(func() { s.serve(ctx) })
+		point.pass(func() { s.handle(ctx) })
 	}
 	most := 0
 	for n := 1; n <= requests+3; n++ { // they are read once, answered one after the other, written once, and read again

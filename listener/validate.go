@@ -11,7 +11,7 @@ import (
 
 	"mockserver/config/openapi"
 	"mockserver/internal/wording"
-	"mockserver/listener/record"
+	"mockserver/listener/reply"
 	"mockserver/matcher"
 )
 
@@ -28,17 +28,18 @@ const maxToldViolations = 20
 
 // refuse holds a request against the document, if it was loaded for that, and answers
 // one that is not what it accepts. It tells whether it did.
-func (o *operation) refuse(r *matcher.Request) bool {
+func (o *operation) refuse(c *call) bool {
+	r := &c.Request
 	if !o.document.Checked() {
 		return false
 	}
 	body, err := plainBody(r, o.maxBody)
 	switch {
 	case errors.Is(err, fasthttp.ErrBodyTooLarge):
-		payloadTooLarge.write(r.Ctx, "the request body is larger than "+wording.Count(o.maxBody, "byte")+" without its content coding")
+		reply.PayloadTooLarge.Write(&c.reply, "the request body is larger than "+wording.Count(o.maxBody, "byte")+" without its content coding")
 		return true
 	case err != nil:
-		unsupportedMedia.writeViolations(r.Ctx, &openapi.Verdict{Violations: []openapi.Violation{{
+		writeViolations(&c.reply, reply.UnsupportedMedia, &openapi.Verdict{Violations: []openapi.Violation{{
 			In: "header", Pointer: "/header/content-encoding", Message: "is not what the body is encoded with, or of no use: " + bounded(err.Error()),
 		}}}, o.base.name)
 		return true
@@ -49,18 +50,18 @@ func (o *operation) refuse(r *matcher.Request) bool {
 	if verdict == nil {
 		return false
 	}
-	f := invalidRequest
+	f := reply.InvalidRequest
 	switch verdict.Status {
 	case fasthttp.StatusUnauthorized:
-		f = unauthorized
+		f = reply.Unauthorized
 	case fasthttp.StatusUnsupportedMediaType:
-		f = unsupportedMedia
+		f = reply.UnsupportedMedia
 	case fasthttp.StatusUnprocessableEntity:
-		f = invalidBody
+		f = reply.InvalidBody
 	}
-	f.writeViolations(r.Ctx, verdict, o.base.name)
+	writeViolations(&c.reply, f, verdict, o.base.name)
 	for _, challenge := range verdict.Challenges {
-		r.Ctx.Response.Header.Add(fasthttp.HeaderWWWAuthenticate, challenge)
+		c.reply.Add("Www-Authenticate", challenge)
 	}
 	return true
 }
@@ -104,9 +105,9 @@ func cookiesOf(r *matcher.Request) func(string) (string, bool) {
 	}
 }
 
-// writeViolations makes the response the error answer f with all that is wrong with a
+// writeViolations makes p the error answer f with all that is wrong with a
 // request to an operation.
-func (f failure) writeViolations(ctx *fasthttp.RequestCtx, v *openapi.Verdict, name string) {
+func writeViolations(p *reply.Reply, f reply.Failure, v *openapi.Verdict, name string) {
 	told := make([]string, 0, maxToldViolations)
 	list := make([]violation, len(v.Violations))
 	for i, x := range v.Violations {
@@ -130,10 +131,7 @@ func (f failure) writeViolations(ctx *fasthttp.RequestCtx, v *openapi.Verdict, n
 		Code       string      `json:"code"`
 		Message    string      `json:"message"`
 		Violations []violation `json:"violations"`
-	}{f.title, f.code, message, list})
-	ctx.Response.Reset()
-	ctx.Response.SetStatusCode(f.status)
-	ctx.Response.Header.SetContentType(typeJSON)
-	ctx.Response.SetBodyRaw(body.Bytes())
-	keepReason(ctx, &record.Refusal{Code: f.code, Message: message})
+	}{f.Title, f.Code, message, list})
+	e := reply.Preset{Status: f.Status, Refusal: reply.Refusal{Code: f.Code, Message: message}, Body: body.Bytes()}
+	e.Write(p)
 }

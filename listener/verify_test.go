@@ -7,7 +7,6 @@ import (
 	"testing"
 
 	"mockserver/config"
-	"mockserver/config/syntax"
 	"mockserver/listener"
 	"mockserver/listener/listenertest"
 )
@@ -31,7 +30,7 @@ func TestVerify_HoldsAsTheConditionOfAnEndpoint(t *testing.T) {
 			t.Errorf("%s: got %+v, %v, want %d", condition, v, err, want)
 		}
 	}
-	var problems syntax.Problems
+	var problems config.Problems
 	if _, err := server.Verify("method ="); !errors.As(err, &problems) || len(problems) != 1 {
 		t.Errorf("a condition that is none: %v", err)
 	}

@@ -15,8 +15,8 @@ import (
 	"github.com/valyala/fasthttp"
 
 	"mockserver/config"
-	"mockserver/config/syntax"
 	"mockserver/listener/record"
+	"mockserver/listener/reply"
 	"mockserver/matcher"
 	"mockserver/renderer"
 )
@@ -78,8 +78,8 @@ const defaultMaxMessage = 1 << 20
 
 // sockets compiles the WebSockets of a specification; nil when there are none, or some
 // are wrong.
-func (c *compiler) sockets(spec *config.Spec) (*webSockets, syntax.Problems) {
-	var problems syntax.Problems
+func (c *compiler) sockets(spec *config.Spec) (*webSockets, config.Problems) {
+	var problems config.Problems
 	all := &webSockets{}
 	var routes []matcher.Route
 	for i := range spec.WebSockets {
@@ -97,14 +97,14 @@ func (c *compiler) sockets(spec *config.Spec) (*webSockets, syntax.Problems) {
 	if len(routes) == 0 || problems.Err() != nil {
 		return nil, problems
 	}
-	var shadowed syntax.Problems
+	var shadowed config.Problems
 	all.table, shadowed = matcher.Compile(routes)
 	return all, append(problems, shadowed...)
 }
 
 // socket compiles one WebSocket: when a request becomes a connection, and what is said
 // on it.
-func (c *compiler) socket(w *config.WebSocket) (matcher.Route, webSocket, syntax.Problems) {
+func (c *compiler) socket(w *config.WebSocket) (matcher.Route, webSocket, config.Problems) {
 	asking := w.Asking()
 	parsed, problems := matcher.ParsePattern(w.Path)
 	request := &renderer.Scope{Params: parsed.Params(), Env: c.env, Counters: c.counters}
@@ -144,7 +144,7 @@ func (c *compiler) socket(w *config.WebSocket) (matcher.Route, webSocket, syntax
 type socketCompiler struct {
 	scope    renderer.Scope
 	socket   *webSocket
-	problems syntax.Problems
+	problems config.Problems
 }
 
 // reactions compiles what answers messages, and warns of what nothing reaches.
@@ -159,7 +159,7 @@ func (k *socketCompiler) reactions(declared []config.Exchange) {
 		}
 		for j := range k.socket.reactions {
 			if k.socket.reactions[j].pattern.covers(p) {
-				k.problems = append(k.problems, syntax.Problem{Pos: x.Pattern.Pos, Key: x.Pattern.Key, Warning: true,
+				k.problems = append(k.problems, config.Problem{Pos: x.Pattern.Pos, Key: x.Pattern.Key, Warning: true,
 					What: fmt.Sprintf("no message reaches this pattern: all that it matches are answered by the pattern %s before it", bounded(k.socket.reactions[j].pattern.text))})
 				break
 			}
@@ -188,7 +188,7 @@ func (k *socketCompiler) message(m *config.Message) message {
 }
 
 // text compiles a text: to bytes, or to a template if it is not always the same.
-func (k *socketCompiler) text(text syntax.Text, form renderer.Form) ([]byte, *renderer.Template) {
+func (k *socketCompiler) text(text config.Text, form renderer.Form) ([]byte, *renderer.Template) {
 	t, wrong := renderer.Compile(text, form, &k.scope)
 	k.problems = append(k.problems, wrong...)
 	if t == nil {
@@ -252,10 +252,9 @@ func hasOption(r *matcher.Request, name, option string) bool {
 
 // upgrade has a request that asks for it become a WebSocket connection, and tells
 // whether one is declared for it: what is wrong with how it asks is answered then.
-func (s *Server) upgrade(sn *snapshot, r *matcher.Request, c *record.Trace) bool {
-	ctx := r.Ctx
-	conn := connectionOf(r)
-	if sn.sockets == nil || conn == nil || !asksForWebSocket(r) {
+func (s *Server) upgrade(sn *snapshot, c *call) bool {
+	r := &c.Request
+	if sn.sockets == nil || c.peer == nil || !asksForWebSocket(r) {
 		return false
 	}
 	i := sn.sockets.table.Match(r, fasthttp.MethodGet)
@@ -263,54 +262,53 @@ func (s *Server) upgrade(sn *snapshot, r *matcher.Request, c *record.Trace) bool
 		return false
 	}
 	k := &sn.sockets.all[i]
-	c.Counters = k.counters
+	c.trace.Counters = k.counters
 	if f, what := handshakeFault(r); what != "" {
-		f.write(ctx, what)
-		if f.status == fasthttp.StatusUpgradeRequired {
-			askForUpgrade(ctx)
+		f.Write(&c.reply, what)
+		if f.Status == fasthttp.StatusUpgradeRequired {
+			askForUpgrade(&c.reply)
 		}
 		return true
 	}
-	h := &ctx.Response.Header
 	key, _ := r.Header(socketKey)
-	ctx.SetStatusCode(fasthttp.StatusSwitchingProtocols)
-	h.Set(fasthttp.HeaderUpgrade, "websocket")
-	h.Set(fasthttp.HeaderConnection, "Upgrade")
-	h.Set("Sec-WebSocket-Accept", acceptance(key))
+	c.reply.Status = fasthttp.StatusSwitchingProtocols
+	c.reply.Add(fasthttp.HeaderUpgrade, "websocket")
+	c.reply.Add(fasthttp.HeaderConnection, "Upgrade")
+	c.reply.Add("Sec-Websocket-Accept", acceptance(key))
 	if name := k.subprotocol(r); name != "" {
-		h.Set("Sec-WebSocket-Protocol", name)
+		c.reply.Add("Sec-Websocket-Protocol", name)
 	}
-	t := &dialogue{server: s, conn: conn, socket: k, asked: asked(k, r)}
+	t := &dialogue{server: s, conn: c.peer, socket: k, asked: asked(k, r)}
 	if k.counters != nil {
-		t.counts = k.counters.At(conn.shard)
+		t.counts = k.counters.At(c.shard())
 	}
 	if k.chance.seeded {
 		t.number = k.tally.requests.Add(1)
 	}
-	conn.leave(t)
+	c.peer.leave(t)
 	return true
 }
 
 // handshakeFault is how a request asks badly for a WebSocket; "" when it does not.
-func handshakeFault(r *matcher.Request) (f failure, what string) {
+func handshakeFault(r *matcher.Request) (f reply.Failure, what string) {
 	text, keys := only(r.In.Header.Values(socketKey))
 	key, err := base64.StdEncoding.DecodeString(string(text))
 	version, versions := only(r.In.Header.Values("Sec-WebSocket-Version"))
 	switch {
 	case r.In.HTTP10:
-		return badHandshake, "a WebSocket is asked for in HTTP/1.1, not HTTP/1.0"
+		return reply.BadHandshake, "a WebSocket is asked for in HTTP/1.1, not HTTP/1.0"
 	case hasOption(r, fasthttp.HeaderConnection, "close") || !hasOption(r, fasthttp.HeaderConnection, "upgrade"):
-		return badHandshake, "a WebSocket is asked for with Connection: Upgrade; a proxy in between may have taken it away"
+		return reply.BadHandshake, "a WebSocket is asked for with Connection: Upgrade; a proxy in between may have taken it away"
 	case keys != 1 || err != nil || len(key) != 16:
-		return badHandshake, "the Sec-WebSocket-Key is not the base64 text of 16 bytes"
+		return reply.BadHandshake, "the Sec-WebSocket-Key is not the base64 text of 16 bytes"
 	case versions != 1:
-		return badHandshake, "there is no Sec-WebSocket-Version, or more than one; 13 is spoken"
+		return reply.BadHandshake, "there is no Sec-WebSocket-Version, or more than one; 13 is spoken"
 	case string(version) != "13":
-		return upgradeRequired, fmt.Sprintf("version %s of WebSocket is asked for; 13 is spoken", bounded(string(version)))
+		return reply.UpgradeRequired, fmt.Sprintf("version %s of WebSocket is asked for; 13 is spoken", bounded(string(version)))
 	case len(r.In.Body) > 0:
-		return badHandshake, "a request for a WebSocket has no body"
+		return reply.BadHandshake, "a request for a WebSocket has no body"
 	}
-	return failure{}, ""
+	return reply.Failure{}, ""
 }
 
 // only is the first of the values of a header, and how many there are.
@@ -326,19 +324,18 @@ func only(values iter.Seq[[]byte]) (first []byte, n int) {
 
 // requireUpgrade answers a request for a path that is a WebSocket's, and does not ask
 // for one.
-func (s *Server) requireUpgrade(r *matcher.Request) {
-	message := string(r.Method()) + " " + string(r.Path()) + " is the path of a WebSocket: it is asked for by GET with Upgrade: websocket"
-	upgradeRequired.write(r.Ctx, message)
-	askForUpgrade(r.Ctx)
-	s.tellUnmatched(r, upgradeRequired, message)
+func (s *Server) requireUpgrade(c *call) {
+	message := string(c.Method()) + " " + string(c.Path()) + " is the path of a WebSocket: it is asked for by GET with Upgrade: websocket"
+	reply.UpgradeRequired.Write(&c.reply, message)
+	askForUpgrade(&c.reply)
+	s.tellUnmatched(c, reply.UpgradeRequired, message)
 }
 
 // askForUpgrade says in an answer what a client is to ask for.
-func askForUpgrade(ctx *fasthttp.RequestCtx) {
-	h := &ctx.Response.Header
-	h.Set(fasthttp.HeaderUpgrade, "websocket")
-	h.Set(fasthttp.HeaderConnection, "Upgrade")
-	h.Set("Sec-WebSocket-Version", "13")
+func askForUpgrade(p *reply.Reply) {
+	p.Add(fasthttp.HeaderUpgrade, "websocket")
+	p.Add(fasthttp.HeaderConnection, "Upgrade")
+	p.Add("Sec-Websocket-Version", "13")
 }
 
 // acceptance is the value that proves that a key was understood, RFC 6455 section 4.2.2.

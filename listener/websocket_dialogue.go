@@ -448,7 +448,7 @@ func (t *dialogue) render(dst []byte, m *message, received []byte) ([]byte, erro
 func (t *dialogue) giveUp(stopped error) {
 	f, err := t.server.unfinished(stopped)
 	t.server.tellServerError(f, &answer{name: t.socket.name}, err)
-	t.close(websocket.CloseInternalServerErr, []byte(f.title))
+	t.close(websocket.CloseInternalServerErr, []byte(f.Title))
 }
 
 // reason is the reason that a close tells: as much of it as fits.

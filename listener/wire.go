@@ -3,6 +3,8 @@ package listener
 import (
 	"io"
 	"math/bits"
+
+	"mockserver/listener/reply"
 )
 
 // wire follows what a client sends and holds it against RFC 9112, before fasthttp
@@ -77,7 +79,7 @@ const (
 
 // breach is how a client breaks the rules, and the answer to it.
 type breach struct {
-	failure failure
+	failure reply.Failure
 	what    string
 }
 
@@ -85,7 +87,7 @@ type breach struct {
 func (b *breach) Error() string { return b.what }
 
 // bad is a breach that is answered 400.
-func bad(what string) *breach { return &breach{badRequest, what} }
+func bad(what string) *breach { return &breach{reply.BadRequest, what} }
 
 var (
 	badSize       = bad("a chunk has no hexadecimal size of at most 15 digits")
@@ -93,7 +95,7 @@ var (
 	longExtension = bad("the extensions of the chunks are larger than 64 KiB")
 	badChunkEnd   = bad("a chunk does not end where its size says, with CRLF")
 	badTrailer    = bad("a trailer is malformed")
-	largeTrailers = &breach{headersTooLarge, "the trailers are larger than 64 KiB"}
+	largeTrailers = &breach{reply.HeadersTooLarge, "the trailers are larger than 64 KiB"}
 	cutShort      = bad("the client ended what it sends before the request was whole")
 )
 

@@ -43,7 +43,7 @@ func (h Header) find(name string) (value []byte, rest Header, ok bool) {
 // All are the headers in the order they were received, with their names as sent.
 func (h Header) All() iter.Seq2[[]byte, []byte] {
 	return func(yield func(name, value []byte) bool) {
-		for len(h) > 0 {
+		for h := h; len(h) > 0; { // a copy: it may be ranged over again
 			end := bytes.IndexByte(h, '\n')
 			if end < 0 {
 				end = len(h) - 1

@@ -62,8 +62,6 @@ import (
 type Request struct {
 	// In is what was received.
 	In Input
-	// Ctx is where the server's answer goes.
-	Ctx *fasthttp.RequestCtx
 	// Arena is scratch room: what the stages need for intermediate texts they append here.
 	// Slices of it stay valid when it grows. Shorten it only to a length it had before, when nothing behind that is used any more.
 	Arena []byte
@@ -135,28 +133,29 @@ func Acquire(in Input) *Request {
 
 // Release ends the use of r and of everything it returned.
 func Release(r *Request) {
-	r.reset()
+	r.Reset()
 	requests.Put(r)
 }
 
-// reset makes r as good as new, but for the room it keeps.
-func (r *Request) reset() {
+// Reset makes r as good as new, but for the room it keeps. It ends the use of everything
+// that r returned.
+func (r *Request) Reset() {
 	clear(r.params)
 	clear(r.segments)
 	clear(r.fields)
-	*r = Request{
-		Arena: r.Arena[:0], Line: r.Line[:0], params: r.params[:0], segments: r.segments[:0], fields: r.fields[:0],
-		target: target{slashes: r.target.slashes[:0]}, found: r.found,
+	arena, line, params, segments, fields := r.Arena[:0], r.Line[:0], r.params[:0], r.segments[:0], r.fields[:0]
+	slashes, found := r.target.slashes[:0], r.found
+	*r = Request{} // and not one with the room in it, which would be made first and then copied
+	if cap(arena) <= arenaKept {
+		r.Arena = arena
 	}
-	if cap(r.Arena) > arenaKept {
-		r.Arena = nil
+	if cap(line) <= arenaKept {
+		r.Line = line
 	}
-	if cap(r.Line) > arenaKept {
-		r.Line = nil
+	if cap(slashes) <= segmentsKept {
+		r.segments, r.target.slashes = segments, slashes
 	}
-	if cap(r.target.slashes) > segmentsKept {
-		r.segments, r.target.slashes = nil, nil
-	}
+	r.params, r.fields, r.found = params, fields, found
 }
 
 // Method is the request's method as sent.

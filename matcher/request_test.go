@@ -206,7 +206,7 @@ func TestArenaSlicesSurviveGrowth(t *testing.T) {
 	if _ = append(a, 'x'); b[0] != 'B' {
 		t.Error("appending to one value wrote into the next")
 	}
-	r.reset()
+	r.Reset()
 	if r.Arena != nil {
 		t.Errorf("got an arena of %d bytes back in the pool, want it dropped", cap(r.Arena))
 	}
@@ -218,7 +218,7 @@ func TestResetTouchesEveryField(t *testing.T) {
 	r := new(Request)
 	fill(t, reflect.ValueOf(r).Elem(), "Request")
 	arena := unsafe.SliceData(r.Arena)
-	r.reset()
+	r.Reset()
 	if unsafe.SliceData(r.Arena) != arena {
 		t.Error("reset dropped a small arena")
 	}

@@ -5,12 +5,11 @@ import (
 	"strings"
 
 	"mockserver/config"
-	"mockserver/config/syntax"
 )
 
 // Path compiles the path of an endpoint: ParsePattern, or ParseTemplate for one that an
 // OpenAPI document has.
-func Path(e *config.Endpoint) (Pattern, syntax.Problems) {
+func Path(e *config.Endpoint) (Pattern, config.Problems) {
 	if e.Template {
 		return ParseTemplate(e.Path.Value), nil
 	}

@@ -13,7 +13,7 @@ import (
 
 	"github.com/brianvoe/gofakeit/v7"
 
-	"mockserver/config/syntax"
+	"mockserver/config"
 	"mockserver/internal/wording"
 	"mockserver/matcher"
 )
@@ -257,7 +257,7 @@ func (f *fake) value(random *matcher.Random) value {
 		return value{}
 	}
 	switch {
-	case syntax.IsJSONNumber(b):
+	case config.IsJSONNumber(b):
 		return value{kind: number, raw: b}
 	case b[0] == '[':
 		return value{kind: array, raw: b}

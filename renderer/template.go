@@ -50,7 +50,6 @@ import (
 	"sync"
 
 	"mockserver/config"
-	"mockserver/config/syntax"
 	"mockserver/matcher"
 )
 
@@ -125,7 +124,7 @@ type Template struct {
 
 // Compile parses text. The problems carry positions inside it; the template is
 // nil when any of them is a mistake rather than a warning.
-func Compile(text syntax.Text, form Form, scope *Scope) (*Template, syntax.Problems) {
+func Compile(text config.Text, form Form, scope *Scope) (*Template, config.Problems) {
 	p := parser{
 		source:      source{text: text, scope: scope},
 		lastComment: strings.LastIndex(text.Value, "#}"),

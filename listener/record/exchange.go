@@ -2,14 +2,14 @@ package record
 
 import (
 	"bytes"
+	"iter"
 	"net"
 	"net/netip"
 	"strings"
 	"time"
 
-	"github.com/valyala/fasthttp"
-
 	"mockserver/config"
+	"mockserver/listener/reply"
 	"mockserver/matcher"
 	"mockserver/renderer"
 )
@@ -93,57 +93,36 @@ func (x *Exchange) size() int {
 
 // exchangeOf copies what a request was and what answers it. Of one whose headers were
 // not understood, nothing is known.
-func exchangeOf(ctx *fasthttp.RequestCtx) *Exchange {
-	x := &Exchange{Time: ctx.Time(), Remote: ctx.RemoteAddr().String(), Status: ctx.Response.StatusCode()}
+func exchangeOf(in *matcher.Input, p *reply.Reply) *Exchange {
+	x := &Exchange{Time: in.Time, Status: p.Status}
+	if in.Remote != nil {
+		x.Remote = in.Remote.String()
+	}
 	if x.Time.IsZero() {
 		x.Time = time.Now()
 	}
-	if h := &ctx.Request.Header; isKnown(h) {
-		x.Method, x.Host, x.Target = cutText(h.Method(), 64), cutText(h.Host(), 256), cutText(h.RequestURI(), keptTarget)
-		x.short = len(h.Method()) > len(x.Method) || len(h.Host()) > len(x.Host) || len(h.RequestURI()) > len(x.Target)
+	if len(in.Method) > 0 {
+		x.Method, x.Host, x.Target = cutText(in.Method, 64), cutText(in.Host, 256), cutText(in.Target, keptTarget)
+		x.short = len(in.Method) > len(x.Method) || len(in.Host) > len(x.Host) || len(in.Target) > len(x.Target)
 	}
-	x.Request.headers(ctx.Request.Header.All())
+	x.Request.headers(in.Header.All(), true)
 	x.fewer = x.Request.Cut
 	x.Request.Cut = x.fewer || x.short
-	x.Request.body(ctx.Request.Body())
-	x.Response.headers(ctx.Response.Header.All())
-	if ctx.Response.IsBodyStream() { // it is for the client alone to read
-		x.Response.Size, x.Response.Cut = ctx.Response.Header.ContentLength(), true
-	} else {
-		x.Response.body(ctx.Response.Body())
-	}
-	if f := RefusalOf(ctx); f != nil {
+	x.Request.body(in.Body)
+	x.Response.headers(p.Header(), false)
+	x.Response.body(p.Body)
+	if f := p.Refusal; f != nil {
 		x.Code, x.Reason = f.Code, cutText([]byte(f.Message), keptReason)
 	}
 	return x
 }
 
-// refusalKey is the key under which a request keeps what an answer of the server's own
-// says.
-type refusalKey struct{}
-
-// Refusal is what an answer of the server's own says.
-type Refusal struct{ Code, Message string }
-
-// KeepReason keeps what an answer of the server's own says, for the journal.
-func KeepReason(ctx *fasthttp.RequestCtx, reason *Refusal) {
-	ctx.SetUserValue(refusalKey{}, reason)
-}
-
-// RefusalOf is what the answer of the server's own says; nil for none.
-func RefusalOf(ctx *fasthttp.RequestCtx) *Refusal {
-	f, _ := ctx.UserValue(refusalKey{}).(*Refusal)
-	return f
-}
-
-// isKnown reports whether the headers of a request were understood.
-func isKnown(h *fasthttp.RequestHeader) bool { return len(h.RawHeaders()) > 0 || len(h.Host()) > 0 }
-
 func cutText(b []byte, most int) string { return string(b[:min(len(b), most)]) }
 
-// headers copies header lines, for as long as there is room. All that it copies is one
+// headers copies header lines, for as long as there is room, with their names in one case
+// if they are to be normal. All that it copies is one
 // text, of which the lines are parts: many small ones would cost more than all else.
-func (m *Message) headers(all func(yield func(name, value []byte) bool)) {
+func (m *Message) headers(all iter.Seq2[[]byte, []byte], normal bool) {
 	lines, size, room := 0, 0, keptPart
 	var secret [keptPart / headerSize]bool // of each line
 	for name, value := range all {
@@ -158,23 +137,34 @@ func (m *Message) headers(all func(yield func(name, value []byte) bool)) {
 		}
 		lines++
 	}
-	var text strings.Builder
-	text.Grow(size)
+	text := make([]byte, 0, size)
 	m.Header = make([][2]string, 0, lines)
 	for name, value := range all {
 		if len(m.Header) == lines {
 			break
 		}
-		begin := text.Len()
-		text.Write(name)
-		middle := text.Len()
-		if secret[len(m.Header)] {
-			text.WriteString(config.SecretShown)
-		} else {
-			text.Write(value)
+		begin := len(text)
+		text = append(text, name...)
+		middle := len(text)
+		if normal {
+			normalName(text[begin:])
 		}
-		so := text.String()
-		m.Header = append(m.Header, [2]string{so[begin:middle], so[middle:]})
+		if secret[len(m.Header)] {
+			text = append(text, config.SecretShown...)
+		} else {
+			text = append(text, value...)
+		}
+		m.Header = append(m.Header, [2]string{reply.Text(text[begin:middle]), reply.Text(text[middle:])})
+	}
+}
+
+// normalName makes a name one in which each word begins with a capital: X-Request-Id.
+func normalName(name []byte) {
+	for i, c := range name {
+		switch first := i == 0 || name[i-1] == '-'; {
+		case first && 'a' <= c && c <= 'z', !first && 'A' <= c && c <= 'Z':
+			name[i] = c ^ 0x20
+		}
 	}
 }
 

@@ -1,7 +1,6 @@
 package record
 
 import (
-	"bufio"
 	"cmp"
 	"maps"
 	"slices"
@@ -36,8 +35,6 @@ const (
 const (
 	defaultJournalBytes = 16 << 20
 	defaultSlowest      = 100
-	// largestHead is the longest head of a request that is told.
-	largestHead = 64 << 10
 )
 
 // Journal keeps requests. Its room is bounded; what is old makes room for what is new.
@@ -45,8 +42,7 @@ type Journal struct {
 	sample    uint64
 	threshold atomic.Int64 // what is slower is one of the slowest; 0 until there are enough
 
-	settling  sync.Mutex // guards retelling; it is taken before mu
-	retelling retelling
+	settling sync.Mutex // held while what was told is put; it is taken before mu
 
 	mu      sync.Mutex // guards what follows
 	told    []Told
@@ -71,7 +67,6 @@ func newJournal(o JournalOptions) *Journal {
 		o.Bytes = defaultJournalBytes
 	}
 	j := &Journal{sample: uint64(max(o.Sample, 0))}
-	j.retelling.in = bufio.NewReaderSize(nil, largestHead)
 	slowest := max(cmp.Or(o.Slowest, defaultSlowest), 0)
 	// The slowest are few and bounded each: what is left is for the others.
 	rest := max(o.Bytes-slowest*largestExchange, o.Bytes/2)

@@ -1,6 +1,7 @@
 package record
 
 import (
+	"bytes"
 	"fmt"
 	"math/rand/v2"
 	"runtime"
@@ -9,7 +10,8 @@ import (
 	"testing"
 	"time"
 
-	"github.com/valyala/fasthttp"
+	"mockserver/listener/reply"
+	"mockserver/matcher"
 )
 
 // What an hour of a load test brings never takes more than the journal may have:
@@ -19,19 +21,19 @@ func TestJournal_StaysWithinItsRoom(t *testing.T) {
 	j := newJournal(JournalOptions{Sample: 3, Bytes: room})
 	rng := rand.New(rand.NewPCG(1, 1))
 	largest := 0
-	var ctx fasthttp.RequestCtx
+	var in matcher.Input
+	var answered reply.Reply
 	for i := range 200_000 {
 		if i%5000 == 0 { // making them takes longest
-			ctx.Request.Reset()
-			ctx.Response.Reset()
-			ctx.Request.SetRequestURI("/" + strings.Repeat("p", rng.IntN(20_000)))
-			ctx.Request.Header.Set("X-Long", strings.Repeat("h", rng.IntN(30_000)))
-			ctx.Request.SetBodyString(strings.Repeat("b", rng.IntN(100_000)))
-			ctx.Response.SetBodyString(strings.Repeat("r", rng.IntN(100_000)))
+			in = matcher.Input{
+				Method: []byte("GET"), Target: []byte("/" + strings.Repeat("p", rng.IntN(20_000))),
+				Header: headerOf("X-Long: " + strings.Repeat("h", rng.IntN(30_000))), Body: bytes.Repeat([]byte("b"), rng.IntN(100_000)),
+			}
+			answered.Body = bytes.Repeat([]byte("r"), rng.IntN(100_000))
 		}
 		own := time.Duration(rng.IntN(1_000_000))
 		if why, slow, ok := j.wants([]Kept{"", "", Failed, Unmatched}[rng.IntN(4)], uint64(i+1), own); ok {
-			x := exchangeOf(&ctx)
+			x := exchangeOf(&in, &answered)
 			x.Kept, x.Took = why, own
 			x.Reason = strings.Repeat("m", rng.IntN(1000))
 			if x.size() > largestExchange {
@@ -91,17 +93,15 @@ func TestJournal_KeepsTheSlowest(t *testing.T) {
 }
 
 func TestJournal_SecretsAreNotShown(t *testing.T) {
-	var ctx fasthttp.RequestCtx
-	ctx.Request.SetRequestURI("/x")
+	var answered reply.Reply
+	answered.Add("Set-Cookie", "session=value-set")
 	for name, secret := range map[string]bool{
 		"Authorization": true, "Proxy-Authorization": true, "Cookie": true, "X-Api-Key": true, "X-CSRF-Token": true,
 		"Stripe-Signature": true, "X-Client-Secret": true, "X-Auth": true, "X-Auth-User": true, "Api_key": true, "X-Amz-Security-Token": true,
 		"Ocp-Apim-Subscription-Key": true, "X-Functions-Key": true, "X-Jwt-Assertion": true, "X-Github-Otp": true, "X-Access_Key": true,
 		"Accept": false, "X-Request-Id": false, "X-Author": false, "Idempotency-Key": false, "Sec-Websocket-Key": false, "Www-Authenticate": false,
 	} {
-		ctx.Request.Header.Set(name, "value-"+name+".")
-		ctx.Response.Header.Set("Set-Cookie", "session=value-set")
-		x := exchangeOf(&ctx)
+		x := exchangeOf(&matcher.Input{Method: []byte("GET"), Target: []byte("/x"), Header: headerOf(name + ": value-" + name + ".")}, &answered)
 		all := fmt.Sprint(x.Request.Header)
 		if strings.Contains(all, "value-"+name+".") == secret || !strings.Contains(strings.ToLower(all), strings.ToLower(name)) {
 			t.Errorf("%s: %s", name, all)
@@ -114,23 +114,22 @@ func TestJournal_SecretsAreNotShown(t *testing.T) {
 
 // What the journal says to take is what it takes at least, also where the heap rounds up.
 func TestJournal_TakesNoMoreThanItSays(t *testing.T) {
-	for name, shape := range map[string]func(ctx *fasthttp.RequestCtx){
-		"headers of 17 letters":         func(ctx *fasthttp.RequestCtx) { manyHeaders(ctx, 17) },
-		"headers of 33 letters":         func(ctx *fasthttp.RequestCtx) { manyHeaders(ctx, 33) },
-		"a long secret":                 func(ctx *fasthttp.RequestCtx) { ctx.Request.Header.Set("Authorization", strings.Repeat("s", 4000)) },
-		"a body of a page and a letter": func(ctx *fasthttp.RequestCtx) { ctx.Request.SetBodyString(strings.Repeat("b", 4097)) },
-		"nothing":                       func(ctx *fasthttp.RequestCtx) { ctx.Request.SetRequestURI("/") },
+	for name, shape := range map[string]matcher.Input{
+		"headers of 17 letters":         {Header: manyHeaders(17)},
+		"headers of 33 letters":         {Header: manyHeaders(33)},
+		"a long secret":                 {Header: headerOf("Authorization: " + strings.Repeat("s", 4000))},
+		"a body of a page and a letter": {Body: bytes.Repeat([]byte("b"), 4097)},
+		"nothing":                       {Target: []byte("/")},
 	} {
 		t.Run(name, func(t *testing.T) {
-			var ctx fasthttp.RequestCtx
-			shape(&ctx)
+			shape.Method = []byte("GET")
 			// The heap is that of the process: what an earlier test left may go meanwhile.
 			var took, says int64
 			for range 5 {
 				before := heap()
 				j := newJournal(JournalOptions{Sample: 1})
 				for range 1000 {
-					x := exchangeOf(&ctx)
+					x := exchangeOf(&shape, &reply.Reply{Status: 200})
 					x.Kept = Sampled
 					j.put(x, false)
 				}
@@ -145,10 +144,12 @@ func TestJournal_TakesNoMoreThanItSays(t *testing.T) {
 	}
 }
 
-func manyHeaders(ctx *fasthttp.RequestCtx, letters int) {
+func manyHeaders(letters int) matcher.Header {
+	var lines []string
 	for i := range 200 {
-		ctx.Request.Header.Add(fmt.Sprintf("X-%0*d", letters-2, i), strings.Repeat("v", letters))
+		lines = append(lines, fmt.Sprintf("X-%0*d: %s", letters-2, i, strings.Repeat("v", letters)))
 	}
+	return headerOf(lines...)
 }
 
 func TestJournal_FromEverywhere(t *testing.T) {
@@ -195,4 +196,9 @@ func heap() int64 {
 	var m runtime.MemStats
 	runtime.ReadMemStats(&m)
 	return int64(m.HeapAlloc)
+}
+
+// headerOf is a block of header lines.
+func headerOf(lines ...string) matcher.Header {
+	return matcher.Header(strings.Join(lines, "\r\n") + "\r\n\r\n")
 }

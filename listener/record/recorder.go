@@ -7,9 +7,9 @@ import (
 	"sync/atomic"
 	"time"
 
-	"github.com/valyala/fasthttp"
-
 	"mockserver/config"
+	"mockserver/listener/reply"
+	"mockserver/matcher"
 )
 
 // Options says what is kept of what a server does: its counts always, and of the
@@ -141,13 +141,13 @@ func (r *Recorder) Begin(shard uint32) {
 	r.lane(shard).serving.Add(1)
 }
 
-// End counts what became of a request, which is about to be written, or is not
-// answered: its client may have left.
-func (r *Recorder) End(ctx *fasthttp.RequestCtx, c *Trace, shard uint32, left bool) {
+// End counts what became of a request, which is about to be answered with p, or is not:
+// its client may have left.
+func (r *Recorder) End(in *matcher.Input, p *reply.Reply, c *Trace, shard uint32, left bool) {
 	r.lane(shard).serving.Add(-1)
 	var took time.Duration
-	if begun := ctx.Time(); !begun.IsZero() {
-		took = time.Since(begun)
+	if !in.Time.IsZero() {
+		took = time.Since(in.Time)
 	}
 	t := c.Counters
 	if t == nil {
@@ -155,28 +155,29 @@ func (r *Recorder) End(ctx *fasthttp.RequestCtx, c *Trace, shard uint32, left bo
 	}
 	own := max(took-c.Waited, 0)
 	counts := t.At(shard)
-	status := ctx.Response.StatusCode()
-	in, out := len(ctx.Request.Body()), c.sent(ctx)
+	status, received, sent := p.Status, len(in.Body), c.sent(in, p)
 	if left {
-		status, out, own = StatusLeft, 0, 0
+		status, sent, own = StatusLeft, 0, 0
 	} else {
 		counts.service.Add(own)
-		c.count(ctx, counts, status)
+		c.count(p, counts, status)
 	}
-	nth := counts.answered(status, in, out)
-	if kept, slow, ok := r.journal.wants(c.remark(ctx, t == r.unmatched, status), nth, own); ok {
-		x := exchangeOf(ctx)
+	nth := counts.answered(status, received, sent)
+	if kept, slow, ok := r.journal.wants(c.remark(p, t == r.unmatched, status), nth, own); ok {
+		x := exchangeOf(in, p)
 		x.by(t, kept)
 		x.Status, x.Took, x.Injected, x.Fault = status, took, c.Waited, c.Fault
+		if c.isStreamed(in, p) {
+			x.Response.Body, x.Response.Cut = nil, true // what of it is sent is for the client alone
+		}
 		r.journal.put(x, slow)
 	}
 }
 
 // Refused counts what never became a request, and was told so.
-func (r *Recorder) Refused(ctx *fasthttp.RequestCtx, shard uint32) {
-	status := ctx.Response.StatusCode()
-	r.malformed.At(shard).answered(status, 0, len(ctx.Response.Body()))
-	x := exchangeOf(ctx)
-	x.Kept, x.Status, x.Time = Failed, status, time.Now() // ctx has that of the request before
+func (r *Recorder) Refused(in *matcher.Input, p *reply.Reply, shard uint32) {
+	r.malformed.At(shard).answered(p.Status, 0, len(p.Body))
+	x := exchangeOf(in, p)
+	x.Kept = Failed
 	r.journal.put(x, false)
 }

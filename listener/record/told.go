@@ -1,19 +1,17 @@
 package record
 
 import (
-	"bufio"
 	"bytes"
 	"net"
 	"time"
 
-	"github.com/valyala/fasthttp"
+	"mockserver/listener/reply"
+	"mockserver/matcher"
 )
 
 // Told is a request that was answered with a fixed answer, as its bytes.
 type Told struct {
-	Answer interface {
-		WriteTo(ctx *fasthttp.RequestCtx)
-	} // as any other is
+	Answer  interface{ Fixed() *reply.Reply }
 	Request []byte // the head, which is all of it
 	Time    time.Time
 	Remote  net.Addr
@@ -42,22 +40,16 @@ func (r *Recorder) CountFixed(c *Counters, shard uint32, status, body int, own t
 	return Told{counters: c, took: own, kept: kept, slow: slow}, wanted
 }
 
-// retelling is what requests that were told are read with.
-type retelling struct {
-	ctx  fasthttp.RequestCtx
-	text bytes.Reader
-	in   *bufio.Reader // that a whole head has room in
-}
-
-// exchange is what fasthttp would have made of a request, and its answer.
-func (r *retelling) exchange(t *Told) *Exchange {
-	r.text.Reset(t.Request)
-	r.in.Reset(&r.text)
-	_ = r.ctx.Request.Read(r.in) // wire lets nothing through that fails
-	t.Answer.WriteTo(&r.ctx)
-	x := exchangeOf(&r.ctx)
+// exchange is the request that was told, and its answer.
+func (t *Told) exchange() *Exchange {
+	line, lines, _ := bytes.Cut(t.Request, []byte("\r\n"))
+	method, line, _ := bytes.Cut(line, []byte{' '})
+	target, _, _ := bytes.Cut(line, []byte{' '})
+	in := matcher.Input{Method: method, Target: target, Header: lines, Remote: t.Remote, Time: t.Time}
+	in.Host, _ = in.Header.Get("Host")
+	x := exchangeOf(&in, t.Answer.Fixed())
 	x.by(t.counters, t.kept)
-	x.Time, x.Remote, x.Took = t.Time, t.Remote.String(), t.took
+	x.Took = t.took
 	return x
 }
 
@@ -77,6 +69,6 @@ func (j *Journal) Settle() {
 	j.told = nil
 	j.mu.Unlock()
 	for i := range list {
-		j.place(j.retelling.exchange(&list[i]), list[i].slow)
+		j.place(list[i].exchange(), list[i].slow)
 	}
 }

@@ -4,9 +4,9 @@ import (
 	"slices"
 	"time"
 
-	"github.com/valyala/fasthttp"
-
 	"mockserver/config"
+	"mockserver/listener/reply"
+	"mockserver/matcher"
 )
 
 // StatusLeft is counted of a request whose client left before it was answered, as nginx
@@ -27,40 +27,32 @@ type Trace struct {
 	Timed    bool          // there was a latency, and it is over
 }
 
-// Codes of what a latency has a request answered in place of its answer.
-const (
-	InjectedFailure = "injected_failure"
-	InjectedTimeout = "injected_timeout"
-)
-
 // Waits counts a wait for a place.
 func (c *Trace) Waits(d time.Duration) {
 	c.Declared += d
 	c.Waited += d
 }
 
-// sent is how many bytes of the body are to be sent.
-func (c *Trace) sent(ctx *fasthttp.RequestCtx) int {
-	resp := &ctx.Response
-	n := 0
+// isStreamed reports whether a fault sends the body in pieces, or a piece of it.
+func (c *Trace) isStreamed(in *matcher.Input, p *reply.Reply) bool {
+	return (c.Fault == "slow-body" || c.Fault == "truncate") && len(p.Body) > 0 && string(in.Method) != "HEAD"
+}
+
+// sent is how many bytes of the body of a reply are to be sent.
+func (c *Trace) sent(in *matcher.Input, p *reply.Reply) int {
 	switch {
-	case ctx.IsHead():
-	case resp.IsBodyStream():
-		n = resp.Header.ContentLength()
-	default:
-		n = len(resp.Body())
-	}
-	if c.Fault == "" || c.Fault == "slow-body" {
-		return n
-	}
-	if c.Fault == "truncate" {
-		return n / 2
+	case string(in.Method) == "HEAD":
+		return 0
+	case c.Fault == "" || c.Fault == "slow-body":
+		return len(p.Body)
+	case c.Fault == "truncate":
+		return len(p.Body) / 2
 	}
 	return 0
 }
 
 // count counts what is remarkable of a request beside its answer.
-func (c *Trace) count(ctx *fasthttp.RequestCtx, counts *Shard, status int) {
+func (c *Trace) count(p *reply.Reply, counts *Shard, status int) {
 	if c.Fault != "" {
 		counts.faults[slices.Index(config.FaultTypes, c.Fault)].Add(1)
 	}
@@ -69,11 +61,11 @@ func (c *Trace) count(ctx *fasthttp.RequestCtx, counts *Shard, status int) {
 		counts.limited.Add(1)
 	case c.Refused:
 		counts.refused.Add(1)
-	case c.Instead == InjectedFailure:
+	case c.Instead == reply.InjectedFailure.Code:
 		counts.faults[failureNumber].Add(1)
-	case c.Instead == InjectedTimeout:
+	case c.Instead == reply.InjectedTimeout.Code:
 		counts.faults[timeoutNumber].Add(1)
-	case c.Counters != nil && status >= 500 && RefusalOf(ctx) != nil:
+	case c.Counters != nil && status >= 500 && p.Refusal != nil:
 		counts.broken.Add(1)
 	}
 	if c.Declared > 0 || c.Timed {
@@ -86,11 +78,11 @@ func (c *Trace) count(ctx *fasthttp.RequestCtx, counts *Shard, status int) {
 }
 
 // remark says why the journal is to have the request, whatever it samples.
-func (c *Trace) remark(ctx *fasthttp.RequestCtx, unmatched bool, status int) Kept {
+func (c *Trace) remark(p *reply.Reply, unmatched bool, status int) Kept {
 	switch {
 	case unmatched:
 		return Unmatched
-	case status >= 500 || c.Fault != "" || RefusalOf(ctx) != nil:
+	case status >= 500 || c.Fault != "" || p.Refusal != nil:
 		return Failed
 	}
 	return ""

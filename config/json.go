@@ -1,4 +1,4 @@
-package syntax
+package config
 
 import (
 	"errors"
@@ -10,7 +10,7 @@ import (
 // readJSON reads a .json file. What JSON's grammar refuses is tried as YAML,
 // which allows comments, trailing commas and more; when that fails too, JSON's
 // error is the one reported, for it knows its place better.
-func readJSON(src *source) ([]*Node, Problems) {
+func readJSON(src *source) ([]*node, Problems) {
 	if at, what := src.encodingFault(false); what != "" {
 		return nil, Problems{{Pos: src.pos(at), What: what}}
 	}
@@ -26,7 +26,7 @@ func readJSON(src *source) ([]*Node, Problems) {
 		}
 	}
 	if err == nil {
-		return []*Node{root}, r.Problems
+		return []*node{root}, r.problems
 	}
 	var syntax *jsonError
 	docs, problems := readYAML(src)
@@ -77,21 +77,21 @@ func (r *jsonReader) peek() byte {
 	return 0
 }
 
-func (r *jsonReader) value(depth int) (*Node, error) {
-	if depth > MaxDepth {
-		return nil, &jsonError{offset: r.at, what: "values are nested more than " + strconv.Itoa(MaxDepth) + " deep", final: true}
+func (r *jsonReader) value(depth int) (*node, error) {
+	if depth > maxDepth {
+		return nil, &jsonError{offset: r.at, what: "values are nested more than " + strconv.Itoa(maxDepth) + " deep", final: true}
 	}
-	n := r.newNode(NullNode, Text{Pos: r.src.pos(r.at), Folded: true})
+	n := r.newNode(nullNode, Text{Pos: r.src.pos(r.at), folded: true})
 	switch c := r.peek(); {
 	case c == '{':
-		n.Kind = MapNode
+		n.kind = mapNode
 		return n, r.object(n, depth)
 	case c == '[':
-		n.Kind = ListNode
+		n.kind = listNode
 		return n, r.array(n, depth)
 	case c == '"':
 		text, err := r.text()
-		n.Kind, n.Text = TextNode, text
+		n.kind, n.text = textNode, text
 		return n, err
 	default:
 		return n, r.word(n)
@@ -99,7 +99,7 @@ func (r *jsonReader) value(depth int) (*Node, error) {
 }
 
 // word reads a number, true, false or null.
-func (r *jsonReader) word(n *Node) error {
+func (r *jsonReader) word(n *node) error {
 	rest := r.s[r.at:]
 	end := strings.IndexAny(rest, " \t\r\n,:]}[{\"")
 	if end < 0 {
@@ -108,33 +108,33 @@ func (r *jsonReader) word(n *Node) error {
 	word := rest[:end]
 	switch {
 	case word == "null":
-		n.Kind = NullNode
+		n.kind = nullNode
 	case word == "true" || word == "false":
-		n.Kind = BoolNode
+		n.kind = boolNode
 	case IsJSONNumber(word):
-		n.Kind, n.Number = NumberNode, word
+		n.kind, n.number = numberNode, word
 	default:
 		return r.expected("a value")
 	}
-	if n.Kind != NullNode {
-		n.Text.Value, n.Text.Folded = word, false
+	if n.kind != nullNode {
+		n.text.Value, n.text.folded = word, false
 	}
 	r.at += end
 	return nil
 }
 
-func (r *jsonReader) array(n *Node, depth int) error {
-	n.Items = []*Node{}
+func (r *jsonReader) array(n *node, depth int) error {
+	n.items = []*node{}
 	return r.each(']', func(i int) error {
 		r.push(step{index: i})
 		defer r.pop()
 		item, err := r.value(depth + 1)
-		n.Items = append(n.Items, item)
+		n.items = append(n.items, item)
 		return err
 	})
 }
 
-func (r *jsonReader) object(n *Node, depth int) error {
+func (r *jsonReader) object(n *node, depth int) error {
 	var list entries
 	err := r.each('}', func(int) error {
 		if r.peek() != '"' {
@@ -152,10 +152,10 @@ func (r *jsonReader) object(n *Node, depth int) error {
 		r.push(step{key: key.Value, named: true})
 		defer r.pop()
 		value, err := r.value(depth + 1)
-		r.put(&list, r.newNode(TextNode, key), value)
+		r.put(&list, r.newNode(textNode, key), value)
 		return err
 	})
-	n.Entries = list.list
+	n.entries = list.list
 	return err
 }
 
@@ -203,7 +203,7 @@ func (r *jsonReader) text() (Text, error) {
 		r.at = end + 1
 		return Text{Value: r.s[begin:end], Pos: r.src.pos(begin)}, nil
 	}
-	text := Text{Pos: r.src.pos(r.at), Folded: true}
+	text := Text{Pos: r.src.pos(r.at), folded: true}
 	value, err := r.escaped(begin)
 	text.Value = value
 	return text, err

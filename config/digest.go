@@ -1,4 +1,4 @@
-package syntax
+package config
 
 // fewWarnings is how many warnings of a kind are told one by one.
 const fewWarnings = 3

@@ -1,4 +1,4 @@
-package syntax
+package config
 
 import (
 	"cmp"
@@ -27,8 +27,8 @@ func (p Pos) String() string {
 	}
 }
 
-// Before tells whether a place stands in front of another of the same file.
-func (p Pos) Before(q Pos) bool {
+// before tells whether a place stands in front of another of the same file.
+func (p Pos) before(q Pos) bool {
 	return p.Line < q.Line || p.Line == q.Line && p.Column < q.Column
 }
 
@@ -123,34 +123,34 @@ func (ps Problems) Lines() []string {
 // Error is Lines, one under the other.
 func (ps Problems) Error() string { return strings.Join(ps.Lines(), "\n") }
 
-// MaxMistakes bounds the mistakes that are kept of one file, and the warnings: what
+// maxMistakes bounds the mistakes that are kept of one file, and the warnings: what
 // has more is hardly a configuration, and a file may hold millions.
-const MaxMistakes = 1000
+const maxMistakes = 1000
 
-// Collector collects problems, as many as are worth keeping.
-type Collector struct {
-	Problems             Problems
-	ErrorCount, warnings int // how many came, kept or not
+// tally collects problems, as many as are worth keeping.
+type tally struct {
+	problems           Problems
+	mistakes, warnings int // how many came, kept or not
 }
 
-// Add keeps a problem. The first that is one too many stands for the rest.
-func (t *Collector) Add(p Problem) {
-	count := &t.ErrorCount
+// add keeps a problem. The first that is one too many stands for the rest.
+func (t *tally) add(p Problem) {
+	count := &t.mistakes
 	if p.Warning {
 		count = &t.warnings
 	}
 	switch *count++; {
-	case *count == MaxMistakes+1:
+	case *count == maxMistakes+1:
 		p.Rest = true
-		p.What = fmt.Sprintf("there are more than %d mistakes, and the rest is not read", MaxMistakes)
+		p.What = fmt.Sprintf("there are more than %d mistakes, and the rest is not read", maxMistakes)
 		if p.Warning {
-			p.What = fmt.Sprintf("there are more than %d warnings, and the rest is not listed", MaxMistakes)
+			p.What = fmt.Sprintf("there are more than %d warnings, and the rest is not listed", maxMistakes)
 		}
-	case *count > MaxMistakes:
+	case *count > maxMistakes:
 		return
 	}
-	t.Problems = append(t.Problems, p)
+	t.problems = append(t.problems, p)
 }
 
-// Full tells whether there are so many mistakes that no more are looked for.
-func (t *Collector) Full() bool { return t.ErrorCount > MaxMistakes }
+// full tells whether there are so many mistakes that no more are looked for.
+func (t *tally) full() bool { return t.mistakes > maxMistakes }

@@ -1,32 +1,12 @@
-package syntax
+package config
 
 import (
-	"errors"
 	"fmt"
 	"strings"
 	"unicode/utf8"
 
 	"mockserver/internal/wording"
 )
-
-// JSON is the JSON text of a node. With raw, template tags are escaped like any other text.
-// Fail is told of each value that JSON cannot say.
-func (n *Node) JSON(raw bool, fail func(n *Node, what string)) Text {
-	w := jsonWriter{raw: raw, fail: fail}
-	w.node(n)
-	return Text{Value: string(w.out), Pos: n.Pos(), Folded: true, marks: w.marks}
-}
-
-// JSONText is the text of a JSON value made in Go, whose texts may hold placeholders.
-func JSONText(data []byte) (Text, error) {
-	docs, problems := Read(".json", data)
-	if err := problems.Err(); err != nil {
-		return Text{}, errors.New(problems[0].What)
-	}
-	none := func(*Node, string) {}
-	raw := docs[0].JSON(true, none).Value
-	return Text{Value: docs[0].JSON(false, none).Value, Folded: true, built: &built{json: true, raw: raw}}, nil
-}
 
 // jsonWriter writes a node as JSON text: keys in order, numbers digit for digit.
 type jsonWriter struct {
@@ -37,40 +17,40 @@ type jsonWriter struct {
 	// marks tell where the texts with tags stand that out is made of.
 	marks []mark
 	// fail reports a value that JSON cannot say.
-	fail func(n *Node, what string)
+	fail func(n *node, what string)
 }
 
-func (w *jsonWriter) node(n *Node) {
-	switch n.Kind {
-	case NullNode:
+func (w *jsonWriter) node(n *node) {
+	switch n.kind {
+	case nullNode:
 		w.out = append(w.out, "null"...)
-	case BoolNode:
-		w.out = fmt.Appendf(w.out, "%v", n.Truth())
-	case NumberNode:
-		if n.Number == "" {
-			w.fail(n, fmt.Sprintf("%s cannot be said in JSON; a finite number is accepted, or a text in quotes", wording.Clip(n.Text.Value)))
+	case boolNode:
+		w.out = fmt.Appendf(w.out, "%v", n.truth())
+	case numberNode:
+		if n.number == "" {
+			w.fail(n, fmt.Sprintf("%s cannot be said in JSON; a finite number is accepted, or a text in quotes", wording.Clip(n.text.Value)))
 		}
-		w.out = append(w.out, n.Number...)
-	case TextNode:
-		w.text(&n.Text)
-	case ListNode:
+		w.out = append(w.out, n.number...)
+	case textNode:
+		w.text(&n.text)
+	case listNode:
 		w.out = append(w.out, '[')
-		for i, item := range n.Items {
+		for i, item := range n.items {
 			if i > 0 {
 				w.out = append(w.out, ',')
 			}
 			w.node(item)
 		}
 		w.out = append(w.out, ']')
-	case MapNode:
+	case mapNode:
 		w.out = append(w.out, '{')
-		for i, e := range n.Entries {
+		for i, e := range n.entries {
 			if i > 0 {
 				w.out = append(w.out, ',')
 			}
-			w.text(&e.Key.Text)
+			w.text(&e.key.text)
 			w.out = append(w.out, ':')
-			w.node(e.Value)
+			w.node(e.value)
 		}
 		w.out = append(w.out, '}')
 	}
@@ -81,7 +61,7 @@ func (w *jsonWriter) text(t *Text) {
 	w.out = append(w.out, '"')
 	s := t.Value
 	var origin *Text // a copy: t keeps the nodes of its file in memory
-	if !w.raw && HasTags(s) {
+	if !w.raw && hasTags(s) {
 		kept := *t
 		origin = &kept
 		w.mark(origin, 0)
@@ -96,7 +76,7 @@ func (w *jsonWriter) text(t *Text) {
 		w.out = append(w.out, s[begin:end]...)
 		tag := s[begin:end]
 		s = s[end:]
-		if TagWord(tag) == "raw" {
+		if tagWord(tag) == "raw" {
 			end := RawEnd(s)
 			w.escape(s[:end], origin, len(t.Value)-len(s))
 			s = s[end:]
@@ -136,11 +116,11 @@ func (w *jsonWriter) mark(origin *Text, from int) {
 	}
 }
 
-// HasTags tells whether a text is a template rather than fixed.
-func HasTags(s string) bool { return TagStart(s) < len(s) }
+// hasTags tells whether a text is a template rather than fixed.
+func hasTags(s string) bool { return TagStart(s) < len(s) }
 
-// TagWord returns the trimmed inside of a {% … %} tag, "" for any other.
-func TagWord(tag string) string {
+// tagWord returns the trimmed inside of a {% … %} tag, "" for any other.
+func tagWord(tag string) string {
 	inside, ok := strings.CutPrefix(tag, "{%")
 	if !ok {
 		return ""

@@ -1,4 +1,4 @@
-package syntax
+package config
 
 import (
 	"fmt"
@@ -8,26 +8,26 @@ import (
 	"mockserver/internal/wording"
 )
 
-// MaxDepth bounds how deep values are nested, so that walking them never
+// maxDepth bounds how deep values are nested, so that walking them never
 // exhausts the stack.
-const MaxDepth = 1000
+const maxDepth = 1000
 
 // tree is what the readers of every syntax share while they build nodes: where
 // they are, and what was wrong.
 type tree struct {
-	Collector
+	tally
 	src  *source
 	path []step
-	slab []Node // room for nodes: they are many, and die together
+	slab []node // room for nodes: they are many, and die together
 }
 
 // newNode returns a node of its own.
-func (t *tree) newNode(kind Kind, text Text) *Node {
+func (t *tree) newNode(kind kind, text Text) *node {
 	const slabSize = 256
 	if len(t.slab) == cap(t.slab) {
-		t.slab = make([]Node, 0, slabSize)
+		t.slab = make([]node, 0, slabSize)
 	}
-	t.slab = append(t.slab, Node{Kind: kind, Text: text})
+	t.slab = append(t.slab, node{kind: kind, text: text})
 	return &t.slab[len(t.slab)-1]
 }
 
@@ -64,15 +64,15 @@ func (t *tree) push(s step) { t.path = append(t.path, s) }
 func (t *tree) pop()        { t.path = t.path[:len(t.path)-1] }
 
 func (t *tree) wrong(pos Pos, format string, args ...any) {
-	if t.Full() {
+	if t.full() {
 		return // what is dropped need not be made
 	}
-	t.Add(Problem{Pos: pos, Key: t.keyPath(), What: fmt.Sprintf(format, args...)})
+	t.add(Problem{Pos: pos, Key: t.keyPath(), What: fmt.Sprintf(format, args...)})
 }
 
 // entries collects the entries of one map, whose keys must differ.
 type entries struct {
-	list  []Entry
+	list  []entry
 	index map[string]int // made when the map is large
 }
 
@@ -82,7 +82,7 @@ func (e *entries) find(key string) int {
 	if e.index == nil {
 		if len(e.list) < large {
 			for i := range e.list {
-				if e.list[i].Key.Text.Value == key {
+				if e.list[i].key.text.Value == key {
 					return i
 				}
 			}
@@ -90,7 +90,7 @@ func (e *entries) find(key string) int {
 		}
 		e.index = make(map[string]int, 2*large)
 		for i := range e.list {
-			e.index[e.list[i].Key.Text.Value] = i
+			e.index[e.list[i].key.text.Value] = i
 		}
 	}
 	if i, ok := e.index[key]; ok {
@@ -100,18 +100,18 @@ func (e *entries) find(key string) int {
 }
 
 // add appends an entry whose key find did not find.
-func (e *entries) add(key, value *Node) {
+func (e *entries) add(key, value *node) {
 	if e.index != nil {
-		e.index[key.Text.Value] = len(e.list)
+		e.index[key.text.Value] = len(e.list)
 	}
-	e.list = append(e.list, Entry{Key: key, Value: value})
+	e.list = append(e.list, entry{key: key, value: value})
 }
 
 // put adds an entry as written, or says that its key is a duplicate.
-func (t *tree) put(e *entries, key, value *Node) {
-	if i := e.find(key.Text.Value); i >= 0 {
-		t.wrong(key.Pos(), "the key %q is already given on line %d; a key may stand once in a map",
-			wording.Clip(key.Text.Value), e.list[i].Key.Pos().Line)
+func (t *tree) put(e *entries, key, value *node) {
+	if i := e.find(key.text.Value); i >= 0 {
+		t.wrong(key.pos(), "the key %q is already given on line %d; a key may stand once in a map",
+			wording.Clip(key.text.Value), e.list[i].key.pos().Line)
 		return
 	}
 	e.add(key, value)

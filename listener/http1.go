@@ -1,0 +1,177 @@
+package listener
+
+import (
+	"errors"
+	"fmt"
+	"log/slog"
+	"net"
+	"syscall"
+	"time"
+
+	"github.com/valyala/fasthttp"
+
+	"mockserver/listener/reply"
+)
+
+// HTTP/1.1 as fasthttp reads and writes it: a request becomes a call, whose reply becomes
+// a fasthttp response. Nothing else knows of fasthttp's contexts.
+
+func (s *Server) newHTTP() *fasthttp.Server {
+	return &fasthttp.Server{
+		Handler:                      s.handle,
+		ErrorHandler:                 s.malformed,
+		ExpectHandler:                s.expect,
+		NoDefaultServerHeader:        true,
+		NoDefaultContentType:         true,
+		MaxRequestBodySize:           s.opts.MaxBody,
+		ReadBufferSize:               maxHeader,
+		DisablePreParseMultipartForm: true,
+		SecureErrorLogMessage:        true,
+		Logger:                       connectionLog{s.log},
+	}
+}
+
+// handle serves a request that fasthttp has read.
+func (s *Server) handle(ctx *fasthttp.RequestCtx) {
+	c := receive(ctx)
+	s.serve(c)
+	c.encode(ctx)
+	ctx.Request.ReleaseBody(keptBody)
+	if s.stopping.Load() && c.reply.Status != fasthttp.StatusSwitchingProtocols {
+		ctx.SetConnectionClose()
+	}
+	c.release()
+}
+
+// receive makes a call of the request in ctx. Its body is rendered in the room that the
+// connection keeps for it, so that it is not copied.
+func receive(ctx *fasthttp.RequestCtx) *call {
+	c := calls.Get().(*call)
+	h, in := &ctx.Request.Header, &c.In
+	in.Method, in.Target, in.Host, in.Header = h.Method(), h.RequestURI(), h.Host(), h.RawHeaders()
+	in.Body, in.HTTP10, in.Remote, in.Time = ctx.Request.Body(), !h.IsHTTP11(), ctx.RemoteAddr(), ctx.Time()
+	if peer, ok := ctx.Conn().(*connection); ok {
+		c.peer, in.Peer = peer, peer
+	}
+	c.reply.Room = ctx.Response.SwapBody(nil)
+	return c
+}
+
+// encode makes the reply fasthttp's response.
+func (c *call) encode(ctx *fasthttp.RequestCtx) {
+	if !c.isStreamed() {
+		encode(&c.reply, &ctx.Response)
+		return
+	}
+	body := &spoiltBody{body: c.reply.Body, fault: c.fault, conn: c.peer, held: c.held} // its room, too
+	c.reply.Body, c.reply.Room = nil, nil
+	encode(&c.reply, &ctx.Response)
+	ctx.Response.ImmediateHeaderFlush = true
+	ctx.Response.SetBodyStream(body, len(body.body))
+}
+
+// encode makes a reply fasthttp's response. The room of a large body is not kept: a
+// connection that stays open would hold it for as long. fasthttp's own limit is one for
+// the whole process, which a host program may set for itself.
+func encode(p *reply.Reply, resp *fasthttp.Response) {
+	resp.SetStatusCode(p.Status)
+	if len(p.Fields) > 0 {
+		resp.Header.DisableNormalizing() // names are sent as spelt
+		for i := range p.Fields {
+			resp.Header.Add(p.Fields[i].Name, p.Fields[i].Value)
+		}
+		resp.Header.EnableNormalizing()
+	}
+	if p.ContentType != "" {
+		resp.Header.SetContentType(p.ContentType)
+	}
+	if p.Rendered && cap(p.Body) <= keptBody {
+		resp.SwapBody(p.Body)
+		return
+	}
+	resp.SwapBody(p.Room)
+	resp.SetBodyRaw(p.Body)
+}
+
+// receiveBroken makes a call of what did not become a request. If its headers were not
+// understood, nothing is known of it.
+func receiveBroken(ctx *fasthttp.RequestCtx) *call {
+	ctx.Request.ReleaseBody(keptBody)
+	c := receive(ctx)
+	c.In.Time = time.Now() // ctx has that of the request before
+	if h := &ctx.Request.Header; len(h.RawHeaders()) == 0 && len(h.Host()) == 0 {
+		c.In.Method, c.In.Target = nil, nil
+	}
+	return c
+}
+
+// malformed answers what never became a request, and the connection is closed
+// after it. A client whose headers were too slow is owed no answer.
+func (s *Server) malformed(ctx *fasthttp.RequestCtx, err error) {
+	var small *fasthttp.ErrSmallBuffer
+	var timeout net.Error
+	var breach *breach
+	c := receiveBroken(ctx)
+	defer c.release()
+	peer := c.peer
+	if peer != nil {
+		err = peer.cause(err)
+	}
+	switch {
+	case errors.As(err, &breach):
+		s.refuse(c, breach.failure, breach.what)
+	case peer != nil && !peer.spoke.Load(), errors.Is(err, net.ErrClosed), errors.Is(portable(err), syscall.ECONNRESET):
+		_ = ctx.Conn().Close() // there was no request, or nobody is there to be answered
+		return
+	case errors.As(err, &small):
+		s.refuse(c, reply.HeadersTooLarge, largeHead.what)
+	case errors.Is(err, fasthttp.ErrBodyTooLarge):
+		s.refuse(c, reply.PayloadTooLarge, "the request body is larger than "+sizeText(s.opts.MaxBody))
+	case errors.Is(err, fasthttp.ErrorInvalidURI):
+		s.refuse(c, reply.BadRequest, "the request target is malformed")
+	case errors.As(err, &timeout) && timeout.Timeout():
+		if peer == nil || peer.at.kind != inBody {
+			_ = ctx.Conn().Close() // nothing is left to say; a failing close is no news
+			return
+		}
+		s.refuse(c, reply.RequestTimeout, peer.lateness())
+	default:
+		s.refuse(c, reply.BadRequest, bounded(err.Error()))
+	}
+	c.encode(ctx)
+}
+
+// refuse answers a request that is not read to its end. The connection is to be
+// closed after it.
+func (s *Server) refuse(c *call, f reply.Failure, message string) {
+	f.Write(&c.reply, message)
+	s.allowOrigin(c)
+	if c.peer != nil {
+		c.peer.unread.Store(true)
+	}
+	if s.recorder != nil {
+		s.recorder.Refused(&c.In, &c.reply, c.shard())
+	}
+	if s.opts.AccessLog {
+		s.logAccess(c, slog.String("code", f.Code))
+	}
+}
+
+// expect answers a client that asks before it sends a body: go on, unless the
+// body is too large whatever it holds.
+func (s *Server) expect(ctx *fasthttp.RequestCtx) int {
+	if ctx.Request.Header.ContentLength() <= s.opts.MaxBody {
+		return fasthttp.StatusContinue
+	}
+	s.malformed(ctx, fasthttp.ErrBodyTooLarge)
+	return reply.PayloadTooLarge.Status
+}
+
+// connectionLog passes what fasthttp has to say about single connections on at
+// debug level: what matters has an answer and a log line of its own.
+type connectionLog struct{ log *slog.Logger }
+
+// Printf is what fasthttp calls.
+func (c connectionLog) Printf(format string, args ...any) {
+	c.log.Debug("connection", "detail", fmt.Sprintf(format, args...))
+}

@@ -1,0 +1,85 @@
+package reply
+
+import (
+	"bytes"
+	"encoding/json"
+
+	"github.com/valyala/fasthttp"
+)
+
+// Failure is one kind of error answer of the server's own. Codes are stable: the reference
+// lists them.
+type Failure struct {
+	Status int
+	Code   string
+	Title  string
+}
+
+// Refusal is what an answer of the server's own says.
+type Refusal struct{ Code, Message string }
+
+// The failures there are.
+var (
+	BadRequest        = Failure{fasthttp.StatusBadRequest, "bad_request", "Bad request"}
+	EndpointNotFound  = Failure{fasthttp.StatusNotFound, "endpoint_not_found", "No endpoint"}
+	MethodNotAllowed  = Failure{fasthttp.StatusMethodNotAllowed, "method_not_allowed", "Method not allowed"}
+	BodyNotFound      = Failure{fasthttp.StatusNotFound, "body_not_found", "No such body"}
+	AnswerNotFound    = Failure{fasthttp.StatusNotFound, "answer_not_found", "No such answer"}
+	BadPreference     = Failure{fasthttp.StatusBadRequest, "bad_preference", "Bad preference"}
+	InvalidRequest    = Failure{fasthttp.StatusBadRequest, "invalid_request", "Invalid request"}
+	InvalidBody       = Failure{fasthttp.StatusUnprocessableEntity, "invalid_body", "Invalid request body"}
+	Unauthorized      = Failure{fasthttp.StatusUnauthorized, "unauthorized", "Unauthorized"}
+	UnsupportedMedia  = Failure{fasthttp.StatusUnsupportedMediaType, "unsupported_media_type", "Unsupported media type"}
+	BadHandshake      = Failure{fasthttp.StatusBadRequest, "bad_handshake", "Bad WebSocket handshake"}
+	UpgradeRequired   = Failure{fasthttp.StatusUpgradeRequired, "upgrade_required", "Upgrade required"}
+	RequestTimeout    = Failure{fasthttp.StatusRequestTimeout, "request_timeout", "Request body timed out"}
+	PayloadTooLarge   = Failure{fasthttp.StatusRequestEntityTooLarge, "payload_too_large", "Request body too large"}
+	RateLimited       = Failure{fasthttp.StatusTooManyRequests, "rate_limited", "Rate limit exceeded"}
+	HeadersTooLarge   = Failure{fasthttp.StatusRequestHeaderFieldsTooLarge, "headers_too_large", "Request header too large"}
+	ExpectationFailed = Failure{fasthttp.StatusExpectationFailed, "expectation_failed", "Expectation failed"}
+	InternalError     = Failure{fasthttp.StatusInternalServerError, "internal", "Internal error"}
+	NotImplemented    = Failure{fasthttp.StatusNotImplemented, "not_implemented", "Not implemented"}
+	BodyUnavailable   = Failure{fasthttp.StatusInternalServerError, "body_unavailable", "Body unavailable"}
+	ResponseTooLarge  = Failure{fasthttp.StatusInternalServerError, "response_too_large", "Response too large"}
+	TemplateTooLong   = Failure{fasthttp.StatusInternalServerError, "template_too_long", "Template takes too long"}
+	CapacityExceeded  = Failure{fasthttp.StatusServiceUnavailable, "capacity_exceeded", "Capacity exceeded"}
+	UpstreamFailed    = Failure{fasthttp.StatusBadGateway, "upstream_failed", "Remote body unavailable"}
+	InjectedFailure   = Failure{fasthttp.StatusInternalServerError, "injected_failure", "Injected failure"}
+	InjectedTimeout   = Failure{fasthttp.StatusGatewayTimeout, "injected_timeout", "Injected time-out"}
+	UpstreamTimeout   = Failure{fasthttp.StatusGatewayTimeout, "upstream_timeout", "Remote body timed out"}
+)
+
+// Preset is a Failure with its message: the same error answer each time.
+type Preset struct {
+	Status  int
+	Refusal Refusal
+	Body    []byte // JSON
+}
+
+// Preset makes the error answer with a message.
+func (f Failure) Preset(message string) *Preset {
+	var body bytes.Buffer
+	encoder := json.NewEncoder(&body)
+	encoder.SetEscapeHTML(false)
+	_ = encoder.Encode(struct { // three texts always encode
+		Error   string `json:"error"`
+		Code    string `json:"code"`
+		Message string `json:"message"`
+	}{f.Title, f.Code, message})
+	return &Preset{f.Status, Refusal{f.Code, message}, body.Bytes()}
+}
+
+// Write makes p the error answer. What was in p before is gone.
+func (e *Preset) Write(p *Reply) {
+	p.Begin()
+	e.Fill(p)
+}
+
+// Fill is Write, but for the fields that are there already, which stay.
+func (e *Preset) Fill(p *Reply) {
+	p.Status, p.ContentType, p.Body, p.Rendered = e.Status, "application/json", e.Body, false
+	p.Refusal = &e.Refusal
+}
+
+// Write makes p the error answer f with a message. What was in p before is gone.
+func (f Failure) Write(p *Reply, message string) { f.Preset(message).Write(p) }

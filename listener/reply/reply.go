@@ -1,0 +1,97 @@
+// Package reply is the answer to one request, as the answer path makes it. Whoever received
+// the request encodes the reply: nothing in it depends on how it is sent.
+package reply
+
+import (
+	"iter"
+	"strconv"
+	"strings"
+	"unsafe"
+
+	"mockserver/matcher"
+	"mockserver/renderer"
+)
+
+// Reply is the answer to one request. Begin comes first. Its texts are valid as long as
+// the request.
+type Reply struct {
+	Status      int
+	ContentType string  // "" for none
+	Fields      []Field // in order
+	// Body must not be changed, unless it is Rendered. The answer to a HEAD request has
+	// one, too, for its length.
+	Body     []byte
+	Rendered bool     // Body is a template's text, in Room if that is large enough
+	Room     []byte   // of the receiver, for a rendered body; the encoder takes it back
+	Refusal  *Refusal // what an answer of the server's own says; nil for a declared one
+
+	text []byte // rendered values of fields
+}
+
+// Field is one header line, with its name as spelt.
+type Field struct{ Name, Value string }
+
+// keptText is the largest room for values of fields, in bytes, that a Reply keeps.
+const keptText = 64 << 10
+
+// Begin makes p the empty answer, 200, and keeps its room.
+func (p *Reply) Begin() {
+	clear(p.Fields) // they hold texts of a snapshot
+	fields, room, text := p.Fields[:0], p.Room, p.text[:0]
+	*p = Reply{}
+	p.Status, p.Fields, p.Room = 200, fields, room
+	if cap(text) <= keptText {
+		p.text = text
+	}
+}
+
+// Add adds a field.
+func (p *Reply) Add(name, value string) { p.Fields = append(p.Fields, Field{name, value}) }
+
+// AddNumber adds a field whose value is a number.
+func (p *Reply) AddNumber(name string, n int64) {
+	start := len(p.text)
+	p.text = strconv.AppendInt(p.text, n, 10)
+	p.Add(name, Text(p.text[start:]))
+}
+
+// AddTemplate adds a field whose value is rendered for r.
+func (p *Reply) AddTemplate(name string, t *renderer.Template, r *matcher.Request) {
+	start := len(p.text)
+	p.text = t.Append(p.text, r)
+	p.Add(name, Text(p.text[start:]))
+}
+
+// Has reports whether there is a field of that name, in whatever case it is spelt.
+func (p *Reply) Has(name string) bool {
+	for i := range p.Fields {
+		if len(p.Fields[i].Name) == len(name) && strings.EqualFold(p.Fields[i].Name, name) {
+			return true
+		}
+	}
+	return false
+}
+
+// Header is Content-Type and the fields, in order. They must not be changed.
+func (p *Reply) Header() iter.Seq2[[]byte, []byte] {
+	return func(yield func(name, value []byte) bool) {
+		if p.ContentType != "" && !yield(bytesOf("Content-Type"), bytesOf(p.ContentType)) {
+			return
+		}
+		for i := range p.Fields {
+			if !yield(bytesOf(p.Fields[i].Name), bytesOf(p.Fields[i].Value)) {
+				return
+			}
+		}
+	}
+}
+
+// Render makes the body a template's text.
+func (p *Reply) Render(t *renderer.Template, r *matcher.Request) {
+	p.Body, p.Rendered = t.Append(p.Room[:0], r), true
+}
+
+// Text is b as a string, for as long as b does not change.
+func Text(b []byte) string { return unsafe.String(unsafe.SliceData(b), len(b)) }
+
+func bytesOf(s string) []byte { return unsafe.Slice(unsafe.StringData(s), len(s)) }
