@@ -14,6 +14,7 @@ import (
 	"mockserver/fetcher"
 	"mockserver/listener/record"
 	"mockserver/listener/reply"
+	"mockserver/listener/sentry"
 )
 
 const measured = `
@@ -104,9 +105,8 @@ func ended() context.Context {
 func reportingNowhere(t *testing.T, configuration string) *Server {
 	t.Helper()
 	s := configured(t, configuration)
-	s.opts.SentryDSN = "http://key@127.0.0.1:9/1"
-	s.reportErrors()
-	t.Cleanup(func() { s.reports.close(context.Background()) })
+	s.reports = sentry.Open("http://key@127.0.0.1:9/1", "", s.log)
+	t.Cleanup(func() { s.reports.Close(context.Background()) })
 	return s
 }
 

@@ -115,7 +115,11 @@ func (s *Server) tellServerError(f reply.Failure, a *answer, err error) {
 	}
 	s.log.LogAttrs(context.Background(), slog.LevelError, "server error",
 		slog.String("code", f.Code), slog.String("endpoint", a.name), slog.String("error", err.Error()))
-	s.reports.serverError(f, a, err)
+	declared := ""
+	if a.source != nil {
+		declared = a.source.Declared()
+	}
+	s.reports.Failed(f.Code, a.name, declared, err)
 }
 
 // tellPanic logs and reports a panic with its stack, at most one with the same
@@ -128,7 +132,7 @@ func (s *Server) tellPanic(during string, endpoint string, p any, message string
 	}
 	s.log.LogAttrs(context.Background(), slog.LevelError, during,
 		append(more, slog.String("error", message), slog.String("stack", string(debug.Stack())))...)
-	s.reports.panicked(endpoint, p)
+	s.reports.Panicked(reply.InternalError.Code, endpoint, p)
 }
 
 // logAccess logs one request, whatever it was answered, and what more there is to

@@ -36,6 +36,7 @@ import (
 	"mockserver/dispatcher"
 	"mockserver/internal/wording"
 	"mockserver/listener/record"
+	"mockserver/listener/sentry"
 	"mockserver/matcher"
 )
 
@@ -158,7 +159,7 @@ type Server struct {
 
 	unmatchedPace *pace
 	serverErrors  *onceAMinute
-	reports       *reporter // nil reports nothing; set before the first connection
+	reports       *sentry.Reporter // nil reports nothing; set before the first connection
 }
 
 // ErrStopped is what Apply returns once Shutdown was called.
@@ -186,7 +187,7 @@ func Start(spec *config.Spec, opts Options) (*Server, error) {
 		s.compiler.loader.Close(context.Background())
 		return nil, err
 	}
-	s.reportErrors()
+	s.reports = sentry.Open(opts.SentryDSN, opts.Version, s.log)
 	go s.accept()
 	return s, nil
 }
@@ -406,7 +407,7 @@ func (s *Server) Shutdown(ctx context.Context) error {
 	s.compiler.loader.Close(ctx)
 	cut := s.unanswered(closed)
 	closing = errors.Join(closing, s.closeWebhooks(ctx))
-	s.reports.close(ctx)
+	s.reports.Close(ctx)
 	s.flushPaces()
 	s.end(nil)
 	if cut > 0 {

@@ -10,6 +10,7 @@ import (
 	"mockserver/config"
 	"mockserver/fetcher"
 	"mockserver/listener/record"
+	"mockserver/listener/sentry"
 	"mockserver/matcher"
 	"mockserver/renderer"
 )
@@ -282,7 +283,7 @@ func Check(spec *config.Spec, opts Options) config.Problems {
 	c := newCompiler(opts)
 	defer c.loader.Close(context.Background())
 	_, problems := c.compile(spec)
-	if _, err := parseDSN(opts.SentryDSN); err != nil {
+	if _, err := sentry.ParseDSN(opts.SentryDSN); err != nil {
 		problems = append(problems, config.Problem{What: err.Error(), Warning: true})
 	}
 	return problems

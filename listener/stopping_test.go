@@ -15,6 +15,7 @@ import (
 	"time"
 
 	"github.com/valyala/fasthttp"
+	"mockserver/listener/sentry"
 )
 
 // stopping is a listener whose connections are pipes.
@@ -273,7 +274,7 @@ func TestAccept_APanicOfAConnectionHarmsNoOther(t *testing.T) {
 	h := &host{}
 	s := configured(t, timed)
 	s.log = slog.New(slog.NewTextHandler(&log, nil))
-	s.reports = newReporter(dsn{text: "http://key@sentry.test/1"}, "", s.log, h)
+	s.reports = sentry.Open(h.listening(t), "", s.log)
 	_, bad := net.Pipe()
 	_, worse := net.Pipe()
 	client, good := net.Pipe()
@@ -299,7 +300,7 @@ func TestAccept_APanicOfAConnectionHarmsNoOther(t *testing.T) {
 	if open := len(s.listener.all()); open > 0 {
 		t.Errorf("%d connections are not forgotten", open)
 	}
-	s.reports.close(context.Background())
+	s.reports.Close(context.Background())
 	text := log.buf.String()
 	if strings.Count(text, "panic while serving a connection") != 1 || !strings.Contains(text, "hunter2") || !strings.Contains(text, "defective.Read") {
 		t.Errorf("the log has not one line with the text and the stack:\n%s", text)

@@ -1,4 +1,5 @@
-package listener
+// Package sentry reports errors to a Sentry host. It is the only one that knows sentry-go.
+package sentry
 
 import (
 	"context"
@@ -19,11 +20,10 @@ import (
 	"sync"
 	"time"
 
-	"github.com/getsentry/sentry-go"
+	sentrygo "github.com/getsentry/sentry-go"
 
 	"mockserver/config"
 	"mockserver/fetcher"
-	"mockserver/listener/reply"
 )
 
 // Limits of error reports.
@@ -45,20 +45,20 @@ type report struct {
 	stack    []uintptr // program counters of a panic, innermost first; nil for none
 }
 
-// reporter sends error reports to a Sentry host from a goroutine of its own, so
+// Reporter sends error reports to a Sentry host from a goroutine of its own, so
 // that nothing ever waits for that host. A nil one reports nothing.
 //
 // Of sentry-go it takes the form of events and the transport that sends one. It
 // leaves out the client, which fills events in from variables of the process and
 // from what a host program set up for all clients, and runs git to find a version.
-type reporter struct {
+type Reporter struct {
 	log      *slog.Logger
 	release  string
 	host     string // of this machine
 	modules  string // the path that the packages of this program begin with
 	wire     *delivery
 	client   *http.Client
-	sentry   *sentry.HTTPSyncTransport
+	sentry   *sentrygo.HTTPSyncTransport
 	queue    chan report
 	closing  chan struct{}
 	ended    chan struct{} // closed when the goroutine is done
@@ -73,29 +73,29 @@ type reporter struct {
 	lostSaid time.Time // when the log told of some
 }
 
-// reportErrors begins to report errors where that is wanted. A DSN that is none
-// harms nothing: it is told, and nothing is reported.
-func (s *Server) reportErrors() {
-	d, err := parseDSN(s.opts.SentryDSN)
+// Open reports errors to the host that a DSN names; nil where it is blank. A text that is
+// no DSN harms nothing: the log warns of it, and nothing is reported.
+func Open(text, version string, log *slog.Logger) *Reporter {
+	d, err := ParseDSN(text)
 	switch {
 	case err != nil:
-		s.log.Warn("errors are not reported", "error", err.Error())
-		return
+		log.Warn("errors are not reported", "error", err.Error())
+		return nil
 	case d.text == "":
-		return
+		return nil
 	}
 	wire := &http.Transport{Proxy: http.ProxyFromEnvironment, IdleConnTimeout: reportTimeout}
-	s.reports = newReporter(d, s.opts.Version, s.log, wire)
-	s.log.Info("errors are reported", "to", d.host)
+	log.Info("errors are reported", "to", d.host)
+	return newReporter(d, version, log, wire)
 }
 
 // newReporter returns a reporter that sends over wire. It is to be closed.
-func newReporter(d dsn, version string, log *slog.Logger, wire http.RoundTripper) *reporter {
-	r := &reporter{
+func newReporter(d DSN, version string, log *slog.Logger, wire http.RoundTripper) *Reporter {
+	r := &Reporter{
 		log:     log,
-		modules: path.Dir(reflect.TypeFor[Server]().PkgPath()),
+		modules: path.Dir(path.Dir(reflect.TypeFor[Reporter]().PkgPath())),
 		wire:    &delivery{wire: wire},
-		sentry:  sentry.NewHTTPSyncTransport(),
+		sentry:  sentrygo.NewHTTPSyncTransport(),
 		queue:   make(chan report, reportsPerMinute),
 		closing: make(chan struct{}),
 		ended:   make(chan struct{}),
@@ -110,26 +110,26 @@ func newReporter(d dsn, version string, log *slog.Logger, wire http.RoundTripper
 		// Whoever redirects would have the key carried elsewhere.
 		CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse },
 	}
-	r.sentry.Configure(sentry.ClientOptions{Dsn: d.text, HTTPClient: r.client})
+	r.sentry.Configure(sentrygo.ClientOptions{Dsn: d.text, HTTPClient: r.client})
 	go r.run()
 	return r
 }
 
-// dsn is a data source name: where reports go, and the key to them.
-type dsn struct {
+// DSN is a data source name: where reports go, and the key to them.
+type DSN struct {
 	text string // as Sentry gives it: "https://KEY@HOST/PROJECT"
 	host string // without the key, for people
 }
 
-// parseDSN reads a DSN; a blank text is none, and no mistake. The error says why a
+// ParseDSN reads a DSN; a blank text is none, and no mistake. The error says why a
 // text is no DSN without a word of it, since any may be the key.
-func parseDSN(text string) (dsn, error) {
+func ParseDSN(text string) (DSN, error) {
 	text = strings.TrimSpace(text)
 	u, err := url.Parse(text)
 	fault := ""
 	switch {
 	case text == "":
-		return dsn{}, nil
+		return DSN{}, nil
 	case err != nil:
 		fault = "it is no URL"
 	case u.Scheme != "http" && u.Scheme != "https":
@@ -146,12 +146,12 @@ func parseDSN(text string) (dsn, error) {
 		fault = "the project at its end is missing"
 	}
 	if fault == "" {
-		if _, err := sentry.NewDsn(text); err == nil {
-			return dsn{text: text, host: u.Host}, nil
+		if _, err := sentrygo.NewDsn(text); err == nil {
+			return DSN{text: text, host: u.Host}, nil
 		}
 		fault = "sentry-go does not take it"
 	}
-	return dsn{}, errors.New("SENTRY_DSN is not a DSN: " + fault + "; https://KEY@HOST/PROJECT is accepted")
+	return DSN{}, errors.New("SENTRY_DSN is not a DSN: " + fault + "; https://KEY@HOST/PROJECT is accepted")
 }
 
 func dialable(port string) bool {
@@ -159,30 +159,31 @@ func dialable(port string) bool {
 	return err == nil && n > 0
 }
 
-// serverError reports a 5xx answer of the server itself.
-func (r *reporter) serverError(f reply.Failure, a *answer, err error) {
+// Failed reports a 5xx answer of the server itself, by its code. Where the body is an
+// external one, declared is its path as declared; else "".
+func (r *Reporter) Failed(code, endpoint, declared string, err error) {
 	if r == nil {
 		return
 	}
-	rep := report{code: f.Code, endpoint: a.name}
+	rep := report{code: code, endpoint: endpoint}
 	var p *fetcher.Panic
 	if errors.As(err, &p) {
 		rep.panicked, rep.message, rep.stack = true, panicText(p.Value), p.Stack
-	} else if a.source == nil {
+	} else if declared == "" {
 		rep.message = err.Error()
 	} else {
-		rep.message = bodyText(a.source.Declared(), err)
+		rep.message = bodyText(declared, err)
 	}
 	r.put(rep)
 }
 
-// panicked reports a panic while a request was served; endpoint is
+// Panicked reports a panic while a request was served; endpoint is
 // "" before it was known. It is to be called while the stack is still that of the panic.
-func (r *reporter) panicked(endpoint string, p any) {
+func (r *Reporter) Panicked(code, endpoint string, p any) {
 	if r == nil {
 		return
 	}
-	rep := report{code: reply.InternalError.Code, message: panicText(p), panicked: true, endpoint: endpoint, stack: make([]uintptr, maxStack)}
+	rep := report{code: code, message: panicText(p), panicked: true, endpoint: endpoint, stack: make([]uintptr, maxStack)}
 	rep.stack = rep.stack[:runtime.Callers(1, rep.stack)]
 	r.put(rep)
 }
@@ -249,7 +250,7 @@ func inTag(text string, at int) bool {
 }
 
 // put queues a report unless there are too many.
-func (r *reporter) put(rep report) {
+func (r *Reporter) put(rep report) {
 	rep.at = time.Now()
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -273,7 +274,7 @@ func (r *reporter) put(rep report) {
 
 // lose counts a report that is not sent and logs that at most once a minute. The
 // caller holds the lock.
-func (r *reporter) lose(why string) {
+func (r *Reporter) lose(why string) {
 	r.lost++
 	r.lostWhy = why
 	if now := time.Now(); now.Sub(r.lostSaid) >= time.Minute {
@@ -282,14 +283,14 @@ func (r *reporter) lose(why string) {
 	}
 }
 
-func (r *reporter) tellLost() {
+func (r *Reporter) tellLost() {
 	r.log.Warn("error reports not sent", "reports", r.lost, "reason", r.lostWhy)
 	r.lost = 0
 }
 
 // run sends reports, one after the other, until the reporter is closing and none
 // is left.
-func (r *reporter) run() {
+func (r *Reporter) run() {
 	defer close(r.ended)
 	for {
 		select {
@@ -310,7 +311,7 @@ func (r *reporter) run() {
 }
 
 // send sends one report, or counts it as lost.
-func (r *reporter) send(rep report) {
+func (r *Reporter) send(rep report) {
 	err := r.deliver(rep)
 	if err == nil {
 		return
@@ -329,7 +330,7 @@ func (r *reporter) send(rep report) {
 
 // deliver hands one report to sentry-go, which has no way to say what became of
 // it, and must not end the program.
-func (r *reporter) deliver(rep report) (err error) {
+func (r *Reporter) deliver(rep report) (err error) {
 	defer func() {
 		if p := recover(); p != nil {
 			err = fmt.Errorf("sentry-go panicked: %v", p)
@@ -365,33 +366,33 @@ func (d *delivery) CloseIdleConnections() {
 }
 
 // event is the report in Sentry's form: nothing but what is listed here is sent.
-func (r *reporter) event(rep report) *sentry.Event {
+func (r *Reporter) event(rep report) *sentrygo.Event {
 	id := make([]byte, 16)
 	_, _ = rand.Read(id) // never fails
-	e := &sentry.Event{
-		EventID:    sentry.EventID(hex.EncodeToString(id)),
+	e := &sentrygo.Event{
+		EventID:    sentrygo.EventID(hex.EncodeToString(id)),
 		Timestamp:  rep.at.UTC(),
-		Level:      sentry.LevelError,
+		Level:      sentrygo.LevelError,
 		Platform:   "go",
-		Sdk:        sentry.SdkInfo{Name: "sentry.go", Version: sentry.SDKVersion},
+		Sdk:        sentrygo.SdkInfo{Name: "sentry.go", Version: sentrygo.SDKVersion},
 		ServerName: r.host,
 		Release:    r.release,
 		Tags:       map[string]string{"code": rep.code},
 	}
-	exception := sentry.Exception{Type: rep.code, Value: clipped(rep.message, maxReported)}
+	exception := sentrygo.Exception{Type: rep.code, Value: clipped(rep.message, maxReported)}
 	if rep.endpoint != "" {
 		endpoint, _, _ := strings.Cut(rep.endpoint, "?")
 		e.Tags["endpoint"] = clipped(endpoint, 200)
 	}
 	if rep.panicked {
-		e.Level = sentry.LevelFatal
+		e.Level = sentrygo.LevelFatal
 		exception.Type = "panic"
 		exception.Stacktrace = r.stacktrace(rep.stack)
 		e.Fingerprint = []string{rep.code, "{{ default }}"} // Sentry tells them apart by their stacks
 	} else {
 		e.Fingerprint = []string{rep.code, e.Tags["endpoint"]}
 	}
-	e.Exception = []sentry.Exception{exception}
+	e.Exception = []sentrygo.Exception{exception}
 	return e
 }
 
@@ -406,8 +407,8 @@ func clipped(text string, n int) string {
 // stacktrace is the stack of a panic, without the calls that recovered it and those of
 // the runtime. Files are named by their packages: where the program was built is
 // nobody's business.
-func (r *reporter) stacktrace(stack []uintptr) *sentry.Stacktrace {
-	var trace sentry.Stacktrace
+func (r *Reporter) stacktrace(stack []uintptr) *sentrygo.Stacktrace {
+	var trace sentrygo.Stacktrace
 	calls := runtime.CallersFrames(stack)
 	for more, recovering := true, true; more; {
 		var call runtime.Frame
@@ -418,7 +419,7 @@ func (r *reporter) stacktrace(stack []uintptr) *sentry.Stacktrace {
 		if call.Function == "" || strings.HasPrefix(call.Function, "runtime.") {
 			continue
 		}
-		frame := sentry.NewFrame(call)
+		frame := sentrygo.NewFrame(call)
 		frame.Filename, frame.AbsPath = path.Join(frame.Module, path.Base(call.File)), ""
 		frame.InApp = frame.Module == "main" || strings.HasPrefix(frame.Module+"/", r.modules+"/")
 		trace.Frames = append(trace.Frames, frame)
@@ -427,10 +428,10 @@ func (r *reporter) stacktrace(stack []uintptr) *sentry.Stacktrace {
 	return &trace
 }
 
-// close sends what waits to be sent, for two seconds at most and not beyond ctx,
+// Close sends what waits to be sent, for two seconds at most and not beyond ctx,
 // and ends the reporter. What is reported afterwards is lost. It may be called again,
 // from several goroutines.
-func (r *reporter) close(ctx context.Context) {
+func (r *Reporter) Close(ctx context.Context) {
 	if r == nil {
 		return
 	}
