@@ -131,7 +131,7 @@ func (b *behaviour) hold(c *call, begun time.Time, length time.Duration) bool {
 	}
 	c.trace.Declared += length
 	c.trace.Waited += max(due.Sub(served), 0)
-	for end := c.pause(due); end != pauseDue; end = c.pause(due) {
+	for end := c.peer.pause(due); end != pauseDue; end = c.peer.pause(due) {
 		if end == pauseLeft {
 			return false
 		}

@@ -15,10 +15,10 @@ type call struct {
 	matcher.Request
 	reply    reply.Reply
 	trace    record.Trace
-	peer     *connection // that the request came by; nil in a test
-	fault    *fault      // that spoils the answer; nil for none
-	held     *capacity   // the place to leave once a spoilt body is sent; nil for none
-	panicked bool        // nobody knows what state the call is in
+	peer     peer
+	fault    *fault    // that spoils the answer; nil for none
+	held     *capacity // the place to leave once a spoilt body is sent; nil for none
+	panicked bool      // nobody knows what state the call is in
 }
 
 // calls are those that no request has. Each is answered 200 without a body so far.
@@ -36,7 +36,7 @@ func (c *call) release() {
 	c.Request.Reset()
 	c.reply.Room = nil
 	c.reply.Begin()
-	c.trace, c.peer, c.fault, c.held = record.Trace{}, nil, nil, nil
+	c.trace, c.peer, c.fault, c.held = record.Trace{}, peer{}, nil, nil
 	calls.Put(c)
 }
 
@@ -45,25 +45,13 @@ func (c *call) isHead() bool    { return string(c.In.Method) == "HEAD" }
 func (c *call) isGet() bool     { return string(c.In.Method) == "GET" }
 func (c *call) isOptions() bool { return string(c.In.Method) == "OPTIONS" }
 
-// hasLeft reports whether nobody is there to be answered any more.
-func (c *call) hasLeft() bool { return c.peer != nil && c.peer.left }
-
-// shard is where the request is counted.
-func (c *call) shard() uint32 {
-	if c.peer == nil {
-		return 0
-	}
-	return c.peer.shard
-}
-
 // arrival is when the request came: when its last byte was read, or, if it came while
 // another of its connection was served, when that was seen.
 func (c *call) arrival() time.Time {
-	if c.peer != nil && !c.peer.arrived.IsZero() {
-		return c.peer.arrived
-	}
-	if t := c.In.Time; !t.IsZero() {
-		return t
+	for _, t := range [...]time.Time{c.peer.arrived(), c.In.Time} {
+		if !t.IsZero() {
+			return t
+		}
 	}
 	return time.Now()
 }

@@ -24,7 +24,7 @@ type capacity struct {
 
 // turn is a request that waits.
 type turn struct {
-	conn        *connection
+	peer        peer
 	served      bool // it has a place
 	ahead, next *turn
 }
@@ -61,7 +61,7 @@ func (p *capacity) enter(c *call) bool {
 	}
 	begun := time.Now()
 	for {
-		left := c.pause(time.Time{}) == pauseLeft
+		left := c.peer.pause(time.Time{}) == pauseLeft
 		if over, served := p.look(waits, left); over {
 			c.trace.Waits(time.Since(begun))
 			return served
@@ -70,17 +70,17 @@ func (p *capacity) enter(c *call) bool {
 }
 
 // arrive takes a place, or the last turn, or tells that there is neither.
-func (p *capacity) arrive(conn *connection) (waits *turn, ok bool) {
+func (p *capacity) arrive(from peer) (waits *turn, ok bool) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	if p.serving < p.concurrent {
 		p.serving++
 		return nil, true
 	}
-	if p.waiting >= p.queue || conn == nil { // a request of a test has no connection to wait in
+	if p.waiting >= p.queue || !from.exists() { // a request of a test has no connection to wait in
 		return nil, false
 	}
-	waits = &turn{conn: conn, ahead: p.last}
+	waits = &turn{peer: from, ahead: p.last}
 	if p.last == nil {
 		p.first = waits
 	} else {
@@ -121,7 +121,7 @@ func (p *capacity) pass() {
 	}
 	p.remove(next)
 	next.served = true
-	next.conn.wake()
+	next.peer.wake()
 }
 
 func (p *capacity) remove(t *turn) {

@@ -123,9 +123,9 @@ func TestCapacity_ServesInOrder(t *testing.T) {
 func TestCapacity_IsPassedOnByWhoLeavesWithIt(t *testing.T) {
 	p := newCapacity(&config.Capacity{Concurrent: 1, Queue: 2})
 	conn := new(connection)
-	_, had := p.arrive(conn)
-	first, _ := p.arrive(conn)
-	second, _ := p.arrive(conn)
+	_, had := p.arrive(peer{conn})
+	first, _ := p.arrive(peer{conn})
+	second, _ := p.arrive(peer{conn})
 	p.leave() // first has the place
 	over, served := p.look(first, true)
 	if !had || !over || served || !second.served || p.serving != 1 || p.waiting != 0 {

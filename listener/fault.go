@@ -40,7 +40,7 @@ func (f *fault) strikes(random *matcher.Random) bool {
 // to its headers afterwards is of the answer too. It tells whether the place that the
 // request holds is left once the answer is sent; else the caller has to leave it.
 func (f *fault) strike(c *call, held *capacity) (leaves bool) {
-	if c.peer == nil || !c.peer.wire.single {
+	if !c.peer.isAlone() {
 		return false // in a test; or it came with others before a reload, whose answers would go wrong with it
 	}
 	c.fault, c.trace.Fault = f, f.kind
@@ -49,7 +49,7 @@ func (f *fault) strike(c *call, held *capacity) (leaves bool) {
 		c.held = held
 		return true
 	case f.kind != slow: // there may be nothing to be slow with
-		c.peer.spoils = f
+		c.peer.spoil(f)
 	}
 	return false
 }

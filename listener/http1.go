@@ -50,8 +50,8 @@ func receive(ctx *fasthttp.RequestCtx) *call {
 	h, in := &ctx.Request.Header, &c.In
 	in.Method, in.Target, in.Host, in.Header = h.Method(), h.RequestURI(), h.Host(), h.RawHeaders()
 	in.Body, in.HTTP10, in.Remote, in.Time = ctx.Request.Body(), !h.IsHTTP11(), ctx.RemoteAddr(), ctx.Time()
-	if peer, ok := ctx.Conn().(*connection); ok {
-		c.peer, in.Peer = peer, peer
+	if conn, ok := ctx.Conn().(*connection); ok {
+		c.peer, in.Peer = peer{conn}, conn
 	}
 	c.reply.Room = ctx.Response.SwapBody(nil)
 	return c
@@ -63,7 +63,7 @@ func (c *call) encode(ctx *fasthttp.RequestCtx) {
 		encode(&c.reply, &ctx.Response)
 		return
 	}
-	body := &spoiltBody{body: c.reply.Body, fault: c.fault, conn: c.peer, held: c.held} // its room, too
+	body := &spoiltBody{body: c.reply.Body, fault: c.fault, conn: c.peer.conn, held: c.held} // its room, too
 	c.reply.Body, c.reply.Room = nil, nil
 	encode(&c.reply, &ctx.Response)
 	ctx.Response.ImmediateHeaderFlush = true
@@ -113,14 +113,14 @@ func (s *Server) malformed(ctx *fasthttp.RequestCtx, err error) {
 	var breach *breach
 	c := receiveBroken(ctx)
 	defer c.release()
-	peer := c.peer
-	if peer != nil {
-		err = peer.cause(err)
+	conn := c.peer.conn
+	if conn != nil {
+		err = conn.cause(err)
 	}
 	switch {
 	case errors.As(err, &breach):
 		s.refuse(c, breach.failure, breach.what)
-	case peer != nil && !peer.spoke.Load(), errors.Is(err, net.ErrClosed), errors.Is(portable(err), syscall.ECONNRESET):
+	case conn != nil && !conn.spoke.Load(), errors.Is(err, net.ErrClosed), errors.Is(portable(err), syscall.ECONNRESET):
 		_ = ctx.Conn().Close() // there was no request, or nobody is there to be answered
 		return
 	case errors.As(err, &small):
@@ -130,11 +130,11 @@ func (s *Server) malformed(ctx *fasthttp.RequestCtx, err error) {
 	case errors.Is(err, fasthttp.ErrorInvalidURI):
 		s.refuse(c, reply.BadRequest, "the request target is malformed")
 	case errors.As(err, &timeout) && timeout.Timeout():
-		if peer == nil || peer.at.kind != inBody {
+		if conn == nil || conn.at.kind != inBody {
 			_ = ctx.Conn().Close() // nothing is left to say; a failing close is no news
 			return
 		}
-		s.refuse(c, reply.RequestTimeout, peer.lateness())
+		s.refuse(c, reply.RequestTimeout, conn.lateness())
 	default:
 		s.refuse(c, reply.BadRequest, bounded(err.Error()))
 	}
@@ -146,11 +146,11 @@ func (s *Server) malformed(ctx *fasthttp.RequestCtx, err error) {
 func (s *Server) refuse(c *call, f reply.Failure, message string) {
 	f.Write(&c.reply, message)
 	s.allowOrigin(c)
-	if c.peer != nil {
-		c.peer.unread.Store(true)
+	if conn := c.peer.conn; conn != nil {
+		conn.unread.Store(true)
 	}
 	if s.recorder != nil {
-		s.recorder.Refused(&c.In, &c.reply, c.shard())
+		s.recorder.Refused(&c.In, &c.reply, c.peer.shard())
 	}
 	if s.opts.AccessLog {
 		s.logAccess(c, slog.String("code", f.Code))

@@ -195,9 +195,7 @@ func (s *Server) notify(a *answer, c *call) {
 			s.tellRefused(h, err)
 			continue
 		}
-		if c.peer != nil {
-			c.peer.after = append(c.peer.after, d)
-		} else {
+		if !c.peer.follow(d) {
 			s.webhooks.Start(d, time.Now())
 		}
 	}

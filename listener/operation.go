@@ -74,16 +74,13 @@ func (o *operation) asked(c *call) bool {
 	if o.document.Checked() || asks(c.QueryString()) {
 		return true
 	}
-	preferred, accepted := true, o.typed
-	if c.peer != nil { // to look a header up costs more than the rest of this
-		preferred, accepted = c.peer.wire.preferred, o.typed && c.peer.wire.accepted
-	}
-	if preferred {
+	prefers, accepts := c.peer.chooses()
+	if prefers {
 		if _, ok := c.Header(preferHeader); ok {
 			return true
 		}
 	}
-	return accepted && !isIndifferent(c.In.Header)
+	return o.typed && accepts && !isIndifferent(c.In.Header)
 }
 
 // isFixed tells whether requests that ask for nothing, as plain ones do, are answered

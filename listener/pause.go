@@ -47,15 +47,6 @@ type pausing struct {
 	signal chan struct{} // ends a pause that is no read; nil before there was one
 }
 
-// pause has a request wait for a time, or for wake; see connection.pause. A request
-// that came over no connection of ours, in a test, does not wait.
-func (c *call) pause(until time.Time) pauseEnd {
-	if c.peer == nil {
-		return pauseDue
-	}
-	return c.peer.pause(until)
-}
-
 // pause waits for a time, or for wake, in the connection's goroutine, which alone may
 // call it. A zero time never comes. After pauseLeft the connection is closed, and what
 // is written to it is lost.

@@ -18,7 +18,7 @@ func (s *Server) serve(c *call) {
 	c.MaxText = s.opts.MaxResponse
 	defer s.finish(c)
 	if s.recorder != nil {
-		s.recorder.Begin(c.shard())
+		s.recorder.Begin(c.peer.shard())
 	}
 	sn := s.snapshot.Load()
 	if s.upgrade(sn, c) {
@@ -70,7 +70,7 @@ func (s *Server) finish(c *call) {
 		}
 	}
 	if s.recorder != nil {
-		s.recorder.End(&c.In, &c.reply, &c.trace, c.shard(), c.hasLeft())
+		s.recorder.End(&c.In, &c.reply, &c.trace, c.peer.shard(), c.peer.hasLeft())
 	}
 }
 

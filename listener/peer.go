@@ -1,0 +1,78 @@
+package listener
+
+import (
+	"time"
+
+	"mockserver/dispatcher"
+)
+
+// peer is what an answer may ask of the connection that its request came by. The zero peer
+// is that of a request which came by none, in a test: it does not wait, and nothing can be
+// done to it.
+type peer struct{ conn *connection }
+
+// exists reports whether there is a connection.
+func (p peer) exists() bool { return p.conn != nil }
+
+// hasLeft reports whether nobody is there to be answered any more.
+func (p peer) hasLeft() bool { return p.conn != nil && p.conn.left }
+
+// shard is where the requests of the connection are counted.
+func (p peer) shard() uint32 {
+	if p.conn == nil {
+		return 0
+	}
+	return p.conn.shard
+}
+
+// arrived is when the request came, if that was before it began to be served: while
+// another one of its connection was. Otherwise it is zero.
+func (p peer) arrived() time.Time {
+	if p.conn == nil {
+		return time.Time{}
+	}
+	return p.conn.arrived
+}
+
+// chooses reports whether the request may have a header by which answers of an operation
+// are chosen: Prefer, or an Accept that says something. It costs less than to look.
+func (p peer) chooses() (prefers, accepts bool) {
+	if p.conn == nil {
+		return true, true
+	}
+	return p.conn.wire.preferred, p.conn.wire.accepted
+}
+
+// pause has the request wait for a time, or for wake; see connection.pause.
+func (p peer) pause(until time.Time) pauseEnd {
+	if p.conn == nil {
+		return pauseDue
+	}
+	return p.conn.pause(until)
+}
+
+// wake ends the pause of a request; see connection.wake.
+func (p peer) wake() { p.conn.wake() }
+
+// isAlone reports whether nothing but the answer to this request is to be written: what
+// happens to it happens to no other.
+func (p peer) isAlone() bool { return p.conn != nil && p.conn.wire.single }
+
+// spoil has a fault happen to the answer when it is written.
+func (p peer) spoil(f *fault) { p.conn.spoils = f }
+
+// follow has the delay of a webhook begin when the answer is written. It reports false
+// if nobody can tell when that is.
+func (p peer) follow(d dispatcher.Delivery) bool {
+	if p.conn == nil {
+		return false
+	}
+	p.conn.after = append(p.conn.after, d)
+	return true
+}
+
+// takeOver has the connection leave HTTP for a dialogue, after the answer.
+func (p peer) takeOver(t *dialogue) {
+	t.conn = p.conn
+	p.conn.leave(t)
+}
