@@ -18,6 +18,7 @@ import (
 	"github.com/xuri/excelize/v2"
 
 	"mockserver/config"
+	"mockserver/config/syntax"
 	"mockserver/listener"
 )
 
@@ -64,7 +65,7 @@ func TestNesting_OfConfigurations(t *testing.T) {
 			if err := os.Remove(filepath.Join(dir, "b."+c.syntax)); err != nil {
 				t.Fatal(err)
 			}
-			var problems config.Problems
+			var problems syntax.Problems
 			switch {
 			case c.want == "" && err != nil:
 				t.Errorf("it is refused: %.300s", err)
@@ -293,7 +294,7 @@ func TestNesting_OfWorkbooks(t *testing.T) {
 			}
 			spec := config.Parse(filepath.Join(dir, "a.yml"), []byte("- endpoint: {path: /b, response: {external-body: {path: b.xlsx, provider: xlsx, sheet-name: Sheet1}}}"))
 			server, err := listener.Start(spec, listener.Options{})
-			var problems config.Problems
+			var problems syntax.Problems
 			switch {
 			case err == nil:
 				_ = server.Close()

@@ -10,6 +10,7 @@ import (
 
 	"mockserver/bench"
 	"mockserver/config"
+	"mockserver/config/syntax"
 	"mockserver/internal/wording"
 	"mockserver/listener"
 	"mockserver/listener/admin"
@@ -57,7 +58,7 @@ func (s speaker) schema() int {
 
 // refuse says what keeps the program from starting.
 func (s speaker) refuse(err error) int {
-	var problems config.Problems
+	var problems syntax.Problems
 	switch {
 	case !s.json:
 		fmt.Fprintln(s.stderr, err)
@@ -176,7 +177,7 @@ func (s speaker) health(settings config.Settings) int {
 
 // logProblems logs each problem as an event of its own, as many as one message
 // shows.
-func logProblems(log *slog.Logger, message string, problems config.Problems) {
+func logProblems(log *slog.Logger, message string, problems syntax.Problems) {
 	for _, line := range problems.Lines() {
 		log.Error(message, "error", line)
 	}
@@ -184,7 +185,7 @@ func logProblems(log *slog.Logger, message string, problems config.Problems) {
 
 // cannotStart says why the server does not start.
 func (s speaker) cannotStart(err error) int {
-	var problems config.Problems
+	var problems syntax.Problems
 	switch {
 	case errors.As(err, &problems):
 		return s.refuse(problems)

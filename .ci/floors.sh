@@ -7,21 +7,26 @@ cd "$(dirname "$0")/.."
 allowed='
 mockserver -> mockserver/bench
 mockserver -> mockserver/config
+mockserver -> mockserver/config/syntax
 mockserver -> mockserver/listener
 mockserver -> mockserver/listener/admin
 mockserver -> mockserver/listener/record
 mockserver/bench -> mockserver/bench/load
 mockserver/bench -> mockserver/config
+mockserver/bench -> mockserver/config/syntax
 mockserver/bench -> mockserver/internal/chart
 mockserver/config -> mockserver/config/openapi
+mockserver/config -> mockserver/config/syntax
 mockserver/dispatcher -> mockserver/dispatcher/client
 mockserver/dispatcher -> mockserver/dispatcher/outbox
 mockserver/dispatcher -> mockserver/internal/histogram
 mockserver/fetcher -> mockserver/config
+mockserver/fetcher -> mockserver/config/syntax
 mockserver/fetcher -> mockserver/matcher
 mockserver/fetcher -> mockserver/renderer
 mockserver/listener -> mockserver/config
 mockserver/listener -> mockserver/config/openapi
+mockserver/listener -> mockserver/config/syntax
 mockserver/listener -> mockserver/dispatcher
 mockserver/listener -> mockserver/fetcher
 mockserver/listener -> mockserver/internal/histogram
@@ -31,6 +36,9 @@ mockserver/listener -> mockserver/listener/sentry
 mockserver/listener -> mockserver/matcher
 mockserver/listener -> mockserver/renderer
 mockserver/listener/admin -> mockserver/config
+mockserver/listener/admin -> mockserver/config/syntax
+mockserver/listener/runs -> mockserver/config/syntax
+mockserver/listener/sentry -> mockserver/config/syntax
 mockserver/listener/admin -> mockserver/dispatcher
 mockserver/listener/admin -> mockserver/internal/histogram
 mockserver/listener/admin -> mockserver/listener
@@ -59,7 +67,9 @@ mockserver/listener/verdict -> mockserver/dispatcher
 mockserver/listener/verdict -> mockserver/internal/histogram
 mockserver/listener/verdict -> mockserver/listener/record
 mockserver/matcher -> mockserver/config
+mockserver/matcher -> mockserver/config/syntax
 mockserver/renderer -> mockserver/config
+mockserver/renderer -> mockserver/config/syntax
 mockserver/renderer -> mockserver/matcher
 '
 

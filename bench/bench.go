@@ -8,7 +8,7 @@
 //	err = bench.Run(ctx, opts, os.Stdout, os.Stderr)
 //
 // What is measured is declared: scenarios/ holds a file for each scenario, and the
-// endpoints of a configuration are asked with requests that are made for them.
+// endpoints of a configuration are measured with requests made from their declarations.
 // Baseline and candidate alternate, because a machine drifts: ratios taken round by
 // round mean something where single figures do not. No answer that was not
 // checked is counted, and errors make a result void.

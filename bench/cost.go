@@ -9,6 +9,7 @@ import (
 	"strings"
 
 	"mockserver/config"
+	"mockserver/config/syntax"
 	"mockserver/internal/wording"
 )
 
@@ -102,7 +103,7 @@ func externalCost(e *config.Endpoint, ext *config.ExternalBody, say func(string,
 // tagsOf counts the tags of a template, calls of fake() and loops in them.
 func tagsOf(text string) (tags, fakes, loops int) {
 	for {
-		start, end := config.NextTag(text)
+		start, end := syntax.NextTag(text)
 		if start < 0 || end <= start {
 			return tags, fakes, loops
 		}

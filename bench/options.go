@@ -22,7 +22,7 @@ type Options struct {
 
 	Config    []string // files and directories whose endpoints are measured; none for the scenarios
 	Endpoint  string   // of these, the endpoints whose "METHOD /path" holds this text
-	Requests  string   // a file of requests for endpoints that none can be made for
+	Requests  string   // a file of requests for endpoints that need others than their declaration tells
 	Scenarios []string // by name; none for those that suit what is measured
 	Target    string   // "host:port" of a server that runs; "" starts one
 	PID       int      // of that server; 0 is not known
@@ -65,7 +65,7 @@ var flags = []flag{
 		func(o *Options, v string) bool { o.Config = append(o.Config, v); return v != "" }},
 	{"endpoint", "", "TEXT", "with -c: only endpoints whose method and path contain this, such as \"GET /users\"", "a text", false,
 		func(o *Options, v string) bool { o.Endpoint = v; return v != "" }},
-	{"requests", "", "FILE", "with -c: requests for endpoints for which none can be made", "the name of a file", false,
+	{"requests", "", "FILE", "with -c: requests, lines METHOD URL with headers and @body as for vegeta", "the name of a file", false,
 		func(o *Options, v string) bool { o.Requests = v; return v != "" }},
 	{"scenario", "", "NAME[,NAME]", "measure these scenarios only", "names that --list shows", true,
 		func(o *Options, v string) bool {

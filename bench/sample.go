@@ -1,72 +1,106 @@
 package bench
 
 import (
-	"regexp/syntax"
+	"net/url"
 	"slices"
 	"strings"
-	"unicode"
+
+	"mockserver/config"
 )
 
-// sampler writes a text that an expression matches; assertions are left to luck.
-type sampler struct {
-	b       strings.Builder
-	variant int // which of several alternatives is taken
-	room    int // how much may still be written
+// sampleOf is a request for an endpoint, made from its declaration: path parameters by
+// their types, the documented example of a body, and the examples of an OpenAPI document.
+func sampleOf(e *config.Endpoint) request {
+	r := request{Method: e.EffectiveMethod(), Headers: map[string]string{}}
+	var values map[string]string
+	query := ""
+	if op := e.Operation; op != nil && op.Sample != nil {
+		values, query, r.Body = op.Sample.Path, op.Sample.Query.Encode(), string(op.Sample.Body)
+		for _, h := range op.Sample.Headers {
+			r.Headers[h.Name] = h.Value
+		}
+		if op.Sample.MediaType != "" {
+			r.Headers["Content-Type"] = op.Sample.MediaType
+		}
+	}
+	r.Path = samplePath(e, values)
+	if query != "" {
+		r.Path += "?" + query
+	}
+	if e.Host != "" {
+		r.Headers["Host"] = strings.Replace(e.Host, "*.", "a.", 1)
+	}
+	if e.Doc.Body != "" {
+		r.Body = e.Doc.Body
+	}
+	if r.Body == "" && slices.Contains([]string{"POST", "PUT", "PATCH"}, r.Method) {
+		r.Body = "{}"
+	}
+	return r
 }
 
-func (s *sampler) write(re *syntax.Regexp) {
-	if s.room--; s.room < 0 {
-		return
-	}
-	switch re.Op {
-	case syntax.OpLiteral:
-		s.b.WriteString(string(re.Rune))
-	case syntax.OpCharClass:
-		s.b.WriteRune(ofClass(re.Rune, s.variant))
-	case syntax.OpAnyChar, syntax.OpAnyCharNotNL:
-		s.b.WriteByte('x')
-	case syntax.OpAlternate:
-		s.write(re.Sub[s.variant%len(re.Sub)])
-	case syntax.OpConcat, syntax.OpCapture:
-		for _, sub := range re.Sub {
-			s.write(sub)
-		}
-	case syntax.OpPlus:
-		s.write(re.Sub[0])
-	case syntax.OpStar, syntax.OpQuest:
-		if s.variant%2 == 1 {
-			s.write(re.Sub[0])
-		}
-	case syntax.OpRepeat:
-		for range re.Min {
-			s.write(re.Sub[0])
-		}
-	}
+// typed are values that fit the types of path parameters. Nobody may change it.
+var typed = map[string]string{
+	"int": "7", "float": "1.5", "double": "1.5", "bool": "true", "boolean": "true",
+	"uuid": "7d444840-9dc0-11d1-b245-5ffdce74fad2", "date": "2024-02-29",
 }
 
-// ofClass is a letter of a class, given as pairs of first and last: a plain one first,
-// where there is one.
-func ofClass(pairs []rune, variant int) rune {
-	var letters []rune
-	add := func(r rune) {
-		if unicode.IsPrint(r) && !slices.Contains(letters, r) {
-			letters = append(letters, r)
-		}
+// samplePath is the path of an endpoint with a value for each parameter.
+func samplePath(e *config.Endpoint, values map[string]string) string {
+	if e.Template {
+		return expandedTemplate(e.Path.Value, values)
 	}
-	const most = 20 // pairs that are looked at
-	pairs = pairs[:min(len(pairs), 2*most)]
-	for _, r := range "a1xZ0-_ .7" {
-		for i := 0; i+1 < len(pairs); i += 2 {
-			if pairs[i] <= r && r <= pairs[i+1] {
-				add(r)
+	declared, _, _ := strings.Cut(e.Path.Value, "?")
+	segments := strings.Split(declared, "/")
+	for i, segment := range segments {
+		switch {
+		case strings.HasPrefix(segment, ":"):
+			_, kind, _ := strings.Cut(segment, "|")
+			if segments[i] = typed[kind]; segments[i] == "" {
+				segments[i] = "a1"
 			}
+		case strings.HasPrefix(segment, "*") && i == len(segments)-1:
+			segments[i] = "a/b"
+		default:
+			segments[i] = escapedLiteral(segment)
 		}
 	}
-	for _, r := range pairs {
-		add(r)
+	return strings.Join(segments, "/")
+}
+
+// expandedTemplate is a path as OpenAPI writes it, with a value for each parameter in
+// braces.
+func expandedTemplate(path string, values map[string]string) string {
+	var b strings.Builder
+	for {
+		text, rest, opened := strings.Cut(path, "{")
+		name, after, closed := strings.Cut(rest, "}")
+		if !opened || !closed || strings.Contains(name, "/") {
+			b.WriteString(escapedPath(path))
+			return b.String()
+		}
+		value := values[name]
+		if value == "" {
+			value = "a1"
+		}
+		b.WriteString(escapedPath(text) + url.PathEscape(value))
+		path = after
 	}
-	if len(letters) == 0 {
-		return 'x'
+}
+
+// escapedPath is a text of a declared path, of several segments, as it can be sent.
+func escapedPath(text string) string {
+	segments := strings.Split(text, "/")
+	for i := range segments {
+		segments[i] = escapedLiteral(segments[i])
 	}
-	return letters[variant%len(letters)]
+	return strings.Join(segments, "/")
+}
+
+// escapedLiteral is a declared segment as it can be sent.
+func escapedLiteral(segment string) string {
+	if decoded, err := url.PathUnescape(segment); err == nil {
+		segment = decoded
+	}
+	return url.PathEscape(segment)
 }

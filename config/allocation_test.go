@@ -2,12 +2,16 @@
 
 package config
 
-import "testing"
+import (
+	"testing"
+
+	"mockserver/config/syntax"
+)
 
 func TestNumbersAreCheckedWithoutAllocating(t *testing.T) {
 	text, bytes := "-12.50e+3", []byte("-12.50e+3")
 	allocs := testing.AllocsPerRun(100, func() {
-		if !IsJSONNumber(text) || !IsJSONNumber(bytes) {
+		if !syntax.IsJSONNumber(text) || !syntax.IsJSONNumber(bytes) {
 			t.Error("a number is none")
 		}
 	})

@@ -12,6 +12,7 @@ import (
 	"strings"
 	"time"
 
+	"mockserver/config/syntax"
 	"mockserver/internal/wording"
 )
 
@@ -89,7 +90,7 @@ func (r *argReader) unread(command string) {
 // exists, has an extension that is read, or a separator in it.
 func IsPath(word string) bool {
 	_, err := os.Stat(word)
-	return err == nil || isListed(word) || readerNamed(word) != nil || strings.ContainsRune(filepath.ToSlash(word), '/')
+	return err == nil || isListed(word) || syntax.Reads(word) || strings.ContainsRune(filepath.ToSlash(word), '/')
 }
 
 // flag takes a flag, and its value from the arguments behind it.
@@ -260,7 +261,7 @@ func readSize(into *int, text string) bool {
 func readDuration(into *time.Duration, text string) bool {
 	d, err := time.ParseDuration(text)
 	if err != nil {
-		if !IsJSONNumber(text) {
+		if !syntax.IsJSONNumber(text) {
 			return false
 		}
 		d, err = unitsOf(text, time.Second)

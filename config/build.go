@@ -7,6 +7,7 @@ import (
 	"slices"
 	"strings"
 
+	"mockserver/config/syntax"
 	"mockserver/internal/wording"
 )
 
@@ -44,8 +45,8 @@ func New(endpoints ...Endpoint) *Spec {
 // unplaced returns a copy that shares nothing with e and has no place in a file.
 func (e *Endpoint) unplaced() Endpoint {
 	c := *e
-	c.Pos, c.Key = Pos{}, ""
-	c.Path, c.If = e.Path.unplaced(), e.If.unplaced()
+	c.Pos, c.Key = syntax.Pos{}, ""
+	c.Path, c.If = e.Path.Unplaced(), e.If.Unplaced()
 	c.Doc.Query, c.Doc.Tags = slices.Clone(e.Doc.Query), slices.Clone(e.Doc.Tags)
 	c.Response = e.Response.unplaced()
 	c.Webhooks = unplacedHooks(e.Webhooks)
@@ -58,12 +59,12 @@ func (e *Endpoint) unplaced() Endpoint {
 	c.Latency, c.Fault = e.Latency.unplaced(), e.Fault.unplaced()
 	if e.RateLimit != nil {
 		limit := *e.RateLimit
-		limit.Pos, limit.Key = Pos{}, ""
+		limit.Pos, limit.Key = syntax.Pos{}, ""
 		c.RateLimit = &limit
 	}
 	if e.Capacity != nil {
 		capacity := *e.Capacity
-		capacity.Pos, capacity.Key = Pos{}, ""
+		capacity.Pos, capacity.Key = syntax.Pos{}, ""
 		c.Capacity = &capacity
 	}
 	return c
@@ -71,14 +72,14 @@ func (e *Endpoint) unplaced() Endpoint {
 
 func (r *Response) unplaced() Response {
 	c := *r
-	c.Pos, c.Body = Pos{}, r.Body.unplaced()
+	c.Pos, c.Body = syntax.Pos{}, r.Body.Unplaced()
 	c.Headers = slices.Clone(r.Headers)
 	for i := range c.Headers {
-		c.Headers[i].Value = c.Headers[i].Value.unplaced()
+		c.Headers[i].Value = c.Headers[i].Value.Unplaced()
 	}
 	if r.External != nil {
 		x := *r.External
-		x.Pos, x.Key, x.Path, x.Sheet = Pos{}, "", x.Path.unplaced(), x.Sheet.unplaced()
+		x.Pos, x.Key, x.Path, x.Sheet = syntax.Pos{}, "", x.Path.Unplaced(), x.Sheet.Unplaced()
 		c.External = &x
 	}
 	return c
@@ -89,7 +90,7 @@ func (l *Latency) unplaced() *Latency {
 		return nil
 	}
 	c := *l
-	c.Pos, c.Key, c.Curve = Pos{}, "", slices.Clone(l.Curve)
+	c.Pos, c.Key, c.Curve = syntax.Pos{}, "", slices.Clone(l.Curve)
 	return &c
 }
 
@@ -98,7 +99,7 @@ func (f *Fault) unplaced() *Fault {
 		return nil
 	}
 	c := *f
-	c.Pos, c.Key = Pos{}, ""
+	c.Pos, c.Key = syntax.Pos{}, ""
 	return &c
 }
 
@@ -112,11 +113,11 @@ func unplacedHooks(hooks []Webhook) []Webhook {
 
 func (w *Webhook) unplaced() Webhook {
 	c := *w
-	c.Pos, c.Key = Pos{}, ""
-	c.URL, c.If, c.Body = w.URL.unplaced(), w.If.unplaced(), w.Body.unplaced()
+	c.Pos, c.Key = syntax.Pos{}, ""
+	c.URL, c.If, c.Body = w.URL.Unplaced(), w.If.Unplaced(), w.Body.Unplaced()
 	c.Headers = slices.Clone(w.Headers)
 	for i := range c.Headers {
-		c.Headers[i].Value = c.Headers[i].Value.unplaced()
+		c.Headers[i].Value = c.Headers[i].Value.Unplaced()
 	}
 	if w.Retry != nil {
 		retry := *w.Retry
@@ -128,8 +129,6 @@ func (w *Webhook) unplaced() Webhook {
 	}
 	return c
 }
-
-func (t Text) unplaced() Text { return Text{Value: t.Value, folded: t.folded, built: t.built} }
 
 // Join returns the endpoints of several specs as one, in order but that those of OpenAPI
 // documents come last, with all their problems: of two endpoints that match the same
@@ -157,7 +156,7 @@ func Join(specs ...*Spec) *Spec {
 func (s *Spec) Without(i int) *Spec {
 	e, c := &s.Endpoints[i], *s
 	c.Endpoints = slices.Delete(slices.Clone(s.Endpoints), i, i+1)
-	c.Problems = slices.DeleteFunc(slices.Clone(s.Problems), func(p Problem) bool {
+	c.Problems = slices.DeleteFunc(slices.Clone(s.Problems), func(p syntax.Problem) bool {
 		return p.Pos.File == e.Pos.File && (p.Key == e.Key || strings.HasPrefix(p.Key, e.Key+"."))
 	})
 	if !c.has(e.Pos.File) {
@@ -185,42 +184,27 @@ func (s *Spec) orNone() *Spec {
 	if s != nil {
 		return s
 	}
-	return &Spec{Problems: Problems{{What: "there is no spec, nil was given; config.New() is one without endpoints"}}}
+	return &Spec{Problems: syntax.Problems{{What: "there is no spec, nil was given; config.New() is one without endpoints"}}}
 }
 
 // Plain is a text as it stands: a path, a condition, the template of a body or of
 // a header's value.
-func Plain(text string) Text { return Text{Value: text} }
+func Plain(text string) syntax.Text { return syntax.Text{Value: text} }
 
 // JSON is a body that is the JSON text of a Go value, as encoding/json writes it,
 // with no more escapes than JSON needs. Like those of a map in a file its texts may
 // hold placeholders, which are rendered inside the quotes. A value that
 // encoding/json refuses is a problem of the endpoint.
-func JSON(value any) Text {
+func JSON(value any) syntax.Text {
 	data, err := json.Marshal(value)
 	if err != nil {
-		return faulty("the value cannot be written as JSON: " + err.Error())
+		return syntax.Faulty("the value cannot be written as JSON: " + err.Error())
 	}
-	src, err := newSource("", data)
+	text, err := syntax.JSONText(data)
 	if err != nil {
-		return faulty("the value cannot be written as JSON: " + err.Error())
+		return syntax.Faulty("the value cannot be written as JSON: " + err.Error())
 	}
-	r := &jsonReader{tree: tree{src: src}, s: src.text}
-	root, err := r.value(1)
-	switch {
-	case err != nil:
-		return faulty("the value cannot be written as JSON: " + err.Error())
-	case len(r.problems) > 0:
-		return faulty("the value cannot be written as JSON: " + r.problems[0].What)
-	}
-	return Text{Value: jsonText(root, false), folded: true, built: &built{json: true, raw: jsonText(root, true)}}
-}
-
-// jsonText is the JSON text of a node that JSON can say.
-func jsonText(n *node, raw bool) string {
-	w := jsonWriter{raw: raw, fail: func(*node, string) {}}
-	w.node(n)
-	return string(w.out)
+	return text
 }
 
 // Headers are headers of names and values in turn, in order: Headers("Location",
@@ -229,7 +213,7 @@ func jsonText(n *node, raw bool) string {
 func Headers(namesAndValues ...string) []Header {
 	headers := make([]Header, 0, (len(namesAndValues)+1)/2)
 	for pair := range slices.Chunk(namesAndValues, 2) {
-		h := Header{Name: pair[0], Value: faulty("the name has no value behind it; Headers takes names and values in turn")}
+		h := Header{Name: pair[0], Value: syntax.Faulty("the name has no value behind it; Headers takes names and values in turn")}
 		if len(pair) == 2 {
 			h.Value = Plain(pair[1])
 		}
@@ -237,8 +221,6 @@ func Headers(namesAndValues ...string) []Header {
 	}
 	return headers
 }
-
-func faulty(what string) Text { return Text{built: &built{fault: what}} }
 
 // Complete returns s with its endpoints that were made in Go, which have no Key,
 // as if they had been read from a file: with a key each, "[2].endpoint" for the
@@ -291,7 +273,7 @@ func (s *Spec) wasRead() bool {
 
 // Claim puts the endpoint's method and path into those of its problems that have
 // no place in a file. It changes ps and returns it.
-func (e *Endpoint) Claim(ps Problems) Problems {
+func (e *Endpoint) Claim(ps syntax.Problems) syntax.Problems {
 	for i := range ps {
 		if ps[i].Pos.File == "" && e.Pos.Line == 0 {
 			ps[i].Endpoint = wording.Label(e.EffectiveMethod())
@@ -307,7 +289,7 @@ func (e *Endpoint) Claim(ps Problems) Problems {
 type placer struct {
 	number   int // among those made in Go, from 0
 	endpoint *Endpoint
-	problems Problems        // that were found when the texts were made
+	problems syntax.Problems // that were found when the texts were made
 	faulty   map[string]bool // the keys of those
 }
 
@@ -315,7 +297,7 @@ type placer struct {
 func (p *placer) place() {
 	e := p.endpoint
 	e.Key = fmt.Sprintf("[%d].endpoint", p.number)
-	e.Pos = Pos{Column: p.number + 1}
+	e.Pos = syntax.Pos{Column: p.number + 1}
 	p.text(&e.Path, ".path")
 	p.text(&e.If, ".if")
 	p.response(&e.Response, ".response")
@@ -349,10 +331,10 @@ func (p *placer) response(r *Response, at string) {
 	for i := range r.Headers {
 		p.text(&r.Headers[i].Value, under(at+".headers", r.Headers[i].Name))
 	}
-	if b := r.Body.built; b != nil && b.json {
+	if r.Body.IsJSON() {
 		r.BodyJSON = true
 		if r.Raw {
-			r.Body.Value = b.raw
+			r.Body = r.Body.Raw()
 		}
 	}
 	p.text(&r.Body, at+".body")
@@ -401,7 +383,7 @@ func (p *placer) webhooks(hooks []Webhook, around string) []Webhook {
 		for j := range w.Headers {
 			p.text(&w.Headers[j].Value, under(at+".headers", w.Headers[j].Name))
 		}
-		if b := w.Body.built; b != nil && b.json {
+		if w.Body.IsJSON() {
 			w.BodyJSON = true
 		}
 		p.text(&w.Body, at+".body")
@@ -410,12 +392,12 @@ func (p *placer) webhooks(hooks []Webhook, around string) []Webhook {
 }
 
 // text gives one text its place, and reports what was wrong with it when it was made.
-func (p *placer) text(t *Text, key string) {
+func (p *placer) text(t *syntax.Text, key string) {
 	t.Pos, t.Key = p.endpoint.Pos, p.endpoint.Key+key
-	if t.built == nil || t.built.fault == "" {
+	if t.Fault() == "" {
 		return
 	}
-	p.problems = append(p.problems, Problem{Pos: t.Pos, Key: t.Key, What: t.built.fault})
+	p.problems = append(p.problems, syntax.Problem{Pos: t.Pos, Key: t.Key, What: t.Fault()})
 	if p.faulty == nil {
 		p.faulty = map[string]bool{}
 	}

@@ -8,10 +8,12 @@ import (
 	"strings"
 	"testing"
 	"time"
+
+	"mockserver/config/syntax"
 )
 
 // plain is what a text is, but for where it stands.
-func plain(texts ...Text) []string {
+func plain(texts ...syntax.Text) []string {
 	var values []string
 	for _, t := range texts {
 		values = append(values, t.Value)
@@ -35,7 +37,7 @@ func TestNew_FindsEachMistakeOfAnEndpointMadeInGo(t *testing.T) {
 		{"no mistake", func(*Endpoint) {}, nil},
 		{"a method that is none", func(e *Endpoint) { e.Method = "FETCH" }, []string{`method: FETCH /x: "FETCH" is no method`}},
 		{"a method in small letters", func(e *Endpoint) { e.Method = "post" }, []string{`method: post /x: "post" is no method (did you mean "POST"?)`}},
-		{"no path", func(e *Endpoint) { e.Path = Text{} }, []string{"path: GET: the path is empty"}},
+		{"no path", func(e *Endpoint) { e.Path = syntax.Text{} }, []string{"path: GET: the path is empty"}},
 		{"a path that begins elsewhere", func(e *Endpoint) { e.Path = Plain("x") }, []string{`path: GET x: "x" does not begin with /`}},
 		{"a URL as host", func(e *Endpoint) { e.Host = "http://a.test" }, []string{`host: GET /x: "http://a.test" is a URL`}},
 		{"a host with a port", func(e *Endpoint) { e.Host = "a.test:80" }, []string{`host: GET /x: "a.test:80" has a port`}},
@@ -77,14 +79,14 @@ func TestNew_FindsEachMistakeOfAnEndpointMadeInGo(t *testing.T) {
 			[]string{"response.body: GET /x: the value cannot be written as JSON: json: unsupported type: func()"}},
 		{"a body nested too deep", func(e *Endpoint) {
 			var deep any
-			for range maxDepth {
+			for range syntax.MaxDepth {
 				deep = []any{deep}
 			}
 			e.Response.Body = JSON(deep)
 		}, []string{"response.body: GET /x: the value cannot be written as JSON: values are nested more than 1000 deep"}},
 		{"no provider", external(func(x *ExternalBody) { x.Provider = "" }), []string{`response.external-body.provider: GET /x: "" is no provider`}},
 		{"another provider", external(func(x *ExternalBody) { x.Provider = "jsn" }), []string{`response.external-body.provider: GET /x: "jsn" is no provider (did you mean "json"?)`}},
-		{"an external body without a path", external(func(x *ExternalBody) { x.Path = Text{} }), []string{"response.external-body.path: GET /x: the path is empty"}},
+		{"an external body without a path", external(func(x *ExternalBody) { x.Path = syntax.Text{} }), []string{"response.external-body.path: GET /x: the path is empty"}},
 		{"a workbook without a sheet", external(func(x *ExternalBody) { x.Provider, x.Path = "xlsx", Plain("a.xlsx") }),
 			[]string{"response.external-body.sheet-name: GET /x: sheet-name is missing"}},
 		{"JSON with a sheet", external(func(x *ExternalBody) { x.Sheet = Plain("a") }), []string{"response.external-body.sheet-name: GET /x: sheet-name is for provider xlsx"}},
@@ -166,7 +168,7 @@ func TestNew_ChecksWhatWasReadAndChanged(t *testing.T) {
 		"a header":         {func(e *Endpoint) { e.Response.Headers[0].Value.Value = "a\r\nX-B: c" }, `response.headers.X-A: GET /x: the control character '\r'`},
 		"a header's name":  {func(e *Endpoint) { e.Response.Headers[0].Name = "X A" }, `response.headers.X A: GET /x: "X A" is no name`},
 		"a body beside it": {func(e *Endpoint) { e.Response.Body = Plain("x") }, "response.external-body: GET /x: body and external-body"},
-		"the sheet":        {func(e *Endpoint) { e.Response.External.Sheet = Text{} }, "response.external-body.sheet-name: GET /x: sheet-name is missing"},
+		"the sheet":        {func(e *Endpoint) { e.Response.External.Sheet = syntax.Text{} }, "response.external-body.sheet-name: GET /x: sheet-name is missing"},
 	} {
 		e := only(t, "conf/m.edn", text)
 		c.change(&e)
@@ -176,7 +178,7 @@ func TestNew_ChecksWhatWasReadAndChanged(t *testing.T) {
 	}
 	again := New(Endpoint{Path: Plain("/0")}, read).Complete().Endpoints[1]
 	x := again.Response.External
-	for _, text := range []Text{again.Path, again.If, again.Response.Headers[0].Value, x.Path, x.Sheet} {
+	for _, text := range []syntax.Text{again.Path, again.If, again.Response.Headers[0].Value, x.Path, x.Sheet} {
 		if text.Pos.File != "" || text.At(1).File != "" || !strings.HasPrefix(text.Key, "[1].endpoint.") {
 			t.Errorf("%q stands at %v with key %s", text.Value, text.At(1), text.Key)
 		}
@@ -252,7 +254,7 @@ func TestComplete_ChangesNothing(t *testing.T) {
 
 func TestComplete_OfNoSpecSaysSo(t *testing.T) {
 	var none *Spec
-	for name, got := range map[string]Problems{"Complete": none.Complete().Problems, "Validate": none.Validate(), "Join": Join(New(), nil).Problems} {
+	for name, got := range map[string]syntax.Problems{"Complete": none.Complete().Problems, "Validate": none.Validate(), "Join": Join(New(), nil).Problems} {
 		if len(got) != 1 || got.Err() == nil || got[0].String() != "there is no spec, nil was given; config.New() is one without endpoints" {
 			t.Errorf("%s: got %v", name, got)
 		}
@@ -339,14 +341,14 @@ func FuzzJSONValue(f *testing.F) {
 	f.Add("{% raw %}\"", "{% endraw %}\\")
 	f.Fuzz(func(t *testing.T, key, text string) {
 		body := JSON(map[string]any{key: []any{text}})
-		if body.built.fault != "" {
-			t.Fatal(body.built.fault)
+		if body.Fault() != "" {
+			t.Fatal(body.Fault())
 		}
-		if _, what := jsonFault(body.built.raw, false); what != "" {
-			t.Errorf("%q is no JSON: %s", body.built.raw, what)
+		if _, what := jsonFault(body.Raw().Value, false); what != "" {
+			t.Errorf("%q is no JSON: %s", body.Raw().Value, what)
 		}
-		if !hasTags(key) && !hasTags(text) && body.Value != body.built.raw {
-			t.Errorf("got %q, want %q", body.Value, body.built.raw)
+		if !syntax.HasTags(key) && !syntax.HasTags(text) && body.Value != body.Raw().Value {
+			t.Errorf("got %q, want %q", body.Value, body.Raw().Value)
 		}
 	})
 }

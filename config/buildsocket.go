@@ -3,6 +3,8 @@ package config
 import (
 	"fmt"
 	"slices"
+
+	"mockserver/config/syntax"
 )
 
 // NewWebSockets returns a spec of WebSockets that are declared in Go, in order:
@@ -20,17 +22,14 @@ import (
 func NewWebSockets(sockets ...WebSocket) *Spec {
 	spec := &Spec{WebSockets: make([]WebSocket, len(sockets))}
 	for i := range sockets {
-		spec.WebSockets[i] = sockets[i].copied(Pos{}, "", Text.unplacedAt)
+		spec.WebSockets[i] = sockets[i].copied(syntax.Pos{}, "", func(t syntax.Text, _ string) syntax.Text { return t.Unplaced() })
 	}
 	return spec
 }
 
-// unplacedAt is unplaced for copied, which gives the key.
-func (t Text) unplacedAt(string) Text { return t.unplaced() }
-
 // copied returns a copy that shares nothing with w, with a place, and its texts as text
 // makes them of what they were and of their key.
-func (w *WebSocket) copied(pos Pos, key string, text func(t Text, key string) Text) WebSocket {
+func (w *WebSocket) copied(pos syntax.Pos, key string, text func(t syntax.Text, key string) syntax.Text) WebSocket {
 	c := *w
 	c.Pos, c.Key = pos, key
 	c.Path, c.If = text(w.Path, ".path"), text(w.If, ".if")
@@ -42,7 +41,7 @@ func (w *WebSocket) copied(pos Pos, key string, text func(t Text, key string) Te
 	c.OnMessage = slices.Clone(w.OnMessage)
 	for i := range c.OnMessage {
 		x, at := &c.OnMessage[i], fmt.Sprintf(".on-message[%d]", i)
-		x.Pattern = text(x.Pattern.raw(true), at+".pattern")
+		x.Pattern = text(x.Pattern.Raw(), at+".pattern")
 		x.Response = x.Response.copied(pos, at+".response", text)
 	}
 	c.Send = slices.Clone(w.Send)
@@ -53,32 +52,27 @@ func (w *WebSocket) copied(pos Pos, key string, text func(t Text, key string) Te
 	return c
 }
 
-func (m *Message) copied(pos Pos, key string, text func(t Text, key string) Text) Message {
+func (m *Message) copied(pos syntax.Pos, key string, text func(t syntax.Text, key string) syntax.Text) Message {
 	c := *m
 	c.Pos, c.Bytes = pos, slices.Clone(m.Bytes)
-	if b := c.Body.built; b != nil && b.json {
+	if c.Body.IsJSON() {
 		c.BodyJSON = true
 	}
-	c.Body = text(c.Body.raw(c.Raw), key+".body")
+	if c.Raw {
+		c.Body = c.Body.Raw()
+	}
+	c.Body = text(c.Body, key+".body")
 	c.Close = m.Close.copied(key+".close", text)
 	return c
 }
 
-func (c *Close) copied(key string, text func(t Text, key string) Text) *Close {
+func (c *Close) copied(key string, text func(t syntax.Text, key string) syntax.Text) *Close {
 	if c == nil {
 		return nil
 	}
 	e := *c
 	e.Reason = text(e.Reason, key+".reason")
 	return &e
-}
-
-// raw is a text made of a Go value where placeholders are none, as the text of JSON.
-func (t Text) raw(off bool) Text {
-	if b := t.built; b != nil && b.json && off {
-		t.Value = b.raw
-	}
-	return t
 }
 
 // completeWebSockets puts the WebSockets of s that were made in Go into c, as Complete
@@ -91,9 +85,9 @@ func (s *Spec) completeWebSockets(c *Spec) {
 			c.WebSockets = append(c.WebSockets, w)
 			continue
 		}
-		pos, key := Pos{Column: number + 1}, fmt.Sprintf("[%d].websocket", number)
+		pos, key := syntax.Pos{Column: number + 1}, fmt.Sprintf("[%d].websocket", number)
 		p := placer{endpoint: &Endpoint{Pos: pos, Key: key}}
-		w = w.copied(pos, key, func(t Text, at string) Text {
+		w = w.copied(pos, key, func(t syntax.Text, at string) syntax.Text {
 			p.text(&t, at)
 			return t
 		})

@@ -26,13 +26,24 @@
 // router-name of an endpoint only document it.
 //
 // Reading never stops at the first mistake: a Spec carries every problem found,
-// each with its position. Of the module this package imports openapi alone.
+// each with its position. Of the module this package imports
+// syntax and openapi alone.
 package config
 
 import (
 	"time"
 
 	"mockserver/config/openapi"
+	"mockserver/config/syntax"
+)
+
+// What a configuration is made of, and what may be wrong with it, as users of this package
+// name it. Package syntax has their documentation.
+type (
+	Pos      = syntax.Pos
+	Text     = syntax.Text
+	Problem  = syntax.Problem
+	Problems = syntax.Problems
 )
 
 // Spec is one configuration as written: the endpoints of all its files, in
@@ -43,7 +54,7 @@ type Spec struct {
 	Endpoints  []Endpoint
 	WebSockets []WebSocket
 	// Problems are the mistakes and warnings found while reading.
-	Problems Problems
+	Problems syntax.Problems
 	// Broken are the endpoints with a mistake, as far as they could be decoded: they
 	// are never served, and kept so that what else is wrong with them can be said.
 	Broken           []Endpoint
@@ -60,17 +71,17 @@ type Spec struct {
 
 // Endpoint is one method and path, and what it answers.
 type Endpoint struct {
-	Pos  Pos    // where the declaration begins; left zero in Go
-	Key  string // where it stands in its document, "[3].endpoint"; left "" in Go, which is how such an endpoint is known; New clears it
-	Dir  string // the directory relative file names are first looked up in; "" is the working directory
-	Host string // "", "api.example.com" or "*.example.com"; lower case
+	Pos  syntax.Pos // where the declaration begins; left zero in Go
+	Key  string     // where it stands in its document, "[3].endpoint"; left "" in Go, which is how such an endpoint is known; New clears it
+	Dir  string     // the directory relative file names are first looked up in; "" is the working directory
+	Host string     // "", "api.example.com" or "*.example.com"; lower case
 
 	Method string // upper case; "" means GET
-	Path   Text
+	Path   syntax.Text
 	// Template tells that Path is written as OpenAPI writes it, "/pets/{petId}.{format}",
 	// in which ":" and "*" mean nothing.
 	Template bool
-	If       Text // a condition; an empty text always holds
+	If       syntax.Text // a condition; an empty text always holds
 
 	Response Response
 	Webhooks []Webhook // sent after the answer
@@ -118,10 +129,10 @@ type QueryParam struct {
 
 // Response is one answer.
 type Response struct {
-	Pos     Pos
+	Pos     syntax.Pos
 	Status  int // 200..599; 0 means 200
 	Headers []Header
-	Body    Text
+	Body    syntax.Text
 	// BodyJSON tells that Body is the JSON text of a map or list, so its default
 	// Content-Type is application/json whatever it begins with.
 	BodyJSON bool
@@ -134,16 +145,16 @@ type Response struct {
 // Header is one header line of an answer. A repeated header is several of them.
 type Header struct {
 	Name  string // as the user spelt it
-	Value Text
+	Value syntax.Text
 }
 
 // ExternalBody is a body that lives elsewhere.
 type ExternalBody struct {
-	Pos      Pos
+	Pos      syntax.Pos
 	Key      string
-	Provider string // "json" or "xlsx"
-	Path     Text   // a file, or for json an http or https URL; may hold placeholders
-	Sheet    Text   // xlsx: the name of the sheet
+	Provider string      // "json" or "xlsx"
+	Path     syntax.Text // a file, or for json an http or https URL; may hold placeholders
+	Sheet    syntax.Text // xlsx: the name of the sheet
 
 	Timeout      time.Duration // remote: 0 means DefaultFetchTimeout
 	TTL          time.Duration // remote: how long a copy is served without asking again

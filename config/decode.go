@@ -6,6 +6,7 @@ import (
 	"strconv"
 	"time"
 
+	"mockserver/config/syntax"
 	"mockserver/internal/wording"
 )
 
@@ -32,10 +33,10 @@ var (
 		{row{key: "method", doc: "the request's method, GET when left out", kinds: texts, enum: Methods, anyCase: true},
 			toMethod(func(e *Endpoint) *string { return &e.Method })},
 		{row{key: "path", doc: "the path to answer, such as /users/:id", required: true, kinds: texts, pattern: "^/"},
-			toText(func(e *Endpoint) *Text { return &e.Path })},
+			toText(func(e *Endpoint) *syntax.Text { return &e.Path })},
 		{row{key: "host", doc: "the host to answer for, any when left out", kinds: texts, form: hostForm, pattern: hostPattern}, setHost},
 		{row{key: "if", doc: "the condition under which the endpoint answers", kinds: scalars | nulls},
-			toText(func(e *Endpoint) *Text { return &e.If })},
+			toText(func(e *Endpoint) *syntax.Text { return &e.If })},
 		{row{key: "response", doc: "the answer; {} is an empty one with status 200", required: true, unless: "responses", kinds: maps, table: rowsOf(responseFields)},
 			setResponse},
 		{row{key: "responses", doc: "several answers, of which each request gets one", kinds: lists, form: "a list of answers, each a map of its own,", item: &row{kinds: maps, table: rowsOf(outcomeFields)}}, setResponses},
@@ -67,14 +68,14 @@ var (
 			func(d *decoder, v value, r *Response) { r.Body, r.BodyJSON = d.body(v, r.Raw) }},
 		{row{key: "external-body", doc: "a body that lives elsewhere, instead of body", kinds: maps, table: rowsOf(externalFields)}, setExternal},
 		{row{key: "template", doc: "false switches placeholders off", kinds: bools},
-			func(_ *decoder, v value, r *Response) { r.Raw = !v.truth() }},
+			func(_ *decoder, v value, r *Response) { r.Raw = !v.Truth() }},
 	}
 	externalFields = []field[ExternalBody]{
 		{row{key: "provider", doc: "json or xlsx", required: true, kinds: texts, enum: providers}, setProvider},
 		{row{key: "path", doc: "the file, or for json an http or https URL", required: true, kinds: texts, filled: true},
-			toText(func(x *ExternalBody) *Text { return &x.Path })},
+			toText(func(x *ExternalBody) *syntax.Text { return &x.Path })},
 		{row{key: "sheet-name", doc: "the sheet of the workbook", kinds: scalars},
-			toText(func(x *ExternalBody) *Text { return &x.Sheet })},
+			toText(func(x *ExternalBody) *syntax.Text { return &x.Sheet })},
 		{row{key: "timeout", doc: "how long one fetch of a URL may take, 10s when left out", kinds: texts | numbers, length: aboveZero},
 			toDuration(func(x *ExternalBody) *time.Duration { return &x.Timeout })},
 		{row{key: "ttl", doc: "how long a copy of a URL is served without asking again", kinds: texts | numbers, length: fromZero},
@@ -88,23 +89,23 @@ var (
 
 // decodeFile decodes the documents of one file into s and checks their endpoints.
 // Known is how many mistakes its reader has found.
-func (s *Spec) decodeFile(docs []*node, dir string, known int) {
+func (s *Spec) decodeFile(docs []*syntax.Node, dir string, known int) {
 	count := 0
 	for _, doc := range docs {
-		count += len(doc.items)
+		count += len(doc.Items)
 	}
 	s.Endpoints = slices.Grow(s.Endpoints, count)
-	d := decoder{tally: tally{mistakes: known}}
+	d := decoder{Collector: syntax.Collector{ErrorCount: known}}
 	index := 0
 	for _, doc := range docs {
-		if doc.kind != listNode {
+		if doc.Kind != syntax.ListNode {
 			for _, p := range notAList(doc) {
-				d.add(p)
+				d.Add(p)
 			}
 			continue
 		}
-		for _, n := range doc.items {
-			if d.full() {
+		for _, n := range doc.Items {
+			if d.Full() {
 				break
 			}
 			d.reported = nil
@@ -112,7 +113,7 @@ func (s *Spec) decodeFile(docs []*node, dir string, known int) {
 			index++
 		}
 	}
-	s.Problems = append(s.Problems, d.problems...)
+	s.Problems = append(s.Problems, d.Problems...)
 }
 
 // keep adds what an item declares, to what is served if it is sound.
@@ -134,44 +135,44 @@ func (s *Spec) keep(it item, dir string, sound bool) {
 
 // notAList says what a document is that is no list of endpoints. A document that
 // holds nothing, as between two ---, is none.
-func notAList(doc *node) Problems {
-	hints := hintsOf(doc.pos().File)
-	what := fmt.Sprintf("the document is %s; %s", doc.shown(), hints.list)
+func notAList(doc *syntax.Node) syntax.Problems {
+	hints := hintsOf(doc.Pos().File)
+	what := fmt.Sprintf("the document is %s; %s", doc.Shown(), hints.list)
 	switch {
-	case doc.kind == nullNode || doc.faulty: // the latter is said
+	case doc.Kind == syntax.NullNode || doc.Faulty: // the latter is said
 		return nil
-	case doc.get("endpoint") != nil || doc.get("websocket") != nil:
+	case doc.Get("endpoint") != nil || doc.Get("websocket") != nil:
 		what = "the document is a map; " + hints.single
 	case lacksVersion(doc):
 		what = noVersion
 	}
-	return Problems{{Pos: doc.pos(), What: what}}
+	return syntax.Problems{{Pos: doc.Pos(), What: what}}
 }
 
 // item decodes one item, as far as it can be; an empty one when it is none.
-func (d *decoder) item(n *node, key string) item {
-	if n.kind != mapNode || len(n.entries) == 0 {
-		what := n.shown()
-		if n.kind == mapNode {
+func (d *decoder) item(n *syntax.Node, key string) item {
+	if n.Kind != syntax.MapNode || len(n.Entries) == 0 {
+		what := n.Shown()
+		if n.Kind == syntax.MapNode {
 			what = "an empty map"
 		}
-		d.about(value{node: n, key: key}, "is %s; a map with one key, endpoint or websocket, is accepted", what)
+		d.about(value{Node: n, key: key}, "is %s; a map with one key, endpoint or websocket, is accepted", what)
 		return item{}
 	}
-	first := n.entries[0]
-	if second := n.entries[len(n.entries)-1].key; len(n.entries) > 1 && slices.Contains(keysOf(itemFields), first.key.text.Value) {
-		if first.value.kind == nullNode {
-			second = n.entries[1].key
-			d.wrong(second.pos(), key, "%s stands beside %s; "+hintsOf(n.pos().File).beside, wording.Label(second.text.Value), first.key.text.Value, first.key.text.Value)
+	first := n.Entries[0]
+	if second := n.Entries[len(n.Entries)-1].Key; len(n.Entries) > 1 && slices.Contains(keysOf(itemFields), first.Key.Text.Value) {
+		if first.Value.Kind == syntax.NullNode {
+			second = n.Entries[1].Key
+			d.wrong(second.Pos(), key, "%s stands beside %s; "+hintsOf(n.Pos().File).beside, wording.Label(second.Text.Value), first.Key.Text.Value, first.Key.Text.Value)
 			return item{}
 		}
-		if slices.Contains(keysOf(itemFields), second.text.Value) {
-			d.wrong(second.pos(), key, "%s stands beside %s; an item has one of them", second.text.Value, first.key.text.Value)
+		if slices.Contains(keysOf(itemFields), second.Text.Value) {
+			d.wrong(second.Pos(), key, "%s stands beside %s; an item has one of them", second.Text.Value, first.Key.Text.Value)
 			return item{}
 		}
 	}
-	if n.get("endpoint") == nil && n.get("websocket") == nil && slices.Contains(keysOf(endpointFields), first.key.text.Value) {
-		d.wrong(first.key.pos(), key, "%s is a key of an endpoint; %s", first.key.text.Value, hintsOf(n.pos().File).bare)
+	if n.Get("endpoint") == nil && n.Get("websocket") == nil && slices.Contains(keysOf(endpointFields), first.Key.Text.Value) {
+		d.wrong(first.Key.Pos(), key, "%s is a key of an endpoint; %s", first.Key.Text.Value, hintsOf(n.Pos().File).bare)
 		return item{}
 	}
 	var it item
@@ -183,20 +184,20 @@ func setEndpoint(d *decoder, v value, into *item) {
 	if d.strayWebSocket(v) {
 		return
 	}
-	e := &Endpoint{Pos: v.pos(), Key: v.key}
-	fill(d, v.node, v.key, endpointFields, e)
-	d.finish(e, v.key, v.node)
+	e := &Endpoint{Pos: v.Pos(), Key: v.key}
+	fill(d, v.Node, v.key, endpointFields, e)
+	d.finish(e, v.key, v.Node)
 	into.endpoint = e
 }
 
 // finish checks a decoded endpoint by the rules across its fields, and takes out of its
 // answers what the server sets itself.
-func (d *decoder) finish(e *Endpoint, key string, n *node) {
+func (d *decoder) finish(e *Endpoint, key string, n *syntax.Node) {
 	for _, p := range check(e, key, n, d.reported) {
 		if !p.Warning {
 			d.known(p.Key)
 		}
-		d.add(p)
+		d.Add(p)
 	}
 	e.Response.dropServerSet()
 	for i := range e.Responses {
@@ -208,8 +209,8 @@ func (d *decoder) finish(e *Endpoint, key string, n *node) {
 // where it belongs, and tells whether there is one. The rest of such an endpoint is
 // not looked at: what it lacks would be beside the point.
 func (d *decoder) strayWebSocket(v value) bool {
-	for _, e := range v.entries {
-		name, what := e.key.text.Value, ""
+	for _, e := range v.Entries {
+		name, what := e.Key.Text.Value, ""
 		switch {
 		case name == "websocket":
 			what = "a WebSocket is no part of an endpoint"
@@ -218,7 +219,7 @@ func (d *decoder) strayWebSocket(v value) bool {
 		default:
 			continue
 		}
-		d.about(value{node: e.key, key: under(v.key, name)}, "%s but an item of its own, %s", what, hintsOf(e.key.pos().File).socket)
+		d.about(value{Node: e.Key, key: under(v.key, name)}, "%s but an item of its own, %s", what, hintsOf(e.Key.Pos().File).socket)
 		return true
 	}
 	return false
@@ -228,7 +229,7 @@ func setHost(d *decoder, v value, e *Endpoint) { e.Host = d.host(v) }
 
 // host returns a host in lower case; "" for what is none, which is said.
 func (d *decoder) host(v value) string {
-	host := changeCase(v.text.Value, 'A', 'Z')
+	host := changeCase(v.Text.Value, 'A', 'Z')
 	if what := hostFault(host); what != "" {
 		d.about(v, "%s", what)
 		return ""
@@ -237,7 +238,7 @@ func (d *decoder) host(v value) string {
 }
 
 func setStatus(d *decoder, v value, r *Response) {
-	status, err := strconv.Atoi(v.number)
+	status, err := strconv.Atoi(v.Number)
 	if err != nil || status == 0 || statusFault(status) != "" {
 		d.refuse(v)
 		return
@@ -247,30 +248,30 @@ func setStatus(d *decoder, v value, r *Response) {
 
 func setResponse(d *decoder, v value, e *Endpoint) {
 	e.Response.begin(v)
-	fill(d, v.node, v.key, responseFields, &e.Response)
+	fill(d, v.Node, v.key, responseFields, &e.Response)
 }
 
 // begin takes what has to be known before the keys of a response are read.
 func (r *Response) begin(v value) {
-	r.Pos = v.pos()
+	r.Pos = v.Pos()
 	// Whether placeholders are read decides how a body is turned into JSON text.
-	if t := v.get("template"); t != nil && t.kind == boolNode {
-		r.Raw = !t.truth()
+	if t := v.Get("template"); t != nil && t.Kind == syntax.BoolNode {
+		r.Raw = !t.Truth()
 	}
 }
 
 func (d *decoder) headers(v value) []Header {
 	d.canonicalNames(v)
 	var headers []Header
-	for _, e := range v.entries {
-		name := e.key.text.Value
-		all := []value{v.part(e.value, "."+wording.Label(name), v.row.value)}
-		if e.key.faulty {
+	for _, e := range v.Entries {
+		name := e.Key.Text.Value
+		all := []value{v.part(e.Value, "."+wording.Label(name), v.row.value)}
+		if e.Key.Faulty {
 			d.known(all[0].key)
 		}
-		if all[0].kind == listNode {
-			if list := all[0]; len(list.items) == 0 && !list.faulty {
-				d.add(Problem{Pos: list.pos(), Key: list.key, What: "is left out: the list has no value", Warning: true})
+		if all[0].Kind == syntax.ListNode {
+			if list := all[0]; len(list.Items) == 0 && !list.Faulty {
+				d.Add(syntax.Problem{Pos: list.Pos(), Key: list.key, What: "is left out: the list has no value", Warning: true})
 			}
 			all = all[0].parts()
 		}
@@ -285,30 +286,30 @@ func (d *decoder) headers(v value) []Header {
 
 // body returns a body, and whether it is the JSON text of a map or list. raw tells
 // that placeholders in it are none.
-func (d *decoder) body(v value, raw bool) (body Text, isJSON bool) {
-	if scalars.has(v.kind) {
+func (d *decoder) body(v value, raw bool) (body syntax.Text, isJSON bool) {
+	if scalars.has(v.Kind) {
 		return v.asText(), false
 	}
 	return d.json(v, raw), true
 }
 
 // json returns the JSON text of a value.
-func (d *decoder) json(v value, raw bool) Text {
-	w := jsonWriter{raw: raw, fail: func(n *node, what string) { d.about(value{node: n, key: v.key}, "%s", what) }}
-	w.node(v.node)
-	return Text{Value: string(w.out), Pos: v.pos(), Key: v.key, folded: true, marks: w.marks}
+func (d *decoder) json(v value, raw bool) syntax.Text {
+	text := v.Node.JSON(raw, func(n *syntax.Node, what string) { d.about(value{Node: n, key: v.key}, "%s", what) })
+	text.Key = v.key
+	return text
 }
 
 func setExternal(d *decoder, v value, r *Response) {
-	x := &ExternalBody{Pos: v.pos(), Key: v.key}
-	fill(d, v.node, v.key, externalFields, x)
+	x := &ExternalBody{Pos: v.Pos(), Key: v.key}
+	fill(d, v.Node, v.key, externalFields, x)
 	r.External = x
 }
 
 func setProvider(d *decoder, v value, x *ExternalBody) {
-	if v.text.Value == "" || providerFault(v.text.Value) != "" {
+	if v.Text.Value == "" || providerFault(v.Text.Value) != "" {
 		d.refuse(v)
 		return
 	}
-	x.Provider = v.text.Value
+	x.Provider = v.Text.Value
 }

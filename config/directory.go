@@ -7,6 +7,7 @@ import (
 	"slices"
 	"strings"
 
+	"mockserver/config/syntax"
 	"mockserver/internal/wording"
 )
 
@@ -76,7 +77,7 @@ func (s *Spec) addDirectory(dir string) {
 		s.Problems = append(s.Problems, fileProblem(name, "the directory cannot be read: "+bare(err).Error()))
 	case len(members) == 0:
 		s.Problems = append(s.Problems, fileProblem(dir, "the directory holds no file to read: the extension is "+
-			wording.OneOf(extensionNames())+"; hidden files are left out, and subdirectories unless the name ends with /..."))
+			wording.OneOf(syntax.Extensions())+"; hidden files are left out, and subdirectories unless the name ends with /..."))
 	}
 	for _, m := range members {
 		if !s.again(m.path) {
@@ -87,20 +88,20 @@ func (s *Spec) addDirectory(dir string) {
 
 // withoutStrays leaves out the documents of a listed file that seem to be no
 // configuration, and says so instead of what is wrong inside of them.
-func withoutStrays(name string, docs []*node, problems Problems) ([]*node, Problems) {
+func withoutStrays(name string, docs []*syntax.Node, problems syntax.Problems) ([]*syntax.Node, syntax.Problems) {
 	extension := strings.ToLower(filepath.Ext(name))
 	if len(docs) == 0 && len(problems) > 0 && (extension == ".json" || extension == ".edn") {
 		problems[0].What += strayHint()
 	}
-	kept := make([]*node, 0, len(docs))
+	kept := make([]*syntax.Node, 0, len(docs))
 	for i, doc := range docs {
 		wrong := stray(doc)
 		if len(wrong) == 0 {
 			kept = append(kept, doc)
 			continue
 		}
-		problems = slices.DeleteFunc(problems, func(p Problem) bool {
-			return !p.Pos.before(doc.pos()) && (i+1 == len(docs) || p.Pos.before(docs[i+1].pos()))
+		problems = slices.DeleteFunc(problems, func(p syntax.Problem) bool {
+			return !p.Pos.Before(doc.Pos()) && (i+1 == len(docs) || p.Pos.Before(docs[i+1].Pos()))
 		})
 		problems = append(problems, wrong...)
 	}
@@ -110,36 +111,36 @@ func withoutStrays(name string, docs []*node, problems Problems) ([]*node, Probl
 // stray returns the problem of a document that seems to be no configuration but
 // data, which is read only because it lies in a directory of configurations; none
 // when it may be one. It is told once, rather than for each item of a long list.
-func stray(doc *node) Problems {
+func stray(doc *syntax.Node) syntax.Problems {
 	switch {
 	case mayBeItem(doc), isDocument(doc), looksLikeMocks(doc): // the first lacks its "- "
 		return nil
-	case doc.kind != listNode:
+	case doc.Kind != syntax.ListNode:
 		wrong := notAList(doc)
 		for i := range wrong {
 			wrong[i].What += strayHint()
 		}
 		return wrong
-	case len(doc.items) == 0 || slices.ContainsFunc(doc.items, mayBeItem):
+	case len(doc.Items) == 0 || slices.ContainsFunc(doc.Items, mayBeItem):
 		return nil
 	}
 	what := "no item of this list"
-	if doc.items[0].pos() == doc.pos() { // a map of EDN, around which there are no brackets
+	if doc.Items[0].Pos() == doc.Pos() { // a map of EDN, around which there are no brackets
 		what = "nothing in it"
 	}
-	return Problems{{Pos: doc.pos(), What: what + " has the key " + wording.OneOf(keysOf(itemFields)) + strayHint()}}
+	return syntax.Problems{{Pos: doc.Pos(), What: what + " has the key " + wording.OneOf(keysOf(itemFields)) + strayHint()}}
 }
 
 // mayBeItem tells whether a node has a key of an item, or one much like it.
-func mayBeItem(n *node) bool {
-	return slices.ContainsFunc(n.entries, func(e entry) bool {
-		key := e.key.text.Value
+func mayBeItem(n *syntax.Node) bool {
+	return slices.ContainsFunc(n.Entries, func(e syntax.Entry) bool {
+		key := e.Key.Text.Value
 		return slices.Contains(keysOf(itemFields), key) || wording.Nearest(key, keysOf(itemFields)) != ""
 	})
 }
 
 // strayHint helps those who keep data beside their configurations.
 func strayHint() string {
-	return "; all " + strings.Join(extensionNames(), ", ") + " files of a directory are read as configurations: " +
+	return "; all " + strings.Join(syntax.Extensions(), ", ") + " files of a directory are read as configurations: " +
 		"keep data in a subdirectory, which is read with DIR/... only, or in a hidden one"
 }

@@ -8,6 +8,8 @@ import (
 	"slices"
 	"strings"
 	"testing"
+
+	"mockserver/config/syntax"
 )
 
 // at is a configuration with one endpoint at a path.
@@ -119,7 +121,7 @@ func TestWhatIsWrongWithADirectory(t *testing.T) {
 	must(t, os.Symlink("../hidden", filepath.Join(linked, "a.yml")))
 	none := "the directory holds no file to read: the extension is one of .yml, .yaml, .json"
 	for path, want := range map[string]string{empty: none, hidden: none, linked: none} {
-		if got := Load(path).Problems; len(got) != 1 || got[0].Pos != (Pos{File: path}) || !strings.HasPrefix(got[0].What, none) {
+		if got := Load(path).Problems; len(got) != 1 || got[0].Pos != (syntax.Pos{File: path}) || !strings.HasPrefix(got[0].What, none) {
 			t.Errorf("got %v, want %s: %s", got, path, want)
 		}
 	}
@@ -298,11 +300,13 @@ func TestAFileThatGoesForGoodIsAMistake(t *testing.T) {
 func TestProblemsArePutIntoTheOrderOfTheFiles(t *testing.T) {
 	dir := t.TempDir()
 	b, a, c := write(t, dir, "b.yml", at("/b")), write(t, dir, "a.yml", at("/a")), write(t, dir, "c.yml", at("/c"))
-	in := func(file string, line int) Problem { return Problem{Pos: Pos{File: file, Line: line}} }
+	in := func(file string, line int) syntax.Problem {
+		return syntax.Problem{Pos: syntax.Pos{File: file, Line: line}}
+	}
 	missing := filepath.Join(dir, "none.yml")
 	spec := Load(c, missing, dir)
-	got := spec.InOrder(Problems{in("other.json", 1), in(b, 2), in(b, 1), in(a, 1), in(missing, 1), in(c, 1), in(dir, 0)})
-	want := Problems{in(c, 1), in(missing, 1), in(dir, 0), in(a, 1), in(b, 2), in(b, 1), in("other.json", 1)}
+	got := spec.InOrder(syntax.Problems{in("other.json", 1), in(b, 2), in(b, 1), in(a, 1), in(missing, 1), in(c, 1), in(dir, 0)})
+	want := syntax.Problems{in(c, 1), in(missing, 1), in(dir, 0), in(a, 1), in(b, 2), in(b, 1), in("other.json", 1)}
 	// c.yml is given twice, by its name and in its directory; it counts where it stands first.
 	if !slices.Equal(got, want) {
 		t.Errorf("got\n%v\nwant\n%v", got, want)

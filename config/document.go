@@ -3,14 +3,15 @@ package config
 import (
 	"encoding/json"
 
+	"mockserver/config/syntax"
 	"mockserver/internal/wording"
 )
 
 func setQuery(d *decoder, v value, e *Endpoint) {
-	for _, q := range v.entries {
-		name := q.key.text.Value
-		if at := v.part(q.value, "."+wording.Label(name), v.row.value); d.take(at) {
-			e.Doc.Query = append(e.Doc.Query, QueryParam{Name: name, Type: at.text.Value})
+	for _, q := range v.Entries {
+		name := q.Key.Text.Value
+		if at := v.part(q.Value, "."+wording.Label(name), v.row.value); d.take(at) {
+			e.Doc.Query = append(e.Doc.Query, QueryParam{Name: name, Type: at.Text.Value})
 		}
 	}
 }
@@ -19,9 +20,9 @@ func setQuery(d *decoder, v value, e *Endpoint) {
 // for what it says, any other for itself.
 func setExample(d *decoder, v value, e *Endpoint) {
 	switch {
-	case v.kind == nullNode:
-	case v.kind == textNode && json.Valid([]byte(v.text.Value)):
-		e.Doc.Body = v.text.Value
+	case v.Kind == syntax.NullNode:
+	case v.Kind == syntax.TextNode && json.Valid([]byte(v.Text.Value)):
+		e.Doc.Body = v.Text.Value
 	default:
 		e.Doc.Body = d.json(v, true).Value
 	}
@@ -31,16 +32,16 @@ func setTags(d *decoder, v value, e *Endpoint) { e.Doc.Tags = d.tags(v) }
 
 // tags are a text, or the texts of a list.
 func (d *decoder) tags(v value) []string {
-	switch v.kind {
-	case nullNode:
+	switch v.Kind {
+	case syntax.NullNode:
 		return nil
-	case textNode:
-		return []string{v.text.Value}
+	case syntax.TextNode:
+		return []string{v.Text.Value}
 	}
 	var tags []string
 	for _, at := range v.parts() {
 		if d.take(at) {
-			tags = append(tags, at.text.Value)
+			tags = append(tags, at.Text.Value)
 		}
 	}
 	return tags

@@ -10,6 +10,8 @@ import (
 	"testing"
 	"time"
 	"unicode/utf16"
+
+	"mockserver/config/syntax"
 )
 
 // twin is one configuration in two syntaxes: both mean want, or are wrong alike.
@@ -58,7 +60,7 @@ func bareEndpoints(endpoints []Endpoint, keyed bool) []Endpoint {
 	b := barer{keyed}
 	var out []Endpoint
 	for _, e := range endpoints {
-		e.Pos, e.Key, e.Path, e.If = Pos{}, b.key(e.Key), b.text(e.Path), b.text(e.If)
+		e.Pos, e.Key, e.Path, e.If = syntax.Pos{}, b.key(e.Key), b.text(e.Path), b.text(e.If)
 		e.Response, e.Webhooks, e.Latency, e.Fault = b.response(e.Response), b.webhooks(e.Webhooks), b.latency(e.Latency), b.fault(e.Fault)
 		var outcomes []Outcome
 		for _, o := range e.Responses {
@@ -68,12 +70,12 @@ func bareEndpoints(endpoints []Endpoint, keyed bool) []Endpoint {
 		e.Responses = outcomes
 		if e.RateLimit != nil {
 			limit := *e.RateLimit
-			limit.Pos, limit.Key = Pos{}, b.key(limit.Key)
+			limit.Pos, limit.Key = syntax.Pos{}, b.key(limit.Key)
 			e.RateLimit = &limit
 		}
 		if e.Capacity != nil {
 			capacity := *e.Capacity
-			capacity.Pos, capacity.Key = Pos{}, b.key(capacity.Key)
+			capacity.Pos, capacity.Key = syntax.Pos{}, b.key(capacity.Key)
 			e.Capacity = &capacity
 		}
 		out = append(out, e)
@@ -91,7 +93,7 @@ func (b barer) key(k string) string {
 	return ""
 }
 
-func (b barer) text(t Text) Text { return Text{Value: t.Value, Key: b.key(t.Key)} }
+func (b barer) text(t syntax.Text) syntax.Text { return syntax.Text{Value: t.Value, Key: b.key(t.Key)} }
 
 func (b barer) headers(all []Header) (out []Header) {
 	for _, h := range all {
@@ -101,10 +103,10 @@ func (b barer) headers(all []Header) (out []Header) {
 }
 
 func (b barer) response(r Response) Response {
-	r.Pos, r.Body, r.Headers = Pos{}, b.text(r.Body), b.headers(r.Headers)
+	r.Pos, r.Body, r.Headers = syntax.Pos{}, b.text(r.Body), b.headers(r.Headers)
 	if r.External != nil {
 		x := *r.External
-		x.Pos, x.Key, x.Path, x.Sheet = Pos{}, b.key(x.Key), b.text(x.Path), b.text(x.Sheet)
+		x.Pos, x.Key, x.Path, x.Sheet = syntax.Pos{}, b.key(x.Key), b.text(x.Path), b.text(x.Sheet)
 		r.External = &x
 	}
 	return r
@@ -116,7 +118,7 @@ func (b barer) webhooks(all []Webhook) []Webhook {
 	}
 	hooks := []Webhook{} // none are not the same as none given
 	for _, w := range all {
-		w.Pos, w.Key, w.URL, w.If, w.Body = Pos{}, b.key(w.Key), b.text(w.URL), b.text(w.If), b.text(w.Body)
+		w.Pos, w.Key, w.URL, w.If, w.Body = syntax.Pos{}, b.key(w.Key), b.text(w.URL), b.text(w.If), b.text(w.Body)
 		w.Headers = b.headers(w.Headers)
 		hooks = append(hooks, w)
 	}
@@ -128,7 +130,7 @@ func (b barer) latency(l *Latency) *Latency {
 		return nil
 	}
 	c := *l
-	c.Pos, c.Key = Pos{}, b.key(c.Key)
+	c.Pos, c.Key = syntax.Pos{}, b.key(c.Key)
 	return &c
 }
 
@@ -137,7 +139,7 @@ func (b barer) fault(f *Fault) *Fault {
 		return nil
 	}
 	c := *f
-	c.Pos, c.Key = Pos{}, b.key(c.Key)
+	c.Pos, c.Key = syntax.Pos{}, b.key(c.Key)
 	return &c
 }
 
@@ -491,7 +493,7 @@ func TestSeveralDocumentsOfEDNAreJoined(t *testing.T) {
 func TestAFileThatIsHardlyEDN(t *testing.T) {
 	got := Parse("f.edn", []byte("["+strings.Repeat("@x ", 5000)+"]")).Problems
 	last := got[len(got)-1]
-	if len(got) != maxMistakes+1 || last.Pos.Column != 2+3*maxMistakes || !strings.Contains(last.What, "there are more than 1000 mistakes") {
+	if len(got) != syntax.MaxMistakes+1 || last.Pos.Column != 2+3*syntax.MaxMistakes || !strings.Contains(last.What, "there are more than 1000 mistakes") {
 		t.Errorf("%d problems, the last %v", len(got), last)
 	}
 }
@@ -504,7 +506,7 @@ func TestEDNNestedTooDeep(t *testing.T) {
 			t.Fatalf("%s: no problem", opening)
 		}
 		last := got[len(got)-1]
-		if !strings.Contains(last.What, "values are nested more than 1000 deep") || last.Pos != (Pos{"f.edn", 1, column}) {
+		if !strings.Contains(last.What, "values are nested more than 1000 deep") || last.Pos != (syntax.Pos{File: "f.edn", Line: 1, Column: column}) {
 			t.Errorf("%s: %v", opening, last)
 		}
 	}
@@ -614,14 +616,14 @@ func TestTextAtInEDN(t *testing.T) {
 // A lone \r ends a line, of the file and of the texts in it; what ends one in YAML
 // alone does not.
 func TestTextAtBehindOtherLineBreaks(t *testing.T) {
-	for body, want := range map[string]Pos{
-		"\"a\rZ\"":              {"f.edn", 3, 1},
-		"\"\r\rZ\"":             {"f.edn", 4, 1},
-		"\"\r\n\r Z\"":          {"f.edn", 4, 2},
-		"\"\\\"\rb\nZ\"":        {"f.edn", 4, 1},
-		"\"\u2028\u0085\rb Z\"": {"f.edn", 3, 3},
-		"\r\"Z\"":               {"f.edn", 3, 2},
-		"\u2028\"Z\"":           {"f.edn", 2, 35},
+	for body, want := range map[string]syntax.Pos{
+		"\"a\rZ\"":              {File: "f.edn", Line: 3, Column: 1},
+		"\"\r\rZ\"":             {File: "f.edn", Line: 4, Column: 1},
+		"\"\r\n\r Z\"":          {File: "f.edn", Line: 4, Column: 2},
+		"\"\\\"\rb\nZ\"":        {File: "f.edn", Line: 4, Column: 1},
+		"\"\u2028\u0085\rb Z\"": {File: "f.edn", Line: 3, Column: 3},
+		"\r\"Z\"":               {File: "f.edn", Line: 3, Column: 2},
+		"\u2028\"Z\"":           {File: "f.edn", Line: 2, Column: 35},
 	} {
 		text := only(t, "f.edn", ednResponse(":body "+body)).Response.Body
 		if got := text.At(strings.IndexByte(text.Value, 'Z')); got != want {
@@ -629,7 +631,7 @@ func TestTextAtBehindOtherLineBreaks(t *testing.T) {
 		}
 	}
 	text := only(t, "f.edn", ednResponse(":body \"\r\n\"")).Response.Body
-	if got, want := text.At(1), (Pos{"f.edn", 2, 33}); got != want {
+	if got, want := text.At(1), (syntax.Pos{File: "f.edn", Line: 2, Column: 33}); got != want {
 		t.Errorf("the second half of a line break is at %v, want %v", got, want)
 	}
 }
@@ -637,7 +639,7 @@ func TestTextAtBehindOtherLineBreaks(t *testing.T) {
 func TestTextAtInsideALetterWrittenAsAnEscape(t *testing.T) {
 	text, places := marked("f.edn", ednResponse(":body \"§\\u00e9§\\ud83d\\ude00§x\""))
 	body := only(t, "f.edn", text).Response.Body
-	for offset, want := range map[int]Pos{0: places[0], 1: places[0], 2: places[1], 3: places[1], 5: places[1], 6: places[2]} {
+	for offset, want := range map[int]syntax.Pos{0: places[0], 1: places[0], 2: places[1], 3: places[1], 5: places[1], 6: places[2]} {
 		if got := body.At(offset); got != want {
 			t.Errorf("byte %d of %q is at %v, want %v", offset, body.Value, got, want)
 		}
@@ -680,13 +682,11 @@ func TestExamplesWrittenAsEDN(t *testing.T) {
 	for _, file := range files {
 		data, err := os.ReadFile(file)
 		must(t, err)
-		src, err := newSource(file, data)
-		must(t, err)
-		docs, problems := readYAML(src)
+		docs, problems := syntax.Read(file, data)
 		if len(problems) > 0 || len(docs) != 1 {
 			t.Fatalf("%s: %d documents, %v", file, len(docs), problems)
 		}
-		if docs[0].kind != listNode {
+		if docs[0].Kind != syntax.ListNode {
 			continue // an OpenAPI document, or a mocks file
 		}
 		yaml, edn := Parse(file, data), Parse(strings.TrimSuffix(file, ".yml")+".edn", []byte(writeEDN(docs[0])))
@@ -705,30 +705,30 @@ func TestExamplesWrittenAsEDN(t *testing.T) {
 var plainKey = regexp.MustCompile(`^[a-z]+(-[a-z]+)*$`)
 
 // writeEDN writes a node as EDN: keys that can be as keywords.
-func writeEDN(n *node) string {
-	switch n.kind {
-	case nullNode:
+func writeEDN(n *syntax.Node) string {
+	switch n.Kind {
+	case syntax.NullNode:
 		return "nil"
-	case boolNode:
-		return fmt.Sprint(n.truth())
-	case numberNode:
-		return n.number
-	case textNode:
-		return `"` + strings.NewReplacer(`\`, `\\`, `"`, `\"`).Replace(n.text.Value) + `"`
-	case listNode:
+	case syntax.BoolNode:
+		return fmt.Sprint(n.Truth())
+	case syntax.NumberNode:
+		return n.Number
+	case syntax.TextNode:
+		return `"` + strings.NewReplacer(`\`, `\\`, `"`, `\"`).Replace(n.Text.Value) + `"`
+	case syntax.ListNode:
 		var items []string
-		for _, item := range n.items {
+		for _, item := range n.Items {
 			items = append(items, writeEDN(item))
 		}
 		return "[" + strings.Join(items, " ") + "]\n"
 	}
 	var pairs []string
-	for _, e := range n.entries {
-		key := `"` + e.key.text.Value + `"`
-		if plainKey.MatchString(e.key.text.Value) {
-			key = ":" + e.key.text.Value
+	for _, e := range n.Entries {
+		key := `"` + e.Key.Text.Value + `"`
+		if plainKey.MatchString(e.Key.Text.Value) {
+			key = ":" + e.Key.Text.Value
 		}
-		pairs = append(pairs, key+" "+writeEDN(e.value))
+		pairs = append(pairs, key+" "+writeEDN(e.Value))
 	}
 	return "{" + strings.Join(pairs, ", ") + "}"
 }

@@ -11,6 +11,7 @@ import (
 	"strings"
 
 	"mockserver/config/openapi"
+	"mockserver/config/syntax"
 )
 
 // Export says what a spec serves as an OpenAPI document, which keeps what OpenAPI cannot
@@ -22,7 +23,7 @@ func (l Loader) Export(s *Spec) (*openapi.Node, error) {
 	if err := s.Problems.Err(); err != nil {
 		return nil, err
 	}
-	x := exporter{Export: openapi.NewExport(s.title()), loader: l, spec: s, declared: map[string]bool{}, ids: map[string]bool{}, sources: map[string]*node{}}
+	x := exporter{Export: openapi.NewExport(s.title()), loader: l, spec: s, declared: map[string]bool{}, ids: map[string]bool{}, sources: map[string]*syntax.Node{}}
 	documents, err := x.readFiles()
 	if err != nil {
 		return nil, err
@@ -47,10 +48,10 @@ type exporter struct {
 	loader     Loader
 	spec       *Spec
 	operations []*exported
-	declared   map[string]bool  // methods and shapes of paths of operations that are written
-	ids        map[string]bool  // operationIds that are taken
-	sources    map[string]*node // what was declared, by file and key
-	mocks      []entry          // what mocks files say of operations
+	declared   map[string]bool         // methods and shapes of paths of operations that are written
+	ids        map[string]bool         // operationIds that are taken
+	sources    map[string]*syntax.Node // what was declared, by file and key
+	mocks      []syntax.Entry          // what mocks files say of operations
 }
 
 // exported are the endpoints of one method and path, in the order declared.
@@ -75,19 +76,14 @@ func (s *Spec) title() string {
 // readFiles reads what was declared in its own words, and the documents.
 func (x *exporter) readFiles() (documents []*openapi.Node, err error) {
 	for _, file := range x.spec.files {
-		read := readerNamed(file)
-		if read == nil {
+		if !syntax.Reads(file) {
 			continue
 		}
 		data, err := readFile(file)
 		if err != nil {
 			return nil, fmt.Errorf("%s: %w", file, err)
 		}
-		src, err := newSource(file, data)
-		if err != nil {
-			return nil, fmt.Errorf("%s: %w", file, err)
-		}
-		docs, _ := read(src)
+		docs, _ := syntax.Read(file, data)
 		index := 0
 		for _, doc := range docs {
 			if isDocument(doc) {
@@ -99,11 +95,11 @@ func (x *exporter) readFiles() (documents []*openapi.Node, err error) {
 				documents = append(documents, bundled)
 			}
 			if isMocks(doc) {
-				x.mocks = append(x.mocks, doc.entries...)
+				x.mocks = append(x.mocks, doc.Entries...)
 			}
-			for _, n := range doc.items {
-				for _, e := range n.entries {
-					x.sources[file+" ["+strconv.Itoa(index)+"]."+e.key.text.Value] = e.value
+			for _, n := range doc.Items {
+				for _, e := range n.Entries {
+					x.sources[file+" ["+strconv.Itoa(index)+"]."+e.Key.Text.Value] = e.Value
 				}
 				index++
 			}
@@ -113,7 +109,7 @@ func (x *exporter) readFiles() (documents []*openapi.Node, err error) {
 }
 
 // source is what was declared at a key of a file; nil when it was declared in Go.
-func (x *exporter) source(pos Pos, key string) *openapi.Node {
+func (x *exporter) source(pos syntax.Pos, key string) *openapi.Node {
 	if n := x.sources[pos.File+" "+key]; n != nil {
 		t := documentNode(n)
 		hideSecrets(t)
@@ -315,8 +311,8 @@ func (x *exporter) unsaid(at *openapi.Node, o *exported) {
 		}
 	}
 	for _, e := range x.mocks {
-		if op := o.operation; op != nil && (e.key.text.Value == op.ID && op.ID != "" || e.key.text.Value == op.Method+" "+op.Path) {
-			t := documentNode(nested(e.value))
+		if op := o.operation; op != nil && (e.Key.Text.Value == op.ID && op.ID != "" || e.Key.Text.Value == op.Method+" "+op.Path) {
+			t := documentNode(nested(e.Value))
 			hideSecrets(t)
 			list.Append(t)
 		}
@@ -342,12 +338,12 @@ func fixed(r *Response) bool {
 	names := map[string]bool{}
 	for _, h := range r.Headers {
 		name := strings.ToLower(h.Name)
-		if names[name] || !r.Raw && hasTags(h.Value.Value) {
+		if names[name] || !r.Raw && syntax.HasTags(h.Value.Value) {
 			return false
 		}
 		names[name] = true
 	}
-	return r.External == nil && (r.Raw || !hasTags(r.Body.Value))
+	return r.External == nil && (r.Raw || !syntax.HasTags(r.Body.Value))
 }
 
 // sockets writes the paths of WebSocket connections, for which OpenAPI has no words.

@@ -9,6 +9,7 @@ import (
 	"testing"
 
 	"mockserver/config/openapi"
+	"mockserver/config/syntax"
 )
 
 // exportedFrom writes a configuration, and returns what is exported of it, as JSON
@@ -338,16 +339,12 @@ func FuzzExportedText(f *testing.F) {
 	f.Fuzz(func(t *testing.T, text string) {
 		text = strings.ToValidUTF8(text, "?")
 		document := openapi.MapTree().Set(text, openapi.ListTree(openapi.TextTree(text), openapi.MapTree(), openapi.ListTree(), openapi.NullTree()))
-		for form, read := range map[string]reader{"yaml": readYAML, "json": readJSON} {
+		for _, form := range []string{"yaml", "json"} {
 			data, err := WriteExport(document, form)
 			if err != nil {
 				t.Fatalf("%s of %q: %v", form, text, err)
 			}
-			src, err := newSource("a."+form, data)
-			if err != nil {
-				t.Fatalf("%s of %q: %v", form, text, err)
-			}
-			docs, problems := read(src)
+			docs, problems := syntax.Read("a."+form, data)
 			if err := problems.Err(); err != nil || len(docs) != 1 {
 				t.Fatalf("%s of %q: %v in %q", form, text, err, data)
 			}

@@ -8,6 +8,7 @@ import (
 	"strings"
 
 	"mockserver/config/openapi"
+	"mockserver/config/syntax"
 )
 
 // circumstance is when an endpoint answers, and what it is called.
@@ -77,7 +78,7 @@ func writeAnswer(responses *openapi.Node, r *Response, when circumstance) {
 			continue
 		}
 		header := openapi.MapTree().Set("schema", openapi.MapTree().SetText("type", "string"))
-		if text := h.Value.Value; r.Raw || !hasTags(text) {
+		if text := h.Value.Value; r.Raw || !syntax.HasTags(text) {
 			header.Set("example", openapi.TextTree(text))
 		} else {
 			header.SetText("x-mockserver-template", text)
@@ -95,7 +96,7 @@ func writeAnswer(responses *openapi.Node, r *Response, when circumstance) {
 	case r.External != nil:
 		external := openapi.MapTree().SetText("provider", r.External.Provider).SetText("path", withoutUsers(r.External.Path.Value))
 		media.Set("x-mockserver-external-body", external.SetText("sheet-name", r.External.Sheet.Value))
-	case !r.Raw && hasTags(text):
+	case !r.Raw && syntax.HasTags(text):
 		addTemplate(media, text)
 	default:
 		addExample(media, bodyTree(text, json), when)
@@ -105,7 +106,7 @@ func writeAnswer(responses *openapi.Node, r *Response, when circumstance) {
 // mediaType is the type of an answer's body, and whether that is JSON.
 func mediaType(r *Response) (typ string, json bool) {
 	for _, h := range r.Headers {
-		if strings.EqualFold(h.Name, "Content-Type") && (r.Raw || !hasTags(h.Value.Value)) {
+		if strings.EqualFold(h.Name, "Content-Type") && (r.Raw || !syntax.HasTags(h.Value.Value)) {
 			return h.Value.Value, IsJSON(h.Value.Value)
 		}
 	}
@@ -189,7 +190,7 @@ func addExample(media, value *openapi.Node, when circumstance) {
 func looksLikeJSON(text string) bool {
 	for {
 		text = strings.TrimLeft(text, " \t\r\n")
-		begin, end := NextTag(text)
+		begin, end := syntax.NextTag(text)
 		if begin > 0 || begin == len(text) || !strings.HasPrefix(text, "{%") && !strings.HasPrefix(text, "{{#") && !strings.HasPrefix(text, "{{/") {
 			break
 		}

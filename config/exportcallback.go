@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"mockserver/config/openapi"
+	"mockserver/config/syntax"
 )
 
 // callbacks writes webhooks as callbacks, those whose URL OpenAPI can say: made of
@@ -46,12 +47,12 @@ func callback(w *Webhook, when circumstance) *openapi.Node {
 	if w.Body.Value != "" {
 		typ, json := "application/json", true
 		for _, h := range w.Headers {
-			if strings.EqualFold(h.Name, "Content-Type") && !hasTags(h.Value.Value) {
+			if strings.EqualFold(h.Name, "Content-Type") && !syntax.HasTags(h.Value.Value) {
 				typ, json = h.Value.Value, IsJSON(h.Value.Value)
 			}
 		}
 		media := openapi.MapTree()
-		if hasTags(w.Body.Value) {
+		if syntax.HasTags(w.Body.Value) {
 			addTemplate(media, w.Body.Value)
 		} else {
 			media.Set("example", bodyTree(w.Body.Value, json))
@@ -86,5 +87,5 @@ func runtimeURL(text string) (url string, ok bool) {
 		}
 		return "{$request.header." + name + "}"
 	})
-	return url, !hasTags(url)
+	return url, !syntax.HasTags(url)
 }

@@ -4,14 +4,15 @@ import (
 	"fmt"
 	"slices"
 
+	"mockserver/config/syntax"
 	"mockserver/internal/wording"
 )
 
 // Fault is a way for an answer to go wrong.
 type Fault struct {
-	Pos  Pos    // left zero in Go
-	Key  string // left "" in Go
-	Type string // one of FaultTypes
+	Pos  syntax.Pos // left zero in Go
+	Key  string     // left "" in Go
+	Type string     // one of FaultTypes
 	// Rate is the share of the requests that have the fault, 0..1; every request has
 	// it where Rate is 0 and Rated is not set.
 	Rate           float64
@@ -46,17 +47,17 @@ func (f *Fault) EffectiveRate() float64 {
 }
 
 func (d *decoder) fault(v value) *Fault {
-	f := &Fault{Pos: v.pos(), Key: v.key}
-	fill(d, v.node, v.key, faultFields, f)
+	f := &Fault{Pos: v.Pos(), Key: v.key}
+	fill(d, v.Node, v.key, faultFields, f)
 	return f
 }
 
 func setFaultType(d *decoder, v value, f *Fault) {
-	if !slices.Contains(FaultTypes, v.text.Value) {
+	if !slices.Contains(FaultTypes, v.Text.Value) {
 		d.refuse(v)
 		return
 	}
-	f.Type = v.text.Value
+	f.Type = v.Text.Value
 }
 
 func setFaultRate(d *decoder, v value, f *Fault) {

@@ -7,6 +7,7 @@ import (
 	"strings"
 	"time"
 
+	"mockserver/config/syntax"
 	"mockserver/internal/wording"
 )
 
@@ -14,25 +15,25 @@ import (
 type kinds uint8
 
 const (
-	nulls   kinds = 1 << nullNode
-	bools   kinds = 1 << boolNode
-	numbers kinds = 1 << numberNode
-	texts   kinds = 1 << textNode
-	lists   kinds = 1 << listNode
-	maps    kinds = 1 << mapNode
+	nulls   kinds = 1 << syntax.NullNode
+	bools   kinds = 1 << syntax.BoolNode
+	numbers kinds = 1 << syntax.NumberNode
+	texts   kinds = 1 << syntax.TextNode
+	lists   kinds = 1 << syntax.ListNode
+	maps    kinds = 1 << syntax.MapNode
 
 	scalars  = bools | numbers | texts
 	bodies   = scalars | lists | maps
 	anything = nulls | bodies
 )
 
-func (k kinds) has(kind kind) bool { return k&(1<<kind) != 0 }
+func (k kinds) has(kind syntax.Kind) bool { return k&(1<<kind) != 0 }
 
 // String lists the kinds: "a text, a list or a map". That a value may be left
 // empty is not worth a word.
 func (k kinds) String() string {
 	var names []string
-	for _, kind := range []kind{textNode, numberNode, boolNode, listNode, mapNode} {
+	for _, kind := range []syntax.Kind{syntax.TextNode, syntax.NumberNode, syntax.BoolNode, syntax.ListNode, syntax.MapNode} {
 		if k.has(kind) {
 			names = append(names, kind.String())
 		}
@@ -111,7 +112,7 @@ func (r row) accepts() string {
 		return r.form
 	case r.length != 0:
 		return r.length.accepts(r.most)
-	case r.upTo > 0 && r.kinds.has(textNode):
+	case r.upTo > 0 && r.kinds.has(syntax.TextNode):
 		return fmt.Sprintf("a number from 0 to %d, or a percentage such as 1%%,", r.upTo)
 	case r.upTo > 0:
 		return fmt.Sprintf("a number from 0 to %d", r.upTo)
@@ -169,37 +170,37 @@ type field[T any] struct {
 // value is a node where it stands: nodes that aliases share stand at several
 // places, so a node does not know its key path.
 type value struct {
-	*node
+	*syntax.Node
 	key  string
 	name string // of the key in a map with a table, as it is written
 	row  row
 }
 
 // asText returns the text of a scalar at its place.
-func (v value) asText() Text {
-	t := v.text
+func (v value) asText() syntax.Text {
+	t := v.Text
 	t.Key = v.key
 	return t
 }
 
 // decoder collects the mistakes of one file.
 type decoder struct {
-	tally
+	syntax.Collector
 	// reported are the key paths found wrong in the current endpoint: what is built
 	// without them is not to be complained of again.
 	reported map[string]bool
 }
 
-func (d *decoder) wrong(pos Pos, key, format string, args ...any) {
+func (d *decoder) wrong(pos syntax.Pos, key, format string, args ...any) {
 	d.known(key)
-	if !d.full() {
-		d.add(Problem{Pos: pos, Key: key, What: fmt.Sprintf(format, args...)})
+	if !d.Full() {
+		d.Add(syntax.Problem{Pos: pos, Key: key, What: fmt.Sprintf(format, args...)})
 	}
 }
 
 // known notes that what stands at a key path is wrong, and that it is said.
 func (d *decoder) known(key string) {
-	if d.full() && d.reported != nil {
+	if d.Full() && d.reported != nil {
 		return // nothing more is said
 	}
 	if d.reported == nil {
@@ -214,22 +215,22 @@ func under(key, name string) string { return key + "." + wording.Label(name) }
 // about is wrong for a value, unless its reader has refused it: what stands for it
 // is not what was written.
 func (d *decoder) about(v value, format string, args ...any) {
-	if v.faulty {
+	if v.Faulty {
 		d.known(v.key)
 		return
 	}
-	d.wrong(v.pos(), v.key, format, args...)
+	d.wrong(v.Pos(), v.key, format, args...)
 }
 
 // part is a value inside another that is a list, or a map without a table.
-func (v value) part(n *node, key string, r *row) value {
-	return value{node: n, key: v.key + key, row: *r}
+func (v value) part(n *syntax.Node, key string, r *row) value {
+	return value{Node: n, key: v.key + key, row: *r}
 }
 
 // parts are the items of a list.
 func (v value) parts() []value {
-	all := make([]value, len(v.items))
-	for i, n := range v.items {
+	all := make([]value, len(v.Items))
+	for i, n := range v.Items {
 		all[i] = v.part(n, "["+strconv.Itoa(i)+"]", v.row.item)
 	}
 	return all
@@ -238,10 +239,10 @@ func (v value) parts() []value {
 // take tells whether a value is of a kind that its row accepts, and refuses it
 // otherwise.
 func (d *decoder) take(v value) bool {
-	if v.faulty {
+	if v.Faulty {
 		d.known(v.key)
 	}
-	if !v.row.kinds.has(v.kind) {
+	if !v.row.kinds.has(v.Kind) {
 		d.refuse(v)
 		return false
 	}
@@ -251,27 +252,27 @@ func (d *decoder) take(v value) bool {
 // refuse says that a value is none of those that its key accepts.
 func (d *decoder) refuse(v value) {
 	hint := ""
-	if v.kind == textNode && len(v.row.enum) > 0 {
-		hint = wording.DidYouMean(v.text.Value, v.row.enum)
+	if v.Kind == syntax.TextNode && len(v.row.enum) > 0 {
+		hint = wording.DidYouMean(v.Text.Value, v.row.enum)
 	}
-	if empty := v.row.empty(); v.kind == nullNode && empty != "" {
+	if empty := v.row.empty(); v.Kind == syntax.NullNode && empty != "" {
 		if v.name != "" {
 			empty = wording.Label(v.name) + ": " + empty
 		}
 		d.about(v, "is null; expected %s: write %s for an empty one", v.row.accepts(), empty)
 		return
 	}
-	d.about(v, "is %s%s; %s is accepted", v.shown(), hint, v.row.accepts())
+	d.about(v, "is %s%s; %s is accepted", v.Shown(), hint, v.row.accepts())
 }
 
 // fill decodes the entries of a map by the table of its fields.
-func fill[T any](d *decoder, n *node, key string, fields []field[T], into *T) {
+func fill[T any](d *decoder, n *syntax.Node, key string, fields []field[T], into *T) {
 	misspelt := map[string]bool{} // the keys that unknown ones seem to mean
-	for _, e := range n.entries {
-		if d.full() {
+	for _, e := range n.Entries {
+		if d.Full() {
 			return
 		}
-		name := e.key.text.Value
+		name := e.Key.Text.Value
 		at := under(key, name)
 		i := slices.IndexFunc(fields, func(f field[T]) bool { return f.takes(name) })
 		if i < 0 {
@@ -283,10 +284,10 @@ func fill[T any](d *decoder, n *node, key string, fields []field[T], into *T) {
 				hint = fmt.Sprintf(" (did you mean %q?)", meant)
 			}
 			misspelt[meant] = true
-			d.about(value{node: e.key, key: at}, "unknown key%s; accepted are %s", hint, strings.Join(keysOf(fields), ", "))
+			d.about(value{Node: e.Key, key: at}, "unknown key%s; accepted are %s", hint, strings.Join(keysOf(fields), ", "))
 			continue
 		}
-		v := value{node: e.value, key: at, name: name, row: fields[i].row}
+		v := value{Node: e.Value, key: at, name: name, row: fields[i].row}
 		if d.take(v) {
 			fields[i].set(d, v, into)
 		}
@@ -300,12 +301,12 @@ func fill[T any](d *decoder, n *node, key string, fields []field[T], into *T) {
 
 // require says that a required key of a map is missing, or given twice over. Of
 // those that are only misspelt it was said.
-func (d *decoder) require(n *node, key string, r row, misspelt map[string]bool) {
-	given, instead := n.get(r.key) != nil, r.unless != "" && n.get(r.unless) != nil
+func (d *decoder) require(n *syntax.Node, key string, r row, misspelt map[string]bool) {
+	given, instead := n.Get(r.key) != nil, r.unless != "" && n.Get(r.unless) != nil
 	switch {
 	case given && instead:
 		other := under(key, r.unless)
-		d.wrong(n.get(r.unless).pos(), other, "%s", bothGiven(r.key, r.unless))
+		d.wrong(n.Get(r.unless).Pos(), other, "%s", bothGiven(r.key, r.unless))
 	case given || instead:
 	case misspelt[r.key] || r.unless != "" && misspelt[r.unless]:
 		d.known(under(key, r.key))
@@ -314,7 +315,7 @@ func (d *decoder) require(n *node, key string, r row, misspelt map[string]bool) 
 		if r.unless != "" {
 			or = "; or " + r.unless
 		}
-		d.wrong(n.pos(), key, "%s is missing: %s%s", r.key, r.doc, or)
+		d.wrong(n.Pos(), key, "%s is missing: %s%s", r.key, r.doc, or)
 		d.known(under(key, r.key))
 	}
 }
@@ -355,9 +356,9 @@ func keysOf[T any](fields []field[T]) []string {
 }
 
 // toText is the setter of a text that is compiled later.
-func toText[T any](at func(*T) *Text) func(*decoder, value, *T) {
+func toText[T any](at func(*T) *syntax.Text) func(*decoder, value, *T) {
 	return func(_ *decoder, v value, into *T) {
-		if v.kind != nullNode {
+		if v.Kind != syntax.NullNode {
 			*at(into) = v.asText()
 		}
 	}
@@ -365,13 +366,13 @@ func toText[T any](at func(*T) *Text) func(*decoder, value, *T) {
 
 // toString is the setter of a plain text.
 func toString[T any](at func(*T) *string) func(*decoder, value, *T) {
-	return func(_ *decoder, v value, into *T) { *at(into) = v.text.Value }
+	return func(_ *decoder, v value, into *T) { *at(into) = v.Text.Value }
 }
 
 // toMethod is the setter of a method, in any case.
 func toMethod[T any](at func(*T) *string) func(*decoder, value, *T) {
 	return func(d *decoder, v value, into *T) {
-		method := changeCase(v.text.Value, 'a', 'z')
+		method := changeCase(v.Text.Value, 'a', 'z')
 		if method == "" || methodFault(method) != "" {
 			d.refuse(v)
 			return
@@ -382,7 +383,7 @@ func toMethod[T any](at func(*T) *string) func(*decoder, value, *T) {
 
 // toBool is the setter of a boolean.
 func toBool[T any](at func(*T) *bool) func(*decoder, value, *T) {
-	return func(_ *decoder, v value, into *T) { *at(into) = v.truth() }
+	return func(_ *decoder, v value, into *T) { *at(into) = v.Truth() }
 }
 
 // toDuration is the setter of a duration, as its row has it.
@@ -399,16 +400,16 @@ func toDuration[T any](at func(*T) *time.Duration) func(*decoder, value, *T) {
 func (d *decoder) duration(v value) (t time.Duration, ok bool) {
 	var err error
 	switch {
-	case v.kind == textNode:
-		t, err = time.ParseDuration(v.text.Value)
+	case v.Kind == syntax.TextNode:
+		t, err = time.ParseDuration(v.Text.Value)
 	case v.row.length.millis():
-		t, err = unitsOf(v.number, time.Millisecond)
+		t, err = unitsOf(v.Number, time.Millisecond)
 	default:
-		t, err = unitsOf(v.number, time.Second)
+		t, err = unitsOf(v.Number, time.Second)
 	}
 	r := v.row
-	if err != nil || strings.HasPrefix(v.text.Value, "-") || r.length.above() && t == 0 || r.most > 0 && t > r.most ||
-		r.length.unit() && v.kind == numberNode && !isZero(v.number) {
+	if err != nil || strings.HasPrefix(v.Text.Value, "-") || r.length.above() && t == 0 || r.most > 0 && t > r.most ||
+		r.length.unit() && v.Kind == syntax.NumberNode && !isZero(v.Number) {
 		d.refuse(v)
 		return 0, false
 	}
@@ -423,7 +424,7 @@ func isZero(number string) bool {
 // toInteger is the setter of an integer between the bounds of its row.
 func toInteger[T any](at func(*T) *int) func(*decoder, value, *T) {
 	return func(d *decoder, v value, into *T) {
-		n, err := strconv.Atoi(v.number)
+		n, err := strconv.Atoi(v.Number)
 		if err != nil || n < v.row.min || n > v.row.max {
 			d.refuse(v)
 			return
@@ -436,9 +437,9 @@ func toInteger[T any](at func(*T) *int) func(*decoder, value, *T) {
 // is a percentage.
 func toNumber[T any](at func(*T) *float64) func(*decoder, value, *T) {
 	return func(d *decoder, v value, into *T) {
-		text, part := v.number, 1.0
-		if v.kind == textNode {
-			text, part = percentage(v.text.Value), 100
+		text, part := v.Number, 1.0
+		if v.Kind == syntax.TextNode {
+			text, part = percentage(v.Text.Value), 100
 		}
 		f, err := strconv.ParseFloat(text, 64)
 		if f /= part; err != nil || strings.HasPrefix(text, "-") || f > float64(v.row.upTo) {

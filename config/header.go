@@ -4,6 +4,7 @@ import (
 	"net/textproto"
 	"slices"
 
+	"mockserver/config/syntax"
 	"mockserver/internal/wording"
 )
 
@@ -12,20 +13,20 @@ import (
 // found by what is served: :content-type is Content-Type. What becomes the name of
 // another header is a mistake.
 func (d *decoder) canonicalNames(v value) {
-	if !slices.ContainsFunc(v.entries, func(e entry) bool { return e.key.keyword }) {
+	if !slices.ContainsFunc(v.Entries, func(e syntax.Entry) bool { return e.Key.Keyword }) {
 		return
 	}
-	written := make(map[string]string, len(v.entries))
-	for _, e := range v.entries {
-		name := e.key.text.Value
-		if e.key.keyword {
-			e.key.text.Value = textproto.CanonicalMIMEHeaderKey(name)
+	written := make(map[string]string, len(v.Entries))
+	for _, e := range v.Entries {
+		name := e.Key.Text.Value
+		if e.Key.Keyword {
+			e.Key.Text.Value = textproto.CanonicalMIMEHeaderKey(name)
 		}
-		if first, ok := written[e.key.text.Value]; ok {
-			d.wrong(e.key.pos(), under(v.key, e.key.text.Value),
+		if first, ok := written[e.Key.Text.Value]; ok {
+			d.wrong(e.Key.Pos(), under(v.key, e.Key.Text.Value),
 				"is the same header as %q; several values of one header are a list", wording.Clip(first))
 			continue
 		}
-		written[e.key.text.Value] = name
+		written[e.Key.Text.Value] = name
 	}
 }

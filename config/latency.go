@@ -9,6 +9,7 @@ import (
 	"strings"
 	"time"
 
+	"mockserver/config/syntax"
 	"mockserver/internal/wording"
 )
 
@@ -16,8 +17,8 @@ import (
 // forms is declared: Min and Max, the points of Curve, Median and Sigma, or none,
 // when there are only rates. The zero value is no latency.
 type Latency struct {
-	Pos Pos    // left zero in Go
-	Key string // left "" in Go
+	Pos syntax.Pos // left zero in Go
+	Key string     // left "" in Go
 
 	// Min and Max are the bounds of a uniform latency. Min alone is a fixed one, Max
 	// alone begins at 0; Load and Complete see to it that Max is Min at least.
@@ -83,11 +84,11 @@ type latencyForm struct {
 
 // latency decodes a latency; nil when there is nothing in it.
 func (d *decoder) latency(v value) *Latency {
-	if len(v.entries) == 0 && !v.faulty {
+	if len(v.Entries) == 0 && !v.Faulty {
 		d.about(v, "is an empty map; %s, or failure-rate and timeout-rate are accepted", latencyForms)
 	}
-	l := latencyForm{Latency: Latency{Pos: v.pos(), Key: v.key}}
-	fill(d, v.node, v.key, latencyFields, &l)
+	l := latencyForm{Latency: Latency{Pos: v.Pos(), Key: v.key}}
+	fill(d, v.Node, v.key, latencyFields, &l)
 	slices.SortStableFunc(l.Curve, func(a, b Percentile) int { return cmp.Compare(a.Rank, b.Rank) })
 	l.complete(l.maxGiven)
 	return &l.Latency
@@ -204,7 +205,7 @@ func (c *checker) latency(l *Latency, at []string) {
 }
 
 // latencyForm tells whether a latency is of one form, and complains of several.
-func (c *checker) latencyForm(l *Latency, n *node, at []string) bool {
+func (c *checker) latencyForm(l *Latency, n *syntax.Node, at []string) bool {
 	uniform, curve, lognormal := "", "", ""
 	if n == nil {
 		for _, g := range []struct {
@@ -217,8 +218,8 @@ func (c *checker) latencyForm(l *Latency, n *node, at []string) bool {
 			}
 		}
 	} else {
-		for _, e := range n.entries {
-			switch name := e.key.text.Value; name {
+		for _, e := range n.Entries {
+			switch name := e.Key.Text.Value; name {
 			case "min", "max", "min-ms", "max-ms":
 				uniform = cmp.Or(uniform, name)
 			case "median", "sigma":
@@ -238,7 +239,7 @@ func (c *checker) latencyForm(l *Latency, n *node, at []string) bool {
 	return false
 }
 
-func (c *checker) uniform(l *Latency, n *node, at []string) {
+func (c *checker) uniform(l *Latency, n *syntax.Node, at []string) {
 	low, high := spelt(n, "min", "min-ms"), spelt(n, "max", "max-ms")
 	switch {
 	case !c.lengthOf(l.Min, below(at, low)) || !c.lengthOf(l.Max, below(at, high)):
@@ -248,13 +249,13 @@ func (c *checker) uniform(l *Latency, n *node, at []string) {
 }
 
 // curve checks that lengths do not fall where percentiles rise.
-func (c *checker) curve(l *Latency, n *node, at []string) {
+func (c *checker) curve(l *Latency, n *syntax.Node, at []string) {
 	low := spelt(n, "min", "min-ms")
 	if !c.lengthOf(l.Min, below(at, low)) {
 		return
 	}
 	high := spelt(n, "max", "max-ms")
-	if l.Max != 0 || n != nil && n.get("p100") != nil && n.get(high) != nil {
+	if l.Max != 0 || n != nil && n.Get("p100") != nil && n.Get(high) != nil {
 		c.wrong(bothGiven("p100", high)+": they are the same", below(at, high)...)
 		return
 	}
@@ -283,11 +284,11 @@ func (c *checker) curve(l *Latency, n *node, at []string) {
 }
 
 // percentileKey is the key that a percentile was given by.
-func percentileKey(n *node, rank float64) string {
+func percentileKey(n *syntax.Node, rank float64) string {
 	if n != nil {
-		for _, e := range n.entries {
-			if r, ok := rankOf(e.key.text.Value); ok && r == rank {
-				return e.key.text.Value
+		for _, e := range n.Entries {
+			if r, ok := rankOf(e.Key.Text.Value); ok && r == rank {
+				return e.Key.Text.Value
 			}
 		}
 		if rank == 100 {
@@ -303,14 +304,14 @@ func (c *checker) lognormal(l *Latency, at []string) {
 	case l.Median == 0:
 		c.wrong("median is missing: sigma spreads around it", below(at, "median")...)
 	case !c.lengthOf(l.Median, below(at, "median")):
-	case n != nil && n.get("sigma") == nil:
+	case n != nil && n.Get("sigma") == nil:
 		c.wrong("sigma is missing: how far the latency spreads around the median, 0.4, say", below(at, "sigma")...)
 	case !(l.Sigma >= 0 && l.Sigma <= maxSigma):
 		c.wrong(fmt.Sprintf("sigma is %v; a number from 0 to %d is accepted", l.Sigma, maxSigma), below(at, "sigma")...)
 	}
 }
 
-func (c *checker) rates(l *Latency, n *node, at []string) {
+func (c *checker) rates(l *Latency, n *syntax.Node, at []string) {
 	timeout := spelt(n, "timeout", "timeout-ms")
 	const slack = 1e-9 // a sum such as 0.7 + 0.2 + 0.1 may come out above 1
 	switch {
@@ -318,7 +319,7 @@ func (c *checker) rates(l *Latency, n *node, at []string) {
 	case l.FailureRate+l.TimeoutRate > 1+slack:
 		c.wrong(fmt.Sprintf("failure-rate and timeout-rate are %v together; 1 at most is accepted", l.FailureRate+l.TimeoutRate), below(at, "timeout-rate")...)
 	}
-	if c.lengthOf(l.Timeout, below(at, timeout)) && n != nil && n.get(timeout) != nil && n.get("timeout-rate") == nil {
+	if c.lengthOf(l.Timeout, below(at, timeout)) && n != nil && n.Get(timeout) != nil && n.Get("timeout-rate") == nil {
 		c.warn("has no effect: it is for timeout-rate, which is not given", below(at, timeout)...)
 	}
 }
@@ -342,16 +343,16 @@ func (c *checker) lengthOf(t time.Duration, at []string) bool {
 }
 
 // twice complains of a value that is given by both of its keys.
-func (c *checker) twice(n *node, at []string, one, other string) {
-	if n != nil && n.get(one) != nil && n.get(other) != nil {
+func (c *checker) twice(n *syntax.Node, at []string, one, other string) {
+	if n != nil && n.Get(one) != nil && n.Get(other) != nil {
 		c.wrong(bothGiven(one, other), below(at, other)...)
 	}
 }
 
 // spelt is the key that was written of two for the same, the first unless it is the
 // other.
-func spelt(n *node, one, other string) string {
-	if n != nil && n.get(one) == nil && n.get(other) != nil {
+func spelt(n *syntax.Node, one, other string) string {
+	if n != nil && n.Get(one) == nil && n.Get(other) != nil {
 		return other
 	}
 	return one

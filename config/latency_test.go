@@ -6,6 +6,8 @@ import (
 	"strings"
 	"testing"
 	"time"
+
+	"mockserver/config/syntax"
 )
 
 // withKeys is an endpoint with further keys, one a line.
@@ -116,10 +118,10 @@ func TestWhatALatencyMayBe(t *testing.T) {
 		"min: 1ms, timeout-rate: 1, timeout-ms: 30000": {Min: ms, Max: ms, TimeoutRate: 1, Timeout: 30 * time.Second},
 	} {
 		got := only(t, "f.yml", withKeys("latency: {"+inside+"}")).Latency
-		if got.Key != atLatency || got.Pos != (Pos{"f.yml", 4, 14}) {
+		if got.Key != atLatency || got.Pos != (syntax.Pos{File: "f.yml", Line: 4, Column: 14}) {
 			t.Errorf("%s: %s at %v", inside, got.Key, got.Pos)
 		}
-		got.Pos, got.Key = Pos{}, ""
+		got.Pos, got.Key = syntax.Pos{}, ""
 		if !reflect.DeepEqual(*got, want) {
 			t.Errorf("%s is\n%+v\nwant\n%+v", inside, *got, want)
 		}
@@ -160,7 +162,7 @@ func FuzzPercentage(f *testing.F) {
 		if known := s.Validate(text) == nil; known != (number != "") {
 			t.Errorf("%q is %q; the schema knows it: %v", text, number, known)
 		}
-		if number != "" && (!IsJSONNumber(number) || number[0] == '-') {
+		if number != "" && (!syntax.IsJSONNumber(number) || number[0] == '-') {
 			t.Errorf("%q is %q", text, number)
 		}
 	})

@@ -6,12 +6,13 @@ import (
 	"strings"
 	"time"
 
+	"mockserver/config/syntax"
 	"mockserver/internal/wording"
 )
 
 // RateLimit bounds how many requests of one key an endpoint answers in a window.
 type RateLimit struct {
-	Pos       Pos           // left zero in Go
+	Pos       syntax.Pos    // left zero in Go
 	Key       string        // left "" in Go
 	Algorithm string        // one of LimitAlgorithms; "" means the first
 	Window    time.Duration // 0 means DefaultWindow
@@ -27,10 +28,10 @@ var LimitAlgorithms = []string{"sliding-window", "fixed-window", "token-bucket"}
 // Capacity is how many requests of an endpoint are served at once, and how many
 // wait for that in order. What comes beyond that is answered 503.
 type Capacity struct {
-	Pos        Pos    // left zero in Go
-	Key        string // left "" in Go
-	Concurrent int    // above 0
-	Queue      int    // 0 lets none wait
+	Pos        syntax.Pos // left zero in Go
+	Key        string     // left "" in Go
+	Concurrent int        // above 0
+	Queue      int        // 0 lets none wait
 }
 
 // Defaults of rate limits.
@@ -73,29 +74,29 @@ var (
 const keyPattern = `^((query|path)-params\..+|(header-params\.)?[A-Za-z0-9!#$%&'*+.^_` + "`" + `|~-]+)$`
 
 func setRateLimit(d *decoder, v value, e *Endpoint) {
-	e.RateLimit = &RateLimit{Pos: v.pos(), Key: v.key}
-	fill(d, v.node, v.key, rateLimitFields, e.RateLimit)
+	e.RateLimit = &RateLimit{Pos: v.Pos(), Key: v.key}
+	fill(d, v.Node, v.key, rateLimitFields, e.RateLimit)
 }
 
 func setLimitKey(d *decoder, v value, l *RateLimit) {
-	if v.text.Value == "" {
+	if v.Text.Value == "" {
 		d.refuse(v)
 		return
 	}
-	l.By = v.text.Value // what is wrong with it, the path may have to tell
+	l.By = v.Text.Value // what is wrong with it, the path may have to tell
 }
 
 func setAlgorithm(d *decoder, v value, l *RateLimit) {
-	if !slices.Contains(LimitAlgorithms, v.text.Value) {
+	if !slices.Contains(LimitAlgorithms, v.Text.Value) {
 		d.refuse(v)
 		return
 	}
-	l.Algorithm = v.text.Value
+	l.Algorithm = v.Text.Value
 }
 
 func setCapacity(d *decoder, v value, e *Endpoint) {
-	e.Capacity = &Capacity{Pos: v.pos(), Key: v.key}
-	fill(d, v.node, v.key, capacityFields, e.Capacity)
+	e.Capacity = &Capacity{Pos: v.Pos(), Key: v.key}
+	fill(d, v.Node, v.key, capacityFields, e.Capacity)
 }
 
 func (c *checker) rateLimit(l *RateLimit, at []string) {

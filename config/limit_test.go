@@ -5,6 +5,8 @@ import (
 	"slices"
 	"testing"
 	"time"
+
+	"mockserver/config/syntax"
 )
 
 func TestMistakesOfLimits(t *testing.T) {
@@ -66,7 +68,7 @@ func TestWhatLimitsMayBe(t *testing.T) {
 		if limit.Key != atEndpoint+".rate-limit" || limit.Pos.Line != 4 || got.Capacity.Concurrent != 50 || got.Capacity.Queue != 200 {
 			t.Errorf("%+v %+v", limit, got.Capacity)
 		}
-		limit.Pos, limit.Key = Pos{}, ""
+		limit.Pos, limit.Key = syntax.Pos{}, ""
 		if !reflect.DeepEqual(limit, want) {
 			t.Errorf("%s is %+v, want %+v", inside, limit, want)
 		}

@@ -10,6 +10,7 @@ import (
 	"slices"
 	"strings"
 
+	"mockserver/config/syntax"
 	"mockserver/internal/wording"
 )
 
@@ -146,7 +147,7 @@ func (l *lister) entry(path string, e fs.DirEntry) error {
 		return l.list(path)
 	case l.all && link && isDirectory(path):
 		l.links = append(l.links, path)
-	case !e.IsDir() && readerNamed(path) != nil:
+	case !e.IsDir() && syntax.Reads(path):
 		l.files = append(l.files, path)
 	case l.note && (e.IsDir() || link && isDirectory(path)):
 		l.left.Subdirectories = append(l.left.Subdirectories, e.Name())
@@ -157,7 +158,7 @@ func (l *lister) entry(path string, e fs.DirEntry) error {
 // hide notes a hidden file that would be read if it were not, unless it is a part of a
 // mounted ConfigMap.
 func (l *lister) hide(dir string, e fs.DirEntry) {
-	if l.note && !e.IsDir() && !strings.HasPrefix(e.Name(), "..") && readerNamed(e.Name()) != nil {
+	if l.note && !e.IsDir() && !strings.HasPrefix(e.Name(), "..") && syntax.Reads(e.Name()) {
 		path, err := filepath.Rel(l.left.Directory, filepath.Join(dir, e.Name()))
 		if err == nil {
 			l.left.Hidden = append(l.left.Hidden, path)

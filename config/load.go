@@ -9,17 +9,9 @@ import (
 	"path/filepath"
 	"strings"
 
+	"mockserver/config/syntax"
 	"mockserver/internal/wording"
 )
-
-// reader turns the text of a file into its documents.
-type reader func(*source) ([]*node, Problems)
-
-// extensions are the syntaxes that are read.
-var extensions = []struct {
-	name string
-	read reader
-}{{".yml", readYAML}, {".yaml", readYAML}, {".json", readJSON}, {".edn", readEDN}}
 
 // Load is Load of the zero Loader.
 func Load(paths ...string) *Spec { return Loader{}.Load(paths...) }
@@ -92,7 +84,7 @@ func (l Loader) Parse(name string, data []byte) *Spec {
 	if dir == "." {
 		dir = ""
 	}
-	if int64(len(data)) > maxFileSize {
+	if int64(len(data)) > syntax.MaxFileSize {
 		spec.Problems = append(spec.Problems, fileProblem(name, tooLarge))
 		return spec
 	}
@@ -118,17 +110,12 @@ func (s *Spec) add(name, dir string, data []byte, listed bool) {
 	if listed {
 		s.given.listed[absolutePath(name)] = true
 	}
-	read, what := readerOf(name)
-	if what != "" {
-		s.Problems = append(s.Problems, fileProblem(name, what))
+	if !syntax.Reads(name) {
+		s.Problems = append(s.Problems, fileProblem(name, fmt.Sprintf("files named %q are not read; the extension is %s",
+			strings.ToLower(filepath.Ext(name)), wording.OneOf(syntax.Extensions()))))
 		return
 	}
-	src, err := newSource(name, data)
-	if err != nil {
-		s.Problems = append(s.Problems, fileProblem(name, err.Error()))
-		return
-	}
-	docs, problems := read(src)
+	docs, problems := syntax.Read(name, data)
 	before := len(s.Problems)
 	if listed {
 		docs, problems = withoutStrays(name, docs, problems)
@@ -142,45 +129,17 @@ func (s *Spec) add(name, dir string, data []byte, listed bool) {
 }
 
 // isEmpty tells whether no document holds anything, not even an empty list.
-func isEmpty(docs []*node) bool {
+func isEmpty(docs []*syntax.Node) bool {
 	for _, doc := range docs {
-		if doc.kind != nullNode {
+		if doc.Kind != syntax.NullNode {
 			return false
 		}
 	}
 	return true
 }
 
-func fileProblem(name, what string) Problem {
-	return Problem{Pos: Pos{File: name}, What: what}
-}
-
-// readerOf picks the reader of a file, or says why there is none.
-func readerOf(name string) (reader, string) {
-	if read := readerNamed(name); read != nil {
-		return read, ""
-	}
-	extension := strings.ToLower(filepath.Ext(name))
-	return nil, fmt.Sprintf("files named %q are not read; the extension is %s", extension, wording.OneOf(extensionNames()))
-}
-
-// readerNamed is the reader of a file's extension, nil where there is none.
-func readerNamed(name string) reader {
-	extension := filepath.Ext(name)
-	for _, e := range extensions {
-		if strings.EqualFold(e.name, extension) {
-			return e.read
-		}
-	}
-	return nil
-}
-
-func extensionNames() []string {
-	names := make([]string, len(extensions))
-	for i, e := range extensions {
-		names[i] = e.name
-	}
-	return names
+func fileProblem(name, what string) syntax.Problem {
+	return syntax.Problem{Pos: syntax.Pos{File: name}, What: what}
 }
 
 const tooLarge = "the file is larger than 64 MiB, which is the most that is read"
@@ -210,14 +169,14 @@ func readFile(path string) ([]byte, error) {
 		return nil, fmt.Errorf("cannot be read: %w", bare(err))
 	}
 	defer f.Close()
-	if info.Size() > maxFileSize {
+	if info.Size() > syntax.MaxFileSize {
 		return nil, errors.New(tooLarge)
 	}
-	data, err := io.ReadAll(io.LimitReader(f, maxFileSize+1))
+	data, err := io.ReadAll(io.LimitReader(f, syntax.MaxFileSize+1))
 	switch {
 	case err != nil:
 		return nil, fmt.Errorf("cannot be read: %w", bare(err))
-	case len(data) > maxFileSize:
+	case len(data) > syntax.MaxFileSize:
 		return nil, errors.New(tooLarge)
 	}
 	return data, nil

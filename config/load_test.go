@@ -5,6 +5,8 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+
+	"mockserver/config/syntax"
 )
 
 // write puts a file into a directory and returns its path.
@@ -48,7 +50,7 @@ func TestFilesThatCannotBeRead(t *testing.T) {
 	pipe := filepath.Join(dir, "pipe.yml")
 	makePipe(t, pipe)
 	large := write(t, dir, "large.yml", "")
-	if err := os.Truncate(large, maxFileSize+1); err != nil {
+	if err := os.Truncate(large, syntax.MaxFileSize+1); err != nil {
 		t.Fatal(err)
 	}
 	for path, want := range map[string]string{
@@ -69,7 +71,7 @@ func TestFilesThatCannotBeRead(t *testing.T) {
 			t.Errorf("got %v, want %s: %s", got, path, want)
 		}
 	}
-	if got := Parse("a.yml", make([]byte, maxFileSize+1)).Problems.Error(); got != "a.yml: "+tooLarge {
+	if got := Parse("a.yml", make([]byte, syntax.MaxFileSize+1)).Problems.Error(); got != "a.yml: "+tooLarge {
 		t.Errorf("in memory: %.200s", got)
 	}
 }

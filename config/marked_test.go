@@ -4,6 +4,8 @@ import (
 	"slices"
 	"strings"
 	"testing"
+
+	"mockserver/config/syntax"
 )
 
 // marker stands in a test's configuration where a problem is expected; it is
@@ -11,8 +13,8 @@ import (
 const marker = "§"
 
 // marked takes the markers out of a text and returns where they stood.
-func marked(file, text string) (string, []Pos) {
-	var places []Pos
+func marked(file, text string) (string, []syntax.Pos) {
+	var places []syntax.Pos
 	var clean strings.Builder
 	for {
 		before, after, found := strings.Cut(text, marker)
@@ -21,7 +23,7 @@ func marked(file, text string) (string, []Pos) {
 			return clean.String(), places
 		}
 		sofar := clean.String()
-		places = append(places, Pos{
+		places = append(places, syntax.Pos{
 			File:   file,
 			Line:   1 + strings.Count(sofar, "\n"),
 			Column: len(sofar) - strings.LastIndexByte(sofar, '\n'),
@@ -37,7 +39,7 @@ type complaint struct {
 }
 
 // expect compares problems with the places marked and the complaints in order.
-func expect(t *testing.T, got Problems, places []Pos, want []complaint) {
+func expect(t *testing.T, got syntax.Problems, places []syntax.Pos, want []complaint) {
 	t.Helper()
 	if len(got) != len(want) || len(places) != len(want) {
 		t.Fatalf("%d problems, %d marked, %d expected:\n%v", len(got), len(places), len(want), got)
@@ -91,7 +93,7 @@ func only(t *testing.T, file, text string) Endpoint {
 
 func TestMarkedComputesPlacesFromOne(t *testing.T) {
 	text, places := marked("f", "§a\n  é§b")
-	want := []Pos{{"f", 1, 1}, {"f", 2, 5}}
+	want := []syntax.Pos{{File: "f", Line: 1, Column: 1}, {File: "f", Line: 2, Column: 5}}
 	if text != "a\n  éb" || !slices.Equal(places, want) {
 		t.Errorf("got %q %v, want %v", text, places, want)
 	}

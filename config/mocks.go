@@ -5,13 +5,14 @@ import (
 	"strings"
 
 	"mockserver/config/openapi"
+	"mockserver/config/syntax"
 	"mockserver/internal/wording"
 )
 
 // givenMocks is what is a mocks file, or may be one, as it was read.
 type givenMocks struct {
-	doc   *node
-	whole *node // the document that it is, or the only item of
+	doc   *syntax.Node
+	whole *syntax.Node // the document that it is, or the only item of
 	dir   string
 }
 
@@ -34,34 +35,34 @@ var mockKeys = []string{
 
 // isMocks tells whether a document of a file says what operations answer: it is a map of
 // maps, and no item that lacks its list.
-func isMocks(doc *node) bool {
-	return mayBeMocks(doc) && !slices.ContainsFunc(doc.entries, func(e entry) bool { return e.value.kind != mapNode })
+func isMocks(doc *syntax.Node) bool {
+	return mayBeMocks(doc) && !slices.ContainsFunc(doc.Entries, func(e syntax.Entry) bool { return e.Value.Kind != syntax.MapNode })
 }
 
 // mayBeMocks tells whether a document is one that says so, but for values that are no
 // maps: the names of operations tell then.
-func mayBeMocks(doc *node) bool {
-	return doc.kind == mapNode && len(doc.entries) > 0 && !mayBeItem(doc)
+func mayBeMocks(doc *syntax.Node) bool {
+	return doc.Kind == syntax.MapNode && len(doc.Entries) > 0 && !mayBeItem(doc)
 }
 
 // isMapping reports whether a map of maps is what WireMock answers a request with.
-func isMapping(doc *node) bool { return doc.get("request") != nil && doc.get("response") != nil }
+func isMapping(doc *syntax.Node) bool { return doc.Get("request") != nil && doc.Get("response") != nil }
 
 // mayBeBareMocks tells the same of a map of EDN without brackets around it, which is read
 // as the one item of a list.
-func mayBeBareMocks(doc *node) bool {
-	return doc.kind == listNode && len(doc.items) == 1 && doc.items[0].pos() == doc.pos() && mayBeMocks(doc.items[0])
+func mayBeBareMocks(doc *syntax.Node) bool {
+	return doc.Kind == syntax.ListNode && len(doc.Items) == 1 && doc.Items[0].Pos() == doc.Pos() && mayBeMocks(doc.Items[0])
 }
 
 // looksLikeMocks tells the same of a file that nobody named, but lies in a directory that
 // was: one of its maps has a key that operations are given.
-func looksLikeMocks(doc *node) bool {
+func looksLikeMocks(doc *syntax.Node) bool {
 	if mayBeBareMocks(doc) {
-		doc = doc.items[0]
+		doc = doc.Items[0]
 	}
-	return mayBeMocks(doc) && slices.ContainsFunc(doc.entries, func(e entry) bool {
-		return slices.ContainsFunc(e.value.entries, func(inner entry) bool {
-			key := inner.key.text.Value
+	return mayBeMocks(doc) && slices.ContainsFunc(doc.Entries, func(e syntax.Entry) bool {
+		return slices.ContainsFunc(e.Value.Entries, func(inner syntax.Entry) bool {
+			key := inner.Key.Text.Value
 			return slices.Contains(mockKeys, key) || slices.Contains(keysOf(responseFields), key)
 		})
 	})
@@ -73,30 +74,30 @@ func (s *Spec) mocks(g *given, operations []operation) map[*openapi.Operation][]
 	found := map[*openapi.Operation][]mock{}
 	for _, m := range g.mocks {
 		if !isMocks(m.doc) && !namesOne(m.doc, operations) || isMapping(m.doc) && len(g.documents) == 0 {
-			s.decodeFile([]*node{m.whole}, m.dir, 0)
+			s.decodeFile([]*syntax.Node{m.whole}, m.dir, 0)
 			continue
 		}
 		if len(g.documents) == 0 && lacksVersion(m.doc) {
-			s.Problems = append(s.Problems, Problem{Pos: m.doc.pos(), What: noVersion})
+			s.Problems = append(s.Problems, syntax.Problem{Pos: m.doc.Pos(), What: noVersion})
 			continue
 		}
 		if len(g.documents) == 0 {
-			s.Problems = append(s.Problems, Problem{Pos: m.doc.pos(), What: "this map of maps is a mocks file, which says what the operations of an " +
-				"OpenAPI document answer, and there is no such document; it is given with --config (-c), and " + hintsOf(m.doc.pos().File).list})
+			s.Problems = append(s.Problems, syntax.Problem{Pos: m.doc.Pos(), What: "this map of maps is a mocks file, which says what the operations of an " +
+				"OpenAPI document answer, and there is no such document; it is given with --config (-c), and " + hintsOf(m.doc.Pos().File).list})
 			continue
 		}
 		d := decoder{}
-		for _, e := range m.doc.entries {
+		for _, e := range m.doc.Entries {
 			d.mock(e, m.dir, operations, found)
 		}
-		s.Problems = append(s.Problems, d.problems...)
+		s.Problems = append(s.Problems, d.Problems...)
 	}
 	return found
 }
 
 // mock decodes what is said of one operation: of all that have its name.
-func (d *decoder) mock(e entry, dir string, operations []operation, found map[*openapi.Operation][]mock) {
-	name := e.key.text.Value
+func (d *decoder) mock(e syntax.Entry, dir string, operations []operation, found map[*openapi.Operation][]mock) {
+	name := e.Key.Text.Value
 	var meant []operation
 	for _, o := range operations {
 		if o.is(name) {
@@ -109,18 +110,18 @@ func (d *decoder) mock(e entry, dir string, operations []operation, found map[*o
 			if strings.Contains(name, "/") {
 				of = "method and path"
 			}
-			d.about(value{node: e.key, key: wording.Label(name)}, "there is no operation of that %s%s; the operationId of one is accepted, or its method and path as they are served, such as %s %s",
+			d.about(value{Node: e.Key, key: wording.Label(name)}, "there is no operation of that %s%s; the operationId of one is accepted, or its method and path as they are served, such as %s %s",
 				of, wording.DidYouMean(name, namesOf(operations)), some.Method, wording.Clip(some.Path))
 		}
 		return
 	}
-	if e.value.kind != mapNode {
-		d.refuse(value{node: e.value, key: wording.Label(name), row: row{kinds: maps, form: "a map with keys of an answer, such as body,"}})
+	if e.Value.Kind != syntax.MapNode {
+		d.refuse(value{Node: e.Value, key: wording.Label(name), row: row{kinds: maps, form: "a map with keys of an answer, such as body,"}})
 		return
 	}
 	for _, o := range meant {
 		d.reported = nil
-		m := d.mockOf(e.value, wording.Label(name), o)
+		m := d.mockOf(e.Value, wording.Label(name), o)
 		m.Dir = dir
 		if d.reported == nil {
 			found[o.Operation] = append(found[o.Operation], m)
@@ -134,12 +135,12 @@ func (o *operation) is(name string) bool {
 }
 
 // namesOne tells whether a key of a document is the name of an operation.
-func namesOne(doc *node, operations []operation) bool {
+func namesOne(doc *syntax.Node, operations []operation) bool {
 	names := map[string]bool{}
 	for _, name := range namesOf(operations) {
 		names[name] = true
 	}
-	return slices.ContainsFunc(doc.entries, func(e entry) bool { return names[e.key.text.Value] })
+	return slices.ContainsFunc(doc.Entries, func(e syntax.Entry) bool { return names[e.Key.Text.Value] })
 }
 
 // namesOf are all names that a mocks file may call operations by.
@@ -156,9 +157,9 @@ func namesOf(operations []operation) []string {
 
 // mockOf decodes what is said of an operation: the keys of a response, or those of an
 // endpoint, or both.
-func (d *decoder) mockOf(n *node, key string, o operation) mock {
+func (d *decoder) mockOf(n *syntax.Node, key string, o operation) mock {
 	n = nested(n)
-	e := Endpoint{Pos: n.pos(), Key: key, Method: o.Method, Path: Text{Value: o.Path, Pos: o.pos(), Key: o.Pointer, folded: true}}
+	e := Endpoint{Pos: n.Pos(), Key: key, Method: o.Method, Path: syntax.Text{Value: o.Path, Pos: o.pos(), Key: o.Pointer, Folded: true}}
 	optional := slices.Clone(mockFields)
 	for i := range optional {
 		optional[i].required = false
@@ -166,28 +167,28 @@ func (d *decoder) mockOf(n *node, key string, o operation) mock {
 	fill(d, n, key, optional, &e)
 	d.finish(&e, key, n)
 	return mock{
-		Endpoint: e, answers: n.get("response") != nil || n.get("responses") != nil, calls: n.get("webhook") != nil || n.get("webhooks") != nil,
+		Endpoint: e, answers: n.Get("response") != nil || n.Get("responses") != nil, calls: n.Get("webhook") != nil || n.Get("webhooks") != nil,
 	}
 }
 
 // nested puts the keys of a response that stand beside those of an endpoint into one.
-func nested(n *node) *node {
-	var own, inner []entry
-	for _, e := range n.entries {
-		if slices.Contains(keysOf(responseFields), e.key.text.Value) {
+func nested(n *syntax.Node) *syntax.Node {
+	var own, inner []syntax.Entry
+	for _, e := range n.Entries {
+		if slices.Contains(keysOf(responseFields), e.Key.Text.Value) {
 			inner = append(inner, e)
 		} else {
 			own = append(own, e)
 		}
 	}
-	if len(inner) == 0 || n.get("response") != nil {
+	if len(inner) == 0 || n.Get("response") != nil {
 		return n
 	}
-	place := Text{Pos: n.pos(), folded: true}
+	place := syntax.Text{Pos: n.Pos(), Folded: true}
 	name := place
 	name.Value = "response"
-	response := &node{kind: mapNode, text: place, entries: inner}
-	return &node{kind: mapNode, text: n.text, entries: append(own, entry{key: &node{kind: textNode, text: name}, value: response})}
+	response := &syntax.Node{Kind: syntax.MapNode, Text: place, Entries: inner}
+	return &syntax.Node{Kind: syntax.MapNode, Text: n.Text, Entries: append(own, syntax.Entry{Key: &syntax.Node{Kind: syntax.TextNode, Text: name}, Value: response})}
 }
 
 // over is a generated endpoint with what the mock says in place of what the document

@@ -9,6 +9,7 @@ import (
 	"unicode"
 
 	"mockserver/config/openapi"
+	"mockserver/config/syntax"
 	"mockserver/internal/wording"
 )
 
@@ -22,6 +23,9 @@ type Loader struct {
 	Seed uint64
 	// Validate compiles what requests are held against, for openapi.Operation.Check.
 	Validate bool
+	// SampleRequests makes a request to each operation of an OpenAPI document, for
+	// openapi.Operation.Sample.
+	SampleRequests bool
 	// Single takes a map with the one key endpoint, or websocket, for a list of it: Parse
 	// reads a single endpoint then as it stands.
 	Single bool
@@ -39,7 +43,7 @@ type given struct {
 // withoutParts leaves out the files that are parts of a document and lie in its
 // directory: they are no configuration, and need not be one. It returns the problems
 // that reading the others has had.
-func (g *given) withoutParts(problems Problems, referenced []string) Problems {
+func (g *given) withoutParts(problems syntax.Problems, referenced []string) syntax.Problems {
 	parts := map[string]bool{}
 	for _, name := range referenced {
 		if name = absolutePath(name); g.listed[name] {
@@ -49,8 +53,8 @@ func (g *given) withoutParts(problems Problems, referenced []string) Problems {
 	if len(parts) == 0 {
 		return problems
 	}
-	g.mocks = slices.DeleteFunc(g.mocks, func(m givenMocks) bool { return parts[absolutePath(m.doc.pos().File)] })
-	return slices.DeleteFunc(problems, func(p Problem) bool { return parts[absolutePath(p.Pos.File)] })
+	g.mocks = slices.DeleteFunc(g.mocks, func(m givenMocks) bool { return parts[absolutePath(m.doc.Pos().File)] })
+	return slices.DeleteFunc(problems, func(p syntax.Problem) bool { return parts[absolutePath(p.Pos.File)] })
 }
 
 // givenDocument is an OpenAPI document as it was read.
@@ -79,23 +83,23 @@ func (s *Spec) Catalogue() []string {
 }
 
 // isDocument tells whether a document of a file is one of OpenAPI.
-func isDocument(doc *node) bool {
-	return doc.kind == mapNode && (doc.get("openapi") != nil || doc.get("swagger") != nil)
+func isDocument(doc *syntax.Node) bool {
+	return doc.Kind == syntax.MapNode && (doc.Get("openapi") != nil || doc.Get("swagger") != nil)
 }
 
 // lacksVersion tells whether a document of a file would be one of OpenAPI if it said so.
-func lacksVersion(doc *node) bool {
-	paths := doc.get("paths")
-	return !isDocument(doc) && paths != nil && paths.kind == mapNode
+func lacksVersion(doc *syntax.Node) bool {
+	paths := doc.Get("paths")
+	return !isDocument(doc) && paths != nil && paths.Kind == syntax.MapNode
 }
 
 const noVersion = "the document has paths, but does not say which version of OpenAPI it is written in; the key openapi is accepted, 3.0.3 or 3.1.0, say"
 
 // asLists makes lists of items that stand alone, where that is accepted.
-func (g *given) asLists(docs []*node) []*node {
+func (g *given) asLists(docs []*syntax.Node) []*syntax.Node {
 	for i, doc := range docs {
-		if g.single && doc.kind == mapNode && len(doc.entries) == 1 && (doc.get("endpoint") != nil || doc.get("websocket") != nil) {
-			docs[i] = &node{kind: listNode, text: Text{Pos: doc.pos()}, items: []*node{doc}}
+		if g.single && doc.Kind == syntax.MapNode && len(doc.Entries) == 1 && (doc.Get("endpoint") != nil || doc.Get("websocket") != nil) {
+			docs[i] = &syntax.Node{Kind: syntax.ListNode, Text: syntax.Text{Pos: doc.Pos()}, Items: []*syntax.Node{doc}}
 		}
 	}
 	return docs
@@ -103,15 +107,15 @@ func (g *given) asLists(docs []*node) []*node {
 
 // setAside takes OpenAPI documents and mocks files out of the documents of a file, to be
 // read when all files are. It returns what is left, lists.
-func (g *given) setAside(docs []*node, name, dir string) []*node {
-	return slices.DeleteFunc(docs, func(doc *node) bool {
+func (g *given) setAside(docs []*syntax.Node, name, dir string) []*syntax.Node {
+	return slices.DeleteFunc(docs, func(doc *syntax.Node) bool {
 		switch {
 		case isDocument(doc):
 			g.documents = append(g.documents, givenDocument{root: documentNode(doc), name: name, dir: dir})
 		case mayBeMocks(doc):
 			g.mocks = append(g.mocks, givenMocks{doc: doc, whole: doc, dir: dir})
 		case mayBeBareMocks(doc):
-			g.mocks = append(g.mocks, givenMocks{doc: doc.items[0], whole: doc, dir: dir})
+			g.mocks = append(g.mocks, givenMocks{doc: doc.Items[0], whole: doc, dir: dir})
 		default:
 			return false
 		}
@@ -158,7 +162,7 @@ func (s *Spec) finish(l Loader) {
 // options are those that documents are read with.
 func (l Loader) options(s *Spec, dir string) openapi.Options {
 	return openapi.Options{
-		Seed: l.Seed, AllowRemoteRefs: l.AllowRemoteRefs, Checks: l.Validate,
+		Seed: l.Seed, AllowRemoteRefs: l.AllowRemoteRefs, Checks: l.Validate, Samples: l.SampleRequests,
 		Open: func(name string) (*openapi.Node, []openapi.Problem) {
 			data, err := readFile(name)
 			if err != nil {
@@ -181,20 +185,12 @@ func (l Loader) options(s *Spec, dir string) openapi.Options {
 // readDocument reads the text of a document, or of a part of one: YAML, which JSON is
 // too, or EDN where the name says so.
 func readDocument(name string, data []byte) (*openapi.Node, []openapi.Problem) {
-	read := readerNamed(name)
-	if read == nil {
-		read = readJSON // which tries YAML
-	}
-	src, err := newSource(name, data)
-	if err != nil {
-		return nil, []openapi.Problem{{File: name, What: err.Error()}}
-	}
-	docs, problems := read(src)
+	docs, problems := syntax.Read(name, data)
 	var out []openapi.Problem
 	for _, p := range problems {
 		out = append(out, openapi.Problem{File: p.Pos.File, Line: p.Pos.Line, Column: p.Pos.Column, What: p.What, Warning: p.Warning})
 	}
-	docs = slices.DeleteFunc(docs, func(doc *node) bool { return doc.kind == nullNode })
+	docs = slices.DeleteFunc(docs, func(doc *syntax.Node) bool { return doc.Kind == syntax.NullNode })
 	if len(docs) == 0 {
 		if len(out) == 0 {
 			out = append(out, openapi.Problem{File: name, What: "the file is empty"})
@@ -205,43 +201,43 @@ func readDocument(name string, data []byte) (*openapi.Node, []openapi.Problem) {
 }
 
 // documentNode is a node as package openapi reads it.
-func documentNode(n *node) *openapi.Node {
-	pos := n.pos()
-	out := &openapi.Node{Text: n.text.Value, File: pos.File, Line: pos.Line, Column: pos.Column}
-	switch n.kind {
-	case boolNode:
+func documentNode(n *syntax.Node) *openapi.Node {
+	pos := n.Pos()
+	out := &openapi.Node{Text: n.Text.Value, File: pos.File, Line: pos.Line, Column: pos.Column}
+	switch n.Kind {
+	case syntax.BoolNode:
 		out.Kind, out.Text = openapi.Bool, "false"
-		if n.truth() {
+		if n.Truth() {
 			out.Text = "true"
 		}
-	case numberNode:
+	case syntax.NumberNode:
 		out.Kind = openapi.Text // infinity: JSON has no number for it
-		if n.number != "" {
-			out.Kind, out.Text = openapi.Number, n.number
+		if n.Number != "" {
+			out.Kind, out.Text = openapi.Number, n.Number
 		}
-	case textNode:
+	case syntax.TextNode:
 		out.Kind = openapi.Text
-	case listNode:
-		out.Kind, out.Items = openapi.List, make([]*openapi.Node, len(n.items))
-		for i, item := range n.items {
+	case syntax.ListNode:
+		out.Kind, out.Items = openapi.List, make([]*openapi.Node, len(n.Items))
+		for i, item := range n.Items {
 			out.Items[i] = documentNode(item)
 		}
-	case mapNode:
-		out.Kind, out.Entries = openapi.Map, make([]openapi.Entry, len(n.entries))
-		for i, e := range n.entries {
-			at := e.key.pos()
-			out.Entries[i] = openapi.Entry{Key: e.key.text.Value, Line: at.Line, Column: at.Column, Value: documentNode(e.value)}
+	case syntax.MapNode:
+		out.Kind, out.Entries = openapi.Map, make([]openapi.Entry, len(n.Entries))
+		for i, e := range n.Entries {
+			at := e.Key.Pos()
+			out.Entries[i] = openapi.Entry{Key: e.Key.Text.Value, Line: at.Line, Column: at.Column, Value: documentNode(e.Value)}
 		}
 	}
 	return out
 }
 
 // problemsOf are the problems of a document.
-func problemsOf(ps []openapi.Problem) Problems {
-	out := make(Problems, len(ps))
+func problemsOf(ps []openapi.Problem) syntax.Problems {
+	out := make(syntax.Problems, len(ps))
 	for i, p := range ps {
-		out[i] = Problem{
-			Pos: Pos{File: p.File, Line: p.Line, Column: p.Column}, Key: pointerLabel(p.Pointer), What: p.What, Warning: p.Warning, Kind: p.Kind,
+		out[i] = syntax.Problem{
+			Pos: syntax.Pos{File: p.File, Line: p.Line, Column: p.Column}, Key: pointerLabel(p.Pointer), What: p.What, Warning: p.Warning, Kind: p.Kind,
 		}
 	}
 	return out
@@ -265,13 +261,13 @@ type operation struct {
 }
 
 // pos is where the operation is declared.
-func (o operation) pos() Pos { return Pos{File: o.File, Line: o.Line, Column: o.Column} }
+func (o operation) pos() syntax.Pos { return syntax.Pos{File: o.File, Line: o.Line, Column: o.Column} }
 
 // endpoint is what an operation answers when nothing else is said of it.
-func (o operation) endpoint(problems *Problems) Endpoint {
+func (o operation) endpoint(problems *syntax.Problems) Endpoint {
 	e := Endpoint{
 		Pos: o.pos(), Key: o.Pointer, Dir: o.dir, Method: o.Method, Template: true, Operation: o.Operation,
-		Path: Text{Value: o.Path, Pos: o.pos(), Key: o.Pointer, folded: true},
+		Path: syntax.Text{Value: o.Path, Pos: o.pos(), Key: o.Pointer, Folded: true},
 		Doc:  Doc{Tags: o.Tags, Summary: o.Summary, Description: o.Description, RouterName: o.ID},
 	}
 	e.Response = Response{Pos: e.Pos, Raw: true}
@@ -298,17 +294,17 @@ func (o operation) response(a *openapi.Answer) Response {
 	for _, h := range a.Headers {
 		r.Headers = append(r.Headers, o.header(h.Name, h.Value))
 	}
-	r.Body = Text{Value: string(a.Body), Pos: o.pos(), Key: o.Pointer, folded: true}
+	r.Body = syntax.Text{Value: string(a.Body), Pos: o.pos(), Key: o.Pointer, Folded: true}
 	return r
 }
 
 func (o operation) header(name, value string) Header {
-	return Header{Name: name, Value: Text{Value: value, Pos: o.pos(), Key: o.Pointer, folded: true}}
+	return Header{Name: name, Value: syntax.Text{Value: value, Pos: o.pos(), Key: o.Pointer, Folded: true}}
 }
 
 // webhook is a callback of an operation as a webhook; or why it cannot be sent.
-func (o operation) webhook(cb *openapi.Callback) (Webhook, *Problem) {
-	pos := Pos{File: cb.File, Line: cb.Line, Column: cb.Column}
+func (o operation) webhook(cb *openapi.Callback) (Webhook, *syntax.Problem) {
+	pos := syntax.Pos{File: cb.File, Line: cb.Line, Column: cb.Column}
 	var answer *openapi.Answer
 	if o.Default < len(o.Answers) {
 		answer = &o.Answers[o.Default]
@@ -323,12 +319,12 @@ func (o operation) webhook(cb *openapi.Callback) (Webhook, *Problem) {
 		what = "requests with the method " + wording.Label(cb.Method) + " are not sent"
 	}
 	if what != "" {
-		return Webhook{}, &Problem{Pos: pos, Key: pointerLabel(cb.Pointer), What: "the callback is not sent: " + what, Warning: true, Kind: "callbacks are not sent"}
+		return Webhook{}, &syntax.Problem{Pos: pos, Key: pointerLabel(cb.Pointer), What: "the callback is not sent: " + what, Warning: true, Kind: "callbacks are not sent"}
 	}
 	w := Webhook{
 		Pos: pos, Key: cb.Pointer, Method: cb.Method, Raw: true, Delay: cb.Delay,
-		URL:  Text{Value: target, Pos: pos, Key: cb.Pointer, folded: true},
-		Body: Text{Value: string(cb.Body), Pos: pos, Key: cb.Pointer, folded: true},
+		URL:  syntax.Text{Value: target, Pos: pos, Key: cb.Pointer, Folded: true},
+		Body: syntax.Text{Value: string(cb.Body), Pos: pos, Key: cb.Pointer, Folded: true},
 	}
 	if cb.Delayed && cb.Delay == 0 {
 		w.Delay = AtOnce

@@ -9,11 +9,12 @@ import (
 
 	"mockserver/config"
 	"mockserver/config/openapi"
+	"mockserver/config/syntax"
 )
 
 // answerOf reads a document of one operation that answers the schema, beside others, and
 // returns the body and the warnings.
-func answerOf(t *testing.T, schema, others string) (body string, problems config.Problems) {
+func answerOf(t *testing.T, schema, others string) (body string, problems syntax.Problems) {
 	t.Helper()
 	spec := config.Parse("excess.json", []byte(`{"openapi": "3.1.0", "info": {"title": "t", "version": "1"}, "paths": {"/x": {"get": {"responses": {"200":
 		{"description": "d", "content": {"application/json": {"schema": `+schema+`}}}}}}}, "components": {"schemas": {`+others+`}}}`))

@@ -75,19 +75,19 @@ func (e *Endpoint) Answers() []*Response {
 }
 
 func setResponses(d *decoder, v value, e *Endpoint) {
-	if len(v.items) == 0 {
+	if len(v.Items) == 0 {
 		d.about(v, "is an empty list; one answer or more is accepted")
 		return
 	}
-	e.Responses = make([]Outcome, 0, len(v.items))
+	e.Responses = make([]Outcome, 0, len(v.Items))
 	for _, one := range v.parts() {
-		if d.full() {
+		if d.Full() {
 			return
 		}
 		o := Outcome{Key: one.key}
 		if d.take(one) {
 			o.Response.begin(one)
-			fill(d, one.node, one.key, outcomeFields, &o)
+			fill(d, one.Node, one.key, outcomeFields, &o)
 		}
 		e.Responses = append(e.Responses, o)
 	}
@@ -110,11 +110,11 @@ func setOutcomeWebhooks(d *decoder, v value, o *Outcome) {
 }
 
 func setSelect(d *decoder, v value, e *Endpoint) {
-	if !slices.Contains(selects, v.text.Value) {
+	if !slices.Contains(selects, v.Text.Value) {
 		d.refuse(v)
 		return
 	}
-	e.Select = v.text.Value
+	e.Select = v.Text.Value
 }
 
 // outcomes checks the answers of an endpoint that has several, and how one is chosen.
@@ -132,7 +132,7 @@ func (c *checker) outcomes() {
 		c.wrong(bothGiven("response", "responses"), "responses")
 	}
 	for i := range c.Responses {
-		if c.full() {
+		if c.Full() {
 			return
 		}
 		o := &c.Responses[i]

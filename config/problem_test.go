@@ -5,13 +5,15 @@ import (
 	"slices"
 	"strings"
 	"testing"
+
+	"mockserver/config/syntax"
 )
 
 func TestProblemNamesWhatIsKnown(t *testing.T) {
-	for want, p := range map[string]Problem{
-		"f.yml:3:5: [0].endpoint: bad": {Pos: Pos{"f.yml", 3, 5}, Key: "[0].endpoint", What: "bad"},
-		"f.yml:3: bad":                 {Pos: Pos{"f.yml", 3, 0}, What: "bad"},
-		"f.yml: bad":                   {Pos: Pos{File: "f.yml"}, What: "bad"},
+	for want, p := range map[string]syntax.Problem{
+		"f.yml:3:5: [0].endpoint: bad": {Pos: syntax.Pos{File: "f.yml", Line: 3, Column: 5}, Key: "[0].endpoint", What: "bad"},
+		"f.yml:3: bad":                 {Pos: syntax.Pos{File: "f.yml", Line: 3, Column: 0}, What: "bad"},
+		"f.yml: bad":                   {Pos: syntax.Pos{File: "f.yml"}, What: "bad"},
 		"[0].endpoint: bad":            {Key: "[0].endpoint", What: "bad"},
 	} {
 		if got := p.String(); got != want {
@@ -76,22 +78,22 @@ func TestMistakesOfOneFileAreBounded(t *testing.T) {
 		t.Run(c.name, func(t *testing.T) {
 			spec := Parse(c.file, []byte(c.text))
 			got := spec.Problems
-			if n := len(spec.Broken) + len(spec.Endpoints); !got[0].Warning && n > maxMistakes+1 {
+			if n := len(spec.Broken) + len(spec.Endpoints); !got[0].Warning && n > syntax.MaxMistakes+1 {
 				t.Errorf("%d endpoints were read", n)
 			}
 			size := 0
 			for _, p := range got {
 				size += len(p.Key) + len(p.What)
 			}
-			if len(got) != maxMistakes+1 || size > 4<<20 {
+			if len(got) != syntax.MaxMistakes+1 || size > 4<<20 {
 				t.Fatalf("%d problems of %d bytes, the first %.200s", len(got), size, got[0])
 			}
 			for i, p := range got {
-				if p.Rest != (i == maxMistakes) {
+				if p.Rest != (i == syntax.MaxMistakes) {
 					t.Errorf("problem %d stands for the rest: %v", i, p.Rest)
 				}
 			}
-			if last := got[maxMistakes]; !strings.Contains(last.What, "there are more than 1000") || last.Pos.Line == 0 {
+			if last := got[syntax.MaxMistakes]; !strings.Contains(last.What, "there are more than 1000") || last.Pos.Line == 0 {
 				t.Errorf("the last is %v", last)
 			}
 			if lines := got.Lines(); lines[len(lines)-1] != "and at least 981 more" {
@@ -127,16 +129,16 @@ func TestManyWarningsAreNoMistake(t *testing.T) {
 }
 
 func TestAThousandMistakesAreAllKept(t *testing.T) {
-	got := Parse("f.yml", []byte(strings.Repeat("- 1\n", maxMistakes))).Problems
-	if lines := got.Lines(); len(got) != maxMistakes || got[maxMistakes-1].Rest || lines[len(lines)-1] != "and 980 more" {
+	got := Parse("f.yml", []byte(strings.Repeat("- 1\n", syntax.MaxMistakes))).Problems
+	if lines := got.Lines(); len(got) != syntax.MaxMistakes || got[syntax.MaxMistakes-1].Rest || lines[len(lines)-1] != "and 980 more" {
 		t.Errorf("%d problems, %s", len(got), lines[len(lines)-1])
 	}
 }
 
 func TestProblemsAreSortedByLineWithinTheirFile(t *testing.T) {
-	ps := Problems{
-		{Pos: Pos{"b", 9, 1}, What: "1"}, {Pos: Pos{"b", 2, 7}, What: "2"}, {Pos: Pos{"b", 2, 3}, What: "3"},
-		{Pos: Pos{"b", 1, 1}, What: "warning", Warning: true}, {Pos: Pos{"a", 1, 1}, What: "4"},
+	ps := syntax.Problems{
+		{Pos: syntax.Pos{File: "b", Line: 9, Column: 1}, What: "1"}, {Pos: syntax.Pos{File: "b", Line: 2, Column: 7}, What: "2"}, {Pos: syntax.Pos{File: "b", Line: 2, Column: 3}, What: "3"},
+		{Pos: syntax.Pos{File: "b", Line: 1, Column: 1}, What: "warning", Warning: true}, {Pos: syntax.Pos{File: "a", Line: 1, Column: 1}, What: "4"},
 	}
 	var order []string
 	for _, p := range ps.Errors() {
@@ -153,9 +155,9 @@ func TestProblemsAreSortedByLineWithinTheirFile(t *testing.T) {
 // Compiling finds its problems after all files were read, so the problems of two
 // files alternate.
 func TestProblemsOfTwoFilesThatAlternateAreGroupedByFile(t *testing.T) {
-	ps := Problems{
-		{Pos: Pos{"b", 6, 1}}, {Pos: Pos{"a", 6, 1}}, {Pos: Pos{"b", 3, 1}}, {Pos: Pos{"a", 3, 1}},
-		{Pos: Pos{"b", 7, 1}}, {Pos: Pos{File: "a"}}, {Key: "[0].endpoint"}, {Pos: Pos{"b", 3, 0}},
+	ps := syntax.Problems{
+		{Pos: syntax.Pos{File: "b", Line: 6, Column: 1}}, {Pos: syntax.Pos{File: "a", Line: 6, Column: 1}}, {Pos: syntax.Pos{File: "b", Line: 3, Column: 1}}, {Pos: syntax.Pos{File: "a", Line: 3, Column: 1}},
+		{Pos: syntax.Pos{File: "b", Line: 7, Column: 1}}, {Pos: syntax.Pos{File: "a"}}, {Key: "[0].endpoint"}, {Pos: syntax.Pos{File: "b", Line: 3, Column: 0}},
 	}
 	var order []string
 	for _, p := range ps.Errors() {
@@ -164,7 +166,7 @@ func TestProblemsOfTwoFilesThatAlternateAreGroupedByFile(t *testing.T) {
 	if want := []string{"b:3", "b:3:1", "b:6:1", "b:7:1", "a", "a:3:1", "a:6:1", ""}; !slices.Equal(order, want) {
 		t.Errorf("got %q, want %q", order, want)
 	}
-	ps = Problems{{Pos: Pos{"b", 9, 1}, Warning: true}, {Pos: Pos{"a", 1, 1}}, {Pos: Pos{"b", 2, 1}}}
+	ps = syntax.Problems{{Pos: syntax.Pos{File: "b", Line: 9, Column: 1}, Warning: true}, {Pos: syntax.Pos{File: "a", Line: 1, Column: 1}}, {Pos: syntax.Pos{File: "b", Line: 2, Column: 1}}}
 	if got := ps.Errors(); got[0].Pos.File != "b" {
 		t.Errorf("a file that came first with a warning stands behind: %v", got)
 	}

@@ -9,6 +9,7 @@ import (
 	"strings"
 	"time"
 
+	"mockserver/config/syntax"
 	"mockserver/internal/wording"
 )
 
@@ -186,7 +187,7 @@ func unitsOf(number string, unit time.Duration) (time.Duration, error) {
 // percentage returns the number in front of the % of a text; "" when it is none.
 func percentage(text string) string {
 	number, ok := strings.CutSuffix(text, "%")
-	if !ok || !IsJSONNumber(number) || strings.ContainsAny(number, "eE-") {
+	if !ok || !syntax.IsJSONNumber(number) || strings.ContainsAny(number, "eE-") {
 		return ""
 	}
 	return number

@@ -4,6 +4,8 @@ import (
 	"bytes"
 	"encoding/json"
 	"strings"
+
+	"mockserver/config/syntax"
 )
 
 // Schema returns the JSON Schema of the configuration language (draft 7, which
@@ -143,10 +145,10 @@ func bound(n int) *int64 {
 
 // duration says what a duration may be.
 func (s *schema) duration(r row) {
-	if r.kinds.has(textNode) {
+	if r.kinds.has(syntax.TextNode) {
 		s.Pattern = durationPattern
 	}
-	if !r.kinds.has(numberNode) {
+	if !r.kinds.has(syntax.NumberNode) {
 		return
 	}
 	if r.length.above() {
@@ -180,7 +182,7 @@ func (s *schema) choice(r row) {
 	for _, word := range r.enum {
 		words = append(words, word)
 	}
-	if r.kinds.has(nullNode) {
+	if r.kinds.has(syntax.NullNode) {
 		words = append(words, nil)
 	}
 	if !r.anyCase {
@@ -215,9 +217,9 @@ func (r row) types() any {
 	}
 	var names []string
 	for _, t := range []struct {
-		kind kind
+		kind syntax.Kind
 		name string
-	}{{textNode, "string"}, {numberNode, number}, {boolNode, "boolean"}, {listNode, "array"}, {mapNode, "object"}, {nullNode, "null"}} {
+	}{{syntax.TextNode, "string"}, {syntax.NumberNode, number}, {syntax.BoolNode, "boolean"}, {syntax.ListNode, "array"}, {syntax.MapNode, "object"}, {syntax.NullNode, "null"}} {
 		if r.kinds.has(t.kind) {
 			names = append(names, t.name)
 		}

@@ -15,6 +15,8 @@ import (
 
 	"github.com/santhosh-tekuri/jsonschema/v6"
 	"gopkg.in/yaml.v3"
+
+	"mockserver/config/syntax"
 )
 
 // validator compiles a schema, which checks it against the draft it names.
@@ -36,27 +38,27 @@ func validator(t testing.TB, text []byte) *jsonschema.Schema {
 }
 
 // jsonOf is a node as JSON has it.
-func jsonOf(n *node) any {
-	switch n.kind {
-	case boolNode:
-		return n.truth()
-	case numberNode:
-		if n.number == "" { // what JSON cannot say, the schema says nothing of
+func jsonOf(n *syntax.Node) any {
+	switch n.Kind {
+	case syntax.BoolNode:
+		return n.Truth()
+	case syntax.NumberNode:
+		if n.Number == "" { // what JSON cannot say, the schema says nothing of
 			return json.Number("0")
 		}
-		return json.Number(n.number)
-	case textNode:
-		return n.text.Value
-	case listNode:
+		return json.Number(n.Number)
+	case syntax.TextNode:
+		return n.Text.Value
+	case syntax.ListNode:
 		list := []any{}
-		for _, i := range n.items {
+		for _, i := range n.Items {
 			list = append(list, jsonOf(i))
 		}
 		return list
-	case mapNode:
+	case syntax.MapNode:
 		object := map[string]any{}
-		for _, e := range n.entries {
-			object[e.key.text.Value] = jsonOf(e.value)
+		for _, e := range n.Entries {
+			object[e.Key.Text.Value] = jsonOf(e.Value)
 		}
 		return object
 	}
@@ -66,14 +68,10 @@ func jsonOf(n *node) any {
 // documents are those of a file as JSON has them, without the empty ones.
 func documents(t testing.TB, name string, text []byte) []any {
 	t.Helper()
-	src, err := newSource(name, text)
-	if err != nil {
-		return nil
-	}
-	nodes, _ := readerNamed(name)(src)
+	nodes, _ := syntax.Read(name, text)
 	var docs []any
 	for _, n := range nodes {
-		if n.kind != nullNode {
+		if n.Kind != syntax.NullNode {
 			docs = append(docs, jsonOf(n))
 		}
 	}
@@ -94,17 +92,15 @@ func followsSchema(t testing.TB, s *jsonschema.Schema, name string, text []byte)
 // isList tells whether a file holds a list.
 func isList(t *testing.T, file string, text []byte) bool {
 	t.Helper()
-	src, err := newSource(file, text)
-	must(t, err)
-	docs, _ := readerNamed(file)(src)
-	return len(docs) > 0 && docs[0].kind == listNode
+	docs, _ := syntax.Read(file, text)
+	return len(docs) > 0 && docs[0].Kind == syntax.ListNode
 }
 
 func TestTheExamplesFollowTheSchema(t *testing.T) {
 	s := validator(t, Schema())
 	var files []string
-	for _, e := range extensions {
-		found, err := filepath.Glob("../examples/*" + e.name)
+	for _, e := range syntax.Extensions() {
+		found, err := filepath.Glob("../examples/*" + e)
 		must(t, err)
 		files = append(files, found...)
 	}
@@ -382,10 +378,10 @@ func TestEachRowOfTheTablesIsInTheSchema(t *testing.T) {
 				t.Errorf("%v: required is either of %s; want %s or %s", p.path, got, r.key, r.unless)
 			}
 			anyMap := r.key == "pattern" // the members of a JSON message
-			if r.kinds|nulls != anything && r.kinds.has(mapNode) && r.table == nil && r.value == nil && !anyMap {
+			if r.kinds|nulls != anything && r.kinds.has(syntax.MapNode) && r.table == nil && r.value == nil && !anyMap {
 				t.Errorf("%v.%s: of a map the row has neither a table nor a value", p.path, r.key)
 			}
-			if r.kinds|nulls != anything && r.kinds.has(listNode) && r.item == nil {
+			if r.kinds|nulls != anything && r.kinds.has(syntax.ListNode) && r.item == nil {
 				t.Errorf("%v.%s: of a list the row has no item", p.path, r.key)
 			}
 		}

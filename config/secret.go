@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	"mockserver/config/openapi"
+	"mockserver/config/syntax"
 	"mockserver/internal/wording"
 )
 
@@ -60,7 +61,7 @@ func ShownURL(text string) string { return wording.Clip(WithoutUser(text)) }
 func withoutUsers(template string) string {
 	plain := []byte(template)
 	for from := 0; from < len(plain); {
-		begin, end := NextTag(template[from:])
+		begin, end := syntax.NextTag(template[from:])
 		for i := from + begin; i < from+end; i++ {
 			plain[i] = standIn
 		}

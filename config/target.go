@@ -8,6 +8,7 @@ import (
 	"strings"
 	"unicode/utf8"
 
+	"mockserver/config/syntax"
 	"mockserver/internal/wording"
 )
 
@@ -15,14 +16,14 @@ import (
 const standIn = 0
 
 // target checks the URL of a webhook.
-func (c *checker) target(u *Text, keys ...string) {
+func (c *checker) target(u *syntax.Text, keys ...string) {
 	text := u.Value
 	s := scheme(text)
 	switch {
 	case text == "":
 		c.wrong("the URL is empty; https://host/path is accepted", keys...)
 		return
-	case TagStart(text) == 0: // it may render to anything
+	case syntax.TagStart(text) == 0: // it may render to anything
 	case s != "http" && s != "https":
 		c.wrong(fmt.Sprintf("%q does not begin with http:// or https://", wording.Clip(text)), keys...)
 		return
@@ -31,7 +32,7 @@ func (c *checker) target(u *Text, keys ...string) {
 }
 
 // url checks a URL that is requested: of a webhook, or of an external body.
-func (c *checker) url(u *Text, keys ...string) {
+func (c *checker) url(u *syntax.Text, keys ...string) {
 	at := func(offset int, what string, warning bool) {
 		pos := u.At(offset)
 		if pos.Line == 0 {
@@ -73,16 +74,16 @@ func LiteralFault(text string) (offset int, what string) {
 func literals(text string) func(yield func(int, string) bool) {
 	return func(yield func(int, string) bool) {
 		for at := 0; at < len(text); {
-			begin, end := NextTag(text[at:])
+			begin, end := syntax.NextTag(text[at:])
 			if begin > 0 && !yield(at, text[at:at+begin]) {
 				return
 			}
 			tag := text[at+begin : at+end]
 			at += end
-			if tagWord(tag) != "raw" {
+			if syntax.TagWord(tag) != "raw" {
 				continue
 			}
-			if end := RawEnd(text[at:]); end > 0 {
+			if end := syntax.RawEnd(text[at:]); end > 0 {
 				if !yield(at, text[at:at+end]) {
 					return
 				}
@@ -132,13 +133,13 @@ func isDigit(b byte) bool { return '0' <= b && b <= '9' }
 // it leaves open what stands there.
 func authorityOf(text string) (authority string, ok bool) {
 	begin := strings.Index(text, "://") + len("://")
-	if TagStart(text) < begin {
+	if syntax.TagStart(text) < begin {
 		return "", false
 	}
 	rest := text[begin:]
 	var b strings.Builder
 	for rest != "" {
-		tag, end := NextTag(rest)
+		tag, end := syntax.NextTag(rest)
 		if i := strings.IndexAny(rest[:tag], "/?#"); i >= 0 {
 			b.WriteString(rest[:i])
 			return b.String(), true

@@ -4,6 +4,8 @@ import (
 	"fmt"
 	"strings"
 	"testing"
+
+	"mockserver/config/syntax"
 )
 
 // toURL is an endpoint whose webhook goes to a URL, in double quotes.
@@ -149,7 +151,7 @@ func FuzzTarget(f *testing.F) {
 	f.Fuzz(func(t *testing.T, url string) {
 		e := Endpoint{Path: Plain("/x"), Webhooks: []Webhook{{Method: "POST", URL: Plain(url)}}}
 		err := New(e).Validate().Err()
-		if TagStart(url) < len(url) {
+		if syntax.TagStart(url) < len(url) {
 			return
 		}
 		if what := TargetFault([]byte(url)); (what == "") != (err == nil) {

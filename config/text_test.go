@@ -3,6 +3,8 @@ package config
 import (
 	"strings"
 	"testing"
+
+	"mockserver/config/syntax"
 )
 
 // TestTextAt looks up, for each text of a file, the letter Z in it, and wants the
@@ -85,12 +87,12 @@ func TestTextAtInsideAMadeBody(t *testing.T) {
 func TestLinesEndAsInTheSyntax(t *testing.T) {
 	for _, c := range []struct {
 		file, text string
-		want       Pos
+		want       syntax.Pos
 	}{
-		{"f.yml", "# c\n# c\r# c\r\n# é\u2028# c\u0085- 5\n", Pos{"f.yml", 6, 3}},
-		{"f.yml", "# \u2029\r- 5\n", Pos{"f.yml", 3, 3}},
-		{"f.json", "[\r\r\n\n\"\u2028\u0085\u2029\"]", Pos{"f.json", 4, 2}},
-		{"f.edn", "[\r\r\n\n\u2028\"\u0085\u2029\"]", Pos{"f.edn", 4, 5}},
+		{"f.yml", "# c\n# c\r# c\r\n# é\u2028# c\u0085- 5\n", syntax.Pos{File: "f.yml", Line: 6, Column: 3}},
+		{"f.yml", "# \u2029\r- 5\n", syntax.Pos{File: "f.yml", Line: 3, Column: 3}},
+		{"f.json", "[\r\r\n\n\"\u2028\u0085\u2029\"]", syntax.Pos{File: "f.json", Line: 4, Column: 2}},
+		{"f.edn", "[\r\r\n\n\u2028\"\u0085\u2029\"]", syntax.Pos{File: "f.edn", Line: 4, Column: 5}},
 	} {
 		if got := Parse(c.file, []byte(c.text)).Problems; len(got) == 0 || got[0].Pos != c.want {
 			t.Errorf("%q: got %v, want one at %v", c.text, got, c.want)
@@ -99,18 +101,18 @@ func TestLinesEndAsInTheSyntax(t *testing.T) {
 }
 
 func TestTextAtOutsideTheText(t *testing.T) {
-	begin := Pos{"f", 3, 7}
-	text := Text{Value: "abc", Pos: begin}
-	for offset, want := range map[int]Pos{-1: begin, 0: begin, 3: {"f", 3, 10}, 4: begin} {
+	begin := syntax.Pos{File: "f", Line: 3, Column: 7}
+	text := syntax.Text{Value: "abc", Pos: begin}
+	for offset, want := range map[int]syntax.Pos{-1: begin, 0: begin, 3: {File: "f", Line: 3, Column: 10}, 4: begin} {
 		if got := text.At(offset); got != want {
 			t.Errorf("offset %d is at %v, want %v", offset, got, want)
 		}
 	}
-	if got := (Text{Value: "made in Go"}).At(3); got != (Pos{}) {
+	if got := (syntax.Text{Value: "made in Go"}).At(3); got != (syntax.Pos{}) {
 		t.Errorf("a text made in Go is at %v", got)
 	}
 	block := only(t, "f.yml", "- endpoint:\n    path: /x\n    response:\n      body: |\n        abc\n").Response.Body
-	if got, want := block.At(len(block.Value)), (Pos{"f.yml", 5, 12}); got != want {
+	if got, want := block.At(len(block.Value)), (syntax.Pos{File: "f.yml", Line: 5, Column: 12}); got != want {
 		t.Errorf("the end of a block is at %v, want %v", got, want)
 	}
 }
@@ -130,7 +132,7 @@ func TestEveryTextKnowsItsPlaceAndKey(t *testing.T) {
 	e := only(t, "f.yml", text)
 	r := e.Response
 	for i, c := range []struct {
-		got        Text
+		got        syntax.Text
 		value, key string
 	}{
 		{e.Path, "/x", "path"}, {e.If, "a = 1", "if"},
@@ -141,7 +143,7 @@ func TestEveryTextKnowsItsPlaceAndKey(t *testing.T) {
 			t.Errorf("got %+v, want %q at %v with key %s", c.got, c.value, places[i], c.key)
 		}
 	}
-	if e.Pos != (Pos{"f.yml", 2, 5}) || r.Pos != (Pos{"f.yml", 5, 7}) || r.External.Pos != (Pos{"f.yml", 8, 9}) {
+	if e.Pos != (syntax.Pos{File: "f.yml", Line: 2, Column: 5}) || r.Pos != (syntax.Pos{File: "f.yml", Line: 5, Column: 7}) || r.External.Pos != (syntax.Pos{File: "f.yml", Line: 8, Column: 9}) {
 		t.Errorf("endpoint at %v, response at %v, external body at %v", e.Pos, r.Pos, r.External.Pos)
 	}
 }

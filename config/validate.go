@@ -5,26 +5,26 @@ import (
 	"encoding/json"
 	"fmt"
 	"slices"
-	"strconv"
 	"strings"
 
+	"mockserver/config/syntax"
 	"mockserver/internal/wording"
 )
 
 // Validate returns everything that is wrong with the spec: what was found when it
 // was read, and what is found now in endpoints made in Go. It changes nothing.
-func (s *Spec) Validate() Problems {
+func (s *Spec) Validate() syntax.Problems {
 	return slices.Clone(s.Complete().Problems)
 }
 
 // InOrder puts problems into the order of the files that the spec was read from;
 // those of other files come last. It changes ps and returns it.
-func (s *Spec) InOrder(ps Problems) Problems {
+func (s *Spec) InOrder(ps syntax.Problems) syntax.Problems {
 	rank := make(map[string]int, len(s.files))
 	for i, file := range slices.Backward(s.files) {
 		rank[file] = i - len(s.files)
 	}
-	slices.SortStableFunc(ps, func(p, q Problem) int { return cmp.Compare(rank[p.Pos.File], rank[q.Pos.File]) })
+	slices.SortStableFunc(ps, func(p, q syntax.Problem) int { return cmp.Compare(rank[p.Pos.File], rank[q.Pos.File]) })
 	return ps
 }
 
@@ -32,14 +32,14 @@ func (s *Spec) InOrder(ps Problems) Problems {
 type checker struct {
 	*Endpoint
 	key      string
-	node     *node           // as written; nil for an endpoint made in Go
+	node     *syntax.Node    // as written; nil for an endpoint made in Go
 	reported map[string]bool // key paths already complained of
-	tally
+	syntax.Collector
 }
 
 // check returns what is wrong with an endpoint. Of one that was read from a file
 // node is the map it stands in, which tells the positions.
-func check(e *Endpoint, key string, node *node, reported map[string]bool) Problems {
+func check(e *Endpoint, key string, node *syntax.Node, reported map[string]bool) syntax.Problems {
 	c := &checker{Endpoint: e, key: key, node: node, reported: reported}
 	c.request()
 	c.answer(&e.Response, []string{"response"})
@@ -53,7 +53,7 @@ func check(e *Endpoint, key string, node *node, reported map[string]bool) Proble
 	if node == nil && e.Doc.Body != "" && !json.Valid([]byte(e.Doc.Body)) { // one that was read is JSON
 		c.wrong("the example of the request's body is no JSON text", "body")
 	}
-	return c.problems
+	return c.Problems
 }
 
 // wrong reports a mistake at the value that the keys lead to from the endpoint.
@@ -65,12 +65,12 @@ func (c *checker) warn(what string, keys ...string) {
 	c.report(c.place(false, keys), what, keys, true)
 }
 
-func (c *checker) report(pos Pos, what string, keys []string, warning bool) {
+func (c *checker) report(pos syntax.Pos, what string, keys []string, warning bool) {
 	if what == "" {
 		return
 	}
 	if key := c.path(keys); !c.reported[key] {
-		c.add(Problem{Pos: pos, Key: key, What: what, Warning: warning})
+		c.Add(syntax.Problem{Pos: pos, Key: key, What: what, Warning: warning})
 	}
 }
 
@@ -102,53 +102,35 @@ func (c *checker) faulty(keys []string) bool {
 
 // place is where the value that the keys lead to stands, or with name its key;
 // where it is missing, the map that lacks it.
-func (c *checker) place(name bool, keys []string) Pos {
+func (c *checker) place(name bool, keys []string) syntax.Pos {
 	if c.node == nil {
 		return c.Pos
 	}
 	n := c.node
 	for i, key := range keys {
-		e, value := n.step(key)
+		e, value := n.Step(key)
 		switch {
 		case e == nil:
-			return n.pos()
+			return n.Pos()
 		case name && i == len(keys)-1:
-			return e.key.pos()
+			return e.Key.Pos()
 		}
 		n = value
 	}
-	return n.pos()
+	return n.Pos()
 }
 
 // at is the node that the keys lead to, nil for none: of an endpoint made in Go there
 // is none.
-func (c *checker) at(keys []string) *node {
+func (c *checker) at(keys []string) *syntax.Node {
 	n := c.node
 	for _, key := range keys {
 		if n == nil {
 			return nil
 		}
-		_, n = n.step(key)
+		_, n = n.Step(key)
 	}
 	return n
-}
-
-// step is the entry of a map's key, and its value, or with a [2] behind the key the
-// third item of that; nil for none.
-func (n *node) step(key string) (*entry, *node) {
-	e := n.entry(key)
-	list, index, indexed := strings.Cut(key, "[")
-	if e == nil && indexed {
-		e = n.entry(list)
-	}
-	if e == nil {
-		return nil, nil
-	}
-	value := e.value
-	if at, err := strconv.Atoi(strings.TrimSuffix(index, "]")); err == nil && at < len(value.items) {
-		value = value.items[at]
-	}
-	return e, value
 }
 
 func (c *checker) request() {
@@ -196,7 +178,7 @@ func (c *checker) headers(headers []Header, serverSets func(name string) bool, p
 		first, seen := spelt[lower]
 		keys := append(slices.Clone(path), h.Name)
 		report := func(what string, warning bool) {
-			if !c.full() { // each place is searched for
+			if !c.Full() { // each place is searched for
 				c.report(c.place(true, keys), what, keys, warning)
 			}
 		}
@@ -254,7 +236,7 @@ func (c *checker) jsonBody(r *Response, at []string) {
 	if r.BodyJSON || begin == "" || begin[0] != '{' && begin[0] != '[' {
 		return
 	}
-	if !r.Raw && hasTags(text) {
+	if !r.Raw && syntax.HasTags(text) {
 		return
 	}
 	many := false
@@ -322,7 +304,7 @@ func (c *checker) external(r *Response, place []string) {
 
 // mayBeURL tells whether the path is a URL, or a template that may render to one.
 func (x *ExternalBody) mayBeURL(templates bool) bool {
-	return x.Provider != "xlsx" && (scheme(x.Path.Value) != "" || templates && TagStart(x.Path.Value) == 0)
+	return x.Provider != "xlsx" && (scheme(x.Path.Value) != "" || templates && syntax.TagStart(x.Path.Value) == 0)
 }
 
 // externalURL checks the path of an external body if it is a URL.

@@ -4,10 +4,12 @@ import (
 	"strings"
 	"testing"
 	"time"
+
+	"mockserver/config/syntax"
 )
 
 func TestValidateOfASpecMadeInGo(t *testing.T) {
-	good := func() Endpoint { return Endpoint{Path: Text{Value: "/x"}} }
+	good := func() Endpoint { return Endpoint{Path: syntax.Text{Value: "/x"}} }
 	for _, c := range []struct {
 		name   string
 		change func(e *Endpoint)
@@ -21,38 +23,38 @@ func TestValidateOfASpecMadeInGo(t *testing.T) {
 		{"a label too long", func(e *Endpoint) { e.Host = strings.Repeat("a", 64) }, []string{"host: "}},
 		{"a bad status", func(e *Endpoint) { e.Response.Status = 700 }, []string{"response.status: 700 is no status"}},
 		{"bad headers", func(e *Endpoint) {
-			e.Response.Headers = []Header{{Name: "a b"}, {Name: "X", Value: Text{Value: "1\r\n"}}, {Name: "x"}, {Name: "connection"}}
+			e.Response.Headers = []Header{{Name: "a b"}, {Name: "X", Value: syntax.Text{Value: "1\r\n"}}, {Name: "x"}, {Name: "connection"}}
 		}, []string{"response.headers.a b: ", "response.headers.X: the control character", "response.headers.x: is the same", "response.headers.connection: is left out"}},
 		{"a repeated header", func(e *Endpoint) { e.Response.Headers = []Header{{Name: "X"}, {Name: "X"}} }, nil},
 		{"two bodies", func(e *Endpoint) {
 			e.Response.Body.Value = "x"
-			e.Response.External = &ExternalBody{Provider: "json", Path: Text{Value: "a.json"}}
+			e.Response.External = &ExternalBody{Provider: "json", Path: syntax.Text{Value: "a.json"}}
 		}, []string{"response.external-body: body and external-body"}},
 		{"no provider, no path", func(e *Endpoint) { e.Response.External = &ExternalBody{} },
 			[]string{"response.external-body.provider: ", "response.external-body.path: "}},
 		{"durations below 0", func(e *Endpoint) {
-			e.Response.External = &ExternalBody{Provider: "json", Path: Text{Value: "http://a"}, Timeout: -1, TTL: -1}
+			e.Response.External = &ExternalBody{Provider: "json", Path: syntax.Text{Value: "http://a"}, Timeout: -1, TTL: -1}
 		}, []string{"response.external-body.timeout: ", "response.external-body.ttl: "}},
 		{"a template that may be a URL", func(e *Endpoint) {
-			e.Response.External = &ExternalBody{Provider: "json", Path: Text{Value: "{{env.BASE}}/x"}, Timeout: time.Second}
+			e.Response.External = &ExternalBody{Provider: "json", Path: syntax.Text{Value: "{{env.BASE}}/x"}, Timeout: time.Second}
 		}, nil},
 		{"a URL whose host is a placeholder", func(e *Endpoint) {
-			e.Response.External = &ExternalBody{Provider: "json", Path: Text{Value: "https://{{host}}/x"}, Insecure: true}
+			e.Response.External = &ExternalBody{Provider: "json", Path: syntax.Text{Value: "https://{{host}}/x"}, Insecure: true}
 		}, nil},
 		{"a body of several JSON values under a type of one", func(e *Endpoint) {
-			e.Response.Headers = []Header{{Name: "Content-Type", Value: Text{Value: "application/json"}}}
+			e.Response.Headers = []Header{{Name: "Content-Type", Value: syntax.Text{Value: "application/json"}}}
 			e.Response.Body.Value = "{}\n{}\n"
 		}, []string{"response.body: the body looks like JSON"}},
 		{"a body of one JSON value a line", func(e *Endpoint) {
-			e.Response.Headers = []Header{{Name: "content-type", Value: Text{Value: "Application/X-NDJSON ; q=1"}}}
+			e.Response.Headers = []Header{{Name: "content-type", Value: syntax.Text{Value: "Application/X-NDJSON ; q=1"}}}
 			e.Response.Body.Value = "{}\n{}\n"
 		}, nil},
 		{"a body of lines of which one is nearly JSON", func(e *Endpoint) {
-			e.Response.Headers = []Header{{Name: "Content-Type", Value: Text{Value: "application/jsonl"}}}
+			e.Response.Headers = []Header{{Name: "Content-Type", Value: syntax.Text{Value: "application/jsonl"}}}
 			e.Response.Body.Value = "{}\n{,}\n"
 		}, []string{"response.body: the body looks like JSON"}},
 		{"a body of lines that is cut off", func(e *Endpoint) {
-			e.Response.Headers = []Header{{Name: "Content-Type", Value: Text{Value: "application/x-ndjson"}}}
+			e.Response.Headers = []Header{{Name: "Content-Type", Value: syntax.Text{Value: "application/x-ndjson"}}}
 			e.Response.Body.Value = "{}\n{"
 		}, []string{"response.body: the body looks like JSON, but it is none: unexpected EOF"}},
 		{"a body that is nearly JSON", func(e *Endpoint) { e.Response.Body.Value = "[1,]" }, []string{"response.body: the body looks like JSON"}},

@@ -9,6 +9,8 @@ import (
 	"slices"
 	"sync"
 	"time"
+
+	"mockserver/config/syntax"
 )
 
 // Watcher tells of changes to files, and to the files in directories.
@@ -136,7 +138,7 @@ func hashFile(name string) (hash [sha256.Size]byte, ok bool) {
 	}
 	defer f.Close()
 	h := sha256.New()
-	if _, err := io.Copy(h, io.LimitReader(f, maxFileSize+1)); err != nil {
+	if _, err := io.Copy(h, io.LimitReader(f, syntax.MaxFileSize+1)); err != nil {
 		return hash, false
 	}
 	h.Sum(hash[:0])

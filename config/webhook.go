@@ -6,23 +6,24 @@ import (
 	"strings"
 	"time"
 
+	"mockserver/config/syntax"
 	"mockserver/internal/wording"
 )
 
 // Webhook is a request of the server's own, some time after an answer.
 type Webhook struct {
-	Pos Pos    // left zero in Go
-	Key string // "[3].endpoint.webhook"; left "" in Go
+	Pos syntax.Pos // left zero in Go
+	Key string     // "[3].endpoint.webhook"; left "" in Go
 
-	Method  string // upper case; "" means DefaultWebhookMethod
-	URL     Text   // http or https; may hold placeholders, as all texts here
+	Method  string      // upper case; "" means DefaultWebhookMethod
+	URL     syntax.Text // http or https; may hold placeholders, as all texts here
 	Headers []Header
-	Body    Text
+	Body    syntax.Text
 	// BodyJSON tells that Body is the JSON text of a map or list.
 	BodyJSON bool
 	// Raw switches the template language off in Headers and Body, which no file can.
 	Raw bool
-	If  Text // a condition over the request; an empty text always holds
+	If  syntax.Text // a condition over the request; an empty text always holds
 
 	Delay   time.Duration // from the answer; 0 means DefaultDelay, AtOnce none
 	Timeout time.Duration // of one attempt; 0 means DefaultWebhookTimeout
@@ -67,14 +68,14 @@ var (
 		{row{key: "method", doc: "the method of the request that is sent, POST when left out", kinds: texts, enum: Methods, anyCase: true},
 			toMethod(func(w *Webhook) *string { return &w.Method })},
 		{row{key: "url", doc: "the http or https URL that it is sent to", required: true, kinds: texts, pattern: targetPattern},
-			toText(func(w *Webhook) *Text { return &w.URL })},
+			toText(func(w *Webhook) *syntax.Text { return &w.URL })},
 		{row{key: "headers", doc: "its headers, name: value, or a list of values", kinds: maps, name: headerName, value: headerValue},
 			func(d *decoder, v value, w *Webhook) { w.Headers = d.headers(v) }},
 		{row{key: "body", doc: "its body: a text, or a map or list that is sent as JSON", kinds: bodies},
 			func(d *decoder, v value, w *Webhook) { w.Body, w.BodyJSON = d.body(v, false) }},
 		{row{key: "sleep-time", doc: "how long after the answer it is sent, 60 seconds when left out", kinds: texts | numbers, length: fromZero}, setSleepTime},
 		{row{key: "if", doc: "the condition under which it is sent", kinds: scalars | nulls},
-			toText(func(w *Webhook) *Text { return &w.If })},
+			toText(func(w *Webhook) *syntax.Text { return &w.If })},
 		{row{key: "timeout", doc: "how long one attempt may take, 10s when left out", kinds: texts | numbers, length: aboveZero},
 			toDuration(func(w *Webhook) *time.Duration { return &w.Timeout })},
 		{row{key: "retry", doc: "what happens when it cannot be delivered; without it there is one attempt", kinds: maps, table: rowsOf(retryFields)}, setRetry},
@@ -109,8 +110,8 @@ func setWebhooks(d *decoder, v value, e *Endpoint) {
 }
 
 func (d *decoder) webhook(v value) Webhook {
-	w := Webhook{Pos: v.pos(), Key: v.key}
-	fill(d, v.node, v.key, webhookFields, &w)
+	w := Webhook{Pos: v.Pos(), Key: v.key}
+	fill(d, v.Node, v.key, webhookFields, &w)
 	return w
 }
 
@@ -123,20 +124,20 @@ func setSleepTime(d *decoder, v value, w *Webhook) {
 
 func setRetry(d *decoder, v value, w *Webhook) {
 	w.Retry = &Retry{}
-	fill(d, v.node, v.key, retryFields, w.Retry)
+	fill(d, v.Node, v.key, retryFields, w.Retry)
 }
 
 func setSign(d *decoder, v value, w *Webhook) {
 	w.Sign = &Sign{}
-	fill(d, v.node, v.key, signFields, w.Sign)
+	fill(d, v.Node, v.key, signFields, w.Sign)
 }
 
 func setSignHeader(d *decoder, v value, s *Sign) {
-	if !isSignHeader(v.text.Value) {
+	if !isSignHeader(v.Text.Value) {
 		d.refuse(v)
 		return
 	}
-	s.Header = v.text.Value
+	s.Header = v.Text.Value
 }
 
 // isSignHeader tells whether a header can carry a signature: none that says
@@ -157,11 +158,11 @@ func SenderSets(name string) bool {
 }
 
 func setScheme(d *decoder, v value, s *Sign) {
-	if !slices.Contains(SignSchemes, v.text.Value) {
+	if !slices.Contains(SignSchemes, v.Text.Value) {
 		d.refuse(v)
 		return
 	}
-	s.Scheme = v.text.Value
+	s.Scheme = v.Text.Value
 }
 
 // EffectiveMethod is the method of the request that is sent: POST when none is declared.
@@ -262,7 +263,7 @@ func (c *checker) webhookHeaders(w *Webhook, keys []string) {
 		h := &w.Headers[i]
 		switch {
 		case strings.EqualFold(h.Name, "Host"):
-			if !hasTags(h.Value.Value) && HostFault([]byte(h.Value.Value)) != "" {
+			if !syntax.HasTags(h.Value.Value) && HostFault([]byte(h.Value.Value)) != "" {
 				c.wrong(fmt.Sprintf("%q is not the name of a host, with or without a port", wording.Clip(h.Value.Value)), append(keys, h.Name)...)
 			}
 		case w.Sign != nil && !signed && strings.EqualFold(h.Name, w.Sign.EffectiveHeader()):
@@ -281,7 +282,7 @@ func (c *checker) webhookBody(w *Webhook, keys []string) {
 	if ok {
 		sent = declared
 	}
-	if w.BodyJSON || text == "" || hasTags(text) || hasTags(sent) || !IsJSON(sent) {
+	if w.BodyJSON || text == "" || syntax.HasTags(text) || syntax.HasTags(sent) || !IsJSON(sent) {
 		return
 	}
 	offset, what := jsonFault(text, holdsMany(MediaType(sent)))

@@ -10,17 +10,18 @@ import (
 	"time"
 	"unicode/utf8"
 
+	"mockserver/config/syntax"
 	"mockserver/internal/wording"
 )
 
 // WebSocket is a path that becomes a WebSocket connection when a request asks for it,
 // and what is said on that connection.
 type WebSocket struct {
-	Pos  Pos    // where the declaration begins; left zero in Go
-	Key  string // "[3].websocket"; left "" in Go
-	Host string // as that of an Endpoint
-	Path Text
-	If   Text // a condition over the request that asks; an empty text always holds
+	Pos  syntax.Pos // where the declaration begins; left zero in Go
+	Key  string     // "[3].websocket"; left "" in Go
+	Host string     // as that of an Endpoint
+	Path syntax.Text
+	If   syntax.Text // a condition over the request that asks; an empty text always holds
 
 	Subprotocols []string // that may be agreed on, the preferred first
 
@@ -37,7 +38,7 @@ type WebSocket struct {
 type Exchange struct {
 	// Pattern is the text itself, a JSON object whose members the message must have, or
 	// an RE2 expression of the whole message. JSON makes one of a Go value.
-	Pattern  Text
+	Pattern  syntax.Text
 	Response Message
 }
 
@@ -52,10 +53,10 @@ type Send struct {
 // Message is what the server sends on a WebSocket connection: a message, the end of
 // the connection, or both.
 type Message struct {
-	Pos Pos
+	Pos syntax.Pos
 	// Body may hold placeholders. Without one a message with Close is not sent, and any
 	// other is empty.
-	Body     Text
+	Body     syntax.Text
 	BodyJSON bool   // Body is the JSON text of a map or list
 	Bytes    []byte // used instead of Body when not nil; sent as binary
 	Frame    string // TextFrame or BinaryFrame; "" is that of the message it answers, or else text
@@ -66,7 +67,7 @@ type Message struct {
 // Close is how the server ends a WebSocket connection.
 type Close struct {
 	Code   int           // see CloseCode; 0 means 1000
-	Reason Text          // of at most 123 bytes; may hold placeholders
+	Reason syntax.Text   // of at most 123 bytes; may hold placeholders
 	After  time.Duration // from when the connection is open; only of WebSocket.Close
 }
 
@@ -101,11 +102,11 @@ var sizeText = regexp.MustCompile(sizePattern)
 var (
 	webSocketFields = []field[WebSocket]{
 		{row{key: "path", doc: "the path to answer, such as /rooms/:id", required: true, kinds: texts, pattern: "^/"},
-			toText(func(w *WebSocket) *Text { return &w.Path })},
+			toText(func(w *WebSocket) *syntax.Text { return &w.Path })},
 		{row{key: "host", doc: "the host to answer for, any when left out", kinds: texts, form: hostForm, pattern: hostPattern},
 			func(d *decoder, v value, w *WebSocket) { w.Host = d.host(v) }},
 		{row{key: "if", doc: "the condition under which a request becomes a connection", kinds: scalars | nulls},
-			toText(func(w *WebSocket) *Text { return &w.If })},
+			toText(func(w *WebSocket) *syntax.Text { return &w.If })},
 		{row{key: "subprotocols", doc: "the subprotocols that may be agreed on, the preferred first", kinds: lists,
 			item: &row{kinds: texts, pattern: tokenPattern, form: "the name of a subprotocol"}}, setSubprotocols},
 		{row{key: "on-connect", doc: "what is sent once the connection is open", kinds: maps, form: "a map with response", table: rowsOf(connectFields)}, setConnect},
@@ -145,14 +146,14 @@ var (
 		{row{key: "base64", doc: "the bytes of a binary message, instead of body", kinds: texts, pattern: base64Pattern, form: "base64 text"}, setBytes},
 		{row{key: "binary", doc: "true sends the body as a binary message, false as text; as the message it answers when left out", kinds: bools}, setFrame},
 		{row{key: "template", doc: "false switches placeholders off", kinds: bools},
-			func(_ *decoder, v value, m *Message) { m.Raw = !v.truth() }},
+			func(_ *decoder, v value, m *Message) { m.Raw = !v.Truth() }},
 		{row{key: "close", doc: "ends the connection behind the message: a code, or a map with code and reason", kinds: numbers | maps, form: closeForm, table: rowsOf(closeFields)},
 			func(d *decoder, v value, m *Message) { m.Close = d.close(v, closeFields) }},
 	}
 	closeFields = []field[Close]{
 		{row{key: "code", doc: "the close code, 1000 when left out", kinds: numbers, min: minClose, max: maxClose}, setCode},
 		{row{key: "reason", doc: "the reason that is told", kinds: scalars},
-			toText(func(c *Close) *Text { return &c.Reason })},
+			toText(func(c *Close) *syntax.Text { return &c.Reason })},
 	}
 	endFields = append(slices.Clone(closeFields), field[Close]{
 		row{key: "after", doc: "how long after the connection is open, at once when left out", kinds: texts | numbers, length: fromZero},
@@ -160,13 +161,13 @@ var (
 )
 
 func setWebSocket(d *decoder, v value, into *item) {
-	w := &WebSocket{Pos: v.pos(), Key: v.key}
-	fill(d, v.node, v.key, webSocketFields, w)
-	for _, p := range w.check(v.node, d.reported) {
+	w := &WebSocket{Pos: v.Pos(), Key: v.key}
+	fill(d, v.Node, v.key, webSocketFields, w)
+	for _, p := range w.check(v.Node, d.reported) {
 		if !p.Warning {
 			d.known(p.Key)
 		}
-		d.add(p)
+		d.Add(p)
 	}
 	into.socket = w
 }
@@ -175,31 +176,31 @@ func setSubprotocols(d *decoder, v value, w *WebSocket) {
 	for _, one := range v.parts() {
 		switch {
 		case !d.take(one):
-		case !isToken(one.text.Value):
+		case !isToken(one.Text.Value):
 			d.refuse(one)
 		default:
-			w.Subprotocols = append(w.Subprotocols, one.text.Value)
+			w.Subprotocols = append(w.Subprotocols, one.Text.Value)
 		}
 	}
 }
 
 func setConnect(d *decoder, v value, w *WebSocket) {
 	w.OnConnect = &Message{}
-	fill(d, v.node, v.key, connectFields, w)
+	fill(d, v.Node, v.key, connectFields, w)
 }
 
 func setExchanges(d *decoder, v value, w *WebSocket) {
 	for _, one := range v.parts() {
 		var x Exchange
 		if d.take(one) {
-			fill(d, one.node, one.key, exchangeFields, &x)
+			fill(d, one.Node, one.key, exchangeFields, &x)
 		}
 		w.OnMessage = append(w.OnMessage, x) // a wrong one keeps the place of those behind it
 	}
 }
 
 func setPattern(d *decoder, v value, x *Exchange) {
-	if v.kind == mapNode {
+	if v.Kind == syntax.MapNode {
 		x.Pattern = d.json(v, true)
 		return
 	}
@@ -210,7 +211,7 @@ func setSends(d *decoder, v value, w *WebSocket) {
 	for _, one := range v.parts() {
 		var s Send
 		if d.take(one) {
-			fill(d, one.node, one.key, sendFields, &s)
+			fill(d, one.Node, one.key, sendFields, &s)
 		}
 		w.Send = append(w.Send, s)
 	}
@@ -224,7 +225,7 @@ func setAfter(d *decoder, v value, s *Send) {
 }
 
 func setTimes(d *decoder, v value, s *Send) {
-	n, err := strconv.Atoi(v.number)
+	n, err := strconv.Atoi(v.Number)
 	if err != nil || n < 1 || n > maxTimes {
 		d.refuse(v)
 		return
@@ -234,19 +235,19 @@ func setTimes(d *decoder, v value, s *Send) {
 
 // message decodes a response: a text, or a map.
 func (d *decoder) message(v value, m *Message) {
-	m.Pos = v.pos()
-	if v.kind != mapNode {
+	m.Pos = v.Pos()
+	if v.Kind != syntax.MapNode {
 		m.Body = v.asText()
 		return
 	}
-	if t := v.get("template"); t != nil && t.kind == boolNode { // as in setResponse
-		m.Raw = !t.truth()
+	if t := v.Get("template"); t != nil && t.Kind == syntax.BoolNode { // as in setResponse
+		m.Raw = !t.Truth()
 	}
-	fill(d, v.node, v.key, messageFields, m)
+	fill(d, v.Node, v.key, messageFields, m)
 }
 
 func setBytes(d *decoder, v value, m *Message) {
-	b, err := base64.StdEncoding.DecodeString(v.text.Value)
+	b, err := base64.StdEncoding.DecodeString(v.Text.Value)
 	if err != nil {
 		d.refuse(v)
 		return
@@ -256,7 +257,7 @@ func setBytes(d *decoder, v value, m *Message) {
 
 func setFrame(_ *decoder, v value, m *Message) {
 	m.Frame = TextFrame
-	if v.truth() {
+	if v.Truth() {
 		m.Frame = BinaryFrame
 	}
 }
@@ -264,8 +265,8 @@ func setFrame(_ *decoder, v value, m *Message) {
 // close decodes a close: a code, or a map.
 func (d *decoder) close(v value, fields []field[Close]) *Close {
 	c := &Close{}
-	if v.kind == mapNode {
-		fill(d, v.node, v.key, fields, c)
+	if v.Kind == syntax.MapNode {
+		fill(d, v.Node, v.key, fields, c)
 	} else {
 		setCode(d, v, c)
 	}
@@ -273,7 +274,7 @@ func (d *decoder) close(v value, fields []field[Close]) *Close {
 }
 
 func setCode(d *decoder, v value, c *Close) {
-	code, err := strconv.Atoi(v.number)
+	code, err := strconv.Atoi(v.Number)
 	if err != nil || code < minClose || code > maxClose {
 		d.refuse(v)
 		return
@@ -298,9 +299,9 @@ func closeFault(code int) string {
 }
 
 func setMaxMessage(d *decoder, v value, w *WebSocket) {
-	text := v.text.Value
-	if v.kind == numberNode {
-		text = v.number
+	text := v.Text.Value
+	if v.Kind == syntax.NumberNode {
+		text = v.Number
 	}
 	if !sizeText.MatchString(text) || !readSize(&w.MaxMessage, text) {
 		d.refuse(v)
@@ -338,7 +339,7 @@ func (w *WebSocket) Asking() *Endpoint {
 
 // Claim puts the path into those of its problems that have no place in a file. It
 // changes ps and returns it.
-func (w *WebSocket) Claim(ps Problems) Problems {
+func (w *WebSocket) Claim(ps syntax.Problems) syntax.Problems {
 	for i := range ps {
 		if ps[i].Pos.File == "" && w.Pos.Line == 0 {
 			ps[i].Endpoint = strings.TrimSpace("WebSocket " + w.Path.Value)
@@ -349,7 +350,7 @@ func (w *WebSocket) Claim(ps Problems) Problems {
 
 // check returns what is wrong with w. Of one that was read from a file node is the map
 // it stands in, which tells the positions.
-func (w *WebSocket) check(node *node, reported map[string]bool) Problems {
+func (w *WebSocket) check(node *syntax.Node, reported map[string]bool) syntax.Problems {
 	c := &checker{Endpoint: w.Asking(), key: w.Key, node: node, reported: reported}
 	c.request()
 	c.subprotocols(w.Subprotocols)
@@ -377,7 +378,7 @@ func (w *WebSocket) check(node *node, reported map[string]bool) Problems {
 	if w.MaxMessage < 0 {
 		c.wrong(fmt.Sprintf("%d is no size; %s is accepted", w.MaxMessage, sizeForm), "max-message")
 	}
-	return c.problems
+	return c.Problems
 }
 
 // subprotocols checks names, and finds one that is given twice.
@@ -428,7 +429,7 @@ func (c *checker) message(m *Message, keys ...string) {
 // jsonMessage warns of a fixed text that looks like JSON and is none, as jsonBody does.
 func (c *checker) jsonMessage(m *Message, keys []string) {
 	begin := strings.TrimLeft(m.Body.Value, " \t\r\n")
-	if m.BodyJSON || begin == "" || begin[0] != '{' && begin[0] != '[' || !m.Raw && hasTags(m.Body.Value) {
+	if m.BodyJSON || begin == "" || begin[0] != '{' && begin[0] != '[' || !m.Raw && syntax.HasTags(m.Body.Value) {
 		return
 	}
 	offset, what := jsonFault(m.Body.Value, false)
@@ -451,7 +452,7 @@ func (c *checker) close(e *Close, keys ...string) {
 	switch {
 	case !utf8.ValidString(reason):
 		c.wrong("the reason is no UTF-8 text", at("reason")...)
-	case len(reason) > MaxReason && !hasTags(reason):
+	case len(reason) > MaxReason && !syntax.HasTags(reason):
 		c.wrong(fmt.Sprintf("the reason has %d bytes; at most %d are sent", len(reason), MaxReason), at("reason")...)
 	}
 	if e.After < 0 {

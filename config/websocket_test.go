@@ -4,6 +4,8 @@ import (
 	"reflect"
 	"testing"
 	"time"
+
+	"mockserver/config/syntax"
 )
 
 const atSocket = "[0].websocket"
@@ -107,7 +109,7 @@ func TestWhatAWebSocketMayHold(t *testing.T) {
 		if spec.WebSockets[0].Pos.Line == 0 || spec.WebSockets[0].Key != atSocket {
 			t.Errorf("%s: it is at %v, %s", file, spec.WebSockets[0].Pos, spec.WebSockets[0].Key)
 		}
-		got := spec.WebSockets[0].copied(Pos{}, "", func(t Text, _ string) Text { return Plain(t.Value) })
+		got := spec.WebSockets[0].copied(syntax.Pos{}, "", func(t syntax.Text, _ string) syntax.Text { return Plain(t.Value) })
 		if !reflect.DeepEqual(got, want) {
 			t.Errorf("%s means\n%+v\nwant\n%+v", file, got, want)
 		}

@@ -7,7 +7,7 @@ import (
 	"testing"
 	"unicode/utf16"
 
-	"gopkg.in/yaml.v3"
+	"mockserver/config/syntax"
 )
 
 func TestSyntaxErrorsOfYAML(t *testing.T) {
@@ -49,11 +49,11 @@ func TestSyntaxErrorsOfYAML(t *testing.T) {
 func TestValuesNestedTooDeepAreRefused(t *testing.T) {
 	nested := func(depth int) string { return strings.Repeat("[", depth) + strings.Repeat("]", depth) }
 	for _, file := range []string{"f.yml", "f.json"} {
-		if got := Parse(file, []byte("["+nested(maxDepth)+"]")).Problems.Error(); !strings.Contains(got, "nested more than 1000 deep") {
-			t.Errorf("%s: %d deep: %.200s", file, maxDepth+1, got)
+		if got := Parse(file, []byte("["+nested(syntax.MaxDepth)+"]")).Problems.Error(); !strings.Contains(got, "nested more than 1000 deep") {
+			t.Errorf("%s: %d deep: %.200s", file, syntax.MaxDepth+1, got)
 		}
-		if got := Parse(file, []byte("["+nested(maxDepth-2)+"]")).Problems.Error(); strings.Contains(got, "nested") {
-			t.Errorf("%s: %d deep: %.200s", file, maxDepth-1, got)
+		if got := Parse(file, []byte("["+nested(syntax.MaxDepth-2)+"]")).Problems.Error(); strings.Contains(got, "nested") {
+			t.Errorf("%s: %d deep: %.200s", file, syntax.MaxDepth-1, got)
 		}
 	}
 	var chain strings.Builder
@@ -145,25 +145,6 @@ func TestAnAnchorInAValueMayBeTheNextKey(t *testing.T) {
 	}
 	if want := "X-A=X-B X-B=bar X-C=3 "; got != want {
 		t.Errorf("got %s, want %s", got, want)
-	}
-}
-
-// Looking up columns in another order than from left to right would take time
-// quadratic in the length of a line.
-func TestNodesAreBuiltInTheOrderWritten(t *testing.T) {
-	src, err := newSource("f.yml", []byte("[{é: [ü], ö: {a: b, c: d}, <<: {e: f}}, {g: h, i: j}]"))
-	must(t, err)
-	var doc yaml.Node
-	must(t, yaml.Unmarshal([]byte(src.text), &doc))
-	r := &yamlReader{tree: tree{src: src}, anchors: map[*yaml.Node]*anchor{}}
-	r.node(&doc)
-	for i := 1; i < len(r.slab); i++ {
-		if before, n := r.slab[i-1].pos(), r.slab[i].pos(); n.Column <= before.Column {
-			t.Errorf("node %d stands at %v, the node built before it at %v", i, n, before)
-		}
-	}
-	if len(r.slab) != 20 || len(r.problems) > 0 {
-		t.Errorf("%d nodes, problems %v", len(r.slab), r.problems)
 	}
 }
 

@@ -6,7 +6,7 @@ import (
 	"sync/atomic"
 	"time"
 
-	"mockserver/config"
+	"mockserver/config/syntax"
 )
 
 // cache keeps bodies within a budget of bytes. What is over is given up in the
@@ -49,7 +49,7 @@ type entry struct {
 type kept struct {
 	body     Body
 	err      *Error
-	problems config.Problems // found while loading; a zero position is the declaration's
+	problems syntax.Problems // found while loading; a zero position is the declaration's
 	size     int64           // bytes it costs
 
 	look    look      // of the file when it was read

@@ -15,6 +15,7 @@ import (
 	"syscall"
 
 	"mockserver/config"
+	"mockserver/config/syntax"
 	"mockserver/internal/wording"
 	"mockserver/matcher"
 	"mockserver/renderer"
@@ -31,7 +32,7 @@ const (
 )
 
 // locate chooses the file of a fixed path, or the directories of a rendered one.
-func (s *Source) locate(dir string) config.Problems {
+func (s *Source) locate(dir string) syntax.Problems {
 	if dir == "" {
 		dir = "."
 	}
@@ -53,7 +54,7 @@ func (s *Source) locate(dir string) config.Problems {
 
 // missingDir warns of a rendered path whose directory is not there: it may come
 // later, and is more likely a slip of the pen.
-func (s *Source) missingDir(base string) config.Problems {
+func (s *Source) missingDir(base string) syntax.Problems {
 	for _, dir := range s.dirs {
 		if info, err := os.Stat(dir); err == nil && info.IsDir() || err != nil && !absent(err) {
 			return nil
@@ -69,7 +70,7 @@ func (s *Source) missingDir(base string) config.Problems {
 }
 
 // locateFixed chooses the file of a fixed path: the first that is there.
-func (s *Source) locateFixed(dir string) config.Problems {
+func (s *Source) locateFixed(dir string) syntax.Problems {
 	where := ""
 	names := candidates(s.fixedPath, dir)
 	switch {
@@ -130,9 +131,9 @@ func Files(ext *config.ExternalBody, dir string, env func(string) (string, bool)
 }
 
 // preload reads a fixed file, so that its mistakes are those of the load.
-func (s *Source) preload() config.Problems {
+func (s *Source) preload() syntax.Problems {
 	k := s.stored(nil)
-	var problems config.Problems
+	var problems syntax.Problems
 	for _, p := range k.problems {
 		p.Key = s.ext.Path.Key // another endpoint's, where the body was kept already
 		if p.Pos.Line == 0 {
@@ -230,7 +231,7 @@ func (s *Source) convert(ctx context.Context, content []byte, path, sheet string
 		k.problems = s.checkJSON(path, string(content))
 		return k
 	}
-	text := config.FileText(path, strings.TrimPrefix(string(content), byteOrderMark))
+	text := syntax.FileText(path, strings.TrimPrefix(string(content), byteOrderMark))
 	text.Key = s.ext.Path.Key
 	t, problems := renderer.Compile(text, s.form, s.scope)
 	k := &kept{problems: problems, size: 2 * int64(len(content))}
@@ -249,7 +250,7 @@ func (s *Source) convert(ctx context.Context, content []byte, path, sheet string
 
 // checkJSON warns of a text that is served as JSON and is none. Nothing at all is
 // served as it is: an empty answer is a thing people mock.
-func (s *Source) checkJSON(path, content string) config.Problems {
+func (s *Source) checkJSON(path, content string) syntax.Problems {
 	if s.form != renderer.JSON || content == "" {
 		return nil
 	}
@@ -263,12 +264,12 @@ func (s *Source) checkJSON(path, content string) config.Problems {
 		return nil
 	}
 	offset := len(content)
-	var syntax *json.SyntaxError
-	if errors.As(err, &syntax) {
-		offset = max(int(syntax.Offset)-1, 0)
+	var malformed *json.SyntaxError
+	if errors.As(err, &malformed) {
+		offset = max(int(malformed.Offset)-1, 0)
 	}
-	pos := config.FileText(path, content).At(offset)
-	return config.Problems{{Pos: pos, Key: s.ext.Path.Key, What: "not valid JSON: " + err.Error(), Warning: true}}
+	pos := syntax.FileText(path, content).At(offset)
+	return syntax.Problems{{Pos: pos, Key: s.ext.Path.Key, What: "not valid JSON: " + err.Error(), Warning: true}}
 }
 
 // fileError says why a file cannot be had: a rendered path that names none is

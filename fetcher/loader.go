@@ -56,6 +56,7 @@ import (
 	"golang.org/x/sync/singleflight"
 
 	"mockserver/config"
+	"mockserver/config/syntax"
 	"mockserver/matcher"
 	"mockserver/renderer"
 )
@@ -192,7 +193,7 @@ type Source struct {
 // relative paths are looked up first ("": the working directory); form and
 // scope are those of the answer's templates; raw leaves the content alone (the
 // path is rendered all the same). The source is nil when the problems hold errors.
-func (l *Loader) Source(ext *config.ExternalBody, dir string, form renderer.Form, raw bool, scope *renderer.Scope) (*Source, config.Problems) {
+func (l *Loader) Source(ext *config.ExternalBody, dir string, form renderer.Form, raw bool, scope *renderer.Scope) (*Source, syntax.Problems) {
 	s := &Source{loader: l, ext: ext, form: form, raw: raw, scope: scope}
 	problems := s.prepare(dir)
 	if problems.Err() == nil && s.fixed && !s.remote {
@@ -205,7 +206,7 @@ func (l *Loader) Source(ext *config.ExternalBody, dir string, form renderer.Form
 }
 
 // prepare compiles what the declaration says and chooses where it is looked up.
-func (s *Source) prepare(dir string) config.Problems {
+func (s *Source) prepare(dir string) syntax.Problems {
 	ext := s.ext
 	if ext.Provider != "json" && ext.Provider != "xlsx" {
 		return problem(ext.Pos, ext.Key, fmt.Sprintf("unknown provider %q; json and xlsx are accepted", ext.Provider))
@@ -240,7 +241,7 @@ func (s *Source) prepare(dir string) config.Problems {
 
 // compilePath compiles the path and decides whether it is a URL: an environment
 // variable at its beginning is literal by then.
-func (s *Source) compilePath() config.Problems {
+func (s *Source) compilePath() syntax.Problems {
 	path, problems := renderer.Compile(s.ext.Path, renderer.Plain, s.scope)
 	if path == nil {
 		return problems
@@ -257,8 +258,8 @@ func (s *Source) compilePath() config.Problems {
 
 // forURLs are the mistakes of a file that has what is for URLs. Each has the key of
 // the setting, as where a configuration tells it from the path as declared.
-func (s *Source) forURLs() config.Problems {
-	var problems config.Problems
+func (s *Source) forURLs() syntax.Problems {
+	var problems syntax.Problems
 	ext := s.ext
 	for _, k := range []struct {
 		key   string
@@ -273,7 +274,7 @@ func (s *Source) forURLs() config.Problems {
 }
 
 // compileSheet compiles the name of the sheet.
-func (s *Source) compileSheet() config.Problems {
+func (s *Source) compileSheet() syntax.Problems {
 	if s.ext.Sheet.Value == "" {
 		return problem(s.ext.Pos, s.ext.Key, "sheet-name is missing: the name of the sheet to convert")
 	}
@@ -307,12 +308,12 @@ func isURL(path string) bool {
 	return found && (strings.EqualFold(scheme, "http") || strings.EqualFold(scheme, "https"))
 }
 
-func problem(pos config.Pos, key, what string) config.Problems {
-	return config.Problems{{Pos: pos, Key: key, What: what}}
+func problem(pos syntax.Pos, key, what string) syntax.Problems {
+	return syntax.Problems{{Pos: pos, Key: key, What: what}}
 }
 
 // pathProblem is a mistake in what the path names.
-func (s *Source) pathProblem(what string) config.Problems {
+func (s *Source) pathProblem(what string) syntax.Problems {
 	return problem(s.ext.Path.Pos, s.ext.Path.Key, what)
 }
 

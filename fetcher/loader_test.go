@@ -13,6 +13,7 @@ import (
 	"time"
 
 	"mockserver/config"
+	"mockserver/config/syntax"
 	"mockserver/matcher"
 	"mockserver/renderer"
 )
@@ -37,8 +38,8 @@ func newTestLoader(t testing.TB, opts Options) *Loader {
 }
 
 // at is a text of the configuration at a line of its file.
-func at(value string, line int) config.Text {
-	return config.Text{Value: value, Pos: config.Pos{File: "mockserver.yml", Line: line, Column: 11}, Key: "[0].endpoint.response.external-body.path"}
+func at(value string, line int) syntax.Text {
+	return syntax.Text{Value: value, Pos: syntax.Pos{File: "mockserver.yml", Line: line, Column: 11}, Key: "[0].endpoint.response.external-body.path"}
 }
 
 func jsonBody(path string) *config.ExternalBody {

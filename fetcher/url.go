@@ -8,13 +8,14 @@ import (
 	"strings"
 
 	"mockserver/config"
+	"mockserver/config/syntax"
 )
 
 // tag is a placeholder or a block's tag as declared, quoted texts and all.
 var tag = regexp.MustCompile(`\{\{(?:"[^"]*"|'[^']*'|[^"'}]|\}[^}])*\}\}|\{%(?:"[^"]*"|'[^']*'|[^"'%]|%[^}])*%\}`)
 
 // checkURL finds what is wrong with a URL, as far as it stands there at load.
-func (s *Source) checkURL() config.Problems {
+func (s *Source) checkURL() syntax.Problems {
 	if offset, what := config.LiteralFault(s.ext.Path.Value); what != "" { // an env.NAME at its beginning may have made it a URL
 		return problem(s.ext.Path.At(offset), s.ext.Path.Key, what)
 	}

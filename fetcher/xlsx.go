@@ -18,7 +18,7 @@ import (
 
 	"github.com/xuri/excelize/v2"
 
-	"mockserver/config"
+	"mockserver/config/syntax"
 )
 
 // errNoSheet is the cause when a workbook lacks the sheet.
@@ -42,7 +42,7 @@ func (s *Source) convertSheet(ctx context.Context, content []byte, file, sheet s
 	k := &kept{body: Body{Bytes: t.out}, size: int64(len(t.out))}
 	for _, note := range t.notes {
 		what := fmt.Sprintf("sheet %q of %q: %s", sheet, file, note)
-		k.problems = append(k.problems, config.Problem{What: what, Warning: true})
+		k.problems = append(k.problems, syntax.Problem{What: what, Warning: true})
 	}
 	return k
 }

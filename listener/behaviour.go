@@ -4,6 +4,7 @@ import (
 	"time"
 
 	"mockserver/config"
+	"mockserver/config/syntax"
 	"mockserver/listener/reply"
 	"mockserver/renderer"
 )
@@ -37,7 +38,7 @@ func (b *behaviour) isFixed() bool { return !b.always && b.operation.isFixed() }
 
 // behaviour compiles what an endpoint declares of it; nil when that is nothing. With a
 // seed, whatever is not the same for every request has one, for its random numbers.
-func (c *compiler) behaviour(e *config.Endpoint, a answer, t *tally, scope *renderer.Scope) (*behaviour, config.Problems) {
+func (c *compiler) behaviour(e *config.Endpoint, a answer, t *tally, scope *renderer.Scope) (*behaviour, syntax.Problems) {
 	operation := c.operation(e, a)
 	limit := c.limiter(e, scope.Params)
 	declared := len(e.Responses) > 0 || e.Latency != nil || e.Fault != nil || e.Capacity != nil || limit != nil
@@ -50,7 +51,7 @@ func (c *compiler) behaviour(e *config.Endpoint, a answer, t *tally, scope *rend
 		chance: &c.chance, tally: t, host: e.Host, always: always,
 	}
 	b.capacity = c.capacity(e)
-	var problems config.Problems
+	var problems syntax.Problems
 	b.outcomes, problems = c.outcomes(e, a, scope)
 	b.delays = b.capacity != nil
 	for i := range b.outcomes {

@@ -7,6 +7,7 @@ import (
 	"sync/atomic"
 
 	"mockserver/config"
+	"mockserver/config/syntax"
 	"mockserver/internal/histogram"
 	"mockserver/matcher"
 )
@@ -102,7 +103,7 @@ func (t *tally) lateness() *histogram.Histogram {
 func declaredAs(e *config.Endpoint) string {
 	text, err := json.Marshal(struct {
 		Method, Host string
-		Path, If     config.Text
+		Path, If     syntax.Text
 		Response     config.Response
 		Responses    []config.Outcome
 		Select       string

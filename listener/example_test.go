@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"mockserver/config"
+	"mockserver/config/syntax"
 	"mockserver/listener"
 )
 
@@ -95,7 +96,7 @@ func ExampleStart_problems() {
 		config.Endpoint{Method: "GTE", Path: config.Plain("/a")},
 		config.Endpoint{Path: config.Plain("/b"), Response: config.Response{Body: config.Plain("{{path-param.id}}")}},
 	), listener.Options{})
-	var problems config.Problems
+	var problems syntax.Problems
 	if errors.As(err, &problems) {
 		for _, p := range problems {
 			what, _, _ := strings.Cut(p.What, ";")

@@ -22,6 +22,7 @@ import (
 	"go.uber.org/goleak"
 
 	"mockserver/config"
+	"mockserver/config/syntax"
 	"mockserver/listener"
 )
 
@@ -141,7 +142,7 @@ func TestShutdown_AnIdleConnectionHasItsLastRequestAnswered(t *testing.T) {
 	nothingLeft(t)
 	spec := config.New(
 		config.Endpoint{Path: config.Plain("/hello"), Response: config.Response{Body: config.Plain("one")}},
-		config.Endpoint{Path: config.Plain("/made"), Response: config.Response{Body: config.Text{Value: "{{path}}"}}},
+		config.Endpoint{Path: config.Plain("/made"), Response: config.Response{Body: syntax.Text{Value: "{{path}}"}}},
 	)
 	server := start(t, spec, listener.Options{LastCall: time.Hour})
 	var idle []net.Conn
@@ -331,7 +332,7 @@ func TestApply_AfterShutdownIsRefused(t *testing.T) {
 }
 
 func TestStart_WithoutASpec(t *testing.T) {
-	var problems config.Problems
+	var problems syntax.Problems
 	if _, err := listener.Start(nil, listener.Options{}); !errors.As(err, &problems) || !strings.Contains(err.Error(), "there is no spec") {
 		t.Errorf("Start: got %v", err)
 	}
@@ -374,7 +375,7 @@ func TestStart_ThatFailsLeavesNothing(t *testing.T) {
 	if _, err := listener.Start(hello("two"), listener.Options{Port: port}); !errors.Is(err, syscall.EADDRINUSE) || !errors.As(err, &op) {
 		t.Errorf("got %v, want the system's error wrapped", err)
 	}
-	var problems config.Problems
+	var problems syntax.Problems
 	if _, err := listener.Start(hello("{{nope}}"), listener.Options{}); !errors.As(err, &problems) {
 		t.Errorf("got %v, want problems", err)
 	}

@@ -13,6 +13,7 @@ import (
 	"time"
 
 	"mockserver/config"
+	"mockserver/config/syntax"
 	"mockserver/dispatcher"
 	"mockserver/matcher"
 	"mockserver/renderer"
@@ -38,8 +39,8 @@ const (
 
 // hooks compiles the webhooks of an endpoint. Those that are not to be sent are left
 // out then, so that no request meets them.
-func (c *compiler) hooks(e *config.Endpoint, name string, scope *renderer.Scope) ([]hook, config.Problems) {
-	var problems config.Problems
+func (c *compiler) hooks(e *config.Endpoint, name string, scope *renderer.Scope) ([]hook, syntax.Problems) {
+	var problems syntax.Problems
 	hooks := make([]hook, 0, len(e.Webhooks))
 	for i := range e.Webhooks {
 		h, wrong := c.hook(&e.Webhooks[i], scope)
@@ -56,7 +57,7 @@ func (c *compiler) hooks(e *config.Endpoint, name string, scope *renderer.Scope)
 	return hooks, problems
 }
 
-func (c *compiler) hook(w *config.Webhook, scope *renderer.Scope) (hook, config.Problems) {
+func (c *compiler) hook(w *config.Webhook, scope *renderer.Scope) (hook, syntax.Problems) {
 	retry := w.Retry.Effective()
 	h := hook{
 		delay: w.EffectiveDelay(),
@@ -72,14 +73,14 @@ func (c *compiler) hook(w *config.Webhook, scope *renderer.Scope) (hook, config.
 	if s := w.Sign; s != nil {
 		h.shared.Sign = &dispatcher.Signature{Secret: s.Secret, Header: s.EffectiveHeader(), Scheme: s.Scheme}
 	}
-	var problems config.Problems
-	var wrong config.Problems
+	var problems syntax.Problems
+	var wrong syntax.Problems
 	h.when, problems = renderer.CompileCondition(w.If, scope)
 	var text string
 	text, h.url, wrong = compileText(w.URL, renderer.URL, scope)
 	if what := config.TargetFault([]byte(text)); what != "" && h.url == nil && wrong.Err() == nil && text != w.URL.Value {
 		// What is fixed as written was checked already; this one is fixed by env.NAME, say.
-		wrong = append(wrong, config.Problem{Pos: w.URL.Pos, Key: w.URL.Key, What: fmt.Sprintf("%q is not a valid URL: %s", config.ShownURL(text), what)})
+		wrong = append(wrong, syntax.Problem{Pos: w.URL.Pos, Key: w.URL.Key, What: fmt.Sprintf("%q is not a valid URL: %s", config.ShownURL(text), what)})
 	}
 	h.shared.URL, problems = text, append(problems, wrong...)
 	form, wrong := c.hookHeaders(&h, w, scope)
@@ -91,7 +92,7 @@ func (c *compiler) hook(w *config.Webhook, scope *renderer.Scope) (hook, config.
 
 // hookHeaders compiles the headers of a webhook, and returns the form of its body, which
 // they decide.
-func (c *compiler) hookHeaders(h *hook, w *config.Webhook, scope *renderer.Scope) (form renderer.Form, problems config.Problems) {
+func (c *compiler) hookHeaders(h *hook, w *config.Webhook, scope *renderer.Scope) (form renderer.Form, problems syntax.Problems) {
 	form = renderer.JSON
 	if _, ok := declared(&config.Response{Headers: w.Headers}, "Content-Type"); !ok {
 		h.headers = append(h.headers, header{name: "Content-Type", value: typeJSON})
@@ -114,7 +115,7 @@ func (c *compiler) hookHeaders(h *hook, w *config.Webhook, scope *renderer.Scope
 				continue
 			}
 			if what := config.HostFault([]byte(text)); what != "" && wrong.Err() == nil && text != d.Value.Value { // as with the URL
-				problems = append(problems, config.Problem{Pos: d.Value.Pos, Key: d.Value.Key, What: hostError([]byte(text), what).Error()})
+				problems = append(problems, syntax.Problem{Pos: d.Value.Pos, Key: d.Value.Key, What: hostError([]byte(text), what).Error()})
 			}
 		}
 		h.headers = append(h.headers, header{name: d.Name, value: text, template: t})
@@ -128,7 +129,7 @@ func (c *compiler) hookHeaders(h *hook, w *config.Webhook, scope *renderer.Scope
 
 // compileText compiles a text: to itself when it is the same for every request,
 // else to a template.
-func compileText(text config.Text, form renderer.Form, scope *renderer.Scope) (string, *renderer.Template, config.Problems) {
+func compileText(text syntax.Text, form renderer.Form, scope *renderer.Scope) (string, *renderer.Template, syntax.Problems) {
 	t, problems := renderer.Compile(text, form, scope)
 	if t == nil {
 		return "", nil, problems
@@ -140,7 +141,7 @@ func compileText(text config.Text, form renderer.Form, scope *renderer.Scope) (s
 }
 
 // compileUnless is compileText, unless the text is raw: it stands for itself then.
-func compileUnless(raw bool, text config.Text, form renderer.Form, scope *renderer.Scope) (string, *renderer.Template, config.Problems) {
+func compileUnless(raw bool, text syntax.Text, form renderer.Form, scope *renderer.Scope) (string, *renderer.Template, syntax.Problems) {
 	if raw {
 		return text.Value, nil, nil
 	}

@@ -5,6 +5,7 @@ import (
 	"sort"
 
 	"mockserver/config"
+	"mockserver/config/syntax"
 	"mockserver/listener/reply"
 	"mockserver/matcher"
 	"mockserver/renderer"
@@ -50,20 +51,20 @@ type selection struct {
 
 // outcomes compiles what may come of a request: the declared outcomes, or the one
 // answer of the endpoint. What one leaves out is the endpoint's.
-func (c *compiler) outcomes(e *config.Endpoint, a answer, scope *renderer.Scope) ([]outcome, config.Problems) {
+func (c *compiler) outcomes(e *config.Endpoint, a answer, scope *renderer.Scope) ([]outcome, syntax.Problems) {
 	usual := outcome{answer: a, latency: newLatency(e.Latency), fault: newFault(e.Fault)}
 	if len(e.Responses) == 0 {
 		usual.preset()
 		return []outcome{usual}, nil
 	}
-	var problems config.Problems
+	var problems syntax.Problems
 	outcomes := make([]outcome, len(e.Responses))
 	for i := range e.Responses {
 		declared := &e.Responses[i]
 		o := usual
 		single := *e
 		single.Response = declared.Response
-		var wrong config.Problems
+		var wrong syntax.Problems
 		o.answer, wrong = c.answer(&single, scope)
 		problems = append(problems, wrong...)
 		o.answer.name = fmt.Sprintf("%s responses[%d]", a.name, i)

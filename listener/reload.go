@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"mockserver/config"
+	"mockserver/config/syntax"
 )
 
 // Reloader has a server serve what configuration files say, and what they say from then on.
@@ -108,7 +109,7 @@ func (r *Reloader) Reload(cause string) error {
 		r.watch(r.related(spec, err))
 	}
 	log := r.server.log
-	var problems config.Problems
+	var problems syntax.Problems
 	if errors.As(err, &problems) {
 		for _, line := range problems.Lines() {
 			log.Error("configuration not reloaded", "error", line)

@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"mockserver/config"
+	"mockserver/config/syntax"
 	"mockserver/listener"
 )
 
@@ -49,7 +50,7 @@ func TestReloader_ServesWhatTheFilesSay(t *testing.T) {
 	if status, body := get(t, server.URL()+"/a"); status != 201 || body != "two" {
 		t.Errorf("after a mistake: %d %q", status, body)
 	}
-	var problems config.Problems
+	var problems syntax.Problems
 	if err := files.Reload("a test"); !errors.As(err, &problems) || !strings.Contains(err.Error(), "m.yml:1:") {
 		t.Errorf("Reload: %v", err)
 	}

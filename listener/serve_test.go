@@ -14,6 +14,7 @@ import (
 	"github.com/valyala/fasthttp"
 
 	"mockserver/config"
+	"mockserver/config/syntax"
 	"mockserver/matcher"
 )
 
@@ -66,17 +67,17 @@ func TestDefaultContentType(t *testing.T) {
 		want string
 	}{
 		{"no body", config.Response{}, typeText},
-		{"a text", config.Response{Body: config.Text{Value: "hello"}}, typeText},
-		{"an object", config.Response{Body: config.Text{Value: " \n{\"a\":1}"}}, typeJSON},
-		{"a list", config.Response{Body: config.Text{Value: "[1]"}}, typeJSON},
-		{"a map of the configuration", config.Response{Body: config.Text{Value: "7"}, BodyJSON: true}, typeJSON},
+		{"a text", config.Response{Body: syntax.Text{Value: "hello"}}, typeText},
+		{"an object", config.Response{Body: syntax.Text{Value: " \n{\"a\":1}"}}, typeJSON},
+		{"a list", config.Response{Body: syntax.Text{Value: "[1]"}}, typeJSON},
+		{"a map of the configuration", config.Response{Body: syntax.Text{Value: "7"}, BodyJSON: true}, typeJSON},
 		{"an external body", config.Response{External: &config.ExternalBody{}}, typeJSON},
-		{"a placeholder", config.Response{Body: config.Text{Value: "{{path}}"}}, typeText},
-		{"a placeholder in a raw text is an object by its first letter", config.Response{Body: config.Text{Value: "{{path}}"}, Raw: true}, typeJSON},
-		{"an object in a branch", config.Response{Body: config.Text{Value: "{% if path %} {\"a\":1}{% endif %}"}}, typeJSON},
-		{"an object in a branch, spelt with braces", config.Response{Body: config.Text{Value: "{{#if path}}{\"a\":1}{{/if}}"}}, typeJSON},
-		{"a text in a branch", config.Response{Body: config.Text{Value: "{% if path %}x{% endif %}"}}, typeText},
-		{"an unclosed tag", config.Response{Body: config.Text{Value: "{% if path"}}, typeText},
+		{"a placeholder", config.Response{Body: syntax.Text{Value: "{{path}}"}}, typeText},
+		{"a placeholder in a raw text is an object by its first letter", config.Response{Body: syntax.Text{Value: "{{path}}"}, Raw: true}, typeJSON},
+		{"an object in a branch", config.Response{Body: syntax.Text{Value: "{% if path %} {\"a\":1}{% endif %}"}}, typeJSON},
+		{"an object in a branch, spelt with braces", config.Response{Body: syntax.Text{Value: "{{#if path}}{\"a\":1}{{/if}}"}}, typeJSON},
+		{"a text in a branch", config.Response{Body: syntax.Text{Value: "{% if path %}x{% endif %}"}}, typeText},
+		{"an unclosed tag", config.Response{Body: syntax.Text{Value: "{% if path"}}, typeText},
 	} {
 		if got := defaultContentType(&c.resp); got != c.want {
 			t.Errorf("%s: got %s, want %s", c.name, got, c.want)

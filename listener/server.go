@@ -33,6 +33,7 @@ import (
 	"github.com/valyala/fasthttp"
 
 	"mockserver/config"
+	"mockserver/config/syntax"
 	"mockserver/dispatcher"
 	"mockserver/internal/wording"
 	"mockserver/listener/record"
@@ -134,7 +135,7 @@ type Server struct {
 	compiler *compiler
 	snapshot atomic.Pointer[snapshot]
 	applying sync.Mutex      // one Apply at a time; guards warnings
-	warnings config.Problems // of what is served
+	warnings syntax.Problems // of what is served
 	applied  applied
 
 	http     *fasthttp.Server
@@ -324,7 +325,7 @@ func (s *Server) Apply(spec *config.Spec) error {
 }
 
 // apply is Apply for who holds s.applying. Warnings that were told already are not logged.
-func (s *Server) apply(spec *config.Spec, told config.Problems) error {
+func (s *Server) apply(spec *config.Spec, told syntax.Problems) error {
 	if s.stopping.Load() {
 		return ErrStopped
 	}
@@ -335,11 +336,11 @@ func (s *Server) apply(spec *config.Spec, told config.Problems) error {
 		return err
 	}
 	s.warnings = problems.Warnings()
-	known := make(map[config.Problem]bool, len(told))
+	known := make(map[syntax.Problem]bool, len(told))
 	for _, warning := range told {
 		known[warning] = true
 	}
-	s.logWarnings(slices.DeleteFunc(slices.Clone(s.warnings), func(warning config.Problem) bool { return known[warning] }))
+	s.logWarnings(slices.DeleteFunc(slices.Clone(s.warnings), func(warning syntax.Problem) bool { return known[warning] }))
 	if s.recorder != nil {
 		sn.count(s.recorder.Adopt(sn.spec))
 	}
@@ -348,7 +349,7 @@ func (s *Server) apply(spec *config.Spec, told config.Problems) error {
 }
 
 // logWarnings logs each warning, but those that OpenAPI documents have many of as one line.
-func (s *Server) logWarnings(warnings config.Problems) {
+func (s *Server) logWarnings(warnings syntax.Problems) {
 	for _, d := range warnings.Digest() {
 		attrs := []any{"at", d.Pos.String(), "key", d.Key, "what", d.What}
 		if d.Count == 1 {

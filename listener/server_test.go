@@ -12,6 +12,7 @@ import (
 	"testing"
 
 	"mockserver/config"
+	"mockserver/config/syntax"
 	"mockserver/listener"
 )
 
@@ -51,8 +52,8 @@ func started(t *testing.T, spec *config.Spec, opts listener.Options) *listener.S
 
 func hello(text string) *config.Spec {
 	return &config.Spec{Endpoints: []config.Endpoint{{
-		Path:     config.Text{Value: "/hello"},
-		Response: config.Response{Body: config.Text{Value: text}},
+		Path:     syntax.Text{Value: "/hello"},
+		Response: config.Response{Body: syntax.Text{Value: text}},
 	}}}
 }
 
@@ -75,9 +76,9 @@ func TestStart_SeveralServersInOneProcess(t *testing.T) {
 
 func TestStart_RefusesWhatIsWrong(t *testing.T) {
 	spec := hello("{{nope}}")
-	spec.Endpoints = append(spec.Endpoints, config.Endpoint{Path: config.Text{Value: "/x/:"}, If: config.Text{Value: "= 1"}})
+	spec.Endpoints = append(spec.Endpoints, config.Endpoint{Path: syntax.Text{Value: "/x/:"}, If: syntax.Text{Value: "= 1"}})
 	_, err := listener.Start(spec, listener.Options{})
-	var problems config.Problems
+	var problems syntax.Problems
 	if !errors.As(err, &problems) || len(problems.Errors()) != 3 {
 		t.Fatalf("got %v, want three problems", err)
 	}

@@ -8,6 +8,7 @@ import (
 	"strings"
 
 	"mockserver/config"
+	"mockserver/config/syntax"
 	"mockserver/fetcher"
 	"mockserver/listener/record"
 	"mockserver/listener/sentry"
@@ -74,14 +75,14 @@ type compiler struct {
 // compile builds the snapshot of a specification. The problems are those of the
 // spec's reading and of its compiling; the snapshot is of no use when any of them
 // is a mistake.
-func (c *compiler) compile(spec *config.Spec) (*snapshot, config.Problems) {
+func (c *compiler) compile(spec *config.Spec) (*snapshot, syntax.Problems) {
 	spec = spec.Complete()
 	c.kept.begin()
 	problems := slices.Clone(spec.Problems)
 	sn := &snapshot{answers: make([]answer, len(spec.Endpoints)), spec: spec}
 	routes := make([]matcher.Route, len(spec.Endpoints))
 	for i := range spec.Endpoints {
-		var wrong config.Problems
+		var wrong syntax.Problems
 		routes[i], sn.answers[i], wrong = c.endpoint(&spec.Endpoints[i])
 		problems = append(problems, wrong...)
 		if b := sn.answers[i].behaviour; b != nil && b.delays {
@@ -128,7 +129,7 @@ type keys map[place]struct{}
 
 type place struct{ file, key string }
 
-func keysOf(problems config.Problems) keys {
+func keysOf(problems syntax.Problems) keys {
 	known := keys{}
 	for _, p := range problems {
 		for key := p.Key; key != ""; {
@@ -142,15 +143,15 @@ func keysOf(problems config.Problems) keys {
 // leaveOut leaves the mistakes of a broken endpoint that are not known: those of a
 // text that could not be decoded, and of a key that has a mistake itself or
 // inside, are. Warnings say nothing there: what they miss may be what is broken.
-func (known keys) leaveOut(problems config.Problems) config.Problems {
-	return slices.DeleteFunc(problems, func(p config.Problem) bool {
+func (known keys) leaveOut(problems syntax.Problems) syntax.Problems {
+	return slices.DeleteFunc(problems, func(p syntax.Problem) bool {
 		_, ok := known[place{p.Pos.File, p.Key}]
 		return ok || p.Key == "" || p.Warning
 	})
 }
 
 // endpoint compiles one endpoint: when it answers, and what.
-func (c *compiler) endpoint(e *config.Endpoint) (matcher.Route, answer, config.Problems) {
+func (c *compiler) endpoint(e *config.Endpoint) (matcher.Route, answer, syntax.Problems) {
 	pattern, problems := matcher.Path(e)
 	scope := &renderer.Scope{Params: pattern.Params(), Env: c.env, Counters: c.counters}
 	condition, wrong := renderer.CompileCondition(e.If, scope)
@@ -172,7 +173,7 @@ func (c *compiler) endpoint(e *config.Endpoint) (matcher.Route, answer, config.P
 }
 
 // answer compiles what one endpoint answers.
-func (c *compiler) answer(e *config.Endpoint, scope *renderer.Scope) (answer, config.Problems) {
+func (c *compiler) answer(e *config.Endpoint, scope *renderer.Scope) (answer, syntax.Problems) {
 	resp := &e.Response
 	a := answer{
 		name:   record.Name(e),
@@ -190,7 +191,7 @@ func (c *compiler) answer(e *config.Endpoint, scope *renderer.Scope) (answer, co
 	if !a.typeDeclared && !hasNoContent(e) {
 		a.contentType = defaultContentType(resp)
 	}
-	var wrong config.Problems
+	var wrong syntax.Problems
 	switch {
 	case resp.External != nil:
 		a.source, wrong = c.loader.Source(resp.External, e.Dir, form, resp.Raw, scope)
@@ -209,7 +210,7 @@ func (c *compiler) answer(e *config.Endpoint, scope *renderer.Scope) (answer, co
 
 // headers compiles the declared headers, and returns the form of the body, which their
 // Content-Type decides; a file is JSON where it says nothing.
-func (c *compiler) headers(a *answer, resp *config.Response, scope *renderer.Scope) (form renderer.Form, problems config.Problems) {
+func (c *compiler) headers(a *answer, resp *config.Response, scope *renderer.Scope) (form renderer.Form, problems syntax.Problems) {
 	form = renderer.FormOf(defaultContentType(resp))
 	for i := range resp.Headers {
 		declared := &resp.Headers[i]
@@ -218,7 +219,7 @@ func (c *compiler) headers(a *answer, resp *config.Response, scope *renderer.Sco
 		}
 		t := renderer.Literal(declared.Value.Value)
 		if !resp.Raw {
-			var wrong config.Problems
+			var wrong syntax.Problems
 			t, wrong = renderer.Compile(declared.Value, renderer.Header, scope)
 			problems = append(problems, wrong...)
 			if t == nil {
@@ -268,7 +269,7 @@ func defaultContentType(resp *config.Response) string {
 func looksJSON(resp *config.Response) bool {
 	s := strings.TrimLeft(resp.Body.Value, " \t\r\n")
 	for !resp.Raw && (strings.HasPrefix(s, "{%") || strings.HasPrefix(s, "{{#")) {
-		_, end := config.NextTag(s)
+		_, end := syntax.NextTag(s)
 		s = strings.TrimLeft(s[end:], " \t\r\n")
 	}
 	if !resp.Raw && strings.HasPrefix(s, "{{") {
@@ -279,12 +280,12 @@ func looksJSON(resp *config.Response) bool {
 
 // Check compiles a specification without serving it and returns everything that
 // is wrong with it, warnings included, and of the options the DSN.
-func Check(spec *config.Spec, opts Options) config.Problems {
+func Check(spec *config.Spec, opts Options) syntax.Problems {
 	c := newCompiler(opts)
 	defer c.loader.Close(context.Background())
 	_, problems := c.compile(spec)
 	if _, err := sentry.ParseDSN(opts.SentryDSN); err != nil {
-		problems = append(problems, config.Problem{What: err.Error(), Warning: true})
+		problems = append(problems, syntax.Problem{What: err.Error(), Warning: true})
 	}
 	return problems
 }

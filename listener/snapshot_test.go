@@ -6,6 +6,7 @@ import (
 	"testing"
 
 	"mockserver/config"
+	"mockserver/config/syntax"
 )
 
 func TestCheck_OfABrokenEndpointSaysWhatIsNotKnown(t *testing.T) {
@@ -34,10 +35,10 @@ func TestCheck_OfABrokenEndpointSaysWhatIsNotKnown(t *testing.T) {
 }
 
 func TestKeys_AreThoseOfTheSameFileAndWhatTheyAreIn(t *testing.T) {
-	mistake := func(file, key string) config.Problem {
-		return config.Problem{Pos: config.Pos{File: file}, Key: key, What: "wrong"}
+	mistake := func(file, key string) syntax.Problem {
+		return syntax.Problem{Pos: syntax.Pos{File: file}, Key: key, What: "wrong"}
 	}
-	known := keysOf(config.Problems{mistake("a", "[1].endpoint.response.status"), mistake("a", "")})
+	known := keysOf(syntax.Problems{mistake("a", "[1].endpoint.response.status"), mistake("a", "")})
 	for _, c := range []struct {
 		file, key string
 		want      bool // it stays
@@ -52,7 +53,7 @@ func TestKeys_AreThoseOfTheSameFileAndWhatTheyAreIn(t *testing.T) {
 		{"b", "[1].endpoint.response", true},
 		{"a", "", false},
 	} {
-		if got := len(known.leaveOut(config.Problems{mistake(c.file, c.key)})) == 1; got != c.want {
+		if got := len(known.leaveOut(syntax.Problems{mistake(c.file, c.key)})) == 1; got != c.want {
 			t.Errorf("%s %q: stays %v, want %v", c.file, c.key, got, c.want)
 		}
 	}

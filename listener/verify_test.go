@@ -7,6 +7,7 @@ import (
 	"testing"
 
 	"mockserver/config"
+	"mockserver/config/syntax"
 	"mockserver/listener"
 	"mockserver/listener/listenertest"
 )
@@ -26,11 +27,11 @@ func TestVerify_HoldsAsTheConditionOfAnEndpoint(t *testing.T) {
 		"host = b.test": 1, `remote-addr contains "127.0.0.1"`: 7, "not (method = POST)": 4,
 	} {
 		v, err := server.Verify(condition)
-		if err != nil || v.Count != want || !v.Exact || v.Why != "" || len(v.Requests) != want {
+		if err != nil || v.Count != want || !v.Exact || v.Why != "" || len(v.Examples) != want {
 			t.Errorf("%s: got %+v, %v, want %d", condition, v, err, want)
 		}
 	}
-	var problems config.Problems
+	var problems syntax.Problems
 	if _, err := server.Verify("method ="); !errors.As(err, &problems) || len(problems) != 1 {
 		t.Errorf("a condition that is none: %v", err)
 	}

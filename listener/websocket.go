@@ -15,6 +15,7 @@ import (
 	"github.com/valyala/fasthttp"
 
 	"mockserver/config"
+	"mockserver/config/syntax"
 	"mockserver/listener/record"
 	"mockserver/listener/reply"
 	"mockserver/matcher"
@@ -78,8 +79,8 @@ const defaultMaxMessage = 1 << 20
 
 // sockets compiles the WebSockets of a specification; nil when there are none, or some
 // are wrong.
-func (c *compiler) sockets(spec *config.Spec) (*webSockets, config.Problems) {
-	var problems config.Problems
+func (c *compiler) sockets(spec *config.Spec) (*webSockets, syntax.Problems) {
+	var problems syntax.Problems
 	all := &webSockets{}
 	var routes []matcher.Route
 	for i := range spec.WebSockets {
@@ -97,14 +98,14 @@ func (c *compiler) sockets(spec *config.Spec) (*webSockets, config.Problems) {
 	if len(routes) == 0 || problems.Err() != nil {
 		return nil, problems
 	}
-	var shadowed config.Problems
+	var shadowed syntax.Problems
 	all.table, shadowed = matcher.Compile(routes)
 	return all, append(problems, shadowed...)
 }
 
 // socket compiles one WebSocket: when a request becomes a connection, and what is said
 // on it.
-func (c *compiler) socket(w *config.WebSocket) (matcher.Route, webSocket, config.Problems) {
+func (c *compiler) socket(w *config.WebSocket) (matcher.Route, webSocket, syntax.Problems) {
 	asking := w.Asking()
 	parsed, problems := matcher.ParsePattern(w.Path)
 	request := &renderer.Scope{Params: parsed.Params(), Env: c.env, Counters: c.counters}
@@ -144,7 +145,7 @@ func (c *compiler) socket(w *config.WebSocket) (matcher.Route, webSocket, config
 type socketCompiler struct {
 	scope    renderer.Scope
 	socket   *webSocket
-	problems config.Problems
+	problems syntax.Problems
 }
 
 // reactions compiles what answers messages, and warns of what nothing reaches.
@@ -159,7 +160,7 @@ func (k *socketCompiler) reactions(declared []config.Exchange) {
 		}
 		for j := range k.socket.reactions {
 			if k.socket.reactions[j].pattern.covers(p) {
-				k.problems = append(k.problems, config.Problem{Pos: x.Pattern.Pos, Key: x.Pattern.Key, Warning: true,
+				k.problems = append(k.problems, syntax.Problem{Pos: x.Pattern.Pos, Key: x.Pattern.Key, Warning: true,
 					What: fmt.Sprintf("no message reaches this pattern: all that it matches are answered by the pattern %s before it", bounded(k.socket.reactions[j].pattern.text))})
 				break
 			}
@@ -188,7 +189,7 @@ func (k *socketCompiler) message(m *config.Message) message {
 }
 
 // text compiles a text: to bytes, or to a template if it is not always the same.
-func (k *socketCompiler) text(text config.Text, form renderer.Form) ([]byte, *renderer.Template) {
+func (k *socketCompiler) text(text syntax.Text, form renderer.Form) ([]byte, *renderer.Template) {
 	t, wrong := renderer.Compile(text, form, &k.scope)
 	k.problems = append(k.problems, wrong...)
 	if t == nil {

@@ -5,11 +5,11 @@ import (
 	"encoding/json"
 	"fmt"
 	"regexp"
-	"regexp/syntax"
+	regex "regexp/syntax"
 	"slices"
 	"strings"
 
-	"mockserver/config"
+	"mockserver/config/syntax"
 	"mockserver/matcher"
 	"mockserver/renderer"
 )
@@ -54,12 +54,12 @@ func (p *pattern) matches(h *heard) bool {
 var everything = []string{".*", ".*?", "^.*$", "^.*", ".*$", "(.*)", "(?s).*", "(?s)^.*$", `[\s\S]*`}
 
 // compilePattern compiles the pattern of an exchange. An empty one is config's to find.
-func compilePattern(text config.Text) (*pattern, config.Problems) {
+func compilePattern(text syntax.Text) (*pattern, syntax.Problems) {
 	p := &pattern{text: text.Value}
-	problem := func(warning bool, format string, args ...any) config.Problems {
-		return config.Problems{{Pos: text.Pos, Key: text.Key, What: fmt.Sprintf(format, args...), Warning: warning}}
+	problem := func(warning bool, format string, args ...any) syntax.Problems {
+		return syntax.Problems{{Pos: text.Pos, Key: text.Key, What: fmt.Sprintf(format, args...), Warning: warning}}
 	}
-	var warnings config.Problems
+	var warnings syntax.Problems
 	if object := quoteTags(strings.TrimSpace(p.text)); strings.HasPrefix(object, "{") {
 		var value map[string]any
 		d := json.NewDecoder(strings.NewReader(object))
@@ -72,7 +72,7 @@ func compilePattern(text config.Text) (*pattern, config.Problems) {
 			warnings = problem(true, "the pattern looks like a JSON object, but it is none, so it is taken for an RE2 expression")
 		}
 	}
-	if _, err := syntax.Parse(p.text, syntax.Perl); err != nil {
+	if _, err := regex.Parse(p.text, regex.Perl); err != nil {
 		return nil, problem(false, "%s; a text as it is stands between \\Q and \\E, and a JSON object between { and }", faultOf(err))
 	}
 	if regexp.QuoteMeta(p.text) == p.text {
@@ -88,7 +88,7 @@ func compilePattern(text config.Text) (*pattern, config.Problems) {
 
 // faultOf says what is wrong with an expression.
 func faultOf(err error) string {
-	if fault, ok := err.(*syntax.Error); ok {
+	if fault, ok := err.(*regex.Error); ok {
 		return fmt.Sprintf("the pattern is no RE2 expression: %s: %q", fault.Code, bounded(fault.Expr))
 	}
 	return "the pattern is no RE2 expression: " + bounded(err.Error())
@@ -97,7 +97,7 @@ func faultOf(err error) string {
 // quoteTags makes a JSON text of one with placeholders: each stands for {{}} then, in
 // quotes where it stood outside of a string.
 func quoteTags(text string) string {
-	if config.TagStart(text) == len(text) {
+	if syntax.TagStart(text) == len(text) {
 		return text
 	}
 	var out strings.Builder
@@ -106,7 +106,7 @@ func quoteTags(text string) string {
 		n := 1
 		switch {
 		case strings.HasPrefix(text[i:], "{{"):
-			if begin, end := config.NextTag(text[i:]); begin == 0 {
+			if begin, end := syntax.NextTag(text[i:]); begin == 0 {
 				out.WriteString(map[bool]string{true: "{{}}", false: `"{{}}"`}[inside])
 				i += end
 				continue
@@ -174,7 +174,7 @@ func shapeOfValue(value any) shape {
 // among letters for any letters.
 func shapeOfText(text string) shape {
 	s := shape{kind: matcher.String, text: text}
-	switch begin, end := config.NextTag(text); {
+	switch begin, end := syntax.NextTag(text); {
 	case begin == end:
 		return s
 	case begin == 0 && end == len(text) && text[1] == '{':
@@ -182,7 +182,7 @@ func shapeOfText(text string) shape {
 	}
 	var like strings.Builder
 	for rest := text; ; {
-		begin, end := config.NextTag(rest)
+		begin, end := syntax.NextTag(rest)
 		like.WriteString(regexp.QuoteMeta(rest[:begin]))
 		if begin == end {
 			break

@@ -4,7 +4,7 @@ import (
 	"fmt"
 	"strings"
 
-	"mockserver/config"
+	"mockserver/config/syntax"
 	"mockserver/internal/wording"
 )
 
@@ -65,17 +65,17 @@ func (p Pattern) catchesAll() bool {
 
 // ParsePattern compiles a declared path. Its problems are mistakes, then the
 // Pattern must not be used, or warnings.
-func ParsePattern(path config.Text) (Pattern, config.Problems) {
+func ParsePattern(path syntax.Text) (Pattern, syntax.Problems) {
 	p := patternParser{path: path}
 	p.parse()
 	return p.pattern, p.problems
 }
 
 type patternParser struct {
-	path     config.Text
+	path     syntax.Text
 	pattern  Pattern
 	names    map[string]bool // of the parameters
-	problems config.Problems
+	problems syntax.Problems
 }
 
 // maxProblems bounds what is said of one path: the place of each is looked up.
@@ -83,7 +83,7 @@ const maxProblems = 100
 
 // report records a problem. The last one stands for the rest, which is not read.
 func (p *patternParser) report(offset int, warning bool, format string, args ...any) {
-	p.problems = append(p.problems, config.Problem{
+	p.problems = append(p.problems, syntax.Problem{
 		Pos: p.path.At(offset), Key: p.path.Key, What: fmt.Sprintf(format, args...), Warning: warning,
 		Rest: len(p.problems) == maxProblems-1,
 	})

@@ -6,6 +6,7 @@ import (
 	"testing"
 
 	"mockserver/config"
+	"mockserver/config/syntax"
 )
 
 func TestParsePattern(t *testing.T) {
@@ -48,7 +49,7 @@ func TestParsePattern(t *testing.T) {
 	}
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
-			p, problems := ParsePattern(config.Text{Value: tt.path, Key: "[0].endpoint.path", Pos: config.Pos{File: "f.yml", Line: 3, Column: 11}})
+			p, problems := ParsePattern(syntax.Text{Value: tt.path, Key: "[0].endpoint.path", Pos: syntax.Pos{File: "f.yml", Line: 3, Column: 11}})
 			var got []string
 			for _, pr := range problems {
 				got = append(got, pr.String())
@@ -68,7 +69,7 @@ func TestParsePattern(t *testing.T) {
 
 func TestParsePattern_ProblemsOfOnePathAreBounded(t *testing.T) {
 	for _, segment := range []string{"/:a", "/:", "/:a|x", "/:é|x"} {
-		_, problems := ParsePattern(config.Text{Value: strings.Repeat(segment, 5000)})
+		_, problems := ParsePattern(syntax.Text{Value: strings.Repeat(segment, 5000)})
 		rest := 0
 		for _, p := range problems {
 			if p.Rest {
@@ -129,7 +130,7 @@ func FuzzParsePattern(f *testing.F) {
 	}
 	f.Add("x?/:a|b/:/*")
 	f.Fuzz(func(t *testing.T, path string) {
-		text := config.Text{Value: path, Pos: config.Pos{Line: 1, Column: 1}}
+		text := syntax.Text{Value: path, Pos: syntax.Pos{Line: 1, Column: 1}}
 		p, problems := ParsePattern(text)
 		for _, pr := range problems {
 			if pr.Pos.Column < 1 || pr.Pos.Column > len(path)+1 {

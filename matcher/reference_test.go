@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"mockserver/config"
+	"mockserver/config/syntax"
 )
 
 // refRoute is an endpoint as the reference matcher knows it: only what was
@@ -164,17 +165,17 @@ func (rs reference) methods(host, target string) []string {
 }
 
 // routes compiles the endpoints as their owner would.
-func (rs reference) routes() ([]Route, config.Problems) {
-	var problems config.Problems
+func (rs reference) routes() ([]Route, syntax.Problems) {
+	var problems syntax.Problems
 	routes := make([]Route, len(rs))
 	for i, e := range rs {
-		text := config.Text{Value: e.path}
+		text := syntax.Text{Value: e.path}
 		p, ps := ParsePattern(text)
 		problems = append(problems, ps...)
 		routes[i] = Route{
 			Endpoint: &config.Endpoint{
-				Method: e.method, Host: e.host, Path: text, If: config.Text{Value: e.cond},
-				Pos: config.Pos{File: "f.yml", Line: i + 1},
+				Method: e.method, Host: e.host, Path: text, If: syntax.Text{Value: e.cond},
+				Pos: syntax.Pos{File: "f.yml", Line: i + 1},
 			},
 			Pattern: p,
 		}

@@ -6,13 +6,13 @@ import (
 	"slices"
 	"strings"
 
-	"mockserver/config"
+	"mockserver/config/syntax"
 )
 
 // shadows warns of every route that an earlier one of the same host, shape and
 // method makes unreachable.
-func (s *site) shadows(routes []Route) config.Problems {
-	var out config.Problems
+func (s *site) shadows(routes []Route) syntax.Problems {
+	var out syntax.Problems
 	for _, l := range s.leaves {
 		out = append(out, l.shadows(routes)...)
 	}
@@ -28,8 +28,8 @@ type declaration struct {
 
 // shadows looks every route up among the types of the earlier ones, which are
 // few, and their conditions, which are not.
-func (l *leaf) shadows(routes []Route) config.Problems {
-	var out config.Problems
+func (l *leaf) shadows(routes []Route) syntax.Problems {
+	var out syntax.Problems
 	vectors := map[string][]string{} // of types, by forms
 	first := map[declaration]int{}
 	for _, e := range l.entries {
@@ -100,12 +100,12 @@ func vectorCovers(earlier, later string) bool {
 	return true
 }
 
-func shadowed(later, earlier *Route) config.Problem {
+func shadowed(later, earlier *Route) syntax.Problem {
 	at := cmp.Or(earlier.Endpoint.Pos.String(), earlier.Endpoint.Key)
 	if at != "" {
 		at = " at " + at
 	}
-	return config.Problem{
+	return syntax.Problem{
 		Pos: later.Endpoint.Pos, Key: later.Endpoint.Key, Warning: true,
 		What: fmt.Sprintf("%s is never reached: shadowed by %s%s", title(later), title(earlier), at),
 	}

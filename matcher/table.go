@@ -5,6 +5,7 @@ import (
 	"slices"
 
 	"mockserver/config"
+	"mockserver/config/syntax"
 )
 
 // Predicate is a condition over a request. It may ask for the path parameters of
@@ -54,7 +55,7 @@ type leaf struct {
 
 // Compile builds the table of routes. The problems are warnings: declarations
 // that an earlier one makes unreachable.
-func Compile(routes []Route) (*Table, config.Problems) {
+func Compile(routes []Route) (*Table, syntax.Problems) {
 	t := &Table{routes: routes, exact: map[string]*site{}, wildcard: map[string]*site{}}
 	t.anyHost = newSite()
 	t.sites = []*site{t.anyHost}
@@ -64,7 +65,7 @@ func Compile(routes []Route) (*Table, config.Problems) {
 	if len(routes) > nearMany {
 		t.near = newNearIndex(routes)
 	}
-	var shadows config.Problems
+	var shadows syntax.Problems
 	for _, s := range t.sites {
 		s.shards, s.paths = newShards(s.paths), nil
 		shadows = append(shadows, s.shadows(routes)...)

@@ -7,7 +7,7 @@ import (
 	"strings"
 	"testing"
 
-	"mockserver/config"
+	"mockserver/config/syntax"
 )
 
 // newRequest is a request as the server would hand it over.
@@ -461,7 +461,7 @@ func TestCompileOfTheSameShapeManyTimesIsLinear(t *testing.T) {
 	}
 	routes, _ := rs.routes()
 	for i := range routes {
-		routes[i].Endpoint.If = config.Text{Value: fmt.Sprintf("x = %d", i%10000)}
+		routes[i].Endpoint.If = syntax.Text{Value: fmt.Sprintf("x = %d", i%10000)}
 	}
 	_, problems := Compile(routes)
 	if len(problems) != 10000 {

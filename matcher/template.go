@@ -5,11 +5,12 @@ import (
 	"strings"
 
 	"mockserver/config"
+	"mockserver/config/syntax"
 )
 
 // Path compiles the path of an endpoint: ParsePattern, or ParseTemplate for one that an
 // OpenAPI document has.
-func Path(e *config.Endpoint) (Pattern, config.Problems) {
+func Path(e *config.Endpoint) (Pattern, syntax.Problems) {
 	if e.Template {
 		return ParseTemplate(e.Path.Value), nil
 	}

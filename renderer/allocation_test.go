@@ -5,7 +5,7 @@ package renderer_test
 import (
 	"testing"
 
-	"mockserver/config"
+	"mockserver/config/syntax"
 	"mockserver/matcher"
 	"mockserver/renderer"
 )
@@ -25,7 +25,7 @@ func TestAllocations_Append(t *testing.T) {
 		{"now and uuid", `{"now":"{{now}}","id":"{{uuid}}"}`},
 	} {
 		t.Run(c.name, func(t *testing.T) {
-			compiled, problems := renderer.Compile(config.Text{Value: c.text}, renderer.JSON, scope())
+			compiled, problems := renderer.Compile(syntax.Text{Value: c.text}, renderer.JSON, scope())
 			if err := problems.Err(); err != nil {
 				t.Fatal(err)
 			}
@@ -44,7 +44,7 @@ func TestAllocations_Append(t *testing.T) {
 }
 
 func TestAllocations_Holds(t *testing.T) {
-	condition, problems := renderer.CompileCondition(config.Text{
+	condition, problems := renderer.CompileCondition(syntax.Text{
 		Value: `json-params.n >= 1 and (query-params.tag = one or path-params.id matches "^x") and json-params.list contains "two"`,
 	}, scope())
 	if err := problems.Err(); err != nil {

@@ -5,7 +5,7 @@ import (
 	"strings"
 	"testing"
 
-	"mockserver/config"
+	"mockserver/config/syntax"
 	"mockserver/matcher"
 	"mockserver/renderer"
 )
@@ -13,7 +13,7 @@ import (
 // stopped renders a text for a request and returns it, and why it is not whole.
 func stopped(t *testing.T, text string, c call, mostBytes int) (string, error) {
 	t.Helper()
-	compiled, problems := renderer.Compile(config.Text{Value: text}, renderer.Plain, scope())
+	compiled, problems := renderer.Compile(syntax.Text{Value: text}, renderer.Plain, scope())
 	if err := problems.Err(); err != nil {
 		t.Fatal(err)
 	}
@@ -131,7 +131,7 @@ func TestBound_InventedDataCountsMoreThanATurn(t *testing.T) {
 // A long number is not read again for each element of a list: the test would not end.
 func TestBound_AListThatContainsALongNumber(t *testing.T) {
 	list := `{"l":[` + strings.Repeat("1,", 1<<20) + `1],"n":"1.` + strings.Repeat("0", 1<<22)
-	condition, problems := renderer.CompileCondition(config.Text{Value: "json-params.l contains json-params.n"}, scope())
+	condition, problems := renderer.CompileCondition(syntax.Text{Value: "json-params.l contains json-params.n"}, scope())
 	if err := problems.Err(); err != nil {
 		t.Fatal(err)
 	}
@@ -151,7 +151,7 @@ func TestBound_Conditions(t *testing.T) {
 		`json-params.l|join:json-params.t != "a"`: false, `not json-params.l|join:json-params.t`: false,
 		`json-params.l|join:"," = "1,2,3"`: true,
 	} {
-		compiled, problems := renderer.CompileCondition(config.Text{Value: text}, scope())
+		compiled, problems := renderer.CompileCondition(syntax.Text{Value: text}, scope())
 		if err := problems.Err(); err != nil {
 			t.Fatal(err)
 		}

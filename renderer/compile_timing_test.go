@@ -5,6 +5,7 @@ import (
 	"testing"
 
 	"mockserver/config"
+	"mockserver/config/syntax"
 	"mockserver/renderer"
 )
 
@@ -14,7 +15,7 @@ func BenchmarkCompileHostile(b *testing.B) {
 	mistakes := strings.Repeat("{{nope}}", many)
 	edn := config.Parse("a.edn", []byte(`[{:endpoint {:path "/x" :response {:body "`+strings.Repeat(`\"\u00e9`, many)+mistakes+`"}}}]`))
 	yaml := config.Parse("a.yml", []byte("- endpoint:\n    path: /x\n    response:\n      body: |\n"+strings.Repeat("        {{nope}}\n", many)))
-	for name, text := range map[string]config.Text{
+	for name, text := range map[string]syntax.Text{
 		"mistakes":                 config.Plain(mistakes),
 		"mistakes behind escapes":  edn.Endpoints[0].Response.Body,
 		"mistakes on many lines":   yaml.Endpoints[0].Response.Body,

@@ -5,6 +5,7 @@ import (
 	"slices"
 
 	"mockserver/config"
+	"mockserver/config/syntax"
 	"mockserver/internal/wording"
 	"mockserver/matcher"
 )
@@ -30,7 +31,7 @@ type Condition struct {
 // only null and "", and no order holds for it.
 //
 // An empty text gives nil, which always holds.
-func CompileCondition(text config.Text, scope *Scope) (*Condition, config.Problems) {
+func CompileCondition(text syntax.Text, scope *Scope) (*Condition, syntax.Problems) {
 	s := &source{text: text, scope: scope}
 	sc := newScanner(s, 0, len(text.Value))
 	if sc.tok.kind == endToken {

@@ -4,7 +4,7 @@ import (
 	"strings"
 	"testing"
 
-	"mockserver/config"
+	"mockserver/config/syntax"
 	"mockserver/matcher"
 	"mockserver/renderer"
 )
@@ -12,7 +12,7 @@ import (
 // holds compiles a condition and asks it about the sample request.
 func holds(tb testing.TB, text string) bool {
 	tb.Helper()
-	condition, problems := renderer.CompileCondition(config.Text{Value: text}, scope())
+	condition, problems := renderer.CompileCondition(syntax.Text{Value: text}, scope())
 	if err := problems.Err(); err != nil {
 		tb.Fatalf("compile %s: %v", text, err)
 	}
@@ -113,7 +113,7 @@ func TestCondition_Holds(t *testing.T) {
 // A request's values are values: whatever a client sends, it never changes what
 // the condition says.
 func TestCondition_ValuesAreValues(t *testing.T) {
-	condition, problems := renderer.CompileCondition(config.Text{Value: `query-params.x = "a" and header-params.X-Key = secret`}, scope())
+	condition, problems := renderer.CompileCondition(syntax.Text{Value: `query-params.x = "a" and header-params.X-Key = secret`}, scope())
 	if err := problems.Err(); err != nil {
 		t.Fatal(err)
 	}
@@ -131,7 +131,7 @@ func TestCondition_Always(t *testing.T) {
 	for text, want := range map[string]bool{
 		"": true, "true": true, "1 = 1": true, "not false or path": false, "query-params.x": false, "false": false, "1 < 2 and not 0": true,
 	} {
-		condition, problems := renderer.CompileCondition(config.Text{Value: text}, scope())
+		condition, problems := renderer.CompileCondition(syntax.Text{Value: text}, scope())
 		if err := problems.Err(); err != nil {
 			t.Fatal(err)
 		}
@@ -164,7 +164,7 @@ func TestCompileCondition_MistakesSayWhere(t *testing.T) {
 		{"an unknown word in braces", "{{ pathh }} = 1", 4, "unknown variable"},
 	} {
 		t.Run(c.name, func(t *testing.T) {
-			condition, problems := renderer.CompileCondition(config.Text{Value: c.text, Pos: config.Pos{Line: 1, Column: 1}}, scope())
+			condition, problems := renderer.CompileCondition(syntax.Text{Value: c.text, Pos: syntax.Pos{Line: 1, Column: 1}}, scope())
 			errs := problems.Errors()
 			if condition != nil || len(errs) == 0 {
 				t.Fatalf("%s: no mistake found", c.text)
@@ -198,14 +198,14 @@ func TestCompileCondition_WordsThatAreNoVariables(t *testing.T) {
 		{"request.body.user.role = admin", 1, "write json-params.user.role"},
 		{"query 'a b' = 1", 1, `write query-params["a b"]`},
 	} {
-		condition, problems := renderer.CompileCondition(config.Text{Value: c.text, Pos: config.Pos{Line: 1, Column: 1}}, scope())
+		condition, problems := renderer.CompileCondition(syntax.Text{Value: c.text, Pos: syntax.Pos{Line: 1, Column: 1}}, scope())
 		errs := problems.Errors()
 		if condition != nil || len(errs) == 0 || errs[0].Pos.Column != c.column || !strings.Contains(errs[0].What, c.part) {
 			t.Errorf("%s: got %v, want column %d, %q", c.text, problems, c.column, c.part)
 		}
 	}
 	for _, text := range []string{"path = foo", "1 = 1", `"foo" = foo`, "'a' = path", "true", "null", `"a"`, "path = query.x", "not path contains example.com"} {
-		if condition, problems := renderer.CompileCondition(config.Text{Value: text}, scope()); condition == nil || len(problems) != 0 {
+		if condition, problems := renderer.CompileCondition(syntax.Text{Value: text}, scope()); condition == nil || len(problems) != 0 {
 			t.Errorf("%s: got %v, want nothing", text, problems)
 		}
 	}
@@ -213,11 +213,11 @@ func TestCompileCondition_WordsThatAreNoVariables(t *testing.T) {
 
 func TestCompileCondition_NestedTooDeep(t *testing.T) {
 	for _, text := range []string{strings.Repeat("(", 100_000), strings.Repeat("not ", 100_000) + "true"} {
-		if _, problems := renderer.CompileCondition(config.Text{Value: text}, scope()); problems.Err() == nil {
+		if _, problems := renderer.CompileCondition(syntax.Text{Value: text}, scope()); problems.Err() == nil {
 			t.Error("no mistake found")
 		}
 	}
-	if _, problems := renderer.Compile(config.Text{Value: strings.Repeat("{% if true %}", 100_000)}, renderer.Plain, scope()); problems.Err() == nil {
+	if _, problems := renderer.Compile(syntax.Text{Value: strings.Repeat("{% if true %}", 100_000)}, renderer.Plain, scope()); problems.Err() == nil {
 		t.Error("no mistake found")
 	}
 }

@@ -3,7 +3,7 @@ package renderer
 import (
 	"strings"
 
-	"mockserver/config"
+	"mockserver/config/syntax"
 	"mockserver/internal/wording"
 	"mockserver/matcher"
 )
@@ -328,7 +328,7 @@ func keyword(word string) (value, bool) {
 		return boolValue(false), true
 	case word == "null":
 		return value{kind: null, raw: nullText}, true
-	case config.IsJSONNumber(word):
+	case syntax.IsJSONNumber(word):
 		return value{kind: number, raw: []byte(word)}, true
 	}
 	return value{}, false

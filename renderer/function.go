@@ -13,7 +13,7 @@ import (
 
 	"github.com/brianvoe/gofakeit/v7"
 
-	"mockserver/config"
+	"mockserver/config/syntax"
 	"mockserver/internal/wording"
 	"mockserver/matcher"
 )
@@ -257,7 +257,7 @@ func (f *fake) value(random *matcher.Random) value {
 		return value{}
 	}
 	switch {
-	case config.IsJSONNumber(b):
+	case syntax.IsJSONNumber(b):
 		return value{kind: number, raw: b}
 	case b[0] == '[':
 		return value{kind: array, raw: b}

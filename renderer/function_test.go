@@ -6,7 +6,7 @@ import (
 	"sync"
 	"testing"
 
-	"mockserver/config"
+	"mockserver/config/syntax"
 	"mockserver/matcher"
 	"mockserver/renderer"
 )
@@ -63,7 +63,7 @@ func TestRandomInt_ReachesItsBounds(t *testing.T) {
 
 // now is one instant for the whole of a request.
 func TestNow_IsOneInstant(t *testing.T) {
-	compiled, _ := renderer.Compile(config.Text{Value: "{{now}} {{now}}"}, renderer.Plain, scope())
+	compiled, _ := renderer.Compile(syntax.Text{Value: "{{now}} {{now}}"}, renderer.Plain, scope())
 	with(t, sample, samplePath, func(r *matcher.Request) {
 		got := string(compiled.Append(nil, r))
 		if got[:24] != got[25:] {
@@ -75,9 +75,9 @@ func TestNow_IsOneInstant(t *testing.T) {
 // A counter counts every call once, whichever template and goroutine it is in.
 func TestCounter(t *testing.T) {
 	shared := scope()
-	one, _ := renderer.Compile(config.Text{Value: `{{counter("orders")}}`}, renderer.Plain, shared)
-	two, _ := renderer.Compile(config.Text{Value: `{{counter("orders")}}`}, renderer.Plain, shared)
-	other, _ := renderer.Compile(config.Text{Value: `{{counter("users")}}`}, renderer.Plain, shared)
+	one, _ := renderer.Compile(syntax.Text{Value: `{{counter("orders")}}`}, renderer.Plain, shared)
+	two, _ := renderer.Compile(syntax.Text{Value: `{{counter("orders")}}`}, renderer.Plain, shared)
+	other, _ := renderer.Compile(syntax.Text{Value: `{{counter("users")}}`}, renderer.Plain, shared)
 	const callers, calls = 8, 100
 	var mu sync.Mutex
 	seen := map[int]bool{}

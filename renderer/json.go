@@ -6,7 +6,7 @@ import (
 	"errors"
 	"io"
 
-	"mockserver/config"
+	"mockserver/config/syntax"
 )
 
 // jsonPlace follows a JSON text from literal to literal and knows whether the
@@ -42,7 +42,7 @@ func (p jsonPlace) advance(literal string) jsonPlace {
 // checkJSON warns of a body that is not JSON once its placeholders are filled
 // in: a comma too many, a placeholder that stands as a key or beside another. Each way
 // through a text with blocks is a text of its own: see checkBlocks.
-func (t *Template) checkJSON(text config.Text) config.Problems {
+func (t *Template) checkJSON(text syntax.Text) syntax.Problems {
 	sample, hasPlaceholders := make([]byte, 0, len(text.Value)), false
 	for i := range t.nodes {
 		switch n := &t.nodes[i]; n.kind {
@@ -68,7 +68,7 @@ func (t *Template) checkJSON(text config.Text) config.Problems {
 			return nil
 		}
 		if err != nil {
-			return config.Problems{{
+			return syntax.Problems{{
 				Pos: text.Pos, Key: text.Key, Warning: true,
 				What: "the body is served as JSON but is not valid JSON once its placeholders are filled in: " + err.Error(),
 			}}

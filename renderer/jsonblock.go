@@ -5,7 +5,7 @@ import (
 	"fmt"
 	"slices"
 
-	"mockserver/config"
+	"mockserver/config/syntax"
 	"mockserver/matcher"
 )
 
@@ -51,7 +51,7 @@ type trial struct {
 
 // checkBlocks warns of a text with blocks that is never JSON, or is not on all the ways
 // on which a choice is made.
-func (t *Template) checkBlocks(text config.Text) config.Problems {
+func (t *Template) checkBlocks(text syntax.Text) syntax.Problems {
 	try := trial{frame: frame{turns: make([]loop, t.depth), memos: make([]memo, t.memos)}, numbers: map[choice]int{}}
 	var sound choices
 	valid := false
@@ -62,19 +62,19 @@ func (t *Template) checkBlocks(text config.Text) config.Problems {
 		}
 	}
 	const what = "the body is served as JSON but is not valid JSON "
-	warning := config.Problem{Pos: text.Pos, Key: text.Key, Warning: true}
+	warning := syntax.Problem{Pos: text.Pos, Key: text.Key, Warning: true}
 	switch {
 	case try.gaveUp:
 		return nil
 	case !valid:
 		warning.What = what + "on any way through its blocks"
-		return config.Problems{warning}
+		return syntax.Problems{warning}
 	}
 	for i, c := range try.choices {
 		if try.entered.has(i) && !sound.has(i) {
 			at, when := c.describe(text.Value)
 			warning.Pos, warning.What = text.At(at), what+when
-			return config.Problems{warning}
+			return syntax.Problems{warning}
 		}
 	}
 	return nil
@@ -83,7 +83,7 @@ func (t *Template) checkBlocks(text config.Text) config.Problems {
 // describe says where the block of a choice stands and when the choice is made.
 func (c choice) describe(text string) (offset int, when string) {
 	spelling := func(offset int) string {
-		_, end := config.NextTag(text[offset:])
+		_, end := syntax.NextTag(text[offset:])
 		return text[offset : offset+end]
 	}
 	switch offset = c.block.offset; {

@@ -4,7 +4,7 @@ import (
 	"strings"
 	"testing"
 
-	"mockserver/config"
+	"mockserver/config/syntax"
 	"mockserver/renderer"
 )
 
@@ -38,7 +38,7 @@ func TestCompile_BlocksThatMakeNoJSON(t *testing.T) {
 		{`{ {% for x in json-params %}"a":{{x}}{% if not loop.last %};{% endif %}{% endfor %} }`, "1:3", "turns twice"},
 		{`[{% for x in json-params %}[{% for y in x %}{{y}}{% endfor %}]{% if not loop.last %},{% endif %}{% endfor %}]`, "1:29", "when {% for y in x %} turns twice"},
 	} {
-		compiled, problems := renderer.Compile(config.Text{Value: c.text, Pos: config.Pos{File: "f", Line: 1, Column: 1}}, renderer.JSON, scope())
+		compiled, problems := renderer.Compile(syntax.Text{Value: c.text, Pos: syntax.Pos{File: "f", Line: 1, Column: 1}}, renderer.JSON, scope())
 		if compiled == nil || len(problems) != 1 {
 			t.Errorf("%s: %v; want one warning", c.text, problems)
 			continue
@@ -82,7 +82,7 @@ func TestCompile_BlocksThatMakeJSON(t *testing.T) {
 		`{"a":tr{% if path %}ue{% else %}ue{% endif %}}`,
 		`{"a":1{% if path %}0{% endif %}}`,
 	} {
-		compiled, problems := renderer.Compile(config.Text{Value: text}, renderer.JSON, scope())
+		compiled, problems := renderer.Compile(syntax.Text{Value: text}, renderer.JSON, scope())
 		if compiled == nil || len(problems) != 0 {
 			t.Errorf("%.200s: %v; want no warning", text, problems)
 		}
@@ -97,7 +97,7 @@ func TestCompile_ManyBlocksOfJSON(t *testing.T) {
 		strings.Repeat("{% if path %}[{% else %}{ {% endif %}", 1000),
 		strings.Repeat("{% for x in json-params %}{% if path %}[{% endif %}", 50) + strings.Repeat("{% endfor %}", 50),
 	} {
-		if compiled, problems := renderer.Compile(config.Text{Value: text}, renderer.JSON, scope()); compiled == nil || problems.Err() != nil {
+		if compiled, problems := renderer.Compile(syntax.Text{Value: text}, renderer.JSON, scope()); compiled == nil || problems.Err() != nil {
 			t.Errorf("%.60s…: %v", text, problems)
 		}
 	}

@@ -4,7 +4,7 @@ import (
 	"slices"
 	"strings"
 
-	"mockserver/config"
+	"mockserver/config/syntax"
 )
 
 // way is how far one way through the blocks of a JSON text has got.
@@ -161,7 +161,7 @@ func (w *way) endToken() bool {
 	token := w.token
 	w.token = ""
 	w.endScalar()
-	return isKeyword([]byte(token)) || config.IsJSONNumber(token)
+	return isKeyword([]byte(token)) || syntax.IsJSONNumber(token)
 }
 
 // put goes over a placeholder, and reports whether it may stand there.

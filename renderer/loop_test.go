@@ -5,7 +5,7 @@ import (
 	"strings"
 	"testing"
 
-	"mockserver/config"
+	"mockserver/config/syntax"
 	"mockserver/matcher"
 	"mockserver/renderer"
 )
@@ -27,7 +27,7 @@ func items(n int, mode string) call {
 // A loop over a body of a megabyte reads it a few times, not once a turn: else
 // this test takes hours.
 func TestLoop_ReadsALargeBodyOnce(t *testing.T) {
-	compiled, problems := renderer.Compile(config.Text{
+	compiled, problems := renderer.Compile(syntax.Text{
 		Value: `{% for x in json-params.items %}{% for y in x.q %}{{y}}{{x.p|length}}{{json-params.cur}}{{query-params.none}}{% endfor %}{% endfor %}`,
 	}, renderer.Plain, scope())
 	if err := problems.Err(); err != nil {
@@ -44,7 +44,7 @@ func TestLoop_ReadsALargeBodyOnce(t *testing.T) {
 // What the turns of a loop need is given back, so that a request cannot take more
 // memory than its body and its answer.
 func TestLoop_DoesNotFillTheArena(t *testing.T) {
-	compiled, problems := renderer.Compile(config.Text{
+	compiled, problems := renderer.Compile(syntax.Text{
 		Value: `{% for x in json-params.items %}{% if json-params.mode|upper contains "FULL" and x.p|upper = "Z" %}{{x}}{% endif %}{% if json-params.items contains x %}{% endif %}{% endfor %}done`,
 	}, renderer.Plain, scope())
 	if err := problems.Err(); err != nil {
@@ -63,7 +63,7 @@ func TestLoop_DoesNotFillTheArena(t *testing.T) {
 
 // Nor do the values that are worked out once a turn of a loop in the middle.
 func TestLoop_MemosTakeNoMoreRoomThanTheirValues(t *testing.T) {
-	compiled, problems := renderer.Compile(config.Text{
+	compiled, problems := renderer.Compile(syntax.Text{
 		Value: `{% for x in json-params.items %}{% for y in json-params.items %}{% for z in y.q %}{% if y.p|length = 9 %}!{% endif %}{% endfor %}{% endfor %}{% endfor %}done`,
 	}, renderer.Plain, scope())
 	if err := problems.Err(); err != nil {
@@ -90,7 +90,7 @@ func TestLoop_ValuesAreThoseOfTheirTurn(t *testing.T) {
 		{`{% for x in json-params.l %}{% for y in x.in %}{{x.n|trim}}{{y|trim}}{{json-params.t|length}}{{query-params.q}};{% endfor %}{% endfor %}`, "1a3a+b;1b3a+b;3c3a+b;"},
 		{`{% for x in json-params.l %}{% for y in json-params.l %}{% for z in y.in %}{{x.n|trim}}{{y.n|trim}}{{z|trim}} {% endfor %}{% endfor %}{% endfor %}`, "11a 11b 13c 21a 21b 23c 31a 31b 33c "},
 	} {
-		compiled, problems := renderer.Compile(config.Text{Value: v.text}, renderer.Plain, scope())
+		compiled, problems := renderer.Compile(syntax.Text{Value: v.text}, renderer.Plain, scope())
 		if err := problems.Err(); err != nil {
 			t.Fatal(err)
 		}
@@ -107,7 +107,7 @@ func TestLoop_ValuesAreThoseOfTheirTurn(t *testing.T) {
 // Many constants beside each other are one text, and compiling them is not
 // quadratic: else this test takes minutes.
 func TestCompile_ManyConstants(t *testing.T) {
-	compiled, problems := renderer.Compile(config.Text{Value: strings.Repeat(`{{ "a" }}b`, 200_000)}, renderer.Plain, scope())
+	compiled, problems := renderer.Compile(syntax.Text{Value: strings.Repeat(`{{ "a" }}b`, 200_000)}, renderer.Plain, scope())
 	if err := problems.Err(); err != nil {
 		t.Fatal(err)
 	}

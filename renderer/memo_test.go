@@ -3,7 +3,7 @@ package renderer
 import (
 	"testing"
 
-	"mockserver/config"
+	"mockserver/config/syntax"
 )
 
 // Each value that a loop does not change has one memo: a rendering keeps them all, and
@@ -19,7 +19,7 @@ func TestMemos_OneForEachValue(t *testing.T) {
 		`{% for x in json-params %}{{pick(cookie-params.a, form-params.b|length)}}{% endfor %}`:             2,
 		"{% for x in json-params %}{% for y in x.l %}{{x.a}}{{json-params.b}}{{y}}{% endfor %}{% endfor %}": 2,
 	} {
-		compiled, problems := Compile(config.Text{Value: text}, Plain, &Scope{})
+		compiled, problems := Compile(syntax.Text{Value: text}, Plain, &Scope{})
 		if problems.Err() != nil || compiled.memos != want {
 			t.Errorf("%s: %d memos, %v; want %d", text, compiled.memos, problems, want)
 		}

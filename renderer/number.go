@@ -6,7 +6,7 @@ import (
 	"math/big"
 	"strconv"
 
-	"mockserver/config"
+	"mockserver/config/syntax"
 )
 
 // isNumeric tells whether a text is a number to a condition or to arithmetic: as
@@ -19,7 +19,7 @@ func isNumeric(b []byte) bool {
 	for len(b) > 1 && b[0] == '0' && '0' <= b[1] && b[1] <= '9' {
 		b = b[1:]
 	}
-	return len(b) > 0 && b[0] != '-' && config.IsJSONNumber(b)
+	return len(b) > 0 && b[0] != '-' && syntax.IsJSONNumber(b)
 }
 
 // decimal is a number taken apart: 0.int frac × 10^exp, without leading zeros.

@@ -4,7 +4,7 @@ import (
 	"slices"
 	"strings"
 
-	"mockserver/config"
+	"mockserver/config/syntax"
 	"mockserver/internal/wording"
 )
 
@@ -88,7 +88,7 @@ func (p *parser) nodes(depth int) ([]node, tag) {
 			return nodes, tag{}
 		}
 		rest := p.text.Value[p.pos:]
-		at := config.TagStart(rest)
+		at := syntax.TagStart(rest)
 		p.warnOfComments(rest[:at])
 		if at == len(rest) {
 			nodes = p.literal(nodes, rest)
@@ -172,7 +172,7 @@ func (p *parser) tag(offset int) (tag, bool) {
 		t.word, t.behind = unknownBlock, offset+1
 		return t, true
 	}
-	begin, end := config.NextTag(value[offset:])
+	begin, end := syntax.NextTag(value[offset:])
 	if begin != 0 {
 		p.fail(offset, "%s is not closed: %s is missing (for a literal %s write {%% raw %%} … {%% endraw %%}, or template: false)",
 			opening, closing, opening)
@@ -244,7 +244,7 @@ func braceWord(t tag, inside string) tag {
 // raw takes everything up to {% endraw %} as it is.
 func (p *parser) raw(nodes []node, t tag) []node {
 	inside := p.text.Value[p.pos:]
-	end := config.RawEnd(inside)
+	end := syntax.RawEnd(inside)
 	if end == len(inside) {
 		p.fail(t.offset, "{%% raw %%} is not closed: {%% endraw %%} is missing")
 		p.pos = len(p.text.Value)

@@ -7,7 +7,7 @@ import (
 	"testing"
 	"unicode/utf8"
 
-	"mockserver/config"
+	"mockserver/config/syntax"
 	"mockserver/matcher"
 	"mockserver/renderer"
 )
@@ -30,7 +30,7 @@ func FuzzSources(f *testing.F) {
 	for _, source := range sources {
 		scope := &renderer.Scope{Params: []string{"p"}}
 		compile := func(text string, form renderer.Form) *renderer.Template {
-			compiled, problems := renderer.Compile(config.Text{Value: text}, form, scope)
+			compiled, problems := renderer.Compile(syntax.Text{Value: text}, form, scope)
 			if len(problems) > 0 {
 				f.Fatal(problems)
 			}
@@ -114,7 +114,7 @@ func FuzzCompile(f *testing.F) {
 	}
 	forms := []renderer.Form{renderer.Plain, renderer.JSON, renderer.XML, renderer.Header, renderer.URL}
 	f.Fuzz(func(t *testing.T, s string) {
-		text := config.Text{Value: s, Pos: config.Pos{Line: 1, Column: 1}}
+		text := syntax.Text{Value: s, Pos: syntax.Pos{Line: 1, Column: 1}}
 		for _, form := range forms {
 			compiled, problems := renderer.Compile(text, form, scope())
 			if (compiled == nil) != (problems.Err() != nil) {

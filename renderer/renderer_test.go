@@ -6,6 +6,7 @@ import (
 	"testing"
 
 	"mockserver/config"
+	"mockserver/config/syntax"
 	"mockserver/matcher"
 	"mockserver/renderer"
 )
@@ -39,11 +40,11 @@ func with(tb testing.TB, c call, path string, f func(*matcher.Request)) {
 		Method: []byte(c.method), Target: []byte(c.uri), Host: []byte("api.example.com:8000"), Header: append(header, "\r\n"...), Body: []byte(c.body),
 	})
 	defer matcher.Release(r)
-	pattern, problems := matcher.ParsePattern(config.Text{Value: path})
+	pattern, problems := matcher.ParsePattern(syntax.Text{Value: path})
 	if err := problems.Err(); err != nil {
 		tb.Fatal(err)
 	}
-	endpoint := config.Endpoint{Method: c.method, Path: config.Text{Value: path}}
+	endpoint := config.Endpoint{Method: c.method, Path: syntax.Text{Value: path}}
 	table, _ := matcher.Compile([]matcher.Route{{Endpoint: &endpoint, Pattern: pattern}})
 	if i := table.Match(r, c.method); i != 0 {
 		tb.Fatalf("%s %s does not match %s", c.method, c.uri, path)
@@ -66,7 +67,7 @@ func scope() *renderer.Scope {
 // render compiles and renders text for the sample request.
 func render(tb testing.TB, text string, form renderer.Form) string {
 	tb.Helper()
-	t, problems := renderer.Compile(config.Text{Value: text}, form, scope())
+	t, problems := renderer.Compile(syntax.Text{Value: text}, form, scope())
 	if err := problems.Err(); err != nil {
 		tb.Fatalf("compile %s: %v", text, err)
 	}
@@ -317,7 +318,7 @@ func TestCompile_MistakesSayWhere(t *testing.T) {
 		{"a broken regular expression", `{% if path matches "(" %}x{% endif %}`, 29, "not valid"},
 	} {
 		t.Run(c.name, func(t *testing.T) {
-			text := config.Text{Value: c.text, Pos: config.Pos{File: "m.yml", Line: 3, Column: 10}, Key: "k"}
+			text := syntax.Text{Value: c.text, Pos: syntax.Pos{File: "m.yml", Line: 3, Column: 10}, Key: "k"}
 			compiled, problems := renderer.Compile(text, renderer.Plain, scope())
 			errs := problems.Errors()
 			if compiled != nil || len(errs) == 0 {
@@ -383,7 +384,7 @@ func TestCompile_WordsOfOtherTools(t *testing.T) {
 		"{{> header}}":                           "write an external-body",
 		"{{&path}}":                              "write {{path}}",
 	} {
-		compiled, problems := renderer.Compile(config.Text{Value: text}, renderer.Plain, scope())
+		compiled, problems := renderer.Compile(syntax.Text{Value: text}, renderer.Plain, scope())
 		if compiled != nil || !strings.Contains(problems.Error(), part) {
 			t.Errorf("%s: got %v, want %q", text, problems, part)
 		}
@@ -395,7 +396,7 @@ func TestCompile_WordsOfOtherTools(t *testing.T) {
 
 // Of a tag with signs that cut blanks just that is said: it opens and closes its block.
 func TestCompile_SignsThatCutBlanksAreOneMistakeEach(t *testing.T) {
-	_, problems := renderer.Compile(config.Text{Value: "{%- for x in json-params -%}{{- x -}}{%- endfor -%}"}, renderer.Plain, scope())
+	_, problems := renderer.Compile(syntax.Text{Value: "{%- for x in json-params -%}{{- x -}}{%- endfor -%}"}, renderer.Plain, scope())
 	if len(problems) != 3 {
 		t.Errorf("got %v, want three mistakes", problems)
 	}
@@ -410,7 +411,7 @@ func TestCompile_JSONMistakes(t *testing.T) {
 		{"a placeholder in a unicode escape", `{"a":"\u00{{path}}"}`, "backslash"},
 	} {
 		t.Run(c.name, func(t *testing.T) {
-			_, problems := renderer.Compile(config.Text{Value: c.text}, renderer.JSON, scope())
+			_, problems := renderer.Compile(syntax.Text{Value: c.text}, renderer.JSON, scope())
 			err := problems.Err()
 			if err == nil || !strings.Contains(err.Error(), c.part) {
 				t.Errorf("%s: got %v, want %q", c.text, err, c.part)
@@ -452,7 +453,7 @@ func TestCompile_Warnings(t *testing.T) {
 		{"a placeholder as a key", `{ {{path}}:1}`, renderer.JSON, "not valid JSON"},
 	} {
 		t.Run(c.name, func(t *testing.T) {
-			compiled, problems := renderer.Compile(config.Text{Value: c.text}, c.form, scope())
+			compiled, problems := renderer.Compile(syntax.Text{Value: c.text}, c.form, scope())
 			if compiled == nil || len(problems.Warnings()) != 1 {
 				t.Fatalf("%s: got %v, want one warning", c.text, problems)
 			}
@@ -466,19 +467,19 @@ func TestCompile_Warnings(t *testing.T) {
 func TestCompile_AVariableThatIsNotSetMayHaveADefault(t *testing.T) {
 	for _, text := range []string{`{{env.NOPE|default:"x"}}`, `{{ env.NOPE | default:path|upper }}`,
 		`{{env.NOPE|upper|default:"x"}}`, `{{path|default:env.NOPE|trim|default:"x"}}`, `{{pick(env.NOPE|lower|default:"x")}}`, `{% if env.NOPE|default:"" %}{% endif %}`} {
-		if compiled, problems := renderer.Compile(config.Text{Value: text}, renderer.Plain, scope()); compiled == nil || len(problems) != 0 {
+		if compiled, problems := renderer.Compile(syntax.Text{Value: text}, renderer.Plain, scope()); compiled == nil || len(problems) != 0 {
 			t.Errorf("%s: got %v, want no warning", text, problems)
 		}
 	}
 	for _, text := range []string{`{{env.NOPE|upper}}`, `{{pick(env.NOPE|upper, path|default:"x")}}`, `{{env.NOPE}}|default`, `{{path|default:env.NOPE}}`} {
-		if _, problems := renderer.Compile(config.Text{Value: text}, renderer.Plain, scope()); len(problems.Warnings()) != 1 {
+		if _, problems := renderer.Compile(syntax.Text{Value: text}, renderer.Plain, scope()); len(problems.Warnings()) != 1 {
 			t.Errorf("%s: got %v, want a warning", text, problems)
 		}
 	}
 }
 
 func TestCompile_AllMistakesAtOnce(t *testing.T) {
-	_, problems := renderer.Compile(config.Text{Value: "{{a}} {{path|b}} {% c %}"}, renderer.Plain, scope())
+	_, problems := renderer.Compile(syntax.Text{Value: "{{a}} {{path|b}} {% c %}"}, renderer.Plain, scope())
 	if got := len(problems.Errors()); got != 3 {
 		t.Errorf("got %d mistakes, want 3: %v", got, problems)
 	}
@@ -499,7 +500,7 @@ func TestCompile_MistakesOfOneTextAreBounded(t *testing.T) {
 		{"warnings", strings.Repeat("{{path-params.nope}}", 5000), true},
 	} {
 		t.Run(c.name, func(t *testing.T) {
-			compiled, problems := renderer.Compile(config.Text{Value: c.text, Key: "k"}, renderer.Plain, scope())
+			compiled, problems := renderer.Compile(syntax.Text{Value: c.text, Key: "k"}, renderer.Plain, scope())
 			if (compiled != nil) != c.warnings || len(problems) != 101 || len(problems.Warnings()) != map[bool]int{true: 101}[c.warnings] {
 				t.Fatalf("got %d problems, %d of them warnings; compiled: %v", len(problems), len(problems.Warnings()), compiled != nil)
 			}
@@ -510,7 +511,7 @@ func TestCompile_MistakesOfOneTextAreBounded(t *testing.T) {
 			}
 		})
 	}
-	_, problems := renderer.Compile(config.Text{Value: strings.Repeat("{{nope}}", 100)}, renderer.Plain, scope())
+	_, problems := renderer.Compile(syntax.Text{Value: strings.Repeat("{{nope}}", 100)}, renderer.Plain, scope())
 	if len(problems) != 100 || problems[99].Rest {
 		t.Errorf("of a hundred: %d problems, the last %v", len(problems), problems[99])
 	}
@@ -521,7 +522,7 @@ func TestTemplate_Static(t *testing.T) {
 		"": true, "abc": true, "{% raw %}{{x}}{% endraw %}": true, `a{{ "b" }}c`: true,
 		"{{path}}": false, "{{uuid}}": false, "{{env.REGION}}": true,
 	} {
-		compiled, _ := renderer.Compile(config.Text{Value: text}, renderer.Plain, scope())
+		compiled, _ := renderer.Compile(syntax.Text{Value: text}, renderer.Plain, scope())
 		if _, ok := compiled.Static(); ok != want {
 			t.Errorf("%q: static is %v, want %v", text, ok, want)
 		}
@@ -564,7 +565,7 @@ func TestCompile_InfersTheForm(t *testing.T) {
 		{"{% for n in json-params.none %}x {% endfor %}[" + evil + "]", `["a\"<b"]`},
 		{"{% if query-params.page %}x {% endif %}y[" + evil, `x y[a"<b`},
 	} {
-		tpl, problems := renderer.Compile(config.Text{Value: c.template}, renderer.Inferred, scope())
+		tpl, problems := renderer.Compile(syntax.Text{Value: c.template}, renderer.Inferred, scope())
 		if problems.Err() != nil {
 			t.Fatalf("%s: %v", c.template, problems)
 		}

@@ -50,6 +50,7 @@ import (
 	"sync"
 
 	"mockserver/config"
+	"mockserver/config/syntax"
 	"mockserver/matcher"
 )
 
@@ -124,7 +125,7 @@ type Template struct {
 
 // Compile parses text. The problems carry positions inside it; the template is
 // nil when any of them is a mistake rather than a warning.
-func Compile(text config.Text, form Form, scope *Scope) (*Template, config.Problems) {
+func Compile(text syntax.Text, form Form, scope *Scope) (*Template, syntax.Problems) {
 	p := parser{
 		source:      source{text: text, scope: scope},
 		lastComment: strings.LastIndex(text.Value, "#}"),

@@ -4,16 +4,16 @@ import (
 	"fmt"
 	"strings"
 
-	"mockserver/config"
+	"mockserver/config/syntax"
 )
 
 // source is the text being compiled, where its problems go.
 type source struct {
-	text     config.Text
+	text     syntax.Text
 	scope    *Scope
 	loops    []string // the variables of the for blocks around, outermost first
 	memos    int      // how many values inside loops are worked out once
-	problems config.Problems
+	problems syntax.Problems
 
 	mistakes, warnings int // how many there were, recorded or not
 }
@@ -28,18 +28,18 @@ func (s *source) full() bool { return s.mistakes > maxMistakes }
 // fail records a mistake at a byte of the text.
 func (s *source) fail(offset int, format string, args ...any) {
 	s.mistakes++
-	s.record(s.mistakes, config.Problem{}, offset, format, args...)
+	s.record(s.mistakes, syntax.Problem{}, offset, format, args...)
 }
 
 // warn records a warning at a byte of the text.
 func (s *source) warn(offset int, format string, args ...any) {
 	s.warnings++
-	s.record(s.warnings, config.Problem{Warning: true}, offset, format, args...)
+	s.record(s.warnings, syntax.Problem{Warning: true}, offset, format, args...)
 }
 
 // record completes the problem and keeps it. The first that is one too many stands
 // for the rest.
-func (s *source) record(number int, p config.Problem, offset int, format string, args ...any) {
+func (s *source) record(number int, p syntax.Problem, offset int, format string, args ...any) {
 	switch {
 	case number > maxMistakes+1:
 		return

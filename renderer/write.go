@@ -4,7 +4,7 @@ import (
 	"bytes"
 	"unicode/utf8"
 
-	"mockserver/config"
+	"mockserver/config/syntax"
 	"mockserver/matcher"
 )
 
@@ -66,7 +66,7 @@ func appendJSONValue(dst []byte, v value) []byte {
 		dst = v.appendText(dst)
 		return append(dst, '"')
 	case text:
-		if config.IsJSONNumber(v.raw) || isKeyword(v.raw) {
+		if syntax.IsJSONNumber(v.raw) || isKeyword(v.raw) {
 			return append(dst, v.raw...)
 		}
 		return appendJSONText(dst, v.raw)

@@ -16,7 +16,8 @@ type Options struct {
 	// AllowRemoteRefs lets documents refer to others by http and https URLs.
 	AllowRemoteRefs bool
 	// Checks compiles what requests are held against, for Operation.Check.
-	Checks bool
+	Checks  bool
+	Samples bool // make the sample of each operation
 
 	// Open reads a local file as a document. A problem without a line is one of the file
 	// as a whole; the node is nil when there is nothing to go on with.
@@ -152,6 +153,7 @@ type compiler struct {
 	make    *maker // what makes answers, one for the document
 	checker *checker
 	root    *Node
+	samples bool // see Options
 	problem func(Problem)
 	out     *Document
 }
@@ -166,7 +168,7 @@ func (r *documentReader) compile(kin *openapi3.T, root *Node) {
 		r.problems = append(r.problems, p)
 	}
 	c := &compiler{
-		doc: kin, make: newMaker(kin, r.opts.Seed, warn), root: root, out: r.doc,
+		doc: kin, make: newMaker(kin, r.opts.Seed, warn), root: root, out: r.doc, samples: r.opts.Samples,
 		problem: func(p Problem) { r.problems = append(r.problems, p) },
 	}
 	c.make.order = func(s *openapi3.Schema) []string { return r.orders[s] }
@@ -243,6 +245,9 @@ func (c *compiler) operation(method, path string, item *openapi3.PathItem, op *o
 	}
 	o.Answers, o.Default = c.make.answers(op, pointer)
 	o.Callbacks = c.callbacks(op, pointer)
+	if c.samples {
+		o.Sample = c.sample(item, op, pointer)
+	}
 	if c.checker != nil {
 		c.checker.add(o, item, op)
 	}

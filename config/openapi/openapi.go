@@ -44,6 +44,7 @@ type Operation struct {
 	Answers   []Answer
 	Default   int
 	Callbacks []Callback
+	Sample    *Sample // nil unless Options ask for samples
 
 	checks *checks // what --validate holds requests against
 }

@@ -257,9 +257,6 @@ type verdictOnCount struct {
 	Examples []shownExchange `json:"examples,omitempty" doc:"requests that were counted, when it is not ok"`
 }
 
-// verifiedShown is how many requests are shown of those that were counted.
-const verifiedShown = 10
-
 // verify tells whether as many requests came as are wanted.
 func (a *Admin) verify(w http.ResponseWriter, r *http.Request) {
 	var v verification
@@ -292,7 +289,7 @@ func (a *Admin) verify(w http.ResponseWriter, r *http.Request) {
 	}
 	status := http.StatusOK
 	if !say.OK {
-		status, say.Examples = http.StatusUnprocessableEntity, shownExchanges(found.Requests[:min(found.Count, verifiedShown)])
+		status, say.Examples = http.StatusUnprocessableEntity, shownExchanges(found.Examples)
 	}
 	answer(w, status, say)
 }

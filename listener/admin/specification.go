@@ -11,6 +11,7 @@ import (
 	"strings"
 
 	"mockserver/config"
+	"mockserver/config/syntax"
 	"mockserver/listener"
 	"mockserver/listener/record"
 )
@@ -256,7 +257,7 @@ func (a *Admin) readSpec(w http.ResponseWriter, r *http.Request, name string) (*
 }
 
 // check is everything that is wrong with a specification.
-func (a *Admin) check(spec *config.Spec) config.Problems {
+func (a *Admin) check(spec *config.Spec) syntax.Problems {
 	opts := a.opts.Check
 	opts.SentryDSN = "" // no concern of a specification's
 	return listener.Check(spec, opts)
@@ -264,7 +265,7 @@ func (a *Admin) check(spec *config.Spec) config.Problems {
 
 // refused answers the error of a change, if there is one.
 func (a *Admin) refused(w http.ResponseWriter, err error) bool {
-	var wrong config.Problems
+	var wrong syntax.Problems
 	switch {
 	case err == nil:
 		return false
@@ -291,7 +292,7 @@ type problem struct {
 // problemsShown bounds the problems of one answer.
 const problemsShown = 1000
 
-func problemsOf(ps config.Problems) []problem {
+func problemsOf(ps syntax.Problems) []problem {
 	list := make([]problem, 0, min(len(ps), problemsShown))
 	for _, p := range ps[:cap(list)] {
 		list = append(list, problem{p.Pos.File, p.Pos.Line, p.Pos.Column, p.Key, p.What})

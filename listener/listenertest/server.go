@@ -18,7 +18,6 @@ import (
 	"context"
 	"fmt"
 	"io"
-	"slices"
 	"strings"
 	"sync"
 	"testing"
@@ -72,14 +71,6 @@ func start(t testing.TB, spec *config.Spec, opts listener.Options, grace time.Du
 	return server
 }
 
-// FromFile is Start with the configuration in a file, or in the files of a directory:
-//
-//	mock := listenertest.FromFile(t, "testdata/mocks.yml")
-func FromFile(t testing.TB, path string) *listener.Server {
-	t.Helper()
-	return Start(t, config.Load(path), listener.Options{})
-}
-
 // FromText is Start with a configuration in YAML as text, whose relative file names
 // are looked up in the working directory, which is that of the test's package:
 //
@@ -113,30 +104,6 @@ func Verify(t testing.TB, server *listener.Server, condition string, want int) {
 	case v.Count != want:
 		t.Errorf("%q holds for %s, expected %d; %s", condition, wording.Count(v.Count, "request"), want, requests(server.Journal()))
 	}
-}
-
-// Received returns the requests that a condition holds for, as Verify counts them, in the
-// order in which they came; "" holds for all:
-//
-//	for _, x := range listenertest.Received(t, mock, "path = /orders") {
-//		var order Order
-//		err := json.Unmarshal(x.Request.Body, &order)
-//		…
-//	}
-//
-// The test fails at once when the condition has an error, and when the server does not have
-// all of its requests. Of a body there are the first 8 KiB.
-func Received(t testing.TB, server *listener.Server, condition string) []*record.Exchange {
-	t.Helper()
-	v, err := server.Verify(condition)
-	switch {
-	case err != nil:
-		t.Fatalf("cannot find %q: %v", condition, err)
-	case !v.Exact:
-		t.Fatalf("cannot find %q: there were %s, and there may have been more: %s", condition, wording.Count(v.Count, "request"), v.Why)
-	}
-	slices.Reverse(v.Requests)
-	return v.Requests
 }
 
 // requests lists the newest requests of a journal, which has those first.

@@ -9,8 +9,6 @@ import (
 	"net"
 	"net/http"
 	"net/http/httptest"
-	"os"
-	"path/filepath"
 	"runtime"
 	"strings"
 	"syscall"
@@ -246,41 +244,5 @@ func TestStart_EndsThoughARequestIsInFlight(t *testing.T) {
 	}
 	if want := "the mock server is stopped: 1 request was cut off: " + context.DeadlineExceeded.Error(); len(p.failed) > 0 || len(p.logged) != 1 || p.logged[0] != want {
 		t.Errorf("got failures %q and logs %q, want %q", p.failed, p.logged, want)
-	}
-}
-
-// A file is served, and what came is there in its order, without an admin address.
-func TestReceived(t *testing.T) {
-	file := filepath.Join(t.TempDir(), "mocks.yml")
-	if err := os.WriteFile(file, []byte("- endpoint: {method: POST, path: /orders, response: {status: 201}}\n"), 0o600); err != nil {
-		t.Fatal(err)
-	}
-	mock := FromFile(t, file)
-	for _, body := range []string{`{"n":1}`, `{"n":2}`, `{"n":3}`} {
-		resp, err := http.Post(mock.URL()+"/orders", "application/json", strings.NewReader(body))
-		if err != nil {
-			t.Fatal(err)
-		}
-		_ = resp.Body.Close()
-	}
-	var bodies []string
-	for _, x := range Received(t, mock, "json-params.n > 1") {
-		bodies = append(bodies, string(x.Request.Body))
-	}
-	if want := `{"n":2} {"n":3}`; strings.Join(bodies, " ") != want {
-		t.Errorf("got %v, want %s", bodies, want)
-	}
-	if all := Received(t, mock, ""); len(all) != 3 || all[0].Status != 201 {
-		t.Errorf("got %d requests", len(all))
-	}
-	for condition, server := range map[string]*listener.Server{
-		"metod = POST": mock,
-		"":             Start(t, config.New(), listener.Options{Record: &record.Options{}}),
-	} {
-		p := &pretended{TB: t}
-		p.run(func(t testing.TB) { Received(t, server, condition) })
-		if len(p.failed) != 1 || !strings.Contains(p.failed[0], "cannot find") {
-			t.Errorf("%q: got %v", condition, p.failed)
-		}
 	}
 }

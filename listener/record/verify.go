@@ -11,26 +11,31 @@ import (
 	"mockserver/renderer"
 )
 
-// Verified is the requests of the journal that a condition holds for.
+// Verified is how many requests of the journal a condition holds for.
 type Verified struct {
-	Requests []*Exchange // the newest first; they may not be changed
-	Count    int         // of them
-	// Exact reports whether the journal has every request since the start, or since it was
-	// reset, and all that the condition depends on; otherwise there may have been more.
+	Count int
+	// Exact tells that the journal has every request since it was begun, or since it
+	// was reset, and all that the condition asks of them: otherwise there may have been
+	// more.
 	Exact bool
-	Why   string // what is missing, when it is not exact
+	// Why says what is missing, when it is not exact.
+	Why      string
+	Examples []*Exchange // the newest, ten at most
 }
 
 // ErrNotRecorded is the error of what asks a server for requests that it does not record.
 var ErrNotRecorded = errors.New("the server does not record requests: Options.Record is not set")
 
-// Verify finds the requests of the journal that a condition holds for: one of the
+// verifiedShown is how many requests are shown of those that were found.
+const verifiedShown = 10
+
+// Verify counts the requests of the journal that a condition holds for: one of the
 // language of endpoint.if, in which the path parameters are those of the endpoint that
-// answered. env looks up env.NAME, and texts that the condition makes may have maxText
-// bytes. A request is left out when the condition depends on what the journal does not
-// have of it, the value of a secret header or the end of a large body, and when its headers
-// were invalid. A bare word that is compared with a literal, as a misspelled variable is, is
-// an error here. The error is a config.Problems, or ErrNotRecorded of no journal.
+// answered, and env what env.NAME is. A text that it asks for may have maxText bytes. A
+// request is not counted when the condition depends on what the journal has left out of it,
+// the value of a secret header or the end of a large body; nor is one whose headers were
+// not understood. A bare word that is compared with a literal, as a misspelt variable is, is
+// an error here. The error is a config.Problems, or ErrNotRecorded.
 func (j *Journal) Verify(condition string, env func(string) (string, bool), maxText int) (Verified, error) {
 	v := Verified{Exact: true}
 	p := probe{env: env, condition: condition, tests: map[route]func(*matcher.Request, *renderer.Unknown) renderer.Truth{}}
@@ -51,14 +56,15 @@ func (j *Journal) Verify(condition string, env func(string) (string, bool), maxT
 		case renderer.Undecided:
 			undecided++
 		case renderer.True:
-			v.Requests = append(v.Requests, x)
+			if v.Count++; len(v.Examples) < verifiedShown {
+				v.Examples = append(v.Examples, x)
+			}
 		}
 	}
-	v.Count = len(v.Requests)
 	if undecided > 0 {
 		v.Exact, v.Why = false, "of "+wording.Count(undecided, "request")+" what decides is not kept: the value of a secret header, or what is behind the first 8 KiB"
 	}
-	// Last: what is dropped meanwhile counts as missing.
+	// Behind all: what is dropped meanwhile counts as missing.
 	if missing := j.missing(); missing != "" {
 		v.Exact, v.Why = false, missing
 	}

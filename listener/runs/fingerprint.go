@@ -9,6 +9,7 @@ import (
 	"slices"
 
 	"mockserver/config"
+	"mockserver/config/syntax"
 )
 
 // fingerprint is a hash of what a specification declares: two with the same one answer
@@ -77,7 +78,7 @@ func (p *printer) fields(v reflect.Value) {
 	kind := v.Type()
 	for i := range kind.NumField() {
 		f := kind.Field(i)
-		if !f.IsExported() || f.Name == "Key" || f.Name == "Dir" || f.Type == reflect.TypeFor[config.Pos]() {
+		if !f.IsExported() || f.Name == "Key" || f.Name == "Dir" || f.Type == reflect.TypeFor[syntax.Pos]() {
 			continue
 		}
 		p.text(f.Name)

@@ -22,7 +22,7 @@ import (
 
 	sentrygo "github.com/getsentry/sentry-go"
 
-	"mockserver/config"
+	"mockserver/config/syntax"
 	"mockserver/fetcher"
 )
 
@@ -238,9 +238,9 @@ func withoutSecrets(declared string) string {
 // inTag tells whether the byte at that place of a text may stand in a tag of a template.
 func inTag(text string, at int) bool {
 	for from := 0; ; {
-		begin, end := config.NextTag(text[from:])
+		begin, end := syntax.NextTag(text[from:])
 		if closed := begin < end; !closed {
-			return at >= from+config.TagStart(text[from:])
+			return at >= from+syntax.TagStart(text[from:])
 		}
 		if at < from+end {
 			return at >= from+begin

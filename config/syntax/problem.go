@@ -1,4 +1,4 @@
-package config
+package syntax
 
 import (
 	"cmp"
@@ -27,8 +27,8 @@ func (p Pos) String() string {
 	}
 }
 
-// before tells whether a place stands in front of another of the same file.
-func (p Pos) before(q Pos) bool {
+// Before tells whether a place stands in front of another of the same file.
+func (p Pos) Before(q Pos) bool {
 	return p.Line < q.Line || p.Line == q.Line && p.Column < q.Column
 }
 
@@ -123,34 +123,34 @@ func (ps Problems) Lines() []string {
 // Error is Lines, one under the other.
 func (ps Problems) Error() string { return strings.Join(ps.Lines(), "\n") }
 
-// maxMistakes bounds the mistakes that are kept of one file, and the warnings: what
+// MaxMistakes bounds the mistakes that are kept of one file, and the warnings: what
 // has more is hardly a configuration, and a file may hold millions.
-const maxMistakes = 1000
+const MaxMistakes = 1000
 
-// tally collects problems, as many as are worth keeping.
-type tally struct {
-	problems           Problems
-	mistakes, warnings int // how many came, kept or not
+// Collector collects problems, as many as are worth keeping.
+type Collector struct {
+	Problems             Problems
+	ErrorCount, warnings int // how many came, kept or not
 }
 
-// add keeps a problem. The first that is one too many stands for the rest.
-func (t *tally) add(p Problem) {
-	count := &t.mistakes
+// Add keeps a problem. The first that is one too many stands for the rest.
+func (t *Collector) Add(p Problem) {
+	count := &t.ErrorCount
 	if p.Warning {
 		count = &t.warnings
 	}
 	switch *count++; {
-	case *count == maxMistakes+1:
+	case *count == MaxMistakes+1:
 		p.Rest = true
-		p.What = fmt.Sprintf("there are more than %d mistakes, and the rest is not read", maxMistakes)
+		p.What = fmt.Sprintf("there are more than %d mistakes, and the rest is not read", MaxMistakes)
 		if p.Warning {
-			p.What = fmt.Sprintf("there are more than %d warnings, and the rest is not listed", maxMistakes)
+			p.What = fmt.Sprintf("there are more than %d warnings, and the rest is not listed", MaxMistakes)
 		}
-	case *count > maxMistakes:
+	case *count > MaxMistakes:
 		return
 	}
-	t.problems = append(t.problems, p)
+	t.Problems = append(t.Problems, p)
 }
 
-// full tells whether there are so many mistakes that no more are looked for.
-func (t *tally) full() bool { return t.mistakes > maxMistakes }
+// Full tells whether there are so many mistakes that no more are looked for.
+func (t *Collector) Full() bool { return t.ErrorCount > MaxMistakes }

@@ -1,4 +1,4 @@
-package config
+package syntax
 
 import (
 	"fmt"
@@ -16,7 +16,7 @@ import (
 
 // text reads a text in double quotes. Its escapes are those of JSON, and read as
 // there: the library turns the two halves of a surrogate pair into nothing.
-func (r *ednReader) text() (*node, error) {
+func (r *ednReader) text() (*Node, error) {
 	opening := r.at
 	end := opening + 1
 	escaped := false
@@ -39,7 +39,7 @@ func (r *ednReader) text() (*node, error) {
 	if escaped {
 		t = t.unescaped()
 	}
-	return r.newNode(textNode, t), nil
+	return r.newNode(TextNode, t), nil
 }
 
 // letters returns what stands between two offsets, letter by letter.
@@ -75,7 +75,7 @@ func (t Text) unescaped() Text {
 		out.WriteRune(letter)
 		rest = rest[size:]
 	}
-	return Text{Value: out.String(), Pos: t.Pos, folded: true, marks: marks}
+	return Text{Value: out.String(), Pos: t.Pos, Folded: true, marks: marks}
 }
 
 // escapedOffset returns where in a text with escapes the letter is written that
@@ -144,31 +144,31 @@ func isNumeric(word string) bool {
 
 // word reads a keyword, a number, true, false or nil. Of any other word its
 // letters stand for it, so that the decoder has a text where one was meant.
-func (r *ednReader) word() (*node, error) {
+func (r *ednReader) word() (*Node, error) {
 	begin := r.at
 	word := r.token()
-	n := r.newNode(textNode, Text{Value: word, Pos: r.src.pos(begin)})
+	n := r.newNode(TextNode, Text{Value: word, Pos: r.src.pos(begin)})
 	v, err := r.value(word)
 	if err != nil {
 		return r.notEDN(n)
 	}
 	switch v := v.(type) {
 	case nil:
-		n.kind, n.text = nullNode, Text{Pos: n.text.Pos, folded: true}
+		n.Kind, n.Text = NullNode, Text{Pos: n.Text.Pos, Folded: true}
 	case bool:
-		n.kind = boolNode
+		n.Kind = BoolNode
 	case edn.Keyword:
-		n.keyword = true
-		n.text.Value = string(v)
-		n.text.Pos.Column++
+		n.Keyword = true
+		n.Text.Value = string(v)
+		n.Text.Pos.Column++
 	case edn.RawMessage:
-		n.kind = numberNode
-		n.number = strings.TrimPrefix(strings.TrimRight(word, "NM"), "+")
-		n.text.Value = n.number
-		n.text.folded = word[0] == '+'
+		n.Kind = NumberNode
+		n.Number = strings.TrimPrefix(strings.TrimRight(word, "NM"), "+")
+		n.Text.Value = n.Number
+		n.Text.Folded = word[0] == '+'
 	default:
-		if n.faulty = r.depth > 1; n.faulty { // at the top it is for the decoder to say what a document is
-			r.refuse(n.pos(), "the symbol %s means nothing here; a text is written in quotes, %q, or as a keyword, :%s",
+		if n.Faulty = r.depth > 1; n.Faulty { // at the top it is for the decoder to say what a document is
+			r.refuse(n.Pos(), "the symbol %s means nothing here; a text is written in quotes, %q, or as a keyword, :%s",
 				wording.Label(word), wording.Clip(word), wording.Label(word))
 		}
 	}
@@ -178,16 +178,16 @@ func (r *ednReader) word() (*node, error) {
 // notEDN reports the word that n holds, and goes on with what seems to be meant: a
 // form without the prefix that Clojure knows, or without the colon that JSON has in
 // front of it, else the word itself.
-func (r *ednReader) notEDN(n *node) (*node, error) {
-	n.faulty = true
-	word, begin := n.text.Value, r.at-len(n.text.Value)
+func (r *ednReader) notEDN(n *Node) (*Node, error) {
+	n.Faulty = true
+	word, begin := n.Text.Value, r.at-len(n.Text.Value)
 	prefix := isPrefix(word[0]) && r.at < len(r.s) && (opens(r.s[r.at]) || r.s[r.at] == '"')
 	switch {
 	case prefix:
 		r.bad(begin, wordFault(word+r.s[r.at:r.at+1]+"…"))
 		form, err := r.quietly(r.s[r.at] == '(') // a call, of symbols
 		if err == nil {
-			form.faulty = true
+			form.Faulty = true
 		}
 		return form, err
 	case word != ":":
@@ -246,7 +246,7 @@ func wordFault(word string) string {
 }
 
 // character reads a character, which is a text of one letter.
-func (r *ednReader) character() *node {
+func (r *ednReader) character() *Node {
 	begin := r.at
 	r.at++
 	if r.at < len(r.s) && blank(r.s[r.at:]) == 0 {
@@ -255,23 +255,23 @@ func (r *ednReader) character() *node {
 		r.token()
 	}
 	name := r.s[begin:r.at]
-	n := r.newNode(textNode, Text{Value: name, Pos: r.src.pos(begin)})
+	n := r.newNode(TextNode, Text{Value: name, Pos: r.src.pos(begin)})
 	v, err := r.value(name)
 	letter, ok := v.(rune)
 	if err != nil || !ok || utf16.IsSurrogate(letter) {
-		n.faulty = true
+		n.Faulty = true
 		r.bad(begin, wording.Label(name)+" is no character of EDN; accepted are such as \\a, \\newline, \\return, \\space, \\tab, \\formfeed and \\u00E9")
 		return n
 	}
-	n.text.Value = string(letter)
-	if n.text.folded = len(name) != 1+len(n.text.Value); !n.text.folded {
-		n.text.Pos.Column++
+	n.Text.Value = string(letter)
+	if n.Text.Folded = len(name) != 1+len(n.Text.Value); !n.Text.Folded {
+		n.Text.Pos.Column++
 	}
 	return n
 }
 
 // dispatch reads what begins with #: a set, or a value behind a tag.
-func (r *ednReader) dispatch() (*node, error) {
+func (r *ednReader) dispatch() (*Node, error) {
 	begin := r.at
 	next, _ := utf8.DecodeRuneInString(r.s[begin+1:])
 	switch {
@@ -279,7 +279,7 @@ func (r *ednReader) dispatch() (*node, error) {
 		r.refuse(r.src.pos(begin), "a set has no order; a vector is accepted, [ ] instead of #{ }")
 		r.at++
 		n, err := r.list('}')
-		n.text.Pos, n.faulty = r.src.pos(begin), true
+		n.Text.Pos, n.Faulty = r.src.pos(begin), true
 		return n, err
 	case !unicode.IsLetter(next):
 		return r.word()
@@ -299,18 +299,18 @@ func (r *ednReader) dispatch() (*node, error) {
 var uuid = regexp.MustCompile(`^(?i)[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$`)
 
 // tagged checks the value behind a tag. An instant and a UUID are their texts.
-func (r *ednReader) tagged(tag string, begin int, n *node) {
-	quoted := n.kind == textNode && !n.keyword
+func (r *ednReader) tagged(tag string, begin int, n *Node) {
+	quoted := n.Kind == TextNode && !n.Keyword
 	switch tag {
 	case "#inst":
-		if !quoted || !isInstant(n.text.Value) {
-			n.faulty = true
-			r.wrong(n.pos(), `#inst stands before an instant in quotes, "2024-01-15T10:30:00Z" or "2024-01-15"; this is %s`, n.shown())
+		if !quoted || !isInstant(n.Text.Value) {
+			n.Faulty = true
+			r.wrong(n.Pos(), `#inst stands before an instant in quotes, "2024-01-15T10:30:00Z" or "2024-01-15"; this is %s`, n.Shown())
 		}
 	case "#uuid":
-		if !quoted || !uuid.MatchString(n.text.Value) {
-			n.faulty = true
-			r.wrong(n.pos(), "#uuid stands before 8-4-4-4-12 hexadecimal digits in quotes; this is %s", n.shown())
+		if !quoted || !uuid.MatchString(n.Text.Value) {
+			n.Faulty = true
+			r.wrong(n.Pos(), "#uuid stands before 8-4-4-4-12 hexadecimal digits in quotes; this is %s", n.Shown())
 		}
 	default:
 		r.wrong(r.src.pos(begin), "the tag %s is not known here; #inst and #uuid are accepted, or none", wording.Label(tag))

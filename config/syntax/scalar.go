@@ -1,4 +1,4 @@
-package config
+package syntax
 
 import (
 	"strings"
@@ -14,34 +14,34 @@ func (r *yamlReader) pos(n *yaml.Node) Pos {
 }
 
 // scalar builds a scalar. Timestamps are texts.
-func (r *yamlReader) scalar(n *yaml.Node) *node {
-	out := r.newNode(textNode, r.src.place(n))
+func (r *yamlReader) scalar(n *yaml.Node) *Node {
+	out := r.newNode(TextNode, r.src.place(n))
 	plain := n.Style&(yaml.DoubleQuotedStyle|yaml.SingleQuotedStyle|yaml.LiteralStyle|yaml.FoldedStyle) == 0
 	tagged := n.Style&yaml.TaggedStyle != 0
 	if plain && !tagged && IsJSONNumber(n.Value) {
-		out.kind, out.number = numberNode, n.Value
+		out.Kind, out.Number = NumberNode, n.Value
 		return out
 	}
 	switch n.Tag {
 	case "!!str", "!!timestamp", "!!merge":
 	case "!!null":
-		out.kind = nullNode
-		out.text.Value = ""
+		out.Kind = NullNode
+		out.Text.Value = ""
 	case "!!bool":
-		out.kind = boolNode
+		out.Kind = BoolNode
 		if lower := strings.ToLower(n.Value); lower != "true" && lower != "false" {
-			out.faulty = true
-			r.wrong(out.pos(), "%q is tagged !!bool; true or false is accepted", wording.Clip(n.Value))
+			out.Faulty = true
+			r.wrong(out.Pos(), "%q is tagged !!bool; true or false is accepted", wording.Clip(n.Value))
 		}
 	case "!!int", "!!float":
-		out.kind = numberNode
-		out.number = jsonNumber(n.Value)
-		if tagged && out.number == "" {
-			out.faulty = true
-			r.wrong(out.pos(), "%q is tagged %s; a number is accepted", wording.Clip(n.Value), n.Tag)
+		out.Kind = NumberNode
+		out.Number = jsonNumber(n.Value)
+		if tagged && out.Number == "" {
+			out.Faulty = true
+			r.wrong(out.Pos(), "%q is tagged %s; a number is accepted", wording.Clip(n.Value), n.Tag)
 		}
 	default:
-		out.faulty = true
+		out.Faulty = true
 		r.unknownTag(n, "one of !!str, !!int, !!float, !!bool, !!null")
 	}
 	return out
@@ -52,7 +52,7 @@ func (r *yamlReader) scalar(n *yaml.Node) *node {
 // it was folded.
 func (s *source) place(n *yaml.Node) Text {
 	offset := s.skipProperties(s.at(n.Line, n.Column))
-	t := Text{Value: n.Value, Pos: s.pos(offset), folded: true}
+	t := Text{Value: n.Value, Pos: s.pos(offset), Folded: true}
 	rest := s.text[offset:]
 	switch {
 	case n.Style&yaml.LiteralStyle != 0:
@@ -64,11 +64,11 @@ func (s *source) place(n *yaml.Node) Text {
 		}
 		quote, body := rest[:1], rest[1:]
 		if strings.HasPrefix(body, n.Value) && strings.HasPrefix(body[len(n.Value):], quote) && !strings.Contains(n.Value, "\n") {
-			t.folded = false
+			t.Folded = false
 			t.Pos.Column++
 		}
 	default:
-		t.folded = !strings.HasPrefix(rest, n.Value)
+		t.Folded = !strings.HasPrefix(rest, n.Value)
 	}
 	return t
 }
@@ -122,5 +122,5 @@ func (s *source) literal(t *Text) {
 		}
 		lines[i] = Pos{File: s.file, Line: line, Column: min(indent, len(text)) + 1}
 	}
-	t.Pos, t.lines, t.folded = lines[0], lines, false
+	t.Pos, t.lines, t.Folded = lines[0], lines, false
 }

@@ -1,4 +1,4 @@
-package config
+package syntax
 
 import (
 	"errors"
@@ -14,21 +14,21 @@ import (
 // maxUnfolded bounds what the aliases of one file stand for, were they written
 // out: as much as a file may hold. A node counts nodeWeight and its text.
 const (
-	maxUnfolded = maxFileSize
+	maxUnfolded = MaxFileSize
 	nodeWeight  = 64
 )
 
 // readYAML reads every document of a file. The lists of several documents are
 // one list, so the index of a key path counts on from one to the next.
-func readYAML(src *source) ([]*node, Problems) {
+func readYAML(src *source) ([]*Node, Problems) {
 	src = src.asYAML()
 	if at, what := src.encodingFault(true); what != "" {
 		return nil, Problems{{Pos: src.pos(at), What: what}}
 	}
 	r := &yamlReader{tree: tree{src: src}}
 	decoder := yaml.NewDecoder(strings.NewReader(src.text))
-	var docs []*node
-	for !r.refused && !r.full() {
+	var docs []*Node
+	for !r.refused && !r.Full() {
 		var doc yaml.Node
 		err := decodeYAML(decoder, &doc)
 		if errors.Is(err, io.EOF) {
@@ -36,19 +36,19 @@ func readYAML(src *source) ([]*node, Problems) {
 		}
 		if err != nil {
 			p := yamlProblem(src, err)
-			r.add(p)
-			docs = append(docs, r.newNode(nullNode, Text{Pos: p.Pos})) // the document that it is in
+			r.Add(p)
+			docs = append(docs, r.newNode(NullNode, Text{Pos: p.Pos})) // the document that it is in
 			break
 		}
 		r.anchors = map[*yaml.Node]*anchor{}
 		root, _ := r.node(&doc)
 		docs = append(docs, root)
-		r.base += len(root.items)
+		r.base += len(root.Items)
 	}
 	if r.refused {
-		return nil, r.problems
+		return nil, r.Problems
 	}
-	return docs, r.problems
+	return docs, r.Problems
 }
 
 // decodeYAML reads one document. The library panics on events it does not
@@ -67,7 +67,7 @@ type extent struct{ weight, depth int }
 
 // anchor is a node that aliases stand for: built once and shared.
 type anchor struct {
-	node   *node
+	node   *Node
 	extent extent
 	open   bool // being built: an alias to it would contain itself
 }
@@ -81,7 +81,7 @@ type yamlReader struct {
 }
 
 // node builds a node and what is below it.
-func (r *yamlReader) node(n *yaml.Node) (*node, extent) {
+func (r *yamlReader) node(n *yaml.Node) (*Node, extent) {
 	if n.Kind == yaml.AliasNode {
 		return r.alias(n)
 	}
@@ -95,46 +95,46 @@ func (r *yamlReader) node(n *yaml.Node) (*node, extent) {
 	return a.node, a.extent
 }
 
-func (r *yamlReader) fresh(n *yaml.Node) (*node, extent) {
+func (r *yamlReader) fresh(n *yaml.Node) (*Node, extent) {
 	if n.Kind == yaml.DocumentNode && len(n.Content) == 1 {
 		return r.node(n.Content[0])
 	}
 	size := extent{weight: nodeWeight, depth: 1}
-	var out *node
+	var out *Node
 	switch n.Kind {
 	case yaml.SequenceNode:
-		out = r.newNode(listNode, r.place(n))
+		out = r.newNode(ListNode, r.place(n))
 		r.collectionTag(n, "!!seq")
 		r.list(n, out, &size)
 	case yaml.MappingNode:
-		out = r.newNode(mapNode, r.place(n))
+		out = r.newNode(MapNode, r.place(n))
 		r.collectionTag(n, "!!map")
 		r.mapping(n, out, &size)
 	default:
 		out = r.scalar(n)
-		size.weight += len(out.text.Value)
+		size.weight += len(out.Text.Value)
 	}
-	if size.depth > maxDepth {
-		r.refuse(out.pos(), "values are nested more than %d deep", maxDepth)
+	if size.depth > MaxDepth {
+		r.refuse(out.Pos(), "values are nested more than %d deep", MaxDepth)
 	}
 	return out, size
 }
 
 // place is the empty text of a node that is no scalar.
-func (r *yamlReader) place(n *yaml.Node) Text { return Text{Pos: r.pos(n), folded: true} }
+func (r *yamlReader) place(n *yaml.Node) Text { return Text{Pos: r.pos(n), Folded: true} }
 
 // alias returns the shared node, and keeps account of what sharing hides.
-func (r *yamlReader) alias(n *yaml.Node) (*node, extent) {
-	null := r.newNode(nullNode, r.place(n))
+func (r *yamlReader) alias(n *yaml.Node) (*Node, extent) {
+	null := r.newNode(NullNode, r.place(n))
 	a := r.anchors[n.Alias]
 	if a == nil || a.open {
-		null.faulty = true
-		r.wrong(null.pos(), "the alias *%s stands inside what it stands for, so it would have no end", wording.Label(n.Value))
+		null.Faulty = true
+		r.wrong(null.Pos(), "the alias *%s stands inside what it stands for, so it would have no end", wording.Label(n.Value))
 		return null, extent{}
 	}
 	r.unfolded += a.extent.weight
 	if r.unfolded > maxUnfolded {
-		r.refuse(null.pos(), "the aliases of this file stand for more than %d MiB of values; that much is accepted", maxUnfolded>>20)
+		r.refuse(null.Pos(), "the aliases of this file stand for more than %d MiB of values; that much is accepted", maxUnfolded>>20)
 		return null, extent{}
 	}
 	return a.node, a.extent
@@ -144,7 +144,7 @@ func (r *yamlReader) alias(n *yaml.Node) (*node, extent) {
 func (r *yamlReader) refuse(pos Pos, format string, args ...any) {
 	if !r.refused {
 		r.refused = true
-		r.add(Problem{Pos: pos, What: fmt.Sprintf(format, args...)})
+		r.Add(Problem{Pos: pos, What: fmt.Sprintf(format, args...)})
 	}
 }
 
@@ -153,8 +153,8 @@ func (e *extent) hold(child extent) {
 	e.depth = max(e.depth, child.depth+1)
 }
 
-func (r *yamlReader) list(n *yaml.Node, out *node, size *extent) {
-	out.items = make([]*node, 0, len(n.Content))
+func (r *yamlReader) list(n *yaml.Node, out *Node, size *extent) {
+	out.Items = make([]*Node, 0, len(n.Content))
 	first := 0
 	if len(r.path) == 0 {
 		first = r.base
@@ -164,27 +164,27 @@ func (r *yamlReader) list(n *yaml.Node, out *node, size *extent) {
 		item, e := r.node(c)
 		r.pop()
 		size.hold(e)
-		out.items = append(out.items, item)
+		out.Items = append(out.Items, item)
 	}
 }
 
-func (r *yamlReader) mapping(n *yaml.Node, out *node, size *extent) {
+func (r *yamlReader) mapping(n *yaml.Node, out *Node, size *extent) {
 	var list entries
-	list.list = make([]entry, 0, len(n.Content)/2)
+	list.list = make([]Entry, 0, len(n.Content)/2)
 	merges := 0
 	for i := 0; i+1 < len(n.Content); i += 2 {
 		key := r.key(n.Content[i])
 		merge := isMerge(n.Content[i])
 		if merge {
 			if merges++; merges > 1 {
-				r.wrong(key.pos(), "the merge key << stands twice in this map; several maps are merged as a list, <<: [*a, *b]")
+				r.wrong(key.Pos(), "the merge key << stands twice in this map; several maps are merged as a list, <<: [*a, *b]")
 			}
 		}
-		r.push(step{key: key.text.Value, named: true})
+		r.push(step{key: key.Text.Value, named: true})
 		value, e := r.node(n.Content[i+1])
 		size.hold(e)
 		switch {
-		case key.kind == mapNode: // reported by key
+		case key.Kind == MapNode: // reported by key
 		case merge:
 			r.merge(&list, value, n)
 		default:
@@ -192,13 +192,13 @@ func (r *yamlReader) mapping(n *yaml.Node, out *node, size *extent) {
 		}
 		r.pop()
 	}
-	out.entries = list.list
+	out.Entries = list.list
 }
 
 // placeholderHint helps those who wrote {{placeholder}} without quotes, which is a
 // map in a map to YAML.
-func placeholderHint(k kind) string {
-	if k == mapNode {
+func placeholderHint(k Kind) string {
+	if k == MapNode {
 		return ", and a {{placeholder}} is written in quotes"
 	}
 	return ""
@@ -207,11 +207,11 @@ func placeholderHint(k kind) string {
 // key builds a key of a map; one that cannot be a key is left a map. Keys and
 // values are built in the order written: an anchor stands before its aliases, and
 // columns are looked up from left to right.
-func (r *yamlReader) key(n *yaml.Node) *node {
+func (r *yamlReader) key(n *yaml.Node) *Node {
 	key, _ := r.node(n)
-	if key.kind == nullNode || key.kind == listNode || key.kind == mapNode {
-		r.wrong(key.pos(), "a key is %v; a text is accepted%s", key.kind, placeholderHint(key.kind))
-		return r.newNode(mapNode, key.text)
+	if key.Kind == NullNode || key.Kind == ListNode || key.Kind == MapNode {
+		r.wrong(key.Pos(), "a key is %v; a text is accepted%s", key.Kind, placeholderHint(key.Kind))
+		return r.newNode(MapNode, key.Text)
 	}
 	return key
 }
@@ -220,10 +220,10 @@ func isMerge(key *yaml.Node) bool { return key.Kind == yaml.ScalarNode && key.Ta
 
 // merge takes over the entries of the maps under <<, where neither the map's own
 // keys nor a map merged before has them.
-func (r *yamlReader) merge(list *entries, value *node, into *yaml.Node) {
-	sources := []*node{value}
-	if value.kind == listNode {
-		sources = value.items
+func (r *yamlReader) merge(list *entries, value *Node, into *yaml.Node) {
+	sources := []*Node{value}
+	if value.Kind == ListNode {
+		sources = value.Items
 	}
 	own := make(map[string]bool, len(into.Content)/2)
 	for i := 0; i < len(into.Content); i += 2 {
@@ -234,13 +234,13 @@ func (r *yamlReader) merge(list *entries, value *node, into *yaml.Node) {
 		own[key.Value] = true
 	}
 	for _, from := range sources {
-		if from.kind != mapNode {
-			r.wrong(from.pos(), "<< merges a map, or a list of maps; this is %s", from.shown())
+		if from.Kind != MapNode {
+			r.wrong(from.Pos(), "<< merges a map, or a list of maps; this is %s", from.Shown())
 			continue
 		}
-		for _, e := range from.entries {
-			if !own[e.key.text.Value] && list.find(e.key.text.Value) < 0 {
-				list.add(e.key, e.value)
+		for _, e := range from.Entries {
+			if !own[e.Key.Text.Value] && list.find(e.Key.Text.Value) < 0 {
+				list.add(e.Key, e.Value)
 			}
 		}
 	}

@@ -1,4 +1,4 @@
-package config
+package syntax
 
 import (
 	"fmt"
@@ -8,26 +8,26 @@ import (
 	"mockserver/internal/wording"
 )
 
-// maxDepth bounds how deep values are nested, so that walking them never
+// MaxDepth bounds how deep values are nested, so that walking them never
 // exhausts the stack.
-const maxDepth = 1000
+const MaxDepth = 1000
 
 // tree is what the readers of every syntax share while they build nodes: where
 // they are, and what was wrong.
 type tree struct {
-	tally
+	Collector
 	src  *source
 	path []step
-	slab []node // room for nodes: they are many, and die together
+	slab []Node // room for nodes: they are many, and die together
 }
 
 // newNode returns a node of its own.
-func (t *tree) newNode(kind kind, text Text) *node {
+func (t *tree) newNode(kind Kind, text Text) *Node {
 	const slabSize = 256
 	if len(t.slab) == cap(t.slab) {
-		t.slab = make([]node, 0, slabSize)
+		t.slab = make([]Node, 0, slabSize)
 	}
-	t.slab = append(t.slab, node{kind: kind, text: text})
+	t.slab = append(t.slab, Node{Kind: kind, Text: text})
 	return &t.slab[len(t.slab)-1]
 }
 
@@ -64,15 +64,15 @@ func (t *tree) push(s step) { t.path = append(t.path, s) }
 func (t *tree) pop()        { t.path = t.path[:len(t.path)-1] }
 
 func (t *tree) wrong(pos Pos, format string, args ...any) {
-	if t.full() {
+	if t.Full() {
 		return // what is dropped need not be made
 	}
-	t.add(Problem{Pos: pos, Key: t.keyPath(), What: fmt.Sprintf(format, args...)})
+	t.Add(Problem{Pos: pos, Key: t.keyPath(), What: fmt.Sprintf(format, args...)})
 }
 
 // entries collects the entries of one map, whose keys must differ.
 type entries struct {
-	list  []entry
+	list  []Entry
 	index map[string]int // made when the map is large
 }
 
@@ -82,7 +82,7 @@ func (e *entries) find(key string) int {
 	if e.index == nil {
 		if len(e.list) < large {
 			for i := range e.list {
-				if e.list[i].key.text.Value == key {
+				if e.list[i].Key.Text.Value == key {
 					return i
 				}
 			}
@@ -90,7 +90,7 @@ func (e *entries) find(key string) int {
 		}
 		e.index = make(map[string]int, 2*large)
 		for i := range e.list {
-			e.index[e.list[i].key.text.Value] = i
+			e.index[e.list[i].Key.Text.Value] = i
 		}
 	}
 	if i, ok := e.index[key]; ok {
@@ -100,18 +100,18 @@ func (e *entries) find(key string) int {
 }
 
 // add appends an entry whose key find did not find.
-func (e *entries) add(key, value *node) {
+func (e *entries) add(key, value *Node) {
 	if e.index != nil {
-		e.index[key.text.Value] = len(e.list)
+		e.index[key.Text.Value] = len(e.list)
 	}
-	e.list = append(e.list, entry{key: key, value: value})
+	e.list = append(e.list, Entry{Key: key, Value: value})
 }
 
 // put adds an entry as written, or says that its key is a duplicate.
-func (t *tree) put(e *entries, key, value *node) {
-	if i := e.find(key.text.Value); i >= 0 {
-		t.wrong(key.pos(), "the key %q is already given on line %d; a key may stand once in a map",
-			wording.Clip(key.text.Value), e.list[i].key.pos().Line)
+func (t *tree) put(e *entries, key, value *Node) {
+	if i := e.find(key.Text.Value); i >= 0 {
+		t.wrong(key.Pos(), "the key %q is already given on line %d; a key may stand once in a map",
+			wording.Clip(key.Text.Value), e.list[i].Key.Pos().Line)
 		return
 	}
 	e.add(key, value)

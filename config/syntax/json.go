@@ -1,4 +1,4 @@
-package config
+package syntax
 
 import (
 	"errors"
@@ -10,7 +10,7 @@ import (
 // readJSON reads a .json file. What JSON's grammar refuses is tried as YAML,
 // which allows comments, trailing commas and more; when that fails too, JSON's
 // error is the one reported, for it knows its place better.
-func readJSON(src *source) ([]*node, Problems) {
+func readJSON(src *source) ([]*Node, Problems) {
 	if at, what := src.encodingFault(false); what != "" {
 		return nil, Problems{{Pos: src.pos(at), What: what}}
 	}
@@ -26,7 +26,7 @@ func readJSON(src *source) ([]*node, Problems) {
 		}
 	}
 	if err == nil {
-		return []*node{root}, r.problems
+		return []*Node{root}, r.Problems
 	}
 	var syntax *jsonError
 	docs, problems := readYAML(src)
@@ -77,21 +77,21 @@ func (r *jsonReader) peek() byte {
 	return 0
 }
 
-func (r *jsonReader) value(depth int) (*node, error) {
-	if depth > maxDepth {
-		return nil, &jsonError{offset: r.at, what: "values are nested more than " + strconv.Itoa(maxDepth) + " deep", final: true}
+func (r *jsonReader) value(depth int) (*Node, error) {
+	if depth > MaxDepth {
+		return nil, &jsonError{offset: r.at, what: "values are nested more than " + strconv.Itoa(MaxDepth) + " deep", final: true}
 	}
-	n := r.newNode(nullNode, Text{Pos: r.src.pos(r.at), folded: true})
+	n := r.newNode(NullNode, Text{Pos: r.src.pos(r.at), Folded: true})
 	switch c := r.peek(); {
 	case c == '{':
-		n.kind = mapNode
+		n.Kind = MapNode
 		return n, r.object(n, depth)
 	case c == '[':
-		n.kind = listNode
+		n.Kind = ListNode
 		return n, r.array(n, depth)
 	case c == '"':
 		text, err := r.text()
-		n.kind, n.text = textNode, text
+		n.Kind, n.Text = TextNode, text
 		return n, err
 	default:
 		return n, r.word(n)
@@ -99,7 +99,7 @@ func (r *jsonReader) value(depth int) (*node, error) {
 }
 
 // word reads a number, true, false or null.
-func (r *jsonReader) word(n *node) error {
+func (r *jsonReader) word(n *Node) error {
 	rest := r.s[r.at:]
 	end := strings.IndexAny(rest, " \t\r\n,:]}[{\"")
 	if end < 0 {
@@ -108,33 +108,33 @@ func (r *jsonReader) word(n *node) error {
 	word := rest[:end]
 	switch {
 	case word == "null":
-		n.kind = nullNode
+		n.Kind = NullNode
 	case word == "true" || word == "false":
-		n.kind = boolNode
+		n.Kind = BoolNode
 	case IsJSONNumber(word):
-		n.kind, n.number = numberNode, word
+		n.Kind, n.Number = NumberNode, word
 	default:
 		return r.expected("a value")
 	}
-	if n.kind != nullNode {
-		n.text.Value, n.text.folded = word, false
+	if n.Kind != NullNode {
+		n.Text.Value, n.Text.Folded = word, false
 	}
 	r.at += end
 	return nil
 }
 
-func (r *jsonReader) array(n *node, depth int) error {
-	n.items = []*node{}
+func (r *jsonReader) array(n *Node, depth int) error {
+	n.Items = []*Node{}
 	return r.each(']', func(i int) error {
 		r.push(step{index: i})
 		defer r.pop()
 		item, err := r.value(depth + 1)
-		n.items = append(n.items, item)
+		n.Items = append(n.Items, item)
 		return err
 	})
 }
 
-func (r *jsonReader) object(n *node, depth int) error {
+func (r *jsonReader) object(n *Node, depth int) error {
 	var list entries
 	err := r.each('}', func(int) error {
 		if r.peek() != '"' {
@@ -152,10 +152,10 @@ func (r *jsonReader) object(n *node, depth int) error {
 		r.push(step{key: key.Value, named: true})
 		defer r.pop()
 		value, err := r.value(depth + 1)
-		r.put(&list, r.newNode(textNode, key), value)
+		r.put(&list, r.newNode(TextNode, key), value)
 		return err
 	})
-	n.entries = list.list
+	n.Entries = list.list
 	return err
 }
 
@@ -203,7 +203,7 @@ func (r *jsonReader) text() (Text, error) {
 		r.at = end + 1
 		return Text{Value: r.s[begin:end], Pos: r.src.pos(begin)}, nil
 	}
-	text := Text{Pos: r.src.pos(r.at), folded: true}
+	text := Text{Pos: r.src.pos(r.at), Folded: true}
 	value, err := r.escaped(begin)
 	text.Value = value
 	return text, err

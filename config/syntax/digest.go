@@ -1,4 +1,4 @@
-package config
+package syntax
 
 // fewWarnings is how many warnings of a kind are told one by one.
 const fewWarnings = 3

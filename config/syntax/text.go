@@ -1,4 +1,4 @@
-package config
+package syntax
 
 import (
 	"sort"
@@ -15,9 +15,9 @@ type Text struct {
 	// lines holds the position of each line of a block scalar, whose text stands in
 	// the file letter by letter; nil for a text on one line.
 	lines []Pos
-	// folded tells that the text does not stand in the file letter by letter
+	// Folded tells that the text does not stand in the file letter by letter
 	// (escapes, folding), so that no offset into it has a position of its own.
-	folded bool
+	Folded bool
 	// margin tells that the lines behind the first begin at the first column of a
 	// line of the file each, as those of a text in quotes do.
 	margin bool
@@ -41,7 +41,7 @@ func (t Text) At(offset int) Pos {
 		}
 		return m.text.At(m.from + behind)
 	}
-	if t.folded || t.Pos.Line == 0 || offset < 0 || offset > len(t.Value) {
+	if t.Folded || t.Pos.Line == 0 || offset < 0 || offset > len(t.Value) {
 		return t.Pos
 	}
 	if t.margin {
@@ -97,4 +97,29 @@ type built struct {
 	fault string // what is wrong with it; "" for nothing
 	json  bool   // it is the JSON text of a value
 	raw   string // that text where placeholders are none: what stands in them is escaped too
+}
+
+// Unplaced is the text without its place and key.
+func (t Text) Unplaced() Text { return Text{Value: t.Value, Folded: t.Folded, built: t.built} }
+
+// Faulty is a text made in Go that has a fault.
+func Faulty(what string) Text { return Text{built: &built{fault: what}} }
+
+// Fault is what is wrong with a text made in Go; "" for nothing.
+func (t Text) Fault() string {
+	if t.built == nil {
+		return ""
+	}
+	return t.built.fault
+}
+
+// IsJSON reports whether the text was made of a Go value, as JSON.
+func (t Text) IsJSON() bool { return t.built != nil && t.built.json }
+
+// Raw is the text where placeholders are none, if it was made of a Go value.
+func (t Text) Raw() Text {
+	if t.IsJSON() {
+		t.Value = t.built.raw
+	}
+	return t
 }

@@ -1,4 +1,4 @@
-package config
+package syntax
 
 import (
 	"errors"
@@ -41,7 +41,7 @@ var yamlSentences = []struct{ words, sentence string }{
 	{"found invalid Unicode character escape code", "a \\u escape that is no character of its own: in YAML one beyond \\uFFFF is written \\U0001F600, and single quotes take JSON's as it is"},
 	{"did not find expected hexdecimal number", "an escape \\x, \\u or \\U in double quotes has too few hexadecimal digits"},
 	{"unknown anchor", "an alias without an anchor: &name must stand before *name"},
-	{"exceeded max depth", "values are nested more than " + strconv.Itoa(maxDepth) + " deep"},
+	{"exceeded max depth", "values are nested more than " + strconv.Itoa(MaxDepth) + " deep"},
 	{"found undefined tag handle", "an unknown tag: a text that begins with ! is written in quotes"},
 	{"did not find expected alphabetic or numeric character", "an & or * without a name: a text that begins with one is written in quotes"},
 }

@@ -1,4 +1,4 @@
-package config
+package syntax
 
 import (
 	"bufio"
@@ -21,7 +21,7 @@ import (
 //
 // The library for EDN knows no places, so the structure is read here, and every
 // word and character is handed to it: docs/adr/0006-edn-positions.md.
-func readEDN(src *source) ([]*node, Problems) {
+func readEDN(src *source) ([]*Node, Problems) {
 	if at, what := src.encodingFault(false); what != "" {
 		return nil, Problems{{Pos: src.pos(at), What: what}}
 	}
@@ -29,10 +29,10 @@ func readEDN(src *source) ([]*node, Problems) {
 	docs, err := r.file()
 	var fault *ednError
 	if errors.As(err, &fault) {
-		r.add(Problem{Pos: src.pos(fault.offset), What: fault.what})
+		r.Add(Problem{Pos: src.pos(fault.offset), What: fault.what})
 		docs = nil
 	}
-	return docs, r.problems
+	return docs, r.Problems
 }
 
 // errHardlyEDN ends the reading of a file with more mistakes than are kept.
@@ -75,14 +75,14 @@ func (r *ednReader) fail(offset int, format string, args ...any) error {
 
 // bad reports what is no EDN, even in a form that is left out, which has no key.
 func (r *ednReader) bad(offset int, what string) {
-	if r.full() {
+	if r.Full() {
 		return
 	}
 	p := Problem{Pos: r.src.pos(offset), What: what}
 	if r.left == 0 {
 		p.Key = r.keyPath()
 	}
-	r.add(p)
+	r.Add(p)
 }
 
 // refuse reports what is EDN, but not accepted here.
@@ -94,9 +94,9 @@ func (r *ednReader) refuse(pos Pos, format string, args ...any) {
 
 // file reads the documents. What stands at the top and is neither a vector, a map
 // nor nil is the last that is read: this is no configuration.
-func (r *ednReader) file() ([]*node, error) {
-	var docs []*node
-	var loose *node // the list of the maps that stand outside of one
+func (r *ednReader) file() ([]*Node, error) {
+	var docs []*Node
+	var loose *Node // the list of the maps that stand outside of one
 	for {
 		err := r.blanks()
 		if err != nil || r.at == len(r.s) {
@@ -105,19 +105,19 @@ func (r *ednReader) file() ([]*node, error) {
 		n, err := r.document()
 		switch {
 		case n == nil:
-		case n.kind == mapNode && n.get("openapi") == nil && n.get("swagger") == nil:
+		case n.Kind == MapNode && n.Get("openapi") == nil && n.Get("swagger") == nil:
 			if loose == nil {
-				loose = r.newNode(listNode, n.text)
+				loose = r.newNode(ListNode, n.Text)
 				docs = append(docs, loose)
 			}
-			loose.items = append(loose.items, n)
+			loose.Items = append(loose.Items, n)
 			r.base++
-		case n.kind == listNode:
+		case n.Kind == ListNode:
 			docs, loose = append(docs, n), nil
-			r.base += len(n.items)
+			r.base += len(n.Items)
 		default:
 			docs = append(docs, n)
-			if n.kind != nullNode {
+			if n.Kind != NullNode {
 				return docs, err
 			}
 		}
@@ -128,7 +128,7 @@ func (r *ednReader) file() ([]*node, error) {
 }
 
 // document reads one form at the top.
-func (r *ednReader) document() (*node, error) {
+func (r *ednReader) document() (*Node, error) {
 	switch c := r.s[r.at]; c {
 	case ')', ']', '}':
 		return nil, r.fail(r.at, "a %c that closes nothing: the bracket that it belongs to is closed before, or missing", c)
@@ -189,7 +189,7 @@ func (r *ednReader) leaveOut() error {
 }
 
 // behind reads the form that what begins at begin belongs to.
-func (r *ednReader) behind(begin int, missing string) (*node, error) {
+func (r *ednReader) behind(begin int, missing string) (*Node, error) {
 	if err := r.enter(begin); err != nil {
 		return nil, err
 	}
@@ -205,8 +205,8 @@ func (r *ednReader) behind(begin int, missing string) (*node, error) {
 
 // enter goes one level deeper, into what begins at begin.
 func (r *ednReader) enter(begin int) error {
-	if r.depth++; r.depth > maxDepth {
-		return r.fail(begin, "values are nested more than %d deep", maxDepth)
+	if r.depth++; r.depth > MaxDepth {
+		return r.fail(begin, "values are nested more than %d deep", MaxDepth)
 	}
 	return nil
 }
@@ -214,8 +214,8 @@ func (r *ednReader) enter(begin int) error {
 func (r *ednReader) leave() { r.depth-- }
 
 // form reads the form that begins here.
-func (r *ednReader) form() (*node, error) {
-	if r.full() {
+func (r *ednReader) form() (*Node, error) {
+	if r.Full() {
 		return nil, errHardlyEDN
 	}
 	if err := r.enter(r.at); err != nil {
@@ -240,9 +240,9 @@ func (r *ednReader) form() (*node, error) {
 }
 
 // list reads a vector or a list.
-func (r *ednReader) list(closing byte) (*node, error) {
-	n := r.newNode(listNode, Text{Pos: r.src.pos(r.at), folded: true})
-	n.items = []*node{}
+func (r *ednReader) list(closing byte) (*Node, error) {
+	n := r.newNode(ListNode, Text{Pos: r.src.pos(r.at), Folded: true})
+	n.Items = []*Node{}
 	first := 0
 	if len(r.path) == 0 {
 		first = r.base
@@ -252,50 +252,50 @@ func (r *ednReader) list(closing byte) (*node, error) {
 		defer r.pop()
 		item, err := r.form()
 		if item != nil {
-			n.items = append(n.items, item)
+			n.Items = append(n.Items, item)
 		}
 		return err
 	})
 }
 
-func (r *ednReader) mapping() (*node, error) {
-	n := r.newNode(mapNode, Text{Pos: r.src.pos(r.at), folded: true})
+func (r *ednReader) mapping() (*Node, error) {
+	n := r.newNode(MapNode, Text{Pos: r.src.pos(r.at), Folded: true})
 	var list entries
-	var key *node // has no value yet
+	var key *Node // has no value yet
 	err := r.each('}', func(int) (err error) {
 		if key == nil {
 			key, err = r.key()
 			return err
 		}
-		r.push(step{key: key.text.Value, named: true})
+		r.push(step{key: key.Text.Value, named: true})
 		defer r.pop()
 		value, err := r.form()
-		if key.kind != mapNode && r.left == 0 && value != nil {
+		if key.Kind != MapNode && r.left == 0 && value != nil {
 			r.put(&list, key, value)
 		}
 		key = nil
 		return err
 	})
-	if err == nil && key != nil && key.kind != mapNode {
-		r.refuse(key.pos(), "the key %q has no value: a map is pairs of a key and a value", wording.Clip(key.text.Value))
+	if err == nil && key != nil && key.Kind != MapNode {
+		r.refuse(key.Pos(), "the key %q has no value: a map is pairs of a key and a value", wording.Clip(key.Text.Value))
 	}
-	n.entries = list.list
+	n.Entries = list.list
 	return n, err
 }
 
 // key reads a key of a map; one that cannot be a key is left a map, and what is
 // wrong inside of it is not worth a word: it may be a {{placeholder}}.
-func (r *ednReader) key() (*node, error) {
+func (r *ednReader) key() (*Node, error) {
 	key, err := r.quietly(opens(r.s[r.at]))
-	if err != nil || key.isScalar() {
+	if err != nil || key.IsScalar() {
 		return key, err
 	}
-	r.refuse(key.pos(), "a key is %v; a text is accepted%s", key.kind, placeholderHint(key.kind))
-	return r.newNode(mapNode, key.text), nil
+	r.refuse(key.Pos(), "a key is %v; a text is accepted%s", key.Kind, placeholderHint(key.Kind))
+	return r.newNode(MapNode, key.Text), nil
 }
 
 // quietly reads a form, of which it is not said what is wrong inside.
-func (r *ednReader) quietly(quiet bool) (*node, error) {
+func (r *ednReader) quietly(quiet bool) (*Node, error) {
 	if !quiet {
 		return r.form()
 	}

@@ -1,12 +1,32 @@
-package config
+package syntax
 
 import (
+	"errors"
 	"fmt"
 	"strings"
 	"unicode/utf8"
 
 	"mockserver/internal/wording"
 )
+
+// JSON is the JSON text of a node. With raw, template tags are escaped like any other text.
+// Fail is told of each value that JSON cannot say.
+func (n *Node) JSON(raw bool, fail func(n *Node, what string)) Text {
+	w := jsonWriter{raw: raw, fail: fail}
+	w.node(n)
+	return Text{Value: string(w.out), Pos: n.Pos(), Folded: true, marks: w.marks}
+}
+
+// JSONText is the text of a JSON value made in Go, whose texts may hold placeholders.
+func JSONText(data []byte) (Text, error) {
+	docs, problems := Read(".json", data)
+	if err := problems.Err(); err != nil {
+		return Text{}, errors.New(problems[0].What)
+	}
+	none := func(*Node, string) {}
+	raw := docs[0].JSON(true, none).Value
+	return Text{Value: docs[0].JSON(false, none).Value, Folded: true, built: &built{json: true, raw: raw}}, nil
+}
 
 // jsonWriter writes a node as JSON text: keys in order, numbers digit for digit.
 type jsonWriter struct {
@@ -17,40 +37,40 @@ type jsonWriter struct {
 	// marks tell where the texts with tags stand that out is made of.
 	marks []mark
 	// fail reports a value that JSON cannot say.
-	fail func(n *node, what string)
+	fail func(n *Node, what string)
 }
 
-func (w *jsonWriter) node(n *node) {
-	switch n.kind {
-	case nullNode:
+func (w *jsonWriter) node(n *Node) {
+	switch n.Kind {
+	case NullNode:
 		w.out = append(w.out, "null"...)
-	case boolNode:
-		w.out = fmt.Appendf(w.out, "%v", n.truth())
-	case numberNode:
-		if n.number == "" {
-			w.fail(n, fmt.Sprintf("%s cannot be said in JSON; a finite number is accepted, or a text in quotes", wording.Clip(n.text.Value)))
+	case BoolNode:
+		w.out = fmt.Appendf(w.out, "%v", n.Truth())
+	case NumberNode:
+		if n.Number == "" {
+			w.fail(n, fmt.Sprintf("%s cannot be said in JSON; a finite number is accepted, or a text in quotes", wording.Clip(n.Text.Value)))
 		}
-		w.out = append(w.out, n.number...)
-	case textNode:
-		w.text(&n.text)
-	case listNode:
+		w.out = append(w.out, n.Number...)
+	case TextNode:
+		w.text(&n.Text)
+	case ListNode:
 		w.out = append(w.out, '[')
-		for i, item := range n.items {
+		for i, item := range n.Items {
 			if i > 0 {
 				w.out = append(w.out, ',')
 			}
 			w.node(item)
 		}
 		w.out = append(w.out, ']')
-	case mapNode:
+	case MapNode:
 		w.out = append(w.out, '{')
-		for i, e := range n.entries {
+		for i, e := range n.Entries {
 			if i > 0 {
 				w.out = append(w.out, ',')
 			}
-			w.text(&e.key.text)
+			w.text(&e.Key.Text)
 			w.out = append(w.out, ':')
-			w.node(e.value)
+			w.node(e.Value)
 		}
 		w.out = append(w.out, '}')
 	}
@@ -61,7 +81,7 @@ func (w *jsonWriter) text(t *Text) {
 	w.out = append(w.out, '"')
 	s := t.Value
 	var origin *Text // a copy: t keeps the nodes of its file in memory
-	if !w.raw && hasTags(s) {
+	if !w.raw && HasTags(s) {
 		kept := *t
 		origin = &kept
 		w.mark(origin, 0)
@@ -76,7 +96,7 @@ func (w *jsonWriter) text(t *Text) {
 		w.out = append(w.out, s[begin:end]...)
 		tag := s[begin:end]
 		s = s[end:]
-		if tagWord(tag) == "raw" {
+		if TagWord(tag) == "raw" {
 			end := RawEnd(s)
 			w.escape(s[:end], origin, len(t.Value)-len(s))
 			s = s[end:]
@@ -116,11 +136,11 @@ func (w *jsonWriter) mark(origin *Text, from int) {
 	}
 }
 
-// hasTags tells whether a text is a template rather than fixed.
-func hasTags(s string) bool { return TagStart(s) < len(s) }
+// HasTags tells whether a text is a template rather than fixed.
+func HasTags(s string) bool { return TagStart(s) < len(s) }
 
-// tagWord returns the trimmed inside of a {% … %} tag, "" for any other.
-func tagWord(tag string) string {
+// TagWord returns the trimmed inside of a {% … %} tag, "" for any other.
+func TagWord(tag string) string {
 	inside, ok := strings.CutPrefix(tag, "{%")
 	if !ok {
 		return ""

@@ -1,4 +1,4 @@
-package config
+package syntax
 
 import (
 	"encoding/binary"
@@ -10,8 +10,8 @@ import (
 	"unicode/utf8"
 )
 
-// maxFileSize bounds one file of a configuration, in bytes.
-const maxFileSize = 64 << 20
+// MaxFileSize bounds one file of a configuration, in bytes.
+const MaxFileSize = 64 << 20
 
 // source is the text of one file, and where its lines begin.
 type source struct {

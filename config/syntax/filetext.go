@@ -1,4 +1,4 @@
-package config
+package syntax
 
 // FileText is the content of a whole file as a Text, whose offsets have the
 // line and column of that file. Name is what positions call the file.

@@ -1,0 +1,44 @@
+package openapi
+
+import (
+	"net/url"
+	"strings"
+
+	"github.com/getkin/kin-openapi/openapi3"
+)
+
+// Sample is a request to an operation, made of the examples that the document declares, or
+// else of its schemas. Parameters of which nothing is known are left out.
+type Sample struct {
+	Path      map[string]string // by the names of the parameters
+	Query     url.Values
+	Headers   []Header
+	MediaType string // of Body; "" for none
+	Body      []byte
+}
+
+// sample makes the sample of an operation.
+func (c *compiler) sample(item *openapi3.PathItem, op *openapi3.Operation, pointer string) *Sample {
+	parameters := parametersOf(item, op)
+	s := &Sample{Path: map[string]string{}, Query: url.Values{}, Headers: headersOf(parameters)}
+	var cookies []string
+	for _, p := range parameters {
+		value, ok := scalarText(sampleOf(p))
+		switch {
+		case !ok:
+		case p.In == openapi3.ParameterInPath:
+			s.Path[p.Name] = value
+		case p.In == openapi3.ParameterInQuery:
+			s.Query.Set(p.Name, value)
+		case p.In == openapi3.ParameterInCookie:
+			cookies = append(cookies, p.Name+"="+value)
+		}
+	}
+	if len(cookies) > 0 {
+		s.Headers = append(s.Headers, Header{Name: "Cookie", Value: strings.Join(cookies, "; ")})
+	}
+	if body := op.RequestBody; body != nil && body.Value != nil {
+		s.MediaType, s.Body = c.make.requestBody(body.Value, pointer+"/requestBody")
+	}
+	return s
+}

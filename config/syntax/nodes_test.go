@@ -1,0 +1,30 @@
+package syntax
+
+import (
+	"testing"
+
+	"gopkg.in/yaml.v3"
+)
+
+// Looking up columns in another order than from left to right would take time
+// quadratic in the length of a line.
+func TestNodesAreBuiltInTheOrderWritten(t *testing.T) {
+	src, err := newSource("f.yml", []byte("[{é: [ü], ö: {a: b, c: d}, <<: {e: f}}, {g: h, i: j}]"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	var doc yaml.Node
+	if err := yaml.Unmarshal([]byte(src.text), &doc); err != nil {
+		t.Fatal(err)
+	}
+	r := &yamlReader{tree: tree{src: src}, anchors: map[*yaml.Node]*anchor{}}
+	r.node(&doc)
+	for i := 1; i < len(r.slab); i++ {
+		if before, n := r.slab[i-1].Pos(), r.slab[i].Pos(); n.Column <= before.Column {
+			t.Errorf("node %d stands at %v, the node built before it at %v", i, n, before)
+		}
+	}
+	if len(r.slab) != 20 || len(r.Problems) > 0 {
+		t.Errorf("%d nodes, problems %v", len(r.slab), r.Problems)
+	}
+}
