@@ -46,7 +46,7 @@ func TestMain(m *testing.M) {
 
 // patience bounds every wait of these tests; none of them waits that long unless
 // something is broken.
-const patience = 20 * time.Second
+const patience = time.Minute
 
 // process is a running program.
 type process struct {
