@@ -132,10 +132,11 @@ func manualOf(t *testing.T, table []route) string {
 	t.Helper()
 	var b strings.Builder
 	b.WriteString("# Fields of the admin API\n\n```console\n$ curl -s 127.0.0.1:8001/__admin/openapi.json > admin.openapi.json\n```\n\n" +
-		"gives the same as an OpenAPI 3.1 document, for tools. How the API is used is in\n[Running it in a performance environment](operations.md#the-admin-address).\n\n" +
-		"Paths and fields are stable: within a major version they are added, and neither removed nor changed in their\nmeaning. A client ignores fields that it does not know. " +
-		"Times are in UTC (RFC 3339). Lengths of time are in\nmilliseconds unless a field says otherwise. \"Optional\" fields are left out when they are empty.\n\n" +
-		"An error has the body [Failure](#failure).\n\n## Requests\n\n| request | what | body | answer |\n|---|---|---|---|\n")
+		"This document describes the same for tools, as OpenAPI 3.1. [Operations](operations.md#the-admin-address) shows how to use\nthe API.\n\n" +
+		"Paths and fields are stable: within a major version they are added, but not removed or changed in meaning. Clients should\n" +
+		"ignore fields that they do not know. Times are in UTC (RFC 3339). Durations are in milliseconds unless a field says\n" +
+		"otherwise. \"Optional\" fields are left out when they are empty. An error has the body [Failure](#failure).\n\n" +
+		"## Requests\n\n| request | what | body | response |\n|---|---|---|---|\n")
 	for _, row := range table {
 		var answers, takes []string
 		for _, status := range slices.Sorted(maps.Keys(row.answers)) {
