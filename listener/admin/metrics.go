@@ -135,7 +135,8 @@ type collector struct {
 
 	mu      sync.Mutex // guards what follows
 	named   map[string]bool
-	written map[[3]string]*rising
+	last    map[string]written                  // by ID
+	removed map[labels][]*record.EndpointCounts // that are no longer served
 }
 
 // Describe tells nothing: which series there are depends on what is served.
@@ -151,9 +152,9 @@ func (c *collector) Collect(to chan<- prometheus.Metric) {
 		ready = 1
 	}
 	out.gauge(readyGauge, ready)
-	counts, lines := c.read()
-	for _, l := range lines {
-		l.write(&out)
+	counts, series := c.read()
+	for in, counted := range series {
+		out.series(in, counted)
 	}
 	out.statuses(unmatchedTotal, counts.Unmatched)
 	out.statuses(optionsTotal, counts.Options)
@@ -199,8 +200,7 @@ func (a *Admin) writeWebhooks(out *output) {
 	out.gauge(webhooksPending, float64(stats.Pending))
 	out.gauge(webhooksDue, float64(stats.Due))
 	out.gauge(webhooksInFlight, float64(stats.InFlight))
-	lag := lengths{count: stats.Lag.Count, sum: uint64(stats.Lag.Sum), buckets: stats.Lag.Buckets(lagBuckets)}
-	out.histogram(webhookLag, &lag, lagBuckets)
+	out.histogram(webhookLag, stats.Lag, lagBuckets)
 }
 
 func (a *Admin) writeJournal(out *output) {
@@ -227,71 +227,77 @@ func (a *Admin) writeVerdict(out *output) {
 
 func unixSeconds(t time.Time) float64 { return float64(t.UnixNano()) / 1e9 }
 
-// line is what was counted of one endpoint, or of several.
-type line struct {
-	labels   [3]string // endpoint, host, condition
-	statuses map[int]uint64
-	faults   map[string]uint64
-	counted  record.EndpointCounts // its plain numbers
+// labels are the endpoint, host and condition of series.
+type labels [3]string
 
-	service, injected, late lengths
-}
-
-// lengths is a histogram of Prometheus.
-type lengths struct {
-	count   uint64
-	sum     uint64   // nanoseconds
-	buckets []uint64 // how many are no longer than each bound
-}
-
-func (l *lengths) add(m histogram.Snapshot, bounds []time.Duration) {
-	if m.Count == 0 {
-		return
-	}
-	if l.buckets == nil {
-		l.buckets = make([]uint64, len(bounds))
-	}
-	l.count += m.Count
-	l.sum += uint64(m.Sum)
-	for i, n := range m.Buckets(bounds) {
-		l.buckets[i] += n
-	}
-}
+// others are the labels of the endpoints that have no series of their own.
+var others = labels{otherEndpoints, "", ""}
 
 // read reads what was counted. One scrape does at a time: what one has read and another
 // has overtaken would be taken for counters that fell.
-func (c *collector) read() (record.Counts, map[[3]string]*line) {
+func (c *collector) read() (record.Counts, map[labels]*record.EndpointCounts) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	counts := c.admin.server.Counts()
-	return counts, c.lines(counts)
+	return counts, c.series(counts)
 }
 
-// lines, for who holds c.mu, are what was counted by endpoint. Endpoints that are alike are one. What was
-// counted of an endpoint that a reload has removed is in none: had it moved into another
-// series, that would have risen by requests of long ago.
-func (c *collector) lines(counts record.Counts) map[[3]string]*line {
-	lines := map[[3]string]*line{}
-	add := func(labels [3]string, counted *record.EndpointCounts) {
-		l := lines[labels]
-		if l == nil {
-			l = newLine(labels)
-			lines[labels] = l
-		}
-		l.add(counted)
-	}
+// written is an endpoint in the last scrape.
+type written struct {
+	in     labels
+	counts *record.EndpointCounts
+}
+
+// series is what was counted by endpoint, with c.mu held. Endpoints that are alike share
+// their series. What was counted of an endpoint that a reload has removed stays in them:
+// else they would fall, and Prometheus would take that for a restart, and all that the
+// others had counted for requests that came just now.
+func (c *collector) series(counts record.Counts) map[labels]*record.EndpointCounts {
 	c.name(counts.Endpoints)
+	last, parts := make(map[string]written, len(c.named)), map[labels][]*record.EndpointCounts{}
 	for i := range counts.Endpoints {
 		e := &counts.Endpoints[i]
-		switch own, known := c.named[e.ID]; {
-		case own:
-			add([3]string{labelOf(e.Endpoint), labelOf(e.Host), labelOf(e.If)}, e)
-		case known:
-			add([3]string{otherEndpoints, "", ""}, e)
+		own, known := c.named[e.ID]
+		if !known {
+			continue
+		}
+		in := others
+		if own {
+			in = labels{labelOf(e.Endpoint), labelOf(e.Host), labelOf(e.If)}
+		}
+		last[e.ID] = written{in, e}
+		parts[in] = append(parts[in], e)
+	}
+	for id, was := range c.last {
+		if now, ok := last[id]; !ok || !now.counts.Since.Equal(was.counts.Since) {
+			c.removed[was.in] = append(c.removed[was.in], was.counts)
 		}
 	}
-	c.rise(lines)
-	return lines
+	c.last = last
+	return c.total(parts)
+}
+
+// total adds up the series. Those that are gone begin anew when they come back, but for
+// that of the others, so that what is remembered is bounded as the series are.
+func (c *collector) total(parts map[labels][]*record.EndpointCounts) map[labels]*record.EndpointCounts {
+	removed := map[labels][]*record.EndpointCounts{}
+	for in, gone := range c.removed {
+		if in == others || parts[in] != nil {
+			before := record.Total(gone)
+			removed[in] = []*record.EndpointCounts{&before}
+			parts[in] = append(parts[in], &before)
+		}
+	}
+	c.removed = removed
+	series := make(map[labels]*record.EndpointCounts, len(parts))
+	for in, all := range parts {
+		if len(all) == 1 {
+			series[in] = all[0]
+			continue
+		}
+		series[in] = new(record.Total(all))
+	}
+	return series
 }
 
 // name decides which endpoints have series of their own. Once decided it stays so: what
@@ -326,54 +332,26 @@ func labelOf(text string) string {
 	return strings.ToValidUTF8(text, "\uFFFD")
 }
 
-func (l *line) add(c *record.EndpointCounts) {
+// series writes what was counted of one series.
+func (o *output) series(in labels, c *record.EndpointCounts) {
+	all := in[:]
+	with := func(more string) []string { return append(all[:len(all):len(all)], more) }
 	for status, n := range c.Statuses {
-		l.statuses[status] += n
+		o.counter(requestsTotal, n, with(strconv.Itoa(status))...)
 	}
 	for fault, n := range c.Faults {
-		l.faults[fault] += n
+		o.counter(faultsTotal, n, with(fault)...)
 	}
-	l.counted.In += c.In
-	l.counted.Out += c.Out
-	l.counted.Limited += c.Limited
-	l.counted.Refused += c.Refused
-	l.counted.Broken += c.Broken
-	l.counted.Received += c.Received
-	l.counted.Sent += c.Sent
-	l.service.add(c.Service, serviceBuckets)
-	l.injected.add(c.Injected, injectedBuckets)
-	l.late.add(c.InjectionError, serviceBuckets)
-}
-
-func newLine(labels [3]string) *line {
-	return &line{labels: labels, statuses: map[int]uint64{}, faults: map[string]uint64{}}
-}
-
-// plain are the plain numbers that are written of a line.
-func (l *line) plain() []*uint64 {
-	c := &l.counted
-	return []*uint64{&c.In, &c.Out, &c.Limited, &c.Refused, &c.Broken, &c.Received, &c.Sent}
-}
-
-func (l *line) write(out *output) {
-	all := l.labels[:]
-	with := func(more string) []string { return append(all[:len(all):len(all)], more) }
-	for status, n := range l.statuses {
-		out.counter(requestsTotal, n, with(strconv.Itoa(status))...)
-	}
-	for fault, n := range l.faults {
-		out.counter(faultsTotal, n, with(fault)...)
-	}
-	out.counter(requestBytes, l.counted.In, all...)
-	out.counter(responseBytes, l.counted.Out, all...)
-	out.some(rateLimited, l.counted.Limited, all...)
-	out.some(capacityRefused, l.counted.Refused, all...)
-	out.some(ownErrors, l.counted.Broken, all...)
-	out.some(socketMessages, l.counted.Received, with("received")...)
-	out.some(socketMessages, l.counted.Sent, with("sent")...)
-	out.histogram(serviceSeconds, &l.service, serviceBuckets, all...)
-	out.histogram(injectedSeconds, &l.injected, injectedBuckets, all...)
-	out.histogram(injectionSeconds, &l.late, serviceBuckets, all...)
+	o.counter(requestBytes, c.In, all...)
+	o.counter(responseBytes, c.Out, all...)
+	o.some(rateLimited, c.Limited, all...)
+	o.some(capacityRefused, c.Refused, all...)
+	o.some(ownErrors, c.Broken, all...)
+	o.some(socketMessages, c.Received, with("received")...)
+	o.some(socketMessages, c.Sent, with("sent")...)
+	o.histogram(serviceSeconds, c.Service, serviceBuckets, all...)
+	o.histogram(injectedSeconds, c.Injected, injectedBuckets, all...)
+	o.histogram(injectionSeconds, c.InjectionError, serviceBuckets, all...)
 }
 
 // output is where metrics go to.
@@ -408,13 +386,13 @@ func (o *output) statuses(d *prometheus.Desc, c record.EndpointCounts) {
 }
 
 // histogram writes one that has something in it.
-func (o *output) histogram(d *prometheus.Desc, l *lengths, bounds []time.Duration, labels ...string) {
-	if l.count == 0 {
+func (o *output) histogram(d *prometheus.Desc, l histogram.Snapshot, bounds []time.Duration, labels ...string) {
+	if l.Count == 0 {
 		return
 	}
 	buckets := make(map[float64]uint64, len(bounds))
-	for i, bound := range bounds {
-		buckets[bound.Seconds()] = l.buckets[i]
+	for i, n := range l.Buckets(bounds) {
+		buckets[bounds[i].Seconds()] = n
 	}
-	o.put(prometheus.NewConstHistogram(d, l.count, float64(l.sum)/1e9, buckets, labels...))
+	o.put(prometheus.NewConstHistogram(d, l.Count, l.Sum.Seconds(), buckets, labels...))
 }

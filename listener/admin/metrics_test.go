@@ -47,17 +47,16 @@ type everything struct{ collector }
 
 func (e *everything) Collect(to chan<- prometheus.Metric) {
 	e.collector.Collect(to)
-	l := line{
-		labels: [3]string{"GET /all", "", ""}, statuses: map[int]uint64{200: 1}, faults: map[string]uint64{"reset": 1},
-		counted: record.EndpointCounts{Limited: 1, Refused: 1, Broken: 1, Received: 1, Sent: 1},
-		service: lengths{1, 1, make([]uint64, len(serviceBuckets))}, injected: lengths{1, 1, make([]uint64, len(injectedBuckets))}, late: lengths{1, 1, make([]uint64, len(serviceBuckets))},
-	}
+	one := histogram.Of(1)
 	out := output{to}
-	l.write(&out)
+	out.series(labels{"GET /all", "", ""}, &record.EndpointCounts{
+		Statuses: map[int]uint64{200: 1}, Faults: map[string]uint64{"reset": 1}, Limited: 1, Refused: 1, Broken: 1, Received: 1, Sent: 1,
+		Service: one, Injected: one, InjectionError: one,
+	})
 	for _, d := range []*prometheus.Desc{unmatchedTotal, malformedTotal, optionsTotal} {
 		out.statuses(d, record.EndpointCounts{Statuses: map[int]uint64{404: 1}})
 	}
-	out.histogram(webhookLag, &lengths{1, 1, make([]uint64, len(lagBuckets))}, lagBuckets)
+	out.histogram(webhookLag, one, lagBuckets)
 }
 
 // Every metric that the dashboard and the alert rules name is one that there is, with
@@ -154,40 +153,46 @@ func TestMetrics_TheNumberOfSeriesIsBounded(t *testing.T) {
 		counts.Endpoints = append(counts.Endpoints, record.EndpointCounts{ID: fmt.Sprint(i), Endpoint: fmt.Sprintf("GET /%d", i), Statuses: map[int]uint64{}})
 	}
 	ask := func(i int) {
-		counts.Endpoints[i].Requests++
-		counts.Endpoints[i].Statuses[200]++
+		e := &counts.Endpoints[i]
+		e.Requests++
+		e.Statuses = map[int]uint64{200: e.Statuses[200] + 1} // what was read does not change
 	}
-	total := func(lines map[[3]string]*line) (n uint64) {
-		for _, l := range lines {
-			n += l.statuses[200]
+	read := func() map[labels]*record.EndpointCounts {
+		now := counts
+		now.Endpoints = slices.Clone(counts.Endpoints)
+		return c.series(now)
+	}
+	total := func(series map[labels]*record.EndpointCounts) (n uint64) {
+		for _, s := range series {
+			n += s.Statuses[200]
 		}
 		return n
 	}
-	if lines := c.lines(counts); len(lines) != 0 {
-		t.Errorf("%d series of endpoints that nobody asked for", len(lines))
+	if series := read(); len(series) != 0 {
+		t.Errorf("%d series of endpoints that nobody asked for", len(series))
 	}
 	for i := range endpointsInMetrics - 1 {
 		ask(3*endpointsInMetrics - 1 - i) // the last ones come first
 	}
-	first := c.lines(counts)
+	first := read()
 	for i := range counts.Endpoints {
 		ask(i)
 	}
-	second := c.lines(counts)
+	second := read()
 	if len(first) != endpointsInMetrics-1 || len(second) != endpointsInMetrics+1 {
 		t.Errorf("got %d, then %d series, want %d and %d", len(first), len(second), endpointsInMetrics-1, endpointsInMetrics+1)
 	}
-	for labels, l := range first {
-		if second[labels] == nil || second[labels].statuses[200] != l.statuses[200]+1 {
-			t.Errorf("%v is not what it was, and one more", labels)
+	for in, s := range first {
+		if second[in] == nil || second[in].Statuses[200] != s.Statuses[200]+1 {
+			t.Errorf("%v is not what it was, and one more", in)
 		}
 	}
 	if total(second) != uint64(4*endpointsInMetrics-1) {
 		t.Errorf("all together are %d requests, want %d", total(second), 4*endpointsInMetrics-1)
 	}
 	counts.Endpoints = counts.Endpoints[:endpointsInMetrics] // the others are gone: there is room, and nobody moves into it
-	third := c.lines(counts)
-	if other := third[[3]string{otherEndpoints, "", ""}]; other == nil || other.statuses[200] == 0 || len(third) > endpointsInMetrics {
+	third := read()
+	if other := third[others]; other == nil || other.Statuses[200] == 0 || len(third) > endpointsInMetrics {
 		t.Errorf("after a reload: %v", slices.Collect(maps.Keys(third)))
 	}
 	if len(c.named) != endpointsInMetrics {
@@ -202,16 +207,17 @@ func TestMetrics_LabelsAreAcceptable(t *testing.T) {
 	odd := record.EndpointCounts{Endpoint: "GET /\xff" + strings.Repeat("é", 1000), If: strings.Repeat("x", 5000), Statuses: map[int]uint64{200: 1}, Requests: 1}
 	twin := odd
 	odd.ID, twin.ID = "1", "2"
-	lines := c.lines(record.Counts{Endpoints: []record.EndpointCounts{odd, twin}})
-	if len(lines) != 1 {
-		t.Fatalf("%d series", len(lines))
+	series := c.series(record.Counts{Endpoints: []record.EndpointCounts{odd, twin}})
+	if len(series) != 1 {
+		t.Fatalf("%d series", len(series))
 	}
 	to := make(chan prometheus.Metric, 100)
-	for labels, l := range lines {
-		if l.statuses[200] != 2 || len(labels[0]) > labelLength+10 || len(labels[2]) > labelLength+10 {
-			t.Errorf("got %d requests of %q", l.statuses[200], labels)
+	for in, l := range series {
+		if l.Statuses[200] != 2 || len(in[0]) > labelLength+10 || len(in[2]) > labelLength+10 {
+			t.Errorf("got %d requests of %q", l.Statuses[200], in)
 		}
-		l.write(&output{to})
+		out := output{to}
+		out.series(in, l)
 	}
 	close(to)
 	registry := prometheus.NewRegistry()

@@ -87,8 +87,7 @@ func (r *Recorder) Counts() Counts {
 	return c
 }
 
-// reread is what an Counters has, as it was read last unless it has had a request since:
-// of thousands of endpoints most have not from one second to the next.
+// reread returns what was read last unless a request was counted since: of thousands of endpoints most have none from one second to the next.
 func (t *Counters) reread() EndpointCounts {
 	var stamp uint64
 	for i := range t.shards {
@@ -102,7 +101,7 @@ func (t *Counters) reread() EndpointCounts {
 	return t.last
 }
 
-// read is what an Counters has.
+// read adds up the shards.
 func (t *Counters) read() EndpointCounts {
 	total := EndpointCounts{
 		ID: t.key, Endpoint: t.name, Host: t.host, If: t.condition, Since: t.since,
@@ -118,4 +117,62 @@ func readShards(shards []atomic.Pointer[Shard], total *EndpointCounts) {
 			c.read(total)
 		}
 	}
+}
+
+// After returns what was counted after an earlier reading of the same endpoint.
+func (c *EndpointCounts) After(earlier *EndpointCounts) EndpointCounts {
+	later := *c
+	for i, n := range earlier.plain() {
+		*later.plain()[i] -= *n
+	}
+	later.Statuses, later.Faults = rose(earlier.Statuses, c.Statuses), rose(earlier.Faults, c.Faults)
+	later.Service, later.Injected = c.Service.Since(earlier.Service), c.Injected.Since(earlier.Injected)
+	later.InjectionError = c.InjectionError.Since(earlier.InjectionError)
+	return later
+}
+
+// plain are the counts that are one number.
+func (c *EndpointCounts) plain() [8]*uint64 {
+	return [...]*uint64{&c.Requests, &c.In, &c.Out, &c.Limited, &c.Refused, &c.Broken, &c.Received, &c.Sent}
+}
+
+// rose are the counts that rose, and by how much.
+func rose[K comparable](before, after map[K]uint64) map[K]uint64 {
+	rose := map[K]uint64{}
+	for key, n := range after {
+		if n > before[key] {
+			rose[key] = n - before[key]
+		}
+	}
+	return rose
+}
+
+// Total adds up what was counted of several endpoints. It is of no name.
+func Total(all []*EndpointCounts) EndpointCounts {
+	total := EndpointCounts{Statuses: map[int]uint64{}, Faults: map[string]uint64{}}
+	into := total.plain()
+	for _, c := range all {
+		for i, n := range c.plain() {
+			*into[i] += *n
+		}
+		for status, n := range c.Statuses {
+			total.Statuses[status] += n
+		}
+		for fault, n := range c.Faults {
+			total.Faults[fault] += n
+		}
+	}
+	sum := func(of func(*EndpointCounts) *histogram.Snapshot) histogram.Snapshot {
+		return histogram.Sum(func(yield func(histogram.Snapshot) bool) {
+			for _, c := range all {
+				if l := of(c); l.Count > 0 && !yield(*l) {
+					return
+				}
+			}
+		})
+	}
+	total.Service = sum(func(c *EndpointCounts) *histogram.Snapshot { return &c.Service })
+	total.Injected = sum(func(c *EndpointCounts) *histogram.Snapshot { return &c.Injected })
+	total.InjectionError = sum(func(c *EndpointCounts) *histogram.Snapshot { return &c.InjectionError })
+	return total
 }

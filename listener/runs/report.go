@@ -120,19 +120,19 @@ func (r *run) reportAt(end *verdict.Reading, m setting) *Report {
 		Configuration: Configuration{Hash: r.spec, Changed: r.spec != m.spec, Endpoints: len(end.Counts.Endpoints)},
 		Total:         total, Endpoints: []EndpointReport{}, Timeline: thinned(append([]Point{}, r.points...), pointsKept),
 	}
-	all := record.Busiest(&r.first.Counts, &end.Counts, 0)
-	for _, c := range all[:min(len(all), endpointsReported)] {
+	busiest := record.Busiest(&r.first.Counts, &end.Counts, 0)
+	for _, c := range busiest[:min(len(busiest), endpointsReported)] {
 		report.Endpoints = append(report.Endpoints, endpointReport(&c, total.Seconds))
 	}
-	report.OtherEndpoints = len(all) - len(report.Endpoints)
+	report.OtherEndpoints = len(busiest) - len(report.Endpoints)
 	lag := end.Webhooks.Lag.Since(r.first.Webhooks.Lag)
-	own, injected, late := end.Service.Since(r.first.Service), end.Injected.Since(r.first.Injected), end.Late.Since(r.first.Late)
+	all := end.All.After(&r.first.All)
 	report.Histograms = Histograms{
-		Own: bucketsOf(own), Injected: bucketsOf(injected), InjectionError: bucketsOf(late),
+		Own: bucketsOf(all.Service), Injected: bucketsOf(all.Injected), InjectionError: bucketsOf(all.InjectionError),
 		WebhookLag: bucketsOf(lag),
 	}
 	report.Percentiles = Percentiles{
-		Own: percentilesOf(own), Injected: percentilesOf(injected), InjectionError: percentilesOf(late),
+		Own: percentilesOf(all.Service), Injected: percentilesOf(all.Injected), InjectionError: percentilesOf(all.InjectionError),
 		WebhookLag: percentilesOf(lag),
 	}
 	report.Unmatched, report.OtherUnmatched = r.unmatched(m.misses)

@@ -179,7 +179,7 @@ func (r *run) entry(now *verdict.Reading) RunEntry {
 		e.End, e.Seconds, e.Requests, e.Rate, e.Verdict = r.report.End, r.report.Total.Seconds, r.report.Total.Requests, r.report.Total.Rate, &r.report.Verdict
 		return e
 	}
-	e.Requests = now.Requests - r.first.Requests
+	e.Requests = now.All.Requests - r.first.All.Requests
 	if e.Seconds = now.Time.Sub(r.begin).Seconds(); e.Seconds > 0 {
 		e.Rate = float64(e.Requests) / e.Seconds
 	}

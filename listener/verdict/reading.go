@@ -7,7 +7,6 @@ import (
 	"time"
 
 	"mockserver/dispatcher"
-	"mockserver/internal/histogram"
 	"mockserver/listener/record"
 )
 
@@ -17,21 +16,12 @@ type Reading struct {
 	Time     time.Time
 	Counts   record.Counts
 	Webhooks dispatcher.Stats
-	Sums
+	All      record.EndpointCounts // endpoints and requests to none, added up
 
-	usage  usage
-	waits  waitHistogram // of goroutines that could run
-	pauses waitHistogram // of the collector
-}
-
-// Sums is what was counted of all endpoints together, and of requests to none.
-type Sums struct {
-	Requests                uint64
-	Service, Injected, Late histogram.Snapshot
-
-	errors, unmatched, faults, limited, refused, in, out uint64
-
-	kinds ErrorKinds
+	matched record.EndpointCounts // all but unmatched requests
+	usage   usage
+	waits   waitHistogram // of goroutines that could run
+	pauses  waitHistogram // of the collector
 }
 
 // The metrics of the runtime that are read. Both are histograms that rise.
@@ -63,52 +53,15 @@ func (s *source) Read() Reading {
 
 // NewReading is a reading in which nothing is known of the machine.
 func NewReading(at time.Time, counts record.Counts, webhooks dispatcher.Stats) Reading {
-	return Reading{Time: at, Counts: counts, Webhooks: webhooks, Sums: sumOf(&counts)}
-}
-
-// counted are all that is counted: endpoints, and requests to none.
-func counted(c *record.Counts) []*record.EndpointCounts {
-	all := append(make([]*record.EndpointCounts, 0, len(c.Endpoints)+4), &c.Unmatched, &c.Options, &c.Malformed, &c.Gone)
-	for i := range c.Endpoints {
-		all = append(all, &c.Endpoints[i])
+	all := []*record.EndpointCounts{&counts.Options, &counts.Malformed, &counts.Gone}
+	for i := range counts.Endpoints {
+		all = append(all, &counts.Endpoints[i])
 	}
-	return all
-}
-
-// sumOf adds up what was counted.
-func sumOf(c *record.Counts) Sums {
-	s := Sums{unmatched: c.Unmatched.Requests}
-	all := counted(c)
-	for _, a := range all {
-		if a.Requests == 0 {
-			continue
-		}
-		s.Requests += a.Requests
-		s.errors += errorsOf(a)
-		if a != &c.Unmatched {
-			s.kinds = s.kinds.plus(ErrorKindsOf(a))
-		}
-		for _, n := range a.Faults {
-			s.faults += n
-		}
-		s.limited += a.Limited
-		s.refused += a.Refused
-		s.in += a.In
-		s.out += a.Out
+	matched := record.Total(all)
+	return Reading{
+		Time: at, Counts: counts, Webhooks: webhooks,
+		All: record.Total([]*record.EndpointCounts{&matched, &counts.Unmatched}), matched: matched,
 	}
-	sum := func(of func(*record.EndpointCounts) *histogram.Snapshot) histogram.Snapshot {
-		return histogram.Sum(func(yield func(histogram.Snapshot) bool) {
-			for _, a := range all {
-				if l := of(a); l.Count > 0 && !yield(*l) {
-					return
-				}
-			}
-		})
-	}
-	s.Service = sum(func(a *record.EndpointCounts) *histogram.Snapshot { return &a.Service })
-	s.Injected = sum(func(a *record.EndpointCounts) *histogram.Snapshot { return &a.Injected })
-	s.Late = sum(func(a *record.EndpointCounts) *histogram.Snapshot { return &a.InjectionError })
-	return s
 }
 
 // errorsOf is how many answers had a status of 500 or above.
@@ -125,21 +78,23 @@ func errorsOf(c *record.EndpointCounts) uint64 {
 // Between is what happened from one reading to a later one.
 func Between(a, b *Reading) Sample {
 	apart := b.Time.Sub(a.Time)
+	all, matched := b.All.After(&a.All), b.matched.After(&a.matched)
 	s := Sample{
 		Time: b.Time.UTC(), Seconds: apart.Seconds(),
-		Requests: b.Requests - a.Requests, Errors: b.errors - a.errors, ErrorKinds: b.kinds.since(a.kinds), Unmatched: b.unmatched - a.unmatched,
-		Faults: b.faults - a.faults, Limited: b.limited - a.limited, Refused: b.refused - a.refused, In: b.in - a.in, Out: b.out - a.out,
+		Requests: all.Requests, Errors: errorsOf(&all), ErrorKinds: ErrorKindsOf(&matched), Unmatched: all.Requests - matched.Requests,
+		Limited: all.Limited, Refused: all.Refused, In: all.In, Out: all.Out,
 		Connections: b.Counts.Connections, InFlight: b.Counts.InFlight,
-		Own:            SpreadOf(b.Service.Since(a.Service)),
-		Injected:       SpreadOf(b.Injected.Since(a.Injected)),
-		InjectionError: SpreadOf(b.Late.Since(a.Late)),
-		WebhookLag:     SpreadOf(b.Webhooks.Lag.Since(a.Webhooks.Lag)),
-		WebhooksSent:   b.Webhooks.Delivered - a.Webhooks.Delivered, WebhooksDead: b.Webhooks.Dead - a.Webhooks.Dead,
+		Own: SpreadOf(all.Service), Injected: SpreadOf(all.Injected), InjectionError: SpreadOf(all.InjectionError),
+		WebhookLag:   SpreadOf(b.Webhooks.Lag.Since(a.Webhooks.Lag)),
+		WebhooksSent: b.Webhooks.Delivered - a.Webhooks.Delivered, WebhooksDead: b.Webhooks.Dead - a.Webhooks.Dead,
 		WebhooksRefused: b.Webhooks.Refused - a.Webhooks.Refused, WebhooksPending: b.Webhooks.Pending, WebhooksDue: b.Webhooks.Due,
 		Scheduler: b.waits.since(a.waits), Pauses: b.pauses.since(a.pauses),
 		Load: loadBetween(&a.usage, &b.usage, apart),
 	}
-	s.shortest = Milliseconds(b.Injected.Since(a.Injected).Quantile(0.01))
+	s.shortest = Milliseconds(all.Injected.Quantile(0.01))
+	for _, n := range all.Faults {
+		s.Faults += n
+	}
 	if s.Memory == 0 {
 		s.Memory = runtimeMemory()
 	}

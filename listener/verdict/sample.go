@@ -62,17 +62,6 @@ func ErrorKindsOf(c *record.EndpointCounts) ErrorKinds {
 	return kinds
 }
 
-func (k ErrorKinds) plus(o ErrorKinds) ErrorKinds {
-	return ErrorKinds{k.DeclaredErrors + o.DeclaredErrors, k.InjectedErrors + o.InjectedErrors, k.OwnErrors + o.OwnErrors}
-}
-
-// since is what came after an earlier reading.
-func (k ErrorKinds) since(before ErrorKinds) ErrorKinds {
-	return ErrorKinds{
-		k.DeclaredErrors - min(k.DeclaredErrors, before.DeclaredErrors), k.InjectedErrors - before.InjectedErrors, k.OwnErrors - before.OwnErrors,
-	}
-}
-
 // Load is what a process and its machine did in a stretch of time.
 type Load struct {
 	CPU        *float64 `json:"cpu" doc:"cores that the process kept busy; null where the system does not tell, as in what follows"`

@@ -255,7 +255,7 @@ type busily struct{ requests atomic.Uint64 }
 
 // Read has one request more each time.
 func (b *busily) Read() (r Reading) {
-	r.Requests = b.requests.Add(1)
+	r.All.Requests = b.requests.Add(1)
 	runtime.Gosched()
 	r.Time = time.Now()
 	return r

@@ -30,7 +30,7 @@ func Busiest(before, after *Counts, most int) []EndpointCounts {
 	}
 	all := make([]EndpointCounts, len(pairs))
 	for i, p := range pairs {
-		all[i] = countedSince(p.a, p.b)
+		all[i] = p.b.After(p.a)
 	}
 	return all
 }
@@ -51,26 +51,4 @@ func earlierIn(before *Counts) func(i int, id string) *EndpointCounts {
 		}
 		return known[id]
 	}
-}
-
-// countedSince is what was counted of an endpoint after an earlier reading.
-func countedSince(a, b *EndpointCounts) EndpointCounts {
-	c := *b
-	c.Requests, c.In, c.Out = b.Requests-a.Requests, b.In-a.In, b.Out-a.Out
-	c.Broken = b.Broken - a.Broken
-	c.Limited, c.Refused, c.Received, c.Sent = b.Limited-a.Limited, b.Refused-a.Refused, b.Received-a.Received, b.Sent-a.Sent
-	c.Statuses, c.Faults = countsSince(a.Statuses, b.Statuses), countsSince(a.Faults, b.Faults)
-	c.Service, c.Injected, c.InjectionError = b.Service.Since(a.Service), b.Injected.Since(a.Injected), b.InjectionError.Since(a.InjectionError)
-	return c
-}
-
-// countsSince are the counts that rose, and by how much.
-func countsSince[K comparable](a, b map[K]uint64) map[K]uint64 {
-	rose := map[K]uint64{}
-	for key, n := range b {
-		if n > a[key] {
-			rose[key] = n - a[key]
-		}
-	}
-	return rose
 }

@@ -23,8 +23,9 @@ import (
 // exposed is what a collector writes of endpoints, by metric and labels.
 func exposed(c *collector, counts record.Counts) map[string]float64 {
 	to := make(chan prometheus.Metric, 1000)
-	for _, l := range c.lines(counts) {
-		l.write(&output{to})
+	out := output{to}
+	for in, counted := range c.series(counts) {
+		out.series(in, counted)
 	}
 	close(to)
 	all := map[string]float64{}
@@ -144,11 +145,12 @@ func TestMetrics_HistogramsStayWholeAcrossReloads(t *testing.T) {
 		id := fmt.Sprint("o", n)
 		c.named = map[string]bool{id: false}
 		took := []time.Duration{20 * time.Microsecond, 10 * time.Second}[n%2] // the narrowest bucket but one, and none
-		l := c.lines(record.Counts{Endpoints: []record.EndpointCounts{{ID: id, Service: histogram.Of(slices.Repeat([]time.Duration{took}, 10)...)}}})
-		h := l[[3]string{otherEndpoints, "", ""}].service
+		l := c.series(record.Counts{Endpoints: []record.EndpointCounts{{ID: id, Service: histogram.Of(slices.Repeat([]time.Duration{took}, 10)...)}}})
+		h := l[others].Service
+		buckets := h.Buckets(serviceBuckets)
 		quick := uint64(10 * (n/2 + 1))
-		if h.count != uint64(10*(n+1)) || h.buckets[0] != 0 || h.buckets[1] != quick || h.buckets[len(h.buckets)-1] != quick {
-			t.Errorf("after %d: %d in all, buckets %d; want %d, of which %d are quick", n, h.count, h.buckets, 10*(n+1), quick)
+		if h.Count != uint64(10*(n+1)) || buckets[0] != 0 || buckets[1] != quick || buckets[len(buckets)-1] != quick {
+			t.Errorf("after %d: %d in all, buckets %d; want %d, of which %d are quick", n, h.Count, buckets, 10*(n+1), quick)
 		}
 	}
 }
@@ -180,9 +182,9 @@ func TestMetrics_ScrapesAtOnceCountNothingTwice(t *testing.T) {
 	close(stop)
 	all.Wait()
 	counts, lines := c.read()
-	for labels, l := range lines {
-		if got, want := l.statuses[200], counts.Endpoints[0].Requests; got != 300 || want != 300 || l.service.count != 300 {
-			t.Errorf("%v: %d requests and %d times are written, %d were counted, want 300", labels, got, l.service.count, want)
+	for in, l := range lines {
+		if got, want := l.Statuses[200], counts.Endpoints[0].Requests; got != 300 || want != 300 || l.Service.Count != 300 {
+			t.Errorf("%v: %d requests and %d times are written, %d were counted, want 300", in, got, l.Service.Count, want)
 		}
 	}
 }
