@@ -115,7 +115,7 @@ func TestAllocations_OfErrorReports(t *testing.T) {
 	a := &answer{name: "GET /x", source: &fetcher.Source{}}
 	err := &fetcher.Error{Kind: fetcher.Upstream, Message: "x"}
 	tell := func(s *Server) float64 {
-		s.serverErrors.pass(reply.UpstreamFailed.Code+" "+a.name, time.Now())
+		s.serverErrors.Pass(reply.UpstreamFailed.Code+" "+a.name, time.Now())
 		return testing.AllocsPerRun(200, func() { s.tellServerError(reply.UpstreamFailed, a, err) })
 	}
 	without, with := tell(configured(t, measured)), tell(reportingNowhere(t, measured))

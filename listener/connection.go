@@ -14,6 +14,7 @@ import (
 	"time"
 
 	"mockserver/dispatcher"
+	"mockserver/internal/loglimit"
 	"mockserver/listener/record"
 )
 
@@ -23,7 +24,7 @@ import (
 type connections struct {
 	net.Listener
 	log      *slog.Logger
-	refusals *pace // of log lines about connections that cannot be accepted
+	refusals *loglimit.Limiter // of log lines about connections that cannot be accepted
 	// start has the delay of a webhook begin.
 	start func(d dispatcher.Delivery, written time.Time)
 	// fixed is the answer to all plain requests of a path; nil when there is none.
@@ -51,7 +52,7 @@ type connections struct {
 
 func newConnections(l net.Listener, log *slog.Logger) *connections {
 	return &connections{
-		Listener: l, log: log, refusals: newPace(1, tellSuppressed(log, "cannot accept a connection")), fixed: func([]byte) *fixed { return nil }, single: func() bool { return false },
+		Listener: l, log: log, refusals: loglimit.New(1, loglimit.TellSuppressed(log, "cannot accept a connection")), fixed: func([]byte) *fixed { return nil }, single: func() bool { return false },
 		ended: make(chan struct{}), open: map[*connection]struct{}{},
 	}
 }
@@ -73,7 +74,7 @@ func (c *connections) Accept() (net.Conn, error) {
 		case !passes(err):
 			return nil, err
 		}
-		if suppressed, ok := c.refusals.pass(time.Now()); ok {
+		if suppressed, ok := c.refusals.Pass(time.Now()); ok {
 			c.log.Warn("cannot accept a connection", "error", err.Error(), "suppressed", suppressed)
 		}
 		timer := time.NewTimer(pause)

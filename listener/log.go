@@ -13,7 +13,7 @@ import (
 // tellServerError logs and reports a 5xx answer of the server itself, at most one
 // of a kind a minute. A kind is the endpoint and the code.
 func (s *Server) tellServerError(f reply.Failure, a *answer, err error) {
-	if f.Status < 500 || !s.serverErrors.pass(f.Code+" "+a.name, time.Now()) {
+	if f.Status < 500 || !s.serverErrors.Pass(f.Code+" "+a.name, time.Now()) {
 		return
 	}
 	s.log.LogAttrs(context.Background(), slog.LevelError, "server error",
@@ -30,7 +30,7 @@ func (s *Server) tellServerError(f reply.Failure, a *answer, err error) {
 // be called while the stack is still that of the panic; endpoint is "" before
 // it is known.
 func (s *Server) tellPanic(during string, endpoint string, p any, message string, more ...slog.Attr) {
-	if !s.serverErrors.pass(reply.InternalError.Code+" "+message, time.Now()) {
+	if !s.serverErrors.Pass(reply.InternalError.Code+" "+message, time.Now()) {
 		return
 	}
 	s.log.LogAttrs(context.Background(), slog.LevelError, during,

@@ -169,7 +169,7 @@ func (s *Server) notify(a *answer, c *call) {
 	r := &c.Request
 	depth := depthOf(r)
 	if depth >= maxDepth {
-		if suppressed, ok := s.webhookPace.pass(time.Now()); ok {
+		if suppressed, ok := s.webhookPace.Pass(time.Now()); ok {
 			s.log.Warn("no webhook: too many webhooks led to this request", "endpoint", a.name, "depth", depth, "suppressed", suppressed)
 		}
 		return
@@ -296,14 +296,14 @@ func depthOf(r *matcher.Request) int {
 
 // tellRefused logs that a webhook was not accepted, at most once a second.
 func (s *Server) tellRefused(h *hook, err error) {
-	if suppressed, ok := s.refusedPace.pass(time.Now()); ok {
+	if suppressed, ok := s.refusedPace.Pass(time.Now()); ok {
 		s.log.Error("webhook refused", "webhook", h.shared.Name, "error", err.Error(), "suppressed", suppressed)
 	}
 }
 
 // tellFailed logs an attempt that failed; the dispatcher calls it.
 func (s *Server) tellFailed(f dispatcher.Failure) {
-	suppressed, ok := s.webhookPace.pass(time.Now())
+	suppressed, ok := s.webhookPace.Pass(time.Now())
 	if !ok {
 		return
 	}

@@ -11,6 +11,7 @@ import (
 	"github.com/valyala/fasthttp"
 
 	"mockserver/config"
+	"mockserver/internal/loglimit"
 	"mockserver/internal/wording"
 	"mockserver/listener/reply"
 )
@@ -25,8 +26,8 @@ type limiter struct {
 	began    time.Time // times are reckoned from it, by the clock that nobody sets
 
 	log     *slog.Logger
-	evicted atomic.Int64 // keys, since the last line about them
-	pace    *pace        // of those lines
+	evicted atomic.Int64      // keys, since the last line about them
+	pace    *loglimit.Limiter // of those lines
 }
 
 // limiter compiles a rate limit; nil is none. One that was declared alike for the same
@@ -54,7 +55,7 @@ func (c *compiler) limiter(e *config.Endpoint, params []string) *limiter {
 			key:  newLimitKey(declared.By, params, c.trustForwarded), quotas: newQuotas(algorithm, uint32(most), int64(window)),
 			began: time.Now(), log: c.log,
 		}
-		l.pace = newPace(1, func(int) { l.logEvicted() })
+		l.pace = loglimit.New(1, func(int) { l.logEvicted() })
 		return l
 	})
 }
@@ -93,7 +94,7 @@ func inSeconds(nanoseconds int64) int64 {
 // tellEvicted logs that keys were given up, at once or within a second.
 func (l *limiter) tellEvicted(n int, now time.Time) {
 	l.evicted.Add(int64(n))
-	if _, ok := l.pace.pass(now); ok {
+	if _, ok := l.pace.Pass(now); ok {
 		l.logEvicted()
 	}
 }

@@ -35,6 +35,7 @@ import (
 	"mockserver/config"
 	"mockserver/config/syntax"
 	"mockserver/dispatcher"
+	"mockserver/internal/loglimit"
 	"mockserver/internal/wording"
 	"mockserver/listener/record"
 	"mockserver/listener/sentry"
@@ -152,14 +153,14 @@ type Server struct {
 	messages sync.Pool    // of *buffer
 
 	webhooks    *dispatcher.Queue
-	unsendable  atomic.Int64 // webhooks whose URL turned out to be none
-	webhookPace *pace        // of log lines about webhooks that fail
-	refusedPace *pace        // of those about webhooks that are not accepted
+	unsendable  atomic.Int64      // webhooks whose URL turned out to be none
+	webhookPace *loglimit.Limiter // of log lines about webhooks that fail
+	refusedPace *loglimit.Limiter // of those about webhooks that are not accepted
 
 	recorder *record.Recorder // nil counts nothing
 
-	unmatchedPace *pace
-	serverErrors  *onceAMinute
+	unmatchedPace *loglimit.Limiter
+	serverErrors  *loglimit.OncePerMinute
 	reports       *sentry.Reporter // nil reports nothing; set before the first connection
 }
 
@@ -270,11 +271,11 @@ func newServer(opts Options) *Server {
 		compiler:     c,
 		drained:      make(chan struct{}),
 		done:         make(chan struct{}),
-		serverErrors: newOnceAMinute(),
+		serverErrors: loglimit.NewOncePerMinute(),
 	}
-	s.webhookPace = newPace(webhookLines, tellSuppressed(s.log, "webhook failed"))
-	s.refusedPace = newPace(1, tellSuppressed(s.log, "webhook refused"))
-	s.unmatchedPace = newPace(unmatchedPerSecond, tellSuppressed(s.log, "unmatched request"))
+	s.webhookPace = loglimit.New(webhookLines, loglimit.TellSuppressed(s.log, "webhook failed"))
+	s.refusedPace = loglimit.New(1, loglimit.TellSuppressed(s.log, "webhook refused"))
+	s.unmatchedPace = loglimit.New(unmatchedPerSecond, loglimit.TellSuppressed(s.log, "unmatched request"))
 	if opts.Record != nil {
 		s.recorder = record.New(*opts.Record)
 	}
@@ -419,13 +420,13 @@ func (s *Server) Shutdown(ctx context.Context) error {
 
 // flushPaces says what log lines were suppressed that nothing has said yet.
 func (s *Server) flushPaces() {
-	for _, p := range []*pace{s.unmatchedPace, s.webhookPace, s.refusedPace, s.listener.refusals} {
-		p.flush()
+	for _, p := range []*loglimit.Limiter{s.unmatchedPace, s.webhookPace, s.refusedPace, s.listener.refusals} {
+		p.Flush()
 	}
 	answers := s.snapshot.Load().answers
 	for i := range answers {
 		if b := answers[i].behaviour; b != nil && b.limit != nil {
-			b.limit.pace.flush()
+			b.limit.pace.Flush()
 		}
 	}
 }

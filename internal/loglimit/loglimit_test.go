@@ -1,4 +1,4 @@
-package listener
+package loglimit
 
 import (
 	"fmt"
@@ -9,46 +9,46 @@ import (
 	"time"
 )
 
-func TestPace_LetsTenASecondThrough(t *testing.T) {
-	p := newPace(10, nil)
+func TestLimiter_LetsTenASecondThrough(t *testing.T) {
+	p := New(10, nil)
 	now := time.Unix(1000, 0)
 	passed := 0
 	for range 50 {
-		if _, ok := p.pass(now); ok {
+		if _, ok := p.Pass(now); ok {
 			passed++
 		}
 	}
 	if passed != 10 {
 		t.Errorf("%d passed in one second, want 10", passed)
 	}
-	suppressed, ok := p.pass(now.Add(time.Second))
+	suppressed, ok := p.Pass(now.Add(time.Second))
 	if !ok || suppressed != 40 {
 		t.Errorf("in the next second: passed %v with %d suppressed, want true with 40", ok, suppressed)
 	}
-	if suppressed, _ = p.pass(now.Add(time.Second)); suppressed != 0 {
+	if suppressed, _ = p.Pass(now.Add(time.Second)); suppressed != 0 {
 		t.Errorf("the suppressed lines were counted again: %d", suppressed)
 	}
 }
 
 // What was suppressed is said once: by the next line, else after a second, else at the end.
-func TestPace_SaysWhatItSuppressed(t *testing.T) {
+func TestLimiter_SaysWhatItSuppressed(t *testing.T) {
 	for _, c := range []struct {
 		name  string
-		then  func(p *pace) (by int) // suppressed that a line says
-		lines []int                  // of its own
+		then  func(p *Limiter) (by int) // suppressed that a line says
+		lines []int                     // of its own
 	}{
-		{"nothing comes", func(*pace) int { <-time.After(time.Second); return 0 }, []int{40}},
-		{"nothing comes for long", func(*pace) int { <-time.After(time.Hour); return 0 }, []int{40}},
-		{"a line comes", func(p *pace) int {
+		{"nothing comes", func(*Limiter) int { <-time.After(time.Second); return 0 }, []int{40}},
+		{"nothing comes for long", func(*Limiter) int { <-time.After(time.Hour); return 0 }, []int{40}},
+		{"a line comes", func(p *Limiter) int {
 			<-time.After(999 * time.Millisecond)
-			n, _ := p.pass(time.Unix(1001, 0))
+			n, _ := p.Pass(time.Unix(1001, 0))
 			<-time.After(time.Hour)
 			return n
 		}, nil},
-		{"it ends", func(p *pace) int { p.flush(); p.flush(); return 0 }, []int{40}},
-		{"it goes on", func(p *pace) int {
+		{"it ends", func(p *Limiter) int { p.Flush(); p.Flush(); return 0 }, []int{40}},
+		{"it goes on", func(p *Limiter) int {
 			<-time.After(1500 * time.Millisecond)
-			p.pass(time.Unix(1000, 1))
+			p.Pass(time.Unix(1000, 1))
 			<-time.After(1500 * time.Millisecond)
 			return 0
 		}, []int{40, 1}},
@@ -56,13 +56,13 @@ func TestPace_SaysWhatItSuppressed(t *testing.T) {
 		synctest.Test(t, func(t *testing.T) {
 			var mu sync.Mutex // guards lines
 			var lines []int
-			p := newPace(10, func(suppressed int) {
+			p := New(10, func(suppressed int) {
 				mu.Lock()
 				defer mu.Unlock()
 				lines = append(lines, suppressed)
 			})
 			for range 50 {
-				p.pass(time.Unix(1000, 0))
+				p.Pass(time.Unix(1000, 0))
 			}
 			by := c.then(p)
 			synctest.Wait()
@@ -74,27 +74,27 @@ func TestPace_SaysWhatItSuppressed(t *testing.T) {
 }
 
 // At the end of a server the line may be under way: nothing is logged after Shutdown.
-func TestPace_FlushWaitsForALineThatIsUnderWay(t *testing.T) {
+func TestLimiter_FlushWaitsForALineThatIsUnderWay(t *testing.T) {
 	begun, goOn := make(chan struct{}), make(chan struct{})
 	said := false
-	p := newPace(1, func(int) {
+	p := New(1, func(int) {
 		close(begun)
 		<-goOn
 		said = true
 	})
 	for range 2 {
-		p.pass(time.Unix(1000, 0))
+		p.Pass(time.Unix(1000, 0))
 	}
-	go p.flush() // as the timer does
+	go p.Flush() // as the timer does
 	<-begun
 	go close(goOn)
-	if p.flush(); !said {
+	if p.Flush(); !said {
 		t.Error("it returned before the line was written")
 	}
 }
 
-func TestOnceAMinute(t *testing.T) {
-	o := newOnceAMinute()
+func TestOncePerMinute(t *testing.T) {
+	o := NewOncePerMinute()
 	now := time.Unix(1000, 0)
 	for _, c := range []struct {
 		kind  string
@@ -104,12 +104,12 @@ func TestOnceAMinute(t *testing.T) {
 		{"a", 0, true}, {"a", time.Second, false}, {"b", time.Second, true}, {"a", 59 * time.Second, false},
 		{"a", time.Minute, true}, {"a", 61 * time.Second, false},
 	} {
-		if got := o.pass(c.kind, now.Add(c.after)); got != c.want {
+		if got := o.Pass(c.kind, now.Add(c.after)); got != c.want {
 			t.Errorf("%s after %v: got %v, want %v", c.kind, c.after, got, c.want)
 		}
 	}
 	for i := range 10 * maxKinds {
-		o.pass(fmt.Sprint(i), now)
+		o.Pass(fmt.Sprint(i), now)
 	}
 	if len(o.last) > maxKinds {
 		t.Errorf("%d kinds are remembered, want at most %d", len(o.last), maxKinds)

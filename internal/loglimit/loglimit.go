@@ -1,0 +1,107 @@
+// Package loglimit bounds how many log lines of a kind are written, and counts the rest.
+package loglimit
+
+import (
+	"log/slog"
+	"sync"
+	"time"
+)
+
+// Limiter lets a few log lines of a kind through per second and counts the rest, so that a
+// load test full of errors does not drown in its own log. The next line says how many were
+// suppressed; when none comes within a second, a line of its own does. Its methods may be
+// called from any goroutine. See New.
+type Limiter struct {
+	perSecond int
+	tell      func(suppressed int) // logs that line; nil logs none
+
+	telling sync.Mutex // held while tell is called; it is taken before mu
+
+	mu         sync.Mutex // guards what follows
+	second     int64
+	passed     int
+	suppressed int
+	timer      *time.Timer // of that line; nil while nothing is suppressed
+}
+
+// New returns a limiter of so many lines per second. Tell logs how many lines were suppressed
+// when no line follows them; nil logs nothing.
+func New(perSecond int, tell func(suppressed int)) *Limiter {
+	return &Limiter{perSecond: perSecond, tell: tell}
+}
+
+// TellSuppressed logs how many lines with a message were suppressed.
+func TellSuppressed(log *slog.Logger, message string) func(suppressed int) {
+	return func(suppressed int) {
+		log.Warn("log lines suppressed", "line", message, "suppressed", suppressed)
+	}
+}
+
+// Flush logs how many lines were suppressed, if no line has said it yet. When it returns,
+// that line is written.
+func (p *Limiter) Flush() {
+	p.telling.Lock()
+	defer p.telling.Unlock()
+	p.mu.Lock()
+	suppressed := p.reset()
+	p.mu.Unlock()
+	if suppressed > 0 && p.tell != nil {
+		p.tell(suppressed)
+	}
+}
+
+// reset returns how many lines were suppressed, for who says it. The lock is held.
+func (p *Limiter) reset() (suppressed int) {
+	if p.timer != nil {
+		p.timer.Stop()
+		p.timer = nil
+	}
+	suppressed, p.suppressed = p.suppressed, 0
+	return suppressed
+}
+
+// Pass reports whether one more line may be written at now, and how many were
+// suppressed since the last one that was.
+func (p *Limiter) Pass(now time.Time) (suppressed int, ok bool) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if second := now.Unix(); second != p.second {
+		p.second, p.passed = second, 0
+	}
+	if p.passed >= p.perSecond {
+		if p.suppressed++; p.timer == nil && p.tell != nil {
+			p.timer = time.AfterFunc(time.Second, p.Flush)
+		}
+		return 0, false
+	}
+	p.passed++
+	return p.reset(), true
+}
+
+// OncePerMinute lets one log line of a kind through per minute.
+type OncePerMinute struct {
+	mu   sync.Mutex // guards last
+	last map[string]time.Time
+}
+
+// maxKinds bounds the memory of onceAMinute, whatever kinds requests bring up.
+const maxKinds = 1000
+
+// NewOncePerMinute returns one that has let nothing through.
+func NewOncePerMinute() *OncePerMinute {
+	return &OncePerMinute{last: map[string]time.Time{}}
+}
+
+// Pass reports whether a line of that kind may be written at now.
+func (o *OncePerMinute) Pass(kind string, now time.Time) bool {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	if at, ok := o.last[kind]; ok && now.Sub(at) < time.Minute {
+		return false
+	}
+	if len(o.last) >= maxKinds {
+		clear(o.last)
+	}
+	o.last[kind] = now
+	return true
+}
