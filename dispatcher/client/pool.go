@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"net"
+	"slices"
 	"strings"
 	"sync"
 	"time"
@@ -27,11 +28,9 @@ type Pool struct {
 
 	mu      sync.Mutex // guards what follows
 	open    map[*Conn]struct{}
-	idle    map[string]*Conn // by target, the connection put back last
-	oldest  *Conn            // the connection that has been idle for longest
-	newest  *Conn
-	dialing int             // connections being dialed
-	ctx     context.Context // of dialing; ends with Close
+	idle    map[string][]*Conn // by target, the connection put back last at the end
+	dialing int                // connections being dialed
+	ctx     context.Context    // of dialing; ends with Close
 	cancel  context.CancelFunc
 	sweep   *time.Timer
 	sweeps  bool // the timer runs
@@ -44,12 +43,8 @@ type Conn struct {
 	plain  net.Conn // Conn, or the connection below its TLS
 	probe  *probe   // of plain
 	target string
-	failed bool // a read met the end or an error
-
-	// While it is idle: its neighbors among those of its target, and among all.
-	since        time.Time
-	above, below *Conn
-	newer, older *Conn
+	failed bool      // a read met the end or an error
+	since  time.Time // idle since then
 }
 
 // Read notes a failure, so that the connection is not used again.
@@ -67,7 +62,7 @@ func NewPool(limit int) *Pool {
 	p := &Pool{
 		limit: limit,
 		TLS:   &tls.Config{ClientSessionCache: tls.NewLRUClientSessionCache(0)}, // 0 leaves the size to crypto/tls
-		idle:  map[string]*Conn{},
+		idle:  map[string][]*Conn{},
 		open:  map[*Conn]struct{}{},
 	}
 	p.ctx, p.cancel = context.WithCancel(context.Background())
@@ -93,14 +88,44 @@ func (p *Pool) Get(target string, deadline time.Time) (*Conn, error) {
 	}
 }
 
+// pop takes the connection to a target that was put back last; nil for none.
 func (p *Pool) pop(target string) *Conn {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	c := p.idle[target]
-	if c != nil {
-		p.unlink(c)
+	conns := p.idle[target]
+	if len(conns) == 0 {
+		return nil
 	}
-	return c
+	last := len(conns) - 1
+	p.idle[target] = conns[:last] // its room is used again by Put
+	return conns[last]
+}
+
+// oldest is the connection that has been idle for longest, the first of its target; nil for
+// none. It looks at each target, which is cheap compared with dialing another one.
+func (p *Pool) oldest() (oldest *Conn) {
+	for _, conns := range p.idle {
+		if len(conns) > 0 && (oldest == nil || conns[0].since.Before(oldest.since)) {
+			oldest = conns[0]
+		}
+	}
+	return oldest
+}
+
+// closeFirst closes the idle connection of a target that was put back first.
+func (p *Pool) closeFirst(target string) {
+	conns := p.idle[target]
+	_ = conns[0].plain.Close() // nothing depends on it any more
+	delete(p.open, conns[0])
+	p.idle[target] = slices.Delete(conns, 0, 1)
+	p.forget(target)
+}
+
+// forget removes a target without idle connections.
+func (p *Pool) forget(target string) {
+	if len(p.idle[target]) == 0 {
+		delete(p.idle, target)
+	}
 }
 
 // dial opens a connection. At the limit an idle one makes room for it.
@@ -146,11 +171,10 @@ func (p *Pool) reserve() {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	p.dialing++
-	if len(p.open)+p.dialing > p.limit && p.oldest != nil {
-		surplus := p.oldest
-		p.unlink(surplus)
-		_ = surplus.plain.Close() // nothing depends on it any more
-		delete(p.open, surplus)
+	if len(p.open)+p.dialing > p.limit {
+		if surplus := p.oldest(); surplus != nil {
+			p.closeFirst(surplus.target)
+		}
 	}
 }
 
@@ -183,64 +207,26 @@ func (p *Pool) Put(c *Conn) {
 		return
 	}
 	c.since = time.Now()
-	p.link(c)
+	p.idle[c.target] = append(p.idle[c.target], c)
 	if !p.sweeps {
 		p.sweeps = true
 		p.sweep.Reset(idleTime)
 	}
 }
 
-// link adds a connection to the idle ones.
-func (p *Pool) link(c *Conn) {
-	if c.below = p.idle[c.target]; c.below != nil {
-		c.below.above = c
-	}
-	p.idle[c.target] = c
-	if c.older = p.newest; c.older != nil {
-		c.older.newer = c
-	} else {
-		p.oldest = c
-	}
-	p.newest = c
-}
-
-// unlink takes a connection out of the idle ones.
-func (p *Pool) unlink(c *Conn) {
-	switch {
-	case c.above != nil:
-		c.above.below = c.below
-	case c.below != nil:
-		p.idle[c.target] = c.below
-	default:
-		delete(p.idle, c.target)
-	}
-	if c.below != nil {
-		c.below.above = c.above
-	}
-	if c.older != nil {
-		c.older.newer = c.newer
-	} else {
-		p.oldest = c.newer
-	}
-	if c.newer != nil {
-		c.newer.older = c.older
-	} else {
-		p.newest = c.older
-	}
-	c.above, c.below, c.older, c.newer = nil, nil, nil, nil
-}
-
 // closeOld closes the connections that have been idle for idleTime.
 func (p *Pool) closeOld() {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	for c := p.oldest; c != nil && time.Since(c.since) >= idleTime; c = p.oldest {
-		p.unlink(c)
-		delete(p.open, c)
-		_ = c.plain.Close() // nothing depends on it any more
+	for target := range p.idle {
+		for len(p.idle[target]) > 0 && time.Since(p.idle[target][0].since) >= idleTime {
+			p.closeFirst(target)
+		}
+		p.forget(target)
 	}
-	if p.sweeps = p.oldest != nil && !p.closed; p.sweeps {
-		p.sweep.Reset(idleTime - time.Since(p.oldest.since))
+	oldest := p.oldest()
+	if p.sweeps = oldest != nil && !p.closed; p.sweeps {
+		p.sweep.Reset(idleTime - time.Since(oldest.since))
 	}
 }
 
@@ -257,7 +243,6 @@ func (p *Pool) Close() {
 	}
 	clear(p.idle)
 	clear(p.open)
-	p.oldest, p.newest = nil, nil
 }
 
 // Closed reports whether Close was called.

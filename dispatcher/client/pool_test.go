@@ -8,6 +8,7 @@ import (
 	"net"
 	"net/http"
 	"runtime"
+	"slices"
 	"strings"
 	"sync"
 	"sync/atomic"
@@ -138,7 +139,7 @@ func TestPool_IdleOnesMakeRoom(t *testing.T) {
 			t.Errorf("%d are open with %d in use, want %d", len(c.open), i+1, most)
 		}
 	}
-	if c.oldest != nil {
+	if c.oldest() != nil {
 		t.Error("one is idle while all that may be are in use")
 	}
 	for _, conn := range used {
@@ -184,27 +185,25 @@ func idled(t *testing.T, most int, targets ...string) (*Pool, []*Conn) {
 // whatever order.
 func TestPool_Lists(t *testing.T) {
 	c, all := idled(t, 5, "a", "b", "a", "c", "a", "b", "d")
-	order := func() string { // the oldest first, then the newest of each target
-		var s strings.Builder
-		n := 0
-		for at := c.oldest; at != nil; at = at.newer {
-			s.WriteString(at.target)
-			n++
-		}
-		for at := c.newest; at != nil; at = at.older {
-			n--
-		}
-		if n != 0 || len(c.open) < s.Len() {
-			t.Errorf("%d of %s are linked one way only; %d open", n, s.String(), len(c.open))
-		}
-		for _, target := range []string{"a", "b", "c", "d"} {
-			depth := 0
-			for at := c.idle[target]; at != nil; at = at.below {
-				if depth++; at.target != target {
-					t.Errorf("%s among those of %s", at.target, target)
+	order := func() string { // the oldest first, then how many each target has
+		var all []*Conn
+		for target, conns := range c.idle {
+			for i, conn := range conns {
+				if all = append(all, conn); conn.target != target || i > 0 && conn.since.Before(conns[i-1].since) {
+					t.Errorf("%s at %d among those of %s", conn.target, i, target)
 				}
 			}
-			fmt.Fprintf(&s, " %d", depth)
+		}
+		slices.SortFunc(all, func(a, b *Conn) int { return a.since.Compare(b.since) })
+		var s strings.Builder
+		for _, conn := range all {
+			s.WriteString(conn.target)
+		}
+		if len(c.open) < s.Len() || len(all) > 0 && c.oldest() != all[0] {
+			t.Errorf("%s are idle, %d open", s.String(), len(c.open))
+		}
+		for _, target := range []string{"a", "b", "c", "d"} {
+			fmt.Fprintf(&s, " %d", len(c.idle[target]))
 		}
 		return s.String()
 	}
