@@ -380,7 +380,7 @@ func TestPage_TheVerdictAndTheConfiguration(t *testing.T) {
 	}
 	mock.get("/users/1")
 	p.says("#verdict-word", "not trusted")
-	p.says("#verdict-reasons", "own-p99", "0 ms is accepted")
+	p.says("#verdict-reasons", "own-p99", "expected at most 0 ms")
 	if role := js[string](p, "document.getElementById('verdict-word').ariaLive"); role != "polite" {
 		t.Errorf("a change of the verdict is announced %q", role)
 	}

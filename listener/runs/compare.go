@@ -2,6 +2,8 @@ package runs
 
 import (
 	"fmt"
+	"maps"
+	"reflect"
 	"slices"
 
 	"mockserver/internal/wording"
@@ -28,18 +30,18 @@ type ReasonPair struct {
 // TotalDifferences are the figures of two whole runs.
 type TotalDifferences struct {
 	Differences
-	WebhooksSent    Pair `json:"webhooks_sent" doc:"webhooks that were delivered"`
-	WebhooksDead    Pair `json:"webhooks_dead" doc:"webhooks that were given up"`
-	WebhooksRefused Pair `json:"webhooks_refused" doc:"webhooks that were not accepted"`
-	WebhookLagP50   Pair `json:"webhook_lag_p50" doc:"how late first attempts of webhooks were, median"`
-	WebhookLagP99   Pair `json:"webhook_lag_p99" doc:"how late first attempts of webhooks were, 99th percentile"`
-	CPU             Pair `json:"cpu" doc:"cores that the process kept busy"`
-	CPUShare        Pair `json:"cpu_share" doc:"share of the cores that the process may use"`
-	MachineCPU      Pair `json:"machine_cpu" doc:"share of the machine that was busy"`
-	Throttled       Pair `json:"throttled" doc:"time that a quota kept threads from running, summed over the CPUs"`
-	SchedulerP99    Pair `json:"scheduler_p99" doc:"how long goroutines that could run waited, 99th percentile"`
-	PauseMax        Pair `json:"pause_max" doc:"longest stop of the garbage collector"`
-	Memory          Pair `json:"memory" doc:"bytes at the end"`
+	WebhooksSent    Pair `json:"webhooks_sent" doc:"webhooks that were delivered" row:"Webhooks sent" unit:"count"`
+	WebhooksDead    Pair `json:"webhooks_dead" doc:"webhooks that were given up" row:"Webhooks failed" unit:"count"`
+	WebhooksRefused Pair `json:"webhooks_refused" doc:"webhooks that were not accepted" row:"Webhooks refused" unit:"count"`
+	WebhookLagP50   Pair `json:"webhook_lag_p50" doc:"how late first attempts of webhooks were, median" row:"Webhook lag p50" unit:"ms"`
+	WebhookLagP99   Pair `json:"webhook_lag_p99" doc:"how late first attempts of webhooks were, 99th percentile" row:"Webhook lag p99" unit:"ms"`
+	CPU             Pair `json:"cpu" doc:"cores that the process kept busy" row:"CPU used, in cores" unit:"cores"`
+	CPUShare        Pair `json:"cpu_share" doc:"share of the cores that the process may use" row:"CPU used, of what it may use" unit:"share"`
+	MachineCPU      Pair `json:"machine_cpu" doc:"share of the machine that was busy" row:"Machine busy" unit:"share"`
+	Throttled       Pair `json:"throttled" doc:"time that a quota kept threads from running, summed over the CPUs" row:"Kept from running by the quota" unit:"ms"`
+	SchedulerP99    Pair `json:"scheduler_p99" doc:"how long goroutines that could run waited, 99th percentile" row:"Scheduler latency p99" unit:"ms"`
+	PauseMax        Pair `json:"pause_max" doc:"longest stop of the garbage collector" row:"Longest pause of the collector" unit:"ms"`
+	Memory          Pair `json:"memory" doc:"bytes at the end" row:"Memory at the end" unit:"bytes"`
 }
 
 // EndpointPair is an endpoint in both runs.
@@ -52,19 +54,19 @@ type EndpointPair struct {
 
 // Differences are figures of two runs. Times are in milliseconds.
 type Differences struct {
-	Requests          Pair `json:"requests" doc:"that were answered"`
-	Rate              Pair `json:"rate" doc:"requests a second"`
+	Requests          Pair `json:"requests" doc:"that were answered" row:"Requests" unit:"count"`
+	Rate              Pair `json:"rate" doc:"requests a second" row:"A second" unit:"rate"`
 	Errors            Pair `json:"errors" doc:"share of answers of 500 and above"`
-	DeclaredErrors    Pair `json:"errors_declared" doc:"share of answers of 500 and above that are declared as responses"`
-	InjectedErrors    Pair `json:"errors_injected" doc:"share of answers of 500 and above that are injected as faults"`
-	OwnErrors         Pair `json:"errors_own" doc:"share of answers of 500 and above that the server gave in place of what is declared"`
-	OwnP50            Pair `json:"own_p50" doc:"median of the server's own time"`
-	OwnP90            Pair `json:"own_p90" doc:"90th percentile of it"`
-	OwnP99            Pair `json:"own_p99" doc:"99th percentile of it"`
-	OwnP999           Pair `json:"own_p99_9" doc:"99.9th percentile of it"`
-	InjectedP50       Pair `json:"injected_p50" doc:"median of the latency as declared"`
-	InjectedP99       Pair `json:"injected_p99" doc:"99th percentile of it"`
-	InjectionErrorP99 Pair `json:"injection_error_p99" doc:"how much later than declared, 99th percentile"`
+	DeclaredErrors    Pair `json:"errors_declared" doc:"share of answers of 500 and above that are declared as responses" row:"Declared errors" unit:"share"`
+	InjectedErrors    Pair `json:"errors_injected" doc:"share of answers of 500 and above that are injected as faults" row:"Injected errors" unit:"share"`
+	OwnErrors         Pair `json:"errors_own" doc:"share of answers of 500 and above that the server gave in place of what is declared" row:"Own errors" unit:"share"`
+	OwnP50            Pair `json:"own_p50" doc:"median of the server's own time" row:"Own p50" unit:"ms"`
+	OwnP90            Pair `json:"own_p90" doc:"90th percentile of it" row:"Own p90" unit:"ms"`
+	OwnP99            Pair `json:"own_p99" doc:"99th percentile of it" row:"Own p99" unit:"ms"`
+	OwnP999           Pair `json:"own_p99_9" doc:"99.9th percentile of it" row:"Own p99.9" unit:"ms"`
+	InjectedP50       Pair `json:"injected_p50" doc:"median of the latency as declared" row:"Injected p50" unit:"ms"`
+	InjectedP99       Pair `json:"injected_p99" doc:"99th percentile of it" row:"Injected p99" unit:"ms"`
+	InjectionErrorP99 Pair `json:"injection_error_p99" doc:"how much later than declared, 99th percentile" row:"Late p99" unit:"ms"`
 }
 
 // Pair is one figure of two runs; nil where a run has none.
@@ -88,64 +90,59 @@ func pairOf(a, b *float64) Pair {
 	return p
 }
 
-// figures are those of one side of a comparison.
-type figures struct {
-	requests, errors uint64
-	kinds            verdict.ErrorKinds
-	rate             float64
-	own, inj, late   verdict.Spread
-}
+// figures are those of one side of a comparison, by the fields of Differences and
+// TotalDifferences that they belong to; nil for what the side does not have.
+type figures map[string]*float64
 
-// differences are two sides' figures; a side that is nil has none.
-func differences(a, b *figures) Differences {
-	pair := func(of func(*figures) (float64, bool)) Pair {
-		one := func(f *figures) *float64 {
-			if f == nil {
-				return nil
-			}
-			if value, ok := of(f); ok {
-				return &value
-			}
+// figuresOf are the figures of requests.
+func figuresOf(requests uint64, rate float64, errors uint64, kinds verdict.ErrorKinds, own, injected, late verdict.Spread) figures {
+	share := func(n uint64) *float64 {
+		if requests == 0 {
 			return nil
 		}
-		return pairOf(one(a), one(b))
+		return new(float64(n) / float64(requests))
 	}
-	timed := func(spread func(*figures) *verdict.Spread, ms func(*verdict.Spread) float64) Pair {
-		return pair(func(f *figures) (float64, bool) { s := spread(f); return ms(s), s.Count > 0 })
+	return figures{
+		"Requests": new(float64(requests)), "Rate": &rate, "Errors": share(errors),
+		"DeclaredErrors": share(kinds.DeclaredErrors), "InjectedErrors": share(kinds.InjectedErrors), "OwnErrors": share(kinds.OwnErrors),
+		"OwnP50": timed(own, own.P50), "OwnP90": timed(own, own.P90), "OwnP99": timed(own, own.P99), "OwnP999": timed(own, own.P999),
+		"InjectedP50": timed(injected, injected.P50), "InjectedP99": timed(injected, injected.P99), "InjectionErrorP99": timed(late, late.P99),
 	}
-	part := func(of func(*figures) uint64) Pair {
-		return pair(func(f *figures) (float64, bool) { return float64(of(f)) / float64(max(f.requests, 1)), f.requests > 0 })
+}
+
+// timed is a figure of a distribution; nil where nothing was timed.
+func timed(s verdict.Spread, ms float64) *float64 {
+	if s.Count == 0 {
+		return nil
 	}
-	own, inj, late := func(f *figures) *verdict.Spread { return &f.own }, func(f *figures) *verdict.Spread { return &f.inj }, func(f *figures) *verdict.Spread { return &f.late }
-	p50, p90 := func(s *verdict.Spread) float64 { return s.P50 }, func(s *verdict.Spread) float64 { return s.P90 }
-	p99, p999 := func(s *verdict.Spread) float64 { return s.P99 }, func(s *verdict.Spread) float64 { return s.P999 }
-	return Differences{
-		Requests:       pair(func(f *figures) (float64, bool) { return float64(f.requests), true }),
-		Rate:           pair(func(f *figures) (float64, bool) { return f.rate, true }),
-		Errors:         part(func(f *figures) uint64 { return f.errors }),
-		DeclaredErrors: part(func(f *figures) uint64 { return f.kinds.DeclaredErrors }),
-		InjectedErrors: part(func(f *figures) uint64 { return f.kinds.InjectedErrors }),
-		OwnErrors:      part(func(f *figures) uint64 { return f.kinds.OwnErrors }),
-		OwnP50:         timed(own, p50), OwnP90: timed(own, p90), OwnP99: timed(own, p99), OwnP999: timed(own, p999),
-		InjectedP50: timed(inj, p50), InjectedP99: timed(inj, p99), InjectionErrorP99: timed(late, p99),
+	return &ms
+}
+
+// fill pairs the figures of two sides in the fields of a struct.
+func fill(into any, a, b figures) {
+	v := reflect.ValueOf(into).Elem()
+	for _, f := range reflect.VisibleFields(v.Type()) {
+		if f.Type == reflect.TypeFor[Pair]() {
+			v.FieldByIndex(f.Index).Set(reflect.ValueOf(pairOf(a[f.Name], b[f.Name])))
+		}
 	}
 }
 
 // Compare puts two reports beside each other.
 func Compare(a, b *Report) *Comparison {
 	c := Comparison{A: entryOf(a), B: entryOf(b), Remarks: remarksOn(a, b), Reasons: reasonPairs(a, b), Endpoints: []EndpointPair{}}
-	c.Total = totalDifferences(a, b)
-	of := map[string]*EndpointReport{}
+	fill(&c.Total, a.total(), b.total())
+	in := map[string]*EndpointReport{}
 	for i := range b.Endpoints {
-		of[b.Endpoints[i].ID] = &b.Endpoints[i]
+		in[b.Endpoints[i].ID] = &b.Endpoints[i]
 	}
 	for i := range a.Endpoints {
 		one := &a.Endpoints[i]
-		c.Endpoints = append(c.Endpoints, endpointPair(one, one, of[one.ID]))
-		delete(of, one.ID)
+		c.Endpoints = append(c.Endpoints, endpointPair(one, one, in[one.ID]))
+		delete(in, one.ID)
 	}
 	for i := range b.Endpoints {
-		if one := &b.Endpoints[i]; of[one.ID] != nil {
+		if one := &b.Endpoints[i]; in[one.ID] != nil {
 			c.Endpoints = append(c.Endpoints, endpointPair(one, nil, one))
 		}
 	}
@@ -153,63 +150,36 @@ func Compare(a, b *Report) *Comparison {
 }
 
 func endpointPair(named, a, b *EndpointReport) EndpointPair {
-	return EndpointPair{named.Endpoint, named.Host, named.If, differences(a.figures(), b.figures())}
+	p := EndpointPair{Endpoint: named.Endpoint, Host: named.Host, If: named.If}
+	fill(&p.Differences, a.figures(), b.figures())
+	return p
 }
 
 // figures are those of an endpoint; nil for none.
-func (e *EndpointReport) figures() *figures {
+func (e *EndpointReport) figures() figures {
 	if e == nil {
 		return nil
 	}
-	f := &figures{requests: e.Requests, rate: e.Rate, kinds: e.ErrorKinds, own: e.Own, inj: e.Injected, late: e.InjectionError}
+	var errors uint64
 	for status, n := range e.Statuses {
 		if status >= 500 {
-			f.errors += n
+			errors += n
 		}
 	}
-	return f
+	return figuresOf(e.Requests, e.Rate, errors, e.ErrorKinds, e.Own, e.Injected, e.InjectionError)
 }
 
-func totalFigures(r *Report) *figures {
+// total are the figures of a whole run: of its requests, and what the server did next to them.
+func (r *Report) total() figures {
 	t := &r.Total
-	return &figures{requests: t.Requests, rate: t.Rate, errors: t.Errors, kinds: t.ErrorKinds, own: t.Own, inj: t.Injected, late: t.InjectionError}
-}
-
-// totalDifferences are those of two whole runs: what each of their requests had, and
-// what the server did beside them.
-func totalDifferences(a, b *Report) TotalDifferences {
-	pair := func(of func(*verdict.Sample) *float64) Pair { return pairOf(of(&a.Total), of(&b.Total)) }
-	counted := func(of func(*verdict.Sample) int64) Pair {
-		return pair(func(s *verdict.Sample) *float64 { return new(float64(of(s))) })
-	}
-	timed := func(of func(*verdict.Sample) (*verdict.Spread, float64)) Pair {
-		return pair(func(s *verdict.Sample) *float64 {
-			if spread, ms := of(s); spread.Count > 0 {
-				return &ms
-			}
-			return nil
-		})
-	}
-	return TotalDifferences{
-		Differences:     differences(totalFigures(a), totalFigures(b)),
-		WebhooksSent:    counted(func(s *verdict.Sample) int64 { return s.WebhooksSent }),
-		WebhooksDead:    counted(func(s *verdict.Sample) int64 { return s.WebhooksDead }),
-		WebhooksRefused: counted(func(s *verdict.Sample) int64 { return s.WebhooksRefused }),
-		WebhookLagP50:   timed(func(s *verdict.Sample) (*verdict.Spread, float64) { return &s.WebhookLag, s.WebhookLag.P50 }),
-		WebhookLagP99:   timed(func(s *verdict.Sample) (*verdict.Spread, float64) { return &s.WebhookLag, s.WebhookLag.P99 }),
-		CPU:             pair(func(s *verdict.Sample) *float64 { return s.CPU }),
-		CPUShare: pair(func(s *verdict.Sample) *float64 {
-			if share, ok := s.CPUShare(); ok {
-				return &share
-			}
-			return nil
-		}),
-		MachineCPU:   pair(func(s *verdict.Sample) *float64 { return s.MachineCPU }),
-		Throttled:    pair(func(s *verdict.Sample) *float64 { return s.Throttled }),
-		SchedulerP99: timed(func(s *verdict.Sample) (*verdict.Spread, float64) { return &s.Scheduler, s.Scheduler.P99 }),
-		PauseMax:     timed(func(s *verdict.Sample) (*verdict.Spread, float64) { return &s.Pauses, s.Pauses.Max }),
-		Memory:       counted(func(s *verdict.Sample) int64 { return int64(s.Memory) }),
-	}
+	all := figuresOf(t.Requests, t.Rate, t.Errors, t.ErrorKinds, t.Own, t.Injected, t.InjectionError)
+	maps.Copy(all, figures{
+		"WebhooksSent": new(float64(t.WebhooksSent)), "WebhooksDead": new(float64(t.WebhooksDead)), "WebhooksRefused": new(float64(t.WebhooksRefused)),
+		"WebhookLagP50": timed(t.WebhookLag, t.WebhookLag.P50), "WebhookLagP99": timed(t.WebhookLag, t.WebhookLag.P99),
+		"CPU": t.CPU, "CPUShare": t.CPUShare(), "MachineCPU": t.MachineCPU, "Throttled": t.Throttled,
+		"SchedulerP99": timed(t.Scheduler, t.Scheduler.P99), "PauseMax": timed(t.Pauses, t.Pauses.Max), "Memory": new(float64(t.Memory)),
+	})
+	return all
 }
 
 // reasonPairs are the reasons of either run.

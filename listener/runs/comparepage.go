@@ -4,6 +4,7 @@ import (
 	"html/template"
 	"math"
 	"mockserver/listener/verdict"
+	"reflect"
 	"strings"
 )
 
@@ -21,34 +22,24 @@ func (c *Comparison) Page() ([]byte, error) {
 // pairRow is a figure of a comparison as texts.
 type pairRow struct{ Name, A, B, Difference, Change string }
 
-func rowOf(name string, p Pair, text func(float64) string) pairRow {
-	return pairRow{name, figureText(p.A, text), figureText(p.B, text), differenceText(p.Difference, text), changeText(p.Change)}
+// units write a figure by the unit that the tag of its field names.
+var units = map[string]func(float64) string{
+	"count": func(n float64) string { return countText(uint64(n)) },
+	"rate":  rateText, "share": shareText, "ms": msText, "cores": verdict.Short,
+	"bytes": func(n float64) string { return verdict.Short(n/(1<<20)) + " MiB" },
 }
 
-func wholeText(n float64) string { return countText(uint64(n)) }
-
-func memoryText(n float64) string { return verdict.Short(n/(1<<20)) + " MiB" }
-
-// rows are the figures of a comparison in the order in which they are shown.
-func (d Differences) rows() []pairRow {
-	return []pairRow{
-		rowOf("Requests", d.Requests, wholeText), rowOf("A second", d.Rate, rateText),
-		rowOf("Declared errors", d.DeclaredErrors, shareText), rowOf("Injected errors", d.InjectedErrors, shareText), rowOf("Own errors", d.OwnErrors, shareText),
-		rowOf("Own p50", d.OwnP50, msText), rowOf("Own p90", d.OwnP90, msText), rowOf("Own p99", d.OwnP99, msText), rowOf("Own p99.9", d.OwnP999, msText),
-		rowOf("Injected p50", d.InjectedP50, msText), rowOf("Injected p99", d.InjectedP99, msText), rowOf("Late p99", d.InjectionErrorP99, msText),
+// rows are the pairs of a struct that are shown, in their order.
+func rows(differences any) []pairRow {
+	v := reflect.ValueOf(differences)
+	var list []pairRow
+	for _, f := range reflect.VisibleFields(v.Type()) {
+		if name := f.Tag.Get("row"); name != "" {
+			p, text := v.FieldByIndex(f.Index).Interface().(Pair), units[f.Tag.Get("unit")]
+			list = append(list, pairRow{name, figureText(p.A, text), figureText(p.B, text), differenceText(p.Difference, text), changeText(p.Change)})
+		}
 	}
-}
-
-// whole are the rows of two whole runs.
-func (d TotalDifferences) whole() []pairRow {
-	return append(d.rows(),
-		rowOf("Webhooks sent", d.WebhooksSent, wholeText), rowOf("Webhooks failed", d.WebhooksDead, wholeText), rowOf("Webhooks refused", d.WebhooksRefused, wholeText),
-		rowOf("Webhook lag p50", d.WebhookLagP50, msText), rowOf("Webhook lag p99", d.WebhookLagP99, msText),
-		rowOf("CPU used, in cores", d.CPU, verdict.Short), rowOf("CPU used, of what it may use", d.CPUShare, shareText),
-		rowOf("Machine busy", d.MachineCPU, shareText), rowOf("Kept from running by the quota", d.Throttled, msText),
-		rowOf("Scheduler latency p99", d.SchedulerP99, msText), rowOf("Longest pause of the collector", d.PauseMax, msText),
-		rowOf("Memory at the end", d.Memory, memoryText),
-	)
+	return list
 }
 
 // differenceText is a difference in the unit of its figures; that of two percentages is

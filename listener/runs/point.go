@@ -64,10 +64,7 @@ func pointOf(s *verdict.Sample, at float64, trusted bool) Point {
 		InjectionErrorP99: timed(s.InjectionError, s.InjectionError.P99), WebhookLagP99: timed(s.WebhookLag, s.WebhookLag.P99),
 		WebhooksPending: float64(s.WebhooksPending),
 		SchedulerP99:    timed(s.Scheduler, s.Scheduler.P99), PauseMax: timed(s.Pauses, s.Pauses.Max),
-		MachineCPU: s.MachineCPU, Steal: s.Steal, Throttled: s.Throttled, Memory: float64(s.Memory),
-	}
-	if share, ok := s.CPUShare(); ok {
-		p.CPU = new(share)
+		CPU: s.CPUShare(), MachineCPU: s.MachineCPU, Steal: s.Steal, Throttled: s.Throttled, Memory: float64(s.Memory),
 	}
 	return p
 }

@@ -10,7 +10,6 @@ import (
 	"strings"
 	"time"
 
-	"mockserver/internal/histogram"
 	"mockserver/listener/record"
 	"mockserver/listener/verdict"
 )
@@ -82,14 +81,6 @@ type EndpointReport struct {
 	Own            verdict.Spread    `json:"own" doc:"the server's own time"`
 	Injected       verdict.Spread    `json:"injected" doc:"latency as declared"`
 	InjectionError verdict.Spread    `json:"injection_error" doc:"how much later than declared answers were"`
-}
-
-// Histograms are the distributions of a run.
-type Histograms struct {
-	Own            []Bucket `json:"own" doc:"the server's own time"`
-	Injected       []Bucket `json:"injected" doc:"latency as declared"`
-	InjectionError []Bucket `json:"injection_error" doc:"how much later than declared answers were"`
-	WebhookLag     []Bucket `json:"webhook_lag" doc:"how late first attempts of webhooks were"`
 }
 
 // UnmatchedReport is a kind of requests that no endpoint answered.
@@ -167,19 +158,6 @@ func (r *run) unmatched(misses []record.Miss) (list []UnmatchedReport, others in
 	all := len(list)
 	list = list[:min(all, unmatchedReported)]
 	return list, all - len(list)
-}
-
-// bucketsOf are the buckets of a distribution. The last has no end.
-func bucketsOf(l histogram.Snapshot) []Bucket {
-	ends := bucketEnds()
-	sums := l.Buckets(ends)
-	buckets := make([]Bucket, 0, len(sums)+1)
-	var before uint64
-	for i, end := range ends {
-		buckets = append(buckets, Bucket{End: verdict.Milliseconds(end), Count: sums[i] - before})
-		before = sums[i]
-	}
-	return append(buckets, Bucket{Count: l.Count - before})
 }
 
 // thisMachine looks at the machine as far as the system tells.

@@ -39,14 +39,13 @@ func judge(s *Sample, thresholds Thresholds) Verdict {
 		if c.least != nil {
 			limit = max(limit, c.least(s))
 		}
-		figure, ok := c.figure(s)
+		figure := c.figure(s)
 		switch {
-		case !ok:
+		case figure == nil:
 			v.Unknown = append(v.Unknown, c.code)
-		case figure > limit && !v.Idle:
+		case *figure > limit && !v.Idle:
 			v.Reasons = append(v.Reasons, Reason{
-				Code: c.code, Text: c.text(c.unit.texts(figure, limit)),
-				Number: figure, Threshold: limit, Unit: string(c.unit), Since: begun,
+				Code: c.code, Text: c.text(*figure, limit), Number: *figure, Threshold: limit, Unit: c.unit.name, Since: begun,
 			})
 		}
 	}

@@ -204,7 +204,7 @@ func TestParseThresholds_SaysWhatIsWrongAndWhatIsAccepted(t *testing.T) {
 	for text, says := range map[string]string{
 		"own=2ms":                 "own-p99",
 		"own-p9=2ms":              `(did you mean "own-p99"?)`,
-		"own-p99":                 "has no value",
+		"own-p99":                 "missing value",
 		"own-p99=2":               "a duration",
 		"own-p99=-1ms":            "a duration",
 		"machine=0.8":             "a percentage",
@@ -214,7 +214,7 @@ func TestParseThresholds_SaysWhatIsWrongAndWhatIsAccepted(t *testing.T) {
 		"webhooks-refused=NaN":    "a number",
 		"webhooks-refused=Inf":    "a number",
 		"own-p99=1ms,own-p99=2ms": "twice",
-		"=":                       "accepted are",
+		"=":                       "expected one of",
 	} {
 		if got, err := ParseThresholds(text); err == nil || !strings.Contains(err.Error(), says) {
 			t.Errorf("%q: %v, %v; want an error with %q", text, got, err, says)

@@ -1,0 +1,251 @@
+package runs
+
+import (
+	"fmt"
+	"html/template"
+	"math"
+	"slices"
+	"strings"
+
+	"mockserver/internal/chart"
+	"mockserver/listener/verdict"
+)
+
+// view is a chart with the table that says the same.
+type view struct {
+	Title, About string
+	Legend       []string
+	SVG          template.HTML
+	Columns      []string
+	Rows         [][]string
+}
+
+// draw draws a chart over the axis from 0 to a value that is not below top.
+func (v *view) draw(picture *chart.Chart, top float64, unit func(float64) string) {
+	steps := 4
+	if top <= 0 {
+		top, steps = 1, 1
+	}
+	picture.Y = chart.UpTo(top, steps, unit)
+	v.SVG = template.HTML(picture.Embed())
+}
+
+// figure is a value that a point may have; nil for none.
+type figure func(*Point) *float64
+
+// column is one figure of a chart over time.
+type column struct {
+	name string
+	of   figure
+}
+
+// plan is a chart over time.
+type plan struct {
+	title   string
+	unit    func(float64) string
+	columns []column
+}
+
+// plans are the charts of a report.
+func plans() []plan {
+	return []plan{
+		{"Requests a second", rateText, []column{
+			{"all", func(p *Point) *float64 { return &p.Rate }}, {"unmatched", func(p *Point) *float64 { return &p.Unmatched }}}},
+		{"Errors a second", rateText, []column{
+			{"declared", func(p *Point) *float64 { return &p.DeclaredErrors }}, {"injected", func(p *Point) *float64 { return &p.InjectedErrors }},
+			{"the server's own", func(p *Point) *float64 { return &p.OwnErrors }}}},
+		{"Own time", msText, []column{
+			{"p99", func(p *Point) *float64 { return p.OwnP99 }}, {"p50", func(p *Point) *float64 { return p.OwnP50 }}}},
+		{"Injected latency", msText, []column{
+			{"p99", func(p *Point) *float64 { return p.InjectedP99 }}, {"p50", func(p *Point) *float64 { return p.InjectedP50 }}}},
+		{"Injection error", msText, []column{{"p99", func(p *Point) *float64 { return p.InjectionErrorP99 }}}},
+		{"Faults and limits a second", rateText, []column{
+			{"faults", func(p *Point) *float64 { return &p.Faults }}, {"refused by limits", func(p *Point) *float64 { return &p.Limited }}}},
+		{"Webhook lag", msText, []column{{"p99", func(p *Point) *float64 { return p.WebhookLagP99 }}}},
+		{"In flight and pending", rateText, []column{
+			{"requests in flight", func(p *Point) *float64 { return &p.InFlight }}, {"webhooks pending", func(p *Point) *float64 { return &p.WebhooksPending }}}},
+		{"Pauses", msText, []column{
+			{"collector, longest", func(p *Point) *float64 { return p.PauseMax }}, {"scheduler p99", func(p *Point) *float64 { return p.SchedulerP99 }},
+			{"quota", func(p *Point) *float64 { return p.Throttled }}}},
+		{"Processor", shareText, []column{
+			{"process, of its limit", func(p *Point) *float64 { return p.CPU }}, {"machine", func(p *Point) *float64 { return p.MachineCPU }},
+			{"stolen", func(p *Point) *float64 { return p.Steal }}}},
+	}
+}
+
+// rowsShown is of how many rows the table of a chart is made.
+const rowsShown = 60
+
+// curves are the charts over time of which there is any figure.
+func (r *Report) curves() []view {
+	var views []view
+	shaded, rows := r.shaded(), thinned(slices.Clone(r.Timeline), rowsShown)
+	for i, plan := range plans() {
+		picture := &chart.Chart{ID: fmt.Sprintf("curves-%d", i+1), Title: plan.title, X: overTime(max(r.Total.Seconds, 1)), Shaded: shaded}
+		v := view{Title: plan.title, About: plan.title + ", the most of each stretch; of counts the average", Columns: []string{"At"}}
+		top := 0.0
+		for _, c := range plan.columns {
+			line := c.line(r.Timeline)
+			for _, y := range line.Y {
+				if y > top {
+					top = y
+				}
+			}
+			picture.Lines = append(picture.Lines, line)
+			v.Legend, v.Columns = append(v.Legend, c.name), append(v.Columns, c.name)
+		}
+		if top == 0 {
+			continue
+		}
+		picture.About = plan.title + " over the run: " + strings.Join(v.Legend, ", ") + ". The figures are in the table below."
+		v.draw(picture, top, plan.unit)
+		for j := range rows {
+			row := []string{clockText(rows[j].At)}
+			for _, c := range plan.columns {
+				row = append(row, figureText(c.of(&rows[j]), plan.unit))
+			}
+			v.Rows = append(v.Rows, row)
+		}
+		views = append(views, v)
+	}
+	return views
+}
+
+// line is the column of all points, each in the middle of its stretch.
+func (c *column) line(points []Point) chart.Line {
+	line := chart.Line{Name: c.name}
+	for i := range points {
+		p := &points[i]
+		y := math.NaN()
+		if value := c.of(p); value != nil {
+			y = *value
+		}
+		line.X, line.Y = append(line.X, p.At-p.Seconds/2), append(line.Y, y)
+	}
+	return line
+}
+
+// shaded are the stretches in which the timing was not trusted.
+func (r *Report) shaded() []chart.Span {
+	var spans []chart.Span
+	for _, p := range r.Timeline {
+		if p.Trusted {
+			continue
+		}
+		from := max(p.At-p.Seconds, 0)
+		if n := len(spans); n > 0 && from-spans[n-1].To < 0.01 {
+			spans[n-1].To = p.At
+			continue
+		}
+		spans = append(spans, chart.Span{From: from, To: p.At})
+	}
+	return spans
+}
+
+// overTime is an axis of so many seconds.
+func overTime(length float64) chart.Axis {
+	step := chart.Step(length, 6)
+	for _, round := range [...]float64{1, 2, 5, 10, 15, 30, 60, 120, 300, 600, 900, 1800, 3600, 7200, 14400, 43200, 86400} {
+		if length/round <= 6 {
+			step = round
+			break
+		}
+	}
+	axis := chart.Axis{To: length}
+	for second := 0.0; second <= length; second += step {
+		axis.Ticks = append(axis.Ticks, chart.Tick{At: second, Text: clockText(second)})
+	}
+	return axis
+}
+
+// distributions are those that hold anything, each as bars and as a curve by percentile.
+func (r *Report) distributions() []view {
+	var views []view
+	for i, d := range []struct {
+		title   string
+		buckets []Bucket
+		points  []Percentile
+	}{
+		{"Own time", r.Histograms.Own, r.Percentiles.Own}, {"Injected latency", r.Histograms.Injected, r.Percentiles.Injected},
+		{"Injection error", r.Histograms.InjectionError, r.Percentiles.InjectionError}, {"Webhook lag", r.Histograms.WebhookLag, r.Percentiles.WebhookLag},
+	} {
+		var all uint64
+		for _, b := range d.buckets {
+			all += b.Count
+		}
+		if all == 0 {
+			continue
+		}
+		views = append(views, bars(fmt.Sprintf("bars-%d", i+1), d.title, all, d.buckets))
+		if len(d.points) > 0 {
+			views = append(views, byPercentile(fmt.Sprintf("percentiles-%d", i+1), d.title, all, d.points))
+		}
+	}
+	return views
+}
+
+// bars are what share of all is in each bucket, from the first that holds something to the
+// last.
+func bars(id, title string, all uint64, buckets []Bucket) view {
+	holds := func(b Bucket) bool { return b.Count > 0 }
+	buckets = buckets[slices.IndexFunc(buckets, holds):]
+	for !holds(buckets[len(buckets)-1]) {
+		buckets = buckets[:len(buckets)-1]
+	}
+	v := view{Title: title, About: "How many were in each range, and what share of all", Columns: []string{"Length", "Count", "Share"}}
+	picture := &chart.Chart{ID: id, Title: title, About: "Which share of all was in each range of lengths. The figures are in the table below."}
+	picture.X.To = float64(max(len(buckets), 8))
+	every := int(math.Ceil(chart.LabelWidth / (chart.PageWidth / picture.X.To)))
+	top := 0.0
+	var figures chart.Bars
+	for i, b := range buckets {
+		place, share := float64(i), float64(b.Count)/float64(all)
+		text := "more"
+		if b.End > 0 {
+			text = "≤ " + msText(b.End)
+		}
+		top = max(top, share*100)
+		figures.Bars = append(figures.Bars, chart.Bar{From: place, To: place + 1, Value: share * 100, Text: text + ": " + shareText(share)})
+		if i%every == 0 {
+			picture.X.Ticks = append(picture.X.Ticks, chart.Tick{At: place + 0.5, Text: text})
+		}
+		v.Rows = append(v.Rows, []string{text, countText(b.Count), shareText(share)})
+	}
+	picture.Bars = []chart.Bars{figures}
+	v.draw(picture, top, func(percent float64) string { return verdict.Short(percent) + " %" })
+	return v
+}
+
+// byPercentile is the curve of a distribution by percentile. Its axis is that of
+// HdrHistogram: each nine takes as much room as the one before.
+func byPercentile(id, title string, count uint64, points []Percentile) view {
+	last := math.Log10(max(float64(count), 10))
+	v := view{Title: title + " by percentile", About: "What the fastest so many percent took at most", Columns: []string{"Percentile", "At most"}}
+	line, top := chart.Line{Name: title}, 0.0
+	for _, p := range points {
+		x := last
+		if p.Percentile < 100 {
+			x = min(-math.Log10(1-p.Percentile/100), last)
+		}
+		line.X, line.Y = append(line.X, x), append(line.Y, p.MS)
+		top = max(top, p.MS)
+		v.Rows = append(v.Rows, []string{percentText(p.Percentile), msText(p.MS)})
+	}
+	v.draw(&chart.Chart{
+		ID: id, Title: v.Title, X: chart.Axis{To: max(last, 1), Ticks: nines(last)}, Lines: []chart.Line{line},
+		About: "Up to which length of time each share of all took; each further nine of the share takes as much room as the one before. The figures are in the table below.",
+	}, top, msText)
+	return v
+}
+
+// nines are the marks of an axis by percentile: 0 %, 50 %, 90 %, 99 %, as far as it goes.
+func nines(last float64) []chart.Tick {
+	marks := []chart.Tick{{At: 0, Text: "0 %"}, {At: math.Log10(2), Text: "50 %"}}
+	for n := 1.0; n <= last; n++ {
+		marks = append(marks, chart.Tick{At: n, Text: percentText(math.Round((100-math.Pow(10, 2-n))*1e10) / 1e10)})
+	}
+	if last > 3 { // the marks come too near for it
+		marks = append(marks[:1], marks[2:]...)
+	}
+	return marks
+}

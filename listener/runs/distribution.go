@@ -1,0 +1,74 @@
+package runs
+
+import (
+	"math"
+	"time"
+
+	"mockserver/internal/histogram"
+	"mockserver/listener/verdict"
+)
+
+// Bucket is how many lengths of time were above the bucket before, and at most End.
+type Bucket struct {
+	End   float64 `json:"end" doc:"upper bound, in milliseconds; 0 is without bound"`
+	Count uint64  `json:"count" doc:"how many were up to there, and above the bucket before"`
+}
+
+// Histograms are the distributions of a run.
+type Histograms struct {
+	Own            []Bucket `json:"own" doc:"the server's own time"`
+	Injected       []Bucket `json:"injected" doc:"latency as declared"`
+	InjectionError []Bucket `json:"injection_error" doc:"how much later than declared answers were"`
+	WebhookLag     []Bucket `json:"webhook_lag" doc:"how late first attempts of webhooks were"`
+}
+
+// bucketsOf are the buckets of a distribution, with ends of 1, 2 and 5 times powers of
+// ten, from a microsecond to 50 s. The last one has no end.
+func bucketsOf(l histogram.Snapshot) []Bucket {
+	var ends []time.Duration
+	for power := time.Microsecond; power <= 10*time.Second; power *= 10 {
+		ends = append(ends, power, 2*power, 5*power)
+	}
+	buckets := make([]Bucket, len(ends)+1)
+	var before uint64
+	for i, n := range l.Buckets(ends) {
+		buckets[i] = Bucket{End: verdict.Milliseconds(ends[i]), Count: n - before}
+		before = n
+	}
+	buckets[len(ends)].Count = l.Count - before
+	return buckets
+}
+
+// Percentile is one point of a distribution: so many percent took at most MS.
+type Percentile struct {
+	Percentile float64 `json:"percentile" doc:"0 to 100"`
+	MS         float64 `json:"ms" doc:"so many percent took at most this long"`
+}
+
+// Percentiles are the distributions of a run by percentile, finer towards 100, as those
+// of HdrHistogram are: empty where nothing was timed.
+type Percentiles struct {
+	Own            []Percentile `json:"own" doc:"the server's own time"`
+	Injected       []Percentile `json:"injected" doc:"latency as declared"`
+	InjectionError []Percentile `json:"injection_error" doc:"how much later than declared answers were"`
+	WebhookLag     []Percentile `json:"webhook_lag" doc:"how late first attempts of webhooks were"`
+}
+
+// percentilesOf reads a distribution at the same steps between any two nines: 0 to 90,
+// 90 to 99, 99 to 99.9. It ends where less than one of all is left, with the longest.
+func percentilesOf(l histogram.Snapshot) []Percentile {
+	list := []Percentile{}
+	if l.Count == 0 {
+		return list
+	}
+	for nine := 1.0; ; nine /= 10 {
+		for _, tenth := range [...]float64{10, 9, 8, 7, 6, 5, 4, 3, 2.5, 2, 1.5, 1.2} {
+			left := nine * tenth / 10
+			if left*float64(l.Count) < 1 {
+				return append(list, Percentile{100, verdict.Milliseconds(l.Max)})
+			}
+			// As a person writes it: 99.97 and not 99.970000000000013.
+			list = append(list, Percentile{math.Round((1-left)*1e12) / 1e10, verdict.Milliseconds(l.Quantile(1 - left))})
+		}
+	}
+}

@@ -1,0 +1,146 @@
+package runs
+
+import (
+	"fmt"
+	"html"
+	"html/template"
+	"maps"
+	"math"
+	"net/url"
+	"regexp"
+	"slices"
+	"strings"
+	"time"
+	"unicode"
+	"unicode/utf8"
+
+	"mockserver/listener/verdict"
+)
+
+// none stands for a figure that there is not.
+const none = "–"
+
+// quantileText is a quantile of a distribution, if there is any.
+func quantileText(s verdict.Spread, ms float64) string {
+	if s.Count == 0 {
+		return none
+	}
+	return msText(ms)
+}
+
+func momentText(t time.Time) string { return t.UTC().Format("2006-01-02 15:04:05 UTC") }
+
+// statusesText is "200: 12, 404: 1".
+func statusesText(statuses map[int]uint64) string {
+	var all []string
+	for _, status := range slices.Sorted(maps.Keys(statuses)) {
+		all = append(all, fmt.Sprintf("%d: %s", status, countText(statuses[status])))
+	}
+	return strings.Join(all, ", ")
+}
+
+// encodedLetters are bytes beyond ASCII as a path has them.
+var encodedLetters = regexp.MustCompile("(?:%[89A-Fa-f][0-9A-Fa-f])+")
+
+// legible is a text with the letters that a path has as percent-encoded bytes written as
+// themselves, as address bars do. What is no letter, mark, number or sign stays: it might
+// hide or turn what is around it. The page does the same.
+func legible(text string) string {
+	return encodedLetters.ReplaceAllStringFunc(text, func(encoded string) string {
+		letters, err := url.PathUnescape(encoded)
+		odd := func(r rune) bool {
+			return !unicode.In(r, unicode.L, unicode.M, unicode.N, unicode.P, unicode.S) && r != '\u200d'
+		}
+		if err != nil || !utf8.ValidString(letters) || strings.ContainsFunc(letters, odd) {
+			return encoded
+		}
+		return letters
+	})
+}
+
+// breakable is a path whose lines are broken after slashes rather than within words.
+func breakable(path string) template.HTML {
+	return template.HTML(strings.ReplaceAll(html.EscapeString(path), "/", "/<wbr>"))
+}
+
+// faultsText is what went wrong: what the server could not answer, and what was declared.
+func faultsText(e EndpointReport) string {
+	var all []string
+	if e.OwnErrors > 0 {
+		all = append(all, "the server's own errors: "+countText(e.OwnErrors))
+	}
+	if e.DeclaredErrors > 0 {
+		all = append(all, "declared errors: "+countText(e.DeclaredErrors))
+	}
+	for _, name := range slices.Sorted(maps.Keys(e.Faults)) {
+		all = append(all, name+": "+countText(e.Faults[name]))
+	}
+	if e.Limited > 0 {
+		all = append(all, "rate limit: "+countText(e.Limited))
+	}
+	if e.Refused > 0 {
+		all = append(all, "capacity: "+countText(e.Refused))
+	}
+	return strings.Join(all, ", ")
+}
+
+func figureText(figure *float64, text func(float64) string) string {
+	if figure == nil {
+		return none
+	}
+	return text(*figure)
+}
+
+func shareText(share float64) string { return verdict.Short(share*100) + " %" }
+
+func cmpText(text string) string {
+	if text == "" {
+		return none
+	}
+	return text
+}
+
+// clockText is a second of a run: "45 s", "1:30", "2:00:00".
+func clockText(second float64) string {
+	whole := int(second)
+	switch {
+	case whole < 60:
+		return fmt.Sprintf("%d s", whole)
+	case whole < 3600:
+		return fmt.Sprintf("%d:%02d", whole/60, whole%60)
+	}
+	return fmt.Sprintf("%d:%02d:%02d", whole/3600, whole/60%60, whole%60)
+}
+
+// msText is milliseconds in the unit that suits them.
+func msText(ms float64) string {
+	switch {
+	case ms == 0:
+		return "0"
+	case ms < 1:
+		return verdict.Short(ms*1000) + " µs"
+	case ms < 1000:
+		return verdict.Short(ms) + " ms"
+	}
+	return verdict.Short(ms/1000) + " s"
+}
+
+// countText is a count in groups of three digits, which no line breaks.
+func countText(n uint64) string {
+	text := fmt.Sprint(n)
+	for at := len(text) - 3; at > 0; at -= 3 {
+		text = text[:at] + "\u202f" + text[at:]
+	}
+	return text
+}
+
+// rateText is a number a second.
+func rateText(value float64) string {
+	if value >= 1000 {
+		return countText(uint64(math.Round(value)))
+	}
+	return verdict.Short(value)
+}
+
+// percentText is a percentile with all of its nines.
+func percentText(p float64) string { return fmt.Sprintf("%.10g %%", p) }
