@@ -24,8 +24,7 @@ import (
 
 	"gopkg.in/yaml.v3"
 
-	"mockserver/config"
-
+	"mockserver/config/settings"
 	"mockserver/listener"
 )
 
@@ -123,7 +122,7 @@ func TestContainer_TheLinterFindsNothing(t *testing.T) {
 func TestContainer_TheImage(t *testing.T) {
 	i := readDockerfile(t, ".", "VERSION="+releaseVersion, "COMMIT="+releaseCommit)
 	c := i.Config
-	settings, err := config.ReadSettings(nil, func(string) string { return "" })
+	settings, err := settings.Read(nil, func(string) string { return "" })
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -19,6 +19,7 @@ import (
 
 	"mockserver/bench"
 	"mockserver/config"
+	"mockserver/config/settings"
 	"mockserver/listener"
 	"mockserver/listener/admin"
 	"mockserver/listener/record"
@@ -50,31 +51,31 @@ func run(args []string, env func(string) (string, bool), environ []string, signa
 	if len(args) > 0 && args[0] == "bench" {
 		return bench.Command(args[1:], env, signals, stdout, stderr, thisBuild().Version)
 	}
-	settings, err := config.ReadSettings(args, func(name string) string {
+	set, err := settings.Read(args, func(name string) string {
 		value, _ := env(name)
 		return value
 	})
-	log := listener.NewLogger(settings.Format, stdout, stderr)
-	say := speaker{json: settings.Format == "json", log: log, stdout: stdout, stderr: stderr}
+	log := listener.NewLogger(set.Format, stdout, stderr)
+	say := speaker{json: set.Format == "json", log: log, stdout: stdout, stderr: stderr}
 	switch {
-	case err != nil && settings.Command == "health":
+	case err != nil && set.Command == "health":
 		say.refuse(err)
 		return exitFailed
 	case err != nil:
 		return say.refuse(err)
 	}
-	if code, done := say.withoutConfiguration(settings); done {
+	if code, done := say.withoutConfiguration(set); done {
 		return code
 	}
-	say.strays(settings.Command, environ)
-	paths, err := settings.Sources()
+	say.strays(set.Command, environ)
+	paths, err := set.Sources()
 	if err != nil {
 		return say.refuse(err)
 	}
-	p := program{log: log, settings: settings, opts: options(settings, env, log)}
-	p.files = listener.NewReloader(settings.Loader(), paths...)
+	p := program{log: log, settings: set, opts: options(set, env, log)}
+	p.files = listener.NewReloader(set.Loader(), paths...)
 	p.files.Served = func() { go debug.FreeOSMemory() } // as in fit
-	if p.admin, err = admin.OpenAs(settings, p.adminOptions()); err != nil {
+	if p.admin, err = admin.OpenAs(set, p.adminOptions()); err != nil {
 		return say.cannotStart(err)
 	}
 	defer p.admin.CloseSoon()
@@ -129,7 +130,7 @@ func (p *program) announce(spec *config.Spec) {
 		p.log.Info("first routes", "routes", strings.Join(routes, ", "), "more", more)
 	}
 	for _, left := range spec.LeftOut() {
-		p.log.Info("left out of the configuration", "what", left.String())
+		p.log.Info("left out of the configuration", "what", left)
 	}
 	if names := spec.Catalogue(); len(names) > 0 {
 		p.log.Info("webhooks that the OpenAPI documents list, which are not sent", "count", len(names), "webhooks", names)
@@ -170,30 +171,30 @@ func unless(signals <-chan os.Signal, work func()) os.Signal {
 // longestCall is how long at most idle connections stay open when the program stops.
 const longestCall = time.Second
 
-func options(settings config.Settings, env func(string) (string, bool), log *slog.Logger) listener.Options {
+func options(set settings.Settings, env func(string) (string, bool), log *slog.Logger) listener.Options {
 	var recorded *record.Options
-	if settings.Admin != "" {
-		recorded = &record.Options{Journal: record.JournalOptions{Sample: settings.JournalSample, Bytes: settings.JournalSize}}
+	if set.Admin != "" {
+		recorded = &record.Options{Journal: record.JournalOptions{Sample: set.JournalSample, Bytes: set.JournalSize}}
 	}
 	return listener.Options{
 		Record:          recorded,
-		Host:            settings.Host,
-		Port:            settings.Port,
+		Host:            set.Host,
+		Port:            set.Port,
 		Logger:          log,
-		MaxBody:         settings.MaxBody,
-		MaxMessage:      settings.MaxMessage,
-		MaxResponse:     settings.MaxResponse,
-		UnmatchedStatus: settings.UnmatchedStatus,
-		NoCORS:          settings.NoCORS,
-		TrustForwarded:  settings.TrustForwarded,
-		AccessLog:       settings.AccessLog,
-		LastCall:        min(longestCall, settings.Grace/10),
-		SentryDSN:       settings.SentryDSN,
+		MaxBody:         set.MaxBody,
+		MaxMessage:      set.MaxMessage,
+		MaxResponse:     set.MaxResponse,
+		UnmatchedStatus: set.UnmatchedStatus,
+		NoCORS:          set.NoCORS,
+		TrustForwarded:  set.TrustForwarded,
+		AccessLog:       set.AccessLog,
+		LastCall:        min(longestCall, set.Grace/10),
+		SentryDSN:       set.SentryDSN,
 
-		MaxPendingWebhooks: settings.MaxPendingWebhooks,
-		WebhookStore:       settings.WebhookStore,
-		NoWebhooks:         settings.NoWebhooks,
-		Seed:               settings.Seed,
+		MaxPendingWebhooks: set.MaxPendingWebhooks,
+		WebhookStore:       set.WebhookStore,
+		NoWebhooks:         set.NoWebhooks,
+		Seed:               set.Seed,
 
 		Version: thisBuild().Version,
 		Env:     env,
@@ -205,7 +206,7 @@ type program struct {
 	server   *listener.Server
 	admin    *admin.Admin // nil for none
 	log      *slog.Logger
-	settings config.Settings
+	settings settings.Settings
 	opts     listener.Options
 	files    *listener.Reloader // of the configuration
 }
@@ -268,4 +269,4 @@ var (
 )
 
 // thisBuild is the build that runs.
-func thisBuild() config.Build { return config.ThisBuild(version, commit) }
+func thisBuild() settings.Build { return settings.ThisBuild(version, commit) }

@@ -10,6 +10,7 @@ import (
 
 	"mockserver/bench"
 	"mockserver/config"
+	"mockserver/config/settings"
 	"mockserver/config/syntax"
 	"mockserver/internal/wording"
 	"mockserver/listener"
@@ -25,18 +26,18 @@ type speaker struct {
 }
 
 // withoutConfiguration does what needs no configuration, and tells whether it was that.
-func (s speaker) withoutConfiguration(settings config.Settings) (code int, done bool) {
-	switch settings.Command {
+func (s speaker) withoutConfiguration(set settings.Settings) (code int, done bool) {
+	switch set.Command {
 	case "help":
-		if settings.HelpOf == "bench" {
+		if set.HelpOf == "bench" {
 			fmt.Fprint(s.stdout, bench.Usage())
 			break
 		}
-		fmt.Fprint(s.stdout, config.Usage(settings.HelpOf))
+		fmt.Fprint(s.stdout, settings.Usage(set.HelpOf))
 	case "version":
 		fmt.Fprintln(s.stdout, thisBuild())
 	case "health":
-		return s.health(settings), true
+		return s.health(set), true
 	case "schema":
 		return s.schema(), true
 	case "bench":
@@ -85,7 +86,7 @@ func (s speaker) validate(spec *config.Spec, opts listener.Options) int {
 	}
 	for _, left := range spec.LeftOut() {
 		if s.json {
-			s.log.Info("left out of the configuration", "what", left.String())
+			s.log.Info("left out of the configuration", "what", left)
 		} else {
 			fmt.Fprintln(s.stdout, "left out:", left)
 		}
@@ -116,7 +117,7 @@ const shownRoutes = 5
 // strays warns of variables of the environment that are meant for settings and are none.
 // Standard output is the document of export.
 func (s speaker) strays(command string, environ []string) {
-	for _, stray := range config.StrayVariables(environ, bench.ChildVariable) {
+	for _, stray := range settings.StrayVariables(environ, bench.ChildVariable) {
 		hint := ""
 		if stray.Near != "" {
 			hint = fmt.Sprintf(" (did you mean %s?)", stray.Near)
@@ -157,8 +158,8 @@ func (s speaker) export(spec *config.Spec, p *program) int {
 
 // health asks the server that runs with the same settings whether it answers, and
 // says so. It returns 0 or 1 and nothing else: container engines reserve the rest.
-func (s speaker) health(settings config.Settings) int {
-	address, err := listener.Ping(settings.Host, settings.Port)
+func (s speaker) health(set settings.Settings) int {
+	address, err := listener.Ping(set.Host, set.Port)
 	switch {
 	case err != nil && s.json:
 		s.log.Error("not healthy", "error", err.Error())

@@ -7,16 +7,21 @@ cd "$(dirname "$0")/.."
 allowed='
 mockserver -> mockserver/bench
 mockserver -> mockserver/config
+mockserver -> mockserver/config/settings
 mockserver -> mockserver/config/syntax
 mockserver -> mockserver/listener
 mockserver -> mockserver/listener/admin
 mockserver -> mockserver/listener/record
 mockserver/bench -> mockserver/bench/load
 mockserver/bench -> mockserver/config
+mockserver/bench -> mockserver/config/settings
 mockserver/bench -> mockserver/config/syntax
 mockserver/bench -> mockserver/internal/chart
 mockserver/config -> mockserver/config/openapi
 mockserver/config -> mockserver/config/syntax
+mockserver/config/settings -> mockserver/config
+mockserver/config/settings -> mockserver/config/syntax
+mockserver/config/watch -> mockserver/config/syntax
 mockserver/dispatcher -> mockserver/dispatcher/client
 mockserver/dispatcher -> mockserver/dispatcher/outbox
 mockserver/dispatcher -> mockserver/internal/histogram
@@ -27,6 +32,7 @@ mockserver/fetcher -> mockserver/renderer
 mockserver/listener -> mockserver/config
 mockserver/listener -> mockserver/config/openapi
 mockserver/listener -> mockserver/config/syntax
+mockserver/listener -> mockserver/config/watch
 mockserver/listener -> mockserver/dispatcher
 mockserver/listener -> mockserver/fetcher
 mockserver/listener -> mockserver/internal/histogram
@@ -36,9 +42,8 @@ mockserver/listener -> mockserver/listener/sentry
 mockserver/listener -> mockserver/matcher
 mockserver/listener -> mockserver/renderer
 mockserver/listener/admin -> mockserver/config
+mockserver/listener/admin -> mockserver/config/settings
 mockserver/listener/admin -> mockserver/config/syntax
-mockserver/listener/runs -> mockserver/config/syntax
-mockserver/listener/sentry -> mockserver/config/syntax
 mockserver/listener/admin -> mockserver/dispatcher
 mockserver/listener/admin -> mockserver/internal/histogram
 mockserver/listener/admin -> mockserver/listener
@@ -56,11 +61,14 @@ mockserver/listener/record -> mockserver/renderer
 mockserver/listener/reply -> mockserver/matcher
 mockserver/listener/reply -> mockserver/renderer
 mockserver/listener/runs -> mockserver/config
+mockserver/listener/runs -> mockserver/config/settings
+mockserver/listener/runs -> mockserver/config/syntax
 mockserver/listener/runs -> mockserver/internal/chart
 mockserver/listener/runs -> mockserver/internal/histogram
 mockserver/listener/runs -> mockserver/listener/record
 mockserver/listener/runs -> mockserver/listener/verdict
 mockserver/listener/sentry -> mockserver/config
+mockserver/listener/sentry -> mockserver/config/syntax
 mockserver/listener/sentry -> mockserver/fetcher
 mockserver/listener/verdict -> mockserver/config
 mockserver/listener/verdict -> mockserver/dispatcher

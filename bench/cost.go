@@ -9,7 +9,7 @@ import (
 	"strings"
 
 	"mockserver/config"
-	"mockserver/config/syntax"
+	"mockserver/internal/tags"
 	"mockserver/internal/wording"
 )
 
@@ -36,9 +36,9 @@ func costs(e *config.Endpoint, req *request, sample *reply, before int, flags []
 			text = one
 		}
 	}
-	tags, fakes, loops := tagsOf(text)
-	if tags >= manyTags {
-		say("its body is a template of %d placeholders and blocks in %s", tags, size(len(text)))
+	count, fakes, loops := tagsOf(text)
+	if count >= manyTags {
+		say("its body is a template of %d placeholders and blocks in %s", count, size(len(text)))
 	}
 	if fakes > 0 {
 		say("%d × fake() for each request", fakes)
@@ -101,14 +101,14 @@ func externalCost(e *config.Endpoint, ext *config.ExternalBody, say func(string,
 }
 
 // tagsOf counts the tags of a template, calls of fake() and loops in them.
-func tagsOf(text string) (tags, fakes, loops int) {
+func tagsOf(text string) (count, fakes, loops int) {
 	for {
-		start, end := syntax.NextTag(text)
+		start, end := tags.Next(text)
 		if start < 0 || end <= start {
-			return tags, fakes, loops
+			return count, fakes, loops
 		}
 		tag := text[start:end]
-		tags++
+		count++
 		fakes += strings.Count(tag, "fake(")
 		if words := strings.Fields(strings.Trim(tag, "{%- }")); len(words) > 0 && words[0] == "for" {
 			loops++

@@ -18,19 +18,19 @@ func TestReadOptionsRefuses(t *testing.T) {
 		{"--round", []string{"--round: no such flag (did you mean --rounds?)"}},
 		{"-x", []string{"-x: no such flag"}},
 		{"static", []string{`"static": no such file or directory`}},
-		{"--rate", []string{"--rate: its value is missing"}},
-		{"--rate --curve", []string{"--rate: its value is missing"}},
-		{"--rate fast", []string{`--rate: "fast" is not accepted`}},
-		{"--rate 0", []string{`--rate: "0" is not accepted`}},
-		{"--rate NaN", []string{`--rate: "NaN" is not accepted`}},
-		{"--rate 201%", []string{`--rate: "201%" is not accepted`}},
+		{"--rate", []string{"--rate: missing value"}},
+		{"--rate --curve", []string{"--rate: missing value"}},
+		{"--rate fast", []string{`--rate: "fast" is not valid`}},
+		{"--rate 0", []string{`--rate: "0" is not valid`}},
+		{"--rate NaN", []string{`--rate: "NaN" is not valid`}},
+		{"--rate 201%", []string{`--rate: "201%" is not valid`}},
 		{"--rate 5 --rate 6", []string{"--rate: given twice"}},
-		{"--rounds 0", []string{`--rounds: "0" is not accepted`}},
-		{"--rounds 1.5", []string{`--rounds: "1.5" is not accepted`}},
-		{"--duration 1ms", []string{`--duration: "1ms" is not accepted`}},
-		{"--duration NaN", []string{`--duration: "NaN" is not accepted`}},
-		{"--connections 0", []string{`--connections: "0" is not accepted`}},
-		{"--plot r.pdf", []string{`--plot: "r.pdf" is not accepted`, "ends in .svg"}},
+		{"--rounds 0", []string{`--rounds: "0" is not valid`}},
+		{"--rounds 1.5", []string{`--rounds: "1.5" is not valid`}},
+		{"--duration 1ms", []string{`--duration: "1ms" is not valid`}},
+		{"--duration NaN", []string{`--duration: "NaN" is not valid`}},
+		{"--connections 0", []string{`--connections: "0" is not valid`}},
+		{"--plot r.pdf", []string{`--plot: "r.pdf" is not valid`, "ends in .svg"}},
 		{"--plot " + dir + "/no/r.svg", []string{"there is no directory"}},
 		{"--json " + dir, []string{"no regular file"}},
 		{"--target localhost:80", []string{"--target:", "http://HOST:PORT"}},
@@ -86,8 +86,8 @@ func TestReadOptions(t *testing.T) {
 
 // Every flag stands in the usage with its value.
 func TestUsageListsFlags(t *testing.T) {
-	for _, f := range flags {
-		if want := "--" + f.name; !strings.Contains(Usage(), want) || !strings.Contains(Usage(), f.doc) {
+	for _, f := range table {
+		if want := "--" + f.Name; !strings.Contains(Usage(), want) || !strings.Contains(Usage(), f.Doc) {
 			t.Errorf("the usage lacks %s", want)
 		}
 	}

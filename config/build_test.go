@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"mockserver/config/syntax"
+	"mockserver/internal/tags"
 )
 
 // plain is what a text is, but for where it stands.
@@ -347,7 +348,7 @@ func FuzzJSONValue(f *testing.F) {
 		if _, what := jsonFault(body.Raw().Value, false); what != "" {
 			t.Errorf("%q is no JSON: %s", body.Raw().Value, what)
 		}
-		if !syntax.HasTags(key) && !syntax.HasTags(text) && body.Value != body.Raw().Value {
+		if !tags.In(key) && !tags.In(text) && body.Value != body.Raw().Value {
 			t.Errorf("got %q, want %q", body.Value, body.Raw().Value)
 		}
 	})

@@ -64,7 +64,7 @@ type Spec struct {
 	referenced []string // files that documents refer to, sorted
 
 	files   []string        // that were read or could not be, in order
-	leftOut []LeftOut       // of directories, what was not read
+	leftOut []string        // of directories, what was not read
 	read    map[string]bool // their absolute paths, as long as files are read
 	given   *given          // what is looked at when all are read
 }

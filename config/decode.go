@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"mockserver/config/syntax"
+	"mockserver/internal/address"
 	"mockserver/internal/wording"
 )
 
@@ -34,7 +35,7 @@ var (
 			toMethod(func(e *Endpoint) *string { return &e.Method })},
 		{row{key: "path", doc: "the path to answer, such as /users/:id", required: true, kinds: texts, pattern: "^/"},
 			toText(func(e *Endpoint) *syntax.Text { return &e.Path })},
-		{row{key: "host", doc: "the host to answer for, any when left out", kinds: texts, form: hostForm, pattern: hostPattern}, setHost},
+		{row{key: "host", doc: "the host to answer for, any when left out", kinds: texts, form: address.NameForm, pattern: address.NamePattern}, setHost},
 		{row{key: "if", doc: "the condition under which the endpoint answers", kinds: scalars | nulls},
 			toText(func(e *Endpoint) *syntax.Text { return &e.If })},
 		{row{key: "response", doc: "the answer; {} is an empty one with status 200", required: true, unless: "responses", kinds: maps, table: rowsOf(responseFields)},
@@ -230,7 +231,7 @@ func setHost(d *decoder, v value, e *Endpoint) { e.Host = d.host(v) }
 // host returns a host in lower case; "" for what is none, which is said.
 func (d *decoder) host(v value) string {
 	host := changeCase(v.Text.Value, 'A', 'Z')
-	if what := hostFault(host); what != "" {
+	if what := address.NameFault(host); what != "" {
 		d.about(v, "%s", what)
 		return ""
 	}

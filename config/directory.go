@@ -8,65 +8,21 @@ import (
 	"strings"
 
 	"mockserver/config/syntax"
+	"mockserver/internal/files"
 	"mockserver/internal/wording"
 )
-
-// member is a file of a directory, as it was read.
-type member struct {
-	path string
-	look look // before it was read
-	data []byte
-	err  error
-}
-
-// directoryTries bounds how often a directory is read that changes meanwhile.
-const directoryTries = 5
-
-// readDirectory reads the files of a directory, all as of one time: when one of
-// them came, went or changed meanwhile, as at the swap of a mounted ConfigMap, it
-// begins anew. A directory that never stands still is returned as it was read last.
-// The error is that of a directory that cannot be listed.
-func readDirectory(dir string, read func(path string) ([]byte, error)) ([]member, error) {
-	var members []member
-	for range directoryTries {
-		paths, err := listDirectory(dir)
-		if err != nil {
-			return nil, err
-		}
-		members = members[:0]
-		for _, path := range paths {
-			m := member{path: path, look: lookAt(path)}
-			m.data, m.err = read(path)
-			members = append(members, m)
-		}
-		if standStill(dir, members) {
-			break
-		}
-	}
-	return slices.DeleteFunc(members, func(m member) bool { return errors.Is(m.err, errDirectory) }), nil
-}
-
-// standStill tells whether a directory and its files are still what was read.
-func standStill(dir string, members []member) bool {
-	paths, err := listDirectory(dir)
-	if err != nil || len(paths) != len(members) {
-		return false
-	}
-	for i, m := range members {
-		if paths[i] != m.path || !lookAt(m.path).same(m.look) {
-			return false
-		}
-	}
-	return true
-}
 
 // addDirectory appends the endpoints and problems of the files in a directory.
 func (s *Spec) addDirectory(dir string) {
 	s.files = append(s.files, dir)
-	if left := leftOut(dir); len(left.Subdirectories)+len(left.Hidden) > 0 {
-		s.leftOut = append(s.leftOut, left)
+	var left files.LeftOut
+	members, err := files.ReadDirectory(func() (paths []string, err error) {
+		paths, left, err = files.List(dir, syntax.Reads)
+		return paths, err
+	}, files.Read)
+	if len(left.Subdirectories)+len(left.Hidden) > 0 {
+		s.leftOut = append(s.leftOut, left.String())
 	}
-	members, err := readDirectory(dir, readFile)
 	switch {
 	case err != nil:
 		var path *fs.PathError // it may be a subdirectory
@@ -74,14 +30,14 @@ func (s *Spec) addDirectory(dir string) {
 		if errors.As(err, &path) {
 			name = path.Path
 		}
-		s.Problems = append(s.Problems, fileProblem(name, "the directory cannot be read: "+bare(err).Error()))
+		s.Problems = append(s.Problems, fileProblem(name, "the directory cannot be read: "+files.Bare(err).Error()))
 	case len(members) == 0:
 		s.Problems = append(s.Problems, fileProblem(dir, "the directory holds no file to read: the extension is "+
 			wording.OneOf(syntax.Extensions())+"; hidden files are left out, and subdirectories unless the name ends with /..."))
 	}
 	for _, m := range members {
-		if !s.again(m.path) {
-			s.addRead(m.path, m.data, m.err, true)
+		if !s.again(m.Path) {
+			s.addRead(m.Path, m.Data, m.Err, true)
 		}
 	}
 }

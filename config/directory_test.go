@@ -1,8 +1,6 @@
 package config
 
 import (
-	"errors"
-	"fmt"
 	"os"
 	"path/filepath"
 	"slices"
@@ -203,97 +201,6 @@ func TestDataBesideConfigurationsIsToldFromThem(t *testing.T) {
 		if got != want || got == "" {
 			t.Errorf("%s: got %q, want as of a file that is named: %q", name, got, want)
 		}
-	}
-}
-
-// A change while a directory is read is one that the watcher may have told
-// already, so what is served must not be half of it.
-func TestADirectoryIsReadAsOfOneTime(t *testing.T) {
-	for _, c := range []struct {
-		name   string
-		change func(dir string) error
-		want   []string // the files read, and what they hold
-	}{
-		{"nothing changes", func(string) error { return nil }, []string{"a.yml=a", "b.yml=b", "c.yml=c"}},
-		{"a file that is not read yet goes", func(dir string) error { return os.Remove(filepath.Join(dir, "c.yml")) },
-			[]string{"a.yml=a", "b.yml=b"}},
-		{"a file that is not read yet is renamed to the front", func(dir string) error {
-			return os.Rename(filepath.Join(dir, "c.yml"), filepath.Join(dir, "0.yml"))
-		}, []string{"0.yml=c", "a.yml=a", "b.yml=b"}},
-		{"a file that was read changes", func(dir string) error {
-			return os.WriteFile(filepath.Join(dir, "a.yml"), []byte("new a"), 0o600)
-		}, []string{"a.yml=new a", "b.yml=b", "c.yml=c"}},
-		{"a file comes", func(dir string) error { return os.WriteFile(filepath.Join(dir, "0.yml"), []byte("0"), 0o600) },
-			[]string{"0.yml=0", "a.yml=a", "b.yml=b", "c.yml=c"}},
-		{"a file comes behind all others", func(dir string) error { return os.WriteFile(filepath.Join(dir, "z.yml"), []byte("z"), 0o600) },
-			[]string{"a.yml=a", "b.yml=b", "c.yml=c", "z.yml=z"}},
-		{"the files are swapped", func(dir string) error {
-			if err := os.Symlink("v2", filepath.Join(dir, "next")); err != nil {
-				return err
-			}
-			return os.Rename(filepath.Join(dir, "next"), filepath.Join(dir, "..data"))
-		}, []string{"a.yml=a2", "b.yml=b2", "c.yml=c"}},
-	} {
-		t.Run(c.name, func(t *testing.T) {
-			dir := t.TempDir()
-			for _, v := range []string{"1", "2"} {
-				must(t, os.Mkdir(filepath.Join(dir, "v"+v), 0o700))
-				write(t, filepath.Join(dir, "v"+v), "b.yml", "b"+strings.TrimSuffix(v, "1"))
-				write(t, filepath.Join(dir, "v"+v), "a.yml", "a"+strings.TrimSuffix(v, "1"))
-			}
-			must(t, os.Symlink("v1", filepath.Join(dir, "..data")))
-			must(t, os.Symlink("..data/a.yml", filepath.Join(dir, "a.yml")))
-			must(t, os.Symlink("..data/b.yml", filepath.Join(dir, "b.yml")))
-			write(t, dir, "c.yml", "c")
-			changed := false
-			members, err := readDirectory(dir, func(path string) ([]byte, error) {
-				data, err := readFile(path)
-				if filepath.Base(path) == "a.yml" && !changed {
-					changed = true
-					must(t, c.change(dir))
-				}
-				return data, err
-			})
-			must(t, err)
-			var got []string
-			for _, m := range members {
-				must(t, m.err)
-				got = append(got, filepath.Base(m.path)+"="+string(m.data))
-			}
-			if !slices.Equal(got, c.want) {
-				t.Errorf("read %q, want %q", got, c.want)
-			}
-		})
-	}
-}
-
-func TestADirectoryThatNeverStandsStillIsReadAllTheSame(t *testing.T) {
-	dir := t.TempDir()
-	path := write(t, dir, "a.yml", "")
-	reads := 0
-	members, err := readDirectory(dir, func(string) ([]byte, error) {
-		reads++
-		return []byte(fmt.Sprint(reads)), os.WriteFile(path, make([]byte, reads), 0o600)
-	})
-	if want := fmt.Sprint(directoryTries); err != nil || reads != directoryTries || len(members) != 1 || string(members[0].data) != want {
-		t.Errorf("got %v, %v after %d reads, want what was read last of %s", members, err, reads, want)
-	}
-	if _, err := readDirectory(dir, func(string) ([]byte, error) { return nil, os.RemoveAll(dir) }); !errors.Is(err, os.ErrNotExist) {
-		t.Errorf("of a directory that goes: %v", err)
-	}
-}
-
-func TestAFileThatGoesForGoodIsAMistake(t *testing.T) {
-	dir := t.TempDir()
-	write(t, dir, "a.yml", "")
-	members, err := readDirectory(dir, func(string) ([]byte, error) { return nil, errDirectory })
-	if err != nil || len(members) > 0 {
-		t.Errorf("directories behind links are left out: got %v, %v", members, err)
-	}
-	gone := errors.New("there is no such file")
-	members, err = readDirectory(dir, func(string) ([]byte, error) { return nil, gone })
-	if err != nil || len(members) != 1 || members[0].err != gone {
-		t.Errorf("got %v, %v", members, err)
 	}
 }
 

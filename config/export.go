@@ -12,6 +12,8 @@ import (
 
 	"mockserver/config/openapi"
 	"mockserver/config/syntax"
+	"mockserver/internal/files"
+	"mockserver/internal/tags"
 )
 
 // Export says what a spec serves as an OpenAPI document, which keeps what OpenAPI cannot
@@ -79,7 +81,7 @@ func (x *exporter) readFiles() (documents []*openapi.Node, err error) {
 		if !syntax.Reads(file) {
 			continue
 		}
-		data, err := readFile(file)
+		data, err := files.Read(file)
 		if err != nil {
 			return nil, fmt.Errorf("%s: %w", file, err)
 		}
@@ -338,12 +340,12 @@ func fixed(r *Response) bool {
 	names := map[string]bool{}
 	for _, h := range r.Headers {
 		name := strings.ToLower(h.Name)
-		if names[name] || !r.Raw && syntax.HasTags(h.Value.Value) {
+		if names[name] || !r.Raw && tags.In(h.Value.Value) {
 			return false
 		}
 		names[name] = true
 	}
-	return r.External == nil && (r.Raw || !syntax.HasTags(r.Body.Value))
+	return r.External == nil && (r.Raw || !tags.In(r.Body.Value))
 }
 
 // sockets writes the paths of WebSocket connections, for which OpenAPI has no words.

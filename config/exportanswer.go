@@ -8,7 +8,8 @@ import (
 	"strings"
 
 	"mockserver/config/openapi"
-	"mockserver/config/syntax"
+	"mockserver/internal/address"
+	"mockserver/internal/tags"
 )
 
 // circumstance is when an endpoint answers, and what it is called.
@@ -78,7 +79,7 @@ func writeAnswer(responses *openapi.Node, r *Response, when circumstance) {
 			continue
 		}
 		header := openapi.MapTree().Set("schema", openapi.MapTree().SetText("type", "string"))
-		if text := h.Value.Value; r.Raw || !syntax.HasTags(text) {
+		if text := h.Value.Value; r.Raw || !tags.In(text) {
 			header.Set("example", openapi.TextTree(text))
 		} else {
 			header.SetText("x-mockserver-template", text)
@@ -94,9 +95,9 @@ func writeAnswer(responses *openapi.Node, r *Response, when circumstance) {
 	media := t.Make("content").Make(typ)
 	switch text := r.Body.Value; {
 	case r.External != nil:
-		external := openapi.MapTree().SetText("provider", r.External.Provider).SetText("path", withoutUsers(r.External.Path.Value))
+		external := openapi.MapTree().SetText("provider", r.External.Provider).SetText("path", address.WithoutUsers(r.External.Path.Value))
 		media.Set("x-mockserver-external-body", external.SetText("sheet-name", r.External.Sheet.Value))
-	case !r.Raw && syntax.HasTags(text):
+	case !r.Raw && tags.In(text):
 		addTemplate(media, text)
 	default:
 		addExample(media, bodyTree(text, json), when)
@@ -106,7 +107,7 @@ func writeAnswer(responses *openapi.Node, r *Response, when circumstance) {
 // mediaType is the type of an answer's body, and whether that is JSON.
 func mediaType(r *Response) (typ string, json bool) {
 	for _, h := range r.Headers {
-		if strings.EqualFold(h.Name, "Content-Type") && (r.Raw || !syntax.HasTags(h.Value.Value)) {
+		if strings.EqualFold(h.Name, "Content-Type") && (r.Raw || !tags.In(h.Value.Value)) {
 			return h.Value.Value, IsJSON(h.Value.Value)
 		}
 	}
@@ -190,7 +191,7 @@ func addExample(media, value *openapi.Node, when circumstance) {
 func looksLikeJSON(text string) bool {
 	for {
 		text = strings.TrimLeft(text, " \t\r\n")
-		begin, end := syntax.NextTag(text)
+		begin, end := tags.Next(text)
 		if begin > 0 || begin == len(text) || !strings.HasPrefix(text, "{%") && !strings.HasPrefix(text, "{{#") && !strings.HasPrefix(text, "{{/") {
 			break
 		}

@@ -8,7 +8,8 @@ import (
 	"time"
 
 	"mockserver/config/openapi"
-	"mockserver/config/syntax"
+	"mockserver/internal/address"
+	"mockserver/internal/tags"
 )
 
 // callbacks writes webhooks as callbacks, those whose URL OpenAPI can say: made of
@@ -17,7 +18,7 @@ func (x *exporter) callbacks(op *openapi.Node, o *exported) {
 	for _, e := range o.endpoints {
 		for i := range e.Webhooks {
 			w := &e.Webhooks[i]
-			url, ok := runtimeURL(withoutUsers(w.URL.Value))
+			url, ok := runtimeURL(address.WithoutUsers(w.URL.Value))
 			if !ok {
 				continue // it stands in the words of the endpoint
 			}
@@ -47,12 +48,12 @@ func callback(w *Webhook, when circumstance) *openapi.Node {
 	if w.Body.Value != "" {
 		typ, json := "application/json", true
 		for _, h := range w.Headers {
-			if strings.EqualFold(h.Name, "Content-Type") && !syntax.HasTags(h.Value.Value) {
+			if strings.EqualFold(h.Name, "Content-Type") && !tags.In(h.Value.Value) {
 				typ, json = h.Value.Value, IsJSON(h.Value.Value)
 			}
 		}
 		media := openapi.MapTree()
-		if syntax.HasTags(w.Body.Value) {
+		if tags.In(w.Body.Value) {
 			addTemplate(media, w.Body.Value)
 		} else {
 			media.Set("example", bodyTree(w.Body.Value, json))
@@ -87,5 +88,5 @@ func runtimeURL(text string) (url string, ok bool) {
 		}
 		return "{$request.header." + name + "}"
 	})
-	return url, !syntax.HasTags(url)
+	return url, !tags.In(url)
 }

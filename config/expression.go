@@ -8,6 +8,7 @@ import (
 	"strings"
 
 	"mockserver/config/openapi"
+	"mockserver/internal/address"
 	"mockserver/internal/wording"
 )
 
@@ -155,7 +156,7 @@ func responseExpression(text, rest string, answer *openapi.Answer) (template, wh
 // literal is a text of an answer as it stands in a URL: a URL as it is, anything else
 // percent-encoded, so that it stays in its part.
 func literal(value string) string {
-	if scheme(value) == "" {
+	if address.Scheme(value) == "" {
 		return strings.ReplaceAll(url.QueryEscape(value), "+", "%20")
 	}
 	return value

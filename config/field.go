@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"mockserver/config/syntax"
+	"mockserver/internal/flags"
 	"mockserver/internal/wording"
 )
 
@@ -403,9 +404,9 @@ func (d *decoder) duration(v value) (t time.Duration, ok bool) {
 	case v.Kind == syntax.TextNode:
 		t, err = time.ParseDuration(v.Text.Value)
 	case v.row.length.millis():
-		t, err = unitsOf(v.Number, time.Millisecond)
+		t, err = flags.Times(v.Number, time.Millisecond)
 	default:
-		t, err = unitsOf(v.Number, time.Second)
+		t, err = flags.Times(v.Number, time.Second)
 	}
 	r := v.row
 	if err != nil || strings.HasPrefix(v.Text.Value, "-") || r.length.above() && t == 0 || r.most > 0 && t > r.most ||

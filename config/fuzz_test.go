@@ -8,6 +8,7 @@ import (
 	"unicode/utf16"
 
 	"mockserver/config/syntax"
+	"mockserver/internal/address"
 )
 
 // FuzzParse reads anything: no panic, each problem has a place inside the file,
@@ -35,7 +36,7 @@ func FuzzParse(f *testing.F) {
 					t.Errorf("%q: a text at %v", text, at)
 				}
 			}
-			if what := methodFault(e.Method) + hostFault("a"+e.Host); !strings.HasPrefix(e.Path.Value, "/") || e.Host == "" && what != "" {
+			if what := methodFault(e.Method) + address.NameFault("a"+e.Host); !strings.HasPrefix(e.Path.Value, "/") || e.Host == "" && what != "" {
 				t.Errorf("%q: kept %+v", text, e)
 			}
 		}

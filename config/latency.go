@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"mockserver/config/syntax"
+	"mockserver/internal/address"
 	"mockserver/internal/wording"
 )
 
@@ -129,7 +130,7 @@ var percentileName = regexp.MustCompile(percentilePattern)
 
 // beginsPercentile tells whether a key is meant for a percentile: p and a digit.
 func beginsPercentile(name string) bool {
-	return len(name) > 1 && name[0] == 'p' && isDigit(name[1])
+	return len(name) > 1 && name[0] == 'p' && address.IsDigit(name[1])
 }
 
 // rankOf is the rank that a percentile is named for.

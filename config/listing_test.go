@@ -47,33 +47,10 @@ func TestADirectoryWithItsSubdirectoriesIsReadInByteOrderOfPaths(t *testing.T) {
 	}
 }
 
-// Links lead to directories, as data does in a mounted ConfigMap; each directory is read
-// once, however links go around.
-func TestLinksToDirectoriesAreFollowedOnce(t *testing.T) {
-	dir := t.TempDir()
-	grow(t, dir, "real/a.yml", "..v1/data/b.yml")
-	outside := t.TempDir()
-	grow(t, outside, "c.yml", "deep/d.yml")
-	for link, to := range map[string]string{
-		"..data": "..v1", "data": "..data/data", "out": outside, "again": "real", "real/up": "..", "loop": "loop", "nowhere": "none",
-		"three.yml": "real",
-	} {
-		must(t, os.Symlink(to, filepath.Join(dir, link)))
-	}
-	must(t, os.Symlink(dir, filepath.Join(outside, "deep", "back")))
-	got, err := listDirectory(dir + "/...")
-	for i := range got {
-		got[i], _ = filepath.Rel(dir, got[i])
-	}
-	if want := []string{"data/b.yml", "out/c.yml", "out/deep/d.yml", "real/a.yml"}; err != nil || !slices.Equal(got, want) {
-		t.Errorf("got %q, %v, want %q", got, err, want)
-	}
-}
-
 func TestWhatIsWrongWithADirectoryAndItsSubdirectories(t *testing.T) {
 	dir := t.TempDir()
 	grow(t, dir, "many/a.yml", "none/a.txt", "file.yml")
-	for i := range maxDirectories {
+	for i := range 1000 {
 		must(t, os.Mkdir(filepath.Join(dir, "many", fmt.Sprint(i)), 0o700))
 	}
 	for name, want := range map[string]string{
@@ -103,7 +80,7 @@ func TestWhatIsLeftOutOfADirectoryIsKnown(t *testing.T) {
 	} {
 		var got []string
 		for _, left := range Load(dir + name).LeftOut() {
-			got = append(got, left.String())
+			got = append(got, left)
 		}
 		if want != "" {
 			want = dir + strings.ReplaceAll(want, "%s", dir)
@@ -115,16 +92,7 @@ func TestWhatIsLeftOutOfADirectoryIsKnown(t *testing.T) {
 	for i := range 8 {
 		grow(t, dir, fmt.Sprintf("sub%d/x.yml", i))
 	}
-	if got := Load(dir).LeftOut()[0].String(); !strings.Contains(got, "data, link, old, sub0, sub1 and 6 more (") {
+	if got := Load(dir).LeftOut()[0]; !strings.Contains(got, "data, link, old, sub0, sub1 and 6 more (") {
 		t.Errorf("got %q, want five names and how many more there are", got)
-	}
-}
-
-func TestDirectoryIn(t *testing.T) {
-	for name, want := range map[string]string{"a/...": "a", "...": ".", "/...": "/", "a/b/...": "a/b", "./...": ".", "a...": "", "a": "", "a/": "", "..": ""} {
-		dir, all := directoryIn(name)
-		if all != (want != "") || all && dir != want || !all && dir != name {
-			t.Errorf("%q: got %q, %v, want %q", name, dir, all, want)
-		}
 	}
 }

@@ -1,15 +1,12 @@
 package config
 
 import (
-	"errors"
 	"fmt"
-	"io"
-	"io/fs"
-	"os"
 	"path/filepath"
 	"strings"
 
 	"mockserver/config/syntax"
+	"mockserver/internal/files"
 	"mockserver/internal/wording"
 )
 
@@ -32,10 +29,10 @@ func (l Loader) Load(paths ...string) *Spec {
 	for _, path := range paths {
 		switch {
 		case spec.again(path):
-		case isListed(path):
+		case files.IsListed(path):
 			spec.addDirectory(path)
 		default:
-			data, err := readFile(path)
+			data, err := files.Read(path)
 			spec.addRead(path, data, err, false)
 		}
 	}
@@ -56,17 +53,6 @@ func (s *Spec) again(path string) bool {
 	return false
 }
 
-// isListed reports whether a name stands for the files in a directory.
-func isListed(name string) bool {
-	_, all := directoryIn(name)
-	return all || isDirectory(name)
-}
-
-func isDirectory(path string) bool {
-	info, err := os.Stat(path)
-	return err == nil && info.IsDir()
-}
-
 // absolutePath is the path from the root; as it is when there is no working directory.
 func absolutePath(path string) string {
 	if absolute, err := filepath.Abs(path); err == nil {
@@ -84,8 +70,8 @@ func (l Loader) Parse(name string, data []byte) *Spec {
 	if dir == "." {
 		dir = ""
 	}
-	if int64(len(data)) > syntax.MaxFileSize {
-		spec.Problems = append(spec.Problems, fileProblem(name, tooLarge))
+	if len(data) > files.MaxSize {
+		spec.Problems = append(spec.Problems, fileProblem(name, files.ErrTooLarge.Error()))
 		return spec
 	}
 	spec.add(name, dir, data, false)
@@ -142,52 +128,6 @@ func fileProblem(name, what string) syntax.Problem {
 	return syntax.Problem{Pos: syntax.Pos{File: name}, What: what}
 }
 
-const tooLarge = "the file is larger than 64 MiB, which is the most that is read"
-
-// errDirectory is the error of reading a directory as if it were a file.
-var errDirectory = errors.New("is a directory; a file is accepted here")
-
-// noFile is the error of a name that no file has.
-func noFile(path string) error {
-	if strings.HasPrefix(path, "http://") || strings.HasPrefix(path, "https://") {
-		return errors.New("is a URL; a file or a directory is accepted")
-	}
-	return errors.New("there is no such file")
-}
-
-// readFile returns what a regular file holds.
-func readFile(path string) ([]byte, error) {
-	f, info, err := OpenRegular(path)
-	switch {
-	case errors.Is(err, fs.ErrNotExist):
-		return nil, noFile(path)
-	case errors.Is(err, ErrNotRegular) && info.IsDir():
-		return nil, errDirectory
-	case errors.Is(err, ErrNotRegular):
-		return nil, errors.New("is no regular file, but a pipe, a socket or a device; a file is accepted")
-	case err != nil:
-		return nil, fmt.Errorf("cannot be read: %w", bare(err))
-	}
-	defer f.Close()
-	if info.Size() > syntax.MaxFileSize {
-		return nil, errors.New(tooLarge)
-	}
-	data, err := io.ReadAll(io.LimitReader(f, syntax.MaxFileSize+1))
-	switch {
-	case err != nil:
-		return nil, fmt.Errorf("cannot be read: %w", bare(err))
-	case len(data) > syntax.MaxFileSize:
-		return nil, errors.New(tooLarge)
-	}
-	return data, nil
-}
-
-// bare takes the operation and the path from an error: the problem that reports
-// it names the file already.
-func bare(err error) error {
-	var path *fs.PathError
-	if errors.As(err, &path) {
-		return path.Err
-	}
-	return err
-}
+// LeftOut says what was not read of the directories that the spec was read from, a line for
+// each.
+func (s *Spec) LeftOut() []string { return s.leftOut }

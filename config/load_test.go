@@ -6,7 +6,7 @@ import (
 	"strings"
 	"testing"
 
-	"mockserver/config/syntax"
+	"mockserver/internal/files"
 )
 
 // write puts a file into a directory and returns its path.
@@ -17,6 +17,13 @@ func write(t *testing.T, dir, name, text string) string {
 		t.Fatal(err)
 	}
 	return path
+}
+
+func must(t *testing.T, err error) {
+	t.Helper()
+	if err != nil {
+		t.Fatal(err)
+	}
 }
 
 func TestFilesAreJoinedInOrder(t *testing.T) {
@@ -50,7 +57,7 @@ func TestFilesThatCannotBeRead(t *testing.T) {
 	pipe := filepath.Join(dir, "pipe.yml")
 	makePipe(t, pipe)
 	large := write(t, dir, "large.yml", "")
-	if err := os.Truncate(large, syntax.MaxFileSize+1); err != nil {
+	if err := os.Truncate(large, files.MaxSize+1); err != nil {
 		t.Fatal(err)
 	}
 	for path, want := range map[string]string{
@@ -71,7 +78,7 @@ func TestFilesThatCannotBeRead(t *testing.T) {
 			t.Errorf("got %v, want %s: %s", got, path, want)
 		}
 	}
-	if got := Parse("a.yml", make([]byte, syntax.MaxFileSize+1)).Problems.Error(); got != "a.yml: "+tooLarge {
+	if got := Parse("a.yml", make([]byte, files.MaxSize+1)).Problems.Error(); got != "a.yml: "+files.ErrTooLarge.Error() {
 		t.Errorf("in memory: %.200s", got)
 	}
 }

@@ -10,6 +10,8 @@ import (
 
 	"mockserver/config/openapi"
 	"mockserver/config/syntax"
+	"mockserver/internal/address"
+	"mockserver/internal/files"
 	"mockserver/internal/wording"
 )
 
@@ -164,7 +166,7 @@ func (l Loader) options(s *Spec, dir string) openapi.Options {
 	return openapi.Options{
 		Seed: l.Seed, AllowRemoteRefs: l.AllowRemoteRefs, Checks: l.Validate, Samples: l.SampleRequests,
 		Open: func(name string) (*openapi.Node, []openapi.Problem) {
-			data, err := readFile(name)
+			data, err := files.Read(name)
 			if err != nil {
 				return nil, []openapi.Problem{{File: name, What: err.Error()}}
 			}
@@ -176,7 +178,7 @@ func (l Loader) options(s *Spec, dir string) openapi.Options {
 				name = filepath.Join(dir, name)
 			}
 			s.referenced = append(s.referenced, name)
-			return readFile(name)
+			return files.Read(name)
 		},
 		Suggest: wording.DidYouMean,
 	}
@@ -311,8 +313,8 @@ func (o operation) webhook(cb *openapi.Callback) (Webhook, *syntax.Problem) {
 	}
 	target, what := callbackURL(cb.URL, answer)
 	if what == "" && !strings.Contains(target, "{{") {
-		if fault := TargetFault([]byte(target)); fault != "" {
-			what = fmt.Sprintf("%q is not a valid URL: %s", ShownURL(target), fault)
+		if fault := address.URLFault([]byte(target)); fault != "" {
+			what = fmt.Sprintf("%q is not a valid URL: %s", address.Shown(target), fault)
 		}
 	}
 	if what == "" && !slices.Contains(Methods, cb.Method) {

@@ -1,15 +1,12 @@
 package config
 
 import (
-	"errors"
 	"fmt"
-	"math"
 	"slices"
-	"strconv"
 	"strings"
-	"time"
 
 	"mockserver/config/syntax"
+	"mockserver/internal/address"
 	"mockserver/internal/wording"
 )
 
@@ -29,14 +26,9 @@ var (
 	serverSet = []string{"Content-Length", "Transfer-Encoding", "Connection", "Date"}
 )
 
-// hostForm is what a host may look like.
-const hostForm = "a name such as api.example.com or *.example.com"
-
 // Regular expressions of the schema, in what ECMAScript and RE2 have in common.
 // Each holds of all that the rules of this file accept, and of little else.
 const (
-	hostPattern  = `^(\*\.)?` + labelPattern + `(\.` + labelPattern + `)*$`
-	labelPattern = `[A-Za-z0-9_]([A-Za-z0-9_-]{0,61}[A-Za-z0-9_])?`
 	tokenPattern = "^[A-Za-z0-9!#$%&'*+.^_`|~-]+$"
 	// headerPattern leaves control characters out, but for the tab.
 	headerPattern = `^[^\x00-\x08\x0A-\x1F\x7F]*$`
@@ -109,79 +101,14 @@ func statusFault(status int) string {
 	return fmt.Sprintf("%d is no status of an answer; an integer from %d to %d is accepted", status, minStatus, maxStatus)
 }
 
-// hostFault checks a host in lower case.
-func hostFault(host string) string {
-	const accepted = hostForm + " is accepted"
-	shown := wording.Clip(host)
-	name := strings.TrimPrefix(host, "*.")
-	switch {
-	case host == "*":
-		return "* alone is no host; leave host out to answer for any"
-	case strings.Contains(host, "://"):
-		return fmt.Sprintf("%q is a URL; %s", shown, accepted)
-	case strings.Contains(host, ":"):
-		return fmt.Sprintf("%q has a port, which a host is compared without; leave the port out", shown)
-	case host != strings.ToLower(host):
-		return fmt.Sprintf("%q is not in lower case", shown)
-	case strings.Contains(name, "*"):
-		return fmt.Sprintf("%q has a * elsewhere than in front; %s", shown, accepted)
-	case len(name) > 253:
-		return "the host is longer than 253 characters; " + accepted
-	}
-	for label := range strings.SplitSeq(name, ".") {
-		if what := labelFault(label); what != "" {
-			return fmt.Sprintf("%q %s; %s", shown, what, accepted)
-		}
-	}
-	return ""
-}
-
-// labelFault checks what stands between two dots of a host.
-func labelFault(label string) string {
-	switch {
-	case label == "":
-		return "has nothing between two dots, or at an end"
-	case len(label) > 63:
-		return "has a part longer than 63 characters"
-	case label[0] == '-' || label[len(label)-1] == '-':
-		return "has a part that begins or ends with -"
-	}
-	for _, r := range label {
-		if r >= 0x80 {
-			return "holds letters beyond ASCII, which requests send in their xn-- form"
-		}
-		if b := byte(r); !isLetterOrDigit(b) && b != '-' && b != '_' {
-			return fmt.Sprintf("holds %q", r)
-		}
-	}
-	return ""
-}
-
-func isLetterOrDigit(b byte) bool {
-	return 'a' <= b|0x20 && b|0x20 <= 'z' || '0' <= b && b <= '9'
-}
-
 // isToken tells whether a name is a token of RFC 9110, section 5.6.2.
 func isToken(name string) bool {
 	for i := range len(name) {
-		if !isLetterOrDigit(name[i]) && strings.IndexByte("!#$%&'*+-.^_`|~", name[i]) < 0 {
+		if !address.IsLetterOrDigit(name[i]) && strings.IndexByte("!#$%&'*+-.^_`|~", name[i]) < 0 {
 			return false
 		}
 	}
 	return name != ""
-}
-
-// unitsOf returns a number of units as a duration.
-func unitsOf(number string, unit time.Duration) (time.Duration, error) {
-	f, err := strconv.ParseFloat(number, 64)
-	if err != nil {
-		return 0, fmt.Errorf("duration: %w", err)
-	}
-	nanos := math.Round(f * float64(unit))
-	if math.IsNaN(nanos) || math.Abs(nanos) >= math.MaxInt64 {
-		return 0, errors.New("duration: out of range")
-	}
-	return time.Duration(nanos), nil
 }
 
 // percentage returns the number in front of the % of a text; "" when it is none.

@@ -291,7 +291,7 @@ func TestSchemaAndDecoderAgreeAboutSingleMistakes(t *testing.T) {
 func TestWhatTheDecoderAcceptsFollowsTheSchema(t *testing.T) {
 	s := validator(t, Schema())
 	for _, text := range []string{
-		"[]", largeConfig(1), firstFile,
+		"[]", largeConfig(1), "- endpoint:\n    path: /hello/:name\n    response: {body: '{\"hello\": \"{{path-params.name}}\"}'}\n",
 		"- endpoint: {path: /x, response: {}}\n---\n---\n- endpoint: {path: /y, response: {}}\n",
 		"- endpoint: {path: /x, response: {}, if: ~, query: ~, body: ~, tag: ~, summary: ~, description: ~, router-name: ~}\n",
 		"- endpoint: {path: /x, response: {body: '', headers: {}}, method: oPtIonS, host: '*.Ex_ample-1.COM', if: 0x1F, query: {1: 2, a: true}, tag: []}\n",

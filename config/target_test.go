@@ -5,7 +5,8 @@ import (
 	"strings"
 	"testing"
 
-	"mockserver/config/syntax"
+	"mockserver/internal/address"
+	"mockserver/internal/tags"
 )
 
 // toURL is an endpoint whose webhook goes to a URL, in double quotes.
@@ -92,55 +93,6 @@ func TestURLsThatAreAccepted(t *testing.T) {
 	}
 }
 
-// What is rendered is held to the same rules, but for what only a file can be told.
-func TestTargetFault(t *testing.T) {
-	for _, c := range []struct{ url, want string }{
-		{"http://a", ""}, {"HTTPS://a:1/b c", "a blank"}, {"http://a/b#c", ""}, {"http://a:80/x:99999/@b", ""},
-		{"http://user:pa%40ss@[::1]:80/", ""}, {"http://[fe80::1%25eth0]/", ""},
-		{"", "neither http"}, {"http:/a", "neither http"}, {"httpx://a", "neither http"}, {"ws://a", "neither http"}, {"://a", "neither http"}, {" http://a", "neither http"},
-		{"http://", "names no host"}, {"http://@/", "names no host"}, {"http://a:65536/", "the port"}, {"http://a:000000000000000000000080/", ""},
-		{"http://a:-1/", "the port"}, {"http://a:184467440737095516160/", "the port"}, {"http://a%2Fb/", "cannot stand in the name"}, {"http://a/%", "% is not followed"},
-		{"http://a\r\nX: y/", "control character"}, {"http://[::1", "the ]"}, {"http://[]/", "no IPv6 address"}, {"http://[::1%25]/", "no IPv6 address"},
-		{"http://a/\xff", "cannot stand"},
-	} {
-		if got := TargetFault([]byte(c.url)); got != c.want && (c.want == "" || !strings.Contains(got, c.want)) {
-			t.Errorf("%q: got %q, want %q", c.url, got, c.want)
-		}
-	}
-	if n := testing.AllocsPerRun(100, func() {
-		if TargetFault([]byte("http://user:pa%40ss@[fe80::1]:80/a/b?c")) != "" {
-			t.Error("it is refused")
-		}
-	}); n > 1 { // of the text itself
-		t.Errorf("%v allocations", n)
-	}
-}
-
-// What is rendered into a Host is held to what a declared one is.
-func TestHostFault(t *testing.T) {
-	for _, c := range []struct{ host, want string }{
-		{"a", ""}, {"a.b-c_d:80", ""}, {"127.0.0.1", ""}, {"[::1]:80", ""}, {"a:", ""},
-		{"", "names no host"}, {":80", "names no host"}, {"a b", "' ' cannot stand"}, {"http://a", "the port"}, {"http:a", "the port"}, {"a/b", "'/' cannot stand"},
-		{"a:0", "the port"}, {"ü", "cannot stand"}, {"a\x00", `'\x00' cannot stand`}, {"a:\x00", "cannot stand"}, {"[::1\x00]", "cannot stand"}, {"u@a", "'@' cannot stand"},
-		{"[::1%25a]b]", "something else"}, {"[::1%25%]", "'%' cannot stand in the zone"},
-	} {
-		if got := HostFault([]byte(c.host)); got != c.want && (c.want == "" || !strings.Contains(got, c.want)) {
-			t.Errorf("%q: got %q, want %q", c.host, got, c.want)
-		}
-	}
-}
-
-func TestShownURL(t *testing.T) {
-	for url, want := range map[string]string{
-		"http://a/b@c": "http://a/b@c", "http://u:p@a/b": "http://xxxxx@a/b", "http://u:p@": "http://xxxxx@", "nothing": "nothing",
-		"http://u:p@q@a?x": "http://xxxxx@a?x", "http://a/" + strings.Repeat("x", 100): "http://a/" + strings.Repeat("x", 51) + "…",
-	} {
-		if got := ShownURL(url); got != want {
-			t.Errorf("%s: got %s, want %s", url, got, want)
-		}
-	}
-}
-
 // FuzzTarget reads anything as a template of a URL and as a URL: no panic, mistakes
 // have places in the file, and what is fixed is accepted as a template where it is as
 // a URL.
@@ -151,10 +103,10 @@ func FuzzTarget(f *testing.F) {
 	f.Fuzz(func(t *testing.T, url string) {
 		e := Endpoint{Path: Plain("/x"), Webhooks: []Webhook{{Method: "POST", URL: Plain(url)}}}
 		err := New(e).Validate().Err()
-		if syntax.TagStart(url) < len(url) {
+		if tags.Start(url) < len(url) {
 			return
 		}
-		if what := TargetFault([]byte(url)); (what == "") != (err == nil) {
+		if what := address.URLFault([]byte(url)); (what == "") != (err == nil) {
 			t.Errorf("%q: as a URL %q, as a template %v", url, what, err)
 		}
 	})

@@ -8,6 +8,8 @@ import (
 	"strings"
 
 	"mockserver/config/syntax"
+	"mockserver/internal/address"
+	"mockserver/internal/tags"
 	"mockserver/internal/wording"
 )
 
@@ -136,7 +138,7 @@ func (c *checker) at(keys []string) *syntax.Node {
 func (c *checker) request() {
 	c.wrong(methodFault(c.Method), "method")
 	if c.Host != "" {
-		c.wrong(hostFault(c.Host), "host")
+		c.wrong(address.NameFault(c.Host), "host")
 	}
 	switch path := c.Path.Value; {
 	case path == "":
@@ -236,7 +238,7 @@ func (c *checker) jsonBody(r *Response, at []string) {
 	if r.BodyJSON || begin == "" || begin[0] != '{' && begin[0] != '[' {
 		return
 	}
-	if !r.Raw && syntax.HasTags(text) {
+	if !r.Raw && tags.In(text) {
 		return
 	}
 	many := false
@@ -304,12 +306,12 @@ func (c *checker) external(r *Response, place []string) {
 
 // mayBeURL tells whether the path is a URL, or a template that may render to one.
 func (x *ExternalBody) mayBeURL(templates bool) bool {
-	return x.Provider != "xlsx" && (scheme(x.Path.Value) != "" || templates && syntax.TagStart(x.Path.Value) == 0)
+	return x.Provider != "xlsx" && (address.Scheme(x.Path.Value) != "" || templates && tags.Start(x.Path.Value) == 0)
 }
 
 // externalURL checks the path of an external body if it is a URL.
 func (c *checker) externalURL(x *ExternalBody, keys []string) {
-	switch s := scheme(x.Path.Value); {
+	switch s := address.Scheme(x.Path.Value); {
 	case s == "":
 	case x.Provider == "xlsx":
 		c.wrong("provider xlsx reads files; a URL is accepted for provider json", keys...)
@@ -318,13 +320,4 @@ func (c *checker) externalURL(x *ExternalBody, keys []string) {
 	default:
 		c.url(&x.Path, keys...)
 	}
-}
-
-// scheme returns what stands before ://, in lower case, "" for the name of a file.
-func scheme(path string) string {
-	s, _, ok := strings.Cut(path, "://")
-	if !ok || s == "" || slices.ContainsFunc([]byte(s), func(b byte) bool { return !isLetterOrDigit(b) }) {
-		return ""
-	}
-	return strings.ToLower(s)
 }

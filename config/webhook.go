@@ -7,6 +7,8 @@ import (
 	"time"
 
 	"mockserver/config/syntax"
+	"mockserver/internal/address"
+	"mockserver/internal/tags"
 	"mockserver/internal/wording"
 )
 
@@ -263,7 +265,7 @@ func (c *checker) webhookHeaders(w *Webhook, keys []string) {
 		h := &w.Headers[i]
 		switch {
 		case strings.EqualFold(h.Name, "Host"):
-			if !syntax.HasTags(h.Value.Value) && HostFault([]byte(h.Value.Value)) != "" {
+			if !tags.In(h.Value.Value) && address.HostPortFault([]byte(h.Value.Value)) != "" {
 				c.wrong(fmt.Sprintf("%q is not the name of a host, with or without a port", wording.Clip(h.Value.Value)), append(keys, h.Name)...)
 			}
 		case w.Sign != nil && !signed && strings.EqualFold(h.Name, w.Sign.EffectiveHeader()):
@@ -282,7 +284,7 @@ func (c *checker) webhookBody(w *Webhook, keys []string) {
 	if ok {
 		sent = declared
 	}
-	if w.BodyJSON || text == "" || syntax.HasTags(text) || syntax.HasTags(sent) || !IsJSON(sent) {
+	if w.BodyJSON || text == "" || tags.In(text) || tags.In(sent) || !IsJSON(sent) {
 		return
 	}
 	offset, what := jsonFault(text, holdsMany(MediaType(sent)))

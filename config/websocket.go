@@ -11,6 +11,9 @@ import (
 	"unicode/utf8"
 
 	"mockserver/config/syntax"
+	"mockserver/internal/address"
+	"mockserver/internal/flags"
+	"mockserver/internal/tags"
 	"mockserver/internal/wording"
 )
 
@@ -103,7 +106,7 @@ var (
 	webSocketFields = []field[WebSocket]{
 		{row{key: "path", doc: "the path to answer, such as /rooms/:id", required: true, kinds: texts, pattern: "^/"},
 			toText(func(w *WebSocket) *syntax.Text { return &w.Path })},
-		{row{key: "host", doc: "the host to answer for, any when left out", kinds: texts, form: hostForm, pattern: hostPattern},
+		{row{key: "host", doc: "the host to answer for, any when left out", kinds: texts, form: address.NameForm, pattern: address.NamePattern},
 			func(d *decoder, v value, w *WebSocket) { w.Host = d.host(v) }},
 		{row{key: "if", doc: "the condition under which a request becomes a connection", kinds: scalars | nulls},
 			toText(func(w *WebSocket) *syntax.Text { return &w.If })},
@@ -303,7 +306,7 @@ func setMaxMessage(d *decoder, v value, w *WebSocket) {
 	if v.Kind == syntax.NumberNode {
 		text = v.Number
 	}
-	if !sizeText.MatchString(text) || !readSize(&w.MaxMessage, text) {
+	if !sizeText.MatchString(text) || !flags.Size(&w.MaxMessage, text) {
 		d.refuse(v)
 	}
 }
@@ -429,7 +432,7 @@ func (c *checker) message(m *Message, keys ...string) {
 // jsonMessage warns of a fixed text that looks like JSON and is none, as jsonBody does.
 func (c *checker) jsonMessage(m *Message, keys []string) {
 	begin := strings.TrimLeft(m.Body.Value, " \t\r\n")
-	if m.BodyJSON || begin == "" || begin[0] != '{' && begin[0] != '[' || !m.Raw && syntax.HasTags(m.Body.Value) {
+	if m.BodyJSON || begin == "" || begin[0] != '{' && begin[0] != '[' || !m.Raw && tags.In(m.Body.Value) {
 		return
 	}
 	offset, what := jsonFault(m.Body.Value, false)
@@ -452,7 +455,7 @@ func (c *checker) close(e *Close, keys ...string) {
 	switch {
 	case !utf8.ValidString(reason):
 		c.wrong("the reason is no UTF-8 text", at("reason")...)
-	case len(reason) > MaxReason && !syntax.HasTags(reason):
+	case len(reason) > MaxReason && !tags.In(reason):
 		c.wrong(fmt.Sprintf("the reason has %d bytes; at most %d are sent", len(reason), MaxReason), at("reason")...)
 	}
 	if e.After < 0 {

@@ -16,6 +16,7 @@ import (
 
 	"mockserver/config"
 	"mockserver/config/syntax"
+	"mockserver/internal/files"
 	"mockserver/internal/wording"
 	"mockserver/matcher"
 	"mockserver/renderer"
@@ -301,7 +302,7 @@ func troubled(err error) bool {
 // one the first in its directories, which it cannot leave.
 func (s *Source) open(path string) (*os.File, fs.FileInfo, error) {
 	if s.file != "" {
-		return config.OpenRegular(s.file)
+		return files.Open(s.file)
 	}
 	name := filepath.FromSlash(path[min(s.prefix, len(path)):])
 	var err error
@@ -326,7 +327,7 @@ func openIn(dir, name string) (*os.File, fs.FileInfo, error) {
 		return nil, nil, err
 	}
 	defer root.Close()
-	return config.OpenRegularIn(root, name)
+	return files.OpenIn(root, name)
 }
 
 // readAll reads what is expected to be size bytes, and limit at most.

@@ -7,8 +7,8 @@ import (
 	"regexp"
 	"strings"
 
-	"mockserver/config"
 	"mockserver/config/syntax"
+	"mockserver/internal/address"
 )
 
 // tag is a placeholder or a block's tag as declared, quoted texts and all.
@@ -16,7 +16,7 @@ var tag = regexp.MustCompile(`\{\{(?:"[^"]*"|'[^']*'|[^"'}]|\}[^}])*\}\}|\{%(?:"
 
 // checkURL finds what is wrong with a URL, as far as it stands there at load.
 func (s *Source) checkURL() syntax.Problems {
-	if offset, what := config.LiteralFault(s.ext.Path.Value); what != "" { // an env.NAME at its beginning may have made it a URL
+	if offset, what := address.TemplateFault(s.ext.Path.Value); what != "" { // an env.NAME at its beginning may have made it a URL
 		return problem(s.ext.Path.At(offset), s.ext.Path.Key, what)
 	}
 	known := s.fixedPath
@@ -34,7 +34,7 @@ func (s *Source) checkURL() syntax.Problems {
 	}
 	u, err := parseURL(known)
 	if err != nil {
-		return s.pathProblem(fmt.Sprintf("%q is not a valid URL: %v", config.ShownURL(known), err))
+		return s.pathProblem(fmt.Sprintf("%q is not a valid URL: %v", address.Shown(known), err))
 	}
 	if s.fixed {
 		u.Fragment, u.RawFragment = "", ""
@@ -112,13 +112,13 @@ func climbError(target string) *Error {
 
 // badURL is the answer to a rendered URL that cannot be requested.
 func badURL(target string, err error) *Error {
-	return &Error{Kind: Upstream, Message: fmt.Sprintf("fetch %q: not a valid URL: %v", config.ShownURL(target), err), Err: err}
+	return &Error{Kind: Upstream, Message: fmt.Sprintf("fetch %q: not a valid URL: %v", address.Shown(target), err), Err: err}
 }
 
 // parseURL parses a URL that can be fetched: the rules are those of webhooks. Its
 // errors do not hold the URL, which may hold a password.
 func parseURL(text string) (*url.URL, error) {
-	if what := config.TargetFault([]byte(text)); what != "" {
+	if what := address.URLFault([]byte(text)); what != "" {
 		return nil, errors.New(what)
 	}
 	u, err := url.Parse(text)
@@ -130,4 +130,4 @@ func parseURL(text string) (*url.URL, error) {
 }
 
 // redacted is a URL without its credentials, for messages.
-func redacted(u *url.URL) string { return config.WithoutUser(u.String()) }
+func redacted(u *url.URL) string { return address.WithoutUser(u.String()) }

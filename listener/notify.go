@@ -15,6 +15,7 @@ import (
 	"mockserver/config"
 	"mockserver/config/syntax"
 	"mockserver/dispatcher"
+	"mockserver/internal/address"
 	"mockserver/matcher"
 	"mockserver/renderer"
 )
@@ -78,9 +79,9 @@ func (c *compiler) hook(w *config.Webhook, scope *renderer.Scope) (hook, syntax.
 	h.when, problems = renderer.CompileCondition(w.If, scope)
 	var text string
 	text, h.url, wrong = compileText(w.URL, renderer.URL, scope)
-	if what := config.TargetFault([]byte(text)); what != "" && h.url == nil && wrong.Err() == nil && text != w.URL.Value {
+	if what := address.URLFault([]byte(text)); what != "" && h.url == nil && wrong.Err() == nil && text != w.URL.Value {
 		// What is fixed as written was checked already; this one is fixed by env.NAME, say.
-		wrong = append(wrong, syntax.Problem{Pos: w.URL.Pos, Key: w.URL.Key, What: fmt.Sprintf("%q is not a valid URL: %s", config.ShownURL(text), what)})
+		wrong = append(wrong, syntax.Problem{Pos: w.URL.Pos, Key: w.URL.Key, What: fmt.Sprintf("%q is not a valid URL: %s", address.Shown(text), what)})
 	}
 	h.shared.URL, problems = text, append(problems, wrong...)
 	form, wrong := c.hookHeaders(&h, w, scope)
@@ -114,7 +115,7 @@ func (c *compiler) hookHeaders(h *hook, w *config.Webhook, scope *renderer.Scope
 				h.host = t
 				continue
 			}
-			if what := config.HostFault([]byte(text)); what != "" && wrong.Err() == nil && text != d.Value.Value { // as with the URL
+			if what := address.HostPortFault([]byte(text)); what != "" && wrong.Err() == nil && text != d.Value.Value { // as with the URL
 				problems = append(problems, syntax.Problem{Pos: d.Value.Pos, Key: d.Value.Key, What: hostError([]byte(text), what).Error()})
 			}
 		}
@@ -262,12 +263,12 @@ func (h *hook) delivery(r *matcher.Request, depth int) (dispatcher.Delivery, err
 // nothing: it is the URL's then.
 func (h *hook) renderedError(url, host []byte) error {
 	if h.url != nil {
-		if what := config.TargetFault(url); what != "" {
-			return fmt.Errorf("%q is not a valid URL: %s", config.ShownURL(string(url)), what)
+		if what := address.URLFault(url); what != "" {
+			return fmt.Errorf("%q is not a valid URL: %s", address.Shown(string(url)), what)
 		}
 	}
 	if host = bytes.TrimSpace(host); len(host) > 0 {
-		if what := config.HostFault(host); what != "" {
+		if what := address.HostPortFault(host); what != "" {
 			return hostError(host, what)
 		}
 	}
@@ -275,7 +276,7 @@ func (h *hook) renderedError(url, host []byte) error {
 }
 
 func hostError(host []byte, what string) error {
-	return fmt.Errorf("%q is not the Host of a request: %s", config.ShownURL(string(host)), what)
+	return fmt.Errorf("%q is not the Host of a request: %s", address.Shown(string(host)), what)
 }
 
 // depthOf is how many webhooks led to a request.

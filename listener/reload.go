@@ -10,6 +10,7 @@ import (
 
 	"mockserver/config"
 	"mockserver/config/syntax"
+	"mockserver/config/watch"
 )
 
 // Reloader has a server serve what configuration files say, and what they say from then on.
@@ -26,7 +27,7 @@ type Reloader struct {
 
 	loader  config.Loader
 	paths   []string // files and directories
-	watcher *config.Watcher
+	watcher *watch.Watcher
 	server  *Server
 	wanted  chan string // the cause of a reload that is to come
 
@@ -41,7 +42,7 @@ type Reloader struct {
 func NewReloader(loader config.Loader, paths ...string) *Reloader {
 	// A reload that waits reads what is there when it begins: another is not needed.
 	r := &Reloader{loader: loader, paths: paths, wanted: make(chan string, 1)}
-	r.watcher = config.NewWatcher(r.watched)
+	r.watcher = watch.New(r.watched)
 	return r
 }
 

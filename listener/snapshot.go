@@ -10,6 +10,7 @@ import (
 	"mockserver/config"
 	"mockserver/config/syntax"
 	"mockserver/fetcher"
+	"mockserver/internal/tags"
 	"mockserver/listener/record"
 	"mockserver/listener/sentry"
 	"mockserver/matcher"
@@ -269,7 +270,7 @@ func defaultContentType(resp *config.Response) string {
 func looksJSON(resp *config.Response) bool {
 	s := strings.TrimLeft(resp.Body.Value, " \t\r\n")
 	for !resp.Raw && (strings.HasPrefix(s, "{%") || strings.HasPrefix(s, "{{#")) {
-		_, end := syntax.NextTag(s)
+		_, end := tags.Next(s)
 		s = strings.TrimLeft(s[end:], " \t\r\n")
 	}
 	if !resp.Raw && strings.HasPrefix(s, "{{") {

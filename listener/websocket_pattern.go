@@ -10,6 +10,7 @@ import (
 	"strings"
 
 	"mockserver/config/syntax"
+	"mockserver/internal/tags"
 	"mockserver/matcher"
 	"mockserver/renderer"
 )
@@ -97,7 +98,7 @@ func faultOf(err error) string {
 // quoteTags makes a JSON text of one with placeholders: each stands for {{}} then, in
 // quotes where it stood outside of a string.
 func quoteTags(text string) string {
-	if syntax.TagStart(text) == len(text) {
+	if tags.Start(text) == len(text) {
 		return text
 	}
 	var out strings.Builder
@@ -106,7 +107,7 @@ func quoteTags(text string) string {
 		n := 1
 		switch {
 		case strings.HasPrefix(text[i:], "{{"):
-			if begin, end := syntax.NextTag(text[i:]); begin == 0 {
+			if begin, end := tags.Next(text[i:]); begin == 0 {
 				out.WriteString(map[bool]string{true: "{{}}", false: `"{{}}"`}[inside])
 				i += end
 				continue
@@ -174,7 +175,7 @@ func shapeOfValue(value any) shape {
 // among letters for any letters.
 func shapeOfText(text string) shape {
 	s := shape{kind: matcher.String, text: text}
-	switch begin, end := syntax.NextTag(text); {
+	switch begin, end := tags.Next(text); {
 	case begin == end:
 		return s
 	case begin == 0 && end == len(text) && text[1] == '{':
@@ -182,7 +183,7 @@ func shapeOfText(text string) shape {
 	}
 	var like strings.Builder
 	for rest := text; ; {
-		begin, end := syntax.NextTag(rest)
+		begin, end := tags.Next(rest)
 		like.WriteString(regexp.QuoteMeta(rest[:begin]))
 		if begin == end {
 			break

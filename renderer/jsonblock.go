@@ -6,6 +6,7 @@ import (
 	"slices"
 
 	"mockserver/config/syntax"
+	"mockserver/internal/tags"
 	"mockserver/matcher"
 )
 
@@ -83,7 +84,7 @@ func (t *Template) checkBlocks(text syntax.Text) syntax.Problems {
 // describe says where the block of a choice stands and when the choice is made.
 func (c choice) describe(text string) (offset int, when string) {
 	spelling := func(offset int) string {
-		_, end := syntax.NextTag(text[offset:])
+		_, end := tags.Next(text[offset:])
 		return text[offset : offset+end]
 	}
 	switch offset = c.block.offset; {

@@ -4,7 +4,7 @@ import (
 	"slices"
 	"strings"
 
-	"mockserver/config/syntax"
+	"mockserver/internal/tags"
 	"mockserver/internal/wording"
 )
 
@@ -88,7 +88,7 @@ func (p *parser) nodes(depth int) ([]node, tag) {
 			return nodes, tag{}
 		}
 		rest := p.text.Value[p.pos:]
-		at := syntax.TagStart(rest)
+		at := tags.Start(rest)
 		p.warnOfComments(rest[:at])
 		if at == len(rest) {
 			nodes = p.literal(nodes, rest)
@@ -172,7 +172,7 @@ func (p *parser) tag(offset int) (tag, bool) {
 		t.word, t.behind = unknownBlock, offset+1
 		return t, true
 	}
-	begin, end := syntax.NextTag(value[offset:])
+	begin, end := tags.Next(value[offset:])
 	if begin != 0 {
 		p.fail(offset, "%s is not closed: %s is missing (for a literal %s write {%% raw %%} … {%% endraw %%}, or template: false)",
 			opening, closing, opening)
@@ -244,7 +244,7 @@ func braceWord(t tag, inside string) tag {
 // raw takes everything up to {% endraw %} as it is.
 func (p *parser) raw(nodes []node, t tag) []node {
 	inside := p.text.Value[p.pos:]
-	end := syntax.RawEnd(inside)
+	end := tags.RawEnd(inside)
 	if end == len(inside) {
 		p.fail(t.offset, "{%% raw %%} is not closed: {%% endraw %%} is missing")
 		p.pos = len(p.text.Value)

@@ -3,9 +3,9 @@ package syntax
 import (
 	"errors"
 	"fmt"
-	"strings"
 	"unicode/utf8"
 
+	"mockserver/internal/tags"
 	"mockserver/internal/wording"
 )
 
@@ -81,7 +81,7 @@ func (w *jsonWriter) text(t *Text) {
 	w.out = append(w.out, '"')
 	s := t.Value
 	var origin *Text // a copy: t keeps the nodes of its file in memory
-	if !w.raw && HasTags(s) {
+	if !w.raw && tags.In(s) {
 		kept := *t
 		origin = &kept
 		w.mark(origin, 0)
@@ -90,14 +90,14 @@ func (w *jsonWriter) text(t *Text) {
 	for s != "" {
 		begin, end := len(s), len(s)
 		if !w.raw {
-			begin, end = NextTag(s)
+			begin, end = tags.Next(s)
 		}
 		w.escape(s[:begin], origin, len(t.Value)-len(s))
 		w.out = append(w.out, s[begin:end]...)
-		tag := s[begin:end]
+		inside := tags.Word(s[begin:end])
 		s = s[end:]
-		if TagWord(tag) == "raw" {
-			end := RawEnd(s)
+		if inside == "raw" {
+			end := tags.RawEnd(s)
 			w.escape(s[:end], origin, len(t.Value)-len(s))
 			s = s[end:]
 		}
@@ -134,16 +134,4 @@ func (w *jsonWriter) mark(origin *Text, from int) {
 	if origin != nil {
 		w.marks = append(w.marks, mark{at: len(w.out), text: origin, from: from})
 	}
-}
-
-// HasTags tells whether a text is a template rather than fixed.
-func HasTags(s string) bool { return TagStart(s) < len(s) }
-
-// TagWord returns the trimmed inside of a {% … %} tag, "" for any other.
-func TagWord(tag string) string {
-	inside, ok := strings.CutPrefix(tag, "{%")
-	if !ok {
-		return ""
-	}
-	return strings.TrimSpace(strings.TrimSuffix(inside, "%}"))
 }

@@ -10,9 +10,6 @@ import (
 	"unicode/utf8"
 )
 
-// MaxFileSize bounds one file of a configuration, in bytes.
-const MaxFileSize = 64 << 20
-
 // source is the text of one file, and where its lines begin.
 type source struct {
 	file   string

@@ -5,6 +5,8 @@ import (
 	"encoding/json"
 	"strings"
 	"testing"
+
+	"mockserver/internal/tags"
 )
 
 func (s *source) holds(pos Pos) bool {
@@ -76,7 +78,7 @@ func FuzzJSONBody(f *testing.F) {
 		if !json.Valid([]byte(got)) {
 			t.Fatalf("%q becomes %q, which is no JSON", body, got)
 		}
-		if tagged := docs[0].JSON(false, func(*Node, string) {}).Value; !HasTags(body) && !HasTags(got) && tagged != got {
+		if tagged := docs[0].JSON(false, func(*Node, string) {}).Value; !tags.In(body) && !tags.In(got) && tagged != got {
 			t.Errorf("%q: without tags %q, raw %q", body, tagged, got)
 		}
 		if !json.Valid([]byte(src.text)) {

@@ -14,7 +14,7 @@ import (
 // maxUnfolded bounds what the aliases of one file stand for, were they written
 // out: as much as a file may hold. A node counts nodeWeight and its text.
 const (
-	maxUnfolded = MaxFileSize
+	maxUnfolded = 64 << 20
 	nodeWeight  = 64
 )
 

@@ -24,6 +24,7 @@ import (
 	"time"
 
 	"mockserver/config"
+	"mockserver/config/settings"
 	"mockserver/listener"
 	"mockserver/listener/runs"
 	"mockserver/listener/verdict"
@@ -48,8 +49,8 @@ type Options struct {
 	// Check is what specifications are compiled with to be checked: the options of the server.
 	Check listener.Options
 	// Settings are shown as they are; none of them is a secret.
-	Settings []config.Given
-	Build    config.Build // that runs
+	Settings []settings.Given
+	Build    settings.Build // that runs
 	// Thresholds are how far figures may go before the timing is not trusted; nil is
 	// the defaults.
 	Thresholds verdict.Thresholds

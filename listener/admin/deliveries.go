@@ -7,8 +7,8 @@ import (
 	"strconv"
 	"time"
 
-	"mockserver/config"
 	"mockserver/dispatcher"
+	"mockserver/internal/address"
 	"mockserver/listener/verdict"
 )
 
@@ -60,7 +60,7 @@ func (a *Admin) deliveries(most int) shownDeliveries {
 	list, s.Pending = a.server.PendingWebhooks(most)
 	now := time.Now()
 	for _, p := range list {
-		s.Webhooks = append(s.Webhooks, shownDelivery{p.ID, p.Webhook, p.Method, config.WithoutUser(p.URL), p.Due.UTC(), verdict.Milliseconds(p.Due.Sub(now)), p.Attempt, p.InFlight, p.LastError})
+		s.Webhooks = append(s.Webhooks, shownDelivery{p.ID, p.Webhook, p.Method, address.WithoutUser(p.URL), p.Due.UTC(), verdict.Milliseconds(p.Due.Sub(now)), p.Attempt, p.InFlight, p.LastError})
 	}
 	return s
 }

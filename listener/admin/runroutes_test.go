@@ -11,6 +11,7 @@ import (
 	"testing"
 
 	"mockserver/config"
+	"mockserver/config/settings"
 	"mockserver/listener"
 	"mockserver/listener/record"
 	"mockserver/listener/runs"
@@ -31,7 +32,7 @@ func TestRuns_OverHTTP(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	a, err := Start(server, Options{Address: "127.0.0.1:0", Build: config.Build{Version: "v9"}})
+	a, err := Start(server, Options{Address: "127.0.0.1:0", Build: settings.Build{Version: "v9"}})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -8,7 +8,7 @@ import (
 	"strings"
 	"time"
 
-	"mockserver/config"
+	"mockserver/config/settings"
 	"mockserver/listener/verdict"
 )
 
@@ -18,7 +18,7 @@ var ErrThreshold = verdict.ErrThreshold
 // OpenAs opens the admin address that the settings of the program ask for, with what else
 // opts say; nil when they ask for none, with a warning of those that need it. The error is in the verdict's thresholds, which
 // are read anyway, and has ErrThreshold in it then, or is that of Open.
-func OpenAs(settings config.Settings, opts Options) (*Admin, error) {
+func OpenAs(settings settings.Settings, opts Options) (*Admin, error) {
 	thresholds, err := verdict.ParseThresholds(settings.Verdict)
 	if err != nil || settings.Command != "serve" {
 		return nil, err
@@ -39,7 +39,7 @@ func OpenAs(settings config.Settings, opts Options) (*Admin, error) {
 
 // warnOfIdle says which settings were given that mean nothing without the admin address.
 // They may stand in an environment that is shared, so they are no mistakes.
-func warnOfIdle(settings config.Settings, log *slog.Logger) {
+func warnOfIdle(settings settings.Settings, log *slog.Logger) {
 	var idle []string
 	for _, given := range settings.Given() {
 		if !given.Default && slices.Contains([]string{"--admin-token", "--journal-sample", "--journal-size", "--verdict"}, given.Flag) {

@@ -4,7 +4,7 @@ import (
 	"net/http"
 	"time"
 
-	"mockserver/config"
+	"mockserver/config/settings"
 	"mockserver/listener/record"
 	"mockserver/listener/verdict"
 )
@@ -117,16 +117,16 @@ func (a *Admin) showUnmatched(w http.ResponseWriter, _ *http.Request) {
 
 // shownConfig is how the program was started, and what it serves.
 type shownConfig struct {
-	Version   string          `json:"version" doc:"of the program"`
-	Commit    string          `json:"commit" doc:"that the program was built of; empty if not known"`
-	URL       string          `json:"url" doc:"of the mocks"`
-	Settings  []config.Given  `json:"settings" doc:"each of the program, without secrets"`
-	Endpoints []shownEndpoint `json:"endpoints" doc:"in the order in which they are declared, then the WebSockets"`
+	Version   string           `json:"version" doc:"of the program"`
+	Commit    string           `json:"commit" doc:"that the program was built of; empty if not known"`
+	URL       string           `json:"url" doc:"of the mocks"`
+	Settings  []settings.Given `json:"settings" doc:"each of the program, without secrets"`
+	Endpoints []shownEndpoint  `json:"endpoints" doc:"in the order in which they are declared, then the WebSockets"`
 }
 
 // showConfig answers with how the program was started, and what it serves.
 func (a *Admin) showConfig(w http.ResponseWriter, _ *http.Request) {
 	answer(w, http.StatusOK, shownConfig{
-		a.opts.Build.Version, a.opts.Build.Commit, a.server.URL(), append([]config.Given{}, a.opts.Settings...), a.withRequests(a.shownEndpoints()),
+		a.opts.Build.Version, a.opts.Build.Commit, a.server.URL(), append([]settings.Given{}, a.opts.Settings...), a.withRequests(a.shownEndpoints()),
 	})
 }

@@ -8,7 +8,7 @@ import (
 	"strings"
 	"time"
 
-	"mockserver/config"
+	"mockserver/internal/secret"
 	"mockserver/listener/reply"
 	"mockserver/matcher"
 	"mockserver/renderer"
@@ -124,16 +124,16 @@ func cutText(b []byte, most int) string { return string(b[:min(len(b), most)]) }
 // text, of which the lines are parts: many small ones would cost more than all else.
 func (m *Message) headers(all iter.Seq2[[]byte, []byte], normal bool) {
 	lines, size, room := 0, 0, keptPart
-	var secret [keptPart / headerSize]bool // of each line
+	var hidden [keptPart / headerSize]bool // of each line
 	for name, value := range all {
 		if room -= len(name) + len(value) + headerSize; room < 0 {
 			m.Cut = true
 			break
 		}
 		size += len(name) + len(value)
-		if config.IsSecretHeader(name) && !isNoSecret(value) {
-			secret[lines] = true
-			size += len(config.SecretShown) - len(value) // no room for what is not shown: it may be long
+		if secret.IsHeader(name) && !isNoSecret(value) {
+			hidden[lines] = true
+			size += len(secret.Shown) - len(value) // no room for what is not shown: it may be long
 		}
 		lines++
 	}
@@ -149,8 +149,8 @@ func (m *Message) headers(all iter.Seq2[[]byte, []byte], normal bool) {
 		if normal {
 			normalName(text[begin:])
 		}
-		if secret[len(m.Header)] {
-			text = append(text, config.SecretShown...)
+		if hidden[len(m.Header)] {
+			text = append(text, secret.Shown...)
 		} else {
 			text = append(text, value...)
 		}
@@ -193,7 +193,7 @@ func (x *Exchange) unknown() *renderer.Unknown {
 		for _, line := range x.Request.Header {
 			switch {
 			case !strings.EqualFold(line[0], name):
-			case line[1] == config.SecretShown && config.IsSecretHeader(name):
+			case line[1] == secret.Shown && secret.IsHeader(name):
 				return renderer.HeaderHidden
 			default:
 				return renderer.HeaderWhole

@@ -14,6 +14,7 @@ import (
 	"golang.org/x/net/html"
 
 	"mockserver/config"
+	"mockserver/config/settings"
 	"mockserver/dispatcher"
 	"mockserver/internal/histogram"
 	"mockserver/listener/record"
@@ -74,7 +75,7 @@ func (s *scene) Unmatched() []record.Miss { return s.misses }
 // runs are those of the scene, and what samples it.
 func (s *scene) runs() (*Runs, *verdict.Sampler) {
 	sampler := verdict.New(s, nil, slog.New(slog.DiscardHandler))
-	return New(sampler, s, config.Build{Version: "v1"}), sampler
+	return New(sampler, s, settings.Build{Version: "v1"}), sampler
 }
 
 // bare is runs of a server that does nothing.

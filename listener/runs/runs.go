@@ -11,6 +11,7 @@ import (
 	"sync"
 
 	"mockserver/config"
+	"mockserver/config/settings"
 	"mockserver/listener/record"
 	"mockserver/listener/verdict"
 )
@@ -34,7 +35,7 @@ type Runs struct {
 }
 
 // New keeps the runs of a server, of which the sampler tells each sample.
-func New(sampler *verdict.Sampler, server Server, build config.Build) *Runs {
+func New(sampler *verdict.Sampler, server Server, build settings.Build) *Runs {
 	r := &Runs{sampler: sampler, server: server, program: Program{Version: build.Version, Commit: build.Commit, Go: runtime.Version()}}
 	sampler.Observe(r)
 	return r

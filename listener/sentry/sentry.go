@@ -22,8 +22,8 @@ import (
 
 	sentrygo "github.com/getsentry/sentry-go"
 
-	"mockserver/config/syntax"
 	"mockserver/fetcher"
+	"mockserver/internal/tags"
 )
 
 // Limits of error reports.
@@ -238,9 +238,9 @@ func withoutSecrets(declared string) string {
 // inTag tells whether the byte at that place of a text may stand in a tag of a template.
 func inTag(text string, at int) bool {
 	for from := 0; ; {
-		begin, end := syntax.NextTag(text[from:])
+		begin, end := tags.Next(text[from:])
 		if closed := begin < end; !closed {
-			return at >= from+syntax.TagStart(text[from:])
+			return at >= from+tags.Start(text[from:])
 		}
 		if at < from+end {
 			return at >= from+begin

@@ -1,9 +1,11 @@
-package config
+package settings
 
 import (
 	"fmt"
 	"slices"
 	"strings"
+
+	"mockserver/internal/flags"
 )
 
 // command is one of the things that the program does.
@@ -33,9 +35,9 @@ var commands = []command{
 // serveFlags are all flags but those of other commands.
 func serveFlags() []string {
 	var names []string
-	for _, row := range settings {
-		if row.env != "" && row.flag != "export-format" {
-			names = append(names, row.flag)
+	for _, f := range table {
+		if f.Env != "" && f.Name != "export-format" {
+			names = append(names, f.Name)
 		}
 	}
 	return names
@@ -69,14 +71,14 @@ func Usage(name string) string {
 			fmt.Fprintf(&b, "  %-10s %s\n", c.name, c.doc)
 		}
 		b.WriteString("\nA FILE is the same as --config FILE. mockserver COMMAND -h lists the flags of a command.\n")
-		writeFlags(&b, func(setting) bool { return true })
+		writeFlags(&b, func(flags.Flag[Settings]) bool { return true })
 	} else {
 		b.WriteString("usage: mockserver " + c.name)
 		if c.files {
 			b.WriteString(" [FILE...]")
 		}
 		b.WriteString(" [FLAGS]\n\n" + strings.ToUpper(c.doc[:1]) + c.doc[1:] + ".\n")
-		writeFlags(&b, func(row setting) bool { return row.flag == "help" || slices.Contains(c.flags, row.flag) })
+		writeFlags(&b, func(f flags.Flag[Settings]) bool { return f.Name == "help" || slices.Contains(c.flags, f.Name) })
 	}
 	if c == nil || c.files {
 		b.WriteString("\nWithout FILE, --config and --mocks the configuration is $XDG_CONFIG_HOME/mockserver.yml,\n" +
@@ -89,39 +91,23 @@ func Usage(name string) string {
 }
 
 // writeFlags lists the flags that are asked for.
-func writeFlags(b *strings.Builder, listed func(setting) bool) {
+func writeFlags(b *strings.Builder, listed func(f flags.Flag[Settings]) bool) {
 	b.WriteString("\nflags (a flag takes precedence over its variable, a variable over the default):\n")
-	for _, row := range settings {
-		if !listed(row) {
-			continue
-		}
-		name := "    --" + row.flag
-		if row.short != "" {
-			name = "-" + row.short + ", --" + row.flag
-		}
-		if row.value != "" {
-			name += " " + row.value
-		}
-		fmt.Fprintf(b, "  %-33s %s%s\n", name, row.doc, row.origin())
-	}
+	unlisted := func(f flags.Flag[Settings]) bool { return !listed(f) }
+	slices.DeleteFunc(slices.Clone(table), unlisted).Write(b, 33, origin)
 }
 
-// origin is " (CONFIG, default 8000)".
-func (s setting) origin() string {
-	var parts []string
-	if s.env != "" {
-		parts = append(parts, s.env)
-	}
+// origin is " (PORT, default 8000)".
+func origin(f flags.Flag[Settings]) string {
 	switch {
-	case s.initial != "":
-		parts = append(parts, "default "+s.initial)
-	case s.env != "" && s.value == "":
-		parts = append(parts, "default false")
-	case s.env != "" && s.flag != "config":
-		parts = append(parts, "default none")
-	}
-	if len(parts) == 0 {
+	case f.Env == "":
 		return ""
+	case f.Initial != "":
+		return " (" + f.Env + ", default " + f.Initial + ")"
+	case f.Value == "":
+		return " (" + f.Env + ", default false)"
+	case f.Name == "config":
+		return " (" + f.Env + ")"
 	}
-	return " (" + strings.Join(parts, ", ") + ")"
+	return " (" + f.Env + ", default none)"
 }

@@ -1,4 +1,4 @@
-package config
+package settings
 
 import (
 	"strings"
@@ -7,7 +7,7 @@ import (
 
 func TestSettings_GivenAreShownWithoutSecrets(t *testing.T) {
 	env := map[string]string{"MOCKSERVER_ADMIN_TOKEN": "hidden-1", "PORT": "81", "MOCKSERVER_GRACE": ""}
-	s, err := ReadSettings([]string{"-c", "a.yml", "--config=b.yml", "--sentry-dsn", "https://hidden-2@h/1", "--no-cors"}, func(name string) string { return env[name] })
+	s, err := Read([]string{"-c", "a.yml", "--config=b.yml", "--sentry-dsn", "https://hidden-2@h/1", "--no-cors"}, func(name string) string { return env[name] })
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -44,42 +44,15 @@ func TestSettings_AddressesAndTokens(t *testing.T) {
 		"": false, "8001": false, "127.0.0.1": false, "127.0.0.1:": false, "127.0.0.1:65536": false, "127.0.0.1:-1": false,
 		"http://127.0.0.1:8001": false, "::1:8001": false, "a b:1": false, "*:1": false, "??": false, "h:http": false,
 	} {
-		_, err := ReadSettings([]string{"--admin=" + text}, func(string) string { return "" })
+		_, err := Read([]string{"--admin=" + text}, func(string) string { return "" })
 		if (err == nil) != fine {
 			t.Errorf("--admin=%s: %v", text, err)
 		}
 	}
 	for text, fine := range map[string]bool{"": false, "x": true, "A-Za~!\"": true, "a b": false, "\x7f": false, "a\n": false, "é": false} {
-		_, err := ReadSettings([]string{"--admin-token=" + text}, func(string) string { return "" })
+		_, err := Read([]string{"--admin-token=" + text}, func(string) string { return "" })
 		if (err == nil) != fine || err != nil && text != "" && strings.Contains(err.Error(), text) {
 			t.Errorf("--admin-token=%q: %v", text, err)
-		}
-	}
-}
-
-func TestParse_ASingleEndpointMayStandAlone(t *testing.T) {
-	for name, text := range map[string]string{
-		"a.yml":  "endpoint:\n  path: /a\n  response: {status: 299}\n",
-		"b.json": "{\"endpoint\":\n  {\"path\": \"/a\", \"response\": {\"status\": 299}}}",
-		"c.edn":  "{:endpoint {:path \"/a\" :response {:status 299}}}",
-		"d.yml":  "- endpoint: {path: /a, response: {status: 299}}\n",
-	} {
-		spec := Loader{Single: true}.Parse(name, []byte(text))
-		if len(spec.Problems) > 0 || len(spec.Endpoints) != 1 || spec.Endpoints[0].Response.Status != 299 {
-			t.Errorf("%s: %v, %+v", name, spec.Problems, spec.Endpoints)
-		}
-		wrong := Loader{Single: true}.Parse(name, []byte(strings.Replace(text, "299", "999", 1)))
-		if err := wrong.Problems.Err(); err == nil || !strings.Contains(err.Error(), "[0].endpoint.response.status") || !strings.HasPrefix(err.Error(), name+":") {
-			t.Errorf("%s: %v", name, err)
-		}
-	}
-	for name, text := range map[string]string{
-		"a.yml": "endpoint: {path: /a, response: {}}\n",
-		"b.yml": "{endpoint: {path: /a, response: {}}, websocket: {path: /w}}\n",
-		"c.yml": "endpoints: []\n",
-	} {
-		if spec := (Loader{Single: name != "a.yml"}).Parse(name, []byte(text)); spec.Problems.Err() == nil {
-			t.Errorf("%s: %q is accepted", name, text)
 		}
 	}
 }

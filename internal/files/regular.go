@@ -1,4 +1,6 @@
-package config
+// Package files opens and lists what configurations are read from: regular files, and
+// directories of them.
+package files
 
 import (
 	"errors"
@@ -10,15 +12,15 @@ import (
 // a pipe, a socket or a device.
 var ErrNotRegular = errors.New("it is not a regular file")
 
-// OpenRegular opens a regular file for reading, and returns what it is as of
+// Open opens a regular file for reading, and returns what it is as of
 // then. Anything else gives ErrNotRegular and what it is instead; opening never
 // waits, as that of a pipe would for its writer. The caller closes the file.
-func OpenRegular(path string) (*os.File, fs.FileInfo, error) {
+func Open(path string) (*os.File, fs.FileInfo, error) {
 	return openRegular(os.Stat, os.OpenFile, path)
 }
 
-// OpenRegularIn is OpenRegular of a name below root, which it cannot leave.
-func OpenRegularIn(root *os.Root, name string) (*os.File, fs.FileInfo, error) {
+// OpenIn is Open of a name below root, which it cannot leave.
+func OpenIn(root *os.Root, name string) (*os.File, fs.FileInfo, error) {
 	return openRegular(root.Stat, root.OpenFile, name)
 }
 
@@ -26,7 +28,7 @@ func OpenRegularIn(root *os.Root, name string) (*os.File, fs.FileInfo, error) {
 // again afterwards, since the file may have been swapped.
 func openRegular(
 	stat func(string) (fs.FileInfo, error),
-	open func(string, int, fs.FileMode) (*os.File, error),
+	openFile func(string, int, fs.FileMode) (*os.File, error),
 	name string,
 ) (*os.File, fs.FileInfo, error) {
 	info, err := stat(name)
@@ -36,7 +38,7 @@ func openRegular(
 	if !info.Mode().IsRegular() {
 		return nil, info, ErrNotRegular
 	}
-	f, err := open(name, openFlags, 0)
+	f, err := openFile(name, openFlags, 0)
 	if err != nil {
 		return nil, nil, err
 	}

@@ -1,16 +1,16 @@
-package config
+// Package watch tells of changes to the files of a configuration.
+package watch
 
 import (
 	"context"
 	"crypto/sha256"
 	"io"
-	"io/fs"
-	"os"
 	"slices"
 	"sync"
 	"time"
 
 	"mockserver/config/syntax"
+	"mockserver/internal/files"
 )
 
 // Watcher tells of changes to files, and to the files in directories.
@@ -31,12 +31,12 @@ type Watcher struct {
 
 // disk is how files are looked at.
 type disk struct {
-	look func(name string) look
+	look func(name string) files.Look
 	list func(dir string) ([]string, error)
 	hash func(name string) (hash [sha256.Size]byte, ok bool)
 }
 
-// NewWatcher looks at the files for the first time: changes count from now on.
+// New looks at the files for the first time: changes count from now on.
 // Make it before the files are read, so that no change is missed.
 //
 // It asks names at each look, so the set may change: from when a name is first
@@ -46,15 +46,15 @@ type disk struct {
 // reads, and is listed at each look, so that files that come and go are changes.
 // Names is called by one goroutine at a time, that of Run or of a caller of
 // Refresh; it must not call the watcher.
-func NewWatcher(names func() []string) *Watcher {
-	w := newWatcher(names)
+func New(names func() []string) *Watcher {
+	w := unlooked(names)
 	w.step(time.Now())
 	return w
 }
 
-// newWatcher is NewWatcher without the first look.
-func newWatcher(names func() []string) *Watcher {
-	return &Watcher{names: names, disk: disk{look: lookAt, list: listDirectory, hash: hashFile}}
+// unlooked is New without the first look.
+func unlooked(names func() []string) *Watcher {
+	return &Watcher{names: names, disk: disk{look: files.LookAt, list: list, hash: hashFile}}
 }
 
 // Run polls every interval and calls changed after each change, until ctx ends.
@@ -91,19 +91,11 @@ func (w *Watcher) Refresh() {
 
 // watched is one file, or one directory.
 type watched struct {
-	dir   string    // the directory named that it was found in; "" for one that is named itself
-	last  look      // at the last poll
-	known look      // when its content was read
-	read  time.Time // when that was
+	dir   string     // the directory named that it was found in; "" for one that is named itself
+	last  files.Look // at the last poll
+	known files.Look // when its content was read
+	read  time.Time  // when that was
 	holds content
-}
-
-// look is what a file looks like from outside. A nil info is a file that is not
-// there, or cannot be asked; where it was listed it is there all the same, as a
-// symlink that leads nowhere is.
-type look struct {
-	info   fs.FileInfo
-	listed bool
 }
 
 // content is what a file holds: the hash of its bytes, or that there are none to
@@ -114,31 +106,21 @@ type content struct {
 	hash     [sha256.Size]byte
 }
 
-func (l look) same(m look) bool {
-	if l.info == nil || m.info == nil {
-		return l.info == nil && m.info == nil && l.listed == m.listed
-	}
-	return os.SameFile(l.info, m.info) && l.info.Size() == m.info.Size() &&
-		l.info.Mode() == m.info.Mode() && l.info.ModTime().Equal(m.info.ModTime())
-}
-
-func lookAt(name string) look {
-	info, err := os.Stat(name)
-	if err != nil {
-		return look{}
-	}
-	return look{info: info}
+// list returns the files of a directory that are read.
+func list(dir string) ([]string, error) {
+	paths, _, err := files.List(dir, syntax.Reads)
+	return paths, err
 }
 
 // hashFile hashes a regular file.
 func hashFile(name string) (hash [sha256.Size]byte, ok bool) {
-	f, _, err := OpenRegular(name)
+	f, _, err := files.Open(name)
 	if err != nil {
 		return hash, false
 	}
 	defer f.Close()
 	h := sha256.New()
-	if _, err := io.Copy(h, io.LimitReader(f, syntax.MaxFileSize+1)); err != nil {
+	if _, err := io.Copy(h, io.LimitReader(f, files.MaxSize+1)); err != nil {
 		return hash, false
 	}
 	h.Sum(hash[:0])
@@ -181,9 +163,9 @@ type poll struct {
 
 // named polls a file or a directory that is named.
 func (p *poll) named(name string) {
-	dir, _ := directoryIn(name)
+	dir, _ := files.Directory(name)
 	l := p.disk.look(dir)
-	if l.info == nil || !l.info.IsDir() {
+	if l.Info == nil || !l.Info.IsDir() {
 		p.file(name, l, p.hold(name, l), nil)
 		return
 	}
@@ -192,7 +174,7 @@ func (p *poll) named(name string) {
 	p.file(name, l, func() content { return content{there: true, readable: err == nil} }, nil)
 	for _, path := range paths {
 		l := p.disk.look(path)
-		l.listed = true
+		l.Listed = true
 		fresh := &watched{dir: name}
 		if !seen {
 			fresh = nil
@@ -213,7 +195,7 @@ func (p *poll) gone(name string, f *watched) {
 
 // file polls a file once. One that was not polled before is taken as it is, or
 // compared with fresh where that is given.
-func (p *poll) file(name string, l look, hold func() content, fresh *watched) {
+func (p *poll) file(name string, l files.Look, hold func() content, fresh *watched) {
 	if p.files[name] != nil {
 		return
 	}
@@ -230,9 +212,9 @@ func (p *poll) file(name string, l look, hold func() content, fresh *watched) {
 }
 
 // hold returns what reads a file.
-func (p *poll) hold(name string, l look) func() content {
+func (p *poll) hold(name string, l files.Look) func() content {
 	return func() content {
-		c := content{there: l.info != nil || l.listed}
+		c := content{there: l.Info != nil || l.Listed}
 		c.hash, c.readable = p.disk.hash(name)
 		return c
 	}
@@ -243,14 +225,14 @@ func (p *poll) hold(name string, l look) func() content {
 const settling = 2 * time.Second
 
 // poll takes another look and tells whether the file holds something else.
-func (f *watched) poll(l look, now time.Time, hold func() content) bool {
-	stable := l.same(f.last)
+func (f *watched) poll(l files.Look, now time.Time, hold func() content) bool {
+	stable := l.Same(f.last)
 	f.last = l
 	if !stable {
 		return false
 	}
-	certain := l.info == nil || f.holds.readable && f.read.Sub(l.info.ModTime()).Abs() > settling
-	if certain && l.same(f.known) {
+	certain := l.Info == nil || f.holds.readable && f.read.Sub(l.Info.ModTime()).Abs() > settling
+	if certain && l.Same(f.known) {
 		return false
 	}
 	holds := hold()

@@ -1,12 +1,11 @@
-package syntax
+// Package tags finds the tags of the template language, {{ … }} and {% … %}, in a text. What
+// stands inside them belongs to package renderer.
+package tags
 
 import "strings"
 
-// The tags of the template language, {{ … }} and {% … %}, as far as reading a
-// configuration has to know them: what stands inside belongs to package renderer.
-
-// TagStart returns where the first tag of s begins, or the length of s.
-func TagStart(s string) int {
+// Start returns where the first tag of s begins, or the length of s.
+func Start(s string) int {
 	for i := 0; i+1 < len(s); i++ {
 		if s[i] == '{' && (s[i+1] == '{' || s[i+1] == '%') {
 			return i
@@ -15,11 +14,11 @@ func TagStart(s string) int {
 	return len(s)
 }
 
-// NextTag returns where the first tag of s begins and where what follows it does.
+// Next returns where the first tag of s begins and where what follows it does.
 // Quoted texts inside a tag may hold what would close it. Both are the length of
 // s where there is no tag, or where it is not closed.
-func NextTag(s string) (begin, end int) {
-	begin = TagStart(s)
+func Next(s string) (begin, end int) {
+	begin = Start(s)
 	if begin == len(s) {
 		return begin, begin
 	}
@@ -62,4 +61,16 @@ func RawEnd(s string) int {
 			return at
 		}
 	}
+}
+
+// In reports whether a text is a template rather than fixed.
+func In(s string) bool { return Start(s) < len(s) }
+
+// Word returns the trimmed inside of a {% … %} tag, "" for any other.
+func Word(tag string) string {
+	inside, ok := strings.CutPrefix(tag, "{%")
+	if !ok {
+		return ""
+	}
+	return strings.TrimSpace(strings.TrimSuffix(inside, "%}"))
 }

@@ -1,4 +1,4 @@
-package config
+package settings
 
 import (
 	"regexp"
@@ -22,10 +22,10 @@ type Stray struct {
 // Kubernetes sets for a service called mockserver are left out: nobody wrote them.
 func StrayVariables(environ []string, known ...string) []Stray {
 	names, words := map[string]string{}, []string{} // by what differs
-	for _, row := range settings {
-		if row.env != "" {
-			word := strings.TrimPrefix(row.env, variablePrefix)
-			names[word], words = row.env, append(words, word)
+	for _, f := range table {
+		if f.Env != "" {
+			word := strings.TrimPrefix(f.Env, variablePrefix)
+			names[word], words = f.Env, append(words, word)
 		}
 	}
 	var strays []Stray

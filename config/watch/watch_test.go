@@ -1,4 +1,4 @@
-package config
+package watch
 
 import (
 	"context"
@@ -10,6 +10,9 @@ import (
 	"testing"
 	"testing/synctest"
 	"time"
+
+	"mockserver/config"
+	"mockserver/internal/files"
 )
 
 // polls drives a watcher without a clock: each poll is an interval later.
@@ -22,7 +25,7 @@ type polls struct {
 
 func newPolls(t *testing.T, names ...string) *polls {
 	p := &polls{t: t, now: time.Now().Add(time.Hour), names: names}
-	p.w = newWatcher(func() []string { return p.names })
+	p.w = unlooked(func() []string { return p.names })
 	p.want("the first poll", false)
 	return p
 }
@@ -46,6 +49,14 @@ func (p *polls) rewrite(path, text string) {
 	if err := os.Chtimes(path, time.Time{}, p.now); err != nil {
 		p.t.Fatal(err)
 	}
+}
+
+// write puts a file into a directory and returns its path.
+func write(t *testing.T, dir, name, text string) string {
+	t.Helper()
+	path := filepath.Join(dir, name)
+	must(t, os.WriteFile(path, []byte(text), 0o600))
+	return path
 }
 
 func must(t *testing.T, err error) {
@@ -103,7 +114,7 @@ func TestAChangeThatLeavesTimeAndSizeAsTheyWere(t *testing.T) {
 	path := write(t, t.TempDir(), "a.yml", "200")
 	written := time.Now()
 	must(t, os.Chtimes(path, time.Time{}, written))
-	p := &polls{t: t, now: written, w: newWatcher(func() []string { return []string{path} })}
+	p := &polls{t: t, now: written, w: unlooked(func() []string { return []string{path} })}
 	p.want("read as soon as it is written", false)
 	must(t, os.WriteFile(path, []byte("201"), 0o600))
 	must(t, os.Chtimes(path, time.Time{}, written))
@@ -178,7 +189,7 @@ func TestRefreshWhileTheWatcherRuns(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		ctx, cancel := context.WithCancel(t.Context())
 		asking, changes := 0, 0
-		w := NewWatcher(func() []string {
+		w := New(func() []string {
 			asking++ // a race unless one asks at a time
 			return []string{path}
 		})
@@ -206,7 +217,7 @@ func TestWatchReportsWithinASecondAndStops(t *testing.T) {
 		stopped := make(chan struct{})
 		go func() {
 			defer close(stopped)
-			NewWatcher(func() []string { return []string{path} }).Run(ctx, 200*time.Millisecond, func() { changes <- time.Now() })
+			New(func() []string { return []string{path} }).Run(ctx, 200*time.Millisecond, func() { changes <- time.Now() })
 		}()
 		synctest.Wait()
 		must(t, os.WriteFile(path, []byte("two"), 0o600))
@@ -411,14 +422,14 @@ func TestPollingManyFilesIsCheap(t *testing.T) {
 	const many = 1000
 	dir := t.TempDir()
 	for i := range many {
-		path := write(t, dir, fmt.Sprintf("%04d.yml", i), at(fmt.Sprintf("/%d", i)))
+		path := write(t, dir, fmt.Sprintf("%04d.yml", i), fmt.Sprintf("- endpoint: {path: /%d, response: {}}\n", i))
 		must(t, os.Chtimes(path, time.Time{}, time.Unix(1000, 0)))
 	}
 	must(t, os.Chtimes(dir, time.Time{}, time.Unix(1000, 0)))
-	w := newWatcher(func() []string { return []string{dir} })
+	w := unlooked(func() []string { return []string{dir} })
 	var looks, lists, hashes int
 	disk := w.disk
-	w.disk.look = func(name string) look { looks++; return disk.look(name) }
+	w.disk.look = func(name string) files.Look { looks++; return disk.look(name) }
 	w.disk.list = func(name string) ([]string, error) { lists++; return disk.list(name) }
 	w.disk.hash = func(name string) ([sha256.Size]byte, bool) { hashes++; return disk.hash(name) }
 	for i, want := range []int{many, 0, 0} {
@@ -427,7 +438,7 @@ func TestPollingManyFilesIsCheap(t *testing.T) {
 			t.Errorf("poll %d: %d looks, %d listings, %d files read; want %d, 1 and %d", i, looks, lists, hashes, many+1, want)
 		}
 	}
-	if spec := Load(dir); len(spec.Endpoints) != many || len(spec.Problems) > 0 {
+	if spec := config.Load(dir); len(spec.Endpoints) != many || len(spec.Problems) > 0 {
 		t.Errorf("%d endpoints, %v", len(spec.Endpoints), spec.Problems)
 	}
 }

@@ -1,4 +1,4 @@
-package config
+package files
 
 import (
 	"cmp"
@@ -10,20 +10,19 @@ import (
 	"slices"
 	"strings"
 
-	"mockserver/config/syntax"
 	"mockserver/internal/wording"
 )
 
 // withSubdirectories ends the name of a directory that is read with its subdirectories.
 const withSubdirectories = "..."
 
-// maxDirectories bounds how many directories one name stands for: all of them are listed
+// maxDirectories bounds how many directories one name stands for. All of them are listed
 // again and again to see changes, and /... is a slip.
 const maxDirectories = 1000
 
-// directoryIn is the directory that a name stands for, "conf" of "conf/...", and whether
+// Directory returns the directory that a name stands for, "conf" for "conf/...", and whether
 // its subdirectories are read too.
-func directoryIn(name string) (dir string, all bool) {
+func Directory(name string) (dir string, all bool) {
 	dir, all = strings.CutSuffix(name, withSubdirectories)
 	switch {
 	case !all:
@@ -39,15 +38,23 @@ func directoryIn(name string) (dir string, all bool) {
 	return dir, true
 }
 
-// LeftOut is what of a directory is not read, though it looks as if it might have been meant.
+// IsListed reports whether a name stands for the files in a directory.
+func IsListed(name string) bool {
+	_, all := Directory(name)
+	return all || isDirectory(name)
+}
+
+func isDirectory(path string) bool {
+	info, err := os.Stat(path)
+	return err == nil && info.IsDir()
+}
+
+// LeftOut is what of a directory is not read, though it may have been meant.
 type LeftOut struct {
 	Directory      string   // as it was given
 	Subdirectories []string // "" where they are read
 	Hidden         []string // files that would be read without the dot that they begin with
 }
-
-// LeftOut says what was not read of the directories that the spec was read from.
-func (s *Spec) LeftOut() []LeftOut { return s.leftOut }
 
 // String is one line about it.
 func (l LeftOut) String() string {
@@ -74,26 +81,14 @@ func firstOf(names []string) string {
 	return strings.Join(shown, ", ")
 }
 
-// listDirectory returns the paths of the files in a directory that are read as
-// configurations, in byte order of their names, for one with subdirectories of their
-// paths seen from it: those with an extension that is read, unless they are hidden by a
-// leading dot, as the parts of a mounted ConfigMap and the swap files of editors are. A
-// symbolic link may still turn out to lead to a directory.
-func listDirectory(name string) ([]string, error) {
-	l, err := walk(name, false)
-	return l.files, err
-}
-
-// leftOut is what listDirectory leaves out.
-func leftOut(name string) LeftOut {
-	l, _ := walk(name, true) // that it cannot be read was said
-	return l.left
-}
-
-// walk goes through a directory; note has it find out what is left out.
-func walk(name string, note bool) (*lister, error) {
-	dir, all := directoryIn(name)
-	l := &lister{all: all, note: note, left: LeftOut{Directory: dir}}
+// List returns the paths of the files in a directory that are read, in byte order of their
+// names, and with subdirectories in byte order of their paths. Reads reports whether a name
+// is that of such a file. Files that a leading dot hides are left out, as are the parts of a
+// mounted ConfigMap and the swap files of editors. A symbolic link may still turn out to
+// lead to a directory.
+func List(name string, reads func(name string) bool) ([]string, LeftOut, error) {
+	dir, all := Directory(name)
+	l := &lister{all: all, reads: reads, left: LeftOut{Directory: dir}}
 	err := l.list(dir)
 	for len(l.links) > 0 && err == nil {
 		next := l.links[0]
@@ -103,16 +98,16 @@ func walk(name string, note bool) (*lister, error) {
 	if all {
 		slices.SortFunc(l.files, func(a, b string) int { return cmp.Compare(filepath.ToSlash(a), filepath.ToSlash(b)) })
 	}
-	return l, err
+	return l.files, l.left, err
 }
 
 // lister collects the files of a directory.
 type lister struct {
 	all   bool // with those of its subdirectories
-	note  bool // left is wanted
+	reads func(name string) bool
 	left  LeftOut
 	files []string
-	links []string      // to directories, which are listed behind what is there itself
+	links []string      // to directories, which are listed after the directory itself
 	seen  []fs.FileInfo // the directories, each of which is listed once: links may go around
 }
 
@@ -147,20 +142,19 @@ func (l *lister) entry(path string, e fs.DirEntry) error {
 		return l.list(path)
 	case l.all && link && isDirectory(path):
 		l.links = append(l.links, path)
-	case !e.IsDir() && syntax.Reads(path):
+	case !e.IsDir() && l.reads(path):
 		l.files = append(l.files, path)
-	case l.note && (e.IsDir() || link && isDirectory(path)):
+	case e.IsDir() || link && isDirectory(path):
 		l.left.Subdirectories = append(l.left.Subdirectories, e.Name())
 	}
 	return nil
 }
 
-// hide notes a hidden file that would be read if it were not, unless it is a part of a
-// mounted ConfigMap.
+// hide notes a hidden file that would be read if it were not hidden, unless it is a part of
+// a mounted ConfigMap.
 func (l *lister) hide(dir string, e fs.DirEntry) {
-	if l.note && !e.IsDir() && !strings.HasPrefix(e.Name(), "..") && syntax.Reads(e.Name()) {
-		path, err := filepath.Rel(l.left.Directory, filepath.Join(dir, e.Name()))
-		if err == nil {
+	if !e.IsDir() && !strings.HasPrefix(e.Name(), "..") && l.reads(e.Name()) {
+		if path, err := filepath.Rel(l.left.Directory, filepath.Join(dir, e.Name())); err == nil {
 			l.left.Hidden = append(l.left.Hidden, path)
 		}
 	}

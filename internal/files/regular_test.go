@@ -1,6 +1,6 @@
 //go:build unix
 
-package config
+package files
 
 import (
 	"errors"
@@ -28,8 +28,8 @@ func TestOnlyRegularFilesAreOpened(t *testing.T) {
 		{"none", fs.ErrNotExist}, {".", ErrNotRegular}, {"pipe", ErrNotRegular}, {"a.yml", nil}, {"link", nil},
 	} {
 		opened := map[string]func() (*os.File, fs.FileInfo, error){
-			"by its path": func() (*os.File, fs.FileInfo, error) { return OpenRegular(filepath.Join(dir, c.name)) },
-			"in its root": func() (*os.File, fs.FileInfo, error) { return OpenRegularIn(root, c.name) },
+			"by its path": func() (*os.File, fs.FileInfo, error) { return Open(filepath.Join(dir, c.name)) },
+			"in its root": func() (*os.File, fs.FileInfo, error) { return OpenIn(root, c.name) },
 		}
 		for how, open := range opened {
 			f, info, err := open()
@@ -46,7 +46,7 @@ func TestOnlyRegularFilesAreOpened(t *testing.T) {
 			f.Close()
 		}
 	}
-	if f, _, err := OpenRegularIn(root, "out"); err == nil {
+	if f, _, err := OpenIn(root, "out"); err == nil {
 		f.Close()
 		t.Error("a link leaves the root")
 	}

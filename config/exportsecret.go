@@ -1,0 +1,51 @@
+package config
+
+import (
+	"mockserver/config/openapi"
+	"mockserver/internal/address"
+	"mockserver/internal/secret"
+)
+
+// hideSecrets takes the secrets out of what was declared of an endpoint: keys of
+// signatures, headers of webhooks that hold secrets, and users of URLs. What clients are
+// sent stays: they are sent it.
+func hideSecrets(n *openapi.Node) {
+	for _, item := range n.List() {
+		hideSecrets(item)
+	}
+	for key, value := range n.Members() {
+		switch key {
+		case "body", "headers", "query": // these have keys of any name
+		case "webhook":
+			hideWebhook(value)
+		case "webhooks":
+			for _, w := range value.List() {
+				hideWebhook(w)
+			}
+		case "external-body":
+			hideUser(value, "path")
+		default:
+			hideSecrets(value)
+		}
+	}
+}
+
+func hideWebhook(w *openapi.Node) {
+	hideUser(w, "url")
+	if sign := w.Get("sign"); sign.Get("secret") != nil {
+		sign.Set("secret", openapi.TextTree(secret.Shown))
+	}
+	headers := w.Get("headers")
+	for name := range headers.Members() {
+		if secret.IsHeader(name) {
+			headers.Set(name, openapi.TextTree(secret.Shown))
+		}
+	}
+}
+
+// hideUser takes the user out of the URL that is the member of a map.
+func hideUser(n *openapi.Node, key string) {
+	if text := n.Get(key).AsText(); text != "" {
+		n.Set(key, openapi.TextTree(address.WithoutUsers(text)))
+	}
+}

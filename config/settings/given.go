@@ -1,0 +1,47 @@
+package settings
+
+import (
+	"mockserver/internal/flags"
+	"mockserver/internal/secret"
+)
+
+// Given is a setting as the process has it, to be shown.
+type Given struct {
+	Flag     string `json:"flag" doc:"--port"`
+	Variable string `json:"variable,omitempty" doc:"of the environment: PORT"`
+	Value    string `json:"value" doc:"as it was written, or the default; empty for none"`
+	Default  bool   `json:"default" doc:"nothing was given"`
+}
+
+// Given lists the settings in the order of the usage. Of secrets it only says whether they
+// were given.
+func (s Settings) Given() []Given {
+	var list []Given
+	for _, f := range table {
+		if f.Env == "" { // it stands for a command
+			continue
+		}
+		value, given := s.texts[f.Name]
+		switch {
+		case !given && f.Value == "":
+			value = "false"
+		case !given:
+			value = f.Initial
+		case f.Secret && value != "":
+			value = secret.Shown
+		}
+		list = append(list, Given{Flag: "--" + f.Name, Variable: f.Env, Value: value, Default: !given})
+	}
+	return list
+}
+
+// note keeps how a setting was given.
+func (s *Settings) note(f flags.Flag[Settings], value string) {
+	if s.texts == nil {
+		s.texts = map[string]string{}
+	}
+	if before, again := s.texts[f.Name]; again { // --config may be given more than once
+		value = before + ", " + value
+	}
+	s.texts[f.Name] = value
+}

@@ -1,0 +1,234 @@
+// Package settings reads the settings of the process: flags, environment variables and
+// defaults.
+package settings
+
+import (
+	"cmp"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"time"
+
+	"mockserver/config"
+	"mockserver/internal/flags"
+)
+
+// Settings are the settings of the process: flags, else environment variables,
+// else defaults.
+type Settings struct {
+	Command string // what to do: "serve", or another of the commands that Usage lists
+	HelpOf  string // of "help", the command that is asked about; "" for the program
+
+	Config []string // the configuration, files and directories; none for the default file
+	Mocks  string   // a further file or directory, joined after Config
+	Format string   // of the log: "println" or "json"
+	Export string   // the form of what export prints: "yaml" or "json"
+
+	Host string // the address to listen on, without a port
+	Port int    // 0 takes a free one
+
+	UnmatchedStatus int // answers every request that nothing matches; 0 for 404 and 405
+	NoCORS          bool
+	TrustForwarded  bool // X-Forwarded-For names the client, for rate limits
+	AccessLog       bool
+	MaxBody         int           // bytes of a request body
+	MaxMessage      int           // bytes of a WebSocket message
+	MaxResponse     int           // bytes of a text that a template makes
+	Validate        bool          // hold requests against the OpenAPI documents
+	AllowRemoteRefs bool          // those may refer to others by http and https URLs
+	Grace           time.Duration // how long stopping waits for requests, and sends webhooks
+
+	MaxPendingWebhooks int    // that may wait
+	WebhookStore       string // a directory; "" for none
+	NoWebhooks         bool   // none is sent
+
+	Seed      *uint64 // of every random choice; nil has none repeat
+	SentryDSN string  // where errors are reported to, as given; "" for nowhere
+
+	Admin         string // host and port of the admin address; "" for none
+	AdminToken    string // that requests to it have to bring; "" for none
+	JournalSample int    // one in so many unremarkable requests is kept; 0 for none
+	JournalSize   int    // bytes that kept requests may take
+	// Verdict is which figures are accepted before the timing is not trusted, as
+	// verdict.ParseThresholds reads it; "" is the defaults.
+	Verdict string
+
+	texts    map[string]string // how each setting was given, by its flag; see Given
+	defaults []string          // where the default configuration is looked for, in order
+}
+
+// table is every setting of the process, in the order of the usage.
+var table = flags.Table[Settings]{
+	{Name: "config", Short: "c", Env: "CONFIG", Value: "PATH", Several: true, Accepts: "the name of a file or a directory",
+		Doc: "the configuration: a file, a directory of files, or DIR/... to include its subdirectories; several are joined in order",
+		Set: func(s *Settings, v string) bool { s.Config = append(s.Config, v); return v != "" }},
+	{Name: "mocks", Short: "m", Env: "MOCKS", Value: "PATH", Accepts: "the name of a file or a directory",
+		Doc: "an OpenAPI document, a mocks file with what its operations answer, or a further configuration; a file or a directory",
+		Set: func(s *Settings, v string) bool { s.Mocks = v; return v != "" }},
+	{Name: "format", Short: "f", Env: "MOCKSERVER_FORMAT", Initial: "println", Value: "FORMAT", Accepts: "println or json",
+		Doc: "the form of the log: println or json",
+		Set: func(s *Settings, v string) bool { s.Format = v; return v == "println" || v == "json" }},
+	{Name: "port", Short: "p", Env: "PORT", Initial: "8000", Value: "PORT", Accepts: "an integer from 0 to 65535",
+		Doc: "the port to listen on; 0 takes a free one",
+		Set: func(s *Settings, v string) bool { return flags.Int(&s.Port, v, 0, 65535) }},
+	{Name: "host", Env: "HOST", Initial: "0.0.0.0", Value: "HOST", Accepts: "an IP address or a host name, without a port",
+		Doc: "the address to listen on",
+		Set: func(s *Settings, v string) bool { return readHost(&s.Host, v) }},
+	{Name: "unmatched-status", Env: "MOCKSERVER_UNMATCHED_STATUS", Value: "STATUS", Accepts: "an integer from 200 to 599",
+		Doc: "the status for requests that no endpoint matches, instead of 404 and 405",
+		Set: func(s *Settings, v string) bool { return flags.Int(&s.UnmatchedStatus, v, 200, 599) }},
+	{Name: "no-cors", Env: "MOCKSERVER_NO_CORS", Accepts: "true or false",
+		Doc: "add no Access-Control headers; OPTIONS is still answered with Allow",
+		Set: func(s *Settings, v string) bool { return flags.Switch(&s.NoCORS, v) }},
+	{Name: "trust-forwarded", Env: "MOCKSERVER_TRUST_FORWARDED", Accepts: "true or false",
+		Doc: "in rate limits, take the first address of X-Forwarded-For as the client's",
+		Set: func(s *Settings, v string) bool { return flags.Switch(&s.TrustForwarded, v) }},
+	{Name: "access-log", Env: "MOCKSERVER_ACCESS_LOG", Accepts: "true or false",
+		Doc: "log every request",
+		Set: func(s *Settings, v string) bool { return flags.Switch(&s.AccessLog, v) }},
+	{Name: "max-body", Env: "MOCKSERVER_MAX_BODY", Initial: "16MiB", Value: "SIZE", Accepts: flags.SizeForm,
+		Doc: "the largest request body",
+		Set: func(s *Settings, v string) bool { return flags.Size(&s.MaxBody, v) }},
+	{Name: "max-message", Env: "MOCKSERVER_MAX_MESSAGE", Initial: "1MiB", Value: "SIZE", Accepts: flags.SizeForm,
+		Doc: "the largest message that a WebSocket accepts, unless it declares another size",
+		Set: func(s *Settings, v string) bool { return flags.Size(&s.MaxMessage, v) }},
+	{Name: "max-response", Env: "MOCKSERVER_MAX_RESPONSE", Initial: "64MiB", Value: "SIZE", Accepts: flags.SizeForm,
+		Doc: "the largest body, header or message that a template may make; a larger response becomes a 500",
+		Set: func(s *Settings, v string) bool { return flags.Size(&s.MaxResponse, v) }},
+	{Name: "validate", Env: "MOCKSERVER_VALIDATE", Accepts: "true or false",
+		Doc: "check requests against the OpenAPI documents, and answer those that do not match 400, 401, 415 or 422",
+		Set: func(s *Settings, v string) bool { return flags.Switch(&s.Validate, v) }},
+	{Name: "allow-remote-refs", Env: "MOCKSERVER_ALLOW_REMOTE_REFS", Accepts: "true or false",
+		Doc: "let OpenAPI documents refer to others by http and https URLs",
+		Set: func(s *Settings, v string) bool { return flags.Switch(&s.AllowRemoteRefs, v) }},
+	{Name: "max-pending-webhooks", Env: "MOCKSERVER_MAX_PENDING_WEBHOOKS", Initial: "1000000", Value: "NUMBER", Accepts: "an integer from 1 to 100000000",
+		Doc: "how many webhooks may wait to be sent; further ones are refused",
+		Set: func(s *Settings, v string) bool { return flags.Int(&s.MaxPendingWebhooks, v, 1, 100_000_000) }},
+	{Name: "webhook-store", Env: "MOCKSERVER_WEBHOOK_STORE", Value: "DIR", Accepts: "the name of a directory",
+		Doc: "a directory in which accepted webhooks survive a crash",
+		Set: func(s *Settings, v string) bool { s.WebhookStore = v; return v != "" }},
+	{Name: "no-webhooks", Env: "MOCKSERVER_NO_WEBHOOKS", Accepts: "true or false",
+		Doc: "send no webhooks; errors in them are still reported",
+		Set: func(s *Settings, v string) bool { return flags.Switch(&s.NoWebhooks, v) }},
+	{Name: "seed", Env: "MOCKSERVER_SEED", Value: "NUMBER", Accepts: "an integer from 0 to 18446744073709551615",
+		Doc: "make every random choice repeat: the n-th request of an endpoint gets the same ones in each run",
+		Set: func(s *Settings, v string) bool { return readSeed(&s.Seed, v) }},
+	{Name: "grace", Env: "MOCKSERVER_GRACE", Initial: "10s", Value: "DURATION", Accepts: "a duration, such as 10s or 500ms, or a number of seconds",
+		Doc: "how long stopping waits for requests in progress, and sends webhooks that fall due",
+		Set: func(s *Settings, v string) bool { return flags.Duration(&s.Grace, v) }},
+	// What is no DSN is for the server to warn of: it harms nothing.
+	{Name: "sentry-dsn", Env: "SENTRY_DSN", Value: "DSN", Secret: true, Accepts: "a DSN",
+		Doc: "report panics and the server's own 5xx responses to this Sentry project",
+		Set: func(s *Settings, v string) bool { s.SentryDSN = v; return true }},
+	{Name: "admin", Env: "MOCKSERVER_ADMIN", Value: "ADDR", Accepts: "an address and a port, such as 127.0.0.1:8001 or :8001",
+		Doc: "serve metrics, the journal, runs and a page about them at this address, such as 127.0.0.1:8001",
+		Set: func(s *Settings, v string) bool { return readAddress(&s.Admin, v) }},
+	{Name: "admin-token", Env: "MOCKSERVER_ADMIN_TOKEN", Value: "TOKEN", Secret: true, Accepts: "a text of visible ASCII characters without blanks",
+		Doc: "what requests to the admin address must present; if none is given and the address is not a loopback address, one is generated and logged",
+		Set: func(s *Settings, v string) bool { return readToken(&s.AdminToken, v) }},
+	{Name: "journal-sample", Env: "MOCKSERVER_JOURNAL_SAMPLE", Initial: "1000", Value: "NUMBER", Accepts: "an integer from 0 to 1000000000",
+		Doc: "for the admin address, keep one of this many unremarkable requests; 1 keeps all, 0 none",
+		Set: func(s *Settings, v string) bool { return flags.Int(&s.JournalSample, v, 0, 1_000_000_000) }},
+	{Name: "journal-size", Env: "MOCKSERVER_JOURNAL_SIZE", Initial: "16MiB", Value: "SIZE", Accepts: flags.SizeForm,
+		Doc: "how much memory the kept requests may take",
+		Set: func(s *Settings, v string) bool { return flags.Size(&s.JournalSize, v) }},
+	// Which reasons there are is known to the admin address, which reads it.
+	{Name: "verdict", Env: "MOCKSERVER_VERDICT", Value: "THRESHOLDS", Accepts: "a list of thresholds, such as own-p99=2ms,machine=off",
+		Doc: "thresholds above which figures are a reason not to trust the timing: own-p99=2ms,machine=off",
+		Set: func(s *Settings, v string) bool { s.Verdict = v; return true }},
+	{Name: "export-format", Env: "MOCKSERVER_EXPORT_FORMAT", Initial: "yaml", Value: "FORMAT", Accepts: "yaml or json",
+		Doc: "the form of what export prints: yaml or json",
+		Set: func(s *Settings, v string) bool { s.Export = v; return v == "yaml" || v == "json" }},
+	{Name: "help", Short: "h", Accepts: "true or false",
+		Doc: "print this text",
+		Set: func(s *Settings, v string) bool { return readCommand(s, "help", v) }},
+	{Name: "version", Short: "v", Accepts: "true or false",
+		Doc: "print the version",
+		Set: func(s *Settings, v string) bool { return readCommand(s, "version", v) }},
+}
+
+// Read reads the settings from the arguments after the program's name and from the
+// environment. The error names every flag and variable that is wrong, a line each. A request
+// for help is granted whatever else is wrong.
+func Read(args []string, getenv func(string) string) (Settings, error) {
+	var s Settings
+	for _, f := range table {
+		if f.Initial != "" {
+			f.Set(&s, f.Initial)
+		}
+	}
+	r := argReader{flags: flags.Reader[Settings]{Flags: table, Into: &s, Help: "mockserver", Words: commandNames(), Note: s.note}}
+	r.flags.Word = r.word
+	r.flags.Read(args)
+	if s.Command == "" {
+		s.Command = "serve"
+	}
+	if s.Command == "help" {
+		s.HelpOf = r.about
+		return s, nil
+	}
+	if c := commandNamed(s.Command); len(r.files) > 0 && c != nil && !c.files {
+		r.flags.Wrong("%q: unexpected, %s takes no files", r.files[0], s.Command)
+	}
+	if s.Command != "version" && s.Command != "schema" {
+		r.flags.Environment(getenv)
+	}
+	s.defaults = defaultFiles(getenv)
+	return s, errors.Join(r.flags.Errs...)
+}
+
+// defaultFiles is where the default configuration is looked for.
+func defaultFiles(getenv func(string) string) []string {
+	const name = "mockserver.yml"
+	var files []string
+	if dir := getenv("XDG_CONFIG_HOME"); dir != "" {
+		files = append(files, filepath.Join(dir, name))
+	}
+	if home := cmp.Or(getenv("HOME"), getenv("USERPROFILE")); home != "" { // Windows has the latter
+		files = append(files, filepath.Join(home, ".config", name))
+	}
+	return files
+}
+
+// Loader reads configurations as the settings say.
+func (s Settings) Loader() config.Loader {
+	l := config.Loader{Validate: s.Validate, AllowRemoteRefs: s.AllowRemoteRefs}
+	if s.Seed != nil {
+		l.Seed = *s.Seed
+	}
+	return l
+}
+
+// Sources returns the files and directories to load, in order: those given, or else
+// the default configuration. The error says where that was looked for, and how to begin.
+func (s Settings) Sources() ([]string, error) {
+	paths := slices.Clone(s.Config)
+	if s.Mocks != "" {
+		paths = append(paths, s.Mocks)
+	}
+	if len(paths) > 0 {
+		return paths, nil
+	}
+	for _, path := range s.defaults {
+		// A file that is there and cannot be looked at is for Load to complain of.
+		if _, err := os.Stat(path); !errors.Is(err, fs.ErrNotExist) {
+			return []string{path}, nil
+		}
+	}
+	looked := "neither XDG_CONFIG_HOME nor HOME says where to look for one"
+	if len(s.defaults) > 0 {
+		looked = "there is no " + strings.Join(s.defaults, " and no ")
+	}
+	return nil, fmt.Errorf("no configuration: no file is given, nor --config or --mocks, and %s\n"+
+		"to begin, write a file api.yml:\n\n%s\nand run: mockserver api.yml", looked, firstFile)
+}
+
+// firstFile is the smallest useful configuration.
+const firstFile = `- endpoint:
+    path: /hello/:name
+    response: {body: '{"hello": "{{path-params.name}}"}'}
+`

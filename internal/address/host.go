@@ -1,0 +1,71 @@
+package address
+
+import (
+	"fmt"
+	"strings"
+
+	"mockserver/internal/wording"
+)
+
+// NameForm is what a declared host looks like, for messages.
+const NameForm = "a name such as api.example.com or *.example.com"
+
+// NamePattern is a regular expression, in what ECMAScript and RE2 have in common, that holds
+// of all that NameFault accepts, in any case, and of little else.
+const (
+	NamePattern  = `^(\*\.)?` + labelPattern + `(\.` + labelPattern + `)*$`
+	labelPattern = `[A-Za-z0-9_]([A-Za-z0-9_-]{0,61}[A-Za-z0-9_])?`
+)
+
+// NameFault checks a host in lower case.
+func NameFault(host string) string {
+	const accepted = NameForm + " is accepted"
+	shown := wording.Clip(host)
+	name := strings.TrimPrefix(host, "*.")
+	switch {
+	case host == "*":
+		return "* alone is no host; leave host out to answer for any"
+	case strings.Contains(host, "://"):
+		return fmt.Sprintf("%q is a URL; %s", shown, accepted)
+	case strings.Contains(host, ":"):
+		return fmt.Sprintf("%q has a port, which a host is compared without; leave the port out", shown)
+	case host != strings.ToLower(host):
+		return fmt.Sprintf("%q is not in lower case", shown)
+	case strings.Contains(name, "*"):
+		return fmt.Sprintf("%q has a * elsewhere than in front; %s", shown, accepted)
+	case len(name) > 253:
+		return "the host is longer than 253 characters; " + accepted
+	}
+	for label := range strings.SplitSeq(name, ".") {
+		if what := labelFault(label); what != "" {
+			return fmt.Sprintf("%q %s; %s", shown, what, accepted)
+		}
+	}
+	return ""
+}
+
+// labelFault checks what stands between two dots of a host.
+func labelFault(label string) string {
+	switch {
+	case label == "":
+		return "has nothing between two dots, or at an end"
+	case len(label) > 63:
+		return "has a part longer than 63 characters"
+	case label[0] == '-' || label[len(label)-1] == '-':
+		return "has a part that begins or ends with -"
+	}
+	for _, r := range label {
+		if r >= 0x80 {
+			return "holds letters beyond ASCII, which requests send in their xn-- form"
+		}
+		if b := byte(r); !IsLetterOrDigit(b) && b != '-' && b != '_' {
+			return fmt.Sprintf("holds %q", r)
+		}
+	}
+	return ""
+}
+
+// IsLetterOrDigit reports whether a byte is one of ASCII.
+func IsLetterOrDigit(b byte) bool {
+	return 'a' <= b|0x20 && b|0x20 <= 'z' || '0' <= b && b <= '9'
+}

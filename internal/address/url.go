@@ -1,0 +1,252 @@
+// Package address is the grammar of URLs that the server requests, and of the names of hosts.
+package address
+
+import (
+	"bytes"
+	"fmt"
+	"net/netip"
+	"net/url"
+	"slices"
+	"strings"
+	"unicode/utf8"
+
+	"mockserver/internal/tags"
+	"mockserver/internal/wording"
+)
+
+// standIn stands in an authority for a placeholder, of which nothing is known.
+const standIn = 0
+
+// TemplateFault says what keeps a template from rendering to a URL that can be
+// requested, and at which byte: what stands between its placeholders, and its host
+// and port as far as no placeholder makes them. It is "" when nothing does. What is
+// rendered is for URLFault.
+func TemplateFault(text string) (offset int, what string) {
+	for offset, literal := range Literals(text) {
+		if i, what := letterFault([]byte(literal), offset+len(literal) == len(text)); what != "" {
+			return offset + i, what
+		}
+	}
+	if authority, ok := authorityOf(text); ok {
+		if what := authorityFault([]byte(authority)); what != "" {
+			return 0, fmt.Sprintf("%q is not a valid URL: %s", Shown(text), what)
+		}
+	}
+	return 0, ""
+}
+
+// Literals are the parts of a template between its tags, with their offsets.
+func Literals(text string) func(yield func(int, string) bool) {
+	return func(yield func(int, string) bool) {
+		for at := 0; at < len(text); {
+			begin, end := tags.Next(text[at:])
+			if begin > 0 && !yield(at, text[at:at+begin]) {
+				return
+			}
+			inside := tags.Word(text[at+begin : at+end])
+			at += end
+			if inside != "raw" {
+				continue
+			}
+			if end := tags.RawEnd(text[at:]); end > 0 {
+				if !yield(at, text[at:at+end]) {
+					return
+				}
+				at += end
+			}
+		}
+	}
+}
+
+// letterFault returns where a part of a URL holds what none may, and what it is.
+// last tells that nothing follows.
+func letterFault(part []byte, last bool) (offset int, what string) {
+	for i := 0; i < len(part); i++ {
+		switch b := part[i]; {
+		case b == ' ':
+			return i, "a blank cannot stand in a URL; %20 is accepted"
+		case b < ' ' || b == 0x7F:
+			return i, fmt.Sprintf("the control character %q cannot stand in a URL", b)
+		case b >= utf8.RuneSelf:
+			r, _ := utf8.DecodeRune(part[i:])
+			return i, fmt.Sprintf("%q cannot stand in a URL; %s is accepted, in a host its xn-- form", r, url.PathEscape(string(r)))
+		case b == '%' && !isEscape(part[i:], last):
+			return i, "% is not followed by two hexadecimal digits; %25 is a % that is sent"
+		}
+	}
+	return 0, ""
+}
+
+// isEscape tells whether a text that begins with % may begin with an escape; a
+// placeholder may end it where it is not the last.
+func isEscape(text []byte, last bool) bool {
+	for i := 1; i <= 2; i++ {
+		if i == len(text) {
+			return !last
+		}
+		if b := text[i] | 0x20; !IsDigit(text[i]) && (b < 'a' || 'f' < b) {
+			return false
+		}
+	}
+	return true
+}
+
+func IsDigit(b byte) bool { return '0' <= b && b <= '9' }
+
+// authorityOf returns what stands between :// and the path of a URL, with standIn
+// for its placeholders; not ok when a placeholder may begin the URL, or a block in
+// it leaves open what stands there.
+func authorityOf(text string) (authority string, ok bool) {
+	begin := strings.Index(text, "://") + len("://")
+	if tags.Start(text) < begin {
+		return "", false
+	}
+	rest := text[begin:]
+	var b strings.Builder
+	for rest != "" {
+		open, end := tags.Next(rest)
+		if i := strings.IndexAny(rest[:open], "/?#"); i >= 0 {
+			b.WriteString(rest[:i])
+			return b.String(), true
+		}
+		b.WriteString(rest[:open])
+		if open < end {
+			if isBlock(rest[open:end]) {
+				return "", false
+			}
+			b.WriteByte(standIn)
+		}
+		rest = rest[end:]
+	}
+	return b.String(), true
+}
+
+// isBlock tells whether a tag writes nothing itself, but decides what is written.
+func isBlock(tag string) bool {
+	inside, ok := strings.CutPrefix(tag, "{{")
+	inside = strings.TrimLeft(inside, " \t\r\n")
+	return !ok || strings.HasPrefix(inside, "#") || strings.HasPrefix(inside, "/") ||
+		strings.TrimRight(strings.TrimSuffix(inside, "}}"), " \t\r\n") == "else"
+}
+
+// URLFault says what keeps a URL from being one that can be requested, by a webhook
+// or for an external body: a scheme that is not http or https, a host that is none, a port out of range.
+// It is "" when nothing does. Nothing of a user or password is in it.
+func URLFault(target []byte) string {
+	scheme, rest, _ := bytes.Cut(target, []byte("://"))
+	if !bytes.EqualFold(scheme, []byte("http")) && !bytes.EqualFold(scheme, []byte("https")) {
+		return "it begins with neither http:// nor https://"
+	}
+	if _, what := letterFault(target, true); what != "" {
+		return what
+	}
+	if i := bytes.IndexAny(rest, "/?#"); i >= 0 {
+		rest = rest[:i]
+	}
+	return authorityFault(rest)
+}
+
+// HostPortFault says what keeps a text from being the Host of a request: a name or an
+// address, with or without a port. It is "" when nothing does.
+func HostPortFault(host []byte) string {
+	if bytes.IndexByte(host, standIn) >= 0 {
+		return fmt.Sprintf("%q cannot stand in the name of a host", rune(standIn))
+	}
+	return portedFault(host)
+}
+
+// authorityFault checks what stands between :// and the path of a URL.
+func authorityFault(authority []byte) string {
+	at := bytes.LastIndexByte(authority, '@')
+	for i := range max(at, 0) {
+		if b := authority[i]; b != standIn && !IsLetterOrDigit(b) && strings.IndexByte("-._~%!$&'()*+,;=:", b) < 0 {
+			return fmt.Sprintf("%q cannot stand in front of the @; %%%02X is accepted", b, b)
+		}
+	}
+	return portedFault(authority[at+1:])
+}
+
+// portedFault checks a host with or without a port.
+func portedFault(text []byte) string {
+	if !bytes.HasPrefix(text, []byte("[")) {
+		name, port, _ := bytes.Cut(text, []byte(":"))
+		if bytes.IndexByte(port, ':') >= 0 {
+			return "it has two colons; an IPv6 address stands in [ ]"
+		}
+		if what := hostFault(name); what != "" {
+			return what
+		}
+		return portFault(port)
+	}
+	end := bytes.IndexByte(text, ']')
+	if end < 0 {
+		return "the ] of an IPv6 address is missing"
+	}
+	if what := addressFault(text[1:end]); what != "" {
+		return what
+	}
+	port, ok := bytes.CutPrefix(text[end+1:], []byte(":"))
+	if !ok && len(port) > 0 {
+		return "something else than a port stands behind the ] of an IPv6 address"
+	}
+	return portFault(port)
+}
+
+// addressFault checks an IPv6 address, with or without a zone.
+func addressFault(text []byte) string {
+	if bytes.IndexByte(text, standIn) >= 0 {
+		return ""
+	}
+	address, zone, zoned := bytes.Cut(text, []byte("%25")) // RFC 6874
+	ip, err := netip.ParseAddr(string(address))
+	if err != nil || !ip.Is6() || ip.Zone() != "" || zoned && len(zone) == 0 {
+		return fmt.Sprintf("[%s] is no IPv6 address; [::1] is accepted, or [fe80::1%%25eth0] with a zone", wording.Clip(string(text)))
+	}
+	for i, b := range zone {
+		if !IsLetterOrDigit(b) && strings.IndexByte("-._~", b) < 0 && (b != '%' || !isEscape(zone[i:], true)) {
+			return fmt.Sprintf("%q cannot stand in the zone of an IPv6 address; %%%02X is accepted", b, b)
+		}
+	}
+	return ""
+}
+
+// hostFault checks the name of a host, or its IPv4 address.
+func hostFault(name []byte) string {
+	if len(name) == 0 {
+		return "it names no host; https://host/path is accepted"
+	}
+	for _, b := range name {
+		if b != standIn && !IsLetterOrDigit(b) && strings.IndexByte("-._", b) < 0 {
+			return fmt.Sprintf("%q cannot stand in the name of a host", b)
+		}
+	}
+	return ""
+}
+
+// portFault checks a port, which may be empty.
+func portFault(port []byte) string {
+	n := 0
+	for _, b := range port {
+		switch {
+		case b == standIn:
+			return "" // it may become anything
+		case !IsDigit(b) || n > 65535:
+			n = 1 << 16
+		default:
+			n = 10*n + int(b-'0')
+		}
+	}
+	if len(port) > 0 && (n < 1 || n > 65535) {
+		return fmt.Sprintf("the port is %q; 1 to 65535 is accepted", wording.Clip(string(port)))
+	}
+	return ""
+}
+
+// Scheme returns what stands before ://, in lower case, "" for the name of a file.
+func Scheme(path string) string {
+	s, _, ok := strings.Cut(path, "://")
+	if !ok || s == "" || slices.ContainsFunc([]byte(s), func(b byte) bool { return !IsLetterOrDigit(b) }) {
+		return ""
+	}
+	return strings.ToLower(s)
+}

@@ -1,0 +1,55 @@
+package address
+
+import (
+	"strings"
+	"testing"
+)
+
+// What is rendered is held to the same rules, but for what only a file can be told.
+func TestURLFault(t *testing.T) {
+	for _, c := range []struct{ url, want string }{
+		{"http://a", ""}, {"HTTPS://a:1/b c", "a blank"}, {"http://a/b#c", ""}, {"http://a:80/x:99999/@b", ""},
+		{"http://user:pa%40ss@[::1]:80/", ""}, {"http://[fe80::1%25eth0]/", ""},
+		{"", "neither http"}, {"http:/a", "neither http"}, {"httpx://a", "neither http"}, {"ws://a", "neither http"}, {"://a", "neither http"}, {" http://a", "neither http"},
+		{"http://", "names no host"}, {"http://@/", "names no host"}, {"http://a:65536/", "the port"}, {"http://a:000000000000000000000080/", ""},
+		{"http://a:-1/", "the port"}, {"http://a:184467440737095516160/", "the port"}, {"http://a%2Fb/", "cannot stand in the name"}, {"http://a/%", "% is not followed"},
+		{"http://a\r\nX: y/", "control character"}, {"http://[::1", "the ]"}, {"http://[]/", "no IPv6 address"}, {"http://[::1%25]/", "no IPv6 address"},
+		{"http://a/\xff", "cannot stand"},
+	} {
+		if got := URLFault([]byte(c.url)); got != c.want && (c.want == "" || !strings.Contains(got, c.want)) {
+			t.Errorf("%q: got %q, want %q", c.url, got, c.want)
+		}
+	}
+	if n := testing.AllocsPerRun(100, func() {
+		if URLFault([]byte("http://user:pa%40ss@[fe80::1]:80/a/b?c")) != "" {
+			t.Error("it is refused")
+		}
+	}); n > 1 { // of the text itself
+		t.Errorf("%v allocations", n)
+	}
+}
+
+// What is rendered into a Host is held to what a declared one is.
+func TestHostPortFault(t *testing.T) {
+	for _, c := range []struct{ host, want string }{
+		{"a", ""}, {"a.b-c_d:80", ""}, {"127.0.0.1", ""}, {"[::1]:80", ""}, {"a:", ""},
+		{"", "names no host"}, {":80", "names no host"}, {"a b", "' ' cannot stand"}, {"http://a", "the port"}, {"http:a", "the port"}, {"a/b", "'/' cannot stand"},
+		{"a:0", "the port"}, {"ü", "cannot stand"}, {"a\x00", `'\x00' cannot stand`}, {"a:\x00", "cannot stand"}, {"[::1\x00]", "cannot stand"}, {"u@a", "'@' cannot stand"},
+		{"[::1%25a]b]", "something else"}, {"[::1%25%]", "'%' cannot stand in the zone"},
+	} {
+		if got := HostPortFault([]byte(c.host)); got != c.want && (c.want == "" || !strings.Contains(got, c.want)) {
+			t.Errorf("%q: got %q, want %q", c.host, got, c.want)
+		}
+	}
+}
+
+func TestShown(t *testing.T) {
+	for url, want := range map[string]string{
+		"http://a/b@c": "http://a/b@c", "http://u:p@a/b": "http://xxxxx@a/b", "http://u:p@": "http://xxxxx@", "nothing": "nothing",
+		"http://u:p@q@a?x": "http://xxxxx@a?x", "http://a/" + strings.Repeat("x", 100): "http://a/" + strings.Repeat("x", 51) + "…",
+	} {
+		if got := Shown(url); got != want {
+			t.Errorf("%s: got %s, want %s", url, got, want)
+		}
+	}
+}

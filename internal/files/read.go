@@ -1,0 +1,58 @@
+package files
+
+import (
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"strings"
+)
+
+// MaxSize bounds a file that is read whole, in bytes.
+const MaxSize = 64 << 20
+
+var (
+	// ErrTooLarge is the error of reading a file of more than MaxSize bytes.
+	ErrTooLarge = errors.New("the file is larger than 64 MiB, which is the most that is read")
+	// ErrDirectory is the error of reading a directory as if it were a file.
+	ErrDirectory = errors.New("is a directory; a file is accepted here")
+)
+
+// Read returns what a regular file holds. The errors are worded to follow its name.
+func Read(path string) ([]byte, error) {
+	f, info, err := Open(path)
+	switch {
+	case errors.Is(err, fs.ErrNotExist) && (strings.HasPrefix(path, "http://") || strings.HasPrefix(path, "https://")):
+		return nil, errors.New("is a URL; a file or a directory is accepted")
+	case errors.Is(err, fs.ErrNotExist):
+		return nil, errors.New("there is no such file")
+	case errors.Is(err, ErrNotRegular) && info.IsDir():
+		return nil, ErrDirectory
+	case errors.Is(err, ErrNotRegular):
+		return nil, errors.New("is no regular file, but a pipe, a socket or a device; a file is accepted")
+	case err != nil:
+		return nil, fmt.Errorf("cannot be read: %w", Bare(err))
+	}
+	defer f.Close()
+	if info.Size() > MaxSize {
+		return nil, ErrTooLarge
+	}
+	data, err := io.ReadAll(io.LimitReader(f, MaxSize+1))
+	switch {
+	case err != nil:
+		return nil, fmt.Errorf("cannot be read: %w", Bare(err))
+	case len(data) > MaxSize:
+		return nil, ErrTooLarge
+	}
+	return data, nil
+}
+
+// Bare returns an error without the operation and the path, for a message that names the
+// file already.
+func Bare(err error) error {
+	var path *fs.PathError
+	if errors.As(err, &path) {
+		return path.Err
+	}
+	return err
+}
