@@ -37,98 +37,33 @@ import (
 func New(endpoints ...Endpoint) *Spec {
 	spec := &Spec{Endpoints: make([]Endpoint, len(endpoints))}
 	for i := range endpoints {
-		spec.Endpoints[i] = endpoints[i].unplaced()
+		spec.Endpoints[i] = copied(unplaced, &endpoints[i], "")
 	}
 	return spec
 }
 
-// unplaced returns a copy that shares nothing with e and has no place in a file.
-func (e *Endpoint) unplaced() Endpoint {
-	c := *e
-	c.Pos, c.Key = syntax.Pos{}, ""
-	c.Path, c.If = e.Path.Unplaced(), e.If.Unplaced()
-	c.Doc.Query, c.Doc.Tags = slices.Clone(e.Doc.Query), slices.Clone(e.Doc.Tags)
-	c.Response = e.Response.unplaced()
-	c.Webhooks = unplacedHooks(e.Webhooks)
-	c.Responses = slices.Clone(e.Responses)
-	for i := range c.Responses {
-		o := &c.Responses[i]
-		o.Key, o.Response, o.Webhooks = "", o.Response.unplaced(), unplacedHooks(o.Webhooks)
-		o.Latency, o.Fault = o.Latency.unplaced(), o.Fault.unplaced()
+// NewWebSockets returns a spec of WebSockets that are declared in Go, in order:
+//
+//	spec := config.NewWebSockets(config.WebSocket{
+//		Path:      config.Plain("/rooms/:room"),
+//		OnConnect: &config.Message{Body: config.Plain("welcome to {{path-params.room}}")},
+//		OnMessage: []config.Exchange{{
+//			Pattern:  config.JSON(map[string]any{"echo": "{{json-params.echo}}"}),
+//			Response: config.Message{Body: config.JSON(map[string]any{"echo": "{{json-params.echo}}"})},
+//		}},
+//	})
+//
+// Join makes one spec of it and one of endpoints. As New does, it copies what it is given.
+func NewWebSockets(sockets ...WebSocket) *Spec {
+	spec := &Spec{WebSockets: make([]WebSocket, len(sockets))}
+	for i := range sockets {
+		spec.WebSockets[i] = copied(unplaced, &sockets[i], "")
 	}
-	c.Latency, c.Fault = e.Latency.unplaced(), e.Fault.unplaced()
-	if e.RateLimit != nil {
-		limit := *e.RateLimit
-		limit.Pos, limit.Key = syntax.Pos{}, ""
-		c.RateLimit = &limit
-	}
-	if e.Capacity != nil {
-		capacity := *e.Capacity
-		capacity.Pos, capacity.Key = syntax.Pos{}, ""
-		c.Capacity = &capacity
-	}
-	return c
+	return spec
 }
 
-func (r *Response) unplaced() Response {
-	c := *r
-	c.Pos, c.Body = syntax.Pos{}, r.Body.Unplaced()
-	c.Headers = slices.Clone(r.Headers)
-	for i := range c.Headers {
-		c.Headers[i].Value = c.Headers[i].Value.Unplaced()
-	}
-	if r.External != nil {
-		x := *r.External
-		x.Pos, x.Key, x.Path, x.Sheet = syntax.Pos{}, "", x.Path.Unplaced(), x.Sheet.Unplaced()
-		c.External = &x
-	}
-	return c
-}
-
-func (l *Latency) unplaced() *Latency {
-	if l == nil {
-		return nil
-	}
-	c := *l
-	c.Pos, c.Key, c.Curve = syntax.Pos{}, "", slices.Clone(l.Curve)
-	return &c
-}
-
-func (f *Fault) unplaced() *Fault {
-	if f == nil {
-		return nil
-	}
-	c := *f
-	c.Pos, c.Key = syntax.Pos{}, ""
-	return &c
-}
-
-func unplacedHooks(hooks []Webhook) []Webhook {
-	c := slices.Clone(hooks)
-	for i := range c {
-		c[i] = c[i].unplaced()
-	}
-	return c
-}
-
-func (w *Webhook) unplaced() Webhook {
-	c := *w
-	c.Pos, c.Key = syntax.Pos{}, ""
-	c.URL, c.If, c.Body = w.URL.Unplaced(), w.If.Unplaced(), w.Body.Unplaced()
-	c.Headers = slices.Clone(w.Headers)
-	for i := range c.Headers {
-		c.Headers[i].Value = c.Headers[i].Value.Unplaced()
-	}
-	if w.Retry != nil {
-		retry := *w.Retry
-		c.Retry = &retry
-	}
-	if w.Sign != nil {
-		sign := *w.Sign
-		c.Sign = &sign
-	}
-	return c
-}
+// unplaced copies declarations that have no place in a file.
+var unplaced = copier{text: func(t syntax.Text, _ string) syntax.Text { return t.Unplaced() }}
 
 // Join returns the endpoints of several specs as one, in order but that those of OpenAPI
 // documents come last, with all their problems: of two endpoints that match the same
@@ -243,8 +178,9 @@ func (s *Spec) Complete() *Spec {
 			c.Endpoints = append(c.Endpoints, e)
 			continue
 		}
-		p := placer{number: number, endpoint: &e}
-		p.place()
+		p := newPlacer(number)
+		e = copied(p.copier, &e, fmt.Sprintf("[%d].endpoint", number))
+		e.complete()
 		problems := e.Claim(append(p.problems, check(&e, e.Key, nil, p.faulty)...))
 		c.Problems = append(c.Problems, problems...)
 		if problems.Err() == nil {
@@ -254,7 +190,25 @@ func (s *Spec) Complete() *Spec {
 		}
 		number++
 	}
-	s.completeWebSockets(c)
+	number = 0
+	for i := range s.WebSockets {
+		w := s.WebSockets[i]
+		if w.Key != "" {
+			c.WebSockets = append(c.WebSockets, w)
+			continue
+		}
+		p := newPlacer(number)
+		w = copied(p.copier, &w, fmt.Sprintf("[%d].websocket", number))
+		w.complete()
+		problems := w.Claim(append(p.problems, w.check(nil, p.faulty)...))
+		c.Problems = append(c.Problems, problems...)
+		if problems.Err() == nil {
+			c.WebSockets = append(c.WebSockets, w)
+		} else {
+			c.BrokenWebSockets = append(c.BrokenWebSockets, w)
+		}
+		number++
+	}
 	return c
 }
 
@@ -285,121 +239,77 @@ func (e *Endpoint) Claim(ps syntax.Problems) syntax.Problems {
 	return ps
 }
 
-// placer gives an endpoint made in Go, and the texts in it, their keys.
+// placer gives a declaration made in Go, and the texts in it, their places.
 type placer struct {
-	number   int // among those made in Go, from 0
-	endpoint *Endpoint
+	copier
 	problems syntax.Problems // that were found when the texts were made
 	faulty   map[string]bool // the keys of those
 }
 
-// place does it without changing what the endpoint shares with its origin.
-func (p *placer) place() {
-	e := p.endpoint
-	e.Key = fmt.Sprintf("[%d].endpoint", p.number)
-	e.Pos = syntax.Pos{Column: p.number + 1}
-	p.text(&e.Path, ".path")
-	p.text(&e.If, ".if")
-	p.response(&e.Response, ".response")
-	e.Webhooks = p.webhooks(e.Webhooks, "")
-	e.Latency, e.Fault = p.latency(e.Latency, ".latency"), p.fault(e.Fault, ".fault")
-	e.Responses = slices.Clone(e.Responses)
+// newPlacer returns the placer of a declaration by its number among those made in Go.
+func newPlacer(number int) *placer {
+	p := &placer{faulty: map[string]bool{}}
+	p.copier = copier{pos: syntax.Pos{Column: number + 1}, keys: true, text: func(t syntax.Text, key string) syntax.Text {
+		t.Pos, t.Key = p.pos, key
+		if fault := t.Fault(); fault != "" {
+			p.problems = append(p.problems, syntax.Problem{Pos: t.Pos, Key: key, What: fault})
+			p.faulty[key] = true
+		}
+		return t
+	}}
+	return p
+}
+
+// complete gives an endpoint made in Go what a file says in another way.
+func (e *Endpoint) complete() {
+	e.Response.complete()
+	completeWebhooks(e.Webhooks)
+	e.Latency.complete(false)
+	e.Fault.complete()
 	for i := range e.Responses {
 		o := &e.Responses[i]
-		at := fmt.Sprintf(".responses[%d]", i)
-		o.Key, o.Weighted = e.Key+at, o.Weighted || o.Weight != 0
-		p.response(&o.Response, at)
-		o.Webhooks = p.webhooks(o.Webhooks, at)
-		o.Latency, o.Fault = p.latency(o.Latency, at+".latency"), p.fault(o.Fault, at+".fault")
-	}
-	if e.RateLimit != nil {
-		limit := *e.RateLimit
-		limit.Pos, limit.Key = e.Pos, e.Key+".rate-limit"
-		e.RateLimit = &limit
-	}
-	if e.Capacity != nil {
-		capacity := *e.Capacity
-		capacity.Pos, capacity.Key = e.Pos, e.Key+".capacity"
-		e.Capacity = &capacity
+		o.Weighted = o.Weighted || o.Weight != 0
+		o.Response.complete()
+		completeWebhooks(o.Webhooks)
+		o.Latency.complete(false)
+		o.Fault.complete()
 	}
 }
 
-// response gives a response its place, and its texts.
-func (p *placer) response(r *Response, at string) {
-	r.Pos = p.endpoint.Pos
-	r.Headers = slices.Clone(r.Headers)
-	for i := range r.Headers {
-		p.text(&r.Headers[i].Value, under(at+".headers", r.Headers[i].Name))
-	}
-	if r.Body.IsJSON() {
-		r.BodyJSON = true
-		if r.Raw {
-			r.Body = r.Body.Raw()
-		}
-	}
-	p.text(&r.Body, at+".body")
-	if r.External == nil {
-		return
-	}
-	x := *r.External
-	r.External = &x
-	x.Pos, x.Key = p.endpoint.Pos, p.endpoint.Key+at+".external-body"
-	p.text(&x.Path, at+".external-body.path")
-	p.text(&x.Sheet, at+".external-body.sheet-name")
-}
+func (r *Response) complete() { r.Body, r.BodyJSON = completeBody(r.Body, r.BodyJSON, r.Raw) }
 
-// latency is a copy of l that has a place, and the bounds that it leaves out.
-func (p *placer) latency(l *Latency, at string) *Latency {
-	if l == nil {
-		return nil
-	}
-	c := *l
-	c.Pos, c.Key, c.Curve = p.endpoint.Pos, p.endpoint.Key+at, slices.Clone(l.Curve)
-	c.complete(false)
-	return &c
-}
-
-func (p *placer) fault(f *Fault, at string) *Fault {
-	if f == nil {
-		return nil
-	}
-	c := *f
-	c.Pos, c.Key = p.endpoint.Pos, p.endpoint.Key+at
-	c.Rated = c.Rated || c.Rate != 0
-	return &c
-}
-
-// webhooks are copies of hooks that have places, in the endpoint or in an outcome.
-func (p *placer) webhooks(hooks []Webhook, around string) []Webhook {
-	e := p.endpoint
-	hooks = slices.Clone(hooks)
+func completeWebhooks(hooks []Webhook) {
 	for i := range hooks {
-		w := &hooks[i]
-		at := fmt.Sprintf("%s.webhooks[%d]", around, i)
-		w.Pos, w.Key = e.Pos, e.Key+at
-		p.text(&w.URL, at+".url")
-		p.text(&w.If, at+".if")
-		w.Headers = slices.Clone(w.Headers)
-		for j := range w.Headers {
-			p.text(&w.Headers[j].Value, under(at+".headers", w.Headers[j].Name))
-		}
-		if w.Body.IsJSON() {
-			w.BodyJSON = true
-		}
-		p.text(&w.Body, at+".body")
+		hooks[i].Body, hooks[i].BodyJSON = completeBody(hooks[i].Body, hooks[i].BodyJSON, false)
 	}
-	return hooks
 }
 
-// text gives one text its place, and reports what was wrong with it when it was made.
-func (p *placer) text(t *syntax.Text, key string) {
-	t.Pos, t.Key = p.endpoint.Pos, p.endpoint.Key+key
-	if t.Fault() == "" {
-		return
+// completeBody returns a body made in Go, and whether it is JSON text.
+func completeBody(body syntax.Text, isJSON, raw bool) (syntax.Text, bool) {
+	if raw {
+		body = body.Raw()
 	}
-	p.problems = append(p.problems, syntax.Problem{Pos: t.Pos, Key: t.Key, What: t.Fault()})
-	if p.faulty == nil {
-		p.faulty = map[string]bool{}
-	}
-	p.faulty[t.Key] = true
+	return body, isJSON || body.IsJSON()
 }
+
+func (f *Fault) complete() {
+	if f != nil {
+		f.Rated = f.Rated || f.Rate != 0
+	}
+}
+
+// complete is that of an endpoint for a WebSocket.
+func (w *WebSocket) complete() {
+	if w.OnConnect != nil {
+		w.OnConnect.complete()
+	}
+	for i := range w.OnMessage {
+		w.OnMessage[i].Pattern = w.OnMessage[i].Pattern.Raw()
+		w.OnMessage[i].Response.complete()
+	}
+	for i := range w.Send {
+		w.Send[i].Response.complete()
+	}
+}
+
+func (m *Message) complete() { m.Body, m.BodyJSON = completeBody(m.Body, m.BodyJSON, m.Raw) }

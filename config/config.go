@@ -136,7 +136,7 @@ type Response struct {
 	// BodyJSON tells that Body is the JSON text of a map or list, so its default
 	// Content-Type is application/json whatever it begins with.
 	BodyJSON bool
-	External *ExternalBody // used instead of Body when not nil
+	External *ExternalBody `key:"external-body"` // used instead of Body when not nil
 	// Raw switches the template language off in headers, body and external body
 	// (response.template: false).
 	Raw bool
@@ -144,8 +144,8 @@ type Response struct {
 
 // Header is one header line of an answer. A repeated header is several of them.
 type Header struct {
-	Name  string // as the user spelt it
-	Value syntax.Text
+	Name  string      // as the user spelt it
+	Value syntax.Text `key:""`
 }
 
 // ExternalBody is a body that lives elsewhere.
@@ -154,7 +154,7 @@ type ExternalBody struct {
 	Key      string
 	Provider string      // "json" or "xlsx"
 	Path     syntax.Text // a file, or for json an http or https URL; may hold placeholders
-	Sheet    syntax.Text // xlsx: the name of the sheet
+	Sheet    syntax.Text `key:"sheet-name"` // xlsx: the name of the sheet
 
 	Timeout      time.Duration // remote: 0 means DefaultFetchTimeout
 	TTL          time.Duration // remote: how long a copy is served without asking again

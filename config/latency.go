@@ -99,6 +99,7 @@ func (d *decoder) latency(v value) *Latency {
 // point. maxGiven tells that Max was declared, be it 0.
 func (l *Latency) complete(maxGiven bool) {
 	switch {
+	case l == nil:
 	case len(l.Curve) == 0:
 		if !maxGiven && l.Max == 0 {
 			l.Max = l.Min

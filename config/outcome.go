@@ -14,8 +14,8 @@ type Outcome struct {
 	// Weight is its share among the weights of all. It is 1 where Weight is 0 and
 	// Weighted is not set.
 	Weight   float64
-	Weighted bool // Weight counts, be it 0, which is never drawn; Complete sets it for any other
-	Response Response
+	Weighted bool      // Weight counts, be it 0, which is never drawn; Complete sets it for any other
+	Response Response  `key:""`
 	Latency  *Latency  // nil means that of the endpoint, and the zero Latency none
 	Fault    *Fault    // nil means that of the endpoint
 	Webhooks []Webhook // nil means those of the endpoint, and an empty slice none

@@ -28,7 +28,7 @@ type WebSocket struct {
 
 	Subprotocols []string // that may be agreed on, the preferred first
 
-	OnConnect *Message   // sent once the connection is open; nil for none
+	OnConnect *Message   `key:"on-connect.response"` // sent once the connection is open; nil for none
 	OnMessage []Exchange // the first whose pattern matches a message answers it
 	Send      []Send     // what is sent unasked
 	Close     *Close     // ends the connection; nil leaves that to the client

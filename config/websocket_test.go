@@ -109,7 +109,7 @@ func TestWhatAWebSocketMayHold(t *testing.T) {
 		if spec.WebSockets[0].Pos.Line == 0 || spec.WebSockets[0].Key != atSocket {
 			t.Errorf("%s: it is at %v, %s", file, spec.WebSockets[0].Pos, spec.WebSockets[0].Key)
 		}
-		got := spec.WebSockets[0].copied(syntax.Pos{}, "", func(t syntax.Text, _ string) syntax.Text { return Plain(t.Value) })
+		got := copied(copier{text: func(t syntax.Text, _ string) syntax.Text { return Plain(t.Value) }}, &spec.WebSockets[0], "")
 		if !reflect.DeepEqual(got, want) {
 			t.Errorf("%s means\n%+v\nwant\n%+v", file, got, want)
 		}

@@ -1,13 +1,11 @@
 package listener
 
 import (
-	"encoding/json"
 	"hash/fnv"
 	"io"
 	"sync/atomic"
 
 	"mockserver/config"
-	"mockserver/config/syntax"
 	"mockserver/internal/histogram"
 	"mockserver/matcher"
 )
@@ -44,7 +42,7 @@ func (c *compiler) tally(e *config.Endpoint) *tally {
 	if !c.chance.seeded && len(e.Responses) == 0 && e.Latency == nil {
 		return nil
 	}
-	return keep(&c.kept, e, "tally "+declaredAs(e), func() *tally {
+	return keep(&c.kept, e, "tally "+e.Fingerprint(), func() *tally {
 		h := fnv.New64a()
 		for _, part := range []string{e.EffectiveMethod(), e.Host, e.Path.Value, e.If.Value} {
 			_, _ = io.WriteString(h, part+"\x00") // never fails
@@ -96,49 +94,4 @@ func (t *tally) lateness() *histogram.Histogram {
 	}
 	t.late.CompareAndSwap(nil, new(histogram.Histogram))
 	return t.late.Load()
-}
-
-// declaredAs is a text that is the same for endpoints that are declared alike,
-// wherever they stand.
-func declaredAs(e *config.Endpoint) string {
-	text, err := json.Marshal(struct {
-		Method, Host string
-		Path, If     syntax.Text
-		Response     config.Response
-		Responses    []config.Outcome
-		Select       string
-		Webhooks     []config.Webhook
-		Latency      *config.Latency
-		Fault        *config.Fault
-		RateLimit    *config.RateLimit
-		Capacity     *config.Capacity
-	}{e.EffectiveMethod(), e.Host, e.Path, e.If, e.Response, e.Responses, e.Select, e.Webhooks, e.Latency, e.Fault, e.RateLimit, e.Capacity})
-	var parts any
-	if err == nil {
-		err = json.Unmarshal(text, &parts)
-	}
-	if err == nil {
-		text, err = json.Marshal(unplaced(parts))
-	}
-	if err != nil {
-		return "" // a number that JSON does not have, in a specification made in Go
-	}
-	return string(text)
-}
-
-// unplaced leaves out where things stand: their Pos and Key.
-func unplaced(part any) any {
-	switch part := part.(type) {
-	case map[string]any:
-		delete(part, "Pos")
-		delete(part, "Key")
-		for name := range part {
-			part[name] = unplaced(part[name])
-		}
-	case []any:
-		for i := range part {
-			part[i] = unplaced(part[i])
-		}
-	}
-	return part
 }

@@ -96,7 +96,7 @@ func TestRun_ItsReportIsWhatHappenedInIt(t *testing.T) {
 		sampler.Take(s.after(time.Second))
 	}
 	s.serve("GET /b", 500, 10, 50*time.Microsecond)
-	before := fingerprint(s.spec)
+	before := s.spec.Fingerprint()
 	s.spec, s.misses = config.New(config.Endpoint{}), []record.Miss{{Method: "GET", Path: "/x", Count: 7, Reason: "why"}, {Method: "GET", Path: "/y", Count: 1}}
 	report, found := runs.End(entry.ID)
 	if !found || report == nil {
@@ -247,7 +247,7 @@ func TestRun_OfNothingSaysSo(t *testing.T) {
 }
 
 func TestFingerprint_IsOfWhatIsDeclaredAndNotOfWhereItStands(t *testing.T) {
-	parse := func(name, text string) string { return fingerprint(config.Loader{}.Parse(name, []byte(text))) }
+	parse := func(name, text string) string { return config.Loader{}.Parse(name, []byte(text)).Fingerprint() }
 	one := parse("a.yml", "- endpoint: {method: GET, path: /a, response: {status: 200, headers: {X: y}}}\n")
 	if same := parse("b.yml", "\n\n- endpoint:\n    method: GET\n    path: /a\n    response:\n      headers:\n        X: y\n      status: 200\n"); same != one {
 		t.Error("the same, written in another way, has another hash")
@@ -264,7 +264,7 @@ func TestFingerprint_IsOfWhatIsDeclaredAndNotOfWhereItStands(t *testing.T) {
 		}
 	}
 	petstore := config.Load("../../examples/petstore.yml")
-	if len(petstore.Endpoints) == 0 || fingerprint(petstore) != fingerprint(config.Load("../../examples/petstore.yml")) {
+	if len(petstore.Endpoints) == 0 || petstore.Fingerprint() != config.Load("../../examples/petstore.yml").Fingerprint() {
 		t.Error("an OpenAPI document has another hash each time")
 	}
 }

@@ -72,7 +72,7 @@ func (r *Runs) Begin(name string) (RunEntry, error) {
 	if err := r.running(); err != nil {
 		return RunEntry{}, err
 	}
-	misses, spec := r.server.Unmatched(), fingerprint(r.server.Spec())
+	misses, spec := r.server.Unmatched(), r.server.Spec().Fingerprint()
 	first := r.sampler.Now(true)
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -149,7 +149,7 @@ func (r *Runs) Report(id string) *Report {
 // setting is what a report needs beside its run.
 func (r *Runs) setting() setting {
 	v, _ := r.sampler.Current()
-	return setting{program: r.program, spec: fingerprint(r.server.Spec()), misses: r.server.Unmatched(), unknown: v.Unknown}
+	return setting{program: r.program, spec: r.server.Spec().Fingerprint(), misses: r.server.Unmatched(), unknown: v.Unknown}
 }
 
 // Remove forgets a run. It reports whether there was such a run; the error is ErrRunning

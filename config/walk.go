@@ -1,0 +1,185 @@
+package config
+
+import (
+	"crypto/sha256"
+	"encoding/binary"
+	"encoding/hex"
+	"fmt"
+	"hash"
+	"reflect"
+	"slices"
+	"strconv"
+	"strings"
+
+	"mockserver/config/syntax"
+)
+
+// What is declared is walked by reflection: copied, given places, and hashed. A field that
+// is added to a declaration is part of all of that without more.
+
+// keyOf returns the key by which a field of a declaration is written in a file: its tag
+// key, or else its name in small letters with dashes. It is "" for a field whose own keys
+// stand in the map around it.
+func keyOf(f reflect.StructField) string {
+	if key, tagged := f.Tag.Lookup("key"); tagged {
+		return key
+	}
+	var b strings.Builder
+	for i, r := range f.Name {
+		if 'A' <= r && r <= 'Z' {
+			if i > 0 && strings.ToUpper(f.Name) != f.Name {
+				b.WriteByte('-')
+			}
+			r += 'a' - 'A'
+		}
+		b.WriteRune(r)
+	}
+	return b.String()
+}
+
+// copier copies declarations, deeply, to another place.
+type copier struct {
+	pos  syntax.Pos
+	text func(t syntax.Text, key string) syntax.Text // a text at its place
+	keys bool                                        // Key becomes the key path, rather than ""
+}
+
+var (
+	posType    = reflect.TypeFor[syntax.Pos]()
+	textType   = reflect.TypeFor[syntax.Text]()
+	headerType = reflect.TypeFor[Header]()
+)
+
+// copied returns a copy of a declaration that shares nothing with it but operations of
+// OpenAPI documents, and stands at a key path.
+func copied[T any](c copier, from *T, key string) T {
+	var into T
+	c.copy(reflect.ValueOf(&into).Elem(), reflect.ValueOf(from).Elem(), key)
+	return into
+}
+
+func (c copier) copy(into, from reflect.Value, key string) {
+	switch from.Kind() {
+	case reflect.Pointer:
+		if from.IsNil() || from.Type().Elem().PkgPath() != headerType.PkgPath() {
+			into.Set(from)
+			return
+		}
+		into.Set(reflect.New(from.Type().Elem()))
+		c.copy(into.Elem(), from.Elem(), key)
+	case reflect.Slice:
+		if from.IsNil() {
+			return
+		}
+		into.Set(reflect.MakeSlice(from.Type(), from.Len(), from.Len()))
+		for i := range from.Len() {
+			at := key + "[" + strconv.Itoa(i) + "]"
+			if from.Type().Elem() == headerType {
+				at = under(key, from.Index(i).Field(0).String())
+			}
+			c.copy(into.Index(i), from.Index(i), at)
+		}
+	case reflect.Struct:
+		c.fields(into, from, key)
+	default:
+		into.Set(from)
+	}
+}
+
+func (c copier) fields(into, from reflect.Value, key string) {
+	switch from.Type() {
+	case posType:
+		into.Set(reflect.ValueOf(c.pos))
+		return
+	case textType:
+		t, _ := from.Interface().(syntax.Text)
+		into.Set(reflect.ValueOf(c.text(t, key)))
+		return
+	}
+	for i := range from.NumField() {
+		f := from.Type().Field(i)
+		at := key
+		switch name := keyOf(f); {
+		case f.Name == "Key" && c.keys:
+			into.Field(i).SetString(key)
+			continue
+		case f.Name == "Key":
+			continue
+		case name != "":
+			at += "." + name
+		}
+		c.copy(into.Field(i), from.Field(i), at)
+	}
+}
+
+// Fingerprint is a hash of what the specification declares. Two with the same one answer
+// alike, wherever in which files they stand. What the files that they name for bodies hold
+// is no part of it, for that may change while they are served.
+func (s *Spec) Fingerprint() string {
+	p := printer{hash: sha256.New(), seen: map[uintptr]bool{}}
+	p.print(reflect.ValueOf(s.Endpoints))
+	p.print(reflect.ValueOf(s.WebSockets))
+	return hex.EncodeToString(p.hash.Sum(nil))
+}
+
+// Fingerprint is a text that is the same for endpoints that are declared alike, wherever
+// they stand and however they are documented.
+func (e *Endpoint) Fingerprint() string {
+	alike := *e
+	alike.Method, alike.Doc, alike.Operation = e.EffectiveMethod(), Doc{}, nil
+	p := printer{hash: sha256.New(), seen: map[uintptr]bool{}}
+	p.print(reflect.ValueOf(alike))
+	return string(p.hash.Sum(nil))
+}
+
+// printer adds values to a hash.
+type printer struct {
+	hash hash.Hash
+	seen map[uintptr]bool // what pointers lead to, so that circles end
+}
+
+// print adds what of a value is exported, but not where it stands.
+func (p *printer) print(v reflect.Value) {
+	switch v.Kind() {
+	case reflect.Pointer, reflect.Interface:
+		if v.IsNil() || v.Kind() == reflect.Pointer && p.seen[v.Pointer()] {
+			p.text("-")
+			return
+		}
+		if v.Kind() == reflect.Pointer {
+			p.seen[v.Pointer()] = true
+		}
+		p.text(v.Elem().Type().String())
+		p.print(v.Elem())
+	case reflect.Struct:
+		for i := range v.NumField() {
+			if f := v.Type().Field(i); f.IsExported() && f.Name != "Key" && f.Name != "Dir" && f.Type != posType {
+				p.text(f.Name)
+				p.print(v.Field(i))
+			}
+		}
+	case reflect.Slice, reflect.Array:
+		p.text(strconv.Itoa(v.Len()))
+		for i := range v.Len() {
+			p.print(v.Index(i))
+		}
+	case reflect.Map:
+		p.text(strconv.Itoa(v.Len()))
+		keys := v.MapKeys()
+		slices.SortFunc(keys, func(a, b reflect.Value) int { return strings.Compare(fmt.Sprint(a), fmt.Sprint(b)) })
+		for _, key := range keys {
+			p.print(key)
+			p.print(v.MapIndex(key))
+		}
+	case reflect.Func, reflect.Chan, reflect.UnsafePointer:
+		p.text(strconv.FormatBool(v.IsNil()))
+	default:
+		p.text(fmt.Sprint(v))
+	}
+}
+
+// text adds a text, so that no two sequences of texts are alike.
+func (p *printer) text(s string) {
+	p.hash.Write(binary.AppendUvarint(nil, uint64(len(s)))) // a hash returns no error
+	p.hash.Write([]byte(s))
+}
