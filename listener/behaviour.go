@@ -40,7 +40,7 @@ func (b *behaviour) isFixed() bool { return !b.always && b.operation.isFixed() }
 // seed, whatever is not the same for every request has one, for its random numbers.
 func (c *compiler) behaviour(e *config.Endpoint, a answer, t *tally, scope *renderer.Scope) (*behaviour, syntax.Problems) {
 	operation := c.operation(e, a)
-	limit := c.limiter(e, scope.Params)
+	limit := newLimiter(&c.kept, e, scope.Params, c.trustForwarded, c.log)
 	declared := len(e.Responses) > 0 || e.Latency != nil || e.Fault != nil || e.Capacity != nil || limit != nil
 	always := declared || c.chance.seeded && !a.isFixed()
 	if !always && operation == nil {
@@ -65,7 +65,7 @@ func (c *compiler) behaviour(e *config.Endpoint, a answer, t *tally, scope *rend
 func (s *Server) behave(b *behaviour, c *call, notify bool) {
 	b.chance.begin(b.tally, &c.Random)
 	if b.limit != nil {
-		standing, ok := b.limit.admit(c)
+		standing, ok := b.limit.admit(&c.Request, &c.reply)
 		defer standing.write(&c.reply) // whatever the answer is
 		if !ok {
 			c.trace.Limited = true

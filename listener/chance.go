@@ -36,13 +36,13 @@ type tally struct {
 	late     atomic.Pointer[histogram.Histogram]
 }
 
-// tally is that of an endpoint; nil for one of which nothing is to be counted. A reload
+// newTally is that of an endpoint; nil for one of which nothing is to be counted. A reload
 // does not begin anew what did not change.
-func (c *compiler) tally(e *config.Endpoint) *tally {
-	if !c.chance.seeded && len(e.Responses) == 0 && e.Latency == nil {
+func newTally(k *kept, e *config.Endpoint, seeded bool) *tally {
+	if !seeded && len(e.Responses) == 0 && e.Latency == nil {
 		return nil
 	}
-	return keep(&c.kept, e, "tally "+e.Fingerprint(), func() *tally {
+	return keep(k, e, "tally "+e.Fingerprint(), func() *tally {
 		h := fnv.New64a()
 		for _, part := range []string{e.EffectiveMethod(), e.Host, e.Path.Value, e.If.Value} {
 			_, _ = io.WriteString(h, part+"\x00") // never fails

@@ -14,6 +14,7 @@ import (
 	"mockserver/internal/loglimit"
 	"mockserver/internal/wording"
 	"mockserver/listener/reply"
+	"mockserver/matcher"
 )
 
 // limiter counts the requests of each key against a rate limit.
@@ -30,9 +31,9 @@ type limiter struct {
 	pace    *loglimit.Limiter // of those lines
 }
 
-// limiter compiles a rate limit; nil is none. One that was declared alike for the same
+// newLimiter compiles a rate limit; nil is none. One that was declared alike for the same
 // endpoint before goes on counting. The parameters are those of the endpoint's path.
-func (c *compiler) limiter(e *config.Endpoint, params []string) *limiter {
+func newLimiter(k *kept, e *config.Endpoint, params []string, trustForwarded bool, log *slog.Logger) *limiter {
 	declared := e.RateLimit
 	if declared == nil {
 		return nil
@@ -48,12 +49,12 @@ func (c *compiler) limiter(e *config.Endpoint, params []string) *limiter {
 		most = config.DefaultMaxRequests
 	}
 	made := fmt.Sprint("rate-limit ", algorithm, " ", window, " ", most, " ", declared.By)
-	return keep(&c.kept, e, made, func() *limiter {
+	return keep(k, e, made, func() *limiter {
 		l := &limiter{
 			endpoint: e.EffectiveMethod() + " " + e.Path.Value, limit: strconv.Itoa(most),
 			said: fmt.Sprintf("%s in %v", wording.Count(most, "request"), window),
-			key:  newLimitKey(declared.By, params, c.trustForwarded), quotas: newQuotas(algorithm, uint32(most), int64(window)),
-			began: time.Now(), log: c.log,
+			key:  newLimitKey(declared.By, params, trustForwarded), quotas: newQuotas(algorithm, uint32(most), int64(window)),
+			began: time.Now(), log: log,
 		}
 		l.pace = loglimit.New(1, func(int) { l.logEvicted() })
 		return l
@@ -69,19 +70,19 @@ type standing struct {
 
 // admit counts a request, and tells whether it is to be served; one too many has been
 // answered. Whatever the answer is, write has to be called on it.
-func (l *limiter) admit(c *call) (standing, bool) {
+func (l *limiter) admit(r *matcher.Request, p *reply.Reply) (standing, bool) {
 	if l == nil {
 		return standing{}, true
 	}
-	st := standing{limiter: l, now: c.Now()}
-	st.verdict = l.quotas.count(l.key.of(&c.Request), int64(st.now.Sub(l.began)))
+	st := standing{limiter: l, now: r.Now()}
+	st.verdict = l.quotas.count(l.key.of(r), int64(st.now.Sub(l.began)))
 	if st.evicted > 0 {
 		l.tellEvicted(st.evicted, st.now)
 	}
 	if !st.admitted {
 		wait := strconv.FormatInt(inSeconds(st.next), 10)
-		reply.RateLimited.Write(&c.reply, "this endpoint answers "+l.said+" of one client; the next is answered in "+wait+" s")
-		c.reply.Add(fasthttp.HeaderRetryAfter, wait)
+		reply.RateLimited.Write(p, "this endpoint answers "+l.said+" of one client; the next is answered in "+wait+" s")
+		p.Add(fasthttp.HeaderRetryAfter, wait)
 	}
 	return st, st.admitted
 }

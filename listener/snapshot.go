@@ -158,7 +158,7 @@ func (c *compiler) endpoint(e *config.Endpoint) (matcher.Route, answer, syntax.P
 	condition, wrong := renderer.CompileCondition(e.If, scope)
 	problems = append(problems, wrong...)
 	route := matcher.Route{Endpoint: e, Pattern: pattern}
-	t := c.tally(e)
+	t := newTally(&c.kept, e, c.chance.seeded)
 	if !condition.Always() {
 		route.If = condition.Holds
 		if c.chance.seeded {

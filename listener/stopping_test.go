@@ -14,8 +14,9 @@ import (
 	"testing/synctest"
 	"time"
 
-	"github.com/valyala/fasthttp"
 	"mockserver/listener/sentry"
+
+	"github.com/valyala/fasthttp"
 )
 
 // stopping is a listener whose connections are pipes.

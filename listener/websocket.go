@@ -114,7 +114,7 @@ func (c *compiler) socket(w *config.WebSocket) (matcher.Route, webSocket, syntax
 	route := matcher.Route{Endpoint: asking, Pattern: parsed, Kind: record.WebSocketKind}
 	counted := w.Asking()
 	counted.Method = record.WebSocketKind // apart from an endpoint of the same path
-	t := c.tally(counted)
+	t := newTally(&c.kept, counted, c.chance.seeded)
 	if !condition.Always() {
 		route.If = condition.Holds
 		if c.chance.seeded {
