@@ -60,7 +60,7 @@ const (
 // begin gives a request the numbers that it has as the next one of its endpoint.
 func (c *chance) begin(t *tally, random *matcher.Random) {
 	if c.seeded {
-		random.Seed(c.seed^matcher.Mix(t.stream+ofRequests), t.requests.Add(1))
+		c.seedNth(t, t.next(), random)
 	}
 }
 
@@ -71,6 +71,14 @@ func (c *chance) conditional(t *tally, holds func(*matcher.Request) bool) func(*
 		r.Random.Seed(c.seed^matcher.Mix(t.stream+ofConditions), t.tries.Add(1))
 		return holds(r)
 	}
+}
+
+// next is the number of the next request, from 1.
+func (t *tally) next() uint64 { return t.requests.Add(1) }
+
+// seedNth gives random the n-th stream of an endpoint.
+func (c *chance) seedNth(t *tally, n uint64, random *matcher.Random) {
+	random.Seed(c.seed^matcher.Mix(t.stream+ofRequests), n)
 }
 
 // turn is the number of the next turn, of n that come again and again; or from which
@@ -86,6 +94,9 @@ func (t *tally) turn(n uint64, holds bool) uint64 {
 		}
 	}
 }
+
+// measured is lateness, or nil when no answer had to wait.
+func (t *tally) measured() *histogram.Histogram { return t.late.Load() }
 
 // lateness is how late the answers of the endpoint were, of those that had to wait.
 func (t *tally) lateness() *histogram.Histogram {

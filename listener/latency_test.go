@@ -12,8 +12,6 @@ import (
 	"mockserver/matcher"
 )
 
-const ms = time.Millisecond
-
 // declaredLatencies are the forms of a latency, and what has to come out: the length
 // that so much of all are at most.
 var declaredLatencies = []struct {

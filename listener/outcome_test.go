@@ -6,6 +6,7 @@ import (
 	"strings"
 	"sync"
 	"testing"
+	"time"
 
 	"github.com/valyala/fasthttp"
 
@@ -166,3 +167,5 @@ func TestOutcomes_HaveWhatTheEndpointHas(t *testing.T) {
 		}
 	}
 }
+
+const ms = time.Millisecond

@@ -201,16 +201,6 @@ func TestQuotas_UnderConcurrentClients(t *testing.T) {
 	}
 }
 
-// heap is how many bytes are reachable: signed, since what earlier tests left may be
-// freed between two readings, and the difference is negative then.
-func heap() int64 {
-	runtime.GC()
-	runtime.GC()
-	var m runtime.MemStats
-	runtime.ReadMemStats(&m)
-	return int64(m.HeapAlloc)
-}
-
 // A million keys take no more memory than docs/reference.md says.
 func TestQuotas_AMillionKeys(t *testing.T) {
 	if testing.Short() {

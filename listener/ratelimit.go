@@ -100,6 +100,9 @@ func (l *limiter) tellEvicted(n int, now time.Time) {
 	}
 }
 
+// flush logs what was not logged yet.
+func (l *limiter) flush() { l.pace.Flush() }
+
 // logEvicted logs how many keys were given up since the last line, if any were.
 func (l *limiter) logEvicted() {
 	if n := l.evicted.Swap(0); n > 0 {

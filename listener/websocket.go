@@ -284,7 +284,7 @@ func (s *Server) upgrade(sn *snapshot, c *call) bool {
 		t.counts = k.counters.At(c.peer.shard())
 	}
 	if k.chance.seeded {
-		t.number = k.tally.requests.Add(1)
+		t.number = k.tally.next()
 	}
 	c.peer.takeOver(t)
 	return true

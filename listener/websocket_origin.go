@@ -36,7 +36,7 @@ func (t *dialogue) resume(received []byte) *matcher.Request {
 	r.Message, r.MaxText = received, t.server.opts.MaxResponse
 	if c := t.socket.chance; c.seeded {
 		t.made++
-		r.Random.Seed(c.seed^matcher.Mix(t.socket.tally.stream+ofRequests), t.number<<32|t.made)
+		c.seedNth(t.socket.tally, t.number<<32|t.made, &r.Random)
 	}
 	r.Resume(t.asked.params)
 	return r

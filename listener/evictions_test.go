@@ -1,0 +1,60 @@
+package listener
+
+import (
+	"bytes"
+	"fmt"
+	"log/slog"
+	"regexp"
+	"strconv"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"mockserver/config"
+	"mockserver/listener/reply"
+	"mockserver/matcher"
+)
+
+// That keys are given up is said once a second at most, and each key is said once: by the
+// next line, else after a second, else when the server ends.
+func TestLimiter_TellsEvictions(t *testing.T) {
+	for _, c := range []struct {
+		name string
+		then func(l *limiter)
+	}{
+		{"nothing comes", func(*limiter) { <-time.After(time.Second) }},
+		{"the server ends", (*limiter).flush},
+	} {
+		synctest.Test(t, func(t *testing.T) {
+			var logged bytes.Buffer
+			var k kept
+			k.begin()
+			e := config.Parse("m.yml", []byte("- endpoint: {path: /x, response: {body: ok}, rate-limit: {max-requests: 3, key-fn: query-params.q}}")).Endpoints[0]
+			l := newLimiter(&k, &e, nil, false, slog.New(slog.NewTextHandler(&logged, nil)))
+			l.quotas.mostQuotas = 1
+			for n := range 300 {
+				var r matcher.Request
+				r.In.Method, r.In.Target = []byte("GET"), []byte(fmt.Sprint("/x?q=", n))
+				if _, ok := l.admit(&r, new(reply.Reply)); !ok {
+					t.Fatalf("%s: request %d is refused", c.name, n)
+				}
+			}
+			c.then(l)
+			synctest.Wait()
+			lines := evictions.FindAllStringSubmatch(logged.String(), -1)
+			told := 0
+			for _, line := range lines {
+				n, err := strconv.Atoi(line[1])
+				if err != nil {
+					t.Fatal(err)
+				}
+				told += n
+			}
+			if left := l.evicted.Load(); len(lines) != 2 || told < 200 || left > 0 {
+				t.Errorf("%s: %d lines tell of %d keys, and not of %d:\n%s", c.name, len(lines), told, left, logged.String())
+			}
+		})
+	}
+}
+
+var evictions = regexp.MustCompile(`level=WARN msg="a rate limit has more keys than it can keep: [^"]+" endpoint="GET /x" evicted=(\d+)`)
