@@ -19,19 +19,19 @@ var declaredLatencies = []struct {
 	config.Latency
 	want map[float64]time.Duration
 }{
-	{"fixed", config.Latency{Min: 30 * ms, Max: 30 * ms}, map[float64]time.Duration{0: 30 * ms, 0.5: 30 * ms, 0.999: 30 * ms}},
-	{"uniform", config.Latency{Min: 20 * ms, Max: 80 * ms}, map[float64]time.Duration{0: 20 * ms, 0.25: 35 * ms, 0.5: 50 * ms, 0.9: 74 * ms}},
-	{"uniform from 0", config.Latency{Max: 80 * ms}, map[float64]time.Duration{0: 0, 0.5: 40 * ms}},
-	{"a curve", config.Latency{Curve: []config.Percentile{{Rank: 50, Length: 20 * ms}, {Rank: 90, Length: 45 * ms}, {Rank: 99, Length: 120 * ms}, {Rank: 99.9, Length: 400 * ms}, {Rank: 100, Length: time.Second}}},
-		map[float64]time.Duration{0: 0, 0.25: 10 * ms, 0.5: 20 * ms, 0.7: 32500 * time.Microsecond, 0.9: 45 * ms, 0.99: 120 * ms, 0.999: 400 * ms, 0.9995: 700 * ms}},
-	{"a curve with a least, without an end", config.Latency{Min: 10 * ms, Curve: []config.Percentile{{Rank: 50, Length: 20 * ms}, {Rank: 90, Length: 45 * ms}}},
-		map[float64]time.Duration{0: 10 * ms, 0.25: 15 * ms, 0.5: 20 * ms, 0.9: 45 * ms, 0.95: 45 * ms, 0.9999: 45 * ms}},
-	{"a curve with a step", config.Latency{Curve: []config.Percentile{{Rank: 50, Length: 20 * ms}, {Rank: 90, Length: 20 * ms}, {Rank: 100, Length: 40 * ms}}},
-		map[float64]time.Duration{0.5: 20 * ms, 0.7: 20 * ms, 0.9: 20 * ms, 0.95: 30 * ms}},
+	{"fixed", config.Latency{Min: 30 * time.Millisecond, Max: 30 * time.Millisecond}, map[float64]time.Duration{0: 30 * time.Millisecond, 0.5: 30 * time.Millisecond, 0.999: 30 * time.Millisecond}},
+	{"uniform", config.Latency{Min: 20 * time.Millisecond, Max: 80 * time.Millisecond}, map[float64]time.Duration{0: 20 * time.Millisecond, 0.25: 35 * time.Millisecond, 0.5: 50 * time.Millisecond, 0.9: 74 * time.Millisecond}},
+	{"uniform from 0", config.Latency{Max: 80 * time.Millisecond}, map[float64]time.Duration{0: 0, 0.5: 40 * time.Millisecond}},
+	{"a curve", config.Latency{Curve: []config.Percentile{{Rank: 50, Length: 20 * time.Millisecond}, {Rank: 90, Length: 45 * time.Millisecond}, {Rank: 99, Length: 120 * time.Millisecond}, {Rank: 99.9, Length: 400 * time.Millisecond}, {Rank: 100, Length: time.Second}}},
+		map[float64]time.Duration{0: 0, 0.25: 10 * time.Millisecond, 0.5: 20 * time.Millisecond, 0.7: 32500 * time.Microsecond, 0.9: 45 * time.Millisecond, 0.99: 120 * time.Millisecond, 0.999: 400 * time.Millisecond, 0.9995: 700 * time.Millisecond}},
+	{"a curve with a least, without an end", config.Latency{Min: 10 * time.Millisecond, Curve: []config.Percentile{{Rank: 50, Length: 20 * time.Millisecond}, {Rank: 90, Length: 45 * time.Millisecond}}},
+		map[float64]time.Duration{0: 10 * time.Millisecond, 0.25: 15 * time.Millisecond, 0.5: 20 * time.Millisecond, 0.9: 45 * time.Millisecond, 0.95: 45 * time.Millisecond, 0.9999: 45 * time.Millisecond}},
+	{"a curve with a step", config.Latency{Curve: []config.Percentile{{Rank: 50, Length: 20 * time.Millisecond}, {Rank: 90, Length: 20 * time.Millisecond}, {Rank: 100, Length: 40 * time.Millisecond}}},
+		map[float64]time.Duration{0.5: 20 * time.Millisecond, 0.7: 20 * time.Millisecond, 0.9: 20 * time.Millisecond, 0.95: 30 * time.Millisecond}},
 	// Quantiles of the normal distribution: 0.8413447461 is 1 standard deviation, 0.9 is 1.2815515655.
-	{"lognormal", config.Latency{Median: 40 * ms, Sigma: 0.4}, map[float64]time.Duration{0: 0, 0.5: 40 * ms,
+	{"lognormal", config.Latency{Median: 40 * time.Millisecond, Sigma: 0.4}, map[float64]time.Duration{0: 0, 0.5: 40 * time.Millisecond,
 		0.8413447461: time.Duration(40e6 * math.Exp(0.4)), 0.9: time.Duration(40e6 * math.Exp(0.4*1.2815515655)), 0.1: time.Duration(40e6 * math.Exp(-0.4*1.2815515655))}},
-	{"lognormal that does not spread", config.Latency{Median: 40 * ms}, map[float64]time.Duration{0: 40 * ms, 0.5: 40 * ms, 0.999: 40 * ms}},
+	{"lognormal that does not spread", config.Latency{Median: 40 * time.Millisecond}, map[float64]time.Duration{0: 40 * time.Millisecond, 0.5: 40 * time.Millisecond, 0.999: 40 * time.Millisecond}},
 }
 
 func TestLatency_DeclaredPercentilesAreMet(t *testing.T) {
@@ -126,17 +126,17 @@ func TestLatency_NoLengthIsTooLong(t *testing.T) {
 func TestLatency_Rates(t *testing.T) {
 	const n = 100_000
 	for _, c := range []struct{ failure, timeout float64 }{{0, 0}, {0.01, 0.005}, {0.5, 0.5}, {1, 0}, {0, 1}, {0, 0.001}} {
-		l := newLatency(&config.Latency{Min: 5 * ms, Max: 5 * ms, FailureRate: c.failure, TimeoutRate: c.timeout, Timeout: 2 * time.Second})
+		l := newLatency(&config.Latency{Min: 5 * time.Millisecond, Max: 5 * time.Millisecond, FailureRate: c.failure, TimeoutRate: c.timeout, Timeout: 2 * time.Second})
 		var failed, timedOut float64
 		for i := range uint64(n) {
 			var random matcher.Random
 			random.Seed(3, i)
 			switch w := l.draw(&random); {
-			case w.instead == &reply.InjectedFailure && w.length == 5*ms:
+			case w.instead == &reply.InjectedFailure && w.length == 5*time.Millisecond:
 				failed++
 			case w.instead == &reply.InjectedTimeout && w.length == 2*time.Second:
 				timedOut++
-			case w.instead != nil || w.length != 5*ms || !w.timed:
+			case w.instead != nil || w.length != 5*time.Millisecond || !w.timed:
 				t.Fatalf("got %+v", w)
 			}
 		}
