@@ -39,6 +39,7 @@ mockserver/listener -> mockserver/internal/histogram
 mockserver/listener -> mockserver/listener/record
 mockserver/listener -> mockserver/listener/reply
 mockserver/listener -> mockserver/listener/sentry
+mockserver/listener -> mockserver/listener/traffic
 mockserver/listener -> mockserver/matcher
 mockserver/listener -> mockserver/renderer
 mockserver/listener/admin -> mockserver/config
@@ -70,6 +71,10 @@ mockserver/listener/runs -> mockserver/listener/verdict
 mockserver/listener/sentry -> mockserver/config
 mockserver/listener/sentry -> mockserver/config/syntax
 mockserver/listener/sentry -> mockserver/fetcher
+mockserver/listener/traffic -> mockserver/config
+mockserver/listener/traffic -> mockserver/config/syntax
+mockserver/listener/traffic -> mockserver/listener/reply
+mockserver/listener/traffic -> mockserver/matcher
 mockserver/listener/verdict -> mockserver/config
 mockserver/listener/verdict -> mockserver/dispatcher
 mockserver/listener/verdict -> mockserver/internal/histogram

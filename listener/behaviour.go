@@ -6,6 +6,7 @@ import (
 	"mockserver/config"
 	"mockserver/config/syntax"
 	"mockserver/listener/reply"
+	"mockserver/listener/traffic"
 	"mockserver/renderer"
 )
 
@@ -14,15 +15,15 @@ import (
 // and pay for none.
 type behaviour struct {
 	operation *operation // of an OpenAPI document; nil for none, as all of these
-	limit     *limiter
+	limit     *traffic.Limiter
 	capacity  *capacity
 	outcomes  []outcome // at least one
 	selection selection
 
-	chance *chance
-	tally  *tally // nil when nothing is counted
-	host   string // that the endpoint is declared for
-	delays bool   // requests may wait, or their answers go wrong
+	chance *traffic.Seed
+	tally  *traffic.Counts // nil when nothing is counted
+	host   string          // that the endpoint is declared for
+	delays bool            // requests may wait, or their answers go wrong
 	// always tells that it concerns every request, and not only those that choose an
 	// answer of the operation.
 	always bool
@@ -38,11 +39,11 @@ func (b *behaviour) isFixed() bool { return !b.always && b.operation.isFixed() }
 
 // behaviour compiles what an endpoint declares of it; nil when that is nothing. With a
 // seed, whatever is not the same for every request has one, for its random numbers.
-func (c *compiler) behaviour(e *config.Endpoint, a answer, t *tally, scope *renderer.Scope) (*behaviour, syntax.Problems) {
+func (c *compiler) behaviour(e *config.Endpoint, a answer, t *traffic.Counts, scope *renderer.Scope) (*behaviour, syntax.Problems) {
 	operation := c.operation(e, a)
-	limit := newLimiter(&c.kept, e, scope.Params, c.trustForwarded, c.log)
+	limit := traffic.NewLimiter(&c.kept, e, scope.Params, c.trustForwarded, c.log)
 	declared := len(e.Responses) > 0 || e.Latency != nil || e.Fault != nil || e.Capacity != nil || limit != nil
-	always := declared || c.chance.seeded && !a.isFixed()
+	always := declared || c.chance.Seeded && !a.isFixed()
 	if !always && operation == nil {
 		return nil, nil
 	}
@@ -63,10 +64,10 @@ func (c *compiler) behaviour(e *config.Endpoint, a answer, t *tally, scope *rend
 // behave serves a request to an endpoint with a behaviour. Its answer is made before
 // the wait, so that the latency holds the work of making it.
 func (s *Server) behave(b *behaviour, c *call, notify bool) {
-	b.chance.begin(b.tally, &c.Random)
+	b.chance.Begin(b.tally, &c.Random)
 	if b.limit != nil {
-		standing, ok := b.limit.admit(&c.Request, &c.reply)
-		defer standing.write(&c.reply) // whatever the answer is
+		standing, ok := b.limit.Admit(&c.Request, &c.reply)
+		defer standing.Write(&c.reply) // whatever the answer is
 		if !ok {
 			c.trace.Limited = true
 			return
@@ -96,12 +97,12 @@ func (s *Server) behave(b *behaviour, c *call, notify bool) {
 	if chosen == nil {
 		chosen = &o.answer
 	}
-	wait, struck := o.latency.draw(&c.Random), o.fault.strikes(&c.Random) // before the answer, which may draw too
+	wait, struck := o.latency.Draw(&c.Random), o.fault.strikes(&c.Random) // before the answer, which may draw too
 	given := s.give(chosen, o.instead(wait), c)
-	if wait.instead != nil {
-		c.trace.Instead = wait.instead.Code
+	if wait.Instead != nil {
+		c.trace.Instead = wait.Instead.Code
 	}
-	if wait.timed && !b.hold(c, begun, wait.length) {
+	if wait.Timed && !b.hold(c, begun, wait.Length) {
 		return
 	}
 	if given && notify && len(chosen.hooks) > 0 {
@@ -138,6 +139,6 @@ func (b *behaviour) hold(c *call, begun time.Time, length time.Duration) bool {
 		}
 	}
 	c.trace.Late, c.trace.Timed = max(time.Since(due), 0), true
-	b.tally.lateness().Add(c.trace.Late)
+	b.tally.Lateness().Add(c.trace.Late)
 	return true
 }

@@ -37,7 +37,7 @@ func TestAllocations_OfBehaviours(t *testing.T) {
 				}
 			})
 			if got > most || wrong > 0 {
-				t.Errorf("%s, seeded: %t: got %v allocations, want at most %v, and %d wrong answers", uri, s.compiler.chance.seeded, got, most, wrong)
+				t.Errorf("%s, seeded: %t: got %v allocations, want at most %v, and %d wrong answers", uri, s.compiler.chance.Seeded, got, most, wrong)
 			}
 		}
 	}

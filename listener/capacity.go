@@ -8,6 +8,7 @@ import (
 	"mockserver/config"
 	"mockserver/internal/wording"
 	"mockserver/listener/reply"
+	"mockserver/listener/traffic"
 )
 
 // capacity bounds how many requests of an endpoint are served at once. Others wait, in
@@ -37,7 +38,7 @@ func (c *compiler) capacity(e *config.Endpoint) *capacity {
 	if declared == nil {
 		return nil
 	}
-	return keep(&c.kept, e, fmt.Sprint("capacity ", declared.Concurrent, declared.Queue), func() *capacity { return newCapacity(declared) })
+	return traffic.Keep(&c.kept, e, fmt.Sprint("capacity ", declared.Concurrent, declared.Queue), func() *capacity { return newCapacity(declared) })
 }
 
 func newCapacity(c *config.Capacity) *capacity {

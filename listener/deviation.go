@@ -34,7 +34,7 @@ func (s *Server) LatencyErrors() []LatencyError {
 		if b == nil || b.tally == nil { // nothing is counted of it
 			continue
 		}
-		if h := b.tally.measured(); h != nil {
+		if h := b.tally.Measured(); h != nil {
 			e := LatencyError{Endpoint: sn.answers[i].name, Host: b.host}
 			h.Read(&e.lengths)
 			e.Count, e.Mean, e.Max = e.lengths.Count, e.lengths.Mean(), e.lengths.Max

@@ -7,6 +7,7 @@ import (
 	"mockserver/config"
 	"mockserver/config/syntax"
 	"mockserver/listener/reply"
+	"mockserver/listener/traffic"
 	"mockserver/matcher"
 	"mockserver/renderer"
 )
@@ -14,7 +15,7 @@ import (
 // outcome is one of the ways that a request to an endpoint may go.
 type outcome struct {
 	answer  answer
-	latency *latency
+	latency *traffic.Latency
 	fault   *fault
 	// What some requests are answered that the latency has fail, or time out; nil
 	// without one.
@@ -22,8 +23,8 @@ type outcome struct {
 }
 
 // instead is what a request is answered in place of the answer; nil for nothing.
-func (o *outcome) instead(w wait) *reply.Preset {
-	switch w.instead {
+func (o *outcome) instead(w traffic.Wait) *reply.Preset {
+	switch w.Instead {
 	case &reply.InjectedFailure:
 		return o.failing
 	case &reply.InjectedTimeout:
@@ -52,7 +53,7 @@ type selection struct {
 // outcomes compiles what may come of a request: the declared outcomes, or the one
 // answer of the endpoint. What one leaves out is the endpoint's.
 func (c *compiler) outcomes(e *config.Endpoint, a answer, scope *renderer.Scope) ([]outcome, syntax.Problems) {
-	usual := outcome{answer: a, latency: newLatency(e.Latency), fault: newFault(e.Fault)}
+	usual := outcome{answer: a, latency: traffic.NewLatency(e.Latency), fault: newFault(e.Fault)}
 	if len(e.Responses) == 0 {
 		usual.preset()
 		return []outcome{usual}, nil
@@ -75,7 +76,7 @@ func (c *compiler) outcomes(e *config.Endpoint, a answer, scope *renderer.Scope)
 			problems = append(problems, wrong...)
 		}
 		if declared.Latency != nil {
-			o.latency = newLatency(declared.Latency)
+			o.latency = traffic.NewLatency(declared.Latency)
 		}
 		if declared.Fault != nil {
 			o.fault = newFault(declared.Fault)
@@ -114,7 +115,7 @@ func weight(o *config.Outcome) float64 {
 }
 
 // choose is the number of the outcome, of n, that the next request has.
-func (s *selection) choose(n int, t *tally, random *matcher.Random) int {
+func (s *selection) choose(n int, t *traffic.Counts, random *matcher.Random) int {
 	switch {
 	case n == 1:
 		return 0
@@ -123,7 +124,7 @@ func (s *selection) choose(n int, t *tally, random *matcher.Random) int {
 		part := random.Float64()
 		return sort.Search(n-1, func(i int) bool { return part < s.shares[i] })
 	case s.holds:
-		return int(t.turn(uint64(n-1), true))
+		return int(t.Turn(uint64(n-1), true))
 	}
-	return int(t.turn(uint64(n), false))
+	return int(t.Turn(uint64(n), false))
 }

@@ -162,8 +162,8 @@ func TestOutcomes_HaveWhatTheEndpointHas(t *testing.T) {
 		for _, h := range o.answer.hooks {
 			hooks = append(hooks, h.shared.Name)
 		}
-		if o.latency.failure != want.failure || strings.Join(hooks, ",") != strings.Join(want.hooks, ",") {
-			t.Errorf("outcome %d: failure rate %v and webhooks %v, want %+v", i, o.latency.failure, hooks, want)
+		if o.latency.Failure != want.failure || strings.Join(hooks, ",") != strings.Join(want.hooks, ",") {
+			t.Errorf("outcome %d: failure rate %v and webhooks %v, want %+v", i, o.latency.Failure, hooks, want)
 		}
 	}
 }

@@ -13,6 +13,7 @@ import (
 	"github.com/valyala/fasthttp"
 
 	"mockserver/config"
+	"mockserver/listener/traffic"
 )
 
 // asking is a request to a path from an address, with headers as "Name: value".
@@ -189,9 +190,9 @@ func TestLimiter_Reload(t *testing.T) {
 	}
 	// Two that are declared alike have a limit each, before and after.
 	s := configured(t, was)
-	s.compiler.kept.begin()
+	s.compiler.kept.Begin()
 	spec := config.Parse("m.yml", []byte(was)).Complete()
-	if a, b := newLimiter(&s.compiler.kept, &spec.Endpoints[0], nil, false, s.log), newLimiter(&s.compiler.kept, &spec.Endpoints[0], nil, false, s.log); a == b {
+	if a, b := traffic.NewLimiter(&s.compiler.kept, &spec.Endpoints[0], nil, false, s.log), traffic.NewLimiter(&s.compiler.kept, &spec.Endpoints[0], nil, false, s.log); a == b {
 		t.Error("two endpoints have one limit")
 	}
 }
@@ -216,10 +217,10 @@ func TestAllocations_OfRateLimits(t *testing.T) {
 			defer r.release()
 			admitted := false
 			got := testing.AllocsPerRun(1000, func() {
-				var st standing
-				st, admitted = l.admit(&r.Request, &r.reply)
+				var st traffic.LimitResult
+				st, admitted = l.Admit(&r.Request, &r.reply)
 				r.reply.Begin()
-				st.write(&r.reply)
+				st.Write(&r.reply)
 			})
 			if !admitted || got > 0 {
 				t.Errorf("%s by %s: admitted %v, with %v allocations, want none", algorithm, c.by, admitted, got)

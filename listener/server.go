@@ -426,7 +426,7 @@ func (s *Server) flushPaces() {
 	answers := s.snapshot.Load().answers
 	for i := range answers {
 		if b := answers[i].behaviour; b != nil && b.limit != nil {
-			b.limit.flush()
+			b.limit.Flush()
 		}
 	}
 }

@@ -13,6 +13,7 @@ import (
 	"mockserver/internal/tags"
 	"mockserver/listener/record"
 	"mockserver/listener/sentry"
+	"mockserver/listener/traffic"
 	"mockserver/matcher"
 	"mockserver/renderer"
 )
@@ -67,8 +68,8 @@ type compiler struct {
 	maxBody    int  // bytes of a request body
 	noWebhooks bool // those of endpoints are compiled, and left out
 
-	chance chance
-	kept   kept
+	chance traffic.Seed
+	kept   traffic.Carried
 
 	trustForwarded bool // see Options
 }
@@ -78,7 +79,7 @@ type compiler struct {
 // is a mistake.
 func (c *compiler) compile(spec *config.Spec) (*snapshot, syntax.Problems) {
 	spec = spec.Complete()
-	c.kept.begin()
+	c.kept.Begin()
 	problems := slices.Clone(spec.Problems)
 	sn := &snapshot{answers: make([]answer, len(spec.Endpoints)), spec: spec}
 	routes := make([]matcher.Route, len(spec.Endpoints))
@@ -106,7 +107,7 @@ func (c *compiler) compile(spec *config.Spec) (*snapshot, syntax.Problems) {
 	table, shadowed := matcher.Compile(routes)
 	sn.table = table
 	sn.fix(routes)
-	c.kept.commit()
+	c.kept.Commit()
 	return sn, spec.InOrder(append(problems, shadowed...))
 }
 
@@ -158,11 +159,11 @@ func (c *compiler) endpoint(e *config.Endpoint) (matcher.Route, answer, syntax.P
 	condition, wrong := renderer.CompileCondition(e.If, scope)
 	problems = append(problems, wrong...)
 	route := matcher.Route{Endpoint: e, Pattern: pattern}
-	t := newTally(&c.kept, e, c.chance.seeded)
+	t := traffic.NewCounts(&c.kept, e, c.chance.Seeded)
 	if !condition.Always() {
 		route.If = condition.Holds
-		if c.chance.seeded {
-			route.If = c.chance.conditional(t, condition.Holds)
+		if c.chance.Seeded {
+			route.If = c.chance.Conditional(t, condition.Holds)
 		}
 	}
 	a, wrong := c.answer(e, scope)
@@ -305,7 +306,7 @@ func newCompiler(opts Options) *compiler {
 		maxMessage: cmp.Or(opts.MaxMessage, defaultMaxMessage),
 		maxBody:    cmp.Or(opts.MaxBody, defaultMaxBody),
 		noWebhooks: opts.NoWebhooks,
-		chance:     newChance(opts.Seed),
+		chance:     traffic.NewSeed(opts.Seed),
 
 		trustForwarded: opts.TrustForwarded,
 	}

@@ -18,6 +18,7 @@ import (
 	"mockserver/config/syntax"
 	"mockserver/listener/record"
 	"mockserver/listener/reply"
+	"mockserver/listener/traffic"
 	"mockserver/matcher"
 	"mockserver/renderer"
 )
@@ -38,8 +39,8 @@ type webSocket struct {
 	close        *ending
 	limit        int  // bytes of a message
 	templated    bool // something that is sent is made of the request
-	chance       *chance
-	tally        *tally // nil where nothing is counted
+	chance       *traffic.Seed
+	tally        *traffic.Counts // nil where nothing is counted
 	counters     *record.Counters
 }
 
@@ -114,11 +115,11 @@ func (c *compiler) socket(w *config.WebSocket) (matcher.Route, webSocket, syntax
 	route := matcher.Route{Endpoint: asking, Pattern: parsed, Kind: record.WebSocketKind}
 	counted := w.Asking()
 	counted.Method = record.WebSocketKind // apart from an endpoint of the same path
-	t := newTally(&c.kept, counted, c.chance.seeded)
+	t := traffic.NewCounts(&c.kept, counted, c.chance.Seeded)
 	if !condition.Always() {
 		route.If = condition.Holds
-		if c.chance.seeded {
-			route.If = c.chance.conditional(t, condition.Holds)
+		if c.chance.Seeded {
+			route.If = c.chance.Conditional(t, condition.Holds)
 		}
 	}
 	s := webSocket{chance: &c.chance, tally: t, name: record.WebSocketKind + " " + w.Path.Value, subprotocols: w.Subprotocols, limit: cmp.Or(w.MaxMessage, c.maxMessage)}
@@ -283,8 +284,8 @@ func (s *Server) upgrade(sn *snapshot, c *call) bool {
 	if k.counters != nil {
 		t.counts = k.counters.At(c.peer.shard())
 	}
-	if k.chance.seeded {
-		t.number = k.tally.next()
+	if k.chance.Seeded {
+		t.number = k.tally.Next()
 	}
 	c.peer.takeOver(t)
 	return true

@@ -34,9 +34,9 @@ func (t *dialogue) resume(received []byte) *matcher.Request {
 	in.Body = received
 	r := matcher.Acquire(in)
 	r.Message, r.MaxText = received, t.server.opts.MaxResponse
-	if c := t.socket.chance; c.seeded {
+	if c := t.socket.chance; c.Seeded {
 		t.made++
-		c.seedNth(t.socket.tally, t.number<<32|t.made, &r.Random)
+		c.SeedNth(t.socket.tally, t.number<<32|t.made, &r.Random)
 	}
 	r.Resume(t.asked.params)
 	return r

@@ -1,4 +1,6 @@
-package listener
+// Package traffic shapes what endpoints do with requests beside answering them: rate limits,
+// latency, the seed of random choices, and the state of endpoints that a reload carries over.
+package traffic
 
 import (
 	"crypto/sha256"
@@ -7,9 +9,9 @@ import (
 	"mockserver/config"
 )
 
-// kept is the state of endpoints, which outlives snapshots: an endpoint that a reload
-// leaves as it is goes on with what it had.
-type kept struct {
+// Carried is the state of endpoints that outlives snapshots: an endpoint that a reload
+// leaves as it is keeps its counters. One goroutine at a time may use it.
+type Carried struct {
 	before, now map[keptKey]any           // of the snapshot that is served, and of the one that is compiled
 	alike       map[[sha256.Size]byte]int // endpoints of the latter, by what they have in common
 }
@@ -20,16 +22,17 @@ type keptKey struct {
 	number int               // of those that have it in common, from 1
 }
 
-// begin is called before a specification is compiled, and commit once it is served.
-func (k *kept) begin() { k.now, k.alike = map[keptKey]any{}, map[[sha256.Size]byte]int{} }
+// Begin starts the compilation of a specification.
+func (k *Carried) Begin() { k.now, k.alike = map[keptKey]any{}, map[[sha256.Size]byte]int{} }
 
-func (k *kept) commit() { k.before, k.now, k.alike = k.now, nil, nil }
+// Commit makes the state of the specification that was compiled the one to carry over.
+func (k *Carried) Commit() { k.before, k.now, k.alike = k.now, nil, nil }
 
-// keep returns what an endpoint had in the snapshot before, or else what fresh makes. An
+// Keep returns what an endpoint had in the snapshot before, or else what fresh makes. An
 // endpoint is the same if its method, host, path and condition are, and for each kind
 // of state what that is made from, which is given as a text. Of several that are the
 // same, each has its own, in their order.
-func keep[T any](k *kept, e *config.Endpoint, made string, fresh func() *T) *T {
+func Keep[T any](k *Carried, e *config.Endpoint, made string, fresh func() *T) *T {
 	common := sha256.Sum256([]byte(strings.Join([]string{made, e.EffectiveMethod(), e.Host, e.Path.Value, e.If.Value}, "\x00")))
 	k.alike[common]++
 	id := keptKey{common, k.alike[common]}

@@ -1,4 +1,4 @@
-package listener
+package traffic
 
 import (
 	"context"
@@ -17,8 +17,8 @@ import (
 	"mockserver/matcher"
 )
 
-// limiter counts the requests of each key against a rate limit.
-type limiter struct {
+// Limiter counts the requests of each key against a rate limit.
+type Limiter struct {
 	endpoint string // as logs call it
 	limit    string // the value of X-RateLimit-Limit
 	said     string // the limit in words
@@ -31,9 +31,9 @@ type limiter struct {
 	pace    *loglimit.Limiter // of those lines
 }
 
-// newLimiter compiles a rate limit; nil is none. One that was declared alike for the same
+// NewLimiter compiles a rate limit; nil is none. One that was declared alike for the same
 // endpoint before goes on counting. The parameters are those of the endpoint's path.
-func newLimiter(k *kept, e *config.Endpoint, params []string, trustForwarded bool, log *slog.Logger) *limiter {
+func NewLimiter(k *Carried, e *config.Endpoint, params []string, trustForwarded bool, log *slog.Logger) *Limiter {
 	declared := e.RateLimit
 	if declared == nil {
 		return nil
@@ -49,8 +49,8 @@ func newLimiter(k *kept, e *config.Endpoint, params []string, trustForwarded boo
 		most = config.DefaultMaxRequests
 	}
 	made := fmt.Sprint("rate-limit ", algorithm, " ", window, " ", most, " ", declared.By)
-	return keep(k, e, made, func() *limiter {
-		l := &limiter{
+	return Keep(k, e, made, func() *Limiter {
+		l := &Limiter{
 			endpoint: e.EffectiveMethod() + " " + e.Path.Value, limit: strconv.Itoa(most),
 			said: fmt.Sprintf("%s in %v", wording.Count(most, "request"), window),
 			key:  newLimitKey(declared.By, params, trustForwarded), quotas: newQuotas(algorithm, uint32(most), int64(window)),
@@ -61,20 +61,20 @@ func newLimiter(k *kept, e *config.Endpoint, params []string, trustForwarded boo
 	})
 }
 
-// standing is where the key of a request stands after it.
-type standing struct {
-	limiter *limiter // nil is that of an endpoint without a limit
+// LimitResult is where the key of a request stands after it.
+type LimitResult struct {
+	limiter *Limiter // nil is that of an endpoint without a limit
 	verdict
 	now time.Time
 }
 
-// admit counts a request, and tells whether it is to be served; one too many has been
+// Admit counts a request, and tells whether it is to be served; one too many has been
 // answered. Whatever the answer is, write has to be called on it.
-func (l *limiter) admit(r *matcher.Request, p *reply.Reply) (standing, bool) {
+func (l *Limiter) Admit(r *matcher.Request, p *reply.Reply) (LimitResult, bool) {
 	if l == nil {
-		return standing{}, true
+		return LimitResult{}, true
 	}
-	st := standing{limiter: l, now: r.Now()}
+	st := LimitResult{limiter: l, now: r.Now()}
 	st.verdict = l.quotas.count(l.key.of(r), int64(st.now.Sub(l.began)))
 	if st.evicted > 0 {
 		l.tellEvicted(st.evicted, st.now)
@@ -93,18 +93,18 @@ func inSeconds(nanoseconds int64) int64 {
 }
 
 // tellEvicted logs that keys were given up, at once or within a second.
-func (l *limiter) tellEvicted(n int, now time.Time) {
+func (l *Limiter) tellEvicted(n int, now time.Time) {
 	l.evicted.Add(int64(n))
 	if _, ok := l.pace.Pass(now); ok {
 		l.logEvicted()
 	}
 }
 
-// flush logs what was not logged yet.
-func (l *limiter) flush() { l.pace.Flush() }
+// Flush logs what was not logged yet.
+func (l *Limiter) Flush() { l.pace.Flush() }
 
 // logEvicted logs how many keys were given up since the last line, if any were.
-func (l *limiter) logEvicted() {
+func (l *Limiter) logEvicted() {
 	if n := l.evicted.Swap(0); n > 0 {
 		l.log.LogAttrs(context.Background(), slog.LevelWarn, "a rate limit has more keys than it can keep: the oldest begin anew",
 			slog.String("endpoint", l.endpoint), slog.Int64("evicted", n))
@@ -118,9 +118,9 @@ const (
 	headerReset     = "X-RateLimit-Reset"
 )
 
-// write adds the headers of the limit to an answer that is complete otherwise. Those
+// Write adds the headers of the limit to an answer that is complete otherwise. Those
 // that the answer declares itself stay.
-func (st *standing) write(p *reply.Reply) {
+func (st *LimitResult) Write(p *reply.Reply) {
 	if st.limiter == nil {
 		return
 	}

@@ -1,4 +1,4 @@
-package listener
+package traffic
 
 import (
 	"fmt"
@@ -36,7 +36,7 @@ var declaredLatencies = []struct {
 
 func TestLatency_DeclaredPercentilesAreMet(t *testing.T) {
 	for _, c := range declaredLatencies {
-		length := newLatency(&c.Latency).length
+		length := NewLatency(&c.Latency).length
 		for part, want := range c.want {
 			if got := length(part); (got - want).Abs() > time.Microsecond {
 				t.Errorf("%s: p%v is %v, want %v", c.name, 100*part, got, want)
@@ -56,7 +56,7 @@ func TestLatency_DeclaredPercentilesAreMet(t *testing.T) {
 // The percentiles of the points themselves are not rounded in the least.
 func TestLatency_PointsOfACurveAreExact(t *testing.T) {
 	for _, c := range declaredLatencies {
-		length := newLatency(&c.Latency).length
+		length := NewLatency(&c.Latency).length
 		for _, p := range c.Curve {
 			if got := length(p.Rank / 100); got != p.Length {
 				t.Errorf("%s: p%v is %v, want %v", c.name, p.Rank, got, p.Length)
@@ -70,7 +70,7 @@ func TestLatency_PointsOfACurveAreExact(t *testing.T) {
 func TestLatency_DrawnPercentilesAreTheDeclared(t *testing.T) {
 	const n = 100_000
 	for _, c := range declaredLatencies {
-		l := newLatency(&c.Latency)
+		l := NewLatency(&c.Latency)
 		lengths := drawn(l, n)
 		slices.Sort(lengths)
 		for part, want := range c.want {
@@ -98,22 +98,22 @@ func quantile(sorted []time.Duration, part float64) time.Duration {
 }
 
 // drawn are the lengths that n requests draw, each from a stream of its own.
-func drawn(l *latency, n int) []time.Duration {
+func drawn(l *Latency, n int) []time.Duration {
 	lengths := make([]time.Duration, n)
 	for i := range lengths {
 		var random matcher.Random
 		random.Seed(7, uint64(i))
-		lengths[i] = l.draw(&random).length
+		lengths[i] = l.Draw(&random).Length
 	}
 	return lengths
 }
 
 func TestLatency_NoLengthIsTooLong(t *testing.T) {
-	l := newLatency(&config.Latency{Median: 20 * time.Hour, Sigma: 10})
+	l := NewLatency(&config.Latency{Median: 20 * time.Hour, Sigma: 10})
 	for i := range uint64(10_000) {
 		var random matcher.Random
 		random.Seed(1, i)
-		if got := l.draw(&random).length; got < 0 || got > longestLatency {
+		if got := l.Draw(&random).Length; got < 0 || got > longestLatency {
 			t.Fatalf("got %v", got)
 		}
 	}
@@ -126,17 +126,17 @@ func TestLatency_NoLengthIsTooLong(t *testing.T) {
 func TestLatency_Rates(t *testing.T) {
 	const n = 100_000
 	for _, c := range []struct{ failure, timeout float64 }{{0, 0}, {0.01, 0.005}, {0.5, 0.5}, {1, 0}, {0, 1}, {0, 0.001}} {
-		l := newLatency(&config.Latency{Min: 5 * time.Millisecond, Max: 5 * time.Millisecond, FailureRate: c.failure, TimeoutRate: c.timeout, Timeout: 2 * time.Second})
+		l := NewLatency(&config.Latency{Min: 5 * time.Millisecond, Max: 5 * time.Millisecond, FailureRate: c.failure, TimeoutRate: c.timeout, Timeout: 2 * time.Second})
 		var failed, timedOut float64
 		for i := range uint64(n) {
 			var random matcher.Random
 			random.Seed(3, i)
-			switch w := l.draw(&random); {
-			case w.instead == &reply.InjectedFailure && w.length == 5*time.Millisecond:
+			switch w := l.Draw(&random); {
+			case w.Instead == &reply.InjectedFailure && w.Length == 5*time.Millisecond:
 				failed++
-			case w.instead == &reply.InjectedTimeout && w.length == 2*time.Second:
+			case w.Instead == &reply.InjectedTimeout && w.Length == 2*time.Second:
 				timedOut++
-			case w.instead != nil || w.length != 5*time.Millisecond || !w.timed:
+			case w.Instead != nil || w.Length != 5*time.Millisecond || !w.Timed:
 				t.Fatalf("got %+v", w)
 			}
 		}
@@ -150,18 +150,18 @@ func TestLatency_Rates(t *testing.T) {
 
 // Without a form nothing is waited for, but the time-outs of its rate.
 func TestLatency_RatesAlone(t *testing.T) {
-	l := newLatency(&config.Latency{TimeoutRate: 0.5})
+	l := NewLatency(&config.Latency{TimeoutRate: 0.5})
 	var random matcher.Random
 	random.Seed(1, 1)
 	seen := map[string]bool{}
 	for range 100 {
-		w := l.draw(&random)
-		seen[fmt.Sprint(w.timed, w.length, w.instead != nil)] = true
+		w := l.Draw(&random)
+		seen[fmt.Sprint(w.Timed, w.Length, w.Instead != nil)] = true
 	}
 	if len(seen) != 2 || !seen["false 0s false"] || !seen["true 30s true"] {
 		t.Errorf("got %v", seen)
 	}
-	if w := (*latency)(nil).draw(&random); w != (wait{}) {
+	if w := (*Latency)(nil).Draw(&random); w != (Wait{}) {
 		t.Errorf("no latency: got %+v", w)
 	}
 }

@@ -1,4 +1,4 @@
-package listener
+package traffic
 
 import (
 	"math"
@@ -9,11 +9,11 @@ import (
 	"mockserver/matcher"
 )
 
-// latency is the time from the arrival of a request to its answer, and how often it is
+// Latency is the time from the arrival of a request to its answer, and how often it is
 // answered that something went wrong instead.
-type latency struct {
+type Latency struct {
 	length  quantiles // nil when there are only rates
-	failure float64   // of the requests: they are answered 500
+	Failure float64   // of the requests: they are answered 500
 	timeout float64   // of them: they wait limit, and are answered 504
 	limit   time.Duration
 }
@@ -22,12 +22,12 @@ type latency struct {
 // given, from 0 to below 1. What it gives for random numbers is distributed so.
 type quantiles func(part float64) time.Duration
 
-// newLatency compiles a latency; nil is none.
-func newLatency(l *config.Latency) *latency {
+// NewLatency compiles a latency; nil is none.
+func NewLatency(l *config.Latency) *Latency {
 	if l == nil {
 		return nil
 	}
-	compiled := &latency{failure: l.FailureRate, timeout: l.TimeoutRate, limit: l.Timeout}
+	compiled := &Latency{Failure: l.FailureRate, timeout: l.TimeoutRate, limit: l.Timeout}
 	if compiled.limit == 0 {
 		compiled.limit = config.DefaultLatencyTimeout
 	}
@@ -87,29 +87,29 @@ func lognormal(median time.Duration, sigma float64) quantiles {
 	}
 }
 
-// wait is what a request has drawn of a latency.
-type wait struct {
-	length  time.Duration
-	timed   bool           // there is a length to be met
-	instead *reply.Failure // the answer to give; nil is that of the endpoint
+// Wait is what a request has drawn of a latency.
+type Wait struct {
+	Length  time.Duration
+	Timed   bool           // there is a length to be met
+	Instead *reply.Failure // the answer to give; nil is that of the endpoint
 }
 
-// draw has a request wait, or fail. A latency that is nil has it do neither.
-func (l *latency) draw(random *matcher.Random) wait {
+// Draw has a request wait, or fail. A latency that is nil has it do neither.
+func (l *Latency) Draw(random *matcher.Random) Wait {
 	if l == nil {
-		return wait{}
+		return Wait{}
 	}
-	w := wait{timed: l.length != nil}
-	if l.failure > 0 || l.timeout > 0 {
+	w := Wait{Timed: l.length != nil}
+	if l.Failure > 0 || l.timeout > 0 {
 		switch fate := random.Float64(); {
-		case fate < l.failure:
-			w.instead = &reply.InjectedFailure
-		case fate < l.failure+l.timeout:
-			return wait{length: l.limit, timed: true, instead: &reply.InjectedTimeout}
+		case fate < l.Failure:
+			w.Instead = &reply.InjectedFailure
+		case fate < l.Failure+l.timeout:
+			return Wait{Length: l.limit, Timed: true, Instead: &reply.InjectedTimeout}
 		}
 	}
-	if w.timed {
-		w.length = l.length(random.Float64())
+	if w.Timed {
+		w.Length = l.length(random.Float64())
 	}
 	return w
 }

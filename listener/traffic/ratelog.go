@@ -1,4 +1,4 @@
-package listener
+package traffic
 
 // A log is when the requests were that a window still holds, the oldest first: exact,
 // where counting by halves of windows would let some too many through. It is a chain of

@@ -1,4 +1,4 @@
-package listener
+package traffic
 
 import (
 	"bytes"
@@ -20,22 +20,22 @@ import (
 func TestLimiter_TellsEvictions(t *testing.T) {
 	for _, c := range []struct {
 		name string
-		then func(l *limiter)
+		then func(l *Limiter)
 	}{
-		{"nothing comes", func(*limiter) { <-time.After(time.Second) }},
-		{"the server ends", (*limiter).flush},
+		{"nothing comes", func(*Limiter) { <-time.After(time.Second) }},
+		{"the server ends", (*Limiter).Flush},
 	} {
 		synctest.Test(t, func(t *testing.T) {
 			var logged bytes.Buffer
-			var k kept
-			k.begin()
+			var k Carried
+			k.Begin()
 			e := config.Parse("m.yml", []byte("- endpoint: {path: /x, response: {body: ok}, rate-limit: {max-requests: 3, key-fn: query-params.q}}")).Endpoints[0]
-			l := newLimiter(&k, &e, nil, false, slog.New(slog.NewTextHandler(&logged, nil)))
+			l := NewLimiter(&k, &e, nil, false, slog.New(slog.NewTextHandler(&logged, nil)))
 			l.quotas.mostQuotas = 1
 			for n := range 300 {
 				var r matcher.Request
 				r.In.Method, r.In.Target = []byte("GET"), []byte(fmt.Sprint("/x?q=", n))
-				if _, ok := l.admit(&r, new(reply.Reply)); !ok {
+				if _, ok := l.Admit(&r, new(reply.Reply)); !ok {
 					t.Fatalf("%s: request %d is refused", c.name, n)
 				}
 			}

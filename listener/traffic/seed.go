@@ -1,0 +1,108 @@
+package traffic
+
+import (
+	"hash/fnv"
+	"io"
+	"sync/atomic"
+
+	"mockserver/config"
+	"mockserver/internal/histogram"
+	"mockserver/matcher"
+)
+
+// Seed makes all random choices of a server repeatable. Each request has a stream of
+// numbers of its own, which follows from the seed, the endpoint, and how many requests the
+// endpoint had before; other traffic does not change it.
+type Seed struct {
+	Seeded bool // there is one
+	seed   uint64
+}
+
+// NewSeed returns the seed that --seed names; nil is none, and choices do not repeat.
+func NewSeed(seed *uint64) Seed {
+	if seed == nil {
+		return Seed{}
+	}
+	return Seed{Seeded: true, seed: matcher.Mix(*seed)}
+}
+
+// Counts is what is counted of an endpoint for as long as it is declared as it is.
+type Counts struct {
+	stream uint64 // of all streams of a seed, those of this endpoint
+
+	requests atomic.Uint64 // that have a number
+	tries    atomic.Uint64 // evaluations of its condition, which have streams as well
+	turns    atomic.Uint64 // outcomes given in turn
+	late     atomic.Pointer[histogram.Histogram]
+}
+
+// NewCounts returns the counts of an endpoint, or nil when nothing is to be counted. An
+// endpoint that a reload leaves as it is keeps its counts.
+func NewCounts(k *Carried, e *config.Endpoint, seeded bool) *Counts {
+	if !seeded && len(e.Responses) == 0 && e.Latency == nil {
+		return nil
+	}
+	return Keep(k, e, "tally "+e.Fingerprint(), func() *Counts {
+		h := fnv.New64a()
+		for _, part := range []string{e.EffectiveMethod(), e.Host, e.Path.Value, e.If.Value} {
+			_, _ = io.WriteString(h, part+"\x00") // never fails
+		}
+		return &Counts{stream: h.Sum64()}
+	})
+}
+
+// Streams of one endpoint: those of its requests, and of its conditions.
+const (
+	ofRequests = iota
+	ofConditions
+)
+
+// Begin gives a request the numbers that it has as the next one of its endpoint.
+func (c *Seed) Begin(t *Counts, random *matcher.Random) {
+	if c.Seeded {
+		c.SeedNth(t, t.Next(), random)
+	}
+}
+
+// Conditional gives each evaluation of a condition numbers of its own: it comes before
+// it is known which endpoint answers.
+func (c *Seed) Conditional(t *Counts, holds func(*matcher.Request) bool) func(*matcher.Request) bool {
+	return func(r *matcher.Request) bool {
+		r.Random.Seed(c.seed^matcher.Mix(t.stream+ofConditions), t.tries.Add(1))
+		return holds(r)
+	}
+}
+
+// Next is the number of the next request, from 1.
+func (t *Counts) Next() uint64 { return t.requests.Add(1) }
+
+// SeedNth gives random the n-th stream of an endpoint.
+func (c *Seed) SeedNth(t *Counts, n uint64, random *matcher.Random) {
+	random.Seed(c.seed^matcher.Mix(t.stream+ofRequests), n)
+}
+
+// Turn is the number of the next turn, of n that come again and again; or from which
+// on, when the last one stays, it is n.
+func (t *Counts) Turn(n uint64, holds bool) uint64 {
+	if !holds {
+		return (t.turns.Add(1) - 1) % n
+	}
+	for {
+		turn := t.turns.Load()
+		if turn >= n || t.turns.CompareAndSwap(turn, turn+1) {
+			return turn
+		}
+	}
+}
+
+// Measured is lateness, or nil when no answer had to wait.
+func (t *Counts) Measured() *histogram.Histogram { return t.late.Load() }
+
+// Lateness is how late the answers of the endpoint were, of those that had to wait.
+func (t *Counts) Lateness() *histogram.Histogram {
+	if h := t.late.Load(); h != nil {
+		return h
+	}
+	t.late.CompareAndSwap(nil, new(histogram.Histogram))
+	return t.late.Load()
+}
