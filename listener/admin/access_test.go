@@ -52,18 +52,20 @@ func FuzzJournalSearch(f *testing.F) {
 		f.Add(query)
 	}
 	x := &record.Exchange{ID: 1, Kept: record.Slow, Time: time.Unix(1700000000, 0), Endpoint: "GET /a", Method: "GET", Target: "/a?b", Status: 404}
-	f.Fuzz(func(t *testing.T, query string) {
-		values, err := url.ParseQuery(query)
+	f.Fuzz(func(t *testing.T, text string) {
+		values, err := url.ParseQuery(text)
 		if err != nil {
 			return
 		}
-		s, wrong := searchOf(values)
+		q := &query{values: values}
+		s := searchOf(q)
+		wrong := q.wrong
 		if wrong == "" && (s.limit < 0 || s.limit > mostExchanges) {
-			t.Errorf("%q: the limit is %d", query, s.limit)
+			t.Errorf("%q: the limit is %d", text, s.limit)
 		}
 		found := s.finds(x)
 		if wrong == "" && found && (s.after >= x.ID || s.since.After(x.Time) || s.kept != "" && s.kept != "slow") {
-			t.Errorf("%q finds what it does not ask for", query)
+			t.Errorf("%q finds what it does not ask for", text)
 		}
 	})
 }

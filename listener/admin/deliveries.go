@@ -4,7 +4,6 @@ import (
 	"errors"
 	"fmt"
 	"net/http"
-	"strconv"
 	"time"
 
 	"mockserver/dispatcher"
@@ -67,14 +66,10 @@ func (a *Admin) deliveries(most int) shownDeliveries {
 
 // listWebhooks answers with the webhooks that are pending.
 func (a *Admin) listWebhooks(w http.ResponseWriter, r *http.Request) {
-	most := deliveriesShown
-	if text := r.URL.Query().Get("limit"); text != "" {
-		n, err := strconv.Atoi(text)
-		if err != nil || n < 0 || n > mostDeliveries {
-			badQuery(w, fmt.Sprintf("limit: %q is not accepted; a number from 0 to %d is", text, mostDeliveries))
-			return
-		}
-		most = n
+	q := queryOf(r)
+	most := q.number("limit", deliveriesShown, 0, mostDeliveries)
+	if q.refused(w) {
+		return
 	}
 	answer(w, http.StatusOK, a.deliveries(most))
 }

@@ -4,7 +4,6 @@ import (
 	"encoding/base64"
 	"fmt"
 	"net/http"
-	"net/url"
 	"slices"
 	"strconv"
 	"strings"
@@ -88,66 +87,29 @@ type search struct {
 	limit                        int
 }
 
-// searchParameters are what reads each parameter of a search. What is wrong is said by
-// what is accepted.
-var searchParameters = map[string]func(s *search, text string) (accepted string){
-	"endpoint": func(s *search, text string) string { s.endpoint = text; return "" },
-	"method":   func(s *search, text string) string { s.method = strings.ToUpper(text); return "" },
-	"path":     func(s *search, text string) string { s.path = text; return "" },
-	"kept": func(s *search, text string) string {
-		s.kept = text
-		return unless(slices.Contains([]string{"sample", "error", "unmatched", "slow"}, text), "sample, error, unmatched or slow")
-	},
-	"status": func(s *search, text string) string {
-		for part := range strings.SplitSeq(strings.ToLower(text), ",") {
-			number, err := strconv.Atoi(strings.Replace(part, "xx", "00", 1))
-			if err != nil || number < 100 || number > 599 || len(part) != 3 {
-				return "a status, such as 404, or a class of them, such as 5xx, or several with commas between them"
-			}
-			s.statuses = append(s.statuses, part)
-		}
-		return ""
-	},
-	"since": func(s *search, text string) string {
-		ago, err := time.ParseDuration(text)
-		if err == nil && ago >= 0 {
-			s.since = time.Now().Add(-ago)
-			return ""
-		}
-		s.since, err = time.Parse(time.RFC3339Nano, text)
-		return unless(err == nil, "how long ago, such as 30s or 5m, or a time, such as 2024-01-15T10:30:00Z")
-	},
-	"after": func(s *search, text string) string {
-		var err error
-		s.after, err = strconv.ParseUint(text, 10, 64)
-		return unless(err == nil, "the id of a request")
-	},
-	"limit": func(s *search, text string) string {
-		var err error
-		s.limit, err = strconv.Atoi(text)
-		return unless(err == nil && s.limit >= 0 && s.limit <= mostExchanges, fmt.Sprintf("a number from 0 to %d", mostExchanges))
-	},
-}
-
-func unless(fine bool, accepted string) string {
-	if fine {
-		return ""
+// searchOf reads the parameters of a search.
+func searchOf(q *query) search {
+	s := search{
+		endpoint: q.values.Get("endpoint"), method: strings.ToUpper(q.values.Get("method")), path: q.values.Get("path"),
+		kept: q.one("kept", "sample", "error", "unmatched", "slow"), since: q.time("since", true),
+		limit: q.number("limit", exchangesShown, 0, mostExchanges),
 	}
-	return accepted
-}
-
-// searchOf reads the parameters of a search; wrong says what is wrong with one.
-func searchOf(query url.Values) (s search, wrong string) {
-	s.limit = exchangesShown
-	for name, read := range searchParameters {
-		if !query.Has(name) {
-			continue
-		}
-		if accepted := read(&s, query.Get(name)); accepted != "" {
-			return s, fmt.Sprintf("%s: %q is not accepted; %s is", name, query.Get(name), accepted)
+	if q.values.Has("after") {
+		var err error
+		if s.after, err = strconv.ParseUint(q.values.Get("after"), 10, 64); err != nil {
+			q.expect("after", "the id of a request")
 		}
 	}
-	return s, ""
+	if q.values.Has("status") {
+		s.statuses = strings.Split(strings.ToLower(q.values.Get("status")), ",")
+	}
+	for _, part := range s.statuses {
+		number, err := strconv.Atoi(strings.Replace(part, "xx", "00", 1))
+		if err != nil || number < 100 || number > 599 || len(part) != 3 {
+			q.expect("status", "a status, such as 404, or a class of them, such as 5xx, or several with commas between them")
+		}
+	}
+	return s
 }
 
 // finds tells whether a request of the journal is asked for.
@@ -183,14 +145,14 @@ type foundExchanges struct {
 
 // findExchanges answers with what the journal has, the newest first.
 func (a *Admin) findExchanges(w http.ResponseWriter, r *http.Request) {
-	s, wrong := searchOf(r.URL.Query())
-	if wrong != "" {
-		badQuery(w, wrong)
+	q := queryOf(r)
+	s := searchOf(q)
+	if q.refused(w) {
 		return
 	}
 	all := a.server.Journal()
 	if s.endpoint != "" && !a.knows(s.endpoint, all) {
-		badQuery(w, fmt.Sprintf("endpoint: %q is none that is served or in the journal; an id or a name is accepted, such as GET /users/:id; GET /__admin/endpoints lists them", s.endpoint))
+		badQuery(w, fmt.Sprintf("endpoint: %q is neither served nor in the journal; expected an id or a name, such as GET /users/:id; GET /__admin/endpoints lists them", s.endpoint))
 		return
 	}
 	found := slices.DeleteFunc(all, func(x *record.Exchange) bool { return !s.finds(x) })

@@ -8,6 +8,8 @@ import (
 	"path"
 	"slices"
 	"strings"
+
+	"mockserver/internal/wording"
 )
 
 // verbs are what a path answers, by method. A GET answers HEAD too.
@@ -72,9 +74,9 @@ func accepting(parameters []parameter, next http.HandlerFunc) http.HandlerFunc {
 	for _, p := range parameters {
 		names = append(names, p.name)
 	}
-	accepted := "no parameter is accepted here"
+	expected := "expected no parameters"
 	if len(names) > 0 {
-		accepted = "accepted are " + strings.Join(names, ", ")
+		expected = "expected " + wording.OneOf(names)
 	}
 	return func(w http.ResponseWriter, r *http.Request) {
 		query, err := url.ParseQuery(r.URL.RawQuery)
@@ -85,7 +87,7 @@ func accepting(parameters []parameter, next http.HandlerFunc) http.HandlerFunc {
 		for name, values := range query {
 			switch {
 			case !slices.Contains(names, name):
-				badQuery(w, fmt.Sprintf("%q is no parameter of %s; %s", name, r.URL.Path, accepted))
+				badQuery(w, fmt.Sprintf("%q is not a parameter of %s; %s", name, r.URL.Path, expected))
 				return
 			case len(values) > 1:
 				badQuery(w, name+" is given more than once")
@@ -106,12 +108,12 @@ func (v verbs) serve(w http.ResponseWriter, r *http.Request) {
 		h(w, r)
 		return
 	}
-	accepted := slices.Sorted(maps.Keys(v))
+	methods := slices.Sorted(maps.Keys(v))
 	if v["GET"] != nil {
-		accepted = append(accepted, "HEAD")
+		methods = append(methods, "HEAD")
 	}
-	w.Header().Set("Allow", strings.Join(accepted, ", "))
-	refuse(w, http.StatusMethodNotAllowed, "method_not_allowed", "Method not allowed", r.URL.Path+" answers "+strings.Join(accepted, ", "))
+	w.Header().Set("Allow", strings.Join(methods, ", "))
+	refuse(w, http.StatusMethodNotAllowed, "method_not_allowed", "Method not allowed", r.URL.Path+" answers "+strings.Join(methods, ", "))
 }
 
 // started is a handler that refuses before a server is attached.

@@ -4,9 +4,7 @@ import (
 	"fmt"
 	"io"
 	"net/http"
-	"strconv"
 	"strings"
-	"time"
 	"unicode"
 	"unicode/utf8"
 
@@ -31,19 +29,10 @@ type shownSamples struct {
 // busiest endpoints second by second. ?last=N is how many at most, 300 by default and
 // 3600 at most; ?after=TIME leaves those out that are not later.
 func (a *Admin) showSamples(w http.ResponseWriter, r *http.Request) {
-	last, after := verdict.BusiestKept, time.Time{}
-	var err error
-	if text := r.URL.Query().Get("last"); text != "" {
-		if last, err = strconv.Atoi(text); err != nil || last < 1 || last > verdict.SamplesKept {
-			badQuery(w, fmt.Sprintf("last is %q; a number from 1 to %d is accepted", text, verdict.SamplesKept))
-			return
-		}
-	}
-	if text := r.URL.Query().Get("after"); text != "" {
-		if after, err = time.Parse(time.RFC3339Nano, text); err != nil {
-			badQuery(w, fmt.Sprintf("after is %q; a time such as 2026-01-02T15:04:05Z is accepted", text))
-			return
-		}
+	q := queryOf(r)
+	last, after := q.number("last", verdict.BusiestKept, 1, verdict.SamplesKept), q.time("after", false)
+	if q.refused(w) {
+		return
 	}
 	samples, endpoints := a.sampler.Latest(last, after)
 	_, window := a.sampler.Current()
@@ -58,13 +47,10 @@ type shownRuns struct {
 
 // listRuns answers the runs that are kept, the newest first. ?limit=N is how many at most.
 func (a *Admin) listRuns(w http.ResponseWriter, r *http.Request) {
-	limit := runs.Kept
-	if text := r.URL.Query().Get("limit"); text != "" {
-		var err error
-		if limit, err = strconv.Atoi(text); err != nil || limit < 1 || limit > runs.Kept {
-			badQuery(w, fmt.Sprintf("limit is %q; a number from 1 to %d is accepted", text, runs.Kept))
-			return
-		}
+	q := queryOf(r)
+	limit := q.number("limit", runs.Kept, 1, runs.Kept)
+	if q.refused(w) {
+		return
 	}
 	list := a.runs.List()
 	answer(w, http.StatusOK, shownRuns{list[:min(limit, len(list))], runs.Kept})
@@ -140,23 +126,24 @@ func (a *Admin) showReport(w http.ResponseWriter, r *http.Request) {
 // compareRuns answers two runs, ?a=ID&b=ID, beside each other: as JSON, or with
 // ?format=html as a page.
 func (a *Admin) compareRuns(w http.ResponseWriter, r *http.Request) {
-	query := r.URL.Query()
-	format := query.Get("format")
-	if format != "" && format != "json" && format != "html" {
-		badQuery(w, fmt.Sprintf("format is %q; json and html are accepted", format))
-		return
+	q := queryOf(r)
+	format := q.values.Get("format")
+	if format != "" {
+		q.one("format", "json", "html")
 	}
 	for _, side := range [...]string{"a", "b"} {
-		if query.Get(side) == "" {
-			badQuery(w, side+" is missing; the ID of a run is accepted: ?a=1&b=2")
-			return
+		if q.values.Get(side) == "" {
+			q.wrong = "missing " + side + "; expected the ID of a run: ?a=1&b=2"
 		}
 	}
-	first := a.report(w, query.Get("a"))
+	if q.refused(w) {
+		return
+	}
+	first := a.report(w, q.values.Get("a"))
 	if first == nil {
 		return
 	}
-	second := a.report(w, query.Get("b"))
+	second := a.report(w, q.values.Get("b"))
 	if second == nil {
 		return
 	}
