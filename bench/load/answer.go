@@ -5,7 +5,7 @@ import (
 	"errors"
 )
 
-// What is wrong with an answer. The texts are the kinds of error that an outcome counts.
+// Errors of answers. Their texts are the kinds of error that an outcome counts.
 var (
 	errNotHTTP      = errors.New("malformed answer: not HTTP/1.1")
 	errStatusLine   = errors.New("malformed answer: status line")
@@ -14,62 +14,54 @@ var (
 	errLength       = errors.New("malformed answer: Content-Length")
 	errEncoding     = errors.New("malformed answer: Transfer-Encoding")
 	errChunk        = errors.New("malformed answer: chunk")
+	errBehind       = errors.New("malformed answer: bytes behind it")
 	errClosed       = errors.New("closed by the server")
 	errClosedWithin = errors.New("closed by the server within an answer")
 )
 
-// maxAnswerHead is the longest head, and the longest trailer, that is read.
+// maxAnswerHead is the longest head, and the longest trailer, in bytes.
 const maxAnswerHead = 64 << 10
 
 // head is what the head of an answer says about what follows.
 type head struct {
 	status  int
-	length  int64 // of the body; -1 is not said
+	length  int64 // of the body; -1 if the head does not say
 	chunked bool
 	closing bool // the server closes the connection after this answer
 }
 
-// seenHead is the head that came last for a request. Heads of a server repeat byte for
-// byte until its Date changes, once a second: comparing one costs a tenth of reading it.
+// seenHead is the last head that answered a request. The heads of a server repeat byte for
+// byte until its Date changes, once a second: comparing one costs a tenth of parsing it.
 type seenHead struct {
 	text []byte
 	head head
 }
 
-// stage is where in an answer the next byte stands.
+// stage is the part of an answer that the next byte belongs to.
 type stage uint8
 
 const (
 	inHead stage = iota
 	inBody
 	inBodyToClose
-	inChunkSize
-	inChunkBlank // after the size
-	inChunkExtension
-	inChunkSizeEnd // the line feed
+	inChunkSize // a line
 	inChunk
-	inChunkEnd     // the carriage return after the data
-	inChunkEndFeed // and its line feed
-	inTrailer      // at the start of a line
-	inTrailerLine
-	inTrailerLineEnd // its line feed
-	inTrailerEnd     // the last line feed
+	inChunkEnd // the empty line after a chunk
+	inTrailer  // lines, the last of them empty
 	whole
 )
 
 // answer reads one answer from the bytes of a connection, however they are split. It
-// is for HTTP/1.1 as RFC 9112 has it and takes nothing that only lenient readers do:
-// lines end in CR LF, lengths are digits, chunked is the only encoding.
+// follows RFC 9112 strictly: lines end in CR LF, lengths are digits, and chunked is the
+// only encoding.
 type answer struct {
-	head  head
-	stage stage
-	// bodyless is set for an answer to HEAD.
-	bodyless bool
-	digits   uint8 // of a chunk's size that were read
-	lines    int32 // bytes of the chunk's line, or of the trailer, which are bounded like a head
-	left     int64 // bytes to come of the body or chunk; the size while it is read
-	body     int64 // bytes of the body that came
-	kept     []byte
+	head     head
+	stage    stage
+	bodyless bool   // it answers HEAD
+	framing  int    // bytes of the chunk's lines or of the trailer, which are bounded like a head
+	left     int64  // bytes to come of the body or chunk
+	body     int64  // bytes of the body that came
+	kept     []byte // of an incomplete head or line
 }
 
 // reset makes it ready for the next answer.
@@ -77,11 +69,24 @@ func (a *answer) reset(bodyless bool) {
 	a.stage, a.bodyless, a.body, a.kept = inHead, bodyless, 0, a.kept[:0]
 }
 
-// begun says whether any byte of the answer came.
+// begun reports whether any byte of the answer came.
 func (a *answer) begun() bool { return a.stage != inHead || len(a.kept) > 0 }
 
-// read takes the bytes that came next and returns those behind the answer's end, once
-// stage is whole. seen is the head expected, and is set to the one that came.
+// accept takes bytes of a connection, and reports whether the answer is whole. Further bytes
+// are an error: one request is sent at a time.
+func (a *answer) accept(data []byte, seen *seenHead) (done bool, err error) {
+	rest, err := a.read(data, seen)
+	switch {
+	case err != nil:
+		return false, err
+	case len(rest) > 0:
+		return false, errBehind
+	}
+	return a.stage == whole, nil
+}
+
+// read takes the next bytes and returns those after the end of the answer, once stage is
+// whole. seen is the expected head, and is set to the one that came.
 func (a *answer) read(data []byte, seen *seenHead) (rest []byte, err error) {
 	for a.stage == inHead {
 		if len(a.kept) == 0 && len(seen.text) > 0 && bytes.HasPrefix(data, seen.text) {
@@ -95,7 +100,7 @@ func (a *answer) read(data []byte, seen *seenHead) (rest []byte, err error) {
 	return a.readBody(data)
 }
 
-// readHead takes a head, or keeps what came of it and returns nil.
+// readHead takes a whole head, or keeps an incomplete one and returns nil.
 func (a *answer) readHead(data []byte, seen *seenHead) ([]byte, error) {
 	text := data
 	from := 0
@@ -134,23 +139,23 @@ func (a *answer) readHead(data []byte, seen *seenHead) ([]byte, error) {
 	return rest, nil
 }
 
-// startsHTTP says whether text can be the start of an answer, however little there is.
+// startsHTTP reports whether a text, however short, can begin an answer.
 func startsHTTP(text []byte) bool {
 	const version = "HTTP/1."
 	n := min(len(text), len(version))
 	return string(text[:n]) == version[:n]
 }
 
-// enterBody decides what follows a head (RFC 9112, section 6.3).
+// enterBody decides what follows the head (RFC 9112, section 6.3).
 func (a *answer) enterBody() {
 	h := &a.head
 	switch {
-	case h.status/100 == 1 && h.status != 101: // an interim answer; the one meant follows
+	case h.status/100 == 1 && h.status != 101: // an interim answer; the final one follows
 		a.stage = inHead
 	case a.bodyless || h.status < 200 || h.status == 204 || h.status == 304:
 		a.stage = whole
 	case h.chunked:
-		a.stage, a.left, a.digits, a.lines = inChunkSize, 0, 0, 0
+		a.stage, a.framing = inChunkSize, 0
 	case h.length == 0:
 		a.stage = whole
 	case h.length > 0:
@@ -161,7 +166,7 @@ func (a *answer) enterBody() {
 }
 
 func (a *answer) readBody(data []byte) (rest []byte, err error) {
-	for len(data) > 0 && a.stage != whole {
+	for len(data) > 0 && a.stage != whole && err == nil {
 		switch a.stage {
 		case inBody, inChunk:
 			n := min(int64(len(data)), a.left)
@@ -170,109 +175,90 @@ func (a *answer) readBody(data []byte) (rest []byte, err error) {
 			if a.left -= n; a.left > 0 {
 				break
 			}
-			if a.stage++; a.stage == inBodyToClose {
+			if a.stage == inBody {
 				a.stage = whole
+			} else {
+				a.stage = inChunkEnd
 			}
 		case inBodyToClose:
 			a.body += int64(len(data))
 			data = nil
 		default:
-			if err := a.frame(data[0]); err != nil {
-				return nil, err
-			}
-			data = data[1:]
+			data, err = a.frame(data)
 		}
 	}
-	return data, nil
+	return data, err
 }
 
-// frame takes one byte that frames chunks.
-func (a *answer) frame(b byte) error {
-	switch a.stage {
-	case inChunkSize, inChunkBlank, inChunkExtension:
-		return a.chunkLine(b)
-	case inChunkSizeEnd:
-		a.stage, a.lines = inChunk, 0
-		if a.left == 0 {
-			a.stage = inTrailer
+// frame takes a line that frames chunks, or keeps an incomplete one. It returns the bytes
+// after it.
+func (a *answer) frame(data []byte) (rest []byte, err error) {
+	end := bytes.IndexByte(data, '\n') + 1
+	if end == 0 {
+		end = len(data)
+	}
+	line, rest := data[:end], data[end:]
+	if a.framing += end; a.framing > maxAnswerHead {
+		return nil, errHeadSize
+	}
+	if len(a.kept) > 0 || line[end-1] != '\n' {
+		a.kept = append(a.kept, line...)
+		line = a.kept
+	}
+	if line[len(line)-1] != '\n' {
+		return nil, nil
+	}
+	a.kept = a.kept[:0]
+	line, ok := bytes.CutSuffix(line, []byte("\r\n"))
+	switch {
+	case !ok:
+		return nil, errChunk
+	case a.stage == inChunkSize:
+		return rest, a.chunkSize(line)
+	case a.stage == inTrailer:
+		return rest, a.trailer(line)
+	case len(line) > 0: // the chunk is longer than its size
+		return nil, errChunk
+	}
+	a.stage = inChunkSize
+	return rest, nil
+}
+
+// chunkSize reads the size of the next chunk. What follows it, an extension, is ignored.
+func (a *answer) chunkSize(line []byte) error {
+	a.left = 0
+	digits := 0
+	for ; digits < len(line); digits++ {
+		digit, ok := hexDigit(line[digits])
+		if !ok {
+			break
 		}
-		return expect(b, '\n')
-	case inChunkEnd:
-		a.stage = inChunkEndFeed
-		return expect(b, '\r')
-	case inChunkEndFeed:
-		a.stage, a.digits = inChunkSize, 0
-		return expect(b, '\n')
-	case inTrailerLineEnd:
+		a.left = a.left<<4 | digit
+	}
+	const most = 15 // more digits than any chunk needs, and fewer than overflow
+	extension := bytes.TrimLeft(line[digits:], " \t")
+	if digits == 0 || digits > most || len(extension) > 0 && extension[0] != ';' || !areText(extension) {
+		return errChunk
+	}
+	a.stage, a.framing = inChunk, 0
+	if a.left == 0 {
 		a.stage = inTrailer
-		return expect(b, '\n')
-	case inTrailerEnd:
+	}
+	return nil
+}
+
+// trailer takes a line after the last chunk.
+func (a *answer) trailer(line []byte) error {
+	switch {
+	case len(line) == 0:
 		a.stage = whole
-		return expect(b, '\n')
-	}
-	return a.trailer(b)
-}
-
-func expect(b, want byte) error {
-	if b != want {
-		return errChunk
-	}
-	return nil
-}
-
-// chunkLine takes a byte of a line with a chunk's size, up to its CR.
-func (a *answer) chunkLine(b byte) error {
-	if a.lines++; a.lines > maxAnswerHead {
-		return errHeadSize
-	}
-	if a.stage == inChunkSize {
-		if digit, ok := hexDigit(b); ok {
-			// 15 digits are more than any body, and do not overflow.
-			if a.digits++; a.digits > 15 {
-				return errChunk
-			}
-			a.left = a.left<<4 | digit
-			return nil
-		}
-		if a.digits == 0 {
-			return errChunk
-		}
-	}
-	switch {
-	case b == '\r':
-		a.stage = inChunkSizeEnd
-	case a.stage == inChunkExtension && !isText(b):
-		return errChunk
-	case a.stage == inChunkExtension:
-	case b == ';':
-		a.stage = inChunkExtension
-	case b == ' ' || b == '\t':
-		a.stage = inChunkBlank
-	default:
-		return errChunk
-	}
-	return nil
-}
-
-// trailer takes a byte of the lines behind the last chunk.
-func (a *answer) trailer(b byte) error {
-	if a.lines++; a.lines > maxAnswerHead {
-		return errHeadSize
-	}
-	switch {
-	case b == '\r' && a.stage == inTrailer:
-		a.stage = inTrailerEnd
-	case b == '\r':
-		a.stage = inTrailerLineEnd
-	case !isText(b), a.stage == inTrailer && !isToken(b): // nor does it begin with a colon or blank
+	case !isToken(line[0]) || !areText(line): // a colon and a blank begin no name
 		return errHeaderLine
-	default:
-		a.stage = inTrailerLine
 	}
 	return nil
 }
 
-// end is the connection's: an error, unless the answer ends there.
+// end takes the end of the connection: an error, unless the answer ends there.
 func (a *answer) end() error {
 	switch {
 	case a.stage == inBodyToClose:
@@ -433,18 +419,3 @@ func areToken(text []byte) bool {
 	}
 	return true
 }
-
-// accept takes what a connection yielded: the answer is whole after it, or more has to
-// come. Bytes behind an answer are an error: one request is sent at a time.
-func (a *answer) accept(data []byte, seen *seenHead) (done bool, err error) {
-	rest, err := a.read(data, seen)
-	switch {
-	case err != nil:
-		return false, err
-	case len(rest) > 0:
-		return false, errBehind
-	}
-	return a.stage == whole, nil
-}
-
-var errBehind = errors.New("malformed answer: bytes behind it")
