@@ -1,19 +1,19 @@
 // Package bench measures what the server can do on a machine: it starts the server
-// and a bare fasthttp handler as processes of their own, checks the server's
-// answers, loads both in turn over loopback sockets, and says what a request costs.
+// and a bare fasthttp handler as processes of their own, checks the server's answers, loads
+// both in turn over loopback sockets, and reports what a request costs.
 // It is the command mockserver bench, which is Command:
 //
-//	opts, err := bench.ReadOptions(args) // the arguments behind "bench"
+//	opts, err := bench.ReadOptions(args) // the arguments after "bench"
 //	opts.Program, err = os.Executable()
 //	err = bench.Run(ctx, opts, os.Stdout, os.Stderr)
 //
 // What is measured is declared: scenarios/ holds a file for each scenario, and the
 // endpoints of a configuration are measured with requests made from their declarations.
-// Baseline and candidate alternate, because a machine drifts: ratios taken round by
-// round mean something where single figures do not. No answer that was not
-// checked is counted, and errors make a result void.
+// Baseline and candidate alternate, because a machine drifts: the ratios of rounds are
+// comparable where single figures are not. Only checked answers are counted, and errors
+// make a result void.
 //
-// The load generator is package load; docs/bench.md says what the figures mean.
+// The load generator is package load; docs/bench.md explains the figures.
 package bench
 
 import (
@@ -28,8 +28,8 @@ import (
 	"mockserver/bench/load"
 )
 
-// ErrStopped is what Run returns when its context ended: what was measured until
-// then has been printed.
+// ErrStopped is the error of Run when its context ended. What was measured until then has
+// been printed.
 var ErrStopped = errors.New("stopped; what was measured is incomplete")
 
 // run is one run of the command.
@@ -48,10 +48,9 @@ type run struct {
 	notes   []string
 }
 
-// Run measures, and prints what came of it to stdout and how far it is to stderr.
-// The error says what kept it from a result: a wrong answer, a server that ended, a
-// file that cannot be written, ErrStopped. No process that it started is left when
-// it returns.
+// Run measures, and prints the result to stdout and its progress to stderr. The error says
+// why there is no result: a wrong answer, a server that ended, a file that cannot be
+// written, ErrStopped. All processes that it started have ended when it returns.
 func Run(ctx context.Context, opts Options, stdout, stderr io.Writer) error {
 	if opts.List {
 		return list(stdout)
@@ -89,11 +88,10 @@ func (r *run) measured(ctx context.Context) error {
 	return nil
 }
 
-// openLoopScenarios are those that show most at a constant rate; the others are
-// measured when they are named.
+// openLoopScenarios are measured at a constant rate unless others are named.
 var openLoopScenarios = []string{"static", "path", "json"}
 
-// chosen are the scenarios to measure.
+// chosen returns the scenarios to measure.
 func (r *run) chosen() ([]scenario, error) {
 	all, err := scenarios()
 	if err != nil {
@@ -145,7 +143,8 @@ func (r *run) scenario(ctx context.Context, s *scenario) error {
 	return err
 }
 
-// scenarioOfTarget loads a server that is not ours: of its answers the status counts.
+// scenarioOfTarget loads a server that bench did not start: only the status of its answers
+// is checked.
 func (r *run) scenarioOfTarget(ctx context.Context, sub *subject, requests []asked) error {
 	var err error
 	if sub.wants, sub.sample, err = check(ctx, r.opts.Target, requests, true); err != nil {
@@ -159,8 +158,8 @@ func (r *run) scenarioOfTarget(ctx context.Context, sub *subject, requests []ask
 	return err
 }
 
-// measure measures a subject in the way that was asked for, and keeps the result,
-// unless nothing was measured.
+// measure measures a subject as the options say, and keeps the result unless nothing was
+// measured.
 func (r *run) measure(ctx context.Context, candidate side, sub *subject) (*result, error) {
 	res := &result{name: sub.name, shows: sub.shows, costs: sub.costs}
 	bare, err := r.startBaseline(ctx, &sub.sample)
@@ -196,7 +195,7 @@ func (r *run) measure(ctx context.Context, candidate side, sub *subject) (*resul
 	return res, err
 }
 
-// capacity is how many requests a second the candidate answers in a closed loop.
+// capacity measures how many requests a second the candidate answers in a closed loop.
 func (r *run) capacity(ctx context.Context, candidate side, sub *subject) (float64, error) {
 	r.progress.say("%s: capacity", sub.name)
 	f, err := r.loadFor(ctx, candidate, sub, 0, min(r.opts.Duration, time.Second))

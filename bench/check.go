@@ -18,7 +18,7 @@ import (
 	"mockserver/bench/load"
 )
 
-// answerPatience bounds the wait for one answer of a check.
+// answerPatience is how long a check waits for one answer.
 const answerPatience = 20 * time.Second
 
 // reply is what came for a request.
@@ -28,7 +28,7 @@ type reply struct {
 	body   []byte
 }
 
-// caller sends requests one after the other, as they are, and reads the answers.
+// caller sends requests one after another, unchanged, and reads the answers.
 type caller struct {
 	address string
 	conn    net.Conn
@@ -37,12 +37,12 @@ type caller struct {
 
 func (c *caller) close() {
 	if c.conn != nil {
-		_ = c.conn.Close() // nothing is left to be said on it
+		_ = c.conn.Close() // everything on it has been read
 		c.conn = nil
 	}
 }
 
-// call sends a request and reads what answers it.
+// call sends a request and reads its answer.
 func (c *caller) call(ctx context.Context, wire []byte) (reply, error) {
 	ctx, cancel := context.WithTimeout(ctx, answerPatience)
 	defer cancel()
@@ -73,16 +73,16 @@ func (c *caller) call(ctx context.Context, wire []byte) (reply, error) {
 	return reply{resp.StatusCode, resp.Header, body}, err
 }
 
-// wrongAnswer is the error of a check: what is to answer a request, and what did.
+// wrongAnswer is the error of a check: the expected answer to a request, and the one that came.
 type wrongAnswer struct{ request, wanted, got string }
 
 func (w *wrongAnswer) Error() string {
 	return fmt.Sprintf("wrong answer to %s\n  wanted: %s\n  got:    %s", w.request, w.wanted, w.got)
 }
 
-// check sends each request once. It returns what each answer has to be under load,
-// and the first answer, or an error with the request, what was wanted and what
-// came. Of a server that is not ours only the status is looked at.
+// check sends each request once. It returns what each answer has to be under load, and the
+// first answer; or an error with the request, the expected answer and the one that came.
+// With statusOnly, for a server that bench did not start, it checks the status alone.
 func check(ctx context.Context, address string, requests []asked, statusOnly bool) ([]load.Want, reply, error) {
 	c := &caller{address: address}
 	defer c.close()
@@ -111,7 +111,7 @@ func check(ctx context.Context, address string, requests []asked, statusOnly boo
 	return wants, first, nil
 }
 
-// compare says how an answer differs from the one declared.
+// compare returns how an answer differs from the declared one.
 func (r *asked) compare(got *reply, statusOnly bool) error {
 	wanted := r.answer.Status
 	if wanted == 0 {
@@ -137,7 +137,7 @@ func (r *asked) compare(got *reply, statusOnly bool) error {
 	return nil
 }
 
-// sameJSON tells whether two texts are JSON of the same value.
+// sameJSON reports whether two texts are JSON of the same value.
 func sameJSON(a, b []byte) bool {
 	var x, y any
 	for _, v := range []struct {

@@ -12,26 +12,24 @@ import (
 	"time"
 )
 
-// Attach has the process end with the one that started it, which holds the other
-// end of its standard input: the signal is what a user would send to stop it.
+// Attach ends the process when its parent, which holds the other end of its standard input,
+// ends: it sends the signal that a user would send.
 func Attach(stdin io.Reader, signals chan<- os.Signal) {
 	go func() {
-		_, _ = io.Copy(io.Discard, stdin) // an error is an end too
+		_, _ = io.Copy(io.Discard, stdin) // an error is the end too
 		signals <- syscall.SIGTERM
 		time.AfterFunc(stopPatience, func() { signals <- syscall.SIGTERM }) // at once
 	}()
 }
 
-// roles of the processes that bench starts, in ChildVariable.
+// Roles of the processes that bench starts, the values of ChildVariable.
 const (
 	roleServer   = "server"
 	roleBaseline = "baseline"
 )
 
-// ServeBaseline is what a process does that was started with ChildVariable set to
-// "baseline" and these arguments behind bench: CONTENT-TYPE FILE; it answers every request
-// with the content of that file, until a signal comes. It says on stdout, as the
-// server does, where it listens.
+// ServeBaseline answers every request with the content of a file until a signal comes. The
+// arguments are the content type and the file. It prints its address as the server does.
 func ServeBaseline(args []string, signals <-chan os.Signal, stdout io.Writer) error {
 	if len(args) != 2 {
 		return fmt.Errorf("the baseline takes a Content-Type and a file, not %q", args)

@@ -12,14 +12,13 @@ import (
 // Exit codes of the command.
 const (
 	exitOK     = 0
-	exitFailed = 1 // there is no result, or an incomplete one
+	exitFailed = 1 // no result, or an incomplete one
 	exitUsage  = 2 // a bad flag
 )
 
-// Command is mockserver bench, which has flags of its own: args are those behind
-// bench. It returns the exit code; 128 and the number of a signal that stopped it.
-// What it starts is this program: the server, and what that is compared with.
-// The version stands in what it prints.
+// Command is mockserver bench. args are the arguments after "bench"; the version is
+// printed. It returns the exit code: 128 plus the number of the signal if one stopped it.
+// The server and the baseline that it starts are this program too.
 func Command(args []string, env func(string) (string, bool), signals <-chan os.Signal, stdout, stderr io.Writer, version string) int {
 	opts, err := ReadOptions(args)
 	role, _ := env(ChildVariable)
@@ -47,7 +46,7 @@ func Command(args []string, env func(string) (string, bool), signals <-chan os.S
 	return code
 }
 
-// runUntil is Run until a signal comes, which it returns.
+// runUntil calls Run until a signal comes, and returns the signal.
 func runUntil(signals <-chan os.Signal, opts Options, stdout, stderr io.Writer) (stopped os.Signal, err error) {
 	ctx, stop := context.WithCancel(context.Background())
 	ended := make(chan struct{})
@@ -65,7 +64,7 @@ func runUntil(signals <-chan os.Signal, opts Options, stdout, stderr io.Writer) 
 	return stopped, err
 }
 
-// failed says what went wrong, and returns the exit code.
+// failed prints an error, if there is one, and returns the exit code.
 func failed(stderr io.Writer, err error) int {
 	if err == nil {
 		return exitOK

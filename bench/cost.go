@@ -21,8 +21,8 @@ const (
 	dear         = 1.25     // times the CPU time of the cheapest endpoint
 )
 
-// costs are what is costly in an endpoint as far as its declaration, the request and
-// the answer tell; what it comes to is measured.
+// costs lists what is costly in an endpoint, as far as its declaration, the request and the
+// answer show it.
 func costs(e *config.Endpoint, req *request, sample *reply, before int, flags []string) []string {
 	var why []string
 	say := func(format string, args ...any) { why = append(why, fmt.Sprintf(format, args...)) }
@@ -68,7 +68,7 @@ func costs(e *config.Endpoint, req *request, sample *reply, before int, flags []
 	return why
 }
 
-// externalCost says what an external body costs, and returns its template: the
+// externalCost says what makes an external body costly, and returns its template: the
 // content of a fixed local file.
 func externalCost(e *config.Endpoint, ext *config.ExternalBody, say func(string, ...any)) string {
 	path := ext.Path.Value
@@ -125,8 +125,8 @@ func size(n int) string {
 	return fmt.Sprintf("%.0f kB", float64(n)/1e3)
 }
 
-// dearest says of each endpoint that costs more than the cheapest how much more, and
-// leaves what its declaration says where it costs no more.
+// dearest adds to each endpoint that is costly how much more it costs than the cheapest,
+// and removes the causes from the others.
 func (r *run) dearest() {
 	cheapest, name := math.Inf(1), ""
 	cpu := func(res *result) float64 { return res.of(func(p *pair) float64 { return p.candidate.cpu }).median }

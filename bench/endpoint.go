@@ -69,7 +69,7 @@ func (r *run) endpoints(ctx context.Context) error {
 	return nil
 }
 
-// validate has the server say what is wrong with the configuration, in its words.
+// validate has the server check the configuration, so that errors are in its words.
 func (r *run) validate(ctx context.Context) error {
 	args := []string{"validate"}
 	for _, path := range r.opts.Config {
@@ -90,7 +90,7 @@ func (r *run) validate(ctx context.Context) error {
 	return nil
 }
 
-// fit chooses how long rounds are, so that all endpoints take a minute.
+// fit chooses the length of rounds, so that all endpoints take a minute.
 func (r *run) fit(endpoints int) error {
 	sides := 2 * r.opts.Rounds * max(endpoints, 1)
 	if r.opts.Curve {
@@ -105,8 +105,8 @@ func (r *run) fit(endpoints int) error {
 	return nil
 }
 
-// subjects checks the requests on the server itself, and makes subjects of them. What
-// is not answered as declared is listed.
+// subjects checks the requests on the server itself, and makes subjects of them. Endpoints
+// that do not answer as declared are listed.
 func (r *run) subjects(ctx context.Context, candidate side, endpoints []config.Endpoint, found []*request) ([]*subject, error) {
 	var subjects []*subject
 	for i := range endpoints {
@@ -156,7 +156,7 @@ func externalOf(e *config.Endpoint) *config.ExternalBody {
 	return nil
 }
 
-// named tells endpoints of one method and path apart.
+// named is a name that distinguishes endpoints of one method and path.
 func named(e *config.Endpoint) string {
 	name := nameOf(e)
 	if e.Host != "" {

@@ -7,8 +7,7 @@ import (
 	"path/filepath"
 )
 
-// writeWhole writes a file so that whoever reads it sees all of it or what was there
-// before.
+// writeWhole writes a file so that a reader sees either all of it or the previous content.
 func writeWhole(path string, content []byte) error {
 	f, err := os.CreateTemp(filepath.Dir(path), "."+filepath.Base(path)+"-*")
 	if err != nil {
@@ -24,18 +23,18 @@ func writeWhole(path string, content []byte) error {
 	return nil
 }
 
-// writable tells before anything is measured that a result could not be written; ""
-// is no file.
+// writable reports, before anything is measured, that a result could not be written. "" is
+// no file.
 func writable(path string) error {
 	if path == "" {
 		return nil
 	}
 	if info, err := os.Stat(path); err == nil && !info.Mode().IsRegular() {
-		return fmt.Errorf("%s: it is no regular file, so no result can be written there", path)
+		return fmt.Errorf("%s: not a regular file, so no result can be written to it", path)
 	}
 	dir := filepath.Dir(path)
 	if info, err := os.Stat(dir); err != nil || !info.IsDir() {
-		return fmt.Errorf("%s: there is no directory %s to write it to", path, dir)
+		return fmt.Errorf("%s: directory %s does not exist", path, dir)
 	}
 	return nil
 }

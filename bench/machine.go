@@ -8,7 +8,7 @@ import (
 	"strings"
 )
 
-// machine is what figures were measured on, and with.
+// machine is what the figures were measured on.
 type machine struct {
 	OS         string `json:"os"`
 	Arch       string `json:"arch"`
@@ -20,7 +20,7 @@ type machine struct {
 	Mockserver string `json:"mockserver"`
 }
 
-// thisMachine looks at the machine as far as the system tells.
+// thisMachine describes this machine, as far as the system knows it.
 func thisMachine(version string) machine {
 	m := machine{Mockserver: version, OS: runtime.GOOS, Arch: runtime.GOARCH, CPUs: runtime.NumCPU(), Go: runtime.Version()}
 	if text, err := os.ReadFile("/proc/sys/kernel/osrelease"); err == nil {

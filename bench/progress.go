@@ -6,22 +6,22 @@ import (
 	"os"
 )
 
-// progress says how far a run is: on a terminal in one line that changes, else in a
-// line for each thing that is measured.
+// progress shows how far a run is: on a terminal in one line that changes, otherwise in a
+// line for each subject.
 type progress struct {
 	w        io.Writer
 	terminal bool
-	shown    bool // a line stands there
+	shown    bool // a line is on the terminal
 }
 
-// say tells what is done now.
+// say shows what is done now.
 func (p *progress) say(format string, args ...any) {
 	text := fmt.Sprintf(format, args...)
 	if !p.terminal {
 		fmt.Fprintln(p.w, text)
 		return
 	}
-	const width = 79 // a longer line could not be taken back
+	const width = 79 // a longer line could not be erased
 	if letters := []rune(text); len(letters) > width {
 		text = string(letters[:width-1]) + "…"
 	}
@@ -29,14 +29,14 @@ func (p *progress) say(format string, args ...any) {
 	p.shown = true
 }
 
-// round tells of a round; a log has no need of these.
+// round shows a round, on a terminal only.
 func (p *progress) round(name string, n, of int) {
 	if p.terminal {
 		p.say("%s: round %d of %d", name, n, of)
 	}
 }
 
-// end takes the line back.
+// end erases the line.
 func (p *progress) end() {
 	if p.shown {
 		fmt.Fprint(p.w, "\r\x1b[K")
@@ -44,7 +44,7 @@ func (p *progress) end() {
 	}
 }
 
-// isTerminal tells whether somebody watches w.
+// isTerminal reports whether w is a terminal.
 func isTerminal(w io.Writer) bool {
 	f, ok := w.(*os.File)
 	if !ok {

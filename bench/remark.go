@@ -8,7 +8,7 @@ import (
 	"mockserver/internal/wording"
 )
 
-// remarks says what figures cannot say of themselves.
+// remarks writes the remarks below the table.
 func (r *run) remarks(b *strings.Builder) {
 	lines := append([]string{}, r.notes...)
 	if len(r.results) > 0 && len(r.placed.Server) == 0 {
@@ -34,7 +34,7 @@ func (r *run) remarks(b *strings.Builder) {
 	}
 }
 
-// noisy are the results whose rounds differ too much, and by how much of their median.
+// noisy names the results whose rounds differ too much, and by how much of their median.
 func (r *run) noisy() []string {
 	var names []string
 	for _, res := range r.results {
@@ -45,7 +45,7 @@ func (r *run) noisy() []string {
 	return names
 }
 
-// remarksOn says what belongs to one result.
+// remarksOn are the remarks on one result.
 func (r *run) remarksOn(res *result) []string {
 	var lines []string
 	if res.wrong != "" {
@@ -74,7 +74,7 @@ func (r *run) remarksOn(res *result) []string {
 	return lines
 }
 
-// short is a duration of the log in few digits.
+// short rounds a duration of the log.
 func short(text string) string {
 	d, err := time.ParseDuration(text)
 	if err != nil {

@@ -22,8 +22,7 @@ type side struct {
 	bare    bool    // the baseline, which answers 200 whatever is asked
 }
 
-// subject is what a row of the table is about: requests, and what is measured with
-// them.
+// subject is a row of the table: requests, and how to measure them.
 type subject struct {
 	name, shows string
 	requests    [][]byte
@@ -35,7 +34,7 @@ type subject struct {
 	costs       []string                  // what is costly in it, as far as it is declared
 }
 
-// figures are what one side gave in one round.
+// figures are the measurements of one side in one round.
 type figures struct {
 	requests uint64
 	seconds  float64
@@ -55,7 +54,7 @@ type pair struct {
 	quiet               *figures // the candidate without what happens during its rounds; nil for none
 }
 
-// load loads one side with the requests of a subject.
+// load sends the requests of a subject to one side.
 func (r *run) load(ctx context.Context, s side, sub *subject, rate float64) (figures, error) {
 	return r.loadFor(ctx, s, sub, rate, r.opts.Duration)
 }
@@ -80,7 +79,7 @@ func (r *run) loadFor(ctx context.Context, s side, sub *subject, rate float64, d
 			after, failed = load.UsageOf(s.pid)
 		}
 	}
-	// Loading ends by itself; should it not, that is an error and no endless wait.
+	// A load ends by itself. Should it not, that is an error instead of an endless wait.
 	const margin = 20 * time.Second
 	bounded, cancel := context.WithTimeout(ctx, plan.Warmup+plan.Duration+margin)
 	defer cancel()
@@ -91,7 +90,7 @@ func (r *run) loadFor(ctx context.Context, s side, sub *subject, rate float64, d
 	case err != nil:
 		return figures{}, err
 	case bounded.Err() != nil:
-		return figures{}, fmt.Errorf("load %s: it did not end in time", s.address)
+		return figures{}, fmt.Errorf("load %s: did not end in time", s.address)
 	case failed != nil:
 		return figures{}, fmt.Errorf("CPU time and memory of process %d: %w", s.pid, failed)
 	}
@@ -115,14 +114,13 @@ func figuresOf(o *load.Outcome, before, after load.Usage, known bool) figures {
 	return f
 }
 
-// warmup is how long is sent before a round counts.
+// warmup is how long requests are sent before a round counts.
 func warmup(duration time.Duration) time.Duration {
 	return min(max(duration/5, 50*time.Millisecond), time.Second)
 }
 
-// rounds loads baseline and candidate in turn, at the rate given, and appends each
-// complete round to the result. It ends at the first round with errors, which make
-// the result void.
+// rounds loads baseline and candidate in turn, at the given rate, and appends each complete
+// round to the result. It stops at the first round with errors, which make the result void.
 func (r *run) rounds(ctx context.Context, res *result, baseline, candidate side, sub *subject, rate float64) error {
 	for n := 1; n <= r.opts.Rounds; n++ {
 		r.progress.round(sub.name, n, r.opts.Rounds)
@@ -149,7 +147,7 @@ func (r *run) rounds(ctx context.Context, res *result, baseline, candidate side,
 	return nil
 }
 
-// during loads the candidate while what belongs to the subject happens.
+// during loads the candidate while the subject's own activity runs.
 func (r *run) during(ctx context.Context, candidate side, sub *subject, rate float64) (figures, error) {
 	if sub.during == nil {
 		return r.load(ctx, candidate, sub, rate)
@@ -166,7 +164,7 @@ func (r *run) during(ctx context.Context, candidate side, sub *subject, rate flo
 	return f, err
 }
 
-// result is what was measured of one subject.
+// result is the result of one subject.
 type result struct {
 	name, shows string
 	rate        float64 // that was sent; 0 in a closed loop
@@ -187,7 +185,7 @@ type step struct {
 	rounds      []pair
 }
 
-// void says why there is no result, when there were errors.
+// void sets why there is no result, if there were errors.
 func (res *result) void() {
 	add := func(who string, f *figures) {
 		if f == nil || len(f.errors) == 0 || res.wrong != "" {
@@ -211,7 +209,7 @@ func (res *result) void() {
 	}
 }
 
-// isSound tells whether a step was answered without errors.
+// isSound reports whether a step was answered without errors.
 func (st *step) isSound() bool { return errorsOf(st.rounds) == 0 }
 
 // sound are the results that are not void.
@@ -219,10 +217,10 @@ func sound(results []*result) []*result {
 	return slices.DeleteFunc(slices.Clone(results), func(res *result) bool { return res.wrong != "" })
 }
 
-// summary is a median with what it lies between.
+// summary is a median with the least and the greatest value.
 type summary struct{ median, least, most float64 }
 
-// spread is how far apart the rounds are, as a share of their median.
+// spread is the range of the rounds as a share of their median.
 func (s summary) spread() float64 {
 	if !(s.median > 0) {
 		return 0
@@ -230,7 +228,7 @@ func (s summary) spread() float64 {
 	return (s.most - s.least) / s.median
 }
 
-// summarize leaves out what is not known; of nothing it is NaN.
+// summarize ignores NaN. The summary of nothing is NaN.
 func summarize(values []float64) summary {
 	values = slices.DeleteFunc(slices.Clone(values), math.IsNaN)
 	if len(values) == 0 {
@@ -245,7 +243,7 @@ func summarize(values []float64) summary {
 	return summary{median, values[0], values[n-1]}
 }
 
-// of is the summary of something over the rounds.
+// of summarizes a figure over the rounds.
 func (res *result) of(what func(p *pair) float64) summary {
 	var values []float64
 	for i := range res.rounds {
@@ -254,8 +252,8 @@ func (res *result) of(what func(p *pair) float64) summary {
 	return summarize(values)
 }
 
-// ratio is what a request costs the candidate beside the baseline in the same
-// round: in processor time, else, where that is not known, by how many are answered.
+// ratio is the cost of a request compared with the baseline in the same round: in processor
+// time, or in the time per request if that is unknown.
 func (p *pair) ratio() float64 {
 	if r := p.candidate.cpu / p.baseline.cpu; !math.IsNaN(r) && !math.IsInf(r, 0) {
 		return r
@@ -282,7 +280,7 @@ func latency(rounds []pair, of func(p *pair) *figures) *hdrhistogram.Histogram {
 	return joined
 }
 
-// at is a percentile in milliseconds; NaN when nothing was answered.
+// at is a percentile in milliseconds; NaN if nothing was answered.
 func at(h *hdrhistogram.Histogram, percentile float64) float64 {
 	if h == nil || h.TotalCount() == 0 {
 		return math.NaN()

@@ -19,8 +19,8 @@ import (
 	"gopkg.in/yaml.v3"
 )
 
-// scenario is one declaration of scenarios/: what a server is to do, and what shows
-// that it does.
+// scenario is one declaration of scenarios/: a configuration, requests, and their expected
+// answers.
 type scenario struct {
 	Name          string
 	Shows         string
@@ -44,8 +44,7 @@ type file struct {
 	Rows  [][]any
 }
 
-// request is a request as it is declared, in scenarios and in the file of
-// --requests.
+// request is a request as a scenario declares it.
 type request struct {
 	Repeat, Step int // so many of it, ${n} in them is Step, 2×Step, …; 0 is 1
 	Method, Path string
@@ -54,7 +53,7 @@ type request struct {
 	Answer       declaredAnswer
 }
 
-// declaredAnswer is what answers a request. What is not declared is not looked at.
+// declaredAnswer is the expected answer to a request. What is not declared is not checked.
 type declaredAnswer struct {
 	Status  int // 0 is 200
 	Headers map[string]string
@@ -86,7 +85,7 @@ func scenarios() ([]scenario, error) {
 	return all, nil
 }
 
-// readScenario reads one declaration, and says what is missing in it.
+// readScenario reads and checks one declaration.
 func readScenario(text []byte) (scenario, error) {
 	var s scenario
 	if err := strictly(text, &s); err != nil {
@@ -108,7 +107,7 @@ func readScenario(text []byte) (scenario, error) {
 	return s, nil
 }
 
-// strictly decodes a YAML text; a key that is not known is an error.
+// strictly decodes a YAML text. An unknown key is an error.
 func strictly(text []byte, into any) error {
 	d := yaml.NewDecoder(bytes.NewReader(text))
 	d.KnownFields(true)
@@ -122,15 +121,15 @@ func strictly(text []byte, into any) error {
 func (r *request) check() error {
 	switch {
 	case !strings.HasPrefix(r.Path, "/") || strings.ContainsAny(r.Path, " \r\n"):
-		return fmt.Errorf("path: %q is not accepted; a path that begins with / and has no blanks in it is", r.Path)
+		return fmt.Errorf("path: %q: expected a path that begins with / and has no blanks", r.Path)
 	case strings.ContainsAny(r.Method, " \r\n"):
-		return fmt.Errorf("method: %q is not accepted; a word is", r.Method)
+		return fmt.Errorf("method: %q: expected a word", r.Method)
 	case r.Repeat < 0 || r.Repeat > 100_000 || r.Step < 0:
 		return errors.New("repeat, step: up to 100000, and above 0")
 	}
 	for name, value := range r.Headers {
 		if name == "" || strings.ContainsAny(name, ": \r\n") || strings.ContainsAny(value, "\r\n") {
-			return fmt.Errorf("headers: %q: %q is no header", name, value)
+			return fmt.Errorf("headers: %q: %q is not a valid header", name, value)
 		}
 	}
 	return nil
@@ -138,7 +137,7 @@ func (r *request) check() error {
 
 // scenarioNames are the names that --scenario takes.
 func scenarioNames() []string {
-	all, _ := scenarios() // they are right as they are embedded: a test looks
+	all, _ := scenarios() // a test checks those that are embedded
 	var names []string
 	for i := range all {
 		names = append(names, all[i].Name)
@@ -146,7 +145,7 @@ func scenarioNames() []string {
 	return names
 }
 
-// expand writes ${n} and the like in every text of a value that YAML decoded.
+// expand replaces ${n} and the like in every text of a decoded YAML value.
 func expand(v any, r *strings.Replacer) any {
 	switch v := v.(type) {
 	case string:
@@ -167,8 +166,7 @@ func expand(v any, r *strings.Replacer) any {
 	return v
 }
 
-// endpoints are the items of the configuration as it is written, repeated ones
-// written out.
+// endpoints returns the items of the configuration, with repeated ones written out.
 func (s *scenario) endpoints(sink string) ([]any, error) {
 	var items []map[string]any
 	if err := s.Configuration.Decode(&items); err != nil {
@@ -188,7 +186,7 @@ func (s *scenario) endpoints(sink string) ([]any, error) {
 	return all, nil
 }
 
-// writeConfiguration writes endpoints as a configuration, whole or not at all.
+// writeConfiguration writes endpoints as a configuration file, whole or not at all.
 func writeConfiguration(path string, endpoints []any) error {
 	var b bytes.Buffer
 	e := json.NewEncoder(&b)

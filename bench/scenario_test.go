@@ -25,7 +25,7 @@ func TestReadScenarioRefuses(t *testing.T) {
 		{strings.Replace(good, "/a", "a", 1), `path: "a"`},
 		{strings.Replace(good, "/a", `"/a b"`, 1), "blanks"},
 		{strings.Replace(good, "path: /a", "path: /a, repeat: -1", 1), "repeat"},
-		{strings.Replace(good, "path: /a", `path: /a, headers: {"A:": b}`, 1), "is no header"},
+		{strings.Replace(good, "path: /a", `path: /a, headers: {"A:": b}`, 1), "is not a valid header"},
 	} {
 		if _, err := readScenario([]byte(c.text)); err == nil || !strings.Contains(err.Error(), c.want) {
 			t.Errorf("%q: %v; want %q", c.text, err, c.want)

@@ -17,20 +17,20 @@ import (
 	"mockserver/bench/load"
 )
 
-// ChildVariable is set in the processes that bench starts. They end when their
-// standard input does: so none outlives bench, however that ends, on any system.
+// ChildVariable is set in the processes that bench starts. They end when their standard
+// input does, so none outlives bench, however that ends, on any system.
 const ChildVariable = "MOCKSERVER_BENCH_CHILD"
 
 const (
-	// startPatience bounds the start of a server; 10,000 endpoints take half a second.
+	// startPatience bounds the time to start; 10,000 endpoints take half a second.
 	startPatience = 30 * time.Second
-	// stopPatience bounds its end: webhooks that are due are sent in serverGrace.
+	// stopPatience bounds the time to stop; webhooks that are due are sent in serverGrace.
 	stopPatience = 10 * time.Second
 	serverGrace  = "5s"
 	lastLines    = 12 // of a server's log are kept for messages
 )
 
-// server is a process that bench started, and listens.
+// server is a listening process that bench started.
 type server struct {
 	name    string // for messages: "the server", "the baseline"
 	address string // "127.0.0.1:41234"
@@ -43,8 +43,8 @@ type server struct {
 	err    error         // why, to be read once exited is closed
 }
 
-// startServer starts the program with the configuration, and waits until it
-// listens. The error has the last lines of its log.
+// startServer starts the server with a configuration, and waits until it listens. The error
+// has the last lines of its log.
 func (r *run) startServer(ctx context.Context, configuration []string, flags ...string) (*server, error) {
 	args := []string{"serve", "--format", "json", "--host", "127.0.0.1", "--port", "0", "--grace", serverGrace}
 	for _, path := range configuration {
@@ -56,10 +56,10 @@ func (r *run) startServer(ctx context.Context, configuration []string, flags ...
 // start starts the program in a role, on the processors of servers.
 func (r *run) start(ctx context.Context, name, role string, args []string) (*server, error) {
 	s := &server{name: name, log: newTail(), exited: make(chan struct{})}
-	s.cmd = exec.Command(r.opts.Program, args...) //nolint:gosec // it is this program
+	s.cmd = exec.Command(r.opts.Program, args...) //nolint:gosec // the command is this program
 	s.cmd.Env = append(serverEnvironment(r.opts.Environ), ChildVariable+"="+role)
 	s.cmd.Stdout, s.cmd.Stderr = s.log, s.log
-	s.cmd.WaitDelay = time.Second // what it started may have kept its outputs
+	s.cmd.WaitDelay = time.Second // its own children may hold its outputs
 	apart(s.cmd)
 	var err error
 	if s.stdin, err = s.cmd.StdinPipe(); err != nil {
@@ -80,7 +80,7 @@ func (r *run) start(ctx context.Context, name, role string, args []string) (*ser
 	return s, nil
 }
 
-// listening waits until the server says where it listens.
+// listening waits until the server logs its address.
 func (s *server) listening(ctx context.Context) error {
 	ctx, cancel := context.WithTimeout(ctx, startPatience)
 	defer cancel()
@@ -97,13 +97,13 @@ func (s *server) listening(ctx context.Context) error {
 	}
 }
 
-// died is the error of a server that ended by itself.
+// died returns the error of a server that ended by itself.
 func (s *server) died() error {
 	return fmt.Errorf("%s ended by itself (%v); its last lines:\n  %s", s.name, s.err, strings.Join(s.log.lines(), "\n  "))
 }
 
-// together returns a context that ends when one of the servers does, with that for
-// its cause. What it needs is released by calling the function.
+// together returns a context that ends when one of the servers does, with that as its cause,
+// and a function that releases its resources.
 func together(ctx context.Context, servers ...*server) (context.Context, func()) {
 	ctx, cancel := context.WithCancelCause(ctx)
 	for _, s := range servers {
@@ -121,8 +121,8 @@ func together(ctx context.Context, servers ...*server) (context.Context, func())
 	return ctx, func() { cancel(nil) }
 }
 
-// stop ends the server as SIGTERM does, so that what it has to say at its end is
-// in its log, and kills it when ctx ends or it takes too long.
+// stop ends the server as SIGTERM does, so that its final lines are in its log, and kills it
+// when ctx ends or stopping takes too long.
 func (s *server) stop(ctx context.Context) {
 	_ = s.stdin.Close() // the process may be gone
 	timer := time.NewTimer(stopPatience)
@@ -143,8 +143,8 @@ func (s *server) kill() {
 	<-s.exited
 }
 
-// serverEnvironment is the environment without the settings of a server: what is
-// measured is what the command line says. Error reports go nowhere.
+// serverEnvironment is the environment without the settings of a server, so that only the
+// command line counts, and without error reports.
 func serverEnvironment(environ []string) []string {
 	return slices.DeleteFunc(slices.Clone(environ), func(v string) bool {
 		name, _, _ := strings.Cut(v, "=")
@@ -153,7 +153,7 @@ func serverEnvironment(environ []string) []string {
 	})
 }
 
-// logLine is what is read of a line of a server's log.
+// logLine is the part of a line of a server's log that bench reads.
 type logLine struct {
 	Message string `json:"msg"`
 	Address string `json:"address"`
@@ -165,8 +165,8 @@ type logLine struct {
 	LagMax                                       string `json:"lag_max"`
 }
 
-// tail takes a server's log: it keeps the last lines, and those that say what bench
-// needs to know. Both outputs of a process may write to it.
+// tail takes the log of a server. It keeps the last lines, and the awaited ones. Both outputs
+// of a process may write to it.
 type tail struct {
 	mu      sync.Mutex
 	partial []byte
@@ -187,7 +187,7 @@ func newTail() *tail {
 func (t *tail) Write(p []byte) (int, error) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	const longest = 1 << 20 // a line beyond it is cut, whatever it holds
+	const longest = 1 << 20 // longer lines are cut
 	for rest := p; len(rest) > 0; {
 		n, line, err := bufio.ScanLines(rest, false)
 		if err != nil || n == 0 {
@@ -207,7 +207,7 @@ func (t *tail) line(text []byte) {
 	}
 	t.last = append(t.last, string(text[:min(len(text), shown)]))
 	var line logLine
-	// An access log is not to cost what the load generator needs: most lines are not read.
+	// An access log must not take CPU time from the load generator: most lines are not parsed.
 	if !slices.ContainsFunc(awaited, func(m string) bool { return bytes.Contains(text, []byte(m)) }) ||
 		json.Unmarshal(text, &line) != nil || !slices.Contains(awaited, line.Message) {
 		return
@@ -228,14 +228,14 @@ func (t *tail) lines() []string {
 	return lines
 }
 
-// said returns the last line with a message, and how many there were.
+// said returns the last line with a message, and the number of such lines.
 func (t *tail) said(message string) (logLine, int) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	return t.seen[message], t.counts[message]
 }
 
-var errNotSaid = errors.New("it ended without a word of it")
+var errNotSaid = errors.New("it ended without logging it")
 
 // find waits for a line with the message, as long as the process runs.
 func (t *tail) find(ctx context.Context, exited <-chan struct{}, message string) (logLine, error) {

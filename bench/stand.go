@@ -11,7 +11,7 @@ import (
 	"mockserver/internal/wording"
 )
 
-// stand is the server of a scenario with what belongs to it.
+// stand is the server of a scenario with its files and its sink.
 type stand struct {
 	run           *run
 	scenario      *scenario
@@ -53,8 +53,8 @@ func (st *stand) open(ctx context.Context) (side, error) {
 	return side{address: st.server.address, pid: st.server.pid, server: st.server}, nil
 }
 
-// rewrite writes the configuration anew every so often, each time with another
-// endpoint behind the others, until ctx ends.
+// rewrite rewrites the configuration at intervals, each time with one more endpoint at its
+// end, until ctx ends.
 func (st *stand) rewrite(ctx context.Context) {
 	ticker := time.NewTicker(st.scenario.RewriteEvery)
 	defer ticker.Stop()
@@ -63,7 +63,7 @@ func (st *stand) rewrite(ctx context.Context) {
 		case <-ticker.C:
 			marker := map[string]any{"endpoint": map[string]any{"path": fmt.Sprintf("/rewritten/%d", n), "response": map[string]any{}}}
 			if err := writeConfiguration(st.configuration, append(slices.Clone(st.endpoints), marker)); err != nil {
-				return // no reload is counted then, and a result without one says so
+				return // then no reload is counted, which the result shows
 			}
 		case <-ctx.Done():
 			return
@@ -71,7 +71,7 @@ func (st *stand) rewrite(ctx context.Context) {
 	}
 }
 
-// finish adds what the server and the sink say at the end to a result.
+// finish adds the final figures of the server and the sink to a result.
 func (st *stand) finish(ctx context.Context, res *result) {
 	if st.scenario.RewriteEvery > 0 {
 		_, n := st.server.log.said("configuration reloaded")
@@ -88,7 +88,7 @@ func (st *stand) finish(ctx context.Context, res *result) {
 		return // it has no result already
 	}
 	if n == 0 {
-		res.wrong = "the server did not say what became of its webhooks"
+		res.wrong = "the server did not log the outcome of its webhooks"
 	} else if lost := res.webhooks.lost(); lost > 0 {
 		res.wrong = fmt.Sprintf("%s lost on the way", wording.Count(lost, "webhook"))
 	}
@@ -103,17 +103,17 @@ func (st *stand) close(ctx context.Context) {
 		st.server.stop(ctx)
 	}
 	if st.sink != nil {
-		_ = st.sink.close() // whoever sent to it is gone
+		_ = st.sink.close() // its clients have ended
 	}
 }
 
-// delivered is what became of webhooks: as the server says, and as they arrived.
+// delivered is the outcome of webhooks: what the server logged, and what arrived.
 type delivered struct {
 	logLine
 	received int64
 }
 
-// lost is how many were accepted or should have been, and did not arrive.
+// lost is the number of webhooks that were or should have been accepted, and did not arrive.
 func (d *delivered) lost() int64 {
 	return max(d.Delivered+d.Dead+d.Refused+d.Abandoned-d.received, 0)
 }

@@ -9,13 +9,13 @@ import (
 	"mockserver/internal/wording"
 )
 
-// longestWait is the longest latency that is measured: a round, which may be as short
-// as 50 ms, has to hold some of it.
+// longestWait is the longest latency that is measured: a round, which may be as short as
+// 50 ms, has to contain several requests.
 const longestWait = 20 * time.Millisecond
 
-// unsteady says why an endpoint is not answered in one way under load, so that its
-// answers cannot be held against the one wanted; "" when it is. Connections are those
-// that ask at the same time.
+// unsteady says why the answers of an endpoint vary under load, so that they cannot be
+// compared with one expected answer; "" if they do not vary. connections is the number of
+// concurrent requests.
 func unsteady(e *config.Endpoint, connections int) string {
 	if l := e.RateLimit; l != nil {
 		most, window := l.Max, l.Window
@@ -65,8 +65,8 @@ func unsteadyOutcome(o *config.Outcome) string {
 	return ""
 }
 
-// likely are the outcomes that a request to an endpoint may have, each with what holds
-// for it: the one answer, or those of responses that are chosen at all.
+// likely returns the outcomes that a request may have, each with its latency and fault: the
+// one response, or those of responses that can be chosen.
 func likely(e *config.Endpoint) []config.Outcome {
 	if len(e.Responses) == 0 {
 		return []config.Outcome{{Response: e.Response, Latency: e.Latency, Fault: e.Fault}}
@@ -95,8 +95,8 @@ func statusOf(r *config.Response) int {
 	return r.Status
 }
 
-// longest is how long a latency makes a request wait, but for one in ten thousand of a
-// lognormal one.
+// longest is the longest wait of a latency; for a lognormal one, one in ten thousand requests
+// waits longer.
 func longest(l *config.Latency) time.Duration {
 	switch {
 	case l == nil:
@@ -110,8 +110,7 @@ func longest(l *config.Latency) time.Duration {
 	return l.Max
 }
 
-// bounded says what of an endpoint bounds how much is answered, beside the machine;
-// "" for nothing.
+// bounded says what bounds the requests/s of an endpoint besides the machine; "" for nothing.
 func bounded(e *config.Endpoint) string {
 	wait := time.Duration(0)
 	for _, o := range likely(e) {

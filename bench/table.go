@@ -11,10 +11,10 @@ import (
 	"mockserver/internal/wording"
 )
 
-// Bounds of what is remarked on.
+// Thresholds of remarks.
 const (
-	busyGenerator = 0.95 // of its processors' time: beyond it the generator sets the pace
-	noisySpread   = 0.15 // of the ratio: rounds farther apart say little
+	busyGenerator = 0.95 // of its processors' time: above it the generator is the bottleneck
+	noisySpread   = 0.15 // of the ratio: rounds farther apart mean little
 )
 
 // report prints what was measured, writes the files, and returns the error that the
@@ -62,7 +62,7 @@ func (r *run) report(err error) error {
 	return err
 }
 
-// heading says where and how it was measured.
+// heading writes where and how it was measured.
 func (r *run) heading(b *strings.Builder) {
 	m := &r.machine
 	cpu := m.CPU
@@ -84,7 +84,7 @@ func (r *run) heading(b *strings.Builder) {
 // grid is a table of texts.
 type grid struct {
 	rows [][]string
-	left int // so many columns are aligned to the left, the others to the right
+	left int // the number of columns that are aligned to the left
 }
 
 func (g *grid) row(cells ...string) { g.rows = append(g.rows, cells) }
@@ -209,7 +209,7 @@ func curveTable(res *result) string {
 		"\nLatency from the time each request was due.\n"
 }
 
-// number is a figure for a table; what is not known is a dash.
+// number is a figure for a table; a dash if it is unknown.
 func number(v float64, digits int) string {
 	if math.IsNaN(v) || math.IsInf(v, 0) {
 		return "–"
@@ -226,7 +226,7 @@ func span(s summary) string {
 	return number(s.least, 2) + "–" + number(s.most, 2)
 }
 
-// memory is what the server held after the last round, in MB; NaN is not known.
+// memory is the memory of the server after the last round, in MB; NaN if it is unknown.
 func memory(res *result) float64 {
 	if len(res.rounds) == 0 {
 		return math.NaN()

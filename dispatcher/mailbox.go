@@ -116,7 +116,7 @@ func (m *mailbox) sleep(timer *time.Timer, alarm time.Duration, clock func() tim
 	}
 }
 
-// urgent tells whether something lies in the mailbox that cannot wait for the alarm.
+// urgent reports whether something lies in the mailbox that cannot wait for the alarm.
 func (m *mailbox) urgent(alarm time.Duration) bool {
 	m.mu.Lock()
 	defer m.mu.Unlock()

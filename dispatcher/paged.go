@@ -6,7 +6,7 @@ type paged[T any] struct{ pages []*[pageSize]T }
 
 const pageSize = 1 << 10
 
-// has tells whether the array has grown to i.
+// has reports whether the array has grown to i.
 func (p *paged[T]) has(i uint32) bool { return int(i/pageSize) < len(p.pages) }
 
 // at returns the element i, to which the array has grown.

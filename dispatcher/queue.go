@@ -393,7 +393,7 @@ func (q *Queue) forget(id uint64) {
 	}
 }
 
-// over tells whether the queue has come to its end: nothing is left that falls due
+// over reports whether the queue has come to its end: nothing is left that falls due
 // before it is to end.
 func (q *Queue) over(now time.Duration) bool {
 	a := &q.actor

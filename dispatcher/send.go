@@ -62,7 +62,7 @@ func (r *result) reason() string {
 	return strings.ToValidUTF8(text[:min(len(text), maxReason)], "")
 }
 
-// again tells whether another attempt follows.
+// again reports whether another attempt follows.
 func (r *result) again() bool {
 	return !r.delivered() && r.attempt < r.webhook.Retry.Attempts && worthRetrying(r.status, r.err)
 }

@@ -29,7 +29,7 @@ func (q *Queue) Stats() Stats {
 	return s
 }
 
-// ask has the actor call a question and waits for that. It tells whether it did:
+// ask has the actor call a question and waits for that. It reports whether it did:
 // after the end nobody owns what the actor had.
 func (q *Queue) ask(question func()) bool {
 	answered := make(chan struct{})

@@ -39,7 +39,7 @@ const (
 	fewWorkers = 8
 )
 
-// mayTake tells whether the target may have one more of the free workers. It may
+// mayTake reports whether the target may have one more of the free workers. It may
 // have as many as are free: alone it gets half of all, beside k others that take
 // what they can a (k+2)th each, and one that comes new finds some. A dead one, whose
 // workers wait for time-outs, soon has few.

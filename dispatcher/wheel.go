@@ -57,7 +57,7 @@ func (w *wheel) add(tick int64, entry uint32) {
 	w.place(n, entry)
 }
 
-// cancel takes an entry off the wheel and tells whether it was on it.
+// cancel takes an entry off the wheel and reports whether it was on it.
 func (w *wheel) cancel(entry uint32) bool {
 	if entry == 0 || !w.nodes.has(entry) {
 		return false

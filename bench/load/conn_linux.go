@@ -11,7 +11,7 @@ import (
 // conn is one connection of a thread.
 type conn struct {
 	fd         int32
-	generation int32 // changes with each fd, so that an event of the one before is told apart
+	generation int32 // changes with each fd, to recognize events of the previous one
 	state      connState
 	watched    bool  // for room to write, too
 	counted    bool  // with a rate: the request under way is
@@ -56,7 +56,7 @@ func (t *thread) dial(i int) {
 	t.opening++
 }
 
-// unreachable counts a connection that could not be opened, and lets it rest.
+// unreachable counts a connection that could not be opened, and schedules another try.
 func (t *thread) unreachable(i int, what string, err error) {
 	c := &t.conns[i]
 	t.shut(c)
@@ -83,20 +83,20 @@ func (t *thread) shut(c *conn) {
 	c.fd, c.state = -1, shut
 }
 
-// rest has a connection opened again a little later.
+// rest schedules the reopening of a connection.
 func (t *thread) rest(i int) {
 	t.conns[i].wakes = t.now + int64(restTime)
 	t.resting.add(i)
 }
 
-// reopen opens what has rested.
+// reopen opens connections that have rested.
 func (t *thread) reopen() {
 	for t.resting.count > 0 && !t.schedule.over(t.now) && t.conns[t.resting.first()].wakes <= t.now {
 		t.dial(t.resting.take())
 	}
 }
 
-// take takes what epoll says of a connection.
+// take handles an event of a connection.
 func (t *thread) take(i int, c *conn, events uint32) {
 	if c.state == opening {
 		t.opened(i, c)
@@ -110,7 +110,7 @@ func (t *thread) take(i int, c *conn, events uint32) {
 	}
 }
 
-// opened ends the opening of a connection.
+// opened completes the opening of a connection.
 func (t *thread) opened(i int, c *conn) {
 	code, err := unix.GetsockoptInt(int(c.fd), unix.SOL_SOCKET, unix.SO_ERROR)
 	if err == nil && code != 0 {
@@ -132,7 +132,7 @@ func (t *thread) opened(i int, c *conn) {
 	}
 }
 
-// watch has epoll tell when there is something to read, or room to write too.
+// watch has epoll report when there is something to read, and with write also room to write.
 func (t *thread) watch(i int, c *conn, write bool) error {
 	if c.watched == write {
 		return nil
@@ -171,7 +171,7 @@ func (t *thread) transmit(i int, c *conn, from int64) {
 	t.write(i, c)
 }
 
-// write writes what is left of a request, as far as there is room.
+// write writes the rest of a request, as far as there is room.
 func (t *thread) write(i int, c *conn) {
 	request := t.Requests[c.next]
 	for c.sent < len(request) {
@@ -197,13 +197,13 @@ func (t *thread) write(i int, c *conn) {
 	}
 }
 
-// read takes what has come on a connection.
+// read reads what has arrived on a connection.
 func (t *thread) read(i int, c *conn) {
 	n, errno := readNow(c.fd, t.buf)
 	t.now = t.schedule.now()
 	switch {
 	case errno == unix.EAGAIN || errno == unix.EINTR:
-		return // epoll says so again
+		return // epoll reports it again
 	case errno != 0:
 		t.cut(i, c, errno)
 		return
@@ -252,8 +252,7 @@ func (t *thread) answered(i int, c *conn) {
 	t.ready(i)
 }
 
-// ended takes the end of a connection. One that has no request may be closed by the
-// server whenever it likes.
+// ended handles the end of a connection. The server may close an idle one at any time.
 func (t *thread) ended(i int, c *conn) {
 	if c.state == idle {
 		t.shut(c)
@@ -267,7 +266,7 @@ func (t *thread) ended(i int, c *conn) {
 	t.answered(i, c)
 }
 
-// cut takes an error of a connection. As with its end, one without a request may go.
+// cut handles an error of a connection. An idle one may end without error.
 func (t *thread) cut(i int, c *conn, err error) {
 	if c.state == idle {
 		t.shut(c)
@@ -294,16 +293,16 @@ func (t *thread) broken(i int, c *conn, kind string) {
 	t.rest(i)
 }
 
-// fail counts an error if its request counts. Without a rate that is one which was
-// under way in the counted time.
+// fail counts an error if its request counts. Without a rate, a request counts if it was in
+// flight in the counted time.
 func (t *thread) fail(c *conn, kind string) {
 	if t.Rate > 0 && c.counted || t.Rate == 0 && t.now >= t.schedule.begin.Load() {
 		t.tally.fail(kind)
 	}
 }
 
-// readNow and writeNow call the system without telling Go's scheduler: the sockets
-// never block, and the two calls that it takes cost as much as the parsing.
+// readNow and writeNow call the system without Go's scheduler: the sockets never block, and
+// the scheduler's two calls cost as much as the parsing.
 func readNow(fd int32, buf []byte) (int, unix.Errno) {
 	n, _, errno := unix.RawSyscall(unix.SYS_READ, uintptr(fd), uintptr(unsafe.Pointer(&buf[0])), uintptr(len(buf)))
 	return int(n), errno
@@ -317,14 +316,14 @@ func writeNow(fd int32, data []byte) (int, unix.Errno) {
 // timespec is the kernel's of epoll_pwait2, which has 64 bits on every processor.
 type timespec struct{ seconds, nanoseconds int64 }
 
-// wait waits for events, for so many nanoseconds at most. Whole milliseconds, which is
-// what epoll_wait has, would be too coarse for a rate.
+// wait waits for events, at most so many nanoseconds. The milliseconds of epoll_wait would be
+// too coarse for a rate.
 func (t *thread) wait(nanoseconds int64) int {
 	if !t.coarse {
 		t.timeout = timespec{nanoseconds / 1e9, nanoseconds % 1e9}
 		var n uintptr
 		var errno unix.Errno
-		if nanoseconds == 0 { // does not block: nothing that Go's scheduler has to know of
+		if nanoseconds == 0 { // does not block, so Go's scheduler need not know
 			n, _, errno = unix.RawSyscall6(unix.SYS_EPOLL_PWAIT2, uintptr(t.epoll), uintptr(unsafe.Pointer(&t.arrived[0])),
 				uintptr(len(t.arrived)), uintptr(unsafe.Pointer(&t.timeout)), 0, 0)
 		} else {
@@ -334,7 +333,7 @@ func (t *thread) wait(nanoseconds int64) int {
 		if errno == 0 {
 			return int(n)
 		}
-		if errno != unix.ENOSYS && errno != unix.EPERM { // what a container's filter answers
+		if errno != unix.ENOSYS && errno != unix.EPERM { // from the system call filter of a container
 			return 0
 		}
 		t.coarse = true // Linux before 5.11

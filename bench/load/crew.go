@@ -14,8 +14,8 @@ import (
 	"time"
 )
 
-// crew is the generator of systems without epoll: a goroutine for each connection, which
-// costs about twice as much a request.
+// crew is the generator for systems without epoll: a goroutine for each connection, at about
+// twice the cost of a request.
 type crew struct {
 	*Plan
 	schedule *schedule
@@ -39,7 +39,7 @@ type member struct {
 	seen    seenHead
 	timer   *time.Timer
 
-	mu   sync.Mutex // conn is the member's own goroutine's, but for its deadline
+	mu   sync.Mutex // conn belongs to the member's goroutine, except for its deadline
 	conn net.Conn   // nil is none
 }
 
@@ -119,7 +119,7 @@ func (w *crew) send() {
 	}
 }
 
-// dueEnd is the first request that was not due before the end, which may have come early.
+// dueEnd is the first request that was not due before the end, which may have been early.
 func (w *crew) dueEnd() int64 {
 	return min(w.schedule.dueTo, w.schedule.firstDue(w.schedule.end.Load()))
 }
@@ -164,14 +164,14 @@ func (m *member) sleep(d time.Duration) {
 	}
 }
 
-// nextSend waits until the member is to send, and says from when latency counts.
+// nextSend waits until the next request is due, and returns when its latency begins.
 func (m *member) nextSend() (from int64, ok bool) {
 	c := m.schedule
 	if m.Rate == 0 {
 		return c.now(), true
 	}
 	i := m.next.Add(1) - 1
-	for i < c.dueFrom && c.now() >= c.countedFrom() { // what the warm-up left is not sent: it would be in the way
+	for i < c.dueFrom && c.now() >= c.countedFrom() { // requests that the warm-up left over are not sent
 		i = m.next.Add(1) - 1
 	}
 	if i >= c.dueTo {
@@ -201,7 +201,7 @@ func (m *member) exchange(from int64) {
 	head := isHead(request)
 	err := m.ask(request, head)
 	if m.Rate > 0 && m.used && err != nil && !m.answer.begun() && m.mayRetry(err) {
-		// The server has closed an idle connection, as it may.
+		// The server may close an idle connection.
 		m.hangUp()
 		if err = m.dial(m.ending); err == nil {
 			err = m.ask(request, head)
@@ -274,8 +274,8 @@ func (m *member) fail(now int64, kind string) {
 	}
 }
 
-// wake ends what members wait for: at once when the schedule was given up, else once
-// outstanding answers had their time.
+// wake ends the waits of the members: at once if the schedule was given up, otherwise when
+// the time for outstanding answers is over.
 func (w *crew) wake() {
 	w.finish()
 	deadline := time.Now()
@@ -285,13 +285,13 @@ func (w *crew) wake() {
 	for _, m := range w.members {
 		m.mu.Lock()
 		if m.conn != nil {
-			_ = m.conn.SetDeadline(deadline) // fails on what is closed already
+			_ = m.conn.SetDeadline(deadline) // fails if it is closed
 		}
 		m.mu.Unlock()
 	}
 }
 
-// used is the whole process's: which goroutine used it the system does not tell.
+// used is that of the whole process: the system does not know goroutines.
 func (w *crew) used() (time.Duration, int) {
 	cpu, err := CPUOf(os.Getpid())
 	if err != nil {

@@ -63,12 +63,12 @@ type Outcome struct {
 const (
 	connectTime     = 5 * time.Second // for all connections before the load begins
 	defaultPatience = 5 * time.Second
-	// restTime keeps a connection that failed from being reopened at once: a server
-	// that refuses or closes would else be all that the generator works for.
+	// restTime delays the reopening of a failed connection, so that a server that refuses or
+	// closes does not take all the time of the generator.
 	restTime = 10 * time.Millisecond
 	lateTime = time.Millisecond
-	// connecting bounds the connections that are opened at once: more than a listener's
-	// backlog are dropped, and tried again by the system a second later.
+	// connecting bounds the connections that are opened at once: the system drops those above
+	// a listener's backlog, and tries them again a second later.
 	connecting = 128
 )
 
@@ -79,7 +79,7 @@ type generator interface {
 	connect(ctx context.Context) error
 	// send sends from the schedule's start to its end, and awaits what is outstanding.
 	send()
-	// wake has it look at the schedule again, which has ended or was given up.
+	// wake makes it look at the schedule again, which has ended or was given up.
 	wake()
 	// used is the processor time that the generator has used, without what it spent
 	// waiting for the next send, and how many processors it may use.
@@ -118,19 +118,19 @@ func (l *Plan) Run(ctx context.Context) (*Outcome, error) {
 	return l.send(ctx, c, generators), nil
 }
 
-// check says what cannot be sent.
+// check returns what is wrong with the plan.
 func (l *Plan) check() error {
 	switch {
 	case len(l.Requests) == 0:
-		return errors.New("load: no request is given")
+		return errors.New("load: no request")
 	case len(l.Wants) != len(l.Requests):
 		return fmt.Errorf("load: %d wanted answers for %d requests", len(l.Wants), len(l.Requests))
 	case l.Connections < 1:
-		return fmt.Errorf("load: %d connections; at least 1 is needed", l.Connections)
+		return fmt.Errorf("load: %d connections; expected at least 1", l.Connections)
 	case l.Duration <= 0:
-		return fmt.Errorf("load: a duration of %s; one above 0 is needed", l.Duration)
+		return fmt.Errorf("load: a duration of %s; expected one above 0", l.Duration)
 	case l.Rate < 0 || math.IsNaN(l.Rate) || math.IsInf(l.Rate, 0):
-		return fmt.Errorf("load: a rate of %g requests a second; 0 or more is accepted", l.Rate)
+		return fmt.Errorf("load: a rate of %g requests a second; expected 0 or more", l.Rate)
 	}
 	for i, request := range l.Requests {
 		if len(request) == 0 {
@@ -175,11 +175,11 @@ func firstOpen(ctx context.Context, addresses []*net.TCPAddr) *net.TCPAddr {
 	var dialer net.Dialer
 	for _, address := range addresses {
 		if conn, err := dialer.DialContext(ctx, "tcp", address.String()); err == nil {
-			_ = conn.Close() // it was but a question
+			_ = conn.Close() // only the address was in question
 			return address
 		}
 	}
-	return addresses[0] // what is wrong with it is told when the load connects
+	return addresses[0] // the load reports its error when it connects
 }
 
 // connectAll opens the connections of all generators. It fails when one generator
@@ -199,7 +199,7 @@ func connectAll(ctx context.Context, generators []generator) error {
 	return ctx.Err()
 }
 
-// send runs the generators through the schedule and adds up what came of it.
+// send runs the generators through the schedule and adds up their tallies.
 func (l *Plan) send(ctx context.Context, c *schedule, generators []generator) *Outcome {
 	c.start(l.Warmup, l.Duration)
 	var all sync.WaitGroup
@@ -248,7 +248,7 @@ func (l *Plan) send(ctx context.Context, c *schedule, generators []generator) *O
 	return o
 }
 
-// awaited is how long outstanding answers are.
+// awaited is how long to wait for outstanding answers.
 func (l *Plan) awaited() time.Duration {
 	if l.patience > 0 {
 		return l.patience
@@ -256,7 +256,7 @@ func (l *Plan) awaited() time.Duration {
 	return defaultPatience
 }
 
-// isHead says whether a request's answer has no body whatever its head says.
+// isHead reports whether a request's answer never has a body.
 func isHead(request []byte) bool { return bytes.HasPrefix(request, []byte("HEAD ")) }
 
 func (l *Plan) tell(begun bool) {
@@ -265,7 +265,7 @@ func (l *Plan) tell(begun bool) {
 	}
 }
 
-// sleep waits, and says whether ctx still holds.
+// sleep waits, and reports whether ctx has not ended.
 func sleep(ctx context.Context, d time.Duration) bool {
 	timer := time.NewTimer(d)
 	defer timer.Stop()
@@ -285,7 +285,7 @@ func usedBy(generators []generator) (cpu time.Duration, processors int) {
 	return cpu, processors
 }
 
-// share is the part of the time of so many processors that cpu is.
+// share is cpu as a share of the time of so many processors.
 func share(cpu, elapsed time.Duration, processors int) float64 {
 	if elapsed <= 0 || processors < 1 {
 		return 0

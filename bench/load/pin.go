@@ -14,8 +14,8 @@ type Placement struct {
 	Why               string // in words; also why it is not as good as it could be
 }
 
-// divide gives so many CPUs to the server and the others to the generator; 0 is half of
-// them. cores has the CPUs that this process may use, those of one core side by side.
+// divide gives so many CPUs to the server, 0 for half of them, and the others to the
+// generator. cores has the CPUs that this process may use, grouped by core.
 func divide(cores [][]int, server int) Placement {
 	all := slices.Concat(cores...)
 	if len(all) < 2 {

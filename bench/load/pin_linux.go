@@ -14,11 +14,11 @@ import (
 // Place divides the CPUs that this process may use: so many for the server, 0 for half.
 func Place(server int) Placement { return divide(coresOf(allowedCPUs()), server) }
 
-// maxCPUs is the most that Linux can be built for.
+// maxCPUs is the most CPUs that Linux can be built for.
 const maxCPUs = 8192
 
-// allowedCPUs are those that this process may use. It asks of the calling thread: the
-// first one of the process may be one that was pinned.
+// allowedCPUs are the CPUs that this process may use: those of the calling thread, since the
+// first thread of the process may be pinned.
 func allowedCPUs() []int {
 	set := unix.NewCPUSet(maxCPUs)
 	if err := unix.SchedGetaffinityDynamic(0, set); err != nil {
@@ -33,8 +33,8 @@ func allowedCPUs() []int {
 	return cpus
 }
 
-// coresOf groups CPUs by the core whose hardware threads they are. What the system does
-// not tell is a core of its own.
+// coresOf groups CPUs by the core whose hardware threads they are. A CPU whose core is
+// unknown is a core of its own.
 func coresOf(cpus []int) [][]int {
 	var cores [][]int
 	known := map[string]int{}
@@ -51,8 +51,8 @@ func coresOf(cpus []int) [][]int {
 	return cores
 }
 
-// StartOn starts a program that may use these CPUs only, and whose Go runtime then
-// counts only these; none is all that we may.
+// StartOn starts a program that may use only these CPUs, so that its Go runtime counts
+// only these. Without any, it may use all that this process may.
 func StartOn(cmd *exec.Cmd, cpus []int) error {
 	if len(cpus) == 0 {
 		return cmd.Start()

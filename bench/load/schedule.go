@@ -6,9 +6,9 @@ import (
 	"time"
 )
 
-// schedule is the time of one load: from when to when it is counted, and what is due
-// when. Its times are nanoseconds since it started. start is called before any
-// generator reads it, the rest may be called from any goroutine.
+// schedule is the time of one load: when it is counted, and when requests are due. Its times
+// are nanoseconds since it started. start is called before any generator reads it; the other
+// methods may be called from any goroutine.
 type schedule struct {
 	rate    float64 // requests a second; 0 has nothing due
 	origin  time.Time
@@ -21,9 +21,9 @@ type schedule struct {
 
 func newSchedule(rate float64) *schedule { return &schedule{rate: rate, origin: time.Now()} }
 
-// start begins the schedule. With a rate what counts is known from here on: requests
-// due within the counted time, however late the clock is read. Without one the ends
-// are where beginCounting and endCounting set them.
+// start begins the schedule. With a rate the requests that count are fixed here: those due
+// within the counted time, however late the clock is read. Without one, beginCounting and
+// endCounting set the ends.
 func (c *schedule) start(warmup, duration time.Duration) {
 	c.begin.Store(math.MaxInt64)
 	c.end.Store(math.MaxInt64)
@@ -36,8 +36,7 @@ func (c *schedule) start(warmup, duration time.Duration) {
 	c.origin = time.Now()
 }
 
-// now is read once a request. time.Since reads the monotonic clock alone, which
-// time.Now does not.
+// now is read once a request. time.Since reads only the monotonic clock, time.Now both.
 func (c *schedule) now() int64 { return int64(time.Since(c.origin)) }
 
 // due is when request i is to be sent.
@@ -78,13 +77,13 @@ func (c *schedule) giveUp() {
 
 func (c *schedule) countedFrom() int64 { return c.begin.Load() }
 
-// counted is for how long was counted; to be asked once counting has ended.
+// counted is the counted time, once counting has ended.
 func (c *schedule) counted() time.Duration {
 	return time.Duration(max(c.end.Load()-c.begin.Load(), 0))
 }
 
-// counts says whether what happened at a time counts by it.
+// counts reports whether a time is within the counted time.
 func (c *schedule) counts(at int64) bool { return at >= c.begin.Load() && at < c.end.Load() }
 
-// over says whether nothing is sent any more.
+// over reports whether sending has ended.
 func (c *schedule) over(now int64) bool { return now >= c.end.Load() }

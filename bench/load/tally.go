@@ -9,7 +9,7 @@ import (
 	"github.com/HdrHistogram/hdrhistogram-go"
 )
 
-// tally counts what came of the part of a load that one thread or connection sent.
+// tally counts the results of the part of a load that one thread or connection sends.
 type tally struct {
 	requests, bytes uint64
 	missed, late    uint64
@@ -21,8 +21,8 @@ const (
 	shortestLatency = int64(time.Microsecond)
 	longestLatency  = int64(time.Minute)
 	latencyDigits   = 3
-	// errorKinds bounds what a server can make us keep: a length of its own in each
-	// answer is an error of its own.
+	// errorKinds bounds the kinds of error that are kept: each length of a body can be one of
+	// its own.
 	errorKinds = 64
 	otherError = "other errors"
 )
@@ -34,11 +34,10 @@ func newTally() tally {
 	}
 }
 
-// answered counts an answer that is as wanted. Latencies over a minute are kept as
-// one.
+// answered counts an expected answer. A latency over a minute counts as a minute.
 func (t *tally) answered(latency int64) {
 	t.requests++
-	_ = t.latency.RecordValue(min(max(latency, 0), longestLatency)) // it takes all up to that
+	_ = t.latency.RecordValue(min(max(latency, 0), longestLatency)) // in range
 }
 
 func (t *tally) fail(kind string) { count(t.errors, kind, 1) }
@@ -61,7 +60,7 @@ func (t *tally) merge(from *tally) {
 	t.latency.Merge(from.latency) // of the same bounds: nothing is dropped
 }
 
-// outcome is what a tally comes to.
+// outcome makes the outcome of a tally.
 func (t *tally) outcome() *Outcome {
 	return &Outcome{
 		Requests: t.requests, Bytes: t.bytes, Errors: t.errors,
@@ -75,8 +74,8 @@ const (
 	resetByServer = "reset by the server"
 )
 
-// reason is what the system says of an error, without the names of calls and addresses:
-// those would make many kinds of one.
+// reason is the text of an error without calls and addresses, which would make many kinds of
+// one.
 func reason(err error) string {
 	var errno syscall.Errno
 	if errors.As(err, &errno) {
@@ -85,7 +84,7 @@ func reason(err error) string {
 	return err.Error()
 }
 
-// unlike says how an answer differs from what is wanted; "" is not at all.
+// unlike says how an answer differs from the expected one; "" if it does not.
 func (w Want) unlike(status int, length int64) string {
 	switch {
 	case w.Status == 0 && status >= 400, w.Status != 0 && status != w.Status:

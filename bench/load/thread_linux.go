@@ -13,8 +13,8 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// generators makes a thread for each CPU that the generator has, each with its part of
-// the connections.
+// generators makes a thread for each CPU of the generator, each with its part of the
+// connections.
 func (l *Plan) generators(address *net.TCPAddr, c *schedule) ([]generator, error) {
 	if l.portable {
 		return []generator{newCrew(l, address, c)}, nil
@@ -25,8 +25,8 @@ func (l *Plan) generators(address *net.TCPAddr, c *schedule) ([]generator, error
 		n = max(allowed, 1)
 	}
 	n = min(n, l.Connections)
-	// With a core to itself a thread may spin. Where all cores have one the server would
-	// lack what is spun away.
+	// A thread with a core to itself may spin. With a thread on every core the server would
+	// lack that time.
 	spin := len(l.CPUs) > 0 || n < allowed
 	var threads []generator
 	for i := range n {
@@ -55,15 +55,14 @@ func (l *Plan) generators(address *net.TCPAddr, c *schedule) ([]generator, error
 const (
 	readSize  = 128 << 10
 	batchSize = 256
-	// spinTime is how long before a send is due a thread stops sleeping and spins: from
-	// a sleep the system wakes it some 50 µs late, more on a virtual machine. Its core is
-	// its own, and what it spins away counts as waiting.
+	// spinTime is how long before a send is due a thread stops sleeping and spins: the system
+	// ends a sleep some 50 µs late, later on a virtual machine. Spinning counts as waiting.
 	spinTime = 100 * time.Microsecond
 	longWait = 100 * time.Millisecond // between looks at the schedule
 )
 
-// thread sends its part of a load from one locked thread, with a loop over epoll. All
-// its fields but the atomic ones are its own.
+// thread sends its part of a load from one locked thread, with a loop over epoll. Only the
+// atomic fields are read by others.
 type thread struct {
 	*Plan
 	schedule *schedule
@@ -99,7 +98,7 @@ type thread struct {
 	last atomic.Int64 // what it had used when it ended
 }
 
-// open makes what a thread waits with.
+// open opens what a thread waits on.
 func (t *thread) open(address *net.TCPAddr) (err error) {
 	t.epoll, t.alarm = -1, -1
 	if t.address, t.family, err = socketAddress(address); err != nil {
@@ -120,13 +119,13 @@ func (t *thread) open(address *net.TCPAddr) (err error) {
 	for i := range t.conns {
 		c := &t.conns[i]
 		c.fd = -1
-		// The connections begin apart, so that all requests are under way early.
+		// Connections begin with different requests, so that all are in flight early.
 		c.next = int32((int(t.index) + i*int(t.step)) * len(t.Requests) / t.Connections % len(t.Requests))
 	}
 	return nil
 }
 
-// alarmed stands for the eventfd where connections have their number.
+// alarmed marks the eventfd, where connections have their number.
 const alarmed = -1
 
 func socketAddress(a *net.TCPAddr) (unix.Sockaddr, int, error) {
@@ -140,13 +139,13 @@ func socketAddress(a *net.TCPAddr) (unix.Sockaddr, int, error) {
 		} else if number, err := strconv.ParseUint(a.Zone, 10, 32); err == nil {
 			six.ZoneId = uint32(number)
 		} else {
-			return nil, 0, fmt.Errorf("load: address %s: zone %q is no network interface", a, a.Zone)
+			return nil, 0, fmt.Errorf("load: address %s: zone %q is not a network interface", a, a.Zone)
 		}
 	}
 	return six, unix.AF_INET6, nil
 }
 
-// connect opens the connections, some at a time.
+// connect opens the connections, a limited number at a time.
 func (t *thread) connect(ctx context.Context) error {
 	deadline := time.Now().Add(connectTime)
 	for i := 0; ctx.Err() == nil && time.Now().Before(deadline); {
@@ -169,8 +168,8 @@ func (t *thread) connect(ctx context.Context) error {
 	return fmt.Errorf("connect to %s: %w", t.Plan.Address, t.failure)
 }
 
-// send is the life of the thread. It stays locked, so that the thread ends with it:
-// what was set for it, the pinning, comes to no other goroutine.
+// send is the life of the thread. It stays locked, so that the thread ends with it and no
+// other goroutine inherits the pinning.
 func (t *thread) send() {
 	runtime.LockOSThread()
 	defer t.leave()
@@ -180,7 +179,7 @@ func (t *thread) send() {
 		}
 	}
 	if t.Rate > 0 {
-		_ = unix.Prctl(unix.PR_SET_TIMERSLACK, 1, 0, 0, 0) // else it sleeps 50 µs longer; late sends are told
+		_ = unix.Prctl(unix.PR_SET_TIMERSLACK, 1, 0, 0, 0) // without it, sleeps last 50 µs longer; late sends are counted
 	}
 	t.tid.Store(int64(unix.Gettid()))
 	t.sending = true
@@ -203,7 +202,7 @@ func (t *thread) send() {
 	t.settle()
 }
 
-// leave closes the connections, and keeps what the thread has used.
+// leave closes the connections, and records the CPU time of the thread.
 func (t *thread) leave() {
 	for i := range t.conns {
 		t.shut(&t.conns[i])
@@ -213,8 +212,7 @@ func (t *thread) leave() {
 	t.tid.Store(0)
 }
 
-// over says whether the thread has done its part: nothing is sent any more, and nothing
-// awaited that may still come.
+// over reports whether the thread is done: sending has ended, and no answer is awaited.
 func (t *thread) over() bool {
 	c := t.schedule
 	if c.given.Load() {
@@ -228,7 +226,7 @@ func (t *thread) over() bool {
 	return t.outstanding == 0 || t.now >= end+int64(t.awaited())
 }
 
-// settle counts what was not answered and what was not sent.
+// settle counts requests without an answer and requests that were not sent.
 func (t *thread) settle() {
 	c := t.schedule
 	if t.Rate > 0 {
@@ -250,8 +248,8 @@ func (t *thread) settle() {
 	}
 }
 
-// untilNext is how long the thread may wait for answers before it has to do something by
-// itself, in nanoseconds from t.now.
+// untilNext is how long the thread may wait for answers before it has to act, in nanoseconds
+// from t.now.
 func (t *thread) untilNext() int64 {
 	next := t.now + int64(longWait)
 	if t.resting.count > 0 {
@@ -266,7 +264,7 @@ func (t *thread) untilNext() int64 {
 	return max(next-t.now, 0)
 }
 
-// turn waits for answers, for so many nanoseconds at most, and takes them.
+// turn waits for answers, at most so many nanoseconds, and takes them.
 func (t *thread) turn(wait int64) {
 	spinning := false
 	if t.sending && t.Rate > 0 && t.spin && t.free.count > 0 && wait > 0 {
@@ -294,10 +292,10 @@ func (t *thread) turn(wait int64) {
 	}
 }
 
-// sendDue sends what is due on the connections that are free, in order.
+// sendDue sends the requests that are due on free connections, in order.
 func (t *thread) sendDue() {
 	c := t.schedule
-	if t.index < c.dueFrom && t.now >= c.countedFrom() { // what the warm-up left is not sent: it would be in the way
+	if t.index < c.dueFrom && t.now >= c.countedFrom() { // requests that the warm-up left over are not sent
 		t.index += (c.dueFrom - t.index + t.step - 1) / t.step * t.step
 	}
 	for t.free.count > 0 && t.index < c.dueTo {
@@ -324,10 +322,10 @@ func (t *thread) sendDue() {
 // wake makes a waiting thread look at the schedule.
 func (t *thread) wake() {
 	one := [8]byte{7: 1}               // any number but zero, in either byte order
-	_, _ = unix.Write(t.alarm, one[:]) // it can only be full, and then it is awake
+	_, _ = unix.Write(t.alarm, one[:]) // it fails only if it is full, which wakes too
 }
 
-// awake takes the alarm: the loop then looks at the schedule.
+// awake resets the alarm. The loop then looks at the schedule.
 func (t *thread) awake() {
 	var n [8]byte
 	_, _ = unix.Read(t.alarm, n[:]) // there is one

@@ -37,8 +37,8 @@ func clockTime(id, kind int) (time.Duration, error) {
 	return time.Duration(at.Nano()), nil
 }
 
-// queuedOfThread is how long a thread of this process has waited for a processor that
-// another had; 0 where the system does not tell.
+// queuedOfThread is how long a thread of this process has waited for a processor that was in
+// use; 0 if it is unknown.
 func queuedOfThread(tid int) time.Duration {
 	text, err := os.ReadFile("/proc/self/task/" + strconv.Itoa(tid) + "/schedstat")
 	if fields := bytes.Fields(text); err == nil && len(fields) > 1 {
