@@ -383,7 +383,7 @@ func TestWebhook_MorePendingThanMayBe(t *testing.T) {
 	for range 10 {
 		q.do("POST", "/a", "").want(t, 201, `{"ok":true}`)
 	}
-	q.waitLine(0, "webhook refused", "as many webhooks are pending as may be")
+	q.waitLine(0, "webhook refused", "webhook queue is full")
 	q.signal(syscall.SIGTERM)
 	q.waitLine(0, "webhooks", "refused=7", "abandoned=3")
 	if code := q.exit(); code != 0 {

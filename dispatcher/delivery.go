@@ -6,16 +6,16 @@ import (
 	"time"
 )
 
-// Webhook is what the deliveries of one declared webhook have in common. It is
-// shared by all of them, and not changed once the first is enqueued.
+// Webhook is what the deliveries of one declared webhook have in common. They share it, and
+// it does not change after the first is accepted.
 type Webhook struct {
-	// Name says in logs which webhook this is: "POST /orders webhooks[0]".
+	// Name identifies the webhook in logs: "POST /orders webhooks[0]".
 	Name   string
 	Method string
 
-	// URL, Header and Body are those of every delivery that brings none of its own.
+	// URL, Header and Body are those of every delivery without its own.
 	URL    string
-	Header []byte // lines "Name: value\r\n"; those of framing, Host and the dispatcher's own are left out
+	Header []byte // lines "Name: value\r\n"; those of framing, Host and the dispatcher are left out
 	Body   []byte
 
 	Timeout time.Duration // of one attempt
@@ -23,8 +23,8 @@ type Webhook struct {
 	Sign    *Signature // nil for none
 }
 
-// Delivery is one webhook to be sent: what is left of the request that triggered
-// it. It owns its bytes, in one piece, so that it can outlive the request.
+// Delivery is one webhook to be sent. It owns its bytes, so that it can outlive the request
+// that triggered it.
 type Delivery struct {
 	Webhook *Webhook
 	Delay   time.Duration // from the moment the response was written
@@ -33,8 +33,7 @@ type Delivery struct {
 	id      uint64 // in the outbox; 0 when it is not there
 }
 
-// Parts are the texts of a delivery that were rendered for it. A nil one is the
-// webhook's own.
+// Parts are the texts that were rendered for a delivery. A nil one is that of the webhook.
 type Parts struct{ URL, Header, Body []byte }
 
 // NewDelivery copies the parts, in one allocation, or in none when all are nil.

@@ -6,25 +6,25 @@ import (
 	"mockserver/dispatcher/client"
 )
 
-// ledger is every delivery that is pending, by a small number. An entry holds no
-// pointer but to the bytes of its own, and most have none.
+// ledger holds every pending delivery under a small number. An entry has no pointer except
+// to its own bytes, and most have none, so that the garbage collector has little to scan.
 type ledger struct {
 	entries  paged[entry]
-	used     uint32 // the largest entry ever used; entry 0 is none
-	free     uint32 // the first of those that were freed
+	used     uint32 // the largest number ever used; 0 is no entry
+	free     uint32 // the first free entry
 	webhooks pool[*Webhook, *form]
 	targets  pool[string, *target]
 	name     []byte // room for that of a target
-	// reasons is why the last attempt failed, of the few entries that wait for another.
+	// reasons has why the last attempt failed, for the few entries that wait for another.
 	reasons map[uint32]string
 }
 
-// entry is one delivery that is pending.
+// entry is one pending delivery.
 type entry struct {
 	due     time.Duration // on the queue's clock
 	parts   []byte
 	id      uint64 // in the outbox; 0 when it is not there
-	next    uint32 // in the list of its target that is ready, or in that of free entries
+	next    uint32 // in the list of its target's ready entries, or in that of free entries
 	webhook uint32
 	target  uint32
 	attempt uint16
@@ -36,14 +36,14 @@ type entry struct {
 type state uint8
 
 const (
-	free      state = iota // it is no delivery
+	free      state = iota // not a delivery
 	waiting                // on the wheel
 	ready                  // at its target, for a worker
 	inFlight               // with a worker
-	cancelled              // at its target, and not to be sent any more
+	cancelled              // at its target, and not to be sent
 )
 
-// pool numbers what entries share, and forgets what none of them has any more.
+// pool numbers values that entries share, and forgets those that no entry holds.
 type pool[K comparable, V any] struct {
 	numbers map[K]uint32
 	shared  []sharing[K, V]
@@ -56,13 +56,13 @@ type sharing[K comparable, V any] struct {
 	holders int
 }
 
-// find returns the number of a key, when it is known.
+// find returns the number of a key, if it is known.
 func (p *pool[K, V]) find(key K) (n uint32, ok bool) {
 	n, ok = p.numbers[key]
 	return n, ok
 }
 
-// enter makes a key known that is not, without a holder.
+// enter adds an unknown key, without a holder.
 func (p *pool[K, V]) enter(key K, value V) uint32 {
 	if p.numbers == nil {
 		p.numbers = map[K]uint32{}
@@ -86,7 +86,7 @@ func (p *pool[K, V]) number() uint32 {
 	return uint32(len(p.shared) - 1)
 }
 
-// release takes a holder away.
+// release removes a holder.
 func (p *pool[K, V]) release(n uint32) {
 	s := &p.shared[n]
 	if s.holders--; s.holders == 0 {
@@ -99,7 +99,7 @@ func (p *pool[K, V]) release(n uint32) {
 // at returns the value of a number that is held.
 func (p *pool[K, V]) at(n uint32) V { return p.shared[n].value }
 
-// add enters a delivery. An error says that its URL names no target.
+// add enters a delivery. The error is about its URL.
 func (l *ledger) add(a *arrival) (id uint32, err error) {
 	w, ok := l.webhooks.find(a.Webhook)
 	if !ok {
@@ -131,7 +131,7 @@ func (l *ledger) target(f *form, parts []byte) (uint32, error) {
 		var at client.Location
 		if at, err = client.CutURL(own); err == nil {
 			l.name = at.AppendTarget(l.name[:0])
-			if t, ok := l.targets.numbers[string(l.name)]; ok { // without a text of its own
+			if t, ok := l.targets.numbers[string(l.name)]; ok { // without allocating the name
 				return t, nil
 			}
 			name = string(l.name)
@@ -157,7 +157,7 @@ func (l *ledger) remove(id uint32) {
 	l.free = id
 }
 
-// failed notes why an attempt failed that another follows.
+// failed notes why an attempt failed, before another one.
 func (l *ledger) failed(id uint32, reason string) {
 	if l.reasons == nil {
 		l.reasons = map[uint32]string{}

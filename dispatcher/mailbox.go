@@ -7,16 +7,16 @@ import (
 	"time"
 )
 
-// mailbox is how the actor is told: messages lie in it until it looks, in
-// batches, and putting one in never waits for the actor.
+// mailbox holds messages for the actor until it takes them, in batches. Putting one in never
+// waits for the actor.
 type mailbox struct {
 	mu       sync.Mutex // guards what follows
 	accepted []arrival
 	finished []result
 	asked    []func()
 
-	// alarm is when the actor will look next by itself, on the queue's clock; awake when
-	// it is about to. Only who needs it earlier has to call it.
+	// alarm is when the actor will wake up by itself, on the queue's clock; awake if it is about
+	// to look. Only a message that is due earlier has to wake it.
 	alarm atomic.Int64
 	bell  chan struct{}
 }
@@ -29,7 +29,7 @@ type arrival struct {
 
 const awake = math.MinInt64
 
-// manyArrivals calls the actor before its alarm: so many take less room with it.
+// manyArrivals wakes the actor before its alarm: so many take less memory in its ledger.
 const manyArrivals = 1 << 12
 
 // put leaves a delivery.
@@ -53,7 +53,7 @@ func (m *mailbox) finish(r result) {
 	}
 }
 
-// ask leaves a question, which the actor answers by calling it.
+// ask leaves a question, which the actor calls.
 func (m *mailbox) ask(question func()) {
 	m.mu.Lock()
 	m.asked = append(m.asked, question)
@@ -65,21 +65,21 @@ func (m *mailbox) ask(question func()) {
 func (m *mailbox) call() {
 	select {
 	case m.bell <- struct{}{}:
-	default: // it is called already
+	default: // it has been rung already
 	}
 }
 
-// batch is what lay in a mailbox.
+// batch is the content of a mailbox.
 type batch struct {
 	accepted []arrival
 	finished []result
 	asked    []func()
 }
 
-// keptBatch is the largest batch whose room is used again.
+// keptBatch is the largest batch whose memory is used again.
 const keptBatch = 1 << 14
 
-// empty takes everything out and leaves the room of an earlier batch in its place.
+// empty takes everything out and leaves the memory of an earlier batch in its place.
 func (m *mailbox) empty(b *batch) {
 	if cap(b.accepted) > keptBatch {
 		b.accepted = nil
@@ -93,8 +93,8 @@ func (m *mailbox) empty(b *batch) {
 	b.asked, m.asked = m.asked, nil
 }
 
-// sleep waits until the alarm, or until somebody calls. Whoever puts something in
-// after the mailbox was emptied either sees the alarm, or is seen here.
+// sleep waits until the alarm, or until it is called. A message that was put in after the
+// mailbox was emptied either sees the alarm, or is seen here.
 func (m *mailbox) sleep(timer *time.Timer, alarm time.Duration, clock func() time.Duration) {
 	m.alarm.Store(int64(alarm))
 	defer m.alarm.Store(awake)
@@ -116,7 +116,7 @@ func (m *mailbox) sleep(timer *time.Timer, alarm time.Duration, clock func() tim
 	}
 }
 
-// urgent reports whether something lies in the mailbox that cannot wait for the alarm.
+// urgent reports whether the mailbox has a message that cannot wait for the alarm.
 func (m *mailbox) urgent(alarm time.Duration) bool {
 	m.mu.Lock()
 	defer m.mu.Unlock()

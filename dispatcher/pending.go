@@ -8,15 +8,15 @@ import (
 	"time"
 )
 
-// Pending is a delivery that was accepted and is not finished.
+// Pending is a delivery that was accepted and has not finished.
 type Pending struct {
-	// ID names the delivery until it is finished, or tried again: "17-60000000000".
+	// ID identifies the delivery until it finishes or is tried again: "17-60000000000".
 	ID       string
 	Webhook  string // its name
 	Method   string
 	URL      string
 	Due      time.Time
-	Attempt  int  // that was made last; 0 before the first
+	Attempt  int  // the last one made; 0 before the first
 	InFlight bool // it is being sent
 	// LastError says why the last attempt failed, clipped to 200 bytes; "" before the
 	// first failure.
@@ -29,13 +29,12 @@ var (
 	ErrInFlight = errors.New("the webhook is being sent")
 )
 
-// lookAt is how many entries the actor looks at before it goes on with its work.
+// lookAt is how many entries the actor looks at before it goes on with other work.
 const lookAt = 1 << 13
 
-// List returns the deliveries that are pending and started, those due first before
-// the others, most of them at most, and how many there are. They are looked at some
-// at a time, so that none is late for it; what changes meanwhile may be told or not.
-// After Close there are none.
+// List returns the pending deliveries that were started, the earliest due first, at most so
+// many, and the number of all. The actor looks at some at a time, so that no delivery is
+// late for it; changes meanwhile may or may not show. After Close there are none.
 func (q *Queue) List(most int) (list []Pending, all int) {
 	for from, last := uint32(1), uint32(0); ; from += lookAt {
 		if !q.ask(func() {
@@ -52,7 +51,7 @@ func (q *Queue) List(most int) (list []Pending, all int) {
 	}
 }
 
-// look appends the entries from one number to another; for the actor.
+// look appends the entries of a range of numbers. Only the actor may call it.
 func (q *Queue) look(list []Pending, all int, from, to uint32) ([]Pending, int) {
 	for id := from; id <= to; id++ {
 		e, f, _ := q.actor.ledger.peek(id)
@@ -80,11 +79,11 @@ func (l *ledger) peek(id uint32) (*entry, *form, *target) {
 	return l.get(id)
 }
 
-// name is what an entry is called outside: numbers are used again, so its time is in it.
+// name is the ID of an entry. Numbers are used again, so it includes the time.
 func (e *entry) name(id uint32) string { return fmt.Sprintf("%d-%d", id, int64(e.due)) }
 
-// Fire has a pending delivery sent now, as if it fell due. The error is ErrUnknown
-// or ErrClosed; one that is due already, or being sent, is left as it is.
+// Fire sends a pending delivery now, as if it fell due. The error is ErrUnknown or ErrClosed.
+// A delivery that is already due or being sent is left alone.
 func (q *Queue) Fire(id string) error {
 	return q.order(id, func(n uint32, e *entry) error {
 		if e.state == waiting {
@@ -96,15 +95,15 @@ func (q *Queue) Fire(id string) error {
 	})
 }
 
-// Cancel takes a pending delivery back: it is not sent, nor tried again, and not kept
-// in the store. The error is ErrUnknown, ErrInFlight or ErrClosed.
+// Cancel removes a pending delivery: it is neither sent nor tried again, and leaves the store.
+// The error is ErrUnknown, ErrInFlight or ErrClosed.
 func (q *Queue) Cancel(id string) error {
 	return q.order(id, func(n uint32, e *entry) error {
 		a := &q.actor
 		switch e.state {
 		case inFlight:
 			return ErrInFlight
-		case ready: // its target forgets it when it would be sent
+		case ready: // it is dropped when it would be sent
 			e.state = cancelled
 			q.forget(e.id)
 		default:
@@ -117,7 +116,7 @@ func (q *Queue) Cancel(id string) error {
 	})
 }
 
-// order has the actor do something to a pending delivery.
+// order lets the actor do something to a pending delivery.
 func (q *Queue) order(id string, do func(n uint32, e *entry) error) error {
 	var n uint32
 	var due int64

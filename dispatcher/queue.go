@@ -1,9 +1,9 @@
-// Package dispatcher sends webhooks: requests of the server's own, some time after
-// it answered the request that triggered them.
+// Package dispatcher sends webhooks: requests that the server makes some time after it
+// answered the request that triggered them.
 //
-// A Queue is an actor. One goroutine owns the timing wheel and everything that is
-// pending; those who enqueue a delivery hand over its bytes and go on, and workers
-// of a bounded pool send what is due and report back, all by messages:
+// A Queue is an actor. One goroutine owns the timing wheel and all pending deliveries.
+// Callers hand over the bytes of a delivery and go on; workers of a bounded pool send what
+// is due and report back. All of this goes by messages:
 //
 //	queue, err := dispatcher.Open(dispatcher.Options{})
 //	delivery := dispatcher.NewDelivery(webhook, time.Minute, 1, parts)
@@ -11,8 +11,8 @@
 //	queue.Start(delivery, time.Now())  // after it, when its delay begins
 //	queue.Close(ctx)                   // sends what falls due before ctx ends
 //
-// With a store, what was accepted survives a crash of the process or the machine,
-// and is sent at least once; without, at most once for each attempt it may have.
+// With a store, accepted deliveries survive a crash of the process or the machine and are
+// sent at least once. Without one, each attempt is made at most once.
 //
 // This package imports dispatcher/client and dispatcher/outbox and no other package of the module.
 package dispatcher
@@ -37,8 +37,7 @@ type Options struct {
 	Store      string // the directory of the outbox; "" for none
 
 	Logger *slog.Logger // for what concerns the store; nil logs nothing
-	// Failed is told of each attempt that failed, from the goroutine of a worker; nil
-	// is nobody.
+	// Failed is called for each failed attempt, from the goroutine of a worker; it may be nil.
 	Failed func(Failure)
 }
 
@@ -56,7 +55,7 @@ const (
 	defaultWorkers    = 1024
 	// tick is the resolution of the wheel.
 	tick = time.Millisecond
-	// stride bounds what the wheel moves before the mailbox is looked at again.
+	// stride bounds what the wheel moves before the actor looks at the mailbox again.
 	stride = 4096
 )
 
@@ -80,7 +79,7 @@ type Queue struct {
 	actor actor
 }
 
-// actor is what the queue's goroutine alone has.
+// actor is the state that only the queue's goroutine uses.
 type actor struct {
 	wheel   wheel
 	ledger  ledger
@@ -136,16 +135,15 @@ func Open(opts Options) (*Queue, error) {
 // clock is the time since the queue was opened.
 func (q *Queue) clock() time.Duration { return time.Since(q.began) }
 
-// Errors of Accept, beside those of the store.
+// Errors of Accept, besides those of the store.
 var (
-	ErrFull   = errors.New("as many webhooks are pending as may be")
+	ErrFull   = errors.New("webhook queue is full")
 	ErrClosed = errors.New("the webhook queue is closed")
 )
 
-// Accept makes a delivery pending, or says why not: ErrFull, ErrClosed, or that it
-// cannot be stored. With a store it returns when the delivery is safe on disk;
-// without it neither blocks nor allocates. Each delivery that is accepted has to
-// be started.
+// Accept makes a delivery pending. The error is ErrFull, ErrClosed, or one of the store. With
+// a store it returns when the delivery is safe on disk; without one it neither blocks nor
+// allocates. Each accepted delivery has to be started.
 func (q *Queue) Accept(d *Delivery) error {
 	err := q.accept(d)
 	if err != nil {
@@ -172,8 +170,8 @@ func (q *Queue) accept(d *Delivery) error {
 	return nil
 }
 
-// Start has the delay of an accepted delivery begin at the time given, when its
-// response was written. It neither blocks nor allocates.
+// Start begins the delay of an accepted delivery at the given time, when its response was
+// written. It neither blocks nor allocates.
 func (q *Queue) Start(d Delivery, written time.Time) {
 	due := max(written.Sub(q.began), 0)
 	if due += d.Delay; due < 0 { // beyond the end of time
@@ -182,9 +180,9 @@ func (q *Queue) Start(d Delivery, written time.Time) {
 	q.mail.put(arrival{Delivery: d, due: due})
 }
 
-// Close accepts no more deliveries, sends what falls due before ctx ends, and
-// returns what became of all. What is left is kept in the store, or abandoned. A
-// further call waits for the end of the first, or of its ctx, and returns ErrClosed.
+// Close accepts no more deliveries, sends those that fall due before ctx ends, and returns
+// the final stats. The others are kept in the store, or abandoned. A further call waits for
+// the end of the first, or of its ctx, and returns ErrClosed.
 func (q *Queue) Close(ctx context.Context) (Stats, error) {
 	if q.closed.Swap(true) {
 		return q.closedBefore(ctx)
@@ -205,7 +203,7 @@ func (q *Queue) closedBefore(ctx context.Context) (Stats, error) {
 	return q.snapshot(), ErrClosed
 }
 
-// await has the actor end when ctx does, or before, and waits for it.
+// await ends the actor when ctx ends, or before, and waits for it.
 func (q *Queue) await(ctx context.Context) {
 	if at, ok := ctx.Deadline(); ok {
 		q.endBy(at.Sub(q.began))
@@ -237,7 +235,7 @@ func (q *Queue) run() {
 	defer timer.Stop()
 	a := &q.actor
 	for {
-		// Before the mailbox is emptied: what was accepted comes into it no later.
+		// Read before the mailbox is emptied: whatever was accepted is in it by then.
 		a.closing, a.until = q.closed.Load(), time.Duration(q.until.Load())
 		q.mail.empty(&a.batch)
 		q.take(&a.batch)
@@ -255,7 +253,7 @@ func (q *Queue) run() {
 	}
 }
 
-// alarm is when the actor has to look next by itself.
+// alarm is when the actor has to wake up by itself.
 func (q *Queue) alarm() time.Duration {
 	at := q.actor.until
 	if next, ok := q.actor.wheel.next(); ok && next < int64(at/tick) {
@@ -264,7 +262,7 @@ func (q *Queue) alarm() time.Duration {
 	return at
 }
 
-// take takes what lay in the mailbox.
+// take takes the messages of the mailbox.
 func (q *Queue) take(b *batch) {
 	a := &q.actor
 	for i := range b.finished {
@@ -276,7 +274,7 @@ func (q *Queue) take(b *batch) {
 		if err != nil {
 			a.stats.Dead++
 			q.forget(arrival.id)
-			go q.failed(Failure{Webhook: arrival.Webhook, Attempt: 1, Final: true, Err: err}) // who is told may block
+			go q.failed(Failure{Webhook: arrival.Webhook, Attempt: 1, Final: true, Err: err}) // the callback may block
 			continue
 		}
 		a.wheel.add(tickOf(arrival.due), id)
@@ -295,7 +293,7 @@ func tickOf(at time.Duration) int64 {
 	return n
 }
 
-// sort puts what is due behind what is ready at its target.
+// sort appends the deliveries that are due to those that are ready at their targets.
 func (q *Queue) sort() {
 	a := &q.actor
 	for id := a.wheel.take(); id != 0; id = a.wheel.take() {
@@ -309,7 +307,7 @@ func (q *Queue) sort() {
 	}
 }
 
-// assign gives what is ready to free workers, one of each target in turn.
+// assign gives ready deliveries to free workers, one of each target in turn.
 func (q *Queue) assign() {
 	a := &q.actor
 	for passed := 0; a.free > 0 && passed < a.round.size; {
@@ -327,7 +325,7 @@ func (q *Queue) assign() {
 	}
 }
 
-// launch has the first ready delivery of a target sent.
+// launch sends the first ready delivery of a target.
 func (q *Queue) launch(t *target) {
 	a := &q.actor
 	id := t.pop(&a.ledger.entries)
@@ -345,7 +343,7 @@ func (q *Queue) launch(t *target) {
 	q.sender.send(job{entry: id, form: f, parts: e.parts, target: t.name, depth: int(e.depth), attempt: int(e.attempt), key: e.id})
 }
 
-// report is where workers leave what came of their attempts.
+// report is where workers leave the results of their attempts.
 func (q *Queue) report(r result) {
 	if !r.delivered() && !r.brokenOff {
 		q.failed(Failure{Webhook: r.webhook, Attempt: r.attempt, Final: !r.again(), Status: r.status, Err: r.err})
@@ -370,7 +368,7 @@ func (q *Queue) finished(r *result) {
 	switch {
 	case r.delivered():
 		a.stats.Delivered++
-	case r.brokenOff: // it stays pending, and is kept or abandoned
+	case r.brokenOff: // it stays pending, to be kept or abandoned
 		return
 	case r.again():
 		a.stats.Retried++
@@ -393,8 +391,7 @@ func (q *Queue) forget(id uint64) {
 	}
 }
 
-// over reports whether the queue has come to its end: nothing is left that falls due
-// before it is to end.
+// over reports whether the queue has ended: no delivery is left that falls due in time.
 func (q *Queue) over(now time.Duration) bool {
 	a := &q.actor
 	switch {
@@ -409,7 +406,7 @@ func (q *Queue) over(now time.Duration) bool {
 	return !ok || next > int64(a.until/tick)
 }
 
-// end stops the workers and counts what is left.
+// end stops the workers and counts the deliveries that are left.
 func (q *Queue) end() {
 	a := &q.actor
 	q.sender.close()

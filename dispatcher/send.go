@@ -12,8 +12,8 @@ import (
 	"mockserver/dispatcher/client"
 )
 
-// sender sends deliveries, each once, and reports what came of it. This file alone
-// knows the pool of workers.
+// sender makes attempts and reports their results. Only this file knows the library with
+// the pool of workers.
 type sender struct {
 	workers   *ants.PoolWithFuncGeneric[job]
 	pool      *client.Pool
@@ -37,23 +37,23 @@ func (j *job) result(sent time.Time, status int, err error) result {
 	return result{entry: j.entry, webhook: j.form.Webhook, attempt: j.attempt, sent: sent, status: status, err: err}
 }
 
-// result is what came of an attempt.
+// result is the result of an attempt.
 type result struct {
 	entry   uint32
 	webhook *Webhook
 	attempt int
-	sent    time.Time // when it was begun
+	sent    time.Time // when it began
 	status  int       // of the answer; 0 for none
 	// retryAfter is how long the target asked to be left alone; 0 for nothing.
 	retryAfter time.Duration
 	err        error // why there is no answer
-	// brokenOff tells that it failed because the queue was closed.
+	// brokenOff is set if it failed because the queue was closed.
 	brokenOff bool
 }
 
 func (r *result) delivered() bool { return r.err == nil && r.status < 400 }
 
-// reason says why an attempt failed, in a text of bounded length.
+// reason is why an attempt failed, in a text of bounded length.
 func (r *result) reason() string {
 	if r.err == nil {
 		return fmt.Sprintf("status %d", r.status)
@@ -83,8 +83,8 @@ func newSender(workers int, finish func(result)) (*sender, error) {
 	return s, nil
 }
 
-// send has a worker do the job. The queue counts its workers, so there is one, or
-// there is in a moment.
+// send gives the job to a worker. The queue counts its workers, so one is free now or in a
+// moment.
 func (s *sender) send(j job) {
 	s.working.Add(1)
 	if err := s.workers.Invoke(j); err != nil {
@@ -106,7 +106,7 @@ func (s *sender) work(j job) {
 	r.status, r.retryAfter, r.err = s.attempt(&j, r.sent)
 }
 
-// attempt makes one attempt, and returns the status of the answer, and how long it
+// attempt makes one attempt, and returns the status of the answer and how long the target
 // asks to be left alone.
 func (s *sender) attempt(j *job, began time.Time) (status int, retryAfter time.Duration, err error) {
 	x := s.exchanges.Get().(*client.Exchange)
@@ -138,17 +138,17 @@ func (s *sender) exchange(j *job, x *client.Exchange, began time.Time) (status i
 	return status, j.timedOut("no answer from", began, err)
 }
 
-// timedOut says of an error that is the end of the attempt's time what was waited for,
-// whose limit it is and which attempt it was. It returns other errors as they are.
+// timedOut replaces the error of an attempt that ran out of time by one that says what it
+// waited for, the limit, and which attempt it was. Other errors stay as they are.
 func (j *job) timedOut(what string, began time.Time, err error) error {
-	var late interface{ Timeout() bool } // fasthttp's is no net.Error
+	var late interface{ Timeout() bool } // the one of fasthttp is not a net.Error
 	if !errors.As(err, &late) || !late.Timeout() || time.Since(began) < j.form.Timeout {
 		return err
 	}
 	return fmt.Errorf("%s %s within %v, attempt %d of %d", what, j.target, j.form.Timeout, j.attempt, max(j.form.Retry.Attempts, 1))
 }
 
-// close breaks off what is being sent, and waits for the workers to end.
+// close breaks off the attempts in flight, and waits for the workers to end.
 func (s *sender) close() {
 	s.pool.Close()
 	s.working.Wait()

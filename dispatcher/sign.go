@@ -20,8 +20,7 @@ type Signature struct {
 	Scheme string // HMACSHA256 or Stripe
 }
 
-// appendSignature appends what the header of the signature says of a body sent at
-// a time.
+// appendSignature appends the value of the signature header for a body sent at a time.
 func (f *form) appendSignature(dst, body []byte, sent time.Time) []byte {
 	mac := f.macs.Get().(hash.Hash)
 	defer f.macs.Put(mac)

@@ -2,25 +2,25 @@ package dispatcher
 
 import "mockserver/internal/histogram"
 
-// Stats is what became of the deliveries of a queue.
+// Stats counts the deliveries of a queue.
 type Stats struct {
-	Pending  int64 // accepted and not finished, those of Due and InFlight among them
-	Due      int64 // that wait for a worker
-	InFlight int64 // that are being sent
+	Pending  int64 // accepted and not finished, including Due and InFlight
+	Due      int64 // waiting for a worker
+	InFlight int64 // being sent
 
 	Delivered int64 // answered with a status below 400
 	Retried   int64 // attempts after which another was to follow
 	Dead      int64 // failed for good
-	Cancelled int64 // taken back by Cancel
+	Cancelled int64 // removed by Cancel
 	Refused   int64 // not accepted: too many were pending, or the queue was closed
 	Abandoned int64 // left when the queue was closed without a store
 	Kept      int64 // left in the store when the queue was closed
-	Lost      int64 // records, at least, that could not be read of the store when it was opened
+	Lost      int64 // records, at least, that could not be read when the store was opened
 
 	Lag histogram.Snapshot // how late first attempts were sent: sent minus due
 }
 
-// Stats asks the actor. After Close it tells how things ended.
+// Stats asks the actor. After Close it returns the final stats.
 func (q *Queue) Stats() Stats {
 	var s Stats
 	if !q.ask(func() { s = q.snapshot() }) {
@@ -29,8 +29,8 @@ func (q *Queue) Stats() Stats {
 	return s
 }
 
-// ask has the actor call a question and waits for that. It reports whether it did:
-// after the end nobody owns what the actor had.
+// ask lets the actor call a question, waits for that, and reports whether it happened. After
+// its end nobody owns the state of the actor.
 func (q *Queue) ask(question func()) bool {
 	answered := make(chan struct{})
 	q.mail.ask(func() {
@@ -50,7 +50,7 @@ func (q *Queue) ask(question func()) bool {
 	}
 }
 
-// snapshot is the stats as they stand; for the actor, or after its end.
+// snapshot returns the current stats. Only the actor may call it, until its end.
 func (q *Queue) snapshot() Stats {
 	s := q.actor.stats
 	q.actor.lag.Read(&s.Lag)

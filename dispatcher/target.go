@@ -1,18 +1,18 @@
 package dispatcher
 
-// target is one scheme, host and port that deliveries go to. Those that are due
-// wait with their target, so that a slow one holds up nobody else.
+// target is one scheme, host and port that deliveries go to. Due deliveries wait at their
+// target, so that a slow target does not delay others.
 type target struct {
 	name     string
 	inFlight int
 	failures int  // attempts in a row that got no answer
 	ready    list // of entries that are due, the earliest first, by entry.next
 
-	queued bool    // it is in the round
-	after  *target // behind it in the round
+	queued bool    // in the round
+	after  *target // the next in the round
 }
 
-// push puts an entry behind those that are ready.
+// push appends an entry to those that are ready.
 func (t *target) push(id uint32, entries *paged[entry]) {
 	entries.at(id).next = 0
 	if t.ready.last == 0 {
@@ -33,16 +33,15 @@ func (t *target) pop(entries *paged[entry]) uint32 {
 }
 
 const (
-	// dead is how many attempts in a row without an answer make a target take few
-	// workers, and fewWorkers how many.
+	// dead is how many attempts in a row without an answer limit a target to fewWorkers.
 	dead       = 8
 	fewWorkers = 8
 )
 
-// mayTake reports whether the target may have one more of the free workers. It may
-// have as many as are free: alone it gets half of all, beside k others that take
-// what they can a (k+2)th each, and one that comes new finds some. A dead one, whose
-// workers wait for time-outs, soon has few.
+// mayTake reports whether the target may have one more of the free workers. It may have as
+// many as are free: a single target gets half of all workers, k busy targets get 1/(k+1)
+// each, and a new one still finds some. A dead target, whose workers wait for time-outs,
+// soon has few.
 func (t *target) mayTake(free int) bool {
 	if t.failures >= dead && t.inFlight >= fewWorkers {
 		return false
@@ -50,7 +49,7 @@ func (t *target) mayTake(free int) bool {
 	return t.inFlight < free || t.inFlight == 0 && free > 0
 }
 
-// round is the targets that have something ready, in turn.
+// round is the queue of targets that have something ready.
 type round struct {
 	first, last *target
 	size        int
