@@ -90,10 +90,12 @@ func (x *exporter) readFiles() (documents []*openapi.Node, err error) {
 		for _, doc := range docs {
 			if isDocument(doc) {
 				dir := filepath.Dir(absolutePath(file))
-				bundled, problems := openapi.Bundled(documentNode(doc), filepath.Join(dir, filepath.Base(file)), x.loader.options(&Spec{}, dir))
+				opts := x.loader.options(&Spec{}, dir)
+				bundled, problems := openapi.Bundled(documentNode(doc), filepath.Join(dir, filepath.Base(file)), opts)
 				if err := problemsOf(problems).Err(); err != nil {
 					return nil, err
 				}
+				openapi.Embed(bundled, opts.Content)
 				documents = append(documents, bundled)
 			}
 			if isMocks(doc) {

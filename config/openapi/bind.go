@@ -1,6 +1,7 @@
 package openapi
 
 import (
+	"mockserver/internal/wording"
 	"reflect"
 	"strconv"
 	"strings"
@@ -32,7 +33,7 @@ func (d *decoding) bind(doc *openapi3.T) {
 				next = s.MapIndex(reflect.ValueOf(name))
 			}
 			if !next.IsValid() {
-				d.wrong(r.node, "the reference %s leads nowhere", strconv.Quote(clip(ref)))
+				d.wrong(r.node, "the reference %s leads nowhere", strconv.Quote(wording.Clip(ref)))
 				break
 			}
 			if at = next.Elem(); at == r.value {

@@ -33,7 +33,7 @@ func (c *compiler) callbacks(op *openapi3.Operation, pointer string) []Callback 
 // catalogue is the webhooks of OpenAPI 3.1.
 func (c *compiler) catalogue(root *Node) []Callback {
 	var all []Callback
-	webhooks := root.get("webhooks")
+	webhooks := root.Get("webhooks")
 	if webhooks == nil {
 		return nil
 	}

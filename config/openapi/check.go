@@ -50,19 +50,11 @@ const (
 
 var statusOrder = []int{unauthorized, unsupported, badRequest, unprocessable}
 
-// Checked tells whether requests can be held against the operation: whether it was
-// loaded for that.
-func (o *Operation) Checked() bool { return o.checks != nil }
-
 // Check holds a request against the operation. It returns nil when the request is
-// what the document accepts, or the operation is not Checked. It may be called by
-// many goroutines at once.
-func (o *Operation) Check(r *Request) *Verdict {
-	if o.checks == nil {
-		return nil
-	}
+// what the document accepts. It may be called by many goroutines at once.
+func (c *checks) Check(r *Request) *Verdict {
 	var found findings
-	o.checks.hold(r, &found)
+	c.hold(r, &found)
 	return found.verdict()
 }
 

@@ -11,7 +11,7 @@ import (
 
 // checked compiles a document for checks alone, and returns its operations by method and
 // path, and what it warns of.
-func checked(tb testing.TB, text string) (map[string]*Operation, []string) {
+func checked(tb testing.TB, text string) (map[string]*checks, []string) {
 	tb.Helper()
 	doc, err := openapi3.NewLoader().LoadFromData([]byte(text))
 	if err != nil {
@@ -19,12 +19,10 @@ func checked(tb testing.TB, text string) (map[string]*Operation, []string) {
 	}
 	var warnings []string
 	c := newChecker(doc, func(_, pointer, what string) { warnings = append(warnings, pointer+" "+what) })
-	operations := map[string]*Operation{}
+	operations := map[string]*checks{}
 	for path, item := range doc.Paths.Map() {
 		for method, op := range item.Operations() {
-			o := &Operation{Method: method, Path: path, Pointer: "#" + below(below("/paths", path), strings.ToLower(method))}
-			operations[method+" "+path] = o
-			c.add(o, item, op)
+			operations[method+" "+path] = c.add(path, "#"+below(below("/paths", path), strings.ToLower(method)), item, op)
 		}
 	}
 	c.finish()
@@ -86,7 +84,7 @@ func runChecks(t *testing.T, document string, cases []checkCase) {
 		t.Run(c.name, func(t *testing.T) {
 			method, target, _ := strings.Cut(c.request, " ")
 			path, _, _ := strings.Cut(strings.SplitN(target, "\n", 2)[0], "?")
-			var o *Operation
+			var o *checks
 			for key, candidate := range operations {
 				if m, template, _ := strings.Cut(key, " "); m == method && parsePath(template).values(path) != nil && sameLiterals(template, path) {
 					o = candidate

@@ -90,11 +90,6 @@ func (m *media) hold(name string, parameters map[string]string, text []byte, fou
 	found.schema(unprocessable, inBody, bodyPointer, m.form, v)
 }
 
-// isJSON tells whether a media type, in lower case and without parameters, is JSON.
-func isJSON(name string) bool {
-	return name == "application/json" || name == "text/json" || strings.HasSuffix(name, "+json")
-}
-
 // readForm reads a form: each property that the schema has by its encoding, the rest as
 // texts.
 func (m *media) readForm(text string, found *findings) any {

@@ -25,9 +25,10 @@ type checker struct {
 
 // pendingChecks are an operation whose schemas are to be compiled.
 type pendingChecks struct {
-	operation *Operation
-	item      *openapi3.PathItem
-	source    *openapi3.Operation
+	path, pointer string // of the operation
+	item          *openapi3.PathItem
+	source        *openapi3.Operation
+	checks        *checks
 }
 
 // newChecker returns a checker of a document whose references are resolved.
@@ -41,9 +42,11 @@ func newChecker(doc *openapi3.T, warn func(kind, pointer, what string)) *checker
 	return c
 }
 
-// add takes an operation. Its Path and Pointer are set.
-func (c *checker) add(o *Operation, item *openapi3.PathItem, source *openapi3.Operation) {
-	c.todo = append(c.todo, pendingChecks{o, item, source})
+// add takes an operation, at a path with the base path in front, and at a pointer of
+// the document. What it returns is complete after finish.
+func (c *checker) add(path, pointer string, item *openapi3.PathItem, source *openapi3.Operation) *checks {
+	compiled := &checks{}
+	c.todo = append(c.todo, pendingChecks{path, pointer, item, source, compiled})
 	for _, p := range parametersOf(item, source) {
 		if s := schemaOf(p); s != nil {
 			c.schemas.name(s)
@@ -56,6 +59,7 @@ func (c *checker) add(o *Operation, item *openapi3.PathItem, source *openapi3.Op
 			}
 		}
 	}
+	return compiled
 }
 
 // finish compiles the checks of all operations that were added. What cannot be compiled
@@ -66,8 +70,9 @@ func (c *checker) finish() {
 		c.warn(manyUnchecked, "#", "requests are not held against the schemas of the document: "+err.Error())
 	}
 	for _, p := range c.todo {
-		u := unit{checker: c, find: find, pointer: p.operation.Pointer}
-		checks := &checks{path: parsePath(p.operation.Path), security: c.security(p.source, p.operation.Pointer)}
+		u := unit{checker: c, find: find, pointer: p.pointer}
+		checks := p.checks
+		checks.path, checks.security = parsePath(p.path), c.security(p.source, p.pointer)
 		for _, parameter := range parametersOf(p.item, p.source) {
 			if compiled, ok := u.parameter(parameter); ok {
 				checks.parameters = append(checks.parameters, compiled)
@@ -76,7 +81,6 @@ func (c *checker) finish() {
 		if b := p.source.RequestBody; b != nil && b.Value != nil {
 			checks.body = u.body(b.Value)
 		}
-		p.operation.checks = checks
 	}
 	c.todo = nil
 }

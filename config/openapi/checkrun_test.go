@@ -51,7 +51,7 @@ func recursiveForms(t *testing.T) map[string]*form {
 	}
 	all := map[string]*form{}
 	for name := range schemas {
-		all[name] = operations["POST /"+name].checks.body.media[0].form
+		all[name] = operations["POST /"+name].body.media[0].form
 	}
 	return all
 }
@@ -249,7 +249,7 @@ paths:
 	if got := check("/chain", `"a"`); got != "" {
 		t.Errorf("a chain of alternatives: got %s", got)
 	}
-	f := operations["POST /chain"].checks.body.media[0].form
+	f := operations["POST /chain"].body.media[0].form
 	r := f.runs.begin("a")
 	r.patient, r.limit = math.MaxInt, 1000
 	if got, want := explained(f, r.validate(f.schema, "a")), unprocessedText+"\n/body cannot be checked"; !strings.HasPrefix(got, want) || r.work != 1000 {
@@ -258,7 +258,7 @@ paths:
 	if got, want := check("/self", `{"a":1}`), unprocessedText+"\n/body/a cannot be checked: its schema leads to itself"; got != want {
 		t.Errorf("got %s, want %s", got, want)
 	}
-	round := operations["POST /round"].checks.body.media[0].form
+	round := operations["POST /round"].body.media[0].form
 	at := round.runs.begin(1)
 	at.patient = 0
 	if got := explained(round, at.validate(round.schema, json.Number("1"))); got != "" {

@@ -3,6 +3,7 @@ package openapi
 import (
 	"fmt"
 	"math"
+	"mockserver/internal/wording"
 	"reflect"
 	"strconv"
 	"strings"
@@ -41,7 +42,7 @@ type place struct {
 }
 
 func (d *decoding) wrong(n *Node, format string, args ...any) {
-	d.problems = append(d.problems, n.problem(fmt.Sprintf(format, args...)))
+	d.problems = append(d.problems, problemAt(n, fmt.Sprintf(format, args...)))
 }
 
 // refuse says that a node is not what its place takes.
@@ -282,7 +283,7 @@ func (d *decoding) object(n *Node, l *layout, v reflect.Value) {
 	case *openapi3.Schema:
 		d.schemas = append(d.schemas, object)
 		dropNull(&object.Default, true) // it does not say what a value looks like
-		if properties := n.get("properties"); properties != nil && len(properties.Entries) > 1 {
+		if properties := n.Get("properties"); properties != nil && len(properties.Entries) > 1 {
 			d.orders[object] = properties.keys()
 		}
 	case *openapi3.MediaType:
@@ -316,7 +317,7 @@ func (d *decoding) otherKey(n *Node, e *Entry, l *layout, v reflect.Value) {
 	case e.Key == "$ref" && l.section == pathSection, l.typ == typeOfComponents && e.Key == "pathItems":
 	case l.typ == typeOfSchema && d.modern:
 	default:
-		p := n.entryProblem(e, fmt.Sprintf("%q has no meaning here%s; extensions begin with x-", clip(e.Key), d.layouts.hint(e.Key, l, d.suggest)))
+		p := entryProblem(n, e, fmt.Sprintf("%q has no meaning here%s; extensions begin with x-", wording.Clip(e.Key), d.layouts.hint(e.Key, l, d.suggest)))
 		p.Warning, p.Kind = true, manyKeys
 		d.problems = append(d.problems, p)
 	}
@@ -333,7 +334,7 @@ func isAnnotation(key string) bool {
 
 // referable makes an object, or a reference to one.
 func (d *decoding) referable(n *Node, l *layout, v reflect.Value) {
-	ref := n.get("$ref")
+	ref := n.Get("$ref")
 	if ref == nil || ref.Kind != Text {
 		if ref != nil {
 			d.refuse(ref, "a text")
@@ -358,8 +359,8 @@ func (d *decoding) referable(n *Node, l *layout, v reflect.Value) {
 	d.place(n, v)
 	v.FieldByName("Ref").SetString(ref.Text)
 	for _, name := range []string{"Summary", "Description"} {
-		if f := v.FieldByName(name); f.IsValid() && n.get(strings.ToLower(name)) != nil {
-			f.Set(reflect.ValueOf(openapi3.Ptr(n.textOf(strings.ToLower(name)))))
+		if f := v.FieldByName(name); f.IsValid() && n.Get(strings.ToLower(name)) != nil {
+			f.Set(reflect.ValueOf(openapi3.Ptr(n.Get(strings.ToLower(name)).AsText())))
 		}
 	}
 	for i := range n.Entries {

@@ -2,6 +2,7 @@ package openapi
 
 import (
 	"fmt"
+	"mockserver/internal/wording"
 	"reflect"
 	"strconv"
 	"strings"
@@ -33,7 +34,7 @@ type Options struct {
 
 // Is tells whether a node is an OpenAPI or Swagger document, of whatever version.
 func Is(n *Node) bool {
-	return n != nil && n.Kind == Map && (n.get("openapi") != nil || n.get("swagger") != nil)
+	return n != nil && n.Kind == Map && (n.Get("openapi") != nil || n.Get("swagger") != nil)
 }
 
 // Read reads a document. Its nodes are those of the file at location, an absolute path;
@@ -46,7 +47,7 @@ func Read(root *Node, location string, opts Options) (doc *Document) {
 	})
 	if err != nil {
 		r.doc.Operations, r.doc.Catalogue = nil, nil
-		r.problems = append(r.problems, root.problem(err.Error()))
+		r.problems = append(r.problems, problemAt(root, err.Error()))
 	}
 	sources := map[string]*source{location: {root: root}}
 	if r.bundle != nil {
@@ -115,14 +116,14 @@ func (d *decoding) failed() bool {
 // that is read.
 func (r *documentReader) versioned(root *Node, location string) *Node {
 	const accepted = "; 3.0 and 3.1 of OpenAPI, and 2.0 of Swagger, are read"
-	if old := root.get("swagger"); old != nil {
+	if old := root.Get("swagger"); old != nil {
 		if old.Text != "2.0" && old.Text != "2" {
-			r.wrong(old, "the version is %q%s", clip(old.Text), accepted)
+			r.wrong(old, "the version is %q%s", wording.Clip(old.Text), accepted)
 			return nil
 		}
 		return r.converted(root, location)
 	}
-	version := root.get("openapi")
+	version := root.Get("openapi")
 	number := version.Text
 	minor := strings.Join(append(strings.Split(number, "."), "", "")[:2], ".")
 	switch {
@@ -134,11 +135,11 @@ func (r *documentReader) versioned(root *Node, location string) *Node {
 		r.modern = true
 	case minor == "3.2":
 		r.modern = true
-		p := version.problem("OpenAPI 3.2 is read as far as it is like 3.1")
+		p := problemAt(version, "OpenAPI 3.2 is read as far as it is like 3.1")
 		p.Warning = true
 		r.problems = append(r.problems, p)
 	default:
-		r.wrong(version, "the version is %q%s", clip(number), accepted)
+		r.wrong(version, "the version is %q%s", wording.Clip(number), accepted)
 		return nil
 	}
 	if strings.Count(number, ".") == 1 { // written as a number
@@ -195,7 +196,7 @@ func (r *documentReader) compile(kin *openapi3.T, root *Node) {
 
 // operations compiles all of them, in the order of the document.
 func (c *compiler) operations() {
-	paths := c.root.get("paths")
+	paths := c.root.Get("paths")
 	if paths == nil {
 		return
 	}
@@ -249,7 +250,7 @@ func (c *compiler) operation(method, path string, item *openapi3.PathItem, op *o
 		o.Sample = c.sample(item, op, pointer)
 	}
 	if c.checker != nil {
-		c.checker.add(o, item, op)
+		o.checks = c.checker.add(o.Path, pointer, item, op)
 	}
 	c.out.Operations = append(c.out.Operations, o)
 }
@@ -299,4 +300,12 @@ func (b *bundle) adopt(other *bundle) {
 		}
 	}
 	b.sources[strconv.Quote(fmt.Sprint(b.root.location))] = other.root // for its pointers
+}
+
+// Bundled is a document as package export takes it: what it refers to in other files is among its
+// components, and one of Swagger 2.0 is said in OpenAPI 3.0. The root is changed. It is nil
+// when the problems, or others of Read, keep it from being read.
+func Bundled(root *Node, location string, opts Options) (*Node, []Problem) {
+	r := &documentReader{opts: opts, doc: &Document{}, decoding: decoding{layouts: layouts{}, suggest: opts.Suggest, orders: map[*openapi3.Schema][]string{}}}
+	return r.bundled(root, location), r.problems
 }

@@ -6,8 +6,6 @@ import (
 	"path"
 	"regexp"
 	"strings"
-
-	"github.com/getkin/kin-openapi/openapi3"
 )
 
 // Export is a document that is written: documents as they were read, joined, and what
@@ -94,17 +92,6 @@ func prune(doc *Node, base string, served func(method, path string) bool) {
 // itemMethods are the members of a path item that are operations.
 var itemMethods = []string{"get", "put", "post", "delete", "options", "head", "patch", "trace"}
 
-// unescapePointer is the name that stands in a pointer of a URL.
-func unescapePointer(token string) string {
-	if !strings.ContainsAny(token, "~%") {
-		return token
-	}
-	if decoded, err := url.PathUnescape(token); err == nil {
-		token = decoded
-	}
-	return strings.NewReplacer("~1", "/", "~0", "~").Replace(token)
-}
-
 // walk makes the references in an object of another document references into Root.
 func (x *Export) walk(t *Node, of element, doc *Node) {
 	if !t.IsMap() || x.done[t] {
@@ -175,15 +162,9 @@ func (x *Export) security(list, doc *Node) {
 	}
 }
 
-// Bundled is a document as Add takes it: what it refers to in other files is among its
-// components, and one of Swagger 2.0 is said in OpenAPI 3.0. The root is changed. It is nil
-// when the problems, or others of Read, keep it from being read.
-func Bundled(root *Node, location string, opts Options) (*Node, []Problem) {
-	r := &documentReader{opts: opts, doc: &Document{}, decoding: decoding{layouts: layouts{}, suggest: opts.Suggest, orders: map[*openapi3.Schema][]string{}}}
-	if root = r.bundled(root, location); root != nil {
-		embed(root, root, documentObject, opts.Content)
-	}
-	return root, r.problems
+// Embed puts examples that lie in files (externalValue) where a document refers to them.
+func Embed(root *Node, read func(name string) ([]byte, error)) {
+	embed(root, root, documentObject, read)
 }
 
 // embed puts examples that lie in files (externalValue) where they are referred to.

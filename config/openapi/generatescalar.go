@@ -345,15 +345,3 @@ func floor(x, step *big.Rat) *big.Int {
 	q := new(big.Rat).Quo(x, step)
 	return new(big.Int).Div(q.Num(), q.Denom())
 }
-
-// decimalText writes a number whose denominator divides a power of ten.
-func decimalText(r *big.Rat) json.Number {
-	if r.IsInt() {
-		return json.Number(r.Num().String())
-	}
-	places, exact := r.FloatPrec()
-	if !exact {
-		places = 17
-	}
-	return json.Number(r.FloatString(places))
-}

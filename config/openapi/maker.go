@@ -1,6 +1,7 @@
 package openapi
 
 import (
+	"mockserver/internal/wording"
 	"sync"
 
 	"github.com/getkin/kin-openapi/openapi3"
@@ -85,6 +86,6 @@ func (m *maker) pattern(source string) (*pattern, error) {
 // warnPattern says once that a pattern is not understood.
 func (m *maker) warnPattern(pointer, source string, err error) {
 	if _, known := m.warned.LoadOrStore(source, true); !known {
-		m.warning(manyPatterns, pointer, "the pattern "+clip(source)+" is not understood ("+clip(err.Error())+"); texts are made without it")
+		m.warning(manyPatterns, pointer, "the pattern "+wording.Clip(source)+" is not understood ("+wording.Clip(err.Error())+"); texts are made without it")
 	}
 }

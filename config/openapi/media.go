@@ -17,12 +17,6 @@ import (
 // in the media type of an answer, which is made once.
 const partBoundary = "part-8f2c41d07b6e"
 
-// baseType is a media type without its parameters, in lower case.
-func baseType(media string) string {
-	base, _, _ := strings.Cut(media, ";")
-	return strings.ToLower(strings.TrimSpace(base))
-}
-
 // sentType is the media type that is sent for one that is declared: ranges stand for
 // what is likeliest in them, and parts need a boundary.
 func sentType(declared string) string {

@@ -3,7 +3,6 @@ package openapi
 import (
 	"encoding/json"
 	"strconv"
-	"strings"
 )
 
 // Node is a value of a document, and where it stands in a file. Package config makes
@@ -41,19 +40,6 @@ type Entry struct {
 	Value        *Node
 }
 
-// get is the value of a key; nil when there is none.
-func (n *Node) get(key string) *Node {
-	if n == nil {
-		return nil
-	}
-	for i := range n.Entries {
-		if n.Entries[i].Key == key {
-			return n.Entries[i].Value
-		}
-	}
-	return nil
-}
-
 // byKey is the entries of a map by their keys.
 func (n *Node) byKey() map[string]*Entry {
 	if len(n.Entries) == 0 {
@@ -66,33 +52,15 @@ func (n *Node) byKey() map[string]*Entry {
 	return entries
 }
 
-// textOf is the text of a key; "" when it has none.
-func (n *Node) textOf(key string) string {
-	if v := n.get(key); v != nil && v.Kind == Text {
-		return v.Text
-	}
-	return ""
-}
-
 // step is what a token of a JSON pointer, unescaped, leads to from n; nil for nothing.
 func (n *Node) step(token string) *Node {
 	if n.Kind == Map {
-		return n.get(token)
+		return n.Get(token)
 	}
 	if i, err := strconv.Atoi(token); err == nil && i >= 0 && i < len(n.Items) && strconv.Itoa(i) == token {
 		return n.Items[i]
 	}
 	return nil
-}
-
-// problem is one at the node.
-func (n *Node) problem(what string) Problem {
-	return Problem{File: n.File, Line: n.Line, Column: n.Column, What: what}
-}
-
-// problem is one at the key of an entry of n.
-func (n *Node) entryProblem(e *Entry, what string) Problem {
-	return Problem{File: n.File, Line: e.Line, Column: e.Column, What: what, key: true}
 }
 
 // value is a node as a JSON value, in its order and with its digits.
@@ -153,14 +121,11 @@ func appendNode(dst []byte, n *Node) []byte {
 	return dst
 }
 
-// tokensOf cuts a JSON pointer, "/paths/~1pets", into its tokens, unescaped.
-func tokensOf(pointer string) []string {
-	if pointer == "" {
-		return nil
+// keys are the keys of a map.
+func (n *Node) keys() []string {
+	keys := make([]string, len(n.Entries))
+	for i := range n.Entries {
+		keys[i] = n.Entries[i].Key
 	}
-	tokens := strings.Split(pointer[1:], "/")
-	for i, t := range tokens {
-		tokens[i] = unescapePointer(t)
-	}
-	return tokens
+	return keys
 }

@@ -2,6 +2,7 @@ package openapi
 
 import (
 	"fmt"
+	"mockserver/internal/wording"
 	"slices"
 	"strings"
 
@@ -31,7 +32,7 @@ func plainTemplate(path string) (plain string, names []string, what string) {
 		case name == "":
 			return "", nil, "a parameter has no name"
 		case slices.Contains(names, name):
-			return "", nil, fmt.Sprintf("the parameter %q is there twice", clip(name))
+			return "", nil, fmt.Sprintf("the parameter %q is there twice", wording.Clip(name))
 		}
 		names = append(names, name)
 		b.WriteString("{" + name + "}")
@@ -59,7 +60,7 @@ var methodsOf = map[string]bool{
 func (d *decoding) rules(doc *openapi3.T, root *Node) {
 	shapes := map[string]*Entry{}
 	ids := map[string]*Node{}
-	paths := root.get("paths")
+	paths := root.Get("paths")
 	if paths == nil {
 		return
 	}
@@ -70,22 +71,22 @@ func (d *decoding) rules(doc *openapi3.T, root *Node) {
 			continue
 		}
 		for _, method := range e.Value.Entries {
-			if id := method.Value.get("operationId"); methodsOf[method.Key] && id != nil {
+			if id := method.Value.Get("operationId"); methodsOf[method.Key] && id != nil {
 				d.uniqueID(id, ids)
 			}
 		}
 		if !strings.HasPrefix(e.Key, "/") {
-			d.atKey(paths, e, "the path %q does not begin with /", clip(e.Key))
+			d.atKey(paths, e, "the path %q does not begin with /", wording.Clip(e.Key))
 			continue
 		}
 		plain, names, what := plainTemplate(e.Key)
 		if what != "" {
-			d.atKey(paths, e, "the path %q: %s", clip(e.Key), what)
+			d.atKey(paths, e, "the path %q: %s", wording.Clip(e.Key), what)
 			continue
 		}
 		shape := shapeOf(plain, names)
 		if first := shapes[shape]; first != nil {
-			d.atKey(paths, e, "the path is of the same shape as %s on line %d: no request tells them apart", clip(first.Key), first.Line)
+			d.atKey(paths, e, "the path is of the same shape as %s on line %d: no request tells them apart", wording.Clip(first.Key), first.Line)
 			continue
 		}
 		shapes[shape] = e
@@ -95,7 +96,7 @@ func (d *decoding) rules(doc *openapi3.T, root *Node) {
 
 // atKey reports a mistake at a key of a map.
 func (d *decoding) atKey(n *Node, e *Entry, format string, args ...any) {
-	d.problems = append(d.problems, n.entryProblem(e, fmt.Sprintf(format, args...)))
+	d.problems = append(d.problems, entryProblem(n, e, fmt.Sprintf(format, args...)))
 }
 
 func (d *decoding) uniqueID(id *Node, ids map[string]*Node) {
@@ -104,7 +105,7 @@ func (d *decoding) uniqueID(id *Node, ids map[string]*Node) {
 		ids[id.Text] = id
 		return
 	}
-	d.wrong(id, "the operationId %q is already given at %s:%d; each operation has its own", clip(id.Text), first.File, first.Line)
+	d.wrong(id, "the operationId %q is already given at %s:%d; each operation has its own", wording.Clip(id.Text), first.File, first.Line)
 }
 
 // pathParameters compares the parameters in a path with those that its operations declare.
@@ -124,13 +125,13 @@ func (d *decoding) pathParameters(item *openapi3.PathItem, n *Node, names []stri
 		}
 		for _, name := range names {
 			if declared[name] == nil {
-				d.atKey(n, &method, "the path parameter %q is not declared: an entry of parameters with name: %s and in: path is missing", clip(name), clip(name))
+				d.atKey(n, &method, "the path parameter %q is not declared: an entry of parameters with name: %s and in: path is missing", wording.Clip(name), wording.Clip(name))
 			}
 			delete(declared, name)
 		}
 		for _, name := range sortedNames(declared) {
 			d.problems = append(d.problems, originProblem(declared[name].Origin,
-				fmt.Sprintf("the path parameter %q is not in the path of %s", clip(name), strings.ToUpper(method.Key))))
+				fmt.Sprintf("the path parameter %q is not in the path of %s", wording.Clip(name), strings.ToUpper(method.Key))))
 		}
 	}
 }

@@ -5,19 +5,8 @@ import (
 	"strconv"
 )
 
-// Kinds of warnings, of which a document may have many.
-const (
-	manyKeys       = "keys have no meaning where they stand"
-	manySent       = "examples are not what their schema accepts, and are sent all the same"
-	manyUnused     = "examples are not what their schema accepts, and are not used"
-	manyBodies     = "schemas accept no body that was found; the nearest is served"
-	manyHeaders    = "headers have no value that was found that their schema accepts; the nearest is served"
-	manyPatterns   = "patterns are not understood; texts are made without them"
-	manyExternal   = "examples cannot be read, and are left out"
-	manyResponses  = "responses have a key that is no status, and are left out"
-	manyUnchecked  = "things that requests are not held against"
-	manyUndeclared = "security schemes are not declared; requests are not held against them"
-)
+// manyKeys is a kind of warnings, of which a document may have many.
+const manyKeys = "keys have no meaning where they stand"
 
 // maxProblems bounds the errors that are said of one document, and the warnings.
 const maxProblems = 1000
@@ -90,4 +79,14 @@ func point(n *Node, pointer string, wanted map[spot]string) {
 	for i, item := range n.Items {
 		point(item, pointer+"/"+strconv.Itoa(i), wanted)
 	}
+}
+
+// problemAt is a problem at a node.
+func problemAt(n *Node, what string) Problem {
+	return Problem{File: n.File, Line: n.Line, Column: n.Column, What: what}
+}
+
+// entryProblem is a problem at the key of an entry of n.
+func entryProblem(n *Node, e *Entry, what string) Problem {
+	return Problem{File: n.File, Line: e.Line, Column: e.Column, What: what, key: true}
 }

@@ -1,6 +1,7 @@
 package openapi
 
 import (
+	"mockserver/internal/wording"
 	"net/url"
 	"path/filepath"
 	"reflect"
@@ -84,7 +85,7 @@ func (b *bundle) run(l *layout) {
 }
 
 // wrong reports a mistake at a node.
-func (b *bundle) wrong(n *Node, what string) { b.problems = append(b.problems, n.problem(what)) }
+func (b *bundle) wrong(n *Node, what string) { b.problems = append(b.problems, problemAt(n, what)) }
 
 // walk makes the references at and below a node of a source those of the document.
 func (b *bundle) walk(src *source, n *Node, l *layout) {
@@ -104,7 +105,7 @@ func (b *bundle) walk(src *source, n *Node, l *layout) {
 	case wantObject:
 		b.object(src, n, l)
 	case wantReferable:
-		if ref := n.get("$ref"); ref != nil && ref.Kind == Text {
+		if ref := n.Get("$ref"); ref != nil && ref.Kind == Text {
 			b.refer(src, ref, l)
 		}
 		b.walk(src, n, l.elem)
@@ -126,10 +127,10 @@ func (b *bundle) object(src *source, n *Node, l *layout) {
 		}
 		b.open[n] = true
 		defer delete(b.open, n)
-		if ref := n.get("$ref"); ref != nil && ref.Kind == Text {
+		if ref := n.Get("$ref"); ref != nil && ref.Kind == Text {
 			b.inline(src, n, ref, l)
 		}
-	} else if ref := n.get("$ref"); l.section != "" && ref != nil && ref.Kind == Text { // of Swagger 2.0
+	} else if ref := n.Get("$ref"); l.section != "" && ref != nil && ref.Kind == Text { // of Swagger 2.0
 		b.refer(src, ref, l)
 	}
 	for i := range n.Entries {
@@ -138,7 +139,7 @@ func (b *bundle) object(src *source, n *Node, l *layout) {
 		}
 	}
 	if l.typ == typeOfComponents {
-		if items := n.get("pathItems"); items != nil {
+		if items := n.Get("pathItems"); items != nil {
 			for i := range items.Entries {
 				b.object(src, items.Entries[i].Value, b.layouts.of(reflect.TypeFor[openapi3.PathItem]()))
 			}
@@ -171,7 +172,7 @@ func (b *bundle) inline(src *source, n, ref *Node, l *layout) {
 		}
 	}
 	for _, e := range target.Entries {
-		if n.get(e.Key) == nil {
+		if n.Get(e.Key) == nil {
 			own = append(own, e)
 		}
 	}
@@ -251,10 +252,10 @@ func (b *bundle) nameFor(ref string, from *source) string {
 func (b *bundle) put(m mount, at []string, name string) {
 	n := b.root.root
 	for _, key := range at {
-		next := n.get(key)
+		next := n.Get(key)
 		if next == nil || next.Kind != Map {
 			next = &Node{Kind: Map, File: n.File, Line: n.Line, Column: n.Column}
-			n.set(key, next)
+			n.Set(key, next)
 		}
 		n = next
 	}
@@ -278,17 +279,6 @@ func (b *bundle) put(m mount, at []string, name string) {
 	})
 }
 
-// set gives a key of a map a value.
-func (n *Node) set(key string, value *Node) {
-	for i := range n.Entries {
-		if n.Entries[i].Key == key {
-			n.Entries[i].Value = value
-			return
-		}
-	}
-	n.Entries = append(n.Entries, Entry{Key: key, Line: value.Line, Column: value.Column, Value: value})
-}
-
 // find opens what a reference of a source leads to. It reports why it leads nowhere,
 // and returns a nil node then.
 func (b *bundle) find(src *source, ref *Node) (*source, *Node) {
@@ -309,7 +299,7 @@ func (b *bundle) find(src *source, ref *Node) (*source, *Node) {
 		if n := from.anchor(fragment); n != nil {
 			return from, n
 		}
-		b.wrong(ref, "there is no $anchor "+strconv.Quote(clip(fragment))+" in "+from.name+"; behind # stands the name of one, or a JSON pointer such as #/components/schemas/Pet")
+		b.wrong(ref, "there is no $anchor "+strconv.Quote(wording.Clip(fragment))+" in "+from.name+"; behind # stands the name of one, or a JSON pointer such as #/components/schemas/Pet")
 		return nil, nil
 	}
 	n := from.root
@@ -320,21 +310,12 @@ func (b *bundle) find(src *source, ref *Node) (*source, *Node) {
 			if b.opts.Suggest != nil && n.Kind == Map && len(b.problems) < mostHints {
 				hint = b.opts.Suggest(token, n.keys())
 			}
-			b.wrong(ref, "the reference "+strconv.Quote(clip(ref.Text))+" leads nowhere: there is no "+strconv.Quote(clip(token))+" there"+hint)
+			b.wrong(ref, "the reference "+strconv.Quote(wording.Clip(ref.Text))+" leads nowhere: there is no "+strconv.Quote(wording.Clip(token))+" there"+hint)
 			return nil, nil
 		}
 		n = next
 	}
 	return from, n
-}
-
-// keys are the keys of a map.
-func (n *Node) keys() []string {
-	keys := make([]string, len(n.Entries))
-	for i := range n.Entries {
-		keys[i] = n.Entries[i].Key
-	}
-	return keys
 }
 
 // step is what a token leads to from a node of the source; of large maps by an index.
@@ -374,7 +355,7 @@ func (s *source) anchor(name string) *Node {
 
 func (s *source) findAnchors(n *Node) {
 	for _, key := range []string{"$anchor", "$dynamicAnchor"} {
-		if name := n.textOf(key); name != "" && s.anchors[name] == nil {
+		if name := n.Get(key).AsText(); name != "" && s.anchors[name] == nil {
 			s.anchors[name] = n
 		}
 	}
@@ -400,12 +381,12 @@ func (b *bundle) sourceOf(src *source, ref *Node, file string) *source {
 		base, _ := url.Parse(src.location)
 		return b.remote(ref, base.ResolveReference(u))
 	case src.remote:
-		b.wrong(ref, "a document from another host refers to "+strconv.Quote(clip(file))+"; it may refer to http and https URLs")
+		b.wrong(ref, "a document from another host refers to "+strconv.Quote(wording.Clip(file))+"; it may refer to http and https URLs")
 		return nil
 	case scheme == "file" && (u.Host == "" || u.Host == "localhost"):
 		return b.local(src, ref, u.Path)
 	case len(scheme) > 1:
-		b.wrong(ref, "references of "+clip(scheme)+": are not followed; a file, or an http or https URL, is accepted")
+		b.wrong(ref, "references of "+wording.Clip(scheme)+": are not followed; a file, or an http or https URL, is accepted")
 		return nil
 	}
 	if decoded, err := url.PathUnescape(file); err == nil {
@@ -468,13 +449,4 @@ func (b *bundle) take(s *source, ref *Node, problems []Problem) {
 		}
 		b.problems = append(b.problems, p)
 	}
-}
-
-// clip shortens a text for a message.
-func clip(s string) string {
-	const most = 200
-	if len(s) > most {
-		return s[:most] + "..."
-	}
-	return s
 }

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"mockserver/internal/wording"
 	"net/http"
 	"net/url"
 	"time"
@@ -22,7 +23,7 @@ func (b *bundle) remote(ref *Node, u *url.URL) *source {
 	u.Fragment = ""
 	location := u.String()
 	if !b.opts.AllowRemoteRefs {
-		b.wrong(ref, fmt.Sprintf("the reference leads to another host, %s; such are read with --allow-remote-refs only", clip(u.Host)))
+		b.wrong(ref, fmt.Sprintf("the reference leads to another host, %s; such are read with --allow-remote-refs only", wording.Clip(u.Host)))
 		return nil
 	}
 	if s := b.sources[location]; s != nil {
@@ -35,7 +36,7 @@ func (b *bundle) remote(ref *Node, u *url.URL) *source {
 	b.sources[location] = s
 	data, err := fetch(location)
 	if err != nil {
-		b.wrong(ref, fmt.Sprintf("%s cannot be fetched: %v", clip(location), err))
+		b.wrong(ref, fmt.Sprintf("%s cannot be fetched: %v", wording.Clip(location), err))
 		return s
 	}
 	var problems []Problem

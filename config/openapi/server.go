@@ -2,6 +2,7 @@ package openapi
 
 import (
 	"fmt"
+	"mockserver/internal/wording"
 	"net/url"
 	"path"
 	"strings"
@@ -32,7 +33,7 @@ func basePath(servers openapi3.Servers) (string, *Problem) {
 	}
 	u, err := url.Parse(strings.TrimSpace(text))
 	if err != nil {
-		p := originProblem(s.Origin, fmt.Sprintf("the server's URL %q is no URL", clip(text)))
+		p := originProblem(s.Origin, fmt.Sprintf("the server's URL %q is no URL", wording.Clip(text)))
 		return "", &p
 	}
 	if base := path.Join("/", u.EscapedPath()); base != "/" {

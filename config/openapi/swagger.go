@@ -21,7 +21,7 @@ var oldSections = map[string]string{"schemas": "definitions", "parameters": "par
 // converted makes a document of OpenAPI 3 of one of Swagger 2.0, with the places of what
 // it is made of; nil when it cannot.
 func (r *documentReader) converted(root *Node, location string) *Node {
-	p := root.get("swagger").problem("this is a document of Swagger 2.0, which is served as if it were converted to OpenAPI 3.0; convert it for all that there is")
+	p := problemAt(root.Get("swagger"), "this is a document of Swagger 2.0, which is served as if it were converted to OpenAPI 3.0; convert it for all that there is")
 	p.Warning = true
 	r.problems = append(r.problems, p)
 	b := newBundle(root, location, layouts{}, r.opts)
@@ -148,11 +148,11 @@ func settle(n, old *Node) {
 		}
 		switch e.Key {
 		case "schemas":
-			from = old.get("definitions")
+			from = old.Get("definitions")
 		case "securitySchemes":
-			from = old.get("securityDefinitions")
+			from = old.Get("securityDefinitions")
 		case "requestBody":
-			from = old.get("parameters")
+			from = old.Get("parameters")
 		}
 		if from == nil {
 			from = old

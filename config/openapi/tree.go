@@ -54,7 +54,7 @@ func (n *Node) Set(key string, value *Node) *Node {
 		n.Entries[i].Value = value
 		return n
 	}
-	n.Entries = append(n.Entries, Entry{Key: key, Value: value})
+	n.Entries = append(n.Entries, Entry{Key: key, Line: value.Line, Column: value.Column, Value: value})
 	return n
 }
 
@@ -74,14 +74,21 @@ func (n *Node) SetText(key, text string) *Node {
 // no map or nil.
 func (n *Node) Get(path ...string) *Node {
 	for _, key := range path {
-		n = n.get(key)
+		if n == nil {
+			return nil
+		}
+		i := n.index(key)
+		if i < 0 {
+			return nil
+		}
+		n = n.Entries[i].Value
 	}
 	return n
 }
 
 // Make is the member of a map that is a map; it is made where there is none.
 func (n *Node) Make(key string) *Node {
-	if m := n.get(key); m.IsMap() {
+	if m := n.Get(key); m.IsMap() {
 		return m
 	}
 	m := MapTree()

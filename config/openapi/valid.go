@@ -4,6 +4,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"math/big"
+	"mockserver/internal/wording"
 	"slices"
 	"strconv"
 	"strings"
@@ -53,10 +54,6 @@ func (c *validator) fail(format string, args ...any) *mismatch {
 		pointer.WriteString(escapePointer(step))
 	}
 	return &mismatch{pointer.String(), fmt.Sprintf(format, args...)}
-}
-
-func escapePointer(name string) string {
-	return strings.ReplaceAll(strings.ReplaceAll(name, "~", "~0"), "/", "~1")
 }
 
 // accepts tells whether a value satisfies a schema.
@@ -189,7 +186,7 @@ func (c *validator) text(s *openapi3.Schema, v string) *mismatch {
 	}
 	if s.Pattern != "" {
 		if p, err := c.m.pattern(s.Pattern); err == nil && !p.matches(v) {
-			return c.fail("does not match the pattern %s", clip(s.Pattern))
+			return c.fail("does not match the pattern %s", wording.Clip(s.Pattern))
 		}
 	}
 	if s.Format != "" {

@@ -364,3 +364,15 @@ func isWhole(n json.Number) bool {
 	r := rational(n)
 	return r != nil && r.IsInt()
 }
+
+// decimalText writes a number whose denominator divides a power of ten.
+func decimalText(r *big.Rat) json.Number {
+	if r.IsInt() {
+		return json.Number(r.Num().String())
+	}
+	places, exact := r.FloatPrec()
+	if !exact {
+		places = 17
+	}
+	return json.Number(r.FloatString(places))
+}
