@@ -7,6 +7,8 @@ import (
 	"strings"
 
 	"github.com/getkin/kin-openapi/openapi3"
+
+	"mockserver/config/openapi/jsonvalue"
 )
 
 // statusOf is the status that a key of responses is answered with: that of a range is
@@ -25,7 +27,7 @@ func statusOf(declared string) (int, bool) {
 // answers returns all that an operation can answer, and the index of what a request gets
 // that asks for nothing. There is always one. The pointer is the operation's.
 func (m *maker) answers(op *openapi3.Operation, pointer string) (answers []Answer, byDefault int) {
-	declared := sortedNames(op.Responses.Map())
+	declared := jsonvalue.SortedNames(op.Responses.Map())
 	slices.SortStableFunc(declared, func(a, b string) int {
 		x, _ := statusOf(a)
 		y, _ := statusOf(b)
@@ -35,7 +37,7 @@ func (m *maker) answers(op *openapi3.Operation, pointer string) (answers []Answe
 	for _, key := range declared {
 		status, ok := statusOf(key)
 		ref := op.Responses.Value(key)
-		at := pointer + "/responses/" + escapePointer(key)
+		at := pointer + "/responses/" + jsonvalue.EscapePointer(key)
 		if !ok {
 			m.warning(manyResponses, at, "responses "+key+": what is accepted is a status from 200 to 599, 2XX to 5XX or default; it is left out")
 			continue
@@ -104,7 +106,7 @@ func (m *maker) response(r *openapi3.Response, status int, declared, pointer str
 	}
 	var all []Answer
 	for _, name := range m.mediaTypes(r.Content, pointer) {
-		c := m.content(name, r.Content[name], toClient, pointer+"/content/"+escapePointer(name))
+		c := m.content(name, r.Content[name], toClient, pointer+"/content/"+jsonvalue.EscapePointer(name))
 		a := Answer{Status: status, Declared: declared, MediaType: c.media, Headers: headers, Fresh: c.fresh()}
 		examples := c.examples()
 		for _, e := range examples {
@@ -123,7 +125,7 @@ func (m *maker) response(r *openapi3.Response, status int, declared, pointer str
 // as the document has them.
 func (m *maker) mediaTypes(c openapi3.Content, pointer string) []string {
 	var names []string
-	for _, name := range m.namesAt(pointer+"/content", sortedNames(c)) {
+	for _, name := range m.namesAt(pointer+"/content", jsonvalue.SortedNames(c)) {
 		if c[name] != nil {
 			names = append(names, name)
 		}
@@ -142,7 +144,7 @@ func (m *maker) requestBody(body *openapi3.RequestBody, pointer string) (mediaTy
 	if len(names) == 0 {
 		return "", nil
 	}
-	c := m.content(names[0], body.Content[names[0]], toServer, pointer+"/content/"+escapePointer(names[0]))
+	c := m.content(names[0], body.Content[names[0]], toServer, pointer+"/content/"+jsonvalue.EscapePointer(names[0]))
 	if examples := c.examples(); len(examples) > 0 {
 		return c.media, examples[0].body
 	}

@@ -5,18 +5,20 @@ import (
 	"strings"
 
 	"github.com/getkin/kin-openapi/openapi3"
+
+	"mockserver/config/openapi/jsonvalue"
 )
 
 // headers are the headers of an answer: those that the document gives a value, and those
 // that it requires.
 func (m *maker) headers(declared openapi3.Headers, pointer string) []Header {
 	var all []Header
-	for _, name := range m.namesAt(pointer+"/headers", sortedNames(declared)) {
+	for _, name := range m.namesAt(pointer+"/headers", jsonvalue.SortedNames(declared)) {
 		ref := declared[name]
 		if ref == nil || ref.Value == nil || framing(name) {
 			continue
 		}
-		at := pointer + "/headers/" + escapePointer(name)
+		at := pointer + "/headers/" + jsonvalue.EscapePointer(name)
 		if ref.Ref != "" {
 			at = ref.Ref
 		}
@@ -39,15 +41,15 @@ func framing(name string) bool {
 
 func (m *maker) headerValue(h *openapi3.Header, name, at string) (string, bool) {
 	schema, explode := h.Schema, h.Explode != nil && *h.Explode
-	if media := sortedNames(h.Content); len(media) > 0 { // it has one
+	if media := jsonvalue.SortedNames(h.Content); len(media) > 0 { // it has one
 		return m.headerContent(h, media[0], at)
 	}
 	if h.Example != nil {
-		return simple(valueOf(h.Example), explode), true
+		return simple(jsonvalue.Of(h.Example), explode), true
 	}
-	for _, example := range m.namesAt(at+"/examples", sortedNames(h.Examples)) {
+	for _, example := range m.namesAt(at+"/examples", jsonvalue.SortedNames(h.Examples)) {
 		if ref := h.Examples[example]; ref != nil && ref.Value != nil && ref.Value.ExternalValue == "" {
-			return simple(valueOf(ref.Value.Value), explode), true
+			return simple(jsonvalue.Of(ref.Value.Value), explode), true
 		}
 	}
 	if schema == nil || schema.Value == nil || !h.Required && !m.given(schema.Value, 0) {
@@ -65,7 +67,7 @@ func (m *maker) headerContent(h *openapi3.Header, media, at string) (string, boo
 	if h.Content[media] == nil {
 		return "", false
 	}
-	c := m.content(media, h.Content[media], toClient, at+"/content/"+escapePointer(media))
+	c := m.content(media, h.Content[media], toClient, at+"/content/"+jsonvalue.EscapePointer(media))
 	if examples := c.examples(); len(examples) > 0 {
 		return oneLine(string(examples[0].body)), true
 	}
@@ -94,13 +96,13 @@ func simple(v any, explode bool) string {
 		for _, item := range v {
 			parts = append(parts, plainText(item))
 		}
-	case *object:
+	case *jsonvalue.Object:
 		between := ","
 		if explode {
 			between = "="
 		}
-		for _, m := range v.members {
-			parts = append(parts, m.name+between+plainText(m.value))
+		for _, m := range v.Members {
+			parts = append(parts, m.Name+between+plainText(m.Value))
 		}
 	default:
 		parts = []string{plainText(v)}

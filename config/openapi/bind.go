@@ -1,12 +1,14 @@
 package openapi
 
 import (
-	"mockserver/internal/wording"
 	"reflect"
 	"strconv"
 	"strings"
 
 	"github.com/getkin/kin-openapi/openapi3"
+
+	"mockserver/config/openapi/jsonvalue"
+	"mockserver/internal/wording"
 )
 
 // bind gives every reference what it refers to: all of them are to components by now.
@@ -27,7 +29,7 @@ func (d *decoding) bind(doc *openapi3.T) {
 			if ref == "" {
 				break
 			}
-			name := unescapePointer(ref[strings.LastIndexByte(ref, '/')+1:])
+			name := jsonvalue.UnescapePointer(ref[strings.LastIndexByte(ref, '/')+1:])
 			next := reflect.Value{}
 			if s := sections[r.section]; s.IsValid() {
 				next = s.MapIndex(reflect.ValueOf(name))
@@ -93,7 +95,7 @@ func madeOf(s *openapi3.Schema) []*openapi3.SchemaRef {
 			}
 		}
 	}
-	for _, name := range sortedNames(s.DependentSchemas) {
+	for _, name := range jsonvalue.SortedNames(s.DependentSchemas) {
 		parts = append(parts, s.DependentSchemas[name])
 	}
 	return parts

@@ -8,6 +8,8 @@ import (
 	"time"
 
 	"github.com/getkin/kin-openapi/openapi3"
+
+	"mockserver/config/openapi/jsonvalue"
 )
 
 // sleepKey is the extension that tells when a callback is sent.
@@ -16,15 +18,15 @@ const sleepKey = "x-sleep-time"
 // callbacks are what an operation announces to call.
 func (c *compiler) callbacks(op *openapi3.Operation, pointer string) []Callback {
 	var all []Callback
-	for _, name := range sortedNames(op.Callbacks) {
+	for _, name := range jsonvalue.SortedNames(op.Callbacks) {
 		ref := op.Callbacks[name]
 		if ref == nil || ref.Value == nil {
 			continue
 		}
-		at := pointer + "/callbacks/" + escapePointer(name)
+		at := pointer + "/callbacks/" + jsonvalue.EscapePointer(name)
 		for _, url := range ref.Value.Keys() {
 			item := ref.Value.Value(url)
-			all = append(all, c.called(name, url, item, at+"/"+escapePointer(url), ref.Value.Extensions)...)
+			all = append(all, c.called(name, url, item, at+"/"+jsonvalue.EscapePointer(url), ref.Value.Extensions)...)
 		}
 	}
 	return all
@@ -40,7 +42,7 @@ func (c *compiler) catalogue(root *Node) []Callback {
 	for i := range webhooks.Entries {
 		name := webhooks.Entries[i].Key
 		if item := c.doc.Webhooks[name]; item != nil {
-			all = append(all, c.called(name, "", item, "#/webhooks/"+escapePointer(name))...)
+			all = append(all, c.called(name, "", item, "#/webhooks/"+jsonvalue.EscapePointer(name))...)
 		}
 	}
 	return all
@@ -51,7 +53,7 @@ func (c *compiler) catalogue(root *Node) []Callback {
 func (c *compiler) called(name, url string, item *openapi3.PathItem, pointer string, outer ...map[string]any) []Callback {
 	var all []Callback
 	operations := item.Operations()
-	for _, method := range sortedNames(operations) {
+	for _, method := range jsonvalue.SortedNames(operations) {
 		op := operations[method]
 		cb := Callback{Name: name, URL: url, Method: method, Pointer: pointer + "/" + strings.ToLower(method)}
 		if op.Origin != nil && op.Origin.Key != nil {
@@ -121,7 +123,7 @@ func sampleOf(p *openapi3.Parameter) any {
 	if p.Example != nil {
 		return p.Example
 	}
-	for _, name := range sortedNames(p.Examples) {
+	for _, name := range jsonvalue.SortedNames(p.Examples) {
 		if e := p.Examples[name]; e != nil && e.Value != nil && e.Value.Value != nil {
 			return e.Value.Value
 		}

@@ -8,6 +8,8 @@ import (
 	"mime/multipart"
 	"slices"
 	"strings"
+
+	"mockserver/config/openapi/jsonvalue"
 )
 
 // body is what an operation accepts as a body.
@@ -70,7 +72,7 @@ func (m *media) hold(name string, parameters map[string]string, text []byte, fou
 	var v any
 	var err error
 	switch {
-	case isJSON(name):
+	case jsonvalue.IsJSON(name):
 		if v, err = decodeJSON(text); err != nil {
 			found.add(badRequest, inBody, bodyPointer, err.Error())
 			return
@@ -217,7 +219,7 @@ func (m *media) put(object map[string]any, part *multipart.Part, content []byte,
 
 func partValue(f *form, kind string, content []byte, isFile bool) (any, error) {
 	switch {
-	case isJSON(kind), kind == "" && !isFile && f.has(arrayType|objectType) && !f.has(primitiveType):
+	case jsonvalue.IsJSON(kind), kind == "" && !isFile && f.has(arrayType|objectType) && !f.has(primitiveType):
 		return decodeJSON(content)
 	case isFile:
 		return string(content), nil

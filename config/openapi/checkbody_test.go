@@ -409,13 +409,13 @@ func FuzzCheck(f *testing.F) {
 			return []string{value}
 		}
 		r.Cookie = func(string) (string, bool) { return value, true }
-		for name, o := range operations {
+		for i, o := range operations {
 			v := o.Check(r)
 			if v == nil {
 				continue
 			}
 			if v.Status == 0 || len(v.Violations) == 0 || (v.Status == 401) != (len(v.Challenges) > 0) {
-				t.Errorf("%s: got %+v", name, v)
+				t.Errorf("operation %d: got %+v", i, v)
 			}
 			for _, x := range v.Violations {
 				if !strings.HasPrefix(x.Pointer, "/"+x.In) || x.Message == "" {
@@ -423,7 +423,7 @@ func FuzzCheck(f *testing.F) {
 				}
 			}
 			if v.More == 0 && said(v) != said(o.Check(r)) {
-				t.Errorf("%s: another verdict the second time: %s", name, said(v))
+				t.Errorf("operation %d: another verdict the second time: %s", i, said(v))
 			}
 		}
 	})

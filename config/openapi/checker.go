@@ -9,6 +9,8 @@ import (
 
 	"github.com/getkin/kin-openapi/openapi3"
 	"github.com/santhosh-tekuri/jsonschema/v6"
+
+	"mockserver/config/openapi/jsonvalue"
 )
 
 // checker compiles what requests to the operations of a document are held against. One
@@ -157,7 +159,7 @@ func (u *unit) parameter(source *openapi3.Parameter) (parameter, bool) {
 	p.style, p.explode = method.Style, method.Explode
 	for name := range source.Content {
 		base, _, _ := strings.Cut(strings.ToLower(name), ";")
-		p.json = isJSON(strings.TrimSpace(base))
+		p.json = jsonvalue.IsJSON(strings.TrimSpace(base))
 	}
 	if len(source.Content) == 0 || p.json {
 		p.form = u.formOf(schemaOf(source))

@@ -9,6 +9,8 @@ import (
 	"math"
 	"strconv"
 	"strings"
+
+	"mockserver/config/openapi/jsonvalue"
 )
 
 // decodeJSON reads a JSON text, its numbers as they are. The error is for a client.
@@ -112,7 +114,7 @@ func isBounded(number string) bool {
 // reckonable is a value of a document for the validator: in place of a number that is out
 // of bounds, which no request has, it has the nearest float64.
 func reckonable(v any) any {
-	switch v := valueOf(v).(type) {
+	switch v := jsonvalue.Of(v).(type) {
 	case json.Number:
 		if !isBounded(string(v)) {
 			f, _ := v.Float64() // of one that is too large an infinite one
@@ -124,14 +126,14 @@ func reckonable(v any) any {
 			items[i] = reckonable(v[i])
 		}
 		return items
-	case *object:
-		m := make(map[string]any, len(v.members))
-		for _, member := range v.members {
-			m[member.name] = reckonable(member.value)
+	case *jsonvalue.Object:
+		m := make(map[string]any, len(v.Members))
+		for _, member := range v.Members {
+			m[member.Name] = reckonable(member.Value)
 		}
 		return m
 	}
-	return valueOf(v)
+	return jsonvalue.Of(v)
 }
 
 // encodeJSON is the JSON text of a value that was JSON.

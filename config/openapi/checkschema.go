@@ -8,6 +8,8 @@ import (
 
 	"github.com/getkin/kin-openapi/openapi3"
 	"github.com/santhosh-tekuri/jsonschema/v6"
+
+	"mockserver/config/openapi/jsonvalue"
 )
 
 // readOnlyDefinition is the name of the schema that stands for read-only properties.
@@ -21,7 +23,7 @@ const readOnlyDefinition = "read-only"
 // for each value that it is given.
 type schemas struct {
 	modern      bool // OpenAPI 3.1: a schema is one of draft 2020-12 already
-	exact       numbers
+	exact       jsonvalue.Numbers
 	definitions map[string]any
 	names       map[*openapi3.Schema]string
 	pending     []*openapi3.Schema
@@ -150,7 +152,7 @@ func (c *schemas) numbers(m map[string]any, s *openapi3.Schema) {
 
 func (c *schemas) number(m map[string]any, key string, f *float64) {
 	if f != nil {
-		m[key] = decimalText(c.exact.of(f))
+		m[key] = jsonvalue.DecimalText(c.exact.Of(f))
 	}
 }
 

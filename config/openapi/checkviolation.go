@@ -11,6 +11,8 @@ import (
 	"github.com/santhosh-tekuri/jsonschema/v6/kind"
 	"golang.org/x/text/language"
 	"golang.org/x/text/message"
+
+	"mockserver/config/openapi/jsonvalue"
 )
 
 // schema holds a value against a schema: there is a violation for each place in it that
@@ -350,5 +352,5 @@ func shown(values []any) string {
 
 // decimal is a bound as it was declared.
 func decimal(r *big.Rat) string {
-	return string(decimalText(r))
+	return string(jsonvalue.DecimalText(r))
 }

@@ -10,6 +10,8 @@ import (
 	"github.com/getkin/kin-openapi/openapi3"
 	"github.com/santhosh-tekuri/jsonschema/v6"
 	"gopkg.in/yaml.v3"
+
+	"mockserver/config/openapi/jsonvalue"
 )
 
 // components reads the schemas of a document of config/testdata/openapi, and compiles
@@ -51,7 +53,7 @@ func TestFormatsAndCompositions(t *testing.T) {
 	unasked := map[string][]string{"formats.yml": {"code-points", "long-repeat", "strong"}, "recursion.yml": {"Endless"}}
 	for _, file := range []string{"formats.yml", "composition.yml", "recursion.yml"} {
 		doc, compiled := components(t, file, unasked[file]...)
-		for _, name := range sortedNames(doc.Components.Schemas) {
+		for _, name := range jsonvalue.SortedNames(doc.Components.Schemas) {
 			if strings.Contains(strings.Join(unasked[file], " "), name) {
 				continue
 			}
@@ -75,7 +77,7 @@ func TestBodiesOfComponents(t *testing.T) {
 		"composition.yml": {"Anything": `^{}$`, "Closed": `"own":`, "Either": `^"...`, "Types": `^[0-9]`, "Overlapping": `^{"a":"[^"]*"}$|"b"`},
 		"recursion.yml":   {"Tree": `^\{"name":"[^"]*","children":\[(\{"name":"[^"]*","children":\[\]\},?){2}\]\}$`, "Nullable": `null`, "Value": `^\[`, "Mutual": `"other":`},
 	} {
-		doc, _ := components(t, file, sortedNames(map[string]bool{"Endless": true, "code-points": true, "long-repeat": true, "strong": true})...)
+		doc, _ := components(t, file, jsonvalue.SortedNames(map[string]bool{"Endless": true, "code-points": true, "long-repeat": true, "strong": true})...)
 		for name, pattern := range bodies {
 			p, err := compilePattern(pattern)
 			if err != nil {
@@ -97,7 +99,7 @@ func TestHarderSchemas(t *testing.T) {
 		for seed := range uint64(25) {
 			m := newMaker(doc, seed, nil)
 			v, wrong := m.body(ref, toClient, seed, seed%2 == 1, ref.Ref)
-			if body := appendJSON(nil, v); wrong != "" || !holds(t, schema, body) {
+			if body := jsonvalue.Append(nil, v); wrong != "" || !holds(t, schema, body) {
 				t.Errorf("%s: %s: %q", name, body, wrong)
 				break
 			}
@@ -125,8 +127,8 @@ func TestImpossibleSchemas(t *testing.T) {
 	m := newMaker(doc, 0, nil)
 	for name := range schemas {
 		v, wrong := m.body(&openapi3.SchemaRef{Value: doc.Components.Schemas[name].Value}, toClient, 0, false, "#")
-		if wrong == "" || !json.Valid(appendJSON(nil, v)) {
-			t.Errorf("%s: %q, %.100s", name, wrong, appendJSON(nil, v))
+		if wrong == "" || !json.Valid(jsonvalue.Append(nil, v)) {
+			t.Errorf("%s: %q, %.100s", name, wrong, jsonvalue.Append(nil, v))
 		}
 	}
 }
@@ -156,13 +158,13 @@ func TestWriteOnlyAndReadOnly(t *testing.T) {
 	ref := doc.Components.Schemas["User"]
 	content := openapi3.Content{"text/plain": {Schema: &openapi3.SchemaRef{Value: &openapi3.Schema{}}}, "application/json": {Schema: ref}}
 	media, body := m.requestBody(&openapi3.RequestBody{Content: content}, "#/paths/~1users/post/requestBody")
-	v, err := parseJSON(body)
+	v, err := jsonvalue.Parse(body)
 	if err != nil || media != "application/json" {
 		t.Fatalf("%s: %v", media, err)
 	}
-	o := v.(*object)
+	o := v.(*jsonvalue.Object)
 	for name, want := range map[string]bool{"id": false, "name": true, "password": true} {
-		if _, ok := o.get(name); ok != want {
+		if _, ok := o.Get(name); ok != want {
 			t.Errorf("%s is in a request: %v in %s", name, ok, body)
 		}
 	}
@@ -192,10 +194,10 @@ func FuzzGenerate(f *testing.F) {
 			v, wrong := m.body(ref, toClient, seed, fresh, "#")
 			check := validator{m: m, lenient: true}
 			if found := check.mismatch(ref, v); wrong == "" && found != nil {
-				t.Errorf("%s: %s is taken for valid: %v", schema, appendJSON(nil, v), found)
+				t.Errorf("%s: %s is taken for valid: %v", schema, jsonvalue.Append(nil, v), found)
 			}
-			if !json.Valid(appendJSON(nil, v)) {
-				t.Errorf("%s: no JSON: %s", schema, appendJSON(nil, v))
+			if !json.Valid(jsonvalue.Append(nil, v)) {
+				t.Errorf("%s: no JSON: %s", schema, jsonvalue.Append(nil, v))
 			}
 		}
 	})

@@ -3,12 +3,14 @@ package openapi
 import (
 	"fmt"
 	"math"
-	"mockserver/internal/wording"
 	"reflect"
 	"strconv"
 	"strings"
 
 	"github.com/getkin/kin-openapi/openapi3"
+
+	"mockserver/config/openapi/jsonvalue"
+	"mockserver/internal/wording"
 )
 
 // decoding makes values of the library of nodes: what its own decoding makes of JSON,
@@ -25,7 +27,7 @@ type decoding struct {
 	schemas []*openapi3.Schema
 	outer   []*openapi3.SchemaRef // the schemas that are in no other
 	orders  map[*openapi3.Schema][]string
-	numbers numbers
+	numbers jsonvalue.Numbers
 }
 
 // referable is a value of one of the library's …Ref types that refers to a component.
@@ -113,7 +115,7 @@ func (d *decoding) scalar(n *Node, l *layout, v reflect.Value) {
 			return
 		}
 		v.SetFloat(x)
-		d.numbers.note(v.Addr().Interface().(*float64), n.Text)
+		d.numbers.Note(v.Addr().Interface().(*float64), n.Text)
 	case wantBound:
 		d.bound(n, v.Addr().Interface().(*openapi3.ExclusiveBound))
 	case wantMapping:
@@ -132,7 +134,7 @@ func (d *decoding) bound(n *Node, into *openapi3.ExclusiveBound) {
 		into.Bool = openapi3.Ptr(n.Text == "true")
 	case n.Kind == Number && err == nil:
 		into.Value = &x
-		d.numbers.note(&x, n.Text)
+		d.numbers.Note(&x, n.Text)
 	default:
 		d.refuse(n, "a number, or before OpenAPI 3.1 true or false,")
 	}
@@ -303,7 +305,7 @@ func (d *decoding) object(n *Node, l *layout, v reflect.Value) {
 // dropNull forgets a null where generators of documents write one for a value that is not
 // there: next to what excludes it.
 func dropNull(example *any, excluded bool) {
-	if excluded && *example == (null{}) {
+	if excluded && *example == (jsonvalue.Null{}) {
 		*example = nil
 	}
 }
@@ -395,7 +397,7 @@ func (d *decoding) constrained(n *Node, l *layout, v reflect.Value) {
 // of its names and its digits. A null is null{}: nil stands for a value that is not there.
 func anyOf(n *Node) any {
 	if n.Kind == Null {
-		return null{}
+		return jsonvalue.Null{}
 	}
 	return n.value()
 }

@@ -5,6 +5,8 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+
+	"mockserver/config/openapi/jsonvalue"
 )
 
 // distinct is a set of JSON values: of thousands, none is compared with each of the others.
@@ -30,7 +32,7 @@ func appendIdentity(dst []byte, v any) []byte {
 		if i, err := strconv.ParseInt(string(v), 10, 64); err == nil {
 			return strconv.AppendInt(dst, i, 10)
 		}
-		if r := rational(v); r != nil {
+		if r := jsonvalue.Rational(v); r != nil {
 			return append(dst, r.RatString()...)
 		}
 		return append(dst, v...)
@@ -40,15 +42,15 @@ func appendIdentity(dst []byte, v any) []byte {
 			dst = append(appendIdentity(dst, v[i]), ',')
 		}
 		return append(dst, ']')
-	case *object:
-		members := slices.Clone(v.members)
-		slices.SortFunc(members, func(a, b member) int { return strings.Compare(a.name, b.name) })
+	case *jsonvalue.Object:
+		members := slices.Clone(v.Members)
+		slices.SortFunc(members, func(a, b jsonvalue.Member) int { return strings.Compare(a.Name, b.Name) })
 		dst = append(dst, '{')
 		for _, m := range members {
-			dst = append(appendJSONString(dst, m.name), ':')
-			dst = append(appendIdentity(dst, m.value), ',')
+			dst = append(jsonvalue.AppendString(dst, m.Name), ':')
+			dst = append(appendIdentity(dst, m.Value), ',')
 		}
 		return append(dst, '}')
 	}
-	return appendJSON(dst, v)
+	return jsonvalue.Append(dst, v)
 }

@@ -2,12 +2,14 @@ package openapi
 
 import (
 	"fmt"
-	"mockserver/internal/wording"
 	"reflect"
 	"strconv"
 	"strings"
 
 	"github.com/getkin/kin-openapi/openapi3"
+
+	"mockserver/config/openapi/jsonvalue"
+	"mockserver/internal/wording"
 )
 
 // Options are what reading a document depends on.
@@ -40,7 +42,7 @@ func Is(n *Node) bool {
 // Read reads a document. Its nodes are those of the file at location, an absolute path;
 // Read changes them. There are operations only when no problem is a mistake.
 func Read(root *Node, location string, opts Options) (doc *Document) {
-	r := &documentReader{opts: opts, doc: &Document{}, decoding: decoding{layouts: layouts{}, suggest: opts.Suggest, orders: map[*openapi3.Schema][]string{}, numbers: numbers{}}}
+	r := &documentReader{opts: opts, doc: &Document{}, decoding: decoding{layouts: layouts{}, suggest: opts.Suggest, orders: map[*openapi3.Schema][]string{}, numbers: jsonvalue.Numbers{}}}
 	err := guarded(func() error {
 		r.read(root, location)
 		return nil
@@ -212,7 +214,7 @@ func (c *compiler) operations() {
 // operationsOf compiles the operations of a path.
 func (c *compiler) operationsOf(path *Entry) {
 	item := c.doc.Paths.Value(path.Key)
-	pointer := "#/paths/" + escapePointer(path.Key)
+	pointer := "#/paths/" + jsonvalue.EscapePointer(path.Key)
 	for _, method := range path.Value.Entries {
 		if op := operationOf(item, method.Key); op != nil {
 			c.operation(strings.ToUpper(method.Key), path.Key, item, op, pointer+"/"+method.Key, method.Value)
@@ -222,7 +224,7 @@ func (c *compiler) operationsOf(path *Entry) {
 		}
 		for _, other := range method.Value.Entries {
 			if op := item.AdditionalOperations[other.Key]; op != nil {
-				c.operation(other.Key, path.Key, item, op, pointer+"/additionalOperations/"+escapePointer(other.Key), other.Value)
+				c.operation(other.Key, path.Key, item, op, pointer+"/additionalOperations/"+jsonvalue.EscapePointer(other.Key), other.Value)
 			}
 		}
 	}
@@ -258,7 +260,7 @@ func (c *compiler) operation(method, path string, item *openapi3.PathItem, op *o
 // at is the node that a pointer of the document leads to, past references; nil for none.
 func (b *bundle) at(pointer string) *Node {
 	n := b.root.root
-	for _, token := range tokensOf(strings.TrimPrefix(pointer, "#")) {
+	for _, token := range jsonvalue.TokensOf(strings.TrimPrefix(pointer, "#")) {
 		if n = b.target(b.root.step(b.target(n), token)); n == nil {
 			return nil
 		}
@@ -277,7 +279,7 @@ func (b *bundle) target(n *Node) *Node {
 			return n
 		}
 		next := b.root.root
-		for _, token := range tokensOf(ref.Text[1:]) {
+		for _, token := range jsonvalue.TokensOf(ref.Text[1:]) {
 			if next != nil {
 				next = b.root.step(next, token)
 			}

@@ -5,6 +5,8 @@ import (
 	"strings"
 
 	"github.com/getkin/kin-openapi/openapi3"
+
+	"mockserver/config/openapi/jsonvalue"
 )
 
 // bodyKey finds a body that was made before. A component has one body in each media
@@ -71,7 +73,7 @@ func (c *content) unspecified() []byte {
 	if text, ok := sample(c.media, nil, c.m.seedOf(c.pointer)); ok {
 		return text
 	}
-	if base := baseType(c.media); isJSONType(base) {
+	if base := jsonvalue.BaseType(c.media); isJSONType(base) {
 		return []byte("{}")
 	}
 	return []byte{}
@@ -106,12 +108,12 @@ func (c *content) examples() []example {
 		all = append(all, example{"", c.written(c.source.Example, c.pointer+"/example", "the example")})
 	}
 	pointer := c.pointer + "/examples"
-	for _, name := range c.m.namesAt(pointer, sortedNames(c.source.Examples)) {
+	for _, name := range c.m.namesAt(pointer, jsonvalue.SortedNames(c.source.Examples)) {
 		ref := c.source.Examples[name]
 		if ref == nil || ref.Value == nil {
 			continue
 		}
-		at := pointer + "/" + escapePointer(name)
+		at := pointer + "/" + jsonvalue.EscapePointer(name)
 		if ref.Ref != "" {
 			at = ref.Ref
 		}
@@ -142,10 +144,10 @@ func (c *content) external(name, at string) ([]byte, bool) {
 // text, unless it is the JSON text of an object or array, and no text is asked for. An example that the
 // schema does not accept is what the author of the document wants, and is sent.
 func (c *content) written(decoded any, pointer, what string) []byte {
-	v := valueOf(decoded)
+	v := jsonvalue.Of(decoded)
 	check := validator{m: c.m, request: c.way == toServer, lenient: true}
 	s, isText := v.(string)
-	if isText && !isJSONType(baseType(c.media)) {
+	if isText && !isJSONType(jsonvalue.BaseType(c.media)) {
 		return []byte(s)
 	}
 	if parsed, ok := jsonWithin(s); isText && ok && (c.schema == nil || !check.accepts(c.schema, v)) {
@@ -161,7 +163,7 @@ func jsonWithin(s string) (any, bool) {
 	if s = strings.TrimSpace(s); !strings.HasPrefix(s, "{") && !strings.HasPrefix(s, "[") || !json.Valid([]byte(s)) {
 		return nil, false
 	}
-	v, err := parseJSON([]byte(s))
+	v, err := jsonvalue.Parse([]byte(s))
 	return v, err == nil
 }
 

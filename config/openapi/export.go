@@ -6,6 +6,8 @@ import (
 	"path"
 	"regexp"
 	"strings"
+
+	"mockserver/config/openapi/jsonvalue"
 )
 
 // Export is a document that is written: documents as they were read, joined, and what
@@ -118,15 +120,15 @@ func (x *Export) walk(t *Node, of element, doc *Node) {
 func (x *Export) component(ref string, of element, doc *Node) string {
 	section := sections[of]
 	name, ok := strings.CutPrefix(ref, "#/components/"+section+"/")
-	t := doc.Get("components", section, unescapePointer(name))
+	t := doc.Get("components", section, jsonvalue.UnescapePointer(name))
 	if !ok || t == nil {
 		return ref
 	}
 	from := origin{doc, ref}
 	if x.names[from] == "" {
 		in := x.Root.Make("components").Make(section)
-		name = unused(in, unescapePointer(name))
-		x.names[from] = "#/components/" + section + "/" + escapePointer(name)
+		name = unused(in, jsonvalue.UnescapePointer(name))
+		x.names[from] = "#/components/" + section + "/" + jsonvalue.EscapePointer(name)
 		in.Set(name, t)
 		x.walk(t, of, doc)
 	}
@@ -155,9 +157,9 @@ func (x *Export) security(list, doc *Node) {
 	x.done[list] = true
 	for _, one := range list.List() {
 		for name, scopes := range one.Members() {
-			ref := x.component("#/components/securitySchemes/"+escapePointer(name), securityObject, doc)
+			ref := x.component("#/components/securitySchemes/"+jsonvalue.EscapePointer(name), securityObject, doc)
 			one.Delete(name)
-			one.Set(unescapePointer(ref[strings.LastIndexByte(ref, '/')+1:]), scopes)
+			one.Set(jsonvalue.UnescapePointer(ref[strings.LastIndexByte(ref, '/')+1:]), scopes)
 		}
 	}
 }
@@ -183,7 +185,7 @@ func embed(root, t *Node, of element, read func(name string) ([]byte, error)) {
 				continue // a warning of Read says so
 			}
 			value := TextTree(string(text))
-			if parsed, err := JSONTree(text); err == nil && isJSON(baseType(media)) {
+			if parsed, err := JSONTree(text); err == nil && jsonvalue.IsJSON(jsonvalue.BaseType(media)) {
 				value = parsed
 			}
 			example = example.Clone()
@@ -293,7 +295,7 @@ func (n *Node) at(pointer string) *Node {
 		if n == nil || pointer == "" || pointer == "/" {
 			break
 		}
-		n = n.step(unescapePointer(token))
+		n = n.step(jsonvalue.UnescapePointer(token))
 	}
 	return n
 }

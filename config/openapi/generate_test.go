@@ -10,6 +10,8 @@ import (
 
 	"github.com/getkin/kin-openapi/openapi3"
 	"github.com/santhosh-tekuri/jsonschema/v6"
+
+	"mockserver/config/openapi/jsonvalue"
 )
 
 // schemaDocument reads components as a document of a version.
@@ -99,9 +101,9 @@ func made(t testing.TB, doc *openapi3.T, name string, seed uint64, fresh bool) [
 	ref := &openapi3.SchemaRef{Ref: "#/components/schemas/" + name, Value: doc.Components.Schemas[name].Value}
 	v, wrong := m.body(ref, toClient, seed, fresh, ref.Ref)
 	if wrong != "" {
-		t.Errorf("%s: %s: %s", name, wrong, appendJSON(nil, v))
+		t.Errorf("%s: %s: %s", name, wrong, jsonvalue.Append(nil, v))
 	}
-	return appendJSON(nil, v)
+	return jsonvalue.Append(nil, v)
 }
 
 // TestGeneratedBodiesAreValid makes schemas at random, each with a value that satisfies

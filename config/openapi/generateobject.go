@@ -5,12 +5,14 @@ import (
 	"strconv"
 
 	"github.com/getkin/kin-openapi/openapi3"
+
+	"mockserver/config/openapi/jsonvalue"
 )
 
 // object makes an object. When it is bare, it has as little as it may.
 func (d *draft) object(g *merged, a ask, bare bool) (any, bool) {
 	names, ok := d.included(g, a, bare)
-	o := &object{}
+	o := &jsonvalue.Object{}
 	room := a.room
 	for i, p := range names {
 		room--
@@ -18,12 +20,12 @@ func (d *draft) object(g *merged, a ask, bare bool) (any, bool) {
 		v, made := d.member(g, p, max(0, room/(len(names)-i)))
 		room -= max(0, sizeOf(v)-1)
 		if made {
-			o.set(p.name, v)
+			o.Set(p.name, v)
 			continue
 		}
 		if p.required {
 			ok = false
-			o.set(p.name, v)
+			o.Set(p.name, v)
 		} else {
 			d.why = why // it need not be there
 		}
@@ -46,9 +48,9 @@ func sizeOf(v any) int {
 		for i := range v {
 			n += sizeOf(v[i])
 		}
-	case *object:
-		for i := range v.members {
-			n += sizeOf(v.members[i].value)
+	case *jsonvalue.Object:
+		for i := range v.Members {
+			n += sizeOf(v.Members[i].Value)
 		}
 	}
 	return n
@@ -187,12 +189,12 @@ func (d *draft) nameFits(g *merged, name string) bool {
 
 // dependents are the schemas that the properties of an object bring with them
 // (dependentSchemas), and that it was not made for.
-func (d *draft) dependents(g *merged, a ask, o *object) []*openapi3.SchemaRef {
+func (d *draft) dependents(g *merged, a ask, o *jsonvalue.Object) []*openapi3.SchemaRef {
 	var more []*openapi3.SchemaRef
 	for _, s := range g.schemas {
-		for _, name := range sortedNames(s.DependentSchemas) {
+		for _, name := range jsonvalue.SortedNames(s.DependentSchemas) {
 			ref := s.DependentSchemas[name]
-			if _, ok := o.get(name); !ok || ref == nil || ref.Value == nil {
+			if _, ok := o.Get(name); !ok || ref == nil || ref.Value == nil {
 				continue
 			}
 			known := func(have *openapi3.SchemaRef) bool { return have.Value == ref.Value }
@@ -214,7 +216,7 @@ const (
 
 // addExtras adds properties that are not declared: as many as are required, and to a map
 // a few. False when there cannot be enough.
-func (d *draft) addExtras(g *merged, o *object, room int, bare bool) bool {
+func (d *draft) addExtras(g *merged, o *jsonvalue.Object, room int, bare bool) bool {
 	want := g.minProps
 	if len(g.properties) == 0 && !bare && room > 0 && isMap(g) {
 		want = max(want, min(someExtras, room))
@@ -223,10 +225,10 @@ func (d *draft) addExtras(g *merged, o *object, room int, bare bool) bool {
 		want = min(want, g.maxProps)
 	}
 	misses, tried, why := 0, distinct{}, d.why
-	for _, m := range o.members {
-		tried.add(m.name)
+	for _, m := range o.Members {
+		tried.add(m.Name)
 	}
-	for n := 1; len(o.members) < want && n <= mostExtras && misses < mostTries; n++ {
+	for n := 1; len(o.Members) < want && n <= mostExtras && misses < mostTries; n++ {
 		name, ok := d.extraName(g, tried, n)
 		if !ok || !tried.add(name) {
 			misses++
@@ -240,15 +242,15 @@ func (d *draft) addExtras(g *merged, o *object, room int, bare bool) bool {
 			misses++
 			continue
 		}
-		v, ok := d.value(ask{schemas: p.schemas, name: name, room: max(0, room/max(1, want-len(o.members)))})
+		v, ok := d.value(ask{schemas: p.schemas, name: name, room: max(0, room/max(1, want-len(o.Members)))})
 		if !ok {
 			misses++
 			continue
 		}
-		o.set(name, v)
+		o.Set(name, v)
 	}
 	d.why = why // others were found, or what is said is that there are too few
-	return len(o.members) >= g.minProps
+	return len(o.Members) >= g.minProps
 }
 
 // isMap tells whether an object is there for properties that are not declared.
@@ -280,7 +282,7 @@ func (d *draft) extraName(g *merged, tried distinct, n int) (string, bool) {
 	}
 	var sources []string
 	for _, s := range g.schemas {
-		sources = append(sources, sortedNames(s.PatternProperties)...)
+		sources = append(sources, jsonvalue.SortedNames(s.PatternProperties)...)
 	}
 	if len(sources) > 0 && (n <= len(sources) || n%2 == 0) {
 		if p, err := d.m.pattern(sources[(n-1)%len(sources)]); err == nil {

@@ -8,6 +8,8 @@ import (
 	"strconv"
 	"strings"
 	"unicode/utf8"
+
+	"mockserver/config/openapi/jsonvalue"
 )
 
 // textTries is how many texts are tried of each sort.
@@ -224,7 +226,7 @@ const nextNumbers = 100
 // multiple is a multiple of a step, between from and upTo times: one that is not taken.
 func (d *draft) multiple(g *merged, a ask, from, upTo *big.Int, step *big.Rat) json.Number {
 	times := func(n *big.Int) json.Number {
-		return decimalText(new(big.Rat).Mul(new(big.Rat).SetInt(n), step))
+		return jsonvalue.DecimalText(new(big.Rat).Mul(new(big.Rat).SetInt(n), step))
 	}
 	span := new(big.Int).Sub(upTo, from)
 	if !span.IsInt64() || span.Int64() >= 1<<62 {
@@ -249,7 +251,7 @@ func (d *draft) anyNumber(name string, whole bool) json.Number {
 	}
 	n := low + d.random.Int64N(high-low+1)
 	if whole || n == high || n < 0 {
-		return intNumber(n)
+		return jsonvalue.IntNumber(n)
 	}
 	return json.Number(strconv.FormatFloat(float64(n)+float64(d.random.IntN(100))/100, 'f', 2, 64))
 }
@@ -330,7 +332,7 @@ func between(g *merged) (any, bool) {
 		return json.Number("0"), false
 	}
 	middle := new(big.Rat).Add(g.low, g.high)
-	return decimalText(middle.Quo(middle, big.NewRat(2, 1))), true
+	return jsonvalue.DecimalText(middle.Quo(middle, big.NewRat(2, 1))), true
 }
 
 // ceiling is the least whole n with n·step ≥ x; floor the greatest with n·step ≤ x.

@@ -5,6 +5,8 @@ import (
 	"strings"
 
 	"github.com/getkin/kin-openapi/openapi3"
+
+	"mockserver/config/openapi/jsonvalue"
 )
 
 // layout is how a node is to look that becomes a value of one of the library's types.
@@ -140,4 +142,4 @@ func (ls layouts) ofStruct(l *layout, t reflect.Type) {
 }
 
 // keys are the keys of an object.
-func (l *layout) keys() []string { return sortedNames(l.fields) }
+func (l *layout) keys() []string { return jsonvalue.SortedNames(l.fields) }

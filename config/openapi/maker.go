@@ -1,10 +1,12 @@
 package openapi
 
 import (
-	"mockserver/internal/wording"
 	"sync"
 
 	"github.com/getkin/kin-openapi/openapi3"
+
+	"mockserver/config/openapi/jsonvalue"
+	"mockserver/internal/wording"
 )
 
 // maker makes the answers of a document's operations and the bodies of its callbacks.
@@ -30,7 +32,7 @@ type maker struct {
 	// References on the way are followed.
 	names func(pointer string) []string
 	// numbers are those that the library does not keep exactly.
-	numbers numbers
+	numbers jsonvalue.Numbers
 	// read gives the content of a local file named in the document (externalValue).
 	read func(name string) ([]byte, error)
 

@@ -11,6 +11,8 @@ import (
 	"strings"
 
 	"github.com/getkin/kin-openapi/openapi3"
+
+	"mockserver/config/openapi/jsonvalue"
 )
 
 // partBoundary parts the bodies of multipart types. It is the same in all, as it stands
@@ -22,7 +24,7 @@ const partBoundary = "part-8f2c41d07b6e"
 func sentType(declared string) string {
 	first, _, _ := strings.Cut(declared, ",")
 	first = strings.TrimSpace(first)
-	switch base := baseType(first); {
+	switch base := jsonvalue.BaseType(first); {
 	case base == "*/*" || base == "application/*" || base == "":
 		return "application/json"
 	case base == "text/*":
@@ -49,7 +51,7 @@ func isXMLType(base string) bool {
 
 // preference is how early a media type stands among those of an answer.
 func preference(media string) int {
-	switch base := baseType(sentType(media)); {
+	switch base := jsonvalue.BaseType(sentType(media)); {
 	case base == "application/json":
 		return 0
 	case isJSONType(base):
@@ -69,11 +71,11 @@ type encoder struct {
 
 // encode writes a value. What a media type has no form for is written as JSON.
 func (e *encoder) encode(v any) []byte {
-	base := baseType(e.media)
+	base := jsonvalue.BaseType(e.media)
 	s, isText := v.(string)
 	switch {
 	case isJSONType(base):
-		return appendJSON(nil, v)
+		return jsonvalue.Append(nil, v)
 	case isXMLType(base):
 		return e.xml(v)
 	case base == "application/x-www-form-urlencoded":
@@ -94,7 +96,7 @@ func (e *encoder) encode(v any) []byte {
 			return text
 		}
 	}
-	return appendJSON(nil, v)
+	return jsonvalue.Append(nil, v)
 }
 
 // lines writes each item of an array by itself.
@@ -105,7 +107,7 @@ func lines(v any, before, after string) []byte {
 	}
 	var dst []byte
 	for _, item := range items {
-		dst = append(appendJSON(append(dst, before...), item), after...)
+		dst = append(jsonvalue.Append(append(dst, before...), item), after...)
 	}
 	return dst
 }
@@ -118,10 +120,10 @@ func table(v any) ([]byte, bool) {
 	}
 	var text bytes.Buffer
 	w := csv.NewWriter(&text)
-	first, _ := items[0].(*object)
+	first, _ := items[0].(*jsonvalue.Object)
 	var row []string
-	for i := 0; first != nil && i < len(first.members); i++ {
-		row = append(row, first.members[i].name)
+	for i := 0; first != nil && i < len(first.Members); i++ {
+		row = append(row, first.Members[i].Name)
 	}
 	if first != nil {
 		_ = w.Write(row) // to memory
@@ -129,9 +131,9 @@ func table(v any) ([]byte, bool) {
 	for _, item := range items {
 		row = row[:0]
 		switch item := item.(type) {
-		case *object:
-			for i := 0; first != nil && i < len(first.members); i++ {
-				cell, _ := item.get(first.members[i].name)
+		case *jsonvalue.Object:
+			for i := 0; first != nil && i < len(first.Members); i++ {
+				cell, _ := item.Get(first.Members[i].Name)
 				row = append(row, plainText(cell))
 			}
 		case []any:
@@ -155,12 +157,12 @@ func plainText(v any) string {
 	case string:
 		return v
 	}
-	return string(appendJSON(nil, v))
+	return string(jsonvalue.Append(nil, v))
 }
 
 // form writes an object as application/x-www-form-urlencoded.
 func (e *encoder) form(v any) []byte {
-	o, ok := v.(*object)
+	o, ok := v.(*jsonvalue.Object)
 	if !ok {
 		return []byte(plainText(v))
 	}
@@ -168,27 +170,27 @@ func (e *encoder) form(v any) []byte {
 	add := func(name, value string) {
 		pairs = append(pairs, url.QueryEscape(name)+"="+url.QueryEscape(value))
 	}
-	for _, m := range o.members {
-		encoding := e.encodings[m.name]
+	for _, m := range o.Members {
+		encoding := e.encodings[m.Name]
 		method := encoding.SerializationMethod()
-		switch value := m.value.(type) {
+		switch value := m.Value.(type) {
 		case []any:
-			e.formList(add, m.name, value, method)
-		case *object:
+			e.formList(add, m.Name, value, method)
+		case *jsonvalue.Object:
 			switch {
 			case method.Style == openapi3.SerializationDeepObject:
-				for _, part := range value.members {
-					add(m.name+"["+part.name+"]", plainText(part.value))
+				for _, part := range value.Members {
+					add(m.Name+"["+part.Name+"]", plainText(part.Value))
 				}
 			case encoding != nil && encoding.Style != "" && method.Explode:
-				for _, part := range value.members {
-					add(part.name, plainText(part.value))
+				for _, part := range value.Members {
+					add(part.Name, plainText(part.Value))
 				}
 			default:
-				add(m.name, plainText(value))
+				add(m.Name, plainText(value))
 			}
 		default:
-			add(m.name, plainText(value))
+			add(m.Name, plainText(value))
 		}
 	}
 	return []byte(strings.Join(pairs, "&"))
@@ -222,20 +224,20 @@ func (e *encoder) parts(v any) []byte {
 	if err := w.SetBoundary(strings.Trim(strings.TrimSpace(parameter), `"`)); err != nil {
 		_ = w.SetBoundary(partBoundary) // a boundary of the document that is none
 	}
-	o, ok := v.(*object)
+	o, ok := v.(*jsonvalue.Object)
 	if !ok {
-		o = &object{}
-		o.set("value", v)
+		o = &jsonvalue.Object{}
+		o.Set("value", v)
 	}
 	check := validator{m: e.m, request: e.way == toServer}
-	for _, m := range o.members {
-		items, isList := m.value.([]any)
+	for _, m := range o.Members {
+		items, isList := m.Value.([]any)
 		if !isList {
-			items = []any{m.value}
+			items = []any{m.Value}
 		}
-		ref := check.propertySchema(e.schema, v, m.name)
+		ref := check.propertySchema(e.schema, v, m.Name)
 		for _, item := range items {
-			e.part(w, m.name, ref, item)
+			e.part(w, m.Name, ref, item)
 		}
 	}
 	_ = w.Close() // to memory
@@ -247,7 +249,7 @@ func (e *encoder) part(w *multipart.Writer, name string, ref *openapi3.SchemaRef
 	disposition := `form-data; name="` + strings.NewReplacer(`"`, "%22", "\r", "%0D", "\n", "%0A").Replace(name) + `"`
 	media := ""
 	switch item.(type) {
-	case []any, *object:
+	case []any, *jsonvalue.Object:
 		media = "application/json"
 	}
 	if ref != nil && ref.Value != nil && ref.Value.Items != nil {
@@ -291,7 +293,7 @@ const sampleSize = 64
 // sample is the body of a media type whose schema says no more than that it is bytes.
 // False when it says more, or the media type is one of texts.
 func sample(media string, s *openapi3.Schema, seed uint64) ([]byte, bool) {
-	base := baseType(media)
+	base := jsonvalue.BaseType(media)
 	if !saysNoMore(s) {
 		return nil, false
 	}

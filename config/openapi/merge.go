@@ -7,6 +7,8 @@ import (
 	"slices"
 
 	"github.com/getkin/kin-openapi/openapi3"
+
+	"mockserver/config/openapi/jsonvalue"
 )
 
 // kinds is a set of the types of JSON Schema.
@@ -173,7 +175,7 @@ func (g *merger) addValues(s *openapi3.Schema, top bool) {
 	if len(values) > 0 {
 		converted := make([]any, len(values))
 		for i := range values {
-			converted[i] = valueOf(values[i])
+			converted[i] = jsonvalue.Of(values[i])
 		}
 		if g.limited {
 			both := make(distinct, len(g.values))
@@ -188,18 +190,18 @@ func (g *merger) addValues(s *openapi3.Schema, top bool) {
 		return
 	}
 	if s.Example != nil {
-		g.examples = append(g.examples, valueOf(s.Example))
+		g.examples = append(g.examples, jsonvalue.Of(s.Example))
 	}
 	for _, e := range s.Examples {
-		g.examples = append(g.examples, valueOf(e))
+		g.examples = append(g.examples, jsonvalue.Of(e))
 	}
 	if s.Default != nil {
-		g.defaults = append(g.defaults, valueOf(s.Default))
+		g.defaults = append(g.defaults, jsonvalue.Of(s.Default))
 	}
 }
 
 func (g *merger) addNumber(s *openapi3.Schema) {
-	of := g.m.numbers.of
+	of := g.m.numbers.Of
 	if s.Min != nil {
 		g.raise(of(s.Min), s.ExclusiveMin.IsTrue())
 	}
@@ -361,7 +363,7 @@ func (g *merger) discriminate(d *openapi3.Discriminator, branch *openapi3.Schema
 		return
 	}
 	value := refName(branch.Ref)
-	for _, key := range sortedNames(d.Mapping) {
+	for _, key := range jsonvalue.SortedNames(d.Mapping) {
 		if ref := d.Mapping[key].Ref; ref == branch.Ref || refName(ref) == value {
 			g.fix(d.PropertyName, key)
 			return
@@ -384,7 +386,7 @@ func (g *merger) fix(name, value string) {
 // led here by its allOf, or else one of the mapping.
 func (g *merger) addSubtype(s *openapi3.Schema) {
 	d := s.Discriminator
-	keys := sortedNames(d.Mapping)
+	keys := jsonvalue.SortedNames(d.Mapping)
 	for _, name := range g.names {
 		for _, key := range keys {
 			if refName(d.Mapping[key].Ref) == name {

@@ -77,7 +77,7 @@ func (g *merger) otherTypes(s *openapi3.Schema) (ways []escape) {
 }
 
 func (g *merger) otherNumbers(s *openapi3.Schema) (ways []escape) {
-	of := g.m.numbers.of
+	of := g.m.numbers.Of
 	if s.Min != nil {
 		ways = append(ways, g.only(kindNumber, func() { g.lower(of(s.Min), !s.ExclusiveMin.IsTrue()) })...)
 	}

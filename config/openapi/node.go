@@ -3,6 +3,8 @@ package openapi
 import (
 	"encoding/json"
 	"strconv"
+
+	"mockserver/config/openapi/jsonvalue"
 )
 
 // Node is a value of a document, and where it stands in a file. Package config makes
@@ -79,9 +81,9 @@ func (n *Node) value() any {
 		}
 		return items
 	case Map:
-		o := &object{}
+		o := &jsonvalue.Object{}
 		for i := range n.Entries {
-			o.set(n.Entries[i].Key, n.Entries[i].Value.value())
+			o.Set(n.Entries[i].Key, n.Entries[i].Value.value())
 		}
 		return o
 	}
@@ -92,7 +94,7 @@ func (n *Node) value() any {
 func appendNode(dst []byte, n *Node) []byte {
 	switch n.Kind {
 	case Text:
-		dst = appendJSONString(dst, n.Text)
+		dst = jsonvalue.AppendString(dst, n.Text)
 	case List:
 		dst = append(dst, '[')
 		for i, item := range n.Items {
@@ -108,7 +110,7 @@ func appendNode(dst []byte, n *Node) []byte {
 			if i > 0 {
 				dst = append(dst, ',')
 			}
-			dst = appendJSONString(dst, n.Entries[i].Key)
+			dst = jsonvalue.AppendString(dst, n.Entries[i].Key)
 			dst = append(dst, ':')
 			dst = appendNode(dst, n.Entries[i].Value)
 		}

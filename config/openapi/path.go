@@ -2,11 +2,13 @@ package openapi
 
 import (
 	"fmt"
-	"mockserver/internal/wording"
 	"slices"
 	"strings"
 
 	"github.com/getkin/kin-openapi/openapi3"
+
+	"mockserver/config/openapi/jsonvalue"
+	"mockserver/internal/wording"
 )
 
 // plainTemplate is a path with the names of its parameters alone in their braces: some
@@ -129,7 +131,7 @@ func (d *decoding) pathParameters(item *openapi3.PathItem, n *Node, names []stri
 			}
 			delete(declared, name)
 		}
-		for _, name := range sortedNames(declared) {
+		for _, name := range jsonvalue.SortedNames(declared) {
 			d.problems = append(d.problems, originProblem(declared[name].Origin,
 				fmt.Sprintf("the path parameter %q is not in the path of %s", wording.Clip(name), strings.ToUpper(method.Key))))
 		}

@@ -3,6 +3,8 @@ package openapi
 import (
 	"fmt"
 	"strconv"
+
+	"mockserver/config/openapi/jsonvalue"
 )
 
 // manyKeys is a kind of warnings, of which a document may have many.
@@ -72,7 +74,7 @@ func point(n *Node, pointer string, wanted map[spot]string) {
 		if e.Value.File != n.File { // of another file, where it has a pointer of its own
 			continue
 		}
-		at := pointer + "/" + escapePointer(e.Key)
+		at := pointer + "/" + jsonvalue.EscapePointer(e.Key)
 		note(spot{n.File, e.Line, e.Column, true}, at)
 		point(e.Value, at, wanted)
 	}

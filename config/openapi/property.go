@@ -5,6 +5,8 @@ import (
 	"slices"
 
 	"github.com/getkin/kin-openapi/openapi3"
+
+	"mockserver/config/openapi/jsonvalue"
 )
 
 // property is a declared or required property.
@@ -35,14 +37,14 @@ func (g *merger) collectProperties() {
 			declare(name)
 		}
 	}
-	for _, name := range sortedNames(g.fixed) {
+	for _, name := range jsonvalue.SortedNames(g.fixed) {
 		declare(name)
 	}
 	for _, s := range g.schemas {
 		if len(s.DependentRequired) == 0 {
 			continue
 		}
-		for _, name := range sortedNames(s.DependentRequired) {
+		for _, name := range jsonvalue.SortedNames(s.DependentRequired) {
 			for _, needed := range s.DependentRequired[name] {
 				declared := len(g.properties)
 				declare(needed)
@@ -75,7 +77,7 @@ func (m *maker) propertyOf(schemas []*openapi3.Schema, name string) property {
 			matched = true
 			p.add(ref)
 		}
-		for _, source := range sortedNames(s.PatternProperties) {
+		for _, source := range jsonvalue.SortedNames(s.PatternProperties) {
 			if e, err := m.pattern(source); err == nil && e.matches(name) {
 				matched = true
 				p.add(s.PatternProperties[source])
@@ -124,7 +126,7 @@ func (m *maker) orderOf(s *openapi3.Schema) []string {
 			return names
 		}
 	}
-	names := sortedNames(s.Properties)
+	names := jsonvalue.SortedNames(s.Properties)
 	place := make(map[string]int, len(names))
 	for i, name := range s.Required {
 		place[name] = i - len(s.Required)

@@ -1,7 +1,6 @@
 package openapi
 
 import (
-	"mockserver/internal/wording"
 	"net/url"
 	"path/filepath"
 	"reflect"
@@ -10,6 +9,9 @@ import (
 	"strings"
 
 	"github.com/getkin/kin-openapi/openapi3"
+
+	"mockserver/config/openapi/jsonvalue"
+	"mockserver/internal/wording"
 )
 
 // bundle makes one document of a document and all that it refers to in other files:
@@ -218,7 +220,7 @@ func (ls layouts) isSection(name string) bool {
 }
 
 func componentRef(at []string, name string) string {
-	return "#/" + strings.Join(at, "/") + "/" + escapePointer(name)
+	return "#/" + strings.Join(at, "/") + "/" + jsonvalue.EscapePointer(name)
 }
 
 // tokens are those of the fragment of a reference.
@@ -227,7 +229,7 @@ func (b *bundle) tokens(ref string) []string {
 	if !strings.HasPrefix(fragment, "/") {
 		return nil
 	}
-	return tokensOf(fragment)
+	return jsonvalue.TokensOf(fragment)
 }
 
 // identifier is what may not stand in the name of a component.
@@ -303,7 +305,7 @@ func (b *bundle) find(src *source, ref *Node) (*source, *Node) {
 		return nil, nil
 	}
 	n := from.root
-	for _, token := range tokensOf(fragment) {
+	for _, token := range jsonvalue.TokensOf(fragment) {
 		next := from.step(n, token)
 		if next == nil {
 			hint := ""

@@ -4,13 +4,15 @@ import (
 	"encoding/json"
 	"fmt"
 	"math/big"
-	"mockserver/internal/wording"
 	"slices"
 	"strconv"
 	"strings"
 	"unicode/utf8"
 
 	"github.com/getkin/kin-openapi/openapi3"
+
+	"mockserver/config/openapi/jsonvalue"
+	"mockserver/internal/wording"
 )
 
 // validator holds values against schemas, while they are made. It asks the schemas as
@@ -51,7 +53,7 @@ func (c *validator) fail(format string, args ...any) *mismatch {
 	var pointer strings.Builder
 	for _, step := range c.path {
 		pointer.WriteByte('/')
-		pointer.WriteString(escapePointer(step))
+		pointer.WriteString(jsonvalue.EscapePointer(step))
 	}
 	return &mismatch{pointer.String(), fmt.Sprintf(format, args...)}
 }
@@ -97,12 +99,12 @@ func (c *validator) under(step string, ref *openapi3.SchemaRef, v any) *mismatch
 // plain asks the keywords that do not hold other schemas against the same value.
 func (c *validator) plain(s *openapi3.Schema, v any) *mismatch {
 	if !c.hasType(s, v) {
-		return c.fail("is of type %s, not %s", jsonKind(v), strings.Join(s.Type.Slice(), " or "))
+		return c.fail("is of type %s, not %s", jsonvalue.Kind(v), strings.Join(s.Type.Slice(), " or "))
 	}
-	if len(s.Enum) > 0 && !slices.ContainsFunc(s.Enum, func(e any) bool { return equal(v, valueOf(e)) }) {
+	if len(s.Enum) > 0 && !slices.ContainsFunc(s.Enum, func(e any) bool { return jsonvalue.Equal(v, jsonvalue.Of(e)) }) {
 		return c.fail("is none of enum")
 	}
-	if s.Const != nil && !equal(v, valueOf(s.Const)) {
+	if s.Const != nil && !jsonvalue.Equal(v, jsonvalue.Of(s.Const)) {
 		return c.fail("is not the const")
 	}
 	switch v := v.(type) {
@@ -112,7 +114,7 @@ func (c *validator) plain(s *openapi3.Schema, v any) *mismatch {
 		return c.text(s, v)
 	case []any:
 		return c.array(s, v)
-	case *object:
+	case *jsonvalue.Object:
 		return c.object(s, v)
 	}
 	return nil
@@ -122,7 +124,7 @@ func (c *validator) hasType(s *openapi3.Schema, v any) bool {
 	if s.Type.IsEmpty() {
 		return true
 	}
-	kind := jsonKind(v)
+	kind := jsonvalue.Kind(v)
 	for _, name := range *s.Type {
 		if name == kind || name == "number" && kind == "integer" {
 			return true
@@ -135,11 +137,11 @@ func (c *validator) number(s *openapi3.Schema, n json.Number) *mismatch {
 	if s.Min == nil && s.Max == nil && s.MultipleOf == nil && s.ExclusiveMin.Value == nil && s.ExclusiveMax.Value == nil && s.Format == "" {
 		return nil
 	}
-	r := rational(n)
+	r := jsonvalue.Rational(n)
 	if r == nil {
 		return c.fail("is a number beyond what can be checked")
 	}
-	of := c.m.numbers.of
+	of := c.m.numbers.Of
 	switch {
 	case s.Min != nil && !above(r, of(s.Min), s.ExclusiveMin.IsTrue()):
 		return c.fail("%s is below the minimum", n)
@@ -150,7 +152,7 @@ func (c *validator) number(s *openapi3.Schema, n json.Number) *mismatch {
 	case s.ExclusiveMax.Value != nil && !above(of(s.ExclusiveMax.Value), r, true):
 		return c.fail("%s is not below exclusiveMaximum", n)
 	case s.MultipleOf != nil && *s.MultipleOf > 0 && !new(big.Rat).Quo(r, of(s.MultipleOf)).IsInt():
-		return c.fail("%s is no multiple of %s", n, decimalText(of(s.MultipleOf)))
+		return c.fail("%s is no multiple of %s", n, jsonvalue.DecimalText(of(s.MultipleOf)))
 	case !hasSize(r, s.Format):
 		return c.fail("%s is no %s", n, s.Format)
 	}
@@ -251,30 +253,30 @@ func containsLeast(s *openapi3.Schema) uint64 {
 	return 1
 }
 
-func (c *validator) object(s *openapi3.Schema, o *object) *mismatch {
-	if uint64(len(o.members)) < s.MinProps {
+func (c *validator) object(s *openapi3.Schema, o *jsonvalue.Object) *mismatch {
+	if uint64(len(o.Members)) < s.MinProps {
 		return c.fail("has fewer properties than minProperties")
 	}
-	if s.MaxProps != nil && uint64(len(o.members)) > *s.MaxProps {
+	if s.MaxProps != nil && uint64(len(o.Members)) > *s.MaxProps {
 		return c.fail("has more properties than maxProperties")
 	}
 	for _, name := range s.Required {
-		if _, ok := o.get(name); !ok && !c.excused(s.Properties[name]) {
+		if _, ok := o.Get(name); !ok && !c.excused(s.Properties[name]) {
 			return c.fail("lacks the required property %q", name)
 		}
 	}
-	for _, name := range sortedNames(s.DependentRequired) {
-		if _, ok := o.get(name); !ok {
+	for _, name := range jsonvalue.SortedNames(s.DependentRequired) {
+		if _, ok := o.Get(name); !ok {
 			continue
 		}
 		for _, needed := range s.DependentRequired[name] {
-			if _, ok := o.get(needed); !ok {
+			if _, ok := o.Get(needed); !ok {
 				return c.fail("lacks the property %q, which %q asks for", needed, name)
 			}
 		}
 	}
-	for i := range o.members {
-		if wrong := c.member(s, o.members[i]); wrong != nil {
+	for i := range o.Members {
+		if wrong := c.member(s, o.Members[i]); wrong != nil {
 			return wrong
 		}
 	}
@@ -289,23 +291,23 @@ func (c *validator) excused(ref *openapi3.SchemaRef) bool {
 	return c.request && ref.Value.ReadOnly || !c.request && ref.Value.WriteOnly
 }
 
-func (c *validator) member(s *openapi3.Schema, m member) *mismatch {
+func (c *validator) member(s *openapi3.Schema, m jsonvalue.Member) *mismatch {
 	if s.PropertyNames != nil {
-		if wrong := c.under(m.name, s.PropertyNames, m.name); wrong != nil {
+		if wrong := c.under(m.Name, s.PropertyNames, m.Name); wrong != nil {
 			return wrong
 		}
 	}
 	known := false
-	if ref := s.Properties[m.name]; ref != nil {
+	if ref := s.Properties[m.Name]; ref != nil {
 		known = true
-		if wrong := c.under(m.name, ref, m.value); wrong != nil {
+		if wrong := c.under(m.Name, ref, m.Value); wrong != nil {
 			return wrong
 		}
 	}
 	for source, ref := range s.PatternProperties {
-		if p, err := c.m.pattern(source); err == nil && p.matches(m.name) {
+		if p, err := c.m.pattern(source); err == nil && p.matches(m.Name) {
 			known = true
-			if wrong := c.under(m.name, ref, m.value); wrong != nil {
+			if wrong := c.under(m.Name, ref, m.Value); wrong != nil {
 				return wrong
 			}
 		}
@@ -314,7 +316,7 @@ func (c *validator) member(s *openapi3.Schema, m member) *mismatch {
 		return nil
 	}
 	if has := s.AdditionalProperties.Has; has != nil && !*has {
-		return c.fail("has the property %q, which is not declared", m.name)
+		return c.fail("has the property %q, which is not declared", m.Name)
 	}
-	return c.under(m.name, s.AdditionalProperties.Schema, m.value)
+	return c.under(m.Name, s.AdditionalProperties.Schema, m.Value)
 }

@@ -2,6 +2,8 @@ package openapi
 
 import (
 	"github.com/getkin/kin-openapi/openapi3"
+
+	"mockserver/config/openapi/jsonvalue"
 )
 
 // combined asks the keywords that hold other schemas against the same value.
@@ -23,10 +25,10 @@ func (c *validator) combined(s *openapi3.Schema, v any) *mismatch {
 			return wrong
 		}
 	}
-	o, isObject := v.(*object)
+	o, isObject := v.(*jsonvalue.Object)
 	if isObject {
-		for _, name := range sortedNames(s.DependentSchemas) {
-			if _, ok := o.get(name); !ok {
+		for _, name := range jsonvalue.SortedNames(s.DependentSchemas) {
+			if _, ok := o.Get(name); !ok {
 				continue
 			}
 			if wrong := c.mismatch(s.DependentSchemas[name], v); wrong != nil {
@@ -71,7 +73,7 @@ func (c *validator) anyOf(branches openapi3.SchemaRefs, v any) *mismatch {
 
 func (c *validator) oneOf(s *openapi3.Schema, v any) *mismatch {
 	if c.lenient && s.Discriminator != nil {
-		if o, ok := v.(*object); ok {
+		if o, ok := v.(*jsonvalue.Object); ok {
 			if ref := named(s, o); ref != nil {
 				return c.mismatch(ref, v)
 			}
@@ -96,8 +98,8 @@ func (c *validator) oneOf(s *openapi3.Schema, v any) *mismatch {
 }
 
 // named is the branch of oneOf that a discriminator names; nil for none.
-func named(s *openapi3.Schema, o *object) *openapi3.SchemaRef {
-	value, _ := o.get(s.Discriminator.PropertyName)
+func named(s *openapi3.Schema, o *jsonvalue.Object) *openapi3.SchemaRef {
+	value, _ := o.Get(s.Discriminator.PropertyName)
 	name, ok := value.(string)
 	if !ok {
 		return nil
@@ -116,18 +118,18 @@ func named(s *openapi3.Schema, o *object) *openapi3.SchemaRef {
 // unevaluated asks unevaluatedProperties and unevaluatedItems.
 func (c *validator) unevaluated(s *openapi3.Schema, v any) *mismatch {
 	switch v := v.(type) {
-	case *object:
+	case *jsonvalue.Object:
 		if s.UnevaluatedProperties.Has == nil && s.UnevaluatedProperties.Schema == nil {
 			return nil
 		}
-		for _, m := range v.members {
-			if c.looksAt(s, v, m.name, deepestSchema) {
+		for _, m := range v.Members {
+			if c.looksAt(s, v, m.Name, deepestSchema) {
 				continue
 			}
 			if has := s.UnevaluatedProperties.Has; has != nil && !*has {
-				return c.fail("has the property %q, which is not evaluated", m.name)
+				return c.fail("has the property %q, which is not evaluated", m.Name)
 			}
-			if wrong := c.under(m.name, s.UnevaluatedProperties.Schema, m.value); wrong != nil {
+			if wrong := c.under(m.Name, s.UnevaluatedProperties.Schema, m.Value); wrong != nil {
 				return wrong
 			}
 		}
@@ -149,7 +151,7 @@ func (c *validator) unevaluated(s *openapi3.Schema, v any) *mismatch {
 
 // looksAt tells whether a schema, or one that holds for the same value, says something
 // of a property.
-func (c *validator) looksAt(s *openapi3.Schema, o *object, name string, depth int) bool {
+func (c *validator) looksAt(s *openapi3.Schema, o *jsonvalue.Object, name string, depth int) bool {
 	if s == nil || depth == 0 {
 		return false
 	}
@@ -211,9 +213,9 @@ func (c *validator) holding(s *openapi3.Schema, v any) []*openapi3.SchemaRef {
 			add(s.Else, false)
 		}
 	}
-	if o, ok := v.(*object); ok {
+	if o, ok := v.(*jsonvalue.Object); ok {
 		for name, ref := range s.DependentSchemas {
-			if _, ok := o.get(name); ok {
+			if _, ok := o.Get(name); ok {
 				add(ref, false)
 			}
 		}

@@ -7,6 +7,8 @@ import (
 	"unicode"
 
 	"github.com/getkin/kin-openapi/openapi3"
+
+	"mockserver/config/openapi/jsonvalue"
 )
 
 // xmlWriter writes a value as the xml keyword of its schemas says.
@@ -55,7 +57,7 @@ func (w *xmlWriter) element(name string, ref *openapi3.SchemaRef, v any) {
 	if x.Name != "" {
 		name = x.Name
 	}
-	o, ok := v.(*object)
+	o, ok := v.(*jsonvalue.Object)
 	if !ok {
 		w.open(name, x, "")
 		w.text(v)
@@ -63,18 +65,18 @@ func (w *xmlWriter) element(name string, ref *openapi3.SchemaRef, v any) {
 		return
 	}
 	var attributes xmlWriter
-	var inner []member
-	for _, m := range o.members {
-		property := w.check.propertySchema(ref, v, m.name)
-		if key := w.keyword(property, m.value); key.Attribute {
-			attributes.attribute(qualified(firstOf(key.Name, m.name), key), m.value)
+	var inner []jsonvalue.Member
+	for _, m := range o.Members {
+		property := w.check.propertySchema(ref, v, m.Name)
+		if key := w.keyword(property, m.Value); key.Attribute {
+			attributes.attribute(qualified(firstOf(key.Name, m.Name), key), m.Value)
 		} else {
 			inner = append(inner, m)
 		}
 	}
 	w.open(name, x, attributes.String())
 	for _, m := range inner {
-		w.property(m.name, w.check.propertySchema(ref, v, m.name), m.value)
+		w.property(m.Name, w.check.propertySchema(ref, v, m.Name), m.Value)
 	}
 	w.close(name, x)
 }

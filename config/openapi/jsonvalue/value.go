@@ -1,4 +1,6 @@
-package openapi
+// Package jsonvalue has JSON values that keep the order of names and all digits, and what
+// is written in them: pointers and media types.
+package jsonvalue
 
 import (
 	"bytes"
@@ -14,65 +16,65 @@ import (
 // A JSON value is nil, a bool, a json.Number, a string, a []any or an *object. Numbers
 // are the text they are written as, so that no digit is lost.
 
-// null is a null that a document has written. The library keeps nil for a value that is
+// Null is a null that a document has written. The library keeps nil for a value that is
 // not there; see anyOf.
-type null struct{}
+type Null struct{}
 
 // MarshalJSON writes null.
-func (null) MarshalJSON() ([]byte, error) { return []byte("null"), nil }
+func (Null) MarshalJSON() ([]byte, error) { return []byte("null"), nil }
 
-// object is a JSON object that knows the order of its names.
-type object struct {
-	members []member
+// Object is a JSON object that knows the order of its names.
+type Object struct {
+	Members []Member
 	index   map[string]int // of many members; nil for few
 }
 
-type member struct {
-	name  string
-	value any
+type Member struct {
+	Name  string
+	Value any
 }
 
 // fewMembers are found by looking at each.
 const fewMembers = 12
 
-// get returns the value of a name.
-func (o *object) get(name string) (any, bool) {
+// Get returns the value of a name.
+func (o *Object) Get(name string) (any, bool) {
 	if i := o.find(name); i >= 0 {
-		return o.members[i].value, true
+		return o.Members[i].Value, true
 	}
 	return nil, false
 }
 
-func (o *object) find(name string) int {
+func (o *Object) find(name string) int {
 	if o.index != nil {
 		if i, ok := o.index[name]; ok {
 			return i
 		}
 		return -1
 	}
-	return slices.IndexFunc(o.members, func(m member) bool { return m.name == name })
+	return slices.IndexFunc(o.Members, func(m Member) bool { return m.Name == name })
 }
 
-// set adds a member, or replaces its value.
-func (o *object) set(name string, v any) {
+// Set adds a member, or replaces its value.
+func (o *Object) Set(name string, v any) {
 	if i := o.find(name); i >= 0 {
-		o.members[i].value = v
+		o.Members[i].Value = v
 		return
 	}
-	o.members = append(o.members, member{name, v})
+	o.Members = append(o.Members, Member{name, v})
 	switch {
 	case o.index != nil:
-		o.index[name] = len(o.members) - 1
-	case len(o.members) > fewMembers:
-		o.index = make(map[string]int, 2*len(o.members))
-		for i := range o.members {
-			o.index[o.members[i].name] = i
+		o.index[name] = len(o.Members) - 1
+	case len(o.Members) > fewMembers:
+		o.index = make(map[string]int, 2*len(o.Members))
+		for i := range o.Members {
+			o.index[o.Members[i].Name] = i
 		}
 	}
 }
 
-// parseJSON reads one JSON value, in its order and with its digits.
-func parseJSON(text []byte) (any, error) {
+// Parse reads one JSON value, in its order and with its digits.
+func Parse(text []byte) (any, error) {
 	d := json.NewDecoder(bytes.NewReader(text))
 	d.UseNumber()
 	v, err := parseNext(d)
@@ -103,7 +105,7 @@ func parseNext(d *json.Decoder) (any, error) {
 		_, err := d.Token()
 		return items, err
 	case json.Delim('{'):
-		o := &object{}
+		o := &Object{}
 		for d.More() {
 			name, err := d.Token()
 			if err != nil {
@@ -113,7 +115,7 @@ func parseNext(d *json.Decoder) (any, error) {
 			if err != nil {
 				return nil, err
 			}
-			o.set(name.(string), v)
+			o.Set(name.(string), v)
 		}
 		_, err := d.Token()
 		return o, err
@@ -121,24 +123,24 @@ func parseNext(d *json.Decoder) (any, error) {
 	return token, nil
 }
 
-// valueOf converts what a document keeps where any value may stand, or what the library
+// Of converts what a document keeps where any value may stand, or what the library
 // has decoded: there a map has lost its order, and its names are sorted.
-func valueOf(v any) any {
+func Of(v any) any {
 	switch v := v.(type) {
-	case null:
+	case Null:
 		return nil
-	case nil, bool, string, json.Number, *object:
+	case nil, bool, string, json.Number, *Object:
 		return v
 	case []any:
 		items := make([]any, len(v))
 		for i := range v {
-			items[i] = valueOf(v[i])
+			items[i] = Of(v[i])
 		}
 		return items
 	case map[string]any:
-		o := &object{}
-		for _, name := range sortedNames(v) {
-			o.set(name, valueOf(v[name]))
+		o := &Object{}
+		for _, name := range SortedNames(v) {
+			o.Set(name, Of(v[name]))
 		}
 		return o
 	case float64:
@@ -148,14 +150,14 @@ func valueOf(v any) any {
 	if err != nil {
 		return nil
 	}
-	parsed, err := parseJSON(text)
+	parsed, err := Parse(text)
 	if err != nil {
 		return nil
 	}
 	return parsed
 }
 
-func sortedNames[V any](m map[string]V) []string {
+func SortedNames[V any](m map[string]V) []string {
 	if len(m) == 0 {
 		return nil
 	}
@@ -177,10 +179,10 @@ func floatNumber(f float64) json.Number {
 	return json.Number(text)
 }
 
-func intNumber(i int64) json.Number { return json.Number(strconv.FormatInt(i, 10)) }
+func IntNumber(i int64) json.Number { return json.Number(strconv.FormatInt(i, 10)) }
 
-// appendJSON appends the JSON text of a value.
-func appendJSON(dst []byte, v any) []byte {
+// Append appends the JSON text of a value.
+func Append(dst []byte, v any) []byte {
 	switch v := v.(type) {
 	case nil:
 		return append(dst, "null"...)
@@ -189,31 +191,31 @@ func appendJSON(dst []byte, v any) []byte {
 	case json.Number:
 		return append(dst, v...)
 	case string:
-		return appendJSONString(dst, v)
+		return AppendString(dst, v)
 	case []any:
 		dst = append(dst, '[')
 		for i := range v {
 			if i > 0 {
 				dst = append(dst, ',')
 			}
-			dst = appendJSON(dst, v[i])
+			dst = Append(dst, v[i])
 		}
 		return append(dst, ']')
-	case *object:
+	case *Object:
 		dst = append(dst, '{')
-		for i := range v.members {
+		for i := range v.Members {
 			if i > 0 {
 				dst = append(dst, ',')
 			}
-			dst = append(appendJSONString(dst, v.members[i].name), ':')
-			dst = appendJSON(dst, v.members[i].value)
+			dst = append(AppendString(dst, v.Members[i].Name), ':')
+			dst = Append(dst, v.Members[i].Value)
 		}
 		return append(dst, '}')
 	}
-	return appendJSON(dst, valueOf(v))
+	return Append(dst, Of(v))
 }
 
-func appendJSONString(dst []byte, s string) []byte {
+func AppendString(dst []byte, s string) []byte {
 	const hex = "0123456789abcdef"
 	dst = append(dst, '"')
 	for i := 0; i < len(s); {
@@ -242,24 +244,24 @@ func appendJSONString(dst []byte, s string) []byte {
 	return append(dst, '"')
 }
 
-// equal tells whether two values are the same, as JSON Schema sees it: 1 is 1.0, and
+// Equal tells whether two values are the same, as JSON Schema sees it: 1 is 1.0, and
 // the order of names says nothing.
-func equal(a, b any) bool {
+func Equal(a, b any) bool {
 	switch a := a.(type) {
 	case json.Number:
 		b, ok := b.(json.Number)
 		return ok && (a == b || equalNumbers(a, b))
 	case []any:
 		b, ok := b.([]any)
-		return ok && slices.EqualFunc(a, b, equal)
-	case *object:
-		b, ok := b.(*object)
-		if !ok || len(a.members) != len(b.members) {
+		return ok && slices.EqualFunc(a, b, Equal)
+	case *Object:
+		b, ok := b.(*Object)
+		if !ok || len(a.Members) != len(b.Members) {
 			return false
 		}
-		for i := range a.members {
-			v, ok := b.get(a.members[i].name)
-			if !ok || !equal(a.members[i].value, v) {
+		for i := range a.Members {
+			v, ok := b.Get(a.Members[i].Name)
+			if !ok || !Equal(a.Members[i].Value, v) {
 				return false
 			}
 		}
@@ -277,15 +279,15 @@ func equal(a, b any) bool {
 }
 
 func equalNumbers(a, b json.Number) bool {
-	x, y := rational(a), rational(b)
+	x, y := Rational(a), Rational(b)
 	return x != nil && y != nil && x.Cmp(y) == 0
 }
 
 // longestNumber bounds the arithmetic that one number of a document can ask for.
 const longestNumber = 400
 
-// rational is the exact value of a number; nil for one that is beyond all use.
-func rational(n json.Number) *big.Rat {
+// Rational is the exact value of a number; nil for one that is beyond all use.
+func Rational(n json.Number) *big.Rat {
 	if i, err := strconv.ParseInt(string(n), 10, 64); err == nil {
 		return new(big.Rat).SetInt64(i)
 	}
@@ -317,27 +319,27 @@ func exactly(f float64) *big.Rat {
 	return r
 }
 
-// numbers are the exact values of those numbers of a document that a float64, as the
+// Numbers are the exact values of those numbers of a document that a float64, as the
 // library keeps them, is not exact for: 9223372036854775800, say.
-type numbers map[*float64]*big.Rat
+type Numbers map[*float64]*big.Rat
 
-// of is the exact value of a number of the document.
-func (ns numbers) of(f *float64) *big.Rat {
+// Of is the exact value of a number of the document.
+func (ns Numbers) Of(f *float64) *big.Rat {
 	if r := ns[f]; r != nil {
 		return r
 	}
 	return exactly(*f)
 }
 
-// note keeps the exact value of a number of the document, where its float64 is another.
-func (ns numbers) note(f *float64, text string) {
-	if r := rational(json.Number(text)); r != nil && r.Cmp(exactly(*f)) != 0 {
+// Note keeps the exact value of a number of the document, where its float64 is another.
+func (ns Numbers) Note(f *float64, text string) {
+	if r := Rational(json.Number(text)); r != nil && r.Cmp(exactly(*f)) != 0 {
 		ns[f] = r
 	}
 }
 
-// jsonKind is the type that JSON Schema gives a value. Whole numbers are "integer".
-func jsonKind(v any) string {
+// Kind is the type that JSON Schema gives a value. Whole numbers are "integer".
+func Kind(v any) string {
 	switch v := v.(type) {
 	case nil:
 		return "null"
@@ -347,7 +349,7 @@ func jsonKind(v any) string {
 		return "string"
 	case []any:
 		return "array"
-	case *object:
+	case *Object:
 		return "object"
 	case json.Number:
 		if isWhole(v) {
@@ -361,12 +363,12 @@ func isWhole(n json.Number) bool {
 	if _, err := strconv.ParseInt(string(n), 10, 64); err == nil {
 		return true
 	}
-	r := rational(n)
+	r := Rational(n)
 	return r != nil && r.IsInt()
 }
 
-// decimalText writes a number whose denominator divides a power of ten.
-func decimalText(r *big.Rat) json.Number {
+// DecimalText writes a number whose denominator divides a power of ten.
+func DecimalText(r *big.Rat) json.Number {
 	if r.IsInt() {
 		return json.Number(r.Num().String())
 	}
