@@ -11,6 +11,7 @@ import (
 	"strings"
 
 	"mockserver/config/openapi"
+	"mockserver/config/openapi/tree"
 	"mockserver/config/syntax"
 	"mockserver/internal/files"
 	"mockserver/internal/tags"
@@ -21,7 +22,7 @@ import (
 // written as they were read, but for what was declared in place of it; declared
 // endpoints join them. The loader is the one that the spec was loaded with: the files
 // are read again. Secrets are masked: see hideSecrets. The error is one of reading, or names the problems of the spec.
-func (l Loader) Export(s *Spec) (*openapi.Node, error) {
+func (l Loader) Export(s *Spec) (*tree.Node, error) {
 	if err := s.Problems.Err(); err != nil {
 		return nil, err
 	}
@@ -76,7 +77,7 @@ func (s *Spec) title() string {
 }
 
 // readFiles reads what was declared in its own words, and the documents.
-func (x *exporter) readFiles() (documents []*openapi.Node, err error) {
+func (x *exporter) readFiles() (documents []*tree.Node, err error) {
 	for _, file := range x.spec.files {
 		if !syntax.Reads(file) {
 			continue
@@ -113,7 +114,7 @@ func (x *exporter) readFiles() (documents []*openapi.Node, err error) {
 }
 
 // source is what was declared at a key of a file; nil when it was declared in Go.
-func (x *exporter) source(pos syntax.Pos, key string) *openapi.Node {
+func (x *exporter) source(pos syntax.Pos, key string) *tree.Node {
 	if n := x.sources[pos.File+" "+key]; n != nil {
 		t := documentNode(n)
 		hideSecrets(t)
@@ -188,10 +189,10 @@ func (x *exporter) operation(o *exported) {
 	op := item.Get(o.method)
 	fresh := op == nil
 	if fresh {
-		op = openapi.MapTree()
+		op = tree.NewMap()
 		item.Set(o.method, op)
 		if x.Root.Get("security") != nil {
-			op.Set("security", openapi.ListTree()) // what is declared asks for no credentials
+			op.Set("security", tree.NewList()) // what is declared asks for no credentials
 		}
 	}
 	x.document(op, o)
@@ -205,7 +206,7 @@ func (x *exporter) operation(o *exported) {
 	if o.generated != nil {
 		ownAnswers(responses, o.generated)
 	}
-	slices.SortStableFunc(responses.Entries, func(a, b openapi.Entry) int { return strings.Compare(a.Key, b.Key) })
+	slices.SortStableFunc(responses.Entries, func(a, b tree.Entry) int { return strings.Compare(a.Key, b.Key) })
 	x.callbacks(op, o)
 	if len(o.endpoints) != 1 || !fresh || !sayable(o.endpoints[0]) {
 		x.unsaid(op, o)
@@ -214,7 +215,7 @@ func (x *exporter) operation(o *exported) {
 
 // ownResponses makes the responses of a document ready to be changed. Where its answers
 // are replaced, those go that a request would get that asks for none.
-func (x *exporter) ownResponses(responses *openapi.Node, o *exported) {
+func (x *exporter) ownResponses(responses *tree.Node, o *exported) {
 	for code, t := range responses.Members() {
 		if t.Get("$ref") != nil {
 			responses.Set(code, x.Resolve(t).Clone())
@@ -274,10 +275,10 @@ func usualFirst(endpoints []*Endpoint) []*Endpoint {
 }
 
 // document writes what documents the endpoints: of each text the first.
-func (x *exporter) document(op *openapi.Node, o *exported) {
+func (x *exporter) document(op *tree.Node, o *exported) {
 	tags := op.Get("tags")
 	if tags == nil {
-		tags = openapi.ListTree()
+		tags = tree.NewList()
 	}
 	set := func(key, text string) {
 		if op.Get(key) == nil {
@@ -286,8 +287,8 @@ func (x *exporter) document(op *openapi.Node, o *exported) {
 	}
 	for _, e := range usualFirst(o.endpoints) {
 		for _, tag := range e.Doc.Tags {
-			if !slices.ContainsFunc(tags.List(), func(t *openapi.Node) bool { return t.AsText() == tag }) {
-				tags.Append(openapi.TextTree(tag))
+			if !slices.ContainsFunc(tags.List(), func(t *tree.Node) bool { return t.AsText() == tag }) {
+				tags.Append(tree.NewText(tag))
 			}
 		}
 		set("summary", e.Doc.Summary)
@@ -303,11 +304,11 @@ func (x *exporter) document(op *openapi.Node, o *exported) {
 }
 
 // unsaid keeps what was declared in its own words.
-func (x *exporter) unsaid(at *openapi.Node, o *exported) {
+func (x *exporter) unsaid(at *tree.Node, o *exported) {
 	const key = "x-mockserver-endpoints"
 	list := at.Get(key)
 	if list == nil {
-		list = openapi.ListTree()
+		list = tree.NewList()
 	}
 	for _, e := range o.endpoints {
 		if t := x.source(e.Pos, e.Key); t != nil {
@@ -352,7 +353,7 @@ func fixed(r *Response) bool {
 
 // sockets writes the paths of WebSocket connections, for which OpenAPI has no words.
 func (x *exporter) sockets() {
-	list := openapi.ListTree()
+	list := tree.NewList()
 	for i := range x.spec.WebSockets {
 		w := &x.spec.WebSockets[i]
 		if t := x.source(w.Pos, w.Key); t != nil {
@@ -365,7 +366,7 @@ func (x *exporter) sockets() {
 }
 
 // WriteExport is a document as text: yaml or json.
-func WriteExport(t *openapi.Node, form string) ([]byte, error) {
+func WriteExport(t *tree.Node, form string) ([]byte, error) {
 	switch form {
 	case "json":
 		return t.JSON()

@@ -8,7 +8,7 @@ import (
 	"strings"
 	"testing"
 
-	"mockserver/config/openapi"
+	"mockserver/config/openapi/tree"
 	"mockserver/config/syntax"
 )
 
@@ -27,7 +27,7 @@ func exportedFrom(t *testing.T, text string) map[string]any {
 	return decoded(t, document)
 }
 
-func decoded(t *testing.T, document *openapi.Node) map[string]any {
+func decoded(t *testing.T, document *tree.Node) map[string]any {
 	t.Helper()
 	data, err := WriteExport(document, "json")
 	if err != nil {
@@ -319,10 +319,10 @@ func TestExport_RefusesAWrongConfiguration(t *testing.T) {
 }
 
 // placeless is a node without its place in a file.
-func placeless(n *openapi.Node) *openapi.Node {
-	out := &openapi.Node{Kind: n.Kind, Text: n.Text}
+func placeless(n *tree.Node) *tree.Node {
+	out := &tree.Node{Kind: n.Kind, Text: n.Text}
 	for _, e := range n.Entries {
-		out.Entries = append(out.Entries, openapi.Entry{Key: e.Key, Value: placeless(e.Value)})
+		out.Entries = append(out.Entries, tree.Entry{Key: e.Key, Value: placeless(e.Value)})
 	}
 	for _, item := range n.Items {
 		out.Items = append(out.Items, placeless(item))
@@ -338,7 +338,7 @@ func FuzzExportedText(f *testing.F) {
 	}
 	f.Fuzz(func(t *testing.T, text string) {
 		text = strings.ToValidUTF8(text, "?")
-		document := openapi.MapTree().Set(text, openapi.ListTree(openapi.TextTree(text), openapi.MapTree(), openapi.ListTree(), openapi.NullTree()))
+		document := tree.NewMap().Set(text, tree.NewList(tree.NewText(text), tree.NewMap(), tree.NewList(), tree.NewNull()))
 		for _, form := range []string{"yaml", "json"} {
 			data, err := WriteExport(document, form)
 			if err != nil {

@@ -7,7 +7,7 @@ import (
 	"strconv"
 	"strings"
 
-	"mockserver/config/openapi"
+	"mockserver/config/openapi/tree"
 	"mockserver/internal/address"
 	"mockserver/internal/tags"
 )
@@ -33,12 +33,12 @@ func (c circumstance) String() string {
 }
 
 // mark keeps it beside an example.
-func (c circumstance) mark(t *openapi.Node) *openapi.Node {
+func (c circumstance) mark(t *tree.Node) *tree.Node {
 	return t.SetText("x-mockserver-host", c.host).SetText("x-mockserver-if", c.condition)
 }
 
 // answers writes what one endpoint answers.
-func (x *exporter) answers(responses *openapi.Node, e *Endpoint) {
+func (x *exporter) answers(responses *tree.Node, e *Endpoint) {
 	when := circumstanceOf(e)
 	if len(e.Responses) == 0 {
 		writeAnswer(responses, &e.Response, when)
@@ -50,10 +50,10 @@ func (x *exporter) answers(responses *openapi.Node, e *Endpoint) {
 }
 
 // ownAnswers adds what the server itself answers for an endpoint.
-func ownAnswers(responses *openapi.Node, e *Endpoint) {
+func ownAnswers(responses *tree.Node, e *Endpoint) {
 	own := func(status int, holds bool, description string) {
 		if code := strconv.Itoa(status); holds && responses.Get(code) == nil {
-			responses.Set(code, openapi.MapTree().SetText("description", description))
+			responses.Set(code, tree.NewMap().SetText("description", description))
 		}
 	}
 	own(http.StatusTooManyRequests, e.RateLimit != nil, "the rate limit is exceeded")
@@ -64,7 +64,7 @@ func ownAnswers(responses *openapi.Node, e *Endpoint) {
 
 // writeAnswer adds an answer to the responses; several of one status and media type
 // are examples of it.
-func writeAnswer(responses *openapi.Node, r *Response, when circumstance) {
+func writeAnswer(responses *tree.Node, r *Response, when circumstance) {
 	status := cmp.Or(r.Status, http.StatusOK)
 	t := responses.Make(strconv.Itoa(status))
 	said := cmp.Or(when.String(), http.StatusText(status), "status "+strconv.Itoa(status))
@@ -78,9 +78,9 @@ func writeAnswer(responses *openapi.Node, r *Response, when circumstance) {
 		if strings.EqualFold(h.Name, "Content-Type") {
 			continue
 		}
-		header := openapi.MapTree().Set("schema", openapi.MapTree().SetText("type", "string"))
+		header := tree.NewMap().Set("schema", tree.NewMap().SetText("type", "string"))
 		if text := h.Value.Value; r.Raw || !tags.In(text) {
-			header.Set("example", openapi.TextTree(text))
+			header.Set("example", tree.NewText(text))
 		} else {
 			header.SetText("x-mockserver-template", text)
 		}
@@ -95,7 +95,7 @@ func writeAnswer(responses *openapi.Node, r *Response, when circumstance) {
 	media := t.Make("content").Make(typ)
 	switch text := r.Body.Value; {
 	case r.External != nil:
-		external := openapi.MapTree().SetText("provider", r.External.Provider).SetText("path", address.WithoutUsers(r.External.Path.Value))
+		external := tree.NewMap().SetText("provider", r.External.Provider).SetText("path", address.WithoutUsers(r.External.Path.Value))
 		media.Set("x-mockserver-external-body", external.SetText("sheet-name", r.External.Sheet.Value))
 	case !r.Raw && tags.In(text):
 		addTemplate(media, text)
@@ -118,28 +118,28 @@ func mediaType(r *Response) (typ string, json bool) {
 }
 
 // bodyTree is a fixed body as an example has it.
-func bodyTree(text string, json bool) *openapi.Node {
+func bodyTree(text string, json bool) *tree.Node {
 	if json {
-		if t, err := openapi.JSONTree([]byte(text)); err == nil {
+		if t, err := tree.ParseJSON([]byte(text)); err == nil {
 			return t
 		}
 	}
-	return openapi.TextTree(text)
+	return tree.NewText(text)
 }
 
 // addTemplate keeps the text of a template; of several it makes a list.
-func addTemplate(media *openapi.Node, text string) {
+func addTemplate(media *tree.Node, text string) {
 	const key = "x-mockserver-template"
 	before := media.Get(key)
 	switch {
 	case before == nil:
 		media.SetText(key, text)
 		return
-	case before.Kind == openapi.Text:
-		before = openapi.ListTree(before)
+	case before.Kind == tree.Text:
+		before = tree.NewList(before)
 	}
-	if !slices.ContainsFunc(before.List(), func(t *openapi.Node) bool { return t.AsText() == text }) {
-		before.Append(openapi.TextTree(text))
+	if !slices.ContainsFunc(before.List(), func(t *tree.Node) bool { return t.AsText() == text }) {
+		before.Append(tree.NewText(text))
 	}
 	if before.Len() > 1 {
 		media.Set(key, before)
@@ -149,7 +149,7 @@ func addTemplate(media *openapi.Node, text string) {
 // addExample adds an example to a media type. Of several each has a name and says when
 // it is the answer; those that always are stand in front, because the first is what a
 // request gets that asks for none.
-func addExample(media, value *openapi.Node, when circumstance) {
+func addExample(media, value *tree.Node, when circumstance) {
 	const ifKey, hostKey = "x-mockserver-if", "x-mockserver-host"
 	first, examples := media.Get("example"), media.Get("examples")
 	if first == nil && examples == nil {
@@ -157,24 +157,24 @@ func addExample(media, value *openapi.Node, when circumstance) {
 		return
 	}
 	if first != nil {
-		entry := openapi.MapTree().Set("value", first)
+		entry := tree.NewMap().Set("value", first)
 		for _, key := range []string{hostKey, ifKey} {
 			entry.SetText(key, media.Get(key).AsText())
 			media.Delete(key)
 		}
 		media.Delete("example")
-		examples = openapi.MapTree().Set("example1", entry)
+		examples = tree.NewMap().Set("example1", entry)
 	}
 	name := ""
 	for n := examples.Len() + 1; name == "" || examples.Get(name) != nil; n++ {
 		name = "example" + strconv.Itoa(n)
 	}
-	added := when.mark(openapi.MapTree().SetText("summary", when.summary).Set("value", value))
+	added := when.mark(tree.NewMap().SetText("summary", when.summary).Set("value", value))
 	if !when.always() {
 		media.Set("examples", examples.Set(name, added))
 		return
 	}
-	front := openapi.MapTree()
+	front := tree.NewMap()
 	put := false
 	for key, t := range examples.Members() {
 		if !put && (t.Get(ifKey) != nil || t.Get(hostKey) != nil) {

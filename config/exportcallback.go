@@ -7,14 +7,14 @@ import (
 	"strings"
 	"time"
 
-	"mockserver/config/openapi"
+	"mockserver/config/openapi/tree"
 	"mockserver/internal/address"
 	"mockserver/internal/tags"
 )
 
 // callbacks writes webhooks as callbacks, those whose URL OpenAPI can say: made of
 // texts and of values of the request.
-func (x *exporter) callbacks(op *openapi.Node, o *exported) {
+func (x *exporter) callbacks(op *tree.Node, o *exported) {
 	for _, e := range o.endpoints {
 		for i := range e.Webhooks {
 			w := &e.Webhooks[i]
@@ -24,14 +24,14 @@ func (x *exporter) callbacks(op *openapi.Node, o *exported) {
 			}
 			all := op.Make("callbacks")
 			name := "webhook" + strconv.Itoa(all.Len()+1)
-			all.Set(name, openapi.MapTree().Set(url, openapi.MapTree().Set(strings.ToLower(w.EffectiveMethod()), callback(w, circumstanceOf(e)))))
+			all.Set(name, tree.NewMap().Set(url, tree.NewMap().Set(strings.ToLower(w.EffectiveMethod()), callback(w, circumstanceOf(e)))))
 		}
 	}
 }
 
 // callback is the operation of a webhook.
-func callback(w *Webhook, when circumstance) *openapi.Node {
-	op := openapi.MapTree()
+func callback(w *Webhook, when circumstance) *tree.Node {
+	op := tree.NewMap()
 	delay := w.Delay
 	switch delay {
 	case 0:
@@ -39,7 +39,7 @@ func callback(w *Webhook, when circumstance) *openapi.Node {
 	case AtOnce:
 		delay = 0
 	}
-	op.Set("x-sleep-time", openapi.NumberTree(seconds(delay)))
+	op.Set("x-sleep-time", tree.NewNumber(seconds(delay)))
 	conditions := slices.DeleteFunc([]string{when.condition, w.If.Value}, func(c string) bool { return c == "" })
 	if len(conditions) == 2 {
 		conditions = []string{"(" + conditions[0] + ") and (" + conditions[1] + ")"}
@@ -52,16 +52,16 @@ func callback(w *Webhook, when circumstance) *openapi.Node {
 				typ, json = h.Value.Value, IsJSON(h.Value.Value)
 			}
 		}
-		media := openapi.MapTree()
+		media := tree.NewMap()
 		if tags.In(w.Body.Value) {
 			addTemplate(media, w.Body.Value)
 		} else {
 			media.Set("example", bodyTree(w.Body.Value, json))
 		}
-		op.Set("requestBody", openapi.MapTree().Set("content", openapi.MapTree().Set(typ, media)))
+		op.Set("requestBody", tree.NewMap().Set("content", tree.NewMap().Set(typ, media)))
 	}
-	received := openapi.MapTree().SetText("description", "received")
-	return op.Set("responses", openapi.MapTree().Set("2XX", received))
+	received := tree.NewMap().SetText("description", "received")
+	return op.Set("responses", tree.NewMap().Set("2XX", received))
 }
 
 // seconds is a duration as a number of seconds.

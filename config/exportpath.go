@@ -4,6 +4,7 @@ import (
 	"strings"
 
 	"mockserver/config/openapi"
+	"mockserver/config/openapi/tree"
 )
 
 // pathForm is a declared path as OpenAPI has it.
@@ -60,14 +61,14 @@ var schemas = map[string]string{
 }
 
 // schemaOf is the schema of a parameter's type; of one that is not known that of a text.
-func schemaOf(typ string) *openapi.Node {
-	t := openapi.MapTree()
+func schemaOf(typ string) *tree.Node {
+	t := tree.NewMap()
 	switch typ = strings.ToLower(typ); typ {
 	case "uuid":
 		return t.SetText("type", "string").SetText("format", "uuid")
 	case "date": // a day, or an instant
-		return t.SetText("type", "string").Set("anyOf", openapi.ListTree(
-			openapi.MapTree().SetText("format", "date"), openapi.MapTree().SetText("format", "date-time")))
+		return t.SetText("type", "string").Set("anyOf", tree.NewList(
+			tree.NewMap().SetText("format", "date"), tree.NewMap().SetText("format", "date-time")))
 	case "float", "double":
 		t.SetText("format", typ)
 	}
@@ -76,20 +77,20 @@ func schemaOf(typ string) *openapi.Node {
 		name = "string"
 	}
 	if t.SetText("type", name); name == "array" {
-		t.Set("items", openapi.MapTree())
+		t.Set("items", tree.NewMap())
 	}
 	return t
 }
 
 // parameters writes the parameters of the path, named as its key has them, and those
 // of the query that are documented.
-func (x *exporter) parameters(op, item *openapi.Node, key string, o *exported) {
+func (x *exporter) parameters(op, item *tree.Node, key string, o *exported) {
 	list := op.Get("parameters")
 	if list == nil {
-		list = openapi.ListTree()
+		list = tree.NewList()
 	}
 	had := func(in, name string) bool {
-		for _, from := range [][]*openapi.Node{list.List(), item.Get("parameters").List()} {
+		for _, from := range [][]*tree.Node{list.List(), item.Get("parameters").List()} {
 			for _, p := range from {
 				if p = x.Resolve(p); p.Get("in").AsText() == in && p.Get("name").AsText() == name {
 					return true
@@ -103,7 +104,7 @@ func (x *exporter) parameters(op, item *openapi.Node, key string, o *exported) {
 		if had("path", name) {
 			continue
 		}
-		p := openapi.MapTree().SetText("name", name).SetText("in", "path").Set("required", openapi.BoolTree(true))
+		p := tree.NewMap().SetText("name", name).SetText("in", "path").Set("required", tree.NewBool(true))
 		if o.path.rest && i == len(names)-1 {
 			p.SetText("description", "all that is left of the path, or nothing")
 		}
@@ -112,7 +113,7 @@ func (x *exporter) parameters(op, item *openapi.Node, key string, o *exported) {
 	for _, e := range o.endpoints {
 		for _, q := range e.Doc.Query {
 			if !had("query", q.Name) {
-				list.Append(openapi.MapTree().SetText("name", q.Name).SetText("in", "query").Set("schema", schemaOf(q.Type)))
+				list.Append(tree.NewMap().SetText("name", q.Name).SetText("in", "query").Set("schema", schemaOf(q.Type)))
 			}
 		}
 	}
@@ -137,25 +138,25 @@ func (o *exported) paramType(fromLast int) string {
 }
 
 // requestBody writes the examples of request bodies.
-func (x *exporter) requestBody(op *openapi.Node, o *exported) {
+func (x *exporter) requestBody(op *tree.Node, o *exported) {
 	if op.Get("requestBody") != nil {
 		return
 	}
-	var examples []*openapi.Node
+	var examples []*tree.Node
 	for _, e := range o.endpoints {
 		if e.Doc.Body == "" {
 			continue
 		}
-		if t, err := openapi.JSONTree([]byte(e.Doc.Body)); err == nil {
+		if t, err := tree.ParseJSON([]byte(e.Doc.Body)); err == nil {
 			examples = append(examples, t)
 		}
 	}
 	if len(examples) == 0 {
 		return
 	}
-	media := openapi.MapTree()
+	media := tree.NewMap()
 	for _, t := range examples {
 		addExample(media, t, circumstance{})
 	}
-	op.Set("requestBody", openapi.MapTree().Set("content", openapi.MapTree().Set("application/json", media)))
+	op.Set("requestBody", tree.NewMap().Set("content", tree.NewMap().Set("application/json", media)))
 }

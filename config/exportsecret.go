@@ -1,7 +1,7 @@
 package config
 
 import (
-	"mockserver/config/openapi"
+	"mockserver/config/openapi/tree"
 	"mockserver/internal/address"
 	"mockserver/internal/secret"
 )
@@ -9,7 +9,7 @@ import (
 // hideSecrets takes the secrets out of what was declared of an endpoint: keys of
 // signatures, headers of webhooks that hold secrets, and users of URLs. What clients are
 // sent stays: they are sent it.
-func hideSecrets(n *openapi.Node) {
+func hideSecrets(n *tree.Node) {
 	for _, item := range n.List() {
 		hideSecrets(item)
 	}
@@ -30,22 +30,22 @@ func hideSecrets(n *openapi.Node) {
 	}
 }
 
-func hideWebhook(w *openapi.Node) {
+func hideWebhook(w *tree.Node) {
 	hideUser(w, "url")
 	if sign := w.Get("sign"); sign.Get("secret") != nil {
-		sign.Set("secret", openapi.TextTree(secret.Shown))
+		sign.Set("secret", tree.NewText(secret.Shown))
 	}
 	headers := w.Get("headers")
 	for name := range headers.Members() {
 		if secret.IsHeader(name) {
-			headers.Set(name, openapi.TextTree(secret.Shown))
+			headers.Set(name, tree.NewText(secret.Shown))
 		}
 	}
 }
 
 // hideUser takes the user out of the URL that is the member of a map.
-func hideUser(n *openapi.Node, key string) {
+func hideUser(n *tree.Node, key string) {
 	if text := n.Get(key).AsText(); text != "" {
-		n.Set(key, openapi.TextTree(address.WithoutUsers(text)))
+		n.Set(key, tree.NewText(address.WithoutUsers(text)))
 	}
 }

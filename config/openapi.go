@@ -9,6 +9,7 @@ import (
 	"unicode"
 
 	"mockserver/config/openapi"
+	"mockserver/config/openapi/tree"
 	"mockserver/config/syntax"
 	"mockserver/internal/address"
 	"mockserver/internal/files"
@@ -61,7 +62,7 @@ func (g *given) withoutParts(problems syntax.Problems, referenced []string) synt
 
 // givenDocument is an OpenAPI document as it was read.
 type givenDocument struct {
-	root *openapi.Node
+	root *tree.Node
 	name string
 	dir  string // that it is in, from the root
 }
@@ -165,7 +166,7 @@ func (s *Spec) finish(l Loader) {
 func (l Loader) options(s *Spec, dir string) openapi.Options {
 	return openapi.Options{
 		Seed: l.Seed, AllowRemoteRefs: l.AllowRemoteRefs, Checks: l.Validate, Samples: l.SampleRequests,
-		Open: func(name string) (*openapi.Node, []openapi.Problem) {
+		Open: func(name string) (*tree.Node, []openapi.Problem) {
 			data, err := files.Read(name)
 			if err != nil {
 				return nil, []openapi.Problem{{File: name, What: err.Error()}}
@@ -186,7 +187,7 @@ func (l Loader) options(s *Spec, dir string) openapi.Options {
 
 // readDocument reads the text of a document, or of a part of one: YAML, which JSON is
 // too, or EDN where the name says so.
-func readDocument(name string, data []byte) (*openapi.Node, []openapi.Problem) {
+func readDocument(name string, data []byte) (*tree.Node, []openapi.Problem) {
 	docs, problems := syntax.Read(name, data)
 	var out []openapi.Problem
 	for _, p := range problems {
@@ -203,32 +204,32 @@ func readDocument(name string, data []byte) (*openapi.Node, []openapi.Problem) {
 }
 
 // documentNode is a node as package openapi reads it.
-func documentNode(n *syntax.Node) *openapi.Node {
+func documentNode(n *syntax.Node) *tree.Node {
 	pos := n.Pos()
-	out := &openapi.Node{Text: n.Text.Value, File: pos.File, Line: pos.Line, Column: pos.Column}
+	out := &tree.Node{Text: n.Text.Value, File: pos.File, Line: pos.Line, Column: pos.Column}
 	switch n.Kind {
 	case syntax.BoolNode:
-		out.Kind, out.Text = openapi.Bool, "false"
+		out.Kind, out.Text = tree.Bool, "false"
 		if n.Truth() {
 			out.Text = "true"
 		}
 	case syntax.NumberNode:
-		out.Kind = openapi.Text // infinity: JSON has no number for it
+		out.Kind = tree.Text // infinity: JSON has no number for it
 		if n.Number != "" {
-			out.Kind, out.Text = openapi.Number, n.Number
+			out.Kind, out.Text = tree.Number, n.Number
 		}
 	case syntax.TextNode:
-		out.Kind = openapi.Text
+		out.Kind = tree.Text
 	case syntax.ListNode:
-		out.Kind, out.Items = openapi.List, make([]*openapi.Node, len(n.Items))
+		out.Kind, out.Items = tree.List, make([]*tree.Node, len(n.Items))
 		for i, item := range n.Items {
 			out.Items[i] = documentNode(item)
 		}
 	case syntax.MapNode:
-		out.Kind, out.Entries = openapi.Map, make([]openapi.Entry, len(n.Entries))
+		out.Kind, out.Entries = tree.Map, make([]tree.Entry, len(n.Entries))
 		for i, e := range n.Entries {
 			at := e.Key.Pos()
-			out.Entries[i] = openapi.Entry{Key: e.Key.Text.Value, Line: at.Line, Column: at.Column, Value: documentNode(e.Value)}
+			out.Entries[i] = tree.Entry{Key: e.Key.Text.Value, Line: at.Line, Column: at.Column, Value: documentNode(e.Value)}
 		}
 	}
 	return out

@@ -10,6 +10,7 @@ import (
 	"github.com/getkin/kin-openapi/openapi3"
 
 	"mockserver/config/openapi/jsonvalue"
+	"mockserver/config/openapi/tree"
 )
 
 // sleepKey is the extension that tells when a callback is sent.
@@ -33,7 +34,7 @@ func (c *compiler) callbacks(op *openapi3.Operation, pointer string) []Callback 
 }
 
 // catalogue is the webhooks of OpenAPI 3.1.
-func (c *compiler) catalogue(root *Node) []Callback {
+func (c *compiler) catalogue(root *tree.Node) []Callback {
 	var all []Callback
 	webhooks := root.Get("webhooks")
 	if webhooks == nil {

@@ -10,6 +10,7 @@ import (
 	"github.com/getkin/kin-openapi/openapi3"
 
 	"mockserver/config/openapi/jsonvalue"
+	"mockserver/config/openapi/tree"
 	"mockserver/internal/wording"
 )
 
@@ -17,13 +18,13 @@ import (
 // in one pass, with the place of each object, and telling of all that is wrong.
 type decoding struct {
 	layouts  layouts
-	modern   bool  // OpenAPI 3.1 or later
-	first    *Node // the document
+	modern   bool       // OpenAPI 3.1 or later
+	first    *tree.Node // the document
 	suggest  func(word string, among []string) string
 	problems []Problem
 
-	broken  map[*Node]bool // the texts of references that lead nowhere
-	refs    []referable    // those that refer to a component
+	broken  map[*tree.Node]bool // the texts of references that lead nowhere
+	refs    []referable         // those that refer to a component
 	schemas []*openapi3.Schema
 	outer   []*openapi3.SchemaRef // the schemas that are in no other
 	orders  map[*openapi3.Schema][]string
@@ -34,7 +35,7 @@ type decoding struct {
 type referable struct {
 	value   reflect.Value
 	section string
-	node    *Node // of the reference
+	node    *tree.Node // of the reference
 }
 
 // place is the origin of an object, in one piece of memory.
@@ -43,13 +44,13 @@ type place struct {
 	location openapi3.Location
 }
 
-func (d *decoding) wrong(n *Node, format string, args ...any) {
+func (d *decoding) wrong(n *tree.Node, format string, args ...any) {
 	d.problems = append(d.problems, problemAt(n, fmt.Sprintf(format, args...)))
 }
 
 // refuse says that a node is not what its place takes.
-func (d *decoding) refuse(n *Node, accepted string) {
-	if n.Kind == Null {
+func (d *decoding) refuse(n *tree.Node, accepted string) {
+	if n.Kind == tree.Null {
 		d.wrong(n, "the value is left out; %s is accepted", accepted)
 		return
 	}
@@ -57,8 +58,8 @@ func (d *decoding) refuse(n *Node, accepted string) {
 }
 
 // decode makes v of a node.
-func (d *decoding) decode(n *Node, l *layout, v reflect.Value) {
-	if n.Kind == Null && l.want != wantReferable && l.want != wantAny && l.typ != typeOfSchema {
+func (d *decoding) decode(n *tree.Node, l *layout, v reflect.Value) {
+	if n.Kind == tree.Null && l.want != wantReferable && l.want != wantAny && l.typ != typeOfSchema {
 		return // as if it were not there
 	}
 	switch l.want {
@@ -87,30 +88,30 @@ func (d *decoding) decode(n *Node, l *layout, v reflect.Value) {
 	}
 }
 
-func (d *decoding) scalar(n *Node, l *layout, v reflect.Value) {
+func (d *decoding) scalar(n *tree.Node, l *layout, v reflect.Value) {
 	switch l.want {
 	case wantText:
-		if n.Kind != Text && n.Kind != Number && n.Kind != Bool {
+		if n.Kind != tree.Text && n.Kind != tree.Number && n.Kind != tree.Bool {
 			d.refuse(n, "a text")
 			return
 		}
 		v.SetString(n.Text)
 	case wantBool:
-		if n.Kind != Bool {
+		if n.Kind != tree.Bool {
 			d.refuse(n, "true or false")
 			return
 		}
 		v.SetBool(n.Text == "true")
 	case wantWhole:
 		x, err := strconv.ParseFloat(n.Text, 64)
-		if n.Kind != Number || err != nil || x < 0 || x != math.Trunc(x) || x >= 1<<63 {
+		if n.Kind != tree.Number || err != nil || x < 0 || x != math.Trunc(x) || x >= 1<<63 {
 			d.refuse(n, "an integer from 0")
 			return
 		}
 		v.SetUint(uint64(x))
 	case wantNumber:
 		x, err := strconv.ParseFloat(n.Text, 64)
-		if n.Kind != Number || err != nil {
+		if n.Kind != tree.Number || err != nil {
 			d.refuse(n, "a number")
 			return
 		}
@@ -119,7 +120,7 @@ func (d *decoding) scalar(n *Node, l *layout, v reflect.Value) {
 	case wantBound:
 		d.bound(n, v.Addr().Interface().(*openapi3.ExclusiveBound))
 	case wantMapping:
-		if n.Kind != Text {
+		if n.Kind != tree.Text {
 			d.refuse(n, "a text")
 			return
 		}
@@ -127,12 +128,12 @@ func (d *decoding) scalar(n *Node, l *layout, v reflect.Value) {
 	}
 }
 
-func (d *decoding) bound(n *Node, into *openapi3.ExclusiveBound) {
+func (d *decoding) bound(n *tree.Node, into *openapi3.ExclusiveBound) {
 	x, err := strconv.ParseFloat(n.Text, 64)
 	switch {
-	case n.Kind == Bool:
+	case n.Kind == tree.Bool:
 		into.Bool = openapi3.Ptr(n.Text == "true")
-	case n.Kind == Number && err == nil:
+	case n.Kind == tree.Number && err == nil:
 		into.Value = &x
 		d.numbers.Note(&x, n.Text)
 	default:
@@ -140,15 +141,15 @@ func (d *decoding) bound(n *Node, into *openapi3.ExclusiveBound) {
 	}
 }
 
-func (d *decoding) types(n *Node, v reflect.Value) {
+func (d *decoding) types(n *tree.Node, v reflect.Value) {
 	into := v.Addr().Interface().(*openapi3.Types)
 	switch n.Kind {
-	case Text:
+	case tree.Text:
 		*into = openapi3.Types{n.Text}
-	case List:
+	case tree.List:
 		*into = make(openapi3.Types, 0, len(n.Items))
 		for _, item := range n.Items {
-			if item.Kind != Text {
+			if item.Kind != tree.Text {
 				d.refuse(item, "the name of a type")
 				continue
 			}
@@ -159,9 +160,9 @@ func (d *decoding) types(n *Node, v reflect.Value) {
 	}
 }
 
-func (d *decoding) schemaOrBool(n *Node, l *layout, v reflect.Value) {
+func (d *decoding) schemaOrBool(n *tree.Node, l *layout, v reflect.Value) {
 	into := v.Addr().Interface().(*openapi3.BoolSchema)
-	if n.Kind == Bool {
+	if n.Kind == tree.Bool {
 		into.Has = openapi3.Ptr(n.Text == "true")
 		return
 	}
@@ -169,8 +170,8 @@ func (d *decoding) schemaOrBool(n *Node, l *layout, v reflect.Value) {
 	d.decode(n, l.elem, reflect.ValueOf(into.Schema).Elem())
 }
 
-func (d *decoding) list(n *Node, l *layout, v reflect.Value) {
-	if n.Kind != List {
+func (d *decoding) list(n *tree.Node, l *layout, v reflect.Value) {
+	if n.Kind != tree.List {
 		d.refuse(n, "a list")
 		return
 	}
@@ -184,7 +185,7 @@ func (d *decoding) list(n *Node, l *layout, v reflect.Value) {
 
 // fill puts an empty object where one is left out of a list or a map: what comes later
 // need not look for nil.
-func (d *decoding) fill(n *Node, v reflect.Value) {
+func (d *decoding) fill(n *tree.Node, v reflect.Value) {
 	if v.Kind() != reflect.Pointer || !v.IsNil() {
 		return
 	}
@@ -195,8 +196,8 @@ func (d *decoding) fill(n *Node, v reflect.Value) {
 	}
 }
 
-func (d *decoding) names(n *Node, l *layout, v reflect.Value) {
-	if n.Kind != Map {
+func (d *decoding) names(n *tree.Node, l *layout, v reflect.Value) {
+	if n.Kind != tree.Map {
 		d.refuse(n, "a map")
 		return
 	}
@@ -213,8 +214,8 @@ func (d *decoding) names(n *Node, l *layout, v reflect.Value) {
 
 // mapLike makes one of the library's types that keep a map to themselves: paths,
 // responses and callbacks.
-func (d *decoding) mapLike(n *Node, l *layout, v reflect.Value) {
-	if n.Kind != Map {
+func (d *decoding) mapLike(n *tree.Node, l *layout, v reflect.Value) {
+	if n.Kind != tree.Map {
 		d.refuse(n, "a map")
 		return
 	}
@@ -242,16 +243,16 @@ func (d *decoding) mapLike(n *Node, l *layout, v reflect.Value) {
 	}
 }
 
-func (d *decoding) extension(e *Entry, v reflect.Value) {
+func (d *decoding) extension(e *tree.Entry, v reflect.Value) {
 	extensions := v.FieldByName("Extensions").Addr().Interface().(*map[string]any)
 	if *extensions == nil {
 		*extensions = map[string]any{}
 	}
-	(*extensions)[e.Key] = e.Value.value()
+	(*extensions)[e.Key] = e.Value.JSONValue()
 }
 
 // place notes where an object stands.
-func (d *decoding) place(n *Node, v reflect.Value) {
+func (d *decoding) place(n *tree.Node, v reflect.Value) {
 	if v.Kind() != reflect.Struct {
 		return
 	}
@@ -262,13 +263,13 @@ func (d *decoding) place(n *Node, v reflect.Value) {
 	}
 }
 
-func (d *decoding) object(n *Node, l *layout, v reflect.Value) {
+func (d *decoding) object(n *tree.Node, l *layout, v reflect.Value) {
 	switch {
-	case l.typ == typeOfSchema && n.Kind == Bool:
+	case l.typ == typeOfSchema && n.Kind == tree.Bool:
 		*v.Addr().Interface().(*openapi3.Schema) = openapi3.Schema{Always: openapi3.Ptr(n.Text == "true")}
 		d.place(n, v)
 		return
-	case n.Kind != Map:
+	case n.Kind != tree.Map:
 		d.refuse(n, "a map")
 		return
 	}
@@ -286,7 +287,7 @@ func (d *decoding) object(n *Node, l *layout, v reflect.Value) {
 		d.schemas = append(d.schemas, object)
 		dropNull(&object.Default, true) // it does not say what a value looks like
 		if properties := n.Get("properties"); properties != nil && len(properties.Entries) > 1 {
-			d.orders[object] = properties.keys()
+			d.orders[object] = properties.Keys()
 		}
 	case *openapi3.MediaType:
 		d.outer = append(d.outer, object.Schema, object.ItemSchema)
@@ -312,7 +313,7 @@ func dropNull(example *any, excluded bool) {
 
 // otherKey is for a key of an object that has no meaning there. A schema of OpenAPI 3.1
 // may have any.
-func (d *decoding) otherKey(n *Node, e *Entry, l *layout, v reflect.Value) {
+func (d *decoding) otherKey(n *tree.Node, e *tree.Entry, l *layout, v reflect.Value) {
 	switch {
 	case strings.HasPrefix(e.Key, "x-"):
 		d.extension(e, v)
@@ -335,15 +336,15 @@ func isAnnotation(key string) bool {
 }
 
 // referable makes an object, or a reference to one.
-func (d *decoding) referable(n *Node, l *layout, v reflect.Value) {
+func (d *decoding) referable(n *tree.Node, l *layout, v reflect.Value) {
 	ref := n.Get("$ref")
-	if ref == nil || ref.Kind != Text {
+	if ref == nil || ref.Kind != tree.Text {
 		if ref != nil {
 			d.refuse(ref, "a text")
 			return
 		}
 		value := reflect.New(l.elem.typ)
-		if n.Kind == Null {
+		if n.Kind == tree.Null {
 			d.refuse(n, "a map")
 		}
 		d.decode(n, l.elem, value.Elem())
@@ -375,29 +376,29 @@ func (d *decoding) referable(n *Node, l *layout, v reflect.Value) {
 
 // constrained makes a schema of a reference with more beside it, which since OpenAPI
 // 3.1 holds too: all of what is referred to, and what stands beside.
-func (d *decoding) constrained(n *Node, l *layout, v reflect.Value) {
-	referred := &Node{Kind: Map, File: n.File, Line: n.Line, Column: n.Column}
-	beside := &Node{Kind: Map, File: n.File, Line: n.Line, Column: n.Column}
-	all := &Node{Kind: List, File: n.File, Line: n.Line, Column: n.Column, Items: []*Node{referred}}
+func (d *decoding) constrained(n *tree.Node, l *layout, v reflect.Value) {
+	referred := &tree.Node{Kind: tree.Map, File: n.File, Line: n.Line, Column: n.Column}
+	beside := &tree.Node{Kind: tree.Map, File: n.File, Line: n.Line, Column: n.Column}
+	all := &tree.Node{Kind: tree.List, File: n.File, Line: n.Line, Column: n.Column, Items: []*tree.Node{referred}}
 	for _, e := range n.Entries {
 		switch e.Key {
 		case "$ref":
-			referred.Entries = []Entry{e}
+			referred.Entries = []tree.Entry{e}
 		case "allOf":
 			all.Items = append(all.Items, e.Value.Items...)
 		default:
 			beside.Entries = append(beside.Entries, e)
 		}
 	}
-	beside.Entries = append(beside.Entries, Entry{Key: "allOf", Value: all, Line: n.Line, Column: n.Column})
+	beside.Entries = append(beside.Entries, tree.Entry{Key: "allOf", Value: all, Line: n.Line, Column: n.Column})
 	d.referable(beside, l, v)
 }
 
 // anyOf is what is kept where the library keeps any value: a JSON value, with the order
 // of its names and its digits. A null is null{}: nil stands for a value that is not there.
-func anyOf(n *Node) any {
-	if n.Kind == Null {
+func anyOf(n *tree.Node) any {
+	if n.Kind == tree.Null {
 		return jsonvalue.Null{}
 	}
-	return n.value()
+	return n.JSONValue()
 }

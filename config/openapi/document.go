@@ -9,6 +9,7 @@ import (
 	"github.com/getkin/kin-openapi/openapi3"
 
 	"mockserver/config/openapi/jsonvalue"
+	"mockserver/config/openapi/tree"
 	"mockserver/internal/wording"
 )
 
@@ -24,9 +25,9 @@ type Options struct {
 
 	// Open reads a local file as a document. A problem without a line is one of the file
 	// as a whole; the node is nil when there is nothing to go on with.
-	Open func(name string) (*Node, []Problem)
+	Open func(name string) (*tree.Node, []Problem)
 	// Parse does the same with what a URL answered.
-	Parse func(name string, data []byte) (*Node, []Problem)
+	Parse func(name string, data []byte) (*tree.Node, []Problem)
 	// Content reads a local file as it is: the value of an example that lives elsewhere.
 	Content func(name string) ([]byte, error)
 	// Suggest words which of several keys a wrong one seems to mean: " (did you mean
@@ -35,13 +36,13 @@ type Options struct {
 }
 
 // Is tells whether a node is an OpenAPI or Swagger document, of whatever version.
-func Is(n *Node) bool {
-	return n != nil && n.Kind == Map && (n.Get("openapi") != nil || n.Get("swagger") != nil)
+func Is(n *tree.Node) bool {
+	return n != nil && n.Kind == tree.Map && (n.Get("openapi") != nil || n.Get("swagger") != nil)
 }
 
 // Read reads a document. Its nodes are those of the file at location, an absolute path;
 // Read changes them. There are operations only when no problem is a mistake.
-func Read(root *Node, location string, opts Options) (doc *Document) {
+func Read(root *tree.Node, location string, opts Options) (doc *Document) {
 	r := &documentReader{opts: opts, doc: &Document{}, decoding: decoding{layouts: layouts{}, suggest: opts.Suggest, orders: map[*openapi3.Schema][]string{}, numbers: jsonvalue.Numbers{}}}
 	err := guarded(func() error {
 		r.read(root, location)
@@ -68,7 +69,7 @@ type documentReader struct {
 	decoding
 }
 
-func (r *documentReader) read(root *Node, location string) {
+func (r *documentReader) read(root *tree.Node, location string) {
 	if root = r.bundled(root, location); root == nil {
 		return
 	}
@@ -90,7 +91,7 @@ func (r *documentReader) read(root *Node, location string) {
 
 // bundled is the document as one of OpenAPI 3 whose references are all into its own
 // components; nil when its version is none that is read.
-func (r *documentReader) bundled(root *Node, location string) *Node {
+func (r *documentReader) bundled(root *tree.Node, location string) *tree.Node {
 	if root = r.versioned(root, location); root == nil {
 		return nil
 	}
@@ -116,7 +117,7 @@ func (d *decoding) failed() bool {
 
 // versioned returns the document as one of OpenAPI 3, or nil when its version is none
 // that is read.
-func (r *documentReader) versioned(root *Node, location string) *Node {
+func (r *documentReader) versioned(root *tree.Node, location string) *tree.Node {
 	const accepted = "; 3.0 and 3.1 of OpenAPI, and 2.0 of Swagger, are read"
 	if old := root.Get("swagger"); old != nil {
 		if old.Text != "2.0" && old.Text != "2" {
@@ -129,7 +130,7 @@ func (r *documentReader) versioned(root *Node, location string) *Node {
 	number := version.Text
 	minor := strings.Join(append(strings.Split(number, "."), "", "")[:2], ".")
 	switch {
-	case version.Kind != Text && version.Kind != Number:
+	case version.Kind != tree.Text && version.Kind != tree.Number:
 		r.refuse(version, "the version of OpenAPI, such as \"3.1.0\",")
 		return nil
 	case minor == "3.0":
@@ -155,14 +156,14 @@ type compiler struct {
 	doc     *openapi3.T
 	make    *maker // what makes answers, one for the document
 	checker *checker
-	root    *Node
+	root    *tree.Node
 	samples bool // see Options
 	problem func(Problem)
 	out     *Document
 }
 
 // compile makes the operations of the document.
-func (r *documentReader) compile(kin *openapi3.T, root *Node) {
+func (r *documentReader) compile(kin *openapi3.T, root *tree.Node) {
 	warn := func(kind, pointer, what string) {
 		p := Problem{Pointer: pointer, What: what, Warning: true, Kind: kind}
 		if n := r.bundle.at(pointer); n != nil {
@@ -177,7 +178,7 @@ func (r *documentReader) compile(kin *openapi3.T, root *Node) {
 	c.make.order = func(s *openapi3.Schema) []string { return r.orders[s] }
 	c.make.names = func(pointer string) []string {
 		if n := r.bundle.at(pointer); n != nil {
-			return n.keys()
+			return n.Keys()
 		}
 		return nil
 	}
@@ -212,7 +213,7 @@ func (c *compiler) operations() {
 }
 
 // operationsOf compiles the operations of a path.
-func (c *compiler) operationsOf(path *Entry) {
+func (c *compiler) operationsOf(path *tree.Entry) {
 	item := c.doc.Paths.Value(path.Key)
 	pointer := "#/paths/" + jsonvalue.EscapePointer(path.Key)
 	for _, method := range path.Value.Entries {
@@ -232,7 +233,7 @@ func (c *compiler) operationsOf(path *Entry) {
 
 // operation compiles what one operation answers, what requests to it are held against,
 // and what it calls.
-func (c *compiler) operation(method, path string, item *openapi3.PathItem, op *openapi3.Operation, pointer string, n *Node) {
+func (c *compiler) operation(method, path string, item *openapi3.PathItem, op *openapi3.Operation, pointer string, n *tree.Node) {
 	base, wrong := basePath(serversOf(c.doc, item, op))
 	if wrong != nil {
 		c.problem(*wrong)
@@ -258,7 +259,7 @@ func (c *compiler) operation(method, path string, item *openapi3.PathItem, op *o
 }
 
 // at is the node that a pointer of the document leads to, past references; nil for none.
-func (b *bundle) at(pointer string) *Node {
+func (b *bundle) at(pointer string) *tree.Node {
 	n := b.root.root
 	for _, token := range jsonvalue.TokensOf(strings.TrimPrefix(pointer, "#")) {
 		if n = b.target(b.root.step(b.target(n), token)); n == nil {
@@ -269,13 +270,13 @@ func (b *bundle) at(pointer string) *Node {
 }
 
 // target is what a node refers to, past all references; the node itself when it is none.
-func (b *bundle) target(n *Node) *Node {
+func (b *bundle) target(n *tree.Node) *tree.Node {
 	for range maxInlined {
-		if n == nil || n.Kind != Map {
+		if n == nil || n.Kind != tree.Map {
 			return n
 		}
 		ref := b.root.step(n, "$ref")
-		if ref == nil || ref.Kind != Text || !strings.HasPrefix(ref.Text, "#/") {
+		if ref == nil || ref.Kind != tree.Text || !strings.HasPrefix(ref.Text, "#/") {
 			return n
 		}
 		next := b.root.root
@@ -307,7 +308,7 @@ func (b *bundle) adopt(other *bundle) {
 // Bundled is a document as package export takes it: what it refers to in other files is among its
 // components, and one of Swagger 2.0 is said in OpenAPI 3.0. The root is changed. It is nil
 // when the problems, or others of Read, keep it from being read.
-func Bundled(root *Node, location string, opts Options) (*Node, []Problem) {
+func Bundled(root *tree.Node, location string, opts Options) (*tree.Node, []Problem) {
 	r := &documentReader{opts: opts, doc: &Document{}, decoding: decoding{layouts: layouts{}, suggest: opts.Suggest, orders: map[*openapi3.Schema][]string{}}}
 	return r.bundled(root, location), r.problems
 }

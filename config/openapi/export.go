@@ -8,37 +8,38 @@ import (
 	"strings"
 
 	"mockserver/config/openapi/jsonvalue"
+	"mockserver/config/openapi/tree"
 )
 
 // Export is a document that is written: documents as they were read, joined, and what
 // is declared beside them. Not for concurrent use.
 type Export struct {
 	// Root is the document. It may be changed.
-	Root *Node
+	Root *tree.Node
 
-	main  *Node             // the document that Root was; nil for none
-	base  string            // its base path: "" or "/v1"
-	names map[origin]string // references to components that were put in
-	done  map[*Node]bool    // objects whose references are those of Root
-	paths map[string]string // the key of each served path, by its shape
-	keys  map[string]bool   // the shapes of all keys of paths
-	items map[string]*Node  // path items by key, those that were asked for
-	newer bool              // what is walked is of OpenAPI 3.0, and Root of 3.1
+	main  *tree.Node            // the document that Root was; nil for none
+	base  string                // its base path: "" or "/v1"
+	names map[origin]string     // references to components that were put in
+	done  map[*tree.Node]bool   // objects whose references are those of Root
+	paths map[string]string     // the key of each served path, by its shape
+	keys  map[string]bool       // the shapes of all keys of paths
+	items map[string]*tree.Node // path items by key, those that were asked for
+	newer bool                  // what is walked is of OpenAPI 3.0, and Root of 3.1
 }
 
 // origin is where a component comes from: a document, and a reference in it.
 type origin struct {
-	doc *Node
+	doc *tree.Node
 	ref string
 }
 
 // NewExport is a document without anything in it.
 func NewExport(title string) *Export {
-	info := MapTree().SetText("title", title).SetText("version", "1.0.0")
-	root := MapTree().SetText("openapi", "3.0.3").Set("info", info).Set("paths", MapTree())
+	info := tree.NewMap().SetText("title", title).SetText("version", "1.0.0")
+	root := tree.NewMap().SetText("openapi", "3.0.3").Set("info", info).Set("paths", tree.NewMap())
 	return &Export{
-		Root: root, names: map[origin]string{}, done: map[*Node]bool{},
-		paths: map[string]string{}, keys: map[string]bool{}, items: map[string]*Node{},
+		Root: root, names: map[origin]string{}, done: map[*tree.Node]bool{},
+		paths: map[string]string{}, keys: map[string]bool{}, items: map[string]*tree.Node{},
 	}
 }
 
@@ -47,7 +48,7 @@ func NewExport(title string) *Export {
 // first document becomes Root; nothing may be declared in that before. Served tells
 // which operations are wanted, by method and path as a request has it, "/v1/pets/{id}".
 // What has no place beside other documents is returned: their methods and paths.
-func (x *Export) Add(doc *Node, served func(method, path string) bool) (left []string) {
+func (x *Export) Add(doc *tree.Node, served func(method, path string) bool) (left []string) {
 	base := serverPath(doc.Get("servers"))
 	prune(doc, base, served)
 	if x.main != nil {
@@ -63,7 +64,7 @@ func (x *Export) Add(doc *Node, served func(method, path string) bool) (left []s
 
 // itemBase is the base path of a path item or an operation: that of its own servers, if
 // it has any.
-func itemBase(item *Node, base string) string {
+func itemBase(item *tree.Node, base string) string {
 	if own := item.Get("servers"); own.Len() > 0 {
 		return serverPath(own)
 	}
@@ -72,7 +73,7 @@ func itemBase(item *Node, base string) string {
 
 // prune takes the operations that are not wanted from a document, and paths that are
 // left without any.
-func prune(doc *Node, base string, served func(method, path string) bool) {
+func prune(doc *tree.Node, base string, served func(method, path string) bool) {
 	for key, item := range doc.Get("paths").Members() {
 		left, had := 0, 0
 		for _, method := range itemMethods {
@@ -95,13 +96,13 @@ func prune(doc *Node, base string, served func(method, path string) bool) {
 var itemMethods = []string{"get", "put", "post", "delete", "options", "head", "patch", "trace"}
 
 // walk makes the references in an object of another document references into Root.
-func (x *Export) walk(t *Node, of element, doc *Node) {
+func (x *Export) walk(t *tree.Node, of element, doc *tree.Node) {
 	if !t.IsMap() || x.done[t] {
 		return
 	}
 	x.done[t] = true
 	if ref := t.Get("$ref").AsText(); ref != "" {
-		t.Set("$ref", TextTree(x.component(ref, of, doc)))
+		t.Set("$ref", tree.NewText(x.component(ref, of, doc)))
 	}
 	if of == schemaObject {
 		if x.newer {
@@ -109,7 +110,7 @@ func (x *Export) walk(t *Node, of element, doc *Node) {
 		}
 		x.mapping(t.Get("discriminator", "mapping"), doc)
 	}
-	each(t, of, func(value *Node, of element) { x.walk(value, of, doc) })
+	each(t, of, func(value *tree.Node, of element) { x.walk(value, of, doc) })
 	if of == operationObject {
 		x.security(t.Get("security"), doc)
 	}
@@ -117,7 +118,7 @@ func (x *Export) walk(t *Node, of element, doc *Node) {
 
 // component is the reference to a component of another document, which is put into
 // those of Root when it is first wanted. What is no reference into components stays.
-func (x *Export) component(ref string, of element, doc *Node) string {
+func (x *Export) component(ref string, of element, doc *tree.Node) string {
 	section := sections[of]
 	name, ok := strings.CutPrefix(ref, "#/components/"+section+"/")
 	t := doc.Get("components", section, jsonvalue.UnescapePointer(name))
@@ -137,20 +138,20 @@ func (x *Export) component(ref string, of element, doc *Node) string {
 
 // mapping makes the schemas that a discriminator names those of Root. What cannot be
 // found stays as it is: it may be the name of nothing.
-func (x *Export) mapping(t *Node, doc *Node) {
+func (x *Export) mapping(t *tree.Node, doc *tree.Node) {
 	for value, name := range t.Members() {
 		ref := name.AsText()
 		if !strings.Contains(ref, "/") {
 			ref = "#/components/schemas/" + ref
 		}
 		if to := x.component(ref, schemaObject, doc); to != ref {
-			t.Set(value, TextTree(to))
+			t.Set(value, tree.NewText(to))
 		}
 	}
 }
 
 // security makes the schemes that an operation of another document names those of Root.
-func (x *Export) security(list, doc *Node) {
+func (x *Export) security(list, doc *tree.Node) {
 	if x.done[list] {
 		return
 	}
@@ -165,16 +166,16 @@ func (x *Export) security(list, doc *Node) {
 }
 
 // Embed puts examples that lie in files (externalValue) where a document refers to them.
-func Embed(root *Node, read func(name string) ([]byte, error)) {
+func Embed(root *tree.Node, read func(name string) ([]byte, error)) {
 	embed(root, root, documentObject, read)
 }
 
 // embed puts examples that lie in files (externalValue) where they are referred to.
-func embed(root, t *Node, of element, read func(name string) ([]byte, error)) {
+func embed(root, t *tree.Node, of element, read func(name string) ([]byte, error)) {
 	for media, m := range t.Get("content").Members() {
 		for name, example := range m.Get("examples").Members() {
 			if pointer, ok := strings.CutPrefix(example.Get("$ref").AsText(), "#"); ok {
-				example = root.at(pointer)
+				example = root.At(pointer)
 			}
 			file := example.Get("externalValue").AsText()
 			if file == "" || strings.Contains(file, "://") {
@@ -184,8 +185,8 @@ func embed(root, t *Node, of element, read func(name string) ([]byte, error)) {
 			if err != nil {
 				continue // a warning of Read says so
 			}
-			value := TextTree(string(text))
-			if parsed, err := JSONTree(text); err == nil && jsonvalue.IsJSON(jsonvalue.BaseType(media)) {
+			value := tree.NewText(string(text))
+			if parsed, err := tree.ParseJSON(text); err == nil && jsonvalue.IsJSON(jsonvalue.BaseType(media)) {
 				value = parsed
 			}
 			example = example.Clone()
@@ -194,12 +195,12 @@ func embed(root, t *Node, of element, read func(name string) ([]byte, error)) {
 		}
 	}
 	if t.IsMap() {
-		each(t, of, func(value *Node, of element) { embed(root, value, of, read) })
+		each(t, of, func(value *tree.Node, of element) { embed(root, value, of, read) })
 	}
 }
 
 // serverPath is what basePath is, of servers as a document has them.
-func serverPath(servers *Node) string {
+func serverPath(servers *tree.Node) string {
 	if servers.Len() == 0 {
 		return ""
 	}
@@ -239,18 +240,18 @@ func Shape(path string) string {
 // new one at the end, which names a server of its own where the base path of the
 // document is not in front. Key is where it stands in paths; item is nil when a
 // document cannot say it beside what it says already.
-func (x *Export) Item(path string) (key string, item *Node) {
+func (x *Export) Item(path string) (key string, item *tree.Node) {
 	if key, ok := x.paths[Shape(path)]; ok {
 		if x.items[key] == nil {
 			x.items[key] = x.Root.Make("paths").Make(key)
 		}
 		return key, x.items[key]
 	}
-	put := func(key string) (string, *Node) {
-		item := MapTree()
+	put := func(key string) (string, *tree.Node) {
+		item := tree.NewMap()
 		x.paths[Shape(path)], x.keys[Shape(key)], x.items[key] = key, true, item
 		paths := x.Root.Make("paths")
-		paths.Entries = append(paths.Entries, Entry{Key: key, Value: item}) // no other key is of its shape
+		paths.Entries = append(paths.Entries, tree.Entry{Key: key, Value: item}) // no other key is of its shape
 		return key, item
 	}
 	if rest, ok := strings.CutPrefix(path, x.base); ok && (rest == "" || rest[0] == '/') {
@@ -261,8 +262,8 @@ func (x *Export) Item(path string) (key string, item *Node) {
 	for at := 0; at >= 0 && !strings.Contains(path[:at], "{"); at = nextSlash(path, at) {
 		if key := cmp.Or(path[at:], "/"); !x.keys[Shape(key)] {
 			key, item := put(key)
-			server := MapTree().SetText("url", cmp.Or(path[:at], "/"))
-			return key, item.Set("servers", ListTree(server))
+			server := tree.NewMap().SetText("url", cmp.Or(path[:at], "/"))
+			return key, item.Set("servers", tree.NewList(server))
 		}
 	}
 	return "", nil
@@ -286,16 +287,4 @@ func PathNames(path string) []string {
 		names[i] = strings.Trim(name, "{}")
 	}
 	return names
-}
-
-// at is what stands at a JSON pointer, as the fragment of a reference has it; nil for
-// nothing.
-func (n *Node) at(pointer string) *Node {
-	for token := range strings.SplitSeq(strings.TrimPrefix(pointer, "/"), "/") {
-		if n == nil || pointer == "" || pointer == "/" {
-			break
-		}
-		n = n.step(jsonvalue.UnescapePointer(token))
-	}
-	return n
 }

@@ -4,11 +4,13 @@ import (
 	"fmt"
 	"slices"
 	"strings"
+
+	"mockserver/config/openapi/tree"
 )
 
 // join adds a further document to Root: its operations with what they refer to, its
 // webhooks and tags. What holds for the whole of it is put into each operation.
-func (x *Export) join(doc *Node, base string) (left []string) {
+func (x *Export) join(doc *tree.Node, base string) (left []string) {
 	if isNewer(doc) && !isNewer(x.Root) {
 		x.Root.Set("openapi", doc.Get("openapi"))
 		visit(x.Root, documentObject, upgrade)
@@ -34,7 +36,7 @@ func (x *Export) join(doc *Node, base string) (left []string) {
 
 // joinItem adds the operations of a path item that Root does not have. It returns
 // false when there is no place for them.
-func (x *Export) joinItem(doc, item *Node, path string) bool {
+func (x *Export) joinItem(doc, item *tree.Node, path string) bool {
 	for _, method := range itemMethods {
 		op := item.Get(method)
 		if !op.IsMap() || op.Get("security") != nil {
@@ -43,7 +45,7 @@ func (x *Export) joinItem(doc, item *Node, path string) bool {
 		if security := doc.Get("security"); security != nil {
 			op.Set("security", security.Clone())
 		} else if x.Root.Get("security") != nil {
-			op.Set("security", ListTree()) // that of Root is not asked for
+			op.Set("security", tree.NewList()) // that of Root is not asked for
 		}
 	}
 	x.walk(item, pathItemObject, doc)
@@ -66,7 +68,7 @@ func (x *Export) joinItem(doc, item *Node, path string) bool {
 // mergeItem adds the operations of a path item to one that serves the same path. The
 // names of its path parameters become those of the key, and parameters of the item
 // those of each operation.
-func (x *Export) mergeItem(to, item *Node, key, path string) {
+func (x *Export) mergeItem(to, item *tree.Node, key, path string) {
 	names := map[string]string{}
 	old, now := pathParameter.FindAllString(path, -1), pathParameter.FindAllString(key, -1)
 	for i := range min(len(old), len(now)) { // those of a key are the last ones of its path
@@ -77,15 +79,15 @@ func (x *Export) mergeItem(to, item *Node, key, path string) {
 		if !op.IsMap() || to.Get(method) != nil {
 			continue
 		}
-		list := ListTree()
-		for _, from := range []*Node{op.Get("parameters"), item.Get("parameters")} {
+		list := tree.NewList()
+		for _, from := range []*tree.Node{op.Get("parameters"), item.Get("parameters")} {
 			for _, p := range from.List() {
 				p = x.Resolve(p).Clone()
 				if has(list, p) {
 					continue
 				}
 				if name := names[p.Get("name").AsText()]; name != "" && p.Get("in").AsText() == "path" {
-					p.Set("name", TextTree(name))
+					p.Set("name", tree.NewText(name))
 				}
 				list.Append(p)
 			}
@@ -98,17 +100,17 @@ func (x *Export) mergeItem(to, item *Node, key, path string) {
 }
 
 // has tells whether a list of parameters has one of the same name and place.
-func has(list, p *Node) bool {
-	return slices.ContainsFunc(list.List(), func(q *Node) bool {
+func has(list, p *tree.Node) bool {
+	return slices.ContainsFunc(list.List(), func(q *tree.Node) bool {
 		return q.Get("name").AsText() == p.Get("name").AsText() && q.Get("in").AsText() == p.Get("in").AsText()
 	})
 }
 
 // Resolve is what a reference into Root stands for, or the object itself.
-func (x *Export) Resolve(t *Node) *Node {
+func (x *Export) Resolve(t *tree.Node) *tree.Node {
 	for range 10 { // further than anybody refers, nearer than for ever
 		pointer, ok := strings.CutPrefix(t.Get("$ref").AsText(), "#")
-		to := x.Root.at(pointer)
+		to := x.Root.At(pointer)
 		if !ok || to == nil {
 			break
 		}
@@ -118,19 +120,19 @@ func (x *Export) Resolve(t *Node) *Node {
 }
 
 // tag adds a tag, unless there is one of that name.
-func (x *Export) tag(tag *Node) {
+func (x *Export) tag(tag *tree.Node) {
 	tags := x.Root.Get("tags")
 	if tags == nil {
-		tags = ListTree()
+		tags = tree.NewList()
 		x.Root.Set("tags", tags)
 	}
-	if !slices.ContainsFunc(tags.List(), func(t *Node) bool { return t.Get("name").AsText() == tag.Get("name").AsText() }) {
+	if !slices.ContainsFunc(tags.List(), func(t *tree.Node) bool { return t.Get("name").AsText() == tag.Get("name").AsText() }) {
 		tags.Append(tag)
 	}
 }
 
 // unused is a name that a map does not have.
-func unused(t *Node, name string) string {
+func unused(t *tree.Node, name string) string {
 	first := name
 	for n := 2; t.Get(name) != nil; n++ {
 		name = fmt.Sprintf("%s_%d", first, n)
@@ -139,13 +141,13 @@ func unused(t *Node, name string) string {
 }
 
 // isNewer tells whether a document is of OpenAPI 3.1 or later.
-func isNewer(doc *Node) bool {
+func isNewer(doc *tree.Node) bool {
 	version := doc.Get("openapi").AsText()
 	return version != "" && !strings.HasPrefix(version, "3.0")
 }
 
 // each calls do for each object that is a member of an object, or an item of one.
-func each(t *Node, of element, do func(value *Node, of element)) {
+func each(t *tree.Node, of element, do func(value *tree.Node, of element)) {
 	for key, value := range t.Members() {
 		m, ok := grammar[of][key]
 		if !ok && !strings.HasPrefix(key, "x-") {
@@ -167,19 +169,19 @@ func each(t *Node, of element, do func(value *Node, of element)) {
 }
 
 // visit calls do for each schema in an object.
-func visit(t *Node, of element, do func(schema *Node)) {
+func visit(t *tree.Node, of element, do func(schema *tree.Node)) {
 	if !t.IsMap() {
 		return
 	}
 	if of == schemaObject {
 		do(t)
 	}
-	each(t, of, func(value *Node, of element) { visit(value, of, do) })
+	each(t, of, func(value *tree.Node, of element) { visit(value, of, do) })
 }
 
 // orNullTree lets a schema be null, whatever the schemas that it is composed of say.
-func orNullTree(t *Node) {
-	parts := MapTree()
+func orNullTree(t *tree.Node) {
+	parts := tree.NewMap()
 	for _, key := range []string{"allOf", "anyOf", "oneOf", "discriminator"} {
 		if part := t.Get(key); part != nil {
 			parts.Set(key, part)
@@ -187,18 +189,18 @@ func orNullTree(t *Node) {
 		}
 	}
 	if parts.Len() > 0 {
-		t.Set("anyOf", ListTree(MapTree().SetText("type", "null"), parts))
+		t.Set("anyOf", tree.NewList(tree.NewMap().SetText("type", "null"), parts))
 	}
 }
 
 // upgrade says in the words of OpenAPI 3.1 what a schema of 3.0 says otherwise.
-func upgrade(t *Node) {
+func upgrade(t *tree.Node) {
 	if nullable := t.Get("nullable"); nullable != nil {
 		t.Delete("nullable")
 		if typ := t.Get("type"); nullable.Text == "true" && typ.AsText() != "" {
-			t.Set("type", ListTree(typ, TextTree("null")))
-			if enum := t.Get("enum"); enum != nil && !slices.ContainsFunc(enum.List(), func(v *Node) bool { return v.Kind == Null }) {
-				t.Set("enum", ListTree(enum.List()...).Append(NullTree()))
+			t.Set("type", tree.NewList(typ, tree.NewText("null")))
+			if enum := t.Get("enum"); enum != nil && !slices.ContainsFunc(enum.List(), func(v *tree.Node) bool { return v.Kind == tree.Null }) {
+				t.Set("enum", tree.NewList(enum.List()...).Append(tree.NewNull()))
 			}
 		}
 		if nullable.Text == "true" {
@@ -207,7 +209,7 @@ func upgrade(t *Node) {
 	}
 	for exclusive, bound := range map[string]string{"exclusiveMinimum": "minimum", "exclusiveMaximum": "maximum"} {
 		set := t.Get(exclusive)
-		if set == nil || set.Kind != Bool {
+		if set == nil || set.Kind != tree.Bool {
 			continue
 		}
 		t.Delete(exclusive)

@@ -8,6 +8,7 @@ import (
 	"github.com/getkin/kin-openapi/openapi3"
 
 	"mockserver/config/openapi/jsonvalue"
+	"mockserver/config/openapi/tree"
 	"mockserver/internal/wording"
 )
 
@@ -59,9 +60,9 @@ var methodsOf = map[string]bool{
 
 // rules reports what the library tells of one place only, or without it: paths and their
 // parameters, and operations of the same name.
-func (d *decoding) rules(doc *openapi3.T, root *Node) {
-	shapes := map[string]*Entry{}
-	ids := map[string]*Node{}
+func (d *decoding) rules(doc *openapi3.T, root *tree.Node) {
+	shapes := map[string]*tree.Entry{}
+	ids := map[string]*tree.Node{}
 	paths := root.Get("paths")
 	if paths == nil {
 		return
@@ -97,11 +98,11 @@ func (d *decoding) rules(doc *openapi3.T, root *Node) {
 }
 
 // atKey reports a mistake at a key of a map.
-func (d *decoding) atKey(n *Node, e *Entry, format string, args ...any) {
+func (d *decoding) atKey(n *tree.Node, e *tree.Entry, format string, args ...any) {
 	d.problems = append(d.problems, entryProblem(n, e, fmt.Sprintf(format, args...)))
 }
 
-func (d *decoding) uniqueID(id *Node, ids map[string]*Node) {
+func (d *decoding) uniqueID(id *tree.Node, ids map[string]*tree.Node) {
 	first := ids[id.Text]
 	if first == nil {
 		ids[id.Text] = id
@@ -111,7 +112,7 @@ func (d *decoding) uniqueID(id *Node, ids map[string]*Node) {
 }
 
 // pathParameters compares the parameters in a path with those that its operations declare.
-func (d *decoding) pathParameters(item *openapi3.PathItem, n *Node, names []string) {
+func (d *decoding) pathParameters(item *openapi3.PathItem, n *tree.Node, names []string) {
 	for _, method := range n.Entries {
 		op := operationOf(item, method.Key)
 		if op == nil {

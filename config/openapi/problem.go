@@ -5,6 +5,7 @@ import (
 	"strconv"
 
 	"mockserver/config/openapi/jsonvalue"
+	"mockserver/config/openapi/tree"
 )
 
 // manyKeys is a kind of warnings, of which a document may have many.
@@ -62,7 +63,7 @@ func pointed(problems []Problem, sources map[string]*source) []Problem {
 }
 
 // point fills in the pointers of the nodes and keys at wanted places.
-func point(n *Node, pointer string, wanted map[spot]string) {
+func point(n *tree.Node, pointer string, wanted map[spot]string) {
 	note := func(at spot, pointer string) {
 		if known, ok := wanted[at]; ok && known == "" {
 			wanted[at] = pointer
@@ -84,11 +85,11 @@ func point(n *Node, pointer string, wanted map[spot]string) {
 }
 
 // problemAt is a problem at a node.
-func problemAt(n *Node, what string) Problem {
+func problemAt(n *tree.Node, what string) Problem {
 	return Problem{File: n.File, Line: n.Line, Column: n.Column, What: what}
 }
 
 // entryProblem is a problem at the key of an entry of n.
-func entryProblem(n *Node, e *Entry, what string) Problem {
+func entryProblem(n *tree.Node, e *tree.Entry, what string) Problem {
 	return Problem{File: n.File, Line: e.Line, Column: e.Column, What: what, key: true}
 }

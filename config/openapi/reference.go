@@ -11,6 +11,7 @@ import (
 	"github.com/getkin/kin-openapi/openapi3"
 
 	"mockserver/config/openapi/jsonvalue"
+	"mockserver/config/openapi/tree"
 	"mockserver/internal/wording"
 )
 
@@ -25,11 +26,11 @@ type bundle struct {
 	files   []string           // the local ones among them but the root, or that could not be opened
 	mounts  map[mount]string   // the references to what was put among the components
 	taken   map[string]map[string]bool
-	seen    map[*Node]bool // the texts of references that name components by now
-	broken  map[*Node]bool // the texts of references that lead nowhere
-	open    map[*Node]bool // the path items that are being walked
-	todo    []func()       // what was referred to is walked when what refers to it has been
-	late    []func()       // what puts components where they belong, done last
+	seen    map[*tree.Node]bool // the texts of references that name components by now
+	broken  map[*tree.Node]bool // the texts of references that lead nowhere
+	open    map[*tree.Node]bool // the path items that are being walked
+	todo    []func()            // what was referred to is walked when what refers to it has been
+	late    []func()            // what puts components where they belong, done last
 	// sectionOf is where components of a section are kept in the document.
 	sectionOf func(section string) []string
 
@@ -41,14 +42,14 @@ type source struct {
 	name     string // as messages show it
 	location string // the absolute path or the URL
 	remote   bool
-	root     *Node // nil when it could not be read
-	index    map[*Node]keyIndex
-	anchors  map[string]*Node // of $anchor; made when one is looked for
+	root     *tree.Node // nil when it could not be read
+	index    map[*tree.Node]keyIndex
+	anchors  map[string]*tree.Node // of $anchor; made when one is looked for
 }
 
 // mount is what is referred to as a component of a section.
 type mount struct {
-	node    *Node
+	node    *tree.Node
 	section string
 }
 
@@ -61,11 +62,11 @@ const (
 	mostHints = 50
 )
 
-func newBundle(root *Node, location string, ls layouts, opts Options) *bundle {
+func newBundle(root *tree.Node, location string, ls layouts, opts Options) *bundle {
 	b := &bundle{
 		opts: opts, layouts: ls, root: &source{name: root.File, location: location, root: root},
 		sources: map[string]*source{}, mounts: map[mount]string{}, taken: map[string]map[string]bool{},
-		seen: map[*Node]bool{}, broken: map[*Node]bool{}, open: map[*Node]bool{},
+		seen: map[*tree.Node]bool{}, broken: map[*tree.Node]bool{}, open: map[*tree.Node]bool{},
 		sectionOf: func(section string) []string { return []string{"components", section} },
 	}
 	b.sources[location] = b.root
@@ -87,10 +88,12 @@ func (b *bundle) run(l *layout) {
 }
 
 // wrong reports a mistake at a node.
-func (b *bundle) wrong(n *Node, what string) { b.problems = append(b.problems, problemAt(n, what)) }
+func (b *bundle) wrong(n *tree.Node, what string) {
+	b.problems = append(b.problems, problemAt(n, what))
+}
 
 // walk makes the references at and below a node of a source those of the document.
-func (b *bundle) walk(src *source, n *Node, l *layout) {
+func (b *bundle) walk(src *source, n *tree.Node, l *layout) {
 	switch l.want {
 	case wantPointer:
 		b.walk(src, n, l.elem)
@@ -107,14 +110,14 @@ func (b *bundle) walk(src *source, n *Node, l *layout) {
 	case wantObject:
 		b.object(src, n, l)
 	case wantReferable:
-		if ref := n.Get("$ref"); ref != nil && ref.Kind == Text {
+		if ref := n.Get("$ref"); ref != nil && ref.Kind == tree.Text {
 			b.refer(src, ref, l)
 		}
 		b.walk(src, n, l.elem)
 	case wantSchemaOrBool:
 		b.walk(src, n, l.elem)
 	case wantMapping:
-		if n.Kind == Text && strings.ContainsAny(n.Text, "/#") {
+		if n.Kind == tree.Text && strings.ContainsAny(n.Text, "/#") {
 			b.refer(src, n, b.layouts.of(typeOfSchemaRef))
 		}
 	}
@@ -122,17 +125,17 @@ func (b *bundle) walk(src *source, n *Node, l *layout) {
 
 // object walks the fields of an object. A path item that refers to another becomes
 // what that is.
-func (b *bundle) object(src *source, n *Node, l *layout) {
+func (b *bundle) object(src *source, n *tree.Node, l *layout) {
 	if l.section == pathSection {
 		if b.open[n] {
 			return
 		}
 		b.open[n] = true
 		defer delete(b.open, n)
-		if ref := n.Get("$ref"); ref != nil && ref.Kind == Text {
+		if ref := n.Get("$ref"); ref != nil && ref.Kind == tree.Text {
 			b.inline(src, n, ref, l)
 		}
-	} else if ref := n.Get("$ref"); l.section != "" && ref != nil && ref.Kind == Text { // of Swagger 2.0
+	} else if ref := n.Get("$ref"); l.section != "" && ref != nil && ref.Kind == tree.Text { // of Swagger 2.0
 		b.refer(src, ref, l)
 	}
 	for i := range n.Entries {
@@ -150,7 +153,7 @@ func (b *bundle) object(src *source, n *Node, l *layout) {
 }
 
 // inline puts what a path item refers to in its place, below what it says itself.
-func (b *bundle) inline(src *source, n, ref *Node, l *layout) {
+func (b *bundle) inline(src *source, n, ref *tree.Node, l *layout) {
 	from, target := b.find(src, ref)
 	if target == nil {
 		return
@@ -162,7 +165,7 @@ func (b *bundle) inline(src *source, n, ref *Node, l *layout) {
 	case len(b.open) > maxInlined:
 		b.wrong(ref, "path items refer to others more than "+strconv.Itoa(maxInlined)+" deep")
 		return
-	case target.Kind != Map:
+	case target.Kind != tree.Map:
 		b.wrong(ref, "the reference leads to "+target.Kind.String()+"; a path item is accepted")
 		return
 	}
@@ -182,7 +185,7 @@ func (b *bundle) inline(src *source, n, ref *Node, l *layout) {
 }
 
 // refer makes the text of a reference name a component of the document.
-func (b *bundle) refer(src *source, ref *Node, l *layout) {
+func (b *bundle) refer(src *source, ref *tree.Node, l *layout) {
 	if b.seen[ref] {
 		return
 	}
@@ -255,8 +258,8 @@ func (b *bundle) put(m mount, at []string, name string) {
 	n := b.root.root
 	for _, key := range at {
 		next := n.Get(key)
-		if next == nil || next.Kind != Map {
-			next = &Node{Kind: Map, File: n.File, Line: n.Line, Column: n.Column}
+		if next == nil || next.Kind != tree.Map {
+			next = &tree.Node{Kind: tree.Map, File: n.File, Line: n.Line, Column: n.Column}
 			n.Set(key, next)
 		}
 		n = next
@@ -277,13 +280,13 @@ func (b *bundle) put(m mount, at []string, name string) {
 	b.mounts[m] = componentRef(at, free)
 	// Not before all is walked: its references are those of its own file.
 	b.late = append(b.late, func() {
-		n.Entries = append(n.Entries, Entry{Key: free, Line: m.node.Line, Column: m.node.Column, Value: m.node})
+		n.Entries = append(n.Entries, tree.Entry{Key: free, Line: m.node.Line, Column: m.node.Column, Value: m.node})
 	})
 }
 
 // find opens what a reference of a source leads to. It reports why it leads nowhere,
 // and returns a nil node then.
-func (b *bundle) find(src *source, ref *Node) (*source, *Node) {
+func (b *bundle) find(src *source, ref *tree.Node) (*source, *tree.Node) {
 	file, fragment, _ := strings.Cut(ref.Text, "#")
 	from := src
 	if file != "" {
@@ -309,8 +312,8 @@ func (b *bundle) find(src *source, ref *Node) (*source, *Node) {
 		next := from.step(n, token)
 		if next == nil {
 			hint := ""
-			if b.opts.Suggest != nil && n.Kind == Map && len(b.problems) < mostHints {
-				hint = b.opts.Suggest(token, n.keys())
+			if b.opts.Suggest != nil && n.Kind == tree.Map && len(b.problems) < mostHints {
+				hint = b.opts.Suggest(token, n.Keys())
 			}
 			b.wrong(ref, "the reference "+strconv.Quote(wording.Clip(ref.Text))+" leads nowhere: there is no "+strconv.Quote(wording.Clip(token))+" there"+hint)
 			return nil, nil
@@ -321,19 +324,19 @@ func (b *bundle) find(src *source, ref *Node) (*source, *Node) {
 }
 
 // step is what a token leads to from a node of the source; of large maps by an index.
-func (s *source) step(n *Node, token string) *Node {
+func (s *source) step(n *tree.Node, token string) *tree.Node {
 	const large = 32
-	if n.Kind != Map || len(n.Entries) < large {
-		return n.step(token)
+	if n.Kind != tree.Map || len(n.Entries) < large {
+		return n.Step(token)
 	}
 	index, known := s.index[n]
 	if !known || index.entries != len(n.Entries) {
-		index = keyIndex{values: make(map[string]*Node, len(n.Entries)), entries: len(n.Entries)}
+		index = keyIndex{values: make(map[string]*tree.Node, len(n.Entries)), entries: len(n.Entries)}
 		for i := range n.Entries {
 			index.values[n.Entries[i].Key] = n.Entries[i].Value
 		}
 		if s.index == nil {
-			s.index = map[*Node]keyIndex{}
+			s.index = map[*tree.Node]keyIndex{}
 		}
 		s.index[n] = index
 	}
@@ -342,20 +345,20 @@ func (s *source) step(n *Node, token string) *Node {
 
 // keyIndex is the values of a map by their keys, as of when it had so many entries.
 type keyIndex struct {
-	values  map[string]*Node
+	values  map[string]*tree.Node
 	entries int
 }
 
 // anchor is the schema with an $anchor.
-func (s *source) anchor(name string) *Node {
+func (s *source) anchor(name string) *tree.Node {
 	if s.anchors == nil {
-		s.anchors = map[string]*Node{}
+		s.anchors = map[string]*tree.Node{}
 		s.findAnchors(s.root)
 	}
 	return s.anchors[name]
 }
 
-func (s *source) findAnchors(n *Node) {
+func (s *source) findAnchors(n *tree.Node) {
 	for _, key := range []string{"$anchor", "$dynamicAnchor"} {
 		if name := n.Get(key).AsText(); name != "" && s.anchors[name] == nil {
 			s.anchors[name] = n
@@ -370,7 +373,7 @@ func (s *source) findAnchors(n *Node) {
 }
 
 // sourceOf opens the file part of a reference.
-func (b *bundle) sourceOf(src *source, ref *Node, file string) *source {
+func (b *bundle) sourceOf(src *source, ref *tree.Node, file string) *source {
 	u, err := url.Parse(file)
 	scheme := ""
 	if err == nil {
@@ -398,7 +401,7 @@ func (b *bundle) sourceOf(src *source, ref *Node, file string) *source {
 }
 
 // local opens a local file, as seen from a source.
-func (b *bundle) local(src *source, ref *Node, path string) *source {
+func (b *bundle) local(src *source, ref *tree.Node, path string) *source {
 	name, location := path, path
 	if !filepath.IsAbs(path) {
 		name = filepath.Join(filepath.Dir(src.name), path)
@@ -422,7 +425,7 @@ func (b *bundle) local(src *source, ref *Node, path string) *source {
 
 // opened is a source that was opened before. One that could not be read is said again:
 // each reference to it is wrong.
-func (b *bundle) opened(s *source, ref *Node) *source {
+func (b *bundle) opened(s *source, ref *tree.Node) *source {
 	if s.root == nil {
 		b.wrong(ref, s.name+" cannot be read, which is said above")
 	}
@@ -430,7 +433,7 @@ func (b *bundle) opened(s *source, ref *Node) *source {
 }
 
 // mayOpen tells whether one more file may be read.
-func (b *bundle) mayOpen(ref *Node) bool {
+func (b *bundle) mayOpen(ref *tree.Node) bool {
 	if len(b.sources) < maxSources {
 		return true
 	}
@@ -443,7 +446,7 @@ func (b *bundle) mayOpen(ref *Node) bool {
 
 // take notes what is wrong with a source. What is wrong with the file as a whole is
 // said where it is referred to.
-func (b *bundle) take(s *source, ref *Node, problems []Problem) {
+func (b *bundle) take(s *source, ref *tree.Node, problems []Problem) {
 	for _, p := range problems {
 		if p.Line == 0 {
 			p.What = s.name + ": " + p.What

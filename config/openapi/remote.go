@@ -5,10 +5,12 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"mockserver/internal/wording"
 	"net/http"
 	"net/url"
 	"time"
+
+	"mockserver/config/openapi/tree"
+	"mockserver/internal/wording"
 )
 
 const (
@@ -19,7 +21,7 @@ const (
 )
 
 // remote opens what a reference to another host names.
-func (b *bundle) remote(ref *Node, u *url.URL) *source {
+func (b *bundle) remote(ref *tree.Node, u *url.URL) *source {
 	u.Fragment = ""
 	location := u.String()
 	if !b.opts.AllowRemoteRefs {

@@ -13,6 +13,8 @@ import (
 	"github.com/getkin/kin-openapi/openapi2"
 	"github.com/getkin/kin-openapi/openapi2conv"
 	"github.com/getkin/kin-openapi/openapi3"
+
+	"mockserver/config/openapi/tree"
 )
 
 // oldSections are where Swagger 2.0 keeps what is referred to.
@@ -20,7 +22,7 @@ var oldSections = map[string]string{"schemas": "definitions", "parameters": "par
 
 // converted makes a document of OpenAPI 3 of one of Swagger 2.0, with the places of what
 // it is made of; nil when it cannot.
-func (r *documentReader) converted(root *Node, location string) *Node {
+func (r *documentReader) converted(root *tree.Node, location string) *tree.Node {
 	p := problemAt(root.Get("swagger"), "this is a document of Swagger 2.0, which is served as if it were converted to OpenAPI 3.0; convert it for all that there is")
 	p.Warning = true
 	r.problems = append(r.problems, p)
@@ -32,9 +34,9 @@ func (r *documentReader) converted(root *Node, location string) *Node {
 	if len(b.problems) > 0 {
 		return nil
 	}
-	kept := aside{taken: map[*Node]int{}}
+	kept := aside{taken: map[*tree.Node]int{}}
 	kept.take(root, b.layouts.of(reflect.TypeFor[openapi2.T]()))
-	text := appendNode(nil, root)
+	text := tree.AppendJSON(nil, root)
 	kept.putBack()
 	var old openapi2.T
 	if err := json.Unmarshal(text, &old); err != nil {
@@ -63,21 +65,21 @@ func (r *documentReader) converted(root *Node, location string) *Node {
 // aside are the values of a document that may be any, such as examples, while it is
 // converted: that loses nulls, digits and the order of names. A text stands for each.
 type aside struct {
-	values []Node
-	taken  map[*Node]int // indexes of values; a node may stand in several places
+	values []tree.Node
+	taken  map[*tree.Node]int // indexes of values; a node may stand in several places
 }
 
 const asideMark = "mockserver:value:"
 
 // take puts texts in the place of the values in a node.
-func (a *aside) take(n *Node, l *layout) {
-	eachAny(n, l, func(n *Node) {
+func (a *aside) take(n *tree.Node, l *layout) {
+	eachAny(n, l, func(n *tree.Node) {
 		if _, done := a.taken[n]; done {
 			return
 		}
 		a.taken[n] = len(a.values)
 		a.values = append(a.values, *n)
-		*n = Node{Kind: Text, Text: asideMark + strconv.Itoa(a.taken[n])}
+		*n = tree.Node{Kind: tree.Text, Text: asideMark + strconv.Itoa(a.taken[n])}
 	})
 }
 
@@ -89,8 +91,8 @@ func (a *aside) putBack() {
 }
 
 // give puts the values in the place of their texts in what was made of the node.
-func (a *aside) give(made *Node, l *layout) {
-	eachAny(made, l, func(n *Node) {
+func (a *aside) give(made *tree.Node, l *layout) {
+	eachAny(made, l, func(n *tree.Node) {
 		number, ok := strings.CutPrefix(n.Text, asideMark)
 		if i, err := strconv.Atoi(number); ok && err == nil && i < len(a.values) {
 			*n = a.values[i]
@@ -99,7 +101,7 @@ func (a *aside) give(made *Node, l *layout) {
 }
 
 // eachAny calls do for each node below n that may be any value.
-func eachAny(n *Node, l *layout, do func(*Node)) {
+func eachAny(n *tree.Node, l *layout, do func(*tree.Node)) {
 	switch l.want {
 	case wantAny:
 		do(n)
@@ -133,16 +135,16 @@ func plainJSONError(err error) string {
 
 // settle gives a converted node and all below it the places of what they are made of: of
 // the same key, or else of what is around them; and the order of keys and the digits.
-func settle(n, old *Node) {
+func settle(n, old *tree.Node) {
 	n.File, n.Line, n.Column = old.File, old.Line, old.Column
-	if n.Kind == Number && old.Kind == Number {
+	if n.Kind == tree.Number && old.Kind == tree.Number {
 		n.Text = old.Text
 	}
 	reorder(n, old)
-	entries := old.byKey()
+	entries := old.ByKey()
 	for i := range n.Entries {
 		e := &n.Entries[i]
-		from := (*Node)(nil)
+		from := (*tree.Node)(nil)
 		if same := entries[e.Key]; same != nil {
 			from = same.Value
 		}
@@ -173,16 +175,16 @@ func settle(n, old *Node) {
 }
 
 // reorder puts the keys that old has too first, as old has them.
-func reorder(n, old *Node) {
+func reorder(n, old *tree.Node) {
 	place := make(map[string]int, len(old.Entries))
 	for i := range old.Entries {
 		place[old.Entries[i].Key] = i
 	}
-	placeOf := func(e Entry) int {
+	placeOf := func(e tree.Entry) int {
 		if i, ok := place[e.Key]; ok {
 			return i
 		}
 		return len(place)
 	}
-	slices.SortStableFunc(n.Entries, func(a, b Entry) int { return cmp.Compare(placeOf(a), placeOf(b)) })
+	slices.SortStableFunc(n.Entries, func(a, b tree.Entry) int { return cmp.Compare(placeOf(a), placeOf(b)) })
 }

@@ -1,8 +1,11 @@
-package openapi
+// Package tree has the nodes of a document and their places, and builds, reads and writes
+// them.
+package tree
 
 import (
 	"encoding/json"
 	"strconv"
+	"strings"
 
 	"mockserver/config/openapi/jsonvalue"
 )
@@ -42,8 +45,8 @@ type Entry struct {
 	Value        *Node
 }
 
-// byKey is the entries of a map by their keys.
-func (n *Node) byKey() map[string]*Entry {
+// ByKey is the entries of a map by their keys.
+func (n *Node) ByKey() map[string]*Entry {
 	if len(n.Entries) == 0 {
 		return nil
 	}
@@ -54,8 +57,8 @@ func (n *Node) byKey() map[string]*Entry {
 	return entries
 }
 
-// step is what a token of a JSON pointer, unescaped, leads to from n; nil for nothing.
-func (n *Node) step(token string) *Node {
+// Step is what a token of a JSON pointer, unescaped, leads to from n; nil for nothing.
+func (n *Node) Step(token string) *Node {
 	if n.Kind == Map {
 		return n.Get(token)
 	}
@@ -65,8 +68,8 @@ func (n *Node) step(token string) *Node {
 	return nil
 }
 
-// value is a node as a JSON value, in its order and with its digits.
-func (n *Node) value() any {
+// JSONValue is a node as a JSON value, in its order and with its digits.
+func (n *Node) JSONValue() any {
 	switch n.Kind {
 	case Bool:
 		return n.Text == "true"
@@ -77,21 +80,21 @@ func (n *Node) value() any {
 	case List:
 		items := make([]any, len(n.Items))
 		for i, item := range n.Items {
-			items[i] = item.value()
+			items[i] = item.JSONValue()
 		}
 		return items
 	case Map:
 		o := &jsonvalue.Object{}
 		for i := range n.Entries {
-			o.Set(n.Entries[i].Key, n.Entries[i].Value.value())
+			o.Set(n.Entries[i].Key, n.Entries[i].Value.JSONValue())
 		}
 		return o
 	}
 	return nil
 }
 
-// appendNode appends a node as JSON text, its keys in order.
-func appendNode(dst []byte, n *Node) []byte {
+// AppendJSON appends a node as JSON text, its keys in order.
+func AppendJSON(dst []byte, n *Node) []byte {
 	switch n.Kind {
 	case Text:
 		dst = jsonvalue.AppendString(dst, n.Text)
@@ -101,7 +104,7 @@ func appendNode(dst []byte, n *Node) []byte {
 			if i > 0 {
 				dst = append(dst, ',')
 			}
-			dst = appendNode(dst, item)
+			dst = AppendJSON(dst, item)
 		}
 		dst = append(dst, ']')
 	case Map:
@@ -112,7 +115,7 @@ func appendNode(dst []byte, n *Node) []byte {
 			}
 			dst = jsonvalue.AppendString(dst, n.Entries[i].Key)
 			dst = append(dst, ':')
-			dst = appendNode(dst, n.Entries[i].Value)
+			dst = AppendJSON(dst, n.Entries[i].Value)
 		}
 		dst = append(dst, '}')
 	case Null:
@@ -123,11 +126,23 @@ func appendNode(dst []byte, n *Node) []byte {
 	return dst
 }
 
-// keys are the keys of a map.
-func (n *Node) keys() []string {
+// Keys are the keys of a map.
+func (n *Node) Keys() []string {
 	keys := make([]string, len(n.Entries))
 	for i := range n.Entries {
 		keys[i] = n.Entries[i].Key
 	}
 	return keys
+}
+
+// At is what stands at a JSON pointer, as the fragment of a reference has it; nil for
+// nothing.
+func (n *Node) At(pointer string) *Node {
+	for token := range strings.SplitSeq(strings.TrimPrefix(pointer, "/"), "/") {
+		if n == nil || pointer == "" || pointer == "/" {
+			break
+		}
+		n = n.Step(jsonvalue.UnescapePointer(token))
+	}
+	return n
 }

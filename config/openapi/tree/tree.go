@@ -1,4 +1,4 @@
-package openapi
+package tree
 
 import (
 	"bytes"
@@ -13,29 +13,29 @@ import (
 	"gopkg.in/yaml.v3"
 )
 
-// TextTree is a text.
-func TextTree(text string) *Node { return &Node{Kind: Text, Text: text} }
+// NewText is a text.
+func NewText(text string) *Node { return &Node{Kind: Text, Text: text} }
 
-// NumberTree is a number, given as JSON has it.
-func NumberTree(text string) *Node { return &Node{Kind: Number, Text: text} }
+// NewNumber is a number, given as JSON has it.
+func NewNumber(text string) *Node { return &Node{Kind: Number, Text: text} }
 
-// NullTree is nothing.
-func NullTree() *Node { return &Node{} }
+// NewNull is nothing.
+func NewNull() *Node { return &Node{} }
 
-// IntTree is an integer.
-func IntTree(n int) *Node { return NumberTree(strconv.Itoa(n)) }
+// NewInt is an integer.
+func NewInt(n int) *Node { return NewNumber(strconv.Itoa(n)) }
 
-// BoolTree is true or false.
-func BoolTree(b bool) *Node { return &Node{Kind: Bool, Text: strconv.FormatBool(b)} }
+// NewBool is true or false.
+func NewBool(b bool) *Node { return &Node{Kind: Bool, Text: strconv.FormatBool(b)} }
 
-// ListTree is a list.
-func ListTree(items ...*Node) *Node { return &Node{Kind: List, Items: items} }
+// NewList is a list.
+func NewList(items ...*Node) *Node { return &Node{Kind: List, Items: items} }
 
-// MapTree is an empty map.
-func MapTree() *Node { return &Node{Kind: Map} }
+// NewMap is an empty map.
+func NewMap() *Node { return &Node{Kind: Map} }
 
-// JSONTree reads a JSON text.
-func JSONTree(text []byte) (*Node, error) {
+// ParseJSON reads a JSON text.
+func ParseJSON(text []byte) (*Node, error) {
 	d := json.NewDecoder(bytes.NewReader(text))
 	d.UseNumber()
 	t, err := readJSONTree(d)
@@ -67,7 +67,7 @@ func (n *Node) SetText(key, text string) *Node {
 	if text == "" {
 		return n
 	}
-	return n.Set(key, TextTree(text))
+	return n.Set(key, NewText(text))
 }
 
 // Get is a member of a map, or a member of that; nil when there is none, or this is
@@ -91,7 +91,7 @@ func (n *Node) Make(key string) *Node {
 	if m := n.Get(key); m.IsMap() {
 		return m
 	}
-	m := MapTree()
+	m := NewMap()
 	n.Set(key, m)
 	return m
 }
@@ -171,13 +171,13 @@ func readJSONTree(d *json.Decoder) (*Node, error) {
 	}
 	switch v := token.(type) {
 	case string:
-		return TextTree(v), nil
+		return NewText(v), nil
 	case json.Number:
-		return NumberTree(v.String()), nil
+		return NewNumber(v.String()), nil
 	case bool:
-		return BoolTree(v), nil
+		return NewBool(v), nil
 	case nil:
-		return NullTree(), nil
+		return NewNull(), nil
 	}
 	t := &Node{Kind: List}
 	if token == json.Delim('{') {
@@ -226,7 +226,7 @@ func (n *Node) YAML() ([]byte, error) {
 // JSON writes the document as indented JSON.
 func (n *Node) JSON() ([]byte, error) {
 	var out bytes.Buffer
-	if err := json.Indent(&out, appendNode(nil, n), "", "  "); err != nil {
+	if err := json.Indent(&out, AppendJSON(nil, n), "", "  "); err != nil {
 		return nil, fmt.Errorf("cannot be written as JSON: %w", err)
 	}
 	out.WriteByte('\n')
