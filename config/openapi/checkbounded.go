@@ -7,6 +7,8 @@ import (
 	"github.com/santhosh-tekuri/jsonschema/v6"
 	"github.com/santhosh-tekuri/jsonschema/v6/kind"
 	"golang.org/x/text/message"
+
+	"mockserver/config/openapi/text"
 )
 
 // What items and additionalProperties are in the schemas that are compiled. The
@@ -51,7 +53,7 @@ func (k items) Validate(c *jsonschema.ValidatorContext, v any) {
 type others struct {
 	schema   *jsonschema.Schema
 	declared map[string]any // by name
-	patterns []*pattern
+	patterns []*text.Pattern
 }
 
 func compileOthers(c *jsonschema.CompilerContext, schema map[string]any) (jsonschema.SchemaExt, error) {
@@ -62,7 +64,7 @@ func compileOthers(c *jsonschema.CompilerContext, schema map[string]any) (jsonsc
 	k.declared, _ = schema["properties"].(map[string]any)
 	byPattern, _ := schema["patternProperties"].(map[string]any)
 	for source := range byPattern {
-		p, err := compilePattern(source)
+		p, err := text.CompilePattern(source)
 		if err != nil {
 			return nil, err
 		}
@@ -76,7 +78,7 @@ func (k others) Validate(c *jsonschema.ValidatorContext, v any) {
 	object, _ := v.(map[string]any)
 	b := bounded{to: c}
 	for name, value := range object {
-		if _, ok := k.declared[name]; ok || slices.ContainsFunc(k.patterns, func(p *pattern) bool { return p.matches(name) }) {
+		if _, ok := k.declared[name]; ok || slices.ContainsFunc(k.patterns, func(p *text.Pattern) bool { return p.Matches(name) }) {
 			continue
 		}
 		c.EvaluatedProp(name)

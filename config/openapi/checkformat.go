@@ -7,6 +7,8 @@ import (
 
 	"github.com/santhosh-tekuri/jsonschema/v6"
 	"github.com/santhosh-tekuri/jsonschema/v6/kind"
+
+	"mockserver/config/openapi/text"
 )
 
 // checkedFormats are those of OpenAPI that say something of a value, and those of JSON
@@ -14,13 +16,13 @@ import (
 var checkedFormats = []*jsonschema.Format{
 	{Name: "int32", Validate: func(v any) error { return checkInteger(v, 31) }},
 	{Name: "int64", Validate: func(v any) error { return checkInteger(v, 63) }},
-	{Name: "byte", Validate: checkText(validBase64)},
-	{Name: "email", Validate: checkText(validEmail)},
-	{Name: "idn-email", Validate: checkText(validIDNEmail)},
-	{Name: "uri", Validate: checkText(validURI)},
-	{Name: "uri-reference", Validate: checkText(validReference)},
-	{Name: "iri", Validate: checkText(validIRI)},
-	{Name: "iri-reference", Validate: checkText(validIRIReference)},
+	{Name: "byte", Validate: checkText(text.ValidBase64)},
+	{Name: "email", Validate: checkText(text.ValidEmail)},
+	{Name: "idn-email", Validate: checkText(text.ValidIDNEmail)},
+	{Name: "uri", Validate: checkText(text.ValidURI)},
+	{Name: "uri-reference", Validate: checkText(text.ValidReference)},
+	{Name: "iri", Validate: checkText(text.ValidIRI)},
+	{Name: "iri-reference", Validate: checkText(text.ValidIRIReference)},
 }
 
 var (

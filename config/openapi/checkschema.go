@@ -10,6 +10,7 @@ import (
 	"github.com/santhosh-tekuri/jsonschema/v6"
 
 	"mockserver/config/openapi/jsonvalue"
+	"mockserver/config/openapi/text"
 )
 
 // readOnlyDefinition is the name of the schema that stands for read-only properties.
@@ -184,7 +185,7 @@ func (c *schemas) texts(m map[string]any, s *openapi3.Schema) {
 	if s.Pattern == "" {
 		return
 	}
-	if _, err := compilePattern(s.Pattern); err == nil {
+	if _, err := text.CompilePattern(s.Pattern); err == nil {
 		m["pattern"] = s.Pattern
 	} else {
 		c.warnPattern(s.Pattern, err)
@@ -197,18 +198,18 @@ func (c *schemas) warnPattern(source string, err error) {
 
 // expression is a pattern for the validator.
 type expression struct {
-	*pattern
+	*text.Pattern
 	source string
 }
 
 // MatchString tells whether the pattern takes a text.
-func (e expression) MatchString(s string) bool { return e.matches(s) }
+func (e expression) MatchString(s string) bool { return e.Matches(s) }
 
 // String is the pattern as it was declared.
 func (e expression) String() string { return e.source }
 
 func compileExpression(source string) (jsonschema.Regexp, error) {
-	p, err := compilePattern(source)
+	p, err := text.CompilePattern(source)
 	return expression{p, source}, err
 }
 
@@ -281,7 +282,7 @@ func (c *schemas) objects(m map[string]any, s *openapi3.Schema) {
 func (c *schemas) patternProperties(m map[string]any, s *openapi3.Schema) {
 	byPattern := map[string]any{}
 	for pattern, property := range s.PatternProperties {
-		if _, err := compilePattern(pattern); err == nil {
+		if _, err := text.CompilePattern(pattern); err == nil {
 			byPattern[pattern] = c.ref(property)
 		} else {
 			c.warnPattern(pattern, err)

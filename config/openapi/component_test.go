@@ -12,6 +12,7 @@ import (
 	"gopkg.in/yaml.v3"
 
 	"mockserver/config/openapi/jsonvalue"
+	"mockserver/config/openapi/text"
 )
 
 // components reads the schemas of a document of config/testdata/openapi, and compiles
@@ -79,11 +80,11 @@ func TestBodiesOfComponents(t *testing.T) {
 	} {
 		doc, _ := components(t, file, jsonvalue.SortedNames(map[string]bool{"Endless": true, "code-points": true, "long-repeat": true, "strong": true})...)
 		for name, pattern := range bodies {
-			p, err := compilePattern(pattern)
+			p, err := text.CompilePattern(pattern)
 			if err != nil {
 				t.Fatal(err)
 			}
-			if body := made(t, doc, name, 1, false); !p.matches(string(body)) {
+			if body := made(t, doc, name, 1, false); !p.Matches(string(body)) {
 				t.Errorf("%s: %s, want %s", name, body, pattern)
 			}
 		}

@@ -2,14 +2,12 @@ package openapi
 
 import (
 	"encoding/base64"
-	"errors"
 	"fmt"
 	"math/rand/v2"
-	"net/netip"
-	"regexp"
-	"regexp/syntax"
 	"strings"
 	"time"
+
+	"mockserver/config/openapi/text"
 )
 
 // format is a format of strings.
@@ -28,44 +26,36 @@ func formatOf(name string) (format, bool) {
 }
 
 var formats = map[string]format{
-	"date":                  {makeDate, validDate},
-	"date-time":             {makeDateTime, validDateTime},
-	"time":                  {makeTime, validTime},
-	"duration":              {makeDuration, durationForm.MatchString},
-	"email":                 {makeEmail, validEmail},
-	"idn-email":             {makeEmail, validIDNEmail},
-	"hostname":              {makeHost, hostForm.MatchString},
+	"date":                  {makeDate, text.ValidDate},
+	"date-time":             {makeDateTime, text.ValidDateTime},
+	"time":                  {makeTime, text.ValidTime},
+	"duration":              {makeDuration, text.ValidDuration},
+	"email":                 {makeEmail, text.ValidEmail},
+	"idn-email":             {makeEmail, text.ValidIDNEmail},
+	"hostname":              {makeHost, text.ValidHost},
 	"idn-hostname":          {makeHost, nil},
-	"ipv4":                  {makeIPv4, validIPv4},
-	"ipv6":                  {makeIPv6, validIPv6},
-	"ip":                    {makeIPv4, validIP},
-	"cidr":                  {makeCIDR, validCIDR},
+	"ipv4":                  {makeIPv4, text.ValidIPv4},
+	"ipv6":                  {makeIPv6, text.ValidIPv6},
+	"ip":                    {makeIPv4, text.ValidIP},
+	"cidr":                  {makeCIDR, text.ValidCIDR},
 	"mac":                   {makeMAC, nil},
-	"uri":                   {makeURI, validURI},
-	"url":                   {makeURI, validIRI},
-	"iri":                   {makeURI, validIRI},
-	"uri-reference":         {makeReference, validReference},
-	"iri-reference":         {makeReference, validIRIReference},
+	"uri":                   {makeURI, text.ValidURI},
+	"url":                   {makeURI, text.ValidIRI},
+	"iri":                   {makeURI, text.ValidIRI},
+	"uri-reference":         {makeReference, text.ValidReference},
+	"iri-reference":         {makeReference, text.ValidIRIReference},
 	"uri-template":          {makeTemplate, nil},
-	"uuid":                  {makeUUID, uuidForm.MatchString},
-	"guid":                  {makeUUID, uuidForm.MatchString},
-	"json-pointer":          {makePointer, pointerForm.MatchString},
-	"relative-json-pointer": {makeRelativePointer, relativePointerForm.MatchString},
-	"regex":                 {makeRegex, validRegex},
-	"byte":                  {makeBase64, validBase64},
+	"uuid":                  {makeUUID, text.ValidUUID},
+	"guid":                  {makeUUID, text.ValidUUID},
+	"json-pointer":          {makePointer, text.ValidPointer},
+	"relative-json-pointer": {makeRelativePointer, text.ValidRelativePointer},
+	"regex":                 {makeRegex, text.ValidRegex},
+	"byte":                  {makeBase64, text.ValidBase64},
 	"base64url":             {makeBase64URL, nil},
 	"binary":                {makeLetters, nil},
 	"password":              {makePassword, nil},
 	"phone":                 {makePhone, nil},
 }
-
-var (
-	durationForm        = regexp.MustCompile(`^P(\d+W|(\d+Y)?(\d+M)?(\d+D)?(T(\d+H)?(\d+M)?(\d+(\.\d+)?S)?)?)$`)
-	hostForm            = regexp.MustCompile(`^([A-Za-z0-9]([A-Za-z0-9-]{0,61}[A-Za-z0-9])?\.)*[A-Za-z0-9]([A-Za-z0-9-]{0,61}[A-Za-z0-9])?\.?$`)
-	uuidForm            = regexp.MustCompile(`^[0-9A-Fa-f]{8}(-[0-9A-Fa-f]{4}){3}-[0-9A-Fa-f]{12}$`)
-	pointerForm         = regexp.MustCompile(`^(/([^~/]|~[01])*)*$`)
-	relativePointerForm = regexp.MustCompile(`^(0|[1-9]\d*)(#|(/([^~/]|~[01])*)*)$`)
-)
 
 // epoch is the day that made times lie behind. It stands still, so that a document gives
 // the same body on any day.
@@ -116,7 +106,7 @@ func makeHost(r *rand.Rand, low, high int) string {
 	}
 	label := fitted(r, pick(r, words), 1, min(63, high-len(domain)))
 	for len(label)+len(domain) < low {
-		label += "." + letters(r, max(1, min(63, low-len(label)-len(domain)-1)))
+		label += "." + text.Letters(r, max(1, min(63, low-len(label)-len(domain)-1)))
 	}
 	return label + domain
 }
@@ -170,10 +160,10 @@ func makeRelativePointer(r *rand.Rand, low, high int) string {
 
 func makeRegex(r *rand.Rand, low, high int) string {
 	if low > len("^[a-z]+$") {
-		return "^" + letters(r, low-2) + "$"
+		return "^" + text.Letters(r, low-2) + "$"
 	}
 	if high < len("^[a-z]+$") {
-		return letters(r, max(low, min(high, 3)))
+		return text.Letters(r, max(low, min(high, 3)))
 	}
 	return "^[a-z]+$"
 }
@@ -182,7 +172,7 @@ func makeBase64(r *rand.Rand, low, high int) string {
 	if high >= 16 && low <= 16 {
 		return base64.StdEncoding.EncodeToString([]byte(fitted(r, pick(r, words), 12, 12)))
 	}
-	return base64.StdEncoding.EncodeToString([]byte(letters(r, (low+3)/4*3)))
+	return base64.StdEncoding.EncodeToString([]byte(text.Letters(r, (low+3)/4*3)))
 }
 
 func makeBase64URL(r *rand.Rand, low, high int) string {
@@ -190,12 +180,12 @@ func makeBase64URL(r *rand.Rand, low, high int) string {
 }
 
 func makeLetters(r *rand.Rand, low, high int) string {
-	return letters(r, max(low, min(high, 16)))
+	return text.Letters(r, max(low, min(high, 16)))
 }
 
 func makePassword(r *rand.Rand, low, high int) string {
 	const kinds = "aA1!"
-	return fitted(r, kinds+letters(r, 8), low, high)
+	return fitted(r, kinds+text.Letters(r, 8), low, high)
 }
 
 func makePhone(r *rand.Rand, _, _ int) string { return "+1555" + digits(r, 7) }
@@ -206,53 +196,15 @@ func fitted(r *rand.Rand, s string, low, high int) string {
 		s = strings.TrimRight(s[:high], ".-_ ")
 	}
 	if len(s) < low {
-		s += letters(r, low-len(s))
+		s += text.Letters(r, low-len(s))
 	}
 	return s
 }
 
 func digits(r *rand.Rand, n int) string {
-	b := make([]byte, min(n, longestText))
+	b := make([]byte, min(n, text.LongestText))
 	for i := range b {
 		b[i] = byte('1' + r.IntN(9))
 	}
 	return string(b)
 }
-
-func validDate(s string) bool { _, err := time.Parse(time.DateOnly, s); return err == nil }
-
-func validDateTime(s string) bool {
-	_, err := time.Parse(time.RFC3339Nano, strings.ToUpper(s))
-	return err == nil
-}
-
-func validTime(s string) bool {
-	_, err := time.Parse("15:04:05.999999999Z07:00", strings.ToUpper(s))
-	return err == nil
-}
-
-func validEmail(s string) bool { return isMailbox(s, ascii) }
-
-func validIDNEmail(s string) bool { return isMailbox(s, international) }
-
-func validIP(s string) bool { _, err := netip.ParseAddr(s); return err == nil }
-
-func validCIDR(s string) bool { _, err := netip.ParsePrefix(s); return err == nil }
-
-func validURI(s string) bool { return isURI(s, ascii) }
-
-func validIRI(s string) bool { return isURI(s, international) }
-
-func validReference(s string) bool { return isReference(s, ascii) }
-
-func validIRIReference(s string) bool { return isReference(s, international) }
-
-func validRegex(s string) bool {
-	narrow, _, err := goPattern(s)
-	if err == nil {
-		_, err = syntax.Parse(narrow, syntax.Perl)
-	}
-	return err == nil || errors.Is(err, errLookAround)
-}
-
-func validBase64(s string) bool { _, err := base64.StdEncoding.DecodeString(s); return err == nil }

@@ -7,6 +7,7 @@ import (
 	"github.com/getkin/kin-openapi/openapi3"
 
 	"mockserver/config/openapi/jsonvalue"
+	"mockserver/config/openapi/text"
 )
 
 // object makes an object. When it is bare, it has as little as it may.
@@ -286,7 +287,7 @@ func (d *draft) extraName(g *merged, tried distinct, n int) (string, bool) {
 	}
 	if len(sources) > 0 && (n <= len(sources) || n%2 == 0) {
 		if p, err := d.m.pattern(sources[(n-1)%len(sources)]); err == nil {
-			return p.text(d.random, 1, readableLength+1)
+			return p.Text(d.random, 1, text.ReadableLength+1)
 		}
 	}
 	return extraName + strconv.Itoa(n), true

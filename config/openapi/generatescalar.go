@@ -10,6 +10,7 @@ import (
 	"unicode/utf8"
 
 	"mockserver/config/openapi/jsonvalue"
+	"mockserver/config/openapi/text"
 )
 
 // textTries is how many texts are tried of each sort.
@@ -24,7 +25,7 @@ func (d *draft) text(g *merged, a ask) (any, bool) {
 		}
 		return pick(d.random, words), true
 	}
-	t := texts{draft: d, merged: g, ask: a, low: g.minLength, high: longestText}
+	t := texts{draft: d, merged: g, ask: a, low: g.minLength, high: text.LongestText}
 	if g.maxLength >= 0 {
 		t.high = min(t.high, g.maxLength)
 	}
@@ -65,8 +66,8 @@ type texts struct {
 	low, high int
 	last      string
 	known     []format
-	patterns  []*pattern
-	shapes    []*pattern // of one of the formats, one of which counts
+	patterns  []*text.Pattern
+	shapes    []*text.Pattern // of one of the formats, one of which counts
 }
 
 func (t *texts) compile() {
@@ -90,7 +91,7 @@ func (t *texts) addShapes(format string) {
 	if len(t.shapes) > 0 || len(t.merged.patterns) == 0 {
 		return
 	}
-	for _, source := range shapesOf(format) {
+	for _, source := range text.ShapesOf(format) {
 		if p, err := t.m.pattern(source); err == nil {
 			t.shapes = append(t.shapes, p)
 		}
@@ -115,7 +116,7 @@ func (t *texts) together(way int) (string, bool) {
 	if way < len(t.shapes) {
 		all = append(all, t.shapes[way])
 	}
-	return together(t.random, all, t.low, t.high)
+	return text.Together(t.random, all, t.low, t.high)
 }
 
 // sorts is how many ways there are to make a text.
@@ -128,7 +129,7 @@ func (t *texts) make(sort int, name string) (string, bool) {
 		return t.known[sort].make(r, t.low, t.high), true
 	}
 	if sort -= len(t.known); sort < len(t.patterns) {
-		return t.patterns[sort].text(r, t.low, t.high)
+		return t.patterns[sort].Text(r, t.low, t.high)
 	}
 	if sort -= len(t.patterns); sort < t.joint() {
 		return t.together(sort)
@@ -143,7 +144,7 @@ func (t *texts) make(sort int, name string) (string, bool) {
 func (t *texts) plain(sort int, name string) (string, bool) {
 	r := t.random
 	if t.wide && sort < 4 {
-		return letters(r, t.low+r.IntN(min(t.high-t.low, readableLength)+1)), true
+		return text.Letters(r, t.low+r.IntN(min(t.high-t.low, text.ReadableLength)+1)), true
 	}
 	switch sort {
 	case 0:
@@ -153,17 +154,17 @@ func (t *texts) plain(sort int, name string) (string, bool) {
 	case 2:
 		return longer(r, t.low, t.high), true
 	case 3:
-		return letters(r, t.low), true
+		return text.Letters(r, t.low), true
 	case 4: // what refuses words may take digits
-		return digits(r, max(t.low, min(t.high, 1+r.IntN(readableLength)))), true
+		return digits(r, max(t.low, min(t.high, 1+r.IntN(text.ReadableLength)))), true
 	}
-	return strings.ToUpper(letters(r, max(t.low, min(t.high, 1)))), true
+	return strings.ToUpper(text.Letters(r, max(t.low, min(t.high, 1)))), true
 }
 
 // longer makes words up to a length.
 func longer(r *rand.Rand, low, high int) string {
 	if low == 0 {
-		return letters(r, min(high, 1+r.IntN(readableLength)))
+		return text.Letters(r, min(high, 1+r.IntN(text.ReadableLength)))
 	}
 	b := []byte(pick(r, words))
 	for len(b) < low {
@@ -182,7 +183,7 @@ func (t *texts) fit(s string) bool {
 		return false
 	}
 	for _, p := range t.patterns {
-		if !p.matches(s) {
+		if !p.Matches(s) {
 			return false
 		}
 	}

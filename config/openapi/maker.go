@@ -6,6 +6,7 @@ import (
 	"github.com/getkin/kin-openapi/openapi3"
 
 	"mockserver/config/openapi/jsonvalue"
+	"mockserver/config/openapi/text"
 	"mockserver/internal/wording"
 )
 
@@ -69,10 +70,10 @@ func (m *maker) warning(kind, pointer, what string) {
 }
 
 // pattern compiles a pattern, once.
-func (m *maker) pattern(source string) (*pattern, error) {
+func (m *maker) pattern(source string) (*text.Pattern, error) {
 	kept, ok := m.patterns.Load(source)
 	if !ok {
-		p, err := compilePattern(source)
+		p, err := text.CompilePattern(source)
 		kept = any(p)
 		if err != nil {
 			kept = err
@@ -82,7 +83,7 @@ func (m *maker) pattern(source string) (*pattern, error) {
 	if err, failed := kept.(error); failed {
 		return nil, err
 	}
-	return kept.(*pattern), nil
+	return kept.(*text.Pattern), nil
 }
 
 // warnPattern says once that a pattern is not understood.

@@ -5,6 +5,8 @@ import (
 	"strconv"
 	"strings"
 	"unicode"
+
+	"mockserver/config/openapi/text"
 )
 
 // What the name of a property tells of its value, where the schema does not.
@@ -77,8 +79,8 @@ var hinted = map[string]func(r *rand.Rand) string{
 	"host":      func(r *rand.Rand) string { return makeHost(r, 0, 64) },
 	"domain":    func(r *rand.Rand) string { return makeHost(r, 0, 64) },
 	"version":   func(r *rand.Rand) string { return "1." + strconv.Itoa(r.IntN(10)) + "." + strconv.Itoa(r.IntN(10)) },
-	"id":        func(r *rand.Rand) string { return letters(r, 2) + digits(r, 6) },
-	"token":     func(r *rand.Rand) string { return letters(r, 24) },
+	"id":        func(r *rand.Rand) string { return text.Letters(r, 2) + digits(r, 6) },
+	"token":     func(r *rand.Rand) string { return text.Letters(r, 24) },
 	"password":  func(r *rand.Rand) string { return makePassword(r, 12, 12) },
 	"slug":      func(r *rand.Rand) string { return pick(r, words) + "-" + pick(r, words) },
 }

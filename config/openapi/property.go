@@ -78,7 +78,7 @@ func (m *maker) propertyOf(schemas []*openapi3.Schema, name string) property {
 			p.add(ref)
 		}
 		for _, source := range jsonvalue.SortedNames(s.PatternProperties) {
-			if e, err := m.pattern(source); err == nil && e.matches(name) {
+			if e, err := m.pattern(source); err == nil && e.Matches(name) {
 				matched = true
 				p.add(s.PatternProperties[source])
 			}

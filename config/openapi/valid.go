@@ -187,7 +187,7 @@ func (c *validator) text(s *openapi3.Schema, v string) *mismatch {
 		}
 	}
 	if s.Pattern != "" {
-		if p, err := c.m.pattern(s.Pattern); err == nil && !p.matches(v) {
+		if p, err := c.m.pattern(s.Pattern); err == nil && !p.Matches(v) {
 			return c.fail("does not match the pattern %s", wording.Clip(s.Pattern))
 		}
 	}
@@ -305,7 +305,7 @@ func (c *validator) member(s *openapi3.Schema, m jsonvalue.Member) *mismatch {
 		}
 	}
 	for source, ref := range s.PatternProperties {
-		if p, err := c.m.pattern(source); err == nil && p.matches(m.Name) {
+		if p, err := c.m.pattern(source); err == nil && p.Matches(m.Name) {
 			known = true
 			if wrong := c.under(m.Name, ref, m.Value); wrong != nil {
 				return wrong

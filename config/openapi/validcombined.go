@@ -159,7 +159,7 @@ func (c *validator) looksAt(s *openapi3.Schema, o *jsonvalue.Object, name string
 		return true
 	}
 	for source := range s.PatternProperties {
-		if p, err := c.m.pattern(source); err == nil && p.matches(name) {
+		if p, err := c.m.pattern(source); err == nil && p.Matches(name) {
 			return true
 		}
 	}

@@ -1,4 +1,4 @@
-package openapi
+package text
 
 import (
 	"math/rand/v2"
@@ -28,8 +28,8 @@ const (
 	octet       = `(25[0-5]|2[0-4][0-9]|1[0-9]{2}|[1-9]?[0-9])`
 )
 
-// shapesOf are the shapes of a format; none for one whose texts have no pattern.
-func shapesOf(name string) []string {
+// ShapesOf are the shapes of a format; none for one whose texts have no pattern.
+func ShapesOf(name string) []string {
 	name = strings.ToLower(name)
 	switch name {
 	case "guid":
@@ -57,8 +57,8 @@ type walk struct {
 	text     []rune
 }
 
-// together makes a text that all patterns take. False when none was found.
-func together(r *rand.Rand, patterns []*pattern, low, high int) (string, bool) {
+// Together makes a text that all patterns take. False when none was found.
+func Together(r *rand.Rand, patterns []*Pattern, low, high int) (string, bool) {
 	w := walk{random: r, low: low, high: high, steps: mostSteps, dead: map[string]bool{}}
 	var states [][]uint32
 	for _, p := range patterns {

@@ -1,4 +1,4 @@
-package openapi
+package text
 
 import (
 	"math/rand/v2"
@@ -18,7 +18,7 @@ func TestPatternTexts(t *testing.T) {
 		{`^[\s\S]{1,4096}$`, 2000, 2000, `^[\s\S]*$`}, {`^a{,3}$`, 0, 99, `^a\{,3\}$`}, {`^(?<year>\d{4})$`, 0, 9, `^\d{4}$`},
 		{`^(?=.*[A-Z])(?=.*\d)(?!.*x).{8,16}$`, 0, 100, `^[^x]{8,16}$`}, {`(?i)^abc$`, 0, 9, ""}, {`^[^\x00-\x60]$`, 0, 9, ""},
 	} {
-		p, err := compilePattern(c.source)
+		p, err := CompilePattern(c.source)
 		if err != nil {
 			t.Errorf("%s: %v", c.source, err)
 			continue
@@ -28,7 +28,7 @@ func TestPatternTexts(t *testing.T) {
 		}
 		takes := regexp.MustCompile(c.as)
 		for seed := range uint64(20) {
-			s, ok := p.text(rand.New(rand.NewPCG(seed, 0)), c.low, c.high)
+			s, ok := p.Text(rand.New(rand.NewPCG(seed, 0)), c.low, c.high)
 			if n := utf8.RuneCountInString(s); !ok || !takes.MatchString(s) || n < c.low || n > c.high {
 				t.Errorf("%s of %d to %d: %q %v", c.source, c.low, c.high, s, ok)
 			}
@@ -38,15 +38,15 @@ func TestPatternTexts(t *testing.T) {
 
 func TestPatternsThatHaveNoText(t *testing.T) {
 	for _, source := range []string{`^a{2}$`, `a\bb`, `^[]$`, `$a`} {
-		p, err := compilePattern(source)
+		p, err := CompilePattern(source)
 		if err != nil {
 			t.Errorf("%s: %v", source, err)
-		} else if s, ok := p.text(rand.New(rand.NewPCG(0, 0)), 3, 3); ok {
+		} else if s, ok := p.Text(rand.New(rand.NewPCG(0, 0)), 3, 3); ok {
 			t.Errorf("%s: %q", source, s)
 		}
 	}
 	for _, source := range []string{`(`, `a(?=b)`, `(?<!a)b`, `^(?=`, `^(a)\1$`, `[z-a]`, `a{2000}`} {
-		if _, err := compilePattern(source); err == nil {
+		if _, err := CompilePattern(source); err == nil {
 			t.Errorf("%s is understood", source)
 		}
 	}
@@ -57,15 +57,15 @@ func FuzzPattern(f *testing.F) {
 		f.Add(source, uint8(0), uint8(20))
 	}
 	f.Fuzz(func(t *testing.T, source string, low, high uint8) {
-		p, err := compilePattern(source)
+		p, err := CompilePattern(source)
 		if err != nil {
 			return
 		}
-		s, ok := p.text(rand.New(rand.NewPCG(1, 2)), int(low), int(high))
+		s, ok := p.Text(rand.New(rand.NewPCG(1, 2)), int(low), int(high))
 		if !ok {
 			return
 		}
-		if n := utf8.RuneCountInString(s); !p.matches(s) || n < int(low) || n > int(high) {
+		if n := utf8.RuneCountInString(s); !p.Matches(s) || n < int(low) || n > int(high) {
 			t.Errorf("%q of %d to %d: %q", source, low, high, s)
 		}
 	})

@@ -1,4 +1,6 @@
-package openapi
+// Package text knows which texts have a format or match a pattern, and makes texts that
+// match a pattern.
+package text
 
 import (
 	"errors"
@@ -12,9 +14,9 @@ import (
 	"unicode/utf8"
 )
 
-// pattern is a regular expression of a document, compiled: what it takes, and the tree
+// Pattern is a regular expression of a document, compiled: what it takes, and the tree
 // that texts are made from.
-type pattern struct {
+type Pattern struct {
 	takes *regexp.Regexp
 	tree  *syntax.Regexp
 	// Look-aheads at the beginning, which Go's expressions do not have, are expressions
@@ -32,19 +34,19 @@ type span struct{ min, max int }
 const (
 	// longestRepeat is what regexp/syntax accepts as a repetition.
 	longestRepeat = 1000
-	// longestText bounds a text that a pattern or a length asks for.
-	longestText = 1 << 20
+	// LongestText bounds a text that a pattern or a length asks for.
+	LongestText = 1 << 20
 	// longText is from where on a text is tried a few times only.
 	longText = 1 << 14
-	// readableLength is how much longer than it has to be a text is made.
-	readableLength = 10
+	// ReadableLength is how much longer than it has to be a text is made.
+	ReadableLength = 10
 )
 
 var errLookAround = errors.New("look-arounds are understood only as look-aheads at the beginning")
 
-// compilePattern reads a pattern as ECMAScript has it.
-func compilePattern(source string) (*pattern, error) {
-	p := &pattern{lengths: map[*syntax.Regexp]span{}}
+// CompilePattern reads a pattern as ECMAScript has it.
+func CompilePattern(source string) (*Pattern, error) {
+	p := &Pattern{lengths: map[*syntax.Regexp]span{}}
 	rest, err := p.lookAheads(source)
 	if err != nil {
 		return nil, err
@@ -79,7 +81,7 @@ func plainPatternError(err error) error {
 }
 
 // lookAheads takes the look-aheads off the beginning.
-func (p *pattern) lookAheads(source string) (rest string, err error) {
+func (p *Pattern) lookAheads(source string) (rest string, err error) {
 	rest, anchored := strings.CutPrefix(source, "^")
 	for strings.HasPrefix(rest, "(?=") || strings.HasPrefix(rest, "(?!") {
 		end := groupEnd(rest)
@@ -243,8 +245,8 @@ func goRepeat(s string) (size int, narrow, wide string, err error) {
 	return end + 1, text, text, nil
 }
 
-// matches tells whether a pattern takes a text.
-func (p *pattern) matches(s string) bool {
+// Matches tells whether a pattern takes a text.
+func (p *Pattern) Matches(s string) bool {
 	if !p.takes.MatchString(s) {
 		return false
 	}
@@ -262,7 +264,7 @@ func (p *pattern) matches(s string) bool {
 }
 
 // measure works out how long the texts of an expression are.
-func (p *pattern) measure(re *syntax.Regexp) span {
+func (p *Pattern) measure(re *syntax.Regexp) span {
 	var s span
 	switch re.Op {
 	case syntax.OpLiteral:
@@ -279,7 +281,7 @@ func (p *pattern) measure(re *syntax.Regexp) span {
 			s = span{clampLength(s.min + one.min), clampLength(s.max + one.max)}
 		}
 	case syntax.OpAlternate:
-		s.min = longestText
+		s.min = LongestText
 		for _, sub := range re.Sub {
 			one := p.measure(sub)
 			s = span{min(s.min, one.min), max(s.max, one.max)}
@@ -289,32 +291,32 @@ func (p *pattern) measure(re *syntax.Regexp) span {
 	return s
 }
 
-func clampLength(n int) int { return min(n, longestText) }
+func clampLength(n int) int { return min(n, LongestText) }
 
 // repeats is how often the expression within another is repeated.
 func repeats(re *syntax.Regexp) (low, high int) {
 	switch re.Op {
 	case syntax.OpStar:
-		return 0, longestText
+		return 0, LongestText
 	case syntax.OpPlus:
-		return 1, longestText
+		return 1, LongestText
 	case syntax.OpQuest:
 		return 0, 1
 	case syntax.OpRepeat:
 		if re.Max < 0 {
-			return re.Min, longestText
+			return re.Min, LongestText
 		}
 		return re.Min, re.Max
 	}
 	return 1, 1
 }
 
-// text makes a text that the pattern takes, of at least low and at most high
+// Text makes a text that the pattern takes, of at least low and at most high
 // characters. False when none was found.
-func (p *pattern) text(r *rand.Rand, low, high int) (string, bool) {
+func (p *Pattern) Text(r *rand.Rand, low, high int) (string, bool) {
 	all := p.lengths[p.tree]
 	least := max(all.min, min(low, all.max))
-	most := max(least, min(all.max, high, max(least, 1)+readableLength))
+	most := max(least, min(all.max, high, max(least, 1)+ReadableLength))
 	tries := 60
 	if least > longText {
 		tries = 4
@@ -324,21 +326,21 @@ func (p *pattern) text(r *rand.Rand, low, high int) (string, bool) {
 		p.write(&b, r, p.tree, least+r.IntN(most-least+1))
 		s := b.String()
 		if n := utf8.RuneCountInString(s); n < low { // an expression without end may go on
-			s += letters(r, low-n)
+			s += Letters(r, low-n)
 		}
-		if n := utf8.RuneCountInString(s); n >= low && n <= high && p.matches(s) {
+		if n := utf8.RuneCountInString(s); n >= low && n <= high && p.Matches(s) {
 			return s, true
 		}
 		if try == tries/2 { // look-aheads ask for more than the least
-			most = max(most, min(all.max, high, 4*readableLength))
+			most = max(most, min(all.max, high, 4*ReadableLength))
 		}
 	}
 	return "", false
 }
 
 // write writes a text of an expression, of n characters where that can be.
-func (p *pattern) write(b *strings.Builder, r *rand.Rand, re *syntax.Regexp, n int) {
-	if b.Len() > longestText {
+func (p *Pattern) write(b *strings.Builder, r *rand.Rand, re *syntax.Regexp, n int) {
+	if b.Len() > LongestText {
 		return
 	}
 	switch re.Op {
@@ -360,7 +362,7 @@ func (p *pattern) write(b *strings.Builder, r *rand.Rand, re *syntax.Regexp, n i
 }
 
 // alternative picks one of those that can be of that length; any when none can.
-func (p *pattern) alternative(r *rand.Rand, subs []*syntax.Regexp, n int) *syntax.Regexp {
+func (p *Pattern) alternative(r *rand.Rand, subs []*syntax.Regexp, n int) *syntax.Regexp {
 	var fit []*syntax.Regexp
 	for _, sub := range subs {
 		if s := p.lengths[sub]; s.min <= n && n <= s.max && sub.Op != syntax.OpNoMatch {
@@ -373,7 +375,7 @@ func (p *pattern) alternative(r *rand.Rand, subs []*syntax.Regexp, n int) *synta
 	return fit[r.IntN(len(fit))]
 }
 
-func (p *pattern) writeRepeated(b *strings.Builder, r *rand.Rand, re *syntax.Regexp, n int) {
+func (p *Pattern) writeRepeated(b *strings.Builder, r *rand.Rand, re *syntax.Regexp, n int) {
 	low, high := repeats(re)
 	one := p.lengths[re.Sub[0]]
 	if one.max == 0 { // nothing, however often
@@ -386,7 +388,7 @@ func (p *pattern) writeRepeated(b *strings.Builder, r *rand.Rand, re *syntax.Reg
 		high = max(low, min(high, low+n))
 	}
 	times := low + r.IntN(high-low+1)
-	if times > longestText {
+	if times > LongestText {
 		return
 	}
 	rest := n
@@ -404,7 +406,7 @@ func (p *pattern) writeRepeated(b *strings.Builder, r *rand.Rand, re *syntax.Reg
 func clampTo(n int, s span) int { return max(s.min, min(n, s.max)) }
 
 // writeParts shares the length out among the parts, at random.
-func (p *pattern) writeParts(b *strings.Builder, r *rand.Rand, subs []*syntax.Regexp, n int) {
+func (p *Pattern) writeParts(b *strings.Builder, r *rand.Rand, subs []*syntax.Regexp, n int) {
 	shares := make([]int, len(subs))
 	room := 0
 	for i, sub := range subs {
@@ -457,8 +459,8 @@ func pickRune(r *rand.Rand, ranges []rune) rune {
 	return 'a' // a class of nothing: no text matches
 }
 
-func letters(r *rand.Rand, n int) string {
-	b := make([]byte, min(n, longestText))
+func Letters(r *rand.Rand, n int) string {
+	b := make([]byte, min(n, LongestText))
 	for i := range b {
 		b[i] = byte('a' + r.IntN(26))
 	}
