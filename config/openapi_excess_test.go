@@ -8,7 +8,7 @@ import (
 	"testing"
 
 	"mockserver/config"
-	"mockserver/config/openapi"
+	"mockserver/config/openapi/validate"
 	"mockserver/config/syntax"
 )
 
@@ -97,7 +97,7 @@ func TestLongIntegersOfRequests(t *testing.T) {
 		t.Fatal(err)
 	}
 	for body, accepted := range map[string]bool{"9007199254740993": true, "9007199254740992": false} {
-		verdict := spec.Endpoints[0].Operation.Check(&openapi.Request{
+		verdict := spec.Endpoints[0].Operation.Check(&validate.Request{
 			Path: "/x", Body: []byte(body), Cookie: func(string) (string, bool) { return "", false },
 			Header: func(name string) []string {
 				return map[string][]string{"content-type": {"application/json"}}[strings.ToLower(name)]

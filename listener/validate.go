@@ -9,7 +9,7 @@ import (
 
 	"github.com/valyala/fasthttp"
 
-	"mockserver/config/openapi"
+	"mockserver/config/openapi/validate"
 	"mockserver/internal/wording"
 	"mockserver/listener/reply"
 	"mockserver/matcher"
@@ -39,12 +39,12 @@ func (o *operation) refuse(c *call) bool {
 		reply.PayloadTooLarge.Write(&c.reply, "the request body is larger than "+wording.Count(o.maxBody, "byte")+" without its content coding")
 		return true
 	case err != nil:
-		writeViolations(&c.reply, reply.UnsupportedMedia, &openapi.Verdict{Violations: []openapi.Violation{{
+		writeViolations(&c.reply, reply.UnsupportedMedia, &validate.Verdict{Violations: []validate.Violation{{
 			In: "header", Pointer: "/header/content-encoding", Message: "is not what the body is encoded with, or of no use: " + bounded(err.Error()),
 		}}}, o.base.name)
 		return true
 	}
-	verdict := o.document.Check(&openapi.Request{
+	verdict := o.document.Check(&validate.Request{
 		Path: string(r.Path()), Query: string(r.QueryString()), Header: headersOf(r), Cookie: cookiesOf(r), Body: body,
 	})
 	if verdict == nil {
@@ -107,7 +107,7 @@ func cookiesOf(r *matcher.Request) func(string) (string, bool) {
 
 // writeViolations makes p the error answer f with all that is wrong with a
 // request to an operation.
-func writeViolations(p *reply.Reply, f reply.Failure, v *openapi.Verdict, name string) {
+func writeViolations(p *reply.Reply, f reply.Failure, v *validate.Verdict, name string) {
 	told := make([]string, 0, maxToldViolations)
 	list := make([]violation, len(v.Violations))
 	for i, x := range v.Violations {

@@ -14,6 +14,7 @@ import (
 
 	"mockserver/config"
 	"mockserver/config/openapi"
+	"mockserver/config/openapi/validate"
 )
 
 // read reads a document of config/testdata/openapi, which has to be right.
@@ -278,5 +279,12 @@ func TestFreshBodiesMadeAtOnce(t *testing.T) {
 		if !<-done {
 			t.Error("the same seed made another body")
 		}
+	}
+}
+
+func TestCheck_WithoutChecks(t *testing.T) {
+	var o openapi.Operation
+	if o.Checked() || o.Check(&validate.Request{Path: "/a"}) != nil {
+		t.Error("an operation that was not loaded for it is checked")
 	}
 }

@@ -11,6 +11,7 @@ import (
 
 	"mockserver/config/openapi/jsonvalue"
 	"mockserver/config/openapi/tree"
+	"mockserver/config/openapi/validate"
 )
 
 // sleepKey is the extension that tells when a callback is sent.
@@ -63,7 +64,7 @@ func (c *compiler) called(name, url string, item *openapi3.PathItem, pointer str
 		if body := op.RequestBody; body != nil && body.Value != nil {
 			cb.MediaType, cb.Body = c.make.requestBody(body.Value, cb.Pointer+"/requestBody")
 		}
-		cb.Headers = headersOf(parametersOf(item, op))
+		cb.Headers = headersOf(validate.ParametersOf(item, op))
 		for _, extensions := range append([]map[string]any{op.Extensions, item.Extensions}, outer...) {
 			value, ok := extensions[sleepKey]
 			if !ok {
@@ -129,7 +130,7 @@ func sampleOf(p *openapi3.Parameter) any {
 			return e.Value.Value
 		}
 	}
-	s := schemaOf(p)
+	s := validate.SchemaOf(p)
 	switch {
 	case s == nil:
 		return nil

@@ -10,6 +10,7 @@ import (
 
 	"mockserver/config/openapi/jsonvalue"
 	"mockserver/config/openapi/tree"
+	"mockserver/config/openapi/validate"
 	"mockserver/internal/wording"
 )
 
@@ -155,7 +156,7 @@ func (r *documentReader) versioned(root *tree.Node, location string) *tree.Node 
 type compiler struct {
 	doc     *openapi3.T
 	make    *maker // what makes answers, one for the document
-	checker *checker
+	checker *validate.Compiler
 	root    *tree.Node
 	samples bool // see Options
 	problem func(Problem)
@@ -184,13 +185,12 @@ func (r *documentReader) compile(kin *openapi3.T, root *tree.Node) {
 	}
 	c.make.read, c.make.numbers = r.opts.Content, r.numbers
 	if r.opts.Checks {
-		c.checker = newChecker(kin, warn)
-		c.checker.schemas.exact = r.numbers
+		c.checker = validate.New(kin, r.numbers, warn)
 	}
 	c.operations()
 	r.doc.Catalogue = c.catalogue(root)
 	if c.checker != nil {
-		c.checker.finish()
+		c.checker.Finish()
 	}
 	orders := r.orders
 	c.make.order = func(s *openapi3.Schema) []string { return orders[s] }
@@ -253,7 +253,7 @@ func (c *compiler) operation(method, path string, item *openapi3.PathItem, op *o
 		o.Sample = c.sample(item, op, pointer)
 	}
 	if c.checker != nil {
-		o.checks = c.checker.add(o.Path, pointer, item, op)
+		o.checks = c.checker.Add(o.Path, pointer, item, op)
 	}
 	c.out.Operations = append(c.out.Operations, o)
 }

@@ -3,7 +3,11 @@
 // OpenAPI library, and imports no other package of the module.
 package openapi
 
-import "time"
+import (
+	"time"
+
+	"mockserver/config/openapi/validate"
+)
 
 // Document is one OpenAPI document, read and compiled.
 type Document struct {
@@ -46,7 +50,7 @@ type Operation struct {
 	Callbacks []Callback
 	Sample    *Sample // nil unless Options ask for samples
 
-	checks *checks // what --validate holds requests against
+	checks *validate.Checks // what --validate holds requests against
 }
 
 // Answer is one status, media type and example of an operation.

@@ -5,6 +5,8 @@ import (
 	"strings"
 
 	"github.com/getkin/kin-openapi/openapi3"
+
+	"mockserver/config/openapi/validate"
 )
 
 // Sample is a request to an operation, made of the examples that the document declares, or
@@ -19,7 +21,7 @@ type Sample struct {
 
 // sample makes the sample of an operation.
 func (c *compiler) sample(item *openapi3.PathItem, op *openapi3.Operation, pointer string) *Sample {
-	parameters := parametersOf(item, op)
+	parameters := validate.ParametersOf(item, op)
 	s := &Sample{Path: map[string]string{}, Query: url.Values{}, Headers: headersOf(parameters)}
 	var cookies []string
 	for _, p := range parameters {

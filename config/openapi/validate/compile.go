@@ -1,4 +1,4 @@
-package openapi
+package validate
 
 import (
 	"bytes"
@@ -13,9 +13,9 @@ import (
 	"mockserver/config/openapi/jsonvalue"
 )
 
-// checker compiles what requests to the operations of a document are held against. One
+// Compiler compiles what requests to the operations of a document are held against. One
 // is made for a document: add for each operation, then finish.
-type checker struct {
+type Compiler struct {
 	doc     *openapi3.T
 	schemas *schemas
 	todo    []pendingChecks
@@ -30,27 +30,28 @@ type pendingChecks struct {
 	path, pointer string // of the operation
 	item          *openapi3.PathItem
 	source        *openapi3.Operation
-	checks        *checks
+	checks        *Checks
 }
 
-// newChecker returns a checker of a document whose references are resolved.
-func newChecker(doc *openapi3.T, warn func(kind, pointer, what string)) *checker {
-	c := &checker{doc: doc, warn: warn}
+// New returns a checker of a document whose references are resolved. Of the numbers
+// in exact, the document itself has only what is nearest.
+func New(doc *openapi3.T, exact jsonvalue.Numbers, warn func(kind, pointer, what string)) *Compiler {
+	c := &Compiler{doc: doc, warn: warn}
 	c.schemas = &schemas{
-		modern: doc.IsOpenAPI31OrLater(), definitions: map[string]any{}, names: map[*openapi3.Schema]string{},
+		exact: exact, modern: doc.IsOpenAPI31OrLater(), definitions: map[string]any{}, names: map[*openapi3.Schema]string{},
 		warn: func(what string) { warn(manyUnchecked, "#", what) }, warned: map[string]bool{},
 	}
 	c.forms = forms{map[*jsonschema.Schema]*form{}, &c.schemas.runs}
 	return c
 }
 
-// add takes an operation, at a path with the base path in front, and at a pointer of
+// Add takes an operation, at a path with the base path in front, and at a pointer of
 // the document. What it returns is complete after finish.
-func (c *checker) add(path, pointer string, item *openapi3.PathItem, source *openapi3.Operation) *checks {
-	compiled := &checks{}
+func (c *Compiler) Add(path, pointer string, item *openapi3.PathItem, source *openapi3.Operation) *Checks {
+	compiled := &Checks{}
 	c.todo = append(c.todo, pendingChecks{path, pointer, item, source, compiled})
-	for _, p := range parametersOf(item, source) {
-		if s := schemaOf(p); s != nil {
+	for _, p := range ParametersOf(item, source) {
+		if s := SchemaOf(p); s != nil {
 			c.schemas.name(s)
 		}
 	}
@@ -64,18 +65,18 @@ func (c *checker) add(path, pointer string, item *openapi3.PathItem, source *ope
 	return compiled
 }
 
-// finish compiles the checks of all operations that were added. What cannot be compiled
+// Finish compiles the checks of all operations that were added. What cannot be compiled
 // is warned of, and requests are held against the rest.
-func (c *checker) finish() {
+func (c *Compiler) Finish() {
 	find, err := c.schemas.compile()
 	if err != nil {
 		c.warn(manyUnchecked, "#", "requests are not held against the schemas of the document: "+err.Error())
 	}
 	for _, p := range c.todo {
-		u := unit{checker: c, find: find, pointer: p.pointer}
+		u := unit{Compiler: c, find: find, pointer: p.pointer}
 		checks := p.checks
 		checks.path, checks.security = parsePath(p.path), c.security(p.source, p.pointer)
-		for _, parameter := range parametersOf(p.item, p.source) {
+		for _, parameter := range ParametersOf(p.item, p.source) {
 			if compiled, ok := u.parameter(parameter); ok {
 				checks.parameters = append(checks.parameters, compiled)
 			}
@@ -87,9 +88,9 @@ func (c *checker) finish() {
 	c.todo = nil
 }
 
-// parametersOf are the parameters of an operation: those of its path, unless it has one
+// ParametersOf are the parameters of an operation: those of its path, unless it has one
 // of the same name and place itself.
-func parametersOf(item *openapi3.PathItem, op *openapi3.Operation) []*openapi3.Parameter {
+func ParametersOf(item *openapi3.PathItem, op *openapi3.Operation) []*openapi3.Parameter {
 	var all []*openapi3.Parameter
 	add := func(list openapi3.Parameters) {
 		for _, ref := range list {
@@ -106,8 +107,8 @@ func parametersOf(item *openapi3.PathItem, op *openapi3.Operation) []*openapi3.P
 	return all
 }
 
-// schemaOf is the schema of a parameter, or of its content; nil for none.
-func schemaOf(p *openapi3.Parameter) *openapi3.Schema {
+// SchemaOf is the schema of a parameter, or of its content; nil for none.
+func SchemaOf(p *openapi3.Parameter) *openapi3.Schema {
 	ref := p.Schema
 	for _, m := range p.Content {
 		if ref == nil {
@@ -122,7 +123,7 @@ func schemaOf(p *openapi3.Parameter) *openapi3.Schema {
 
 // unit is what the checks of one operation are compiled with.
 type unit struct {
-	*checker
+	*Compiler
 	find    func(*openapi3.Schema) (*jsonschema.Schema, error) // nil when no schema could be compiled
 	pointer string
 }
@@ -162,7 +163,7 @@ func (u *unit) parameter(source *openapi3.Parameter) (parameter, bool) {
 		p.json = jsonvalue.IsJSON(strings.TrimSpace(base))
 	}
 	if len(source.Content) == 0 || p.json {
-		p.form = u.formOf(schemaOf(source))
+		p.form = u.formOf(SchemaOf(source))
 	}
 	return p, true
 }

@@ -1,4 +1,4 @@
-package openapi
+package validate
 
 import (
 	"net/url"
@@ -45,7 +45,7 @@ type pair struct {
 	broken      bool   // something follows a "%" that is no escape
 }
 
-func inputOf(c *checks, r *Request) *input {
+func inputOf(c *Checks, r *Request) *input {
 	in := &input{Request: r, path: c.path.values(r.Path), query: pairsOf(r.Query), named: map[string]bool{}}
 	for i := range c.parameters {
 		if p := &c.parameters[i]; p.in == inQuery {

@@ -1,4 +1,4 @@
-package openapi
+package validate
 
 import (
 	"slices"
@@ -22,7 +22,7 @@ type credential struct {
 
 // checkSecurity looks for the credentials of one of the alternatives. When there is
 // none, what is missing of each is a violation.
-func (c *checks) checkSecurity(r *Request, found *findings) {
+func (c *Checks) checkSecurity(r *Request, found *findings) {
 	if len(c.security) == 0 || slices.ContainsFunc(c.security, func(a alternative) bool { return a.holds(r) }) {
 		return
 	}
@@ -73,7 +73,7 @@ func (k *credential) what() string {
 }
 
 // security compiles the requirements of an operation, or of the document.
-func (c *checker) security(op *openapi3.Operation, pointer string) []alternative {
+func (c *Compiler) security(op *openapi3.Operation, pointer string) []alternative {
 	requirements := c.doc.Security
 	if op.Security != nil {
 		requirements = *op.Security
@@ -93,7 +93,7 @@ func (c *checker) security(op *openapi3.Operation, pointer string) []alternative
 }
 
 // credential is what a security scheme asks for; false for what no request shows.
-func (c *checker) credential(name, pointer string) (credential, bool) {
+func (c *Compiler) credential(name, pointer string) (credential, bool) {
 	var scheme *openapi3.SecurityScheme
 	if components := c.doc.Components; components != nil && components.SecuritySchemes[name] != nil {
 		scheme = components.SecuritySchemes[name].Value

@@ -1,4 +1,4 @@
-package openapi
+package validate
 
 import (
 	"net/http"
@@ -11,21 +11,21 @@ import (
 
 // checked compiles a document for checks alone, and returns its operations by method and
 // path, and what it warns of.
-func checked(tb testing.TB, text string) (map[string]*checks, []string) {
+func checked(tb testing.TB, text string) (map[string]*Checks, []string) {
 	tb.Helper()
 	doc, err := openapi3.NewLoader().LoadFromData([]byte(text))
 	if err != nil {
 		tb.Fatal(err)
 	}
 	var warnings []string
-	c := newChecker(doc, func(_, pointer, what string) { warnings = append(warnings, pointer+" "+what) })
-	operations := map[string]*checks{}
+	c := New(doc, nil, func(_, pointer, what string) { warnings = append(warnings, pointer+" "+what) })
+	operations := map[string]*Checks{}
 	for path, item := range doc.Paths.Map() {
 		for method, op := range item.Operations() {
-			operations[method+" "+path] = c.add(path, "#"+below(below("/paths", path), strings.ToLower(method)), item, op)
+			operations[method+" "+path] = c.Add(path, "#"+below(below("/paths", path), strings.ToLower(method)), item, op)
 		}
 	}
-	c.finish()
+	c.Finish()
 	slices.Sort(warnings)
 	return operations, warnings
 }
@@ -84,7 +84,7 @@ func runChecks(t *testing.T, document string, cases []checkCase) {
 		t.Run(c.name, func(t *testing.T) {
 			method, target, _ := strings.Cut(c.request, " ")
 			path, _, _ := strings.Cut(strings.SplitN(target, "\n", 2)[0], "?")
-			var o *checks
+			var o *Checks
 			for key, candidate := range operations {
 				if m, template, _ := strings.Cut(key, " "); m == method && parsePath(template).values(path) != nil && sameLiterals(template, path) {
 					o = candidate

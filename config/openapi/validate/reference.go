@@ -1,4 +1,4 @@
-package openapi
+package validate
 
 import "github.com/santhosh-tekuri/jsonschema/v6"
 

@@ -1,4 +1,6 @@
-package openapi
+// Package validate holds requests against the operations of a document, and values against
+// its schemas.
+package validate
 
 import (
 	"cmp"
@@ -52,21 +54,21 @@ var statusOrder = []int{unauthorized, unsupported, badRequest, unprocessable}
 
 // Check holds a request against the operation. It returns nil when the request is
 // what the document accepts. It may be called by many goroutines at once.
-func (c *checks) Check(r *Request) *Verdict {
+func (c *Checks) Check(r *Request) *Verdict {
 	var found findings
 	c.hold(r, &found)
 	return found.verdict()
 }
 
-// checks are what requests to an operation are held against.
-type checks struct {
+// Checks are what requests to an operation are held against.
+type Checks struct {
 	path       pathTemplate
 	security   []alternative // one of them is enough; none when nothing is asked for
 	parameters []parameter
 	body       *body // nil when any body is accepted
 }
 
-func (c *checks) hold(r *Request, found *findings) {
+func (c *Checks) hold(r *Request, found *findings) {
 	c.checkSecurity(r, found)
 	in := inputOf(c, r)
 	for i := range c.parameters {

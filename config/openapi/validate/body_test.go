@@ -1,4 +1,4 @@
-package openapi
+package validate
 
 import (
 	"encoding/json"
@@ -275,13 +275,6 @@ paths:
 	}
 }
 
-func TestCheck_WithoutChecks(t *testing.T) {
-	var o Operation
-	if o.Checked() || o.Check(sent("GET /a")) != nil {
-		t.Error("an operation that was not loaded for it is checked")
-	}
-}
-
 // A request with endless mistakes has a verdict of bounded length, which counts them.
 func TestCheck_ManyViolations(t *testing.T) {
 	operations, _ := checked(t, bodies)
@@ -383,7 +376,7 @@ func TestCheck_AtOnce(t *testing.T) {
 // verdict has a status and violations in the order of their pointers, and is the same
 // the second time.
 func FuzzCheck(f *testing.F) {
-	var operations []*checks
+	var operations []*Checks
 	var schemas map[string]any
 	if err := json.Unmarshal([]byte(recursive), &schemas); err != nil {
 		f.Fatal(err)
