@@ -26,7 +26,7 @@ func statusOf(declared string) (int, bool) {
 
 // answers returns all that an operation can answer, and the index of what a request gets
 // that asks for nothing. There is always one. The pointer is the operation's.
-func (m *maker) answers(op *openapi3.Operation, pointer string) (answers []Answer, byDefault int) {
+func (c *compiler) answers(op *openapi3.Operation, pointer string) (answers []Answer, byDefault int) {
 	declared := jsonvalue.SortedNames(op.Responses.Map())
 	slices.SortStableFunc(declared, func(a, b string) int {
 		x, _ := statusOf(a)
@@ -39,7 +39,7 @@ func (m *maker) answers(op *openapi3.Operation, pointer string) (answers []Answe
 		ref := op.Responses.Value(key)
 		at := pointer + "/responses/" + jsonvalue.EscapePointer(key)
 		if !ok {
-			m.warning(manyResponses, at, "responses "+key+": what is accepted is a status from 200 to 599, 2XX to 5XX or default; it is left out")
+			c.make.warning(manyResponses, at, "responses "+key+": what is accepted is a status from 200 to 599, 2XX to 5XX or default; it is left out")
 			continue
 		}
 		if ref == nil || ref.Value == nil {
@@ -54,7 +54,7 @@ func (m *maker) answers(op *openapi3.Operation, pointer string) (answers []Answe
 				status = 200
 			}
 		}
-		answers = append(answers, m.response(ref.Value, status, key, at)...)
+		answers = append(answers, c.response(ref.Value, status, key, at)...)
 	}
 	if len(answers) == 0 {
 		answers = []Answer{{Status: 200, Declared: "200"}}
@@ -99,54 +99,44 @@ func chosenStatus(declared []string) string {
 }
 
 // response returns the answers of one status: one for each media type and example.
-func (m *maker) response(r *openapi3.Response, status int, declared, pointer string) []Answer {
-	headers := m.headers(r.Headers, pointer)
+func (c *compiler) response(r *openapi3.Response, status int, declared, pointer string) []Answer {
+	headers := c.headers(r.Headers, pointer)
 	if len(r.Content) == 0 || status == 204 || status == 304 {
 		return []Answer{{Status: status, Declared: declared, Headers: headers}}
 	}
 	var all []Answer
-	for _, name := range m.mediaTypes(r.Content, pointer) {
-		c := m.content(name, r.Content[name], toClient, pointer+"/content/"+jsonvalue.EscapePointer(name))
-		a := Answer{Status: status, Declared: declared, MediaType: c.media, Headers: headers, Fresh: c.fresh()}
-		examples := c.examples()
+	for _, name := range c.make.mediaTypes(r.Content, pointer) {
+		made := c.make.content(name, r.Content[name], toClient, pointer+"/content/"+jsonvalue.EscapePointer(name))
+		a := Answer{Status: status, Declared: declared, MediaType: made.media, Headers: headers, Fresh: made.fresh()}
+		examples := made.examples()
 		for _, e := range examples {
 			a.Example, a.Body = e.name, e.body
 			all = append(all, a)
 		}
 		if len(examples) == 0 {
-			a.Body = c.generated()
+			a.Body = made.generated()
 			all = append(all, a)
 		}
 	}
 	return all
 }
 
-// mediaTypes are the media types of a content, the one to answer with first: JSON, then
-// as the document has them.
-func (m *maker) mediaTypes(c openapi3.Content, pointer string) []string {
-	var names []string
-	for _, name := range m.namesAt(pointer+"/content", jsonvalue.SortedNames(c)) {
-		if c[name] != nil {
-			names = append(names, name)
+// headers are the headers of an answer: those that the document gives a value, and those
+// that it requires.
+func (c *compiler) headers(declared openapi3.Headers, pointer string) []Header {
+	var all []Header
+	for _, name := range c.make.namesAt(pointer+"/headers", jsonvalue.SortedNames(declared)) {
+		ref := declared[name]
+		if ref == nil || ref.Value == nil || framing(name) {
+			continue
+		}
+		at := pointer + "/headers/" + jsonvalue.EscapePointer(name)
+		if ref.Ref != "" {
+			at = ref.Ref
+		}
+		if value, ok := c.make.headerValue(ref.Value, name, at); ok {
+			all = append(all, Header{name, value})
 		}
 	}
-	slices.SortStableFunc(names, func(a, b string) int { return cmp.Compare(preference(a), preference(b)) })
-	return names
-}
-
-// requestBody returns an example of a request's body and its media type; "" for none.
-// The pointer is that of the request body.
-func (m *maker) requestBody(body *openapi3.RequestBody, pointer string) (mediaType string, text []byte) {
-	if body == nil {
-		return "", nil
-	}
-	names := m.mediaTypes(body.Content, pointer)
-	if len(names) == 0 {
-		return "", nil
-	}
-	c := m.content(names[0], body.Content[names[0]], toServer, pointer+"/content/"+jsonvalue.EscapePointer(names[0]))
-	if examples := c.examples(); len(examples) > 0 {
-		return c.media, examples[0].body
-	}
-	return c.media, c.generated()
+	return all
 }

@@ -247,7 +247,7 @@ func (c *compiler) operation(method, path string, item *openapi3.PathItem, op *o
 		File: n.File, Line: n.Line, Column: n.Column, Pointer: pointer,
 		Tags: op.Tags, Summary: op.Summary, Description: op.Description,
 	}
-	o.Answers, o.Default = c.make.answers(op, pointer)
+	o.Answers, o.Default = c.answers(op, pointer)
 	o.Callbacks = c.callbacks(op, pointer)
 	if c.samples {
 		o.Sample = c.sample(item, op, pointer)

@@ -1,7 +1,9 @@
 package openapi
 
 import (
+	"cmp"
 	"encoding/json"
+	"slices"
 	"strings"
 
 	"github.com/getkin/kin-openapi/openapi3"
@@ -185,4 +187,34 @@ func (m *maker) namesAt(pointer string, sorted []string) []string {
 		return names
 	}
 	return sorted
+}
+
+// mediaTypes are the media types of a content, the one to answer with first: JSON, then
+// as the document has them.
+func (m *maker) mediaTypes(c openapi3.Content, pointer string) []string {
+	var names []string
+	for _, name := range m.namesAt(pointer+"/content", jsonvalue.SortedNames(c)) {
+		if c[name] != nil {
+			names = append(names, name)
+		}
+	}
+	slices.SortStableFunc(names, func(a, b string) int { return cmp.Compare(preference(a), preference(b)) })
+	return names
+}
+
+// requestBody returns an example of a request's body and its media type; "" for none.
+// The pointer is that of the request body.
+func (m *maker) requestBody(body *openapi3.RequestBody, pointer string) (mediaType string, text []byte) {
+	if body == nil {
+		return "", nil
+	}
+	names := m.mediaTypes(body.Content, pointer)
+	if len(names) == 0 {
+		return "", nil
+	}
+	c := m.content(names[0], body.Content[names[0]], toServer, pointer+"/content/"+jsonvalue.EscapePointer(names[0]))
+	if examples := c.examples(); len(examples) > 0 {
+		return c.media, examples[0].body
+	}
+	return c.media, c.generated()
 }

@@ -8,8 +8,11 @@ import (
 	"mockserver/config/openapi/tree"
 )
 
-// manyKeys is a kind of warnings, of which a document may have many.
-const manyKeys = "keys have no meaning where they stand"
+// Kinds of warnings, of which a document may have many.
+const (
+	manyKeys      = "keys have no meaning where they stand"
+	manyResponses = "responses have a key that is no status, and are left out"
+)
 
 // maxProblems bounds the errors that are said of one document, and the warnings.
 const maxProblems = 1000

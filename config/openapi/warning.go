@@ -2,11 +2,10 @@ package openapi
 
 // Kinds of warnings, of which a document may have many.
 const (
-	manySent      = "examples are not what their schema accepts, and are sent all the same"
-	manyUnused    = "examples are not what their schema accepts, and are not used"
-	manyBodies    = "schemas accept no body that was found; the nearest is served"
-	manyHeaders   = "headers have no value that was found that their schema accepts; the nearest is served"
-	manyPatterns  = "patterns are not understood; texts are made without them"
-	manyExternal  = "examples cannot be read, and are left out"
-	manyResponses = "responses have a key that is no status, and are left out"
+	manySent     = "examples are not what their schema accepts, and are sent all the same"
+	manyUnused   = "examples are not what their schema accepts, and are not used"
+	manyBodies   = "schemas accept no body that was found; the nearest is served"
+	manyHeaders  = "headers have no value that was found that their schema accepts; the nearest is served"
+	manyPatterns = "patterns are not understood; texts are made without them"
+	manyExternal = "examples cannot be read, and are left out"
 )

@@ -9,26 +9,6 @@ import (
 	"mockserver/config/openapi/jsonvalue"
 )
 
-// headers are the headers of an answer: those that the document gives a value, and those
-// that it requires.
-func (m *maker) headers(declared openapi3.Headers, pointer string) []Header {
-	var all []Header
-	for _, name := range m.namesAt(pointer+"/headers", jsonvalue.SortedNames(declared)) {
-		ref := declared[name]
-		if ref == nil || ref.Value == nil || framing(name) {
-			continue
-		}
-		at := pointer + "/headers/" + jsonvalue.EscapePointer(name)
-		if ref.Ref != "" {
-			at = ref.Ref
-		}
-		if value, ok := m.headerValue(ref.Value, name, at); ok {
-			all = append(all, Header{name, value})
-		}
-	}
-	return all
-}
-
 // framing tells whether a header is none of the document's business: its media type is
 // told by content, and its length by the body.
 func framing(name string) bool {
@@ -39,6 +19,8 @@ func framing(name string) bool {
 	return false
 }
 
+// headerValue is the value of a header, if the document gives or requires one. The
+// pointer at is that of the header.
 func (m *maker) headerValue(h *openapi3.Header, name, at string) (string, bool) {
 	schema, explode := h.Schema, h.Explode != nil && *h.Explode
 	if media := jsonvalue.SortedNames(h.Content); len(media) > 0 { // it has one
