@@ -8,6 +8,7 @@ import (
 
 	"github.com/getkin/kin-openapi/openapi3"
 
+	"mockserver/config/openapi/generate"
 	"mockserver/config/openapi/jsonvalue"
 )
 
@@ -39,7 +40,7 @@ func (c *compiler) answers(op *openapi3.Operation, pointer string) (answers []An
 		ref := op.Responses.Value(key)
 		at := pointer + "/responses/" + jsonvalue.EscapePointer(key)
 		if !ok {
-			c.make.warning(manyResponses, at, "responses "+key+": what is accepted is a status from 200 to 599, 2XX to 5XX or default; it is left out")
+			c.make.Warning(manyResponses, at, "responses "+key+": what is accepted is a status from 200 to 599, 2XX to 5XX or default; it is left out")
 			continue
 		}
 		if ref == nil || ref.Value == nil {
@@ -105,16 +106,16 @@ func (c *compiler) response(r *openapi3.Response, status int, declared, pointer 
 		return []Answer{{Status: status, Declared: declared, Headers: headers}}
 	}
 	var all []Answer
-	for _, name := range c.make.mediaTypes(r.Content, pointer) {
-		made := c.make.content(name, r.Content[name], toClient, pointer+"/content/"+jsonvalue.EscapePointer(name))
-		a := Answer{Status: status, Declared: declared, MediaType: made.media, Headers: headers, Fresh: made.fresh()}
-		examples := made.examples()
+	for _, name := range c.make.MediaTypes(r.Content, pointer) {
+		made := c.make.Content(name, r.Content[name], generate.ToClient, pointer+"/content/"+jsonvalue.EscapePointer(name))
+		a := Answer{Status: status, Declared: declared, MediaType: made.Media, Headers: headers, Fresh: made.Fresh()}
+		examples := made.Examples()
 		for _, e := range examples {
-			a.Example, a.Body = e.name, e.body
+			a.Example, a.Body = e.Name, e.Body
 			all = append(all, a)
 		}
 		if len(examples) == 0 {
-			a.Body = made.generated()
+			a.Body = made.Generated()
 			all = append(all, a)
 		}
 	}
@@ -125,16 +126,16 @@ func (c *compiler) response(r *openapi3.Response, status int, declared, pointer 
 // that it requires.
 func (c *compiler) headers(declared openapi3.Headers, pointer string) []Header {
 	var all []Header
-	for _, name := range c.make.namesAt(pointer+"/headers", jsonvalue.SortedNames(declared)) {
+	for _, name := range c.make.NamesAt(pointer+"/headers", jsonvalue.SortedNames(declared)) {
 		ref := declared[name]
-		if ref == nil || ref.Value == nil || framing(name) {
+		if ref == nil || ref.Value == nil || generate.Framing(name) {
 			continue
 		}
 		at := pointer + "/headers/" + jsonvalue.EscapePointer(name)
 		if ref.Ref != "" {
 			at = ref.Ref
 		}
-		if value, ok := c.make.headerValue(ref.Value, name, at); ok {
+		if value, ok := c.make.HeaderValue(ref.Value, name, at); ok {
 			all = append(all, Header{name, value})
 		}
 	}

@@ -62,7 +62,7 @@ func (c *compiler) called(name, url string, item *openapi3.PathItem, pointer str
 			cb.File, cb.Line, cb.Column = op.Origin.Key.File, op.Origin.Key.Line, op.Origin.Key.Column
 		}
 		if body := op.RequestBody; body != nil && body.Value != nil {
-			cb.MediaType, cb.Body = c.make.requestBody(body.Value, cb.Pointer+"/requestBody")
+			cb.MediaType, cb.Body = c.make.RequestBody(body.Value, cb.Pointer+"/requestBody")
 		}
 		cb.Headers = headersOf(validate.ParametersOf(item, op))
 		for _, extensions := range append([]map[string]any{op.Extensions, item.Extensions}, outer...) {

@@ -8,6 +8,7 @@ import (
 
 	"github.com/getkin/kin-openapi/openapi3"
 
+	"mockserver/config/openapi/generate"
 	"mockserver/config/openapi/jsonvalue"
 	"mockserver/config/openapi/tree"
 	"mockserver/config/openapi/validate"
@@ -155,7 +156,7 @@ func (r *documentReader) versioned(root *tree.Node, location string) *tree.Node 
 // compiler turns a document that the library has read into operations.
 type compiler struct {
 	doc     *openapi3.T
-	make    *maker // what makes answers, one for the document
+	make    *generate.Maker // what makes answers, one for the document
 	checker *validate.Compiler
 	root    *tree.Node
 	samples bool // see Options
@@ -173,17 +174,17 @@ func (r *documentReader) compile(kin *openapi3.T, root *tree.Node) {
 		r.problems = append(r.problems, p)
 	}
 	c := &compiler{
-		doc: kin, make: newMaker(kin, r.opts.Seed, warn), root: root, out: r.doc, samples: r.opts.Samples,
+		doc: kin, make: generate.New(kin, r.opts.Seed, warn), root: root, out: r.doc, samples: r.opts.Samples,
 		problem: func(p Problem) { r.problems = append(r.problems, p) },
 	}
-	c.make.order = func(s *openapi3.Schema) []string { return r.orders[s] }
-	c.make.names = func(pointer string) []string {
+	c.make.Order = func(s *openapi3.Schema) []string { return r.orders[s] }
+	c.make.Names = func(pointer string) []string {
 		if n := r.bundle.at(pointer); n != nil {
 			return n.Keys()
 		}
 		return nil
 	}
-	c.make.read, c.make.numbers = r.opts.Content, r.numbers
+	c.make.Read, c.make.Numbers = r.opts.Content, r.numbers
 	if r.opts.Checks {
 		c.checker = validate.New(kin, r.numbers, warn)
 	}
@@ -193,8 +194,8 @@ func (r *documentReader) compile(kin *openapi3.T, root *tree.Node) {
 		c.checker.Finish()
 	}
 	orders := r.orders
-	c.make.order = func(s *openapi3.Schema) []string { return orders[s] }
-	c.make.names, c.make.warn = nil, nil // fresh bodies need no nodes, which are not kept
+	c.make.Order = func(s *openapi3.Schema) []string { return orders[s] }
+	c.make.Names, c.make.Warn = nil, nil // fresh bodies need no nodes, which are not kept
 }
 
 // operations compiles all of them, in the order of the document.

@@ -40,7 +40,7 @@ func (c *compiler) sample(item *openapi3.PathItem, op *openapi3.Operation, point
 		s.Headers = append(s.Headers, Header{Name: "Cookie", Value: strings.Join(cookies, "; ")})
 	}
 	if body := op.RequestBody; body != nil && body.Value != nil {
-		s.MediaType, s.Body = c.make.requestBody(body.Value, pointer+"/requestBody")
+		s.MediaType, s.Body = c.make.RequestBody(body.Value, pointer+"/requestBody")
 	}
 	return s
 }

@@ -1,4 +1,4 @@
-package openapi
+package generate
 
 import (
 	"cmp"
@@ -69,7 +69,7 @@ func (g *merger) hasProperties() bool {
 }
 
 // propertyOf is what a name's value has to be.
-func (m *maker) propertyOf(schemas []*openapi3.Schema, name string) property {
+func (m *Maker) propertyOf(schemas []*openapi3.Schema, name string) property {
 	p := property{name: name}
 	for _, s := range schemas {
 		matched := false
@@ -117,12 +117,12 @@ func (p *property) add(ref *openapi3.SchemaRef) {
 
 // orderOf is the order in which the properties of a schema are written: as the document
 // has them where that is known, else an id, those required, and the rest by name.
-func (m *maker) orderOf(s *openapi3.Schema) []string {
+func (m *Maker) orderOf(s *openapi3.Schema) []string {
 	if len(s.Properties) == 0 {
 		return nil
 	}
-	if m.order != nil {
-		if names := m.order(s); len(names) > 0 {
+	if m.Order != nil {
+		if names := m.Order(s); len(names) > 0 {
 			return names
 		}
 	}

@@ -1,4 +1,4 @@
-package openapi
+package generate
 
 import (
 	"bytes"
@@ -97,9 +97,9 @@ func holds(t testing.TB, schema *jsonschema.Schema, body []byte) bool {
 // made is a body for the schema of a name, which has to be valid.
 func made(t testing.TB, doc *openapi3.T, name string, seed uint64, fresh bool) []byte {
 	t.Helper()
-	m := newMaker(doc, 0, nil)
+	m := New(doc, 0, nil)
 	ref := &openapi3.SchemaRef{Ref: "#/components/schemas/" + name, Value: doc.Components.Schemas[name].Value}
-	v, wrong := m.body(ref, toClient, seed, fresh, ref.Ref)
+	v, wrong := m.body(ref, ToClient, seed, fresh, ref.Ref)
 	if wrong != "" {
 		t.Errorf("%s: %s: %s", name, wrong, jsonvalue.Append(nil, v))
 	}

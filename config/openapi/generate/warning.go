@@ -1,4 +1,4 @@
-package openapi
+package generate
 
 // Kinds of warnings, of which a document may have many.
 const (

@@ -1,4 +1,4 @@
-package openapi
+package generate
 
 import (
 	"net/textproto"
@@ -9,9 +9,9 @@ import (
 	"mockserver/config/openapi/jsonvalue"
 )
 
-// framing tells whether a header is none of the document's business: its media type is
+// Framing tells whether a header is none of the document's business: its media type is
 // told by content, and its length by the body.
-func framing(name string) bool {
+func Framing(name string) bool {
 	switch textproto.CanonicalMIMEHeaderKey(name) {
 	case "Content-Type", "Content-Length", "Transfer-Encoding", "Connection":
 		return true
@@ -19,9 +19,9 @@ func framing(name string) bool {
 	return false
 }
 
-// headerValue is the value of a header, if the document gives or requires one. The
+// HeaderValue is the value of a header, if the document gives or requires one. The
 // pointer at is that of the header.
-func (m *maker) headerValue(h *openapi3.Header, name, at string) (string, bool) {
+func (m *Maker) HeaderValue(h *openapi3.Header, name, at string) (string, bool) {
 	schema, explode := h.Schema, h.Explode != nil && *h.Explode
 	if media := jsonvalue.SortedNames(h.Content); len(media) > 0 { // it has one
 		return m.headerContent(h, media[0], at)
@@ -29,7 +29,7 @@ func (m *maker) headerValue(h *openapi3.Header, name, at string) (string, bool) 
 	if h.Example != nil {
 		return simple(jsonvalue.Of(h.Example), explode), true
 	}
-	for _, example := range m.namesAt(at+"/examples", jsonvalue.SortedNames(h.Examples)) {
+	for _, example := range m.NamesAt(at+"/examples", jsonvalue.SortedNames(h.Examples)) {
 		if ref := h.Examples[example]; ref != nil && ref.Value != nil && ref.Value.ExternalValue == "" {
 			return simple(jsonvalue.Of(ref.Value.Value), explode), true
 		}
@@ -37,30 +37,30 @@ func (m *maker) headerValue(h *openapi3.Header, name, at string) (string, bool) 
 	if schema == nil || schema.Value == nil || !h.Required && !m.given(schema.Value, 0) {
 		return "", false
 	}
-	v, wrong := m.body(&openapi3.SchemaRef{Ref: schema.Ref, Value: schema.Value}, toClient, m.seedOf(at), false, at+"/schema")
+	v, wrong := m.body(&openapi3.SchemaRef{Ref: schema.Ref, Value: schema.Value}, ToClient, m.seedOf(at), false, at+"/schema")
 	if wrong != "" {
-		m.warning(manyHeaders, at, "no value of the header "+name+" was found that its schema accepts ("+wrong+"); the nearest is served")
+		m.Warning(manyHeaders, at, "no value of the header "+name+" was found that its schema accepts ("+wrong+"); the nearest is served")
 	}
 	return simple(v, explode), true
 }
 
 // headerContent is the value of a header that is described by a media type.
-func (m *maker) headerContent(h *openapi3.Header, media, at string) (string, bool) {
+func (m *Maker) headerContent(h *openapi3.Header, media, at string) (string, bool) {
 	if h.Content[media] == nil {
 		return "", false
 	}
-	c := m.content(media, h.Content[media], toClient, at+"/content/"+jsonvalue.EscapePointer(media))
-	if examples := c.examples(); len(examples) > 0 {
-		return oneLine(string(examples[0].body)), true
+	c := m.Content(media, h.Content[media], ToClient, at+"/content/"+jsonvalue.EscapePointer(media))
+	if examples := c.Examples(); len(examples) > 0 {
+		return oneLine(string(examples[0].Body)), true
 	}
 	if c.schema == nil || !h.Required && !m.given(c.schema.Value, 0) {
 		return "", false
 	}
-	return oneLine(string(c.generated())), true
+	return oneLine(string(c.Generated())), true
 }
 
 // given tells whether a schema says itself what a value is.
-func (m *maker) given(s *openapi3.Schema, depth int) bool {
+func (m *Maker) given(s *openapi3.Schema, depth int) bool {
 	if s == nil || depth > deepestSchema {
 		return false
 	}

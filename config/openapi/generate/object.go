@@ -1,4 +1,4 @@
-package openapi
+package generate
 
 import (
 	"slices"

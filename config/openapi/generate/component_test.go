@@ -1,4 +1,4 @@
-package openapi
+package generate
 
 import (
 	"encoding/json"
@@ -19,7 +19,7 @@ import (
 // them with the independent validator. Schemas that are named are left out of that.
 func components(t *testing.T, name string, without ...string) (*openapi3.T, func(string) *jsonschema.Schema) {
 	t.Helper()
-	data, err := os.ReadFile(filepath.Join("..", "testdata", "openapi", name))
+	data, err := os.ReadFile(filepath.Join("..", "..", "testdata", "openapi", name))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -98,8 +98,8 @@ func TestHarderSchemas(t *testing.T) {
 		ref := &openapi3.SchemaRef{Ref: "#/components/schemas/" + name, Value: doc.Components.Schemas[name].Value}
 		schema := compiled(name)
 		for seed := range uint64(25) {
-			m := newMaker(doc, seed, nil)
-			v, wrong := m.body(ref, toClient, seed, seed%2 == 1, ref.Ref)
+			m := New(doc, seed, nil)
+			v, wrong := m.body(ref, ToClient, seed, seed%2 == 1, ref.Ref)
 			if body := jsonvalue.Append(nil, v); wrong != "" || !holds(t, schema, body) {
 				t.Errorf("%s: %s: %q", name, body, wrong)
 				break
@@ -125,9 +125,9 @@ func TestImpossibleSchemas(t *testing.T) {
 		parts = append(parts, `"`+name+`": `+text)
 	}
 	doc := schemaDocument(t, "3.1.0", "{"+strings.Join(parts, ",")+"}")
-	m := newMaker(doc, 0, nil)
+	m := New(doc, 0, nil)
 	for name := range schemas {
-		v, wrong := m.body(&openapi3.SchemaRef{Value: doc.Components.Schemas[name].Value}, toClient, 0, false, "#")
+		v, wrong := m.body(&openapi3.SchemaRef{Value: doc.Components.Schemas[name].Value}, ToClient, 0, false, "#")
 		if wrong == "" || !json.Valid(jsonvalue.Append(nil, v)) {
 			t.Errorf("%s: %q, %.100s", name, wrong, jsonvalue.Append(nil, v))
 		}
@@ -145,7 +145,7 @@ func TestReasonsAreTrue(t *testing.T) {
 		`{"type": "object", "minProperties": 2, "propertyNames": {"enum": ["a"]}}`:                                                                                      "fewer properties were found than it asks for",
 	} {
 		doc := schemaDocument(t, "3.1.0", `{"S": `+schema+`}`)
-		_, wrong := newMaker(doc, 0, nil).body(doc.Components.Schemas["S"], toClient, 0, false, "#")
+		_, wrong := New(doc, 0, nil).body(doc.Components.Schemas["S"], ToClient, 0, false, "#")
 		if wrong != want {
 			t.Errorf("%s: %q, want %q", schema, wrong, want)
 		}
@@ -155,10 +155,10 @@ func TestReasonsAreTrue(t *testing.T) {
 // TestWriteOnlyAndReadOnly: what is for the other direction is left out, though required.
 func TestWriteOnlyAndReadOnly(t *testing.T) {
 	doc, _ := components(t, "direction.yml")
-	m := newMaker(doc, 0, nil)
+	m := New(doc, 0, nil)
 	ref := doc.Components.Schemas["User"]
 	content := openapi3.Content{"text/plain": {Schema: &openapi3.SchemaRef{Value: &openapi3.Schema{}}}, "application/json": {Schema: ref}}
-	media, body := m.requestBody(&openapi3.RequestBody{Content: content}, "#/paths/~1users/post/requestBody")
+	media, body := m.RequestBody(&openapi3.RequestBody{Content: content}, "#/paths/~1users/post/requestBody")
 	v, err := jsonvalue.Parse(body)
 	if err != nil || media != "application/json" {
 		t.Fatalf("%s: %v", media, err)
@@ -189,10 +189,10 @@ func FuzzGenerate(f *testing.F) {
 		if err != nil || doc.Components == nil || doc.Components.Schemas["S"] == nil {
 			return
 		}
-		m := newMaker(doc, 0, nil)
+		m := New(doc, 0, nil)
 		ref := &openapi3.SchemaRef{Ref: "#/components/schemas/S", Value: doc.Components.Schemas["S"].Value}
 		for _, fresh := range []bool{false, true} {
-			v, wrong := m.body(ref, toClient, seed, fresh, "#")
+			v, wrong := m.body(ref, ToClient, seed, fresh, "#")
 			check := validator{m: m, lenient: true}
 			if found := check.mismatch(ref, v); wrong == "" && found != nil {
 				t.Errorf("%s: %s is taken for valid: %v", schema, jsonvalue.Append(nil, v), found)

@@ -1,4 +1,4 @@
-package openapi
+package generate
 
 import (
 	"hash/fnv"
@@ -37,7 +37,7 @@ const tooLarge = "it is larger than what is made"
 // draft is a body while it is made. All that is by chance comes from one source, so that
 // a seed gives one body.
 type draft struct {
-	m      *maker
+	m      *Maker
 	random *rand.Rand
 	// fresh bodies take nothing from examples and defaults, and any value of an enum.
 	fresh  bool
@@ -60,7 +60,7 @@ type ask struct {
 }
 
 // seedOf makes a seed of a text.
-func (m *maker) seedOf(text string) uint64 {
+func (m *Maker) seedOf(text string) uint64 {
 	h := fnv.New64a()
 	_, _ = h.Write([]byte(text)) // never fails
 	return h.Sum64() ^ m.seed
@@ -70,12 +70,12 @@ func (m *maker) seedOf(text string) uint64 {
 type direction bool
 
 const (
-	toClient direction = false
+	ToClient direction = false
 	toServer direction = true // leaves readOnly properties out, not writeOnly ones
 )
 
 // body makes a value for a schema, and says what is wrong with it; "" when it is valid.
-func (m *maker) body(ref *openapi3.SchemaRef, way direction, seed uint64, fresh bool, at string) (v any, wrong string) {
+func (m *Maker) body(ref *openapi3.SchemaRef, way direction, seed uint64, fresh bool, at string) (v any, wrong string) {
 	effort := bodyEffort
 	if m.kept > documentText {
 		effort = leastEffort
@@ -308,7 +308,7 @@ func (d *draft) warnExample(a ask, v any) {
 	}
 	for _, ref := range a.schemas {
 		if wrong := d.check.mismatch(ref, v); wrong != nil {
-			d.m.warning(manyUnused, at, what+" is not what its schema accepts ("+wrong.String()+"); it is not used")
+			d.m.Warning(manyUnused, at, what+" is not what its schema accepts ("+wrong.String()+"); it is not used")
 			return
 		}
 	}

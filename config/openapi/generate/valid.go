@@ -1,4 +1,4 @@
-package openapi
+package generate
 
 import (
 	"encoding/json"
@@ -19,7 +19,7 @@ import (
 // they are, without compiling anything: thousands are asked once, for a value or two.
 // Formats count.
 type validator struct {
-	m       *maker
+	m       *Maker
 	request bool // readOnly properties are required of nobody; else those that are writeOnly
 	// lenient takes of a oneOf with a discriminator what the discriminator names, even
 	// if others hold too.
@@ -141,7 +141,7 @@ func (c *validator) number(s *openapi3.Schema, n json.Number) *mismatch {
 	if r == nil {
 		return c.fail("is a number beyond what can be checked")
 	}
-	of := c.m.numbers.Of
+	of := c.m.Numbers.Of
 	switch {
 	case s.Min != nil && !above(r, of(s.Min), s.ExclusiveMin.IsTrue()):
 		return c.fail("%s is below the minimum", n)

@@ -1,4 +1,4 @@
-package openapi
+package generate
 
 import (
 	"slices"
@@ -77,7 +77,7 @@ func (g *merger) otherTypes(s *openapi3.Schema) (ways []escape) {
 }
 
 func (g *merger) otherNumbers(s *openapi3.Schema) (ways []escape) {
-	of := g.m.numbers.Of
+	of := g.m.Numbers.Of
 	if s.Min != nil {
 		ways = append(ways, g.only(kindNumber, func() { g.lower(of(s.Min), !s.ExclusiveMin.IsTrue()) })...)
 	}
@@ -177,7 +177,7 @@ type brokenPart struct {
 
 // breaking is a schema of objects with a property, or of lists with an item, that is not
 // what a schema says of it. It is made once.
-func (m *maker) breaking(s *openapi3.Schema, name string) *openapi3.SchemaRef {
+func (m *Maker) breaking(s *openapi3.Schema, name string) *openapi3.SchemaRef {
 	key := brokenPart{s, name}
 	if kept, ok := m.breaks.Load(key); ok {
 		return kept.(*openapi3.SchemaRef)

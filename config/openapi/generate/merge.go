@@ -1,4 +1,4 @@
-package openapi
+package generate
 
 import (
 	"math"
@@ -90,7 +90,7 @@ type merged struct {
 // merger merges schemas.
 type merger struct {
 	*merged
-	m       *maker
+	m       *Maker
 	seen    []*openapi3.Schema
 	negated []*openapi3.Schema
 	names   []string // of the components met, the most special first
@@ -99,7 +99,7 @@ type merger struct {
 
 // merge works out what satisfies all of the schemas. Of each oneOf, anyOf and if it
 // takes the branch that choose names of n.
-func (m *maker) merge(refs []*openapi3.SchemaRef, choose func(n int) int) *merged {
+func (m *Maker) merge(refs []*openapi3.SchemaRef, choose func(n int) int) *merged {
 	g := &merger{m: m, choose: choose, merged: &merged{
 		kinds: anyKind, maxLength: -1, maxItems: -1, maxProps: -1, choices: 1,
 	}}
@@ -201,7 +201,7 @@ func (g *merger) addValues(s *openapi3.Schema, top bool) {
 }
 
 func (g *merger) addNumber(s *openapi3.Schema) {
-	of := g.m.numbers.Of
+	of := g.m.Numbers.Of
 	if s.Min != nil {
 		g.raise(of(s.Min), s.ExclusiveMin.IsTrue())
 	}

@@ -1,4 +1,6 @@
-package openapi
+// Package generate makes the bodies of answers and requests: of the examples of a document,
+// or of its schemas.
+package generate
 
 import (
 	"sync"
@@ -10,32 +12,32 @@ import (
 	"mockserver/internal/wording"
 )
 
-// maker makes the answers of a document's operations and the bodies of its callbacks.
+// Maker makes the answers of a document's operations and the bodies of its callbacks.
 // One is made for a document, so that a schema met in many operations is worked out once.
 // The document is not changed after that: bodies are made from it while requests are
 // answered, by many at a time. Answers are made by one goroutine.
-type maker struct {
+type Maker struct {
 	doc    *openapi3.T
 	modern bool // OpenAPI 3.1: schemas are JSON Schema 2020-12
 	seed   uint64
 	room   int // of a body
 
-	// warn takes what is wrong, with its kind and the JSON pointer of the place in the document: of a
+	// Warn takes what is wrong, with its kind and the JSON pointer of the place in the document: of a
 	// component, "#/components/schemas/Pet", or with the file in front as it is referred to.
 	// It is called only while answers are made, not by fresh bodies.
-	warn func(kind, pointer, what string)
+	Warn func(kind, pointer, what string)
 
 	// The rest may be nil.
 
-	// order gives the names of a schema's properties in the order of the document.
-	order func(*openapi3.Schema) []string
-	// names gives the names of the map at a pointer, in the order of the document.
+	// Order gives the names of a schema's properties in the order of the document.
+	Order func(*openapi3.Schema) []string
+	// Names gives the names of the map at a pointer, in the order of the document.
 	// References on the way are followed.
-	names func(pointer string) []string
-	// numbers are those that the library does not keep exactly.
-	numbers jsonvalue.Numbers
-	// read gives the content of a local file named in the document (externalValue).
-	read func(name string) ([]byte, error)
+	Names func(pointer string) []string
+	// Numbers are those that the library does not keep exactly.
+	Numbers jsonvalue.Numbers
+	// Read gives the content of a local file named in the document (externalValue).
+	Read func(name string) ([]byte, error)
 
 	merges   sync.Map // mergeKey to *merged
 	patterns sync.Map // source to *pattern or error
@@ -45,14 +47,14 @@ type maker struct {
 	kept     int // bytes of bodies that were made; not changed by fresh ones
 }
 
-// newMaker returns a maker for a document whose references are resolved.
-func newMaker(doc *openapi3.T, seed uint64, warn func(kind, pointer, what string)) *maker {
+// New returns a maker for a document whose references are resolved.
+func New(doc *openapi3.T, seed uint64, warn func(kind, pointer, what string)) *Maker {
 	operations := 1
 	for _, item := range doc.Paths.Map() {
 		operations += len(item.Operations())
 	}
-	return &maker{
-		doc: doc, modern: doc.IsOpenAPI31OrLater(), seed: seed, warn: warn, bodies: map[bodyKey][]byte{},
+	return &Maker{
+		doc: doc, modern: doc.IsOpenAPI31OrLater(), seed: seed, Warn: warn, bodies: map[bodyKey][]byte{},
 		room: min(bodyRoom, max(leastRoom, documentRoom/operations)),
 	}
 }
@@ -60,17 +62,17 @@ func newMaker(doc *openapi3.T, seed uint64, warn func(kind, pointer, what string
 // nullable reports whether a schema is one of OpenAPI 3.0 that takes null, whatever the
 // schemas that it is composed of say: generators of documents write a reference that may
 // be null as nullable with allOf.
-func (m *maker) nullable(s *openapi3.Schema) bool { return s.Nullable && !m.modern }
+func (m *Maker) nullable(s *openapi3.Schema) bool { return s.Nullable && !m.modern }
 
-// warning warns, while answers are made.
-func (m *maker) warning(kind, pointer, what string) {
-	if m.warn != nil {
-		m.warn(kind, pointer, what)
+// Warning warns, while answers are made.
+func (m *Maker) Warning(kind, pointer, what string) {
+	if m.Warn != nil {
+		m.Warn(kind, pointer, what)
 	}
 }
 
 // pattern compiles a pattern, once.
-func (m *maker) pattern(source string) (*text.Pattern, error) {
+func (m *Maker) pattern(source string) (*text.Pattern, error) {
 	kept, ok := m.patterns.Load(source)
 	if !ok {
 		p, err := text.CompilePattern(source)
@@ -87,8 +89,8 @@ func (m *maker) pattern(source string) (*text.Pattern, error) {
 }
 
 // warnPattern says once that a pattern is not understood.
-func (m *maker) warnPattern(pointer, source string, err error) {
+func (m *Maker) warnPattern(pointer, source string, err error) {
 	if _, known := m.warned.LoadOrStore(source, true); !known {
-		m.warning(manyPatterns, pointer, "the pattern "+wording.Clip(source)+" is not understood ("+wording.Clip(err.Error())+"); texts are made without it")
+		m.Warning(manyPatterns, pointer, "the pattern "+wording.Clip(source)+" is not understood ("+wording.Clip(err.Error())+"); texts are made without it")
 	}
 }

@@ -1,4 +1,4 @@
-package openapi
+package generate
 
 import (
 	"cmp"
@@ -26,8 +26,8 @@ type content struct {
 	pointer string // of the media type in the document
 }
 
-func (m *maker) content(declared string, source *openapi3.MediaType, way direction, pointer string) content {
-	e := &encoder{m: m, media: sentType(declared), encodings: source.Encoding, schema: source.Schema, way: way}
+func (m *Maker) Content(declared string, source *openapi3.MediaType, way direction, pointer string) content {
+	e := &encoder{m: m, Media: sentType(declared), encodings: source.Encoding, schema: source.Schema, way: way}
 	if e.schema == nil && source.ItemSchema != nil {
 		e.schema = &openapi3.SchemaRef{Value: &openapi3.Schema{Type: &openapi3.Types{"array"}, Items: source.ItemSchema}}
 	}
@@ -45,21 +45,21 @@ func (c *content) at() string {
 	return c.pointer + "/schema"
 }
 
-// generated is the body that is made from the schema, the same at each start.
-func (c *content) generated() []byte {
+// Generated is the body that is made from the schema, the same at each start.
+func (c *content) Generated() []byte {
 	if c.schema == nil {
 		return c.unspecified()
 	}
-	key := bodyKey{c.schema.Value, c.media, c.way}
+	key := bodyKey{c.schema.Value, c.Media, c.way}
 	if made, ok := c.m.bodies[key]; ok && len(c.encodings) == 0 {
 		return made
 	}
 	seed := c.m.seedOf(c.at())
-	text, ok := sample(c.media, c.schema.Value, seed)
+	text, ok := sample(c.Media, c.schema.Value, seed)
 	if !ok || c.schema.Value.Example != nil {
 		v, wrong := c.m.body(c.schema, c.way, seed, false, c.at())
 		if wrong != "" {
-			c.m.warning(manyBodies, c.at(), "no body was found that the schema accepts ("+wrong+"); the nearest is served")
+			c.m.Warning(manyBodies, c.at(), "no body was found that the schema accepts ("+wrong+"); the nearest is served")
 		}
 		text = c.encode(v)
 	}
@@ -72,24 +72,24 @@ func (c *content) generated() []byte {
 
 // unspecified is the body of a media type without a schema.
 func (c *content) unspecified() []byte {
-	if text, ok := sample(c.media, nil, c.m.seedOf(c.pointer)); ok {
+	if text, ok := sample(c.Media, nil, c.m.seedOf(c.pointer)); ok {
 		return text
 	}
-	if base := jsonvalue.BaseType(c.media); isJSONType(base) {
+	if base := jsonvalue.BaseType(c.Media); isJSONType(base) {
 		return []byte("{}")
 	}
 	return []byte{}
 }
 
-// fresh makes other bodies; nil when there is no schema.
-func (c *content) fresh() func(seed uint64) []byte {
+// Fresh makes other bodies; nil when there is no schema.
+func (c *content) Fresh() func(seed uint64) []byte {
 	if c.schema == nil {
 		return nil
 	}
 	e, base, at := c.encoder, c.m.seedOf(c.at()), c.at()
 	return func(seed uint64) []byte {
 		seed ^= base
-		if text, ok := sample(e.media, e.schema.Value, seed); ok {
+		if text, ok := sample(e.Media, e.schema.Value, seed); ok {
 			return text
 		}
 		v, _ := e.m.body(e.schema, e.way, seed, true, at)
@@ -99,18 +99,18 @@ func (c *content) fresh() func(seed uint64) []byte {
 
 // example is a body that the document gives.
 type example struct {
-	name string // "" for the one that has none
-	body []byte
+	Name string // "" for the one that has none
+	Body []byte
 }
 
-// examples are the bodies that the document gives, in its order.
-func (c *content) examples() []example {
+// Examples are the bodies that the document gives, in its order.
+func (c *content) Examples() []example {
 	var all []example
 	if c.source.Example != nil {
 		all = append(all, example{"", c.written(c.source.Example, c.pointer+"/example", "the example")})
 	}
 	pointer := c.pointer + "/examples"
-	for _, name := range c.m.namesAt(pointer, jsonvalue.SortedNames(c.source.Examples)) {
+	for _, name := range c.m.NamesAt(pointer, jsonvalue.SortedNames(c.source.Examples)) {
 		ref := c.source.Examples[name]
 		if ref == nil || ref.Value == nil {
 			continue
@@ -130,13 +130,13 @@ func (c *content) examples() []example {
 
 // external is an example in a file of its own: its bytes are the body.
 func (c *content) external(name, at string) ([]byte, bool) {
-	if strings.Contains(name, "://") || c.m.read == nil {
-		c.m.warning(manyExternal, at, "externalValue "+name+": only local files are read; the example is left out")
+	if strings.Contains(name, "://") || c.m.Read == nil {
+		c.m.Warning(manyExternal, at, "externalValue "+name+": only local files are read; the example is left out")
 		return nil, false
 	}
-	body, err := c.m.read(name)
+	body, err := c.m.Read(name)
 	if err != nil {
-		c.m.warning(manyExternal, at, "externalValue "+name+": "+err.Error()+"; the example is left out")
+		c.m.Warning(manyExternal, at, "externalValue "+name+": "+err.Error()+"; the example is left out")
 		return nil, false
 	}
 	return body, true
@@ -149,7 +149,7 @@ func (c *content) written(decoded any, pointer, what string) []byte {
 	v := jsonvalue.Of(decoded)
 	check := validator{m: c.m, request: c.way == toServer, lenient: true}
 	s, isText := v.(string)
-	if isText && !isJSONType(jsonvalue.BaseType(c.media)) {
+	if isText && !isJSONType(jsonvalue.BaseType(c.Media)) {
 		return []byte(s)
 	}
 	if parsed, ok := jsonWithin(s); isText && ok && (c.schema == nil || !check.accepts(c.schema, v)) {
@@ -174,26 +174,26 @@ func (c *content) warnMismatch(check *validator, v any, pointer, what string) {
 		return
 	}
 	if wrong := check.mismatch(c.schema, v); wrong != nil {
-		c.m.warning(manySent, pointer, what+" is not what the schema accepts ("+wrong.String()+"); it is sent all the same")
+		c.m.Warning(manySent, pointer, what+" is not what the schema accepts ("+wrong.String()+"); it is sent all the same")
 	}
 }
 
-// namesAt puts the names of a map of the document into its order, where that is known.
-func (m *maker) namesAt(pointer string, sorted []string) []string {
-	if m.names == nil || len(sorted) < 2 {
+// NamesAt puts the names of a map of the document into its order, where that is known.
+func (m *Maker) NamesAt(pointer string, sorted []string) []string {
+	if m.Names == nil || len(sorted) < 2 {
 		return sorted
 	}
-	if names := m.names(pointer); len(names) > 0 {
+	if names := m.Names(pointer); len(names) > 0 {
 		return names
 	}
 	return sorted
 }
 
-// mediaTypes are the media types of a content, the one to answer with first: JSON, then
+// MediaTypes are the media types of a content, the one to answer with first: JSON, then
 // as the document has them.
-func (m *maker) mediaTypes(c openapi3.Content, pointer string) []string {
+func (m *Maker) MediaTypes(c openapi3.Content, pointer string) []string {
 	var names []string
-	for _, name := range m.namesAt(pointer+"/content", jsonvalue.SortedNames(c)) {
+	for _, name := range m.NamesAt(pointer+"/content", jsonvalue.SortedNames(c)) {
 		if c[name] != nil {
 			names = append(names, name)
 		}
@@ -202,19 +202,19 @@ func (m *maker) mediaTypes(c openapi3.Content, pointer string) []string {
 	return names
 }
 
-// requestBody returns an example of a request's body and its media type; "" for none.
+// RequestBody returns an example of a request's body and its media type; "" for none.
 // The pointer is that of the request body.
-func (m *maker) requestBody(body *openapi3.RequestBody, pointer string) (mediaType string, text []byte) {
+func (m *Maker) RequestBody(body *openapi3.RequestBody, pointer string) (mediaType string, text []byte) {
 	if body == nil {
 		return "", nil
 	}
-	names := m.mediaTypes(body.Content, pointer)
+	names := m.MediaTypes(body.Content, pointer)
 	if len(names) == 0 {
 		return "", nil
 	}
-	c := m.content(names[0], body.Content[names[0]], toServer, pointer+"/content/"+jsonvalue.EscapePointer(names[0]))
-	if examples := c.examples(); len(examples) > 0 {
-		return c.media, examples[0].body
+	c := m.Content(names[0], body.Content[names[0]], toServer, pointer+"/content/"+jsonvalue.EscapePointer(names[0]))
+	if examples := c.Examples(); len(examples) > 0 {
+		return c.Media, examples[0].Body
 	}
-	return c.media, c.generated()
+	return c.Media, c.Generated()
 }

@@ -1,4 +1,4 @@
-package openapi
+package generate
 
 import (
 	"bytes"
@@ -62,8 +62,8 @@ func preference(media string) int {
 
 // encoder writes values as a media type has them.
 type encoder struct {
-	m         *maker
-	media     string // as it is sent
+	m         *Maker
+	Media     string // as it is sent
 	schema    *openapi3.SchemaRef
 	encodings openapi3.Encodings
 	way       direction
@@ -71,7 +71,7 @@ type encoder struct {
 
 // encode writes a value. What a media type has no form for is written as JSON.
 func (e *encoder) encode(v any) []byte {
-	base := jsonvalue.BaseType(e.media)
+	base := jsonvalue.BaseType(e.Media)
 	s, isText := v.(string)
 	switch {
 	case isJSONType(base):
@@ -219,7 +219,7 @@ func (e *encoder) formList(add func(name, value string), name string, items []an
 func (e *encoder) parts(v any) []byte {
 	var text bytes.Buffer
 	w := multipart.NewWriter(&text)
-	_, parameter, _ := strings.Cut(e.media, "boundary=")
+	_, parameter, _ := strings.Cut(e.Media, "boundary=")
 	parameter, _, _ = strings.Cut(parameter, ";")
 	if err := w.SetBoundary(strings.Trim(strings.TrimSpace(parameter), `"`)); err != nil {
 		_ = w.SetBoundary(partBoundary) // a boundary of the document that is none
