@@ -11,6 +11,7 @@ import (
 	"strings"
 
 	"mockserver/config/openapi"
+	"mockserver/config/openapi/export"
 	"mockserver/config/openapi/tree"
 	"mockserver/config/syntax"
 	"mockserver/internal/files"
@@ -26,7 +27,7 @@ func (l Loader) Export(s *Spec) (*tree.Node, error) {
 	if err := s.Problems.Err(); err != nil {
 		return nil, err
 	}
-	x := exporter{Export: openapi.NewExport(s.title()), loader: l, spec: s, declared: map[string]bool{}, ids: map[string]bool{}, sources: map[string]*syntax.Node{}}
+	x := exporter{Export: export.New(s.title()), loader: l, spec: s, declared: map[string]bool{}, ids: map[string]bool{}, sources: map[string]*syntax.Node{}}
 	documents, err := x.readFiles()
 	if err != nil {
 		return nil, err
@@ -47,7 +48,7 @@ func (l Loader) Export(s *Spec) (*tree.Node, error) {
 
 // exporter writes what a spec serves into a document.
 type exporter struct {
-	*openapi.Export
+	*export.Export
 	loader     Loader
 	spec       *Spec
 	operations []*exported
@@ -96,7 +97,7 @@ func (x *exporter) readFiles() (documents []*tree.Node, err error) {
 				if err := problemsOf(problems).Err(); err != nil {
 					return nil, err
 				}
-				openapi.Embed(bundled, opts.Content)
+				export.Embed(bundled, opts.Content)
 				documents = append(documents, bundled)
 			}
 			if isMocks(doc) {
@@ -130,7 +131,7 @@ func (x *exporter) group() {
 	for i := range x.spec.Endpoints {
 		e := &x.spec.Endpoints[i]
 		path := formOf(e)
-		id := e.EffectiveMethod() + " " + openapi.Shape(path.template)
+		id := e.EffectiveMethod() + " " + export.Shape(path.template)
 		o := byShape[id]
 		if o == nil {
 			o = &exported{method: strings.ToLower(e.EffectiveMethod()), path: path}
@@ -149,7 +150,7 @@ func (x *exporter) group() {
 			o.operation, o.generated = e.Operation, e
 		}
 		if o.operation != nil {
-			x.declared[o.operation.Method+" "+openapi.Shape(o.operation.Path)] = true
+			x.declared[o.operation.Method+" "+export.Shape(o.operation.Path)] = true
 		}
 	}
 }
@@ -157,7 +158,7 @@ func (x *exporter) group() {
 // served tells whether the operation of a document is written: it answers requests, or
 // a mocks file answers them for it.
 func (x *exporter) served(method, path string) bool {
-	return x.declared[method+" "+openapi.Shape(path)]
+	return x.declared[method+" "+export.Shape(path)]
 }
 
 // always tells whether an endpoint answers each request for its path.

@@ -3,7 +3,7 @@ package config
 import (
 	"strings"
 
-	"mockserver/config/openapi"
+	"mockserver/config/openapi/export"
 	"mockserver/config/openapi/tree"
 )
 
@@ -99,7 +99,7 @@ func (x *exporter) parameters(op, item *tree.Node, key string, o *exported) {
 		}
 		return false
 	}
-	names := openapi.PathNames(key)
+	names := export.PathNames(key)
 	for i, name := range names {
 		if had("path", name) {
 			continue

@@ -1,4 +1,6 @@
-package openapi
+// Package export writes documents: those that were read, joined, and what is declared beside
+// them.
+package export
 
 import (
 	"cmp"
@@ -33,8 +35,8 @@ type origin struct {
 	ref string
 }
 
-// NewExport is a document without anything in it.
-func NewExport(title string) *Export {
+// New is a document without anything in it.
+func New(title string) *Export {
 	info := tree.NewMap().SetText("title", title).SetText("version", "1.0.0")
 	root := tree.NewMap().SetText("openapi", "3.0.3").Set("info", info).Set("paths", tree.NewMap())
 	return &Export{

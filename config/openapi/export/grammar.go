@@ -1,4 +1,4 @@
-package openapi
+package export
 
 // element is a kind of object of OpenAPI: what its members are is in grammar.
 type element string
