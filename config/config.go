@@ -40,9 +40,13 @@ import (
 // What a configuration is made of, and what may be wrong with it, as users of this package
 // name it. Package syntax has their documentation.
 type (
-	Pos      = syntax.Pos
-	Text     = syntax.Text
-	Problem  = syntax.Problem
+	// Pos is a place in a file.
+	Pos = syntax.Pos
+	// Text is a text with its place.
+	Text = syntax.Text
+	// Problem is an error or a warning, with its place.
+	Problem = syntax.Problem
+	// Problems are all of a configuration. They are an error, too: see Problems.Err.
 	Problems = syntax.Problems
 )
 

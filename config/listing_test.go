@@ -78,10 +78,7 @@ func TestWhatIsLeftOutOfADirectoryIsKnown(t *testing.T) {
 		"/data":    "", // which holds no file to read
 		"/a.yml":   "",
 	} {
-		var got []string
-		for _, left := range Load(dir + name).LeftOut() {
-			got = append(got, left)
-		}
+		got := Load(dir + name).LeftOut()
 		if want != "" {
 			want = dir + strings.ReplaceAll(want, "%s", dir)
 		}

@@ -531,13 +531,3 @@ func TestServer_GivesTheRoomOfLargeBodiesBack(t *testing.T) {
 	}
 	runtime.KeepAlive(open)
 }
-
-// heap is how many bytes are reachable: signed, since what earlier tests left may be
-// freed between two readings, and the difference is negative then.
-func heap() int64 {
-	runtime.GC()
-	runtime.GC()
-	var m runtime.MemStats
-	runtime.ReadMemStats(&m)
-	return int64(m.HeapAlloc)
-}

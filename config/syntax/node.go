@@ -14,6 +14,7 @@ import (
 // Kind is what a node holds.
 type Kind uint8
 
+// The kinds of nodes.
 const (
 	NullNode Kind = iota
 	BoolNode

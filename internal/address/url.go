@@ -91,6 +91,7 @@ func isEscape(text []byte, last bool) bool {
 	return true
 }
 
+// IsDigit reports whether b is a decimal digit.
 func IsDigit(b byte) bool { return '0' <= b && b <= '9' }
 
 // authorityOf returns what stands between :// and the path of a URL, with standIn
