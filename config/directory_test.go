@@ -150,7 +150,7 @@ func TestDataBesideConfigurationsIsToldFromThem(t *testing.T) {
 		{"a text", "a.json", `"x"`, "a.json:1:2: the document is a text (\"x\"); a list of endpoints is accepted"},
 		{"a list of rows, told once", "a.json", long, "a.json:1:1: no item of this list has the key endpoint"},
 		{"a list of numbers", "a.yaml", "[1, 2]", "a.yaml:1:1: no item of this list has the key endpoint"},
-		{"a map of EDN, symbols in it", "a.edn", " {:deps {org.clojure/clojure {:mvn/version \"1.12\"} a/b @c}}", "a.edn:1:2: nothing in it has the key endpoint"},
+		{"a map of EDN, symbols in it", "a.edn", " {:deps {org.clojure/clojure {:mvn/version \"1.12\"} a/b c}}", "a.edn:1:2: nothing in it has the key endpoint"},
 		{"maps of EDN, told once", "a.edn", "{:id 1}\n{:id x}\n nil", "a.edn:1:1: nothing in it has the key endpoint"},
 		{"more symbols than are read", "a.edn", "{:deps {" + strings.Repeat("a b ", 3000) + "}}", "a.edn:1:1: nothing in it has the key endpoint"},
 		{"a vector of more symbols than are read", "a.edn", "[" + strings.Repeat("a ", 3000) + "]", "a.edn:1:1: no item of this list has the key endpoint"},

@@ -389,8 +389,8 @@ func TestSyntaxErrorsOfEDN(t *testing.T) {
 		{"a bracket too many, and nothing else", "§)", one("", "a ) that closes nothing")},
 		{"a quote is never closed", "[{:endpoint {:path §\"/x}}]\n\n", one("", "a quote that is never closed")},
 		{"a quote behind a backslash closes nothing", `[§"a\"]`, one("", "a quote that is never closed")},
-		{"a backslash ends the file", `[§"a§\`, []complaint{{"", "never closed"}, {"[0]", "an unknown escape"}}},
-		{"a set is never closed", "[§#§{1 2", []complaint{{"[0]", "a set has no order"}, {"", "a { that is never closed"}}},
+		{"a backslash ends the file", `["a§\`, one("[0]", "an unknown escape")},
+		{"a set is never closed", "[#§{1 2", one("", "a { that is never closed")},
 		{"a discard with nothing behind it", "[1 §#_]", one("", "#_ leaves out the form behind it, and there is none")},
 		{"a discard that discards the next", "[§#_ #_ 1]", one("", "there is none")},
 		{"a discard that ends the file", "[] §#_ ; nothing", one("", "there is none")},
@@ -405,8 +405,8 @@ func TestSyntaxErrorsOfEDN(t *testing.T) {
 	})
 }
 
-// Where a value cannot be read, the rest of the file is; and what stands for the
-// value is not complained of a second time.
+// What is no EDN ends the reading. What is EDN and not accepted does not, and what stands
+// for it is not reported a second time.
 func TestWordsThatAreNoEDN(t *testing.T) {
 	const atBody = atResponse + ".body"
 	var table []mistake
@@ -433,33 +433,30 @@ func TestWordsThatAreNoEDN(t *testing.T) {
 		{`"a§\q"`, `an unknown escape; accepted are \" \\ \/ \b \f \n \r \t and \uHHHH`}, {`"\n§\u12"`, "an unknown escape"}, {`"§\ud83d"`, "an unknown escape"},
 		{`"§\ude00"`, "an unknown escape"}, {`"§\'"`, "an unknown escape"}, {`"§\101"`, "an unknown escape"},
 	} {
-		want := []complaint{{atBody, c.what}, {atResponse + ".nope", "unknown key"}}
-		if strings.Count(c.word, marker) > 1 {
-			want = append(want[:1:1], want...)
+		if docs, _ := syntax.Read("f.edn", []byte("["+strings.ReplaceAll(c.word, marker, "")+" ]")); len(docs) > 0 {
+			table = append(table, mistake{c.word, ednResponse(":body " + c.word + " , :§nope 1"), []complaint{{atBody, c.what}, {atResponse + ".nope", "unknown key"}}})
+			continue
 		}
-		table = append(table, mistake{c.word, ednResponse(":body " + c.word + " , :§nope 1"), want})
+		table = append(table, mistake{c.word, ednResponse(":body " + c.word + " , :nope 1"), one(atBody, c.what)})
 	}
 	testMistakes(t, "f.edn", table)
 	testMistakes(t, "f.edn", []mistake{
-		{"where no text is accepted either", ednResponse(":status §0x1F :headers §#{} :external-body §:a/"),
-			[]complaint{{atResponse + ".status", "0x1F is no number"}, {atResponse + ".headers", "a set has no order"}, {atExternal, ":a/ is no keyword"}}},
+		{"where no text is accepted either", ednResponse(":status §GET :headers §#{} :external-body §#{}"),
+			[]complaint{{atResponse + ".status", "the symbol GET"}, {atResponse + ".headers", "a set has no order"}, {atExternal, "a set has no order"}}},
 		{"a map behind a tag", `[{:endpoint §#get {:path "/x" :response {:§nope 1}}}]`,
 			[]complaint{{atEndpoint, "the tag #get is not known"}, {atResponse + ".nope", "unknown key"}}},
 		{"below keys that are odd", ednResponse(`:body {"" {"" §foo} "a\nb" [§bar] "é b" §baz "\u0085" §qux}`), []complaint{
 			{atBody + `."".""`, "the symbol foo"}, {atBody + `."a\nb"[0]`, "the symbol bar"}, {atBody + ".é b", "the symbol baz"}, {atBody + `."\u0085"`, "the symbol qux"}}},
-		{"where what was meant is not to be judged", `[{:endpoint {:path §'"x" :summary #inst §[] :tag #uuid §5 :host §@a :if §#{} :method §/get :response {:status §'(1) :template §\oops :headers {§@b 1} §/y 2}}} §'[] §@x]`, []complaint{
-			{atEndpoint + ".path", "is Clojure code"}, {atEndpoint + ".summary", "#inst"}, {atEndpoint + ".tag", "#uuid"}, {atEndpoint + ".host", "@a"}, {atEndpoint + ".if", "a set"}, {atEndpoint + ".method", "/get is no EDN"},
-			{atResponse + ".status", "'(… is Clojure code"}, {atResponse + ".template", "is no character"}, {atResponse + ".headers", "@b is Clojure code"}, {atResponse, "/y is no EDN"}, {"[1]", "'[…"}, {"[2]", "@x"}}},
+		{"where what was meant is not to be judged", `[{:endpoint {:path §x :summary #inst §[] :tag #uuid §5 :host §a :if §#{} :response {}}}]`, []complaint{
+			{atEndpoint + ".path", "the symbol x"}, {atEndpoint + ".summary", "#inst"}, {atEndpoint + ".tag", "#uuid"}, {atEndpoint + ".host", "the symbol a"}, {atEndpoint + ".if", "a set"}}},
 		{"what is wrong beside it is said", `[{:endpoint §#bar §§{§[:a] 1 :§metod "x"}}]`, []complaint{{atEndpoint, "the tag #bar"},
 			{atEndpoint, "path is missing"}, {atEndpoint, "response is missing"}, {atEndpoint, "a key is a list"}, {atEndpoint + ".metod", `did you mean "method"?`}}},
 		{"keys that are symbols", "[{§endpoint {§path \"/x\" §response {}}}]", []complaint{{"[0]", "the symbol endpoint"}, {atEndpoint, "the symbol path"}, {atEndpoint, "the symbol response"}}},
 		{"keys that are none", ednResponse(":body {§nil 1, §(1) 2, §{:a} 3, §§#{} 4}"), []complaint{{atBody, "a key is null; a text is accepted"}, {atBody, "a key is a list"},
 			{atBody, "a key is a map; a text is accepted, and a {{placeholder}} is written in quotes"}, {atBody, "a set"}, {atBody, "a key is a list"}}},
 		{"a key without a value", ednResponse(":body {:a 1 :§b}"), one(atBody, `the key "b" has no value`)},
-		{"JSON, told once", `[{"endpoint"§: {"path": "/x", "response": {"status": §1.5E3}}}]`,
-			[]complaint{{atEndpoint, "this seems to be JSON, whose files are named .json"}, {atResponse + ".status", "is a number (1.5E3)"}}},
-		{"a colon by itself, each time", "[{:endpoint {:path \"/x\" §: :response §: {}}}]", []complaint{
-			{atEndpoint, "a : without a name; a key is written :name or \"name\", and its value behind a blank"}, {atResponse, "a : without"}}},
+		{"JSON", `[{"endpoint"§: {"path": "/x", "response": {"status": 1.5E3}}}]`, one(atEndpoint, "this seems to be JSON, whose files are named .json")},
+		{"a colon by itself", "[{:endpoint {:path \"/x\" §: :response : {}}}]", one(atEndpoint, "a : without a name; a key is written :name or \"name\", and its value behind a blank")},
 	})
 }
 
@@ -470,7 +467,7 @@ func TestLeftOutForms(t *testing.T) {
 		t.Errorf("got %+v", e)
 	}
 	testMistakes(t, "f.edn", []mistake{
-		{"a bad word", `[#_{:a §1/2 :b "§\q"} #_§#a/b/c 1]`, []complaint{{"", "is a ratio"}, {"", "an unknown escape"}, {"", "#a/b/c is no tag"}}},
+		{"a bad word", `[#_{:a §1/2 :b 2}]`, one("", "is a ratio")},
 	})
 }
 
@@ -491,7 +488,7 @@ func TestSeveralDocumentsOfEDNAreJoined(t *testing.T) {
 }
 
 func TestAFileThatIsHardlyEDN(t *testing.T) {
-	got := Parse("f.edn", []byte("["+strings.Repeat("@x ", 5000)+"]")).Problems
+	got := Parse("f.edn", []byte("["+strings.Repeat("xy ", 5000)+"]")).Problems
 	last := got[len(got)-1]
 	if len(got) != syntax.MaxMistakes+1 || last.Pos.Column != 2+3*syntax.MaxMistakes || !strings.Contains(last.What, "there are more than 1000 mistakes") {
 		t.Errorf("%d problems, the last %v", len(got), last)

@@ -14,10 +14,8 @@ import (
 )
 
 // readEDN reads every form of a file. A vector or a list is a document; the maps
-// that stand outside of one are together the items of another. What cannot be
-// read as a value is said, and reading goes on behind it; only brackets and quotes
-// that do not match, what is no configuration at all, and too many mistakes end it.
-// Of the latter file it returns what was read.
+// outside of one are together the items of another. What is no EDN ends the reading,
+// and is then all that is said of the file.
 //
 // The library for EDN knows no places, so the structure is read here, and every
 // word and character is handed to it: docs/adr/0006-edn-positions.md.
@@ -29,22 +27,15 @@ func readEDN(src *source) ([]*Node, Problems) {
 	docs, err := r.file()
 	var fault *ednError
 	if errors.As(err, &fault) {
-		r.Add(Problem{Pos: src.pos(fault.offset), What: fault.what})
-		docs = nil
+		return nil, Problems{fault.Problem}
 	}
 	return docs, r.Problems
 }
 
-// errHardlyEDN ends the reading of a file with more mistakes than are kept.
-var errHardlyEDN = errors.New("hardly EDN")
+// ednError is why reading ends before the file does.
+type ednError struct{ Problem }
 
-// ednError is where and why reading ends before the file does.
-type ednError struct {
-	offset int
-	what   string
-}
-
-func (e *ednError) Error() string { return e.what }
+func (e *ednError) Error() string { return e.What }
 
 // ednReader reads EDN by recursive descent. at is the next byte of s.
 type ednReader struct {
@@ -54,11 +45,9 @@ type ednReader struct {
 
 	base  int // items of the documents before
 	depth int // forms around the one being read, prefixes included
-	left  int // above 0: the form being read is left out, or not worth a word
+	left  int // above 0: the form being read is left out, or what is wrong inside needs no word
 
-	json bool // it was said that the file seems to be JSON
-
-	library *edn.Decoder   // nil to begin with, and behind an error
+	library *edn.Decoder   // nil to begin with
 	atom    strings.Reader // what the library reads
 	buffer  *bufio.Reader  // between atom and the library
 }
@@ -69,20 +58,18 @@ func newEDNReader(src *source) *ednReader {
 	return r
 }
 
+// fail is the error of brackets and quotes that do not match.
 func (r *ednReader) fail(offset int, format string, args ...any) error {
-	return &ednError{offset: offset, what: fmt.Sprintf(format, args...)}
+	return &ednError{Problem{Pos: r.src.pos(offset), What: fmt.Sprintf(format, args...)}}
 }
 
-// bad reports what is no EDN, even in a form that is left out, which has no key.
-func (r *ednReader) bad(offset int, what string) {
-	if r.Full() {
-		return
-	}
+// bad is the error of a word that is no EDN. In a form that is left out it has no key.
+func (r *ednReader) bad(offset int, what string) error {
 	p := Problem{Pos: r.src.pos(offset), What: what}
 	if r.left == 0 {
 		p.Key = r.keyPath()
 	}
-	r.Add(p)
+	return &ednError{p}
 }
 
 // refuse reports what is EDN, but not accepted here.
@@ -104,7 +91,8 @@ func (r *ednReader) file() ([]*Node, error) {
 		}
 		n, err := r.document()
 		switch {
-		case n == nil:
+		case err != nil:
+			return nil, err
 		case n.Kind == MapNode && n.Get("openapi") == nil && n.Get("swagger") == nil:
 			if loose == nil {
 				loose = r.newNode(ListNode, n.Text)
@@ -118,11 +106,8 @@ func (r *ednReader) file() ([]*Node, error) {
 		default:
 			docs = append(docs, n)
 			if n.Kind != NullNode {
-				return docs, err
+				return docs, nil
 			}
-		}
-		if err != nil {
-			return docs, err
 		}
 	}
 }
@@ -215,9 +200,6 @@ func (r *ednReader) leave() { r.depth-- }
 
 // form reads the form that begins here.
 func (r *ednReader) form() (*Node, error) {
-	if r.Full() {
-		return nil, errHardlyEDN
-	}
 	if err := r.enter(r.at); err != nil {
 		return nil, err
 	}
@@ -232,7 +214,7 @@ func (r *ednReader) form() (*Node, error) {
 	case '"':
 		return r.text()
 	case '\\':
-		return r.character(), nil
+		return r.character()
 	case '#':
 		return r.dispatch()
 	}
@@ -251,9 +233,7 @@ func (r *ednReader) list(closing byte) (*Node, error) {
 		r.push(step{index: first + i})
 		defer r.pop()
 		item, err := r.form()
-		if item != nil {
-			n.Items = append(n.Items, item)
-		}
+		n.Items = append(n.Items, item)
 		return err
 	})
 }
@@ -270,7 +250,7 @@ func (r *ednReader) mapping() (*Node, error) {
 		r.push(step{key: key.Text.Value, named: true})
 		defer r.pop()
 		value, err := r.form()
-		if key.Kind != MapNode && r.left == 0 && value != nil {
+		if err == nil && key.Kind != MapNode && r.left == 0 {
 			r.put(&list, key, value)
 		}
 		key = nil
@@ -286,23 +266,18 @@ func (r *ednReader) mapping() (*Node, error) {
 // key reads a key of a map; one that cannot be a key is left a map, and what is
 // wrong inside of it is not worth a word: it may be a {{placeholder}}.
 func (r *ednReader) key() (*Node, error) {
-	key, err := r.quietly(opens(r.s[r.at]))
+	quiet := 0
+	if opens(r.s[r.at]) {
+		quiet = 1
+	}
+	r.left += quiet
+	key, err := r.form()
+	r.left -= quiet
 	if err != nil || key.IsScalar() {
 		return key, err
 	}
 	r.refuse(key.Pos(), "a key is %v; a text is accepted%s", key.Kind, placeholderHint(key.Kind))
 	return r.newNode(MapNode, key.Text), nil
-}
-
-// quietly reads a form, of which it is not said what is wrong inside.
-func (r *ednReader) quietly(quiet bool) (*Node, error) {
-	if !quiet {
-		return r.form()
-	}
-	r.left++
-	n, err := r.form()
-	r.left--
-	return n, err
 }
 
 // each reads the forms between two brackets, of which the first stands here.

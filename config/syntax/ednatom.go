@@ -25,8 +25,7 @@ func (r *ednReader) text() (*Node, error) {
 		if r.s[end] == '\\' {
 			escaped = true
 			if _, size = unescape(r.s[end:]); size == 0 {
-				r.bad(end, `an unknown escape; accepted are \" \\ \/ \b \f \n \r \t and \uHHHH, two of them for a surrogate pair`)
-				size = 1
+				return nil, r.bad(end, `an unknown escape; accepted are \" \\ \/ \b \f \n \r \t and \uHHHH, two of them for a surrogate pair`)
 			}
 		}
 		end += size
@@ -69,9 +68,6 @@ func (t Text) unescaped() Text {
 			break
 		}
 		letter, size := unescape(rest)
-		if size == 0 {
-			letter, size = '\\', 1
-		}
 		out.WriteRune(letter)
 		rest = rest[size:]
 	}
@@ -128,9 +124,6 @@ func (r *ednReader) value(atom string) (any, error) {
 	} else {
 		err = r.library.Decode(&v)
 	}
-	if err != nil {
-		r.library = nil
-	}
 	return v, err
 }
 
@@ -142,15 +135,21 @@ func isNumeric(word string) bool {
 	return word != "" && '0' <= word[0] && word[0] <= '9'
 }
 
-// word reads a keyword, a number, true, false or nil. Of any other word its
-// letters stand for it, so that the decoder has a text where one was meant.
+// word reads a keyword, a number, true, false or nil. The letters of a symbol stand for
+// it, so that the decoder has a text where one was meant.
 func (r *ednReader) word() (*Node, error) {
 	begin := r.at
 	word := r.token()
 	n := r.newNode(TextNode, Text{Value: word, Pos: r.src.pos(begin)})
 	v, err := r.value(word)
 	if err != nil {
-		return r.notEDN(n)
+		if isPrefix(word[0]) && r.at < len(r.s) && (opens(r.s[r.at]) || r.s[r.at] == '"') {
+			word += r.s[r.at:r.at+1] + "…"
+		}
+		if word == ":" && begin > 0 && r.s[begin-1] == '"' {
+			return nil, r.bad(begin, `a : behind a key, which EDN has not; this seems to be JSON, whose files are named .json`)
+		}
+		return nil, r.bad(begin, wordFault(word))
 	}
 	switch v := v.(type) {
 	case nil:
@@ -173,46 +172,6 @@ func (r *ednReader) word() (*Node, error) {
 		}
 	}
 	return n, nil
-}
-
-// notEDN reports the word that n holds, and goes on with what seems to be meant: a
-// form without the prefix that Clojure knows, or without the colon that JSON has in
-// front of it, else the word itself.
-func (r *ednReader) notEDN(n *Node) (*Node, error) {
-	n.Faulty = true
-	word, begin := n.Text.Value, r.at-len(n.Text.Value)
-	prefix := isPrefix(word[0]) && r.at < len(r.s) && (opens(r.s[r.at]) || r.s[r.at] == '"')
-	switch {
-	case prefix:
-		r.bad(begin, wordFault(word+r.s[r.at:r.at+1]+"…"))
-		form, err := r.quietly(r.s[r.at] == '(') // a call, of symbols
-		if err == nil {
-			form.Faulty = true
-		}
-		return form, err
-	case word != ":":
-		r.bad(begin, wordFault(word))
-		return n, nil
-	}
-	r.colon(begin)
-	if err := r.blanks(); err != nil || r.at == len(r.s) || closes(r.s[r.at]) {
-		return n, err
-	}
-	return r.form()
-}
-
-// colon reports a : by itself. Behind a key in quotes it is that of JSON, where each
-// key has one: that is told once.
-func (r *ednReader) colon(begin int) {
-	what := wordFault(":")
-	if begin > 0 && r.s[begin-1] == '"' {
-		what = `a : behind a key, which EDN has not; this seems to be JSON, whose files are named .json`
-		if r.json {
-			return
-		}
-		r.json = true
-	}
-	r.bad(begin, what)
 }
 
 // isPrefix tells whether a word that begins with c may belong to the form behind it.
@@ -246,7 +205,7 @@ func wordFault(word string) string {
 }
 
 // character reads a character, which is a text of one letter.
-func (r *ednReader) character() *Node {
+func (r *ednReader) character() (*Node, error) {
 	begin := r.at
 	r.at++
 	if r.at < len(r.s) && blank(r.s[r.at:]) == 0 {
@@ -259,15 +218,13 @@ func (r *ednReader) character() *Node {
 	v, err := r.value(name)
 	letter, ok := v.(rune)
 	if err != nil || !ok || utf16.IsSurrogate(letter) {
-		n.Faulty = true
-		r.bad(begin, wording.Label(name)+" is no character of EDN; accepted are such as \\a, \\newline, \\return, \\space, \\tab, \\formfeed and \\u00E9")
-		return n
+		return nil, r.bad(begin, wording.Label(name)+" is no character of EDN; accepted are such as \\a, \\newline, \\return, \\space, \\tab, \\formfeed and \\u00E9")
 	}
 	n.Text.Value = string(letter)
 	if n.Text.Folded = len(name) != 1+len(n.Text.Value); !n.Text.Folded {
 		n.Text.Pos.Column++
 	}
-	return n
+	return n, nil
 }
 
 // dispatch reads what begins with #: a set, or a value behind a tag.
@@ -285,12 +242,11 @@ func (r *ednReader) dispatch() (*Node, error) {
 		return r.word()
 	}
 	tag := r.token()
-	_, fault := r.value(tag[1:]) // a tag is # and a symbol
-	if fault != nil {
-		r.bad(begin, wording.Label(tag)+" is no tag of EDN; #inst and #uuid are accepted, or none")
+	if _, err := r.value(tag[1:]); err != nil { // a tag is # and a symbol
+		return nil, r.bad(begin, wording.Label(tag)+" is no tag of EDN; #inst and #uuid are accepted, or none")
 	}
 	n, err := r.behind(begin, "the tag "+wording.Label(tag)+" has no value behind it")
-	if err == nil && fault == nil && r.left == 0 {
+	if err == nil && r.left == 0 {
 		r.tagged(tag, begin, n)
 	}
 	return n, err
