@@ -93,40 +93,12 @@ var (
 	injectionSeconds = describe("injection_error_seconds", "How much later than declared answers were ready.", "endpoint", "host", "condition")
 )
 
-// What is told of the server.
+// What is told only where there is any.
 var (
-	unmatchedTotal  = describe("unmatched_requests_total", "Requests that no endpoint answered.", "status")
-	unmatchedKinds  = describe("unmatched_distinct", "Different requests that no endpoint answered, since the journal was reset.")
-	optionsTotal    = describe("options_requests_total", "OPTIONS requests that the server answered itself.", "status")
-	malformedTotal  = describe("malformed_requests_total", "What never became a request, and was answered.", "status")
-	connectionsOpen = describe("connections", "Connections that are open.")
-	socketsOpen     = describe("websocket_connections", "WebSocket connections that are open.")
-	inFlight        = describe("requests_in_flight", "Requests that are being served, those that wait for their latency among them.")
-	startedSeconds  = describe("start_time_seconds", "When the server was started, in Unix time.")
-	readyGauge      = describe("ready", "1 when requests are taken, 0 while the server stops.")
-	buildInfo       = describe("build_info", "1, with the build that runs.", "version", "commit", "goversion")
-
-	endpointsServed = describe("endpoints", "Endpoints that are served.")
-	socketsServed   = describe("websockets", "WebSockets that are served.")
-	appliedTotal    = describe("configurations_total", "Configurations that were to be served, by what became of them: served or refused.", "result")
-	appliedFine     = describe("configuration_last_successful", "1 when the last configuration was served, 0 when it was refused and the one before goes on.")
-	appliedSeconds  = describe("configuration_last_success_timestamp_seconds", "When a configuration was served last, in Unix time.")
-
-	webhooksTotal    = describe("webhooks_total", "Webhooks, by what became of them.", "outcome")
-	webhookRetries   = describe("webhook_retries_total", "Attempts to send a webhook after which another was to follow.")
-	webhooksLost     = describe("webhook_store_lost_records_total", "Records of the webhook store, at least, that could not be read at the start.")
-	webhooksPending  = describe("webhooks_pending", "Webhooks that are accepted and not finished.")
-	webhooksDue      = describe("webhooks_due", "Webhooks that are due and wait for a worker.")
-	webhooksInFlight = describe("webhooks_in_flight", "Webhooks that are being sent.")
-	webhookLag       = describe("webhook_lag_seconds", "How much later than due first attempts began.")
-
-	journalSeen    = describe("journal_requests_total", "Requests that the journal was given, by why they are kept.", "kept")
-	journalDropped = describe("journal_dropped_total", "Requests that made room for others in the journal, by why they were kept.", "kept")
-	journalBytes   = describe("journal_bytes", "Bytes that the requests of the journal take.")
-
-	trustedGauge  = describe("timing_trusted", "1 when the timing can be trusted, 0 when it cannot: see timing_reason.")
-	reasonGauge   = describe("timing_reason", "The figure of each reason why the timing cannot be trusted.", "code", "unit")
-	reasonLimited = describe("timing_reason_threshold", "What the figure of the reason is above.", "code", "unit")
+	unmatchedTotal = describe("unmatched_requests_total", "Requests that no endpoint answered.", "status")
+	optionsTotal   = describe("options_requests_total", "OPTIONS requests that the server answered itself.", "status")
+	malformedTotal = describe("malformed_requests_total", "What never became a request, and was answered.", "status")
+	webhookLag     = describe("webhook_lag_seconds", "How much later than due first attempts began.")
 )
 
 // collector reads what the server has counted, once for each scrape.
@@ -146,12 +118,8 @@ func (*collector) Describe(chan<- *prometheus.Desc) {}
 func (c *collector) Collect(to chan<- prometheus.Metric) {
 	a := c.admin
 	out := output{to: to}
-	out.gauge(buildInfo, 1, a.opts.Build.Version, a.opts.Build.Commit, runtime.Version())
-	ready := 0.0
-	if a.unready() == "" {
-		ready = 1
-	}
-	out.gauge(readyGauge, ready)
+	out.gauge(describe("build_info", "1, with the build that runs.", "version", "commit", "goversion"), 1, a.opts.Build.Version, a.opts.Build.Commit, runtime.Version())
+	out.gauge(describe("ready", "1 when requests are taken, 0 while the server stops."), flag(a.unready() == ""))
 	counts, series := c.read()
 	for in, counted := range series {
 		out.series(in, counted)
@@ -159,11 +127,11 @@ func (c *collector) Collect(to chan<- prometheus.Metric) {
 	out.statuses(unmatchedTotal, counts.Unmatched)
 	out.statuses(optionsTotal, counts.Options)
 	out.statuses(malformedTotal, counts.Malformed)
-	out.gauge(unmatchedKinds, float64(counts.Distinct))
-	out.gauge(connectionsOpen, float64(counts.Connections))
-	out.gauge(socketsOpen, float64(counts.WebSockets))
-	out.gauge(inFlight, float64(counts.InFlight))
-	out.gauge(startedSeconds, unixSeconds(counts.Started))
+	out.gauge(describe("unmatched_distinct", "Different requests that no endpoint answered, since the journal was reset."), float64(counts.Distinct))
+	out.gauge(describe("connections", "Connections that are open."), float64(counts.Connections))
+	out.gauge(describe("websocket_connections", "WebSocket connections that are open."), float64(counts.WebSockets))
+	out.gauge(describe("requests_in_flight", "Requests that are being served, those that wait for their latency among them."), float64(counts.InFlight))
+	out.gauge(describe("start_time_seconds", "When the server was started, in Unix time."), unixSeconds(counts.Started))
 	a.writeConfiguration(&out)
 	a.writeWebhooks(&out)
 	a.writeJournal(&out)
@@ -172,16 +140,13 @@ func (c *collector) Collect(to chan<- prometheus.Metric) {
 
 func (a *Admin) writeConfiguration(out *output) {
 	spec, applied := a.server.Spec(), a.server.Applied()
-	out.gauge(endpointsServed, float64(len(spec.Endpoints)))
-	out.gauge(socketsServed, float64(len(spec.WebSockets)))
-	out.counter(appliedTotal, applied.Served, "served")
-	out.counter(appliedTotal, applied.Refused, "refused")
-	fine := 0.0
-	if applied.Fine {
-		fine = 1
+	out.gauge(describe("endpoints", "Endpoints that are served."), float64(len(spec.Endpoints)))
+	out.gauge(describe("websockets", "WebSockets that are served."), float64(len(spec.WebSockets)))
+	for result, n := range map[string]uint64{"served": applied.Served, "refused": applied.Refused} {
+		out.counter(describe("configurations_total", "Configurations that were to be served, by what became of them: served or refused.", "result"), n, result)
 	}
-	out.gauge(appliedFine, fine)
-	out.gauge(appliedSeconds, unixSeconds(applied.Last))
+	out.gauge(describe("configuration_last_successful", "1 when the last configuration was served, 0 when it was refused and the one before goes on."), flag(applied.Fine))
+	out.gauge(describe("configuration_last_success_timestamp_seconds", "When a configuration was served last, in Unix time."), unixSeconds(applied.Last))
 }
 
 func (a *Admin) writeWebhooks(out *output) {
@@ -193,36 +158,40 @@ func (a *Admin) writeWebhooks(out *output) {
 		{"delivered", stats.Delivered}, {"dead", stats.Dead}, {"cancelled", stats.Cancelled},
 		{"refused", stats.Refused}, {"abandoned", stats.Abandoned}, {"kept", stats.Kept},
 	} {
-		out.counter(webhooksTotal, uint64(o.n), o.outcome)
+		out.counter(describe("webhooks_total", "Webhooks, by what became of them.", "outcome"), uint64(o.n), o.outcome)
 	}
-	out.counter(webhookRetries, uint64(stats.Retried))
-	out.counter(webhooksLost, uint64(stats.Lost))
-	out.gauge(webhooksPending, float64(stats.Pending))
-	out.gauge(webhooksDue, float64(stats.Due))
-	out.gauge(webhooksInFlight, float64(stats.InFlight))
+	out.counter(describe("webhook_retries_total", "Attempts to send a webhook after which another was to follow."), uint64(stats.Retried))
+	out.counter(describe("webhook_store_lost_records_total", "Records of the webhook store, at least, that could not be read at the start."), uint64(stats.Lost))
+	out.gauge(describe("webhooks_pending", "Webhooks that are accepted and not finished."), float64(stats.Pending))
+	out.gauge(describe("webhooks_due", "Webhooks that are due and wait for a worker."), float64(stats.Due))
+	out.gauge(describe("webhooks_in_flight", "Webhooks that are being sent."), float64(stats.InFlight))
 	out.histogram(webhookLag, stats.Lag, lagBuckets)
 }
 
 func (a *Admin) writeJournal(out *output) {
 	tally := a.server.JournalStats()
 	for _, kept := range []record.Kept{record.Sampled, record.Failed, record.Unmatched, record.Slow} {
-		out.counter(journalSeen, tally.Seen[kept], string(kept))
-		out.counter(journalDropped, tally.Dropped[kept], string(kept))
+		out.counter(describe("journal_requests_total", "Requests that the journal was given, by why they are kept.", "kept"), tally.Seen[kept], string(kept))
+		out.counter(describe("journal_dropped_total", "Requests that made room for others in the journal, by why they were kept.", "kept"), tally.Dropped[kept], string(kept))
 	}
-	out.gauge(journalBytes, float64(tally.Bytes))
+	out.gauge(describe("journal_bytes", "Bytes that the requests of the journal take."), float64(tally.Bytes))
 }
 
 func (a *Admin) writeVerdict(out *output) {
 	v, _ := a.sampler.Current()
-	trusted := 0.0
-	if v.Trusted {
-		trusted = 1
-	}
-	out.gauge(trustedGauge, trusted)
+	out.gauge(describe("timing_trusted", "1 when the timing can be trusted, 0 when it cannot: see timing_reason."), flag(v.Trusted))
 	for _, r := range v.Reasons {
-		out.gauge(reasonGauge, r.Number, r.Code, r.Unit)
-		out.gauge(reasonLimited, r.Threshold, r.Code, r.Unit)
+		out.gauge(describe("timing_reason", "The figure of each reason why the timing cannot be trusted.", "code", "unit"), r.Number, r.Code, r.Unit)
+		out.gauge(describe("timing_reason_threshold", "What the figure of the reason is above.", "code", "unit"), r.Threshold, r.Code, r.Unit)
 	}
+}
+
+// flag is 1 for what is so, and 0 for what is not.
+func flag(so bool) float64 {
+	if so {
+		return 1
+	}
+	return 0
 }
 
 func unixSeconds(t time.Time) float64 { return float64(t.UnixNano()) / 1e9 }

@@ -85,34 +85,16 @@ func (a *Admin) showCounts(w http.ResponseWriter, _ *http.Request) {
 	})
 }
 
-// shownMiss is one kind of requests that no endpoint answered.
-type shownMiss struct {
-	Method string    `json:"method" doc:"of the requests"`
-	Host   string    `json:"host" doc:"of the requests"`
-	Path   string    `json:"path" doc:"of the requests"`
-	Status int       `json:"status" doc:"of the last answer"`
-	Code   string    `json:"code" doc:"of the last answer"`
-	Reason string    `json:"reason" doc:"why no endpoint matched the last one"`
-	Count  uint64    `json:"count" doc:"how many there were"`
-	First  time.Time `json:"first" doc:"when the first one came"`
-	Last   time.Time `json:"last" doc:"when the last one came"`
-}
-
 // shownMisses are the kinds of requests that no endpoint answered.
 type shownMisses struct {
-	Unmatched []shownMiss `json:"unmatched" doc:"those that came last first"`
-	Distinct  uint64      `json:"distinct" doc:"how many different ones there were"`
+	Unmatched []record.Miss `json:"unmatched" doc:"those that came last first"`
+	Distinct  uint64        `json:"distinct" doc:"how many different ones there were"`
 }
 
 // showUnmatched answers with the different requests that no endpoint answered, those
 // that came last first.
 func (a *Admin) showUnmatched(w http.ResponseWriter, _ *http.Request) {
-	misses := a.server.Unmatched()
-	list := make([]shownMiss, len(misses))
-	for i, m := range misses {
-		list[i] = shownMiss{m.Method, m.Host, m.Path, m.Status, m.Code, m.Reason, m.Count, m.First.UTC(), m.Last.UTC()}
-	}
-	answer(w, http.StatusOK, shownMisses{list, a.server.Counts().Distinct})
+	answer(w, http.StatusOK, shownMisses{a.server.Unmatched(), a.server.Counts().Distinct})
 }
 
 // shownConfig is how the program was started, and what it serves.

@@ -13,12 +13,15 @@ import (
 // Miss is one kind of request that no endpoint answered: those of one method, host and
 // path.
 type Miss struct {
-	Method, Host, Path string // cut, where they are long
-	Status             int    // of the last answer
-	Code               string // "endpoint_not_found"
-	Reason             string // why no endpoint matched the last, with the nearest ones
-	Count              uint64
-	First, Last        time.Time
+	Method string    `json:"method" doc:"of the requests"`
+	Host   string    `json:"host" doc:"of the requests"`
+	Path   string    `json:"path" doc:"of the requests"` // cut, where it is long
+	Status int       `json:"status" doc:"of the last answer"`
+	Code   string    `json:"code" doc:"of the last answer"`
+	Reason string    `json:"reason" doc:"why no endpoint matched the last one"`
+	Count  uint64    `json:"count" doc:"how many there were"`
+	First  time.Time `json:"first" doc:"when the first one came"`
+	Last   time.Time `json:"last" doc:"when the last one came"`
 }
 
 // Misses are the requests that no endpoint answered, each kind of them once, and a
@@ -42,7 +45,7 @@ const (
 // Add counts a request that no endpoint answered, and why.
 func (m *Misses) Add(r *matcher.Request, code string, status int, reason string) {
 	k := missKey{cutText(r.Method(), 64), cutText(r.Host(), 256), cutText(r.Path(), keptMiss)}
-	now := time.Now()
+	now := time.Now().UTC()
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	e := m.known[k]

@@ -130,7 +130,7 @@ func fill(into any, a, b figures) {
 
 // Compare puts two reports beside each other.
 func Compare(a, b *Report) *Comparison {
-	c := Comparison{A: entryOf(a), B: entryOf(b), Remarks: remarksOn(a, b), Reasons: reasonPairs(a, b), Endpoints: []EndpointPair{}}
+	c := Comparison{A: a.entry(), B: b.entry(), Remarks: remarksOn(a, b), Reasons: reasonPairs(a, b), Endpoints: []EndpointPair{}}
 	fill(&c.Total, a.total(), b.total())
 	in := map[string]*EndpointReport{}
 	for i := range b.Endpoints {
@@ -200,7 +200,8 @@ func reasonPairs(a, b *Report) []ReasonPair {
 	return pairs
 }
 
-func entryOf(r *Report) RunEntry {
+// entry is the run in the list of runs.
+func (r *Report) entry() RunEntry {
 	return RunEntry{
 		ID: r.ID, Name: r.Name, Running: r.Running, Begin: r.Begin, End: r.End, Seconds: r.Total.Seconds,
 		Requests: r.Total.Requests, Rate: r.Total.Rate, Verdict: &r.Verdict,

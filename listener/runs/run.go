@@ -174,12 +174,10 @@ type RunEntry struct {
 
 // entry is a run in the list, as of a reading.
 func (r *run) entry(now *verdict.Reading) RunEntry {
-	e := RunEntry{ID: r.id, Name: r.name, Running: r.report == nil, Begin: r.begin.UTC()}
 	if r.report != nil {
-		e.End, e.Seconds, e.Requests, e.Rate, e.Verdict = r.report.End, r.report.Total.Seconds, r.report.Total.Requests, r.report.Total.Rate, &r.report.Verdict
-		return e
+		return r.report.entry()
 	}
-	e.Requests = now.All.Requests - r.first.All.Requests
+	e := RunEntry{ID: r.id, Name: r.name, Running: true, Begin: r.begin.UTC(), Requests: now.All.Requests - r.first.All.Requests}
 	if e.Seconds = now.Time.Sub(r.begin).Seconds(); e.Seconds > 0 {
 		e.Rate = float64(e.Requests) / e.Seconds
 	}
