@@ -1,11 +1,10 @@
 package bench
 
 import (
-	"bufio"
-	"os"
 	"runtime"
 	"runtime/debug"
-	"strings"
+
+	host "mockserver/internal/machine"
 )
 
 // machine is what the figures were measured on.
@@ -22,14 +21,7 @@ type machine struct {
 
 // thisMachine describes this machine, as far as the system knows it.
 func thisMachine(version string) machine {
-	m := machine{Mockserver: version, OS: runtime.GOOS, Arch: runtime.GOARCH, CPUs: runtime.NumCPU(), Go: runtime.Version()}
-	if text, err := os.ReadFile("/proc/sys/kernel/osrelease"); err == nil {
-		m.Kernel = strings.TrimSpace(string(text))
-	}
-	if f, err := os.Open("/proc/cpuinfo"); err == nil {
-		m.CPU = cpuModel(bufio.NewScanner(f))
-		_ = f.Close() // it was read
-	}
+	m := machine{Mockserver: version, OS: runtime.GOOS, Arch: runtime.GOARCH, CPUs: runtime.NumCPU(), CPU: host.CPU(), Kernel: host.Kernel(), Go: runtime.Version()}
 	if info, ok := debug.ReadBuildInfo(); ok {
 		for _, dep := range info.Deps {
 			if dep.Path == "github.com/valyala/fasthttp" {
@@ -38,14 +30,4 @@ func thisMachine(version string) machine {
 		}
 	}
 	return m
-}
-
-func cpuModel(lines *bufio.Scanner) string {
-	for lines.Scan() {
-		name, value, _ := strings.Cut(lines.Text(), ":")
-		if strings.TrimSpace(name) == "model name" {
-			return strings.TrimSpace(value)
-		}
-	}
-	return ""
 }

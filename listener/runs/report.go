@@ -1,15 +1,13 @@
 package runs
 
 import (
-	"bufio"
 	"cmp"
-	"os"
 	"runtime"
 	"runtime/debug"
 	"slices"
-	"strings"
 	"time"
 
+	"mockserver/internal/machine"
 	"mockserver/listener/record"
 	"mockserver/listener/verdict"
 )
@@ -162,23 +160,10 @@ func (r *run) unmatched(misses []record.Miss) (list []UnmatchedReport, others in
 
 // thisMachine looks at the machine as far as the system tells.
 func thisMachine(cpuLimit float64) Machine {
-	m := Machine{
-		OS: runtime.GOOS, Arch: runtime.GOARCH, CPUs: runtime.NumCPU(), Procs: runtime.GOMAXPROCS(0),
+	return Machine{
+		OS: runtime.GOOS, Arch: runtime.GOARCH, Kernel: machine.Kernel(), CPU: machine.CPU(), CPUs: runtime.NumCPU(), Procs: runtime.GOMAXPROCS(0),
 		CPULimit: cpuLimit, MemoryLimit: softMemoryLimit(),
 	}
-	if text, err := os.ReadFile("/proc/sys/kernel/osrelease"); err == nil {
-		m.Kernel = strings.TrimSpace(string(text))
-	}
-	if f, err := os.Open("/proc/cpuinfo"); err == nil {
-		lines := bufio.NewScanner(f)
-		for m.CPU == "" && lines.Scan() {
-			if name, value, _ := strings.Cut(lines.Text(), ":"); strings.TrimSpace(name) == "model name" {
-				m.CPU = strings.TrimSpace(value)
-			}
-		}
-		_ = f.Close() // it was read
-	}
-	return m
 }
 
 // softMemoryLimit is that of the runtime, in bytes; 0 is none.
