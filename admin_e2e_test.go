@@ -1022,7 +1022,7 @@ func TestAdmin_WebhooksAreListedFiredAndCancelled(t *testing.T) {
 func TestAdmin_APendingWebhookSaysWhyItsLastAttemptFailed(t *testing.T) {
 	t.Parallel()
 	target := mute(t)
-	p, a := administered(t, withHook("/a", target, ", timeout: 50ms, retry: {attempts: 4, backoff: 1h}"))
+	p, a := administered(t, withHook("/a", target, ", timeout: 500ms, retry: {attempts: 4, backoff: 1h}"))
 	p.do("POST", "/a", "")
 	var l struct {
 		Webhooks []struct {
@@ -1034,7 +1034,7 @@ func TestAdmin_APendingWebhookSaysWhyItsLastAttemptFailed(t *testing.T) {
 		a.get("/__admin/webhooks").into(t, 200, &l)
 		return len(l.Webhooks) == 1 && l.Webhooks[0].LastError != ""
 	})
-	if want := "no answer from " + target + " within 50ms, attempt 1 of 4"; l.Webhooks[0].LastError != want || l.Webhooks[0].Attempt != 1 {
+	if want := "no answer from " + target + " within 500ms, attempt 1 of 4"; l.Webhooks[0].LastError != want || l.Webhooks[0].Attempt != 1 {
 		t.Errorf("got %+v, want %q", l.Webhooks[0], want)
 	}
 }

@@ -435,8 +435,6 @@ func TestWebhook_ReloadKeepsWhatIsPending(t *testing.T) {
 	}
 }
 
-// Fifty times the process is killed while webhooks are accepted: each of which the
-// client saw the response is delivered, and none is invented.
 // One flipped byte in the store loses one webhook of fifty, and it is said.
 func TestWebhook_StoreSurvivesAFlippedByte(t *testing.T) {
 	t.Parallel()
@@ -499,6 +497,8 @@ func TestWebhook_StoreSurvivesAFlippedByte(t *testing.T) {
 	}
 }
 
+// Fifty times the process is killed while webhooks are accepted: each of which the
+// client saw the response is delivered, and none is invented.
 func TestWebhook_StoreSurvivesKills(t *testing.T) {
 	target := newHookTarget(t, nil)
 	store := t.TempDir()
