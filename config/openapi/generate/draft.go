@@ -69,6 +69,7 @@ func (m *Maker) seedOf(text string) uint64 {
 // direction is which way a body goes.
 type direction bool
 
+// The directions.
 const (
 	ToClient direction = false
 	toServer direction = true // leaves readOnly properties out, not writeOnly ones

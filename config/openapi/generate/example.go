@@ -26,6 +26,7 @@ type content struct {
 	pointer string // of the media type in the document
 }
 
+// Content is what a media type is made from, as it is declared at a pointer of the document.
 func (m *Maker) Content(declared string, source *openapi3.MediaType, way direction, pointer string) content {
 	e := &encoder{m: m, Media: sentType(declared), encodings: source.Encoding, schema: source.Schema, way: way}
 	if e.schema == nil && source.ItemSchema != nil {
@@ -75,7 +76,7 @@ func (c *content) unspecified() []byte {
 	if text, ok := sample(c.Media, nil, c.m.seedOf(c.pointer)); ok {
 		return text
 	}
-	if base := jsonvalue.BaseType(c.Media); isJSONType(base) {
+	if base := jsonvalue.BaseType(c.Media); jsonvalue.IsJSON(base) {
 		return []byte("{}")
 	}
 	return []byte{}
@@ -149,7 +150,7 @@ func (c *content) written(decoded any, pointer, what string) []byte {
 	v := jsonvalue.Of(decoded)
 	check := validator{m: c.m, request: c.way == toServer, lenient: true}
 	s, isText := v.(string)
-	if isText && !isJSONType(jsonvalue.BaseType(c.Media)) {
+	if isText && !jsonvalue.IsJSON(jsonvalue.BaseType(c.Media)) {
 		return []byte(s)
 	}
 	if parsed, ok := jsonWithin(s); isText && ok && (c.schema == nil || !check.accepts(c.schema, v)) {

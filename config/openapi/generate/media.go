@@ -41,10 +41,6 @@ func sentType(declared string) string {
 	return first
 }
 
-func isJSONType(base string) bool {
-	return base == "application/json" || base == "text/json" || strings.HasSuffix(base, "+json")
-}
-
 func isXMLType(base string) bool {
 	return base == "application/xml" || base == "text/xml" || strings.HasSuffix(base, "+xml") && base != "image/svg+xml"
 }
@@ -54,7 +50,7 @@ func preference(media string) int {
 	switch base := jsonvalue.BaseType(sentType(media)); {
 	case base == "application/json":
 		return 0
-	case isJSONType(base):
+	case jsonvalue.IsJSON(base):
 		return 1
 	}
 	return 2
@@ -74,7 +70,7 @@ func (e *encoder) encode(v any) []byte {
 	base := jsonvalue.BaseType(e.Media)
 	s, isText := v.(string)
 	switch {
-	case isJSONType(base):
+	case jsonvalue.IsJSON(base):
 		return jsonvalue.Append(nil, v)
 	case isXMLType(base):
 		return e.xml(v)

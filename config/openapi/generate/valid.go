@@ -12,6 +12,7 @@ import (
 	"github.com/getkin/kin-openapi/openapi3"
 
 	"mockserver/config/openapi/jsonvalue"
+	"mockserver/config/openapi/text"
 	"mockserver/internal/wording"
 )
 
@@ -192,7 +193,7 @@ func (c *validator) text(s *openapi3.Schema, v string) *mismatch {
 		}
 	}
 	if s.Format != "" {
-		if f, ok := formatOf(s.Format); ok && f.valid != nil && !f.valid(v) {
+		if valid := text.Format(s.Format); valid != nil && !valid(v) {
 			return c.fail("is no %s", s.Format)
 		}
 	}

@@ -7,6 +7,7 @@ import (
 	"encoding/json"
 	"errors"
 	"io"
+	"maps"
 	"math/big"
 	"slices"
 	"strconv"
@@ -29,6 +30,7 @@ type Object struct {
 	index   map[string]int // of many members; nil for few
 }
 
+// Member is a member of an object.
 type Member struct {
 	Name  string
 	Value any
@@ -157,17 +159,8 @@ func Of(v any) any {
 	return parsed
 }
 
-func SortedNames[V any](m map[string]V) []string {
-	if len(m) == 0 {
-		return nil
-	}
-	names := make([]string, 0, len(m))
-	for name := range m {
-		names = append(names, name)
-	}
-	slices.Sort(names)
-	return names
-}
+// SortedNames are the names of a map, sorted.
+func SortedNames[V any](m map[string]V) []string { return slices.Sorted(maps.Keys(m)) }
 
 // floatNumber is the shortest text of a number, without an exponent where that is
 // readable. There is no text for an infinite one, which no document can write.
@@ -179,6 +172,7 @@ func floatNumber(f float64) json.Number {
 	return json.Number(text)
 }
 
+// IntNumber is an integer as a JSON value.
 func IntNumber(i int64) json.Number { return json.Number(strconv.FormatInt(i, 10)) }
 
 // Append appends the JSON text of a value.
@@ -215,6 +209,7 @@ func Append(dst []byte, v any) []byte {
 	return Append(dst, Of(v))
 }
 
+// AppendString appends a text as a JSON string.
 func AppendString(dst []byte, s string) []byte {
 	const hex = "0123456789abcdef"
 	dst = append(dst, '"')

@@ -95,7 +95,7 @@ func isMailbox(s string, letters bool) bool {
 	if literal, ok := strings.CutPrefix(domain, "["); ok {
 		literal, ok = strings.CutSuffix(literal, "]")
 		v6, is6 := strings.CutPrefix(literal, "IPv6:")
-		return ok && (is6 && ValidIPv6(v6) || ValidIPv4(literal)) && isLocal(local, letters)
+		return ok && (is6 && validIPv6(v6) || validIPv4(literal)) && isLocal(local, letters)
 	}
 	if strings.HasSuffix(domain, ".") || letters && !isDotted(domain, "-", letters) || !letters && !hostForm.MatchString(domain) {
 		return false
@@ -146,9 +146,9 @@ func isDotted(s, more string, letters bool) bool {
 	return true
 }
 
-func ValidIPv4(s string) bool { a, err := netip.ParseAddr(s); return err == nil && a.Is4() }
+func validIPv4(s string) bool { a, err := netip.ParseAddr(s); return err == nil && a.Is4() }
 
-func ValidIPv6(s string) bool {
+func validIPv6(s string) bool {
 	a, err := netip.ParseAddr(s)
 	return err == nil && a.Is6() && a.Zone() == ""
 }

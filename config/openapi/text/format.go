@@ -10,6 +10,35 @@ import (
 	"time"
 )
 
+// Format returns the function that reports whether a text has the format of a name; nil
+// for a name that says nothing here, or that any text goes with.
+func Format(name string) func(string) bool { return formats[strings.ToLower(name)] }
+
+var formats = map[string]func(string) bool{
+	"date":                  validDate,
+	"date-time":             validDateTime,
+	"time":                  validTime,
+	"duration":              durationForm.MatchString,
+	"email":                 validEmail,
+	"idn-email":             validIDNEmail,
+	"hostname":              hostForm.MatchString,
+	"ipv4":                  validIPv4,
+	"ipv6":                  validIPv6,
+	"ip":                    validIP,
+	"cidr":                  validCIDR,
+	"uri":                   validURI,
+	"url":                   validIRI,
+	"iri":                   validIRI,
+	"uri-reference":         validReference,
+	"iri-reference":         validIRIReference,
+	"uuid":                  uuidForm.MatchString,
+	"guid":                  uuidForm.MatchString,
+	"json-pointer":          pointerForm.MatchString,
+	"relative-json-pointer": relativePointerForm.MatchString,
+	"regex":                 validRegex,
+	"byte":                  validBase64,
+}
+
 var (
 	durationForm        = regexp.MustCompile(`^P(\d+W|(\d+Y)?(\d+M)?(\d+D)?(T(\d+H)?(\d+M)?(\d+(\.\d+)?S)?)?)$`)
 	hostForm            = regexp.MustCompile(`^([A-Za-z0-9]([A-Za-z0-9-]{0,61}[A-Za-z0-9])?\.)*[A-Za-z0-9]([A-Za-z0-9-]{0,61}[A-Za-z0-9])?\.?$`)
@@ -18,35 +47,35 @@ var (
 	relativePointerForm = regexp.MustCompile(`^(0|[1-9]\d*)(#|(/([^~/]|~[01])*)*)$`)
 )
 
-func ValidDate(s string) bool { _, err := time.Parse(time.DateOnly, s); return err == nil }
+func validDate(s string) bool { _, err := time.Parse(time.DateOnly, s); return err == nil }
 
-func ValidDateTime(s string) bool {
+func validDateTime(s string) bool {
 	_, err := time.Parse(time.RFC3339Nano, strings.ToUpper(s))
 	return err == nil
 }
 
-func ValidTime(s string) bool {
+func validTime(s string) bool {
 	_, err := time.Parse("15:04:05.999999999Z07:00", strings.ToUpper(s))
 	return err == nil
 }
 
-func ValidEmail(s string) bool { return isMailbox(s, ascii) }
+func validEmail(s string) bool { return isMailbox(s, ascii) }
 
-func ValidIDNEmail(s string) bool { return isMailbox(s, international) }
+func validIDNEmail(s string) bool { return isMailbox(s, international) }
 
-func ValidIP(s string) bool { _, err := netip.ParseAddr(s); return err == nil }
+func validIP(s string) bool { _, err := netip.ParseAddr(s); return err == nil }
 
-func ValidCIDR(s string) bool { _, err := netip.ParsePrefix(s); return err == nil }
+func validCIDR(s string) bool { _, err := netip.ParsePrefix(s); return err == nil }
 
-func ValidURI(s string) bool { return isURI(s, ascii) }
+func validURI(s string) bool { return isURI(s, ascii) }
 
-func ValidIRI(s string) bool { return isURI(s, international) }
+func validIRI(s string) bool { return isURI(s, international) }
 
-func ValidReference(s string) bool { return isReference(s, ascii) }
+func validReference(s string) bool { return isReference(s, ascii) }
 
-func ValidIRIReference(s string) bool { return isReference(s, international) }
+func validIRIReference(s string) bool { return isReference(s, international) }
 
-func ValidRegex(s string) bool {
+func validRegex(s string) bool {
 	narrow, _, err := goPattern(s)
 	if err == nil {
 		_, err = syntax.Parse(narrow, syntax.Perl)
@@ -54,14 +83,4 @@ func ValidRegex(s string) bool {
 	return err == nil || errors.Is(err, errLookAround)
 }
 
-func ValidBase64(s string) bool { _, err := base64.StdEncoding.DecodeString(s); return err == nil }
-
-func ValidDuration(s string) bool { return durationForm.MatchString(s) }
-
-func ValidHost(s string) bool { return hostForm.MatchString(s) }
-
-func ValidUUID(s string) bool { return uuidForm.MatchString(s) }
-
-func ValidPointer(s string) bool { return pointerForm.MatchString(s) }
-
-func ValidRelativePointer(s string) bool { return relativePointerForm.MatchString(s) }
+func validBase64(s string) bool { _, err := base64.StdEncoding.DecodeString(s); return err == nil }

@@ -459,6 +459,7 @@ func pickRune(r *rand.Rand, ranges []rune) rune {
 	return 'a' // a class of nothing: no text matches
 }
 
+// Letters makes n lower-case letters, but no more than LongestText.
 func Letters(r *rand.Rand, n int) string {
 	b := make([]byte, min(n, LongestText))
 	for i := range b {

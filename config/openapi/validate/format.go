@@ -16,13 +16,13 @@ import (
 var checkedFormats = []*jsonschema.Format{
 	{Name: "int32", Validate: func(v any) error { return checkInteger(v, 31) }},
 	{Name: "int64", Validate: func(v any) error { return checkInteger(v, 63) }},
-	{Name: "byte", Validate: checkText(text.ValidBase64)},
-	{Name: "email", Validate: checkText(text.ValidEmail)},
-	{Name: "idn-email", Validate: checkText(text.ValidIDNEmail)},
-	{Name: "uri", Validate: checkText(text.ValidURI)},
-	{Name: "uri-reference", Validate: checkText(text.ValidReference)},
-	{Name: "iri", Validate: checkText(text.ValidIRI)},
-	{Name: "iri-reference", Validate: checkText(text.ValidIRIReference)},
+	textFormat("byte"),
+	textFormat("email"),
+	textFormat("idn-email"),
+	textFormat("uri"),
+	textFormat("uri-reference"),
+	textFormat("iri"),
+	textFormat("iri-reference"),
 }
 
 var (
@@ -46,14 +46,15 @@ func checkInteger(v any, bits uint) error {
 	return nil
 }
 
-// checkText is what checks a format of texts.
-func checkText(valid func(string) bool) func(any) error {
-	return func(v any) error {
-		if text, ok := v.(string); ok && !valid(text) {
+// textFormat checks a format of texts.
+func textFormat(name string) *jsonschema.Format {
+	valid := text.Format(name)
+	return &jsonschema.Format{Name: name, Validate: func(v any) error {
+		if s, ok := v.(string); ok && !valid(s) {
 			return errFormat
 		}
 		return nil
-	}
+	}}
 }
 
 // namesKeyword is what propertyNames is in the schemas that are compiled. The

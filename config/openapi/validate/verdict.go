@@ -4,6 +4,7 @@ package validate
 
 import (
 	"cmp"
+	"mockserver/config/openapi/jsonvalue"
 	"slices"
 	"strings"
 )
@@ -164,7 +165,5 @@ func token(name string) string {
 	if len(name) > maxToken {
 		name = strings.ToValidUTF8(name[:maxToken], "") + "…"
 	}
-	return pointerEscapes.Replace(name)
+	return jsonvalue.EscapePointer(name)
 }
-
-var pointerEscapes = strings.NewReplacer("~", "~0", "/", "~1")

@@ -1,4 +1,4 @@
-package generate
+package text
 
 import (
 	"strings"
@@ -32,17 +32,14 @@ func TestAddresses(t *testing.T) {
 		},
 		"idn-email": {[]string{"실례@실례.테스트", "joe@example.com"}, []string{"2962", "@실례.테스트", "실례@", "실 례@실례.테스트", "a@\xff"}},
 	} {
-		f, ok := formatOf(name)
-		if !ok {
-			t.Fatal(name)
-		}
+		valid := Format(name)
 		for _, text := range texts.valid {
-			if !f.valid(text) {
+			if !valid(text) {
 				t.Errorf("%s: %q is refused", name, text)
 			}
 		}
 		for _, text := range texts.wrong {
-			if f.valid(text) {
+			if valid(text) {
 				t.Errorf("%s: %q is taken", name, text)
 			}
 		}
