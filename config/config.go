@@ -105,7 +105,7 @@ type Endpoint struct {
 	// for one that is declared. Response is then the answer that it gives by default.
 	Operation *openapi.Operation
 
-	Doc Doc
+	Doc Doc `key:""`
 }
 
 // EffectiveMethod is the method the endpoint answers: GET when none is declared.

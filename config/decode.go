@@ -4,7 +4,6 @@ import (
 	"fmt"
 	"slices"
 	"strconv"
-	"time"
 
 	"mockserver/config/syntax"
 	"mockserver/internal/address"
@@ -31,17 +30,14 @@ var (
 		{row{key: "websocket", doc: "a path that becomes a WebSocket connection, and what is said on it", kinds: maps, table: rowsOf(webSocketFields)}, setWebSocket},
 	}
 	endpointFields = []field[Endpoint]{
-		{row{key: "method", doc: "the request's method, GET when left out", kinds: texts, enum: Methods, anyCase: true},
-			toMethod(func(e *Endpoint) *string { return &e.Method })},
-		{row{key: "path", doc: "the path to answer, such as /users/:id", required: true, kinds: texts, pattern: "^/"},
-			toText(func(e *Endpoint) *syntax.Text { return &e.Path })},
+		fieldOf[Endpoint](row{key: "method", doc: "the request's method, GET when left out", kinds: texts, enum: Methods, anyCase: true}),
+		fieldOf[Endpoint](row{key: "path", doc: "the path to answer, such as /users/:id", required: true, kinds: texts, pattern: "^/"}),
 		{row{key: "host", doc: "the host to answer for, any when left out", kinds: texts, form: address.NameForm, pattern: address.NamePattern}, setHost},
-		{row{key: "if", doc: "the condition under which the endpoint answers", kinds: scalars | nulls},
-			toText(func(e *Endpoint) *syntax.Text { return &e.If })},
+		fieldOf[Endpoint](row{key: "if", doc: "the condition under which the endpoint answers", kinds: scalars | nulls}),
 		{row{key: "response", doc: "the answer; {} is an empty one with status 200", required: true, unless: "responses", kinds: maps, table: rowsOf(responseFields)},
 			setResponse},
 		{row{key: "responses", doc: "several answers, of which each request gets one", kinds: lists, form: "a list of answers, each a map of its own,", item: &row{kinds: maps, table: rowsOf(outcomeFields)}}, setResponses},
-		{row{key: "select", doc: "how one of responses is chosen: weighted (the default), sequence or sequence-hold", kinds: texts, enum: selects}, setSelect},
+		fieldOf[Endpoint](row{key: "select", doc: "how one of responses is chosen: weighted (the default), sequence or sequence-hold", kinds: texts, enum: selects}),
 		{row{key: "latency", doc: "the time from the request to the answer", kinds: maps, form: "a map with " + latencyForms, table: rowsOf(latencyFields)},
 			func(d *decoder, v value, e *Endpoint) { e.Latency = d.latency(v) }},
 		{row{key: "fault", doc: "how answers go wrong", kinds: maps, form: "a map with type and rate", table: rowsOf(faultFields)},
@@ -54,15 +50,12 @@ var (
 			value: &row{kinds: scalars, form: "the name of a type"}}, setQuery},
 		{row{key: "body", doc: "documents the request's body by an example", kinds: anything}, setExample},
 		{row{key: "tag", doc: "documents what the endpoint belongs to", kinds: texts | lists | nulls, item: &row{kinds: texts}}, setTags},
-		{row{key: "summary", doc: "documents the endpoint in a line", kinds: scalars | nulls},
-			toString(func(e *Endpoint) *string { return &e.Doc.Summary })},
-		{row{key: "description", doc: "documents the endpoint at length", kinds: scalars | nulls},
-			toString(func(e *Endpoint) *string { return &e.Doc.Description })},
-		{row{key: "router-name", doc: "documents the endpoint's name", kinds: scalars | nulls},
-			toString(func(e *Endpoint) *string { return &e.Doc.RouterName })},
+		fieldOf[Endpoint](row{key: "summary", doc: "documents the endpoint in a line", kinds: scalars | nulls}),
+		fieldOf[Endpoint](row{key: "description", doc: "documents the endpoint at length", kinds: scalars | nulls}),
+		fieldOf[Endpoint](row{key: "router-name", doc: "documents the endpoint's name", kinds: scalars | nulls}),
 	}
 	responseFields = []field[Response]{
-		{row{key: "status", doc: "the status, 200 when left out", kinds: numbers, min: minStatus, max: maxStatus}, setStatus},
+		fieldOf[Response](row{key: "status", doc: "the status, 200 when left out", kinds: numbers, min: minStatus, max: maxStatus}),
 		{row{key: "headers", doc: "the headers, name: value, or a list of values", kinds: maps, name: headerName, value: headerValue},
 			func(d *decoder, v value, r *Response) { r.Headers = d.headers(v) }},
 		{row{key: "body", doc: "the body: a text, or a map or list that is served as JSON", kinds: bodies},
@@ -72,19 +65,13 @@ var (
 			func(_ *decoder, v value, r *Response) { r.Raw = !v.Truth() }},
 	}
 	externalFields = []field[ExternalBody]{
-		{row{key: "provider", doc: "json or xlsx", required: true, kinds: texts, enum: providers}, setProvider},
-		{row{key: "path", doc: "the file, or for json an http or https URL", required: true, kinds: texts, filled: true},
-			toText(func(x *ExternalBody) *syntax.Text { return &x.Path })},
-		{row{key: "sheet-name", doc: "the sheet of the workbook", kinds: scalars},
-			toText(func(x *ExternalBody) *syntax.Text { return &x.Sheet })},
-		{row{key: "timeout", doc: "how long one fetch of a URL may take, 10s when left out", kinds: texts | numbers, length: aboveZero},
-			toDuration(func(x *ExternalBody) *time.Duration { return &x.Timeout })},
-		{row{key: "ttl", doc: "how long a copy of a URL is served without asking again", kinds: texts | numbers, length: fromZero},
-			toDuration(func(x *ExternalBody) *time.Duration { return &x.TTL })},
-		{row{key: "stale-if-error", doc: "true serves the last good copy when a URL fails", kinds: bools},
-			toBool(func(x *ExternalBody) *bool { return &x.StaleIfError })},
-		{row{key: "insecure", doc: "true does not verify the TLS certificate of a URL", kinds: bools},
-			toBool(func(x *ExternalBody) *bool { return &x.Insecure })},
+		fieldOf[ExternalBody](row{key: "provider", doc: "json or xlsx", required: true, kinds: texts, enum: providers}),
+		fieldOf[ExternalBody](row{key: "path", doc: "the file, or for json an http or https URL", required: true, kinds: texts, filled: true}),
+		fieldOf[ExternalBody](row{key: "sheet-name", doc: "the sheet of the workbook", kinds: scalars}),
+		fieldOf[ExternalBody](row{key: "timeout", doc: "how long one fetch of a URL may take, 10s when left out", kinds: texts | numbers, length: aboveZero}),
+		fieldOf[ExternalBody](row{key: "ttl", doc: "how long a copy of a URL is served without asking again", kinds: texts | numbers, length: fromZero}),
+		fieldOf[ExternalBody](row{key: "stale-if-error", doc: "true serves the last good copy when a URL fails", kinds: bools}),
+		fieldOf[ExternalBody](row{key: "insecure", doc: "true does not verify the TLS certificate of a URL", kinds: bools}),
 	}
 )
 
@@ -238,15 +225,6 @@ func (d *decoder) host(v value) string {
 	return host
 }
 
-func setStatus(d *decoder, v value, r *Response) {
-	status, err := strconv.Atoi(v.Number)
-	if err != nil || status == 0 || statusFault(status) != "" {
-		d.refuse(v)
-		return
-	}
-	r.Status = status
-}
-
 func setResponse(d *decoder, v value, e *Endpoint) {
 	e.Response.begin(v)
 	fill(d, v.Node, v.key, responseFields, &e.Response)
@@ -305,12 +283,4 @@ func setExternal(d *decoder, v value, r *Response) {
 	x := &ExternalBody{Pos: v.Pos(), Key: v.key}
 	fill(d, v.Node, v.key, externalFields, x)
 	r.External = x
-}
-
-func setProvider(d *decoder, v value, x *ExternalBody) {
-	if v.Text.Value == "" || providerFault(v.Text.Value) != "" {
-		d.refuse(v)
-		return
-	}
-	x.Provider = v.Text.Value
 }

@@ -32,10 +32,9 @@ const (
 )
 
 var faultFields = []field[Fault]{
-	{row{key: "type", doc: "what goes wrong: one of reset, empty, malformed, truncate, slow-body", required: true, kinds: texts, enum: FaultTypes}, setFaultType},
+	fieldOf[Fault](row{key: "type", doc: "what goes wrong: one of reset, empty, malformed, truncate, slow-body", required: true, kinds: texts, enum: FaultTypes}),
 	{row{key: "rate", doc: "the share of requests that have the fault, all when left out", kinds: numbers | texts, pattern: percentPattern, upTo: 1}, setFaultRate},
-	{row{key: "bytes-per-second", doc: "how fast the body of slow-body is sent, 1024 when left out", kinds: numbers, min: 1, max: maxBytesPerSecond},
-		toInteger(func(f *Fault) *int { return &f.BytesPerSecond })},
+	fieldOf[Fault](row{key: "bytes-per-second", doc: "how fast the body of slow-body is sent, 1024 when left out", kinds: numbers, min: 1, max: maxBytesPerSecond}),
 }
 
 // EffectiveRate is the share of requests that have the fault.
@@ -52,17 +51,13 @@ func (d *decoder) fault(v value) *Fault {
 	return f
 }
 
-func setFaultType(d *decoder, v value, f *Fault) {
-	if !slices.Contains(FaultTypes, v.Text.Value) {
+func setFaultRate(d *decoder, v value, f *Fault) {
+	rate, ok := v.float()
+	if !ok {
 		d.refuse(v)
 		return
 	}
-	f.Type = v.Text.Value
-}
-
-func setFaultRate(d *decoder, v value, f *Fault) {
-	toNumber(func(f *Fault) *float64 { return &f.Rate })(d, v, f)
-	f.Rated = true
+	f.Rate, f.Rated = rate, true
 }
 
 // fault checks the fault that the keys lead to; nil is none.

@@ -1,7 +1,9 @@
 package config
 
 import (
+	"cmp"
 	"fmt"
+	"reflect"
 	"slices"
 	"strconv"
 	"strings"
@@ -51,6 +53,7 @@ func (k kinds) String() string {
 type row struct {
 	key      string
 	doc      string // what it means, as a clause
+	of       string // the key of the Go field, where it is another
 	required bool
 	unless   string // the key that may be given instead of a required one; "" for none. Both are a mistake
 	many     *many  // of a row that stands for many keys; key is how they are called
@@ -61,6 +64,7 @@ type row struct {
 	upTo     int           // the most that a number from 0 may be, fractions among them; 0 for no such number
 	length   length        // what a duration may be
 	most     time.Duration // the longest it may be; 0 for any
+	atOnce   bool          // a duration of 0 is AtOnce
 	filled   bool          // an empty text is not accepted
 	pattern  string        // a regular expression that holds of every text accepted
 	form     string        // what a text looks like, where its kind does not tell
@@ -356,97 +360,89 @@ func keysOf[T any](fields []field[T]) []string {
 	return names
 }
 
-// toText is the setter of a text that is compiled later.
-func toText[T any](at func(*T) *syntax.Text) func(*decoder, value, *T) {
-	return func(_ *decoder, v value, into *T) {
-		if v.Kind != syntax.NullNode {
-			*at(into) = v.asText()
-		}
+// fieldOf is a key whose value is that of a Go field, as the walk of declarations names it.
+func fieldOf[T any](r row) field[T] {
+	path := locate(reflect.TypeFor[T](), cmp.Or(r.of, r.key))
+	if path == nil {
+		panic("config: no Go field for the key " + r.key) // when the program starts
 	}
-}
-
-// toString is the setter of a plain text.
-func toString[T any](at func(*T) *string) func(*decoder, value, *T) {
-	return func(_ *decoder, v value, into *T) { *at(into) = v.Text.Value }
-}
-
-// toMethod is the setter of a method, in any case.
-func toMethod[T any](at func(*T) *string) func(*decoder, value, *T) {
-	return func(d *decoder, v value, into *T) {
-		method := changeCase(v.Text.Value, 'a', 'z')
-		if method == "" || methodFault(method) != "" {
+	return field[T]{r, func(d *decoder, v value, into *T) {
+		if !d.store(v, reflect.ValueOf(into).Elem().FieldByIndex(path).Addr().Interface()) {
 			d.refuse(v)
-			return
 		}
-		*at(into) = method
-	}
+	}}
 }
 
-// toBool is the setter of a boolean.
-func toBool[T any](at func(*T) *bool) func(*decoder, value, *T) {
-	return func(_ *decoder, v value, into *T) { *at(into) = v.Truth() }
+// store puts a value into a Go field, if its row accepts it.
+func (d *decoder) store(v value, into any) (ok bool) {
+	switch into := into.(type) {
+	case *syntax.Text:
+		if v.Kind != syntax.NullNode {
+			*into = v.asText()
+		}
+		return true
+	case *string:
+		text := v.Text.Value
+		if v.row.anyCase {
+			text = changeCase(text, 'a', 'z')
+		}
+		return set(into, text, len(v.row.enum) == 0 || slices.Contains(v.row.enum, text))
+	case *bool:
+		return set(into, v.Truth(), true)
+	case *int:
+		n, err := strconv.Atoi(v.Number)
+		return set(into, n, err == nil && n >= v.row.min && n <= v.row.max)
+	case *float64:
+		f, ok := v.float()
+		return set(into, f, ok)
+	case *time.Duration:
+		t, ok := v.duration()
+		if v.row.atOnce && t == 0 {
+			t = AtOnce
+		}
+		return set(into, t, ok)
+	}
+	return false
 }
 
-// toDuration is the setter of a duration, as its row has it.
-func toDuration[T any](at func(*T) *time.Duration) func(*decoder, value, *T) {
-	return func(d *decoder, v value, into *T) {
-		if t, ok := d.duration(v); ok {
-			*at(into) = t
-		}
+// set sets a field to a value that is accepted, and reports whether it is.
+func set[T any](into *T, value T, accepted bool) bool {
+	if accepted {
+		*into = value
 	}
+	return accepted
+}
+
+// float is a number from 0 to the most of its row, of which a text is a percentage.
+func (v value) float() (f float64, ok bool) {
+	text, part := v.Number, 1.0
+	if v.Kind == syntax.TextNode {
+		text, part = percentage(v.Text.Value), 100
+	}
+	f, err := strconv.ParseFloat(text, 64)
+	f /= part
+	return f, err == nil && !strings.HasPrefix(text, "-") && f <= float64(v.row.upTo)
 }
 
 // duration is a text, or a number of seconds or milliseconds. One with a minus in
-// front is below 0, even where it rounds to 0. What is none is refused.
-func (d *decoder) duration(v value) (t time.Duration, ok bool) {
+// front is below 0, even where it rounds to 0.
+func (v value) duration() (t time.Duration, ok bool) {
+	r := v.row
 	var err error
 	switch {
 	case v.Kind == syntax.TextNode:
 		t, err = time.ParseDuration(v.Text.Value)
-	case v.row.length.millis():
+	case r.length.millis():
 		t, err = flags.Times(v.Number, time.Millisecond)
 	default:
 		t, err = flags.Times(v.Number, time.Second)
 	}
-	r := v.row
-	if err != nil || strings.HasPrefix(v.Text.Value, "-") || r.length.above() && t == 0 || r.most > 0 && t > r.most ||
-		r.length.unit() && v.Kind == syntax.NumberNode && !isZero(v.Number) {
-		d.refuse(v)
+	if err != nil || strings.HasPrefix(v.Text.Value, "-") || r.length.above() && t == 0 || r.most > 0 && t > r.most {
 		return 0, false
 	}
+	if r.length.unit() && v.Kind == syntax.NumberNode { // 0 alone needs no unit
+		f, err := strconv.ParseFloat(v.Number, 64)
+		return t, err == nil && f == 0
+	}
 	return t, true
-}
-
-func isZero(number string) bool {
-	f, err := strconv.ParseFloat(number, 64)
-	return err == nil && f == 0
-}
-
-// toInteger is the setter of an integer between the bounds of its row.
-func toInteger[T any](at func(*T) *int) func(*decoder, value, *T) {
-	return func(d *decoder, v value, into *T) {
-		n, err := strconv.Atoi(v.Number)
-		if err != nil || n < v.row.min || n > v.row.max {
-			d.refuse(v)
-			return
-		}
-		*at(into) = n
-	}
-}
-
-// toNumber is the setter of a number from 0 to the most of its row, of which a text
-// is a percentage.
-func toNumber[T any](at func(*T) *float64) func(*decoder, value, *T) {
-	return func(d *decoder, v value, into *T) {
-		text, part := v.Number, 1.0
-		if v.Kind == syntax.TextNode {
-			text, part = percentage(v.Text.Value), 100
-		}
-		f, err := strconv.ParseFloat(text, 64)
-		if f /= part; err != nil || strings.HasPrefix(text, "-") || f > float64(v.row.upTo) {
-			d.refuse(v)
-			return
-		}
-		*at(into) = f
-	}
 }

@@ -63,18 +63,12 @@ var latencyFields = []field[latencyForm]{
 	{row{key: "max-ms", doc: "max in milliseconds", kinds: numbers, length: millisFromZero, most: maxLatency}, toLatency("max")},
 	{row{key: "pNN", doc: "a percentile such as p50, p99 or p99.9: so many percent take this long or less", kinds: texts | numbers, length: unitFromZero, most: maxLatency,
 		many: &many{percentilePattern, beginsPercentile, nearPercentile}}, setPercentile},
-	{row{key: "median", doc: "the median of a lognormal distribution", kinds: texts, length: unitAboveZero, most: maxLatency},
-		toDuration(func(l *latencyForm) *time.Duration { return &l.Median })},
-	{row{key: "sigma", doc: "how far it spreads, the standard deviation of the logarithm; 0.4, say", kinds: numbers, upTo: maxSigma},
-		toNumber(func(l *latencyForm) *float64 { return &l.Sigma })},
-	{row{key: "failure-rate", doc: "the share of requests that are answered 500", kinds: numbers | texts, pattern: percentPattern, upTo: 1},
-		toNumber(func(l *latencyForm) *float64 { return &l.FailureRate })},
-	{row{key: "timeout-rate", doc: "the share of requests that wait for the timeout and are answered 504", kinds: numbers | texts, pattern: percentPattern, upTo: 1},
-		toNumber(func(l *latencyForm) *float64 { return &l.TimeoutRate })},
-	{row{key: "timeout", doc: "how long those wait, 30s when left out", kinds: texts, length: unitAboveZero, most: maxLatency},
-		toDuration(func(l *latencyForm) *time.Duration { return &l.Timeout })},
-	{row{key: "timeout-ms", doc: "timeout in milliseconds", kinds: numbers, length: millisAboveZero, most: maxLatency},
-		toDuration(func(l *latencyForm) *time.Duration { return &l.Timeout })},
+	fieldOf[latencyForm](row{key: "median", doc: "the median of a lognormal distribution", kinds: texts, length: unitAboveZero, most: maxLatency}),
+	fieldOf[latencyForm](row{key: "sigma", doc: "how far it spreads, the standard deviation of the logarithm; 0.4, say", kinds: numbers, upTo: maxSigma}),
+	fieldOf[latencyForm](row{key: "failure-rate", doc: "the share of requests that are answered 500", kinds: numbers | texts, pattern: percentPattern, upTo: 1}),
+	fieldOf[latencyForm](row{key: "timeout-rate", doc: "the share of requests that wait for the timeout and are answered 504", kinds: numbers | texts, pattern: percentPattern, upTo: 1}),
+	fieldOf[latencyForm](row{key: "timeout", doc: "how long those wait, 30s when left out", kinds: texts, length: unitAboveZero, most: maxLatency}),
+	fieldOf[latencyForm](row{key: "timeout-ms", of: "timeout", doc: "timeout in milliseconds", kinds: numbers, length: millisAboveZero, most: maxLatency}),
 }
 
 // latencyForm is a latency that is being decoded.
@@ -112,9 +106,10 @@ func (l *Latency) complete(maxGiven bool) {
 
 func toLatency(key string) func(d *decoder, v value, l *latencyForm) {
 	return func(d *decoder, v value, l *latencyForm) {
-		t, ok := d.duration(v)
+		t, ok := v.duration()
 		switch {
 		case !ok:
+			d.refuse(v)
 		case key == "min":
 			l.Min = t
 		default:
@@ -168,8 +163,9 @@ func setPercentile(d *decoder, v value, l *latencyForm) {
 		d.about(v, "%s is no percentile; p0.1 to p100 are accepted, such as p50, p99 and p99.9", wording.Label(v.name))
 		return
 	}
-	length, ok := d.duration(v)
+	length, ok := v.duration()
 	if !ok {
+		d.refuse(v)
 		return
 	}
 	if len(l.Curve) == maxPercentiles {

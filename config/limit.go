@@ -16,10 +16,10 @@ type RateLimit struct {
 	Key       string        // left "" in Go
 	Algorithm string        // one of LimitAlgorithms; "" means the first
 	Window    time.Duration // 0 means DefaultWindow
-	Max       int           // requests in a window; 0 means DefaultMaxRequests
+	Max       int           `key:"max-requests"` // requests in a window; 0 means DefaultMaxRequests
 	// By is what tells clients apart: "remote-addr" (also ""), "host", the name of a
 	// header, "header-params.X", "query-params.x" or "path-params.x".
-	By string
+	By string `key:"key-fn"`
 }
 
 // LimitAlgorithms are the ways to count, the default first. Nobody may change it.
@@ -52,21 +52,16 @@ const keyForm = "remote-addr, host, the name of a header, header-params.x, query
 
 var (
 	rateLimitFields = []field[RateLimit]{
-		{row{key: "max-requests", doc: "how many requests of one key are answered in a window, 100 when left out", kinds: numbers, min: 1, max: maxMost},
-			toInteger(func(l *RateLimit) *int { return &l.Max })},
-		{row{key: "window", doc: "how long the window is, 15m when left out", kinds: texts, length: unitAboveZero, most: maxWindow},
-			toDuration(func(l *RateLimit) *time.Duration { return &l.Window })},
-		{row{key: "window-ms", doc: "window in milliseconds", kinds: numbers, length: millisAboveZero, most: maxWindow},
-			toDuration(func(l *RateLimit) *time.Duration { return &l.Window })},
+		fieldOf[RateLimit](row{key: "max-requests", doc: "how many requests of one key are answered in a window, 100 when left out", kinds: numbers, min: 1, max: maxMost}),
+		fieldOf[RateLimit](row{key: "window", doc: "how long the window is, 15m when left out", kinds: texts, length: unitAboveZero, most: maxWindow}),
+		fieldOf[RateLimit](row{key: "window-ms", of: "window", doc: "window in milliseconds", kinds: numbers, length: millisAboveZero, most: maxWindow}),
 		{row{key: "key-fn", doc: "what tells clients apart: remote-addr (the default), host, a header, or header-params.x, query-params.x, path-params.x",
 			kinds: texts, filled: true, pattern: keyPattern, form: keyForm}, setLimitKey},
-		{row{key: "algorithm", doc: "how requests are counted: sliding-window (the default), fixed-window or token-bucket", kinds: texts, enum: LimitAlgorithms}, setAlgorithm},
+		fieldOf[RateLimit](row{key: "algorithm", doc: "how requests are counted: sliding-window (the default), fixed-window or token-bucket", kinds: texts, enum: LimitAlgorithms}),
 	}
 	capacityFields = []field[Capacity]{
-		{row{key: "concurrent", doc: "how many requests are served at once", required: true, kinds: numbers, min: 1, max: maxConcurrent},
-			toInteger(func(c *Capacity) *int { return &c.Concurrent })},
-		{row{key: "queue", doc: "how many wait for that in order, none when left out; the next is answered 503", kinds: numbers, min: 0, max: maxConcurrent},
-			toInteger(func(c *Capacity) *int { return &c.Queue })},
+		fieldOf[Capacity](row{key: "concurrent", doc: "how many requests are served at once", required: true, kinds: numbers, min: 1, max: maxConcurrent}),
+		fieldOf[Capacity](row{key: "queue", doc: "how many wait for that in order, none when left out; the next is answered 503", kinds: numbers, min: 0, max: maxConcurrent}),
 	}
 )
 
@@ -84,14 +79,6 @@ func setLimitKey(d *decoder, v value, l *RateLimit) {
 		return
 	}
 	l.By = v.Text.Value // what is wrong with it, the path may have to tell
-}
-
-func setAlgorithm(d *decoder, v value, l *RateLimit) {
-	if !slices.Contains(LimitAlgorithms, v.Text.Value) {
-		d.refuse(v)
-		return
-	}
-	l.Algorithm = v.Text.Value
 }
 
 func setCapacity(d *decoder, v value, e *Endpoint) {

@@ -94,8 +94,12 @@ func setResponses(d *decoder, v value, e *Endpoint) {
 }
 
 func setWeight(d *decoder, v value, o *Outcome) {
-	toNumber(func(o *Outcome) *float64 { return &o.Weight })(d, v, o)
-	o.Weighted = true
+	weight, ok := v.float()
+	if !ok {
+		d.refuse(v)
+		return
+	}
+	o.Weight, o.Weighted = weight, true
 }
 
 func setOutcomeWebhooks(d *decoder, v value, o *Outcome) {
@@ -107,14 +111,6 @@ func setOutcomeWebhooks(d *decoder, v value, o *Outcome) {
 			o.Webhooks = append(o.Webhooks, d.webhook(one))
 		}
 	}
-}
-
-func setSelect(d *decoder, v value, e *Endpoint) {
-	if !slices.Contains(selects, v.Text.Value) {
-		d.refuse(v)
-		return
-	}
-	e.Select = v.Text.Value
 }
 
 // outcomes checks the answers of an endpoint that has several, and how one is chosen.

@@ -21,7 +21,7 @@ import (
 // key, or else its name in small letters with dashes. It is "" for a field whose own keys
 // stand in the map around it.
 func keyOf(f reflect.StructField) string {
-	if key, tagged := f.Tag.Lookup("key"); tagged {
+	if key, tagged := f.Tag.Lookup("key"); tagged || f.Anonymous {
 		return key
 	}
 	var b strings.Builder
@@ -35,6 +35,22 @@ func keyOf(f reflect.StructField) string {
 		b.WriteRune(r)
 	}
 	return b.String()
+}
+
+// locate returns the index path of the field of a struct that is written by a key.
+func locate(t reflect.Type, key string) []int {
+	for i := range t.NumField() {
+		f := t.Field(i)
+		switch name := keyOf(f); {
+		case name == key:
+			return f.Index
+		case name == "" && f.Type.Kind() == reflect.Struct && f.Type != textType:
+			if path := locate(f.Type, key); path != nil {
+				return append(slices.Clone(f.Index), path...)
+			}
+		}
+	}
+	return nil
 }
 
 // copier copies declarations, deeply, to another place.

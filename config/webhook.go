@@ -27,7 +27,7 @@ type Webhook struct {
 	Raw bool
 	If  syntax.Text // a condition over the request; an empty text always holds
 
-	Delay   time.Duration // from the answer; 0 means DefaultDelay, AtOnce none
+	Delay   time.Duration `key:"sleep-time"` // from the answer; 0 means DefaultDelay, AtOnce none
 	Timeout time.Duration // of one attempt; 0 means DefaultWebhookTimeout
 	Retry   *Retry        // nil for one attempt
 	Sign    *Sign         // nil for no signature
@@ -67,35 +67,27 @@ var SignSchemes = []string{"hmac-sha256", "stripe"}
 
 var (
 	webhookFields = []field[Webhook]{
-		{row{key: "method", doc: "the method of the request that is sent, POST when left out", kinds: texts, enum: Methods, anyCase: true},
-			toMethod(func(w *Webhook) *string { return &w.Method })},
-		{row{key: "url", doc: "the http or https URL that it is sent to", required: true, kinds: texts, pattern: targetPattern},
-			toText(func(w *Webhook) *syntax.Text { return &w.URL })},
+		fieldOf[Webhook](row{key: "method", doc: "the method of the request that is sent, POST when left out", kinds: texts, enum: Methods, anyCase: true}),
+		fieldOf[Webhook](row{key: "url", doc: "the http or https URL that it is sent to", required: true, kinds: texts, pattern: targetPattern}),
 		{row{key: "headers", doc: "its headers, name: value, or a list of values", kinds: maps, name: headerName, value: headerValue},
 			func(d *decoder, v value, w *Webhook) { w.Headers = d.headers(v) }},
 		{row{key: "body", doc: "its body: a text, or a map or list that is sent as JSON", kinds: bodies},
 			func(d *decoder, v value, w *Webhook) { w.Body, w.BodyJSON = d.body(v, false) }},
-		{row{key: "sleep-time", doc: "how long after the answer it is sent, 60 seconds when left out", kinds: texts | numbers, length: fromZero}, setSleepTime},
-		{row{key: "if", doc: "the condition under which it is sent", kinds: scalars | nulls},
-			toText(func(w *Webhook) *syntax.Text { return &w.If })},
-		{row{key: "timeout", doc: "how long one attempt may take, 10s when left out", kinds: texts | numbers, length: aboveZero},
-			toDuration(func(w *Webhook) *time.Duration { return &w.Timeout })},
+		fieldOf[Webhook](row{key: "sleep-time", doc: "how long after the answer it is sent, 60 seconds when left out", kinds: texts | numbers, length: fromZero, atOnce: true}),
+		fieldOf[Webhook](row{key: "if", doc: "the condition under which it is sent", kinds: scalars | nulls}),
+		fieldOf[Webhook](row{key: "timeout", doc: "how long one attempt may take, 10s when left out", kinds: texts | numbers, length: aboveZero}),
 		{row{key: "retry", doc: "what happens when it cannot be delivered; without it there is one attempt", kinds: maps, table: rowsOf(retryFields)}, setRetry},
 		{row{key: "sign", doc: "how its body is signed", kinds: maps, table: rowsOf(signFields)}, setSign},
 	}
 	retryFields = []field[Retry]{
-		{row{key: "attempts", doc: "how often it is tried at most, the first time among them, 5 when left out", kinds: numbers, min: 1, max: maxAttempts},
-			toInteger(func(r *Retry) *int { return &r.Attempts })},
-		{row{key: "backoff", doc: "what is waited before the second attempt, doubled before each further one, 1s when left out", kinds: texts | numbers, length: aboveZero},
-			toDuration(func(r *Retry) *time.Duration { return &r.Backoff })},
-		{row{key: "max-backoff", doc: "the most that is waited, 1m when left out", kinds: texts | numbers, length: aboveZero},
-			toDuration(func(r *Retry) *time.Duration { return &r.MaxBackoff })},
+		fieldOf[Retry](row{key: "attempts", doc: "how often it is tried at most, the first time among them, 5 when left out", kinds: numbers, min: 1, max: maxAttempts}),
+		fieldOf[Retry](row{key: "backoff", doc: "what is waited before the second attempt, doubled before each further one, 1s when left out", kinds: texts | numbers, length: aboveZero}),
+		fieldOf[Retry](row{key: "max-backoff", doc: "the most that is waited, 1m when left out", kinds: texts | numbers, length: aboveZero}),
 	}
 	signFields = []field[Sign]{
-		{row{key: "secret", doc: "the key", required: true, kinds: texts, filled: true},
-			toString(func(s *Sign) *string { return &s.Secret })},
+		fieldOf[Sign](row{key: "secret", doc: "the key", required: true, kinds: texts, filled: true}),
 		{row{key: "header", doc: "the header that carries the signature, X-Signature when left out", kinds: texts, pattern: tokenPattern, form: "the name of a header"}, setSignHeader},
-		{row{key: "scheme", doc: "hmac-sha256 (the default) or stripe", kinds: texts, enum: SignSchemes}, setScheme},
+		fieldOf[Sign](row{key: "scheme", doc: "hmac-sha256 (the default) or stripe", kinds: texts, enum: SignSchemes}),
 	}
 )
 
@@ -115,13 +107,6 @@ func (d *decoder) webhook(v value) Webhook {
 	w := Webhook{Pos: v.Pos(), Key: v.key}
 	fill(d, v.Node, v.key, webhookFields, &w)
 	return w
-}
-
-func setSleepTime(d *decoder, v value, w *Webhook) {
-	toDuration(func(w *Webhook) *time.Duration { return &w.Delay })(d, v, w)
-	if w.Delay == 0 {
-		w.Delay = AtOnce
-	}
 }
 
 func setRetry(d *decoder, v value, w *Webhook) {
@@ -157,14 +142,6 @@ var senderSet = []string{"Content-Length", "Transfer-Encoding", "Connection", "X
 // itself: those that frame the message, and the depth. A declared one is never sent.
 func SenderSets(name string) bool {
 	return slices.ContainsFunc(senderSet, func(f string) bool { return strings.EqualFold(f, name) })
-}
-
-func setScheme(d *decoder, v value, s *Sign) {
-	if !slices.Contains(SignSchemes, v.Text.Value) {
-		d.refuse(v)
-		return
-	}
-	s.Scheme = v.Text.Value
 }
 
 // EffectiveMethod is the method of the request that is sent: POST when none is declared.

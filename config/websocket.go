@@ -34,7 +34,7 @@ type WebSocket struct {
 	Close     *Close     // ends the connection; nil leaves that to the client
 
 	MaxMessage int // bytes of a message that is accepted; 0 means that of the server
-	Doc        Doc
+	Doc        Doc `key:""`
 }
 
 // Exchange is what answers the messages of a pattern.
@@ -104,12 +104,10 @@ var sizeText = regexp.MustCompile(sizePattern)
 
 var (
 	webSocketFields = []field[WebSocket]{
-		{row{key: "path", doc: "the path to answer, such as /rooms/:id", required: true, kinds: texts, pattern: "^/"},
-			toText(func(w *WebSocket) *syntax.Text { return &w.Path })},
+		fieldOf[WebSocket](row{key: "path", doc: "the path to answer, such as /rooms/:id", required: true, kinds: texts, pattern: "^/"}),
 		{row{key: "host", doc: "the host to answer for, any when left out", kinds: texts, form: address.NameForm, pattern: address.NamePattern},
 			func(d *decoder, v value, w *WebSocket) { w.Host = d.host(v) }},
-		{row{key: "if", doc: "the condition under which a request becomes a connection", kinds: scalars | nulls},
-			toText(func(w *WebSocket) *syntax.Text { return &w.If })},
+		fieldOf[WebSocket](row{key: "if", doc: "the condition under which a request becomes a connection", kinds: scalars | nulls}),
 		{row{key: "subprotocols", doc: "the subprotocols that may be agreed on, the preferred first", kinds: lists,
 			item: &row{kinds: texts, pattern: tokenPattern, form: "the name of a subprotocol"}}, setSubprotocols},
 		{row{key: "on-connect", doc: "what is sent once the connection is open", kinds: maps, form: "a map with response", table: rowsOf(connectFields)}, setConnect},
@@ -122,10 +120,8 @@ var (
 			setMaxMessage},
 		{row{key: "tag", doc: "documents what the connection belongs to", kinds: texts | lists | nulls, item: &row{kinds: texts}},
 			func(d *decoder, v value, w *WebSocket) { w.Doc.Tags = d.tags(v) }},
-		{row{key: "summary", doc: "documents the connection in a line", kinds: scalars | nulls},
-			toString(func(w *WebSocket) *string { return &w.Doc.Summary })},
-		{row{key: "description", doc: "documents the connection at length", kinds: scalars | nulls},
-			toString(func(w *WebSocket) *string { return &w.Doc.Description })},
+		fieldOf[WebSocket](row{key: "summary", doc: "documents the connection in a line", kinds: scalars | nulls}),
+		fieldOf[WebSocket](row{key: "description", doc: "documents the connection at length", kinds: scalars | nulls}),
 	}
 	responseRow   = row{key: "response", doc: "the message: a text, or a map with a body", required: true, kinds: scalars | maps, table: rowsOf(messageFields)}
 	connectFields = []field[WebSocket]{
@@ -137,10 +133,9 @@ var (
 		{responseRow, func(d *decoder, v value, x *Exchange) { d.message(v, &x.Response) }},
 	}
 	sendFields = []field[Send]{
-		{row{key: "after", doc: "how long after the connection is open it is sent, as long as every when left out", kinds: texts | numbers, length: fromZero}, setAfter},
-		{row{key: "every", doc: "how long from one to the next; sent once when left out", kinds: texts | numbers, length: aboveZero},
-			toDuration(func(s *Send) *time.Duration { return &s.Every })},
-		{row{key: "times", doc: "how often it is sent at most, for as long as the connection lasts when left out", kinds: numbers, min: 1, max: maxTimes}, setTimes},
+		fieldOf[Send](row{key: "after", doc: "how long after the connection is open it is sent, as long as every when left out", kinds: texts | numbers, length: fromZero, atOnce: true}),
+		fieldOf[Send](row{key: "every", doc: "how long from one to the next; sent once when left out", kinds: texts | numbers, length: aboveZero}),
+		fieldOf[Send](row{key: "times", doc: "how often it is sent at most, for as long as the connection lasts when left out", kinds: numbers, min: 1, max: maxTimes}),
 		{responseRow, func(d *decoder, v value, s *Send) { d.message(v, &s.Response) }},
 	}
 	messageFields = []field[Message]{
@@ -155,12 +150,9 @@ var (
 	}
 	closeFields = []field[Close]{
 		{row{key: "code", doc: "the close code, 1000 when left out", kinds: numbers, min: minClose, max: maxClose}, setCode},
-		{row{key: "reason", doc: "the reason that is told", kinds: scalars},
-			toText(func(c *Close) *syntax.Text { return &c.Reason })},
+		fieldOf[Close](row{key: "reason", doc: "the reason that is told", kinds: scalars}),
 	}
-	endFields = append(slices.Clone(closeFields), field[Close]{
-		row{key: "after", doc: "how long after the connection is open, at once when left out", kinds: texts | numbers, length: fromZero},
-		toDuration(func(c *Close) *time.Duration { return &c.After })})
+	endFields = append(slices.Clone(closeFields), fieldOf[Close](row{key: "after", doc: "how long after the connection is open, at once when left out", kinds: texts | numbers, length: fromZero}))
 )
 
 func setWebSocket(d *decoder, v value, into *item) {
@@ -218,22 +210,6 @@ func setSends(d *decoder, v value, w *WebSocket) {
 		}
 		w.Send = append(w.Send, s)
 	}
-}
-
-func setAfter(d *decoder, v value, s *Send) {
-	toDuration(func(s *Send) *time.Duration { return &s.After })(d, v, s)
-	if s.After == 0 {
-		s.After = AtOnce
-	}
-}
-
-func setTimes(d *decoder, v value, s *Send) {
-	n, err := strconv.Atoi(v.Number)
-	if err != nil || n < 1 || n > maxTimes {
-		d.refuse(v)
-		return
-	}
-	s.Times = n
 }
 
 // message decodes a response: a text, or a map.
