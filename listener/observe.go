@@ -8,12 +8,11 @@ import (
 	"mockserver/listener/record"
 )
 
-// Records tells whether the server counts what it does: Options.Record.
+// Records reports whether Options.Record is set.
 func (s *Server) Records() bool { return s.recorder != nil }
 
-// Counts reads what was counted. It may not be changed: what has stood still is shared by
-// several readings. That of a server that does not record is
-// empty but for what is open.
+// Counts reads the counters. The result must not be changed: readings share what did not
+// change between them. Without Options.Record only Connections and WebSockets are set.
 func (s *Server) Counts() record.Counts {
 	c := record.Counts{Time: time.Now()}
 	if s.recorder != nil {

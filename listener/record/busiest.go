@@ -5,8 +5,8 @@ import (
 	"slices"
 )
 
-// Busiest is what was counted between two counts of those endpoints that had the most
-// requests, the busiest first; 0 is all that had any.
+// Busiest returns what was counted between two readings, for the endpoints with the most
+// requests, the busiest first; most 0 is all that had any.
 func Busiest(before, after *Counts, most int) []EndpointCounts {
 	earlier := earlierIn(before)
 	type pair struct {
@@ -18,7 +18,7 @@ func Busiest(before, after *Counts, most int) []EndpointCounts {
 		b := &after.Endpoints[i]
 		a := earlier(i, b.ID)
 		if a == nil || !a.Since.Equal(b.Since) {
-			a = &EndpointCounts{} // it is new, or was away meanwhile
+			a = &EndpointCounts{} // it is new, or was removed in between
 		}
 		if n := b.Requests - a.Requests; n > 0 {
 			pairs = append(pairs, pair{a, b, n})
@@ -35,8 +35,8 @@ func Busiest(before, after *Counts, most int) []EndpointCounts {
 	return all
 }
 
-// earlierIn finds endpoints in an earlier reading: where they stand now, or after a
-// reload by their ID.
+// earlierIn finds endpoints in an earlier reading: at the same place, or after a reload by
+// their ID.
 func earlierIn(before *Counts) func(i int, id string) *EndpointCounts {
 	var known map[string]*EndpointCounts
 	return func(i int, id string) *EndpointCounts {

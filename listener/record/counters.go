@@ -5,19 +5,19 @@ import (
 	"time"
 )
 
-// Counters are what is counted of one endpoint. Room for a shard is made by its first
-// request: half a KiB, and 1 KiB for each octave of its lengths of time.
+// Counters are the counters of one endpoint. The first request in a shard allocates it:
+// half a KiB, and 1 KiB for each octave of its durations.
 type Counters struct {
 	identity
-	key    string // its id; "" for none of an endpoint
-	route  *route // for conditions; nil for none. What keeps it keeps no counters
+	key    string // ID; "" for counters that belong to no endpoint
+	route  *route // for conditions; nil for none. It does not keep the counters alive
 	shards []atomic.Pointer[Shard]
 	since  time.Time
 
-	// What was read of it last, by Counts, which recorder.mu guards.
+	// The last reading by Recorder.Counts; Recorder.mu guards it.
 	last  EndpointCounts
-	stamp uint64 // of before that
-	known bool   // it was read
+	stamp uint64 // from before it
+	known bool   // there is one
 }
 
 func newCounters(id identity, shards int) *Counters {
@@ -28,7 +28,7 @@ func newCounters(id identity, shards int) *Counters {
 	return t
 }
 
-// At is the counters of a shard.
+// At returns a shard.
 func (t *Counters) At(shard uint32) *Shard {
 	p := &t.shards[shard&uint32(len(t.shards)-1)]
 	c := p.Load()

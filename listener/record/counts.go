@@ -7,25 +7,25 @@ import (
 	"mockserver/internal/histogram"
 )
 
-// Counts is what a server has done since it was started. The totals only rise, and are
-// exact: each request is counted once, when its answer is about to be written. What is
-// counted while they are read may be in them or not.
+// Counts is what a server has done since it was started. Totals only rise, and they are
+// exact: each request is counted once, when its reply is about to be written. A request
+// that is counted while they are read may be included or not.
 type Counts struct {
 	Started time.Time
 	Time    time.Time // when they were read
-	// Endpoints are those that are served, in the order of the specification, and then
-	// its WebSockets. One that a reload changes in what it answers goes on being counted.
+	// Endpoints are the endpoints that are served, in the order of the specification, and
+	// then its WebSockets. Counters go on when a reload changes the response.
 	Endpoints []EndpointCounts
 	Unmatched EndpointCounts // requests that no endpoint answered
-	Options   EndpointCounts // OPTIONS that the server answered itself, from what is declared
-	Malformed EndpointCounts // what never became a request, and was answered: 400, 408, 413, 431
-	Gone      EndpointCounts // requests to endpoints that are served no more
+	Options   EndpointCounts // OPTIONS requests that the server answered itself
+	Malformed EndpointCounts // invalid requests that were answered: 400, 408, 413, 431
+	Gone      EndpointCounts // requests to endpoints that were removed
 
-	Connections int   // that are open, WebSockets among them
-	WebSockets  int   // that are open
-	InFlight    int64 // requests that are being served, those that wait for their latency among them
-	// Distinct is how many different unmatched requests there were, as far as they were
-	// still known: see Unmatched.
+	Connections int   // open ones, including WebSockets
+	WebSockets  int   // open ones
+	InFlight    int64 // requests in progress, including those that wait for their latency
+	// Distinct is how many different unmatched requests there were; one that had been
+	// forgotten counts again.
 	Distinct uint64
 }
 
@@ -35,38 +35,38 @@ type EndpointCounts struct {
 	Endpoint string // "GET /users/:id", "WebSocket /rooms/:id"; "" for none
 	Host     string // that it is declared for; "" for any
 	If       string // its condition; "" for none
-	// Since is when it was served first, or again after a reload had taken it away: it
-	// is counted from 0 then, and what it had before is among the Gone.
+	// Since is when it was first served, or served again after a reload had removed it:
+	// counting starts at 0 then, and what it had before is in Gone.
 	Since time.Time
 	// Requests is how many there were: the sum of Statuses.
 	Requests uint64
-	// Statuses are the answers of each status; 499 are requests whose client left, or
-	// that stopping the server cut off, before they were answered, and 101 those that
-	// became WebSocket connections. An answer that a fault spoilt counts with its status.
+	// Statuses is how many replies had each status. 499 are requests that were not
+	// answered, because the client left or the server stopped; 101 are those that became
+	// WebSocket connections. A reply that a fault spoils counts with its intended status.
 	Statuses map[int]uint64
-	In, Out  uint64 // bytes of request and response bodies, without what faults held back
-	// Faults are the answers that went wrong as declared: by the type of the fault,
-	// "failure" for an injected 500 and "timeout" for an injected 504.
+	In, Out  uint64 // bytes of request and response bodies, as far as faults let them through
+	// Faults is how many replies went wrong as declared, by the type of the fault:
+	// "failure" is an injected 500, "timeout" an injected 504.
 	Faults  map[string]uint64
 	Limited uint64 // answered 429 by a rate limit
 	Refused uint64 // answered 503 by a capacity
-	// Broken are the answers of 500 and above that the server gave in place of what is
-	// declared, which it could not give: a body that cannot be had, an internal error.
+	// Broken is how many replies of 500 and above the server gave because it could not give
+	// the declared one: a body was unavailable, or an internal error.
 	Broken uint64
-	// Received and Sent are messages of WebSocket connections.
+	// Received and Sent are messages of WebSockets.
 	Received, Sent uint64
-	// Service is the time that the server took itself: from a request's arrival until
-	// its answer was handed over to be written, without what was injected.
+	// Service is the server time: from the arrival of a request until its reply was handed
+	// over to be written, without injected latency.
 	Service histogram.Snapshot
-	// Injected is the time that latency was declared to take, and the wait for a place
-	// of a capacity, of requests that have either.
+	// Injected is the declared latency and the wait in the queue of a capacity, of requests
+	// that have either.
 	Injected histogram.Snapshot
-	// InjectionError is how much later than that answers were ready.
+	// InjectionError is how much later than that replies were ready.
 	InjectionError histogram.Snapshot
 }
 
-// Counts reads what was counted. It may not be changed: what has stood still is shared by
-// several readings. What is open is not known here.
+// Counts reads the counters. The result must not be changed: readings share what did not
+// change between them. Connections and WebSockets are left 0.
 func (r *Recorder) Counts() Counts {
 	c := Counts{Time: time.Now(), Started: r.begun}
 	for i := range r.lanes {
@@ -74,7 +74,7 @@ func (r *Recorder) Counts() Counts {
 	}
 	c.Unmatched, c.Options, c.Malformed = r.unmatched.read(), r.options.read(), r.malformed.read()
 	c.Distinct = r.misses.distinct()
-	r.mu.Lock() // so that none moves to the gone meanwhile
+	r.mu.Lock() // so that none moves to the gone in between
 	defer r.mu.Unlock()
 	c.Endpoints = make([]EndpointCounts, len(r.order))
 	for i, t := range r.order {
@@ -87,7 +87,8 @@ func (r *Recorder) Counts() Counts {
 	return c
 }
 
-// reread returns what was read last unless a request was counted since: of thousands of endpoints most have none from one second to the next.
+// reread returns the last reading if nothing was counted since: of thousands of endpoints
+// most have no request from one second to the next.
 func (t *Counters) reread() EndpointCounts {
 	var stamp uint64
 	for i := range t.shards {
@@ -131,12 +132,12 @@ func (c *EndpointCounts) After(earlier *EndpointCounts) EndpointCounts {
 	return later
 }
 
-// plain are the counts that are one number.
+// plain returns the counts that are single numbers.
 func (c *EndpointCounts) plain() [8]*uint64 {
 	return [...]*uint64{&c.Requests, &c.In, &c.Out, &c.Limited, &c.Refused, &c.Broken, &c.Received, &c.Sent}
 }
 
-// rose are the counts that rose, and by how much.
+// rose returns by how much the counts rose, without those that did not.
 func rose[K comparable](before, after map[K]uint64) map[K]uint64 {
 	rose := map[K]uint64{}
 	for key, n := range after {
@@ -147,7 +148,7 @@ func rose[K comparable](before, after map[K]uint64) map[K]uint64 {
 	return rose
 }
 
-// Total adds up what was counted of several endpoints. It is of no name.
+// Total adds up the counts of several endpoints. The result has no name.
 func Total(all []*EndpointCounts) EndpointCounts {
 	total := EndpointCounts{Statuses: map[int]uint64{}, Faults: map[string]uint64{}}
 	into := total.plain()

@@ -14,17 +14,17 @@ import (
 type Served struct {
 	ID   string // as that of EndpointCounts
 	Name string // "GET /users/:id"
-	// Endpoint is its declaration, and WebSocket that of a WebSocket: the other is nil.
-	// Neither may be changed.
+	// Endpoint is the declaration of an endpoint, WebSocket that of a WebSocket; the other
+	// is nil. Neither may be changed.
 	Endpoint  *config.Endpoint
 	WebSocket *config.WebSocket
-	// Index is where it stands among the endpoints, or the WebSockets, of Spec.
+	// Index is its place among the endpoints, or the WebSockets, of the specification.
 	Index int
 }
 
-// Endpoints are the endpoints and WebSockets of a specification, whether it is served or
-// not, as they are called when it is. It is one of Spec, or one that was read: an endpoint
-// made in Go has its ID once it is served.
+// Endpoints returns the endpoints and WebSockets of a specification with the IDs that they
+// have when it is served. It must be one of Server.Spec, or one that was loaded: an endpoint
+// made in Go gets its ID when it is served.
 func Endpoints(spec *config.Spec) []Served {
 	all := make([]Served, len(spec.Endpoints)+len(spec.WebSockets))
 	for i, id := range identities(spec) {
@@ -38,28 +38,27 @@ func Endpoints(spec *config.Spec) []Served {
 	return all
 }
 
-// WebSocketKind is what messages call a WebSocket, in front of its path.
+// WebSocketKind stands in messages before the path of a WebSocket.
 const WebSocketKind = "WebSocket"
 
-// Name is what logs and messages call an endpoint.
+// Name returns the name of an endpoint in logs and messages: its method and path.
 func Name(e *config.Endpoint) string { return e.EffectiveMethod() + " " + e.Path.Value }
 
-// identity is what tells an endpoint from the others across reloads. What it answers
-// is no part of it: an endpoint that answers something else goes on being counted.
+// identity identifies an endpoint across reloads. Its response is not part of it: the
+// counters of an endpoint go on when its response changes.
 type identity struct {
 	name, host, condition string
-	nth                   int // of those that are alike in these, as they are declared
+	nth                   int // among those that agree in all of these, from the last
 }
 
-// id is a text for it that stands in a path: 16 hexadecimal digits, the same whenever
-// and wherever the endpoint is served.
+// id returns 16 hexadecimal digits that are the same at every start.
 func (i identity) id() string {
 	h := fnv.New64a()
 	_, _ = io.WriteString(h, strings.Join([]string{i.name, i.host, i.condition, strconv.Itoa(i.nth)}, "\x00")) // never fails
 	return fmt.Sprintf("%016x", h.Sum64())
 }
 
-// identities are those of the endpoints of a specification, and then of its WebSockets.
+// identities returns those of the endpoints of a specification, and then of its WebSockets.
 func identities(spec *config.Spec) []identity {
 	all := make([]identity, 0, len(spec.Endpoints)+len(spec.WebSockets))
 	add := func(i identity) { all = append(all, i) }
@@ -71,7 +70,7 @@ func identities(spec *config.Spec) []identity {
 		w := &spec.WebSockets[i]
 		add(identity{name: WebSocketKind + " " + w.Path.Value, host: w.Host, condition: w.If.Value})
 	}
-	// From the last: one that is put in front of another is not taken for it.
+	// From the last, so that an endpoint added in front of an equal one does not take its counters.
 	alike := map[identity]int{}
 	for i := len(all) - 1; i >= 0; i-- {
 		one := all[i]
@@ -81,8 +80,7 @@ func identities(spec *config.Spec) []identity {
 	return all
 }
 
-// routeOf is the path of the i-th of the endpoints, and then the WebSockets, of a
-// specification.
+// routeOf returns the path of the i-th endpoint or, after those, WebSocket.
 func routeOf(spec *config.Spec, i int) *route {
 	if i < len(spec.Endpoints) {
 		return &route{spec.Endpoints[i].Path.Value, spec.Endpoints[i].Template}

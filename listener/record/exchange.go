@@ -14,59 +14,59 @@ import (
 	"mockserver/renderer"
 )
 
-// Exchange is a request and its answer, as the journal keeps them.
+// Exchange is a request and its reply, as the journal keeps them.
 type Exchange struct {
 	ID       uint64 // rises with each
 	Kept     Kept
 	Time     time.Time // of its arrival
 	Endpoint string    // that answered, "GET /users/:id"; "" for none
-	// EndpointID is the ID that EndpointCounts has of it.
+	// EndpointID is its ID; see EndpointCounts.
 	EndpointID string
 	Remote     string // the client's address
 	Method     string
 	Host       string
 	Target     string // path and query as sent
 	Status     int
-	Took       time.Duration // from its arrival to its answer
-	Injected   time.Duration // of that, what latency was declared to take
+	Took       time.Duration // from its arrival to its reply
+	Injected   time.Duration // the part of it that was declared as latency
 	Fault      string        // "" for none
-	Code       string        // of an answer of the server's own: "endpoint_not_found"
-	Reason     string        // what that says
+	Code       string        // of an error of the server itself: "endpoint_not_found"
+	Reason     string        // message of that error
 	Request    Message
 	Response   Message
 
 	route  *route // of the endpoint; nil for none
-	short  bool   // method, host or target are not whole
-	fewer  bool   // nor are the headers of the request
-	places int    // where the journal has it; its lock guards it
+	short  bool   // method, host or target are cut
+	fewer  bool   // the headers of the request are cut
+	places int    // how many places of the journal have it; guarded by its lock
 }
 
 // route is the path that an endpoint is declared for.
 type route struct {
 	path     string
-	template bool // as OpenAPI writes it
+	template bool // written as in OpenAPI
 }
 
-// Message is the headers and body of a request or an answer. Values of headers that
-// are secrets are left out.
+// Message is the headers and the body of a request or a reply. Values of secret headers
+// are replaced.
 type Message struct {
 	Header [][2]string
-	Body   []byte // at most 8 KiB of it
+	Body   []byte // the first 8 KiB
 	Size   int    // bytes of the whole body
-	Cut    bool   // headers or body are not whole
+	Cut    bool   // headers or body are longer
 }
 
 const (
-	// keptPart is how much of the headers, and of the body, of a message is kept.
+	// keptPart is how many bytes of the headers, and of the body, are kept.
 	keptPart = 8 << 10
-	// keptTarget is how much of a target is kept.
+	// keptTarget is how many bytes of a target are kept.
 	keptTarget = 2 << 10
 	keptReason = 2 << 10 // of a message
-	// exchangeSize is what an exchange takes beside its texts and headers, in bytes, with
-	// what the heap adds and what it takes in the list that has it.
+	// exchangeSize is the size of an exchange without its texts and headers, in bytes,
+	// including the overhead of the heap and its place in a list.
 	exchangeSize = 512
-	headerSize   = 64 // of a header beside its texts, in the same way
-	// largestExchange is what one takes at most.
+	headerSize   = 64 // of a header without its texts, in the same way
+	// largestExchange is the largest size of an exchange.
 	largestExchange = exchangeSize + keptTarget + keptReason + 2<<10 + 4*keptPart
 )
 
@@ -75,11 +75,11 @@ func (x *Exchange) by(t *Counters, kept Kept) {
 	x.Kept, x.Endpoint, x.EndpointID, x.route = kept, t.name, t.key, t.route
 }
 
-// own is the time that the server took itself.
+// own returns the server time.
 func (x *Exchange) own() time.Duration { return x.Took - x.Injected }
 
-// size is what an exchange takes, in bytes and roughly from above. The name of the
-// endpoint is that of its counters.
+// size returns an upper bound of the memory that an exchange takes, in bytes. It shares the
+// name of the endpoint with the counters.
 func (x *Exchange) size() int {
 	n := exchangeSize + len(x.Remote) + len(x.Method) + len(x.Host) + len(x.Target) + len(x.Reason)
 	for _, m := range [...]*Message{&x.Request, &x.Response} {
@@ -91,8 +91,8 @@ func (x *Exchange) size() int {
 	return n
 }
 
-// exchangeOf copies what a request was and what answers it. Of one whose headers were
-// not understood, nothing is known.
+// exchangeOf copies a request and its reply. Of a request with invalid headers nothing is
+// known.
 func exchangeOf(in *matcher.Input, p *reply.Reply) *Exchange {
 	x := &Exchange{Time: in.Time, Status: p.Status}
 	if in.Remote != nil {
@@ -119,9 +119,9 @@ func exchangeOf(in *matcher.Input, p *reply.Reply) *Exchange {
 
 func cutText(b []byte, most int) string { return string(b[:min(len(b), most)]) }
 
-// headers copies header lines, for as long as there is room, with their names in one case
-// if they are to be normal. All that it copies is one
-// text, of which the lines are parts: many small ones would cost more than all else.
+// headers copies header lines as far as there is room, with their names normalized if
+// asked for. The lines are slices of one text: many small texts would cost more than
+// everything else.
 func (m *Message) headers(all iter.Seq2[[]byte, []byte], normal bool) {
 	lines, size, room := 0, 0, keptPart
 	var hidden [keptPart / headerSize]bool // of each line
@@ -133,7 +133,7 @@ func (m *Message) headers(all iter.Seq2[[]byte, []byte], normal bool) {
 		size += len(name) + len(value)
 		if secret.IsHeader(name) && !isNoSecret(value) {
 			hidden[lines] = true
-			size += len(secret.Shown) - len(value) // no room for what is not shown: it may be long
+			size += len(secret.Shown) - len(value) // what is not shown may be long, and takes no room
 		}
 		lines++
 	}
@@ -158,7 +158,7 @@ func (m *Message) headers(all iter.Seq2[[]byte, []byte], normal bool) {
 	}
 }
 
-// normalName makes a name one in which each word begins with a capital: X-Request-Id.
+// normalName capitalizes each word of a name: X-Request-Id.
 func normalName(name []byte) {
 	for i, c := range name {
 		switch first := i == 0 || name[i-1] == '-'; {
@@ -168,14 +168,14 @@ func normalName(name []byte) {
 	}
 }
 
-// body copies the beginning of a body.
+// body copies the first bytes of a body.
 func (m *Message) body(b []byte) {
 	m.Size = len(b)
 	m.Cut = m.Cut || len(b) > keptPart
 	m.Body = bytes.Clone(b[:min(len(b), keptPart)])
 }
 
-// restore is the request that was kept, as far as it was, for conditions to be tested on.
+// restore returns the request, as far as it was kept, for conditions.
 func (x *Exchange) restore() matcher.Input {
 	in := matcher.Input{Method: []byte(x.Method), Target: []byte(x.Target), Host: []byte(x.Host), Body: x.Request.Body}
 	for _, line := range x.Request.Header {
@@ -187,7 +187,7 @@ func (x *Exchange) restore() matcher.Input {
 	return in
 }
 
-// unknown is what is not known any more of the request.
+// unknown returns what is no longer known of the request.
 func (x *Exchange) unknown() *renderer.Unknown {
 	return &renderer.Unknown{Body: len(x.Request.Body) < x.Request.Size, Header: func(name string) renderer.HeaderKnown {
 		for _, line := range x.Request.Header {
@@ -206,6 +206,6 @@ func (x *Exchange) unknown() *renderer.Unknown {
 	}}
 }
 
-// isNoSecret tells of values that conditions take for false, which are none in any header:
-// a value that is not shown is taken for true.
+// isNoSecret reports whether a value is one that conditions take for false. Such a value is
+// no secret in any header, and conditions take a value that is not shown for true.
 func isNoSecret(value []byte) bool { return !renderer.IsTrue(value) }

@@ -9,27 +9,27 @@ import (
 	"time"
 )
 
-// JournalOptions says which requests are kept to be looked at.
+// JournalOptions says which requests the journal keeps.
 type JournalOptions struct {
-	// Sample keeps one of so many of the requests that nothing is remarkable about: 1
-	// keeps all, 0 none. Those are kept always that were answered from 500 on, with an error of
-	// the server's own or with a fault, that no endpoint matched, and the slowest.
+	// Sample keeps one in so many ordinary requests: 1 keeps all, 0 none. The journal always
+	// keeps those that were answered from 500 on, with an error of the server itself or with
+	// a fault, those that no endpoint matched, and the slowest.
 	Sample int
-	Bytes  int // that all of them may take; 0 is 16 MiB
-	// Slowest is how many of the slowest are kept: 0 is 100, and below 0 none.
+	Bytes  int // how much memory they may take; 0 is 16 MiB
+	// Slowest is how many of the slowest are kept; 0 is 100, below 0 none.
 	Slowest int
 }
 
 // Kept says why the journal has a request.
 type Kept string
 
-// The reasons, each of which has a share of the journal's room of its own, so that a
-// flood of one kind leaves the others.
+// The reasons. Each has a share of the memory of its own, so that a flood of one kind does
+// not push out the others.
 const (
 	Sampled   Kept = "sample"
-	Failed    Kept = "error" // answered from 500 on, with an error of the server's own, or with a fault
+	Failed    Kept = "error" // answered from 500 on, with an error of the server itself, or with a fault
 	Unmatched Kept = "unmatched"
-	Slow      Kept = "slow" // one of the slowest by the server's own time
+	Slow      Kept = "slow" // one of the slowest by server time
 )
 
 const (
@@ -37,12 +37,12 @@ const (
 	defaultSlowest      = 100
 )
 
-// Journal keeps requests. Its room is bounded; what is old makes room for what is new.
+// Journal keeps requests in bounded memory: new ones replace old ones.
 type Journal struct {
 	sample    uint64
-	threshold atomic.Int64 // what is slower is one of the slowest; 0 until there are enough
+	threshold atomic.Int64 // slower requests are among the slowest; 0 until there are enough
 
-	settling sync.Mutex // held while what was told is put; it is taken before mu
+	settling sync.Mutex // held while requests that were told are read; locked before mu
 
 	mu      sync.Mutex // guards what follows
 	told    []Told
@@ -54,12 +54,12 @@ type Journal struct {
 	kept    JournalStats
 }
 
-// JournalStats is how many requests the journal was given, and how many of them it has no
-// more.
+// JournalStats is how many requests the journal was given, and how many of them it has
+// dropped.
 type JournalStats struct {
 	Seen    map[Kept]uint64
 	Dropped map[Kept]uint64
-	Bytes   int // that they take
+	Bytes   int // how much memory the others take
 }
 
 func newJournal(o JournalOptions) *Journal {
@@ -68,7 +68,7 @@ func newJournal(o JournalOptions) *Journal {
 	}
 	j := &Journal{sample: uint64(max(o.Sample, 0))}
 	slowest := max(cmp.Or(o.Slowest, defaultSlowest), 0)
-	// The slowest are few and bounded each: what is left is for the others.
+	// The slowest are few and of bounded size; the rest of the memory is for the others.
 	rest := max(o.Bytes-slowest*largestExchange, o.Bytes/2)
 	j.sampled.room, j.failed.room, j.missed.room = rest/3, rest/3, rest/3
 	j.slow.most = min(slowest, (o.Bytes-rest)/largestExchange)
@@ -83,7 +83,7 @@ type ring struct {
 	first       int
 }
 
-// put adds an exchange, and calls leave for those that have to go for it.
+// put adds an exchange, and calls leave for those that make room for it.
 func (r *ring) put(x *Exchange, leave func(*Exchange)) {
 	r.all = append(r.all, x)
 	r.bytes += x.size()
@@ -100,14 +100,14 @@ func (r *ring) put(x *Exchange, leave func(*Exchange)) {
 	}
 }
 
-// slowHeap is the slowest exchanges, in a heap with the quickest of them first.
+// slowHeap is the slowest exchanges, as a heap with the fastest of them first.
 type slowHeap struct {
 	most, bytes int
 	all         []*Exchange
 }
 
-// put adds an exchange if it is one of the slowest, and calls leave for the one that has
-// to go for it, which it may be itself.
+// put adds an exchange if it is one of the slowest, and calls leave for the one that makes
+// room for it: x itself if it is too fast.
 func (h *slowHeap) put(x *Exchange, leave func(*Exchange)) {
 	gone := x
 	switch {
@@ -143,8 +143,8 @@ func (h *slowHeap) sink() {
 	}
 }
 
-// wants tells why a request is to be kept, if it is, and whether it is one of the slowest
-// as well. nth is its number among those of its kind, of which the first is sampled.
+// wants reports whether and why a request is kept, and whether it is one of the slowest.
+// nth is its number among those of its endpoint and status; the first is sampled.
 func (j *Journal) wants(remark Kept, nth uint64, own time.Duration) (kept Kept, slow, ok bool) {
 	slow = remark == "" && j.slow.most > 0 && int64(own) > j.threshold.Load()
 	switch {
@@ -156,14 +156,14 @@ func (j *Journal) wants(remark Kept, nth uint64, own time.Duration) (kept Kept, 
 	return Slow, slow, slow
 }
 
-// put keeps an exchange that came after those that were told.
+// put keeps an exchange that came after the requests that were told.
 func (j *Journal) put(x *Exchange, slow bool) {
 	j.Settle()
 	j.place(x, slow)
 }
 
-// place keeps an exchange, which is the journal's from now on. One that is sampled and
-// slow is in both places: it stays until it is in neither.
+// place keeps an exchange, which must not change any more. One that is sampled and slow is
+// in two places and stays until it is in neither.
 func (j *Journal) place(x *Exchange, slow bool) {
 	j.mu.Lock()
 	defer j.mu.Unlock()
@@ -186,7 +186,7 @@ func (j *Journal) place(x *Exchange, slow bool) {
 	}
 }
 
-// ring is that of the exchanges that are kept for a reason; nil for none.
+// ring returns the ring for a reason; nil for those that only the heap keeps.
 func (j *Journal) ring(kept Kept) *ring {
 	switch kept {
 	case Failed:
@@ -199,7 +199,7 @@ func (j *Journal) ring(kept Kept) *ring {
 	return nil
 }
 
-// leave counts an exchange that is in one place less.
+// leave counts an exchange as dropped once it is in no place.
 func (j *Journal) leave(x *Exchange) {
 	if x.places--; x.places == 0 {
 		j.kept.Dropped[x.Kept]++
@@ -219,13 +219,13 @@ func (j *Journal) Reset() {
 	j.kept = JournalStats{Seen: map[Kept]uint64{}, Dropped: map[Kept]uint64{}}
 }
 
-// All is every exchange, the newest first. They are not changed any more.
+// All returns every exchange, the newest first. They do not change any more.
 func (j *Journal) All() []*Exchange {
 	j.Settle()
 	j.mu.Lock()
 	list := make([]*Exchange, 0, len(j.slow.all))
 	for _, x := range j.slow.all {
-		if x.Kept != Slow { // it is kept for another reason too, in another place
+		if x.Kept != Slow { // it is in a ring as well
 			slow := *x
 			slow.Kept = Slow
 			x = &slow
@@ -238,7 +238,7 @@ func (j *Journal) All() []*Exchange {
 	return slices.CompactFunc(list, func(a, b *Exchange) bool { return a.ID == b.ID })
 }
 
-// Stats is what the journal has seen and has.
+// Stats returns how much the journal has seen and has.
 func (j *Journal) Stats() JournalStats {
 	j.Settle()
 	j.mu.Lock()
@@ -249,7 +249,7 @@ func (j *Journal) Stats() JournalStats {
 	}
 }
 
-// missing says why the journal does not have every request; "" when it has.
+// missing says why the journal does not have every request; "" if it has.
 func (j *Journal) missing() string {
 	t := j.Stats()
 	switch {

@@ -12,16 +12,14 @@ import (
 	"mockserver/matcher"
 )
 
-// Options says what is kept of what a server does: its counts always, and of the
-// requests themselves what the journal is told to.
+// Options says what a server records: counters always, and requests as the journal says.
 type Options struct {
 	Journal JournalOptions
 }
 
-// Recorder counts what the server does. A request adds to counters that belong to its
-// endpoint and to a shard, which is that of its connection: connections that are served
-// at the same time meet at the same counter seldom. Nothing is locked, and nothing is
-// sampled: what it says is exact.
+// Recorder counts what a server does. A request adds to the counters of its endpoint, in
+// the shard of its connection, so that connections served at the same time seldom share a
+// counter. Nothing is locked and nothing is sampled: counts are exact.
 type Recorder struct {
 	shards  int    // a power of 2
 	lanes   []lane // one for each shard
@@ -31,30 +29,30 @@ type Recorder struct {
 
 	unmatched *Counters // requests that no endpoint answered
 	options   *Counters // OPTIONS that the server answers itself, from what is declared
-	malformed *Counters // what never became a request
+	malformed *Counters // what was not a valid request
 
 	mu      sync.Mutex // guards what follows
 	known   map[identity]*Counters
-	order   []*Counters                                        // those of the endpoints that are served, in their order, then of WebSockets
-	retired map[*atomic.Pointer[Shard]][]atomic.Pointer[Shard] // of endpoints that are no more, which requests may still add to
-	gone    *Counters                                          // the others of those
+	order   []*Counters                                        // of the endpoints that are served, in their order, then of the WebSockets
+	retired map[*atomic.Pointer[Shard]][]atomic.Pointer[Shard] // of removed endpoints, which requests may still add to
+	gone    *Counters                                          // of all other removed endpoints
 }
 
-// lane is what is counted of a shard beside its endpoints.
+// lane is what a shard counts apart from its endpoints.
 type lane struct {
 	serving atomic.Int64 // requests
-	_       [56]byte     // a line of its own
+	_       [56]byte     // fills a cache line
 }
 
 const (
-	// maxShards bounds what an endpoint that is asked from many connections takes.
+	// maxShards bounds the memory of an endpoint that is requested over many connections.
 	maxShards = 16
-	// maxCounts bounds it for many endpoints: each has one shard then. Requests to
-	// many meet at the same one seldom anyway.
+	// maxCounts bounds the memory of many endpoints, which have fewer shards, down to one:
+	// their requests seldom meet at the same endpoint anyway.
 	maxCounts = 2048
 )
 
-// New is a recorder that has counted nothing.
+// New returns a recorder that has counted nothing.
 func New(o Options) *Recorder {
 	r := &Recorder{
 		shards: 1, begun: time.Now(), journal: newJournal(o.Journal),
@@ -69,13 +67,13 @@ func New(o Options) *Recorder {
 	return r
 }
 
-// lane is that of a connection.
+// lane returns the lane of a shard.
 func (r *Recorder) lane(shard uint32) *lane { return &r.lanes[shard&uint32(r.shards-1)] }
 
-// Adopt gives the endpoints of a specification that is about to be served, and then its
-// WebSockets, their counters. Those of endpoints that are no more are counted among the gone. A request that is
-// being served, a WebSocket connection even, may still add to them, so they are kept as
-// they are until nobody has them, which the garbage collector tells.
+// Adopt returns the counters of the endpoints of a specification that is about to be
+// served, and then of its WebSockets. Those of removed endpoints are added to the gone. A
+// request in progress, or a WebSocket connection, may still add to them, so they stay as
+// they are until the garbage collector finds them unused.
 func (r *Recorder) Adopt(spec *config.Spec) []*Counters {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -104,7 +102,7 @@ func (r *Recorder) Adopt(spec *config.Spec) []*Counters {
 	return order
 }
 
-// fold adds what an endpoint has, which nobody adds to any more, to what the gone have.
+// fold adds the counters of a removed endpoint, which are no longer used, to the gone.
 func (r *Recorder) fold(shards []atomic.Pointer[Shard]) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -117,7 +115,8 @@ func (r *Recorder) fold(shards []atomic.Pointer[Shard]) {
 	}
 }
 
-// ForOptions is what counts OPTIONS that the server answers itself.
+// ForOptions returns the counters of OPTIONS requests that the server answers itself; nil
+// for a nil recorder.
 func (r *Recorder) ForOptions() *Counters {
 	if r == nil {
 		return nil
@@ -125,7 +124,7 @@ func (r *Recorder) ForOptions() *Counters {
 	return r.options
 }
 
-// Journal is where requests are kept; nil of no recorder.
+// Journal returns where requests are kept; nil for a nil recorder.
 func (r *Recorder) Journal() *Journal {
 	if r == nil {
 		return nil
@@ -133,16 +132,16 @@ func (r *Recorder) Journal() *Journal {
 	return r.journal
 }
 
-// Misses are the requests that no endpoint answered.
+// Misses returns the requests that no endpoint answered.
 func (r *Recorder) Misses() *Misses { return &r.misses }
 
-// Begin counts a request that is being served, on a connection of a shard.
+// Begin counts a request as in progress, on a connection of a shard.
 func (r *Recorder) Begin(shard uint32) {
 	r.lane(shard).serving.Add(1)
 }
 
-// End counts what became of a request, which is about to be answered with p, or is not:
-// its client may have left.
+// End records the outcome of a request that is about to be answered with p, or whose
+// client has left.
 func (r *Recorder) End(in *matcher.Input, p *reply.Reply, c *Trace, shard uint32, left bool) {
 	r.lane(shard).serving.Add(-1)
 	var took time.Duration
@@ -168,13 +167,13 @@ func (r *Recorder) End(in *matcher.Input, p *reply.Reply, c *Trace, shard uint32
 		x.by(t, kept)
 		x.Status, x.Took, x.Injected, x.Fault = status, took, c.Waited, c.Fault
 		if c.isStreamed(in, p) {
-			x.Response.Body, x.Response.Cut = nil, true // what of it is sent is for the client alone
+			x.Response.Body, x.Response.Cut = nil, true // what is sent of it depends on the client
 		}
 		r.journal.put(x, slow)
 	}
 }
 
-// Refused counts what never became a request, and was told so.
+// Refused records what was answered as not being a valid request.
 func (r *Recorder) Refused(in *matcher.Input, p *reply.Reply, shard uint32) {
 	r.malformed.At(shard).answered(p.Status, 0, len(p.Body))
 	x := exchangeOf(in, p)

@@ -7,11 +7,11 @@ import (
 	"mockserver/internal/histogram"
 )
 
-// Shard is the counters of an endpoint in one shard.
+// Shard is the part of the counters of an endpoint that some connections share.
 type Shard struct {
-	// What each request adds to comes first, so that most meet at one line of memory.
+	// What every request adds to comes first, so that most of it shares a cache line.
 	in, out  atomic.Uint64             // bytes of bodies
-	statuses [statusesKept]statusCount // as they come
+	statuses [statusesKept]statusCount // in the order of their first reply
 	others   atomic.Pointer[[otherStatuses]atomic.Uint64]
 	faults   [timeoutNumber + 1]atomic.Uint64
 	limited  atomic.Uint64 // 429 of a rate limit
@@ -21,24 +21,24 @@ type Shard struct {
 	said     atomic.Uint64
 	service  histogram.Histogram // from the arrival to the answer, without what was injected
 	waits    atomic.Pointer[pauses]
-	_        [64]byte // counters of another do not share the last line
+	_        [64]byte // keeps other counters out of the last cache line
 }
 
-// pauses is what was injected, where something is.
+// pauses is injected latency, where there is any.
 type pauses struct {
-	injected histogram.Histogram // what latency was declared to take, or a place of a capacity took
-	late     histogram.Histogram // how much later answers were than that
+	injected histogram.Histogram // declared latency, and waits in the queue of a capacity
+	late     histogram.Histogram // how much later than that replies were
 }
 
-// statusCount counts the answers of one status, once it has one.
+// statusCount counts the replies of one status; 0 is none yet.
 type statusCount struct {
 	status atomic.Uint32
 	n      atomic.Uint64
 }
 
 const (
-	// statusesKept is how many statuses an endpoint has room for at once. Few have more:
-	// there is room for all of them then.
+	// statusesKept is how many statuses have a counter from the start. The few endpoints
+	// with more get one for every status.
 	statusesKept  = 6
 	firstStatus   = 100
 	otherStatuses = 500 // from firstStatus on
@@ -50,12 +50,12 @@ const (
 	timeoutNumber = 6 // injected 504
 )
 
-// faultNames are the faults by their number.
+// faultNames returns the faults by their number.
 func faultNames() []string {
 	return append(config.FaultTypes[:failureNumber:failureNumber], "failure", "timeout")
 }
 
-// answered counts an answer, and tells how many there were with its status.
+// answered counts a reply and returns how many there were with its status.
 func (c *Shard) answered(status, in, out int) uint64 {
 	if in > 0 {
 		c.in.Add(uint64(in))
@@ -66,7 +66,7 @@ func (c *Shard) answered(status, in, out int) uint64 {
 	return c.status(uint32(status)).Add(1)
 }
 
-// status is the counter of a status.
+// status returns the counter of a status.
 func (c *Shard) status(status uint32) *atomic.Uint64 {
 	for i := range c.statuses {
 		s := &c.statuses[i]
@@ -83,7 +83,7 @@ func (c *Shard) status(status uint32) *atomic.Uint64 {
 	return &all[min(max(int(status)-firstStatus, 0), otherStatuses-1)]
 }
 
-// pauses is where what was injected is counted.
+// pauses returns where injected latency is counted.
 func (c *Shard) pauses() *pauses {
 	p := c.waits.Load()
 	if p == nil {
@@ -93,19 +93,19 @@ func (c *Shard) pauses() *pauses {
 	return p
 }
 
-// MessageIn counts a message that a WebSocket connection has received, of so many bytes.
+// MessageIn counts a message that was received on a WebSocket, with its bytes.
 func (c *Shard) MessageIn(bytes int) {
 	c.in.Add(uint64(bytes))
 	c.heard.Add(1) // last, see stamp
 }
 
-// MessageOut counts one that was sent.
+// MessageOut counts a message that was sent on a WebSocket, with its bytes.
 func (c *Shard) MessageOut(bytes int) {
 	c.out.Add(uint64(bytes))
 	c.said.Add(1)
 }
 
-// each calls do for each status that was answered.
+// each calls do for each status.
 func (c *Shard) each(do func(status int, n uint64)) {
 	for i := range c.statuses {
 		if n := c.statuses[i].n.Load(); n > 0 {
@@ -121,8 +121,8 @@ func (c *Shard) each(do func(status int, n uint64)) {
 	}
 }
 
-// stamp is another number once anything was counted: each request is counted by its
-// status last, and each message behind its bytes.
+// stamp returns another number once anything was counted: the status of a request, and the
+// number of a message, are counted last.
 func (c *Shard) stamp() uint64 {
 	n := c.heard.Load() + c.said.Load()
 	for i := range c.statuses {
@@ -136,7 +136,7 @@ func (c *Shard) stamp() uint64 {
 	return n
 }
 
-// merge adds what m has, which does not change any more.
+// merge adds the counters of m, which no longer change.
 func (c *Shard) merge(m *Shard) {
 	m.each(func(status int, n uint64) { c.status(uint32(status)).Add(n) })
 	for i := range m.faults {
@@ -157,7 +157,7 @@ func (c *Shard) merge(m *Shard) {
 	}
 }
 
-// read adds what the counters have to a total.
+// read adds the counters to a total.
 func (c *Shard) read(total *EndpointCounts) {
 	c.each(func(status int, n uint64) {
 		total.Statuses[status] += n

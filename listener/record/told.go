@@ -9,7 +9,7 @@ import (
 	"mockserver/matcher"
 )
 
-// Told is a request that was answered with a fixed answer, as its bytes.
+// Told is a request that was answered with a fixed reply, as its bytes.
 type Told struct {
 	Answer  interface{ Fixed() *reply.Reply }
 	Request []byte // the head, which is all of it
@@ -22,9 +22,9 @@ type Told struct {
 	slow     bool // one of the slowest
 }
 
-// CountFixed counts a fixed answer that is about to be written: so long a body, with a
-// status, after the server's own time. It tells whether the journal is to be told of it,
-// with what it returns.
+// CountFixed counts a fixed reply that is about to be written, with its status, the bytes
+// of its body and the server time. It reports whether the journal wants the request; then
+// the caller completes t and hands it to Tell.
 func (r *Recorder) CountFixed(c *Counters, shard uint32, status, body int, own time.Duration) (t Told, wanted bool) {
 	counts := c.At(shard)
 	if body > 0 {
@@ -40,7 +40,7 @@ func (r *Recorder) CountFixed(c *Counters, shard uint32, status, body int, own t
 	return Told{counters: c, took: own, kept: kept, slow: slow}, wanted
 }
 
-// exchange is the request that was told, and its answer.
+// exchange returns the request with its reply.
 func (t *Told) exchange() *Exchange {
 	line, lines, _ := bytes.Cut(t.Request, []byte("\r\n"))
 	method, line, _ := bytes.Cut(line, []byte{' '})
@@ -53,14 +53,14 @@ func (t *Told) exchange() *Exchange {
 	return x
 }
 
-// Tell has the journal have a request, at the latest when somebody looks.
+// Tell hands a request to the journal, which reads it before it is looked at.
 func (j *Journal) Tell(t Told) {
 	j.mu.Lock()
 	defer j.mu.Unlock()
 	j.told = append(j.told, t)
 }
 
-// Settle puts what was told. What is put or looked at afterwards comes after it.
+// Settle reads the requests that were told, before any other is kept or read.
 func (j *Journal) Settle() {
 	j.settling.Lock()
 	defer j.settling.Unlock()

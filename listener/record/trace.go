@@ -9,25 +9,25 @@ import (
 	"mockserver/matcher"
 )
 
-// StatusLeft is counted of a request whose client left before it was answered, as nginx
-// logs it.
+// StatusLeft counts requests whose client left before they were answered; nginx logs the
+// same number.
 const StatusLeft = 499
 
-// Trace is what became of a request, as far as it is recorded.
+// Trace is what happened to one request, as recorded.
 type Trace struct {
 	Counters *Counters     // of the endpoint; nil for none
 	Endpoint string        // its name; "" until it is known
 	Fault    string        // one of config.FaultTypes; "" for none
-	Limited  bool          // by a rate limit
-	Refused  bool          // by a capacity
-	Instead  string        // the code of what a latency had it answered; "" for nothing
-	Declared time.Duration // the latency that was drawn for it, and its wait for a place
-	Waited   time.Duration // of that, what was not over before it was served
-	Late     time.Duration // by how much more
-	Timed    bool          // there was a latency, and it is over
+	Limited  bool          // answered 429 by a rate limit
+	Refused  bool          // answered 503 by a capacity
+	Instead  string        // code of the failure that its latency injected; "" for none
+	Declared time.Duration // the latency that was drawn for it, and its wait in a queue
+	Waited   time.Duration // the part of Declared that passed while it was served
+	Late     time.Duration // how much longer than Declared it waited
+	Timed    bool          // it had a latency, which is over
 }
 
-// Waits counts a wait for a place.
+// Waits adds a wait in the queue of a capacity.
 func (c *Trace) Waits(d time.Duration) {
 	c.Declared += d
 	c.Waited += d
@@ -38,7 +38,7 @@ func (c *Trace) isStreamed(in *matcher.Input, p *reply.Reply) bool {
 	return (c.Fault == "slow-body" || c.Fault == "truncate") && len(p.Body) > 0 && string(in.Method) != "HEAD"
 }
 
-// sent is how many bytes of the body of a reply are to be sent.
+// sent returns how many bytes of the body are sent.
 func (c *Trace) sent(in *matcher.Input, p *reply.Reply) int {
 	switch {
 	case string(in.Method) == "HEAD":
@@ -51,7 +51,7 @@ func (c *Trace) sent(in *matcher.Input, p *reply.Reply) int {
 	return 0
 }
 
-// count counts what is remarkable of a request beside its answer.
+// count counts everything but the status, the bytes and the server time.
 func (c *Trace) count(p *reply.Reply, counts *Shard, status int) {
 	if c.Fault != "" {
 		counts.faults[slices.Index(config.FaultTypes, c.Fault)].Add(1)
@@ -77,7 +77,7 @@ func (c *Trace) count(p *reply.Reply, counts *Shard, status int) {
 	}
 }
 
-// remark says why the journal is to have the request, whatever it samples.
+// remark says why the journal keeps the request even if it is not sampled; "" if it does not.
 func (c *Trace) remark(p *reply.Reply, unmatched bool, status int) Kept {
 	switch {
 	case unmatched:

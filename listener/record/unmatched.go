@@ -10,12 +10,11 @@ import (
 	"mockserver/matcher"
 )
 
-// Miss is one kind of request that no endpoint answered: those of one method, host and
-// path.
+// Miss is the requests of one method, host and path that no endpoint answered.
 type Miss struct {
 	Method string    `json:"method" doc:"of the requests"`
 	Host   string    `json:"host" doc:"of the requests"`
-	Path   string    `json:"path" doc:"of the requests"` // cut, where it is long
+	Path   string    `json:"path" doc:"of the requests"` // cut if it is long
 	Status int       `json:"status" doc:"of the last answer"`
 	Code   string    `json:"code" doc:"of the last answer"`
 	Reason string    `json:"reason" doc:"why no endpoint matched the last one"`
@@ -24,20 +23,20 @@ type Miss struct {
 	Last   time.Time `json:"last" doc:"when the last one came"`
 }
 
-// Misses are the requests that no endpoint answered, each kind of them once, and a
-// bounded number of kinds: what came longest ago makes room.
+// Misses are the requests that no endpoint answered, once for each method, host and path.
+// Their number is bounded; the one that came longest ago makes room.
 type Misses struct {
 	mu    sync.Mutex // guards what follows
 	known map[missKey]*list.Element
-	order list.List // of *Miss, what came last in front
-	kinds uint64    // that there were, those again that had made room
+	order list.List // of *Miss, the latest first
+	kinds uint64    // how many were added
 }
 
 type missKey struct{ method, host, path string }
 
 const (
-	// keptMisses is how many kinds are kept, and keptMiss bounds what each has of its
-	// host and path, in bytes: with its reason 3 KiB at most, so all of them 4 MiB.
+	// keptMisses is how many are kept. keptMiss bounds the path of each, in bytes: with its
+	// reason it takes 3 KiB at most, and all of them 4 MiB.
 	keptMisses = 1000
 	keptMiss   = 512
 )
@@ -65,7 +64,7 @@ func (m *Misses) Add(r *matcher.Request, code string, status int, reason string)
 	miss.Last, miss.Status, miss.Code, miss.Reason = now, status, code, cutText([]byte(reason), keptReason)
 }
 
-// shrink makes room for the last one.
+// shrink removes the oldest if there are too many.
 func (m *Misses) shrink() {
 	if m.order.Len() <= keptMisses {
 		return
@@ -74,7 +73,7 @@ func (m *Misses) shrink() {
 	delete(m.known, missKey{last.Method, last.Host, last.Path})
 }
 
-// All are copies, those that came last first.
+// All returns copies, the latest first.
 func (m *Misses) All() []Miss {
 	m.mu.Lock()
 	defer m.mu.Unlock()
@@ -86,7 +85,7 @@ func (m *Misses) All() []Miss {
 	return all
 }
 
-// distinct is how many kinds there were.
+// distinct returns how many there were.
 func (m *Misses) distinct() uint64 {
 	m.mu.Lock()
 	defer m.mu.Unlock()

@@ -62,7 +62,7 @@ func (j *Journal) Verify(condition string, env func(string) (string, bool), maxT
 		}
 	}
 	if undecided > 0 {
-		v.Exact, v.Why = false, "of "+wording.Count(undecided, "request")+" what decides is not kept: the value of a secret header, or what is behind the first 8 KiB"
+		v.Exact, v.Why = false, "of "+wording.Count(undecided, "request")+" what decides is not kept: the value of a secret header, or what follows the first 8 KiB"
 	}
 	// Behind all: what is dropped meanwhile counts as missing.
 	if missing := j.missing(); missing != "" {
@@ -71,12 +71,12 @@ func (j *Journal) Verify(condition string, env func(string) (string, bool), maxT
 	return v, nil
 }
 
-// judge tells what a test says of a kept request, for which texts of at most so many bytes
-// are rendered, as when it was served.
+// judge applies a test to a kept request. Texts of at most maxText bytes are rendered for
+// it, as when it was served.
 func (x *Exchange) judge(test func(*matcher.Request, *renderer.Unknown) renderer.Truth, maxText int) renderer.Truth {
 	switch {
 	case x.Method == "":
-		return renderer.False // it never became a request
+		return renderer.False // it was not a valid request
 	case x.short:
 		return renderer.Undecided
 	}
@@ -86,16 +86,16 @@ func (x *Exchange) judge(test func(*matcher.Request, *renderer.Unknown) renderer
 	return test(r, x.unknown())
 }
 
-// probe makes tests of a condition: one for each path, as its parameters are that of
-// the path. One goroutine may use it.
+// probe compiles a condition once for each path, whose parameters it may use. It is for one
+// goroutine.
 type probe struct {
 	env       func(string) (string, bool)
 	condition string
 	tests     map[route]func(*matcher.Request, *renderer.Unknown) renderer.Truth
 }
 
-// test is that for the requests of a path; nil is that of requests that no endpoint
-// answered. The error is a config.Problems.
+// test returns the condition compiled for a path; nil is the path of unmatched requests.
+// The error is a config.Problems.
 func (p *probe) test(of *route) (func(*matcher.Request, *renderer.Unknown) renderer.Truth, error) {
 	var key route
 	if of != nil {
@@ -108,7 +108,7 @@ func (p *probe) test(of *route) (func(*matcher.Request, *renderer.Unknown) rende
 	if of != nil {
 		pattern, _ = matcher.Path(&config.Endpoint{Path: config.Plain(of.path), Template: of.template}) // it was served
 	}
-	// Counters of its own: to ask counts nothing.
+	// With counters of its own, so that testing counts nothing.
 	scope := &renderer.Scope{Params: pattern.Params(), Env: p.env, Counters: &renderer.Counters{}}
 	when, problems := renderer.CompileCondition(config.Plain(p.condition), scope)
 	if err := problems.Err(); err != nil {
@@ -122,7 +122,8 @@ func (p *probe) test(of *route) (func(*matcher.Request, *renderer.Unknown) rende
 	return test, nil
 }
 
-// judged is Judge with the parameters of a path, which a request has while it is matched.
+// judged is Judge with the parameters of a path, which a request has only while it is
+// matched.
 func judged(when *renderer.Condition, pattern matcher.Pattern) func(*matcher.Request, *renderer.Unknown) renderer.Truth {
 	var unknown *renderer.Unknown
 	var truth renderer.Truth
