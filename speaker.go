@@ -10,6 +10,7 @@ import (
 
 	"mockserver/bench"
 	"mockserver/config"
+	"mockserver/config/openapi/export"
 	"mockserver/config/settings"
 	"mockserver/config/syntax"
 	"mockserver/internal/wording"
@@ -141,11 +142,11 @@ func (s speaker) export(spec *config.Spec, p *program) int {
 	for _, warning := range problems.Warnings() {
 		fmt.Fprintln(s.stderr, "warning:", warning)
 	}
-	document, err := p.settings.Loader().Export(spec)
+	document, err := export.Spec(p.settings.Loader(), spec)
 	if err != nil {
 		return s.refuse(err)
 	}
-	text, err := config.WriteExport(document, p.settings.Export)
+	text, err := export.Write(document, p.settings.Export)
 	if err == nil {
 		_, err = s.stdout.Write(text)
 	}

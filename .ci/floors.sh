@@ -7,6 +7,7 @@ cd "$(dirname "$0")/.."
 allowed='
 mockserver -> mockserver/bench
 mockserver -> mockserver/config
+mockserver -> mockserver/config/openapi/export
 mockserver -> mockserver/config/settings
 mockserver -> mockserver/config/syntax
 mockserver -> mockserver/listener
@@ -18,18 +19,20 @@ mockserver/bench -> mockserver/config/settings
 mockserver/bench -> mockserver/config/syntax
 mockserver/bench -> mockserver/internal/chart
 mockserver/config -> mockserver/config/openapi
-mockserver/config -> mockserver/config/openapi/export
 mockserver/config -> mockserver/config/openapi/tree
 mockserver/config -> mockserver/config/syntax
 mockserver/config/openapi -> mockserver/config/openapi/generate
 mockserver/config/openapi -> mockserver/config/openapi/jsonvalue
 mockserver/config/openapi -> mockserver/config/openapi/tree
 mockserver/config/openapi -> mockserver/config/openapi/validate
+mockserver/config/openapi/export -> mockserver/config
+mockserver/config/openapi/export -> mockserver/config/openapi
 mockserver/config/openapi/export -> mockserver/config/openapi/jsonvalue
 mockserver/config/openapi/export -> mockserver/config/openapi/tree
 mockserver/config/openapi/generate -> mockserver/config/openapi/jsonvalue
 mockserver/config/openapi/generate -> mockserver/config/openapi/text
 mockserver/config/openapi/tree -> mockserver/config/openapi/jsonvalue
+mockserver/config/openapi/tree -> mockserver/config/syntax
 mockserver/config/openapi/validate -> mockserver/config/openapi/jsonvalue
 mockserver/config/openapi/validate -> mockserver/config/openapi/text
 mockserver/config/settings -> mockserver/config

@@ -114,7 +114,7 @@ func (g *given) setAside(docs []*syntax.Node, name, dir string) []*syntax.Node {
 	return slices.DeleteFunc(docs, func(doc *syntax.Node) bool {
 		switch {
 		case isDocument(doc):
-			g.documents = append(g.documents, givenDocument{root: documentNode(doc), name: name, dir: dir})
+			g.documents = append(g.documents, givenDocument{root: tree.Of(doc), name: name, dir: dir})
 		case mayBeMocks(doc):
 			g.mocks = append(g.mocks, givenMocks{doc: doc, whole: doc, dir: dir})
 		case mayBeBareMocks(doc):
@@ -200,39 +200,7 @@ func readDocument(name string, data []byte) (*tree.Node, []openapi.Problem) {
 		}
 		return nil, out
 	}
-	return documentNode(docs[0]), out
-}
-
-// documentNode is a node as package openapi reads it.
-func documentNode(n *syntax.Node) *tree.Node {
-	pos := n.Pos()
-	out := &tree.Node{Text: n.Text.Value, File: pos.File, Line: pos.Line, Column: pos.Column}
-	switch n.Kind {
-	case syntax.BoolNode:
-		out.Kind, out.Text = tree.Bool, "false"
-		if n.Truth() {
-			out.Text = "true"
-		}
-	case syntax.NumberNode:
-		out.Kind = tree.Text // infinity: JSON has no number for it
-		if n.Number != "" {
-			out.Kind, out.Text = tree.Number, n.Number
-		}
-	case syntax.TextNode:
-		out.Kind = tree.Text
-	case syntax.ListNode:
-		out.Kind, out.Items = tree.List, make([]*tree.Node, len(n.Items))
-		for i, item := range n.Items {
-			out.Items[i] = documentNode(item)
-		}
-	case syntax.MapNode:
-		out.Kind, out.Entries = tree.Map, make([]tree.Entry, len(n.Entries))
-		for i, e := range n.Entries {
-			at := e.Key.Pos()
-			out.Entries[i] = tree.Entry{Key: e.Key.Text.Value, Line: at.Line, Column: at.Column, Value: documentNode(e.Value)}
-		}
-	}
-	return out
+	return tree.Of(docs[0]), out
 }
 
 // problemsOf are the problems of a document.

@@ -1,4 +1,4 @@
-package config
+package export
 
 import (
 	"encoding/json"
@@ -8,6 +8,7 @@ import (
 	"strings"
 	"testing"
 
+	"mockserver/config"
 	"mockserver/config/openapi/tree"
 	"mockserver/config/syntax"
 )
@@ -20,7 +21,7 @@ func exportedFrom(t *testing.T, text string) map[string]any {
 	if err := os.WriteFile(file, []byte(text), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	document, err := Loader{}.Export(Load(file))
+	document, err := Spec(config.Loader{}, config.Load(file))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -29,7 +30,7 @@ func exportedFrom(t *testing.T, text string) map[string]any {
 
 func decoded(t *testing.T, document *tree.Node) map[string]any {
 	t.Helper()
-	data, err := WriteExport(document, "json")
+	data, err := Write(document, "json")
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -156,7 +157,7 @@ func TestExport_TheExampleThatAlwaysHoldsIsTheFirst(t *testing.T) {
 `), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	document, err := Loader{}.Export(Load(file))
+	document, err := Spec(config.Loader{}, config.Load(file))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -293,7 +294,7 @@ func TestExport_HidesSecrets(t *testing.T) {
 			t.Errorf("%s: got %v, want %v", strings.Join(c.path, "."), got, want)
 		}
 	}
-	if problems := Parse("export.json", data).Problems; problems.Err() != nil {
+	if problems := config.Parse("export.json", data).Problems; problems.Err() != nil {
 		t.Errorf("the export cannot be loaded: %v", problems)
 	}
 }
@@ -313,7 +314,7 @@ func TestExport_RefusesAWrongConfiguration(t *testing.T) {
 	if err := os.WriteFile(file, []byte("- endpoint: {path: /a, statsu: 1}\n"), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	if _, err := (Loader{}).Export(Load(file)); err == nil || !strings.Contains(err.Error(), "statsu") {
+	if _, err := Spec(config.Loader{}, config.Load(file)); err == nil || !strings.Contains(err.Error(), "statsu") {
 		t.Errorf("got %v, want the mistake", err)
 	}
 }
@@ -340,7 +341,7 @@ func FuzzExportedText(f *testing.F) {
 		text = strings.ToValidUTF8(text, "?")
 		document := tree.NewMap().Set(text, tree.NewList(tree.NewText(text), tree.NewMap(), tree.NewList(), tree.NewNull()))
 		for _, form := range []string{"yaml", "json"} {
-			data, err := WriteExport(document, form)
+			data, err := Write(document, form)
 			if err != nil {
 				t.Fatalf("%s of %q: %v", form, text, err)
 			}
@@ -348,7 +349,7 @@ func FuzzExportedText(f *testing.F) {
 			if err := problems.Err(); err != nil || len(docs) != 1 {
 				t.Fatalf("%s of %q: %v in %q", form, text, err, data)
 			}
-			if back := placeless(documentNode(docs[0])); !reflect.DeepEqual(back, document) {
+			if back := placeless(tree.Of(docs[0])); !reflect.DeepEqual(back, document) {
 				t.Errorf("%s of %q: %q is read as %+v", form, text, data, back)
 			}
 		}

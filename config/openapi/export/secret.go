@@ -1,4 +1,4 @@
-package config
+package export
 
 import (
 	"mockserver/config/openapi/tree"

@@ -1,4 +1,4 @@
-package config
+package export
 
 import (
 	"regexp"
@@ -7,6 +7,7 @@ import (
 	"strings"
 	"time"
 
+	"mockserver/config"
 	"mockserver/config/openapi/tree"
 	"mockserver/internal/address"
 	"mockserver/internal/tags"
@@ -30,13 +31,13 @@ func (x *exporter) callbacks(op *tree.Node, o *exported) {
 }
 
 // callback is the operation of a webhook.
-func callback(w *Webhook, when circumstance) *tree.Node {
+func callback(w *config.Webhook, when circumstance) *tree.Node {
 	op := tree.NewMap()
 	delay := w.Delay
 	switch delay {
 	case 0:
-		delay = DefaultDelay
-	case AtOnce:
+		delay = config.DefaultDelay
+	case config.AtOnce:
 		delay = 0
 	}
 	op.Set("x-sleep-time", tree.NewNumber(seconds(delay)))
@@ -49,7 +50,7 @@ func callback(w *Webhook, when circumstance) *tree.Node {
 		typ, json := "application/json", true
 		for _, h := range w.Headers {
 			if strings.EqualFold(h.Name, "Content-Type") && !tags.In(h.Value.Value) {
-				typ, json = h.Value.Value, IsJSON(h.Value.Value)
+				typ, json = h.Value.Value, config.IsJSON(h.Value.Value)
 			}
 		}
 		media := tree.NewMap()

@@ -1,40 +1,38 @@
-package config
+package export
 
 import (
 	"cmp"
 	"errors"
 	"fmt"
 	"net/http"
-	"path/filepath"
 	"slices"
 	"strconv"
 	"strings"
 
+	"mockserver/config"
 	"mockserver/config/openapi"
-	"mockserver/config/openapi/export"
 	"mockserver/config/openapi/tree"
-	"mockserver/config/syntax"
-	"mockserver/internal/files"
 	"mockserver/internal/tags"
 )
 
-// Export says what a spec serves as an OpenAPI document, which keeps what OpenAPI cannot
-// say in extensions (x-mockserver-…). The documents among the files of the spec are
-// written as they were read, but for what was declared in place of it; declared
-// endpoints join them. The loader is the one that the spec was loaded with: the files
-// are read again. Secrets are masked: see hideSecrets. The error is one of reading, or names the problems of the spec.
-func (l Loader) Export(s *Spec) (*tree.Node, error) {
+// Spec says what a specification serves as an OpenAPI document, which keeps what OpenAPI
+// cannot say in extensions (x-mockserver-…). The documents among its files are written as
+// they were read, but for what was declared in place of it; declared endpoints join them.
+// The loader is the one that it was loaded with, for the files are read again. Secrets are
+// masked. The error is one of reading, or names the problems of the specification.
+func Spec(loader config.Loader, s *config.Spec) (*tree.Node, error) {
 	if err := s.Problems.Err(); err != nil {
 		return nil, err
 	}
-	x := exporter{Export: export.New(s.title()), loader: l, spec: s, declared: map[string]bool{}, ids: map[string]bool{}, sources: map[string]*syntax.Node{}}
-	documents, err := x.readFiles()
+	words, err := loader.Words(s)
 	if err != nil {
 		return nil, err
 	}
+	x := exporter{Export: New(words.Title), spec: s, words: words, declared: map[string]bool{}, ids: map[string]bool{}}
 	x.group()
-	for _, doc := range documents {
-		if left := x.Add(doc, x.served); len(left) > 0 {
+	for _, doc := range words.Documents {
+		Embed(doc.Root, doc.Content)
+		if left := x.Add(doc.Root, x.served); len(left) > 0 {
 			return nil, fmt.Errorf("one document cannot say all of them: there is no place for %s", strings.Join(left, ", "))
 		}
 	}
@@ -48,80 +46,32 @@ func (l Loader) Export(s *Spec) (*tree.Node, error) {
 
 // exporter writes what a spec serves into a document.
 type exporter struct {
-	*export.Export
-	loader     Loader
-	spec       *Spec
+	*Export
+	spec       *config.Spec
 	operations []*exported
-	declared   map[string]bool         // methods and shapes of paths of operations that are written
-	ids        map[string]bool         // operationIds that are taken
-	sources    map[string]*syntax.Node // what was declared, by file and key
-	mocks      []syntax.Entry          // what mocks files say of operations
+	declared   map[string]bool // methods and shapes of paths of operations that are written
+	ids        map[string]bool // operationIds that are taken
+	words      *config.Words
 }
 
 // exported are the endpoints of one method and path, in the order declared.
 type exported struct {
 	method    string
 	path      pathForm // of the first
-	endpoints []*Endpoint
+	endpoints []*config.Endpoint
 	operation *openapi.Operation // that a document declares; nil for none
-	generated *Endpoint          // of the document, as it is served; nil for none
+	generated *config.Endpoint   // of the document, as it is served; nil for none
 	replaced  bool               // an endpoint or a mocks file answers all of its requests
 }
 
-// title is a name for what the spec is of: that of its first file.
-func (s *Spec) title() string {
-	if len(s.files) == 0 {
-		return "mocks"
-	}
-	name := filepath.Base(s.files[0])
-	return strings.TrimSuffix(name, filepath.Ext(name))
-}
-
-// readFiles reads what was declared in its own words, and the documents.
-func (x *exporter) readFiles() (documents []*tree.Node, err error) {
-	for _, file := range x.spec.files {
-		if !syntax.Reads(file) {
-			continue
-		}
-		data, err := files.Read(file)
-		if err != nil {
-			return nil, fmt.Errorf("%s: %w", file, err)
-		}
-		docs, _ := syntax.Read(file, data)
-		index := 0
-		for _, doc := range docs {
-			if isDocument(doc) {
-				dir := filepath.Dir(absolutePath(file))
-				opts := x.loader.options(&Spec{}, dir)
-				bundled, problems := openapi.Bundled(documentNode(doc), filepath.Join(dir, filepath.Base(file)), opts)
-				if err := problemsOf(problems).Err(); err != nil {
-					return nil, err
-				}
-				export.Embed(bundled, opts.Content)
-				documents = append(documents, bundled)
-			}
-			if isMocks(doc) {
-				x.mocks = append(x.mocks, doc.Entries...)
-			}
-			for _, n := range doc.Items {
-				for _, e := range n.Entries {
-					x.sources[file+" ["+strconv.Itoa(index)+"]."+e.Key.Text.Value] = e.Value
-				}
-				index++
-			}
-		}
-	}
-	return documents, nil
-}
-
-// source is what was declared at a key of a file; nil when it was declared in Go.
-func (x *exporter) source(pos syntax.Pos, key string) *tree.Node {
-	if n := x.sources[pos.File+" "+key]; n != nil {
-		t := documentNode(n)
+// source is what was declared at a key of a file, without its secrets; nil when it was
+// declared in Go.
+func (x *exporter) source(pos config.Pos, key string) *tree.Node {
+	t := x.words.At(pos.File, key)
+	if t != nil {
 		hideSecrets(t)
-		return t
 	}
-	return nil
+	return t
 }
 
 // group puts endpoints of one method and path together. Behind one that answers all
@@ -131,7 +81,7 @@ func (x *exporter) group() {
 	for i := range x.spec.Endpoints {
 		e := &x.spec.Endpoints[i]
 		path := formOf(e)
-		id := e.EffectiveMethod() + " " + export.Shape(path.template)
+		id := e.EffectiveMethod() + " " + Shape(path.template)
 		o := byShape[id]
 		if o == nil {
 			o = &exported{method: strings.ToLower(e.EffectiveMethod()), path: path}
@@ -150,7 +100,7 @@ func (x *exporter) group() {
 			o.operation, o.generated = e.Operation, e
 		}
 		if o.operation != nil {
-			x.declared[o.operation.Method+" "+export.Shape(o.operation.Path)] = true
+			x.declared[o.operation.Method+" "+Shape(o.operation.Path)] = true
 		}
 	}
 }
@@ -158,11 +108,11 @@ func (x *exporter) group() {
 // served tells whether the operation of a document is written: it answers requests, or
 // a mocks file answers them for it.
 func (x *exporter) served(method, path string) bool {
-	return x.declared[method+" "+export.Shape(path)]
+	return x.declared[method+" "+Shape(path)]
 }
 
 // always tells whether an endpoint answers each request for its path.
-func always(e *Endpoint) bool {
+func always(e *config.Endpoint) bool {
 	return e.Host == "" && e.If.Value == "" && !strings.Contains(e.Path.Value, "|")
 }
 
@@ -227,7 +177,7 @@ func (x *exporter) ownResponses(responses *tree.Node, o *exported) {
 	}
 	last := o.endpoints[len(o.endpoints)-1]
 	kept := map[string]bool{}
-	each := func(r *Response) {
+	each := func(r *config.Response) {
 		status := strconv.Itoa(cmp.Or(r.Status, http.StatusOK))
 		kept[status] = true
 		if t := responses.Get(status); t != nil {
@@ -236,7 +186,7 @@ func (x *exporter) ownResponses(responses *tree.Node, o *exported) {
 		for media, t := range responses.Get(status, "content").Members() {
 			t.Delete("example")
 			t.Delete("examples")
-			if typ, _ := mediaType(r); MediaType(typ) != MediaType(media) || r.Body.Value == "" && r.External == nil {
+			if typ, _ := mediaType(r); config.MediaType(typ) != config.MediaType(media) || r.Body.Value == "" && r.External == nil {
 				responses.Get(status, "content").Delete(media)
 			}
 		}
@@ -260,8 +210,8 @@ func (x *exporter) ownResponses(responses *tree.Node, o *exported) {
 
 // usualFirst are endpoints with those in front that answer without a condition, and
 // those among them that succeed.
-func usualFirst(endpoints []*Endpoint) []*Endpoint {
-	rank := func(e *Endpoint) int {
+func usualFirst(endpoints []*config.Endpoint) []*config.Endpoint {
+	rank := func(e *config.Endpoint) int {
 		switch {
 		case e.If.Value != "" || e.Host != "":
 			return 2
@@ -271,7 +221,7 @@ func usualFirst(endpoints []*Endpoint) []*Endpoint {
 		return 0
 	}
 	sorted := slices.Clone(endpoints)
-	slices.SortStableFunc(sorted, func(a, b *Endpoint) int { return rank(a) - rank(b) })
+	slices.SortStableFunc(sorted, func(a, b *config.Endpoint) int { return rank(a) - rank(b) })
 	return sorted
 }
 
@@ -316,11 +266,10 @@ func (x *exporter) unsaid(at *tree.Node, o *exported) {
 			list.Append(t)
 		}
 	}
-	for _, e := range x.mocks {
-		if op := o.operation; op != nil && (e.Key.Text.Value == op.ID && op.ID != "" || e.Key.Text.Value == op.Method+" "+op.Path) {
-			t := documentNode(nested(e.Value))
-			hideSecrets(t)
-			list.Append(t)
+	for _, e := range x.words.Mocks {
+		if op := o.operation; op != nil && (e.Key == op.ID && op.ID != "" || e.Key == op.Method+" "+op.Path) {
+			hideSecrets(e.Value)
+			list.Append(e.Value)
 		}
 	}
 	if list.Len() > 0 {
@@ -329,18 +278,18 @@ func (x *exporter) unsaid(at *tree.Node, o *exported) {
 }
 
 // sayable tells whether OpenAPI can say all that an endpoint does.
-func sayable(e *Endpoint) bool {
+func sayable(e *config.Endpoint) bool {
 	if e.RateLimit != nil || e.Capacity != nil || e.Latency != nil || e.Fault != nil || len(e.Responses) > 0 {
 		return false
 	}
 	if e.Operation != nil { // a document says the rest, unless a mocks file calls others
-		return !slices.ContainsFunc(e.Webhooks, func(w Webhook) bool { return !w.Raw })
+		return !slices.ContainsFunc(e.Webhooks, func(w config.Webhook) bool { return !w.Raw })
 	}
 	return e.Host == "" && e.If.Value == "" && len(e.Webhooks) == 0 && !formOf(e).rest && fixed(&e.Response)
 }
 
 // fixed tells whether an answer is always the same, and its headers have a name each.
-func fixed(r *Response) bool {
+func fixed(r *config.Response) bool {
 	names := map[string]bool{}
 	for _, h := range r.Headers {
 		name := strings.ToLower(h.Name)
@@ -366,8 +315,8 @@ func (x *exporter) sockets() {
 	}
 }
 
-// WriteExport is a document as text: yaml or json.
-func WriteExport(t *tree.Node, form string) ([]byte, error) {
+// Write is a document as text: yaml or json.
+func Write(t *tree.Node, form string) ([]byte, error) {
 	switch form {
 	case "json":
 		return t.JSON()

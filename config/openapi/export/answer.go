@@ -1,4 +1,4 @@
-package config
+package export
 
 import (
 	"cmp"
@@ -7,6 +7,7 @@ import (
 	"strconv"
 	"strings"
 
+	"mockserver/config"
 	"mockserver/config/openapi/tree"
 	"mockserver/internal/address"
 	"mockserver/internal/tags"
@@ -15,7 +16,9 @@ import (
 // circumstance is when an endpoint answers, and what it is called.
 type circumstance struct{ host, condition, summary string }
 
-func circumstanceOf(e *Endpoint) circumstance { return circumstance{e.Host, e.If.Value, e.Doc.Summary} }
+func circumstanceOf(e *config.Endpoint) circumstance {
+	return circumstance{e.Host, e.If.Value, e.Doc.Summary}
+}
 
 // always tells whether an answer is one that a request gets by its path alone.
 func (c circumstance) always() bool { return c.host == "" && c.condition == "" }
@@ -38,7 +41,7 @@ func (c circumstance) mark(t *tree.Node) *tree.Node {
 }
 
 // answers writes what one endpoint answers.
-func (x *exporter) answers(responses *tree.Node, e *Endpoint) {
+func (x *exporter) answers(responses *tree.Node, e *config.Endpoint) {
 	when := circumstanceOf(e)
 	if len(e.Responses) == 0 {
 		writeAnswer(responses, &e.Response, when)
@@ -50,7 +53,7 @@ func (x *exporter) answers(responses *tree.Node, e *Endpoint) {
 }
 
 // ownAnswers adds what the server itself answers for an endpoint.
-func ownAnswers(responses *tree.Node, e *Endpoint) {
+func ownAnswers(responses *tree.Node, e *config.Endpoint) {
 	own := func(status int, holds bool, description string) {
 		if code := strconv.Itoa(status); holds && responses.Get(code) == nil {
 			responses.Set(code, tree.NewMap().SetText("description", description))
@@ -64,7 +67,7 @@ func ownAnswers(responses *tree.Node, e *Endpoint) {
 
 // writeAnswer adds an answer to the responses; several of one status and media type
 // are examples of it.
-func writeAnswer(responses *tree.Node, r *Response, when circumstance) {
+func writeAnswer(responses *tree.Node, r *config.Response, when circumstance) {
 	status := cmp.Or(r.Status, http.StatusOK)
 	t := responses.Make(strconv.Itoa(status))
 	said := cmp.Or(when.String(), http.StatusText(status), "status "+strconv.Itoa(status))
@@ -105,10 +108,10 @@ func writeAnswer(responses *tree.Node, r *Response, when circumstance) {
 }
 
 // mediaType is the type of an answer's body, and whether that is JSON.
-func mediaType(r *Response) (typ string, json bool) {
+func mediaType(r *config.Response) (typ string, json bool) {
 	for _, h := range r.Headers {
 		if strings.EqualFold(h.Name, "Content-Type") && (r.Raw || !tags.In(h.Value.Value)) {
-			return h.Value.Value, IsJSON(h.Value.Value)
+			return h.Value.Value, config.IsJSON(h.Value.Value)
 		}
 	}
 	if r.BodyJSON || r.External != nil || looksLikeJSON(r.Body.Value) {

@@ -1,9 +1,9 @@
-package config
+package export
 
 import (
 	"strings"
 
-	"mockserver/config/openapi/export"
+	"mockserver/config"
 	"mockserver/config/openapi/tree"
 )
 
@@ -17,7 +17,7 @@ type pathForm struct {
 type pathParam struct{ name, typ string }
 
 // formOf is the path of an endpoint as OpenAPI has it. Braces in it are literal.
-func formOf(e *Endpoint) pathForm {
+func formOf(e *config.Endpoint) pathForm {
 	if e.Operation != nil {
 		return pathForm{template: trimmed(e.Operation.Path)}
 	}
@@ -99,7 +99,7 @@ func (x *exporter) parameters(op, item *tree.Node, key string, o *exported) {
 		}
 		return false
 	}
-	names := export.PathNames(key)
+	names := PathNames(key)
 	for i, name := range names {
 		if had("path", name) {
 			continue

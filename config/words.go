@@ -1,0 +1,87 @@
+package config
+
+import (
+	"fmt"
+	"path/filepath"
+	"strconv"
+	"strings"
+
+	"mockserver/config/openapi"
+	"mockserver/config/openapi/tree"
+	"mockserver/config/syntax"
+	"mockserver/internal/files"
+)
+
+// Words is what the files of a specification say in their own words.
+type Words struct {
+	Title     string // a name for it all, that of the first file
+	Documents []Document
+	Mocks     []tree.Entry // what mocks files say of operations, by the name of each
+
+	declared map[string]*syntax.Node // by file and key
+}
+
+// Document is an OpenAPI document with all that it refers to.
+type Document struct {
+	Root    *tree.Node
+	Content func(name string) ([]byte, error) // reads a file that it names, seen from its directory
+}
+
+// At returns what was declared at a key of a file; nil for nothing.
+func (w *Words) At(file, key string) *tree.Node {
+	if n := w.declared[file+" "+key]; n != nil {
+		return tree.Of(n)
+	}
+	return nil
+}
+
+// Words reads the files of a specification again that the loader has loaded.
+func (l Loader) Words(s *Spec) (*Words, error) {
+	w := &Words{Title: "mocks", declared: map[string]*syntax.Node{}}
+	if len(s.files) > 0 {
+		name := filepath.Base(s.files[0])
+		w.Title = strings.TrimSuffix(name, filepath.Ext(name))
+	}
+	for _, file := range s.files {
+		if !syntax.Reads(file) {
+			continue
+		}
+		data, err := files.Read(file)
+		if err != nil {
+			return nil, fmt.Errorf("%s: %w", file, err)
+		}
+		docs, _ := syntax.Read(file, data)
+		if err := w.add(l, file, docs); err != nil {
+			return nil, err
+		}
+	}
+	return w, nil
+}
+
+// add adds the documents of one file.
+func (w *Words) add(l Loader, file string, docs []*syntax.Node) error {
+	index := 0
+	for _, doc := range docs {
+		if isDocument(doc) {
+			dir := filepath.Dir(absolutePath(file))
+			opts := l.options(&Spec{}, dir)
+			bundled, problems := openapi.Bundled(tree.Of(doc), filepath.Join(dir, filepath.Base(file)), opts)
+			if err := problemsOf(problems).Err(); err != nil {
+				return err
+			}
+			w.Documents = append(w.Documents, Document{Root: bundled, Content: opts.Content})
+		}
+		if isMocks(doc) {
+			for _, e := range doc.Entries {
+				w.Mocks = append(w.Mocks, tree.Entry{Key: e.Key.Text.Value, Value: tree.Of(nested(e.Value))})
+			}
+		}
+		for _, n := range doc.Items {
+			for _, e := range n.Entries {
+				w.declared[file+" ["+strconv.Itoa(index)+"]."+e.Key.Text.Value] = e.Value
+			}
+			index++
+		}
+	}
+	return nil
+}
