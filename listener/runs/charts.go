@@ -11,7 +11,7 @@ import (
 	"mockserver/listener/verdict"
 )
 
-// view is a chart with the table that says the same.
+// view is a chart with a table of its figures.
 type view struct {
 	Title, About string
 	Legend       []string
@@ -20,7 +20,7 @@ type view struct {
 	Rows         [][]string
 }
 
-// draw draws a chart over the axis from 0 to a value that is not below top.
+// draw draws the chart, with a vertical axis from 0 to top or more.
 func (v *view) draw(picture *chart.Chart, top float64, unit func(float64) string) {
 	steps := 4
 	if top <= 0 {
@@ -30,7 +30,7 @@ func (v *view) draw(picture *chart.Chart, top float64, unit func(float64) string
 	v.SVG = template.HTML(picture.Embed())
 }
 
-// figure is a value that a point may have; nil for none.
+// figure returns a value of a point; nil if there is none.
 type figure func(*Point) *float64
 
 // column is one figure of a chart over time.
@@ -46,7 +46,7 @@ type plan struct {
 	columns []column
 }
 
-// plans are the charts of a report.
+// plans returns the charts over time of a report.
 func plans() []plan {
 	return []plan{
 		{"Requests a second", rateText, []column{
@@ -73,10 +73,10 @@ func plans() []plan {
 	}
 }
 
-// rowsShown is of how many rows the table of a chart is made.
+// rowsShown is how many rows the table of a chart has at most.
 const rowsShown = 60
 
-// curves are the charts over time of which there is any figure.
+// curves returns the charts over time that have any figure above 0.
 func (r *Report) curves() []view {
 	var views []view
 	shaded, rows := r.shaded(), thinned(slices.Clone(r.Timeline), rowsShown)
@@ -111,7 +111,7 @@ func (r *Report) curves() []view {
 	return views
 }
 
-// line is the column of all points, each in the middle of its stretch.
+// line returns the figure of all points, each in the middle of its time.
 func (c *column) line(points []Point) chart.Line {
 	line := chart.Line{Name: c.name}
 	for i := range points {
@@ -125,7 +125,7 @@ func (c *column) line(points []Point) chart.Line {
 	return line
 }
 
-// shaded are the stretches in which the timing was not trusted.
+// shaded returns the times during which the timing was not trusted.
 func (r *Report) shaded() []chart.Span {
 	var spans []chart.Span
 	for _, p := range r.Timeline {
@@ -142,7 +142,7 @@ func (r *Report) shaded() []chart.Span {
 	return spans
 }
 
-// overTime is an axis of so many seconds.
+// overTime returns an axis of so many seconds.
 func overTime(length float64) chart.Axis {
 	step := chart.Step(length, 6)
 	for _, round := range [...]float64{1, 2, 5, 10, 15, 30, 60, 120, 300, 600, 900, 1800, 3600, 7200, 14400, 43200, 86400} {
@@ -158,7 +158,8 @@ func overTime(length float64) chart.Axis {
 	return axis
 }
 
-// distributions are those that hold anything, each as bars and as a curve by percentile.
+// distributions returns those that are not empty, each as bars and as a curve by
+// percentile.
 func (r *Report) distributions() []view {
 	var views []view
 	for i, d := range []struct {
@@ -184,8 +185,7 @@ func (r *Report) distributions() []view {
 	return views
 }
 
-// bars are what share of all is in each bucket, from the first that holds something to the
-// last.
+// bars shows the share of each bucket, from the first that is not empty to the last.
 func bars(id, title string, all uint64, buckets []Bucket) view {
 	holds := func(b Bucket) bool { return b.Count > 0 }
 	buckets = buckets[slices.IndexFunc(buckets, holds):]
@@ -216,8 +216,8 @@ func bars(id, title string, all uint64, buckets []Bucket) view {
 	return v
 }
 
-// byPercentile is the curve of a distribution by percentile. Its axis is that of
-// HdrHistogram: each nine takes as much room as the one before.
+// byPercentile shows a distribution by percentile, on the axis of HdrHistogram: each nine
+// takes as much room as the one before.
 func byPercentile(id, title string, count uint64, points []Percentile) view {
 	last := math.Log10(max(float64(count), 10))
 	v := view{Title: title + " by percentile", About: "What the fastest so many percent took at most", Columns: []string{"Percentile", "At most"}}
@@ -238,13 +238,13 @@ func byPercentile(id, title string, count uint64, points []Percentile) view {
 	return v
 }
 
-// nines are the marks of an axis by percentile: 0 %, 50 %, 90 %, 99 %, as far as it goes.
+// nines returns the marks of an axis by percentile: 0 %, 50 %, 90 %, 99 % and so on.
 func nines(last float64) []chart.Tick {
 	marks := []chart.Tick{{At: 0, Text: "0 %"}, {At: math.Log10(2), Text: "50 %"}}
 	for n := 1.0; n <= last; n++ {
 		marks = append(marks, chart.Tick{At: n, Text: percentText(math.Round((100-math.Pow(10, 2-n))*1e10) / 1e10)})
 	}
-	if last > 3 { // the marks come too near for it
+	if last > 3 { // the marks are too close for 50 %
 		marks = append(marks[:1], marks[2:]...)
 	}
 	return marks

@@ -10,7 +10,7 @@ import (
 	"mockserver/listener/verdict"
 )
 
-// Comparison is two runs beside each other.
+// Comparison compares two runs.
 type Comparison struct {
 	A         RunEntry         `json:"a" doc:"the first run"`
 	B         RunEntry         `json:"b" doc:"the second run"`
@@ -77,7 +77,7 @@ type Pair struct {
 	Change     *float64 `json:"change" doc:"of b against a: 0.1 is a tenth more; null when a is 0 or one is missing"`
 }
 
-// pairOf is two figures, of which either may be none.
+// pairOf compares two figures, either of which may be nil.
 func pairOf(a, b *float64) Pair {
 	p := Pair{A: a, B: b}
 	if a == nil || b == nil {
@@ -90,11 +90,11 @@ func pairOf(a, b *float64) Pair {
 	return p
 }
 
-// figures are those of one side of a comparison, by the fields of Differences and
-// TotalDifferences that they belong to; nil for what the side does not have.
+// figures are those of one side of a comparison, by the names of the fields of Differences
+// and TotalDifferences; nil for what the side does not have.
 type figures map[string]*float64
 
-// figuresOf are the figures of requests.
+// figuresOf returns the figures of requests.
 func figuresOf(requests uint64, rate float64, errors uint64, kinds verdict.ErrorKinds, own, injected, late verdict.Spread) figures {
 	share := func(n uint64) *float64 {
 		if requests == 0 {
@@ -110,7 +110,7 @@ func figuresOf(requests uint64, rate float64, errors uint64, kinds verdict.Error
 	}
 }
 
-// timed is a figure of a distribution; nil where nothing was timed.
+// timed returns a figure of a distribution; nil if it is empty.
 func timed(s verdict.Spread, ms float64) *float64 {
 	if s.Count == 0 {
 		return nil
@@ -118,7 +118,7 @@ func timed(s verdict.Spread, ms float64) *float64 {
 	return &ms
 }
 
-// fill pairs the figures of two sides in the fields of a struct.
+// fill sets the fields of a struct that are pairs.
 func fill(into any, a, b figures) {
 	v := reflect.ValueOf(into).Elem()
 	for _, f := range reflect.VisibleFields(v.Type()) {
@@ -128,7 +128,7 @@ func fill(into any, a, b figures) {
 	}
 }
 
-// Compare puts two reports beside each other.
+// Compare compares two reports.
 func Compare(a, b *Report) *Comparison {
 	c := Comparison{A: a.entry(), B: b.entry(), Remarks: remarksOn(a, b), Reasons: reasonPairs(a, b), Endpoints: []EndpointPair{}}
 	fill(&c.Total, a.total(), b.total())
@@ -155,7 +155,7 @@ func endpointPair(named, a, b *EndpointReport) EndpointPair {
 	return p
 }
 
-// figures are those of an endpoint; nil for none.
+// figures returns those of an endpoint; nil for a nil endpoint.
 func (e *EndpointReport) figures() figures {
 	if e == nil {
 		return nil
@@ -169,7 +169,7 @@ func (e *EndpointReport) figures() figures {
 	return figuresOf(e.Requests, e.Rate, errors, e.ErrorKinds, e.Own, e.Injected, e.InjectionError)
 }
 
-// total are the figures of a whole run: of its requests, and what the server did next to them.
+// total returns the figures of a whole run.
 func (r *Report) total() figures {
 	t := &r.Total
 	all := figuresOf(t.Requests, t.Rate, t.Errors, t.ErrorKinds, t.Own, t.Injected, t.InjectionError)
@@ -182,7 +182,7 @@ func (r *Report) total() figures {
 	return all
 }
 
-// reasonPairs are the reasons of either run.
+// reasonPairs returns the reasons of either run.
 func reasonPairs(a, b *Report) []ReasonPair {
 	pairs := []ReasonPair{}
 	for i := range a.Verdict.Reasons {
@@ -200,7 +200,7 @@ func reasonPairs(a, b *Report) []ReasonPair {
 	return pairs
 }
 
-// entry is the run in the list of runs.
+// entry returns the entry of the run in the list of runs.
 func (r *Report) entry() RunEntry {
 	return RunEntry{
 		ID: r.ID, Name: r.Name, Running: r.Running, Begin: r.Begin, End: r.End, Seconds: r.Total.Seconds,
@@ -208,13 +208,13 @@ func (r *Report) entry() RunEntry {
 	}
 }
 
-// remarksOn says what keeps two runs from being compared.
+// remarksOn says what makes a comparison of two runs questionable.
 func remarksOn(a, b *Report) []string {
 	remarks := []string{}
 	add := func(format string, args ...any) { remarks = append(remarks, fmt.Sprintf(format, args...)) }
 	sides := []*Report{a, b}
 	if a.ID == b.ID {
-		add("both are the same run, %s: nothing can differ", a.ID)
+		add("both are the same run, %s", a.ID)
 		sides = sides[:1]
 	}
 	for _, r := range sides {
@@ -243,5 +243,5 @@ func remarksOn(a, b *Report) []string {
 	return remarks
 }
 
-// fewRequests is below which the 99.9th percentile is a single request's.
+// fewRequests is the number below which the 99.9th percentile is a single request.
 const fewRequests = 1000

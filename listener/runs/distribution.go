@@ -8,7 +8,7 @@ import (
 	"mockserver/listener/verdict"
 )
 
-// Bucket is how many lengths of time were above the bucket before, and at most End.
+// Bucket is how many durations were above the previous bucket, and at most End.
 type Bucket struct {
 	End   float64 `json:"end" doc:"upper bound, in milliseconds; 0 is without bound"`
 	Count uint64  `json:"count" doc:"how many were up to there, and above the bucket before"`
@@ -22,7 +22,7 @@ type Histograms struct {
 	WebhookLag     []Bucket `json:"webhook_lag" doc:"how late first attempts of webhooks were"`
 }
 
-// bucketsOf are the buckets of a distribution, with ends of 1, 2 and 5 times powers of
+// bucketsOf returns the buckets of a distribution, which end at 1, 2 and 5 times powers of
 // ten, from a microsecond to 50 s. The last one has no end.
 func bucketsOf(l histogram.Snapshot) []Bucket {
 	var ends []time.Duration
@@ -45,8 +45,8 @@ type Percentile struct {
 	MS         float64 `json:"ms" doc:"so many percent took at most this long"`
 }
 
-// Percentiles are the distributions of a run by percentile, finer towards 100, as those
-// of HdrHistogram are: empty where nothing was timed.
+// Percentiles are the distributions of a run by percentile, in smaller steps towards 100 as
+// in HdrHistogram; empty if nothing was timed.
 type Percentiles struct {
 	Own            []Percentile `json:"own" doc:"the server's own time"`
 	Injected       []Percentile `json:"injected" doc:"latency as declared"`
@@ -54,8 +54,8 @@ type Percentiles struct {
 	WebhookLag     []Percentile `json:"webhook_lag" doc:"how late first attempts of webhooks were"`
 }
 
-// percentilesOf reads a distribution at the same steps between any two nines: 0 to 90,
-// 90 to 99, 99 to 99.9. It ends where less than one of all is left, with the longest.
+// percentilesOf returns a distribution at the same steps between any two nines: 0 to 90, 90
+// to 99, 99 to 99.9. It ends with the longest duration once less than one is left.
 func percentilesOf(l histogram.Snapshot) []Percentile {
 	list := []Percentile{}
 	if l.Count == 0 {
@@ -67,7 +67,7 @@ func percentilesOf(l histogram.Snapshot) []Percentile {
 			if left*float64(l.Count) < 1 {
 				return append(list, Percentile{100, verdict.Milliseconds(l.Max)})
 			}
-			// As a person writes it: 99.97 and not 99.970000000000013.
+			// 99.97, not 99.970000000000013.
 			list = append(list, Percentile{math.Round((1-left)*1e12) / 1e10, verdict.Milliseconds(l.Quantile(1 - left))})
 		}
 	}

@@ -11,16 +11,15 @@ import (
 	"sync"
 )
 
-// reportFiles are the templates of reports, and their style, which is written into them:
-// a report needs nothing but itself.
+// reportFiles are the templates of reports, and their style, which is written into them.
 //
 //go:embed report
 var reportFiles embed.FS
 
-// PagePolicy lets a page be shown, and nothing be run or loaded by it.
+// PagePolicy is the Content-Security-Policy of a page, which runs and loads nothing.
 const PagePolicy = "default-src 'none'; style-src 'unsafe-inline'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'"
 
-// reportTemplates reads the templates, when they are needed first.
+// reportTemplates parses the templates when they are first needed.
 var reportTemplates = sync.OnceValues(func() (*template.Template, error) {
 	return template.New("").Funcs(template.FuncMap{
 		"count": countText, "rate": rateText, "clock": clockText, "moment": momentText, "statuses": statusesText, "faults": faultsText,
@@ -35,7 +34,7 @@ var reportTemplates = sync.OnceValues(func() (*template.Template, error) {
 	}).ParseFS(reportFiles, "report/*.html")
 })
 
-// rendered is a page of a template.
+// rendered executes a template.
 func rendered(name string, data any) ([]byte, error) {
 	t, err := reportTemplates()
 	if err != nil {
@@ -48,13 +47,13 @@ func rendered(name string, data any) ([]byte, error) {
 	return b.Bytes(), nil
 }
 
-// Style is the style that is in each page.
+// Style returns the style that is in each page.
 func Style() template.CSS {
 	text, _ := reportFiles.ReadFile("report/report.css") // it is embedded
 	return template.CSS(text)
 }
 
-// reportPage is what the template of a report shows.
+// reportPage is the data of the template of a report.
 type reportPage struct {
 	Report             *Report
 	Style              template.CSS
@@ -64,7 +63,7 @@ type reportPage struct {
 	Curves, Bars       []view
 }
 
-// Page is a report as a page that needs nothing else.
+// Page returns the report as a page that loads nothing.
 func (r *Report) Page() ([]byte, error) {
 	page := reportPage{
 		Report: r, Style: Style(), Begin: momentText(r.Begin), End: "now, it has not ended", Length: clockText(math.Round(r.Total.Seconds)),
@@ -77,7 +76,7 @@ func (r *Report) Page() ([]byte, error) {
 	return rendered("report.html", page)
 }
 
-// figures are those of the whole run.
+// figures returns those of the whole run.
 func (r *Report) figures() [][2]string {
 	t := &r.Total
 	return [][2]string{
@@ -96,7 +95,7 @@ func (r *Report) figures() [][2]string {
 	}
 }
 
-// setting is what the run ran with.
+// setting returns what was served, by which program on which machine.
 func (r *Report) setting() [][2]string {
 	m := &r.Machine
 	limit := none

@@ -6,8 +6,8 @@ import (
 	"mockserver/listener/verdict"
 )
 
-// Point is one stretch of a run: a second, or several of a long run. Times are in
-// milliseconds, counts a second. What is not known is nil.
+// Point is a second of a run, or several seconds of a long run. Durations are in
+// milliseconds, counts are per second. What is unknown is nil.
 type Point struct {
 	At      float64 `json:"at" doc:"second of the run in which it ends"`
 	Seconds float64 `json:"seconds" doc:"its length"`
@@ -23,7 +23,7 @@ type Point struct {
 	Limited        float64 `json:"limited" doc:"answers a second by rate limits and capacities"`
 	InFlight       float64 `json:"in_flight" doc:"most requests under way"`
 
-	// The most of a stretch; nil where nothing was timed.
+	// The largest of its seconds; nil if nothing was timed.
 	OwnP50            *float64 `json:"own_p50" doc:"median of the server's own time; null where nothing was timed"`
 	OwnP99            *float64 `json:"own_p99" doc:"99th percentile of it"`
 	InjectedP50       *float64 `json:"injected_p50" doc:"median of the latency as declared; null where nothing was timed"`
@@ -40,7 +40,7 @@ type Point struct {
 	Memory            float64  `json:"memory" doc:"bytes"`
 }
 
-// pointOf is a sample as a point of a run.
+// pointOf returns a sample as a point.
 func pointOf(s *verdict.Sample, at float64, trusted bool) Point {
 	each := func(n uint64) float64 {
 		if s.Seconds <= 0 {
@@ -69,8 +69,8 @@ func pointOf(s *verdict.Sample, at float64, trusted bool) Point {
 	return p
 }
 
-// join is two points that follow each other as one: counts on average, times and
-// shares the most of both.
+// join returns two successive points as one: the average of counts, the larger of durations
+// and shares.
 func (p Point) join(q Point) Point {
 	seconds := p.Seconds + q.Seconds
 	mean := func(a, b float64) float64 {
@@ -92,13 +92,13 @@ func (p Point) join(q Point) Point {
 		SchedulerP99: most(p.SchedulerP99, q.SchedulerP99), PauseMax: most(p.PauseMax, q.PauseMax),
 		CPU: most(p.CPU, q.CPU), MachineCPU: most(p.MachineCPU, q.MachineCPU), Steal: most(p.Steal, q.Steal),
 	}
-	if p.Throttled != nil && q.Throttled != nil { // a sum, as it is of the second
+	if p.Throttled != nil && q.Throttled != nil { // a sum, as in each second
 		joined.Throttled = new(*p.Throttled + *q.Throttled)
 	}
 	return joined
 }
 
-// most is the greater of two figures, of which either may be none.
+// most returns the larger of two figures, either of which may be nil.
 func most(a, b *float64) *float64 {
 	switch {
 	case a == nil:
@@ -109,9 +109,9 @@ func most(a, b *float64) *float64 {
 	return b
 }
 
-// put adds a sample's point to those of a run, which are each of so many seconds. When
-// there are too many, all are joined by two, and each is of twice as many from then on:
-// so that the first hour of a night is as fine as the last.
+// put adds the point of a sample to those of a run, each of which covers the same number of
+// seconds. If there are too many, they are joined in pairs, and each covers twice as many
+// seconds from then on, so that the resolution is the same everywhere.
 func put(points []Point, each float64, p Point) ([]Point, float64) {
 	slot := func(at float64) float64 { return math.Floor(at / each) }
 	if n := len(points); n > 0 && each > verdict.Every.Seconds() && slot(points[n-1].At) == slot(p.At) {
@@ -125,7 +125,7 @@ func put(points []Point, each float64, p Point) ([]Point, float64) {
 	return points, each
 }
 
-// thinned joins points until there are at most so many.
+// thinned joins points in pairs until there are at most so many.
 func thinned(points []Point, most int) []Point {
 	for len(points) > most {
 		half := make([]Point, 0, len(points)/2+1)

@@ -12,7 +12,7 @@ import (
 	"mockserver/listener/verdict"
 )
 
-// Report is what happened in a run. Times are in milliseconds unless they say otherwise.
+// Report is what happened in a run. Durations are in milliseconds unless stated otherwise.
 type Report struct {
 	Form    int        `json:"form" doc:"of the report: 1"`
 	ID      string     `json:"id" doc:"of the run"`
@@ -81,7 +81,7 @@ type EndpointReport struct {
 	InjectionError verdict.Spread    `json:"injection_error" doc:"how much later than declared answers were"`
 }
 
-// UnmatchedReport is a kind of requests that no endpoint answered.
+// UnmatchedReport is the requests of one method, host and path that no endpoint answered.
 type UnmatchedReport struct {
 	Method string `json:"method" doc:"of the requests"`
 	Host   string `json:"host" doc:"of the requests"`
@@ -91,7 +91,7 @@ type UnmatchedReport struct {
 	Reason string `json:"reason" doc:"why no endpoint matched the last one"`
 }
 
-// setting is what a report needs beside its run.
+// setting is what a report needs in addition to its run.
 type setting struct {
 	program Program
 	spec    string // fingerprint of what is served now
@@ -99,7 +99,7 @@ type setting struct {
 	unknown []string
 }
 
-// reportAt is the report of a run up to a reading.
+// reportAt returns the report of a run up to a reading.
 func (r *run) reportAt(end *verdict.Reading, m setting) *Report {
 	total := verdict.Between(r.first, end)
 	total.Stall = r.stall
@@ -140,13 +140,13 @@ func endpointReport(c *record.EndpointCounts, seconds float64) EndpointReport {
 	return e
 }
 
-// unmatched are the requests of the run that no endpoint answered, the most frequent first.
+// unmatched returns the unmatched requests of the run, the most frequent first.
 func (r *run) unmatched(misses []record.Miss) (list []UnmatchedReport, others int) {
 	list = []UnmatchedReport{}
 	for _, m := range misses {
 		before := r.misses[kindOf(m)]
 		if m.Count < before {
-			before = 0 // it was forgotten meanwhile
+			before = 0 // it was forgotten in between
 		}
 		if n := m.Count - before; n > 0 {
 			list = append(list, UnmatchedReport{m.Method, m.Host, m.Path, m.Status, n, m.Reason})
@@ -158,7 +158,7 @@ func (r *run) unmatched(misses []record.Miss) (list []UnmatchedReport, others in
 	return list, all - len(list)
 }
 
-// thisMachine looks at the machine as far as the system tells.
+// thisMachine describes the machine as far as the system allows.
 func thisMachine(cpuLimit float64) Machine {
 	return Machine{
 		OS: runtime.GOOS, Arch: runtime.GOARCH, Kernel: machine.Kernel(), CPU: machine.CPU(), CPUs: runtime.NumCPU(), Procs: runtime.GOMAXPROCS(0),
@@ -166,7 +166,7 @@ func thisMachine(cpuLimit float64) Machine {
 	}
 }
 
-// softMemoryLimit is that of the runtime, in bytes; 0 is none.
+// softMemoryLimit returns that of the runtime, in bytes; 0 is none.
 func softMemoryLimit() int64 {
 	if limit := debug.SetMemoryLimit(-1); limit < 1<<62 {
 		return limit

@@ -11,18 +11,18 @@ import (
 )
 
 const (
-	// Kept is how many runs are kept: the oldest goes for a new one. A report takes
-	// 800 KB at most, so all of them 40 MB.
+	// Kept is how many runs are kept; a new one replaces the oldest. A report takes 800 KB at
+	// most, all of them 40 MB.
 	Kept = 50
-	// pointsKept is of how many points the curves of a run are made. A run that is longer
-	// than so many seconds has two, four, … in each.
+	// pointsKept is how many points a report has at most. In a run of more seconds, each
+	// covers two, four and so on.
 	pointsKept = 1200
-	// endpointsReported are the busiest endpoints of a report, unmatchedReported the
-	// unmatched requests that came most often.
+	// endpointsReported is how many endpoints a report has, the busiest ones;
+	// unmatchedReported how many unmatched requests, the most frequent ones.
 	endpointsReported = 500
 	unmatchedReported = 100
-	// untrustedAccepted is the share of a run in which the timing need not be trusted for
-	// the run to be: one bad second of a night is told, and is not what a night is judged by.
+	// untrustedAccepted is the share of a run in which the timing may be untrusted while the
+	// run is trusted: one bad second of a night is reported, but does not decide.
 	untrustedAccepted = 0.01
 	// NameLength is how many characters the name of a run may have.
 	NameLength = 100
@@ -32,21 +32,21 @@ const (
 type run struct {
 	id, name string
 	begin    time.Time
-	first    *verdict.Reading     // nil once it has ended
-	misses   map[missKind]uint64  // how often unmatched requests had come before
+	first    *verdict.Reading     // nil after the end
+	misses   map[missKind]uint64  // how often unmatched requests had come before the run
 	points   []Point              // see put
 	each     float64              // seconds of a point
 	held     map[string]*RunCause // by code
 	bad      float64              // seconds that were not trusted
 	judged   float64              // seconds that were looked at
-	stall    float64              // the longest, see Sample
+	stall    float64              // the longest; see verdict.Sample
 	changes  []Change
 	spec     string // its fingerprint at the beginning
 
-	report *Report // once it has ended
+	report *Report // nil before the end
 }
 
-// missKind tells unmatched requests apart.
+// missKind identifies unmatched requests.
 type missKind struct{ method, host, path string }
 
 // Change is a time at which the verdict changed.
@@ -56,7 +56,7 @@ type Change struct {
 	Reasons []string `json:"reasons" doc:"codes of the reasons from then on"`
 }
 
-// changesKept are the first ones of a run.
+// changesKept is how many changes are kept, the first ones of a run.
 const changesKept = 200
 
 // RunCause is a reason that held in a run.
@@ -108,7 +108,7 @@ func (r *run) sampled(s verdict.Sample, v verdict.Verdict) {
 	}
 }
 
-// hold adds a reason that held for some seconds.
+// hold adds some seconds for which a reason held.
 func (r *run) hold(reason verdict.Reason, seconds float64) {
 	c := r.held[reason.Code]
 	if c == nil {
@@ -133,7 +133,7 @@ type RunVerdict struct {
 	Unknown   []string   `json:"unknown" doc:"codes of reasons that the system gives no figure for"`
 }
 
-// verdict judges the run as far as it has come.
+// verdict judges the run so far.
 func (r *run) verdict(unknown []string, idle bool) RunVerdict {
 	v := RunVerdict{
 		Trusted: r.bad <= untrustedAccepted*r.judged, Untrusted: r.bad, Judged: r.judged,
@@ -172,7 +172,7 @@ type RunEntry struct {
 	Verdict  *RunVerdict `json:"verdict,omitempty" doc:"on the run; missing while it runs"`
 }
 
-// entry is a run in the list, as of a reading.
+// entry returns the entry of a run in the list, as of a reading.
 func (r *run) entry(now *verdict.Reading) RunEntry {
 	if r.report != nil {
 		return r.report.entry()
@@ -184,7 +184,7 @@ func (r *run) entry(now *verdict.Reading) RunEntry {
 	return e
 }
 
-// finish makes the report of a run that ends, and lets go of what only that needed.
+// finish makes the final report of a run, and frees what only that needed.
 func (r *run) finish(last *verdict.Reading, m setting) *Report {
 	r.report = r.reportAt(last, m)
 	end := last.Time.UTC()

@@ -34,14 +34,14 @@ type Runs struct {
 	active *run
 }
 
-// New keeps the runs of a server, of which the sampler tells each sample.
+// New returns the runs of a server. It becomes the observer of the sampler.
 func New(sampler *verdict.Sampler, server Server, build settings.Build) *Runs {
 	r := &Runs{sampler: sampler, server: server, program: Program{Version: build.Version, Commit: build.Commit, Go: runtime.Version()}}
 	sampler.Observe(r)
 	return r
 }
 
-// Sampled adds a sample to the run that is under way.
+// Sampled adds a sample to the active run.
 func (r *Runs) Sampled(s verdict.Sample, v verdict.Verdict) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -50,8 +50,8 @@ func (r *Runs) Sampled(s verdict.Sample, v verdict.Verdict) {
 	}
 }
 
-// List is the runs that are kept, the newest first, as of the reading that was taken
-// last: of an earlier one a run that began meanwhile would have had less than nothing.
+// List returns the runs that are kept, the newest first, as of the last reading that was
+// taken: with an earlier one a new run would have fewer than no requests.
 func (r *Runs) List() []RunEntry {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -63,11 +63,11 @@ func (r *Runs) List() []RunEntry {
 	return list
 }
 
-// ErrRunning is in the errors of what cannot be done while a run is under way.
+// ErrRunning is the error of what cannot be done while a run is active.
 var ErrRunning = errors.New("another run is under way")
 
-// Begin begins a run, unless another is under way: the error is ErrRunning then. Without
-// a name it is called by its number.
+// Begin begins a run. Without a name it is called by its number. The error wraps ErrRunning
+// if another run is active.
 func (r *Runs) Begin(name string) (RunEntry, error) {
 	if err := r.running(); err != nil {
 		return RunEntry{}, err
@@ -76,7 +76,7 @@ func (r *Runs) Begin(name string) (RunEntry, error) {
 	first := r.sampler.Now(true)
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	if r.active != nil { // somebody was quicker
+	if r.active != nil { // another request was faster
 		return RunEntry{}, r.underWay()
 	}
 	r.last++
@@ -89,7 +89,7 @@ func (r *Runs) Begin(name string) (RunEntry, error) {
 	return one.entry(first), nil
 }
 
-// running is the error of beginning a run while another is under way; nil when none is.
+// running returns the error of beginning another run; nil if none is active.
 func (r *Runs) running() error {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -103,7 +103,7 @@ func (r *Runs) underWay() error {
 	return fmt.Errorf("%w: %q, with the ID %s; stop it first", ErrRunning, r.active.name, r.active.id)
 }
 
-// find is the run with an ID, and its report if it has ended; nil for none.
+// find returns the run with an ID, nil if there is none, and its report if it has ended.
 func (r *Runs) find(id string) (*run, *Report) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -114,8 +114,7 @@ func (r *Runs) find(id string) (*run, *Report) {
 	return r.all[i], r.all[i].report
 }
 
-// End ends a run and reports it. Its results are as those of Report, but nil for the
-// report when the run had ended before.
+// End ends a run and returns its report: nil if the run had already ended.
 func (r *Runs) End(id string) (report *Report, found bool) {
 	one, ended := r.find(id)
 	if one == nil || ended != nil {
@@ -131,29 +130,30 @@ func (r *Runs) End(id string) (report *Report, found bool) {
 	return report, true
 }
 
-// Report is that of a run, as of now while it is under way; nil when there is none.
+// Report returns the report of a run, up to now if it is active; nil if there is no such
+// run.
 func (r *Runs) Report(id string) *Report {
 	one, report := r.find(id)
 	if one == nil || report != nil {
 		return report
 	}
-	last, now := r.sampler.Read(), r.setting() // not taken: who looks often would have samples of no time
+	last, now := r.sampler.Read(), r.setting() // not taken: frequent reports would make tiny samples
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	if one.report != nil { // it ended meanwhile
+	if one.report != nil { // it ended in between
 		return one.report
 	}
 	return one.reportAt(&last, now)
 }
 
-// setting is what a report needs beside its run.
+// setting returns what a report needs in addition to its run.
 func (r *Runs) setting() setting {
 	v, _ := r.sampler.Current()
 	return setting{program: r.program, spec: r.server.Spec().Fingerprint(), misses: r.server.Unmatched(), unknown: v.Unknown}
 }
 
-// Remove forgets a run. It reports whether there was such a run; the error is ErrRunning
-// when it has not ended.
+// Remove forgets a run and reports whether there was such a run. The error is ErrRunning if
+// it has not ended.
 func (r *Runs) Remove(id string) (found bool, err error) {
 	one, ended := r.find(id)
 	switch {

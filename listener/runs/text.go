@@ -17,10 +17,10 @@ import (
 	"mockserver/listener/verdict"
 )
 
-// none stands for a figure that there is not.
+// none stands for a missing figure.
 const none = "–"
 
-// quantileText is a quantile of a distribution, if there is any.
+// quantileText writes a quantile of a distribution.
 func quantileText(s verdict.Spread, ms float64) string {
 	if s.Count == 0 {
 		return none
@@ -30,7 +30,7 @@ func quantileText(s verdict.Spread, ms float64) string {
 
 func momentText(t time.Time) string { return t.UTC().Format("2006-01-02 15:04:05 UTC") }
 
-// statusesText is "200: 12, 404: 1".
+// statusesText writes "200: 12, 404: 1".
 func statusesText(statuses map[int]uint64) string {
 	var all []string
 	for _, status := range slices.Sorted(maps.Keys(statuses)) {
@@ -39,12 +39,12 @@ func statusesText(statuses map[int]uint64) string {
 	return strings.Join(all, ", ")
 }
 
-// encodedLetters are bytes beyond ASCII as a path has them.
+// encodedLetters are percent-encoded bytes beyond ASCII.
 var encodedLetters = regexp.MustCompile("(?:%[89A-Fa-f][0-9A-Fa-f])+")
 
-// legible is a text with the letters that a path has as percent-encoded bytes written as
-// themselves, as address bars do. What is no letter, mark, number or sign stays: it might
-// hide or turn what is around it. The page does the same.
+// legible decodes percent-encoded letters in a path, as address bars do. What is not a
+// letter, mark, number, punctuation or symbol stays encoded: it might hide or reverse the
+// text around it. The page does the same.
 func legible(text string) string {
 	return encodedLetters.ReplaceAllStringFunc(text, func(encoded string) string {
 		letters, err := url.PathUnescape(encoded)
@@ -58,12 +58,12 @@ func legible(text string) string {
 	})
 }
 
-// breakable is a path whose lines are broken after slashes rather than within words.
+// breakable lets lines break after slashes of a path rather than within words.
 func breakable(path string) template.HTML {
 	return template.HTML(strings.ReplaceAll(html.EscapeString(path), "/", "/<wbr>"))
 }
 
-// faultsText is what went wrong: what the server could not answer, and what was declared.
+// faultsText lists the errors and faults of an endpoint.
 func faultsText(e EndpointReport) string {
 	var all []string
 	if e.OwnErrors > 0 {
@@ -100,7 +100,7 @@ func cmpText(text string) string {
 	return text
 }
 
-// clockText is a second of a run: "45 s", "1:30", "2:00:00".
+// clockText writes a second of a run: "45 s", "1:30", "2:00:00".
 func clockText(second float64) string {
 	whole := int(second)
 	switch {
@@ -112,7 +112,7 @@ func clockText(second float64) string {
 	return fmt.Sprintf("%d:%02d:%02d", whole/3600, whole/60%60, whole%60)
 }
 
-// msText is milliseconds in the unit that suits them.
+// msText writes milliseconds in a suitable unit.
 func msText(ms float64) string {
 	switch {
 	case ms == 0:
@@ -125,7 +125,7 @@ func msText(ms float64) string {
 	return verdict.Short(ms/1000) + " s"
 }
 
-// countText is a count in groups of three digits, which no line breaks.
+// countText writes a count in groups of three digits, between which no line breaks.
 func countText(n uint64) string {
 	text := fmt.Sprint(n)
 	for at := len(text) - 3; at > 0; at -= 3 {
@@ -134,7 +134,7 @@ func countText(n uint64) string {
 	return text
 }
 
-// rateText is a number a second.
+// rateText writes a number per second.
 func rateText(value float64) string {
 	if value >= 1000 {
 		return countText(uint64(math.Round(value)))
@@ -142,5 +142,5 @@ func rateText(value float64) string {
 	return verdict.Short(value)
 }
 
-// percentText is a percentile with all of its nines.
+// percentText writes a percentile with all of its nines.
 func percentText(p float64) string { return fmt.Sprintf("%.10g %%", p) }

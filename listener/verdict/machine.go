@@ -5,20 +5,19 @@ import (
 	"time"
 )
 
-// usage is what the process, its control group and the machine have used, since they
-// began: differences of two tell of the time between. What the system does not tell is
-// not known.
+// usage is what the process, its control group and the machine have used since they
+// started. The difference of two is what they used in between.
 type usage struct {
 	cpu       total         // CPU time of the process, in nanoseconds
-	waits     map[int]waits // of its threads, by their numbers; nil is not known
-	throttled total         // nanoseconds in which the quota kept it from running
-	pressure  total         // nanoseconds in which a task of its group waited for a CPU
+	waits     map[int]waits // of its threads, by their IDs; nil is unknown
+	throttled total         // nanoseconds for which the quota kept it from running
+	pressure  total         // nanoseconds during which a task of its group waited for a CPU
 	machine   ticks
 
 	quota       float64 // cores; 0 is none
-	memory      uint64  // bytes resident; 0 is not known
-	descriptors int     // open; 0 is not known
-	limit       uint64  // of them; 0 is none, or not known
+	memory      uint64  // resident bytes; 0 is unknown
+	descriptors int     // open file descriptors; 0 is unknown
+	limit       uint64  // of descriptors; 0 is none, or unknown
 }
 
 // total is a number that only rises, if it is known.
@@ -27,13 +26,13 @@ type total struct {
 	known bool
 }
 
-// since is what came after an earlier reading; not known unless both are. A number that
-// fell began anew, so nothing is known of it.
+// since returns the increase after an earlier reading, and whether it is known. A number
+// that fell was reset, so its increase is unknown.
 func (t total) since(before total) (uint64, bool) {
 	return t.n - before.n, t.known && before.known && t.n >= before.n
 }
 
-// waits is how often a thread got a CPU, and how long it waited for those.
+// waits is how often a thread got a CPU, and how long it waited for that.
 type waits struct {
 	waited time.Duration
 	times  uint64
@@ -45,8 +44,8 @@ type ticks struct {
 	known             bool
 }
 
-// loadBetween is what happened between two readings, which are so long apart. Of the
-// machine nothing is known when no tick came between them.
+// loadBetween returns the load between two readings. The load of the machine is unknown if
+// they are less than a tick apart.
 func loadBetween(before, after *usage, apart time.Duration) Load {
 	l := Load{
 		CPULimit: cpuLimit(after.quota), Memory: after.memory, Goroutines: runtime.NumGoroutine(),
@@ -69,7 +68,7 @@ func loadBetween(before, after *usage, apart time.Duration) Load {
 	}
 	if a, b := before.machine, after.machine; a.known && b.known && b.all > a.all {
 		all := float64(b.all - a.all)
-		// The kernel's idle time may go back a little.
+		// The idle time of the kernel may decrease a little.
 		idle := float64(max(b.idle, a.idle) - a.idle)
 		l.MachineCPU = new(max(1-idle/all, 0))
 		l.Steal = new(float64(max(b.stolen, a.stolen)-a.stolen) / all)
@@ -77,7 +76,7 @@ func loadBetween(before, after *usage, apart time.Duration) Load {
 	return l
 }
 
-// meanWait is how long the threads that are in both readings waited for a CPU, each time.
+// meanWait returns the mean wait for a CPU of the threads that are in both readings.
 func meanWait(before, after map[int]waits) (time.Duration, bool) {
 	if before == nil || after == nil {
 		return 0, false
@@ -96,7 +95,7 @@ func meanWait(before, after map[int]waits) (time.Duration, bool) {
 	return waited / time.Duration(times), true
 }
 
-// cpuLimit is how many cores the process may use.
+// cpuLimit returns how many cores the process may use.
 func cpuLimit(quota float64) float64 {
 	most := float64(runtime.GOMAXPROCS(0))
 	if quota > 0 {

@@ -16,14 +16,14 @@ import (
 // meter reads what the process and the machine use.
 type meter struct {
 	root   fs.FS    // of the file system
-	self   string   // what /proc/self/cgroup said
-	groups []string // directories of the control groups that it names, v1 or v2
-	times  int      // that it was read
-	open   int      // descriptors, when they were counted last
+	self   string   // text of /proc/self/cgroup
+	groups []string // directories of the control groups in it, v1 or v2
+	times  int      // number of readings
+	open   int      // descriptors, at the last count
 }
 
-// countEvery is at which reading descriptors are counted one by one, where the kernel
-// does not tell their number (before 6.2): with 100,000 of them that takes 50 ms.
+// countEvery is after how many readings the descriptors are counted one by one, where the
+// kernel does not report their number (before 6.2): 100,000 of them take 50 ms.
 const countEvery = 10
 
 func newMeter() *meter {
@@ -32,15 +32,15 @@ func newMeter() *meter {
 	return m
 }
 
-// regroup looks which control groups the process is in, since it may be moved.
+// regroup finds the control groups of the process, which may have been moved.
 func (m *meter) regroup() {
-	text, _ := fs.ReadFile(m.root, "proc/self/cgroup") // without it there is no group
+	text, _ := fs.ReadFile(m.root, "proc/self/cgroup") // without the file there is no group
 	if self := string(text); self != m.self {
 		m.self, m.groups = self, groupsOf(m.root, self)
 	}
 }
 
-// read reads all. What cannot be read is not known.
+// read reads everything. What cannot be read is unknown.
 func (m *meter) read() usage {
 	m.regroup()
 	u := usage{machine: m.machine(), waits: m.waits(), descriptors: m.descriptors()}
@@ -63,7 +63,7 @@ func (m *meter) read() usage {
 }
 
 // machine reads the first line of /proc/stat: "cpu user nice system idle iowait irq
-// softirq steal …", in ticks. User holds guest already.
+// softirq steal …", in ticks. User includes guest.
 func (m *meter) machine() ticks {
 	text, err := fs.ReadFile(m.root, "proc/stat")
 	line, _, _ := bytes.Cut(text, []byte{'\n'})
@@ -78,8 +78,8 @@ func (m *meter) machine() ticks {
 	return t
 }
 
-// waits reads /proc/self/task/ID/schedstat: time on a CPU, time that it waited for one,
-// and how often it got one. It is nil where the kernel does not count.
+// waits reads /proc/self/task/ID/schedstat: the time on a CPU, the time waited for one, and
+// how often the thread got one. It returns nil if the kernel does not count them.
 func (m *meter) waits() map[int]waits {
 	tasks, err := fs.ReadDir(m.root, "proc/self/task")
 	if err != nil {
@@ -91,7 +91,7 @@ func (m *meter) waits() map[int]waits {
 		fields := bytes.Fields(text)
 		id, notNumber := strconv.Atoi(task.Name())
 		if err != nil || len(fields) < 3 || notNumber != nil {
-			continue // it has ended
+			continue // the thread has ended
 		}
 		all[id] = waits{time.Duration(number64(fields[1])), number64(fields[2])}
 	}
@@ -101,7 +101,7 @@ func (m *meter) waits() map[int]waits {
 	return all
 }
 
-// descriptors is how many are open: the size of the directory, since Linux 6.2.
+// descriptors returns how many are open: the size of the directory, since Linux 6.2.
 func (m *meter) descriptors() int {
 	if info, err := fs.Stat(m.root, "proc/self/fd"); err == nil && info.Size() > 0 {
 		return int(info.Size())
@@ -115,9 +115,9 @@ func (m *meter) descriptors() int {
 	return m.open
 }
 
-// group reads the control groups: the tightest quota, in cores; how long any of them
-// kept its tasks from running; and for how long a task waited for a CPU: of its own
-// group, or where that is not counted, of the machine.
+// group reads the control groups: the smallest quota, in cores; how long they kept tasks
+// from running; and for how long a task of the innermost group waited for a CPU, or any task
+// of the machine if the group does not count that.
 func (m *meter) group() (quota float64, throttled, pressure total) {
 	for _, dir := range m.groups {
 		if q := m.quota(dir); q > 0 && (quota == 0 || q < quota) {
@@ -141,7 +141,7 @@ func (m *meter) group() (quota float64, throttled, pressure total) {
 func (m *meter) quota(dir string) float64 {
 	text, err := fs.ReadFile(m.root, dir+"/cpu.max")
 	if err != nil {
-		quota, _ := fs.ReadFile(m.root, dir+"/cpu.cfs_quota_us") // what is not there is no quota
+		quota, _ := fs.ReadFile(m.root, dir+"/cpu.cfs_quota_us") // a missing file is no quota
 		period, _ := fs.ReadFile(m.root, dir+"/cpu.cfs_period_us")
 		text = append(append(quota, ' '), period...)
 	}
@@ -149,7 +149,7 @@ func (m *meter) quota(dir string) float64 {
 	if len(fields) < 2 {
 		return 0
 	}
-	allowed, err := strconv.ParseFloat(string(fields[0]), 64) // "max" is no number; -1 is none
+	allowed, err := strconv.ParseFloat(string(fields[0]), 64) // "max" is not a number, and -1 is no quota
 	period := float64(number64(fields[1]))
 	if err != nil || allowed <= 0 || period == 0 {
 		return 0
@@ -168,7 +168,7 @@ func (m *meter) pressure(name string) total {
 	return total{number64(value) * 1000, true}
 }
 
-// entry is the value behind a name in lines of "name value"; 0 when it is not there.
+// entry returns the value of a name in lines of "name value"; 0 if it is missing.
 func entry(text []byte, name string) uint64 {
 	for line := range bytes.Lines(text) {
 		if fields := bytes.Fields(line); len(fields) == 2 && string(fields[0]) == name {
@@ -178,15 +178,15 @@ func entry(text []byte, name string) uint64 {
 	return 0
 }
 
-// number64 is a number of the kernel; what is none is 0.
+// number64 parses a number; anything else is 0.
 func number64(text []byte) uint64 {
 	n, _ := strconv.ParseUint(string(bytes.TrimSpace(text)), 10, 64)
 	return n
 }
 
-// groupsOf are the directories of the groups for CPU that a process is in, by its
-// /proc/PID/cgroup, the innermost first and those around it behind: each may have a
-// quota. In a container the paths may be those of the host; then the root is its own.
+// groupsOf returns the directories of the CPU control groups in a /proc/PID/cgroup, from
+// the innermost outwards: each may have a quota. In a container the paths may be those of
+// the host; the process is then in the root group.
 func groupsOf(root fs.FS, self string) []string {
 	var dirs []string
 	for line := range strings.Lines(self) {
@@ -211,7 +211,7 @@ func groupsOf(root fs.FS, self string) []string {
 	return dirs
 }
 
-// upwards are the directories that are there from a group up to the mount.
+// upwards returns the existing directories from a group up to the mount point.
 func upwards(root fs.FS, mount, group string) []string {
 	var dirs []string
 	for at := path.Clean("/" + group); ; at = path.Dir(at) {

@@ -2,7 +2,7 @@
 
 package verdict
 
-// meter reads what the process and the machine use: nothing, on systems other than Linux.
+// meter reads nothing on systems other than Linux.
 type meter struct{}
 
 func newMeter() *meter { return &meter{} }

@@ -10,21 +10,21 @@ import (
 	"mockserver/listener/record"
 )
 
-// Reading is all figures at a time, most of which rise since the start: the difference
-// of two is what happened between them.
+// Reading is all figures at one time. Most of them only rise; the difference of two
+// readings is what happened in between.
 type Reading struct {
 	Time     time.Time
 	Counts   record.Counts
 	Webhooks dispatcher.Stats
-	All      record.EndpointCounts // endpoints and requests to none, added up
+	All      record.EndpointCounts // endpoints and unmatched requests, added up
 
 	matched record.EndpointCounts // all but unmatched requests
 	usage   usage
-	waits   waitHistogram // of goroutines that could run
-	pauses  waitHistogram // of the collector
+	waits   waitHistogram // of runnable goroutines
+	pauses  waitHistogram // of the garbage collector
 }
 
-// The metrics of the runtime that are read. Both are histograms that rise.
+// The metrics of the runtime that are read. Both are histograms.
 const (
 	schedulerMetric = "/sched/latencies:seconds"
 	pausesMetric    = "/sched/pauses/total/gc:seconds"
@@ -51,7 +51,7 @@ func (s *source) Read() Reading {
 	return r
 }
 
-// NewReading is a reading in which nothing is known of the machine.
+// NewReading returns a reading without figures of the machine.
 func NewReading(at time.Time, counts record.Counts, webhooks dispatcher.Stats) Reading {
 	all := []*record.EndpointCounts{&counts.Options, &counts.Malformed, &counts.Gone}
 	for i := range counts.Endpoints {
@@ -64,7 +64,7 @@ func NewReading(at time.Time, counts record.Counts, webhooks dispatcher.Stats) R
 	}
 }
 
-// errorsOf is how many answers had a status of 500 or above.
+// errorsOf returns how many replies had a status of 500 or above.
 func errorsOf(c *record.EndpointCounts) uint64 {
 	var n uint64
 	for status, times := range c.Statuses {
@@ -75,7 +75,7 @@ func errorsOf(c *record.EndpointCounts) uint64 {
 	return n
 }
 
-// Between is what happened from one reading to a later one.
+// Between returns what happened between two readings.
 func Between(a, b *Reading) Sample {
 	apart := b.Time.Sub(a.Time)
 	all, matched := b.All.After(&a.All), b.matched.After(&a.matched)
@@ -105,13 +105,13 @@ func Between(a, b *Reading) Sample {
 }
 
 // waitHistogram is a histogram of the runtime: counts[i] from bounds[i] to bounds[i+1], in
-// seconds. The bounds are shared, and never change.
+// seconds. The bounds are shared and do not change.
 type waitHistogram struct {
 	counts []uint64
 	bounds []float64
 }
 
-// readRuntime reads the histograms of the runtime; what it does not have is empty.
+// readRuntime reads the histograms of the runtime; a missing one is empty.
 func readRuntime() (waits, pauses waitHistogram) {
 	samples := []metrics.Sample{{Name: schedulerMetric}, {Name: pausesMetric}}
 	metrics.Read(samples)
@@ -124,8 +124,8 @@ func readRuntime() (waits, pauses waitHistogram) {
 	return waits, pauses
 }
 
-// since is what came after an earlier reading. Its buckets are wide, up to a quarter: of
-// each the lower bound is taken, so that what is said is exceeded surely is.
+// since returns what came after an earlier reading. Buckets are up to a quarter wide. The
+// lower bound stands for each, so that a figure above a threshold surely is.
 func (h waitHistogram) since(before waitHistogram) Spread {
 	counts := slices.Clone(h.counts)
 	for i, n := range before.counts {
@@ -159,7 +159,7 @@ func (h waitHistogram) since(before waitHistogram) Spread {
 	return s
 }
 
-// runtimeMemory is what the runtime has of the system, in bytes.
+// runtimeMemory returns the memory that the runtime holds, in bytes.
 func runtimeMemory() uint64 {
 	samples := []metrics.Sample{{Name: "/memory/classes/total:bytes"}, {Name: "/memory/classes/heap/released:bytes"}}
 	metrics.Read(samples)

@@ -7,8 +7,8 @@ import (
 	"mockserver/listener/record"
 )
 
-// Sample is what happened in a stretch of time: a second, the window of the verdict,
-// or a whole run. Lengths of time are in milliseconds. What the system does not tell is nil.
+// Sample is what happened during some time: a second, the window of the verdict, or a whole
+// run. Durations are in milliseconds. What the system does not report is nil.
 type Sample struct {
 	Time    time.Time `json:"time" doc:"of its end"`
 	Seconds float64   `json:"seconds" doc:"its length"`
@@ -30,7 +30,7 @@ type Sample struct {
 	Own            Spread  `json:"own" doc:"the server's own time"`
 	Injected       Spread  `json:"injected" doc:"latency as declared"`
 	InjectionError Spread  `json:"injection_error" doc:"how much later than declared answers were"`
-	shortest       float64 // declared latency, but for one answer in a hundred
+	shortest       float64 // 1st percentile of the declared latency
 
 	WebhookLag      Spread `json:"webhook_lag" doc:"how late first attempts of webhooks were"`
 	WebhooksSent    int64  `json:"webhooks_sent" doc:"webhooks that were delivered"`
@@ -46,23 +46,23 @@ type Sample struct {
 	Load
 }
 
-// ErrorKinds are answers of 500 and above by who made them. Those of a capacity, and of
-// unmatched requests with --unmatched-status, are none of these: they are counted as such.
+// ErrorKinds are replies of 500 and above by their cause. Those of a capacity, and those to
+// unmatched requests with --unmatched-status, are not included: they are counted elsewhere.
 type ErrorKinds struct {
 	DeclaredErrors uint64 `json:"errors_declared" doc:"answers of 500 and above that are declared as responses"`
 	InjectedErrors uint64 `json:"errors_injected" doc:"answers of 500 and above that are injected as faults"`
 	OwnErrors      uint64 `json:"errors_own" doc:"answers of 500 and above that the server gave in place of what is declared"`
 }
 
-// ErrorKindsOf tells the errors of an endpoint apart.
+// ErrorKindsOf returns the errors of an endpoint by their cause.
 func ErrorKindsOf(c *record.EndpointCounts) ErrorKinds {
 	kinds := ErrorKinds{InjectedErrors: c.Faults["failure"] + c.Faults["timeout"], OwnErrors: c.Broken}
 	all, others := errorsOf(c), kinds.InjectedErrors+kinds.OwnErrors+c.Refused
-	kinds.DeclaredErrors = all - min(all, others) // a status is counted later than what it is of
+	kinds.DeclaredErrors = all - min(all, others) // a status is counted after its cause
 	return kinds
 }
 
-// Load is what a process and its machine did in a stretch of time.
+// Load is the load of the process and its machine during some time.
 type Load struct {
 	CPU        *float64 `json:"cpu" doc:"cores that the process kept busy; null where the system does not tell, as in what follows"`
 	CPULimit   float64  `json:"cpu_limit" doc:"cores that the process may use, by its quota and GOMAXPROCS"`
@@ -78,7 +78,7 @@ type Load struct {
 	DescriptorLimit uint64 `json:"descriptor_limit" doc:"of the process; 0 is none, or not known"`
 }
 
-// Spread is a distribution of lengths of time, in milliseconds.
+// Spread is a distribution of durations, in milliseconds.
 type Spread struct {
 	Count uint64  `json:"count" doc:"how many were measured"`
 	Mean  float64 `json:"mean" doc:"in milliseconds"`
@@ -89,7 +89,7 @@ type Spread struct {
 	Max   float64 `json:"max" doc:"the longest"`
 }
 
-// SpreadOf reads a distribution.
+// SpreadOf summarizes a distribution.
 func SpreadOf(l histogram.Snapshot) Spread {
 	if l.Count == 0 {
 		return Spread{}
@@ -100,7 +100,7 @@ func SpreadOf(l histogram.Snapshot) Spread {
 	}
 }
 
-// Milliseconds is a length of time in milliseconds, as answers have it.
+// Milliseconds converts a duration to milliseconds.
 func Milliseconds(d time.Duration) float64 { return float64(d) / float64(time.Millisecond) }
 
 // Idle reports whether nothing was timed: neither a request nor a webhook.

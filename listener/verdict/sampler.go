@@ -1,5 +1,5 @@
-// Package verdict judges whether the timing of a server can be trusted: once a second it
-// takes a sample of what the server did, and what its process and machine were busy with.
+// Package verdict judges whether the timing of a server can be trusted. Once a second it
+// takes a sample of what the server did and of the load of its process and machine.
 package verdict
 
 import (
@@ -13,27 +13,27 @@ import (
 )
 
 const (
-	// Every is how often figures are read.
+	// Every is the time between two samples.
 	Every = time.Second
-	// lookEvery is how often is looked whether the process runs at all: what stops it
-	// between two samples would else go unseen.
+	// lookEvery is the time between checks that the process runs at all: otherwise a stall
+	// between two samples would go unnoticed.
 	lookEvery = 50 * time.Millisecond
-	// windowSeconds is how far the verdict looks back: enough requests for a percentile,
-	// and few enough for the verdict to change while one looks.
+	// windowSeconds is how far the verdict looks back: far enough for percentiles, and not so
+	// far that the verdict lags behind what one sees.
 	windowSeconds = 10
-	// calmSeconds is how long nothing has to be wrong until the log says so: a figure at
-	// its threshold is not logged once a second.
+	// calmSeconds is how long the timing must be trusted before the log says so, so that a
+	// figure near its threshold is not logged every second.
 	calmSeconds = 5
-	// SamplesKept are those of the last hour: about 900 bytes each, so 3 MB.
+	// SamplesKept is the samples of the last hour: about 900 bytes each, 3 MB in all.
 	SamplesKept = 3600
-	// BusiestKept are of how many samples the busiest endpoints are kept, and how many of
-	// those: at most 1 MB.
+	// BusiestKept is for how many samples the busiest endpoints are kept, and busiestMost how
+	// many of them: at most 1 MB.
 	BusiestKept = 300
 	busiestMost = 20
 )
 
-// Sampler reads the figures once a second, for as long as the admin address is open, and
-// judges them. Requests never wait for it: it reads what they count.
+// Sampler takes a sample every second and judges the last ones. Requests never wait for it:
+// it reads their counters.
 type Sampler struct {
 	source     Source
 	observer   Observer // nil for none
@@ -42,21 +42,21 @@ type Sampler struct {
 	cancel     context.CancelFunc
 	ended      chan struct{}
 
-	taking sync.Mutex // held from before a reading until it is taken: the next one has more of everything
+	taking sync.Mutex // held from before a reading until it is taken, so that readings are taken in order
 
 	mu      sync.Mutex // guards what follows
 	last    Reading    // the newest
-	marks   []mark     // of the window, the oldest first; the newest is of last
+	marks   []mark     // of the window, the oldest first; the last one is of last
 	samples ring[Sample]
 	busiest ring[Busy]
 	window  Sample
 	verdict Verdict
-	stalled time.Duration // the longest since the last Reading
-	warned  time.Time     // when the log said that the timing is not trusted; zero when it said the contrary
+	stalled time.Duration // the longest stall since the last reading
+	warned  time.Time     // when the log said that the timing is not trusted; zero once it said that it is
 }
 
-// mark is a reading in the window, without what only differences by endpoint need, and
-// how late it was, in milliseconds.
+// mark is a reading in the window, without its endpoints, and the longest stall before it,
+// in milliseconds.
 type mark struct {
 	reading Reading
 	stall   float64
@@ -78,10 +78,10 @@ type BusyAccount struct {
 	OwnP99   float64 `json:"own_p99" doc:"99th percentile of it"`
 }
 
-// ring keeps the last ones of what is put into it.
+// ring keeps the last values that were put into it.
 type ring[T any] struct {
 	all  []T
-	next int // where the next goes once there are most
+	next int // place of the next value once the ring is full
 	most int
 }
 
@@ -94,8 +94,8 @@ func (r *ring[T]) put(value T) {
 	r.next = (r.next + 1) % r.most
 }
 
-// Latest are the last ones, at most so many, the oldest first. It is never nil, which
-// JSON would have as null.
+// latest returns the last values, the oldest first. It is never nil, which JSON would
+// write as null.
 func (r *ring[T]) latest(most int) []T {
 	all := make([]T, 0, len(r.all))
 	all = append(append(all, r.all[r.next:]...), r.all[:r.next]...)
@@ -105,15 +105,15 @@ func (r *ring[T]) latest(most int) []T {
 // Source is where readings come from.
 type Source interface{ Read() Reading }
 
-// Observer is told of each sample, and of the verdict after it.
+// Observer receives each sample, and the verdict after it.
 type Observer interface{ Sampled(Sample, Verdict) }
 
-// Of is a sampler of a server, which is not started.
+// Of returns a sampler of a server. It is not started.
 func Of(server Server, thresholds Thresholds, log *slog.Logger) *Sampler {
 	return New(&source{server, newMeter()}, thresholds, log)
 }
 
-// New is a sampler that has read once.
+// New returns a sampler that has read once. It is not started.
 func New(from Source, thresholds Thresholds, log *slog.Logger) *Sampler {
 	s := &Sampler{
 		source: from, thresholds: thresholds, log: log, ended: make(chan struct{}),
@@ -126,10 +126,10 @@ func New(from Source, thresholds Thresholds, log *slog.Logger) *Sampler {
 	return s
 }
 
-// Observe has an observer told of each sample from now on. It is called before Start, once.
+// Observe sets the observer. It is called once, before Start.
 func (s *Sampler) Observe(observer Observer) { s.observer = observer }
 
-// Start samples in the background until stop.
+// Start takes samples in the background until Stop.
 func (s *Sampler) Start() {
 	ctx, cancel := context.WithCancel(context.Background())
 	s.cancel = cancel
@@ -160,14 +160,14 @@ func (s *Sampler) Start() {
 	}()
 }
 
-// looked tells by how much later than it should the process was seen to run.
+// looked notes how late a check came.
 func (s *Sampler) looked(late time.Duration) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.stalled = max(s.stalled, late)
 }
 
-// Stop ends sampling, and the run that is under way with it.
+// Stop ends sampling.
 func (s *Sampler) Stop() {
 	s.cancel()
 	<-s.ended
@@ -179,7 +179,7 @@ func (r *Reading) mark(stall float64) mark {
 	return m
 }
 
-// readOne reads, and takes it.
+// readOne reads and takes the reading.
 func (s *Sampler) readOne() {
 	s.taking.Lock()
 	defer s.taking.Unlock()
@@ -202,7 +202,7 @@ func (s *Sampler) add(r Reading) (Sample, Verdict) {
 	s.busiest.put(busiestBetween(&s.last.Counts, &r.Counts, sample))
 	s.samples.put(sample)
 	s.marks = append(s.marks, r.mark(sample.Stall))
-	// By time, and not by number: a run that ends has a mark of its own.
+	// By time, not by number: the end of a run adds a mark.
 	for len(s.marks) > 2 && r.Time.Sub(s.marks[1].reading.Time) > windowSeconds*Every-Every/2 {
 		s.marks = slices.Delete(s.marks, 0, 1)
 	}
@@ -211,7 +211,7 @@ func (s *Sampler) add(r Reading) (Sample, Verdict) {
 	return sample, s.verdict
 }
 
-// look judges the window anew.
+// look judges the window again.
 func (s *Sampler) look() {
 	s.window = Between(&s.marks[0].reading, &s.last)
 	for _, m := range s.marks[1:] {
@@ -222,8 +222,8 @@ func (s *Sampler) look() {
 	s.tell()
 }
 
-// tell logs when the verdict changes: at once when something is wrong, and when nothing
-// has been for a while.
+// tell logs when the verdict changes: at once if the timing is no longer trusted, and after
+// a while if it is again.
 func (s *Sampler) tell() {
 	v, now := &s.verdict, s.window.Time
 	switch {
@@ -240,8 +240,8 @@ func (s *Sampler) tell() {
 	}
 }
 
-// Now adds a reading that a run begins or ends with. One that begins has the window
-// begin with it too: what was before says nothing of the run.
+// Now takes a reading with which a run begins or ends. If it begins, the window begins too:
+// what came before does not concern the run.
 func (s *Sampler) Now(begins bool) *Reading {
 	s.readOne()
 	s.mu.Lock()
@@ -252,25 +252,25 @@ func (s *Sampler) Now(begins bool) *Reading {
 	return new(s.last)
 }
 
-// Read is a reading that is not taken: it ends no sample.
+// Read returns a reading that does not end a sample.
 func (s *Sampler) Read() Reading { return s.source.Read() }
 
-// Last is the reading that was taken last.
+// Last returns the reading that was taken last.
 func (s *Sampler) Last() *Reading {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	return new(s.last)
 }
 
-// Current is the verdict on the last seconds, and what it looked at.
+// Current returns the verdict on the last seconds, and the window that it is about.
 func (s *Sampler) Current() (Verdict, Sample) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	return s.verdict, s.window
 }
 
-// Latest are the last samples, at most so many and those after a time, and the busiest
-// endpoints in them.
+// Latest returns the last samples after a time, at most so many, and the busiest endpoints
+// in them.
 func (s *Sampler) Latest(most int, after time.Time) ([]Sample, []Busy) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -279,7 +279,7 @@ func (s *Sampler) Latest(most int, after time.Time) ([]Sample, []Busy) {
 	return samples, endpoints
 }
 
-// busiestBetween are the endpoints with the most requests between two counts.
+// busiestBetween returns the endpoints with the most requests between two readings.
 func busiestBetween(before, after *record.Counts, sample Sample) Busy {
 	b := Busy{Time: sample.Time, Endpoints: []BusyAccount{}}
 	for _, c := range record.Busiest(before, after, busiestMost) {

@@ -13,13 +13,12 @@ import (
 	"mockserver/internal/wording"
 )
 
-// Thresholds are how far a figure may go before the timing is not trusted any more, by
-// the codes of the reasons (docs/operations.md lists them); what is not in it has its
-// default, and +Inf is never passed. Times are in milliseconds, shares from 0 to 1. nil
-// is all defaults.
+// Thresholds are the largest figures with which the timing is still trusted, by the codes
+// of the reasons (see docs/operations.md). A missing one has its default; +Inf disables the
+// reason. Durations are in milliseconds, shares from 0 to 1.
 type Thresholds map[string]float64
 
-// of is the threshold of a check.
+// of returns the threshold of a check.
 func (t Thresholds) of(c *check) float64 {
 	if value, ok := t[c.code]; ok {
 		return value
@@ -29,8 +28,9 @@ func (t Thresholds) of(c *check) float64 {
 
 // unit is what a figure is counted in.
 type unit struct {
-	name              string  // in JSON
-	factor            float64 // that it is written with, before its sign
+	name   string  // in JSON
+	factor float64 // by which it is multiplied in texts
+
 	sign              string
 	expected, example string // what a threshold looks like
 	read              func(text string) (float64, error)
@@ -56,14 +56,14 @@ var (
 type check struct {
 	code    string
 	unit    *unit
-	initial float64                  // its threshold
-	figure  func(s *Sample) *float64 // nil when it is not known
-	least   func(s *Sample) float64  // the threshold is at least that; nil for none
-	what    string                   // is wrong, with the figure
+	initial float64                  // default threshold
+	figure  func(s *Sample) *float64 // returns nil if it is unknown
+	least   func(s *Sample) float64  // lower bound of the threshold; nil for none
+	what    string                   // message, with %s for the figure
 }
 
-// checks are all reasons, in the order in which they are told: what causes others
-// stands before them.
+// checks are all reasons in the order in which they are listed: causes come before their
+// effects.
 var checks = []check{
 	{"throttled", milliseconds, 0, func(s *Sample) *float64 { return s.Throttled }, nil, "the CPU quota kept threads from running for %s, summed over the CPUs"},
 	{"cpu-quota", share, 0.9, (*Sample).CPUShare, nil, "the process used %s of the CPU that it may use"},
@@ -80,8 +80,8 @@ var checks = []check{
 	{"webhooks-refused", number, 0, func(s *Sample) *float64 { return new(float64(s.WebhooksRefused)) }, nil, "%s webhooks were refused, since too many were pending"},
 }
 
-// CPUShare is how much of the CPU that the process may use it used; nil when that is not
-// known.
+// CPUShare returns the used share of the CPU that the process may use; nil if it is
+// unknown.
 func (s *Sample) CPUShare() *float64 {
 	if s.CPU == nil || s.CPULimit <= 0 {
 		return s.CPU
@@ -96,13 +96,11 @@ func (s *Sample) descriptorShare() *float64 {
 	return new(float64(s.Descriptors) / float64(s.DescriptorLimit))
 }
 
-// injectionLeast is 1 % of the latency that was declared, of the shortest but for one in
-// a hundred: where answers are to take ten seconds they may be 100 ms late, and not where
-// some are to take ten milliseconds.
+// injectionLeast is 1 % of the 1st percentile of the declared latency: if replies take ten
+// seconds they may be 100 ms late, but not if some take ten milliseconds.
 func (s *Sample) injectionLeast() float64 { return s.shortest / 100 }
 
-// text says what is wrong: with as many digits as it takes to see that the figure is above
-// the threshold.
+// text is the message, with enough digits to see that the figure is above the threshold.
 func (c *check) text(figure, limit float64) string {
 	for digits := 3; ; digits++ {
 		a, b := c.unit.text(figure, digits), c.unit.text(limit, digits)
@@ -112,15 +110,15 @@ func (c *check) text(figure, limit float64) string {
 	}
 }
 
-// text is a figure with its unit.
+// text writes a figure with its unit.
 func (u *unit) text(value float64, digits int) string {
 	return rounded(value*u.factor, digits) + u.sign
 }
 
-// Short is a number with three digits that count.
+// Short writes a number with three significant digits.
 func Short(value float64) string { return rounded(value, 3) }
 
-// rounded is a number with three or more digits that count.
+// rounded writes a number with three or more significant digits.
 func rounded(value float64, digits int) string {
 	digits -= 3
 	switch size := math.Abs(value); {
@@ -136,9 +134,8 @@ func rounded(value float64, digits int) string {
 	return text
 }
 
-// ParseThresholds reads "own-p99=2ms,machine=off": codes of reasons, each with a
-// duration, a percentage or a number, or off, after which it is no reason any more. ""
-// is all defaults. The error, an ErrThreshold, names what is wrong and what is expected.
+// ParseThresholds parses "own-p99=2ms,machine=off": codes of reasons, each with a duration,
+// a percentage, a number, or off, which disables the reason. The error wraps ErrThreshold.
 func ParseThresholds(text string) (Thresholds, error) {
 	thresholds := Thresholds{}
 	for _, part := range strings.Split(text, ",") {
@@ -166,7 +163,7 @@ func ParseThresholds(text string) (Thresholds, error) {
 	return thresholds, nil
 }
 
-// codes are the codes of all reasons, for messages.
+// codes returns the codes of all reasons, sorted.
 func codes() []string {
 	var all []string
 	for i := range checks {
@@ -176,18 +173,18 @@ func codes() []string {
 	return all
 }
 
-// ErrThreshold is in the errors of thresholds that cannot be read.
+// ErrThreshold is the error of invalid thresholds.
 var ErrThreshold = errors.New("wrong threshold")
 
 var errOutOfRange = errors.New("out of range")
 
-// parse reads a threshold of this unit.
+// parse parses a threshold of this unit.
 func (u *unit) parse(text string) (float64, error) {
 	if text == "off" {
 		return math.Inf(1), nil
 	}
 	value, err := u.read(text)
-	if err == nil && !(value >= 0 && value <= math.MaxFloat64) { // NaN neither
+	if err == nil && !(value >= 0 && value <= math.MaxFloat64) { // nor NaN
 		err = errOutOfRange
 	}
 	return value, err

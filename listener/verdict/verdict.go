@@ -5,8 +5,8 @@ import (
 	"time"
 )
 
-// Verdict says whether the timing of a stretch of time can be trusted: whether what a
-// client measured is what was declared, and not the server's or its machine's doing.
+// Verdict says whether the timing during some time can be trusted: whether a client
+// measured what was declared, and not delays of the server or its machine.
 type Verdict struct {
 	Trusted bool      `json:"trusted" doc:"the timing can be trusted"`
 	Idle    bool      `json:"idle" doc:"nothing was timed, so nothing is wrong with it"`
@@ -26,7 +26,7 @@ type Reason struct {
 	Since     time.Time `json:"since" doc:"when it began to hold"`
 }
 
-// judge looks at a stretch of time. It knows nothing else: Since is its beginning.
+// judge returns the verdict on a sample alone: every Since is its beginning.
 func judge(s *Sample, thresholds Thresholds) Verdict {
 	begun := s.Time.Add(-time.Duration(s.Seconds * float64(time.Second)))
 	v := Verdict{Idle: s.Idle(), Since: begun, Reasons: []Reason{}, Unknown: []string{}, Seconds: s.Seconds}
@@ -53,8 +53,8 @@ func judge(s *Sample, thresholds Thresholds) Verdict {
 	return v
 }
 
-// after is a verdict that follows another: what held before keeps the time since when.
-// What is new holds since now.
+// after returns v as the verdict that follows another: what held before keeps its Since,
+// and what is new holds since now.
 func (v Verdict) after(before Verdict, now time.Time) Verdict {
 	since := map[string]time.Time{}
 	for _, r := range before.Reasons {
