@@ -19,15 +19,15 @@ type bodyKey struct {
 	way    direction
 }
 
-// content is what one media type of a response or a request is made from.
-type content struct {
+// Content is what one media type of a response or a request is made from.
+type Content struct {
 	*encoder
 	source  *openapi3.MediaType
 	pointer string // of the media type in the document
 }
 
 // Content is what a media type is made from, as it is declared at a pointer of the document.
-func (m *Maker) Content(declared string, source *openapi3.MediaType, way direction, pointer string) content {
+func (m *Maker) Content(declared string, source *openapi3.MediaType, way direction, pointer string) Content {
 	e := &encoder{m: m, Media: sentType(declared), encodings: source.Encoding, schema: source.Schema, way: way}
 	if e.schema == nil && source.ItemSchema != nil {
 		e.schema = &openapi3.SchemaRef{Value: &openapi3.Schema{Type: &openapi3.Types{"array"}, Items: source.ItemSchema}}
@@ -35,11 +35,11 @@ func (m *Maker) Content(declared string, source *openapi3.MediaType, way directi
 	if e.schema != nil && e.schema.Value == nil {
 		e.schema = nil
 	}
-	return content{e, source, pointer}
+	return Content{e, source, pointer}
 }
 
 // at is where the schema stands: the component, if it is one.
-func (c *content) at() string {
+func (c *Content) at() string {
 	if c.schema != nil && c.schema.Ref != "" {
 		return c.schema.Ref
 	}
@@ -47,7 +47,7 @@ func (c *content) at() string {
 }
 
 // Generated is the body that is made from the schema, the same at each start.
-func (c *content) Generated() []byte {
+func (c *Content) Generated() []byte {
 	if c.schema == nil {
 		return c.unspecified()
 	}
@@ -72,7 +72,7 @@ func (c *content) Generated() []byte {
 }
 
 // unspecified is the body of a media type without a schema.
-func (c *content) unspecified() []byte {
+func (c *Content) unspecified() []byte {
 	if text, ok := sample(c.Media, nil, c.m.seedOf(c.pointer)); ok {
 		return text
 	}
@@ -83,7 +83,7 @@ func (c *content) unspecified() []byte {
 }
 
 // Fresh makes other bodies; nil when there is no schema.
-func (c *content) Fresh() func(seed uint64) []byte {
+func (c *Content) Fresh() func(seed uint64) []byte {
 	if c.schema == nil {
 		return nil
 	}
@@ -98,17 +98,17 @@ func (c *content) Fresh() func(seed uint64) []byte {
 	}
 }
 
-// example is a body that the document gives.
-type example struct {
+// Example is a body that the document gives.
+type Example struct {
 	Name string // "" for the one that has none
 	Body []byte
 }
 
 // Examples are the bodies that the document gives, in its order.
-func (c *content) Examples() []example {
-	var all []example
+func (c *Content) Examples() []Example {
+	var all []Example
 	if c.source.Example != nil {
-		all = append(all, example{"", c.written(c.source.Example, c.pointer+"/example", "the example")})
+		all = append(all, Example{"", c.written(c.source.Example, c.pointer+"/example", "the example")})
 	}
 	pointer := c.pointer + "/examples"
 	for _, name := range c.m.NamesAt(pointer, jsonvalue.SortedNames(c.source.Examples)) {
@@ -121,16 +121,16 @@ func (c *content) Examples() []example {
 			at = ref.Ref
 		}
 		if ref.Value.ExternalValue == "" {
-			all = append(all, example{name, c.written(ref.Value.Value, at+"/value", "the example "+name)})
+			all = append(all, Example{name, c.written(ref.Value.Value, at+"/value", "the example "+name)})
 		} else if body, ok := c.external(ref.Value.ExternalValue, at); ok {
-			all = append(all, example{name, body})
+			all = append(all, Example{name, body})
 		}
 	}
 	return all
 }
 
 // external is an example in a file of its own: its bytes are the body.
-func (c *content) external(name, at string) ([]byte, bool) {
+func (c *Content) external(name, at string) ([]byte, bool) {
 	if strings.Contains(name, "://") || c.m.Read == nil {
 		c.m.Warning(manyExternal, at, "externalValue "+name+": only local files are read; the example is left out")
 		return nil, false
@@ -146,7 +146,7 @@ func (c *content) external(name, at string) ([]byte, bool) {
 // written is the body of an example. A text is sent as it is, but as JSON it is a JSON
 // text, unless it is the JSON text of an object or array, and no text is asked for. An example that the
 // schema does not accept is what the author of the document wants, and is sent.
-func (c *content) written(decoded any, pointer, what string) []byte {
+func (c *Content) written(decoded any, pointer, what string) []byte {
 	v := jsonvalue.Of(decoded)
 	check := validator{m: c.m, request: c.way == toServer, lenient: true}
 	s, isText := v.(string)
@@ -170,7 +170,7 @@ func jsonWithin(s string) (any, bool) {
 	return v, err == nil
 }
 
-func (c *content) warnMismatch(check *validator, v any, pointer, what string) {
+func (c *Content) warnMismatch(check *validator, v any, pointer, what string) {
 	if c.schema == nil {
 		return
 	}
