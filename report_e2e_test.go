@@ -386,7 +386,7 @@ func TestReports_WrongDSN(t *testing.T) {
 		sentryKey:                                 "it begins with neither https:// nor http://",
 		"https://sentry.test/" + sentryKey:        "the key before the @ is missing",
 		"https://" + sentryKey + "@sentry.test/":  "the project at its end is missing",
-		"https://a:" + sentryKey + "/1":           "it is no URL",
+		"https://a:" + sentryKey + "/1":           "it is not a valid URL",
 		"https://" + sentryKey + "%0a@sentry.te/": "its key holds a character that no key has",
 	} {
 		p := reporting(t, dsn, fails(t))

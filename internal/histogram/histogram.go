@@ -1,4 +1,4 @@
-// Package histogram counts lengths of time, and tells their percentiles.
+// Package histogram counts durations and returns their percentiles.
 package histogram
 
 import (
@@ -7,27 +7,28 @@ import (
 	"time"
 )
 
-// Histogram counts lengths of time, from any number of goroutines and without a lock.
-// A length is kept to within 0.4 %, from a nanosecond to an hour; of what is longer
-// only the longest is known. Room is made for an octave, 1 KiB, when the first length falls into
-// it: most have three to five. The zero value is ready.
+// Histogram counts durations, from any number of goroutines and without a lock. Each is kept
+// to within 0.4 %, from a nanosecond to an hour; of longer ones only the maximum is known.
+// An octave takes 1 KiB once a duration falls into it; most histograms have three to five.
+// The zero value is ready to use.
 type Histogram struct {
-	max     atomic.Int64 // nanoseconds; beside the octaves of short lengths, in their line of memory
+	max     atomic.Int64 // nanoseconds; shares a cache line with the octaves of short durations
 	octaves [octaves]atomic.Pointer[octave]
 }
 
-// octave is the counts of lengths that have the same highest bit.
+// octave is the counts of durations with the same highest bit.
 type octave [1 << octaveBits]atomic.Uint64
 
 const (
-	octaveBits = 7 // of a length that are kept below its highest
-	// octaves are the one below 2^octaveBits, which is exact, and one for each further bit.
+	octaveBits = 7 // that are kept below the highest one
+	// octaves is one for durations below 2^octaveBits, which is exact, and one for each
+	// further bit.
 	octaves = 36
 	// longestKept is the end of the last octave: 73 minutes.
 	longestKept = 1<<(octaveBits+octaves-1) - 1
 )
 
-// Add counts one length; below 0 it is 0.
+// Add counts a duration. A negative one counts as 0.
 func (h *Histogram) Add(d time.Duration) {
 	ns := max(int64(d), 0)
 	i, cell := cellOf(min(ns, longestKept))
@@ -47,7 +48,7 @@ func (h *Histogram) raise(ns int64) {
 	}
 }
 
-// Merge adds what m holds, which is not added to any more.
+// Merge adds m, which must not change any more.
 func (h *Histogram) Merge(m *Histogram) {
 	for i := range m.octaves {
 		from := m.octaves[i].Load()
@@ -67,13 +68,13 @@ func (h *Histogram) Merge(m *Histogram) {
 	h.raise(m.max.Load())
 }
 
-// grow makes room for an octave, unless another just did.
+// grow allocates an octave, unless another goroutine has just done so.
 func (h *Histogram) grow(i int) *octave {
 	h.octaves[i].CompareAndSwap(nil, new(octave))
 	return h.octaves[i].Load()
 }
 
-// cellOf is the octave of a length and the cell in it.
+// cellOf returns the octave of a duration, and the cell in it.
 func cellOf(ns int64) (octave, cell int) {
 	octave = max(bits.Len64(uint64(ns))-octaveBits, 0)
 	if octave == 0 {
@@ -82,7 +83,7 @@ func cellOf(ns int64) (octave, cell int) {
 	return octave, int(ns>>(octave-1)) & (1<<octaveBits - 1)
 }
 
-// cellEnd is the longest length of a cell.
+// cellEnd returns the longest duration of a cell.
 func cellEnd(octave, cell int) int64 {
 	if octave == 0 {
 		return int64(cell)
@@ -90,7 +91,7 @@ func cellEnd(octave, cell int) int64 {
 	return (int64(1<<octaveBits|cell)+1)<<(octave-1) - 1
 }
 
-// middle is the one in the middle of a cell, by its longest.
+// middle returns the middle of a cell from its end.
 func middle(end time.Duration) time.Duration {
 	shift := max(bits.Len64(uint64(end))-octaveBits-1, 0)
 	return end - time.Duration(1)<<shift/2

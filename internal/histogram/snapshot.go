@@ -7,23 +7,23 @@ import (
 	"time"
 )
 
-// Snapshot is a histogram as it was when it was read: lengths of time, to within 0.4 %.
+// Snapshot is a reading of a histogram: durations to within 0.4 %.
 type Snapshot struct {
 	Count uint64
-	Sum   time.Duration // to within 0.4 %, as each of them
+	Sum   time.Duration // to within 0.4 %
 	Max   time.Duration // exact
-	cells []lengthCell  // rising
+	cells []lengthCell  // in rising order
 }
 
 type lengthCell struct {
-	end   time.Duration // the longest in it
+	end   time.Duration // the longest duration of the cell
 	count uint64
 }
 
-// Read adds what the histogram holds to what l does. What is counted meanwhile may be
-// in it or not.
+// Read adds the histogram to l. Durations that are counted at the same time may be included
+// or not.
 func (h *Histogram) Read(l *Snapshot) {
-	var room [128]lengthCell // most have fewer: one list is made then, of the size that it has
+	var room [128]lengthCell // most have fewer cells; then one list of the right size is allocated
 	cells := room[:0]
 	m := Snapshot{Max: time.Duration(h.max.Load())}
 	for i := range h.octaves {
@@ -48,7 +48,7 @@ func (h *Histogram) Read(l *Snapshot) {
 	l.merge(Snapshot{Count: m.Count, Sum: m.Sum, Max: m.Max, cells: cells})
 }
 
-// merge adds the lengths of m to l.
+// merge adds m to l.
 func (l *Snapshot) merge(m Snapshot) {
 	l.Sum += m.Sum
 	l.Max = max(l.Max, m.Max)
@@ -74,7 +74,7 @@ func (l *Snapshot) merge(m Snapshot) {
 	}
 }
 
-// Since is what came after an earlier reading of the same.
+// Since returns what came after an earlier reading of the same histogram.
 func (l Snapshot) Since(before Snapshot) Snapshot {
 	later := Snapshot{Sum: l.Sum - before.Sum, Max: l.Max}
 	had := before.cells
@@ -89,7 +89,7 @@ func (l Snapshot) Since(before Snapshot) Snapshot {
 		if n > 0 {
 			later.cells = append(later.cells, lengthCell{c.end, n})
 			later.Count += n
-			later.Max = min(l.Max, c.end) // no exact one is known of a part
+			later.Max = min(l.Max, c.end) // the exact one is not known
 		}
 	}
 	if later.Count == 0 {
@@ -98,7 +98,8 @@ func (l Snapshot) Since(before Snapshot) Snapshot {
 	return later
 }
 
-// Quantile is the length that a share q, from 0 to 1, did not exceed; 0 when there is none.
+// Quantile returns the duration that a share q, from 0 to 1, did not exceed; 0 if l is
+// empty.
 func (l Snapshot) Quantile(q float64) time.Duration {
 	if l.Count == 0 {
 		return 0
@@ -116,7 +117,7 @@ func (l Snapshot) Quantile(q float64) time.Duration {
 	return min(middle(l.cells[len(l.cells)-1].end), l.Max)
 }
 
-// Mean is the average; 0 when there is none.
+// Mean returns the average; 0 if l is empty.
 func (l Snapshot) Mean() time.Duration {
 	if l.Count == 0 {
 		return 0
@@ -124,7 +125,7 @@ func (l Snapshot) Mean() time.Duration {
 	return l.Sum / time.Duration(l.Count)
 }
 
-// Buckets are how many lengths are no longer than each of the bounds, which rise.
+// Buckets returns how many durations are no longer than each of the bounds, which rise.
 func (l Snapshot) Buckets(bounds []time.Duration) []uint64 {
 	counts := make([]uint64, len(bounds))
 	i := 0
@@ -139,7 +140,7 @@ func (l Snapshot) Buckets(bounds []time.Duration) []uint64 {
 	return counts
 }
 
-// Sum is several readings as one: those of all endpoints, say.
+// Sum adds up several readings.
 func Sum(all iter.Seq[Snapshot]) Snapshot {
 	var counts [octaves][1 << octaveBits]uint64
 	var sum Snapshot
@@ -162,7 +163,7 @@ func Sum(all iter.Seq[Snapshot]) Snapshot {
 	return sum
 }
 
-// Of is what a histogram of these lengths would be read as.
+// Of returns the reading of a histogram of these durations.
 func Of(lengths ...time.Duration) Snapshot {
 	var h Histogram
 	for _, d := range lengths {

@@ -10,18 +10,19 @@ import (
 	"strings"
 )
 
-// hashOf is what tokens are compared by: they are then of one length, and how alike
-// two are says nothing of how alike their hashes are.
+// hashOf returns the hash by which tokens are compared: all hashes have one length, and the
+// time of a comparison reveals nothing about the token.
 func hashOf(token string) [32]byte { return sha256.Sum256([]byte(token)) }
 
-// bears tells whether a request brings the token. It takes as long for each.
+// bears reports whether a request has the token, in constant time.
 func (a *Admin) bears(r *http.Request) bool {
 	scheme, token, _ := strings.Cut(r.Header.Get("Authorization"), " ")
 	given := hashOf(strings.TrimSpace(token))
 	return subtle.ConstantTimeCompare(given[:], a.token[:]) == 1 && strings.EqualFold(scheme, "Bearer")
 }
 
-// guarded is a handler that asks for the token, where there is one, and that no page of another site can reach through a browser.
+// guarded wraps a handler: requests need the token, if there is one, and must not come from
+// a page of another site.
 func (a *Admin) guarded(next http.HandlerFunc) http.HandlerFunc {
 	return func(w http.ResponseWriter, r *http.Request) {
 		switch {
@@ -36,8 +37,8 @@ func (a *Admin) guarded(next http.HandlerFunc) http.HandlerFunc {
 	}
 }
 
-// named is a handler that no page of another site can reach under a name of its own,
-// where requests bring no token, and so come from this machine only.
+// named wraps a handler: without a token, only requests to a name of this machine pass. The
+// page of another site may have resolved a name of its own to it.
 func (a *Admin) named(next http.HandlerFunc) http.HandlerFunc {
 	return func(w http.ResponseWriter, r *http.Request) {
 		if a.opts.Token == "" && !namesThisMachine(r.Host) {
@@ -48,8 +49,8 @@ func (a *Admin) named(next http.HandlerFunc) http.HandlerFunc {
 	}
 }
 
-// namesThisMachine tells whether a Host is a loopback address or localhost: another
-// name is one that somebody may have pointed here.
+// namesThisMachine reports whether a Host is a loopback address or localhost. Anybody may
+// have pointed another name here.
 func namesThisMachine(host string) bool {
 	name := host
 	if h, port, err := net.SplitHostPort(host); err == nil {
@@ -66,7 +67,7 @@ func namesThisMachine(host string) bool {
 	return strings.EqualFold(name, "localhost")
 }
 
-// fromElsewhere tells whether a browser sends the request for a page of another site.
+// fromElsewhere reports whether a browser sends the request for a page of another site.
 func fromElsewhere(r *http.Request) bool {
 	if origin := r.Header.Get("Origin"); origin != "" {
 		u, err := url.Parse(origin)

@@ -81,8 +81,8 @@ func TestAccess_BodiesAreReadWhole(t *testing.T) {
 		if ok != (want == 200) || !ok && w.Code != want {
 			t.Errorf("%.30q: got %v with %d, want %d", body, ok, w.Code, want)
 		}
-		if want == 400 && !strings.Contains(w.Body.String(), "; its keys are condition, count, at-least, at-most, exact") {
-			t.Errorf("%.30q: the answer does not say what is accepted: %s", body, w.Body)
+		if want == 400 && !strings.Contains(w.Body.String(), "; expected a JSON object with the keys condition, count, at-least, at-most, exact") {
+			t.Errorf("%.30q: the answer does not say what is expected: %s", body, w.Body)
 		}
 	}
 }

@@ -30,35 +30,34 @@ import (
 	"mockserver/listener/verdict"
 )
 
-// Options is what an admin address may be told.
+// Options are the options of an admin address.
 type Options struct {
-	// Address is host and port: "127.0.0.1:8001", ":8001" for all addresses of the
-	// machine. Port 0 takes a free one; see Admin.URL.
+	// Address is host and port: "127.0.0.1:8001", or ":8001" for all addresses of the
+	// machine. Port 0 takes a free port; see Admin.URL.
 	Address string
-	// Token is what requests have to bring, as "Authorization: Bearer TOKEN". "" asks
-	// for none on a loopback address. Elsewhere one is made then, which is logged once;
-	// see Admin.Token.
+	// Token is required from requests, as "Authorization: Bearer TOKEN". With "" a loopback
+	// address requires none; another address generates one and logs it once. See
+	// Admin.Token.
 	Token string
 
 	Logger *slog.Logger // nil logs nothing
-	// Reload reads the configuration anew and serves it; the error is a
-	// config.Problems when the configuration is wrong. nil is not possible.
+	// Reload reads the configuration again and serves it; its error is a config.Problems if
+	// the configuration is invalid. It must not be nil.
 	Reload func() error
-	// Loader reads the endpoints and specifications that requests bring.
+	// Loader parses the endpoints and specifications in requests.
 	Loader config.Loader
-	// Check is what specifications are compiled with to be checked: the options of the server.
+	// Check is the options of the server, with which specifications are checked.
 	Check listener.Options
-	// Settings are shown as they are; none of them is a secret.
+	// Settings are shown as they are. They must not contain secrets.
 	Settings []settings.Given
 	Build    settings.Build // that runs
-	// Thresholds are how far figures may go before the timing is not trusted; nil is
-	// the defaults.
+	// Thresholds are those of the verdict; nil is the defaults.
 	Thresholds verdict.Thresholds
 }
 
 // Admin is an admin address that is open.
 type Admin struct {
-	opts   Options // its Token is "" on a loopback address only
+	opts   Options // its Token is "" only on a loopback address
 	log    *slog.Logger
 	http   *http.Server
 	socket net.Listener
@@ -68,29 +67,29 @@ type Admin struct {
 
 	server   *listener.Server // nothing that reads it is reached before attached
 	attached atomic.Bool
-	changes  atomic.Uint64               // what requests brought to be served: names it
-	changing sync.Mutex                  // one change by a request at a time, so that brought is the last
-	turn     chan struct{}               // holds what makes an answer; see inTurn
-	brought  atomic.Pointer[config.Spec] // that a request had served last; nil for none
+	changes  atomic.Uint64               // numbers the specifications in requests
+	changing sync.Mutex                  // held during a change, so that brought is the last one
+	turn     chan struct{}               // has a value while an answer is made; see inTurn
+	brought  atomic.Pointer[config.Spec] // the last one that a request has made; nil for none
 	metrics  http.Handler
 	sampler  *verdict.Sampler // from Attach on
 	runs     *runs.Runs
 }
 
-// Bounds of a request to the admin address.
+// Limits of a request to the admin address.
 const (
 	headerTimeout = 10 * time.Second
-	// bodyTimeout is long enough for a specification of the largest size.
+	// bodyTimeout is enough for the largest specification.
 	bodyTimeout  = time.Minute
 	idleTimeout  = 2 * time.Minute
 	writeTimeout = 2 * time.Minute
-	largestBody  = 64 << 20 // a specification; others have smaller bounds
+	largestBody  = 64 << 20 // of a specification
 	largestHead  = 64 << 10
 	smallBody    = 64 << 10
 )
 
 // Start opens the admin address of a server and serves it in the background, until
-// Close. The server has to record (listener.Options.Record). The error is that of Open.
+// Close. The server must record (listener.Options.Record). For the error see Open.
 func Start(server *listener.Server, opts Options) (*Admin, error) {
 	a, err := Open(opts)
 	if err != nil {
@@ -100,10 +99,9 @@ func Start(server *listener.Server, opts Options) (*Admin, error) {
 	return a, nil
 }
 
-// Open listens on the admin address. Until a server is attached it tells that the
-// program runs and is not ready, and nothing else: that is for servers that take long
-// to start. The error is that of the address, or of listening, which wraps that of the
-// system (syscall.EADDRINUSE, syscall.EACCES).
+// Open listens on the admin address. Until Attach it only reports that the program runs and
+// is not ready, which is for servers that take long to start. The error wraps ErrAddress,
+// and that of the system (syscall.EADDRINUSE, syscall.EACCES).
 func Open(opts Options) (*Admin, error) {
 	socket, err := listen(opts.Address)
 	if err != nil {
@@ -129,7 +127,7 @@ func Open(opts Options) (*Admin, error) {
 		IdleTimeout:       idleTimeout,
 		MaxHeaderBytes:    largestHead,
 		ErrorLog:          slog.NewLogLogger(a.log.Handler(), slog.LevelDebug),
-		// Preflights of other origins are refused as anything else of theirs.
+		// Preflight requests of other origins are refused like their other requests.
 		DisableGeneralOptionsHandler: true,
 	}
 	if made {
@@ -139,7 +137,7 @@ func Open(opts Options) (*Admin, error) {
 	return a, nil
 }
 
-// ErrAddress is in the errors of an admin address that cannot be listened on.
+// ErrAddress is the error of an admin address that cannot be used.
 var ErrAddress = errors.New("the admin address cannot be used")
 
 func listen(address string) (net.Listener, error) {
@@ -159,8 +157,7 @@ func listen(address string) (net.Listener, error) {
 	return socket, nil
 }
 
-// Attach has the address tell of a server and change it. It is called once. Of no
-// address, nil, nothing is told.
+// Attach sets the server. It is called once. A nil Admin ignores it.
 func (a *Admin) Attach(server *listener.Server) {
 	if a == nil {
 		return
@@ -172,8 +169,7 @@ func (a *Admin) Attach(server *listener.Server) {
 	a.attached.Store(true)
 }
 
-// URL is the address, "http://127.0.0.1:8001"; one on all addresses is named by the
-// loopback one.
+// URL returns "http://127.0.0.1:8001": the loopback address if it listens on all addresses.
 func (a *Admin) URL() string {
 	at, err := netip.ParseAddrPort(a.socket.Addr().String())
 	if err != nil {
@@ -185,11 +181,11 @@ func (a *Admin) URL() string {
 	return "http://" + at.String()
 }
 
-// Token is what requests have to bring, also when it was made; "" for none.
+// Token returns the token that requests need, given or generated; "" for none.
 func (a *Admin) Token() string { return a.opts.Token }
 
-// Close lets requests in flight end until ctx does, and closes the address. It may
-// be called for none, nil.
+// Close lets requests in progress finish until ctx ends, and closes the address. A nil Admin
+// ignores it.
 func (a *Admin) Close(ctx context.Context) error {
 	if a == nil {
 		return nil

@@ -10,7 +10,7 @@ import (
 	"strings"
 )
 
-// failure is an error answer, in the form of those of the server itself.
+// failure is an error response, in the form of those of the server itself.
 type failure struct {
 	Title    string    `json:"error" doc:"the kind of error, in words"`
 	Code     string    `json:"code" doc:"the kind of error, stable"`
@@ -18,18 +18,18 @@ type failure struct {
 	Problems []problem `json:"problems,omitempty" doc:"with the code invalid_configuration: each error"`
 }
 
-// state is the answer of what has nothing else to say.
+// state is the response of requests that return no data.
 type state struct {
 	ID     string `json:"id,omitempty" doc:"what was changed"`
 	Status string `json:"status" doc:"what holds now: ok, ready, reset, fired, cancelled"`
 }
 
-// refuse writes an error answer.
+// refuse writes an error response.
 func refuse(w http.ResponseWriter, status int, code, title, message string) {
 	answer(w, status, failure{Title: title, Code: code, Message: message})
 }
 
-// badQuery refuses a request for its query.
+// badQuery refuses a request because of its query.
 func badQuery(w http.ResponseWriter, message string) {
 	refuse(w, http.StatusBadRequest, "bad_query", "Bad query", message)
 }
@@ -40,7 +40,7 @@ func answer(w http.ResponseWriter, status int, value any) {
 	encoder := json.NewEncoder(&text)
 	encoder.SetEscapeHTML(false)
 	encoder.SetIndent("", "  ")
-	if err := encoder.Encode(value); err != nil { // a defect: what is answered has a JSON text
+	if err := encoder.Encode(value); err != nil { // a defect: every response can be encoded
 		status = http.StatusInternalServerError
 		text.Reset()
 		text.WriteString(`{"error":"Internal error","code":"internal","message":"the answer cannot be written"}`)
@@ -50,14 +50,14 @@ func answer(w http.ResponseWriter, status int, value any) {
 	_, _ = w.Write(text.Bytes()) // a client that has left misses nothing
 }
 
-// read reads the JSON body of a request, and answers what is none.
+// read decodes the JSON body of a request, and refuses the request if it is invalid.
 func read(w http.ResponseWriter, r *http.Request, into any) bool {
 	d := json.NewDecoder(http.MaxBytesReader(w, r.Body, smallBody))
 	d.DisallowUnknownFields()
 	err := d.Decode(into)
 	if err == nil {
 		if _, more := d.Token(); more != io.EOF {
-			err = errors.New("there is more behind it")
+			err = errors.New("more text follows it")
 		}
 	}
 	var large *http.MaxBytesError
@@ -65,12 +65,12 @@ func read(w http.ResponseWriter, r *http.Request, into any) bool {
 	case errors.As(err, &large):
 		refuse(w, http.StatusRequestEntityTooLarge, "payload_too_large", "Request body too large", "the body is larger than 64 KiB")
 	case err != nil:
-		refuse(w, http.StatusBadRequest, "invalid_body", "Invalid body", "the body is not the JSON object that is expected here: "+faultOf(err)+"; its keys are "+keysOf(into))
+		refuse(w, http.StatusBadRequest, "invalid_body", "Invalid body", "the body is not valid: "+faultOf(err)+"; expected a JSON object with the keys "+keysOf(into))
 	}
 	return err == nil
 }
 
-// faultOf says what is wrong with a JSON body.
+// faultOf says what is wrong with a body.
 func faultOf(err error) string {
 	if errors.Is(err, io.EOF) {
 		return "it is empty"
@@ -78,7 +78,7 @@ func faultOf(err error) string {
 	return strings.TrimPrefix(err.Error(), "json: ")
 }
 
-// keysOf names the keys that a structure is read from.
+// keysOf lists the keys of a struct.
 func keysOf(into any) string {
 	var keys []string
 	for _, f := range jsonFields(reflect.TypeOf(into).Elem()) {

@@ -24,13 +24,13 @@ type shownDelivery struct {
 	LastError string    `json:"last_error,omitempty" doc:"why the last attempt failed"`
 }
 
-// Bounds of how many webhooks are shown.
+// How many pending webhooks are shown, by default and at most.
 const (
 	deliveriesShown = 100
 	mostDeliveries  = 10_000
 )
 
-// shownDeliveries are what is pending, the earliest first, and what became of all.
+// shownDeliveries are pending webhooks, the earliest first, and the outcomes of all.
 type shownDeliveries struct {
 	Pending   int             `json:"pending" doc:"webhooks that wait or are being sent"`
 	Due       int64           `json:"due" doc:"of those, that could be sent and wait for a worker"`
@@ -64,7 +64,7 @@ func (a *Admin) deliveries(most int) shownDeliveries {
 	return s
 }
 
-// listWebhooks answers with the webhooks that are pending.
+// listWebhooks returns the pending webhooks.
 func (a *Admin) listWebhooks(w http.ResponseWriter, r *http.Request) {
 	q := queryOf(r)
 	most := q.number("limit", deliveriesShown, 0, mostDeliveries)
@@ -74,22 +74,22 @@ func (a *Admin) listWebhooks(w http.ResponseWriter, r *http.Request) {
 	answer(w, http.StatusOK, a.deliveries(most))
 }
 
-// fireWebhook has a pending webhook sent now.
+// fireWebhook sends a pending webhook now.
 func (a *Admin) fireWebhook(w http.ResponseWriter, r *http.Request) {
 	a.order(w, r, a.server.FireWebhook, "fired")
 }
 
-// cancelWebhook takes a pending webhook back.
+// cancelWebhook cancels a pending webhook.
 func (a *Admin) cancelWebhook(w http.ResponseWriter, r *http.Request) {
 	a.order(w, r, a.server.CancelWebhook, "cancelled")
 }
 
-// order does something to a pending webhook.
+// order fires or cancels a pending webhook.
 func (a *Admin) order(w http.ResponseWriter, r *http.Request, do func(id string) error, done string) {
 	id := r.PathValue("id")
 	switch err := do(id); {
 	case errors.Is(err, dispatcher.ErrUnknown):
-		refuse(w, http.StatusNotFound, "webhook_not_found", "No such webhook", fmt.Sprintf("no webhook with the id %q is pending; GET /__admin/webhooks lists them", id))
+		refuse(w, http.StatusNotFound, "webhook_not_found", "No such webhook", fmt.Sprintf("webhook %q is not pending; GET /__admin/webhooks lists them", id))
 	case errors.Is(err, dispatcher.ErrInFlight):
 		refuse(w, http.StatusConflict, "webhook_in_flight", "Webhook in flight", "the webhook is being sent")
 	case errors.Is(err, dispatcher.ErrClosed):

@@ -16,7 +16,7 @@ const (
 	documentPath = "/__admin/openapi.json"
 )
 
-// index is what there is to ask for.
+// index lists the requests of the API.
 type index struct {
 	OpenAPI  string       `json:"openapi" doc:"where the OpenAPI document of the API is"`
 	Requests []indexEntry `json:"requests" doc:"all requests of the API"`
@@ -29,7 +29,7 @@ type indexEntry struct {
 	What   string `json:"what" doc:"it does, in a line"`
 }
 
-// showIndex answers with the list of all requests.
+// showIndex returns the list of all requests.
 func (a *Admin) showIndex(w http.ResponseWriter, _ *http.Request) {
 	list := index{OpenAPI: documentPath}
 	for _, row := range a.table() {
@@ -38,7 +38,7 @@ func (a *Admin) showIndex(w http.ResponseWriter, _ *http.Request) {
 	answer(w, http.StatusOK, list)
 }
 
-// showDocument answers with the OpenAPI document of the admin API.
+// showDocument returns the OpenAPI document of the admin API.
 func (a *Admin) showDocument(w http.ResponseWriter, _ *http.Request) {
 	answer(w, http.StatusOK, a.document())
 }
@@ -46,8 +46,8 @@ func (a *Admin) showDocument(w http.ResponseWriter, _ *http.Request) {
 // object is a JSON object of the document.
 type object = map[string]any
 
-// document describes the table of requests. Schemas are made of the types that answers
-// are written from, so an answer has no field that the document does not have.
+// document makes the document of the table of requests. Schemas are made of the types that
+// are encoded, so a response has no field that the document lacks.
 func (a *Admin) document() object {
 	s := schemas{}
 	paths := map[string]object{}
@@ -71,10 +71,10 @@ func (a *Admin) document() object {
 	}
 }
 
-// schemas are those of types, by their names in the document.
+// schemas are the schemas of types, by their names in the document.
 type schemas map[string]any
 
-// operation describes one request.
+// operation returns one request.
 func (s schemas) operation(row *route) object {
 	parameters := []object{}
 	if strings.Contains(row.path, "{id}") {
@@ -118,7 +118,7 @@ func operationID(row *route) string {
 	return id
 }
 
-// contents describes bodies: JSON of the type of a value, or a media type by its name.
+// contents returns bodies: JSON of the type of a value, or another media type by its name.
 func (s schemas) contents(values []any) object {
 	contents := object{}
 	for _, value := range values {
@@ -131,7 +131,7 @@ func (s schemas) contents(values []any) object {
 	return contents
 }
 
-// of is the schema of a type; one of a struct is a reference.
+// of returns the schema of a type; a reference for a struct.
 func (s schemas) of(t reflect.Type) object {
 	switch {
 	case t == reflect.TypeFor[time.Time]():
@@ -139,7 +139,7 @@ func (s schemas) of(t reflect.Type) object {
 	case t.Kind() == reflect.Struct:
 		name := schemaName(t)
 		if _, done := s[name]; !done {
-			s[name] = nil // so that a type may hold itself
+			s[name] = nil // a type may contain itself
 			s[name] = s.ofStruct(t)
 		}
 		return object{"$ref": "#/components/schemas/" + name}
@@ -163,8 +163,8 @@ func (s schemas) of(t reflect.Type) object {
 	return object{"type": "integer"}
 }
 
-// close has bodies of requests take no fields but theirs, as the server does. Answers may
-// have fields that a later version adds.
+// close forbids unknown fields in bodies of requests, as the server does. Responses may get
+// fields in later versions.
 func (s schemas) close(bodies []any) {
 	for _, body := range bodies {
 		if t := reflect.TypeOf(body); t.Kind() == reflect.Struct {
@@ -173,7 +173,7 @@ func (s schemas) close(bodies []any) {
 	}
 }
 
-// ofStruct is the schema of an object that has the fields of a struct.
+// ofStruct returns the schema of a struct.
 func (s schemas) ofStruct(t reflect.Type) object {
 	properties, required := object{}, []string{}
 	for _, f := range jsonFields(t) {
@@ -194,14 +194,14 @@ func (s schemas) ofStruct(t reflect.Type) object {
 	return o
 }
 
-// jsonField is a member of the JSON that a struct is written as.
+// jsonField is a member of the JSON object of a struct.
 type jsonField struct {
 	name, what string
 	kind       reflect.Type
-	optional   bool // it is left out when it is empty
+	optional   bool // left out if empty
 }
 
-// jsonFields are the members of a struct, those of embedded ones among them.
+// jsonFields returns the members of a struct, including those of embedded structs.
 func jsonFields(t reflect.Type) []jsonField {
 	var fields []jsonField
 	for _, f := range reflect.VisibleFields(t) {
@@ -212,7 +212,7 @@ func jsonFields(t reflect.Type) []jsonField {
 	return fields
 }
 
-// schemaName is what a type is called in the document: shownEndpoint is Endpoint.
+// schemaName returns the name of a type in the document: shownEndpoint is Endpoint.
 func schemaName(t reflect.Type) string {
 	name := strings.TrimPrefix(t.Name(), "shown")
 	return strings.ToUpper(name[:1]) + name[1:]

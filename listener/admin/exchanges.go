@@ -14,7 +14,7 @@ import (
 	"mockserver/listener/verdict"
 )
 
-// shownExchange is a request of the journal and its answer. Lengths of time are in
+// shownExchange is a request of the journal with its response. Durations are in
 // milliseconds.
 type shownExchange struct {
 	ID       uint64       `json:"id" doc:"rises with each request that is kept"`
@@ -34,7 +34,7 @@ type shownExchange struct {
 	Response shownMessage `json:"response" doc:"headers and body of the answer"`
 }
 
-// shownMessage is headers and a body: a text, or in Base64 what is none.
+// shownMessage is headers and a body, in Base64 if it is not a text.
 type shownMessage struct {
 	Headers [][2]string `json:"headers" doc:"name and value of each; values that may be secrets are not shown"`
 	Body    string      `json:"body,omitempty" doc:"as text"`
@@ -72,13 +72,13 @@ func shownExchanges(list []*record.Exchange) []shownExchange {
 	return shown
 }
 
-// Bounds of how many requests of the journal are shown.
+// How many requests of the journal are shown, by default and at most.
 const (
 	exchangesShown = 100
 	mostExchanges  = 1000
 )
 
-// search is what a request asks the journal for.
+// search is a search of the journal.
 type search struct {
 	endpoint, method, path, kept string
 	statuses                     []string // "404" or "4xx"
@@ -87,7 +87,7 @@ type search struct {
 	limit                        int
 }
 
-// searchOf reads the parameters of a search.
+// searchOf parses the parameters of a search.
 func searchOf(q *query) search {
 	s := search{
 		endpoint: q.values.Get("endpoint"), method: strings.ToUpper(q.values.Get("method")), path: q.values.Get("path"),
@@ -112,15 +112,15 @@ func searchOf(q *query) search {
 	return s
 }
 
-// finds tells whether a request of the journal is asked for.
+// finds reports whether a request matches the search.
 func (s *search) finds(x *record.Exchange) bool {
 	return (s.endpoint == "" || s.endpoint == x.Endpoint || s.endpoint == x.EndpointID) && (s.method == "" || s.method == x.Method) &&
 		(s.kept == "" || s.kept == string(x.Kept)) && x.ID > s.after && !x.Time.Before(s.since) &&
 		s.findsPath(x.Target) && s.findsStatus(x.Status)
 }
 
-// findsPath compares the path of a target, without its query; a * at the end of what is
-// asked for stands for anything.
+// findsPath compares the path of a target, without its query. A * at the end of the searched
+// path stands for any text.
 func (s *search) findsPath(target string) bool {
 	path, _, _ := strings.Cut(target, "?")
 	if prefix, ok := strings.CutSuffix(s.path, "*"); ok {
@@ -134,7 +134,7 @@ func (s *search) findsStatus(status int) bool {
 	return len(s.statuses) == 0 || slices.Contains(s.statuses, text) || slices.Contains(s.statuses, text[:1]+"xx")
 }
 
-// foundExchanges is what a search of the journal finds.
+// foundExchanges is the result of a search of the journal.
 type foundExchanges struct {
 	Found    int                    `json:"found" doc:"how many requests the journal has that were asked for"`
 	Requests []shownExchange        `json:"requests" doc:"those, the newest first, up to the limit"`
@@ -143,7 +143,7 @@ type foundExchanges struct {
 	Bytes    int                    `json:"bytes" doc:"that the journal takes"`
 }
 
-// findExchanges answers with what the journal has, the newest first.
+// findExchanges searches the journal, the newest request first.
 func (a *Admin) findExchanges(w http.ResponseWriter, r *http.Request) {
 	q := queryOf(r)
 	s := searchOf(q)
@@ -160,20 +160,20 @@ func (a *Admin) findExchanges(w http.ResponseWriter, r *http.Request) {
 	answer(w, http.StatusOK, foundExchanges{len(found), shownExchanges(found[:min(len(found), s.limit)]), tally.Seen, tally.Dropped, tally.Bytes})
 }
 
-// knows tells whether a name or an ID is that of an endpoint, or was when a request came.
+// knows reports whether an endpoint with this name or ID is served, or is in the journal.
 func (a *Admin) knows(endpoint string, journal []*record.Exchange) bool {
 	return slices.ContainsFunc(a.shownEndpoints(), func(e shownEndpoint) bool { return endpoint == e.Endpoint || endpoint == e.ID }) ||
 		slices.ContainsFunc(journal, func(x *record.Exchange) bool { return endpoint == x.Endpoint || endpoint == x.EndpointID })
 }
 
-// resetJournal forgets all requests.
+// resetJournal drops all requests.
 func (a *Admin) resetJournal(w http.ResponseWriter, _ *http.Request) {
 	a.server.ResetJournal()
 	a.log.Info("journal reset by the admin address")
 	answer(w, http.StatusOK, state{Status: "reset"})
 }
 
-// verification is what a request wants to have been requested.
+// verification is how many requests are expected.
 type verification struct {
 	Condition string `json:"condition,omitempty" doc:"in the language of conditions, over the request; all requests without one"`
 	Count     *int   `json:"count,omitempty" doc:"how many are expected"`
@@ -182,12 +182,12 @@ type verification struct {
 	Exact     *bool  `json:"exact,omitempty" doc:"false takes what the journal has for all there was"`
 }
 
-// bounds are from how many to how many requests are wanted; most is -1 for any number.
+// bounds returns the expected number of requests; most is -1 for any number.
 func (v *verification) bounds() (least, most int, wrong string) {
 	most = -1
 	for _, n := range []*int{v.Count, v.AtLeast, v.AtMost} {
 		if n != nil && *n < 0 {
-			return 0, 0, "a number of requests is not below 0"
+			return 0, 0, "the number of requests is negative"
 		}
 	}
 	switch {
@@ -210,7 +210,7 @@ func (v *verification) bounds() (least, most int, wrong string) {
 	return least, most, ""
 }
 
-// verdictOnCount is the answer to a verification.
+// verdictOnCount is the result of a verification.
 type verdictOnCount struct {
 	OK       bool            `json:"ok" doc:"there were as many as expected"`
 	Count    int             `json:"count" doc:"how many the journal has"`
@@ -219,7 +219,7 @@ type verdictOnCount struct {
 	Examples []shownExchange `json:"examples,omitempty" doc:"requests that were counted, when it is not ok"`
 }
 
-// verify tells whether as many requests came as are wanted.
+// verify reports whether as many requests came as expected.
 func (a *Admin) verify(w http.ResponseWriter, r *http.Request) {
 	var v verification
 	if !read(w, r, &v) {
@@ -240,7 +240,7 @@ func (a *Admin) verify(w http.ResponseWriter, r *http.Request) {
 		return
 	}
 	say := verdictOnCount{Count: found.Count, Exact: found.Exact, Why: found.Why}
-	// Others may be missing: then a number is known from below only.
+	// Others may be missing; then only a lower bound is known.
 	known := found.Exact || v.Exact != nil && !*v.Exact
 	switch {
 	case found.Count < least || most >= 0 && found.Count > most:

@@ -18,7 +18,8 @@ import (
 	"mockserver/listener/record"
 )
 
-// exposition serves the metrics, in the formats of Prometheus and OpenMetrics.
+// exposition returns the handler of the metrics, in the formats of Prometheus and
+// OpenMetrics.
 func (a *Admin) exposition() http.Handler {
 	registry := prometheus.NewRegistry()
 	registry.MustRegister(
@@ -30,15 +31,15 @@ func (a *Admin) exposition() http.Handler {
 		ErrorLog:            scrapeLog{a},
 		ErrorHandling:       promhttp.HTTPErrorOnError,
 		MaxRequestsInFlight: scrapesAtOnce,
-		EnableOpenMetrics:   true, // to who asks for it
+		EnableOpenMetrics:   true, // if the client accepts it
 	})
 }
 
-// scrapesAtOnce bounds the scrapes that are answered at the same time, which anybody may
-// ask for: each reads all counters. Further ones are answered 503.
+// scrapesAtOnce bounds the scrapes at the same time, since anybody may scrape and each reads
+// all counters. Further ones are answered 503.
 const scrapesAtOnce = 4
 
-// scrapeLog logs what goes wrong with a scrape.
+// scrapeLog logs errors of scrapes.
 type scrapeLog struct{ admin *Admin }
 
 // Println is what promhttp calls.
@@ -47,14 +48,14 @@ func (s scrapeLog) Println(v ...any) {
 }
 
 const (
-	// endpointsInMetrics is how many endpoints have series of their own: those that are
-	// asked for first. All others together are one, so that the number of series is bounded.
+	// endpointsInMetrics is how many endpoints have series of their own: the first ones that
+	// are requested. All others share series, so that the number of series is bounded.
 	endpointsInMetrics = 500
-	// labelLength bounds what of an endpoint's texts is in a label, in bytes.
+	// labelLength bounds the length of a label, in bytes.
 	labelLength = 200
 )
 
-// otherEndpoints stands for those that have no series of their own.
+// otherEndpoints is the label of the endpoints that share series.
 const otherEndpoints = "(other)"
 
 // serviceBuckets, injectedBuckets and lagBuckets are the bounds of histograms.
@@ -78,7 +79,7 @@ func describe(name, help string, labels ...string) *prometheus.Desc {
 	return prometheus.NewDesc("mockserver_"+name, help, labels, nil)
 }
 
-// What is told of endpoints.
+// The metrics of endpoints.
 var (
 	requestsTotal    = describe("requests_total", "Requests answered, by endpoint and status; 499 are those that were not answered because the client left.", "endpoint", "host", "condition", "status")
 	requestBytes     = describe("request_body_bytes_total", "Bytes of request bodies.", "endpoint", "host", "condition")
@@ -93,7 +94,7 @@ var (
 	injectionSeconds = describe("injection_error_seconds", "How much later than declared answers were ready.", "endpoint", "host", "condition")
 )
 
-// What is told only where there is any.
+// The metrics of the server that may be missing.
 var (
 	unmatchedTotal = describe("unmatched_requests_total", "Requests that no endpoint answered.", "status")
 	optionsTotal   = describe("options_requests_total", "OPTIONS requests that the server answered itself.", "status")
@@ -101,17 +102,17 @@ var (
 	webhookLag     = describe("webhook_lag_seconds", "How much later than due first attempts began.")
 )
 
-// collector reads what the server has counted, once for each scrape.
+// collector reads the counters of the server for each scrape.
 type collector struct {
 	admin *Admin
 
 	mu      sync.Mutex // guards what follows
 	named   map[string]bool
 	last    map[string]written                  // by ID
-	removed map[labels][]*record.EndpointCounts // that are no longer served
+	removed map[labels][]*record.EndpointCounts // counts of removed endpoints
 }
 
-// Describe tells nothing: which series there are depends on what is served.
+// Describe describes nothing: the series depend on what is served.
 func (*collector) Describe(chan<- *prometheus.Desc) {}
 
 // Collect reads everything.
@@ -186,7 +187,7 @@ func (a *Admin) writeVerdict(out *output) {
 	}
 }
 
-// flag is 1 for what is so, and 0 for what is not.
+// flag is 1 for true, 0 for false.
 func flag(so bool) float64 {
 	if so {
 		return 1
@@ -199,11 +200,11 @@ func unixSeconds(t time.Time) float64 { return float64(t.UnixNano()) / 1e9 }
 // labels are the endpoint, host and condition of series.
 type labels [3]string
 
-// others are the labels of the endpoints that have no series of their own.
+// others are the labels of the endpoints that share series.
 var others = labels{otherEndpoints, "", ""}
 
-// read reads what was counted. One scrape does at a time: what one has read and another
-// has overtaken would be taken for counters that fell.
+// read reads the counters, for one scrape at a time: an older reading after a newer one
+// would make counters fall.
 func (c *collector) read() (record.Counts, map[labels]*record.EndpointCounts) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -217,10 +218,10 @@ type written struct {
 	counts *record.EndpointCounts
 }
 
-// series is what was counted by endpoint, with c.mu held. Endpoints that are alike share
-// their series. What was counted of an endpoint that a reload has removed stays in them:
-// else they would fall, and Prometheus would take that for a restart, and all that the
-// others had counted for requests that came just now.
+// series returns the counts by series; c.mu is held. Endpoints with the same labels share
+// their series. The counts of an endpoint that a reload removes stay in its series:
+// otherwise a shared series would fall, and Prometheus would take that for a restart and the
+// remaining counts for new requests.
 func (c *collector) series(counts record.Counts) map[labels]*record.EndpointCounts {
 	c.name(counts.Endpoints)
 	last, parts := make(map[string]written, len(c.named)), map[labels][]*record.EndpointCounts{}
@@ -246,8 +247,8 @@ func (c *collector) series(counts record.Counts) map[labels]*record.EndpointCoun
 	return c.total(parts)
 }
 
-// total adds up the series. Those that are gone begin anew when they come back, but for
-// that of the others, so that what is remembered is bounded as the series are.
+// total adds up the counts of each series. A series without endpoints is forgotten, except
+// that of the others, so that memory is bounded like the number of series.
 func (c *collector) total(parts map[labels][]*record.EndpointCounts) map[labels]*record.EndpointCounts {
 	removed := map[labels][]*record.EndpointCounts{}
 	for in, gone := range c.removed {
@@ -269,8 +270,8 @@ func (c *collector) total(parts map[labels][]*record.EndpointCounts) map[labels]
 	return series
 }
 
-// name decides which endpoints have series of their own. Once decided it stays so: what
-// counted among the others and then by itself would be counted twice.
+// name decides which endpoints have series of their own. The decision is final: an endpoint
+// that moved from the others to its own series would be counted twice.
 func (c *collector) name(endpoints []record.EndpointCounts) {
 	named, room := make(map[string]bool, len(c.named)), endpointsInMetrics
 	for i := range endpoints {
@@ -293,7 +294,7 @@ func (c *collector) name(endpoints []record.EndpointCounts) {
 	c.named = named
 }
 
-// labelOf is a text that may be in a label.
+// labelOf makes a text a valid label.
 func labelOf(text string) string {
 	if len(text) > labelLength {
 		text = text[:labelLength] + "…"
@@ -301,7 +302,7 @@ func labelOf(text string) string {
 	return strings.ToValidUTF8(text, "\uFFFD")
 }
 
-// series writes what was counted of one series.
+// series writes the metrics of one series.
 func (o *output) series(in labels, c *record.EndpointCounts) {
 	all := in[:]
 	with := func(more string) []string { return append(all[:len(all):len(all)], more) }
@@ -323,11 +324,11 @@ func (o *output) series(in labels, c *record.EndpointCounts) {
 	o.histogram(injectionSeconds, c.InjectionError, serviceBuckets, all...)
 }
 
-// output is where metrics go to.
+// output is where metrics are written.
 type output struct{ to chan<- prometheus.Metric }
 
 func (o *output) put(m prometheus.Metric, err error) {
-	if err != nil { // a defect: all texts are valid, and labels as many as are described
+	if err != nil { // a defect: labels are valid, and as many as described
 		m = prometheus.NewInvalidMetric(requestsTotal, errors.Join(err))
 	}
 	o.to <- m
@@ -337,7 +338,7 @@ func (o *output) counter(d *prometheus.Desc, n uint64, labels ...string) {
 	o.put(prometheus.NewConstMetric(d, prometheus.CounterValue, float64(n), labels...))
 }
 
-// some is counter, but for what most endpoints have none of.
+// some is counter for what most endpoints do not have: 0 is left out.
 func (o *output) some(d *prometheus.Desc, n uint64, labels ...string) {
 	if n > 0 {
 		o.counter(d, n, labels...)
@@ -354,7 +355,7 @@ func (o *output) statuses(d *prometheus.Desc, c record.EndpointCounts) {
 	}
 }
 
-// histogram writes one that has something in it.
+// histogram writes a histogram unless it is empty.
 func (o *output) histogram(d *prometheus.Desc, l histogram.Snapshot, bounds []time.Duration, labels ...string) {
 	if l.Count == 0 {
 		return

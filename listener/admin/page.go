@@ -11,15 +11,14 @@ import (
 	"time"
 )
 
-// pageFiles are the page as it is served: nothing is built of it, and nothing else is
-// loaded by it.
+// pageFiles are the files of the page as they are served. The page loads nothing else.
 //
 //go:embed page
 var pageFiles embed.FS
 
-// pagePolicy lets the page load its own files and ask this server, and nothing else. A
-// report that is fetched with a token is shown from the page, under its policy: so the
-// style in it is allowed, by its hash.
+// pagePolicy lets the page load its own files and send requests to this server only. A
+// report that was fetched with a token is shown under this policy, which therefore allows
+// its style by the hash.
 func pagePolicy() string {
 	style := sha256.Sum256([]byte(runs.Style()))
 	return "default-src 'none'; script-src 'self'; style-src 'self' 'sha256-" + base64.StdEncoding.EncodeToString(style[:]) + "'; " +
@@ -27,7 +26,7 @@ func pagePolicy() string {
 		"require-trusted-types-for 'script'; trusted-types 'none'"
 }
 
-// pageTypes are what browsers have to be told of files, whatever the system's table says.
+// pageTypes are the media types of files, independent of the table of the system.
 var pageTypes = map[string]string{
 	".html": "text/html; charset=utf-8",
 	".css":  "text/css; charset=utf-8",
@@ -35,10 +34,10 @@ var pageTypes = map[string]string{
 	".svg":  "image/svg+xml",
 }
 
-// page is the paths of the page. Its files say nothing of what the server does, and a
-// browser brings no token to them: where there is one, they ask for it, and anybody
-// gets them. Where there is none, they are for this machine only, as all else is; but a
-// page of another site may have a link that leads here.
+// page returns the paths of the page. Its files contain no data of the server. With a token
+// anybody gets them, since a browser cannot send one; the page then asks for it. Without a
+// token they are for this machine only, like everything else, but another site may link
+// here.
 func (a *Admin) page() map[string]verbs {
 	paths := map[string]verbs{"/{$}": {"GET": a.pageFile("index.html")}}
 	files, _ := pageFiles.ReadDir("page") // it is embedded
@@ -51,29 +50,29 @@ func (a *Admin) page() map[string]verbs {
 // pageFile is the handler of one file of the page: "index.html".
 func (a *Admin) pageFile(name string) http.HandlerFunc {
 	content, err := pageFiles.ReadFile("page/" + name)
-	if a.opts.Token != "" { // so that the page asks for it, and is not refused first
+	if a.opts.Token != "" { // so that the page asks for it at once
 		content = bytes.Replace(content, []byte("<html "), []byte("<html data-token "), 1)
 	}
 	hash := sha256.Sum256(content)
 	tag := `"` + base64.RawURLEncoding.EncodeToString(hash[:16]) + `"`
 	policy := pagePolicy()
 	show := func(w http.ResponseWriter, r *http.Request) {
-		if err != nil { // a defect: page names what is not embedded
+		if err != nil { // a defect: the file is not embedded
 			refuse(w, http.StatusInternalServerError, "internal", "Internal error", err.Error())
 			return
 		}
 		h := w.Header()
 		h.Set("Content-Type", pageTypes[path.Ext(name)])
 		h.Set("Content-Security-Policy", policy)
-		h.Set("Cache-Control", "no-cache") // asked for each time, answered 304
+		h.Set("Cache-Control", "no-cache") // validated each time, by its ETag
 		h.Set("ETag", tag)
 		http.ServeContent(w, r, name, time.Time{}, bytes.NewReader(content))
 	}
 	return a.asThePage(show)
 }
 
-// asThePage is a handler of what has no data of the server: with a token anybody may
-// have it, without one it is for this machine only.
+// asThePage wraps a handler that returns no data of the server: with a token anybody may
+// use it, without one only this machine.
 func (a *Admin) asThePage(show http.HandlerFunc) http.HandlerFunc {
 	refused := a.guarded(show)
 	return func(w http.ResponseWriter, r *http.Request) {

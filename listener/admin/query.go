@@ -11,7 +11,7 @@ import (
 	"mockserver/internal/wording"
 )
 
-// query reads the parameters of a request, and remembers what is wrong with one of them.
+// query parses the parameters of a request, and keeps the last error.
 type query struct {
 	values url.Values
 	wrong  string // "" for nothing
@@ -19,7 +19,7 @@ type query struct {
 
 func queryOf(r *http.Request) *query { return &query{values: r.URL.Query()} }
 
-// refused answers what is wrong, and reports whether anything is.
+// refused refuses the request if a parameter was invalid, and reports whether one was.
 func (q *query) refused(w http.ResponseWriter) bool {
 	if q.wrong != "" {
 		badQuery(w, q.wrong)
@@ -27,12 +27,12 @@ func (q *query) refused(w http.ResponseWriter) bool {
 	return q.wrong != ""
 }
 
-// expect says what a parameter has to be.
+// expect reports a parameter as invalid.
 func (q *query) expect(name, expected string) {
 	q.wrong = fmt.Sprintf("%s: %q; expected %s", name, q.values.Get(name), expected)
 }
 
-// number is a number between two bounds; initial where it is not given.
+// number parses a number between two bounds; initial is the default.
 func (q *query) number(name string, initial, least, most int) int {
 	if !q.values.Has(name) {
 		return initial
@@ -44,7 +44,7 @@ func (q *query) number(name string, initial, least, most int) int {
 	return n
 }
 
-// one is one of some words; "" where it is not given.
+// one parses one of some words; "" is the default.
 func (q *query) one(name string, words ...string) string {
 	text := q.values.Get(name)
 	if q.values.Has(name) && !slices.Contains(words, text) {
@@ -53,7 +53,7 @@ func (q *query) one(name string, words ...string) string {
 	return text
 }
 
-// time is a time, or how long ago it was if that may be said; zero where it is not given.
+// time parses a time, or with ago also how long ago it was; zero is the default.
 func (q *query) time(name string, ago bool) time.Time {
 	text, expected := q.values.Get(name), "a time, such as 2026-01-02T15:04:05Z"
 	if !q.values.Has(name) {

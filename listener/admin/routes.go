@@ -12,10 +12,10 @@ import (
 	"mockserver/internal/wording"
 )
 
-// verbs are what a path answers, by method. A GET answers HEAD too.
+// verbs are the handlers of a path, by method. That of GET is also for HEAD.
 type verbs map[string]http.HandlerFunc
 
-// routes are all paths of the admin address.
+// routes returns the handler of all paths.
 func (a *Admin) routes() http.Handler {
 	mux := http.NewServeMux()
 	for path, v := range a.page() {
@@ -26,7 +26,7 @@ func (a *Admin) routes() http.Handler {
 		if row.method == http.MethodGet && row.asks == withToken {
 			row.handler = a.inTurn(row.handler)
 		}
-		if row.asks != forAnybody { // probes and scrapes may bring anything
+		if row.asks != forAnybody { // probes and scrapes may have any query
 			row.handler = accepting(row.query, row.handler)
 		}
 		if answered[row.path] == nil {
@@ -34,7 +34,7 @@ func (a *Admin) routes() http.Handler {
 		}
 		answered[row.path][row.method] = row.handler
 	}
-	answered["/__admin"], asks["/__admin"] = answered[indexPath], asks[indexPath] // the mux would redirect it
+	answered["/__admin"], asks["/__admin"] = answered[indexPath], asks[indexPath] // which the mux would redirect
 	for path, v := range answered {
 		h := v.serve
 		switch asks[path] {
@@ -53,7 +53,7 @@ func (a *Admin) routes() http.Handler {
 	})
 	mux.HandleFunc("/", nothing)
 	return secured(func(w http.ResponseWriter, r *http.Request) {
-		if !canonical(r.URL.EscapedPath()) { // what the mux answers by itself, to anybody
+		if !canonical(r.URL.EscapedPath()) { // otherwise the mux would answer it without a token
 			nothing(w, r)
 			return
 		}
@@ -61,14 +61,14 @@ func (a *Admin) routes() http.Handler {
 	})
 }
 
-// canonical tells whether a path is written in the one way that the mux does not redirect.
+// canonical reports whether the mux does not redirect a path to another spelling.
 func canonical(text string) bool {
 	clean := path.Clean(text)
 	return strings.HasPrefix(text, "/") && (text == clean || text == clean+"/" && clean != "/")
 }
 
-// accepting is a handler that refuses what it does not read: a query with other
-// parameters, or with one of them twice.
+// accepting wraps a handler: queries with other parameters, or with one of them twice, are
+// refused.
 func accepting(parameters []parameter, next http.HandlerFunc) http.HandlerFunc {
 	var names []string
 	for _, p := range parameters {
@@ -98,7 +98,7 @@ func accepting(parameters []parameter, next http.HandlerFunc) http.HandlerFunc {
 	}
 }
 
-// serve answers with what the method of a request asks for.
+// serve calls the handler of the method of a request.
 func (v verbs) serve(w http.ResponseWriter, r *http.Request) {
 	method := r.Method
 	if method == http.MethodHead {
@@ -116,22 +116,22 @@ func (v verbs) serve(w http.ResponseWriter, r *http.Request) {
 	refuse(w, http.StatusMethodNotAllowed, "method_not_allowed", "Method not allowed", r.URL.Path+" answers "+strings.Join(methods, ", "))
 }
 
-// started is a handler that refuses before a server is attached.
+// started wraps a handler: requests are refused before a server is attached.
 func (a *Admin) started(next http.HandlerFunc) http.HandlerFunc {
 	return func(w http.ResponseWriter, r *http.Request) {
 		if !a.attached.Load() {
-			refuse(w, http.StatusServiceUnavailable, "starting", "Starting", "the configuration is still read")
+			refuse(w, http.StatusServiceUnavailable, "starting", "Starting", "the configuration is still being read")
 			return
 		}
 		next(w, r)
 	}
 }
 
-// contentPolicy is for answers that are no page: nothing in them is run or shown.
+// contentPolicy is for responses that are not pages.
 const contentPolicy = "default-src 'none'; frame-ancestors 'none'"
 
-// secured sets the headers that keep browsers from doing more with an answer than
-// show it. What serves a page sets a Content-Security-Policy of its own.
+// secured sets the headers that restrict what browsers do with a response. Handlers of pages
+// set a Content-Security-Policy of their own.
 func secured(next http.HandlerFunc) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		h := w.Header()
@@ -146,12 +146,12 @@ func secured(next http.HandlerFunc) http.Handler {
 	})
 }
 
-// health tells that the program runs.
+// health reports that the program runs.
 func (a *Admin) health(w http.ResponseWriter, _ *http.Request) {
 	answer(w, http.StatusOK, state{Status: "ok"})
 }
 
-// ready tells whether requests are taken.
+// ready reports whether requests are taken.
 func (a *Admin) ready(w http.ResponseWriter, _ *http.Request) {
 	if why := a.unready(); why != "" {
 		refuse(w, http.StatusServiceUnavailable, "not_ready", "Not ready", why)
@@ -160,10 +160,10 @@ func (a *Admin) ready(w http.ResponseWriter, _ *http.Request) {
 	answer(w, http.StatusOK, state{Status: "ready"})
 }
 
-// unready says why no requests are taken; "" when they are.
+// unready says why no requests are taken; "" if they are.
 func (a *Admin) unready() string {
 	if !a.attached.Load() {
-		return "the configuration is still read"
+		return "the configuration is still being read"
 	}
 	select {
 	case <-a.server.Done():
@@ -171,7 +171,7 @@ func (a *Admin) unready() string {
 	default:
 	}
 	if a.server.Stopping() {
-		return "the server is stopping: it finishes the requests under way"
+		return "the server is stopping: it finishes the requests in progress"
 	}
 	return ""
 }

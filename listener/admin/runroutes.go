@@ -12,22 +12,21 @@ import (
 	"mockserver/listener/verdict"
 )
 
-// showVerdict answers the verdict on the last seconds.
+// showVerdict returns the verdict on the last seconds.
 func (a *Admin) showVerdict(w http.ResponseWriter, _ *http.Request) {
 	v, _ := a.sampler.Current()
 	answer(w, http.StatusOK, v)
 }
 
-// shownSamples is what the verdict looks at.
+// shownSamples are the figures of the verdict.
 type shownSamples struct {
 	Samples   []verdict.Sample `json:"samples" doc:"one a second, the oldest first"`
 	Window    verdict.Sample   `json:"window" doc:"the ten seconds of the verdict as one"`
 	Endpoints []verdict.Busy   `json:"endpoints" doc:"the busiest endpoints of each second"`
 }
 
-// showSamples answers the last samples, the window of the verdict as one, and the
-// busiest endpoints second by second. ?last=N is how many at most, 300 by default and
-// 3600 at most; ?after=TIME leaves those out that are not later.
+// showSamples returns the last samples, the window of the verdict, and the busiest endpoints
+// of each second. ?last=N is how many, 300 by default; ?after=TIME returns only later ones.
 func (a *Admin) showSamples(w http.ResponseWriter, r *http.Request) {
 	q := queryOf(r)
 	last, after := q.number("last", verdict.BusiestKept, 1, verdict.SamplesKept), q.time("after", false)
@@ -45,7 +44,7 @@ type shownRuns struct {
 	Most int             `json:"most" doc:"how many are kept"`
 }
 
-// listRuns answers the runs that are kept, the newest first. ?limit=N is how many at most.
+// listRuns returns the runs that are kept, the newest first. ?limit=N is how many at most.
 func (a *Admin) listRuns(w http.ResponseWriter, r *http.Request) {
 	q := queryOf(r)
 	limit := q.number("limit", runs.Kept, 1, runs.Kept)
@@ -56,7 +55,7 @@ func (a *Admin) listRuns(w http.ResponseWriter, r *http.Request) {
 	answer(w, http.StatusOK, shownRuns{list[:min(limit, len(list))], runs.Kept})
 }
 
-// newRun is what a request may say of the run that it begins.
+// newRun is the body of a request that begins a run.
 type newRun struct {
 	Name string `json:"name,omitempty" doc:"of the run, at most 100 characters"`
 }
@@ -82,9 +81,9 @@ func (a *Admin) startRun(w http.ResponseWriter, r *http.Request) {
 	answer(w, http.StatusCreated, entry)
 }
 
-// stopRun ends a run, and answers its report.
+// stopRun ends a run, and returns its report.
 func (a *Admin) stopRun(w http.ResponseWriter, r *http.Request) {
-	_, _ = io.Copy(io.Discard, http.MaxBytesReader(w, r.Body, smallBody)) // what it may bring means nothing
+	_, _ = io.Copy(io.Discard, http.MaxBytesReader(w, r.Body, smallBody)) // a body is ignored
 	report, found := a.runs.End(r.PathValue("id"))
 	switch {
 	case !found:
@@ -103,28 +102,27 @@ func (a *Admin) removeRun(w http.ResponseWriter, r *http.Request) {
 	case !found:
 		a.noRun(w, r.PathValue("id"))
 	case err != nil:
-		refuse(w, http.StatusConflict, "run_under_way", "Run under way", "the run has not ended: stop it first")
+		refuse(w, http.StatusConflict, "run_under_way", "Run under way", "the run has not ended; stop it first")
 	default:
 		w.WriteHeader(http.StatusNoContent)
 	}
 }
 
-// showRun answers the report of a run as JSON; of one that is under way as of now.
+// showRun returns the report of a run as JSON, up to now if it is active.
 func (a *Admin) showRun(w http.ResponseWriter, r *http.Request) {
 	if report := a.report(w, r.PathValue("id")); report != nil {
 		answer(w, http.StatusOK, report)
 	}
 }
 
-// showReport answers the report of a run as a page.
+// showReport returns the report of a run as a page.
 func (a *Admin) showReport(w http.ResponseWriter, r *http.Request) {
 	if report := a.report(w, r.PathValue("id")); report != nil {
 		a.sendPage(w, report.Page)
 	}
 }
 
-// compareRuns answers two runs, ?a=ID&b=ID, beside each other: as JSON, or with
-// ?format=html as a page.
+// compareRuns compares two runs, ?a=ID&b=ID: as JSON, or with ?format=html as a page.
 func (a *Admin) compareRuns(w http.ResponseWriter, r *http.Request) {
 	q := queryOf(r)
 	format := q.values.Get("format")
@@ -155,7 +153,8 @@ func (a *Admin) compareRuns(w http.ResponseWriter, r *http.Request) {
 	answer(w, http.StatusOK, comparison)
 }
 
-// report is that of a run; one that there is not is answered, and nil.
+// report returns the report of a run; if there is no such run it refuses the request and
+// returns nil.
 func (a *Admin) report(w http.ResponseWriter, id string) *runs.Report {
 	report := a.runs.Report(id)
 	if report == nil {
@@ -165,10 +164,10 @@ func (a *Admin) report(w http.ResponseWriter, id string) *runs.Report {
 }
 
 func (a *Admin) noRun(w http.ResponseWriter, id string) {
-	refuse(w, http.StatusNotFound, "run_not_found", "No such run", fmt.Sprintf("there is no run %q; the last %d are kept, for as long as the server runs", id, runs.Kept))
+	refuse(w, http.StatusNotFound, "run_not_found", "No such run", fmt.Sprintf("run %q does not exist; the last %d are kept, as long as the server runs", id, runs.Kept))
 }
 
-// sendPage answers a page that needs nothing else.
+// sendPage writes a page that loads nothing.
 func (a *Admin) sendPage(w http.ResponseWriter, page func() ([]byte, error)) {
 	text, err := page()
 	if err != nil { // a defect: the templates are tested

@@ -12,12 +12,12 @@ import (
 	"mockserver/listener/verdict"
 )
 
-// ErrThreshold is in the errors of thresholds that cannot be read.
+// ErrThreshold is the error of invalid thresholds.
 var ErrThreshold = verdict.ErrThreshold
 
-// OpenAs opens the admin address that the settings of the program ask for, with what else
-// opts say; nil when they ask for none, with a warning of those that need it. The error is in the verdict's thresholds, which
-// are read anyway, and has ErrThreshold in it then, or is that of Open.
+// OpenAs opens the admin address of the settings, with opts for everything else. Without an
+// address it returns nil, and warns of settings that need one. The error wraps ErrThreshold,
+// since thresholds are always checked, or is that of Open.
 func OpenAs(settings settings.Settings, opts Options) (*Admin, error) {
 	thresholds, err := verdict.ParseThresholds(settings.Verdict)
 	if err != nil || settings.Command != "serve" {
@@ -37,8 +37,8 @@ func OpenAs(settings settings.Settings, opts Options) (*Admin, error) {
 	return a, nil
 }
 
-// warnOfIdle says which settings were given that mean nothing without the admin address.
-// They may stand in an environment that is shared, so they are no mistakes.
+// warnOfIdle warns of settings that have no effect without the admin address. They are not
+// errors, since they may come from a shared environment.
 func warnOfIdle(settings settings.Settings, log *slog.Logger) {
 	var idle []string
 	for _, given := range settings.Given() {
@@ -51,8 +51,7 @@ func warnOfIdle(settings settings.Settings, log *slog.Logger) {
 	}
 }
 
-// Holds tells whether the address is on a port, whatever its host. It may be asked of
-// none, nil.
+// Holds reports whether the address uses a port, on any host. A nil Admin uses none.
 func (a *Admin) Holds(port int) bool {
 	if a == nil {
 		return false
@@ -61,8 +60,7 @@ func (a *Admin) Holds(port int) bool {
 	return err == nil && int(at.Port()) == port
 }
 
-// CloseSoon is Close with a second for what is asked meanwhile. What went wrong is
-// logged: nothing depends on it any more.
+// CloseSoon is Close with a second for requests in progress. It logs the error.
 func (a *Admin) CloseSoon() {
 	ctx, cancel := context.WithTimeout(context.Background(), time.Second)
 	defer cancel()

@@ -16,7 +16,7 @@ import (
 	"mockserver/listener/record"
 )
 
-// untilReload is said wherever a request changes the specification.
+// untilReload says how long changes by requests last.
 const untilReload = "until the configuration files are read again: when one of them changes, on SIGHUP, or by POST /__admin/reload"
 
 // shownEndpoint is an endpoint that is served.
@@ -61,8 +61,8 @@ func shown(served *record.Served) shownEndpoint {
 	return s
 }
 
-// shownEndpoints are all that are served, and the WebSockets behind them, in the order in
-// which they are declared.
+// shownEndpoints returns the endpoints that are served and then the WebSockets, in the order
+// of their declarations.
 func (a *Admin) shownEndpoints() []shownEndpoint {
 	served := a.server.Endpoints()
 	list := make([]shownEndpoint, len(served))
@@ -72,7 +72,7 @@ func (a *Admin) shownEndpoints() []shownEndpoint {
 	return list
 }
 
-// withRequests adds how often each was asked for.
+// withRequests adds the number of requests to each.
 func (a *Admin) withRequests(list []shownEndpoint) []shownEndpoint {
 	counts := a.server.Counts()
 	requests := make(map[string]uint64, len(counts.Endpoints))
@@ -85,17 +85,17 @@ func (a *Admin) withRequests(list []shownEndpoint) []shownEndpoint {
 	return list
 }
 
-// shownEndpoints is all endpoints that are served.
+// shownEndpoints is the endpoints that are served.
 type shownEndpoints struct {
 	Endpoints []shownEndpoint `json:"endpoints" doc:"in the order in which they are declared, then the WebSockets"`
 }
 
-// listEndpoints answers with what is served, and how often it was asked for.
+// listEndpoints returns the endpoints that are served.
 func (a *Admin) listEndpoints(w http.ResponseWriter, _ *http.Request) {
 	answer(w, http.StatusOK, shownEndpoints{a.withRequests(a.shownEndpoints())})
 }
 
-// showEndpoint answers with one of them.
+// showEndpoint returns one endpoint.
 func (a *Admin) showEndpoint(w http.ResponseWriter, r *http.Request) {
 	list := a.shownEndpoints()
 	i := slices.IndexFunc(list, func(e shownEndpoint) bool { return e.ID == r.PathValue("id") })
@@ -107,10 +107,10 @@ func (a *Admin) showEndpoint(w http.ResponseWriter, r *http.Request) {
 }
 
 func noEndpoint(w http.ResponseWriter, r *http.Request) {
-	refuse(w, http.StatusNotFound, "endpoint_not_found", "No such endpoint", fmt.Sprintf("no endpoint that is served has the id %q; GET /__admin/endpoints lists them", r.PathValue("id")))
+	refuse(w, http.StatusNotFound, "endpoint_not_found", "No such endpoint", fmt.Sprintf("endpoint %q is not served; GET /__admin/endpoints lists them", r.PathValue("id")))
 }
 
-// changed is the answer to a request that changed the specification.
+// changed is the response to a request that changed the specification.
 type changed struct {
 	Endpoint  *shownEndpoint `json:"endpoint,omitempty" doc:"that was added or removed"`
 	Endpoints int            `json:"endpoints" doc:"how many are served now"`
@@ -118,7 +118,7 @@ type changed struct {
 	Warnings  []problem      `json:"warnings,omitempty" doc:"about what was sent"`
 }
 
-// change is Server.Alter, and remembers what it has served.
+// change calls Server.Alter and remembers the new specification.
 func (a *Admin) change(change func(served *config.Spec) (*config.Spec, error)) error {
 	a.changing.Lock()
 	defer a.changing.Unlock()
@@ -133,8 +133,8 @@ func (a *Admin) change(change func(served *config.Spec) (*config.Spec, error)) e
 	return err
 }
 
-// addEndpoint adds the one endpoint that a request brings. It stands in front of the
-// others, so it answers before those that are declared for the same requests.
+// addEndpoint adds the endpoint in the body of a request, in front of all others, so that it
+// answers before those with the same requests.
 func (a *Admin) addEndpoint(w http.ResponseWriter, r *http.Request) {
 	added, ok := a.readSpec(w, r, "added")
 	if !ok {
@@ -145,13 +145,13 @@ func (a *Admin) addEndpoint(w http.ResponseWriter, r *http.Request) {
 		return
 	}
 	if len(added.Endpoints) != 1 || len(added.WebSockets) > 0 || len(added.Documents()) > 0 {
-		refuse(w, http.StatusUnprocessableEntity, "not_one_endpoint", "Not one endpoint", "one endpoint is accepted here, alone or in a list, and no document; PUT /__admin/spec takes anything else")
+		refuse(w, http.StatusUnprocessableEntity, "not_one_endpoint", "Not one endpoint", "expected one endpoint, alone or in a list, and no document; PUT /__admin/spec takes anything else")
 		return
 	}
 	now := changed{Lasts: untilReload, Warnings: problemsOf(problems.Warnings())}
 	if a.refused(w, a.change(func(served *config.Spec) (*config.Spec, error) {
 		spec := config.Join(added, served)
-		e := shown(&record.Endpoints(spec)[0]) // those of documents are behind it, so it is the first
+		e := shown(&record.Endpoints(spec)[0]) // it comes before those of documents
 		now.Endpoint, now.Endpoints = &e, len(spec.Endpoints)
 		return spec, nil
 	})) {
@@ -162,10 +162,10 @@ func (a *Admin) addEndpoint(w http.ResponseWriter, r *http.Request) {
 	answer(w, http.StatusCreated, now)
 }
 
-// errNoEndpoint is that of a change of an endpoint that is not served.
+// errNoEndpoint is the error of changing an endpoint that is not served.
 var errNoEndpoint = errors.New("no such endpoint")
 
-// removeEndpoint takes one endpoint out.
+// removeEndpoint removes one endpoint.
 func (a *Admin) removeEndpoint(w http.ResponseWriter, r *http.Request) {
 	var now changed
 	err := a.change(func(served *config.Spec) (*config.Spec, error) {
@@ -196,19 +196,18 @@ type shownSpec struct {
 	Changed   bool            `json:"changed" doc:"a request made it what it is, so the files say something else"`
 }
 
-// showSpec answers with the specification that is served: its endpoints and WebSockets,
-// and whether it is what a request made of it, and not what the files say.
+// showSpec returns the specification that is served, and whether a request has changed it.
 func (a *Admin) showSpec(w http.ResponseWriter, _ *http.Request) {
 	answer(w, http.StatusOK, shownSpec{a.withRequests(a.shownEndpoints()), a.brought.Load() == a.server.Spec()})
 }
 
-// replaceSpec serves the specification that a request brings instead of what is served.
+// replaceSpec serves the specification in the body of a request instead.
 func (a *Admin) replaceSpec(w http.ResponseWriter, r *http.Request) {
 	spec, ok := a.readSpec(w, r, "spec")
 	if !ok {
 		return
 	}
-	problems := a.check(spec) // first: what is refused here is no configuration that failed
+	problems := a.check(spec) // first, so that it does not count as a failed configuration
 	if a.refused(w, problems.Err()) ||
 		a.refused(w, a.change(func(*config.Spec) (*config.Spec, error) { return spec, nil })) {
 		return
@@ -217,7 +216,7 @@ func (a *Admin) replaceSpec(w http.ResponseWriter, r *http.Request) {
 	answer(w, http.StatusOK, changed{Endpoints: len(spec.Endpoints), Lasts: untilReload, Warnings: problemsOf(problems.Warnings())})
 }
 
-// reload serves what the files say now.
+// reload reads the files again.
 func (a *Admin) reload(w http.ResponseWriter, _ *http.Request) {
 	if a.refused(w, a.opts.Reload()) {
 		return
@@ -225,14 +224,15 @@ func (a *Admin) reload(w http.ResponseWriter, _ *http.Request) {
 	answer(w, http.StatusOK, changed{Endpoints: len(a.server.Spec().Endpoints)})
 }
 
-// syntaxes are the types of specifications, by the extension of their files.
+// syntaxes are the file extensions of the media types of specifications.
 var syntaxes = map[string]string{
 	"application/json": ".json", "application/yaml": ".yml", "application/x-yaml": ".yml", "text/yaml": ".yml", "text/x-yaml": ".yml",
 	"application/edn": ".edn",
 }
 
-// readSpec reads the specification that a request brings, and answers what is none. It is
-// named as a file would be, with a number, so that what it declares is known by it.
+// readSpec parses the specification in the body of a request, and refuses the request if it
+// cannot. Its file name has a number, so that positions name the request that declared
+// something.
 func (a *Admin) readSpec(w http.ResponseWriter, r *http.Request, name string) (*config.Spec, bool) {
 	media, _, err := mime.ParseMediaType(r.Header.Get("Content-Type"))
 	extension := syntaxes[media]
@@ -256,14 +256,14 @@ func (a *Admin) readSpec(w http.ResponseWriter, r *http.Request, name string) (*
 	return loader.Parse(name+"-"+strconv.FormatUint(a.changes.Add(1), 10)+extension, data), true
 }
 
-// check is everything that is wrong with a specification.
+// check returns the errors and warnings of a specification.
 func (a *Admin) check(spec *config.Spec) syntax.Problems {
 	opts := a.opts.Check
-	opts.SentryDSN = "" // no concern of a specification's
+	opts.SentryDSN = "" // it does not concern the specification
 	return listener.Check(spec, opts)
 }
 
-// refused answers the error of a change, if there is one.
+// refused refuses the request if err is not nil, and reports whether it did.
 func (a *Admin) refused(w http.ResponseWriter, err error) bool {
 	var wrong syntax.Problems
 	switch {
@@ -272,7 +272,7 @@ func (a *Admin) refused(w http.ResponseWriter, err error) bool {
 	case errors.As(err, &wrong):
 		answer(w, http.StatusUnprocessableEntity, failure{"Invalid configuration", "invalid_configuration", strings.Join(wrong.Lines(), "\n"), problemsOf(wrong)})
 	case errors.Is(err, listener.ErrStopped):
-		refuse(w, http.StatusServiceUnavailable, "stopping", "Stopping", "the server is stopping; nothing is changed any more")
+		refuse(w, http.StatusServiceUnavailable, "stopping", "Stopping", "the server is stopping and takes no changes")
 	default:
 		a.log.Error("the admin address cannot change the specification", "error", err.Error())
 		refuse(w, http.StatusInternalServerError, "internal", "Internal error", err.Error())
@@ -280,7 +280,7 @@ func (a *Admin) refused(w http.ResponseWriter, err error) bool {
 	return true
 }
 
-// problem is one mistake or warning of a specification.
+// problem is an error or warning of a specification.
 type problem struct {
 	File   string `json:"file,omitempty" doc:"in which it is"`
 	Line   int    `json:"line,omitempty" doc:"from 1"`
@@ -289,7 +289,7 @@ type problem struct {
 	What   string `json:"what" doc:"is wrong, and what is expected"`
 }
 
-// problemsShown bounds the problems of one answer.
+// problemsShown bounds the problems in one response.
 const problemsShown = 1000
 
 func problemsOf(ps syntax.Problems) []problem {

@@ -13,35 +13,35 @@ type route struct {
 	asks         access
 	method, path string
 	handler      http.HandlerFunc
-	what         string      // it does, in a line
-	query        []parameter // that it may have; others are refused
-	takes        []any       // bodies: values of what JSON is read into, names of other media types
+	what         string      // what it does, in a line
+	query        []parameter // others are refused
+	takes        []any       // bodies: values of the types of JSON bodies, names of other media types
 	answers      map[int][]any
 }
 
-// parameter is one of a query.
+// parameter is a parameter of a query.
 type parameter struct{ name, kind, what string } // kind is a type of JSON Schema
 
-// access is what a request has to bring.
+// access says who may send a request.
 type access int
 
 const (
 	forAnybody access = iota
-	asThePage         // what has no data of the server; see Admin.asThePage
+	asThePage         // see Admin.asThePage
 	withToken
 )
 
 const (
 	htmlMedia = "text/html"
 	textMedia = "text/plain"
-	// openMetricsMedia is what a scraper has that accepts it.
+	// openMetricsMedia is for scrapers that accept it.
 	openMetricsMedia = "application/openmetrics-text"
 )
 
-// ok is what most requests are answered: 200, with a value of this type.
+// ok is the response of most requests: 200, with a value of this type.
 func ok(values ...any) map[int][]any { return map[int][]any{http.StatusOK: values} }
 
-// table is all requests of the API.
+// table returns all requests of the API.
 func (a *Admin) table() []route {
 	configuration := []any{"application/yaml", "application/json", "application/edn"}
 	return []route{
@@ -83,7 +83,7 @@ func (a *Admin) table() []route {
 	}
 }
 
-// searched are the parameters of a search of the journal; searchParameters reads them.
+// searched are the parameters of a search of the journal; see searchOf.
 var searched = []parameter{
 	{"after", "integer", "only requests with an id above this one"},
 	{"endpoint", "string", "an id, or a name such as GET /users/:id"},

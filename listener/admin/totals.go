@@ -9,8 +9,7 @@ import (
 	"mockserver/listener/verdict"
 )
 
-// shownCounts is what the server has counted since it was started, or of one endpoint.
-// Lengths of time are in milliseconds.
+// shownCounts is the counters of one endpoint. Durations are in milliseconds.
 type shownCounts struct {
 	ID       string         `json:"id,omitempty" doc:"of the endpoint"`
 	Endpoint string         `json:"endpoint,omitempty" doc:"method and path"`
@@ -38,7 +37,7 @@ func shownCountsOf(c *record.EndpointCounts) shownCounts {
 		Faults: c.Faults, Limited: c.Limited, Refused: c.Refused, Received: c.Received, Sent: c.Sent,
 		Service: verdict.SpreadOf(c.Service),
 	}
-	if c.Endpoint != "" { // statuses of others are declared by nobody
+	if c.Endpoint != "" { // other statuses are not declared
 		s.ErrorKinds = verdict.ErrorKindsOf(c)
 	}
 	if c.Injected.Count > 0 {
@@ -52,7 +51,7 @@ func shownCountsOf(c *record.EndpointCounts) shownCounts {
 	return s
 }
 
-// allCounts is everything that the server has counted.
+// allCounts is all counters of the server.
 type allCounts struct {
 	Time        time.Time       `json:"time" doc:"of these figures"`
 	Started     time.Time       `json:"started" doc:"when counting began"`
@@ -68,8 +67,8 @@ type allCounts struct {
 	Webhooks    shownDeliveries `json:"webhooks" doc:"their outcomes"`
 }
 
-// showCounts answers with what was counted since the server was started: the difference
-// of two such answers is what happened between them.
+// showCounts returns all counters since the start. The difference of two responses is what
+// happened in between.
 func (a *Admin) showCounts(w http.ResponseWriter, _ *http.Request) {
 	c := a.server.Counts()
 	endpoints := make([]shownCounts, len(c.Endpoints))
@@ -85,14 +84,13 @@ func (a *Admin) showCounts(w http.ResponseWriter, _ *http.Request) {
 	})
 }
 
-// shownMisses are the kinds of requests that no endpoint answered.
+// shownMisses are the requests that no endpoint answered.
 type shownMisses struct {
 	Unmatched []record.Miss `json:"unmatched" doc:"those that came last first"`
 	Distinct  uint64        `json:"distinct" doc:"how many different ones there were"`
 }
 
-// showUnmatched answers with the different requests that no endpoint answered, those
-// that came last first.
+// showUnmatched returns the different requests that no endpoint answered, the latest first.
 func (a *Admin) showUnmatched(w http.ResponseWriter, _ *http.Request) {
 	answer(w, http.StatusOK, shownMisses{a.server.Unmatched(), a.server.Counts().Distinct})
 }
@@ -106,7 +104,7 @@ type shownConfig struct {
 	Endpoints []shownEndpoint  `json:"endpoints" doc:"in the order in which they are declared, then the WebSockets"`
 }
 
-// showConfig answers with how the program was started, and what it serves.
+// showConfig returns how the program was started, and what it serves.
 func (a *Admin) showConfig(w http.ResponseWriter, _ *http.Request) {
 	answer(w, http.StatusOK, shownConfig{
 		a.opts.Build.Version, a.opts.Build.Commit, a.server.URL(), append([]settings.Given{}, a.opts.Settings...), a.withRequests(a.shownEndpoints()),

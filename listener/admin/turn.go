@@ -5,9 +5,9 @@ import (
 	"net/http"
 )
 
-// inTurn is a handler that makes its answers one at a time: those about thousands of
-// endpoints or kept requests take a CPU for a tenth of a second, and mocks are to have
-// the others. Sending them is no part of it, so that no slow client holds up another.
+// inTurn wraps a handler so that one response is made at a time. A response about thousands
+// of endpoints or requests takes a CPU for a tenth of a second, and the mocks need the other
+// CPUs. Responses are sent afterwards, so that a slow client does not delay others.
 func (a *Admin) inTurn(next http.HandlerFunc) http.HandlerFunc {
 	return func(w http.ResponseWriter, r *http.Request) {
 		made := held{ResponseWriter: w, status: http.StatusOK}
@@ -19,8 +19,8 @@ func (a *Admin) inTurn(next http.HandlerFunc) http.HandlerFunc {
 	}
 }
 
-// takeTurn waits until nobody else has the turn and does the work. It tells whether it
-// did: not when the client has left meanwhile.
+// takeTurn waits for its turn, does the work, and reports whether it did: not if the client
+// has left.
 func (a *Admin) takeTurn(r *http.Request, work func()) bool {
 	select {
 	case a.turn <- struct{}{}:
@@ -32,7 +32,7 @@ func (a *Admin) takeTurn(r *http.Request, work func()) bool {
 	return true
 }
 
-// held is an answer that is not sent yet, but for its headers, which go with it.
+// held is a response whose status and body are not sent yet.
 type held struct {
 	http.ResponseWriter
 

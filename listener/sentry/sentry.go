@@ -1,4 +1,4 @@
-// Package sentry reports errors to a Sentry host. It is the only one that knows sentry-go.
+// Package sentry reports errors to a Sentry host. No other package imports sentry-go.
 package sentry
 
 import (
@@ -28,53 +28,53 @@ import (
 
 // Limits of error reports.
 const (
-	reportsPerMinute = 60               // of all kinds together; as many wait to be sent
+	reportsPerMinute = 60               // in all; also the size of the queue
 	reportTimeout    = 10 * time.Second // to send one
 	flushTimeout     = 2 * time.Second  // to send what waits when the server stops
-	maxReported      = 500              // bytes of a message; an endpoint's name has the 200 of a Sentry tag
+	maxReported      = 500              // bytes of a message; the name of an endpoint has the 200 bytes of a Sentry tag
 	maxStack         = 64               // calls of a stack
 )
 
-// report is one error to tell, its texts without anything that a client sent.
+// report is one error. Its texts contain nothing that a client sent.
 type report struct {
 	at       time.Time
 	code     string // of the failure
 	endpoint string // "GET /users/:id"; "" for none
 	message  string
-	panicked bool      // else an answer of the server's own
+	panicked bool      // otherwise an error response of the server
 	stack    []uintptr // program counters of a panic, innermost first; nil for none
 }
 
-// Reporter sends error reports to a Sentry host from a goroutine of its own, so
-// that nothing ever waits for that host. A nil one reports nothing.
+// Reporter sends error reports to a Sentry host in a goroutine of its own, so that nothing
+// waits for that host. A nil Reporter reports nothing.
 //
-// Of sentry-go it takes the form of events and the transport that sends one. It
-// leaves out the client, which fills events in from variables of the process and
-// from what a host program set up for all clients, and runs git to find a version.
+// It uses the events of sentry-go and the transport that sends one, but not the client,
+// which adds to events from environment variables and from what a host program set up for
+// all clients, and runs git to find a version.
 type Reporter struct {
 	log      *slog.Logger
 	release  string
 	host     string // of this machine
-	modules  string // the path that the packages of this program begin with
+	modules  string // prefix of the package paths of this program
 	wire     *delivery
 	client   *http.Client
 	sentry   *sentrygo.HTTPSyncTransport
 	queue    chan report
 	closing  chan struct{}
-	ended    chan struct{} // closed when the goroutine is done
+	ended    chan struct{} // closed when the goroutine has ended
 	ctx      context.Context
 	cancel   context.CancelFunc
 	mu       sync.Mutex // guards what follows
-	closed   bool       // nothing is queued any more
-	minute   time.Time  // when the minute began that taken counts
+	closed   bool       // nothing more is queued
+	minute   time.Time  // beginning of the minute that taken counts
 	taken    int
-	lost     int       // reports not sent that the log does not tell of yet
-	lostWhy  string    // why the last of them was not
-	lostSaid time.Time // when the log told of some
+	lost     int       // reports not sent and not yet logged
+	lostWhy  string    // why the last of them was not sent
+	lostSaid time.Time // when some were last logged
 }
 
-// Open reports errors to the host that a DSN names; nil where it is blank. A text that is
-// no DSN harms nothing: the log warns of it, and nothing is reported.
+// Open returns a Reporter for a DSN; nil if it is blank. An invalid DSN is logged as a
+// warning, and nothing is reported.
 func Open(text, version string, log *slog.Logger) *Reporter {
 	d, err := ParseDSN(text)
 	switch {
@@ -89,7 +89,7 @@ func Open(text, version string, log *slog.Logger) *Reporter {
 	return newReporter(d, version, log, wire)
 }
 
-// newReporter returns a reporter that sends over wire. It is to be closed.
+// newReporter returns a reporter that sends over wire. It must be closed.
 func newReporter(d DSN, version string, log *slog.Logger, wire http.RoundTripper) *Reporter {
 	r := &Reporter{
 		log:     log,
@@ -103,11 +103,11 @@ func newReporter(d DSN, version string, log *slog.Logger, wire http.RoundTripper
 	if version != "" {
 		r.release = path.Base(r.modules) + "@" + version
 	}
-	r.host, _ = os.Hostname() // a report without it will do
+	r.host, _ = os.Hostname() // a report may lack it
 	r.ctx, r.cancel = context.WithCancel(context.Background())
 	r.client = &http.Client{
 		Transport: r.wire,
-		// Whoever redirects would have the key carried elsewhere.
+		// A redirect would send the key to another host.
 		CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse },
 	}
 	r.sentry.Configure(sentrygo.ClientOptions{Dsn: d.text, HTTPClient: r.client})
@@ -118,11 +118,11 @@ func newReporter(d DSN, version string, log *slog.Logger, wire http.RoundTripper
 // DSN is a data source name: where reports go, and the key to them.
 type DSN struct {
 	text string // as Sentry gives it: "https://KEY@HOST/PROJECT"
-	host string // without the key, for people
+	host string // without the key, for messages
 }
 
-// ParseDSN reads a DSN; a blank text is none, and no mistake. The error says why a
-// text is no DSN without a word of it, since any may be the key.
+// ParseDSN parses a DSN. A blank text is not an error. The error quotes nothing of the text,
+// any part of which may be the key.
 func ParseDSN(text string) (DSN, error) {
 	text = strings.TrimSpace(text)
 	u, err := url.Parse(text)
@@ -131,7 +131,7 @@ func ParseDSN(text string) (DSN, error) {
 	case text == "":
 		return DSN{}, nil
 	case err != nil:
-		fault = "it is no URL"
+		fault = "it is not a valid URL"
 	case u.Scheme != "http" && u.Scheme != "https":
 		fault = "it begins with neither https:// nor http://"
 	case u.User.Username() == "":
@@ -151,7 +151,7 @@ func ParseDSN(text string) (DSN, error) {
 		}
 		fault = "sentry-go does not take it"
 	}
-	return DSN{}, errors.New("SENTRY_DSN is not a DSN: " + fault + "; https://KEY@HOST/PROJECT is accepted")
+	return DSN{}, errors.New("SENTRY_DSN is not a DSN: " + fault + "; expected https://KEY@HOST/PROJECT")
 }
 
 func dialable(port string) bool {
@@ -159,8 +159,8 @@ func dialable(port string) bool {
 	return err == nil && n > 0
 }
 
-// Failed reports a 5xx answer of the server itself, by its code. Where the body is an
-// external one, declared is its path as declared; else "".
+// Failed reports a 5xx response of the server itself. For an external body, declared is its
+// declared path; otherwise "".
 func (r *Reporter) Failed(code, endpoint, declared string, err error) {
 	if r == nil {
 		return
@@ -177,8 +177,8 @@ func (r *Reporter) Failed(code, endpoint, declared string, err error) {
 	r.put(rep)
 }
 
-// Panicked reports a panic while a request was served; endpoint is
-// "" before it was known. It is to be called while the stack is still that of the panic.
+// Panicked reports a panic while a request was served; endpoint is "" if it was not known
+// yet. It must be called on the stack of the panic.
 func (r *Reporter) Panicked(code, endpoint string, p any) {
 	if r == nil {
 		return
@@ -188,8 +188,8 @@ func (r *Reporter) Panicked(code, endpoint string, p any) {
 	r.put(rep)
 }
 
-// panicText is what a panic says when it is the runtime's. Any other text may hold
-// parts of a request, and stays in the log.
+// panicText returns the text of a panic of the runtime. Any other text may contain parts of
+// a request, and stays in the log.
 func panicText(p any) string {
 	if err, ok := p.(runtime.Error); ok {
 		return err.Error()
@@ -197,10 +197,9 @@ func panicText(p any) string {
 	return fmt.Sprintf("a panic with a value of type %T, see the server's log", p)
 }
 
-// bodyText is what is reported of a body that cannot be had. A file that is the
-// same for every request is named as messages name it. Anything else is named as it
-// is declared, without credentials and without a query, and the cause is told only
-// in words known to hold neither.
+// bodyText returns the text for an unavailable body. A file that is the same for every
+// request is named as in messages. Anything else is named as declared, without credentials
+// and query, and the cause is given only in words that cannot contain either.
 func bodyText(declared string, err error) string {
 	if !strings.Contains(declared, "{{") && !strings.Contains(declared, "{%") && !strings.Contains(declared, "://") {
 		return err.Error()
@@ -216,10 +215,9 @@ func bodyText(declared string, err error) string {
 	return strconv.Quote(withoutSecrets(declared)) + ": " + cause
 }
 
-// withoutSecrets is a declared path without what may be secret in a URL: what
-// stands before an @ behind the scheme, the query and the fragment. Where a tag of a
-// template holds the first ? or #, credentials may go on behind it, so that nothing
-// is left but the scheme.
+// withoutSecrets removes what may be secret in a URL: what comes before an @, the query and
+// the fragment. If the first ? or # is in a tag of a template, credentials may follow it;
+// then only the scheme is left.
 func withoutSecrets(declared string) string {
 	at := strings.IndexAny(declared, "?#")
 	if scheme, _, found := strings.Cut(declared, "://"); found && len(scheme) < at && at < strings.LastIndexByte(declared, '@') && inTag(declared, at) {
@@ -235,7 +233,7 @@ func withoutSecrets(declared string) string {
 	return declared
 }
 
-// inTag tells whether the byte at that place of a text may stand in a tag of a template.
+// inTag reports whether the byte at an offset of a text may be in a tag of a template.
 func inTag(text string, at int) bool {
 	for from := 0; ; {
 		begin, end := tags.Next(text[from:])
@@ -272,8 +270,8 @@ func (r *Reporter) put(rep report) {
 	}
 }
 
-// lose counts a report that is not sent and logs that at most once a minute. The
-// caller holds the lock.
+// lose counts a report that is not sent, and logs that at most once a minute. The lock is
+// held.
 func (r *Reporter) lose(why string) {
 	r.lost++
 	r.lostWhy = why
@@ -288,8 +286,8 @@ func (r *Reporter) tellLost() {
 	r.lost = 0
 }
 
-// run sends reports, one after the other, until the reporter is closing and none
-// is left.
+// run sends reports, one after the other, until the reporter is closed and the queue is
+// empty.
 func (r *Reporter) run() {
 	defer close(r.ended)
 	for {
@@ -328,8 +326,8 @@ func (r *Reporter) send(rep report) {
 	r.lose(why)
 }
 
-// deliver hands one report to sentry-go, which has no way to say what became of
-// it, and must not end the program.
+// deliver sends one report with sentry-go, which does not return the outcome and must not
+// end the program.
 func (r *Reporter) deliver(rep report) (err error) {
 	defer func() {
 		if p := recover(); p != nil {
@@ -343,8 +341,8 @@ func (r *Reporter) deliver(rep report) (err error) {
 	return r.wire.outcome
 }
 
-// delivery carries reports, and keeps what came of the last one. Only the
-// goroutine that sends has to do with it.
+// delivery sends reports and keeps the outcome of the last one. Only the sending goroutine
+// uses it.
 type delivery struct {
 	wire    http.RoundTripper
 	outcome error
@@ -365,7 +363,7 @@ func (d *delivery) CloseIdleConnections() {
 	(&http.Client{Transport: d.wire}).CloseIdleConnections()
 }
 
-// event is the report in Sentry's form: nothing but what is listed here is sent.
+// event returns a report as an event of Sentry. Only what is listed here is sent.
 func (r *Reporter) event(rep report) *sentrygo.Event {
 	id := make([]byte, 16)
 	_, _ = rand.Read(id) // never fails
@@ -396,7 +394,7 @@ func (r *Reporter) event(rep report) *sentrygo.Event {
 	return e
 }
 
-// clipped is at most n bytes of text.
+// clipped returns at most n bytes of a text.
 func clipped(text string, n int) string {
 	if len(text) <= n {
 		return text
@@ -404,9 +402,8 @@ func clipped(text string, n int) string {
 	return strings.ToValidUTF8(text[:n-len("…")], "") + "…"
 }
 
-// stacktrace is the stack of a panic, without the calls that recovered it and those of
-// the runtime. Files are named by their packages: where the program was built is
-// nobody's business.
+// stacktrace returns the stack of a panic, without the calls that recovered it and those of
+// the runtime. Files are named by their packages, not by where the program was built.
 func (r *Reporter) stacktrace(stack []uintptr) *sentrygo.Stacktrace {
 	var trace sentrygo.Stacktrace
 	calls := runtime.CallersFrames(stack)
@@ -428,9 +425,8 @@ func (r *Reporter) stacktrace(stack []uintptr) *sentrygo.Stacktrace {
 	return &trace
 }
 
-// Close sends what waits to be sent, for two seconds at most and not beyond ctx,
-// and ends the reporter. What is reported afterwards is lost. It may be called again,
-// from several goroutines.
+// Close sends the reports in the queue, for two seconds at most and not beyond ctx, and ends
+// the reporter. Later reports are lost. It may be called again, also concurrently.
 func (r *Reporter) Close(ctx context.Context) {
 	if r == nil {
 		return
