@@ -280,7 +280,7 @@ func (o operation) webhook(cb *openapi.Callback) (Webhook, *syntax.Problem) {
 	if o.Default < len(o.Answers) {
 		answer = &o.Answers[o.Default]
 	}
-	target, what := callbackURL(cb.URL, answer)
+	target, what := openapi.CallbackURL(cb.URL, answer)
 	if what == "" && !strings.Contains(target, "{{") {
 		if fault := address.URLFault([]byte(target)); fault != "" {
 			what = fmt.Sprintf("%q is not a valid URL: %s", address.Shown(target), fault)

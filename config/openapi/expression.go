@@ -1,4 +1,4 @@
-package config
+package openapi
 
 import (
 	"encoding/json"
@@ -7,15 +7,14 @@ import (
 	"strconv"
 	"strings"
 
-	"mockserver/config/openapi"
 	"mockserver/internal/address"
 	"mockserver/internal/wording"
 )
 
-// callbackURL is the URL of a callback as a template: its runtime expressions become
+// CallbackURL is the URL of a callback as a template: its runtime expressions become
 // placeholders, and those over the answer what that says, which is known. what says why
 // it cannot be; "" for nothing.
-func callbackURL(written string, answer *openapi.Answer) (template, what string) {
+func CallbackURL(written string, answer *Answer) (template, what string) {
 	if strings.HasPrefix(written, "$") { // one expression alone, without braces
 		return expression(written, answer)
 	}
@@ -43,7 +42,7 @@ func callbackURL(written string, answer *openapi.Answer) (template, what string)
 const requestURL = "http://{{host}}{{path}}{% if query-string %}?{{query-string}}{% endif %}"
 
 // expression is a runtime expression of OpenAPI as a template.
-func expression(text string, answer *openapi.Answer) (template, what string) {
+func expression(text string, answer *Answer) (template, what string) {
 	source, rest, _ := strings.Cut(text, ".")
 	switch {
 	case text == "$url":
@@ -107,7 +106,7 @@ func pointerTokens(pointer string) []string {
 }
 
 // responseExpression is what the answer says that a request gets by default.
-func responseExpression(text, rest string, answer *openapi.Answer) (template, what string) {
+func responseExpression(text, rest string, answer *Answer) (template, what string) {
 	if answer == nil {
 		return "", fmt.Sprintf("%q: there is no answer", wording.Clip(text))
 	}
