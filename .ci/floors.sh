@@ -21,6 +21,7 @@ mockserver/bench -> mockserver/internal/chart
 mockserver/config -> mockserver/config/openapi
 mockserver/config -> mockserver/config/openapi/tree
 mockserver/config -> mockserver/config/syntax
+mockserver/config -> mockserver/config/table
 mockserver/config/openapi -> mockserver/config/openapi/generate
 mockserver/config/openapi -> mockserver/config/openapi/jsonvalue
 mockserver/config/openapi -> mockserver/config/openapi/tree
@@ -37,6 +38,7 @@ mockserver/config/openapi/validate -> mockserver/config/openapi/jsonvalue
 mockserver/config/openapi/validate -> mockserver/config/openapi/text
 mockserver/config/settings -> mockserver/config
 mockserver/config/settings -> mockserver/config/syntax
+mockserver/config/table -> mockserver/config/syntax
 mockserver/config/watch -> mockserver/config/syntax
 mockserver/dispatcher -> mockserver/dispatcher/client
 mockserver/dispatcher -> mockserver/dispatcher/outbox

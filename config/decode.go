@@ -6,6 +6,7 @@ import (
 	"strconv"
 
 	"mockserver/config/syntax"
+	"mockserver/config/table"
 	"mockserver/internal/address"
 	"mockserver/internal/wording"
 )
@@ -18,60 +19,60 @@ type item struct {
 
 // What the names and values of headers are.
 var (
-	headerName  = &row{kinds: texts, pattern: tokenPattern}
-	headerValue = &row{kinds: scalars | lists, pattern: headerPattern, item: &row{kinds: scalars, pattern: headerPattern}}
+	headerName  = &row{Kinds: table.Texts, Pattern: tokenPattern}
+	headerValue = &row{Kinds: table.Scalars | table.Lists, Pattern: headerPattern, Item: &row{Kinds: table.Scalars, Pattern: headerPattern}}
 )
 
 // The tables of the language: every key of every map. Those of webhooks are in
 // webhook.go.
 var (
-	itemFields = []field[item]{
-		{row{key: "endpoint", doc: "a method and path, and what it answers", kinds: maps, table: rowsOf(endpointFields)}, setEndpoint},
-		{row{key: "websocket", doc: "a path that becomes a WebSocket connection, and what is said on it", kinds: maps, table: rowsOf(webSocketFields)}, setWebSocket},
+	itemFields = []table.Field[item]{
+		table.With(row{Key: "endpoint", Doc: "a method and path, and what it answers", Kinds: table.Maps, Table: table.Rows(endpointFields)}, setEndpoint),
+		table.With(row{Key: "websocket", Doc: "a path that becomes a WebSocket connection, and what is said on it", Kinds: table.Maps, Table: table.Rows(webSocketFields)}, setWebSocket),
 	}
-	endpointFields = []field[Endpoint]{
-		fieldOf[Endpoint](row{key: "method", doc: "the request's method, GET when left out", kinds: texts, enum: Methods, anyCase: true}),
-		fieldOf[Endpoint](row{key: "path", doc: "the path to answer, such as /users/:id", required: true, kinds: texts, pattern: "^/"}),
-		{row{key: "host", doc: "the host to answer for, any when left out", kinds: texts, form: address.NameForm, pattern: address.NamePattern}, setHost},
-		fieldOf[Endpoint](row{key: "if", doc: "the condition under which the endpoint answers", kinds: scalars | nulls}),
-		{row{key: "response", doc: "the answer; {} is an empty one with status 200", required: true, unless: "responses", kinds: maps, table: rowsOf(responseFields)},
-			setResponse},
-		{row{key: "responses", doc: "several answers, of which each request gets one", kinds: lists, form: "a list of answers, each a map of its own,", item: &row{kinds: maps, table: rowsOf(outcomeFields)}}, setResponses},
-		fieldOf[Endpoint](row{key: "select", doc: "how one of responses is chosen: weighted (the default), sequence or sequence-hold", kinds: texts, enum: selects}),
-		{row{key: "latency", doc: "the time from the request to the answer", kinds: maps, form: "a map with " + latencyForms, table: rowsOf(latencyFields)},
-			func(d *decoder, v value, e *Endpoint) { e.Latency = d.latency(v) }},
-		{row{key: "fault", doc: "how answers go wrong", kinds: maps, form: "a map with type and rate", table: rowsOf(faultFields)},
-			func(d *decoder, v value, e *Endpoint) { e.Fault = d.fault(v) }},
-		{row{key: "rate-limit", doc: "how many requests are answered in a window; {} is 100 in 15 minutes for each address", kinds: maps, form: "a map with max-requests and window", table: rowsOf(rateLimitFields)}, setRateLimit},
-		{row{key: "capacity", doc: "how many requests are served at once, and how many wait", kinds: maps, form: "a map with concurrent and queue", table: rowsOf(capacityFields)}, setCapacity},
-		{row{key: "webhook", doc: "a request of the server's own, some time after the answer", kinds: maps, table: rowsOf(webhookFields)}, setWebhook},
-		{row{key: "webhooks", doc: "several of them", kinds: lists, item: &row{kinds: maps, table: rowsOf(webhookFields)}}, setWebhooks},
-		{row{key: "query", doc: "documents the query parameters, name: type", kinds: maps | nulls,
-			value: &row{kinds: scalars, form: "the name of a type"}}, setQuery},
-		{row{key: "body", doc: "documents the request's body by an example", kinds: anything}, setExample},
-		{row{key: "tag", doc: "documents what the endpoint belongs to", kinds: texts | lists | nulls, item: &row{kinds: texts}}, setTags},
-		fieldOf[Endpoint](row{key: "summary", doc: "documents the endpoint in a line", kinds: scalars | nulls}),
-		fieldOf[Endpoint](row{key: "description", doc: "documents the endpoint at length", kinds: scalars | nulls}),
-		fieldOf[Endpoint](row{key: "router-name", doc: "documents the endpoint's name", kinds: scalars | nulls}),
+	endpointFields = []table.Field[Endpoint]{
+		table.Of[Endpoint](row{Key: "method", Doc: "the request's method, GET when left out", Kinds: table.Texts, Enum: Methods, AnyCase: true}),
+		table.Of[Endpoint](row{Key: "path", Doc: "the path to answer, such as /users/:id", Required: true, Kinds: table.Texts, Pattern: "^/"}),
+		table.With(row{Key: "host", Doc: "the host to answer for, any when left out", Kinds: table.Texts, Form: address.NameForm, Pattern: address.NamePattern}, setHost),
+		table.Of[Endpoint](row{Key: "if", Doc: "the condition under which the endpoint answers", Kinds: table.Scalars | table.Nulls}),
+		table.With(row{Key: "response", Doc: "the answer; {} is an empty one with status 200", Required: true, Unless: "responses", Kinds: table.Maps, Table: table.Rows(responseFields)},
+			setResponse),
+		table.With(row{Key: "responses", Doc: "several answers, of which each request gets one", Kinds: table.Lists, Form: "a list of answers, each a map of its own,", Item: &row{Kinds: table.Maps, Table: table.Rows(outcomeFields)}}, setResponses),
+		table.Of[Endpoint](row{Key: "select", Doc: "how one of responses is chosen: weighted (the default), sequence or sequence-hold", Kinds: table.Texts, Enum: selects}),
+		table.With(row{Key: "latency", Doc: "the time from the request to the answer", Kinds: table.Maps, Form: "a map with " + latencyForms, Table: table.Rows(latencyFields)},
+			func(d *decoder, v value, e *Endpoint) { e.Latency = decodeLatency(d, v) }),
+		table.With(row{Key: "fault", Doc: "how answers go wrong", Kinds: table.Maps, Form: "a map with type and rate", Table: table.Rows(faultFields)},
+			func(d *decoder, v value, e *Endpoint) { e.Fault = decodeFault(d, v) }),
+		table.With(row{Key: "rate-limit", Doc: "how many requests are answered in a window; {} is 100 in 15 minutes for each address", Kinds: table.Maps, Form: "a map with max-requests and window", Table: table.Rows(rateLimitFields)}, setRateLimit),
+		table.With(row{Key: "capacity", Doc: "how many requests are served at once, and how many wait", Kinds: table.Maps, Form: "a map with concurrent and queue", Table: table.Rows(capacityFields)}, setCapacity),
+		table.With(row{Key: "webhook", Doc: "a request of the server's own, some time after the answer", Kinds: table.Maps, Table: table.Rows(webhookFields)}, setWebhook),
+		table.With(row{Key: "webhooks", Doc: "several of them", Kinds: table.Lists, Item: &row{Kinds: table.Maps, Table: table.Rows(webhookFields)}}, setWebhooks),
+		table.With(row{Key: "query", Doc: "documents the query parameters, name: type", Kinds: table.Maps | table.Nulls,
+			Value: &row{Kinds: table.Scalars, Form: "the name of a type"}}, setQuery),
+		table.With(row{Key: "body", Doc: "documents the request's body by an example", Kinds: table.Anything}, setExample),
+		table.With(row{Key: "tag", Doc: "documents what the endpoint belongs to", Kinds: table.Texts | table.Lists | table.Nulls, Item: &row{Kinds: table.Texts}}, setTags),
+		table.Of[Endpoint](row{Key: "summary", Doc: "documents the endpoint in a line", Kinds: table.Scalars | table.Nulls}),
+		table.Of[Endpoint](row{Key: "description", Doc: "documents the endpoint at length", Kinds: table.Scalars | table.Nulls}),
+		table.Of[Endpoint](row{Key: "router-name", Doc: "documents the endpoint's name", Kinds: table.Scalars | table.Nulls}),
 	}
-	responseFields = []field[Response]{
-		fieldOf[Response](row{key: "status", doc: "the status, 200 when left out", kinds: numbers, min: minStatus, max: maxStatus}),
-		{row{key: "headers", doc: "the headers, name: value, or a list of values", kinds: maps, name: headerName, value: headerValue},
-			func(d *decoder, v value, r *Response) { r.Headers = d.headers(v) }},
-		{row{key: "body", doc: "the body: a text, or a map or list that is served as JSON", kinds: bodies},
-			func(d *decoder, v value, r *Response) { r.Body, r.BodyJSON = d.body(v, r.Raw) }},
-		{row{key: "external-body", doc: "a body that lives elsewhere, instead of body", kinds: maps, table: rowsOf(externalFields)}, setExternal},
-		{row{key: "template", doc: "false switches placeholders off", kinds: bools},
-			func(_ *decoder, v value, r *Response) { r.Raw = !v.Truth() }},
+	responseFields = []table.Field[Response]{
+		table.Of[Response](row{Key: "status", Doc: "the status, 200 when left out", Kinds: table.Numbers, Min: minStatus, Max: maxStatus}),
+		table.With(row{Key: "headers", Doc: "the headers, name: value, or a list of values", Kinds: table.Maps, Name: headerName, Value: headerValue},
+			func(d *decoder, v value, r *Response) { r.Headers = decodeHeaders(d, v) }),
+		table.With(row{Key: "body", Doc: "the body: a text, or a map or list that is served as JSON", Kinds: table.Bodies},
+			func(d *decoder, v value, r *Response) { r.Body, r.BodyJSON = decodeBody(d, v, r.Raw) }),
+		table.With(row{Key: "external-body", Doc: "a body that lives elsewhere, instead of body", Kinds: table.Maps, Table: table.Rows(externalFields)}, setExternal),
+		table.With(row{Key: "template", Doc: "false switches placeholders off", Kinds: table.Bools},
+			func(_ *decoder, v value, r *Response) { r.Raw = !v.Truth() }),
 	}
-	externalFields = []field[ExternalBody]{
-		fieldOf[ExternalBody](row{key: "provider", doc: "json or xlsx", required: true, kinds: texts, enum: providers}),
-		fieldOf[ExternalBody](row{key: "path", doc: "the file, or for json an http or https URL", required: true, kinds: texts, filled: true}),
-		fieldOf[ExternalBody](row{key: "sheet-name", doc: "the sheet of the workbook", kinds: scalars}),
-		fieldOf[ExternalBody](row{key: "timeout", doc: "how long one fetch of a URL may take, 10s when left out", kinds: texts | numbers, length: aboveZero}),
-		fieldOf[ExternalBody](row{key: "ttl", doc: "how long a copy of a URL is served without asking again", kinds: texts | numbers, length: fromZero}),
-		fieldOf[ExternalBody](row{key: "stale-if-error", doc: "true serves the last good copy when a URL fails", kinds: bools}),
-		fieldOf[ExternalBody](row{key: "insecure", doc: "true does not verify the TLS certificate of a URL", kinds: bools}),
+	externalFields = []table.Field[ExternalBody]{
+		table.Of[ExternalBody](row{Key: "provider", Doc: "json or xlsx", Required: true, Kinds: table.Texts, Enum: providers}),
+		table.Of[ExternalBody](row{Key: "path", Doc: "the file, or for json an http or https URL", Required: true, Kinds: table.Texts, Filled: true}),
+		table.Of[ExternalBody](row{Key: "sheet-name", Doc: "the sheet of the workbook", Kinds: table.Scalars}),
+		table.Of[ExternalBody](row{Key: "timeout", Doc: "how long one fetch of a URL may take, 10s when left out", Kinds: table.Texts | table.Numbers, Length: table.AboveZero}),
+		table.Of[ExternalBody](row{Key: "ttl", Doc: "how long a copy of a URL is served without asking again", Kinds: table.Texts | table.Numbers, Length: table.FromZero}),
+		table.Of[ExternalBody](row{Key: "stale-if-error", Doc: "true serves the last good copy when a URL fails", Kinds: table.Bools}),
+		table.Of[ExternalBody](row{Key: "insecure", Doc: "true does not verify the TLS certificate of a URL", Kinds: table.Bools}),
 	}
 )
 
@@ -83,7 +84,7 @@ func (s *Spec) decodeFile(docs []*syntax.Node, dir string, known int) {
 		count += len(doc.Items)
 	}
 	s.Endpoints = slices.Grow(s.Endpoints, count)
-	d := decoder{Collector: syntax.Collector{ErrorCount: known}}
+	d := &decoder{Hint: foreignHint, Collector: syntax.Collector{ErrorCount: known}}
 	index := 0
 	for _, doc := range docs {
 		if doc.Kind != syntax.ListNode {
@@ -96,8 +97,8 @@ func (s *Spec) decodeFile(docs []*syntax.Node, dir string, known int) {
 			if d.Full() {
 				break
 			}
-			d.reported = nil
-			s.keep(d.item(n, "["+strconv.Itoa(index)+"]"), dir, d.reported == nil)
+			d.Reported = nil
+			s.keep(decodeItem(d, n, "["+strconv.Itoa(index)+"]"), dir, d.Reported == nil)
 			index++
 		}
 	}
@@ -138,52 +139,52 @@ func notAList(doc *syntax.Node) syntax.Problems {
 }
 
 // item decodes one item, as far as it can be; an empty one when it is none.
-func (d *decoder) item(n *syntax.Node, key string) item {
+func decodeItem(d *decoder, n *syntax.Node, key string) item {
 	if n.Kind != syntax.MapNode || len(n.Entries) == 0 {
 		what := n.Shown()
 		if n.Kind == syntax.MapNode {
 			what = "an empty map"
 		}
-		d.about(value{Node: n, key: key}, "is %s; a map with one key, endpoint or websocket, is accepted", what)
+		d.About(value{Node: n, Key: key}, "is %s; a map with one key, endpoint or websocket, is accepted", what)
 		return item{}
 	}
 	first := n.Entries[0]
-	if second := n.Entries[len(n.Entries)-1].Key; len(n.Entries) > 1 && slices.Contains(keysOf(itemFields), first.Key.Text.Value) {
+	if second := n.Entries[len(n.Entries)-1].Key; len(n.Entries) > 1 && slices.Contains(table.Keys(itemFields), first.Key.Text.Value) {
 		if first.Value.Kind == syntax.NullNode {
 			second = n.Entries[1].Key
-			d.wrong(second.Pos(), key, "%s stands beside %s; "+hintsOf(n.Pos().File).beside, wording.Label(second.Text.Value), first.Key.Text.Value, first.Key.Text.Value)
+			d.Wrong(second.Pos(), key, "%s stands beside %s; "+hintsOf(n.Pos().File).beside, wording.Label(second.Text.Value), first.Key.Text.Value, first.Key.Text.Value)
 			return item{}
 		}
-		if slices.Contains(keysOf(itemFields), second.Text.Value) {
-			d.wrong(second.Pos(), key, "%s stands beside %s; an item has one of them", second.Text.Value, first.Key.Text.Value)
+		if slices.Contains(table.Keys(itemFields), second.Text.Value) {
+			d.Wrong(second.Pos(), key, "%s stands beside %s; an item has one of them", second.Text.Value, first.Key.Text.Value)
 			return item{}
 		}
 	}
-	if n.Get("endpoint") == nil && n.Get("websocket") == nil && slices.Contains(keysOf(endpointFields), first.Key.Text.Value) {
-		d.wrong(first.Key.Pos(), key, "%s is a key of an endpoint; %s", first.Key.Text.Value, hintsOf(n.Pos().File).bare)
+	if n.Get("endpoint") == nil && n.Get("websocket") == nil && slices.Contains(table.Keys(endpointFields), first.Key.Text.Value) {
+		d.Wrong(first.Key.Pos(), key, "%s is a key of an endpoint; %s", first.Key.Text.Value, hintsOf(n.Pos().File).bare)
 		return item{}
 	}
 	var it item
-	fill(d, n, key, itemFields, &it)
+	table.Fill(d, n, key, itemFields, &it)
 	return it
 }
 
 func setEndpoint(d *decoder, v value, into *item) {
-	if d.strayWebSocket(v) {
+	if decodeStrayWebSocket(d, v) {
 		return
 	}
-	e := &Endpoint{Pos: v.Pos(), Key: v.key}
-	fill(d, v.Node, v.key, endpointFields, e)
-	d.finish(e, v.key, v.Node)
+	e := &Endpoint{Pos: v.Pos(), Key: v.Key}
+	table.Fill(d, v.Node, v.Key, endpointFields, e)
+	decodeFinish(d, e, v.Key, v.Node)
 	into.endpoint = e
 }
 
 // finish checks a decoded endpoint by the rules across its fields, and takes out of its
 // answers what the server sets itself.
-func (d *decoder) finish(e *Endpoint, key string, n *syntax.Node) {
-	for _, p := range check(e, key, n, d.reported) {
+func decodeFinish(d *decoder, e *Endpoint, key string, n *syntax.Node) {
+	for _, p := range check(e, key, n, d.Reported) {
 		if !p.Warning {
-			d.known(p.Key)
+			d.Known(p.Key)
 		}
 		d.Add(p)
 	}
@@ -196,30 +197,30 @@ func (d *decoder) finish(e *Endpoint, key string, n *syntax.Node) {
 // strayWebSocket says of a WebSocket that was put into an endpoint, or written as one,
 // where it belongs, and tells whether there is one. The rest of such an endpoint is
 // not looked at: what it lacks would be beside the point.
-func (d *decoder) strayWebSocket(v value) bool {
+func decodeStrayWebSocket(d *decoder, v value) bool {
 	for _, e := range v.Entries {
 		name, what := e.Key.Text.Value, ""
 		switch {
 		case name == "websocket":
 			what = "a WebSocket is no part of an endpoint"
-		case slices.Contains(keysOf(webSocketFields), name) && !slices.Contains(keysOf(endpointFields), name):
+		case slices.Contains(table.Keys(webSocketFields), name) && !slices.Contains(table.Keys(endpointFields), name):
 			what = "is a key of a WebSocket, which is no endpoint"
 		default:
 			continue
 		}
-		d.about(value{Node: e.Key, key: under(v.key, name)}, "%s but an item of its own, %s", what, hintsOf(e.Key.Pos().File).socket)
+		d.About(value{Node: e.Key, Key: table.Under(v.Key, name)}, "%s but an item of its own, %s", what, hintsOf(e.Key.Pos().File).socket)
 		return true
 	}
 	return false
 }
 
-func setHost(d *decoder, v value, e *Endpoint) { e.Host = d.host(v) }
+func setHost(d *decoder, v value, e *Endpoint) { e.Host = decodeHost(d, v) }
 
 // host returns a host in lower case; "" for what is none, which is said.
-func (d *decoder) host(v value) string {
-	host := changeCase(v.Text.Value, 'A', 'Z')
+func decodeHost(d *decoder, v value) string {
+	host := table.ChangeCase(v.Text.Value, 'A', 'Z')
 	if what := address.NameFault(host); what != "" {
-		d.about(v, "%s", what)
+		d.About(v, "%s", what)
 		return ""
 	}
 	return host
@@ -227,7 +228,7 @@ func (d *decoder) host(v value) string {
 
 func setResponse(d *decoder, v value, e *Endpoint) {
 	e.Response.begin(v)
-	fill(d, v.Node, v.key, responseFields, &e.Response)
+	table.Fill(d, v.Node, v.Key, responseFields, &e.Response)
 }
 
 // begin takes what has to be known before the keys of a response are read.
@@ -239,24 +240,24 @@ func (r *Response) begin(v value) {
 	}
 }
 
-func (d *decoder) headers(v value) []Header {
-	d.canonicalNames(v)
+func decodeHeaders(d *decoder, v value) []Header {
+	decodeCanonicalNames(d, v)
 	var headers []Header
 	for _, e := range v.Entries {
 		name := e.Key.Text.Value
-		all := []value{v.part(e.Value, "."+wording.Label(name), v.row.value)}
+		all := []value{v.Part(e.Value, "."+wording.Label(name), v.Row.Value)}
 		if e.Key.Faulty {
-			d.known(all[0].key)
+			d.Known(all[0].Key)
 		}
 		if all[0].Kind == syntax.ListNode {
 			if list := all[0]; len(list.Items) == 0 && !list.Faulty {
-				d.Add(syntax.Problem{Pos: list.Pos(), Key: list.key, What: "is left out: the list has no value", Warning: true})
+				d.Add(syntax.Problem{Pos: list.Pos(), Key: list.Key, What: "is left out: the list has no value", Warning: true})
 			}
-			all = all[0].parts()
+			all = all[0].Parts()
 		}
 		for _, one := range all {
-			if d.take(one) {
-				headers = append(headers, Header{Name: name, Value: one.asText()})
+			if d.Take(one) {
+				headers = append(headers, Header{Name: name, Value: one.AsText()})
 			}
 		}
 	}
@@ -265,22 +266,22 @@ func (d *decoder) headers(v value) []Header {
 
 // body returns a body, and whether it is the JSON text of a map or list. raw tells
 // that placeholders in it are none.
-func (d *decoder) body(v value, raw bool) (body syntax.Text, isJSON bool) {
-	if scalars.has(v.Kind) {
-		return v.asText(), false
+func decodeBody(d *decoder, v value, raw bool) (body syntax.Text, isJSON bool) {
+	if table.Scalars.Has(v.Kind) {
+		return v.AsText(), false
 	}
-	return d.json(v, raw), true
+	return decodeJson(d, v, raw), true
 }
 
 // json returns the JSON text of a value.
-func (d *decoder) json(v value, raw bool) syntax.Text {
-	text := v.Node.JSON(raw, func(n *syntax.Node, what string) { d.about(value{Node: n, key: v.key}, "%s", what) })
-	text.Key = v.key
+func decodeJson(d *decoder, v value, raw bool) syntax.Text {
+	text := v.Node.JSON(raw, func(n *syntax.Node, what string) { d.About(value{Node: n, Key: v.Key}, "%s", what) })
+	text.Key = v.Key
 	return text
 }
 
 func setExternal(d *decoder, v value, r *Response) {
-	x := &ExternalBody{Pos: v.Pos(), Key: v.key}
-	fill(d, v.Node, v.key, externalFields, x)
+	x := &ExternalBody{Pos: v.Pos(), Key: v.Key}
+	table.Fill(d, v.Node, v.Key, externalFields, x)
 	r.External = x
 }

@@ -272,17 +272,17 @@ func TestBodies(t *testing.T) {
 func TestEveryKeyIsDocumented(t *testing.T) {
 	var rows []row
 	for _, f := range endpointFields {
-		rows = append(rows, f.row)
+		rows = append(rows, f.Row)
 	}
 	for _, f := range responseFields {
-		rows = append(rows, f.row)
+		rows = append(rows, f.Row)
 	}
 	for _, f := range externalFields {
-		rows = append(rows, f.row)
+		rows = append(rows, f.Row)
 	}
 	for _, r := range rows {
-		if r.doc == "" || r.kinds == 0 || r.accepts() == "" {
-			t.Errorf("%s: %+v", r.key, r)
+		if r.Doc == "" || r.Kinds == 0 || r.Accepts() == "" {
+			t.Errorf("%s: %+v", r.Key, r)
 		}
 	}
 }

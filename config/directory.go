@@ -8,6 +8,7 @@ import (
 	"strings"
 
 	"mockserver/config/syntax"
+	"mockserver/config/table"
 	"mockserver/internal/files"
 	"mockserver/internal/wording"
 )
@@ -84,14 +85,14 @@ func stray(doc *syntax.Node) syntax.Problems {
 	if doc.Items[0].Pos() == doc.Pos() { // a map of EDN, around which there are no brackets
 		what = "nothing in it"
 	}
-	return syntax.Problems{{Pos: doc.Pos(), What: what + " has the key " + wording.OneOf(keysOf(itemFields)) + strayHint()}}
+	return syntax.Problems{{Pos: doc.Pos(), What: what + " has the key " + wording.OneOf(table.Keys(itemFields)) + strayHint()}}
 }
 
 // mayBeItem tells whether a node has a key of an item, or one much like it.
 func mayBeItem(n *syntax.Node) bool {
 	return slices.ContainsFunc(n.Entries, func(e syntax.Entry) bool {
 		key := e.Key.Text.Value
-		return slices.Contains(keysOf(itemFields), key) || wording.Nearest(key, keysOf(itemFields)) != ""
+		return slices.Contains(table.Keys(itemFields), key) || wording.Nearest(key, table.Keys(itemFields)) != ""
 	})
 }
 

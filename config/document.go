@@ -10,7 +10,7 @@ import (
 func setQuery(d *decoder, v value, e *Endpoint) {
 	for _, q := range v.Entries {
 		name := q.Key.Text.Value
-		if at := v.part(q.Value, "."+wording.Label(name), v.row.value); d.take(at) {
+		if at := v.Part(q.Value, "."+wording.Label(name), v.Row.Value); d.Take(at) {
 			e.Doc.Query = append(e.Doc.Query, QueryParam{Name: name, Type: at.Text.Value})
 		}
 	}
@@ -24,14 +24,14 @@ func setExample(d *decoder, v value, e *Endpoint) {
 	case v.Kind == syntax.TextNode && json.Valid([]byte(v.Text.Value)):
 		e.Doc.Body = v.Text.Value
 	default:
-		e.Doc.Body = d.json(v, true).Value
+		e.Doc.Body = decodeJson(d, v, true).Value
 	}
 }
 
-func setTags(d *decoder, v value, e *Endpoint) { e.Doc.Tags = d.tags(v) }
+func setTags(d *decoder, v value, e *Endpoint) { e.Doc.Tags = decodeTags(d, v) }
 
 // tags are a text, or the texts of a list.
-func (d *decoder) tags(v value) []string {
+func decodeTags(d *decoder, v value) []string {
 	switch v.Kind {
 	case syntax.NullNode:
 		return nil
@@ -39,8 +39,8 @@ func (d *decoder) tags(v value) []string {
 		return []string{v.Text.Value}
 	}
 	var tags []string
-	for _, at := range v.parts() {
-		if d.take(at) {
+	for _, at := range v.Parts() {
+		if d.Take(at) {
 			tags = append(tags, at.Text.Value)
 		}
 	}

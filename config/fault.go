@@ -5,6 +5,7 @@ import (
 	"slices"
 
 	"mockserver/config/syntax"
+	"mockserver/config/table"
 	"mockserver/internal/wording"
 )
 
@@ -31,10 +32,10 @@ const (
 	slowBody          = "slow-body"
 )
 
-var faultFields = []field[Fault]{
-	fieldOf[Fault](row{key: "type", doc: "what goes wrong: one of reset, empty, malformed, truncate, slow-body", required: true, kinds: texts, enum: FaultTypes}),
-	{row{key: "rate", doc: "the share of requests that have the fault, all when left out", kinds: numbers | texts, pattern: percentPattern, upTo: 1}, setFaultRate},
-	fieldOf[Fault](row{key: "bytes-per-second", doc: "how fast the body of slow-body is sent, 1024 when left out", kinds: numbers, min: 1, max: maxBytesPerSecond}),
+var faultFields = []table.Field[Fault]{
+	table.Of[Fault](row{Key: "type", Doc: "what goes wrong: one of reset, empty, malformed, truncate, slow-body", Required: true, Kinds: table.Texts, Enum: FaultTypes}),
+	table.With(row{Key: "rate", Doc: "the share of requests that have the fault, all when left out", Kinds: table.Numbers | table.Texts, Pattern: table.PercentPattern, UpTo: 1}, setFaultRate),
+	table.Of[Fault](row{Key: "bytes-per-second", Doc: "how fast the body of slow-body is sent, 1024 when left out", Kinds: table.Numbers, Min: 1, Max: maxBytesPerSecond}),
 }
 
 // EffectiveRate is the share of requests that have the fault.
@@ -45,16 +46,16 @@ func (f *Fault) EffectiveRate() float64 {
 	return f.Rate
 }
 
-func (d *decoder) fault(v value) *Fault {
-	f := &Fault{Pos: v.Pos(), Key: v.key}
-	fill(d, v.Node, v.key, faultFields, f)
+func decodeFault(d *decoder, v value) *Fault {
+	f := &Fault{Pos: v.Pos(), Key: v.Key}
+	table.Fill(d, v.Node, v.Key, faultFields, f)
 	return f
 }
 
 func setFaultRate(d *decoder, v value, f *Fault) {
-	rate, ok := v.float()
+	rate, ok := v.Float()
 	if !ok {
-		d.refuse(v)
+		d.Refuse(v)
 		return
 	}
 	f.Rate, f.Rated = rate, true

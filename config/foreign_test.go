@@ -4,6 +4,8 @@ import (
 	"slices"
 	"strings"
 	"testing"
+
+	"mockserver/config/table"
 )
 
 // What other tools call a key is answered with ours, or where ours stands.
@@ -69,8 +71,8 @@ func TestForeignWordsAreWrittenAsTheyAreCompared(t *testing.T) {
 		}
 		for _, path := range f.ours {
 			leaf := path[strings.LastIndexByte(path, '.')+1:]
-			known := slices.Concat(keysOf(endpointFields), keysOf(outcomeFields), keysOf(webhookFields), keysOf(retryFields), keysOf(externalFields),
-				keysOf(faultFields), keysOf(capacityFields), keysOf(sendFields), keysOf(closeFields), keysOf(connectFields), keysOf(latencyFields))
+			known := slices.Concat(table.Keys(endpointFields), table.Keys(outcomeFields), table.Keys(webhookFields), table.Keys(retryFields), table.Keys(externalFields),
+				table.Keys(faultFields), table.Keys(capacityFields), table.Keys(sendFields), table.Keys(closeFields), table.Keys(connectFields), table.Keys(latencyFields))
 			if !slices.Contains(known, leaf) {
 				t.Errorf("%q is no key of ours", path)
 			}

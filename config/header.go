@@ -5,6 +5,7 @@ import (
 	"slices"
 
 	"mockserver/config/syntax"
+	"mockserver/config/table"
 	"mockserver/internal/wording"
 )
 
@@ -12,7 +13,7 @@ import (
 // canonical names, in the nodes themselves, so that the places of these names are
 // found by what is served: :content-type is Content-Type. What becomes the name of
 // another header is a mistake.
-func (d *decoder) canonicalNames(v value) {
+func decodeCanonicalNames(d *decoder, v value) {
 	if !slices.ContainsFunc(v.Entries, func(e syntax.Entry) bool { return e.Key.Keyword }) {
 		return
 	}
@@ -23,7 +24,7 @@ func (d *decoder) canonicalNames(v value) {
 			e.Key.Text.Value = textproto.CanonicalMIMEHeaderKey(name)
 		}
 		if first, ok := written[e.Key.Text.Value]; ok {
-			d.wrong(e.Key.Pos(), under(v.key, e.Key.Text.Value),
+			d.Wrong(e.Key.Pos(), table.Under(v.Key, e.Key.Text.Value),
 				"is the same header as %q; several values of one header are a list", wording.Clip(first))
 			continue
 		}

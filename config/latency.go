@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"mockserver/config/syntax"
+	"mockserver/config/table"
 	"mockserver/internal/address"
 	"mockserver/internal/wording"
 )
@@ -56,19 +57,19 @@ const (
 	latencyForms = "min and max, percentiles such as p50 and p99 (with min and max), or median and sigma"
 )
 
-var latencyFields = []field[latencyForm]{
-	{row{key: "min", doc: "the least; alone, or with the same max, a fixed latency", kinds: texts | numbers, length: unitFromZero, most: maxLatency}, toLatency("min")},
-	{row{key: "max", doc: "the most; without min it begins at 0, behind percentiles it is their last", kinds: texts | numbers, length: unitFromZero, most: maxLatency}, toLatency("max")},
-	{row{key: "min-ms", doc: "min in milliseconds", kinds: numbers, length: millisFromZero, most: maxLatency}, toLatency("min")},
-	{row{key: "max-ms", doc: "max in milliseconds", kinds: numbers, length: millisFromZero, most: maxLatency}, toLatency("max")},
-	{row{key: "pNN", doc: "a percentile such as p50, p99 or p99.9: so many percent take this long or less", kinds: texts | numbers, length: unitFromZero, most: maxLatency,
-		many: &many{percentilePattern, beginsPercentile, nearPercentile}}, setPercentile},
-	fieldOf[latencyForm](row{key: "median", doc: "the median of a lognormal distribution", kinds: texts, length: unitAboveZero, most: maxLatency}),
-	fieldOf[latencyForm](row{key: "sigma", doc: "how far it spreads, the standard deviation of the logarithm; 0.4, say", kinds: numbers, upTo: maxSigma}),
-	fieldOf[latencyForm](row{key: "failure-rate", doc: "the share of requests that are answered 500", kinds: numbers | texts, pattern: percentPattern, upTo: 1}),
-	fieldOf[latencyForm](row{key: "timeout-rate", doc: "the share of requests that wait for the timeout and are answered 504", kinds: numbers | texts, pattern: percentPattern, upTo: 1}),
-	fieldOf[latencyForm](row{key: "timeout", doc: "how long those wait, 30s when left out", kinds: texts, length: unitAboveZero, most: maxLatency}),
-	fieldOf[latencyForm](row{key: "timeout-ms", of: "timeout", doc: "timeout in milliseconds", kinds: numbers, length: millisAboveZero, most: maxLatency}),
+var latencyFields = []table.Field[latencyForm]{
+	table.With(row{Key: "min", Doc: "the least; alone, or with the same max, a fixed latency", Kinds: table.Texts | table.Numbers, Length: table.UnitFromZero, Most: maxLatency}, toLatency("min")),
+	table.With(row{Key: "max", Doc: "the most; without min it begins at 0, behind percentiles it is their last", Kinds: table.Texts | table.Numbers, Length: table.UnitFromZero, Most: maxLatency}, toLatency("max")),
+	table.With(row{Key: "min-ms", Doc: "min in milliseconds", Kinds: table.Numbers, Length: table.MillisFromZero, Most: maxLatency}, toLatency("min")),
+	table.With(row{Key: "max-ms", Doc: "max in milliseconds", Kinds: table.Numbers, Length: table.MillisFromZero, Most: maxLatency}, toLatency("max")),
+	table.With(row{Key: "pNN", Doc: "a percentile such as p50, p99 or p99.9: so many percent take this long or less", Kinds: table.Texts | table.Numbers, Length: table.UnitFromZero, Most: maxLatency,
+		Many: &table.Many{Pattern: percentilePattern, Takes: beginsPercentile, Near: nearPercentile}}, setPercentile),
+	table.Of[latencyForm](row{Key: "median", Doc: "the median of a lognormal distribution", Kinds: table.Texts, Length: table.UnitAboveZero, Most: maxLatency}),
+	table.Of[latencyForm](row{Key: "sigma", Doc: "how far it spreads, the standard deviation of the logarithm; 0.4, say", Kinds: table.Numbers, UpTo: maxSigma}),
+	table.Of[latencyForm](row{Key: "failure-rate", Doc: "the share of requests that are answered 500", Kinds: table.Numbers | table.Texts, Pattern: table.PercentPattern, UpTo: 1}),
+	table.Of[latencyForm](row{Key: "timeout-rate", Doc: "the share of requests that wait for the timeout and are answered 504", Kinds: table.Numbers | table.Texts, Pattern: table.PercentPattern, UpTo: 1}),
+	table.Of[latencyForm](row{Key: "timeout", Doc: "how long those wait, 30s when left out", Kinds: table.Texts, Length: table.UnitAboveZero, Most: maxLatency}),
+	table.Of[latencyForm](row{Key: "timeout-ms", Of: "timeout", Doc: "timeout in milliseconds", Kinds: table.Numbers, Length: table.MillisAboveZero, Most: maxLatency}),
 }
 
 // latencyForm is a latency that is being decoded.
@@ -78,12 +79,12 @@ type latencyForm struct {
 }
 
 // latency decodes a latency; nil when there is nothing in it.
-func (d *decoder) latency(v value) *Latency {
+func decodeLatency(d *decoder, v value) *Latency {
 	if len(v.Entries) == 0 && !v.Faulty {
-		d.about(v, "is an empty map; %s, or failure-rate and timeout-rate are accepted", latencyForms)
+		d.About(v, "is an empty map; %s, or failure-rate and timeout-rate are accepted", latencyForms)
 	}
-	l := latencyForm{Latency: Latency{Pos: v.Pos(), Key: v.key}}
-	fill(d, v.Node, v.key, latencyFields, &l)
+	l := latencyForm{Latency: Latency{Pos: v.Pos(), Key: v.Key}}
+	table.Fill(d, v.Node, v.Key, latencyFields, &l)
 	slices.SortStableFunc(l.Curve, func(a, b Percentile) int { return cmp.Compare(a.Rank, b.Rank) })
 	l.complete(l.maxGiven)
 	return &l.Latency
@@ -106,10 +107,10 @@ func (l *Latency) complete(maxGiven bool) {
 
 func toLatency(key string) func(d *decoder, v value, l *latencyForm) {
 	return func(d *decoder, v value, l *latencyForm) {
-		t, ok := v.duration()
+		t, ok := v.Duration()
 		switch {
 		case !ok:
-			d.refuse(v)
+			d.Refuse(v)
 		case key == "min":
 			l.Min = t
 		default:
@@ -158,22 +159,22 @@ func nearPercentile(name string) string {
 }
 
 func setPercentile(d *decoder, v value, l *latencyForm) {
-	rank, ok := rankOf(v.name)
+	rank, ok := rankOf(v.Name)
 	if !ok {
-		d.about(v, "%s is no percentile; p0.1 to p100 are accepted, such as p50, p99 and p99.9", wording.Label(v.name))
+		d.About(v, "%s is no percentile; p0.1 to p100 are accepted, such as p50, p99 and p99.9", wording.Label(v.Name))
 		return
 	}
-	length, ok := v.duration()
+	length, ok := v.Duration()
 	if !ok {
-		d.refuse(v)
+		d.Refuse(v)
 		return
 	}
 	if len(l.Curve) == maxPercentiles {
-		d.about(v, "%s is one too many; %d percentiles are accepted", wording.Label(v.name), maxPercentiles)
+		d.About(v, "%s is one too many; %d percentiles are accepted", wording.Label(v.Name), maxPercentiles)
 		return
 	}
 	if slices.ContainsFunc(l.Curve, func(p Percentile) bool { return p.Rank == rank }) {
-		d.about(v, "the percentile %v is already given; each may be given once", rank)
+		d.About(v, "the percentile %v is already given; each may be given once", rank)
 		return
 	}
 	l.Curve = append(l.Curve, Percentile{rank, length})
@@ -254,7 +255,7 @@ func (c *checker) curve(l *Latency, n *syntax.Node, at []string) {
 	}
 	high := spelt(n, "max", "max-ms")
 	if l.Max != 0 || n != nil && n.Get("p100") != nil && n.Get(high) != nil {
-		c.wrong(bothGiven("p100", high)+": they are the same", below(at, high)...)
+		c.wrong(table.BothGiven("p100", high)+": they are the same", below(at, high)...)
 		return
 	}
 	if len(l.Curve) > maxPercentiles+1 { // max is one of them
@@ -343,7 +344,7 @@ func (c *checker) lengthOf(t time.Duration, at []string) bool {
 // twice complains of a value that is given by both of its keys.
 func (c *checker) twice(n *syntax.Node, at []string, one, other string) {
 	if n != nil && n.Get(one) != nil && n.Get(other) != nil {
-		c.wrong(bothGiven(one, other), below(at, other)...)
+		c.wrong(table.BothGiven(one, other), below(at, other)...)
 	}
 }
 

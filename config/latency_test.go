@@ -150,20 +150,3 @@ func FuzzPercentile(f *testing.F) {
 		}
 	})
 }
-
-// FuzzPercentage: what is read is from 0 on, and follows the pattern of the schema.
-func FuzzPercentage(f *testing.F) {
-	s := validator(f, []byte(fmt.Sprintf(`{"type": "string", "pattern": %q}`, percentPattern)))
-	for _, text := range []string{"1%", "0.5%", "100%", "00%", "-1%", "1e2%", "%", "1", "1.%", ".5%", "1%\n", "1 %"} {
-		f.Add(text)
-	}
-	f.Fuzz(func(t *testing.T, text string) {
-		number := percentage(text)
-		if known := s.Validate(text) == nil; known != (number != "") {
-			t.Errorf("%q is %q; the schema knows it: %v", text, number, known)
-		}
-		if number != "" && (!syntax.IsJSONNumber(number) || number[0] == '-') {
-			t.Errorf("%q is %q", text, number)
-		}
-	})
-}

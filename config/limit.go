@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"mockserver/config/syntax"
+	"mockserver/config/table"
 	"mockserver/internal/wording"
 )
 
@@ -51,17 +52,17 @@ const (
 const keyForm = "remote-addr, host, the name of a header, header-params.x, query-params.x or path-params.x"
 
 var (
-	rateLimitFields = []field[RateLimit]{
-		fieldOf[RateLimit](row{key: "max-requests", doc: "how many requests of one key are answered in a window, 100 when left out", kinds: numbers, min: 1, max: maxMost}),
-		fieldOf[RateLimit](row{key: "window", doc: "how long the window is, 15m when left out", kinds: texts, length: unitAboveZero, most: maxWindow}),
-		fieldOf[RateLimit](row{key: "window-ms", of: "window", doc: "window in milliseconds", kinds: numbers, length: millisAboveZero, most: maxWindow}),
-		{row{key: "key-fn", doc: "what tells clients apart: remote-addr (the default), host, a header, or header-params.x, query-params.x, path-params.x",
-			kinds: texts, filled: true, pattern: keyPattern, form: keyForm}, setLimitKey},
-		fieldOf[RateLimit](row{key: "algorithm", doc: "how requests are counted: sliding-window (the default), fixed-window or token-bucket", kinds: texts, enum: LimitAlgorithms}),
+	rateLimitFields = []table.Field[RateLimit]{
+		table.Of[RateLimit](row{Key: "max-requests", Doc: "how many requests of one key are answered in a window, 100 when left out", Kinds: table.Numbers, Min: 1, Max: maxMost}),
+		table.Of[RateLimit](row{Key: "window", Doc: "how long the window is, 15m when left out", Kinds: table.Texts, Length: table.UnitAboveZero, Most: maxWindow}),
+		table.Of[RateLimit](row{Key: "window-ms", Of: "window", Doc: "window in milliseconds", Kinds: table.Numbers, Length: table.MillisAboveZero, Most: maxWindow}),
+		table.With(row{Key: "key-fn", Doc: "what tells clients apart: remote-addr (the default), host, a header, or header-params.x, query-params.x, path-params.x",
+			Kinds: table.Texts, Filled: true, Pattern: keyPattern, Form: keyForm}, setLimitKey),
+		table.Of[RateLimit](row{Key: "algorithm", Doc: "how requests are counted: sliding-window (the default), fixed-window or token-bucket", Kinds: table.Texts, Enum: LimitAlgorithms}),
 	}
-	capacityFields = []field[Capacity]{
-		fieldOf[Capacity](row{key: "concurrent", doc: "how many requests are served at once", required: true, kinds: numbers, min: 1, max: maxConcurrent}),
-		fieldOf[Capacity](row{key: "queue", doc: "how many wait for that in order, none when left out; the next is answered 503", kinds: numbers, min: 0, max: maxConcurrent}),
+	capacityFields = []table.Field[Capacity]{
+		table.Of[Capacity](row{Key: "concurrent", Doc: "how many requests are served at once", Required: true, Kinds: table.Numbers, Min: 1, Max: maxConcurrent}),
+		table.Of[Capacity](row{Key: "queue", Doc: "how many wait for that in order, none when left out; the next is answered 503", Kinds: table.Numbers, Min: 0, Max: maxConcurrent}),
 	}
 )
 
@@ -69,21 +70,21 @@ var (
 const keyPattern = `^((query|path)-params\..+|(header-params\.)?[A-Za-z0-9!#$%&'*+.^_` + "`" + `|~-]+)$`
 
 func setRateLimit(d *decoder, v value, e *Endpoint) {
-	e.RateLimit = &RateLimit{Pos: v.Pos(), Key: v.key}
-	fill(d, v.Node, v.key, rateLimitFields, e.RateLimit)
+	e.RateLimit = &RateLimit{Pos: v.Pos(), Key: v.Key}
+	table.Fill(d, v.Node, v.Key, rateLimitFields, e.RateLimit)
 }
 
 func setLimitKey(d *decoder, v value, l *RateLimit) {
 	if v.Text.Value == "" {
-		d.refuse(v)
+		d.Refuse(v)
 		return
 	}
 	l.By = v.Text.Value // what is wrong with it, the path may have to tell
 }
 
 func setCapacity(d *decoder, v value, e *Endpoint) {
-	e.Capacity = &Capacity{Pos: v.Pos(), Key: v.key}
-	fill(d, v.Node, v.key, capacityFields, e.Capacity)
+	e.Capacity = &Capacity{Pos: v.Pos(), Key: v.Key}
+	table.Fill(d, v.Node, v.Key, capacityFields, e.Capacity)
 }
 
 func (c *checker) rateLimit(l *RateLimit, at []string) {

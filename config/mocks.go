@@ -6,6 +6,7 @@ import (
 
 	"mockserver/config/openapi"
 	"mockserver/config/syntax"
+	"mockserver/config/table"
 	"mockserver/internal/wording"
 )
 
@@ -24,8 +25,8 @@ type mock struct {
 }
 
 // mockFields are the keys of an endpoint that a mocks file may give an operation.
-var mockFields = slices.DeleteFunc(slices.Clone(endpointFields), func(f field[Endpoint]) bool {
-	return !slices.Contains(mockKeys, f.key)
+var mockFields = slices.DeleteFunc(slices.Clone(endpointFields), func(f table.Field[Endpoint]) bool {
+	return !slices.Contains(mockKeys, f.Key)
 })
 
 // mockKeys are all of an endpoint that the document does not say.
@@ -63,7 +64,7 @@ func looksLikeMocks(doc *syntax.Node) bool {
 	return mayBeMocks(doc) && slices.ContainsFunc(doc.Entries, func(e syntax.Entry) bool {
 		return slices.ContainsFunc(e.Value.Entries, func(inner syntax.Entry) bool {
 			key := inner.Key.Text.Value
-			return slices.Contains(mockKeys, key) || slices.Contains(keysOf(responseFields), key)
+			return slices.Contains(mockKeys, key) || slices.Contains(table.Keys(responseFields), key)
 		})
 	})
 }
@@ -86,9 +87,9 @@ func (s *Spec) mocks(g *given, operations []operation) map[*openapi.Operation][]
 				"OpenAPI document answer, and there is no such document; it is given with --config (-c), and " + hintsOf(m.doc.Pos().File).list})
 			continue
 		}
-		d := decoder{}
+		d := &decoder{Hint: foreignHint}
 		for _, e := range m.doc.Entries {
-			d.mock(e, m.dir, operations, found)
+			decodeMock(d, e, m.dir, operations, found)
 		}
 		s.Problems = append(s.Problems, d.Problems...)
 	}
@@ -96,7 +97,7 @@ func (s *Spec) mocks(g *given, operations []operation) map[*openapi.Operation][]
 }
 
 // mock decodes what is said of one operation: of all that have its name.
-func (d *decoder) mock(e syntax.Entry, dir string, operations []operation, found map[*openapi.Operation][]mock) {
+func decodeMock(d *decoder, e syntax.Entry, dir string, operations []operation, found map[*openapi.Operation][]mock) {
 	name := e.Key.Text.Value
 	var meant []operation
 	for _, o := range operations {
@@ -110,20 +111,20 @@ func (d *decoder) mock(e syntax.Entry, dir string, operations []operation, found
 			if strings.Contains(name, "/") {
 				of = "method and path"
 			}
-			d.about(value{Node: e.Key, key: wording.Label(name)}, "there is no operation of that %s%s; the operationId of one is accepted, or its method and path as they are served, such as %s %s",
+			d.About(value{Node: e.Key, Key: wording.Label(name)}, "there is no operation of that %s%s; the operationId of one is accepted, or its method and path as they are served, such as %s %s",
 				of, wording.DidYouMean(name, namesOf(operations)), some.Method, wording.Clip(some.Path))
 		}
 		return
 	}
 	if e.Value.Kind != syntax.MapNode {
-		d.refuse(value{Node: e.Value, key: wording.Label(name), row: row{kinds: maps, form: "a map with keys of an answer, such as body,"}})
+		d.Refuse(value{Node: e.Value, Key: wording.Label(name), Row: row{Kinds: table.Maps, Form: "a map with keys of an answer, such as body,"}})
 		return
 	}
 	for _, o := range meant {
-		d.reported = nil
-		m := d.mockOf(e.Value, wording.Label(name), o)
+		d.Reported = nil
+		m := decodeMockOf(d, e.Value, wording.Label(name), o)
 		m.Dir = dir
-		if d.reported == nil {
+		if d.Reported == nil {
 			found[o.Operation] = append(found[o.Operation], m)
 		}
 	}
@@ -157,15 +158,15 @@ func namesOf(operations []operation) []string {
 
 // mockOf decodes what is said of an operation: the keys of a response, or those of an
 // endpoint, or both.
-func (d *decoder) mockOf(n *syntax.Node, key string, o operation) mock {
+func decodeMockOf(d *decoder, n *syntax.Node, key string, o operation) mock {
 	n = nested(n)
 	e := Endpoint{Pos: n.Pos(), Key: key, Method: o.Method, Path: syntax.Text{Value: o.Path, Pos: o.pos(), Key: o.Pointer, Folded: true}}
 	optional := slices.Clone(mockFields)
 	for i := range optional {
-		optional[i].required = false
+		optional[i].Required = false
 	}
-	fill(d, n, key, optional, &e)
-	d.finish(&e, key, n)
+	table.Fill(d, n, key, optional, &e)
+	decodeFinish(d, &e, key, n)
 	return mock{
 		Endpoint: e, answers: n.Get("response") != nil || n.Get("responses") != nil, calls: n.Get("webhook") != nil || n.Get("webhooks") != nil,
 	}
@@ -175,7 +176,7 @@ func (d *decoder) mockOf(n *syntax.Node, key string, o operation) mock {
 func nested(n *syntax.Node) *syntax.Node {
 	var own, inner []syntax.Entry
 	for _, e := range n.Entries {
-		if slices.Contains(keysOf(responseFields), e.Key.Text.Value) {
+		if slices.Contains(table.Keys(responseFields), e.Key.Text.Value) {
 			inner = append(inner, e)
 		} else {
 			own = append(own, e)

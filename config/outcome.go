@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"slices"
 
+	"mockserver/config/table"
 	"mockserver/internal/wording"
 )
 
@@ -33,22 +34,22 @@ var selects = []string{SelectWeighted, SelectSequence, SelectSequenceHold}
 const maxWeight = 1_000_000_000
 
 // outcomeFields are the keys of a response, and those that an outcome has beside.
-var outcomeFields = append([]field[Outcome]{
-	{row{key: "weight", doc: "its share among the weights of all, 1 when left out; 0 is never drawn", kinds: numbers, upTo: maxWeight}, setWeight},
-	{row{key: "latency", doc: "the time to this answer, instead of that of the endpoint", kinds: maps, form: "a map with " + latencyForms, table: rowsOf(latencyFields)},
-		func(d *decoder, v value, o *Outcome) { o.Latency = d.latency(v) }},
-	{row{key: "fault", doc: "how this answer goes wrong, instead of that of the endpoint", kinds: maps, form: "a map with type and rate", table: rowsOf(faultFields)},
-		func(d *decoder, v value, o *Outcome) { o.Fault = d.fault(v) }},
-	{row{key: "webhook", doc: "a request of the server's own after this answer, instead of those of the endpoint", kinds: maps, table: rowsOf(webhookFields)},
-		func(d *decoder, v value, o *Outcome) { o.Webhooks = append(o.Webhooks, d.webhook(v)) }},
-	{row{key: "webhooks", doc: "several of them; [] for none", kinds: lists, item: &row{kinds: maps, table: rowsOf(webhookFields)}}, setOutcomeWebhooks},
+var outcomeFields = append([]table.Field[Outcome]{
+	table.With(row{Key: "weight", Doc: "its share among the weights of all, 1 when left out; 0 is never drawn", Kinds: table.Numbers, UpTo: maxWeight}, setWeight),
+	table.With(row{Key: "latency", Doc: "the time to this answer, instead of that of the endpoint", Kinds: table.Maps, Form: "a map with " + latencyForms, Table: table.Rows(latencyFields)},
+		func(d *decoder, v value, o *Outcome) { o.Latency = decodeLatency(d, v) }),
+	table.With(row{Key: "fault", Doc: "how this answer goes wrong, instead of that of the endpoint", Kinds: table.Maps, Form: "a map with type and rate", Table: table.Rows(faultFields)},
+		func(d *decoder, v value, o *Outcome) { o.Fault = decodeFault(d, v) }),
+	table.With(row{Key: "webhook", Doc: "a request of the server's own after this answer, instead of those of the endpoint", Kinds: table.Maps, Table: table.Rows(webhookFields)},
+		func(d *decoder, v value, o *Outcome) { o.Webhooks = append(o.Webhooks, decodeWebhook(d, v)) }),
+	table.With(row{Key: "webhooks", Doc: "several of them; [] for none", Kinds: table.Lists, Item: &row{Kinds: table.Maps, Table: table.Rows(webhookFields)}}, setOutcomeWebhooks),
 }, lift(responseFields, func(o *Outcome) *Response { return &o.Response })...)
 
 // lift makes the keys of a T keys of what holds one.
-func lift[T, U any](fields []field[T], at func(*U) *T) []field[U] {
-	lifted := make([]field[U], len(fields))
+func lift[T, U any](fields []table.Field[T], at func(*U) *T) []table.Field[U] {
+	lifted := make([]table.Field[U], len(fields))
 	for i, f := range fields {
-		lifted[i] = field[U]{f.row, func(d *decoder, v value, into *U) { f.set(d, v, at(into)) }}
+		lifted[i] = table.With(f.Row, func(d *decoder, v value, into *U) { f.Set(d, v, at(into)) })
 	}
 	return lifted
 }
@@ -76,27 +77,27 @@ func (e *Endpoint) Answers() []*Response {
 
 func setResponses(d *decoder, v value, e *Endpoint) {
 	if len(v.Items) == 0 {
-		d.about(v, "is an empty list; one answer or more is accepted")
+		d.About(v, "is an empty list; one answer or more is accepted")
 		return
 	}
 	e.Responses = make([]Outcome, 0, len(v.Items))
-	for _, one := range v.parts() {
+	for _, one := range v.Parts() {
 		if d.Full() {
 			return
 		}
-		o := Outcome{Key: one.key}
-		if d.take(one) {
+		o := Outcome{Key: one.Key}
+		if d.Take(one) {
 			o.Response.begin(one)
-			fill(d, one.Node, one.key, outcomeFields, &o)
+			table.Fill(d, one.Node, one.Key, outcomeFields, &o)
 		}
 		e.Responses = append(e.Responses, o)
 	}
 }
 
 func setWeight(d *decoder, v value, o *Outcome) {
-	weight, ok := v.float()
+	weight, ok := v.Float()
 	if !ok {
-		d.refuse(v)
+		d.Refuse(v)
 		return
 	}
 	o.Weight, o.Weighted = weight, true
@@ -106,9 +107,9 @@ func setOutcomeWebhooks(d *decoder, v value, o *Outcome) {
 	if o.Webhooks == nil {
 		o.Webhooks = []Webhook{}
 	}
-	for _, one := range v.parts() {
-		if d.take(one) {
-			o.Webhooks = append(o.Webhooks, d.webhook(one))
+	for _, one := range v.Parts() {
+		if d.Take(one) {
+			o.Webhooks = append(o.Webhooks, decodeWebhook(d, one))
 		}
 	}
 }
@@ -125,7 +126,7 @@ func (c *checker) outcomes() {
 		return
 	}
 	if c.node == nil && c.Response.declaresAnything() { // of a file decoding tells
-		c.wrong(bothGiven("response", "responses"), "responses")
+		c.wrong(table.BothGiven("response", "responses"), "responses")
 	}
 	for i := range c.Responses {
 		if c.Full() {

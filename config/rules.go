@@ -5,7 +5,6 @@ import (
 	"slices"
 	"strings"
 
-	"mockserver/config/syntax"
 	"mockserver/internal/address"
 	"mockserver/internal/wording"
 )
@@ -34,23 +33,7 @@ const (
 	headerPattern = `^[^\x00-\x08\x0A-\x1F\x7F]*$`
 	// targetPattern is how the URL of a webhook begins, which a placeholder may make.
 	targetPattern = `^([Hh][Tt][Tt][Pp][Ss]?://[^\x00-\x20\x7F/?#:]|\{\{|\{%)`
-	// durationPattern is what time.ParseDuration reads, without a minus.
-	durationPattern = `^\+?(0|(([0-9]+\.?[0-9]*|\.[0-9]+)(ns|us|µs|μs|ms|s|m|h))+)$`
-	// percentPattern is a percentage that percentage reads.
-	percentPattern = `^(0|[1-9][0-9]*)(\.[0-9]+)?%$`
 )
-
-// changeCase swaps the case of the ASCII letters from first to last. Other letters
-// are left, of which some have an ASCII letter as their small or capital one.
-func changeCase(text string, first, last byte) string {
-	out := []byte(text)
-	for i, b := range out {
-		if first <= b && b <= last {
-			out[i] = b ^ 0x20
-		}
-	}
-	return string(out)
-}
 
 // ServerSets tells whether a header is one that the server writes itself: those
 // that frame the message, and Date. A declared one is never sent: Load leaves it
@@ -109,13 +92,4 @@ func isToken(name string) bool {
 		}
 	}
 	return name != ""
-}
-
-// percentage returns the number in front of the % of a text; "" when it is none.
-func percentage(text string) string {
-	number, ok := strings.CutSuffix(text, "%")
-	if !ok || !syntax.IsJSONNumber(number) || strings.ContainsAny(number, "eE-") {
-		return ""
-	}
-	return number
 }

@@ -17,6 +17,7 @@ import (
 	"gopkg.in/yaml.v3"
 
 	"mockserver/config/syntax"
+	"mockserver/config/table"
 )
 
 // validator compiles a schema, which checks it against the draft it names.
@@ -324,22 +325,22 @@ type place struct {
 func tables(at []string, table []row) []place {
 	all := []place{{at, table}}
 	for _, r := range table {
-		if r.table != nil {
-			all = append(all, tables(append(slices.Clone(at), r.key), r.table)...)
+		if r.Table != nil {
+			all = append(all, tables(append(slices.Clone(at), r.Key), r.Table)...)
 		}
-		if r.item != nil && r.item.table != nil {
-			all = append(all, tables(append(slices.Clone(at), r.key+"[]"), r.item.table)...)
+		if r.Item != nil && r.Item.Table != nil {
+			all = append(all, tables(append(slices.Clone(at), r.Key+"[]"), r.Item.Table)...)
 		}
 	}
 	return all
 }
 
-// given is a key of a row: of one that stands for many keys, one of them.
-func (r row) given() string {
-	if r.many != nil {
-		return map[string]string{"pNN": "p50"}[r.key]
+// givenKey is a key of a row: of one that stands for many keys, one of them.
+func givenKey(r row) string {
+	if r.Many != nil {
+		return map[string]string{"pNN": "p50"}[r.Key]
 	}
-	return r.key
+	return r.Key
 }
 
 func TestEachRowOfTheTablesIsInTheSchema(t *testing.T) {
@@ -349,7 +350,7 @@ func TestEachRowOfTheTablesIsInTheSchema(t *testing.T) {
 		t.Errorf("the draft is %v", schema["$schema"])
 	}
 	rows := 0
-	for _, p := range tables(nil, rowsOf(itemFields)) {
+	for _, p := range tables(nil, table.Rows(itemFields)) {
 		at, _ := schema["items"].(map[string]any)
 		for _, key := range p.path {
 			key, isItem := strings.CutSuffix(key, "[]")
@@ -367,22 +368,22 @@ func TestEachRowOfTheTablesIsInTheSchema(t *testing.T) {
 		either, _ := at["oneOf"].([]any)
 		for _, r := range p.table {
 			rows++
-			found, _ := properties[r.key].(map[string]any)
-			if r.many != nil {
-				found, _ = patterns[r.many.pattern].(map[string]any)
+			found, _ := properties[r.Key].(map[string]any)
+			if r.Many != nil {
+				found, _ = patterns[r.Many.Pattern].(map[string]any)
 			}
-			if found == nil || found["description"] != r.doc || slices.Contains(required, any(r.key)) != (r.required && r.unless == "") {
-				t.Errorf("%v.%s is %v, required %v", p.path, r.key, found, required)
+			if found == nil || found["description"] != r.Doc || slices.Contains(required, any(r.Key)) != (r.Required && r.Unless == "") {
+				t.Errorf("%v.%s is %v, required %v", p.path, r.Key, found, required)
 			}
-			if got := fmt.Sprint(either...); r.unless != "" && got != fmt.Sprintf("map[required:[%s]] map[required:[%s]]", r.key, r.unless) {
-				t.Errorf("%v: required is either of %s; want %s or %s", p.path, got, r.key, r.unless)
+			if got := fmt.Sprint(either...); r.Unless != "" && got != fmt.Sprintf("map[required:[%s]] map[required:[%s]]", r.Key, r.Unless) {
+				t.Errorf("%v: required is either of %s; want %s or %s", p.path, got, r.Key, r.Unless)
 			}
-			anyMap := r.key == "pattern" // the members of a JSON message
-			if r.kinds|nulls != anything && r.kinds.has(syntax.MapNode) && r.table == nil && r.value == nil && !anyMap {
-				t.Errorf("%v.%s: of a map the row has neither a table nor a value", p.path, r.key)
+			anyMap := r.Key == "pattern" // the members of a JSON message
+			if r.Kinds|table.Nulls != table.Anything && r.Kinds.Has(syntax.MapNode) && r.Table == nil && r.Value == nil && !anyMap {
+				t.Errorf("%v.%s: of a map the row has neither a table nor a value", p.path, r.Key)
 			}
-			if r.kinds|nulls != anything && r.kinds.has(syntax.ListNode) && r.item == nil {
-				t.Errorf("%v.%s: of a list the row has no item", p.path, r.key)
+			if r.Kinds|table.Nulls != table.Anything && r.Kinds.Has(syntax.ListNode) && r.Item == nil {
+				t.Errorf("%v.%s: of a list the row has no item", p.path, r.Key)
 			}
 		}
 	}
@@ -394,10 +395,10 @@ func TestEachRowOfTheTablesIsInTheSchema(t *testing.T) {
 // The table that a row names is the one that its setter decodes by: the message
 // about an unknown key lists it.
 func TestEachRowNamesTheTableThatIsDecodedBy(t *testing.T) {
-	for _, p := range tables(nil, rowsOf(itemFields))[1:] {
+	for _, p := range tables(nil, table.Rows(itemFields))[1:] {
 		var names []string
 		for _, r := range p.table {
-			names = append(names, r.key)
+			names = append(names, r.Key)
 		}
 		document := `{"no such key": 1}`
 		for _, key := range slices.Backward(p.path) {
@@ -440,21 +441,21 @@ var values = []string{
 // of what its table requires.
 func forms(r row) []string {
 	all := slices.Clone(values)
-	for _, word := range r.enum {
+	for _, word := range r.Enum {
 		all = append(all, fmt.Sprintf("%q", word))
 	}
-	if r.table != nil {
-		for _, m := range least(r.table) {
+	if r.Table != nil {
+		for _, m := range least(r.Table) {
 			all = append(all, m.String())
 		}
 	}
-	if r.item != nil {
-		for _, v := range forms(*r.item) {
+	if r.Item != nil {
+		for _, v := range forms(*r.Item) {
 			all = append(all, "["+v+"]", `["x", `+v+"]")
 		}
 	}
-	if r.value != nil {
-		for _, v := range forms(*r.value) {
+	if r.Value != nil {
+		for _, v := range forms(*r.Value) {
 			all = append(all, `{"X-A": `+v+"}")
 		}
 		for _, name := range []string{`""`, `"a b"`, `"\u00e4"`, `"!#$%&'*+-.^_|~9"`, `"Date"`} {
@@ -502,33 +503,33 @@ func (m members) with(key, value string) members {
 
 // least are maps with what a table requires, one for each choice that other keys
 // may depend on: a word of an enum, and a file or a URL for a text.
-func least(table []row) []members {
+func least(rows []row) []members {
 	all := []members{{}}
-	for _, r := range table {
-		if !r.required {
+	for _, r := range rows {
+		if !r.Required {
 			continue
 		}
 		var choices []string
 		switch {
-		case r.table != nil:
-			for _, m := range least(r.table) {
+		case r.Table != nil:
+			for _, m := range least(r.Table) {
 				choices = append(choices, m.String())
 			}
-		case len(r.enum) > 0:
-			for _, word := range r.enum {
+		case len(r.Enum) > 0:
+			for _, word := range r.Enum {
 				choices = append(choices, fmt.Sprintf("%q", word))
 			}
-		case r.kinds == numbers:
+		case r.Kinds == table.Numbers:
 			choices = []string{"1"}
 		default:
 			choices = slices.DeleteFunc([]string{`"/x"`, `"http://a/b"`}, func(text string) bool {
-				return r.pattern != "" && !regexp.MustCompile(r.pattern).MatchString(strings.Trim(text, `"`))
+				return r.Pattern != "" && !regexp.MustCompile(r.Pattern).MatchString(strings.Trim(text, `"`))
 			})
 		}
 		var more []members
 		for _, m := range all {
 			for _, choice := range choices {
-				n := members{r.key: choice}
+				n := members{r.Key: choice}
 				for key, value := range m {
 					n[key] = value
 				}
@@ -542,41 +543,41 @@ func least(table []row) []members {
 
 // around puts a map at its place in a document, with what is required on the way.
 func around(at []string, inside string) []byte {
-	table := [][]row{rowsOf(itemFields)}
+	nested := [][]row{table.Rows(itemFields)}
 	for _, key := range at {
-		last := table[len(table)-1]
+		last := nested[len(nested)-1]
 		key, isItem := strings.CutSuffix(key, "[]")
-		r := last[slices.IndexFunc(last, func(r row) bool { return r.key == key })]
+		r := last[slices.IndexFunc(last, func(r row) bool { return r.Key == key })]
 		if isItem {
-			r = *r.item
+			r = *r.Item
 		}
-		table = append(table, r.table)
+		nested = append(nested, r.Table)
 	}
 	for i, key := range slices.Backward(at) {
 		key, isItem := strings.CutSuffix(key, "[]")
 		if isItem {
 			inside = "[" + inside + "]"
 		}
-		inside = least(table[i])[0].with(key, inside).String()
+		inside = least(nested[i])[0].with(key, inside).String()
 	}
 	return []byte("[" + inside + "]")
 }
 
 // rowName tells rows apart: the key, and those of its table, which may have several
 // places.
-func rowName(table []row, r row) string {
+func rowName(rows []row, r row) string {
 	var keys []string
-	for _, other := range table {
-		keys = append(keys, other.key)
+	for _, other := range rows {
+		keys = append(keys, other.Key)
 	}
-	return r.key + " of " + strings.Join(keys, ", ")
+	return r.Key + " of " + strings.Join(keys, ", ")
 }
 
 // eachValue puts each form of a value in the place of each row, and calls try with
 // the row's name, the document and whether it is accepted.
 func eachValue(try func(row string, form string, document []byte, accepted bool)) {
 	tried := map[string]bool{}
-	for _, p := range tables(nil, rowsOf(itemFields))[1:] {
+	for _, p := range tables(nil, table.Rows(itemFields))[1:] {
 		name := rowName(p.table, row{})
 		if tried[name] {
 			continue // the same table in another place
@@ -585,7 +586,7 @@ func eachValue(try func(row string, form string, document []byte, accepted bool)
 		for _, r := range p.table {
 			for _, form := range forms(r) {
 				for _, m := range least(p.table) {
-					document := around(p.path, m.with(r.given(), form).String())
+					document := around(p.path, m.with(givenKey(r), form).String())
 					try(rowName(p.table, r), form, document, Parse("f.json", document).Problems.Err() == nil)
 				}
 			}
@@ -629,18 +630,18 @@ func (c *choices) next(n int) int {
 }
 
 // table writes a map that a table describes, mostly.
-func (c *choices) table(table []row) string {
+func (c *choices) table(rows []row) string {
 	m := members{}
-	for _, r := range table {
+	for _, r := range rows {
 		given := c.next(3) == 1
 		switch {
-		case r.required:
+		case r.Required:
 			given = c.next(32) != 1
-		case r.key == "responses" || r.key == "select": // they have to go with others
+		case r.Key == "responses" || r.Key == "select": // they have to go with others
 			given = c.next(8) == 1
 		}
 		if given {
-			m = m.with(r.given(), c.value(rowName(table, r), r))
+			m = m.with(givenKey(r), c.value(rowName(rows, r), r))
 		}
 	}
 	return m.String()
@@ -651,10 +652,10 @@ func (c *choices) value(name string, r row) string {
 	switch {
 	case c.next(64) == 1 || len(good) == 0:
 		return values[c.next(len(values))]
-	case r.table != nil && c.next(8) > 0:
-		return c.table(r.table)
-	case r.item != nil && r.item.table != nil && c.next(8) > 0:
-		return "[" + c.table(r.item.table) + ", " + c.table(r.item.table) + "]"
+	case r.Table != nil && c.next(8) > 0:
+		return c.table(r.Table)
+	case r.Item != nil && r.Item.Table != nil && c.next(8) > 0:
+		return "[" + c.table(r.Item.Table) + ", " + c.table(r.Item.Table) + "]"
 	}
 	return good[c.next(len(good))]
 }
@@ -671,7 +672,7 @@ func goodForms() map[string][]string {
 }
 
 func (c choices) document() []byte {
-	return []byte(`[{"endpoint": ` + c.table(rowsOf(endpointFields)) + "}]")
+	return []byte(`[{"endpoint": ` + c.table(table.Rows(endpointFields)) + "}]")
 }
 
 func TestMadeConfigurationsThatAreAcceptedFollowTheSchema(t *testing.T) {
@@ -724,7 +725,7 @@ func FuzzSchema(f *testing.F) {
 
 // The schema knows each text that time.ParseDuration reads and that is not below 0.
 func FuzzDurationPattern(f *testing.F) {
-	s := validator(f, []byte(fmt.Sprintf(`{"type": "string", "pattern": %q}`, durationPattern)))
+	s := validator(f, []byte(fmt.Sprintf(`{"type": "string", "pattern": %q}`, table.DurationPattern)))
 	for _, text := range []string{"0", "+0", "1h2m3.4s", ".5ms", "1.us", "µs", "1μs", "1e3s", "1", "1d", "-1s", "1s\n", ""} {
 		f.Add(text)
 	}

@@ -8,6 +8,7 @@ import (
 	"strings"
 
 	"mockserver/config/syntax"
+	"mockserver/config/table"
 	"mockserver/internal/address"
 	"mockserver/internal/tags"
 	"mockserver/internal/wording"
@@ -80,7 +81,7 @@ func (c *checker) report(pos syntax.Pos, what string, keys []string, warning boo
 func (c *checker) path(keys []string) string {
 	path := c.key
 	for _, k := range keys {
-		path = under(path, k)
+		path = table.Under(path, k)
 	}
 	return path
 }
@@ -217,7 +218,7 @@ func inHeaderForbidden(r rune) bool { return r < 0x20 && r != '\t' || r == 0x7F 
 
 func (c *checker) body(r *Response, at []string) {
 	if r.declaresBody() && r.External != nil {
-		c.wrong(bothGiven("body", "external-body"), below(at, "external-body")...)
+		c.wrong(table.BothGiven("body", "external-body"), below(at, "external-body")...)
 	}
 	if r.Status == 204 || r.Status == 304 {
 		what := fmt.Sprintf("is left out: an answer with status %d has no body", r.Status)

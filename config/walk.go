@@ -12,46 +12,11 @@ import (
 	"strings"
 
 	"mockserver/config/syntax"
+	"mockserver/config/table"
 )
 
 // What is declared is walked by reflection: copied, given places, and hashed. A field that
 // is added to a declaration is part of all of that without more.
-
-// keyOf returns the key by which a field of a declaration is written in a file: its tag
-// key, or else its name in small letters with dashes. It is "" for a field whose own keys
-// stand in the map around it.
-func keyOf(f reflect.StructField) string {
-	if key, tagged := f.Tag.Lookup("key"); tagged || f.Anonymous {
-		return key
-	}
-	var b strings.Builder
-	for i, r := range f.Name {
-		if 'A' <= r && r <= 'Z' {
-			if i > 0 && strings.ToUpper(f.Name) != f.Name {
-				b.WriteByte('-')
-			}
-			r += 'a' - 'A'
-		}
-		b.WriteRune(r)
-	}
-	return b.String()
-}
-
-// locate returns the index path of the field of a struct that is written by a key.
-func locate(t reflect.Type, key string) []int {
-	for i := range t.NumField() {
-		f := t.Field(i)
-		switch name := keyOf(f); {
-		case name == key:
-			return f.Index
-		case name == "" && f.Type.Kind() == reflect.Struct && f.Type != textType:
-			if path := locate(f.Type, key); path != nil {
-				return append(slices.Clone(f.Index), path...)
-			}
-		}
-	}
-	return nil
-}
 
 // copier copies declarations, deeply, to another place.
 type copier struct {
@@ -91,7 +56,7 @@ func (c copier) copy(into, from reflect.Value, key string) {
 		for i := range from.Len() {
 			at := key + "[" + strconv.Itoa(i) + "]"
 			if from.Type().Elem() == headerType {
-				at = under(key, from.Index(i).Field(0).String())
+				at = table.Under(key, from.Index(i).Field(0).String())
 			}
 			c.copy(into.Index(i), from.Index(i), at)
 		}
@@ -115,7 +80,7 @@ func (c copier) fields(into, from reflect.Value, key string) {
 	for i := range from.NumField() {
 		f := from.Type().Field(i)
 		at := key
-		switch name := keyOf(f); {
+		switch name := table.KeyOf(f); {
 		case f.Name == "Key" && c.keys:
 			into.Field(i).SetString(key)
 			continue

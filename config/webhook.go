@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"mockserver/config/syntax"
+	"mockserver/config/table"
 	"mockserver/internal/address"
 	"mockserver/internal/tags"
 	"mockserver/internal/wording"
@@ -52,7 +53,7 @@ type Sign struct {
 const (
 	DefaultWebhookMethod  = "POST"
 	DefaultDelay          = time.Minute
-	AtOnce                = time.Duration(-1) // the Delay of a webhook that is sent without one
+	AtOnce                = table.AtOnce // the Delay of a webhook that is sent without one
 	DefaultWebhookTimeout = 10 * time.Second
 	DefaultAttempts       = 5
 	DefaultBackoff        = time.Second
@@ -66,62 +67,62 @@ const maxAttempts = 100
 var SignSchemes = []string{"hmac-sha256", "stripe"}
 
 var (
-	webhookFields = []field[Webhook]{
-		fieldOf[Webhook](row{key: "method", doc: "the method of the request that is sent, POST when left out", kinds: texts, enum: Methods, anyCase: true}),
-		fieldOf[Webhook](row{key: "url", doc: "the http or https URL that it is sent to", required: true, kinds: texts, pattern: targetPattern}),
-		{row{key: "headers", doc: "its headers, name: value, or a list of values", kinds: maps, name: headerName, value: headerValue},
-			func(d *decoder, v value, w *Webhook) { w.Headers = d.headers(v) }},
-		{row{key: "body", doc: "its body: a text, or a map or list that is sent as JSON", kinds: bodies},
-			func(d *decoder, v value, w *Webhook) { w.Body, w.BodyJSON = d.body(v, false) }},
-		fieldOf[Webhook](row{key: "sleep-time", doc: "how long after the answer it is sent, 60 seconds when left out", kinds: texts | numbers, length: fromZero, atOnce: true}),
-		fieldOf[Webhook](row{key: "if", doc: "the condition under which it is sent", kinds: scalars | nulls}),
-		fieldOf[Webhook](row{key: "timeout", doc: "how long one attempt may take, 10s when left out", kinds: texts | numbers, length: aboveZero}),
-		{row{key: "retry", doc: "what happens when it cannot be delivered; without it there is one attempt", kinds: maps, table: rowsOf(retryFields)}, setRetry},
-		{row{key: "sign", doc: "how its body is signed", kinds: maps, table: rowsOf(signFields)}, setSign},
+	webhookFields = []table.Field[Webhook]{
+		table.Of[Webhook](row{Key: "method", Doc: "the method of the request that is sent, POST when left out", Kinds: table.Texts, Enum: Methods, AnyCase: true}),
+		table.Of[Webhook](row{Key: "url", Doc: "the http or https URL that it is sent to", Required: true, Kinds: table.Texts, Pattern: targetPattern}),
+		table.With(row{Key: "headers", Doc: "its headers, name: value, or a list of values", Kinds: table.Maps, Name: headerName, Value: headerValue},
+			func(d *decoder, v value, w *Webhook) { w.Headers = decodeHeaders(d, v) }),
+		table.With(row{Key: "body", Doc: "its body: a text, or a map or list that is sent as JSON", Kinds: table.Bodies},
+			func(d *decoder, v value, w *Webhook) { w.Body, w.BodyJSON = decodeBody(d, v, false) }),
+		table.Of[Webhook](row{Key: "sleep-time", Doc: "how long after the answer it is sent, 60 seconds when left out", Kinds: table.Texts | table.Numbers, Length: table.FromZero, AtOnce: true}),
+		table.Of[Webhook](row{Key: "if", Doc: "the condition under which it is sent", Kinds: table.Scalars | table.Nulls}),
+		table.Of[Webhook](row{Key: "timeout", Doc: "how long one attempt may take, 10s when left out", Kinds: table.Texts | table.Numbers, Length: table.AboveZero}),
+		table.With(row{Key: "retry", Doc: "what happens when it cannot be delivered; without it there is one attempt", Kinds: table.Maps, Table: table.Rows(retryFields)}, setRetry),
+		table.With(row{Key: "sign", Doc: "how its body is signed", Kinds: table.Maps, Table: table.Rows(signFields)}, setSign),
 	}
-	retryFields = []field[Retry]{
-		fieldOf[Retry](row{key: "attempts", doc: "how often it is tried at most, the first time among them, 5 when left out", kinds: numbers, min: 1, max: maxAttempts}),
-		fieldOf[Retry](row{key: "backoff", doc: "what is waited before the second attempt, doubled before each further one, 1s when left out", kinds: texts | numbers, length: aboveZero}),
-		fieldOf[Retry](row{key: "max-backoff", doc: "the most that is waited, 1m when left out", kinds: texts | numbers, length: aboveZero}),
+	retryFields = []table.Field[Retry]{
+		table.Of[Retry](row{Key: "attempts", Doc: "how often it is tried at most, the first time among them, 5 when left out", Kinds: table.Numbers, Min: 1, Max: maxAttempts}),
+		table.Of[Retry](row{Key: "backoff", Doc: "what is waited before the second attempt, doubled before each further one, 1s when left out", Kinds: table.Texts | table.Numbers, Length: table.AboveZero}),
+		table.Of[Retry](row{Key: "max-backoff", Doc: "the most that is waited, 1m when left out", Kinds: table.Texts | table.Numbers, Length: table.AboveZero}),
 	}
-	signFields = []field[Sign]{
-		fieldOf[Sign](row{key: "secret", doc: "the key", required: true, kinds: texts, filled: true}),
-		{row{key: "header", doc: "the header that carries the signature, X-Signature when left out", kinds: texts, pattern: tokenPattern, form: "the name of a header"}, setSignHeader},
-		fieldOf[Sign](row{key: "scheme", doc: "hmac-sha256 (the default) or stripe", kinds: texts, enum: SignSchemes}),
+	signFields = []table.Field[Sign]{
+		table.Of[Sign](row{Key: "secret", Doc: "the key", Required: true, Kinds: table.Texts, Filled: true}),
+		table.With(row{Key: "header", Doc: "the header that carries the signature, X-Signature when left out", Kinds: table.Texts, Pattern: tokenPattern, Form: "the name of a header"}, setSignHeader),
+		table.Of[Sign](row{Key: "scheme", Doc: "hmac-sha256 (the default) or stripe", Kinds: table.Texts, Enum: SignSchemes}),
 	}
 )
 
 func setWebhook(d *decoder, v value, e *Endpoint) {
-	e.Webhooks = append(e.Webhooks, d.webhook(v))
+	e.Webhooks = append(e.Webhooks, decodeWebhook(d, v))
 }
 
 func setWebhooks(d *decoder, v value, e *Endpoint) {
-	for _, one := range v.parts() {
-		if d.take(one) {
-			e.Webhooks = append(e.Webhooks, d.webhook(one))
+	for _, one := range v.Parts() {
+		if d.Take(one) {
+			e.Webhooks = append(e.Webhooks, decodeWebhook(d, one))
 		}
 	}
 }
 
-func (d *decoder) webhook(v value) Webhook {
-	w := Webhook{Pos: v.Pos(), Key: v.key}
-	fill(d, v.Node, v.key, webhookFields, &w)
+func decodeWebhook(d *decoder, v value) Webhook {
+	w := Webhook{Pos: v.Pos(), Key: v.Key}
+	table.Fill(d, v.Node, v.Key, webhookFields, &w)
 	return w
 }
 
 func setRetry(d *decoder, v value, w *Webhook) {
 	w.Retry = &Retry{}
-	fill(d, v.Node, v.key, retryFields, w.Retry)
+	table.Fill(d, v.Node, v.Key, retryFields, w.Retry)
 }
 
 func setSign(d *decoder, v value, w *Webhook) {
 	w.Sign = &Sign{}
-	fill(d, v.Node, v.key, signFields, w.Sign)
+	table.Fill(d, v.Node, v.Key, signFields, w.Sign)
 }
 
 func setSignHeader(d *decoder, v value, s *Sign) {
 	if !isSignHeader(v.Text.Value) {
-		d.refuse(v)
+		d.Refuse(v)
 		return
 	}
 	s.Header = v.Text.Value

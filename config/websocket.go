@@ -11,6 +11,7 @@ import (
 	"unicode/utf8"
 
 	"mockserver/config/syntax"
+	"mockserver/config/table"
 	"mockserver/internal/address"
 	"mockserver/internal/flags"
 	"mockserver/internal/tags"
@@ -103,64 +104,64 @@ const (
 var sizeText = regexp.MustCompile(sizePattern)
 
 var (
-	webSocketFields = []field[WebSocket]{
-		fieldOf[WebSocket](row{key: "path", doc: "the path to answer, such as /rooms/:id", required: true, kinds: texts, pattern: "^/"}),
-		{row{key: "host", doc: "the host to answer for, any when left out", kinds: texts, form: address.NameForm, pattern: address.NamePattern},
-			func(d *decoder, v value, w *WebSocket) { w.Host = d.host(v) }},
-		fieldOf[WebSocket](row{key: "if", doc: "the condition under which a request becomes a connection", kinds: scalars | nulls}),
-		{row{key: "subprotocols", doc: "the subprotocols that may be agreed on, the preferred first", kinds: lists,
-			item: &row{kinds: texts, pattern: tokenPattern, form: "the name of a subprotocol"}}, setSubprotocols},
-		{row{key: "on-connect", doc: "what is sent once the connection is open", kinds: maps, form: "a map with response", table: rowsOf(connectFields)}, setConnect},
-		{row{key: "on-message", doc: "what answers messages: the first whose pattern matches", kinds: lists, form: "a list of maps with pattern and response",
-			item: &row{kinds: maps, table: rowsOf(exchangeFields)}}, setExchanges},
-		{row{key: "send", doc: "what is sent unasked", kinds: lists, form: "a list of maps with response, after and every", item: &row{kinds: maps, table: rowsOf(sendFields)}}, setSends},
-		{row{key: "close", doc: "how the server ends the connection, and when", kinds: numbers | maps, form: closeForm, table: rowsOf(endFields)},
-			func(d *decoder, v value, w *WebSocket) { w.Close = d.close(v, endFields) }},
-		{row{key: "max-message", doc: "the largest message that is accepted, that of the server when left out", kinds: numbers | texts, form: sizeForm, pattern: sizePattern},
-			setMaxMessage},
-		{row{key: "tag", doc: "documents what the connection belongs to", kinds: texts | lists | nulls, item: &row{kinds: texts}},
-			func(d *decoder, v value, w *WebSocket) { w.Doc.Tags = d.tags(v) }},
-		fieldOf[WebSocket](row{key: "summary", doc: "documents the connection in a line", kinds: scalars | nulls}),
-		fieldOf[WebSocket](row{key: "description", doc: "documents the connection at length", kinds: scalars | nulls}),
+	webSocketFields = []table.Field[WebSocket]{
+		table.Of[WebSocket](row{Key: "path", Doc: "the path to answer, such as /rooms/:id", Required: true, Kinds: table.Texts, Pattern: "^/"}),
+		table.With(row{Key: "host", Doc: "the host to answer for, any when left out", Kinds: table.Texts, Form: address.NameForm, Pattern: address.NamePattern},
+			func(d *decoder, v value, w *WebSocket) { w.Host = decodeHost(d, v) }),
+		table.Of[WebSocket](row{Key: "if", Doc: "the condition under which a request becomes a connection", Kinds: table.Scalars | table.Nulls}),
+		table.With(row{Key: "subprotocols", Doc: "the subprotocols that may be agreed on, the preferred first", Kinds: table.Lists,
+			Item: &row{Kinds: table.Texts, Pattern: tokenPattern, Form: "the name of a subprotocol"}}, setSubprotocols),
+		table.With(row{Key: "on-connect", Doc: "what is sent once the connection is open", Kinds: table.Maps, Form: "a map with response", Table: table.Rows(connectFields)}, setConnect),
+		table.With(row{Key: "on-message", Doc: "what answers messages: the first whose pattern matches", Kinds: table.Lists, Form: "a list of maps with pattern and response",
+			Item: &row{Kinds: table.Maps, Table: table.Rows(exchangeFields)}}, setExchanges),
+		table.With(row{Key: "send", Doc: "what is sent unasked", Kinds: table.Lists, Form: "a list of maps with response, after and every", Item: &row{Kinds: table.Maps, Table: table.Rows(sendFields)}}, setSends),
+		table.With(row{Key: "close", Doc: "how the server ends the connection, and when", Kinds: table.Numbers | table.Maps, Form: closeForm, Table: table.Rows(endFields)},
+			func(d *decoder, v value, w *WebSocket) { w.Close = decodeClose(d, v, endFields) }),
+		table.With(row{Key: "max-message", Doc: "the largest message that is accepted, that of the server when left out", Kinds: table.Numbers | table.Texts, Form: sizeForm, Pattern: sizePattern},
+			setMaxMessage),
+		table.With(row{Key: "tag", Doc: "documents what the connection belongs to", Kinds: table.Texts | table.Lists | table.Nulls, Item: &row{Kinds: table.Texts}},
+			func(d *decoder, v value, w *WebSocket) { w.Doc.Tags = decodeTags(d, v) }),
+		table.Of[WebSocket](row{Key: "summary", Doc: "documents the connection in a line", Kinds: table.Scalars | table.Nulls}),
+		table.Of[WebSocket](row{Key: "description", Doc: "documents the connection at length", Kinds: table.Scalars | table.Nulls}),
 	}
-	responseRow   = row{key: "response", doc: "the message: a text, or a map with a body", required: true, kinds: scalars | maps, table: rowsOf(messageFields)}
-	connectFields = []field[WebSocket]{
-		{responseRow, func(d *decoder, v value, w *WebSocket) { d.message(v, w.OnConnect) }},
+	responseRow   = row{Key: "response", Doc: "the message: a text, or a map with a body", Required: true, Kinds: table.Scalars | table.Maps, Table: table.Rows(messageFields)}
+	connectFields = []table.Field[WebSocket]{
+		table.With(responseRow, func(d *decoder, v value, w *WebSocket) { decodeMessage(d, v, w.OnConnect) }),
 	}
-	exchangeFields = []field[Exchange]{
-		{row{key: "pattern", doc: "the text, the JSON object or the RE2 expression that a message is held against", required: true, kinds: scalars | maps, filled: true},
-			setPattern},
-		{responseRow, func(d *decoder, v value, x *Exchange) { d.message(v, &x.Response) }},
+	exchangeFields = []table.Field[Exchange]{
+		table.With(row{Key: "pattern", Doc: "the text, the JSON object or the RE2 expression that a message is held against", Required: true, Kinds: table.Scalars | table.Maps, Filled: true},
+			setPattern),
+		table.With(responseRow, func(d *decoder, v value, x *Exchange) { decodeMessage(d, v, &x.Response) }),
 	}
-	sendFields = []field[Send]{
-		fieldOf[Send](row{key: "after", doc: "how long after the connection is open it is sent, as long as every when left out", kinds: texts | numbers, length: fromZero, atOnce: true}),
-		fieldOf[Send](row{key: "every", doc: "how long from one to the next; sent once when left out", kinds: texts | numbers, length: aboveZero}),
-		fieldOf[Send](row{key: "times", doc: "how often it is sent at most, for as long as the connection lasts when left out", kinds: numbers, min: 1, max: maxTimes}),
-		{responseRow, func(d *decoder, v value, s *Send) { d.message(v, &s.Response) }},
+	sendFields = []table.Field[Send]{
+		table.Of[Send](row{Key: "after", Doc: "how long after the connection is open it is sent, as long as every when left out", Kinds: table.Texts | table.Numbers, Length: table.FromZero, AtOnce: true}),
+		table.Of[Send](row{Key: "every", Doc: "how long from one to the next; sent once when left out", Kinds: table.Texts | table.Numbers, Length: table.AboveZero}),
+		table.Of[Send](row{Key: "times", Doc: "how often it is sent at most, for as long as the connection lasts when left out", Kinds: table.Numbers, Min: 1, Max: maxTimes}),
+		table.With(responseRow, func(d *decoder, v value, s *Send) { decodeMessage(d, v, &s.Response) }),
 	}
-	messageFields = []field[Message]{
-		{row{key: "body", doc: "the text, or a map or list that is sent as JSON", kinds: bodies},
-			func(d *decoder, v value, m *Message) { m.Body, m.BodyJSON = d.body(v, m.Raw) }},
-		{row{key: "base64", doc: "the bytes of a binary message, instead of body", kinds: texts, pattern: base64Pattern, form: "base64 text"}, setBytes},
-		{row{key: "binary", doc: "true sends the body as a binary message, false as text; as the message it answers when left out", kinds: bools}, setFrame},
-		{row{key: "template", doc: "false switches placeholders off", kinds: bools},
-			func(_ *decoder, v value, m *Message) { m.Raw = !v.Truth() }},
-		{row{key: "close", doc: "ends the connection behind the message: a code, or a map with code and reason", kinds: numbers | maps, form: closeForm, table: rowsOf(closeFields)},
-			func(d *decoder, v value, m *Message) { m.Close = d.close(v, closeFields) }},
+	messageFields = []table.Field[Message]{
+		table.With(row{Key: "body", Doc: "the text, or a map or list that is sent as JSON", Kinds: table.Bodies},
+			func(d *decoder, v value, m *Message) { m.Body, m.BodyJSON = decodeBody(d, v, m.Raw) }),
+		table.With(row{Key: "base64", Doc: "the bytes of a binary message, instead of body", Kinds: table.Texts, Pattern: base64Pattern, Form: "base64 text"}, setBytes),
+		table.With(row{Key: "binary", Doc: "true sends the body as a binary message, false as text; as the message it answers when left out", Kinds: table.Bools}, setFrame),
+		table.With(row{Key: "template", Doc: "false switches placeholders off", Kinds: table.Bools},
+			func(_ *decoder, v value, m *Message) { m.Raw = !v.Truth() }),
+		table.With(row{Key: "close", Doc: "ends the connection behind the message: a code, or a map with code and reason", Kinds: table.Numbers | table.Maps, Form: closeForm, Table: table.Rows(closeFields)},
+			func(d *decoder, v value, m *Message) { m.Close = decodeClose(d, v, closeFields) }),
 	}
-	closeFields = []field[Close]{
-		{row{key: "code", doc: "the close code, 1000 when left out", kinds: numbers, min: minClose, max: maxClose}, setCode},
-		fieldOf[Close](row{key: "reason", doc: "the reason that is told", kinds: scalars}),
+	closeFields = []table.Field[Close]{
+		table.With(row{Key: "code", Doc: "the close code, 1000 when left out", Kinds: table.Numbers, Min: minClose, Max: maxClose}, setCode),
+		table.Of[Close](row{Key: "reason", Doc: "the reason that is told", Kinds: table.Scalars}),
 	}
-	endFields = append(slices.Clone(closeFields), fieldOf[Close](row{key: "after", doc: "how long after the connection is open, at once when left out", kinds: texts | numbers, length: fromZero}))
+	endFields = append(slices.Clone(closeFields), table.Of[Close](row{Key: "after", Doc: "how long after the connection is open, at once when left out", Kinds: table.Texts | table.Numbers, Length: table.FromZero}))
 )
 
 func setWebSocket(d *decoder, v value, into *item) {
-	w := &WebSocket{Pos: v.Pos(), Key: v.key}
-	fill(d, v.Node, v.key, webSocketFields, w)
-	for _, p := range w.check(v.Node, d.reported) {
+	w := &WebSocket{Pos: v.Pos(), Key: v.Key}
+	table.Fill(d, v.Node, v.Key, webSocketFields, w)
+	for _, p := range w.check(v.Node, d.Reported) {
 		if !p.Warning {
-			d.known(p.Key)
+			d.Known(p.Key)
 		}
 		d.Add(p)
 	}
@@ -168,11 +169,11 @@ func setWebSocket(d *decoder, v value, into *item) {
 }
 
 func setSubprotocols(d *decoder, v value, w *WebSocket) {
-	for _, one := range v.parts() {
+	for _, one := range v.Parts() {
 		switch {
-		case !d.take(one):
+		case !d.Take(one):
 		case !isToken(one.Text.Value):
-			d.refuse(one)
+			d.Refuse(one)
 		default:
 			w.Subprotocols = append(w.Subprotocols, one.Text.Value)
 		}
@@ -181,14 +182,14 @@ func setSubprotocols(d *decoder, v value, w *WebSocket) {
 
 func setConnect(d *decoder, v value, w *WebSocket) {
 	w.OnConnect = &Message{}
-	fill(d, v.Node, v.key, connectFields, w)
+	table.Fill(d, v.Node, v.Key, connectFields, w)
 }
 
 func setExchanges(d *decoder, v value, w *WebSocket) {
-	for _, one := range v.parts() {
+	for _, one := range v.Parts() {
 		var x Exchange
-		if d.take(one) {
-			fill(d, one.Node, one.key, exchangeFields, &x)
+		if d.Take(one) {
+			table.Fill(d, one.Node, one.Key, exchangeFields, &x)
 		}
 		w.OnMessage = append(w.OnMessage, x) // a wrong one keeps the place of those behind it
 	}
@@ -196,39 +197,39 @@ func setExchanges(d *decoder, v value, w *WebSocket) {
 
 func setPattern(d *decoder, v value, x *Exchange) {
 	if v.Kind == syntax.MapNode {
-		x.Pattern = d.json(v, true)
+		x.Pattern = decodeJson(d, v, true)
 		return
 	}
-	x.Pattern = v.asText()
+	x.Pattern = v.AsText()
 }
 
 func setSends(d *decoder, v value, w *WebSocket) {
-	for _, one := range v.parts() {
+	for _, one := range v.Parts() {
 		var s Send
-		if d.take(one) {
-			fill(d, one.Node, one.key, sendFields, &s)
+		if d.Take(one) {
+			table.Fill(d, one.Node, one.Key, sendFields, &s)
 		}
 		w.Send = append(w.Send, s)
 	}
 }
 
 // message decodes a response: a text, or a map.
-func (d *decoder) message(v value, m *Message) {
+func decodeMessage(d *decoder, v value, m *Message) {
 	m.Pos = v.Pos()
 	if v.Kind != syntax.MapNode {
-		m.Body = v.asText()
+		m.Body = v.AsText()
 		return
 	}
 	if t := v.Get("template"); t != nil && t.Kind == syntax.BoolNode { // as in setResponse
 		m.Raw = !t.Truth()
 	}
-	fill(d, v.Node, v.key, messageFields, m)
+	table.Fill(d, v.Node, v.Key, messageFields, m)
 }
 
 func setBytes(d *decoder, v value, m *Message) {
 	b, err := base64.StdEncoding.DecodeString(v.Text.Value)
 	if err != nil {
-		d.refuse(v)
+		d.Refuse(v)
 		return
 	}
 	m.Bytes = append([]byte{}, b...) // never nil
@@ -242,10 +243,10 @@ func setFrame(_ *decoder, v value, m *Message) {
 }
 
 // close decodes a close: a code, or a map.
-func (d *decoder) close(v value, fields []field[Close]) *Close {
+func decodeClose(d *decoder, v value, fields []table.Field[Close]) *Close {
 	c := &Close{}
 	if v.Kind == syntax.MapNode {
-		fill(d, v.Node, v.key, fields, c)
+		table.Fill(d, v.Node, v.Key, fields, c)
 	} else {
 		setCode(d, v, c)
 	}
@@ -255,11 +256,11 @@ func (d *decoder) close(v value, fields []field[Close]) *Close {
 func setCode(d *decoder, v value, c *Close) {
 	code, err := strconv.Atoi(v.Number)
 	if err != nil || code < minClose || code > maxClose {
-		d.refuse(v)
+		d.Refuse(v)
 		return
 	}
 	if what := closeFault(code); what != "" {
-		d.about(v, "%s", what)
+		d.About(v, "%s", what)
 		return
 	}
 	c.Code = code
@@ -283,7 +284,7 @@ func setMaxMessage(d *decoder, v value, w *WebSocket) {
 		text = v.Number
 	}
 	if !sizeText.MatchString(text) || !flags.Size(&w.MaxMessage, text) {
-		d.refuse(v)
+		d.Refuse(v)
 	}
 }
 
@@ -338,7 +339,7 @@ func (w *WebSocket) check(node *syntax.Node, reported map[string]bool) syntax.Pr
 	}
 	for i := range w.OnMessage {
 		x, at := &w.OnMessage[i], fmt.Sprintf("on-message[%d]", i)
-		if reported[under(w.Key, at)] {
+		if reported[table.Under(w.Key, at)] {
 			continue // it is no map
 		}
 		if x.Pattern.Value == "" {
@@ -347,7 +348,7 @@ func (w *WebSocket) check(node *syntax.Node, reported map[string]bool) syntax.Pr
 		c.message(&x.Response, at, "response")
 	}
 	for i := range w.Send {
-		if at := fmt.Sprintf("send[%d]", i); !reported[under(w.Key, at)] {
+		if at := fmt.Sprintf("send[%d]", i); !reported[table.Under(w.Key, at)] {
 			c.send(&w.Send[i], at)
 		}
 	}

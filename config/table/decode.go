@@ -1,0 +1,213 @@
+package table
+
+import (
+	"fmt"
+	"slices"
+	"strconv"
+	"strings"
+
+	"mockserver/config/syntax"
+	"mockserver/internal/wording"
+)
+
+// Field is one key of a map that is decoded into a T.
+type Field[T any] struct {
+	Row
+	Set func(d *Decoder, v Value, into *T)
+}
+
+// With is a key that set decodes.
+func With[T any](r Row, set func(d *Decoder, v Value, into *T)) Field[T] { return Field[T]{r, set} }
+
+// Value is a node where it stands: nodes that aliases share stand at several
+// places, so a node does not know its key path.
+type Value struct {
+	*syntax.Node
+	Key  string // its key path
+	Name string // of the key in a map with a table, as it is written
+	Row  Row
+}
+
+// AsText returns the text of a scalar at its place.
+func (v Value) AsText() syntax.Text {
+	t := v.Text
+	t.Key = v.Key
+	return t
+}
+
+// Decoder collects the errors of one file.
+type Decoder struct {
+	syntax.Collector
+	// Reported are the key paths found wrong in the current endpoint: what is built
+	// without them is not reported again.
+	Reported map[string]bool
+	// Hint offers the key that a word of another tool means, and that key if it is one of
+	// keys; "" for neither.
+	Hint func(name string, keys []string) (hint, key string)
+}
+
+// Wrong reports an error at a key path.
+func (d *Decoder) Wrong(pos syntax.Pos, key, format string, args ...any) {
+	d.Known(key)
+	if !d.Full() {
+		d.Add(syntax.Problem{Pos: pos, Key: key, What: fmt.Sprintf(format, args...)})
+	}
+}
+
+// Known notes that what stands at a key path is wrong, and that it is said.
+func (d *Decoder) Known(key string) {
+	if d.Full() && d.Reported != nil {
+		return // nothing more is said
+	}
+	if d.Reported == nil {
+		d.Reported = map[string]bool{}
+	}
+	d.Reported[key] = true
+}
+
+// Under is the key path of a key of a map.
+func Under(key, name string) string { return key + "." + wording.Label(name) }
+
+// About is Wrong for a value, unless its reader has refused it: what stands for it
+// is not what was written.
+func (d *Decoder) About(v Value, format string, args ...any) {
+	if v.Faulty {
+		d.Known(v.Key)
+		return
+	}
+	d.Wrong(v.Pos(), v.Key, format, args...)
+}
+
+// Part is a value inside another that is a list, or a map without a table.
+func (v Value) Part(n *syntax.Node, key string, r *Row) Value {
+	return Value{Node: n, Key: v.Key + key, Row: *r}
+}
+
+// Parts are the items of a list.
+func (v Value) Parts() []Value {
+	all := make([]Value, len(v.Items))
+	for i, n := range v.Items {
+		all[i] = v.Part(n, "["+strconv.Itoa(i)+"]", v.Row.Item)
+	}
+	return all
+}
+
+// Take reports whether a value is of a kind that its row accepts, and refuses it
+// otherwise.
+func (d *Decoder) Take(v Value) bool {
+	if v.Faulty {
+		d.Known(v.Key)
+	}
+	if !v.Row.Kinds.Has(v.Kind) {
+		d.Refuse(v)
+		return false
+	}
+	return true
+}
+
+// Refuse says that a value is none of those that its key accepts.
+func (d *Decoder) Refuse(v Value) {
+	hint := ""
+	if v.Kind == syntax.TextNode && len(v.Row.Enum) > 0 {
+		hint = wording.DidYouMean(v.Text.Value, v.Row.Enum)
+	}
+	if empty := v.Row.empty(); v.Kind == syntax.NullNode && empty != "" {
+		if v.Name != "" {
+			empty = wording.Label(v.Name) + ": " + empty
+		}
+		d.About(v, "is null; expected %s: write %s for an empty one", v.Row.Accepts(), empty)
+		return
+	}
+	d.About(v, "is %s%s; %s is accepted", v.Shown(), hint, v.Row.Accepts())
+}
+
+// Fill decodes the entries of a map by the table of its fields.
+func Fill[T any](d *Decoder, n *syntax.Node, key string, fields []Field[T], into *T) {
+	misspelt := map[string]bool{} // the keys that unknown ones seem to mean
+	for _, e := range n.Entries {
+		if d.Full() {
+			return
+		}
+		name := e.Key.Text.Value
+		at := Under(key, name)
+		i := slices.IndexFunc(fields, func(f Field[T]) bool { return f.Takes(name) })
+		if i < 0 {
+			hint, meant := d.Hint(name, Keys(fields))
+			if hint == "" {
+				meant = meantKey(name, Rows(fields))
+			}
+			if hint == "" && meant != "" {
+				hint = fmt.Sprintf(" (did you mean %q?)", meant)
+			}
+			misspelt[meant] = true
+			d.About(Value{Node: e.Key, Key: at}, "unknown key%s; accepted are %s", hint, strings.Join(Keys(fields), ", "))
+			continue
+		}
+		v := Value{Node: e.Value, Key: at, Name: name, Row: fields[i].Row}
+		if d.Take(v) {
+			fields[i].Set(d, v, into)
+		}
+	}
+	for _, f := range fields {
+		if f.Required {
+			d.require(n, key, f.Row, misspelt)
+		}
+	}
+}
+
+// require says that a required key of a map is missing, or given twice over. Of
+// those that are only misspelt it was said.
+func (d *Decoder) require(n *syntax.Node, key string, r Row, misspelt map[string]bool) {
+	given, instead := n.Get(r.Key) != nil, r.Unless != "" && n.Get(r.Unless) != nil
+	switch {
+	case given && instead:
+		other := Under(key, r.Unless)
+		d.Wrong(n.Get(r.Unless).Pos(), other, "%s", BothGiven(r.Key, r.Unless))
+	case given || instead:
+	case misspelt[r.Key] || r.Unless != "" && misspelt[r.Unless]:
+		d.Known(Under(key, r.Key))
+	default:
+		or := ""
+		if r.Unless != "" {
+			or = "; or " + r.Unless
+		}
+		d.Wrong(n.Pos(), key, "%s is missing: %s%s", r.Key, r.Doc, or)
+		d.Known(Under(key, r.Key))
+	}
+}
+
+// BothGiven is what is wrong with two keys of which one is accepted.
+func BothGiven(one, other string) string {
+	return fmt.Sprintf("%s and %s are both given; one of them is accepted", one, other)
+}
+
+// meantKey is the key that an unknown one seems to mean; "" for none.
+func meantKey(name string, rows []Row) string {
+	var names []string
+	for _, r := range rows {
+		if r.Many == nil {
+			names = append(names, r.Key)
+		} else if near := r.Many.Near(name); near != "" {
+			return near
+		}
+	}
+	return wording.Nearest(name, names)
+}
+
+// Rows returns the rows of a table, for the row of the key that the map stands at.
+func Rows[T any](fields []Field[T]) []Row {
+	rows := make([]Row, len(fields))
+	for i, f := range fields {
+		rows[i] = f.Row
+	}
+	return rows
+}
+
+// Keys returns the keys of a table.
+func Keys[T any](fields []Field[T]) []string {
+	names := make([]string, len(fields))
+	for i, f := range fields {
+		names[i] = f.Key
+	}
+	return names
+}

@@ -1,0 +1,161 @@
+package table
+
+import (
+	"cmp"
+	"reflect"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+
+	"mockserver/config/syntax"
+	"mockserver/internal/flags"
+)
+
+// Of is a key whose value is that of a Go field, as KeyOf names it.
+func Of[T any](r Row) Field[T] {
+	path := locate(reflect.TypeFor[T](), cmp.Or(r.Of, r.Key))
+	if path == nil {
+		panic("table: no Go field for the key " + r.Key) // when the program starts
+	}
+	return Field[T]{r, func(d *Decoder, v Value, into *T) {
+		if !d.store(v, reflect.ValueOf(into).Elem().FieldByIndex(path).Addr().Interface()) {
+			d.Refuse(v)
+		}
+	}}
+}
+
+// store puts a value into a Go field, if its row accepts it.
+func (d *Decoder) store(v Value, into any) (ok bool) {
+	switch into := into.(type) {
+	case *syntax.Text:
+		if v.Kind != syntax.NullNode {
+			*into = v.AsText()
+		}
+		return true
+	case *string:
+		text := v.Text.Value
+		if v.Row.AnyCase {
+			text = ChangeCase(text, 'a', 'z')
+		}
+		return set(into, text, len(v.Row.Enum) == 0 || slices.Contains(v.Row.Enum, text))
+	case *bool:
+		return set(into, v.Truth(), true)
+	case *int:
+		n, err := strconv.Atoi(v.Number)
+		return set(into, n, err == nil && n >= v.Row.Min && n <= v.Row.Max)
+	case *float64:
+		f, ok := v.Float()
+		return set(into, f, ok)
+	case *time.Duration:
+		t, ok := v.Duration()
+		if v.Row.AtOnce && t == 0 {
+			t = AtOnce
+		}
+		return set(into, t, ok)
+	}
+	return false
+}
+
+// set sets a field to a value that is accepted, and reports whether it is.
+func set[T any](into *T, v T, accepted bool) bool {
+	if accepted {
+		*into = v
+	}
+	return accepted
+}
+
+// Float is a number from 0 to the most of its row, of which a text is a percentage.
+func (v Value) Float() (f float64, ok bool) {
+	text, part := v.Number, 1.0
+	if v.Kind == syntax.TextNode {
+		text, part = percentage(v.Text.Value), 100
+	}
+	f, err := strconv.ParseFloat(text, 64)
+	f /= part
+	return f, err == nil && !strings.HasPrefix(text, "-") && f <= float64(v.Row.UpTo)
+}
+
+// Duration is a text, or a number of seconds or milliseconds. One with a minus in
+// front is below 0, even where it rounds to 0.
+func (v Value) Duration() (t time.Duration, ok bool) {
+	r := v.Row
+	var err error
+	switch {
+	case v.Kind == syntax.TextNode:
+		t, err = time.ParseDuration(v.Text.Value)
+	case r.Length.millis():
+		t, err = flags.Times(v.Number, time.Millisecond)
+	default:
+		t, err = flags.Times(v.Number, time.Second)
+	}
+	if err != nil || strings.HasPrefix(v.Text.Value, "-") || r.Length.above() && t == 0 || r.Most > 0 && t > r.Most {
+		return 0, false
+	}
+	if r.Length.unit() && v.Kind == syntax.NumberNode { // 0 alone needs no unit
+		f, err := strconv.ParseFloat(v.Number, 64)
+		return t, err == nil && f == 0
+	}
+	return t, true
+}
+
+// PercentPattern is a regular expression, in what ECMAScript and RE2 have in common, that
+// holds of the percentages that are read.
+const PercentPattern = `^(0|[1-9][0-9]*)(\.[0-9]+)?%$`
+
+// percentage returns the number in front of the % of a text; "" when it is none.
+func percentage(text string) string {
+	number, ok := strings.CutSuffix(text, "%")
+	if !ok || !syntax.IsJSONNumber(number) || strings.ContainsAny(number, "eE-") {
+		return ""
+	}
+	return number
+}
+
+// ChangeCase swaps the case of the ASCII letters from first to last. Other letters
+// are left, of which some have an ASCII letter as their small or capital one.
+func ChangeCase(text string, first, last byte) string {
+	out := []byte(text)
+	for i, b := range out {
+		if first <= b && b <= last {
+			out[i] = b ^ 0x20
+		}
+	}
+	return string(out)
+}
+
+// KeyOf returns the key by which a field of a declaration is written in a file: its tag
+// key, or else its name in small letters with dashes. It is "" for a field whose own keys
+// stand in the map around it.
+func KeyOf(f reflect.StructField) string {
+	if key, tagged := f.Tag.Lookup("key"); tagged || f.Anonymous {
+		return key
+	}
+	var b strings.Builder
+	for i, r := range f.Name {
+		if 'A' <= r && r <= 'Z' {
+			if i > 0 && strings.ToUpper(f.Name) != f.Name {
+				b.WriteByte('-')
+			}
+			r += 'a' - 'A'
+		}
+		b.WriteRune(r)
+	}
+	return b.String()
+}
+
+// locate returns the index path of the field of a struct that is written by a key.
+func locate(t reflect.Type, key string) []int {
+	for i := range t.NumField() {
+		f := t.Field(i)
+		switch name := KeyOf(f); {
+		case name == key:
+			return f.Index
+		case name == "" && f.Type.Kind() == reflect.Struct && f.Type != reflect.TypeFor[syntax.Text]():
+			if path := locate(f.Type, key); path != nil {
+				return append(slices.Clone(f.Index), path...)
+			}
+		}
+	}
+	return nil
+}

@@ -1,0 +1,230 @@
+package table
+
+import (
+	"bytes"
+	"encoding/json"
+	"strings"
+
+	"mockserver/config/syntax"
+)
+
+// Schema returns a JSON Schema (draft 7, which editors know whole), as indented JSON text,
+// of a list of maps with one of the keys of a table each.
+func Schema(title, description string, table []Row) []byte {
+	item := mapSchema(table)
+	item.Type, item.MinProperties, item.MaxProperties = "object", 1, 1
+	doc := schema{
+		Dialect:     "http://json-schema.org/draft-07/schema#",
+		Title:       title,
+		Description: description,
+		Type:        "array",
+		Items:       &item,
+	}
+	return schemaText(doc, "  ")
+}
+
+// schemaText returns JSON text with each < and & as itself. What is made of texts,
+// numbers, lists and structs has one, so there is no error.
+func schemaText(v any, indent string) []byte {
+	var out bytes.Buffer
+	e := json.NewEncoder(&out)
+	e.SetEscapeHTML(false)
+	e.SetIndent("", indent)
+	_ = e.Encode(v)
+	return out.Bytes()
+}
+
+// schema is a JSON Schema, as far as the tables need one. The keywords of one kind
+// of value say nothing about values of another.
+type schema struct {
+	Dialect     string `json:"$schema,omitempty"`
+	Title       string `json:"title,omitempty"`
+	Description string `json:"description,omitempty"`
+	Type        any    `json:"type,omitempty"` // a text, or a list of texts; nil for anything
+
+	AnyOf     []schema `json:"anyOf,omitempty"`
+	OneOf     []schema `json:"oneOf,omitempty"`
+	Enum      []any    `json:"enum,omitempty"`
+	MinLength int      `json:"minLength,omitempty"`
+	Pattern   string   `json:"pattern,omitempty"`
+
+	Minimum          *int64 `json:"minimum,omitempty"`
+	ExclusiveMinimum *int64 `json:"exclusiveMinimum,omitempty"`
+	Maximum          *int64 `json:"maximum,omitempty"`
+
+	Items *schema `json:"items,omitempty"`
+
+	Properties           properties `json:"properties,omitempty"`
+	PatternProperties    properties `json:"patternProperties,omitempty"`
+	Required             []string   `json:"required,omitempty"`
+	PropertyNames        *schema    `json:"propertyNames,omitempty"`
+	AdditionalProperties any        `json:"additionalProperties,omitempty"` // false, or a *schema
+	MinProperties        int        `json:"minProperties,omitempty"`
+	MaxProperties        int        `json:"maxProperties,omitempty"`
+}
+
+// properties are the keys of a map in the order of their table.
+type properties []property
+
+type property struct {
+	key    string
+	schema schema
+}
+
+// MarshalJSON writes an object whose members are in order.
+func (ps properties) MarshalJSON() ([]byte, error) {
+	out := []byte{'{'}
+	for i, p := range ps {
+		if i > 0 {
+			out = append(out, ',')
+		}
+		out = append(append(out, schemaText(p.key, "")...), ':')
+		out = append(out, schemaText(p.schema, "")...)
+	}
+	return append(out, '}'), nil
+}
+
+// mapSchema says what a map may hold that has a table.
+func mapSchema(table []Row) schema {
+	s := schema{AdditionalProperties: false}
+	for _, r := range table {
+		if r.Many != nil {
+			s.PatternProperties = append(s.PatternProperties, property{r.Many.Pattern, r.schema()})
+			continue
+		}
+		s.Properties = append(s.Properties, property{r.Key, r.schema()})
+		switch {
+		case r.Required && r.Unless != "":
+			s.OneOf = []schema{{Required: []string{r.Key}}, {Required: []string{r.Unless}}}
+		case r.Required:
+			s.Required = append(s.Required, r.Key)
+		}
+	}
+	return s
+}
+
+// schema says what a row accepts.
+func (r Row) schema() schema {
+	s := schema{}
+	if r.Table != nil {
+		s = mapSchema(r.Table)
+	}
+	s.Description, s.Type, s.Pattern = r.Doc, r.types(), r.Pattern
+	if r.Filled {
+		s.MinLength = 1
+	}
+	if len(r.Enum) > 0 {
+		s.choice(r)
+	}
+	if r.Max > 0 {
+		s.Minimum, s.Maximum = bound(r.Min), bound(r.Max)
+	}
+	if r.UpTo > 0 {
+		s.Minimum, s.Maximum = bound(0), bound(r.UpTo)
+	}
+	if r.Length != 0 {
+		s.Duration(r)
+	}
+	s.Items = r.Item.Part()
+	s.PropertyNames = r.Name.Part()
+	if r.Value != nil {
+		s.AdditionalProperties = r.Value.Part()
+	}
+	return s
+}
+
+func bound(n int) *int64 {
+	b := int64(n)
+	return &b
+}
+
+// DurationPattern is what time.ParseDuration reads, without a minus, in what ECMAScript and
+// RE2 have in common.
+const DurationPattern = `^\+?(0|(([0-9]+\.?[0-9]*|\.[0-9]+)(ns|us|µs|μs|ms|s|m|h))+)$`
+
+// duration says what a duration may be.
+func (s *schema) Duration(r Row) {
+	if r.Kinds.Has(syntax.TextNode) {
+		s.Pattern = DurationPattern
+	}
+	if !r.Kinds.Has(syntax.NumberNode) {
+		return
+	}
+	if r.Length.above() {
+		s.ExclusiveMinimum = bound(0)
+	} else {
+		s.Minimum = bound(0)
+	}
+	switch {
+	case r.Length.unit():
+		s.Maximum = bound(0) // any other number has no unit
+	case r.Length.millis() && r.Most > 0:
+		most := r.Most.Milliseconds()
+		s.Maximum = &most
+	}
+}
+
+// part is schema of a row that may be left out.
+func (r *Row) Part() *schema {
+	if r == nil {
+		return nil
+	}
+	s := r.schema()
+	return &s
+}
+
+// choice says which texts are accepted, and null where that is. Where any case will
+// do they are listed all the same, for editors to offer, beside a pattern that
+// holds of every spelling.
+func (s *schema) choice(r Row) {
+	var words []any
+	for _, word := range r.Enum {
+		words = append(words, word)
+	}
+	if r.Kinds.Has(syntax.NullNode) {
+		words = append(words, nil)
+	}
+	if !r.AnyCase {
+		s.Enum = words
+		return
+	}
+	s.AnyOf = []schema{{Enum: words}, {Pattern: anyCasePattern(r.Enum)}}
+}
+
+// anyCasePattern holds of the words in small letters, capitals, or a mix:
+// ^([Gg][Ee][Tt])$.
+func anyCasePattern(words []string) string {
+	var b strings.Builder
+	for i, word := range words {
+		b.WriteString(map[bool]string{true: "^(", false: "|"}[i == 0])
+		for _, r := range word {
+			b.WriteString("[" + strings.ToUpper(string(r)) + strings.ToLower(string(r)) + "]")
+		}
+	}
+	return b.String() + ")$"
+}
+
+// types are the JSON types of a row's kinds: a text for one, a list for several,
+// nil for all.
+func (r Row) types() any {
+	if r.Kinds == Anything {
+		return nil
+	}
+	number := "number"
+	if r.Max > 0 {
+		number = "integer"
+	}
+	var names []string
+	for _, t := range []struct {
+		kind syntax.Kind
+		name string
+	}{{syntax.TextNode, "string"}, {syntax.NumberNode, number}, {syntax.BoolNode, "boolean"}, {syntax.ListNode, "array"}, {syntax.MapNode, "object"}, {syntax.NullNode, "null"}} {
+		if r.Kinds.Has(t.kind) {
+			names = append(names, t.name)
+		}
+	}
+	if len(names) == 1 {
+		return names[0]
+	}
+	return names
+}
