@@ -283,6 +283,7 @@ func TestPage_TheVerdictMovesNothing(t *testing.T) {
 		if !wall {
 			p.must(chromedp.EmulateViewport(1440, 900))
 			p.click("#wall")
+			p.until(`document.querySelectorAll("#endpoints tbody tr").length === 3`) // they are asked for now
 		}
 	}
 	p.clean()
