@@ -138,7 +138,7 @@ func notAList(doc *syntax.Node) syntax.Problems {
 	return syntax.Problems{{Pos: doc.Pos(), What: what}}
 }
 
-// item decodes one item, as far as it can be; an empty one when it is none.
+// decodeItem decodes one item, as far as it can be; an empty one when it is none.
 func decodeItem(d *decoder, n *syntax.Node, key string) item {
 	if n.Kind != syntax.MapNode || len(n.Entries) == 0 {
 		what := n.Shown()
@@ -170,18 +170,18 @@ func decodeItem(d *decoder, n *syntax.Node, key string) item {
 }
 
 func setEndpoint(d *decoder, v value, into *item) {
-	if decodeStrayWebSocket(d, v) {
+	if strayWebSocket(d, v) {
 		return
 	}
 	e := &Endpoint{Pos: v.Pos(), Key: v.Key}
 	table.Fill(d, v.Node, v.Key, endpointFields, e)
-	decodeFinish(d, e, v.Key, v.Node)
+	finishEndpoint(d, e, v.Key, v.Node)
 	into.endpoint = e
 }
 
-// finish checks a decoded endpoint by the rules across its fields, and takes out of its
+// finishEndpoint checks a decoded endpoint by the rules across its fields, and takes out of its
 // answers what the server sets itself.
-func decodeFinish(d *decoder, e *Endpoint, key string, n *syntax.Node) {
+func finishEndpoint(d *decoder, e *Endpoint, key string, n *syntax.Node) {
 	for _, p := range check(e, key, n, d.Reported) {
 		if !p.Warning {
 			d.Known(p.Key)
@@ -197,7 +197,7 @@ func decodeFinish(d *decoder, e *Endpoint, key string, n *syntax.Node) {
 // strayWebSocket says of a WebSocket that was put into an endpoint, or written as one,
 // where it belongs, and tells whether there is one. The rest of such an endpoint is
 // not looked at: what it lacks would be beside the point.
-func decodeStrayWebSocket(d *decoder, v value) bool {
+func strayWebSocket(d *decoder, v value) bool {
 	for _, e := range v.Entries {
 		name, what := e.Key.Text.Value, ""
 		switch {
@@ -216,7 +216,7 @@ func decodeStrayWebSocket(d *decoder, v value) bool {
 
 func setHost(d *decoder, v value, e *Endpoint) { e.Host = decodeHost(d, v) }
 
-// host returns a host in lower case; "" for what is none, which is said.
+// decodeHost returns a host in lower case; "" for what is none, which is said.
 func decodeHost(d *decoder, v value) string {
 	host := table.ChangeCase(v.Text.Value, 'A', 'Z')
 	if what := address.NameFault(host); what != "" {
@@ -241,7 +241,7 @@ func (r *Response) begin(v value) {
 }
 
 func decodeHeaders(d *decoder, v value) []Header {
-	decodeCanonicalNames(d, v)
+	canonicalNames(d, v)
 	var headers []Header
 	for _, e := range v.Entries {
 		name := e.Key.Text.Value
@@ -264,17 +264,17 @@ func decodeHeaders(d *decoder, v value) []Header {
 	return headers
 }
 
-// body returns a body, and whether it is the JSON text of a map or list. raw tells
+// decodeBody returns a body, and whether it is the JSON text of a map or list. raw tells
 // that placeholders in it are none.
 func decodeBody(d *decoder, v value, raw bool) (body syntax.Text, isJSON bool) {
 	if table.Scalars.Has(v.Kind) {
 		return v.AsText(), false
 	}
-	return decodeJson(d, v, raw), true
+	return decodeJSON(d, v, raw), true
 }
 
-// json returns the JSON text of a value.
-func decodeJson(d *decoder, v value, raw bool) syntax.Text {
+// decodeJSON returns the JSON text of a value.
+func decodeJSON(d *decoder, v value, raw bool) syntax.Text {
 	text := v.Node.JSON(raw, func(n *syntax.Node, what string) { d.About(value{Node: n, Key: v.Key}, "%s", what) })
 	text.Key = v.Key
 	return text

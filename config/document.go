@@ -24,13 +24,13 @@ func setExample(d *decoder, v value, e *Endpoint) {
 	case v.Kind == syntax.TextNode && json.Valid([]byte(v.Text.Value)):
 		e.Doc.Body = v.Text.Value
 	default:
-		e.Doc.Body = decodeJson(d, v, true).Value
+		e.Doc.Body = decodeJSON(d, v, true).Value
 	}
 }
 
 func setTags(d *decoder, v value, e *Endpoint) { e.Doc.Tags = decodeTags(d, v) }
 
-// tags are a text, or the texts of a list.
+// decodeTags are a text, or the texts of a list.
 func decodeTags(d *decoder, v value) []string {
 	switch v.Kind {
 	case syntax.NullNode:

@@ -13,7 +13,7 @@ import (
 // canonical names, in the nodes themselves, so that the places of these names are
 // found by what is served: :content-type is Content-Type. What becomes the name of
 // another header is a mistake.
-func decodeCanonicalNames(d *decoder, v value) {
+func canonicalNames(d *decoder, v value) {
 	if !slices.ContainsFunc(v.Entries, func(e syntax.Entry) bool { return e.Key.Keyword }) {
 		return
 	}

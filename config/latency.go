@@ -78,7 +78,7 @@ type latencyForm struct {
 	maxGiven bool
 }
 
-// latency decodes a latency; nil when there is nothing in it.
+// decodeLatency decodes a latency; nil when there is nothing in it.
 func decodeLatency(d *decoder, v value) *Latency {
 	if len(v.Entries) == 0 && !v.Faulty {
 		d.About(v, "is an empty map; %s, or failure-rate and timeout-rate are accepted", latencyForms)

@@ -96,7 +96,7 @@ func (s *Spec) mocks(g *given, operations []operation) map[*openapi.Operation][]
 	return found
 }
 
-// mock decodes what is said of one operation: of all that have its name.
+// decodeMock decodes what is said of one operation: of all that have its name.
 func decodeMock(d *decoder, e syntax.Entry, dir string, operations []operation, found map[*openapi.Operation][]mock) {
 	name := e.Key.Text.Value
 	var meant []operation
@@ -122,7 +122,7 @@ func decodeMock(d *decoder, e syntax.Entry, dir string, operations []operation, 
 	}
 	for _, o := range meant {
 		d.Reported = nil
-		m := decodeMockOf(d, e.Value, wording.Label(name), o)
+		m := mockOf(d, e.Value, wording.Label(name), o)
 		m.Dir = dir
 		if d.Reported == nil {
 			found[o.Operation] = append(found[o.Operation], m)
@@ -158,7 +158,7 @@ func namesOf(operations []operation) []string {
 
 // mockOf decodes what is said of an operation: the keys of a response, or those of an
 // endpoint, or both.
-func decodeMockOf(d *decoder, n *syntax.Node, key string, o operation) mock {
+func mockOf(d *decoder, n *syntax.Node, key string, o operation) mock {
 	n = nested(n)
 	e := Endpoint{Pos: n.Pos(), Key: key, Method: o.Method, Path: syntax.Text{Value: o.Path, Pos: o.pos(), Key: o.Pointer, Folded: true}}
 	optional := slices.Clone(mockFields)
@@ -166,7 +166,7 @@ func decodeMockOf(d *decoder, n *syntax.Node, key string, o operation) mock {
 		optional[i].Required = false
 	}
 	table.Fill(d, n, key, optional, &e)
-	decodeFinish(d, &e, key, n)
+	finishEndpoint(d, &e, key, n)
 	return mock{
 		Endpoint: e, answers: n.Get("response") != nil || n.Get("responses") != nil, calls: n.Get("webhook") != nil || n.Get("webhooks") != nil,
 	}

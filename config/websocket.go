@@ -197,7 +197,7 @@ func setExchanges(d *decoder, v value, w *WebSocket) {
 
 func setPattern(d *decoder, v value, x *Exchange) {
 	if v.Kind == syntax.MapNode {
-		x.Pattern = decodeJson(d, v, true)
+		x.Pattern = decodeJSON(d, v, true)
 		return
 	}
 	x.Pattern = v.AsText()
@@ -213,7 +213,7 @@ func setSends(d *decoder, v value, w *WebSocket) {
 	}
 }
 
-// message decodes a response: a text, or a map.
+// decodeMessage decodes a response: a text, or a map.
 func decodeMessage(d *decoder, v value, m *Message) {
 	m.Pos = v.Pos()
 	if v.Kind != syntax.MapNode {
@@ -242,7 +242,7 @@ func setFrame(_ *decoder, v value, m *Message) {
 	}
 }
 
-// close decodes a close: a code, or a map.
+// decodeClose decodes a close: a code, or a map.
 func decodeClose(d *decoder, v value, fields []table.Field[Close]) *Close {
 	c := &Close{}
 	if v.Kind == syntax.MapNode {

@@ -127,7 +127,7 @@ func (r *ednReader) value(atom string) (any, error) {
 	return v, err
 }
 
-// isNumeric tells whether a word begins as a number does.
+// isNumeric reports whether a word begins as a number does.
 func isNumeric(word string) bool {
 	if len(word) > 1 && (word[0] == '+' || word[0] == '-') {
 		word = word[1:]
@@ -174,7 +174,7 @@ func (r *ednReader) word() (*Node, error) {
 	return n, nil
 }
 
-// isPrefix tells whether a word that begins with c may belong to the form behind it.
+// isPrefix reports whether a word that begins with c may belong to the form behind it.
 func isPrefix(c byte) bool { return strings.IndexByte("#'`~@^", c) >= 0 }
 
 var ratio = regexp.MustCompile(`^[-+]?[0-9]+/[0-9]+$`)

@@ -123,12 +123,12 @@ func (r Row) schema() schema {
 		s.Minimum, s.Maximum = bound(0), bound(r.UpTo)
 	}
 	if r.Length != 0 {
-		s.Duration(r)
+		s.duration(r)
 	}
-	s.Items = r.Item.Part()
-	s.PropertyNames = r.Name.Part()
+	s.Items = r.Item.part()
+	s.PropertyNames = r.Name.part()
 	if r.Value != nil {
-		s.AdditionalProperties = r.Value.Part()
+		s.AdditionalProperties = r.Value.part()
 	}
 	return s
 }
@@ -143,7 +143,7 @@ func bound(n int) *int64 {
 const DurationPattern = `^\+?(0|(([0-9]+\.?[0-9]*|\.[0-9]+)(ns|us|µs|μs|ms|s|m|h))+)$`
 
 // duration says what a duration may be.
-func (s *schema) Duration(r Row) {
+func (s *schema) duration(r Row) {
 	if r.Kinds.Has(syntax.TextNode) {
 		s.Pattern = DurationPattern
 	}
@@ -165,7 +165,7 @@ func (s *schema) Duration(r Row) {
 }
 
 // part is schema of a row that may be left out.
-func (r *Row) Part() *schema {
+func (r *Row) part() *schema {
 	if r == nil {
 		return nil
 	}

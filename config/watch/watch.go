@@ -73,7 +73,7 @@ func (w *Watcher) Run(ctx context.Context, interval time.Duration, changed func(
 	}
 }
 
-// Look looks now, rather than when Run does next, and tells whether there was a change:
+// Look looks now, rather than when Run does next, and reports whether there was a change:
 // it is for a set that has grown, so that changes of what is new in it count from now on.
 func (w *Watcher) Look() bool { return w.step(time.Now()) }
 
@@ -134,7 +134,7 @@ func (w *Watcher) step(now time.Time) bool {
 	return w.look(now)
 }
 
-// look polls the files once and tells whether one has changed since it was last
+// look polls the files once and reports whether one has changed since it was last
 // said to. A file not polled before is taken as it is, unless it has come into a
 // directory that was.
 func (w *Watcher) look(now time.Time) bool {
@@ -224,7 +224,7 @@ func (p *poll) hold(name string, l files.Look) func() content {
 // soon after its time could be written again without looking different.
 const settling = 2 * time.Second
 
-// poll takes another look and tells whether the file holds something else.
+// poll takes another look and reports whether the file holds something else.
 func (f *watched) poll(l files.Look, now time.Time, hold func() content) bool {
 	stable := l.Same(f.last)
 	f.last = l

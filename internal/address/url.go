@@ -77,7 +77,7 @@ func letterFault(part []byte, last bool) (offset int, what string) {
 	return 0, ""
 }
 
-// isEscape tells whether a text that begins with % may begin with an escape; a
+// isEscape reports whether a text that begins with % may begin with an escape; a
 // placeholder may end it where it is not the last.
 func isEscape(text []byte, last bool) bool {
 	for i := 1; i <= 2; i++ {
@@ -122,7 +122,7 @@ func authorityOf(text string) (authority string, ok bool) {
 	return b.String(), true
 }
 
-// isBlock tells whether a tag writes nothing itself, but decides what is written.
+// isBlock reports whether a tag writes nothing itself, but decides what is written.
 func isBlock(tag string) bool {
 	inside, ok := strings.CutPrefix(tag, "{{")
 	inside = strings.TrimLeft(inside, " \t\r\n")
