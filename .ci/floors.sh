@@ -18,6 +18,8 @@ mockserver/bench -> mockserver/config
 mockserver/bench -> mockserver/config/settings
 mockserver/bench -> mockserver/config/syntax
 mockserver/bench -> mockserver/internal/chart
+mockserver/bench -> mockserver/matcher
+mockserver/bench -> mockserver/renderer
 mockserver/config -> mockserver/config/openapi
 mockserver/config -> mockserver/config/openapi/tree
 mockserver/config -> mockserver/config/syntax

@@ -161,7 +161,7 @@ func (r *run) scenarioOfTarget(ctx context.Context, sub *subject, requests []ask
 // measure measures a subject as the options say, and keeps the result unless nothing was
 // measured.
 func (r *run) measure(ctx context.Context, candidate side, sub *subject) (*result, error) {
-	res := &result{name: sub.name, shows: sub.shows, costs: sub.costs}
+	res := &result{Name: sub.name, Shows: sub.shows, Costs: sub.costs}
 	bare, err := r.startBaseline(ctx, &sub.sample)
 	if err != nil {
 		return nil, err
@@ -172,7 +172,7 @@ func (r *run) measure(ctx context.Context, candidate side, sub *subject) (*resul
 	baseline := side{address: bare.address, pid: bare.pid, server: bare, bare: true}
 	rate := sub.rate
 	if r.opts.Curve || r.opts.Rate.Share > 0 {
-		if res.capacity, err = r.capacity(ctx, candidate, sub); err != nil {
+		if res.Capacity, err = r.capacity(ctx, candidate, sub); err != nil {
 			return nil, err
 		}
 	}
@@ -180,15 +180,15 @@ func (r *run) measure(ctx context.Context, candidate side, sub *subject) (*resul
 	case r.opts.Curve:
 		err = r.curve(ctx, res, baseline, candidate, sub)
 	case r.opts.Rate.Share > 0:
-		rate = res.capacity * r.opts.Rate.Share
+		rate = res.Capacity * r.opts.Rate.Share
 	case r.opts.Rate.PerSecond > 0:
 		rate = r.opts.Rate.PerSecond
 	}
 	if !r.opts.Curve {
-		res.rate = rate
+		res.Rate = rate
 		err = r.rounds(ctx, res, baseline, candidate, sub, rate)
 	}
-	if len(res.rounds) == 0 && len(res.curve) == 0 {
+	if len(res.Rounds) == 0 && len(res.Curve) == 0 {
 		return nil, err
 	}
 	r.results = append(r.results, res)
@@ -202,12 +202,12 @@ func (r *run) capacity(ctx context.Context, candidate side, sub *subject) (float
 	if err != nil {
 		return 0, err
 	}
-	if f.rate < 1 {
-		res := result{rounds: []pair{{candidate: f}}}
-		res.void()
-		return 0, fmt.Errorf("%s: its capacity cannot be found: nothing was answered as wanted; %s", sub.name, res.wrong)
+	if f.Rate < 1 {
+		res := result{Rounds: []pair{{Candidate: f}}}
+		res.judge()
+		return 0, fmt.Errorf("%s: its capacity cannot be found: nothing was answered as wanted; %s", sub.name, res.Void)
 	}
-	return f.rate, nil
+	return f.Rate, nil
 }
 
 // curveShares are the steps of an overload curve.
@@ -217,22 +217,21 @@ var curveShares = []float64{0.1, 0.2, 0.3, 0.4, 0.5, 0.6, 0.7, 0.8, 0.9, 1, 1.1,
 func (r *run) curve(ctx context.Context, res *result, baseline, candidate side, sub *subject) error {
 	for n, share := range curveShares {
 		r.progress.round(sub.name, n+1, len(curveShares))
-		st := step{share: share, rate: share * res.capacity}
-		var joined result
+		st := step{Share: share, Rate: share * res.Capacity}
 		for range r.opts.Rounds {
 			var p pair
 			var err error
-			if p.baseline, err = r.load(ctx, baseline, sub, st.rate); err != nil {
+			if p.Baseline, err = r.load(ctx, baseline, sub, st.Rate); err != nil {
 				return err
 			}
-			if p.candidate, err = r.load(ctx, candidate, sub, st.rate); err != nil {
+			if p.Candidate, err = r.load(ctx, candidate, sub, st.Rate); err != nil {
 				return err
 			}
-			joined.rounds = append(joined.rounds, p)
+			p.Ratio = p.ratio()
+			st.Rounds = append(st.Rounds, p)
 		}
-		st.rounds = joined.rounds
-		res.curve = append(res.curve, st)
-		if res.void(); res.wrong != "" {
+		res.Curve = append(res.Curve, st)
+		if res.judge(); res.Void != "" {
 			return nil
 		}
 	}

@@ -38,30 +38,25 @@ func Command(args []string, env func(string) (string, bool), signals <-chan os.S
 		return failed(stderr, err)
 	}
 	opts.Version, opts.Environ = version, os.Environ()
-	stopped, err := runUntil(signals, opts, stdout, stderr)
-	code := failed(stderr, err)
-	if s, ok := stopped.(syscall.Signal); ok && errors.Is(err, ErrStopped) {
-		return 128 + int(s)
-	}
-	return code
-}
-
-// runUntil calls Run until a signal comes, and returns the signal.
-func runUntil(signals <-chan os.Signal, opts Options, stdout, stderr io.Writer) (stopped os.Signal, err error) {
 	ctx, stop := context.WithCancel(context.Background())
-	ended := make(chan struct{})
+	defer stop()
+	stopped := make(chan os.Signal, 1)
 	go func() {
-		defer close(ended)
 		select {
-		case stopped = <-signals:
+		case s := <-signals:
+			stopped <- s
 			stop()
 		case <-ctx.Done():
 		}
 	}()
 	err = Run(ctx, opts, stdout, stderr)
-	stop()
-	<-ended
-	return stopped, err
+	code := failed(stderr, err)
+	if errors.Is(err, ErrStopped) {
+		if s, ok := (<-stopped).(syscall.Signal); ok { // nothing else ends the context
+			return 128 + int(s)
+		}
+	}
+	return code
 }
 
 // failed prints an error, if there is one, and returns the exit code.

@@ -128,22 +128,21 @@ func size(n int) string {
 // dearest adds to each endpoint that is costly how much more it costs than the cheapest,
 // and removes the causes from the others.
 func (r *run) dearest() {
-	cheapest, name := math.Inf(1), ""
-	cpu := func(res *result) float64 { return res.of(func(p *pair) float64 { return p.candidate.cpu }).median }
+	cheapest, name := figure(math.Inf(1)), ""
 	for _, res := range r.results {
-		if c := cpu(res); res.wrong == "" && c < cheapest {
-			cheapest, name = c, res.name
+		if c := res.sound().median(candidateOf, cpuOf); c < cheapest {
+			cheapest, name = c, res.Name
 		}
 	}
 	for _, res := range r.results {
-		c := cpu(res)
-		if !(c >= dear*cheapest) || math.IsInf(cheapest, 0) || res.wrong != "" {
-			res.costs = nil
+		c := res.sound().median(candidateOf, cpuOf)
+		if !(c >= dear*cheapest) || !cheapest.isKnown() {
+			res.Costs = nil
 			continue
 		}
-		if len(res.costs) == 0 {
-			res.costs = []string{"nothing in its declaration says why"}
+		if len(res.Costs) == 0 {
+			res.Costs = []string{"nothing in its declaration says why"}
 		}
-		res.costs = slices.Insert(res.costs, 0, fmt.Sprintf("%.1f × the CPU time of the cheapest, %s", c/cheapest, name))
+		res.Costs = slices.Insert(res.Costs, 0, fmt.Sprintf("%.1f × the CPU time of the cheapest, %s", c/cheapest, name))
 	}
 }

@@ -22,7 +22,10 @@ const (
 )
 
 // unasked is an endpoint that was not measured, and why.
-type unasked struct{ endpoint, why string }
+type unasked struct {
+	Endpoint string `json:"endpoint"`
+	Why      string `json:"why"`
+}
 
 // endpoints measures each endpoint of the configuration that was given.
 func (r *run) endpoints(ctx context.Context) error {
@@ -34,7 +37,7 @@ func (r *run) endpoints(ctx context.Context) error {
 		return err
 	}
 	r.progress.say("requests for %s", wording.Count(len(spec.Endpoints), "endpoint"))
-	found, err := r.requestsFor(ctx, spec.Endpoints)
+	found, err := r.requestsFor(spec.Endpoints)
 	if err != nil {
 		return err
 	}
@@ -163,12 +166,7 @@ func named(e *config.Endpoint) string {
 		name = e.EffectiveMethod() + " " + e.Host + e.Path.Value
 	}
 	if e.If.Value != "" {
-		text := strings.Join(strings.Fields(e.If.Value), " ")
-		const most = 40
-		if letters := []rune(text); len(letters) > most {
-			text = string(letters[:most-1]) + "…"
-		}
-		name += " if " + text
+		name += " if " + clipped(strings.Join(strings.Fields(e.If.Value), " "), 40)
 	}
 	return name
 }

@@ -1,8 +1,6 @@
 package bench
 
 import (
-	"context"
-	"fmt"
 	"maps"
 	"os"
 	"path/filepath"
@@ -10,41 +8,15 @@ import (
 	"testing"
 
 	"mockserver/config"
-	"mockserver/listener"
 )
-
-// oracleFor serves endpoints that say which they are.
-func oracleFor(t *testing.T, endpoints []config.Endpoint) *oracle {
-	t.Helper()
-	marked := make([]config.Endpoint, len(endpoints))
-	for i := range endpoints {
-		e := &endpoints[i]
-		marked[i] = config.Endpoint{
-			Host: e.Host, Method: e.Method, Path: config.Plain(plainPath(e)), If: e.If,
-			Response: config.Response{Headers: config.Headers(endpointHeader, fmt.Sprint(i))},
-		}
-	}
-	server, err := listener.Start(config.New(marked...), listener.Options{})
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() { _ = server.Close() }) // what is cut off is of no interest
-	o := &oracle{caller{address: server.Addr().String()}}
-	t.Cleanup(o.close)
-	return o
-}
 
 // requestsOf looks for a request for each endpoint; "" for none.
 func requestsOf(t *testing.T, endpoints []config.Endpoint) []string {
 	t.Helper()
-	o := oracleFor(t, endpoints)
+	o := newOracle(endpoints, nil)
 	lines := make([]string, len(endpoints))
 	for i := range endpoints {
-		req, err := o.request(context.Background(), &endpoints[i], i)
-		if err != nil {
-			t.Fatal(err)
-		}
-		if req != nil {
+		if req := o.request(&endpoints[i], i); req != nil {
 			lines[i] = req.line()
 		}
 	}

@@ -1,50 +1,82 @@
 package bench
 
 import (
-	"context"
+	"bytes"
 	"fmt"
-	"path/filepath"
-	"strconv"
+	"net"
 	"strings"
 
 	"mockserver/config"
+	"mockserver/matcher"
+	"mockserver/renderer"
 )
 
-// endpointHeader says in the answers of the oracle which endpoint gave them.
-const endpointHeader = "X-Bench-Endpoint"
+// oracle finds which endpoint answers a request, as the server does.
+type oracle struct{ table *matcher.Table }
 
-// oracle tells which endpoint answers a request: a server with the same endpoints, whose
-// answers say which they are.
-type oracle struct{ caller }
+// newOracle compiles the endpoints of a configuration without errors. Conditions take
+// variables from the environment, "NAME=value".
+func newOracle(endpoints []config.Endpoint, environ []string) *oracle {
+	env := func(name string) (string, bool) {
+		for _, variable := range environ {
+			if value, ok := strings.CutPrefix(variable, name+"="); ok {
+				return value, true
+			}
+		}
+		return "", false
+	}
+	routes := make([]matcher.Route, len(endpoints))
+	for i := range endpoints {
+		e := &endpoints[i]
+		pattern, _ := matcher.Path(e) // the server has checked it, and the condition
+		scope := &renderer.Scope{Params: pattern.Params(), Env: env, Counters: &renderer.Counters{}}
+		when, _ := renderer.CompileCondition(e.If, scope)
+		routes[i] = matcher.Route{Endpoint: e, Pattern: pattern, If: when.Holds}
+	}
+	table, _ := matcher.Compile(routes)
+	return &oracle{table}
+}
+
+// answering is the number of the endpoint that answers a request; -1 for none.
+func (o *oracle) answering(req *request) int {
+	head, body, _ := bytes.Cut(req.wire(), []byte("\r\n\r\n"))
+	line, lines, _ := bytes.Cut(head, []byte("\r\n"))
+	words := bytes.Split(line, []byte{' '})
+	in := matcher.Input{Method: words[0], Target: words[1], Header: append(lines, "\r\n"...), Body: body, Remote: &net.TCPAddr{IP: net.IPv4(127, 0, 0, 1)}}
+	in.Host, _ = in.Header.Get("Host")
+	r := matcher.Acquire(in)
+	defer matcher.Release(r)
+	number := o.table.Match(r, req.method())
+	if number < 0 && req.method() == "HEAD" {
+		number = o.table.Match(r, "GET")
+	}
+	return number
+}
 
 // requestsFor finds for each endpoint a request that it answers; nil for none. The requests
 // of --requests come first, then one that is made from the declaration.
-func (r *run) requestsFor(ctx context.Context, endpoints []config.Endpoint) ([]*request, error) {
-	who := make([]any, len(endpoints))
-	for i := range endpoints {
-		who[i] = identified(&endpoints[i], i)
-	}
-	file := filepath.Join(r.dir, "who.json")
-	if err := writeConfiguration(file, who); err != nil {
-		return nil, err
-	}
-	s, err := r.startServer(ctx, []string{file})
-	if err != nil {
-		return nil, err
-	}
-	defer s.kill()
-	oracle := &oracle{caller: caller{address: s.address}}
-	defer oracle.close()
+func (r *run) requestsFor(endpoints []config.Endpoint) ([]*request, error) {
+	o := newOracle(endpoints, r.opts.Environ)
 	found := make([]*request, len(endpoints))
-	if err := r.given(ctx, oracle, found); err != nil {
-		return nil, err
+	if r.opts.Requests != "" {
+		given, err := readTargets(r.opts.Requests)
+		if err != nil {
+			return nil, err
+		}
+		for i := range given {
+			t := &given[i]
+			number := o.answering(&t.request)
+			if number < 0 {
+				return nil, fmt.Errorf("%s:%d: no endpoint answers %s", r.opts.Requests, t.number, t.line())
+			}
+			if found[number] == nil {
+				found[number] = &t.request
+			}
+		}
 	}
 	for i := range endpoints {
-		if found[i] != nil || !r.asked(&endpoints[i]) {
-			continue
-		}
-		if found[i], err = oracle.request(ctx, &endpoints[i], i); err != nil {
-			return nil, err
+		if found[i] == nil && r.asked(&endpoints[i]) {
+			found[i] = o.request(&endpoints[i], i)
 		}
 	}
 	return found, nil
@@ -52,71 +84,12 @@ func (r *run) requestsFor(ctx context.Context, endpoints []config.Endpoint) ([]*
 
 // request is the request made from the declaration of an endpoint; nil if the endpoint does
 // not answer it.
-func (o *oracle) request(ctx context.Context, e *config.Endpoint, number int) (*request, error) {
+func (o *oracle) request(e *config.Endpoint, number int) *request {
 	req := sampleOf(e)
-	if req.check() != nil {
-		return nil, nil
-	}
-	if answering, err := o.answering(ctx, &req); err != nil || answering != number {
-		return nil, err
-	}
-	return &req, nil
-}
-
-// given assigns the requests of the file of --requests, each to the endpoint that answers
-// it.
-func (r *run) given(ctx context.Context, o *oracle, found []*request) error {
-	if r.opts.Requests == "" {
+	if req.check() != nil || o.answering(&req) != number {
 		return nil
 	}
-	requests, err := readTargets(r.opts.Requests)
-	if err != nil {
-		return err
-	}
-	for i := range requests {
-		t := &requests[i]
-		number, err := o.answering(ctx, &t.request)
-		switch {
-		case err != nil:
-			return err
-		case number < 0 || number >= len(found):
-			return fmt.Errorf("%s:%d: no endpoint answers %s", r.opts.Requests, t.number, t.line())
-		case found[number] == nil:
-			found[number] = &t.request
-		}
-	}
-	return nil
-}
-
-// answering is the number of the endpoint that answers; -1 for none.
-func (o *oracle) answering(ctx context.Context, req *request) (int, error) {
-	got, err := o.call(ctx, req.wire())
-	if err != nil {
-		return -1, fmt.Errorf("which endpoint answers %s: %w", req.line(), err)
-	}
-	number, err := strconv.Atoi(got.header.Get(endpointHeader))
-	if err != nil {
-		return -1, nil
-	}
-	return number, nil
-}
-
-// identified is an endpoint as a file declares it, with an answer that says which it is.
-func identified(e *config.Endpoint, number int) any {
-	m := map[string]any{
-		"method": e.EffectiveMethod(),
-		"path":   plainPath(e),
-		"response": map[string]any{
-			"template": false, "headers": map[string]any{endpointHeader: strconv.Itoa(number)},
-		},
-	}
-	if e.Host != "" {
-		m["host"] = e.Host
-	}
-	if e.If.Value != "" {
-		m["if"] = e.If.Value
-	}
-	return map[string]any{"endpoint": m}
+	return &req
 }
 
 // asked reports whether an endpoint is to be measured.
@@ -127,42 +100,11 @@ func nameOf(e *config.Endpoint) string { return e.EffectiveMethod() + " " + e.Pa
 // rivals is how many endpoints may answer before one: those of the same method and path
 // with a condition that are declared before it.
 func rivals(endpoints []config.Endpoint, number int) int {
-	e, n := &endpoints[number], 0
+	n := 0
 	for i := range number {
-		other := &endpoints[i]
-		if other.If.Value != "" && other.EffectiveMethod() == e.EffectiveMethod() && shape(other) == shape(e) {
+		if other := &endpoints[i]; other.If.Value != "" && nameOf(other) == nameOf(&endpoints[number]) {
 			n++
 		}
 	}
 	return n
-}
-
-// shape is a path without the names of its parameters.
-func shape(e *config.Endpoint) string {
-	segments := strings.Split(plainPath(e), "/")
-	for i, s := range segments {
-		if strings.HasPrefix(s, ":") || strings.HasPrefix(s, "*") {
-			segments[i] = s[:1]
-		}
-	}
-	return strings.Join(segments, "/")
-}
-
-// plainPath is the path of an endpoint as one is declared. A segment of an OpenAPI document
-// with parameters and other text becomes the first parameter.
-func plainPath(e *config.Endpoint) string {
-	if !e.Template {
-		return e.Path.Value
-	}
-	segments := strings.Split(e.Path.Value, "/")
-	for i, s := range segments {
-		_, after, opened := strings.Cut(s, "{")
-		name, _, closed := strings.Cut(after, "}")
-		if opened && closed {
-			segments[i] = ":" + name
-		} else {
-			segments[i] = escapedLiteral(s)
-		}
-	}
-	return strings.Join(segments, "/")
 }

@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"math"
+	"slices"
 
 	"mockserver/internal/chart"
 )
@@ -21,7 +22,7 @@ var errNothingDrawn = errors.New("there is no result to draw")
 
 // draw draws the result into the file of --plot.
 func (r *run) draw() error {
-	shown := sound(r.results)
+	shown := slices.DeleteFunc(slices.Clone(r.results), func(res *result) bool { return res.Void != "" })
 	var c chart.Chart
 	switch {
 	case r.kind() == "curve" && len(r.results) > 0:
@@ -43,22 +44,26 @@ func (r *run) draw() error {
 // is unknown, requests a second.
 func barChart(results []*result) chart.Chart {
 	c := chart.Chart{Title: "CPU time of a request"}
-	unit := "µs"
-	of := func(f *figures) float64 { return f.cpu }
-	if math.IsNaN(results[0].of(func(p *pair) float64 { return of(&p.candidate) }).median) {
-		of = func(f *figures) float64 { return f.rate }
-		c.Title, unit = "Requests answered", "requests/s"
+	unit, of := "µs", cpuOf
+	if !results[0].Rounds.median(candidateOf, cpuOf).isKnown() {
+		c.Title, unit, of = "Requests answered", "requests/s", rateOf
+	}
+	height := func(f figure) float64 {
+		if !f.isKnown() {
+			return 0
+		}
+		return float64(f)
 	}
 	bare := chart.Bars{Name: "bare fasthttp handler", Color: grey}
 	server := chart.Bars{Name: "mockserver", Color: blue}
 	highest := 0.0
 	for i, res := range results {
 		place := float64(i)
-		b := chart.Bar{From: place + 0.14, To: place + 0.5, Value: finite(res.of(func(p *pair) float64 { return of(&p.baseline) }).median)}
-		s := chart.Bar{From: place + 0.5, To: place + 0.86, Value: finite(res.of(func(p *pair) float64 { return of(&p.candidate) }).median)}
+		b := chart.Bar{From: place + 0.14, To: place + 0.5, Value: height(res.Rounds.median(baselineOf, of))}
+		s := chart.Bar{From: place + 0.5, To: place + 0.86, Value: height(res.Rounds.median(candidateOf, of))}
 		bare.Bars, server.Bars = append(bare.Bars, b), append(server.Bars, s)
 		highest = max(highest, b.Value, s.Value)
-		c.X.Ticks = append(c.X.Ticks, chart.Tick{At: place + 0.5, Text: clipped(res.name, 30)})
+		c.X.Ticks = append(c.X.Ticks, chart.Tick{At: place + 0.5, Text: clipped(res.Name, 30)})
 	}
 	c.X.To = max(float64(len(results)), 5) // a few bars are no wider than that
 	c.Y = chart.UpTo(highest, 8, chart.Number)
@@ -79,10 +84,10 @@ func percentileChart(results []*result) chart.Chart {
 		c.X.Ticks = append(c.X.Ticks, chart.Tick{At: nines(q), Text: fmt.Sprint(q)})
 	}
 	for i, res := range results {
-		for _, side := range sides() {
-			l := chart.Line{Name: clipped(res.name, 30) + ", " + side.name, Color: i%(chart.Colors-1) + 1, Dashed: side.name == "bare"}
+		for _, side := range sides {
+			l := chart.Line{Name: clipped(res.Name, 30) + ", " + side.name, Color: i%(chart.Colors-1) + 1, Dashed: side.name == "bare"}
 			for _, q := range []float64{50, 75, 90, 95, 99, 99.5, 99.9, 99.95, 99.99} {
-				addPoint(&l, nines(q), at(latency(res.rounds, side.of), q))
+				addPoint(&l, nines(q), res.Rounds.latency(side.of).at(q))
 			}
 			addLine(&c, l)
 		}
@@ -93,15 +98,15 @@ func percentileChart(results []*result) chart.Chart {
 
 // curveChart shows latency by load, of both sides. A step with errors has no points.
 func curveChart(res *result) chart.Chart {
-	c := chart.Chart{Title: fmt.Sprintf("%s: latency by load; capacity %.0f requests/s", clipped(res.name, 40), res.capacity)}
+	c := chart.Chart{Title: fmt.Sprintf("%s: latency by load; capacity %.0f requests/s", clipped(res.Name, 40), res.Capacity)}
 	most := 0.0
 	for i, q := range []float64{50, 99, 99.9} {
-		for _, side := range sides() {
+		for _, side := range sides {
 			l := chart.Line{Name: fmt.Sprintf("p%g, %s", q, side.name), Color: []int{green, blue, orange}[i], Dashed: side.name == "bare"}
-			for j := range res.curve {
-				if st := &res.curve[j]; st.isSound() {
-					addPoint(&l, 100*st.share, at(latency(st.rounds, side.of), q))
-					most = max(most, 100*st.share)
+			for j := range res.Curve {
+				if st := &res.Curve[j]; st.sound() != nil {
+					addPoint(&l, 100*st.Share, st.Rounds.latency(side.of).at(q))
+					most = max(most, 100*st.Share)
 				}
 			}
 			addLine(&c, l)
@@ -113,18 +118,10 @@ func curveChart(res *result) chart.Chart {
 	return c
 }
 
-// plotted is a side of a round with its name.
-type plotted struct {
-	name string
-	of   func(p *pair) *figures
-}
-
-func sides() []plotted { return []plotted{{"bare", baselineOf}, {"server", candidateOf}} }
-
 // addPoint adds a point to a line whose y axis is logarithmic, if it has a place there.
-func addPoint(l *chart.Line, x, y float64) {
-	if y > 0 && !math.IsInf(y, 0) {
-		l.X, l.Y = append(l.X, x), append(l.Y, math.Log10(y))
+func addPoint(l *chart.Line, x float64, y figure) {
+	if y > 0 {
+		l.X, l.Y = append(l.X, x), append(l.Y, math.Log10(float64(y)))
 	}
 }
 
@@ -144,19 +141,4 @@ func logarithmic(lines []chart.Line) chart.Axis {
 	a := chart.Decades(all)
 	a.Name = "ms"
 	return a
-}
-
-func finite(v float64) float64 {
-	if math.IsNaN(v) || math.IsInf(v, 0) {
-		return 0
-	}
-	return v
-}
-
-// clipped is a text of at most so many letters.
-func clipped(text string, most int) string {
-	if letters := []rune(text); len(letters) > most {
-		return string(letters[:most-1]) + "…"
-	}
-	return text
 }

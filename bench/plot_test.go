@@ -34,7 +34,7 @@ func drawn(t *testing.T, opts Options, results ...*result) []byte {
 
 // plottedResult is a result of one round.
 func plottedResult(name string, cpu float64) *result {
-	return &result{name: name, capacity: 1234, rounds: []pair{{baseline: side1(10), candidate: side1(cpu)}}}
+	return &result{Name: name, Capacity: 1234, Rounds: []pair{{Baseline: side1(10), Candidate: side1(cpu)}}}
 }
 
 // textsOf are the texts of an SVG, as a reader sees them.
@@ -66,7 +66,7 @@ func TestPlotSaysWhatItShows(t *testing.T) {
 	const name = `GET /<a>&"b"`
 	res := plottedResult(name, 20)
 	unknown := plottedResult(name, math.NaN())
-	res.curve = []step{{0.5, 100, res.rounds}, {1.2, 1000, res.rounds}}
+	res.Curve = []step{{0.5, 100, res.Rounds}, {1.2, 1000, res.Rounds}}
 	for _, c := range []struct {
 		opts Options
 		res  *result
@@ -78,7 +78,7 @@ func TestPlotSaysWhatItShows(t *testing.T) {
 			"50", "90", "99", "99.9", "99.99", name + ", bare", name + ", server"}},
 		{Options{Curve: true}, res, []string{name + ": latency by load; capacity 1234 requests/s", "ms", "load, % of capacity", "0", "120",
 			"p50, bare", "p50, server", "p99, bare", "p99, server", "p99.9, bare", "p99.9, server"}},
-		{Options{Curve: true}, &result{name: name, curve: []step{{0.1, 100, []pair{{}}}}}, []string{"nothing was measured", "ms"}},
+		{Options{Curve: true}, &result{Name: name, Curve: []step{{0.1, 100, []pair{{}}}}}, []string{"nothing was measured", "ms"}},
 	} {
 		got := textsOf(t, drawn(t, c.opts, c.res))
 		for _, want := range c.want {
@@ -129,7 +129,7 @@ func TestBarsAreAsHighAsTheirValues(t *testing.T) {
 // A single point is seen, as a dot. So is a bar without a name.
 func TestPlotOfLittle(t *testing.T) {
 	one := plottedResult("one", 20)
-	one.curve = []step{{0.45, 100, one.rounds}}
+	one.Curve = []step{{0.45, 100, one.Rounds}}
 	if svg := drawn(t, Options{Curve: true}, one); !regexp.MustCompile(`<path class="line s2" d="M[0-9.]+ [0-9.]+h0.1"/>`).Match(svg) {
 		t.Errorf("no dot: %s", svg)
 	}

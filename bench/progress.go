@@ -22,10 +22,7 @@ func (p *progress) say(format string, args ...any) {
 		return
 	}
 	const width = 79 // a longer line could not be erased
-	if letters := []rune(text); len(letters) > width {
-		text = string(letters[:width-1]) + "…"
-	}
-	fmt.Fprintf(p.w, "\r\x1b[K%s", text)
+	fmt.Fprintf(p.w, "\r\x1b[K%s", clipped(text, width))
 	p.shown = true
 }
 
@@ -52,4 +49,12 @@ func isTerminal(w io.Writer) bool {
 	}
 	info, err := f.Stat()
 	return err == nil && info.Mode()&os.ModeCharDevice != 0
+}
+
+// clipped is a text of at most so many letters.
+func clipped(text string, most int) string {
+	if letters := []rune(text); len(letters) > most {
+		return string(letters[:most-1]) + "…"
+	}
+	return text
 }

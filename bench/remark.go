@@ -20,11 +20,11 @@ func (r *run) remarks(b *strings.Builder) {
 	}
 	for _, res := range r.results {
 		for _, line := range r.remarksOn(res) {
-			lines = append(lines, res.name+": "+line)
+			lines = append(lines, res.Name+": "+line)
 		}
 	}
 	for _, u := range r.listed {
-		lines = append(lines, u.endpoint+": not measured: "+u.why)
+		lines = append(lines, u.Endpoint+": not measured: "+u.Why)
 	}
 	if len(lines) > 0 {
 		b.WriteString("\n")
@@ -38,8 +38,8 @@ func (r *run) remarks(b *strings.Builder) {
 func (r *run) noisy() []string {
 	var names []string
 	for _, res := range r.results {
-		if spread := res.of((*pair).ratio).spread(); res.wrong == "" && spread > noisySpread {
-			names = append(names, fmt.Sprintf("%s %.0f %%", res.name, 100*spread))
+		if spread := res.sound().ratio().spread(); spread > noisySpread {
+			names = append(names, fmt.Sprintf("%s %.0f %%", res.Name, 100*spread))
 		}
 	}
 	return names
@@ -48,36 +48,35 @@ func (r *run) noisy() []string {
 // remarksOn are the remarks on one result.
 func (r *run) remarksOn(res *result) []string {
 	var lines []string
-	if res.wrong != "" {
-		lines = append(lines, "no result: "+res.wrong)
+	if res.Void != "" {
+		lines = append(lines, "no result: "+res.Void)
 	}
-	busy := res.of(func(p *pair) float64 { return max(p.candidate.busy, p.baseline.busy) })
-	if len(res.curve) == 0 && busy.median > busyGenerator {
+	busy := res.Rounds.summarize(func(p *pair) figure { return figure(max(p.Candidate.Busy, p.Baseline.Busy)) })
+	if len(res.Curve) == 0 && busy.median > busyGenerator {
 		lines = append(lines, fmt.Sprintf("the generator was the bottleneck: it used %.0f %% of its processors; requests/s is what it can send, CPU time a request holds", 100*busy.median))
 	}
 	if res.statusOnly {
 		lines = append(lines, "of the answers only the status was checked")
 	}
-	if res.rate > 0 && !r.opts.Rate.given() {
-		lines = append(lines, fmt.Sprintf("sent at %.0f requests a second; latency counts from when a request was due", res.rate))
+	if res.Rate > 0 && !r.opts.Rate.given() {
+		lines = append(lines, fmt.Sprintf("sent at %.0f requests a second; latency counts from when a request was due", res.Rate))
 	}
-	if w := res.webhooks; w != nil {
-		lines = append(lines, fmt.Sprintf("%s arrived, %d lost; behind their time p50 %s, p99 %s, at most %s", wording.Count(w.received, "webhook"), w.lost(), short(w.LagP50), short(w.LagP99), short(w.LagMax)))
+	if w := res.Webhooks; w != nil {
+		lines = append(lines, fmt.Sprintf("%s arrived, %d lost; after their time p50 %s, p99 %s, at most %s", wording.Count(w.Arrived, "webhook"), w.Lost, short(w.LagP50), short(w.LagP99), short(w.LagMax)))
 	}
-	if res.reloaded {
+	if res.Reloads != nil {
 		lines = append(lines, fmt.Sprintf("%s under load; p99 %s ms with them, %s ms without",
-			wording.Count(res.reloads, "reload"), number(at(latency(res.rounds, candidateOf), 99), 2), number(at(latency(res.rounds, quietOf), 99), 2)))
+			wording.Count(*res.Reloads, "reload"), res.Rounds.latency(candidateOf).at(99).text(2), res.Rounds.latency(quietOf).at(99).text(2)))
 	}
-	if len(res.costs) > 0 {
-		lines = append(lines, "costly: "+strings.Join(res.costs, "; "))
+	if len(res.Costs) > 0 {
+		lines = append(lines, "costly: "+strings.Join(res.Costs, "; "))
 	}
 	return lines
 }
 
-// short rounds a duration of the log.
-func short(text string) string {
-	d, err := time.ParseDuration(text)
-	if err != nil {
+// short rounds a duration.
+func short(d *time.Duration) string {
+	if d == nil {
 		return "unknown"
 	}
 	return d.Round(10 * time.Microsecond).String()

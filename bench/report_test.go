@@ -26,7 +26,7 @@ func side1(cpu float64) figures {
 			panic(err)
 		}
 	}
-	return figures{requests: 1000, seconds: 1, rate: 1000, cpu: cpu, memory: 20e6, busy: 0.5, latency: h}
+	return figures{Requests: 1000, Seconds: 1, Rate: 1000, CPU: figure(cpu), Memory: 20e6, Busy: 0.5, Latency: latencies{h}}
 }
 
 // finished is a run with three rounds of one result, whose ratios are 1, 2 and 1.5.
@@ -35,9 +35,9 @@ func finished(t *testing.T, opts Options) (*run, *bytes.Buffer) {
 	var out bytes.Buffer
 	opts.defaults()
 	r := &run{opts: opts, out: &out, progress: &progress{w: io.Discard}, machine: thisMachine("v1")}
-	res := &result{name: "static", shows: "a fixed answer"}
+	res := &result{Name: "static", Shows: "a fixed answer"}
 	for _, cpu := range []float64{10, 20, 15} {
-		res.rounds = append(res.rounds, pair{baseline: side1(10), candidate: side1(cpu)})
+		res.Rounds = append(res.Rounds, pair{Baseline: side1(10), Candidate: side1(cpu)})
 	}
 	r.results = []*result{res}
 	return r, &out
@@ -65,8 +65,8 @@ func TestTableShowsMedians(t *testing.T) {
 
 func TestErrorsMakeResultVoid(t *testing.T) {
 	r, out := finished(t, Options{})
-	r.results[0].rounds[1].candidate.errors = map[string]uint64{"status 500": 3}
-	r.results[0].void()
+	r.results[0].Rounds[1].Candidate.Errors = map[string]uint64{"status 500": 3}
+	r.results[0].judge()
 	err := r.report(nil)
 	if err == nil || !strings.Contains(err.Error(), "3 × status 500") {
 		t.Errorf("error: %v", err)
@@ -84,8 +84,8 @@ func TestErrorsMakeResultVoid(t *testing.T) {
 func TestVoidResultHasNoFiguresAtARate(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "r.svg")
 	r, out := finished(t, Options{Rate: Rate{PerSecond: 1000}, Plot: path})
-	r.results[0].rounds[1].candidate.errors = map[string]uint64{"status 500": 3}
-	r.results[0].void()
+	r.results[0].Rounds[1].Candidate.Errors = map[string]uint64{"status 500": 3}
+	r.results[0].judge()
 	if err := r.report(nil); !errors.Is(err, errNothingDrawn) {
 		t.Errorf("error: %v", err)
 	}
@@ -96,8 +96,8 @@ func TestVoidResultHasNoFiguresAtARate(t *testing.T) {
 			t.Errorf("%s: got %q, want no figures\n%s", side, row, out)
 		}
 	}
-	if got := r.document(true).Results[0].Medians; !reflect.DeepEqual(got, mediansJSON{}) {
-		t.Errorf("medians of a void result: %+v", got)
+	if got, err := json.Marshal(r.document(true).Results[0].Medians); err != nil || strings.Count(string(got), ":null") != 5+6+6 {
+		t.Errorf("medians of a void result: %s, %v", got, err)
 	}
 }
 
@@ -105,11 +105,11 @@ func TestVoidResultHasNoFiguresAtARate(t *testing.T) {
 func TestCurveStepWithErrorsHasNoFigures(t *testing.T) {
 	r, out := finished(t, Options{Curve: true})
 	res := r.results[0]
-	broken := slices.Clone(res.rounds)
-	broken[0].candidate.errors = map[string]uint64{"status 500": 3}
-	res.curve = []step{{share: 0.1, rate: 10, rounds: res.rounds}, {share: 0.2, rate: 20, rounds: broken}}
-	res.rounds = nil
-	res.void()
+	broken := slices.Clone(res.Rounds)
+	broken[0].Candidate.Errors = map[string]uint64{"status 500": 3}
+	res.Curve = []step{{Share: 0.1, Rate: 10, Rounds: res.Rounds}, {Share: 0.2, Rate: 20, Rounds: broken}}
+	res.Rounds = nil
+	res.judge()
 	if err := r.report(nil); err == nil {
 		t.Error("no error")
 	}
@@ -136,8 +136,8 @@ func TestIncompleteIsSaid(t *testing.T) {
 
 func TestGeneratorThatIsTheBottleneckIsNamed(t *testing.T) {
 	r, out := finished(t, Options{})
-	for i := range r.results[0].rounds {
-		r.results[0].rounds[i].candidate.busy = 0.99
+	for i := range r.results[0].Rounds {
+		r.results[0].Rounds[i].Candidate.Busy = 0.99
 	}
 	if err := r.report(nil); err != nil || !strings.Contains(out.String(), "generator was the bottleneck") {
 		t.Errorf("%v\n%s", err, out)
@@ -145,12 +145,12 @@ func TestGeneratorThatIsTheBottleneckIsNamed(t *testing.T) {
 }
 
 func TestRatioWithoutCPUTime(t *testing.T) {
-	p := pair{baseline: side1(10), candidate: side1(math.NaN())}
-	p.baseline.rate, p.candidate.rate = 3000, 1000
+	p := pair{Baseline: side1(10), Candidate: side1(math.NaN())}
+	p.Baseline.Rate, p.Candidate.Rate = 3000, 1000
 	if got := p.ratio(); got != 3 {
 		t.Errorf("got %v; three times the requests a second is 3", got)
 	}
-	if s := summarize([]float64{math.NaN(), 4, 2}); s.median != 3 || s.least != 2 || s.most != 4 {
+	if s := summarize([]figure{unknown, 4, 2}); s.median != 3 || s.least != 2 || s.most != 4 {
 		t.Errorf("got %+v", s)
 	}
 }
@@ -182,7 +182,7 @@ func TestJSONIsDocumented(t *testing.T) {
 func TestJSONFile(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "r.json")
 	r, _ := finished(t, Options{JSON: path})
-	r.results[0].rounds[0].candidate.cpu = math.NaN()
+	r.results[0].Rounds[0].Candidate.CPU = unknown
 	if err := r.report(nil); err != nil {
 		t.Fatal(err)
 	}
@@ -224,13 +224,13 @@ func TestPlots(t *testing.T) {
 		set  func(res *result)
 	}{
 		{"bars", Options{}, func(*result) {}},
-		{"unknown", Options{}, func(res *result) { res.rounds[0].candidate.cpu = math.NaN(); res.rounds = res.rounds[:1] }},
+		{"unknown", Options{}, func(res *result) { res.Rounds[0].Candidate.CPU = unknown; res.Rounds = res.Rounds[:1] }},
 		{"percentiles", Options{Rate: Rate{PerSecond: 5}}, func(*result) {}},
 		{"curve", Options{Curve: true}, func(res *result) {
-			res.curve = []step{{0.1, 100, res.rounds}, {1, 1000, res.rounds}}
+			res.Curve = []step{{0.1, 100, res.Rounds}, {1, 1000, res.Rounds}}
 		}},
 		{"nothing answered", Options{Curve: true}, func(res *result) {
-			res.curve = []step{{0.1, 100, []pair{{}}}}
+			res.Curve = []step{{0.1, 100, []pair{{}}}}
 		}},
 	} {
 		opts := c.opts
@@ -275,7 +275,7 @@ func isPicture(content []byte) error {
 func TestPlotOfNothing(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "r.svg")
 	r, _ := finished(t, Options{Plot: path})
-	r.results[0].wrong = "errors"
+	r.results[0].Void = "errors"
 	if err := r.draw(); err == nil {
 		t.Error("it was drawn")
 	}

@@ -75,7 +75,7 @@ func (st *stand) rewrite(ctx context.Context) {
 func (st *stand) finish(ctx context.Context, res *result) {
 	if st.scenario.RewriteEvery > 0 {
 		_, n := st.server.log.said("configuration reloaded")
-		res.reloaded, res.reloads = true, n
+		res.Reloads = &n
 	}
 	if st.sink == nil || ctx.Err() != nil {
 		return
@@ -83,14 +83,18 @@ func (st *stand) finish(ctx context.Context, res *result) {
 	st.run.progress.say("%s: the last webhooks", st.scenario.Name)
 	st.server.stop(ctx)
 	line, n := st.server.log.said("webhooks")
-	res.webhooks = &delivered{logLine: line, received: st.sink.received.Load()}
-	if res.wrong != "" {
+	arrived := st.sink.received.Load()
+	res.Webhooks = &delivered{
+		Arrived: arrived, Lost: max(line.Delivered+line.Dead+line.Refused+line.Abandoned-arrived, 0),
+		LagP50: durationOf(line.LagP50), LagP99: durationOf(line.LagP99), LagMax: durationOf(line.LagMax),
+	}
+	if res.Void != "" {
 		return // it has no result already
 	}
 	if n == 0 {
-		res.wrong = "the server did not log the outcome of its webhooks"
-	} else if lost := res.webhooks.lost(); lost > 0 {
-		res.wrong = fmt.Sprintf("%s lost on the way", wording.Count(lost, "webhook"))
+		res.Void = "the server did not log the outcome of its webhooks"
+	} else if lost := res.Webhooks.Lost; lost > 0 {
+		res.Void = fmt.Sprintf("%s lost on the way", wording.Count(lost, "webhook"))
 	}
 }
 
@@ -107,13 +111,20 @@ func (st *stand) close(ctx context.Context) {
 	}
 }
 
-// delivered is the outcome of webhooks: what the server logged, and what arrived.
+// delivered is the outcome of webhooks: what arrived, and how late, by the server's log.
 type delivered struct {
-	logLine
-	received int64
+	Arrived int64          `json:"arrived"`
+	Lost    int64          `json:"lost"` // were or should have been accepted, and did not arrive
+	LagP50  *time.Duration `json:"lag_p50_ns"`
+	LagP99  *time.Duration `json:"lag_p99_ns"`
+	LagMax  *time.Duration `json:"lag_max_ns"`
 }
 
-// lost is the number of webhooks that were or should have been accepted, and did not arrive.
-func (d *delivered) lost() int64 {
-	return max(d.Delivered+d.Dead+d.Refused+d.Abandoned-d.received, 0)
+// durationOf reads a duration of the log; nil for none.
+func durationOf(text string) *time.Duration {
+	d, err := time.ParseDuration(text)
+	if err != nil {
+		return nil
+	}
+	return &d
 }

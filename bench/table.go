@@ -3,7 +3,6 @@ package bench
 import (
 	"errors"
 	"fmt"
-	"math"
 	"strings"
 	"time"
 	"unicode/utf8"
@@ -27,7 +26,7 @@ func (r *run) report(err error) error {
 	var closed, open, curves []*result
 	for _, res := range r.results {
 		switch {
-		case len(res.curve) > 0:
+		case len(res.Curve) > 0:
 			curves = append(curves, res)
 		case r.opts.Rate.given():
 			open = append(open, res)
@@ -55,8 +54,8 @@ func (r *run) report(err error) error {
 		err = errors.Join(err, r.files(err == nil))
 	}
 	for _, res := range r.results {
-		if res.wrong != "" {
-			err = errors.Join(err, fmt.Errorf("%s has no result: %s", res.name, res.wrong))
+		if res.Void != "" {
+			err = errors.Join(err, fmt.Errorf("%s has no result: %s", res.Name, res.Void))
 		}
 	}
 	return err
@@ -71,10 +70,7 @@ func (r *run) heading(b *strings.Builder) {
 	}
 	fmt.Fprintf(b, "%s/%s, %s, %s; %s; mockserver %s, %s, fasthttp %s\n", m.OS, m.Arch, cpu, wording.Count(m.CPUs, "CPU"), r.placed.Why, m.Mockserver, m.Go, m.Fasthttp)
 	how := "closed loop: each connection sends its next request when the last was answered"
-	switch {
-	case r.opts.Curve:
-		how = "open loop at a constant rate; latency from when a request was due"
-	case r.opts.Rate.given():
+	if r.opts.Curve || r.opts.Rate.given() {
 		how = "open loop at a constant rate; latency from when a request was due"
 	}
 	fmt.Fprintf(b, "%s of %s a side, baseline and server in turn, %s; %s\n\n",
@@ -124,20 +120,17 @@ func closedTable(results []*result, endpoints bool) string {
 	}
 	g.row(what, "requests/s", "CPU µs/request", "ratio to bare", "min–max", "p50 ms", "p99 ms", "memory MB", "errors")
 	for _, res := range results {
-		if res.wrong != "" {
-			g.row(res.name, "–", "–", "–", "–", "–", "–", "–", count64(errorsOf(res.rounds)))
-			continue
+		m, memory, span := res.medians(), unknown, "–"
+		if rs := res.sound(); len(rs) > 0 {
+			memory = rs[len(rs)-1].Candidate.Memory / 1e6
 		}
-		ratio := res.of((*pair).ratio)
-		h := latency(res.rounds, candidateOf)
-		g.row(res.name,
-			number(res.of(func(p *pair) float64 { return p.candidate.rate }).median, 0),
-			number(res.of(func(p *pair) float64 { return p.candidate.cpu }).median, 1),
-			number(ratio.median, 2), span(ratio),
-			number(at(h, 50), 2), number(at(h, 99), 2),
-			number(memory(res), 1), "0")
+		if m.Ratio.isKnown() {
+			span = m.RatioLeast.text(2) + "–" + m.RatioMost.text(2)
+		}
+		g.row(res.Name, m.Rate.text(0), m.CPU.text(1), m.Ratio.text(2), span, m.Latency.at(50).text(2), m.Latency.at(99).text(2),
+			memory.text(1), fmt.Sprint(res.Rounds.errors(baselineOf, quietOf, candidateOf)))
 	}
-	return g.String() + "\nMedians of the rounds. The ratio is CPU time a request beside the bare handler in the same round;\n" +
+	return g.String() + "\nMedians of the rounds. The ratio is CPU time a request compared with the bare handler in the same round;\n" +
 		"p50 and p99 are those of a closed loop, which waits for slow answers: latency under load is for --rate.\n"
 }
 
@@ -146,30 +139,11 @@ func openTable(results []*result) string {
 	g := &grid{left: 2}
 	g.row("what", "", "rate/s", "answered/s", "p50 ms", "p90", "p99", "p99.9", "p99.99", "max", "missed", "late", "CPU µs/request", "errors")
 	for _, res := range results {
-		for _, s := range []struct {
-			name string
-			of   func(p *pair) *figures
-		}{{"bare", baselineOf}, {"server", candidateOf}} {
-			h := latency(res.rounds, s.of)
-			var missed, late, wrong uint64
-			for i := range res.rounds {
-				f := s.of(&res.rounds[i])
-				missed, late = missed+f.missed, late+f.late
-				for _, n := range f.errors {
-					wrong += n
-				}
-			}
-			cells := []string{res.name, s.name, number(res.rate, 0)}
-			if res.wrong != "" {
-				g.row(append(cells, "–", "–", "–", "–", "–", "–", "–", "–", "–", "–", count64(wrong))...)
-				continue
-			}
-			cells = append(cells, number(res.of(func(p *pair) float64 { return s.of(p).rate }).median, 0))
-			for _, q := range []float64{50, 90, 99, 99.9, 99.99, 100} {
-				cells = append(cells, number(at(h, q), 3))
-			}
-			g.row(append(cells, count64(missed), count64(late),
-				number(res.of(func(p *pair) float64 { return s.of(p).cpu }).median, 1), count64(wrong))...)
+		rs := res.sound()
+		for _, side := range sides {
+			cells := append([]string{res.Name, side.name, figure(res.Rate).text(0)}, rs.answers(side.of, 50, 90, 99, 99.9, 99.99, 100)...)
+			late := rs.sum(side.of, func(f *figures) uint64 { return f.Late })
+			g.row(append(cells, rs.missed(side.of).text(0), late.text(0), rs.median(side.of, cpuOf).text(1), fmt.Sprint(res.Rounds.errors(side.of)))...)
 		}
 	}
 	return g.String() + "\nPercentiles over all rounds, from the time each request was due. Missed were due and never sent; late were sent\n" +
@@ -180,77 +154,32 @@ func openTable(results []*result) string {
 func curveTable(res *result) string {
 	g := &grid{}
 	g.row("load", "rate/s", "answered/s", "p50 ms", "p99", "p99.9", "missed", "bare: answered/s", "p50 ms", "p99", "p99.9")
-	for i := range res.curve {
-		st := &res.curve[i]
-		cells := []string{fmt.Sprintf("%.0f %%", 100*st.share), number(st.rate, 0)}
-		if !st.isSound() {
-			g.row(append(cells, "–", "–", "–", "–", "–", "–", "–", "–", "–")...)
-			continue
-		}
-		for n, of := range []func(p *pair) *figures{candidateOf, baselineOf} {
-			h := latency(st.rounds, of)
-			var answered []float64
-			var missed uint64
-			for j := range st.rounds {
-				f := of(&st.rounds[j])
-				answered, missed = append(answered, f.rate), missed+f.missed
-			}
-			cells = append(cells, number(summarize(answered).median, 0))
-			for _, q := range []float64{50, 99, 99.9} {
-				cells = append(cells, number(at(h, q), 3))
-			}
-			if n == 0 {
-				cells = append(cells, count64(missed))
-			}
-		}
-		g.row(cells...)
+	for i := range res.Curve {
+		st := &res.Curve[i]
+		rs := st.sound()
+		cells := append([]string{fmt.Sprintf("%.0f %%", 100*st.Share), figure(st.Rate).text(0)}, rs.answers(candidateOf, 50, 99, 99.9)...)
+		g.row(append(append(cells, rs.missed(candidateOf).text(0)), rs.answers(baselineOf, 50, 99, 99.9)...)...)
 	}
-	return fmt.Sprintf("%s: %s; capacity %s requests/s\n", res.name, res.shows, number(res.capacity, 0)) + g.String() +
+	return fmt.Sprintf("%s: %s; capacity %s requests/s\n", res.Name, res.Shows, figure(res.Capacity).text(0)) + g.String() +
 		"\nLatency from the time each request was due.\n"
 }
 
-// number is a figure for a table; a dash if it is unknown.
-func number(v float64, digits int) string {
-	if math.IsNaN(v) || math.IsInf(v, 0) {
-		return "–"
+// sides are the sides of a round with their names in tables and plots. Nobody may change it.
+var sides = []struct {
+	name string
+	of   sideOf
+}{{"bare", baselineOf}, {"server", candidateOf}}
+
+// answers are the cells of one side: requests answered a second, and percentiles.
+func (rs rounds) answers(of sideOf, percentiles ...float64) []string {
+	cells := []string{rs.median(of, rateOf).text(0)}
+	l := rs.latency(of)
+	for _, q := range percentiles {
+		cells = append(cells, l.at(q).text(3))
 	}
-	return fmt.Sprintf("%.*f", digits, v)
+	return cells
 }
 
-func count64(n uint64) string { return fmt.Sprint(n) }
-
-func span(s summary) string {
-	if math.IsNaN(s.median) {
-		return "–"
-	}
-	return number(s.least, 2) + "–" + number(s.most, 2)
-}
-
-// memory is the memory of the server after the last round, in MB; NaN if it is unknown.
-func memory(res *result) float64 {
-	if len(res.rounds) == 0 {
-		return math.NaN()
-	}
-	n := res.rounds[len(res.rounds)-1].candidate.memory
-	if n == 0 {
-		return math.NaN()
-	}
-	return float64(n) / 1e6
-}
-
-// errorsOf counts the errors of both sides in some rounds.
-func errorsOf(rounds []pair) uint64 {
-	var n uint64
-	for i := range rounds {
-		p := &rounds[i]
-		for _, f := range []*figures{&p.baseline, &p.candidate, p.quiet} {
-			if f == nil {
-				continue
-			}
-			for _, k := range f.errors {
-				n += k
-			}
-		}
-	}
-	return n
+func (rs rounds) missed(of sideOf) figure {
+	return rs.sum(of, func(f *figures) uint64 { return f.Missed })
 }

@@ -10,8 +10,9 @@ import (
 // Placement says which CPUs the server has to itself, and which the generator. If both are
 // empty, both run where the system puts them.
 type Placement struct {
-	Server, Generator []int
-	Why               string // in words; also why it is not as good as it could be
+	Server    []int  `json:"server_cpus"`
+	Generator []int  `json:"generator_cpus"`
+	Why       string `json:"why"` // in words; also why it is not as good as it could be
 }
 
 // divide gives so many CPUs to the server, 0 for half of them, and the others to the

@@ -1,0 +1,53 @@
+package bench
+
+import (
+	"encoding/json"
+	"math"
+	"strconv"
+
+	"github.com/HdrHistogram/hdrhistogram-go"
+)
+
+// figure is a number that may be unknown, which is NaN: null in JSON, a dash in a table.
+type figure float64
+
+var unknown = figure(math.NaN())
+
+func (f figure) isKnown() bool { return !math.IsNaN(float64(f)) && !math.IsInf(float64(f), 0) }
+
+// MarshalJSON is what encoding/json calls.
+func (f figure) MarshalJSON() ([]byte, error) {
+	if !f.isKnown() {
+		return []byte("null"), nil
+	}
+	return json.Marshal(float64(f))
+}
+
+// text is the figure with so many digits after the point.
+func (f figure) text(digits int) string {
+	if !f.isKnown() {
+		return "–"
+	}
+	return strconv.FormatFloat(float64(f), 'f', digits, 64)
+}
+
+// latencies is a distribution of latencies, in nanoseconds; nil for nothing.
+type latencies struct{ *hdrhistogram.Histogram }
+
+// at is a percentile in milliseconds; unknown if nothing was answered.
+func (l latencies) at(percentile float64) figure {
+	switch {
+	case l.Histogram == nil || l.TotalCount() == 0:
+		return unknown
+	case percentile == 100:
+		return figure(l.Max()) / 1e6
+	}
+	return figure(l.ValueAtPercentile(percentile)) / 1e6
+}
+
+// MarshalJSON is what encoding/json calls.
+func (l latencies) MarshalJSON() ([]byte, error) {
+	return json.Marshal(map[string]figure{
+		"p50": l.at(50), "p90": l.at(90), "p99": l.at(99), "p99_9": l.at(99.9), "p99_99": l.at(99.99), "max": l.at(100),
+	})
+}

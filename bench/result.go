@@ -1,0 +1,206 @@
+package bench
+
+import (
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+
+	"github.com/HdrHistogram/hdrhistogram-go"
+)
+
+// result is the result of one subject. Medians and Remarks are set once all are measured.
+type result struct {
+	Name     string     `json:"name"`
+	Shows    string     `json:"shows"`
+	Void     string     `json:"void"`                // why there is no result; "" for one that counts
+	Rate     float64    `json:"rate_per_second"`     // that was sent; 0 in a closed loop
+	Capacity float64    `json:"capacity_per_second"` // that a closed loop found first; 0 when it was not looked for
+	Medians  medians    `json:"medians"`
+	Rounds   rounds     `json:"rounds"`
+	Curve    []step     `json:"curve"`
+	Webhooks *delivered `json:"webhooks"`
+	Reloads  *int       `json:"reloads"` // during the rounds; nil if there were to be none
+	Costs    []string   `json:"costs"`
+	Remarks  []string   `json:"remarks"`
+
+	statusOnly bool // bodies were not looked at
+}
+
+// step is one rate of an overload curve.
+type step struct {
+	Share  float64 `json:"share"` // of the capacity
+	Rate   float64 `json:"rate_per_second"`
+	Rounds rounds  `json:"rounds"`
+}
+
+// medians are those of the rounds, and the latencies of all rounds; unknown in a void result.
+type medians struct {
+	Rate       figure    `json:"requests_per_second"`
+	CPU        figure    `json:"cpu_us_per_request"`
+	Ratio      figure    `json:"ratio"`
+	RatioLeast figure    `json:"ratio_min"`
+	RatioMost  figure    `json:"ratio_max"`
+	Latency    latencies `json:"latency_ms"`
+	Baseline   latencies `json:"baseline_latency_ms"`
+}
+
+// rounds are the rounds of a result, or of a step.
+type rounds []pair
+
+// sideOf selects a side of a round; nil if the round does not have it.
+type sideOf func(p *pair) *figures
+
+func candidateOf(p *pair) *figures { return &p.Candidate }
+func baselineOf(p *pair) *figures  { return &p.Baseline }
+func quietOf(p *pair) *figures     { return p.Quiet }
+
+func rateOf(f *figures) figure { return figure(f.Rate) }
+func cpuOf(f *figures) figure  { return f.CPU }
+
+// judge sets why there is no result, if there were errors.
+func (res *result) judge() {
+	all := slices.Clone(res.Rounds)
+	for i := range res.Curve {
+		all = append(all, res.Curve[i].Rounds...)
+	}
+	for i := range all {
+		for _, side := range []struct {
+			name string
+			of   sideOf
+		}{{"the baseline", baselineOf}, {"the server", quietOf}, {"the server", candidateOf}} {
+			f := side.of(&all[i])
+			if f == nil || len(f.Errors) == 0 || res.Void != "" {
+				continue
+			}
+			var kinds []string
+			for _, kind := range slices.Sorted(maps.Keys(f.Errors)) {
+				kinds = append(kinds, fmt.Sprintf("%d × %s", f.Errors[kind], kind))
+			}
+			res.Void = fmt.Sprintf("errors of %s: %s", side.name, strings.Join(kinds, ", "))
+		}
+	}
+}
+
+// sound are the rounds that count: none of a void result.
+func (res *result) sound() rounds {
+	if res.Void != "" {
+		return nil
+	}
+	return res.Rounds
+}
+
+// sound are the rounds that count: none of a step with errors.
+func (st *step) sound() rounds {
+	if st.Rounds.errors(baselineOf, candidateOf) > 0 {
+		return nil
+	}
+	return st.Rounds
+}
+
+func (res *result) medians() medians {
+	rs := res.sound()
+	ratio := rs.ratio()
+	return medians{
+		Rate: rs.median(candidateOf, rateOf), CPU: rs.median(candidateOf, cpuOf),
+		Ratio: ratio.median, RatioLeast: ratio.least, RatioMost: ratio.most,
+		Latency: rs.latency(candidateOf), Baseline: rs.latency(baselineOf),
+	}
+}
+
+// summary is a median with the least and the greatest value.
+type summary struct{ median, least, most figure }
+
+// spread is the range of the rounds as a share of their median.
+func (s summary) spread() figure {
+	if !(s.median > 0) {
+		return 0
+	}
+	return (s.most - s.least) / s.median
+}
+
+// summarize ignores unknown values. The summary of nothing is unknown.
+func summarize(values []figure) summary {
+	values = slices.DeleteFunc(slices.Clone(values), func(v figure) bool { return !v.isKnown() })
+	if len(values) == 0 {
+		return summary{unknown, unknown, unknown}
+	}
+	slices.Sort(values)
+	n := len(values)
+	median := values[n/2]
+	if n%2 == 0 {
+		median = (values[n/2-1] + values[n/2]) / 2
+	}
+	return summary{median, values[0], values[n-1]}
+}
+
+// summarize summarizes a figure over the rounds.
+func (rs rounds) summarize(what func(p *pair) figure) summary {
+	var values []figure
+	for i := range rs {
+		values = append(values, what(&rs[i]))
+	}
+	return summarize(values)
+}
+
+func (rs rounds) ratio() summary { return rs.summarize((*pair).ratio) }
+
+// median is the median of a figure of one side.
+func (rs rounds) median(of sideOf, what func(f *figures) figure) figure {
+	return rs.summarize(func(p *pair) figure { return what(of(p)) }).median
+}
+
+// sum adds up a count of one side; unknown without rounds.
+func (rs rounds) sum(of sideOf, what func(f *figures) uint64) figure {
+	if len(rs) == 0 {
+		return unknown
+	}
+	var n uint64
+	for i := range rs {
+		n += what(of(&rs[i]))
+	}
+	return figure(n)
+}
+
+// errors is how many errors some sides had.
+func (rs rounds) errors(sides ...sideOf) uint64 {
+	var total uint64
+	for i := range rs {
+		for _, of := range sides {
+			if f := of(&rs[i]); f != nil {
+				for _, n := range f.Errors {
+					total += n
+				}
+			}
+		}
+	}
+	return total
+}
+
+// latency joins the distributions of one side.
+func (rs rounds) latency(of sideOf) latencies {
+	var joined latencies
+	for i := range rs {
+		f := of(&rs[i])
+		switch {
+		case f == nil || f.Latency.Histogram == nil:
+		case joined.Histogram == nil:
+			joined = latencies{hdrhistogram.Import(f.Latency.Export())}
+		default:
+			joined.Merge(f.Latency.Histogram)
+		}
+	}
+	return joined
+}
+
+// ratio is the cost of a request compared with the baseline in the same round: in processor
+// time, or in the time per request if that is unknown.
+func (p *pair) ratio() figure {
+	if r := p.Candidate.CPU / p.Baseline.CPU; r.isKnown() {
+		return r
+	}
+	if p.Candidate.Rate > 0 && !p.Candidate.CPU.isKnown() {
+		return figure(p.Baseline.Rate / p.Candidate.Rate)
+	}
+	return unknown
+}
