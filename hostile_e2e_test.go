@@ -681,15 +681,6 @@ func (p *process) hold(n int, text string) (release func()) {
 	return release
 }
 
-// holdsAtMost fails the test when the program has more memory than that. A program
-// that watches its races has several times as much.
-func (p *process) holdsAtMost(most int) {
-	p.t.Helper()
-	if got := p.resident(); got > most && len(buildFlags) == 0 {
-		p.t.Errorf("the server holds %d MiB, want at most %d", got>>20, most>>20)
-	}
-}
-
 // quiet fails the test when the server said anything of itself on standard error.
 func (p *process) quiet() {
 	p.t.Helper()

@@ -129,6 +129,15 @@ func (p *process) resident() int {
 	return kib << 10
 }
 
+// holdsAtMost fails the test when the program has more memory than that. A program
+// that watches its races has several times as much.
+func (p *process) holdsAtMost(most int) {
+	p.t.Helper()
+	if got := p.resident(); got > most && len(buildFlags) == 0 {
+		p.t.Errorf("the server holds %d MiB, want at most %d", got>>20, most>>20)
+	}
+}
+
 func TestListener_ConnectionsDoNotKeepTheirLargestBodies(t *testing.T) {
 	t.Parallel()
 	file := writeFile(t, t.TempDir(), "mock.yml", "- endpoint: {method: POST, path: /a, response: {body: fine}}\n"+
