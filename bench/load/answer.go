@@ -3,6 +3,7 @@ package load
 import (
 	"bytes"
 	"errors"
+	"strconv"
 )
 
 // Errors of answers. Their texts are the kinds of error that an outcome counts.
@@ -226,21 +227,13 @@ func (a *answer) frame(data []byte) (rest []byte, err error) {
 
 // chunkSize reads the size of the next chunk. What follows it, an extension, is ignored.
 func (a *answer) chunkSize(line []byte) error {
-	a.left = 0
-	digits := 0
-	for ; digits < len(line); digits++ {
-		digit, ok := hexDigit(line[digits])
-		if !ok {
-			break
-		}
-		a.left = a.left<<4 | digit
-	}
-	const most = 15 // more digits than any chunk needs, and fewer than overflow
-	extension := bytes.TrimLeft(line[digits:], " \t")
-	if digits == 0 || digits > most || len(extension) > 0 && extension[0] != ';' || !areText(extension) {
+	rest := bytes.TrimLeft(line, "0123456789abcdefABCDEF")
+	size, err := strconv.ParseUint(string(line[:len(line)-len(rest)]), 16, 60)
+	extension := bytes.TrimLeft(rest, " \t")
+	if err != nil || len(extension) > 0 && extension[0] != ';' || !areText(extension) {
 		return errChunk
 	}
-	a.stage, a.framing = inChunk, 0
+	a.stage, a.framing, a.left = inChunk, 0, int64(size)
 	if a.left == 0 {
 		a.stage = inTrailer
 	}
@@ -252,7 +245,7 @@ func (a *answer) trailer(line []byte) error {
 	switch {
 	case len(line) == 0:
 		a.stage = whole
-	case !isToken(line[0]) || !areText(line): // a colon and a blank begin no name
+	case !areToken(line[:1]) || !areText(line): // a colon and a blank begin no name
 		return errHeaderLine
 	}
 	return nil
@@ -340,11 +333,11 @@ func (h *head) field(line []byte, keepAlive *bool) error {
 	name, value := line[:colon], bytes.Trim(line[colon+1:], " \t")
 	switch {
 	case isName(name, "content-length"):
-		n, err := parseLength(value)
-		if err != nil || h.length >= 0 && h.length != n {
+		n, err := strconv.ParseUint(string(value), 10, 63)
+		if err != nil || h.length >= 0 && h.length != int64(n) {
 			return errLength
 		}
-		h.length = n
+		h.length = int64(n)
 	case isName(name, "transfer-encoding"):
 		if h.chunked || !isName(value, "chunked") {
 			return errEncoding
@@ -364,58 +357,12 @@ func isName(text []byte, name string) bool {
 	return len(text) == len(name) && bytes.EqualFold(text, []byte(name))
 }
 
-func parseLength(text []byte) (int64, error) {
-	if len(text) == 0 || len(text) > 18 { // more digits than any body has, and fewer than overflow
-		return 0, errLength
-	}
-	var n int64
-	for _, b := range text {
-		if b < '0' || b > '9' {
-			return 0, errLength
-		}
-		n = n*10 + int64(b-'0')
-	}
-	return n, nil
-}
-
-func hexDigit(b byte) (int64, bool) {
-	switch {
-	case b >= '0' && b <= '9':
-		return int64(b - '0'), true
-	case b >= 'a' && b <= 'f':
-		return int64(b-'a') + 10, true
-	case b >= 'A' && b <= 'F':
-		return int64(b-'A') + 10, true
-	}
-	return 0, false
-}
-
-// isText is true of what a header's value may hold (RFC 9110, section 5.5).
-func isText(b byte) bool { return b >= ' ' && b != 0x7f || b == '\t' }
-
+// areText is true of what a header's value may hold (RFC 9110, section 5.5).
 func areText(text []byte) bool {
-	for _, b := range text {
-		if !isText(b) {
-			return false
-		}
-	}
-	return true
+	return !bytes.ContainsFunc(text, func(r rune) bool { return r < ' ' && r != '\t' || r == 0x7f })
 }
 
-// isToken is true of what a header's name may hold (RFC 9110, section 5.6.2).
-func isToken(b byte) bool {
-	switch {
-	case b >= 'a' && b <= 'z', b >= 'A' && b <= 'Z', b >= '0' && b <= '9':
-		return true
-	}
-	return bytes.IndexByte([]byte("!#$%&'*+-.^_`|~"), b) >= 0
-}
-
+// areToken is true of what a header's name may hold (RFC 9110, section 5.6.2).
 func areToken(text []byte) bool {
-	for _, b := range text {
-		if !isToken(b) {
-			return false
-		}
-	}
-	return true
+	return len(bytes.TrimLeft(text, "!#$%&'*+-.^_`|~0123456789abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ")) == 0
 }

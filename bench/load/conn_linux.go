@@ -63,7 +63,7 @@ func (t *thread) unreachable(i int, what string, err error) {
 	t.failure = errors.New(reason(err))
 	if t.sending {
 		if t.schedule.counts(t.now) {
-			t.tally.fail(what + ": " + reason(err))
+			t.result.fail(what+": "+reason(err), 1)
 		}
 		t.rest(i)
 	}
@@ -211,9 +211,6 @@ func (t *thread) read(i int, c *conn) {
 		t.ended(i, c)
 		return
 	}
-	if t.schedule.counts(t.now) {
-		t.tally.bytes += uint64(n)
-	}
 	if c.state == idle {
 		t.broken(i, c, "bytes that answer no request")
 		return
@@ -236,7 +233,7 @@ func (t *thread) answered(i int, c *conn) {
 	if unlike := t.Wants[c.next].unlike(a.head.status, a.body); unlike != "" {
 		t.fail(c, unlike)
 	} else if t.Rate == 0 && t.schedule.counts(t.now) || t.Rate > 0 && c.counted {
-		t.tally.answered(t.now - c.from)
+		t.result.answered(t.now - c.from)
 	}
 	whole := c.sent == len(t.Requests[c.next])
 	if c.next++; int(c.next) == len(t.Requests) {
@@ -297,7 +294,7 @@ func (t *thread) broken(i int, c *conn, kind string) {
 // flight in the counted time.
 func (t *thread) fail(c *conn, kind string) {
 	if t.Rate > 0 && c.counted || t.Rate == 0 && t.now >= t.schedule.begin.Load() {
-		t.tally.fail(kind)
+		t.result.fail(kind, 1)
 	}
 }
 

@@ -1,6 +1,7 @@
 package load
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -22,7 +23,7 @@ type crew struct {
 	address  string
 	members  []*member
 	next     atomic.Int64 // the request that is due and that no member has taken
-	total    tally
+	total    *Outcome
 	ending   context.Context // done once the schedule is over
 	finish   context.CancelFunc
 }
@@ -30,7 +31,7 @@ type crew struct {
 // member is one connection of a crew.
 type member struct {
 	*crew
-	tally   tally
+	result  *Outcome
 	turn    int  // of the requests
 	counted bool // with a rate: the request under way is
 	used    bool // the connection has had an answer
@@ -46,13 +47,13 @@ type member struct {
 const memberBuffer = 16 << 10
 
 func newCrew(l *Plan, address *net.TCPAddr, c *schedule) *crew {
-	w := &crew{Plan: l, schedule: c, address: address.String(), total: newTally()}
+	w := &crew{Plan: l, schedule: c, address: address.String(), total: newOutcome()}
 	w.ending, w.finish = context.WithCancel(context.Background())
 	for i := range l.Connections {
 		timer := time.NewTimer(0)
 		timer.Stop()
 		w.members = append(w.members, &member{
-			crew: w, tally: newTally(), timer: timer, buf: make([]byte, memberBuffer),
+			crew: w, result: newOutcome(), timer: timer, buf: make([]byte, memberBuffer),
 			turn: i * len(l.Requests) / l.Connections % len(l.Requests),
 		})
 	}
@@ -112,10 +113,10 @@ func (w *crew) send() {
 	all.Wait()
 	w.finish()
 	for _, m := range w.members {
-		w.total.merge(&m.tally)
+		w.total.add(m.result)
 	}
 	if w.Rate > 0 {
-		w.total.missed += uint64(max(w.dueEnd()-max(w.next.Load(), w.schedule.dueFrom), 0))
+		w.total.Missed += uint64(max(w.dueEnd()-max(w.next.Load(), w.schedule.dueFrom), 0))
 	}
 }
 
@@ -149,7 +150,7 @@ func (m *member) connected() bool {
 	}
 	err := m.dial(m.ending)
 	if err != nil && m.schedule.counts(m.schedule.now()) {
-		m.tally.fail("connect: " + reason(err))
+		m.result.fail("connect: "+reason(err), 1)
 	}
 	return err == nil
 }
@@ -186,11 +187,11 @@ func (m *member) nextSend() (from int64, ok bool) {
 	switch {
 	case c.over(now):
 		if m.counted && i < m.dueEnd() {
-			m.tally.missed++
+			m.result.Missed++
 		}
 		return 0, false
 	case m.counted && now-due > int64(lateTime):
-		m.tally.late++
+		m.result.Late++
 	}
 	return due, true
 }
@@ -200,7 +201,8 @@ func (m *member) exchange(from int64) {
 	request := m.Requests[m.turn]
 	head := isHead(request)
 	err := m.ask(request, head)
-	if m.Rate > 0 && m.used && err != nil && !m.answer.begun() && m.mayRetry(err) {
+	if m.Rate > 0 && m.used && err != nil && !m.answer.begun() &&
+		!errors.Is(err, os.ErrDeadlineExceeded) && !m.schedule.over(m.schedule.now()) {
 		// The server may close an idle connection.
 		m.hangUp()
 		if err = m.dial(m.ending); err == nil {
@@ -220,15 +222,11 @@ func (m *member) exchange(from int64) {
 	if unlike := m.Wants[m.turn].unlike(m.answer.head.status, m.answer.body); unlike != "" {
 		m.fail(now, unlike)
 	} else if m.Rate == 0 && m.schedule.counts(now) || m.Rate > 0 && m.counted {
-		m.tally.answered(now - from)
+		m.result.answered(now - from)
 	}
 	if m.answer.head.closing || m.answer.head.status == 101 {
 		m.hangUp()
 	}
-}
-
-func (m *member) mayRetry(err error) bool {
-	return !errors.Is(err, os.ErrDeadlineExceeded) && !m.schedule.over(m.schedule.now())
 }
 
 // ask writes a request and reads until its answer is whole.
@@ -240,9 +238,6 @@ func (m *member) ask(request []byte, head bool) error {
 	for {
 		n, err := m.conn.Read(m.buf)
 		if n > 0 {
-			if m.schedule.counts(m.schedule.now()) {
-				m.tally.bytes += uint64(n)
-			}
 			if done, err := m.answer.accept(m.buf[:n], &m.seen); done || err != nil {
 				return err
 			}
@@ -270,7 +265,7 @@ func failure(err error) string {
 // fail counts an error if its request counts.
 func (m *member) fail(now int64, kind string) {
 	if m.Rate > 0 && m.counted || m.Rate == 0 && now >= m.schedule.begin.Load() {
-		m.tally.fail(kind)
+		m.result.fail(kind, 1)
 	}
 }
 
@@ -280,7 +275,7 @@ func (w *crew) wake() {
 	w.finish()
 	deadline := time.Now()
 	if !w.schedule.given.Load() {
-		deadline = deadline.Add(w.awaited())
+		deadline = deadline.Add(cmp.Or(w.patience, defaultPatience))
 	}
 	for _, m := range w.members {
 		m.mu.Lock()
@@ -300,7 +295,7 @@ func (w *crew) used() (time.Duration, int) {
 	return cpu, runtime.GOMAXPROCS(0)
 }
 
-func (w *crew) tallied() *tally { return &w.total }
+func (w *crew) outcome() *Outcome { return w.total }
 
 func (w *crew) close() {
 	w.finish()

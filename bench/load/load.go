@@ -11,24 +11,19 @@ package load
 import (
 	"bytes"
 	"context"
-	"errors"
-	"fmt"
-	"math"
 	"net"
 	"sync"
 	"time"
-
-	"github.com/HdrHistogram/hdrhistogram-go"
 )
 
 // Plan is what is sent to a server, and how.
 type Plan struct {
-	Address     string   // host:port
-	Requests    [][]byte // whole requests as they are sent, in turn on each connection
-	Wants       []Want   // the expected answer to each of them; of the same length as Requests
-	Connections int
+	Address     string        // host:port
+	Requests    [][]byte      // whole requests as they are sent, in turn on each connection; one at least
+	Wants       []Want        // the expected answer to each of them; of the same length as Requests
+	Connections int           // one at least
 	Warmup      time.Duration // sent before anything is counted
-	Duration    time.Duration // that is counted
+	Duration    time.Duration // that is counted, above 0
 	Rate        float64       // requests a second in all; 0 sends the next request when the last was answered
 	// Counting is called when the warm-up is over, and again when counting ends, by the
 	// goroutine of Run: to read what the server has used. It may be nil. It is not called
@@ -44,20 +39,6 @@ type Plan struct {
 type Want struct {
 	Status int // 0 takes any below 400
 	Length int // of the body in bytes, 0 for HEAD; -1 takes any
-}
-
-// Outcome is the result of a load.
-type Outcome struct {
-	Requests uint64            // answered as expected, while counting
-	Bytes    uint64            // received while counting, heads included
-	Elapsed  time.Duration     // counting
-	Errors   map[string]uint64 // what went wrong, and how often: "status 500", "closed by the server"
-	// Latency in nanoseconds, 1 µs to 1 min: with a rate from the time a request was due,
-	// without one from the time it was sent.
-	Latency *hdrhistogram.Histogram
-	Missed  uint64  // due with a rate, but not sent before the end
-	Late    uint64  // sent more than a millisecond after they were due
-	Busy    float64 // the share of its processors' time that the generator used itself or waited for in vain, 0 to 1
 }
 
 const (
@@ -86,100 +67,32 @@ type generator interface {
 	used() (cpu time.Duration, processors int)
 	// close closes whatever is open, once send has returned or instead of it.
 	close()
-	tallied() *tally
+	outcome() *Outcome
 }
 
 // Run sends a load until its time is over or ctx ends, which is no error: the
-// outcome is then of the time that it ran. An error says what is wrong with the
-// load, or that not one connection could be made.
+// outcome is then of the time that it ran. The error says why not one
+// connection could be made.
 func (l *Plan) Run(ctx context.Context) (*Outcome, error) {
-	if err := l.check(); err != nil {
-		return nil, err
-	}
-	address, err := resolve(ctx, l.Address)
-	if err != nil {
-		return nil, err
-	}
 	c := newSchedule(l.Rate)
-	generators, err := l.generators(address, c)
-	if err != nil {
-		return nil, err
+	var generators []generator
+	address, err := net.ResolveTCPAddr("tcp", l.Address) // IPv4, if a name has both
+	if err == nil {
+		generators, err = l.generators(address, c)
 	}
-	if err := connectAll(ctx, generators); err != nil {
-		for _, g := range generators {
-			g.close()
-		}
-		if ctx.Err() != nil {
-			none := newTally()
-			return none.outcome(), nil
-		}
-		return nil, err
+	if err == nil {
+		err = connectAll(ctx, generators)
 	}
-	return l.send(ctx, c, generators), nil
-}
-
-// check returns what is wrong with the plan.
-func (l *Plan) check() error {
-	switch {
-	case len(l.Requests) == 0:
-		return errors.New("load: no request")
-	case len(l.Wants) != len(l.Requests):
-		return fmt.Errorf("load: %d wanted answers for %d requests", len(l.Wants), len(l.Requests))
-	case l.Connections < 1:
-		return fmt.Errorf("load: %d connections; expected at least 1", l.Connections)
-	case l.Duration <= 0:
-		return fmt.Errorf("load: a duration of %s; expected one above 0", l.Duration)
-	case l.Rate < 0 || math.IsNaN(l.Rate) || math.IsInf(l.Rate, 0):
-		return fmt.Errorf("load: a rate of %g requests a second; expected 0 or more", l.Rate)
+	if err == nil {
+		return l.send(ctx, c, generators), nil
 	}
-	for i, request := range l.Requests {
-		if len(request) == 0 {
-			return fmt.Errorf("load: request %d is empty", i)
-		}
+	for _, g := range generators {
+		g.close()
 	}
-	return nil
-}
-
-// resolve looks an address up once, for all connections.
-func resolve(ctx context.Context, address string) (*net.TCPAddr, error) {
-	host, port, err := net.SplitHostPort(address)
-	if err != nil {
-		return nil, fmt.Errorf("load: address %q: %w", address, err)
+	if ctx.Err() != nil {
+		return newOutcome(), nil
 	}
-	ctx, cancel := context.WithTimeout(ctx, connectTime)
-	defer cancel()
-	number, err := net.DefaultResolver.LookupPort(ctx, "tcp", port)
-	if err != nil {
-		return nil, fmt.Errorf("load: address %q: %w", address, err)
-	}
-	if host == "" {
-		host = "127.0.0.1"
-	}
-	found, err := net.DefaultResolver.LookupIPAddr(ctx, host)
-	if err != nil {
-		return nil, fmt.Errorf("load: address %q: %w", address, err)
-	}
-	addresses := make([]*net.TCPAddr, len(found))
-	for i, a := range found {
-		addresses[i] = &net.TCPAddr{IP: a.IP, Port: number, Zone: a.Zone}
-	}
-	return firstOpen(ctx, addresses), nil
-}
-
-// firstOpen is the first address that takes a connection: "localhost" has two, and a
-// server may listen on one of them only.
-func firstOpen(ctx context.Context, addresses []*net.TCPAddr) *net.TCPAddr {
-	if len(addresses) == 1 {
-		return addresses[0]
-	}
-	var dialer net.Dialer
-	for _, address := range addresses {
-		if conn, err := dialer.DialContext(ctx, "tcp", address.String()); err == nil {
-			_ = conn.Close() // only the address was in question
-			return address
-		}
-	}
-	return addresses[0] // the load reports its error when it connects
+	return nil, err
 }
 
 // connectAll opens the connections of all generators. It fails when one generator
@@ -217,10 +130,14 @@ func (l *Plan) send(ctx context.Context, c *schedule, generators []generator) *O
 		c.giveUp()
 		wake()
 	})
-	var busy float64
-	var elapsed time.Duration
+	tell := func(begun bool) {
+		if l.Counting != nil {
+			l.Counting(begun)
+		}
+	}
+	o := newOutcome()
 	if sleep(ctx, l.Warmup) {
-		l.tell(true)
+		tell(true)
 		c.beginCounting()
 		before, _ := usedBy(generators)
 		from := c.now()
@@ -229,41 +146,24 @@ func (l *Plan) send(ctx context.Context, c *schedule, generators []generator) *O
 		}
 		c.endCounting()
 		after, processors := usedBy(generators)
-		busy = share(after-before, time.Duration(c.now()-from), processors)
-		l.tell(false)
-		elapsed = c.counted()
+		o.Busy = share(after-before, time.Duration(c.now()-from), processors)
+		tell(false)
+		o.Elapsed = c.counted()
 		wake()
 	}
 	all.Wait()
 	if !stop() {
 		<-stopped // what it wakes is still there
 	}
-	total := newTally()
 	for _, g := range generators {
 		g.close()
-		total.merge(g.tallied())
+		o.add(g.outcome())
 	}
-	o := total.outcome()
-	o.Busy, o.Elapsed = busy, elapsed
 	return o
-}
-
-// awaited is how long to wait for outstanding answers.
-func (l *Plan) awaited() time.Duration {
-	if l.patience > 0 {
-		return l.patience
-	}
-	return defaultPatience
 }
 
 // isHead reports whether a request's answer never has a body.
 func isHead(request []byte) bool { return bytes.HasPrefix(request, []byte("HEAD ")) }
-
-func (l *Plan) tell(begun bool) {
-	if l.Counting != nil {
-		l.Counting(begun)
-	}
-}
 
 // sleep waits, and reports whether ctx has not ended.
 func sleep(ctx context.Context, d time.Duration) bool {

@@ -202,22 +202,6 @@ func TestLoadRefused(t *testing.T) {
 	})
 }
 
-// Of several addresses of a name, the one that the server listens on is taken.
-func TestLoadNameOfTwo(t *testing.T) {
-	s := serveScript(t, answering(map[string]string{"/": okAnswer}))
-	open, err := net.ResolveTCPAddr("tcp", s.address)
-	if err != nil {
-		t.Fatal(err)
-	}
-	closed := &net.TCPAddr{IP: net.IPv6loopback, Port: open.Port}
-	if got := firstOpen(t.Context(), []*net.TCPAddr{closed, open}); got != open {
-		t.Errorf("%s, want %s", got, open)
-	}
-	if got := firstOpen(t.Context(), []*net.TCPAddr{closed, closed}); got != closed {
-		t.Errorf("%s, want %s", got, closed)
-	}
-}
-
 func TestLoadIPv6(t *testing.T) {
 	l, err := net.Listen("tcp6", "[::1]:0")
 	if err != nil {
@@ -243,14 +227,8 @@ func TestLoadChecks(t *testing.T) {
 		change func(l *Plan)
 		want   string
 	}{
-		"no request":     {func(l *Plan) { l.Requests = nil }, "no request"},
-		"empty request":  {func(l *Plan) { l.Requests[0] = nil }, "request 0 is empty"},
-		"no want":        {func(l *Plan) { l.Wants = nil }, "0 wanted answers for 1 requests"},
-		"no connections": {func(l *Plan) { l.Connections = 0 }, "0 connections"},
-		"no duration":    {func(l *Plan) { l.Duration = 0 }, "a duration of 0s"},
-		"negative rate":  {func(l *Plan) { l.Rate = -1 }, "a rate of -1"},
-		"no port":        {func(l *Plan) { l.Address = "localhost" }, "missing port"},
-		"unknown port":   {func(l *Plan) { l.Address = "localhost:nosuchport" }, "nosuchport"},
+		"no port":      {func(l *Plan) { l.Address = "localhost" }, "missing port"},
+		"unknown port": {func(l *Plan) { l.Address = "localhost:nosuchport" }, "nosuchport"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			l := simple("127.0.0.1:1")
@@ -501,11 +479,6 @@ func TestLoadCounting(t *testing.T) {
 		}
 		if at[0] == 0 {
 			t.Error("nothing was sent to warm up")
-		}
-		// At a border an answer may have come that is not counted yet.
-		borderline := uint64(l.Connections * len(okAnswer))
-		if want := o.Requests * uint64(len(okAnswer)); o.Bytes+borderline < want || o.Bytes > want+borderline {
-			t.Errorf("%d bytes received of %d answers of %d", o.Bytes, o.Requests, len(okAnswer))
 		}
 		if o.Elapsed < l.Duration {
 			t.Errorf("counted for %s of %s", o.Elapsed, l.Duration)

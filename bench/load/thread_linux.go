@@ -1,6 +1,7 @@
 package load
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -31,7 +32,7 @@ func (l *Plan) generators(address *net.TCPAddr, c *schedule) ([]generator, error
 	var threads []generator
 	for i := range n {
 		t := &thread{
-			Plan: l, schedule: c, tally: newTally(), cpu: -1, spin: spin,
+			Plan: l, schedule: c, result: newOutcome(), cpu: -1, spin: spin,
 			index: int64(i), step: int64(n),
 			conns:   make([]conn, (l.Connections+n-1-i)/n),
 			buf:     make([]byte, readSize),
@@ -66,7 +67,7 @@ const (
 type thread struct {
 	*Plan
 	schedule *schedule
-	tally    tally
+	result   *Outcome
 	cpu      int  // to be pinned to; -1 is none
 	spin     bool // may use its core while it waits
 
@@ -175,7 +176,7 @@ func (t *thread) send() {
 	defer t.leave()
 	if t.cpu >= 0 {
 		if err := pinThread(t.cpu); err != nil {
-			t.tally.fail(err.Error())
+			t.result.fail(err.Error(), 1)
 		}
 	}
 	if t.Rate > 0 {
@@ -223,7 +224,7 @@ func (t *thread) over() bool {
 		return false
 	}
 	t.now = c.now()
-	return t.outstanding == 0 || t.now >= end+int64(t.awaited())
+	return t.outstanding == 0 || t.now >= end+int64(cmp.Or(t.patience, defaultPatience))
 }
 
 // settle counts requests without an answer and requests that were not sent.
@@ -235,7 +236,7 @@ func (t *thread) settle() {
 			first += (before + t.step - 1) / t.step * t.step
 		}
 		if to := min(c.dueTo, c.firstDue(c.end.Load())); first < to {
-			t.tally.missed += uint64((to - first + t.step - 1) / t.step)
+			t.result.Missed += uint64((to - first + t.step - 1) / t.step)
 		}
 	}
 	if c.given.Load() {
@@ -311,7 +312,7 @@ func (t *thread) sendDue() {
 		}
 		conn.counted = t.index >= c.dueFrom
 		if conn.counted && t.now-due > int64(lateTime) {
-			t.tally.late++
+			t.result.Late++
 		}
 		t.index += t.step
 		t.transmit(i, conn, due)
@@ -343,7 +344,7 @@ func (t *thread) used() (time.Duration, int) {
 	return cpu + queuedOfThread(tid) - time.Duration(t.spun.Load()), 1
 }
 
-func (t *thread) tallied() *tally { return &t.tally }
+func (t *thread) outcome() *Outcome { return t.result }
 
 // close closes all descriptors.
 func (t *thread) close() {

@@ -1,6 +1,7 @@
 package load
 
 import (
+	"net"
 	"slices"
 	"testing"
 	"time"
@@ -35,7 +36,7 @@ func TestLoadCoarse(t *testing.T) {
 	for _, rate := range []float64{0, 1000} {
 		l := simple(s.address)
 		l.Rate = rate
-		address, err := resolve(t.Context(), s.address)
+		address, err := net.ResolveTCPAddr("tcp", s.address)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -63,7 +64,7 @@ func TestLoadSpinIsNotBusy(t *testing.T) {
 	s := serveScript(t, answering(map[string]string{"/": okAnswer}))
 	l := simple(s.address)
 	l.Connections, l.Rate, l.Duration = 1, 5000, 300*time.Millisecond
-	address, err := resolve(t.Context(), s.address)
+	address, err := net.ResolveTCPAddr("tcp", s.address)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -1,0 +1,89 @@
+package load
+
+import (
+	"errors"
+	"strconv"
+	"syscall"
+	"time"
+
+	"github.com/HdrHistogram/hdrhistogram-go"
+)
+
+const (
+	shortestLatency = int64(time.Microsecond)
+	longestLatency  = int64(time.Minute)
+	latencyDigits   = 3
+	// errorKinds bounds the kinds of error that are kept: each length of a body can be one of
+	// its own.
+	errorKinds = 64
+	otherError = "other errors"
+)
+
+// Outcome is the result of a load.
+type Outcome struct {
+	Requests uint64            // answered as expected, while counting
+	Elapsed  time.Duration     // counting
+	Errors   map[string]uint64 // what went wrong, and how often: "status 500", "closed by the server"
+	// Latency in nanoseconds, 1 µs to 1 min: with a rate from the time a request was due,
+	// without one from the time it was sent.
+	Latency *hdrhistogram.Histogram
+	Missed  uint64  // due with a rate, but not sent before the end
+	Late    uint64  // sent more than a millisecond after they were due
+	Busy    float64 // the share of its processors' time that the generator used itself or waited for in vain, 0 to 1
+}
+
+func newOutcome() *Outcome {
+	return &Outcome{Errors: map[string]uint64{}, Latency: hdrhistogram.New(shortestLatency, longestLatency, latencyDigits)}
+}
+
+// answered counts an expected answer. A latency over a minute counts as a minute.
+func (o *Outcome) answered(latency int64) {
+	o.Requests++
+	_ = o.Latency.RecordValue(min(max(latency, 0), longestLatency)) // in range
+}
+
+// fail counts errors of one kind.
+func (o *Outcome) fail(kind string, n uint64) {
+	if _, known := o.Errors[kind]; !known && len(o.Errors) >= errorKinds {
+		kind = otherError
+	}
+	o.Errors[kind] += n
+}
+
+// add adds up the counts of the parts of a load.
+func (o *Outcome) add(part *Outcome) {
+	o.Requests += part.Requests
+	o.Missed += part.Missed
+	o.Late += part.Late
+	for kind, n := range part.Errors {
+		o.fail(kind, n)
+	}
+	o.Latency.Merge(part.Latency) // of the same bounds: nothing is dropped
+}
+
+// Kinds of error that both generators count.
+const (
+	noAnswer      = "no answer"
+	resetByServer = "reset by the server"
+)
+
+// reason is the text of an error without calls and addresses, which would make many kinds of
+// one.
+func reason(err error) string {
+	var errno syscall.Errno
+	if errors.As(err, &errno) {
+		return errno.Error()
+	}
+	return err.Error()
+}
+
+// unlike says how an answer differs from the expected one; "" if it does not.
+func (w Want) unlike(status int, length int64) string {
+	switch {
+	case w.Status == 0 && status >= 400, w.Status != 0 && status != w.Status:
+		return "status " + strconv.Itoa(status)
+	case w.Length >= 0 && length != int64(w.Length):
+		return "body of " + strconv.FormatInt(length, 10) + " bytes instead of " + strconv.Itoa(w.Length)
+	}
+	return ""
+}
