@@ -71,7 +71,7 @@ func Run(ctx context.Context, opts Options, stdout, stderr io.Writer) error {
 
 // measured measures everything that was asked for.
 func (r *run) measured(ctx context.Context) error {
-	r.placed = load.Place(0)
+	r.placed = load.Place()
 	r.machine = thisMachine(r.opts.Version)
 	if len(r.opts.Config) > 0 {
 		return r.endpoints(ctx)

@@ -15,17 +15,14 @@ type Placement struct {
 	Why       string `json:"why"` // in words; also why it is not as good as it could be
 }
 
-// divide gives so many CPUs to the server, 0 for half of them, and the others to the
-// generator. cores has the CPUs that this process may use, grouped by core.
-func divide(cores [][]int, server int) Placement {
+// divide gives half of the CPUs to the server, and the others to the generator. cores has
+// the CPUs that this process may use, grouped by core.
+func divide(cores [][]int) Placement {
 	all := slices.Concat(cores...)
 	if len(all) < 2 {
 		return Placement{Why: "server and generator share one CPU: nothing is pinned, and the generator takes from the server"}
 	}
-	if server < 1 {
-		server = len(all) / 2
-	}
-	server = min(server, len(all)-1)
+	server := len(all) / 2
 	p := Placement{Server: all[:server], Generator: all[server:]}
 	p.Why = fmt.Sprintf("server on CPU %s, generator on CPU %s", numbers(p.Server), numbers(p.Generator))
 	for _, core := range cores {

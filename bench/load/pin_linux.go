@@ -11,8 +11,8 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// Place divides the CPUs that this process may use: so many for the server, 0 for half.
-func Place(server int) Placement { return divide(coresOf(allowedCPUs()), server) }
+// Place divides the CPUs that this process may use between the server and the generator.
+func Place() Placement { return divide(coresOf(allowedCPUs())) }
 
 // maxCPUs is the most CPUs that Linux can be built for.
 const maxCPUs = 8192

@@ -8,7 +8,7 @@ import (
 )
 
 // Place pins nothing: only Linux is told which CPUs to use.
-func Place(int) Placement {
+func Place() Placement {
 	return Placement{Why: "nothing is pinned on " + runtime.GOOS + ": server and generator share the CPUs"}
 }
 

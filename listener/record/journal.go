@@ -50,7 +50,7 @@ type Journal struct {
 	sampled ring
 	failed  ring
 	missed  ring // unmatched
-	slow    slowHeap
+	slow    slowest
 	kept    JournalStats
 }
 
@@ -100,46 +100,23 @@ func (r *ring) put(x *Exchange, leave func(*Exchange)) {
 	}
 }
 
-// slowHeap is the slowest exchanges, as a heap with the fastest of them first.
-type slowHeap struct {
+// slowest is the slowest exchanges, the fastest of them first.
+type slowest struct {
 	most, bytes int
 	all         []*Exchange
 }
 
 // put adds an exchange if it is one of the slowest, and calls leave for the one that makes
 // room for it: x itself if it is too fast.
-func (h *slowHeap) put(x *Exchange, leave func(*Exchange)) {
-	gone := x
-	switch {
-	case len(h.all) < h.most:
-		h.bytes += x.size()
-		h.all = append(h.all, x)
-		for i := len(h.all) - 1; i > 0 && h.all[i].own() < h.all[(i-1)/2].own(); i = (i - 1) / 2 {
-			h.all[i], h.all[(i-1)/2] = h.all[(i-1)/2], h.all[i]
-		}
-		return
-	case len(h.all) > 0 && x.own() > h.all[0].own():
-		gone, h.all[0] = h.all[0], x
-		h.bytes += x.size() - gone.size()
-		h.sink()
-	}
-	leave(gone)
-}
-
-// sink restores the order below the first.
-func (h *slowHeap) sink() {
-	for i := 0; ; {
-		least := i
-		for child := 2*i + 1; child <= 2*i+2 && child < len(h.all); child++ {
-			if h.all[child].own() < h.all[least].own() {
-				least = child
-			}
-		}
-		if least == i {
-			return
-		}
-		h.all[i], h.all[least] = h.all[least], h.all[i]
-		i = least
+func (s *slowest) put(x *Exchange, leave func(*Exchange)) {
+	at, _ := slices.BinarySearchFunc(s.all, x, func(a, b *Exchange) int { return cmp.Compare(a.own(), b.own()) })
+	s.all = slices.Insert(s.all, at, x)
+	s.bytes += x.size()
+	if len(s.all) > s.most {
+		gone := s.all[0]
+		s.all = slices.Delete(s.all, 0, 1)
+		s.bytes -= gone.size()
+		leave(gone)
 	}
 }
 
@@ -214,7 +191,7 @@ func (j *Journal) Reset() {
 	for _, r := range []*ring{&j.sampled, &j.failed, &j.missed} {
 		*r = ring{room: r.room}
 	}
-	j.slow = slowHeap{most: j.slow.most}
+	j.slow = slowest{most: j.slow.most}
 	j.threshold.Store(0)
 	j.kept = JournalStats{Seen: map[Kept]uint64{}, Dropped: map[Kept]uint64{}}
 }

@@ -1,9 +1,7 @@
 package record
 
 import (
-	"cmp"
 	"container/list"
-	"slices"
 	"sync"
 	"time"
 
@@ -44,9 +42,9 @@ const (
 // Add counts a request that no endpoint answered, and why.
 func (m *Misses) Add(r *matcher.Request, code string, status int, reason string) {
 	k := missKey{cutText(r.Method(), 64), cutText(r.Host(), 256), cutText(r.Path(), keptMiss)}
-	now := time.Now().UTC()
 	m.mu.Lock()
 	defer m.mu.Unlock()
+	now := time.Now().UTC()
 	e := m.known[k]
 	if e == nil {
 		e = m.order.PushFront(&Miss{Method: k.method, Host: k.host, Path: k.path, First: now})
@@ -55,22 +53,16 @@ func (m *Misses) Add(r *matcher.Request, code string, status int, reason string)
 		}
 		m.known[k] = e
 		m.kinds++
-		m.shrink()
+		if m.order.Len() > keptMisses {
+			last := m.order.Remove(m.order.Back()).(*Miss)
+			delete(m.known, missKey{last.Method, last.Host, last.Path})
+		}
 	} else {
 		m.order.MoveToFront(e)
 	}
 	miss := e.Value.(*Miss)
 	miss.Count++
 	miss.Last, miss.Status, miss.Code, miss.Reason = now, status, code, cutText([]byte(reason), keptReason)
-}
-
-// shrink removes the oldest if there are too many.
-func (m *Misses) shrink() {
-	if m.order.Len() <= keptMisses {
-		return
-	}
-	last := m.order.Remove(m.order.Back()).(*Miss)
-	delete(m.known, missKey{last.Method, last.Host, last.Path})
 }
 
 // All returns copies, the latest first.
@@ -81,7 +73,6 @@ func (m *Misses) All() []Miss {
 	for e := m.order.Front(); e != nil; e = e.Next() {
 		all = append(all, *e.Value.(*Miss))
 	}
-	slices.SortStableFunc(all, func(a, b Miss) int { return cmp.Compare(b.Last.UnixNano(), a.Last.UnixNano()) })
 	return all
 }
 

@@ -48,13 +48,7 @@ func pointOf(s *verdict.Sample, at float64, trusted bool) Point {
 		}
 		return float64(n) / s.Seconds
 	}
-	timed := func(d verdict.Spread, ms float64) *float64 {
-		if d.Count == 0 {
-			return nil
-		}
-		return &ms
-	}
-	p := Point{
+	return Point{
 		At: at, Seconds: s.Seconds, Trusted: trusted,
 		Rate: s.Rate, Errors: each(s.Errors),
 		DeclaredErrors: each(s.DeclaredErrors), InjectedErrors: each(s.InjectedErrors), OwnErrors: each(s.OwnErrors), Unmatched: each(s.Unmatched), Faults: each(s.Faults), Limited: each(s.Limited + s.Refused),
@@ -66,7 +60,6 @@ func pointOf(s *verdict.Sample, at float64, trusted bool) Point {
 		SchedulerP99:    timed(s.Scheduler, s.Scheduler.P99), PauseMax: timed(s.Pauses, s.Pauses.Max),
 		CPU: s.CPUShare(), MachineCPU: s.MachineCPU, Steal: s.Steal, Throttled: s.Throttled, Memory: float64(s.Memory),
 	}
-	return p
 }
 
 // join returns two successive points as one: the average of counts, the larger of durations

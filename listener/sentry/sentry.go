@@ -23,7 +23,6 @@ import (
 	sentrygo "github.com/getsentry/sentry-go"
 
 	"mockserver/fetcher"
-	"mockserver/internal/tags"
 )
 
 // Limits of error reports.
@@ -215,36 +214,16 @@ func bodyText(declared string, err error) string {
 	return strconv.Quote(withoutSecrets(declared)) + ": " + cause
 }
 
-// withoutSecrets removes what may be secret in a URL: what comes before an @, the query and
-// the fragment. If the first ? or # is in a tag of a template, credentials may follow it;
-// then only the scheme is left.
+// withoutSecrets removes what may be secret in a URL: the query and the fragment, and
+// everything but the scheme if there may be credentials.
 func withoutSecrets(declared string) string {
-	at := strings.IndexAny(declared, "?#")
-	if scheme, _, found := strings.Cut(declared, "://"); found && len(scheme) < at && at < strings.LastIndexByte(declared, '@') && inTag(declared, at) {
+	if scheme, rest, found := strings.Cut(declared, "://"); found && strings.Contains(rest, "@") {
 		return scheme + "://…"
 	}
-	if at >= 0 {
-		declared = declared[:at] + declared[at:at+1] + "…"
-	}
-	scheme, rest, found := strings.Cut(declared, "://")
-	if at := strings.LastIndexByte(rest, '@'); found && at >= 0 {
-		return scheme + "://…" + rest[at:]
+	if at := strings.IndexAny(declared, "?#"); at >= 0 {
+		return declared[:at+1] + "…"
 	}
 	return declared
-}
-
-// inTag reports whether the byte at an offset of a text may be in a tag of a template.
-func inTag(text string, at int) bool {
-	for from := 0; ; {
-		begin, end := tags.Next(text[from:])
-		if closed := begin < end; !closed {
-			return at >= from+tags.Start(text[from:])
-		}
-		if at < from+end {
-			return at >= from+begin
-		}
-		from += end
-	}
 }
 
 // put queues a report unless there are too many.
@@ -365,10 +344,10 @@ func (d *delivery) CloseIdleConnections() {
 
 // event returns a report as an event of Sentry. Only what is listed here is sent.
 func (r *Reporter) event(rep report) *sentrygo.Event {
-	id := make([]byte, 16)
-	_, _ = rand.Read(id) // never fails
+	var id [16]byte
+	_, _ = rand.Read(id[:]) // never fails
 	e := &sentrygo.Event{
-		EventID:    sentrygo.EventID(hex.EncodeToString(id)),
+		EventID:    sentrygo.EventID(hex.EncodeToString(id[:])),
 		Timestamp:  rep.at.UTC(),
 		Level:      sentrygo.LevelError,
 		Platform:   "go",
