@@ -62,6 +62,7 @@ mockserver/listener -> mockserver/listener/reply
 mockserver/listener -> mockserver/listener/sentry
 mockserver/listener -> mockserver/listener/traffic
 mockserver/listener -> mockserver/matcher
+mockserver/listener -> mockserver/matcher/json
 mockserver/listener -> mockserver/renderer
 mockserver/listener/admin -> mockserver/config
 mockserver/listener/admin -> mockserver/config/settings
@@ -102,9 +103,11 @@ mockserver/listener/verdict -> mockserver/internal/histogram
 mockserver/listener/verdict -> mockserver/listener/record
 mockserver/matcher -> mockserver/config
 mockserver/matcher -> mockserver/config/syntax
+mockserver/matcher -> mockserver/matcher/json
 mockserver/renderer -> mockserver/config
 mockserver/renderer -> mockserver/config/syntax
 mockserver/renderer -> mockserver/matcher
+mockserver/renderer -> mockserver/matcher/json
 '
 
 imports=$(go list -f '{{$p := .ImportPath}}{{range .Imports}}{{$p}} -> {{.}}{{"\n"}}{{end}}' ./...) # alone, so that its failure is one

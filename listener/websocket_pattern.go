@@ -11,7 +11,7 @@ import (
 
 	"mockserver/config/syntax"
 	"mockserver/internal/tags"
-	"mockserver/matcher"
+	view "mockserver/matcher/json"
 	"mockserver/renderer"
 )
 
@@ -28,14 +28,14 @@ type pattern struct {
 // asked for.
 type heard struct {
 	text   []byte
-	value  matcher.Value
+	value  view.Value
 	parsed bool
 }
 
-func (h *heard) json() matcher.Value {
+func (h *heard) json() view.Value {
 	if !h.parsed {
 		h.parsed = true
-		h.value = matcher.ParseJSON(h.text)
+		h.value = view.Parse(h.text)
 	}
 	return h.value
 }
@@ -65,7 +65,7 @@ func compilePattern(text syntax.Text) (*pattern, syntax.Problems) {
 		var value map[string]any
 		d := json.NewDecoder(strings.NewReader(object))
 		d.UseNumber()
-		if matcher.ParseJSON([]byte(object)).Kind == matcher.Object && d.Decode(&value) == nil {
+		if view.Parse([]byte(object)).Kind == view.Object && d.Decode(&value) == nil {
 			p.shape = shapeOf(value)
 			return p, nil
 		}
@@ -126,7 +126,7 @@ func quoteTags(text string) string {
 // shape is what a JSON value has to be like.
 type shape struct {
 	any     bool // whatever it is
-	kind    matcher.Kind
+	kind    view.Kind
 	text    string         // of a string
 	raw     []byte         // of a number or a boolean, its JSON text
 	like    *regexp.Regexp // of a string that has placeholders in it
@@ -149,14 +149,14 @@ func shapeOf(object map[string]any) *shape {
 func shapeOfValue(value any) shape {
 	switch v := value.(type) {
 	case map[string]any:
-		s := shape{kind: matcher.Object}
+		s := shape{kind: view.Object}
 		for name, inner := range v {
 			s.members = append(s.members, member{name, shapeOfValue(inner)})
 		}
 		slices.SortFunc(s.members, func(a, b member) int { return strings.Compare(a.name, b.name) })
 		return s
 	case []any:
-		s := shape{kind: matcher.Array}
+		s := shape{kind: view.Array}
 		for _, inner := range v {
 			s.items = append(s.items, shapeOfValue(inner))
 		}
@@ -164,17 +164,17 @@ func shapeOfValue(value any) shape {
 	case string:
 		return shapeOfText(v)
 	case json.Number:
-		return shape{kind: matcher.Number, raw: []byte(v)}
+		return shape{kind: view.Number, raw: []byte(v)}
 	case bool:
-		return shape{kind: matcher.Bool, raw: fmt.Append(nil, v)}
+		return shape{kind: view.Bool, raw: fmt.Append(nil, v)}
 	}
-	return shape{kind: matcher.Null}
+	return shape{kind: view.Null}
 }
 
 // shapeOfText is the shape of a string: a placeholder alone stands for any value, and one
 // among letters for any letters.
 func shapeOfText(text string) shape {
-	s := shape{kind: matcher.String, text: text}
+	s := shape{kind: view.String, text: text}
 	switch begin, end := tags.Next(text); {
 	case begin == end:
 		return s
@@ -196,18 +196,18 @@ func shapeOfText(text string) shape {
 }
 
 // matches tells whether a value has the shape.
-func (s *shape) matches(v matcher.Value) bool {
+func (s *shape) matches(v view.Value) bool {
 	if s.any || v.Kind != s.kind {
-		return s.any && v.Kind != matcher.Missing
+		return s.any && v.Kind != view.Missing
 	}
 	switch v.Kind {
-	case matcher.Object:
+	case view.Object:
 		for i := range s.members {
 			if m := &s.members[i]; !m.shape.matches(v.Member(m.name)) {
 				return false
 			}
 		}
-	case matcher.Array:
+	case view.Array:
 		elements := v.Elements()
 		for i := range s.items {
 			if element, ok := elements.Next(); !ok || !s.items[i].matches(element) {
@@ -216,18 +216,18 @@ func (s *shape) matches(v matcher.Value) bool {
 		}
 		_, more := elements.Next()
 		return !more
-	case matcher.String:
+	case view.String:
 		return s.isLike(v)
-	case matcher.Number:
+	case view.Number:
 		return bytes.Equal(v.Raw, s.raw) || renderer.EqualNumbers(v.Raw, s.raw)
-	case matcher.Bool:
+	case view.Bool:
 		return bytes.Equal(v.Raw, s.raw)
 	}
 	return true
 }
 
 // isLike tells whether a string is the text.
-func (s *shape) isLike(v matcher.Value) bool {
+func (s *shape) isLike(v view.Value) bool {
 	text := v.Raw[1 : len(v.Raw)-1]
 	if bytes.IndexByte(text, '\\') >= 0 {
 		text = v.AppendText(nil)
@@ -247,7 +247,7 @@ func (s *shape) covers(other *shape) bool {
 		return false
 	}
 	switch s.kind {
-	case matcher.Object:
+	case view.Object:
 		for i := range s.members {
 			j := slices.IndexFunc(other.members, func(m member) bool { return m.name == s.members[i].name })
 			if j < 0 || !s.members[i].shape.covers(&other.members[j].shape) {
@@ -255,7 +255,7 @@ func (s *shape) covers(other *shape) bool {
 			}
 		}
 		return true
-	case matcher.Array:
+	case view.Array:
 		if len(s.items) != len(other.items) {
 			return false
 		}
@@ -265,9 +265,9 @@ func (s *shape) covers(other *shape) bool {
 			}
 		}
 		return true
-	case matcher.Number:
+	case view.Number:
 		return renderer.EqualNumbers(s.raw, other.raw)
-	case matcher.Bool:
+	case view.Bool:
 		return bytes.Equal(s.raw, other.raw)
 	}
 	if s.like != nil && other.like == nil {

@@ -5,6 +5,8 @@ import (
 	"math/rand/v2"
 	"strings"
 	"testing"
+
+	"mockserver/matcher/json"
 )
 
 // Field is Member of the body, however often and in whatever order it is asked.
@@ -25,7 +27,7 @@ func TestRequest_FieldIsMemberOfTheBody(t *testing.T) {
 		req := Acquire(Input{Body: []byte(body)})
 		for range 2 {
 			for _, name := range names {
-				if got, want := req.Field(name), ParseJSON([]byte(body)).Member(name); got.Kind != want.Kind || string(got.Raw) != string(want.Raw) {
+				if got, want := req.Field(name), json.Parse([]byte(body)).Member(name); got.Kind != want.Kind || string(got.Raw) != string(want.Raw) {
 					t.Errorf("%s of %s: got %s, want %s", name, body, got.Raw, want.Raw)
 				}
 			}

@@ -54,6 +54,8 @@ import (
 	"time"
 
 	"github.com/valyala/fasthttp"
+
+	"mockserver/matcher/json"
 )
 
 // Request is the request being served, as every stage sees it. It reads nothing
@@ -82,9 +84,9 @@ type Request struct {
 	params   [][]byte // of the route being tried, decoded, by position
 	segments [][]byte // of an escaped path, decoded; empty until asked
 	host     []byte   // normalised; nil until asked
-	json     Value
-	parsed   bool    // json was asked for
-	fields   []field // of json, if it is an object; one more than fieldsKept for more
+	json     json.Value
+	parsed   bool          // json was asked for
+	fields   []json.Member // of json, if it is an object; one more than fieldsKept for more
 	form     *multipart.Form
 	formed   bool // form was asked for
 	now      time.Time
@@ -310,35 +312,32 @@ func (r *Request) Now() time.Time {
 
 // JSON is the request's body as a JSON value; Missing when it is not JSON. The
 // body is parsed once, and only if asked.
-func (r *Request) JSON() Value {
+func (r *Request) JSON() json.Value {
 	if !r.parsed {
 		r.parsed = true
 		if r.fields == nil {
-			r.fields = make([]field, 0, fieldsKept+1)
+			r.fields = make([]json.Member, 0, fieldsKept+1)
 		}
-		r.json, r.fields = parseJSON(r.Body(), r.fields)
+		r.json, r.fields = json.ParseObject(r.Body(), r.fields)
 	}
 	return r.json
 }
-
-// field is a member of the JSON body.
-type field struct{ key, value Value }
 
 // fieldsKept is how many members of a body are kept where they are.
 const fieldsKept = 32
 
 // Field is a member of the request's body, a JSON object; of several with one name the
-// last. It is Missing when there is none, or the body is another value. Where the members
-// are is seen when the body is parsed: templates and conditions ask for several.
-func (r *Request) Field(name string) Value {
+// last. It is Missing when there is none, or the body is another value. Parsing the body
+// finds its members: templates and conditions ask for several.
+func (r *Request) Field(name string) json.Value {
 	body := r.JSON()
 	if len(r.fields) > fieldsKept {
 		return body.Member(name)
 	}
 	for i := len(r.fields) - 1; i >= 0; i-- {
-		if r.fields[i].key.equals(name) {
-			return r.fields[i].value
+		if r.fields[i].Key.Equals(name) {
+			return r.fields[i].Value
 		}
 	}
-	return Value{}
+	return json.Value{}
 }

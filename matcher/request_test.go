@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"errors"
 	"mime/multipart"
+	"mockserver/matcher/json"
 	"net"
 	"net/url"
 	"reflect"
@@ -181,7 +182,7 @@ func TestNowIsOneInstant(t *testing.T) {
 }
 
 func TestJSONIsTheBody(t *testing.T) {
-	for body, want := range map[string]Kind{"": Missing, "{": Missing, " [1] ": Array, "null": Null} {
+	for body, want := range map[string]json.Kind{"": json.Missing, "{": json.Missing, " [1] ": json.Array, "null": json.Null} {
 		r := newRequest("POST", "h", "/")
 		r.In.Body = []byte(body)
 		if got := r.JSON(); got.Kind != want {

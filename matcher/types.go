@@ -49,6 +49,8 @@ func (t paramType) covers(other paramType) bool {
 	return t == other || t == anyText || t == floatType && other == intType
 }
 
+func isDigit(c byte) bool { return c-'0' < 10 }
+
 func unsigned(b []byte) []byte {
 	if len(b) > 0 && (b[0] == '+' || b[0] == '-') {
 		return b[1:]

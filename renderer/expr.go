@@ -6,6 +6,7 @@ import (
 	"mockserver/config/syntax"
 	"mockserver/internal/wording"
 	"mockserver/matcher"
+	"mockserver/matcher/json"
 )
 
 // opcode tells where an expression takes its value from.
@@ -155,11 +156,11 @@ func (e *expr) find(r *matcher.Request, fr *frame) value {
 // request, which knows its members.
 func (e *expr) fromBody(r *matcher.Request) value {
 	body := r.JSON()
-	if body.Kind != matcher.Object || len(e.steps) == 0 {
+	if body.Kind != json.Object || len(e.steps) == 0 {
 		return walk(fromJSON(body, r), e.steps, r)
 	}
 	field := r.Field(e.steps[0].key)
-	if field.Kind == matcher.Missing {
+	if field.Kind == json.Missing {
 		if len(e.steps) == 1 && e.steps[0].isLength() {
 			return lengthOf(fromJSON(body, r), r)
 		}
@@ -257,14 +258,14 @@ func walk(v value, steps []step, r *matcher.Request) value {
 	for i := range steps {
 		s := &steps[i]
 		j := v.json()
-		var next matcher.Value
+		var next json.Value
 		switch {
 		case v.kind == object:
 			next = j.Member(s.key)
 		case v.kind == array && s.index >= 0:
 			next = j.Index(s.index)
 		}
-		if next.Kind == matcher.Missing {
+		if next.Kind == json.Missing {
 			if i == len(steps)-1 && s.isLength() {
 				return lengthOf(v, r)
 			}

@@ -16,6 +16,7 @@ import (
 	"mockserver/config/syntax"
 	"mockserver/internal/wording"
 	"mockserver/matcher"
+	view "mockserver/matcher/json"
 )
 
 // Counters are the counters of counter("name"). They belong to a server and
@@ -262,7 +263,7 @@ func (f *fake) value(random *matcher.Random) value {
 	case b[0] == '[':
 		return value{kind: array, raw: b}
 	case b[0] == '"':
-		v := matcher.Value{Kind: matcher.String, Raw: b}
+		v := view.Value{Kind: view.String, Raw: b}
 		return textValue(v.AppendText(nil))
 	}
 	return value{kind: object, raw: b}

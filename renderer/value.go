@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"mockserver/matcher"
+	"mockserver/matcher/json"
 )
 
 // kind is what an expression came to.
@@ -70,19 +71,19 @@ func since(r *matcher.Request, start int) []byte {
 }
 
 // fromJSON takes a value of the request's JSON body over.
-func fromJSON(v matcher.Value, r *matcher.Request) value {
+func fromJSON(v json.Value, r *matcher.Request) value {
 	switch v.Kind {
-	case matcher.Null:
+	case json.Null:
 		return value{kind: null, raw: v.Raw}
-	case matcher.Bool:
+	case json.Bool:
 		return value{kind: boolean, raw: v.Raw}
-	case matcher.Number:
+	case json.Number:
 		return value{kind: number, raw: v.Raw}
-	case matcher.Array:
+	case json.Array:
 		return value{kind: array, raw: v.Raw}
-	case matcher.Object:
+	case json.Object:
 		return value{kind: object, raw: v.Raw}
-	case matcher.String:
+	case json.String:
 		if bytes.IndexByte(v.Raw, '\\') < 0 {
 			return textValue(v.Raw[1 : len(v.Raw)-1])
 		}
@@ -95,14 +96,14 @@ func fromJSON(v matcher.Value, r *matcher.Request) value {
 
 // json is the value as the request's JSON view has it; only arrays and objects
 // are asked.
-func (v value) json() matcher.Value {
+func (v value) json() json.Value {
 	switch v.kind {
 	case array:
-		return matcher.Value{Kind: matcher.Array, Raw: v.raw}
+		return json.Value{Kind: json.Array, Raw: v.raw}
 	case object:
-		return matcher.Value{Kind: matcher.Object, Raw: v.raw}
+		return json.Value{Kind: json.Object, Raw: v.raw}
 	}
-	return matcher.Value{}
+	return json.Value{}
 }
 
 // appendText appends the value as plain text: nothing for a missing one.
@@ -189,7 +190,7 @@ func contains(a, b value, r *matcher.Request) bool {
 	case array:
 		return hasElement(a, b, r)
 	case object:
-		return a.json().Member(string(b.text(r))).Kind != matcher.Missing
+		return a.json().Member(string(b.text(r))).Kind != json.Missing
 	}
 	return bytes.Contains(a.text(r), b.text(r))
 }

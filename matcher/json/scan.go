@@ -1,7 +1,8 @@
-package matcher
+package json
 
 import (
 	"bytes"
+	"encoding/hex"
 	"unicode/utf16"
 	"unicode/utf8"
 )
@@ -9,7 +10,7 @@ import (
 // maxNesting is how deep arrays and objects may nest.
 const maxNesting = 10_000
 
-// plain tells the bytes that stand for themselves inside a JSON string.
+// plain are the bytes that stand for themselves inside a JSON string.
 var plain = func() (t [256]bool) {
 	for c := range t {
 		t[c] = c >= ' ' && c != '"' && c != '\\'
@@ -26,14 +27,14 @@ type checker struct {
 	first uint64   // of the outermost 64 open brackets: bit set for an object
 	deep  []uint64 // of the others
 
-	// fields are the members of the object that the text is, as far as they are wanted:
-	// nil wants none. name and valueBegin are those of the last one.
-	fields     []field
+	// members are those of the object that the text is, as many as there is room for.
+	// name and valueBegin are of the last one.
+	members    []Member
 	name       Value
 	valueBegin int
 }
 
-// run tells whether the text is one JSON value.
+// run reports whether the text is one JSON value.
 func (c *checker) run() bool {
 	for {
 		if !c.enter() {
@@ -78,7 +79,7 @@ func (c *checker) enter() bool {
 }
 
 // leave reads closing brackets and then a comma, with the key after it, or the
-// end. It tells whether another value follows, and whether all was well if not.
+// end. It reports whether another value follows, and whether all was well if not.
 func (c *checker) leave() (more, ok bool) {
 	for {
 		end := c.at
@@ -86,8 +87,8 @@ func (c *checker) leave() (more, ok bool) {
 		if c.depth == 0 {
 			return false, c.at == len(c.text)
 		}
-		if c.depth == 1 && c.fields != nil && c.inObject() && len(c.fields) <= fieldsKept {
-			c.fields = append(c.fields, field{c.name, valueOf(c.text[c.valueBegin:end:end])})
+		if c.depth == 1 && len(c.members) < cap(c.members) && c.inObject() {
+			c.members = append(c.members, Member{c.name, valueOf(c.text[c.valueBegin:end:end])})
 		}
 		c.at++
 		switch {
@@ -155,7 +156,7 @@ func (c *checker) key() bool {
 		return false
 	}
 	c.at++
-	if c.depth == 1 && c.fields != nil {
+	if c.depth == 1 && c.members != nil {
 		c.name = Value{String, c.text[begin:end:end]}
 		c.valueBegin = skipBlanks(c.text, c.at)
 	}
@@ -250,7 +251,7 @@ type cursor struct {
 
 func (v Value) cursor() cursor { return cursor{text: v.Raw} }
 
-// more steps over a bracket or comma and tells whether a value follows.
+// more steps over a bracket or comma and reports whether a value follows.
 func (c *cursor) more() bool {
 	if len(c.text) == 0 {
 		return false
@@ -291,7 +292,7 @@ func valueEnd(b []byte, i int) int {
 	return i
 }
 
-// scalar tells the bytes of numbers and words.
+// scalar are the bytes of numbers and words.
 var scalar = func() (t [256]bool) {
 	for _, c := range "0123456789+-.eEtrufalsn" {
 		t[c] = true
@@ -313,7 +314,7 @@ func stringEnd(b []byte, i int) int {
 }
 
 // bracketEnd is just after the bracket that closes the one at i. In valid JSON
-// the two kinds need not be told apart.
+// the two kinds need not be distinguished.
 func bracketEnd(b []byte, i int) int {
 	for depth := 0; ; {
 		for !structural[b[i]] {
@@ -335,7 +336,7 @@ func bracketEnd(b []byte, i int) int {
 	}
 }
 
-// structural tells the bytes that bracketEnd stops at.
+// structural are the bytes that bracketEnd stops at.
 var structural = [256]bool{'"': true, '{': true, '}': true, '[': true, ']': true}
 
 // nextRune takes one character off the inside of a valid JSON string that is not
@@ -383,15 +384,10 @@ func unescaped(c byte) byte {
 
 // hex4 reads four hexadecimal digits.
 func hex4(b []byte) (c rune, ok bool) {
+	var unit [2]byte
 	if len(b) < 4 {
 		return 0, false
 	}
-	for _, d := range b[:4] {
-		v := unhex(d)
-		if v > 15 {
-			return 0, false
-		}
-		c = c<<4 | rune(v)
-	}
-	return c, true
+	_, err := hex.Decode(unit[:], b[:4])
+	return rune(unit[0])<<8 | rune(unit[1]), err == nil
 }

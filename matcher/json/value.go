@@ -1,4 +1,6 @@
-package matcher
+// Package json is a JSON text as a view: the text is checked once, and nothing of it is
+// decoded before it is asked for.
+package json
 
 import (
 	"bytes"
@@ -32,37 +34,40 @@ type Value struct {
 // byteOrderMark is what some editors and clients put before a UTF-8 text.
 var byteOrderMark = []byte("\ufeff")
 
-// ParseJSON checks the whole of b against RFC 8259, but for a byte order mark
-// before it, and returns its value, whose Raw is a slice of b. It returns Missing for a text that is not JSON, is not
+// Parse checks b against RFC 8259 and returns its value, whose Raw is a slice of b. A byte
+// order mark in front is allowed. It returns Missing for a text that is not JSON, is not
 // valid UTF-8, or nests deeper than 10,000.
-func ParseJSON(b []byte) Value {
-	v, _ := parseJSON(b, nil)
+func Parse(b []byte) Value {
+	v, _ := ParseObject(b, nil)
 	return v
 }
 
-// parseJSON is ParseJSON, and appends the members of an object to fields unless that is
-// nil, up to one more than there is room for.
-func parseJSON(b []byte, fields []field) (Value, []field) {
+// Member is one member of an object.
+type Member struct{ Key, Value Value }
+
+// ParseObject is Parse, and appends the members of the object that b is to members, as
+// many as there is room for.
+func ParseObject(b []byte, members []Member) (Value, []Member) {
 	b = bytes.TrimPrefix(b, byteOrderMark)
 	if len(b) == 0 || !utf8.Valid(b) {
-		return Value{}, fields
+		return Value{}, members
 	}
-	c := checker{text: b, fields: fields}
+	c := checker{text: b, members: members}
 	if !c.run() {
-		clear(c.fields) // they would keep the text
-		return Value{}, fields
+		clear(c.members) // they would keep the text
+		return Value{}, members
 	}
 	end := len(b)
 	for isBlank(b[end-1]) {
 		end--
 	}
-	return valueOf(b[skipBlanks(b, 0):end]), c.fields
+	return valueOf(b[skipBlanks(b, 0):end]), c.members
 }
 
 // valueOf is the value that raw, valid JSON without blanks around it, is.
 func valueOf(raw []byte) Value { return Value{Kind: kindOf(raw[0]), Raw: raw} }
 
-// kindOf tells the kind of a value by its first byte.
+// kindOf is the kind of the value that begins with c.
 func kindOf(c byte) Kind {
 	switch c {
 	case '{':
@@ -84,16 +89,16 @@ func kindOf(c byte) Kind {
 // It is Missing when there is none, or v is not an object.
 func (v Value) Member(name string) Value {
 	var found Value
-	members := v.members()
-	for {
-		key, value, ok := members.next()
-		if !ok {
-			return found
-		}
-		if key.equals(name) {
+	if v.Kind != Object {
+		return found
+	}
+	for c := v.cursor(); c.more(); {
+		key, value := c.key(), c.value()
+		if key.Equals(name) {
 			found = value
 		}
 	}
+	return found
 }
 
 // Index is the i-th element of an array, from 0; Missing when there is none, or
@@ -150,8 +155,8 @@ func (v Value) AppendText(dst []byte) []byte {
 // inner is a string's text as written, between its quotes.
 func (v Value) inner() []byte { return v.Raw[1 : len(v.Raw)-1] }
 
-// equals tells whether a string's decoded text is name.
-func (v Value) equals(name string) bool {
+// Equals reports whether the decoded text of v, a String, is name.
+func (v Value) Equals(name string) bool {
 	s := v.inner()
 	switch { // what has escapes is longer than what it stands for
 	case len(s) < len(name):
@@ -194,25 +199,4 @@ func (e *Elements) Next() (Value, bool) {
 		return Value{}, false
 	}
 	return e.cursor.value(), true
-}
-
-// members walks the members of an object.
-type members struct{ cursor cursor }
-
-// members returns a walk over an object's members as written, repeated ones
-// included; over nothing for other kinds.
-func (v Value) members() members {
-	if v.Kind != Object {
-		return members{}
-	}
-	return members{v.cursor()}
-}
-
-// next returns the next member, its key as a String, and false after the last.
-func (m *members) next() (key, value Value, ok bool) {
-	if !m.cursor.more() {
-		return Value{}, Value{}, false
-	}
-	key = m.cursor.key()
-	return key, m.cursor.value(), true
 }
