@@ -224,7 +224,7 @@ func TestAllocations_OfFixedAnswers(t *testing.T) {
 
 func fixedAllocations(t *testing.T, s *Server) {
 	l := newConnections(nil, s.log)
-	l.fixed, l.recorder = s.fixed, s.recorder
+	l.plain = s.answerPlain(s.fixed)
 	conn := l.adopt(&scripted{})
 	defer conn.Close()
 	b, target := make([]byte, maxHeader), []byte("/json/?a=b")
@@ -232,7 +232,7 @@ func fixedAllocations(t *testing.T, s *Server) {
 	got := testing.AllocsPerRun(200, func() {
 		conn.Conn.(*scripted).got.Reset()
 		conn.wire.plain = target
-		if done, err := conn.reply(b, 0); done && err == nil {
+		if done, err := conn.from.plain(conn, b, 0); done && err == nil {
 			answered++
 		}
 	})

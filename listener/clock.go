@@ -34,7 +34,8 @@ func (c *clock) start(tick func()) {
 func (c *clock) set() {
 	now := time.Now()
 	c.since.Store(int64(now.Sub(c.base)))
-	c.date.Store(date(now))
+	date := now.UTC().AppendFormat(make([]byte, 0, 32), "Mon, 02 Jan 2006 15:04:05 GMT")
+	c.date.Store(&date)
 	if c.timer != nil {
 		c.timer.Reset(clockTick)
 	}

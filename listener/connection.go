@@ -13,9 +13,7 @@ import (
 	"syscall"
 	"time"
 
-	"mockserver/dispatcher"
 	"mockserver/internal/loglimit"
-	"mockserver/listener/record"
 )
 
 // connections is a listener that knows the connections it accepted, and what each
@@ -25,11 +23,10 @@ type connections struct {
 	net.Listener
 	log      *slog.Logger
 	refusals *loglimit.Limiter // of log lines about connections that cannot be accepted
-	// start has the delay of a webhook begin.
-	start func(d dispatcher.Delivery, written time.Time)
-	// fixed is the answer to all plain requests of a path; nil when there is none.
-	fixed func(path []byte) *fixed
-	// single tells whether one request at a time is to be read.
+	// plain answers a plain request, the first n bytes of b, and reports whether it did; nil
+	// never does. The answer may take the room of b. The error is that of writing.
+	plain func(c *connection, b []byte, n int) (done bool, err error)
+	// single reports whether requests are to be read one at a time.
 	single func() bool
 
 	closing sync.Once
@@ -40,9 +37,8 @@ type connections struct {
 	patience time.Duration
 	hurrying sync.Mutex // held while hurry sets deadlines
 
-	clock    clock
-	alarm    *alarm           // of pauses; nil in tests
-	recorder *record.Recorder // nil counts nothing
+	clock clock
+	alarm *alarm // of pauses; nil in tests
 
 	mu   sync.Mutex // guards what follows
 	open map[*connection]struct{}
@@ -52,7 +48,7 @@ type connections struct {
 
 func newConnections(l net.Listener, log *slog.Logger) *connections {
 	return &connections{
-		Listener: l, log: log, refusals: loglimit.New(1, loglimit.TellSuppressed(log, "cannot accept a connection")), fixed: func([]byte) *fixed { return nil }, single: func() bool { return false },
+		Listener: l, log: log, refusals: loglimit.New(1, loglimit.TellSuppressed(log, "cannot accept a connection")), single: func() bool { return false },
 		ended: make(chan struct{}), open: map[*connection]struct{}{},
 	}
 }
@@ -251,21 +247,23 @@ type connection struct {
 	failed       error     // of the connection: reading ended with it
 	cutOff       bool      // it did so inside a request
 	rested       bool      // reading ended when it was idle, or about to be, all answers being sent
-	// after are the webhooks whose delay begins once the response is written, which
-	// was at written, or is not yet.
-	after   []dispatcher.Delivery
+	// after is called once the answer is written, which was at written, or is not yet.
+	after   func(written time.Time)
 	written time.Time
 
-	talk *dialogue // what it goes on with once it has left HTTP
+	talk func() // what it goes on with once it has left HTTP
 
 	pausing pausing
 
-	spoils *fault // what happens to the answer when it is written
+	spoils string // the fault that happens to the answer when it is written; "" for none
 	struck bool   // a fault has ended the connection
 
-	shard  uint32        // that its requests are counted in
-	quick  bool          // the last plain request was for a fixed answer: the next may be too
-	readAt time.Duration // when it was last read, since the base of the clock, if that is recorded and it was quick
+	shard  uint32
+	timed  bool          // when it is read is noted
+	readAt time.Duration // when it was, since the base of the clock
+
+	// Above is whatever the server keeps with the connection.
+	Above any
 }
 
 // Bounds of what a peer may take, beside those of fasthttp in server.go.
@@ -301,7 +299,7 @@ const (
 // Read reads what the client sent, as far as it is sound: a head comes whole, and
 // nothing from behind a breach. The error is the breach then.
 func (c *connection) Read(b []byte) (int, error) {
-	if len(c.after) > 0 { // fasthttp has written what answers them: it reads behind that
+	if c.after != nil { // fasthttp has written what answers them: it reads behind that
 		c.release()
 	}
 	if c.upgraded.Load() {
@@ -314,15 +312,20 @@ func (c *connection) Read(b []byte) (int, error) {
 	for n := 0; ; {
 		got, err := c.more(b, n)
 		n += got
-		if c.quick && c.from.recorder != nil {
+		if c.timed {
 			c.readAt = time.Since(c.from.clock.base)
 		}
 		ready, rest := c.take(b[:n], err)
-		if done, failed := c.reply(b, n); failed != nil {
-			return 0, failed
-		} else if done {
-			n = 0
-			continue
+		if len(c.wire.plain) > 0 && c.from.plain != nil {
+			done, failed := c.from.plain(c, b, n)
+			if failed != nil {
+				c.failed = failed
+				return 0, failed
+			}
+			if done {
+				n = 0
+				continue
+			}
 		}
 		switch {
 		case c.over != nil && ready > 0:
@@ -394,18 +397,58 @@ func (c *connection) take(b []byte, err error) (ready, rest int) {
 	return ready, rest
 }
 
-// release has the delays of webhooks begin: whoever reads again, or ends, has
-// written its response.
+// afterWrite has f called once the answer that is being made is written, or cannot be.
+func (c *connection) afterWrite(f func(written time.Time)) { c.after = f }
+
+// release calls what waits for the answer to be written: whoever reads again, or ends, has
+// written it.
 func (c *connection) release() {
-	if c.written.IsZero() {
-		c.written = time.Now()
+	after, written := c.after, c.written
+	c.after, c.written = nil, time.Time{}
+	if after == nil {
+		return
 	}
-	for i := range c.after {
-		c.from.start(c.after[i], c.written)
+	if written.IsZero() {
+		written = time.Now()
 	}
-	clear(c.after)
-	c.after, c.written = c.after[:0], time.Time{}
+	after(written)
 }
+
+// plainRequest is the target of the plain request that was read last, and whether its
+// answer may depend on Accept.
+func (c *connection) plainRequest() (target []byte, accepts bool) {
+	return c.wire.plain, c.wire.accepts
+}
+
+// noteReads has it noted when the connection is read, or not. The first time is that of the
+// call: the request was read a tenth of a microsecond ago.
+func (c *connection) noteReads(on bool) {
+	if on && !c.timed {
+		c.readAt = time.Since(c.from.clock.base)
+	}
+	c.timed = on
+}
+
+// lastRead is when the connection was read last, since the base of its clock, and how long
+// ago that is.
+func (c *connection) lastRead() (at, ago time.Duration) {
+	return c.readAt, time.Since(c.from.clock.base) - c.readAt
+}
+
+// timeOf is the time that lastRead returned.
+func (c *connection) timeOf(at time.Duration) time.Time { return c.from.clock.base.Add(at) }
+
+// date is the time as the header Date has it, to the second.
+func (c *connection) date() []byte { return *c.from.clock.date.Load() }
+
+// hasSpoken reports whether anything was read from the connection, other than empty lines.
+func (c *connection) hasSpoken() bool { return c.spoke.Load() }
+
+// refuse notes that its client is refused while it may still be sending.
+func (c *connection) refuse() { c.unread.Store(true) }
+
+// isInBody reports whether a body was read last.
+func (c *connection) isInBody() bool { return c.at.kind == inBody }
 
 // cause is what ended reading: what Read returned, which fasthttp does not always
 // pass on, or else err.
@@ -419,10 +462,42 @@ func (c *connection) cause(err error) error {
 	return err
 }
 
+// serve serves the connection to its end with serve, which it calls again when the
+// connection is needed after it was parked.
+func (c *connection) serve(serve func(net.Conn) error) error {
+	defer c.release()
+	var err error
+	for {
+		err = serve(c)
+		if c.upgraded.Load() {
+			c.talk()
+			err = nil
+			break
+		}
+		if !c.parked || !c.unpark() {
+			break
+		}
+	}
+	c.answered.Store((err == nil || c.struck || c.rested) && !c.cutOff)
+	return err
+}
+
+// leave has the connection leave HTTP after the answer that is being made, for talk.
+func (c *connection) leave(talk func()) {
+	c.talk = talk
+	c.answered.Store(true) // the request was served, whatever becomes of the connection
+	c.upgraded.Store(true)
+}
+
+// isUnanswered reports whether the connection was cut off in a request that had no answer.
+func (c *connection) isUnanswered() bool {
+	return c.spoke.Load() && !c.idle.Load() && !c.unread.Load() && !c.answered.Load()
+}
+
 // Write writes b as long as the client takes any of it, and enough.
 func (c *connection) Write(b []byte) (int, error) {
-	if c.spoils != nil {
-		return c.spoil(b)
+	if c.spoils != "" {
+		return 0, c.strike(b)
 	}
 	written := 0
 	begun := c.from.clock.now()
@@ -433,7 +508,7 @@ func (c *connection) Write(b []byte) (int, error) {
 		}
 		n, err := c.Conn.Write(b[written:])
 		written += n
-		if len(c.after) > 0 {
+		if c.after != nil {
 			c.written = time.Now()
 		}
 		if n == 0 || !errors.Is(err, os.ErrDeadlineExceeded) || time.Since(begun) > longest(written)+clockTick {

@@ -127,7 +127,7 @@ func talk(t *testing.T, s *Server) *conversation {
 	conn := l.adopt(inner)
 	c := &conversation{client, l, make(chan error, 1)}
 	go func() {
-		err := s.converse(conn)
+		err := conn.serve(s.http.ServeConn)
 		_ = conn.Close() // as the server does after each
 		c.served <- err
 	}()

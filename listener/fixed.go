@@ -4,7 +4,6 @@ import (
 	"bufio"
 	"bytes"
 	"io"
-	"time"
 
 	"github.com/valyala/fasthttp"
 
@@ -109,20 +108,16 @@ var (
 	schemeEnd = []byte("://") // by which fasthttp takes a target for a URL, wherever it stands
 )
 
-// date is the time as headers have it. The clock keeps the last one.
-func date(now time.Time) *[]byte {
-	b := fasthttp.AppendHTTPDate(make([]byte, 0, 32), now)
-	return &b
+// answerPlain answers plain requests with the fixed answers that a look-up by path finds.
+func (s *Server) answerPlain(lookup func(path []byte) *fixed) func(*connection, []byte, int) (bool, error) {
+	return func(c *connection, b []byte, n int) (bool, error) { return s.answerFixed(lookup, c, b, n) }
 }
 
-// reply answers the request that b begins with, the first n bytes, if it is plain and the
-// answer fixed, and tells whether it did. The answer takes the room of the request. The
-// error is that of writing.
-func (c *connection) reply(b []byte, n int) (done bool, err error) {
-	target := c.wire.plain
-	if len(target) == 0 {
-		return false, nil
-	}
+// answerFixed answers the plain request that is the first n bytes of b if its answer is
+// fixed, and reports whether it did. The answer takes the room of the request. The error is
+// that of writing.
+func (s *Server) answerFixed(lookup func(path []byte) *fixed, c *connection, b []byte, n int) (done bool, err error) {
+	target, accepts := c.plainRequest()
 	path, query, _ := bytes.Cut(target, []byte{'?'})
 	if last := len(path) - 1; last > 0 && path[last] == '/' {
 		path = path[:last]
@@ -130,27 +125,35 @@ func (c *connection) reply(b []byte, n int) (done bool, err error) {
 	if bytes.Contains(query, schemeEnd) {
 		return false, nil
 	}
-	f := c.from.fixed(path)
-	c.expect(f)
-	if f == nil || len(f.head)+len(f.body) > len(b) || f.chosen && asks(query) || f.typed && c.wire.accepts {
+	f := lookup(path)
+	c.noteReads(f != nil && f.counters != nil)
+	if f == nil || len(f.head)+len(f.body) > len(b) || f.chosen && asks(query) || f.typed && accepts {
 		return false, nil
 	}
-	isTold := f.counters != nil && c.countFixed(f, b[:n])
+	isTold := f.counters != nil && s.countFixed(c, f, b[:n])
 	b = append(append(b[:0], f.head...), f.body...)
-	copy(b[f.date:], *c.from.clock.date.Load())
-	_, c.failed = c.Write(b)
+	copy(b[f.date:], c.date())
+	_, err = c.Write(b)
 	if isTold {
-		c.from.recorder.Journal().Settle()
+		s.recorder.Journal().Settle()
 	}
-	return true, c.failed
+	return true, err
 }
 
-// expect notes whether a request was for a fixed answer, so that only connections with
-// such requests read the clock when they are read. The first is timed from here on, and
-// not from when it was read a tenth of a microsecond ago.
-func (c *connection) expect(f *fixed) {
-	if f != nil && f.counters != nil && !c.quick {
-		c.readAt = time.Since(c.from.clock.base)
+// A request that is answered with a fixed answer takes the same way whether the journal
+// is to have it or not: else those that are sampled would be slower than those that they
+// stand for. It is told to the journal as its bytes, before the answer is written, so that
+// a client that has its answer finds the request there; and read from them once the answer
+// is written, or somebody looks at the journal.
+
+// countFixed counts a fixed answer that is about to be written to a request, and reports
+// whether the journal has it.
+func (s *Server) countFixed(c *connection, f *fixed, request []byte) (isTold bool) {
+	came, took := c.lastRead()
+	told, wanted := s.recorder.CountFixed(f.counters, c.shard, f.status, len(f.body), took)
+	if wanted {
+		told.Answer, told.Request, told.Time, told.Remote = f.answer, bytes.Clone(request), c.timeOf(came), c.RemoteAddr()
+		s.recorder.Journal().Tell(told)
 	}
-	c.quick = f != nil
+	return wanted
 }

@@ -45,13 +45,13 @@ var dateForm = regexp.MustCompile(`\r\nDate: [A-Z][a-z]{2}, [0-9]{2} [A-Z][a-z]{
 func answers(s *Server, sent string, piece int, lookup func([]byte) *fixed) (raw string, quick int) {
 	client := &scripted{sent: []byte(sent), piece: piece}
 	l := newConnections(nil, slog.New(slog.DiscardHandler))
-	l.fixed = func(path []byte) *fixed {
+	l.plain = s.answerPlain(func(path []byte) *fixed {
 		f := lookup(path)
 		if f != nil {
 			quick++
 		}
 		return f
-	}
+	})
 	conn := l.adopt(client)
 	_ = s.http.ServeConn(conn) // the answers tell how it ended
 	_ = conn.Close()           // of a script, which does not fail
@@ -180,13 +180,13 @@ func TestFixed_IsDated(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		client := &scripted{}
 		l := newConnections(nil, slog.New(slog.DiscardHandler))
-		l.fixed = s.fixed
+		l.plain = s.answerPlain(s.fixed)
 		conn := l.adopt(client)
 		defer conn.Close()
 		for range 3 {
 			client.got.Reset()
 			conn.wire.plain = []byte("/json")
-			if done, err := conn.reply(make([]byte, maxHeader), 0); !done || err != nil {
+			if done, err := conn.from.plain(conn, make([]byte, maxHeader), 0); !done || err != nil {
 				t.Fatal(done, err)
 			}
 			_, after, _ := strings.Cut(client.got.String(), "\r\nDate: ")
@@ -219,9 +219,8 @@ func TestFixed_WhatTheJournalHasIsAnsweredAlike(t *testing.T) {
 			"GET /json?" + strings.Repeat("q", 2<<10) + " HTTP/1.1\r\nHost: a\r\nX-Long: " + strings.Repeat("x", 16<<10) + "\r\n\r\n",
 		}
 		l := newConnections(nil, s.log)
-		l.recorder = s.recorder
 		if quick {
-			l.fixed = s.fixed
+			l.plain = s.answerPlain(s.fixed)
 		}
 		for _, sent := range requests {
 			client.sent, client.piece = []byte(sent), len(sent)
@@ -256,7 +255,7 @@ func TestFixed_WhatTheJournalHasIsAnsweredAlike(t *testing.T) {
 func TestFixed_WhatWasAnsweredIsInTheJournal(t *testing.T) {
 	s := recording(t, fixable, 1)
 	l := newConnections(nil, s.log)
-	l.fixed, l.recorder = s.fixed, s.recorder
+	l.plain = s.answerPlain(s.fixed)
 	client := &scripted{sent: []byte(plain("/json")), piece: 1 << 10}
 	var seen []*record.Exchange
 	conn := l.adopt(&pointed{Conn: client, n: 2, happened: func() { seen = s.Journal() }}) // once it is read and written

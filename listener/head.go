@@ -5,8 +5,6 @@ import (
 	"encoding/binary"
 	"math"
 	"slices"
-
-	"mockserver/listener/reply"
 )
 
 // head is a request line and headers, as far as they were read: what their lines
@@ -59,8 +57,8 @@ var (
 	badLength  = bad("the Content-Length is not a number of at most 18 digits")
 	twoFrames  = bad("there are both Content-Length and Transfer-Encoding")
 	badCoding  = bad("the Transfer-Encoding is not chunked, once, in HTTP/1.1")
-	largeHead  = &breach{reply.HeadersTooLarge, "the request line and headers are larger than 64 KiB"}
-	badExpect  = &breach{reply.ExpectationFailed, "only the expectation 100-continue can be met"}
+	largeHead  = &ProtocolError{431, "the request line and headers are larger than 64 KiB"}
+	badExpect  = &ProtocolError{417, "only the expectation 100-continue can be met"}
 )
 
 // read looks at the lines that b holds of the head it begins with. It returns the

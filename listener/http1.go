@@ -63,11 +63,25 @@ func (c *call) encode(ctx *fasthttp.RequestCtx) {
 		encode(&c.reply, &ctx.Response)
 		return
 	}
-	body := &spoiltBody{body: c.reply.Body, fault: c.fault, conn: c.peer.conn, held: c.held} // its room, too
+	body := &heldBody{spoiltBody{body: c.reply.Body, pace: c.fault.pace, conn: c.peer.conn}, c.held} // its room, too
 	c.reply.Body, c.reply.Room = nil, nil
 	encode(&c.reply, &ctx.Response)
 	ctx.Response.ImmediateHeaderFlush = true
 	ctx.Response.SetBodyStream(body, len(body.body))
+}
+
+// heldBody is a spoilt body with the place that its request holds until it is sent.
+type heldBody struct {
+	spoiltBody
+	held *capacity // nil for none
+}
+
+// Close is called when the answer is sent, or cannot be.
+func (b *heldBody) Close() error {
+	if b.held != nil {
+		b.held.leave()
+	}
+	return nil
 }
 
 // encode makes a reply fasthttp's response. The room of a large body is not kept: a
@@ -110,7 +124,7 @@ func receiveBroken(ctx *fasthttp.RequestCtx) *call {
 func (s *Server) malformed(ctx *fasthttp.RequestCtx, err error) {
 	var small *fasthttp.ErrSmallBuffer
 	var timeout net.Error
-	var breach *breach
+	var broken *ProtocolError
 	c := receiveBroken(ctx)
 	defer c.release()
 	conn := c.peer.conn
@@ -118,19 +132,19 @@ func (s *Server) malformed(ctx *fasthttp.RequestCtx, err error) {
 		err = conn.cause(err)
 	}
 	switch {
-	case errors.As(err, &breach):
-		s.refuse(c, breach.failure, breach.what)
-	case conn != nil && !conn.spoke.Load(), errors.Is(err, net.ErrClosed), errors.Is(portable(err), syscall.ECONNRESET):
+	case errors.As(err, &broken):
+		s.refuse(c, violations[broken.Status], broken.What)
+	case conn != nil && !conn.hasSpoken(), errors.Is(err, net.ErrClosed), errors.Is(portable(err), syscall.ECONNRESET):
 		_ = ctx.Conn().Close() // there was no request, or nobody is there to be answered
 		return
 	case errors.As(err, &small):
-		s.refuse(c, reply.HeadersTooLarge, largeHead.what)
+		s.refuse(c, reply.HeadersTooLarge, largeHead.What)
 	case errors.Is(err, fasthttp.ErrBodyTooLarge):
 		s.refuse(c, reply.PayloadTooLarge, "the request body is larger than "+sizeText(s.opts.MaxBody))
 	case errors.Is(err, fasthttp.ErrorInvalidURI):
 		s.refuse(c, reply.BadRequest, "the request target is malformed")
 	case errors.As(err, &timeout) && timeout.Timeout():
-		if conn == nil || conn.at.kind != inBody {
+		if conn == nil || !conn.isInBody() {
 			_ = ctx.Conn().Close() // nothing is left to say; a failing close is no news
 			return
 		}
@@ -141,13 +155,19 @@ func (s *Server) malformed(ctx *fasthttp.RequestCtx, err error) {
 	c.encode(ctx)
 }
 
+// violations are the failures that protocol errors are answered with, by their status.
+var violations = map[int]reply.Failure{
+	reply.BadRequest.Status: reply.BadRequest, reply.HeadersTooLarge.Status: reply.HeadersTooLarge,
+	reply.ExpectationFailed.Status: reply.ExpectationFailed, reply.NotImplemented.Status: reply.NotImplemented,
+}
+
 // refuse answers a request that is not read to its end. The connection is to be
 // closed after it.
 func (s *Server) refuse(c *call, f reply.Failure, message string) {
 	f.Write(&c.reply, message)
 	s.allowOrigin(c)
 	if conn := c.peer.conn; conn != nil {
-		conn.unread.Store(true)
+		conn.refuse()
 	}
 	if s.recorder != nil {
 		s.recorder.Refused(&c.In, &c.reply, c.peer.shard())

@@ -197,7 +197,7 @@ func (s *Server) notify(a *answer, c *call) {
 			s.tellRefused(h, err)
 			continue
 		}
-		if !c.peer.follow(d) {
+		if !c.peer.follow(s, d) {
 			s.webhooks.Start(d, time.Now())
 		}
 	}

@@ -59,20 +59,39 @@ func (p peer) wake() { p.conn.wake() }
 func (p peer) isAlone() bool { return p.conn != nil && p.conn.wire.single }
 
 // spoil has a fault happen to the answer when it is written.
-func (p peer) spoil(f *fault) { p.conn.spoils = f }
+func (p peer) spoil(f *fault) { p.conn.spoil(f.kind) }
 
 // follow has the delay of a webhook begin when the answer is written. It reports false
 // if nobody can tell when that is.
-func (p peer) follow(d dispatcher.Delivery) bool {
+func (p peer) follow(s *Server, d dispatcher.Delivery) bool {
 	if p.conn == nil {
 		return false
 	}
-	p.conn.after = append(p.conn.after, d)
+	f, _ := p.conn.Above.(*following)
+	if f == nil {
+		f = &following{}
+		f.start = func(written time.Time) {
+			for i := range f.deliveries {
+				s.webhooks.Start(f.deliveries[i], written)
+			}
+			clear(f.deliveries)
+			f.deliveries = f.deliveries[:0]
+		}
+		p.conn.Above = f
+	}
+	f.deliveries = append(f.deliveries, d)
+	p.conn.afterWrite(f.start)
 	return true
+}
+
+// following are the webhooks of a connection whose delay begins when its answer is written.
+type following struct {
+	deliveries []dispatcher.Delivery
+	start      func(written time.Time)
 }
 
 // takeOver has the connection leave HTTP for a dialogue, after the answer.
 func (p peer) takeOver(t *dialogue) {
 	t.conn = p.conn
-	p.conn.leave(t)
+	p.conn.leave(t.run)
 }

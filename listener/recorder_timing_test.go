@@ -20,7 +20,7 @@ func BenchmarkRecord(b *testing.B) {
 		} {
 			b.Run(way.name+"/"+c.name, func(b *testing.B) {
 				conns := newConnections(nil, c.s.log)
-				conns.fixed, conns.recorder = c.s.fixed, c.s.recorder
+				conns.plain = c.s.answerPlain(c.s.fixed)
 				client := &repeating{request: way.request, left: b.N, body: way.body}
 				b.ReportAllocs()
 				_ = c.s.http.ServeConn(conns.adopt(client)) // the answers are counted

@@ -8,8 +8,6 @@ import (
 	"strings"
 	"testing"
 	"time"
-
-	"mockserver/dispatcher"
 )
 
 // unwritable is a connection whose writing panics.
@@ -33,12 +31,14 @@ func TestServeConnection_APanicReleasesWebhooks(t *testing.T) {
 	defer client.Close()
 	l := stopping()
 	released := 0
-	l.start = func(_ dispatcher.Delivery, written time.Time) {
-		if released++; written.IsZero() {
+	conn := l.adopt(unwritable{inner})
+	f := &following{}
+	f.start = func(written time.Time) {
+		if released += len(f.deliveries); written.IsZero() {
 			t.Error("it was written at no time")
 		}
 	}
-	conn := l.adopt(unwritable{inner})
+	conn.Above = f
 	go func() { _, _ = io.WriteString(client, "GET /a HTTP/1.1\r\nHost: a\r\n\r\n") }() // reading says what it misses
 	s.serveConnection(conn)
 	if released != 1 || !strings.Contains(log.buf.String(), "panic while serving a connection") {

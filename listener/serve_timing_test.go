@@ -67,7 +67,7 @@ func BenchmarkServe_Operation(b *testing.B) {
 	for _, path := range []string{"/declared/7", "/generated/7", "/declared", "/generated"} {
 		b.Run(path[1:], func(b *testing.B) {
 			conns := newConnections(nil, s.log)
-			conns.fixed = s.fixed
+			conns.plain = s.answerPlain(s.fixed)
 			client := &repeating{request: "GET " + path + " HTTP/1.1\r\nHost: mock.test\r\nAccept: */*\r\n\r\n", left: b.N, body: body}
 			_ = s.http.ServeConn(conns.adopt(client)) // the answers are counted
 			if client.answered != b.N {
@@ -119,7 +119,7 @@ func compare(b *testing.B, configuration, method, uri, body, want string) {
 	request := fmt.Sprintf("%s %s HTTP/1.1\r\nHost: mock.test\r\nContent-Length: %d\r\n\r\n%s", method, uri, len(body), body)
 	ours := func(l net.Listener) error {
 		conns := newConnections(l, s.log)
-		conns.fixed = s.fixed
+		conns.plain = s.answerPlain(s.fixed)
 		for {
 			conn, err := conns.Accept()
 			if err != nil {

@@ -223,26 +223,8 @@ func (s *Server) serveConnection(conn *connection) {
 			s.tellPanic("panic while serving a connection", "", p, fmt.Sprint(p), slog.String("remote", conn.RemoteAddr().String()))
 		}
 	}()
-	defer conn.release()
-	err := s.converse(conn)
-	conn.answered.Store((err == nil || conn.struck || conn.rested) && !conn.cutOff)
-	if err != nil {
+	if err := conn.serve(s.http.ServeConn); err != nil {
 		s.log.Debug("connection", "remote", conn.RemoteAddr().String(), "detail", err.Error())
-	}
-}
-
-// converse serves a connection, and again whenever it is needed after having been
-// parked, until it is closed.
-func (s *Server) converse(conn *connection) error {
-	for {
-		err := s.http.ServeConn(conn)
-		if conn.upgraded.Load() {
-			conn.talk.run()
-			return nil
-		}
-		if !conn.parked || !conn.unpark() {
-			return err
-		}
 	}
 }
 
@@ -297,11 +279,10 @@ func (s *Server) listen() error {
 		return fmt.Errorf("listen on %s: %w", address, err)
 	}
 	s.listener = newConnections(l, s.log)
-	s.listener.start = func(d dispatcher.Delivery, written time.Time) { s.webhooks.Start(d, written) }
-	s.listener.alarm, s.listener.recorder = newAlarm(), s.recorder
+	s.listener.alarm = newAlarm()
 	s.listener.single = func() bool { return s.snapshot.Load().single }
 	if !s.opts.AccessLog {
-		s.listener.fixed = s.fixed
+		s.listener.plain = s.answerPlain(s.fixed)
 	}
 	return nil
 }
@@ -451,7 +432,7 @@ func (s *Server) unanswered(closed []*connection) int {
 	}
 	n := 0
 	for _, conn := range closed {
-		if conn.spoke.Load() && !conn.idle.Load() && !conn.unread.Load() && !conn.answered.Load() {
+		if conn.isUnanswered() {
 			n++
 		}
 	}

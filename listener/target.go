@@ -1,10 +1,6 @@
 package listener
 
-import (
-	"bytes"
-
-	"mockserver/listener/reply"
-)
+import "bytes"
 
 var (
 	fragment     = bad("the request target holds a fragment (#), which is for the client alone")
@@ -13,7 +9,7 @@ var (
 	badAuthority = bad("the URL of the request target names no host, or not in the form HOST:PORT")
 	oddTarget    = bad("the request target holds a byte that is not printable ASCII (expected it percent-encoded, as %C3%A9)")
 	badConnect   = bad("the request target of CONNECT is not in the form HOST:PORT")
-	noTunnel     = &breach{reply.NotImplemented, "CONNECT asks for a tunnel through a proxy, which this server is not"}
+	noTunnel     = &ProtocolError{501, "CONNECT asks for a tunnel through a proxy, which this server is not"}
 	costlyTarget = bad("the path of the request target is longer than 4 KiB and has more than 100 empty or dot segments")
 )
 

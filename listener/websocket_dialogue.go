@@ -73,13 +73,6 @@ const (
 	keptMessage       = 64 << 10 // the largest that goes back to the pool
 )
 
-// leave has the connection leave HTTP behind the answer that is to be written.
-func (c *connection) leave(t *dialogue) {
-	c.talk = t
-	c.answered.Store(true) // the request was served, whatever becomes of the connection
-	c.upgraded.Store(true)
-}
-
 // run serves the connection to its end.
 func (t *dialogue) run() {
 	t.server.talking.Add(1)

@@ -33,7 +33,7 @@ func FuzzFrames(f *testing.F) {
 		served := make(chan struct{})
 		go func() {
 			defer close(served)
-			_ = s.converse(conn) // what it comes to is seen by the client
+			_ = conn.serve(s.http.ServeConn) // what it comes to is seen by the client
 			_ = conn.closeNow()
 		}()
 		_ = client.SetDeadline(time.Now().Add(10 * time.Second)) // reading fails too

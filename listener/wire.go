@@ -3,8 +3,6 @@ package listener
 import (
 	"io"
 	"math/bits"
-
-	"mockserver/listener/reply"
 )
 
 // wire follows what a client sends and holds it against RFC 9112, before fasthttp
@@ -77,17 +75,17 @@ const (
 	maxDigits = bits.UintSize/4 - 1
 )
 
-// breach is how a client breaks the rules, and the answer to it.
-type breach struct {
-	failure reply.Failure
-	what    string
+// ProtocolError is a violation of the protocol by a client.
+type ProtocolError struct {
+	Status int // of the answer to it
+	What   string
 }
 
-// Error says what is wrong.
-func (b *breach) Error() string { return b.what }
+// Error returns What.
+func (e *ProtocolError) Error() string { return e.What }
 
-// bad is a breach that is answered 400.
-func bad(what string) *breach { return &breach{reply.BadRequest, what} }
+// bad is a protocol error that is answered 400.
+func bad(what string) *ProtocolError { return &ProtocolError{400, what} }
 
 var (
 	badSize       = bad("a chunk has no hexadecimal size of at most 15 digits")
@@ -95,7 +93,7 @@ var (
 	longExtension = bad("the extensions of the chunks are larger than 64 KiB")
 	badChunkEnd   = bad("a chunk does not end where its size says, with CRLF")
 	badTrailer    = bad("a trailer is malformed")
-	largeTrailers = &breach{reply.HeadersTooLarge, "the trailers are larger than 64 KiB"}
+	largeTrailers = &ProtocolError{431, "the trailers are larger than 64 KiB"}
 	cutShort      = bad("the client ended what it sends before the request was whole")
 )
 
@@ -273,7 +271,7 @@ func (w *wire) step(c byte) (drop bool, err error) {
 }
 
 // expect goes to the next stage, unless c is not the byte that has to come.
-func (w *wire) expect(c, want byte, next stage, otherwise *breach) error {
+func (w *wire) expect(c, want byte, next stage, otherwise *ProtocolError) error {
 	if c != want {
 		return otherwise
 	}
