@@ -4,6 +4,8 @@ import (
 	"bytes"
 	"strings"
 
+	"mockserver/internal/ascii"
+
 	"mockserver/matcher"
 )
 
@@ -31,15 +33,12 @@ func (r rank) above(other rank) bool {
 	return r.json && !other.json
 }
 
-// acceptsAll tells whether the value of an Accept header wants all media types alike.
-func acceptsAll(value []byte) bool { return string(trimBlanks(value)) == "*/*" }
-
 // isIndifferent reports whether the Accept headers, of which there may be none, take all
 // media types alike.
 func isIndifferent(header matcher.Header) bool {
 	first := true
 	for value := range header.Values(acceptHeader) {
-		if !first || !acceptsAll(value) {
+		if !first || string(ascii.TrimBlanks(value)) != "*/*" {
 			return false
 		}
 		first = false
@@ -81,14 +80,14 @@ func match(mediaType string, element []byte) (specific, weight int) {
 	own, ownParameters, _ := strings.Cut(mediaType, ";")
 	own = strings.TrimSpace(own)
 	main, _, _ := strings.Cut(own, "/")
-	text = trimBlanks(text)
+	text = ascii.TrimBlanks(text)
 	wanted, sub, isType := bytes.Cut(text, []byte{'/'})
 	switch {
 	case string(text) == "*/*", string(text) == "*":
 		specific = anyRange
-	case isType && string(sub) == "*" && foldsTo(wanted, main):
+	case isType && string(sub) == "*" && ascii.EqualFold(wanted, main):
 		specific = mainRange
-	case foldsTo(text, own):
+	case ascii.EqualFold(text, own):
 		specific = exactRange
 	default:
 		return -1, 0
@@ -97,12 +96,12 @@ func match(mediaType string, element []byte) (specific, weight int) {
 	for len(parameters) > 0 {
 		var parameter []byte
 		parameter, parameters = cutList(parameters, ';')
-		name, value, _ := bytes.Cut(trimBlanks(parameter), []byte{'='})
-		name, value = trimBlanks(name), trimBlanks(value)
+		name, value, _ := bytes.Cut(ascii.TrimBlanks(parameter), []byte{'='})
+		name, value = ascii.TrimBlanks(name), ascii.TrimBlanks(value)
 		switch {
-		case foldsTo(name, "q"):
+		case ascii.EqualFold(name, "q"):
 			return specific, readWeight(value)
-		case len(name) == 0, foldsTo(name, "charset"): // all texts are UTF-8
+		case len(name) == 0, ascii.EqualFold(name, "charset"): // all texts are UTF-8
 		case hasParameter(ownParameters, name, value):
 			specific++
 		default:
@@ -116,7 +115,7 @@ func match(mediaType string, element []byte) (specific, weight int) {
 func hasParameter(parameters string, name, value []byte) bool {
 	for item := range strings.SplitSeq(parameters, ";") {
 		n, v, _ := strings.Cut(strings.TrimSpace(item), "=")
-		if foldsTo(name, strings.TrimSpace(n)) && foldsTo(unquoted(value), strings.Trim(strings.TrimSpace(v), `"`)) {
+		if ascii.EqualFold(name, strings.TrimSpace(n)) && ascii.EqualFold(unquoted(value), strings.Trim(strings.TrimSpace(v), `"`)) {
 			return true
 		}
 	}
@@ -166,26 +165,6 @@ func cutList(b []byte, separator byte) (first, rest []byte) {
 		}
 	}
 	return b, nil
-}
-
-// foldsTo tells whether b is a text, in whatever case of ASCII.
-func foldsTo(b []byte, text string) bool {
-	if len(b) != len(text) {
-		return false
-	}
-	for i := range len(b) {
-		if lowered(b[i]) != lowered(text[i]) {
-			return false
-		}
-	}
-	return true
-}
-
-func lowered(c byte) byte {
-	if 'A' <= c && c <= 'Z' {
-		return c | 0x20
-	}
-	return c
 }
 
 // isJSONType tells whether a media type is JSON.

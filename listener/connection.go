@@ -53,6 +53,12 @@ func newConnections(l net.Listener, log *slog.Logger) *connections {
 	}
 }
 
+// startAlarm has pauses end within 50 µs of when they are due, where the system can, until
+// stopAlarm.
+func (c *connections) startAlarm() { c.alarm = newAlarm() }
+
+func (c *connections) stopAlarm() { c.alarm.close() }
+
 // How long accepting waits after an error that passes: the first time, and at most.
 const (
 	firstPause   = 5 * time.Millisecond
@@ -266,8 +272,15 @@ type connection struct {
 	Above any
 }
 
-// Bounds of what a peer may take, beside those of fasthttp in server.go.
+// Bounds of what a client may take.
 const (
+	// maxHeader is the largest request line and headers, in bytes, and the size of the
+	// buffer that a connection is read into.
+	maxHeader     = 64 << 10
+	headerTimeout = 10 * time.Second
+	// idleTimeout outlasts the pools of the clients under test: a server that closes first
+	// makes their next request fail.
+	idleTimeout = 10 * time.Minute
 	// bodyTimeout is how long a body may stand still.
 	bodyTimeout = 30 * time.Second
 	// writeTimeout is how long an answer may stand still.

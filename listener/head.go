@@ -5,6 +5,8 @@ import (
 	"encoding/binary"
 	"math"
 	"slices"
+
+	"mockserver/internal/ascii"
 )
 
 // head is a request line and headers, as far as they were read: what their lines
@@ -158,16 +160,16 @@ func (h *head) field(line []byte) error {
 	}
 	switch { // by length first: most are none of these
 	case n == len("host") && hasName(line, "host"):
-		return h.hostField(trimBlanks(line[n+1:]))
+		return h.hostField(ascii.TrimBlanks(line[n+1:]))
 	case n == len("expect") && hasName(line, "expect"):
 		h.odd = true
-		return h.expect(trimBlanks(line[n+1:]))
+		return h.expect(ascii.TrimBlanks(line[n+1:]))
 	case n == len("connection") && hasName(line, "connection"):
-		return h.connection(trimBlanks(line[n+1:]))
+		return h.connection(ascii.TrimBlanks(line[n+1:]))
 	case n == len("content-length") && hasName(line, "content-length"):
-		return h.contentLength(trimBlanks(line[n+1:]))
+		return h.contentLength(ascii.TrimBlanks(line[n+1:]))
 	case n == len("transfer-encoding") && hasName(line, "transfer-encoding"):
-		return h.transferEncoding(trimBlanks(line[n+1:]))
+		return h.transferEncoding(ascii.TrimBlanks(line[n+1:]))
 	}
 	h.note(line, n)
 	return nil
@@ -177,7 +179,7 @@ func (h *head) field(line []byte) error {
 func (h *head) note(line []byte, n int) {
 	switch {
 	case n == len("accept") && hasName(line, "accept"):
-		h.accepts = h.accepts || !acceptsAll(line[n+1:])
+		h.accepts = h.accepts || string(ascii.TrimBlanks(line[n+1:])) != "*/*"
 	case n == len("prefer") && hasName(line, "prefer"):
 		h.odd, h.prefers = true, true // it may ask for another answer
 	case n == len("origin") && hasName(line, "origin"), n == len("trailer") && hasName(line, "trailer"):
@@ -221,9 +223,9 @@ func isPrintable(b []byte) bool {
 
 func nameBreach(line []byte, n int) error {
 	switch {
-	case isBlank(line[0]):
+	case ascii.IsBlank(line[0]):
 		return folded
-	case 0 < n && n < len(line) && isBlank(line[n]):
+	case 0 < n && n < len(line) && ascii.IsBlank(line[n]):
 		return spacedName
 	}
 	return badName
@@ -252,7 +254,7 @@ func (h *head) transferEncoding(value []byte) error {
 	switch {
 	case h.sized:
 		return twoFrames
-	case h.chunked || h.minor == '0' || !equalFold(value, "chunked"):
+	case h.chunked || h.minor == '0' || !ascii.EqualFold(value, "chunked"):
 		return badCoding
 	}
 	h.chunked = true
@@ -262,7 +264,7 @@ func (h *head) transferEncoding(value []byte) error {
 // expect looks at an expectation, which HTTP/1.0 does not have: fasthttp, which
 // takes it in any version, has to miss it there.
 func (h *head) expect(value []byte) error {
-	isContinue := equalFold(value, "100-continue")
+	isContinue := ascii.EqualFold(value, "100-continue")
 	switch {
 	case isContinue && h.minor == '0':
 		copy(value, "100-CONTINUE")
@@ -292,10 +294,10 @@ func (h *head) connection(value []byte) error {
 	for rest := value; len(rest) > 0; {
 		var option []byte
 		option, rest, _ = bytes.Cut(rest, []byte{','})
-		switch option = trimBlanks(option); {
-		case equalFold(option, "close"):
+		switch option = ascii.TrimBlanks(option); {
+		case ascii.EqualFold(option, "close"):
 			h.close = true
-		case equalFold(option, "keep-alive"):
+		case ascii.EqualFold(option, "keep-alive"):
 			h.keepAlive = h.keepAlive || first
 		}
 	}
@@ -323,32 +325,6 @@ func hasName(line []byte, name string) bool {
 		}
 	}
 	return true
-}
-
-// equalFold tells whether b is text, which is given in lower case.
-func equalFold(b []byte, text string) bool {
-	if len(b) != len(text) {
-		return false
-	}
-	for i, c := range b {
-		if 'A' <= c && c <= 'Z' {
-			c |= 0x20
-		}
-		if c != text[i] {
-			return false
-		}
-	}
-	return true
-}
-
-func trimBlanks(b []byte) []byte {
-	for len(b) > 0 && isBlank(b[0]) {
-		b = b[1:]
-	}
-	for len(b) > 0 && isBlank(b[len(b)-1]) {
-		b = b[:len(b)-1]
-	}
-	return b
 }
 
 // tokenBytes are the bytes of a token, RFC 9110 section 5.6.2.

@@ -20,11 +20,12 @@ import (
 	"testing"
 	"time"
 
+	"reflect"
+
 	"mockserver/config"
 	"mockserver/dispatcher"
 	"mockserver/internal/histogram"
 	"mockserver/listener"
-	"reflect"
 )
 
 // descriptors is how many this process has open, -1 where the system does not say.

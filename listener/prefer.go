@@ -3,6 +3,8 @@ package listener
 import (
 	"strconv"
 
+	"mockserver/internal/ascii"
+
 	"mockserver/matcher"
 )
 
@@ -55,7 +57,7 @@ func (p *preferences) read(line, arena []byte) []byte {
 				break
 			}
 			for _, known := range [...]string{preferCode, preferExample, preferDynamic} {
-				if foldsTo(name, known) {
+				if ascii.EqualFold(name, known) {
 					p.set(known, value)
 				}
 			}
@@ -66,16 +68,16 @@ func (p *preferences) read(line, arena []byte) []byte {
 
 // cutPreference takes "name", "name = word" or "name = \"text\"" off the beginning of b.
 func cutPreference(b, arena []byte) (name, value, rest, grown []byte) {
-	b = trimBlanks(b)
+	b = ascii.TrimBlanks(b)
 	end := 0
-	for end < len(b) && b[end] != '=' && !isBlank(b[end]) {
+	for end < len(b) && b[end] != '=' && !ascii.IsBlank(b[end]) {
 		end++
 	}
-	name, rest = b[:end], trimBlanks(b[end:])
+	name, rest = b[:end], ascii.TrimBlanks(b[end:])
 	if len(rest) == 0 || rest[0] != '=' {
 		return name, nil, rest, arena
 	}
-	rest = trimBlanks(rest[1:])
+	rest = ascii.TrimBlanks(rest[1:])
 	if len(name) == 0 { // a "=" without a name: what follows belongs to nothing
 		return nil, nil, nil, arena
 	}
@@ -83,7 +85,7 @@ func cutPreference(b, arena []byte) (name, value, rest, grown []byte) {
 		return cutQuoted(name, rest[1:], arena)
 	}
 	end = 0
-	for end < len(rest) && !isBlank(rest[end]) {
+	for end < len(rest) && !ascii.IsBlank(rest[end]) {
 		end++
 	}
 	return name, rest[:end], rest[end:], arena
@@ -115,8 +117,8 @@ func (p *preferences) set(name string, value []byte) {
 		}
 	case name == preferDynamic && !p.told:
 		p.told = true
-		p.dynamic = len(value) == 0 || foldsTo(value, "true")
-		if !p.dynamic && !foldsTo(value, "false") {
+		p.dynamic = len(value) == 0 || ascii.EqualFold(value, "true")
+		if !p.dynamic && !ascii.EqualFold(value, "false") {
 			p.refuse(name, value, "true or false")
 		}
 	}

@@ -114,14 +114,6 @@ func (o *Options) check() error {
 // Limits that no option changes.
 const (
 	defaultMaxBody = 16 << 20
-	// maxHeader is the largest request line and headers. It is also the size of
-	// each connection's read buffer.
-	maxHeader     = 64 << 10
-	headerTimeout = 10 * time.Second
-	// idleTimeout outlasts the pools of the clients under test: a server that
-	// closes first makes their next request fail.
-	idleTimeout = 10 * time.Minute
-
 	// keptBody is the largest body that a connection keeps the room of.
 	keptBody = 256 << 10
 
@@ -279,7 +271,7 @@ func (s *Server) listen() error {
 		return fmt.Errorf("listen on %s: %w", address, err)
 	}
 	s.listener = newConnections(l, s.log)
-	s.listener.alarm = newAlarm()
+	s.listener.startAlarm()
 	s.listener.single = func() bool { return s.snapshot.Load().single }
 	if !s.opts.AccessLog {
 		s.listener.plain = s.answerPlain(s.fixed)
@@ -386,7 +378,7 @@ func (s *Server) Shutdown(ctx context.Context) error {
 	case <-ctx.Done():
 		closed = s.listener.closeAll()
 	}
-	s.listener.alarm.close()
+	s.listener.stopAlarm()
 	s.compiler.loader.Close(ctx)
 	cut := s.unanswered(closed)
 	closing = errors.Join(closing, s.closeWebhooks(ctx))

@@ -1,6 +1,10 @@
 package listener
 
-import "bytes"
+import (
+	"bytes"
+
+	"mockserver/internal/ascii"
+)
 
 var (
 	fragment     = bad("the request target holds a fragment (#), which is for the client alone")
@@ -42,7 +46,7 @@ func checkTarget(method, target []byte) error {
 // RFC 9110 section 4.2.4.
 func checkURL(target []byte) error {
 	scheme, rest, _ := bytes.Cut(target, []byte("://"))
-	if !equalFold(scheme, "http") && !equalFold(scheme, "https") {
+	if !ascii.EqualFold(scheme, "http") && !ascii.EqualFold(scheme, "https") {
 		return badTarget
 	}
 	if end := bytes.IndexAny(rest, "/?"); end >= 0 {

@@ -7,6 +7,8 @@ import (
 	"fmt"
 	"strings"
 
+	"mockserver/internal/ascii"
+
 	"github.com/valyala/fasthttp"
 
 	"mockserver/config/openapi/validate"
@@ -70,19 +72,19 @@ func (o *operation) refuse(c *call) bool {
 // body may have.
 func plainBody(r *matcher.Request, limit int) ([]byte, error) {
 	coding, _ := r.Header(fasthttp.HeaderContentEncoding)
-	if len(coding) == 0 || foldsTo(coding, "identity") || len(r.In.Body) == 0 {
+	if len(coding) == 0 || ascii.EqualFold(coding, "identity") || len(r.In.Body) == 0 {
 		return r.In.Body, nil
 	}
 	var req fasthttp.Request
 	req.SetBodyRaw(r.In.Body)
 	switch { // names of codings are in any case, which the library's own choice does not know
-	case foldsTo(coding, "gzip"), foldsTo(coding, "x-gzip"):
+	case ascii.EqualFold(coding, "gzip"), ascii.EqualFold(coding, "x-gzip"):
 		return req.BodyGunzipWithLimit(limit)
-	case foldsTo(coding, "deflate"):
+	case ascii.EqualFold(coding, "deflate"):
 		return req.BodyInflateWithLimit(limit)
-	case foldsTo(coding, "br"):
+	case ascii.EqualFold(coding, "br"):
 		return req.BodyUnbrotliWithLimit(limit)
-	case foldsTo(coding, "zstd"):
+	case ascii.EqualFold(coding, "zstd"):
 		return req.BodyUnzstdWithLimit(limit)
 	}
 	return nil, fasthttp.ErrContentEncodingUnsupported

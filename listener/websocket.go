@@ -11,6 +11,8 @@ import (
 	"strings"
 	"time"
 
+	"mockserver/internal/ascii"
+
 	"github.com/fasthttp/websocket"
 	"github.com/valyala/fasthttp"
 
@@ -244,7 +246,7 @@ func asksForWebSocket(r *matcher.Request) bool {
 func hasOption(r *matcher.Request, name, option string) bool {
 	for line := range r.In.Header.Values(name) {
 		for one := range bytes.SplitSeq(line, []byte{','}) {
-			if equalFold(trimBlanks(one), option) {
+			if ascii.EqualFold(ascii.TrimBlanks(one), option) {
 				return true
 			}
 		}

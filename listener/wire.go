@@ -3,6 +3,8 @@ package listener
 import (
 	"io"
 	"math/bits"
+
+	"mockserver/internal/ascii"
 )
 
 // wire follows what a client sends and holds it against RFC 9112, before fasthttp
@@ -294,7 +296,7 @@ func (w *wire) stepSize(c byte) (drop bool, err error) {
 		return false, nil
 	case c == ';' && w.stage != atSize:
 		w.stage = atExtension
-	case isBlank(c) && w.stage != atSize:
+	case ascii.IsBlank(c) && w.stage != atSize:
 		w.stage = atBlank
 	default:
 		return false, badSize
@@ -366,7 +368,7 @@ func kindOf(c byte) int {
 	switch {
 	case tokenBytes[c]:
 		return ofToken
-	case isBlank(c):
+	case ascii.IsBlank(c):
 		return ofBlank
 	case c == ';':
 		return ofSemicolon
@@ -394,8 +396,6 @@ func hexDigit(c byte) int {
 	}
 	return -1
 }
-
-func isBlank(c byte) bool { return c == ' ' || c == '\t' }
 
 // isControl tells what no value may hold; a tab is allowed.
 func isControl(c byte) bool { return c < ' ' && c != '\t' || c == 0x7f }

@@ -1,0 +1,36 @@
+// Package ascii compares and trims the texts of headers, whose syntax is ASCII.
+package ascii
+
+// EqualFold reports whether b is text, in whatever case of ASCII.
+func EqualFold(b []byte, text string) bool {
+	if len(b) != len(text) {
+		return false
+	}
+	for i := range len(b) {
+		if lower(b[i]) != lower(text[i]) {
+			return false
+		}
+	}
+	return true
+}
+
+func lower(c byte) byte {
+	if 'A' <= c && c <= 'Z' {
+		c |= 0x20
+	}
+	return c
+}
+
+// IsBlank reports whether c is a space or a tab.
+func IsBlank(c byte) bool { return c == ' ' || c == '\t' }
+
+// TrimBlanks returns b without the blanks around it.
+func TrimBlanks(b []byte) []byte {
+	for len(b) > 0 && IsBlank(b[0]) {
+		b = b[1:]
+	}
+	for len(b) > 0 && IsBlank(b[len(b)-1]) {
+		b = b[:len(b)-1]
+	}
+	return b
+}
