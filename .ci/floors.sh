@@ -61,6 +61,7 @@ mockserver/listener -> mockserver/listener/record
 mockserver/listener -> mockserver/listener/reply
 mockserver/listener -> mockserver/listener/sentry
 mockserver/listener -> mockserver/listener/traffic
+mockserver/listener -> mockserver/listener/wire
 mockserver/listener -> mockserver/matcher
 mockserver/listener -> mockserver/matcher/json
 mockserver/listener -> mockserver/renderer

@@ -4,7 +4,6 @@ package listener
 
 import (
 	"context"
-	"log/slog"
 	"strings"
 	"testing"
 	"time"
@@ -15,6 +14,7 @@ import (
 	"mockserver/listener/record"
 	"mockserver/listener/reply"
 	"mockserver/listener/sentry"
+	"mockserver/listener/wire"
 )
 
 const measured = `
@@ -187,35 +187,6 @@ func TestAllocations_DoNotGrowWithTheNumberOfEndpoints(t *testing.T) {
 	}
 }
 
-// again is the connection of a client that sends one request for ever.
-type again struct {
-	scripted
-	request string
-}
-
-func (a *again) Read(b []byte) (int, error) { return copy(b, a.request), nil }
-
-func TestAllocations_OfReading(t *testing.T) {
-	for _, request := range []string{
-		"GET /static HTTP/1.1\r\nHost: mock.test\r\nUser-Agent: x\r\nConnection: keep-alive, x\r\n\r\n",
-		"POST /orders HTTP/1.1\r\nHost: [::1]:80\r\nContent-Length: 3\r\nExpect: 100-Continue\r\n\r\nabc",
-		inChunks + "3;x=y\r\nabc\r\n0\r\nX-T: 1\r\n\r\n",
-		"GET http://mock.test:80/static?a=b HTTP/1.0\r\nConnection: Keep-Alive\r\n\r\n",
-	} {
-		conn := newConnections(nil, slog.New(slog.DiscardHandler)).adopt(&again{request: request})
-		b := make([]byte, maxHeader)
-		wrong := 0
-		got := testing.AllocsPerRun(200, func() {
-			if n, err := conn.Read(b); n == 0 || err != nil {
-				wrong++
-			}
-		})
-		if got > 0 || wrong > 0 {
-			t.Errorf("%q: got %v allocations and %d errors, want none", request, got, wrong)
-		}
-	}
-}
-
 // A fixed answer is written without an allocation, and so is the second's date.
 func TestAllocations_OfFixedAnswers(t *testing.T) {
 	t.Run("off", func(t *testing.T) { fixedAllocations(t, configured(t, fixable)) })
@@ -223,16 +194,15 @@ func TestAllocations_OfFixedAnswers(t *testing.T) {
 }
 
 func fixedAllocations(t *testing.T, s *Server) {
-	l := newConnections(nil, s.log)
-	l.plain = s.answerPlain(s.fixed)
-	conn := l.adopt(&scripted{})
+	l := wire.New(nil, s.log)
+	l.Plain = s.answerPlain(s.fixed)
+	conn := l.Adopt(&scripted{})
 	defer conn.Close()
-	b, target := make([]byte, maxHeader), []byte("/json/?a=b")
+	b, target := make([]byte, wire.MaxHeader), []byte("/json/?a=b")
 	answered := 0
 	got := testing.AllocsPerRun(200, func() {
 		conn.Conn.(*scripted).got.Reset()
-		conn.wire.plain = target
-		if done, err := conn.from.plain(conn, b, 0); done && err == nil {
+		if done, err := l.Plain(conn, wire.Plain{Target: target, Bytes: b[:0]}); done && err == nil {
 			answered++
 		}
 	})

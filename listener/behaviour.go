@@ -7,6 +7,7 @@ import (
 	"mockserver/config/syntax"
 	"mockserver/listener/reply"
 	"mockserver/listener/traffic"
+	"mockserver/listener/wire"
 	"mockserver/renderer"
 )
 
@@ -133,8 +134,8 @@ func (b *behaviour) hold(c *call, begun time.Time, length time.Duration) bool {
 	}
 	c.trace.Declared += length
 	c.trace.Waited += max(due.Sub(served), 0)
-	for end := c.peer.pause(due); end != pauseDue; end = c.peer.pause(due) {
-		if end == pauseLeft {
+	for end := c.peer.pause(due); end != wire.PauseDue; end = c.peer.pause(due) {
+		if end == wire.PauseLeft {
 			return false
 		}
 	}

@@ -3,10 +3,8 @@
 package listener
 
 import (
-	"net"
 	"strings"
 	"testing"
-	"time"
 
 	"github.com/valyala/fasthttp"
 )
@@ -71,37 +69,5 @@ func TestAllocations_OfPresetAnswers(t *testing.T) {
 		if strings.TrimSpace(got) != want || allocations > 0 {
 			t.Errorf("%s: got %s with %v allocations, want %s with none", uri, got, allocations, want)
 		}
-	}
-}
-
-// A wait allocates what package net makes of the deadline that ends it: an error.
-func TestAllocations_OfPauses(t *testing.T) {
-	l, err := net.Listen("tcp", "127.0.0.1:0")
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer l.Close()
-	client, err := net.Dial("tcp", l.Addr().String())
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer client.Close()
-	inner, err := l.Accept()
-	if err != nil {
-		t.Fatal(err)
-	}
-	from := newConnections(nil, nil)
-	from.alarm = newAlarm()
-	defer from.alarm.close()
-	c := from.adopt(inner)
-	defer c.closeNow()
-	wrong := 0
-	got := testing.AllocsPerRun(100, func() {
-		if c.pause(time.Now().Add(100*time.Microsecond)) != pauseDue {
-			wrong++
-		}
-	})
-	if got > 1 || wrong > 0 {
-		t.Errorf("got %v allocations, want at most 1, and %d pauses that ended otherwise", got, wrong)
 	}
 }

@@ -6,6 +6,7 @@ import (
 
 	"mockserver/listener/record"
 	"mockserver/listener/reply"
+	"mockserver/listener/wire"
 	"mockserver/matcher"
 )
 
@@ -58,5 +59,5 @@ func (c *call) arrival() time.Time {
 
 // isStreamed reports whether a fault sends the body in pieces, or a piece of it.
 func (c *call) isStreamed() bool {
-	return c.fault != nil && (c.fault.kind == slow || c.fault.kind == truncate) && len(c.reply.Body) > 0 && !c.isHead()
+	return c.fault != nil && (c.fault.kind == wire.Slow || c.fault.kind == wire.Truncate) && len(c.reply.Body) > 0 && !c.isHead()
 }

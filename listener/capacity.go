@@ -9,6 +9,7 @@ import (
 	"mockserver/internal/wording"
 	"mockserver/listener/reply"
 	"mockserver/listener/traffic"
+	"mockserver/listener/wire"
 )
 
 // capacity bounds how many requests of an endpoint are served at once. Others wait, in
@@ -62,7 +63,7 @@ func (p *capacity) enter(c *call) bool {
 	}
 	begun := time.Now()
 	for {
-		left := c.peer.pause(time.Time{}) == pauseLeft
+		left := c.peer.pause(time.Time{}) == wire.PauseLeft
 		if over, served := p.look(waits, left); over {
 			c.trace.Waits(time.Since(begun))
 			return served

@@ -17,6 +17,7 @@ import (
 	"mockserver/config"
 	"mockserver/fetcher"
 	"mockserver/listener/reply"
+	"mockserver/listener/wire"
 )
 
 // visit is a client in a bubble that asks once.
@@ -122,7 +123,7 @@ func TestCapacity_ServesInOrder(t *testing.T) {
 // Who gets a place at the moment of leaving passes it on.
 func TestCapacity_IsPassedOnByWhoLeavesWithIt(t *testing.T) {
 	p := newCapacity(&config.Capacity{Concurrent: 1, Queue: 2})
-	conn := new(connection)
+	conn := new(wire.Connection)
 	_, had := p.arrive(peer{conn})
 	first, _ := p.arrive(peer{conn})
 	second, _ := p.arrive(peer{conn})

@@ -4,6 +4,7 @@ import (
 	"cmp"
 
 	"mockserver/config"
+	"mockserver/listener/wire"
 	"mockserver/matcher"
 )
 
@@ -19,7 +20,7 @@ func newFault(f *config.Fault) *fault {
 		return nil
 	}
 	made := &fault{kind: f.Type, rate: f.EffectiveRate()}
-	if f.Type == slow {
+	if f.Type == wire.Slow {
 		made.pace = cmp.Or(f.BytesPerSecond, config.DefaultBytesPerSecond)
 	}
 	return made
@@ -42,7 +43,7 @@ func (f *fault) strike(c *call, held *capacity) (leaves bool) {
 	case c.isStreamed():
 		c.held = held
 		return true
-	case f.kind != slow: // there may be nothing to be slow with
+	case f.kind != wire.Slow: // there may be nothing to be slow with
 		c.peer.spoil(f)
 	}
 	return false

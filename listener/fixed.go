@@ -9,6 +9,7 @@ import (
 
 	"mockserver/listener/record"
 	"mockserver/listener/reply"
+	"mockserver/listener/wire"
 	"mockserver/matcher"
 )
 
@@ -109,16 +110,14 @@ var (
 )
 
 // answerPlain answers plain requests with the fixed answers that a look-up by path finds.
-func (s *Server) answerPlain(lookup func(path []byte) *fixed) func(*connection, []byte, int) (bool, error) {
-	return func(c *connection, b []byte, n int) (bool, error) { return s.answerFixed(lookup, c, b, n) }
+func (s *Server) answerPlain(lookup func(path []byte) *fixed) func(*wire.Connection, wire.Plain) (bool, error) {
+	return func(c *wire.Connection, p wire.Plain) (bool, error) { return s.answerFixed(lookup, c, p) }
 }
 
-// answerFixed answers the plain request that is the first n bytes of b if its answer is
-// fixed, and reports whether it did. The answer takes the room of the request. The error is
-// that of writing.
-func (s *Server) answerFixed(lookup func(path []byte) *fixed, c *connection, b []byte, n int) (done bool, err error) {
-	target, accepts := c.plainRequest()
-	path, query, _ := bytes.Cut(target, []byte{'?'})
+// answerFixed answers a plain request if its answer is fixed, and reports whether it did.
+// The answer takes the room of the request. The error is that of writing.
+func (s *Server) answerFixed(lookup func(path []byte) *fixed, c *wire.Connection, p wire.Plain) (done bool, err error) {
+	path, query, _ := bytes.Cut(p.Target, []byte{'?'})
 	if last := len(path) - 1; last > 0 && path[last] == '/' {
 		path = path[:last]
 	}
@@ -126,13 +125,13 @@ func (s *Server) answerFixed(lookup func(path []byte) *fixed, c *connection, b [
 		return false, nil
 	}
 	f := lookup(path)
-	c.noteReads(f != nil && f.counters != nil)
-	if f == nil || len(f.head)+len(f.body) > len(b) || f.chosen && asks(query) || f.typed && accepts {
+	c.NoteReads(f != nil && f.counters != nil)
+	if f == nil || len(f.head)+len(f.body) > cap(p.Bytes) || f.chosen && asks(query) || f.typed && p.Accepts {
 		return false, nil
 	}
-	isTold := f.counters != nil && s.countFixed(c, f, b[:n])
-	b = append(append(b[:0], f.head...), f.body...)
-	copy(b[f.date:], c.date())
+	isTold := f.counters != nil && s.countFixed(c, f, p.Bytes)
+	b := append(append(p.Bytes[:0], f.head...), f.body...)
+	copy(b[f.date:], c.Date())
 	_, err = c.Write(b)
 	if isTold {
 		s.recorder.Journal().Settle()
@@ -148,11 +147,11 @@ func (s *Server) answerFixed(lookup func(path []byte) *fixed, c *connection, b [
 
 // countFixed counts a fixed answer that is about to be written to a request, and reports
 // whether the journal has it.
-func (s *Server) countFixed(c *connection, f *fixed, request []byte) (isTold bool) {
-	came, took := c.lastRead()
-	told, wanted := s.recorder.CountFixed(f.counters, c.shard, f.status, len(f.body), took)
+func (s *Server) countFixed(c *wire.Connection, f *fixed, request []byte) (isTold bool) {
+	came, took := c.LastRead()
+	told, wanted := s.recorder.CountFixed(f.counters, c.Shard(), f.status, len(f.body), took)
 	if wanted {
-		told.Answer, told.Request, told.Time, told.Remote = f.answer, bytes.Clone(request), c.timeOf(came), c.RemoteAddr()
+		told.Answer, told.Request, told.Time, told.Remote = f.answer, bytes.Clone(request), c.TimeOf(came), c.RemoteAddr()
 		s.recorder.Journal().Tell(told)
 	}
 	return wanted

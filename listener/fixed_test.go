@@ -14,6 +14,7 @@ import (
 
 	"mockserver/config"
 	"mockserver/listener/record"
+	"mockserver/listener/wire"
 )
 
 // fixable has answers that are fixed, and paths that are like theirs.
@@ -44,15 +45,15 @@ var dateForm = regexp.MustCompile(`\r\nDate: [A-Z][a-z]{2}, [0-9]{2} [A-Z][a-z]{
 // and how many of them it did without fasthttp. Dates are left out.
 func answers(s *Server, sent string, piece int, lookup func([]byte) *fixed) (raw string, quick int) {
 	client := &scripted{sent: []byte(sent), piece: piece}
-	l := newConnections(nil, slog.New(slog.DiscardHandler))
-	l.plain = s.answerPlain(func(path []byte) *fixed {
+	l := wire.New(nil, slog.New(slog.DiscardHandler))
+	l.Plain = s.answerPlain(func(path []byte) *fixed {
 		f := lookup(path)
 		if f != nil {
 			quick++
 		}
 		return f
 	})
-	conn := l.adopt(client)
+	conn := l.Adopt(client)
 	_ = s.http.ServeConn(conn) // the answers tell how it ended
 	_ = conn.Close()           // of a script, which does not fail
 	dates := len(dateForm.FindAll(client.got.Bytes(), -1))
@@ -179,14 +180,13 @@ func TestFixed_IsDated(t *testing.T) {
 	s := configured(t, fixable)
 	synctest.Test(t, func(t *testing.T) {
 		client := &scripted{}
-		l := newConnections(nil, slog.New(slog.DiscardHandler))
-		l.plain = s.answerPlain(s.fixed)
-		conn := l.adopt(client)
+		l := wire.New(nil, slog.New(slog.DiscardHandler))
+		l.Plain = s.answerPlain(s.fixed)
+		conn := l.Adopt(client)
 		defer conn.Close()
 		for range 3 {
 			client.got.Reset()
-			conn.wire.plain = []byte("/json")
-			if done, err := conn.from.plain(conn, make([]byte, maxHeader), 0); !done || err != nil {
+			if done, err := l.Plain(conn, wire.Plain{Target: []byte("/json"), Bytes: make([]byte, 0, wire.MaxHeader)}); !done || err != nil {
 				t.Fatal(done, err)
 			}
 			_, after, _ := strings.Cut(client.got.String(), "\r\nDate: ")
@@ -218,13 +218,13 @@ func TestFixed_WhatTheJournalHasIsAnsweredAlike(t *testing.T) {
 			"GET /json HTTP/1.1\r\nhOST: b\r\nAuthorization: Bearer secret\r\nx-lower:  1 \r\nAccept: */*\r\nCookie: a=1; b=2\r\nUser-Agent: u\r\nX-A: 1\r\nX-A: 2\r\n\r\n",
 			"GET /json?" + strings.Repeat("q", 2<<10) + " HTTP/1.1\r\nHost: a\r\nX-Long: " + strings.Repeat("x", 16<<10) + "\r\n\r\n",
 		}
-		l := newConnections(nil, s.log)
+		l := wire.New(nil, s.log)
 		if quick {
-			l.plain = s.answerPlain(s.fixed)
+			l.Plain = s.answerPlain(s.fixed)
 		}
 		for _, sent := range requests {
 			client.sent, client.piece = []byte(sent), len(sent)
-			conn := l.adopt(client)
+			conn := l.Adopt(client)
 			_ = s.http.ServeConn(conn) // the journal tells how it ended
 			_ = conn.Close()           // of a script, which does not fail
 		}
@@ -254,11 +254,11 @@ func TestFixed_WhatTheJournalHasIsAnsweredAlike(t *testing.T) {
 // written before the journal reads it.
 func TestFixed_WhatWasAnsweredIsInTheJournal(t *testing.T) {
 	s := recording(t, fixable, 1)
-	l := newConnections(nil, s.log)
-	l.plain = s.answerPlain(s.fixed)
+	l := wire.New(nil, s.log)
+	l.Plain = s.answerPlain(s.fixed)
 	client := &scripted{sent: []byte(plain("/json")), piece: 1 << 10}
 	var seen []*record.Exchange
-	conn := l.adopt(&pointed{Conn: client, n: 2, happened: func() { seen = s.Journal() }}) // once it is read and written
+	conn := l.Adopt(&pointed{Conn: client, n: 2, happened: func() { seen = s.Journal() }}) // once it is read and written
 	_ = s.http.ServeConn(conn)
 	if len(seen) != 1 || seen[0].Target != "/json" {
 		t.Errorf("the journal had %v when the answer was written", seen)

@@ -21,6 +21,7 @@ import (
 	"github.com/valyala/fasthttp"
 
 	"mockserver/config"
+	"mockserver/listener/wire"
 )
 
 // fuzzed has every kind of place that a value of a request can land in.
@@ -102,7 +103,7 @@ func FuzzRequests(f *testing.F) {
 	f.Fuzz(func(t *testing.T, sent []byte, piece uint16) {
 		served = nil
 		client := &scripted{sent: bytes.Clone(sent), piece: int(piece) + 1}
-		conn := newConnections(nil, s.log).adopt(client)
+		conn := wire.New(nil, s.log).Adopt(client)
 		_ = s.http.ServeConn(conn) // the answers tell how it ended
 		_ = conn.Close()           // of a script, which does not fail
 		seen := read(string(sent))
@@ -258,7 +259,7 @@ func headLines(raw string) (lines []string, rest string, ok bool) {
 	for size := 0; ; {
 		line, after, ok := strings.Cut(raw, "\n")
 		size += len(line) + 1
-		if !ok || !strings.HasSuffix(line, "\r") || size > maxHeader {
+		if !ok || !strings.HasSuffix(line, "\r") || size > wire.MaxHeader {
 			return nil, "", false
 		}
 		line = strings.TrimSuffix(line, "\r")

@@ -11,6 +11,7 @@ import (
 	"github.com/valyala/fasthttp"
 
 	"mockserver/listener/reply"
+	"mockserver/listener/wire"
 )
 
 // HTTP/1.1 as fasthttp reads and writes it: a request becomes a call, whose reply becomes
@@ -24,7 +25,7 @@ func (s *Server) newHTTP() *fasthttp.Server {
 		NoDefaultServerHeader:        true,
 		NoDefaultContentType:         true,
 		MaxRequestBodySize:           s.opts.MaxBody,
-		ReadBufferSize:               maxHeader,
+		ReadBufferSize:               wire.MaxHeader,
 		DisablePreParseMultipartForm: true,
 		SecureErrorLogMessage:        true,
 		Logger:                       connectionLog{s.log},
@@ -50,7 +51,7 @@ func receive(ctx *fasthttp.RequestCtx) *call {
 	h, in := &ctx.Request.Header, &c.In
 	in.Method, in.Target, in.Host, in.Header = h.Method(), h.RequestURI(), h.Host(), h.RawHeaders()
 	in.Body, in.HTTP10, in.Remote, in.Time = ctx.Request.Body(), !h.IsHTTP11(), ctx.RemoteAddr(), ctx.Time()
-	if conn, ok := ctx.Conn().(*connection); ok {
+	if conn, ok := ctx.Conn().(*wire.Connection); ok {
 		c.peer, in.Peer = peer{conn}, conn
 	}
 	c.reply.Room = ctx.Response.SwapBody(nil)
@@ -63,16 +64,16 @@ func (c *call) encode(ctx *fasthttp.RequestCtx) {
 		encode(&c.reply, &ctx.Response)
 		return
 	}
-	body := &heldBody{spoiltBody{body: c.reply.Body, pace: c.fault.pace, conn: c.peer.conn}, c.held} // its room, too
+	body := &heldBody{wire.SpoiltBody{Body: c.reply.Body, Pace: c.fault.pace, Conn: c.peer.conn}, c.held} // its room, too
 	c.reply.Body, c.reply.Room = nil, nil
 	encode(&c.reply, &ctx.Response)
 	ctx.Response.ImmediateHeaderFlush = true
-	ctx.Response.SetBodyStream(body, len(body.body))
+	ctx.Response.SetBodyStream(body, len(body.Body))
 }
 
 // heldBody is a spoilt body with the place that its request holds until it is sent.
 type heldBody struct {
-	spoiltBody
+	wire.SpoiltBody
 	held *capacity // nil for none
 }
 
@@ -124,31 +125,31 @@ func receiveBroken(ctx *fasthttp.RequestCtx) *call {
 func (s *Server) malformed(ctx *fasthttp.RequestCtx, err error) {
 	var small *fasthttp.ErrSmallBuffer
 	var timeout net.Error
-	var broken *ProtocolError
+	var broken *wire.ProtocolError
 	c := receiveBroken(ctx)
 	defer c.release()
 	conn := c.peer.conn
 	if conn != nil {
-		err = conn.cause(err)
+		err = conn.Cause(err)
 	}
 	switch {
 	case errors.As(err, &broken):
 		s.refuse(c, violations[broken.Status], broken.What)
-	case conn != nil && !conn.hasSpoken(), errors.Is(err, net.ErrClosed), errors.Is(portable(err), syscall.ECONNRESET):
+	case conn != nil && !conn.HasSpoken(), errors.Is(err, net.ErrClosed), errors.Is(wire.Portable(err), syscall.ECONNRESET):
 		_ = ctx.Conn().Close() // there was no request, or nobody is there to be answered
 		return
 	case errors.As(err, &small):
-		s.refuse(c, reply.HeadersTooLarge, largeHead.What)
+		s.refuse(c, reply.HeadersTooLarge, wire.LargeHead)
 	case errors.Is(err, fasthttp.ErrBodyTooLarge):
 		s.refuse(c, reply.PayloadTooLarge, "the request body is larger than "+sizeText(s.opts.MaxBody))
 	case errors.Is(err, fasthttp.ErrorInvalidURI):
 		s.refuse(c, reply.BadRequest, "the request target is malformed")
 	case errors.As(err, &timeout) && timeout.Timeout():
-		if conn == nil || !conn.isInBody() {
+		if conn == nil || !conn.IsInBody() {
 			_ = ctx.Conn().Close() // nothing is left to say; a failing close is no news
 			return
 		}
-		s.refuse(c, reply.RequestTimeout, conn.lateness())
+		s.refuse(c, reply.RequestTimeout, conn.Lateness())
 	default:
 		s.refuse(c, reply.BadRequest, bounded(err.Error()))
 	}
@@ -167,7 +168,7 @@ func (s *Server) refuse(c *call, f reply.Failure, message string) {
 	f.Write(&c.reply, message)
 	s.allowOrigin(c)
 	if conn := c.peer.conn; conn != nil {
-		conn.refuse()
+		conn.Refuse()
 	}
 	if s.recorder != nil {
 		s.recorder.Refused(&c.In, &c.reply, c.peer.shard())

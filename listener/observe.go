@@ -18,7 +18,7 @@ func (s *Server) Counts() record.Counts {
 	if s.recorder != nil {
 		c = s.recorder.Counts()
 	}
-	c.WebSockets, c.Connections = s.WebSockets(), s.listener.count()
+	c.WebSockets, c.Connections = s.WebSockets(), s.listener.Count()
 	return c
 }
 

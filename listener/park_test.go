@@ -63,9 +63,9 @@ func TestPark_Ends(t *testing.T) {
 		{"half of one comes", func(c *conversation) { _, _ = io.WriteString(c, "\r") }, idleTimeout, clockTick},
 		{"a part of a head comes", func(c *conversation) { _, _ = io.WriteString(c, "G") }, time.Minute + headerTimeout, 0},
 		{"the client leaves", func(c *conversation) { _ = c.Conn.(io.Closer).Close() }, time.Minute, 0},
-		{"the server ends", func(c *conversation) { c.from.hurry() }, time.Minute, 0},
-		{"the server ends, with a last call", func(c *conversation) { c.from.patience = 7 * time.Second; c.from.hurry() }, time.Minute + 7*time.Second, 0},
-		{"the server is closed", func(c *conversation) { c.from.closeAll() }, time.Minute, 0},
+		{"the server ends", func(c *conversation) { c.from.Hurry() }, time.Minute, 0},
+		{"the server ends, with a last call", func(c *conversation) { _ = c.from.End(7 * time.Second); c.from.Hurry() }, time.Minute + 7*time.Second, 0},
+		{"the server is closed", func(c *conversation) { c.from.CloseAll() }, time.Minute, 0},
 	} {
 		synctest.Test(t, func(t *testing.T) {
 			conn := talk(t, s)
@@ -82,7 +82,7 @@ func TestPark_Ends(t *testing.T) {
 			if took := time.Since(begun); took < c.want-c.off || took > c.want+c.off {
 				t.Errorf("%s: it was closed after %v, want %v", c.name, took, c.want)
 			}
-			if n := len(conn.from.all()); n > 0 {
+			if n := conn.from.Count(); n > 0 {
 				t.Errorf("%s: it is not forgotten", c.name)
 			}
 		})
@@ -130,7 +130,7 @@ func TestPark_TheEndWaitsForItsAnswer(t *testing.T) {
 		requests := 0
 		s.http.Handler = func(ctx *fasthttp.RequestCtx) {
 			if requests++; requests == 2 {
-				c.from.hurry()
+				c.from.Hurry()
 			}
 			serve(ctx)
 		}

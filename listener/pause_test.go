@@ -133,9 +133,9 @@ func TestPause_Ends(t *testing.T) {
 		then func(c *conversation)
 	}{
 		{"the client leaves", getSlow, func(c *conversation) { _ = c.Conn.Close() }},
-		{"the server is closed", getSlow, func(c *conversation) { c.from.closeAll() }},
-		{"the server is closed, behind the last request", last, func(c *conversation) { c.from.closeAll() }},
-		{"the server is closed, and more came than is kept", getSlow + strings.Repeat("x", maxAhead), func(c *conversation) { c.from.closeAll() }},
+		{"the server is closed", getSlow, func(c *conversation) { c.from.CloseAll() }},
+		{"the server is closed, behind the last request", last, func(c *conversation) { c.from.CloseAll() }},
+		{"the server is closed, and more came than is kept", getSlow + strings.Repeat("x", maxAhead), func(c *conversation) { c.from.CloseAll() }},
 	} {
 		synctest.Test(t, func(t *testing.T) {
 			conn := talk(t, s)
@@ -151,7 +151,7 @@ func TestPause_Ends(t *testing.T) {
 			if b, _ := io.ReadAll(conn); len(b) > 0 { // the error says that it is closed
 				t.Errorf("%s: got %q, want no answer", c.name, b)
 			}
-			if n := len(conn.from.all()); n > 0 {
+			if n := conn.from.Count(); n > 0 {
 				t.Errorf("%s: it is not forgotten", c.name)
 			}
 		})
@@ -186,38 +186,6 @@ func TestPause_OfAClientThatSendsNoMore(t *testing.T) {
 			t.Errorf("%q: got %q, %v, %v, want an answer: %t", request, b, err, read, answered)
 		}
 		_ = conn.Close() // it has been read to its end
-	}
-}
-
-// wake ends a pause, that which comes next too, and no other.
-func TestPause_Wake(t *testing.T) {
-	for name, before := range map[string]func(c *connection){
-		"that reads":  func(*connection) {},
-		"that cannot": func(c *connection) { c.deaf = true },
-	} {
-		synctest.Test(t, func(t *testing.T) {
-			client, inner := net.Pipe()
-			defer client.Close()
-			c := newConnections(nil, nil).adopt(inner)
-			defer c.closeNow()
-			before(c)
-			begun := time.Now()
-			time.AfterFunc(time.Second, c.wake)
-			if end := c.pause(time.Time{}); end != pauseWoken || time.Since(begun) != time.Second {
-				t.Errorf("a pause %s ended with %d after %v, want that it is woken after 1s", name, end, time.Since(begun))
-			}
-			c.wake()
-			c.wake()
-			if end := c.pause(time.Now().Add(time.Second)); end != pauseWoken || time.Since(begun) != time.Second {
-				t.Errorf("the next pause %s ended with %d after %v, want that it was woken before", name, end, time.Since(begun))
-			}
-			if end := c.pause(time.Now().Add(time.Second)); end != pauseDue || time.Since(begun) != 2*time.Second {
-				t.Errorf("the pause behind it, one %s, ended with %d after %v, want that it is due after 2s", name, end, time.Since(begun))
-			}
-			if end := c.pause(begun); end != pauseDue {
-				t.Errorf("a pause %s that is due ended with %d", name, end)
-			}
-		})
 	}
 }
 

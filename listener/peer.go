@@ -4,25 +4,26 @@ import (
 	"time"
 
 	"mockserver/dispatcher"
+	"mockserver/listener/wire"
 )
 
 // peer is what an answer may ask of the connection that its request came by. The zero peer
 // is that of a request which came by none, in a test: it does not wait, and nothing can be
 // done to it.
-type peer struct{ conn *connection }
+type peer struct{ conn *wire.Connection }
 
 // exists reports whether there is a connection.
 func (p peer) exists() bool { return p.conn != nil }
 
 // hasLeft reports whether nobody is there to be answered any more.
-func (p peer) hasLeft() bool { return p.conn != nil && p.conn.left }
+func (p peer) hasLeft() bool { return p.conn != nil && p.conn.HasLeft() }
 
 // shard is where the requests of the connection are counted.
 func (p peer) shard() uint32 {
 	if p.conn == nil {
 		return 0
 	}
-	return p.conn.shard
+	return p.conn.Shard()
 }
 
 // arrived is when the request came, if that was before it began to be served: while
@@ -31,7 +32,7 @@ func (p peer) arrived() time.Time {
 	if p.conn == nil {
 		return time.Time{}
 	}
-	return p.conn.arrived
+	return p.conn.Arrived()
 }
 
 // chooses reports whether the request may have a header by which answers of an operation
@@ -40,26 +41,26 @@ func (p peer) chooses() (prefers, accepts bool) {
 	if p.conn == nil {
 		return true, true
 	}
-	return p.conn.wire.preferred, p.conn.wire.accepted
+	return p.conn.Chooses()
 }
 
 // pause has the request wait for a time, or for wake; see connection.pause.
-func (p peer) pause(until time.Time) pauseEnd {
+func (p peer) pause(until time.Time) wire.PauseEnd {
 	if p.conn == nil {
-		return pauseDue
+		return wire.PauseDue
 	}
-	return p.conn.pause(until)
+	return p.conn.Pause(until)
 }
 
 // wake ends the pause of a request; see connection.wake.
-func (p peer) wake() { p.conn.wake() }
+func (p peer) wake() { p.conn.Wake() }
 
 // isAlone reports whether nothing but the answer to this request is to be written: what
 // happens to it happens to no other.
-func (p peer) isAlone() bool { return p.conn != nil && p.conn.wire.single }
+func (p peer) isAlone() bool { return p.conn != nil && p.conn.IsAlone() }
 
 // spoil has a fault happen to the answer when it is written.
-func (p peer) spoil(f *fault) { p.conn.spoil(f.kind) }
+func (p peer) spoil(f *fault) { p.conn.Spoil(f.kind) }
 
 // follow has the delay of a webhook begin when the answer is written. It reports false
 // if nobody can tell when that is.
@@ -80,7 +81,7 @@ func (p peer) follow(s *Server, d dispatcher.Delivery) bool {
 		p.conn.Above = f
 	}
 	f.deliveries = append(f.deliveries, d)
-	p.conn.afterWrite(f.start)
+	p.conn.AfterWrite(f.start)
 	return true
 }
 
@@ -93,5 +94,5 @@ type following struct {
 // takeOver has the connection leave HTTP for a dialogue, after the answer.
 func (p peer) takeOver(t *dialogue) {
 	t.conn = p.conn
-	p.conn.leave(t.run)
+	p.conn.Leave(t.run)
 }

@@ -2,6 +2,8 @@ package listener
 
 import (
 	"testing"
+
+	"mockserver/listener/wire"
 )
 
 // What recording costs: a request by each of the two ways, over a connection in memory,
@@ -19,11 +21,11 @@ func BenchmarkRecord(b *testing.B) {
 			{"off", configured(b, timed)}, {"on", recording(b, timed, 0)}, {"one-in-1000", recording(b, timed, 1000)}, {"all", recording(b, timed, 1)},
 		} {
 			b.Run(way.name+"/"+c.name, func(b *testing.B) {
-				conns := newConnections(nil, c.s.log)
-				conns.plain = c.s.answerPlain(c.s.fixed)
+				conns := wire.New(nil, c.s.log)
+				conns.Plain = c.s.answerPlain(c.s.fixed)
 				client := &repeating{request: way.request, left: b.N, body: way.body}
 				b.ReportAllocs()
-				_ = c.s.http.ServeConn(conns.adopt(client)) // the answers are counted
+				_ = c.s.http.ServeConn(conns.Adopt(client)) // the answers are counted
 				if client.answered != b.N {
 					b.Errorf("%d answers with the body %s to %d requests", client.answered, way.body, b.N)
 				}

@@ -31,7 +31,7 @@ func TestServeConnection_APanicReleasesWebhooks(t *testing.T) {
 	defer client.Close()
 	l := stopping()
 	released := 0
-	conn := l.adopt(unwritable{inner})
+	conn := l.Adopt(unwritable{inner})
 	f := &following{}
 	f.start = func(written time.Time) {
 		if released += len(f.deliveries); written.IsZero() {

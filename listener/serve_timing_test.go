@@ -14,6 +14,7 @@ import (
 	"github.com/valyala/fasthttp/fasthttputil"
 
 	"mockserver/config"
+	"mockserver/listener/wire"
 )
 
 // configured returns a server that serves a configuration without listening.
@@ -66,10 +67,10 @@ func BenchmarkServe_Operation(b *testing.B) {
 		answering("GET", "/generated", 0, ofJSON(200, "200", "", body), ofJSON(404, "404", "", "{}")))
 	for _, path := range []string{"/declared/7", "/generated/7", "/declared", "/generated"} {
 		b.Run(path[1:], func(b *testing.B) {
-			conns := newConnections(nil, s.log)
-			conns.plain = s.answerPlain(s.fixed)
+			conns := wire.New(nil, s.log)
+			conns.Plain = s.answerPlain(s.fixed)
 			client := &repeating{request: "GET " + path + " HTTP/1.1\r\nHost: mock.test\r\nAccept: */*\r\n\r\n", left: b.N, body: body}
-			_ = s.http.ServeConn(conns.adopt(client)) // the answers are counted
+			_ = s.http.ServeConn(conns.Adopt(client)) // the answers are counted
 			if client.answered != b.N {
 				b.Errorf("got %d answers with the body %s to %d requests", client.answered, body, b.N)
 			}
@@ -118,8 +119,8 @@ func compare(b *testing.B, configuration, method, uri, body, want string) {
 	s := configured(b, configuration)
 	request := fmt.Sprintf("%s %s HTTP/1.1\r\nHost: mock.test\r\nContent-Length: %d\r\n\r\n%s", method, uri, len(body), body)
 	ours := func(l net.Listener) error {
-		conns := newConnections(l, s.log)
-		conns.plain = s.answerPlain(s.fixed)
+		conns := wire.New(l, s.log)
+		conns.Plain = s.answerPlain(s.fixed)
 		for {
 			conn, err := conns.Accept()
 			if err != nil {

@@ -39,6 +39,7 @@ import (
 	"mockserver/internal/wording"
 	"mockserver/listener/record"
 	"mockserver/listener/sentry"
+	"mockserver/listener/wire"
 	"mockserver/matcher"
 )
 
@@ -118,6 +119,10 @@ const (
 	keptBody = 256 << 10
 
 	unmatchedPerSecond = 10
+
+	// lastWord is how long connections that were closed may take to say that what they
+	// were asked was answered: on a machine that is full they are late for it.
+	lastWord = 500 * time.Millisecond
 )
 
 // Server serves one specification at a time. Its methods may be called from any
@@ -132,7 +137,7 @@ type Server struct {
 	applied  applied
 
 	http     *fasthttp.Server
-	listener *connections
+	listener *wire.Connections
 	serving  sync.WaitGroup // the connections
 	stopping atomic.Bool    // Shutdown was called: that accepting ends is no failure
 	drained  chan struct{}  // closed once nothing is accepted and no connection is served any more
@@ -199,7 +204,7 @@ func (s *Server) accept() {
 			}
 			break
 		}
-		s.serving.Go(func() { s.serveConnection(conn.(*connection)) })
+		s.serving.Go(func() { s.serveConnection(conn.(*wire.Connection)) })
 	}
 	s.serving.Wait()
 	close(s.drained)
@@ -208,14 +213,14 @@ func (s *Server) accept() {
 // serveConnection serves one connection to its end. It has the only recover around
 // a connection: a panic beside its requests, while they are read or refused, ends it
 // and harms no other.
-func (s *Server) serveConnection(conn *connection) {
+func (s *Server) serveConnection(conn *wire.Connection) {
 	defer func() {
 		if p := recover(); p != nil {
-			_ = conn.closeNow() // nothing can be said any more
+			_ = conn.CloseNow() // nothing can be said any more
 			s.tellPanic("panic while serving a connection", "", p, fmt.Sprint(p), slog.String("remote", conn.RemoteAddr().String()))
 		}
 	}()
-	if err := conn.serve(s.http.ServeConn); err != nil {
+	if err := conn.Serve(s.http.ServeConn); err != nil {
 		s.log.Debug("connection", "remote", conn.RemoteAddr().String(), "detail", err.Error())
 	}
 }
@@ -264,17 +269,17 @@ func (s *Server) listen() error {
 		network = "tcp4" // else 0.0.0.0 would be all IPv6 addresses too
 	}
 	l, err := net.Listen(network, address)
-	switch err = portable(err); {
+	switch err = wire.Portable(err); {
 	case errors.Is(err, syscall.EADDRINUSE):
 		return fmt.Errorf("port %d of %s is in use by another program: %w", s.opts.Port, s.opts.Host, err)
 	case err != nil:
 		return fmt.Errorf("listen on %s: %w", address, err)
 	}
-	s.listener = newConnections(l, s.log)
-	s.listener.startAlarm()
-	s.listener.single = func() bool { return s.snapshot.Load().single }
+	s.listener = wire.New(l, s.log)
+	s.listener.StartAlarm()
+	s.listener.Single = func() bool { return s.snapshot.Load().single }
 	if !s.opts.AccessLog {
-		s.listener.plain = s.answerPlain(s.fixed)
+		s.listener.Plain = s.answerPlain(s.fixed)
 	}
 	return nil
 }
@@ -370,15 +375,15 @@ func (s *Server) URL() string {
 // all of them.
 func (s *Server) Shutdown(ctx context.Context) error {
 	s.stopping.Store(true)
-	closing := s.listener.end(s.opts.LastCall)
-	s.listener.hurry()
-	var closed []*connection
+	closing := s.listener.End(s.opts.LastCall)
+	s.listener.Hurry()
+	var closed []*wire.Connection
 	select {
 	case <-s.drained:
 	case <-ctx.Done():
-		closed = s.listener.closeAll()
+		closed = s.listener.CloseAll()
 	}
-	s.listener.stopAlarm()
+	s.listener.StopAlarm()
 	s.compiler.loader.Close(ctx)
 	cut := s.unanswered(closed)
 	closing = errors.Join(closing, s.closeWebhooks(ctx))
@@ -393,9 +398,10 @@ func (s *Server) Shutdown(ctx context.Context) error {
 
 // flushPaces says what log lines were suppressed that nothing has said yet.
 func (s *Server) flushPaces() {
-	for _, p := range []*loglimit.Limiter{s.unmatchedPace, s.webhookPace, s.refusedPace, s.listener.refusals} {
+	for _, p := range []*loglimit.Limiter{s.unmatchedPace, s.webhookPace, s.refusedPace} {
 		p.Flush()
 	}
+	s.listener.Flush()
 	answers := s.snapshot.Load().answers
 	for i := range answers {
 		if b := answers[i].behaviour; b != nil && b.limit != nil {
@@ -415,7 +421,7 @@ func (s *Server) Close() error {
 // unanswered counts the requests of closed connections that had no answer. An
 // answer may have been written just before, so what serves them gets a moment to
 // say so, and to end; so does what accepts.
-func (s *Server) unanswered(closed []*connection) int {
+func (s *Server) unanswered(closed []*wire.Connection) int {
 	timer := time.NewTimer(lastWord)
 	defer timer.Stop()
 	select {
@@ -424,7 +430,7 @@ func (s *Server) unanswered(closed []*connection) int {
 	}
 	n := 0
 	for _, conn := range closed {
-		if conn.isUnanswered() {
+		if conn.IsUnanswered() {
 			n++
 		}
 	}

@@ -7,97 +7,30 @@ import (
 	"log/slog"
 	"net"
 	"net/url"
-	"os"
 	"strings"
 	"syscall"
 	"testing"
 	"testing/synctest"
 	"time"
 
-	"mockserver/listener/sentry"
-
 	"github.com/valyala/fasthttp"
+
+	"mockserver/listener/sentry"
+	"mockserver/listener/wire"
 )
 
 // stopping is a listener whose connections are pipes.
-func stopping() *connections {
-	return newConnections(&queue{closed: make(chan struct{})}, slog.New(slog.DiscardHandler))
+func stopping() *wire.Connections {
+	return wire.New(&queue{closed: make(chan struct{})}, slog.New(slog.DiscardHandler))
 }
 
 // end does what Shutdown does first.
-func end(t *testing.T, l *connections, lastCall time.Duration) {
+func end(t *testing.T, l *wire.Connections, lastCall time.Duration) {
 	t.Helper()
-	if err := l.end(lastCall); err != nil {
+	if err := l.End(lastCall); err != nil {
 		t.Fatal(err)
 	}
-	l.hurry()
-}
-
-const whole = "GET / HTTP/1.1\r\nHost: a\r\n\r\n"
-
-func TestHurry_OfConnectionsAtAnyPoint(t *testing.T) {
-	const call = 7 * time.Second
-	for _, c := range []struct {
-		name                     string
-		sent                     string
-		reads                    int           // that end before the end comes
-		lastCall                 time.Duration // as Options have it
-		whileReading, afterwards time.Duration // how long reading goes on after the end, if it is read when that comes or not yet
-	}{
-		{"silent", "", 0, 0, lastMoment, lastMoment},
-		{"silent, with a last call", "", 0, call, call, call},
-		{"in its headers", whole[:9], 0, call, headerTimeout, -1},
-		{"in its body", "POST / HTTP/1.1\r\nHost: a\r\nContent-Length: 9\r\n\r\n", 1, call, bodyTimeout, bodyTimeout},
-		{"waiting for the next request", whole, 1, 0, 0, lastMoment},
-		{"waiting for the next request, with a last call", whole, 1, call, call, call},
-		{"in its second request", whole + whole[:9], 1, call, headerTimeout, headerTimeout},
-		{"behind an empty line", whole + "\r\n", 1, 0, 0, lastMoment},
-		{"behind an empty line, with a last call", whole + "\r\n", 1, call, call, call},
-	} {
-		for _, reading := range []bool{true, false} { // when the end comes
-			want := c.afterwards
-			if reading {
-				want = c.whileReading
-			}
-			if want < 0 {
-				continue // what is sent but not read is nothing yet
-			}
-			synctest.Test(t, func(t *testing.T) {
-				peer, inner := net.Pipe()
-				defer peer.Close()
-				l := stopping()
-				conn := l.adopt(inner)
-				go func() { _, _ = io.WriteString(peer, c.sent) }() // what it misses shows below
-				buf := make([]byte, maxHeader)
-				for range c.reads {
-					if _, err := conn.Read(buf); err != nil {
-						t.Fatal(c.name, err)
-					}
-				}
-				ended := make(chan error, 1)
-				read := func() {
-					_, err := conn.Read(buf)
-					ended <- err
-				}
-				begun := time.Now()
-				if reading {
-					go read()
-					synctest.Wait()
-				}
-				end(t, l, c.lastCall)
-				if !reading {
-					go read()
-				}
-				if err := <-ended; err == nil {
-					t.Errorf("%s: it was read from", c.name)
-				}
-				if took := time.Since(begun); took != want {
-					t.Errorf("%s, reading %v: it ended after %v, want %v", c.name, reading, took, want)
-				}
-				_ = conn.Close() // both ends are in the test
-			})
-		}
-	}
+	l.Hurry()
 }
 
 // pointed is a connection with something that happens at the n-th point: a read, a
@@ -131,52 +64,6 @@ func (p *pointed) Write(b []byte) (n int, err error) {
 	return n, err
 }
 
-// A request and the end meet: it is read, and has the time that requests have.
-func TestHurry_MeetsARequest(t *testing.T) {
-	for _, first := range []bool{true, false} { // the end is
-		synctest.Test(t, func(t *testing.T) {
-			peer, inner := net.Pipe()
-			defer peer.Close()
-			l := stopping()
-			meets := &pointed{Conn: inner, n: 2, before: first, happened: func() { end(t, l, time.Second) }}
-			conn := l.adopt(meets)
-			go func() { // reading says what it misses
-				_, _ = io.WriteString(peer, whole)
-				_, _ = io.WriteString(peer, "POST / HTTP/1.1\r\nHost: a\r\nContent-Length: 1\r\n\r\n")
-				<-time.After(bodyTimeout - time.Second)
-				_, _ = io.WriteString(peer, "x")
-			}()
-			buf := make([]byte, maxHeader)
-			for part := range 3 {
-				if _, err := conn.Read(buf); err != nil {
-					t.Errorf("the end is first %v: got %v when part %d was read", first, err, part)
-				}
-			}
-			_ = conn.Close() // both ends are in the test
-		})
-	}
-}
-
-// A connection that has its last answer waits for another request for a moment.
-func TestRead_AfterTheEnd(t *testing.T) {
-	for _, lastCall := range []time.Duration{0, time.Minute} {
-		synctest.Test(t, func(t *testing.T) {
-			peer, inner := net.Pipe()
-			defer peer.Close()
-			l := stopping()
-			conn := l.adopt(inner)
-			defer conn.Close()
-			end(t, l, lastCall)
-			conn.wire.requests = 1
-			begun := time.Now()
-			_, err := conn.Read(make([]byte, maxHeader))
-			if took := time.Since(begun); !errors.Is(err, os.ErrDeadlineExceeded) || took != max(lastCall, lastMoment) {
-				t.Errorf("with a last call of %v: got %v after %v", lastCall, err, took)
-			}
-		})
-	}
-}
-
 // Wherever the end meets requests that were pipelined, what was answered arrives,
 // and the last answer says that no other follows.
 func TestHurry_LosesNoAnswerOfPipelinedRequests(t *testing.T) {
@@ -203,7 +90,7 @@ func TestHurry_LosesNoAnswerOfPipelinedRequests(t *testing.T) {
 				s.stopping.Store(true)
 				end(t, l, time.Second)
 			}}
-			conn := l.adopt(point)
+			conn := l.Adopt(point)
 			served := make(chan error, 1)
 			go func() { served <- s.http.ServeConn(conn) }()
 			go func() {
@@ -226,23 +113,6 @@ func TestHurry_LosesNoAnswerOfPipelinedRequests(t *testing.T) {
 	}
 	if most < requests {
 		t.Errorf("at most %d of %d were answered", most, requests)
-	}
-}
-
-// closeAll meets a connection that is being accepted.
-func TestAdopt_AfterCloseAllClosesToo(t *testing.T) {
-	peer, inner := net.Pipe()
-	if err := peer.SetReadDeadline(time.Now().Add(10 * time.Second)); err != nil {
-		t.Fatal(err)
-	}
-	l := stopping()
-	l.closeAll()
-	l.adopt(inner)
-	if n, err := peer.Read(make([]byte, 1)); n > 0 || err != io.EOF {
-		t.Errorf("got %d bytes, %v, want that it is closed", n, err)
-	}
-	if open := len(l.all()); open > 0 {
-		t.Errorf("%d connections are open", open)
 	}
 }
 
@@ -280,7 +150,7 @@ func TestAccept_APanicOfAConnectionHarmsNoOther(t *testing.T) {
 	_, worse := net.Pipe()
 	client, good := net.Pipe()
 	q := &queue{next: []any{defective{bad}, defective{worse}, good, syscall.EINVAL}, closed: make(chan struct{})}
-	s.listener = newConnections(q, s.log)
+	s.listener = wire.New(q, s.log)
 	accepting := make(chan struct{})
 	go func() {
 		s.accept()
@@ -298,7 +168,7 @@ func TestAccept_APanicOfAConnectionHarmsNoOther(t *testing.T) {
 			t.Errorf("got %v, want that it is closed", err)
 		}
 	}
-	if open := len(s.listener.all()); open > 0 {
+	if open := s.listener.Count(); open > 0 {
 		t.Errorf("%d connections are not forgotten", open)
 	}
 	s.reports.Close(context.Background())
@@ -317,7 +187,7 @@ func TestAccept_APanicOfAConnectionHarmsNoOther(t *testing.T) {
 
 func TestAccept_ThatFailsEndsTheServer(t *testing.T) {
 	s := configured(t, "[]")
-	s.listener = newConnections(&queue{next: []any{syscall.EINVAL}, closed: make(chan struct{})}, s.log)
+	s.listener = wire.New(&queue{next: []any{syscall.EINVAL}, closed: make(chan struct{})}, s.log)
 	if err := errors.Join(s.openWebhooks(), s.Err()); err != nil {
 		t.Fatal(err)
 	}
@@ -331,46 +201,6 @@ func TestAccept_ThatFailsEndsTheServer(t *testing.T) {
 	}
 	if err := s.Err(); !errors.Is(err, syscall.EINVAL) {
 		t.Errorf("after closing: got %v, want the same", err)
-	}
-}
-
-func TestUnanswered_CountsTheRequestsThatWereCutOff(t *testing.T) {
-	s := configured(t, "[]")
-	close(s.drained)
-	var closed []*connection
-	for _, change := range []func(c *connection){
-		func(c *connection) { c.spoke.Store(true) },
-		func(c *connection) { c.spoke.Store(true) },
-		func(*connection) {}, // silent
-		func(c *connection) { c.spoke.Store(true); c.idle.Store(true) },
-		func(c *connection) { c.spoke.Store(true); c.unread.Store(true) },
-		func(c *connection) { c.spoke.Store(true); c.answered.Store(true) },
-	} {
-		c := &connection{}
-		change(c)
-		closed = append(closed, c)
-	}
-	if got := s.unanswered(closed); got != 2 {
-		t.Errorf("got %d, want the first two", got)
-	}
-}
-
-// Whoever serves a connection closes it too, which is no failure after the end.
-func TestConnection_ClosedTwiceIsNoFailure(t *testing.T) {
-	client, err := net.Listen("tcp", "127.0.0.1:0")
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer client.Close()
-	inner, err := net.Dial("tcp", client.Addr().String())
-	if err != nil {
-		t.Fatal(err)
-	}
-	conn := stopping().adopt(inner)
-	for range 2 {
-		if err := conn.Close(); err != nil {
-			t.Error(err)
-		}
 	}
 }
 
@@ -393,7 +223,7 @@ func TestURL(t *testing.T) {
 		{net.TCPAddr{IP: net.ParseIP("fe80::1"), Port: 8000, Zone: "eth0"}, "http://[fe80::1%25eth0]:8000", "fe80::1%eth0"},
 		{net.TCPAddr{IP: net.ParseIP("fe80::1"), Port: 8000, Zone: "eth 0"}, "http://[fe80::1%25eth%200]:8000", "fe80::1%eth 0"},
 	} {
-		s := &Server{listener: newConnections(elsewhere{addr: &c.addr}, nil)}
+		s := &Server{listener: wire.New(elsewhere{addr: &c.addr}, nil)}
 		got := s.URL()
 		u, err := url.Parse(got)
 		if got != c.want || err != nil || u.Hostname() != c.host {

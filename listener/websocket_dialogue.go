@@ -17,6 +17,7 @@ import (
 
 	"mockserver/config"
 	"mockserver/listener/record"
+	"mockserver/listener/wire"
 	"mockserver/matcher"
 )
 
@@ -34,7 +35,7 @@ import (
 // dialogue is one WebSocket connection. Its goroutine alone has it.
 type dialogue struct {
 	server *Server
-	conn   *connection
+	conn   *wire.Connection
 	frames frames
 	socket *webSocket
 	asked  origin
@@ -77,7 +78,7 @@ const (
 func (t *dialogue) run() {
 	t.server.talking.Add(1)
 	defer t.server.talking.Add(-1)
-	defer func() { _ = t.conn.closeNow() }() // nobody is to be told
+	defer func() { _ = t.conn.CloseNow() }() // nobody is to be told
 	if err := t.open(); err != nil {
 		t.failed = err
 		return
@@ -163,12 +164,8 @@ type stream struct {
 // what is to be sent unasked.
 func (s *stream) Read(b []byte) (int, error) {
 	t := s.talk
-	if c := t.conn; len(c.held) > 0 {
-		n := copy(b, c.held)
+	if n := t.conn.ReadHeld(b); n > 0 {
 		t.frames.pass(b[:n])
-		if c.held = c.held[n:]; len(c.held) == 0 {
-			c.held, c.store = nil, nil
-		}
 		return n, nil
 	}
 	for {
@@ -216,7 +213,7 @@ var errUnanswered = errors.New("the client did not answer the close")
 // comes next. The error ends the connection.
 func (t *dialogue) catchUp() error {
 	for {
-		if t.conn.from.isEnding() && !t.closing {
+		if t.conn.IsEnding() && !t.closing {
 			t.close(websocket.CloseGoingAway, nil)
 		}
 		var wakes time.Time
@@ -237,7 +234,7 @@ func (t *dialogue) catchUp() error {
 				return err
 			}
 		}
-		if t.closing || !t.conn.from.isEnding() { // otherwise the deadline may have replaced that of hurry
+		if t.closing || !t.conn.IsEnding() { // otherwise the deadline may have replaced that of hurry
 			return nil
 		}
 	}
@@ -478,7 +475,7 @@ func (t *dialogue) close(code int, reason []byte) {
 // told so, or is gone.
 func (t *dialogue) end() {
 	if t.failed == nil {
-		t.conn.discard() // it may still be sending, and has to get the close
+		t.conn.Discard() // it may still be sending, and has to get the close
 	}
 	if t.server.opts.AccessLog {
 		t.server.log.LogAttrs(context.Background(), slog.LevelInfo, "websocket closed",

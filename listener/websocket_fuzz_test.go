@@ -10,6 +10,7 @@ import (
 	"unicode/utf8"
 
 	"mockserver/config"
+	"mockserver/listener/wire"
 )
 
 // FuzzFrames sends anything behind a handshake, and the end: the server ends the
@@ -28,13 +29,13 @@ func FuzzFrames(f *testing.F) {
 	}
 	f.Fuzz(func(t *testing.T, sent []byte) {
 		client, inner := net.Pipe()
-		l := newConnections(nil, slog.New(slog.DiscardHandler))
-		conn := l.adopt(inner)
+		l := wire.New(nil, slog.New(slog.DiscardHandler))
+		conn := l.Adopt(inner)
 		served := make(chan struct{})
 		go func() {
 			defer close(served)
-			_ = conn.serve(s.http.ServeConn) // what it comes to is seen by the client
-			_ = conn.closeNow()
+			_ = conn.Serve(s.http.ServeConn) // what it comes to is seen by the client
+			_ = conn.CloseNow()
 		}()
 		_ = client.SetDeadline(time.Now().Add(10 * time.Second)) // reading fails too
 		heard := make(chan []byte, 1)

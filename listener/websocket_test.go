@@ -282,7 +282,7 @@ func TestWebSocket_ConnectionsAreCountedAndForgotten(t *testing.T) {
 		}
 		must(t, conn.Close())
 	}
-	await(t, func() bool { return s.WebSockets() == 0 && len(s.listener.all()) == 0 })
+	await(t, func() bool { return s.WebSockets() == 0 && s.listener.Count() == 0 })
 }
 
 // await waits for a condition.

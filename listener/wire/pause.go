@@ -1,4 +1,4 @@
-package listener
+package wire
 
 import (
 	"errors"
@@ -19,19 +19,20 @@ import (
 // gone, unless it said that the request is its last: then there is nothing else to be
 // sent, and it may well wait for the answer, as "printf … | nc -N" does.
 
-// pauseEnd is why a pause ended.
-type pauseEnd uint8
+// PauseEnd is why a pause ended.
+type PauseEnd uint8
 
+// Why a pause ends.
 const (
-	pauseDue   pauseEnd = iota // its time came
-	pauseWoken                 // wake was called, now or before: see whether what is waited for is there
-	pauseLeft                  // the client left, or the server ended: the request is not answered
+	PauseDue   PauseEnd = iota // its time came
+	PauseWoken                 // wake was called, now or before: see whether what is waited for is there
+	PauseLeft                  // the client left, or the server ended: the request is not answered
 )
 
 const (
 	// maxAhead bounds what is kept of requests that come while one waits, in bytes. Who
 	// sent more is not heard until that is answered: that it left is not seen then.
-	maxAhead = maxHeader
+	maxAhead = MaxHeader
 	// aheadRoom is by how much at a time there is room for it.
 	aheadRoom = 2 << 10
 	// alarmLead is how long before the end of a pause the alarm is told of it.
@@ -47,17 +48,17 @@ type pausing struct {
 	signal chan struct{} // ends a pause that is no read; nil before there was one
 }
 
-// pause waits for a time, or for wake, in the connection's goroutine, which alone may
+// Pause waits for a time, or for wake, in the connection's goroutine, which alone may
 // call it. A zero time never comes. After pauseLeft the connection is closed, and what
 // is written to it is lost.
-func (c *connection) pause(until time.Time) pauseEnd {
+func (c *Connection) Pause(until time.Time) PauseEnd {
 	if !until.IsZero() && !time.Now().Before(until) {
-		return pauseDue
+		return PauseDue
 	}
 	defer func() { c.readInForce = time.Time{} }() // it is another one
 	for !c.deaf && len(c.held) < maxAhead {
 		if c.beginRead(until) {
-			return pauseWoken
+			return PauseWoken
 		}
 		room := c.room()
 		n, err := c.Conn.Read(room)
@@ -65,17 +66,17 @@ func (c *connection) pause(until time.Time) pauseEnd {
 		c.keep(room[:n])
 		switch {
 		case woken:
-			return pauseWoken
+			return PauseWoken
 		case errors.Is(err, os.ErrDeadlineExceeded):
 			if !until.IsZero() && !time.Now().Before(until) {
-				return pauseDue
+				return PauseDue
 			}
-		case err == io.EOF && c.wire.stage == atEnd:
+		case err == io.EOF && c.framing.stage == atEnd:
 			c.deaf = true
 		case err != nil:
 			c.left = true
-			_ = c.closeNow() // nobody is there
-			return pauseLeft
+			_ = c.CloseNow() // nobody is there
+			return PauseLeft
 		}
 	}
 	return c.sleep(until)
@@ -83,12 +84,12 @@ func (c *connection) pause(until time.Time) pauseEnd {
 
 // Left reports whether the client has left. The request is being worked on, and not
 // waiting: what is read meanwhile is kept, as in a pause.
-func (c *connection) Left() bool {
-	return c.left || c.pause(time.Now().Add(time.Millisecond)) == pauseLeft
+func (c *Connection) Left() bool {
+	return c.left || c.Pause(time.Now().Add(time.Millisecond)) == PauseLeft
 }
 
 // beginRead sets the deadline of a pause, unless wake was called already.
-func (c *connection) beginRead(until time.Time) (woken bool) {
+func (c *Connection) beginRead(until time.Time) (woken bool) {
 	p := &c.pausing
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -108,7 +109,7 @@ func (c *connection) beginRead(until time.Time) (woken bool) {
 	return false
 }
 
-func (c *connection) endRead() (woken bool) {
+func (c *Connection) endRead() (woken bool) {
 	p := &c.pausing
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -117,7 +118,7 @@ func (c *connection) endRead() (woken bool) {
 }
 
 // room is where a pause reads to: behind what is held.
-func (c *connection) room() []byte {
+func (c *Connection) room() []byte {
 	if c.held == nil {
 		return c.first[:]
 	}
@@ -129,7 +130,7 @@ func (c *connection) room() []byte {
 }
 
 // keep holds what a pause has read.
-func (c *connection) keep(b []byte) {
+func (c *Connection) keep(b []byte) {
 	if len(b) == 0 {
 		return
 	}
@@ -144,7 +145,7 @@ func (c *connection) keep(b []byte) {
 }
 
 // sleep is pause for a connection that there is nothing to be read from.
-func (c *connection) sleep(until time.Time) pauseEnd {
+func (c *Connection) sleep(until time.Time) PauseEnd {
 	var due <-chan time.Time
 	if !until.IsZero() {
 		timer := time.NewTimer(time.Until(until))
@@ -163,22 +164,22 @@ func (c *connection) sleep(until time.Time) pauseEnd {
 		switch {
 		case closed:
 			c.left = true
-			return pauseLeft
+			return PauseLeft
 		case woken:
-			return pauseWoken
+			return PauseWoken
 		}
 		select {
 		case <-due:
-			return pauseDue
+			return PauseDue
 		case <-p.signal:
 		}
 	}
 }
 
-// wake ends the pause that the connection is in, or else the next one. Any goroutine
+// Wake ends the pause that the connection is in, or else the next one. Any goroutine
 // may call it, under whatever lock. A pause for something else may end with it too, so
 // who pauses looks whether what is waited for is there, and pauses again.
-func (c *connection) wake() {
+func (c *Connection) Wake() {
 	p := &c.pausing
 	p.mu.Lock()
 	defer p.mu.Unlock()

@@ -1,4 +1,4 @@
-package listener
+package wire
 
 import (
 	"errors"
@@ -33,17 +33,17 @@ func TestErrorsOfWindowsAreKnown(t *testing.T) {
 		{of("accept", 10065), syscall.EHOSTUNREACH},
 		{of("bind", syscall.EADDRINUSE), syscall.EADDRINUSE},
 	} {
-		got := portable(c.err)
+		got := Portable(c.err)
 		if !errors.Is(got, c.want) || !errors.Is(got, c.err) || got.Error() != c.err.Error() {
 			t.Errorf("%v: got %v, want the same and %v", c.err, got, c.want)
 		}
 	}
 	for _, err := range []error{nil, io.EOF, of("bind", 10049), of("bind", syscall.EACCES)} {
-		if got := portable(err); got != err {
+		if got := Portable(err); got != err {
 			t.Errorf("%v: got %v", err, got)
 		}
 	}
-	if err := portable(of("bind", 10048)); errors.Is(err, syscall.ECONNRESET) {
+	if err := Portable(of("bind", 10048)); errors.Is(err, syscall.ECONNRESET) {
 		t.Errorf("%v is taken for a reset", err)
 	}
 	if !passes(of("accept", 10024)) || passes(of("accept", 10048)) {

@@ -1,4 +1,4 @@
-package listener
+package wire
 
 import (
 	"sync/atomic"

@@ -1,4 +1,4 @@
-package listener
+package wire
 
 import (
 	"errors"
@@ -22,8 +22,8 @@ var winsock = map[syscall.Errno]syscall.Errno{
 	10065: syscall.EHOSTUNREACH, // WSAEHOSTUNREACH
 }
 
-// portable is err, which errors.Is then knows by its name on other systems too.
-func portable(err error) error {
+// Portable is err, which errors.Is then knows by its name on other systems too.
+func Portable(err error) error {
 	var errno syscall.Errno
 	if !errors.As(err, &errno) {
 		return err

@@ -1,4 +1,4 @@
-package listener
+package wire
 
 import "time"
 
@@ -21,12 +21,12 @@ const (
 // await makes the connection ready to be read for the part that comes next, of which
 // some was read already. The time of the first request's head begins when the
 // connection is accepted.
-func (c *connection) await(some []byte) error {
-	next := part{request: c.wire.requests, kind: waiting}
+func (c *Connection) await(some []byte) error {
+	next := part{request: c.framing.requests, kind: waiting}
 	switch {
-	case c.wire.stage != atHead:
+	case c.framing.stage != atHead:
 		next.kind = inBody
-	case c.wire.inside(some):
+	case c.framing.inside(some):
 		next.kind = inHead
 	}
 	if next != c.at {
@@ -39,7 +39,7 @@ func (c *connection) await(some []byte) error {
 }
 
 // enter begins the time-out of a part.
-func (c *connection) enter(next part) {
+func (c *Connection) enter(next part) {
 	c.at = next
 	switch {
 	case next.kind == inBody:
@@ -59,7 +59,7 @@ func (c *connection) enter(next part) {
 // The deadline is when it is parked, and set anew only once half of it is gone, or if it
 // is that of another part; one that has empty lines is not parked. When the server ends,
 // there is a moment for one more request.
-func (c *connection) rest(lines bool) (err error) {
+func (c *Connection) rest(lines bool) (err error) {
 	until := c.readInForce
 	switch left := until.Sub(c.idleSince); {
 	case lines:
@@ -80,7 +80,7 @@ func (c *connection) rest(lines bool) (err error) {
 }
 
 // enforce gives the connection the deadline of the part.
-func (c *connection) enforce() error {
+func (c *Connection) enforce() error {
 	if c.readExpires != c.readInForce {
 		c.readInForce = c.readExpires
 		if err := c.Conn.SetReadDeadline(c.readExpires); err != nil {
@@ -100,7 +100,7 @@ func (c *connection) enforce() error {
 
 // receive reads once, for the part that comes next, of which b holds some bytes
 // already.
-func (c *connection) receive(b []byte, held int) (int, error) {
+func (c *Connection) receive(b []byte, held int) (int, error) {
 	if err := c.await(b[:held]); err != nil {
 		return 0, err
 	}
@@ -120,11 +120,11 @@ func (c *connection) receive(b []byte, held int) (int, error) {
 }
 
 // isIdle reports whether the connection was last read for another request.
-func (c *connection) isIdle() bool { return c.at.kind == waiting && c.at.request > 0 }
+func (c *Connection) isIdle() bool { return c.at.kind == waiting && c.at.request > 0 }
 
 // rise ends being idle. If hurry has taken the connection for idle, it is waited for: the
 // deadline that it sets would be one of the request.
-func (c *connection) rise() {
+func (c *Connection) rise() {
 	if c.isIdle() && !c.idle.CompareAndSwap(true, false) {
 		c.from.hurrying.Lock()
 		defer c.from.hurrying.Unlock()
@@ -132,7 +132,7 @@ func (c *connection) rise() {
 }
 
 // renew has the time-out of a body begin anew: n bytes of it came.
-func (c *connection) renew(n int) {
+func (c *Connection) renew(n int) {
 	c.bodyRead += n
 	if now := time.Now(); now.Sub(c.readRenewed) >= renewal {
 		c.readRenewed, c.readExpires = now, now.Add(bodyTimeout)
@@ -145,8 +145,8 @@ func (c *connection) renew(n int) {
 // longest is how long n bytes may take to get through.
 func longest(n int) time.Duration { return slowTime + time.Duration(n/slowRate)*time.Second }
 
-// lateness says how a body was too slow.
-func (c *connection) lateness() string {
+// Lateness says how a body was too slow.
+func (c *Connection) Lateness() string {
 	if most := longest(c.bodyRead); time.Since(c.bodyBegun) >= most {
 		return "the request body was not whole after " + most.String()
 	}

@@ -1,4 +1,4 @@
-package listener
+package wire
 
 import (
 	"errors"
@@ -15,14 +15,14 @@ import (
 var errParked = io.EOF
 
 // parks tells whether a failed read is the time to be parked.
-func (c *connection) parks(err error) bool {
+func (c *Connection) parks(err error) bool {
 	c.parked = c.isIdle() && errors.Is(err, os.ErrDeadlineExceeded) && !c.from.isEnding()
 	return c.parked
 }
 
 // unpark waits until a parked connection has to be served again, and tells whether it
 // has: it is closed otherwise.
-func (c *connection) unpark() bool {
+func (c *Connection) unpark() bool {
 	c.parked = false
 	c.readInForce = c.idleSince.Add(idleTimeout)
 	err := c.Conn.SetReadDeadline(c.readInForce)
@@ -34,7 +34,7 @@ func (c *connection) unpark() bool {
 		n, err = c.Conn.Read(c.first[:])
 	}
 	if c.rise(); n == 0 || err != nil {
-		_ = c.closeNow() // nobody expects an answer
+		_ = c.CloseNow() // nobody expects an answer
 		return false
 	}
 	c.readInForce = time.Time{}

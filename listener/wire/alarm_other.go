@@ -1,6 +1,6 @@
 //go:build !linux
 
-package listener
+package wire
 
 import "time"
 

@@ -1,4 +1,7 @@
-package listener
+// Package wire is one HTTP/1.1 connection, between its socket and fasthttp: it holds what a
+// client sends against RFC 9112, times it out, parks it while it idles, and has a request
+// wait in it. It knows no endpoint: what it needs from above it has as function fields.
+package wire
 
 import (
 	"io"
@@ -7,15 +10,15 @@ import (
 	"mockserver/internal/ascii"
 )
 
-// wire follows what a client sends and holds it against RFC 9112, before fasthttp
+// framing follows what a client sends and holds it against RFC 9112, before fasthttp
 // sees any of it: what fasthttp would let through, understand in another way than
 // others do, or wait for in vain, ends there. It knows where each request ends, so
 // a head reaches fasthttp whole, and what may be dropped is dropped: extensions of
 // chunks, and trailers, which fasthttp would take for headers. docs/adr/0007 says
 // what fasthttp lets through.
 //
-// The zero wire is at the beginning of a connection.
-type wire struct {
+// The zero framing is at the beginning of a connection.
+type framing struct {
 	stage stage
 	left  int // bytes of a body or chunk that are still to come
 	// digits of the size of a chunk, and bytes dropped of this body.
@@ -105,7 +108,7 @@ var (
 // head; or a head and a part of its body, behind something that is for fasthttp, which
 // sends its answers once it has nothing more to read, not while it waits for a body.
 // The error is a breach, or io.EOF behind the last request of the connection.
-func (w *wire) take(b []byte) (ready, rest int, err error) {
+func (w *framing) take(b []byte) (ready, rest int, err error) {
 	w.plain = nil
 	before := w.requests
 	for rest < len(b) && w.stage != atEnd {
@@ -159,16 +162,16 @@ func (w *wire) take(b []byte) (ready, rest int, err error) {
 
 // pauses tells whether take ends behind a request that it has taken; before is how many
 // there were.
-func (w *wire) pauses(before int) bool { return w.requests > before && (w.single || w.asked) }
+func (w *framing) pauses(before int) bool { return w.requests > before && (w.single || w.asked) }
 
 // remember keeps what the head says of the connection as a whole.
-func (w *wire) remember() {
+func (w *framing) remember() {
 	w.preferred, w.accepted = w.preferred || w.head.prefers, w.accepted || w.head.accepts
 }
 
 // isWhole tells whether b, what came behind the head that was read, holds the whole
 // body, or a breach in it. It takes nothing.
-func (w wire) isWhole(b []byte) bool {
+func (w framing) isWhole(b []byte) bool {
 	for w.enterBody(); w.stage != atHead && w.stage != atEnd; {
 		n := 1
 		switch {
@@ -198,7 +201,7 @@ func expose(b []byte, ready int) int {
 
 // inside tells whether a request has begun and is not whole. The part of a head that
 // came is given.
-func (w *wire) inside(part []byte) bool {
+func (w *framing) inside(part []byte) bool {
 	if w.stage == atHead {
 		line := part[min(len(part), w.head.scanned):]
 		return w.head.begun || len(line) > 0 && string(line) != "\r"
@@ -206,7 +209,7 @@ func (w *wire) inside(part []byte) bool {
 	return w.stage != atEnd
 }
 
-func (w *wire) enterBody() {
+func (w *framing) enterBody() {
 	w.dropped = 0
 	switch {
 	case w.head.chunked:
@@ -219,7 +222,7 @@ func (w *wire) enterBody() {
 }
 
 // leaveData is called behind the last byte of a body or chunk.
-func (w *wire) leaveData() {
+func (w *framing) leaveData() {
 	if w.stage == atChunk {
 		w.stage = atChunkCR
 		return
@@ -227,7 +230,7 @@ func (w *wire) leaveData() {
 	w.leaveRequest()
 }
 
-func (w *wire) leaveRequest() {
+func (w *framing) leaveRequest() {
 	w.requests++
 	w.asked = w.head.upgrade
 	w.stage = atHead
@@ -239,7 +242,7 @@ func (w *wire) leaveRequest() {
 
 // step takes one byte of a chunked body that is none of its data, and tells whether
 // it is dropped.
-func (w *wire) step(c byte) (drop bool, err error) {
+func (w *framing) step(c byte) (drop bool, err error) {
 	switch w.stage {
 	case atSize, atDigits, atBlank:
 		return w.stepSize(c)
@@ -273,7 +276,7 @@ func (w *wire) step(c byte) (drop bool, err error) {
 }
 
 // expect goes to the next stage, unless c is not the byte that has to come.
-func (w *wire) expect(c, want byte, next stage, otherwise *ProtocolError) error {
+func (w *framing) expect(c, want byte, next stage, otherwise *ProtocolError) error {
 	if c != want {
 		return otherwise
 	}
@@ -281,7 +284,7 @@ func (w *wire) expect(c, want byte, next stage, otherwise *ProtocolError) error 
 	return nil
 }
 
-func (w *wire) stepSize(c byte) (drop bool, err error) {
+func (w *framing) stepSize(c byte) (drop bool, err error) {
 	digit := hexDigit(c)
 	switch {
 	case w.stage == atSize && digit >= 0:
@@ -305,14 +308,14 @@ func (w *wire) stepSize(c byte) (drop bool, err error) {
 }
 
 // drop drops a byte of an extension.
-func (w *wire) drop() (drop bool, err error) {
+func (w *framing) drop() (drop bool, err error) {
 	if w.dropped++; w.dropped > maxDropped {
 		return false, longExtension
 	}
 	return true, nil
 }
 
-func (w *wire) stepTrailer(c byte) (drop bool, err error) {
+func (w *framing) stepTrailer(c byte) (drop bool, err error) {
 	switch {
 	case w.stage == atTrailer && c == '\r':
 		w.stage = atBodyEnd

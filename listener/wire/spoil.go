@@ -1,4 +1,4 @@
-package listener
+package wire
 
 import (
 	"bytes"
@@ -14,8 +14,8 @@ import (
 const (
 	reset     = "reset"
 	malformed = "malformed"
-	truncate  = "truncate"
-	slow      = "slow-body"
+	Truncate  = "truncate"
+	Slow      = "slow-body"
 )
 
 // errStruck ends serving a connection that a fault has struck.
@@ -25,11 +25,11 @@ var errStruck = errors.New("a declared fault ended the connection")
 // client does not wait for more.
 const noAnswer = "\x00\x01\xff\xfethis-is-no-answer-of-HTTP\r\n\r\n"
 
-// spoil has a fault happen to the answer when it is written.
-func (c *connection) spoil(fault string) { c.spoils = fault }
+// Spoil has a fault happen to the answer when it is written.
+func (c *Connection) Spoil(fault string) { c.spoils = fault }
 
 // strike does what a fault does instead of writing b, the beginning of an answer.
-func (c *connection) strike(b []byte) error {
+func (c *Connection) strike(b []byte) error {
 	fault := c.spoils
 	c.spoils, c.struck = "", true
 	c.answered.Store(true) // this is the answer it was to have
@@ -38,37 +38,37 @@ func (c *connection) strike(b []byte) error {
 		if tcp, ok := c.Conn.(interface{ SetLinger(seconds int) error }); ok {
 			_ = tcp.SetLinger(0) // closing sends RST then; it is closed if this fails too
 		}
-		_ = c.closeNow() // it is gone either way
+		_ = c.CloseNow() // it is gone either way
 	case malformed:
 		_, _ = c.Write([]byte(noAnswer)) // a client that does not get it gets no answer either
-	case truncate: // the answer is a head alone: clients take headers that end early for all of them
+	case Truncate: // the answer is a head alone: clients take headers that end early for all of them
 		line, _, _ := bytes.Cut(b, []byte("\r\n"))
 		_, _ = c.Write(line[:len(line)/2])
 	}
 	return errStruck
 }
 
-// spoiltBody is a body that is not sent as it should be: half of it, rounded down, or a
+// SpoiltBody is a body that is not sent as it should be: half of it, rounded down, or a
 // piece at a time.
-type spoiltBody struct {
-	body []byte
-	pace int // bytes a second; 0 sends half of it
-	conn *connection
+type SpoiltBody struct {
+	Body []byte
+	Pace int // bytes a second; 0 sends half of it
+	Conn *Connection
 }
 
 // Read is there for fasthttp, which wants a reader and has it write itself.
-func (s *spoiltBody) Read([]byte) (int, error) { return 0, io.EOF }
+func (s *SpoiltBody) Read([]byte) (int, error) { return 0, io.EOF }
 
 // WriteTo writes the body after the head, which was sent. An error ends the connection.
-func (s *spoiltBody) WriteTo(io.Writer) (n int64, err error) {
+func (s *SpoiltBody) WriteTo(io.Writer) (n int64, err error) {
 	sent := 0
-	if s.pace > 0 {
+	if s.Pace > 0 {
 		sent, err = s.drip()
 		return int64(sent), err
 	}
-	s.conn.struck = true
-	s.conn.answered.Store(true)
-	sent, _ = s.conn.Write(s.body[:len(s.body)/2]) // the connection ends here anyway
+	s.Conn.struck = true
+	s.Conn.answered.Store(true)
+	sent, _ = s.Conn.Write(s.Body[:len(s.Body)/2]) // the connection ends here anyway
 	return int64(sent), errStruck
 }
 
@@ -80,19 +80,19 @@ var errLeft = errors.New("the client left before the body was sent")
 
 // drip sends the body so that each byte comes when its time has: the last one after as many
 // seconds as the body is times as long as the pace.
-func (s *spoiltBody) drip() (sent int, err error) {
-	begun, pace := time.Now(), float64(s.pace)
+func (s *SpoiltBody) drip() (sent int, err error) {
+	begun, pace := time.Now(), float64(s.Pace)
 	piece := max(int(pace*slowBeat.Seconds()), 1)
-	for sent < len(s.body) {
-		next := min(sent+piece, len(s.body))
+	for sent < len(s.Body) {
+		next := min(sent+piece, len(s.Body))
 		due := begun.Add(time.Duration(float64(next) / pace * float64(time.Second)))
-		switch s.conn.pause(due) {
-		case pauseLeft:
+		switch s.Conn.Pause(due) {
+		case PauseLeft:
 			return sent, errLeft
-		case pauseWoken: // by something else
+		case PauseWoken: // by something else
 			continue
 		}
-		n, err := s.conn.Write(s.body[sent:next])
+		n, err := s.Conn.Write(s.Body[sent:next])
 		if sent += n; err != nil {
 			return sent, err
 		}

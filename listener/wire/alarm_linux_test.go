@@ -1,14 +1,12 @@
-package listener
+package wire
 
 import (
-	"io"
+	"log/slog"
 	"math/rand/v2"
 	"net"
 	"slices"
 	"testing"
 	"time"
-
-	"mockserver/config"
 )
 
 // Times come off the heap in order, whatever the order they went on.
@@ -45,7 +43,7 @@ func TestAlarm_GoesOff(t *testing.T) {
 	}
 	begun := time.Now()
 	a.at(begun.Add(time.Hour))
-	a.at(begun.Add(20 * ms))
+	a.at(begun.Add(20 * time.Millisecond))
 	a.at(begun.Add(-time.Second)) // at once
 	for left() > 1 {
 		select {
@@ -54,7 +52,7 @@ func TestAlarm_GoesOff(t *testing.T) {
 		default:
 		}
 	}
-	if took := time.Since(begun); took < 20*ms {
+	if took := time.Since(begun); took < 20*time.Millisecond {
 		t.Errorf("it went off after %v, want 20ms at least", took)
 	}
 	a.close()
@@ -71,32 +69,20 @@ func TestAlarm_GoesOff(t *testing.T) {
 
 // However many clients leave that would have waited long, the alarm does not keep their
 // times: only those of pauses that are nearly over.
-func TestAlarm_KeepsNoTimesOfClientsThatLeft(t *testing.T) {
-	s, err := Start(config.Parse("m.yml", []byte(`- endpoint: {path: /, latency: {min: 1h}, response: {body: late}}`)), Options{})
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer func() { _ = s.Close() }()
+func TestPause_KeepsNoTimesOfClientsThatLeft(t *testing.T) {
+	l := New(nil, slog.New(slog.DiscardHandler))
+	l.StartAlarm()
+	defer l.StopAlarm()
 	for range 100 {
-		conn, err := net.Dial("tcp", s.Addr().String())
-		if err != nil {
-			t.Fatal(err)
+		client, inner := net.Pipe()
+		_ = client.Close() // both ends are in the test
+		if end := l.Adopt(inner).Pause(time.Now().Add(time.Hour)); end != PauseLeft {
+			t.Fatalf("got %d, want that the client left", end)
 		}
-		if _, err := io.WriteString(conn, "GET / HTTP/1.1\r\nHost: a\r\n\r\n"); err != nil {
-			t.Fatal(err)
-		}
-		if err := conn.(*net.TCPConn).CloseWrite(); err != nil {
-			t.Fatal(err)
-		}
-		if n, err := io.Copy(io.Discard, conn); n > 0 || err != nil { // until the server closes it
-			t.Fatalf("got %d bytes, %v", n, err)
-		}
-		_ = conn.Close()
 	}
-	a := s.listener.alarm
-	a.mu.Lock()
-	defer a.mu.Unlock()
-	if len(a.times) > 0 {
-		t.Errorf("%d times are kept, want none", len(a.times))
+	l.alarm.mu.Lock()
+	defer l.alarm.mu.Unlock()
+	if n := len(l.alarm.times); n > 0 {
+		t.Errorf("%d times are kept, want none", n)
 	}
 }

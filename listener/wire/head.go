@@ -1,4 +1,4 @@
-package listener
+package wire
 
 import (
 	"bytes"
@@ -38,6 +38,9 @@ type head struct {
 	odd        bool // something is not as most clients send it: see isPlain
 }
 
+// LargeHead says that a head is larger than MaxHeader.
+const LargeHead = "the request line and headers are larger than 64 KiB"
+
 // maxEmpty is how many empty lines may stand before a request line: some clients
 // send one behind a body.
 const maxEmpty = 8
@@ -59,7 +62,7 @@ var (
 	badLength  = bad("the Content-Length is not a number of at most 18 digits")
 	twoFrames  = bad("there are both Content-Length and Transfer-Encoding")
 	badCoding  = bad("the Transfer-Encoding is not chunked, once, in HTTP/1.1")
-	largeHead  = &ProtocolError{431, "the request line and headers are larger than 64 KiB"}
+	largeHead  = &ProtocolError{431, LargeHead}
 	badExpect  = &ProtocolError{417, "only the expectation 100-continue can be met"}
 )
 

@@ -1,0 +1,135 @@
+package wire
+
+import (
+	"bytes"
+	"io"
+	"log/slog"
+	"net"
+	"os"
+	"testing"
+	"time"
+)
+
+// scripted is the connection of a client that has sent everything, in pieces of so
+// many bytes, and closed its sending side. What the server sends is kept.
+type scripted struct {
+	sent  []byte
+	piece int
+	got   bytes.Buffer
+	ended bool // the server closed its sending side
+}
+
+func (s *scripted) Read(b []byte) (int, error) {
+	if len(s.sent) == 0 {
+		return 0, io.EOF
+	}
+	n := copy(b, s.sent[:min(s.piece, len(s.sent))])
+	s.sent = s.sent[n:]
+	return n, nil
+}
+
+func (s *scripted) Write(b []byte) (int, error) { return s.got.Write(b) }
+
+func (s *scripted) Close() error { return nil }
+
+func (s *scripted) CloseWrite() error { s.ended = true; return nil }
+
+func (s *scripted) LocalAddr() net.Addr { return &net.TCPAddr{} }
+
+func (s *scripted) RemoteAddr() net.Addr { return &net.TCPAddr{} }
+
+func (s *scripted) SetDeadline(time.Time) error { return nil }
+
+func (s *scripted) SetReadDeadline(time.Time) error { return nil }
+
+func (s *scripted) SetWriteDeadline(time.Time) error { return nil }
+
+// queue is a listener that gives what is in it, the last of it for ever, until it
+// is closed.
+type queue struct {
+	next   []any // error or net.Conn
+	asked  int
+	closed chan struct{}
+}
+
+func (q *queue) Accept() (net.Conn, error) {
+	select {
+	case <-q.closed:
+		return nil, net.ErrClosed
+	default:
+	}
+	q.asked++
+	first := q.next[0]
+	if len(q.next) > 1 {
+		q.next = q.next[1:]
+	}
+	if err, ok := first.(error); ok {
+		return nil, &net.OpError{Op: "accept", Net: "tcp", Err: os.NewSyscallError("accept4", err)}
+	}
+	return first.(net.Conn), nil
+}
+
+func (q *queue) Close() error { close(q.closed); return nil }
+
+func (q *queue) Addr() net.Addr { return &net.TCPAddr{} }
+
+// stopping is a listener whose connections are pipes.
+func stopping() *Connections {
+	return New(&queue{closed: make(chan struct{})}, slog.New(slog.DiscardHandler))
+}
+
+// end does what Shutdown does first.
+func end(t *testing.T, l *Connections, lastCall time.Duration) {
+	t.Helper()
+	if err := l.End(lastCall); err != nil {
+		t.Fatal(err)
+	}
+	l.Hurry()
+}
+
+const whole = "GET / HTTP/1.1\r\nHost: a\r\n\r\n"
+
+// pointed is a connection with something that happens at the n-th point: a read, a
+// write, or what else calls pass.
+type pointed struct {
+	net.Conn
+	n        int
+	before   bool // it happens before that, not after it
+	happened func()
+}
+
+func (p *pointed) pass(do func()) {
+	p.n--
+	now := p.n == 0
+	if now && p.before {
+		p.happened()
+	}
+	do()
+	if now && !p.before {
+		p.happened()
+	}
+}
+
+func (p *pointed) Read(b []byte) (n int, err error) {
+	p.pass(func() { n, err = p.Conn.Read(b) })
+	return n, err
+}
+
+func (p *pointed) Write(b []byte) (n int, err error) {
+	p.pass(func() { n, err = p.Conn.Write(b) })
+	return n, err
+}
+
+const (
+	twoHeads = "GET /a HTTP/1.1\r\nHost: a\r\nX-Long: 0123456789\r\n\r\n\r\nGET /b HTTP/1.0\r\nConnection: keep-alive\r\n\r\n"
+	sized    = "POST /a HTTP/1.1\r\nHost: a\r\nContent-Length: 5\r\n\r\n01\r\n4"
+	inChunks = "POST /a HTTP/1.1\r\nHost: a\r\nTransfer-Encoding: chunked\r\n\r\n"
+)
+
+// again is the connection of a client that sends one request for ever.
+type again struct {
+	scripted
+	request string
+}
+
+func (a *again) Read(b []byte) (int, error) { return copy(b, a.request), nil }

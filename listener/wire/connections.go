@@ -1,0 +1,216 @@
+package wire
+
+import (
+	"errors"
+	"log/slog"
+	"maps"
+	"net"
+	"slices"
+	"sync"
+	"syscall"
+	"time"
+
+	"mockserver/internal/loglimit"
+)
+
+// Connections is a listener that knows the connections it accepted, and what each
+// is at, so that stopping can close those that wait for a request, and at the end
+// of the grace period the rest.
+type Connections struct {
+	net.Listener
+	log      *slog.Logger
+	refusals *loglimit.Limiter // of log lines about connections that cannot be accepted
+	// Plain answers a plain request, and reports whether it did; nil never does. The error
+	// is that of writing.
+	Plain func(c *Connection, p Plain) (done bool, err error)
+	// Single reports whether requests are to be read one at a time.
+	Single func() bool
+
+	closing sync.Once
+	closed  error
+	ended   chan struct{} // closed with the listener
+	// patience is how long a connection may wait for another request once the listener is
+	// closed; nobody changes it from then on.
+	patience time.Duration
+	hurrying sync.Mutex // held while hurry sets deadlines
+
+	clock clock
+	alarm *alarm // of pauses; nil in tests
+
+	mu   sync.Mutex // guards what follows
+	open map[*Connection]struct{}
+	cut  bool   // closeAll was called
+	last uint32 // the shard of the connection that was accepted last
+}
+
+// New returns the connections that l accepts. The log may be nil where nothing is accepted.
+func New(l net.Listener, log *slog.Logger) *Connections {
+	return &Connections{
+		Listener: l, log: log, refusals: loglimit.New(1, loglimit.TellSuppressed(log, "cannot accept a connection")), Single: func() bool { return false },
+		ended: make(chan struct{}), open: map[*Connection]struct{}{},
+	}
+}
+
+// StartAlarm has pauses end within 50 µs of when they are due, where the system can, until
+// stopAlarm.
+func (c *Connections) StartAlarm() { c.alarm = newAlarm() }
+
+// StopAlarm ends what StartAlarm began.
+func (c *Connections) StopAlarm() { c.alarm.close() }
+
+// Flush logs how many lines about connections that cannot be accepted were suppressed.
+func (c *Connections) Flush() { c.refusals.Flush() }
+
+// How long accepting waits after an error that passes: the first time, and at most.
+const (
+	firstPause   = 5 * time.Millisecond
+	longestPause = time.Second
+)
+
+// Accept waits for the next connection. It outlasts errors that pass, such as no
+// descriptor being free.
+func (c *Connections) Accept() (net.Conn, error) {
+	for pause := firstPause; ; pause = min(2*pause, longestPause) {
+		inner, err := c.Listener.Accept()
+		switch {
+		case err == nil:
+			return c.Adopt(inner), nil
+		case !passes(err):
+			return nil, err
+		}
+		if suppressed, ok := c.refusals.Pass(time.Now()); ok {
+			c.log.Warn("cannot accept a connection", "error", err.Error(), "suppressed", suppressed)
+		}
+		timer := time.NewTimer(pause)
+		select {
+		case <-timer.C:
+		case <-c.ended: // the next Accept says so
+			timer.Stop()
+		}
+	}
+}
+
+// Adopt knows a connection from now on. One that was accepted while closeAll closed
+// the others is closed as they are.
+func (c *Connections) Adopt(inner net.Conn) *Connection {
+	accepted := &Connection{Conn: inner, from: c, readExpires: time.Now().Add(headerTimeout)}
+	c.mu.Lock()
+	c.open[accepted] = struct{}{}
+	c.last++
+	accepted.shard = c.last
+	if len(c.open) == 1 {
+		c.clock.start(c.tick)
+	}
+	late := c.cut
+	c.mu.Unlock()
+	if late {
+		_ = accepted.CloseNow() // it is gone either way
+	}
+	return accepted
+}
+
+// passes tells whether accepting may succeed again after err: something has run
+// out, the client went away, a firewall forbade the connection, or it has an error
+// of the network already, which accept passes on (accept(2), "Error handling").
+func passes(err error) bool {
+	err = Portable(err)
+	return slices.ContainsFunc([]syscall.Errno{
+		syscall.EMFILE, syscall.ENFILE, syscall.ENOBUFS, syscall.ENOMEM, syscall.ECONNABORTED, syscall.EPERM,
+		syscall.ENETDOWN, syscall.EPROTO, syscall.ENOPROTOOPT, syscall.EHOSTDOWN, syscall.EHOSTUNREACH,
+		syscall.EOPNOTSUPP, syscall.ENETUNREACH, syscall.ETIMEDOUT,
+	}, func(e syscall.Errno) bool { return errors.Is(err, e) })
+}
+
+// Close is end without patience.
+func (c *Connections) Close() error { return c.End(0) }
+
+// End closes the listener, the first time, and returns how that went each time.
+func (c *Connections) End(patience time.Duration) error {
+	c.closing.Do(func() {
+		c.patience = patience
+		c.closed = c.Listener.Close()
+		close(c.ended)
+	})
+	return c.closed
+}
+
+// isEnding tells whether the listener was closed.
+func (c *Connections) isEnding() bool {
+	select {
+	case <-c.ended:
+		return true
+	default:
+		return false
+	}
+}
+
+// Hurry gives the connections that wait for a request a moment more: one may be on its
+// way, and its answer says that the connection is closed. Without it they would hold
+// the end up for as long as they may be idle, or headers may take. The listener is
+// closed already, so that a connection that waits from now on sees it.
+func (c *Connections) Hurry() {
+	c.hurrying.Lock()
+	defer c.hurrying.Unlock()
+	now := time.Now()
+	for _, conn := range c.all() { // where setting a deadline fails, reading fails too
+		switch {
+		case conn.upgraded.Load():
+			_ = conn.Conn.SetReadDeadline(now) // wakes it
+		case conn.idle.CompareAndSwap(true, false):
+			_ = conn.Conn.SetReadDeadline(now.Add(c.patience))
+		case !conn.spoke.Load():
+			_ = conn.Conn.SetReadDeadline(now.Add(c.moment()))
+		}
+	}
+}
+
+// moment is how long a connection may still speak that never spoke, or has its last
+// answer only now.
+func (c *Connections) moment() time.Duration { return max(lastMoment, c.patience) }
+
+// CloseAll closes every connection, those too that are still being accepted, and
+// returns those that were open.
+func (c *Connections) CloseAll() []*Connection {
+	c.mu.Lock()
+	c.cut = true
+	c.mu.Unlock()
+	all := c.all()
+	for _, conn := range all {
+		_ = conn.CloseNow() // it is gone either way
+	}
+	return all
+}
+
+// all is every connection that is open.
+func (c *Connections) all() []*Connection {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	return slices.Collect(maps.Keys(c.open))
+}
+
+// Count is how many connections are open.
+func (c *Connections) Count() int {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	return len(c.open)
+}
+
+func (c *Connections) forget(conn *Connection) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if _, known := c.open[conn]; !known {
+		return
+	}
+	if delete(c.open, conn); len(c.open) == 0 {
+		c.clock.stop()
+	}
+}
+
+// tick sets the clock for as long as a connection is open.
+func (c *Connections) tick() {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if len(c.open) > 0 {
+		c.clock.set()
+	}
+}

@@ -1,0 +1,203 @@
+package wire
+
+import (
+	"bytes"
+	"errors"
+	"io"
+	"log/slog"
+	"net"
+	"strings"
+	"sync"
+	"syscall"
+	"testing"
+	"testing/synctest"
+	"time"
+)
+
+func TestAccept_OutlastsWhatPasses(t *testing.T) {
+	for _, passing := range []error{
+		syscall.EMFILE, syscall.ENFILE, syscall.ENOBUFS, syscall.ENOMEM, syscall.ECONNABORTED, syscall.EPERM,
+		// Those that accept(2) tells servers to treat like EAGAIN, but for ENONET, which is Linux's alone.
+		syscall.ENETDOWN, syscall.EPROTO, syscall.ENOPROTOOPT, syscall.EHOSTDOWN, syscall.EHOSTUNREACH,
+		syscall.EOPNOTSUPP, syscall.ENETUNREACH,
+		syscall.ETIMEDOUT, // as net/http does
+	} {
+		synctest.Test(t, func(t *testing.T) {
+			peer, conn := net.Pipe()
+			defer peer.Close()
+			defer conn.Close()
+			var logged bytes.Buffer
+			q := &queue{next: []any{passing, passing, passing, passing, conn}, closed: make(chan struct{})}
+			l := New(q, slog.New(slog.NewTextHandler(&logged, nil)))
+			begun := time.Now()
+			got, err := l.Accept()
+			if c, ok := got.(*Connection); err != nil || !ok || c.Conn != conn {
+				t.Fatalf("after %v: got %v, %v, want the connection", passing, got, err)
+			}
+			if took, want := time.Since(begun), 75*time.Millisecond; took != want { // 5 + 10 + 20 + 40
+				t.Errorf("after %v: it paused for %v, want %v", passing, took, want)
+			}
+			if lines := strings.Count(logged.String(), "cannot accept a connection"); lines != 1 {
+				t.Errorf("after %v: got %d lines within a second, want 1:\n%s", passing, lines, &logged)
+			}
+		})
+	}
+}
+
+func TestAccept_DoesNotOutlastAnyOtherError(t *testing.T) {
+	q := &queue{next: []any{syscall.EINVAL}, closed: make(chan struct{})}
+	if _, err := New(q, slog.New(slog.DiscardHandler)).Accept(); !errors.Is(err, syscall.EINVAL) {
+		t.Errorf("got %v, want it as it is", err)
+	}
+}
+
+func TestAccept_IsEndedByCloseWhileItPauses(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		q := &queue{next: []any{syscall.EMFILE}, closed: make(chan struct{})}
+		l := New(q, slog.New(slog.DiscardHandler))
+		begun := time.Now()
+		ended := make(chan error, 1)
+		go func() {
+			_, err := l.Accept()
+			ended <- err
+		}()
+		<-time.After(10*time.Second + time.Millisecond) // of the bubble: a pause of a second has begun
+		synctest.Wait()
+		if most := 25; q.asked > most {
+			t.Errorf("it asked %d times in 10 s, want at most %d", q.asked, most)
+		}
+		closing := time.Now()
+		if err := l.Close(); err != nil {
+			t.Fatal(err)
+		}
+		if err := <-ended; !errors.Is(err, net.ErrClosed) {
+			t.Errorf("got %v, want that it is closed", err)
+		}
+		if took := time.Since(closing); took != 0 {
+			t.Errorf("it ended %v after it was closed (%v in all), want at once", took, time.Since(begun))
+		}
+	})
+}
+
+// counted counts how often its read deadline is set.
+type counted struct {
+	net.Conn
+	set int
+}
+
+func (c *counted) SetReadDeadline(t time.Time) error {
+	c.set++
+	return c.Conn.SetReadDeadline(t)
+}
+
+// Requests that come whole and close together share one deadline.
+func TestConnection_SetsFewDeadlines(t *testing.T) {
+	inner := &counted{}
+	l := New(nil, slog.New(slog.DiscardHandler))
+	synctest.Test(t, func(t *testing.T) {
+		client, server := net.Pipe()
+		inner.Conn = server
+		conn := l.Adopt(inner)
+		const request = "GET / HTTP/1.1\r\nHost: a\r\n\r\n"
+		var sending sync.WaitGroup
+		sending.Go(func() {
+			for range 100 {
+				_, _ = io.WriteString(client, request) // what it misses is not read
+			}
+		})
+		buf := make([]byte, MaxHeader)
+		for range 100 {
+			if n, err := conn.Read(buf); err != nil || string(buf[:n]) != request {
+				t.Errorf("got %q, %v", buf[:n], err)
+			}
+			<-time.After(time.Second)
+		}
+		_ = conn.Close() // both ends are in the test
+		sending.Wait()
+	})
+	if inner.set < 10 || inner.set > 25 {
+		t.Errorf("the deadline was set %d times in 100 s, want once in five", inner.set)
+	}
+}
+
+// halfClosing is a connection whose sending side closes alone, as TCP's does.
+type halfClosing struct {
+	net.Conn
+	ended bool // the sending side is closed
+}
+
+func (h *halfClosing) CloseWrite() error { h.ended = true; return nil }
+
+func TestConnection_ClosingARefusedOneWaitsForItsClient(t *testing.T) {
+	ordinary := func(c *Connection) { c.spoke.Store(true) }
+	refused := func(c *Connection) { c.unread.Store(true) }
+	ended := func(c *Connection) { _ = c.from.Close() } // of a queue, which does not fail
+	for _, c := range []struct {
+		name   string
+		state  func(c *Connection)
+		waits  bool
+		client func(l *Connections, peer net.Conn)
+		want   time.Duration // until it is closed
+	}{
+		{"an ordinary one is closed at once", ordinary, false, nil, 0},
+		{"so is a silent one when the server has ended", ended, false, nil, 0},
+		{"so is an idle one", func(c *Connection) {
+			ordinary(c)
+			ended(c)
+			c.framing.requests = 1
+			_, _ = c.Read(make([]byte, 1)) // fails, which TestRead_AfterTheEnd looks at
+		}, false, nil, 0},
+		{"one that has its last answer is waited for", func(c *Connection) { ordinary(c); ended(c) }, true, func(_ *Connections, peer net.Conn) {
+			dribble(peer, "abc", 400*time.Millisecond)
+			_ = peer.Close() // of a pipe, which does not fail
+		}, 1200 * time.Millisecond},
+		{"one that goes on sending is waited for", refused, true, func(_ *Connections, peer net.Conn) {
+			dribble(peer, "abc", 400*time.Millisecond)
+			_ = peer.Close() // of a pipe, which does not fail
+		}, 1200 * time.Millisecond},
+		{"one that is silent is not waited for long", refused, true, nil, lingerTime},
+		{"one that never ends is not waited for long", refused, true, func(_ *Connections, peer net.Conn) {
+			dribble(peer, strings.Repeat("x", 1000), 300*time.Millisecond)
+		}, lingerTime},
+		{"none is when the server ends", refused, true, func(l *Connections, _ net.Conn) {
+			<-time.After(time.Second)
+			l.CloseAll()
+		}, time.Second},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				peer, inner := net.Pipe()
+				half := &halfClosing{Conn: inner}
+				l := stopping()
+				conn := l.Adopt(half)
+				c.state(conn)
+				var client sync.WaitGroup
+				if c.client != nil {
+					client.Go(func() { c.client(l, peer) })
+				}
+				begun := time.Now()
+				_ = conn.Close() // CloseAll may have been before it
+				if took := time.Since(begun); took != c.want {
+					t.Errorf("it was closed after %v, want %v", took, c.want)
+				}
+				if half.ended != c.waits {
+					t.Errorf("its sending side was closed first: %v, want %v", half.ended, c.waits)
+				}
+				if len(l.open) > 0 {
+					t.Error("it is not forgotten")
+				}
+				client.Wait()
+			})
+		})
+	}
+}
+
+// dribble sends a text byte by byte, with a pause before each.
+func dribble(w io.Writer, text string, pause time.Duration) {
+	for i := range len(text) {
+		<-time.After(pause)
+		if _, err := io.WriteString(w, text[i:i+1]); err != nil {
+			return // the server has closed
+		}
+	}
+}
