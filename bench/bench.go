@@ -198,7 +198,7 @@ func (r *run) measure(ctx context.Context, candidate side, sub *subject) (*resul
 // capacity measures how many requests a second the candidate answers in a closed loop.
 func (r *run) capacity(ctx context.Context, candidate side, sub *subject) (float64, error) {
 	r.progress.say("%s: capacity", sub.name)
-	f, err := r.loadFor(ctx, candidate, sub, 0, min(r.opts.Duration, time.Second))
+	f, err := r.load(ctx, candidate, sub, 0, min(r.opts.Duration, time.Second))
 	if err != nil {
 		return 0, err
 	}
@@ -221,10 +221,10 @@ func (r *run) curve(ctx context.Context, res *result, baseline, candidate side, 
 		for range r.opts.Rounds {
 			var p pair
 			var err error
-			if p.Baseline, err = r.load(ctx, baseline, sub, st.Rate); err != nil {
+			if p.Baseline, err = r.load(ctx, baseline, sub, st.Rate, r.opts.Duration); err != nil {
 				return err
 			}
-			if p.Candidate, err = r.load(ctx, candidate, sub, st.Rate); err != nil {
+			if p.Candidate, err = r.load(ctx, candidate, sub, st.Rate, r.opts.Duration); err != nil {
 				return err
 			}
 			p.Ratio = p.ratio()
@@ -244,14 +244,10 @@ func list(out io.Writer) error {
 	if err != nil {
 		return err
 	}
-	width := 0
+	g := &grid{left: 2}
 	for i := range all {
-		width = max(width, len(all[i].Name))
+		g.row(all[i].Name, all[i].Shows)
 	}
-	for i := range all {
-		if _, err := fmt.Fprintf(out, "%-*s  %s\n", width, all[i].Name, all[i].Shows); err != nil {
-			return err
-		}
-	}
-	return nil
+	_, err = io.WriteString(out, g.String())
+	return err
 }

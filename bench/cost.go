@@ -3,8 +3,6 @@ package bench
 import (
 	"fmt"
 	"math"
-	"os"
-	"path/filepath"
 	"slices"
 	"strings"
 
@@ -28,11 +26,10 @@ func costs(e *config.Endpoint, req *request, sample *reply, before int, flags []
 	say := func(format string, args ...any) { why = append(why, fmt.Sprintf(format, args...)) }
 	text := "" // the longest template of its answers
 	for _, resp := range e.Answers() {
-		one := resp.Body.Value
 		if resp.External != nil {
-			one = externalCost(e, resp.External, say)
+			externalCost(resp.External, say)
 		}
-		if !resp.Raw && len(one) > len(text) {
+		if one := resp.Body.Value; !resp.Raw && len(one) > len(text) {
 			text = one
 		}
 	}
@@ -68,9 +65,8 @@ func costs(e *config.Endpoint, req *request, sample *reply, before int, flags []
 	return why
 }
 
-// externalCost says what makes an external body costly, and returns its template: the
-// content of a fixed local file.
-func externalCost(e *config.Endpoint, ext *config.ExternalBody, say func(string, ...any)) string {
+// externalCost says what makes an external body costly.
+func externalCost(ext *config.ExternalBody, say func(string, ...any)) {
 	path := ext.Path.Value
 	remote := strings.HasPrefix(path, "http://") || strings.HasPrefix(path, "https://")
 	switch {
@@ -78,26 +74,11 @@ func externalCost(e *config.Endpoint, ext *config.ExternalBody, say func(string,
 		say("its body is fetched from a URL when a request comes, and not kept (ttl: 0)")
 	case remote:
 		say("its body is fetched from a URL again each %s (ttl)", ext.TTL)
-	case strings.Contains(path, "{{"):
+	case tags.In(path):
 		say("the name of its file is made from each request, and looked up")
 	case ext.Provider == "xlsx":
 		say("a sheet of a workbook, converted when it changes")
-	default:
-		for _, dir := range []string{e.Dir, ""} {
-			if filepath.IsAbs(path) {
-				dir = ""
-			}
-			const most = 16 << 20
-			file := filepath.Join(dir, path)
-			if info, err := os.Stat(file); err != nil || !info.Mode().IsRegular() || info.Size() > most {
-				continue
-			}
-			if text, err := os.ReadFile(file); err == nil {
-				return string(text)
-			}
-		}
 	}
-	return ""
 }
 
 // tagsOf counts the tags of a template, calls of fake() and loops in them.
@@ -110,7 +91,7 @@ func tagsOf(text string) (count, fakes, loops int) {
 		tag := text[start:end]
 		count++
 		fakes += strings.Count(tag, "fake(")
-		if words := strings.Fields(strings.Trim(tag, "{%- }")); len(words) > 0 && words[0] == "for" {
+		if strings.HasPrefix(tags.Word(tag), "for ") {
 			loops++
 		}
 		text = text[end:]

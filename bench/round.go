@@ -52,11 +52,7 @@ type pair struct {
 }
 
 // load sends the requests of a subject to one side.
-func (r *run) load(ctx context.Context, s side, sub *subject, rate float64) (figures, error) {
-	return r.loadFor(ctx, s, sub, rate, r.opts.Duration)
-}
-
-func (r *run) loadFor(ctx context.Context, s side, sub *subject, rate float64, duration time.Duration) (figures, error) {
+func (r *run) load(ctx context.Context, s side, sub *subject, rate float64, duration time.Duration) (figures, error) {
 	plan := load.Plan{
 		Address: s.address, Requests: sub.requests, Wants: sub.wants, Connections: r.opts.Connections,
 		Warmup: warmup(duration), Duration: duration, Rate: rate, CPUs: r.placed.Generator,
@@ -123,12 +119,12 @@ func (r *run) rounds(ctx context.Context, res *result, baseline, candidate side,
 		r.progress.round(sub.name, n, r.opts.Rounds)
 		var p pair
 		var err error
-		if p.Baseline, err = r.load(ctx, baseline, sub, rate); err != nil {
+		if p.Baseline, err = r.load(ctx, baseline, sub, rate, r.opts.Duration); err != nil {
 			return err
 		}
 		if sub.during != nil {
 			var quiet figures
-			if quiet, err = r.load(ctx, candidate, sub, rate); err != nil {
+			if quiet, err = r.load(ctx, candidate, sub, rate, r.opts.Duration); err != nil {
 				return err
 			}
 			p.Quiet = &quiet
@@ -148,7 +144,7 @@ func (r *run) rounds(ctx context.Context, res *result, baseline, candidate side,
 // during loads the candidate while the subject's own activity runs.
 func (r *run) during(ctx context.Context, candidate side, sub *subject, rate float64) (figures, error) {
 	if sub.during == nil {
-		return r.load(ctx, candidate, sub, rate)
+		return r.load(ctx, candidate, sub, rate, r.opts.Duration)
 	}
 	over, stop := context.WithCancel(ctx)
 	done := make(chan struct{})
@@ -156,7 +152,7 @@ func (r *run) during(ctx context.Context, candidate side, sub *subject, rate flo
 		sub.during(over)
 		close(done)
 	}()
-	f, err := r.loadFor(ctx, candidate, sub, rate, max(sub.duration, r.opts.Duration))
+	f, err := r.load(ctx, candidate, sub, rate, max(sub.duration, r.opts.Duration))
 	stop()
 	<-done
 	return f, err

@@ -88,10 +88,13 @@ func scenarios() ([]scenario, error) {
 // readScenario reads and checks one declaration.
 func readScenario(text []byte) (scenario, error) {
 	var s scenario
-	if err := strictly(text, &s); err != nil {
+	d := yaml.NewDecoder(bytes.NewReader(text))
+	d.KnownFields(true)
+	switch err := d.Decode(&s); {
+	case errors.Is(err, io.EOF):
+		return s, errors.New("it is empty")
+	case err != nil:
 		return s, err
-	}
-	switch {
 	case s.Name == "" || s.Shows == "":
 		return s, errors.New("name and shows are required")
 	case s.Configuration.Kind != yaml.SequenceNode:
@@ -105,17 +108,6 @@ func readScenario(text []byte) (scenario, error) {
 		}
 	}
 	return s, nil
-}
-
-// strictly decodes a YAML text. An unknown key is an error.
-func strictly(text []byte, into any) error {
-	d := yaml.NewDecoder(bytes.NewReader(text))
-	d.KnownFields(true)
-	err := d.Decode(into)
-	if errors.Is(err, io.EOF) {
-		return errors.New("it is empty")
-	}
-	return err
 }
 
 func (r *request) check() error {
@@ -145,27 +137,6 @@ func scenarioNames() []string {
 	return names
 }
 
-// expand replaces ${n} and the like in every text of a decoded YAML value.
-func expand(v any, r *strings.Replacer) any {
-	switch v := v.(type) {
-	case string:
-		return r.Replace(v)
-	case []any:
-		list := make([]any, len(v))
-		for i := range v {
-			list[i] = expand(v[i], r)
-		}
-		return list
-	case map[string]any:
-		m := make(map[string]any, len(v))
-		for key, value := range v {
-			m[r.Replace(key)] = expand(value, r)
-		}
-		return m
-	}
-	return v
-}
-
 // endpoints returns the items of the configuration, with repeated ones written out.
 func (s *scenario) endpoints(sink string) ([]any, error) {
 	var items []map[string]any
@@ -179,8 +150,12 @@ func (s *scenario) endpoints(sink string) ([]any, error) {
 			repeat = n
 			delete(item, "repeat")
 		}
+		text, err := json.Marshal(item)
+		if err != nil {
+			return nil, err
+		}
 		for n := 1; n <= repeat; n++ {
-			all = append(all, expand(item, strings.NewReplacer("${n}", strconv.Itoa(n), "${sink}", sink)))
+			all = append(all, json.RawMessage(strings.NewReplacer("${n}", strconv.Itoa(n), "${sink}", sink).Replace(string(text))))
 		}
 	}
 	return all, nil
@@ -188,13 +163,11 @@ func (s *scenario) endpoints(sink string) ([]any, error) {
 
 // writeConfiguration writes endpoints as a configuration file, whole or not at all.
 func writeConfiguration(path string, endpoints []any) error {
-	var b bytes.Buffer
-	e := json.NewEncoder(&b)
-	e.SetEscapeHTML(false)
-	if err := e.Encode(endpoints); err != nil {
+	text, err := json.Marshal(endpoints)
+	if err != nil {
 		return err
 	}
-	return writeWhole(path, b.Bytes())
+	return writeWhole(path, text)
 }
 
 // write writes the files that the configuration names into dir.
@@ -224,25 +197,12 @@ type asked struct {
 
 // expanded is the request as often as it is repeated.
 func (r *request) expanded() []asked {
+	text, _ := json.Marshal(r) // texts and numbers
 	var all []asked
 	for n := 1; n <= max(r.Repeat, 1); n++ {
-		with := strings.NewReplacer("${n}", strconv.Itoa(n*max(r.Step, 1)))
-		one := request{Method: r.Method, Path: with.Replace(r.Path), Headers: map[string]string{}, Body: with.Replace(r.Body)}
-		for name, value := range r.Headers {
-			one.Headers[name] = with.Replace(value)
-		}
-		a := asked{line: one.line(), wire: one.wire(), answer: r.Answer}
-		for _, text := range []**string{&a.answer.Body, &a.answer.JSON} {
-			if *text != nil {
-				s := with.Replace(**text)
-				*text = &s
-			}
-		}
-		a.answer.Headers = map[string]string{}
-		for name, value := range r.Answer.Headers {
-			a.answer.Headers[name] = with.Replace(value)
-		}
-		all = append(all, a)
+		var one request
+		_ = json.Unmarshal([]byte(strings.ReplaceAll(string(text), "${n}", strconv.Itoa(n*max(r.Step, 1)))), &one)
+		all = append(all, asked{line: one.line(), wire: one.wire(), answer: one.Answer})
 	}
 	return all
 }

@@ -160,9 +160,9 @@ type logLine struct {
 
 	// Of the line "webhooks", at the end.
 	Delivered, Retried, Dead, Refused, Abandoned int64
-	LagP50                                       string `json:"lag_p50"`
-	LagP99                                       string `json:"lag_p99"`
-	LagMax                                       string `json:"lag_max"`
+	LagP50                                       *float64 `json:"lag_p50_ms"`
+	LagP99                                       *float64 `json:"lag_p99_ms"`
+	LagMax                                       *float64 `json:"lag_max_ms"`
 }
 
 // tail takes the log of a server. It keeps the last lines, and the awaited ones. Both outputs

@@ -120,11 +120,10 @@ type delivered struct {
 	LagMax  *time.Duration `json:"lag_max_ns"`
 }
 
-// durationOf reads a duration of the log; nil for none.
-func durationOf(text string) *time.Duration {
-	d, err := time.ParseDuration(text)
-	if err != nil {
+// durationOf is a number of milliseconds as a duration; nil for none.
+func durationOf(ms *float64) *time.Duration {
+	if ms == nil {
 		return nil
 	}
-	return &d
+	return new(time.Duration(*ms * float64(time.Millisecond)))
 }
