@@ -64,6 +64,7 @@ mockserver/listener -> mockserver/listener/traffic
 mockserver/listener -> mockserver/listener/wire
 mockserver/listener -> mockserver/matcher
 mockserver/listener -> mockserver/matcher/json
+mockserver/listener -> mockserver/matcher/nearest
 mockserver/listener -> mockserver/renderer
 mockserver/listener/admin -> mockserver/config
 mockserver/listener/admin -> mockserver/config/settings
@@ -105,6 +106,8 @@ mockserver/listener/verdict -> mockserver/listener/record
 mockserver/matcher -> mockserver/config
 mockserver/matcher -> mockserver/config/syntax
 mockserver/matcher -> mockserver/matcher/json
+mockserver/matcher/nearest -> mockserver/config
+mockserver/matcher/nearest -> mockserver/matcher
 mockserver/renderer -> mockserver/config
 mockserver/renderer -> mockserver/config/syntax
 mockserver/renderer -> mockserver/matcher

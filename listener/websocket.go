@@ -22,6 +22,7 @@ import (
 	"mockserver/listener/reply"
 	"mockserver/listener/traffic"
 	"mockserver/matcher"
+	"mockserver/matcher/nearest"
 	"mockserver/renderer"
 )
 
@@ -229,7 +230,7 @@ func (k *webSockets) nearest(r *matcher.Request) []string {
 		return nil
 	}
 	var reasons []string
-	for _, near := range k.table.Nearest(r, namedEndpoints) {
+	for _, near := range nearest.Find(k.table.Routes(), r, namedEndpoints) {
 		reasons = append(reasons, k.all[near.Index].name+" ("+near.Why+")")
 	}
 	return reasons

@@ -1,6 +1,9 @@
 package matcher
 
-import "bytes"
+import (
+	"bytes"
+	"strings"
+)
 
 // longestHost is the longest name a host can have, in bytes (RFC 1035); a longer
 // one is treated as unknown, so that no request can make the search expensive.
@@ -21,8 +24,9 @@ func normalHost(dst, host []byte) []byte {
 	return dst
 }
 
-// hostName is the request's host as the table compares it.
-func (r *Request) hostName() []byte {
+// HostName is the request's host as those of endpoints are compared with it: in lower
+// case, without its port and a dot at its end. It is empty when no host has as long a name.
+func (r *Request) HostName() []byte {
 	if r.host == nil {
 		host := r.Host()
 		if len(host) > longestHost {
@@ -35,10 +39,6 @@ func (r *Request) hostName() []byte {
 	return r.host
 }
 
-// HostName is the request's host as those of endpoints are compared with it: in lower
-// case, without its port and a dot at its end. It is empty when no host has as long a name.
-func (r *Request) HostName() []byte { return r.hostName() }
-
 // siteWalk goes through the sites that can answer for a host, the most specific
 // first.
 type siteWalk struct {
@@ -50,7 +50,7 @@ type siteWalk struct {
 func (t *Table) sitesOf(r *Request) siteWalk {
 	w := siteWalk{table: t, at: -1}
 	if len(t.exact)+len(t.wildcard) > 0 {
-		w.host = r.hostName()
+		w.host = r.HostName()
 	}
 	return w
 }
@@ -78,4 +78,18 @@ func (w *siteWalk) next() *site {
 	}
 	w.at = len(w.host) + 1
 	return w.table.anyHost
+}
+
+// HostCovers reports whether an endpoint declared for host answers requests to name, a
+// Request.HostName.
+func HostCovers(host string, name []byte) bool {
+	if host == "" {
+		return true
+	}
+	var room [longestHost]byte
+	declared := string(normalHost(room[:0], []byte(host)))
+	if suffix, ok := strings.CutPrefix(declared, "*"); ok {
+		return len(name) > len(suffix) && strings.HasSuffix(string(name), suffix)
+	}
+	return declared == string(name)
 }

@@ -10,14 +10,14 @@ import (
 
 // Pattern is a declared path, compiled. The zero Pattern is the path "/".
 type Pattern struct {
-	segments []segment
+	segments []Segment
 	params   []string
 	types    []paramType // of the parameters; nil when any text will do for all of them
 	mixed    []*mixed    // of the parameters, those that are more than one in truth; nil for none
 }
 
-// segment is one segment of a declared path.
-type segment struct {
+// Segment is one segment of a declared path.
+type Segment struct {
 	kind segmentKind
 	text string // a literal's, decoded; a parameter's name
 	typ  paramType
@@ -38,7 +38,7 @@ const (
 
 // Params are the names of the path parameters, by the position that
 // Request.Param takes; a catch-all without a name is "", and so is a segment that
-// parameters are a part of, which come behind all others. The slice is shared and
+// parameters are a part of, which come after all others. The slice is shared and
 // must not be changed.
 func (p Pattern) Params() []string { return p.params }
 
@@ -57,13 +57,50 @@ func (p Pattern) Literal() (path string, ok bool) {
 	return written(p.segments), true
 }
 
-// catchesAll tells whether the last segment is a catch-all.
+// Segments are the segments of the path. The slice is shared and must not be changed.
+func (p Pattern) Segments() []Segment { return p.segments }
+
+// IsLiteral reports whether s stands for its text alone.
+func (s *Segment) IsLiteral() bool { return s.kind == literalSegment }
+
+// CatchesAll reports whether s stands for all segments that are left.
+func (s *Segment) CatchesAll() bool { return s.kind == restSegment }
+
+// Text is a literal, decoded, or the name of a parameter.
+func (s *Segment) Text() string { return s.text }
+
+// Takes says what texts a parameter takes: "an integer".
+func (s *Segment) Takes() string { return s.typ.described() }
+
+// Accepts reports whether a segment of a request, decoded, fits s, which is no catch-all.
+func (s *Segment) Accepts(text []byte) bool {
+	switch {
+	case s.kind == literalSegment:
+		return s.text == string(text)
+	case len(text) == 0:
+		return false
+	case s.mixed == nil:
+		return s.typ.accepts(text)
+	}
+	_, ok := s.mixed.split(text, nil)
+	return ok
+}
+
+// String is the segment as declared, without its type.
+func (s *Segment) String() string {
+	if s.kind == literalSegment || s.mixed != nil {
+		return s.text
+	}
+	return ":" + s.text
+}
+
+// catchesAll reports whether the last segment is a catch-all.
 func (p Pattern) catchesAll() bool {
 	n := len(p.segments)
 	return n > 0 && p.segments[n-1].kind == restSegment
 }
 
-// ParsePattern compiles a declared path. Its problems are mistakes, then the
+// ParsePattern compiles a declared path. Its problems are errors, then the
 // Pattern must not be used, or warnings.
 func ParsePattern(path syntax.Text) (Pattern, syntax.Problems) {
 	p := patternParser{path: path}
@@ -125,10 +162,10 @@ func (p *patternParser) segment(text string, offset int, last bool) {
 		if len(text) > 1 {
 			p.checkName(text[1:], offset+1)
 		}
-		p.pattern.add(segment{kind: restSegment, text: text[1:]})
+		p.pattern.add(Segment{kind: restSegment, text: text[1:]})
 	default:
 		literal := string(appendDecoded(nil, []byte(text), false))
-		p.pattern.segments = append(p.pattern.segments, segment{text: literal})
+		p.pattern.segments = append(p.pattern.segments, Segment{text: literal})
 	}
 }
 
@@ -139,7 +176,7 @@ func (p *patternParser) parameter(text string, offset int) {
 		p.report(offset, false, `a parameter needs a name: write ":id"`)
 	}
 	p.checkName(name, offset)
-	s := segment{kind: textSegment, text: name}
+	s := Segment{kind: textSegment, text: name}
 	if typed {
 		var ok bool
 		if s.typ, ok = typeNames[typeName]; !ok {
@@ -154,7 +191,7 @@ func (p *patternParser) parameter(text string, offset int) {
 }
 
 // add appends a segment that takes a value.
-func (p *Pattern) add(s segment) {
+func (p *Pattern) add(s Segment) {
 	p.segments = append(p.segments, s)
 	p.params = append(p.params, s.text)
 	if s.typ != anyText && p.types == nil {

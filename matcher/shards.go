@@ -76,7 +76,7 @@ func (s *shards) index(path string) int {
 // newShards registers paths, but for those that a router would read in another way.
 func newShards(paths []path) shards {
 	paths = slices.DeleteFunc(paths, func(p path) bool {
-		return slices.ContainsFunc(p.segments, func(s segment) bool { return !registrable(s.text) })
+		return slices.ContainsFunc(p.segments, func(s Segment) bool { return !registrable(s.text) })
 	})
 	if len(paths) == 0 {
 		return shards{}
@@ -100,7 +100,7 @@ func newShards(paths []path) shards {
 }
 
 // written is a path as the router takes it.
-func written(segments []segment) string {
+func written(segments []Segment) string {
 	if len(segments) == 0 {
 		return "/"
 	}

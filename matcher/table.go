@@ -1,7 +1,6 @@
 package matcher
 
 import (
-	"math"
 	"slices"
 
 	"mockserver/config"
@@ -31,9 +30,10 @@ type Table struct {
 	wildcard map[string]*site // by what follows the star: ".example.com"
 
 	sites []*site // all of them, in the order of their first declaration
-
-	near *nearIndex // of a table that is too large to compare all of it
 }
+
+// Routes are the routes given to Compile. The slice is shared and must not be changed.
+func (t *Table) Routes() []Route { return t.routes }
 
 // entry is a route as its leaf knows it.
 type entry struct {
@@ -61,9 +61,6 @@ func Compile(routes []Route) (*Table, syntax.Problems) {
 	t.sites = []*site{t.anyHost}
 	for i := range routes {
 		t.site(routes[i].Endpoint.Host).add(i, &routes[i])
-	}
-	if len(routes) > nearMany {
-		t.near = newNearIndex(routes)
 	}
 	var shadows syntax.Problems
 	for _, s := range t.sites {
@@ -119,28 +116,21 @@ func (t *Table) Match(r *Request, method string) int {
 // types like r's are declared, whatever their conditions say; nil for none.
 func (t *Table) Methods(r *Request) []string {
 	var methods []string
-	t.eachLeaf(r, math.MaxInt, func(l *leaf) bool {
+	if r.parts().trimmed == nil {
+		return nil
+	}
+	v := visitor{request: r, visit: func(l *leaf) {
 		if !slices.Contains(methods, l.method) && l.anyTypes(r) {
 			methods = append(methods, l.method)
 		}
-		return true
-	})
+	}}
+	walk := t.sitesOf(r)
+	for s := walk.next(); s != nil; s = walk.next() {
+		v.node(s.root, 0)
+	}
 	r.params = r.params[:0]
 	slices.Sort(methods)
 	return methods
-}
-
-// eachLeaf calls visit with every leaf whose host and shape fit r, of any method,
-// while r's parameters are that leaf's. It ends when visit returns false, or after
-// so many nodes.
-func (t *Table) eachLeaf(r *Request, nodes int, visit func(*leaf) bool) {
-	if r.parts().trimmed == nil {
-		return
-	}
-	v := visitor{request: r, visit: visit, left: nodes}
-	walk := t.sitesOf(r)
-	for s := walk.next(); s != nil && v.node(s.root, 0); s = walk.next() {
-	}
 }
 
 // answer returns the first route of l whose types and condition hold, or -1. r's

@@ -21,31 +21,6 @@ var layouts = []struct {
 	{"catch-all", func(i int) string { return fmt.Sprintf("/files%d/*rest", i) }, func(i int) string { return fmt.Sprintf("/files%d/a/b", i) }},
 }
 
-// worstNear are tables and requests that make the search for the nearest routes
-// work hard: many long segments, all alike.
-var worstNear = []struct {
-	name     string
-	declared func(i int) string
-	routes   int
-	asked    string
-}{
-	{"a common beginning", func(i int) string { return longPath(i, "a-resource-of-the-name-%03d%02d") }, 300, longPath(999, "a-resource-of-the-name-%03d%02d")},
-	{"a common end", func(i int) string { return longPath(i, "%03d%02d-a-resource-of-the-name") }, 300, longPath(999, "%03d%02d-a-resource-of-the-name")},
-	{"letters in another order", func(i int) string { return longPath(i, "abcdefghijk%03dlmnopqrstuv%02d") }, 300, longPath(999, "kjihgfedcba%03dvutsrqponml%02d")},
-	{"a segment too many", func(i int) string { return longPath(i, "a-resource-of-the-name-%03d%02d") }, 300, "/x" + longPath(999, "a-resource-of-the-name-%03d%02d")},
-	{"slips everywhere", func(i int) string { return longPath(i, "a-resource-of-the-name-%03d%02d") }, 300, longPath(0, "b-resource-of-the-name-%03d%02d")},
-	{"a large table", func(i int) string { return longPath(i, "a-resource-of-name-%05d%02d") }, 5000, longPath(2500, "a-resource-of-nam-%05d%02d")},
-}
-
-// longPath is 16 segments of a layout with two numbers: i, and the segment's.
-func longPath(i int, layout string) string {
-	path := ""
-	for k := range alignedMost {
-		path += "/" + fmt.Sprintf(layout, i, k)
-	}
-	return path
-}
-
 // wide is four segments, at each of which there are ten to choose from.
 func wide(i int) string {
 	return fmt.Sprintf("/area%d/team%d/service%d/resource%d", i%10, i/10%10, i/100%10, i/1000)
@@ -120,34 +95,6 @@ func BenchmarkCompile(b *testing.B) {
 			runtime.ReadMemStats(&after)
 			b.ReportMetric(float64(after.HeapAlloc-before.HeapAlloc)/1e6, "MB-kept")
 			runtime.KeepAlive(t)
-		})
-	}
-}
-
-func BenchmarkNearest(b *testing.B) {
-	for _, n := range []int{10, 1000, 10000} {
-		b.Run(fmt.Sprint(n), func(b *testing.B) {
-			table := mustCompile(b, layoutTable(layouts[2].declared, n))
-			r := newRequest("GET", "h", "/api/v1/rse5/42")
-			for b.Loop() {
-				table.Nearest(r, 3)
-			}
-		})
-	}
-	b.Run("ordinary/300", func(b *testing.B) {
-		table := mustCompile(b, layoutTable(func(i int) string { return fmt.Sprintf("/api/v1/resource-%d/:id/details", i) }, 300))
-		r := newRequest("GET", "h", "/api/v1/resuorce-150/42/details")
-		for b.Loop() {
-			table.Nearest(r, 12)
-		}
-	})
-	for _, worst := range worstNear {
-		b.Run(fmt.Sprintf("worst/%s/%d", worst.name, worst.routes), func(b *testing.B) {
-			table := mustCompile(b, layoutTable(worst.declared, worst.routes))
-			r := newRequest("GET", "h", worst.asked)
-			for b.Loop() {
-				table.Nearest(r, 12)
-			}
 		})
 	}
 }

@@ -31,13 +31,13 @@ func ParseTemplate(path string) Pattern {
 		m := mixedOf(text)
 		switch {
 		case len(m.names) == 0:
-			p.segments = append(p.segments, segment{text: string(m.texts[0])})
+			p.segments = append(p.segments, Segment{text: string(m.texts[0])})
 		case len(m.names) == 1 && len(m.texts[0])+len(m.texts[1]) == 0:
-			p.add(segment{kind: textSegment, text: m.names[0]})
+			p.add(Segment{kind: textSegment, text: m.names[0]})
 		default:
 			p.mixed = append(p.mixed, make([]*mixed, len(p.params)-len(p.mixed))...)
 			p.mixed = append(p.mixed, m)
-			p.add(segment{kind: typedSegment, typ: mixedType, text: text, mixed: m})
+			p.add(Segment{kind: typedSegment, typ: mixedType, text: text, mixed: m})
 			p.params[len(p.params)-1] = "" // the whole segment has no name
 			inside = append(inside, m.names...)
 		}
@@ -92,15 +92,6 @@ func (m *mixed) split(segment []byte, values [][]byte) ([][]byte, bool) {
 		values, rest = append(values, rest[:at:at]), rest[at+len(text):]
 	}
 	return append(values, rest), len(rest) > 0
-}
-
-// accepts tells whether a parameter takes a segment.
-func (s *segment) accepts(text []byte) bool {
-	if s.mixed == nil {
-		return s.typ.accepts(text)
-	}
-	_, ok := s.mixed.split(text, nil)
-	return ok
 }
 
 // splitAll appends the parameters inside of segments to those of the leaf, which are

@@ -27,7 +27,7 @@ type node struct {
 
 // path is one row of literals, for the routers.
 type path struct {
-	segments []segment
+	segments []Segment
 	node     *node
 }
 
@@ -55,7 +55,7 @@ func (s *site) add(index int, r *Route) {
 }
 
 // child returns the node that segment leads to, a new one if there is none yet.
-func (n *node) child(segment *segment) *node {
+func (n *node) child(segment *Segment) *node {
 	at := &n.text
 	switch segment.kind {
 	case literalSegment:
@@ -167,6 +167,15 @@ func (r *Request) try(leaves []*leaf, method string, tried *leaf) int {
 	return -1
 }
 
+// Segments are the segments of the path, decoded; not ok for a target that is no path ("*").
+func (r *Request) Segments() (segments [][]byte, ok bool) {
+	segments = make([][]byte, 0, len(r.parts().slashes))
+	for i := range r.target.slashes {
+		segments = append(segments, r.segment(i))
+	}
+	return segments, r.target.trimmed != nil
+}
+
 // segment is segment number i of the path, decoded.
 func (r *Request) segment(i int) []byte {
 	if !r.target.escaped {
@@ -204,41 +213,36 @@ func (r *Request) tail(from int) []byte {
 	return r.decoded(t.trimmed[t.slashes[from]+1:], false)
 }
 
-// visitor goes to every leaf that find would look at, of any method.
+// visitor goes to every leaf that find would look at, of any method, while the
+// parameters of the request are that leaf's.
 type visitor struct {
 	request *Request
-	visit   func(*leaf) bool // returns false to end
-	left    int              // how many nodes may still be visited
+	visit   func(*leaf)
 }
 
-// node visits n, to which the first depth segments led, and what is below it. It
-// returns false when the visit is over.
-func (v *visitor) node(n *node, depth int) bool {
-	if v.left--; v.left < 0 {
-		return false
-	}
+// node visits n, to which the first depth segments led, and what is below it.
+func (v *visitor) node(n *node, depth int) {
 	if depth == len(v.request.target.slashes) {
-		return v.leaves(n.leaves) && v.leaves(n.rest)
+		v.leaves(n.leaves)
+		v.leaves(n.rest)
+		return
 	}
 	text := v.request.segment(depth)
-	if c := n.literal(text); c != nil && !v.node(c, depth+1) {
-		return false
+	if c := n.literal(text); c != nil {
+		v.node(c, depth+1)
 	}
-	if n.typed != nil && len(text) > 0 && !v.node(n.typed, depth+1) {
-		return false
+	if n.typed != nil && len(text) > 0 {
+		v.node(n.typed, depth+1)
 	}
-	if n.text != nil && len(text) > 0 && !v.node(n.text, depth+1) {
-		return false
+	if n.text != nil && len(text) > 0 {
+		v.node(n.text, depth+1)
 	}
-	return v.leaves(n.rest)
+	v.leaves(n.rest)
 }
 
-func (v *visitor) leaves(leaves []*leaf) bool {
+func (v *visitor) leaves(leaves []*leaf) {
 	for _, l := range leaves {
 		v.request.capture(l)
-		if !v.visit(l) {
-			return false
-		}
+		v.visit(l)
 	}
-	return true
 }

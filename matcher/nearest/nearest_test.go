@@ -1,0 +1,316 @@
+package nearest
+
+import (
+	"fmt"
+	"math/rand/v2"
+	"slices"
+	"strings"
+	"testing"
+
+	"mockserver/config"
+	"mockserver/config/syntax"
+	"mockserver/internal/wording"
+	"mockserver/matcher"
+)
+
+// declared is an endpoint as it is written.
+type declared struct{ method, host, path, cond string }
+
+// compile makes routes of endpoints that have no errors. None of their conditions holds.
+func compile(tb testing.TB, all []declared) []matcher.Route {
+	tb.Helper()
+	routes := make([]matcher.Route, len(all))
+	for i, e := range all {
+		text := syntax.Text{Value: e.path}
+		pattern, problems := matcher.ParsePattern(text)
+		if err := problems.Err(); err != nil {
+			tb.Fatal(err)
+		}
+		routes[i] = matcher.Route{Pattern: pattern, Endpoint: &config.Endpoint{Method: e.method, Host: e.host, Path: text, If: syntax.Text{Value: e.cond}}}
+		if e.cond != "" {
+			routes[i].If = func(*matcher.Request) bool { return false }
+		}
+	}
+	return routes
+}
+
+func layoutTable(layout func(int) string, n int) []declared {
+	all := make([]declared, n)
+	for i := range all {
+		all[i] = declared{method: "GET", path: layout(i)}
+	}
+	return all
+}
+
+func resource(i int) string { return fmt.Sprintf("/api/v1/res%d/:id", i) }
+
+func request(method, host, target string) *matcher.Request {
+	return matcher.Acquire(matcher.Input{Method: []byte(method), Host: []byte(host), Target: []byte(target)})
+}
+
+// worstNear are tables and requests that make the search for the nearest routes
+// work hard: many long segments, all alike.
+var worstNear = []struct {
+	name     string
+	declared func(i int) string
+	routes   int
+	asked    string
+}{
+	{"a common beginning", func(i int) string { return longPath(i, "a-resource-of-the-name-%03d%02d") }, 300, longPath(999, "a-resource-of-the-name-%03d%02d")},
+	{"a common end", func(i int) string { return longPath(i, "%03d%02d-a-resource-of-the-name") }, 300, longPath(999, "%03d%02d-a-resource-of-the-name")},
+	{"letters in another order", func(i int) string { return longPath(i, "abcdefghijk%03dlmnopqrstuv%02d") }, 300, longPath(999, "kjihgfedcba%03dvutsrqponml%02d")},
+	{"a segment too many", func(i int) string { return longPath(i, "a-resource-of-the-name-%03d%02d") }, 300, "/x" + longPath(999, "a-resource-of-the-name-%03d%02d")},
+	{"slips everywhere", func(i int) string { return longPath(i, "a-resource-of-the-name-%03d%02d") }, 300, longPath(0, "b-resource-of-the-name-%03d%02d")},
+	{"a large table", func(i int) string { return longPath(i, "a-resource-of-name-%05d%02d") }, 5000, longPath(2500, "a-resource-of-nam-%05d%02d")},
+}
+
+// longPath is 16 segments of a layout with two numbers: i, and the segment's.
+func longPath(i int, layout string) string {
+	path := ""
+	for k := range alignedMost {
+		path += "/" + fmt.Sprintf(layout, i, k)
+	}
+	return path
+}
+
+func TestNearest(t *testing.T) {
+	small := []declared{
+		{method: "GET", path: "/api/users/:id|int"},
+		{method: "POST", path: "/api/users"},
+		{method: "GET", path: "/orders/:id", host: "*.shop.test"},
+		{method: "GET", path: "/pay", cond: "query"},
+		{method: "GET", path: "/a/:b/c/*rest"},
+		{method: "GET", path: "/"},
+	}
+	tests := []struct {
+		name, method, host, target string
+		index                      int
+		why                        string
+	}{
+		{"nothing is alike", "GET", "h", "/zzzzzzzz/qqqqqqq/wwwwwwww", -1, ""},
+		{"the target is no path", "OPTIONS", "h", "*", -1, ""},
+		{"a slip in a segment", "GET", "h", "/api/user/7", 0, `segment 2 is "user", not "users"`},
+		{"two letters swapped", "POST", "h", "/api/uesrs", 1, `segment 2 is "uesrs", not "users"`},
+		{"another case", "GET", "h", "/API/users/7", 0, `segment 1 is "API", not "api" (case matters)`},
+		{"a type", "GET", "h", "/api/users/anna", 0, `"anna" is not an integer (path parameter id)`},
+		{"an empty parameter", "GET", "h", "/api/users//", 0, `segment 3 is empty`},
+		{"a missing prefix", "GET", "h", "/users/7", 0, `the request lacks "/api"`},
+		{"an extra prefix", "GET", "h", "/v1/x/api/users/7", 0, `the request has in addition "/v1/x"`},
+		{"an extra segment", "POST", "h", "/api/users/x", 0, `"x" is not an integer (path parameter id), and it answers GET, not POST`},
+		{"a missing parameter", "GET", "h", "/a/b/c?x", 4, ``},
+		{"another method", "PATCH", "h", "/api/users", 1, `it answers POST, not PATCH`},
+		{"another host", "GET", "shop.test", "/orders/1", 2, `it answers for the host *.shop.test, not "shop.test"`},
+		{"a condition", "GET", "h", "/pay", 3, `its condition does not hold: query`},
+		{"a literal missing inside", "GET", "h", "/a/x/d/e", 4, `the request lacks "/c"`},
+		{"what the client sent is shown short and quoted", "POST", "h", "/api/users/" + strings.Repeat("x", 100) + "%0a", 0,
+			`"` + strings.Repeat("x", 64) + `..." is not an integer (path parameter id), and it answers GET, not POST`},
+	}
+	for _, tt := range tests {
+		for _, size := range []string{"small", "large"} {
+			t.Run(tt.name+" in a "+size+" table", func(t *testing.T) {
+				rs := small
+				if size == "large" {
+					rs = append(small[:len(small):len(small)], layoutTable(func(i int) string { return fmt.Sprintf("/g%d/other%d/:id", i, i) }, 2000)...)
+				}
+				r := request(tt.method, tt.host, tt.target)
+				defer matcher.Release(r)
+				table := compile(t, rs)
+				if tt.why == "" && tt.index >= 0 {
+					matching, _ := matcher.Compile(table)
+					if got := matching.Match(r, tt.method); got != tt.index {
+						t.Errorf("got route %d, want %d", got, tt.index)
+					}
+					return
+				}
+				near := Find(table, r, 3)
+				if tt.index < 0 {
+					if len(near) > 0 {
+						t.Errorf("got %+v, want nothing", near)
+					}
+					return
+				}
+				if len(near) == 0 || len(near) > 3 || near[0].Index != tt.index || near[0].Why != tt.why {
+					t.Errorf("got %+v, want first route %d: %s", near, tt.index, tt.why)
+				}
+			})
+		}
+	}
+}
+
+// In a large table the routes are found by their literals; one slip in one of
+// them must not lose the route.
+func TestNearestFindsSlipsInALargeTable(t *testing.T) {
+	table := compile(t, layoutTable(resource, 5000))
+	w := rand.New(rand.NewPCG(1, 5))
+	for range 300 {
+		i := w.IntN(5000)
+		name := []byte(fmt.Sprintf("res%d", i))
+		at := w.IntN(3) // among the letters, since another digit is another route
+		switch w.IntN(4) {
+		case 0:
+			name = append(name[:at], name[at+1:]...)
+		case 1:
+			name = append(name[:at], append([]byte("x"), name[at:]...)...)
+		case 2:
+			name[at] = 'x'
+		case 3:
+			name[at] -= 'a' - 'A'
+		}
+		r := request("GET", "h", "/api/v1/"+string(name)+"/42")
+		near := Find(table, r, 3)
+		// not always the first: of re46 the route res6 is as near as res46
+		if !slices.ContainsFunc(near, func(n Near) bool { return n.Index == i }) {
+			t.Errorf("%s: got %+v, want route %d among them", name, near, i)
+		}
+		matcher.Release(r)
+	}
+}
+
+// The tables are such that every segment is like every other, but for a few
+// letters, and the last of the many possible ways leads to no route.
+func TestNearestDoesABoundedAmountOfWork(t *testing.T) {
+	for _, worst := range worstNear {
+		t.Run(worst.name, func(t *testing.T) {
+			table := compile(t, layoutTable(worst.declared, worst.routes))
+			r := request("GET", "h", worst.asked)
+			defer matcher.Release(r)
+			c := newComparer(r)
+			for _, l := range c.likest(table) {
+				c.why(&table[l.index])
+			}
+			// a route may begin when almost all is done
+			if most := alignWork + 2*alignedRoutes*alignedMost*alignedMost; c.work == 0 || c.work > most {
+				t.Errorf("got %d comparisons, want some, at most %d", c.work, most)
+			}
+		})
+	}
+}
+
+// A request that is like all routes of a large table must not be compared with all.
+func TestNearestComparesABoundedNumber(t *testing.T) {
+	table := compile(t, layoutTable(func(i int) string { return fmt.Sprintf("/api/x/:id/r%d", i) }, 50_000))
+	r := request("GET", "h", "/api/x/1/r")
+	defer matcher.Release(r)
+	c := newComparer(r)
+	last := 0
+	for i := range table {
+		if c.work <= scanWork {
+			last = i
+		}
+		c.guess(&table[i])
+	}
+	if last < 5_000 || last > 20_000 {
+		t.Errorf("got %d routes compared of 50,000, want between 5,000 and 20,000", last)
+	}
+	if near := Find(table, r, 3); len(near) != 3 {
+		t.Errorf("got %+v, want three", near)
+	}
+}
+
+func TestNearestSurvivesAnyTarget(t *testing.T) {
+	table := compile(t, []declared{{method: "GET", host: "a.test", path: "/x"}, {method: "GET", path: "/:a/*b"}, {method: "GET", path: "/"}})
+	for _, target := range []string{"", "*", "http://?", "://x", "?", "///", "/%2", "/" + strings.Repeat("/", 70000), "/" + strings.Repeat("%41/", 20000)} {
+		r := request("GET", "["+strings.Repeat("a.", 40000), target)
+		Find(table, r, 3)
+		matcher.Release(r)
+	}
+}
+
+func TestNearestAsksNoCondition(t *testing.T) {
+	table := compile(t, []declared{{method: "GET", path: "/a/:x", cond: "query"}, {method: "GET", path: "/a/*rest", cond: "query"}})
+	for i := range table {
+		table[i].If = func(*matcher.Request) bool { t.Error("it was asked"); return false }
+	}
+	r := request("GET", "h", "/a/b")
+	defer matcher.Release(r)
+	if near := Find(table, r, 3); len(near) != 2 {
+		t.Errorf("got %+v, want both", near)
+	}
+}
+
+// What one slip makes of a long path of a table where all paths are alike must be
+// found in spite of the bound.
+func TestNearestFindsASlipAmongLongPaths(t *testing.T) {
+	worst := worstNear[0]
+	table := compile(t, layoutTable(worst.declared, worst.routes))
+	declared := worst.declared(150)
+	slip := strings.Replace(declared, "resource", "resuorce", 1)
+	r := request("GET", "h", slip)
+	defer matcher.Release(r)
+	if near := Find(table, r, 3); len(near) == 0 || near[0].Index != 150 {
+		t.Errorf("%s: got %+v, want first route 150", slip, near)
+	}
+}
+
+// Only 16 segments are compared, and what is beyond them must not be taken for a
+// condition that did not hold.
+func TestNearestOfPathsTooLongToCompare(t *testing.T) {
+	long := strings.Repeat("/a", alignedMost)
+	table := compile(t, []declared{{method: "GET", path: long + "/b/:c|int", cond: "query"}, {method: "GET", path: long + "/x/*rest"}})
+	for target, want := range map[string]string{
+		long + "/b/1":   "its condition does not hold: query",
+		long + "/b/x":   "the paths differ after segment 16",
+		long + "/b/1/2": "the paths differ after segment 16",
+		long + "/b":     "the paths differ after segment 16",
+		long:            "the paths differ after segment 16",
+	} {
+		r := request("GET", "h", target)
+		if near := Find(table, r, 1); len(near) != 1 || near[0].Why != want || near[0].Index != 0 {
+			t.Errorf("%s: got %+v, want route 0: %s", target, near, want)
+		}
+		matcher.Release(r)
+	}
+}
+
+func TestLettersApartNeverExceedTheDistance(t *testing.T) {
+	w := rand.New(rand.NewPCG(1, 9))
+	word := func() string {
+		b := make([]byte, w.IntN(longestSlip+1))
+		for i := range b {
+			b[i] = byte(w.IntN(256))
+			if w.IntN(2) == 0 {
+				b[i] = "abcABC-1"[w.IntN(8)]
+			}
+		}
+		return string(b)
+	}
+	for range 5000 {
+		a := word()
+		b := word()
+		if w.IntN(2) == 0 { // often but a slip away
+			i := w.IntN(len(a) + 1)
+			b = (a[:i] + "z" + a[i:])[:min(len(a)+1, longestSlip)]
+		}
+		if d, got := wording.Distance(a, b, 64), apart(lettersOf([]byte(a)), lettersOf([]byte(b))); got > d {
+			t.Fatalf("%q and %q: the letters are %d apart, the texts %d", a, b, got, d)
+		}
+	}
+}
+
+func BenchmarkNearest(b *testing.B) {
+	for _, n := range []int{10, 1000, 10000} {
+		b.Run(fmt.Sprint(n), func(b *testing.B) {
+			table := compile(b, layoutTable(resource, n))
+			r := request("GET", "h", "/api/v1/rse5/42")
+			for b.Loop() {
+				Find(table, r, 3)
+			}
+		})
+	}
+	b.Run("ordinary/300", func(b *testing.B) {
+		table := compile(b, layoutTable(func(i int) string { return fmt.Sprintf("/api/v1/resource-%d/:id/details", i) }, 300))
+		r := request("GET", "h", "/api/v1/resuorce-150/42/details")
+		for b.Loop() {
+			Find(table, r, 12)
+		}
+	})
+	for _, worst := range worstNear {
+		b.Run(fmt.Sprintf("worst/%s/%d", worst.name, worst.routes), func(b *testing.B) {
+			table := compile(b, layoutTable(worst.declared, worst.routes))
+			r := request("GET", "h", worst.asked)
+			for b.Loop() {
+				Find(table, r, 12)
+			}
+		})
+	}
+}
