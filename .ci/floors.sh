@@ -97,6 +97,7 @@ mockserver/listener/sentry -> mockserver/config/syntax
 mockserver/listener/sentry -> mockserver/fetcher
 mockserver/listener/traffic -> mockserver/config
 mockserver/listener/traffic -> mockserver/config/syntax
+mockserver/listener/traffic -> mockserver/listener/record
 mockserver/listener/traffic -> mockserver/listener/reply
 mockserver/listener/traffic -> mockserver/matcher
 mockserver/listener/verdict -> mockserver/config

@@ -48,7 +48,7 @@ func TestAllocations_OfPresetAnswers(t *testing.T) {
 - endpoint: {path: /late, latency: {timeout-rate: 1, timeout: 1ns}, response: {body: ok}}
 - endpoint: {path: /full, capacity: {concurrent: 1}, response: {body: ok}}
 `)
-	s.snapshot.Load().answers[2].behaviour.capacity.serving = 1
+	occupy(s, 2)
 	for uri, want := range map[string]string{
 		"/failing": `{"error":"Injected failure","code":"injected_failure","message":"the latency of GET /failing declares that some requests fail so"}`,
 		"/late":    `{"error":"Injected time-out","code":"injected_timeout","message":"the latency of GET /late declares that some requests fail so"}`,

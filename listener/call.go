@@ -6,6 +6,7 @@ import (
 
 	"mockserver/listener/record"
 	"mockserver/listener/reply"
+	"mockserver/listener/traffic"
 	"mockserver/listener/wire"
 	"mockserver/matcher"
 )
@@ -17,9 +18,9 @@ type call struct {
 	reply    reply.Reply
 	trace    record.Trace
 	peer     peer
-	fault    *fault    // that spoils the answer; nil for none
-	held     *capacity // the place to leave once a spoilt body is sent; nil for none
-	panicked bool      // nobody knows what state the call is in
+	fault    *traffic.Fault    // that spoils the answer; nil for none
+	held     *traffic.Capacity // the place to leave once a spoilt body is sent; nil for none
+	panicked bool              // nobody knows what state the call is in
 }
 
 // calls are those that no request has. Each is answered 200 without a body so far.
@@ -57,7 +58,43 @@ func (c *call) arrival() time.Time {
 	return time.Now()
 }
 
+// wait has a request wait until its latency is over, and reports whether it is to be
+// answered.
+func (c *call) wait(rules *traffic.Rules, begun time.Time, length time.Duration) bool {
+	due := begun.Add(length)
+	served := begun
+	if t := c.In.Time; t.After(begun) {
+		served = t // it came before: the part that passed meanwhile is none of its own
+	}
+	c.trace.Declared += length
+	c.trace.Waited += max(due.Sub(served), 0)
+	if c.peer.exists() && c.peer.conn.WaitUntil(due) {
+		return false
+	}
+	c.trace.Late, c.trace.Timed = max(time.Since(due), 0), true
+	rules.Late(c.trace.Late)
+	return true
+}
+
+// spoil has a fault happen to the answer that the request has by now. What is added to its
+// headers afterwards is of the answer too. It reports whether the place that the request
+// holds is left once the answer is sent; else the caller has to leave it.
+func (c *call) spoil(f *traffic.Fault, held *traffic.Capacity) (leaves bool) {
+	if !c.peer.isAlone() {
+		return false // in a test; or it came with others before a reload, whose answers would go wrong with it
+	}
+	c.fault, c.trace.Fault = f, f.Kind
+	switch {
+	case c.isStreamed():
+		c.held = held
+		return true
+	case f.Kind != wire.Slow: // there may be nothing to be slow with
+		c.peer.conn.Spoil(f.Kind)
+	}
+	return false
+}
+
 // isStreamed reports whether a fault sends the body in pieces, or a piece of it.
 func (c *call) isStreamed() bool {
-	return c.fault != nil && (c.fault.kind == wire.Slow || c.fault.kind == wire.Truncate) && len(c.reply.Body) > 0 && !c.isHead()
+	return c.fault != nil && (c.fault.Kind == wire.Slow || c.fault.Kind == wire.Truncate) && len(c.reply.Body) > 0 && !c.isHead()
 }

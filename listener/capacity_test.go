@@ -17,7 +17,6 @@ import (
 	"mockserver/config"
 	"mockserver/fetcher"
 	"mockserver/listener/reply"
-	"mockserver/listener/wire"
 )
 
 // visit is a client in a bubble that asks once.
@@ -113,28 +112,20 @@ func TestCapacity_ServesInOrder(t *testing.T) {
 					t.Errorf("%s: got %s", c.name, v.body)
 				}
 			}
-			if p := s.snapshot.Load().answers[0].behaviour.capacity; p.serving != 0 || p.waiting != 0 || p.first != nil || p.last != nil {
-				t.Errorf("%s: at the end %d are served and %d wait", c.name, p.serving, p.waiting)
+			if free, want := occupy(s, 0), s.Spec().Endpoints[0].Capacity.Concurrent; free != want {
+				t.Errorf("%s: at the end %d places are free, want %d", c.name, free, want)
 			}
 		})
 	}
 }
 
-// Who gets a place at the moment of leaving passes it on.
-func TestCapacity_IsPassedOnByWhoLeavesWithIt(t *testing.T) {
-	p := newCapacity(&config.Capacity{Concurrent: 1, Queue: 2})
-	conn := new(wire.Connection)
-	_, had := p.arrive(peer{conn})
-	first, _ := p.arrive(peer{conn})
-	second, _ := p.arrive(peer{conn})
-	p.leave() // first has the place
-	over, served := p.look(first, true)
-	if !had || !over || served || !second.served || p.serving != 1 || p.waiting != 0 {
-		t.Errorf("got over %v, served %v, the next has it: %v; %d are served and %d wait", over, served, second.served, p.serving, p.waiting)
+// occupy takes the free places of an endpoint, and returns how many there were.
+func occupy(s *Server, i int) (free int) {
+	var c call
+	for s.snapshot.Load().answers[i].rules.Capacity().Enter(nil, &c.reply, &c.trace) {
+		free++
 	}
-	if p.leave(); p.serving != 0 {
-		t.Errorf("%d are served at the end", p.serving)
-	}
+	return free
 }
 
 // A slow body holds its place until it is sent.
@@ -155,15 +146,14 @@ func TestCapacity_IsHeldByASlowBody(t *testing.T) {
 // A defect that shows while a request has its place costs no place.
 func TestCapacity_OutlastsAPanic(t *testing.T) {
 	s := configured(t, `- endpoint: {path: /, capacity: {concurrent: 1}, response: {body: ok}}`)
-	b := s.snapshot.Load().answers[0].behaviour
-	b.outcomes[0].answer.source = &fetcher.Source{} // of no loader: it panics
+	s.snapshot.Load().answers[0].source = &fetcher.Source{} // of no loader: it panics
 	for range 3 {
 		if got := strings.Join(answersOf(t, s, 1, "/"), ""); !strings.Contains(got, reply.InternalError.Code) {
 			t.Errorf("got %s, want %s", got, reply.InternalError.Code)
 		}
 	}
-	if b.capacity.serving != 0 {
-		t.Errorf("%d places are taken, want none", b.capacity.serving)
+	if free := occupy(s, 0); free != 1 {
+		t.Errorf("%d places are free, want 1", free)
 	}
 }
 

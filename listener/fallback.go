@@ -25,13 +25,7 @@ func (s *Server) fallBack(sn *snapshot, c *call) {
 	if c.isHead() {
 		// The encoder leaves the body of a HEAD answer out and keeps its length.
 		if i := sn.table.Match(&c.Request, fasthttp.MethodGet); i >= 0 {
-			a := &sn.answers[i]
-			c.trace.Endpoint, c.trace.Counters = a.name, a.counters
-			if a.behaviour != nil && a.behaviour.concerns(c) {
-				s.behave(a.behaviour, c, false)
-			} else {
-				s.respond(a, c)
-			}
+			s.answer(&sn.answers[i], c, false)
 			return
 		}
 	}

@@ -65,7 +65,7 @@ func (a *answer) isFixed() bool {
 			return false
 		}
 	}
-	return a.template == nil && a.source == nil && len(a.hooks) == 0 && (a.behaviour == nil || a.behaviour.isFixed())
+	return a.template == nil && a.source == nil && len(a.hooks) == 0 && !a.disturbed && (a.operation == nil || a.operation.isFixed())
 }
 
 // fixing is what answers are written with, one after the other.
@@ -90,8 +90,8 @@ func (w *fixing) fix(a *answer) *fixed {
 	if len(f.head)+len(f.body) > maxFixed || f.date < len(dateLine) {
 		return nil
 	}
-	if a.behaviour != nil {
-		f.chosen, f.typed = true, a.behaviour.operation.typed
+	if a.operation != nil {
+		f.chosen, f.typed = true, a.operation.typed
 	}
 	return f
 }

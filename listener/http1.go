@@ -11,6 +11,7 @@ import (
 	"github.com/valyala/fasthttp"
 
 	"mockserver/listener/reply"
+	"mockserver/listener/traffic"
 	"mockserver/listener/wire"
 )
 
@@ -64,7 +65,10 @@ func (c *call) encode(ctx *fasthttp.RequestCtx) {
 		encode(&c.reply, &ctx.Response)
 		return
 	}
-	body := &heldBody{wire.SpoiltBody{Body: c.reply.Body, Pace: c.fault.pace, Conn: c.peer.conn}, c.held} // its room, too
+	body := &heldBody{wire.SpoiltBody{Body: c.reply.Body, Conn: c.peer.conn}, c.held} // its room, too
+	if c.fault.Kind == wire.Slow {
+		body.Pace = c.fault.Pace
+	}
 	c.reply.Body, c.reply.Room = nil, nil
 	encode(&c.reply, &ctx.Response)
 	ctx.Response.ImmediateHeaderFlush = true
@@ -74,13 +78,13 @@ func (c *call) encode(ctx *fasthttp.RequestCtx) {
 // heldBody is a spoilt body with the place that its request holds until it is sent.
 type heldBody struct {
 	wire.SpoiltBody
-	held *capacity // nil for none
+	held *traffic.Capacity // nil for none
 }
 
 // Close is called when the answer is sent, or cannot be.
 func (b *heldBody) Close() error {
 	if b.held != nil {
-		b.held.leave()
+		b.held.Leave()
 	}
 	return nil
 }

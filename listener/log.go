@@ -59,7 +59,7 @@ func (s *Server) logAccess(c *call, more slog.Attr) {
 		more,
 	}
 	if c.fault != nil {
-		attrs = append(attrs, slog.String("fault", c.fault.kind))
+		attrs = append(attrs, slog.String("fault", c.fault.Kind))
 	}
 	s.log.LogAttrs(context.Background(), slog.LevelInfo, "request", attrs...)
 }

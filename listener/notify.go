@@ -167,6 +167,9 @@ func appendHeaderLines(dst []byte, headers []header, r *matcher.Request) []byte 
 // notify has the webhooks of an answer sent whose conditions hold. What they say is
 // rendered now, from the request; their delay begins when the response is written.
 func (s *Server) notify(a *answer, c *call) {
+	if len(a.hooks) == 0 {
+		return
+	}
 	r := &c.Request
 	depth := depthOf(r)
 	if depth >= maxDepth {

@@ -6,6 +6,7 @@ import (
 	"mockserver/config"
 	"mockserver/dispatcher"
 	"mockserver/listener/record"
+	"mockserver/listener/traffic"
 )
 
 // Records reports whether Options.Record is set.
@@ -55,6 +56,20 @@ func (s *Server) Unmatched() []record.Miss {
 		return nil
 	}
 	return s.recorder.Misses().All()
+}
+
+// LatencyErrors says of each endpoint with a latency that has answered, in the order of the
+// specification, how well that was met. It keeps counting over a reload for endpoints that
+// are declared as before.
+func (s *Server) LatencyErrors() []traffic.LatencyError {
+	sn := s.snapshot.Load()
+	var all []traffic.LatencyError
+	for i := range sn.answers {
+		if late, ok := sn.answers[i].rules.LatencyError(&sn.spec.Endpoints[i]); ok {
+			all = append(all, late)
+		}
+	}
+	return all
 }
 
 // Spec is the specification that is served. It may not be changed: make another, and

@@ -229,7 +229,7 @@ func TestOperation_Webhooks(t *testing.T) {
 	e := pets()[2]
 	e.Webhooks = []config.Webhook{{Method: "POST", URL: config.Plain("http://127.0.0.1:9/a")}}
 	s := described(t, "[]", e)
-	o := s.snapshot.Load().answers[0].behaviour.operation
+	o := s.snapshot.Load().answers[0].operation
 	if got := len(o.answer(0).hooks); got != 1 {
 		t.Errorf("a 200 is followed by %d webhooks, want 1", got)
 	}

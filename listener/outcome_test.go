@@ -11,6 +11,7 @@ import (
 	"github.com/valyala/fasthttp"
 
 	"mockserver/config"
+	"mockserver/matcher"
 )
 
 // answersOf sends n requests to a server, one after the other, and returns the bodies, or
@@ -152,18 +153,24 @@ func TestOutcomes_HaveWhatTheEndpointHas(t *testing.T) {
       - {body: y, latency: {min-ms: 7, max-ms: 7}, webhooks: []}
       - {body: z, webhook: {url: "http://127.0.0.1:9/z", method: POST, sleep-time: 3600}}
 `)
-	b := s.snapshot.Load().answers[0].behaviour
+	a := &s.snapshot.Load().answers[0]
+	fails := map[int]bool{} // outcomes
+	var random matcher.Random
+	for range 100 {
+		if drawn := a.rules.Draw(&random); drawn.Instead != nil {
+			fails[drawn.Outcome] = true
+		}
+	}
 	for i, want := range []struct {
-		failure float64
-		hooks   []string
-	}{{1, []string{"GET /a"}}, {0, nil}, {1, []string{"GET /a responses[2]"}}} {
-		o := &b.outcomes[i]
+		fails bool
+		hooks []string
+	}{{true, []string{"GET /a"}}, {false, nil}, {true, []string{"GET /a responses[2]"}}} {
 		var hooks []string
-		for _, h := range o.answer.hooks {
+		for _, h := range a.outcomes[i].hooks {
 			hooks = append(hooks, h.shared.Name)
 		}
-		if o.latency.Failure != want.failure || strings.Join(hooks, ",") != strings.Join(want.hooks, ",") {
-			t.Errorf("outcome %d: failure rate %v and webhooks %v, want %+v", i, o.latency.Failure, hooks, want)
+		if fails[i] != want.fails || strings.Join(hooks, ",") != strings.Join(want.hooks, ",") {
+			t.Errorf("outcome %d: it fails %t, with the webhooks %v, want %+v", i, fails[i], hooks, want)
 		}
 	}
 }

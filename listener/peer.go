@@ -4,6 +4,7 @@ import (
 	"time"
 
 	"mockserver/dispatcher"
+	"mockserver/listener/traffic"
 	"mockserver/listener/wire"
 )
 
@@ -44,23 +45,17 @@ func (p peer) chooses() (prefers, accepts bool) {
 	return p.conn.Chooses()
 }
 
-// pause has the request wait for a time, or for wake; see connection.pause.
-func (p peer) pause(until time.Time) wire.PauseEnd {
+// waiter is where the request may wait; nil for nowhere.
+func (p peer) waiter() traffic.Waiter {
 	if p.conn == nil {
-		return wire.PauseDue
+		return nil
 	}
-	return p.conn.Pause(until)
+	return p.conn
 }
-
-// wake ends the pause of a request; see connection.wake.
-func (p peer) wake() { p.conn.Wake() }
 
 // isAlone reports whether nothing but the answer to this request is to be written: what
 // happens to it happens to no other.
 func (p peer) isAlone() bool { return p.conn != nil && p.conn.IsAlone() }
-
-// spoil has a fault happen to the answer when it is written.
-func (p peer) spoil(f *fault) { p.conn.Spoil(f.kind) }
 
 // follow has the delay of a webhook begin when the answer is written. It reports false
 // if nobody can tell when that is.

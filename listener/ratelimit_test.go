@@ -96,8 +96,8 @@ func TestLimiter_Headers(t *testing.T) {
 - endpoint: {path: /free, response: {body: ok}}
 `)
 	for i := range s.snapshot.Load().answers {
-		if b := s.snapshot.Load().answers[i].behaviour; b != nil && b.capacity != nil {
-			b.capacity.serving = 1
+		if r := s.snapshot.Load().answers[i].rules; r != nil && r.Capacity() != nil {
+			occupy(s, i)
 		}
 	}
 	for _, c := range []struct {
@@ -212,7 +212,7 @@ func TestAllocations_OfRateLimits(t *testing.T) {
 				t.Fatal(err)
 			}
 			ctx := asking("/x/1?q=a%20b", "192.0.2.1:1", c.headers...)
-			l := s.snapshot.Load().answers[0].behaviour.limit
+			l := s.snapshot.Load().answers[0].rules
 			r := receive(ctx)
 			defer r.release()
 			admitted := false

@@ -23,13 +23,7 @@ func (s *Server) serve(c *call) {
 	sn := s.snapshot.Load()
 	if s.upgrade(sn, c) {
 	} else if i := sn.table.Match(&c.Request, method(&c.Request)); i >= 0 {
-		a := &sn.answers[i]
-		c.trace.Endpoint, c.trace.Counters = a.name, a.counters
-		if a.behaviour != nil && a.behaviour.concerns(c) {
-			s.behave(a.behaviour, c, true)
-		} else if s.respond(a, c) && len(a.hooks) > 0 {
-			s.notify(a, c)
-		}
+		s.answer(&sn.answers[i], c, true)
 		if c.isOptions() {
 			addAllow(sn, c)
 		}
@@ -39,6 +33,70 @@ func (s *Server) serve(c *call) {
 	s.allowOrigin(c)
 	if s.opts.AccessLog {
 		s.logAccess(c, slog.Duration("took", time.Since(c.In.Time)))
+	}
+}
+
+// answer answers a request that an endpoint matches: admit, disturb, respond, notify.
+func (s *Server) answer(a *answer, c *call, notify bool) {
+	c.trace.Endpoint, c.trace.Counters = a.name, a.counters
+	if a.rules != nil && (a.disturbed || a.operation.asked(c)) {
+		s.disturb(a, c, notify)
+	} else if s.respond(a, c) && notify {
+		s.notify(a, c)
+	}
+}
+
+// disturb is answer for a request that meets rules. The reply is made before the wait, so
+// that the latency holds the work of making it.
+func (s *Server) disturb(a *answer, c *call, notify bool) {
+	a.rules.Begin(&c.Random)
+	limit, ok := a.rules.Admit(&c.Request, &c.reply)
+	defer limit.Write(&c.reply) // whatever the answer is
+	if !ok {
+		c.trace.Limited = true
+		return
+	}
+	var chosen *answer
+	if a.operation != nil {
+		var answered bool
+		if chosen, answered = a.operation.choose(c); answered {
+			return
+		}
+	}
+	begun := c.arrival()
+	held := a.rules.Capacity()
+	if held != nil {
+		if !held.Enter(c.peer.waiter(), &c.reply, &c.trace) {
+			return
+		}
+		defer func() {
+			if held != nil {
+				held.Leave()
+			}
+		}()
+		begun = time.Now() // what a place is held for is the latency, not what came before
+	}
+	drawn := a.rules.Draw(&c.Random) // before the reply, which may draw too
+	switch {
+	case chosen != nil:
+	case a.outcomes != nil:
+		chosen = &a.outcomes[drawn.Outcome]
+	default:
+		chosen = a
+	}
+	given := drawn.Instead == nil && s.respond(chosen, c)
+	if drawn.Instead != nil {
+		drawn.Instead.Fill(&c.reply)
+		c.trace.Instead = drawn.Instead.Refusal.Code
+	}
+	if drawn.Timed && !c.wait(a.rules, begun, drawn.Length) {
+		return
+	}
+	if given && notify {
+		s.notify(chosen, c)
+	}
+	if drawn.Fault != nil && c.spoil(drawn.Fault, held) {
+		held = nil // it is left later
 	}
 }
 

@@ -404,8 +404,8 @@ func (s *Server) flushPaces() {
 	s.listener.Flush()
 	answers := s.snapshot.Load().answers
 	for i := range answers {
-		if b := answers[i].behaviour; b != nil && b.limit != nil {
-			b.limit.Flush()
+		if r := answers[i].rules; r != nil {
+			r.Flush()
 		}
 	}
 }

@@ -46,7 +46,10 @@ type answer struct {
 	source       *fetcher.Source    // or the external body
 	bodiless     bool               // 204 and 304
 	hooks        []hook
-	behaviour    *behaviour       // nil for most: what is above is the answer to every request then
+	operation    *operation       // of an OpenAPI document; nil for none
+	rules        *traffic.Rules   // nil for most: what is above is the answer to every request then
+	disturbed    bool             // rules concern every request, and not only those that choose an answer of the operation
+	outcomes     []answer         // those that rules choose from; nil for the one above
 	counters     *record.Counters // nil when nothing is recorded
 }
 
@@ -87,7 +90,7 @@ func (c *compiler) compile(spec *config.Spec) (*snapshot, syntax.Problems) {
 		var wrong syntax.Problems
 		routes[i], sn.answers[i], wrong = c.endpoint(&spec.Endpoints[i])
 		problems = append(problems, wrong...)
-		if b := sn.answers[i].behaviour; b != nil && b.delays {
+		if r := sn.answers[i].rules; r != nil && r.Delay() {
 			sn.single = true
 		}
 	}
@@ -170,8 +173,34 @@ func (c *compiler) endpoint(e *config.Endpoint) (matcher.Route, answer, syntax.P
 	problems = append(problems, wrong...)
 	a.hooks, wrong = c.hooks(e, a.name, scope)
 	problems = append(problems, wrong...)
-	a.behaviour, wrong = c.behaviour(e, a, t, scope)
+	wrong = c.rules(e, &a, t, scope)
 	return route, a, e.Claim(append(problems, wrong...))
+}
+
+// rules compiles what requests to an endpoint meet beside its answer a. With a seed,
+// whatever is not the same for every request has them, for its random numbers.
+func (c *compiler) rules(e *config.Endpoint, a *answer, counts *traffic.Counts, scope *renderer.Scope) (problems syntax.Problems) {
+	a.disturbed = traffic.Declared(e) || c.chance.Seeded && !a.isFixed()
+	a.operation = c.operation(e, *a)
+	if !a.disturbed && a.operation == nil {
+		return nil
+	}
+	a.rules = traffic.NewRules(e, scope.Params, counts, traffic.Options{Carried: &c.kept, Seed: &c.chance, TrustForwarded: c.trustForwarded, Log: c.log})
+	for i := range e.Responses {
+		declared := &e.Responses[i]
+		single := *e
+		single.Response = declared.Response
+		o, wrong := c.answer(&single, scope)
+		problems = append(problems, wrong...)
+		o.name, o.hooks = traffic.OutcomeName(a.name, i), a.hooks
+		if declared.Webhooks != nil {
+			single.Webhooks = declared.Webhooks
+			o.hooks, wrong = c.hooks(&single, o.name, scope)
+			problems = append(problems, wrong...)
+		}
+		a.outcomes = append(a.outcomes, o)
+	}
+	return problems
 }
 
 // answer compiles what one endpoint answers.

@@ -1,6 +1,7 @@
 package traffic
 
 import (
+	"cmp"
 	"math"
 	"time"
 
@@ -13,24 +14,25 @@ import (
 // answered that something went wrong instead.
 type Latency struct {
 	length  quantiles // nil when there are only rates
-	Failure float64   // of the requests: they are answered 500
+	failure float64   // of the requests: they are answered 500
 	timeout float64   // of them: they wait limit, and are answered 504
 	limit   time.Duration
+	// What requests are answered that fail, or time out.
+	failing, timedOut *reply.Preset
 }
 
 // quantiles is a distribution of lengths: how long the part of all is at most that is
 // given, from 0 to below 1. What it gives for random numbers is distributed so.
 type quantiles func(part float64) time.Duration
 
-// NewLatency compiles a latency; nil is none.
-func NewLatency(l *config.Latency) *Latency {
+// NewLatency compiles a latency; nil is none. The name is that of what it is declared for.
+func NewLatency(l *config.Latency, name string) *Latency {
 	if l == nil {
 		return nil
 	}
-	compiled := &Latency{Failure: l.FailureRate, timeout: l.TimeoutRate, limit: l.Timeout}
-	if compiled.limit == 0 {
-		compiled.limit = config.DefaultLatencyTimeout
-	}
+	compiled := &Latency{failure: l.FailureRate, timeout: l.TimeoutRate, limit: cmp.Or(l.Timeout, config.DefaultLatencyTimeout)}
+	message := "the latency of " + name + " declares that some requests fail so"
+	compiled.failing, compiled.timedOut = reply.InjectedFailure.Preset(message), reply.InjectedTimeout.Preset(message)
 	switch {
 	case len(l.Curve) > 0:
 		compiled.length = curved(l)
@@ -54,7 +56,7 @@ type point struct {
 }
 
 // curved goes through the declared points in straight lines, from the least length,
-// which is 0 when none is declared. Behind the last point it stays there.
+// which is 0 when none is declared. After the last point it stays there.
 func curved(l *config.Latency) quantiles {
 	points := make([]point, 1, len(l.Curve)+2)
 	points[0].length = l.Min
@@ -90,8 +92,8 @@ func lognormal(median time.Duration, sigma float64) quantiles {
 // Wait is what a request has drawn of a latency.
 type Wait struct {
 	Length  time.Duration
-	Timed   bool           // there is a length to be met
-	Instead *reply.Failure // the answer to give; nil is that of the endpoint
+	Timed   bool          // there is a length to be met
+	Instead *reply.Preset // the answer to give; nil is that of the endpoint
 }
 
 // Draw has a request wait, or fail. A latency that is nil has it do neither.
@@ -100,12 +102,12 @@ func (l *Latency) Draw(random *matcher.Random) Wait {
 		return Wait{}
 	}
 	w := Wait{Timed: l.length != nil}
-	if l.Failure > 0 || l.timeout > 0 {
+	if l.failure > 0 || l.timeout > 0 {
 		switch fate := random.Float64(); {
-		case fate < l.Failure:
-			w.Instead = &reply.InjectedFailure
-		case fate < l.Failure+l.timeout:
-			return Wait{Length: l.limit, Timed: true, Instead: &reply.InjectedTimeout}
+		case fate < l.failure:
+			w.Instead = l.failing
+		case fate < l.failure+l.timeout:
+			return Wait{Length: l.limit, Timed: true, Instead: l.timedOut}
 		}
 	}
 	if w.Timed {

@@ -8,7 +8,6 @@ import (
 	"time"
 
 	"mockserver/config"
-	"mockserver/listener/reply"
 	"mockserver/matcher"
 )
 
@@ -36,7 +35,7 @@ var declaredLatencies = []struct {
 
 func TestLatency_DeclaredPercentilesAreMet(t *testing.T) {
 	for _, c := range declaredLatencies {
-		length := NewLatency(&c.Latency).length
+		length := NewLatency(&c.Latency, "GET /").length
 		for part, want := range c.want {
 			if got := length(part); (got - want).Abs() > time.Microsecond {
 				t.Errorf("%s: p%v is %v, want %v", c.name, 100*part, got, want)
@@ -56,7 +55,7 @@ func TestLatency_DeclaredPercentilesAreMet(t *testing.T) {
 // The percentiles of the points themselves are not rounded in the least.
 func TestLatency_PointsOfACurveAreExact(t *testing.T) {
 	for _, c := range declaredLatencies {
-		length := NewLatency(&c.Latency).length
+		length := NewLatency(&c.Latency, "GET /").length
 		for _, p := range c.Curve {
 			if got := length(p.Rank / 100); got != p.Length {
 				t.Errorf("%s: p%v is %v, want %v", c.name, p.Rank, got, p.Length)
@@ -70,7 +69,7 @@ func TestLatency_PointsOfACurveAreExact(t *testing.T) {
 func TestLatency_DrawnPercentilesAreTheDeclared(t *testing.T) {
 	const n = 100_000
 	for _, c := range declaredLatencies {
-		l := NewLatency(&c.Latency)
+		l := NewLatency(&c.Latency, "GET /")
 		lengths := drawn(l, n)
 		slices.Sort(lengths)
 		for part, want := range c.want {
@@ -109,7 +108,7 @@ func drawn(l *Latency, n int) []time.Duration {
 }
 
 func TestLatency_NoLengthIsTooLong(t *testing.T) {
-	l := NewLatency(&config.Latency{Median: 20 * time.Hour, Sigma: 10})
+	l := NewLatency(&config.Latency{Median: 20 * time.Hour, Sigma: 10}, "GET /")
 	for i := range uint64(10_000) {
 		var random matcher.Random
 		random.Seed(1, i)
@@ -126,15 +125,15 @@ func TestLatency_NoLengthIsTooLong(t *testing.T) {
 func TestLatency_Rates(t *testing.T) {
 	const n = 100_000
 	for _, c := range []struct{ failure, timeout float64 }{{0, 0}, {0.01, 0.005}, {0.5, 0.5}, {1, 0}, {0, 1}, {0, 0.001}} {
-		l := NewLatency(&config.Latency{Min: 5 * time.Millisecond, Max: 5 * time.Millisecond, FailureRate: c.failure, TimeoutRate: c.timeout, Timeout: 2 * time.Second})
+		l := NewLatency(&config.Latency{Min: 5 * time.Millisecond, Max: 5 * time.Millisecond, FailureRate: c.failure, TimeoutRate: c.timeout, Timeout: 2 * time.Second}, "GET /")
 		var failed, timedOut float64
 		for i := range uint64(n) {
 			var random matcher.Random
 			random.Seed(3, i)
 			switch w := l.Draw(&random); {
-			case w.Instead == &reply.InjectedFailure && w.Length == 5*time.Millisecond:
+			case w.Instead == l.failing && w.Length == 5*time.Millisecond:
 				failed++
-			case w.Instead == &reply.InjectedTimeout && w.Length == 2*time.Second:
+			case w.Instead == l.timedOut && w.Length == 2*time.Second:
 				timedOut++
 			case w.Instead != nil || w.Length != 5*time.Millisecond || !w.Timed:
 				t.Fatalf("got %+v", w)
@@ -150,7 +149,7 @@ func TestLatency_Rates(t *testing.T) {
 
 // Without a form nothing is waited for, but the time-outs of its rate.
 func TestLatency_RatesAlone(t *testing.T) {
-	l := NewLatency(&config.Latency{TimeoutRate: 0.5})
+	l := NewLatency(&config.Latency{TimeoutRate: 0.5}, "GET /")
 	var random matcher.Random
 	random.Seed(1, 1)
 	seen := map[string]bool{}

@@ -76,7 +76,7 @@ func TestPause_KeepsNoTimesOfClientsThatLeft(t *testing.T) {
 	for range 100 {
 		client, inner := net.Pipe()
 		_ = client.Close() // both ends are in the test
-		if end := l.Adopt(inner).Pause(time.Now().Add(time.Hour)); end != PauseLeft {
+		if end := l.Adopt(inner).pause(time.Now().Add(time.Hour)); end != pauseLeft {
 			t.Fatalf("got %d, want that the client left", end)
 		}
 	}

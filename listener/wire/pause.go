@@ -19,14 +19,14 @@ import (
 // gone, unless it said that the request is its last: then there is nothing else to be
 // sent, and it may well wait for the answer, as "printf … | nc -N" does.
 
-// PauseEnd is why a pause ended.
-type PauseEnd uint8
+// pauseEnd is why a pause ended.
+type pauseEnd uint8
 
 // Why a pause ends.
 const (
-	PauseDue   PauseEnd = iota // its time came
-	PauseWoken                 // wake was called, now or before: see whether what is waited for is there
-	PauseLeft                  // the client left, or the server ended: the request is not answered
+	pauseDue   pauseEnd = iota // its time came
+	pauseWoken                 // wake was called, now or before: see whether what is waited for is there
+	pauseLeft                  // the client left, or the server ended: the request is not answered
 )
 
 const (
@@ -48,17 +48,17 @@ type pausing struct {
 	signal chan struct{} // ends a pause that is no read; nil before there was one
 }
 
-// Pause waits for a time, or for wake, in the connection's goroutine, which alone may
+// pause waits for a time, or for Wake, in the connection's goroutine, which alone may
 // call it. A zero time never comes. After pauseLeft the connection is closed, and what
 // is written to it is lost.
-func (c *Connection) Pause(until time.Time) PauseEnd {
+func (c *Connection) pause(until time.Time) pauseEnd {
 	if !until.IsZero() && !time.Now().Before(until) {
-		return PauseDue
+		return pauseDue
 	}
 	defer func() { c.readInForce = time.Time{} }() // it is another one
 	for !c.deaf && len(c.held) < maxAhead {
 		if c.beginRead(until) {
-			return PauseWoken
+			return pauseWoken
 		}
 		room := c.room()
 		n, err := c.Conn.Read(room)
@@ -66,26 +66,38 @@ func (c *Connection) Pause(until time.Time) PauseEnd {
 		c.keep(room[:n])
 		switch {
 		case woken:
-			return PauseWoken
+			return pauseWoken
 		case errors.Is(err, os.ErrDeadlineExceeded):
 			if !until.IsZero() && !time.Now().Before(until) {
-				return PauseDue
+				return pauseDue
 			}
 		case err == io.EOF && c.framing.stage == atEnd:
 			c.deaf = true
 		case err != nil:
 			c.left = true
 			_ = c.CloseNow() // nobody is there
-			return PauseLeft
+			return pauseLeft
 		}
 	}
 	return c.sleep(until)
 }
 
+// Wait waits for Wake, or for something else, and reports whether the client left.
+func (c *Connection) Wait() (left bool) { return c.pause(time.Time{}) == pauseLeft }
+
+// WaitUntil waits for a time, and reports whether the client left.
+func (c *Connection) WaitUntil(t time.Time) (left bool) {
+	for {
+		if end := c.pause(t); end != pauseWoken {
+			return end == pauseLeft
+		}
+	}
+}
+
 // Left reports whether the client has left. The request is being worked on, and not
 // waiting: what is read meanwhile is kept, as in a pause.
 func (c *Connection) Left() bool {
-	return c.left || c.Pause(time.Now().Add(time.Millisecond)) == PauseLeft
+	return c.left || c.pause(time.Now().Add(time.Millisecond)) == pauseLeft
 }
 
 // beginRead sets the deadline of a pause, unless wake was called already.
@@ -145,7 +157,7 @@ func (c *Connection) keep(b []byte) {
 }
 
 // sleep is pause for a connection that there is nothing to be read from.
-func (c *Connection) sleep(until time.Time) PauseEnd {
+func (c *Connection) sleep(until time.Time) pauseEnd {
 	var due <-chan time.Time
 	if !until.IsZero() {
 		timer := time.NewTimer(time.Until(until))
@@ -164,13 +176,13 @@ func (c *Connection) sleep(until time.Time) PauseEnd {
 		switch {
 		case closed:
 			c.left = true
-			return PauseLeft
+			return pauseLeft
 		case woken:
-			return PauseWoken
+			return pauseWoken
 		}
 		select {
 		case <-due:
-			return PauseDue
+			return pauseDue
 		case <-p.signal:
 		}
 	}

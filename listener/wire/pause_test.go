@@ -21,18 +21,18 @@ func TestPause_Wake(t *testing.T) {
 			before(c)
 			begun := time.Now()
 			time.AfterFunc(time.Second, c.Wake)
-			if end := c.Pause(time.Time{}); end != PauseWoken || time.Since(begun) != time.Second {
+			if end := c.pause(time.Time{}); end != pauseWoken || time.Since(begun) != time.Second {
 				t.Errorf("a pause %s ended with %d after %v, want that it is woken after 1s", name, end, time.Since(begun))
 			}
 			c.Wake()
 			c.Wake()
-			if end := c.Pause(time.Now().Add(time.Second)); end != PauseWoken || time.Since(begun) != time.Second {
+			if end := c.pause(time.Now().Add(time.Second)); end != pauseWoken || time.Since(begun) != time.Second {
 				t.Errorf("the next pause %s ended with %d after %v, want that it was woken before", name, end, time.Since(begun))
 			}
-			if end := c.Pause(time.Now().Add(time.Second)); end != PauseDue || time.Since(begun) != 2*time.Second {
+			if end := c.pause(time.Now().Add(time.Second)); end != pauseDue || time.Since(begun) != 2*time.Second {
 				t.Errorf("the pause behind it, one %s, ended with %d after %v, want that it is due after 2s", name, end, time.Since(begun))
 			}
-			if end := c.Pause(begun); end != PauseDue {
+			if end := c.pause(begun); end != pauseDue {
 				t.Errorf("a pause %s that is due ended with %d", name, end)
 			}
 		})
@@ -62,7 +62,7 @@ func TestAllocations_OfPauses(t *testing.T) {
 	defer c.CloseNow()
 	wrong := 0
 	got := testing.AllocsPerRun(100, func() {
-		if c.Pause(time.Now().Add(100*time.Microsecond)) != PauseDue {
+		if c.pause(time.Now().Add(100*time.Microsecond)) != pauseDue {
 			wrong++
 		}
 	})

@@ -86,11 +86,8 @@ func (s *SpoiltBody) drip() (sent int, err error) {
 	for sent < len(s.Body) {
 		next := min(sent+piece, len(s.Body))
 		due := begun.Add(time.Duration(float64(next) / pace * float64(time.Second)))
-		switch s.Conn.Pause(due) {
-		case PauseLeft:
+		if s.Conn.WaitUntil(due) {
 			return sent, errLeft
-		case PauseWoken: // by something else
-			continue
 		}
 		n, err := s.Conn.Write(s.Body[sent:next])
 		if sent += n; err != nil {

@@ -1,4 +1,4 @@
-package listener
+package traffic
 
 import (
 	"fmt"
@@ -7,14 +7,20 @@ import (
 
 	"mockserver/config"
 	"mockserver/internal/wording"
+	"mockserver/listener/record"
 	"mockserver/listener/reply"
-	"mockserver/listener/traffic"
-	"mockserver/listener/wire"
 )
 
-// capacity bounds how many requests of an endpoint are served at once. Others wait, in
+// Waiter is the connection of a request that may have to wait.
+type Waiter interface {
+	// Wait waits for Wake, or for something else, and reports whether the client left.
+	Wait() (left bool)
+	Wake() // from any goroutine
+}
+
+// Capacity bounds how many requests of an endpoint are served at once. Others wait, in
 // the order they came, in the goroutines of their connections.
-type capacity struct {
+type Capacity struct {
 	concurrent, queue int
 	full              *reply.Preset // the answer to who is refused
 
@@ -26,63 +32,64 @@ type capacity struct {
 
 // turn is a request that waits.
 type turn struct {
-	peer        peer
+	waiter      Waiter
 	served      bool // it has a place
 	ahead, next *turn
 }
 
-// capacity is what an endpoint declares of it; nil is none. One that was declared alike
+// keptCapacity is what an endpoint declares of it; nil is none. One that was declared alike
 // for the same endpoint before goes on: who is served counts, and who waits keeps its
 // turn.
-func (c *compiler) capacity(e *config.Endpoint) *capacity {
+func keptCapacity(k *Carried, e *config.Endpoint) *Capacity {
 	declared := e.Capacity
 	if declared == nil {
 		return nil
 	}
-	return traffic.Keep(&c.kept, e, fmt.Sprint("capacity ", declared.Concurrent, declared.Queue), func() *capacity { return newCapacity(declared) })
+	return Keep(k, e, fmt.Sprint("capacity ", declared.Concurrent, declared.Queue), func() *Capacity { return newCapacity(declared) })
 }
 
-func newCapacity(c *config.Capacity) *capacity {
-	return &capacity{
+func newCapacity(c *config.Capacity) *Capacity {
+	return &Capacity{
 		concurrent: c.Concurrent, queue: c.Queue,
 		full: reply.CapacityExceeded.Preset(fmt.Sprintf("all places are taken: this endpoint serves %s at once, and lets %d wait",
 			wording.Count(c.Concurrent, "request"), c.Queue)),
 	}
 }
 
-// enter waits for a place, in order, and tells whether the request has one: leave
-// has to be called then. Otherwise it has been answered, or its client left.
-func (p *capacity) enter(c *call) bool {
-	waits, ok := p.arrive(c.peer)
+// Enter waits for a place, in order, and reports whether the request has one: Leave
+// has to be called then. Otherwise it has been answered, or its client left. A request
+// without a waiter does not wait.
+func (p *Capacity) Enter(w Waiter, answer *reply.Reply, t *record.Trace) bool {
+	waits, ok := p.arrive(w)
 	if waits == nil && !ok {
-		c.trace.Refused = true
-		p.full.Write(&c.reply)
+		t.Refused = true
+		p.full.Write(answer)
 	}
 	if waits == nil {
 		return ok
 	}
 	begun := time.Now()
 	for {
-		left := c.peer.pause(time.Time{}) == wire.PauseLeft
+		left := w.Wait()
 		if over, served := p.look(waits, left); over {
-			c.trace.Waits(time.Since(begun))
+			t.Waits(time.Since(begun))
 			return served
 		}
 	}
 }
 
-// arrive takes a place, or the last turn, or tells that there is neither.
-func (p *capacity) arrive(from peer) (waits *turn, ok bool) {
+// arrive takes a place, or the last turn, or reports that there is neither.
+func (p *Capacity) arrive(w Waiter) (waits *turn, ok bool) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	if p.serving < p.concurrent {
 		p.serving++
 		return nil, true
 	}
-	if p.waiting >= p.queue || !from.exists() { // a request of a test has no connection to wait in
+	if p.waiting >= p.queue || w == nil {
 		return nil, false
 	}
-	waits = &turn{peer: from, ahead: p.last}
+	waits = &turn{waiter: w, ahead: p.last}
 	if p.last == nil {
 		p.first = waits
 	} else {
@@ -93,9 +100,9 @@ func (p *capacity) arrive(from peer) (waits *turn, ok bool) {
 	return waits, true
 }
 
-// look tells whether the wait is over, and whether with a place. Who left gives its
+// look reports whether the wait is over, and whether with a place. Who left gives its
 // turn up, and its place if it got one just then.
-func (p *capacity) look(t *turn, left bool) (over, served bool) {
+func (p *Capacity) look(t *turn, left bool) (over, served bool) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	switch {
@@ -107,15 +114,15 @@ func (p *capacity) look(t *turn, left bool) (over, served bool) {
 	return left || t.served, t.served && !left
 }
 
-// leave gives a place to who has waited longest.
-func (p *capacity) leave() {
+// Leave gives a place to who has waited longest.
+func (p *Capacity) Leave() {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	p.pass()
 }
 
-// pass does what leave does, under the lock.
-func (p *capacity) pass() {
+// pass does what Leave does, under the lock.
+func (p *Capacity) pass() {
 	next := p.first
 	if next == nil {
 		p.serving--
@@ -123,10 +130,10 @@ func (p *capacity) pass() {
 	}
 	p.remove(next)
 	next.served = true
-	next.peer.wake()
+	next.waiter.Wake()
 }
 
-func (p *capacity) remove(t *turn) {
+func (p *Capacity) remove(t *turn) {
 	if t.ahead == nil {
 		p.first = t.next
 	} else {

@@ -1,9 +1,11 @@
-package listener
+package traffic
 
 import (
 	"time"
 
+	"mockserver/config"
 	"mockserver/internal/histogram"
+	"mockserver/listener/record"
 )
 
 // LatencyError is how well the latency of an endpoint was met: how much later than
@@ -23,23 +25,17 @@ type LatencyError struct {
 // 1%; 0 when there was none. Errors above 73 minutes are told by Max alone.
 func (e *LatencyError) Quantile(part float64) time.Duration { return e.lengths.Quantile(part) }
 
-// LatencyErrors tells of each endpoint with a latency that has answered, in the order
-// of the specification, how well that was met. It keeps counting over a reload for
-// endpoints that are declared as before.
-func (s *Server) LatencyErrors() []LatencyError {
-	sn := s.snapshot.Load()
-	var all []LatencyError
-	for i := range sn.answers {
-		b := sn.answers[i].behaviour
-		if b == nil || b.tally == nil { // nothing is counted of it
-			continue
-		}
-		if h := b.tally.Measured(); h != nil {
-			e := LatencyError{Endpoint: sn.answers[i].name, Host: b.host}
-			h.Read(&e.lengths)
-			e.Count, e.Mean, e.Max = e.lengths.Count, e.lengths.Mean(), e.lengths.Max
-			all = append(all, e)
-		}
+// LatencyError is that of an endpoint. It reports false if none of its answers had to wait.
+func (r *Rules) LatencyError(e *config.Endpoint) (LatencyError, bool) {
+	if r == nil || r.counts == nil {
+		return LatencyError{}, false
 	}
-	return all
+	h := r.counts.Measured()
+	if h == nil {
+		return LatencyError{}, false
+	}
+	late := LatencyError{Endpoint: record.Name(e), Host: e.Host}
+	h.Read(&late.lengths)
+	late.Count, late.Mean, late.Max = late.lengths.Count, late.lengths.Mean(), late.lengths.Max
+	return late, true
 }

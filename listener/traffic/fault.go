@@ -1,0 +1,27 @@
+package traffic
+
+import (
+	"cmp"
+
+	"mockserver/config"
+	"mockserver/matcher"
+)
+
+// Fault is a way for an answer to go wrong.
+type Fault struct {
+	Kind string  // one of config.FaultTypes
+	Pace int     // bytes a second of a slow body
+	rate float64 // of the requests
+}
+
+func newFault(f *config.Fault) *Fault {
+	if f == nil {
+		return nil
+	}
+	return &Fault{Kind: f.Type, rate: f.EffectiveRate(), Pace: cmp.Or(f.BytesPerSecond, config.DefaultBytesPerSecond)}
+}
+
+// strikes draws whether a request has the fault; none never strikes.
+func (f *Fault) strikes(random *matcher.Random) bool {
+	return f != nil && (f.rate >= 1 || random.Float64() < f.rate)
+}

@@ -1,0 +1,158 @@
+package traffic
+
+import (
+	"fmt"
+	"log/slog"
+	"sort"
+	"time"
+
+	"mockserver/config"
+	"mockserver/listener/record"
+	"mockserver/listener/reply"
+	"mockserver/matcher"
+)
+
+// Rules decide what the requests to an endpoint meet beside its answer: its rate limit and
+// capacity, and by chance one of its outcomes with a latency and a fault.
+type Rules struct {
+	limit    *Limiter  // nil for none
+	capacity *Capacity // nil for none
+	outcomes []outcome // at least one
+	// shares are the weights of the outcomes, each with those before it, as parts of all;
+	// nil when they come in turn.
+	shares []float64
+	holds  bool // in turn, the last one stays
+
+	seed   *Seed
+	counts *Counts // nil when nothing is counted
+}
+
+// outcome is how one of the ways that a request may go is disturbed.
+type outcome struct {
+	latency *Latency
+	fault   *Fault
+}
+
+// Options are what rules are compiled with, besides an endpoint.
+type Options struct {
+	Carried        *Carried
+	Seed           *Seed
+	TrustForwarded bool // a rate limit takes the first address of X-Forwarded-For for the client's
+	Log            *slog.Logger
+}
+
+// Declared reports whether an endpoint declares rules.
+func Declared(e *config.Endpoint) bool {
+	return len(e.Responses) > 0 || e.Latency != nil || e.Fault != nil || e.Capacity != nil || e.RateLimit != nil
+}
+
+// NewRules compiles the rules of an endpoint. The parameters are those of its path.
+func NewRules(e *config.Endpoint, params []string, counts *Counts, o Options) *Rules {
+	r := &Rules{
+		limit: NewLimiter(o.Carried, e, params, o.TrustForwarded, o.Log), capacity: keptCapacity(o.Carried, e),
+		seed: o.Seed, counts: counts,
+	}
+	name := record.Name(e)
+	if len(e.Responses) == 0 {
+		r.outcomes = []outcome{{NewLatency(e.Latency, name), newFault(e.Fault)}}
+		return r
+	}
+	for i := range e.Responses { // what one leaves out is the endpoint's
+		latency, fault := e.Responses[i].Latency, e.Responses[i].Fault
+		if latency == nil {
+			latency = e.Latency
+		}
+		if fault == nil {
+			fault = e.Fault
+		}
+		r.outcomes = append(r.outcomes, outcome{NewLatency(latency, OutcomeName(name, i)), newFault(fault)})
+	}
+	r.choice(e)
+	return r
+}
+
+// OutcomeName names an outcome of an endpoint.
+func OutcomeName(endpoint string, i int) string { return fmt.Sprintf("%s responses[%d]", endpoint, i) }
+
+// choice compiles how one of the outcomes is chosen.
+func (r *Rules) choice(e *config.Endpoint) {
+	if r.holds = e.Select == config.SelectSequenceHold; r.holds || e.Select == config.SelectSequence {
+		return
+	}
+	r.shares = make([]float64, len(e.Responses))
+	sum := 0.0
+	for i := range e.Responses {
+		weight := 1.0
+		if e.Responses[i].Weighted {
+			weight = e.Responses[i].Weight
+		}
+		sum += weight
+		r.shares[i] = sum
+	}
+	for i := range r.shares {
+		r.shares[i] /= sum
+	}
+}
+
+// Delay reports whether requests may wait, or their answers go wrong.
+func (r *Rules) Delay() bool {
+	delay := r.capacity != nil
+	for _, o := range r.outcomes {
+		delay = delay || o.latency != nil || o.fault != nil
+	}
+	return delay
+}
+
+// Begin gives a request the random numbers that it has as the next one of its endpoint.
+func (r *Rules) Begin(random *matcher.Random) { r.seed.Begin(r.counts, random) }
+
+// Admit counts a request against the rate limit: see Limiter.Admit.
+func (r *Rules) Admit(q *matcher.Request, p *reply.Reply) (LimitResult, bool) {
+	return r.limit.Admit(q, p)
+}
+
+// Flush logs what the rate limit has not logged yet.
+func (r *Rules) Flush() {
+	if r.limit != nil {
+		r.limit.Flush()
+	}
+}
+
+// Capacity is that of the endpoint; nil for none.
+func (r *Rules) Capacity() *Capacity { return r.capacity }
+
+// Drawn is what one request meets, as it was drawn.
+type Drawn struct {
+	Outcome int // the number of it, of those that the endpoint declares
+	Wait
+	Fault *Fault // that its answer has; nil for none
+}
+
+// Draw draws what the next request meets.
+func (r *Rules) Draw(random *matcher.Random) Drawn {
+	i := r.choose(len(r.outcomes), random)
+	o := &r.outcomes[i]
+	d := Drawn{Outcome: i, Wait: o.latency.Draw(random)}
+	if o.fault.strikes(random) {
+		d.Fault = o.fault
+	}
+	return d
+}
+
+// choose is the number of the outcome, of n, that the next request has.
+func (r *Rules) choose(n int, random *matcher.Random) int {
+	switch {
+	case n == 1:
+		return 0
+	case r.shares != nil:
+		// The first share above the number: one of weight 0 has none of its own.
+		part := random.Float64()
+		return sort.Search(n-1, func(i int) bool { return part < r.shares[i] })
+	case r.holds:
+		return int(r.counts.Turn(uint64(n-1), true))
+	}
+	return int(r.counts.Turn(uint64(n), false))
+}
+
+// Late counts an answer whose request had to wait: how much later than declared it was ready.
+func (r *Rules) Late(by time.Duration) { r.counts.Lateness().Add(by) }
