@@ -36,17 +36,17 @@ func TestNew_FindsEachMistakeOfAnEndpointMadeInGo(t *testing.T) {
 		want   []string // the problems, without what they begin with: "[1].endpoint."
 	}{
 		{"no mistake", func(*Endpoint) {}, nil},
-		{"a method that is none", func(e *Endpoint) { e.Method = "FETCH" }, []string{`method: FETCH /x: "FETCH" is no method`}},
-		{"a method in small letters", func(e *Endpoint) { e.Method = "post" }, []string{`method: post /x: "post" is no method (did you mean "POST"?)`}},
+		{"a method that is none", func(e *Endpoint) { e.Method = "FETCH" }, []string{`method: FETCH /x: is "FETCH"`}},
+		{"a method in small letters", func(e *Endpoint) { e.Method = "post" }, []string{`method: post /x: is "post" (did you mean "POST"?)`}},
 		{"no path", func(e *Endpoint) { e.Path = syntax.Text{} }, []string{"path: GET: the path is empty"}},
 		{"a path that begins elsewhere", func(e *Endpoint) { e.Path = Plain("x") }, []string{`path: GET x: "x" does not begin with /`}},
 		{"a URL as host", func(e *Endpoint) { e.Host = "http://a.test" }, []string{`host: GET /x: "http://a.test" is a URL`}},
 		{"a host with a port", func(e *Endpoint) { e.Host = "a.test:80" }, []string{`host: GET /x: "a.test:80" has a port`}},
 		{"a host in capitals", func(e *Endpoint) { e.Host = "A.test" }, []string{`host: GET /x: "A.test" is not in lower case`}},
 		{"a host that is a star", func(e *Endpoint) { e.Host = "*" }, []string{"host: GET /x: * alone is no host"}},
-		{"a status below 200", func(e *Endpoint) { e.Response.Status = 199 }, []string{"response.status: GET /x: 199 is no status of an answer; an integer from 200 to 599 is accepted"}},
-		{"a status above 599", func(e *Endpoint) { e.Response.Status = 600 }, []string{"response.status: GET /x: 600 is no status"}},
-		{"a status below 0", func(e *Endpoint) { e.Response.Status = -1 }, []string{"response.status: GET /x: -1 is no status"}},
+		{"a status below 200", func(e *Endpoint) { e.Response.Status = 199 }, []string{"response.status: GET /x: is 199; expected an integer from 200 to 599"}},
+		{"a status above 599", func(e *Endpoint) { e.Response.Status = 600 }, []string{"response.status: GET /x: is 600"}},
+		{"a status below 0", func(e *Endpoint) { e.Response.Status = -1 }, []string{"response.status: GET /x: is -1"}},
 		{"a line break in a header's value", func(e *Endpoint) { e.Response.Headers = Headers("X-A", "b\r\nX-C: d") },
 			[]string{`response.headers.X-A: GET /x: the control character '\r' cannot stand in a header`}},
 		{"a NUL in a header's value", func(e *Endpoint) { e.Response.Headers = Headers("X-A", "\x00") },
@@ -54,7 +54,7 @@ func TestNew_FindsEachMistakeOfAnEndpointMadeInGo(t *testing.T) {
 		{"a line break in a header's name", func(e *Endpoint) { e.Response.Headers = Headers("X-A\r\nX-B", "c") },
 			[]string{`response.headers."X-A\r\nX-B": GET /x: "X-A\r\nX-B" is no name of a header`}},
 		{"line breaks in a method and a path", func(e *Endpoint) { e.Method, e.Path = "G\nET", Plain("x\n") },
-			[]string{`method: "G\nET" "x\n": "G\nET" is no method`, `path: "G\nET" "x\n": "x\n" does not begin with /`}},
+			[]string{`method: "G\nET" "x\n": is "G\nET"`, `path: "G\nET" "x\n": "x\n" does not begin with /`}},
 		{"a header without a name", func(e *Endpoint) { e.Response.Headers = Headers("", "c") },
 			[]string{`response.headers."": GET /x: "" is no name of a header`}},
 		{"a header in two spellings", func(e *Endpoint) { e.Response.Headers = Headers("X-A", "1", "x-a", "2") },
@@ -85,8 +85,8 @@ func TestNew_FindsEachMistakeOfAnEndpointMadeInGo(t *testing.T) {
 			}
 			e.Response.Body = JSON(deep)
 		}, []string{"response.body: GET /x: the value cannot be written as JSON: values are nested more than 1000 deep"}},
-		{"no provider", external(func(x *ExternalBody) { x.Provider = "" }), []string{`response.external-body.provider: GET /x: "" is no provider`}},
-		{"another provider", external(func(x *ExternalBody) { x.Provider = "jsn" }), []string{`response.external-body.provider: GET /x: "jsn" is no provider (did you mean "json"?)`}},
+		{"no provider", external(func(x *ExternalBody) { x.Provider = "" }), []string{`response.external-body.provider: GET /x: is ""`}},
+		{"another provider", external(func(x *ExternalBody) { x.Provider = "jsn" }), []string{`response.external-body.provider: GET /x: is "jsn" (did you mean "json"?)`}},
 		{"an external body without a path", external(func(x *ExternalBody) { x.Path = syntax.Text{} }), []string{"response.external-body.path: GET /x: the path is empty"}},
 		{"a workbook without a sheet", external(func(x *ExternalBody) { x.Provider, x.Path = "xlsx", Plain("a.xlsx") }),
 			[]string{"response.external-body.sheet-name: GET /x: sheet-name is missing"}},
@@ -96,8 +96,8 @@ func TestNew_FindsEachMistakeOfAnEndpointMadeInGo(t *testing.T) {
 		{"a URL of another scheme", external(func(x *ExternalBody) { x.Path = Plain("ftp://a.test/x") }),
 			[]string{"response.external-body.path: GET /x: URLs of ftp are not fetched"}},
 		{"a URL without a host", external(func(x *ExternalBody) { x.Path = Plain("http:///x") }), []string{`response.external-body.path: GET /x: "http:///x" is not a valid URL: it names no host`}},
-		{"a timeout below 0", external(func(x *ExternalBody) { x.Timeout = -time.Second }), []string{"response.external-body.timeout: GET /x: the timeout is below 0"}},
-		{"a ttl below 0", external(func(x *ExternalBody) { x.TTL = -1 }), []string{"response.external-body.ttl: GET /x: the ttl is below 0"}},
+		{"a timeout below 0", external(func(x *ExternalBody) { x.Timeout = -time.Second }), []string{"response.external-body.timeout: GET /x: is -1s; expected a duration from 0"}},
+		{"a ttl below 0", external(func(x *ExternalBody) { x.TTL = -1 }), []string{"response.external-body.ttl: GET /x: is -1ns; expected a duration from 0"}},
 		{"a file with what is for URLs", external(func(x *ExternalBody) {
 			x.Path, x.Timeout, x.TTL, x.StaleIfError, x.Insecure = Plain("a.json"), 1, 1, true, true
 		}), []string{
@@ -165,7 +165,7 @@ func TestNew_ChecksWhatWasReadAndChanged(t *testing.T) {
 		change func(e *Endpoint)
 		want   string
 	}{
-		"a status":         {func(e *Endpoint) { e.Response.Status = 2010 }, "response.status: GET /x: 2010 is no status"},
+		"a status":         {func(e *Endpoint) { e.Response.Status = 2010 }, "response.status: GET /x: is 2010"},
 		"a header":         {func(e *Endpoint) { e.Response.Headers[0].Value.Value = "a\r\nX-B: c" }, `response.headers.X-A: GET /x: the control character '\r'`},
 		"a header's name":  {func(e *Endpoint) { e.Response.Headers[0].Name = "X A" }, `response.headers.X A: GET /x: "X A" is no name`},
 		"a body beside it": {func(e *Endpoint) { e.Response.Body = Plain("x") }, "response.external-body: GET /x: body and external-body"},

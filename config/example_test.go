@@ -45,7 +45,7 @@ func ExampleNew() {
 		fmt.Println(p)
 	}
 	// Output:
-	// [1].endpoint.response.status: POST /orders: 2010 is no status of an answer; an integer from 200 to 599 is accepted
+	// [1].endpoint.response.status: POST /orders: is 2010; expected an integer from 200 to 599
 	// [1].endpoint.response.headers.Location: POST /orders: the control character '\n' cannot stand in a header
 }
 

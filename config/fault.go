@@ -2,11 +2,9 @@ package config
 
 import (
 	"fmt"
-	"slices"
 
 	"mockserver/config/syntax"
 	"mockserver/config/table"
-	"mockserver/internal/wording"
 )
 
 // Fault is a way for an answer to go wrong.
@@ -34,7 +32,7 @@ const (
 
 var faultFields = []table.Field[Fault]{
 	table.Of[Fault](row{Key: "type", Doc: "what goes wrong: one of reset, empty, malformed, truncate, slow-body", Required: true, Kinds: table.Texts, Enum: FaultTypes}),
-	table.With(row{Key: "rate", Doc: "the share of requests that have the fault, all when left out", Kinds: table.Numbers | table.Texts, Pattern: table.PercentPattern, UpTo: 1}, setFaultRate),
+	table.Of[Fault](row{Key: "rate", Given: "rated", Doc: "the share of requests that have the fault, all when left out", Kinds: table.Numbers | table.Texts, Pattern: table.PercentPattern, UpTo: 1}),
 	table.Of[Fault](row{Key: "bytes-per-second", Doc: "how fast the body of slow-body is sent, 1024 when left out", Kinds: table.Numbers, Min: 1, Max: maxBytesPerSecond}),
 }
 
@@ -52,29 +50,11 @@ func decodeFault(d *decoder, v value) *Fault {
 	return f
 }
 
-func setFaultRate(d *decoder, v value, f *Fault) {
-	rate, ok := v.Float()
-	if !ok {
-		d.Refuse(v)
-		return
-	}
-	f.Rate, f.Rated = rate, true
-}
-
 // fault checks the fault that the keys lead to; nil is none.
 func (c *checker) fault(f *Fault, at []string) {
-	if f == nil || c.faulty(at) {
-		return
-	}
-	switch {
-	case !slices.Contains(FaultTypes, f.Type):
-		c.wrong(fmt.Sprintf("%q is no fault%s; %s is accepted", wording.Clip(f.Type), wording.DidYouMean(f.Type, FaultTypes), wording.OneOf(FaultTypes)), below(at, "type")...)
-	case f.BytesPerSecond != 0 && f.Type != slowBody:
+	if f != nil && !c.faulty(at) && inBounds(c, faultFields, f, at) && f.BytesPerSecond != 0 && f.Type != slowBody {
 		c.wrong(fmt.Sprintf("bytes-per-second is for the fault %s; this one is %s", slowBody, f.Type), below(at, "bytes-per-second")...)
-	case f.BytesPerSecond < 0 || f.BytesPerSecond > maxBytesPerSecond:
-		c.wrong(fmt.Sprintf("%d bytes a second; 1 to %d are accepted", f.BytesPerSecond, maxBytesPerSecond), below(at, "bytes-per-second")...)
 	}
-	c.rate(f.Rate, below(at, "rate"))
 }
 
 // unseen warns of what is declared of an answer that a fault lets nobody see.

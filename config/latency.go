@@ -58,10 +58,10 @@ const (
 )
 
 var latencyFields = []table.Field[latencyForm]{
-	table.With(row{Key: "min", Doc: "the least; alone, or with the same max, a fixed latency", Kinds: table.Texts | table.Numbers, Length: table.UnitFromZero, Most: maxLatency}, toLatency("min")),
-	table.With(row{Key: "max", Doc: "the most; without min it begins at 0, behind percentiles it is their last", Kinds: table.Texts | table.Numbers, Length: table.UnitFromZero, Most: maxLatency}, toLatency("max")),
-	table.With(row{Key: "min-ms", Doc: "min in milliseconds", Kinds: table.Numbers, Length: table.MillisFromZero, Most: maxLatency}, toLatency("min")),
-	table.With(row{Key: "max-ms", Doc: "max in milliseconds", Kinds: table.Numbers, Length: table.MillisFromZero, Most: maxLatency}, toLatency("max")),
+	table.Of[latencyForm](row{Key: "min", Doc: "the least; alone, or with the same max, a fixed latency", Kinds: table.Texts | table.Numbers, Length: table.UnitFromZero, Most: maxLatency}),
+	table.Of[latencyForm](row{Key: "max", Given: "max-given", Doc: "the most; without min it begins at 0, behind percentiles it is their last", Kinds: table.Texts | table.Numbers, Length: table.UnitFromZero, Most: maxLatency}),
+	table.Of[latencyForm](row{Key: "min-ms", Of: "min", Doc: "min in milliseconds", Kinds: table.Numbers, Length: table.MillisFromZero, Most: maxLatency}),
+	table.Of[latencyForm](row{Key: "max-ms", Of: "max", Given: "max-given", Doc: "max in milliseconds", Kinds: table.Numbers, Length: table.MillisFromZero, Most: maxLatency}),
 	table.With(row{Key: "pNN", Doc: "a percentile such as p50, p99 or p99.9: so many percent take this long or less", Kinds: table.Texts | table.Numbers, Length: table.UnitFromZero, Most: maxLatency,
 		Many: &table.Many{Pattern: percentilePattern, Takes: beginsPercentile, Near: nearPercentile}}, setPercentile),
 	table.Of[latencyForm](row{Key: "median", Doc: "the median of a lognormal distribution", Kinds: table.Texts, Length: table.UnitAboveZero, Most: maxLatency}),
@@ -75,7 +75,7 @@ var latencyFields = []table.Field[latencyForm]{
 // latencyForm is a latency that is being decoded.
 type latencyForm struct {
 	Latency
-	maxGiven bool
+	MaxGiven bool
 }
 
 // decodeLatency decodes a latency; nil when there is nothing in it.
@@ -86,7 +86,7 @@ func decodeLatency(d *decoder, v value) *Latency {
 	l := latencyForm{Latency: Latency{Pos: v.Pos(), Key: v.Key}}
 	table.Fill(d, v.Node, v.Key, latencyFields, &l)
 	slices.SortStableFunc(l.Curve, func(a, b Percentile) int { return cmp.Compare(a.Rank, b.Rank) })
-	l.complete(l.maxGiven)
+	l.complete(l.MaxGiven)
 	return &l.Latency
 }
 
@@ -102,20 +102,6 @@ func (l *Latency) complete(maxGiven bool) {
 	case (maxGiven || l.Max != 0) && l.Curve[len(l.Curve)-1].Rank != 100: // twice is a mistake
 		l.Curve = append(slices.Clip(l.Curve), Percentile{100, l.Max})
 		l.Max = 0
-	}
-}
-
-func toLatency(key string) func(d *decoder, v value, l *latencyForm) {
-	return func(d *decoder, v value, l *latencyForm) {
-		t, ok := v.Duration()
-		switch {
-		case !ok:
-			d.Refuse(v)
-		case key == "min":
-			l.Min = t
-		default:
-			l.Max, l.maxGiven = t, true
-		}
 	}
 }
 
@@ -189,7 +175,11 @@ func (c *checker) latency(l *Latency, at []string) {
 	c.twice(n, at, "min", "min-ms")
 	c.twice(n, at, "max", "max-ms")
 	c.twice(n, at, "timeout", "timeout-ms")
-	if !c.latencyForm(l, n, at) {
+	form := latencyForm{Latency: *l}
+	if l.Max == l.Min { // a fixed one, which is checked once
+		form.Max = 0
+	}
+	if !c.latencyForm(l, n, at) || !inBounds(c, latencyFields, &form, at) {
 		return
 	}
 	switch {
@@ -239,10 +229,7 @@ func (c *checker) latencyForm(l *Latency, n *syntax.Node, at []string) bool {
 }
 
 func (c *checker) uniform(l *Latency, n *syntax.Node, at []string) {
-	low, high := spelt(n, "min", "min-ms"), spelt(n, "max", "max-ms")
-	switch {
-	case !c.lengthOf(l.Min, below(at, low)) || !c.lengthOf(l.Max, below(at, high)):
-	case l.Max < l.Min:
+	if low, high := spelt(n, "min", "min-ms"), spelt(n, "max", "max-ms"); l.Max < l.Min {
 		c.wrong(fmt.Sprintf("%s (%v) is below %s (%v); as much or more is accepted", high, l.Max, low, l.Min), below(at, high)...)
 	}
 }
@@ -250,9 +237,6 @@ func (c *checker) uniform(l *Latency, n *syntax.Node, at []string) {
 // curve checks that lengths do not fall where percentiles rise.
 func (c *checker) curve(l *Latency, n *syntax.Node, at []string) {
 	low := spelt(n, "min", "min-ms")
-	if !c.lengthOf(l.Min, below(at, low)) {
-		return
-	}
 	high := spelt(n, "max", "max-ms")
 	if l.Max != 0 || n != nil && n.Get("p100") != nil && n.Get(high) != nil {
 		c.wrong(table.BothGiven("p100", high)+": they are the same", below(at, high)...)
@@ -272,7 +256,8 @@ func (c *checker) curve(l *Latency, n *syntax.Node, at []string) {
 		}
 		rank = p.Rank
 		switch {
-		case !c.lengthOf(p.Length, below(at, key)):
+		case p.Length < 0 || p.Length > maxLatency:
+			c.wrong(fmt.Sprintf("is %v; expected a duration of at most %vh", p.Length, maxLatency.Hours()), below(at, key)...)
 			return
 		case p.Length < last:
 			c.wrong(fmt.Sprintf("%s (%v) is below %s (%v); lengths do not fall where percentiles rise", key, p.Length, name, last), below(at, key)...)
@@ -302,43 +287,20 @@ func (c *checker) lognormal(l *Latency, at []string) {
 	switch {
 	case l.Median == 0:
 		c.wrong("median is missing: sigma spreads around it", below(at, "median")...)
-	case !c.lengthOf(l.Median, below(at, "median")):
 	case n != nil && n.Get("sigma") == nil:
 		c.wrong("sigma is missing: how far the latency spreads around the median, 0.4, say", below(at, "sigma")...)
-	case !(l.Sigma >= 0 && l.Sigma <= maxSigma):
-		c.wrong(fmt.Sprintf("sigma is %v; a number from 0 to %d is accepted", l.Sigma, maxSigma), below(at, "sigma")...)
 	}
 }
 
 func (c *checker) rates(l *Latency, n *syntax.Node, at []string) {
 	timeout := spelt(n, "timeout", "timeout-ms")
 	const slack = 1e-9 // a sum such as 0.7 + 0.2 + 0.1 may come out above 1
-	switch {
-	case !c.rate(l.FailureRate, below(at, "failure-rate")) || !c.rate(l.TimeoutRate, below(at, "timeout-rate")):
-	case l.FailureRate+l.TimeoutRate > 1+slack:
+	if l.FailureRate+l.TimeoutRate > 1+slack {
 		c.wrong(fmt.Sprintf("failure-rate and timeout-rate are %v together; 1 at most is accepted", l.FailureRate+l.TimeoutRate), below(at, "timeout-rate")...)
 	}
-	if c.lengthOf(l.Timeout, below(at, timeout)) && n != nil && n.Get(timeout) != nil && n.Get("timeout-rate") == nil {
+	if n != nil && n.Get(timeout) != nil && n.Get("timeout-rate") == nil {
 		c.warn("has no effect: it is for timeout-rate, which is not given", below(at, timeout)...)
 	}
-}
-
-// rate checks a share of requests.
-func (c *checker) rate(r float64, at []string) bool {
-	if r >= 0 && r <= 1 {
-		return true
-	}
-	c.wrong(fmt.Sprintf("the rate is %v; a number from 0 to 1 is accepted", r), at...)
-	return false
-}
-
-// lengthOf checks one length of a latency.
-func (c *checker) lengthOf(t time.Duration, at []string) bool {
-	if t >= 0 && t <= maxLatency {
-		return true
-	}
-	c.wrong(fmt.Sprintf("%v is no latency; 0 to %v is accepted", t, maxLatency), at...)
-	return false
 }
 
 // twice complains of a value that is given by both of its keys.

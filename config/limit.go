@@ -91,21 +91,10 @@ func (c *checker) rateLimit(l *RateLimit, at []string) {
 	if l == nil {
 		return
 	}
-	n := c.at(at)
-	c.twice(n, at, "window", "window-ms")
-	window := spelt(n, "window", "window-ms")
-	if l.Window < 0 || l.Window > maxWindow {
-		c.wrong(fmt.Sprintf("the window is %v; a duration above 0 of at most %vh is accepted, or 0 for the default", l.Window, maxWindow.Hours()), below(at, window)...)
-	}
-	if l.Max < 0 || l.Max > maxMost {
-		c.wrong(fmt.Sprintf("%d requests in a window; 1 to %d are accepted, or 0 for the default", l.Max, maxMost), below(at, "max-requests")...)
-	}
-	if l.Max > maxLogged && l.Max <= maxMost && (l.Algorithm == "" || l.Algorithm == LimitAlgorithms[0]) {
+	c.twice(c.at(at), at, "window", "window-ms")
+	if inBounds(c, rateLimitFields, l, at) && l.Max > maxLogged && (l.Algorithm == "" || l.Algorithm == LimitAlgorithms[0]) {
 		c.wrong(fmt.Sprintf("%d requests in a window; 1 to %d are accepted of %s, and more of the other algorithms: %s, %s",
 			l.Max, maxLogged, LimitAlgorithms[0], LimitAlgorithms[1], LimitAlgorithms[2]), below(at, "max-requests")...)
-	}
-	if l.Algorithm != "" && !slices.Contains(LimitAlgorithms, l.Algorithm) {
-		c.wrong(fmt.Sprintf("%q is no algorithm%s; %s is accepted", wording.Clip(l.Algorithm), wording.DidYouMean(l.Algorithm, LimitAlgorithms), wording.OneOf(LimitAlgorithms)), below(at, "algorithm")...)
 	}
 	what, warning := limitKeyFault(l.By, c.Path.Value)
 	if key := below(at, "key-fn"); warning {
@@ -181,13 +170,7 @@ func pathParams(path string) []string {
 }
 
 func (c *checker) capacity(p *Capacity, at []string) {
-	if p == nil || c.faulty(at) {
-		return
-	}
-	if p.Concurrent < 1 || p.Concurrent > maxConcurrent {
-		c.wrong(fmt.Sprintf("%d requests at once; 1 to %d are accepted", p.Concurrent, maxConcurrent), below(at, "concurrent")...)
-	}
-	if p.Queue < 0 || p.Queue > maxConcurrent {
-		c.wrong(fmt.Sprintf("%d requests that wait; 0 to %d are accepted", p.Queue, maxConcurrent), below(at, "queue")...)
+	if p != nil && !c.faulty(at) {
+		inBounds(c, capacityFields, p, at)
 	}
 }

@@ -2,10 +2,8 @@ package config
 
 import (
 	"fmt"
-	"slices"
 
 	"mockserver/config/table"
-	"mockserver/internal/wording"
 )
 
 // Outcome is one of several answers of an endpoint (endpoint.responses), of which
@@ -35,7 +33,7 @@ const maxWeight = 1_000_000_000
 
 // outcomeFields are the keys of a response, and those that an outcome has beside.
 var outcomeFields = append([]table.Field[Outcome]{
-	table.With(row{Key: "weight", Doc: "its share among the weights of all, 1 when left out; 0 is never drawn", Kinds: table.Numbers, UpTo: maxWeight}, setWeight),
+	table.Of[Outcome](row{Key: "weight", Given: "weighted", Doc: "its share among the weights of all, 1 when left out; 0 is never drawn", Kinds: table.Numbers, UpTo: maxWeight}),
 	table.With(row{Key: "latency", Doc: "the time to this answer, instead of that of the endpoint", Kinds: table.Maps, Form: "a map with " + latencyForms, Table: table.Rows(latencyFields)},
 		func(d *decoder, v value, o *Outcome) { o.Latency = decodeLatency(d, v) }),
 	table.With(row{Key: "fault", Doc: "how this answer goes wrong, instead of that of the endpoint", Kinds: table.Maps, Form: "a map with type and rate", Table: table.Rows(faultFields)},
@@ -94,15 +92,6 @@ func setResponses(d *decoder, v value, e *Endpoint) {
 	}
 }
 
-func setWeight(d *decoder, v value, o *Outcome) {
-	weight, ok := v.Float()
-	if !ok {
-		d.Refuse(v)
-		return
-	}
-	o.Weight, o.Weighted = weight, true
-}
-
 func setOutcomeWebhooks(d *decoder, v value, o *Outcome) {
 	if o.Webhooks == nil {
 		o.Webhooks = []Webhook{}
@@ -116,9 +105,6 @@ func setOutcomeWebhooks(d *decoder, v value, o *Outcome) {
 
 // outcomes checks the answers of an endpoint that has several, and how one is chosen.
 func (c *checker) outcomes() {
-	if c.Select != "" && !slices.Contains(selects, c.Select) {
-		c.wrong(fmt.Sprintf("%q is no way to choose%s; %s is accepted", wording.Clip(c.Select), wording.DidYouMean(c.Select, selects), wording.OneOf(selects)), "select")
-	}
 	if len(c.Responses) == 0 {
 		if c.Select != "" && !c.faulty([]string{"responses"}) {
 			c.wrong("select chooses among responses, which are not given", "select")
@@ -155,17 +141,15 @@ func (c *checker) weights() {
 	drawn := false
 	for i := range c.Responses {
 		o := &c.Responses[i]
-		at := []string{fmt.Sprintf("responses[%d]", i), "weight"}
-		weight := o.EffectiveWeight()
+		at := []string{fmt.Sprintf("responses[%d]", i)}
 		switch {
-		case !(weight >= 0 && weight <= maxWeight):
-			c.wrong(fmt.Sprintf("the weight is %v; a number from 0 to %d is accepted", weight, maxWeight), at...)
+		case !inBounds(c, outcomeFields, o, at):
 			return
 		case !chosen && o.Weighted:
-			c.warn("has no effect: with select "+c.Select+" the answers come in turn", at...)
+			c.warn("has no effect: with select "+c.Select+" the answers come in turn", below(at, "weight")...)
 			return // once is enough
 		}
-		drawn = drawn || weight > 0
+		drawn = drawn || o.EffectiveWeight() > 0
 	}
 	if chosen && !drawn {
 		c.wrong("all weights are 0; one of them has to be above", "responses")

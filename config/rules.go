@@ -1,15 +1,11 @@
 package config
 
 import (
-	"fmt"
 	"slices"
 	"strings"
 
 	"mockserver/internal/address"
-	"mockserver/internal/wording"
 )
-
-// What single values may be. Each fault function returns what is wrong, or "".
 
 const (
 	minStatus = 200
@@ -60,28 +56,6 @@ func standsOnce(name string) bool {
 // dropServerSet leaves out the headers that the server writes itself.
 func (r *Response) dropServerSet() {
 	r.Headers = slices.DeleteFunc(r.Headers, func(h Header) bool { return ServerSets(h.Name) })
-}
-
-// methodFault checks a method in upper case; none is the default.
-func methodFault(method string) string {
-	if method == "" || slices.Contains(Methods, method) {
-		return ""
-	}
-	return fmt.Sprintf("%q is no method%s; %s is accepted", wording.Clip(method), wording.DidYouMean(method, Methods), wording.OneOf(Methods))
-}
-
-func providerFault(provider string) string {
-	if slices.Contains(providers, provider) {
-		return ""
-	}
-	return fmt.Sprintf("%q is no provider%s; %s is accepted", wording.Clip(provider), wording.DidYouMean(provider, providers), wording.OneOf(providers))
-}
-
-func statusFault(status int) string {
-	if status >= minStatus && status <= maxStatus {
-		return ""
-	}
-	return fmt.Sprintf("%d is no status of an answer; an integer from %d to %d is accepted", status, minStatus, maxStatus)
 }
 
 // isToken tells whether a name is a token of RFC 9110, section 5.6.2.

@@ -29,11 +29,7 @@ func (c *checker) target(u *syntax.Text, keys ...string) {
 // url checks a URL that is requested: of a webhook, or of an external body.
 func (c *checker) url(u *syntax.Text, keys ...string) {
 	at := func(offset int, what string, warning bool) {
-		pos := u.At(offset)
-		if pos.Line == 0 {
-			pos = c.Pos
-		}
-		c.report(pos, what, keys, warning)
+		c.report(c.spot(u, offset), what, keys, warning)
 	}
 	if offset, what := address.TemplateFault(u.Value); what != "" {
 		at(offset, what, false)

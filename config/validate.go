@@ -59,7 +59,23 @@ func check(e *Endpoint, key string, node *syntax.Node, reported map[string]bool)
 	return c.Problems
 }
 
-// wrong reports a mistake at the value that the keys lead to from the endpoint.
+// inBounds checks the values of a declaration by the rows of its keys, and reports whether all
+// are sound. Those of a file were checked when they were decoded.
+func inBounds[T any](c *checker, fields []table.Field[T], of *T, at []string) bool {
+	sound := true
+	for _, f := range fields {
+		if f.Fault == nil {
+			continue
+		}
+		if what := f.Fault(of); what != "" {
+			c.wrong(what, below(at, f.Key)...)
+			sound = false
+		}
+	}
+	return sound
+}
+
+// wrong reports an error at the value that the keys lead to from the endpoint.
 func (c *checker) wrong(what string, keys ...string) {
 	c.report(c.place(false, keys), what, keys, false)
 }
@@ -137,7 +153,7 @@ func (c *checker) at(keys []string) *syntax.Node {
 }
 
 func (c *checker) request() {
-	c.wrong(methodFault(c.Method), "method")
+	inBounds(c, endpointFields, c.Endpoint, nil)
 	if c.Host != "" {
 		c.wrong(address.NameFault(c.Host), "host")
 	}
@@ -151,9 +167,7 @@ func (c *checker) request() {
 
 // answer checks the response that the keys lead to.
 func (c *checker) answer(r *Response, at []string) {
-	if r.Status != 0 {
-		c.wrong(statusFault(r.Status), below(at, "status")...)
-	}
+	inBounds(c, responseFields, r, at)
 	c.headers(r.Headers, ServerSets, below(at, "headers")...)
 	c.body(r, at)
 	if r.External != nil {
@@ -197,10 +211,7 @@ func (c *checker) headers(headers []Header, serverSets func(name string) bool, p
 		}
 		spelt[lower] = h.Name
 		if i := strings.IndexFunc(h.Value.Value, inHeaderForbidden); i >= 0 {
-			pos := h.Value.At(i)
-			if pos.Line == 0 {
-				pos = c.Pos
-			}
+			pos := c.spot(&h.Value, i)
 			c.report(pos, fmt.Sprintf("the control character %q cannot stand in a header%s", h.Value.Value[i],
 				newlineHint(h.Value.Value[i], pos.File)), keys, false)
 		}
@@ -234,12 +245,7 @@ func (c *checker) body(r *Response, at []string) {
 
 // jsonBody warns of a fixed body that looks like JSON and is none.
 func (c *checker) jsonBody(r *Response, at []string) {
-	text := r.Body.Value
-	begin := strings.TrimLeft(text, " \t\r\n")
-	if r.BodyJSON || begin == "" || begin[0] != '{' && begin[0] != '[' {
-		return
-	}
-	if !r.Raw && tags.In(text) {
+	if r.BodyJSON || !looksFixedJSON(r.Body.Value, r.Raw) {
 		return
 	}
 	many := false
@@ -249,15 +255,29 @@ func (c *checker) jsonBody(r *Response, at []string) {
 		}
 		many = holdsMany(MediaType(declared))
 	}
-	offset, what := jsonFault(text, many)
-	if what == "" {
-		return
+	c.noJSON(&r.Body, many, "the body looks like JSON, but it is none: %s", at)
+}
+
+// looksFixedJSON reports whether a text begins as a JSON object or array does, and holds no
+// placeholders.
+func looksFixedJSON(text string, raw bool) bool {
+	begin := strings.TrimLeft(text, " \t\r\n")
+	return begin != "" && (begin[0] == '{' || begin[0] == '[') && (raw || !tags.In(text))
+}
+
+// noJSON warns of a text that is not JSON, where it breaks the grammar.
+func (c *checker) noJSON(t *syntax.Text, many bool, format string, at []string) {
+	if offset, what := jsonFault(t.Value, many); what != "" {
+		c.report(c.spot(t, offset), fmt.Sprintf(format, what), at, true)
 	}
-	pos := r.Body.At(offset)
-	if pos.Line == 0 {
-		pos = c.Pos
+}
+
+// spot is the place of an offset in a text; of one made in Go, that of the endpoint.
+func (c *checker) spot(t *syntax.Text, offset int) syntax.Pos {
+	if pos := t.At(offset); pos.Line != 0 {
+		return pos
 	}
-	c.report(pos, "the body looks like JSON, but it is none: "+what, at, true)
+	return c.Pos
 }
 
 // contentType returns the declared Content-Type as written, and whether there is one.
@@ -274,7 +294,7 @@ func contentType(headers []Header) (string, bool) {
 func (c *checker) external(r *Response, place []string) {
 	x := r.External
 	at := func(key string) []string { return below(place, key) }
-	c.wrong(providerFault(x.Provider), at("provider")...)
+	inBounds(c, externalFields, x, place)
 	switch {
 	case x.Provider == "xlsx" && x.Sheet.Value == "":
 		c.wrong("sheet-name is missing: provider xlsx needs the name of a sheet", at("sheet-name")...)
@@ -284,12 +304,6 @@ func (c *checker) external(r *Response, place []string) {
 	if x.Path.Value == "" {
 		c.wrong("the path is empty; a file, or for json an http or https URL, is accepted", at("path")...)
 		return
-	}
-	if x.Timeout < 0 {
-		c.wrong("the timeout is below 0; a duration above 0 is accepted, or 0 for the default", at("timeout")...)
-	}
-	if x.TTL < 0 {
-		c.wrong("the ttl is below 0; a duration is accepted", at("ttl")...)
 	}
 	c.externalURL(x, at("path"))
 	if x.mayBeURL(!r.Raw) {

@@ -17,11 +17,11 @@ func TestValidateOfASpecMadeInGo(t *testing.T) {
 	}{
 		{"an endpoint with a path alone", func(*Endpoint) {}, nil},
 		{"no path", func(e *Endpoint) { e.Path.Value = "" }, []string{"path: the path is empty"}},
-		{"a lower case method", func(e *Endpoint) { e.Method = "get" }, []string{`method: "get" is no method`}},
+		{"a lower case method", func(e *Endpoint) { e.Method = "get" }, []string{`method: is "get"`}},
 		{"an upper case host", func(e *Endpoint) { e.Host = "A.b" }, []string{`host: "A.b" is not in lower case`}},
 		{"a host too long", func(e *Endpoint) { e.Host = strings.Repeat("a.", 130) + "a" }, []string{"host: the host is longer"}},
 		{"a label too long", func(e *Endpoint) { e.Host = strings.Repeat("a", 64) }, []string{"host: "}},
-		{"a bad status", func(e *Endpoint) { e.Response.Status = 700 }, []string{"response.status: 700 is no status"}},
+		{"a bad status", func(e *Endpoint) { e.Response.Status = 700 }, []string{"response.status: is 700"}},
 		{"bad headers", func(e *Endpoint) {
 			e.Response.Headers = []Header{{Name: "a b"}, {Name: "X", Value: syntax.Text{Value: "1\r\n"}}, {Name: "x"}, {Name: "connection"}}
 		}, []string{"response.headers.a b: ", "response.headers.X: the control character", "response.headers.x: is the same", "response.headers.connection: is left out"}},

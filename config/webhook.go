@@ -198,40 +198,15 @@ func (c *checker) webhooks(all []Webhook, place []string) {
 
 func (c *checker) webhook(w *Webhook, place []string) {
 	at := func(keys ...string) []string { return below(place, keys...) }
-	c.wrong(methodFault(w.Method), at("method")...)
+	inBounds(c, webhookFields, w, place)
 	c.target(&w.URL, at("url")...)
 	c.webhookHeaders(w, at("headers"))
 	c.webhookBody(w, at("body"))
-	if w.Timeout < 0 {
-		c.wrong("the timeout is below 0; a duration above 0 is accepted, or 0 for the default", at("timeout")...)
+	if r := w.Retry; r != nil && inBounds(c, retryFields, r, at("retry")) && r.MaxBackoff != 0 && r.MaxBackoff < r.Backoff {
+		c.wrong(fmt.Sprintf("is below the back-off of %v; as much or more is accepted", r.Backoff), at("retry", "max-backoff")...)
 	}
-	c.retry(w.Retry, at)
-	c.sign(w.Sign, at)
-}
-
-func (c *checker) retry(r *Retry, at func(keys ...string) []string) {
-	if r != nil {
-		switch {
-		case r.Attempts < 0 || r.Attempts > maxAttempts:
-			c.wrong(fmt.Sprintf("%d attempts; 1 to %d are accepted", r.Attempts, maxAttempts), at("retry", "attempts")...)
-		case r.Backoff < 0:
-			c.wrong("the back-off is below 0; a duration above 0 is accepted", at("retry", "backoff")...)
-		case r.MaxBackoff < 0 || r.MaxBackoff != 0 && r.MaxBackoff < r.Backoff:
-			c.wrong(fmt.Sprintf("is below the back-off of %v; as much or more is accepted", r.Backoff), at("retry", "max-backoff")...)
-		}
-	}
-}
-
-func (c *checker) sign(s *Sign, at func(keys ...string) []string) {
-	if s != nil {
-		switch {
-		case s.Secret == "":
-			c.wrong("the secret is empty; a text is accepted", at("sign", "secret")...)
-		case s.Header != "" && !isSignHeader(s.Header):
-			c.wrong(fmt.Sprintf("%q is no name of a header that can carry a signature", wording.Clip(s.Header)), at("sign", "header")...)
-		case s.Scheme != "" && !slices.Contains(SignSchemes, s.Scheme):
-			c.wrong(fmt.Sprintf("the scheme is %q; %s is accepted", wording.Clip(s.Scheme), wording.OneOf(SignSchemes)), at("sign", "scheme")...)
-		}
+	if s := w.Sign; s != nil && inBounds(c, signFields, s, at("sign")) && s.Header != "" && !isSignHeader(s.Header) {
+		c.wrong(fmt.Sprintf("%q is no name of a header that can carry a signature", wording.Clip(s.Header)), at("sign", "header")...)
 	}
 }
 
@@ -265,20 +240,11 @@ func (c *checker) webhookBody(w *Webhook, keys []string) {
 	if w.BodyJSON || text == "" || tags.In(text) || tags.In(sent) || !IsJSON(sent) {
 		return
 	}
-	offset, what := jsonFault(text, holdsMany(MediaType(sent)))
-	if what == "" {
-		return
+	format := "the body is sent as " + strings.ReplaceAll(wording.Clip(sent), "%", "%%") + ", but it is no JSON: %s"
+	if !ok {
+		format += "; declare its Content-Type under headers"
 	}
-	pos := w.Body.At(offset)
-	if pos.Line == 0 {
-		pos = c.Pos
-	}
-	if ok {
-		what = "the body is sent as " + wording.Clip(sent) + ", but it is no JSON: " + what
-	} else {
-		what = "the body is sent as application/json, but it is no JSON: " + what + "; declare its Content-Type under headers"
-	}
-	c.report(pos, what, keys, true)
+	c.noJSON(&w.Body, holdsMany(MediaType(sent)), format, keys)
 }
 
 // EffectiveHeader is the header that carries the signature.

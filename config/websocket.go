@@ -376,10 +376,9 @@ func (c *checker) subprotocols(names []string) {
 
 func (c *checker) send(s *Send, at string) {
 	switch {
-	case s.Every < 0 || 0 < s.Every && s.Every < minEvery:
+	case !inBounds(c, sendFields, s, []string{at}):
+	case 0 < s.Every && s.Every < minEvery:
 		c.wrong(fmt.Sprintf("%v is too short; a duration of at least %v is accepted", s.Every, minEvery), at, "every")
-	case s.Times < 0 || s.Times > maxTimes:
-		c.wrong(fmt.Sprintf("%d times; 1 to %d is accepted, or 0 for no end", s.Times, maxTimes), at, "times")
 	case s.Times > 0 && s.Every == 0:
 		c.wrong("times is for what is sent again and again; every says how often", at, "times")
 	}
@@ -403,24 +402,9 @@ func (c *checker) message(m *Message, keys ...string) {
 			c.wrong("after is for the close of the whole connection, not for that of a message", append(at("close"), "after")...)
 		}
 	}
-	c.jsonMessage(m, keys)
-}
-
-// jsonMessage warns of a fixed text that looks like JSON and is none, as jsonBody does.
-func (c *checker) jsonMessage(m *Message, keys []string) {
-	begin := strings.TrimLeft(m.Body.Value, " \t\r\n")
-	if m.BodyJSON || begin == "" || begin[0] != '{' && begin[0] != '[' || !m.Raw && tags.In(m.Body.Value) {
-		return
+	if !m.BodyJSON && looksFixedJSON(m.Body.Value, m.Raw) {
+		c.noJSON(&m.Body, false, "the message looks like JSON, but it is none: %s", keys)
 	}
-	offset, what := jsonFault(m.Body.Value, false)
-	if what == "" {
-		return
-	}
-	pos := m.Body.At(offset)
-	if pos.Line == 0 {
-		pos = c.Pos
-	}
-	c.report(pos, "the message looks like JSON, but it is none: "+what, keys, true)
 }
 
 func (c *checker) close(e *Close, keys ...string) {
@@ -435,7 +419,5 @@ func (c *checker) close(e *Close, keys ...string) {
 	case len(reason) > MaxReason && !tags.In(reason):
 		c.wrong(fmt.Sprintf("the reason has %d bytes; at most %d are sent", len(reason), MaxReason), at("reason")...)
 	}
-	if e.After < 0 {
-		c.wrong("the time is below 0; a duration is accepted", at("after")...)
-	}
+	inBounds(c, endFields, e, keys)
 }

@@ -104,7 +104,7 @@ func ExampleStart_problems() {
 		}
 	}
 	// Output:
-	// [0].endpoint.method of GTE /a: "GTE" is no method (did you mean "GET"?)
+	// [0].endpoint.method of GTE /a: is "GTE" (did you mean "GET"?)
 	// [1].endpoint.response.body of GET /b: unknown variable "path-param.id" (did you mean "path-params"?)
 }
 

@@ -14,10 +14,15 @@ import (
 type Field[T any] struct {
 	Row
 	Set func(d *Decoder, v Value, into *T)
+	// Fault is what is wrong with the value of a T that is made in Go; "" for nothing. It is
+	// nil where the row does not say.
+	Fault func(of *T) string
 }
 
 // With is a key that set decodes.
-func With[T any](r Row, set func(d *Decoder, v Value, into *T)) Field[T] { return Field[T]{r, set} }
+func With[T any](r Row, set func(d *Decoder, v Value, into *T)) Field[T] {
+	return Field[T]{Row: r, Set: set}
+}
 
 // Value is a node where it stands: nodes that aliases share stand at several
 // places, so a node does not know its key path.

@@ -2,6 +2,7 @@ package table
 
 import (
 	"cmp"
+	"fmt"
 	"reflect"
 	"slices"
 	"strconv"
@@ -10,19 +11,69 @@ import (
 
 	"mockserver/config/syntax"
 	"mockserver/internal/flags"
+	"mockserver/internal/wording"
 )
 
 // Of is a key whose value is that of a Go field, as KeyOf names it.
 func Of[T any](r Row) Field[T] {
-	path := locate(reflect.TypeFor[T](), cmp.Or(r.Of, r.Key))
-	if path == nil {
-		panic("table: no Go field for the key " + r.Key) // when the program starts
+	value := goField[T](cmp.Or(r.Of, r.Key))
+	given := func(*T) reflect.Value { return reflect.ValueOf(new(bool)).Elem() }
+	if r.Given != "" {
+		given = goField[T](r.Given)
 	}
-	return Field[T]{r, func(d *Decoder, v Value, into *T) {
-		if !d.store(v, reflect.ValueOf(into).Elem().FieldByIndex(path).Addr().Interface()) {
+	f := With(r, func(d *Decoder, v Value, into *T) {
+		if d.store(v, value(into).Addr().Interface()) {
+			given(into).SetBool(true)
+		} else {
 			d.Refuse(v)
 		}
-	}}
+	})
+	if r.Of == "" { // otherwise the key of that name checks it
+		f.Fault = func(of *T) string { return r.fault(value(of)) }
+	}
+	return f
+}
+
+// goField returns what leads to the Go field of a key.
+func goField[T any](key string) func(of *T) reflect.Value {
+	path := locate(reflect.TypeFor[T](), key)
+	if path == nil {
+		panic("table: no Go field for the key " + key) // when the program starts
+	}
+	return func(of *T) reflect.Value { return reflect.ValueOf(of).Elem().FieldByIndex(path) }
+}
+
+// fault is what is wrong with the value of a Go field; "" for nothing. A zero value stands
+// for a key that is left out.
+func (r Row) fault(field reflect.Value) string {
+	if field.IsZero() && !r.Required {
+		return ""
+	}
+	switch v := field.Interface().(type) {
+	case string:
+		switch {
+		case len(r.Enum) > 0 && !slices.Contains(r.Enum, v):
+			return fmt.Sprintf("is %q%s; expected %s", wording.Clip(v), wording.DidYouMean(v, r.Enum), wording.OneOf(r.Enum))
+		case v == "":
+			return "is empty; expected a text"
+		}
+	case int:
+		if v < r.Min || v > r.Max {
+			return fmt.Sprintf("is %d; expected an integer from %d to %d", v, r.Min, r.Max)
+		}
+	case float64:
+		if !(v >= 0 && v <= float64(r.UpTo)) { // NaN is neither
+			return fmt.Sprintf("is %v; expected a number from 0 to %d", v, r.UpTo)
+		}
+	case time.Duration:
+		switch {
+		case r.Most > 0 && (v < 0 || v > r.Most):
+			return fmt.Sprintf("is %v; expected a duration of at most %vh", v, r.Most.Hours())
+		case v < 0 && !r.AtOnce:
+			return fmt.Sprintf("is %v; expected a duration from 0", v)
+		}
+	}
+	return ""
 }
 
 // store puts a value into a Go field, if its row accepts it.

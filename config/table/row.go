@@ -54,6 +54,7 @@ type Row struct {
 	Key      string
 	Doc      string // what it means, as a clause
 	Of       string // the key of the Go field, where it is another
+	Given    string // the key of a Go field of type bool that becomes true where the key is given
 	Required bool
 	Unless   string // the key that may be given instead of a required one; "" for none. Both are an error
 	Many     *Many  // of a row that stands for many keys; Key is how they are called

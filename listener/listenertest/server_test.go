@@ -124,7 +124,7 @@ func TestStart_FailsTheTestWithAllProblems(t *testing.T) {
 	if returned || len(p.failed) != 1 {
 		t.Fatalf("the test went on: %v; it failed with %q", returned, p.failed)
 	}
-	for _, want := range []string{"[0].endpoint.response.status: GET /a: 1 is no status", "[1].endpoint.response.body: GET /b: ", "nope"} {
+	for _, want := range []string{"[0].endpoint.response.status: GET /a: is 1", "[1].endpoint.response.body: GET /b: ", "nope"} {
 		if !strings.Contains(p.failed[0], want) {
 			t.Errorf("got %q, want it to hold %q", p.failed[0], want)
 		}
