@@ -41,12 +41,12 @@ const (
 	exitUsage  = 2 // a bad flag, or a wrong configuration
 )
 
-// watchInterval is how often configuration files are looked at. A change has to
-// be seen twice to be taken for complete, and is to be served within a second.
+// watchInterval is how often configuration files are polled. A change counts as complete once
+// two polls agree, and has to be served within a second.
 const watchInterval = 200 * time.Millisecond
 
-// run is the program: everything it touches of the process, but its files, is an
-// argument. It returns the exit code.
+// run is the program. Everything it uses of the process except files is an argument. It
+// returns the exit code.
 func run(args []string, env func(string) (string, bool), environ []string, signals <-chan os.Signal, stdout, stderr io.Writer) int {
 	if len(args) > 0 && args[0] == "bench" {
 		return bench.Command(args[1:], env, signals, stdout, stderr, thisBuild().Version)
@@ -94,8 +94,8 @@ func run(args []string, env func(string) (string, bool), environ []string, signa
 	return p.serve(signals)
 }
 
-// begin reads the configuration, and starts the server or does with it what else is
-// asked for. It returns the exit code of what is over by then.
+// begin reads the configuration, and starts the server, or runs validate or export. It returns
+// their exit code.
 func (p *program) begin(say speaker) (code int) {
 	spec := p.files.Load()
 	switch p.settings.Command {
@@ -115,7 +115,7 @@ func (p *program) begin(say speaker) (code int) {
 	return exitOK
 }
 
-// adminOptions is what the admin address works with, beside the settings.
+// adminOptions are the options of the admin address that are not settings.
 func (p *program) adminOptions() admin.Options {
 	return admin.Options{
 		Logger: p.log, Loader: p.settings.Loader(), Check: p.opts, Build: thisBuild(),
@@ -123,7 +123,7 @@ func (p *program) adminOptions() admin.Options {
 	}
 }
 
-// announce logs what is served, and where.
+// announce logs what is served and where.
 func (p *program) announce(spec *config.Spec) {
 	p.log.Info("listening", "url", p.server.URL(), "address", p.server.Addr().String(), listener.Declared(spec))
 	if routes, more := spec.Routes(shownRoutes); len(routes) > 0 {
@@ -137,10 +137,9 @@ func (p *program) announce(spec *config.Spec) {
 	}
 }
 
-// fit suits the collector of the process to what it is allowed: in a container that
-// limits memory it works harder towards 90 % of that, unless GOMEMLIMIT says otherwise.
-// What reading the configuration took is given back, which may be several times what
-// it takes to serve it.
+// fit makes the garbage collector keep to 90 % of a container's memory limit, unless
+// GOMEMLIMIT is set. It returns the memory that reading the configuration took, which may be
+// several times what serving it takes.
 func fit(log *slog.Logger) {
 	if limit, err := memlimit.Set(); err == nil && limit < math.MaxInt64 {
 		log.Info("memory is limited", "soft_limit_bytes", limit)
@@ -148,8 +147,7 @@ func fit(log *slog.Logger) {
 	go debug.FreeOSMemory()
 }
 
-// unless does the work, unless a signal to stop comes before it is done, which is
-// returned then.
+// unless does the work. It returns early, with the signal, when one to stop comes first.
 func unless(signals <-chan os.Signal, work func()) os.Signal {
 	done := make(chan struct{})
 	go func() {
@@ -168,7 +166,7 @@ func unless(signals <-chan os.Signal, work func()) os.Signal {
 	}
 }
 
-// longestCall is how long at most idle connections stay open when the program stops.
+// longestCall bounds how long idle connections stay open when the program stops.
 const longestCall = time.Second
 
 func options(set settings.Settings, env func(string) (string, bool), log *slog.Logger) listener.Options {
@@ -211,8 +209,8 @@ type program struct {
 	files    *listener.Reloader // of the configuration
 }
 
-// serve reloads on changes and SIGHUP until a signal or a failure ends it.
-// Reloading has a goroutine of its own, so that no signal waits for it.
+// serve reloads on changes and SIGHUP until a signal or a failure ends it. Reloading has its
+// own goroutine, so that no signal waits for it.
 func (p *program) serve(signals <-chan os.Signal) int {
 	ctx, cancel := context.WithCancel(context.Background())
 	defer cancel()
@@ -235,8 +233,8 @@ func (p *program) serve(signals <-chan os.Signal) int {
 	}
 }
 
-// drain lets the requests in flight finish for as long as the grace period; a
-// second signal ends it at once.
+// drain lets requests in flight finish within the grace period. A second signal ends it at
+// once.
 func (p *program) drain(cause slog.Attr, signals <-chan os.Signal) int {
 	p.log.Info("stopping", cause, "grace", p.settings.Grace)
 	ctx, cancel := context.WithTimeout(context.Background(), p.settings.Grace)
@@ -261,8 +259,8 @@ func (p *program) drain(cause slog.Attr, signals <-chan os.Signal) int {
 	}
 }
 
-// version and commit are set by the linker when a release or an image is built
-// (-X main.version=… -X main.commit=…), and by nothing else.
+// The linker sets version and commit when a release or an image is built
+// (-X main.version=… -X main.commit=…).
 var (
 	version = ""
 	commit  = ""

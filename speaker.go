@@ -18,15 +18,16 @@ import (
 	"mockserver/listener/admin"
 )
 
-// speaker says what concerns the start: as it is, for a terminal and for editors
-// that jump to file:line:column, or as JSON objects.
+// speaker prints what concerns the start: as plain lines, for terminals and for editors that
+// jump to file:line:column, or as JSON objects.
 type speaker struct {
 	json           bool
 	log            *slog.Logger
 	stdout, stderr io.Writer
 }
 
-// withoutConfiguration does what needs no configuration, and tells whether it was that.
+// withoutConfiguration runs the commands that need no configuration, and reports whether the
+// command is one of them.
 func (s speaker) withoutConfiguration(set settings.Settings) (code int, done bool) {
 	switch set.Command {
 	case "help":
@@ -49,7 +50,7 @@ func (s speaker) withoutConfiguration(set settings.Settings) (code int, done boo
 	return exitOK, true
 }
 
-// schema prints the JSON Schema of the configuration, which is to be kept in a file.
+// schema prints the JSON Schema of the configuration.
 func (s speaker) schema() int {
 	if _, err := s.stdout.Write(config.Schema()); err != nil {
 		s.log.Error("cannot print the schema", "error", err.Error())
@@ -58,21 +59,23 @@ func (s speaker) schema() int {
 	return exitOK
 }
 
-// refuse says what keeps the program from starting.
+// refuse reports why the program does not start.
 func (s speaker) refuse(err error) int {
 	var problems syntax.Problems
 	switch {
 	case !s.json:
 		fmt.Fprintln(s.stderr, err)
 	case errors.As(err, &problems):
-		logProblems(s.log, "configuration error", problems)
+		for _, line := range problems.Lines() {
+			s.log.Error("configuration error", "error", line)
+		}
 	default:
 		s.log.Error("cannot start", "error", err.Error())
 	}
 	return exitUsage
 }
 
-// validate says what is wrong with the configuration, warnings too.
+// validate prints the errors and warnings of the configuration.
 func (s speaker) validate(spec *config.Spec, opts listener.Options) int {
 	problems := listener.Check(spec, opts)
 	for _, warning := range problems.Warnings() {
@@ -111,12 +114,11 @@ func (s speaker) validate(spec *config.Spec, opts listener.Options) int {
 	return exitOK
 }
 
-// shownRoutes is how many routes are listed at the start, so that one sees that they are
-// those that were meant.
+// shownRoutes is how many routes are listed at the start: enough to recognize the configuration.
 const shownRoutes = 5
 
-// strays warns of variables of the environment that are meant for settings and are none.
-// Standard output is the document of export.
+// strays warns of environment variables that look like settings and are not. For export and
+// schema, standard output is the document alone.
 func (s speaker) strays(command string, environ []string) {
 	for _, stray := range settings.StrayVariables(environ, bench.ChildVariable) {
 		hint := ""
@@ -132,8 +134,8 @@ func (s speaker) strays(command string, environ []string) {
 	}
 }
 
-// export prints what the configuration serves as an OpenAPI document. Warnings stand
-// beside it, on standard error.
+// export prints what the configuration serves as an OpenAPI document, and warnings on
+// standard error.
 func (s speaker) export(spec *config.Spec, p *program) int {
 	problems := listener.Check(spec, p.opts)
 	if err := problems.Err(); err != nil {
@@ -157,48 +159,39 @@ func (s speaker) export(spec *config.Spec, p *program) int {
 	return exitOK
 }
 
-// health asks the server that runs with the same settings whether it answers, and
-// says so. It returns 0 or 1 and nothing else: container engines reserve the rest.
+// health reports whether the server with the same settings answers. It returns 0 or 1:
+// container engines reserve the rest.
 func (s speaker) health(set settings.Settings) int {
 	address, err := listener.Ping(set.Host, set.Port)
 	switch {
-	case err != nil && s.json:
-		s.log.Error("not healthy", "error", err.Error())
-	case err != nil:
-		fmt.Fprintln(s.stderr, "not healthy:", err)
-	case s.json:
+	case err == nil && s.json:
 		s.log.Info("healthy", "address", address)
-	default:
+		return exitOK
+	case err == nil:
 		fmt.Fprintf(s.stdout, "healthy: %s answers\n", address)
+		return exitOK
+	case s.json:
+		s.log.Error("not healthy", "error", err.Error())
+	default:
+		fmt.Fprintln(s.stderr, "not healthy:", err)
 	}
-	if err != nil {
-		return exitFailed
-	}
-	return exitOK
+	return exitFailed
 }
 
-// logProblems logs each problem as an event of its own, as many as one message
-// shows.
-func logProblems(log *slog.Logger, message string, problems syntax.Problems) {
-	for _, line := range problems.Lines() {
-		log.Error(message, "error", line)
-	}
-}
-
-// cannotStart says why the server does not start.
+// cannotStart reports why the server does not start.
 func (s speaker) cannotStart(err error) int {
 	var problems syntax.Problems
+	hint := ""
 	switch {
 	case errors.As(err, &problems):
 		return s.refuse(problems)
 	case errors.Is(err, admin.ErrThreshold):
 		return s.refuse(fmt.Errorf("--verdict or MOCKSERVER_VERDICT: %w", err))
 	case errors.Is(err, admin.ErrAddress):
-		s.log.Error("cannot start", "error", err.Error()+"; choose another with --admin")
+		hint = "; choose another with --admin"
 	case errors.Is(err, syscall.EADDRINUSE):
-		s.log.Error("cannot start", "error", err.Error()+"; choose another port with --port")
-	default:
-		s.log.Error("cannot start", "error", err.Error())
+		hint = "; choose another port with --port"
 	}
+	s.log.Error("cannot start", "error", err.Error()+hint)
 	return exitFailed
 }

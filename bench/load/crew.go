@@ -60,27 +60,24 @@ func newCrew(l *Plan, address *net.TCPAddr, c *schedule) *crew {
 	return w
 }
 
-// connect opens the connections, some at a time.
+// connect opens the connections, as many as connectTime allows. The others are opened when
+// they are needed.
 func (w *crew) connect(ctx context.Context) error {
 	ctx, cancel := context.WithTimeout(ctx, connectTime)
 	defer cancel()
-	failed := make([]error, len(w.members))
-	slots := make(chan struct{}, connecting)
-	var all sync.WaitGroup
-	for i, m := range w.members {
-		slots <- struct{}{}
-		all.Go(func() {
-			failed[i] = m.dial(ctx)
-			<-slots
-		})
-	}
-	all.Wait()
-	for _, err := range failed {
-		if err == nil {
-			return nil
+	var failed error
+	open := 0
+	for _, m := range w.members {
+		if err := m.dial(ctx); err == nil {
+			open++
+		} else if failed == nil {
+			failed = err
 		}
 	}
-	return fmt.Errorf("connect to %s: %s", w.Plan.Address, reason(failed[0]))
+	if open > 0 {
+		return nil
+	}
+	return fmt.Errorf("connect to %s: %s", w.Plan.Address, reason(failed))
 }
 
 func (m *member) dial(ctx context.Context) error {

@@ -7,7 +7,6 @@ import (
 	"fmt"
 	"net"
 	"runtime"
-	"strconv"
 	"sync/atomic"
 	"time"
 
@@ -15,24 +14,20 @@ import (
 )
 
 // generators makes a thread for each CPU of the generator, each with its part of the
-// connections.
+// connections. They are to be closed after an error too.
 func (l *Plan) generators(address *net.TCPAddr, c *schedule) ([]generator, error) {
 	if l.portable {
 		return []generator{newCrew(l, address, c)}, nil
 	}
 	allowed := len(allowedCPUs())
-	n := max(len(l.CPUs), 1)
-	if len(l.CPUs) == 0 {
-		n = max(allowed, 1)
-	}
-	n = min(n, l.Connections)
+	n := min(cmp.Or(len(l.CPUs), allowed, 1), l.Connections)
 	// A thread with a core to itself may spin. With a thread on every core the server would
 	// lack that time.
 	spin := len(l.CPUs) > 0 || n < allowed
 	var threads []generator
 	for i := range n {
 		t := &thread{
-			Plan: l, schedule: c, result: newOutcome(), cpu: -1, spin: spin,
+			Plan: l, schedule: c, result: newOutcome(), cpu: -1, epoll: -1, alarm: -1, spin: spin,
 			index: int64(i), step: int64(n),
 			conns:   make([]conn, (l.Connections+n-1-i)/n),
 			buf:     make([]byte, readSize),
@@ -41,13 +36,9 @@ func (l *Plan) generators(address *net.TCPAddr, c *schedule) ([]generator, error
 		if len(l.CPUs) > 0 {
 			t.cpu = l.CPUs[i]
 		}
-		err := t.open(address)
 		threads = append(threads, t)
-		if err != nil {
-			for _, t := range threads {
-				t.close()
-			}
-			return nil, err
+		if err := t.open(address); err != nil {
+			return threads, err
 		}
 	}
 	return threads, nil
@@ -101,10 +92,15 @@ type thread struct {
 
 // open opens what a thread waits on.
 func (t *thread) open(address *net.TCPAddr) (err error) {
-	t.epoll, t.alarm = -1, -1
-	if t.address, t.family, err = socketAddress(address); err != nil {
-		return err
+	t.free.room(len(t.conns))
+	t.resting.room(len(t.conns))
+	for i := range t.conns {
+		c := &t.conns[i]
+		c.fd = -1
+		// Connections begin with different requests, so that all are in flight early.
+		c.next = int32((int(t.index) + i*int(t.step)) * len(t.Requests) / t.Connections % len(t.Requests))
 	}
+	t.address, t.family = socketAddress(address)
 	if t.epoll, err = unix.EpollCreate1(unix.EPOLL_CLOEXEC); err != nil {
 		return fmt.Errorf("load: epoll: %w", err)
 	}
@@ -115,35 +111,17 @@ func (t *thread) open(address *net.TCPAddr) (err error) {
 	if err = unix.EpollCtl(t.epoll, unix.EPOLL_CTL_ADD, t.alarm, &event); err != nil {
 		return fmt.Errorf("load: epoll: %w", err)
 	}
-	t.free.room(len(t.conns))
-	t.resting.room(len(t.conns))
-	for i := range t.conns {
-		c := &t.conns[i]
-		c.fd = -1
-		// Connections begin with different requests, so that all are in flight early.
-		c.next = int32((int(t.index) + i*int(t.step)) * len(t.Requests) / t.Connections % len(t.Requests))
-	}
 	return nil
 }
 
 // alarmed marks the eventfd, where connections have their number.
 const alarmed = -1
 
-func socketAddress(a *net.TCPAddr) (unix.Sockaddr, int, error) {
+func socketAddress(a *net.TCPAddr) (unix.Sockaddr, int) {
 	if four := a.IP.To4(); four != nil {
-		return &unix.SockaddrInet4{Port: a.Port, Addr: [4]byte(four)}, unix.AF_INET, nil
+		return &unix.SockaddrInet4{Port: a.Port, Addr: [4]byte(four)}, unix.AF_INET
 	}
-	six := &unix.SockaddrInet6{Port: a.Port, Addr: [16]byte(a.IP.To16())}
-	if a.Zone != "" {
-		if nic, err := net.InterfaceByName(a.Zone); err == nil {
-			six.ZoneId = uint32(nic.Index)
-		} else if number, err := strconv.ParseUint(a.Zone, 10, 32); err == nil {
-			six.ZoneId = uint32(number)
-		} else {
-			return nil, 0, fmt.Errorf("load: address %s: zone %q is not a network interface", a, a.Zone)
-		}
-	}
-	return six, unix.AF_INET6, nil
+	return &unix.SockaddrInet6{Port: a.Port, Addr: [16]byte(a.IP.To16())}, unix.AF_INET6
 }
 
 // connect opens the connections, a limited number at a time.

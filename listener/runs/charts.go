@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"html/template"
 	"math"
+	"reflect"
 	"slices"
 	"strings"
 
@@ -30,13 +31,16 @@ func (v *view) draw(picture *chart.Chart, top float64, unit func(float64) string
 	v.SVG = template.HTML(picture.Embed())
 }
 
-// figure returns a value of a point; nil if there is none.
-type figure func(*Point) *float64
+// column is one figure of a chart over time: a field of Point.
+type column struct{ name, field string }
 
-// column is one figure of a chart over time.
-type column struct {
-	name string
-	of   figure
+// of returns the figure of a point; nil if it is unknown.
+func (c *column) of(p *Point) *float64 {
+	value := reflect.ValueOf(p).Elem().FieldByName(c.field)
+	if value.Kind() == reflect.Float64 {
+		value = value.Addr()
+	}
+	return value.Interface().(*float64)
 }
 
 // plan is a chart over time.
@@ -49,27 +53,16 @@ type plan struct {
 // plans returns the charts over time of a report.
 func plans() []plan {
 	return []plan{
-		{"Requests a second", rateText, []column{
-			{"all", func(p *Point) *float64 { return &p.Rate }}, {"unmatched", func(p *Point) *float64 { return &p.Unmatched }}}},
-		{"Errors a second", rateText, []column{
-			{"declared", func(p *Point) *float64 { return &p.DeclaredErrors }}, {"injected", func(p *Point) *float64 { return &p.InjectedErrors }},
-			{"the server's own", func(p *Point) *float64 { return &p.OwnErrors }}}},
-		{"Own time", msText, []column{
-			{"p99", func(p *Point) *float64 { return p.OwnP99 }}, {"p50", func(p *Point) *float64 { return p.OwnP50 }}}},
-		{"Injected latency", msText, []column{
-			{"p99", func(p *Point) *float64 { return p.InjectedP99 }}, {"p50", func(p *Point) *float64 { return p.InjectedP50 }}}},
-		{"Injection error", msText, []column{{"p99", func(p *Point) *float64 { return p.InjectionErrorP99 }}}},
-		{"Faults and limits a second", rateText, []column{
-			{"faults", func(p *Point) *float64 { return &p.Faults }}, {"refused by limits", func(p *Point) *float64 { return &p.Limited }}}},
-		{"Webhook lag", msText, []column{{"p99", func(p *Point) *float64 { return p.WebhookLagP99 }}}},
-		{"In flight and pending", rateText, []column{
-			{"requests in flight", func(p *Point) *float64 { return &p.InFlight }}, {"webhooks pending", func(p *Point) *float64 { return &p.WebhooksPending }}}},
-		{"Pauses", msText, []column{
-			{"collector, longest", func(p *Point) *float64 { return p.PauseMax }}, {"scheduler p99", func(p *Point) *float64 { return p.SchedulerP99 }},
-			{"quota", func(p *Point) *float64 { return p.Throttled }}}},
-		{"Processor", shareText, []column{
-			{"process, of its limit", func(p *Point) *float64 { return p.CPU }}, {"machine", func(p *Point) *float64 { return p.MachineCPU }},
-			{"stolen", func(p *Point) *float64 { return p.Steal }}}},
+		{"Requests a second", rateText, []column{{"all", "Rate"}, {"unmatched", "Unmatched"}}},
+		{"Errors a second", rateText, []column{{"declared", "DeclaredErrors"}, {"injected", "InjectedErrors"}, {"the server's own", "OwnErrors"}}},
+		{"Own time", msText, []column{{"p99", "OwnP99"}, {"p50", "OwnP50"}}},
+		{"Injected latency", msText, []column{{"p99", "InjectedP99"}, {"p50", "InjectedP50"}}},
+		{"Injection error", msText, []column{{"p99", "InjectionErrorP99"}}},
+		{"Faults and limits a second", rateText, []column{{"faults", "Faults"}, {"refused by limits", "Limited"}}},
+		{"Webhook lag", msText, []column{{"p99", "WebhookLagP99"}}},
+		{"In flight and pending", rateText, []column{{"requests in flight", "InFlight"}, {"webhooks pending", "WebhooksPending"}}},
+		{"Pauses", msText, []column{{"collector, longest", "PauseMax"}, {"scheduler p99", "SchedulerP99"}, {"quota", "Throttled"}}},
+		{"Processor", shareText, []column{{"process, of its limit", "CPU"}, {"machine", "MachineCPU"}, {"stolen", "Steal"}}},
 	}
 }
 

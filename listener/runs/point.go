@@ -93,13 +93,10 @@ func (p Point) join(q Point) Point {
 
 // most returns the larger of two figures, either of which may be nil.
 func most(a, b *float64) *float64 {
-	switch {
-	case a == nil:
+	if a == nil || b != nil && *b > *a {
 		return b
-	case b == nil || *a >= *b:
-		return a
 	}
-	return b
+	return a
 }
 
 // put adds the point of a sample to those of a run, each of which covers the same number of
@@ -123,11 +120,11 @@ func thinned(points []Point, most int) []Point {
 	for len(points) > most {
 		half := make([]Point, 0, len(points)/2+1)
 		for i := 0; i < len(points); i += 2 {
+			one := points[i]
 			if i+1 < len(points) {
-				half = append(half, points[i].join(points[i+1]))
-			} else {
-				half = append(half, points[i])
+				one = one.join(points[i+1])
 			}
+			half = append(half, one)
 		}
 		points = half
 	}
