@@ -17,7 +17,7 @@ type call struct {
 	matcher.Request
 	reply    reply.Reply
 	trace    record.Trace
-	peer     peer
+	peer     *wire.Connection  // that it came by; nil for none, in a test
 	fault    *traffic.Fault    // that spoils the answer; nil for none
 	held     *traffic.Capacity // the place to leave once a spoilt body is sent; nil for none
 	panicked bool              // nobody knows what state the call is in
@@ -38,7 +38,7 @@ func (c *call) release() {
 	c.Request.Reset()
 	c.reply.Room = nil
 	c.reply.Begin()
-	c.trace, c.peer, c.fault, c.held = record.Trace{}, peer{}, nil, nil
+	c.trace, c.peer, c.fault, c.held = record.Trace{}, nil, nil, nil
 	calls.Put(c)
 }
 
@@ -50,12 +50,20 @@ func (c *call) isOptions() bool { return string(c.In.Method) == "OPTIONS" }
 // arrival is when the request came: when its last byte was read, or, if it came while
 // another of its connection was served, when that was seen.
 func (c *call) arrival() time.Time {
-	for _, t := range [...]time.Time{c.peer.arrived(), c.In.Time} {
+	for _, t := range [...]time.Time{c.peer.Arrived(), c.In.Time} {
 		if !t.IsZero() {
 			return t
 		}
 	}
 	return time.Now()
+}
+
+// waiter is where the request may wait; nil for nowhere.
+func (c *call) waiter() traffic.Waiter {
+	if c.peer == nil {
+		return nil
+	}
+	return c.peer
 }
 
 // wait has a request wait until its latency is over, and reports whether it is to be
@@ -68,7 +76,7 @@ func (c *call) wait(rules *traffic.Rules, begun time.Time, length time.Duration)
 	}
 	c.trace.Declared += length
 	c.trace.Waited += max(due.Sub(served), 0)
-	if c.peer.exists() && c.peer.conn.WaitUntil(due) {
+	if c.peer.WaitUntil(due) {
 		return false
 	}
 	c.trace.Late, c.trace.Timed = max(time.Since(due), 0), true
@@ -80,7 +88,7 @@ func (c *call) wait(rules *traffic.Rules, begun time.Time, length time.Duration)
 // headers afterwards is of the answer too. It reports whether the place that the request
 // holds is left once the answer is sent; else the caller has to leave it.
 func (c *call) spoil(f *traffic.Fault, held *traffic.Capacity) (leaves bool) {
-	if !c.peer.isAlone() {
+	if !c.peer.IsAlone() {
 		return false // in a test; or it came with others before a reload, whose answers would go wrong with it
 	}
 	c.fault, c.trace.Fault = f, f.Kind
@@ -89,7 +97,7 @@ func (c *call) spoil(f *traffic.Fault, held *traffic.Capacity) (leaves bool) {
 		c.held = held
 		return true
 	case f.Kind != wire.Slow: // there may be nothing to be slow with
-		c.peer.conn.Spoil(f.Kind)
+		c.peer.Spoil(f.Kind)
 	}
 	return false
 }

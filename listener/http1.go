@@ -53,7 +53,7 @@ func receive(ctx *fasthttp.RequestCtx) *call {
 	in.Method, in.Target, in.Host, in.Header = h.Method(), h.RequestURI(), h.Host(), h.RawHeaders()
 	in.Body, in.HTTP10, in.Remote, in.Time = ctx.Request.Body(), !h.IsHTTP11(), ctx.RemoteAddr(), ctx.Time()
 	if conn, ok := ctx.Conn().(*wire.Connection); ok {
-		c.peer, in.Peer = peer{conn}, conn
+		c.peer, in.Peer = conn, conn
 	}
 	c.reply.Room = ctx.Response.SwapBody(nil)
 	return c
@@ -65,7 +65,7 @@ func (c *call) encode(ctx *fasthttp.RequestCtx) {
 		encode(&c.reply, &ctx.Response)
 		return
 	}
-	body := &heldBody{wire.SpoiltBody{Body: c.reply.Body, Conn: c.peer.conn}, c.held} // its room, too
+	body := &heldBody{wire.SpoiltBody{Body: c.reply.Body, Conn: c.peer}, c.held} // its room, too
 	if c.fault.Kind == wire.Slow {
 		body.Pace = c.fault.Pace
 	}
@@ -132,7 +132,7 @@ func (s *Server) malformed(ctx *fasthttp.RequestCtx, err error) {
 	var broken *wire.ProtocolError
 	c := receiveBroken(ctx)
 	defer c.release()
-	conn := c.peer.conn
+	conn := c.peer
 	if conn != nil {
 		err = conn.Cause(err)
 	}
@@ -171,11 +171,11 @@ var violations = map[int]reply.Failure{
 func (s *Server) refuse(c *call, f reply.Failure, message string) {
 	f.Write(&c.reply, message)
 	s.allowOrigin(c)
-	if conn := c.peer.conn; conn != nil {
+	if conn := c.peer; conn != nil {
 		conn.Refuse()
 	}
 	if s.recorder != nil {
-		s.recorder.Refused(&c.In, &c.reply, c.peer.shard())
+		s.recorder.Refused(&c.In, &c.reply, c.peer.Shard())
 	}
 	if s.opts.AccessLog {
 		s.logAccess(c, slog.String("code", f.Code))

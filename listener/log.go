@@ -47,7 +47,7 @@ func (s *Server) logAccess(c *call, more slog.Attr) {
 		method, uri = string(c.In.Method), string(c.In.Target)
 	}
 	status, bytes := c.reply.Status, len(c.reply.Body)
-	if c.peer.hasLeft() {
+	if c.peer.HasLeft() {
 		status, bytes = record.StatusLeft, 0
 	}
 	attrs := []slog.Attr{

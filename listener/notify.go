@@ -16,6 +16,7 @@ import (
 	"mockserver/config/syntax"
 	"mockserver/dispatcher"
 	"mockserver/internal/address"
+	"mockserver/listener/wire"
 	"mockserver/matcher"
 	"mockserver/renderer"
 )
@@ -200,10 +201,36 @@ func (s *Server) notify(a *answer, c *call) {
 			s.tellRefused(h, err)
 			continue
 		}
-		if !c.peer.follow(s, d) {
+		if c.peer == nil { // nobody can say when the answer is written
 			s.webhooks.Start(d, time.Now())
+			continue
 		}
+		f := s.followingOf(c.peer)
+		f.deliveries = append(f.deliveries, d)
+		c.peer.AfterWrite(f.start)
 	}
+}
+
+// following are the webhooks of a connection whose delay begins when its answer is written.
+type following struct {
+	deliveries []dispatcher.Delivery
+	start      func(written time.Time)
+}
+
+func (s *Server) followingOf(conn *wire.Connection) *following {
+	f, _ := conn.Above.(*following)
+	if f == nil {
+		f = &following{}
+		f.start = func(written time.Time) {
+			for i := range f.deliveries {
+				s.webhooks.Start(f.deliveries[i], written)
+			}
+			clear(f.deliveries)
+			f.deliveries = f.deliveries[:0]
+		}
+		conn.Above = f
+	}
+	return f
 }
 
 // texts is room to render the parts of a delivery in, which are copied.

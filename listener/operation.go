@@ -74,7 +74,7 @@ func (o *operation) asked(c *call) bool {
 	if o.document.Checked() || asks(c.QueryString()) {
 		return true
 	}
-	prefers, accepts := c.peer.chooses()
+	prefers, accepts := c.peer.Chooses()
 	if prefers {
 		if _, ok := c.Header(preferHeader); ok {
 			return true

@@ -18,7 +18,7 @@ func (s *Server) serve(c *call) {
 	c.MaxText = s.opts.MaxResponse
 	defer s.finish(c)
 	if s.recorder != nil {
-		s.recorder.Begin(c.peer.shard())
+		s.recorder.Begin(c.peer.Shard())
 	}
 	sn := s.snapshot.Load()
 	if s.upgrade(sn, c) {
@@ -66,7 +66,7 @@ func (s *Server) disturb(a *answer, c *call, notify bool) {
 	begun := c.arrival()
 	held := a.rules.Capacity()
 	if held != nil {
-		if !held.Enter(c.peer.waiter(), &c.reply, &c.trace) {
+		if !held.Enter(c.waiter(), &c.reply, &c.trace) {
 			return
 		}
 		defer func() {
@@ -128,7 +128,7 @@ func (s *Server) finish(c *call) {
 		}
 	}
 	if s.recorder != nil {
-		s.recorder.End(&c.In, &c.reply, &c.trace, c.peer.shard(), c.peer.hasLeft())
+		s.recorder.End(&c.In, &c.reply, &c.trace, c.peer.Shard(), c.peer.HasLeft())
 	}
 }
 

@@ -259,7 +259,7 @@ func hasOption(r *matcher.Request, name, option string) bool {
 // whether one is declared for it: what is wrong with how it asks is answered then.
 func (s *Server) upgrade(sn *snapshot, c *call) bool {
 	r := &c.Request
-	if sn.sockets == nil || !c.peer.exists() || !asksForWebSocket(r) {
+	if sn.sockets == nil || c.peer == nil || !asksForWebSocket(r) {
 		return false
 	}
 	i := sn.sockets.table.Match(r, fasthttp.MethodGet)
@@ -283,14 +283,14 @@ func (s *Server) upgrade(sn *snapshot, c *call) bool {
 	if name := k.subprotocol(r); name != "" {
 		c.reply.Add("Sec-Websocket-Protocol", name)
 	}
-	t := &dialogue{server: s, socket: k, asked: asked(k, r)}
+	t := &dialogue{server: s, conn: c.peer, socket: k, asked: asked(k, r)}
 	if k.counters != nil {
-		t.counts = k.counters.At(c.peer.shard())
+		t.counts = k.counters.At(c.peer.Shard())
 	}
 	if k.chance.Seeded {
 		t.number = k.tally.Next()
 	}
-	c.peer.takeOver(t)
+	c.peer.Leave(t.run)
 	return true
 }
 

@@ -227,15 +227,29 @@ type Plain struct {
 	Bytes   []byte // all of it; the answer may take its room, to its capacity
 }
 
+// What an answer may ask of the connection that its request came by follows. A nil one is
+// that of a request which came by none, in a test: it does not wait, and nothing can be
+// done to it.
+
 // HasLeft reports whether nobody is there to be answered any more.
-func (c *Connection) HasLeft() bool { return c.left }
+func (c *Connection) HasLeft() bool { return c != nil && c.left }
 
 // Shard numbers the connection, for counters that are kept in several places.
-func (c *Connection) Shard() uint32 { return c.shard }
+func (c *Connection) Shard() uint32 {
+	if c == nil {
+		return 0
+	}
+	return c.shard
+}
 
 // Arrived is when the request that is served came, if that was before it began to be
 // served: while another one of the connection was. Otherwise it is zero.
-func (c *Connection) Arrived() time.Time { return c.arrived }
+func (c *Connection) Arrived() time.Time {
+	if c == nil {
+		return time.Time{}
+	}
+	return c.arrived
+}
 
 // Chooses reports whether the request may have a header by which answers of an operation
 // are chosen: Prefer, or an Accept that says something. It costs less than to look.
@@ -245,7 +259,7 @@ func (c *Connection) Chooses() (prefers, accepts bool) {
 
 // IsAlone reports whether nothing but the answer to this request is to be written: what
 // happens to it happens to no other.
-func (c *Connection) IsAlone() bool { return c.framing.single }
+func (c *Connection) IsAlone() bool { return c != nil && c.framing.single }
 
 // IsEnding reports whether the server accepts no more connections.
 func (c *Connection) IsEnding() bool { return c.from.isEnding() }

@@ -87,6 +87,9 @@ func (c *Connection) Wait() (left bool) { return c.pause(time.Time{}) == pauseLe
 
 // WaitUntil waits for a time, and reports whether the client left.
 func (c *Connection) WaitUntil(t time.Time) (left bool) {
+	if c == nil {
+		return false
+	}
 	for {
 		if end := c.pause(t); end != pauseWoken {
 			return end == pauseLeft
