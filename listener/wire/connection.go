@@ -254,6 +254,9 @@ func (c *Connection) Arrived() time.Time {
 // Chooses reports whether the request may have a header by which answers of an operation
 // are chosen: Prefer, or an Accept that says something. It costs less than to look.
 func (c *Connection) Chooses() (prefers, accepts bool) {
+	if c == nil {
+		return true, true
+	}
 	return c.framing.preferred, c.framing.accepted
 }
 
