@@ -157,7 +157,7 @@ func TestDataBesideConfigurationsIsToldFromThem(t *testing.T) {
 		{"a vector of EDN", "a.EDN", "[{:id x} y #{}]", "a.EDN:1:1: no item of this list has the key endpoint"},
 		{"a syntax error of EDN", "a.edn", "{:deps [1 2}", "a.edn:1:12: a } where the [ of line 1, column 8 is still open"},
 		{"a list of YAML with keys given twice", "a.yml", "- {id: 1, id: 2}\n", "a.yml:1:1: no item of this list has the key endpoint"},
-		{"a template of JSON", "a.json", `{"id": {{path-params.id}}}`, "a.json:1:9: this is no JSON: a key in double quotes is expected here"},
+		{"a template of JSON", "a.json", `{"id": {{path-params.id}}}`, "a.json:1:9: this is not JSON; expected a key in double quotes here"},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			dir := t.TempDir()

@@ -85,14 +85,14 @@ func TestFilesThatCannotBeRead(t *testing.T) {
 
 func TestMistakesOfJSON(t *testing.T) {
 	testMistakes(t, "f.json", []mistake{
-		{"a comma is missing", `[{"endpoint": {"path": "/x" §"response": {}}}]`, one("", "a , or a } is expected")},
+		{"a comma is missing", `[{"endpoint": {"path": "/x" §"response": {}}}]`, one("", "expected a , or a }")},
 		{"a text is never closed", "[{\"endpoint\": {\"path\": §\"/x\n}}]", one("", "never closed")},
 		{"half an emoji", `["§\ud83d"]`, one("", "an unknown escape")},
 		{"half an emoji and another half", `["§\ude00\ud83d"]`, one("", "an unknown escape")},
 		{"an unknown escape", `["a§\q41"]`, one("", "an unknown escape")},
 		{"a tab inside a text", "[\"a§\t\\n", one("", "control character")},
-		{"the file ends early", `[{"endpoint": {§`, one("", "the JSON ends here, where a key in double quotes")},
-		{"two values", `[] §[`, one("", "the end of the file is expected")},
+		{"the file ends early", `[{"endpoint": {§`, one("", "the JSON ends here; expected a key in double quotes")},
+		{"two values", `[] §[`, one("", "expected the end of the file")},
 		{"a mistake in the language", "[\n\t{\"endpoint\": {\"path\": §5, \"response\": {}}}]", one("[0].endpoint.path", "is a number (5)")},
 		{"a byte that is no UTF-8", "[\"§\xff\"]", one("", "0xFF is not UTF-8")},
 	})

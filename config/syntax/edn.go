@@ -1,67 +1,40 @@
 package syntax
 
 import (
-	"bufio"
 	"errors"
-	"fmt"
 	"strings"
 	"unicode"
 	"unicode/utf8"
-
-	"olympos.io/encoding/edn"
 
 	"mockserver/internal/wording"
 )
 
 // readEDN reads every form of a file. A vector or a list is a document; the maps
 // outside of one are together the items of another. What is no EDN ends the reading,
-// and is then all that is said of the file.
-//
-// The library for EDN knows no places, so the structure is read here, and every
-// word and character is handed to it: docs/adr/0006-edn-positions.md.
+// and is then the only error of the file. Why there is a reader of our own:
+// docs/adr/0006-edn-positions.md.
 func readEDN(src *source) ([]*Node, Problems) {
 	if at, what := src.encodingFault(false); what != "" {
 		return nil, Problems{{Pos: src.pos(at), What: what}}
 	}
 	r := newEDNReader(src)
 	docs, err := r.file()
-	var fault *ednError
+	var fault *syntaxError
 	if errors.As(err, &fault) {
 		return nil, Problems{fault.Problem}
 	}
 	return docs, r.Problems
 }
 
-// ednError is why reading ends before the file does.
-type ednError struct{ Problem }
-
-func (e *ednError) Error() string { return e.What }
-
-// ednReader reads EDN by recursive descent. at is the next byte of s.
+// ednReader reads EDN by recursive descent.
 type ednReader struct {
-	tree
-	s  string
-	at int
-
+	scanner
 	base  int // items of the documents before
 	depth int // forms around the one being read, prefixes included
-	left  int // above 0: the form being read is left out, or what is wrong inside needs no word
-
-	library *edn.Decoder   // nil to begin with
-	atom    strings.Reader // what the library reads
-	buffer  *bufio.Reader  // between atom and the library
+	left  int // above 0: the form being read is left out, or its errors are not worth a word
 }
 
-func newEDNReader(src *source) *ednReader {
-	r := &ednReader{tree: tree{src: src}, s: src.text}
-	r.buffer = bufio.NewReader(&r.atom)
-	return r
-}
-
-// fail is the error of brackets and quotes that do not match.
-func (r *ednReader) fail(offset int, format string, args ...any) error {
-	return &ednError{Problem{Pos: r.src.pos(offset), What: fmt.Sprintf(format, args...)}}
-}
+func newEDNReader(src *source) *ednReader { return &ednReader{scanner: newScanner(src)} }
 
 // bad is the error of a word that is no EDN. In a form that is left out it has no key.
 func (r *ednReader) bad(offset int, what string) error {
@@ -69,7 +42,7 @@ func (r *ednReader) bad(offset int, what string) error {
 	if r.left == 0 {
 		p.Key = r.keyPath()
 	}
-	return &ednError{p}
+	return &syntaxError{Problem: p}
 }
 
 // refuse reports what is EDN, but not accepted here.
@@ -125,7 +98,7 @@ func (r *ednReader) document() (*Node, error) {
 }
 
 // blanks skips what stands between two forms: white space, commas, comments, and
-// forms behind #_.
+// forms after #_.
 func (r *ednReader) blanks() error {
 	for r.at < len(r.s) {
 		rest := r.s[r.at:]
@@ -163,18 +136,18 @@ func blank(text string) int {
 	return 0
 }
 
-// leaveOut skips #_ and the form behind it, which has to be EDN all the same.
+// leaveOut skips #_ and the form after it, which has to be EDN all the same.
 func (r *ednReader) leaveOut() error {
 	begin := r.at
 	r.at += len("#_")
 	r.left++
-	_, err := r.behind(begin, "#_ leaves out the form behind it, and there is none")
+	_, err := r.after(begin, "#_ leaves out the form behind it, and there is none")
 	r.left--
 	return err
 }
 
-// behind reads the form that what begins at begin belongs to.
-func (r *ednReader) behind(begin int, missing string) (*Node, error) {
+// after reads the form that what begins at begin belongs to.
+func (r *ednReader) after(begin int, missing string) (*Node, error) {
 	if err := r.enter(begin); err != nil {
 		return nil, err
 	}
@@ -191,7 +164,7 @@ func (r *ednReader) behind(begin int, missing string) (*Node, error) {
 // enter goes one level deeper, into what begins at begin.
 func (r *ednReader) enter(begin int) error {
 	if r.depth++; r.depth > MaxDepth {
-		return r.fail(begin, "values are nested more than %d deep", MaxDepth)
+		return r.tooDeep(begin)
 	}
 	return nil
 }
@@ -212,7 +185,12 @@ func (r *ednReader) form() (*Node, error) {
 	case '(':
 		return r.list(')')
 	case '"':
-		return r.text()
+		t, err := r.text(false)
+		var fault *syntaxError
+		if errors.As(err, &fault) && fault.escape && r.left == 0 {
+			fault.Key = r.keyPath()
+		}
+		return r.newNode(TextNode, t), err
 	case '\\':
 		return r.character()
 	case '#':

@@ -3,99 +3,15 @@ package syntax
 import (
 	"fmt"
 	"regexp"
+	"slices"
 	"strings"
 	"time"
 	"unicode"
 	"unicode/utf16"
 	"unicode/utf8"
 
-	"olympos.io/encoding/edn"
-
 	"mockserver/internal/wording"
 )
-
-// text reads a text in double quotes. Its escapes are those of JSON, and read as
-// there: the library turns the two halves of a surrogate pair into nothing.
-func (r *ednReader) text() (*Node, error) {
-	opening := r.at
-	end := opening + 1
-	escaped := false
-	for end < len(r.s) && r.s[end] != '"' {
-		size := 1
-		if r.s[end] == '\\' {
-			escaped = true
-			if _, size = unescape(r.s[end:]); size == 0 {
-				return nil, r.bad(end, `an unknown escape; accepted are \" \\ \/ \b \f \n \r \t and \uHHHH, two of them for a surrogate pair`)
-			}
-		}
-		end += size
-	}
-	if end >= len(r.s) {
-		return nil, r.fail(opening, "a quote that is never closed: the text that begins here goes on to the end of the file")
-	}
-	r.at = end + 1
-	t := r.src.letters(opening+1, end)
-	if escaped {
-		t = t.unescaped()
-	}
-	return r.newNode(TextNode, t), nil
-}
-
-// letters returns what stands between two offsets, letter by letter.
-func (s *source) letters(begin, end int) Text {
-	return Text{Value: s.text[begin:end], Pos: s.pos(begin), margin: true}
-}
-
-// markEvery is how far the marks of a text with escapes are apart, in bytes: what a
-// place in it takes to look up, against the room that they take.
-const markEvery = 4 << 10
-
-// unescaped returns the text that the escapes of t make. It remembers t, so that
-// its letters have their places.
-func (t Text) unescaped() Text {
-	var out strings.Builder
-	var marks []mark
-	for rest := t.Value; rest != ""; {
-		if out.Len() >= len(marks)*markEvery {
-			marks = append(marks, mark{at: out.Len(), text: &t, from: len(t.Value) - len(rest), escaped: true})
-		}
-		i := strings.IndexByte(rest, '\\')
-		if i < 0 {
-			i = len(rest)
-		}
-		out.WriteString(rest[:i])
-		if rest = rest[i:]; rest == "" {
-			break
-		}
-		letter, size := unescape(rest)
-		out.WriteRune(letter)
-		rest = rest[size:]
-	}
-	return Text{Value: out.String(), Pos: t.Pos, Folded: true, marks: marks}
-}
-
-// escapedOffset returns where in a text with escapes the letter is written that
-// stands at an offset of what they make.
-func escapedOffset(written string, offset int) int {
-	i := 0
-	for i < len(written) && offset > 0 {
-		size, made := 1, 1
-		if written[i] == '\\' {
-			if letter, n := unescape(written[i:]); n > 0 {
-				size, made = n, utf8.RuneLen(letter)
-			}
-		} else if plain := strings.IndexByte(written[i:min(i+offset, len(written))], '\\'); plain > 0 {
-			size, made = plain, plain
-		} else {
-			return i + offset
-		}
-		if made > offset {
-			return i
-		}
-		i, offset = i+size, offset-made
-	}
-	return i + offset
-}
 
 // token reads on to the next blank, bracket, quote, backslash or comment.
 func (r *ednReader) token() string {
@@ -107,25 +23,19 @@ func (r *ednReader) token() string {
 	return r.s[begin:r.at]
 }
 
-// value asks the library what an atom is: a bool, edn.Keyword, edn.Symbol, rune or
-// nil, and of a number only that it is one, letter by letter.
-func (r *ednReader) value(atom string) (any, error) {
-	r.atom.Reset(atom)
-	r.buffer.Reset(&r.atom)
-	if r.library == nil {
-		r.library = edn.NewDecoder(r.buffer)
-	}
-	var v any
-	var err error
-	if isNumeric(atom) {
-		var number edn.RawMessage
-		err = r.library.Decode(&number)
-		v = number
-	} else {
-		err = r.library.Decode(&v)
-	}
-	return v, err
-}
+// The grammar of the words of EDN. A letter is one of Unicode's.
+const (
+	ednLetter  = `[\pL0-9.*+!_?$%&=<>:#'-]`
+	ednSymbol  = `(/|[\pL*!_?$%&=<>]` + ednLetter + `*(/` + ednLetter + `+)?|[-+.]([\pL.*+!_?$%&=<>:#'-]` + ednLetter + `*)?(/` + ednLetter + `+)?)`
+	ednKeyword = `:[\pL0-9.*+!_?$%&=<>#'-]` + ednLetter + `*(/` + ednLetter + `+)?`
+	ednNumber  = `[-+]?(0|[1-9][0-9]*)(N|(\.[0-9]+)?([eE][-+]?[0-9]+)?M?)`
+)
+
+var (
+	symbol  = regexp.MustCompile(`^` + ednSymbol + `$`)
+	keyword = regexp.MustCompile(`^` + ednKeyword + `$`)
+	number  = regexp.MustCompile(`^` + ednNumber + `$`)
+)
 
 // isNumeric reports whether a word begins as a number does.
 func isNumeric(word string) bool {
@@ -141,35 +51,32 @@ func (r *ednReader) word() (*Node, error) {
 	begin := r.at
 	word := r.token()
 	n := r.newNode(TextNode, Text{Value: word, Pos: r.src.pos(begin)})
-	v, err := r.value(word)
-	if err != nil {
-		if isPrefix(word[0]) && r.at < len(r.s) && (opens(r.s[r.at]) || r.s[r.at] == '"') {
-			word += r.s[r.at:r.at+1] + "…"
-		}
-		if word == ":" && begin > 0 && r.s[begin-1] == '"' {
-			return nil, r.bad(begin, `a : behind a key, which EDN has not; this seems to be JSON, whose files are named .json`)
-		}
-		return nil, r.bad(begin, wordFault(word))
-	}
-	switch v := v.(type) {
-	case nil:
+	switch {
+	case word == "nil":
 		n.Kind, n.Text = NullNode, Text{Pos: n.Text.Pos, Folded: true}
-	case bool:
+	case word == "true" || word == "false":
 		n.Kind = BoolNode
-	case edn.Keyword:
+	case keyword.MatchString(word):
 		n.Keyword = true
-		n.Text.Value = string(v)
+		n.Text.Value = word[1:]
 		n.Text.Pos.Column++
-	case edn.RawMessage:
+	case number.MatchString(word):
 		n.Kind = NumberNode
 		n.Number = strings.TrimPrefix(strings.TrimRight(word, "NM"), "+")
 		n.Text.Value = n.Number
 		n.Text.Folded = word[0] == '+'
-	default:
+	case symbol.MatchString(word):
 		if n.Faulty = r.depth > 1; n.Faulty { // at the top it is for the decoder to say what a document is
 			r.refuse(n.Pos(), "the symbol %s means nothing here; a text is written in quotes, %q, or as a keyword, :%s",
 				wording.Label(word), wording.Clip(word), wording.Label(word))
 		}
+	case word == ":" && begin > 0 && r.s[begin-1] == '"':
+		return nil, r.bad(begin, `a : after a key, which EDN has not; this seems to be JSON, whose files are named .json`)
+	default:
+		if word != "" && isPrefix(word[0]) && r.at < len(r.s) && (opens(r.s[r.at]) || r.s[r.at] == '"') {
+			word += r.s[r.at:r.at+1] + "…"
+		}
+		return nil, r.bad(begin, wordFault(word))
 	}
 	return n, nil
 }
@@ -215,16 +122,29 @@ func (r *ednReader) character() (*Node, error) {
 	}
 	name := r.s[begin:r.at]
 	n := r.newNode(TextNode, Text{Value: name, Pos: r.src.pos(begin)})
-	v, err := r.value(name)
-	letter, ok := v.(rune)
-	if err != nil || !ok || utf16.IsSurrogate(letter) {
+	letter := characterNamed(name[1:])
+	if letter == "" {
 		return nil, r.bad(begin, wording.Label(name)+" is no character of EDN; accepted are such as \\a, \\newline, \\return, \\space, \\tab, \\formfeed and \\u00E9")
 	}
-	n.Text.Value = string(letter)
+	n.Text.Value = letter
 	if n.Text.Folded = len(name) != 1+len(n.Text.Value); !n.Text.Folded {
 		n.Text.Pos.Column++
 	}
 	return n, nil
+}
+
+// characterNamed is the character of a name, such as a, newline or u00E9; "" for none.
+func characterNamed(name string) string {
+	if i := slices.Index([]string{"newline", "return", "space", "tab", "formfeed"}, name); i >= 0 {
+		return "\n\r \t\f"[i : i+1]
+	}
+	if unit, ok := hexUnit(`\` + name); ok && len(name) == len("u00E9") && !utf16.IsSurrogate(unit) {
+		return string(unit)
+	}
+	if _, size := utf8.DecodeRuneInString(name); size > 0 && size == len(name) {
+		return name
+	}
+	return ""
 }
 
 // dispatch reads what begins with #: a set, or a value behind a tag.
@@ -242,10 +162,10 @@ func (r *ednReader) dispatch() (*Node, error) {
 		return r.word()
 	}
 	tag := r.token()
-	if _, err := r.value(tag[1:]); err != nil { // a tag is # and a symbol
+	if !symbol.MatchString(tag[1:]) {
 		return nil, r.bad(begin, wording.Label(tag)+" is no tag of EDN; #inst and #uuid are accepted, or none")
 	}
-	n, err := r.behind(begin, "the tag "+wording.Label(tag)+" has no value behind it")
+	n, err := r.after(begin, "the tag "+wording.Label(tag)+" has no value behind it")
 	if err == nil && r.left == 0 {
 		r.tagged(tag, begin, n)
 	}

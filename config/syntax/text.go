@@ -27,6 +27,19 @@ type Text struct {
 	built *built // of a text made in Go, what New has to know; nil for nothing
 }
 
+// FileText is the content of a whole file as a Text, whose offsets have the
+// line and column of that file. Name is what positions call the file.
+func FileText(name, content string) Text {
+	t := Text{Value: content, Pos: Pos{File: name, Line: 1, Column: 1}}
+	t.lines = append(t.lines, t.Pos)
+	for i := range len(content) {
+		if content[i] == '\n' {
+			t.lines = append(t.lines, Pos{File: name, Line: len(t.lines) + 1, Column: 1})
+		}
+	}
+	return t
+}
+
 // At returns the position of the byte at offset. Where a text was folded or
 // escaped in its file, so that offsets no longer tell, it is the text's beginning;
 // escapes of EDN are looked up instead.

@@ -1,0 +1,154 @@
+package syntax
+
+import (
+	"fmt"
+	"strconv"
+	"strings"
+	"unicode/utf16"
+	"unicode/utf8"
+)
+
+// scanner is what the readers of JSON and EDN share. at is the next byte of s.
+type scanner struct {
+	tree
+	s  string
+	at int
+}
+
+func newScanner(src *source) scanner { return scanner{tree: tree{src: src}, s: src.text} }
+
+// syntaxError is why reading ends before the file does.
+type syntaxError struct {
+	Problem
+	final  bool // no other syntax accepts the file
+	escape bool // an escape is unknown
+}
+
+func (e *syntaxError) Error() string { return e.What }
+
+func (r *scanner) fail(offset int, format string, args ...any) error {
+	return &syntaxError{Problem: Problem{Pos: r.src.pos(offset), What: fmt.Sprintf(format, args...)}}
+}
+
+func (r *scanner) tooDeep(offset int) error {
+	what := "values are nested more than " + strconv.Itoa(MaxDepth) + " deep"
+	return &syntaxError{Problem: Problem{Pos: r.src.pos(offset), What: what}, final: true}
+}
+
+// text reads a text in double quotes. One of JSON stands on one line, without control
+// characters; with escapes, its place is where it begins.
+func (r *scanner) text(json bool) (Text, error) {
+	begin := r.at + 1
+	end, escaped := begin, false
+	for end < len(r.s) && r.s[end] != '"' && !(json && r.s[end] < ' ') {
+		size := 1
+		if r.s[end] == '\\' {
+			escaped = true
+			if _, size = unescape(r.s[end:]); size == 0 {
+				what := `an unknown escape; accepted are \" \\ \/ \b \f \n \r \t and \uHHHH, two of them for a surrogate pair`
+				return Text{}, &syntaxError{Problem: Problem{Pos: r.src.pos(end), What: what}, escape: true}
+			}
+		}
+		end += size
+	}
+	switch {
+	case json && (end >= len(r.s) || r.s[end] == '\n'):
+		return Text{}, r.fail(r.at, "a quote that is never closed on its line")
+	case end >= len(r.s):
+		return Text{}, r.fail(r.at, "a quote that is never closed: the text that begins here goes on to the end of the file")
+	case r.s[end] < ' ':
+		return Text{}, r.fail(end, "a control character inside a text; it is written as an escape, \\t for a tab")
+	}
+	t := Text{Value: r.s[begin:end], Pos: r.src.pos(begin), margin: !json}
+	if escaped {
+		t = t.unescaped()
+	}
+	if escaped && json {
+		t.Pos, t.marks = r.src.pos(r.at), nil
+	}
+	r.at = end + 1
+	return t, nil
+}
+
+// markEvery is how far the marks of a text with escapes are apart, in bytes: what a
+// place in it takes to look up, against the room that they take.
+const markEvery = 4 << 10
+
+// unescaped returns the text that the escapes of t make. It remembers t, so that
+// its letters have their places.
+func (t Text) unescaped() Text {
+	var out strings.Builder
+	var marks []mark
+	for rest := t.Value; rest != ""; {
+		if out.Len() >= len(marks)*markEvery {
+			marks = append(marks, mark{at: out.Len(), text: &t, from: len(t.Value) - len(rest), escaped: true})
+		}
+		i := strings.IndexByte(rest, '\\')
+		if i < 0 {
+			i = len(rest)
+		}
+		out.WriteString(rest[:i])
+		if rest = rest[i:]; rest == "" {
+			break
+		}
+		letter, size := unescape(rest)
+		out.WriteRune(letter)
+		rest = rest[size:]
+	}
+	return Text{Value: out.String(), Pos: t.Pos, Folded: true, marks: marks}
+}
+
+// escapedOffset returns where in a text with escapes the letter is written that
+// stands at an offset of what they make.
+func escapedOffset(written string, offset int) int {
+	i := 0
+	for i < len(written) && offset > 0 {
+		size, made := 1, 1
+		if written[i] == '\\' {
+			if letter, n := unescape(written[i:]); n > 0 {
+				size, made = n, utf8.RuneLen(letter)
+			}
+		} else if plain := strings.IndexByte(written[i:min(i+offset, len(written))], '\\'); plain > 0 {
+			size, made = plain, plain
+		} else {
+			return i + offset
+		}
+		if made > offset {
+			return i
+		}
+		i, offset = i+size, offset-made
+	}
+	return i + offset
+}
+
+// unescape reads one escape and returns its length; 0 when it is none.
+func unescape(s string) (rune, int) {
+	const letters, meanings = `"\/bfnrt`, "\"\\/\b\f\n\r\t"
+	if len(s) < 2 {
+		return 0, 0
+	}
+	if i := strings.IndexByte(letters, s[1]); i >= 0 {
+		return rune(meanings[i]), 2
+	}
+	unit, ok := hexUnit(s)
+	if !ok {
+		return 0, 0
+	}
+	if !utf16.IsSurrogate(unit) {
+		return unit, 6
+	}
+	low, ok := hexUnit(s[6:])
+	if pair := utf16.DecodeRune(unit, low); ok && pair != '\uFFFD' {
+		return pair, 12
+	}
+	return 0, 0
+}
+
+// hexUnit reads \uHHHH.
+func hexUnit(s string) (rune, bool) {
+	if len(s) < 6 || s[0] != '\\' || s[1] != 'u' {
+		return 0, false
+	}
+	v, err := strconv.ParseUint(s[2:6], 16, 16)
+	return rune(v), err == nil
+}
