@@ -241,9 +241,9 @@ var errNotSaid = errors.New("it ended without logging it")
 func (t *tail) find(ctx context.Context, exited <-chan struct{}, message string) (logLine, error) {
 	for {
 		t.mu.Lock()
-		line, n, more := t.seen[message], t.counts[message], t.more
+		more := t.more
 		t.mu.Unlock()
-		if n > 0 {
+		if line, n := t.said(message); n > 0 {
 			return line, nil
 		}
 		select {

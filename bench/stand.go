@@ -38,7 +38,7 @@ func (st *stand) open(ctx context.Context) (side, error) {
 		if st.sink, err = openSink(); err != nil {
 			return side{}, err
 		}
-		address = st.sink.address
+		address = st.sink.Addr().String()
 	}
 	if st.endpoints, err = st.scenario.endpoints(address); err != nil {
 		return side{}, err
@@ -107,7 +107,7 @@ func (st *stand) close(ctx context.Context) {
 		st.server.stop(ctx)
 	}
 	if st.sink != nil {
-		_ = st.sink.close() // its clients have ended
+		_ = st.sink.Close() // its clients have ended
 	}
 }
 

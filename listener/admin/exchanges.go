@@ -156,8 +156,8 @@ func (a *Admin) findExchanges(w http.ResponseWriter, r *http.Request) {
 		return
 	}
 	found := slices.DeleteFunc(all, func(x *record.Exchange) bool { return !s.finds(x) })
-	tally := a.server.JournalStats()
-	answer(w, http.StatusOK, foundExchanges{len(found), shownExchanges(found[:min(len(found), s.limit)]), tally.Seen, tally.Dropped, tally.Bytes})
+	stats := a.server.JournalStats()
+	answer(w, http.StatusOK, foundExchanges{len(found), shownExchanges(found[:min(len(found), s.limit)]), stats.Seen, stats.Dropped, stats.Bytes})
 }
 
 // knows reports whether an endpoint with this name or ID is served, or is in the journal.

@@ -1,8 +1,7 @@
 package admin
 
 import (
-	"errors"
-	"fmt"
+	"log/slog"
 	"net/http"
 	"runtime"
 	"strconv"
@@ -28,7 +27,7 @@ func (a *Admin) exposition() http.Handler {
 		&collector{admin: a},
 	)
 	return promhttp.HandlerFor(registry, promhttp.HandlerOpts{
-		ErrorLog:            scrapeLog{a},
+		ErrorLog:            slog.NewLogLogger(a.log.Handler(), slog.LevelError),
 		ErrorHandling:       promhttp.HTTPErrorOnError,
 		MaxRequestsInFlight: scrapesAtOnce,
 		EnableOpenMetrics:   true, // if the client accepts it
@@ -38,14 +37,6 @@ func (a *Admin) exposition() http.Handler {
 // scrapesAtOnce bounds the scrapes at the same time, since anybody may scrape and each reads
 // all counters. Further ones are answered 503.
 const scrapesAtOnce = 4
-
-// scrapeLog logs errors of scrapes.
-type scrapeLog struct{ admin *Admin }
-
-// Println is what promhttp calls.
-func (s scrapeLog) Println(v ...any) {
-	s.admin.log.Error("metrics cannot be collected", "error", strings.TrimSpace(fmt.Sprintln(v...)))
-}
 
 const (
 	// endpointsInMetrics is how many endpoints have series of their own: the first ones that
@@ -170,12 +161,12 @@ func (a *Admin) writeWebhooks(out *output) {
 }
 
 func (a *Admin) writeJournal(out *output) {
-	tally := a.server.JournalStats()
+	stats := a.server.JournalStats()
 	for _, kept := range []record.Kept{record.Sampled, record.Failed, record.Unmatched, record.Slow} {
-		out.counter(describe("journal_requests_total", "Requests that the journal was given, by why they are kept.", "kept"), tally.Seen[kept], string(kept))
-		out.counter(describe("journal_dropped_total", "Requests that made room for others in the journal, by why they were kept.", "kept"), tally.Dropped[kept], string(kept))
+		out.counter(describe("journal_requests_total", "Requests that the journal was given, by why they are kept.", "kept"), stats.Seen[kept], string(kept))
+		out.counter(describe("journal_dropped_total", "Requests that made room for others in the journal, by why they were kept.", "kept"), stats.Dropped[kept], string(kept))
 	}
-	out.gauge(describe("journal_bytes", "Bytes that the requests of the journal take."), float64(tally.Bytes))
+	out.gauge(describe("journal_bytes", "Bytes that the requests of the journal take."), float64(stats.Bytes))
 }
 
 func (a *Admin) writeVerdict(out *output) {
@@ -261,11 +252,10 @@ func (c *collector) total(parts map[labels][]*record.EndpointCounts) map[labels]
 	c.removed = removed
 	series := make(map[labels]*record.EndpointCounts, len(parts))
 	for in, all := range parts {
-		if len(all) == 1 {
-			series[in] = all[0]
-			continue
+		series[in] = all[0]
+		if len(all) > 1 {
+			series[in] = new(record.Total(all))
 		}
-		series[in] = new(record.Total(all))
 	}
 	return series
 }
@@ -329,7 +319,7 @@ type output struct{ to chan<- prometheus.Metric }
 
 func (o *output) put(m prometheus.Metric, err error) {
 	if err != nil { // a defect: labels are valid, and as many as described
-		m = prometheus.NewInvalidMetric(requestsTotal, errors.Join(err))
+		m = prometheus.NewInvalidMetric(requestsTotal, err)
 	}
 	o.to <- m
 }

@@ -37,7 +37,7 @@ func counting(t *testing.T, endpoints ...config.Endpoint) *Admin {
 			t.Error(err)
 		}
 	})
-	a := &Admin{server: server, sampler: verdict.Of(server, nil, slog.New(slog.DiscardHandler))}
+	a := &Admin{log: slog.New(slog.DiscardHandler), server: server, sampler: verdict.Of(server, nil, slog.New(slog.DiscardHandler))}
 	a.attached.Store(true)
 	return a
 }

@@ -10,7 +10,7 @@ import (
 type Counters struct {
 	identity
 	key    string // ID; "" for counters that belong to no endpoint
-	route  *route // for conditions; nil for none. It does not keep the counters alive
+	route  route  // for conditions
 	shards []atomic.Pointer[Shard]
 	since  time.Time
 

@@ -81,9 +81,9 @@ func identities(spec *config.Spec) []identity {
 }
 
 // routeOf returns the path of the i-th endpoint or, after those, WebSocket.
-func routeOf(spec *config.Spec, i int) *route {
+func routeOf(spec *config.Spec, i int) route {
 	if i < len(spec.Endpoints) {
-		return &route{spec.Endpoints[i].Path.Value, spec.Endpoints[i].Template}
+		return route{spec.Endpoints[i].Path.Value, spec.Endpoints[i].Template}
 	}
-	return &route{path: spec.WebSockets[i-len(spec.Endpoints)].Path.Value}
+	return route{path: spec.WebSockets[i-len(spec.Endpoints)].Path.Value}
 }

@@ -35,13 +35,13 @@ type Exchange struct {
 	Request    Message
 	Response   Message
 
-	route  *route // of the endpoint; nil for none
-	short  bool   // method, host or target are cut
-	fewer  bool   // the headers of the request are cut
-	places int    // how many places of the journal have it; guarded by its lock
+	route  route // of the endpoint
+	short  bool  // method, host or target are cut
+	fewer  bool  // the headers of the request are cut
+	places int   // how many places of the journal have it; guarded by its lock
 }
 
-// route is the path that an endpoint is declared for.
+// route is the path that an endpoint is declared for; the zero route is none.
 type route struct {
 	path     string
 	template bool // written as in OpenAPI

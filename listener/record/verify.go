@@ -14,7 +14,7 @@ import (
 // Verified is how many requests of the journal a condition holds for.
 type Verified struct {
 	Count int
-	// Exact tells that the journal has every request since it was begun, or since it
+	// Exact reports whether the journal has every request since it was begun, or since it
 	// was reset, and all that the condition asks of them: otherwise there may have been
 	// more.
 	Exact bool
@@ -38,21 +38,22 @@ const verifiedShown = 10
 // an error here. The error is a config.Problems, or ErrNotRecorded.
 func (j *Journal) Verify(condition string, env func(string) (string, bool), maxText int) (Verified, error) {
 	v := Verified{Exact: true}
-	p := probe{env: env, condition: condition, tests: map[route]func(*matcher.Request, *renderer.Unknown) renderer.Truth{}}
-	if _, err := p.test(nil); err != nil {
+	unmatched, err := testOf(condition, env, route{})
+	switch {
+	case err != nil:
 		return Verified{}, err
-	}
-	if j == nil {
+	case j == nil:
 		return Verified{}, ErrNotRecorded
 	}
-	all := j.All()
+	tests := map[route]test{{}: unmatched}
 	undecided := 0
-	for _, x := range all {
-		test, err := p.test(x.route)
-		if err != nil {
-			return v, err
+	for _, x := range j.All() {
+		if tests[x.route] == nil {
+			if tests[x.route], err = testOf(condition, env, x.route); err != nil {
+				return v, err
+			}
 		}
-		switch x.judge(test, maxText) {
+		switch x.judge(tests[x.route], maxText) {
 		case renderer.Undecided:
 			undecided++
 		case renderer.True:
@@ -64,16 +65,19 @@ func (j *Journal) Verify(condition string, env func(string) (string, bool), maxT
 	if undecided > 0 {
 		v.Exact, v.Why = false, "of "+wording.Count(undecided, "request")+" what decides is not kept: the value of a secret header, or what follows the first 8 KiB"
 	}
-	// Behind all: what is dropped meanwhile counts as missing.
+	// Last: what is dropped meanwhile counts as missing.
 	if missing := j.missing(); missing != "" {
 		v.Exact, v.Why = false, missing
 	}
 	return v, nil
 }
 
+// test judges a request of which some may be unknown.
+type test func(*matcher.Request, *renderer.Unknown) renderer.Truth
+
 // judge applies a test to a kept request. Texts of at most maxText bytes are rendered for
 // it, as when it was served.
-func (x *Exchange) judge(test func(*matcher.Request, *renderer.Unknown) renderer.Truth, maxText int) renderer.Truth {
+func (x *Exchange) judge(t test, maxText int) renderer.Truth {
 	switch {
 	case x.Method == "":
 		return renderer.False // it was not a valid request
@@ -83,48 +87,26 @@ func (x *Exchange) judge(test func(*matcher.Request, *renderer.Unknown) renderer
 	r := matcher.Acquire(x.restore())
 	defer matcher.Release(r)
 	r.MaxText = maxText
-	return test(r, x.unknown())
+	return t(r, x.unknown())
 }
 
-// probe compiles a condition once for each path, whose parameters it may use. It is for one
-// goroutine.
-type probe struct {
-	env       func(string) (string, bool)
-	condition string
-	tests     map[route]func(*matcher.Request, *renderer.Unknown) renderer.Truth
-}
-
-// test returns the condition compiled for a path; nil is the path of unmatched requests.
-// The error is a config.Problems.
-func (p *probe) test(of *route) (func(*matcher.Request, *renderer.Unknown) renderer.Truth, error) {
-	var key route
-	if of != nil {
-		key = *of
-	}
-	if known := p.tests[key]; known != nil {
-		return known, nil
-	}
+// testOf compiles a condition for a path, whose parameters it may use; the zero route is that
+// of unmatched requests. The test is for one goroutine. The error is a config.Problems.
+func testOf(condition string, env func(string) (string, bool), of route) (test, error) {
 	var pattern matcher.Pattern
-	if of != nil {
+	if of.path != "" {
 		pattern, _ = matcher.Path(&config.Endpoint{Path: config.Plain(of.path), Template: of.template}) // it was served
 	}
 	// With counters of its own, so that testing counts nothing.
-	scope := &renderer.Scope{Params: pattern.Params(), Env: p.env, Counters: &renderer.Counters{}}
-	when, problems := renderer.CompileCondition(config.Plain(p.condition), scope)
+	scope := &renderer.Scope{Params: pattern.Params(), Env: env, Counters: &renderer.Counters{}}
+	when, problems := renderer.CompileCondition(config.Plain(condition), scope)
 	if err := problems.Err(); err != nil {
 		return nil, err
 	}
-	test := when.Judge
-	if of != nil {
-		test = judged(when, pattern)
+	if of.path == "" {
+		return when.Judge, nil
 	}
-	p.tests[key] = test
-	return test, nil
-}
-
-// judged is Judge with the parameters of a path, which a request has only while it is
-// matched.
-func judged(when *renderer.Condition, pattern matcher.Pattern) func(*matcher.Request, *renderer.Unknown) renderer.Truth {
+	// A request has the parameters of a path only while it is matched.
 	var unknown *renderer.Unknown
 	var truth renderer.Truth
 	table, _ := matcher.Compile([]matcher.Route{{Endpoint: &config.Endpoint{}, Pattern: pattern, If: func(r *matcher.Request) bool {
@@ -135,5 +117,5 @@ func judged(when *renderer.Condition, pattern matcher.Pattern) func(*matcher.Req
 		unknown, truth = u, renderer.False
 		table.Match(r, fasthttp.MethodGet)
 		return truth
-	}
+	}, nil
 }
