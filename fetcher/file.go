@@ -74,11 +74,8 @@ func (s *Source) missingDir(base string) syntax.Problems {
 func (s *Source) locateFixed(dir string) syntax.Problems {
 	where := ""
 	names := candidates(s.fixedPath, dir)
-	switch {
-	case len(names) > 1:
+	if len(names) > 1 {
 		where = besideOrWorking
-	case dir == "" && !filepath.IsAbs(names[0]):
-		where = " in the working directory"
 	}
 	for _, file := range names {
 		// A file that is there and cannot be read is told when it is read.

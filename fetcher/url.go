@@ -4,15 +4,11 @@ import (
 	"errors"
 	"fmt"
 	"net/url"
-	"regexp"
 	"strings"
 
 	"mockserver/config/syntax"
 	"mockserver/internal/address"
 )
-
-// tag is a placeholder or a block's tag as declared, quoted texts and all.
-var tag = regexp.MustCompile(`\{\{(?:"[^"]*"|'[^']*'|[^"'}]|\}[^}])*\}\}|\{%(?:"[^"]*"|'[^']*'|[^"'%]|%[^}])*%\}`)
 
 // checkURL finds what is wrong with a URL, as far as it stands there at load.
 func (s *Source) checkURL() syntax.Problems {
@@ -57,7 +53,16 @@ func opensHost(fixed, declared string) bool {
 		return false
 	}
 	const mark = "\x00"
-	plain := tag.ReplaceAllString(declared, mark)
+	plain, to := "", 0
+	for offset, literal := range address.Literals(declared) {
+		if offset > to {
+			plain += mark
+		}
+		plain, to = plain+literal, offset+len(literal)
+	}
+	if to < len(declared) {
+		plain += mark
+	}
 	if _, rest, found := strings.Cut(plain, "://"); found {
 		plain = rest
 	}

@@ -10,11 +10,11 @@ import (
 	"fmt"
 	"io"
 	"path"
+	"regexp"
 	"slices"
 	"strconv"
 	"strings"
 	"unicode/utf16"
-	"unicode/utf8"
 
 	"github.com/xuri/excelize/v2"
 
@@ -202,41 +202,23 @@ func (t richText) String() string {
 	return unescape(b.String())
 }
 
-// unescape undoes _xHHHH_, by which a workbook writes the characters that XML
-// cannot hold. HHHH is a unit of UTF-16: some characters take two.
+// escapes are the characters that XML cannot hold, as a workbook writes them. HHHH is a
+// unit of UTF-16: some characters take two.
+var escapes = regexp.MustCompile(`(_x[0-9A-Fa-f]{4}_)+`)
+
+// unescape undoes escapes.
 func unescape(s string) string {
 	if !strings.Contains(s, "_x") {
 		return s
 	}
-	var b strings.Builder
-	for i := 0; i < len(s); {
-		r, ok := escapedUnit(s[i:])
-		if !ok {
-			b.WriteByte(s[i])
-			i++
-			continue
+	return escapes.ReplaceAllStringFunc(s, func(run string) string {
+		var units []uint16
+		for ; run != ""; run = run[len("_xHHHH_"):] {
+			n, _ := strconv.ParseUint(run[2:6], 16, 16)
+			units = append(units, uint16(n))
 		}
-		i += escapeSize
-		if utf16.IsSurrogate(r) {
-			if low, ok := escapedUnit(s[i:]); ok && utf16.DecodeRune(r, low) != utf8.RuneError {
-				r = utf16.DecodeRune(r, low)
-				i += escapeSize
-			}
-		}
-		b.WriteRune(r)
-	}
-	return b.String()
-}
-
-const escapeSize = len("_x000D_")
-
-// escapedUnit returns the unit of UTF-16 that s begins with as _xHHHH_.
-func escapedUnit(s string) (rune, bool) {
-	if len(s) < escapeSize || !strings.HasPrefix(s, "_x") || s[escapeSize-1] != '_' {
-		return 0, false
-	}
-	n, err := strconv.ParseUint(s[2:escapeSize-1], 16, 16)
-	return rune(n), err == nil
+		return string(utf16.Decode(units))
+	})
 }
 
 // elements calls do for each element of a name.

@@ -6,10 +6,14 @@ import "time"
 // day and a time as parameters of type date take them, with a dot before the fraction and
 // colons. Without an offset it is UTC, as what it returns is.
 func ParseTime(b []byte) (time.Time, bool) {
-	if !shaped(b, "0000-00-00") || !isDay(b) {
+	if !shaped(b, "0000-00-00") {
 		return time.Time{}, false
 	}
-	day := time.Date(two(b)*100+two(b[2:]), time.Month(two(b[5:])), two(b[8:]), 0, 0, 0, 0, time.UTC)
+	month, number := two(b[5:]), two(b[8:])
+	day := time.Date(two(b)*100+two(b[2:]), time.Month(month), number, 0, 0, 0, 0, time.UTC)
+	if day.Month() != time.Month(month) || day.Day() != number {
+		return time.Time{}, false // it is not in the calendar
+	}
 	if len(b) == len("0000-00-00") {
 		return day, true
 	}
@@ -33,23 +37,6 @@ func shaped(b []byte, layout string) bool {
 
 // two is the number that the two digits b begins with are.
 func two(b []byte) int { return int(b[0]-'0')*10 + int(b[1]-'0') }
-
-// monthDays is the days of each month of a year that is not a leap year.
-var monthDays = [...]int{31, 28, 31, 30, 31, 30, 31, 31, 30, 31, 30, 31}
-
-// isDay reports whether the YYYY-MM-DD that b begins with is in the calendar.
-func isDay(b []byte) bool {
-	century, year, month, day := two(b), two(b[2:]), two(b[5:]), two(b[8:])
-	if month < 1 || month > 12 {
-		return false
-	}
-	last := monthDays[month-1]
-	leap := year%4 == 0 && (year != 0 || century%4 == 0)
-	if month == 2 && leap {
-		last++
-	}
-	return day >= 1 && day <= last
-}
 
 // parseClock returns how long after the midnight of UTC a time is: THH:MM, then :SS with
 // a fraction or without, or nothing, then an offset or nothing.

@@ -3,6 +3,7 @@ package renderer
 import (
 	"regexp"
 	"slices"
+	"strings"
 
 	"mockserver/config"
 	"mockserver/config/syntax"
@@ -91,6 +92,8 @@ type cond struct {
 	left, right expr           // the operands of a comparison; left alone for testTruth
 	conds       []cond         // of and, or, not
 	pattern     *regexp.Regexp // of matches
+	text        string         // as written
+	operands    [2]string      // of a comparison, as written
 }
 
 // constant tells whether the condition says the same for every request.
@@ -209,6 +212,7 @@ func (s *scanner) and(depth int) (cond, bool) {
 
 // joined parses conditions with the given word between them.
 func (s *scanner) joined(word string, t test, depth int, part func(*scanner, int) (cond, bool)) (cond, bool) {
+	begin := s.tok.offset
 	first, ok := part(s, depth)
 	if !ok || !s.tok.word(word) {
 		return first, ok
@@ -222,6 +226,7 @@ func (s *scanner) joined(word string, t test, depth int, part func(*scanner, int
 		}
 		c.conds = append(c.conds, next)
 	}
+	c.text = s.written(begin)
 	return c, true
 }
 
@@ -234,7 +239,7 @@ func (s *scanner) not(depth int) (cond, bool) {
 	case s.tok.word("not"):
 		s.next()
 		inner, ok := s.not(depth + 1)
-		return cond{test: testNot, conds: []cond{inner}}, ok
+		return cond{test: testNot, conds: []cond{inner}, text: "not " + inner.text}, ok
 	case s.tok.is("("):
 		s.next()
 		inner, ok := s.or(depth + 1)
@@ -246,6 +251,11 @@ func (s *scanner) not(depth int) (cond, bool) {
 		return inner, ok
 	}
 	return s.comparison()
+}
+
+// written is the text from begin to the next token.
+func (s *scanner) written(begin int) string {
+	return strings.TrimSpace(s.text.Value[begin:s.tok.offset])
 }
 
 // comparison parses OPERAND, or OPERAND OPERATOR OPERAND.
@@ -260,11 +270,12 @@ func (s *scanner) comparison() (cond, bool) {
 		}
 		s.fail(begin, "%q is not a variable%s; expected a variable, or a text in quotes", word, hint)
 	}
+	c := cond{left: left, text: s.written(begin)}
 	if !ok || s.tok.kind != operator {
-		return cond{left: left}, ok
+		return c, ok
 	}
 	op := s.tok
-	c := cond{test: tests[op.text], left: left}
+	c.test = tests[op.text]
 	s.next()
 	if op.text == "=" && s.tok.is("=") {
 		s.fail(op.offset, "unexpected \"==\"; equality is written =")
@@ -272,6 +283,7 @@ func (s *scanner) comparison() (cond, bool) {
 	}
 	at := s.tok
 	c.right, ok = s.conditionOperand()
+	c.operands, c.text = [2]string{c.text, s.written(at.offset)}, s.written(begin)
 	if !ok || c.test != testMatches {
 		return c, ok
 	}

@@ -56,32 +56,23 @@ var strftime = map[byte]string{
 	'Z': "MST", 'z': "-0700", 'F': time.DateOnly, 'T': time.TimeOnly, '%': "%",
 }
 
-// date compiles the filter date, whose layout f.arg is, with the zone after it.
-func (s *scanner) date(f *filter, at token) bool {
-	if at.kind != textToken {
-		s.fail(at.offset, "the layout of date is a text in quotes, such as \"2006-01-02\" or \"%%Y-%%m-%%d\"")
+// compileDate compiles the filter date: its layout, and the time zone after it, which is
+// the argument that is left.
+func compileDate(s *source, f *filter, layout, zone token) bool {
+	if layout.kind != textToken {
+		s.fail(layout.offset, "the layout of date is a text in quotes, such as \"2006-01-02\" or \"%%Y-%%m-%%d\"")
 		return false
 	}
-	format, problem := dateFormat(at.text)
+	format, problem := dateFormat(layout.text)
 	if problem != "" {
-		s.fail(at.offset, "the date layout %q %s", at.text, problem)
+		s.fail(layout.offset, "the date layout %q %s", layout.text, problem)
 		return false
 	}
-	f.arg = nil
 	in := &zones{}
-	if s.tok.is(":") {
-		s.next()
-		at = s.tok
-		zone, ok := s.operand()
-		if !ok {
-			return false
-		}
-		s.remember(&zone)
-		f.arg = &zone
-		if zone.constant() && !in.check(zone.literal) {
-			s.fail(at.offset, "unknown time zone %s (expected a name of the IANA database, such as \"Europe/Zurich\" or \"UTC\")", at.describe())
-			return false
-		}
+	f.arg, f.more = f.more, nil
+	if f.arg != nil && f.arg.constant() && !in.check(f.arg.literal) {
+		s.fail(zone.offset, "unknown time zone %s (expected a name of the IANA database, such as \"Europe/Zurich\" or \"UTC\")", zone.describe())
+		return false
 	}
 	f.apply = func(v, zone value, r *matcher.Request) value {
 		t, ok := momentOf(v)

@@ -84,9 +84,6 @@ func (e *expr) eval(r *matcher.Request, fr *frame) value {
 	return apply(e.filters, e.measured(r, fr), r, fr)
 }
 
-// arithmeticCost is how much longer it takes to calculate with a text than to read it.
-const arithmeticCost = 4
-
 // apply applies filters to a value, left to right.
 func apply(filters []filter, v value, r *matcher.Request, fr *frame) value {
 	for i := range filters {
@@ -96,12 +93,8 @@ func apply(filters []filter, v value, r *matcher.Request, fr *frame) value {
 		if f.arg != nil {
 			arg = f.arg.eval(r, fr)
 		}
-		switch f.name {
-		case "default": // passes it on
-		case "add", "sub", "mul":
-			read = arithmeticCost * (read + len(arg.raw))
-		default:
-			read += len(arg.raw)
+		if f.cost > 0 {
+			read = f.cost * (read + len(arg.raw))
 		}
 		fr.spend(read, r)
 		v = f.apply(v, arg, r)
@@ -114,7 +107,7 @@ func (e *expr) measured(r *matcher.Request, fr *frame) value {
 	v := e.find(r, fr)
 	if e.length {
 		fr.spend(len(v.raw), r)
-		v = lengthOf(v, r)
+		v = lengthOf(v, value{}, r)
 	}
 	return v
 }
@@ -162,7 +155,7 @@ func (e *expr) fromBody(r *matcher.Request) value {
 	field := r.Field(e.steps[0].key)
 	if field.Kind == json.Missing {
 		if len(e.steps) == 1 && e.steps[0].isLength() {
-			return lengthOf(fromJSON(body, r), r)
+			return lengthOf(fromJSON(body, r), value{}, r)
 		}
 		return value{}
 	}
@@ -267,7 +260,7 @@ func walk(v value, steps []step, r *matcher.Request) value {
 		}
 		if next.Kind == json.Missing {
 			if i == len(steps)-1 && s.isLength() {
-				return lengthOf(v, r)
+				return lengthOf(v, value{}, r)
 			}
 			return value{}
 		}

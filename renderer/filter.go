@@ -17,6 +17,8 @@ import (
 type filter struct {
 	name  string
 	arg   *expr // nil when it takes none
+	more  *expr // a second argument, while it is compiled
+	cost  int
 	apply func(v, arg value, r *matcher.Request) value
 }
 
@@ -25,23 +27,32 @@ type filter struct {
 var filters = map[string]struct {
 	apply func(v, arg value, r *matcher.Request) value
 	arg   string // what its argument is; "" when it takes none
+	// cost is how much longer the filter takes than reading its value and its argument;
+	// 0 for one that does not read its argument.
+	cost int
+	more bool // a second argument may follow
+	// compile checks the arguments, which stand at the tokens given, or changes the filter.
+	compile func(s *source, f *filter, arg, more token) bool
 }{
 	"default":   {apply: orDefault, arg: "a value"},
 	"upper":     {apply: upper},
 	"lower":     {apply: lower},
 	"trim":      {apply: trim},
-	"length":    {apply: func(v, _ value, r *matcher.Request) value { return lengthOf(v, r) }},
-	"json":      {apply: func(v, _ value, r *matcher.Request) value { return jsonText(v, r) }},
+	"length":    {apply: lengthOf},
+	"json":      {apply: jsonText},
 	"urlencode": {apply: urlencode},
 	"base64":    {apply: encodeBase64},
-	"add":       {apply: func(v, arg value, r *matcher.Request) value { return calculate(v, '+', arg, r) }, arg: "a number, or a duration"},
-	"sub":       {apply: func(v, arg value, r *matcher.Request) value { return calculate(v, '-', arg, r) }, arg: "a number, or a duration"},
-	"mul":       {apply: func(v, arg value, r *matcher.Request) value { return calculate(v, '*', arg, r) }, arg: "a number"},
-	"date":      {arg: "a layout in quotes"},
+	"add":       {apply: calculate('+'), arg: "a number, or a duration", cost: arithmeticCost, compile: checkTerm},
+	"sub":       {apply: calculate('-'), arg: "a number, or a duration", cost: arithmeticCost, compile: checkTerm},
+	"mul":       {apply: calculate('*'), arg: "a number", cost: arithmeticCost, compile: checkFactor},
+	"date":      {arg: "a layout in quotes", cost: 1, more: true, compile: compileDate},
 	"first":     {apply: first},
 	"last":      {apply: last},
-	"join":      {apply: join, arg: "a text"},
+	"join":      {apply: join, arg: "a text", cost: 1},
 }
+
+// arithmeticCost is how much longer it takes to calculate with a text than to read it.
+const arithmeticCost = 4
 
 // filterNames are the names of all filters, sorted.
 func filterNames() []string { return slices.Sorted(maps.Keys(filters)) }
@@ -59,7 +70,7 @@ func (s *scanner) filter() (filter, bool) {
 			t.text, wording.DidYouMean(t.text, filterNames()), strings.Join(filterNames(), ", "))
 		return filter{}, false
 	}
-	f := filter{name: t.text, apply: known.apply}
+	f := filter{name: t.text, cost: known.cost, apply: known.apply}
 	s.next()
 	switch takes, given := known.arg != "", s.tok.is(":"); {
 	case takes && !given:
@@ -79,25 +90,35 @@ func (s *scanner) filter() (filter, bool) {
 	}
 	s.remember(&arg)
 	f.arg = &arg
-	if f.name == "date" {
-		return f, s.date(&f, at)
+	var second token
+	if known.more && s.tok.is(":") {
+		s.next()
+		second = s.tok
+		more, ok := s.operand()
+		if !ok {
+			return f, false
+		}
+		s.remember(&more)
+		f.more = &more
 	}
-	return f, s.checkArgument(&f, at)
+	return f, known.compile == nil || known.compile(s.source, &f, at, second)
 }
 
-// checkArgument refuses a literal argument that can never do what its filter is
-// for.
-func (s *scanner) checkArgument(f *filter, at token) bool {
-	literal := f.arg.constant()
-	switch f.name {
-	case "add", "sub", "mul":
-		if !literal || f.arg.literal.numeric() {
-			return true
+// checkTerm refuses a literal that can be neither added to a number nor to a time.
+func checkTerm(s *source, f *filter, at, _ token) bool {
+	if f.arg.constant() && !f.arg.literal.numeric() {
+		if _, ok := parseDuration(f.arg.literal.raw); !ok {
+			s.fail(at.offset, "%s is not a number, or a duration", at.describe())
+			return false
 		}
-		if _, ok := parseDuration(f.arg.literal.raw); ok && f.name != "mul" {
-			return true
-		}
-		s.fail(at.offset, "%s is not %s", at.describe(), filters[f.name].arg)
+	}
+	return true
+}
+
+// checkFactor refuses a literal that is not a number.
+func checkFactor(s *source, f *filter, at, _ token) bool {
+	if f.arg.constant() && !f.arg.literal.numeric() {
+		s.fail(at.offset, "%s is not a number", at.describe())
 		return false
 	}
 	return true
@@ -144,7 +165,7 @@ func encodeBase64(v, _ value, r *matcher.Request) value {
 
 // lengthOf is the number of elements, members or characters; a missing value has
 // none.
-func lengthOf(v value, r *matcher.Request) value {
+func lengthOf(v, _ value, r *matcher.Request) value {
 	switch v.kind {
 	case missing, null:
 		return value{}
@@ -154,27 +175,29 @@ func lengthOf(v value, r *matcher.Request) value {
 	return intValue(int64(utf8.RuneCount(v.text(r))), r)
 }
 
-// calculate is v op arg: for numbers, for texts that are numbers, and for a time
+// calculate is the filter v op arg: for numbers, for texts that are numbers, and for a time
 // and a duration.
-func calculate(v value, op byte, arg value, r *matcher.Request) value {
-	if v.numeric() && arg.numeric() {
-		start := len(r.Arena)
-		sum, ok := appendArithmetic(r.Arena, v.raw, op, arg.raw)
-		if !ok {
+func calculate(op byte) func(v, arg value, r *matcher.Request) value {
+	return func(v, arg value, r *matcher.Request) value {
+		if v.numeric() && arg.numeric() {
+			start := len(r.Arena)
+			sum, ok := appendArithmetic(r.Arena, v.raw, op, arg.raw)
+			if !ok {
+				return value{}
+			}
+			r.Arena = sum
+			return value{kind: number, raw: since(r, start)}
+		}
+		at, isTime := timeOf(v)
+		by, isDuration := parseDuration(arg.raw)
+		if !isTime || !isDuration || op == '*' {
 			return value{}
 		}
-		r.Arena = sum
-		return value{kind: number, raw: since(r, start)}
+		if op == '-' {
+			by = -by
+		}
+		return timeValue(at.Add(by))
 	}
-	at, isTime := timeOf(v)
-	by, isDuration := parseDuration(arg.raw)
-	if !isTime || !isDuration || op == '*' {
-		return value{}
-	}
-	if op == '-' {
-		by = -by
-	}
-	return timeValue(at.Add(by))
 }
 
 func first(v, _ value, r *matcher.Request) value {

@@ -1,7 +1,6 @@
 package renderer
 
 import (
-	"bytes"
 	"fmt"
 	"slices"
 
@@ -307,26 +306,8 @@ func (n *node) exhaustive() bool {
 
 func (c *cond) opposes(other *cond) bool {
 	if c.test == testNot {
-		return c.conds[0].is(other)
+		return c.conds[0].text == other.text
 	}
 	opposite, known := opposites[c.test]
-	return known && other.test == opposite && c.left.is(&other.left) && c.right.is(&other.right)
-}
-
-func (c *cond) is(other *cond) bool {
-	same := c.test == other.test && len(c.conds) == len(other.conds) && c.left.is(&other.left) && c.right.is(&other.right)
-	for i := range c.conds {
-		same = same && c.conds[i].is(&other.conds[i])
-	}
-	return same
-}
-
-func (e *expr) is(other *expr) bool {
-	return e.op == other.op && e.length == other.length && e.index == other.index && e.name == other.name &&
-		slices.Equal(e.steps, other.steps) && e.literal.kind == other.literal.kind && bytes.Equal(e.literal.raw, other.literal.raw) &&
-		slices.EqualFunc(e.filters, other.filters, filter.is)
-}
-
-func (f filter) is(other filter) bool {
-	return f.name == other.name && (f.arg == nil) == (other.arg == nil) && (f.arg == nil || f.arg.is(other.arg))
+	return known && other.test == opposite && c.operands == other.operands
 }

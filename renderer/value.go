@@ -9,19 +9,19 @@ import (
 	"mockserver/matcher/json"
 )
 
-// kind is what an expression came to.
-type kind uint8
+// kind is what an expression came to: a kind of JSON value, or one of two more.
+type kind = json.Kind
 
 const (
-	missing kind = iota
-	null
-	boolean
-	number
-	text
-	array
-	object
-	encoded // the JSON text that the json filter made of a text
-	instant
+	missing = json.Missing
+	null    = json.Null
+	boolean = json.Bool
+	number  = json.Number
+	text    = json.String
+	array   = json.Array
+	object  = json.Object
+	encoded = json.Object + 1 // the JSON text that the json filter made of a text
+	instant = json.Object + 2
 )
 
 // value is what an expression came to. It points into the request or its arena
@@ -72,38 +72,23 @@ func since(r *matcher.Request, start int) []byte {
 
 // fromJSON takes a value of the request's JSON body over.
 func fromJSON(v json.Value, r *matcher.Request) value {
-	switch v.Kind {
-	case json.Null:
-		return value{kind: null, raw: v.Raw}
-	case json.Bool:
-		return value{kind: boolean, raw: v.Raw}
-	case json.Number:
-		return value{kind: number, raw: v.Raw}
-	case json.Array:
-		return value{kind: array, raw: v.Raw}
-	case json.Object:
-		return value{kind: object, raw: v.Raw}
-	case json.String:
-		if bytes.IndexByte(v.Raw, '\\') < 0 {
-			return textValue(v.Raw[1 : len(v.Raw)-1])
-		}
-		start := len(r.Arena)
-		r.Arena = v.AppendText(r.Arena)
-		return textValue(since(r, start))
+	switch {
+	case v.Kind != json.String:
+		return value{kind: v.Kind, raw: v.Raw}
+	case bytes.IndexByte(v.Raw, '\\') < 0:
+		return textValue(v.Raw[1 : len(v.Raw)-1])
 	}
-	return value{}
+	start := len(r.Arena)
+	r.Arena = v.AppendText(r.Arena)
+	return textValue(since(r, start))
 }
 
-// json is the value as the request's JSON view has it; only arrays and objects
-// are asked.
+// json is an array or an object as the request's JSON view has it; Missing for the rest.
 func (v value) json() json.Value {
-	switch v.kind {
-	case array:
-		return json.Value{Kind: json.Array, Raw: v.raw}
-	case object:
-		return json.Value{Kind: json.Object, Raw: v.raw}
+	if v.kind != array && v.kind != object {
+		return json.Value{}
 	}
-	return json.Value{}
+	return json.Value{Kind: v.kind, Raw: v.raw}
 }
 
 // appendText appends the value as plain text: nothing for a missing one.

@@ -309,7 +309,7 @@ func appendURLStart(dst, b []byte) []byte {
 
 // jsonText is what the json filter gives: v as JSON text. A text becomes a JSON
 // string that is written as it is, whatever stands around it.
-func jsonText(v value, r *matcher.Request) value {
+func jsonText(v, _ value, r *matcher.Request) value {
 	start := len(r.Arena)
 	switch v.kind {
 	case missing:
