@@ -35,11 +35,7 @@ import (
 // spec. The endpoints may be changed and used again afterwards. One that was read
 // from a file, and changed since, is checked as any other; it has no place then.
 func New(endpoints ...Endpoint) *Spec {
-	spec := &Spec{Endpoints: make([]Endpoint, len(endpoints))}
-	for i := range endpoints {
-		spec.Endpoints[i] = copied(unplaced, &endpoints[i], "")
-	}
-	return spec
+	return &Spec{Endpoints: unplaced(endpoints)}
 }
 
 // NewWebSockets returns a spec of WebSockets that are declared in Go, in order:
@@ -55,15 +51,18 @@ func New(endpoints ...Endpoint) *Spec {
 //
 // Join makes one spec of it and one of endpoints. As New does, it copies what it is given.
 func NewWebSockets(sockets ...WebSocket) *Spec {
-	spec := &Spec{WebSockets: make([]WebSocket, len(sockets))}
-	for i := range sockets {
-		spec.WebSockets[i] = copied(unplaced, &sockets[i], "")
-	}
-	return spec
+	return &Spec{WebSockets: unplaced(sockets)}
 }
 
-// unplaced copies declarations that have no place in a file.
-var unplaced = copier{text: func(t syntax.Text, _ string) syntax.Text { return t.Unplaced() }}
+// unplaced copies declarations, without their places in files.
+func unplaced[T any](all []T) []T {
+	c := copier{text: func(t syntax.Text, _ string) syntax.Text { return t.Unplaced() }}
+	copies := make([]T, len(all))
+	for i := range all {
+		copies[i] = copied(c, &all[i], "")
+	}
+	return copies
+}
 
 // Join returns the endpoints of several specs as one, in order but that those of OpenAPI
 // documents come last, with all their problems: of two endpoints that match the same
@@ -100,7 +99,7 @@ func (s *Spec) Without(i int) *Spec {
 	return &c
 }
 
-// has tells whether an endpoint or a WebSocket is declared in a file.
+// has reports whether an endpoint or a WebSocket is declared in a file.
 func (s *Spec) has(file string) bool {
 	return slices.ContainsFunc(s.Endpoints, func(e Endpoint) bool { return e.Pos.File == file }) ||
 		slices.ContainsFunc(s.WebSockets, func(w WebSocket) bool { return w.Pos.File == file })
@@ -163,67 +162,58 @@ func Headers(namesAndValues ...string) []Header {
 // It changes nothing of s, and is s when all of its endpoints were read.
 func (s *Spec) Complete() *Spec {
 	s = s.orNone()
-	if s.wasRead() {
+	if !slices.ContainsFunc(s.Endpoints, func(e Endpoint) bool { return e.Key == "" }) &&
+		!slices.ContainsFunc(s.WebSockets, func(w WebSocket) bool { return w.Key == "" }) {
 		return s
 	}
-	c := &Spec{
-		Problems: slices.Clone(s.Problems), Broken: slices.Clone(s.Broken), BrokenWebSockets: slices.Clone(s.BrokenWebSockets),
-		files: s.files, documents: s.documents, referenced: s.referenced,
-	}
-	c.Endpoints = make([]Endpoint, 0, len(s.Endpoints))
-	number := 0
-	for i := range s.Endpoints {
-		e := s.Endpoints[i]
-		if e.Key != "" {
-			c.Endpoints = append(c.Endpoints, e)
-			continue
-		}
-		p := newPlacer(number)
-		e = copied(p.copier, &e, fmt.Sprintf("[%d].endpoint", number))
-		e.complete()
-		problems := e.Claim(append(p.problems, check(&e, e.Key, nil, p.faulty)...))
-		c.Problems = append(c.Problems, problems...)
-		if problems.Err() == nil {
-			c.Endpoints = append(c.Endpoints, e)
-		} else {
-			c.Broken = append(c.Broken, e)
-		}
-		number++
-	}
-	number = 0
-	for i := range s.WebSockets {
-		w := s.WebSockets[i]
-		if w.Key != "" {
-			c.WebSockets = append(c.WebSockets, w)
-			continue
-		}
-		p := newPlacer(number)
-		w = copied(p.copier, &w, fmt.Sprintf("[%d].websocket", number))
-		w.complete()
-		problems := w.Claim(append(p.problems, w.check(nil, p.faulty)...))
-		c.Problems = append(c.Problems, problems...)
-		if problems.Err() == nil {
-			c.WebSockets = append(c.WebSockets, w)
-		} else {
-			c.BrokenWebSockets = append(c.BrokenWebSockets, w)
-		}
-		number++
-	}
+	c := &Spec{Problems: slices.Clone(s.Problems), files: s.files, documents: s.documents, referenced: s.referenced}
+	c.Endpoints, c.Broken = completed("endpoint", s.Endpoints, s.Broken, &c.Problems)
+	c.WebSockets, c.BrokenWebSockets = completed("websocket", s.WebSockets, s.BrokenWebSockets, &c.Problems)
 	return c
 }
 
-// wasRead tells whether all endpoints and WebSockets of s were read from files.
-func (s *Spec) wasRead() bool {
-	if slices.ContainsFunc(s.WebSockets, func(w WebSocket) bool { return w.Key == "" }) {
-		return false
-	}
-	for i := range s.Endpoints {
-		if s.Endpoints[i].Key == "" {
-			return false
+// declared is what New and NewWebSockets take.
+type declared[T any] interface {
+	*T
+	madeInGo() bool
+	complete()
+	faults(reported map[string]bool) syntax.Problems
+	Claim(ps syntax.Problems) syntax.Problems
+}
+
+// completed completes the declarations of a kind that were made in Go, and tells the sound
+// ones from those that are broken, which come after those that were.
+func completed[T any, P declared[T]](kind string, all, were []T, problems *syntax.Problems) (sound, broken []T) {
+	sound, broken = make([]T, 0, len(all)), slices.Clone(were)
+	number := 0
+	for _, one := range all {
+		if !P(&one).madeInGo() {
+			sound = append(sound, one)
+			continue
+		}
+		p := newPlacer(number)
+		one = copied(p.copier, &one, fmt.Sprintf("[%d].%s", number, kind))
+		number++
+		P(&one).complete()
+		found := P(&one).Claim(append(p.problems, P(&one).faults(p.faulty)...))
+		*problems = append(*problems, found...)
+		if found.Err() == nil {
+			sound = append(sound, one)
+		} else {
+			broken = append(broken, one)
 		}
 	}
-	return true
+	return sound, broken
 }
+
+func (e *Endpoint) madeInGo() bool  { return e.Key == "" }
+func (w *WebSocket) madeInGo() bool { return w.Key == "" }
+
+func (e *Endpoint) faults(reported map[string]bool) syntax.Problems {
+	return check(e, e.Key, nil, reported)
+}
+
+func (w *WebSocket) faults(reported map[string]bool) syntax.Problems { return w.check(nil, reported) }
 
 // Claim puts the endpoint's method and path into those of its problems that have
 // no place in a file. It changes ps and returns it.
@@ -263,24 +253,24 @@ func newPlacer(number int) *placer {
 // complete gives an endpoint made in Go what a file says in another way.
 func (e *Endpoint) complete() {
 	e.Response.complete()
-	completeWebhooks(e.Webhooks)
-	e.Latency.complete(false)
-	e.Fault.complete()
+	completeRest(e.Webhooks, e.Latency, e.Fault)
 	for i := range e.Responses {
 		o := &e.Responses[i]
 		o.Weighted = o.Weighted || o.Weight != 0
 		o.Response.complete()
-		completeWebhooks(o.Webhooks)
-		o.Latency.complete(false)
-		o.Fault.complete()
+		completeRest(o.Webhooks, o.Latency, o.Fault)
 	}
 }
 
 func (r *Response) complete() { r.Body, r.BodyJSON = completeBody(r.Body, r.BodyJSON, r.Raw) }
 
-func completeWebhooks(hooks []Webhook) {
+func completeRest(hooks []Webhook, l *Latency, f *Fault) {
 	for i := range hooks {
 		hooks[i].Body, hooks[i].BodyJSON = completeBody(hooks[i].Body, hooks[i].BodyJSON, false)
+	}
+	l.complete(false)
+	if f != nil {
+		f.Rated = f.Rated || f.Rate != 0
 	}
 }
 
@@ -290,12 +280,6 @@ func completeBody(body syntax.Text, isJSON, raw bool) (syntax.Text, bool) {
 		body = body.Raw()
 	}
 	return body, isJSON || body.IsJSON()
-}
-
-func (f *Fault) complete() {
-	if f != nil {
-		f.Rated = f.Rated || f.Rate != 0
-	}
 }
 
 // complete is that of an endpoint for a WebSocket.

@@ -33,7 +33,8 @@ var (
 	endpointFields = []table.Field[Endpoint]{
 		table.Of[Endpoint](row{Key: "method", Doc: "the request's method, GET when left out", Kinds: table.Texts, Enum: Methods, AnyCase: true}),
 		table.Of[Endpoint](row{Key: "path", Doc: "the path to answer, such as /users/:id", Required: true, Kinds: table.Texts, Pattern: "^/"}),
-		table.With(row{Key: "host", Doc: "the host to answer for, any when left out", Kinds: table.Texts, Form: address.NameForm, Pattern: address.NamePattern}, setHost),
+		table.With(row{Key: "host", Doc: "the host to answer for, any when left out", Kinds: table.Texts, Form: address.NameForm, Pattern: address.NamePattern},
+			func(d *decoder, v value, e *Endpoint) { e.Host = decodeHost(d, v) }),
 		table.Of[Endpoint](row{Key: "if", Doc: "the condition under which the endpoint answers", Kinds: table.Scalars | table.Nulls}),
 		table.With(row{Key: "response", Doc: "the answer; {} is an empty one with status 200", Required: true, Unless: "responses", Kinds: table.Maps, Table: table.Rows(responseFields)},
 			setResponse),
@@ -41,16 +42,18 @@ var (
 		table.Of[Endpoint](row{Key: "select", Doc: "how one of responses is chosen: weighted (the default), sequence or sequence-hold", Kinds: table.Texts, Enum: selects}),
 		table.With(row{Key: "latency", Doc: "the time from the request to the answer", Kinds: table.Maps, Form: "a map with " + latencyForms, Table: table.Rows(latencyFields)},
 			func(d *decoder, v value, e *Endpoint) { e.Latency = decodeLatency(d, v) }),
-		table.With(row{Key: "fault", Doc: "how answers go wrong", Kinds: table.Maps, Form: "a map with type and rate", Table: table.Rows(faultFields)},
-			func(d *decoder, v value, e *Endpoint) { e.Fault = decodeFault(d, v) }),
-		table.With(row{Key: "rate-limit", Doc: "how many requests are answered in a window; {} is 100 in 15 minutes for each address", Kinds: table.Maps, Form: "a map with max-requests and window", Table: table.Rows(rateLimitFields)}, setRateLimit),
-		table.With(row{Key: "capacity", Doc: "how many requests are served at once, and how many wait", Kinds: table.Maps, Form: "a map with concurrent and queue", Table: table.Rows(capacityFields)}, setCapacity),
-		table.With(row{Key: "webhook", Doc: "a request of the server's own, some time after the answer", Kinds: table.Maps, Table: table.Rows(webhookFields)}, setWebhook),
-		table.With(row{Key: "webhooks", Doc: "several of them", Kinds: table.Lists, Item: &row{Kinds: table.Maps, Table: table.Rows(webhookFields)}}, setWebhooks),
+		table.Map[Endpoint](row{Key: "fault", Doc: "how answers go wrong", Form: "a map with type and rate"}, faultFields),
+		table.Map[Endpoint](row{Key: "rate-limit", Doc: "how many requests are answered in a window; {} is 100 in 15 minutes for each address", Form: "a map with max-requests and window"}, rateLimitFields),
+		table.Map[Endpoint](row{Key: "capacity", Doc: "how many requests are served at once, and how many wait", Form: "a map with concurrent and queue"}, capacityFields),
+		table.With(row{Key: "webhook", Doc: "a request of the server's own, some time after the answer", Kinds: table.Maps, Table: table.Rows(webhookFields)},
+			func(d *decoder, v value, e *Endpoint) { addWebhooks(d, &e.Webhooks, v) }),
+		table.With(row{Key: "webhooks", Doc: "several of them", Kinds: table.Lists, Item: &row{Kinds: table.Maps, Table: table.Rows(webhookFields)}},
+			func(d *decoder, v value, e *Endpoint) { addWebhooks(d, &e.Webhooks, v.Parts()...) }),
 		table.With(row{Key: "query", Doc: "documents the query parameters, name: type", Kinds: table.Maps | table.Nulls,
 			Value: &row{Kinds: table.Scalars, Form: "the name of a type"}}, setQuery),
 		table.With(row{Key: "body", Doc: "documents the request's body by an example", Kinds: table.Anything}, setExample),
-		table.With(row{Key: "tag", Doc: "documents what the endpoint belongs to", Kinds: table.Texts | table.Lists | table.Nulls, Item: &row{Kinds: table.Texts}}, setTags),
+		table.With(row{Key: "tag", Doc: "documents what the endpoint belongs to", Kinds: table.Texts | table.Lists | table.Nulls, Item: &row{Kinds: table.Texts}},
+			func(d *decoder, v value, e *Endpoint) { e.Doc.Tags = decodeTags(d, v) }),
 		table.Of[Endpoint](row{Key: "summary", Doc: "documents the endpoint in a line", Kinds: table.Scalars | table.Nulls}),
 		table.Of[Endpoint](row{Key: "description", Doc: "documents the endpoint at length", Kinds: table.Scalars | table.Nulls}),
 		table.Of[Endpoint](row{Key: "router-name", Doc: "documents the endpoint's name", Kinds: table.Scalars | table.Nulls}),
@@ -61,7 +64,7 @@ var (
 			func(d *decoder, v value, r *Response) { r.Headers = decodeHeaders(d, v) }),
 		table.With(row{Key: "body", Doc: "the body: a text, or a map or list that is served as JSON", Kinds: table.Bodies},
 			func(d *decoder, v value, r *Response) { r.Body, r.BodyJSON = decodeBody(d, v, r.Raw) }),
-		table.With(row{Key: "external-body", Doc: "a body that lives elsewhere, instead of body", Kinds: table.Maps, Table: table.Rows(externalFields)}, setExternal),
+		table.Map[Response](row{Key: "external-body", Doc: "a body that lives elsewhere, instead of body"}, externalFields),
 		table.With(row{Key: "template", Doc: "false switches placeholders off", Kinds: table.Bools},
 			func(_ *decoder, v value, r *Response) { r.Raw = !v.Truth() }),
 	}
@@ -214,8 +217,6 @@ func strayWebSocket(d *decoder, v value) bool {
 	return false
 }
 
-func setHost(d *decoder, v value, e *Endpoint) { e.Host = decodeHost(d, v) }
-
 // decodeHost returns a host in lower case; "" for what is none, which is said.
 func decodeHost(d *decoder, v value) string {
 	host := table.ChangeCase(v.Text.Value, 'A', 'Z')
@@ -233,11 +234,14 @@ func setResponse(d *decoder, v value, e *Endpoint) {
 
 // begin takes what has to be known before the keys of a response are read.
 func (r *Response) begin(v value) {
-	r.Pos = v.Pos()
-	// Whether placeholders are read decides how a body is turned into JSON text.
-	if t := v.Get("template"); t != nil && t.Kind == syntax.BoolNode {
-		r.Raw = !t.Truth()
-	}
+	r.Pos, r.Raw = v.Pos(), templatesOff(v)
+}
+
+// templatesOff reports whether a map has template: false. It decides how a body, which may
+// stand before it, is turned into JSON text.
+func templatesOff(v value) bool {
+	t := v.Get("template")
+	return t != nil && t.Kind == syntax.BoolNode && !t.Truth()
 }
 
 func decodeHeaders(d *decoder, v value) []Header {
@@ -278,10 +282,4 @@ func decodeJSON(d *decoder, v value, raw bool) syntax.Text {
 	text := v.Node.JSON(raw, func(n *syntax.Node, what string) { d.About(value{Node: n, Key: v.Key}, "%s", what) })
 	text.Key = v.Key
 	return text
-}
-
-func setExternal(d *decoder, v value, r *Response) {
-	x := &ExternalBody{Pos: v.Pos(), Key: v.Key}
-	table.Fill(d, v.Node, v.Key, externalFields, x)
-	r.External = x
 }

@@ -28,8 +28,6 @@ func setExample(d *decoder, v value, e *Endpoint) {
 	}
 }
 
-func setTags(d *decoder, v value, e *Endpoint) { e.Doc.Tags = decodeTags(d, v) }
-
 // decodeTags are a text, or the texts of a list.
 func decodeTags(d *decoder, v value) []string {
 	switch v.Kind {

@@ -44,12 +44,6 @@ func (f *Fault) EffectiveRate() float64 {
 	return f.Rate
 }
 
-func decodeFault(d *decoder, v value) *Fault {
-	f := &Fault{Pos: v.Pos(), Key: v.Key}
-	table.Fill(d, v.Node, v.Key, faultFields, f)
-	return f
-}
-
 // fault checks the fault that the keys lead to; nil is none.
 func (c *checker) fault(f *Fault, at []string) {
 	if f != nil && !c.faulty(at) && inBounds(c, faultFields, f, at) && f.BytesPerSecond != 0 && f.Type != slowBody {

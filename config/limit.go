@@ -69,22 +69,12 @@ var (
 // keyPattern is what limitKeyFault accepts, and little else.
 const keyPattern = `^((query|path)-params\..+|(header-params\.)?[A-Za-z0-9!#$%&'*+.^_` + "`" + `|~-]+)$`
 
-func setRateLimit(d *decoder, v value, e *Endpoint) {
-	e.RateLimit = &RateLimit{Pos: v.Pos(), Key: v.Key}
-	table.Fill(d, v.Node, v.Key, rateLimitFields, e.RateLimit)
-}
-
 func setLimitKey(d *decoder, v value, l *RateLimit) {
 	if v.Text.Value == "" {
 		d.Refuse(v)
 		return
 	}
 	l.By = v.Text.Value // what is wrong with it, the path may have to tell
-}
-
-func setCapacity(d *decoder, v value, e *Endpoint) {
-	e.Capacity = &Capacity{Pos: v.Pos(), Key: v.Key}
-	table.Fill(d, v.Node, v.Key, capacityFields, e.Capacity)
 }
 
 func (c *checker) rateLimit(l *RateLimit, at []string) {

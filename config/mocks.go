@@ -1,6 +1,7 @@
 package config
 
 import (
+	"cmp"
 	"slices"
 	"strings"
 
@@ -25,9 +26,17 @@ type mock struct {
 }
 
 // mockFields are the keys of an endpoint that a mocks file may give an operation.
-var mockFields = slices.DeleteFunc(slices.Clone(endpointFields), func(f table.Field[Endpoint]) bool {
+var mockFields = optional(slices.DeleteFunc(slices.Clone(endpointFields), func(f table.Field[Endpoint]) bool {
 	return !slices.Contains(mockKeys, f.Key)
-})
+}))
+
+// optional changes fields, so that none is required.
+func optional(fields []table.Field[Endpoint]) []table.Field[Endpoint] {
+	for i := range fields {
+		fields[i].Required = false
+	}
+	return fields
+}
 
 // mockKeys are all of an endpoint that the document does not say.
 var mockKeys = []string{
@@ -161,11 +170,7 @@ func namesOf(operations []operation) []string {
 func mockOf(d *decoder, n *syntax.Node, key string, o operation) mock {
 	n = nested(n)
 	e := Endpoint{Pos: n.Pos(), Key: key, Method: o.Method, Path: syntax.Text{Value: o.Path, Pos: o.pos(), Key: o.Pointer, Folded: true}}
-	optional := slices.Clone(mockFields)
-	for i := range optional {
-		optional[i].Required = false
-	}
-	table.Fill(d, n, key, optional, &e)
+	table.Fill(d, n, key, mockFields, &e)
 	finishEndpoint(d, &e, key, n)
 	return mock{
 		Endpoint: e, answers: n.Get("response") != nil || n.Get("responses") != nil, calls: n.Get("webhook") != nil || n.Get("webhooks") != nil,
@@ -204,17 +209,7 @@ func (m *mock) over(e Endpoint) Endpoint {
 		e.Webhooks = m.Webhooks
 	}
 	e.If = m.If
-	if m.Latency != nil {
-		e.Latency = m.Latency
-	}
-	if m.Fault != nil {
-		e.Fault = m.Fault
-	}
-	if m.RateLimit != nil {
-		e.RateLimit = m.RateLimit
-	}
-	if m.Capacity != nil {
-		e.Capacity = m.Capacity
-	}
+	e.Latency, e.Fault = cmp.Or(m.Latency, e.Latency), cmp.Or(m.Fault, e.Fault)
+	e.RateLimit, e.Capacity = cmp.Or(m.RateLimit, e.RateLimit), cmp.Or(m.Capacity, e.Capacity)
 	return e
 }

@@ -36,11 +36,14 @@ var outcomeFields = append([]table.Field[Outcome]{
 	table.Of[Outcome](row{Key: "weight", Given: "weighted", Doc: "its share among the weights of all, 1 when left out; 0 is never drawn", Kinds: table.Numbers, UpTo: maxWeight}),
 	table.With(row{Key: "latency", Doc: "the time to this answer, instead of that of the endpoint", Kinds: table.Maps, Form: "a map with " + latencyForms, Table: table.Rows(latencyFields)},
 		func(d *decoder, v value, o *Outcome) { o.Latency = decodeLatency(d, v) }),
-	table.With(row{Key: "fault", Doc: "how this answer goes wrong, instead of that of the endpoint", Kinds: table.Maps, Form: "a map with type and rate", Table: table.Rows(faultFields)},
-		func(d *decoder, v value, o *Outcome) { o.Fault = decodeFault(d, v) }),
+	table.Map[Outcome](row{Key: "fault", Doc: "how this answer goes wrong, instead of that of the endpoint", Form: "a map with type and rate"}, faultFields),
 	table.With(row{Key: "webhook", Doc: "a request of the server's own after this answer, instead of those of the endpoint", Kinds: table.Maps, Table: table.Rows(webhookFields)},
-		func(d *decoder, v value, o *Outcome) { o.Webhooks = append(o.Webhooks, decodeWebhook(d, v)) }),
-	table.With(row{Key: "webhooks", Doc: "several of them; [] for none", Kinds: table.Lists, Item: &row{Kinds: table.Maps, Table: table.Rows(webhookFields)}}, setOutcomeWebhooks),
+		func(d *decoder, v value, o *Outcome) { addWebhooks(d, &o.Webhooks, v) }),
+	table.With(row{Key: "webhooks", Doc: "several of them; [] for none", Kinds: table.Lists, Item: &row{Kinds: table.Maps, Table: table.Rows(webhookFields)}},
+		func(d *decoder, v value, o *Outcome) {
+			o.Webhooks = append([]Webhook{}, o.Webhooks...) // an empty list is not nil: none are sent
+			addWebhooks(d, &o.Webhooks, v.Parts()...)
+		}),
 }, lift(responseFields, func(o *Outcome) *Response { return &o.Response })...)
 
 // lift makes the keys of a T keys of what holds one.
@@ -89,17 +92,6 @@ func setResponses(d *decoder, v value, e *Endpoint) {
 			table.Fill(d, one.Node, one.Key, outcomeFields, &o)
 		}
 		e.Responses = append(e.Responses, o)
-	}
-}
-
-func setOutcomeWebhooks(d *decoder, v value, o *Outcome) {
-	if o.Webhooks == nil {
-		o.Webhooks = []Webhook{}
-	}
-	for _, one := range v.Parts() {
-		if d.Take(one) {
-			o.Webhooks = append(o.Webhooks, decodeWebhook(d, one))
-		}
 	}
 }
 

@@ -77,8 +77,8 @@ var (
 		table.Of[Webhook](row{Key: "sleep-time", Doc: "how long after the answer it is sent, 60 seconds when left out", Kinds: table.Texts | table.Numbers, Length: table.FromZero, AtOnce: true}),
 		table.Of[Webhook](row{Key: "if", Doc: "the condition under which it is sent", Kinds: table.Scalars | table.Nulls}),
 		table.Of[Webhook](row{Key: "timeout", Doc: "how long one attempt may take, 10s when left out", Kinds: table.Texts | table.Numbers, Length: table.AboveZero}),
-		table.With(row{Key: "retry", Doc: "what happens when it cannot be delivered; without it there is one attempt", Kinds: table.Maps, Table: table.Rows(retryFields)}, setRetry),
-		table.With(row{Key: "sign", Doc: "how its body is signed", Kinds: table.Maps, Table: table.Rows(signFields)}, setSign),
+		table.Map[Webhook](row{Key: "retry", Doc: "what happens when it cannot be delivered; without it there is one attempt"}, retryFields),
+		table.Map[Webhook](row{Key: "sign", Doc: "how its body is signed"}, signFields),
 	}
 	retryFields = []table.Field[Retry]{
 		table.Of[Retry](row{Key: "attempts", Doc: "how often it is tried at most, the first time among them, 5 when left out", Kinds: table.Numbers, Min: 1, Max: maxAttempts}),
@@ -92,32 +92,15 @@ var (
 	}
 )
 
-func setWebhook(d *decoder, v value, e *Endpoint) {
-	e.Webhooks = append(e.Webhooks, decodeWebhook(d, v))
-}
-
-func setWebhooks(d *decoder, v value, e *Endpoint) {
-	for _, one := range v.Parts() {
+// addWebhooks decodes maps, each a webhook.
+func addWebhooks(d *decoder, into *[]Webhook, maps ...value) {
+	for _, one := range maps {
 		if d.Take(one) {
-			e.Webhooks = append(e.Webhooks, decodeWebhook(d, one))
+			w := Webhook{Pos: one.Pos(), Key: one.Key}
+			table.Fill(d, one.Node, one.Key, webhookFields, &w)
+			*into = append(*into, w)
 		}
 	}
-}
-
-func decodeWebhook(d *decoder, v value) Webhook {
-	w := Webhook{Pos: v.Pos(), Key: v.Key}
-	table.Fill(d, v.Node, v.Key, webhookFields, &w)
-	return w
-}
-
-func setRetry(d *decoder, v value, w *Webhook) {
-	w.Retry = &Retry{}
-	table.Fill(d, v.Node, v.Key, retryFields, w.Retry)
-}
-
-func setSign(d *decoder, v value, w *Webhook) {
-	w.Sign = &Sign{}
-	table.Fill(d, v.Node, v.Key, signFields, w.Sign)
 }
 
 func setSignHeader(d *decoder, v value, s *Sign) {

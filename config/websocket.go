@@ -220,9 +220,7 @@ func decodeMessage(d *decoder, v value, m *Message) {
 		m.Body = v.AsText()
 		return
 	}
-	if t := v.Get("template"); t != nil && t.Kind == syntax.BoolNode { // as in setResponse
-		m.Raw = !t.Truth()
-	}
+	m.Raw = templatesOff(v)
 	table.Fill(d, v.Node, v.Key, messageFields, m)
 }
 
@@ -255,15 +253,14 @@ func decodeClose(d *decoder, v value, fields []table.Field[Close]) *Close {
 
 func setCode(d *decoder, v value, c *Close) {
 	code, err := strconv.Atoi(v.Number)
-	if err != nil || code < minClose || code > maxClose {
+	switch what := closeFault(code); {
+	case err != nil || code < minClose || code > maxClose:
 		d.Refuse(v)
-		return
-	}
-	if what := closeFault(code); what != "" {
+	case what != "":
 		d.About(v, "%s", what)
-		return
+	default:
+		c.Code = code
 	}
-	c.Code = code
 }
 
 // closeFault checks a close code: those of RFC 6455 and its registry that may be sent,

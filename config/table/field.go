@@ -34,6 +34,24 @@ func Of[T any](r Row) Field[T] {
 	return f
 }
 
+// Map is a key whose value is a map with a table of its own. Its Go field is a *U, whose own
+// fields Pos and Key say where the map stands, if it has them.
+func Map[T, U any](r Row, fields []Field[U]) Field[T] {
+	r.Kinds, r.Table = Maps, Rows(fields)
+	value := goField[T](cmp.Or(r.Of, r.Key))
+	return With(r, func(d *Decoder, v Value, into *T) {
+		u := new(U)
+		if at := reflect.ValueOf(u).Elem().FieldByName("Pos"); at.IsValid() {
+			at.Set(reflect.ValueOf(v.Pos()))
+		}
+		if key := reflect.ValueOf(u).Elem().FieldByName("Key"); key.IsValid() {
+			key.SetString(v.Key)
+		}
+		Fill(d, v.Node, v.Key, fields, u)
+		value(into).Set(reflect.ValueOf(u))
+	})
+}
+
 // goField returns what leads to the Go field of a key.
 func goField[T any](key string) func(of *T) reflect.Value {
 	path := locate(reflect.TypeFor[T](), key)
