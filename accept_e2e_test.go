@@ -10,16 +10,18 @@ import (
 	"syscall"
 	"testing"
 	"time"
+
+	"mockserver/internal/harness"
 )
 
 // pidfdGetfd is the number of pidfd_getfd(2), which package syscall does not have.
 const pidfdGetfd = 438
 
 // deafen makes accepting fail in a program: it shuts down the socket that it listens on.
-func (p *process) deafen() {
-	p.t.Helper()
+func deafen(p *harness.Process) {
+	p.T.Helper()
 	deaf := false
-	err := p.cmd.Process.WithHandle(func(handle uintptr) {
+	err := p.Cmd.Process.WithHandle(func(handle uintptr) {
 		for number := uintptr(3); number < 64 && !deaf; number++ {
 			fd, _, errno := syscall.Syscall(pidfdGetfd, handle, number, 0)
 			switch errno {
@@ -27,19 +29,19 @@ func (p *process) deafen() {
 			case syscall.EBADF: // it has no such descriptor
 				continue
 			default:
-				p.t.Skipf("the sockets of another process cannot be had here: %v", errno)
+				p.T.Skipf("the sockets of another process cannot be had here: %v", errno)
 			}
 			if listens, err := syscall.GetsockoptInt(int(fd), syscall.SOL_SOCKET, syscall.SO_ACCEPTCONN); err == nil && listens == 1 {
 				deaf = true
 				if err := syscall.Shutdown(int(fd), syscall.SHUT_RDWR); err != nil {
-					p.t.Error(err)
+					p.T.Error(err)
 				}
 			}
 			_ = syscall.Close(int(fd)) // of a copy
 		}
 	})
 	if err != nil || !deaf {
-		p.t.Fatalf("no listening socket is found, %v", err)
+		p.T.Fatalf("no listening socket is found, %v", err)
 	}
 }
 
@@ -55,41 +57,41 @@ func TestProgram_ThatCannotAcceptDrains(t *testing.T) {
 	}))
 	t.Cleanup(remote.Close)
 	arrived := make(chan struct{}, 10)
-	h := newSentryHost(t, func(http.ResponseWriter, *http.Request) {
+	h := harness.NewSentryHost(t, func(http.ResponseWriter, *http.Request) {
 		arrived <- struct{}{}
 		<-release
 	})
 	letGo := sync.OnceFunc(func() { close(release) })
 	t.Cleanup(letGo)
-	p := reporting(t, h.dsn, fails(t)+
-		`- endpoint: {path: /second, response: {external-body: {provider: json, path: "http://`+free(t)+`/"}}}`+"\n"+
+	p := harness.Reporting(t, h.DSN, harness.Fails(t)+
+		`- endpoint: {path: /second, response: {external-body: {provider: json, path: "http://`+harness.Free(t)+`/"}}}`+"\n"+
 		`- endpoint: {path: /late, response: {external-body: {provider: json, path: "`+remote.URL+`/"}}}`)
-	late := make(chan answer, 1)
+	late := make(chan harness.Answer, 1)
 	go func() {
-		a, err := p.try("GET", "/late", "")
+		a, err := p.Try("GET", "/late", "")
 		if err != nil {
 			t.Error(err)
 		}
 		late <- a
 	}()
-	p.get("/fails")
+	p.Get("/fails")
 	for _, c := range []chan struct{}{reached, arrived} {
 		select {
 		case <-c:
-		case <-time.After(patience):
+		case <-time.After(harness.Patience):
 			t.Fatal("a request or a report does not arrive")
 		}
 	}
-	p.get("/second") // its report waits behind the first
-	p.deafen()
-	p.waitLine(0, "serving ended", "accept")
-	p.waitLine(0, "stopping", "grace")
+	p.Get("/second") // its report waits behind the first
+	deafen(p)
+	p.WaitLine(0, "serving ended", "accept")
+	p.WaitLine(0, "stopping", "grace")
 	letGo()
-	(<-late).want(t, 200, `"late"`)
-	if code := p.exit(); code != 1 {
+	(<-late).Want(t, 200, `"late"`)
+	if code := p.Exit(); code != 1 {
 		t.Errorf("exit code %d, want 1", code)
 	}
-	if got := h.kinds(); len(got) != 2 || got["upstream_failed GET /second"] != 1 {
+	if got := h.Kinds(); len(got) != 2 || got["upstream_failed GET /second"] != 1 {
 		t.Errorf("reported %v", got)
 	}
 }

@@ -7,6 +7,8 @@ import (
 	"strings"
 	"syscall"
 	"testing"
+
+	"mockserver/internal/harness"
 )
 
 // at is a configuration with one endpoint that answers with the body.
@@ -19,7 +21,7 @@ func tree(t *testing.T, files map[string]string) string {
 	t.Helper()
 	dir := t.TempDir()
 	for name, content := range files {
-		writeFile(t, dir, name, content)
+		harness.WriteFile(t, dir, name, content)
 	}
 	return dir
 }
@@ -62,9 +64,9 @@ func TestDirectory_ItsFilesAreJoinedInNameOrder(t *testing.T) {
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			t.Parallel()
-			p := launch(t, c.env, c.args...).listening()
+			p := harness.Launch(t, c.env, c.args...).Listening()
 			for path, want := range map[string]string{"/a": "first", "/b": "second", "/c": "third", "/d": "a file", "/data": `{"beside": "the file"}`} {
-				p.get(path).want(t, 200, want)
+				p.Get(path).Want(t, 200, want)
 			}
 		})
 	}
@@ -91,22 +93,22 @@ func TestDirectory_ConfigurationsAreJoinedInTheOrderGiven(t *testing.T) {
 	} {
 		t.Run(strings.ReplaceAll(strings.Join(c.args, " "), dir+"/", ""), func(t *testing.T) {
 			t.Parallel()
-			p := launch(t, []string{"CONFIG=" + in("none.yml")}, c.args...).listening()
-			p.get("/x").want(t, 200, c.x)
+			p := harness.Launch(t, []string{"CONFIG=" + in("none.yml")}, c.args...).Listening()
+			p.Get("/x").Want(t, 200, c.x)
 			for _, name := range c.all {
-				p.get("/"+name).want(t, 200, name)
+				p.Get("/"+name).Want(t, 200, name)
 			}
-			n := len(p.output())
-			p.signal(syscall.SIGHUP)
-			p.waitLine(n, "configuration reloaded", fmt.Sprint("endpoints=", 2*len(c.all)))
+			n := len(p.Output())
+			p.Signal(syscall.SIGHUP)
+			p.WaitLine(n, "configuration reloaded", fmt.Sprint("endpoints=", 2*len(c.all)))
 		})
 	}
 }
 
 func TestDirectory_OtherFlagsStillStandOnce(t *testing.T) {
 	t.Parallel()
-	dir := tree(t, map[string]string{"a.yml": one("fine")})
-	code, stdout, stderr := refused(t, nil, "-c", dir, "-m", dir, "--mocks", dir)
+	dir := tree(t, map[string]string{"a.yml": harness.One("fine")})
+	code, stdout, stderr := harness.Refused(t, nil, "-c", dir, "-m", dir, "--mocks", dir)
 	if code != 2 || stdout != "" || !strings.Contains(stderr, "--mocks: given twice, first as -m") {
 		t.Errorf("got exit code %d, %q and %q", code, stdout, stderr)
 	}
@@ -122,10 +124,10 @@ func TestDirectory_MistakesOfAllItsFilesAreReportedInOrder(t *testing.T) {
 		"d.yml": at("/e", "{{ nobody }}"),
 		"e.yml": at("/f", "fine"),
 	})
-	last := writeFile(t, t.TempDir(), "0.yml", "- endpoint: {path: x, response: {}}\n")
+	last := harness.WriteFile(t, t.TempDir(), "0.yml", "- endpoint: {path: x, response: {}}\n")
 	want := []string{dir + "/a.yml:4:26: [1].endpoint.response.body: ", dir + "/b.yml:1:24: [0].endpoint.respons: ",
 		dir + "/c.yml:1:", dir + "/d.yml:1:", last + ":1:20: [0].endpoint.path: "}
-	said := refusal(t, dir, "-c", last)
+	said := harness.Refusal(t, dir, "-c", last)
 	if len(said) != len(want) {
 		t.Fatalf("it says\n%s\nwant %d lines", strings.Join(said, "\n"), len(want))
 	}
@@ -139,9 +141,9 @@ func TestDirectory_MistakesOfAllItsFilesAreReportedInOrder(t *testing.T) {
 func TestDirectory_NamesAreReportedAsGiven(t *testing.T) {
 	t.Parallel()
 	dir := tree(t, map[string]string{"conf/a.yml": "- endpoint: {path: a, response: {}}\n"})
-	p := launchIn(t, dir, nil, "validate", "-c", "conf")
-	if code := p.exit(); code != 2 || len(p.output()) != 1 || !strings.HasPrefix(p.output()[0], "conf/a.yml:1:20: [0].endpoint.path: ") {
-		t.Errorf("got exit code %d and %q", code, p.output())
+	p := harness.LaunchIn(t, dir, nil, "validate", "-c", "conf")
+	if code := p.Exit(); code != 2 || len(p.Output()) != 1 || !strings.HasPrefix(p.Output()[0], "conf/a.yml:1:20: [0].endpoint.path: ") {
+		t.Errorf("got exit code %d and %q", code, p.Output())
 	}
 }
 
@@ -151,7 +153,7 @@ func TestDirectory_ValidateCountsTheEndpointsOfAllFiles(t *testing.T) {
 	for given, want := range map[string]string{
 		dir: "valid: 3 endpoints\n  GET /a\n  GET /b\n  GET /c\n", filepath.Join(dir, "a.yml"): "valid: 1 endpoint\n  GET /a\n",
 	} {
-		code, stdout, stderr := refused(t, nil, "validate", "-c", given)
+		code, stdout, stderr := harness.Refused(t, nil, "validate", "-c", given)
 		if code != 0 || stderr != "" || !strings.HasSuffix(stdout, want) {
 			t.Errorf("got exit code %d, %q and %q, want 0 and %q", code, stdout, stderr, want)
 		}
@@ -166,17 +168,17 @@ func TestDirectory_OneThatCannotBeServedIsRefused(t *testing.T) {
 		says  []string
 	}{
 		{"it is empty", nil, []string{"", "holds no file to read", ".yml, .yaml, .json", "subdirectories"}},
-		{"it holds other files only", map[string]string{"a.txt": "x", ".a.yml": one("x"), "sub/a.yml": one("x")},
+		{"it holds other files only", map[string]string{"a.txt": "x", ".a.yml": harness.One("x"), "sub/a.yml": harness.One("x")},
 			[]string{"", "holds no file to read", ".yml, .yaml, .json"}},
 		{"a file in it is empty", map[string]string{"a.yml": ""}, []string{"/a.yml", "the file is empty"}},
-		{"data lies beside its configurations", map[string]string{"a.yml": one("x"), "users.json": `[{"id": 1}, {"id": 2}]`},
+		{"data lies beside its configurations", map[string]string{"a.yml": harness.One("x"), "users.json": `[{"id": 1}, {"id": 2}]`},
 			[]string{"/users.json:1:1", "no item of this list has the key endpoint", "keep data in a subdirectory"}},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			t.Parallel()
 			dir := tree(t, c.files)
-			said := refusal(t, dir)
-			if len(said) != 1 || !strings.HasPrefix(said[0], dir+c.says[0]+": ") || !containsAll(said[0], c.says) {
+			said := harness.Refusal(t, dir)
+			if len(said) != 1 || !strings.HasPrefix(said[0], dir+c.says[0]+": ") || !harness.ContainsAll(said[0], c.says) {
 				t.Errorf("it says %q, want one line about %s%s that holds %q", said, dir, c.says[0], c.says)
 			}
 		})
@@ -184,7 +186,7 @@ func TestDirectory_OneThatCannotBeServedIsRefused(t *testing.T) {
 	t.Run("there is none", func(t *testing.T) {
 		t.Parallel()
 		dir := filepath.Join(t.TempDir(), "conf")
-		if said := refusal(t, dir); len(said) != 1 || said[0] != dir+": there is no such file" {
+		if said := harness.Refusal(t, dir); len(said) != 1 || said[0] != dir+": there is no such file" {
 			t.Errorf("it says %q", said)
 		}
 	})
@@ -193,32 +195,32 @@ func TestDirectory_OneThatCannotBeServedIsRefused(t *testing.T) {
 func TestDirectory_ChangesOfItsFilesAreServed(t *testing.T) {
 	t.Parallel()
 	dir := tree(t, map[string]string{"a.yml": at("/a", "a"), "b.yml": at("/b", "b")})
-	p := start(t, "-c", dir)
+	p := harness.Start(t, "-c", dir)
 	in := func(name string) string { return filepath.Join(dir, name) }
 	for _, c := range []struct {
 		name   string
 		change func()
 		want   map[string]string // "" is 404
 	}{
-		{"a file is added", func() { writeFile(t, dir, "c.yml", at("/c", "c")+at("/a", "late")) }, map[string]string{"/a": "a", "/b": "b", "/c": "c"}},
-		{"a file is changed", func() { writeFile(t, dir, "c.yml", at("/c", "changed")+at("/a", "late")) }, map[string]string{"/a": "a", "/c": "changed"}},
-		{"a file is renamed in front of another", func() { rename(t, in("c.yml"), in("0.yml")) }, map[string]string{"/a": "late", "/b": "b"}},
+		{"a file is added", func() { harness.WriteFile(t, dir, "c.yml", at("/c", "c")+at("/a", "late")) }, map[string]string{"/a": "a", "/b": "b", "/c": "c"}},
+		{"a file is changed", func() { harness.WriteFile(t, dir, "c.yml", at("/c", "changed")+at("/a", "late")) }, map[string]string{"/a": "a", "/c": "changed"}},
+		{"a file is renamed in front of another", func() { harness.Rename(t, in("c.yml"), in("0.yml")) }, map[string]string{"/a": "late", "/b": "b"}},
 		{"a file is removed", func() { remove(t, in("0.yml")) }, map[string]string{"/a": "a", "/c": ""}},
-		{"a file is hidden", func() { rename(t, in("b.yml"), in(".b.yml")) }, map[string]string{"/a": "a", "/b": ""}},
+		{"a file is hidden", func() { harness.Rename(t, in("b.yml"), in(".b.yml")) }, map[string]string{"/a": "a", "/b": ""}},
 		{"a link to a file is added", func() { symlink(t, ".b.yml", in("b.json")) }, map[string]string{"/b": "b"}},
-		{"what it links to is changed", func() { writeFile(t, dir, ".b.yml", at("/b", "linked")) }, map[string]string{"/b": "linked"}},
+		{"what it links to is changed", func() { harness.WriteFile(t, dir, ".b.yml", at("/b", "linked")) }, map[string]string{"/b": "linked"}},
 		{"the directory is replaced", func() {
 			next := tree(t, map[string]string{"x.yml": at("/x", "x")})
-			rename(t, dir, dir+"~")
+			harness.Rename(t, dir, dir+"~")
 			symlink(t, next, dir)
 		}, map[string]string{"/x": "x", "/a": ""}},
 	} {
-		n := len(p.output())
+		n := len(p.Output())
 		c.change()
-		p.waitLine(n, "configuration reloaded", "a file changed")
+		p.WaitLine(n, "configuration reloaded", "a file changed")
 		for path, want := range c.want {
-			if got := p.get(path); want == "" && got.status != 404 || want != "" && (got.status != 200 || got.body != want) {
-				t.Errorf("%s: %s answers %d %s, want %q", c.name, path, got.status, got.body, want)
+			if got := p.Get(path); want == "" && got.Status != 404 || want != "" && (got.Status != 200 || got.Body != want) {
+				t.Errorf("%s: %s answers %d %s, want %q", c.name, path, got.Status, got.Body, want)
 			}
 		}
 	}
@@ -229,37 +231,37 @@ func TestDirectory_SubdirectoriesAreReadWhenTheyAreAskedFor(t *testing.T) {
 	dir := tree(t, map[string]string{"b.yml": at("/b", "b") + at("/x", "of b"), "a/a.yml": at("/a", "a") + at("/x", "of a"), "a/.git/c.yml": "no: yaml", ".d.yml": "no: yaml"})
 	// A mounted ConfigMap with an item in a directory, and a loop.
 	(&configMap{t: t, dir: dir}).mount(map[string]string{"m.yml": at("/m", "m")})
-	writeFile(t, dir, "..2026_0001/inner/i.yml", at("/i", "i"))
+	harness.WriteFile(t, dir, "..2026_0001/inner/i.yml", at("/i", "i"))
 	symlink(t, "..data/inner", filepath.Join(dir, "inner"))
 	symlink(t, "..", filepath.Join(dir, "a/up"))
 
-	p := start(t, "-c", dir+"/...")
-	p.waitLine(0, "left out of the configuration", "hidden files .d.yml")
+	p := harness.Start(t, "-c", dir+"/...")
+	p.WaitLine(0, "left out of the configuration", "hidden files .d.yml")
 	for path, want := range map[string]string{"/a": "a", "/b": "b", "/m": "m", "/i": "i", "/x": "of a"} {
-		p.get(path).want(t, 200, want)
+		p.Get(path).Want(t, 200, want)
 	}
-	n := len(p.output())
-	writeFile(t, dir, "new/deep/n.yml", at("/n", "n"))
-	p.waitLine(n, "configuration reloaded", "endpoints=7")
-	p.get("/n").want(t, 200, "n")
-	n = len(p.output())
-	writeFile(t, dir, "..2026_0002/m.yml", at("/m", "m"))
-	writeFile(t, dir, "..2026_0002/inner/i.yml", at("/i", "swapped"))
+	n := len(p.Output())
+	harness.WriteFile(t, dir, "new/deep/n.yml", at("/n", "n"))
+	p.WaitLine(n, "configuration reloaded", "endpoints=7")
+	p.Get("/n").Want(t, 200, "n")
+	n = len(p.Output())
+	harness.WriteFile(t, dir, "..2026_0002/m.yml", at("/m", "m"))
+	harness.WriteFile(t, dir, "..2026_0002/inner/i.yml", at("/i", "swapped"))
 	symlink(t, "..2026_0002", filepath.Join(dir, "..data_tmp"))
-	rename(t, filepath.Join(dir, "..data_tmp"), filepath.Join(dir, "..data"))
-	p.waitLine(n, "configuration reloaded", "endpoints=7")
-	p.get("/i").want(t, 200, "swapped")
-	n = len(p.output())
-	writeFile(t, dir, "a/broken.yml", "- endpoint: {path: x, response: {}}\n")
-	p.waitLine(n, "configuration not reloaded", filepath.Join(dir, "a", "broken.yml")+":1:20: ")
-	p.get("/i").want(t, 200, "swapped")
+	harness.Rename(t, filepath.Join(dir, "..data_tmp"), filepath.Join(dir, "..data"))
+	p.WaitLine(n, "configuration reloaded", "endpoints=7")
+	p.Get("/i").Want(t, 200, "swapped")
+	n = len(p.Output())
+	harness.WriteFile(t, dir, "a/broken.yml", "- endpoint: {path: x, response: {}}\n")
+	p.WaitLine(n, "configuration not reloaded", filepath.Join(dir, "a", "broken.yml")+":1:20: ")
+	p.Get("/i").Want(t, 200, "swapped")
 
-	flat := start(t, dir)
-	flat.waitLine(0, "left out of the configuration", "subdirectories a, inner, new ("+dir+"/... reads them); hidden files .d.yml")
-	if got := flat.get("/a"); got.status != 404 {
-		t.Errorf("a subdirectory that was not asked for answers %d", got.status)
+	flat := harness.Start(t, dir)
+	flat.WaitLine(0, "left out of the configuration", "subdirectories a, inner, new ("+dir+"/... reads them); hidden files .d.yml")
+	if got := flat.Get("/a"); got.Status != 404 {
+		t.Errorf("a subdirectory that was not asked for answers %d", got.Status)
 	}
-	code, stdout, stderr := refused(t, nil, "validate", dir)
+	code, stdout, stderr := harness.Refused(t, nil, "validate", dir)
 	if code != 0 || stderr != "" || !strings.HasPrefix(stdout, "left out: "+dir+": subdirectories a, inner, new (") {
 		t.Errorf("validate: got exit code %d, %q and %q", code, stdout, stderr)
 	}
@@ -272,13 +274,15 @@ func TestDirectory_ABrokenChangeIsLoggedAndTheLastGoodOneServed(t *testing.T) {
 		spoil func(t *testing.T, dir string)
 		says  [][]string
 	}{
-		{"a new file has a mistake", func(t *testing.T, dir string) { writeFile(t, dir, "b.yml", "- endpoint: {path: b, response: {}}\n") },
+		{"a new file has a mistake", func(t *testing.T, dir string) {
+			harness.WriteFile(t, dir, "b.yml", "- endpoint: {path: b, response: {}}\n")
+		},
 			[][]string{{"/b.yml:1:20: [0].endpoint.path"}}},
 		{"two files have", func(t *testing.T, dir string) {
-			writeFile(t, dir, ".b.yml", "- endpoint: {path: b, response: {}}\n")
-			writeFile(t, dir, ".c.yml", "- endpoint: {path: /c, respons: {}}\n")
-			rename(t, filepath.Join(dir, ".b.yml"), filepath.Join(dir, "b.yml"))
-			rename(t, filepath.Join(dir, ".c.yml"), filepath.Join(dir, "c.yml"))
+			harness.WriteFile(t, dir, ".b.yml", "- endpoint: {path: b, response: {}}\n")
+			harness.WriteFile(t, dir, ".c.yml", "- endpoint: {path: /c, respons: {}}\n")
+			harness.Rename(t, filepath.Join(dir, ".b.yml"), filepath.Join(dir, "b.yml"))
+			harness.Rename(t, filepath.Join(dir, ".c.yml"), filepath.Join(dir, "c.yml"))
 		}, [][]string{{"/b.yml:1:20: [0].endpoint.path"}, {"/c.yml:1:24: [0].endpoint.respons"}}},
 		{"a link leads nowhere", func(t *testing.T, dir string) { symlink(t, "nowhere", filepath.Join(dir, "b.yml")) },
 			[][]string{{"/b.yml: there is no such file"}}},
@@ -289,20 +293,20 @@ func TestDirectory_ABrokenChangeIsLoggedAndTheLastGoodOneServed(t *testing.T) {
 		t.Run(c.name, func(t *testing.T) {
 			t.Parallel()
 			dir := filepath.Join(t.TempDir(), "conf")
-			writeFile(t, dir, "a.yml", one("good"))
-			p := start(t, "-c", dir)
-			n := len(p.output())
+			harness.WriteFile(t, dir, "a.yml", harness.One("good"))
+			p := harness.Start(t, "-c", dir)
+			n := len(p.Output())
 			c.spoil(t, dir)
 			for _, parts := range c.says {
-				p.waitLine(n, append(parts, "configuration not reloaded", dir)...)
+				p.WaitLine(n, append(parts, "configuration not reloaded", dir)...)
 			}
-			p.waitLine(n, "last good configuration")
-			p.get("/a").want(t, 200, "good")
-			n = len(p.output())
+			p.WaitLine(n, "last good configuration")
+			p.Get("/a").Want(t, 200, "good")
+			n = len(p.Output())
 			remove(t, dir)
-			writeFile(t, dir, "a.yml", one("mended"))
-			p.waitLine(n, "configuration reloaded")
-			p.get("/a").want(t, 200, "mended")
+			harness.WriteFile(t, dir, "a.yml", harness.One("mended"))
+			p.WaitLine(n, "configuration reloaded")
+			p.Get("/a").Want(t, 200, "mended")
 		})
 	}
 }
@@ -325,10 +329,10 @@ func (m *configMap) mount(files map[string]string) {
 	m.version++
 	next := fmt.Sprintf("..2026_%04d", m.version)
 	for name, content := range files {
-		writeFile(m.t, filepath.Join(m.dir, next), name, content)
+		harness.WriteFile(m.t, filepath.Join(m.dir, next), name, content)
 	}
 	symlink(m.t, next, filepath.Join(m.dir, "..data_tmp"))
-	rename(m.t, filepath.Join(m.dir, "..data_tmp"), filepath.Join(m.dir, "..data"))
+	harness.Rename(m.t, filepath.Join(m.dir, "..data_tmp"), filepath.Join(m.dir, "..data"))
 	for name := range files {
 		if _, err := os.Lstat(filepath.Join(m.dir, name)); err != nil {
 			symlink(m.t, "..data/"+name, filepath.Join(m.dir, name))
@@ -350,19 +354,19 @@ func TestDirectory_AMountedConfigMapIsSwappedUnderLoad(t *testing.T) {
 	}
 	m := &configMap{t: t, dir: t.TempDir()}
 	m.mount(version(0))
-	l := &load{p: start(t, "-c", m.dir), failed: make(chan string, 10), stop: make(chan struct{})}
+	l := &load{p: harness.Start(t, "-c", m.dir), failed: make(chan string, 10), stop: make(chan struct{})}
 	for i := range clients {
 		path := []string{"/version", "/kept", "/moved", "/also-moved"}[i%4]
 		l.clients.Go(func() { l.client(path) })
 	}
 	for n := 2; n <= 2*swaps; n += 2 {
-		lines := len(l.p.output())
+		lines := len(l.p.Output())
 		l.written.Store(int64(n))
 		m.mount(version(n))
 		if n%6 == 0 {
-			l.p.signal(syscall.SIGHUP)
+			l.p.Signal(syscall.SIGHUP)
 		}
-		l.p.waitLine(lines, "configuration reloaded")
+		l.p.WaitLine(lines, "configuration reloaded")
 		l.applied.Store(int64(n))
 	}
 	close(l.stop)
@@ -374,7 +378,7 @@ func TestDirectory_AMountedConfigMapIsSwappedUnderLoad(t *testing.T) {
 	if l.sent.Load() < clients {
 		t.Errorf("only %d requests were answered", l.sent.Load())
 	}
-	if log := strings.Join(l.p.output(), "\n"); strings.Contains(log, "not reloaded") {
+	if log := strings.Join(l.p.Output(), "\n"); strings.Contains(log, "not reloaded") {
 		t.Errorf("a swap was taken for a broken change:\n%s", log)
 	}
 }
@@ -384,14 +388,14 @@ func TestDirectory_OfAThousandFilesIsServedAndWatched(t *testing.T) {
 	const many = 1000
 	dir := t.TempDir()
 	for i := range many {
-		writeFile(t, dir, fmt.Sprintf("%04d.yml", i), at(fmt.Sprintf("/%d", i), "old"))
+		harness.WriteFile(t, dir, fmt.Sprintf("%04d.yml", i), at(fmt.Sprintf("/%d", i), "old"))
 	}
-	p := start(t, "-c", dir)
-	p.waitLine(0, "listening", fmt.Sprint("endpoints=", many))
-	p.get("/999").want(t, 200, "old")
-	n := len(p.output())
-	writeFile(t, dir, "0999.yml", at("/999", "new"))
-	p.waitLine(n, "configuration reloaded")
-	p.get("/999").want(t, 200, "new")
-	p.get("/0").want(t, 200, "old")
+	p := harness.Start(t, "-c", dir)
+	p.WaitLine(0, "listening", fmt.Sprint("endpoints=", many))
+	p.Get("/999").Want(t, 200, "old")
+	n := len(p.Output())
+	harness.WriteFile(t, dir, "0999.yml", at("/999", "new"))
+	p.WaitLine(n, "configuration reloaded")
+	p.Get("/999").Want(t, 200, "new")
+	p.Get("/0").Want(t, 200, "old")
 }

@@ -9,16 +9,31 @@ import (
 	"slices"
 	"syscall"
 	"testing"
+
+	"mockserver/internal/harness"
 )
 
 // TestDirectory_OneThatMayNotBeListedIsRefused runs the program as a user whom
 // permissions concern: root may list what it likes.
 func TestDirectory_OneThatMayNotBeListedIsRefused(t *testing.T) {
-	if err := os.Chmod(filepath.Dir(binary), 0o755); err != nil { // the user has to reach the program
+	reachable, err := os.MkdirTemp("", "mockserver-test-") // by that user: t.TempDir is not
+	if err != nil {
 		t.Fatal(err)
 	}
-	dir := filepath.Join(filepath.Dir(binary), "unlisted")
-	writeFile(t, dir, "a.yml", one("fine"))
+	defer os.RemoveAll(reachable)
+	if err := os.Chmod(reachable, 0o755); err != nil {
+		t.Fatal(err)
+	}
+	bytes, err := os.ReadFile(harness.Program(t))
+	if err != nil {
+		t.Fatal(err)
+	}
+	binary := filepath.Join(reachable, "mockserver")
+	if err := os.WriteFile(binary, bytes, 0o755); err != nil {
+		t.Fatal(err)
+	}
+	dir := filepath.Join(reachable, "unlisted")
+	harness.WriteFile(t, dir, "a.yml", harness.One("fine"))
 	if err := os.Chmod(dir, 0o311); err != nil {
 		t.Fatal(err)
 	}
@@ -27,8 +42,8 @@ func TestDirectory_OneThatMayNotBeListedIsRefused(t *testing.T) {
 	if os.Getuid() == 0 {
 		cmd.SysProcAttr = &syscall.SysProcAttr{Credential: &syscall.Credential{Uid: 65534, Gid: 65534}}
 	}
-	p := launchCommand(t, cmd, "/", nil)
-	if code := p.exit(); code != 2 || !slices.Equal(p.output(), []string{dir + ": the directory cannot be read: permission denied"}) {
-		t.Errorf("got exit code %d and %q", code, p.output())
+	p := harness.LaunchCommand(t, cmd, "/", nil)
+	if code := p.Exit(); code != 2 || !slices.Equal(p.Output(), []string{dir + ": the directory cannot be read: permission denied"}) {
+		t.Errorf("got exit code %d and %q", code, p.Output())
 	}
 }

@@ -6,6 +6,8 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+
+	"mockserver/internal/harness"
 )
 
 // blocks returns the fenced blocks of a section of a document, with their language.
@@ -87,11 +89,11 @@ func TestEmbed_TheProgramOfTheREADME(t *testing.T) {
 		t.Fatal(err)
 	}
 	typed(t, dir, commands(texts[0]))
-	writeFile(t, dir, "demo/main.go", program)
+	harness.WriteFile(t, dir, "demo/main.go", program)
 	if out := typed(t, filepath.Join(dir, "demo"), "gofmt -l . && go vet ."); out != "" {
 		t.Errorf("it is not formatted: %s", out)
 	}
-	if made, err := os.ReadFile(filepath.Join(dir, "demo", "go.mod")); !containsAll(string(made), []string{"mockserver v0.0.0\n", "replace mockserver => ../mockserver\n"}) {
+	if made, err := os.ReadFile(filepath.Join(dir, "demo", "go.mod")); !harness.ContainsAll(string(made), []string{"mockserver v0.0.0\n", "replace mockserver => ../mockserver\n"}) {
 		t.Errorf("go.mod is %s, %v", made, err)
 	}
 	got := withoutDate(strings.ReplaceAll(typed(t, filepath.Join(dir, "demo"), commands(texts[2])), "\r\n", "\n"))

@@ -15,6 +15,8 @@ import (
 	"syscall"
 	"testing"
 	"unicode/utf8"
+
+	"mockserver/internal/harness"
 )
 
 // attacked is what the hostile clients meet: each kind of place that a value of a
@@ -523,9 +525,9 @@ func answersOf(t *testing.T, raw string) []said {
 }
 
 // suffer sends a case and returns all that comes back until the server closes.
-func (p *process) suffer(t *testing.T, c hostile) string {
+func suffer(p *harness.Process, t *testing.T, c hostile) string {
 	t.Helper()
-	conn := p.dial()
+	conn := p.Dial()
 	defer conn.Close()
 	send := c.send
 	if !c.alone && !c.half {
@@ -599,14 +601,14 @@ func TestHostile_EachHasItsAnswer(t *testing.T) {
 	} {
 		t.Run(group.name, func(t *testing.T) {
 			t.Parallel()
-			p := serving(t, attacked, group.flags...)
+			p := harness.Serving(t, attacked, group.flags...)
 			for _, c := range group.cases {
 				t.Run(c.name, func(t *testing.T) {
-					c.check(t, p.suffer(t, c))
-					p.get("/a").want(t, 200, "a")
+					c.check(t, suffer(p, t, c))
+					p.Get("/a").Want(t, 200, "a")
 				})
 			}
-			p.quiet()
+			quiet(p)
 		})
 	}
 }
@@ -614,7 +616,7 @@ func TestHostile_EachHasItsAnswer(t *testing.T) {
 // Answers come in the order of the requests, however long each takes.
 func TestHostile_PipelinedAnswersComeInOrder(t *testing.T) {
 	t.Parallel()
-	p := serving(t, attacked+"- endpoint: {path: /files2/*rest, response: {external-body: {provider: json, path: '{{path-params.rest}}'}}}\n")
+	p := harness.Serving(t, attacked+"- endpoint: {path: /files2/*rest, response: {external-body: {provider: json, path: '{{path-params.rest}}'}}}\n")
 	var requests strings.Builder
 	const n = 1000
 	for i := range n {
@@ -628,7 +630,7 @@ func TestHostile_PipelinedAnswersComeInOrder(t *testing.T) {
 			requests.WriteString(getA(fmt.Sprintf("/files2/%d-", i)))
 		}
 	}
-	answers := answersOf(t, p.wire(requests.String()+next))
+	answers := answersOf(t, p.Wire(requests.String()+next))
 	if len(answers) != n+1 {
 		t.Fatalf("got %d answers, want %d", len(answers), n+1)
 	}
@@ -657,8 +659,8 @@ func crowd(t *testing.T) int {
 
 // hold opens n connections that send a text each and nothing more. They are reset
 // in the end, so that their ports are free again at once.
-func (p *process) hold(n int, text string) (release func()) {
-	p.t.Helper()
+func hold(p *harness.Process, n int, text string) (release func()) {
+	p.T.Helper()
 	var held []net.Conn
 	release = func() {
 		for _, c := range held {
@@ -667,32 +669,32 @@ func (p *process) hold(n int, text string) (release func()) {
 		}
 	}
 	for range n {
-		c, err := net.Dial("tcp", strings.TrimPrefix(p.url, "http://"))
+		c, err := net.Dial("tcp", strings.TrimPrefix(p.URL, "http://"))
 		if err != nil {
 			release()
-			p.t.Fatalf("after %d connections: %v", len(held), err)
+			p.T.Fatalf("after %d connections: %v", len(held), err)
 		}
 		held = append(held, c)
 		if _, err := io.WriteString(c, text); err != nil {
 			release()
-			p.t.Fatal(err)
+			p.T.Fatal(err)
 		}
 	}
 	return release
 }
 
 // quiet fails the test when the server said anything of itself on standard error.
-func (p *process) quiet() {
-	p.t.Helper()
-	p.mu.Lock()
-	defer p.mu.Unlock()
-	if p.stderr.Len() > 0 || strings.Contains(p.stdout.String(), "panic") {
-		p.t.Errorf("got %.2000s", p.stderr.String())
+func quiet(p *harness.Process) {
+	p.T.Helper()
+	p.Mu.Lock()
+	defer p.Mu.Unlock()
+	if p.Stderr.Len() > 0 || strings.Contains(p.Stdout.String(), "panic") {
+		p.T.Errorf("got %.2000s", p.Stderr.String())
 	}
 }
 
 func TestHostile_ACrowdThatSaysNothingHarmsNobody(t *testing.T) {
-	p := serving(t, attacked)
+	p := harness.Serving(t, attacked)
 	n := crowd(t)
 	for _, c := range []struct{ name, text string }{
 		{"silent", ""},
@@ -701,17 +703,17 @@ func TestHostile_ACrowdThatSaysNothingHarmsNobody(t *testing.T) {
 		{"waiting for a second request", plainGET},
 	} {
 		t.Run(c.name, func(t *testing.T) {
-			release := p.hold(n, c.text)
+			release := hold(p, n, c.text)
 			defer release()
 			for range 100 {
-				p.get("/a").want(t, 200, "a")
-				closing(t, p.wire(next)).want(t, 200, "a") // on a connection of its own
+				p.Get("/a").Want(t, 200, "a")
+				harness.Closing(t, p.Wire(next)).Want(t, 200, "a") // on a connection of its own
 			}
-			p.holdsAtMost(n * 100 << 10)
+			p.HoldsAtMost(n * 100 << 10)
 		})
 	}
-	p.get("/a").want(t, 200, "a")
-	p.quiet()
+	p.Get("/a").Want(t, 200, "a")
+	quiet(p)
 }
 
 // A client that asks for thousands of large answers and reads none holds one of them
@@ -719,11 +721,11 @@ func TestHostile_ACrowdThatSaysNothingHarmsNobody(t *testing.T) {
 func TestHostile_AClientThatNeverReadsHarmsNobody(t *testing.T) {
 	t.Parallel()
 	const size, clients = 1 << 20, 50
-	p := serving(t, attacked+"- endpoint: {path: /big, response: {body: '{{path}}"+strings.Repeat("x", size)+"'}}\n")
+	p := harness.Serving(t, attacked+"- endpoint: {path: /big, response: {body: '{{path}}"+strings.Repeat("x", size)+"'}}\n")
 	requests := strings.Repeat(getA("/big"), 5000)
 	var sending sync.WaitGroup
 	for range clients {
-		c := p.dial()
+		c := p.Dial()
 		sending.Go(func() { _, _ = io.WriteString(c, requests) }) // until the server stops reading, and the test closes
 		if _, err := io.ReadFull(c, make([]byte, 1)); err != nil {
 			t.Error(err)
@@ -732,31 +734,31 @@ func TestHostile_AClientThatNeverReadsHarmsNobody(t *testing.T) {
 		defer c.Close()
 	}
 	for range 20 {
-		p.get("/a").want(t, 200, "a")
+		p.Get("/a").Want(t, 200, "a")
 	}
 	// An answer, a read buffer of 64 KiB and what the collector has not got to yet.
-	p.holdsAtMost(100<<20 + clients*4*size)
-	p.quiet()
+	p.HoldsAtMost(100<<20 + clients*4*size)
+	quiet(p)
 }
 
 func TestHostile_AResetAnywhereHarmsNobody(t *testing.T) {
 	t.Parallel()
-	p := serving(t, attacked)
+	p := harness.Serving(t, attacked)
 	for _, text := range []string{
 		"", "GET /a HT", plainGET, plainGET + "GET", postA("01", "Content-Length: 5"), chunked, chunked + "5\r\n01", chunked + "0\r\nX-T",
 		postA("", "Content-Length: 5", "Expect: 100-continue"), "\n", "GET /a HTTP/1.1\r\nX :", strings.Repeat(plainGET, 1000),
 		getA("/none", "Connection: close") + plainGET, postA(strings.Repeat("x", 100<<10), "Content-Length: 99999999999"),
 	} {
 		for range 20 {
-			c := p.dial()
+			c := p.Dial()
 			if err := c.(*net.TCPConn).SetLinger(0); err != nil {
 				t.Fatal(err)
 			}
 			_, _ = io.WriteString(c, text) // the server may have refused it already
 			_ = c.Close()                  // which resets it
 		}
-		p.get("/a").want(t, 200, "a")
+		p.Get("/a").Want(t, 200, "a")
 	}
-	p.stopped()
-	p.quiet()
+	p.Stopped()
+	quiet(p)
 }

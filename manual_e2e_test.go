@@ -16,6 +16,8 @@ import (
 	"strings"
 	"sync/atomic"
 	"testing"
+
+	"mockserver/internal/harness"
 )
 
 // notRun are the commands of the manual that this test leaves out, and why.
@@ -48,14 +50,14 @@ var scenes = []scene{
 	{document: "docs/openapi.md", first: "mockserver validate -m pets.yml", files: map[string]string{"pets.yml": "examples/petstore.yml"}, edit: "sed -i.bak '112s/Order/Ordr/; 68,69s/^/#/' pets.yml"},
 	{document: "docs/operations.md", first: "curl -s 127.0.0.1:8001/__admin/verdict", varies: true},
 	{document: "docs/configuration.md", first: "ls -a mocks", files: map[string]string{
-		"mocks/.a.yml.swp": "", "mocks/README.md": "", "mocks/a.yml": one("a"), "mocks/b.json": `[{"endpoint": {"path": "/b", "response": {"status": 200}}}]`, "mocks/data/c.yml": one("c"), "more.yml": one("more"),
+		"mocks/.a.yml.swp": "", "mocks/README.md": "", "mocks/a.yml": harness.One("a"), "mocks/b.json": `[{"endpoint": {"path": "/b", "response": {"status": 200}}}]`, "mocks/data/c.yml": harness.One("c"), "more.yml": harness.One("more"),
 	}},
 	{document: "docs/configuration.md", first: "mockserver validate -c api.yml", files: map[string]string{"api.yml": "- endpoint:\n    methd: GET\n    path: /a\n    response:\n      status: \"200\"\n"}},
 	{document: "docs/command-line.md", first: "mockserver petstore.yml", files: map[string]string{"petstore.yml": "examples/petstore.yml"}},
 	{document: "docs/command-line.md", first: "mockserver health", server: "mockserver -c examples/tasks.yml"},
 	{document: "docs/openapi-reference.md", first: "curl -H 'Prefer: code=404'", server: "mockserver -m examples/petstore.yml"},
 	{document: "docs/openapi-reference.md", first: "curl -d '{\"items\"", server: "mockserver -m orders.yml --validate", files: map[string]string{"orders.yml": ordersDocument}},
-	{document: "docs/openapi-reference.md", first: "mockserver -m petstore.yml", files: map[string]string{"petstore.yml": "examples/petstore.yml", "mocks.yml": "examples/petstore-mocks.yml", "endpoints.yml": one("x")}},
+	{document: "docs/openapi-reference.md", first: "mockserver -m petstore.yml", files: map[string]string{"petstore.yml": "examples/petstore.yml", "mocks.yml": "examples/petstore-mocks.yml", "endpoints.yml": harness.One("x")}},
 }
 
 const ordersDocument = `openapi: 3.0.3
@@ -191,7 +193,7 @@ func follow(t *testing.T, document string, found []block) {
 	var played []string
 	for _, b := range found {
 		if name := writes.FindStringSubmatch(b.before); name != nil && b.language != "console" {
-			writeFile(t, r.dir, name[1], strings.Join(b.lines, "\n")+"\n")
+			harness.WriteFile(t, r.dir, name[1], strings.Join(b.lines, "\n")+"\n")
 		}
 		steps := b.steps()
 		if b.language != "console" || len(steps) == 0 {
@@ -253,7 +255,7 @@ func (r *reader) hasSchema(command, body string) {
 	if !json.Valid([]byte(body)) || path == "" {
 		r.t.Errorf("%s: nobody knows what %s has to be", command, body)
 	}
-	documentOf(r.t, "http://127.0.0.1:"+r.ports[1]).check(r.t, "GET", path, answer{status: 200, header: http.Header{"Content-Type": {"application/json"}}, body: body})
+	harness.DocumentOf(r.t, "http://127.0.0.1:"+r.ports[1]).Check(r.t, "GET", path, harness.Answer{Status: 200, Header: http.Header{"Content-Type": {"application/json"}}, Body: body})
 }
 
 var (
@@ -276,7 +278,7 @@ type reader struct {
 	ports        [3]string // in place of 8000, 8001 and 8080
 	shell        io.Writer
 	printed      *bufio.Reader
-	server       *process
+	server       *harness.Process
 	there, shown *strings.Replacer
 }
 
@@ -302,10 +304,10 @@ func newReader(t *testing.T) *reader {
 	}
 	r.there, r.shown = strings.NewReplacer(there...), strings.NewReplacer(append(back, "\r\n", "\n")...)
 	home := t.TempDir()
-	writeFile(t, home, ".curlrc", "no-progress-meter\n") // to a terminal there is none
+	harness.WriteFile(t, home, ".curlrc", "no-progress-meter\n") // to a terminal there is none
 	cmd := exec.CommandContext(t.Context(), "sh")
 	cmd.Dir = r.dir
-	cmd.Env = append([]string{"HOME=" + home, "PATH=" + filepath.Dir(binary) + ":" + os.Getenv("PATH")}, r.env()...)
+	cmd.Env = append([]string{"HOME=" + home, "PATH=" + filepath.Dir(harness.Program(t)) + ":" + os.Getenv("PATH")}, r.env()...)
 	in, err := cmd.StdinPipe()
 	if err != nil {
 		t.Fatal(err)
@@ -368,7 +370,7 @@ func (r *reader) set(s scene) {
 			}
 			content = string(text)
 		}
-		writeFile(r.t, r.dir, name, content)
+		harness.WriteFile(r.t, r.dir, name, content)
 	}
 	if s.edit != "" {
 		r.run(s.edit)
@@ -390,15 +392,15 @@ func (r *reader) typed(s step) (printed string, server bool) {
 	r.t.Helper()
 	if args := serves.FindStringSubmatch(s.command); args != nil && !ends.MatchString(args[1]) {
 		if r.server != nil {
-			_ = r.server.cmd.Process.Kill() // it may have ended
-			<-r.server.exited
+			_ = r.server.Cmd.Process.Kill() // it may have ended
+			<-r.server.Exited
 		}
 		env := r.env()
 		if strings.Contains(args[1], "--admin") {
 			env = append(env, "MOCKSERVER_VERDICT="+unbothered)
 		}
-		r.server = launchIn(r.t, r.dir, env, strings.Fields(r.there.Replace(args[1]))...).listening()
-		return r.shown.Replace(r.server.waitLine(0, "listening", "http://")) + "\n", true
+		r.server = harness.LaunchIn(r.t, r.dir, env, strings.Fields(r.there.Replace(args[1]))...).Listening()
+		return r.shown.Replace(r.server.WaitLine(0, "listening", "http://")) + "\n", true
 	}
 	if target, ok := strings.CutPrefix(s.command, "websocat ws://localhost:8000"); ok {
 		return r.talk(target, strings.Split(strings.TrimSpace(s.shown), "\n")), false
@@ -412,12 +414,12 @@ var dice = regexp.MustCompile(`^[1-6] \(`)
 // server begins, and from then on it answers each line that is typed.
 func (r *reader) talk(target string, lines []string) string {
 	r.t.Helper()
-	socket := r.server.socket(target, nil)
+	socket := r.server.Socket(target, nil)
 	for i := 0; i < len(lines); i += 2 {
 		if i > 0 {
-			socket.say(lines[i-1])
+			socket.Say(lines[i-1])
 		}
-		_, heard, err := socket.read()
+		_, heard, err := socket.Read()
 		if err != nil {
 			r.t.Fatalf("%s: %v", lines[i], err)
 		}

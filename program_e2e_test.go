@@ -19,19 +19,9 @@ import (
 	"testing"
 	"time"
 	"unicode/utf8"
+
+	"mockserver/internal/harness"
 )
-
-// stoppable is serving for a test that ends the program.
-func stoppable(t *testing.T, configuration string, args ...string) *process {
-	t.Helper()
-	file := writeFile(t, t.TempDir(), "mock.yml", configuration)
-	return launch(t, nil, append([]string{"-c", file}, args...)...).listening()
-}
-
-// one is a configuration with one endpoint, /a, that answers with the body.
-func one(body string) string {
-	return "- endpoint: {path: /a, response: {body: " + body + "}}\n"
-}
 
 func TestProgram_TheDefaultConfigurationIsFound(t *testing.T) {
 	t.Parallel()
@@ -49,13 +39,13 @@ func TestProgram_TheDefaultConfigurationIsFound(t *testing.T) {
 			t.Parallel()
 			home := t.TempDir()
 			for name, body := range c.files {
-				writeFile(t, home, name, one(body))
+				harness.WriteFile(t, home, name, harness.One(body))
 			}
 			env := []string{"HOME=" + home}
 			if c.xdg != "" {
 				env = append(env, "XDG_CONFIG_HOME="+filepath.Join(home, c.xdg))
 			}
-			launch(t, env).listening().get("/a").want(t, 200, c.want)
+			harness.Launch(t, env).Listening().Get("/a").Want(t, 200, c.want)
 		})
 	}
 }
@@ -64,12 +54,12 @@ func TestProgram_WithoutAConfigurationItSaysWhereItLookedAndHowToBegin(t *testin
 	t.Parallel()
 	home, xdg := t.TempDir(), t.TempDir()
 	for _, args := range [][]string{nil, {"serve"}, {"validate"}} {
-		code, stdout, stderr := refused(t, []string{"HOME=" + home, "XDG_CONFIG_HOME=" + xdg}, args...)
+		code, stdout, stderr := harness.Refused(t, []string{"HOME=" + home, "XDG_CONFIG_HOME=" + xdg}, args...)
 		if code != 2 || stdout != "" {
 			t.Errorf("%v: got exit code %d and on standard output %q, want 2 and nothing", args, code, stdout)
 		}
 		want := []string{filepath.Join(xdg, "mockserver.yml"), filepath.Join(home, ".config", "mockserver.yml"), "-c", "endpoint"}
-		if !containsAll(stderr, want) {
+		if !harness.ContainsAll(stderr, want) {
 			t.Errorf("%v: it says\n%s\nwant %q in it", args, stderr, want)
 		}
 	}
@@ -78,9 +68,9 @@ func TestProgram_WithoutAConfigurationItSaysWhereItLookedAndHowToBegin(t *testin
 func TestProgram_FlagBeatsEnvironmentBeatsDefault(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()
-	flag, env, mocks := writeFile(t, dir, "flag.yml", one("flag")), writeFile(t, dir, "env.yml", one("env")), writeFile(t, dir, "mocks.yml", one("mocks"))
+	flag, env, mocks := harness.WriteFile(t, dir, "flag.yml", harness.One("flag")), harness.WriteFile(t, dir, "env.yml", harness.One("env")), harness.WriteFile(t, dir, "mocks.yml", harness.One("mocks"))
 	home := t.TempDir()
-	writeFile(t, home, ".config/mockserver.yml", one("default"))
+	harness.WriteFile(t, home, ".config/mockserver.yml", harness.One("default"))
 	for _, c := range []struct {
 		name string
 		env  []string
@@ -101,7 +91,7 @@ func TestProgram_FlagBeatsEnvironmentBeatsDefault(t *testing.T) {
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			t.Parallel()
-			launch(t, append(c.env, "HOME="+home), c.args...).listening().get("/a").want(t, 200, c.want)
+			harness.Launch(t, append(c.env, "HOME="+home), c.args...).Listening().Get("/a").Want(t, 200, c.want)
 		})
 	}
 }
@@ -109,18 +99,18 @@ func TestProgram_FlagBeatsEnvironmentBeatsDefault(t *testing.T) {
 func TestProgram_MocksJoinTheConfiguration(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()
-	config := writeFile(t, dir, "mock.yml", one("first"))
-	mocks := writeFile(t, dir, "more.json", `[{"endpoint": {"path": "/b", "response": {"body": "second"}}}, {"endpoint": {"path": "/a", "response": {"body": "never"}}}]`)
-	p := start(t, "-c", config, "-m", mocks)
-	p.get("/a").want(t, 200, "first")
-	p.get("/b").want(t, 200, "second")
+	config := harness.WriteFile(t, dir, "mock.yml", harness.One("first"))
+	mocks := harness.WriteFile(t, dir, "more.json", `[{"endpoint": {"path": "/b", "response": {"body": "second"}}}, {"endpoint": {"path": "/a", "response": {"body": "never"}}}]`)
+	p := harness.Start(t, "-c", config, "-m", mocks)
+	p.Get("/a").Want(t, 200, "first")
+	p.Get("/b").Want(t, 200, "second")
 }
 
 func TestProgram_HelpListsEveryFlagAndVariableWithItsDefault(t *testing.T) {
 	t.Parallel()
 	var first string
 	for _, args := range [][]string{{"-h"}, {"--help"}, {"help"}, {"-h", "--no-such-flag"}} {
-		code, stdout, stderr := refused(t, nil, args...)
+		code, stdout, stderr := harness.Refused(t, nil, args...)
 		if code != 0 || stderr != "" {
 			t.Errorf("%v: got exit code %d and on standard error %q, want 0 and nothing", args, code, stderr)
 		}
@@ -165,7 +155,7 @@ func TestProgram_HelpListsEveryFlagAndVariableWithItsDefault(t *testing.T) {
 	} {
 		found := false
 		for _, line := range lines {
-			found = found || containsAll(line, want)
+			found = found || harness.ContainsAll(line, want)
 		}
 		if !found {
 			t.Errorf("no line holds %q:\n%s", want, first)
@@ -175,13 +165,13 @@ func TestProgram_HelpListsEveryFlagAndVariableWithItsDefault(t *testing.T) {
 
 func TestProgram_EachSettingHasBothAFlagAndAVariable(t *testing.T) {
 	t.Parallel()
-	_, usage, _ := refused(t, nil, "-h")
+	_, usage, _ := harness.Refused(t, nil, "-h")
 	rows := regexp.MustCompile(`(?m)^ *(?:-\w, )?(--[a-z-]+)( [A-Z]+)? .*$`).FindAllStringSubmatch(usage, -1)
 	if len(rows) < 12 {
 		t.Fatalf("found only %d flags in\n%s", len(rows), usage)
 	}
 	home := t.TempDir()
-	writeFile(t, home, ".config/mockserver.yml", one("fine"))
+	harness.WriteFile(t, home, ".config/mockserver.yml", harness.One("fine"))
 	for _, row := range rows {
 		line, flag := row[0], row[1]
 		if flag == "--help" || flag == "--version" || flag == "--webhook-store" || flag == "--sentry-dsn" || flag == "--admin-token" { // this text is wrong for none of these: TestReports_WrongDSN, TestAdmin_ABadTokenIsRefusedAndNotShown
@@ -201,7 +191,7 @@ func TestProgram_EachSettingHasBothAFlagAndAVariable(t *testing.T) {
 				} else {
 					env = append(env, says)
 				}
-				code, stdout, stderr := refused(t, env, args...)
+				code, stdout, stderr := harness.Refused(t, env, args...)
 				if code != 2 || stdout != "" || !strings.Contains(stderr, "??") {
 					t.Errorf("%s: got exit code %d, %q and %q, want 2, nothing and what is wrong with ??", says, code, stdout, stderr)
 				}
@@ -223,8 +213,8 @@ func TestProgram_EachCommandHasItsOwnHelp(t *testing.T) {
 		{[]string{"bench", "-h"}, []string{"usage: mockserver bench [FILE...]", "--scenario", "example: mockserver bench"}, "--admin"},
 		{[]string{"help", "bench"}, []string{"usage: mockserver bench [FILE...]", "--scenario"}, "--admin"},
 	} {
-		code, stdout, stderr := refused(t, nil, c.args...)
-		if code != 0 || stderr != "" || !containsAll(stdout, c.says) || strings.Contains(stdout, c.not) {
+		code, stdout, stderr := harness.Refused(t, nil, c.args...)
+		if code != 0 || stderr != "" || !harness.ContainsAll(stdout, c.says) || strings.Contains(stdout, c.not) {
 			t.Errorf("%v: got exit code %d, on standard error %q and\n%s\nwant 0, nothing, and %q without %q", c.args, code, stderr, stdout, c.says, c.not)
 		}
 	}
@@ -233,16 +223,16 @@ func TestProgram_EachCommandHasItsOwnHelp(t *testing.T) {
 func TestProgram_FilesAreArguments(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()
-	writeFile(t, dir, "a.yml", at("/a", "a")+at("/b", "b")+at("/c", "c")+at("/d", "d"))
-	writeFile(t, dir, "b.yml", at("/e", "e")+at("/f", "f")+at("/g", "g"))
-	writeFile(t, dir, "pets.yml", "openapi: 3.0.0\ninfo: {title: Pets, version: '1'}\npaths:\n  /pets:\n    get: {operationId: listPets, responses: {'200': {description: ok}}}\n")
-	p := launchIn(t, dir, []string{"CONFIG=none.yml", "MOCKSERVER_PORT=9", "MOCKSERVER_SEDE=1"}, "a.yml", "-p", "0", "pets.yml").listening()
-	p.waitLine(0, "WARN", "MOCKSERVER_PORT: unknown (did you mean PORT?)")
-	p.waitLine(0, "WARN", "MOCKSERVER_SEDE: unknown (did you mean MOCKSERVER_SEED?)")
-	p.waitLine(0, "first routes", `routes="GET /a, GET /b, GET /c, GET /d, GET /pets"`, "more=0")
-	p.get("/d").want(t, 200, "d")
-	if a := p.get("/pets"); a.status != 200 {
-		t.Errorf("the document answers %d, want 200", a.status)
+	harness.WriteFile(t, dir, "a.yml", at("/a", "a")+at("/b", "b")+at("/c", "c")+at("/d", "d"))
+	harness.WriteFile(t, dir, "b.yml", at("/e", "e")+at("/f", "f")+at("/g", "g"))
+	harness.WriteFile(t, dir, "pets.yml", "openapi: 3.0.0\ninfo: {title: Pets, version: '1'}\npaths:\n  /pets:\n    get: {operationId: listPets, responses: {'200': {description: ok}}}\n")
+	p := harness.LaunchIn(t, dir, []string{"CONFIG=none.yml", "MOCKSERVER_PORT=9", "MOCKSERVER_SEDE=1"}, "a.yml", "-p", "0", "pets.yml").Listening()
+	p.WaitLine(0, "WARN", "MOCKSERVER_PORT: unknown (did you mean PORT?)")
+	p.WaitLine(0, "WARN", "MOCKSERVER_SEDE: unknown (did you mean MOCKSERVER_SEED?)")
+	p.WaitLine(0, "first routes", `routes="GET /a, GET /b, GET /c, GET /d, GET /pets"`, "more=0")
+	p.Get("/d").Want(t, 200, "d")
+	if a := p.Get("/pets"); a.Status != 200 {
+		t.Errorf("the document answers %d, want 200", a.Status)
 	}
 	for _, c := range []struct {
 		args []string
@@ -256,9 +246,9 @@ func TestProgram_FilesAreArguments(t *testing.T) {
 		{[]string{"vaildate", "a.yml"}, 2, []string{`"vaildate": no such command or file (did you mean "validate"?)`}},
 		{[]string{"schema", "a.yml"}, 2, []string{"schema takes no files"}},
 	} {
-		p := launchIn(t, dir, nil, c.args...)
-		if code := p.exit(); code != c.code || !containsAll(strings.Join(p.output(), "\n")+"\n", c.says) {
-			t.Errorf("%v: got exit code %d and %q, want %d and %q", c.args, code, p.output(), c.code, c.says)
+		p := harness.LaunchIn(t, dir, nil, c.args...)
+		if code := p.Exit(); code != c.code || !harness.ContainsAll(strings.Join(p.Output(), "\n")+"\n", c.says) {
+			t.Errorf("%v: got exit code %d and %q, want %d and %q", c.args, code, p.Output(), c.code, c.says)
 		}
 	}
 }
@@ -266,7 +256,7 @@ func TestProgram_FilesAreArguments(t *testing.T) {
 func TestProgram_TheVersionIsPrinted(t *testing.T) {
 	t.Parallel()
 	for _, args := range [][]string{{"-v"}, {"--version"}, {"version"}} {
-		code, stdout, stderr := refused(t, []string{"PORT=??"}, args...)
+		code, stdout, stderr := harness.Refused(t, []string{"PORT=??"}, args...)
 		if code != 0 || stderr != "" || !regexp.MustCompile(`^mockserver \S.*\n$`).MatchString(stdout) {
 			t.Errorf("%v: got exit code %d, %q and %q, want 0, a line and nothing", args, code, stdout, stderr)
 		}
@@ -275,7 +265,7 @@ func TestProgram_TheVersionIsPrinted(t *testing.T) {
 
 func TestProgram_ABadFlagIsRefused(t *testing.T) {
 	t.Parallel()
-	file := writeFile(t, t.TempDir(), "mock.yml", one("fine"))
+	file := harness.WriteFile(t, t.TempDir(), "mock.yml", harness.One("fine"))
 	for _, c := range []struct {
 		name string
 		env  []string
@@ -297,8 +287,8 @@ func TestProgram_ABadFlagIsRefused(t *testing.T) {
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			t.Parallel()
-			code, stdout, stderr := refused(t, c.env, append(c.args, "-c", file)...)
-			if code != 2 || stdout != "" || !containsAll(stderr, c.says) {
+			code, stdout, stderr := harness.Refused(t, c.env, append(c.args, "-c", file)...)
+			if code != 2 || stdout != "" || !harness.ContainsAll(stderr, c.says) {
 				t.Errorf("got exit code %d, on standard output %q and on standard error\n%s\nwant 2, nothing, and %q", code, stdout, stderr, c.says)
 			}
 		})
@@ -313,10 +303,10 @@ func TestProgram_APortInUseIsNamed(t *testing.T) {
 	}
 	defer l.Close()
 	_, port, _ := net.SplitHostPort(l.Addr().String())
-	file := writeFile(t, t.TempDir(), "mock.yml", one("fine"))
+	file := harness.WriteFile(t, t.TempDir(), "mock.yml", harness.One("fine"))
 	for _, args := range [][]string{{"--port", port}, {"--port", port, "-f", "json"}} {
-		code, stdout, stderr := refused(t, nil, append(args, "-c", file)...)
-		if code != 1 || strings.Contains(stdout, "listening") || !containsAll(stderr, []string{port, "in use"}) {
+		code, stdout, stderr := harness.Refused(t, nil, append(args, "-c", file)...)
+		if code != 1 || strings.Contains(stdout, "listening") || !harness.ContainsAll(stderr, []string{port, "in use"}) {
 			t.Errorf("%v: got exit code %d, %q and %q, want 1 and that port %s is in use", args, code, stdout, stderr, port)
 		}
 	}
@@ -328,8 +318,8 @@ func TestProgram_TheDefaultPortIs8000(t *testing.T) {
 	if l, err := net.Listen("tcp", "127.0.0.1:8000"); err == nil {
 		defer l.Close()
 	}
-	file := writeFile(t, t.TempDir(), "mock.yml", one("fine"))
-	code, _, stderr := refused(t, []string{"PORT="}, "-c", file)
+	file := harness.WriteFile(t, t.TempDir(), "mock.yml", harness.One("fine"))
+	code, _, stderr := harness.Refused(t, []string{"PORT="}, "-c", file)
 	if code != 1 || !strings.Contains(stderr, "8000") {
 		t.Errorf("got exit code %d and %q, want 1 and that port 8000 is in use", code, stderr)
 	}
@@ -343,7 +333,7 @@ func TestProgram_PortAndHostAreFlagsAndVariables(t *testing.T) {
 	}
 	defer taken.Close()
 	_, port, _ := net.SplitHostPort(taken.Addr().String())
-	file := writeFile(t, t.TempDir(), "mock.yml", one("fine"))
+	file := harness.WriteFile(t, t.TempDir(), "mock.yml", harness.One("fine"))
 	for _, c := range []struct {
 		name    string
 		env     []string
@@ -356,9 +346,9 @@ func TestProgram_PortAndHostAreFlagsAndVariables(t *testing.T) {
 		{"all addresses are the default", []string{"HOST="}, nil, `(0\.0\.0\.0|\[::\]):[1-9][0-9]*`},
 	} {
 		t.Run(c.name, func(t *testing.T) {
-			p := launch(t, c.env, append(c.args, "-c", file)...).listening()
-			p.get("/a").want(t, 200, "fine")
-			if line := p.waitLine(0, "listening"); !regexp.MustCompile(`[ =/"]` + c.address + `\b`).MatchString(line) {
+			p := harness.Launch(t, c.env, append(c.args, "-c", file)...).Listening()
+			p.Get("/a").Want(t, 200, "fine")
+			if line := p.WaitLine(0, "listening"); !regexp.MustCompile(`[ =/"]` + c.address + `\b`).MatchString(line) {
 				t.Errorf("the address in use is not logged: %q, want %s", line, c.address)
 			}
 		})
@@ -367,25 +357,12 @@ func TestProgram_PortAndHostAreFlagsAndVariables(t *testing.T) {
 
 func TestProgram_PortZeroTakesAFreeOne(t *testing.T) {
 	t.Parallel()
-	a, b := serving(t, one("a")), serving(t, one("b"))
-	if a.url == b.url {
-		t.Errorf("both listen on %s", a.url)
+	a, b := harness.Serving(t, harness.One("a")), harness.Serving(t, harness.One("b"))
+	if a.URL == b.URL {
+		t.Errorf("both listen on %s", a.URL)
 	}
-	a.get("/a").want(t, 200, "a")
-	b.get("/a").want(t, 200, "b")
-}
-
-// stopped ends the program with SIGTERM and returns what it wrote.
-func (p *process) stopped() (stdout, stderr string) {
-	p.t.Helper()
-	client.CloseIdleConnections() // else it waits for them
-	p.signal(syscall.SIGTERM)
-	if got := p.exit(); got != 0 {
-		p.t.Errorf("got exit code %d after SIGTERM, want 0", got)
-	}
-	p.mu.Lock()
-	defer p.mu.Unlock()
-	return p.stdout.String(), p.stderr.String()
+	a.Get("/a").Want(t, 200, "a")
+	b.Get("/a").Want(t, 200, "b")
 }
 
 // eventful starts a server, lets everything happen to it that is logged, stops it,
@@ -394,21 +371,21 @@ func eventful(t *testing.T, format string) (stdout, stderr string) {
 	t.Helper()
 	gone := httptest.NewServer(http.NotFoundHandler())
 	gone.Close()
-	config := one("fine") + "- endpoint: {path: /remote, response: {external-body: {provider: json, path: '" + gone.URL + "/x'}}}\n"
-	file := writeFile(t, t.TempDir(), "mock.yml", config)
-	p := launch(t, nil, "-c", file, "-f", format, "--access-log").listening()
-	p.get("/a").want(t, 200, "fine")
-	p.do("POST", "/a", "")
-	p.get("/nowhere")
-	if a := p.get("/remote"); a.status != 502 {
-		t.Errorf("got %d for a remote that is gone, want 502", a.status)
+	config := harness.One("fine") + "- endpoint: {path: /remote, response: {external-body: {provider: json, path: '" + gone.URL + "/x'}}}\n"
+	file := harness.WriteFile(t, t.TempDir(), "mock.yml", config)
+	p := harness.Launch(t, nil, "-c", file, "-f", format, "--access-log").Listening()
+	p.Get("/a").Want(t, 200, "fine")
+	p.Do("POST", "/a", "")
+	p.Get("/nowhere")
+	if a := p.Get("/remote"); a.Status != 502 {
+		t.Errorf("got %d for a remote that is gone, want 502", a.Status)
 	}
-	n := len(p.output())
-	p.signal(syscall.SIGHUP)
-	p.waitLine(n, "configuration reloaded")
-	writeFile(t, filepath.Dir(file), "mock.yml", config+"- endpoint: {path: b, response: {status: 1}}\n")
-	p.waitLine(n, "last good configuration")
-	return p.stopped()
+	n := len(p.Output())
+	p.Signal(syscall.SIGHUP)
+	p.WaitLine(n, "configuration reloaded")
+	harness.WriteFile(t, filepath.Dir(file), "mock.yml", config+"- endpoint: {path: b, response: {status: 1}}\n")
+	p.WaitLine(n, "last good configuration")
+	return p.Stopped()
 }
 
 func TestProgram_PrintlnIsOneReadableLineAnEvent(t *testing.T) {
@@ -441,7 +418,7 @@ func logged(t *testing.T, stdout, stderr string) {
 
 func holdsLine(text string, parts []string) bool {
 	for line := range strings.Lines(text) {
-		if containsAll(line, parts) {
+		if harness.ContainsAll(line, parts) {
 			return true
 		}
 	}
@@ -477,7 +454,7 @@ func TestProgram_JSONIsOneObjectAnEvent(t *testing.T) {
 
 func TestProgram_StartUpErrorsAreJSONToo(t *testing.T) {
 	t.Parallel()
-	file := writeFile(t, t.TempDir(), "mock.yml", "- endpoint: {path: /a, response: {status: 1, staus: 2}}\n")
+	file := harness.WriteFile(t, t.TempDir(), "mock.yml", "- endpoint: {path: /a, response: {status: 1, staus: 2}}\n")
 	for _, c := range []struct {
 		name string
 		env  []string
@@ -493,8 +470,8 @@ func TestProgram_StartUpErrorsAreJSONToo(t *testing.T) {
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			t.Parallel()
-			code, stdout, stderr := refused(t, c.env, c.args...)
-			if code != 2 || stdout != "" || !containsAll(stderr, c.says) {
+			code, stdout, stderr := harness.Refused(t, c.env, c.args...)
+			if code != 2 || stdout != "" || !harness.ContainsAll(stderr, c.says) {
 				t.Errorf("got exit code %d, %q and\n%s\nwant 2, nothing and %q", code, stdout, stderr, c.says)
 			}
 			if got := jsonEvents(t, stderr); got != c.many {
@@ -530,7 +507,7 @@ func TestProgram_DurationsInTheJSONLogAreNumbers(t *testing.T) {
 			name, isTime := strings.CutSuffix(key, "_ms")
 			if isTime {
 				ms, ok := value.(float64)
-				if !ok || ms <= 0 || ms > float64(patience.Milliseconds()) || key == "grace_ms" && ms != 10_000 {
+				if !ok || ms <= 0 || ms > float64(harness.Patience.Milliseconds()) || key == "grace_ms" && ms != 10_000 {
 					t.Errorf("%s is %v: %s", key, value, line)
 				}
 				timed[fmt.Sprint(event["msg"], " ", key)] = true
@@ -562,23 +539,23 @@ func TestProgram_WhatComesFromARequestIsEscapedInTheLog(t *testing.T) {
 	for _, format := range []string{"println", "json"} {
 		t.Run(format, func(t *testing.T) {
 			t.Parallel()
-			p := stoppable(t, "- endpoint: {path: '/n/:id|int', response: {body: fine}}\n", "-f", format, "--access-log")
+			p := harness.Serving(t, "- endpoint: {path: '/n/:id|int', response: {body: fine}}\n", "-f", format, "--access-log")
 			for _, target := range []string{
 				"/n/x%0AFORGED%0d%0AFORGED%1b[31m%22%00", // decoded in the reason
 				"/n/7?%0AFORGED%1b[31m",
 				`/x"FORGED="1`, `/x\FORGED\"`, "/x'FORGED", "/x=FORGED",
 				"/x%c2%9bFORGED", "/x%e2%80%a8FORGED", "/x%ffFORGED", // decoded in the reason too
 			} {
-				p.sendRaw(t, "GET "+target+" HTTP/1.1\r\nHost: a\r\n\r\n")
+				p.SendRaw(t, "GET "+target+" HTTP/1.1\r\nHost: a\r\n\r\n")
 			}
 			for _, refused := range []string{
 				"GET /x\x1b[31mFORGED HTTP/1.1\r\nHost: a\r\n\r\n", "GET /x\xc2\x9bFORGED HTTP/1.1\r\nHost: a\r\n\r\n",
 				"GET /FORGED HTTP/1.1\r\nHost: a\x1b[31m\"} FORGED\r\n\r\n",
 				"\x1b[31mFORGED / HTTP/1.1\r\nHost: a\r\n\r\n",
 			} {
-				p.sendRaw(t, refused)
+				p.SendRaw(t, refused)
 			}
-			stdout, stderr := p.stopped()
+			stdout, stderr := p.Stopped()
 			if got := strings.Count(stdout, "FORGED"); got < 9 {
 				t.Fatalf("the requests are not logged:\n%s", stdout)
 			}
@@ -600,23 +577,23 @@ func TestProgram_WhatComesFromARequestIsEscapedInTheLog(t *testing.T) {
 
 func TestProgram_UnmatchedRequestsAreLoggedWithTheirReason(t *testing.T) {
 	t.Parallel()
-	p := serving(t, "- endpoint: {path: /a, if: query-params.page = 2, response: {body: fine}}\n")
-	p.get("/a")
-	p.waitLine(0, "GET", "/a", "condition", "query-params.page = 2")
-	p.do("POST", "/a", "")
-	p.waitLine(0, "POST /a", "GET, not POST")
+	p := harness.Serving(t, "- endpoint: {path: /a, if: query-params.page = 2, response: {body: fine}}\n")
+	p.Get("/a")
+	p.WaitLine(0, "GET", "/a", "condition", "query-params.page = 2")
+	p.Do("POST", "/a", "")
+	p.WaitLine(0, "POST /a", "GET, not POST")
 }
 
 func TestProgram_TenUnmatchedRequestsASecondAreLogged(t *testing.T) {
 	t.Parallel()
-	p := stoppable(t, one("fine"))
+	p := harness.Serving(t, harness.One("fine"))
 	const sent = 400
 	begun := time.Now()
 	for range sent {
-		p.get("/nowhere")
+		p.Get("/nowhere")
 	}
 	seconds := int(time.Since(begun)/time.Second) + 2 // those begun and those ended count too
-	stdout, _ := p.stopped()
+	stdout, _ := p.Stopped()
 	got := strings.Count(stdout, "/nowhere (") + strings.Count(stdout, "uri=/nowhere")
 	if got == 0 || got > 10*seconds {
 		t.Errorf("%d of %d unmatched requests are logged in %d seconds, want at most 10 a second", got, sent, seconds)
@@ -627,10 +604,10 @@ func TestProgram_TenUnmatchedRequestsASecondAreLogged(t *testing.T) {
 // request comes any more, and at the end.
 func TestProgram_LinesThatAreLeftOutAreCounted(t *testing.T) {
 	t.Parallel()
-	p := stoppable(t, one("fine"))
+	p := harness.Serving(t, harness.One("fine"))
 	suppressed := regexp.MustCompile(` suppressed=(\d+)`)
 	counts := func() (lines, left int) {
-		for _, line := range p.output() {
+		for _, line := range p.Output() {
 			if strings.Contains(line, " unmatched request ") {
 				lines++
 			}
@@ -645,17 +622,17 @@ func TestProgram_LinesThatAreLeftOutAreCounted(t *testing.T) {
 		return lines, left
 	}
 	const requests = 300
-	p.wire(strings.Repeat("GET /nowhere HTTP/1.1\r\nHost: a\r\n\r\n", requests-1) + "GET /nowhere HTTP/1.1\r\nHost: a\r\nConnection: close\r\n\r\n")
+	p.Wire(strings.Repeat("GET /nowhere HTTP/1.1\r\nHost: a\r\n\r\n", requests-1) + "GET /nowhere HTTP/1.1\r\nHost: a\r\nConnection: close\r\n\r\n")
 	for {
-		n := len(p.output())
+		n := len(p.Output())
 		lines, left := counts()
 		if lines+left == requests && left > 0 {
 			break
 		}
-		p.waitLine(n) // any
+		p.WaitLine(n) // any
 	}
-	p.wire(strings.Repeat("GET /nowhere HTTP/1.1\r\nHost: a\r\n\r\n", requests-1) + "GET /nowhere HTTP/1.1\r\nHost: a\r\nConnection: close\r\n\r\n")
-	p.stopped()
+	p.Wire(strings.Repeat("GET /nowhere HTTP/1.1\r\nHost: a\r\n\r\n", requests-1) + "GET /nowhere HTTP/1.1\r\nHost: a\r\nConnection: close\r\n\r\n")
+	p.Stopped()
 	if lines, left := counts(); lines+left != 2*requests {
 		t.Errorf("at the end %d lines and %d left out, want %d together", lines, left, 2*requests)
 	}
@@ -674,10 +651,10 @@ func TestProgram_AllRequestsAreLoggedOnlyWithAccessLog(t *testing.T) {
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			t.Parallel()
-			p := stoppable(t, one("fine"), c.args...)
-			p.get("/a?n=1").want(t, 200, "fine")
-			p.do("POST", "/a", "")
-			stdout, _ := p.stopped()
+			p := harness.Serving(t, harness.One("fine"), c.args...)
+			p.Get("/a?n=1").Want(t, 200, "fine")
+			p.Do("POST", "/a", "")
+			stdout, _ := p.Stopped()
 			for _, want := range [][]string{{"GET", "/a?n=1", "200"}, {"POST", "/a", "405", "took"}} {
 				if got := holdsLine(stdout, want); got != c.want {
 					t.Errorf("logged %q: %v, want %v:\n%s", want, got, c.want, stdout)
@@ -714,41 +691,41 @@ func holding(t *testing.T) *upstream {
 
 // result is what a request that was sent in the background came to.
 type result struct {
-	answer
+	harness.Answer
 	err error
 }
 
 // heldRequest starts a server and sends it a request that is not answered until
 // the upstream lets go.
-func heldRequest(t *testing.T, args ...string) (*process, *upstream, <-chan result) {
+func heldRequest(t *testing.T, args ...string) (*harness.Process, *upstream, <-chan result) {
 	t.Helper()
 	u := holding(t)
-	p := stoppable(t, one("fine")+"- endpoint: {path: /slow, response: {external-body: {provider: json, path: '"+u.url+"', timeout: 10m}}}\n", args...)
+	p := harness.Serving(t, harness.One("fine")+"- endpoint: {path: /slow, response: {external-body: {provider: json, path: '"+u.url+"', timeout: 10m}}}\n", args...)
 	done := make(chan result, 1)
 	go func() {
-		a, err := p.try("GET", "/slow", "")
+		a, err := p.Try("GET", "/slow", "")
 		done <- result{a, err}
 	}()
 	select {
 	case <-u.arrived:
-	case <-time.After(patience):
+	case <-time.After(harness.Patience):
 		t.Fatal("the request does not reach the upstream")
 	}
 	return p, u, done
 }
 
 // closed waits until the server takes no more connections.
-func (p *process) closed() {
-	p.t.Helper()
-	deadline := time.Now().Add(patience)
+func closed(p *harness.Process) {
+	p.T.Helper()
+	deadline := time.Now().Add(harness.Patience)
 	for {
-		c, err := net.Dial("tcp", strings.TrimPrefix(p.url, "http://"))
+		c, err := net.Dial("tcp", strings.TrimPrefix(p.URL, "http://"))
 		if err != nil {
 			return
 		}
 		_ = c.Close() // nothing was sent
 		if time.Now().After(deadline) {
-			p.t.Fatal("the server still takes connections")
+			p.T.Fatal("the server still takes connections")
 		}
 	}
 }
@@ -759,15 +736,15 @@ func TestSignal_TermAndIntLetTheRequestsInFlightFinish(t *testing.T) {
 		t.Run(s.String(), func(t *testing.T) {
 			t.Parallel()
 			p, u, done := heldRequest(t)
-			p.signal(s)
-			p.closed()
+			p.Signal(s)
+			closed(p)
 			u.release()
 			got := <-done
 			if got.err != nil {
 				t.Fatalf("the request in flight failed: %v", got.err)
 			}
-			got.want(t, 200, `{"held": true}`)
-			if code := p.exit(); code != 0 {
+			got.Want(t, 200, `{"held": true}`)
+			if code := p.Exit(); code != 0 {
 				t.Errorf("got exit code %d, want 0", code)
 			}
 		})
@@ -784,9 +761,9 @@ func TestSignal_IdleConnectionsDoNotDelayTheEnd(t *testing.T) {
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			t.Parallel()
-			p := stoppable(t, one("fine"), "--grace", c.grace)
+			p := harness.Serving(t, harness.One("fine"), "--grace", c.grace)
 			for range 3 {
-				conn, err := net.Dial("tcp", strings.TrimPrefix(p.url, "http://"))
+				conn, err := net.Dial("tcp", strings.TrimPrefix(p.URL, "http://"))
 				if err != nil {
 					t.Fatal(err)
 				}
@@ -801,16 +778,16 @@ func TestSignal_IdleConnectionsDoNotDelayTheEnd(t *testing.T) {
 					t.Fatal(err)
 				}
 			}
-			p.get("/a").want(t, 200, "fine") // by now those connections are accepted
-			p.stopped()
+			p.Get("/a").Want(t, 200, "fine") // by now those connections are accepted
+			p.Stopped()
 		})
 	}
 }
 
 // busy sends requests on one connection, each once the one before is answered, until an
 // answer says that the connection closes. It reports each answer.
-func (p *process) busy(path string, answered func()) error {
-	conn, err := net.Dial("tcp", strings.TrimPrefix(p.url, "http://"))
+func busy(p *harness.Process, path string, answered func()) error {
+	conn, err := net.Dial("tcp", strings.TrimPrefix(p.URL, "http://"))
 	if err != nil {
 		return err
 	}
@@ -846,7 +823,7 @@ func TestSignal_BusyConnectionsSeeNoError(t *testing.T) {
 		t.Run(fmt.Sprint(signals), func(t *testing.T) {
 			t.Parallel()
 			const clients, before = 16, 16 * 20
-			p := stoppable(t, one("fine")+"- endpoint: {path: '/made/:id', response: {body: '{{path-params.id}}'}}\n")
+			p := harness.Serving(t, harness.One("fine")+"- endpoint: {path: '/made/:id', response: {body: '{{path-params.id}}'}}\n")
 			var answers atomic.Int64
 			warm := make(chan struct{})
 			errs := make(chan error, clients)
@@ -856,7 +833,7 @@ func TestSignal_BusyConnectionsSeeNoError(t *testing.T) {
 					path = "/made/1"
 				}
 				go func() {
-					errs <- p.busy(path, func() {
+					errs <- busy(p, path, func() {
 						if answers.Add(1) == before {
 							close(warm)
 						}
@@ -865,18 +842,18 @@ func TestSignal_BusyConnectionsSeeNoError(t *testing.T) {
 			}
 			select {
 			case <-warm:
-			case <-time.After(patience):
+			case <-time.After(harness.Patience):
 				t.Fatal("the clients have no answers")
 			}
 			for _, s := range signals {
-				p.signal(s)
+				p.Signal(s)
 			}
 			for range clients {
 				if err := <-errs; err != nil {
 					t.Error(err)
 				}
 			}
-			if code := p.exit(); code != 0 {
+			if code := p.Exit(); code != 0 {
 				t.Errorf("got exit code %d, want 0", code)
 			}
 		})
@@ -886,10 +863,10 @@ func TestSignal_BusyConnectionsSeeNoError(t *testing.T) {
 func TestSignal_ASecondOneEndsTheProgramAtOnce(t *testing.T) {
 	t.Parallel()
 	p, _, _ := heldRequest(t, "--grace", "10m")
-	p.signal(syscall.SIGTERM)
-	p.closed()
-	p.signal(syscall.SIGTERM)
-	if code := p.exit(); code == 0 {
+	p.Signal(syscall.SIGTERM)
+	closed(p)
+	p.Signal(syscall.SIGTERM)
+	if code := p.Exit(); code == 0 {
 		t.Error("got exit code 0, want another")
 	}
 }
@@ -898,20 +875,20 @@ func TestSignal_GraceBoundsTheWait(t *testing.T) {
 	t.Parallel()
 	patient, u, done := heldRequest(t, "--grace", "10m")
 	hasty, _, _ := heldRequest(t, "--grace", "100ms")
-	patient.signal(syscall.SIGTERM)
-	patient.closed()
-	hasty.signal(syscall.SIGTERM)
-	hasty.exit()
+	patient.Signal(syscall.SIGTERM)
+	closed(patient)
+	hasty.Signal(syscall.SIGTERM)
+	hasty.Exit()
 	select {
-	case <-patient.exited:
+	case <-patient.Exited:
 		t.Error("a grace period of 10m is over before one of 100ms")
 	default:
 	}
 	u.release()
-	if got := <-done; got.err != nil || got.status != 200 {
-		t.Errorf("the request in flight got %d (%v), want 200", got.status, got.err)
+	if got := <-done; got.err != nil || got.Status != 200 {
+		t.Errorf("the request in flight got %d (%v), want 200", got.Status, got.err)
 	}
-	if code := patient.exit(); code != 0 {
+	if code := patient.Exit(); code != 0 {
 		t.Errorf("got exit code %d, want 0", code)
 	}
 }
@@ -919,29 +896,29 @@ func TestSignal_GraceBoundsTheWait(t *testing.T) {
 // Requests that were sent before the signal are answered, read already or not.
 func TestSignal_RequestsThatWereSentAreAnswered(t *testing.T) {
 	t.Parallel()
-	p := stoppable(t, one("fine"))
+	p := harness.Serving(t, harness.One("fine"))
 	var conns []net.Conn
 	for range 100 {
-		conn, err := net.Dial("tcp", strings.TrimPrefix(p.url, "http://"))
+		conn, err := net.Dial("tcp", strings.TrimPrefix(p.URL, "http://"))
 		if err != nil {
 			t.Fatal(err)
 		}
 		defer conn.Close()
 		conns = append(conns, conn)
 	}
-	p.get("/a").want(t, 200, "fine") // by now those connections are accepted
+	p.Get("/a").Want(t, 200, "fine") // by now those connections are accepted
 	for _, conn := range conns {
 		if _, err := io.WriteString(conn, "GET /a HTTP/1.1\r\nHost: a\r\n\r\n"); err != nil {
 			t.Fatal(err)
 		}
 	}
-	p.signal(syscall.SIGTERM)
+	p.Signal(syscall.SIGTERM)
 	for _, conn := range conns {
 		if line, err := bufio.NewReader(conn).ReadString('\n'); err != nil || !strings.Contains(line, " 200 ") {
 			t.Errorf("got %q, %v", line, err)
 		}
 	}
-	if code := p.exit(); code != 0 {
+	if code := p.Exit(); code != 0 {
 		t.Errorf("got exit code %d, want 0", code)
 	}
 }
@@ -949,9 +926,9 @@ func TestSignal_RequestsThatWereSentAreAnswered(t *testing.T) {
 // A connection that never sent a request is none in the access log.
 func TestProgram_ASilentConnectionIsNoRequest(t *testing.T) {
 	t.Parallel()
-	p := stoppable(t, one("fine"), "--access-log")
+	p := harness.Serving(t, harness.One("fine"), "--access-log")
 	for range 2 {
-		conn, err := net.Dial("tcp", strings.TrimPrefix(p.url, "http://"))
+		conn, err := net.Dial("tcp", strings.TrimPrefix(p.URL, "http://"))
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -959,21 +936,21 @@ func TestProgram_ASilentConnectionIsNoRequest(t *testing.T) {
 		if err := conn.(*net.TCPConn).SetLinger(0); err != nil { // closing it resets it
 			t.Fatal(err)
 		}
-		if len(p.output()) == 1 {
+		if len(p.Output()) == 1 {
 			_ = conn.Close() // the first one now, the second is silent at the end
 		}
-		p.get("/a")
+		p.Get("/a")
 	}
-	p.signal(syscall.SIGTERM)
-	p.exit()
+	p.Signal(syscall.SIGTERM)
+	p.Exit()
 	requests := 0
-	for _, line := range p.output() {
+	for _, line := range p.Output() {
 		if strings.Contains(line, " request ") {
 			requests++
 		}
 	}
 	if requests != 2 {
-		t.Errorf("got %d requests in the log, want 2:\n%s", requests, strings.Join(p.output(), "\n"))
+		t.Errorf("got %d requests in the log, want 2:\n%s", requests, strings.Join(p.Output(), "\n"))
 	}
 }
 
@@ -982,15 +959,15 @@ func TestProgram_ASilentConnectionIsNoRequest(t *testing.T) {
 func TestSignal_IsHeardDuringTheLoad(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()
-	writeFile(t, dir, "big.json", `["`+strings.Repeat("{{path}}{{query-params.a}}", 100_000)+`"]`)
-	file := writeFile(t, dir, "mock.yml", strings.Repeat("- endpoint: {path: /a, response: {external-body: {provider: json, path: big.json}}}\n", 100))
+	harness.WriteFile(t, dir, "big.json", `["`+strings.Repeat("{{path}}{{query-params.a}}", 100_000)+`"]`)
+	file := harness.WriteFile(t, dir, "mock.yml", strings.Repeat("- endpoint: {path: /a, response: {external-body: {provider: json, path: big.json}}}\n", 100))
 	for _, command := range []string{"serve", "validate"} {
-		p := launch(t, nil, command, "-c", file)
-		p.signal(syscall.SIGTERM) // before the program listens to signals it ends too
-		if code := p.exit(); code == 0 {
+		p := harness.Launch(t, nil, command, "-c", file)
+		p.Signal(syscall.SIGTERM) // before the program listens to signals it ends too
+		if code := p.Exit(); code == 0 {
 			t.Errorf("%s: got exit code 0, want another", command)
 		}
-		if out := strings.Join(p.output(), "\n"); strings.Contains(out, "listening") || strings.Contains(out, "valid:") {
+		if out := strings.Join(p.Output(), "\n"); strings.Contains(out, "listening") || strings.Contains(out, "valid:") {
 			t.Errorf("%s: it went on:\n%s", command, out)
 		}
 	}

@@ -15,6 +15,8 @@ import (
 	"syscall"
 	"testing"
 	"time"
+
+	"mockserver/internal/harness"
 )
 
 func TestReload_AChangedFileIsServed(t *testing.T) {
@@ -25,11 +27,11 @@ func TestReload_AChangedFileIsServed(t *testing.T) {
 	}{
 		{"written in place", overwrite},
 		{"saved by rename", func(t *testing.T, file, content string) {
-			rename(t, writeFile(t, filepath.Dir(file), ".mock.yml.swp", content), file)
+			harness.Rename(t, harness.WriteFile(t, filepath.Dir(file), ".mock.yml.swp", content), file)
 		}},
 		{"moved away and written anew, as editors do", func(t *testing.T, file, content string) {
-			rename(t, file, file+"~")
-			writeFile(t, filepath.Dir(file), filepath.Base(file), content)
+			harness.Rename(t, file, file+"~")
+			harness.WriteFile(t, filepath.Dir(file), filepath.Base(file), content)
 		}},
 		{"written under another name of the same file", func(t *testing.T, file, content string) {
 			other := filepath.Join(t.TempDir(), "other")
@@ -45,13 +47,13 @@ func TestReload_AChangedFileIsServed(t *testing.T) {
 		for _, flag := range []string{"-c", "-m"} {
 			t.Run(c.name+", "+flag, func(t *testing.T) {
 				t.Parallel()
-				file := writeFile(t, t.TempDir(), "mock.yml", one("old"))
-				p := start(t, flag, file)
-				p.get("/a").want(t, 200, "old")
-				n := len(p.output())
-				c.change(t, file, one("new")+"#\n")
-				p.waitLine(n, "configuration reloaded")
-				p.get("/a").want(t, 200, "new")
+				file := harness.WriteFile(t, t.TempDir(), "mock.yml", harness.One("old"))
+				p := harness.Start(t, flag, file)
+				p.Get("/a").Want(t, 200, "old")
+				n := len(p.Output())
+				c.change(t, file, harness.One("new")+"#\n")
+				p.WaitLine(n, "configuration reloaded")
+				p.Get("/a").Want(t, 200, "new")
 			})
 		}
 	}
@@ -61,13 +63,6 @@ func TestReload_AChangedFileIsServed(t *testing.T) {
 func overwrite(t *testing.T, file, content string) {
 	t.Helper()
 	if err := os.WriteFile(file, []byte(content), 0o644); err != nil {
-		t.Fatal(err)
-	}
-}
-
-func rename(t *testing.T, from, to string) {
-	t.Helper()
-	if err := os.Rename(from, to); err != nil {
 		t.Fatal(err)
 	}
 }
@@ -82,32 +77,32 @@ func symlink(t *testing.T, target, name string) {
 func TestReload_TheSwapOfAMountedConfigMapIsServed(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()
-	writeFile(t, dir, "..2026_01/mock.yml", one("old"))
+	harness.WriteFile(t, dir, "..2026_01/mock.yml", harness.One("old"))
 	symlink(t, "..2026_01", filepath.Join(dir, "..data"))
 	symlink(t, "..data/mock.yml", filepath.Join(dir, "mock.yml"))
-	p := start(t, "-c", filepath.Join(dir, "mock.yml"))
-	p.get("/a").want(t, 200, "old")
+	p := harness.Start(t, "-c", filepath.Join(dir, "mock.yml"))
+	p.Get("/a").Want(t, 200, "old")
 
-	n := len(p.output())
-	writeFile(t, dir, "..2026_02/mock.yml", one("new"))
+	n := len(p.Output())
+	harness.WriteFile(t, dir, "..2026_02/mock.yml", harness.One("new"))
 	symlink(t, "..2026_02", filepath.Join(dir, "..data_tmp"))
-	rename(t, filepath.Join(dir, "..data_tmp"), filepath.Join(dir, "..data"))
+	harness.Rename(t, filepath.Join(dir, "..data_tmp"), filepath.Join(dir, "..data"))
 	if err := os.RemoveAll(filepath.Join(dir, "..2026_01")); err != nil {
 		t.Fatal(err)
 	}
-	p.waitLine(n, "configuration reloaded")
-	p.get("/a").want(t, 200, "new")
+	p.WaitLine(n, "configuration reloaded")
+	p.Get("/a").Want(t, 200, "new")
 }
 
 func TestReload_SIGHUPReloadsNow(t *testing.T) {
 	t.Parallel()
-	file := writeFile(t, t.TempDir(), "mock.yml", one("same"))
-	p := start(t, "-c", file)
+	file := harness.WriteFile(t, t.TempDir(), "mock.yml", harness.One("same"))
+	p := harness.Start(t, "-c", file)
 	for range 3 {
-		n := len(p.output())
-		p.signal(syscall.SIGHUP) // although nothing has changed
-		p.waitLine(n, "configuration reloaded")
-		p.get("/a").want(t, 200, "same")
+		n := len(p.Output())
+		p.Signal(syscall.SIGHUP) // although nothing has changed
+		p.WaitLine(n, "configuration reloaded")
+		p.Get("/a").Want(t, 200, "same")
 	}
 }
 
@@ -119,19 +114,19 @@ func TestReload_ABrokenChangeIsLoggedWithAllItsErrorsAndTheLastGoodOneServed(t *
 		says  [][]string // lines on standard error
 	}{
 		{"two mistakes", func(t *testing.T, file string) {
-			writeFile(t, filepath.Dir(file), "mock.yml", one("broken")+"- endpoint: {path: /b, respons: {}}\n- endpoint: {path: '/b/:x|nope', response: {}}\n")
+			harness.WriteFile(t, filepath.Dir(file), "mock.yml", harness.One("broken")+"- endpoint: {path: /b, respons: {}}\n- endpoint: {path: '/b/:x|nope', response: {}}\n")
 		}, [][]string{{"mock.yml:2:", "[1].endpoint.respons", "did you mean"}, {"mock.yml:3:", "[2].endpoint.path", "nope"}}},
 		{"a syntax error", func(t *testing.T, file string) {
-			writeFile(t, filepath.Dir(file), "mock.yml", one("broken")+"- endpoint: {path: /b\n")
+			harness.WriteFile(t, filepath.Dir(file), "mock.yml", harness.One("broken")+"- endpoint: {path: /b\n")
 		}, [][]string{{"mock.yml:"}}},
 		{"an empty file", func(t *testing.T, file string) {
-			writeFile(t, filepath.Dir(file), "mock.yml", "")
+			harness.WriteFile(t, filepath.Dir(file), "mock.yml", "")
 		}, [][]string{{"mock.yml", "empty"}}},
 		{"a file of blanks and comments", func(t *testing.T, file string) {
-			writeFile(t, filepath.Dir(file), "mock.yml", "\n# nothing\n---\n")
+			harness.WriteFile(t, filepath.Dir(file), "mock.yml", "\n# nothing\n---\n")
 		}, [][]string{{"mock.yml", "empty"}}},
 		{"a file that is written by halves", func(t *testing.T, file string) {
-			writeFile(t, filepath.Dir(file), "mock.yml", "- endpoint:\n    path: /a\n    response:\n")
+			harness.WriteFile(t, filepath.Dir(file), "mock.yml", "- endpoint:\n    path: /a\n    response:\n")
 		}, [][]string{{"mock.yml:3:14: [0].endpoint.response: ", "write response: {}"}}},
 		{"no file", func(t *testing.T, file string) {
 			if err := os.Remove(file); err != nil {
@@ -139,7 +134,7 @@ func TestReload_ABrokenChangeIsLoggedWithAllItsErrorsAndTheLastGoodOneServed(t *
 			}
 		}, [][]string{{"mock.yml", "no such file"}}},
 		{"a directory instead of a file", func(t *testing.T, file string) {
-			rename(t, file, file+"~")
+			harness.Rename(t, file, file+"~")
 			if err := os.Mkdir(file, 0o755); err != nil {
 				t.Fatal(err)
 			}
@@ -148,33 +143,33 @@ func TestReload_ABrokenChangeIsLoggedWithAllItsErrorsAndTheLastGoodOneServed(t *
 		t.Run(c.name, func(t *testing.T) {
 			t.Parallel()
 			dir := t.TempDir()
-			file := writeFile(t, dir, "mock.yml", one("good"))
-			p := start(t, "-c", file)
-			n := len(p.output())
+			file := harness.WriteFile(t, dir, "mock.yml", harness.One("good"))
+			p := harness.Start(t, "-c", file)
+			n := len(p.Output())
 			c.spoil(t, file)
 			for _, parts := range c.says {
-				p.waitLine(n, parts...)
+				p.WaitLine(n, parts...)
 			}
-			p.waitLine(n, "last good configuration")
-			p.get("/a").want(t, 200, "good")
-			p.mu.Lock()
-			stderr := p.stderr.String()
-			p.mu.Unlock()
+			p.WaitLine(n, "last good configuration")
+			p.Get("/a").Want(t, 200, "good")
+			p.Mu.Lock()
+			stderr := p.Stderr.String()
+			p.Mu.Unlock()
 			for _, parts := range c.says {
 				if !holdsLine(stderr, parts) {
 					t.Errorf("no line on standard error holds %q:\n%s", parts, stderr)
 				}
 			}
 
-			n = len(p.output())
+			n = len(p.Output())
 			if info, err := os.Stat(file); err == nil && info.IsDir() {
 				if err := os.Remove(file); err != nil {
 					t.Fatal(err)
 				}
 			}
-			writeFile(t, dir, "mock.yml", one("mended"))
-			p.waitLine(n, "configuration reloaded")
-			p.get("/a").want(t, 200, "mended")
+			harness.WriteFile(t, dir, "mock.yml", harness.One("mended"))
+			p.WaitLine(n, "configuration reloaded")
+			p.Get("/a").Want(t, 200, "mended")
 		})
 	}
 }
@@ -182,12 +177,12 @@ func TestReload_ABrokenChangeIsLoggedWithAllItsErrorsAndTheLastGoodOneServed(t *
 func TestReload_AnEmptyListIsNoMistake(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()
-	p := start(t, "-c", writeFile(t, dir, "mock.yml", one("old")))
-	n := len(p.output())
-	writeFile(t, dir, "mock.yml", "[]\n")
-	p.waitLine(n, "configuration reloaded")
-	if a := p.get("/a"); a.status != 404 {
-		t.Errorf("got %d, want 404", a.status)
+	p := harness.Start(t, "-c", harness.WriteFile(t, dir, "mock.yml", harness.One("old")))
+	n := len(p.Output())
+	harness.WriteFile(t, dir, "mock.yml", "[]\n")
+	p.WaitLine(n, "configuration reloaded")
+	if a := p.Get("/a"); a.Status != 404 {
+		t.Errorf("got %d, want 404", a.Status)
 	}
 }
 
@@ -195,39 +190,35 @@ func TestReload_ARequestInFlightIsAnsweredAsItBegan(t *testing.T) {
 	t.Parallel()
 	u := holding(t)
 	dir := t.TempDir()
-	p := start(t, "-c", writeFile(t, dir, "mock.yml", "- endpoint: {path: /a, response: {status: 201, external-body: {provider: json, path: '"+u.url+"'}}}\n"))
+	p := harness.Start(t, "-c", harness.WriteFile(t, dir, "mock.yml", "- endpoint: {path: /a, response: {status: 201, external-body: {provider: json, path: '"+u.url+"'}}}\n"))
 	done := make(chan result, 1)
 	go func() {
-		a, err := p.try("GET", "/a", "")
+		a, err := p.Try("GET", "/a", "")
 		done <- result{a, err}
 	}()
 	<-u.arrived
-	n := len(p.output())
-	writeFile(t, dir, "mock.yml", one("new"))
-	p.signal(syscall.SIGHUP)
-	p.waitLine(n, "configuration reloaded")
-	p.get("/a").want(t, 200, "new")
+	n := len(p.Output())
+	harness.WriteFile(t, dir, "mock.yml", harness.One("new"))
+	p.Signal(syscall.SIGHUP)
+	p.WaitLine(n, "configuration reloaded")
+	p.Get("/a").Want(t, 200, "new")
 	u.release()
 	got := <-done
 	if got.err != nil {
 		t.Fatal(got.err)
 	}
-	got.want(t, 201, `{"held": true}`)
+	got.Want(t, 201, `{"held": true}`)
 }
 
 // reloads is how often TestReload_UnderLoad changes the configuration.
 const reloads = 200
-
-// racing tells that the program watches its races, which makes it slow and its
-// memory that of the race detector.
-var racing = len(buildFlags) > 0
 
 // versionFile is a configuration whose /version answers n. It is quick to read,
 // and large when it is read: memory grows visibly if old ones are kept.
 func versionFile(n int) string {
 	var c strings.Builder
 	kept := 24 << 10
-	if racing {
+	if harness.Race {
 		kept = 1 << 10
 	}
 	fmt.Fprintf(&c, "- endpoint: {path: /version, response: {headers: {X-Text: &kept %q}, body: '%d'}}\n", strings.Repeat("k", kept), n)
@@ -240,7 +231,7 @@ func versionFile(n int) string {
 
 // load is a steady stream of requests over connections that are kept.
 type load struct {
-	p       *process
+	p       *harness.Process
 	applied atomic.Int64 // the version that is known to be served
 	written atomic.Int64 // the newest version that may be served
 	sent    atomic.Int64
@@ -259,7 +250,7 @@ func (l *load) fail(format string, args ...any) {
 // client sends requests over one connection until the load stops. It never
 // connects anew and never tries again: whatever goes wrong is a failure.
 func (l *load) client(path string) {
-	conn, err := net.Dial("tcp", strings.TrimPrefix(l.p.url, "http://"))
+	conn, err := net.Dial("tcp", strings.TrimPrefix(l.p.URL, "http://"))
 	if err != nil {
 		l.fail("%v", err)
 		return
@@ -283,7 +274,7 @@ func (l *load) client(path string) {
 
 func (l *load) request(conn net.Conn, answers *bufio.Reader, path string) error {
 	least := l.applied.Load()
-	if err := conn.SetDeadline(time.Now().Add(patience)); err != nil {
+	if err := conn.SetDeadline(time.Now().Add(harness.Patience)); err != nil {
 		return err
 	}
 	if _, err := io.WriteString(conn, "GET "+path+" HTTP/1.1\r\nHost: a\r\n\r\n"); err != nil {
@@ -312,36 +303,6 @@ func (l *load) request(conn net.Conn, answers *bufio.Reader, path string) error 
 	return nil
 }
 
-// usage is what a process holds of the system.
-type usage struct{ rss, threads, descriptors int } // rss in KiB
-
-func (p *process) usage() usage {
-	p.t.Helper()
-	proc := fmt.Sprintf("/proc/%d/", p.cmd.Process.Pid)
-	status, err := os.ReadFile(proc + "status")
-	if err != nil {
-		p.t.Fatal(err)
-	}
-	open, err := os.ReadDir(proc + "fd")
-	if err != nil {
-		p.t.Fatal(err)
-	}
-	u := usage{descriptors: len(open)}
-	for line := range strings.Lines(string(status)) {
-		fields := strings.Fields(line)
-		switch fields[0] {
-		case "VmRSS:":
-			u.rss, err = strconv.Atoi(fields[1])
-		case "Threads:":
-			u.threads, err = strconv.Atoi(fields[1])
-		}
-		if err != nil {
-			p.t.Fatal(err)
-		}
-	}
-	return u
-}
-
 func TestReload_UnderLoad(t *testing.T) {
 	t.Parallel()
 	if _, err := os.Stat("/proc/self/status"); err != nil {
@@ -349,9 +310,9 @@ func TestReload_UnderLoad(t *testing.T) {
 	}
 	const clients, warmUp = 64, 40
 	dir := t.TempDir()
-	writeFile(t, dir, "kept.json", `{"kept": true}`)
+	harness.WriteFile(t, dir, "kept.json", `{"kept": true}`)
 	l := &load{
-		p:      start(t, "-c", writeFile(t, dir, "mock.yml", versionFile(0))),
+		p:      harness.Start(t, "-c", harness.WriteFile(t, dir, "mock.yml", versionFile(0))),
 		failed: make(chan string, 10),
 		stop:   make(chan struct{}),
 	}
@@ -362,14 +323,14 @@ func TestReload_UnderLoad(t *testing.T) {
 		}
 		l.clients.Go(func() { l.client(path) })
 	}
-	var before usage
+	var before harness.Usage
 	for n := 1; n <= reloads; n++ {
 		l.reload(dir, n)
 		if n == warmUp {
-			before = l.p.usage()
+			before = l.p.Usage()
 		}
 	}
-	after := l.p.usage()
+	after := l.p.Usage()
 	close(l.stop)
 	l.clients.Wait()
 	close(l.failed)
@@ -382,10 +343,10 @@ func TestReload_UnderLoad(t *testing.T) {
 	}
 	// The versions read after the warm-up hold 19 MiB of bodies, more than any
 	// slack of the collector's.
-	if growth := after.rss - before.rss; growth > 15<<10 && !racing {
-		t.Errorf("memory grew by %d KiB, from %d", growth, before.rss)
+	if growth := after.RSS - before.RSS; growth > 15<<10 && !harness.Race {
+		t.Errorf("memory grew by %d KiB, from %d", growth, before.RSS)
 	}
-	if after.threads > before.threads+4 || after.descriptors > before.descriptors+4 {
+	if after.Threads > before.Threads+4 || after.Descriptors > before.Descriptors+4 {
 		t.Errorf("got %+v, want no more threads and descriptors than %+v", after, before)
 	}
 }
@@ -393,7 +354,7 @@ func TestReload_UnderLoad(t *testing.T) {
 // reload puts version n in place of the configuration, a broken one when n is
 // odd, and waits until the server has dealt with it.
 func (l *load) reload(dir string, n int) {
-	t := l.p.t
+	t := l.p.T
 	t.Helper()
 	content, outcome := versionFile(n), "configuration reloaded"
 	if n%2 != 0 {
@@ -401,10 +362,10 @@ func (l *load) reload(dir string, n int) {
 	} else {
 		l.written.Store(int64(n))
 	}
-	lines := len(l.p.output())
-	rename(t, writeFile(t, dir, "next", content), filepath.Join(dir, "mock.yml"))
-	l.p.signal(syscall.SIGHUP)
-	l.p.waitLine(lines, outcome, "SIGHUP")
+	lines := len(l.p.Output())
+	harness.Rename(t, harness.WriteFile(t, dir, "next", content), filepath.Join(dir, "mock.yml"))
+	l.p.Signal(syscall.SIGHUP)
+	l.p.WaitLine(lines, outcome, "SIGHUP")
 	if n%2 == 0 {
 		l.applied.Store(int64(n))
 	}

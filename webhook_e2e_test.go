@@ -6,94 +6,20 @@ import (
 	"crypto/sha256"
 	"encoding/hex"
 	"fmt"
-	"io"
 	"math/rand/v2"
 	"net"
 	"net/http"
-	"net/http/httptest"
 	"os"
 	"os/exec"
 	"path/filepath"
 	"slices"
 	"strings"
-	"sync/atomic"
 	"syscall"
 	"testing"
 	"time"
+
+	"mockserver/internal/harness"
 )
-
-// received is one webhook as its target got it.
-type received struct {
-	method, host, uri, body string
-	header                  http.Header
-	at                      time.Time
-}
-
-// hookTarget is a server that webhooks are sent to. Each is answered by what answer
-// says, 200 when it is nil, and left in got.
-type hookTarget struct {
-	*httptest.Server
-	got    chan received
-	answer func(n int, w http.ResponseWriter, r *http.Request)
-	count  atomic.Int32
-}
-
-func newHookTarget(t *testing.T, answer func(n int, w http.ResponseWriter, r *http.Request)) *hookTarget {
-	t.Helper()
-	target := &hookTarget{got: make(chan received, 100_000), answer: answer}
-	target.Server = httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		b, _ := io.ReadAll(r.Body) // what is missing of it is seen by the test
-		target.got <- received{r.Method, r.Host, r.RequestURI, string(b), r.Header, time.Now()}
-		if target.answer != nil {
-			target.answer(int(target.count.Add(1)), w, r)
-		}
-	}))
-	t.Cleanup(target.Close)
-	return target
-}
-
-func (h *hookTarget) next(t *testing.T) received {
-	t.Helper()
-	select {
-	case r := <-h.got:
-		return r
-	case <-time.After(patience):
-		t.Fatal("no webhook arrives")
-		return received{}
-	}
-}
-
-// nothingMore stops the program, which sends what falls due before it ends, and
-// fails the test if a webhook has come that was not asked for.
-func (h *hookTarget) nothingMore(t *testing.T, p *process) {
-	t.Helper()
-	p.signal(syscall.SIGTERM)
-	p.exit()
-	h.nothingLeft(t)
-}
-
-// nothingLeft is nothingMore for a program that has ended.
-func (h *hookTarget) nothingLeft(t *testing.T) {
-	t.Helper()
-	for {
-		select {
-		case r := <-h.got:
-			t.Errorf("an unexpected webhook: %s %s %s", r.method, r.uri, r.body)
-		default:
-			return
-		}
-	}
-}
-
-// withHook is an endpoint with one webhook, of the given keys.
-func withHook(path, url, keys string) string {
-	return fmt.Sprintf(`- endpoint:
-    method: POST
-    path: %s
-    response: {status: 201, body: {ok: true}}
-    webhook: {url: "%s", method: POST, sleep-time: 0%s}
-`, path, url, keys)
-}
 
 // TestWebhook_SaysWhatTheRequestGave sends the same webhook declared in both syntaxes,
 // with all sources of values in all of its parts.
@@ -126,27 +52,27 @@ func TestWebhook_SaysWhatTheRequestGave(t *testing.T) {
              :sign {:secret "key", :header :X-Sum, :scheme :hmac-sha256}}}}]`
 	for name, spec := range map[string]string{"mock.yml": yaml, "mock.edn": edn} {
 		t.Run(name, func(t *testing.T) {
-			target := newHookTarget(t, nil)
-			p := start(t, "-c", writeFile(t, t.TempDir(), name, strings.ReplaceAll(spec, "TARGET", target.URL)))
-			p.do("POST", "/orders/a%2Fb?q=x%20y%22", `{"total": 12.50}`, "Content-Type: application/json", "X-Who: me", "Authorization: Bearer secret", "Cookie: a=b").
-				want(t, 201, `{"ok":true}`)
-			r := target.next(t)
-			if r.method != "PUT" || r.uri != "/back/a%2Fb/me?q=x%20y%22&t=12.50" || r.host != strings.TrimPrefix(target.URL, "http://") {
-				t.Errorf("got %s %s for %s", r.method, r.uri, r.host)
+			target := harness.NewHookTarget(t, nil)
+			p := harness.Start(t, "-c", harness.WriteFile(t, t.TempDir(), name, strings.ReplaceAll(spec, "TARGET", target.URL)))
+			p.Do("POST", "/orders/a%2Fb?q=x%20y%22", `{"total": 12.50}`, "Content-Type: application/json", "X-Who: me", "Authorization: Bearer secret", "Cookie: a=b").
+				Want(t, 201, `{"ok":true}`)
+			r := target.Next(t)
+			if r.Method != "PUT" || r.URI != "/back/a%2Fb/me?q=x%20y%22&t=12.50" || r.Host != strings.TrimPrefix(target.URL, "http://") {
+				t.Errorf("got %s %s for %s", r.Method, r.URI, r.Host)
 			}
-			if want := `{"id":"a/b","total":"12.50","q":"x y\"","who":"me"}`; r.body != want {
-				t.Errorf("body %s, want %s", r.body, want)
+			if want := `{"id":"a/b","total":"12.50","q":"x y\"","who":"me"}`; r.Body != want {
+				t.Errorf("body %s, want %s", r.Body, want)
 			}
 			for name, want := range map[string][]string{
 				"X-Who": {`me a/b x y" 12.50`}, "X-Fixed": {"one", "two"}, "X-Spelt": {"a"}, "Content-Type": {"application/json"},
-				"X-Mockserver-Webhook-Depth": {"1"}, "X-Sum": {macOf("key", r.body)},
+				"X-Mockserver-Webhook-Depth": {"1"}, "X-Sum": {macOf("key", r.Body)},
 				"Authorization": nil, "Cookie": nil, "Idempotency-Key": nil, // what the client sends is not passed on
 			} {
-				if got := r.header[name]; !slices.Equal(got, want) {
+				if got := r.Header[name]; !slices.Equal(got, want) {
 					t.Errorf("%s is %q, want %q", name, got, want)
 				}
 			}
-			target.nothingMore(t, p)
+			target.NothingMore(t, p)
 		})
 	}
 }
@@ -160,26 +86,26 @@ func macOf(key, text string) string {
 
 // A body that looks like JSON stays JSON where a placeholder makes its type.
 func TestWebhook_ATypeThatIsAPlaceholder(t *testing.T) {
-	target := newHookTarget(t, nil)
-	p := serving(t, withHook("/a", target.URL, `, headers: {Content-Type: "{{query-params.type}}"}, body: '{"q": "{{query-params.q}}"}'`))
-	p.do("POST", "/a?type=application/json&q=%22", "")
-	if r := target.next(t); r.body != `{"q": "\""}` || r.header.Get("Content-Type") != "application/json" {
-		t.Errorf("got %s of type %q", r.body, r.header.Get("Content-Type"))
+	target := harness.NewHookTarget(t, nil)
+	p := harness.Serving(t, harness.WithHook("/a", target.URL, `, headers: {Content-Type: "{{query-params.type}}"}, body: '{"q": "{{query-params.q}}"}'`))
+	p.Do("POST", "/a?type=application/json&q=%22", "")
+	if r := target.Next(t); r.Body != `{"q": "\""}` || r.Header.Get("Content-Type") != "application/json" {
+		t.Errorf("got %s of type %q", r.Body, r.Header.Get("Content-Type"))
 	}
 }
 
 func TestWebhook_Methods(t *testing.T) {
-	target := newHookTarget(t, nil)
+	target := harness.NewHookTarget(t, nil)
 	var spec strings.Builder
 	methods := []string{"GET", "POST", "PUT", "PATCH", "DELETE", "HEAD", "OPTIONS"}
 	for _, m := range methods {
 		fmt.Fprintf(&spec, "- endpoint: {path: /%s, response: {}, webhook: {method: %s, url: '%s/%s', body: text, sleep-time: 0}}\n", m, strings.ToLower(m), target.URL, m)
 	}
-	p := serving(t, spec.String())
+	p := harness.Serving(t, spec.String())
 	for _, m := range methods {
-		p.get("/"+m).want(t, 200, "")
-		if r := target.next(t); r.method != m || r.uri != "/"+m || r.body != "text" {
-			t.Errorf("got %s %s %q, want %s with its text", r.method, r.uri, r.body, m)
+		p.Get("/"+m).Want(t, 200, "")
+		if r := target.Next(t); r.Method != m || r.URI != "/"+m || r.Body != "text" {
+			t.Errorf("got %s %s %q, want %s with its text", r.Method, r.URI, r.Body, m)
 		}
 	}
 }
@@ -187,9 +113,9 @@ func TestWebhook_Methods(t *testing.T) {
 // A webhook without a method is a POST, in whatever way it is declared.
 func TestWebhook_IsAPOSTUnlessDeclared(t *testing.T) {
 	t.Parallel()
-	target := newHookTarget(t, nil)
+	target := harness.NewHookTarget(t, nil)
 	dir := t.TempDir()
-	document := writeFile(t, dir, "api.yml", "openapi: 3.0.3\ninfo: {title: A, version: '1'}\npaths: {/mocks: {get: {operationId: a, responses: {'200': {description: a}}}}}\n")
+	document := harness.WriteFile(t, dir, "api.yml", "openapi: 3.0.3\ninfo: {title: A, version: '1'}\npaths: {/mocks: {get: {operationId: a, responses: {'200': {description: a}}}}}\n")
 	args := []string{"-c", document}
 	for name, text := range map[string]string{
 		"a.yml":     "- endpoint: {path: /yaml, response: {}, webhook: {url: 'TARGET/yaml', sleep-time: 0}}\n",
@@ -201,19 +127,19 @@ func TestWebhook_IsAPOSTUnlessDeclared(t *testing.T) {
 		if name == "mocks.yml" {
 			flag = "-m"
 		}
-		args = append(args, flag, writeFile(t, dir, name, strings.ReplaceAll(text, "TARGET", target.URL)))
+		args = append(args, flag, harness.WriteFile(t, dir, name, strings.ReplaceAll(text, "TARGET", target.URL)))
 	}
-	p := start(t, args...)
+	p := harness.Start(t, args...)
 	for _, path := range []string{"/yaml", "/json", "/edn", "/mocks"} {
-		p.get(path).want(t, 200, "")
-		if r := target.next(t); r.method != "POST" || r.uri != path {
-			t.Errorf("%s: got %s %s, want a POST", path, r.method, r.uri)
+		p.Get(path).Want(t, 200, "")
+		if r := target.Next(t); r.Method != "POST" || r.URI != path {
+			t.Errorf("%s: got %s %s, want a POST", path, r.Method, r.URI)
 		}
 	}
 }
 
 func TestWebhook_Conditions(t *testing.T) {
-	target := newHookTarget(t, nil)
+	target := harness.NewHookTarget(t, nil)
 	cases := []struct {
 		condition, query, body string
 		sent                   bool
@@ -267,16 +193,16 @@ func TestWebhook_Conditions(t *testing.T) {
 		if c.condition != "" {
 			keys += fmt.Sprintf(", if: %q", c.condition)
 		}
-		spec.WriteString(withHook(fmt.Sprintf("/c%d/:id", i), target.URL, keys))
+		spec.WriteString(harness.WithHook(fmt.Sprintf("/c%d/:id", i), target.URL, keys))
 	}
-	spec.WriteString(withHook("/last", target.URL, ", body: last"))
-	p := serving(t, spec.String())
+	spec.WriteString(harness.WithHook("/last", target.URL, ", body: last"))
+	p := harness.Serving(t, spec.String())
 	for i, c := range cases {
-		if a := p.do("POST", fmt.Sprintf("/c%d/7%s", i, c.query), c.body); a.status != 201 {
-			t.Fatalf("case %d: %d %s", i, a.status, a.body)
+		if a := p.Do("POST", fmt.Sprintf("/c%d/7%s", i, c.query), c.body); a.Status != 201 {
+			t.Fatalf("case %d: %d %s", i, a.Status, a.Body)
 		}
 	}
-	p.do("POST", "/last", "")
+	p.Do("POST", "/last", "")
 	got := map[string]bool{}
 	want := 1
 	for _, c := range cases {
@@ -285,20 +211,20 @@ func TestWebhook_Conditions(t *testing.T) {
 		}
 	}
 	for range want {
-		got[target.next(t).body] = true
+		got[target.Next(t).Body] = true
 	}
 	for i, c := range cases {
 		if got[fmt.Sprintf("case %d", i)] != c.sent {
 			t.Errorf("%q with %q %q: sent %v, want %v", c.condition, c.query, c.body, !c.sent, c.sent)
 		}
 	}
-	target.nothingMore(t, p)
+	target.NothingMore(t, p)
 }
 
 // Each of several webhooks has a condition, a delay and texts of its own.
 func TestWebhook_SeveralOfOneEndpoint(t *testing.T) {
-	target := newHookTarget(t, nil)
-	p := serving(t, fmt.Sprintf(`- endpoint:
+	target := harness.NewHookTarget(t, nil)
+	p := harness.Serving(t, fmt.Sprintf(`- endpoint:
     method: POST
     path: /a
     response: {status: 201, body: {ok: true}}
@@ -308,43 +234,43 @@ func TestWebhook_SeveralOfOneEndpoint(t *testing.T) {
       - {url: "%[1]s/none", method: POST, sleep-time: 0, if: query-params.a = 1}
       - {url: "http://127.0.0.1:1/refused", method: POST, sleep-time: 0}
 `, target.URL))
-	p.do("POST", "/a", "").want(t, 201, `{"ok":true}`)
+	p.Do("POST", "/a", "").Want(t, 201, `{"ok":true}`)
 	for _, want := range []string{`POST /first {"n":1}`, `PUT /second {"n":2}`} {
-		if r := target.next(t); r.method+" "+r.uri+" "+r.body != want {
-			t.Errorf("got %s %s %s, want %s", r.method, r.uri, r.body, want)
+		if r := target.Next(t); r.Method+" "+r.URI+" "+r.Body != want {
+			t.Errorf("got %s %s %s, want %s", r.Method, r.URI, r.Body, want)
 		}
 	}
-	p.waitLine(0, "webhook failed", `webhook="POST /a webhooks[3]"`)
-	target.nothingMore(t, p)
-	p.waitLine(0, "webhooks", "delivered=2", "dead=1")
+	p.WaitLine(0, "webhook failed", `webhook="POST /a webhooks[3]"`)
+	target.NothingMore(t, p)
+	p.WaitLine(0, "webhooks", "delivered=2", "dead=1")
 }
 
 func TestWebhook_RetriesAndSignatures(t *testing.T) {
-	target := newHookTarget(t, func(n int, w http.ResponseWriter, _ *http.Request) {
+	target := harness.NewHookTarget(t, func(n int, w http.ResponseWriter, _ *http.Request) {
 		if n <= 2 {
 			w.WriteHeader(500)
 		}
 	})
-	p := serving(t, withHook("/a", target.URL, `, body: '{"n": "{{query-params.n}}"}', retry: {attempts: 5, backoff: 10ms, max-backoff: 20ms}, sign: {secret: key}`)+
-		withHook("/stripe", target.URL, `, body: text, sign: {secret: key, header: Stripe-Signature, scheme: stripe}`))
-	p.do("POST", "/a?n=1", "")
+	p := harness.Serving(t, harness.WithHook("/a", target.URL, `, body: '{"n": "{{query-params.n}}"}', retry: {attempts: 5, backoff: 10ms, max-backoff: 20ms}, sign: {secret: key}`)+
+		harness.WithHook("/stripe", target.URL, `, body: text, sign: {secret: key, header: Stripe-Signature, scheme: stripe}`))
+	p.Do("POST", "/a?n=1", "")
 	for range 3 {
-		r := target.next(t)
-		if want := macOf("key", `{"n": "1"}`); r.body != `{"n": "1"}` || r.header.Get("X-Signature") != want {
-			t.Errorf("body %s signed %q, want %s", r.body, r.header.Get("X-Signature"), want)
+		r := target.Next(t)
+		if want := macOf("key", `{"n": "1"}`); r.Body != `{"n": "1"}` || r.Header.Get("X-Signature") != want {
+			t.Errorf("body %s signed %q, want %s", r.Body, r.Header.Get("X-Signature"), want)
 		}
 	}
-	p.do("POST", "/stripe", "")
-	r := target.next(t)
-	at, sum, ok := strings.Cut(r.header.Get("Stripe-Signature"), ",v1=")
+	p.Do("POST", "/stripe", "")
+	r := target.Next(t)
+	at, sum, ok := strings.Cut(r.Header.Get("Stripe-Signature"), ",v1=")
 	at = strings.TrimPrefix(at, "t=")
 	if !ok || sum != macOf("key", at+".text") {
-		t.Errorf("signature %q", r.header.Get("Stripe-Signature"))
+		t.Errorf("signature %q", r.Header.Get("Stripe-Signature"))
 	}
 	if sent, err := time.ParseDuration(at + "s"); err != nil || time.Since(time.Unix(int64(sent/time.Second), 0)) > time.Hour {
 		t.Errorf("signed at %q", at)
 	}
-	target.nothingMore(t, p)
+	target.NothingMore(t, p)
 }
 
 // Webhooks that lead to each other end at depth 10.
@@ -355,8 +281,8 @@ func TestWebhook_ALoopIsCut(t *testing.T) {
 	}
 	port := l.Addr().(*net.TCPAddr).Port
 	l.Close()
-	target := newHookTarget(t, nil)
-	p := serving(t, fmt.Sprintf(`- endpoint:
+	target := harness.NewHookTarget(t, nil)
+	p := harness.Serving(t, fmt.Sprintf(`- endpoint:
     method: POST
     path: /loop
     response: {}
@@ -364,72 +290,72 @@ func TestWebhook_ALoopIsCut(t *testing.T) {
       - {url: "http://127.0.0.1:%d/loop", method: POST, sleep-time: 0}
       - {url: "%s/seen", method: POST, sleep-time: 0}
 `, port, target.URL), "--port", fmt.Sprint(port))
-	p.do("POST", "/loop", "")
+	p.Do("POST", "/loop", "")
 	depths := map[string]bool{}
 	for range 10 {
-		depths[target.next(t).header.Get("X-Mockserver-Webhook-Depth")] = true
+		depths[target.Next(t).Header.Get("X-Mockserver-Webhook-Depth")] = true
 	}
 	for i := range 10 {
 		if !depths[fmt.Sprint(i+1)] {
 			t.Errorf("no webhook of depth %d, only %v", i+1, depths)
 		}
 	}
-	p.waitLine(0, "too many webhooks", "depth=10")
-	target.nothingMore(t, p)
+	p.WaitLine(0, "too many webhooks", "depth=10")
+	target.NothingMore(t, p)
 }
 
 func TestWebhook_MorePendingThanMayBe(t *testing.T) {
-	q := serving(t, strings.Replace(withHook("/a", "http://127.0.0.1:1/", ""), "sleep-time: 0", "sleep-time: 3600", 1), "--max-pending-webhooks", "3", "--grace", "100ms")
+	q := harness.Serving(t, strings.Replace(harness.WithHook("/a", "http://127.0.0.1:1/", ""), "sleep-time: 0", "sleep-time: 3600", 1), "--max-pending-webhooks", "3", "--grace", "100ms")
 	for range 10 {
-		q.do("POST", "/a", "").want(t, 201, `{"ok":true}`)
+		q.Do("POST", "/a", "").Want(t, 201, `{"ok":true}`)
 	}
-	q.waitLine(0, "webhook refused", "webhook queue is full")
-	q.signal(syscall.SIGTERM)
-	q.waitLine(0, "webhooks", "refused=7", "abandoned=3")
-	if code := q.exit(); code != 0 {
+	q.WaitLine(0, "webhook refused", "webhook queue is full")
+	q.Signal(syscall.SIGTERM)
+	q.WaitLine(0, "webhooks", "refused=7", "abandoned=3")
+	if code := q.Exit(); code != 0 {
 		t.Errorf("exit code %d", code)
 	}
 }
 
 // What falls due within the grace period is sent, the rest is counted.
 func TestWebhook_DrainOnSIGTERM(t *testing.T) {
-	target := newHookTarget(t, nil)
-	p := serving(t, strings.Replace(withHook("/soon", target.URL, ""), "sleep-time: 0", "sleep-time: 0.5", 1)+
-		strings.Replace(withHook("/late", target.URL, ""), "sleep-time: 0", "sleep-time: 3600", 1))
-	p.do("POST", "/soon", "")
-	p.do("POST", "/late", "")
-	p.signal(syscall.SIGTERM)
-	target.next(t)
-	p.waitLine(0, "webhooks", "delivered=1", "abandoned=1")
-	if code := p.exit(); code != 0 {
+	target := harness.NewHookTarget(t, nil)
+	p := harness.Serving(t, strings.Replace(harness.WithHook("/soon", target.URL, ""), "sleep-time: 0", "sleep-time: 0.5", 1)+
+		strings.Replace(harness.WithHook("/late", target.URL, ""), "sleep-time: 0", "sleep-time: 3600", 1))
+	p.Do("POST", "/soon", "")
+	p.Do("POST", "/late", "")
+	p.Signal(syscall.SIGTERM)
+	target.Next(t)
+	p.WaitLine(0, "webhooks", "delivered=1", "abandoned=1")
+	if code := p.Exit(); code != 0 {
 		t.Errorf("exit code %d", code)
 	}
-	target.nothingLeft(t)
+	target.NothingLeft(t)
 }
 
 func TestWebhook_SecondSignalEndsTheDrain(t *testing.T) {
-	p := serving(t, strings.Replace(withHook("/soon", "http://127.0.0.1:1", ""), "sleep-time: 0", "sleep-time: 15", 1), "--grace", "1h")
-	p.do("POST", "/soon", "")
-	p.signal(syscall.SIGTERM)
-	p.waitLine(0, "stopping")
-	p.signal(syscall.SIGTERM)
-	if code := p.exit(); code != 1 {
+	p := harness.Serving(t, strings.Replace(harness.WithHook("/soon", "http://127.0.0.1:1", ""), "sleep-time: 0", "sleep-time: 15", 1), "--grace", "1h")
+	p.Do("POST", "/soon", "")
+	p.Signal(syscall.SIGTERM)
+	p.WaitLine(0, "stopping")
+	p.Signal(syscall.SIGTERM)
+	if code := p.Exit(); code != 1 {
 		t.Errorf("exit code %d, want 1", code)
 	}
 }
 
 // A reload keeps what is pending.
 func TestWebhook_ReloadKeepsWhatIsPending(t *testing.T) {
-	target := newHookTarget(t, nil)
+	target := harness.NewHookTarget(t, nil)
 	dir := t.TempDir()
-	file := writeFile(t, dir, "mock.yml", strings.Replace(withHook("/a", target.URL+"/old", ""), "sleep-time: 0", "sleep-time: 1", 1))
-	p := start(t, "-c", file)
-	p.do("POST", "/a", "")
-	writeFile(t, dir, "mock.yml", withHook("/b", target.URL+"/new", ""))
-	p.signal(syscall.SIGHUP)
-	p.waitLine(0, "configuration reloaded")
-	p.do("POST", "/b", "")
-	got := map[string]bool{target.next(t).uri: true, target.next(t).uri: true}
+	file := harness.WriteFile(t, dir, "mock.yml", strings.Replace(harness.WithHook("/a", target.URL+"/old", ""), "sleep-time: 0", "sleep-time: 1", 1))
+	p := harness.Start(t, "-c", file)
+	p.Do("POST", "/a", "")
+	harness.WriteFile(t, dir, "mock.yml", harness.WithHook("/b", target.URL+"/new", ""))
+	p.Signal(syscall.SIGHUP)
+	p.WaitLine(0, "configuration reloaded")
+	p.Do("POST", "/b", "")
+	got := map[string]bool{target.Next(t).URI: true, target.Next(t).URI: true}
 	if !got["/old"] || !got["/new"] {
 		t.Errorf("got %v, want /old and /new", got)
 	}
@@ -438,28 +364,28 @@ func TestWebhook_ReloadKeepsWhatIsPending(t *testing.T) {
 // One flipped byte in the store loses one webhook of fifty, and it is said.
 func TestWebhook_StoreSurvivesAFlippedByte(t *testing.T) {
 	t.Parallel()
-	target := newHookTarget(t, nil)
+	target := harness.NewHookTarget(t, nil)
 	store := t.TempDir()
-	file := writeFile(t, t.TempDir(), "mock.yml", `- endpoint:
+	file := harness.WriteFile(t, t.TempDir(), "mock.yml", `- endpoint:
     method: POST
     path: /later
     response: {status: 201, body: {ok: true}}
     webhook: {url: "`+target.URL+`/{{query-params.n}}", sleep-time: 3600}
 `)
-	begin := func(args ...string) *process {
-		cmd := exec.Command(binary, append([]string{"-c", file, "--webhook-store", store}, args...)...)
-		return launchCommand(t, cmd, t.TempDir(), nil).listening()
+	begin := func(args ...string) *harness.Process {
+		cmd := exec.Command(harness.Program(t), append([]string{"-c", file, "--webhook-store", store}, args...)...)
+		return harness.LaunchCommand(t, cmd, t.TempDir(), nil).Listening()
 	}
 	p := begin()
 	want := map[string]bool{}
 	for i := range 50 {
-		p.do("POST", fmt.Sprintf("/later?n=number-%d", i), "").want(t, 201, `{"ok":true}`)
+		p.Do("POST", fmt.Sprintf("/later?n=number-%d", i), "").Want(t, 201, `{"ok":true}`)
 		want[fmt.Sprintf("/number-%d", i)] = i != 17
 	}
-	if err := p.cmd.Process.Kill(); err != nil {
+	if err := p.Cmd.Process.Kill(); err != nil {
 		t.Fatal(err)
 	}
-	<-p.exited
+	<-p.Exited
 	logs, err := filepath.Glob(filepath.Join(store, "*.log"))
 	if err != nil || len(logs) != 1 {
 		t.Fatalf("got %v, %v; want one file", logs, err)
@@ -473,25 +399,25 @@ func TestWebhook_StoreSurvivesAFlippedByte(t *testing.T) {
 		t.Fatal(err)
 	}
 	p = begin("--admin", "127.0.0.1:0")
-	p.waitLine(0, "ERROR the webhook store is damaged: records are lost", "records=1 places=1")
-	admin := adminOf(p)
+	p.WaitLine(0, "ERROR the webhook store is damaged: records are lost", "records=1 places=1")
+	admin := harness.AdminOf(p)
 	var l struct {
 		Pending, Lost int
 		Webhooks      []struct{ ID string }
 	}
-	until(t, "all are pending again", func() bool { admin.get("/__admin/webhooks").into(t, 200, &l); return l.Pending == 49 })
-	if l.Lost != 1 || value(t, scrape(t, admin), "mockserver_webhook_store_lost_records_total") != 1 {
+	harness.Until(t, "all are pending again", func() bool { admin.Get("/__admin/webhooks").Into(t, 200, &l); return l.Pending == 49 })
+	if l.Lost != 1 || harness.Value(t, harness.Scrape(t, admin), "mockserver_webhook_store_lost_records_total") != 1 {
 		t.Errorf("%d lost, want 1", l.Lost)
 	}
 	for _, w := range l.Webhooks {
-		admin.do("POST", "/__admin/webhooks/"+w.ID+"/fire", "").into(t, 200, &struct{}{})
-		if r := target.next(t); !want[r.uri] {
-			t.Errorf("got %s, which is lost, or came before", r.uri)
+		admin.Do("POST", "/__admin/webhooks/"+w.ID+"/fire", "").Into(t, 200, &struct{}{})
+		if r := target.Next(t); !want[r.URI] {
+			t.Errorf("got %s, which is lost, or came before", r.URI)
 		} else {
-			want[r.uri] = false
+			want[r.URI] = false
 		}
 	}
-	target.nothingMore(t, p)
+	target.NothingMore(t, p)
 	if kept, err := filepath.Glob(filepath.Join(store, "*.log.damaged")); err != nil || len(kept) != 1 {
 		t.Errorf("the damaged file is not kept: %v, %v", kept, err)
 	}
@@ -500,45 +426,45 @@ func TestWebhook_StoreSurvivesAFlippedByte(t *testing.T) {
 // Fifty times the process is killed while webhooks are accepted: each of which the
 // client saw the response is delivered, and none is invented.
 func TestWebhook_StoreSurvivesKills(t *testing.T) {
-	target := newHookTarget(t, nil)
+	target := harness.NewHookTarget(t, nil)
 	store := t.TempDir()
-	file := writeFile(t, t.TempDir(), "mock.yml", withHook("/a", target.URL, ", body: '{{query-params.n}}'"))
+	file := harness.WriteFile(t, t.TempDir(), "mock.yml", harness.WithHook("/a", target.URL, ", body: '{{query-params.n}}'"))
 	kills := 50
 	if testing.Short() {
 		kills = 5
 	}
 	asked, answered := 0, map[string]bool{}
-	begin := func() *process {
-		return launchCommand(t, exec.Command(binary, "-c", file, "--webhook-store", store), t.TempDir(), nil).listening()
+	begin := func() *harness.Process {
+		return harness.LaunchCommand(t, exec.Command(harness.Program(t), "-c", file, "--webhook-store", store), t.TempDir(), nil).Listening()
 	}
 	for range kills {
 		p := begin()
 		after := 1 + rand.IntN(40)
 		for i := 0; ; i++ {
 			if i == after {
-				go func() { _ = p.cmd.Process.Signal(os.Kill) }() // at some moment of what follows
+				go func() { _ = p.Cmd.Process.Signal(os.Kill) }() // at some moment of what follows
 			}
 			asked++
 			n := fmt.Sprint(asked)
-			a, err := p.try("POST", "/a?n="+n, "")
+			a, err := p.Try("POST", "/a?n="+n, "")
 			if err != nil {
 				break
 			}
-			if a.status == 201 {
+			if a.Status == 201 {
 				answered[n] = true
 			}
 		}
-		<-p.exited
+		<-p.Exited
 	}
 	p := begin()
 	got := map[string]bool{}
 	for len(answered) > 0 {
-		r := target.next(t)
-		got[r.body] = true
-		if r.header.Get("Idempotency-Key") == "" {
+		r := target.Next(t)
+		got[r.Body] = true
+		if r.Header.Get("Idempotency-Key") == "" {
 			t.Error("a webhook without a key")
 		}
-		delete(answered, r.body)
+		delete(answered, r.Body)
 	}
 	for name := range got {
 		var n int
@@ -546,6 +472,6 @@ func TestWebhook_StoreSurvivesKills(t *testing.T) {
 			t.Errorf("webhook %q was never asked for", name)
 		}
 	}
-	p.signal(syscall.SIGTERM)
-	p.exit()
+	p.Signal(syscall.SIGTERM)
+	p.Exit()
 }

@@ -126,8 +126,12 @@ while read -r edge; do
     status=1
   fi
 done <<<"$found"
+if grep 'mockserver/internal/harness' <<<"$found"; then
+  echo "floors: only tests import the harness" >&2
+  status=1
+fi
 # What only tests need stays out of the program.
-if go list -deps . | grep -E '^testing(/|$)|/listenertest$|/goleak'; then
+if go list -deps . | grep -E '^testing(/|$)|/listenertest$|/internal/harness$|/goleak'; then
   echo "floors: the program imports what only tests need" >&2
   status=1
 fi

@@ -1,0 +1,97 @@
+package examples_test
+
+import (
+	"fmt"
+	"io"
+	"net/http"
+	"os"
+	"slices"
+	"strconv"
+	"strings"
+	"testing"
+
+	"mockserver/internal/harness"
+)
+
+// Each curl line of the example ends as its comment says.
+func TestFaults_OfTheExample(t *testing.T) {
+	t.Parallel()
+	file := harness.File("examples", "faults.yml")
+	if code, stdout, stderr := harness.Refused(t, nil, "validate", "-c", file); code != 0 || strings.Contains(stdout+stderr, "warning") {
+		t.Errorf("got exit code %d, %q and %q, want no warning", code, stdout, stderr)
+	}
+	text, err := os.ReadFile(file)
+	if err != nil {
+		t.Fatal(err)
+	}
+	p := harness.Start(t, "-c", file)
+	lines := 0
+	for line := range strings.Lines(string(text)) {
+		command, said, ok := strings.Cut(strings.TrimPrefix(line, "#   curl "), " # ")
+		if !ok || !strings.HasPrefix(line, "#   curl ") {
+			continue
+		}
+		lines++
+		var args []string
+		for _, word := range shellWords(command) {
+			args = append(args, strings.Replace(word, "localhost:8000", p.URL, 1))
+		}
+		want := []int{0, 56, 52, 18} // of those that have a fault now and then
+		if rest, ok := strings.CutPrefix(said, "("); ok {
+			code, err := strconv.Atoi(rest[:strings.Index(rest, ")")])
+			if err != nil {
+				t.Fatal(err)
+			}
+			want = []int{code}
+			if code == 1 {
+				want = append(want, 8)
+			}
+		} else if strings.Contains(line, "/slow") {
+			want = []int{0}
+		}
+		if output, code := harness.WithCurl(t, args...); !slices.Contains(want, code) {
+			t.Errorf("%s: got exit code %d and %q, want one of %v", line, code, output, want)
+		}
+	}
+	if lines != 7 {
+		t.Errorf("%d lines were tried, want 7", lines)
+	}
+}
+
+// The payments of the example end in each of the ways that it declares.
+func TestFaults_PaymentsOfTheExample(t *testing.T) {
+	t.Parallel()
+	p := harness.Start(t, "-c", harness.File("examples", "faults.yml"), "--seed", "7")
+	ways := map[string]int{}
+	for range 400 {
+		ways[payOnce(t, p)]++
+	}
+	for _, way := range []string{"201", "503", "201 in part", "none"} {
+		if ways[way] == 0 {
+			t.Errorf("got %v: none ended as %q", ways, way)
+		}
+	}
+	if ways["201"] < 300 || len(ways) != 4 {
+		t.Errorf("got %v, want mostly 201", ways)
+	}
+}
+
+// payOnce pays over a connection of its own and says how that ended.
+func payOnce(t *testing.T, p *harness.Process) string {
+	t.Helper()
+	transport := &http.Transport{}
+	defer transport.CloseIdleConnections()
+	req, err := http.NewRequest("POST", p.URL+"/payments", strings.NewReader(`{"amount": 5}`))
+	if err != nil {
+		t.Fatal(err)
+	}
+	resp, err := transport.RoundTrip(req)
+	if err != nil {
+		return "none"
+	}
+	defer resp.Body.Close()
+	if _, err := io.ReadAll(resp.Body); err != nil {
+		return fmt.Sprint(resp.StatusCode, " in part")
+	}
+	return fmt.Sprint(resp.StatusCode)
+}

@@ -1,0 +1,324 @@
+// Package harness runs the program under test as a user does, and gives tests the
+// clients and servers that it talks to. Only tests import it.
+package harness
+
+import (
+	"bufio"
+	"bytes"
+	"context"
+	"io"
+	"net/http"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"sync"
+	"syscall"
+	"testing"
+	"time"
+)
+
+// Patience bounds every wait of these tests; none of them waits that long unless
+// something is broken.
+const Patience = time.Minute
+
+// Process is a running program.
+type Process struct {
+	T      *testing.T
+	Cmd    *exec.Cmd
+	URL    string         // "http://127.0.0.1:41234", once it listens
+	dir    string         // its working directory
+	api    *AdminDocument // of an admin address: what its answers are held against
+	Exited chan struct{}
+
+	Mu     sync.Mutex // guards what follows
+	Lines  []string   // of standard output and standard error
+	Stdout bytes.Buffer
+	Stderr bytes.Buffer
+	More   chan struct{} // closed and replaced when a line comes
+}
+
+// Launch starts the program with the arguments and environment given, in an
+// empty home and a working directory of its own, and stops it with the test.
+func Launch(t *testing.T, env []string, args ...string) *Process {
+	t.Helper()
+	return LaunchIn(t, t.TempDir(), env, args...)
+}
+
+// LaunchIn is Launch in the working directory dir.
+func LaunchIn(t *testing.T, dir string, env []string, args ...string) *Process {
+	t.Helper()
+	return LaunchCommand(t, exec.Command(Program(t), args...), dir, env)
+}
+
+// LaunchCommand is launchIn for a command that becomes the program.
+func LaunchCommand(t *testing.T, cmd *exec.Cmd, dir string, env []string) *Process {
+	t.Helper()
+	p := &Process{T: t, Cmd: cmd, dir: dir, Exited: make(chan struct{}), More: make(chan struct{})}
+	p.Cmd.Dir = dir
+	// GORACE keeps a program that watches its races from sleeping a second at its end.
+	p.Cmd.Env = append([]string{"HOME=" + t.TempDir(), "PATH=" + os.Getenv("PATH"), "PORT=0", "HOST=127.0.0.1", "GORACE=atexit_sleep_ms=0"}, env...)
+	stdout, err := p.Cmd.StdoutPipe()
+	if err != nil {
+		t.Fatal(err)
+	}
+	stderr, err := p.Cmd.StderrPipe()
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := p.Cmd.Start(); err != nil {
+		t.Fatal(err)
+	}
+	var readers sync.WaitGroup
+	readers.Go(func() { p.read(stdout, &p.Stdout) })
+	readers.Go(func() { p.read(stderr, &p.Stderr) })
+	go func() {
+		readers.Wait()
+		_ = p.Cmd.Wait() // the exit code is read from ProcessState
+		close(p.Exited)
+	}()
+	t.Cleanup(func() {
+		_ = p.Cmd.Process.Kill() // it may have ended already
+		<-p.Exited
+		if t.Failed() {
+			t.Logf("output of %v:\n%s", cmd.Args, strings.Join(p.Output(), "\n"))
+		}
+	})
+	return p
+}
+
+func (p *Process) read(r io.Reader, into *bytes.Buffer) {
+	lines := bufio.NewReader(r)
+	for {
+		line, err := lines.ReadString('\n')
+		if line != "" {
+			p.Mu.Lock()
+			into.WriteString(line)
+			p.Lines = append(p.Lines, strings.TrimRight(line, "\n"))
+			close(p.More)
+			p.More = make(chan struct{})
+			p.Mu.Unlock()
+		}
+		if err != nil {
+			return
+		}
+	}
+}
+
+// Output returns the lines that the program has written to both outputs so far.
+func (p *Process) Output() []string {
+	p.Mu.Lock()
+	defer p.Mu.Unlock()
+	return append([]string{}, p.Lines...)
+}
+
+// WaitLine returns the first output line, from the n-th on, that holds every one
+// of the parts.
+func (p *Process) WaitLine(n int, parts ...string) string {
+	p.T.Helper()
+	deadline := time.After(Patience)
+	for {
+		p.Mu.Lock()
+		lines, more := p.Lines, p.More
+		p.Mu.Unlock()
+		for ; n < len(lines); n++ {
+			if ContainsAll(lines[n], parts) {
+				return lines[n]
+			}
+		}
+		select {
+		case <-more:
+		case <-p.Exited:
+			if len(p.Output()) == n {
+				p.T.Fatalf("the program ended without a line that holds %q", parts)
+			}
+		case <-deadline:
+			p.T.Fatalf("no line that holds %q", parts)
+		}
+	}
+}
+
+// ContainsAll reports whether s contains every one of the parts.
+func ContainsAll(s string, parts []string) bool {
+	for _, part := range parts {
+		if !strings.Contains(s, part) {
+			return false
+		}
+	}
+	return true
+}
+
+// Exit waits for the program to end and returns its exit code.
+func (p *Process) Exit() int {
+	p.T.Helper()
+	select {
+	case <-p.Exited:
+		return p.Cmd.ProcessState.ExitCode()
+	case <-time.After(Patience):
+		p.T.Fatal("the program does not end")
+		return -1
+	}
+}
+
+// Signal sends the program a signal.
+func (p *Process) Signal(s syscall.Signal) {
+	p.T.Helper()
+	if err := p.Cmd.Process.Signal(s); err != nil {
+		p.T.Fatal(err)
+	}
+}
+
+// Start launches the program with the arguments given and waits until it listens.
+func Start(t *testing.T, args ...string) *Process {
+	t.Helper()
+	return Launch(t, nil, args...).Listening()
+}
+
+// Listening waits until the program listens, and sets its URL.
+func (p *Process) Listening() *Process {
+	p.T.Helper()
+	line := p.WaitLine(0, "listening", "http://")
+	_, rest, _ := strings.Cut(line, "http://")
+	p.URL = "http://" + strings.FieldsFunc(rest, func(r rune) bool { return r == ' ' || r == '"' })[0]
+	return p
+}
+
+// Serving starts the program with a configuration file of the given content.
+func Serving(t *testing.T, configuration string, args ...string) *Process {
+	t.Helper()
+	file := WriteFile(t, t.TempDir(), "mock.yml", configuration)
+	return Start(t, append([]string{"-c", file}, args...)...)
+}
+
+// WriteFile writes a file, with the directories on its way, and returns its path.
+func WriteFile(t *testing.T, dir, name, content string) string {
+	t.Helper()
+	path := filepath.Join(dir, name)
+	if err := os.MkdirAll(filepath.Dir(path), 0o755); err != nil {
+		t.Fatal(err)
+	}
+	// Written elsewhere and moved there, so that nobody sees it half-written.
+	whole := filepath.Join(t.TempDir(), "whole")
+	if err := os.WriteFile(whole, []byte(content), 0o644); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.Rename(whole, path); err != nil {
+		t.Fatal(err)
+	}
+	return path
+}
+
+// Refused runs the program, which is expected to end by itself, and returns its
+// exit code and both outputs.
+func Refused(t *testing.T, env []string, args ...string) (code int, stdout, stderr string) {
+	t.Helper()
+	p := Launch(t, env, args...)
+	code = p.Exit()
+	p.Mu.Lock()
+	defer p.Mu.Unlock()
+	return code, p.Stdout.String(), p.Stderr.String()
+}
+
+// Answer is a response as a client got it.
+type Answer struct {
+	Status int
+	Header http.Header
+	Body   string
+	Length int64 // the Content-Length, -1 for none
+}
+
+// client follows no redirect and undoes no encoding: what the server says is what
+// the test sees.
+var client = &http.Client{
+	Transport:     &http.Transport{DisableCompression: true, MaxIdleConnsPerHost: 64},
+	CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse },
+	Timeout:       Patience,
+}
+
+// Do sends a request; headers are "Name: value". Host is a header too.
+func (p *Process) Do(method, path, body string, headers ...string) Answer {
+	p.T.Helper()
+	a, err := p.Try(method, path, body, headers...)
+	if err != nil {
+		p.T.Fatalf("%s %s: %v", method, path, err)
+	}
+	return a
+}
+
+// Try is do for goroutines and for requests that may fail.
+func (p *Process) Try(method, path, body string, headers ...string) (Answer, error) {
+	var reader io.Reader
+	if body != "" {
+		reader = strings.NewReader(body)
+	}
+	req, err := http.NewRequestWithContext(context.Background(), method, p.URL+path, reader)
+	if err != nil {
+		return Answer{}, err
+	}
+	for _, h := range headers {
+		name, value, _ := strings.Cut(h, ": ")
+		if name == "Host" {
+			req.Host = value
+		} else {
+			req.Header.Add(name, value)
+		}
+	}
+	resp, err := client.Do(req)
+	if err != nil {
+		return Answer{}, err
+	}
+	defer resp.Body.Close()
+	b, err := io.ReadAll(resp.Body)
+	a := Answer{resp.StatusCode, resp.Header, string(b), resp.ContentLength}
+	if err == nil && p.api != nil {
+		p.api.Check(p.T, method, path, a)
+	}
+	return a, err
+}
+
+// Get sends a GET request.
+func (p *Process) Get(path string, headers ...string) Answer {
+	p.T.Helper()
+	return p.Do("GET", path, "", headers...)
+}
+
+// Want fails the test unless the answer has the status and the body.
+func (a Answer) Want(t *testing.T, status int, body string) {
+	t.Helper()
+	if a.Status != status || a.Body != body {
+		t.Errorf("got %d %s\nwant %d %s", a.Status, a.Body, status, body)
+	}
+}
+
+// Until waits for a condition.
+func Until(t *testing.T, what string, holds func() bool) {
+	t.Helper()
+	ticker := time.NewTicker(10 * time.Millisecond)
+	defer ticker.Stop()
+	deadline := time.After(Patience)
+	for !holds() {
+		select {
+		case <-ticker.C:
+		case <-deadline:
+			t.Fatalf("it never came that %s", what)
+		}
+	}
+}
+
+// One is a configuration with one endpoint, /a, that answers with the body.
+func One(body string) string {
+	return "- endpoint: {path: /a, response: {body: " + body + "}}\n"
+}
+
+// Stopped ends the program with SIGTERM and returns what it wrote.
+func (p *Process) Stopped() (stdout, stderr string) {
+	p.T.Helper()
+	client.CloseIdleConnections() // else it waits for them
+	p.Signal(syscall.SIGTERM)
+	if got := p.Exit(); got != 0 {
+		p.T.Errorf("got exit code %d after SIGTERM, want 0", got)
+	}
+	p.Mu.Lock()
+	defer p.Mu.Unlock()
+	return p.Stdout.String(), p.Stderr.String()
+}

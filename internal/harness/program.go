@@ -1,0 +1,133 @@
+package harness
+
+import (
+	"crypto/sha256"
+	"fmt"
+	"io"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"runtime"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+)
+
+// Program returns the path of the program under test. The first test of a run that asks
+// for it builds it, all others use the same file. Its directory is named after the
+// sources, so a program of other sources is never run.
+func Program(t testing.TB) string {
+	t.Helper()
+	path, err := built()
+	if err != nil {
+		t.Fatal(err)
+	}
+	return path
+}
+
+var built = sync.OnceValues(func() (string, error) {
+	key, err := sourcesKey()
+	if err != nil {
+		return "", err
+	}
+	cache, err := os.UserCacheDir()
+	if err != nil { // no home directory
+		cache = os.TempDir()
+	}
+	cache = filepath.Join(cache, "mockserver-test")
+	dir := filepath.Join(cache, key)
+	path := filepath.Join(dir, "mockserver"+executable)
+	if err := os.MkdirAll(cache, 0o755); err != nil {
+		return "", err
+	}
+	unlock, err := lock(filepath.Join(cache, "lock"))
+	if err != nil {
+		return "", err
+	}
+	defer unlock()
+	if _, err := os.Stat(path); err == nil {
+		now := time.Now()
+		return path, os.Chtimes(dir, now, now)
+	}
+	removeOld(cache)
+	// Built elsewhere and moved there: what lies there is whole.
+	whole := filepath.Join(cache, fmt.Sprintf("new-%d%s", os.Getpid(), executable))
+	defer os.Remove(whole)
+	args := []string{"build", "-o", whole}
+	if Race { // the program watches its own races too
+		args = append(args, "-race")
+	}
+	build := exec.Command("go", append(args, ".")...)
+	build.Dir = repository
+	if out, err := build.CombinedOutput(); err != nil {
+		return "", fmt.Errorf("go build: %w\n%s", err, out)
+	}
+	if err := os.MkdirAll(dir, 0o755); err != nil {
+		return "", err
+	}
+	return path, os.Rename(whole, path)
+})
+
+// removeOld removes the programs that no test has asked for in the last day.
+func removeOld(cache string) {
+	entries, _ := os.ReadDir(cache) // what cannot be read is not removed
+	for _, e := range entries {
+		if info, err := e.Info(); err == nil && e.Name() != "lock" && time.Since(info.ModTime()) > 24*time.Hour {
+			_ = os.RemoveAll(filepath.Join(cache, e.Name())) // a later run tries again
+		}
+	}
+}
+
+// sourcesKey hashes what the program is built from. It reads the files in this process:
+// go test takes a result from its cache only while the files that the test has opened
+// stay the same, so a change of the program runs its tests again.
+func sourcesKey() (string, error) {
+	list := exec.Command("go", "list", "-deps", "-f",
+		`{{if and (not .Standard) .Module.Main}}{{$d := .Dir}}{{range .GoFiles}}{{$d}}/{{.}}{{"\n"}}{{end}}{{range .EmbedFiles}}{{$d}}/{{.}}{{"\n"}}{{end}}{{end}}`, ".")
+	list.Dir = repository
+	out, err := list.Output()
+	if err != nil {
+		return "", fmt.Errorf("go list: %w", err)
+	}
+	files := append(strings.Fields(string(out)), filepath.Join(repository, "go.mod"), filepath.Join(repository, "go.sum"))
+	hash := sha256.New()
+	fmt.Fprintln(hash, repository, runtime.Version(), Race, os.Getenv("GOFLAGS"), os.Getenv("CGO_ENABLED"))
+	directories := map[string]bool{}
+	for _, name := range files {
+		file, err := os.Open(name)
+		if err != nil {
+			return "", err
+		}
+		fmt.Fprintln(hash, name)
+		_, err = io.Copy(hash, file)
+		_ = file.Close() // it was only read
+		if err != nil {
+			return "", err
+		}
+		directories[filepath.Dir(name)] = true
+	}
+	for dir := range directories { // a new file changes its directory
+		if _, err := os.Stat(dir); err != nil {
+			return "", err
+		}
+	}
+	return fmt.Sprintf("%x", hash.Sum(nil)[:12]), nil
+}
+
+// repository is the root directory of the repository, where go.mod is.
+var repository = func() string {
+	dir, err := os.Getwd()
+	for err == nil && dir != filepath.Dir(dir) {
+		if _, err := os.Stat(filepath.Join(dir, "go.mod")); err == nil {
+			return dir
+		}
+		dir = filepath.Dir(dir)
+	}
+	panic("the tests do not run in the repository")
+}()
+
+// File is the absolute path of a file of the repository.
+func File(elements ...string) string {
+	return filepath.Join(repository, filepath.Join(elements...))
+}

@@ -1,0 +1,160 @@
+package harness
+
+import (
+	"bytes"
+	"encoding/json"
+	"fmt"
+	"io"
+	"net"
+	"net/http"
+	"net/http/httptest"
+	"net/http/httputil"
+	"slices"
+	"strings"
+	"sync"
+	"testing"
+)
+
+// SentryKey is the key of the DSNs below: it is for their host alone.
+const SentryKey = "5ecre7key5ecre7key"
+
+// SentryHost is a Sentry host: it speaks the envelope protocol, and keeps whatever
+// it is sent.
+type SentryHost struct {
+	t      *testing.T
+	DSN    string
+	answer func(w http.ResponseWriter, req *http.Request) // nil: 200 and the id of the event
+
+	mu     sync.Mutex // guards what follows
+	Raw    bytes.Buffer
+	Events []sentryEvent
+}
+
+// sentryEvent is what the tests look at in an event, and the keys it has.
+type sentryEvent struct {
+	Level       string
+	Release     string
+	Environment string
+	Tags        map[string]string
+	Exception   []struct{ Type, Value string }
+	Fingerprint []string
+
+	Keys []string
+}
+
+// NewSentryHost starts a Sentry host, which stops with the test. answer may be nil.
+func NewSentryHost(t *testing.T, answer func(w http.ResponseWriter, req *http.Request)) *SentryHost {
+	t.Helper()
+	h := &SentryHost{t: t, answer: answer}
+	server := httptest.NewServer(h)
+	t.Cleanup(server.Close)
+	h.DSN = "http://" + SentryKey + "@" + server.Listener.Addr().String() + "/4507"
+	return h
+}
+
+// ServeHTTP takes an envelope.
+func (h *SentryHost) ServeHTTP(w http.ResponseWriter, req *http.Request) {
+	whole, err := httputil.DumpRequest(req, true)
+	if err != nil {
+		h.t.Error(err)
+	}
+	body, err := io.ReadAll(req.Body)
+	if err != nil {
+		h.t.Error(err)
+	}
+	if req.Method != "POST" || req.URL.Path != "/api/4507/envelope/" || req.Header.Get("Content-Type") != "application/x-sentry-envelope" {
+		h.t.Errorf("got %s %s, Content-Type %q", req.Method, req.URL, req.Header.Get("Content-Type"))
+	}
+	if auth := req.Header.Get("X-Sentry-Auth"); !strings.HasPrefix(auth, "Sentry ") || !strings.Contains(auth, "sentry_version=7") || !strings.Contains(auth, "sentry_key="+SentryKey) {
+		h.t.Errorf("X-Sentry-Auth: %q", auth)
+	}
+	event, err := readEnvelope(body)
+	if err != nil {
+		h.t.Errorf("envelope: %v in %s", err, body)
+	}
+	h.mu.Lock()
+	h.Raw.Write(whole)
+	h.Events = append(h.Events, event)
+	h.mu.Unlock()
+	if h.answer != nil {
+		h.answer(w, req)
+	}
+}
+
+// readEnvelope reads an envelope of one event: a line with its header, a line with
+// the item's header, the payload in the length told there.
+func readEnvelope(envelope []byte) (sentryEvent, error) {
+	var event sentryEvent
+	var header struct {
+		ID string `json:"event_id"`
+	}
+	first, rest, _ := bytes.Cut(envelope, []byte("\n"))
+	if err := json.Unmarshal(first, &header); err != nil || len(header.ID) != 32 {
+		return event, fmt.Errorf("header with event_id %q, %v", header.ID, err)
+	}
+	var item struct {
+		Type   string
+		Length int
+	}
+	second, rest, _ := bytes.Cut(rest, []byte("\n"))
+	if err := json.Unmarshal(second, &item); err != nil || item.Type != "event" || item.Length > len(rest) {
+		return event, fmt.Errorf("item of type %q and length %d of %d, %v", item.Type, item.Length, len(rest), err)
+	}
+	if more := bytes.TrimSpace(rest[item.Length:]); len(more) > 0 {
+		return event, fmt.Errorf("further items %s", more)
+	}
+	var all map[string]json.RawMessage
+	if err := json.Unmarshal(rest[:item.Length], &all); err != nil {
+		return event, err
+	}
+	for key, value := range all {
+		if string(value) != "{}" {
+			event.Keys = append(event.Keys, key)
+		}
+	}
+	slices.Sort(event.Keys)
+	var id string
+	if err := json.Unmarshal(all["event_id"], &id); err != nil || id != header.ID {
+		return event, fmt.Errorf("event_id %q is not that of the envelope, %v", id, err)
+	}
+	return event, json.Unmarshal(rest[:item.Length], &event)
+}
+
+// Kinds is how often each code and endpoint arrived. It is to be called once the
+// program has ended.
+func (h *SentryHost) Kinds() map[string]int {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	kinds := map[string]int{}
+	for _, e := range h.Events {
+		kinds[e.Tags["code"]+" "+e.Tags["endpoint"]]++
+	}
+	return kinds
+}
+
+// Free returns an address of the loopback interface where nothing listens.
+func Free(t *testing.T) string {
+	t.Helper()
+	l, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer l.Close()
+	return l.Addr().String()
+}
+
+// Reporting launches the program with a DSN and waits until it listens.
+func Reporting(t *testing.T, dsn, configuration string, env ...string) *Process {
+	t.Helper()
+	dir := t.TempDir()
+	file := WriteFile(t, dir, "mock.yml", configuration)
+	return LaunchIn(t, dir, append(env, "SENTRY_DSN="+dsn), "-c", file).Listening()
+}
+
+// Fails is an endpoint that answers 502.
+func Fails(t *testing.T) string {
+	t.Helper()
+	return `- endpoint: {path: /fails, response: {external-body: {provider: json, path: "http://` + Free(t) + `/"}}}
+- endpoint: {path: /fine, response: {body: ok}}
+`
+}

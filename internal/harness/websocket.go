@@ -1,0 +1,92 @@
+package harness
+
+import (
+	"context"
+	"errors"
+	"net/http"
+	"testing"
+
+	"github.com/coder/websocket"
+)
+
+// Socket is a connection to a path of a program.
+func (p *Process) Socket(path string, options *websocket.DialOptions) *ClientSocket {
+	p.T.Helper()
+	c, _, err := p.Upgrade(path, options)
+	if err != nil {
+		p.T.Fatal(err)
+	}
+	return c
+}
+
+// Upgrade tries to open a WebSocket, and returns the response to the attempt too.
+func (p *Process) Upgrade(path string, options *websocket.DialOptions) (*ClientSocket, *http.Response, error) {
+	ctx, cancel := context.WithTimeout(context.Background(), Patience)
+	p.T.Cleanup(cancel)
+	conn, resp, err := websocket.Dial(ctx, p.URL+path, options)
+	if err != nil {
+		return nil, resp, err
+	}
+	conn.SetReadLimit(64 << 20)
+	p.T.Cleanup(func() { _ = conn.CloseNow() })
+	return &ClientSocket{t: p.T, Ctx: ctx, Conn: conn}, resp, nil
+}
+
+// ClientSocket is the client's end of a WebSocket.
+type ClientSocket struct {
+	t    *testing.T
+	Ctx  context.Context
+	Conn *websocket.Conn
+}
+
+// Say sends a text.
+func (c *ClientSocket) Say(text string) {
+	c.t.Helper()
+	if err := c.Conn.Write(c.Ctx, websocket.MessageText, []byte(text)); err != nil {
+		c.t.Fatal(err)
+	}
+}
+
+// Read is the next message.
+func (c *ClientSocket) Read() (kind websocket.MessageType, text string, err error) {
+	kind, b, err := c.Conn.Read(c.Ctx)
+	return kind, string(b), err
+}
+
+// Hear wants the next message to be a text.
+func (c *ClientSocket) Hear(want string) {
+	c.t.Helper()
+	c.HearAs(websocket.MessageText, want)
+}
+
+// HearAs expects the next message to be want, of that kind.
+func (c *ClientSocket) HearAs(kind websocket.MessageType, want string) {
+	c.t.Helper()
+	got, text, err := c.Read()
+	if err != nil {
+		c.t.Fatalf("got %v, want %q", err, want)
+	}
+	if got != kind || text != want {
+		c.t.Errorf("got %v %q, want %v %q", got, text, kind, want)
+	}
+}
+
+// Ends wants the connection to be closed next.
+func (c *ClientSocket) Ends(code websocket.StatusCode, reason string) {
+	c.t.Helper()
+	_, b, err := c.Conn.Read(c.Ctx)
+	var closed websocket.CloseError
+	if !errors.As(err, &closed) || closed.Code != code || closed.Reason != reason {
+		c.t.Errorf("got %q, %v, want a close with %d %q", b, err, code, reason)
+	}
+}
+
+// Next is the next message.
+func (c *ClientSocket) Next() string {
+	c.t.Helper()
+	_, b, err := c.Conn.Read(c.Ctx)
+	if err != nil {
+		c.t.Fatal(err)
+	}
+	return string(b)
+}

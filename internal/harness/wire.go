@@ -1,0 +1,82 @@
+package harness
+
+import (
+	"bufio"
+	"io"
+	"net"
+	"net/http"
+	"strings"
+	"testing"
+	"time"
+)
+
+// SendRaw sends bytes as they are over a connection of its own and returns the
+// answer to them.
+func (p *Process) SendRaw(t *testing.T, request string) Answer {
+	t.Helper()
+	conn, err := net.DialTimeout("tcp", strings.TrimPrefix(p.URL, "http://"), Patience)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer conn.Close()
+	if err := conn.SetDeadline(time.Now().Add(Patience)); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := io.WriteString(conn, request); err != nil {
+		t.Fatal(err)
+	}
+	resp, err := http.ReadResponse(bufio.NewReader(conn), nil)
+	if err != nil {
+		t.Fatalf("%q: %v", request, err)
+	}
+	defer resp.Body.Close()
+	body, err := io.ReadAll(resp.Body)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return Answer{resp.StatusCode, resp.Header, string(body), resp.ContentLength}
+}
+
+// Dial opens a connection to the server that no wait on outlasts patience.
+func (p *Process) Dial() net.Conn {
+	p.T.Helper()
+	c, err := net.Dial("tcp", strings.TrimPrefix(p.URL, "http://"))
+	if err != nil {
+		p.T.Fatal(err)
+	}
+	p.T.Cleanup(func() { _ = c.Close() })
+	_ = c.SetDeadline(time.Now().Add(Patience)) // a TCP connection has deadlines
+	return c
+}
+
+// Wire sends bytes as they are on a connection of their own and returns all that
+// comes back until the server closes. A failing write is no failure of its own:
+// a server may answer and close before it has read everything.
+func (p *Process) Wire(request string) string {
+	p.T.Helper()
+	c := p.Dial()
+	go func() { _, _ = io.WriteString(c, request) }()
+	b, err := io.ReadAll(c)
+	if err != nil && len(b) == 0 {
+		p.T.Fatalf("nothing came back: %v", err)
+	}
+	return string(b)
+}
+
+// Closing reads the one response that is all the server has to say.
+func Closing(t *testing.T, raw string) Answer {
+	t.Helper()
+	r := bufio.NewReader(strings.NewReader(raw))
+	resp, err := http.ReadResponse(r, nil)
+	if err != nil {
+		t.Fatalf("%v in %.300q", err, raw)
+	}
+	body, err := io.ReadAll(resp.Body)
+	if err != nil {
+		t.Fatalf("%v in %.300q", err, raw)
+	}
+	if rest, _ := io.ReadAll(r); len(rest) > 0 {
+		t.Errorf("behind the response there is %.300q", rest)
+	}
+	return Answer{resp.StatusCode, resp.Header, string(body), resp.ContentLength}
+}

@@ -1,0 +1,65 @@
+package admin_test
+
+import (
+	"regexp"
+	"slices"
+	"strings"
+	"testing"
+
+	"mockserver/internal/harness"
+)
+
+// The index and the document have the requests that are answered, and no others.
+func TestAdmin_TheIndexAndTheDocumentHaveAllRequests(t *testing.T) {
+	t.Parallel()
+	_, a := harness.Administered(t, harness.One("x"), "--admin-token", "t")
+	var index struct {
+		OpenAPI  string
+		Requests []struct{ Method, Path, What string }
+	}
+	a.Get("/__admin").Into(t, 200, &index) // without a token
+	if again := a.Get("/__admin/"); again.Body != a.Get("/__admin").Body || index.OpenAPI != "/__admin/openapi.json" {
+		t.Errorf("got %s", again.Body)
+	}
+	var listed []string
+	methods := map[string][]string{}
+	for _, r := range index.Requests {
+		listed = append(listed, r.Method+" "+r.Path)
+		methods[r.Path] = append(methods[r.Path], r.Method)
+		if r.What == "" {
+			t.Errorf("nothing is said of %s %s", r.Method, r.Path)
+		}
+	}
+	var doc harness.AdminDocument
+	a.Get(index.OpenAPI).Into(t, 200, &doc)
+	var described []string
+	for path, operations := range doc.Paths {
+		for operation := range operations {
+			described = append(described, strings.ToUpper(operation)+" "+path)
+		}
+	}
+	want := []string{"GET /healthz", "GET /readyz", "GET /metrics", "GET /__admin/", "GET /__admin/openapi.json"}
+	for _, request := range adminPaths {
+		request, _, _ = strings.Cut(request, "?")
+		if request != "GET /nowhere" {
+			want = append(want, regexp.MustCompile(`/(x|1)(/|$)`).ReplaceAllString(request, "/{id}$2"))
+		}
+	}
+	for _, list := range [][]string{listed, described, want} {
+		slices.Sort(list)
+	}
+	if !slices.Equal(listed, want) || !slices.Equal(described, want) {
+		t.Errorf("listed are    %v\ndescribed are %v\nwant          %v", listed, described, want)
+	}
+	for path, accepted := range methods {
+		allow := strings.Split(a.Do("PATCH", strings.ReplaceAll(path, "{id}", "1"), "", "Authorization: Bearer t").Header.Get("Allow"), ", ")
+		if slices.Contains(accepted, "GET") {
+			accepted = append(accepted, "HEAD")
+		}
+		slices.Sort(allow)
+		slices.Sort(accepted)
+		if !slices.Equal(allow, accepted) {
+			t.Errorf("%s answers %v, listed are %v", path, allow, accepted)
+		}
+	}
+}

@@ -1,0 +1,278 @@
+package admin_test
+
+import (
+	"maps"
+	"net"
+	"net/http"
+	"os"
+	"slices"
+	"strings"
+	"syscall"
+	"testing"
+	"time"
+
+	"mockserver/internal/harness"
+)
+
+// silent returns the address of a server that takes connections and says nothing.
+func silent(t *testing.T) string {
+	t.Helper()
+	l, err := net.Listen("tcp", "127.0.0.1:0") // its queue takes connections that nobody accepts
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { l.Close() })
+	return l.Addr().String()
+}
+
+// keyless ends the program and fails the test if it has written the key of the DSN.
+func keyless(p *harness.Process) {
+	p.T.Helper()
+	stdout, stderr := p.Stopped()
+	if out := stdout + stderr; strings.Contains(out, harness.SentryKey) || strings.Contains(out, "sentry_key") {
+		p.T.Errorf("the key of the DSN is in the output:\n%s", out)
+	}
+}
+
+// Bodies that cannot be had are reported once a kind, and nothing of a request, of
+// the environment or of a URL's secrets goes with them.
+func TestReports_BodiesThatCannotBeHad(t *testing.T) {
+	t.Parallel()
+	h := harness.NewSentryHost(t, nil)
+	closed, slow := harness.Free(t), silent(t)
+	dir := t.TempDir()
+	gone := harness.WriteFile(t, dir, "gone.json", "{}")
+	file := harness.WriteFile(t, dir, "mock.yml", `
+- endpoint: {method: POST, path: /file, response: {external-body: {provider: json, path: gone.json}}}
+- endpoint: {method: POST, path: "/url/:id", response: {external-body: {provider: json, path: "http://hunter2user:hunter2pw@`+closed+`/x?key=hunter2key&q={{query-params.q}}"}}}
+- endpoint: {method: POST, path: /header, response: {external-body: {provider: json, path: "http://`+closed+`/{{header-params.Authorization}}/{{json-params.card}}/{{cookie-params.sid}}"}}}
+- endpoint: {method: POST, path: /env, response: {external-body: {provider: json, path: "{{env.BASE}}/x"}}}
+- endpoint: {method: POST, path: /slow, response: {external-body: {provider: json, path: "http://`+slow+`/x", timeout: 20ms}}}
+`)
+	p := harness.LaunchIn(t, dir, []string{
+		"SENTRY_DSN=" + h.DSN, "BASE=http://" + closed + "/hunter2base", "SECRET=hunter2env",
+		// Whatever sentry-go would read of the environment by itself:
+		"SENTRY_RELEASE=hunter2release", "SENTRY_ENVIRONMENT=hunter2environment", "SENTRY_TAGS_team=hunter2tag",
+		"GITHUB_SHA=hunter2sha", "SENTRYGODEBUG=httpdump=1",
+	}, "-c", file).Listening()
+	p.WaitLine(0, "INFO", "errors are reported", "to=127.0.0.1:")
+	if err := os.Remove(gone); err != nil {
+		t.Fatal(err)
+	}
+	want := map[string]int{}
+	for _, c := range []struct {
+		path, code, endpoint string
+		status, times        int
+	}{
+		{"/file", "body_unavailable", "POST /file", 500, 50},
+		{"/url/hunter2id", "upstream_failed", "POST /url/:id", 502, 50},
+		{"/header", "upstream_failed", "POST /header", 502, 50},
+		{"/env", "upstream_failed", "POST /env", 502, 50},
+		{"/slow", "upstream_timeout", "POST /slow", 504, 5},
+	} {
+		ask := func() harness.Answer {
+			return p.Do("POST", c.path+"?q=hunter2query&hunter2name", `{"card": "hunter2body"}`, "Content-Type: application/json",
+				"Authorization: Bearer hunter2auth", "Cookie: sid=hunter2cookie", "X-Api-Key: hunter2header", "User-Agent: hunter2agent",
+				"Origin: https://hunter2origin")
+		}
+		for deadline := time.Now().Add(harness.Patience); ask().Status != c.status && time.Now().Before(deadline); {
+			continue // a file is looked at again now and then
+		}
+		for range c.times {
+			if a := ask(); a.Status != c.status || !strings.Contains(a.Body, `"`+c.code+`"`) {
+				t.Fatalf("%s: got %d %s", c.path, a.Status, a.Body)
+			}
+		}
+		want[c.code+" "+c.endpoint] = 1
+	}
+	keyless(p)
+	if got := h.Kinds(); !maps.Equal(got, want) {
+		t.Errorf("reported %v\nwant %v", got, want)
+	}
+	for _, secret := range []string{"hunter2", "Bearer", "sid=", `"request"`, `"user":{"`, "ip_address", "mock.yml", dir, "PATH="} {
+		if strings.Contains(h.Raw.String(), secret) {
+			t.Errorf("%q is in what was sent:\n%s", secret, &h.Raw)
+		}
+	}
+	allowed := []string{"event_id", "exception", "fingerprint", "level", "platform", "release", "sdk", "server_name", "tags", "timestamp"}
+	for _, e := range h.Events {
+		if !slices.Equal(e.Keys, allowed) || len(e.Tags) != 2 || e.Level != "error" || len(e.Exception) != 1 || e.Exception[0].Type != e.Tags["code"] {
+			t.Errorf("got %+v, want the keys %q", e, allowed)
+		}
+		if !strings.HasPrefix(e.Release, "mockserver@") || len(e.Fingerprint) != 2 {
+			t.Errorf("release %q, fingerprint %q", e.Release, e.Fingerprint)
+		}
+	}
+}
+
+// Answers that are declared and requests that nothing matches are no errors of the server.
+func TestReports_NothingElse(t *testing.T) {
+	t.Parallel()
+	h := harness.NewSentryHost(t, nil)
+	p := harness.Reporting(t, h.DSN, `
+- endpoint: {path: /500, response: {status: 500, body: declared}}
+- endpoint: {path: /503, response: {status: 503, body: "{{path}}"}}
+- endpoint: {path: "/file/:id", response: {external-body: {provider: json, path: "{{path-params.id}}.json"}}}
+- endpoint: {path: /fails, response: {external-body: {provider: json, path: "http://`+harness.Free(t)+`/"}}}
+`, "MOCKSERVER_UNMATCHED_STATUS=599")
+	for path, status := range map[string]int{"/500": 500, "/503": 503, "/nowhere": 599, "/file/none": 404} {
+		for range 3 {
+			if got := p.Get(path).Status; got != status {
+				t.Errorf("%s: got %d, want %d", path, got, status)
+			}
+		}
+	}
+	p.Get("/fails") // so that something has to arrive
+	p.Stopped()
+	if got, want := h.Kinds(), map[string]int{"upstream_failed GET /fails": 1}; !maps.Equal(got, want) {
+		t.Errorf("reported %v, want %v", got, want)
+	}
+}
+
+// Whatever the host of the DSN does, requests are answered and the program stops.
+func TestReports_HostsThatDoHarm(t *testing.T) {
+	t.Parallel()
+	elsewhere := harness.NewSentryHost(t, nil)
+	hang := make(chan struct{})
+	t.Cleanup(func() {
+		close(hang)
+		if len(elsewhere.Events) > 0 {
+			t.Error("a redirect was followed with the key")
+		}
+	})
+	for name, c := range map[string]struct {
+		dsn    func(t *testing.T) string
+		reason string
+	}{
+		"unreachable": {func(t *testing.T) string { return "http://" + harness.SentryKey + "@" + harness.Free(t) + "/1" }, "connection refused"},
+		"silent":      {func(t *testing.T) string { return "http://" + harness.SentryKey + "@" + silent(t) + "/1" }, "the server stopped before they were"},
+		"unknown":     {func(*testing.T) string { return "http://" + harness.SentryKey + "@sentry.invalid/1" }, "sentry.invalid"},
+		"not TLS": {func(t *testing.T) string {
+			return strings.Replace(harness.NewSentryHost(t, nil).DSN, "http:", "https:", 1)
+		}, "tls: "},
+		"429": {answering(func(w http.ResponseWriter, _ *http.Request) {
+			w.Header().Set("Retry-After", "3600")
+			w.WriteHeader(429)
+		}), "the host answered with status 429"},
+		"500": {answering(func(w http.ResponseWriter, _ *http.Request) { w.WriteHeader(500) }), "the host answered with status 500"},
+		"403": {answering(func(w http.ResponseWriter, _ *http.Request) { w.WriteHeader(403) }), "the host answered with status 403"},
+		"a redirect": {answering(func(w http.ResponseWriter, _ *http.Request) {
+			w.Header().Set("Location", "http://"+strings.SplitN(elsewhere.DSN, "@", 2)[1])
+			w.WriteHeader(307)
+		}), "the host answered with status 307"},
+		"hanging within its answer": {answering(func(w http.ResponseWriter, req *http.Request) {
+			w.WriteHeader(200)
+			_ = http.NewResponseController(w).Flush() // the connection may be gone
+			select {
+			case <-hang:
+			case <-req.Context().Done():
+			}
+		}), ""},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			p := harness.Reporting(t, c.dsn(t), harness.Fails(t))
+			for range 5 {
+				p.Get("/fine").Want(t, 200, "ok")
+				if a := p.Get("/fails"); a.Status != 502 {
+					t.Errorf("got %d %s", a.Status, a.Body)
+				}
+			}
+			keyless(p)
+			if c.reason != "" {
+				p.WaitLine(0, "WARN", "error reports not sent", "reports=1", c.reason)
+			}
+		})
+	}
+}
+
+func answering(answer func(w http.ResponseWriter, req *http.Request)) func(*testing.T) string {
+	return func(t *testing.T) string { return harness.NewSentryHost(t, answer).DSN }
+}
+
+// What waits to be sent when the program is told to stop is sent.
+func TestReports_AreFlushed(t *testing.T) {
+	t.Parallel()
+	arrived, release := make(chan struct{}, 10), make(chan struct{})
+	h := harness.NewSentryHost(t, func(http.ResponseWriter, *http.Request) {
+		arrived <- struct{}{}
+		<-release
+	})
+	p := harness.Reporting(t, h.DSN, harness.Fails(t)+`- endpoint: {path: /second, response: {external-body: {provider: json, path: "http://`+harness.Free(t)+`/"}}}`)
+	p.Get("/fails")
+	select {
+	case <-arrived:
+	case <-time.After(harness.Patience):
+		t.Fatal("no report arrives")
+	}
+	p.Get("/second") // waits behind the first
+	p.Signal(syscall.SIGTERM)
+	p.WaitLine(0, "stopping")
+	close(release)
+	if code := p.Exit(); code != 0 {
+		t.Errorf("exit code %d", code)
+	}
+	if got := h.Kinds(); len(got) != 2 || got["upstream_failed GET /second"] != 1 {
+		t.Errorf("reported %v", got)
+	}
+}
+
+// A second signal does not wait for reports.
+func TestReports_SecondSignal(t *testing.T) {
+	t.Parallel()
+	p := harness.Reporting(t, "http://"+harness.SentryKey+"@"+silent(t)+"/1", harness.Fails(t))
+	p.Get("/fails")
+	p.Signal(syscall.SIGTERM)
+	p.WaitLine(0, "stopping")
+	p.Signal(syscall.SIGTERM)
+	if code := p.Exit(); code != 1 {
+		t.Errorf("exit code %d, want 1", code)
+	}
+	p.WaitLine(0, "stopped at once, by a second signal")
+}
+
+// What is no DSN is told without a word of it, and harms nothing.
+func TestReports_WrongDSN(t *testing.T) {
+	t.Parallel()
+	for dsn, why := range map[string]string{
+		harness.SentryKey:                                 "it begins with neither https:// nor http://",
+		"https://sentry.test/" + harness.SentryKey:        "the key before the @ is missing",
+		"https://" + harness.SentryKey + "@sentry.test/":  "the project at its end is missing",
+		"https://a:" + harness.SentryKey + "/1":           "it is not a valid URL",
+		"https://" + harness.SentryKey + "%0a@sentry.te/": "its key holds a character that no key has",
+	} {
+		p := harness.Reporting(t, dsn, harness.Fails(t))
+		p.WaitLine(0, "WARN", "errors are not reported", "SENTRY_DSN is not a DSN: "+why)
+		p.Get("/fine").Want(t, 200, "ok")
+		if a := p.Get("/fails"); a.Status != 502 {
+			t.Errorf("got %d %s", a.Status, a.Body)
+		}
+		keyless(p)
+	}
+	file := harness.WriteFile(t, t.TempDir(), "mock.yml", "[]")
+	for _, format := range []string{"println", "json"} {
+		code, stdout, stderr := harness.Refused(t, []string{"SENTRY_DSN=" + harness.SentryKey, "MOCKSERVER_FORMAT=" + format}, "validate", "-c", file)
+		if code != 0 || strings.Count(stdout, "SENTRY_DSN is not a DSN: it begins") != 1 || strings.Contains(stdout+stderr, harness.SentryKey) {
+			t.Errorf("validate: %d\n%s\n%s", code, stdout, stderr)
+		}
+	}
+}
+
+// The flag beats the variable, an empty one too.
+func TestReports_Flag(t *testing.T) {
+	t.Parallel()
+	h := harness.NewSentryHost(t, nil)
+	file := harness.WriteFile(t, t.TempDir(), "mock.yml", harness.Fails(t))
+	p := harness.Launch(t, []string{"SENTRY_DSN=nonsense"}, "-c", file, "--sentry-dsn", h.DSN).Listening()
+	p.Get("/fails")
+	p.Stopped()
+	if got := h.Kinds(); len(got) != 1 {
+		t.Errorf("reported %v", got)
+	}
+	p = harness.Launch(t, []string{"SENTRY_DSN=" + h.DSN}, "-c", file, "--sentry-dsn=").Listening()
+	p.Get("/fails")
+	p.Stopped()
+	if got := h.Kinds(); len(got) != 1 || strings.Contains(strings.Join(p.Output(), "\n"), "reported") {
+		t.Errorf("reported %v although it was switched off", got)
+	}
+}

@@ -1,0 +1,182 @@
+//go:build linux
+
+package admin_test
+
+import (
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"runtime"
+	"slices"
+	"strconv"
+	"strings"
+	"testing"
+
+	"mockserver/internal/harness"
+)
+
+// verdict is what the admin address says of the timing.
+type verdict struct {
+	Trusted, Idle bool
+	Seconds       float64
+	Reasons       []struct {
+		Code, Text        string
+		Number, Threshold float64
+	}
+}
+
+func verdictOf(t *testing.T, admin *harness.Process) (v verdict) {
+	t.Helper()
+	admin.Get("/__admin/verdict").Into(t, 200, &v)
+	return v
+}
+
+func (v verdict) has(codes ...string) bool {
+	for _, r := range v.Reasons {
+		if slices.Contains(codes, r.Code) {
+			return r.Number > r.Threshold && r.Text != ""
+		}
+	}
+	return false
+}
+
+const timed = `
+- endpoint: {method: get, path: /timed, latency: {min-ms: 2, max-ms: 5}, response: {status: 200, body: ok}}
+`
+
+// waitIdle waits until the program has looked at its figures, with nothing to do.
+func waitIdle(t *testing.T, admin *harness.Process) {
+	t.Helper()
+	harness.Until(t, "an idle program is trusted", func() bool {
+		v := verdictOf(t, admin)
+		if v.Seconds > 0 && v.Idle && (!v.Trusted || len(v.Reasons) > 0) {
+			t.Fatalf("idle, and not trusted: %+v", v)
+		}
+		return v.Seconds > 0 && v.Idle
+	})
+}
+
+// busyLoop keeps a CPU busy until the test ends, or stop is called.
+func busyLoop(t *testing.T) (cmd *exec.Cmd, stop func()) {
+	t.Helper()
+	cmd = exec.Command("sh", "-c", "while :; do :; done")
+	if err := cmd.Start(); err != nil {
+		t.Fatal(err)
+	}
+	stopped := false
+	stop = func() {
+		if !stopped {
+			stopped = true
+			_ = cmd.Process.Kill()
+			_ = cmd.Wait() // it was killed
+		}
+	}
+	t.Cleanup(stop)
+	return cmd, stop
+}
+
+// A process beside which every CPU is busy cannot be trusted, for that reason, and says
+// so; one that has nothing to do can. Where the test itself runs under a quota, or on a
+// part of the CPUs, that is what the reason names.
+func TestVerdict_AStarvedProcessIsNotTrustedAndAnIdleOneIs(t *testing.T) {
+	p, admin := harness.Administered(t, timed)
+	waitIdle(t, admin)
+	n := len(p.Output())
+	var stops []func()
+	for range 2 * runtime.NumCPU() {
+		_, stop := busyLoop(t)
+		stops = append(stops, stop)
+	}
+	harness.Until(t, "a starved program is not trusted", func() bool {
+		p.Get("/timed").Want(t, 200, "ok")
+		v := verdictOf(t, admin)
+		return !v.Trusted && v.has("machine", "cpu-wait", "throttled", "cpu-quota")
+	})
+	line := p.WaitLine(n, "WARN", "the timing cannot be trusted")
+	if !strings.Contains(line, "expected at most") {
+		t.Errorf("the log does not say why: %s", line)
+	}
+	if gauge := harness.Value(t, harness.Scrape(t, admin), "mockserver_timing_trusted"); gauge != 0 {
+		t.Errorf("mockserver_timing_trusted is %v, want 0", gauge)
+	}
+	for _, stop := range stops {
+		stop()
+	}
+	waitIdle(t, admin)
+	p.WaitLine(n, "INFO", "the timing can be trusted")
+	if gauge := harness.Value(t, harness.Scrape(t, admin), "mockserver_timing_trusted"); gauge != 1 {
+		t.Errorf("mockserver_timing_trusted is %v, want 1", gauge)
+	}
+}
+
+// A busy loop that shares the CPU quota of the process uses it up.
+func TestVerdict_AQuotaThatIsUsedUpIsNamed(t *testing.T) {
+	group := quotaOf(t, 20_000) // a fifth of a CPU
+	loop, _ := busyLoop(t)
+	join(t, group, loop.Process.Pid)
+	file := harness.WriteFile(t, t.TempDir(), "mock.yml", timed)
+	script := fmt.Sprintf(`echo $$ > %s/cgroup.procs && exec %s -c %s --admin 127.0.0.1:0`, group, harness.Program(t), file)
+	within := harness.LaunchCommand(t, exec.Command("sh", "-c", script), t.TempDir(), nil).Listening()
+	admin := harness.AdminOf(within)
+	harness.Until(t, "the quota is named", func() bool {
+		within.Get("/timed").Want(t, 200, "ok")
+		v := verdictOf(t, admin)
+		return !v.Trusted && v.has("throttled")
+	})
+}
+
+// quotaOf makes a control group that may use so many microseconds of each 100 ms.
+func quotaOf(t *testing.T, microseconds int) string {
+	t.Helper()
+	name := "mockserver-test-" + strconv.Itoa(os.Getpid())
+	for _, kind := range []struct{ root, file, value string }{
+		{"/sys/fs/cgroup", "cpu.max", fmt.Sprintf("%d 100000", microseconds)},
+		{"/sys/fs/cgroup/cpu", "cpu.cfs_quota_us", strconv.Itoa(microseconds)},
+	} {
+		dir := filepath.Join(kind.root, name)
+		if _, err := os.Stat(kind.root + "/cgroup.procs"); err != nil || os.Mkdir(dir, 0o755) != nil {
+			continue
+		}
+		t.Cleanup(func() {
+			harness.Until(t, "the control group can be removed", func() bool { return os.Remove(dir) == nil })
+		})
+		if os.WriteFile(filepath.Join(dir, kind.file), []byte(kind.value), 0o644) == nil {
+			return dir
+		}
+	}
+	t.Skip("this test may not make control groups with a quota here")
+	return ""
+}
+
+func join(t *testing.T, group string, pid int) {
+	t.Helper()
+	if err := os.WriteFile(filepath.Join(group, "cgroup.procs"), []byte(strconv.Itoa(pid)), 0o644); err != nil {
+		t.Skip("processes cannot be put into control groups here:", err)
+	}
+}
+
+// Who gives thresholds and no admin address asks for what there is not.
+func TestVerdict_SettingsWithoutAnAdminAddressAreWarnedOf(t *testing.T) {
+	t.Parallel()
+	p := harness.Serving(t, timed, "--verdict", "own-p99=2ms", "--journal-sample=1", "--admin-token", "not-to-be-logged")
+	if line := p.WaitLine(0, "WARN", "no effect without --admin"); !strings.Contains(line, "--admin-token,--journal-sample,--verdict") || strings.Contains(line, "not-to-be") {
+		t.Errorf("got %s", line)
+	}
+}
+
+func TestVerdict_ThresholdsAreSettableAndMistakesExit2(t *testing.T) {
+	t.Parallel()
+	file := harness.WriteFile(t, t.TempDir(), "mock.yml", timed)
+	for _, given := range [][]string{{"--verdict", "own=1ms"}, {"--verdict", "own-p99=1"}, {"--verdict=machine=2"}} {
+		if code, _, stderr := harness.Refused(t, nil, append([]string{"-c", file}, given...)...); code != 2 || !strings.Contains(stderr, "--verdict") || !strings.Contains(stderr, "expected") {
+			t.Errorf("%v: exit %d, %s", given, code, stderr)
+		}
+	}
+	// Nothing takes no time at all.
+	p, admin := harness.Administered(t, timed, "--verdict", "own-p99=0s")
+	harness.Until(t, "the threshold counts", func() bool {
+		p.Get("/timed").Want(t, 200, "ok")
+		return verdictOf(t, admin).has("own-p99")
+	})
+}

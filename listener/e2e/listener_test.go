@@ -1,0 +1,267 @@
+package e2e_test
+
+import (
+	"bufio"
+	"bytes"
+	"fmt"
+	"io"
+	"net"
+	"net/http"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strconv"
+	"strings"
+	"syscall"
+	"testing"
+	"time"
+
+	"mockserver/internal/harness"
+)
+
+func TestListener_OutlastsThatNoDescriptorIsFree(t *testing.T) {
+	t.Parallel()
+	file := harness.WriteFile(t, t.TempDir(), "mock.yml", harness.One("fine"))
+	cmd := exec.Command("sh", "-c", `ulimit -n 24 && exec "$0" "$@"`, harness.Program(t), "-c", file)
+	p := harness.LaunchCommand(t, cmd, t.TempDir(), nil).Listening()
+	var held []net.Conn
+	for range 40 { // the system accepts them where the program cannot
+		held = append(held, p.Dial())
+	}
+	p.WaitLine(0, "cannot accept a connection", "too many open files")
+	for _, c := range held {
+		if err := c.Close(); err != nil {
+			t.Error(err)
+		}
+	}
+	p.Get("/a").Want(t, 200, "fine")
+	p.Stopped()
+}
+
+// rush sends everything, read or not, before it looks for an answer, as simple
+// clients do.
+func rush(p *harness.Process, head string, size int) string {
+	p.T.Helper()
+	c := p.Dial()
+	if _, err := io.WriteString(c, head); err != nil {
+		p.T.Fatal(err)
+	}
+	piece := bytes.Repeat([]byte("x"), 64<<10)
+	for sent := 0; sent < size; sent += len(piece) {
+		if _, err := c.Write(piece); err != nil {
+			p.T.Errorf("after %d of %d bytes: %v", sent, size, err)
+			return ""
+		}
+	}
+	b, err := io.ReadAll(c)
+	if err != nil {
+		p.T.Errorf("%v after %.200q", err, b)
+	}
+	return string(b)
+}
+
+func TestListener_ARefusalReachesAClientThatStillSends(t *testing.T) {
+	t.Parallel()
+	p := harness.Serving(t, harness.One("fine"))
+	for _, c := range []struct {
+		name, head  string
+		size        int
+		status      int
+		title, code string
+	}{
+		{"a body that is too large", "POST /a HTTP/1.1\r\nHost: a\r\nContent-Length: 20971520\r\n\r\n", 20 << 20, 413, "Request body too large", "payload_too_large"},
+		{"a chunk that is too large", "POST /a HTTP/1.1\r\nHost: a\r\nTransfer-Encoding: chunked\r\n\r\n1400000\r\n", 20 << 20, 413, "Request body too large", "payload_too_large"},
+		{"headers that are too large", "POST /a HTTP/1.1\r\nHost: a\r\nX-A: ", 4 << 20, 431, "Request header too large", "headers_too_large"},
+		{"no HTTP, and a body", "nonsense\r\n\r\n", 4 << 20, 400, "Bad request", "bad_request"},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			for range 5 {
+				if got := rush(p, c.head, c.size); got != "" {
+					wantFailure(harness.Closing(t, got), t, c.status, c.title, c.code)
+				}
+			}
+		})
+	}
+}
+
+func TestListener_ABodyThatIsTooLargeIsNotAskedFor(t *testing.T) {
+	t.Parallel()
+	p := harness.Serving(t, "- endpoint: {method: POST, path: /a, response: {body: '{{body|length}}'}}", "--max-body", "10")
+	const asks = "POST /a HTTP/1.1\r\nHost: a\r\nConnection: close\r\nExpect: 100-continue\r\nOrigin: https://a.test\r\nContent-Length: "
+	refused := harness.Closing(t, p.Wire(asks+"11\r\n\r\n"))
+	wantFailure(refused, t, 413, "Request body too large", "payload_too_large")
+	if got := refused.Header.Get("Access-Control-Allow-Origin"); got != "*" {
+		t.Errorf("got Access-Control-Allow-Origin %q, want *", got)
+	}
+	got := p.Wire(asks + "10\r\n\r\n0123456789")
+	rest, ok := strings.CutPrefix(got, "HTTP/1.1 100 Continue\r\n\r\n")
+	if !ok {
+		t.Fatalf("got %q, want to be asked for the body", got)
+	}
+	harness.Closing(t, rest).Want(t, 200, "10")
+}
+
+func TestListener_ATargetThatIsCostlyToReadIsRefused(t *testing.T) {
+	t.Parallel()
+	p := harness.Serving(t, "- endpoint: {path: '/p/*rest', response: {body: '{{path|length}}'}}")
+	for _, path := range []string{"/p" + strings.Repeat("/", 60000), "/p" + strings.Repeat("/..", 20000)} {
+		wantFailure(harness.Closing(t, p.Wire("GET "+path+" HTTP/1.1\r\nHost: a\r\n\r\n")), t, 400, "Bad request", "bad_request")
+	}
+	for _, path := range []string{"/p/" + strings.Repeat("x/", 30000), "/p/" + strings.Repeat("/", 1000)} {
+		p.Get(path).Want(t, 200, strconv.Itoa(len(path)))
+	}
+}
+
+func TestListener_ConnectionsDoNotKeepTheirLargestBodies(t *testing.T) {
+	t.Parallel()
+	file := harness.WriteFile(t, t.TempDir(), "mock.yml", "- endpoint: {method: POST, path: /a, response: {body: fine}}\n"+
+		"- endpoint: {method: POST, path: /echo, response: {body: '{{body}}'}}\n")
+	p := harness.Launch(t, []string{"GOGC=20"}, "-c", file).Listening() // garbage is not what is looked for
+	const many, size = 40, 8 << 20
+	for _, path := range []string{"/a", "/echo"} {
+		var kept []net.Conn
+		for range many {
+			c := p.Dial()
+			kept = append(kept, c)
+			if _, err := fmt.Fprintf(c, "POST %s HTTP/1.1\r\nHost: a\r\nContent-Length: %d\r\n\r\n%s", path, size, strings.Repeat("x", size)); err != nil {
+				t.Fatal(err)
+			}
+			resp, err := http.ReadResponse(bufio.NewReader(c), nil)
+			if err != nil || resp.StatusCode != 200 {
+				t.Fatalf("got %v, %v", resp, err)
+			}
+			if _, err := io.Copy(io.Discard, resp.Body); err != nil {
+				t.Fatal(err)
+			}
+		}
+		p.HoldsAtMost(many * size / 2) // of what they sent, one after the other
+		for _, c := range kept {
+			if err := c.Close(); err != nil {
+				t.Error(err)
+			}
+		}
+	}
+}
+
+func TestListener_HEADOfAConditionalGETIsAnsweredAsTheGET(t *testing.T) {
+	t.Parallel()
+	p := harness.Serving(t, "- endpoint: {path: /cond, if: query-params.a = 1, response: {body: yes}}\n"+
+		"- endpoint: {method: POST, path: /post, response: {body: yes}}\n")
+	for path, want := range map[string]int{"/cond?a=1": 200, "/cond?a=2": 404, "/cond": 404, "/nowhere": 404, "/post": 405} {
+		for _, method := range []string{"GET", "HEAD"} {
+			a := p.Do(method, path, "")
+			if a.Status != want || (a.Header.Get("Allow") != "") != (want == 405) {
+				t.Errorf("%s %s: got %d with Allow %q, want %d", method, path, a.Status, a.Header.Get("Allow"), want)
+			}
+		}
+	}
+}
+
+func TestListener_RefusedRequestsAreInTheAccessLog(t *testing.T) {
+	t.Parallel()
+	p := harness.Serving(t, harness.One("fine"), "--access-log", "--max-body", "10")
+	p.Do("POST", "/a?large", strings.Repeat("x", 11))
+	p.Wire("POST /a?asked HTTP/1.1\r\nHost: a\r\nExpect: 100-continue\r\nContent-Length: 11\r\n\r\n")
+	p.Wire("nonsense\r\n\r\n")
+	p.Wire("GET /a HTTP/1.1\r\nHost: a\r\nX-A: " + strings.Repeat("x", 70<<10) + "\r\n\r\n")
+	stdout, _ := p.Stopped()
+	for _, want := range []string{
+		"request method=POST uri=/a?large status=413", "request method=POST uri=/a?asked status=413",
+		"request method=- uri=- status=400", "request method=- uri=- status=431",
+	} {
+		if got := strings.Count(strings.ReplaceAll(stdout, `"`, ""), want); got != 1 {
+			t.Errorf("got %d lines with %s, want 1:\n%s", got, want, stdout)
+		}
+	}
+}
+
+func TestListener_AnIPv4AddressIsListenedOnAsAsked(t *testing.T) {
+	t.Parallel()
+	file := harness.WriteFile(t, t.TempDir(), "mock.yml", harness.One("fine"))
+	for _, host := range []string{"", "0.0.0.0"} {
+		p := harness.Launch(t, []string{"HOST=" + host}, "-c", file).Listening()
+		p.Get("/a").Want(t, 200, "fine")
+		if line := p.WaitLine(0, "listening"); !strings.Contains(line, "address=0.0.0.0:") {
+			t.Errorf("with HOST=%s: got %q, want 0.0.0.0", host, line)
+		}
+	}
+}
+
+const externalA = "- endpoint: {path: /a, response: {external-body: {provider: json, path: a.json}}}\n"
+
+func TestListener_ARefusedConfigurationIsTriedAgainWhenItsExternalFileIsMended(t *testing.T) {
+	t.Parallel()
+	for _, c := range []struct {
+		name, before string // what is in a.json; "" for no file
+	}{{"it was missing", ""}, {"it was broken", "{{nope"}} {
+		t.Run(c.name, func(t *testing.T) {
+			t.Parallel()
+			dir := t.TempDir()
+			file := harness.WriteFile(t, dir, "mock.yml", harness.One("old"))
+			if c.before != "" {
+				harness.WriteFile(t, dir, "a.json", c.before)
+			}
+			p := harness.Start(t, "-c", file)
+			n := len(p.Output())
+			harness.WriteFile(t, dir, "mock.yml", externalA)
+			p.WaitLine(n, "last good configuration")
+			p.Get("/a").Want(t, 200, "old")
+			n = len(p.Output())
+			harness.WriteFile(t, dir, "a.json", `{"mended": true}`)
+			p.WaitLine(n, "configuration reloaded")
+			p.Get("/a").Want(t, 200, `{"mended": true}`)
+		})
+	}
+}
+
+func TestListener_AnEditAndSIGHUPReloadOnce(t *testing.T) {
+	t.Parallel()
+	dir := t.TempDir()
+	file := harness.WriteFile(t, dir, "mock.yml", harness.One("old"))
+	p := harness.Start(t, "-c", file)
+	n := len(p.Output())
+	harness.WriteFile(t, dir, "mock.yml", harness.One("new"))
+	p.Signal(syscall.SIGHUP)
+	p.WaitLine(n, "configuration reloaded", "SIGHUP")
+	p.Get("/a").Want(t, 200, "new")
+	for quiet := time.After(5 * watchEvery); ; { // a second reload would come by then
+		p.Mu.Lock()
+		lines, more := p.Lines[n:], p.More
+		p.Mu.Unlock()
+		if got := strings.Count(strings.Join(lines, "\n"), "configuration reloaded"); got != 1 {
+			t.Fatalf("got %d reloads of one edit, want 1", got)
+		}
+		select {
+		case <-more:
+		case <-quiet:
+			return
+		}
+	}
+}
+
+func TestListener_ASignalDoesNotWaitForAReload(t *testing.T) {
+	t.Parallel()
+	var large strings.Builder
+	for i := range 30000 {
+		fmt.Fprintf(&large, "- endpoint: {path: '/p%d/:id', response: {body: '{\"id\": \"{{path-params.id}}\"}'}}\n", i)
+	}
+	dir := t.TempDir()
+	file := harness.WriteFile(t, dir, "mock.yml", harness.One("small"))
+	p := harness.Launch(t, nil, "-c", file).Listening()
+	if err := os.WriteFile(filepath.Join(dir, "new.yml"), []byte(large.String()), 0o644); err != nil {
+		t.Fatal(err)
+	}
+	harness.Rename(t, filepath.Join(dir, "new.yml"), file)
+	p.Signal(syscall.SIGHUP)
+	p.Signal(syscall.SIGTERM)
+	if got := p.Exit(); got != 0 {
+		t.Errorf("got exit code %d, want 0", got)
+	}
+	output := strings.Join(p.Output(), "\n")
+	if stopping, reloaded := strings.Index(output, "stopping"), strings.Index(output, "configuration reloaded"); stopping < 0 || reloaded >= 0 && reloaded < stopping {
+		t.Errorf("it reloaded before it stopped:\n%s", output)
+	}
+}
+
+// watchEvery is how often the program looks at its files.
+const watchEvery = 200 * time.Millisecond

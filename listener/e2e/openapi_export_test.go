@@ -1,0 +1,249 @@
+package e2e_test
+
+import (
+	"encoding/json"
+	"path/filepath"
+	"reflect"
+	"strings"
+	"testing"
+
+	"gopkg.in/yaml.v3"
+
+	"mockserver/internal/harness"
+)
+
+func TestExport_OfADocumentKeepsItsMeaning(t *testing.T) {
+	t.Parallel()
+	dirs := []string{harness.File("config/testdata/openapi"), harness.File("examples")}
+	for _, dir := range dirs {
+		for _, file := range documentsIn(t, dir) {
+			t.Run(filepath.Base(file), func(t *testing.T) {
+				t.Parallel()
+				keepsItsMeaning(t, file)
+			})
+		}
+	}
+}
+
+// keepsItsMeaning exports a document: that serves the same, and its export is the same.
+func keepsItsMeaning(t *testing.T, file string) {
+	d := readDocument(t, file)
+	first := harness.ExportOf(t, "-m", d.file)
+	exported := harness.WriteFile(t, t.TempDir(), "exported.yml", first)
+	if second := harness.ExportOf(t, "-m", exported); second != first {
+		t.Errorf("the export of the export is another:\n%s\nafter\n%s", second, first)
+	}
+	p, q := harness.Start(t, "-m", d.file, "--no-webhooks"), harness.Start(t, "-m", exported, "--no-webhooks")
+	for _, op := range d.operations() {
+		asked := []string{""}
+		for code := range op.responses {
+			asked = append(asked, "code="+strings.ReplaceAll(code, "default", "200"))
+		}
+		for _, prefer := range asked {
+			a, b := p.Do(op.method, op.path, "", "Prefer: "+prefer), q.Do(op.method, op.path, "", "Prefer: "+prefer)
+			a.Header.Del("Date")
+			b.Header.Del("Date")
+			if !reflect.DeepEqual(a, b) {
+				t.Errorf("%s %s %s: the document answers %v, its export %v", op.method, op.path, prefer, a, b)
+			}
+		}
+	}
+}
+
+func TestExport_TheTwoFormsAreOneDocument(t *testing.T) {
+	t.Parallel()
+	file := harness.File("examples/tasks.yml")
+	var fromYAML, fromJSON any
+	if err := yaml.Unmarshal([]byte(harness.ExportOf(t, "-c", file)), &fromYAML); err != nil {
+		t.Fatal(err)
+	}
+	if err := json.Unmarshal([]byte(harness.ExportOf(t, "-c", file, "--export-format", "json")), &fromJSON); err != nil {
+		t.Fatal(err)
+	}
+	a, errA := json.Marshal(fromYAML)
+	b, errB := json.Marshal(fromJSON)
+	if errA != nil || errB != nil || string(a) != string(b) {
+		t.Errorf("got %s (%v) as YAML and %s (%v) as JSON", a, errA, b, errB)
+	}
+}
+
+// What is fixed is answered as before by a server of the export.
+func TestExport_OfFixedAnswersServesThem(t *testing.T) {
+	t.Parallel()
+	dir := t.TempDir()
+	file := harness.WriteFile(t, dir, "api.yml", `
+- endpoint: {path: "/pets/:id|int", response: {body: {id: 7}, headers: {X-Shop: a}}}
+- endpoint: {path: /pets, method: POST, response: {status: 201, body: made, headers: {Content-Type: text/plain}}}
+- endpoint: {path: "/pets/:id|int", method: DELETE, response: {status: 204}}
+- endpoint: {path: "/{literal}", response: {body: "no template"}}
+- endpoint: {path: /, response: {status: 404, body: '[1.50]'}}
+`)
+	p, q := harness.Start(t, "-c", file), harness.Start(t, "-m", harness.WriteFile(t, dir, "exported.yml", harness.ExportOf(t, "-c", file)))
+	for _, call := range []string{"GET /pets/7", "POST /pets", "DELETE /pets/7", "GET /%7Bliteral%7D", "GET /"} {
+		method, path, _ := strings.Cut(call, " ")
+		a, b := p.Do(method, path, ""), q.Do(method, path, "")
+		if a.Status != b.Status || exampleBody(a.Body) != exampleBody(b.Body) || a.Header.Get("Content-Type") != b.Header.Get("Content-Type") || a.Header.Get("X-Shop") != b.Header.Get("X-Shop") {
+			t.Errorf("%s: got %v, its export answers %v", call, a, b)
+		}
+	}
+}
+
+// exampleBody is a body without the blanks of JSON.
+func exampleBody(text string) string {
+	var v any
+	if json.Unmarshal([]byte(text), &v) != nil {
+		return text
+	}
+	compact, err := json.Marshal(v)
+	if err != nil {
+		return text
+	}
+	return string(compact)
+}
+
+func TestExport_DeclaredEndpointsJoinAndReplaceOperations(t *testing.T) {
+	t.Parallel()
+	dir := t.TempDir()
+	document := harness.WriteFile(t, dir, "shop.yml", `
+openapi: 3.0.3
+info: {title: Shop, version: "1"}
+servers: [{url: /v1}]
+paths:
+  /a:
+    get: {operationId: getA, responses: {"200": {$ref: "#/components/responses/A"}, "404": {description: none}}}
+  /b:
+    get: {operationId: getB, responses: {"200": {description: b, content: {application/json: {example: {b: 1}}}}}}
+    post: {operationId: postB, responses: {"201": {description: made}}}
+  /c:
+    get: {operationId: getC, responses: {"200": {description: c, content: {application/json: {example: {c: 1}}}}}}
+components:
+  responses:
+    A: {description: a, content: {application/json: {example: {a: 1}}}}
+`)
+	declared := harness.WriteFile(t, dir, "declared.yml", `
+- endpoint: {path: /v1/b, response: {body: {b: 2}}}
+- endpoint: {path: /v1/a, if: query-params.x = 1, response: {status: 402, body: {a: 3}}}
+- endpoint: {path: /c, response: {body: {root: true}}}
+- endpoint: {path: /d, method: PUT, response: {body: {d: 1}}}
+`)
+	mocks := harness.WriteFile(t, dir, "mocks.yml", `
+getC: {status: 418, body: {short: true}}
+`)
+	args := []string{"-c", document, "-c", declared, "-m", mocks}
+	text := harness.ExportOf(t, args...)
+	p, q := harness.Start(t, args...), harness.Start(t, "-m", harness.WriteFile(t, dir, "exported.yml", text))
+	for _, call := range []string{"GET /v1/a", "GET /v1/b", "POST /v1/b", "GET /v1/c", "GET /c", "PUT /d", "GET /v1/d"} {
+		method, path, _ := strings.Cut(call, " ")
+		a, b := p.Do(method, path, ""), q.Do(method, path, "")
+		if a.Status != b.Status || a.Status != 404 && exampleBody(a.Body) != exampleBody(b.Body) {
+			t.Errorf("%s: got %v, its export answers %v\n%s", call, a, b, text)
+		}
+	}
+	if strings.Contains(text, "getB") || !strings.Contains(text, "postB") {
+		t.Errorf("the operation that was replaced is there, or the one beside it is not:\n%s", text)
+	}
+	if b := q.Do("GET", "/v1/a", "", "Prefer: code=402"); exampleBody(b.Body) != `{"a":3}` {
+		t.Errorf("the answer with a condition: got %v\n%s", b, text)
+	}
+}
+
+func TestExport_HidesSecrets(t *testing.T) {
+	t.Parallel()
+	dir := t.TempDir()
+	document := harness.WriteFile(t, dir, "shop.yml", `
+openapi: 3.0.3
+info: {title: Shop, version: "1"}
+paths:
+  /a: {get: {operationId: getA, responses: {"200": {description: a}}}}
+`)
+	const webhook = `{method: POST, url: "http://ann:hunter2@127.0.0.1:1/x", headers: {Authorization: Bearer hunter2}, sign: {secret: hunter2}}`
+	declared := harness.WriteFile(t, dir, "declared.yml", `
+- endpoint: {method: POST, path: /b, response: {}, webhook: `+webhook+`}
+- endpoint: {path: /c, response: {external-body: {provider: json, path: "http://ann:hunter2@127.0.0.1:1/x"}}}
+`)
+	edn := harness.WriteFile(t, dir, "declared.edn", `[{:endpoint {:path "/d" :response {} :webhook {:method "POST" :url "http://hunter2@127.0.0.1:1/" :sign {:secret "hunter2"}}}}]`)
+	mocks := harness.WriteFile(t, dir, "mocks.yml", "getA: {status: 418, webhook: "+webhook+"}\n")
+	for _, form := range []string{"yaml", "json"} {
+		text := harness.ExportOf(t, "-c", document, "-c", declared, "-c", edn, "-m", mocks, "--export-format", form)
+		if strings.Contains(text, "hunter2") || strings.Count(text, "(not shown)") != 5 || !strings.Contains(text, "http://xxxxx@127.0.0.1:1/x") {
+			t.Errorf("%s: a secret is shown, or what is none is not:\n%s", form, text)
+		}
+		harness.Start(t, "-m", harness.WriteFile(t, dir, "exported."+form, text)).Get("/a").Want(t, 418, "")
+	}
+}
+
+func TestExport_SeveralDocumentsBecomeOne(t *testing.T) {
+	t.Parallel()
+	dir := t.TempDir()
+	pets := harness.WriteFile(t, dir, "pets.yml", `
+openapi: 3.0.3
+info: {title: Pets, version: "1"}
+servers: [{url: /pets}]
+paths:
+  /{id}:
+    get:
+      operationId: getPet
+      parameters: [{name: id, in: path, required: true, schema: {type: string}}]
+      responses: {"200": {description: a pet, content: {application/json: {schema: {$ref: "#/components/schemas/Item"}}}}}
+components:
+  schemas:
+    Item: {type: object, required: [pet], properties: {pet: {type: string, nullable: true, enum: [cat, null]}, age: {type: integer, minimum: 3, exclusiveMinimum: true, maximum: 4}, owner: {nullable: true, allOf: [$ref: "#/components/schemas/Owner"], example: null}}}
+    Owner: {type: object}
+  securitySchemes:
+    key: {type: http, scheme: basic}
+`)
+	toys := harness.WriteFile(t, dir, "toys.yml", `
+openapi: 3.1.0
+info: {title: Toys, version: "1"}
+servers: [{url: /toys}]
+security: [{key: []}]
+tags: [{name: toys}]
+paths:
+  /{id}:
+    get:
+      operationId: getToy
+      parameters: [{name: id, in: path, required: true, schema: {type: string}}]
+      responses: {"200": {description: a toy, content: {application/json: {schema: {$ref: "#/components/schemas/Item"}}}}}
+    put:
+      operationId: putToy
+      security: []
+      parameters: [{name: id, in: path, required: true, schema: {type: string}}]
+      responses: {"204": {description: put}}
+components:
+  schemas:
+    Item: {type: object, required: [toy, parts], properties: {toy: {const: ball}, parts: {type: [array, "null"], minItems: 1, items: {$ref: "#/components/schemas/Item"}}}}
+  securitySchemes:
+    key: {type: apiKey, in: header, name: X-Key}
+`)
+	for _, args := range [][]string{{"-c", pets, "-m", toys}, {"-c", toys, "-m", pets}} {
+		exported := harness.WriteFile(t, t.TempDir(), "exported.yml", harness.ExportOf(t, args...))
+		p, q := harness.Start(t, append(args, "--validate")...), harness.Start(t, "-m", exported, "--validate")
+		for _, call := range []struct{ method, path, header string }{
+			{"GET", "/pets/7", ""}, {"GET", "/toys/7", ""}, {"GET", "/toys/7", "X-Key: k"}, {"PUT", "/toys/7", ""}, {"GET", "/7", ""},
+		} {
+			var headers []string
+			if call.header != "" {
+				headers = append(headers, call.header)
+			}
+			a, b := p.Do(call.method, call.path, "", headers...), q.Do(call.method, call.path, "", headers...)
+			if a.Status != b.Status || a.Status < 300 && exampleBody(a.Body) != exampleBody(b.Body) {
+				t.Errorf("%v: %v: got %v, the export answers %v", args, call, a, b)
+			}
+		}
+		if second := harness.ExportOf(t, "-m", exported); second != harness.ExportOf(t, args...) {
+			t.Errorf("%v: the export of the export is another:\n%s", args, second)
+		}
+	}
+}
+
+func TestExport_SaysWhatKeepsItFromADocument(t *testing.T) {
+	t.Parallel()
+	file := harness.WriteFile(t, t.TempDir(), "api.yml", "- endpoint: {path: /a, response: {statsu: 200}}\n")
+	code, stdout, stderr := harness.Refused(t, nil, "export", "-c", file)
+	if code != 2 || stdout != "" || !strings.Contains(stderr, `did you mean "status"?`) {
+		t.Errorf("got exit code %d, %q and %q, want the mistake and no document", code, stdout, stderr)
+	}
+	if code, _, stderr := harness.Refused(t, nil, "export", "-c", file, "--export-format", "xml"); code != 2 || !strings.Contains(stderr, "yaml or json") {
+		t.Errorf("got exit code %d and %q, want what is accepted", code, stderr)
+	}
+}

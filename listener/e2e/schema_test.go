@@ -1,0 +1,46 @@
+package e2e_test
+
+import (
+	"bytes"
+	"os"
+	"os/exec"
+	"testing"
+
+	"mockserver/internal/harness"
+)
+
+const schemaFile = "docs/mockserver.schema.json"
+
+func TestSchema_TheCommittedCopyIsWhatTheCommandPrints(t *testing.T) {
+	t.Parallel()
+	want, err := os.ReadFile(harness.File(schemaFile))
+	if err != nil {
+		t.Fatal(err)
+	}
+	// It needs no configuration, and nothing of the environment.
+	for _, args := range [][]string{{"schema"}, {"schema", "-f", "json"}, {"-c", "nowhere.yml", "schema"}} {
+		code, stdout, stderr := harness.Refused(t, []string{"PORT=??", "CONFIG=nowhere.yml"}, args...)
+		if code != 0 || stderr != "" {
+			t.Fatalf("%v: got exit code %d and on standard error %q, want 0 and nothing", args, code, stderr)
+		}
+		if stdout != string(want) {
+			t.Errorf("%v does not print what is in %s; once its change is meant, run: go run . schema > %s", args, schemaFile, schemaFile)
+		}
+	}
+}
+
+func TestSchema_WhatCannotBeWrittenIsAFailure(t *testing.T) {
+	t.Parallel()
+	full, err := os.OpenFile("/dev/full", os.O_WRONLY, 0)
+	if err != nil {
+		t.Skip("no /dev/full here")
+	}
+	defer full.Close()
+	cmd := exec.Command(harness.Program(t), "schema")
+	var stderr bytes.Buffer
+	cmd.Stdout, cmd.Stderr = full, &stderr
+	_ = cmd.Run()
+	if code := cmd.ProcessState.ExitCode(); code != 1 || !harness.ContainsAll(stderr.String(), []string{"cannot print the schema", "no space left"}) {
+		t.Errorf("got exit code %d and %q, want 1 and why", code, stderr.String())
+	}
+}

@@ -1,0 +1,211 @@
+package e2e_test
+
+import (
+	"bufio"
+	"fmt"
+	"io"
+	"net"
+	"net/http"
+	"slices"
+	"strings"
+	"syscall"
+	"testing"
+	"time"
+
+	"mockserver/internal/harness"
+)
+
+// A marker is a webhook that another request leads to, a second after its answer: what
+// has to be sent before that, and is not held back, arrives before it.
+const marker = `- endpoint:
+    method: POST
+    path: /marker
+    response: {}
+    webhook: {method: POST, url: "%s/marker", sleep-time: 1}
+`
+
+// raw sends the program a text over a connection of its own, of which nothing is read
+// but by the test.
+func raw(p *harness.Process, text string) net.Conn {
+	p.T.Helper()
+	conn, err := net.Dial("tcp", strings.TrimPrefix(p.URL, "http://"))
+	if err != nil {
+		p.T.Fatal(err)
+	}
+	p.T.Cleanup(func() { _ = conn.Close() }) // some tests have closed it
+	if err := conn.(*net.TCPConn).SetReadBuffer(64 << 10); err != nil {
+		p.T.Fatal(err)
+	}
+	if err := conn.SetDeadline(time.Now().Add(harness.Patience)); err != nil {
+		p.T.Fatal(err)
+	}
+	if _, err := io.WriteString(conn, text); err != nil {
+		p.T.Fatal(err)
+	}
+	return conn
+}
+
+// readAnswer reads an answer to its end and returns its size.
+func readAnswer(t *testing.T, r *bufio.Reader) int64 {
+	t.Helper()
+	resp, err := http.ReadResponse(r, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	n, err := io.Copy(io.Discard, resp.Body)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return n
+}
+
+// The delay begins when the response is written: the client has its answer, and
+// only then the time runs.
+func TestWebhook_DelayCountsFromTheResponse(t *testing.T) {
+	target := harness.NewHookTarget(t, nil)
+	p := harness.Serving(t, fmt.Sprintf(`- endpoint:
+    path: /a
+    response: {body: x}
+    webhooks:
+      - {url: "%[1]s/late", method: POST, sleep-time: "300ms"}
+      - {url: "%[1]s/later", method: POST, sleep-time: 0.6}
+      - {url: "%[1]s/minute", method: POST}
+`, target.URL))
+	before := time.Now()
+	p.Get("/a").Want(t, 200, "x")
+	for _, c := range []struct {
+		uri string
+		min time.Duration
+	}{{"/late", 300 * time.Millisecond}, {"/later", 600 * time.Millisecond}} {
+		r := target.Next(t)
+		if r.URI != c.uri || r.At.Sub(before) < c.min {
+			t.Errorf("%s came after %v, want %s after %v", r.URI, r.At.Sub(before), c.uri, c.min)
+		}
+	}
+	target.NothingMore(t, p) // the minute is longer than the grace period
+}
+
+// big is an endpoint whose answer no socket holds: eight times the body it is sent.
+func big(target *harness.HookTarget, sleepTime string) string {
+	return fmt.Sprintf(`- endpoint:
+    method: POST
+    path: /big
+    response: {headers: {Content-Type: text/plain}, body: "%s"}
+    webhook: {method: POST, url: "%s/big", sleep-time: %s}
+`, strings.Repeat("{{body}}", 8), target.URL, sleepTime) + fmt.Sprintf(marker, target.URL)
+}
+
+const (
+	aMany     = 8 << 20
+	manyBytes = "POST /big HTTP/1.1\r\nHost: a\r\nContent-Length: 8388608\r\n\r\n"
+)
+
+// begun asks for the big answer and returns once it has begun, with all but its
+// first byte unread.
+func begun(p *harness.Process) (net.Conn, *bufio.Reader) {
+	p.T.Helper()
+	conn := raw(p, manyBytes+strings.Repeat("x", aMany))
+	r := bufio.NewReaderSize(conn, 16)
+	if _, err := r.Peek(1); err != nil {
+		p.T.Fatal(err)
+	}
+	return conn, r
+}
+
+// A client that reads slowly has its answer when it has read it: until then no time
+// runs, however long that takes.
+func TestWebhook_DelayBeginsOnceASlowClientHasTheAnswer(t *testing.T) {
+	target := harness.NewHookTarget(t, nil)
+	p := harness.Serving(t, big(target, "0.1"))
+	_, r := begun(p)
+	p.Do("POST", "/marker", "").Want(t, 200, "")
+	if first := target.Next(t); first.URI != "/marker" {
+		t.Fatalf("%s was sent though its answer was not read", first.URI)
+	}
+	if n := readAnswer(t, r); n != 8*aMany {
+		t.Errorf("read %d bytes, want %d", n, 8*aMany)
+	}
+	if second := target.Next(t); second.URI != "/big" {
+		t.Errorf("got %s, want /big", second.URI)
+	}
+	target.NothingMore(t, p)
+}
+
+// A client that goes away ends the writing of its answer, and the delay begins.
+func TestWebhook_OfAnAnswerThatIsBrokenOff(t *testing.T) {
+	target := harness.NewHookTarget(t, nil)
+	p := harness.Serving(t, big(target, "0"))
+	conn, _ := begun(p)
+	if err := conn.Close(); err != nil {
+		t.Fatal(err)
+	}
+	if r := target.Next(t); r.URI != "/big" {
+		t.Errorf("got %s, want /big", r.URI)
+	}
+	target.NothingMore(t, p)
+}
+
+// One whose answer is still being written at the end of the grace period has not
+// begun its delay. It is counted all the same.
+func TestWebhook_OfAnAnswerThatStoppingCutsOff(t *testing.T) {
+	p := harness.Serving(t, big(harness.NewHookTarget(t, nil), "3600"), "--grace", "200ms")
+	begun(p)
+	p.Signal(syscall.SIGTERM)
+	p.WaitLine(0, "webhooks", "delivered=0", "abandoned=1")
+	p.WaitLine(0, "1 request was cut off")
+	if code := p.Exit(); code != 1 {
+		t.Errorf("exit code %d, want 1", code)
+	}
+}
+
+// A request that was pipelined behind, and of which not all is there, holds neither the
+// answer nor its webhook up.
+func TestWebhook_OfPipelinedRequests(t *testing.T) {
+	const size = 6000 // more than the buffer of a connection holds, and less than twice that
+	target := harness.NewHookTarget(t, nil)
+	p := harness.Serving(t, fmt.Sprintf(`- endpoint:
+    method: POST
+    path: /a
+    response: {headers: {Content-Type: text/plain}, body: %s}
+    webhook: {method: POST, url: "%s/{{query-params.n}}", sleep-time: 0}
+`, strings.Repeat("x", size), target.URL))
+	ask := func(n int) string {
+		return fmt.Sprintf("POST /a?n=%d HTTP/1.1\r\nHost: a\r\nContent-Length: 4\r\n\r\nbody", n)
+	}
+	conn := raw(p, ask(1)+ask(2)+strings.TrimSuffix(ask(3), "dy"))
+	r := bufio.NewReader(conn)
+	expect := func(answers int, uris ...string) {
+		t.Helper()
+		for range answers {
+			if n := readAnswer(t, r); n != size {
+				t.Errorf("an answer of %d bytes, want %d", n, size)
+			}
+		}
+		for range uris {
+			if got := target.Next(t).URI; !slices.Contains(uris, got) {
+				t.Errorf("got %s, want one of %q", got, uris)
+			}
+		}
+	}
+	expect(2, "/1", "/2")
+	if _, err := io.WriteString(conn, "dy"); err != nil {
+		t.Fatal(err)
+	}
+	expect(1, "/3")
+	target.NothingMore(t, p)
+}
+
+// A client that keeps its connection open behind its last answer, and what it still
+// sends is read for a while, holds no webhook up.
+func TestWebhook_IsNotHeldUpByWhatIsDiscarded(t *testing.T) {
+	target := harness.NewHookTarget(t, nil)
+	p := harness.Serving(t, harness.WithHook("/a", target.URL+"/a", "")+fmt.Sprintf(marker, target.URL))
+	conn := raw(p, "POST /a HTTP/1.1\r\nHost: a\r\nConnection: close\r\nContent-Length: 0\r\n\r\nmore")
+	readAnswer(t, bufio.NewReader(conn))
+	p.Do("POST", "/marker", "").Want(t, 200, "")
+	if first := target.Next(t); first.URI != "/a" {
+		t.Errorf("%s came before what was due a second earlier", first.URI)
+	}
+	target.Next(t)
+	target.NothingMore(t, p)
+}
