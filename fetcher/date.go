@@ -16,7 +16,7 @@ const (
 	showsElapsed // hours may pass 24, as in [h]:mm
 )
 
-// builtinFormat tells what those number formats show that a workbook only
+// builtinFormat is what those number formats show that a workbook only
 // numbers (ECMA-376 part 1, 18.8.30). From 27 on they belong to East Asia and
 // Thailand; where the languages disagree, nothing of the value is left out.
 func builtinFormat(id int) shows {
@@ -33,7 +33,7 @@ func builtinFormat(id int) shows {
 	return 0
 }
 
-// customFormat tells what a number format shows that a workbook spells out, such
+// customFormat is what a number format shows that a workbook spells out, such
 // as yyyy-mm-dd or [Red]0.00;"none". Its first part is for positive numbers, as
 // dates are.
 func customFormat(code string) shows {

@@ -96,7 +96,7 @@ func candidates(path, dir string) []string {
 	return []string{filepath.Join(dir, name), name}
 }
 
-// absent tells whether err says that there is no such file: also where a file
+// absent reports whether err says that there is no such file: also where a file
 // stands in the place of one of its directories.
 func absent(err error) bool {
 	return errors.Is(err, fs.ErrNotExist) || errors.Is(err, syscall.ENOTDIR)
@@ -128,7 +128,7 @@ func Files(ext *config.ExternalBody, dir string, env func(string) (string, bool)
 	return files
 }
 
-// preload reads a fixed file, so that its mistakes are those of the load.
+// preload reads a fixed file, so that its errors are those of the load.
 func (s *Source) preload() syntax.Problems {
 	k := s.stored(nil)
 	var problems syntax.Problems
@@ -271,7 +271,7 @@ func (s *Source) checkJSON(path, content string) syntax.Problems {
 }
 
 // fileError says why a file cannot be had: a rendered path that names none is
-// the client's mistake, a file that cannot be opened is not.
+// the fault of the client, a file that cannot be opened is not.
 func (s *Source) fileError(path string, err error) *Error {
 	kind := Unavailable
 	if s.file == "" && !troubled(err) {
@@ -285,7 +285,7 @@ func (s *Source) broken(path, cause string, err error) *Error {
 	return &Error{Kind: Unavailable, Message: fmt.Sprintf("file %q: %s", path, cause), Err: err}
 }
 
-// troubled tells whether err speaks of this machine rather than of the path.
+// troubled reports whether err speaks of this machine rather than of the path.
 func troubled(err error) bool {
 	for _, e := range []error{fs.ErrPermission, syscall.EMFILE, syscall.ENFILE, syscall.EIO, syscall.ENOMEM} {
 		if errors.Is(err, e) {

@@ -1,4 +1,4 @@
-// Package fetcher has the bodies that live elsewhere: in a JSON file, behind a
+// Package fetcher has the bodies that live elsewhere: in a JSON file, at a
 // URL, or in a sheet of a workbook.
 //
 //	external-body:
@@ -209,7 +209,7 @@ func (l *Loader) Source(ext *config.ExternalBody, dir string, form renderer.Form
 func (s *Source) prepare(dir string) syntax.Problems {
 	ext := s.ext
 	if ext.Provider != "json" && ext.Provider != "xlsx" {
-		return problem(ext.Pos, ext.Key, fmt.Sprintf("unknown provider %q; json and xlsx are accepted", ext.Provider))
+		return problem(ext.Pos, ext.Key, fmt.Sprintf("unknown provider %q; expected json or xlsx", ext.Provider))
 	}
 	if ext.Path.Value == "" {
 		return problem(ext.Pos, ext.Key, "path is missing: a file, or for json a URL")
@@ -219,7 +219,7 @@ func (s *Source) prepare(dir string) syntax.Problems {
 	case problems.Err() != nil:
 		return problems
 	case s.workbook() && s.remote:
-		return s.pathProblem("a workbook is read from a file; a URL is not accepted")
+		return s.pathProblem("a workbook is read from a file, not from a URL")
 	}
 	path := s.path
 	if s.fixedPath, s.fixed = path.Static(); s.fixed && s.fixedPath == "" {
@@ -256,8 +256,8 @@ func (s *Source) compilePath() syntax.Problems {
 	return problems
 }
 
-// forURLs are the mistakes of a file that has what is for URLs. Each has the key of
-// the setting, as where a configuration tells it from the path as declared.
+// forURLs are the errors of a file that has what is for URLs. Each has the key of
+// the setting, as a configuration has it that sees the path as declared.
 func (s *Source) forURLs() syntax.Problems {
 	var problems syntax.Problems
 	ext := s.ext
@@ -302,7 +302,7 @@ func (s *Source) chooseShelf() {
 
 func (s *Source) workbook() bool { return s.ext.Provider == "xlsx" }
 
-// isURL tells whether a path is fetched; anything else is a file.
+// isURL reports whether a path is fetched; anything else is a file.
 func isURL(path string) bool {
 	scheme, _, found := strings.Cut(path, "://")
 	return found && (strings.EqualFold(scheme, "http") || strings.EqualFold(scheme, "https"))
@@ -312,7 +312,7 @@ func problem(pos syntax.Pos, key, what string) syntax.Problems {
 	return syntax.Problems{{Pos: pos, Key: key, What: what}}
 }
 
-// pathProblem is a mistake in what the path names.
+// pathProblem is an error in what the path names.
 func (s *Source) pathProblem(what string) syntax.Problems {
 	return problem(s.ext.Path.Pos, s.ext.Path.Key, what)
 }

@@ -42,7 +42,7 @@ func (s *Source) look(path string) look {
 	return look{info: info}
 }
 
-// same tells whether nothing can be seen to have changed between two looks.
+// same reports whether nothing can be seen to have changed between two looks.
 func (l look) same(m look) bool {
 	if l.info == nil || m.info == nil {
 		return l.info == nil && m.info == nil && l.err != nil && m.err != nil && l.err.Error() == m.err.Error()
@@ -50,7 +50,7 @@ func (l look) same(m look) bool {
 	return os.SameFile(l.info, m.info) && l.info.Size() == m.info.Size() && l.info.ModTime().Equal(m.info.ModTime())
 }
 
-// still tells whether a file has not been written to for a while, or is not there.
+// still reports whether a file has not been written to for a while, or is not there.
 func (l look) still(now time.Time) bool {
 	return l.info == nil || now.Sub(l.info.ModTime()) >= idleTime
 }

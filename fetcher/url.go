@@ -42,10 +42,10 @@ func (s *Source) checkURL() syntax.Problems {
 // hostPart is an authority, or its beginning, without its credentials.
 func hostPart(authority string) string { return authority[strings.LastIndexByte(authority, '@')+1:] }
 
-// opensHost tells whether what a client sends could go on writing a host that is
+// opensHost reports whether what a client sends could go on writing a host that is
 // written out. Fixed is what stands between the scheme and the first placeholder,
 // declared the whole URL. A host that begins with a placeholder, or a port that is
-// one, is meant to be chosen; a name that goes on behind the last placeholder, as in
+// one, is meant to be chosen; a name that goes on after the last placeholder, as in
 // api-{{x}}.example.com, stays below what is written there.
 func opensHost(fixed, declared string) bool {
 	host := hostPart(fixed)
@@ -76,7 +76,7 @@ func opensHost(fixed, declared string) bool {
 	return strings.Trim(tail, "0123456789") == ""
 }
 
-// climbs tells whether a rendered URL has a path segment that is . or .. once
+// climbs reports whether a rendered URL has a path segment that is . or .. once
 // decoded: servers resolve those, and would answer with what lies outside of the
 // directory that is declared. Slashes that are encoded end a segment as well, since
 // many servers decode first and resolve then. What is written out at the

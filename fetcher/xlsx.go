@@ -390,7 +390,7 @@ func (w *workbook) number(stored, style string) value {
 	return value{stored, textValue}
 }
 
-// show tells what the number format of a style shows.
+// show is what the number format of a style shows.
 func (w *workbook) show(style string) shows {
 	id, err := strconv.Atoi(style)
 	if err != nil {

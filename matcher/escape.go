@@ -47,7 +47,7 @@ func appendDecoded(dst, src []byte, plus bool) []byte {
 	return dst
 }
 
-// equalDecoded tells whether the encoded key of a form or query is name.
+// equalDecoded reports whether the encoded key of a form or query is name.
 func equalDecoded(key []byte, name string) bool {
 	for i := range len(name) {
 		if len(key) == 0 {
@@ -109,7 +109,7 @@ func lower(c byte) byte {
 	return c
 }
 
-// hasMediaType tells whether a Content-Type names kind, whatever its parameters.
+// hasMediaType reports whether a Content-Type names kind, whatever its parameters.
 func hasMediaType(contentType []byte, kind string) bool {
 	name, _ := cutByte(contentType, ';')
 	return equalFold(bytes.TrimSpace(name), kind)

@@ -29,7 +29,7 @@ func Mix(n uint64) uint64 {
 	return n ^ n>>31
 }
 
-// Seeded tells whether the numbers are those of a stream.
+// Seeded reports whether the numbers are those of a stream.
 func (r *Random) Seeded() bool { return r.seeded }
 
 // Uint64 is the next number.

@@ -65,7 +65,7 @@ type Request struct {
 	// In is what was received.
 	In Input
 	// Arena is scratch room: what the stages need for intermediate texts they append here.
-	// Slices of it stay valid when it grows. Shorten it only to a length it had before, when nothing behind that is used any more.
+	// Slices of it stay valid when it grows. Shorten it only to a length it had before, when nothing after that is used any more.
 	Arena []byte
 	// Line is scratch room for one text that is made, used and done with: a header's value.
 	Line []byte

@@ -112,7 +112,7 @@ func written(segments []Segment) string {
 	return path.String()
 }
 
-// registrable tells whether the router takes a literal letter by letter: it has a
+// registrable reports whether the router takes a literal letter by letter: it has a
 // meaning of its own for braces and compares characters, not bytes. A slash or a
 // percent sign can only have been encoded, and such paths are the tree's.
 func registrable(text string) bool {

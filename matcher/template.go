@@ -19,7 +19,7 @@ func Path(e *config.Endpoint) (Pattern, syntax.Problems) {
 
 // ParseTemplate compiles a path of an OpenAPI document, whose parameters stand in braces
 // anywhere in a segment: /reports/{id}.{format}. Any other text is literal, a "{" that
-// has no "}" behind it too.
+// has no "}" after it too.
 func ParseTemplate(path string) Pattern {
 	var p Pattern
 	var inside []string // the names of parameters that are part of a segment
@@ -56,8 +56,8 @@ type mixed struct {
 func mixedOf(segment string) *mixed {
 	m := &mixed{}
 	for {
-		text, behind, opened := strings.Cut(segment, "{")
-		name, after, closed := strings.Cut(behind, "}")
+		text, rest, opened := strings.Cut(segment, "{")
+		name, after, closed := strings.Cut(rest, "}")
 		if !opened || !closed {
 			m.texts = append(m.texts, appendDecoded(nil, []byte(segment), false))
 			return m
@@ -68,8 +68,8 @@ func mixedOf(segment string) *mixed {
 	}
 }
 
-// split appends the parameters of a segment to values, and tells whether it is of this
-// form. A parameter is at least one byte, and ends where the text behind it begins first;
+// split appends the parameters of a segment to values, and reports whether it is of this
+// form. A parameter is at least one byte, and ends where the text after it begins first;
 // the last one has all that is left.
 func (m *mixed) split(segment []byte, values [][]byte) ([][]byte, bool) {
 	last := len(m.names) - 1
@@ -95,7 +95,7 @@ func (m *mixed) split(segment []byte, values [][]byte) ([][]byte, bool) {
 }
 
 // splitAll appends the parameters inside of segments to those of the leaf, which are
-// whole segments. It tells whether all of them are of their form.
+// whole segments. It reports whether all of them are of their form.
 func (e *entry) splitAll(r *Request, whole int) bool {
 	r.params = r.params[:whole]
 	for i, m := range e.mixed {

@@ -21,7 +21,7 @@ func ParseTime(b []byte) (time.Time, bool) {
 	return day.Add(clock), ok
 }
 
-// shaped tells whether b begins like layout: a digit at each 0, and every other
+// shaped reports whether b begins like layout: a digit at each 0, and every other
 // byte as it is.
 func shaped(b []byte, layout string) bool {
 	if len(b) < len(layout) {

@@ -26,7 +26,7 @@ func (t paramType) described() string {
 	return [...]string{"a text", "an integer", "a number", "true or false", "a UUID", "an ISO 8601 date", "of that form"}[t]
 }
 
-// accepts tells whether a parameter of type t takes the decoded text b.
+// accepts reports whether a parameter of type t takes the decoded text b.
 func (t paramType) accepts(b []byte) bool {
 	switch t {
 	case intType:
@@ -44,7 +44,7 @@ func (t paramType) accepts(b []byte) bool {
 	return true
 }
 
-// covers tells whether t takes every text that other takes.
+// covers reports whether t takes every text that other takes.
 func (t paramType) covers(other paramType) bool {
 	return t == other || t == anyText || t == floatType && other == intType
 }

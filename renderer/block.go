@@ -86,7 +86,7 @@ func (p *parser) mayBe(form Form) {
 }
 
 // stricter is the stricter of two different forms that can be inferred. Where one is plain
-// and the other not known yet, what follows tells.
+// and the other not known yet, what follows decides.
 func stricter(a, b Form) Form {
 	for _, form := range []Form{JSON, XML} {
 		if a == form || b == form {
@@ -96,7 +96,7 @@ func stricter(a, b Form) Form {
 	return Inferred
 }
 
-// condition parses the condition of an if or elif tag; nil after a mistake.
+// condition parses the condition of an if or elif tag; nil after an error.
 func (p *parser) condition(t tag) *cond {
 	sc := newScanner(&p.source, t.args, t.end)
 	if sc.tok.kind == endToken {
@@ -117,7 +117,7 @@ func (p *parser) forBlock(nodes []node, t tag, depth int) []node {
 	ok := false
 	switch {
 	case variable.kind != wordToken || !keyword.word("in"):
-		p.fail(t.offset, "%s: {%% for NAME in ARRAY %%} is accepted", p.spelling(t))
+		p.fail(t.offset, "%s: expected {%% for NAME in ARRAY %%}", p.spelling(t))
 	case variable.text == "loop" || strings.ContainsAny(variable.text, ".[") || p.isVariable(variable.text):
 		p.fail(variable.offset, "%q cannot name the element of a loop: it is a variable already", variable.text)
 	default:

@@ -47,7 +47,7 @@ func CompileCondition(text syntax.Text, scope *Scope) (*Condition, syntax.Proble
 	return c, s.problems
 }
 
-// Holds tells whether the condition holds for r. A nil condition does; one does not that
+// Holds reports whether the condition holds for r. A nil condition does; one does not that
 // asks for a text larger than r.MaxText.
 func (c *Condition) Holds(r *matcher.Request) bool {
 	if c == nil {
@@ -59,7 +59,7 @@ func (c *Condition) Holds(r *matcher.Request) bool {
 	return holds
 }
 
-// Always tells whether the condition holds whatever the request.
+// Always reports whether the condition holds whatever the request.
 func (c *Condition) Always() bool { return c == nil || c.always }
 
 // test is what a condition does with its operands.
@@ -96,7 +96,7 @@ type cond struct {
 	operands    [2]string      // of a comparison, as written
 }
 
-// constant tells whether the condition says the same for every request.
+// constant reports whether the condition says the same for every request.
 func (c *cond) constant() bool {
 	for i := range c.conds {
 		if !c.conds[i].constant() {
@@ -167,7 +167,7 @@ func (c *cond) compare(left value, r *matcher.Request, fr *frame) bool {
 	}
 }
 
-// condition parses a whole condition; after a mistake, which is reported, the
+// condition parses a whole condition; after an error, which is reported, the
 // result is of no use.
 func (s *scanner) condition() *cond {
 	s.bare = true
@@ -304,7 +304,7 @@ func (s *scanner) conditionOperand() (expr, bool) {
 	if !s.tok.is("{{") {
 		return s.expression()
 	}
-	s.bare = false // as in a template, where an unknown word is a mistake
+	s.bare = false // as in a template, where an unknown word is an error
 	s.next()
 	e, ok := s.expression()
 	s.bare = true

@@ -46,7 +46,7 @@ var namedLayouts = map[string]string{
 }
 
 // millis stands for the milliseconds of a layout with %: Go's own layouts have
-// them behind a point only.
+// them after a point only.
 const millis = "\x00ms"
 
 // strftime are the conversions of a layout with %.
@@ -128,18 +128,15 @@ func unixTime(b []byte) (time.Time, bool) {
 	return time.Unix(seconds, part).UTC(), true
 }
 
-// zones are the time zones that one filter was asked for by name. The zero value is ready.
+// zones are the time zones that one filter was asked for by name, nil for a name that is
+// unknown. The map is replaced, never changed. The zero value is ready.
 type zones struct {
-	known, unknown zoneSet
-}
-
-// zoneSet are zones by name, nil for a name that is none. Its map is replaced, never changed.
-type zoneSet struct {
 	byName atomic.Pointer[map[string]*time.Location]
 }
 
 const (
-	maxZones    = 1000 // of each set; the database has some 600 names
+	maxZones    = 2000 // the database has some 600 names
+	maxUnknown  = 1000 // names that clients make up leave the rest of the room to zones
 	maxZoneName = 64   // bytes; longer names are not looked for
 )
 
@@ -152,38 +149,26 @@ func (z *zones) check(literal value) bool {
 // named returns the zone of a name, nil if there is none. Each name is looked up on disk
 // once, as long as there is room for it.
 func (z *zones) named(name []byte) *time.Location {
-	if location, ok := z.known.get(name); ok {
+	var known map[string]*time.Location
+	before := z.byName.Load()
+	if before != nil {
+		known = *before
+	}
+	location, ok := known[string(name)]
+	if ok || len(name) > maxZoneName {
 		return location
 	}
-	if _, ok := z.unknown.get(name); ok || len(name) > maxZoneName {
-		return nil
-	}
 	location, err := time.LoadLocation(string(name))
+	room := maxZones
 	if err != nil {
-		z.unknown.add(string(name), nil) // apart: whoever makes names up leaves the room of zones alone
-		return nil
+		location, room = nil, maxUnknown
 	}
-	z.known.add(string(name), location)
+	if len(known) < room {
+		more := map[string]*time.Location{string(name): location}
+		maps.Copy(more, known)
+		z.byName.CompareAndSwap(before, &more) // another request's name may win: this one is read again
+	}
 	return location
-}
-
-func (s *zoneSet) get(name []byte) (location *time.Location, ok bool) {
-	if byName := s.byName.Load(); byName != nil {
-		location, ok = (*byName)[string(name)]
-	}
-	return location, ok
-}
-
-func (s *zoneSet) add(name string, location *time.Location) {
-	before := s.byName.Load()
-	more := map[string]*time.Location{name: location}
-	if before != nil {
-		if len(*before) >= maxZones {
-			return
-		}
-		maps.Copy(more, *before)
-	}
-	s.byName.CompareAndSwap(before, &more) // another request's name may win: this one is read again
 }
 
 // dateFormat compiles a layout of the filter date: one of Go's ("2006-01-02"), one with
@@ -262,7 +247,7 @@ func conversions(layout string) (pieces []string, problem string) {
 	return append(pieces, literal), ""
 }
 
-// hasDateElement tells whether a Go layout shows anything of a time: two times
+// hasDateElement reports whether a Go layout shows anything of a time: two times
 // that differ in everything look different.
 func hasDateElement(layout string) bool {
 	a := time.Date(2021, 3, 4, 5, 6, 7, 89000000, time.UTC)

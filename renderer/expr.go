@@ -9,7 +9,7 @@ import (
 	"mockserver/matcher/json"
 )
 
-// opcode tells where an expression takes its value from.
+// opcode is where an expression takes its value from.
 type opcode uint8
 
 const (
@@ -67,10 +67,10 @@ type step struct {
 	quoted bool // key is a member's name, also when it is length
 }
 
-// isLength tells whether the step is .length, unless there is a member of that name.
+// isLength reports whether the step is .length, unless there is a member of that name.
 func (s *step) isLength() bool { return s.key == "length" && !s.quoted }
 
-// constant tells whether the value is the same for every request and needs none
+// constant reports whether the value is the same for every request and needs none
 // to be worked out.
 func (e *expr) constant() bool {
 	return e.op == opLiteral && !e.length && len(e.filters) == 0
@@ -270,7 +270,7 @@ func walk(v value, steps []step, r *matcher.Request) value {
 }
 
 // expression parses a variable, literal or function and its filters. ok is false
-// after a mistake, which is reported.
+// after an error, which is reported.
 func (s *scanner) expression() (e expr, ok bool) {
 	before := len(s.unset)
 	e, ok = s.operand()
@@ -309,7 +309,7 @@ func (s *scanner) operand() (expr, bool) {
 	case t.kind == badToken:
 		return expr{}, false
 	}
-	s.fail(t.offset, "a variable, a literal or a function is accepted here, not %s", t.describe())
+	s.fail(t.offset, "expected a variable, a literal or a function, not %s", t.describe())
 	return expr{}, false
 }
 

@@ -101,7 +101,7 @@ func (s *scanner) arguments(t token) (args []expr, ok bool) {
 	for !s.tok.is(")") {
 		if len(args) > 0 {
 			if !s.tok.is(",") {
-				s.fail(s.tok.offset, "%s(: a comma or ) is accepted here, not %s", t.text, s.tok.describe())
+				s.fail(s.tok.offset, "%s(: expected a comma or ), not %s", t.text, s.tok.describe())
 				return nil, false
 			}
 			s.next()
@@ -116,7 +116,7 @@ func (s *scanner) arguments(t token) (args []expr, ok bool) {
 	return args, true
 }
 
-// inOrder tells whether literal bounds are whole numbers, the lower first; bounds
+// inOrder reports whether literal bounds are whole numbers, the lower first; bounds
 // from the request are looked at when they come.
 func inOrder(args []expr) bool {
 	var bounds []int64
@@ -163,7 +163,7 @@ const (
 )
 
 // randomUpTo is a random number from 0 to span, taken as unsigned: bounds may lie
-// further apart than an int64 tells.
+// further apart than an int64 can hold.
 func randomUpTo(span int64, random *matcher.Random) int64 {
 	if n := uint64(span) + 1; n != 0 {
 		return int64(random.Uint64N(n))
@@ -203,7 +203,7 @@ func (n numbers) Uint64() uint64 {
 }
 
 // fake compiles fake("name") and tries it once: what cannot be made without
-// parameters is a mistake now, not at a request.
+// parameters is an error now, not at a request.
 func (s *scanner) fake(t token, name string) (expr, bool) {
 	f := &fake{info: gofakeit.GetFuncLookup(name), params: gofakeit.NewMapParams()}
 	key := strings.NewReplacer("-", "", "_", "", " ", "").Replace(strings.ToLower(name))

@@ -151,7 +151,7 @@ func (try *trial) nodes(nodes []node, ways []way, g guard) []way {
 	return ways
 }
 
-// kept is the ways on which something may stand, behind it.
+// kept are the ways on which something may stand, moved past it.
 func kept(ways []way, stands func(w *way) bool) []way {
 	left := ways[:0]
 	for i := range ways {

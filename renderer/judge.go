@@ -9,7 +9,7 @@ import (
 // Unknown is what is not known any more of a request that was kept.
 type Unknown struct {
 	Body bool // it is not whole
-	// Header tells what is known of the first header of a name; nil knows all of them.
+	// Header returns what is known of the first header of a name; nil knows all of them.
 	Header func(name string) HeaderKnown
 }
 
@@ -33,7 +33,7 @@ const (
 	True
 )
 
-// IsTrue tells what a condition that is nothing but a text says: false of none, of "false"
+// IsTrue is what a condition that is nothing but a text says: false of none, of "false"
 // and of a zero, "0" and "0.0" and "000".
 func IsTrue(value []byte) bool { return textValue(value).truth() }
 
@@ -83,22 +83,22 @@ func (c *cond) judge(r *matcher.Request, u *Unknown) Truth {
 	return truthOf(c.holds(r, nil))
 }
 
-// asksForNothing tells whether a hidden header is compared with what a missing one equals.
+// asksForNothing reports whether a hidden header is compared with what a missing one equals.
 func (c *cond) asksForNothing(u *Unknown) bool {
 	return u.hides(&c.left) && c.right.isNothing() || u.hides(&c.right) && c.left.isNothing()
 }
 
-// isNothing tells whether an operand is null, or the empty text.
+// isNothing reports whether an operand is null, or the empty text.
 func (e *expr) isNothing() bool {
 	return e.constant() && (e.literal.kind == null || e.literal.kind == text && len(e.literal.raw) == 0)
 }
 
-// hides tells whether an operand is a header that is there, of which no more is known.
+// hides reports whether an operand is a header that is there, of which no more is known.
 func (u *Unknown) hides(e *expr) bool {
 	return e.op == opHeader && !e.length && len(e.filters) == 0 && u.header(e.name) == HeaderHidden
 }
 
-// has tells whether an operand is made of what is unknown.
+// has reports whether an operand is made of what is unknown.
 func (u *Unknown) has(e *expr) bool {
 	switch e.op {
 	case opBody, opJSON:

@@ -9,7 +9,7 @@ import (
 	"mockserver/config/syntax"
 )
 
-// isNumeric tells whether a text is a number to a condition or to arithmetic: as
+// isNumeric reports whether a text is a number to a condition or to arithmetic: as
 // JSON writes one, or with a plus sign or leading zeros, as parameters of type
 // int and float may be.
 func isNumeric(b []byte) bool {
@@ -224,6 +224,6 @@ func appendFloat(dst []byte, x []byte, op byte, y []byte) ([]byte, bool) {
 	return strconv.AppendFloat(dst, a, 'g', -1, 64), true
 }
 
-// EqualNumbers tells whether two JSON numbers are the same, however they are written
+// EqualNumbers reports whether two JSON numbers are the same, however they are written
 // and whatever their length.
 func EqualNumbers(x, y []byte) bool { return compareNumbers(x, y) == 0 }

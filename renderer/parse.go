@@ -34,12 +34,12 @@ const maxDepth = 100
 type tag struct {
 	offset     int    // of its first brace
 	start, end int    // of what stands inside
-	behind     int    // the offset after its last brace
-	word       string // the block word: "if", "elif", "else", "endif", "for", "endfor", "raw"; "" for an output, unknownBlock after a mistake
+	after      int    // the offset after its last brace
+	word       string // the block word: "if", "elif", "else", "endif", "for", "endfor", "raw"; "" for an output, unknownBlock after an error
 	args       int    // where what follows the word begins
 }
 
-// unknownBlock is the word of a tag whose mistake is reported already.
+// unknownBlock is the word of a tag whose error is reported already.
 const unknownBlock = "?"
 
 func (p *parser) parse() []node {
@@ -75,7 +75,7 @@ func joined(nodes []node) []node {
 
 // spelling is the tag as the user wrote it.
 func (p *parser) spelling(t tag) string {
-	return p.text.Value[t.offset:t.behind]
+	return p.text.Value[t.offset:t.after]
 }
 
 // nodes parses up to the end of the text or a tag that belongs to the block
@@ -101,7 +101,7 @@ func (p *parser) nodes(depth int) ([]node, tag) {
 			p.pos = len(p.text.Value)
 			return nodes, tag{}
 		}
-		p.pos = t.behind
+		p.pos = t.after
 		switch t.word {
 		case unknownBlock:
 		case "":
@@ -169,7 +169,7 @@ func (p *parser) tag(offset int) (tag, bool) {
 	t := tag{offset: offset, start: offset + 2}
 	if strings.HasPrefix(value[offset:], "{{%") {
 		p.fail(offset, "{{%% is not a tag; write a blank between { and {%%")
-		t.word, t.behind = unknownBlock, offset+1
+		t.word, t.after = unknownBlock, offset+1
 		return t, true
 	}
 	begin, end := tags.Next(value[offset:])
@@ -178,12 +178,12 @@ func (p *parser) tag(offset int) (tag, bool) {
 			opening, closing, opening)
 		return t, false
 	}
-	t.behind = offset + end
-	inside, left := trimmed(value[t.start:t.behind-len(closing)], closing == "%}")
+	t.after = offset + end
+	inside, left := trimmed(value[t.start:t.after-len(closing)], closing == "%}")
 	t.start += left
 	t.end = t.start + len(inside)
-	if left > 0 || t.end < t.behind-len(closing) {
-		p.fail(offset, "%s: signs that cut blanks are not known; write %s … %s, around which blanks are kept", value[offset:t.behind], opening, closing)
+	if left > 0 || t.end < t.after-len(closing) {
+		p.fail(offset, "%s: signs that trim blanks are not supported; write %s … %s, which keep the blanks around them", value[offset:t.after], opening, closing)
 	}
 	if closing == "%}" {
 		return p.blockWord(t, inside), true
@@ -214,7 +214,7 @@ func (p *parser) blockWord(t tag, inside string) tag {
 		t.word = "elif"
 		t.args += strings.Index(p.text.Value[t.args:], "if") + len("if")
 	default:
-		p.fail(t.args+strings.Index(trimmed[len(word):], rest), "%s takes nothing behind it, this has %q", word, rest)
+		p.fail(t.args+strings.Index(trimmed[len(word):], rest), "unexpected %[2]q after %[1]s", word, rest)
 	}
 	return t
 }
@@ -263,7 +263,7 @@ func (p *parser) output(nodes []node, t tag) []node {
 	}
 	sc := newScanner(&p.source, t.start, t.end)
 	if sc.tok.kind == endToken {
-		p.fail(t.offset, "an empty placeholder; a variable, a literal or a function is accepted")
+		p.fail(t.offset, "empty placeholder; expected a variable, a literal or a function")
 		return nodes
 	}
 	e, ok := sc.expression()
@@ -275,7 +275,7 @@ func (p *parser) output(nodes []node, t tag) []node {
 		return nodes
 	}
 	if p.place.form == Inferred {
-		p.mixed = true // what follows the value tells, but with it the text may be anything
+		p.mixed = true // what follows decides, but with a value in front the text may be anything
 	}
 	n := node{kind: outputNode, expr: &e, write: p.writer(t, &e)}
 	if n.write == writeJSONValue {

@@ -276,9 +276,9 @@ func TestCompile_MistakesSayWhere(t *testing.T) {
 		{"an unclosed raw", "{% raw %}x", 10, "{% endraw %} is missing"},
 		{"an end without a beginning", "x{% endif %}", 11, "without a block"},
 		{"a for that ends as an if", "{% for x in json-params %}{% endif %}", 36, "{% endfor %} is missing"},
-		{"words behind else", "{% if path %}{% else path %}{% endif %}", 31, "takes nothing behind it"},
-		{"words behind endif", "{% if path %}{% endif path %}", 32, "takes nothing behind it"},
-		{"words behind raw", "{% raw x %}{% endraw %}", 17, "takes nothing behind it"},
+		{"words after else", "{% if path %}{% else path %}{% endif %}", 31, "unexpected"},
+		{"words after endif", "{% if path %}{% endif path %}", 32, "unexpected"},
+		{"words after raw", "{% raw x %}{% endraw %}", 17, "unexpected"},
 		{"an empty step", "{{ json-params..a }}", 13, "is not a way into a value"},
 		{"a bracket that is not closed", "{{ json-params.a[0 }}", 13, "is not a way into a value"},
 		{"a quoted name that is not closed", `{% if json-params["a %}x{% endif %}`, 10, "not closed"},
@@ -306,7 +306,7 @@ func TestCompile_MistakesSayWhere(t *testing.T) {
 		{"an unknown zone", `{{ now|date:"%H":"Europe/Zurch" }}`, 27, `unknown time zone "Europe/Zurch"`},
 		{"a zone that is no name", `{{ now|date:"%H":"" }}`, 27, "unknown time zone"},
 		{"a zone that leaves its directory", `{{ now|date:"%H":"../etc/passwd" }}`, 27, "unknown time zone"},
-		{"a zone without an end", `{{ now|date:"%H": }}`, 28, "is accepted here"},
+		{"a zone without an end", `{{ now|date:"%H": }}`, 28, "expected a variable"},
 		{"an unknown conversion", `{{ now|date:"%Q" }}`, 22, "unknown conversion"},
 		{"bounds the wrong way round", "{{ random-int(5, 1) }}", 13, "the lower first"},
 		{"pick of nothing", "{{ pick() }}", 13, "one value or more"},
@@ -314,7 +314,7 @@ func TestCompile_MistakesSayWhere(t *testing.T) {
 		{"a counter without a name", "{{ counter() }}", 13, "a name in quotes"},
 		{"a parameter without a name", "{{ query-params }}", 13, "missing name"},
 		{"something after now", "{{ now.x }}", 13, "nothing may follow"},
-		{"a broken condition", "{% if path = %}x{% endif %}", 23, "accepted here"},
+		{"a broken condition", "{% if path = %}x{% endif %}", 23, "expected a variable"},
 		{"a broken regular expression", `{% if path matches "(" %}x{% endif %}`, 29, "not valid"},
 	} {
 		t.Run(c.name, func(t *testing.T) {
@@ -372,7 +372,7 @@ func TestCompile_WordsOfOtherTools(t *testing.T) {
 		"{{{query-params.x}}}":                   "three braces are not a placeholder; write {{query-params.x}}",
 		`{"a":{{{ path }}}}`:                     "write {{path}}",
 		"{{%if path %}x{% endif %}":              "write a blank between { and {%",
-		"{%- if path -%}x{%- endif -%}":          "{%- if path -%}: signs that cut blanks are not known; write {% … %}",
+		"{%- if path -%}x{%- endif -%}":          "{%- if path -%}: signs that trim blanks are not supported; write {% … %}",
 		"{{- path -}}":                           "write {{ … }}",
 		"{{~path~}}":                             "write {{ … }}",
 		"{% if path -%}x{% endif %}":             "write {% … %}",
@@ -505,7 +505,7 @@ func TestCompile_MistakesOfOneTextAreBounded(t *testing.T) {
 				t.Fatalf("got %d problems, %d of them warnings; compiled: %v", len(problems), len(problems.Warnings()), compiled != nil)
 			}
 			for i, p := range problems {
-				if p.Rest != (i == 100) || p.Key != "k" || strings.Contains(p.What, "there are more than 100") != p.Rest {
+				if p.Rest != (i == 100) || p.Key != "k" || strings.Contains(p.What, "more than 100") != p.Rest {
 					t.Errorf("problem %d: %+v", i, p)
 				}
 			}

@@ -108,7 +108,7 @@ type Scope struct {
 	// Env looks an environment variable up, once, when the template is compiled.
 	// Nil means that none is set.
 	Env func(name string) (string, bool)
-	// Message tells that there is a variable message, as on a WebSocket connection.
+	// Message is set where there is a variable message, as on a WebSocket connection.
 	Message bool
 	// Counters holds the counters that counter("name") counts on. It must not be
 	// nil where a template uses one.
@@ -124,7 +124,7 @@ type Template struct {
 }
 
 // Compile parses text. The problems carry positions inside it; the template is
-// nil when any of them is a mistake rather than a warning.
+// nil when any of them is an error rather than a warning.
 func Compile(text syntax.Text, form Form, scope *Scope) (*Template, syntax.Problems) {
 	p := parser{
 		source:      source{text: text, scope: scope},
@@ -190,7 +190,7 @@ func (t *Template) Prefix() string {
 	return ""
 }
 
-// nodeKind tells what a node does.
+// nodeKind is what a node does.
 type nodeKind uint8
 
 const (

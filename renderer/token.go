@@ -15,20 +15,20 @@ type source struct {
 	memos    int      // how many values inside loops are worked out once
 	problems syntax.Problems
 
-	mistakes, warnings int // how many there were, recorded or not
+	errors, warnings int // how many there were, recorded or not
 }
 
-// maxMistakes bounds the mistakes that are recorded of one text, and the warnings: a
+// maxErrors bounds the errors that are recorded of one text, and the warnings: a
 // text may hold millions, and the place of each is looked up.
-const maxMistakes = 100
+const maxErrors = 100
 
-// full tells whether there are so many mistakes that no more are looked for.
-func (s *source) full() bool { return s.mistakes > maxMistakes }
+// full reports whether there are so many errors that no more are looked for.
+func (s *source) full() bool { return s.errors > maxErrors }
 
-// fail records a mistake at a byte of the text.
+// fail records an error at a byte of the text.
 func (s *source) fail(offset int, format string, args ...any) {
-	s.mistakes++
-	s.record(s.mistakes, syntax.Problem{}, offset, format, args...)
+	s.errors++
+	s.record(s.errors, syntax.Problem{}, offset, format, args...)
 }
 
 // warn records a warning at a byte of the text.
@@ -41,20 +41,20 @@ func (s *source) warn(offset int, format string, args ...any) {
 // for the rest.
 func (s *source) record(number int, p syntax.Problem, offset int, format string, args ...any) {
 	switch {
-	case number > maxMistakes+1:
+	case number > maxErrors+1:
 		return
-	case number > maxMistakes:
+	case number > maxErrors:
 		p.Rest = true
-		format, args = "there are more than %d mistakes in this text, and the rest is not read", []any{maxMistakes}
+		format, args = "this text has more than %d errors; the rest is not read", []any{maxErrors}
 		if p.Warning {
-			format = "there are more than %d warnings of this text, and the rest is not listed"
+			format = "this text has more than %d warnings; the rest is not listed"
 		}
 	}
 	p.Pos, p.Key, p.What = s.text.At(offset), s.text.Key, fmt.Sprintf(format, args...)
 	s.problems = append(s.problems, p)
 }
 
-// tokenKind tells what a token is.
+// tokenKind is what a token is.
 type tokenKind uint8
 
 const (
@@ -73,12 +73,12 @@ type token struct {
 	offset int // in the whole text
 }
 
-// is tells whether the token is the given operator or punctuator.
+// is reports whether the token is the given operator or punctuator.
 func (t token) is(text string) bool {
 	return (t.kind == punctuator || t.kind == operator) && t.text == text
 }
 
-// word tells whether the token is the given bare word.
+// word reports whether the token is the given bare word.
 func (t token) word(text string) bool { return t.kind == wordToken && t.text == text }
 
 // describe names the token in a message.

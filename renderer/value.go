@@ -109,12 +109,12 @@ func (v value) text(r *matcher.Request) []byte {
 	return since(r, start)
 }
 
-// empty tells whether the value is missing, null or a text without characters.
+// empty reports whether the value is missing, null or a text without characters.
 func (v value) empty() bool {
 	return v.kind == missing || v.kind == null || v.kind == text && len(v.raw) == 0
 }
 
-// numeric tells whether the value is a number, or a text that is one.
+// numeric reports whether the value is a number, or a text that is one.
 func (v value) numeric() bool {
 	return v.kind == number || v.kind == text && isNumeric(v.raw)
 }
@@ -163,7 +163,7 @@ func order(a, b value, r *matcher.Request) (sign int, ok bool) {
 	return bytes.Compare(a.text(r), b.text(r)), true
 }
 
-// contains tells whether an array has an element, an object a key, or a text a
+// contains reports whether an array has an element, an object a key, or a text a
 // part equal to b.
 func contains(a, b value, r *matcher.Request) bool {
 	if b.kind == missing {

@@ -34,7 +34,7 @@ var roots = map[string]struct {
 	"random":        {opRandom, restNothing},
 }
 
-// restKind tells what may follow a variable's first word.
+// restKind is what may follow a variable's first word.
 type restKind uint8
 
 const (
@@ -44,7 +44,7 @@ const (
 	restSteps            // .a.b.0.c, .length
 )
 
-// isVariable tells whether a word alone is a variable of the language, here.
+// isVariable reports whether a word alone is a variable of the language, here.
 func (s *source) isVariable(word string) bool {
 	_, ok := roots[word]
 	return ok && (word != messageRoot || s.scope.Message)
@@ -60,7 +60,7 @@ func (s *source) variableNames() []string {
 }
 
 // variable parses the word t as a variable. known is false when it is none; ok is
-// false when it is one, with a mistake that was reported.
+// false when it is one, with an error that was reported.
 func (s *scanner) variable(t token) (e expr, ok, known bool) {
 	root, rest := cutRoot(t.text)
 	for i := len(s.loops) - 1; i >= 0; i-- {

@@ -245,7 +245,7 @@ func (ps urlPlaces) writer() writer {
 	return writeURLPath
 }
 
-// unreserved tells of each byte whether it stands in any part of a URL as it is.
+// unreserved are the bytes that stand in any part of a URL as they are.
 var unreserved = func() (t [256]bool) {
 	for c := range t {
 		t[c] = '0' <= c && c <= '9' || 'a' <= c && c <= 'z' || 'A' <= c && c <= 'Z' ||
