@@ -106,7 +106,7 @@ func (p *program) begin(say speaker) (code int) {
 	}
 	server, err := listener.Start(spec, p.opts)
 	if errors.Is(err, syscall.EADDRINUSE) && p.admin.Holds(p.opts.Port) { // no other program does
-		err = fmt.Errorf("%w: it is on port %d, which the mocks are to have", admin.ErrAddress, p.opts.Port)
+		err = fmt.Errorf("%w: it is on port %d, the port of the mocks", admin.ErrAddress, p.opts.Port)
 	}
 	if err != nil {
 		return say.cannotStart(err)

@@ -43,7 +43,7 @@ func (s speaker) withoutConfiguration(set settings.Settings) (code int, done boo
 	case "schema":
 		return s.schema(), true
 	case "bench":
-		return s.refuse(errors.New("bench: it stands in front of its flags: mockserver bench -h")), true
+		return s.refuse(errors.New("bench comes before its flags: mockserver bench -h")), true
 	default:
 		return exitOK, false
 	}

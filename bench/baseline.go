@@ -7,8 +7,8 @@ import (
 	"github.com/valyala/fasthttp"
 )
 
-// serveBare answers every request with the same bytes, as a careful user of fasthttp
-// would write it: what a server costs that does nothing. It returns when l is closed.
+// serveBare answers every request with the same bytes, as a careful user of fasthttp would
+// write it: the least that a server costs. It returns when l is closed.
 func serveBare(l net.Listener, contentType string, body []byte) error {
 	server := fasthttp.Server{
 		Handler: func(ctx *fasthttp.RequestCtx) {

@@ -69,7 +69,7 @@ func Run(ctx context.Context, opts Options, stdout, stderr io.Writer) error {
 	return r.report(err)
 }
 
-// measured measures everything that was asked for.
+// measured measures the scenarios, or the endpoints of the configuration.
 func (r *run) measured(ctx context.Context) error {
 	r.placed = load.Place()
 	r.machine = thisMachine(r.opts.Version)
@@ -205,7 +205,7 @@ func (r *run) capacity(ctx context.Context, candidate side, sub *subject) (float
 	if f.Rate < 1 {
 		res := result{Rounds: []pair{{Candidate: f}}}
 		res.judge()
-		return 0, fmt.Errorf("%s: its capacity cannot be found: nothing was answered as wanted; %s", sub.name, res.Void)
+		return 0, fmt.Errorf("%s: cannot find its capacity: no expected response; %s", sub.name, res.Void)
 	}
 	return f.Rate, nil
 }

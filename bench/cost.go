@@ -19,8 +19,8 @@ const (
 	dear         = 1.25     // times the CPU time of the cheapest endpoint
 )
 
-// costs lists what is costly in an endpoint, as far as its declaration, the request and the
-// answer show it.
+// costs lists what its declaration, the request and the response show to be costly in an
+// endpoint.
 func costs(e *config.Endpoint, req *request, sample *reply, before int, flags []string) []string {
 	var why []string
 	say := func(format string, args ...any) { why = append(why, fmt.Sprintf(format, args...)) }
@@ -55,7 +55,7 @@ func costs(e *config.Endpoint, req *request, sample *reply, before int, flags []
 		say("a condition with %s", wording.Count(n, "regular expression"))
 	}
 	if before > 0 {
-		say("conditions of %s of the same path, declared before it, are asked first", wording.Count(before, "endpoint"))
+		say("conditions of %s of the same path, declared before it, are evaluated first", wording.Count(before, "endpoint"))
 	}
 	for _, f := range flags {
 		if f == "--access-log" || f == "-access-log" || strings.HasPrefix(f, "--access-log=t") {

@@ -14,15 +14,15 @@ import (
 	"mockserver/internal/wording"
 )
 
-// Options is what a run is told. ReadOptions makes them of the command line; the
-// last group is for the program to fill in.
+// Options are those of a run. ReadOptions reads them from the command line; the program sets
+// the last group.
 type Options struct {
 	Help bool // print Usage, and nothing else
 	List bool // list the scenarios
 
 	Config    []string // files and directories whose endpoints are measured; none for the scenarios
 	Endpoint  string   // of these, the endpoints whose "METHOD /path" holds this text
-	Requests  string   // a file of requests for endpoints that need others than their declaration tells
+	Requests  string   // a file of requests for endpoints whose declaration is not enough
 	Scenarios []string // by name; none for those that suit what is measured
 	Target    string   // "host:port" of a server that runs; "" starts one
 	PID       int      // of that server; 0 is not known
@@ -114,8 +114,8 @@ func Usage() string {
 	return b.String()
 }
 
-// ReadOptions reads the arguments after "bench". The error names everything that
-// is wrong with them, a line each. Help asked for is given whatever else is wrong.
+// ReadOptions reads the arguments after "bench". The error has a line for everything that is
+// wrong with them; with --help there is none.
 func ReadOptions(args []string) (Options, error) {
 	o := Options{}
 	r := &flags.Reader[Options]{Flags: table, Into: &o, Help: "mockserver bench"}
@@ -141,7 +141,7 @@ func ReadOptions(args []string) (Options, error) {
 	return o, nil
 }
 
-// check checks what flags mean next to each other.
+// check checks the flags against each other.
 func (o *Options) check(wrong func(format string, args ...any)) {
 	excluded := func(a bool, nameA string, b bool, nameB string) {
 		if a && b {
@@ -213,7 +213,7 @@ func readRate(into *Rate, text string) bool {
 	return err == nil && n >= 1 && n <= 1e7
 }
 
-// readTarget takes http://host:port, with nothing behind it, and gives host:port.
+// readTarget reads http://host:port, with nothing after it, as host:port.
 func readTarget(into *string, text string) bool {
 	u, err := url.Parse(text)
 	if err != nil || u.Scheme != "http" || u.Hostname() == "" || u.User != nil || u.RawQuery != "" || u.Fragment != "" || strings.Trim(u.Path, "/") != "" {

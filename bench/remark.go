@@ -53,10 +53,10 @@ func (r *run) remarksOn(res *result) []string {
 	}
 	busy := res.Rounds.summarize(func(p *pair) figure { return figure(max(p.Candidate.Busy, p.Baseline.Busy)) })
 	if len(res.Curve) == 0 && busy.median > busyGenerator {
-		lines = append(lines, fmt.Sprintf("the generator was the bottleneck: it used %.0f %% of its processors; requests/s is what it can send, CPU time a request holds", 100*busy.median))
+		lines = append(lines, fmt.Sprintf("the generator was the bottleneck: it used %.0f %% of its processors; requests/s is what it can send; CPU time per request is still valid", 100*busy.median))
 	}
 	if res.statusOnly {
-		lines = append(lines, "of the answers only the status was checked")
+		lines = append(lines, "only the status was checked of the responses")
 	}
 	if res.Rate > 0 && !r.opts.Rate.given() {
 		lines = append(lines, fmt.Sprintf("sent at %.0f requests a second; latency counts from when a request was due", res.Rate))

@@ -9,12 +9,12 @@ import (
 	"mockserver/bench/load"
 )
 
-// side is a server that is loaded: the baseline, or the candidate.
+// side is a server under load: the baseline or the candidate.
 type side struct {
 	address string
 	pid     int     // 0 is not known
 	server  *server // that was started; nil for one that was not
-	bare    bool    // the baseline, which answers 200 whatever is asked
+	bare    bool    // the baseline, which answers everything with 200
 }
 
 // subject is a row of the table: requests, and how to measure them.

@@ -25,7 +25,7 @@ type scenario struct {
 	Name          string
 	Shows         string
 	Configuration yaml.Node // as of a file; an item with repeat stands for so many, ${n} in them counts from 1
-	Files         []file    // beside the configuration
+	Files         []file    // next to the configuration
 	Requests      []request // sent in turn
 
 	Rate     float64       // requests a second; 0 is as many as are answered

@@ -15,7 +15,7 @@ var (
 	errLength       = errors.New("malformed answer: Content-Length")
 	errEncoding     = errors.New("malformed answer: Transfer-Encoding")
 	errChunk        = errors.New("malformed answer: chunk")
-	errBehind       = errors.New("malformed answer: bytes behind it")
+	errExcess       = errors.New("malformed answer: bytes after its end")
 	errClosed       = errors.New("closed by the server")
 	errClosedWithin = errors.New("closed by the server within an answer")
 )
@@ -81,7 +81,7 @@ func (a *answer) accept(data []byte, seen *seenHead) (done bool, err error) {
 	case err != nil:
 		return false, err
 	case len(rest) > 0:
-		return false, errBehind
+		return false, errExcess
 	}
 	return a.stage == whole, nil
 }

@@ -194,8 +194,8 @@ func TestAnswerBytesBehind(t *testing.T) {
 	var a answer
 	a.reset(false)
 	done, err := a.accept([]byte("HTTP/1.1 204 No Content\r\n\r\nH"), new(seenHead))
-	if done || !errors.Is(err, errBehind) {
-		t.Errorf("%v, %v; want %v", done, err, errBehind)
+	if done || !errors.Is(err, errExcess) {
+		t.Errorf("%v, %v; want %v", done, err, errExcess)
 	}
 }
 

@@ -654,7 +654,7 @@ func TestAdmin_TheMocksOwnPortIsNamed(t *testing.T) {
 	_, port, _ := net.SplitHostPort(free.Addr().String())
 	free.Close()
 	code, _, stderr := harness.Refused(t, []string{"PORT=" + port}, "-c", harness.WriteFile(t, t.TempDir(), "m.yml", harness.One("x")), "--admin", "127.0.0.1:"+port)
-	if code != 1 || !harness.ContainsAll(stderr, []string{"the mocks are to have", port, "--admin"}) {
+	if code != 1 || !harness.ContainsAll(stderr, []string{"the port of the mocks", port, "--admin"}) {
 		t.Errorf("got %d, %q", code, stderr)
 	}
 }
