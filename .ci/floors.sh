@@ -61,6 +61,7 @@ mockserver/listener -> mockserver/listener/record
 mockserver/listener -> mockserver/listener/reply
 mockserver/listener -> mockserver/listener/sentry
 mockserver/listener -> mockserver/listener/traffic
+mockserver/listener -> mockserver/listener/websocket
 mockserver/listener -> mockserver/listener/wire
 mockserver/listener -> mockserver/matcher
 mockserver/listener -> mockserver/matcher/json
@@ -104,6 +105,14 @@ mockserver/listener/verdict -> mockserver/config
 mockserver/listener/verdict -> mockserver/dispatcher
 mockserver/listener/verdict -> mockserver/internal/histogram
 mockserver/listener/verdict -> mockserver/listener/record
+mockserver/listener/websocket -> mockserver/config
+mockserver/listener/websocket -> mockserver/config/syntax
+mockserver/listener/websocket -> mockserver/listener/record
+mockserver/listener/websocket -> mockserver/listener/reply
+mockserver/listener/websocket -> mockserver/matcher
+mockserver/listener/websocket -> mockserver/matcher/json
+mockserver/listener/websocket -> mockserver/matcher/nearest
+mockserver/listener/websocket -> mockserver/renderer
 mockserver/matcher -> mockserver/config
 mockserver/matcher -> mockserver/config/syntax
 mockserver/matcher -> mockserver/matcher/json

@@ -10,6 +10,7 @@ import (
 	"github.com/valyala/fasthttp"
 
 	"mockserver/listener/reply"
+	"mockserver/listener/websocket"
 	"mockserver/matcher"
 	"mockserver/matcher/nearest"
 )
@@ -30,12 +31,12 @@ func (s *Server) fallBack(sn *snapshot, c *call) {
 		}
 	}
 	methods := sn.table.Methods(&c.Request)
-	if sn.sockets.declares(&c.Request) && !asksForWebSocket(&c.Request) {
+	if sn.sockets.Declares(&c.Request) && !websocket.Asks(&c.Request) {
 		switch {
 		case c.isOptions() || len(methods) > 0 && !c.isGet() && !c.isHead():
 			methods = append(methods, fasthttp.MethodGet)
 		default:
-			s.requireUpgrade(c)
+			s.tellUnmatched(c, reply.UpgradeRequired, websocket.RequireUpgrade(&c.Request, &c.reply))
 			return
 		}
 	}
@@ -91,10 +92,10 @@ func (s *Server) unmatched(sn *snapshot, c *call, methods []string) {
 	asked := string(r.Method()) + " " + string(r.Path())
 	message := "no endpoint is declared for " + asked
 	reasons := sn.nearest(r)
-	if asksForWebSocket(r) {
-		reasons = append(sn.sockets.nearest(r), reasons...)
+	if websocket.Asks(r) {
+		reasons = append(sn.sockets.Nearest(r, namedEndpoints), reasons...)
 	} else {
-		reasons = append(reasons, sn.sockets.nearest(r)...)
+		reasons = append(reasons, sn.sockets.Nearest(r, namedEndpoints)...)
 	}
 	switch reasons = reasons[:min(len(reasons), namedEndpoints)]; {
 	case len(reasons) > 0:

@@ -39,6 +39,7 @@ import (
 	"mockserver/internal/wording"
 	"mockserver/listener/record"
 	"mockserver/listener/sentry"
+	"mockserver/listener/websocket"
 	"mockserver/listener/wire"
 	"mockserver/matcher"
 )
@@ -145,9 +146,7 @@ type Server struct {
 	done     chan struct{} // closed by the first call of end
 	failure  error         // that ended serving; to be read once done is closed
 
-	talking  atomic.Int64 // WebSocket connections
-	frames   sync.Pool    // of what those write with
-	messages sync.Pool    // of *buffer
+	dialogues websocket.Dialogues
 
 	webhooks    *dispatcher.Queue
 	unsendable  atomic.Int64      // webhooks whose URL turned out to be none
@@ -258,6 +257,10 @@ func newServer(opts Options) *Server {
 	if opts.Record != nil {
 		s.recorder = record.New(*opts.Record)
 	}
+	s.dialogues.MaxText, s.dialogues.Stopped = opts.MaxResponse, s.socketStopped
+	if opts.AccessLog {
+		s.dialogues.Log = s.log
+	}
 	s.http = s.newHTTP()
 	return s
 }
@@ -340,7 +343,7 @@ func (s *Server) logWarnings(warnings syntax.Problems) {
 }
 
 // WebSockets is how many WebSocket connections are open.
-func (s *Server) WebSockets() int { return int(s.talking.Load()) }
+func (s *Server) WebSockets() int { return s.dialogues.Open() }
 
 // Addr is the address that the server listens on.
 func (s *Server) Addr() net.Addr { return s.listener.Addr() }

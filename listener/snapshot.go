@@ -14,6 +14,7 @@ import (
 	"mockserver/listener/record"
 	"mockserver/listener/sentry"
 	"mockserver/listener/traffic"
+	"mockserver/listener/websocket"
 	"mockserver/matcher"
 	"mockserver/renderer"
 )
@@ -22,8 +23,8 @@ import (
 // immutable; a reload makes another.
 type snapshot struct {
 	table   *matcher.Table
-	answers []answer    // by the index the table gives
-	sockets *webSockets // nil for none
+	answers []answer         // by the index the table gives
+	sockets *websocket.Table // nil for none
 	// fixed are the answers that are the same for every plain request, by path.
 	fixed map[string]*fixed
 	// single tells that requests of a connection are read one at a time: they may wait,
@@ -67,7 +68,6 @@ type compiler struct {
 	env      func(string) (string, bool)
 	log      *slog.Logger
 
-	maxMessage int  // bytes of a WebSocket message
 	maxBody    int  // bytes of a request body
 	noWebhooks bool // those of endpoints are compiled, and left out
 
@@ -75,6 +75,8 @@ type compiler struct {
 	kept   traffic.Carried
 
 	trustForwarded bool // see Options
+
+	sockets websocket.Compiler
 }
 
 // compile builds the snapshot of a specification. The problems are those of the
@@ -101,8 +103,12 @@ func (c *compiler) compile(spec *config.Spec) (*snapshot, syntax.Problems) {
 			problems = append(problems, known.leaveOut(wrong)...)
 		}
 	}
-	sockets, wrong := c.sockets(spec)
+	sockets, wrong := c.sockets.Compile(spec.WebSockets)
 	problems = append(problems, wrong...)
+	if len(spec.BrokenWebSockets) > 0 {
+		_, wrong := c.sockets.Compile(spec.BrokenWebSockets)
+		problems = append(problems, keysOf(spec.Problems).leaveOut(wrong)...)
+	}
 	if problems.Err() != nil {
 		return nil, spec.InOrder(problems)
 	}
@@ -119,9 +125,7 @@ func (sn *snapshot) count(all []*record.Counters) {
 	for i := range sn.answers {
 		sn.answers[i].counters = all[i]
 	}
-	for i := range sn.spec.WebSockets {
-		sn.sockets.all[i].counters = all[len(sn.answers)+i]
-	}
+	sn.sockets.Count(all[len(sn.answers):])
 	for _, f := range sn.fixed {
 		if f != nil {
 			f.counters = f.answer.counters
@@ -326,19 +330,20 @@ func newCompiler(opts Options) *compiler {
 	if log == nil {
 		log = slog.New(slog.DiscardHandler)
 	}
-	return &compiler{
+	c := &compiler{
 		loader:   fetcher.NewLoader(fetcher.Options{}),
 		counters: &renderer.Counters{},
 		env:      opts.Env,
 		log:      log,
 
-		maxMessage: cmp.Or(opts.MaxMessage, defaultMaxMessage),
 		maxBody:    cmp.Or(opts.MaxBody, defaultMaxBody),
 		noWebhooks: opts.NoWebhooks,
 		chance:     traffic.NewSeed(opts.Seed),
 
 		trustForwarded: opts.TrustForwarded,
 	}
+	c.sockets = websocket.Compiler{Env: c.env, Counters: c.counters, MaxMessage: opts.MaxMessage, Seed: c.socketSeed}
+	return c
 }
 
 // externalFiles returns the files that fixed external bodies of a specification

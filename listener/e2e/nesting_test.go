@@ -135,8 +135,8 @@ func nestedConfigurations() []nested {
 		{"an example", "json", media(`{"example": ` + around("[", "", "]") + `}`), values},
 		{"a pattern", "json", media(`{"schema": {"type": "string", "pattern": "` + around("(", "a", ")") + `"}}`), ""},
 		{"a mocks file", "yml", "/b:\n  get: {response: {body: " + around("[", "", "]") + "}}", values},
-		{"a WebSocket's pattern of JSON", "yml", "- websocket:\n    path: /w\n    on-message:\n      - pattern: '{" + strings.Repeat(`"a":[`, levels) + "'\n        response: a\n", "[0].websocket.on-message[0].pattern: the pattern is no RE2 expression"},
-		{"a WebSocket's expression", "yml", "- websocket:\n    path: /w\n    on-message:\n      - pattern: '" + around("(", "a", ")") + "'\n        response: a\n", "[0].websocket.on-message[0].pattern: the pattern is no RE2 expression"},
+		{"a WebSocket's pattern of JSON", "yml", "- websocket:\n    path: /w\n    on-message:\n      - pattern: '{" + strings.Repeat(`"a":[`, levels) + "'\n        response: a\n", "[0].websocket.on-message[0].pattern: the pattern is not a valid RE2 expression"},
+		{"a WebSocket's expression", "yml", "- websocket:\n    path: /w\n    on-message:\n      - pattern: '" + around("(", "a", ")") + "'\n        response: a\n", "[0].websocket.on-message[0].pattern: the pattern is not a valid RE2 expression"},
 		{"a path", "yml", "- endpoint: {path: " + strings.Repeat("/b", levels) + ", response: {body: b}}", ""},
 	}
 }

@@ -260,7 +260,7 @@ func TestWebSocket_BadHandshakes(t *testing.T) {
 		{"version 8", without("Sec-WebSocket-Version", "Sec-WebSocket-Version: 8"), 426, "version 8"},
 		{"no upgrade option", without("Connection"), 400, "Connection: Upgrade"},
 		{"a connection that closes", without("Connection", "Connection: Upgrade, close"), 400, "Connection: Upgrade"},
-		{"a body", without("-", "Content-Length: 2"), 400, "has no body"},
+		{"a body", without("-", "Content-Length: 2"), 400, "must not have a body"},
 		{"another protocol", without("Upgrade", "Upgrade: h2c"), 426, "is the path of a WebSocket"},
 	} {
 		sent := asking("/rooms/8", c.change)

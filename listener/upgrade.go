@@ -1,0 +1,51 @@
+package listener
+
+import (
+	"mockserver/config"
+	"mockserver/listener/traffic"
+	"mockserver/listener/websocket"
+	"mockserver/matcher"
+)
+
+// upgrade makes a request that asks for it a WebSocket connection, and reports whether a
+// WebSocket is declared for it. An invalid handshake is answered then.
+func (s *Server) upgrade(sn *snapshot, c *call) bool {
+	if sn.sockets == nil || c.peer == nil {
+		return false
+	}
+	socket := sn.sockets.Find(&c.Request)
+	if socket == nil {
+		return false
+	}
+	c.trace.Counters = socket.Counters
+	if socket.Accept(&c.Request, &c.reply) {
+		conn, dialogue := c.peer, s.dialogues.New(socket, &c.Request, c.peer.Shard())
+		conn.Leave(func() { dialogue.Run(conn, conn.Conn) })
+	}
+	return true
+}
+
+// socketStopped logs that a template of a WebSocket was stopped. It returns what the client is
+// told.
+func (s *Server) socketStopped(socket string, stopped error) (reason string) {
+	f, err := s.unfinished(stopped)
+	s.tellServerError(f, &answer{name: socket}, err)
+	return f.Title
+}
+
+// socketSeed is what --seed means to a WebSocket; nil without one.
+func (c *compiler) socketSeed(asking *config.Endpoint) *websocket.Seed {
+	if !c.chance.Seeded {
+		return nil
+	}
+	counts := traffic.NewCounts(&c.kept, asking, true)
+	return &websocket.Seed{
+		Condition: func(holds func(*matcher.Request) bool) func(*matcher.Request) bool {
+			return c.chance.Conditional(counts, holds)
+		},
+		Connection: func() func(uint64, *matcher.Random) {
+			connection := counts.Next() << 32
+			return func(nth uint64, numbers *matcher.Random) { c.chance.SeedNth(counts, connection|nth, numbers) }
+		},
+	}
+}

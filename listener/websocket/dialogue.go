@@ -1,0 +1,396 @@
+package websocket
+
+import (
+	"bufio"
+	"bytes"
+	"context"
+	"errors"
+	"log/slog"
+	"net"
+	"os"
+	"sync"
+	"sync/atomic"
+	"time"
+	"unicode/utf8"
+
+	"github.com/gobwas/ws"
+
+	"mockserver/config"
+	"mockserver/listener/record"
+	"mockserver/matcher"
+)
+
+// Dialogues are the WebSocket connections of a server, and what they share.
+type Dialogues struct {
+	MaxText int          // bytes of each text that is rendered
+	Log     *slog.Logger // gets a line for each connection that ended; nil for none
+	// Stopped is called when a template of a WebSocket cannot be rendered whole. It returns
+	// the reason that the client is told.
+	Stopped func(socket string, err error) (reason string)
+
+	open    atomic.Int64
+	buffers sync.Pool // of *buffer
+	writers sync.Pool // of *bufio.Writer
+}
+
+// Open is how many connections are open.
+func (d *Dialogues) Open() int { return int(d.open.Load()) }
+
+// Conn is a connection as the server keeps it. Its Write keeps its own deadlines.
+type Conn interface {
+	net.Conn
+	// ReadHeld reads what came after the handshake, and was read with it.
+	ReadHeld(b []byte) int
+	// IsEnding reports whether the server is stopping. Then a read is interrupted by a
+	// deadline.
+	IsEnding() bool
+	// Discard ends what the client is sent, and reads what it sends until it ends too.
+	Discard()
+	// CloseNow closes the connection.
+	CloseNow() error
+}
+
+// Dialogue is one WebSocket connection. A single goroutine does everything on it. It sleeps
+// in a read with a deadline, at which it is to send something unasked. So two writes never
+// mix, a client that does not read what it asked for is not read either, and what falls due
+// several times meanwhile is sent once.
+type Dialogue struct {
+	*Dialogues
+	socket *Socket
+	shard  *record.Shard // nil when nothing is recorded
+	seed   func(nth uint64, numbers *matcher.Random)
+	made   uint64 // texts made of templates
+
+	// The request that became the connection, for templates; empty if none needs it.
+	asked  matcher.Input
+	params [][]byte
+
+	conn Conn
+	raw  net.Conn // under conn; what is read
+	in   *bufio.Reader
+	// The heads of frames: received, and sent, which may happen while one is received.
+	head, sentHead [ws.MaxHeaderSize]byte
+	state          ws.State
+
+	opened time.Time
+	next   []scheduled // by the sends of the socket
+	wakes  time.Time   // the read deadline; zero for none
+
+	code     int       // the close code that was sent, or came first; 0 before
+	closing  bool      // a close was sent: nothing else is any more
+	closedBy time.Time // when the client has to have answered the close
+	failed   error     // of the connection
+	received int       // messages
+	sent     int
+}
+
+// scheduled is when a message is sent unasked.
+type scheduled struct {
+	at   time.Time // zero for never again
+	sent int
+}
+
+// closeTime is how long a client may take to answer a close.
+const closeTime = 5 * time.Second
+
+// Sizes of buffers, in bytes.
+const (
+	readBuffer  = 512 // of each connection; holds a control frame
+	writeBuffer = 4 << 10
+	keptMessage = 64 << 10 // the largest that goes back to the pool
+)
+
+// New makes the dialogue of a request whose handshake was accepted. It is counted in a shard
+// of the socket's counters.
+func (d *Dialogues) New(k *Socket, r *matcher.Request, shard uint32) *Dialogue {
+	t := &Dialogue{Dialogues: d, socket: k, state: ws.StateServerSide}
+	if k.Counters != nil {
+		t.shard = k.Counters.At(shard)
+	}
+	if k.seed != nil {
+		t.seed = k.seed.Connection()
+	}
+	if k.templated {
+		t.asked = matcher.Input{
+			Method: bytes.Clone(r.In.Method), Target: bytes.Clone(r.In.Target), Host: bytes.Clone(r.In.Host), Header: bytes.Clone(r.In.Header),
+			Remote: r.In.Remote,
+		}
+		for _, param := range r.Params() {
+			t.params = append(t.params, bytes.Clone(param))
+		}
+	}
+	return t
+}
+
+// Run serves the connection to its end. It reads from raw, the connection under conn.
+func (t *Dialogue) Run(conn Conn, raw net.Conn) {
+	t.open.Add(1)
+	defer t.open.Add(-1)
+	defer func() { _ = conn.CloseNow() }() // nobody is to be told
+	if raw.SetReadDeadline(time.Time{}) != nil {
+		return // it is closed
+	}
+	t.conn, t.raw, t.opened = conn, raw, time.Now()
+	t.in = bufio.NewReaderSize(t, readBuffer)
+	for i := range t.socket.sends {
+		t.next = append(t.next, scheduled{at: t.opened.Add(t.socket.sends[i].first)})
+	}
+	if t.socket.connect != nil {
+		t.say(t.socket.connect, nil, ws.OpText)
+	}
+	for t.failed == nil && t.hear() {
+	}
+	t.end()
+}
+
+// hear reads a message and answers it, and reports whether the connection goes on.
+func (t *Dialogue) hear() bool {
+	head, err := t.nextData()
+	if err != nil {
+		t.explain(err)
+		return false
+	}
+	b := t.borrow() // not before, as the connection may be idle for long
+	defer t.giveBack(b)
+	if err := t.readMessage(head, b); err != nil {
+		t.explain(err)
+		return false
+	}
+	t.received++
+	if t.shard != nil {
+		t.shard.MessageIn(len(b.bytes))
+	}
+	if !t.closing {
+		t.answer(b.bytes, head.OpCode)
+	}
+	return true
+}
+
+// explain tells the client why reading ended, if the client caused it.
+func (t *Dialogue) explain(err error) {
+	var wrong *protocolError
+	if t.failed == nil && errors.As(err, &wrong) {
+		t.close(int(wrong.code), []byte(wrong.reason))
+	}
+}
+
+// answer says what the first pattern that matches a message has.
+func (t *Dialogue) answer(text []byte, opcode ws.OpCode) {
+	h := heard{text: text}
+	for i := range t.socket.reactions {
+		if x := &t.socket.reactions[i]; x.pattern.matches(&h) {
+			t.say(&x.message, text, opcode)
+			return
+		}
+	}
+}
+
+// say sends a message; received is the one that it answers, nil for none, of which it has
+// the opcode unless it declares its own.
+func (t *Dialogue) say(m *message, received []byte, opcode ws.OpCode) {
+	if m.opcode != 0 {
+		opcode = m.opcode
+	}
+	if m.sends {
+		body := m.static
+		if m.template != nil {
+			b := t.borrow()
+			defer t.giveBack(b)
+			r := t.resume(received)
+			b.bytes = m.template.Append(b.bytes[:0], r)
+			stopped := r.Stopped
+			matcher.Release(r)
+			if stopped != nil {
+				t.close(int(ws.StatusInternalServerError), []byte(t.Stopped(t.socket.name, stopped)))
+				return
+			}
+			if body = b.bytes; opcode == ws.OpText && !utf8.Valid(body) {
+				body = bytes.ToValidUTF8(body, []byte("\uFFFD"))
+			}
+		}
+		if t.write(opcode, body); t.failed != nil {
+			return
+		}
+		t.sent++
+		if t.shard != nil {
+			t.shard.MessageOut(len(body))
+		}
+	}
+	if m.close != nil {
+		t.close(m.close.code, t.reason(m.close, received))
+	}
+}
+
+// reason is the reason that a close tells: as much of it as fits.
+func (t *Dialogue) reason(e *ending, received []byte) []byte {
+	if text, ok := e.reason.Static(); ok {
+		return []byte(text)
+	}
+	r := t.resume(received)
+	defer matcher.Release(r)
+	text := bytes.ToValidUTF8(e.reason.Append(nil, r), []byte("\uFFFD"))
+	if len(text) > config.MaxReason {
+		text = bytes.ToValidUTF8(text[:config.MaxReason], nil)
+	}
+	return text
+}
+
+// resume returns the request that became the connection, with a message for its body. The
+// caller releases it.
+func (t *Dialogue) resume(received []byte) *matcher.Request {
+	in := t.asked
+	in.Body = received
+	r := matcher.Acquire(in)
+	r.Message, r.MaxText = received, t.MaxText
+	if t.seed != nil {
+		t.made++
+		t.seed(t.made, &r.Random)
+	}
+	r.Resume(t.params)
+	return r
+}
+
+// errUnanswered ends a connection whose client does not answer a close.
+var errUnanswered = errors.New("the client did not answer the close")
+
+// Read reads what the client sent, for the reader of frames. It wakes up for what is to be
+// sent unasked.
+func (t *Dialogue) Read(b []byte) (int, error) {
+	if n := t.conn.ReadHeld(b); n > 0 {
+		return n, nil
+	}
+	for t.failed == nil {
+		if t.failed = t.catchUp(); t.failed != nil {
+			break
+		}
+		n, err := t.raw.Read(b)
+		if n > 0 {
+			return n, nil
+		}
+		if !errors.Is(err, os.ErrDeadlineExceeded) {
+			t.failed = err
+		}
+	}
+	return 0, t.failed
+}
+
+// catchUp sends what is due, and sets the read deadline for what comes next. The error ends
+// the connection.
+func (t *Dialogue) catchUp() error {
+	for {
+		if t.conn.IsEnding() {
+			t.close(int(ws.StatusGoingAway), nil)
+		}
+		var wakes time.Time
+		if t.closing || len(t.next) > 0 {
+			now := time.Now()
+			t.sendDue(now)
+			wakes = t.due()
+			if t.closing && !now.Before(t.closedBy) {
+				return errUnanswered
+			}
+		}
+		if t.failed != nil {
+			return t.failed
+		}
+		if wakes != t.wakes || t.closing {
+			t.wakes = wakes
+			if err := t.raw.SetReadDeadline(wakes); err != nil {
+				return err
+			}
+		}
+		if t.closing || !t.conn.IsEnding() { // else the deadline may have replaced the one that interrupts
+			return nil
+		}
+	}
+}
+
+// sendDue sends what is due at now, in the order in which it fell due.
+func (t *Dialogue) sendDue(now time.Time) {
+	for !t.closing && t.failed == nil {
+		first := -1
+		for i := range t.next {
+			at := t.next[i].at
+			if !at.IsZero() && !at.After(now) && (first < 0 || at.Before(t.next[first].at)) {
+				first = i
+			}
+		}
+		if first < 0 {
+			return
+		}
+		k := &t.socket.sends[first]
+		t.next[first].advance(k, now)
+		t.say(&k.message, nil, ws.OpText)
+	}
+}
+
+// advance goes on to the next time after now. Times that have passed are left out.
+func (s *scheduled) advance(k *send, now time.Time) {
+	if s.sent++; k.times > 0 && s.sent >= k.times {
+		s.at = time.Time{}
+		return
+	}
+	s.at = s.at.Add(k.every)
+	if late := now.Sub(s.at); late >= 0 {
+		s.at = s.at.Add((late/k.every + 1) * k.every)
+	}
+}
+
+// due is when reading is to wake up; zero for never.
+func (t *Dialogue) due() time.Time {
+	if t.closing {
+		return t.closedBy
+	}
+	var wakes time.Time
+	for i := range t.next {
+		if at := t.next[i].at; !at.IsZero() && (wakes.IsZero() || at.Before(wakes)) {
+			wakes = at
+		}
+	}
+	return wakes
+}
+
+// close sends a close. Until the client answers, what it sends is read on.
+func (t *Dialogue) close(code int, reason []byte) {
+	if t.closing {
+		return
+	}
+	t.closing, t.closedBy = true, time.Now().Add(closeTime)
+	if t.code == 0 {
+		t.code = code
+	}
+	t.writeClose(code, reason)
+}
+
+// end ends the connection: the client has answered a close, was told of its protocol error,
+// or has left.
+func (t *Dialogue) end() {
+	if t.failed == nil {
+		t.conn.Discard() // it may still be sending, and has to get the close
+	}
+	if t.Log != nil {
+		t.Log.LogAttrs(context.Background(), slog.LevelInfo, "websocket closed",
+			slog.String("endpoint", t.socket.name),
+			slog.Int("code", t.code),
+			slog.Int("received", t.received),
+			slog.Int("sent", t.sent),
+			slog.String("remote", t.conn.RemoteAddr().String()),
+			slog.Duration("took", time.Since(t.opened)))
+	}
+}
+
+// buffer is room for one message.
+type buffer struct{ bytes []byte }
+
+func (d *Dialogues) borrow() *buffer {
+	if b, ok := d.buffers.Get().(*buffer); ok {
+		return b
+	}
+	return &buffer{make([]byte, 0, readBuffer)}
+}
+
+func (d *Dialogues) giveBack(b *buffer) {
+	if cap(b.bytes) <= keptMessage {
+		d.buffers.Put(b)
+	}
+}

@@ -1,0 +1,126 @@
+package websocket
+
+import (
+	"bytes"
+	"crypto/sha1"
+	"encoding/base64"
+	"fmt"
+	"iter"
+	"slices"
+	"strings"
+
+	"mockserver/internal/ascii"
+	"mockserver/internal/wording"
+	"mockserver/listener/reply"
+	"mockserver/matcher"
+)
+
+const keyField = "Sec-WebSocket-Key"
+
+// Asks reports whether a request asks to become a WebSocket connection, well or badly.
+func Asks(r *matcher.Request) bool {
+	return string(r.In.Method) == "GET" && hasOption(r, "Upgrade", "websocket")
+}
+
+// hasOption reports whether a header is a list that holds an option, which is given in lower
+// case.
+func hasOption(r *matcher.Request, name, option string) bool {
+	for line := range r.In.Header.Values(name) {
+		for one := range bytes.SplitSeq(line, []byte{','}) {
+			if ascii.EqualFold(ascii.TrimBlanks(one), option) {
+				return true
+			}
+		}
+	}
+	return false
+}
+
+// Accept makes p the response to the handshake of r, and reports whether the connection
+// becomes a WebSocket.
+func (k *Socket) Accept(r *matcher.Request, p *reply.Reply) bool {
+	if f, what := handshakeError(r); what != "" {
+		f.Write(p, what)
+		if f.Status == reply.UpgradeRequired.Status {
+			askForUpgrade(p)
+		}
+		return false
+	}
+	key, _ := r.Header(keyField)
+	p.Status = 101
+	p.Add("Upgrade", "websocket")
+	p.Add("Connection", "Upgrade")
+	p.Add("Sec-Websocket-Accept", acceptance(key))
+	if name := k.subprotocol(r); name != "" {
+		p.Add("Sec-Websocket-Protocol", name)
+	}
+	return true
+}
+
+// handshakeError is what is wrong with a handshake; "" for nothing.
+func handshakeError(r *matcher.Request) (f reply.Failure, what string) {
+	text, keys := only(r.In.Header.Values(keyField))
+	key, err := base64.StdEncoding.DecodeString(string(text))
+	version, versions := only(r.In.Header.Values("Sec-WebSocket-Version"))
+	switch {
+	case r.In.HTTP10:
+		return reply.BadHandshake, "a WebSocket needs HTTP/1.1; the request is HTTP/1.0"
+	case hasOption(r, "Connection", "close") || !hasOption(r, "Connection", "upgrade"):
+		return reply.BadHandshake, "a WebSocket needs Connection: Upgrade; a proxy in between may have removed it"
+	case keys != 1 || err != nil || len(key) != 16:
+		return reply.BadHandshake, "the Sec-WebSocket-Key is not the base64 text of 16 bytes"
+	case versions != 1:
+		return reply.BadHandshake, "there is no Sec-WebSocket-Version, or more than one; expected 13"
+	case string(version) != "13":
+		return reply.UpgradeRequired, fmt.Sprintf("version %s of WebSocket is not supported; expected 13", wording.Clip(string(version)))
+	case len(r.In.Body) > 0:
+		return reply.BadHandshake, "a request for a WebSocket must not have a body"
+	}
+	return reply.Failure{}, ""
+}
+
+// only returns the first of the values of a header, and how many there are.
+func only(values iter.Seq[[]byte]) (first []byte, n int) {
+	for value := range values {
+		if n == 0 {
+			first = value
+		}
+		n++
+	}
+	return first, n
+}
+
+// acceptance is the value that proves that a key was understood, RFC 6455 section 4.2.2.
+func acceptance(key []byte) string {
+	sum := sha1.Sum(append(key[:len(key):len(key)], "258EAFA5-E914-47DA-95CA-C5AB0DC85B11"...))
+	return base64.StdEncoding.EncodeToString(sum[:])
+}
+
+// subprotocol is the first declared subprotocol that the client offers. If it is "" the
+// client may end the connection.
+func (k *Socket) subprotocol(r *matcher.Request) string {
+	for _, name := range k.subprotocols {
+		for line := range r.In.Header.Values("Sec-WebSocket-Protocol") {
+			offered := strings.Split(string(line), ",")
+			if slices.ContainsFunc(offered, func(one string) bool { return strings.Trim(one, " \t") == name }) {
+				return name
+			}
+		}
+	}
+	return ""
+}
+
+// RequireUpgrade makes p the answer to a request for the path of a WebSocket that does not
+// ask for one, and returns its message.
+func RequireUpgrade(r *matcher.Request, p *reply.Reply) (message string) {
+	message = string(r.Method()) + " " + string(r.Path()) + " is the path of a WebSocket; expected GET with Upgrade: websocket"
+	reply.UpgradeRequired.Write(p, message)
+	askForUpgrade(p)
+	return message
+}
+
+// askForUpgrade adds what a client is to ask for.
+func askForUpgrade(p *reply.Reply) {
+	p.Add("Upgrade", "websocket")
+	p.Add("Connection", "Upgrade")
+	p.Add("Sec-Websocket-Version", "13")
+}

@@ -1,0 +1,237 @@
+package websocket
+
+import (
+	"bytes"
+	"fmt"
+	"regexp"
+	regex "regexp/syntax"
+	"slices"
+	"strings"
+
+	"mockserver/config/syntax"
+	"mockserver/internal/tags"
+	"mockserver/internal/wording"
+	view "mockserver/matcher/json"
+	"mockserver/renderer"
+)
+
+// pattern is what a message is compared with: its text, or else the shape of a JSON object or
+// an expression.
+type pattern struct {
+	text  string
+	shape *shape         // of a JSON object; nil for none
+	whole *regexp.Regexp // of the whole message; nil if only the text matches
+	any   bool           // whole matches every message
+}
+
+// heard is a message while it is compared with patterns. Its JSON is parsed once, if needed.
+type heard struct {
+	text   []byte
+	value  view.Value
+	parsed bool
+}
+
+func (h *heard) json() view.Value {
+	if !h.parsed {
+		h.parsed = true
+		h.value = view.Parse(h.text)
+	}
+	return h.value
+}
+
+// matches reports whether a message matches the pattern.
+func (p *pattern) matches(h *heard) bool {
+	switch {
+	case string(h.text) == p.text:
+		return true
+	case p.shape != nil:
+		return p.shape.matches(h.json())
+	}
+	return p.whole != nil && (p.any || p.whole.Match(h.text))
+}
+
+// everything has expressions that match every message.
+var everything = []string{".*", ".*?", "^.*$", "^.*", ".*$", "(.*)", "(?s).*", "(?s)^.*$", `[\s\S]*`}
+
+// compilePattern compiles the pattern of an exchange. Config refuses an empty one.
+func compilePattern(text syntax.Text) (*pattern, syntax.Problems) {
+	p := &pattern{text: text.Value}
+	problem := func(warning bool, format string, args ...any) syntax.Problems {
+		return syntax.Problems{{Pos: text.Pos, Key: text.Key, What: fmt.Sprintf(format, args...), Warning: warning}}
+	}
+	var warnings syntax.Problems
+	if object := quoteTags(strings.TrimSpace(p.text)); strings.HasPrefix(object, "{") {
+		if value := view.Parse([]byte(object)); value.Kind == view.Object {
+			s := shapeOf(value)
+			p.shape = &s
+			return p, nil
+		}
+		if strings.HasPrefix(strings.TrimSpace(object[1:]), `"`) {
+			warnings = problem(true, "the pattern looks like a JSON object but is not valid JSON; it is used as an RE2 expression")
+		}
+	}
+	if _, err := regex.Parse(p.text, regex.Perl); err != nil {
+		return nil, problem(false, "%s; write literal text between \\Q and \\E, and a JSON object between { and }", describe(err))
+	}
+	if regexp.QuoteMeta(p.text) == p.text {
+		return p, warnings
+	}
+	whole, err := regexp.Compile(`\A(?s:` + p.text + `)\z`)
+	if err != nil {
+		return nil, problem(false, "%s", describe(err))
+	}
+	p.whole, p.any = whole, slices.Contains(everything, p.text)
+	return p, warnings
+}
+
+// describe says what is wrong with an expression.
+func describe(err error) string {
+	if fault, ok := err.(*regex.Error); ok {
+		return fmt.Sprintf("the pattern is not a valid RE2 expression: %s: %q", fault.Code, wording.Clip(fault.Expr))
+	}
+	return "the pattern is not a valid RE2 expression: " + wording.Clip(err.Error())
+}
+
+// quoteTags replaces the placeholders of a JSON text by {{}}, in quotes outside of strings.
+func quoteTags(text string) string {
+	if tags.Start(text) == len(text) {
+		return text
+	}
+	var out strings.Builder
+	inside := false
+	for i := 0; i < len(text); {
+		n := 1
+		switch {
+		case strings.HasPrefix(text[i:], "{{"):
+			if begin, end := tags.Next(text[i:]); begin == 0 {
+				out.WriteString(map[bool]string{true: "{{}}", false: `"{{}}"`}[inside])
+				i += end
+				continue
+			}
+		case inside && text[i] == '\\':
+			n = min(2, len(text)-i)
+		case text[i] == '"':
+			inside = !inside
+		}
+		out.WriteString(text[i : i+n])
+		i += n
+	}
+	return out.String()
+}
+
+// shape is what a pattern demands of a JSON value.
+type shape struct {
+	any     bool // any value will do
+	kind    view.Kind
+	text    string         // of a string
+	raw     []byte         // of a number or a boolean, its JSON text
+	like    *regexp.Regexp // of a string that has placeholders in it
+	members []member       // that an object must have
+	items   []shape        // of an array
+}
+
+// member is a member of an object.
+type member struct {
+	name  string
+	shape shape
+}
+
+// shapeOf is the shape of a JSON value. Of members of the same name the last one counts.
+func shapeOf(v view.Value) shape {
+	s := shape{kind: v.Kind, raw: v.Raw}
+	switch v.Kind {
+	case view.Object:
+		_, members := view.ParseObject(v.Raw, make([]view.Member, 0, v.Len()))
+		for i, m := range members {
+			name := string(m.Key.AppendText(nil))
+			if !slices.ContainsFunc(members[i+1:], func(later view.Member) bool { return later.Key.Equals(name) }) {
+				s.members = append(s.members, member{name, shapeOf(m.Value)})
+			}
+		}
+	case view.Array:
+		elements := v.Elements()
+		for element, ok := elements.Next(); ok; element, ok = elements.Next() {
+			s.items = append(s.items, shapeOf(element))
+		}
+	case view.String:
+		return shapeOfText(string(v.AppendText(nil)))
+	}
+	return s
+}
+
+// shapeOfText is the shape of a string. A placeholder alone stands for any value, and one
+// inside text for any text.
+func shapeOfText(text string) shape {
+	s := shape{kind: view.String, text: text}
+	switch begin, end := tags.Next(text); {
+	case begin == end:
+		return s
+	case begin == 0 && end == len(text) && text[1] == '{':
+		return shape{any: true}
+	}
+	var like strings.Builder
+	for rest := text; ; {
+		begin, end := tags.Next(rest)
+		like.WriteString(regexp.QuoteMeta(rest[:begin]))
+		if begin == end {
+			break
+		}
+		like.WriteString(".*")
+		rest = rest[end:]
+	}
+	s.like = regexp.MustCompile(`\A(?s:` + like.String() + `)\z`) // quoted text and .* always compile
+	return s
+}
+
+// matches reports whether a value has the shape.
+func (s *shape) matches(v view.Value) bool {
+	if s.any || v.Kind != s.kind {
+		return s.any && v.Kind != view.Missing
+	}
+	switch v.Kind {
+	case view.Object:
+		for i := range s.members {
+			if m := &s.members[i]; !m.shape.matches(v.Member(m.name)) {
+				return false
+			}
+		}
+	case view.Array:
+		elements := v.Elements()
+		for i := range s.items {
+			if element, ok := elements.Next(); !ok || !s.items[i].matches(element) {
+				return false
+			}
+		}
+		_, more := elements.Next()
+		return !more
+	case view.String:
+		return s.isLike(v)
+	case view.Number:
+		return bytes.Equal(v.Raw, s.raw) || renderer.EqualNumbers(v.Raw, s.raw)
+	case view.Bool:
+		return bytes.Equal(v.Raw, s.raw)
+	}
+	return true
+}
+
+// isLike reports whether a string has the text of the shape.
+func (s *shape) isLike(v view.Value) bool {
+	if s.like == nil {
+		return v.Equals(s.text)
+	}
+	text := v.Raw[1 : len(v.Raw)-1]
+	if bytes.IndexByte(text, '\\') >= 0 {
+		text = v.AppendText(nil)
+	}
+	return s.like.Match(text)
+}
+
+// covers reports whether no message reaches another pattern that comes later. The text of a
+// JSON object stands for all that it matches: a placeholder in it is a string that only a
+// placeholder matches.
+func (p *pattern) covers(later *pattern) bool {
+	if p.any || p.text == later.text {
+		return true
+	}
+	return later.whole == nil && (later.shape == nil || p.shape != nil) && p.matches(&heard{text: []byte(later.text)})
+}

@@ -1,0 +1,257 @@
+// Package websocket serves WebSockets: it compiles them from a specification, answers the
+// handshake of a request, and owns the connection from then on until its close. The server
+// that receives requests and connections is its caller.
+package websocket
+
+import (
+	"cmp"
+	"fmt"
+	"time"
+
+	"github.com/gobwas/ws"
+
+	"mockserver/config"
+	"mockserver/config/syntax"
+	"mockserver/internal/wording"
+	"mockserver/listener/record"
+	"mockserver/matcher"
+	"mockserver/matcher/nearest"
+	"mockserver/renderer"
+)
+
+// Table is the compiled WebSockets of a specification. A nil Table has none.
+type Table struct {
+	routes  *matcher.Table
+	sockets []Socket // by the index that routes gives
+}
+
+// Socket is one path that becomes a WebSocket connection, compiled.
+type Socket struct {
+	Counters *record.Counters // nil when nothing is recorded
+
+	name         string // "WebSocket /rooms/:id", for logs and messages
+	subprotocols []string
+	connect      *message // nil for none
+	reactions    []reaction
+	sends        []send
+	limit        int  // bytes of a message
+	templated    bool // a text that is sent depends on the request
+	seed         *Seed
+}
+
+// reaction is what answers the messages of a pattern.
+type reaction struct {
+	pattern *pattern
+	message message
+}
+
+// send is a message that is sent unasked.
+type send struct {
+	first, every time.Duration
+	times        int // 0 for no end
+	message      message
+}
+
+// message is what is sent: a message, the end of the connection, or both.
+type message struct {
+	sends    bool // there is a message
+	static   []byte
+	template *renderer.Template // instead of static
+	opcode   ws.OpCode          // 0 is the one of the message it answers
+	close    *ending            // nil leaves the connection open
+}
+
+// ending is how the server ends a connection.
+type ending struct {
+	code   int
+	reason *renderer.Template
+}
+
+// Compiler has what WebSockets are compiled with.
+type Compiler struct {
+	Env        func(string) (string, bool)
+	Counters   *renderer.Counters
+	MaxMessage int // bytes of a message, unless the WebSocket declares its own; 0 is 1 MiB
+	// Seed makes the random choices of a WebSocket repeat; its result may be nil: they do not.
+	Seed func(asking *config.Endpoint) *Seed
+}
+
+// Seed has the random choices of one WebSocket repeat.
+type Seed struct {
+	// Condition makes the choices of its condition repeat.
+	Condition func(holds func(*matcher.Request) bool) func(*matcher.Request) bool
+	// Connection begins a connection. Its result sets the numbers of the nth text on it.
+	Connection func() func(nth uint64, numbers *matcher.Random)
+}
+
+const defaultMaxMessage = 1 << 20 // bytes
+
+// Compile compiles the WebSockets of a specification. The Table is nil if there are none, or
+// some have errors.
+func (c *Compiler) Compile(declared []config.WebSocket) (*Table, syntax.Problems) {
+	var problems syntax.Problems
+	routes, sockets := make([]matcher.Route, len(declared)), make([]Socket, len(declared))
+	for i := range declared {
+		var wrong syntax.Problems
+		routes[i], sockets[i], wrong = c.compile(&declared[i])
+		problems = append(problems, wrong...)
+	}
+	if len(declared) == 0 || problems.Err() != nil {
+		return nil, problems
+	}
+	table, shadowed := matcher.Compile(routes)
+	return &Table{table, sockets}, append(problems, shadowed...)
+}
+
+// compile compiles one WebSocket: when a request becomes a connection, and what is said on
+// it.
+func (c *Compiler) compile(w *config.WebSocket) (matcher.Route, Socket, syntax.Problems) {
+	path, problems := matcher.ParsePattern(w.Path)
+	scope := renderer.Scope{Params: path.Params(), Env: c.Env, Counters: c.Counters}
+	condition, wrong := renderer.CompileCondition(w.If, &scope)
+	problems = append(problems, wrong...)
+
+	asking := w.Asking()
+	asking.Method = record.WebSocketKind // an endpoint of the same path has other random numbers
+	s := Socket{
+		name:         record.WebSocketKind + " " + w.Path.Value,
+		subprotocols: w.Subprotocols,
+		limit:        cmp.Or(w.MaxMessage, c.MaxMessage, defaultMaxMessage),
+		seed:         c.Seed(asking),
+	}
+	route := matcher.Route{Endpoint: w.Asking(), Pattern: path, Kind: record.WebSocketKind}
+	if !condition.Always() {
+		route.If = condition.Holds
+		if s.seed != nil {
+			route.If = s.seed.Condition(condition.Holds)
+		}
+	}
+
+	t := texts{scope: scope, socket: &s, problems: problems}
+	t.scope.Message = true
+	if w.OnConnect != nil {
+		m := t.message(w.OnConnect)
+		s.connect = &m
+	}
+	t.reactions(w.OnMessage)
+	for i := range w.Send {
+		d := &w.Send[i]
+		times := d.Times
+		if d.Every == 0 {
+			times = 1
+		}
+		s.sends = append(s.sends, send{first: d.First(), every: d.Every, times: times, message: t.message(&d.Response)})
+	}
+	if w.Close != nil { // last: it comes after the messages that are due at the same time
+		s.sends = append(s.sends, send{first: w.Close.After, times: 1, message: message{close: t.ending(w.Close)}})
+	}
+	return route, s, w.Claim(t.problems)
+}
+
+// texts compiles what is said on a connection.
+type texts struct {
+	scope    renderer.Scope
+	socket   *Socket
+	problems syntax.Problems
+}
+
+// reactions compiles what answers messages, and warns of patterns that no message reaches.
+func (t *texts) reactions(declared []config.Exchange) {
+	for i := range declared {
+		x := &declared[i]
+		p, wrong := compilePattern(x.Pattern)
+		t.problems = append(t.problems, wrong...)
+		m := t.message(&x.Response)
+		if p == nil {
+			continue
+		}
+		for j := range t.socket.reactions {
+			if earlier := t.socket.reactions[j].pattern; earlier.covers(p) {
+				t.problems = append(t.problems, syntax.Problem{Pos: x.Pattern.Pos, Key: x.Pattern.Key, Warning: true,
+					What: fmt.Sprintf("no message reaches this pattern: the pattern %s before it answers all that it matches", wording.Clip(earlier.text))})
+				break
+			}
+		}
+		t.socket.reactions = append(t.socket.reactions, reaction{p, m})
+	}
+}
+
+func (t *texts) message(m *config.Message) message {
+	out := message{sends: m.Sends(), close: t.ending(m.Close)}
+	switch m.Frame {
+	case config.TextFrame:
+		out.opcode = ws.OpText
+	case config.BinaryFrame:
+		out.opcode = ws.OpBinary
+	}
+	switch {
+	case m.Bytes != nil:
+		out.static, out.opcode = m.Bytes, ws.OpBinary
+	case m.Raw:
+		out.static = []byte(m.Body.Value)
+	default:
+		out.template = t.template(m.Body, renderer.Inferred)
+		if fixed, ok := out.template.Static(); ok {
+			out.static, out.template = []byte(fixed), nil
+		}
+	}
+	return out
+}
+
+func (t *texts) ending(e *config.Close) *ending {
+	if e == nil {
+		return nil
+	}
+	return &ending{e.CloseCode(), t.template(e.Reason, renderer.Plain)}
+}
+
+// template compiles a text; one with errors becomes the empty text.
+func (t *texts) template(text syntax.Text, form renderer.Form) *renderer.Template {
+	made, wrong := renderer.Compile(text, form, &t.scope)
+	t.problems = append(t.problems, wrong...)
+	if made == nil {
+		return renderer.Literal("")
+	}
+	if _, ok := made.Static(); !ok {
+		t.socket.templated = true
+	}
+	return made
+}
+
+// Count has the WebSockets counted, in the order of the specification.
+func (t *Table) Count(counters []*record.Counters) {
+	for i := range counters {
+		t.sockets[i].Counters = counters[i]
+	}
+}
+
+// Find returns the WebSocket that a request asks for, or nil.
+func (t *Table) Find(r *matcher.Request) *Socket {
+	if t == nil || !Asks(r) {
+		return nil
+	}
+	i := t.routes.Match(r, "GET")
+	if i < 0 {
+		return nil
+	}
+	return &t.sockets[i]
+}
+
+// Declares reports whether there is a WebSocket for the host and path of a request, whatever
+// the conditions say.
+func (t *Table) Declares(r *matcher.Request) bool {
+	return t != nil && len(t.routes.Methods(r)) > 0
+}
+
+// Nearest returns why each of the WebSockets most like a request does not match it, at most
+// limit of them.
+func (t *Table) Nearest(r *matcher.Request, limit int) []string {
+	if t == nil {
+		return nil
+	}
+	var reasons []string
+	for _, near := range nearest.Find(t.routes.Routes(), r, limit) {
+		reasons = append(reasons, t.sockets[near.Index].name+" ("+near.Why+")")
+	}
+	return reasons
+}
