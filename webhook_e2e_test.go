@@ -19,6 +19,7 @@ import (
 	"time"
 
 	"mockserver/internal/harness"
+	"mockserver/internal/harness/volume"
 )
 
 // TestWebhook_SaysWhatTheRequestGave sends the same webhook declared in both syntaxes,
@@ -430,7 +431,7 @@ func TestWebhook_StoreSurvivesKills(t *testing.T) {
 	store := t.TempDir()
 	file := harness.WriteFile(t, t.TempDir(), "mock.yml", harness.WithHook("/a", target.URL, ", body: '{{query-params.n}}'"))
 	kills := 50
-	if testing.Short() {
+	if !volume.Full() {
 		kills = 5
 	}
 	asked, answered := 0, map[string]bool{}

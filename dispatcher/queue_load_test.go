@@ -5,6 +5,7 @@ import (
 	"context"
 	"fmt"
 	"io"
+	"mockserver/internal/harness/volume"
 	"net"
 	"os"
 	"runtime"
@@ -54,7 +55,7 @@ func TestQueue_DeadTargetBesideALiveOne(t *testing.T) {
 // each arrives once.
 func TestQueue_AMillionAtOnce(t *testing.T) {
 	n := 1_000_000
-	if testing.Short() || raceDetector {
+	if !volume.Full() || raceDetector {
 		n = 30_000
 	}
 	arrived := make([]atomic.Uint32, n)

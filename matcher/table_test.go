@@ -8,6 +8,7 @@ import (
 	"testing"
 
 	"mockserver/config/syntax"
+	"mockserver/internal/harness/volume"
 )
 
 // newRequest is a request as the server would hand it over.
@@ -322,7 +323,7 @@ func dump(rs reference) string {
 
 func TestMatchEqualsTheReference(t *testing.T) {
 	tables, most := 1500, 40
-	if testing.Short() {
+	if !volume.Full() {
 		tables = 500
 	}
 	byRouter := 0

@@ -14,6 +14,7 @@ import (
 	"testing"
 
 	"mockserver/internal/harness"
+	"mockserver/internal/harness/volume"
 )
 
 // rawTarget is a target that answers its n-th connection, from 1 on, by hand, once
@@ -301,7 +302,7 @@ func TestWebhook_IPv6WithAZone(t *testing.T) {
 // are answered meanwhile.
 func TestWebhook_ManyDueTogether(t *testing.T) {
 	requests := 200
-	if testing.Short() {
+	if !volume.Full() {
 		requests = 20
 	}
 	const each, mostThreads = 100, 64

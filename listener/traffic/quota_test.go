@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"mockserver/config"
+	"mockserver/internal/harness/volume"
 )
 
 // numbered is a key.
@@ -203,8 +204,8 @@ func TestQuotas_UnderConcurrentClients(t *testing.T) {
 
 // A million keys take no more memory than docs/reference.md says.
 func TestQuotas_AMillionKeys(t *testing.T) {
-	if testing.Short() {
-		t.Skip("it takes hundreds of megabytes")
+	if !volume.Full() {
+		t.Skip("it takes hundreds of megabytes; MOCKSERVER_VOLUME_TESTS=1 runs it")
 	}
 	for _, c := range []struct {
 		algorithm      string

@@ -1,0 +1,8 @@
+// Package volume says whether tests run at full volume: a million keys, fifty kills.
+// It is apart from the harness so that unit tests need not link that.
+package volume
+
+import "os"
+
+// Full reports whether MOCKSERVER_VOLUME_TESTS=1 is set, as .ci/run does.
+func Full() bool { return os.Getenv("MOCKSERVER_VOLUME_TESTS") == "1" }
