@@ -31,7 +31,7 @@ import (
 //	)
 //
 // The zero value of a field is what a file says by leaving a key out. New itself
-// finds no mistakes: Validate does, and so does the server before it serves the
+// finds no errors: Validate does, and so does the server before it serves the
 // spec. The endpoints may be changed and used again afterwards. One that was read
 // from a file, and changed since, is checked as any other; it has no place then.
 func New(endpoints ...Endpoint) *Spec {
@@ -158,7 +158,7 @@ func Headers(namesAndValues ...string) []Header {
 
 // Complete returns s with its endpoints that were made in Go, which have no Key,
 // as if they had been read from a file: with a key each, "[2].endpoint" for the
-// third of them, the mistakes among Problems, and those that have one among Broken.
+// third of them, the errors among Problems, and those that have one among Broken.
 // It changes nothing of s, and is s when all of its endpoints were read.
 func (s *Spec) Complete() *Spec {
 	s = s.orNone()

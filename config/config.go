@@ -25,7 +25,7 @@
 // see WebSocket. The keys query, body, tag, summary, description and
 // router-name of an endpoint only document it.
 //
-// Reading never stops at the first mistake: a Spec carries every problem found,
+// Reading never stops at the first error: a Spec carries every problem found,
 // each with its position. Of the module this package imports
 // syntax and openapi alone.
 package config
@@ -57,9 +57,9 @@ type (
 type Spec struct {
 	Endpoints  []Endpoint
 	WebSockets []WebSocket
-	// Problems are the mistakes and warnings found while reading.
+	// Problems are the errors and warnings found while reading.
 	Problems syntax.Problems
-	// Broken are the endpoints with a mistake, as far as they could be decoded: they
+	// Broken are the endpoints with an error, as far as they could be decoded: they
 	// are never served, and kept so that what else is wrong with them can be said.
 	Broken           []Endpoint
 	BrokenWebSockets []WebSocket // the same of WebSockets
@@ -82,7 +82,7 @@ type Endpoint struct {
 
 	Method string // upper case; "" means GET
 	Path   syntax.Text
-	// Template tells that Path is written as OpenAPI writes it, "/pets/{petId}.{format}",
+	// Template reports that Path is written as OpenAPI writes it, "/pets/{petId}.{format}",
 	// in which ":" and "*" mean nothing.
 	Template bool
 	If       syntax.Text // a condition; an empty text always holds
@@ -137,7 +137,7 @@ type Response struct {
 	Status  int // 200..599; 0 means 200
 	Headers []Header
 	Body    syntax.Text
-	// BodyJSON tells that Body is the JSON text of a map or list, so its default
+	// BodyJSON reports that Body is the JSON text of a map or list, so its default
 	// Content-Type is application/json whatever it begins with.
 	BodyJSON bool
 	External *ExternalBody `key:"external-body"` // used instead of Body when not nil

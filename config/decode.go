@@ -38,14 +38,14 @@ var (
 		table.Of[Endpoint](row{Key: "if", Doc: "the condition under which the endpoint answers", Kinds: table.Scalars | table.Nulls}),
 		table.With(row{Key: "response", Doc: "the answer; {} is an empty one with status 200", Required: true, Unless: "responses", Kinds: table.Maps, Table: table.Rows(responseFields)},
 			setResponse),
-		table.With(row{Key: "responses", Doc: "several answers, of which each request gets one", Kinds: table.Lists, Form: "a list of answers, each a map of its own,", Item: &row{Kinds: table.Maps, Table: table.Rows(outcomeFields)}}, setResponses),
+		table.With(row{Key: "responses", Doc: "several answers, of which each request gets one", Kinds: table.Lists, Form: "a list of answers, each a map of its own", Item: &row{Kinds: table.Maps, Table: table.Rows(outcomeFields)}}, setResponses),
 		table.Of[Endpoint](row{Key: "select", Doc: "how one of responses is chosen: weighted (the default), sequence or sequence-hold", Kinds: table.Texts, Enum: selects}),
 		table.With(row{Key: "latency", Doc: "the time from the request to the answer", Kinds: table.Maps, Form: "a map with " + latencyForms, Table: table.Rows(latencyFields)},
 			func(d *decoder, v value, e *Endpoint) { e.Latency = decodeLatency(d, v) }),
 		table.Map[Endpoint](row{Key: "fault", Doc: "how answers go wrong", Form: "a map with type and rate"}, faultFields),
 		table.Map[Endpoint](row{Key: "rate-limit", Doc: "how many requests are answered in a window; {} is 100 in 15 minutes for each address", Form: "a map with max-requests and window"}, rateLimitFields),
 		table.Map[Endpoint](row{Key: "capacity", Doc: "how many requests are served at once, and how many wait", Form: "a map with concurrent and queue"}, capacityFields),
-		table.With(row{Key: "webhook", Doc: "a request of the server's own, some time after the answer", Kinds: table.Maps, Table: table.Rows(webhookFields)},
+		table.With(row{Key: "webhook", Unless: "webhooks", Doc: "a request of the server's own, some time after the answer", Kinds: table.Maps, Table: table.Rows(webhookFields)},
 			func(d *decoder, v value, e *Endpoint) { addWebhooks(d, &e.Webhooks, v) }),
 		table.With(row{Key: "webhooks", Doc: "several of them", Kinds: table.Lists, Item: &row{Kinds: table.Maps, Table: table.Rows(webhookFields)}},
 			func(d *decoder, v value, e *Endpoint) { addWebhooks(d, &e.Webhooks, v.Parts()...) }),
@@ -80,7 +80,7 @@ var (
 )
 
 // decodeFile decodes the documents of one file into s and checks their endpoints.
-// Known is how many mistakes its reader has found.
+// Known is how many errors its reader has found.
 func (s *Spec) decodeFile(docs []*syntax.Node, dir string, known int) {
 	count := 0
 	for _, doc := range docs {
@@ -148,7 +148,7 @@ func decodeItem(d *decoder, n *syntax.Node, key string) item {
 		if n.Kind == syntax.MapNode {
 			what = "an empty map"
 		}
-		d.About(value{Node: n, Key: key}, "is %s; a map with one key, endpoint or websocket, is accepted", what)
+		d.About(value{Node: n, Key: key}, "is %s; expected a map with one key, endpoint or websocket", what)
 		return item{}
 	}
 	first := n.Entries[0]
@@ -198,7 +198,7 @@ func finishEndpoint(d *decoder, e *Endpoint, key string, n *syntax.Node) {
 }
 
 // strayWebSocket says of a WebSocket that was put into an endpoint, or written as one,
-// where it belongs, and tells whether there is one. The rest of such an endpoint is
+// where it belongs, and reports whether there is one. The rest of such an endpoint is
 // not looked at: what it lacks would be beside the point.
 func strayWebSocket(d *decoder, v value) bool {
 	for _, e := range v.Entries {

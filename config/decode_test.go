@@ -22,14 +22,14 @@ func TestMistakesOfItems(t *testing.T) {
 	testMistakes(t, "f.yml", []mistake{
 		{"an unknown kind of item", "- §grpc: {}\n", one("[0].grpc", "unknown key; accepted are endpoint, websocket")},
 		{"a misspelt kind of item", "- §endpiont: {}\n", one("[0].endpiont", `did you mean "endpoint"?`)},
-		{"an item without a key", "- §{}\n", one("[0]", "is an empty map; a map with one key")},
-		{"an item that is no map", "- §5\n", one("[0]", "is a number (5); a map with one key")},
-		{"an empty item", "-§\n", one("[0]", "is null; a map with one key")},
+		{"an item without a key", "- §{}\n", one("[0]", "is an empty map; expected a map with one key")},
+		{"an item that is no map", "- §5\n", one("[0]", "is a number (5); expected a map with one key")},
+		{"an empty item", "-§\n", one("[0]", "is null; expected a map with one key")},
 		{"keys that are not indented below endpoint", "- endpoint:\n  §path: /x\n", one("[0]", "path stands beside endpoint")},
 		{"a second kind beside endpoint", "- endpoint: {path: /x, response: {}}\n  §websocket: {}\n", one("[0]", "websocket stands beside endpoint; an item has one of them")},
 		{"a map instead of a list", "§endpoint: {}\n", one("", `begin the line with "- "`)},
-		{"a map instead of a list", "§hello: world\n", one("", "the document is a map; a list of endpoints")},
-		{"a text instead of a list", "§hello\n", one("", `the document is a text ("hello"); a list of endpoints`)},
+		{"a map instead of a list", "§hello: world\n", one("", "the document is a map; expected a list of endpoints")},
+		{"a text instead of a list", "§hello\n", one("", `the document is a text ("hello"); expected a list of endpoints`)},
 	})
 }
 
@@ -44,32 +44,32 @@ func TestMistakesOfEndpoints(t *testing.T) {
 			[]complaint{{atEndpoint, "the tag !bar"}, {atEndpoint, "path is missing"}, {atEndpoint, "response is missing"}, {atEndpoint + ".metod", "unknown key"}}},
 		{"values that the reader has refused", "- §!a b\n- endpoint: {path: §!a b, host: §!b c:1, method: §!c d, query: &q {a: §*q}, tag: !!bool §x, summary: §§!d {}, response: {§!e f: 1, headers: {§!g h i: 1}, body: {a: !!int §b}}}\n", []complaint{
 			{"[0]", "the tag !a"}, {"[1].endpoint.path", "the tag !a"}, {"[1].endpoint.host", "the tag !b"}, {"[1].endpoint.method", "the tag !c"}, {"[1].endpoint.query.a", "the alias *q"},
-			{"[1].endpoint.tag", "is tagged !!bool"}, {"[1].endpoint.summary", "the tag !d"}, {"[1].endpoint.summary", "is a map; a text"}, {"[1].endpoint.response", "the tag !e"},
+			{"[1].endpoint.tag", "is tagged !!bool"}, {"[1].endpoint.summary", "the tag !d"}, {"[1].endpoint.summary", "is a map; expected a text"}, {"[1].endpoint.response", "the tag !e"},
 			{"[1].endpoint.response.headers", "the tag !g"}, {"[1].endpoint.response.body.a", "is tagged !!int"}}},
 		{"a path that does not begin with a slash", "- endpoint: {path: §users, response: {}}\n", one(atEndpoint+".path", `"users" does not begin with /`)},
 		{"an empty path", "- endpoint: {path: '§', response: {}}\n", one(atEndpoint+".path", "the path is empty")},
-		{"a path that is a number", "- endpoint: {path: §5, response: {}}\n", one(atEndpoint+".path", "is a number (5); a text is accepted")},
+		{"a path that is a number", "- endpoint: {path: §5, response: {}}\n", one(atEndpoint+".path", "is a number (5); expected a text")},
 		{"a misspelt method", "- endpoint: {path: /x, method: §PSOT, response: {}}\n", one(atEndpoint+".method", `did you mean "POST"?`)},
-		{"an unknown method", "- endpoint: {path: /x, method: §TRACE, response: {}}\n", one(atEndpoint+".method", "one of GET, POST, PUT, PATCH, DELETE, HEAD, OPTIONS is accepted")},
-		{"an empty method", "- endpoint: {path: /x, method: '§', response: {}}\n", one(atEndpoint+".method", "is accepted")},
+		{"an unknown method", "- endpoint: {path: /x, method: §TRACE, response: {}}\n", one(atEndpoint+".method", "expected one of GET, POST, PUT, PATCH, DELETE, HEAD, OPTIONS")},
+		{"an empty method", "- endpoint: {path: /x, method: '§', response: {}}\n", one(atEndpoint+".method", "expected one of")},
 		{"a misspelt key", "- endpoint: {path: /x, §reponse: {}, response: {}}\n", one(atEndpoint+".reponse", `unknown key (did you mean "response"?); accepted are method, path, host, if, response, responses, select, latency, fault, rate-limit, capacity, webhook, webhooks, query`)},
 		{"an unknown key", "- endpoint: {path: /x, response: {}, §priority: 1}\n", one(atEndpoint+".priority", "unknown key; accepted are")},
-		{"a response that is a text", "- endpoint: {path: /x, response: §ok}\n", one(atResponse, `is a text ("ok"); a map is accepted`)},
-		{"a condition that is a list", "- endpoint: {path: /x, response: {}, if: §[]}\n", one(atEndpoint+".if", "a text, a number or a boolean is accepted")},
+		{"a response that is a text", "- endpoint: {path: /x, response: §ok}\n", one(atResponse, `is a text ("ok"); expected a map`)},
+		{"a condition that is a list", "- endpoint: {path: /x, response: {}, if: §[]}\n", one(atEndpoint+".if", "expected a text, a number or a boolean")},
 		{"a host with a port", "- endpoint: {path: /x, response: {}, host: '§a.b:80'}\n", one(atEndpoint+".host", "leave the port out")},
 		{"a host that is a URL", "- endpoint: {path: /x, response: {}, host: '§http://a.b'}\n", one(atEndpoint+".host", "is a URL")},
 		{"a host with a star inside", "- endpoint: {path: /x, response: {}, host: §a.*.b}\n", one(atEndpoint+".host", "a * elsewhere than in front")},
 		{"a star alone", "- endpoint: {path: /x, response: {}, host: '§*'}\n", one(atEndpoint+".host", "leave host out")},
 		{"a host with an empty label", "- endpoint: {path: /x, response: {}, host: §a..b}\n", one(atEndpoint+".host", "nothing between two dots")},
 		{"a host beyond ASCII", "- endpoint: {path: /x, response: {}, host: §ü.de}\n", one(atEndpoint+".host", "xn--")},
-		{"tags that are no texts", "- endpoint: {path: /x, response: {}, tag: [a, §{}]}\n", one(atEndpoint+".tag[1]", "is a map; a text is accepted")},
-		{"a query parameter without a type", "- endpoint: {path: /x, response: {}, query: {a: §}}\n", one(atEndpoint+".query.a", "is null; the name of a type")},
+		{"tags that are no texts", "- endpoint: {path: /x, response: {}, tag: [a, §{}]}\n", one(atEndpoint+".tag[1]", "is a map; expected a text")},
+		{"a query parameter without a type", "- endpoint: {path: /x, response: {}, query: {a: §}}\n", one(atEndpoint+".query.a", "is null; expected the name of a type")},
 	})
 }
 
 func TestMistakesOfResponses(t *testing.T) {
 	testMistakes(t, "f.yml", []mistake{
-		{"a status below 200", inResponse("status: §199"), one(atResponse+".status", "is a number (199); an integer from 200 to 599")},
+		{"a status below 200", inResponse("status: §199"), one(atResponse+".status", "is a number (199); expected an integer from 200 to 599")},
 		{"a status above 599", inResponse("status: §600"), one(atResponse+".status", "an integer from 200 to 599")},
 		{"a status of 0", inResponse("status: §0"), one(atResponse+".status", "an integer from 200 to 599")},
 		{"a status that is no integer", inResponse("status: §200.5"), one(atResponse+".status", "an integer from 200 to 599")},
@@ -77,7 +77,7 @@ func TestMistakesOfResponses(t *testing.T) {
 		{"a status that is a text", inResponse("status: \"§200\""), one(atResponse+".status", `is a text ("200")`)},
 		{"a header name with a blank", inResponse("headers:\n  §X A: 1"), one(atResponse+".headers.X A", "no name of a header")},
 		{"an empty header name", inResponse("headers: {'§': 1}"), one(atResponse+`.headers.""`, "no name of a header")},
-		{"a header without a value", inResponse("headers:\n  X-A:§"), one(atResponse+".headers.X-A", "is null; a text, a number, a boolean or a list is accepted")},
+		{"a header without a value", inResponse("headers:\n  X-A:§"), one(atResponse+".headers.X-A", "is null; expected a text, a number, a boolean or a list")},
 		{"a header's list with a map in it", inResponse("headers: {X-A: [1, §{}]}"), one(atResponse+".headers.X-A[1]", "is a map")},
 		{"a header given in two spellings", inResponse("headers: {Content-Type: a/b, §content-type: c/d}"), one(atResponse+".headers.content-type", `the same header as "Content-Type"`)},
 		{"headers with several values that a message has once", inResponse("headers: {content-type: §[a/b, c/d, e/f], Location: §[/a, /b], ETag: §[a, b], Vary: [A, B], Set-Cookie: [a=1, b=2], Content-Encoding: [gzip]}"), []complaint{
@@ -85,11 +85,11 @@ func TestMistakesOfResponses(t *testing.T) {
 			{atResponse + ".headers.ETag", "has several values"}}},
 		{"a line break in a header", inResponse("headers:\n  X-A: |\n    ab§\n"), one(atResponse+".headers.X-A", "control character '\\n'")},
 		{"an escaped NUL in a header", inResponse(`headers: {X-A: §"a\0b"}`), one(atResponse+".headers.X-A", "control character '\\x00'")},
-		{"body and external-body", inResponse("body: ''\nexternal-body:\n  §provider: json\n  path: a.json"), one(atExternal, "one of them is accepted")},
-		{"template is no boolean", inResponse("template: §no"), one(atResponse+".template", `is a text ("no"); a boolean is accepted`)},
+		{"body and external-body", inResponse("body: ''\nexternal-body:\n  §provider: json\n  path: a.json"), one(atExternal, "expected one of them")},
+		{"template is no boolean", inResponse("template: §no"), one(atResponse+".template", `is a text ("no"); expected a boolean`)},
 		{"several mistakes at once", inResponse("§statsu: 1\nstatus: §1\nheaders: §[]\nexternal-body: §5\n§foo: bar"), []complaint{
 			{atResponse + ".statsu", `did you mean "status"?`}, {atResponse + ".status", "200 to 599"},
-			{atResponse + ".headers", "is a list; a map is accepted"}, {atExternal, "is a number (5)"}, {atResponse + ".foo", "unknown key"}}},
+			{atResponse + ".headers", "is a list; expected a map"}, {atExternal, "is a number (5)"}, {atResponse + ".foo", "unknown key"}}},
 	})
 }
 
@@ -97,23 +97,23 @@ func TestMistakesOfResponses(t *testing.T) {
 func TestAMissingValueIsNoAnswer(t *testing.T) {
 	const ended, socket = "- endpoint:\n    path: /x\n", "- websocket:\n    path: /x\n"
 	testMistakes(t, "f.yml", []mistake{
-		{"of an endpoint", "- endpoint:§\n", one(atEndpoint, "is null; a map is accepted")},
+		{"of an endpoint", "- endpoint:§\n", one(atEndpoint, "is null; expected a map")},
 		{"of a response", ended + "    response:§\n", one(atResponse, "is null; expected a map: write response: {} for an empty one")},
-		{"of responses", ended + "    responses:§\n", one(atEndpoint+".responses", "is null; a list of answers")},
+		{"of responses", ended + "    responses:§\n", one(atEndpoint+".responses", "is null; expected a list of answers")},
 		{"of one of them", ended + "    responses:\n    -§\n", one(atEndpoint+".responses[0]", "is null; expected a map: write {} for an empty one")},
 		{"of headers", ended + "    response:\n      headers:§\n", one(atResponse+".headers", "is null; expected a map: write headers: {} for an empty one")},
 		{"of a body", ended + "    response:\n      body:§\n", one(atResponse+".body", `is null; expected a text, a number, a boolean, a list or a map: write body: "" for an empty one`)},
-		{"of an external body", ended + "    response:\n      external-body:§\n", one(atExternal, "is null; a map is accepted")},
-		{"of a webhook", ended + "    response: {}\n    webhook:§\n", one(atEndpoint+".webhook", "is null; a map is accepted")},
+		{"of an external body", ended + "    response:\n      external-body:§\n", one(atExternal, "is null; expected a map")},
+		{"of a webhook", ended + "    response: {}\n    webhook:§\n", one(atEndpoint+".webhook", "is null; expected a map")},
 		{"of webhooks", ended + "    response: {}\n    webhooks:§\n", one(atEndpoint+".webhooks", "is null; expected a list: write webhooks: [] for an empty one")},
-		{"of a latency", ended + "    response: {}\n    latency:§\n", one(atEndpoint+".latency", "is null; a map with")},
-		{"of a rate limit", ended + "    response: {}\n    rate-limit:§\n", one(atEndpoint+".rate-limit", "is null; a map with")},
+		{"of a latency", ended + "    response: {}\n    latency:§\n", one(atEndpoint+".latency", "is null; expected a map with")},
+		{"of a rate limit", ended + "    response: {}\n    rate-limit:§\n", one(atEndpoint+".rate-limit", "is null; expected a map with")},
 		{"of a webhook's headers and body", ended + "    response: {}\n    webhook: {method: POST, url: 'http://a', headers: §, body: §, retry: §~}\n", []complaint{
 			{atEndpoint + ".webhook.headers", "write headers: {}"}, {atEndpoint + ".webhook.body", "is null"}, {atEndpoint + ".webhook.retry", "write retry: {}"}}},
-		{"of a WebSocket", "- websocket:§\n", one("[0].websocket", "is null; a map is accepted")},
-		{"of what a WebSocket says at once", socket + "    on-connect:§\n", one("[0].websocket.on-connect", "is null; a map with response")},
-		{"of what it answers", socket + "    on-message:§\n", one("[0].websocket.on-message", "is null; a list of maps")},
-		{"of what it sends", socket + "    send:§\n", one("[0].websocket.send", "is null; a list of maps")},
+		{"of a WebSocket", "- websocket:§\n", one("[0].websocket", "is null; expected a map")},
+		{"of what a WebSocket says at once", socket + "    on-connect:§\n", one("[0].websocket.on-connect", "is null; expected a map with response")},
+		{"of what it answers", socket + "    on-message:§\n", one("[0].websocket.on-message", "is null; expected a list of maps")},
+		{"of what it sends", socket + "    send:§\n", one("[0].websocket.send", "is null; expected a list of maps")},
 		{"of its subprotocols", socket + "    subprotocols:§\n", one("[0].websocket.subprotocols", "is null; expected a list: write subprotocols: [] for an empty one")},
 	})
 	testMistakes(t, "f.json", []mistake{{"of JSON", `[{"endpoint": {"path": "/x", "response": §null}}]`, one(atResponse, "write response: {}")}})
@@ -126,7 +126,7 @@ func TestMistakesOfExternalBodies(t *testing.T) {
 	}
 	testMistakes(t, "f.yml", []mistake{
 		{"no provider", external("§path: a.json"), one(atExternal, "provider is missing: json or xlsx")},
-		{"an unknown provider", external("provider: §xml\npath: a.xml"), one(atExternal+".provider", `json or xlsx is accepted`)},
+		{"an unknown provider", external("provider: §xml\npath: a.xml"), one(atExternal+".provider", `expected json or xlsx`)},
 		{"no path", external("§provider: json"), one(atExternal, "path is missing")},
 		{"an empty path", external("provider: json\npath: '§'"), one(atExternal+".path", "the path is empty")},
 		{"a workbook without a sheet", external("§provider: xlsx\npath: a.xlsx"), one(atExternal+".sheet-name", "sheet-name is missing")},
@@ -139,7 +139,7 @@ func TestMistakesOfExternalBodies(t *testing.T) {
 			{atExternal + ".timeout", "this path is a file"}, {atExternal + ".ttl", "this path is a file"},
 			{atExternal + ".stale-if-error", "this path is a file"}, {atExternal + ".insecure", "this path is a file"}}},
 		{"durations that are none", external("provider: json\npath: http://a/b\ntimeout: §soon\nttl: §-1s"), []complaint{
-			{atExternal + ".timeout", `is a text ("soon"); a duration above 0, such as 2s`}, {atExternal + ".ttl", "a duration, such as 30s"}}},
+			{atExternal + ".timeout", `is a text ("soon"); expected a duration above 0, such as 2s`}, {atExternal + ".ttl", "a duration, such as 30s"}}},
 		{"a timeout of nothing", external("provider: json\npath: http://a/b\ntimeout: §0\nttl: §1e300"), []complaint{
 			{atExternal + ".timeout", "a duration above 0"}, {atExternal + ".ttl", "a duration"}}},
 	})

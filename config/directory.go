@@ -88,7 +88,7 @@ func stray(doc *syntax.Node) syntax.Problems {
 	return syntax.Problems{{Pos: doc.Pos(), What: what + " has the key " + wording.OneOf(table.Keys(itemFields)) + strayHint()}}
 }
 
-// mayBeItem tells whether a node has a key of an item, or one much like it.
+// mayBeItem reports whether a node has a key of an item, or one much like it.
 func mayBeItem(n *syntax.Node) bool {
 	return slices.ContainsFunc(n.Entries, func(e syntax.Entry) bool {
 		key := e.Key.Text.Value

@@ -27,7 +27,7 @@ func TestADirectoryStandsForTheFilesInItInByteOrder(t *testing.T) {
 	for name, text := range map[string]string{
 		"b.yml": at("/b"), "a.yaml": at("/a"), "B.YML": at("/B"), "10.yml": at("/10"), "9.yml": at("/9"),
 		"ä.yml": at("/ae"), "c.json": `[{"endpoint": {"path": "/c", "response": {}}}]`,
-		// What is not read would be a mistake, were it read.
+		// What is not read would be an error, were it read.
 		"README.md": "x", "data": "x", "a.yml~": "x", "a.yml.bak": "x", "#a.yml#": "x", "book.xlsx": "x", "yml": "x",
 		".hidden.yml": "x", ".a.yml.swp": "x", "..yml": "x", ".yml": "x",
 	} {
@@ -145,9 +145,9 @@ func TestDataBesideConfigurationsIsToldFromThem(t *testing.T) {
 	const hint = "; all .yml, .yaml, .json"
 	long := "[" + strings.Repeat(`{"id": 1, "path": "/x"}, `, 100) + "{}]"
 	for _, c := range []struct{ name, file, text, want string }{
-		{"a map", "a.json", ` {"id": 1}`, "a.json:1:2: the document is a map; a list of endpoints is accepted"},
-		{"a map in YAML", "a.yml", "services: {}\n", "a.yml:1:1: the document is a map; a list of endpoints is accepted"},
-		{"a text", "a.json", `"x"`, "a.json:1:2: the document is a text (\"x\"); a list of endpoints is accepted"},
+		{"a map", "a.json", ` {"id": 1}`, "a.json:1:2: the document is a map; expected a list of endpoints"},
+		{"a map in YAML", "a.yml", "services: {}\n", "a.yml:1:1: the document is a map; expected a list of endpoints"},
+		{"a text", "a.json", `"x"`, "a.json:1:2: the document is a text (\"x\"); expected a list of endpoints"},
 		{"a list of rows, told once", "a.json", long, "a.json:1:1: no item of this list has the key endpoint"},
 		{"a list of numbers", "a.yaml", "[1, 2]", "a.yaml:1:1: no item of this list has the key endpoint"},
 		{"a map of EDN, symbols in it", "a.edn", " {:deps {org.clojure/clojure {:mvn/version \"1.12\"} a/b c}}", "a.edn:1:2: nothing in it has the key endpoint"},

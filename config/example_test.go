@@ -7,7 +7,7 @@ import (
 	"mockserver/config"
 )
 
-// A text is read as a file of that name would be: its mistakes have a place.
+// A text is read as a file of that name would be: its errors have a place.
 func ExampleParse() {
 	spec := config.Parse("testdata/mocks.yml", []byte(`
 - endpoint:

@@ -54,7 +54,7 @@ func TestWordsOfOtherTools(t *testing.T) {
 
 func TestAMappingOfWireMockIsNoMocksFile(t *testing.T) {
 	errs := Parse("f.json", []byte(`{"request": {"method": "GET", "url": "/x"}, "response": {"status": 200}}`)).Problems.Errors()
-	if len(errs) != 1 || !strings.Contains(errs[0].What, `a list of endpoints is accepted, [{"endpoint": {…}}]`) {
+	if len(errs) != 1 || !strings.Contains(errs[0].What, `expected a list of endpoints, [{"endpoint": {…}}]`) {
 		t.Errorf("got %v, want how a list of endpoints is written", errs)
 	}
 }

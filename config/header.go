@@ -12,7 +12,7 @@ import (
 // canonicalNames gives the headers that are named by a keyword of EDN their
 // canonical names, in the nodes themselves, so that the places of these names are
 // found by what is served: :content-type is Content-Type. What becomes the name of
-// another header is a mistake.
+// another header is an error.
 func canonicalNames(d *decoder, v value) {
 	if !slices.ContainsFunc(v.Entries, func(e syntax.Entry) bool { return e.Key.Keyword }) {
 		return

@@ -17,7 +17,7 @@ type hints struct {
 	line   string // how a text is written that ends without a line break
 }
 
-const emptyList = "a list of endpoints is accepted, [] for none"
+const emptyList = "expected a list of endpoints, [] for none"
 
 // hintsOf returns the hints for a file, none for "", where what is made in Go stands.
 // Nodes name the file they stand in.
@@ -28,25 +28,25 @@ func hintsOf(file string) hints {
 	case ".json":
 		return hints{
 			empty:  emptyList,
-			list:   `a list of endpoints is accepted, [{"endpoint": {…}}]`,
-			single: `a list of endpoints is accepted: put it into one, [{"endpoint": {…}}]`,
+			list:   `expected a list of endpoints, [{"endpoint": {…}}]`,
+			single: `expected a list of endpoints: put it into one, [{"endpoint": {…}}]`,
 			beside: "move it into the map of %s",
 			bare:   `put it inside of one, {"endpoint": {…}}`,
 			socket: `{"websocket": {…}}`,
 		}
 	case ".edn": // where a map outside of a vector is an item
 		return hints{
-			list:   "a vector of endpoints is accepted, [{:endpoint {…}}]",
-			empty:  "a vector of endpoints is accepted, [] for none",
+			list:   "expected a vector of endpoints, [{:endpoint {…}}]",
+			empty:  "expected a vector of endpoints, [] for none",
 			beside: "move it into the map of :%s",
 			bare:   "put it inside of one, {:endpoint {…}}",
 			socket: "{:websocket {…}}",
 		}
 	}
 	return hints{
-		list:   "a list of endpoints is accepted, - endpoint: …",
+		list:   "expected a list of endpoints, - endpoint: …",
 		empty:  emptyList,
-		single: `a list of endpoints is accepted: begin the line with "- ", - endpoint: …`,
+		single: `expected a list of endpoints: begin the line with "- ", - endpoint: …`,
 		beside: "indent it further, so that it is inside of %s",
 		bare:   `begin the item with "- endpoint:" and indent its keys under it`,
 		socket: "- websocket: …",

@@ -5,9 +5,9 @@ import "testing"
 // What a message shows is written in the syntax of the file.
 func TestHintsFitTheSyntax(t *testing.T) {
 	testMistakes(t, "f.json", []mistake{
-		{"a text instead of a list", `"§hello"`, one("", `the document is a text ("hello"); a list of endpoints is accepted, [{"endpoint": {…}}]`)},
+		{"a text instead of a list", `"§hello"`, one("", `the document is a text ("hello"); expected a list of endpoints, [{"endpoint": {…}}]`)},
 		{"a map instead of a list", `§{"endpoint": {}}`, one("", `put it into one, [{"endpoint": {…}}]`)},
-		{"a map", `§{"hello": "world"}`, one("", `the document is a map; a list of endpoints is accepted, [{"endpoint": {…}}]`)},
+		{"a map", `§{"hello": "world"}`, one("", `the document is a map; expected a list of endpoints, [{"endpoint": {…}}]`)},
 		{"keys beside endpoint", `[{"endpoint": null, "§path": "/x"}]`, one("[0]", "path stands beside endpoint; move it into the map of endpoint")},
 		{"keys beside websocket", `[{"websocket": null, "§path": "/x"}]`, one("[0]", "path stands beside websocket; move it into the map of websocket")},
 		{"a WebSocket in an endpoint", `[{"endpoint": {"§websocket": {}}}]`, one(atEndpoint+".websocket", `but an item of its own, {"websocket": {…}}`)},
@@ -15,7 +15,7 @@ func TestHintsFitTheSyntax(t *testing.T) {
 	})
 	for file, list := range map[string]string{"f.yml": "list", "f.json": "list", "f.edn": "vector"} {
 		for _, text := range map[string][]string{"f.yml": {"# later\n", "~"}, "f.json": {"", "null"}, "f.edn": {"; later\n", "nil"}}[file] {
-			want := file + ": the file is empty; a " + list + " of endpoints is accepted, [] for none"
+			want := file + ": the file is empty; expected a " + list + " of endpoints, [] for none"
 			if got := Parse(file, []byte(text)).Problems.Error(); got != want {
 				t.Errorf("%q: got %s, want %s", text, got, want)
 			}

@@ -58,8 +58,8 @@ const (
 )
 
 var latencyFields = []table.Field[latencyForm]{
-	table.Of[latencyForm](row{Key: "min", Doc: "the least; alone, or with the same max, a fixed latency", Kinds: table.Texts | table.Numbers, Length: table.UnitFromZero, Most: maxLatency}),
-	table.Of[latencyForm](row{Key: "max", Given: "max-given", Doc: "the most; without min it begins at 0, behind percentiles it is their last", Kinds: table.Texts | table.Numbers, Length: table.UnitFromZero, Most: maxLatency}),
+	table.Of[latencyForm](row{Key: "min", Unless: "min-ms", Doc: "the least; alone, or with the same max, a fixed latency", Kinds: table.Texts | table.Numbers, Length: table.UnitFromZero, Most: maxLatency}),
+	table.Of[latencyForm](row{Key: "max", Unless: "max-ms", Given: "max-given", Doc: "the most; without min it begins at 0, behind percentiles it is their last", Kinds: table.Texts | table.Numbers, Length: table.UnitFromZero, Most: maxLatency}),
 	table.Of[latencyForm](row{Key: "min-ms", Of: "min", Doc: "min in milliseconds", Kinds: table.Numbers, Length: table.MillisFromZero, Most: maxLatency}),
 	table.Of[latencyForm](row{Key: "max-ms", Of: "max", Given: "max-given", Doc: "max in milliseconds", Kinds: table.Numbers, Length: table.MillisFromZero, Most: maxLatency}),
 	table.With(row{Key: "pNN", Doc: "a percentile such as p50, p99 or p99.9: so many percent take this long or less", Kinds: table.Texts | table.Numbers, Length: table.UnitFromZero, Most: maxLatency,
@@ -68,7 +68,7 @@ var latencyFields = []table.Field[latencyForm]{
 	table.Of[latencyForm](row{Key: "sigma", Doc: "how far it spreads, the standard deviation of the logarithm; 0.4, say", Kinds: table.Numbers, UpTo: maxSigma}),
 	table.Of[latencyForm](row{Key: "failure-rate", Doc: "the share of requests that are answered 500", Kinds: table.Numbers | table.Texts, Pattern: table.PercentPattern, UpTo: 1}),
 	table.Of[latencyForm](row{Key: "timeout-rate", Doc: "the share of requests that wait for the timeout and are answered 504", Kinds: table.Numbers | table.Texts, Pattern: table.PercentPattern, UpTo: 1}),
-	table.Of[latencyForm](row{Key: "timeout", Doc: "how long those wait, 30s when left out", Kinds: table.Texts, Length: table.UnitAboveZero, Most: maxLatency}),
+	table.Of[latencyForm](row{Key: "timeout", Unless: "timeout-ms", Doc: "how long those wait, 30s when left out", Kinds: table.Texts, Length: table.UnitAboveZero, Most: maxLatency}),
 	table.Of[latencyForm](row{Key: "timeout-ms", Of: "timeout", Doc: "timeout in milliseconds", Kinds: table.Numbers, Length: table.MillisAboveZero, Most: maxLatency}),
 }
 
@@ -81,7 +81,7 @@ type latencyForm struct {
 // decodeLatency decodes a latency; nil when there is nothing in it.
 func decodeLatency(d *decoder, v value) *Latency {
 	if len(v.Entries) == 0 && !v.Faulty {
-		d.About(v, "is an empty map; %s, or failure-rate and timeout-rate are accepted", latencyForms)
+		d.About(v, "is an empty map; expected %s, or failure-rate and timeout-rate", latencyForms)
 	}
 	l := latencyForm{Latency: Latency{Pos: v.Pos(), Key: v.Key}}
 	table.Fill(d, v.Node, v.Key, latencyFields, &l)
@@ -99,19 +99,19 @@ func (l *Latency) complete(maxGiven bool) {
 		if !maxGiven && l.Max == 0 {
 			l.Max = l.Min
 		}
-	case (maxGiven || l.Max != 0) && l.Curve[len(l.Curve)-1].Rank != 100: // twice is a mistake
+	case (maxGiven || l.Max != 0) && l.Curve[len(l.Curve)-1].Rank != 100: // twice is an error
 		l.Curve = append(slices.Clip(l.Curve), Percentile{100, l.Max})
 		l.Max = 0
 	}
 }
 
 // percentilePattern holds of the names of percentiles, in what ECMAScript and RE2
-// have in common: p50, p99.9, up to six digits behind the point.
+// have in common: p50, p99.9, up to six digits after the point.
 const percentilePattern = `^p([1-9][0-9]?(\.[0-9]{1,6})?|0\.0{0,5}[1-9][0-9]{0,5}|100)$`
 
 var percentileName = regexp.MustCompile(percentilePattern)
 
-// beginsPercentile tells whether a key is meant for a percentile: p and a digit.
+// beginsPercentile reports whether a key is meant for a percentile: p and a digit.
 func beginsPercentile(name string) bool {
 	return len(name) > 1 && name[0] == 'p' && address.IsDigit(name[1])
 }
@@ -147,7 +147,7 @@ func nearPercentile(name string) string {
 func setPercentile(d *decoder, v value, l *latencyForm) {
 	rank, ok := rankOf(v.Name)
 	if !ok {
-		d.About(v, "%s is no percentile; p0.1 to p100 are accepted, such as p50, p99 and p99.9", wording.Label(v.Name))
+		d.About(v, "%s is no percentile; expected p0.1 to p100, such as p50, p99 and p99.9", wording.Label(v.Name))
 		return
 	}
 	length, ok := v.Duration()
@@ -156,7 +156,7 @@ func setPercentile(d *decoder, v value, l *latencyForm) {
 		return
 	}
 	if len(l.Curve) == maxPercentiles {
-		d.About(v, "%s is one too many; %d percentiles are accepted", wording.Label(v.Name), maxPercentiles)
+		d.About(v, "%s is one too many; expected %d percentiles", wording.Label(v.Name), maxPercentiles)
 		return
 	}
 	if slices.ContainsFunc(l.Curve, func(p Percentile) bool { return p.Rank == rank }) {
@@ -172,9 +172,6 @@ func (c *checker) latency(l *Latency, at []string) {
 		return
 	}
 	n := c.at(at)
-	c.twice(n, at, "min", "min-ms")
-	c.twice(n, at, "max", "max-ms")
-	c.twice(n, at, "timeout", "timeout-ms")
 	form := latencyForm{Latency: *l}
 	if l.Max == l.Min { // a fixed one, which is checked once
 		form.Max = 0
@@ -193,7 +190,7 @@ func (c *checker) latency(l *Latency, at []string) {
 	c.rates(l, n, at)
 }
 
-// latencyForm tells whether a latency is of one form, and complains of several.
+// latencyForm reports whether a latency is of one form, and complains of several.
 func (c *checker) latencyForm(l *Latency, n *syntax.Node, at []string) bool {
 	uniform, curve, lognormal := "", "", ""
 	if n == nil {
@@ -224,13 +221,13 @@ func (c *checker) latencyForm(l *Latency, n *syntax.Node, at []string) bool {
 	if lognormal == "" || other == "" {
 		return true
 	}
-	c.wrong(fmt.Sprintf("%s and %s are of two forms of latency; one is accepted: %s", other, lognormal, latencyForms), below(at, lognormal)...)
+	c.wrong(fmt.Sprintf("%s and %s are of two forms of latency; expected one: %s", other, lognormal, latencyForms), below(at, lognormal)...)
 	return false
 }
 
 func (c *checker) uniform(l *Latency, n *syntax.Node, at []string) {
 	if low, high := spelt(n, "min", "min-ms"), spelt(n, "max", "max-ms"); l.Max < l.Min {
-		c.wrong(fmt.Sprintf("%s (%v) is below %s (%v); as much or more is accepted", high, l.Max, low, l.Min), below(at, high)...)
+		c.wrong(fmt.Sprintf("%s (%v) is below %s (%v); expected as much or more", high, l.Max, low, l.Min), below(at, high)...)
 	}
 }
 
@@ -243,7 +240,7 @@ func (c *checker) curve(l *Latency, n *syntax.Node, at []string) {
 		return
 	}
 	if len(l.Curve) > maxPercentiles+1 { // max is one of them
-		c.wrong(fmt.Sprintf("%d percentiles; %d are accepted", len(l.Curve), maxPercentiles), at...)
+		c.wrong(fmt.Sprintf("%d percentiles; expected %d", len(l.Curve), maxPercentiles), at...)
 		return
 	}
 	last, name := l.Min, low
@@ -251,7 +248,7 @@ func (c *checker) curve(l *Latency, n *syntax.Node, at []string) {
 	for _, p := range l.Curve {
 		key := percentileKey(n, p.Rank)
 		if !(p.Rank > rank && p.Rank <= 100) {
-			c.wrong(fmt.Sprintf("the percentile is %v; above %v and up to 100 is accepted, each above the one before", p.Rank, rank), below(at, key)...)
+			c.wrong(fmt.Sprintf("the percentile is %v; expected above %v and up to 100, each above the one before", p.Rank, rank), below(at, key)...)
 			return
 		}
 		rank = p.Rank
@@ -296,17 +293,10 @@ func (c *checker) rates(l *Latency, n *syntax.Node, at []string) {
 	timeout := spelt(n, "timeout", "timeout-ms")
 	const slack = 1e-9 // a sum such as 0.7 + 0.2 + 0.1 may come out above 1
 	if l.FailureRate+l.TimeoutRate > 1+slack {
-		c.wrong(fmt.Sprintf("failure-rate and timeout-rate are %v together; 1 at most is accepted", l.FailureRate+l.TimeoutRate), below(at, "timeout-rate")...)
+		c.wrong(fmt.Sprintf("failure-rate and timeout-rate are %v together; expected 1 at most", l.FailureRate+l.TimeoutRate), below(at, "timeout-rate")...)
 	}
 	if n != nil && n.Get(timeout) != nil && n.Get("timeout-rate") == nil {
 		c.warn("has no effect: it is for timeout-rate, which is not given", below(at, timeout)...)
-	}
-}
-
-// twice complains of a value that is given by both of its keys.
-func (c *checker) twice(n *syntax.Node, at []string, one, other string) {
-	if n != nil && n.Get(one) != nil && n.Get(other) != nil {
-		c.wrong(table.BothGiven(one, other), below(at, other)...)
 	}
 }
 

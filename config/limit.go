@@ -54,7 +54,7 @@ const keyForm = "remote-addr, host, the name of a header, header-params.x, query
 var (
 	rateLimitFields = []table.Field[RateLimit]{
 		table.Of[RateLimit](row{Key: "max-requests", Doc: "how many requests of one key are answered in a window, 100 when left out", Kinds: table.Numbers, Min: 1, Max: maxMost}),
-		table.Of[RateLimit](row{Key: "window", Doc: "how long the window is, 15m when left out", Kinds: table.Texts, Length: table.UnitAboveZero, Most: maxWindow}),
+		table.Of[RateLimit](row{Key: "window", Unless: "window-ms", Doc: "how long the window is, 15m when left out", Kinds: table.Texts, Length: table.UnitAboveZero, Most: maxWindow}),
 		table.Of[RateLimit](row{Key: "window-ms", Of: "window", Doc: "window in milliseconds", Kinds: table.Numbers, Length: table.MillisAboveZero, Most: maxWindow}),
 		table.With(row{Key: "key-fn", Doc: "what tells clients apart: remote-addr (the default), host, a header, or header-params.x, query-params.x, path-params.x",
 			Kinds: table.Texts, Filled: true, Pattern: keyPattern, Form: keyForm}, setLimitKey),
@@ -81,9 +81,8 @@ func (c *checker) rateLimit(l *RateLimit, at []string) {
 	if l == nil {
 		return
 	}
-	c.twice(c.at(at), at, "window", "window-ms")
 	if inBounds(c, rateLimitFields, l, at) && l.Max > maxLogged && (l.Algorithm == "" || l.Algorithm == LimitAlgorithms[0]) {
-		c.wrong(fmt.Sprintf("%d requests in a window; 1 to %d are accepted of %s, and more of the other algorithms: %s, %s",
+		c.wrong(fmt.Sprintf("%d requests in a window; expected 1 to %d of %s, and more of the other algorithms: %s, %s",
 			l.Max, maxLogged, LimitAlgorithms[0], LimitAlgorithms[1], LimitAlgorithms[2]), below(at, "max-requests")...)
 	}
 	what, warning := limitKeyFault(l.By, c.Path.Value)
@@ -103,7 +102,7 @@ func limitKeyFault(by, path string) (what string, warning bool) {
 		return "", false
 	case !dotted:
 		if !isToken(by) {
-			return fmt.Sprintf("%q is no name of a header; %s is accepted", wording.Clip(by), keyForm), false
+			return fmt.Sprintf("%q is no name of a header; expected %s", wording.Clip(by), keyForm), false
 		}
 		const address = "remote-addr"
 		if by == "ip" || by != address && wording.Nearest(by, []string{address}) != "" {
@@ -112,9 +111,9 @@ func limitKeyFault(by, path string) (what string, warning bool) {
 		return "", false
 	case !slices.Contains([]string{"header-params", "query-params", "path-params"}, prefix):
 		hint := wording.DidYouMean(prefix, []string{"header-params", "query-params", "path-params"})
-		return fmt.Sprintf("%q tells nothing of a client%s; %s is accepted", wording.Clip(by), hint, keyForm), false
+		return fmt.Sprintf("%q tells nothing of a client%s; expected %s", wording.Clip(by), hint, keyForm), false
 	case name == "":
-		return fmt.Sprintf("%q names nothing; %s is accepted", wording.Clip(by), keyForm), false
+		return fmt.Sprintf("%q names nothing; expected %s", wording.Clip(by), keyForm), false
 	case prefix == "header-params" && !isToken(name):
 		return fmt.Sprintf("%q is no name of a header; letters, digits and !#$%%&'*+-.^_`|~ are accepted", wording.Clip(name)), false
 	case prefix == "path-params":

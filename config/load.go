@@ -18,11 +18,11 @@ func Parse(name string, data []byte) *Spec { return Loader{}.Parse(name, data) }
 
 // Load reads files and joins their endpoints in order. A directory among them
 // stands for the files in it that have an extension that is read and are not
-// hidden, in byte order of their names; one with /... behind it for those in its
+// hidden, in byte order of their names; one with /... after it for those in its
 // subdirectories too. What is given twice, by its name or in its
 // directory, is read once. A file holds a list of endpoints, an OpenAPI document, or
 // what the operations of one answer (a mocks file), whatever its name is; endpoints that
-// documents make come behind those of lists. It always returns a Spec: its Problems say
+// documents make come after those of lists. It always returns a Spec: its Problems say
 // what is wrong, and which files could not be read.
 func (l Loader) Load(paths ...string) *Spec {
 	spec := &Spec{read: map[string]bool{}, given: &given{listed: map[string]bool{}}}
@@ -40,7 +40,7 @@ func (l Loader) Load(paths ...string) *Spec {
 	return spec
 }
 
-// again tells whether a file or directory was read already, and warns of it.
+// again reports whether a file or directory was read already, and warns of it.
 func (s *Spec) again(path string) bool {
 	absolute := absolutePath(path)
 	if s.read[absolute] {
@@ -114,7 +114,7 @@ func (s *Spec) add(name, dir string, data []byte, listed bool) {
 	}
 }
 
-// isEmpty tells whether no document holds anything, not even an empty list.
+// isEmpty reports whether no document holds anything, not even an empty list.
 func isEmpty(docs []*syntax.Node) bool {
 	for _, doc := range docs {
 		if doc.Kind != syntax.NullNode {

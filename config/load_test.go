@@ -67,7 +67,7 @@ func TestFilesThatCannotBeRead(t *testing.T) {
 		pipe:                           "is no regular file",
 		large:                          "the file is larger than 64 MiB",
 		filepath.Join(large, "x.yml"):  "cannot be read: not a directory",
-		write(t, dir, "empty.yml", ""): "the file is empty; a list of endpoints is accepted, [] for none",
+		write(t, dir, "empty.yml", ""): "the file is empty; expected a list of endpoints, [] for none",
 		write(t, dir, "comment.yaml", "# later\n---"): "the file is empty",
 		write(t, dir, "empty.json", " \n"):            "the file is empty",
 		write(t, dir, "a.txt", "[]"):                  `files named ".txt" are not read; the extension is one of .yml, .yaml, .json`,

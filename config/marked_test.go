@@ -57,7 +57,7 @@ func expect(t *testing.T, got syntax.Problems, places []syntax.Pos, want []compl
 	}
 }
 
-// mistake is one row of a table of mistakes.
+// error is one row of a table of errors.
 type mistake struct {
 	name string
 	text string

@@ -14,14 +14,14 @@ func MediaType(contentType string) string {
 	return strings.ToLower(strings.TrimSpace(media))
 }
 
-// IsJSON tells whether a body of a Content-Type is JSON, or JSON values one a line
+// IsJSON reports whether a body of a Content-Type is JSON, or JSON values one a line
 // (application/x-ndjson, application/jsonl).
 func IsJSON(contentType string) bool {
 	media := MediaType(contentType)
 	return strings.HasSuffix(media, "/json") || strings.HasSuffix(media, "+json") || holdsMany(media)
 }
 
-// holdsMany tells whether a media type is that of several JSON values.
+// holdsMany reports whether a media type is that of several JSON values.
 func holdsMany(media string) bool {
 	return strings.HasSuffix(media, "ndjson") || strings.HasSuffix(media, "jsonl")
 }

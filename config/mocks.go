@@ -33,7 +33,9 @@ var mockFields = optional(slices.DeleteFunc(slices.Clone(endpointFields), func(f
 // optional changes fields, so that none is required.
 func optional(fields []table.Field[Endpoint]) []table.Field[Endpoint] {
 	for i := range fields {
-		fields[i].Required = false
+		if fields[i].Required {
+			fields[i].Required, fields[i].Unless = false, ""
+		}
 	}
 	return fields
 }
@@ -43,13 +45,13 @@ var mockKeys = []string{
 	"if", "response", "responses", "select", "latency", "fault", "rate-limit", "capacity", "webhook", "webhooks",
 }
 
-// isMocks tells whether a document of a file says what operations answer: it is a map of
+// isMocks reports whether a document of a file says what operations answer: it is a map of
 // maps, and no item that lacks its list.
 func isMocks(doc *syntax.Node) bool {
 	return mayBeMocks(doc) && !slices.ContainsFunc(doc.Entries, func(e syntax.Entry) bool { return e.Value.Kind != syntax.MapNode })
 }
 
-// mayBeMocks tells whether a document is one that says so, but for values that are no
+// mayBeMocks reports whether a document is one that says so, but for values that are no
 // maps: the names of operations tell then.
 func mayBeMocks(doc *syntax.Node) bool {
 	return doc.Kind == syntax.MapNode && len(doc.Entries) > 0 && !mayBeItem(doc)
@@ -115,18 +117,18 @@ func decodeMock(d *decoder, e syntax.Entry, dir string, operations []operation, 
 		}
 	}
 	if len(meant) == 0 {
-		if len(operations) > 0 { // else the documents have mistakes, which come first
+		if len(operations) > 0 { // else the documents have errors, which come first
 			of, some := "operationId", operations[0]
 			if strings.Contains(name, "/") {
 				of = "method and path"
 			}
-			d.About(value{Node: e.Key, Key: wording.Label(name)}, "there is no operation of that %s%s; the operationId of one is accepted, or its method and path as they are served, such as %s %s",
+			d.About(value{Node: e.Key, Key: wording.Label(name)}, "there is no operation of that %s%s; expected the operationId of one, or its method and path as they are served, such as %s %s",
 				of, wording.DidYouMean(name, namesOf(operations)), some.Method, wording.Clip(some.Path))
 		}
 		return
 	}
 	if e.Value.Kind != syntax.MapNode {
-		d.Refuse(value{Node: e.Value, Key: wording.Label(name), Row: row{Kinds: table.Maps, Form: "a map with keys of an answer, such as body,"}})
+		d.Refuse(value{Node: e.Value, Key: wording.Label(name), Row: row{Kinds: table.Maps, Form: "a map with keys of an answer, such as body"}})
 		return
 	}
 	for _, o := range meant {
@@ -139,12 +141,12 @@ func decodeMock(d *decoder, e syntax.Entry, dir string, operations []operation, 
 	}
 }
 
-// is tells whether an operation has a name: its operationId, or its method and path.
+// is reports whether an operation has a name: its operationId, or its method and path.
 func (o *operation) is(name string) bool {
 	return o.ID == name || o.Method+" "+o.Path == name
 }
 
-// namesOne tells whether a key of a document is the name of an operation.
+// namesOne reports whether a key of a document is the name of an operation.
 func namesOne(doc *syntax.Node, operations []operation) bool {
 	names := map[string]bool{}
 	for _, name := range namesOf(operations) {

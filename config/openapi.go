@@ -71,7 +71,7 @@ type givenDocument struct {
 // or not: their change changes the spec.
 func (s *Spec) Referenced() []string { return slices.Clone(s.referenced) }
 
-// Documents are the OpenAPI documents that were read without a mistake.
+// Documents are the OpenAPI documents that were read without an error.
 func (s *Spec) Documents() []*openapi.Document { return s.documents }
 
 // Catalogue is the names of the webhooks that documents of OpenAPI 3.1 list.
@@ -85,18 +85,18 @@ func (s *Spec) Catalogue() []string {
 	return names
 }
 
-// isDocument tells whether a document of a file is one of OpenAPI.
+// isDocument reports whether a document of a file is one of OpenAPI.
 func isDocument(doc *syntax.Node) bool {
 	return doc.Kind == syntax.MapNode && (doc.Get("openapi") != nil || doc.Get("swagger") != nil)
 }
 
-// lacksVersion tells whether a document of a file would be one of OpenAPI if it said so.
+// lacksVersion reports whether a document of a file would be one of OpenAPI if it said so.
 func lacksVersion(doc *syntax.Node) bool {
 	paths := doc.Get("paths")
 	return !isDocument(doc) && paths != nil && paths.Kind == syntax.MapNode
 }
 
-const noVersion = "the document has paths, but does not say which version of OpenAPI it is written in; the key openapi is accepted, 3.0.3 or 3.1.0, say"
+const noVersion = "the document has paths, but does not say which version of OpenAPI it is written in; expected the key openapi, 3.0.3 or 3.1.0, say"
 
 // asLists makes lists of items that stand alone, where that is accepted.
 func (g *given) asLists(docs []*syntax.Node) []*syntax.Node {
@@ -126,7 +126,7 @@ func (g *given) setAside(docs []*syntax.Node, name, dir string) []*syntax.Node {
 	})
 }
 
-// finish reads what was set aside. What documents declare comes behind what lists do.
+// finish reads what was set aside. What documents declare comes after what lists do.
 func (s *Spec) finish(l Loader) {
 	g := s.given
 	s.read, s.given = nil, nil

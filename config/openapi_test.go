@@ -196,11 +196,11 @@ func TestBrokenMocksFiles(t *testing.T) {
 		{"listPets: {headers: {Content-Type: [a/b, c/d]}}\n", "1:36: listPets.response.headers.Content-Type", "has several values; expected one"},
 		{"listPets: {statsu: 201, status: 200}\n", "1:12: listPets.statsu", "unknown key"},
 		{"listPets:\n  response: {status: 200}\n  latency: fast\n", "3:12: listPets.latency", "a map"},
-		{"listPets: created\n", "1:11: listPets", `is a text ("created"); a map with keys of an answer, such as body, is accepted`},
-		{"GET /pets: [{status: 201}]\n", "1:12: GET /pets", "is a list; a map with"},
-		{"listPets:\n", "1:10: listPets", "is null; a map with"},
+		{"listPets: created\n", "1:11: listPets", `is a text ("created"); expected a map with keys of an answer, such as body`},
+		{"GET /pets: [{status: 201}]\n", "1:12: GET /pets", "is a list; expected a map with"},
+		{"listPets:\n", "1:10: listPets", "is null; expected a map with"},
 		{"listPets: {status: 201}\nlistDogs: 4\n", "2:1: listDogs", "there is no operation"},
-		{"created: listPets\n", "1:1: ", "a list of endpoints is accepted"},
+		{"created: listPets\n", "1:1: ", "expected a list of endpoints"},
 		{"listPets: {path: /x}\n", "1:12: listPets.path", "unknown key"},
 	} {
 		mocks := filepath.Join(dir, "mocks.yml")

@@ -37,7 +37,7 @@ var outcomeFields = append([]table.Field[Outcome]{
 	table.With(row{Key: "latency", Doc: "the time to this answer, instead of that of the endpoint", Kinds: table.Maps, Form: "a map with " + latencyForms, Table: table.Rows(latencyFields)},
 		func(d *decoder, v value, o *Outcome) { o.Latency = decodeLatency(d, v) }),
 	table.Map[Outcome](row{Key: "fault", Doc: "how this answer goes wrong, instead of that of the endpoint", Form: "a map with type and rate"}, faultFields),
-	table.With(row{Key: "webhook", Doc: "a request of the server's own after this answer, instead of those of the endpoint", Kinds: table.Maps, Table: table.Rows(webhookFields)},
+	table.With(row{Key: "webhook", Unless: "webhooks", Doc: "a request of the server's own after this answer, instead of those of the endpoint", Kinds: table.Maps, Table: table.Rows(webhookFields)},
 		func(d *decoder, v value, o *Outcome) { addWebhooks(d, &o.Webhooks, v) }),
 	table.With(row{Key: "webhooks", Doc: "several of them; [] for none", Kinds: table.Lists, Item: &row{Kinds: table.Maps, Table: table.Rows(webhookFields)}},
 		func(d *decoder, v value, o *Outcome) {
@@ -78,7 +78,7 @@ func (e *Endpoint) Answers() []*Response {
 
 func setResponses(d *decoder, v value, e *Endpoint) {
 	if len(v.Items) == 0 {
-		d.About(v, "is an empty list; one answer or more is accepted")
+		d.About(v, "is an empty list; expected one answer or more")
 		return
 	}
 	e.Responses = make([]Outcome, 0, len(v.Items))

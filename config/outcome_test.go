@@ -18,21 +18,21 @@ const atOutcomes = atEndpoint + ".responses"
 func TestMistakesOfOutcomes(t *testing.T) {
 	testMistakes(t, "f.yml", []mistake{
 		{"neither response nor responses", "- endpoint:\n    §path: /x\n", one(atEndpoint, "response is missing: the answer; {} is an empty one with status 200; or responses")},
-		{"both of them", "- endpoint:\n    path: /x\n    responses: §[{}]\n    response: {}\n", one(atOutcomes, "response and responses are both given; one of them is accepted")},
+		{"both of them", "- endpoint:\n    path: /x\n    responses: §[{}]\n    response: {}\n", one(atOutcomes, "response and responses are both given; expected one of them")},
 		{"responses that are misspelt", "- endpoint:\n    path: /x\n    §respones: [{}]\n", one(atEndpoint+".respones", `(did you mean "response"?)`)},
-		{"a map for responses", "- endpoint:\n    path: /x\n    responses: §{status: 200}\n", one(atOutcomes, "is a map; a list of answers")},
-		{"an empty list", "- endpoint:\n    path: /x\n    responses: §[]\n    select: sequence\n", one(atOutcomes, "is an empty list; one answer or more")},
+		{"a map for responses", "- endpoint:\n    path: /x\n    responses: §{status: 200}\n", one(atOutcomes, "is a map; expected a list of answers")},
+		{"an empty list", "- endpoint:\n    path: /x\n    responses: §[]\n    select: sequence\n", one(atOutcomes, "is an empty list; expected one answer or more")},
 		{"outcomes that are none", inOutcomes("§5", "§[]", "status: 200", "§~"), []complaint{
-			{atOutcomes + "[0]", "is a number (5); a map is accepted"}, {atOutcomes + "[1]", "is a list"}, {atOutcomes + "[3]", "is null"}}},
+			{atOutcomes + "[0]", "is a number (5); expected a map"}, {atOutcomes + "[1]", "is a list"}, {atOutcomes + "[3]", "is null"}}},
 		{"a misspelt key", inOutcomes("§wieght: 1", "§respons: {}"), []complaint{
 			{atOutcomes + "[0].wieght", `(did you mean "weight"?); accepted are weight, latency, fault, webhook, webhooks, status, headers, body, external-body, template`},
 			{atOutcomes + "[1].respons", "unknown key; accepted are weight"}}},
 		{"weights that are none", inOutcomes("weight: §-1", "weight: §.nan", "weight: §.inf", "weight: §heavy", "weight: §1000000001", "weight: §5%"), []complaint{
-			{atOutcomes + "[0].weight", "is a number (-1); a number from 0 to 1000000000 is accepted"}, {atOutcomes + "[1].weight", "(.nan)"}, {atOutcomes + "[2].weight", "(.inf)"},
+			{atOutcomes + "[0].weight", "is a number (-1); expected a number from 0 to 1000000000"}, {atOutcomes + "[1].weight", "(.nan)"}, {atOutcomes + "[2].weight", "(.inf)"},
 			{atOutcomes + "[3].weight", `a text ("heavy")`}, {atOutcomes + "[4].weight", "a number (1000000001)"}, {atOutcomes + "[5].weight", `a text ("5%")`}}},
 		{"weights all zero", "- endpoint:\n    path: /x\n    responses:\n    §- {weight: 0}\n    - weight: 0.0\n", one(atOutcomes, "all weights are 0; one of them has to be above")},
 		{"select without responses", withKeys("select: §weighted"), one(atEndpoint+".select", "select chooses among responses, which are not given")},
-		{"a misspelt select", inOutcomes("{}") + "    select: §sequence-hol\n", one(atEndpoint+".select", `(did you mean "sequence-hold"?); one of weighted, sequence, sequence-hold is accepted`)},
+		{"a misspelt select", inOutcomes("{}") + "    select: §sequence-hol\n", one(atEndpoint+".select", `(did you mean "sequence-hold"?); expected one of weighted, sequence, sequence-hold`)},
 		{"an empty select", inOutcomes("{}") + "    select: '§'\n", one(atEndpoint+".select", "one of weighted")},
 		{"what is wrong with responses, in each", inOutcomes("status: §99", "{body: x, external-body: §{provider: json, path: a.json}}",
 			"external-body: §{provider: xlsx, path: a.xlsx}", "headers: {X-A: 1, §x-a: 2}", "external-body: {provider: json, path: a.json, ttl: §1s}", `headers: {X-B: §"a\n"}`, "headers: {Content-Type: §[a/b, c/d]}"), []complaint{
@@ -55,15 +55,15 @@ func TestMistakesOfOutcomes(t *testing.T) {
 func TestMistakesOfFaults(t *testing.T) {
 	const at = atEndpoint + ".fault"
 	testMistakes(t, "f.yml", []mistake{
-		{"a text", withKeys("fault: §reset"), one(at, `is a text ("reset"); a map with type and rate is accepted`)},
+		{"a text", withKeys("fault: §reset"), one(at, `is a text ("reset"); expected a map with type and rate`)},
 		{"nothing in it", withKeys("fault: §{}"), one(at, "type is missing: what goes wrong: one of reset, empty, malformed, truncate, slow-body")},
-		{"an unknown fault", withKeys("fault: {type: §explode}"), one(at+".type", `is a text ("explode"); one of reset, empty, malformed, truncate, slow-body is accepted`)},
+		{"an unknown fault", withKeys("fault: {type: §explode}"), one(at+".type", `is a text ("explode"); expected one of reset, empty, malformed, truncate, slow-body`)},
 		{"a misspelt fault", withKeys("fault: {type: §slowbody}"), one(at+".type", `(did you mean "slow-body"?)`)},
 		{"a misspelt key", withKeys("fault: {type: reset, §rat: 1}"), one(at+".rat", `(did you mean "rate"?); accepted are type, rate, bytes-per-second`)},
 		{"rates that are none", withKeys("fault: {type: reset, rate: §1.5}"), one(at+".rate", "a number from 0 to 1")},
 		{"a rate below 0", withKeys("fault: {type: reset, rate: §-0.5}"), one(at+".rate", "is a number (-0.5)")},
 		{"bytes of another fault", withKeys("fault: {bytes-per-second: §1024, type: reset}"), one(at+".bytes-per-second", "is for the fault slow-body; this one is reset")},
-		{"no bytes a second", withKeys("fault: {type: slow-body, bytes-per-second: §0}"), one(at+".bytes-per-second", "is a number (0); an integer from 1 to 1000000000 is accepted")},
+		{"no bytes a second", withKeys("fault: {type: slow-body, bytes-per-second: §0}"), one(at+".bytes-per-second", "is a number (0); expected an integer from 1 to 1000000000")},
 		{"part of a byte", withKeys("fault: {type: slow-body, bytes-per-second: §0.5}"), one(at+".bytes-per-second", "an integer from 1")},
 	})
 }
@@ -247,9 +247,9 @@ func TestNew_FindsMistakesOfTraffic(t *testing.T) {
 		"max below the curve":      {func(e *Endpoint) { e.Latency.Max = 1 }, "latency.p100: GET /x/:id: p100 (1ns) is below p50 (1s)"},
 		"min above the curve":      {func(e *Endpoint) { e.Latency.Min = 2 * time.Second }, "latency.p50: GET /x/:id: p50 (1s) is below min (2s)"},
 		"max and p100":             {func(e *Endpoint) { e.Latency.Curve[0].Rank = 100 }, "latency.max: GET /x/:id: p100 and max are both given"},
-		"a rank of 0":              {func(e *Endpoint) { e.Latency.Curve[0].Rank = 0 }, "latency.p0: GET /x/:id: the percentile is 0; above 0 and up to 100"},
+		"a rank of 0":              {func(e *Endpoint) { e.Latency.Curve[0].Rank = 0 }, "latency.p0: GET /x/:id: the percentile is 0; expected above 0 and up to 100"},
 		"a rank that is none":      {func(e *Endpoint) { e.Latency.Curve[0].Rank = math.NaN() }, "latency.pNaN: GET /x/:id: the percentile is NaN"},
-		"ranks that fall":          {func(e *Endpoint) { e.Latency.Curve = []Percentile{{90, 1}, {50, 1}} }, "latency.p50: GET /x/:id: the percentile is 50; above 90"},
+		"ranks that fall":          {func(e *Endpoint) { e.Latency.Curve = []Percentile{{90, 1}, {50, 1}} }, "latency.p50: GET /x/:id: the percentile is 50; expected above 90"},
 		"a length below 0":         {func(e *Endpoint) { e.Latency.Curve[0].Length = -1 }, "latency.p50: GET /x/:id: is -1ns"},
 		"a sigma alone":            {func(e *Endpoint) { e.Latency = &Latency{Sigma: 1} }, "latency.median: GET /x/:id: median is missing"},
 		"a sigma below 0":          {func(e *Endpoint) { e.Latency = &Latency{Median: 1, Sigma: -1} }, "latency.sigma: GET /x/:id: is -1; expected a number from 0 to 10"},

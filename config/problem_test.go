@@ -24,7 +24,7 @@ func TestProblemNamesWhatIsKnown(t *testing.T) {
 
 func TestTwentyProblemsAreShownAndTheRestCounted(t *testing.T) {
 	for n, last := range map[int]string{
-		20: "f.yml:20:3: [19]: is a number (1); a map with one key, endpoint or websocket, is accepted",
+		20: "f.yml:20:3: [19]: is a number (1); expected a map with one key, endpoint or websocket",
 		21: "and 1 more",
 		50: "and 30 more",
 	} {
@@ -36,7 +36,7 @@ func TestTwentyProblemsAreShownAndTheRestCounted(t *testing.T) {
 	}
 }
 
-// A file may hold millions of mistakes: what is kept of them is bounded, and said to be.
+// A file may hold millions of errors: what is kept of them is bounded, and said to be.
 func TestMistakesOfOneFileAreBounded(t *testing.T) {
 	const many = 5000
 	times := func(text string) string { return strings.Repeat(text, many) }
@@ -118,7 +118,7 @@ func TestAMistakeIsOneLine(t *testing.T) {
 	}
 }
 
-// Warnings do not count as mistakes: what has many of them is served.
+// Warnings do not count as errors: what has many of them is served.
 func TestManyWarningsAreNoMistake(t *testing.T) {
 	spec := Parse("f.yml", []byte(strings.Repeat("- endpoint: {path: /x, response: {status: 204, body: x}}\n", 5000)+"- endpoint: {path: y, response: {}}\n"))
 	if errs := spec.Problems.Errors(); len(spec.Endpoints) != 5000 || len(errs) != 1 || errs[0].Rest {

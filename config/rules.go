@@ -31,7 +31,7 @@ const (
 	targetPattern = `^([Hh][Tt][Tt][Pp][Ss]?://[^\x00-\x20\x7F/?#:]|\{\{|\{%)`
 )
 
-// ServerSets tells whether a header is one that the server writes itself: those
+// ServerSets reports whether a header is one that the server writes itself: those
 // that frame the message, and Date. A declared one is never sent: Load leaves it
 // out, and for a Spec made in Go the server does.
 func ServerSets(name string) bool {
@@ -58,7 +58,7 @@ func (r *Response) dropServerSet() {
 	r.Headers = slices.DeleteFunc(r.Headers, func(h Header) bool { return ServerSets(h.Name) })
 }
 
-// isToken tells whether a name is a token of RFC 9110, section 5.6.2.
+// isToken reports whether a name is a token of RFC 9110, section 5.6.2.
 func isToken(name string) bool {
 	for i := range len(name) {
 		if !address.IsLetterOrDigit(name[i]) && strings.IndexByte("!#$%&'*+-.^_`|~", name[i]) < 0 {

@@ -90,7 +90,7 @@ func followsSchema(t testing.TB, s *jsonschema.Schema, name string, text []byte)
 	return nil
 }
 
-// isList tells whether a file holds a list.
+// isList reports whether a file holds a list.
 func isList(t *testing.T, file string, text []byte) bool {
 	t.Helper()
 	docs, _ := syntax.Read(file, text)
@@ -132,7 +132,7 @@ func TestTheExamplesFollowTheSchema(t *testing.T) {
 	}
 }
 
-// single is a configuration with one mistake, and whether the schema says so too.
+// single is a configuration with one error, and whether the schema says so too.
 type single struct {
 	name  string
 	text  string
@@ -317,7 +317,7 @@ func TestWhatTheDecoderAcceptsFollowsTheSchema(t *testing.T) {
 
 // place is a table, and where the map that it describes stands.
 type place struct {
-	path  []string // keys from the item; with [] behind the key of a list that holds such maps
+	path  []string // keys from the item; with [] after the key of a list that holds such maps
 	table []row
 }
 
@@ -375,7 +375,7 @@ func TestEachRowOfTheTablesIsInTheSchema(t *testing.T) {
 			if found == nil || found["description"] != r.Doc || slices.Contains(required, any(r.Key)) != (r.Required && r.Unless == "") {
 				t.Errorf("%v.%s is %v, required %v", p.path, r.Key, found, required)
 			}
-			if got := fmt.Sprint(either...); r.Unless != "" && got != fmt.Sprintf("map[required:[%s]] map[required:[%s]]", r.Key, r.Unless) {
+			if got := fmt.Sprint(either...); r.Required && r.Unless != "" && got != fmt.Sprintf("map[required:[%s]] map[required:[%s]]", r.Key, r.Unless) {
 				t.Errorf("%v: required is either of %s; want %s or %s", p.path, got, r.Key, r.Unless)
 			}
 			anyMap := r.Key == "pattern" // the members of a JSON message

@@ -16,7 +16,7 @@ func (c *checker) target(u *syntax.Text, keys ...string) {
 	s := address.Scheme(text)
 	switch {
 	case text == "":
-		c.wrong("the URL is empty; https://host/path is accepted", keys...)
+		c.wrong("the URL is empty; expected https://host/path", keys...)
 		return
 	case tags.Start(text) == 0: // it may render to anything
 	case s != "http" && s != "https":

@@ -107,7 +107,7 @@ func below(keys []string, further ...string) []string {
 	return append(slices.Clip(keys), further...)
 }
 
-// faulty tells whether something was complained of where the keys lead to, or inside
+// faulty reports whether something was complained of where the keys lead to, or inside
 // of it: rules across what is there would only confuse.
 func (c *checker) faulty(keys []string) bool {
 	path := c.path(keys)
@@ -159,7 +159,7 @@ func (c *checker) request() {
 	}
 	switch path := c.Path.Value; {
 	case path == "":
-		c.wrong("the path is empty; a text that begins with / is accepted", "path")
+		c.wrong("the path is empty; expected a text that begins with /", "path")
 	case path[0] != '/':
 		c.wrong(fmt.Sprintf("%q does not begin with /", wording.Clip(path)), "path")
 	}
@@ -175,12 +175,12 @@ func (c *checker) answer(r *Response, at []string) {
 	}
 }
 
-// declaresBody tells whether a body is given, be it an empty text of a file.
+// declaresBody reports whether a body is given, be it an empty text of a file.
 func (r *Response) declaresBody() bool {
 	return r.Body.Value != "" || r.Body.Pos.Line > 0 || r.BodyJSON
 }
 
-// declaresAnything tells whether a response made in Go is more than the zero one.
+// declaresAnything reports whether a response made in Go is more than the zero one.
 func (r *Response) declaresAnything() bool {
 	return r.Status != 0 || len(r.Headers) > 0 || r.declaresBody() || r.External != nil || r.Raw
 }
@@ -302,7 +302,7 @@ func (c *checker) external(r *Response, place []string) {
 		c.wrong("sheet-name is for provider xlsx; provider json has no sheets", at("sheet-name")...)
 	}
 	if x.Path.Value == "" {
-		c.wrong("the path is empty; a file, or for json an http or https URL, is accepted", at("path")...)
+		c.wrong("the path is empty; expected a file, or for json an http or https URL", at("path")...)
 		return
 	}
 	c.externalURL(x, at("path"))
@@ -319,7 +319,7 @@ func (c *checker) external(r *Response, place []string) {
 	}
 }
 
-// mayBeURL tells whether the path is a URL, or a template that may render to one.
+// mayBeURL reports whether the path is a URL, or a template that may render to one.
 func (x *ExternalBody) mayBeURL(templates bool) bool {
 	return x.Provider != "xlsx" && (address.Scheme(x.Path.Value) != "" || templates && tags.Start(x.Path.Value) == 0)
 }
@@ -329,9 +329,9 @@ func (c *checker) externalURL(x *ExternalBody, keys []string) {
 	switch s := address.Scheme(x.Path.Value); {
 	case s == "":
 	case x.Provider == "xlsx":
-		c.wrong("provider xlsx reads files; a URL is accepted for provider json", keys...)
+		c.wrong("provider xlsx reads files; expected a URL for provider json", keys...)
 	case s != "http" && s != "https":
-		c.wrong(fmt.Sprintf("URLs of %s are not fetched; http and https are accepted", s), keys...)
+		c.wrong(fmt.Sprintf("URLs of %s are not fetched; expected http and https", s), keys...)
 	default:
 		c.url(&x.Path, keys...)
 	}

@@ -22,7 +22,7 @@ type Webhook struct {
 	URL     syntax.Text // http or https; may hold placeholders, as all texts here
 	Headers []Header
 	Body    syntax.Text
-	// BodyJSON tells that Body is the JSON text of a map or list.
+	// BodyJSON reports that Body is the JSON text of a map or list.
 	BodyJSON bool
 	// Raw switches the template language off in Headers and Body, which no file can.
 	Raw bool
@@ -111,7 +111,7 @@ func setSignHeader(d *decoder, v value, s *Sign) {
 	s.Header = v.Text.Value
 }
 
-// isSignHeader tells whether a header can carry a signature: none that says
+// isSignHeader reports whether a header can carry a signature: none that says
 // something else.
 func isSignHeader(name string) bool {
 	return isToken(name) && !SenderSets(name) &&
@@ -122,7 +122,7 @@ func isSignHeader(name string) bool {
 // change it.
 var senderSet = []string{"Content-Length", "Transfer-Encoding", "Connection", "X-Mockserver-Webhook-Depth"}
 
-// SenderSets tells whether a header of a webhook is one that the sender writes
+// SenderSets reports whether a header of a webhook is one that the sender writes
 // itself: those that frame the message, and the depth. A declared one is never sent.
 func SenderSets(name string) bool {
 	return slices.ContainsFunc(senderSet, func(f string) bool { return strings.EqualFold(f, name) })
@@ -168,10 +168,6 @@ func (r *Retry) Effective() Retry {
 // webhooks checks the webhooks of what the keys lead to: the endpoint, or an outcome.
 // Their keys end with how they were given: one as webhook, or several as webhooks.
 func (c *checker) webhooks(all []Webhook, place []string) {
-	if len(all) == 0 {
-		return
-	}
-	c.twice(c.at(place), place, "webhook", "webhooks")
 	around := c.path(place)
 	for i := range all {
 		w := &all[i]
@@ -186,7 +182,7 @@ func (c *checker) webhook(w *Webhook, place []string) {
 	c.webhookHeaders(w, at("headers"))
 	c.webhookBody(w, at("body"))
 	if r := w.Retry; r != nil && inBounds(c, retryFields, r, at("retry")) && r.MaxBackoff != 0 && r.MaxBackoff < r.Backoff {
-		c.wrong(fmt.Sprintf("is below the back-off of %v; as much or more is accepted", r.Backoff), at("retry", "max-backoff")...)
+		c.wrong(fmt.Sprintf("is below the back-off of %v; expected as much or more", r.Backoff), at("retry", "max-backoff")...)
 	}
 	if s := w.Sign; s != nil && inBounds(c, signFields, s, at("sign")) && s.Header != "" && !isSignHeader(s.Header) {
 		c.wrong(fmt.Sprintf("%q is no name of a header that can carry a signature", wording.Clip(s.Header)), at("sign", "header")...)

@@ -16,8 +16,8 @@ func hooked(keys string) string {
 func TestMistakesOfWebhooks(t *testing.T) {
 	table := []mistake{
 		{"nothing in it", "- endpoint: {path: /x, response: {}, webhook: §{}}\n", one(atWebhook, "url is missing")},
-		{"a list", "- endpoint: {path: /x, response: {}, webhook: §[]}\n", one(atWebhook, "is a list; a map is accepted")},
-		{"webhooks that are a map", "- endpoint: {path: /x, response: {}, webhooks: §{}}\n", one(atEndpoint+".webhooks", "is a map; a list is accepted")},
+		{"a list", "- endpoint: {path: /x, response: {}, webhook: §[]}\n", one(atWebhook, "is a list; expected a map")},
+		{"webhooks that are a map", "- endpoint: {path: /x, response: {}, webhooks: §{}}\n", one(atEndpoint+".webhooks", "is a map; expected a list")},
 		{"both", "- endpoint: {path: /x, response: {}, webhook: {method: POST, url: 'http://a'}, webhooks: §[]}\n", one(atEndpoint+".webhooks", "both given")},
 		{"a mistake in the second of several", "- endpoint: {path: /x, response: {}, webhooks: [{method: POST, url: 'http://a'}, {method: POST, url: §ftp://a}]}\n",
 			one(atEndpoint+".webhooks[1].url", "does not begin with http:// or https://")},
@@ -26,7 +26,7 @@ func TestMistakesOfWebhooks(t *testing.T) {
 		{"a URL without a scheme", "- endpoint: {path: /x, response: {}, webhook: {method: POST, url: §example.com/a}}\n", one(atWebhook+".url", "does not begin with http")},
 		{"a URL without a host", "- endpoint: {path: /x, response: {}, webhook: {method: POST, url: '§http:///a'}}\n", one(atWebhook+".url", "names no host")},
 		{"a sleep-time below 0", hooked("sleep-time: §-1"), one(atWebhook+".sleep-time", "a duration, such as 30s")},
-		{"a sleep-time that is none", hooked("sleep-time: §soon"), one(atWebhook+".sleep-time", "is accepted")},
+		{"a sleep-time that is none", hooked("sleep-time: §soon"), one(atWebhook+".sleep-time", "expected a duration")},
 		{"a time-out of nothing", hooked("timeout: §0"), one(atWebhook+".timeout", "a duration above 0")},
 		{"a misspelt key", hooked("§sleeptime: 1"), one(atWebhook+".sleeptime", `did you mean "sleep-time"?`)},
 		{"a header with a blank", hooked("headers: {'§a b': c}"), one(atWebhook+".headers.a b", "is no name of a header")},

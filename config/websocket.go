@@ -98,7 +98,7 @@ const (
 
 const (
 	closeForm = "a close code from 1000 to 4999, or a map with code and reason"
-	sizeForm  = "a number of bytes above 0, such as 65536, 64KiB or 1MB,"
+	sizeForm  = "a number of bytes above 0, such as 65536, 64KiB or 1MB"
 )
 
 var sizeText = regexp.MustCompile(sizePattern)
@@ -113,8 +113,9 @@ var (
 			Item: &row{Kinds: table.Texts, Pattern: tokenPattern, Form: "the name of a subprotocol"}}, setSubprotocols),
 		table.With(row{Key: "on-connect", Doc: "what is sent once the connection is open", Kinds: table.Maps, Form: "a map with response", Table: table.Rows(connectFields)}, setConnect),
 		table.With(row{Key: "on-message", Doc: "what answers messages: the first whose pattern matches", Kinds: table.Lists, Form: "a list of maps with pattern and response",
-			Item: &row{Kinds: table.Maps, Table: table.Rows(exchangeFields)}}, setExchanges),
-		table.With(row{Key: "send", Doc: "what is sent unasked", Kinds: table.Lists, Form: "a list of maps with response, after and every", Item: &row{Kinds: table.Maps, Table: table.Rows(sendFields)}}, setSends),
+			Item: &row{Kinds: table.Maps, Table: table.Rows(exchangeFields)}}, func(d *decoder, v value, w *WebSocket) { w.OnMessage = decodeList(d, v, exchangeFields) }),
+		table.With(row{Key: "send", Doc: "what is sent unasked", Kinds: table.Lists, Form: "a list of maps with response, after and every", Item: &row{Kinds: table.Maps, Table: table.Rows(sendFields)}},
+			func(d *decoder, v value, w *WebSocket) { w.Send = decodeList(d, v, sendFields) }),
 		table.With(row{Key: "close", Doc: "how the server ends the connection, and when", Kinds: table.Numbers | table.Maps, Form: closeForm, Table: table.Rows(endFields)},
 			func(d *decoder, v value, w *WebSocket) { w.Close = decodeClose(d, v, endFields) }),
 		table.With(row{Key: "max-message", Doc: "the largest message that is accepted, that of the server when left out", Kinds: table.Numbers | table.Texts, Form: sizeForm, Pattern: sizePattern},
@@ -185,14 +186,16 @@ func setConnect(d *decoder, v value, w *WebSocket) {
 	table.Fill(d, v.Node, v.Key, connectFields, w)
 }
 
-func setExchanges(d *decoder, v value, w *WebSocket) {
+// decodeList decodes maps by their table. A wrong one keeps the place of those after it.
+func decodeList[T any](d *decoder, v value, fields []table.Field[T]) (all []T) {
 	for _, one := range v.Parts() {
-		var x Exchange
+		var item T
 		if d.Take(one) {
-			table.Fill(d, one.Node, one.Key, exchangeFields, &x)
+			table.Fill(d, one.Node, one.Key, fields, &item)
 		}
-		w.OnMessage = append(w.OnMessage, x) // a wrong one keeps the place of those behind it
+		all = append(all, item)
 	}
+	return all
 }
 
 func setPattern(d *decoder, v value, x *Exchange) {
@@ -201,16 +204,6 @@ func setPattern(d *decoder, v value, x *Exchange) {
 		return
 	}
 	x.Pattern = v.AsText()
-}
-
-func setSends(d *decoder, v value, w *WebSocket) {
-	for _, one := range v.Parts() {
-		var s Send
-		if d.Take(one) {
-			table.Fill(d, one.Node, one.Key, sendFields, &s)
-		}
-		w.Send = append(w.Send, s)
-	}
 }
 
 // decodeMessage decodes a response: a text, or a map.
@@ -268,11 +261,11 @@ func setCode(d *decoder, v value, c *Close) {
 func closeFault(code int) string {
 	switch {
 	case code == 1005 || code == 1006 || code == 1015:
-		return fmt.Sprintf("the close code %d is never sent: it tells a program that none was; 1000 to 1014 but for those, or 3000 to 4999, is accepted", code)
+		return fmt.Sprintf("the close code %d is never sent: it tells a program that none was; expected 1000 to 1014 but for those, or 3000 to 4999", code)
 	case 1000 <= code && code <= 1014 && code != 1004, 3000 <= code && code <= 4999:
 		return ""
 	}
-	return fmt.Sprintf("%d is no close code; 1000 to 1003, 1007 to 1014, or 3000 to 4999 is accepted", code)
+	return fmt.Sprintf("%d is no close code; expected 1000 to 1003, 1007 to 1014, or 3000 to 4999", code)
 }
 
 func setMaxMessage(d *decoder, v value, w *WebSocket) {
@@ -285,7 +278,7 @@ func setMaxMessage(d *decoder, v value, w *WebSocket) {
 	}
 }
 
-// Sends tells whether there is a message, and not only the end of the connection.
+// Sends reports whether there is a message, and not only the end of the connection.
 func (m *Message) Sends() bool {
 	return m.Close == nil || m.Bytes != nil || m.BodyJSON || m.Body.Value != "" || m.Body.Pos.Line > 0
 }
@@ -340,7 +333,7 @@ func (w *WebSocket) check(node *syntax.Node, reported map[string]bool) syntax.Pr
 			continue // it is no map
 		}
 		if x.Pattern.Value == "" {
-			c.wrong("the pattern is empty; a text, a JSON object or an RE2 expression is accepted", at, "pattern")
+			c.wrong("the pattern is empty; expected a text, a JSON object or an RE2 expression", at, "pattern")
 		}
 		c.message(&x.Response, at, "response")
 	}
@@ -353,7 +346,7 @@ func (w *WebSocket) check(node *syntax.Node, reported map[string]bool) syntax.Pr
 		c.close(w.Close, "close")
 	}
 	if w.MaxMessage < 0 {
-		c.wrong(fmt.Sprintf("%d is no size; %s is accepted", w.MaxMessage, sizeForm), "max-message")
+		c.wrong(fmt.Sprintf("%d is no size; expected %s", w.MaxMessage, sizeForm), "max-message")
 	}
 	return c.Problems
 }
@@ -375,7 +368,7 @@ func (c *checker) send(s *Send, at string) {
 	switch {
 	case !inBounds(c, sendFields, s, []string{at}):
 	case 0 < s.Every && s.Every < minEvery:
-		c.wrong(fmt.Sprintf("%v is too short; a duration of at least %v is accepted", s.Every, minEvery), at, "every")
+		c.wrong(fmt.Sprintf("%v is too short; expected a duration of at least %v", s.Every, minEvery), at, "every")
 	case s.Times > 0 && s.Every == 0:
 		c.wrong("times is for what is sent again and again; every says how often", at, "times")
 	}
@@ -387,11 +380,11 @@ func (c *checker) message(m *Message, keys ...string) {
 	at := func(key string) []string { return append(slices.Clone(keys), key) }
 	switch {
 	case m.Bytes != nil && (m.Body.Value != "" || m.Body.Pos.Line > 0 || m.BodyJSON):
-		c.wrong("body and base64 are both given; one of them is accepted", at("base64")...)
+		c.wrong(table.BothGiven("body", "base64"), at("base64")...)
 	case m.Bytes != nil && m.Frame == TextFrame:
 		c.wrong("base64 is sent as a binary message; binary: false is for body", at("binary")...)
 	case m.Frame != "" && m.Frame != TextFrame && m.Frame != BinaryFrame:
-		c.wrong(fmt.Sprintf("the frame is %q; text or binary is accepted", wording.Clip(m.Frame)), at("binary")...)
+		c.wrong(fmt.Sprintf("the frame is %q; expected text or binary", wording.Clip(m.Frame)), at("binary")...)
 	}
 	if m.Close != nil {
 		c.close(m.Close, at("close")...)

@@ -189,7 +189,7 @@ func TestSeveralDocumentsAreJoined(t *testing.T) {
 	text, places := marked("f.yml", "---\n- endpoint: {path: /a, response: {}}\n---\n# nothing\n---\n"+
 		"- endpoint: {path: /b, response: {}}\n- endpoint: {path: §5, response: {}}\n---\n§a: b\n")
 	spec := Parse("f.yml", []byte(text))
-	expect(t, spec.Problems, places, []complaint{{"[2].endpoint.path", "a text is accepted"}, {"", "the document is a map"}})
+	expect(t, spec.Problems, places, []complaint{{"[2].endpoint.path", "expected a text"}, {"", "the document is a map"}})
 	if len(spec.Endpoints) != 2 || spec.Endpoints[1].Key != "[1].endpoint" {
 		t.Errorf("%d endpoints, %+v", len(spec.Endpoints), spec.Endpoints)
 	}

@@ -59,7 +59,7 @@ func commandNames() []string {
 	return names
 }
 
-// Usage is the text that -h prints behind a command: its flags and an example. For "", and
+// Usage is the text that -h prints after a command: its flags and an example. For "", and
 // what is no command, it is that of the whole program: commands, and settings with their
 // variables and defaults.
 func Usage(name string) string {

@@ -9,7 +9,7 @@ import (
 // Build is which program this is.
 type Build struct {
 	Version string // "v0.5.0", or "development" when nothing says more
-	Commit  string // twelve digits, "-dirty" behind them when files were changed; or "unknown"
+	Commit  string // twelve digits, "-dirty" after them when files were changed; or "unknown"
 }
 
 // shortCommit is how many digits of a commit are shown.

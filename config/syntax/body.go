@@ -48,7 +48,7 @@ func (w *jsonWriter) node(n *Node) {
 		w.out = fmt.Appendf(w.out, "%v", n.Truth())
 	case NumberNode:
 		if n.Number == "" {
-			w.fail(n, fmt.Sprintf("%s cannot be said in JSON; a finite number is accepted, or a text in quotes", wording.Clip(n.Text.Value)))
+			w.fail(n, fmt.Sprintf("%s cannot be said in JSON; expected a finite number, or a text in quotes", wording.Clip(n.Text.Value)))
 		}
 		w.out = append(w.out, n.Number...)
 	case TextNode:

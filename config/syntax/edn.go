@@ -254,7 +254,7 @@ func (r *ednReader) key() (*Node, error) {
 	if err != nil || key.IsScalar() {
 		return key, err
 	}
-	r.refuse(key.Pos(), "a key is %v; a text is accepted%s", key.Kind, placeholderHint(key.Kind))
+	r.refuse(key.Pos(), "a key is %v; expected a text%s", key.Kind, placeholderHint(key.Kind))
 	return r.newNode(MapNode, key.Text), nil
 }
 

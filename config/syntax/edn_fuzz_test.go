@@ -97,7 +97,7 @@ func checkMade(t *testing.T, src *source, n *Node) {
 				break // an escape of JSON stands to the end of the mark, or the tag goes on
 			}
 			if origin := m.text.marks; m.text.Folded && (len(origin) == 0 || origin[0].text.Folded) || m.from+offset-m.at >= len(m.text.Value) {
-				continue // its place is where it begins; or the quote behind it
+				continue // its place is where it begins; or the quote after it
 			}
 			if got := src.text[start]; got != made.Value[offset] && got != '\\' {
 				t.Fatalf("%q: %q of %s is at %v, where %q stands", src.text, made.Value[offset], made.Value, at, got)
@@ -110,7 +110,7 @@ func checkMade(t *testing.T, src *source, n *Node) {
 // which the library loses; a comment ended by a lone \r, which Clojure ends there.
 var librarysOwn = regexp.MustCompile(`\\u[dD][89a-fA-F]|\r`)
 
-// comparesWithLibrary tells whether the library reads the same text: all of it.
+// comparesWithLibrary reports whether the library reads the same text: all of it.
 func comparesWithLibrary(src *source, problems Problems) bool {
 	if _, what := src.encodingFault(false); what != "" || librarysOwn.MatchString(src.text) || len(problems) > MaxMistakes {
 		return false

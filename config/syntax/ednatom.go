@@ -81,7 +81,7 @@ func (r *ednReader) word() (*Node, error) {
 	return n, nil
 }
 
-// isPrefix reports whether a word that begins with c may belong to the form behind it.
+// isPrefix reports whether a word that begins with c may belong to the form after it.
 func isPrefix(c byte) bool { return strings.IndexByte("#'`~@^", c) >= 0 }
 
 var ratio = regexp.MustCompile(`^[-+]?[0-9]+/[0-9]+$`)
@@ -93,20 +93,20 @@ func wordFault(word string) string {
 	case word == ":":
 		return `a : without a name; a key is written :name or "name", and its value behind a blank`
 	case strings.HasPrefix(word, "::"):
-		return shown + " is a keyword that only a Clojure program can resolve; :name or :namespace/name is accepted"
+		return shown + " is a keyword that only a Clojure program can resolve; expected :name or :namespace/name"
 	case word[0] == ':':
 		return shown + " is no keyword: its letters are letters, digits and . * + ! - _ ? $ % & = < > : # ', " +
 			"with one / between a namespace and a name; any other text is written in quotes"
 	case ratio.MatchString(word):
-		return shown + " is a ratio, which JSON cannot say; a decimal number is accepted, or a text in quotes"
+		return shown + " is a ratio, which JSON cannot say; expected a decimal number, or a text in quotes"
 	case isNumeric(word):
 		return shown + " is no number of EDN; accepted are such as 7, -1.5 and 6.02e23, with N or M behind; a text is written in quotes"
 	case strings.HasPrefix(word, "##"):
-		return shown + " cannot be said in JSON; a finite number is accepted, or a text in quotes"
+		return shown + " cannot be said in JSON; expected a finite number, or a text in quotes"
 	case strings.HasPrefix(word, "#:"):
 		return "the namespaced map " + shown + " is not read; its keys are written out, {:namespace/name …}"
 	case isPrefix(word[0]):
-		return shown + " is Clojure code, which is not run; a value is accepted, and a text is written in quotes"
+		return shown + " is Clojure code, which is not run; expected a value, and a text is written in quotes"
 	}
 	return fmt.Sprintf("%s is no EDN; a text is written in quotes, %q", shown, wording.Clip(word))
 }
@@ -147,13 +147,13 @@ func characterNamed(name string) string {
 	return ""
 }
 
-// dispatch reads what begins with #: a set, or a value behind a tag.
+// dispatch reads what begins with #: a set, or a value after a tag.
 func (r *ednReader) dispatch() (*Node, error) {
 	begin := r.at
 	next, _ := utf8.DecodeRuneInString(r.s[begin+1:])
 	switch {
 	case next == '{':
-		r.refuse(r.src.pos(begin), "a set has no order; a vector is accepted, [ ] instead of #{ }")
+		r.refuse(r.src.pos(begin), "a set has no order; expected a vector, [ ] instead of #{ }")
 		r.at++
 		n, err := r.list('}')
 		n.Text.Pos, n.Faulty = r.src.pos(begin), true
@@ -163,7 +163,7 @@ func (r *ednReader) dispatch() (*Node, error) {
 	}
 	tag := r.token()
 	if !symbol.MatchString(tag[1:]) {
-		return nil, r.bad(begin, wording.Label(tag)+" is no tag of EDN; #inst and #uuid are accepted, or none")
+		return nil, r.bad(begin, wording.Label(tag)+" is no tag of EDN; expected #inst and #uuid, or none")
 	}
 	n, err := r.after(begin, "the tag "+wording.Label(tag)+" has no value behind it")
 	if err == nil && r.left == 0 {
@@ -174,7 +174,7 @@ func (r *ednReader) dispatch() (*Node, error) {
 
 var uuid = regexp.MustCompile(`^(?i)[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$`)
 
-// tagged checks the value behind a tag. An instant and a UUID are their texts.
+// tagged checks the value after a tag. An instant and a UUID are their texts.
 func (r *ednReader) tagged(tag string, begin int, n *Node) {
 	quoted := n.Kind == TextNode && !n.Keyword
 	switch tag {
@@ -189,7 +189,7 @@ func (r *ednReader) tagged(tag string, begin int, n *Node) {
 			r.wrong(n.Pos(), "#uuid stands before 8-4-4-4-12 hexadecimal digits in quotes; this is %s", n.Shown())
 		}
 	default:
-		r.wrong(r.src.pos(begin), "the tag %s is not known here; #inst and #uuid are accepted, or none", wording.Label(tag))
+		r.wrong(r.src.pos(begin), "the tag %s is not known here; expected #inst and #uuid, or none", wording.Label(tag))
 	}
 }
 

@@ -36,13 +36,13 @@ func (s *source) unquoted(line int) (offset int, what string) {
 	return 0, ""
 }
 
-// endsOpen tells whether a line ends as one does inside brackets.
+// endsOpen reports whether a line ends as one does inside brackets.
 func endsOpen(line string) bool {
 	line = strings.TrimRight(line, " \t")
 	return line != "" && strings.IndexByte("{[,", line[len(line)-1]) >= 0
 }
 
-// open steps behind the first bracket of the line that begins a value.
+// open steps after the first bracket of the line that begins a value.
 func (f *flowScan) open() bool {
 	before := byte('-') // the last byte that is no blank
 	for ; f.at < len(f.text) && f.text[f.at] != '\n'; f.at++ {
@@ -62,7 +62,7 @@ func (f *flowScan) open() bool {
 }
 
 // token steps over one token inside brackets and returns where a text without
-// quotes begins that is behind it now; f.at if there is none.
+// quotes begins that is after it now; f.at if there is none.
 func (f *flowScan) token() (begin int) {
 	switch c := f.text[f.at]; c {
 	case ' ', '\t', '\r', '\n', ',', ':', '?':

@@ -92,7 +92,7 @@ func (n *Node) Shown() string {
 	return n.Kind.String()
 }
 
-// Step is the entry of a map's key, and its value, or with a [2] behind the key the
+// Step is the entry of a map's key, and its value, or with a [2] after the key the
 // third item of that; nil for none.
 func (n *Node) Step(key string) (*Entry, *Node) {
 	e := n.Entry(key)

@@ -5,7 +5,7 @@ import (
 	"strings"
 )
 
-// IsJSONNumber tells whether a literal is a number of JSON's grammar, RFC 8259:
+// IsJSONNumber reports whether a literal is a number of JSON's grammar, RFC 8259:
 // no blanks, no leading zeros, digits on both sides of the point. It does not
 // allocate.
 func IsJSONNumber[T string | []byte](s T) bool {

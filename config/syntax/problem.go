@@ -27,19 +27,19 @@ func (p Pos) String() string {
 	}
 }
 
-// Before tells whether a place stands in front of another of the same file.
+// Before reports whether a place stands in front of another of the same file.
 func (p Pos) Before(q Pos) bool {
 	return p.Line < q.Line || p.Line == q.Line && p.Column < q.Column
 }
 
-// Problem is one mistake, or one warning, of a configuration.
+// Problem is one error, or one warning, of a configuration.
 type Problem struct {
 	Pos     Pos
 	Key     string // "[3].endpoint.response.status"; "" when the file as a whole is meant
 	What    string // what is wrong, and what is accepted
 	Warning bool   // the configuration is served all the same
 	Kind    string // what many warnings of OpenAPI documents have in common, "" for others; see Digest
-	Rest    bool   // it stands for what is behind it too, which was not looked at
+	Rest    bool   // it stands for what is after it too, which was not looked at
 
 	// Endpoint is the method and path of an endpoint made in Go, "GET /users/:id",
 	// which has no place in a file; "" otherwise.
@@ -65,10 +65,10 @@ func (p Problem) String() string {
 // Problems is every problem of one configuration.
 type Problems []Problem
 
-// shownErrors is how many mistakes one message lists; the rest are counted.
+// shownErrors is how many errors one message lists; the rest are counted.
 const shownErrors = 20
 
-// Errors returns the mistakes: the files in the order they first appear in ps,
+// Errors returns the errors: the files in the order they first appear in ps,
 // each file's by line and column.
 func (ps Problems) Errors() Problems { return ps.only(false) }
 
@@ -93,7 +93,7 @@ func (ps Problems) only(warning bool) Problems {
 	return out
 }
 
-// Err returns the mistakes as one error of type Problems, or nil when there are
+// Err returns the errors as one error of type Problems, or nil when there are
 // none but warnings.
 func (ps Problems) Err() error {
 	if errs := ps.Errors(); len(errs) > 0 {
@@ -152,5 +152,5 @@ func (t *Collector) Add(p Problem) {
 	t.Problems = append(t.Problems, p)
 }
 
-// Full tells whether there are so many mistakes that no more are looked for.
+// Full reports whether there are so many errors that no more are looked for.
 func (t *Collector) Full() bool { return t.ErrorCount > MaxMistakes }

@@ -31,14 +31,14 @@ func (r *yamlReader) scalar(n *yaml.Node) *Node {
 		out.Kind = BoolNode
 		if lower := strings.ToLower(n.Value); lower != "true" && lower != "false" {
 			out.Faulty = true
-			r.wrong(out.Pos(), "%q is tagged !!bool; true or false is accepted", wording.Clip(n.Value))
+			r.wrong(out.Pos(), "%q is tagged !!bool; expected true or false", wording.Clip(n.Value))
 		}
 	case "!!int", "!!float":
 		out.Kind = NumberNode
 		out.Number = jsonNumber(n.Value)
 		if tagged && out.Number == "" {
 			out.Faulty = true
-			r.wrong(out.Pos(), "%q is tagged %s; a number is accepted", wording.Clip(n.Value), n.Tag)
+			r.wrong(out.Pos(), "%q is tagged %s; expected a number", wording.Clip(n.Value), n.Tag)
 		}
 	default:
 		out.Faulty = true
@@ -95,7 +95,7 @@ func (s *source) skipProperties(offset int) int {
 }
 
 // literal places a block scalar that begins with its header (|, |-, |2+) at
-// t.Pos: each line of the text is a line of the file behind the same indent.
+// t.Pos: each line of the text is a line of the file after the same indent.
 func (s *source) literal(t *Text) {
 	values := strings.Split(t.Value, "\n")
 	indent := -1

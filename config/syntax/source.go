@@ -185,7 +185,7 @@ func (s *source) encodingFault(yaml bool) (offset int, what string) {
 	return 0, ""
 }
 
-// forbidden tells whether YAML keeps a character out of its files.
+// forbidden reports whether YAML keeps a character out of its files.
 func forbidden(r rune) bool {
 	switch {
 	case r == '\t', r == '\n', r == '\r', r == 0x85:

@@ -93,7 +93,7 @@ func errorLine(src *source, words string, hint int) int {
 	return high
 }
 
-// failsAlike tells whether the first lines of a file have that error.
+// failsAlike reports whether the first lines of a file have that error.
 func failsAlike(src *source, words string, lines int) bool {
 	text := src.text
 	if lines < len(src.starts) {

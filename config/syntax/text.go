@@ -15,10 +15,10 @@ type Text struct {
 	// lines holds the position of each line of a block scalar, whose text stands in
 	// the file letter by letter; nil for a text on one line.
 	lines []Pos
-	// Folded tells that the text does not stand in the file letter by letter
+	// Folded reports that the text does not stand in the file letter by letter
 	// (escapes, folding), so that no offset into it has a position of its own.
 	Folded bool
-	// margin tells that the lines behind the first begin at the first column of a
+	// margin reports that the lines after the first begin at the first column of a
 	// line of the file each, as those of a text in quotes do.
 	margin bool
 	// marks tell, of the JSON text of a map or list, where the texts with tags stand
@@ -82,7 +82,7 @@ func (t Text) At(offset int) Pos {
 func (t Text) atMargin(offset int) Pos {
 	before := t.Value[:offset]
 	if strings.HasPrefix(t.Value[offset:], "\n") {
-		before = strings.TrimSuffix(before, "\r") // the line ends behind the offset
+		before = strings.TrimSuffix(before, "\r") // the line ends after the offset
 	}
 	line := strings.Count(before, "\n") + strings.Count(before, "\r") - strings.Count(before, "\r\n")
 	p := t.Pos
@@ -102,7 +102,7 @@ type mark struct {
 	text *Text // nil where nothing of a file stands
 	from int   // offset in text
 
-	escaped bool // text is written with escapes, which are made behind the mark
+	escaped bool // text is written with escapes, which are made after the mark
 }
 
 // built is what a text made in Go has beside its value.

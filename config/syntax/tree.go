@@ -39,7 +39,7 @@ type step struct {
 }
 
 // maxSteps bounds a key path: one of a thousand keys leads nobody anywhere, and
-// each mistake has one.
+// each error has one.
 const maxSteps = 32
 
 // keyPath is "[2].endpoint.path" for the node being built.

@@ -134,7 +134,7 @@ func (r *yamlReader) alias(n *yaml.Node) (*Node, extent) {
 	}
 	r.unfolded += a.extent.weight
 	if r.unfolded > maxUnfolded {
-		r.refuse(null.Pos(), "the aliases of this file stand for more than %d MiB of values; that much is accepted", maxUnfolded>>20)
+		r.refuse(null.Pos(), "the aliases of this file stand for more than %d MiB of values; expected that much", maxUnfolded>>20)
 		return null, extent{}
 	}
 	return a.node, a.extent
@@ -210,7 +210,7 @@ func placeholderHint(k Kind) string {
 func (r *yamlReader) key(n *yaml.Node) *Node {
 	key, _ := r.node(n)
 	if key.Kind == NullNode || key.Kind == ListNode || key.Kind == MapNode {
-		r.wrong(key.Pos(), "a key is %v; a text is accepted%s", key.Kind, placeholderHint(key.Kind))
+		r.wrong(key.Pos(), "a key is %v; expected a text%s", key.Kind, placeholderHint(key.Kind))
 		return r.newNode(MapNode, key.Text)
 	}
 	return key
@@ -253,5 +253,5 @@ func (r *yamlReader) collectionTag(n *yaml.Node, tag string) {
 }
 
 func (r *yamlReader) unknownTag(n *yaml.Node, accepted string) {
-	r.wrong(r.pos(n), "the tag %s is not known here; %s is accepted, or none", wording.Label(n.Tag), accepted)
+	r.wrong(r.pos(n), "the tag %s is not known here; expected %s, or none", wording.Label(n.Tag), accepted)
 }

@@ -123,7 +123,7 @@ func (d *Decoder) Refuse(v Value) {
 		d.About(v, "is null; expected %s: write %s for an empty one", v.Row.Accepts(), empty)
 		return
 	}
-	d.About(v, "is %s%s; %s is accepted", v.Shown(), hint, v.Row.Accepts())
+	d.About(v, "is %s%s; expected %s", v.Shown(), hint, v.Row.Accepts())
 }
 
 // Fill decodes the entries of a map by the table of its fields.
@@ -154,21 +154,21 @@ func Fill[T any](d *Decoder, n *syntax.Node, key string, fields []Field[T], into
 		}
 	}
 	for _, f := range fields {
-		if f.Required {
+		if f.Required || f.Unless != "" {
 			d.require(n, key, f.Row, misspelt)
 		}
 	}
 }
 
-// require says that a required key of a map is missing, or given twice over. Of
-// those that are only misspelt it was said.
+// require reports a required key of a map that is missing, and a key that is given beside the
+// one that may stand instead. Misspelt ones have been reported.
 func (d *Decoder) require(n *syntax.Node, key string, r Row, misspelt map[string]bool) {
 	given, instead := n.Get(r.Key) != nil, r.Unless != "" && n.Get(r.Unless) != nil
+	other := Under(key, r.Unless)
 	switch {
-	case given && instead:
-		other := Under(key, r.Unless)
+	case given && instead && (r.Required || !d.Reported[other]):
 		d.Wrong(n.Get(r.Unless).Pos(), other, "%s", BothGiven(r.Key, r.Unless))
-	case given || instead:
+	case given || instead || !r.Required:
 	case misspelt[r.Key] || r.Unless != "" && misspelt[r.Unless]:
 		d.Known(Under(key, r.Key))
 	default:
@@ -183,7 +183,7 @@ func (d *Decoder) require(n *syntax.Node, key string, r Row, misspelt map[string
 
 // BothGiven is what is wrong with two keys of which one is accepted.
 func BothGiven(one, other string) string {
-	return fmt.Sprintf("%s and %s are both given; one of them is accepted", one, other)
+	return fmt.Sprintf("%s and %s are both given; expected one of them", one, other)
 }
 
 // meantKey is the key that an unknown one seems to mean; "" for none.

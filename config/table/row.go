@@ -56,7 +56,7 @@ type Row struct {
 	Of       string // the key of the Go field, where it is another
 	Given    string // the key of a Go field of type bool that becomes true where the key is given
 	Required bool
-	Unless   string // the key that may be given instead of a required one; "" for none. Both are an error
+	Unless   string // the key that may be given instead; "" for none. Both are an error
 	Many     *Many  // of a row that stands for many keys; Key is how they are called
 	Kinds    Kinds
 	Enum     []string      // the texts accepted, when only some are
@@ -123,7 +123,7 @@ func (r Row) Accepts() string {
 	case r.Length != 0:
 		return r.Length.accepts(r.Most)
 	case r.UpTo > 0 && r.Kinds.Has(syntax.TextNode):
-		return fmt.Sprintf("a number from 0 to %d, or a percentage such as 1%%,", r.UpTo)
+		return fmt.Sprintf("a number from 0 to %d, or a percentage such as 1%%", r.UpTo)
 	case r.UpTo > 0:
 		return fmt.Sprintf("a number from 0 to %d", r.UpTo)
 	case r.Max > 0:
@@ -152,21 +152,21 @@ func (r Row) empty() string {
 
 // accepts says what a duration may be.
 func (l Length) accepts(most time.Duration) string {
-	limit := ""
+	limit, comma := "", ""
 	if most > 0 {
-		limit = fmt.Sprintf(" of at most %v", most.Hours()) + "h"
+		comma, limit = ",", fmt.Sprintf(" of at most %v", most.Hours())+"h"
 	}
 	switch l {
 	case AboveZero:
-		return "a duration above 0, such as 2s or 250ms, or a number of seconds,"
+		return "a duration above 0, such as 2s or 250ms, or a number of seconds"
 	case UnitFromZero:
-		return "a duration with its unit, such as 20ms or 1.5s," + limit
+		return "a duration with its unit, such as 20ms or 1.5s" + comma + limit
 	case UnitAboveZero:
-		return "a duration above 0 with its unit, such as 20ms or 1.5s," + limit
+		return "a duration above 0 with its unit, such as 20ms or 1.5s" + comma + limit
 	case MillisFromZero:
 		return "a number of milliseconds" + limit
 	case MillisAboveZero:
 		return "a number of milliseconds above 0" + limit
 	}
-	return "a duration, such as 30s, or a number of seconds,"
+	return "a duration, such as 30s, or a number of seconds"
 }
