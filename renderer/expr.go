@@ -24,16 +24,11 @@ const (
 	opLoopIndex
 	opLoopFirst
 	opLoopLast
-	opMethod
-	opPath
-	opHost
-	opQueryString
-	opRemoteAddr
+	opRequest
 	opBody
 	opMessage
 	opMessageJSON
 	opNow
-	opUUID
 	opRandom
 	opRandomInt
 	opPick
@@ -45,18 +40,19 @@ const (
 // to it.
 type expr struct {
 	op      opcode
-	length  bool     // .length of the value
-	memo    int      // which memo of the frame holds the value, from 1; 0 for none
-	steady  int      // how many filters are part of what the memo holds
-	turns   int      // by whose turns that changes: of which loop, from the outermost, or noLoop
-	index   int      // opPathParam: position, -1 for none; opLoop…: which loop, from the outermost
-	bare    bool     // opLiteral: a bare word of a condition
-	name    string   // opQuery, opHeader, opCookie, opForm
-	steps   []step   // opJSON, opLoopItem: the way into the value
-	literal value    // opLiteral
-	args    []expr   // opRandomInt, opPick
-	fake    *fake    // opFake
-	counter *counter // opCounter
+	length  bool                           // .length of the value
+	memo    int                            // which memo of the frame holds the value, from 1; 0 for none
+	steady  int                            // how many filters are part of what the memo holds
+	turns   int                            // by whose turns that changes: of which loop, from the outermost, or noLoop
+	index   int                            // opPathParam: position, -1 for none; opLoop…: which loop, from the outermost
+	bare    bool                           // opLiteral: a bare word of a condition
+	name    string                         // opQuery, opHeader, opCookie, opForm
+	steps   []step                         // opJSON, opLoopItem: the way into the value
+	literal value                          // opLiteral
+	args    []expr                         // opRandomInt, opPick
+	fake    *fake                          // opFake
+	read    func(r *matcher.Request) value // of a row of roots
+	counter *counter                       // opCounter
 	filters []filter
 }
 
@@ -136,13 +132,13 @@ func (e *expr) find(r *matcher.Request, fr *frame) value {
 		if v := e.fromBody(r); v.kind != missing {
 			return v
 		}
-		return optional(r.Message, r.Message != nil)
+		return message(r)
 	case opLoopItem, opLoopIndex, opLoopFirst, opLoopLast:
 		return e.fromLoop(r, fr)
 	case opRandomInt, opPick, opFake, opCounter:
 		return e.call(r, fr)
 	}
-	return e.fromRequest(r)
+	return e.read(r)
 }
 
 // fromBody is a value of the JSON body. The first step into an object goes by the
@@ -198,34 +194,6 @@ func (e *expr) fromLoop(r *matcher.Request, fr *frame) value {
 		return boolValue(turn.index == turn.count)
 	}
 	return walk(turn.item, e.steps, r)
-}
-
-func (e *expr) fromRequest(r *matcher.Request) value {
-	switch e.op {
-	case opMethod:
-		return textValue(r.Method())
-	case opPath:
-		return textValue(r.Path())
-	case opHost:
-		return textValue(r.Host())
-	case opQueryString:
-		return textValue(r.QueryString())
-	case opBody:
-		return textValue(r.Body())
-	case opMessage:
-		return optional(r.Message, r.Message != nil)
-	case opNow:
-		return timeValue(r.Now())
-	case opRandom:
-		return intValue(int64(r.Random.Uint64()>>33), r)
-	}
-	start := len(r.Arena)
-	if e.op == opUUID {
-		r.Arena = appendUUID(r.Arena, r.Random.Uint64(), r.Random.Uint64())
-	} else {
-		r.Arena = r.RemoteAddr(r.Arena)
-	}
-	return textValue(since(r, start))
 }
 
 // appendUUID appends the random UUID (version 4) that two random numbers make.

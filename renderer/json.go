@@ -78,11 +78,3 @@ func (t *Template) checkJSON(text syntax.Text) syntax.Problems {
 
 // hexDigits are the digits of escapes.
 const hexDigits = "0123456789abcdef"
-
-// plainInJSON are the ASCII bytes that stand in a JSON string as they are.
-var plainInJSON = func() (t [128]bool) {
-	for c := range t {
-		t[c] = c >= 0x20 && c != '"' && c != '\\'
-	}
-	return t
-}()

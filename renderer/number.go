@@ -2,6 +2,7 @@ package renderer
 
 import (
 	"bytes"
+	"cmp"
 	"math"
 	"math/big"
 	"strconv"
@@ -79,10 +80,7 @@ func canonical(b []byte) decimal {
 // same reports whether two canonical numbers are equal. Of numbers that have not as many
 // digits it reads none.
 func (d *decimal) same(o *decimal) bool {
-	if d.zero || o.zero {
-		return d.zero && o.zero
-	}
-	return d.negative == o.negative && len(d.whole)+len(d.fraction) == len(o.whole)+len(o.fraction) && compareMagnitude(d, o) == 0
+	return d.zero && o.zero || d.sign() == o.sign() && len(d.whole)+len(d.fraction) == len(o.whole)+len(o.fraction) && compareMagnitude(d, o) == 0
 }
 
 // digit returns the i-th significant digit, '0' past the last.
@@ -99,37 +97,25 @@ func (d *decimal) digit(i int) byte {
 // compareNumbers compares two JSON numbers exactly, whatever their length.
 func compareNumbers(x, y []byte) int {
 	a, b := parseDecimal(x), parseDecimal(y)
-	switch {
-	case a.zero && b.zero:
-		return 0
-	case a.zero:
-		return sign(b.negative)
-	case b.zero:
-		return -sign(a.negative)
-	case a.negative != b.negative:
-		return -sign(a.negative)
+	if a.zero || a.sign() != b.sign() {
+		return a.sign() - b.sign()
 	}
-	magnitude := compareMagnitude(&a, &b)
-	if a.negative {
-		return -magnitude
-	}
-	return magnitude
+	return a.sign() * compareMagnitude(&a, &b)
 }
 
-// sign is +1 for a negative number: what comparing zero with it gives.
-func sign(negative bool) int {
-	if negative {
-		return 1
+func (d *decimal) sign() int {
+	switch {
+	case d.zero:
+		return 0
+	case d.negative:
+		return -1
 	}
-	return -1
+	return 1
 }
 
 func compareMagnitude(a, b *decimal) int {
 	if a.exp != b.exp {
-		if a.exp < b.exp {
-			return -1
-		}
-		return 1
+		return cmp.Compare(a.exp, b.exp)
 	}
 	for i := range max(len(a.whole)+len(a.fraction), len(b.whole)+len(b.fraction)) {
 		if x, y := a.digit(i), b.digit(i); x != y {

@@ -197,26 +197,18 @@ func unquoted(s string) (text string, n int) {
 			return b.String(), i + 1
 		case c == '\\' && i+1 < len(s):
 			i++
-			writeEscaped(&b, s[i], s[0])
+			switch at := strings.IndexByte("nrt", s[i]); {
+			case at >= 0:
+				b.WriteByte("\n\r\t"[at])
+			case s[i] != s[0] && s[i] != '\\':
+				b.WriteByte('\\')
+				fallthrough
+			default:
+				b.WriteByte(s[i])
+			}
 		default:
 			b.WriteByte(c)
 		}
 	}
 	return "", 0
-}
-
-func writeEscaped(b *strings.Builder, c, quote byte) {
-	switch c {
-	case quote, '\\':
-		b.WriteByte(c)
-	case 'n':
-		b.WriteByte('\n')
-	case 'r':
-		b.WriteByte('\r')
-	case 't':
-		b.WriteByte('\t')
-	default:
-		b.WriteByte('\\')
-		b.WriteByte(c)
-	}
 }

@@ -8,30 +8,47 @@ import (
 	"strings"
 
 	"mockserver/internal/wording"
+	"mockserver/matcher"
 )
 
 // roots are the variables, and what follows each.
 var roots = map[string]struct {
 	op   opcode
 	rest restKind
+	read func(r *matcher.Request) value // opRequest, and others that need nothing but the request
 }{
-	"path-params":   {opPathParam, restName},
-	"query-params":  {opQuery, restName},
-	"header-params": {opHeader, restName},
-	"cookie-params": {opCookie, restName},
-	"form-params":   {opForm, restName},
-	"json-params":   {opJSON, restSteps},
-	"env":           {opLiteral, restName},
-	"method":        {opMethod, restLength},
-	"path":          {opPath, restLength},
-	"host":          {opHost, restLength},
-	"query-string":  {opQueryString, restLength},
-	"remote-addr":   {opRemoteAddr, restLength},
-	"body":          {opBody, restLength},
-	"message":       {opMessage, restLength},
-	"now":           {opNow, restNothing},
-	"uuid":          {opUUID, restNothing},
-	"random":        {opRandom, restNothing},
+	"path-params":   {op: opPathParam, rest: restName},
+	"query-params":  {op: opQuery, rest: restName},
+	"header-params": {op: opHeader, rest: restName},
+	"cookie-params": {op: opCookie, rest: restName},
+	"form-params":   {op: opForm, rest: restName},
+	"json-params":   {op: opJSON, rest: restSteps},
+	"env":           {op: opLiteral, rest: restName},
+	"method":        {opRequest, restLength, func(r *matcher.Request) value { return textValue(r.Method()) }},
+	"path":          {opRequest, restLength, func(r *matcher.Request) value { return textValue(r.Path()) }},
+	"host":          {opRequest, restLength, func(r *matcher.Request) value { return textValue(r.Host()) }},
+	"query-string":  {opRequest, restLength, func(r *matcher.Request) value { return textValue(r.QueryString()) }},
+	"remote-addr":   {opRequest, restLength, remoteAddr},
+	"body":          {opBody, restLength, func(r *matcher.Request) value { return textValue(r.Body()) }},
+	"message":       {opMessage, restLength, message},
+	"now":           {opNow, restNothing, func(r *matcher.Request) value { return timeValue(r.Now()) }},
+	"uuid":          {opRandom, restNothing, randomUUID},
+	"random":        {opRandom, restNothing, func(r *matcher.Request) value { return intValue(int64(r.Random.Uint64()>>33), r) }},
+}
+
+func message(r *matcher.Request) value { return optional(r.Message, r.Message != nil) }
+
+func remoteAddr(r *matcher.Request) value {
+	start := len(r.Arena)
+	r.Arena = r.RemoteAddr(r.Arena)
+	return textValue(since(r, start))
+}
+
+// randomUUID is a random UUID (version 4).
+func randomUUID(r *matcher.Request) value {
+	start := len(r.Arena)
+	r.Arena = appendUUID(r.Arena, r.Random.Uint64(), r.Random.Uint64())
+	return textValue(since(r, start))
 }
 
 // restKind is what may follow a variable's first word.
@@ -76,7 +93,7 @@ func (s *scanner) variable(t token) (e expr, ok, known bool) {
 	if !s.isVariable(root) || s.bare && rest == "" && root == "env" {
 		return expr{}, false, false
 	}
-	e.op = v.op
+	e.op, e.read = v.op, v.read
 	switch {
 	case v.rest == restSteps:
 		e.steps, ok = s.steps(t, rest)
@@ -113,7 +130,7 @@ func (e *expr) changes() int {
 	switch e.op {
 	case opLoopItem, opLoopIndex, opLoopFirst, opLoopLast:
 		return e.index
-	case opUUID, opRandom, opRandomInt, opPick, opFake, opCounter:
+	case opRandom, opRandomInt, opPick, opFake, opCounter:
 		return anyTurn
 	}
 	return noLoop

@@ -2,6 +2,7 @@ package renderer
 
 import (
 	"bytes"
+	"strings"
 	"unicode/utf8"
 
 	"mockserver/config/syntax"
@@ -17,7 +18,7 @@ const (
 	writeJSONValue         // where JSON expects a value
 	writeXML
 	writeHeader
-	writeURLStart // where a URL's scheme may stand: a whole URL is let through
+	writeURLStart // where a URL's scheme may stand: a whole URL is let through, such as a callback that the client sent
 	writeURLHost  // a host, with its port
 	writeURLPart  // query or fragment
 	writeURLPath  // a path segment, or a part of one
@@ -45,9 +46,9 @@ func (w writer) append(dst []byte, v value) []byte {
 	case writeHeader:
 		return appendHeader(dst, v.raw)
 	case writeURLStart:
-		return appendURLStart(dst, v.raw)
+		return appendEncoded(dst, v.raw, &inURL)
 	case writeURLHost:
-		return appendHost(dst, v.raw)
+		return appendEncoded(dst, v.raw, &inHost)
 	case writeURLPath:
 		return appendPathSegment(dst, v.raw)
 	default:
@@ -245,38 +246,39 @@ func (ps urlPlaces) writer() writer {
 	return writeURLPath
 }
 
-// unreserved are the bytes that stand in any part of a URL as they are.
-var unreserved = func() (t [256]bool) {
+// bytesWhere are the bytes of which something holds.
+func bytesWhere(holds func(c byte) bool) (t [256]bool) {
 	for c := range t {
-		t[c] = '0' <= c && c <= '9' || 'a' <= c && c <= 'z' || 'A' <= c && c <= 'Z' ||
-			bytes.IndexByte([]byte("-._~"), byte(c)) >= 0
+		t[c] = holds(byte(c))
 	}
 	return t
-}()
+}
 
-const upperHex = "0123456789ABCDEF"
+var (
+	// unreserved are the bytes that stand in any part of a URL as they are.
+	unreserved = bytesWhere(func(c byte) bool {
+		return '0' <= c && c <= '9' || 'a' <= c|0x20 && c|0x20 <= 'z' || strings.IndexByte("-._~", c) >= 0
+	})
+	// inHost are also a port and the brackets of an IPv6 address: {{host}} holds them.
+	inHost = bytesWhere(func(c byte) bool { return unreserved[c] || c == ':' || c == '[' || c == ']' })
+	// inURL are the bytes that a URL may hold.
+	inURL = bytesWhere(func(c byte) bool { return c > 0x20 && c < 0x7f && c != '"' && c != '<' && c != '>' })
+	// plainInJSON are the bytes that stand in a JSON string as they are.
+	plainInJSON = bytesWhere(func(c byte) bool { return c >= 0x20 && c != '"' && c != '\\' })
+)
 
 // appendPercent appends b with everything but unreserved characters
 // percent-encoded.
-func appendPercent(dst, b []byte) []byte {
+func appendPercent(dst, b []byte) []byte { return appendEncoded(dst, b, &unreserved) }
+
+// appendEncoded appends b with everything percent-encoded that is not plain.
+func appendEncoded(dst, b []byte, plain *[256]bool) []byte {
+	const upperHex = "0123456789ABCDEF"
 	for _, c := range b {
-		if unreserved[c] {
+		if plain[c] {
 			dst = append(dst, c)
 		} else {
 			dst = append(dst, '%', upperHex[c>>4], upperHex[c&15])
-		}
-	}
-	return dst
-}
-
-// appendHost is appendPercent, except that a port and the brackets of an IPv6
-// address are let through: {{host}} holds them.
-func appendHost(dst, b []byte) []byte {
-	for i, c := range b {
-		if c == ':' || c == '[' || c == ']' {
-			dst = append(dst, c)
-		} else {
-			dst = appendPercent(dst, b[i:i+1])
 		}
 	}
 	return dst
@@ -290,19 +292,6 @@ func appendPathSegment(dst, b []byte) []byte {
 	}
 	for range b {
 		dst = append(dst, "%2E"...)
-	}
-	return dst
-}
-
-// appendURLStart appends a value that may be a whole URL (a callback address
-// that the client sent): only what no URL may hold is encoded.
-func appendURLStart(dst, b []byte) []byte {
-	for _, c := range b {
-		if c > 0x20 && c < 0x7f && c != '"' && c != '<' && c != '>' {
-			dst = append(dst, c)
-		} else {
-			dst = append(dst, '%', upperHex[c>>4], upperHex[c&15])
-		}
 	}
 	return dst
 }
