@@ -44,14 +44,14 @@ type Journal struct {
 
 	settling sync.Mutex // held while requests that were told are read; locked before mu
 
-	mu      sync.Mutex // guards what follows
-	told    []Told
-	last    uint64 // ID
-	sampled ring
-	failed  ring
-	missed  ring // unmatched
-	slow    slowest
-	kept    JournalStats
+	mu        sync.Mutex // guards what follows
+	told      []Told
+	last      uint64 // ID
+	sampled   ring
+	failed    ring
+	unmatched ring
+	slow      slowest
+	stats     JournalStats
 }
 
 // JournalStats is how many requests the journal was given, and how many of them it has
@@ -70,9 +70,9 @@ func newJournal(o JournalOptions) *Journal {
 	slowest := max(cmp.Or(o.Slowest, defaultSlowest), 0)
 	// The slowest are few and of bounded size; the rest of the memory is for the others.
 	rest := max(o.Bytes-slowest*largestExchange, o.Bytes/2)
-	j.sampled.room, j.failed.room, j.missed.room = rest/3, rest/3, rest/3
+	j.sampled.room, j.failed.room, j.unmatched.room = rest/3, rest/3, rest/3
 	j.slow.most = min(slowest, (o.Bytes-rest)/largestExchange)
-	j.kept = JournalStats{Seen: map[Kept]uint64{}, Dropped: map[Kept]uint64{}}
+	j.stats = JournalStats{Seen: map[Kept]uint64{}, Dropped: map[Kept]uint64{}}
 	return j
 }
 
@@ -146,7 +146,7 @@ func (j *Journal) place(x *Exchange, slow bool) {
 	defer j.mu.Unlock()
 	j.last++
 	x.ID = j.last
-	j.kept.Seen[x.Kept]++
+	j.stats.Seen[x.Kept]++
 	into := j.ring(x.Kept)
 	if into != nil {
 		x.places++
@@ -169,7 +169,7 @@ func (j *Journal) ring(kept Kept) *ring {
 	case Failed:
 		return &j.failed
 	case Unmatched:
-		return &j.missed
+		return &j.unmatched
 	case Sampled:
 		return &j.sampled
 	}
@@ -179,7 +179,7 @@ func (j *Journal) ring(kept Kept) *ring {
 // leave counts an exchange as dropped once it is in no place.
 func (j *Journal) leave(x *Exchange) {
 	if x.places--; x.places == 0 {
-		j.kept.Dropped[x.Kept]++
+		j.stats.Dropped[x.Kept]++
 	}
 }
 
@@ -188,12 +188,12 @@ func (j *Journal) Reset() {
 	j.Settle()
 	j.mu.Lock()
 	defer j.mu.Unlock()
-	for _, r := range []*ring{&j.sampled, &j.failed, &j.missed} {
+	for _, r := range []*ring{&j.sampled, &j.failed, &j.unmatched} {
 		*r = ring{room: r.room}
 	}
 	j.slow = slowest{most: j.slow.most}
 	j.threshold.Store(0)
-	j.kept = JournalStats{Seen: map[Kept]uint64{}, Dropped: map[Kept]uint64{}}
+	j.stats = JournalStats{Seen: map[Kept]uint64{}, Dropped: map[Kept]uint64{}}
 }
 
 // All returns every exchange, the newest first. They do not change any more.
@@ -209,7 +209,7 @@ func (j *Journal) All() []*Exchange {
 		}
 		list = append(list, x)
 	}
-	list = slices.Concat(list, j.sampled.all[j.sampled.first:], j.failed.all[j.failed.first:], j.missed.all[j.missed.first:])
+	list = slices.Concat(list, j.sampled.all[j.sampled.first:], j.failed.all[j.failed.first:], j.unmatched.all[j.unmatched.first:])
 	j.mu.Unlock()
 	slices.SortStableFunc(list, func(a, b *Exchange) int { return cmp.Compare(b.ID, a.ID) })
 	return slices.CompactFunc(list, func(a, b *Exchange) bool { return a.ID == b.ID })
@@ -221,8 +221,8 @@ func (j *Journal) Stats() JournalStats {
 	j.mu.Lock()
 	defer j.mu.Unlock()
 	return JournalStats{
-		Seen: maps.Clone(j.kept.Seen), Dropped: maps.Clone(j.kept.Dropped),
-		Bytes: j.sampled.bytes + j.failed.bytes + j.missed.bytes + j.slow.bytes,
+		Seen: maps.Clone(j.stats.Seen), Dropped: maps.Clone(j.stats.Dropped),
+		Bytes: j.sampled.bytes + j.failed.bytes + j.unmatched.bytes + j.slow.bytes,
 	}
 }
 
