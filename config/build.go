@@ -218,12 +218,18 @@ func (w *WebSocket) faults(reported map[string]bool) syntax.Problems { return w.
 // Claim puts the endpoint's method and path into those of its problems that have
 // no place in a file. It changes ps and returns it.
 func (e *Endpoint) Claim(ps syntax.Problems) syntax.Problems {
+	name := wording.Label(e.EffectiveMethod())
+	if e.Path.Value != "" {
+		name += " " + wording.Label(e.Path.Value)
+	}
+	return claim(ps, e.Pos, name)
+}
+
+// claim names what was declared at pos in those of its problems that have no place in a file.
+func claim(ps syntax.Problems, pos syntax.Pos, name string) syntax.Problems {
 	for i := range ps {
-		if ps[i].Pos.File == "" && e.Pos.Line == 0 {
-			ps[i].Endpoint = wording.Label(e.EffectiveMethod())
-			if e.Path.Value != "" {
-				ps[i].Endpoint += " " + wording.Label(e.Path.Value)
-			}
+		if ps[i].Pos.File == "" && pos.Line == 0 {
+			ps[i].Endpoint = name
 		}
 	}
 	return ps

@@ -490,7 +490,7 @@ func TestSeveralDocumentsOfEDNAreJoined(t *testing.T) {
 func TestAFileThatIsHardlyEDN(t *testing.T) {
 	got := Parse("f.edn", []byte("["+strings.Repeat("xy ", 5000)+"]")).Problems
 	last := got[len(got)-1]
-	if len(got) != syntax.MaxMistakes+1 || last.Pos.Column != 2+3*syntax.MaxMistakes || !strings.Contains(last.What, "there are more than 1000 mistakes") {
+	if len(got) != syntax.MaxErrors+1 || last.Pos.Column != 2+3*syntax.MaxErrors || !strings.Contains(last.What, "there are more than 1000 errors") {
 		t.Errorf("%d problems, the last %v", len(got), last)
 	}
 }

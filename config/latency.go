@@ -193,27 +193,24 @@ func (c *checker) latency(l *Latency, at []string) {
 // latencyForm reports whether a latency is of one form, and complains of several.
 func (c *checker) latencyForm(l *Latency, n *syntax.Node, at []string) bool {
 	uniform, curve, lognormal := "", "", ""
-	if n == nil {
-		for _, g := range []struct {
-			into  *string
-			given bool
-			name  string
-		}{{&uniform, l.Min != 0 || l.Max != 0, "min"}, {&curve, len(l.Curve) > 0, "p50"}, {&lognormal, l.Median != 0 || l.Sigma != 0, "median"}} {
-			if g.given {
-				*g.into = g.name
-			}
+	note := func(name string) {
+		switch {
+		case slices.Contains([]string{"min", "max", "min-ms", "max-ms"}, name):
+			uniform = cmp.Or(uniform, name)
+		case name == "median" || name == "sigma":
+			lognormal = cmp.Or(lognormal, name)
+		case beginsPercentile(name):
+			curve = cmp.Or(curve, name)
+		}
+	}
+	if n != nil {
+		for _, e := range n.Entries {
+			note(e.Key.Text.Value)
 		}
 	} else {
-		for _, e := range n.Entries {
-			switch name := e.Key.Text.Value; name {
-			case "min", "max", "min-ms", "max-ms":
-				uniform = cmp.Or(uniform, name)
-			case "median", "sigma":
-				lognormal = cmp.Or(lognormal, name)
-			default:
-				if beginsPercentile(name) {
-					curve = cmp.Or(curve, name)
-				}
+		for name, given := range map[string]bool{"min": l.Min != 0 || l.Max != 0, "p50": len(l.Curve) > 0, "median": l.Median != 0 || l.Sigma != 0} {
+			if given {
+				note(name)
 			}
 		}
 	}

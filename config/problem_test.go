@@ -76,22 +76,22 @@ func TestMistakesOfOneFileAreBounded(t *testing.T) {
 		t.Run(c.name, func(t *testing.T) {
 			spec := Parse(c.file, []byte(c.text))
 			got := spec.Problems
-			if n := len(spec.Broken) + len(spec.Endpoints); !got[0].Warning && n > syntax.MaxMistakes+1 {
+			if n := len(spec.Broken) + len(spec.Endpoints); !got[0].Warning && n > syntax.MaxErrors+1 {
 				t.Errorf("%d endpoints were read", n)
 			}
 			size := 0
 			for _, p := range got {
 				size += len(p.Key) + len(p.What)
 			}
-			if len(got) != syntax.MaxMistakes+1 || size > 4<<20 {
+			if len(got) != syntax.MaxErrors+1 || size > 4<<20 {
 				t.Fatalf("%d problems of %d bytes, the first %.200s", len(got), size, got[0])
 			}
 			for i, p := range got {
-				if p.Rest != (i == syntax.MaxMistakes) {
+				if p.Rest != (i == syntax.MaxErrors) {
 					t.Errorf("problem %d stands for the rest: %v", i, p.Rest)
 				}
 			}
-			if last := got[syntax.MaxMistakes]; !strings.Contains(last.What, "there are more than 1000") || last.Pos.Line == 0 {
+			if last := got[syntax.MaxErrors]; !strings.Contains(last.What, "there are more than 1000") || last.Pos.Line == 0 {
 				t.Errorf("the last is %v", last)
 			}
 			if lines := got.Lines(); lines[len(lines)-1] != "and at least 981 more" {
@@ -127,8 +127,8 @@ func TestManyWarningsAreNoMistake(t *testing.T) {
 }
 
 func TestAThousandMistakesAreAllKept(t *testing.T) {
-	got := Parse("f.yml", []byte(strings.Repeat("- 1\n", syntax.MaxMistakes))).Problems
-	if lines := got.Lines(); len(got) != syntax.MaxMistakes || got[syntax.MaxMistakes-1].Rest || lines[len(lines)-1] != "and 980 more" {
+	got := Parse("f.yml", []byte(strings.Repeat("- 1\n", syntax.MaxErrors))).Problems
+	if lines := got.Lines(); len(got) != syntax.MaxErrors || got[syntax.MaxErrors-1].Rest || lines[len(lines)-1] != "and 980 more" {
 		t.Errorf("%d problems, %s", len(got), lines[len(lines)-1])
 	}
 }

@@ -1,6 +1,13 @@
 package config
 
-import "mockserver/internal/wording"
+import (
+	"mockserver/config/table"
+	"mockserver/internal/wording"
+)
+
+// Unsaid reports whether the endpoint has a key that OpenAPI cannot express; what its response
+// holds is not looked at.
+func (e *Endpoint) Unsaid() bool { return table.Unsaid(endpointFields, e) }
 
 // Routes are the first endpoints and WebSockets of a spec, as people call them, and how
 // many more there are: "GET /users/:id", "GET api.example.com/users", "WebSocket /rooms/:id".

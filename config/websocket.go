@@ -310,12 +310,7 @@ func (w *WebSocket) Asking() *Endpoint {
 // Claim puts the path into those of its problems that have no place in a file. It
 // changes ps and returns it.
 func (w *WebSocket) Claim(ps syntax.Problems) syntax.Problems {
-	for i := range ps {
-		if ps[i].Pos.File == "" && w.Pos.Line == 0 {
-			ps[i].Endpoint = strings.TrimSpace("WebSocket " + w.Path.Value)
-		}
-	}
-	return ps
+	return claim(ps, w.Pos, strings.TrimSpace("WebSocket "+w.Path.Value))
 }
 
 // check returns what is wrong with w. Of one that was read from a file node is the map

@@ -27,7 +27,7 @@ func FuzzEDN(f *testing.F) {
 			return
 		}
 		docs, problems := readEDN(src)
-		if len(problems) > 2*(MaxMistakes+1) {
+		if len(problems) > 2*(MaxErrors+1) {
 			t.Errorf("%d problems", len(problems))
 		}
 		for _, doc := range docs {
@@ -112,7 +112,7 @@ var librarysOwn = regexp.MustCompile(`\\u[dD][89a-fA-F]|\r`)
 
 // comparesWithLibrary reports whether the library reads the same text: all of it.
 func comparesWithLibrary(src *source, problems Problems) bool {
-	if _, what := src.encodingFault(false); what != "" || librarysOwn.MatchString(src.text) || len(problems) > MaxMistakes {
+	if _, what := src.encodingFault(false); what != "" || librarysOwn.MatchString(src.text) || len(problems) > MaxErrors {
 		return false
 	}
 	if strings.Contains(problems.Error(), "nested more than") {

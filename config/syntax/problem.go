@@ -123,9 +123,9 @@ func (ps Problems) Lines() []string {
 // Error is Lines, one under the other.
 func (ps Problems) Error() string { return strings.Join(ps.Lines(), "\n") }
 
-// MaxMistakes bounds the mistakes that are kept of one file, and the warnings: what
+// MaxErrors bounds the mistakes that are kept of one file, and the warnings: what
 // has more is hardly a configuration, and a file may hold millions.
-const MaxMistakes = 1000
+const MaxErrors = 1000
 
 // Collector collects problems, as many as are worth keeping.
 type Collector struct {
@@ -140,17 +140,17 @@ func (t *Collector) Add(p Problem) {
 		count = &t.warnings
 	}
 	switch *count++; {
-	case *count == MaxMistakes+1:
+	case *count == MaxErrors+1:
 		p.Rest = true
-		p.What = fmt.Sprintf("there are more than %d mistakes, and the rest is not read", MaxMistakes)
+		p.What = fmt.Sprintf("there are more than %d errors, and the rest is not read", MaxErrors)
 		if p.Warning {
-			p.What = fmt.Sprintf("there are more than %d warnings, and the rest is not listed", MaxMistakes)
+			p.What = fmt.Sprintf("there are more than %d warnings, and the rest is not listed", MaxErrors)
 		}
-	case *count > MaxMistakes:
+	case *count > MaxErrors:
 		return
 	}
 	t.Problems = append(t.Problems, p)
 }
 
 // Full reports whether there are so many errors that no more are looked for.
-func (t *Collector) Full() bool { return t.ErrorCount > MaxMistakes }
+func (t *Collector) Full() bool { return t.ErrorCount > MaxErrors }

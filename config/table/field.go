@@ -61,6 +61,23 @@ func goField[T any](key string) func(of *T) reflect.Value {
 	return func(of *T) reflect.Value { return reflect.ValueOf(of).Elem().FieldByIndex(path) }
 }
 
+// Unsaid reports whether a declaration has a key that OpenAPI cannot express: one of those
+// that have a Go field, and whose row does not say otherwise.
+func Unsaid[T any](fields []Field[T], of *T) bool {
+	return slices.ContainsFunc(fields, func(f Field[T]) bool {
+		path := locate(reflect.TypeFor[T](), f.Key)
+		if f.Said || path == nil {
+			return false
+		}
+		switch v := reflect.ValueOf(of).Elem().FieldByIndex(path); v.Interface().(type) {
+		case syntax.Text:
+			return v.FieldByName("Value").Len() > 0
+		default:
+			return v.Kind() == reflect.Slice && v.Len() > 0 || v.Kind() != reflect.Slice && !v.IsZero()
+		}
+	})
+}
+
 // fault is what is wrong with the value of a Go field; "" for nothing. A zero value stands
 // for a key that is left out.
 func (r Row) fault(field reflect.Value) string {

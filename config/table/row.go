@@ -55,6 +55,7 @@ type Row struct {
 	Doc      string // what it means, as a clause
 	Of       string // the key of the Go field, where it is another
 	Given    string // the key of a Go field of type bool that becomes true where the key is given
+	Said     bool   // OpenAPI can express it; what has any other key is exported in its own words
 	Required bool
 	Unless   string // the key that may be given instead; "" for none. Both are an error
 	Many     *Many  // of a row that stands for many keys; Key is how they are called

@@ -277,15 +277,14 @@ func (x *exporter) unsaid(at *tree.Node, o *exported) {
 	}
 }
 
-// sayable tells whether OpenAPI can say all that an endpoint does.
+// sayable reports whether OpenAPI can say all that an endpoint does.
 func sayable(e *config.Endpoint) bool {
-	if e.RateLimit != nil || e.Capacity != nil || e.Latency != nil || e.Fault != nil || len(e.Responses) > 0 {
-		return false
+	if e.Operation == nil {
+		return !e.Unsaid() && !formOf(e).rest && fixed(&e.Response)
 	}
-	if e.Operation != nil { // a document says the rest, unless a mocks file calls others
-		return !slices.ContainsFunc(e.Webhooks, func(w config.Webhook) bool { return !w.Raw })
-	}
-	return e.Host == "" && e.If.Value == "" && len(e.Webhooks) == 0 && !formOf(e).rest && fixed(&e.Response)
+	ours := *e // the document says the rest, unless a mocks file calls others
+	ours.If, ours.Webhooks = config.Text{}, nil
+	return !ours.Unsaid() && !slices.ContainsFunc(e.Webhooks, func(w config.Webhook) bool { return !w.Raw })
 }
 
 // fixed tells whether an answer is always the same, and its headers have a name each.
