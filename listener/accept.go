@@ -2,6 +2,7 @@ package listener
 
 import (
 	"bytes"
+	"strconv"
 	"strings"
 
 	"mockserver/internal/ascii"
@@ -131,24 +132,11 @@ func unquoted(b []byte) []byte {
 
 // readWeight is a q in thousandths: what is malformed, or above 1, counts as 1.
 func readWeight(b []byte) int {
-	if len(b) == 0 || b[0] != '0' {
+	q, err := strconv.ParseFloat(string(b), 64)
+	if err != nil || !(q >= 0 && q < 1) || len(b) > len("0.000") {
 		return 1000
 	}
-	if len(b) == 1 {
-		return 0
-	}
-	if b[1] != '.' || len(b) > len("0.000") {
-		return 1000
-	}
-	weight, unit := 0, 100
-	for _, c := range b[2:] {
-		if c < '0' || '9' < c {
-			return 1000
-		}
-		weight += unit * int(c-'0')
-		unit /= 10
-	}
-	return weight
+	return int(q*1000 + 0.5)
 }
 
 // cutList cuts a list at its first separator that is outside of quotes.
