@@ -20,7 +20,7 @@ type rank struct {
 	json      bool
 }
 
-// above tells whether an answer fits better than another: what the client wants more,
+// above reports whether an answer fits better than another: what the client wants more,
 // then what it names more closely, then what requests get by default, then JSON.
 func (r rank) above(other rank) bool {
 	switch {
@@ -112,7 +112,7 @@ func match(mediaType string, element []byte) (specific, weight int) {
 	return specific, weight
 }
 
-// hasParameter tells whether a media type has a parameter of that value.
+// hasParameter reports whether a media type has a parameter of that value.
 func hasParameter(parameters string, name, value []byte) bool {
 	for item := range strings.SplitSeq(parameters, ";") {
 		n, v, _ := strings.Cut(strings.TrimSpace(item), "=")
@@ -155,7 +155,7 @@ func cutList(b []byte, separator byte) (first, rest []byte) {
 	return b, nil
 }
 
-// isJSONType tells whether a media type is JSON.
+// isJSONType reports whether a media type is JSON.
 func isJSONType(mediaType string) bool {
 	name, _, _ := strings.Cut(mediaType, ";")
 	name = strings.ToLower(strings.TrimSpace(name))

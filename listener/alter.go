@@ -42,7 +42,7 @@ func (s *Server) Applied() Applied {
 	}
 }
 
-// Stopping tells whether Shutdown was called: requests under way are finished, and no
+// Stopping reports whether Shutdown was called: requests under way are finished, and no
 // others are accepted.
 func (s *Server) Stopping() bool { return s.stopping.Load() }
 

@@ -359,7 +359,7 @@ func TestConnection_AKeptOneIsServedAgainLongAfterItsDeadlinesPassed(t *testing.
 	})
 }
 
-// The headers of a request that begin behind a slow body have their own ten
+// The headers of a request that begin after a slow body have their own ten
 // seconds.
 func TestConnection_HeadersBehindASlowBodyHaveTheirOwnTime(t *testing.T) {
 	s := configured(t, timed)

@@ -80,7 +80,7 @@ func TestCounts_OwnTimeIsWithoutWhatIsInjected(t *testing.T) {
 	}
 }
 
-// Requests that come in one piece are counted one by one, those behind the last not, and
+// Requests that come in one piece are counted one by one, those after the last not, and
 // what is no request once.
 func TestCounts_OfPipelinedRequests(t *testing.T) {
 	const three = "GET /fixed HTTP/1.1\r\nHost: a\r\n\r\nGET /users/7 HTTP/1.1\r\nHost: a\r\n\r\n" +

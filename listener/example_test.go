@@ -39,7 +39,7 @@ func ExampleStart() {
 `))
 	server, err := listener.Start(spec, listener.Options{})
 	if err != nil {
-		log.Fatal(err) // names every mistake, with line and column
+		log.Fatal(err) // names every error, with line and column
 	}
 	defer server.Close()
 	fmt.Println(fetch(server.URL() + "/hello/ann"))
@@ -90,7 +90,7 @@ func ExampleStart_endpoints() {
 	// 201 Created {"amount":"19.90","state":"paid"} <nil>
 }
 
-// What a caller can act on: mistakes of the configuration.
+// What a caller can act on: errors of the configuration.
 func ExampleStart_problems() {
 	_, err := listener.Start(config.New(
 		config.Endpoint{Method: "GTE", Path: config.Plain("/a")},

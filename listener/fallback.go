@@ -48,7 +48,7 @@ func (s *Server) fallBack(sn *snapshot, c *call) {
 	s.unmatched(sn, c, methods)
 }
 
-// answered tells whether a method is among those declared; HEAD is with GET.
+// answered reports whether a method is among those declared; HEAD is with GET.
 func answered(declared []string, method string) bool {
 	return slices.Contains(declared, method) ||
 		method == fasthttp.MethodHead && slices.Contains(declared, fasthttp.MethodGet)

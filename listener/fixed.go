@@ -58,7 +58,7 @@ func (sn *snapshot) fix(routes []matcher.Route) {
 	}
 }
 
-// isFixed tells whether the answer is the same for every request.
+// isFixed reports whether the answer is the same for every request.
 func (a *answer) isFixed() bool {
 	for i := range a.headers {
 		if a.headers[i].template != nil {

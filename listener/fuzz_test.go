@@ -162,7 +162,7 @@ func checkAnswers(t *testing.T, raw []byte, served []request) (statuses []int) {
 	}
 }
 
-// soundBody tells whether a body is what its type says.
+// soundBody reports whether a body is what its type says.
 func soundBody(kind string, body []byte) bool {
 	switch {
 	case !utf8.Valid(body):
@@ -245,7 +245,7 @@ func read(raw string) (r reading) {
 	}
 }
 
-// closes tells whether no request follows one with these lines of Connection. In
+// closes reports whether no request follows one with these lines of Connection. In
 // HTTP/1.0 it has to ask for another in the first.
 func closes(minor string, lines []string) bool {
 	has := func(option string, lines []string) bool {

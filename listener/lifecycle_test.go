@@ -267,7 +267,7 @@ func TestShutdown_WaitsForRequestsInFlight(t *testing.T) {
 	}
 }
 
-// A request that was pipelined behind the last one is not answered, and is no reason
+// A request that was pipelined after the last one is not answered, and is no reason
 // for the client's system to throw away what was.
 func TestShutdown_TheLastAnswerReachesAClientThatSendsOn(t *testing.T) {
 	nothingLeft(t)

@@ -40,7 +40,7 @@ func durationInMilliseconds(_ []string, a slog.Attr) slog.Attr {
 // byLevel sends errors one way and everything else another.
 type byLevel struct{ out, err slog.Handler }
 
-// Enabled tells whether the level is logged.
+// Enabled reports whether the level is logged.
 func (b byLevel) Enabled(ctx context.Context, level slog.Level) bool {
 	return b.out.Enabled(ctx, level)
 }
@@ -71,7 +71,7 @@ type lines struct {
 	prefix string // of the keys: the groups that are open
 }
 
-// Enabled tells whether the level is logged: from info on.
+// Enabled reports whether the level is logged: from info on.
 func (l *lines) Enabled(_ context.Context, level slog.Level) bool { return level >= slog.LevelInfo }
 
 // Handle writes one line.

@@ -19,10 +19,10 @@ import (
 type operation struct {
 	document *openapi.Operation
 	base     answer // that of the endpoint
-	// own tells that the answer of the endpoint is not the document's: a mocks file has
+	// own means that the answer of the endpoint is not the document's: a mocks file has
 	// it.
 	own bool
-	// typed tells that the answer has more than one media type, so that Accept counts.
+	// typed means that the answer has more than one media type, so that Accept counts.
 	typed   bool
 	maxBody int // bytes of a body without its content codings, if requests are held against the document
 	// answers are those of the document, each compiled when it is first chosen: most
@@ -48,7 +48,7 @@ func (c *compiler) operation(e *config.Endpoint, a answer) *operation {
 	return o
 }
 
-// hasNoContent tells whether the answer of an endpoint is one that its document declares
+// hasNoContent reports whether the answer of an endpoint is one that its document declares
 // no content for.
 func hasNoContent(e *config.Endpoint) bool {
 	return e.Operation != nil && e.Response.Raw && e.Response.External == nil && e.Response.Body.Value == ""
@@ -65,11 +65,11 @@ const (
 
 var queryPrefixBytes = []byte(queryPrefix)
 
-// asks tells whether a query may hold a preference. Nobody has a reason to escape what
+// asks reports whether a query may hold a preference. Nobody has a reason to escape what
 // their names are made of.
 func asks(query []byte) bool { return len(query) > 0 && bytes.Contains(query, queryPrefixBytes) }
 
-// asked tells whether a request may get another answer than that of the endpoint.
+// asked reports whether a request may get another answer than that of the endpoint.
 func (o *operation) asked(c *call) bool {
 	if o.document.Checked() || asks(c.QueryString()) {
 		return true
@@ -83,7 +83,7 @@ func (o *operation) asked(c *call) bool {
 	return o.typed && accepts && !isIndifferent(c.In.Header)
 }
 
-// isFixed tells whether requests that ask for nothing, as plain ones do, are answered
+// isFixed reports whether requests that ask for nothing, as plain ones do, are answered
 // without being looked at.
 func (o *operation) isFixed() bool { return !o.document.Checked() }
 

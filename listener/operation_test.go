@@ -111,11 +111,11 @@ func TestOperation_Choice(t *testing.T) {
 		{"quoted", "GET /kinds", []string{`Prefer: code="200" , example="d\og"`}, 200, typeJSON, `{"dog":1}`},
 		{"with blanks for commas", "GET /kinds", []string{`Prefer: code=200 example = dog dynamic=false`}, 200, typeJSON, `{"dog":1}`},
 		{"unknown ones", "GET /kinds?__other=1&x__code=404", []string{`Prefer: return=minimal, "code=404", =code, status=404`}, 200, typeJSON, `{"cat":1}`},
-		{"no code", "GET /kinds", []string{"Prefer: code=abc"}, 400, "bad_preference", `the preference code is "abc"; a status from 200 to 599 is accepted`},
+		{"no code", "GET /kinds", []string{"Prefer: code=abc"}, 400, "bad_preference", `the preference code is "abc"; expected a status from 200 to 599`},
 		{"an empty code", "GET /kinds?__code=", nil, 400, "bad_preference", `the preference code is ""`},
 		{"a code out of range", "GET /kinds?__code=1000", nil, 400, "bad_preference", "200 to 599"},
 		{"a code that no answer has", "GET /kinds?__code=101", nil, 400, "bad_preference", "200 to 599"},
-		{"dynamic, or what", "GET /kinds?__dynamic=maybe", nil, 400, "bad_preference", `the preference dynamic is "maybe"; true or false is accepted`},
+		{"dynamic, or what", "GET /kinds?__dynamic=maybe", nil, 400, "bad_preference", `the preference dynamic is "maybe"; expected true or false`},
 		{"dynamic without a schema", "GET /plain?__dynamic=true", nil, 404, "answer_not_found", "the answer 200 of GET /plain has no schema"},
 		{"dynamic without a body", "POST /pets?__dynamic=true", nil, 201, "", ""},
 		{"not dynamic", "GET /kinds?__dynamic=false", nil, 200, typeJSON, `{"cat":1}`},
@@ -296,7 +296,7 @@ func TestOperation_OnOneConnection(t *testing.T) {
 }
 
 // FuzzPrefer reads whatever comes; what it finds is in the text, and a preference that is
-// written with care is read as it was meant, whatever stands behind it.
+// written with care is read as it was meant, whatever stands after it.
 func FuzzPrefer(f *testing.F) {
 	for _, seed := range []string{"code=404, example=a", `example="a\"b;,", dynamic`, "code = 200;x=y ,,=;", "a b=c d", `"`, `code="`, "example==a", "\t"} {
 		f.Add([]byte(seed), "a")
@@ -317,7 +317,7 @@ func FuzzPrefer(f *testing.F) {
 }
 
 // FuzzAccept weighs media types by whatever comes: a weight is one, a type that is named
-// behind it counts, and nothing is above itself.
+// after it counts, and nothing is above itself.
 func FuzzAccept(f *testing.F) {
 	for _, seed := range []string{"text/html, */*;q=0.8", "application/*;q=0.5, application/xml", "a/b;c=\"d,e\";q=1.5", ";", "q=0", "*", "*/*;q=0.0001", `a/b;"`} {
 		f.Add([]byte(seed))

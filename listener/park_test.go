@@ -55,7 +55,7 @@ func TestPark_Ends(t *testing.T) {
 	for _, c := range []struct {
 		name string
 		then func(c *conversation)
-		want time.Duration // until it is closed, behind the answer
+		want time.Duration // until it is closed, after the answer
 		off  time.Duration // that it may be earlier or later
 	}{
 		{"nothing comes", func(*conversation) {}, idleTimeout, clockTick},

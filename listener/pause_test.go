@@ -55,7 +55,7 @@ func next(t *testing.T, in *bufio.Reader) string {
 }
 
 // Answers come when their latency is over, reckoned from when each request came, in the
-// order of the requests, and none waits for another that comes behind it.
+// order of the requests, and none waits for another that comes after it.
 func TestPause_AnswersComeInTime(t *testing.T) {
 	s := configured(t, delayedBy1s)
 	warm(t, s)

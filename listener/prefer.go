@@ -124,9 +124,9 @@ func (p *preferences) set(name string, value []byte) {
 	}
 }
 
-func (p *preferences) refuse(name string, value []byte, accepted string) {
+func (p *preferences) refuse(name string, value []byte, expected string) {
 	if p.wrong == "" {
-		p.wrong = "the preference " + name + " is " + strconv.Quote(bounded(string(value))) + "; " + accepted + " is accepted"
+		p.wrong = "the preference " + name + " is " + strconv.Quote(bounded(string(value))) + "; expected " + expected
 	}
 }
 

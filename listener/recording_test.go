@@ -47,7 +47,7 @@ const away = "- endpoint: {path: /away, response: {body: here}}\n"
 const handshake = " HTTP/1.1\r\nHost: a\r\nConnection: Upgrade\r\nUpgrade: websocket\r\nSec-WebSocket-Key: dGhlIHNhbXBsZSBub25jZQ==\r\n"
 
 // ways are all ways that a request may go: what it is counted for, what is sent, and what
-// the client does behind it.
+// the client does after it.
 var ways = []struct{ of, sent, then string }{
 	{"GET /fixed", "GET /fixed HTTP/1.1\r\nHost: a\r\n\r\n", ""},
 	{"GET /fixed", "GET /fixed?a=b HTTP/1.1\r\nHost: a\r\nOrigin: http://b\r\n\r\n", ""},

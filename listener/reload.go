@@ -64,7 +64,7 @@ func (r *Reloader) watched() []string {
 	return slices.Concat(r.paths, r.beside)
 }
 
-// watch has files watched beside the configuration, and tells whether there is any that
+// watch has files watched beside the configuration, and reports whether there is any that
 // was not.
 func (r *Reloader) watch(files []string) bool {
 	r.mu.Lock()
@@ -137,7 +137,7 @@ func (r *Reloader) apply() (*config.Spec, error) {
 }
 
 // related are the files beside the configuration whose change changes what is served:
-// those that documents refer to, and what may mend a refused configuration.
+// those that documents refer to, and what may fix a refused configuration.
 func (r *Reloader) related(spec *config.Spec, err error) []string {
 	files := spec.Referenced()
 	if err != nil {

@@ -94,21 +94,21 @@ type Options struct {
 func (o *Options) check() error {
 	switch {
 	case o.Port < 0 || o.Port > 65535:
-		return fmt.Errorf("options: Port is %d; 0 to 65535 is accepted", o.Port)
+		return fmt.Errorf("options: Port is %d; expected 0 to 65535", o.Port)
 	case o.MaxPendingWebhooks < 0:
-		return fmt.Errorf("options: MaxPendingWebhooks is %d; a number above 0 is accepted, or 0 for a million", o.MaxPendingWebhooks)
+		return fmt.Errorf("options: MaxPendingWebhooks is %d; expected a number above 0, or 0 for a million", o.MaxPendingWebhooks)
 	case o.LastCall < 0:
-		return fmt.Errorf("options: LastCall is %v; a duration from 0 is accepted", o.LastCall)
+		return fmt.Errorf("options: LastCall is %v; expected a duration from 0", o.LastCall)
 	case o.MaxBody < 0:
-		return fmt.Errorf("options: MaxBody is %d; a number of bytes above 0 is accepted, or 0 for 16 MiB", o.MaxBody)
+		return fmt.Errorf("options: MaxBody is %d; expected a number of bytes above 0, or 0 for 16 MiB", o.MaxBody)
 	case o.MaxMessage < 0:
-		return fmt.Errorf("options: MaxMessage is %d; a number of bytes above 0 is accepted, or 0 for 1 MiB", o.MaxMessage)
+		return fmt.Errorf("options: MaxMessage is %d; expected a number of bytes above 0, or 0 for 1 MiB", o.MaxMessage)
 	case o.MaxResponse < 0:
 		return fmt.Errorf("options: MaxResponse is %d; expected a number of bytes above 0, or 0 for 64 MiB", o.MaxResponse)
 	case o.Record != nil && (o.Record.Journal.Sample < 0 || o.Record.Journal.Bytes < 0):
 		return errors.New("options: Record.Journal has a number below 0")
 	case o.UnmatchedStatus != 0 && (o.UnmatchedStatus < 200 || o.UnmatchedStatus > 599):
-		return fmt.Errorf("options: UnmatchedStatus is %d; 200 to 599 is accepted, or 0 for 404 and 405", o.UnmatchedStatus)
+		return fmt.Errorf("options: UnmatchedStatus is %d; expected 200 to 599, or 0 for 404 and 405", o.UnmatchedStatus)
 	}
 	return nil
 }

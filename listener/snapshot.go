@@ -27,7 +27,7 @@ type snapshot struct {
 	sockets *websocket.Table // nil for none
 	// fixed are the answers that are the same for every plain request, by path.
 	fixed map[string]*fixed
-	// single tells that requests of a connection are read one at a time: they may wait,
+	// single means that requests of a connection are read one at a time: they may wait,
 	// and what was answered before must not wait with them.
 	single bool
 	spec   *config.Spec // that it was made of
@@ -81,7 +81,7 @@ type compiler struct {
 
 // compile builds the snapshot of a specification. The problems are those of the
 // spec's reading and of its compiling; the snapshot is of no use when any of them
-// is a mistake.
+// is an error.
 func (c *compiler) compile(spec *config.Spec) (*snapshot, syntax.Problems) {
 	spec = spec.Complete()
 	c.kept.Begin()
@@ -149,8 +149,8 @@ func keysOf(problems syntax.Problems) keys {
 	return known
 }
 
-// leaveOut leaves the mistakes of a broken endpoint that are not known: those of a
-// text that could not be decoded, and of a key that has a mistake itself or
+// leaveOut leaves the errors of a broken endpoint that are not known: those of a
+// text that could not be decoded, and of a key that has an error itself or
 // inside, are. Warnings say nothing there: what they miss may be what is broken.
 func (known keys) leaveOut(problems syntax.Problems) syntax.Problems {
 	return slices.DeleteFunc(problems, func(p syntax.Problem) bool {
@@ -300,7 +300,7 @@ func defaultContentType(resp *config.Response) string {
 	return typeText
 }
 
-// looksJSON tells whether a text begins as JSON does, past the tags of blocks.
+// looksJSON reports whether a text begins as JSON does, past the tags of blocks.
 func looksJSON(resp *config.Response) bool {
 	s := strings.TrimLeft(resp.Body.Value, " \t\r\n")
 	for !resp.Raw && (strings.HasPrefix(s, "{%") || strings.HasPrefix(s, "{{#")) {

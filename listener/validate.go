@@ -29,7 +29,7 @@ type violation struct {
 const maxToldViolations = 20
 
 // refuse holds a request against the document, if it was loaded for that, and answers
-// one that is not what it accepts. It tells whether it did.
+// one that is not what it accepts. It reports whether it did.
 func (o *operation) refuse(c *call) bool {
 	r := &c.Request
 	if !o.document.Checked() {

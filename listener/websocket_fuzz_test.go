@@ -13,9 +13,9 @@ import (
 	"mockserver/listener/wire"
 )
 
-// FuzzFrames sends anything behind a handshake, and the end: the server ends the
+// FuzzFrames sends anything after a handshake, and the end: the server ends the
 // connection, and what it sends are whole frames without a mask, of sound text, with
-// nothing behind a close.
+// nothing after a close.
 func FuzzFrames(f *testing.F) {
 	for _, sent := range []string{
 		text("hello"), frame(true, opBinary, "\xff"), frame(false, opText, "a") + frame(true, opPing, "b") + frame(true, opContinue, "c"),

@@ -77,7 +77,7 @@ func closing(code int, reason string) string {
 	return string(binary.BigEndian.AppendUint16(nil, uint16(code))) + reason
 }
 
-// bytesOfSocket sends bytes behind a handshake, in pieces, and returns what comes behind
+// bytesOfSocket sends bytes after a handshake, in pieces, and returns what comes behind
 // its answer until the server ends the connection.
 func bytesOfSocket(t testing.TB, s *Server, sent string, piece int) string {
 	t.Helper()

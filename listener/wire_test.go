@@ -49,7 +49,7 @@ const (
 	inChunks = "POST /a HTTP/1.1\r\nHost: a\r\nTransfer-Encoding: chunked\r\n\r\n"
 )
 
-// Empty lines behind a request are no next one: the connection waits as before.
+// Empty lines after a request are no next one: the connection waits as before.
 func TestConnection_EmptyLinesAreNoRequest(t *testing.T) {
 	s := configured(t, timed)
 	warm(t, s)
@@ -112,7 +112,7 @@ func TestUnanswered_CountsHeadsThatHaveBegun(t *testing.T) {
 	}
 }
 
-// An answer does not wait for the body of the request behind it.
+// An answer does not wait for the body of the request after it.
 func TestConnection_AnAnswerDoesNotWaitForTheNextBody(t *testing.T) {
 	s := configured(t, timed)
 	warm(t, s)

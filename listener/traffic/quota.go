@@ -20,7 +20,7 @@ type quota struct {
 
 	// The log of a sliding window: see chunk.
 	head, tail uint32
-	begin, end uint8 // the oldest stamp in head, and behind the newest in tail
+	begin, end uint8 // the oldest stamp in head, and after the newest in tail
 
 	older, newer uint32 // by last
 }
@@ -218,7 +218,7 @@ func (q *quotas) inLog(s *shard, id uint32, u *quota) verdict {
 }
 
 // inWindow admits a request if fewer than the limit were admitted in the window, which
-// begins with the first request behind the one before.
+// begins with the first request after the one before.
 func (q *quotas) inWindow(s *shard, id uint32, u *quota) verdict {
 	if s.now-u.last >= q.window {
 		u.count = 0

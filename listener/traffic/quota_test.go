@@ -33,7 +33,7 @@ type reference struct {
 	filled    int64
 }
 
-// admit tells whether a request at now is admitted, and if not, when one would be.
+// admit reports whether a request at now is admitted, and if not, when one would be.
 func (l *reference) admit(now int64) (admitted bool, next int64) {
 	switch l.algorithm {
 	case "sliding-window":

@@ -68,7 +68,7 @@ type LimitResult struct {
 	now time.Time
 }
 
-// Admit counts a request, and tells whether it is to be served; one too many has been
+// Admit counts a request, and reports whether it is to be served; one too many has been
 // answered. Whatever the answer is, write has to be called on it.
 func (l *Limiter) Admit(r *matcher.Request, p *reply.Reply) (LimitResult, bool) {
 	if l == nil {

@@ -17,13 +17,13 @@ type Connection struct {
 	from   *Connections
 	spoke  atomic.Bool // something was read from it, beside empty lines
 	unread atomic.Bool // it was refused while it may still be sending
-	// idle tells that it reads for another request, all answers being sent. Who takes
+	// idle means that it reads for another request, all answers being sent. Who takes
 	// it back may set the next deadline first: the connection with a request, or the end
 	// of the server.
 	idle atomic.Bool
-	// answered tells that serving it has ended with an answer to its last request.
+	// answered means that serving it has ended with an answer to its last request.
 	answered atomic.Bool
-	upgraded atomic.Bool // it has left HTTP, behind the answer that comes or came last: see talk
+	upgraded atomic.Bool // it has left HTTP, after the answer that comes or came last: see talk
 
 	// The goroutine that serves the connection alone has these.
 	at           part      // what it was last read for
@@ -43,9 +43,9 @@ type Connection struct {
 	arrived      time.Time // when the request that is served came, if it was held; else when it is served
 	deaf         bool      // the client has ended what it sends
 	left         bool      // it left, or the server ended, while its request waited
-	over         error     // ends reading: a breach, or io.EOF behind the last request
+	over         error     // ends reading: a protocol error, or io.EOF after the last request
 	told         bool      // over was returned
-	behind       bool      // something came behind the last request
+	behind       bool      // something came after the last request
 	failed       error     // of the connection: reading ended with it
 	cutOff       bool      // it did so inside a request
 	rested       bool      // reading ended when it was idle, or about to be, all answers being sent
@@ -103,9 +103,9 @@ const (
 )
 
 // Read reads what the client sent, as far as it is sound: a head comes whole, and
-// nothing from behind a breach. The error is the breach then.
+// nothing that comes after a protocol error. The error is that one then.
 func (c *Connection) Read(b []byte) (int, error) {
-	if c.after != nil { // fasthttp has written what answers them: it reads behind that
+	if c.after != nil { // fasthttp has written what answers them: it reads after that
 		c.release()
 	}
 	if c.upgraded.Load() {

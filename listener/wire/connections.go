@@ -109,7 +109,7 @@ func (c *Connections) Adopt(inner net.Conn) *Connection {
 	return accepted
 }
 
-// passes tells whether accepting may succeed again after err: something has run
+// passes reports whether accepting may succeed again after err: something has run
 // out, the client went away, a firewall forbade the connection, or it has an error
 // of the network already, which accept passes on (accept(2), "Error handling").
 func passes(err error) bool {
@@ -134,7 +134,7 @@ func (c *Connections) End(patience time.Duration) error {
 	return c.closed
 }
 
-// isEnding tells whether the listener was closed.
+// isEnding reports whether the listener was closed.
 func (c *Connections) isEnding() bool {
 	select {
 	case <-c.ended:

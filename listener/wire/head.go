@@ -10,7 +10,7 @@ import (
 )
 
 // head is a request line and headers, as far as they were read: what their lines
-// say of where the request ends and what comes behind it.
+// say of where the request ends and what comes after it.
 //
 // What fasthttp knows in one spelling only is spelt so in place, and otherwise nothing
 // of it is changed: "Expect: 100-continue", "Connection: close", tabs between the
@@ -22,7 +22,7 @@ type head struct {
 	begun   bool // the request line was read
 	minor   byte // of the version: '0' or '1'
 
-	host    bool // each tells whether the header was there
+	host    bool // each reports whether the header was there
 	chunked bool
 	sized   bool // Content-Length
 	length  int  // what it says
@@ -42,7 +42,7 @@ type head struct {
 const LargeHead = "the request line and headers are larger than 64 KiB"
 
 // maxEmpty is how many empty lines may stand before a request line: some clients
-// send one behind a body.
+// send one after a body.
 const maxEmpty = 8
 
 var (
@@ -68,7 +68,7 @@ var (
 
 // read looks at the lines that b holds of the head it begins with. It returns the
 // length of the head once that is whole, else 0: b has to come again then, with more
-// behind it.
+// after it.
 func (h *head) read(b []byte) (length int, err error) {
 	for {
 		end := bytes.IndexByte(b[h.sought:], '\n')
@@ -103,7 +103,7 @@ func (h *head) read(b []byte) (length int, err error) {
 	}
 }
 
-// isPlain tells whether the request is one that asks for nothing but its target: GET in
+// isPlain reports whether the request is one that asks for nothing but its target: GET in
 // HTTP/1.1, on a connection that stays open, from no page of a browser, of printable
 // ASCII. The head is whole, and that of b.
 func (h *head) isPlain(b []byte) bool {
@@ -119,10 +119,10 @@ func (h *head) checkPart(line []byte) error {
 	return noHTTP
 }
 
-// last tells whether the connection closes behind the request.
+// last reports whether the connection closes after the request.
 func (h *head) last() bool { return h.close || h.minor == '0' && !h.keepAlive }
 
-// bodied tells whether a body follows.
+// bodied reports whether a body follows.
 func (h *head) bodied() bool { return h.chunked || h.length > 0 }
 
 func (h *head) requestLine(line []byte) error {
@@ -203,7 +203,7 @@ func (h *head) hostField(value []byte) error {
 	return checkHost(value, h.minor == '0')
 }
 
-// isPrintable tells whether b is of printable ASCII and blanks other than tabs, eight
+// isPrintable reports whether b is of printable ASCII and blanks other than tabs, eight
 // bytes at a time.
 func isPrintable(b []byte) bool {
 	const ones = 0x0101010101010101
@@ -280,7 +280,7 @@ func (h *head) expect(value []byte) error {
 }
 
 // connection looks at the options of a Connection header. One that has close among
-// others becomes close alone, and one behind it too if there is room, so that
+// others becomes close alone, and one after it too if there is room, so that
 // fasthttp tells the client that it closes. keep-alive counts in the first header
 // only, as it does for fasthttp, which asks for it in HTTP/1.0 and knows no tabs.
 func (h *head) connection(value []byte) error {
@@ -319,7 +319,7 @@ func (h *head) connection(value []byte) error {
 	return nil
 }
 
-// hasName tells whether a line begins with a name, which is given in lower case.
+// hasName reports whether a line begins with a name, which is given in lower case.
 // The bytes of the line are those of a token.
 func hasName(line []byte, name string) bool {
 	for i := range len(name) {

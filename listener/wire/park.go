@@ -14,13 +14,13 @@ import (
 // errParked ends serving a connection that is parked: for fasthttp it has ended.
 var errParked = io.EOF
 
-// parks tells whether a failed read is the time to be parked.
+// parks reports whether a failed read is the time to be parked.
 func (c *Connection) parks(err error) bool {
 	c.parked = c.isIdle() && errors.Is(err, os.ErrDeadlineExceeded) && !c.from.isEnding()
 	return c.parked
 }
 
-// unpark waits until a parked connection has to be served again, and tells whether it
+// unpark waits until a parked connection has to be served again, and reports whether it
 // has: it is closed otherwise.
 func (c *Connection) unpark() bool {
 	c.parked = false

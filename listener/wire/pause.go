@@ -12,7 +12,7 @@ import (
 // A request that waits, for its latency or for its turn, waits where it is served: in
 // the connection's goroutine, which sleeps in a read. So it needs no thread, timer or
 // goroutine of its own, and the end of the connection is the end of the wait: the client
-// leaves, or the server closes it. What the client sends meanwhile, requests behind the
+// leaves, or the server closes it. What the client sends meanwhile, requests after the
 // one that waits, is kept for later.
 //
 // A client that ends what it sends (FIN) and one that is gone look alike. It counts as

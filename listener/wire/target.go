@@ -89,7 +89,7 @@ var (
 	addressBytes = bytesOf("-._~:%")
 )
 
-// isHostName tells whether b may be the name or address of a host.
+// isHostName reports whether b may be the name or address of a host.
 func isHostName(b []byte) bool {
 	allowed := &hostBytes
 	if n := len(b); n > 1 && b[0] == '[' && b[n-1] == ']' {
@@ -103,7 +103,7 @@ func isHostName(b []byte) bool {
 	return len(b) > 0
 }
 
-// isPortPart tells whether b is a colon and digits, or nothing at all.
+// isPortPart reports whether b is a colon and digits, or nothing at all.
 func isPortPart(b []byte) bool {
 	for i, c := range b {
 		if i > 0 && (c < '0' || '9' < c) {
@@ -133,7 +133,7 @@ func pathOf(target []byte) []byte {
 	return path[max(0, bytes.IndexByte(path, '/')):]
 }
 
-// costly tells whether normalising a path would take long. fasthttp decodes it first.
+// costly reports whether normalising a path would take long. fasthttp decodes it first.
 func costly(path []byte) bool {
 	if len(path) <= plainPath {
 		return false

@@ -40,7 +40,7 @@ type socketError struct {
 	name syscall.Errno
 }
 
-// Is tells whether target is the other name.
+// Is reports whether target is the other name.
 func (e socketError) Is(target error) bool { return target == e.name }
 
 // Unwrap is the error itself.

@@ -24,10 +24,10 @@ type framing struct {
 	// digits of the size of a chunk, and bytes dropped of this body.
 	digits, dropped int
 	requests        int // that were taken whole
-	// asked tells that the last request that was taken asks for another protocol: take
-	// ends behind it, too.
+	// asked means that the last request that was taken asks for another protocol: take
+	// ends after it, too.
 	asked bool
-	// single has take end behind each request. fasthttp, which keeps its answers back as
+	// single has take end after each request. fasthttp, which keeps its answers back as
 	// long as it has requests, sends each by itself then.
 	single bool
 	// plain is the target of the request that the bytes given last were, all of them, if
@@ -51,17 +51,17 @@ const (
 	atBody       // of a known length
 	atSize       // of a chunk, before its first digit
 	atDigits
-	atBlank     // behind the size
-	atExtension // behind a semicolon
+	atBlank     // after the size
+	atExtension // after a semicolon
 	atName      // of the extension
 	atNameBlank
-	atValue // behind an equals sign
+	atValue // after an equals sign
 	atToken // of an unquoted value
 	atQuoted
-	atEscaped // behind a backslash
+	atEscaped // after a backslash
 	atValueEnd
 	atValueBlank
-	atSizeEnd // the LF behind a size
+	atSizeEnd // the LF after a size
 	atChunk
 	atChunkCR
 	atChunkLF
@@ -102,12 +102,12 @@ var (
 	cutShort      = bad("the client ended what it sends before the request was whole")
 )
 
-// take looks at b: what came, behind the part of a head that take left the last
+// take looks at b: what came, after the part of a head that take left the last
 // time. It returns how much of b is for fasthttp, which it has moved to the front,
-// and where the part begins that is to come again, with more behind it: a part of a
-// head; or a head and a part of its body, behind something that is for fasthttp, which
+// and where the part begins that is to come again, with more after it: a part of a
+// head; or a head and a part of its body, after something that is for fasthttp, which
 // sends its answers once it has nothing more to read, not while it waits for a body.
-// The error is a breach, or io.EOF behind the last request of the connection.
+// The error is a ProtocolError, or io.EOF after the last request of the connection.
 func (w *framing) take(b []byte) (ready, rest int, err error) {
 	w.plain = nil
 	before := w.requests
@@ -160,7 +160,7 @@ func (w *framing) take(b []byte) (ready, rest int, err error) {
 	return ready, rest, err
 }
 
-// pauses tells whether take ends behind a request that it has taken; before is how many
+// pauses reports whether take ends after a request that it has taken; before is how many
 // there were.
 func (w *framing) pauses(before int) bool { return w.requests > before && (w.single || w.asked) }
 
@@ -169,8 +169,8 @@ func (w *framing) remember() {
 	w.preferred, w.accepted = w.preferred || w.head.prefers, w.accepted || w.head.accepts
 }
 
-// isWhole tells whether b, what came behind the head that was read, holds the whole
-// body, or a breach in it. It takes nothing.
+// isWhole reports whether b, what came after the head that was read, holds the whole
+// body, or a protocol error in it. It takes nothing.
 func (w framing) isWhole(b []byte) bool {
 	for w.enterBody(); w.stage != atHead && w.stage != atEnd; {
 		n := 1
@@ -192,14 +192,14 @@ func (w framing) isWhole(b []byte) bool {
 	return true
 }
 
-// expose puts a byte behind those that are ready: fasthttp answers nothing that it
+// expose puts a byte after those that are ready: fasthttp answers nothing that it
 // has not seen a byte of. Alone it is no request.
 func expose(b []byte, ready int) int {
 	b[ready] = 'x'
 	return ready + 1
 }
 
-// inside tells whether a request has begun and is not whole. The part of a head that
+// inside reports whether a request has begun and is not whole. The part of a head that
 // came is given.
 func (w *framing) inside(part []byte) bool {
 	if w.stage == atHead {
@@ -221,7 +221,7 @@ func (w *framing) enterBody() {
 	}
 }
 
-// leaveData is called behind the last byte of a body or chunk.
+// leaveData is called after the last byte of a body or chunk.
 func (w *framing) leaveData() {
 	if w.stage == atChunk {
 		w.stage = atChunkCR
@@ -240,7 +240,7 @@ func (w *framing) leaveRequest() {
 	w.head = head{}
 }
 
-// step takes one byte of a chunked body that is none of its data, and tells whether
+// step takes one byte of a chunked body that is none of its data, and reports whether
 // it is dropped.
 func (w *framing) step(c byte) (drop bool, err error) {
 	switch w.stage {

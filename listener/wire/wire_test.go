@@ -84,7 +84,7 @@ func TestWire_PiecesDoNotMatter(t *testing.T) {
 	}
 }
 
-// What a client pipelines behind the last request of a connection is read before
+// What a client pipelines after the last request of a connection is read before
 // that is closed, so that the answer is not thrown away.
 func TestWire_ClosingWaitsForWhatIsBehindTheLastRequest(t *testing.T) {
 	const last = "GET / HTTP/1.1\r\nHost: a\r\nConnection: close\r\n\r\n"
