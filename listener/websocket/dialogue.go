@@ -18,6 +18,7 @@ import (
 	"mockserver/config"
 	"mockserver/listener/record"
 	"mockserver/matcher"
+	"mockserver/renderer"
 )
 
 // Dialogues are the WebSocket connections of a server, and what they share.
@@ -196,11 +197,8 @@ func (t *Dialogue) say(m *message, received []byte, opcode ws.OpCode) {
 		if m.template != nil {
 			b := t.borrow()
 			defer t.giveBack(b)
-			r := t.resume(received)
-			b.bytes = m.template.Append(b.bytes[:0], r)
-			stopped := r.Stopped
-			matcher.Release(r)
-			if stopped != nil {
+			var stopped error
+			if b.bytes, stopped = t.render(b.bytes[:0], m.template, received); stopped != nil {
 				t.close(int(ws.StatusInternalServerError), []byte(t.Stopped(t.socket.name, stopped)))
 				return
 			}
@@ -217,37 +215,30 @@ func (t *Dialogue) say(m *message, received []byte, opcode ws.OpCode) {
 		}
 	}
 	if m.close != nil {
-		t.close(m.close.code, t.reason(m.close, received))
+		reason, _ := t.render(nil, m.close.reason, received) // as much of it as there is
+		reason = bytes.ToValidUTF8(reason, []byte("\uFFFD"))
+		if len(reason) > config.MaxReason {
+			reason = bytes.ToValidUTF8(reason[:config.MaxReason], nil)
+		}
+		t.close(m.close.code, reason)
 	}
 }
 
-// reason is the reason that a close tells: as much of it as fits.
-func (t *Dialogue) reason(e *ending, received []byte) []byte {
-	if text, ok := e.reason.Static(); ok {
-		return []byte(text)
-	}
-	r := t.resume(received)
-	defer matcher.Release(r)
-	text := bytes.ToValidUTF8(e.reason.Append(nil, r), []byte("\uFFFD"))
-	if len(text) > config.MaxReason {
-		text = bytes.ToValidUTF8(text[:config.MaxReason], nil)
-	}
-	return text
-}
-
-// resume returns the request that became the connection, with a message for its body. The
-// caller releases it.
-func (t *Dialogue) resume(received []byte) *matcher.Request {
+// render appends what a template makes of the request that became the connection, with a
+// message for its body. The error is why the text is not whole.
+func (t *Dialogue) render(dst []byte, template *renderer.Template, received []byte) ([]byte, error) {
 	in := t.asked
 	in.Body = received
 	r := matcher.Acquire(in)
+	defer matcher.Release(r)
 	r.Message, r.MaxText = received, t.MaxText
-	if t.seed != nil {
+	if _, static := template.Static(); t.seed != nil && !static {
 		t.made++
 		t.seed(t.made, &r.Random)
 	}
 	r.Resume(t.params)
-	return r
+	dst = template.Append(dst, r)
+	return dst, r.Stopped
 }
 
 // errUnanswered ends a connection whose client does not answer a close.
@@ -281,19 +272,15 @@ func (t *Dialogue) catchUp() error {
 		if t.conn.IsEnding() {
 			t.close(int(ws.StatusGoingAway), nil)
 		}
-		var wakes time.Time
-		if t.closing || len(t.next) > 0 {
-			now := time.Now()
-			t.sendDue(now)
-			wakes = t.due()
-			if t.closing && !now.Before(t.closedBy) {
-				return errUnanswered
-			}
-		}
-		if t.failed != nil {
+		now := time.Now()
+		t.sendDue(now)
+		switch {
+		case t.failed != nil:
 			return t.failed
+		case t.closing && !now.Before(t.closedBy):
+			return errUnanswered
 		}
-		if wakes != t.wakes || t.closing {
+		if wakes := t.due(); wakes != t.wakes || t.closing {
 			t.wakes = wakes
 			if err := t.raw.SetReadDeadline(wakes); err != nil {
 				return err

@@ -7,7 +7,6 @@ import (
 	"fmt"
 	"iter"
 	"slices"
-	"strings"
 
 	"mockserver/internal/ascii"
 	"mockserver/internal/wording"
@@ -22,17 +21,19 @@ func Asks(r *matcher.Request) bool {
 	return string(r.In.Method) == "GET" && hasOption(r, "Upgrade", "websocket")
 }
 
-// hasOption reports whether a header is a list that holds an option, which is given in lower
-// case.
+// hasOption reports whether one of the options of a header, in lower case, is option.
 func hasOption(r *matcher.Request, name, option string) bool {
+	return slices.ContainsFunc(options(r, name), func(one []byte) bool { return ascii.EqualFold(one, option) })
+}
+
+// options returns the items of a header that is a list.
+func options(r *matcher.Request, name string) (all [][]byte) {
 	for line := range r.In.Header.Values(name) {
 		for one := range bytes.SplitSeq(line, []byte{','}) {
-			if ascii.EqualFold(ascii.TrimBlanks(one), option) {
-				return true
-			}
+			all = append(all, ascii.TrimBlanks(one))
 		}
 	}
-	return false
+	return all
 }
 
 // Accept makes p the response to the handshake of r, and reports whether the connection
@@ -98,12 +99,10 @@ func acceptance(key []byte) string {
 // subprotocol is the first declared subprotocol that the client offers. If it is "" the
 // client may end the connection.
 func (k *Socket) subprotocol(r *matcher.Request) string {
+	offered := options(r, "Sec-WebSocket-Protocol")
 	for _, name := range k.subprotocols {
-		for line := range r.In.Header.Values("Sec-WebSocket-Protocol") {
-			offered := strings.Split(string(line), ",")
-			if slices.ContainsFunc(offered, func(one string) bool { return strings.Trim(one, " \t") == name }) {
-				return name
-			}
+		if slices.ContainsFunc(offered, func(one []byte) bool { return string(one) == name }) {
+			return name
 		}
 	}
 	return ""

@@ -92,31 +92,32 @@ func describe(err error) string {
 	return "the pattern is not a valid RE2 expression: " + wording.Clip(err.Error())
 }
 
+const placeholder = "{{}}"
+
 // quoteTags replaces the placeholders of a JSON text by {{}}, in quotes outside of strings.
 func quoteTags(text string) string {
-	if tags.Start(text) == len(text) {
-		return text
-	}
 	var out strings.Builder
-	inside := false
-	for i := 0; i < len(text); {
-		n := 1
-		switch {
-		case strings.HasPrefix(text[i:], "{{"):
-			if begin, end := tags.Next(text[i:]); begin == 0 {
-				out.WriteString(map[bool]string{true: "{{}}", false: `"{{}}"`}[inside])
-				i += end
-				continue
-			}
-		case inside && text[i] == '\\':
-			n = min(2, len(text)-i)
-		case text[i] == '"':
-			inside = !inside
+	for inside := false; ; {
+		begin, end := tags.Next(text)
+		out.WriteString(text[:begin])
+		if begin == end {
+			return out.String()
 		}
-		out.WriteString(text[i : i+n])
-		i += n
+		for i := 0; i < begin; i++ {
+			switch {
+			case text[i] == '"':
+				inside = !inside
+			case inside && text[i] == '\\':
+				i++
+			}
+		}
+		if inside {
+			out.WriteString(placeholder)
+		} else {
+			out.WriteString(`"` + placeholder + `"`)
+		}
+		text = text[end:]
 	}
-	return out.String()
 }
 
 // shape is what a pattern demands of a JSON value.
@@ -136,7 +137,8 @@ type member struct {
 	shape shape
 }
 
-// shapeOf is the shape of a JSON value. Of members of the same name the last one counts.
+// shapeOf is the shape of a JSON value. A placeholder alone stands for any value, and one inside
+// text for any text. Of members of the same name the last one counts.
 func shapeOf(v view.Value) shape {
 	s := shape{kind: v.Kind, raw: v.Raw}
 	switch v.Kind {
@@ -154,32 +156,15 @@ func shapeOf(v view.Value) shape {
 			s.items = append(s.items, shapeOf(element))
 		}
 	case view.String:
-		return shapeOfText(string(v.AppendText(nil)))
-	}
-	return s
-}
-
-// shapeOfText is the shape of a string. A placeholder alone stands for any value, and one
-// inside text for any text.
-func shapeOfText(text string) shape {
-	s := shape{kind: view.String, text: text}
-	switch begin, end := tags.Next(text); {
-	case begin == end:
-		return s
-	case begin == 0 && end == len(text) && text[1] == '{':
-		return shape{any: true}
-	}
-	var like strings.Builder
-	for rest := text; ; {
-		begin, end := tags.Next(rest)
-		like.WriteString(regexp.QuoteMeta(rest[:begin]))
-		if begin == end {
-			break
+		s.text = string(v.AppendText(nil))
+		s.any = s.text == placeholder
+		if parts := strings.Split(s.text, placeholder); len(parts) > 1 {
+			for i := range parts {
+				parts[i] = regexp.QuoteMeta(parts[i])
+			}
+			s.like = regexp.MustCompile(`\A(?s:` + strings.Join(parts, ".*") + `)\z`) // always compiles
 		}
-		like.WriteString(".*")
-		rest = rest[end:]
 	}
-	s.like = regexp.MustCompile(`\A(?s:` + like.String() + `)\z`) // quoted text and .* always compile
 	return s
 }
 
@@ -205,25 +190,20 @@ func (s *shape) matches(v view.Value) bool {
 		_, more := elements.Next()
 		return !more
 	case view.String:
-		return s.isLike(v)
+		if s.like == nil {
+			return v.Equals(s.text)
+		}
+		text := v.Raw[1 : len(v.Raw)-1]
+		if bytes.IndexByte(text, '\\') >= 0 {
+			text = v.AppendText(nil)
+		}
+		return s.like.Match(text)
 	case view.Number:
 		return bytes.Equal(v.Raw, s.raw) || renderer.EqualNumbers(v.Raw, s.raw)
 	case view.Bool:
 		return bytes.Equal(v.Raw, s.raw)
 	}
 	return true
-}
-
-// isLike reports whether a string has the text of the shape.
-func (s *shape) isLike(v view.Value) bool {
-	if s.like == nil {
-		return v.Equals(s.text)
-	}
-	text := v.Raw[1 : len(v.Raw)-1]
-	if bytes.IndexByte(text, '\\') >= 0 {
-		text = v.AppendText(nil)
-	}
-	return s.like.Match(text)
 }
 
 // covers reports whether no message reaches another pattern that comes later. The text of a
