@@ -4,7 +4,6 @@ import (
 	"bytes"
 	"errors"
 	"mime/multipart"
-	"mockserver/matcher/json"
 	"net"
 	"net/url"
 	"reflect"
@@ -12,6 +11,8 @@ import (
 	"testing"
 	"time"
 	"unsafe"
+
+	"mockserver/matcher/json"
 )
 
 func TestTargetIsCutAsSent(t *testing.T) {
