@@ -1,7 +1,6 @@
 package config
 
 import (
-	"cmp"
 	"encoding/json"
 	"fmt"
 	"slices"
@@ -81,7 +80,10 @@ func Join(specs ...*Spec) *Spec {
 		joined.documents = append(joined.documents, s.documents...)
 		joined.referenced = append(joined.referenced, s.referenced...)
 	}
-	slices.SortStableFunc(joined.Endpoints, func(a, b Endpoint) int { return cmp.Compare(a.rank(), b.rank()) })
+	made := func(e Endpoint) bool { return e.Operation != nil }
+	ours := slices.DeleteFunc(slices.Clone(joined.Endpoints), made)
+	theirs := slices.DeleteFunc(joined.Endpoints, func(e Endpoint) bool { return !made(e) })
+	joined.Endpoints = append(ours, theirs...)
 	return joined
 }
 
@@ -103,14 +105,6 @@ func (s *Spec) Without(i int) *Spec {
 func (s *Spec) has(file string) bool {
 	return slices.ContainsFunc(s.Endpoints, func(e Endpoint) bool { return e.Pos.File == file }) ||
 		slices.ContainsFunc(s.WebSockets, func(w WebSocket) bool { return w.Pos.File == file })
-}
-
-// rank is 1 for endpoints of documents, 0 for others.
-func (e *Endpoint) rank() int {
-	if e.Operation != nil {
-		return 1
-	}
-	return 0
 }
 
 // orNone is s, or for nil a spec whose problem is that it is none.
