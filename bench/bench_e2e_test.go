@@ -78,8 +78,8 @@ func TestBench_RefusesBadArguments(t *testing.T) {
 			t.Errorf("bench %q: exit %d\n%s%s\nwant exit %d and %q", c.args, code, stdout, stderr, c.code, c.want)
 		}
 	}
-	if code, _, stderr := harness.Refused(t, nil, "-c", "a.yml", "bench"); code != 2 || !strings.Contains(stderr, "in front of its flags") {
-		t.Errorf("bench behind a flag: exit %d, %s", code, stderr)
+	if code, _, stderr := harness.Refused(t, nil, "-c", "a.yml", "bench"); code != 2 || !strings.Contains(stderr, "bench comes before its flags") {
+		t.Errorf("bench after a flag: exit %d, %s", code, stderr)
 	}
 }
 
