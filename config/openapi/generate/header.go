@@ -9,7 +9,7 @@ import (
 	"mockserver/config/openapi/jsonvalue"
 )
 
-// Framing tells whether a header is none of the document's business: its media type is
+// Framing reports whether a header is none of the document's business: its media type is
 // told by content, and its length by the body.
 func Framing(name string) bool {
 	switch textproto.CanonicalMIMEHeaderKey(name) {
@@ -59,7 +59,7 @@ func (m *Maker) headerContent(h *openapi3.Header, media, at string) (string, boo
 	return oneLine(string(c.Generated())), true
 }
 
-// given tells whether a schema says itself what a value is.
+// given reports whether a schema says itself what a value is.
 func (m *Maker) given(s *openapi3.Schema, depth int) bool {
 	if s == nil || depth > deepestSchema {
 		return false

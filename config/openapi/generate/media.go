@@ -269,7 +269,7 @@ func (e *encoder) part(w *multipart.Writer, name string, ref *openapi3.SchemaRef
 	_, _ = part.Write([]byte(plainText(item)))
 }
 
-// isBinary tells whether a schema stands for bytes.
+// isBinary reports whether a schema stands for bytes.
 func isBinary(s *openapi3.Schema) bool {
 	return s != nil && s.Format == "binary" && s.Type.Permits("string")
 }
@@ -309,7 +309,7 @@ func sample(media string, s *openapi3.Schema, seed uint64) ([]byte, bool) {
 	return b, true
 }
 
-// saysNoMore tells whether a schema says no more than that a body is a text or bytes.
+// saysNoMore reports whether a schema says no more than that a body is a text or bytes.
 func saysNoMore(s *openapi3.Schema) bool {
 	switch {
 	case s == nil:

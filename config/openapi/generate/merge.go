@@ -241,7 +241,7 @@ func (g *merger) addIntegerFormat(name string) {
 	}
 }
 
-// unbounded tells whether any number will do, of those that have a size.
+// unbounded reports whether any number will do, of those that have a size.
 func (g *merged) unbounded() bool {
 	return len(g.steps) == 0 && (g.low == nil || g.low == low32 || g.low == low64) && (g.high == nil || g.high == high32 || g.high == high64)
 }

@@ -29,61 +29,54 @@ func pick(r *rand.Rand, from []string) string { return from[r.IntN(len(from))] }
 
 // hinted makes texts that the last word of a property's name asks for, or the whole name.
 var hinted = map[string]func(r *rand.Rand) string{
-	"email":       func(r *rand.Rand) string { return makeEmail(r, 0, 64) },
-	"mail":        func(r *rand.Rand) string { return makeEmail(r, 0, 64) },
-	"phone":       func(r *rand.Rand) string { return makePhone(r, 0, 64) },
-	"mobile":      func(r *rand.Rand) string { return makePhone(r, 0, 64) },
-	"name":        func(r *rand.Rand) string { return pick(r, givenNames) + " " + pick(r, familyNames) },
-	"first name":  func(r *rand.Rand) string { return pick(r, givenNames) },
-	"given name":  func(r *rand.Rand) string { return pick(r, givenNames) },
-	"last name":   func(r *rand.Rand) string { return pick(r, familyNames) },
-	"family name": func(r *rand.Rand) string { return pick(r, familyNames) },
-	"surname":     func(r *rand.Rand) string { return pick(r, familyNames) },
-	"user name":   func(r *rand.Rand) string { return strings.ToLower(pick(r, givenNames)) + strconv.Itoa(10+r.IntN(90)) },
-	"username":    func(r *rand.Rand) string { return strings.ToLower(pick(r, givenNames)) + strconv.Itoa(10+r.IntN(90)) },
-	"login":       func(r *rand.Rand) string { return strings.ToLower(pick(r, givenNames)) + strconv.Itoa(10+r.IntN(90)) },
-	"file name":   func(r *rand.Rand) string { return pick(r, words) + ".txt" },
-	"filename":    func(r *rand.Rand) string { return pick(r, words) + ".txt" },
-	"city":        func(r *rand.Rand) string { return pick(r, cities) },
-	"country":     func(r *rand.Rand) string { return pick(r, countries) },
-	"street":      func(r *rand.Rand) string { return strconv.Itoa(1+r.IntN(99)) + " " + pick(r, streets) },
-	"address":     func(r *rand.Rand) string { return strconv.Itoa(1+r.IntN(99)) + " " + pick(r, streets) },
-	"zip":         func(r *rand.Rand) string { return digits(r, 5) },
-	"postcode":    func(r *rand.Rand) string { return digits(r, 5) },
-	"postal code": func(r *rand.Rand) string { return digits(r, 5) },
-	"zip code":    func(r *rand.Rand) string { return digits(r, 5) },
-	"country code": func(r *rand.Rand) string {
-		return pick(r, codes)
-	},
-	"company":      func(r *rand.Rand) string { return pick(r, companies) },
-	"organization": func(r *rand.Rand) string { return pick(r, companies) },
-	"currency":     func(r *rand.Rand) string { return pick(r, currencies) },
-	"language":     func(r *rand.Rand) string { return pick(r, languages) },
-	"locale":       func(r *rand.Rand) string { return pick(r, languages) },
-	"color":        func(r *rand.Rand) string { return pick(r, colours) },
-	"colour":       func(r *rand.Rand) string { return pick(r, colours) },
-	"title":        sentence,
-	"subject":      sentence,
-	"description":  sentence,
-	"message":      sentence,
-	"summary":      sentence,
-	"comment":      sentence,
-	"text":         sentence,
+	"email":        func(r *rand.Rand) string { return makeEmail(r, 0, 64) },
+	"mail":         func(r *rand.Rand) string { return makeEmail(r, 0, 64) },
+	"phone":        func(r *rand.Rand) string { return makePhone(r, 0, 64) },
+	"mobile":       func(r *rand.Rand) string { return makePhone(r, 0, 64) },
+	"name":         func(r *rand.Rand) string { return pick(r, givenNames) + " " + pick(r, familyNames) },
+	"file name":    func(r *rand.Rand) string { return pick(r, words) + ".txt" },
+	"filename":     func(r *rand.Rand) string { return pick(r, words) + ".txt" },
+	"city":         oneOf(cities),
+	"country":      oneOf(countries),
+	"country code": oneOf(codes),
+	"currency":     oneOf(currencies),
 	"url":          link, "uri": link, "href": link, "link": link, "website": link, "homepage": link, "avatar": link, "image": link,
-	"uuid":      func(r *rand.Rand) string { return makeUUID(r, 0, 64) },
-	"date":      func(r *rand.Rand) string { return makeDate(r, 0, 64) },
-	"timestamp": func(r *rand.Rand) string { return makeDateTime(r, 0, 64) },
-	"at":        func(r *rand.Rand) string { return makeDateTime(r, 0, 64) },
-	"ip":        func(r *rand.Rand) string { return makeIPv4(r, 0, 64) },
-	"hostname":  func(r *rand.Rand) string { return makeHost(r, 0, 64) },
-	"host":      func(r *rand.Rand) string { return makeHost(r, 0, 64) },
-	"domain":    func(r *rand.Rand) string { return makeHost(r, 0, 64) },
-	"version":   func(r *rand.Rand) string { return "1." + strconv.Itoa(r.IntN(10)) + "." + strconv.Itoa(r.IntN(10)) },
-	"id":        func(r *rand.Rand) string { return text.Letters(r, 2) + digits(r, 6) },
-	"token":     func(r *rand.Rand) string { return text.Letters(r, 24) },
-	"password":  func(r *rand.Rand) string { return makePassword(r, 12, 12) },
-	"slug":      func(r *rand.Rand) string { return pick(r, words) + "-" + pick(r, words) },
+	"uuid":       func(r *rand.Rand) string { return makeUUID(r, 0, 64) },
+	"date":       func(r *rand.Rand) string { return makeDate(r, 0, 64) },
+	"timestamp":  func(r *rand.Rand) string { return makeDateTime(r, 0, 64) },
+	"at":         func(r *rand.Rand) string { return makeDateTime(r, 0, 64) },
+	"ip":         func(r *rand.Rand) string { return makeIPv4(r, 0, 64) },
+	"hostname":   func(r *rand.Rand) string { return makeHost(r, 0, 64) },
+	"host":       func(r *rand.Rand) string { return makeHost(r, 0, 64) },
+	"domain":     func(r *rand.Rand) string { return makeHost(r, 0, 64) },
+	"version":    func(r *rand.Rand) string { return "1." + strconv.Itoa(r.IntN(10)) + "." + strconv.Itoa(r.IntN(10)) },
+	"id":         func(r *rand.Rand) string { return text.Letters(r, 2) + digits(r, 6) },
+	"token":      func(r *rand.Rand) string { return text.Letters(r, 24) },
+	"password":   func(r *rand.Rand) string { return makePassword(r, 12, 12) },
+	"slug":       func(r *rand.Rand) string { return pick(r, words) + "-" + pick(r, words) },
+	"first name": oneOf(givenNames), "given name": oneOf(givenNames),
+	"last name": oneOf(familyNames), "family name": oneOf(familyNames), "surname": oneOf(familyNames),
+	"user name": userName, "username": userName, "login": userName,
+	"street": streetAddress, "address": streetAddress,
+	"zip": zipCode, "postcode": zipCode, "postal code": zipCode, "zip code": zipCode,
+	"title": sentence, "subject": sentence, "description": sentence, "message": sentence, "summary": sentence, "comment": sentence, "text": sentence,
+	"company": oneOf(companies), "organization": oneOf(companies),
+	"language": oneOf(languages), "locale": oneOf(languages),
+	"color": oneOf(colours), "colour": oneOf(colours),
 }
+
+// oneOf returns a function that picks one of a list.
+func oneOf(list []string) func(r *rand.Rand) string {
+	return func(r *rand.Rand) string { return pick(r, list) }
+}
+
+func userName(r *rand.Rand) string {
+	return strings.ToLower(pick(r, givenNames)) + strconv.Itoa(10+r.IntN(90))
+}
+
+func streetAddress(r *rand.Rand) string { return strconv.Itoa(1+r.IntN(99)) + " " + pick(r, streets) }
+
+func zipCode(r *rand.Rand) string { return digits(r, 5) }
 
 func link(r *rand.Rand) string { return makeURI(r, 0, 64) }
 
@@ -139,37 +132,25 @@ func appendWord(split []string, word string) []string {
 	return append(split, strings.ToLower(word))
 }
 
-// hintedRange is where numbers of that name usually lie.
+// ranges are where numbers of a name usually lie.
+var ranges = map[string][2]int64{
+	"latitude": {-60, 60}, "lat": {-60, 60},
+	"longitude": {-120, 120}, "lng": {-120, 120}, "lon": {-120, 120},
+	"age":  {18, 80},
+	"year": {2000, 2025}, "month": {1, 12}, "day": {1, 28},
+	"hour": {0, 23}, "minute": {0, 59}, "second": {0, 59},
+	"page":    {1, 5},
+	"percent": {0, 100}, "percentage": {0, 100},
+	"port":      {1024, 49151},
+	"timestamp": {1672531200, 1767225600},
+}
+
+// hintedRange returns where numbers of that name usually lie.
 func hintedRange(name string) (low, high int64, ok bool) {
 	split := nameWords(name)
 	if len(split) == 0 {
 		return 0, 0, false
 	}
-	switch split[len(split)-1] {
-	case "latitude", "lat":
-		return -60, 60, true
-	case "longitude", "lng", "lon":
-		return -120, 120, true
-	case "age":
-		return 18, 80, true
-	case "year":
-		return 2000, 2025, true
-	case "month":
-		return 1, 12, true
-	case "day":
-		return 1, 28, true
-	case "hour":
-		return 0, 23, true
-	case "minute", "second":
-		return 0, 59, true
-	case "page":
-		return 1, 5, true
-	case "percent", "percentage":
-		return 0, 100, true
-	case "port":
-		return 1024, 49151, true
-	case "timestamp":
-		return 1672531200, 1767225600, true
-	}
-	return 0, 0, false
+	limits, ok := ranges[split[len(split)-1]]
+	return limits[0], limits[1], ok
 }

@@ -173,7 +173,7 @@ func (c *inclusion) addNeeded() {
 	}
 }
 
-// leftOut tells whether a property is only for the other direction.
+// leftOut reports whether a property is only for the other direction.
 func (d *draft) leftOut(p property) bool {
 	return d.check.request && p.readOnly || !d.check.request && p.written
 }
@@ -254,7 +254,7 @@ func (d *draft) addExtras(g *merged, o *jsonvalue.Object, room int, bare bool) b
 	return len(o.Members) >= g.minProps
 }
 
-// isMap tells whether an object is there for properties that are not declared.
+// isMap reports whether an object is there for properties that are not declared.
 func isMap(g *merged) bool {
 	for _, s := range g.schemas {
 		if s.AdditionalProperties.Schema != nil || len(s.PatternProperties) > 0 {

@@ -177,7 +177,7 @@ func longer(r *rand.Rand, low, high int) string {
 	return string(b)
 }
 
-// fit tells whether a text is what is asked for.
+// fit reports whether a text is what is asked for.
 func (t *texts) fit(s string) bool {
 	if n := utf8.RuneCountInString(s); n < t.low || n > t.high {
 		return false

@@ -59,7 +59,7 @@ func (c *validator) fail(format string, args ...any) *mismatch {
 	return &mismatch{pointer.String(), fmt.Sprintf(format, args...)}
 }
 
-// accepts tells whether a value satisfies a schema.
+// accepts reports whether a value satisfies a schema.
 func (c *validator) accepts(ref *openapi3.SchemaRef, v any) bool { return c.mismatch(ref, v) == nil }
 
 // mismatch is what is wrong with a value; nil when nothing is.
@@ -154,7 +154,7 @@ func (c *validator) number(s *openapi3.Schema, n json.Number) *mismatch {
 		return c.fail("%s is not below exclusiveMaximum", n)
 	case s.MultipleOf != nil && *s.MultipleOf > 0 && !new(big.Rat).Quo(r, of(s.MultipleOf)).IsInt():
 		return c.fail("%s is no multiple of %s", n, jsonvalue.DecimalText(of(s.MultipleOf)))
-	case !hasSize(r, s.Format):
+	case !jsonvalue.FitsInteger(r, s.Format):
 		return c.fail("%s is no %s", n, s.Format)
 	}
 	return nil
@@ -164,17 +164,6 @@ func (c *validator) number(s *openapi3.Schema, n json.Number) *mismatch {
 func above(r, other *big.Rat, excluded bool) bool {
 	d := r.Cmp(other)
 	return d > 0 || d == 0 && !excluded
-}
-
-// hasSize tells whether a number is one of a format for integers.
-func hasSize(r *big.Rat, format string) bool {
-	switch format {
-	case "int32":
-		return r.IsInt() && r.Num().IsInt64() && int64(int32(r.Num().Int64())) == r.Num().Int64()
-	case "int64":
-		return r.IsInt() && r.Num().IsInt64()
-	}
-	return true
 }
 
 func (c *validator) text(s *openapi3.Schema, v string) *mismatch {
@@ -225,7 +214,7 @@ func (c *validator) array(s *openapi3.Schema, items []any) *mismatch {
 	return nil
 }
 
-// hasTwins tells whether two items are equal.
+// hasTwins reports whether two items are equal.
 func hasTwins(items []any) bool {
 	seen := make(distinct, len(items))
 	return slices.ContainsFunc(items, func(item any) bool { return !seen.add(item) })
@@ -284,7 +273,7 @@ func (c *validator) object(s *openapi3.Schema, o *jsonvalue.Object) *mismatch {
 	return nil
 }
 
-// excused tells whether a property need not be there, as it is only for the other direction.
+// excused reports whether a property need not be there, as it is only for the other direction.
 func (c *validator) excused(ref *openapi3.SchemaRef) bool {
 	if ref == nil || ref.Value == nil {
 		return false

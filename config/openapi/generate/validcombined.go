@@ -149,7 +149,7 @@ func (c *validator) unevaluated(s *openapi3.Schema, v any) *mismatch {
 	return nil
 }
 
-// looksAt tells whether a schema, or one that holds for the same value, says something
+// looksAt reports whether a schema, or one that holds for the same value, says something
 // of a property.
 func (c *validator) looksAt(s *openapi3.Schema, o *jsonvalue.Object, name string, depth int) bool {
 	if s == nil || depth == 0 {

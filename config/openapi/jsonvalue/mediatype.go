@@ -8,7 +8,7 @@ func BaseType(media string) string {
 	return strings.ToLower(strings.TrimSpace(base))
 }
 
-// IsJSON tells whether a media type, in lower case and without parameters, is JSON.
+// IsJSON reports whether a media type, in lower case and without parameters, is JSON.
 func IsJSON(name string) bool {
 	return name == "application/json" || name == "text/json" || strings.HasSuffix(name, "+json")
 }

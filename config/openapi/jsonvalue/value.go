@@ -239,7 +239,7 @@ func AppendString(dst []byte, s string) []byte {
 	return append(dst, '"')
 }
 
-// Equal tells whether two values are the same, as JSON Schema sees it: 1 is 1.0, and
+// Equal reports whether two values are the same, as JSON Schema sees it: 1 is 1.0, and
 // the order of names says nothing.
 func Equal(a, b any) bool {
 	switch a := a.(type) {
@@ -372,4 +372,16 @@ func DecimalText(r *big.Rat) json.Number {
 		places = 17
 	}
 	return json.Number(r.FloatString(places))
+}
+
+// FitsInteger reports whether a number has the size of a format for integers. Other
+// formats have no size.
+func FitsInteger(r *big.Rat, format string) bool {
+	switch format {
+	case "int32":
+		return r.IsInt() && r.Num().IsInt64() && int64(int32(r.Num().Int64())) == r.Num().Int64()
+	case "int64":
+		return r.IsInt() && r.Num().IsInt64()
+	}
+	return true
 }

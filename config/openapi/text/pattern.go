@@ -245,7 +245,7 @@ func goRepeat(s string) (size int, narrow, wide string, err error) {
 	return end + 1, text, text, nil
 }
 
-// Matches tells whether a pattern takes a text.
+// Matches reports whether a pattern takes a text.
 func (p *Pattern) Matches(s string) bool {
 	if !p.takes.MatchString(s) {
 		return false

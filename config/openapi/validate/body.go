@@ -227,7 +227,7 @@ func partValue(f *form, kind string, content []byte, isFile bool) (any, error) {
 	return f.value(string(content)), nil
 }
 
-// isAmong tells whether a media type is one of those listed, or in a range of them.
+// isAmong reports whether a media type is one of those listed, or in a range of them.
 func isAmong(list, name string) bool {
 	for entry := range strings.SplitSeq(list, ",") {
 		entry, _, _ = strings.Cut(entry, ";")

@@ -208,5 +208,5 @@ func (f *form) inside(token string) *form {
 	return f.property(token)
 }
 
-// has tells whether a value may be of one of the types.
+// has reports whether a value may be of one of the types.
 func (f *form) has(t types) bool { return f != nil && f.types&t != 0 }

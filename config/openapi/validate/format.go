@@ -8,14 +8,15 @@ import (
 	"github.com/santhosh-tekuri/jsonschema/v6"
 	"github.com/santhosh-tekuri/jsonschema/v6/kind"
 
+	"mockserver/config/openapi/jsonvalue"
 	"mockserver/config/openapi/text"
 )
 
 // checkedFormats are those of OpenAPI that say something of a value, and those of JSON
 // Schema of which the validator lets more pass than they are.
 var checkedFormats = []*jsonschema.Format{
-	{Name: "int32", Validate: func(v any) error { return checkInteger(v, 31) }},
-	{Name: "int64", Validate: func(v any) error { return checkInteger(v, 63) }},
+	{Name: "int32", Validate: func(v any) error { return checkInteger(v, "int32") }},
+	{Name: "int64", Validate: func(v any) error { return checkInteger(v, "int64") }},
 	textFormat("byte"),
 	textFormat("email"),
 	textFormat("idn-email"),
@@ -30,17 +31,13 @@ var (
 	errFormat  = errors.New("is not of that format")
 )
 
-func checkInteger(v any, bits uint) error {
+func checkInteger(v any, format string) error {
 	number, ok := v.(json.Number)
 	if !ok {
 		return nil // another keyword is for that
 	}
 	r, ok := new(big.Rat).SetString(number.String())
-	if !ok || !r.IsInt() {
-		return errInteger
-	}
-	limit := new(big.Int).Lsh(big.NewInt(1), bits)
-	if r.Num().Cmp(limit) >= 0 || r.Num().Cmp(limit.Neg(limit)) < 0 {
+	if !ok || !jsonvalue.FitsInteger(r, format) {
 		return errInteger
 	}
 	return nil

@@ -46,7 +46,7 @@ const maxDepth = 256
 
 var errDepth = fmt.Errorf("is nested more than %d levels deep", maxDepth)
 
-// isDeep tells whether the lists and objects of a text are nested deeper than that. Of
+// isDeep reports whether the lists and objects of a text are nested deeper than that. Of
 // what is not JSON it tells anything.
 func isDeep(text []byte) bool {
 	depth, quoted := 0, false

@@ -17,7 +17,7 @@ import (
 type runs struct {
 	last atomic.Uint64
 	open sync.Map // of *run by name
-	// unevaluated tells whether any schema has unevaluatedProperties or
+	// unevaluated reports whether any schema has unevaluatedProperties or
 	// unevaluatedItems, which ask what parts of a schema have looked at.
 	unevaluated bool
 }
@@ -92,7 +92,7 @@ func (r *run) validate(s *jsonschema.Schema, v any) *run {
 // draftVersion is that of what schemas are turned into.
 const draftVersion = 2020
 
-// fits tells whether the value fits. When the run gave up it does not.
+// fits reports whether the value fits. When the run gave up it does not.
 func (r *run) fits() bool { return r.err == nil && !r.gaveUp }
 
 // of is the run that a keyword is looked at in; nil for none.
@@ -163,7 +163,7 @@ func (r *run) follow(c *jsonschema.ValidatorContext, s *jsonschema.Schema, v any
 	}
 }
 
-// isFollowed tells whether the schema is being held against the same value already.
+// isFollowed reports whether the schema is being held against the same value already.
 func (r *run) isFollowed(s *jsonschema.Schema, depth int) bool {
 	for _, f := range slices.Backward(r.stack) {
 		if f.depth != depth {
@@ -213,7 +213,7 @@ type (
 	noItems    struct{}
 )
 
-// pairingOf tells too whether the value is at one place only.
+// pairingOf also reports whether the value is at one place only.
 func pairingOf(s *jsonschema.Schema, v any) (key pairing, isPart bool) {
 	switch v := v.(type) {
 	case map[string]any:
@@ -227,7 +227,7 @@ func pairingOf(s *jsonschema.Schema, v any) (key pairing, isPart bool) {
 	return pairing{s, v}, false
 }
 
-// asksEvaluated tells whether the schema around asks which parts of the value are looked
+// asksEvaluated reports whether the schema around asks which parts of the value are looked
 // at by what it consists of. The validator then goes on to the second of two
 // alternatives, though the first fits.
 func (r *run) asksEvaluated(c *jsonschema.ValidatorContext, v any) bool {
@@ -246,7 +246,7 @@ type flag struct{ seen *bool }
 // Validate is what the validator calls for the value.
 func (f flag) Validate(*jsonschema.ValidatorContext, any) { *f.seen = true }
 
-// isSilent tells whether only the fact that there is an error is asked for: errors have
+// isSilent reports whether only the fact that there is an error is asked for: errors have
 // no kind then, such as that for values that are none of JSON.
 func isSilent(c *jsonschema.ValidatorContext) bool {
 	_, err := c.Equals(flag{}, flag{})

@@ -202,7 +202,7 @@ type expression struct {
 	source string
 }
 
-// MatchString tells whether the pattern takes a text.
+// MatchString reports whether the pattern takes a text.
 func (e expression) MatchString(s string) bool { return e.Matches(s) }
 
 // String is the pattern as it was declared.
@@ -362,17 +362,12 @@ func (c *schemas) put(m map[string]any, key string, r *openapi3.SchemaRef) {
 }
 
 func (c *schemas) unevaluated(m map[string]any, key string, b openapi3.BoolSchema) {
-	c.either(m, key, b)
+	put(m, key, b.Has)
+	if b.Has == nil {
+		c.put(m, key, b.Schema)
+	}
 	if m[key] != nil {
 		c.runs.unevaluated = true
-	}
-}
-
-func (c *schemas) either(m map[string]any, key string, b openapi3.BoolSchema) {
-	if b.Has != nil {
-		m[key] = *b.Has
-	} else {
-		c.put(m, key, b.Schema)
 	}
 }
 

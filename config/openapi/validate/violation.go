@@ -123,7 +123,7 @@ func placeIn(e *jsonschema.ValidationError) []string {
 
 const notDeclared = "is not declared, and nothing else is accepted"
 
-// isSideEffect tells whether a property is refused as one that is not declared though it
+// isSideEffect reports whether a property is refused as one that is not declared though it
 // is: by a part of the schema that did not fit, for which there is a violation already.
 func (t teller) isSideEffect(e *jsonschema.ValidationError) bool {
 	place := placeIn(e)
@@ -221,7 +221,7 @@ func innermost(e *jsonschema.ValidationError) *jsonschema.ValidationError {
 	}
 }
 
-// isOtherType tells whether an alternative is for values of another type, or for none.
+// isOtherType reports whether an alternative is for values of another type, or for none.
 func isOtherType(e *jsonschema.ValidationError, depth int) bool {
 	e = innermost(e)
 	switch e.ErrorKind.(type) {
@@ -231,7 +231,7 @@ func isOtherType(e *jsonschema.ValidationError, depth int) bool {
 	return false
 }
 
-// isOtherVariant tells whether an alternative is for objects that say that they are
+// isOtherVariant reports whether an alternative is for objects that say that they are
 // others: by a property with a value of its own.
 func isOtherVariant(e *jsonschema.ValidationError, depth int) bool {
 	if len(e.InstanceLocation) > depth+1 {
