@@ -127,7 +127,7 @@ func TestSourceFindsMistakesWhenLoaded(t *testing.T) {
 		pos  string
 		what []string
 	}{
-		{"a provider that does not exist", unknown, "mockserver.yml:4:11", []string{`"csv"`, "json and xlsx"}},
+		{"a provider that does not exist", unknown, "mockserver.yml:4:11", []string{`"csv"`, "json or xlsx"}},
 		{"no path", jsonBody(""), "mockserver.yml:4:11", []string{"path is missing"}},
 		{"a path that is empty once compiled", jsonBody("{% raw %}{% endraw %}"), "mockserver.yml:5:11", []string{"path is empty"}},
 		{"a fixed file that does not exist", jsonBody("none.json"), "mockserver.yml:5:11", []string{`"none.json"`, "does not exist", "working directory"}},
