@@ -99,11 +99,8 @@ func newLogFile(number uint32) *logFile {
 }
 
 // name returns the name of the file, made of its number and its marker:
-// "0000002a-8d1f0a9c35b7e264.log", or "0000002a.log" from an older version.
+// "0000002a-8d1f0a9c35b7e264.log".
 func (f *logFile) name() string {
-	if len(f.marker) == 0 {
-		return fmt.Sprintf("%08x.log", f.number)
-	}
 	return fmt.Sprintf("%08x-%x.log", f.number, []byte(f.marker))
 }
 

@@ -14,11 +14,9 @@ import (
 // in little-endian order. The body begins with its kind, 1 byte. A record of kind accepted
 // holds an entry, a record of kind done the number of an entry that is not pending any
 // more. Numbers are 8 bytes, texts a uvarint length and their bytes.
-//
-// A file without a marker is from an older version: its heads are the length and the
-// checksum of the body.
 const (
 	markerSize = 8
+	headSize   = markerSize + 12
 	accepted   = 1
 	done       = 2
 	maxRecord  = 1 << 30
@@ -26,23 +24,15 @@ const (
 
 // marker begins each record of a file, and is part of the file's name, which is sent to
 // nobody. It is random, so that nothing a client or a target sends can be taken for a
-// record when records are looked for after damage. Files of older versions have none.
+// record when records are looked for after damage.
 type marker []byte
-
-// head returns the length of the head of a record.
-func (m marker) head() int {
-	if len(m) == 0 {
-		return 8
-	}
-	return markerSize + 12
-}
 
 var castagnoli = crc32.MakeTable(crc32.Castagnoli)
 
 // appendEntry appends a record of kind accepted.
 func appendEntry(to []byte, m marker, e *Entry) []byte {
 	start := len(to)
-	to = append(to, make([]byte, m.head())...)
+	to = append(to, make([]byte, headSize)...)
 	to = append(to, accepted)
 	to = binary.LittleEndian.AppendUint64(to, e.ID)
 	to = binary.LittleEndian.AppendUint64(to, uint64(e.Due.UnixNano()))
@@ -56,7 +46,7 @@ func appendEntry(to []byte, m marker, e *Entry) []byte {
 // appendDone appends a record of kind done.
 func appendDone(to []byte, m marker, id uint64) []byte {
 	start := len(to)
-	to = append(to, make([]byte, m.head())...)
+	to = append(to, make([]byte, headSize)...)
 	to = append(to, done)
 	to = binary.LittleEndian.AppendUint64(to, id)
 	return m.seal(to, start)
@@ -64,13 +54,11 @@ func appendDone(to []byte, m marker, id uint64) []byte {
 
 // seal writes the head of the record that begins at start.
 func (m marker) seal(to []byte, start int) []byte {
-	head, body := to[start:start+m.head()], to[start+m.head():]
-	size := copy(head, m)
-	binary.LittleEndian.PutUint32(head[size:], uint32(len(body)))
-	binary.LittleEndian.PutUint32(head[size+4:], crc32.Checksum(body, castagnoli))
-	if size > 0 {
-		binary.LittleEndian.PutUint32(head[size+8:], crc32.Checksum(head[:size+8], castagnoli))
-	}
+	head, body := to[start:start+headSize], to[start+headSize:]
+	copy(head, m)
+	binary.LittleEndian.PutUint32(head[markerSize:], uint32(len(body)))
+	binary.LittleEndian.PutUint32(head[markerSize+4:], crc32.Checksum(body, castagnoli))
+	binary.LittleEndian.PutUint32(head[markerSize+8:], crc32.Checksum(head[:markerSize+8], castagnoli))
 	return to
 }
 
@@ -78,11 +66,11 @@ func (m marker) seal(to []byte, start int) []byte {
 // ok is false if the log does not begin with a whole and sound record.
 func (m marker) cutRecord(log []byte) (body, rest []byte, ok bool) {
 	n, ok := m.bodySize(log)
-	if !ok || n > len(log)-m.head() {
+	if !ok || n > len(log)-headSize {
 		return nil, log, false
 	}
-	body, rest = log[m.head():m.head()+n], log[m.head()+n:]
-	if crc32.Checksum(body, castagnoli) != binary.LittleEndian.Uint32(log[len(m)+4:]) {
+	body, rest = log[headSize:headSize+n], log[headSize+n:]
+	if crc32.Checksum(body, castagnoli) != binary.LittleEndian.Uint32(log[markerSize+4:]) {
 		return nil, log, false
 	}
 	return body, rest, true
@@ -92,14 +80,11 @@ func (m marker) cutRecord(log []byte) (body, rest []byte, ok bool) {
 // which may be more than the log has; ok is false if the log does not begin with a sound
 // head.
 func (m marker) bodySize(log []byte) (n int, ok bool) {
-	size := len(m)
-	if len(log) < m.head() || !bytes.HasPrefix(log, m) {
+	if len(log) < headSize || !bytes.HasPrefix(log, m) ||
+		crc32.Checksum(log[:markerSize+8], castagnoli) != binary.LittleEndian.Uint32(log[markerSize+8:]) {
 		return 0, false
 	}
-	if size > 0 && crc32.Checksum(log[:size+8], castagnoli) != binary.LittleEndian.Uint32(log[size+8:]) {
-		return 0, false
-	}
-	length := binary.LittleEndian.Uint32(log[size:])
+	length := binary.LittleEndian.Uint32(log[markerSize:])
 	return int(length), 0 < length && length <= maxRecord
 }
 

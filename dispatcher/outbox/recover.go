@@ -10,6 +10,7 @@ import (
 	"math/rand/v2"
 	"os"
 	"path/filepath"
+	"regexp"
 	"slices"
 	"strconv"
 	"strings"
@@ -89,6 +90,9 @@ func (o *Outbox) recover(log *slog.Logger) ([]Entry, error) {
 	return pending, err
 }
 
+// unmarked is the name of a file in another format.
+var unmarked = regexp.MustCompile(`^[0-9a-f]{8}\.log$`)
+
 // list lists the files of the log.
 func (o *Outbox) list() (files []*logFile, err error) {
 	entries, err := os.ReadDir(o.dir)
@@ -96,11 +100,13 @@ func (o *Outbox) list() (files []*logFile, err error) {
 		return nil, err
 	}
 	for _, e := range entries {
-		var f logFile
+		if unmarked.MatchString(e.Name()) {
+			return nil, fmt.Errorf("%s was written by an unknown version of this program; move it elsewhere", e.Name())
+		}
 		name, mark, _ := strings.Cut(strings.TrimSuffix(e.Name(), ".log"), "-")
 		n, err := strconv.ParseUint(name, 16, 32)
-		f.number = uint32(n)
-		if f.marker, _ = hex.DecodeString(mark); err == nil && (mark == "" || len(f.marker) == markerSize) && f.name() == e.Name() {
+		f := logFile{number: uint32(n)}
+		if f.marker, _ = hex.DecodeString(mark); err == nil && len(f.marker) == markerSize && f.name() == e.Name() {
 			files = append(files, &f)
 		}
 	}

@@ -18,14 +18,11 @@ func (l *loss) add(m marker, offset int, part []byte) {
 	}
 	l.bytes += len(part)
 	l.places++
-	l.records++
-	if len(m) > 0 {
-		l.records += bytes.Count(part[1:], m)
-	}
+	l.records += 1 + bytes.Count(part[1:], m)
 }
 
 // scan takes the records of a file one after another. After damage it goes on with the next
-// record that can be read, which only a marker identifies for sure. It returns how much of
+// record that can be read, where a marker stands. It returns how much of
 // the file was read, up to the end of the last record, and what was skipped.
 //
 // Each byte is summed at most twice: what begins with a marker and a sound head is as long
@@ -42,7 +39,7 @@ func (m marker) scan(log []byte, take func(kind byte, e Entry)) (end int, skippe
 			end = at
 			continue
 		}
-		if len(m) == 0 || at == len(log) {
+		if at == len(log) {
 			return end, skipped
 		}
 		next := bytes.Index(log[at+1:], m)
@@ -71,43 +68,11 @@ func (m marker) readAt(log []byte) (kind byte, e Entry, size int) {
 // crash leaves of one: its beginning, or the zeros of a file whose length was written before
 // its content. Anything else is treated as damage, which loses nothing.
 func (m marker) isTorn(end []byte) bool {
-	if len(m) == 0 { // its heads have no checksums
-		follows, _ := recordFollows(end)
-		return !follows
-	}
-	if len(end) < m.head() {
+	if len(end) < headSize {
 		return bytes.HasPrefix(end, m) || bytes.HasPrefix(m, end) || isZero(end)
 	}
 	n, ok := m.bodySize(end)
-	return ok && n > len(end)-m.head() || isZero(end)
+	return ok && n > len(end)-headSize || isZero(end)
 }
 
 func isZero(b []byte) bool { return len(bytes.TrimLeft(b, "\x00")) == 0 }
-
-// recordFollows reports for a file without a marker whether a sound record stands after the
-// first byte, or may stand there. A torn record may hold much that looks like heads, so
-// it sums no more than maxSummed bytes, and assumes a record then: damage loses nothing.
-// summed is how many bytes it summed, for tests.
-func recordFollows(rest []byte) (follows bool, summed int) {
-	var unmarked marker
-	for i := 1; i+unmarked.head() < len(rest); i++ {
-		if kind := rest[i+unmarked.head()]; kind != accepted && kind != done {
-			continue
-		}
-		size, ok := unmarked.bodySize(rest[i:])
-		if !ok || size > len(rest)-i-unmarked.head() {
-			continue
-		}
-		if summed+size > maxSummed(len(rest)) {
-			return true, summed
-		}
-		summed += size
-		if _, _, ok := unmarked.cutRecord(rest[i:]); ok {
-			return true, summed
-		}
-	}
-	return false, summed
-}
-
-// maxSummed is how many bytes recordFollows sums of so many.
-func maxSummed(rest int) int { return max(16*rest, 64<<10) }
