@@ -3,9 +3,10 @@ package client
 import (
 	"bytes"
 	"encoding/base64"
-	"errors"
+	"fmt"
 	"net/url"
-	"strconv"
+
+	"mockserver/internal/address"
 )
 
 // Location is a URL, cut into the parts that a request needs. They are slices of the
@@ -18,79 +19,24 @@ type Location struct {
 	path   []byte // with the query; may lack its first slash
 }
 
-// Errors of URLs. None of them goes away by trying again.
-var (
-	errScheme  = errors.New("the URL begins with neither http:// nor https://")
-	errHost    = errors.New("the URL names no host")
-	errBadHost = errors.New("the URL has an invalid host")
-	errPort    = errors.New("the URL has an invalid port; expected a number up to 65535")
-	errUser    = errors.New("the user or password of the URL is not percent-encoded")
-	errControl = errors.New("the URL contains a control character")
-)
-
-// CutURL cuts a URL into its parts.
+// CutURL cuts a URL into its parts. An error does not go away by trying again.
 func CutURL(from []byte) (l Location, err error) {
-	scheme, rest, ok := bytes.Cut(from, []byte("://"))
-	switch {
-	case ok && bytes.EqualFold(scheme, []byte("https")):
-		l.secure = true
-	case !ok || !bytes.EqualFold(scheme, []byte("http")):
-		return l, errScheme
+	if what := address.URLFault(from); what != "" {
+		return l, fmt.Errorf("not a valid URL: %s", what)
 	}
-	for _, c := range rest {
-		if c < ' ' || c == 0x7F {
-			return l, errControl
-		}
+	scheme, rest, _ := bytes.Cut(from, []byte("://"))
+	l.secure = len(scheme) == len("https")
+	l.host, _, _ = bytes.Cut(rest, []byte("#"))
+	if i := bytes.IndexAny(l.host, "/?"); i >= 0 {
+		l.host, l.path = l.host[:i], l.host[i:]
 	}
-	if i := bytes.IndexByte(rest, '#'); i >= 0 {
-		rest = rest[:i]
+	if i := bytes.IndexByte(l.host, '@'); i >= 0 {
+		l.user, l.host = l.host[:i], l.host[i+1:]
 	}
-	authority := rest
-	if i := bytes.IndexAny(rest, "/?"); i >= 0 {
-		authority, l.path = rest[:i], rest[i:]
+	if i := bytes.LastIndexByte(l.host, ':'); i > bytes.IndexByte(l.host, ']') {
+		l.host, l.port = l.host[:i], l.host[i+1:]
 	}
-	if i := bytes.LastIndexByte(authority, '@'); i >= 0 {
-		l.user, authority = authority[:i], authority[i+1:]
-		if _, err := url.PathUnescape(string(l.user)); err != nil {
-			return l, errUser
-		}
-	}
-	return l, l.cutHost(authority)
-}
-
-// cutHost cuts host and port.
-func (l *Location) cutHost(from []byte) error {
-	end := bytes.IndexByte(from, ':')
-	literal := len(from) > 0 && from[0] == '['
-	if literal {
-		end = bytes.IndexByte(from, ']') + 1
-		if end < len("[::]") || end < len(from) && from[end] != ':' {
-			return errBadHost
-		}
-	}
-	if end < 0 || end == len(from) {
-		l.host = from
-	} else {
-		l.host, l.port = from[:end], from[end+1:]
-	}
-	if len(l.host) == 0 {
-		return errHost
-	}
-	if !literal && bytes.ContainsAny(l.host, " \"%<>[\\]^`{|}") || literal && bytes.ContainsAny(l.host, " \"<>\\^`{|}") {
-		return errBadHost
-	}
-	if len(l.port) == 0 {
-		return nil
-	}
-	for _, c := range l.port {
-		if c < '0' || c > '9' {
-			return errPort
-		}
-	}
-	if _, err := strconv.ParseUint(string(l.port), 10, 16); err != nil {
-		return errPort
-	}
-	return nil
+	return l, nil
 }
 
 // AppendTarget appends the target of the URL, by which connections are told apart:
@@ -140,21 +86,12 @@ func (l *Location) appendHost(dst []byte) []byte {
 	return dst
 }
 
-// appendPath appends path and query unchanged, but for spaces, which would end them.
+// appendPath appends path and query unchanged.
 func (l *Location) appendPath(dst []byte) []byte {
 	if len(l.path) == 0 || l.path[0] != '/' {
 		dst = append(dst, '/')
 	}
-	rest := l.path
-	for {
-		before, after, blank := bytes.Cut(rest, []byte(" "))
-		dst = append(dst, before...)
-		if !blank {
-			return dst
-		}
-		dst = append(dst, "%20"...)
-		rest = after
-	}
+	return append(dst, l.path...)
 }
 
 // appendAuthorization appends the header with the user and password of the URL.
