@@ -12,7 +12,6 @@ import (
 	"mockserver/listener/reply"
 	"mockserver/listener/websocket"
 	"mockserver/matcher"
-	"mockserver/matcher/nearest"
 )
 
 // fallBack answers a request that no endpoint of its method matches: HEAD as the
@@ -72,7 +71,7 @@ const namedEndpoints = 3
 // differ in their conditions only say the same, and are named once.
 func (sn *snapshot) nearest(r *matcher.Request) []string {
 	var reasons []string
-	for _, near := range nearest.Find(sn.table.Routes(), r, 4*namedEndpoints) {
+	for _, near := range sn.index.Find(r, 4*namedEndpoints) {
 		reason := sn.answers[near.Index].name + " (" + near.Why + ")"
 		if !slices.Contains(reasons, reason) && len(reasons) < namedEndpoints {
 			reasons = append(reasons, reason)

@@ -16,6 +16,7 @@ import (
 	"mockserver/listener/traffic"
 	"mockserver/listener/websocket"
 	"mockserver/matcher"
+	"mockserver/matcher/nearest"
 	"mockserver/renderer"
 )
 
@@ -23,6 +24,7 @@ import (
 // immutable; a reload makes another.
 type snapshot struct {
 	table   *matcher.Table
+	index   *nearest.Index   // of the routes of table
 	answers []answer         // by the index the table gives
 	sockets *websocket.Table // nil for none
 	// fixed are the answers that are the same for every plain request, by path.
@@ -114,7 +116,7 @@ func (c *compiler) compile(spec *config.Spec) (*snapshot, syntax.Problems) {
 	}
 	sn.sockets = sockets
 	table, shadowed := matcher.Compile(routes)
-	sn.table = table
+	sn.table, sn.index = table, nearest.New(routes)
 	sn.fix(routes)
 	c.kept.Commit()
 	return sn, spec.InOrder(append(problems, shadowed...))

@@ -32,9 +32,6 @@ type Table struct {
 	sites []*site // all of them, in the order of their first declaration
 }
 
-// Routes are the routes given to Compile. The slice is shared and must not be changed.
-func (t *Table) Routes() []Route { return t.routes }
-
 // entry is a route as its leaf knows it.
 type entry struct {
 	index int

@@ -22,7 +22,8 @@ import (
 // Table is the compiled WebSockets of a specification. A nil Table has none.
 type Table struct {
 	routes  *matcher.Table
-	sockets []Socket // by the index that routes gives
+	index   *nearest.Index // of the same routes
+	sockets []Socket       // by the index that routes gives
 }
 
 // Socket is one path that becomes a WebSocket connection, compiled.
@@ -100,7 +101,7 @@ func (c *Compiler) Compile(declared []config.WebSocket) (*Table, syntax.Problems
 		return nil, problems
 	}
 	table, shadowed := matcher.Compile(routes)
-	return &Table{table, sockets}, append(problems, shadowed...)
+	return &Table{table, nearest.New(routes), sockets}, append(problems, shadowed...)
 }
 
 // compile compiles one WebSocket: when a request becomes a connection, and what is said on
@@ -250,7 +251,7 @@ func (t *Table) Nearest(r *matcher.Request, limit int) []string {
 		return nil
 	}
 	var reasons []string
-	for _, near := range nearest.Find(t.routes.Routes(), r, limit) {
+	for _, near := range t.index.Find(r, limit) {
 		reasons = append(reasons, t.sockets[near.Index].name+" ("+near.Why+")")
 	}
 	return reasons

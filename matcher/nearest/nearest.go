@@ -1,13 +1,16 @@
 // Package nearest finds the endpoints most like a request that nothing matched, and says
 // why each does not answer it.
 //
-// All endpoints are compared with the request roughly, segment by segment in their places.
-// Those that promise most are then aligned with it, gaps and slips included.
+// Each path has a mark: bits that stand for the pairs of letters in it. The endpoints whose
+// marks differ least from the request's are then aligned with it, gaps and slips included.
 package nearest
 
 import (
+	"hash/crc32"
+	"math"
 	"math/bits"
 	"slices"
+	"strings"
 
 	"mockserver/matcher"
 )
@@ -21,14 +24,16 @@ type Near struct {
 const (
 	// alignedRoutes is how many routes are aligned with a request.
 	alignedRoutes = 64
-	// scanWork and alignWork bound what one request costs, in comparisons of some
-	// nanoseconds: those of segments, and those of letters. Of a larger table only the
-	// first routes are compared: some 10,000 whose paths have four segments.
-	scanWork, alignWork = 40_000, 60_000
+	// markedRoutes is how many routes are compared with a request: the first ones.
+	markedRoutes = 1 << 15
+	// alignWork bounds what one request costs, in comparisons of letters.
+	alignWork = 60_000
 	// alignedMost is how many segments of a path are compared.
 	alignedMost = 16
 	// longestSlip is the longest segment, in bytes, in which a slip is looked for.
 	longestSlip = 32
+	// longestHost is how much of a host is compared, in bytes.
+	longestHost = 253
 )
 
 // What a difference between a route and a request costs. A segment that is altogether
@@ -41,6 +46,70 @@ const (
 	costGap       = 3
 	costDifferent = 5
 )
+
+// Index knows the marks of routes. It is immutable.
+type Index struct {
+	routes []matcher.Route
+	marks  []mark
+}
+
+// New returns an index of routes, which must not change afterwards.
+func New(routes []matcher.Route) *Index {
+	x := &Index{routes, make([]mark, min(len(routes), markedRoutes))}
+	for i := range x.marks {
+		m := &x.marks[i]
+		for j, segments := 0, routes[i].Pattern.Segments(); j < min(len(segments), alignedMost); j++ {
+			if segments[j].IsLiteral() {
+				m.add([]byte(segments[j].Text()))
+			}
+		}
+		m.addWord([]byte(routes[i].Endpoint.EffectiveMethod()))
+		if host := strings.TrimPrefix(strings.ToLower(routes[i].Endpoint.Host), "*"); host != "" {
+			m.addWord([]byte(host))
+		}
+	}
+	return x
+}
+
+// mark is a set of pairs of letters, some sharing a bit.
+type mark [2]uint64
+
+// add adds the pairs of letters of a segment, the slashes around it included. A letter is
+// the same in both cases.
+func (m *mark) add(segment []byte) {
+	before := uint32('/')
+	for _, b := range segment[:min(len(segment), 2*longestSlip)] {
+		m.set(before<<8 | uint32(b|0x20))
+		before = uint32(b | 0x20)
+	}
+	m.set(before<<8 | '/')
+}
+
+// addWord adds a method or a host as a whole.
+func (m *mark) addWord(word []byte) { m.set(crc32.ChecksumIEEE(word)) }
+
+// set sets the bit of a number.
+func (m *mark) set(n uint32) {
+	h := n * 0x9E3779B1 >> 25
+	m[h>>6] |= 1 << (h & 63)
+}
+
+// markOf returns the mark of a request. It has the host as routes may declare it: whole,
+// and what follows a wildcard.
+func (c *comparer) markOf() (m mark) {
+	for _, s := range c.segments {
+		m.add(s)
+	}
+	m.addWord(c.request.Method())
+	host := c.request.HostName()
+	m.addWord(host)
+	for i, b := range host[:min(len(host), longestHost)] {
+		if b == '.' {
+			m.addWord(host[i:])
+		}
+	}
+	return m
+}
 
 // comparer compares routes with one request.
 type comparer struct {
@@ -61,17 +130,17 @@ type comparer struct {
 // Find returns the routes most like r, at most limit of them, the likest first. It is for
 // requests that nothing matched. Conditions are not asked again, since they may count, or
 // draw a random number. The cost is bounded, whatever the routes and the request.
-func Find(routes []matcher.Route, r *matcher.Request, limit int) []Near {
+func (x *Index) Find(r *matcher.Request, limit int) []Near {
 	c := newComparer(r)
 	if c == nil {
 		return nil
 	}
 	var out []Near
-	for _, l := range c.likest(routes) {
+	for _, l := range c.likest(x) {
 		if len(out) == limit {
 			break
 		}
-		if why := c.why(&routes[l.index]); why != "" {
+		if why := c.why(&x.routes[l.index]); why != "" {
 			out = append(out, Near{Index: l.index, Why: why})
 		}
 	}
@@ -91,28 +160,38 @@ func newComparer(r *matcher.Request) *comparer {
 	return c
 }
 
+// costs is about what m costs a request with the mark asked: what the request lacks, and
+// half as much what it has in addition, which may stand for parameters.
+func (m *mark) costs(asked *mark) (cost int) {
+	for i, set := range m {
+		cost += 2*bits.OnesCount64(set&^asked[i]) + bits.OnesCount64(asked[i]&^set)
+	}
+	return cost
+}
+
 // likeness is what the differences between a route and a request cost.
 type likeness struct{ index, cost int }
 
 // likest returns the routes that have something in common with the request, the likest
 // first.
-func (c *comparer) likest(routes []matcher.Route) []likeness {
+func (c *comparer) likest(x *Index) []likeness {
 	var best []likeness
-	for i := range routes {
-		cost := c.guess(&routes[i])
-		if len(best) == alignedRoutes && cost >= best[len(best)-1].cost {
+	worst := math.MaxInt
+	asked := c.markOf()
+	for i := range x.marks {
+		cost := x.marks[i].costs(&asked)
+		if cost >= worst {
 			continue
 		}
 		at, _ := slices.BinarySearchFunc(best, cost+1, func(l likeness, cost int) int { return l.cost - cost })
 		best = slices.Insert(best[:min(len(best), alignedRoutes-1)], at, likeness{i, cost})
-		if c.work > scanWork {
-			break
+		if len(best) == alignedRoutes {
+			worst = best[alignedRoutes-1].cost
 		}
 	}
-	c.work = 0
 	found := best[:0]
 	for _, l := range best {
-		if cost, alike := c.compare(&routes[l.index]); alike {
+		if cost, alike := c.compare(&x.routes[l.index]); alike {
 			found = append(found, likeness{l.index, cost})
 		}
 	}
@@ -141,61 +220,6 @@ func (c *comparer) take(route *matcher.Route) {
 func (c *comparer) fits(i, j int) bool {
 	c.work += 1 + len(c.segments[j])/64
 	return c.declared[i].Accepts(c.segments[j])
-}
-
-// guess is about what the differences between a route and the request cost. Segments in
-// between head and tail are compared in their places, from either end.
-func (c *comparer) guess(route *matcher.Route) int {
-	c.take(route)
-	both := min(c.n, c.m)
-	cost := c.inPlace(c.head, c.head, both)
-	if c.n != c.m && !c.rest {
-		cost = min(cost, c.inPlace(c.head+c.n-both, c.head+c.m-both, both))
-	}
-	if c.n > c.m || !c.rest {
-		cost += costGap * (c.n + c.m - 2*both)
-	}
-	return cost + c.otherCost()
-}
-
-// inPlace is about what n declared segments from i on cost, each standing for one of the
-// request from j on.
-func (c *comparer) inPlace(i, j, n int) int {
-	cost := 0
-	for ; n > 0; i, j, n = i+1, j+1, n-1 {
-		switch s := &c.declared[i]; {
-		case c.fits(i, j):
-		case !s.IsLiteral():
-			cost += costType
-		default:
-			cost += c.slips(s.Text(), j)
-		}
-	}
-	return cost
-}
-
-// slips is about what a literal costs that is not segment j of the request: one slip
-// leaves all but two letters of the longer text as they are, at its beginning or its end.
-func (c *comparer) slips(literal string, j int) int {
-	text := c.segments[j]
-	c.work += len(text) / 8
-	if most := mostSlips(len(literal), len(text)); most == 0 || apart(lettersOf(literal), c.letters[j]) > most {
-		return costDifferent
-	}
-	begin, end, short := 0, 0, min(len(literal), len(text))
-	for begin < short && literal[begin]|0x20 == text[begin]|0x20 {
-		begin++
-	}
-	for end < short-begin && literal[len(literal)-1-end]|0x20 == text[len(text)-1-end]|0x20 {
-		end++
-	}
-	switch changed := max(len(literal), len(text)) - begin - end; {
-	case changed == 0:
-		return costCase
-	case changed <= 2:
-		return costSlip
-	}
-	return 2 * costSlip
 }
 
 // otherCost is what method and host of the route cost.
