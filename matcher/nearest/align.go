@@ -92,7 +92,7 @@ func (c *comparer) pairCost(i, j int) int {
 		return costDifferent
 	}
 	most := mostSlips(len(declared), len(text))
-	if most == 0 || apart(lettersOf(declared), c.letters[c.head+j]) > most {
+	if most == 0 || max(len(declared)-len(text), len(text)-len(declared)) > most {
 		return costDifferent
 	}
 	c.work += len(text) * (2*most + 1)

@@ -116,7 +116,6 @@ type comparer struct {
 	request  *matcher.Request
 	whole    [][]byte // all segments of the request
 	segments [][]byte // those that are compared
-	letters  []uint64 // of each of them
 	work     int      // done so far
 
 	route    *matcher.Route
@@ -153,11 +152,7 @@ func newComparer(r *matcher.Request) *comparer {
 	if !ok {
 		return nil
 	}
-	c := &comparer{request: r, whole: segments, segments: segments[:min(len(segments), alignedMost)]}
-	for _, text := range c.segments {
-		c.letters = append(c.letters, lettersOf(text))
-	}
-	return c
+	return &comparer{request: r, whole: segments, segments: segments[:min(len(segments), alignedMost)]}
 }
 
 // costs is about what m costs a request with the mark asked: what the request lacks, and
@@ -243,17 +238,3 @@ func mostSlips(declared, text int) int {
 	}
 	return min(long/3, 2)
 }
-
-// lettersOf has a bit for every byte in the beginning of text, some sharing one; a letter
-// has the same bit in both cases.
-func lettersOf[T string | []byte](text T) uint64 {
-	var set uint64
-	for i := range min(len(text), longestSlip+1) {
-		set |= 1 << ((text[i] | 0x20) & 63)
-	}
-	return set
-}
-
-// apart is how many slips there are at least between texts with these letters: a slip
-// takes one letter away at most, and brings one.
-func apart(a, b uint64) int { return max(bits.OnesCount64(a&^b), bits.OnesCount64(b&^a)) }

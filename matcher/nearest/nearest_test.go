@@ -9,7 +9,6 @@ import (
 
 	"mockserver/config"
 	"mockserver/config/syntax"
-	"mockserver/internal/wording"
 	"mockserver/matcher"
 )
 
@@ -251,31 +250,6 @@ func TestNearestOfPathsTooLongToCompare(t *testing.T) {
 			t.Errorf("%s: got %+v, want route 0: %s", target, near, want)
 		}
 		matcher.Release(r)
-	}
-}
-
-func TestLettersApartNeverExceedTheDistance(t *testing.T) {
-	w := rand.New(rand.NewPCG(1, 9))
-	word := func() string {
-		b := make([]byte, w.IntN(longestSlip+1))
-		for i := range b {
-			b[i] = byte(w.IntN(256))
-			if w.IntN(2) == 0 {
-				b[i] = "abcABC-1"[w.IntN(8)]
-			}
-		}
-		return string(b)
-	}
-	for range 5000 {
-		a := word()
-		b := word()
-		if w.IntN(2) == 0 { // often but a slip away
-			i := w.IntN(len(a) + 1)
-			b = (a[:i] + "z" + a[i:])[:min(len(a)+1, longestSlip)]
-		}
-		if d, got := wording.Distance(a, b, 64), apart(lettersOf([]byte(a)), lettersOf([]byte(b))); got > d {
-			t.Fatalf("%q and %q: the letters are %d apart, the texts %d", a, b, got, d)
-		}
 	}
 }
 
