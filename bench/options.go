@@ -80,7 +80,9 @@ var table = flags.Table[Options]{
 		Set: func(o *Options, v string) bool { return flags.Int(&o.Rounds, v, 1, 1000) }},
 	{Name: "duration", Value: "DURATION", Accepts: "a duration from 10ms to 1h",
 		Doc: "how long a round counts (default 400ms; with --rate and --curve 2s; with -c fitted to 1 minute)",
-		Set: func(o *Options, v string) bool { return readDuration(&o.Duration, v) }},
+		Set: func(o *Options, v string) bool {
+			return flags.Duration(&o.Duration, v) && o.Duration >= 10*time.Millisecond && o.Duration <= time.Hour
+		}},
 	{Name: "connections", Value: "NUMBER", Accepts: "an integer from 1 to 10000",
 		Doc: "how many connections send requests (default 64)",
 		Set: func(o *Options, v string) bool { return flags.Int(&o.Connections, v, 1, 10_000) }},
@@ -195,10 +197,6 @@ func (o *Options) defaults() {
 	case len(o.Config) == 0:
 		o.Duration = 400 * time.Millisecond
 	}
-}
-
-func readDuration(into *time.Duration, text string) bool {
-	return flags.Duration(into, text) && *into >= 10*time.Millisecond && *into <= time.Hour
 }
 
 // readRate takes "5000" and "80%".

@@ -341,13 +341,5 @@ func readAll(r io.Reader, size, limit int64) ([]byte, error) {
 }
 
 func tooLarge(limit int64) error {
-	return fmt.Errorf("%w: more than %s", ErrTooLarge, sizeText(limit))
-}
-
-// sizeText is a size as people write it.
-func sizeText(n int64) string {
-	if n >= 1<<20 && n%(1<<20) == 0 {
-		return fmt.Sprintf("%d MiB", n>>20)
-	}
-	return wording.Count(n, "byte")
+	return fmt.Errorf("%w: more than %s", ErrTooLarge, wording.Size(limit))
 }

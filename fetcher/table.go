@@ -8,6 +8,8 @@ import (
 	"unicode/utf8"
 
 	"github.com/xuri/excelize/v2"
+
+	"mockserver/internal/wording"
 )
 
 // table makes a JSON array of the rows of a sheet, one object per row.
@@ -105,7 +107,7 @@ func (t *table) row(cells []cell) error {
 		t.out = append(t.out, key...)
 		t.out = t.values[i].appendJSON(t.out)
 		if int64(len(t.out)) > t.limit {
-			return fmt.Errorf("%w: as JSON, more than %s", ErrTooLarge, sizeText(t.limit))
+			return fmt.Errorf("%w: as JSON, more than %s", ErrTooLarge, wording.Size(t.limit))
 		}
 	}
 	t.out = append(t.out, '}')

@@ -19,6 +19,7 @@ import (
 	"github.com/xuri/excelize/v2"
 
 	"mockserver/config/syntax"
+	"mockserver/internal/wording"
 )
 
 // errNoSheet is the cause when a workbook lacks the sheet.
@@ -102,7 +103,7 @@ func checkArchive(content []byte, limit int64) error {
 	left := uint64(limit)
 	for _, part := range archive.File {
 		if part.UncompressedSize64 > left {
-			return fmt.Errorf("%w: it unpacks to more than %s", ErrTooLarge, sizeText(limit))
+			return fmt.Errorf("%w: it unpacks to more than %s", ErrTooLarge, wording.Size(limit))
 		}
 		left -= part.UncompressedSize64
 	}

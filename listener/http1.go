@@ -10,6 +10,7 @@ import (
 
 	"github.com/valyala/fasthttp"
 
+	"mockserver/internal/wording"
 	"mockserver/listener/reply"
 	"mockserver/listener/traffic"
 	"mockserver/listener/wire"
@@ -145,7 +146,7 @@ func (s *Server) malformed(ctx *fasthttp.RequestCtx, err error) {
 	case errors.As(err, &small):
 		s.refuse(c, reply.HeadersTooLarge, wire.LargeHead)
 	case errors.Is(err, fasthttp.ErrBodyTooLarge):
-		s.refuse(c, reply.PayloadTooLarge, "the request body is larger than "+sizeText(s.opts.MaxBody))
+		s.refuse(c, reply.PayloadTooLarge, "the request body is larger than "+wording.Size(s.opts.MaxBody))
 	case errors.Is(err, fasthttp.ErrorInvalidURI):
 		s.refuse(c, reply.BadRequest, "the request target is malformed")
 	case errors.As(err, &timeout) && timeout.Timeout():

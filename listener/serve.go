@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"mockserver/config"
+	"mockserver/internal/wording"
 	"mockserver/listener/reply"
 	"mockserver/matcher"
 	"mockserver/renderer"
@@ -150,7 +151,7 @@ func (s *Server) respond(a *answer, c *call) bool {
 // unfinished is the failure that a template which was stopped answers with.
 func (s *Server) unfinished(stopped error) (reply.Failure, error) {
 	if stopped == renderer.ErrTooLarge {
-		return reply.ResponseTooLarge, fmt.Errorf("a template makes more than %s; see --max-response", sizeText(s.opts.MaxResponse))
+		return reply.ResponseTooLarge, fmt.Errorf("a template makes more than %s; see --max-response", wording.Size(s.opts.MaxResponse))
 	}
 	return reply.TemplateTooLong, stopped
 }

@@ -36,7 +36,6 @@ import (
 	"mockserver/config/syntax"
 	"mockserver/dispatcher"
 	"mockserver/internal/loglimit"
-	"mockserver/internal/wording"
 	"mockserver/listener/record"
 	"mockserver/listener/sentry"
 	"mockserver/listener/websocket"
@@ -460,12 +459,4 @@ func (s *Server) Err() error {
 	default:
 		return nil
 	}
-}
-
-// sizeText is a size in bytes for messages.
-func sizeText(n int) string {
-	if mib := n >> 20; mib > 0 && mib<<20 == n {
-		return fmt.Sprintf("%d MiB", mib)
-	}
-	return wording.Count(n, "byte")
 }

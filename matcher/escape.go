@@ -1,6 +1,10 @@
 package matcher
 
-import "bytes"
+import (
+	"bytes"
+
+	"mockserver/internal/ascii"
+)
 
 // cutByte splits b around the first sep; without one, after is nil.
 func cutByte(b []byte, sep byte) (before, after []byte) {
@@ -89,28 +93,8 @@ func unhex(c byte) byte {
 	return 255
 }
 
-// equalFold compares in ASCII without regard to case.
-func equalFold(b []byte, s string) bool {
-	if len(b) != len(s) {
-		return false
-	}
-	for i := range b {
-		if lower(b[i]) != lower(s[i]) {
-			return false
-		}
-	}
-	return true
-}
-
-func lower(c byte) byte {
-	if c >= 'A' && c <= 'Z' {
-		c += 'a' - 'A'
-	}
-	return c
-}
-
 // hasMediaType reports whether a Content-Type names kind, whatever its parameters.
 func hasMediaType(contentType []byte, kind string) bool {
 	name, _ := cutByte(contentType, ';')
-	return equalFold(bytes.TrimSpace(name), kind)
+	return ascii.EqualFold(bytes.TrimSpace(name), kind)
 }

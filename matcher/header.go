@@ -3,6 +3,8 @@ package matcher
 import (
 	"bytes"
 	"iter"
+
+	"mockserver/internal/ascii"
 )
 
 // Header is a block of header lines as they were received, each "Name: value" and CRLF.
@@ -32,7 +34,7 @@ func (h Header) find(name string) (value []byte, rest Header, ok bool) {
 		if end < 0 {
 			end = len(h) - 1
 		}
-		if h[n] == ':' && equalFold(h[:n], name) {
+		if h[n] == ':' && ascii.EqualFold(h[:n], name) {
 			return trimmed(h[n+1 : end+1]), h[end+1:], true
 		}
 		h = h[end+1:]

@@ -3,6 +3,8 @@ package matcher
 import (
 	"bytes"
 	"strings"
+
+	"mockserver/internal/ascii"
 )
 
 // longestHost is the longest name a host can have, in bytes (RFC 1035); a longer
@@ -18,10 +20,7 @@ func normalHost(dst, host []byte) []byte {
 	if n := len(host); n > 0 && host[n-1] == '.' {
 		host = host[:n-1]
 	}
-	for _, c := range host {
-		dst = append(dst, lower(c))
-	}
-	return dst
+	return ascii.AppendLower(dst, host)
 }
 
 // HostName is the request's host as those of endpoints are compared with it: in lower

@@ -1,5 +1,7 @@
 package matcher
 
+import "mockserver/internal/ascii"
+
 // paramType is what texts a parameter takes.
 type paramType uint8
 
@@ -85,7 +87,7 @@ func isFloat(b []byte) bool {
 		}
 		b = b[1+n:]
 	}
-	if len(b) > 0 && lower(b[0]) == 'e' {
+	if len(b) > 0 && ascii.Lower(b[0]) == 'e' {
 		return isInt(b[1:])
 	}
 	return len(b) == 0

@@ -332,29 +332,25 @@ func (h *head) field(line []byte, keepAlive *bool) error {
 	}
 	name, value := line[:colon], bytes.Trim(line[colon+1:], " \t")
 	switch {
-	case isName(name, "content-length"):
+	case bytes.EqualFold(name, []byte("content-length")):
 		n, err := strconv.ParseUint(string(value), 10, 63)
 		if err != nil || h.length >= 0 && h.length != int64(n) {
 			return errLength
 		}
 		h.length = int64(n)
-	case isName(name, "transfer-encoding"):
-		if h.chunked || !isName(value, "chunked") {
+	case bytes.EqualFold(name, []byte("transfer-encoding")):
+		if h.chunked || !bytes.EqualFold(value, []byte("chunked")) {
 			return errEncoding
 		}
 		h.chunked = true
-	case isName(name, "connection"):
+	case bytes.EqualFold(name, []byte("connection")):
 		for option := range bytes.SplitSeq(value, []byte{','}) {
 			option = bytes.Trim(option, " \t")
-			h.closing = h.closing || isName(option, "close")
-			*keepAlive = *keepAlive || isName(option, "keep-alive")
+			h.closing = h.closing || bytes.EqualFold(option, []byte("close"))
+			*keepAlive = *keepAlive || bytes.EqualFold(option, []byte("keep-alive"))
 		}
 	}
 	return nil
-}
-
-func isName(text []byte, name string) bool {
-	return len(text) == len(name) && bytes.EqualFold(text, []byte(name))
 }
 
 // areText is true of what a header's value may hold (RFC 9110, section 5.5).

@@ -7,6 +7,7 @@ import (
 	"net/url"
 
 	"mockserver/internal/address"
+	"mockserver/internal/ascii"
 )
 
 // Location is a URL, cut into the parts that a request needs. They are slices of the
@@ -55,21 +56,11 @@ func (l *Location) AppendTarget(dst []byte) []byte {
 		}
 	}
 	address, zone, zoned := bytes.Cut(l.host, []byte("%25"))
-	dst = appendLower(dst, address)
+	dst = ascii.AppendLower(dst, address)
 	if zoned { // the names of interfaces are case-sensitive
 		dst = append(append(dst, '%'), zone...)
 	}
 	return append(append(dst, ':'), port...)
-}
-
-func appendLower(dst, text []byte) []byte {
-	for _, c := range text {
-		if 'A' <= c && c <= 'Z' {
-			c += 'a' - 'A'
-		}
-		dst = append(dst, c)
-	}
-	return dst
 }
 
 // appendHost appends the value of the Host header, without the zone of an address, which
@@ -78,7 +69,7 @@ func (l *Location) appendHost(dst []byte) []byte {
 	if address, _, zoned := bytes.Cut(l.host, []byte("%")); zoned {
 		dst = append(append(dst, address...), ']')
 	} else {
-		dst = appendLower(dst, l.host)
+		dst = ascii.AppendLower(dst, l.host)
 	}
 	if len(l.port) > 0 {
 		dst = append(append(dst, ':'), l.port...)

@@ -1,4 +1,4 @@
-// Package ascii compares and trims the texts of headers, whose syntax is ASCII.
+// Package ascii compares and trims the texts of headers and hosts, whose syntax is ASCII.
 package ascii
 
 // EqualFold reports whether b is text, in whatever case of ASCII.
@@ -7,18 +7,27 @@ func EqualFold(b []byte, text string) bool {
 		return false
 	}
 	for i := range len(b) {
-		if lower(b[i]) != lower(text[i]) {
+		if Lower(b[i]) != Lower(text[i]) {
 			return false
 		}
 	}
 	return true
 }
 
-func lower(c byte) byte {
+// Lower returns a letter in lower case, and any other byte as it is.
+func Lower(c byte) byte {
 	if 'A' <= c && c <= 'Z' {
 		c |= 0x20
 	}
 	return c
+}
+
+// AppendLower appends a text in lower case.
+func AppendLower(dst, text []byte) []byte {
+	for _, c := range text {
+		dst = append(dst, Lower(c))
+	}
+	return dst
 }
 
 // IsBlank reports whether c is a space or a tab.

@@ -11,3 +11,11 @@ func Count[N int | int64](n N, one string) string {
 	}
 	return text + "s"
 }
+
+// Size is a number of bytes in words of a message: "8 MiB", "1500 bytes".
+func Size[N int | int64](n N) string {
+	if n >= 1<<20 && n%(1<<20) == 0 {
+		return strconv.FormatInt(int64(n)>>20, 10) + " MiB"
+	}
+	return Count(n, "byte")
+}

@@ -58,8 +58,7 @@ type Reporter struct {
 	wire     *delivery
 	client   *http.Client
 	sentry   *sentrygo.HTTPSyncTransport
-	queue    chan report
-	closing  chan struct{}
+	queue    chan report   // closed with the reporter
 	ended    chan struct{} // closed when the goroutine has ended
 	ctx      context.Context
 	cancel   context.CancelFunc
@@ -96,7 +95,6 @@ func newReporter(d DSN, version string, log *slog.Logger, wire http.RoundTripper
 		wire:    &delivery{wire: wire},
 		sentry:  sentrygo.NewHTTPSyncTransport(),
 		queue:   make(chan report, reportsPerMinute),
-		closing: make(chan struct{}),
 		ended:   make(chan struct{}),
 	}
 	if version != "" {
@@ -269,21 +267,8 @@ func (r *Reporter) tellLost() {
 // empty.
 func (r *Reporter) run() {
 	defer close(r.ended)
-	for {
-		select {
-		case rep := <-r.queue:
-			r.send(rep)
-			continue
-		case <-r.closing:
-		}
-		for {
-			select {
-			case rep := <-r.queue:
-				r.send(rep)
-			default:
-				return
-			}
-		}
+	for rep := range r.queue {
+		r.send(rep)
 	}
 }
 
@@ -413,7 +398,7 @@ func (r *Reporter) Close(ctx context.Context) {
 	r.mu.Lock()
 	if !r.closed {
 		r.closed = true
-		close(r.closing)
+		close(r.queue)
 	}
 	r.mu.Unlock()
 	ctx, cancel := context.WithTimeout(ctx, flushTimeout)
