@@ -10,6 +10,8 @@ import (
 	"path/filepath"
 	"syscall"
 	"time"
+
+	"github.com/valyala/fasthttp"
 )
 
 // Attach ends the process when its parent, which holds the other end of its standard input,
@@ -62,4 +64,19 @@ func (r *run) startBaseline(ctx context.Context, sample *reply) (*server, error)
 		return nil, err
 	}
 	return r.start(ctx, "the baseline", roleBaseline, []string{"bench", sample.header.Get("Content-Type"), file})
+}
+
+// serveBare answers every request with the same bytes, as a careful user of fasthttp would
+// write it: the least that a server costs. It returns when l is closed.
+func serveBare(l net.Listener, contentType string, body []byte) error {
+	server := fasthttp.Server{
+		Handler: func(ctx *fasthttp.RequestCtx) {
+			ctx.Response.Header.SetContentType(contentType)
+			ctx.Response.SetBodyRaw(body)
+		},
+		NoDefaultServerHeader: true,
+		NoDefaultContentType:  true,
+		IdleTimeout:           time.Minute,
+	}
+	return server.Serve(l)
 }

@@ -112,7 +112,7 @@ func decodeMock(d *decoder, e syntax.Entry, dir string, operations []operation, 
 	name := e.Key.Text.Value
 	var meant []operation
 	for _, o := range operations {
-		if o.is(name) {
+		if o.ID == name || o.Method+" "+o.Path == name {
 			meant = append(meant, o)
 		}
 	}
@@ -139,11 +139,6 @@ func decodeMock(d *decoder, e syntax.Entry, dir string, operations []operation, 
 			found[o.Operation] = append(found[o.Operation], m)
 		}
 	}
-}
-
-// is reports whether an operation has a name: its operationId, or its method and path.
-func (o *operation) is(name string) bool {
-	return o.ID == name || o.Method+" "+o.Path == name
 }
 
 // namesOne reports whether a key of a document is the name of an operation.

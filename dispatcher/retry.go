@@ -32,9 +32,3 @@ func (r Retry) wait(attempts int, asked time.Duration, jitter float64) time.Dura
 	}
 	return r.after(attempts, jitter)
 }
-
-// worthRetrying reports whether another attempt may succeed: the target could not be
-// reached, took too long, or asks for one by its status.
-func worthRetrying(status int, err error) bool {
-	return err != nil || status == 429 || status >= 500
-}

@@ -64,7 +64,7 @@ func (r *result) reason() string {
 
 // again reports whether another attempt follows.
 func (r *result) again() bool {
-	return !r.delivered() && r.attempt < r.webhook.Retry.Attempts && worthRetrying(r.status, r.err)
+	return !r.delivered() && r.attempt < r.webhook.Retry.Attempts && (r.err != nil || r.status == 429 || r.status >= 500)
 }
 
 // maxReason is the length of the reason that is kept of a failed attempt, in bytes.

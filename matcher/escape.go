@@ -70,7 +70,7 @@ func nextDecoded(src []byte, plus bool) (c byte, rest []byte) {
 	c = src[0]
 	switch {
 	case c == '%' && len(src) >= 3:
-		high, low := unhex(src[1]), unhex(src[2])
+		high, low := ascii.Hex(src[1]), ascii.Hex(src[2])
 		if high|low < 16 {
 			return high<<4 | low, src[3:]
 		}
@@ -78,19 +78,6 @@ func nextDecoded(src []byte, plus bool) (c byte, rest []byte) {
 		c = ' '
 	}
 	return c, src[1:]
-}
-
-// unhex is the value of a hexadecimal digit; 255 for anything else.
-func unhex(c byte) byte {
-	switch {
-	case c >= '0' && c <= '9':
-		return c - '0'
-	case c >= 'a' && c <= 'f':
-		return c - 'a' + 10
-	case c >= 'A' && c <= 'F':
-		return c - 'A' + 10
-	}
-	return 255
 }
 
 // hasMediaType reports whether a Content-Type names kind, whatever its parameters.

@@ -8,6 +8,7 @@ import (
 
 	"mockserver/config"
 	"mockserver/config/syntax"
+	"mockserver/internal/ascii"
 )
 
 // refRoute is an endpoint as the reference matcher knows it: only what was
@@ -56,7 +57,7 @@ func refDecode(s string) string {
 		return s // only to spare the test's time
 	}
 	return refEscape.ReplaceAllStringFunc(s, func(e string) string {
-		return string([]byte{unhex(e[1])<<4 | unhex(e[2])})
+		return string([]byte{ascii.Hex(e[1])<<4 | ascii.Hex(e[2])})
 	})
 }
 

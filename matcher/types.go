@@ -104,7 +104,7 @@ func isUUID(b []byte) bool {
 				return false
 			}
 		default:
-			if unhex(c) > 15 {
+			if ascii.Hex(c) > 15 {
 				return false
 			}
 		}

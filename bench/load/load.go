@@ -148,7 +148,7 @@ func (l *Plan) send(ctx context.Context, c *schedule, generators []generator) *O
 		after, processors := usedBy(generators)
 		o.Busy = share(after-before, time.Duration(c.now()-from), processors)
 		tell(false)
-		o.Elapsed = c.counted()
+		o.Elapsed = time.Duration(max(c.end.Load()-c.begin.Load(), 0))
 		wake()
 	}
 	all.Wait()

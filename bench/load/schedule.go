@@ -77,11 +77,6 @@ func (c *schedule) giveUp() {
 
 func (c *schedule) countedFrom() int64 { return c.begin.Load() }
 
-// counted is the counted time, once counting has ended.
-func (c *schedule) counted() time.Duration {
-	return time.Duration(max(c.end.Load()-c.begin.Load(), 0))
-}
-
 // counts reports whether a time is within the counted time.
 func (c *schedule) counts(at int64) bool { return at >= c.begin.Load() && at < c.end.Load() }
 

@@ -315,7 +315,7 @@ func (t *thread) awake() {
 
 func (t *thread) used() (time.Duration, int) {
 	tid := int(t.tid.Load())
-	cpu, err := cpuOfThread(tid)
+	cpu, err := clockTime(tid, clockOfThread)
 	if tid == 0 || err != nil {
 		return time.Duration(t.last.Load()), 1 // it has ended
 	}

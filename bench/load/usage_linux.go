@@ -23,9 +23,6 @@ const (
 // /proc/PID/task are not; and unlike utime and stime it is not in ticks.
 func CPUOf(pid int) (time.Duration, error) { return clockTime(pid, clockOfProcess) }
 
-// cpuOfThread reads the same of a thread of this process.
-func cpuOfThread(tid int) (time.Duration, error) { return clockTime(tid, clockOfThread) }
-
 func clockTime(id, kind int) (time.Duration, error) {
 	var at unix.Timespec
 	if err := unix.ClockGettime(int32(^id)<<3|int32(kind), &at); err != nil {
@@ -56,31 +53,19 @@ func UsageOf(pid int) (Usage, error) {
 	if u.CPU, err = CPUOf(pid); err != nil {
 		return u, err
 	}
-	text, err := os.ReadFile("/proc/" + strconv.Itoa(pid) + "/status")
+	text, err := os.ReadFile("/proc/" + strconv.Itoa(pid) + "/stat")
 	if err != nil {
 		if errors.Is(err, os.ErrNotExist) || errors.Is(err, unix.ESRCH) {
 			return u, gone(pid)
 		}
 		return u, fmt.Errorf("process %d: %w", pid, err)
 	}
-	if state := statusField(text, "State"); len(state) > 0 && (state[0] == 'Z' || state[0] == 'X') {
+	// After the name of the program, which may hold anything: the state, and 21 fields later the pages in memory.
+	fields := bytes.Fields(text[bytes.LastIndexByte(text, ')')+1:])
+	if len(fields) < 22 || fields[0][0] == 'Z' || fields[0][0] == 'X' {
 		return u, gone(pid) // it has ended and was not waited for
 	}
-	u.Resident = kilobytes(statusField(text, "VmRSS"))
+	pages, _ := strconv.ParseUint(string(fields[21]), 10, 64) // 0 of a kernel thread, which has none
+	u.Resident = pages * uint64(os.Getpagesize())
 	return u, nil
-}
-
-// statusField finds "Name:\tvalue" in /proc/PID/status.
-func statusField(text []byte, name string) []byte {
-	for line := range bytes.Lines(text) {
-		if key, value, ok := bytes.Cut(line, []byte{':'}); ok && string(key) == name {
-			return bytes.TrimSpace(value)
-		}
-	}
-	return nil
-}
-
-func kilobytes(value []byte) uint64 {
-	n, _ := strconv.ParseUint(string(bytes.TrimSuffix(value, []byte(" kB"))), 10, 64) // 0 of a kernel thread, which has none
-	return n << 10
 }

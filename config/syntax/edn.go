@@ -251,7 +251,7 @@ func (r *ednReader) key() (*Node, error) {
 	r.left += quiet
 	key, err := r.form()
 	r.left -= quiet
-	if err != nil || key.IsScalar() {
+	if err != nil || key.Kind == BoolNode || key.Kind == NumberNode || key.Kind == TextNode {
 		return key, err
 	}
 	r.refuse(key.Pos(), "a key is %v; expected a text%s", key.Kind, placeholderHint(key.Kind))

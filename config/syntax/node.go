@@ -73,11 +73,6 @@ func (n *Node) Entry(key string) *Entry {
 	return nil
 }
 
-// IsScalar reports whether the node is neither null, nor a list, nor a map.
-func (n *Node) IsScalar() bool {
-	return n.Kind == BoolNode || n.Kind == NumberNode || n.Kind == TextNode
-}
-
 // Truth is the value of a boolean.
 func (n *Node) Truth() bool { return strings.EqualFold(n.Text.Value, "true") }
 

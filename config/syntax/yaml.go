@@ -174,7 +174,7 @@ func (r *yamlReader) mapping(n *yaml.Node, out *Node, size *extent) {
 	merges := 0
 	for i := 0; i+1 < len(n.Content); i += 2 {
 		key := r.key(n.Content[i])
-		merge := isMerge(n.Content[i])
+		merge := n.Content[i].Kind == yaml.ScalarNode && n.Content[i].Tag == "!!merge"
 		if merge {
 			if merges++; merges > 1 {
 				r.wrong(key.Pos(), "the merge key << stands twice in this map; several maps are merged as a list, <<: [*a, *b]")
@@ -215,8 +215,6 @@ func (r *yamlReader) key(n *yaml.Node) *Node {
 	}
 	return key
 }
-
-func isMerge(key *yaml.Node) bool { return key.Kind == yaml.ScalarNode && key.Tag == "!!merge" }
 
 // merge takes over the entries of the maps under <<, where neither the map's own
 // keys nor a map merged before has them.

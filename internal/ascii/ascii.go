@@ -43,3 +43,14 @@ func TrimBlanks(b []byte) []byte {
 	}
 	return b
 }
+
+// Hex is the value of a hexadecimal digit; 255 for anything else.
+func Hex(c byte) byte {
+	switch {
+	case '0' <= c && c <= '9':
+		return c - '0'
+	case 'a' <= c|0x20 && c|0x20 <= 'f':
+		return c | 0x20 - 'a' + 10
+	}
+	return 255
+}

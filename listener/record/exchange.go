@@ -131,7 +131,7 @@ func (m *Message) headers(all iter.Seq2[[]byte, []byte], normal bool) {
 			break
 		}
 		size += len(name) + len(value)
-		if secret.IsHeader(name) && !isNoSecret(value) {
+		if secret.IsHeader(name) && renderer.IsTrue(value) { // others are no secret in any header
 			hidden[lines] = true
 			size += len(secret.Shown) - len(value) // what is not shown may be long, and takes no room
 		}
@@ -205,7 +205,3 @@ func (x *Exchange) unknown() *renderer.Unknown {
 		return renderer.HeaderWhole
 	}}
 }
-
-// isNoSecret reports whether a value is one that conditions take for false. Such a value is
-// no secret in any header, and conditions take a value that is not shown for true.
-func isNoSecret(value []byte) bool { return !renderer.IsTrue(value) }

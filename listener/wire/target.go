@@ -142,9 +142,11 @@ func costly(path []byte) bool {
 	size, dots := 0, 0 // of the segment
 	for i := 1; i < len(path); i++ {
 		c := path[i]
-		if c == '%' && i+2 < len(path) && hexDigit(path[i+1]) >= 0 && hexDigit(path[i+2]) >= 0 {
-			c = byte(hexDigit(path[i+1])<<4 | hexDigit(path[i+2]))
-			i += 2
+		if c == '%' && i+2 < len(path) {
+			if high, low := ascii.Hex(path[i+1]), ascii.Hex(path[i+2]); high|low < 16 {
+				c = high<<4 | low
+				i += 2
+			}
 		}
 		switch {
 		case c == '/':

@@ -285,12 +285,12 @@ func (w *framing) expect(c, want byte, next stage, otherwise *ProtocolError) err
 }
 
 func (w *framing) stepSize(c byte) (drop bool, err error) {
-	digit := hexDigit(c)
+	digit := int(ascii.Hex(c))
 	switch {
-	case w.stage == atSize && digit >= 0:
+	case w.stage == atSize && digit < 16:
 		w.stage, w.digits, w.left = atDigits, 1, digit
 		return false, nil
-	case w.stage == atDigits && digit >= 0 && w.digits < maxDigits:
+	case w.stage == atDigits && digit < 16 && w.digits < maxDigits:
 		w.digits++
 		w.left = w.left<<4 | digit
 		return false, nil
@@ -387,17 +387,6 @@ func kindOf(c byte) int {
 		return ofControl
 	}
 	return ofText
-}
-
-// hexDigit is the value of a hexadecimal digit; -1 for anything else.
-func hexDigit(c byte) int {
-	switch {
-	case '0' <= c && c <= '9':
-		return int(c - '0')
-	case 'a' <= c|0x20 && c|0x20 <= 'f':
-		return int(c|0x20-'a') + 10
-	}
-	return -1
 }
 
 // isControl tells what no value may hold; a tab is allowed.
