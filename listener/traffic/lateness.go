@@ -30,7 +30,7 @@ func (r *Rules) LatencyError(e *config.Endpoint) (LatencyError, bool) {
 	if r == nil || r.counts == nil {
 		return LatencyError{}, false
 	}
-	h := r.counts.Measured()
+	h := r.counts.late.Load()
 	if h == nil {
 		return LatencyError{}, false
 	}

@@ -95,9 +95,6 @@ func (t *Counts) Turn(n uint64, holds bool) uint64 {
 	}
 }
 
-// Measured is lateness, or nil when no answer had to wait.
-func (t *Counts) Measured() *histogram.Histogram { return t.late.Load() }
-
 // Lateness is how late the answers of the endpoint were, of those that had to wait.
 func (t *Counts) Lateness() *histogram.Histogram {
 	if h := t.late.Load(); h != nil {
