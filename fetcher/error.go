@@ -9,6 +9,8 @@ import (
 	"io/fs"
 	"net"
 	"syscall"
+
+	"mockserver/internal/files"
 )
 
 // Kind says which answer an error calls for.
@@ -102,9 +104,5 @@ func causeOf(err error) string {
 	if errors.Is(err, fs.ErrNotExist) {
 		return "it does not exist"
 	}
-	var pe *fs.PathError
-	if errors.As(err, &pe) {
-		return pe.Err.Error()
-	}
-	return err.Error()
+	return files.Bare(err).Error()
 }

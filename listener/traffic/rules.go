@@ -104,7 +104,11 @@ func (r *Rules) Delay() bool {
 }
 
 // Begin gives a request the random numbers that it has as the next one of its endpoint.
-func (r *Rules) Begin(random *matcher.Random) { r.seed.Begin(r.counts, random) }
+func (r *Rules) Begin(random *matcher.Random) {
+	if r.seed.Seeded {
+		r.seed.SeedNth(r.counts, r.counts.Next(), random)
+	}
+}
 
 // Admit counts a request against the rate limit: see Limiter.Admit.
 func (r *Rules) Admit(q *matcher.Request, p *reply.Reply) (LimitResult, bool) {

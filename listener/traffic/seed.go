@@ -57,13 +57,6 @@ const (
 	ofConditions
 )
 
-// Begin gives a request the numbers that it has as the next one of its endpoint.
-func (c *Seed) Begin(t *Counts, random *matcher.Random) {
-	if c.Seeded {
-		c.SeedNth(t, t.Next(), random)
-	}
-}
-
 // Conditional gives each evaluation of a condition numbers of its own: it comes before
 // it is known which endpoint answers.
 func (c *Seed) Conditional(t *Counts, holds func(*matcher.Request) bool) func(*matcher.Request) bool {
