@@ -68,7 +68,7 @@ func (d *draft) item(g *merged, a ask, others distinct, optional bool) (any, boo
 // itemCount is how many items an array gets, and the schemas that contains asks for.
 func (d *draft) itemCount(g *merged, room int, bare bool) (count int, found []*openapi3.SchemaRef) {
 	for _, s := range g.contains {
-		for range min(containsLeast(s), mostExtras) {
+		for range min(leastContained(s), mostExtras) {
 			found = append(found, s.Contains)
 		}
 	}
@@ -100,6 +100,13 @@ func (d *draft) itemCount(g *merged, room int, bare bool) (count int, found []*o
 		found = found[:count]
 	}
 	return min(count, bodyEffort), found
+}
+
+func leastContained(s *openapi3.Schema) uint64 {
+	if s.MinContains != nil {
+		return *s.MinContains
+	}
+	return 1
 }
 
 // itemSchemas are what an item has to satisfy, and whether there can be none.

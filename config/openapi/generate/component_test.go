@@ -141,7 +141,7 @@ func TestReasonsAreTrue(t *testing.T) {
 	for schema, want := range map[string]string{
 		`{"type": "object", "required": ["b"], "properties": {"a": {"type": "integer", "minimum": 2, "maximum": 1}, "b": ` + twins + `}}`:                               "fewer items were found than it asks for",
 		`{"type": "object", "required": ["b"], "properties": {"a": {"oneOf": [{"type": "string", "minLength": 3, "maxLength": 2}, {"const": 1}]}, "b": ` + twins + `}}`: "fewer items were found than it asks for",
-		`{"anyOf": [{"type": "integer", "minimum": 2, "maximum": 1}, {"type": "string", "minLength": 3, "maxLength": 2}]}`:                                              "0 is below the minimum, and nothing else of anyOf fits",
+		`{"anyOf": [{"type": "integer", "minimum": 2, "maximum": 1}, {"type": "string", "minLength": 3, "maxLength": 2}]}`:                                              "is too small; at least 2 is accepted",
 		`{"type": "object", "minProperties": 2, "propertyNames": {"enum": ["a"]}}`:                                                                                      "fewer properties were found than it asks for",
 	} {
 		doc := schemaDocument(t, "3.1.0", `{"S": `+schema+`}`)
@@ -194,7 +194,7 @@ func FuzzGenerate(f *testing.F) {
 		for _, fresh := range []bool{false, true} {
 			v, wrong := m.body(ref, ToClient, seed, fresh, "#")
 			check := validator{m: m, lenient: true}
-			if found := check.mismatch(ref, v); wrong == "" && found != nil {
+			if found := check.mismatch(ref, v); wrong == "" && found != "" {
 				t.Errorf("%s: %s is taken for valid: %v", schema, jsonvalue.Append(nil, v), found)
 			}
 			if !json.Valid(jsonvalue.Append(nil, v)) {

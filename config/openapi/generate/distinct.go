@@ -22,7 +22,9 @@ func (d distinct) add(v any) bool {
 	return true
 }
 
-func (d distinct) has(v any) bool { return d[string(appendIdentity(nil, v))] }
+func (d distinct) has(v any) bool {
+	return len(d) > 0 && d[string(appendIdentity(nil, v))]
+}
 
 // appendIdentity appends a text that two values have in common when they are equal, and
 // only then: numbers by what they are worth, names in order.

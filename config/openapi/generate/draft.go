@@ -85,15 +85,14 @@ func (m *Maker) body(ref *openapi3.SchemaRef, way direction, seed uint64, fresh 
 		d := &draft{m: m, fresh: fresh, quiet: fresh, effort: effort, at: at, random: rand.New(rand.NewPCG(seed, try))}
 		d.check = validator{m: m, request: way == toServer, lenient: try > 0}
 		made, ok := d.value(ask{schemas: []*openapi3.SchemaRef{ref}, room: m.room})
-		found := d.check.mismatch(ref, made)
-		if ok && found == nil {
+		if ok { // each part that may not satisfy its schemas was held against them
 			return made, ""
 		}
-		if try == 0 {
-			v, wrong = made, d.why
-			if wrong == "" && found != nil {
-				wrong = found.String()
-			}
+		if try > 0 {
+			continue
+		}
+		if v, wrong = made, d.why; wrong == "" {
+			wrong = d.check.mismatch(ref, made)
 		}
 	}
 	return v, wrong
@@ -308,8 +307,8 @@ func (d *draft) warnExample(a ask, v any) {
 		what = "the example of the property " + a.name
 	}
 	for _, ref := range a.schemas {
-		if wrong := d.check.mismatch(ref, v); wrong != nil {
-			d.m.Warning(manyUnused, at, what+" is not what its schema accepts ("+wrong.String()+"); it is not used")
+		if wrong := d.check.mismatch(ref, v); wrong != "" {
+			d.m.Warning(manyUnused, at, what+" is not what its schema accepts ("+wrong+"); it is not used")
 			return
 		}
 	}

@@ -174,8 +174,8 @@ func (c *Content) warnMismatch(check *validator, v any, pointer, what string) {
 	if c.schema == nil {
 		return
 	}
-	if wrong := check.mismatch(c.schema, v); wrong != nil {
-		c.m.Warning(manySent, pointer, what+" is not what the schema accepts ("+wrong.String()+"); it is sent all the same")
+	if wrong := check.mismatch(c.schema, v); wrong != "" {
+		c.m.Warning(manySent, pointer, what+" is not what the schema accepts ("+wrong+"); it is sent all the same")
 	}
 }
 

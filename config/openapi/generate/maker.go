@@ -9,6 +9,7 @@ import (
 
 	"mockserver/config/openapi/jsonvalue"
 	"mockserver/config/openapi/text"
+	"mockserver/config/openapi/validate"
 	"mockserver/internal/wording"
 )
 
@@ -38,6 +39,11 @@ type Maker struct {
 	Numbers jsonvalue.Numbers
 	// Read gives the content of a local file named in the document (externalValue).
 	Read func(name string) ([]byte, error)
+
+	ways [2]struct { // of bodies: to clients, to servers
+		once   sync.Once
+		values *validate.Values
+	}
 
 	merges   sync.Map // mergeKey to *merged
 	patterns sync.Map // source to *pattern or error

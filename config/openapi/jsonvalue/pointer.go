@@ -18,7 +18,7 @@ func UnescapePointer(token string) string {
 	if decoded, err := url.PathUnescape(token); err == nil {
 		token = decoded
 	}
-	return strings.NewReplacer("~1", "/", "~0", "~").Replace(token)
+	return strings.ReplaceAll(strings.ReplaceAll(token, "~1", "/"), "~0", "~")
 }
 
 // TokensOf cuts a JSON pointer, "/paths/~1pets", into its tokens, unescaped.

@@ -7,70 +7,41 @@ import (
 	"github.com/santhosh-tekuri/jsonschema/v6"
 	"github.com/santhosh-tekuri/jsonschema/v6/kind"
 	"golang.org/x/text/message"
-
-	"mockserver/config/openapi/text"
-)
-
-// What items and additionalProperties are in the schemas that are compiled. The
-// validator's own make an error for each value that is wrong, and a body may have
-// millions of them; these stop at maxErrors.
-const (
-	itemsKeyword  = "x-items"
-	othersKeyword = "x-additional-properties"
 )
 
 // maxErrors is how many errors of the values in a list or an object are kept, at least
 // maxViolations of which are told.
 const maxErrors = 2 * maxViolations
 
-// items is the first of these keywords, compiled.
+// items is what items is in the schemas that are compiled. The validator's own makes an error
+// for each value that is wrong, and a body may have millions of them; this one stops at
+// maxErrors.
 type items struct {
-	schema *jsonschema.Schema
-	from   int // the first item that it is about: prefixItems are for those before
-}
-
-func compileItems(c *jsonschema.CompilerContext, schema map[string]any) (jsonschema.SchemaExt, error) {
-	if _, ok := schema[itemsKeyword]; !ok {
-		return nil, nil // that tells the validator that there is none
-	}
-	prefix, _ := schema["prefixItems"].([]any)
-	return items{c.Enqueue([]string{itemsKeyword}), len(prefix)}, nil
+	schema *jsonschema.Schema // nil when only prefixItems are declared
+	from   int                // the first item that it is about: prefixItems are for those before
 }
 
 // Validate is what the validator calls for each value of the schema.
 func (k items) Validate(c *jsonschema.ValidatorContext, v any) {
 	list, _ := v.([]any)
-	for i := k.from; i < len(list); i++ {
+	evaluated := len(list)
+	if k.schema == nil {
+		evaluated = min(k.from, len(list))
+	}
+	for i := range evaluated {
 		c.EvaluatedItem(i)
 	}
 	b := bounded{to: c}
-	for i := k.from; i < len(list) && !b.full; i++ {
+	for i := k.from; i < evaluated && !b.full; i++ {
 		b.add(c.Validate(k.schema, list[i], []string{strconv.Itoa(i)}))
 	}
 }
 
-// others is the second of them, compiled.
+// others is what additionalProperties is, for the same reason.
 type others struct {
 	schema   *jsonschema.Schema
-	declared map[string]any // by name
-	patterns []*text.Pattern
-}
-
-func compileOthers(c *jsonschema.CompilerContext, schema map[string]any) (jsonschema.SchemaExt, error) {
-	if _, ok := schema[othersKeyword]; !ok {
-		return nil, nil // that tells the validator that there is none
-	}
-	k := others{schema: c.Enqueue([]string{othersKeyword})}
-	k.declared, _ = schema["properties"].(map[string]any)
-	byPattern, _ := schema["patternProperties"].(map[string]any)
-	for source := range byPattern {
-		p, err := text.CompilePattern(source)
-		if err != nil {
-			return nil, err
-		}
-		k.patterns = append(k.patterns, p)
-	}
-	return k, nil
+	declared map[string]*jsonschema.Schema // by name
+	patterns []jsonschema.Regexp
 }
 
 // Validate is what the validator calls for each value of the schema.
@@ -78,7 +49,7 @@ func (k others) Validate(c *jsonschema.ValidatorContext, v any) {
 	object, _ := v.(map[string]any)
 	b := bounded{to: c}
 	for name, value := range object {
-		if _, ok := k.declared[name]; ok || slices.ContainsFunc(k.patterns, func(p *text.Pattern) bool { return p.Matches(name) }) {
+		if _, ok := k.declared[name]; ok || slices.ContainsFunc(k.patterns, func(p jsonschema.Regexp) bool { return p.MatchString(name) }) {
 			continue
 		}
 		c.EvaluatedProp(name)

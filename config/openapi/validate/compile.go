@@ -1,9 +1,7 @@
 package validate
 
 import (
-	"bytes"
 	"cmp"
-	"encoding/json"
 	"slices"
 	"strings"
 
@@ -36,11 +34,8 @@ type pendingChecks struct {
 // New returns a checker of a document whose references are resolved. Of the numbers
 // in exact, the document itself has only what is nearest.
 func New(doc *openapi3.T, exact jsonvalue.Numbers, warn func(kind, pointer, what string)) *Compiler {
-	c := &Compiler{doc: doc, warn: warn}
-	c.schemas = &schemas{
-		exact: exact, modern: doc.IsOpenAPI31OrLater(), definitions: map[string]any{}, names: map[*openapi3.Schema]string{},
-		warn: func(what string) { warn(manyUnchecked, "#", what) }, warned: map[string]bool{},
-	}
+	c := &Compiler{doc: doc, warn: warn, schemas: newSchemas(doc, exact, received)}
+	c.schemas.warn = func(what string) { warn(manyUnchecked, "#", what) }
 	c.forms = forms{map[*jsonschema.Schema]*form{}, &c.schemas.runs}
 	return c
 }
@@ -52,13 +47,13 @@ func (c *Compiler) Add(path, pointer string, item *openapi3.PathItem, source *op
 	c.todo = append(c.todo, pendingChecks{path, pointer, item, source, compiled})
 	for _, p := range ParametersOf(item, source) {
 		if s := SchemaOf(p); s != nil {
-			c.schemas.name(s)
+			c.schemas.reference(s)
 		}
 	}
 	if b := source.RequestBody; b != nil && b.Value != nil {
 		for _, m := range b.Value.Content {
 			if m.Schema != nil && m.Schema.Value != nil {
-				c.schemas.name(m.Schema.Value)
+				c.schemas.reference(m.Schema.Value)
 			}
 		}
 	}
@@ -68,12 +63,9 @@ func (c *Compiler) Add(path, pointer string, item *openapi3.PathItem, source *op
 // Finish compiles the checks of all operations that were added. What cannot be compiled
 // is warned of, and requests are held against the rest.
 func (c *Compiler) Finish() {
-	find, err := c.schemas.compile()
-	if err != nil {
-		c.warn(manyUnchecked, "#", "requests are not held against the schemas of the document: "+err.Error())
-	}
+	c.schemas.finish()
 	for _, p := range c.todo {
-		u := unit{Compiler: c, find: find, pointer: p.pointer}
+		u := unit{c, p.pointer}
 		checks := p.checks
 		checks.path, checks.security = parsePath(p.path), c.security(p.source, p.pointer)
 		for _, parameter := range ParametersOf(p.item, p.source) {
@@ -124,21 +116,15 @@ func SchemaOf(p *openapi3.Parameter) *openapi3.Schema {
 // unit is what the checks of one operation are compiled with.
 type unit struct {
 	*Compiler
-	find    func(*openapi3.Schema) (*jsonschema.Schema, error) // nil when no schema could be compiled
 	pointer string
 }
 
-// formOf is the form of a schema; nil for none, and for one that cannot be compiled.
+// formOf is the form of a schema; nil for none.
 func (u *unit) formOf(s *openapi3.Schema) *form {
-	if s == nil || u.find == nil {
+	if s == nil {
 		return nil
 	}
-	compiled, err := u.find(s)
-	if err != nil {
-		u.warn(manyUnchecked, u.pointer, "requests are not held against a schema: "+err.Error())
-		return nil
-	}
-	return u.forms.of(compiled)
+	return u.forms.of(u.schemas.reference(s).compiled())
 }
 
 // parameter compiles one parameter; false for what is no parameter of OpenAPI: headers
@@ -217,13 +203,4 @@ func propertiesOf(f *form, encodings map[string]*openapi3.Encoding) map[string]*
 		all[name] = p
 	}
 	return all
-}
-
-// plainJSON makes a value of Go what the validator takes: what a JSON text decodes to.
-func plainJSON(v any) (any, error) {
-	text, err := json.Marshal(v)
-	if err != nil {
-		return nil, err
-	}
-	return jsonschema.UnmarshalJSON(bytes.NewReader(text))
 }

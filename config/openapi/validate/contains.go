@@ -1,41 +1,18 @@
 package validate
 
 import (
-	"fmt"
 	"strconv"
 
 	"github.com/santhosh-tekuri/jsonschema/v6"
 	"golang.org/x/text/message"
 )
 
-// What contains and its bounds are in the schemas that are compiled. The validator's own
-// keeps an error for each item that does not fit, and names each that does in its message.
-const (
-	containsKeyword    = "x-contains"
-	minContainsKeyword = "x-min-contains"
-	maxContainsKeyword = "x-max-contains"
-)
-
-// contains are these keywords, compiled.
+// contains is what contains and its bounds are in the schemas that are compiled. The
+// validator's own keeps an error for each item that does not fit, and names each that does in
+// its message.
 type contains struct {
 	schema      *jsonschema.Schema
 	least, most int // how many items are to fit; a most below 0 is none
-}
-
-func compileContains(c *jsonschema.CompilerContext, schema map[string]any) (jsonschema.SchemaExt, error) {
-	if _, ok := schema[containsKeyword]; !ok {
-		return nil, nil // that tells the validator that there is none
-	}
-	k := contains{schema: c.Enqueue([]string{containsKeyword}), least: 1, most: -1}
-	for key, to := range map[string]*int{minContainsKeyword: &k.least, maxContainsKeyword: &k.most} {
-		if n, ok := schema[key]; ok {
-			var err error
-			if *to, err = strconv.Atoi(fmt.Sprint(n)); err != nil {
-				return nil, err
-			}
-		}
-	}
-	return k, nil
 }
 
 // Validate is what the validator calls for each value of the schema.

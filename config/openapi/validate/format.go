@@ -12,18 +12,20 @@ import (
 	"mockserver/config/openapi/text"
 )
 
-// checkedFormats are those of OpenAPI that say something of a value, and those of JSON
-// Schema of which the validator lets more pass than they are.
-var checkedFormats = []*jsonschema.Format{
-	{Name: "int32", Validate: func(v any) error { return checkInteger(v, "int32") }},
-	{Name: "int64", Validate: func(v any) error { return checkInteger(v, "int64") }},
-	textFormat("byte"),
-	textFormat("email"),
-	textFormat("idn-email"),
-	textFormat("uri"),
-	textFormat("uri-reference"),
-	textFormat("iri"),
-	textFormat("iri-reference"),
+// format is a format for the validator; nil for one that says nothing. Requests are held against
+// those of OpenAPI, and those of JSON Schema, of some of which the validator lets more pass than
+// they are.
+func (c *schemas) format(name string) *jsonschema.Format {
+	switch name {
+	case "int32", "int64":
+		return &jsonschema.Format{Name: name, Validate: func(v any) error { return checkInteger(v, name) }}
+	case "byte", "email", "idn-email", "uri", "uri-reference", "iri", "iri-reference":
+		return textFormat(name)
+	}
+	if c.use == received {
+		return c.part("format "+name, map[string]any{"format": name}).Format
+	}
+	return textFormat(name)
 }
 
 var (
@@ -43,9 +45,12 @@ func checkInteger(v any, format string) error {
 	return nil
 }
 
-// textFormat checks a format of texts.
+// textFormat checks a format of texts; nil for none.
 func textFormat(name string) *jsonschema.Format {
 	valid := text.Format(name)
+	if valid == nil {
+		return nil
+	}
 	return &jsonschema.Format{Name: name, Validate: func(v any) error {
 		if s, ok := v.(string); ok && !valid(s) {
 			return errFormat
@@ -54,28 +59,21 @@ func textFormat(name string) *jsonschema.Format {
 	}}
 }
 
-// namesKeyword is what propertyNames is in the schemas that are compiled. The
-// validator's own gives its errors a place that it overwrites with later ones.
-const namesKeyword = "x-property-names"
-
-// names is that keyword, compiled.
+// names is what propertyNames is in the schemas that are compiled. The validator's own gives
+// its errors a place that it overwrites with later ones.
 type names struct {
 	schema *jsonschema.Schema
 	runs   *runs
 }
 
-func (rs *runs) compileNames(c *jsonschema.CompilerContext, schema map[string]any) (jsonschema.SchemaExt, error) {
-	if _, ok := schema[namesKeyword]; !ok {
-		return nil, nil // that tells the validator that there is none
-	}
-	return names{c.Enqueue([]string{namesKeyword}), rs}, nil
-}
-
 // Validate is what the validator calls for each value of the schema.
 func (n names) Validate(c *jsonschema.ValidatorContext, v any) {
 	object, _ := v.(map[string]any)
+	outer := n.runs.of(c)
 	for name := range object {
-		if !n.runs.begin(name).validate(n.schema, name).fits() {
+		r := n.runs.begin(name)
+		r.lenient = outer != nil && outer.lenient
+		if !r.validate(n.schema, name).fits() {
 			c.AddError(&kind.PropertyNames{Property: name})
 		}
 	}

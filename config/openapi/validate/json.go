@@ -111,10 +111,13 @@ func isBounded(number string) bool {
 	return err == nil && -maxExponent <= n && n <= maxExponent
 }
 
-// reckonable is a value of a document for the validator: in place of a number that is out
-// of bounds, which no request has, it has the nearest float64.
-func reckonable(v any) any {
-	switch v := jsonvalue.Of(v).(type) {
+// reckonable is a value of a document for the validator.
+func reckonable(v any) any { return plain(jsonvalue.Of(v)) }
+
+// plain is a JSON value for the validator: in place of a number that is out of bounds, which
+// no request has, it has the nearest float64.
+func plain(v any) any {
+	switch v := v.(type) {
 	case json.Number:
 		if !isBounded(string(v)) {
 			f, _ := v.Float64() // of one that is too large an infinite one
@@ -123,17 +126,17 @@ func reckonable(v any) any {
 	case []any:
 		items := make([]any, len(v))
 		for i := range v {
-			items[i] = reckonable(v[i])
+			items[i] = plain(v[i])
 		}
 		return items
 	case *jsonvalue.Object:
 		m := make(map[string]any, len(v.Members))
 		for _, member := range v.Members {
-			m[member.Name] = reckonable(member.Value)
+			m[member.Name] = plain(member.Value)
 		}
 		return m
 	}
-	return jsonvalue.Of(v)
+	return v
 }
 
 // encodeJSON is the JSON text of a value that was JSON.

@@ -1,48 +1,30 @@
 package validate
 
-import "github.com/santhosh-tekuri/jsonschema/v6"
+import (
+	"sync"
 
-// refKeyword is what $ref is in the schemas that are compiled. With its own the validator
-// compiles all that a schema leads to at once, and seeks through all of that for each
-// part: in a document of 10 MB, which is one large circle, that takes longer than
-// everything else.
-const refKeyword = "x-ref"
+	"github.com/getkin/kin-openapi/openapi3"
+	"github.com/santhosh-tekuri/jsonschema/v6"
+)
 
-// reference is that keyword, compiled: a schema that is compiled later.
+// reference is what $ref is in the schemas that are compiled: a schema that is compiled
+// when it is first asked for, and may lead to itself.
 type reference struct {
-	name   string
-	schema *jsonschema.Schema // nil when it cannot be compiled
-	runs   *runs
+	from   *schemas
+	source *openapi3.Schema
+	once   sync.Once
+	schema *jsonschema.Schema
 }
 
-// references are those that were met.
-type references struct {
-	known   map[string]*reference
-	pending []*reference // whose schema is to be compiled
-	runs    *runs
-}
-
-func (rs *references) compile(_ *jsonschema.CompilerContext, schema map[string]any) (jsonschema.SchemaExt, error) {
-	name, ok := schema[refKeyword].(string)
-	if !ok {
-		return nil, nil // that tells the validator that there is none
-	}
-	r := rs.known[name]
-	if r == nil {
-		r = &reference{name: name, runs: rs.runs}
-		rs.known[name] = r
-		rs.pending = append(rs.pending, r)
-	}
-	return r, nil
+func (r *reference) compiled() *jsonschema.Schema {
+	r.once.Do(func() { r.schema = r.from.schema(r.source) })
+	return r.schema
 }
 
 // Validate is what the validator calls for each value of the schema.
 func (r *reference) Validate(c *jsonschema.ValidatorContext, v any) {
-	if r.schema == nil {
-		return
-	}
-	if run := r.runs.of(c); run != nil { // there always is one
-		run.follow(c, r.schema, v)
+	if run := r.from.runs.of(c); run != nil { // there always is one
+		run.follow(c, r.compiled(), v)
 	}
 }
 
@@ -50,7 +32,7 @@ func (r *reference) Validate(c *jsonschema.ValidatorContext, v any) {
 func referred(s *jsonschema.Schema) *jsonschema.Schema {
 	for _, extension := range s.Extensions {
 		if r, ok := extension.(*reference); ok {
-			return r.schema
+			return r.compiled()
 		}
 	}
 	return nil

@@ -19,7 +19,9 @@ type runs struct {
 	open sync.Map // of *run by name
 	// unevaluated reports whether any schema has unevaluatedProperties or
 	// unevaluatedItems, which ask what parts of a schema have looked at.
-	unevaluated bool
+	unevaluated atomic.Bool
+	// circlesFit has what leads to itself fit, where it is an error otherwise.
+	circlesFit bool
 }
 
 // run is one validation. It remembers which values fit which schemas: one that refers to
@@ -32,6 +34,8 @@ type run struct {
 	patient int // the work after which it remembers: small values need no memory
 	limit   int // the work after which it gives up
 	gaveUp  bool
+	silent  bool       // only whether the value fits is asked
+	lenient bool       // of a oneOf with a discriminator only what that names counts
 	stack   []followed // the references that are being followed
 	circles int        // how often one of them led to itself
 	memory  map[pairing]outcome
@@ -83,6 +87,11 @@ func (r *run) validate(s *jsonschema.Schema, v any) *run {
 	r.all.open.Store(r.name, r)
 	defer r.all.open.Delete(r.name)
 	root := &jsonschema.Schema{DraftVersion: draftVersion, Extensions: []jsonschema.SchemaExt{start{r, s}}}
+	if r.silent {
+		root = &jsonschema.Schema{DraftVersion: draftVersion, Not: root}
+		_ = root.Validate(v) // start keeps what it found
+		return r
+	}
 	if err := root.Validate(v); err != nil {
 		r.err, _ = err.(*jsonschema.ValidationError) // the validator has no others
 	}
@@ -140,7 +149,9 @@ func (r *run) follow(c *jsonschema.ValidatorContext, s *jsonschema.Schema, v any
 	switch {
 	case r.isFollowed(s, depth):
 		r.circles++
-		c.AddError(circle{})
+		if !r.all.circlesFit {
+			c.AddError(circle{})
+		}
 		return
 	case r.work >= r.limit:
 		r.gaveUp = true
@@ -184,7 +195,7 @@ func (r *run) recall(c *jsonschema.ValidatorContext, s *jsonschema.Schema, v any
 	case !ok:
 		return false
 	case known.fits:
-		return !r.all.unevaluated || !r.asksEvaluated(c, v)
+		return !r.all.unevaluated.Load() || !r.asksEvaluated(c, v)
 	case isSilent(c):
 		c.AddError(repeated{})
 		return true

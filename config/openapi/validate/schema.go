@@ -1,10 +1,12 @@
 package validate
 
 import (
+	"encoding/json"
 	"fmt"
+	"math"
 	"slices"
-	"strconv"
 	"strings"
+	"sync"
 
 	"github.com/getkin/kin-openapi/openapi3"
 	"github.com/santhosh-tekuri/jsonschema/v6"
@@ -13,180 +15,274 @@ import (
 	"mockserver/config/openapi/text"
 )
 
-// readOnlyDefinition is the name of the schema that stands for read-only properties.
-const readOnlyDefinition = "read-only"
+// Locations tell schemas that refuse whatever there is apart in errors.
+const (
+	readOnlyLocation    = "/read-only"
+	unevaluatedLocation = "/unevaluatedProperties"
+	othersLocation      = "/additionalProperties"
+)
 
-// schemas turns the schemas of a document into one JSON Schema of draft 2020-12, of which
-// each schema that is named, or asked for, is a definition. They are the schemas of
-// requests: what is read-only is refused, and required of nobody.
+// purpose is what values are held against schemas for.
+type purpose uint8
+
+const (
+	received  purpose = iota // in requests: what is read-only is refused, and required of nobody
+	answered                 // in made responses: what is write-only is required of nobody
+	requested                // in made requests: what is read-only is required of nobody
+)
+
+// schemas compiles the schemas of a document, each once, for one purpose. They are built as
+// the validator has them: its own compiler seeks through all that a schema leads to for each
+// of its parts, which in a document of 10 MB takes longer than everything else.
 //
 // The library's own validator is not used: of a 3.1 document it compiles the schema anew
 // for each value that it is given.
 type schemas struct {
-	modern      bool // OpenAPI 3.1: a schema is one of draft 2020-12 already
-	exact       jsonvalue.Numbers
-	definitions map[string]any
-	names       map[*openapi3.Schema]string
-	pending     []*openapi3.Schema
-	warn        func(what string)
-	warned      map[string]bool
-	runs        runs // of what is compiled
+	use    purpose
+	modern bool // OpenAPI 3.1: a schema is one of draft 2020-12 already
+	exact  jsonvalue.Numbers
+	warn   func(what string) // nil for values that are made
+	warned map[string]bool
+	runs   runs // of what is compiled
+
+	mu      sync.Mutex // guards the rest
+	known   map[*openapi3.Schema]*reference
+	pending []*reference // not compiled yet
+	parts   map[string]*jsonschema.Schema
 }
 
-// name is the name of the definition of a schema, which is made later.
-func (c *schemas) name(s *openapi3.Schema) string {
-	name, known := c.names[s]
-	if !known {
-		name = "s" + strconv.Itoa(len(c.names))
-		c.names[s] = name
-		c.pending = append(c.pending, s)
+func newSchemas(doc *openapi3.T, exact jsonvalue.Numbers, use purpose) *schemas {
+	return &schemas{
+		use: use, modern: doc.IsOpenAPI31OrLater(), exact: exact, warned: map[string]bool{}, runs: runs{circlesFit: use != received},
+		known: map[*openapi3.Schema]*reference{}, parts: map[string]*jsonschema.Schema{},
 	}
-	return name
 }
 
-// finish makes the definitions that were named.
+// reference refers to a schema, which is compiled later.
+func (c *schemas) reference(s *openapi3.Schema) *reference {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	r := c.known[s]
+	if r == nil {
+		r = &reference{from: c, source: s}
+		c.known[s] = r
+		if c.use == received {
+			c.pending = append(c.pending, r)
+		}
+	}
+	return r
+}
+
+// finish compiles what was referred to, so that no request waits for it.
 func (c *schemas) finish() {
 	for len(c.pending) > 0 {
-		s := c.pending[0]
+		r := c.pending[0]
 		c.pending = c.pending[1:]
-		c.definitions[c.names[s]] = c.schema(s)
+		r.compiled()
 	}
 }
 
 func (c *schemas) warnOnce(what string) {
-	if !c.warned[what] {
+	if c.warn != nil && !c.warned[what] {
 		c.warned[what] = true
 		c.warn(what)
 	}
 }
 
+// always is a schema of any value, or of none.
+func always(fits bool, location string) *jsonschema.Schema {
+	return &jsonschema.Schema{DraftVersion: draftVersion, Bool: &fits, Location: location}
+}
+
 // ref is a schema where it stands: one that is named by reference.
-func (c *schemas) ref(r *openapi3.SchemaRef) any {
+func (c *schemas) ref(r *openapi3.SchemaRef) *jsonschema.Schema {
 	switch {
 	case r == nil || r.Value == nil:
-		return true
+		return always(true, "")
 	case r.Ref != "":
-		return map[string]any{refKeyword: c.name(r.Value)}
+		return &jsonschema.Schema{DraftVersion: draftVersion, Extensions: []jsonschema.SchemaExt{c.reference(r.Value)}}
 	}
 	return c.schema(r.Value)
 }
 
-func (c *schemas) refs(list openapi3.SchemaRefs) []any {
-	all := make([]any, len(list))
-	for i, r := range list {
-		all[i] = c.ref(r)
+// optional is the same; nil for no schema.
+func (c *schemas) optional(r *openapi3.SchemaRef) *jsonschema.Schema {
+	if r == nil {
+		return nil
+	}
+	return c.ref(r)
+}
+
+func (c *schemas) refs(list openapi3.SchemaRefs) []*jsonschema.Schema {
+	var all []*jsonschema.Schema
+	for _, r := range list {
+		all = append(all, c.ref(r))
 	}
 	return all
 }
 
-func (c *schemas) schema(s *openapi3.Schema) any {
-	if s.Always != nil {
-		return *s.Always
+func (c *schemas) named(all openapi3.Schemas) map[string]*jsonschema.Schema {
+	if len(all) == 0 {
+		return nil
 	}
-	m := map[string]any{}
-	c.values(m, s)
-	c.numbers(m, s)
-	c.texts(m, s)
-	c.lists(m, s)
-	c.objects(m, s)
-	c.combined(m, s)
-	if s.Nullable && !c.modern {
-		orNull(m)
+	m := make(map[string]*jsonschema.Schema, len(all))
+	for name, r := range all {
+		m[name] = c.ref(r)
 	}
 	return m
 }
 
+func (c *schemas) schema(s *openapi3.Schema) *jsonschema.Schema {
+	if s.Always != nil {
+		return always(*s.Always, "")
+	}
+	out := &jsonschema.Schema{DraftVersion: draftVersion}
+	c.values(out, s)
+	c.numbers(out, s)
+	c.texts(out, s)
+	c.lists(out, s)
+	c.objects(out, s)
+	c.combined(out, s)
+	if s.Nullable && !c.modern {
+		orNull(out)
+	}
+	return out
+}
+
 // orNull makes a schema of OpenAPI 3.0 nullable: its type, and what it is composed of.
 // Its enum still counts, as the specification has it from 3.0.3 on.
-func orNull(m map[string]any) {
-	if t, ok := m["type"].([]any); ok {
-		m["type"] = append(t, "null")
+func orNull(out *jsonschema.Schema) {
+	if out.Types != nil {
+		out.Types.Add("null")
 	}
-	parts := map[string]any{}
-	for _, key := range []string{"allOf", "anyOf", "oneOf"} {
-		if part, ok := m[key]; ok {
-			parts[key] = part
-			delete(m, key)
-		}
+	if len(out.AllOf)+len(out.AnyOf)+len(out.OneOf) == 0 {
+		return
 	}
-	if len(parts) > 0 {
-		m["anyOf"] = []any{map[string]any{"type": []any{"null"}}, parts}
-	}
+	null := &jsonschema.Schema{DraftVersion: draftVersion, Types: new(jsonschema.Types)}
+	null.Types.Add("null")
+	parts := &jsonschema.Schema{DraftVersion: draftVersion, AllOf: out.AllOf, AnyOf: out.AnyOf, OneOf: out.OneOf}
+	out.AllOf, out.AnyOf, out.OneOf = nil, []*jsonschema.Schema{null, parts}, nil
 }
 
 // values are the keywords for values of any type.
-func (c *schemas) values(m map[string]any, s *openapi3.Schema) {
-	var names []any
-	for _, name := range s.Type.Slice() {
-		if typeNames[name] == 0 {
-			c.warnOnce(fmt.Sprintf("the type %q is none of JSON Schema; requests are not held against it", name))
-			names = nil
-			break
+func (c *schemas) values(out *jsonschema.Schema, s *openapi3.Schema) {
+	if names := s.Type.Slice(); len(names) > 0 {
+		out.Types = new(jsonschema.Types)
+		for _, name := range names {
+			if typeNames[name] == 0 {
+				c.warnOnce(fmt.Sprintf("the type %q is none of JSON Schema; requests are not held against it", name))
+				out.Types = nil
+				break
+			}
+			out.Types.Add(name)
 		}
-		if !slices.Contains(names, any(name)) {
-			names = append(names, name)
-		}
-	}
-	if len(names) > 0 {
-		m["type"] = names
 	}
 	if len(s.Enum) > 0 {
-		m["enum"] = reckonable(s.Enum)
+		out.Enum = c.enum(s.Enum)
 	}
 	if s.Const != nil {
-		m["const"] = reckonable(s.Const)
+		value := reckonable(s.Const)
+		out.Const = &value
 	}
-	if s.Not != nil {
-		m["not"] = c.ref(s.Not)
-	}
+	out.Not = c.optional(s.Not)
 }
 
-func (c *schemas) numbers(m map[string]any, s *openapi3.Schema) {
-	c.number(m, "minimum", s.Min)
-	c.number(m, "maximum", s.Max)
-	c.exclude(m, "minimum", "exclusiveMinimum", s.ExclusiveMin)
-	c.exclude(m, "maximum", "exclusiveMaximum", s.ExclusiveMax)
+// part is a small schema that the validator's own compiler has to make: of enums and formats it
+// keeps more than it shows.
+func (c *schemas) part(key string, schema map[string]any) *jsonschema.Schema {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	part := c.parts[key]
+	if part == nil {
+		const url = "mock:part"
+		compiler := jsonschema.NewCompiler()
+		compiler.DefaultDraft(jsonschema.Draft2020)
+		compiler.AssertFormat()
+		err := compiler.AddResource(url, schema)
+		if err == nil {
+			part, err = compiler.Compile(url)
+		}
+		if err != nil { // no schema of ours is wrong
+			part = always(true, "")
+		}
+		c.parts[key] = part
+	}
+	return part
+}
+
+// enum is an enum of the validator with other values of the same types.
+func (c *schemas) enum(values []any) *jsonschema.Enum {
+	plain := make([]any, len(values))
+	for i, v := range values {
+		plain[i] = reckonable(v)
+	}
+	among := typesAmong(plain)
+	var samples []any
+	for _, sample := range []any{nil, false, "", []any{}, map[string]any{}, json.Number("0")} {
+		if among&typesAmong([]any{sample}) != 0 {
+			samples = append(samples, sample)
+		}
+	}
+	enum := c.part(fmt.Sprint("enum ", among), map[string]any{"enum": samples}).Enum
+	if enum == nil {
+		return nil
+	}
+	same := *enum
+	same.Values = plain
+	return &same
+}
+
+func (c *schemas) numbers(out *jsonschema.Schema, s *openapi3.Schema) {
+	if s.Min != nil {
+		out.Minimum = c.exact.Of(s.Min)
+	}
+	if s.Max != nil {
+		out.Maximum = c.exact.Of(s.Max)
+	}
+	// What is excluded is a number, or in OpenAPI 3.0 a word about the other one.
+	switch b := s.ExclusiveMin; {
+	case b.Value != nil:
+		out.ExclusiveMinimum = c.exact.Of(b.Value)
+	case b.IsTrue():
+		out.Minimum, out.ExclusiveMinimum = nil, out.Minimum
+	}
+	switch b := s.ExclusiveMax; {
+	case b.Value != nil:
+		out.ExclusiveMaximum = c.exact.Of(b.Value)
+	case b.IsTrue():
+		out.Maximum, out.ExclusiveMaximum = nil, out.Maximum
+	}
 	if f := s.MultipleOf; f != nil && *f > 0 {
-		c.number(m, "multipleOf", f)
+		out.MultipleOf = c.exact.Of(f)
 	}
 }
 
-func (c *schemas) number(m map[string]any, key string, f *float64) {
-	if f != nil {
-		m[key] = jsonvalue.DecimalText(c.exact.Of(f))
+// least is a bound that says nothing when it is 0, and most one that may be missing.
+func least(n uint64) *int {
+	if n == 0 {
+		return nil
 	}
+	return most(&n)
 }
 
-func put[T any](m map[string]any, key string, value *T) {
-	if value != nil {
-		m[key] = *value
+func most(n *uint64) *int {
+	if n == nil {
+		return nil
 	}
+	i := int(min(*n, math.MaxInt))
+	return &i
 }
 
-// exclude sets a bound that is excluded: a number, or in OpenAPI 3.0 a word about the
-// other one.
-func (c *schemas) exclude(m map[string]any, bound, excluded string, b openapi3.ExclusiveBound) {
-	if b.Value != nil {
-		c.number(m, excluded, b.Value)
-	} else if value, ok := m[bound]; ok && b.IsTrue() {
-		m[excluded] = value
-		delete(m, bound)
-	}
-}
-
-func (c *schemas) texts(m map[string]any, s *openapi3.Schema) {
-	if s.MinLength > 0 {
-		m["minLength"] = s.MinLength
-	}
-	put(m, "maxLength", s.MaxLength)
+func (c *schemas) texts(out *jsonschema.Schema, s *openapi3.Schema) {
+	out.MinLength, out.MaxLength = least(s.MinLength), most(s.MaxLength)
 	if s.Format != "" {
-		m["format"] = s.Format
+		out.Format = c.format(s.Format)
 	}
 	if s.Pattern == "" {
 		return
 	}
-	if _, err := text.CompilePattern(s.Pattern); err == nil {
-		m["pattern"] = s.Pattern
+	if p, err := text.CompilePattern(s.Pattern); err == nil {
+		out.Pattern = expression{p, s.Pattern}
 	} else {
 		c.warnPattern(s.Pattern, err)
 	}
@@ -208,107 +304,108 @@ func (e expression) MatchString(s string) bool { return e.Matches(s) }
 // String is the pattern as it was declared.
 func (e expression) String() string { return e.source }
 
-func compileExpression(source string) (jsonschema.Regexp, error) {
-	p, err := text.CompilePattern(source)
-	return expression{p, source}, err
-}
-
-func (c *schemas) lists(m map[string]any, s *openapi3.Schema) {
-	if s.MinItems > 0 {
-		m["minItems"] = s.MinItems
-	}
-	put(m, "maxItems", s.MaxItems)
-	if s.UniqueItems {
-		m["uniqueItems"] = true
-	}
-	c.put(m, itemsKeyword, s.Items)
-	if len(s.PrefixItems) > 0 {
-		m["prefixItems"] = c.refs(s.PrefixItems)
+func (c *schemas) lists(out *jsonschema.Schema, s *openapi3.Schema) {
+	out.MinItems, out.MaxItems = least(s.MinItems), most(s.MaxItems)
+	out.UniqueItems = s.UniqueItems
+	out.PrefixItems = c.refs(s.PrefixItems)
+	if s.Items != nil || len(s.PrefixItems) > 0 {
+		out.Extensions = append(out.Extensions, items{c.optional(s.Items), len(s.PrefixItems)})
 	}
 	if s.Contains != nil {
-		c.put(m, containsKeyword, s.Contains)
-		put(m, minContainsKeyword, s.MinContains)
-		put(m, maxContainsKeyword, s.MaxContains)
+		k := contains{schema: c.ref(s.Contains), least: 1, most: -1}
+		if n := most(s.MinContains); n != nil {
+			k.least = *n
+		}
+		if n := most(s.MaxContains); n != nil {
+			k.most = *n
+		}
+		out.Extensions = append(out.Extensions, k)
 	}
-	c.unevaluated(m, "unevaluatedItems", s.UnevaluatedItems)
+	out.UnevaluatedItems = c.unevaluated(s.UnevaluatedItems, "")
 }
 
-func (c *schemas) objects(m map[string]any, s *openapi3.Schema) {
-	if s.MinProps > 0 {
-		m["minProperties"] = s.MinProps
-	}
-	put(m, "maxProperties", s.MaxProps)
-	properties := c.named(s.Properties)
-	required := []any{}
-	for _, name := range s.Required {
-		if !slices.Contains(required, any(name)) && !isReadOnly(s.Properties[name]) {
-			required = append(required, name)
-		}
-	}
+func (c *schemas) objects(out *jsonschema.Schema, s *openapi3.Schema) {
+	out.MinProperties, out.MaxProperties = least(s.MinProps), most(s.MaxProps)
+	out.Properties = c.named(s.Properties)
 	for name, property := range s.Properties {
-		if isReadOnly(property) {
-			c.definitions[readOnlyDefinition] = false
-			properties[name] = map[string]any{refKeyword: readOnlyDefinition}
+		if c.use == received && c.excused(property) {
+			out.Properties[name] = always(false, readOnlyLocation)
 		}
 	}
-	if len(required) > 0 {
-		m["required"] = required
+	for _, name := range s.Required {
+		if !slices.Contains(out.Required, name) && !c.excused(s.Properties[name]) {
+			out.Required = append(out.Required, name)
+		}
 	}
-	if len(properties) > 0 {
-		m["properties"] = properties
+	if s.PropertyNames != nil {
+		out.Extensions = append(out.Extensions, names{c.ref(s.PropertyNames), &c.runs})
 	}
-	if s.AdditionalProperties.Has != nil {
-		m["additionalProperties"] = *s.AdditionalProperties.Has
-	} else {
-		c.put(m, othersKeyword, s.AdditionalProperties.Schema)
-	}
-	c.unevaluated(m, "unevaluatedProperties", s.UnevaluatedProperties)
-	c.put(m, namesKeyword, s.PropertyNames)
-	if len(s.DependentSchemas) > 0 {
-		m["dependentSchemas"] = c.named(s.DependentSchemas)
-	}
+	out.DependentSchemas = c.named(s.DependentSchemas)
 	if len(s.DependentRequired) > 0 {
-		depending := map[string]any{}
+		out.DependentRequired = make(map[string][]string, len(s.DependentRequired))
 		for name, others := range s.DependentRequired {
-			depending[name] = slices.Compact(slices.Sorted(slices.Values(others)))
-		}
-		m["dependentRequired"] = depending
-	}
-	if len(s.PatternProperties) > 0 {
-		c.patternProperties(m, s)
-	}
-}
-
-func (c *schemas) patternProperties(m map[string]any, s *openapi3.Schema) {
-	byPattern := map[string]any{}
-	for pattern, property := range s.PatternProperties {
-		if _, err := text.CompilePattern(pattern); err == nil {
-			byPattern[pattern] = c.ref(property)
-		} else {
-			c.warnPattern(pattern, err)
-			delete(m, "additionalProperties") // it may be one of these
-			delete(m, othersKeyword)
-			delete(m, "unevaluatedProperties")
+			out.DependentRequired[name] = slices.Compact(slices.Sorted(slices.Values(others)))
 		}
 	}
-	m["patternProperties"] = byPattern
+	if !c.patternProperties(out, s) {
+		return // an undeclared property may match a pattern that is not understood
+	}
+	if has := s.AdditionalProperties.Has; has != nil {
+		out.AdditionalProperties = *has
+	} else if r := s.AdditionalProperties.Schema; r != nil {
+		k := others{schema: c.ref(r), declared: out.Properties}
+		k.schema.Location = othersLocation
+		for p := range out.PatternProperties {
+			k.patterns = append(k.patterns, p)
+		}
+		out.Extensions = append(out.Extensions, k)
+	}
+	out.UnevaluatedProperties = c.unevaluated(s.UnevaluatedProperties, unevaluatedLocation)
 }
 
-func isReadOnly(r *openapi3.SchemaRef) bool { return r != nil && r.Value != nil && r.Value.ReadOnly }
+// patternProperties reports whether all patterns are understood.
+func (c *schemas) patternProperties(out *jsonschema.Schema, s *openapi3.Schema) bool {
+	understood := true
+	for source, property := range s.PatternProperties {
+		p, err := text.CompilePattern(source)
+		if err != nil {
+			c.warnPattern(source, err)
+			understood = false
+			continue
+		}
+		if out.PatternProperties == nil {
+			out.PatternProperties = map[jsonschema.Regexp]*jsonschema.Schema{}
+		}
+		out.PatternProperties[expression{p, source}] = c.ref(property)
+	}
+	return understood
+}
+
+// excused reports whether a property is only for the other direction.
+func (c *schemas) excused(r *openapi3.SchemaRef) bool {
+	if r == nil || r.Value == nil {
+		return false
+	}
+	if c.use == answered {
+		return r.Value.WriteOnly
+	}
+	return r.Value.ReadOnly
+}
 
 // combined are the keywords that make a schema of others.
-func (c *schemas) combined(m map[string]any, s *openapi3.Schema) {
-	if len(s.AllOf) > 0 {
-		m["allOf"] = c.refs(s.AllOf)
+func (c *schemas) combined(out *jsonschema.Schema, s *openapi3.Schema) {
+	out.AllOf = c.refs(s.AllOf)
+	if !c.discriminate(out, s.AnyOf, s.Discriminator) {
+		out.AnyOf = c.refs(s.AnyOf)
 	}
-	for key, list := range map[string]openapi3.SchemaRefs{"anyOf": s.AnyOf, "oneOf": s.OneOf} {
-		if len(list) > 0 && !c.discriminate(m, list, s.Discriminator) {
-			m[key] = c.refs(list)
-		}
+	switch {
+	case c.discriminate(out, s.OneOf, s.Discriminator):
+	case c.use != received && s.Discriminator != nil && len(s.OneOf) > 0:
+		out.Extensions = append(out.Extensions, c.variants(s))
+	default:
+		out.OneOf = c.refs(s.OneOf)
 	}
-	c.put(m, "if", s.If)
-	c.put(m, "then", s.Then)
-	c.put(m, "else", s.Else)
+	out.If, out.Then, out.Else = c.optional(s.If), c.optional(s.Then), c.optional(s.Else)
 	if s.DynamicRef != "" {
 		c.warnOnce(fmt.Sprintf("the $dynamicRef %q is not followed; requests are not held against it", s.DynamicRef))
 	}
@@ -316,32 +413,35 @@ func (c *schemas) combined(m map[string]any, s *openapi3.Schema) {
 
 // discriminate makes of alternatives with a discriminator what it says: the property
 // names the one that counts. That tells what is wrong with it, where the keyword itself
-// only tells that none fits. False when an alternative has no name.
-func (c *schemas) discriminate(m map[string]any, list openapi3.SchemaRefs, d *openapi3.Discriminator) bool {
-	if d == nil || d.PropertyName == "" || slices.ContainsFunc(list, func(r *openapi3.SchemaRef) bool { return r.Ref == "" }) {
+// only tells that none fits. False when an alternative has no name, and for values that are made.
+func (c *schemas) discriminate(out *jsonschema.Schema, list openapi3.SchemaRefs, d *openapi3.Discriminator) bool {
+	if c.use != received || len(list) == 0 || d == nil || d.PropertyName == "" || slices.ContainsFunc(list, func(r *openapi3.SchemaRef) bool { return r.Ref == "" }) {
 		return false
 	}
-	var values, rules []any
+	of := func(s *jsonschema.Schema) *jsonschema.Schema { // an object with the property
+		return &jsonschema.Schema{DraftVersion: draftVersion, Required: []string{d.PropertyName}, Properties: map[string]*jsonschema.Schema{d.PropertyName: s}}
+	}
+	var values []any
+	var rules []*jsonschema.Schema
 	for _, r := range list {
-		for _, value := range valuesFor(r.Ref, d) {
+		for _, name := range valuesFor(r.Ref, d) {
+			value := any(name)
 			values = append(values, value)
-			is := map[string]any{"properties": map[string]any{d.PropertyName: map[string]any{"const": value}}, "required": []any{d.PropertyName}}
-			rules = append(rules, map[string]any{"if": is, "then": c.ref(r)})
+			is := of(&jsonschema.Schema{DraftVersion: draftVersion, Const: &value})
+			rules = append(rules, &jsonschema.Schema{DraftVersion: draftVersion, If: is, Then: c.ref(r)})
 		}
 	}
-	all, _ := m["allOf"].([]any)
-	m["allOf"] = append(all, map[string]any{
-		"type": []any{"object"}, "required": []any{d.PropertyName},
-		"properties": map[string]any{d.PropertyName: map[string]any{"enum": values}},
-		"allOf":      rules,
-	})
+	one := of(&jsonschema.Schema{DraftVersion: draftVersion, Enum: c.enum(values)})
+	one.Types, one.AllOf = new(jsonschema.Types), rules
+	one.Types.Add("object")
+	out.AllOf = append(out.AllOf, one)
 	return true
 }
 
 // valuesFor are the values of a discriminator that name the schema of a reference: those
 // of the mapping, or else its own name.
 func valuesFor(ref string, d *openapi3.Discriminator) []string {
-	own := ref[strings.LastIndexByte(ref, '/')+1:]
+	own := lastToken(ref)
 	var values []string
 	for value, mapped := range d.Mapping {
 		if mapped.Ref == ref || mapped.Ref == own {
@@ -355,67 +455,21 @@ func valuesFor(ref string, d *openapi3.Discriminator) []string {
 	return values
 }
 
-func (c *schemas) put(m map[string]any, key string, r *openapi3.SchemaRef) {
-	if r != nil {
-		m[key] = c.ref(r)
-	}
-}
+// lastToken is what stands after the last slash of a reference.
+func lastToken(ref string) string { return ref[strings.LastIndexByte(ref, '/')+1:] }
 
-func (c *schemas) unevaluated(m map[string]any, key string, b openapi3.BoolSchema) {
-	put(m, key, b.Has)
-	if b.Has == nil {
-		c.put(m, key, b.Schema)
+// unevaluated is what a keyword about the rest of a value says; nil when it says nothing.
+func (c *schemas) unevaluated(b openapi3.BoolSchema, location string) *jsonschema.Schema {
+	var s *jsonschema.Schema
+	switch {
+	case b.Has != nil:
+		s = always(*b.Has, location)
+	case b.Schema != nil:
+		s = c.ref(b.Schema)
+		s.Location = location
+	default:
+		return nil
 	}
-	if m[key] != nil {
-		c.runs.unevaluated = true
-	}
-}
-
-func (c *schemas) named(all openapi3.Schemas) map[string]any {
-	m := make(map[string]any, len(all))
-	for name, r := range all {
-		m[name] = c.ref(r)
-	}
-	return m
-}
-
-// compile compiles the definitions and returns what finds one.
-func (c *schemas) compile() (func(*openapi3.Schema) (*jsonschema.Schema, error), error) {
-	c.finish()
-	const url = "mock:document"
-	compiler := jsonschema.NewCompiler()
-	compiler.DefaultDraft(jsonschema.Draft2020)
-	compiler.AssertFormat()
-	compiler.UseRegexpEngine(compileExpression)
-	compiler.RegisterVocabulary(&jsonschema.Vocabulary{URL: "mock:names", Compile: c.runs.compileNames})
-	compiler.RegisterVocabulary(&jsonschema.Vocabulary{URL: "mock:items", Compile: compileItems})
-	compiler.RegisterVocabulary(&jsonschema.Vocabulary{URL: "mock:contains", Compile: compileContains})
-	compiler.RegisterVocabulary(&jsonschema.Vocabulary{URL: "mock:others", Compile: compileOthers})
-	refs := references{known: map[string]*reference{}, runs: &c.runs}
-	compiler.RegisterVocabulary(&jsonschema.Vocabulary{URL: "mock:references", Compile: refs.compile})
-	compiler.AssertVocabs()
-	for _, f := range checkedFormats {
-		compiler.RegisterFormat(f)
-	}
-	plain, err := plainJSON(map[string]any{"$defs": c.definitions})
-	if err != nil {
-		return nil, err
-	}
-	if err := compiler.AddResource(url, plain); err != nil {
-		return nil, err
-	}
-	c.definitions = nil
-	find := func(name string) (*jsonschema.Schema, error) {
-		s, err := compiler.Compile(url + "#/$defs/" + name)
-		for len(refs.pending) > 0 {
-			r := refs.pending[0]
-			refs.pending = refs.pending[1:]
-			var wrong error
-			if r.schema, wrong = compiler.Compile(url + "#/$defs/" + r.name); wrong != nil {
-				c.warnOnce("requests are not held against a schema: " + wrong.Error())
-			}
-		}
-		return s, err
-	}
-	return func(s *openapi3.Schema) (*jsonschema.Schema, error) { return find(c.names[s]) }, nil
+	c.runs.unevaluated.Store(true)
+	return s
 }

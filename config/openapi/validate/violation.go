@@ -128,7 +128,7 @@ const notDeclared = "is not declared, and nothing else is accepted"
 func (t teller) isSideEffect(e *jsonschema.ValidationError) bool {
 	place := placeIn(e)
 	n := len(place) - 1
-	if n < 0 || !strings.HasSuffix(e.SchemaURL, "/unevaluatedProperties") {
+	if n < 0 || e.SchemaURL != unevaluatedLocation {
 		return false
 	}
 	f := t.form
@@ -140,10 +140,10 @@ func (t teller) isSideEffect(e *jsonschema.ValidationError) bool {
 
 // refusal says why a schema refuses whatever there is.
 func refusal(schema string) string {
-	switch {
-	case strings.HasSuffix(schema, "/"+readOnlyDefinition):
+	switch schema {
+	case readOnlyLocation:
 		return "is read-only: a request does not have it"
-	case strings.HasSuffix(schema, "/unevaluatedProperties"), strings.HasSuffix(schema, "/"+othersKeyword):
+	case unevaluatedLocation, othersLocation:
 		return notDeclared
 	}
 	return "is not accepted"
