@@ -37,11 +37,6 @@ type Options struct {
 	Suggest func(word string, among []string) string
 }
 
-// Is tells whether a node is an OpenAPI or Swagger document, of whatever version.
-func Is(n *tree.Node) bool {
-	return n != nil && n.Kind == tree.Map && (n.Get("openapi") != nil || n.Get("swagger") != nil)
-}
-
 // Read reads a document. Its nodes are those of the file at location, an absolute path;
 // Read changes them. There are operations only when no problem is a mistake.
 func Read(root *tree.Node, location string, opts Options) (doc *Document) {

@@ -239,45 +239,6 @@ func AppendString(dst []byte, s string) []byte {
 	return append(dst, '"')
 }
 
-// Equal reports whether two values are the same, as JSON Schema sees it: 1 is 1.0, and
-// the order of names says nothing.
-func Equal(a, b any) bool {
-	switch a := a.(type) {
-	case json.Number:
-		b, ok := b.(json.Number)
-		return ok && (a == b || equalNumbers(a, b))
-	case []any:
-		b, ok := b.([]any)
-		return ok && slices.EqualFunc(a, b, Equal)
-	case *Object:
-		b, ok := b.(*Object)
-		if !ok || len(a.Members) != len(b.Members) {
-			return false
-		}
-		for i := range a.Members {
-			v, ok := b.Get(a.Members[i].Name)
-			if !ok || !Equal(a.Members[i].Value, v) {
-				return false
-			}
-		}
-		return true
-	case nil:
-		return b == nil
-	case string:
-		b, ok := b.(string)
-		return ok && a == b
-	case bool:
-		b, ok := b.(bool)
-		return ok && a == b
-	}
-	return false
-}
-
-func equalNumbers(a, b json.Number) bool {
-	x, y := Rational(a), Rational(b)
-	return x != nil && y != nil && x.Cmp(y) == 0
-}
-
 // longestNumber bounds the arithmetic that one number of a document can ask for.
 const longestNumber = 400
 
@@ -331,35 +292,6 @@ func (ns Numbers) Note(f *float64, text string) {
 	if r := Rational(json.Number(text)); r != nil && r.Cmp(exactly(*f)) != 0 {
 		ns[f] = r
 	}
-}
-
-// Kind is the type that JSON Schema gives a value. Whole numbers are "integer".
-func Kind(v any) string {
-	switch v := v.(type) {
-	case nil:
-		return "null"
-	case bool:
-		return "boolean"
-	case string:
-		return "string"
-	case []any:
-		return "array"
-	case *Object:
-		return "object"
-	case json.Number:
-		if isWhole(v) {
-			return "integer"
-		}
-	}
-	return "number"
-}
-
-func isWhole(n json.Number) bool {
-	if _, err := strconv.ParseInt(string(n), 10, 64); err == nil {
-		return true
-	}
-	r := Rational(n)
-	return r != nil && r.IsInt()
 }
 
 // DecimalText writes a number whose denominator divides a power of ten.

@@ -3,7 +3,6 @@ package tree
 import (
 	"bytes"
 	"encoding/json"
-	"errors"
 	"fmt"
 	"iter"
 	"slices"
@@ -11,6 +10,8 @@ import (
 	"strings"
 
 	"gopkg.in/yaml.v3"
+
+	"mockserver/config/openapi/jsonvalue"
 )
 
 // NewText is a text.
@@ -34,18 +35,37 @@ func NewList(items ...*Node) *Node { return &Node{Kind: List, Items: items} }
 // NewMap is an empty map.
 func NewMap() *Node { return &Node{Kind: Map} }
 
-// ParseJSON reads a JSON text.
+// ParseJSON reads a JSON text. Of members of one name the last one counts, as for most readers.
 func ParseJSON(text []byte) (*Node, error) {
-	d := json.NewDecoder(bytes.NewReader(text))
-	d.UseNumber()
-	t, err := readJSONTree(d)
+	v, err := jsonvalue.Parse(text)
 	if err != nil {
 		return nil, err
 	}
-	if d.More() {
-		return nil, errors.New("there is something behind the JSON value")
+	return ofValue(v), nil
+}
+
+func ofValue(v any) *Node {
+	switch v := v.(type) {
+	case string:
+		return NewText(v)
+	case json.Number:
+		return NewNumber(v.String())
+	case bool:
+		return NewBool(v)
+	case []any:
+		n := NewList()
+		for _, item := range v {
+			n.Append(ofValue(item))
+		}
+		return n
+	case *jsonvalue.Object:
+		n := NewMap()
+		for _, m := range v.Members { // whose names differ
+			n.Entries = append(n.Entries, Entry{Key: m.Name, Value: ofValue(m.Value)})
+		}
+		return n
 	}
-	return t, nil
+	return NewNull()
 }
 
 // Set sets a member of a map, the last one when it is new, and returns the map.
@@ -132,7 +152,7 @@ func (n *Node) List() []*Node {
 	return n.Items
 }
 
-// IsMap tells whether this is a map; nil is none.
+// IsMap reports whether this is a map; nil is none.
 func (n *Node) IsMap() bool { return n != nil && n.Kind == Map }
 
 // Len is the number of members or items.
@@ -162,53 +182,6 @@ func (n *Node) Clone() *Node {
 		c.Items[i] = c.Items[i].Clone()
 	}
 	return &c
-}
-
-func readJSONTree(d *json.Decoder) (*Node, error) {
-	token, err := d.Token()
-	if err != nil {
-		return nil, err
-	}
-	switch v := token.(type) {
-	case string:
-		return NewText(v), nil
-	case json.Number:
-		return NewNumber(v.String()), nil
-	case bool:
-		return NewBool(v), nil
-	case nil:
-		return NewNull(), nil
-	}
-	t := &Node{Kind: List}
-	if token == json.Delim('{') {
-		t.Kind = Map
-	}
-	at := map[string]int{}
-	for d.More() {
-		key := ""
-		if t.Kind == Map {
-			if token, err = d.Token(); err != nil {
-				return nil, err
-			}
-			key, _ = token.(string)
-		}
-		item, err := readJSONTree(d)
-		if err != nil {
-			return nil, err
-		}
-		i, again := at[key]
-		switch {
-		case t.Kind == List:
-			t.Items = append(t.Items, item)
-		case again: // the last one counts, as for most readers
-			t.Entries[i].Value = item
-		default:
-			at[key] = len(t.Entries)
-			t.Entries = append(t.Entries, Entry{Key: key, Value: item})
-		}
-	}
-	_, err = d.Token() // the end
-	return t, err
 }
 
 // YAML writes the document as YAML.
@@ -266,7 +239,7 @@ func textNode(text string) *yaml.Node {
 	return n
 }
 
-// plainLines tells whether a text of several lines can stand letter by letter.
+// plainLines reports whether a text of several lines can stand letter by letter.
 func plainLines(text string) bool {
 	for _, line := range strings.Split(strings.TrimSuffix(text, "\n"), "\n") {
 		if line != strings.TrimRight(line, " \t\r") || strings.HasPrefix(line, "\t") {
@@ -279,7 +252,7 @@ func plainLines(text string) bool {
 	})
 }
 
-// oldBool tells whether YAML 1.1 takes a word for a boolean.
+// oldBool reports whether YAML 1.1 takes a word for a boolean.
 func oldBool(text string) bool {
 	switch strings.ToLower(text) {
 	case "y", "n", "yes", "no", "on", "off":
