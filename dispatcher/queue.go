@@ -70,6 +70,7 @@ type Queue struct {
 	pending    atomic.Int64 // accepted and not yet finished
 	refused    atomic.Int64
 	sender     *sender
+	lag        histogram.Histogram
 	failed     func(Failure)
 	outbox     *outbox.Outbox // nil for none
 	until      atomic.Int64   // when the queue ends, on its clock; the end of time until it is closed
@@ -86,7 +87,6 @@ type actor struct {
 	round   round // the targets that have something ready
 	free    int   // workers
 	stats   Stats // but for the lag
-	lag     histogram.Histogram
 	batch   batch
 	until   time.Duration // the end, once closing; else the end of time
 	closing bool
@@ -119,7 +119,7 @@ func Open(opts Options) (*Queue, error) {
 	}
 	q.failed = opts.Failed
 	var err error
-	if q.sender, err = newSender(opts.Workers, q.report); err != nil {
+	if q.sender, err = newSender(opts.Workers, &q.lag, q.report); err != nil {
 		return nil, err
 	}
 	if opts.Store != "" {
@@ -340,7 +340,7 @@ func (q *Queue) launch(t *target) {
 	a.stats.InFlight++
 	e.state = inFlight
 	e.attempt++
-	q.sender.send(job{entry: id, form: f, parts: e.parts, target: t.name, depth: int(e.depth), attempt: int(e.attempt), key: e.id})
+	q.sender.send(job{entry: id, form: f, parts: e.parts, target: t.name, depth: int(e.depth), attempt: int(e.attempt), due: q.began.Add(e.due), key: e.id})
 }
 
 // report is where workers leave the results of their attempts.
@@ -361,9 +361,6 @@ func (q *Queue) finished(r *result) {
 	a.stats.InFlight--
 	if t.failures++; r.err == nil {
 		t.failures = 0
-	}
-	if e.attempt == 1 {
-		a.lag.Add(r.sent.Sub(q.began) - e.due)
 	}
 	switch {
 	case r.delivered():

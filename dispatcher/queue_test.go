@@ -87,6 +87,24 @@ func TestQueue_Sends(t *testing.T) {
 	}
 }
 
+// What a target that never answers makes late is known before it answers.
+func TestQueue_LatenessIsKnownBeforeAnAnswer(t *testing.T) {
+	over := make(chan struct{})
+	target := httptest.NewServer(http.HandlerFunc(func(http.ResponseWriter, *http.Request) { <-over }))
+	defer target.Close()
+	defer close(over)
+	q := opened(t, Options{Workers: 4})
+	for range 20 {
+		enqueue(q, NewDelivery(hook(target.URL), 0, 1, Parts{}), time.Now())
+	}
+	s := until(t, q, "sent, and waiting for a worker", func(s Stats) bool {
+		return s.Lag.Count > 0 && s.Lag.Count == uint64(s.InFlight) && s.Due > 0 && s.Oldest > time.Millisecond
+	})
+	if s.Delivered+s.Dead != 0 || s.Lag.Count+uint64(s.Due) != 20 {
+		t.Errorf("got %+v, want none delivered, and each of 20 sent or due", s)
+	}
+}
+
 func TestQueue_NotBeforeItIsDue(t *testing.T) {
 	at := make(chan time.Time, 1)
 	target := httptest.NewServer(http.HandlerFunc(func(http.ResponseWriter, *http.Request) { at <- time.Now() }))

@@ -10,6 +10,7 @@ import (
 	"github.com/panjf2000/ants/v2"
 
 	"mockserver/dispatcher/client"
+	"mockserver/internal/histogram"
 )
 
 // sender makes attempts and reports their results. Only this file knows the library with
@@ -19,6 +20,7 @@ type sender struct {
 	pool      *client.Pool
 	exchanges sync.Pool // of *client.Exchange
 	finish    func(result)
+	lag       *histogram.Histogram
 	working   sync.WaitGroup
 }
 
@@ -30,11 +32,12 @@ type job struct {
 	target  string
 	depth   int
 	attempt int
+	due     time.Time
 	key     uint64 // of idempotency; 0 for none
 }
 
-func (j *job) result(sent time.Time, status int, err error) result {
-	return result{entry: j.entry, webhook: j.form.Webhook, attempt: j.attempt, sent: sent, status: status, err: err}
+func (j *job) result(err error) result {
+	return result{entry: j.entry, webhook: j.form.Webhook, attempt: j.attempt, err: err}
 }
 
 // result is the result of an attempt.
@@ -42,8 +45,7 @@ type result struct {
 	entry   uint32
 	webhook *Webhook
 	attempt int
-	sent    time.Time // when it began
-	status  int       // of the answer; 0 for none
+	status  int // of the answer; 0 for none
 	// retryAfter is how long the target asked to be left alone; 0 for nothing.
 	retryAfter time.Duration
 	err        error // why there is no answer
@@ -73,8 +75,8 @@ const maxReason = 200
 // expiry is how long an idle worker is kept.
 const expiry = 10 * time.Second
 
-func newSender(workers int, finish func(result)) (*sender, error) {
-	s := &sender{finish: finish, pool: client.NewPool(workers)}
+func newSender(workers int, lag *histogram.Histogram, finish func(result)) (*sender, error) {
+	s := &sender{finish: finish, lag: lag, pool: client.NewPool(workers)}
 	s.exchanges.New = func() any { return client.NewExchange() }
 	var err error
 	if s.workers, err = ants.NewPoolWithFuncGeneric(workers, s.work, ants.WithExpiryDuration(expiry)); err != nil {
@@ -89,13 +91,13 @@ func (s *sender) send(j job) {
 	s.working.Add(1)
 	if err := s.workers.Invoke(j); err != nil {
 		s.working.Done()
-		s.finish(j.result(time.Now(), 0, err))
+		s.finish(j.result(err))
 	}
 }
 
 func (s *sender) work(j job) {
 	defer s.working.Done()
-	r := j.result(time.Now(), 0, nil)
+	r := j.result(nil)
 	defer func() {
 		if p := recover(); p != nil {
 			r.err = fmt.Errorf("a defect of the server: %v", p)
@@ -103,14 +105,14 @@ func (s *sender) work(j job) {
 		r.brokenOff = r.err != nil && s.pool.Closed()
 		s.finish(r)
 	}()
-	r.status, r.retryAfter, r.err = s.attempt(&j, r.sent)
+	r.status, r.retryAfter, r.err = s.attempt(&j)
 }
 
 // attempt makes one attempt, and returns the status of the answer and how long the target
 // asks to be left alone.
-func (s *sender) attempt(j *job, began time.Time) (status int, retryAfter time.Duration, err error) {
+func (s *sender) attempt(j *job) (status int, retryAfter time.Duration, err error) {
 	x := s.exchanges.Get().(*client.Exchange)
-	status, err = s.exchange(j, x, began)
+	status, err = s.exchange(j, x, time.Now())
 	if err == nil {
 		retryAfter = x.RetryAfter
 	}
@@ -128,6 +130,9 @@ func (s *sender) exchange(j *job, x *client.Exchange, began time.Time) (status i
 	conn, err := s.pool.Get(j.target, began.Add(j.form.Timeout))
 	if err != nil {
 		return 0, j.timedOut("no connection to", began, err)
+	}
+	if j.attempt == 1 {
+		s.lag.Add(time.Since(j.due)) // now, not when there is an answer: a target may never give one
 	}
 	status, reusable, err := x.RoundTrip(conn, j.form.Method, body)
 	if reusable {

@@ -1,6 +1,10 @@
 package dispatcher
 
-import "mockserver/internal/histogram"
+import (
+	"time"
+
+	"mockserver/internal/histogram"
+)
 
 // Stats counts the deliveries of a queue.
 type Stats struct {
@@ -17,7 +21,12 @@ type Stats struct {
 	Kept      int64 // left in the store when the queue was closed
 	Lost      int64 // records, at least, that could not be read when the store was opened
 
-	Lag histogram.Snapshot // how late first attempts were sent: sent minus due
+	// Lag is how late first attempts were sent: from when they were due until their
+	// connection stood and the request was written.
+	Lag histogram.Snapshot
+	// Oldest is for how long the delivery has been due that has waited longest for a
+	// worker; 0 for none.
+	Oldest time.Duration
 }
 
 // Stats asks the actor. After Close it returns the final stats.
@@ -53,7 +62,12 @@ func (q *Queue) ask(question func()) bool {
 // snapshot returns the current stats. Only the actor may call it, until its end.
 func (q *Queue) snapshot() Stats {
 	s := q.actor.stats
-	q.actor.lag.Read(&s.Lag)
+	q.lag.Read(&s.Lag)
+	for t, n := q.actor.round.first, 0; n < q.actor.round.size; t, n = t.after, n+1 {
+		if first := t.ready.first; first != 0 {
+			s.Oldest = max(s.Oldest, q.clock()-q.actor.ledger.entries.at(first).due)
+		}
+	}
 	s.Pending = q.pending.Load()
 	s.Refused = q.refused.Load()
 	return s
