@@ -122,10 +122,12 @@ func TestCapacity_ServesInOrder(t *testing.T) {
 // occupy takes the free places of an endpoint, and returns how many there were.
 func occupy(s *Server, i int) (free int) {
 	var c call
-	for s.snapshot.Load().answers[i].rules.Capacity().Enter(nil, &c.reply, &c.trace) {
+	for {
+		if _, ok := s.snapshot.Load().answers[i].rules.Capacity().Enter(nil, time.Now(), &c.reply, &c.trace); !ok {
+			return free
+		}
 		free++
 	}
-	return free
 }
 
 // A slow body holds its place until it is sent.

@@ -85,7 +85,7 @@ type heldBody struct {
 // Close is called when the answer is sent, or cannot be.
 func (b *heldBody) Close() error {
 	if b.held != nil {
-		b.held.Leave()
+		b.held.Leave(time.Now())
 	}
 	return nil
 }

@@ -66,16 +66,19 @@ func (s *Server) disturb(a *answer, c *call, notify bool) {
 	}
 	begun := c.arrival()
 	held := a.rules.Capacity()
+	var ends time.Time // when the request is due to leave its place; zero for when it does
 	if held != nil {
-		if !held.Enter(c.waiter(), &c.reply, &c.trace) {
+		if begun, ok = held.Enter(c.waiter(), begun, &c.reply, &c.trace); !ok {
 			return
 		}
 		defer func() {
+			if ends.IsZero() {
+				ends = time.Now()
+			}
 			if held != nil {
-				held.Leave()
+				held.Leave(ends)
 			}
 		}()
-		begun = time.Now() // what a place is held for is the latency, not what came before
 	}
 	drawn := a.rules.Draw(&c.Random) // before the reply, which may draw too
 	switch {
@@ -90,8 +93,11 @@ func (s *Server) disturb(a *answer, c *call, notify bool) {
 		drawn.Instead.Fill(&c.reply)
 		c.trace.Instead = drawn.Instead.Refusal.Code
 	}
-	if drawn.Timed && !c.wait(a.rules, begun, drawn.Length) {
-		return
+	if drawn.Timed {
+		if !c.wait(a.rules, begun, drawn.Length) {
+			return
+		}
+		ends = begun.Add(drawn.Length)
 	}
 	if given && notify {
 		s.notify(chosen, c)

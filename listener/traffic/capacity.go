@@ -28,12 +28,14 @@ type Capacity struct {
 	serving     int        // places that are taken; all of them while one waits
 	waiting     int
 	first, last *turn
+	freed       time.Time // when a place became free for the last time
 }
 
 // turn is a request that waits.
 type turn struct {
 	waiter      Waiter
-	served      bool // it has a place
+	served      bool      // it has a place
+	at          time.Time // since then
 	ahead, next *turn
 }
 
@@ -56,38 +58,50 @@ func newCapacity(c *config.Capacity) *Capacity {
 	}
 }
 
-// Enter waits for a place, in order, and reports whether the request has one: Leave
-// has to be called then. Otherwise it has been answered, or its client left. A request
-// without a waiter does not wait.
-func (p *Capacity) Enter(w Waiter, answer *reply.Reply, t *record.Trace) bool {
-	waits, ok := p.arrive(w)
-	if waits == nil && !ok {
-		t.Refused = true
-		p.full.Write(answer)
-	}
+// Enter waits for a place, in order, for a request that came at a time. It reports whether
+// the request has one, and since when: Leave has to be called then. Otherwise it has been
+// answered, or its client left. A request without a waiter does not wait.
+//
+// A place is had from when it was due to be free, not from when the waiter has woken up:
+// else each handover would take a little longer than declared, and the sum of all of them
+// would be missing from the throughput.
+func (p *Capacity) Enter(w Waiter, came time.Time, answer *reply.Reply, t *record.Trace) (since time.Time, ok bool) {
+	since, waits, ok := p.arrive(w, came)
 	if waits == nil {
-		return ok
+		if !ok {
+			t.Refused = true
+			p.full.Write(answer)
+		}
+		return since, ok
 	}
 	begun := time.Now()
 	for {
 		left := w.Wait()
 		if over, served := p.look(waits, left); over {
-			t.Waits(time.Since(begun))
-			return served
+			since = later(waits.at, came)
+			t.Waits(max(since.Sub(begun), 0))
+			return since, served
 		}
 	}
 }
 
+func later(a, b time.Time) time.Time {
+	if a.After(b) {
+		return a
+	}
+	return b
+}
+
 // arrive takes a place, or the last turn, or reports that there is neither.
-func (p *Capacity) arrive(w Waiter) (waits *turn, ok bool) {
+func (p *Capacity) arrive(w Waiter, came time.Time) (since time.Time, waits *turn, ok bool) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	if p.serving < p.concurrent {
 		p.serving++
-		return nil, true
+		return later(came, p.freed), nil, true
 	}
 	if p.waiting >= p.queue || w == nil {
-		return nil, false
+		return came, nil, false
 	}
 	waits = &turn{waiter: w, ahead: p.last}
 	if p.last == nil {
@@ -97,7 +111,7 @@ func (p *Capacity) arrive(w Waiter) (waits *turn, ok bool) {
 	}
 	p.last = waits
 	p.waiting++
-	return waits, true
+	return came, waits, true
 }
 
 // look reports whether the wait is over, and whether with a place. Who left gives its
@@ -107,29 +121,31 @@ func (p *Capacity) look(t *turn, left bool) (over, served bool) {
 	defer p.mu.Unlock()
 	switch {
 	case left && t.served:
-		p.pass()
+		p.pass(time.Now())
 	case left:
 		p.remove(t)
 	}
 	return left || t.served, t.served && !left
 }
 
-// Leave gives a place to who has waited longest.
-func (p *Capacity) Leave() {
+// Leave gives a place to the request that has waited longest, from a time on: when the one
+// that leaves was due to.
+func (p *Capacity) Leave(at time.Time) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	p.pass()
+	p.pass(at)
 }
 
 // pass does what Leave does, under the lock.
-func (p *Capacity) pass() {
+func (p *Capacity) pass(at time.Time) {
 	next := p.first
 	if next == nil {
 		p.serving--
+		p.freed = later(at, p.freed)
 		return
 	}
 	p.remove(next)
-	next.served = true
+	next.served, next.at = true, at
 	next.waiter.Wake()
 }
 

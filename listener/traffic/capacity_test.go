@@ -2,6 +2,7 @@ package traffic
 
 import (
 	"testing"
+	"time"
 
 	"mockserver/config"
 )
@@ -15,15 +16,39 @@ func (nobody) Wake()      {}
 // Who gets a place at the moment of leaving passes it on.
 func TestCapacity_IsPassedOnByWhoLeavesWithIt(t *testing.T) {
 	p := newCapacity(&config.Capacity{Concurrent: 1, Queue: 2})
-	_, had := p.arrive(nobody{})
-	first, _ := p.arrive(nobody{})
-	second, _ := p.arrive(nobody{})
-	p.Leave() // first has the place
+	now := time.Now()
+	_, _, had := p.arrive(nobody{}, now)
+	_, first, _ := p.arrive(nobody{}, now)
+	_, second, _ := p.arrive(nobody{}, now)
+	p.Leave(now) // first has the place
 	over, served := p.look(first, true)
 	if !had || !over || served || !second.served || p.serving != 1 || p.waiting != 0 {
 		t.Errorf("got over %v, served %v, the next has it: %v; %d are served and %d wait", over, served, second.served, p.serving, p.waiting)
 	}
-	if p.Leave(); p.serving != 0 {
+	if p.Leave(now); p.serving != 0 {
 		t.Errorf("%d are served at the end", p.serving)
+	}
+}
+
+// A place is had from when it was due to be free, but not from before the request came.
+func TestCapacity_IsHadFromWhenItWasDue(t *testing.T) {
+	base := time.Now()
+	at := func(ms int) time.Time { return base.Add(time.Duration(ms) * time.Millisecond) }
+	p := newCapacity(&config.Capacity{Concurrent: 1, Queue: 2})
+	if since, _, _ := p.arrive(nobody{}, at(0)); since != at(0) {
+		t.Errorf("a free place is had since %v, want when the request came", since.Sub(base))
+	}
+	_, waits, _ := p.arrive(nobody{}, at(1))
+	p.Leave(at(10)) // late: it is 12 by now
+	if p.look(waits, false); waits.at != at(10) {
+		t.Errorf("a place that was waited for is had since %v, want 10 ms", waits.at.Sub(base))
+	}
+	p.Leave(at(20))
+	if since, _, _ := p.arrive(nobody{}, at(19)); since != at(20) {
+		t.Errorf("a place that was freed in between is had since %v, want 20 ms", since.Sub(base))
+	}
+	p.Leave(at(30))
+	if since, _, _ := p.arrive(nobody{}, at(40)); since != at(40) {
+		t.Errorf("a place that was free is had since %v, want 40 ms", since.Sub(base))
 	}
 }
