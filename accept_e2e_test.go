@@ -3,9 +3,12 @@
 package main
 
 import (
+	"encoding/json"
 	"fmt"
 	"net/http"
 	"net/http/httptest"
+	"os/exec"
+	"strings"
 	"sync"
 	"syscall"
 	"testing"
@@ -94,4 +97,33 @@ func TestProgram_ThatCannotAcceptDrains(t *testing.T) {
 	if got := h.Kinds(); len(got) != 2 || got["upstream_failed GET /second"] != 1 {
 		t.Errorf("reported %v", got)
 	}
+}
+
+// When connections have taken the file descriptors, some are left for the admin address,
+// which says what is wrong. Those that wait are served when there are some again.
+func TestProgram_AnswersTheAdminAddressWithoutDescriptors(t *testing.T) {
+	t.Parallel()
+	file := writeFile(t, t.TempDir(), "mock.yml", "- endpoint: {path: /a, response: {body: fine}}\n")
+	p := launchCommand(t, exec.Command("sh", "-c", `ulimit -n 64; exec "$0" "$@"`, binary, "-c", file, "--admin", "127.0.0.1:0"), t.TempDir(), nil).listening()
+	_, admin, _ := strings.Cut(p.waitLine(0, "admin", "http://"), "http://")
+	admin = "http://" + strings.FieldsFunc(admin, func(r rune) bool { return r == ' ' || r == '"' || r == '/' })[0]
+	release := p.hold(80, "")
+	p.waitLine(0, "cannot accept a connection", "too many open files")
+	var verdict struct {
+		Trusted bool
+		Reasons []struct{ Code string }
+	}
+	for deadline := time.Now().Add(patience); verdict.Reasons == nil || verdict.Trusted; {
+		resp, err := client.Get(admin + "/__admin/verdict")
+		if err != nil {
+			t.Fatal(err)
+		}
+		err = json.NewDecoder(resp.Body).Decode(&verdict)
+		_ = resp.Body.Close()
+		if err != nil || time.Now().After(deadline) {
+			t.Fatalf("verdict %+v, %v; want that it is not trusted", verdict, err)
+		}
+	}
+	release()
+	p.get("/a").want(t, 200, "fine")
 }

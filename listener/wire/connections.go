@@ -7,6 +7,7 @@ import (
 	"net"
 	"slices"
 	"sync"
+	"sync/atomic"
 	"syscall"
 	"time"
 
@@ -20,11 +21,17 @@ type Connections struct {
 	net.Listener
 	log      *slog.Logger
 	refusals *loglimit.Limiter // of log lines about connections that cannot be accepted
+	// Owned reports whether an accepted connection belongs to somebody else, who closes it;
+	// nil never does.
+	Owned func(net.Conn) bool
 	// Plain answers a plain request, and reports whether it did; nil never does. The error
 	// is that of writing.
 	Plain func(c *Connection, p Plain) (done bool, err error)
 	// Single reports whether requests are to be read one at a time.
 	Single func() bool
+
+	failures    atomic.Uint64 // to accept
+	descriptors descriptors
 
 	closing sync.Once
 	closed  error
@@ -47,7 +54,7 @@ type Connections struct {
 func New(l net.Listener, log *slog.Logger) *Connections {
 	return &Connections{
 		Listener: l, log: log, refusals: loglimit.New(1, loglimit.TellSuppressed(log, "cannot accept a connection")), Single: func() bool { return false },
-		ended: make(chan struct{}), open: map[*Connection]struct{}{},
+		descriptors: keepDescriptors(), ended: make(chan struct{}), open: map[*Connection]struct{}{},
 	}
 }
 
@@ -57,6 +64,9 @@ func (c *Connections) StartAlarm() { c.alarm = newAlarm() }
 
 // StopAlarm ends what StartAlarm began.
 func (c *Connections) StopAlarm() { c.alarm.close() }
+
+// Failures returns how often a connection could not be accepted.
+func (c *Connections) Failures() uint64 { return c.failures.Load() }
 
 // Flush logs how many lines about connections that cannot be accepted were suppressed.
 func (c *Connections) Flush() { c.refusals.Flush() }
@@ -71,13 +81,22 @@ const (
 // descriptor being free.
 func (c *Connections) Accept() (net.Conn, error) {
 	for pause := firstPause; ; pause = min(2*pause, longestPause) {
-		inner, err := c.Listener.Accept()
+		err := c.descriptors.left()
+		var inner net.Conn
+		if err == nil {
+			inner, err = c.Listener.Accept()
+		}
 		switch {
+		case err == nil && c.Owned != nil && c.Owned(inner):
+			pause = firstPause / 2
+			continue
 		case err == nil:
+			c.descriptors.took(inner)
 			return c.Adopt(inner), nil
 		case !passes(err):
 			return nil, err
 		}
+		c.failures.Add(1)
 		if suppressed, ok := c.refusals.Pass(time.Now()); ok {
 			c.log.Warn("cannot accept a connection", "error", err.Error(), "suppressed", suppressed)
 		}
