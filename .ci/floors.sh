@@ -58,6 +58,7 @@ mockserver/listener -> mockserver/config/watch
 mockserver/listener -> mockserver/dispatcher
 mockserver/listener -> mockserver/fetcher
 mockserver/listener -> mockserver/internal/histogram
+mockserver/listener -> mockserver/listener/probe
 mockserver/listener -> mockserver/listener/record
 mockserver/listener -> mockserver/listener/reply
 mockserver/listener -> mockserver/listener/sentry
@@ -80,6 +81,7 @@ mockserver/listener/admin -> mockserver/listener/verdict
 mockserver/listener/listenertest -> mockserver/config
 mockserver/listener/listenertest -> mockserver/listener
 mockserver/listener/listenertest -> mockserver/listener/record
+mockserver/listener/probe -> mockserver/internal/histogram
 mockserver/listener/record -> mockserver/config
 mockserver/listener/record -> mockserver/internal/histogram
 mockserver/listener/record -> mockserver/listener/reply
@@ -105,6 +107,7 @@ mockserver/listener/traffic -> mockserver/matcher
 mockserver/listener/verdict -> mockserver/config
 mockserver/listener/verdict -> mockserver/dispatcher
 mockserver/listener/verdict -> mockserver/internal/histogram
+mockserver/listener/verdict -> mockserver/listener/probe
 mockserver/listener/verdict -> mockserver/listener/record
 mockserver/listener/websocket -> mockserver/config
 mockserver/listener/websocket -> mockserver/config/syntax

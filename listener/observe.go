@@ -5,6 +5,7 @@ import (
 
 	"mockserver/config"
 	"mockserver/dispatcher"
+	"mockserver/listener/probe"
 	"mockserver/listener/record"
 	"mockserver/listener/traffic"
 )
@@ -19,9 +20,13 @@ func (s *Server) Counts() record.Counts {
 	if s.recorder != nil {
 		c = s.recorder.Counts()
 	}
-	c.WebSockets, c.Connections = s.WebSockets(), s.listener.Count()
+	c.WebSockets, c.Connections, c.AcceptFailures = s.WebSockets(), s.listener.Count(), s.listener.Failures()
 	return c
 }
+
+// Probe returns the probe of the listening socket, which Shutdown stops; nil if it cannot be
+// probed.
+func (s *Server) Probe() *probe.Probe { return s.probe }
 
 // Journal returns the requests that are kept, the newest first. The list is a copy; the
 // requests may not be changed.

@@ -36,6 +36,7 @@ import (
 	"mockserver/config/syntax"
 	"mockserver/dispatcher"
 	"mockserver/internal/loglimit"
+	"mockserver/listener/probe"
 	"mockserver/listener/record"
 	"mockserver/listener/sentry"
 	"mockserver/listener/websocket"
@@ -138,6 +139,7 @@ type Server struct {
 
 	http     *fasthttp.Server
 	listener *wire.Connections
+	probe    *probe.Probe   // of the listener; nil if it cannot be probed
 	serving  sync.WaitGroup // the connections
 	stopping atomic.Bool    // Shutdown was called: that accepting ends is no failure
 	drained  chan struct{}  // closed once nothing is accepted and no connection is served any more
@@ -278,6 +280,8 @@ func (s *Server) listen() error {
 		return fmt.Errorf("listen on %s: %w", address, err)
 	}
 	s.listener = wire.New(l, s.log)
+	s.probe = probe.New(l.Addr())
+	s.listener.Owned = s.probe.Owns
 	s.listener.StartAlarm()
 	s.listener.Single = func() bool { return s.snapshot.Load().single }
 	if !s.opts.AccessLog {
@@ -377,6 +381,7 @@ func (s *Server) URL() string {
 // all of them.
 func (s *Server) Shutdown(ctx context.Context) error {
 	s.stopping.Store(true)
+	s.probe.Stop()
 	closing := s.listener.End(s.opts.LastCall)
 	s.listener.Hurry()
 	var closed []*wire.Connection

@@ -165,6 +165,7 @@ func (a *Admin) Attach(server *listener.Server) {
 	a.server = server
 	a.sampler = verdict.Of(server, a.opts.Thresholds, a.log)
 	a.runs = runs.New(a.sampler, server, a.opts.Build)
+	server.Probe().Start()
 	a.sampler.Start()
 	a.attached.Store(true)
 }

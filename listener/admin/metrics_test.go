@@ -245,7 +245,7 @@ func (c collected) Collect(to chan<- prometheus.Metric) {
 func distrusting() *verdict.Sampler {
 	at := time.Now()
 	s := verdict.New(still{at}, nil, slog.New(slog.DiscardHandler))
-	counts := record.Counts{Unmatched: record.EndpointCounts{Requests: 1, Service: histogram.Of(time.Second)}}
+	counts := record.Counts{Unmatched: record.EndpointCounts{Requests: 10, Service: histogram.Of(slices.Repeat([]time.Duration{time.Second}, 10)...)}}
 	s.Take(verdict.NewReading(at.Add(time.Second), counts, dispatcher.Stats{}))
 	return s
 }

@@ -2,27 +2,20 @@ package record
 
 import (
 	"cmp"
+	"iter"
 	"slices"
 )
 
 // Busiest returns what was counted between two readings, for the endpoints with the most
 // requests, the busiest first; most 0 is all that had any.
 func Busiest(before, after *Counts, most int) []EndpointCounts {
-	earlier := earlierIn(before)
 	type pair struct {
 		a, b *EndpointCounts
 		n    uint64
 	}
 	var pairs []pair
-	for i := range after.Endpoints {
-		b := &after.Endpoints[i]
-		a := earlier(i, b.ID)
-		if a == nil || !a.Since.Equal(b.Since) {
-			a = &EndpointCounts{} // it is new, or was removed in between
-		}
-		if n := b.Requests - a.Requests; n > 0 {
-			pairs = append(pairs, pair{a, b, n})
-		}
+	for a, b := range Requested(before, after) {
+		pairs = append(pairs, pair{a, b, b.Requests - a.Requests})
 	}
 	slices.SortStableFunc(pairs, func(a, b pair) int { return cmp.Compare(b.n, a.n) })
 	if most > 0 {
@@ -33,6 +26,25 @@ func Busiest(before, after *Counts, most int) []EndpointCounts {
 		all[i] = p.b.After(p.a)
 	}
 	return all
+}
+
+// Requested returns the endpoints that had requests between two readings, in the order of
+// the later one: what was counted of each before and after. The former is empty for an
+// endpoint that is new, or was removed in between.
+func Requested(before, after *Counts) iter.Seq2[*EndpointCounts, *EndpointCounts] {
+	earlier := earlierIn(before)
+	return func(yield func(a, b *EndpointCounts) bool) {
+		for i := range after.Endpoints {
+			b := &after.Endpoints[i]
+			a := earlier(i, b.ID)
+			if a == nil || !a.Since.Equal(b.Since) {
+				a = new(EndpointCounts)
+			}
+			if b.Requests > a.Requests && !yield(a, b) {
+				return
+			}
+		}
+	}
 }
 
 // earlierIn finds endpoints in an earlier reading: at the same place, or after a reload by

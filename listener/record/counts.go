@@ -21,9 +21,12 @@ type Counts struct {
 	Malformed EndpointCounts // invalid requests that were answered: 400, 408, 413, 431
 	Gone      EndpointCounts // requests to endpoints that were removed
 
-	Connections int   // open ones, including WebSockets
-	WebSockets  int   // open ones
-	InFlight    int64 // requests in progress, including those that wait for their latency
+	// AcceptFailures is how often a connection could not be accepted, because no file
+	// descriptor was free or for another reason that may pass.
+	AcceptFailures uint64
+	Connections    int   // open ones, including WebSockets
+	WebSockets     int   // open ones
+	InFlight       int64 // requests in progress, including those that wait for their latency
 	// Distinct is how many different unmatched requests there were; one that had been
 	// forgotten counts again.
 	Distinct uint64
@@ -55,13 +58,16 @@ type EndpointCounts struct {
 	Broken uint64
 	// Received and Sent are messages of WebSockets.
 	Received, Sent uint64
-	// Service is the server time: from the arrival of a request until its reply was handed
-	// over to be written, without injected latency.
+	// Total is the response time: from the arrival of a request until its reply was handed
+	// over to be written.
+	Total histogram.Snapshot
+	// Service is the part of it that is the server's own work: neither injected latency, nor
+	// its error.
 	Service histogram.Snapshot
 	// Injected is the declared latency and the wait in the queue of a capacity, of requests
 	// that have either.
 	Injected histogram.Snapshot
-	// InjectionError is how much later than that replies were ready.
+	// InjectionError is how much later than that replies were, as a client meets it.
 	InjectionError histogram.Snapshot
 }
 
@@ -128,7 +134,7 @@ func (c *EndpointCounts) After(earlier *EndpointCounts) EndpointCounts {
 	}
 	later.Statuses, later.Faults = rose(earlier.Statuses, c.Statuses), rose(earlier.Faults, c.Faults)
 	later.Service, later.Injected = c.Service.Since(earlier.Service), c.Injected.Since(earlier.Injected)
-	later.InjectionError = c.InjectionError.Since(earlier.InjectionError)
+	later.InjectionError, later.Total = c.InjectionError.Since(earlier.InjectionError), c.Total.Since(earlier.Total)
 	return later
 }
 
@@ -174,6 +180,7 @@ func Total(all []*EndpointCounts) EndpointCounts {
 	}
 	total.Service = sum(func(c *EndpointCounts) *histogram.Snapshot { return &c.Service })
 	total.Injected = sum(func(c *EndpointCounts) *histogram.Snapshot { return &c.Injected })
+	total.Total = sum(func(c *EndpointCounts) *histogram.Snapshot { return &c.Total })
 	total.InjectionError = sum(func(c *EndpointCounts) *histogram.Snapshot { return &c.InjectionError })
 	return total
 }

@@ -152,14 +152,14 @@ func (r *Recorder) End(in *matcher.Input, p *reply.Reply, c *Trace, shard uint32
 	if t == nil {
 		t = r.unmatched
 	}
-	own := max(took-c.Waited, 0)
+	own := max(took-c.Waited-c.Late, 0)
 	counts := t.At(shard)
 	status, received, sent := p.Status, len(in.Body), c.sent(in, p)
 	if left {
 		status, sent, own = StatusLeft, 0, 0
 	} else {
-		counts.service.Add(own)
 		c.count(p, counts, status)
+		c.time(counts, took, own)
 	}
 	nth := counts.answered(status, received, sent)
 	if kept, slow, ok := r.journal.wants(c.remark(p, t == r.unmatched, status), nth, own); ok {

@@ -19,15 +19,18 @@ type Shard struct {
 	broken   atomic.Uint64 // 500 and above in place of what is declared, see EndpointCounts.Broken
 	heard    atomic.Uint64 // messages of WebSocket connections
 	said     atomic.Uint64
-	service  histogram.Histogram // from the arrival to the answer, without what was injected
+	service  histogram.Histogram // the server's own time for requests that did not wait
 	waits    atomic.Pointer[pauses]
 	_        [64]byte // keeps other counters out of the last cache line
 }
 
-// pauses is injected latency, where there is any.
+// pauses is what is measured of requests with injected latency, or a wait in the queue of a
+// capacity.
 type pauses struct {
-	injected histogram.Histogram // declared latency, and waits in the queue of a capacity
+	injected histogram.Histogram // what was declared, and the wait
 	late     histogram.Histogram // how much later than that replies were
+	own      histogram.Histogram // the server's own time
+	total    histogram.Histogram // the response time
 }
 
 // statusCount counts the replies of one status; 0 is none yet.
@@ -154,6 +157,8 @@ func (c *Shard) merge(m *Shard) {
 		into := c.pauses()
 		into.injected.Merge(&p.injected)
 		into.late.Merge(&p.late)
+		into.own.Merge(&p.own)
+		into.total.Merge(&p.total)
 	}
 }
 
@@ -176,8 +181,11 @@ func (c *Shard) read(total *EndpointCounts) {
 	total.Received += c.heard.Load()
 	total.Sent += c.said.Load()
 	c.service.Read(&total.Service)
+	c.service.Read(&total.Total)
 	if p := c.waits.Load(); p != nil {
 		p.injected.Read(&total.Injected)
 		p.late.Read(&total.InjectionError)
+		p.own.Read(&total.Service)
+		p.total.Read(&total.Total)
 	}
 }

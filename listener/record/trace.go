@@ -68,12 +68,22 @@ func (c *Trace) count(p *reply.Reply, counts *Shard, status int) {
 	case c.Counters != nil && status >= 500 && p.Refusal != nil:
 		counts.broken.Add(1)
 	}
-	if c.Declared > 0 || c.Timed {
-		p := counts.pauses()
-		p.injected.Add(c.Declared)
-		if c.Timed {
-			p.late.Add(c.Late)
-		}
+}
+
+// time counts how long a request took that was served for so long, of which some was the
+// server's own work.
+func (c *Trace) time(counts *Shard, took, own time.Duration) {
+	if c.Declared == 0 && !c.Timed {
+		counts.service.Add(own)
+		return
+	}
+	p := counts.pauses()
+	late := max(took-c.Waited, 0)
+	p.injected.Add(c.Declared)
+	p.own.Add(own)
+	p.total.Add(c.Declared + late)
+	if c.Timed {
+		p.late.Add(late)
 	}
 }
 

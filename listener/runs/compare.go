@@ -60,6 +60,12 @@ type Differences struct {
 	DeclaredErrors    Pair `json:"errors_declared" doc:"share of answers of 500 and above that are declared as responses" row:"Declared errors" unit:"share"`
 	InjectedErrors    Pair `json:"errors_injected" doc:"share of answers of 500 and above that are injected as faults" row:"Injected errors" unit:"share"`
 	OwnErrors         Pair `json:"errors_own" doc:"share of answers of 500 and above that the server gave in place of what is declared" row:"Own errors" unit:"share"`
+	TotalP50          Pair `json:"total_p50" doc:"median of the response time" row:"Response time p50" unit:"ms"`
+	TotalP90          Pair `json:"total_p90" doc:"90th percentile of it" row:"Response time p90" unit:"ms"`
+	TotalP95          Pair `json:"total_p95" doc:"95th percentile of it" row:"Response time p95" unit:"ms"`
+	TotalP99          Pair `json:"total_p99" doc:"99th percentile of it" row:"Response time p99" unit:"ms"`
+	TotalP999         Pair `json:"total_p99_9" doc:"99.9th percentile of it" row:"Response time p99.9" unit:"ms"`
+	TotalMax          Pair `json:"total_max" doc:"the longest" row:"Response time, longest" unit:"ms"`
 	OwnP50            Pair `json:"own_p50" doc:"median of the server's own time" row:"Own p50" unit:"ms"`
 	OwnP90            Pair `json:"own_p90" doc:"90th percentile of it" row:"Own p90" unit:"ms"`
 	OwnP99            Pair `json:"own_p99" doc:"99th percentile of it" row:"Own p99" unit:"ms"`
@@ -95,7 +101,7 @@ func pairOf(a, b *float64) Pair {
 type figures map[string]*float64
 
 // figuresOf returns the figures of requests.
-func figuresOf(requests uint64, rate float64, errors uint64, kinds verdict.ErrorKinds, own, injected, late verdict.Spread) figures {
+func figuresOf(requests uint64, rate float64, errors uint64, kinds verdict.ErrorKinds, total, own, injected, late verdict.Spread) figures {
 	share := func(n uint64) *float64 {
 		if requests == 0 {
 			return nil
@@ -105,6 +111,8 @@ func figuresOf(requests uint64, rate float64, errors uint64, kinds verdict.Error
 	return figures{
 		"Requests": new(float64(requests)), "Rate": &rate, "Errors": share(errors),
 		"DeclaredErrors": share(kinds.DeclaredErrors), "InjectedErrors": share(kinds.InjectedErrors), "OwnErrors": share(kinds.OwnErrors),
+		"TotalP50": timed(total, total.P50), "TotalP90": timed(total, total.P90), "TotalP95": timed(total, total.P95),
+		"TotalP99": timed(total, total.P99), "TotalP999": timed(total, total.P999), "TotalMax": timed(total, total.Max),
 		"OwnP50": timed(own, own.P50), "OwnP90": timed(own, own.P90), "OwnP99": timed(own, own.P99), "OwnP999": timed(own, own.P999),
 		"InjectedP50": timed(injected, injected.P50), "InjectedP99": timed(injected, injected.P99), "InjectionErrorP99": timed(late, late.P99),
 	}
@@ -166,13 +174,13 @@ func (e *EndpointReport) figures() figures {
 			errors += n
 		}
 	}
-	return figuresOf(e.Requests, e.Rate, errors, e.ErrorKinds, e.Own, e.Injected, e.InjectionError)
+	return figuresOf(e.Requests, e.Rate, errors, e.ErrorKinds, e.Total, e.Own, e.Injected, e.InjectionError)
 }
 
 // total returns the figures of a whole run.
 func (r *Report) total() figures {
 	t := &r.Total
-	all := figuresOf(t.Requests, t.Rate, t.Errors, t.ErrorKinds, t.Own, t.Injected, t.InjectionError)
+	all := figuresOf(t.Requests, t.Rate, t.Errors, t.ErrorKinds, t.Total, t.Own, t.Injected, t.InjectionError)
 	maps.Copy(all, figures{
 		"WebhooksSent": new(float64(t.WebhooksSent)), "WebhooksDead": new(float64(t.WebhooksDead)), "WebhooksRefused": new(float64(t.WebhooksRefused)),
 		"WebhookLagP50": timed(t.WebhookLag, t.WebhookLag.P50), "WebhookLagP99": timed(t.WebhookLag, t.WebhookLag.P99),

@@ -76,9 +76,10 @@ type EndpointReport struct {
 	Refused        uint64            `json:"refused" doc:"answered 503 by a capacity"`
 	In             uint64            `json:"bytes_in" doc:"of request bodies"`
 	Out            uint64            `json:"bytes_out" doc:"of answers' bodies"`
-	Own            verdict.Spread    `json:"own" doc:"the server's own time"`
+	Total          verdict.Spread    `json:"total" doc:"the response time"`
+	Own            verdict.Spread    `json:"own" doc:"the server's own time: without injected latency and its error"`
 	Injected       verdict.Spread    `json:"injected" doc:"latency as declared"`
-	InjectionError verdict.Spread    `json:"injection_error" doc:"how much later than declared answers were"`
+	InjectionError verdict.Spread    `json:"injection_error" doc:"how much later than declared answers were, as a client meets it"`
 }
 
 // UnmatchedReport is the requests of one method, host and path that no endpoint answered.
@@ -96,16 +97,16 @@ type setting struct {
 	program Program
 	spec    string // fingerprint of what is served now
 	misses  []record.Miss
-	unknown []string
+
+	judge func(*verdict.Sample) verdict.Verdict
 }
 
 // reportAt returns the report of a run up to a reading.
 func (r *run) reportAt(end *verdict.Reading, m setting) *Report {
-	total := verdict.Between(r.first, end)
-	total.Stall = r.stall
+	total := verdict.BetweenEndpoints(r.first, end)
 	report := &Report{
 		Form: 1, ID: r.id, Name: r.name, Running: true, Begin: r.begin.UTC(),
-		Verdict: r.verdict(m.unknown, total.Idle()), Program: m.program, Machine: thisMachine(total.CPULimit),
+		Verdict: r.verdict(m.judge(&total)), Program: m.program, Machine: thisMachine(total.CPULimit),
 		Configuration: Configuration{Hash: r.spec, Changed: r.spec != m.spec, Endpoints: len(end.Counts.Endpoints)},
 		Total:         total, Endpoints: []EndpointReport{}, Timeline: thinned(append([]Point{}, r.points...), pointsKept),
 	}
@@ -132,7 +133,7 @@ func endpointReport(c *record.EndpointCounts, seconds float64) EndpointReport {
 	e := EndpointReport{
 		ID: c.ID, Endpoint: c.Endpoint, Host: c.Host, If: c.If, Requests: c.Requests, Statuses: c.Statuses, Faults: c.Faults,
 		ErrorKinds: verdict.ErrorKindsOf(c), Limited: c.Limited, Refused: c.Refused, In: c.In, Out: c.Out,
-		Own: verdict.SpreadOf(c.Service), Injected: verdict.SpreadOf(c.Injected), InjectionError: verdict.SpreadOf(c.InjectionError),
+		Total: verdict.SpreadOf(c.Total), Own: verdict.SpreadOf(c.Service), Injected: verdict.SpreadOf(c.Injected), InjectionError: verdict.SpreadOf(c.InjectionError),
 	}
 	if seconds > 0 {
 		e.Rate = float64(c.Requests) / seconds

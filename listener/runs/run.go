@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"fmt"
 	"slices"
+	"strings"
 	"time"
 
 	"mockserver/listener/record"
@@ -21,9 +22,10 @@ const (
 	// unmatchedReported how many unmatched requests, the most frequent ones.
 	endpointsReported = 500
 	unmatchedReported = 100
-	// untrustedAccepted is the share of a run in which the timing may be untrusted while the
-	// run is trusted: one bad second of a night is reported, but does not decide.
-	untrustedAccepted = 0.01
+	// rareShare is the share of a run in which something that is counted may go wrong while
+	// the run is trusted: one connection that was dropped in a night is reported, but does
+	// not decide.
+	rareShare = 0.01
 	// NameLength is how many characters the name of a run may have.
 	NameLength = 100
 )
@@ -39,7 +41,6 @@ type run struct {
 	held     map[string]*RunCause // by code
 	bad      float64              // seconds that were not trusted
 	judged   float64              // seconds that were looked at
-	stall    float64              // the longest; see verdict.Sample
 	changes  []Change
 	spec     string // its fingerprint at the beginning
 
@@ -90,7 +91,6 @@ func (r *run) sampled(s verdict.Sample, v verdict.Verdict) {
 	at := s.Time.Sub(r.begin).Seconds()
 	r.points, r.each = put(r.points, r.each, pointOf(&s, at, v.Trusted))
 	r.judged += s.Seconds
-	r.stall = max(r.stall, s.Stall)
 	if !v.Trusted {
 		r.bad += s.Seconds
 	}
@@ -121,23 +121,36 @@ func (r *run) hold(reason verdict.Reason, seconds float64) {
 	}
 }
 
-// RunVerdict says whether the timing of a run can be trusted.
+// RunVerdict says whether the timing of a run can be trusted. It is judged by the figures of
+// the whole run, so a bad second counts by the requests that it delayed.
 type RunVerdict struct {
-	Trusted   bool       `json:"trusted" doc:"at most 1 % of the seconds were not"`
+	Trusted   bool       `json:"trusted" doc:"the timing of the run as a whole can be trusted"`
 	Idle      bool       `json:"idle" doc:"nothing was timed"`
 	Text      string     `json:"text" doc:"the verdict in a sentence"`
+	Size      string     `json:"size" doc:"how much the server added to what is declared, in words; empty if no endpoint had a request"`
 	Untrusted float64    `json:"untrusted_seconds" doc:"how many seconds were not trusted"`
 	Judged    float64    `json:"judged_seconds" doc:"how many seconds were looked at"`
+	Decisive  []string   `json:"decisive" doc:"codes of the reasons for which the run as a whole cannot be trusted"`
 	Reasons   []RunCause `json:"reasons" doc:"that held at any time, the longest first"`
 	Changes   []Change   `json:"changes" doc:"when it changed, the first 200 times"`
 	Unknown   []string   `json:"unknown" doc:"codes of reasons that the system gives no figure for"`
 }
 
-// verdict judges the run so far.
-func (r *run) verdict(unknown []string, idle bool) RunVerdict {
+// verdict judges the run so far, given the verdict on its figures.
+func (r *run) verdict(whole verdict.Verdict) RunVerdict {
 	v := RunVerdict{
-		Trusted: r.bad <= untrustedAccepted*r.judged, Untrusted: r.bad, Judged: r.judged,
-		Reasons: []RunCause{}, Changes: append([]Change{}, r.changes...), Unknown: unknown,
+		Size: whole.Size, Untrusted: r.bad, Judged: r.judged,
+		Decisive: []string{}, Reasons: []RunCause{}, Changes: append([]Change{}, r.changes...), Unknown: whole.Unknown,
+	}
+	for _, reason := range whole.Reasons {
+		c := r.held[reason.Code]
+		if reason.Unit == verdict.Count && c != nil && c.Seconds <= rareShare*r.judged {
+			continue
+		}
+		v.Decisive = append(v.Decisive, reason.Code)
+		if c == nil { // held in no second by itself
+			v.Reasons = append(v.Reasons, RunCause{Code: reason.Code, Text: reason.Text, Number: reason.Number, Threshold: reason.Threshold, Unit: reason.Unit})
+		}
 	}
 	for _, c := range r.held {
 		v.Reasons = append(v.Reasons, *c)
@@ -145,16 +158,17 @@ func (r *run) verdict(unknown []string, idle bool) RunVerdict {
 	slices.SortFunc(v.Reasons, func(a, b RunCause) int {
 		return cmp.Or(cmp.Compare(b.Seconds, a.Seconds), cmp.Compare(a.Code, b.Code))
 	})
-	switch {
-	case r.bad == 0 && idle:
+	seconds := fmt.Sprintf("%s of its %s seconds", verdict.Short(r.bad), verdict.Short(r.judged))
+	switch v.Trusted = len(v.Decisive) == 0; {
+	case !v.Trusted:
+		v.Text = fmt.Sprintf("The timing of this run cannot be trusted: see %s. There was a reason not to in %s.", strings.Join(v.Decisive, ", "), seconds)
+	case r.bad > 0:
+		v.Text = fmt.Sprintf("The timing of this run can be trusted as a whole, but not in %s.", seconds)
+	case whole.Idle:
 		v.Idle = true
 		v.Text = "Nothing was timed in this run: there was neither a request nor a webhook."
-	case r.bad == 0:
-		v.Text = "The timing of this run can be trusted."
-	case v.Trusted:
-		v.Text = fmt.Sprintf("The timing of this run can be trusted, but for %s of its %s seconds.", verdict.Short(r.bad), verdict.Short(r.judged))
 	default:
-		v.Text = fmt.Sprintf("The timing of this run cannot be trusted: for %s of its %s seconds there was a reason not to.", verdict.Short(r.bad), verdict.Short(r.judged))
+		v.Text = "The timing of this run can be trusted."
 	}
 	return v
 }

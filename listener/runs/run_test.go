@@ -135,32 +135,78 @@ func sumBuckets(buckets []Bucket) (n uint64) {
 	return n
 }
 
-func TestRun_IsNotTrustedWhenMoreThanAHundredthOfItWasNot(t *testing.T) {
-	for slow, trusted := range map[int]bool{0: true, 1: true, 2: false} {
-		runs, _ := bare()
+// A bad second counts by the requests that it delayed: 1 % of them are no p99. Its reason is
+// found for two more seconds, and holds for seven after that.
+func TestRun_IsJudgedAsAWhole(t *testing.T) {
+	for slow, want := range map[int]struct {
+		trusted bool
+		text    string
+	}{
+		0: {true, "The timing of this run can be trusted."},
+		1: {true, "The timing of this run can be trusted as a whole, but not in 10 of its 300 seconds."},
+		5: {false, "The timing of this run cannot be trusted: see own-p99. There was a reason not to in 14 of its 300 seconds."},
+	} {
+		s := newScene("GET /a")
+		runs, sampler := s.runs()
 		entry, err := runs.Begin("")
 		if err != nil || entry.Name != "run 1" {
 			t.Fatal(entry, err)
 		}
-		// Each slow second is looked at for ten: of 1500 seconds 10 are less than a
-		// hundredth, 20 more.
-		for i := range 1500 {
-			v := verdict.Verdict{Trusted: true}
-			if i >= 100 && i < 100+100*slow && i%100 < 10 {
-				v = verdict.Verdict{Reasons: []verdict.Reason{{Code: "own-p99", Text: "slow", Number: 5, Threshold: 1, Unit: "ms"}}}
+		for i := range 300 {
+			took := 50 * time.Microsecond
+			if i >= 100 && i < 100+slow {
+				took = 5 * time.Millisecond
 			}
-			runs.Sampled(verdict.Sample{Time: sampledFrom.Add(time.Duration(i+1) * time.Second), Seconds: 1, Requests: 1}, v)
+			s.serve("GET /a", 200, 100, took)
+			sampler.Take(s.after(time.Second))
 		}
 		report, _ := runs.End(entry.ID)
-		if v := report.Verdict; v.Trusted != trusted || v.Untrusted != float64(10*slow) || len(v.Changes) != 2*slow {
-			t.Errorf("%d slow seconds: %+v, want trusted to be %v", slow, v, trusted)
+		if v := report.Verdict; v.Trusted != want.trusted || v.Text != want.text || len(v.Decisive) > 0 == want.trusted {
+			t.Errorf("%d slow seconds: %+v, want trusted to be %v", slow, v, want.trusted)
 		}
-		if slow > 0 && (len(report.Verdict.Reasons) != 1 || report.Verdict.Reasons[0].Seconds != float64(10*slow) || report.Verdict.Reasons[0].Number != 5) {
+		if slow > 0 && (len(report.Verdict.Reasons) != 1 || math.Abs(report.Verdict.Reasons[0].Number-5) > 0.02) {
 			t.Errorf("reasons %+v", report.Verdict.Reasons)
 		}
-		if len(report.Timeline) > pointsKept {
-			t.Errorf("%d points, want %d at most", len(report.Timeline), pointsKept)
+		if slow > 0 && len(report.Verdict.Changes) != 2 {
+			t.Errorf("changes %+v, want two", report.Verdict.Changes)
 		}
+	}
+}
+
+// What is counted makes a run untrusted unless it is rare in it.
+func TestRun_WhatIsRareDoesNotDecide(t *testing.T) {
+	for seconds, trusted := range map[int]bool{300: false, 3000: true} {
+		s := newScene("GET /a")
+		runs, sampler := s.runs()
+		entry, err := runs.Begin("")
+		if err != nil {
+			t.Fatal(err)
+		}
+		for i := range seconds {
+			s.serve("GET /a", 200, 1, 50*time.Microsecond)
+			if i == 10 {
+				s.counts.AcceptFailures = 3
+			}
+			sampler.Take(s.after(time.Second))
+		}
+		report, _ := runs.End(entry.ID)
+		if v := report.Verdict; v.Trusted != trusted || len(v.Reasons) != 1 || v.Reasons[0].Code != "accept" {
+			t.Errorf("%d seconds: %+v, want trusted to be %v", seconds, v, trusted)
+		}
+	}
+}
+
+func TestRun_KeepsABoundedTimeline(t *testing.T) {
+	runs, _ := bare()
+	entry, err := runs.Begin("")
+	if err != nil {
+		t.Fatal(err)
+	}
+	for i := range pointsKept + 300 {
+		runs.Sampled(verdict.Sample{Time: sampledFrom.Add(time.Duration(i+1) * time.Second), Seconds: 1, Requests: 1}, verdict.Verdict{Trusted: true})
+	}
+	if report, _ := runs.End(entry.ID); len(report.Timeline) > pointsKept {
+		t.Errorf("%d points, want %d at most", len(report.Timeline), pointsKept)
 	}
 }
 

@@ -148,8 +148,7 @@ func (r *Runs) Report(id string) *Report {
 
 // setting returns what a report needs in addition to its run.
 func (r *Runs) setting() setting {
-	v, _ := r.sampler.Current()
-	return setting{program: r.program, spec: r.server.Spec().Fingerprint(), misses: r.server.Unmatched(), unknown: v.Unknown}
+	return setting{program: r.program, spec: r.server.Spec().Fingerprint(), misses: r.server.Unmatched(), judge: r.sampler.Judge}
 }
 
 // Remove forgets a run and reports whether there was such a run. The error is ErrRunning if

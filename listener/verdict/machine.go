@@ -12,6 +12,7 @@ type usage struct {
 	waits     map[int]waits // of its threads, by their IDs; nil is unknown
 	throttled total         // nanoseconds for which the quota kept it from running
 	pressure  total         // nanoseconds during which a task of its group waited for a CPU
+	dropped   total         // connections that found the backlog full
 	machine   ticks
 
 	quota       float64 // cores; 0 is none
@@ -62,6 +63,9 @@ func loadBetween(before, after *usage, apart time.Duration) Load {
 	}
 	if n, ok := after.pressure.since(before.pressure); ok {
 		l.Pressure = new(min(float64(n)/float64(apart), 1))
+	}
+	if n, ok := after.dropped.since(before.dropped); ok {
+		l.ListenDrops = new(float64(n))
 	}
 	if mean, ok := meanWait(before.waits, after.waits); ok {
 		l.CPUWait = new(Milliseconds(mean))

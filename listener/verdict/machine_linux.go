@@ -5,6 +5,7 @@ import (
 	"io/fs"
 	"os"
 	"path"
+	"slices"
 	"strconv"
 	"strings"
 	"syscall"
@@ -54,6 +55,7 @@ func (m *meter) read() usage {
 			u.memory = number64(fields[1]) * uint64(os.Getpagesize())
 		}
 	}
+	u.dropped = m.dropped()
 	var limit syscall.Rlimit
 	if syscall.Getrlimit(syscall.RLIMIT_NOFILE, &limit) == nil && limit.Cur < 1<<62 {
 		u.limit = limit.Cur
@@ -76,6 +78,25 @@ func (m *meter) machine() ticks {
 		t.all += number64(field)
 	}
 	return t
+}
+
+// dropped reads ListenDrops, which includes ListenOverflows, from /proc/self/net/netstat: a
+// line of names that begins with TcpExt, and a line of their values.
+func (m *meter) dropped() total {
+	text, _ := fs.ReadFile(m.root, "proc/self/net/netstat") // without it the number is unknown
+	var names [][]byte
+	for line := range bytes.Lines(text) {
+		fields := bytes.Fields(line)
+		if len(fields) == 0 || string(fields[0]) != "TcpExt:" {
+			continue
+		}
+		i := slices.IndexFunc(names, func(name []byte) bool { return string(name) == "ListenDrops" })
+		if i >= 0 && i < len(fields) {
+			return total{number64(fields[i]), true}
+		}
+		names = fields
+	}
+	return total{}
 }
 
 // waits reads /proc/self/task/ID/schedstat: the time on a CPU, the time waited for one, and

@@ -7,6 +7,8 @@ import (
 	"time"
 
 	"mockserver/dispatcher"
+	"mockserver/internal/histogram"
+	"mockserver/listener/probe"
 	"mockserver/listener/record"
 )
 
@@ -16,8 +18,10 @@ type Reading struct {
 	Time     time.Time
 	Counts   record.Counts
 	Webhooks dispatcher.Stats
+	Probe    probe.Figures
 	All      record.EndpointCounts // endpoints and unmatched requests, added up
 
+	probed  bool                  // there is a probe
 	matched record.EndpointCounts // all but unmatched requests
 	usage   usage
 	waits   waitHistogram // of runnable goroutines
@@ -34,6 +38,7 @@ const (
 type Server interface {
 	Counts() record.Counts
 	Webhooks() dispatcher.Stats
+	Probe() *probe.Probe // nil if the server cannot be probed
 }
 
 // source reads a server, and the machine that it runs on.
@@ -47,6 +52,9 @@ func (s *source) Read() Reading {
 	r := NewReading(time.Time{}, s.server.Counts(), s.server.Webhooks())
 	r.usage = s.meter.read()
 	r.waits, r.pauses = readRuntime()
+	if p := s.server.Probe(); p != nil {
+		r.Probe, r.probed = p.Figures(), true
+	}
 	r.Time = time.Now()
 	return r
 }
@@ -83,15 +91,17 @@ func Between(a, b *Reading) Sample {
 		Time: b.Time.UTC(), Seconds: apart.Seconds(),
 		Requests: all.Requests, Errors: errorsOf(&all), ErrorKinds: ErrorKindsOf(&matched), Unmatched: all.Requests - matched.Requests,
 		Limited: all.Limited, Refused: all.Refused, In: all.In, Out: all.Out,
-		Connections: b.Counts.Connections, InFlight: b.Counts.InFlight,
+		AcceptFailures: b.Counts.AcceptFailures - a.Counts.AcceptFailures,
+		Connections:    b.Counts.Connections, InFlight: b.Counts.InFlight,
 		Own: SpreadOf(all.Service), Injected: SpreadOf(all.Injected), InjectionError: SpreadOf(all.InjectionError),
-		WebhookLag:   SpreadOf(b.Webhooks.Lag.Since(a.Webhooks.Lag)),
+		Total: SpreadOf(all.Total), probed: b.probed,
+		Probe:      SpreadOf(histogram.Sum(slices.Values([]histogram.Snapshot{b.Probe.Late.Since(a.Probe.Late), b.Probe.Waiting}))),
+		WebhookLag: SpreadOf(b.Webhooks.Lag.Since(a.Webhooks.Lag)), WebhooksOldest: Milliseconds(b.Webhooks.Oldest),
 		WebhooksSent: b.Webhooks.Delivered - a.Webhooks.Delivered, WebhooksDead: b.Webhooks.Dead - a.Webhooks.Dead,
 		WebhooksRefused: b.Webhooks.Refused - a.Webhooks.Refused, WebhooksPending: b.Webhooks.Pending, WebhooksDue: b.Webhooks.Due,
 		Scheduler: b.waits.since(a.waits), Pauses: b.pauses.since(a.pauses),
 		Load: loadBetween(&a.usage, &b.usage, apart),
 	}
-	s.shortest = Milliseconds(all.Injected.Quantile(0.01))
 	for _, n := range all.Faults {
 		s.Faults += n
 	}
@@ -101,6 +111,13 @@ func Between(a, b *Reading) Sample {
 	if s.Seconds > 0 {
 		s.Rate = float64(s.Requests) / s.Seconds
 	}
+	return s
+}
+
+// BetweenEndpoints is Between with the timing of each endpoint, to be judged.
+func BetweenEndpoints(a, b *Reading) Sample {
+	s := Between(a, b)
+	s.timings = timings(a, b)
 	return s
 }
 
@@ -155,7 +172,7 @@ func (h waitHistogram) since(before waitHistogram) Spread {
 		}
 		return s.Max
 	}
-	s.P50, s.P90, s.P99, s.P999 = quantile(0.5), quantile(0.9), quantile(0.99), quantile(0.999)
+	s.P50, s.P90, s.P95, s.P99, s.P999 = quantile(0.5), quantile(0.9), quantile(0.95), quantile(0.99), quantile(0.999)
 	return s
 }
 

@@ -24,24 +24,29 @@ type Sample struct {
 	In        uint64 `json:"bytes_in" doc:"of request bodies"`
 	Out       uint64 `json:"bytes_out" doc:"of answers' bodies"`
 
+	AcceptFailures uint64 `json:"accept_failures" doc:"connections that could not be accepted"`
+
 	Connections int   `json:"connections" doc:"open at its end"`
 	InFlight    int64 `json:"in_flight" doc:"requests under way at its end"`
 
-	Own            Spread  `json:"own" doc:"the server's own time"`
-	Injected       Spread  `json:"injected" doc:"latency as declared"`
-	InjectionError Spread  `json:"injection_error" doc:"how much later than declared answers were"`
-	shortest       float64 // 1st percentile of the declared latency
+	Total          Spread `json:"total" doc:"the response time"`
+	Own            Spread `json:"own" doc:"the server's own time: without injected latency and its error"`
+	Injected       Spread `json:"injected" doc:"latency as declared"`
+	InjectionError Spread `json:"injection_error" doc:"how much later than declared answers were, as a client meets it"`
 
-	WebhookLag      Spread `json:"webhook_lag" doc:"how late first attempts of webhooks were"`
-	WebhooksSent    int64  `json:"webhooks_sent" doc:"webhooks that were delivered"`
-	WebhooksDead    int64  `json:"webhooks_dead" doc:"webhooks that were given up"`
-	WebhooksRefused int64  `json:"webhooks_refused" doc:"webhooks that were not accepted"`
-	WebhooksPending int64  `json:"webhooks_pending" doc:"pending at its end"`
-	WebhooksDue     int64  `json:"webhooks_due" doc:"of those, that wait for a worker"`
+	WebhookLag      Spread  `json:"webhook_lag" doc:"how late first attempts of webhooks were"`
+	WebhooksSent    int64   `json:"webhooks_sent" doc:"webhooks that were delivered"`
+	WebhooksDead    int64   `json:"webhooks_dead" doc:"webhooks that were given up"`
+	WebhooksRefused int64   `json:"webhooks_refused" doc:"webhooks that were not accepted"`
+	WebhooksPending int64   `json:"webhooks_pending" doc:"pending at its end"`
+	WebhooksDue     int64   `json:"webhooks_due" doc:"of those, that wait for a worker"`
+	WebhooksOldest  float64 `json:"webhooks_oldest" doc:"for how long the one has been due that has waited longest for a worker"`
 
-	Scheduler Spread  `json:"scheduler" doc:"how long goroutines that could run waited"`
-	Pauses    Spread  `json:"pauses" doc:"stops of the garbage collector"`
-	Stall     float64 `json:"stall" doc:"for how long the process stood still at a time, to within 50 ms"`
+	Probe     Spread `json:"probe" doc:"how late the bytes were that the server sends to itself through its listening socket"`
+	Scheduler Spread `json:"scheduler" doc:"how long goroutines that could run waited"`
+	Pauses    Spread `json:"pauses" doc:"stops of the garbage collector"`
+	probed    bool
+	timings   []timing // nil but for what is judged
 
 	Load
 }
@@ -64,13 +69,14 @@ func ErrorKindsOf(c *record.EndpointCounts) ErrorKinds {
 
 // Load is the load of the process and its machine during some time.
 type Load struct {
-	CPU        *float64 `json:"cpu" doc:"cores that the process kept busy; null where the system does not tell, as in what follows"`
-	CPULimit   float64  `json:"cpu_limit" doc:"cores that the process may use, by its quota and GOMAXPROCS"`
-	CPUWait    *float64 `json:"cpu_wait" doc:"mean wait of its threads for a core"`
-	Throttled  *float64 `json:"throttled" doc:"time that a quota kept threads from running, summed over the CPUs"`
-	MachineCPU *float64 `json:"machine_cpu" doc:"share of the machine that was busy, 0 to 1"`
-	Steal      *float64 `json:"steal" doc:"share of the machine that the hypervisor gave to others"`
-	Pressure   *float64 `json:"pressure" doc:"share of the time in which a task of its group waited for a core"`
+	CPU         *float64 `json:"cpu" doc:"cores that the process kept busy; null where the system does not tell, as in what follows"`
+	CPULimit    float64  `json:"cpu_limit" doc:"cores that the process may use, by its quota and GOMAXPROCS"`
+	CPUWait     *float64 `json:"cpu_wait" doc:"mean wait of its threads for a core"`
+	Throttled   *float64 `json:"throttled" doc:"time that a quota kept threads from running, summed over the CPUs"`
+	MachineCPU  *float64 `json:"machine_cpu" doc:"share of the machine that was busy, 0 to 1"`
+	Steal       *float64 `json:"steal" doc:"share of the machine that the hypervisor gave to others"`
+	ListenDrops *float64 `json:"listen_drops" doc:"connections that the system dropped in its network namespace, since too many waited to be accepted"`
+	Pressure    *float64 `json:"pressure" doc:"share of the time in which a task of its group waited for a core"`
 
 	Memory          uint64 `json:"memory" doc:"bytes resident; where that is not known, taken from the system by the Go runtime"`
 	Goroutines      int    `json:"goroutines" doc:"of the process"`
@@ -84,6 +90,7 @@ type Spread struct {
 	Mean  float64 `json:"mean" doc:"in milliseconds"`
 	P50   float64 `json:"p50" doc:"median"`
 	P90   float64 `json:"p90" doc:"90th percentile"`
+	P95   float64 `json:"p95" doc:"95th percentile"`
 	P99   float64 `json:"p99" doc:"99th percentile"`
 	P999  float64 `json:"p99_9" doc:"99.9th percentile"`
 	Max   float64 `json:"max" doc:"the longest"`
@@ -96,7 +103,7 @@ func SpreadOf(l histogram.Snapshot) Spread {
 	}
 	return Spread{
 		Count: l.Count, Mean: Milliseconds(l.Mean()), Max: Milliseconds(l.Max),
-		P50: Milliseconds(l.Quantile(0.5)), P90: Milliseconds(l.Quantile(0.9)), P99: Milliseconds(l.Quantile(0.99)), P999: Milliseconds(l.Quantile(0.999)),
+		P50: Milliseconds(l.Quantile(0.5)), P90: Milliseconds(l.Quantile(0.9)), P95: Milliseconds(l.Quantile(0.95)), P99: Milliseconds(l.Quantile(0.99)), P999: Milliseconds(l.Quantile(0.999)),
 	}
 }
 

@@ -15,15 +15,14 @@ import (
 const (
 	// Every is the time between two samples.
 	Every = time.Second
-	// lookEvery is the time between checks that the process runs at all: otherwise a stall
-	// between two samples would go unnoticed.
-	lookEvery = 50 * time.Millisecond
-	// windowSeconds is how far the verdict looks back: far enough for percentiles, and not so
-	// far that the verdict lags behind what one sees.
+	// windowSeconds is how much of the past Current returns.
 	windowSeconds = 10
-	// calmSeconds is how long the timing must be trusted before the log says so, so that a
-	// figure near its threshold is not logged every second.
-	calmSeconds = 5
+	// judgedSeconds is how much of it is judged at a time: enough for percentiles, and
+	// little enough to find in two or three seconds what delays 2 % of the requests.
+	judgedSeconds = 3
+	// holdSeconds is for how long a reason holds after it was found for the last time, so that
+	// a figure near its threshold does not change the verdict every second.
+	holdSeconds = 8
 	// SamplesKept is the samples of the last hour: about 900 bytes each, 3 MB in all.
 	SamplesKept = 3600
 	// BusiestKept is for how many samples the busiest endpoints are kept, and busiestMost how
@@ -46,20 +45,14 @@ type Sampler struct {
 
 	mu      sync.Mutex // guards what follows
 	last    Reading    // the newest
-	marks   []mark     // of the window, the oldest first; the last one is of last
+	marks   []Reading  // of the window, without endpoints, the oldest first; the last one is last
 	samples ring[Sample]
 	busiest ring[Busy]
 	window  Sample
 	verdict Verdict
-	stalled time.Duration // the longest stall since the last reading
-	warned  time.Time     // when the log said that the timing is not trusted; zero once it said that it is
-}
-
-// mark is a reading in the window, without its endpoints, and the longest stall before it,
-// in milliseconds.
-type mark struct {
-	reading Reading
-	stall   float64
+	held    held
+	recent  []Reading // of the last seconds, the oldest first: what is judged
+	warned  time.Time // when the log said that the timing is not trusted; zero once it said that it is
 }
 
 // Busy is the busiest endpoints of one sample.
@@ -120,8 +113,8 @@ func New(from Source, thresholds Thresholds, log *slog.Logger) *Sampler {
 		samples: ring[Sample]{most: SamplesKept}, busiest: ring[Busy]{most: BusiestKept},
 	}
 	s.last = from.Read()
-	s.marks = []mark{s.last.mark(0)}
-	s.verdict = Verdict{Trusted: true, Idle: true, Since: s.last.Time.UTC(), Reasons: []Reason{}, Unknown: []string{}}
+	s.restart()
+	s.verdict = s.held.add(Verdict{Idle: true, Unknown: []string{}}, s.last.Time.UTC())
 	s.window = Sample{Time: s.last.Time.UTC()}
 	return s
 }
@@ -135,36 +128,17 @@ func (s *Sampler) Start() {
 	s.cancel = cancel
 	go func() {
 		defer close(s.ended)
-		ticker := time.NewTicker(lookEvery)
+		ticker := time.NewTicker(Every)
 		defer ticker.Stop()
-		seen := time.Now()
-		next := seen.Add(Every)
 		for {
 			select {
 			case <-ticker.C:
+				s.readOne()
 			case <-ctx.Done():
 				return
 			}
-			now := time.Now()
-			s.looked(now.Sub(seen) - lookEvery)
-			seen = now
-			if now.Before(next) {
-				continue
-			}
-			for !next.After(now) {
-				next = next.Add(Every)
-			}
-			s.readOne()
-			seen = time.Now()
 		}
 	}()
-}
-
-// looked notes how late a check came.
-func (s *Sampler) looked(late time.Duration) {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	s.stalled = max(s.stalled, late)
 }
 
 // Stop ends sampling.
@@ -173,10 +147,15 @@ func (s *Sampler) Stop() {
 	<-s.ended
 }
 
-func (r *Reading) mark(stall float64) mark {
-	m := mark{reading: *r, stall: stall}
-	m.reading.Counts.Endpoints = nil
-	return m
+// restart begins the window, and what is judged, with the last reading.
+func (s *Sampler) restart() {
+	s.marks, s.recent, s.held = []Reading{s.last.brief()}, []Reading{s.last}, held{}
+}
+
+// brief returns a reading without its endpoints.
+func (r Reading) brief() Reading {
+	r.Counts.Endpoints = nil
+	return r
 }
 
 // readOne reads and takes the reading.
@@ -198,47 +177,55 @@ func (s *Sampler) add(r Reading) (Sample, Verdict) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	sample := Between(&s.last, &r)
-	sample.Stall, s.stalled = Milliseconds(s.stalled), 0
 	s.busiest.put(busiestBetween(&s.last.Counts, &r.Counts, sample))
 	s.samples.put(sample)
-	s.marks = append(s.marks, r.mark(sample.Stall))
-	// By time, not by number: the end of a run adds a mark.
-	for len(s.marks) > 2 && r.Time.Sub(s.marks[1].reading.Time) > windowSeconds*Every-Every/2 {
-		s.marks = slices.Delete(s.marks, 0, 1)
-	}
+	s.marks = recent(append(s.marks, r.brief()), windowSeconds)
+	s.recent = recent(append(s.recent, r), judgedSeconds)
 	s.last = r
 	s.look()
 	return sample, s.verdict
 }
 
-// look judges the window again.
-func (s *Sampler) look() {
-	s.window = Between(&s.marks[0].reading, &s.last)
-	for _, m := range s.marks[1:] {
-		s.window.Stall = max(s.window.Stall, m.stall)
+// recent removes the readings that are not needed to look back so many seconds: by time,
+// not by number, since the end of a run adds a reading.
+func recent(all []Reading, seconds int) []Reading {
+	last := all[len(all)-1].Time
+	for len(all) > 2 && last.Sub(all[1].Time) > time.Duration(seconds)*Every-Every/2 {
+		all = slices.Delete(all, 0, 1)
 	}
-	before := s.verdict
-	s.verdict = judge(&s.window, s.thresholds).after(before, s.window.Time)
+	return all
+}
+
+// look judges the last seconds.
+func (s *Sampler) look() {
+	s.window = Between(&s.marks[0], &s.last)
+	judged := BetweenEndpoints(&s.recent[0], &s.last)
+	s.verdict = s.held.add(judge(&judged, s.thresholds), s.window.Time)
+	s.verdict.Seconds = s.window.Seconds
 	s.tell()
 }
 
-// tell logs when the verdict changes: at once if the timing is no longer trusted, and after
-// a while if it is again.
+// tell logs when the verdict changes.
 func (s *Sampler) tell() {
-	v, now := &s.verdict, s.window.Time
-	switch {
-	case !v.Trusted && s.warned.IsZero():
-		s.warned = now
-		var attrs []any
-		for _, r := range v.Reasons {
-			attrs = append(attrs, r.Code, r.Text)
-		}
-		s.log.Warn("the timing cannot be trusted", attrs...)
-	case v.Trusted && !s.warned.IsZero() && now.Sub(v.Since) >= calmSeconds*time.Second:
+	v := &s.verdict
+	if v.Trusted == s.warned.IsZero() {
+		return
+	}
+	if v.Trusted {
 		s.log.Info("the timing can be trusted", "after", v.Since.Sub(s.warned).Round(time.Millisecond))
 		s.warned = time.Time{}
+		return
 	}
+	s.warned = v.Since
+	var attrs []any
+	for _, r := range slices.Concat(v.Reasons, v.Explanations) {
+		attrs = append(attrs, r.Code, r.Text)
+	}
+	s.log.Warn("the timing cannot be trusted", attrs...)
 }
+
+// Judge returns the verdict on a sample alone.
+func (s *Sampler) Judge(sample *Sample) Verdict { return judge(sample, s.thresholds) }
 
 // Now takes a reading with which a run begins or ends. If it begins, the window begins too:
 // what came before does not concern the run.
@@ -247,7 +234,7 @@ func (s *Sampler) Now(begins bool) *Reading {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if begins {
-		s.marks = []mark{s.last.mark(0)}
+		s.restart()
 	}
 	return new(s.last)
 }

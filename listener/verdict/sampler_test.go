@@ -80,9 +80,6 @@ func TestSampler_ASampleIsWhatCameSinceTheLast(t *testing.T) {
 	sampler := s.sampler(slog.New(slog.DiscardHandler))
 	s.serve("GET /a", 200, 300, 100*time.Microsecond)
 	s.serve("GET /b", 503, 100, 200*time.Microsecond)
-	sampler.looked(10 * time.Millisecond)
-	sampler.looked(time.Second)
-	sampler.looked(0)
 	sampler.Take(s.after(2 * time.Second))
 	samples, busiest := sampler.Latest(10, time.Time{})
 	if len(samples) != 1 || len(busiest) != 1 {
@@ -97,9 +94,6 @@ func TestSampler_ASampleIsWhatCameSinceTheLast(t *testing.T) {
 	}
 	if got.MachineCPU == nil || *got.MachineCPU != 0.25 || got.CPU == nil || *got.CPU != 0.1 {
 		t.Errorf("machine %v, process %v; want 0.25 and 0.1", got.MachineCPU, got.CPU)
-	}
-	if got.Stall != 1000 {
-		t.Errorf("stall %v ms, want 1000: once it was seen a second late", got.Stall)
 	}
 	if e := busiest[0].Endpoints; len(e) != 2 || e[0].Endpoint != "GET /a" || e[0].Rate != 150 || e[1].Errors != 100 {
 		t.Errorf("busiest %+v", e)
@@ -127,12 +121,12 @@ func TestSampler_TheVerdictLooksBackTenSecondsAndIsLoggedOncePerChange(t *testin
 	if v := second(5 * time.Millisecond); v.Trusted || v.Reasons[0].Code != "own-p99" {
 		t.Fatalf("verdict %+v after a slow second, want own-p99", v)
 	}
-	for i := range 9 {
+	for i := range judgedSeconds + holdSeconds - 2 {
 		if v := second(50 * time.Microsecond); v.Trusted {
-			t.Fatalf("trusted again after %d seconds, want the slow one to be looked at for ten", i+1)
+			t.Fatalf("trusted again after %d seconds, want the slow one to be judged for %d, and its reason to hold for %d more", i+1, judgedSeconds, holdSeconds)
 		}
 	}
-	for i := range calmSeconds + 1 {
+	for i := range 5 {
 		if v := second(50 * time.Microsecond); !v.Trusted {
 			t.Errorf("not trusted %d seconds later: %v", 10+i, v.Reasons)
 		}
@@ -159,11 +153,11 @@ func TestSampler_AFigureAtItsThresholdIsNotLoggedOnceASecond(t *testing.T) {
 			changes, before = changes+1, v.Trusted
 		}
 	}
-	if changes < 20 || strings.Count(log.String(), "\n") != 1 {
+	if changes != 1 || strings.Count(log.String(), "\n") != 1 {
 		t.Errorf("%d changes, logged:\n%s", changes, log.String())
 	}
 	s.usage.descriptors = 10
-	for range calmSeconds + 2 {
+	for range holdSeconds + 1 {
 		sampler.Take(s.after(time.Second))
 	}
 	if strings.Count(log.String(), "\n") != 2 || !strings.Contains(log.String(), "can be trusted") {

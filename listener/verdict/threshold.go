@@ -10,6 +10,7 @@ import (
 	"strings"
 	"time"
 
+	"mockserver/internal/histogram"
 	"mockserver/internal/wording"
 )
 
@@ -18,12 +19,12 @@ import (
 // reason. Durations are in milliseconds, shares from 0 to 1.
 type Thresholds map[string]float64
 
-// of returns the threshold of a check.
-func (t Thresholds) of(c *check) float64 {
+// of returns the threshold of a check, and whether it was set.
+func (t Thresholds) of(c *check) (limit float64, set bool) {
 	if value, ok := t[c.code]; ok {
-		return value
+		return value, true
 	}
-	return c.initial
+	return c.initial, false
 }
 
 // unit is what a figure is counted in.
@@ -35,6 +36,9 @@ type unit struct {
 	expected, example string // what a threshold looks like
 	read              func(text string) (float64, error)
 }
+
+// Count is the unit of reasons that are counted.
+const Count = "count"
 
 var (
 	milliseconds = &unit{"ms", 1, " ms", "a duration of 0 or more", "2ms", func(text string) (float64, error) {
@@ -49,36 +53,71 @@ var (
 		}
 		return value / 100, err
 	}}
-	number = &unit{"count", 1, "", "a number of 0 or more", "10", func(text string) (float64, error) { return strconv.ParseFloat(text, 64) }}
+	number = &unit{Count, 1, "", "a number of 0 or more", "10", func(text string) (float64, error) { return strconv.ParseFloat(text, 64) }}
 )
 
-// check is one reason not to trust the timing.
+// check is one reason not to trust the timing, or one explanation.
 type check struct {
 	code    string
 	unit    *unit
-	initial float64                  // default threshold
-	figure  func(s *Sample) *float64 // returns nil if it is unknown
-	least   func(s *Sample) float64  // lower bound of the threshold; nil for none
-	what    string                   // message, with %s for the figure
+	initial float64 // default threshold
+	what    string  // message, with %s for the figure
+	// figure returns what is compared with the threshold; nil if it is unknown.
+	figure func(s *Sample) *float64
+	// each returns durations of one endpoint instead: that endpoint counts whose 99th
+	// percentile is the furthest above. least is a lower bound of its threshold; nil is none.
+	each  func(t *timing) histogram.Snapshot
+	least func(t *timing) float64
+	// explains is set for what a client does not feel by itself. It becomes a reason if its
+	// threshold is set.
+	explains bool
 }
 
-// checks are all reasons in the order in which they are listed: causes come before their
+// checks are all of them in the order in which they are listed: causes come before their
 // effects.
 var checks = []check{
-	{"throttled", milliseconds, 0, func(s *Sample) *float64 { return s.Throttled }, nil, "the CPU quota kept threads from running for %s, summed over the CPUs"},
-	{"cpu-quota", share, 0.9, (*Sample).CPUShare, nil, "the process used %s of the CPU that it may use"},
-	{"machine", share, 0.95, func(s *Sample) *float64 { return s.MachineCPU }, nil, "the CPUs of the machine were busy for %s of the time"},
-	{"steal", share, 0.05, func(s *Sample) *float64 { return s.Steal }, nil, "the hypervisor gave %s of the machine's CPU time to others"},
-	{"cpu-wait", milliseconds, 0.1, func(s *Sample) *float64 { return s.CPUWait }, nil, "threads of the process waited %s for a CPU on average"},
-	{"stall", milliseconds, 100, func(s *Sample) *float64 { return &s.Stall }, nil, "the process stood still for %s"},
-	{"scheduler-p99", milliseconds, 1, func(s *Sample) *float64 { return &s.Scheduler.P99 }, nil, "goroutines that could run waited %s at the 99th percentile"},
-	{"gc-pause", milliseconds, 1, func(s *Sample) *float64 { return &s.Pauses.Max }, nil, "the collector stopped the process for %s at a time"},
-	{"descriptors", share, 0.9, (*Sample).descriptorShare, nil, "%s of the file descriptors that the process may have are open"},
-	{"own-p99", milliseconds, 1, func(s *Sample) *float64 { return &s.Own.P99 }, nil, "the server's own work on a request took %s at the 99th percentile"},
-	{"injection-p99", milliseconds, 1, func(s *Sample) *float64 { return &s.InjectionError.P99 }, (*Sample).injectionLeast, "answers with a latency came %s late at the 99th percentile"},
-	{"lag-p99", milliseconds, 10, func(s *Sample) *float64 { return &s.WebhookLag.P99 }, nil, "webhooks were sent %s late at the 99th percentile"},
-	{"webhooks-refused", number, 0, func(s *Sample) *float64 { return new(float64(s.WebhooksRefused)) }, nil, "%s webhooks were refused, since too many were pending"},
+	{code: "throttled", unit: share, initial: 0.02, figure: (*Sample).throttledShare, what: "the CPU quota kept threads from running for %s of the time, summed over the CPUs"},
+	{code: "steal", unit: share, initial: 0.2, figure: func(s *Sample) *float64 { return s.Steal }, what: "the hypervisor gave %s of the machine's CPU time to others"},
+	{code: "descriptors", unit: share, initial: 0.9, figure: (*Sample).descriptorShare, what: "%s of the file descriptors that the process may have are open"},
+	{code: "accept", unit: number, figure: func(s *Sample) *float64 { return new(float64(s.AcceptFailures)) }, what: "%s times a connection could not be accepted"},
+	{code: "backlog", unit: number, figure: func(s *Sample) *float64 { return s.ListenDrops }, what: "%s times the system dropped a connection, since too many waited to be accepted"},
+	{code: "probe-p99", unit: milliseconds, initial: 2, figure: (*Sample).probeP99, what: "what the server sent to itself came back %s late at the 99th percentile, as requests are"},
+	{code: "own-p99", unit: milliseconds, initial: 1, each: func(t *timing) histogram.Snapshot { return t.own }, what: "the server's own work on a request took %s at the 99th percentile"},
+	{code: "injection-p99", unit: milliseconds, initial: 1, each: func(t *timing) histogram.Snapshot { return t.late }, least: (*timing).tolerance, what: "answers with a latency came %s late at the 99th percentile"},
+	{code: "lag-p99", unit: milliseconds, initial: 10, figure: (*Sample).lagP99, what: "webhooks were sent %s late at the 99th percentile"},
+	{code: "webhooks-refused", unit: number, figure: func(s *Sample) *float64 { return new(float64(s.WebhooksRefused)) }, what: "%s webhooks were refused, since too many were pending"},
+
+	{code: "cpu-quota", unit: share, initial: 0.9, explains: true, figure: (*Sample).CPUShare, what: "the process used %s of the CPU that it may use"},
+	{code: "machine", unit: share, initial: 0.95, explains: true, figure: func(s *Sample) *float64 { return s.MachineCPU }, what: "the CPUs of the machine were busy for %s of the time"},
+	{code: "cpu-wait", unit: milliseconds, initial: 0.1, explains: true, figure: func(s *Sample) *float64 { return s.CPUWait }, what: "threads of the process waited %s for a CPU on average"},
+	{code: "scheduler-p99", unit: milliseconds, initial: 1, explains: true, figure: func(s *Sample) *float64 { return &s.Scheduler.P99 }, what: "goroutines that could run waited %s at the 99th percentile"},
+	{code: "gc-pause", unit: milliseconds, initial: 1, explains: true, figure: func(s *Sample) *float64 { return &s.Pauses.Max }, what: "the collector stopped the process for %s at a time"},
 }
+
+// look returns the figure of a check and the threshold that it is compared with; of is the
+// endpoint that it is about, if it is one.
+func (c *check) look(s *Sample, limit float64) (figure *float64, of string, at float64) {
+	if c.each == nil {
+		return c.figure(s), "", limit
+	}
+	figure, at = new(float64), limit
+	for i := range s.timings {
+		t := &s.timings[i]
+		durations, own := c.each(t), limit
+		if c.least != nil {
+			own = max(own, c.least(t))
+		}
+		p99 := Milliseconds(durations.Quantile(0.99))
+		if p99 > own && p99-own > *figure-at && exceeds(durations, own) {
+			*figure, of, at = p99, t.name, own
+		}
+	}
+	return figure, of, at
+}
+
+// tolerance is 1 % of the 1st percentile of the declared latency: if replies take ten
+// seconds they may be 100 ms late, but not if some take ten milliseconds.
+func (t *timing) tolerance() float64 { return Milliseconds(t.injected.Quantile(0.01)) / 100 }
 
 // CPUShare returns the used share of the CPU that the process may use; nil if it is
 // unknown.
@@ -89,6 +128,13 @@ func (s *Sample) CPUShare() *float64 {
 	return new(*s.CPU / s.CPULimit)
 }
 
+func (s *Sample) throttledShare() *float64 {
+	if s.Throttled == nil || s.Seconds <= 0 {
+		return nil
+	}
+	return new(*s.Throttled / 1000 / s.Seconds)
+}
+
 func (s *Sample) descriptorShare() *float64 {
 	if s.Descriptors == 0 || s.DescriptorLimit == 0 {
 		return nil
@@ -96,16 +142,30 @@ func (s *Sample) descriptorShare() *float64 {
 	return new(float64(s.Descriptors) / float64(s.DescriptorLimit))
 }
 
-// injectionLeast is 1 % of the 1st percentile of the declared latency: if replies take ten
-// seconds they may be 100 ms late, but not if some take ten milliseconds.
-func (s *Sample) injectionLeast() float64 { return s.shortest / 100 }
+func (s *Sample) probeP99() *float64 {
+	if !s.probed {
+		return nil
+	}
+	return &s.Probe.P99
+}
+
+// lagP99 counts webhooks that wait for a worker as late as the first of them is by now.
+func (s *Sample) lagP99() *float64 {
+	if due := float64(s.WebhooksDue); due > (float64(s.WebhookLag.Count)+due)/100 {
+		return new(max(s.WebhookLag.P99, s.WebhooksOldest))
+	}
+	return &s.WebhookLag.P99
+}
 
 // text is the message, with enough digits to see that the figure is above the threshold.
-func (c *check) text(figure, limit float64) string {
+func (c *check) text(of string, figure, limit float64) string {
+	if of != "" {
+		of = of + ": "
+	}
 	for digits := 3; ; digits++ {
 		a, b := c.unit.text(figure, digits), c.unit.text(limit, digits)
 		if a != b || digits == 15 {
-			return fmt.Sprintf(c.what, a) + "; expected at most " + b
+			return of + fmt.Sprintf(c.what, a) + "; expected at most " + b
 		}
 	}
 }

@@ -1,6 +1,7 @@
 package verdict
 
 import (
+	"fmt"
 	"log/slog"
 	"math"
 	"slices"
@@ -15,9 +16,9 @@ import (
 // are those of a system that tells all.
 func busySample() Sample {
 	return Sample{
-		Time: time.Date(2026, 1, 2, 3, 4, 15, 0, time.UTC), Seconds: 10, Requests: 1000,
+		Time: time.Date(2026, 1, 2, 3, 4, 15, 0, time.UTC), Seconds: 10, Requests: 1000, probed: true,
 		Load: Load{
-			CPU: new(0.5), CPULimit: 2, CPUWait: new(0.0), Throttled: new(0.0), MachineCPU: new(0.3), Steal: new(0.0), Pressure: new(0.0),
+			CPU: new(0.5), CPULimit: 2, CPUWait: new(0.0), Throttled: new(0.0), MachineCPU: new(0.3), Steal: new(0.0), Pressure: new(0.0), ListenDrops: new(0.0),
 			Descriptors: 100, DescriptorLimit: 1000,
 		},
 	}
@@ -31,70 +32,130 @@ func reasonsOf(v Verdict) []string {
 	return codes
 }
 
+// slow is the timing of an endpoint: of so many requests some took longer than the others.
+func slow(name string, requests, slow int, took time.Duration) timing {
+	own := slices.Repeat([]time.Duration{50 * time.Microsecond}, requests-slow)
+	l := histogram.Of(append(own, slices.Repeat([]time.Duration{took}, slow)...)...)
+	return timing{name: name, own: l, added: l, total: l}
+}
+
+// late is the timing of an endpoint with a latency: how late all its requests were.
+func late(name string, injected, by time.Duration) timing {
+	t := slow(name, 100, 0, 0)
+	t.injected = histogram.Of(slices.Repeat([]time.Duration{injected}, 100)...)
+	t.late = histogram.Of(slices.Repeat([]time.Duration{by}, 100)...)
+	t.added, t.total = t.late, histogram.Of(slices.Repeat([]time.Duration{injected + by}, 100)...)
+	return t
+}
+
 func TestJudge_NothingWrongIsTrusted(t *testing.T) {
 	s := busySample()
-	if v := judge(&s, nil); !v.Trusted || v.Idle || len(v.Reasons) > 0 || len(v.Unknown) > 0 {
+	if v := judge(&s, nil); !v.Trusted || v.Idle || len(v.Reasons)+len(v.Explanations) > 0 || len(v.Unknown) > 0 {
 		t.Errorf("verdict %+v, want trusted without reasons", v)
 	}
 }
 
 func TestJudge_EachReasonAloneAndItsBorder(t *testing.T) {
-	for _, c := range []struct {
+	ms := func(v float64) time.Duration { return time.Duration(v * float64(time.Millisecond)) }
+	cases := []struct {
 		code        string
 		limit, over float64
 		set         func(*Sample, float64)
 	}{
-		{"throttled", 0, 0.001, func(s *Sample, v float64) { s.Throttled = &v }},
-		{"cpu-quota", 0.9, 0.91, func(s *Sample, v float64) { s.CPU = new(v * 2) }},
-		{"machine", 0.95, 0.96, func(s *Sample, v float64) { s.MachineCPU = &v }},
-		{"steal", 0.05, 0.051, func(s *Sample, v float64) { s.Steal = &v }},
-		{"cpu-wait", 0.1, 0.11, func(s *Sample, v float64) { s.CPUWait = &v }},
-		{"stall", 100, 101, func(s *Sample, v float64) { s.Stall = v }},
-		{"scheduler-p99", 1, 1.1, func(s *Sample, v float64) { s.Scheduler.P99 = v }},
-		{"gc-pause", 1, 1.1, func(s *Sample, v float64) { s.Pauses.Max = v }},
+		{"throttled", 0.02, 0.021, func(s *Sample, v float64) { s.Throttled = new(v * 1000 * s.Seconds) }},
+		{"steal", 0.2, 0.21, func(s *Sample, v float64) { s.Steal = &v }},
 		{"descriptors", 0.9, 0.901, func(s *Sample, v float64) { s.Descriptors = int(math.Round(v * 1000)) }},
-		{"own-p99", 1, 1.01, func(s *Sample, v float64) { s.Own.P99 = v }},
-		{"injection-p99", 1, 1.01, func(s *Sample, v float64) { s.InjectionError.P99 = v }},
+		{"accept", 0, 1, func(s *Sample, v float64) { s.AcceptFailures = uint64(v) }},
+		{"backlog", 0, 1, func(s *Sample, v float64) { s.ListenDrops = &v }},
+		{"probe-p99", 2, 2.1, func(s *Sample, v float64) { s.Probe.P99 = v }},
+		{"own-p99", 1, 1.1, func(s *Sample, v float64) { s.timings = []timing{slow("GET /a", 100, 100, ms(v))} }},
+		{"injection-p99", 1, 1.1, func(s *Sample, v float64) { s.timings = []timing{late("GET /a", time.Millisecond, ms(v))} }},
 		{"lag-p99", 10, 10.1, func(s *Sample, v float64) { s.WebhookLag.P99 = v }},
 		{"webhooks-refused", 0, 1, func(s *Sample, v float64) { s.WebhooksRefused = int64(v) }},
-	} {
+		{"cpu-quota", 0.9, 0.91, func(s *Sample, v float64) { s.CPU = new(v * 2) }},
+		{"machine", 0.95, 0.96, func(s *Sample, v float64) { s.MachineCPU = &v }},
+		{"cpu-wait", 0.1, 0.11, func(s *Sample, v float64) { s.CPUWait = &v }},
+		{"scheduler-p99", 1, 1.1, func(s *Sample, v float64) { s.Scheduler.P99 = v }},
+		{"gc-pause", 1, 1.1, func(s *Sample, v float64) { s.Pauses.Max = v }},
+	}
+	if len(cases) != len(checks) {
+		t.Errorf("%d checks, of which %d are tested", len(checks), len(cases))
+	}
+	for i, c := range cases {
 		t.Run(c.code, func(t *testing.T) {
 			s := busySample()
 			c.set(&s, c.limit)
-			if v := judge(&s, nil); !v.Trusted {
-				t.Errorf("at the threshold: %+v, want trusted", v.Reasons)
+			if v := judge(&s, nil); !v.Trusted || len(v.Explanations) > 0 {
+				t.Errorf("at the threshold: %+v, want trusted", v)
 			}
 			c.set(&s, c.over)
 			v := judge(&s, nil)
-			if v.Trusted || !slices.Equal(reasonsOf(v), []string{c.code}) {
-				t.Fatalf("above the threshold: reasons %v, want %s alone", reasonsOf(v), c.code)
+			explains := checks[i].explains
+			found, other := v.Reasons, v.Explanations
+			if explains {
+				found, other = other, found
 			}
-			r := v.Reasons[0]
-			if math.Abs(r.Number-c.over) > 1e-9 || r.Threshold != c.limit || r.Text == "" || strings.Contains(r.Text, "%!") {
+			if v.Trusted != explains || len(other) > 0 || len(found) != 1 || found[0].Code != c.code {
+				t.Fatalf("above the threshold: %+v, want %s alone", v, c.code)
+			}
+			r := found[0]
+			if math.Abs(r.Number-c.over) > c.over/200 || r.Threshold != c.limit || r.Text == "" || strings.Contains(r.Text, "%!") {
 				t.Errorf("reason %+v, want the number %v and the threshold %v", r, c.over, c.limit)
 			}
-			if v := judge(&s, Thresholds{c.code: math.Inf(1)}); !v.Trusted {
-				t.Errorf("switched off: reasons %v", reasonsOf(v))
+			if v := judge(&s, Thresholds{c.code: math.Inf(1)}); !v.Trusted || len(v.Explanations) > 0 {
+				t.Errorf("switched off: %+v", v)
 			}
-			if v := judge(&s, Thresholds{c.code: c.over}); !v.Trusted {
-				t.Errorf("with a threshold of %v: reasons %v", c.over, reasonsOf(v))
+			if v := judge(&s, Thresholds{c.code: c.over * 1.01}); !v.Trusted {
+				t.Errorf("with a threshold of %v: %+v", c.over*1.01, v.Reasons)
+			}
+			if v := judge(&s, Thresholds{c.code: c.limit}); v.Trusted || !slices.Equal(reasonsOf(v), []string{c.code}) {
+				t.Errorf("with a threshold that is set: %+v, want a reason", v)
 			}
 		})
 	}
-	if n := len(checks); n != 13 {
-		t.Errorf("%d reasons, of which 13 are tested", n)
+}
+
+// One endpoint that is slow is found among fast ones; one or two slow requests of a few are
+// no percentile.
+func TestJudge_EachEndpointIsJudged(t *testing.T) {
+	s := busySample()
+	s.timings = []timing{slow("", 10_000, 70, 300*time.Millisecond), slow("GET /fast", 9930, 0, 0), slow("GET /slow", 70, 70, 300*time.Millisecond)}
+	v := judge(&s, nil)
+	if len(v.Reasons) != 1 || v.Reasons[0].Code != "own-p99" || !strings.HasPrefix(v.Reasons[0].Text, "GET /slow: ") || !strings.Contains(v.Reasons[0].Text, "300 ms") {
+		t.Errorf("verdict %+v, want that GET /slow is", v)
+	}
+	s.timings = []timing{slow("GET /few", 20, 2, 300*time.Millisecond), slow("GET /many", 1000, 15, 300*time.Millisecond)}
+	if v := judge(&s, nil); !v.Trusted {
+		t.Errorf("verdict %+v, want trusted: 2 of 20, and 15 of 1,000, may be chance", v)
+	}
+	s.timings = []timing{slow("GET /few", 20, 4, 300*time.Millisecond)}
+	if v := judge(&s, nil); v.Trusted {
+		t.Error("trusted, with 4 slow ones of 20")
+	}
+}
+
+func TestJudge_SaysHowMuchTheServerAdded(t *testing.T) {
+	s := busySample()
+	s.Probe.P99 = 0.2
+	if v := judge(&s, nil); v.Size != "" {
+		t.Errorf("got %q without a request", v.Size)
+	}
+	s.timings = []timing{slow("", 300, 0, 0), slow("GET /a", 100, 0, 0), late("POST /payments", 239*time.Millisecond, time.Millisecond)}
+	want := "The server added at most 1.2 ms to 99 of 100 responses of POST /payments, 0.5 % of their 99th percentile."
+	if v := judge(&s, nil); v.Size != want {
+		t.Errorf("got %q, want %q", v.Size, want)
 	}
 }
 
 func TestJudge_ALongLatencyMayBeOnePercentLate(t *testing.T) {
 	s := busySample()
-	s.shortest, s.InjectionError.P99 = 2000, 20
+	s.timings = []timing{late("GET /a", 2*time.Second, 19*time.Millisecond)}
 	if v := judge(&s, nil); !v.Trusted {
-		t.Errorf("20 ms late of 2 s: %v", v.Reasons)
+		t.Errorf("19 ms late of 2 s: %v", v.Reasons)
 	}
-	s.InjectionError.P99 = 20.5
-	if v := judge(&s, nil); v.Trusted || v.Reasons[0].Threshold != 20 {
-		t.Errorf("20.5 ms late of 2 s: %+v, want a threshold of 20 ms", v)
+	s.timings = []timing{late("GET /a", 2*time.Second, 21*time.Millisecond)}
+	if v := judge(&s, nil); v.Trusted || math.Abs(v.Reasons[0].Threshold-20) > 0.2 {
+		t.Errorf("21 ms late of 2 s: %+v, want a threshold of 20 ms", v)
 	}
 }
 
@@ -116,21 +177,40 @@ func TestSampler_WhatMayBeLateIsOfTheShortestLatency(t *testing.T) {
 	}
 }
 
-// A figure that is hardly above its threshold is not written as the threshold is.
-func TestJudge_TheTextShowsWhatIsAboveWhat(t *testing.T) {
+// Webhooks that wait for a worker are late now, whatever those were that are sent.
+func TestJudge_WebhooksThatWaitAreLateNow(t *testing.T) {
 	s := busySample()
-	s.Own.P99, s.MachineCPU = 1.00004, new(0.9501)
-	v := judge(&s, nil)
-	if len(v.Reasons) != 2 || !strings.Contains(v.Reasons[0].Text, "95.01 %") || !strings.Contains(v.Reasons[1].Text, "1.00004 ms") {
-		t.Errorf("%+v", v.Reasons)
+	s.WebhookLag = Spread{Count: 1000, P99: 1}
+	s.WebhooksDue, s.WebhooksOldest = 5, 8000
+	if v := judge(&s, nil); !v.Trusted {
+		t.Errorf("5 of 1,005 wait: %+v, want trusted", v.Reasons)
+	}
+	s.WebhooksDue = 50
+	if v := judge(&s, nil); v.Trusted || v.Reasons[0].Code != "lag-p99" || v.Reasons[0].Number != 8000 {
+		t.Errorf("50 of 1,050 wait for 8 s: %+v, want that they are late", v.Reasons)
 	}
 }
 
-func TestJudge_IdleIsTrustedWhateverTheMachineDoes(t *testing.T) {
+// A figure that is hardly above its threshold is not written as the threshold is.
+func TestJudge_TheTextShowsWhatIsAboveWhat(t *testing.T) {
 	s := busySample()
-	s.Requests, s.MachineCPU, s.Stall = 0, new(1.0), 5000
+	s.Probe.P99, s.MachineCPU = 2.00004, new(0.9501)
+	v := judge(&s, nil)
+	if len(v.Reasons) != 1 || !strings.Contains(v.Reasons[0].Text, "2.00004 ms") || len(v.Explanations) != 1 || !strings.Contains(v.Explanations[0].Text, "95.01 %") {
+		t.Errorf("%+v", v)
+	}
+}
+
+// That nothing is timed silences no reason: the next request meets it.
+func TestJudge_IdleSilencesNothing(t *testing.T) {
+	s := busySample()
+	s.Requests, s.MachineCPU = 0, new(1.0)
 	if v := judge(&s, nil); !v.Trusted || !v.Idle {
-		t.Errorf("verdict %+v, want idle and trusted: nothing was timed", v)
+		t.Errorf("verdict %+v, want idle and trusted", v)
+	}
+	s.AcceptFailures = 3
+	if v := judge(&s, nil); v.Trusted || !v.Idle {
+		t.Errorf("verdict %+v, want idle and not trusted", v)
 	}
 	for name, set := range map[string]func(*Sample){
 		"a request that waits":    func(s *Sample) { s.InFlight = 1 },
@@ -139,17 +219,17 @@ func TestJudge_IdleIsTrustedWhateverTheMachineDoes(t *testing.T) {
 	} {
 		busy := s
 		set(&busy)
-		if v := judge(&busy, nil); v.Trusted || v.Idle {
-			t.Errorf("%s: verdict %+v, want not trusted", name, v)
+		if v := judge(&busy, nil); v.Idle {
+			t.Errorf("%s: idle", name)
 		}
 	}
 }
 
 func TestJudge_WhatIsUnknownIsNamedAndNoReason(t *testing.T) {
 	s := busySample()
-	s.Load = Load{CPULimit: 2}
+	s.Load, s.probed = Load{CPULimit: 2}, false
 	v := judge(&s, nil)
-	want := []string{"throttled", "cpu-quota", "machine", "steal", "cpu-wait", "descriptors"}
+	want := []string{"throttled", "steal", "descriptors", "backlog", "probe-p99", "cpu-quota", "machine", "cpu-wait"}
 	if !v.Trusted || !slices.Equal(v.Unknown, want) {
 		t.Errorf("verdict %+v, want trusted with unknown %v", v, want)
 	}
@@ -158,26 +238,36 @@ func TestJudge_WhatIsUnknownIsNamedAndNoReason(t *testing.T) {
 	}
 }
 
-func TestVerdict_RemembersSinceWhenAReasonHolds(t *testing.T) {
+// A reason holds for a while after it was found for the last time, with its worst figure and
+// since when it was found first.
+func TestHeld_ReasonsHoldForAWhile(t *testing.T) {
 	at := func(second int) time.Time { return time.Date(2026, 1, 2, 3, 4, second, 0, time.UTC) }
-	good, slow, both := busySample(), busySample(), busySample()
-	slow.Own.P99 = 5
-	both.Own.P99, both.Steal = 5, new(0.5)
-	start := Verdict{Trusted: true, Since: at(0)}
-	first := judge(&slow, nil).after(start, at(1))
-	second := judge(&both, nil).after(first, at(2))
-	if !first.Since.Equal(at(1)) || !second.Since.Equal(at(1)) {
-		t.Errorf("not trusted since %v and %v, want both %v", first.Since, second.Since, at(1))
-	}
-	since := map[string]time.Time{}
-	for _, r := range second.Reasons {
-		since[r.Code] = r.Since
-	}
-	if !since["own-p99"].Equal(at(1)) || !since["steal"].Equal(at(2)) {
-		t.Errorf("reasons since %v", since)
-	}
-	if third := judge(&good, nil).after(second, at(3)); !third.Trusted || !third.Since.Equal(at(3)) {
-		t.Errorf("trusted again since %v, want %v", third.Since, at(3))
+	good, bad, worse := busySample(), busySample(), busySample()
+	bad.Probe.P99, worse.Probe.P99, worse.Steal = 5, 9, new(0.5)
+	var h held
+	for _, step := range []struct {
+		second  int
+		sample  *Sample
+		since   int
+		reasons string
+	}{
+		{0, &good, 0, ""},
+		{1, &bad, 1, "probe-p99 5 since 1"},
+		{2, &worse, 1, "steal 0.5 since 2, probe-p99 9 since 1"},
+		{3, &bad, 1, "steal 0.5 since 2, probe-p99 9 since 1"},
+		{9, &good, 1, "steal 0.5 since 2, probe-p99 9 since 1"},
+		{10, &good, 1, "probe-p99 9 since 1"},
+		{11, &good, 11, ""},
+		{12, &bad, 12, "probe-p99 5 since 12"},
+	} {
+		v := h.add(judge(step.sample, nil), at(step.second))
+		var reasons []string
+		for _, r := range v.Reasons {
+			reasons = append(reasons, fmt.Sprintf("%s %v since %d", r.Code, r.Number, r.Since.Second()))
+		}
+		if got := strings.Join(reasons, ", "); got != step.reasons || v.Trusted != (got == "") || v.Since.Second() != step.since {
+			t.Errorf("second %d: %q since %d, want %q since %d", step.second, got, v.Since.Second(), step.reasons, step.since)
+		}
 	}
 }
 

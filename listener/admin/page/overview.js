@@ -76,13 +76,15 @@ export class Overview {
 
   judge(verdict) {
     const looked = verdict.seconds > 0;
-    const word = !looked ? "not known yet" : verdict.idle ? "trusted, idle" : verdict.trusted ? "trusted" : "not trusted";
+    const word = !looked ? "not known yet" : !verdict.trusted ? "not trusted" : verdict.idle ? "trusted, idle" : "trusted";
     setText($("verdict-word"), word);
     setText($("chip"), word);
     $("verdict").className = !looked ? "" : verdict.trusted ? "trusted" : "not-trusted";
     for (const name of ["trusted", "not-trusted"]) $("chip").classList.toggle(name, $("verdict").className === name);
     document.title = (looked && !verdict.trusted ? "⚠ not trusted – " : "") + "mockserver";
     const lines = verdict.reasons.map((r) => [r.code, r.text, r.since]);
+    if (!verdict.trusted) lines.push(...verdict.explanations.map((r) => [r.code, "may explain it: " + r.text, r.since]));
+    if (verdict.size) lines.push(["", verdict.size]);
     if (verdict.unknown?.length > 0) lines.push(["", "not told by this system, so not looked at: " + verdict.unknown.join(", ")]);
     const list = $("verdict-reasons");
     while (list.children.length > lines.length) list.lastChild.remove();

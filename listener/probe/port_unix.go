@@ -1,0 +1,48 @@
+//go:build unix
+
+package probe
+
+import (
+	"net"
+	"syscall"
+
+	"golang.org/x/sys/unix"
+)
+
+const canBind = true
+
+// control binds a socket to a free port before it is connected, and makes that port known:
+// the connection may be accepted before it is known to be connected.
+func (p *Probe) control(port *int) func(network, address string, c syscall.RawConn) error {
+	return func(_, _ string, c syscall.RawConn) error {
+		var failed error
+		err := c.Control(func(fd uintptr) { *port, failed = bind(int(fd), p.to.IP) })
+		if err != nil {
+			return err
+		}
+		p.mu.Lock()
+		defer p.mu.Unlock()
+		p.ports[*port] = struct{}{}
+		return failed
+	}
+}
+
+func bind(fd int, ip net.IP) (port int, err error) {
+	var at unix.Sockaddr
+	if v4 := ip.To4(); v4 != nil {
+		at = &unix.SockaddrInet4{Addr: [4]byte(v4)}
+	} else {
+		at = &unix.SockaddrInet6{Addr: [16]byte(ip)}
+	}
+	if err := unix.Bind(fd, at); err != nil {
+		return 0, err
+	}
+	bound, err := unix.Getsockname(fd)
+	switch bound := bound.(type) {
+	case *unix.SockaddrInet4:
+		port = bound.Port
+	case *unix.SockaddrInet6:
+		port = bound.Port
+	}
+	return port, err
+}

@@ -1,0 +1,245 @@
+//go:build linux
+
+package calibration
+
+import (
+	"bytes"
+	"encoding/binary"
+	"net"
+	"runtime"
+	"slices"
+	"strconv"
+	"time"
+
+	"golang.org/x/sys/unix"
+)
+
+// request is what the client sends, and what is declared for its reply.
+type request struct {
+	bytes    []byte
+	declared time.Duration
+	fresh    bool // on a connection of its own
+	often    int  // of so many requests, one is this
+}
+
+func get(path string) []byte { return []byte("GET " + path + " HTTP/1.1\r\nHost: a\r\n\r\n") }
+
+// plan is what the client sends, and how often.
+type plan struct {
+	rate     float64 // requests a second
+	requests []request
+}
+
+// pick returns the i-th request.
+func (p *plan) pick(i int) *request {
+	for k := range p.requests[1:] {
+		if r := &p.requests[k+1]; i%r.often == r.often-1 {
+			return r
+		}
+	}
+	return &p.requests[0]
+}
+
+// timing is one reply: when its request was written, and how much later than declared it
+// was in the client's kernel.
+type timing struct {
+	sent time.Time
+	over time.Duration
+}
+
+// client is an open-loop load generator in real time. It spins on a CPU of its own, so it
+// is never late by a wake-up; the time of a reply is the kernel's.
+type client struct {
+	addr    *unix.SockaddrInet4
+	epoll   int
+	idle    []*conversation
+	waiting map[int]*conversation
+	timings []timing
+	failed  int
+}
+
+// conversation is a connection with at most one request under way.
+type conversation struct {
+	fd      int
+	of      *request
+	sent    time.Time
+	rest    []byte // of the request, to be written
+	reading []byte // of the reply
+}
+
+func newClient(addr *net.TCPAddr) (*client, error) {
+	epoll, err := unix.EpollCreate1(unix.EPOLL_CLOEXEC)
+	if err != nil {
+		return nil, err
+	}
+	return &client{addr: &unix.SockaddrInet4{Port: addr.Port, Addr: [4]byte(addr.IP.To4())}, epoll: epoll, waiting: map[int]*conversation{}}, nil
+}
+
+// drive sends requests at their rate until the end, and then waits for replies for the
+// patience given. What has not come by then counts as late as it is.
+func (c *client) drive(p *plan, length, patience time.Duration) {
+	runtime.LockOSThread() // never unlocked: the thread ends with its goroutine
+	pin(0, clientCPU())
+	begun := time.Now()
+	every := time.Duration(float64(time.Second) / p.rate)
+	events := make([]unix.EpollEvent, 128)
+	for i := 0; ; {
+		now := time.Now()
+		if now.Sub(begun) > length && (len(c.waiting) == 0 || now.Sub(begun) > length+patience) {
+			break
+		}
+		if due := begun.Add(time.Duration(i) * every); now.Sub(begun) <= length && !now.Before(due) {
+			c.send(p.pick(i))
+			i++
+			continue
+		}
+		n, _ := unix.EpollWait(c.epoll, events, 0) // interrupted or not, it is asked again
+		for _, e := range events[:max(n, 0)] {
+			if w := c.waiting[int(e.Fd)]; w != nil {
+				c.receive(w)
+			}
+		}
+	}
+	for _, w := range c.waiting {
+		c.done(w, time.Now(), false)
+	}
+	for _, w := range c.idle {
+		_ = unix.Close(w.fd)
+	}
+	_ = unix.Close(c.epoll)
+}
+
+// send writes a request on an idle connection, or on a new one. On one that is being
+// connected it is written as soon as that is possible; its time begins now.
+func (c *client) send(r *request) {
+	var w *conversation
+	if n := len(c.idle); n > 0 && !r.fresh {
+		w, c.idle = c.idle[n-1], c.idle[:n-1]
+	} else if w = c.dial(); w == nil {
+		c.failed++
+		return
+	}
+	w.of, w.sent, w.rest, w.reading = r, time.Now(), r.bytes, w.reading[:0]
+	c.waiting[w.fd] = w
+	w.write()
+}
+
+func (c *client) dial() *conversation {
+	fd, err := unix.Socket(unix.AF_INET, unix.SOCK_STREAM|unix.SOCK_NONBLOCK|unix.SOCK_CLOEXEC, 0)
+	if err != nil {
+		return nil
+	}
+	_ = unix.SetsockoptInt(fd, unix.IPPROTO_TCP, unix.TCP_NODELAY, 1)
+	_ = unix.SetsockoptInt(fd, unix.SOL_SOCKET, unix.SO_TIMESTAMPNS, 1)
+	_ = unix.SetsockoptLinger(fd, unix.SOL_SOCKET, unix.SO_LINGER, &unix.Linger{Onoff: 1}) // leaves no port behind
+	if err := unix.Connect(fd, c.addr); err != nil && err != unix.EINPROGRESS {
+		_ = unix.Close(fd)
+		return nil
+	}
+	_ = unix.EpollCtl(c.epoll, unix.EPOLL_CTL_ADD, fd, &unix.EpollEvent{Events: unix.EPOLLIN | unix.EPOLLOUT | unix.EPOLLET, Fd: int32(fd)})
+	return &conversation{fd: fd}
+}
+
+// write writes what can be written of a request. An event says when to go on.
+func (w *conversation) write() {
+	for len(w.rest) > 0 {
+		n, err := unix.Write(w.fd, w.rest)
+		if err != nil {
+			return
+		}
+		w.rest = w.rest[n:]
+	}
+}
+
+// receive reads what there is to be read.
+func (c *client) receive(w *conversation) {
+	w.write()
+	var room [64 << 10]byte
+	var control [128]byte
+	for {
+		n, controls, _, _, err := unix.Recvmsg(w.fd, room[:], control[:], unix.MSG_DONTWAIT)
+		switch {
+		case err == unix.EAGAIN || err == unix.EINTR:
+			return
+		case err != nil || n == 0:
+			c.done(w, time.Now(), false)
+			return
+		}
+		w.reading = append(w.reading, room[:n]...)
+		if isWhole(w.reading) {
+			c.done(w, arrival(control[:controls]), true)
+			return
+		}
+	}
+}
+
+// arrival returns the time of the kernel in control messages.
+func arrival(control []byte) time.Time {
+	messages, _ := unix.ParseSocketControlMessage(control)
+	for _, m := range messages {
+		if m.Header.Level == unix.SOL_SOCKET && m.Header.Type == unix.SO_TIMESTAMPNS && len(m.Data) >= 16 {
+			return time.Unix(int64(binary.NativeEndian.Uint64(m.Data)), int64(binary.NativeEndian.Uint64(m.Data[8:])))
+		}
+	}
+	return time.Now()
+}
+
+// isWhole reports whether a reply has come to its end, by its Content-Length.
+func isWhole(reply []byte) bool {
+	head, body, ok := bytes.Cut(reply, []byte("\r\n\r\n"))
+	if !ok {
+		return false
+	}
+	_, length, ok := bytes.Cut(head, []byte("Content-Length: "))
+	if !ok {
+		return true
+	}
+	length, _, _ = bytes.Cut(length, []byte("\r\n"))
+	n, err := strconv.Atoi(string(length))
+	return err == nil && len(body) >= n
+}
+
+// done notes a reply, or the end of the wait for it.
+func (c *client) done(w *conversation, at time.Time, ok bool) {
+	delete(c.waiting, w.fd)
+	c.timings = append(c.timings, timing{w.sent, at.Sub(w.sent) - w.of.declared})
+	if !ok {
+		c.failed++
+	}
+	if ok && !w.of.fresh {
+		c.idle = append(c.idle, w)
+		return
+	}
+	_ = unix.Close(w.fd)
+}
+
+// between returns how much later than declared replies were to what was sent from one time
+// to another, sorted.
+func (c *client) between(from, to time.Time) []time.Duration {
+	var all []time.Duration
+	for _, t := range c.timings {
+		if !t.sent.Before(from) && t.sent.Before(to) {
+			all = append(all, t.over)
+		}
+	}
+	slices.Sort(all)
+	return all
+}
+
+// p99 returns the 99th percentile of sorted durations.
+func p99(all []time.Duration) time.Duration {
+	if len(all) == 0 {
+		return 0
+	}
+	return all[(len(all)*99+99)/100-1]
+}
+
+// clientCPU is the last CPU, and the servers' are the others.
+func clientCPU() int { return runtime.NumCPU() - 1 }
+
+// pin has a thread, or the calling one for 0, run on one CPU.
+func pin(thread, cpu int) {
+	var set unix.CPUSet
+	set.Set(cpu)
+	_ = unix.SchedSetaffinity(thread, &set) // without it the figures are noisier
+}

@@ -1,0 +1,398 @@
+//go:build linux
+
+// Package calibration holds the verdict of the program against the measurements of a client.
+package calibration
+
+import (
+	"fmt"
+	"io"
+	"net"
+	"net/http"
+	"net/http/httptest"
+	"os"
+	"os/exec"
+	"slices"
+	"strings"
+	"sync"
+	"sync/atomic"
+	"testing"
+	"time"
+)
+
+// The phases of a condition. Before and after it nothing is wrong.
+const (
+	calmFor    = 4 * time.Second
+	inducedFor = 9 * time.Second
+	afterFor   = 14 * time.Second
+)
+
+// What the verdict is held to. Between the two, either verdict is right.
+const (
+	felt        = 2 * time.Millisecond // a client's p99 above this must not be trusted
+	unfelt      = time.Millisecond     // below this it must be
+	webhookFelt = 15 * time.Millisecond
+	foundIn     = 3 * time.Second
+	recoveredIn = 12 * time.Second
+	tries       = 3 // of a condition on a machine that is not quiet
+)
+
+// condition is something that is done to a server under load.
+type condition struct {
+	name   string
+	mock   string // its configuration
+	plan   plan
+	wrap   []string
+	args   []string
+	stderr func(t *testing.T) *os.File
+	// induce does it until the channel is closed; nil does nothing: all is calm.
+	induce func(t *testing.T, s *server, end <-chan struct{})
+	// always says that it is there from the start to the end of the server.
+	always bool
+	// webhooks returns how late webhooks were at their target; nil for none.
+	webhooks func() []time.Duration
+}
+
+// result is what a condition led to.
+type result struct {
+	before, during, after time.Duration // the client's p99 above the declared
+	codes                 string
+	found, recovered      time.Duration // since the condition began, and ended; negative for never
+	trustedBefore         bool
+	wrong                 string
+	failed                int
+}
+
+// run puts a server under load, and induces the condition in between.
+func (c *condition) run(t *testing.T) result {
+	s := begin(t, c.mock, c.wrap, c.log(t), c.args...)
+	load, err := newClient(s.addr)
+	if err != nil {
+		t.Fatal(err)
+	}
+	over := make(chan struct{})
+	var watching sync.WaitGroup
+	watching.Go(func() { s.watch(over) })
+	begun := time.Now()
+	driven := make(chan struct{})
+	go func() {
+		load.drive(&c.plan, calmFor+inducedFor+afterFor, 5*time.Second)
+		close(driven)
+	}()
+	from, to := begun.Add(calmFor), begun.Add(calmFor+inducedFor)
+	rest(time.Until(from))
+	if c.induce != nil {
+		end := make(chan struct{})
+		induced := make(chan struct{})
+		go func() { c.induce(t, s, end); close(induced) }()
+		rest(time.Until(to))
+		close(end)
+		<-induced
+		to = time.Now()
+	}
+	<-driven
+	close(over)
+	watching.Wait()
+	s.end()
+	return c.judge(s, load, from, to)
+}
+
+func (c *condition) log(t *testing.T) *os.File {
+	if c.stderr != nil {
+		return c.stderr(t)
+	}
+	null, err := os.OpenFile(os.DevNull, os.O_WRONLY, 0)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = null.Close() })
+	return null
+}
+
+// judge holds the verdicts against what the client measured.
+func (c *condition) judge(s *server, load *client, from, to time.Time) result {
+	begun := from.Add(-calmFor)
+	r := result{
+		before: p99(load.between(begun.Add(time.Second), from)), during: p99(load.between(from, to)), after: p99(load.between(to, to.Add(afterFor))),
+		codes: s.codes(from, to.Add(2*time.Second)), found: -1, recovered: -1, trustedBefore: true, failed: load.failed,
+	}
+	isFelt, isUnfelt := r.during > felt, r.during < unfelt
+	if c.webhooks != nil {
+		late := p99(c.webhooks())
+		isFelt, isUnfelt, r.during = late > webhookFelt, late < webhookFelt, late
+	}
+	trustedDuring := true
+	var last time.Time // when it was not trusted for the last time
+	for _, j := range s.verdicts {
+		switch {
+		case j.trusted:
+		case j.at.Before(from):
+			r.trustedBefore = false
+		case j.at.Before(to.Add(time.Second)):
+			trustedDuring = false
+			if r.found < 0 {
+				r.found = j.at.Sub(from)
+			}
+			last = j.at
+		default:
+			last = j.at
+		}
+	}
+	if !last.IsZero() {
+		r.recovered = max(last.Sub(to), 0)
+	}
+	switch {
+	case isFelt && trustedDuring:
+		r.wrong = "falsely trusted"
+	case isFelt && r.found > foundIn+500*time.Millisecond: // a second of the sampler's, and a question of ours
+		r.wrong = "found late"
+	case isUnfelt && !trustedDuring:
+		r.wrong = "false alarm"
+	case !c.always && r.before < unfelt && !r.trustedBefore:
+		r.wrong = "false alarm before"
+	case !c.always && r.after < unfelt && r.recovered > recoveredIn:
+		r.wrong = "recovered late"
+	}
+	return r
+}
+
+// noisy reports whether the machine was not quiet when nothing was induced.
+func (c *condition) noisy(r result) bool {
+	return !c.always && (r.before > unfelt || r.after > unfelt) || c.induce == nil && r.during > unfelt
+}
+
+const fixed = `- endpoint: {path: /a, response: {body: hello}}
+`
+
+func steady(rate float64) plan { return plan{rate, []request{{bytes: get("/a")}}} }
+
+// pinned runs the server on the first CPU alone.
+var pinned = []string{"taskset", "-c", "0"}
+
+func stopped(length time.Duration) func(*testing.T, *server, <-chan struct{}) {
+	return func(_ *testing.T, s *server, end <-chan struct{}) { s.stops(time.Second, length)(end) }
+}
+
+func hogged(n int, cpus string, while, period time.Duration) func(*testing.T, *server, <-chan struct{}) {
+	return func(t *testing.T, _ *server, end <-chan struct{}) { hogs(t, n, cpus, while, period)(end) }
+}
+
+// conditions are all of them, the calm ones first.
+func conditions(t *testing.T) []condition {
+	body := strings.Repeat("x", 1<<20)
+	big := post("/a", body)
+	late := "- endpoint: {path: /a, response: {body: hello}, latency: 20ms}\n"
+	const ms = time.Millisecond
+	all := []condition{
+		{name: "calm, 300/s", mock: fixed, plan: steady(300)},
+		{name: "calm, 2,000/s", mock: fixed, plan: steady(2000)},
+		{name: "calm, 5,000/s with 20 ms", mock: late, plan: plan{5000, []request{{bytes: get("/a"), declared: 20 * ms}}}},
+		{name: "calm, 1 MB POSTs, 20/s", mock: "- endpoint: {path: /a, method: POST, response: {body: hello}}\n", plan: plan{20, []request{{bytes: big}}}},
+		{name: "calm, 20/s", mock: fixed, plan: steady(20)},
+	}
+	for _, length := range []time.Duration{20, 50, 90, 140, 800} {
+		all = append(all, condition{name: fmt.Sprintf("stopped %d ms each second", length), mock: fixed, plan: steady(300), induce: stopped(length * ms)})
+	}
+	all = append(all,
+		condition{name: "stopped 20 ms each second, 50 ms declared", mock: "- endpoint: {path: /a, response: {body: hello}, latency: 50ms}\n",
+			plan: plan{300, []request{{bytes: get("/a"), declared: 50 * ms}}}, induce: stopped(20 * ms)},
+		condition{name: "3 hogs on its CPU", mock: fixed, plan: steady(1000), wrap: pinned, induce: hogged(3, "0", 0, 0)},
+		condition{name: "3 hogs on its CPU, 10 ms of 200", mock: fixed, plan: steady(1000), wrap: pinned, induce: hogged(3, "0", 10*ms, 200*ms)},
+		condition{name: "6 hogs on any CPU", mock: fixed, plan: steady(1000), induce: hogged(6, cpusOfServer(), 0, 0)},
+		condition{name: "nice 19 beside a hog", mock: fixed, plan: steady(1000), wrap: append([]string{"nice", "-n", "19"}, pinned...), induce: hogged(1, "0", 0, 0)},
+		quota(), overload(), overflow(), descriptors(), slowBody(t), slowEndpoint(), slowLog(),
+	)
+	return append(all, hangingTarget(t, "webhooks to a target that hangs", time.Hour), hangingTarget(t, "webhooks to a target that takes 300 ms", 300*ms))
+}
+
+// quota gives the server a fifth of a CPU, of which it needs more.
+func quota() condition {
+	return condition{
+		name: "a quota of a tenth of a CPU", mock: heavy, plan: plan{200, []request{{bytes: get("/a")}, {bytes: heavyRequest, often: 5}}},
+		induce: func(t *testing.T, s *server, end <-chan struct{}) {
+			const group = "/sys/fs/cgroup/calibration"
+			if err := os.MkdirAll(group, 0o755); err != nil {
+				t.Skip("no control group can be made: ", err)
+			}
+			write := func(name, text string) {
+				if err := os.WriteFile(group+"/"+name, []byte(text), 0o644); err != nil {
+					t.Skip("no control group can be set: ", err)
+				}
+			}
+			write("cpu.max", "10000 100000")
+			write("cgroup.procs", fmt.Sprint(s.cmd.Process.Pid))
+			<-end
+			write("cpu.max", "max 100000")
+		},
+	}
+}
+
+// heavy takes some milliseconds of CPU time for a request to /heavy.
+var heavy = fixed + `- endpoint: {path: /heavy, method: POST, response: {body: "{% for a in json-params.n %}{% for b in json-params.n %}{{a}}{% endfor %}{% endfor %}"}}
+`
+
+func post(path, body string) []byte {
+	return []byte(fmt.Sprintf("POST %s HTTP/1.1\r\nHost: a\r\nContent-Length: %d\r\n\r\n%s", path, len(body), body))
+}
+
+// heavyRequest is one of them.
+var heavyRequest = post("/heavy", `{"n": [`+strings.Repeat("1,", 300)+`1]}`)
+
+// overload asks for more than the CPU can do.
+func overload() condition {
+	return condition{name: "more requests than the CPU can serve", mock: fixed, plan: steady(1000), wrap: pinned,
+		induce: func(t *testing.T, s *server, end <-chan struct{}) {
+			load := exec.Command("taskset", "-c", "0", "wrk", "-t1", "-c64", "-d60s", fmt.Sprint("http://", s.addr, "/a"))
+			if err := load.Start(); err != nil {
+				t.Skip("there is no wrk: ", err)
+			}
+			<-end
+			_ = load.Process.Kill()
+			_ = load.Wait()
+		}}
+}
+
+// overflow lets more connections come than wait in the backlog.
+func overflow() condition {
+	return condition{name: "more connections than the backlog holds", mock: fixed, plan: plan{300, []request{{bytes: get("/a"), fresh: true}}},
+		induce: func(_ *testing.T, s *server, end <-chan struct{}) {
+			s.stops(2*time.Second, 150*time.Millisecond)(end)
+		}}
+}
+
+// descriptors has idle connections take all of them.
+func descriptors() condition {
+	return condition{name: "idle connections take all descriptors", mock: fixed, plan: plan{50, []request{{bytes: get("/a"), fresh: true}}}, wrap: []string{"prlimit", "--nofile=80:80"},
+		induce: func(_ *testing.T, s *server, end <-chan struct{}) { idle(s, 200, end) }}
+}
+
+// slowBody has one request in 140 wait for a body from elsewhere.
+func slowBody(t *testing.T) condition {
+	var slow atomic.Bool
+	from := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
+		if slow.Load() {
+			rest(300 * time.Millisecond)
+		}
+		_, _ = io.WriteString(w, "{}")
+	}))
+	t.Cleanup(from.Close)
+	return condition{name: "0.7 % of requests wait 300 ms for a body from a URL", mock: fixed + `- endpoint: {path: /slow, response: {external-body: {provider: json, path: "` + from.URL + `", ttl: 0}}}` + "\n",
+		plan: plan{1000, []request{{bytes: get("/a")}, {bytes: get("/slow"), often: 140}}},
+		induce: func(_ *testing.T, _ *server, end <-chan struct{}) {
+			slow.Store(true)
+			<-end
+			slow.Store(false)
+		}}
+}
+
+// slowEndpoint has two requests in a hundred take the server milliseconds.
+func slowEndpoint() condition {
+	return condition{name: "2 % of requests take 10 ms to render", mock: heavy, always: true,
+		plan: plan{200, []request{{bytes: get("/a")}, {bytes: heavyRequest, often: 50}}}}
+}
+
+// slowLog has the log's reader take little.
+func slowLog() condition {
+	var slow atomic.Bool
+	return condition{name: "a log that nobody reads fast enough", mock: fixed, plan: steady(1000), args: []string{"--access-log"},
+		stderr: func(t *testing.T) *os.File {
+			r, w, err := os.Pipe()
+			if err != nil {
+				t.Fatal(err)
+			}
+			t.Cleanup(func() { _ = r.Close(); _ = w.Close() })
+			go func() {
+				room := make([]byte, 64<<10)
+				for {
+					if slow.Load() {
+						rest(500 * time.Millisecond)
+					}
+					if _, err := r.Read(room); err != nil {
+						return
+					}
+				}
+			}()
+			return w
+		},
+		induce: func(_ *testing.T, _ *server, end <-chan struct{}) {
+			slow.Store(true)
+			<-end
+			slow.Store(false)
+		}}
+}
+
+// hangingTarget has a target take its time for webhooks that are due at once.
+func hangingTarget(t *testing.T, name string, length time.Duration) condition {
+	var slow atomic.Bool
+	var mu sync.Mutex
+	var late []time.Duration
+	over := make(chan struct{})
+	target := httptest.NewServer(http.HandlerFunc(func(_ http.ResponseWriter, r *http.Request) {
+		var due int64
+		_, _ = fmt.Sscan(r.Header.Get("X-Due"), &due)
+		if slow.Load() {
+			mu.Lock()
+			late = append(late, time.Since(time.UnixMilli(due)))
+			mu.Unlock()
+			select {
+			case <-time.After(length):
+			case <-over:
+			}
+		}
+	}))
+	t.Cleanup(func() { close(over); target.Close() })
+	return condition{name: name, mock: `- endpoint: {path: /a, response: {body: hello}, webhook: {url: "` + target.URL + `", sleep-time: 0, timeout: 10s, headers: {X-Due: "{{now|date:'unix-ms'}}"}}}` + "\n",
+		plan: steady(1000),
+		induce: func(_ *testing.T, _ *server, end <-chan struct{}) {
+			slow.Store(true)
+			<-end
+			slow.Store(false)
+		},
+		webhooks: func() []time.Duration {
+			mu.Lock()
+			defer mu.Unlock()
+			slices.Sort(late)
+			return late
+		}}
+}
+
+// idle opens connections that ask for nothing, until the channel is closed.
+func idle(s *server, n int, end <-chan struct{}) {
+	var all []net.Conn
+	for range n {
+		if conn, err := net.DialTimeout("tcp", s.addr.String(), time.Second); err == nil {
+			all = append(all, conn)
+		}
+	}
+	<-end
+	for _, conn := range all {
+		_ = conn.Close()
+	}
+}
+
+// TestConditions puts the program under each condition, and prints what came of it.
+func TestConditions(t *testing.T) {
+	fmt.Printf("%-52s %10s %10s %10s %7s %9s  %s\n", "condition", "p99 before", "during", "after", "found", "recovered", "reasons")
+	for _, c := range conditions(t) {
+		t.Run(c.name, func(t *testing.T) {
+			var r result
+			for try := 1; ; try++ {
+				if r = c.run(t); r.wrong == "" || try == tries || !c.noisy(r) && try > 1 {
+					break
+				}
+			}
+			fmt.Printf("%-52s %10s %10s %10s %7s %9s  %s\n", c.name, r.before.Round(10*time.Microsecond), r.during.Round(10*time.Microsecond), r.after.Round(10*time.Microsecond),
+				seconds(r.found), seconds(r.recovered), strings.TrimSpace(r.codes+"  "+strings.ToUpper(r.wrong)))
+			if r.wrong != "" {
+				t.Error(r.wrong)
+			}
+		})
+	}
+}
+
+// seconds writes a duration; "-" for none.
+func seconds(d time.Duration) string {
+	if d < 0 {
+		return "-"
+	}
+	return fmt.Sprintf("%.1fs", d.Seconds())
+}

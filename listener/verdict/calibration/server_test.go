@@ -1,0 +1,227 @@
+//go:build linux
+
+package calibration
+
+import (
+	"encoding/json"
+	"fmt"
+	"net"
+	"net/http"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strconv"
+	"strings"
+	"sync"
+	"syscall"
+	"testing"
+	"time"
+)
+
+// server is the program, on the CPUs that the client leaves to it.
+type server struct {
+	t     *testing.T
+	cmd   *exec.Cmd
+	addr  *net.TCPAddr
+	admin string
+
+	mu       sync.Mutex // guards what follows
+	verdicts []judgment
+}
+
+// judgment is a verdict, and when it was asked for.
+type judgment struct {
+	at      time.Time
+	trusted bool
+	codes   []string
+	text    []string
+}
+
+// program is the path of the program under test.
+var program string
+
+func TestMain(m *testing.M) {
+	if os.Getenv("MOCKSERVER_CALIBRATION") == "" {
+		fmt.Println("not run: it needs a quiet machine and a quarter of an hour. MOCKSERVER_CALIBRATION=1 runs it")
+		return
+	}
+	dir, err := os.MkdirTemp("", "calibration-")
+	if err != nil {
+		panic(err)
+	}
+	program = filepath.Join(dir, "mockserver")
+	build := exec.Command("go", "build", "-o", program, "mockserver")
+	build.Stderr = os.Stderr
+	if build.Run() != nil {
+		os.Exit(1)
+	}
+	threads, _ := os.ReadDir("/proc/self/task")
+	for _, thread := range threads { // those that come later are like these
+		id, _ := strconv.Atoi(thread.Name())
+		pin(id, clientCPU())
+	}
+	code := m.Run()
+	_ = os.RemoveAll(dir)
+	os.Exit(code)
+}
+
+// cpusOfServer is all CPUs but the client's, as taskset has them.
+func cpusOfServer() string { return fmt.Sprintf("0-%d", max(clientCPU()-1, 0)) }
+
+// begin runs the program with a configuration. wrap is a command that runs it, such as
+// "nice"; nil for none.
+func begin(t *testing.T, configuration string, wrap []string, stderr *os.File, args ...string) *server {
+	t.Helper()
+	dir := t.TempDir()
+	file := filepath.Join(dir, "mock.yml")
+	if err := os.WriteFile(file, []byte(configuration), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	port, admin := freePort(t), freePort(t)
+	command := append([]string{"-c", cpusOfServer()}, wrap...)
+	command = append(command, program, "-c", file, "--host", "127.0.0.1", "--port", fmt.Sprint(port), "--admin", fmt.Sprint("127.0.0.1:", admin))
+	s := &server{t: t, cmd: exec.Command("taskset", append(command, args...)...)}
+	s.addr, s.admin = &net.TCPAddr{IP: net.IPv4(127, 0, 0, 1), Port: port}, fmt.Sprint("http://127.0.0.1:", admin, "/__admin/")
+	s.cmd.Env = []string{"PATH=" + os.Getenv("PATH"), "HOME=" + dir}
+	s.cmd.Stderr = stderr
+	s.cmd.SysProcAttr = &syscall.SysProcAttr{Pdeathsig: syscall.SIGKILL}
+	if err := s.cmd.Start(); err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(s.end)
+	for deadline := time.Now().Add(20 * time.Second); ; rest(20 * time.Millisecond) {
+		if _, err := s.ask(); err == nil {
+			return s
+		} else if time.Now().After(deadline) {
+			t.Fatal(err)
+		}
+	}
+}
+
+func freePort(t *testing.T) int {
+	t.Helper()
+	l, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer l.Close()
+	return l.Addr().(*net.TCPAddr).Port
+}
+
+func (s *server) end() {
+	_ = s.cmd.Process.Signal(syscall.SIGCONT)
+	_ = s.cmd.Process.Kill()
+	_ = s.cmd.Wait()
+}
+
+var asking = &http.Client{Timeout: 2 * time.Second}
+
+// ask asks for the verdict.
+func (s *server) ask() (judgment, error) {
+	resp, err := asking.Get(s.admin + "verdict")
+	if err != nil {
+		return judgment{}, err
+	}
+	defer resp.Body.Close()
+	var v struct {
+		Trusted bool
+		Reasons []struct{ Code, Text string }
+	}
+	if err := json.NewDecoder(resp.Body).Decode(&v); err != nil {
+		return judgment{}, err
+	}
+	j := judgment{at: time.Now(), trusted: v.Trusted}
+	for _, r := range v.Reasons {
+		j.codes, j.text = append(j.codes, r.Code), append(j.text, r.Text)
+	}
+	return j, nil
+}
+
+// watch asks for the verdict four times a second, until the channel is closed. A server that
+// does not answer in two seconds says nothing meanwhile.
+func (s *server) watch(end <-chan struct{}) {
+	for {
+		if j, err := s.ask(); err == nil {
+			s.mu.Lock()
+			s.verdicts = append(s.verdicts, j)
+			s.mu.Unlock()
+		}
+		select {
+		case <-end:
+			return
+		case <-time.After(250 * time.Millisecond):
+		}
+	}
+}
+
+// codes returns the reasons that were given between two times, in their order.
+func (s *server) codes(from, to time.Time) string {
+	var all []string
+	seen := map[string]bool{}
+	for _, j := range s.verdicts {
+		for _, code := range j.codes {
+			if !j.at.Before(from) && j.at.Before(to) && !seen[code] {
+				seen[code] = true
+				all = append(all, code)
+			}
+		}
+	}
+	return strings.Join(all, " ")
+}
+
+// stops stops the process each second for so long, until the end.
+func (s *server) stops(each, length time.Duration) func(end <-chan struct{}) {
+	return func(end <-chan struct{}) {
+		for {
+			_ = s.cmd.Process.Signal(syscall.SIGSTOP)
+			rest(length)
+			_ = s.cmd.Process.Signal(syscall.SIGCONT)
+			select {
+			case <-end:
+				return
+			case <-time.After(each - length):
+			}
+		}
+	}
+}
+
+// rest lets time pass: it is what conditions are made of.
+func rest(d time.Duration) { <-time.NewTimer(d).C }
+
+// hogs runs programs that use a CPU each: for a while of each period, or all the time if
+// that is 0.
+func hogs(t *testing.T, n int, cpus string, while, period time.Duration) func(end <-chan struct{}) {
+	return func(end <-chan struct{}) {
+		var all []*exec.Cmd
+		for range n {
+			hog := exec.Command("taskset", "-c", cpus, "sh", "-c", "while :; do :; done")
+			hog.SysProcAttr = &syscall.SysProcAttr{Pdeathsig: syscall.SIGKILL}
+			if err := hog.Start(); err != nil {
+				t.Error(err)
+			}
+			all = append(all, hog)
+		}
+		defer func() {
+			for _, hog := range all {
+				_ = hog.Process.Kill()
+				_ = hog.Wait()
+			}
+		}()
+		signal := func(s syscall.Signal) {
+			for _, hog := range all {
+				_ = hog.Process.Signal(s)
+			}
+		}
+		for period > 0 {
+			signal(syscall.SIGCONT)
+			rest(while)
+			signal(syscall.SIGSTOP)
+			select {
+			case <-end:
+				return
+			case <-time.After(period - while):
+			}
+		}
+		<-end
+	}
+}
