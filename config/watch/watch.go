@@ -27,6 +27,7 @@ type Watcher struct {
 	disk  disk
 	mu    sync.Mutex // guards files, and keeps the looks at them apart
 	files map[string]*watched
+	moved bool // files looked different at the last poll
 }
 
 // disk is how files are looked at.
@@ -57,20 +58,33 @@ func unlooked(names func() []string) *Watcher {
 	return &Watcher{names: names, disk: disk{look: files.LookAt, list: list, hash: hashFile}}
 }
 
-// Run polls every interval and calls changed after each change, until ctx ends.
+// Run polls every interval, or after less than half of it when files have looked different,
+// and calls changed after each change, until ctx ends.
 func (w *Watcher) Run(ctx context.Context, interval time.Duration, changed func()) {
-	ticker := time.NewTicker(interval)
-	defer ticker.Stop()
+	timer := time.NewTimer(interval)
+	defer timer.Stop()
 	for {
 		select {
 		case <-ctx.Done():
 			return
-		case <-ticker.C:
+		case <-timer.C:
 		}
 		if w.step(time.Now()) {
 			changed()
 		}
+		if w.unsettled() {
+			timer.Reset(interval * 2 / 5)
+		} else {
+			timer.Reset(interval)
+		}
 	}
+}
+
+// unsettled reports whether files looked different at the last poll from the one before.
+func (w *Watcher) unsettled() bool {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	return w.moved
 }
 
 // Look looks now, rather than when Run does next, and reports whether there was a change:
@@ -148,7 +162,7 @@ func (w *Watcher) look(now time.Time) bool {
 			p.gone(name, f)
 		}
 	}
-	w.files = p.files
+	w.files, w.moved = p.files, p.moved
 	return p.changed
 }
 
@@ -159,6 +173,7 @@ type poll struct {
 	before  map[string]*watched
 	files   map[string]*watched
 	changed bool
+	moved   bool // a file looks different from the last poll
 }
 
 // named polls a file or a directory that is named.
@@ -205,8 +220,11 @@ func (p *poll) file(name string, l files.Look, hold func() content, fresh *watch
 	}
 	if f == nil {
 		f = &watched{last: l, known: l, read: p.now, holds: hold()}
-	} else if f.poll(l, p.now, hold) {
-		p.changed = true
+	} else {
+		p.moved = p.moved || !l.Same(f.last)
+		if f.poll(l, p.now, hold) {
+			p.changed = true
+		}
 	}
 	p.files[name] = f
 }
