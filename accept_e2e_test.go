@@ -103,18 +103,18 @@ func TestProgram_ThatCannotAcceptDrains(t *testing.T) {
 // which says what is wrong. Those that wait are served when there are some again.
 func TestProgram_AnswersTheAdminAddressWithoutDescriptors(t *testing.T) {
 	t.Parallel()
-	file := writeFile(t, t.TempDir(), "mock.yml", "- endpoint: {path: /a, response: {body: fine}}\n")
-	p := launchCommand(t, exec.Command("sh", "-c", `ulimit -n 64; exec "$0" "$@"`, binary, "-c", file, "--admin", "127.0.0.1:0"), t.TempDir(), nil).listening()
-	_, admin, _ := strings.Cut(p.waitLine(0, "admin", "http://"), "http://")
+	file := harness.WriteFile(t, t.TempDir(), "mock.yml", "- endpoint: {path: /a, response: {body: fine}}\n")
+	p := harness.LaunchCommand(t, exec.Command("sh", "-c", `ulimit -n 64; exec "$0" "$@"`, harness.Program(t), "-c", file, "--admin", "127.0.0.1:0"), t.TempDir(), nil).Listening()
+	_, admin, _ := strings.Cut(p.WaitLine(0, "admin", "http://"), "http://")
 	admin = "http://" + strings.FieldsFunc(admin, func(r rune) bool { return r == ' ' || r == '"' || r == '/' })[0]
-	release := p.hold(80, "")
-	p.waitLine(0, "cannot accept a connection", "too many open files")
+	release := hold(p, 80, "")
+	p.WaitLine(0, "cannot accept a connection", "too many open files")
 	var verdict struct {
 		Trusted bool
 		Reasons []struct{ Code string }
 	}
-	for deadline := time.Now().Add(patience); verdict.Reasons == nil || verdict.Trusted; {
-		resp, err := client.Get(admin + "/__admin/verdict")
+	for deadline := time.Now().Add(harness.Patience); verdict.Reasons == nil || verdict.Trusted; {
+		resp, err := http.Get(admin + "/__admin/verdict")
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -125,5 +125,5 @@ func TestProgram_AnswersTheAdminAddressWithoutDescriptors(t *testing.T) {
 		}
 	}
 	release()
-	p.get("/a").want(t, 200, "fine")
+	p.Get("/a").Want(t, 200, "fine")
 }

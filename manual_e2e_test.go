@@ -259,14 +259,14 @@ func (r *reader) hasSchema(command, body string) {
 }
 
 var (
-	times = regexp.MustCompile(`\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\\\.\d+Z|[A-Z][a-z]{2}, \d\d [A-Z][a-z]{2} \d{4} \d\d:\d\d:\d\d GMT`)
+	times = regexp.MustCompile(`\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\\\.\d+Z|[A-Z][a-z]{2}, \d\d [A-Z][a-z]{2} \d{4} \d\d:\d\d:\d\d GMT|dur=[\d\\.]+`)
 	dots  = "…"
 )
 
 // asShown is what an output has to match: what is shown, at another time, with anything
 // where it is cut by dots.
 func asShown(shown string) *regexp.Regexp {
-	pattern := times.ReplaceAllString(regexp.QuoteMeta(strings.TrimRight(shown, "\n")), `[-:.,\w ]+`)
+	pattern := times.ReplaceAllString(regexp.QuoteMeta(strings.TrimRight(shown, "\n")), `[-:.,=\w ]+`)
 	return regexp.MustCompile("^" + strings.ReplaceAll(pattern, dots, "[^\n]*") + "\n*$")
 }
 
@@ -339,7 +339,7 @@ ls() { command ls -C "$@"; }`) // as to a terminal
 func (r *reader) env() []string { return []string{"PORT=" + r.ports[0], "HOST=0.0.0.0"} }
 
 // unbothered is a verdict that depends on nothing that the machine of the test does.
-const unbothered = "throttled=off,cpu-quota=off,machine=off,steal=off,cpu-wait=off,stall=off,scheduler-p99=off,gc-pause=off,descriptors=off,own-p99=off"
+const unbothered = "throttled=off,cpu-quota=off,machine=off,steal=off,cpu-wait=off,probe-p99=off,accept=off,backlog=off,scheduler-p99=off,gc-pause=off,descriptors=off,own-p99=off"
 
 // lastPort is the port that was tried last, below those that systems give out themselves.
 var lastPort atomic.Int32

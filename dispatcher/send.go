@@ -129,11 +129,10 @@ func (s *sender) exchange(j *job, x *client.Exchange, began time.Time) (status i
 	}
 	conn, err := s.pool.Get(j.target, began.Add(j.form.Timeout))
 	if err != nil {
+		s.late(j, began) // it was on time, and the target was not there
 		return 0, j.timedOut("no connection to", began, err)
 	}
-	if j.attempt == 1 {
-		s.lag.Add(time.Since(j.due)) // now, not when there is an answer: a target may never give one
-	}
+	s.late(j, time.Now()) // not when there is an answer: a target may never give one
 	status, reusable, err := x.RoundTrip(conn, j.form.Method, body)
 	if reusable {
 		s.pool.Put(conn)
@@ -141,6 +140,13 @@ func (s *sender) exchange(j *job, x *client.Exchange, began time.Time) (status i
 		s.pool.Drop(conn)
 	}
 	return status, j.timedOut("no answer from", began, err)
+}
+
+// late counts how late a first attempt was.
+func (s *sender) late(j *job, sent time.Time) {
+	if j.attempt == 1 {
+		s.lag.Add(sent.Sub(j.due))
+	}
 }
 
 // timedOut replaces the error of an attempt that ran out of time by one that says what it

@@ -22,7 +22,8 @@ type Stats struct {
 	Lost      int64 // records, at least, that could not be read when the store was opened
 
 	// Lag is how late first attempts were sent: from when they were due until their
-	// connection stood and the request was written.
+	// connection stood and the request was written. One whose target could not be reached
+	// counts until it was tried.
 	Lag histogram.Snapshot
 	// Oldest is for how long the delivery has been due that has waited longest for a
 	// worker; 0 for none.

@@ -72,8 +72,9 @@ func newClient(insecure bool) *http.Client {
 }
 
 // fetched returns the body of a URL: the copy while it lasts, else what the
-// remote answers now, else, where that is wanted, the last good copy.
-func (s *Source) fetched(r *matcher.Request) *kept {
+// remote answers now, else, where that is wanted, the last good copy. It returns too for how
+// long it waited for the remote.
+func (s *Source) fetched(r *matcher.Request) (k *kept, waited time.Duration) {
 	buf := s.loader.borrow()
 	defer s.loader.giveBack(buf)
 	key := append(*buf, s.space...)
@@ -84,7 +85,7 @@ func (s *Source) fetched(r *matcher.Request) *kept {
 	}
 	*buf = key
 	if k := stopped(r); k != nil {
-		return k
+		return k, 0
 	}
 	var last *kept
 	if e := s.shelf.find(key); e != nil && s.keepsCopies() {
@@ -92,20 +93,22 @@ func (s *Source) fetched(r *matcher.Request) *kept {
 		last = e.kept.Load()
 	}
 	if last != nil && s.loader.now().Sub(last.fetched) < s.ext.TTL {
-		return last
+		return last, 0
 	}
 	target := string(key[len(s.space):])
 	if s.url == "" && climbs(target, s.path.Prefix()) {
-		return &kept{err: climbError(target)}
+		return &kept{err: climbError(target)}, 0
 	}
-	k := s.flight(target)
+	begun := time.Now()
+	k = s.flight(target)
+	waited = time.Since(begun)
 	switch {
 	case k.err == nil && s.keepsCopies():
 		s.shelf.entry(key).keep(k)
 	case k.err != nil && last != nil && s.ext.StaleIfError:
-		return last
+		return last, waited
 	}
-	return k
+	return k, waited
 }
 
 func (s *Source) keepsCopies() bool { return s.ext.TTL > 0 || s.ext.StaleIfError }

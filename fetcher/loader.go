@@ -159,6 +159,8 @@ type Body struct {
 	Template    *renderer.Template
 	Bytes       []byte
 	ContentType string // of a remote body; "" otherwise, or when the remote gave none
+	// Waited is for how long the request waited for a remote, also if that failed.
+	Waited time.Duration
 }
 
 // Source is one external body of one snapshot. It is immutable and safe for
@@ -325,13 +327,16 @@ func (s *Source) Declared() string { return s.ext.Path.Value }
 // kept costs no allocation.
 func (s *Source) Body(r *matcher.Request) (Body, error) {
 	var k *kept
+	var waited time.Duration
 	if s.remote {
-		k = s.fetched(r)
+		k, waited = s.fetched(r)
 	} else {
 		k = s.stored(r)
 	}
 	if k.err != nil {
-		return Body{}, k.err
+		return Body{Waited: waited}, k.err
 	}
-	return k.body, nil
+	body := k.body
+	body.Waited = waited
+	return body, nil
 }

@@ -24,8 +24,7 @@ func (s *Server) Counts() record.Counts {
 	return c
 }
 
-// Probe returns the probe of the listening socket, which Shutdown stops; nil if it cannot be
-// probed.
+// Probe returns the probe of the server, which Shutdown stops.
 func (s *Server) Probe() *probe.Probe { return s.probe }
 
 // Journal returns the requests that are kept, the newest first. The list is a copy; the

@@ -32,6 +32,9 @@ func (s *Server) serve(c *call) {
 		s.fallBack(sn, c)
 	}
 	s.allowOrigin(c)
+	if s.opts.ServerTiming {
+		c.addServerTiming()
+	}
 	if s.opts.AccessLog {
 		s.logAccess(c, slog.Duration("took", time.Since(c.In.Time)))
 	}
@@ -189,6 +192,7 @@ func (s *Server) write(a *answer, c *call) bool {
 // had.
 func (s *Server) respondExternal(a *answer, c *call) bool {
 	body, err := a.source.Body(&c.Request)
+	c.trace.Upstream = body.Waited
 	switch {
 	case c.Stopped != nil:
 		return false

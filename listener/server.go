@@ -59,6 +59,9 @@ type Options struct {
 	NoCORS          bool // no Access-Control headers
 	TrustForwarded  bool // a rate limit takes the first address of X-Forwarded-For for the client's
 	AccessLog       bool // one log line per request
+	// ServerTiming adds to each answer a Server-Timing field that says what its time was
+	// spent on, in milliseconds: declared, waited, late, own.
+	ServerTiming bool
 
 	MaxPendingWebhooks int // that may wait; 0 is a million
 	// WebhookStore is a directory in which accepted webhooks survive a crash; "" is
@@ -139,7 +142,7 @@ type Server struct {
 
 	http     *fasthttp.Server
 	listener *wire.Connections
-	probe    *probe.Probe   // of the listener; nil if it cannot be probed
+	probe    *probe.Probe   // nil before it listens
 	serving  sync.WaitGroup // the connections
 	stopping atomic.Bool    // Shutdown was called: that accepting ends is no failure
 	drained  chan struct{}  // closed once nothing is accepted and no connection is served any more
@@ -284,7 +287,7 @@ func (s *Server) listen() error {
 	s.listener.Owned = s.probe.Owns
 	s.listener.StartAlarm()
 	s.listener.Single = func() bool { return s.snapshot.Load().single }
-	if !s.opts.AccessLog {
+	if !s.opts.AccessLog && !s.opts.ServerTiming {
 		s.listener.Plain = s.answerPlain(s.fixed)
 	}
 	return nil

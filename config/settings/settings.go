@@ -35,6 +35,7 @@ type Settings struct {
 	NoCORS          bool
 	TrustForwarded  bool // X-Forwarded-For names the client, for rate limits
 	AccessLog       bool
+	ServerTiming    bool
 	MaxBody         int           // bytes of a request body
 	MaxMessage      int           // bytes of a WebSocket message
 	MaxResponse     int           // bytes of a text that a template makes
@@ -90,6 +91,9 @@ var table = flags.Table[Settings]{
 	{Name: "access-log", Env: "MOCKSERVER_ACCESS_LOG", Accepts: "true or false",
 		Doc: "log every request",
 		Set: func(s *Settings, v string) bool { return flags.Switch(&s.AccessLog, v) }},
+	{Name: "server-timing", Env: "MOCKSERVER_SERVER_TIMING", Accepts: "true or false",
+		Doc: "say in a Server-Timing header what the time of each response was spent on",
+		Set: func(s *Settings, v string) bool { return flags.Switch(&s.ServerTiming, v) }},
 	{Name: "max-body", Env: "MOCKSERVER_MAX_BODY", Initial: "16MiB", Value: "SIZE", Accepts: flags.SizeForm,
 		Doc: "the largest request body",
 		Set: func(s *Settings, v string) bool { return flags.Size(&s.MaxBody, v) }},

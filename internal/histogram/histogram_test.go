@@ -148,3 +148,14 @@ func BenchmarkHistogram(b *testing.B) {
 		}
 	})
 }
+
+func TestSnapshot_OutOf(t *testing.T) {
+	l := Of(10*time.Millisecond, 20*time.Millisecond)
+	all := l.OutOf(200)
+	if all.Count != 200 || all.Quantile(0.98) > time.Microsecond || all.Quantile(0.995) < 9*time.Millisecond || all.Max != 20*time.Millisecond || all.Sum != l.Sum {
+		t.Errorf("got %+v, p98 %v, p99.5 %v", all, all.Quantile(0.98), all.Quantile(0.995))
+	}
+	if few := l.OutOf(1); few.Count != 2 || l.Count != 2 {
+		t.Errorf("out of fewer: %+v of %+v", few, l)
+	}
+}

@@ -98,6 +98,15 @@ func (l Snapshot) Since(before Snapshot) Snapshot {
 	return later
 }
 
+// OutOf returns the distribution of n durations, of which all that are not in l are 0.
+func (l Snapshot) OutOf(n uint64) Snapshot {
+	if n > l.Count {
+		zero := Snapshot{Count: n - l.Count, cells: []lengthCell{{time.Duration(cellEnd(0, 0)), n - l.Count}}}
+		l.merge(zero)
+	}
+	return l
+}
+
 // Quantile returns the duration that a share q, from 0 to 1, did not exceed; 0 if l is
 // empty.
 func (l Snapshot) Quantile(q float64) time.Duration {
@@ -142,18 +151,24 @@ func (l Snapshot) Buckets(bounds []time.Duration) []uint64 {
 
 // Sum adds up several readings.
 func Sum(all iter.Seq[Snapshot]) Snapshot {
-	var counts [octaves][1 << octaveBits]uint64
+	var counts [octaves]*[1 << octaveBits]uint64 // those that are needed
 	var sum Snapshot
 	for l := range all {
 		sum.Sum += l.Sum
 		sum.Max = max(sum.Max, l.Max)
 		for _, c := range l.cells {
 			i, cell := cellOf(int64(c.end))
+			if counts[i] == nil {
+				counts[i] = new([1 << octaveBits]uint64)
+			}
 			counts[i][cell] += c.count
 		}
 	}
-	for i := range counts {
-		for cell, n := range counts[i] {
+	for i, octave := range counts {
+		if octave == nil {
+			continue
+		}
+		for cell, n := range octave {
 			if n > 0 {
 				sum.cells = append(sum.cells, lengthCell{time.Duration(cellEnd(i, cell)), n})
 				sum.Count += n

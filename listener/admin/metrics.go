@@ -80,7 +80,8 @@ var (
 	capacityRefused  = describe("capacity_refused_total", "Requests answered 503 by a capacity.", "endpoint", "host", "condition")
 	ownErrors        = describe("own_errors_total", "Answers of 500 and above that the server gave in place of what is declared: a body that cannot be had, an internal error.", "endpoint", "host", "condition")
 	socketMessages   = describe("websocket_messages_total", "Messages of WebSocket connections.", "endpoint", "host", "condition", "direction")
-	serviceSeconds   = describe("service_seconds", "Time that the server took itself, without injected latency.", "endpoint", "host", "condition")
+	serviceSeconds   = describe("service_seconds", "Time that the server took itself, without injected latency and the wait for bodies from URLs.", "endpoint", "host", "condition")
+	upstreamSeconds  = describe("upstream_seconds", "Time that requests waited for bodies from URLs.", "endpoint", "host", "condition")
 	injectedSeconds  = describe("injected_latency_seconds", "Time that latency was declared to take, and the wait for a place of a capacity.", "endpoint", "host", "condition")
 	injectionSeconds = describe("injection_error_seconds", "How much later than declared answers were ready.", "endpoint", "host", "condition")
 )
@@ -310,6 +311,7 @@ func (o *output) series(in labels, c *record.EndpointCounts) {
 	o.some(socketMessages, c.Received, with("received")...)
 	o.some(socketMessages, c.Sent, with("sent")...)
 	o.histogram(serviceSeconds, c.Service, serviceBuckets, all...)
+	o.histogram(upstreamSeconds, c.Upstream, injectedBuckets, all...)
 	o.histogram(injectedSeconds, c.Injected, injectedBuckets, all...)
 	o.histogram(injectionSeconds, c.InjectionError, serviceBuckets, all...)
 }

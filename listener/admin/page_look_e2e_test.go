@@ -245,9 +245,9 @@ func TestPage_RunsComeFirstAndStandInTheHeadOfEveryPart(t *testing.T) {
 const verdicts = `{
 	const real = window.fetch;
 	window.fetch = (path, options) => path === "/__admin/verdict" ? Promise.resolve(new Response(window.verdict)) : real(path, options);
-	const reasons = ["throttled", "cpu-quota", "machine", "steal", "cpu-wait", "stall", "scheduler-p99", "gc-pause", "descriptors", "own-p99", "injection-p99", "lag-p99", "webhooks-refused"].map((code) => (
+	const reasons = ["throttled", "steal", "descriptors", "accept", "backlog", "probe-p99", "own-p99", "injection-p99", "lag-p99", "webhooks-refused", "cpu-quota", "machine", "cpu-wait", "scheduler-p99", "gc-pause"].map((code) => (
 		{ code, text: "answers with a latency came 13.2 ms late at the 99th percentile; expected at most 1 ms", since: new Date().toISOString() }));
-	window.tell = (word, n, unknown) => { window.verdict = JSON.stringify({ trusted: n === 0, idle: word.includes("idle"), reasons: reasons.slice(0, n), unknown, seconds: 10 }); window.dispatchEvent(new Event("online")); };
+	window.tell = (word, n, unknown) => { window.verdict = JSON.stringify({ trusted: n === 0, idle: word.includes("idle"), reasons: reasons.slice(0, n), explanations: [], size: "", unknown, seconds: 10 }); window.dispatchEvent(new Event("online")); };
 	window.tell("trusted, idle", 0, []);
 }`
 
@@ -274,7 +274,7 @@ func TestPage_TheVerdictMovesNothing(t *testing.T) {
 				word    string
 				reasons int
 				unknown string
-			}{{"trusted", 0, "[]"}, {"trusted", 0, "['steal', 'throttled', 'cpu-wait']"}, {"not trusted", 1, "[]"}, {"not trusted", 13, "['steal']"}} {
+			}{{"trusted", 0, "[]"}, {"trusted", 0, "['steal', 'throttled', 'cpu-wait']"}, {"not trusted", 1, "[]"}, {"not trusted", 15, "['steal']"}} {
 				p.must(chromedp.Evaluate[chromedp.Void](fmt.Sprintf("window.tell(%s, %d, %s)", literal(c.word), c.reasons, c.unknown)))
 				p.until(fmt.Sprintf("document.getElementById('verdict-word').innerText === %s && document.querySelectorAll('#verdict-reasons li').length === %d + (%s.length > 0)", literal(c.word), c.reasons, c.unknown))
 				if after := js[string](p, places); after != before {

@@ -121,7 +121,7 @@ func TestRun_AComparisonHasDifferencesWebhooksCPUAndReasons(t *testing.T) {
 - endpoint: {path: /a, response: {}}
 - endpoint: {method: POST, path: /hooked, response: {status: 503}, webhook: {sleep-time: 0, method: POST, url: "http://`+harness.Free(t)+`/", body: "{}"}}
 `, "--verdict", "own-p99=0ms")
-	for i, requests := range []int{0, 6} {
+	for i, requests := range []int{0, 12} {
 		if got := a.Do("POST", "/__admin/runs", ""); got.Status != 201 {
 			t.Fatal(got)
 		}
@@ -156,8 +156,8 @@ func TestRun_AComparisonHasDifferencesWebhooksCPUAndReasons(t *testing.T) {
 	if len(c.Reasons) == 0 || c.Reasons[0].Code == "" || c.Reasons[0].B == nil {
 		t.Errorf("reasons %+v, want own-p99 in B", c.Reasons)
 	}
-	if d := c.Total["requests"]; d.Difference == nil || *d.Difference != 12 || d.Change != nil {
-		t.Errorf("requests %+v, want 12 more, and no percentage of 0", d)
+	if d := c.Total["requests"]; d.Difference == nil || *d.Difference != 24 || d.Change != nil {
+		t.Errorf("requests %+v, want 24 more, and no percentage of 0", d)
 	}
 	if d := c.Total["errors_declared"]; d.A != nil || d.B == nil || *d.B != 0.5 || d.Difference != nil {
 		t.Errorf("declared errors %+v, want none of nothing, and half of the requests", d)

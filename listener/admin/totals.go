@@ -5,6 +5,7 @@ import (
 	"time"
 
 	"mockserver/config/settings"
+	"mockserver/internal/histogram"
 	"mockserver/listener/record"
 	"mockserver/listener/verdict"
 )
@@ -26,7 +27,9 @@ type shownCounts struct {
 	Received uint64            `json:"messages_received,omitempty" doc:"of WebSockets"`
 	Sent     uint64            `json:"messages_sent,omitempty" doc:"of WebSockets"`
 
-	Service        verdict.Spread  `json:"service" doc:"the server's own time, without injected latency"`
+	Total          verdict.Spread  `json:"total" doc:"the response time"`
+	Service        verdict.Spread  `json:"service" doc:"the server's own time: without injected latency, its error, and upstream"`
+	Upstream       *verdict.Spread `json:"upstream,omitempty" doc:"the wait for bodies from URLs, of requests that had to"`
 	Injected       *verdict.Spread `json:"injected,omitempty" doc:"latency as declared"`
 	InjectionError *verdict.Spread `json:"injection_error,omitempty" doc:"how much later than declared answers were"`
 }
@@ -35,19 +38,18 @@ func shownCountsOf(c *record.EndpointCounts) shownCounts {
 	s := shownCounts{
 		ID: c.ID, Endpoint: c.Endpoint, Host: c.Host, If: c.If, Requests: c.Requests, Statuses: c.Statuses, In: c.In, Out: c.Out,
 		Faults: c.Faults, Limited: c.Limited, Refused: c.Refused, Received: c.Received, Sent: c.Sent,
-		Service: verdict.SpreadOf(c.Service),
+		Total: verdict.SpreadOf(c.Total), Service: verdict.SpreadOf(c.Service),
 	}
 	if c.Endpoint != "" { // other statuses are not declared
 		s.ErrorKinds = verdict.ErrorKindsOf(c)
 	}
-	if c.Injected.Count > 0 {
-		injected := verdict.SpreadOf(c.Injected)
-		s.Injected = &injected
+	some := func(of histogram.Snapshot) *verdict.Spread {
+		if of.Count == 0 {
+			return nil
+		}
+		return new(verdict.SpreadOf(of))
 	}
-	if c.InjectionError.Count > 0 {
-		late := verdict.SpreadOf(c.InjectionError)
-		s.InjectionError = &late
-	}
+	s.Upstream, s.Injected, s.InjectionError = some(c.Upstream), some(c.Injected), some(c.InjectionError)
 	return s
 }
 

@@ -5,16 +5,17 @@ import (
 	"time"
 )
 
-// ticking returns a function that waits for the next of regular times, and reports whether
-// it came: false once ctx is done. It may come up to a millisecond late, since a runtime
-// with nothing else to do waits for its timers in whole milliseconds.
-func ticking(ctx context.Context, every time.Duration) func() bool {
-	ticker := time.NewTicker(every)
-	context.AfterFunc(ctx, ticker.Stop)
-	return func() bool {
+// sleeping returns a function that waits for a time, and reports whether it came: false
+// once ctx is done. It may come up to a millisecond late, since a runtime with nothing
+// else to do waits for its timers in whole milliseconds.
+func sleeping(ctx context.Context) func(until time.Time) bool {
+	timer := time.NewTimer(0)
+	context.AfterFunc(ctx, func() { timer.Stop() })
+	return func(until time.Time) bool {
+		timer.Reset(time.Until(until))
 		select {
-		case <-ticker.C:
-			return true
+		case <-timer.C:
+			return ctx.Err() == nil
 		case <-ctx.Done():
 			return false
 		}

@@ -8,20 +8,30 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// newClock is ticking with a timer of the system, which is exact, if there is one to be
-// had.
-func newClock(ctx context.Context, every time.Duration) func() bool {
+// newClock is sleeping with a timer of the system, which is exact and wakes the poller as
+// a request does, if there is one to be had.
+func newClock(ctx context.Context) func(until time.Time) bool {
 	fd, err := unix.TimerfdCreate(unix.CLOCK_MONOTONIC, unix.TFD_NONBLOCK|unix.TFD_CLOEXEC)
 	if err != nil {
-		return ticking(ctx, every)
+		return sleeping(ctx)
 	}
 	timer := os.NewFile(uintptr(fd), "timer")
 	context.AfterFunc(ctx, func() { _ = timer.Close() })
-	step := unix.NsecToTimespec(int64(every))
-	_ = unix.TimerfdSettime(fd, 0, &unix.ItimerSpec{Interval: step, Value: step}, nil) // its arguments are valid
-	return func() bool {
-		var times [8]byte
-		_, err := timer.Read(times[:])
+	raw, err := timer.SyscallConn()
+	if err != nil {
+		return sleeping(ctx)
+	}
+	return func(until time.Time) bool {
+		left := time.Until(until)
+		if left <= 0 {
+			return ctx.Err() == nil
+		}
+		spec := unix.ItimerSpec{Value: unix.NsecToTimespec(int64(left))}
+		err := raw.Control(func(fd uintptr) { _ = unix.TimerfdSettime(int(fd), 0, &spec, nil) }) // its arguments are valid
+		if err == nil {
+			var times [8]byte
+			_, err = timer.Read(times[:])
+		}
 		return err == nil
 	}
 }

@@ -7,4 +7,4 @@ import (
 	"time"
 )
 
-func newClock(ctx context.Context, every time.Duration) func() bool { return ticking(ctx, every) }
+func newClock(ctx context.Context) func(until time.Time) bool { return sleeping(ctx) }

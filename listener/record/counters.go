@@ -3,6 +3,8 @@ package record
 import (
 	"sync/atomic"
 	"time"
+
+	"mockserver/config"
 )
 
 // Counters are the counters of one endpoint. The first request in a shard allocates it:
@@ -13,6 +15,8 @@ type Counters struct {
 	route  route  // for conditions
 	shards []atomic.Pointer[Shard]
 	since  time.Time
+
+	latency *config.Latency // as declared now; Recorder.mu guards it
 
 	// The last reading by Recorder.Counts; Recorder.mu guards it.
 	last  EndpointCounts

@@ -4,6 +4,7 @@ import (
 	"sync/atomic"
 	"time"
 
+	"mockserver/config"
 	"mockserver/internal/histogram"
 )
 
@@ -62,13 +63,17 @@ type EndpointCounts struct {
 	// over to be written.
 	Total histogram.Snapshot
 	// Service is the part of it that is the server's own work: neither injected latency, nor
-	// its error.
+	// its error, nor Upstream.
 	Service histogram.Snapshot
+	// Upstream is the wait for remote bodies, of requests that had to.
+	Upstream histogram.Snapshot
 	// Injected is the declared latency and the wait in the queue of a capacity, of requests
 	// that have either.
 	Injected histogram.Snapshot
 	// InjectionError is how much later than that replies were, as a client meets it.
 	InjectionError histogram.Snapshot
+	// Latency is what is declared; nil for none.
+	Latency *config.Latency
 }
 
 // Counts reads the counters. The result must not be changed: readings share what did not
@@ -85,6 +90,7 @@ func (r *Recorder) Counts() Counts {
 	c.Endpoints = make([]EndpointCounts, len(r.order))
 	for i, t := range r.order {
 		c.Endpoints[i] = t.reread()
+		c.Endpoints[i].Latency = t.latency
 	}
 	c.Gone = r.gone.read()
 	for _, shards := range r.retired {
@@ -134,6 +140,7 @@ func (c *EndpointCounts) After(earlier *EndpointCounts) EndpointCounts {
 	}
 	later.Statuses, later.Faults = rose(earlier.Statuses, c.Statuses), rose(earlier.Faults, c.Faults)
 	later.Service, later.Injected = c.Service.Since(earlier.Service), c.Injected.Since(earlier.Injected)
+	later.Upstream = c.Upstream.Since(earlier.Upstream)
 	later.InjectionError, later.Total = c.InjectionError.Since(earlier.InjectionError), c.Total.Since(earlier.Total)
 	return later
 }
@@ -180,6 +187,7 @@ func Total(all []*EndpointCounts) EndpointCounts {
 	}
 	total.Service = sum(func(c *EndpointCounts) *histogram.Snapshot { return &c.Service })
 	total.Injected = sum(func(c *EndpointCounts) *histogram.Snapshot { return &c.Injected })
+	total.Upstream = sum(func(c *EndpointCounts) *histogram.Snapshot { return &c.Upstream })
 	total.Total = sum(func(c *EndpointCounts) *histogram.Snapshot { return &c.Total })
 	total.InjectionError = sum(func(c *EndpointCounts) *histogram.Snapshot { return &c.InjectionError })
 	return total

@@ -90,6 +90,10 @@ func (r *Recorder) Adopt(spec *config.Spec) []*Counters {
 			t = newCounters(id, shards)
 			t.route = routeOf(spec, i)
 		}
+		t.latency = nil
+		if i < len(spec.Endpoints) {
+			t.latency = spec.Endpoints[i].Latency
+		}
 		order[i], known[id] = t, t
 	}
 	for id, t := range r.known {
@@ -152,7 +156,7 @@ func (r *Recorder) End(in *matcher.Input, p *reply.Reply, c *Trace, shard uint32
 	if t == nil {
 		t = r.unmatched
 	}
-	own := max(took-c.Waited-c.Late, 0)
+	own := c.Own(took)
 	counts := t.At(shard)
 	status, received, sent := p.Status, len(in.Body), c.sent(in, p)
 	if left {

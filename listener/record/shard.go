@@ -24,12 +24,13 @@ type Shard struct {
 	_        [64]byte // keeps other counters out of the last cache line
 }
 
-// pauses is what is measured of requests with injected latency, or a wait in the queue of a
-// capacity.
+// pauses is what is measured of requests that waited: for injected latency, in the queue of a
+// capacity, or for an upstream.
 type pauses struct {
 	injected histogram.Histogram // what was declared, and the wait
 	late     histogram.Histogram // how much later than that replies were
 	own      histogram.Histogram // the server's own time
+	upstream histogram.Histogram // the wait for an upstream
 	total    histogram.Histogram // the response time
 }
 
@@ -158,6 +159,7 @@ func (c *Shard) merge(m *Shard) {
 		into.injected.Merge(&p.injected)
 		into.late.Merge(&p.late)
 		into.own.Merge(&p.own)
+		into.upstream.Merge(&p.upstream)
 		into.total.Merge(&p.total)
 	}
 }
@@ -186,6 +188,7 @@ func (c *Shard) read(total *EndpointCounts) {
 		p.injected.Read(&total.Injected)
 		p.late.Read(&total.InjectionError)
 		p.own.Read(&total.Service)
+		p.upstream.Read(&total.Upstream)
 		p.total.Read(&total.Total)
 	}
 }

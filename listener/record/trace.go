@@ -24,6 +24,7 @@ type Trace struct {
 	Declared time.Duration // the latency that was drawn for it, and its wait in a queue
 	Waited   time.Duration // the part of Declared that passed while it was served
 	Late     time.Duration // how much longer than Declared it waited
+	Upstream time.Duration // for how long it waited for what the answer is made of
 	Timed    bool          // it had a latency, which is over
 }
 
@@ -31,6 +32,11 @@ type Trace struct {
 func (c *Trace) Waits(d time.Duration) {
 	c.Declared += d
 	c.Waited += d
+}
+
+// Own returns the server's own part of the time that a request took.
+func (c *Trace) Own(took time.Duration) time.Duration {
+	return max(took-c.Waited-c.Late-c.Upstream, 0)
 }
 
 // isStreamed reports whether a fault sends the body in pieces, or a piece of it.
@@ -73,15 +79,20 @@ func (c *Trace) count(p *reply.Reply, counts *Shard, status int) {
 // time counts how long a request took that was served for so long, of which some was the
 // server's own work.
 func (c *Trace) time(counts *Shard, took, own time.Duration) {
-	if c.Declared == 0 && !c.Timed {
+	if c.Declared == 0 && !c.Timed && c.Upstream == 0 {
 		counts.service.Add(own)
 		return
 	}
 	p := counts.pauses()
 	late := max(took-c.Waited, 0)
-	p.injected.Add(c.Declared)
 	p.own.Add(own)
 	p.total.Add(c.Declared + late)
+	if c.Upstream > 0 {
+		p.upstream.Add(c.Upstream)
+	}
+	if c.Declared > 0 || c.Timed {
+		p.injected.Add(c.Declared)
+	}
 	if c.Timed {
 		p.late.Add(late)
 	}

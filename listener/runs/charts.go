@@ -160,7 +160,7 @@ func (r *Report) distributions() []view {
 		buckets []Bucket
 		points  []Percentile
 	}{
-		{"Own time", r.Histograms.Own, r.Percentiles.Own}, {"Injected latency", r.Histograms.Injected, r.Percentiles.Injected},
+		{"Own time", r.Histograms.Own, r.Percentiles.Own}, {"Upstream", r.Histograms.Upstream, r.Percentiles.Upstream}, {"Injected latency", r.Histograms.Injected, r.Percentiles.Injected},
 		{"Injection error", r.Histograms.InjectionError, r.Percentiles.InjectionError}, {"Webhook lag", r.Histograms.WebhookLag, r.Percentiles.WebhookLag},
 	} {
 		var all uint64

@@ -70,6 +70,8 @@ type Differences struct {
 	OwnP90            Pair `json:"own_p90" doc:"90th percentile of it" row:"Own p90" unit:"ms"`
 	OwnP99            Pair `json:"own_p99" doc:"99th percentile of it" row:"Own p99" unit:"ms"`
 	OwnP999           Pair `json:"own_p99_9" doc:"99.9th percentile of it" row:"Own p99.9" unit:"ms"`
+	UpstreamP50       Pair `json:"upstream_p50" doc:"median of the wait for bodies from URLs" row:"Upstream p50" unit:"ms"`
+	UpstreamP99       Pair `json:"upstream_p99" doc:"99th percentile of it" row:"Upstream p99" unit:"ms"`
 	InjectedP50       Pair `json:"injected_p50" doc:"median of the latency as declared" row:"Injected p50" unit:"ms"`
 	InjectedP99       Pair `json:"injected_p99" doc:"99th percentile of it" row:"Injected p99" unit:"ms"`
 	InjectionErrorP99 Pair `json:"injection_error_p99" doc:"how much later than declared, 99th percentile" row:"Late p99" unit:"ms"`
@@ -101,7 +103,7 @@ func pairOf(a, b *float64) Pair {
 type figures map[string]*float64
 
 // figuresOf returns the figures of requests.
-func figuresOf(requests uint64, rate float64, errors uint64, kinds verdict.ErrorKinds, total, own, injected, late verdict.Spread) figures {
+func figuresOf(requests uint64, rate float64, errors uint64, kinds verdict.ErrorKinds, total, own, upstream, injected, late verdict.Spread) figures {
 	share := func(n uint64) *float64 {
 		if requests == 0 {
 			return nil
@@ -114,6 +116,7 @@ func figuresOf(requests uint64, rate float64, errors uint64, kinds verdict.Error
 		"TotalP50": timed(total, total.P50), "TotalP90": timed(total, total.P90), "TotalP95": timed(total, total.P95),
 		"TotalP99": timed(total, total.P99), "TotalP999": timed(total, total.P999), "TotalMax": timed(total, total.Max),
 		"OwnP50": timed(own, own.P50), "OwnP90": timed(own, own.P90), "OwnP99": timed(own, own.P99), "OwnP999": timed(own, own.P999),
+		"UpstreamP50": timed(upstream, upstream.P50), "UpstreamP99": timed(upstream, upstream.P99),
 		"InjectedP50": timed(injected, injected.P50), "InjectedP99": timed(injected, injected.P99), "InjectionErrorP99": timed(late, late.P99),
 	}
 }
@@ -174,13 +177,13 @@ func (e *EndpointReport) figures() figures {
 			errors += n
 		}
 	}
-	return figuresOf(e.Requests, e.Rate, errors, e.ErrorKinds, e.Total, e.Own, e.Injected, e.InjectionError)
+	return figuresOf(e.Requests, e.Rate, errors, e.ErrorKinds, e.Total, e.Own, e.Upstream, e.Injected, e.InjectionError)
 }
 
 // total returns the figures of a whole run.
 func (r *Report) total() figures {
 	t := &r.Total
-	all := figuresOf(t.Requests, t.Rate, t.Errors, t.ErrorKinds, t.Total, t.Own, t.Injected, t.InjectionError)
+	all := figuresOf(t.Requests, t.Rate, t.Errors, t.ErrorKinds, t.Total, t.Own, t.Upstream, t.Injected, t.InjectionError)
 	maps.Copy(all, figures{
 		"WebhooksSent": new(float64(t.WebhooksSent)), "WebhooksDead": new(float64(t.WebhooksDead)), "WebhooksRefused": new(float64(t.WebhooksRefused)),
 		"WebhookLagP50": timed(t.WebhookLag, t.WebhookLag.P50), "WebhookLagP99": timed(t.WebhookLag, t.WebhookLag.P99),

@@ -17,6 +17,7 @@ type Bucket struct {
 // Histograms are the distributions of a run.
 type Histograms struct {
 	Own            []Bucket `json:"own" doc:"the server's own time"`
+	Upstream       []Bucket `json:"upstream" doc:"the wait for bodies from URLs"`
 	Injected       []Bucket `json:"injected" doc:"latency as declared"`
 	InjectionError []Bucket `json:"injection_error" doc:"how much later than declared answers were"`
 	WebhookLag     []Bucket `json:"webhook_lag" doc:"how late first attempts of webhooks were"`
@@ -49,6 +50,7 @@ type Percentile struct {
 // in HdrHistogram; empty if nothing was timed.
 type Percentiles struct {
 	Own            []Percentile `json:"own" doc:"the server's own time"`
+	Upstream       []Percentile `json:"upstream" doc:"the wait for bodies from URLs"`
 	Injected       []Percentile `json:"injected" doc:"latency as declared"`
 	InjectionError []Percentile `json:"injection_error" doc:"how much later than declared answers were"`
 	WebhookLag     []Percentile `json:"webhook_lag" doc:"how late first attempts of webhooks were"`

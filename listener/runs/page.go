@@ -26,13 +26,38 @@ var reportTemplates = sync.OnceValues(func() (*template.Template, error) {
 		"legible": legible, "path": breakable,
 		"seconds": func(s float64) string { return "for " + verdict.Short(s) + " s" },
 		"p50":     func(s verdict.Spread) string { return quantileText(s, s.P50) },
-		"p90":     func(s verdict.Spread) string { return quantileText(s, s.P90) },
 		"p99":     func(s verdict.Spread) string { return quantileText(s, s.P99) },
-		"p999":    func(s verdict.Spread) string { return quantileText(s, s.P999) },
 		"add1":    func(i int) int { return i + 1 },
 		"rows":    rows,
+		"times":   times,
 	}).ParseFS(reportFiles, "report/*.html")
 })
+
+// timesRow is one row of times, by percentile.
+type timesRow struct {
+	Name  string
+	Texts [6]string
+}
+
+// times returns what the time of the requests to an endpoint was spent on, without what
+// there was none of.
+func times(e EndpointReport) []timesRow {
+	var rows []timesRow
+	add := func(name string, s verdict.Spread) {
+		if s.Count > 0 {
+			rows = append(rows, timesRow{name, [...]string{msText(s.P50), msText(s.P90), msText(s.P95), msText(s.P99), msText(s.P999), msText(s.Max)}})
+		}
+	}
+	if d := e.Declared; d != nil {
+		rows = append(rows, timesRow{"declared", [...]string{msText(d.P50), msText(d.P90), msText(d.P95), msText(d.P99), msText(d.P999), none}})
+	}
+	add("response time", e.Total)
+	add("injected", e.Injected)
+	add("late", e.InjectionError)
+	add("upstream", e.Upstream)
+	add("own time", e.Own)
+	return rows
+}
 
 // rendered executes a template.
 func rendered(name string, data any) ([]byte, error) {
@@ -87,6 +112,7 @@ func (r *Report) figures() [][2]string {
 		{"response time p99.9", quantileText(t.Total, t.Total.P999)}, {"response time, longest", quantileText(t.Total, t.Total.Max)},
 		{"probe p99", quantileText(t.Probe, t.Probe.P99)},
 		{"own time p50", quantileText(t.Own, t.Own.P50)}, {"own time p99", quantileText(t.Own, t.Own.P99)}, {"own time p99.9", quantileText(t.Own, t.Own.P999)},
+		{"upstream p50", quantileText(t.Upstream, t.Upstream.P50)}, {"upstream p99", quantileText(t.Upstream, t.Upstream.P99)},
 		{"injected p50", quantileText(t.Injected, t.Injected.P50)}, {"injected p99", quantileText(t.Injected, t.Injected.P99)},
 		{"injection error p99", quantileText(t.InjectionError, t.InjectionError.P99)},
 		{"webhooks sent", countText(uint64(max(t.WebhooksSent, 0)))}, {"webhooks failed", countText(uint64(max(t.WebhooksDead, 0)))},

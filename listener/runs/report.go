@@ -7,6 +7,7 @@ import (
 	"slices"
 	"time"
 
+	"mockserver/config"
 	"mockserver/internal/machine"
 	"mockserver/listener/record"
 	"mockserver/listener/verdict"
@@ -77,7 +78,9 @@ type EndpointReport struct {
 	In             uint64            `json:"bytes_in" doc:"of request bodies"`
 	Out            uint64            `json:"bytes_out" doc:"of answers' bodies"`
 	Total          verdict.Spread    `json:"total" doc:"the response time"`
-	Own            verdict.Spread    `json:"own" doc:"the server's own time: without injected latency and its error"`
+	Own            verdict.Spread    `json:"own" doc:"the server's own time: without injected latency, its error, and upstream"`
+	Upstream       verdict.Spread    `json:"upstream" doc:"the wait for bodies from URLs, of requests that had to"`
+	Declared       *Declared         `json:"declared" doc:"the percentiles of the latency that is declared; null where none is"`
 	Injected       verdict.Spread    `json:"injected" doc:"latency as declared"`
 	InjectionError verdict.Spread    `json:"injection_error" doc:"how much later than declared answers were, as a client meets it"`
 }
@@ -118,22 +121,41 @@ func (r *run) reportAt(end *verdict.Reading, m setting) *Report {
 	lag := end.Webhooks.Lag.Since(r.first.Webhooks.Lag)
 	all := end.All.After(&r.first.All)
 	report.Histograms = Histograms{
-		Own: bucketsOf(all.Service), Injected: bucketsOf(all.Injected), InjectionError: bucketsOf(all.InjectionError),
+		Own: bucketsOf(all.Service), Upstream: bucketsOf(all.Upstream), Injected: bucketsOf(all.Injected), InjectionError: bucketsOf(all.InjectionError),
 		WebhookLag: bucketsOf(lag),
 	}
 	report.Percentiles = Percentiles{
-		Own: percentilesOf(all.Service), Injected: percentilesOf(all.Injected), InjectionError: percentilesOf(all.InjectionError),
+		Own: percentilesOf(all.Service), Upstream: percentilesOf(all.Upstream), Injected: percentilesOf(all.Injected), InjectionError: percentilesOf(all.InjectionError),
 		WebhookLag: percentilesOf(lag),
 	}
 	report.Unmatched, report.OtherUnmatched = r.unmatched(m.misses)
 	return report
 }
 
+// Declared has percentiles of a declared latency, in milliseconds.
+type Declared struct {
+	P50  float64 `json:"p50" doc:"median"`
+	P90  float64 `json:"p90" doc:"90th percentile"`
+	P95  float64 `json:"p95" doc:"95th percentile"`
+	P99  float64 `json:"p99" doc:"99th percentile"`
+	P999 float64 `json:"p99_9" doc:"99.9th percentile"`
+}
+
+// declaredBy returns the percentiles of a latency; nil if it has no length.
+func declaredBy(l *config.Latency) *Declared {
+	length := l.Lengths()
+	if length == nil {
+		return nil
+	}
+	at := func(part float64) float64 { return verdict.Milliseconds(length(part)) }
+	return &Declared{P50: at(0.5), P90: at(0.9), P95: at(0.95), P99: at(0.99), P999: at(0.999)}
+}
+
 func endpointReport(c *record.EndpointCounts, seconds float64) EndpointReport {
 	e := EndpointReport{
 		ID: c.ID, Endpoint: c.Endpoint, Host: c.Host, If: c.If, Requests: c.Requests, Statuses: c.Statuses, Faults: c.Faults,
 		ErrorKinds: verdict.ErrorKindsOf(c), Limited: c.Limited, Refused: c.Refused, In: c.In, Out: c.Out,
-		Total: verdict.SpreadOf(c.Total), Own: verdict.SpreadOf(c.Service), Injected: verdict.SpreadOf(c.Injected), InjectionError: verdict.SpreadOf(c.InjectionError),
+		Total: verdict.SpreadOf(c.Total), Own: verdict.SpreadOf(c.Service), Upstream: verdict.SpreadOf(c.Upstream), Declared: declaredBy(c.Latency), Injected: verdict.SpreadOf(c.Injected), InjectionError: verdict.SpreadOf(c.InjectionError),
 	}
 	if seconds > 0 {
 		e.Rate = float64(c.Requests) / seconds

@@ -2,6 +2,7 @@ package verdict
 
 import (
 	"bytes"
+	"io"
 	"io/fs"
 	"os"
 	"path"
@@ -21,6 +22,10 @@ type meter struct {
 	groups []string // directories of the control groups in it, v1 or v2
 	times  int      // number of readings
 	open   int      // descriptors, at the last count
+	// files are those that are read each time, kept open: opening one takes longer than
+	// reading it.
+	files  map[string]fs.File
+	buffer [16 << 10]byte // of the file that was read last; more than is looked for in any of them
 }
 
 // countEvery is after how many readings the descriptors are counted one by one, where the
@@ -35,10 +40,42 @@ func newMeter() *meter {
 
 // regroup finds the control groups of the process, which may have been moved.
 func (m *meter) regroup() {
-	text, _ := fs.ReadFile(m.root, "proc/self/cgroup") // without the file there is no group
+	text, _ := m.text("proc/self/cgroup") // without the file there is no group
 	if self := string(text); self != m.self {
 		m.self, m.groups = self, groupsOf(m.root, self)
+		for name := range m.files {
+			m.forget(name)
+		}
 	}
+}
+
+// text returns the beginning of a file. The next call overwrites it.
+func (m *meter) text(name string) ([]byte, error) {
+	f := m.files[name]
+	if f == nil {
+		var err error
+		if f, err = m.root.Open(name); err != nil {
+			return nil, err
+		}
+		if m.files == nil {
+			m.files = map[string]fs.File{}
+		}
+		m.files[name] = f
+	} else if again, ok := f.(io.Seeker); ok {
+		_, _ = again.Seek(0, io.SeekStart) // where it fails, reading does
+	}
+	n, err := f.Read(m.buffer[:])
+	if err != nil && err != io.EOF {
+		m.forget(name)
+		return nil, err
+	}
+	return m.buffer[:n], nil
+}
+
+// forget closes a file.
+func (m *meter) forget(name string) {
+	_ = m.files[name].Close() // it was only read
+	delete(m.files, name)
 }
 
 // read reads everything. What cannot be read is unknown.
@@ -50,7 +87,7 @@ func (m *meter) read() usage {
 		u.cpu = total{uint64(at.Nano()), true}
 	}
 	u.quota, u.throttled, u.pressure = m.group()
-	if text, err := fs.ReadFile(m.root, "proc/self/statm"); err == nil {
+	if text, err := m.text("proc/self/statm"); err == nil {
 		if fields := bytes.Fields(text); len(fields) > 1 {
 			u.memory = number64(fields[1]) * uint64(os.Getpagesize())
 		}
@@ -67,7 +104,7 @@ func (m *meter) read() usage {
 // machine reads the first line of /proc/stat: "cpu user nice system idle iowait irq
 // softirq steal …", in ticks. User includes guest.
 func (m *meter) machine() ticks {
-	text, err := fs.ReadFile(m.root, "proc/stat")
+	text, err := m.text("proc/stat")
 	line, _, _ := bytes.Cut(text, []byte{'\n'})
 	fields := bytes.Fields(line)
 	if err != nil || len(fields) < 9 || string(fields[0]) != "cpu" {
@@ -83,7 +120,7 @@ func (m *meter) machine() ticks {
 // dropped reads ListenDrops, which includes ListenOverflows, from /proc/self/net/netstat: a
 // line of names that begins with TcpExt, and a line of their values.
 func (m *meter) dropped() total {
-	text, _ := fs.ReadFile(m.root, "proc/self/net/netstat") // without it the number is unknown
+	text, _ := m.text("proc/self/net/netstat") // without it the number is unknown
 	var names [][]byte
 	for line := range bytes.Lines(text) {
 		fields := bytes.Fields(line)
@@ -144,7 +181,7 @@ func (m *meter) group() (quota float64, throttled, pressure total) {
 		if q := m.quota(dir); q > 0 && (quota == 0 || q < quota) {
 			quota = q
 		}
-		if text, err := fs.ReadFile(m.root, dir+"/cpu.stat"); err == nil {
+		if text, err := m.text(dir + "/cpu.stat"); err == nil {
 			throttled.known = true
 			throttled.n += entry(text, "throttled_usec")*1000 + entry(text, "throttled_time")
 		}
@@ -160,11 +197,12 @@ func (m *meter) group() (quota float64, throttled, pressure total) {
 
 // quota reads cpu.max of v2, "50000 100000" or "max 100000", or its two files of v1.
 func (m *meter) quota(dir string) float64 {
-	text, err := fs.ReadFile(m.root, dir+"/cpu.max")
+	text, err := m.text(dir + "/cpu.max")
 	if err != nil {
-		quota, _ := fs.ReadFile(m.root, dir+"/cpu.cfs_quota_us") // a missing file is no quota
-		period, _ := fs.ReadFile(m.root, dir+"/cpu.cfs_period_us")
-		text = append(append(quota, ' '), period...)
+		text, _ = m.text(dir + "/cpu.cfs_quota_us") // a missing file is no quota
+		quota := string(text)
+		text, _ = m.text(dir + "/cpu.cfs_period_us")
+		text = append([]byte(quota+" "), text...)
 	}
 	fields := bytes.Fields(text)
 	if len(fields) < 2 {
@@ -180,7 +218,7 @@ func (m *meter) quota(dir string) float64 {
 
 // pressure reads "some avg10=0.00 avg60=0.00 avg300=0.00 total=123", in microseconds.
 func (m *meter) pressure(name string) total {
-	text, err := fs.ReadFile(m.root, name)
+	text, err := m.text(name)
 	line, _, _ := bytes.Cut(text, []byte{'\n'})
 	_, value, ok := bytes.Cut(line, []byte("total="))
 	if err != nil || !ok || !bytes.HasPrefix(line, []byte("some ")) {

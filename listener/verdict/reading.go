@@ -21,7 +21,6 @@ type Reading struct {
 	Probe    probe.Figures
 	All      record.EndpointCounts // endpoints and unmatched requests, added up
 
-	probed  bool                  // there is a probe
 	matched record.EndpointCounts // all but unmatched requests
 	usage   usage
 	waits   waitHistogram // of runnable goroutines
@@ -38,7 +37,7 @@ const (
 type Server interface {
 	Counts() record.Counts
 	Webhooks() dispatcher.Stats
-	Probe() *probe.Probe // nil if the server cannot be probed
+	Probe() *probe.Probe
 }
 
 // source reads a server, and the machine that it runs on.
@@ -52,9 +51,9 @@ func (s *source) Read() Reading {
 	r := NewReading(time.Time{}, s.server.Counts(), s.server.Webhooks())
 	r.usage = s.meter.read()
 	r.waits, r.pauses = readRuntime()
-	if p := s.server.Probe(); p != nil {
-		r.Probe, r.probed = p.Figures(), true
-	}
+	p := s.server.Probe()
+	p.Served(r.All.Requests, r.Counts.InFlight)
+	r.Probe = p.Figures()
 	r.Time = time.Now()
 	return r
 }
@@ -94,14 +93,14 @@ func Between(a, b *Reading) Sample {
 		AcceptFailures: b.Counts.AcceptFailures - a.Counts.AcceptFailures,
 		Connections:    b.Counts.Connections, InFlight: b.Counts.InFlight,
 		Own: SpreadOf(all.Service), Injected: SpreadOf(all.Injected), InjectionError: SpreadOf(all.InjectionError),
-		Total: SpreadOf(all.Total), probed: b.probed,
-		Probe:      SpreadOf(histogram.Sum(slices.Values([]histogram.Snapshot{b.Probe.Late.Since(a.Probe.Late), b.Probe.Waiting}))),
+		Total: SpreadOf(all.Total), Upstream: SpreadOf(all.Upstream),
 		WebhookLag: SpreadOf(b.Webhooks.Lag.Since(a.Webhooks.Lag)), WebhooksOldest: Milliseconds(b.Webhooks.Oldest),
 		WebhooksSent: b.Webhooks.Delivered - a.Webhooks.Delivered, WebhooksDead: b.Webhooks.Dead - a.Webhooks.Dead,
 		WebhooksRefused: b.Webhooks.Refused - a.Webhooks.Refused, WebhooksPending: b.Webhooks.Pending, WebhooksDue: b.Webhooks.Due,
 		Scheduler: b.waits.since(a.waits), Pauses: b.pauses.since(a.pauses),
 		Load: loadBetween(&a.usage, &b.usage, apart),
 	}
+	s.probe(histogram.Sum(slices.Values([]histogram.Snapshot{b.Probe.Late.Since(a.Probe.Late), b.Probe.Waiting})))
 	for _, n := range all.Faults {
 		s.Faults += n
 	}
@@ -112,6 +111,15 @@ func Between(a, b *Reading) Sample {
 		s.Rate = float64(s.Requests) / s.Seconds
 	}
 	return s
+}
+
+// probe takes what a probe measured. Of few figures, the two largest say little about 99 of
+// 100 requests.
+func (s *Sample) probe(late histogram.Snapshot) {
+	s.Probe = SpreadOf(late)
+	if n := float64(late.Count); n > 2 {
+		s.probeLate = new(Milliseconds(late.Quantile(min(0.99, 1-2.5/n))))
+	}
 }
 
 // BetweenEndpoints is Between with the timing of each endpoint, to be judged.

@@ -30,7 +30,8 @@ type Sample struct {
 	InFlight    int64 `json:"in_flight" doc:"requests under way at its end"`
 
 	Total          Spread `json:"total" doc:"the response time"`
-	Own            Spread `json:"own" doc:"the server's own time: without injected latency and its error"`
+	Own            Spread `json:"own" doc:"the server's own time: without injected latency, its error, and upstream"`
+	Upstream       Spread `json:"upstream" doc:"the wait for bodies from URLs, of requests that had to"`
 	Injected       Spread `json:"injected" doc:"latency as declared"`
 	InjectionError Spread `json:"injection_error" doc:"how much later than declared answers were, as a client meets it"`
 
@@ -42,10 +43,11 @@ type Sample struct {
 	WebhooksDue     int64   `json:"webhooks_due" doc:"of those, that wait for a worker"`
 	WebhooksOldest  float64 `json:"webhooks_oldest" doc:"for how long the one has been due that has waited longest for a worker"`
 
-	Probe     Spread `json:"probe" doc:"how late the bytes were that the server sends to itself through its listening socket"`
+	Probe     Spread `json:"probe" doc:"how late the probe was, at what it asks of the server as clients do"`
 	Scheduler Spread `json:"scheduler" doc:"how long goroutines that could run waited"`
 	Pauses    Spread `json:"pauses" doc:"stops of the garbage collector"`
-	probed    bool
+	// probeLate is the 99th percentile of Probe that is judged, in milliseconds; nil without one.
+	probeLate *float64
 	timings   []timing // nil but for what is judged
 
 	Load

@@ -81,8 +81,9 @@ var checks = []check{
 	{code: "descriptors", unit: share, initial: 0.9, figure: (*Sample).descriptorShare, what: "%s of the file descriptors that the process may have are open"},
 	{code: "accept", unit: number, figure: func(s *Sample) *float64 { return new(float64(s.AcceptFailures)) }, what: "%s times a connection could not be accepted"},
 	{code: "backlog", unit: number, figure: func(s *Sample) *float64 { return s.ListenDrops }, what: "%s times the system dropped a connection, since too many waited to be accepted"},
-	{code: "probe-p99", unit: milliseconds, initial: 2, figure: (*Sample).probeP99, what: "what the server sent to itself came back %s late at the 99th percentile, as requests are"},
+	{code: "probe-p99", unit: milliseconds, initial: 2, figure: func(s *Sample) *float64 { return s.probeLate }, what: "the probe was %s late at the 99th percentile, as requests are"},
 	{code: "own-p99", unit: milliseconds, initial: 1, each: func(t *timing) histogram.Snapshot { return t.own }, what: "the server's own work on a request took %s at the 99th percentile"},
+	{code: "upstream-p99", unit: milliseconds, initial: 1, each: func(t *timing) histogram.Snapshot { return t.upstream }, what: "requests waited %s at the 99th percentile for the URL that their answers come from"},
 	{code: "injection-p99", unit: milliseconds, initial: 1, each: func(t *timing) histogram.Snapshot { return t.late }, least: (*timing).tolerance, what: "answers with a latency came %s late at the 99th percentile"},
 	{code: "lag-p99", unit: milliseconds, initial: 10, figure: (*Sample).lagP99, what: "webhooks were sent %s late at the 99th percentile"},
 	{code: "webhooks-refused", unit: number, figure: func(s *Sample) *float64 { return new(float64(s.WebhooksRefused)) }, what: "%s webhooks were refused, since too many were pending"},
@@ -140,13 +141,6 @@ func (s *Sample) descriptorShare() *float64 {
 		return nil
 	}
 	return new(float64(s.Descriptors) / float64(s.DescriptorLimit))
-}
-
-func (s *Sample) probeP99() *float64 {
-	if !s.probed {
-		return nil
-	}
-	return &s.Probe.P99
 }
 
 // lagP99 counts webhooks that wait for a worker as late as the first of them is by now.

@@ -12,6 +12,7 @@ import (
 type timing struct {
 	name     string // of the endpoint; "" for all requests together
 	own      histogram.Snapshot
+	upstream histogram.Snapshot // the wait for remote bodies, of all its requests; empty if none had to wait
 	injected histogram.Snapshot
 	late     histogram.Snapshot // the error of injection
 	added    histogram.Snapshot // what the server added to what is declared
@@ -23,9 +24,15 @@ type timing struct {
 func timings(a, b *Reading) []timing {
 	of := func(name string, a, b *record.EndpointCounts) timing {
 		t := timing{name: name, own: b.Service.Since(a.Service), injected: b.Injected.Since(a.Injected), late: b.InjectionError.Since(a.InjectionError)}
-		t.total, t.added = b.Total.Since(a.Total), t.own
-		if t.late.Count > 0 {
+		t.total, t.added, t.upstream = b.Total.Since(a.Total), t.own, b.Upstream.Since(a.Upstream)
+		if t.upstream.Count > 0 {
+			t.upstream = t.upstream.OutOf(t.total.Count) // most may have had a copy
+		}
+		switch {
+		case t.late.Count > 0:
 			t.added = t.late
+		case t.upstream.Count > 0:
+			t.added = t.total
 		}
 		return t
 	}

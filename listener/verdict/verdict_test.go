@@ -16,7 +16,7 @@ import (
 // are those of a system that tells all.
 func busySample() Sample {
 	return Sample{
-		Time: time.Date(2026, 1, 2, 3, 4, 15, 0, time.UTC), Seconds: 10, Requests: 1000, probed: true,
+		Time: time.Date(2026, 1, 2, 3, 4, 15, 0, time.UTC), Seconds: 10, Requests: 1000, probeLate: new(0.0),
 		Load: Load{
 			CPU: new(0.5), CPULimit: 2, CPUWait: new(0.0), Throttled: new(0.0), MachineCPU: new(0.3), Steal: new(0.0), Pressure: new(0.0), ListenDrops: new(0.0),
 			Descriptors: 100, DescriptorLimit: 1000,
@@ -67,8 +67,11 @@ func TestJudge_EachReasonAloneAndItsBorder(t *testing.T) {
 		{"descriptors", 0.9, 0.901, func(s *Sample, v float64) { s.Descriptors = int(math.Round(v * 1000)) }},
 		{"accept", 0, 1, func(s *Sample, v float64) { s.AcceptFailures = uint64(v) }},
 		{"backlog", 0, 1, func(s *Sample, v float64) { s.ListenDrops = &v }},
-		{"probe-p99", 2, 2.1, func(s *Sample, v float64) { s.Probe.P99 = v }},
+		{"probe-p99", 2, 2.1, func(s *Sample, v float64) { s.probeLate = &v }},
 		{"own-p99", 1, 1.1, func(s *Sample, v float64) { s.timings = []timing{slow("GET /a", 100, 100, ms(v))} }},
+		{"upstream-p99", 1, 1.1, func(s *Sample, v float64) {
+			s.timings = []timing{{name: "GET /a", upstream: histogram.Of(slices.Repeat([]time.Duration{ms(v)}, 100)...)}}
+		}},
 		{"injection-p99", 1, 1.1, func(s *Sample, v float64) { s.timings = []timing{late("GET /a", time.Millisecond, ms(v))} }},
 		{"lag-p99", 10, 10.1, func(s *Sample, v float64) { s.WebhookLag.P99 = v }},
 		{"webhooks-refused", 0, 1, func(s *Sample, v float64) { s.WebhooksRefused = int64(v) }},
@@ -194,7 +197,7 @@ func TestJudge_WebhooksThatWaitAreLateNow(t *testing.T) {
 // A figure that is hardly above its threshold is not written as the threshold is.
 func TestJudge_TheTextShowsWhatIsAboveWhat(t *testing.T) {
 	s := busySample()
-	s.Probe.P99, s.MachineCPU = 2.00004, new(0.9501)
+	s.probeLate, s.MachineCPU = new(2.00004), new(0.9501)
 	v := judge(&s, nil)
 	if len(v.Reasons) != 1 || !strings.Contains(v.Reasons[0].Text, "2.00004 ms") || len(v.Explanations) != 1 || !strings.Contains(v.Explanations[0].Text, "95.01 %") {
 		t.Errorf("%+v", v)
@@ -227,7 +230,7 @@ func TestJudge_IdleSilencesNothing(t *testing.T) {
 
 func TestJudge_WhatIsUnknownIsNamedAndNoReason(t *testing.T) {
 	s := busySample()
-	s.Load, s.probed = Load{CPULimit: 2}, false
+	s.Load, s.probeLate = Load{CPULimit: 2}, nil
 	v := judge(&s, nil)
 	want := []string{"throttled", "steal", "descriptors", "backlog", "probe-p99", "cpu-quota", "machine", "cpu-wait"}
 	if !v.Trusted || !slices.Equal(v.Unknown, want) {
@@ -243,7 +246,7 @@ func TestJudge_WhatIsUnknownIsNamedAndNoReason(t *testing.T) {
 func TestHeld_ReasonsHoldForAWhile(t *testing.T) {
 	at := func(second int) time.Time { return time.Date(2026, 1, 2, 3, 4, second, 0, time.UTC) }
 	good, bad, worse := busySample(), busySample(), busySample()
-	bad.Probe.P99, worse.Probe.P99, worse.Steal = 5, 9, new(0.5)
+	bad.probeLate, worse.probeLate, worse.Steal = new(5.0), new(9.0), new(0.5)
 	var h held
 	for _, step := range []struct {
 		second  int

@@ -13,7 +13,7 @@ const spread = (name, quantile) => (s) => (s[name]?.count > 0 ? s[name][quantile
 // figures are [title, text, alarming]: texts of the newest sample.
 const figures = [
   ["requests/s", (s) => rate(s.rate)],
-  ["own time p50", (s) => ms(spread("own", "p50")(s))],
+  ["response time p99", (s) => ms(spread("total", "p99")(s))],
   ["own time p99", (s) => ms(spread("own", "p99")(s))],
   ["injected p99", (s) => ms(spread("injected", "p99")(s))],
   ["injection error p99", (s) => ms(spread("injection_error", "p99")(s))],

@@ -1,0 +1,45 @@
+package e2e_test
+
+import (
+	"io"
+	"net/http"
+	"net/http/httptest"
+	"regexp"
+	"strconv"
+	"testing"
+	"time"
+
+	"mockserver/internal/harness"
+)
+
+// A response says what its time was spent on, if that is asked for.
+func TestServerTiming_SaysWhatTheTimeWasSpentOn(t *testing.T) {
+	t.Parallel()
+	upstream := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		<-time.After(30 * time.Millisecond) // it is slow, which is what is measured
+		_, _ = io.WriteString(w, "{}")
+	}))
+	defer upstream.Close()
+	mock := "- endpoint: {path: /fixed, response: {body: a}}\n- endpoint: {path: /late, response: {body: b}, latency: {min-ms: 20, max-ms: 20}}\n" +
+		"- endpoint: {path: /remote, response: {external-body: {provider: json, path: \"" + upstream.URL + "\"}}}\n"
+	if got := harness.Serving(t, mock).Get("/late"); got.Header.Get("Server-Timing") != "" {
+		t.Errorf("without the flag: %v", got.Header)
+	}
+	p := harness.Serving(t, mock, "--server-timing")
+	form := regexp.MustCompile(`^declared;dur=([0-9.]+), waited;dur=([0-9.]+), late;dur=([0-9.]+), upstream;dur=([0-9.]+), own;dur=([0-9.]+)$`)
+	for path, declared := range map[string]float64{"/fixed": 0, "/late": 20, "/remote": 0, "/nowhere": 0} {
+		got := p.Get(path)
+		parts := form.FindStringSubmatch(got.Header.Get("Server-Timing"))
+		if parts == nil {
+			t.Errorf("%s: Server-Timing is %q", path, got.Header.Get("Server-Timing"))
+			continue
+		}
+		var ms [5]float64
+		for i := range ms {
+			ms[i], _ = strconv.ParseFloat(parts[i+1], 64) // the form has it be a number
+		}
+		if ms[0] != declared || ms[1] < ms[2] || ms[1] == 0 != (declared == 0) || ms[3] >= 30 != (path == "/remote") || ms[4] == 0 {
+			t.Errorf("%s: %s; want %v ms declared, waited, late, upstream, and some of its own", path, got.Header.Get("Server-Timing"), declared)
+		}
+	}
+}

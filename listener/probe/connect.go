@@ -1,0 +1,101 @@
+package probe
+
+import (
+	"context"
+	"io"
+	"net"
+	"time"
+)
+
+const (
+	// patience bounds the wait for a connection and for the byte on it.
+	patience = 5 * time.Second
+	// mostDue bounds the bytes that are due while none comes back.
+	mostDue = 100
+)
+
+// ask sends a byte each time one is due. Those that were due while it was under way are
+// back with it: what kept it kept them.
+func (p *Probe) ask(ctx context.Context) {
+	for {
+		select {
+		case <-p.asking:
+		case <-ctx.Done():
+			return
+		}
+		err := p.exchange(ctx)
+		p.mu.Lock()
+		back := len(p.due)
+		if err != nil && ctx.Err() == nil {
+			p.failed++
+			p.problem = err
+			back = max(0, back-mostDue)
+		}
+		now := time.Now()
+		for _, due := range p.due[:back] {
+			p.late.Add(now.Sub(due))
+		}
+		p.due = append(p.due[:0], p.due[back:]...)
+		p.mu.Unlock()
+	}
+}
+
+// exchange connects, sends a byte, and returns when it is back.
+func (p *Probe) exchange(ctx context.Context) error {
+	port := 0
+	dialer := net.Dialer{Timeout: patience, KeepAlive: -1, Control: p.control(&port)}
+	conn, err := dialer.DialContext(ctx, "tcp", p.to.String())
+	defer p.forget(&port)
+	if err != nil {
+		return err
+	}
+	defer conn.Close()
+	_ = conn.(*net.TCPConn).SetLinger(0) // leaves no port in TIME_WAIT
+	_ = conn.SetDeadline(time.Now().Add(patience))
+	defer context.AfterFunc(ctx, func() { _ = conn.Close() })()
+	var one [1]byte
+	if _, err = conn.Write(one[:]); err == nil {
+		_, err = io.ReadFull(conn, one[:])
+	}
+	return err
+}
+
+// forget has Owns no longer know a port.
+func (p *Probe) forget(port *int) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	delete(p.ports, *port)
+}
+
+// Owns reports whether an accepted connection is the probe's. The probe serves it then,
+// and closes it.
+func (p *Probe) Owns(conn net.Conn) bool {
+	if !p.started.Load() || p.to == nil {
+		return false
+	}
+	from, ok := conn.RemoteAddr().(*net.TCPAddr)
+	if !ok || !from.IP.Equal(p.to.IP) {
+		return false
+	}
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if _, ok := p.ports[from.Port]; !ok || p.stopped {
+		return false
+	}
+	p.accepted[conn] = struct{}{}
+	p.ended.Go(func() { p.echo(conn) })
+	return true
+}
+
+// echo sends the byte back, and waits for the connection to end.
+func (p *Probe) echo(conn net.Conn) {
+	var one [1]byte
+	if _, err := io.ReadFull(conn, one[:]); err == nil {
+		_, _ = conn.Write(one[:])
+		_, _ = conn.Read(one[:]) // returns when the other end closes, or by Stop
+	}
+	_ = conn.Close()
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	delete(p.accepted, conn)
+}
