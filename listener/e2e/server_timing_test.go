@@ -16,7 +16,8 @@ import (
 func TestServerTiming_SaysWhatTheTimeWasSpentOn(t *testing.T) {
 	t.Parallel()
 	upstream := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		<-time.After(30 * time.Millisecond) // it is slow, which is what is measured
+		timer := time.NewTimer(30 * time.Millisecond) // it is slow, which is what is measured
+		<-timer.C
 		_, _ = io.WriteString(w, "{}")
 	}))
 	defer upstream.Close()

@@ -5,6 +5,7 @@ package calibration
 import (
 	"bytes"
 	"encoding/binary"
+	"math/rand/v2"
 	"net"
 	"runtime"
 	"slices"
@@ -28,6 +29,16 @@ func get(path string) []byte { return []byte("GET " + path + " HTTP/1.1\r\nHost:
 type plan struct {
 	rate     float64 // requests a second
 	requests []request
+	random   bool // they come at random, as from many independent users
+}
+
+// gap returns the time from one request to the next.
+func (p *plan) gap() time.Duration {
+	gap := float64(time.Second) / p.rate
+	if p.random {
+		gap *= rand.ExpFloat64()
+	}
+	return time.Duration(gap)
 }
 
 // pick returns the i-th request.
@@ -81,15 +92,16 @@ func (c *client) drive(p *plan, length, patience time.Duration) {
 	runtime.LockOSThread() // never unlocked: the thread ends with its goroutine
 	pin(0, clientCPU())
 	begun := time.Now()
-	every := time.Duration(float64(time.Second) / p.rate)
+	due := begun
 	events := make([]unix.EpollEvent, 128)
 	for i := 0; ; {
 		now := time.Now()
 		if now.Sub(begun) > length && (len(c.waiting) == 0 || now.Sub(begun) > length+patience) {
 			break
 		}
-		if due := begun.Add(time.Duration(i) * every); now.Sub(begun) <= length && !now.Before(due) {
+		if now.Sub(begun) <= length && !now.Before(due) {
 			c.send(p.pick(i))
+			due = due.Add(p.gap())
 			i++
 			continue
 		}

@@ -77,7 +77,7 @@ func begin(t *testing.T, configuration string, wrap []string, stderr *os.File, a
 	if err := os.WriteFile(file, []byte(configuration), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	port, admin := freePort(t), freePort(t)
+	port, admin := freePorts(t)
 	command := append([]string{"-c", cpusOfServer()}, wrap...)
 	command = append(command, program, "-c", file, "--host", "127.0.0.1", "--port", fmt.Sprint(port), "--admin", fmt.Sprint("127.0.0.1:", admin))
 	s := &server{t: t, cmd: exec.Command("taskset", append(command, args...)...)}
@@ -98,14 +98,18 @@ func begin(t *testing.T, configuration string, wrap []string, stderr *os.File, a
 	}
 }
 
-func freePort(t *testing.T) int {
+// freePorts returns two ports that nobody uses.
+func freePorts(t *testing.T) (a, b int) {
 	t.Helper()
-	l, err := net.Listen("tcp", "127.0.0.1:0")
-	if err != nil {
-		t.Fatal(err)
+	for _, port := range []*int{&a, &b} {
+		l, err := net.Listen("tcp", "127.0.0.1:0")
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer l.Close() // both at the end, so that they differ
+		*port = l.Addr().(*net.TCPAddr).Port
 	}
-	defer l.Close()
-	return l.Addr().(*net.TCPAddr).Port
+	return a, b
 }
 
 func (s *server) end() {
