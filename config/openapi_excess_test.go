@@ -34,8 +34,8 @@ func twice(keyword string) string {
 	return b.String() + `"S60": {"type": "object", "properties": {"a": {"type": "string"}}}`
 }
 
-// What asks for more than there is time and room for is warned of, and takes neither.
-// Without the bounds these would not come to an end.
+// What asks for more than there is time and room for is warned of, and takes neither; what
+// only looks so is made. Without the bounds these would not come to an end.
 func TestSchemasThatAskForTooMuch(t *testing.T) {
 	for name, c := range map[string]struct{ schema, others, what string }{
 		"many items":                {`{"type": "array", "minItems": 1000000000, "items": {"type": "number"}}`, "", "larger than what is made"},
@@ -44,12 +44,15 @@ func TestSchemasThatAskForTooMuch(t *testing.T) {
 		"a text too long":           {`{"type": "string", "minLength": 1000000000}`, "", "no text is as long"},
 		"no text of such a length":  {`{"type": "string", "minLength": 1000000, "pattern": "^(a|b)*c$", "format": "uuid"}`, "", "larger than what is made"},
 		"many properties":           {`{"type": "object", "minProperties": 1000000000}`, "", "fewer properties were found than it asks for"},
-		"allOf twice on each level": {`{"$ref": "#/components/schemas/S0"}`, twice("allOf"), "ask for more than is checked"},
-		"oneOf twice on each level": {`{"$ref": "#/components/schemas/S0"}`, twice("oneOf"), "ask for more than is checked"},
+		"allOf twice on each level": {`{"$ref": "#/components/schemas/S0"}`, twice("allOf"), ""},
+		"oneOf twice on each level": {`{"$ref": "#/components/schemas/S0"}`, twice("oneOf"), "no body was found that the schema accepts"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			body, problems := answerOf(t, c.schema, c.others)
-			if len(problems) != 1 || !strings.Contains(problems[0].What, c.what) {
+			if c.what == "" && len(problems) == 0 {
+				return
+			}
+			if len(problems) != 1 || c.what == "" || !strings.Contains(problems[0].What, c.what) {
 				t.Errorf("warned of %.300v; want %q", problems, c.what)
 			}
 			if len(body) > 8<<20 {
