@@ -99,6 +99,7 @@ func TestVerdict_AStarvedProcessIsNotTrusted(t *testing.T) {
 // is trusted again once that is over.
 func TestVerdict_AStoppedProcessIsNotTrusted(t *testing.T) {
 	p, admin := harness.Administered(t, timed, "--verdict", "probe-p99=1s")
+	harness.Until(t, "it measures", func() bool { return verdictOf(t, admin).Seconds > 0 })
 	p.Signal(syscall.SIGSTOP)
 	<-time.NewTimer(3 * time.Second).C // for so long it is stopped
 	p.Signal(syscall.SIGCONT)
