@@ -323,6 +323,9 @@ func (s *Source) pathProblem(what string) syntax.Problems {
 // that are written out in a URL stand in it.
 func (s *Source) Declared() string { return s.ext.Path.Value }
 
+// IsRemote reports whether the body is fetched from a URL.
+func (s *Source) IsRemote() bool { return s.remote }
+
 // Body returns what to answer r with. Its error is an *Error. A body that is
 // kept costs no allocation.
 func (s *Source) Body(r *matcher.Request) (Body, error) {

@@ -4,6 +4,7 @@ package listener
 
 import (
 	"context"
+	"io"
 	"strings"
 	"testing"
 	"time"
@@ -198,15 +199,43 @@ func fixedAllocations(t *testing.T, s *Server) {
 	l.Plain = s.answerPlain(s.fixed)
 	conn := l.Adopt(&scripted{})
 	defer conn.Close()
-	b, target := make([]byte, wire.MaxHeader), []byte("/json/?a=b")
+	plain := wire.Plain{Method: []byte("GET"), Target: []byte("/json/?a=b"), Bytes: make([]byte, 0, wire.MaxHeader)}
 	answered := 0
 	got := testing.AllocsPerRun(200, func() {
 		conn.Conn.(*scripted).got.Reset()
-		if done, err := l.Plain(conn, wire.Plain{Target: target, Bytes: b[:0]}); done && err == nil {
+		if done, err := l.Plain(conn, &plain); done && err == nil {
 			answered++
 		}
 	})
 	if got > 0 || answered != 201 {
 		t.Errorf("got %v allocations in %d answers, want none in 201", got, answered)
+	}
+}
+
+// No part of the way of a plain request allocates.
+func TestAllocations_OfDirectAnswers(t *testing.T) {
+	for name, s := range map[string]*Server{"off": configured(t, directable), "recorded": recordingNothingSlow(t, directable)} {
+		for _, sent := range []string{
+			send("GET", "/made/7", ""), send("GET", "/static", ""), send("PUT", "/made/7", "text"), send("DELETE", "/made/7", ""), send("POST", "/json", `{"project":"x","items":[1]}`),
+		} {
+			client := &repeating{request: sent, left: 1 << 30}
+			l := wire.New(nil, s.log)
+			l.Plain = s.answerPlain(s.fixed)
+			conn := l.Adopt(client)
+			answered := 0
+			answer := l.Plain
+			l.Plain = func(c *wire.Connection, p *wire.Plain) (bool, error) {
+				answered++
+				if _, err := answer(c, p); err != nil || answered%2 == 0 {
+					return false, io.EOF // leaves the reading
+				}
+				return true, nil
+			}
+			b := make([]byte, wire.MaxHeader)
+			if got := testing.AllocsPerRun(200, func() { _, _ = conn.Read(b) }); got > 0 {
+				t.Errorf("%s: %q: %v allocations in two answers", name, sent, got)
+			}
+			_ = conn.Close()
+		}
 	}
 }

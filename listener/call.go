@@ -22,6 +22,8 @@ type call struct {
 	fault    *traffic.Fault    // that spoils the answer; nil for none
 	held     *traffic.Capacity // the place to leave once a spoilt body is sent; nil for none
 	panicked bool              // nobody knows what state the call is in
+	world    *snapshot         // that the request was matched in; nil if it was not yet
+	matched  int               // the endpoint, as Match has it
 }
 
 // calls are those that no request has. Each is answered 200 without a body so far.
@@ -39,7 +41,7 @@ func (c *call) release() {
 	c.Request.Reset()
 	c.reply.Room = nil
 	c.reply.Begin()
-	c.trace, c.peer, c.fault, c.held = record.Trace{}, nil, nil, nil
+	c.trace, c.peer, c.fault, c.held, c.world = record.Trace{}, nil, nil, nil, nil
 	calls.Put(c)
 }
 

@@ -110,13 +110,21 @@ var (
 )
 
 // answerPlain answers plain requests with the fixed answers that a look-up by path finds.
-func (s *Server) answerPlain(lookup func(path []byte) *fixed) func(*wire.Connection, wire.Plain) (bool, error) {
-	return func(c *wire.Connection, p wire.Plain) (bool, error) { return s.answerFixed(lookup, c, p) }
+func (s *Server) answerPlain(lookup func(path []byte) *fixed) func(*wire.Connection, *wire.Plain) (bool, error) {
+	return func(c *wire.Connection, p *wire.Plain) (bool, error) {
+		if done, err := s.answerFixed(lookup, c, p); done || err != nil {
+			return done, err
+		}
+		return s.answerDirectly(c, p)
+	}
 }
 
 // answerFixed answers a plain request if its answer is fixed, and reports whether it did.
 // The answer takes the room of the request. The error is that of writing.
-func (s *Server) answerFixed(lookup func(path []byte) *fixed, c *wire.Connection, p wire.Plain) (done bool, err error) {
+func (s *Server) answerFixed(lookup func(path []byte) *fixed, c *wire.Connection, p *wire.Plain) (done bool, err error) {
+	if string(p.Method) != fasthttp.MethodGet {
+		return false, nil
+	}
 	path, query, _ := bytes.Cut(p.Target, []byte{'?'})
 	if last := len(path) - 1; last > 0 && path[last] == '/' {
 		path = path[:last]

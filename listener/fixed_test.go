@@ -46,13 +46,15 @@ var dateForm = regexp.MustCompile(`\r\nDate: [A-Z][a-z]{2}, [0-9]{2} [A-Z][a-z]{
 func answers(s *Server, sent string, piece int, lookup func([]byte) *fixed) (raw string, quick int) {
 	client := &scripted{sent: []byte(sent), piece: piece}
 	l := wire.New(nil, slog.New(slog.DiscardHandler))
-	l.Plain = s.answerPlain(func(path []byte) *fixed {
-		f := lookup(path)
-		if f != nil {
-			quick++
-		}
-		return f
-	})
+	if lookup != nil {
+		l.Plain = s.answerPlain(func(path []byte) *fixed {
+			f := lookup(path)
+			if f != nil {
+				quick++
+			}
+			return f
+		})
+	}
 	conn := l.Adopt(client)
 	_ = s.http.ServeConn(conn) // the answers tell how it ended
 	_ = conn.Close()           // of a script, which does not fail
@@ -62,8 +64,6 @@ func answers(s *Server, sent string, piece int, lookup func([]byte) *fixed) (raw
 	}
 	return dateForm.ReplaceAllString(client.got.String(), "\r\n"), quick
 }
-
-func never([]byte) *fixed { return nil }
 
 func plain(target string) string { return "GET " + target + " HTTP/1.1\r\nHost: mock.test:80\r\n\r\n" }
 
@@ -83,7 +83,7 @@ func TestFixed_AnswersAsFasthttpDoes(t *testing.T) {
 		"/a%20b": {false, "blank"}, "http://mock.test/json": {false, `{"a":1}`}, "/json?u=http://a": {false, `{"a":1}`},
 	} {
 		sent := plain(target) + plain(target)
-		want, _ := answers(s, sent, len(sent)/2, never)
+		want, _ := answers(s, sent, len(sent)/2, nil)
 		got, quick := answers(s, sent, len(sent)/2, s.fixed)
 		if got != want {
 			t.Errorf("%s: got\n%q, fasthttp answers\n%q", target, got, want)
@@ -124,7 +124,7 @@ func TestFixed_LeavesWhatIsNotPlain(t *testing.T) {
 		"GET /json HTTP/1.1\r\n\r\n",
 	} {
 		sent := odd + plain("/made")
-		want, _ := answers(s, sent, len(odd), never)
+		want, _ := answers(s, sent, len(odd), nil)
 		got, quick := answers(s, sent, len(odd), s.fixed)
 		if quick > 0 || got != want {
 			t.Errorf("%q: %d were answered without fasthttp, which answers\n%q, not\n%q", odd, quick, want, got)
@@ -186,7 +186,7 @@ func TestFixed_IsDated(t *testing.T) {
 		defer conn.Close()
 		for range 3 {
 			client.got.Reset()
-			if done, err := l.Plain(conn, wire.Plain{Target: []byte("/json"), Bytes: make([]byte, 0, wire.MaxHeader)}); !done || err != nil {
+			if done, err := l.Plain(conn, &wire.Plain{Method: []byte("GET"), Target: []byte("/json"), Bytes: make([]byte, 0, wire.MaxHeader)}); !done || err != nil {
 				t.Fatal(done, err)
 			}
 			_, after, _ := strings.Cut(client.got.String(), "\r\nDate: ")
@@ -304,7 +304,7 @@ func TestFixed_OfOperations(t *testing.T) {
 		{get("/json", "Prefer: code=404", "Accept: application/xml"), false, `{"a":1}`},
 		{get("/json?__code=404", "Accept: application/xml"), true, `{"a":1}`},
 	} {
-		want, _ := answers(s, c.sent, len(c.sent), never)
+		want, _ := answers(s, c.sent, len(c.sent), nil)
 		got, _ := answers(s, c.sent, len(c.sent), s.fixed)
 		if got != want || !strings.HasSuffix(got, "\r\n\r\n"+c.body) {
 			t.Errorf("%q: got %q, fasthttp answers %q", c.sent, got, want)
@@ -343,7 +343,7 @@ func FuzzFixed(f *testing.F) {
 		f.Add(seed, uint16(len(plain("/json"))-1))
 	}
 	f.Fuzz(func(t *testing.T, sent string, piece uint16) {
-		want, _ := answers(s, sent, int(piece)+1, never)
+		want, _ := answers(s, sent, int(piece)+1, nil)
 		if got, quick := answers(s, sent, int(piece)+1, s.fixed); got != want {
 			t.Errorf("got, %d of them without fasthttp,\n%q\nwant\n%q", quick, got, want)
 		}

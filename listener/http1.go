@@ -49,6 +49,10 @@ func (s *Server) handle(ctx *fasthttp.RequestCtx) {
 // receive makes a call of the request in ctx. Its body is rendered in the room that the
 // connection keeps for it, so that it is not copied.
 func receive(ctx *fasthttp.RequestCtx) *call {
+	if c := begun(ctx); c != nil {
+		c.reply.Room = ctx.Response.SwapBody(nil)
+		return c
+	}
 	c := calls.Get().(*call)
 	h, in := &ctx.Request.Header, &c.In
 	in.Method, in.Target, in.Host, in.Header = h.Method(), h.RequestURI(), h.Host(), h.RawHeaders()
@@ -57,6 +61,17 @@ func receive(ctx *fasthttp.RequestCtx) *call {
 		c.peer, in.Peer = conn, conn
 	}
 	c.reply.Room = ctx.Response.SwapBody(nil)
+	return c
+}
+
+// begun takes the call of a request that answerDirectly has left to fasthttp.
+func begun(ctx *fasthttp.RequestCtx) *call {
+	conn, ok := ctx.Conn().(*wire.Connection)
+	if !ok || conn.Begun == nil {
+		return nil
+	}
+	c := conn.Begun.(*call)
+	conn.Begun = nil
 	return c
 }
 

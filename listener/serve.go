@@ -16,14 +16,14 @@ import (
 // reply. It loads the snapshot once, so that a request sees one world whatever a reload
 // does meanwhile.
 func (s *Server) serve(c *call) {
-	c.MaxText = s.opts.MaxResponse
+	s.begin(c)
 	defer s.finish(c)
-	if s.recorder != nil {
-		s.recorder.Begin(c.peer.Shard())
+	sn := c.world
+	if sn == nil {
+		sn = s.snapshot.Load()
 	}
-	sn := s.snapshot.Load()
-	if s.upgrade(sn, c) {
-	} else if i := sn.table.Match(&c.Request, method(&c.Request)); i >= 0 {
+	if c.world == nil && s.upgrade(sn, c) {
+	} else if i := sn.match(c); i >= 0 {
 		s.answer(&sn.answers[i], c, true)
 		if c.isOptions() {
 			addAllow(sn, c)
@@ -37,6 +37,23 @@ func (s *Server) serve(c *call) {
 	}
 	if s.opts.AccessLog {
 		s.logAccess(c, slog.Duration("took", time.Since(c.In.Time)))
+	}
+}
+
+// match returns the endpoint that a request is for, as Match has it. It asks once: what a
+// condition draws at random, or counts, would be another the second time.
+func (sn *snapshot) match(c *call) int {
+	if c.world == nil {
+		c.world, c.matched = sn, sn.table.Match(&c.Request, method(&c.Request))
+	}
+	return c.matched
+}
+
+// begin is what every request begins with; finish ends it.
+func (s *Server) begin(c *call) {
+	c.MaxText = s.opts.MaxResponse
+	if s.recorder != nil {
+		s.recorder.Begin(c.peer.Shard())
 	}
 }
 

@@ -54,6 +54,7 @@ type answer struct {
 	disturbed    bool             // rules concern every request, and not only those that choose an answer of the operation
 	outcomes     []answer         // those that rules choose from; nil for the one above
 	counters     *record.Counters // nil when nothing is recorded
+	direct       bool             // it may be sent without fasthttp, see answerDirectly
 }
 
 // header is one line of an answer's headers.
@@ -118,6 +119,9 @@ func (c *compiler) compile(spec *config.Spec) (*snapshot, syntax.Problems) {
 	table, shadowed := matcher.Compile(routes)
 	sn.table, sn.index = table, nearest.New(routes)
 	sn.fix(routes)
+	for i := range sn.answers {
+		sn.answers[i].direct = sn.answers[i].isDirect()
+	}
 	c.kept.Commit()
 	return sn, spec.InOrder(append(problems, shadowed...))
 }

@@ -38,7 +38,7 @@ func (s *scripted) Write(b []byte) (int, error)      { return s.got.Write(b) }
 func (s *scripted) Close() error                     { return nil }
 func (s *scripted) CloseWrite() error                { s.ended = true; return nil }
 func (s *scripted) LocalAddr() net.Addr              { return &net.TCPAddr{} }
-func (s *scripted) RemoteAddr() net.Addr             { return &net.TCPAddr{} }
+func (s *scripted) RemoteAddr() net.Addr             { return scriptedAddr }
 func (s *scripted) SetDeadline(time.Time) error      { return nil }
 func (s *scripted) SetReadDeadline(time.Time) error  { return nil }
 func (s *scripted) SetWriteDeadline(time.Time) error { return nil }
@@ -163,3 +163,5 @@ func TestMalformed_BoundsTheMessagesOfOthers(t *testing.T) {
 		}
 	}
 }
+
+var scriptedAddr = &net.TCPAddr{}

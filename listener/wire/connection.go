@@ -37,6 +37,10 @@ type Connection struct {
 	parked       bool      // it waits without fasthttp: see park
 	first        [1]byte   // what ended that
 	framing      framing
+	ready        int       // bytes of what was looked at last that are for fasthttp
+	restAt       int       // where in it the part begins that is to come again
+	looked       bool      // what was read last was looked at already: see stay
+	stay         *stay     // nil where it cannot be
 	held         []byte    // what is not to be read yet of what came: see take
 	store        []byte    // what held is the end of, and what was held before
 	heldAt       time.Time // when the last of it came
@@ -66,6 +70,8 @@ type Connection struct {
 
 	// Above is whatever the server keeps with the connection.
 	Above any
+	// Begun is whatever the server has of a plain request that it has not answered by Plain.
+	Begun any
 }
 
 // Bounds of what a client may take.
@@ -118,21 +124,16 @@ func (c *Connection) Read(b []byte) (int, error) {
 	for n := 0; ; {
 		got, err := c.more(b, n)
 		n += got
-		if c.timed {
-			c.readAt = time.Since(c.from.clock.base)
-		}
-		ready, rest := c.take(b[:n], err)
-		if len(c.framing.plain) > 0 && c.from.Plain != nil {
-			done, failed := c.from.Plain(c, Plain{c.framing.plain, c.framing.accepts, b[:n:len(b)]})
-			if failed != nil {
-				c.failed = failed
+		if !c.looked {
+			if done, failed := c.look(b, n, err); failed != nil {
 				return 0, failed
-			}
-			if done {
+			} else if done {
 				n = 0
 				continue
 			}
 		}
+		c.looked = false
+		ready, rest := c.ready, c.restAt
 		switch {
 		case c.over != nil && ready > 0:
 			return ready, nil
@@ -152,6 +153,27 @@ func (c *Connection) Read(b []byte) (int, error) {
 			copy(b, b[rest:rest+n])
 		}
 	}
+}
+
+// look has wire take the n bytes that b holds, and a plain request be answered. It reports
+// whether one was. The error is that of writing.
+func (c *Connection) look(b []byte, n int, err error) (done bool, failed error) {
+	if c.timed {
+		c.readAt = time.Since(c.from.clock.base)
+	}
+	c.ready, c.restAt = c.take(b[:n], err)
+	if !c.framing.isPlain || c.from.Plain == nil || err != nil {
+		return false, nil
+	}
+	c.framing.plain.Bytes = b[:n:len(b)]
+	if done, failed = c.from.Plain(c, &c.framing.plain); failed != nil {
+		c.failed = failed
+		return false, failed
+	}
+	if done && c.after != nil {
+		c.release()
+	}
+	return done, nil
 }
 
 // more adds to the n bytes that b holds: what was held, which may be enough, or else
@@ -220,11 +242,14 @@ func (c *Connection) release() {
 	after(written)
 }
 
-// Plain is a request that asks for nothing but its target: see head.isPlain.
+// Plain is a request that came whole, with nothing behind it, and as most clients send it:
+// see head.isPlain. Its bytes are valid until the connection is read again.
 type Plain struct {
-	Target  []byte
-	Accepts bool   // its answer may depend on Accept
-	Bytes   []byte // all of it; the answer may take its room, to its capacity
+	Method, Target, Host []byte
+	Header               []byte // its lines, and the empty one
+	Body                 []byte
+	Accepts              bool   // its answer may depend on Accept
+	Bytes                []byte // all of it; the answer may take its room, to its capacity
 }
 
 // What an answer may ask of the connection that its request came by follows. A nil one is
@@ -362,7 +387,7 @@ func (c *Connection) Write(b []byte) (int, error) {
 			c.writeExpires = now.Add(writeTimeout + 10*renewal)
 			_ = c.Conn.SetWriteDeadline(c.writeExpires) // writing fails too
 		}
-		n, err := c.Conn.Write(b[written:])
+		n, err := c.write(b[written:])
 		written += n
 		if c.after != nil {
 			c.written = time.Now()

@@ -26,7 +26,7 @@ type Connections struct {
 	Owned func(net.Conn) bool
 	// Plain answers a plain request, and reports whether it did; nil never does. The error
 	// is that of writing.
-	Plain func(c *Connection, p Plain) (done bool, err error)
+	Plain func(c *Connection, p *Plain) (done bool, err error)
 	// Single reports whether requests are to be read one at a time.
 	Single func() bool
 
@@ -113,6 +113,7 @@ func (c *Connections) Accept() (net.Conn, error) {
 // the others is closed as they are.
 func (c *Connections) Adopt(inner net.Conn) *Connection {
 	accepted := &Connection{Conn: inner, from: c, readExpires: time.Now().Add(headerTimeout)}
+	accepted.stay = newStay(accepted)
 	c.mu.Lock()
 	c.open[accepted] = struct{}{}
 	c.last++

@@ -35,6 +35,9 @@ type head struct {
 	prefers bool // a Prefer header was there
 
 	space, end int  // of the first request line: where the target begins and ends
+	lines      int  // where the line after it begins
+	hostLine   int  // where the Host header begins
+	hostEnd    int  // and ends
 	odd        bool // something is not as most clients send it: see isPlain
 }
 
@@ -76,7 +79,8 @@ func (h *head) read(b []byte) (length int, err error) {
 			h.sought = len(b)
 			return 0, h.checkPart(b[h.scanned:])
 		}
-		line := b[h.scanned : h.sought+end]
+		start := h.scanned
+		line := b[start : h.sought+end]
 		if len(line) == 0 || line[len(line)-1] != '\r' {
 			return 0, bareLF
 		}
@@ -89,13 +93,17 @@ func (h *head) read(b []byte) (length int, err error) {
 		case h.begun && len(line) == 0:
 			return h.scanned, nil
 		case h.begun:
-			err = h.field(line)
+			had := h.host
+			if err = h.field(line); h.host && !had {
+				h.hostLine, h.hostEnd = start, start+len(line)
+			}
 		case len(line) == 0:
 			if h.empty++; h.empty > maxEmpty {
 				err = emptyLines
 			}
 		default:
 			err = h.requestLine(line)
+			h.lines = h.scanned
 		}
 		if err != nil {
 			return 0, err
@@ -103,11 +111,29 @@ func (h *head) read(b []byte) (length int, err error) {
 	}
 }
 
-// isPlain reports whether the request is one that asks for nothing but its target: GET in
-// HTTP/1.1, on a connection that stays open, from no page of a browser, of printable
-// ASCII. The head is whole, and that of b.
+// isPlain reports whether the request is as most clients send it: in HTTP/1.1, on a
+// connection that stays open, from no page of a browser, of printable ASCII; GET without a
+// body, or one of the methods that have one of a known length. The head is whole, and that
+// of b.
 func (h *head) isPlain(b []byte) bool {
-	return !h.odd && h.empty == 0 && h.minor == '1' && !h.close && !h.bodied() && h.space == len("GET ") && string(b[:4]) == "GET "
+	if h.odd || h.empty > 0 || h.minor != '1' || h.close || h.chunked {
+		return false
+	}
+	switch string(b[:h.space-1]) {
+	case "GET":
+		return h.length == 0
+	case "POST", "PUT", "PATCH", "DELETE":
+		return true
+	}
+	return false
+}
+
+// plain is the request that b holds: the head, and the body behind it.
+func (h *head) plain(b []byte, length int) Plain {
+	return Plain{
+		Method: b[:h.space-1], Target: b[h.space:h.end], Header: b[h.lines:length], Body: b[length:],
+		Host: ascii.TrimBlanks(b[h.hostLine+len("Host:") : h.hostEnd]), Accepts: h.accepts,
+	}
 }
 
 // checkPart looks at a line that is not whole: what is not HTTP at all may never

@@ -104,7 +104,7 @@ func (c *Connection) receive(b []byte, held int) (int, error) {
 	if err := c.await(b[:held]); err != nil {
 		return 0, err
 	}
-	n, err := c.Conn.Read(b[held:])
+	n, err := c.read(b, held)
 	if err != nil {
 		if held == 0 && c.parks(err) {
 			return 0, errParked
@@ -112,7 +112,9 @@ func (c *Connection) receive(b []byte, held int) (int, error) {
 		c.failed = err
 		c.rested = n == 0 && c.isIdle()
 	}
-	c.rise()
+	if !c.looked {
+		c.rise()
+	}
 	if n > 0 && c.at.kind == inBody {
 		c.renew(n)
 	}

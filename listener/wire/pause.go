@@ -100,6 +100,9 @@ func (c *Connection) WaitUntil(t time.Time) (left bool) {
 // Left reports whether the client has left. The request is being worked on, and not
 // waiting: what is read meanwhile is kept, as in a pause.
 func (c *Connection) Left() bool {
+	if left, inside := c.asksInside(); inside {
+		return left
+	}
 	return c.left || c.pause(time.Now().Add(time.Millisecond)) == pauseLeft
 }
 

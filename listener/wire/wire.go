@@ -30,11 +30,10 @@ type framing struct {
 	// single has take end after each request. fasthttp, which keeps its answers back as
 	// long as it has requests, sends each by itself then.
 	single bool
-	// plain is the target of the request that the bytes given last were, all of them, if
-	// it was a plain one, and empty else.
-	plain []byte
-	// accepts tells of that request whether its answer may depend on Accept.
-	accepts bool
+	// isPlain means that the bytes given last were a plain request, all of them, and plain
+	// is that one.
+	isPlain bool
+	plain   Plain
 	// preferred and accepted tell that a request of the connection, this one or an earlier
 	// one, had a header by which answers of an operation are chosen: Prefer, or an Accept
 	// that says something.
@@ -109,7 +108,7 @@ var (
 // sends its answers once it has nothing more to read, not while it waits for a body.
 // The error is a ProtocolError, or io.EOF after the last request of the connection.
 func (w *framing) take(b []byte) (ready, rest int, err error) {
-	w.plain = nil
+	w.isPlain = false
 	before := w.requests
 	for rest < len(b) && w.stage != atEnd {
 		if ready > 0 && w.pauses(before) {
@@ -128,10 +127,7 @@ func (w *framing) take(b []byte) (ready, rest int, err error) {
 				w.head = head{} // to be read again
 				return ready, rest, nil
 			}
-			if n == len(b) && w.head.isPlain(b) {
-				w.plain, w.accepts = b[w.head.space:w.head.end], w.head.accepts
-			}
-			w.remember()
+			w.remember(b, rest, n)
 			w.enterBody()
 		case atBody, atChunk:
 			n = min(w.left, len(b)-rest)
@@ -164,8 +160,12 @@ func (w *framing) take(b []byte) (ready, rest int, err error) {
 // there were.
 func (w *framing) pauses(before int) bool { return w.requests > before && (w.single || w.asked) }
 
-// remember keeps what the head says of the connection as a whole.
-func (w *framing) remember() {
+// remember keeps whether b is a plain request, whose head begins and is as long as given, and
+// what the head says of the connection as a whole.
+func (w *framing) remember(b []byte, begin, length int) {
+	if begin == 0 && length+w.head.length == len(b) && w.head.isPlain(b) {
+		w.isPlain, w.plain = true, w.head.plain(b, length)
+	}
 	w.preferred, w.accepted = w.preferred || w.head.prefers, w.accepted || w.head.accepts
 }
 

@@ -1,0 +1,118 @@
+package listener
+
+import (
+	"bytes"
+	"net"
+	"time"
+
+	"github.com/valyala/fasthttp"
+
+	"mockserver/internal/ascii"
+	"mockserver/listener/wire"
+)
+
+// A plain request whose answer is made at once takes the way of every request, from the
+// bytes that the connection was read into to the reply, but for fasthttp, which would parse
+// what wire has parsed: see wire.Plain. Its reply is written by an encoder of our own, with
+// the bytes that fasthttp would write.
+
+// isDirect reports whether an answer is made at once, and its head is one that
+// reply encoding knows.
+func (a *answer) isDirect() bool {
+	for i := range a.headers {
+		if isSpecial(a.headers[i].name) {
+			return false
+		}
+	}
+	return !a.disturbed && (a.source == nil || !a.source.IsRemote()) && a.status >= 200 && a.status < 1000
+}
+
+// isSpecial reports whether fasthttp keeps a field apart from the others.
+func isSpecial(name string) bool {
+	for _, special := range [...]string{
+		fasthttp.HeaderContentType, fasthttp.HeaderContentEncoding, fasthttp.HeaderContentLength, fasthttp.HeaderConnection, fasthttp.HeaderServer,
+		fasthttp.HeaderTransferEncoding, fasthttp.HeaderTrailer, fasthttp.HeaderDate,
+	} {
+		if ascii.EqualFold([]byte(name), special) {
+			return true
+		}
+	}
+	return false
+}
+
+// headRoom is what is kept free for the head in front of a rendered body.
+const headRoom = 1 << 10
+
+// answerDirectly answers a plain request, and reports whether it did; if not, serve goes on
+// with the call that it has begun. The answer is made in the room behind the request. The
+// error is that of writing.
+func (s *Server) answerDirectly(conn *wire.Connection, p *wire.Plain) (done bool, err error) {
+	if s.stopping.Load() || len(p.Body) > s.opts.MaxBody || p.Target[0] != '/' || bytes.Contains(p.Target, schemeEnd) {
+		return false, nil
+	}
+	room := p.Bytes[len(p.Bytes):cap(p.Bytes)]
+	if len(room) < 2*headRoom {
+		return false, nil
+	}
+	c := calls.Get().(*call)
+	in := &c.In
+	in.Method, in.Target, in.Host, in.Header, in.Body = p.Method, p.Target, p.Host, p.Header, p.Body
+	in.Remote, in.Peer, c.peer = conn.RemoteAddr(), conn, conn
+	if s.recorder != nil {
+		in.Time = time.Now()
+	}
+	a := s.matchDirectly(c)
+	if a == nil {
+		if in.Time.IsZero() {
+			in.Time = time.Now()
+		}
+		conn.Begun = c
+		return false, nil
+	}
+	c.reply.Room = room[headRoom:headRoom]
+	s.serveDirectly(a, c)
+	if err = net.ErrClosed; !conn.HasLeft() {
+		err = c.send(room)
+	}
+	c.release()
+	return true, err
+}
+
+// serveDirectly is serve for a request that a direct answer is for.
+func (s *Server) serveDirectly(a *answer, c *call) {
+	s.begin(c)
+	defer s.finish(c)
+	s.answer(a, c, true)
+}
+
+// matchDirectly returns the direct answer that a request is for; nil for none. A panic is
+// left to serve, which comes to it again.
+func (s *Server) matchDirectly(c *call) (a *answer) {
+	defer func() {
+		if recover() != nil {
+			a, c.world = nil, nil
+		}
+	}()
+	sn := s.snapshot.Load()
+	if i := sn.match(c); i >= 0 && sn.answers[i].direct && (sn.answers[i].rules == nil || !sn.answers[i].operation.asked(c)) {
+		return &sn.answers[i]
+	}
+	return nil
+}
+
+// send writes the reply: the head, and behind it the body, which may be in the room.
+func (c *call) send(room []byte) error {
+	p := &c.reply
+	head := p.AppendHead(room[:0:headRoom], c.peer.Date())
+	if n := len(head) + len(p.Body); n <= len(room) {
+		copy(room[len(head):], p.Body)
+		copy(room, head) // where it is already, unless it was too long
+		_, err := c.peer.Write(room[:n])
+		return err
+	}
+	if _, err := c.peer.Write(head); err != nil {
+		return err
+	}
+	_, err := c.peer.Write(p.Body)
+	return err
+}

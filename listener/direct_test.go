@@ -1,0 +1,224 @@
+package listener
+
+import (
+	"fmt"
+	"io"
+	"net"
+	"reflect"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/valyala/fasthttp"
+
+	"mockserver/config"
+	"mockserver/internal/histogram"
+	"mockserver/listener/record"
+	"mockserver/listener/wire"
+)
+
+// directable has answers that are made without fasthttp, beside those of fuzzed.
+const directable = `
+- endpoint: {path: '/made/:id', response: {body: '{"id": "{{path-params.id}}"}'}}
+- endpoint: {path: /static, host: mock.test, response: {body: static}}
+- endpoint: {method: PUT, path: '/made/:id', response: {status: 299, headers: {X-Id: "{{path-params.id}}", set-cookie: ["a={{query-params.a}}", b=2], x-Lower: l}, body: '{{body}}'}}
+- endpoint: {method: PATCH, path: '/made/:id', response: {status: 304, headers: {ETag: '"{{path-params.id}}"'}}}
+- endpoint: {method: DELETE, path: '/made/:id', response: {status: 204, headers: {Content-Type: text/x}}}
+- endpoint: {method: POST, path: /json, response: {status: 201, headers: {Location: "/made/{{json-params.id}}"}, body: {project: "{{json-params.project}}", all: "{{json-params.items}}"}}}
+- endpoint: {method: POST, path: /form, response: {body: '{{form-params.a}} {{cookie-params.c}} {{header-params.X-A}} {{host}}'}}
+- endpoint: {path: /coded, response: {headers: {Content-Encoding: x, X-A: 1}, body: coded}}
+- endpoint: {path: /served, response: {headers: {Server: me}, body: "{{path}}"}}
+- endpoint: {path: /long, response: {headers: {X-Long: '{{header-params.X-A}}'}, body: "{{path}}"}}
+- endpoint: {method: POST, path: /large, response: {headers: {Content-Type: text/plain}, body: '{% for a in json-params.n %}{{header-params.X-A}}{% endfor %}'}}
+`
+
+func send(method, target, body string, headers ...string) string {
+	head := method + " " + target + " HTTP/1.1\r\nHost: mock.test\r\n"
+	for _, h := range headers {
+		head += h + "\r\n"
+	}
+	if body != "" {
+		head += fmt.Sprintf("Content-Length: %d\r\n", len(body))
+	}
+	return head + "\r\n" + body
+}
+
+// handled has it counted how many requests fasthttp has.
+func handled(s *Server) *int {
+	n := new(int)
+	serve := s.http.Handler
+	s.http.Handler = func(ctx *fasthttp.RequestCtx) {
+		*n++
+		serve(ctx)
+	}
+	return n
+}
+
+// What is answered without fasthttp has the bytes that it would have with it.
+func TestDirect_AnswersAsFasthttpDoes(t *testing.T) {
+	s := configured(t, directable)
+	byFasthttp := handled(s)
+	long := "X-A: " + strings.Repeat("a", 1000)
+	for sent, c := range map[string]struct {
+		direct bool
+		body   string
+	}{
+		send("GET", "/made/7", ""):                                    {true, `{"id": "7"}`},
+		send("GET", "/made/%22/?x", "", "Accept: text/html"):          {true, `{"id": "\""}`},
+		send("GET", "/static", ""):                                    {true, "static"},
+		send("PUT", "/made/7?a=b%0d%0ax", "text"):                     {true, "text"},
+		send("PUT", "/made/7", ""):                                    {true, ""},
+		send("PATCH", "/made/7", "{}"):                                {true, ""},
+		send("DELETE", "/made/7", ""):                                 {true, ""},
+		send("POST", "/json", `{"project":"x","id":1,"items":[1,2]}`): {true, `{"project":"x","all":"[1,2]"}`},
+		send("POST", "/form", "a=1%20", "Content-Type: application/x-www-form-urlencoded", "Cookie: c=2", "x-a:  3 "): {true, "1  2 3 mock.test"},
+		send("GET", "/long", "", long):                                         {true, "/long"},
+		send("POST", "/large", `{"n":[`+strings.Repeat("1,", 200)+`1]}`, long): {true, strings.Repeat("a", 1000)},
+		send("GET", "/coded", ""):                                              {false, "coded"},
+		send("GET", "/served", ""):                                             {false, "/served"},
+		send("GET", "/nowhere", ""):                                            {false, ""},
+		send("HEAD", "/made/7", ""):                                            {false, ""},
+		send("GET", "/made/7", "", "Origin: http://a"):                         {false, `{"id": "7"}`},
+		send("GET", "/made/7", "x"):                                            {false, `{"id": "7"}`},
+		send("PUT", "/made/7", "x", "Expect: 100-continue"):                    {false, "x"},
+		send("GET", "http://mock.test/made/7", ""):                             {false, `{"id": "7"}`},
+		"PUT /made/7 HTTP/1.1\r\nHost: a\r\nTransfer-Encoding: chunked\r\n\r\n1\r\nx\r\n0\r\n\r\n": {false, "x"},
+	} {
+		want, _ := answers(s, sent+sent, len(sent), nil)
+		*byFasthttp = 0
+		got, _ := answers(s, sent+sent, len(sent), s.fixed)
+		if got != want || c.body != "" && !strings.HasSuffix(got, c.body) {
+			t.Errorf("%.200q: got\n%.2000q, fasthttp answers\n%.2000q", sent, got, want)
+		}
+		if direct := *byFasthttp == 0; direct != c.direct {
+			t.Errorf("%.200q: without fasthttp %t, want %t", sent, direct, c.direct)
+		}
+	}
+}
+
+// A template that takes long looks for its client, which is still there, or has left.
+func TestDirect_LooksForItsClient(t *testing.T) {
+	s := configured(t, `[{endpoint: {method: POST, path: /long, response: {body: "{% for a in json-params.n %}{% for b in json-params.n %}{% for c in json-params.n %}{{a}}{% endfor %}{% endfor %}{% endfor %}"}}}]`)
+	list, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	l := wire.New(list, s.log)
+	l.Plain = s.answerPlain(s.fixed)
+	defer l.Close()
+	byFasthttp := handled(s)
+	ended := make(chan struct{}, 2)
+	go func() {
+		for {
+			conn, err := l.Accept()
+			if err != nil {
+				return
+			}
+			go func() { _ = s.http.ServeConn(conn); ended <- struct{}{} }() // the answers tell
+		}
+	}()
+	long := send("POST", "/long", "{\"n\":["+strings.Repeat("1,", 260)+"1]}") // 18 million turns
+	client, err := net.Dial("tcp", list.Addr().String())
+	if err != nil {
+		t.Fatal(err)
+	}
+	_, _ = io.WriteString(client, long) // the answer tells
+	if raw, err := io.ReadAll(io.LimitReader(client, 1000)); err != nil || !strings.HasPrefix(string(raw), "HTTP/1.1 200 OK") {
+		t.Errorf("who stays is answered %.100q, %v", raw, err)
+	}
+	_ = client.Close()
+	<-ended
+	if client, err = net.Dial("tcp", list.Addr().String()); err != nil {
+		t.Fatal(err)
+	}
+	_, _ = io.WriteString(client, long)
+	_ = client.Close() // its connection ends
+	<-ended
+	if *byFasthttp > 0 {
+		t.Errorf("fasthttp had %d", *byFasthttp)
+	}
+}
+
+// The journal and the counters have of such a request what they have of any other.
+func TestDirect_IsRecordedAlike(t *testing.T) {
+	var journals [2][]*record.Exchange
+	var counts [2][]record.EndpointCounts
+	requests := []string{
+		send("GET", "/made/7?token=x", "", "Authorization: Bearer secret"), send("PUT", "/made/7", "text"), send("DELETE", "/made/7", ""),
+		send("POST", "/json", `{"project":"x"}`), send("POST", "/json", "no JSON"), send("PATCH", "/made/7", "x"),
+	}
+	for i, direct := range []bool{false, true} {
+		s := recordingAs(t, directable, record.JournalOptions{Sample: 1, Slowest: -1})
+		byFasthttp := handled(s)
+		l := wire.New(nil, s.log)
+		if direct {
+			l.Plain = s.answerPlain(s.fixed)
+		}
+		client := &scripted{}
+		for _, sent := range requests {
+			client.sent, client.piece = []byte(sent), len(sent)
+			conn := l.Adopt(client)
+			_ = s.http.ServeConn(conn) // the journal tells how it ended
+			_ = conn.Close()           // of a script, which does not fail
+		}
+		if direct && *byFasthttp > 0 {
+			t.Errorf("fasthttp had %d", *byFasthttp)
+		}
+		for _, x := range s.Journal() {
+			if x.Took <= 0 || time.Since(x.Time) > time.Minute {
+				t.Errorf("%s came at %v and took %v", x.Target, x.Time, x.Took)
+			}
+			same := *x
+			same.Time, same.Took = time.Time{}, 0
+			if len(same.Request.Body) == 0 {
+				same.Request.Body = nil
+			}
+			journals[i] = append(journals[i], &same)
+		}
+		all := s.recorder.Counts()
+		if all.InFlight != 0 {
+			t.Errorf("%d are in progress", all.InFlight)
+		}
+		for _, c := range all.Endpoints {
+			c.Since, c.Service, c.Total = time.Time{}, histogram.Snapshot{Count: c.Service.Count}, histogram.Snapshot{Count: c.Total.Count}
+			counts[i] = append(counts[i], c)
+		}
+	}
+	if len(journals[0]) != len(requests) || len(journals[1]) != len(requests) {
+		t.Fatalf("the journals have %d and %d requests", len(journals[0]), len(journals[1]))
+	}
+	for i, want := range journals[0] {
+		if got := journals[1][i]; !reflect.DeepEqual(got, want) {
+			t.Errorf("got  %+v\nwant %+v", got, want)
+		}
+	}
+	if !reflect.DeepEqual(counts[0], counts[1]) {
+		t.Errorf("counted\n%+v, and with fasthttp\n%+v", counts[1], counts[0])
+	}
+}
+
+// FuzzDirect sends the bytes of a connection to one server twice, once with fasthttp alone:
+// the answers are the same, byte for byte.
+func FuzzDirect(f *testing.F) {
+	s := fuzzedServer(f)
+	if err := s.Apply(config.Parse("mock.yml", []byte(strings.Join([]string{directable, fixable}, "")))); err != nil {
+		f.Fatal(err)
+	}
+	for _, seed := range []string{
+		send("GET", "/made/7", "") + send("PUT", "/made/7?a=%0d", "text", "X-A: 1") + send("DELETE", "/made/7", ""),
+		send("POST", "/json", `{"project":"x","items":[1,{"a":2}]}`) + send("POST", "/form", "a=1&a=2", "Content-Type: application/x-www-form-urlencoded", "Cookie: c=1; d=2"),
+		send("PATCH", "/made/%C3%BC", "{", "Accept: */*") + send("GET", "/long", "", "X-A: \xff"), send("POST", "/large", `{"n":[1,2,3]}`, "X-A: a"),
+		send("GET", "/coded", "") + send("GET", "//a", "") + send("GET", "/x?u=://", "") + send("PUT", "/made/7", strings.Repeat("x", maxFuzzed+1)),
+		send("DELETE", "/made/a", "x", "Prefer: code=404", "Expect: 100-continue"), send("POST", "/form", "a=1", "Content-Type: multipart/form-data; boundary=a"),
+	} {
+		f.Add(seed, uint16(len(seed)-1))
+		f.Add(seed, uint16(len(send("GET", "/made/7", ""))-1))
+		f.Add(seed, uint16(0))
+	}
+	f.Fuzz(func(t *testing.T, sent string, piece uint16) {
+		want, _ := answers(s, sent, int(piece)+1, nil)
+		if got, _ := answers(s, sent, int(piece)+1, s.fixed); got != want {
+			t.Errorf("got\n%q\nwant\n%q", got, want)
+		}
+	})
+}

@@ -1,0 +1,127 @@
+package wire
+
+import (
+	"io"
+	"net"
+	"os"
+	"syscall"
+
+	"golang.org/x/sys/unix"
+)
+
+// stay keeps a connection inside one call of RawConn.Read for as long as it has plain
+// requests. So it is read and written by system calls alone, without what net does around
+// them, and it waits without asking the socket first.
+//
+// That loses no event: the poller notes what comes while nobody waits, and the next wait
+// ends at once.
+type stay struct {
+	c    *Connection
+	raw  syscall.RawConn
+	turn func(fd uintptr) bool // stay.once, made once
+
+	fd   int // while the connection stays; -1 else
+	b    []byte
+	held int
+	n    int
+	err  error
+}
+
+func newStay(c *Connection) *stay {
+	tcp, ok := c.Conn.(*net.TCPConn)
+	if !ok {
+		return nil
+	}
+	raw, err := tcp.SyscallConn()
+	if err != nil {
+		return nil
+	}
+	s := &stay{c: c, raw: raw, fd: -1}
+	s.turn = s.once
+	return s
+}
+
+// read reads once, like Conn.Read, and answers plain requests meanwhile.
+func (c *Connection) read(b []byte, held int) (int, error) {
+	s := c.stay
+	if s == nil {
+		return c.Conn.Read(b[held:])
+	}
+	s.b, s.held, s.n, s.err = b, held, 0, nil
+	err := s.raw.Read(s.turn)
+	s.b, s.fd = nil, -1
+	if err != nil {
+		return 0, err
+	}
+	return s.n, s.err
+}
+
+// once reads, and reports whether the connection is to be left.
+func (s *stay) once(fd uintptr) bool {
+	c := s.c
+	for {
+		n, errno := recv(int(fd), s.b[s.held:], 0)
+		switch {
+		case errno == unix.EAGAIN:
+			return false
+		case errno == unix.EINTR:
+			continue
+		case errno != 0:
+			s.err = &net.OpError{Op: "read", Net: "tcp", Source: c.LocalAddr(), Addr: c.RemoteAddr(), Err: os.NewSyscallError("read", errno)}
+			return true
+		case n == 0:
+			s.err = io.EOF
+			return true
+		}
+		s.n = n
+		if s.held > 0 || c.framing.stage != atHead || c.from.Plain == nil {
+			return true
+		}
+		s.fd = int(fd)
+		c.rise()
+		done, failed := c.look(s.b, n, nil)
+		if !done && failed == nil {
+			c.looked = true
+			return true
+		}
+		if s.n, s.err = 0, failed; failed == nil {
+			s.err = c.await(nil)
+		}
+		if s.err != nil {
+			return true
+		}
+	}
+}
+
+// write writes once, like Conn.Write.
+func (c *Connection) write(b []byte) (int, error) {
+	if s := c.stay; s != nil && s.fd >= 0 {
+		n, errno := send(s.fd, b)
+		if errno == 0 && n == len(b) {
+			return n, nil
+		}
+		if errno != 0 {
+			n = 0
+		}
+		more, err := c.Conn.Write(b[n:])
+		return n + more, err
+	}
+	return c.Conn.Write(b)
+}
+
+// asksInside reports whether the client of a connection that stays has left, or somebody
+// closes it. A read of the connection, or closing it here, would wait for the read that it
+// is in.
+func (c *Connection) asksInside() (left, inside bool) {
+	s := c.stay
+	if s == nil || s.fd < 0 {
+		return false, false
+	}
+	var one [1]byte
+	n, errno := recv(s.fd, one[:], unix.MSG_PEEK|unix.MSG_DONTWAIT)
+	c.pausing.mu.Lock()
+	closed := c.pausing.closed
+	c.pausing.mu.Unlock()
+	c.left = closed || n == 0 || n < 0 && errno != unix.EAGAIN && errno != unix.EINTR
+	return c.left, true
+}

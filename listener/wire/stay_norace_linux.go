@@ -1,0 +1,23 @@
+//go:build !race
+
+package wire
+
+import (
+	"syscall"
+	"unsafe"
+
+	"golang.org/x/sys/unix"
+)
+
+// These are read and write as sockets have them: a tenth of a microsecond less than through
+// the file system, and x/sys has them with an address that costs an allocation.
+
+func recv(fd int, b []byte, flags int) (n int, err syscall.Errno) {
+	r, _, err := syscall.Syscall6(unix.SYS_RECVFROM, uintptr(fd), uintptr(unsafe.Pointer(unsafe.SliceData(b))), uintptr(len(b)), uintptr(flags), 0, 0)
+	return int(r), err
+}
+
+func send(fd int, b []byte) (n int, err syscall.Errno) {
+	r, _, err := syscall.Syscall6(unix.SYS_SENDTO, uintptr(fd), uintptr(unsafe.Pointer(unsafe.SliceData(b))), uintptr(len(b)), unix.MSG_NOSIGNAL, 0, 0)
+	return int(r), err
+}

@@ -1,0 +1,14 @@
+//go:build !linux
+
+package wire
+
+// stay is for Linux.
+type stay struct{}
+
+func newStay(*Connection) *stay { return nil }
+
+func (c *Connection) read(b []byte, held int) (int, error) { return c.Conn.Read(b[held:]) }
+
+func (c *Connection) write(b []byte) (int, error) { return c.Conn.Write(b) }
+
+func (c *Connection) asksInside() (left, inside bool) { return false, false }
