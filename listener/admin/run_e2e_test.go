@@ -129,16 +129,17 @@ func TestRun_AComparisonHasDifferencesWebhooksCPUAndReasons(t *testing.T) {
 			p.Get("/a")
 			p.Do("POST", "/hooked", "")
 		}
-		if requests > 0 { // the verdict is made once a second, and the lag known when it was sent
+		if requests > 0 { // the verdict is made once a second, and the lag known when one was sent
 			harness.Until(t, "a reason", func() bool {
 				var report struct {
 					Verdict struct{ Reasons []any }
 					Total   struct {
-						Lag struct{ Count int } `json:"webhook_lag"`
+						Lag  struct{ Count int } `json:"webhook_lag"`
+						Dead int                 `json:"webhooks_dead"`
 					}
 				}
 				a.Get("/__admin/runs/2").Into(t, 200, &report)
-				return len(report.Verdict.Reasons) > 0 && report.Total.Lag.Count > 0
+				return len(report.Verdict.Reasons) > 0 && report.Total.Lag.Count > 0 && report.Total.Dead == requests
 			})
 		}
 		if got := a.Do("POST", fmt.Sprintf("/__admin/runs/%d/stop", i+1), ""); got.Status != 200 {
