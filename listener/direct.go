@@ -59,7 +59,7 @@ func (s *Server) answerDirectly(conn *wire.Connection, p *wire.Plain) (done bool
 	in.Method, in.Target, in.Host, in.Header, in.Body = p.Method, p.Target, p.Host, p.Header, p.Body
 	in.Remote, in.Peer, c.peer = conn.RemoteAddr(), conn, conn
 	if s.recorder != nil {
-		in.Time = time.Now()
+		in.Time = conn.ReadAt()
 	}
 	a := s.matchDirectly(c)
 	if a == nil {

@@ -112,6 +112,7 @@ var (
 // answerPlain answers plain requests with the fixed answers that a look-up by path finds.
 func (s *Server) answerPlain(lookup func(path []byte) *fixed) func(*wire.Connection, *wire.Plain) (bool, error) {
 	return func(c *wire.Connection, p *wire.Plain) (bool, error) {
+		c.NoteReads(s.recorder != nil)
 		if done, err := s.answerFixed(lookup, c, p); done || err != nil {
 			return done, err
 		}
@@ -133,7 +134,6 @@ func (s *Server) answerFixed(lookup func(path []byte) *fixed, c *wire.Connection
 		return false, nil
 	}
 	f := lookup(path)
-	c.NoteReads(f != nil && f.counters != nil)
 	if f == nil || len(f.head)+len(f.body) > cap(p.Bytes) || f.chosen && asks(query) || f.typed && p.Accepts {
 		return false, nil
 	}

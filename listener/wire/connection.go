@@ -316,6 +316,9 @@ func (c *Connection) LastRead() (at, ago time.Duration) {
 	return c.readAt, time.Since(c.from.clock.base) - c.readAt
 }
 
+// ReadAt is when the connection was read last, while that is noted.
+func (c *Connection) ReadAt() time.Time { return c.TimeOf(c.readAt) }
+
 // TimeOf is the time that lastRead returned.
 func (c *Connection) TimeOf(at time.Duration) time.Time { return c.from.clock.base.Add(at) }
 
