@@ -100,6 +100,7 @@ func (p *Probe) Stop() {
 	}
 	p.mu.Lock()
 	p.stopped = true
+	p.due = nil // they are not waited for
 	if p.cancel != nil {
 		p.cancel()
 	}

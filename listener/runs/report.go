@@ -111,7 +111,7 @@ func (r *run) reportAt(end *verdict.Reading, m setting) *Report {
 		Form: 1, ID: r.id, Name: r.name, Running: true, Begin: r.begin.UTC(),
 		Verdict: r.verdict(m.judge(&total)), Program: m.program, Machine: thisMachine(total.CPULimit),
 		Configuration: Configuration{Hash: r.spec, Changed: r.spec != m.spec, Endpoints: len(end.Counts.Endpoints)},
-		Total:         total, Endpoints: []EndpointReport{}, Timeline: thinned(append([]Point{}, r.points...), pointsKept),
+		Total:         total.Alone(), Endpoints: []EndpointReport{}, Timeline: thinned(append([]Point{}, r.points...), pointsKept),
 	}
 	busiest := record.Busiest(&r.first.Counts, &end.Counts, 0)
 	for _, c := range busiest[:min(len(busiest), endpointsReported)] {

@@ -112,6 +112,13 @@ func SpreadOf(l histogram.Snapshot) Spread {
 // Milliseconds converts a duration to milliseconds.
 func Milliseconds(d time.Duration) float64 { return float64(d) / float64(time.Millisecond) }
 
+// Alone returns the sample without what its verdict was made of, which takes memory for each
+// endpoint.
+func (s Sample) Alone() Sample {
+	s.timings = nil
+	return s
+}
+
 // Idle reports whether nothing was timed: neither a request nor a webhook.
 func (s *Sample) Idle() bool {
 	return s.Requests == 0 && s.InFlight == 0 && s.WebhookLag.Count == 0 && s.WebhooksRefused == 0

@@ -240,7 +240,11 @@ func (s *Sampler) Now(begins bool) *Reading {
 }
 
 // Read returns a reading that does not end a sample.
-func (s *Sampler) Read() Reading { return s.source.Read() }
+func (s *Sampler) Read() Reading {
+	s.taking.Lock() // what the system is asked through keeps its files open
+	defer s.taking.Unlock()
+	return s.source.Read()
+}
 
 // Last returns the reading that was taken last.
 func (s *Sampler) Last() *Reading {

@@ -278,3 +278,30 @@ func TestSampler_ReadingsAreTakenInTheOrderOfWhatTheyRead(t *testing.T) {
 		}
 	}
 }
+
+// exclusive is a source that must not be read twice at a time, as that of the system.
+type exclusive struct{ meter *meter }
+
+func (e exclusive) Read() Reading {
+	r := NewReading(time.Now(), record.Counts{}, dispatcher.Stats{})
+	r.usage = e.meter.read()
+	return r
+}
+
+// A report is asked for while the sampler reads: with one file and one buffer for both, a
+// reading would be of neither. The race detector sees more.
+func TestSampler_ReadsOneAtATime(t *testing.T) {
+	s := New(exclusive{newMeter()}, nil, slog.New(slog.DiscardHandler))
+	var readers sync.WaitGroup
+	for range 4 {
+		readers.Go(func() {
+			for range 50 {
+				if r := s.Read(); r.usage.memory == 0 && runtime.GOOS == "linux" {
+					t.Error("a reading without the memory of the process")
+				}
+			}
+		})
+		readers.Go(func() { s.readOne() })
+	}
+	readers.Wait()
+}

@@ -81,7 +81,10 @@ const (
 // descriptor being free.
 func (c *Connections) Accept() (net.Conn, error) {
 	for pause := firstPause; ; pause = min(2*pause, longestPause) {
-		err := c.descriptors.left()
+		var err error
+		if !c.isEnding() { // else the listener says that it is closed
+			err = c.descriptors.left()
+		}
 		var inner net.Conn
 		if err == nil {
 			inner, err = c.Listener.Accept()
