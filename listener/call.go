@@ -61,6 +61,19 @@ func (c *call) arrival() time.Time {
 	return time.Now()
 }
 
+// took is for how long the request is served. One that is answered directly has no time of
+// its own, which would cost more than to ask its connection.
+func (c *call) took() time.Duration {
+	switch {
+	case !c.In.Time.IsZero():
+		return time.Since(c.In.Time)
+	case c.peer != nil:
+		_, ago := c.peer.LastRead()
+		return ago
+	}
+	return 0
+}
+
 // waiter is where the request may wait; nil for nowhere.
 func (c *call) waiter() traffic.Waiter {
 	if c.peer == nil {

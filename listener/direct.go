@@ -58,13 +58,11 @@ func (s *Server) answerDirectly(conn *wire.Connection, p *wire.Plain) (done bool
 	in := &c.In
 	in.Method, in.Target, in.Host, in.Header, in.Body = p.Method, p.Target, p.Host, p.Header, p.Body
 	in.Remote, in.Peer, c.peer = conn.RemoteAddr(), conn, conn
-	if s.recorder != nil {
-		in.Time = conn.ReadAt()
-	}
 	a := s.matchDirectly(c)
 	if a == nil {
-		if in.Time.IsZero() {
-			in.Time = time.Now()
+		in.Time = time.Now()
+		if s.recorder != nil {
+			in.Time = conn.ReadAt()
 		}
 		conn.Begun = c
 		return false, nil

@@ -155,7 +155,7 @@ func (s *Server) finish(c *call) {
 		}
 	}
 	if s.recorder != nil {
-		s.recorder.End(&c.In, &c.reply, &c.trace, c.peer.Shard(), c.peer.HasLeft())
+		s.recorder.End(&c.In, &c.reply, &c.trace, c.peer.Shard(), c.took(), c.peer.HasLeft())
 	}
 }
 

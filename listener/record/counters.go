@@ -7,14 +7,15 @@ import (
 	"mockserver/config"
 )
 
-// Counters are the counters of one endpoint. The first request in a shard allocates it:
+// Counters are the counters of one endpoint. All connections share them, until it has many
+// requests: then there are some in each lane. The first request in a shard allocates it:
 // half a KiB, and 1 KiB for each octave of its durations.
 type Counters struct {
+	places *places
 	identity
-	key    string // ID; "" for counters that belong to no endpoint
-	route  route  // for conditions
-	shards []atomic.Pointer[Shard]
-	since  time.Time
+	key   string // ID; "" for counters that belong to no endpoint
+	route route  // for conditions
+	since time.Time
 
 	latency *config.Latency // as declared now; Recorder.mu guards it
 
@@ -24,21 +25,47 @@ type Counters struct {
 	known bool   // there is one
 }
 
-func newCounters(id identity, shards int) *Counters {
-	t := &Counters{identity: id, shards: make([]atomic.Pointer[Shard], shards), since: time.Now()}
+// places is where an endpoint is counted. It is apart from Counters, which the garbage
+// collector finds unused before all is added up: see Recorder.fold.
+type places struct {
+	lanes  []lane // of the recorder
+	common atomic.Pointer[Shard]
+	row    atomic.Uint32 // of the lanes, which it is counted in from now on; 0 for none
+	marked atomic.Int64  // when a stride of requests was complete, since the recorder began
+}
+
+func newCounters(id identity, lanes []lane) *Counters {
+	t := &Counters{places: &places{lanes: lanes}, identity: id, since: time.Now()}
 	if id.name != "" {
 		t.key = id.id()
 	}
 	return t
 }
 
-// At returns a shard.
+// At returns the shard that the requests of a connection are counted in.
 func (t *Counters) At(shard uint32) *Shard {
-	p := &t.shards[shard&uint32(len(t.shards)-1)]
-	c := p.Load()
+	at := &t.places.common
+	if row := t.places.row.Load(); row > 0 {
+		at = &laneOf(t.places.lanes, shard).rows[row-1]
+	}
+	c := at.Load()
 	if c == nil {
-		p.CompareAndSwap(nil, new(Shard))
-		c = p.Load()
+		at.CompareAndSwap(nil, new(Shard))
+		c = at.Load()
 	}
 	return c
+}
+
+// each calls do for every shard that there is.
+func (p *places) each(do func(*Shard)) {
+	if c := p.common.Load(); c != nil {
+		do(c)
+	}
+	if row := p.row.Load(); row > 0 {
+		for i := range p.lanes {
+			if c := p.lanes[i].rows[row-1].Load(); c != nil {
+				do(c)
+			}
+		}
+	}
 }

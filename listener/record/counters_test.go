@@ -7,6 +7,7 @@ import (
 	"strings"
 	"sync"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"mockserver/config"
@@ -14,10 +15,15 @@ import (
 
 // Endpoints that come and go leave what they counted, and nothing else.
 func TestRecord_TheGoneAreAddedUp(t *testing.T) {
-	r := New(Options{})
+	r := withLanes(2)
 	const rounds = 200
 	for i := range rounds {
-		c := r.Adopt(config.Parse("m.yml", fmt.Appendf(nil, "- endpoint: {path: /p%d, response: {}}", i)))[0].At(0)
+		all := r.Adopt(config.Parse("m.yml", fmt.Appendf(nil, "- endpoint: {path: /p%d, response: {}}", i)))[0]
+		if i%2 == 0 { // some have a row of the lanes
+			r.crowd(all.places)
+			r.crowd(all.places)
+		}
+		c := all.At(uint32(i))
 		c.service.Add(time.Microsecond)
 		c.answered(201, 0, 3)
 	}
@@ -25,8 +31,8 @@ func TestRecord_TheGoneAreAddedUp(t *testing.T) {
 		r.mu.Lock()
 		defer r.mu.Unlock()
 		total = r.gone.read()
-		for _, shards := range r.retired {
-			readShards(shards, &total)
+		for p := range r.retired {
+			p.read(&total)
 		}
 		return total, len(r.retired)
 	}
@@ -46,18 +52,94 @@ func TestRecord_TheGoneAreAddedUp(t *testing.T) {
 	}
 }
 
-func TestRecord_ManyEndpointsHaveOneShardEach(t *testing.T) {
+// withLanes is a recorder for so many lanes, on whatever machine.
+func withLanes(n int) *Recorder {
 	r := New(Options{})
-	r.shards = maxShards
-	for _, c := range []struct{ endpoints, shards int }{{10, maxShards}, {maxCounts / 2, 2}, {maxCounts + 1, 1}} {
-		var text strings.Builder
-		for i := range c.endpoints {
-			fmt.Fprintf(&text, "- endpoint: {path: /%d, response: {}}\n", i)
+	r.lanes = make([]lane, n)
+	return r
+}
+
+// ask counts so many requests to an endpoint, each on the next of n connections.
+func ask(r *Recorder, t *Counters, connections, requests int) {
+	for i := range requests {
+		r.CountFixed(t, uint32(i%connections), 200, 1, time.Microsecond)
+	}
+}
+
+// endpoints are n that are served from now on, below a path.
+func endpoints(r *Recorder, path string, n int) []*Counters {
+	var text strings.Builder
+	for i := range n {
+		fmt.Fprintf(&text, "- endpoint: {path: %s/%d, response: {}}\n", path, i)
+	}
+	return r.Adopt(config.Parse("m.yml", []byte(text.String())))
+}
+
+// Of any number of endpoints those with many requests are counted for each connection
+// apart, on any number of CPUs, and their counts stay exact.
+func TestRecord_ConnectionsDoNotMeetAtABusyEndpoint(t *testing.T) {
+	for _, c := range []struct{ endpoints, lanes int }{{1, 2}, {1, 64}, {2000, 2}, {2000, 64}} {
+		t.Run(fmt.Sprint(c), func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) { // where counting takes no time, so that the requests are of one second
+				r := withLanes(c.lanes)
+				all := endpoints(r, "/p", c.endpoints)
+				busy, calm := all[c.endpoints-1], r.unmatched
+				ask(r, calm, c.lanes, stride)
+				ask(r, busy, c.lanes, 2*stride)
+				shards := map[*Shard]bool{}
+				for i := range c.lanes {
+					shards[busy.At(uint32(i))] = true
+				}
+				if len(shards) != c.lanes || calm.At(0) != calm.At(1) {
+					t.Errorf("%d connections are counted in %d shards; of a calm endpoint: %t", c.lanes, len(shards), calm.At(0) != calm.At(1))
+				}
+				ask(r, busy, c.lanes, 1000)
+				if got := r.Counts().Endpoints[c.endpoints-1]; got.Requests != 2*stride+1000 || got.Out != got.Requests || got.Service.Count != got.Requests {
+					t.Errorf("got %d requests, %d bytes, %d times", got.Requests, got.Out, got.Service.Count)
+				}
+			})
+		})
+	}
+}
+
+// As many requests in a longer time have the memory that few have.
+func TestRecord_RequestsThatSeldomMeetShareTheirCounters(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		r := withLanes(2)
+		seldom := endpoints(r, "/p", 1)[0]
+		for range 10 {
+			ask(r, seldom, 2, stride)
+			<-time.After(2 * time.Second)
 		}
-		all := r.Adopt(config.Parse("m.yml", []byte(text.String())))
-		if got := len(all[c.endpoints-1].shards); got != c.shards {
-			t.Errorf("%d endpoints: %d shards each, want %d", c.endpoints, got, c.shards)
+		if seldom.At(0) != seldom.At(1) {
+			t.Error("two connections are counted apart")
 		}
+	})
+}
+
+// However many endpoints are busy, few are counted apart, and those that are removed make
+// room for others.
+func TestRecord_TheMemoryOfBusyEndpointsIsBounded(t *testing.T) {
+	r := withLanes(2)
+	apart := func(all []*Counters) (n int) {
+		for _, c := range all {
+			r.crowd(c.places)
+			r.crowd(c.places)
+			if c.At(0) != c.At(1) {
+				n++
+			}
+		}
+		return n
+	}
+	if got := apart(endpoints(r, "/p", maxRows+10)); got != maxRows {
+		t.Errorf("%d endpoints are counted apart, want %d", got, maxRows)
+	}
+	deadline := time.Now().Add(20 * time.Second)
+	for apart(endpoints(r, "/q", maxRows)) < maxRows {
+		if time.Now().After(deadline) {
+			t.Fatal("the room of removed endpoints is not given to others")
+		}
+		runtime.GC()
 	}
 }
 
@@ -86,7 +168,7 @@ func TestCounts_EveryStatus(t *testing.T) {
 // An endpoint that has had nothing since it was read last is not read again; whatever
 // is counted of one that has is told by the next reading.
 func TestCounts_ReadAgainWhatHasChanged(t *testing.T) {
-	a, b := newCounters(identity{name: "GET /a"}, 4), newCounters(identity{name: "GET /b"}, 4)
+	a, b := newCounters(identity{name: "GET /a"}, make([]lane, 4)), newCounters(identity{name: "GET /b"}, make([]lane, 4))
 	for i, count := range []func(*Shard){
 		func(c *Shard) { c.service.Add(1); c.answered(200, 1, 2) },
 		func(c *Shard) { c.pauses().late.Add(1); c.answered(200, 0, 0) },
@@ -116,7 +198,7 @@ func TestCounts_ReadAgainWhatHasChanged(t *testing.T) {
 // What is counted while an endpoint is read is told by that reading or by the next, also
 // when nothing follows it.
 func TestCounts_NothingIsMissedThatCameWhileItWasRead(t *testing.T) {
-	a := newCounters(identity{name: "GET /a"}, 4)
+	a := newCounters(identity{name: "GET /a"}, make([]lane, 4))
 	for n := range 3000 {
 		var all sync.WaitGroup
 		for shard := range 2 {

@@ -1,7 +1,6 @@
 package record
 
 import (
-	"sync/atomic"
 	"time"
 
 	"mockserver/config"
@@ -93,8 +92,8 @@ func (r *Recorder) Counts() Counts {
 		c.Endpoints[i].Latency = t.latency
 	}
 	c.Gone = r.gone.read()
-	for _, shards := range r.retired {
-		readShards(shards, &c.Gone)
+	for p := range r.retired {
+		p.read(&c.Gone)
 	}
 	return c
 }
@@ -103,11 +102,7 @@ func (r *Recorder) Counts() Counts {
 // most have no request from one second to the next.
 func (t *Counters) reread() EndpointCounts {
 	var stamp uint64
-	for i := range t.shards {
-		if c := t.shards[i].Load(); c != nil {
-			stamp += c.stamp()
-		}
-	}
+	t.places.each(func(c *Shard) { stamp += c.stamp() })
 	if !t.known || stamp != t.stamp {
 		t.last, t.stamp, t.known = t.read(), stamp, true
 	}
@@ -120,16 +115,13 @@ func (t *Counters) read() EndpointCounts {
 		ID: t.key, Endpoint: t.name, Host: t.host, If: t.condition, Since: t.since,
 		Statuses: map[int]uint64{}, Faults: map[string]uint64{},
 	}
-	readShards(t.shards, &total)
+	t.places.read(&total)
 	return total
 }
 
-func readShards(shards []atomic.Pointer[Shard], total *EndpointCounts) {
-	for i := range shards {
-		if c := shards[i].Load(); c != nil {
-			c.read(total)
-		}
-	}
+// read adds the shards to a total.
+func (p *places) read(total *EndpointCounts) {
+	p.each(func(c *Shard) { c.read(total) })
 }
 
 // After returns what was counted after an earlier reading of the same endpoint.

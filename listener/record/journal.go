@@ -3,6 +3,7 @@ package record
 import (
 	"cmp"
 	"maps"
+	"math"
 	"slices"
 	"sync"
 	"sync/atomic"
@@ -39,8 +40,10 @@ const (
 
 // Journal keeps requests in bounded memory: new ones replace old ones.
 type Journal struct {
+	// Every request reads these.
 	sample    uint64
 	threshold atomic.Int64 // slower requests are among the slowest; 0 until there are enough
+	_         [128]byte    // keeps what follows out of their cache line
 
 	settling sync.Mutex // held while requests that were told are read; locked before mu
 
@@ -72,7 +75,7 @@ func newJournal(o JournalOptions) *Journal {
 	rest := max(o.Bytes-slowest*largestExchange, o.Bytes/2)
 	j.sampled.room, j.failed.room, j.unmatched.room = rest/3, rest/3, rest/3
 	j.slow.most = min(slowest, (o.Bytes-rest)/largestExchange)
-	j.stats = JournalStats{Seen: map[Kept]uint64{}, Dropped: map[Kept]uint64{}}
+	j.Reset()
 	return j
 }
 
@@ -123,7 +126,7 @@ func (s *slowest) put(x *Exchange, leave func(*Exchange)) {
 // wants reports whether and why a request is kept, and whether it is one of the slowest.
 // nth is its number among those of its endpoint and status; the first is sampled.
 func (j *Journal) wants(remark Kept, nth uint64, own time.Duration) (kept Kept, slow, ok bool) {
-	slow = remark == "" && j.slow.most > 0 && int64(own) > j.threshold.Load()
+	slow = remark == "" && int64(own) > j.threshold.Load()
 	switch {
 	case remark != "":
 		return remark, false, true
@@ -192,7 +195,11 @@ func (j *Journal) Reset() {
 		*r = ring{room: r.room}
 	}
 	j.slow = slowest{most: j.slow.most}
-	j.threshold.Store(0)
+	threshold := int64(0)
+	if j.slow.most == 0 {
+		threshold = math.MaxInt64
+	}
+	j.threshold.Store(threshold)
 	j.stats = JournalStats{Seen: map[Kept]uint64{}, Dropped: map[Kept]uint64{}}
 }
 

@@ -18,11 +18,10 @@ type Options struct {
 }
 
 // Recorder counts what a server does. A request adds to the counters of its endpoint, in
-// the shard of its connection, so that connections served at the same time seldom share a
-// counter. Nothing is locked and nothing is sampled: counts are exact.
+// the lane of its connection, so that connections served at the same time seldom write the
+// same memory. Nothing is locked and nothing is sampled: counts are exact.
 type Recorder struct {
-	shards  int    // a power of 2
-	lanes   []lane // one for each shard
+	lanes   []lane // a power of 2
 	begun   time.Time
 	journal *Journal
 	misses  Misses
@@ -33,42 +32,55 @@ type Recorder struct {
 
 	mu      sync.Mutex // guards what follows
 	known   map[identity]*Counters
-	order   []*Counters                                        // of the endpoints that are served, in their order, then of the WebSockets
-	retired map[*atomic.Pointer[Shard]][]atomic.Pointer[Shard] // of removed endpoints, which requests may still add to
-	gone    *Counters                                          // of all other removed endpoints
+	order   []*Counters          // of the endpoints that are served, in their order, then of the WebSockets
+	retired map[*places]struct{} // of removed endpoints, which requests may still add to
+	gone    *Counters            // of all other removed endpoints
+	rows    []uint32             // that no endpoint has
 }
 
-// lane is what a shard counts apart from its endpoints.
+// lane is where the requests of some connections are counted: of one in as many as there
+// are lanes. Its edges keep it out of the cache lines of other lanes; processors fetch two
+// at a time.
 type lane struct {
+	_       [128]byte
 	serving atomic.Int64 // requests
-	_       [56]byte     // fills a cache line
+	_       [120]byte
+	rows    [maxRows]atomic.Pointer[Shard]
 }
 
 const (
-	// maxShards bounds the memory of an endpoint that is requested over many connections.
-	maxShards = 16
-	// maxCounts bounds the memory of many endpoints, which have fewer shards, down to one:
-	// their requests seldom meet at the same endpoint anyway.
-	maxCounts = 2048
+	// maxLanes bounds the memory of an endpoint that is requested over many connections.
+	maxLanes = 256
+	// maxRows is how many endpoints are counted in each lane apart. It bounds the memory of
+	// many endpoints.
+	maxRows = 256
+	// stride is how many requests an endpoint has to have in a second for that. Fewer seldom
+	// meet, and memory that changes hands as often costs nothing.
+	stride = 4096
 )
 
 // New returns a recorder that has counted nothing.
 func New(o Options) *Recorder {
+	lanes := 1
+	for lanes < min(runtime.GOMAXPROCS(0), maxLanes) {
+		lanes *= 2
+	}
 	r := &Recorder{
-		shards: 1, begun: time.Now(), journal: newJournal(o.Journal),
-		known: map[identity]*Counters{}, retired: map[*atomic.Pointer[Shard]][]atomic.Pointer[Shard]{},
+		lanes: make([]lane, lanes), begun: time.Now(), journal: newJournal(o.Journal),
+		known: map[identity]*Counters{}, retired: map[*places]struct{}{},
 	}
-	for r.shards < min(runtime.GOMAXPROCS(0), maxShards) {
-		r.shards *= 2
+	for row := range uint32(maxRows) {
+		r.rows = append(r.rows, maxRows-row)
 	}
-	r.lanes = make([]lane, r.shards)
-	r.unmatched, r.options = newCounters(identity{}, r.shards), newCounters(identity{}, r.shards)
-	r.malformed, r.gone = newCounters(identity{}, r.shards), newCounters(identity{}, 1)
+	r.unmatched, r.options = newCounters(identity{}, r.lanes), newCounters(identity{}, r.lanes)
+	r.malformed, r.gone = newCounters(identity{}, r.lanes), newCounters(identity{}, r.lanes)
 	return r
 }
 
-// lane returns the lane of a shard.
-func (r *Recorder) lane(shard uint32) *lane { return &r.lanes[shard&uint32(r.shards-1)] }
+// lane returns the lane of a connection.
+func (r *Recorder) lane(shard uint32) *lane { return laneOf(r.lanes, shard) }
+
+func laneOf(lanes []lane, shard uint32) *lane { return &lanes[shard&uint32(len(lanes)-1)] }
 
 // Adopt returns the counters of the endpoints of a specification that is about to be
 // served, and then of its WebSockets. Those of removed endpoints are added to the gone. A
@@ -78,17 +90,16 @@ func (r *Recorder) Adopt(spec *config.Spec) []*Counters {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	ids := identities(spec)
-	shards := r.shards
-	for shards > 1 && shards*len(ids) > maxCounts {
-		shards /= 2
-	}
 	known := make(map[identity]*Counters, len(ids))
 	order := make([]*Counters, len(ids))
 	for i, id := range ids {
 		t := r.known[id]
 		if t == nil {
-			t = newCounters(id, shards)
+			t = newCounters(id, r.lanes)
 			t.route = routeOf(spec, i)
+			if i >= len(spec.Endpoints) {
+				r.spread(t.places) // their messages are not looked at, see count
+			}
 		}
 		t.latency = nil
 		if i < len(spec.Endpoints) {
@@ -98,8 +109,8 @@ func (r *Recorder) Adopt(spec *config.Spec) []*Counters {
 	}
 	for id, t := range r.known {
 		if known[id] == nil {
-			r.retired[&t.shards[0]] = t.shards
-			runtime.AddCleanup(t, r.fold, t.shards)
+			r.retired[t.places] = struct{}{}
+			runtime.AddCleanup(t, r.fold, t.places)
 		}
 	}
 	r.known, r.order = known, order
@@ -107,16 +118,39 @@ func (r *Recorder) Adopt(spec *config.Spec) []*Counters {
 }
 
 // fold adds the counters of a removed endpoint, which are no longer used, to the gone.
-func (r *Recorder) fold(shards []atomic.Pointer[Shard]) {
+func (r *Recorder) fold(p *places) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	delete(r.retired, &shards[0])
+	delete(r.retired, p)
 	into := r.gone.At(0)
-	for i := range shards {
-		if c := shards[i].Load(); c != nil {
-			into.merge(c)
+	p.each(into.merge)
+	if row := p.row.Load(); row > 0 {
+		for i := range r.lanes {
+			r.lanes[i].rows[row-1].Store(nil)
 		}
+		r.rows = append(r.rows, row)
 	}
+}
+
+// spread has an endpoint counted in each lane apart from now on, if there is a row left.
+// The caller holds r.mu.
+func (r *Recorder) spread(p *places) {
+	if n := len(r.rows); n > 0 && len(r.lanes) > 1 && p.row.Load() == 0 {
+		p.row.Store(r.rows[n-1])
+		r.rows = r.rows[:n-1]
+	}
+}
+
+// crowd spreads an endpoint that has many requests. It is called once in a stride of them,
+// and waits for nobody: if r.mu is held, the next stride comes soon.
+func (r *Recorder) crowd(p *places) {
+	now := int64(time.Since(r.begun)) + 1
+	before := p.marked.Swap(now)
+	if before == 0 || now-before > int64(time.Second) || p.row.Load() > 0 || !r.mu.TryLock() {
+		return
+	}
+	defer r.mu.Unlock()
+	r.spread(p)
 }
 
 // ForOptions returns the counters of OPTIONS requests that the server answers itself; nil
@@ -144,14 +178,10 @@ func (r *Recorder) Begin(shard uint32) {
 	r.lane(shard).serving.Add(1)
 }
 
-// End records the outcome of a request that is about to be answered with p, or whose
-// client has left.
-func (r *Recorder) End(in *matcher.Input, p *reply.Reply, c *Trace, shard uint32, left bool) {
+// End records the outcome of a request that took so long and is about to be answered with
+// p, or whose client has left.
+func (r *Recorder) End(in *matcher.Input, p *reply.Reply, c *Trace, shard uint32, took time.Duration, left bool) {
 	r.lane(shard).serving.Add(-1)
-	var took time.Duration
-	if !in.Time.IsZero() {
-		took = time.Since(in.Time)
-	}
 	t := c.Counters
 	if t == nil {
 		t = r.unmatched
@@ -166,7 +196,13 @@ func (r *Recorder) End(in *matcher.Input, p *reply.Reply, c *Trace, shard uint32
 		c.time(counts, took, own)
 	}
 	nth := counts.answered(status, received, sent)
+	if nth%stride == 0 {
+		r.crowd(t.places)
+	}
 	if kept, slow, ok := r.journal.wants(c.remark(p, t == r.unmatched, status), nth, own); ok {
+		if in.Time.IsZero() {
+			in.Time = time.Now().Add(-took)
+		}
 		x := exchangeOf(in, p)
 		x.by(t, kept)
 		x.Status, x.Took, x.Injected, x.Fault = status, took, c.Waited, c.Fault

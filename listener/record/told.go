@@ -32,6 +32,9 @@ func (r *Recorder) CountFixed(c *Counters, shard uint32, status, body int, own t
 	}
 	counts.service.Add(own)
 	nth := counts.status(uint32(status)).Add(1) // last, see Shard.stamp
+	if nth%stride == 0 {
+		r.crowd(c.places)
+	}
 	remark := Kept("")
 	if status >= 500 {
 		remark = Failed

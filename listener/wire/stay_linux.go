@@ -25,6 +25,7 @@ type stay struct {
 	held int
 	n    int
 	err  error
+	_    [32]byte // those of two connections, which each request writes, share no cache line
 }
 
 func newStay(c *Connection) *stay {
