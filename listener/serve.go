@@ -194,10 +194,10 @@ func (s *Server) write(a *answer, c *call) bool {
 	}
 	switch {
 	case a.bodiless: // only a declared Content-Type is sent
-	case a.source != nil:
-		return s.respondExternal(a, c)
 	case a.template != nil:
 		c.reply.Render(a.template, &c.Request)
+	case a.source != nil:
+		return s.respondExternal(a, c)
 	default:
 		c.reply.Body = a.static
 	}

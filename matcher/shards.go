@@ -92,7 +92,7 @@ func newShards(paths []path) shards {
 		if *chosen == nil {
 			*chosen = router.New()
 		}
-		for _, l := range p.node.leaves {
+		for l := p.leaves; l != nil; l = l.next {
 			register(*chosen, path, l)
 		}
 	}

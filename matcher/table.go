@@ -35,18 +35,27 @@ type Table struct {
 // entry is a route as its leaf knows it.
 type entry struct {
 	index int
+	*demands
+}
+
+// demands are what a route demands of a request beside its shape and method.
+type demands struct {
 	types []paramType // nil when the parameters take any text
 	mixed []*mixed    // nil for most
 	when  Predicate
 }
+
+// demandless is that of a route which demands nothing.
+var demandless demands
 
 // leaf is the routes of one host, one shape and one method, in the order they
 // were declared. Two patterns have one shape when they have the same literals,
 // and typed parameters, plain ones and a catch-all in the same places.
 type leaf struct {
 	method  string
+	next    *leaf // of another method at the same node; nil for none
+	rest    bool  // the last parameter is a catch-all
 	params  []int // the segments that hold the parameters
-	rest    bool  // the last of them is a catch-all
 	entries []entry
 }
 
@@ -61,6 +70,7 @@ func Compile(routes []Route) (*Table, syntax.Problems) {
 	}
 	var shadows syntax.Problems
 	for _, s := range t.sites {
+		s.pack()
 		s.shards, s.paths = newShards(s.paths), nil
 		shadows = append(shadows, s.shadows(routes)...)
 	}

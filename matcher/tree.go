@@ -14,21 +14,21 @@ type site struct {
 
 // node is a place in the tree of segments.
 type node struct {
-	literals    map[string]*node
+	label       string // the literal that leads here; "" where a parameter does
 	typed, text *node
-	// only is the one literal child where there is no other, and onlyText its text:
-	// most segments ("api", "v1") leave no choice, and to compare costs less than
-	// to look up.
+	// only is the one literal child where there is no other: most segments ("api", "v1")
+	// leave no choice, and to compare costs less than to look up.
 	only     *node
-	onlyText string
-	leaves   []*leaf // of the paths that end here
-	rest     []*leaf // of the paths with a catch-all from here on
+	literals *literals // where there are others
+	leaves   *leaf     // of the paths that end here, the first of them
+	rest     *leaf     // of the paths with a catch-all from here on
 }
 
 // path is one row of literals, for the routers.
 type path struct {
 	segments []Segment
-	node     *node
+	node     *node // while the tree is being made
+	leaves   *leaf // of the node
 }
 
 func newSite() *site { return &site{root: new(node)} }
@@ -47,11 +47,15 @@ func (s *site) add(index int, r *Route) {
 	at := &n.leaves
 	if p.catchesAll() {
 		at = &n.rest
-	} else if len(p.params) == 0 && len(n.leaves) == 0 {
+	} else if len(p.params) == 0 && n.leaves == nil {
 		s.paths = append(s.paths, path{segments: segments, node: n})
 	}
 	l := s.leaf(at, r.Endpoint.EffectiveMethod(), &p)
-	l.entries = append(l.entries, entry{index: index, types: p.types, mixed: p.mixed, when: r.If})
+	e := entry{index: index, demands: &demandless}
+	if p.types != nil || p.mixed != nil || r.If != nil {
+		e.demands = &demands{types: p.types, mixed: p.mixed, when: r.If}
+	}
+	l.entries = append(l.entries, e)
 }
 
 // child returns the node that segment leads to, a new one if there is none yet.
@@ -59,17 +63,20 @@ func (n *node) child(segment *Segment) *node {
 	at := &n.text
 	switch segment.kind {
 	case literalSegment:
-		if n.literals == nil {
-			n.literals = map[string]*node{}
+		if c := n.literal([]byte(segment.text)); c != nil {
+			return c
 		}
-		c := n.literals[segment.text]
-		if c == nil {
-			c = new(node)
-			n.literals[segment.text] = c
-			n.only, n.onlyText = c, segment.text
-			if len(n.literals) > 1 {
-				n.only, n.onlyText = nil, ""
-			}
+		c := &node{label: segment.text}
+		switch {
+		case n.literals != nil:
+			n.literals.add(c)
+		case n.only != nil:
+			n.literals = newLiterals()
+			n.literals.add(n.only)
+			n.literals.add(c)
+			n.only = nil
+		default:
+			n.only = c
 		}
 		return c
 	case typedSegment:
@@ -83,10 +90,10 @@ func (n *node) child(segment *Segment) *node {
 
 // literal returns the node that a literal segment leads to, or nil.
 func (n *node) literal(text []byte) *node {
-	if n.only == nil {
-		return n.literals[string(text)]
-	}
-	if n.onlyText == string(text) {
+	switch {
+	case n.literals != nil:
+		return n.literals.find(text)
+	case n.only != nil && n.only.label == string(text):
 		return n.only
 	}
 	return nil
@@ -94,10 +101,10 @@ func (n *node) literal(text []byte) *node {
 
 // leaf returns the leaf of a method among those at a node, a new one if there is
 // none yet.
-func (s *site) leaf(leaves *[]*leaf, method string, p *Pattern) *leaf {
-	for _, l := range *leaves {
-		if l.method == method {
-			return l
+func (s *site) leaf(at **leaf, method string, p *Pattern) *leaf {
+	for ; *at != nil; at = &(*at).next {
+		if (*at).method == method {
+			return *at
 		}
 	}
 	l := &leaf{method: method, rest: p.catchesAll()}
@@ -106,7 +113,7 @@ func (s *site) leaf(leaves *[]*leaf, method string, p *Pattern) *leaf {
 			l.params = append(l.params, i)
 		}
 	}
-	*leaves = append(*leaves, l)
+	*at = l
 	s.leaves = append(s.leaves, l)
 	return l
 }
@@ -157,8 +164,8 @@ func (n *node) find(r *Request, method string, depth int, tried *leaf) int {
 
 // try returns the route of the leaf of method that answers r, or -1. The leaf
 // tried has been asked before.
-func (r *Request) try(leaves []*leaf, method string, tried *leaf) int {
-	for _, l := range leaves {
+func (r *Request) try(l *leaf, method string, tried *leaf) int {
+	for ; l != nil; l = l.next {
 		if l.method == method && l != tried {
 			r.capture(l)
 			return l.answer(r)
@@ -240,8 +247,8 @@ func (v *visitor) node(n *node, depth int) {
 	v.leaves(n.rest)
 }
 
-func (v *visitor) leaves(leaves []*leaf) {
-	for _, l := range leaves {
+func (v *visitor) leaves(l *leaf) {
+	for ; l != nil; l = l.next {
 		v.request.capture(l)
 		v.visit(l)
 	}

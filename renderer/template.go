@@ -117,10 +117,11 @@ type Scope struct {
 
 // Template is a compiled text. It is immutable and safe for concurrent use.
 type Template struct {
-	nodes  []node
-	depth  int       // of the loops inside each other
-	memos  int       // how many values a loop works out once
-	frames sync.Pool // of *frame; unused without loops
+	program []byte // the nodes in one piece of memory; nil for some, see programOf
+	nodes   []node
+	depth   int       // of the loops inside each other
+	memos   int       // how many values a loop works out once
+	frames  sync.Pool // of *frame; unused without loops
 }
 
 // Compile parses text. The problems carry positions inside it; the template is
@@ -139,6 +140,7 @@ func Compile(text syntax.Text, form Form, scope *Scope) (*Template, syntax.Probl
 	if p.place.form == JSON && !p.mixed {
 		p.problems = append(p.problems, t.checkJSON(text)...)
 	}
+	t.program = t.programOf()
 	return t, p.problems
 }
 
@@ -158,6 +160,9 @@ func (t *Template) Append(dst []byte, r *matcher.Request) []byte {
 		return dst
 	}
 	most := len(dst) + most(r)
+	if t.program != nil {
+		return t.run(dst, most, r)
+	}
 	if t.depth == 0 {
 		return appendNodes(dst, t.nodes, most, r, nil)
 	}
