@@ -28,6 +28,7 @@ mockserver/config/openapi -> mockserver/config/openapi/generate
 mockserver/config/openapi -> mockserver/config/openapi/jsonvalue
 mockserver/config/openapi -> mockserver/config/openapi/tree
 mockserver/config/openapi -> mockserver/config/openapi/validate
+mockserver/config/openapi -> mockserver/config/syntax
 mockserver/config/openapi/export -> mockserver/config
 mockserver/config/openapi/export -> mockserver/config/openapi
 mockserver/config/openapi/export -> mockserver/config/openapi/jsonvalue

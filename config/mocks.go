@@ -205,7 +205,11 @@ func (m *mock) over(e Endpoint) Endpoint {
 	if m.calls {
 		e.Webhooks = m.Webhooks
 	}
-	e.If = m.If
+	if e.If.Value != "" && m.If.Value != "" {
+		e.If.Value = "(" + e.If.Value + ") and (" + m.If.Value + ")"
+	} else if m.If.Value != "" {
+		e.If = m.If
+	}
 	e.Latency, e.Fault = cmp.Or(m.Latency, e.Latency), cmp.Or(m.Fault, e.Fault)
 	e.RateLimit, e.Capacity = cmp.Or(m.RateLimit, e.RateLimit), cmp.Or(m.Capacity, e.Capacity)
 	return e

@@ -6,7 +6,6 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
-	"unicode"
 
 	"mockserver/config/openapi"
 	"mockserver/config/openapi/tree"
@@ -24,6 +23,9 @@ type Loader struct {
 	// Seed is what the bodies are made with that a document says nothing of but their
 	// schema. They are the same for the same seed.
 	Seed uint64
+	// StrictDocuments makes errors of the faults of OpenAPI documents that are served in
+	// spite of them.
+	StrictDocuments bool
 	// Validate compiles what requests are held against, for openapi.Operation.Check.
 	Validate bool
 	// SampleRequests makes a request to each operation of an OpenAPI document, for
@@ -136,9 +138,8 @@ func (s *Spec) finish(l Loader) {
 	for _, d := range g.documents {
 		doc := openapi.Read(d.root, filepath.Join(d.dir, filepath.Base(d.name)), l.options(s, d.dir))
 		s.referenced = append(s.referenced, doc.Files...)
-		problems := problemsOf(doc.Problems)
-		s.Problems = append(s.Problems, problems...)
-		if problems.Err() == nil {
+		s.Problems = append(s.Problems, doc.Problems...)
+		if doc.Problems.Err() == nil {
 			s.documents = append(s.documents, doc)
 		}
 		for _, o := range doc.Operations {
@@ -166,10 +167,11 @@ func (s *Spec) finish(l Loader) {
 func (l Loader) options(s *Spec, dir string) openapi.Options {
 	return openapi.Options{
 		Seed: l.Seed, AllowRemoteRefs: l.AllowRemoteRefs, Checks: l.Validate, Samples: l.SampleRequests,
-		Open: func(name string) (*tree.Node, []openapi.Problem) {
+		Strict: l.StrictDocuments,
+		Open: func(name string) (*tree.Node, syntax.Problems) {
 			data, err := files.Read(name)
 			if err != nil {
-				return nil, []openapi.Problem{{File: name, What: err.Error()}}
+				return nil, syntax.Problems{fileProblem(name, err.Error())}
 			}
 			return readDocument(name, data)
 		},
@@ -187,43 +189,17 @@ func (l Loader) options(s *Spec, dir string) openapi.Options {
 
 // readDocument reads the text of a document, or of a part of one: YAML, which JSON is
 // too, or EDN where the name says so.
-func readDocument(name string, data []byte) (*tree.Node, []openapi.Problem) {
+func readDocument(name string, data []byte) (*tree.Node, syntax.Problems) {
 	docs, problems := syntax.Read(name, data)
-	var out []openapi.Problem
-	for _, p := range problems {
-		out = append(out, openapi.Problem{File: p.Pos.File, Line: p.Pos.Line, Column: p.Pos.Column, What: p.What, Warning: p.Warning})
-	}
 	docs = slices.DeleteFunc(docs, func(doc *syntax.Node) bool { return doc.Kind == syntax.NullNode })
 	if len(docs) == 0 {
-		if len(out) == 0 {
-			out = append(out, openapi.Problem{File: name, What: "the file is empty"})
+		if len(problems) == 0 {
+			problems = syntax.Problems{fileProblem(name, "the file is empty")}
 		}
-		return nil, out
+		return nil, problems
 	}
-	return tree.Of(docs[0]), out
+	return tree.Of(docs[0]), problems
 }
-
-// problemsOf are the problems of a document.
-func problemsOf(ps []openapi.Problem) syntax.Problems {
-	out := make(syntax.Problems, len(ps))
-	for i, p := range ps {
-		out[i] = syntax.Problem{
-			Pos: syntax.Pos{File: p.File, Line: p.Line, Column: p.Column}, Key: pointerLabel(p.Pointer), What: p.What, Warning: p.Warning, Kind: p.Kind,
-		}
-	}
-	return out
-}
-
-// pointerLabel is a JSON pointer as messages show it: as it is, on one line.
-func pointerLabel(pointer string) string {
-	if len(pointer) > maxPointer || strings.ContainsFunc(pointer, func(r rune) bool { return !unicode.IsPrint(r) }) {
-		return wording.Label(pointer)
-	}
-	return pointer
-}
-
-// maxPointer is how many bytes of a pointer are shown.
-const maxPointer = 500
 
 // operation is an operation of a document, and where relative names in it begin.
 type operation struct {
@@ -240,6 +216,9 @@ func (o operation) endpoint(problems *syntax.Problems) Endpoint {
 		Pos: o.pos(), Key: o.Pointer, Dir: o.dir, Method: o.Method, Template: true, Operation: o.Operation,
 		Path: syntax.Text{Value: o.Path, Pos: o.pos(), Key: o.Pointer, Folded: true},
 		Doc:  Doc{Tags: o.Tags, Summary: o.Summary, Description: o.Description, RouterName: o.ID},
+	}
+	if o.When != "" {
+		e.If = syntax.Text{Value: o.When, Pos: o.pos(), Key: o.Pointer, Folded: true}
 	}
 	e.Response = Response{Pos: e.Pos, Raw: true}
 	if o.Default < len(o.Answers) {
@@ -290,7 +269,7 @@ func (o operation) webhook(cb *openapi.Callback) (Webhook, *syntax.Problem) {
 		what = "requests with the method " + wording.Label(cb.Method) + " are not sent"
 	}
 	if what != "" {
-		return Webhook{}, &syntax.Problem{Pos: pos, Key: pointerLabel(cb.Pointer), What: "the callback is not sent: " + what, Warning: true, Kind: "callbacks are not sent"}
+		return Webhook{}, &syntax.Problem{Pos: pos, Key: openapi.PointerLabel(cb.Pointer), What: "the callback is not sent: " + what, Warning: true, Kind: "callbacks are not sent"}
 	}
 	w := Webhook{
 		Pos: pos, Key: cb.Pointer, Method: cb.Method, Raw: true, Delay: cb.Delay,

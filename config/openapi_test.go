@@ -103,7 +103,7 @@ components:
 func TestBrokenDocuments(t *testing.T) {
 	for _, c := range broken {
 		t.Run(c.name, func(t *testing.T) {
-			spec := config.Parse("api.yml", []byte(c.doc))
+			spec := config.Loader{StrictDocuments: true}.Parse("api.yml", []byte(c.doc))
 			errs := spec.Problems.Errors()
 			if len(errs) == 0 || len(spec.Endpoints) > 0 {
 				t.Fatalf("no mistake is found; %d endpoints", len(spec.Endpoints))
@@ -120,7 +120,7 @@ func TestBrokenDocuments(t *testing.T) {
 
 // All mistakes are told at once, in the order of the file.
 func TestMistakesOfDocumentsTogether(t *testing.T) {
-	spec := config.Parse("api.yml", []byte(head+`paths:
+	spec := config.Loader{StrictDocuments: true}.Parse("api.yml", []byte(head+`paths:
   /a/{id}:
     get: {responses: {'200': {description: ok}}}
   /b:
@@ -356,7 +356,7 @@ func TestOpenAPIWarningsDoNotHideErrors(t *testing.T) {
 	for i := range 1500 {
 		text += fmt.Sprintf(", odd%d: 1", i)
 	}
-	spec := config.Parse("many.yml", []byte(text+"}, post: {responses: 7}}\n"))
+	spec := config.Loader{StrictDocuments: true}.Parse("many.yml", []byte(text+"}, post: {responses: 7}}\n"))
 	if err := spec.Problems.Err(); err == nil || !strings.Contains(err.Error(), "#/paths/~1/post/responses: is a number") {
 		t.Errorf("got the errors %v", err)
 	}

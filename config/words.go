@@ -66,7 +66,7 @@ func (w *Words) add(l Loader, file string, docs []*syntax.Node) error {
 			dir := filepath.Dir(absolutePath(file))
 			opts := l.options(&Spec{}, dir)
 			bundled, problems := openapi.Bundled(tree.Of(doc), filepath.Join(dir, filepath.Base(file)), opts)
-			if err := problemsOf(problems).Err(); err != nil {
+			if err := problems.Err(); err != nil {
 				return err
 			}
 			w.Documents = append(w.Documents, Document{Root: bundled, Content: opts.Content})

@@ -49,6 +49,9 @@ func (l *leaf) shadows(routes []Route) syntax.Problems {
 		if by >= 0 && routes[e.index].Endpoint.Operation != nil && routes[by].Endpoint.Operation == nil {
 			continue // what is declared is meant to take the place of a document's
 		}
+		if by >= 0 && ofOneDocument(&routes[e.index], &routes[by]) {
+			continue // the document has a warning of it
+		}
 		if by >= 0 {
 			out = append(out, shadowed(&routes[e.index], &routes[by]))
 			continue
@@ -59,6 +62,12 @@ func (l *leaf) shadows(routes []Route) syntax.Problems {
 		}
 	}
 	return out
+}
+
+// ofOneDocument reports whether two routes are those of operations in one file.
+func ofOneDocument(a, b *Route) bool {
+	x, y := a.Endpoint.Operation, b.Endpoint.Operation
+	return x != nil && y != nil && x != y && x.File == y.File
 }
 
 // formsOf writes the forms of segments that parameters are a part of as a string, which

@@ -8,6 +8,7 @@ import (
 	"github.com/getkin/kin-openapi/openapi3"
 
 	"mockserver/config/openapi/jsonvalue"
+	"mockserver/config/syntax"
 	"mockserver/internal/wording"
 )
 
@@ -35,20 +36,23 @@ func (d *decoding) bind(doc *openapi3.T) {
 				next = s.MapIndex(reflect.ValueOf(name))
 			}
 			if !next.IsValid() {
-				d.wrong(r.node, "the reference %s leads nowhere", strconv.Quote(wording.Clip(ref)))
+				d.fault(r.node, brokenReference, "the reference %s leads nowhere", strconv.Quote(wording.Clip(ref)))
 				break
 			}
 			if at = next.Elem(); at == r.value {
-				d.wrong(r.node, "the reference leads back to itself, so that it would have no end")
+				d.fault(r.node, brokenReference, "the reference leads back to itself, so that it would have no end")
 				break
 			}
 			if steps > maxInlined {
-				d.wrong(r.node, "the reference leads to a reference, and so on, more than %d times", maxInlined)
+				d.fault(r.node, brokenReference, "the reference leads to a reference, and so on, more than %d times", maxInlined)
 				break
 			}
 		}
-		if at.FieldByName("Ref").String() == "" {
-			r.value.FieldByName("Value").Set(at.FieldByName("Value"))
+		if value := r.value.FieldByName("Value"); at.FieldByName("Ref").String() == "" {
+			value.Set(at.FieldByName("Value"))
+		} else if !d.strict {
+			value.Set(reflect.New(value.Type().Elem()))
+			r.value.FieldByName("Ref").SetString("")
 		}
 	}
 }
@@ -68,12 +72,18 @@ func (d *decoding) loops() {
 		state[s] = 1
 		whole := true
 		for _, part := range madeOf(s) {
-			whole = visit(part.Value, depth+1) && whole
+			if visit(part.Value, depth+1) {
+				continue
+			}
+			whole = false
+			if !d.strict {
+				part.Ref, part.Value = "", &openapi3.Schema{}
+			}
 		}
 		state[s] = 2
 		if !whole {
-			d.problems = append(d.problems, originProblem(s.Origin, "the schema is made of itself, by allOf, anyOf, oneOf, not or if, "+
-				"so that it would have no end; a reference back to it may stand in properties or items"))
+			d.report(originProblem(s.Origin, "the schema is made of itself, by allOf, anyOf, oneOf, not or if, "+
+				"so that it would have no end; a reference back to it may stand in properties or items"), endless)
 		}
 		return true
 	}
@@ -102,11 +112,12 @@ func madeOf(s *openapi3.Schema) []*openapi3.SchemaRef {
 }
 
 // originProblem is one where an object stands.
-func originProblem(o *openapi3.Origin, what string) Problem {
-	if o == nil || o.Key == nil {
-		return Problem{What: what}
+func originProblem(o *openapi3.Origin, what string) problem {
+	p := syntax.Problem{What: what}
+	if o != nil && o.Key != nil {
+		p.Pos = syntax.Pos{File: o.Key.File, Line: o.Key.Line, Column: o.Key.Column}
 	}
-	return Problem{File: o.Key.File, Line: o.Key.Line, Column: o.Key.Column, What: what}
+	return problem{Problem: p}
 }
 
 // hint proposes the key that a wrong one seems to mean.

@@ -71,7 +71,7 @@ func (c *compiler) called(name, url string, item *openapi3.PathItem, pointer str
 				continue
 			}
 			if cb.Delay, cb.Delayed = sleepTime(value); !cb.Delayed {
-				c.problem(originProblem(op.Origin, fmt.Sprintf(
+				c.wrong(originProblem(op.Origin, fmt.Sprintf(
 					"%s is %v; a number of seconds, or a duration such as \"250ms\", is accepted", sleepKey, value)))
 			}
 			break

@@ -11,6 +11,7 @@ import (
 
 	"mockserver/config/openapi/jsonvalue"
 	"mockserver/config/openapi/tree"
+	"mockserver/config/syntax"
 	"mockserver/internal/wording"
 )
 
@@ -18,13 +19,16 @@ import (
 // in one pass, with the place of each object, and telling of all that is wrong.
 type decoding struct {
 	layouts  layouts
+	strict   bool       // see Options
 	modern   bool       // OpenAPI 3.1 or later
 	first    *tree.Node // the document
 	suggest  func(word string, among []string) string
-	problems []Problem
+	problems []problem
 
 	broken  map[*tree.Node]bool // the texts of references that lead nowhere
-	refs    []referable         // those that refer to a component
+	emptied map[syntax.Pos]bool // the places of objects that were such references
+	twins   map[*openapi3.Operation]twin
+	refs    []referable // those that refer to a component
 	schemas []*openapi3.Schema
 	outer   []*openapi3.SchemaRef // the schemas that are in no other
 	orders  map[*openapi3.Schema][]string
@@ -48,13 +52,22 @@ func (d *decoding) wrong(n *tree.Node, format string, args ...any) {
 	d.problems = append(d.problems, problemAt(n, fmt.Sprintf(format, args...)))
 }
 
+// fault reports what can be served around.
+func (d *decoding) fault(n *tree.Node, f fault, format string, args ...any) {
+	d.report(problemAt(n, fmt.Sprintf(format, args...)), f)
+}
+
+func (d *decoding) report(p problem, f fault) {
+	d.problems = append(d.problems, f.served(p, d.strict))
+}
+
 // refuse says that a node is not what its place takes.
 func (d *decoding) refuse(n *tree.Node, accepted string) {
 	if n.Kind == tree.Null {
-		d.wrong(n, "the value is left out; %s is accepted", accepted)
+		d.fault(n, badValue, "the value is left out; %s is accepted", accepted)
 		return
 	}
-	d.wrong(n, "is %s; %s is accepted", n.Kind, accepted)
+	d.fault(n, badValue, "is %s; %s is accepted", n.Kind, accepted)
 }
 
 // decode makes v of a node.
@@ -176,11 +189,16 @@ func (d *decoding) list(n *tree.Node, l *layout, v reflect.Value) {
 		return
 	}
 	list := reflect.MakeSlice(l.typ, len(n.Items), len(n.Items))
-	for i, item := range n.Items {
-		d.decode(item, l.elem, list.Index(i))
-		d.fill(item, list.Index(i))
+	kept := 0
+	for _, item := range n.Items {
+		if len(item.Entries) == 0 && l.elem.section != "schemas" && d.emptied[item.Pos()] {
+			continue
+		}
+		d.decode(item, l.elem, list.Index(kept))
+		d.fill(item, list.Index(kept))
+		kept++
 	}
-	v.Set(list)
+	v.Set(list.Slice(0, kept))
 }
 
 // fill puts an empty object where one is left out of a list or a map: what comes later
@@ -300,6 +318,9 @@ func (d *decoding) object(n *tree.Node, l *layout, v reflect.Value) {
 		dropNull(&object.Example, len(object.Examples) > 0)
 	case *openapi3.Example:
 		dropNull(&object.Value, object.ExternalValue != "")
+		if object.Value == nil && object.ExternalValue == "" {
+			d.fault(n, emptyExample, "no value or externalValue field")
+		}
 	}
 }
 

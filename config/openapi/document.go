@@ -12,6 +12,7 @@ import (
 	"mockserver/config/openapi/jsonvalue"
 	"mockserver/config/openapi/tree"
 	"mockserver/config/openapi/validate"
+	"mockserver/config/syntax"
 	"mockserver/internal/wording"
 )
 
@@ -19,6 +20,8 @@ import (
 type Options struct {
 	// Seed is what made-up bodies are made with.
 	Seed uint64
+	// Strict makes mistakes of faults that can be served around.
+	Strict bool
 	// AllowRemoteRefs lets documents refer to others by http and https URLs.
 	AllowRemoteRefs bool
 	// Checks compiles what requests are held against, for Operation.Check.
@@ -27,9 +30,9 @@ type Options struct {
 
 	// Open reads a local file as a document. A problem without a line is one of the file
 	// as a whole; the node is nil when there is nothing to go on with.
-	Open func(name string) (*tree.Node, []Problem)
+	Open func(name string) (*tree.Node, syntax.Problems)
 	// Parse does the same with what a URL answered.
-	Parse func(name string, data []byte) (*tree.Node, []Problem)
+	Parse func(name string, data []byte) (*tree.Node, syntax.Problems)
 	// Content reads a local file as it is: the value of an example that lives elsewhere.
 	Content func(name string) ([]byte, error)
 	// Suggest words which of several keys a wrong one seems to mean: " (did you mean
@@ -38,9 +41,10 @@ type Options struct {
 }
 
 // Read reads a document. Its nodes are those of the file at location, an absolute path;
-// Read changes them. There are operations only when no problem is a mistake.
+// Read changes them. There are operations only when no problem is a mistake: of a document
+// that can be read none is, unless Options are strict.
 func Read(root *tree.Node, location string, opts Options) (doc *Document) {
-	r := &documentReader{opts: opts, doc: &Document{}, decoding: decoding{layouts: layouts{}, suggest: opts.Suggest, orders: map[*openapi3.Schema][]string{}, numbers: jsonvalue.Numbers{}}}
+	r := &documentReader{opts: opts, doc: &Document{}, decoding: decoding{strict: opts.Strict, layouts: layouts{}, suggest: opts.Suggest, orders: map[*openapi3.Schema][]string{}, numbers: jsonvalue.Numbers{}}}
 	err := guarded(func() error {
 		r.read(root, location)
 		return nil
@@ -49,12 +53,12 @@ func Read(root *tree.Node, location string, opts Options) (doc *Document) {
 		r.doc.Operations, r.doc.Catalogue = nil, nil
 		r.problems = append(r.problems, problemAt(root, err.Error()))
 	}
-	sources := map[string]*source{location: {root: root}}
+	sources, removed := map[string]*source{location: {root: root}}, map[*tree.Node][]tree.Entry(nil)
 	if r.bundle != nil {
 		r.doc.Files = r.bundle.files
-		sources = r.bundle.sources
+		sources, removed = r.bundle.sources, r.bundle.removed
 	}
-	r.doc.Problems = pointed(r.problems, sources)
+	r.doc.Problems = pointed(r.problems, sources, removed)
 	return r.doc
 }
 
@@ -70,12 +74,15 @@ func (r *documentReader) read(root *tree.Node, location string) {
 	if root = r.bundled(root, location); root == nil {
 		return
 	}
-	r.first, r.broken = root, r.bundle.broken
+	r.first, r.broken, r.emptied = root, r.bundle.broken, r.bundle.emptied
 	kin := &openapi3.T{}
 	r.decode(root, r.layouts.of(reflect.TypeFor[openapi3.T]()), reflect.ValueOf(kin).Elem())
 	r.bind(kin)
 	r.loops()
 	r.validate(kin)
+	if !r.strict {
+		r.usable(kin)
+	}
 	r.rules(kin, root)
 	if r.failed() {
 		return
@@ -128,7 +135,7 @@ func (r *documentReader) versioned(root *tree.Node, location string) *tree.Node 
 	minor := strings.Join(append(strings.Split(number, "."), "", "")[:2], ".")
 	switch {
 	case version.Kind != tree.Text && version.Kind != tree.Number:
-		r.refuse(version, "the version of OpenAPI, such as \"3.1.0\",")
+		r.wrong(version, "is %s; the version of OpenAPI, such as \"3.1.0\", is accepted", version.Kind)
 		return nil
 	case minor == "3.0":
 	case minor == "3.1":
@@ -155,22 +162,25 @@ type compiler struct {
 	checker *validate.Compiler
 	root    *tree.Node
 	samples bool // see Options
-	problem func(Problem)
+	twins   map[*openapi3.Operation]twin
+	made    map[*openapi3.Operation]*Operation
+	report  func(problem, fault)
+	wrong   func(problem)
 	out     *Document
 }
 
 // compile makes the operations of the document.
 func (r *documentReader) compile(kin *openapi3.T, root *tree.Node) {
 	warn := func(kind, pointer, what string) {
-		p := Problem{Pointer: pointer, What: what, Warning: true, Kind: kind}
+		p := problem{Problem: syntax.Problem{Key: pointer, What: what, Warning: true, Kind: kind}}
 		if n := r.bundle.at(pointer); n != nil {
-			p.File, p.Line, p.Column = n.File, n.Line, n.Column
+			p.Pos = n.Pos()
 		}
 		r.problems = append(r.problems, p)
 	}
 	c := &compiler{
 		doc: kin, make: generate.New(kin, r.opts.Seed, warn), root: root, out: r.doc, samples: r.opts.Samples,
-		problem: func(p Problem) { r.problems = append(r.problems, p) },
+		report: r.report, wrong: func(p problem) { r.problems = append(r.problems, p) }, twins: r.twins,
 	}
 	c.make.Order = func(s *openapi3.Schema) []string { return r.orders[s] }
 	c.make.Names = func(pointer string) []string {
@@ -232,9 +242,9 @@ func (c *compiler) operationsOf(path *tree.Entry) {
 func (c *compiler) operation(method, path string, item *openapi3.PathItem, op *openapi3.Operation, pointer string, n *tree.Node) {
 	base, wrong := basePath(serversOf(c.doc, item, op))
 	if wrong != nil {
-		c.problem(*wrong)
+		c.report(*wrong, badServer)
 	}
-	plain, _, _ := plainTemplate(path)
+	plain := readPath(path).plain
 	if base != "" && plain == "/" {
 		plain = ""
 	}
@@ -251,7 +261,7 @@ func (c *compiler) operation(method, path string, item *openapi3.PathItem, op *o
 	if c.checker != nil {
 		o.checks = c.checker.Add(o.Path, pointer, item, op)
 	}
-	c.out.Operations = append(c.out.Operations, o)
+	c.add(o, op)
 }
 
 // at is the node that a pointer of the document leads to, past references; nil for none.
@@ -292,7 +302,7 @@ func (b *bundle) adopt(other *bundle) {
 	if other == nil {
 		return
 	}
-	b.files = other.files
+	b.files, b.removed = other.files, other.removed
 	for location, s := range other.sources {
 		if location != b.root.location {
 			b.sources[location] = s
@@ -304,7 +314,8 @@ func (b *bundle) adopt(other *bundle) {
 // Bundled is a document as package export takes it: what it refers to in other files is among its
 // components, and one of Swagger 2.0 is said in OpenAPI 3.0. The root is changed. It is nil
 // when the problems, or others of Read, keep it from being read.
-func Bundled(root *tree.Node, location string, opts Options) (*tree.Node, []Problem) {
-	r := &documentReader{opts: opts, doc: &Document{}, decoding: decoding{layouts: layouts{}, suggest: opts.Suggest, orders: map[*openapi3.Schema][]string{}}}
-	return r.bundled(root, location), r.problems
+func Bundled(root *tree.Node, location string, opts Options) (*tree.Node, syntax.Problems) {
+	r := &documentReader{opts: opts, doc: &Document{}, decoding: decoding{strict: opts.Strict, layouts: layouts{}, suggest: opts.Suggest, orders: map[*openapi3.Schema][]string{}}}
+	bundled := r.bundled(root, location)
+	return bundled, pointed(r.problems, nil, nil)
 }

@@ -1,34 +1,22 @@
 // Package openapi reads OpenAPI documents: what their operations answer, what
-// requests they accept, and what they call. It is the only package that knows an
-// OpenAPI library, and imports no other package of the module.
+// requests they accept, and what they call. A document whose faults can be served
+// around is served: they become warnings that say what was done. It is the only package
+// that knows an OpenAPI library.
 package openapi
 
 import (
 	"time"
 
 	"mockserver/config/openapi/validate"
+	"mockserver/config/syntax"
 )
 
 // Document is one OpenAPI document, read and compiled.
 type Document struct {
 	Operations []*Operation // in the order of the document
 	Catalogue  []Callback   // the webhooks of OpenAPI 3.1: listed, never sent by themselves
-	Problems   []Problem
+	Problems   syntax.Problems
 	Files      []string // local files that were read by reference, or could not be
-}
-
-// Problem is a mistake or a warning of a document.
-type Problem struct {
-	File         string
-	Line, Column int    // from 1; 0 when it is not known
-	Pointer      string // "#/paths/~1pets/get"; "" for the document as a whole
-	What         string
-	Warning      bool // the document is served all the same
-	// Kind is what warnings of a kind have in common, in the plural; "" for one whose text
-	// says it.
-	Kind string
-
-	key bool // it is at a key of a map, rather than at the value that begins there
 }
 
 // Operation is one method and path.
@@ -39,6 +27,9 @@ type Operation struct {
 	File         string
 	Line, Column int
 	Pointer      string // "#/paths/~1pets~1{petId}/get"
+	// When is the condition that tells the operation from another one of the same method
+	// and shape of path; "" for none.
+	When string
 
 	Tags                 []string
 	Summary, Description string

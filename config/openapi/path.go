@@ -3,6 +3,7 @@ package openapi
 import (
 	"fmt"
 	"slices"
+	"strconv"
 	"strings"
 
 	"github.com/getkin/kin-openapi/openapi3"
@@ -12,44 +13,107 @@ import (
 	"mockserver/internal/wording"
 )
 
-// plainTemplate is a path with the names of its parameters alone in their braces: some
-// write their style there too, {.id} or {;id*}, as RFC 6570 has it. names are those
-// names; what says why the path is none, "" for nothing.
-func plainTemplate(path string) (plain string, names []string, what string) {
+// pathForm is a path of a document, as requests are compared with it.
+type pathForm struct {
+	// plain has the names of its parameters alone in their braces: some write their style
+	// there too, {.id} or {;id*}, as RFC 6570 has it.
+	plain string
+	names []string
+	query []queryPair // what a query in the path has
+	wrong []pathFault
+}
+
+// queryPair is a part of a query in a path: "a={b}", "a=1" or, of {?a}, a parameter of
+// that name.
+type queryPair struct{ key, parameter, value string }
+
+type pathFault struct {
+	what string
+	fault
+}
+
+// readPath reads any path: what is wrong with it is reported besides.
+func readPath(path string) pathForm {
+	var f pathForm
+	if !strings.HasPrefix(path, "/") {
+		f.wrong = append(f.wrong, pathFault{"does not begin with /", noSlash})
+		path = "/" + path
+	}
+	if i := strings.IndexByte(path, '?'); i >= 0 {
+		at := i
+		if path[i-1] == '{' {
+			at--
+		} else {
+			f.wrong = append(f.wrong, pathFault{"holds a query", queryInPath})
+		}
+		f.query = pairsOf(path[at:])
+		path = path[:at]
+	}
 	var b strings.Builder
 	for rest := path; ; {
 		literal, behind, found := strings.Cut(rest, "{")
 		if strings.Contains(literal, "}") {
-			return "", nil, "a } has no { in front of it"
+			f.wrong = append(f.wrong, pathFault{"a } has no { in front of it", badBrace})
+			f.plain = path
+			return f
 		}
 		b.WriteString(literal)
 		if !found {
-			return b.String(), names, ""
+			f.plain = b.String()
+			return f
 		}
 		name, after, closed := strings.Cut(behind, "}")
 		if !closed || strings.ContainsAny(name, "{/") {
-			return "", nil, "a { has no } behind it in its segment"
+			f.wrong = append(f.wrong, pathFault{"a { has no } behind it in its segment", badBrace})
+			f.plain = path
+			return f
 		}
-		name = strings.TrimSuffix(strings.TrimLeft(name, ".;"), "*")
-		switch {
-		case name == "":
-			return "", nil, "a parameter has no name"
-		case slices.Contains(names, name):
-			return "", nil, fmt.Sprintf("the parameter %q is there twice", wording.Clip(name))
-		}
-		names = append(names, name)
-		b.WriteString("{" + name + "}")
+		b.WriteString("{" + f.name(strings.TrimSuffix(strings.TrimLeft(name, ".;"), "*")) + "}")
 		rest = after
 	}
 }
 
-// shapeOf is a path without the names of its parameters: paths of one shape cannot be
-// told apart.
-func shapeOf(plain string, names []string) string {
-	for _, name := range names {
-		plain = strings.Replace(plain, "{"+name+"}", "{}", 1)
+// name adds a parameter, and returns a name that no other one has.
+func (f *pathForm) name(given string) string {
+	name := strings.TrimSpace(given)
+	if name == "" {
+		name = "parameter" + strconv.Itoa(len(f.names)+1)
+		f.wrong = append(f.wrong, pathFault{"a parameter has no name", unnamed})
 	}
-	return plain
+	for i, first := 2, name; slices.Contains(f.names, name); i++ {
+		if i == 2 {
+			f.wrong = append(f.wrong, pathFault{fmt.Sprintf("the parameter %q is there twice", wording.Clip(name)), namedTwice})
+		}
+		name = first + "_" + strconv.Itoa(i)
+	}
+	f.names = append(f.names, name)
+	return name
+}
+
+// pairsOf reads the query of a path: "?a={b}&c=1", or "{?a,b}" as RFC 6570 has it.
+func pairsOf(text string) []queryPair {
+	var all []queryPair
+	for text != "" {
+		if form, rest, ok := strings.Cut(text, "}"); ok && (strings.HasPrefix(form, "{?") || strings.HasPrefix(form, "{&")) {
+			for name := range strings.SplitSeq(form[2:], ",") {
+				name = strings.TrimSuffix(name, "*")
+				all = append(all, queryPair{key: name, parameter: name})
+			}
+			text = rest
+			continue
+		}
+		pair := strings.TrimLeft(text, "?&")
+		text = ""
+		if i := strings.IndexByte(pair, '&'); i >= 0 {
+			pair, text = pair[:i], pair[i:]
+		}
+		if key, value, _ := strings.Cut(pair, "="); strings.HasPrefix(value, "{") {
+			all = append(all, queryPair{key: key, parameter: strings.Trim(value, "{}")})
+		} else if key != "" {
+			all = append(all, queryPair{key: key, value: value})
+		}
+	}
+	return all
 }
 
 // methodsOf are the keys of a path item that are operations, as a set.
@@ -61,7 +125,7 @@ var methodsOf = map[string]bool{
 // rules reports what the library tells of one place only, or without it: paths and their
 // parameters, and operations of the same name.
 func (d *decoding) rules(doc *openapi3.T, root *tree.Node) {
-	shapes := map[string]*tree.Entry{}
+	shapes := shapes{d: d, first: map[string]*tree.Entry{}, open: map[string]*alike{}}
 	ids := map[string]*tree.Node{}
 	paths := root.Get("paths")
 	if paths == nil {
@@ -75,49 +139,50 @@ func (d *decoding) rules(doc *openapi3.T, root *tree.Node) {
 		}
 		for _, method := range e.Value.Entries {
 			if id := method.Value.Get("operationId"); methodsOf[method.Key] && id != nil {
-				d.uniqueID(id, ids)
+				d.uniqueID(id, ids, operationOf(item, method.Key))
 			}
 		}
-		if !strings.HasPrefix(e.Key, "/") {
-			d.atKey(paths, e, "the path %q does not begin with /", wording.Clip(e.Key))
+		form := readPath(e.Key)
+		for _, wrong := range form.wrong {
+			of := "the path %q: %s"
+			if wrong.fault == noSlash || wrong.fault == queryInPath {
+				of = "the path %q %s"
+			}
+			d.atKey(paths, e, wrong.fault, of, wording.Clip(e.Key), wrong.what)
+		}
+		if len(form.wrong) > 0 && d.strict {
 			continue
 		}
-		plain, names, what := plainTemplate(e.Key)
-		if what != "" {
-			d.atKey(paths, e, "the path %q: %s", wording.Clip(e.Key), what)
-			continue
-		}
-		shape := shapeOf(plain, names)
-		if first := shapes[shape]; first != nil {
-			d.atKey(paths, e, "the path is of the same shape as %s on line %d: no request tells them apart", wording.Clip(first.Key), first.Line)
-			continue
-		}
-		shapes[shape] = e
-		d.pathParameters(item, e.Value, names)
+		d.pathParameters(item, e.Value, &form)
+		shapes.add(paths, e, item, &form)
 	}
+	d.twins = shapes.twins
 }
 
-// atKey reports a mistake at a key of a map.
-func (d *decoding) atKey(n *tree.Node, e *tree.Entry, format string, args ...any) {
-	d.problems = append(d.problems, entryProblem(n, e, fmt.Sprintf(format, args...)))
+// atKey reports a fault at a key of a map.
+func (d *decoding) atKey(n *tree.Node, e *tree.Entry, f fault, format string, args ...any) {
+	d.report(entryProblem(n, e, fmt.Sprintf(format, args...)), f)
 }
 
-func (d *decoding) uniqueID(id *tree.Node, ids map[string]*tree.Node) {
+func (d *decoding) uniqueID(id *tree.Node, ids map[string]*tree.Node, op *openapi3.Operation) {
 	first := ids[id.Text]
 	if first == nil {
 		ids[id.Text] = id
 		return
 	}
-	d.wrong(id, "the operationId %q is already given at %s:%d; each operation has its own", wording.Clip(id.Text), first.File, first.Line)
+	d.fault(id, sameID, "the operationId %q is already given at %s:%d; each operation has its own", wording.Clip(id.Text), first.File, first.Line)
+	op.OperationID = ""
 }
 
 // pathParameters compares the parameters in a path with those that its operations declare.
-func (d *decoding) pathParameters(item *openapi3.PathItem, n *tree.Node, names []string) {
+func (d *decoding) pathParameters(item *openapi3.PathItem, n *tree.Node, form *pathForm) {
+	item.Parameters = form.settled(item.Parameters)
 	for _, method := range n.Entries {
 		op := operationOf(item, method.Key)
 		if op == nil {
 			continue
 		}
+		op.Parameters = form.settled(op.Parameters)
 		declared := map[string]*openapi3.Parameter{}
 		for _, list := range []openapi3.Parameters{item.Parameters, op.Parameters} {
 			for _, ref := range list {
@@ -126,17 +191,46 @@ func (d *decoding) pathParameters(item *openapi3.PathItem, n *tree.Node, names [
 				}
 			}
 		}
-		for _, name := range names {
+		for _, name := range form.names {
 			if declared[name] == nil {
-				d.atKey(n, &method, "the path parameter %q is not declared: an entry of parameters with name: %s and in: path is missing", wording.Clip(name), wording.Clip(name))
+				d.atKey(n, &method, undeclared, "the path parameter %q is not declared: an entry of parameters with name: %s and in: path is missing", wording.Clip(name), wording.Clip(name))
 			}
 			delete(declared, name)
 		}
 		for _, name := range jsonvalue.SortedNames(declared) {
-			d.problems = append(d.problems, originProblem(declared[name].Origin,
-				fmt.Sprintf("the path parameter %q is not in the path of %s", wording.Clip(name), strings.ToUpper(method.Key))))
+			d.report(originProblem(declared[name].Origin,
+				fmt.Sprintf("the path parameter %q is not in the path of %s", wording.Clip(name), strings.ToUpper(method.Key))), notInPath)
 		}
+		op.Parameters = form.inPath(op.Parameters)
 	}
+	item.Parameters = form.inPath(item.Parameters)
+}
+
+// settled are parameters as the path has them: named without their style, and in the
+// query where the path has one.
+func (f *pathForm) settled(list openapi3.Parameters) openapi3.Parameters {
+	for i, ref := range list {
+		p := ref.Value
+		if p == nil || p.In != openapi3.ParameterInPath || slices.Contains(f.names, p.Name) {
+			continue
+		}
+		other := *p
+		other.Name = strings.TrimSpace(strings.TrimSuffix(strings.TrimLeft(p.Name, ".;"), "*"))
+		if at := slices.IndexFunc(f.query, func(q queryPair) bool { return q.parameter == p.Name }); at >= 0 {
+			other.Name, other.In, other.Required, other.Style = f.query[at].key, openapi3.ParameterInQuery, false, ""
+		} else if !slices.Contains(f.names, other.Name) {
+			continue
+		}
+		list[i] = &openapi3.ParameterRef{Value: &other}
+	}
+	return list
+}
+
+// inPath leaves out parameters that are declared to be in the path, and are not.
+func (f *pathForm) inPath(list openapi3.Parameters) openapi3.Parameters {
+	return slices.DeleteFunc(list, func(ref *openapi3.ParameterRef) bool {
+		return ref.Value != nil && ref.Value.In == openapi3.ParameterInPath && !slices.Contains(f.names, ref.Value.Name)
+	})
 }
 
 // operationOf is the operation of a key of a path item; nil when it is none.

@@ -3,9 +3,13 @@ package openapi
 import (
 	"fmt"
 	"strconv"
+	"strings"
+	"unicode"
 
 	"mockserver/config/openapi/jsonvalue"
 	"mockserver/config/openapi/tree"
+	"mockserver/config/syntax"
+	"mockserver/internal/wording"
 )
 
 // Kinds of warnings, of which a document may have many.
@@ -25,16 +29,15 @@ var overflow = map[bool]string{
 
 // spot is a place in a file.
 type spot struct {
-	file         string
-	line, column int
-	key          bool
+	syntax.Pos
+	key bool
 }
 
 // pointed gives the problems of a document the pointers of the places they are at, and
 // leaves out what is said twice. The sources are searched once for all of them.
-func pointed(problems []Problem, sources map[string]*source) []Problem {
+func pointed(problems []problem, sources map[string]*source, removed map[*tree.Node][]tree.Entry) syntax.Problems {
 	wanted := make(map[spot]string, len(problems))
-	said := make(map[Problem]bool, len(problems))
+	said := make(map[problem]bool, len(problems))
 	kept := problems[:0]
 	count := map[bool]int{}
 	for _, p := range problems {
@@ -46,53 +49,76 @@ func pointed(problems []Problem, sources map[string]*source) []Problem {
 			p.What, p.Kind = overflow[p.Warning], ""
 		}
 		kept = append(kept, p)
-		if p.Pointer == "" && p.Line > 0 {
-			wanted[spot{p.File, p.Line, p.Column, p.key}] = ""
+		if p.Key == "" && p.Pos.Line > 0 {
+			wanted[spot{p.Pos, p.key}] = ""
 		}
 	}
 	if len(wanted) > 0 {
 		for _, s := range sources {
 			if s.root != nil {
-				point(s.root, "#", wanted)
+				point(s.root, "#", wanted, removed)
 			}
 		}
 	}
-	for i := range kept {
-		if p := &kept[i]; p.Pointer == "" {
-			p.Pointer = wanted[spot{p.File, p.Line, p.Column, p.key}]
+	all := make(syntax.Problems, len(kept))
+	for i, p := range kept {
+		if p.Key == "" {
+			p.Key = wanted[spot{p.Pos, p.key}]
 		}
+		p.Key = PointerLabel(p.Key)
+		all[i] = p.Problem
 	}
-	return kept
+	return all
 }
 
+// PointerLabel is a JSON pointer as messages show it: as it is, on one line.
+func PointerLabel(pointer string) string {
+	if len(pointer) > maxPointer || strings.ContainsFunc(pointer, func(r rune) bool { return !unicode.IsPrint(r) }) {
+		return wording.Label(pointer)
+	}
+	return pointer
+}
+
+// maxPointer is how many bytes of a pointer are shown.
+const maxPointer = 500
+
 // point fills in the pointers of the nodes and keys at wanted places.
-func point(n *tree.Node, pointer string, wanted map[spot]string) {
+func point(n *tree.Node, pointer string, wanted map[spot]string, removed map[*tree.Node][]tree.Entry) {
 	note := func(at spot, pointer string) {
 		if known, ok := wanted[at]; ok && known == "" {
 			wanted[at] = pointer
 		}
 	}
-	note(spot{n.File, n.Line, n.Column, false}, pointer)
+	note(spot{n.Pos(), false}, pointer)
 	for i := range n.Entries {
 		e := &n.Entries[i]
 		if e.Value.File != n.File { // of another file, where it has a pointer of its own
 			continue
 		}
 		at := pointer + "/" + jsonvalue.EscapePointer(e.Key)
-		note(spot{n.File, e.Line, e.Column, true}, at)
-		point(e.Value, at, wanted)
+		note(spot{syntax.Pos{File: n.File, Line: e.Line, Column: e.Column}, true}, at)
+		point(e.Value, at, wanted, removed)
+	}
+	for _, e := range removed[n] {
+		note(spot{e.Value.Pos(), false}, pointer+"/"+jsonvalue.EscapePointer(e.Key))
 	}
 	for i, item := range n.Items {
-		point(item, pointer+"/"+strconv.Itoa(i), wanted)
+		point(item, pointer+"/"+strconv.Itoa(i), wanted, removed)
 	}
 }
 
 // problemAt is a problem at a node.
-func problemAt(n *tree.Node, what string) Problem {
-	return Problem{File: n.File, Line: n.Line, Column: n.Column, What: what}
+func problemAt(n *tree.Node, what string) problem {
+	return problem{Problem: syntax.Problem{Pos: n.Pos(), What: what}}
 }
 
 // entryProblem is a problem at the key of an entry of n.
-func entryProblem(n *tree.Node, e *tree.Entry, what string) Problem {
-	return Problem{File: n.File, Line: e.Line, Column: e.Column, What: what, key: true}
+func entryProblem(n *tree.Node, e *tree.Entry, what string) problem {
+	return problem{Problem: syntax.Problem{Pos: syntax.Pos{File: n.File, Line: e.Line, Column: e.Column}, What: what}, key: true}
+}
+
+// problem is a problem with what finding its pointer needs.
+type problem struct {
+	syntax.Problem
+	key bool // it is at a key of a map, rather than at the value that begins there
 }

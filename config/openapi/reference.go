@@ -5,6 +5,7 @@ import (
 	"path/filepath"
 	"reflect"
 	"regexp"
+	"slices"
 	"strconv"
 	"strings"
 
@@ -12,6 +13,7 @@ import (
 
 	"mockserver/config/openapi/jsonvalue"
 	"mockserver/config/openapi/tree"
+	"mockserver/config/syntax"
 	"mockserver/internal/wording"
 )
 
@@ -28,13 +30,15 @@ type bundle struct {
 	taken   map[string]map[string]bool
 	seen    map[*tree.Node]bool // the texts of references that name components by now
 	broken  map[*tree.Node]bool // the texts of references that lead nowhere
+	emptied map[syntax.Pos]bool // where objects were such references: they are empty, unless Options are strict
+	removed map[*tree.Node][]tree.Entry
 	open    map[*tree.Node]bool // the path items that are being walked
 	todo    []func()            // what was referred to is walked when what refers to it has been
 	late    []func()            // what puts components where they belong, done last
 	// sectionOf is where components of a section are kept in the document.
 	sectionOf func(section string) []string
 
-	problems []Problem
+	problems []problem
 }
 
 // source is a file, local or remote, with what it holds.
@@ -66,7 +70,7 @@ func newBundle(root *tree.Node, location string, ls layouts, opts Options) *bund
 	b := &bundle{
 		opts: opts, layouts: ls, root: &source{name: root.File, location: location, root: root},
 		sources: map[string]*source{}, mounts: map[mount]string{}, taken: map[string]map[string]bool{},
-		seen: map[*tree.Node]bool{}, broken: map[*tree.Node]bool{}, open: map[*tree.Node]bool{},
+		seen: map[*tree.Node]bool{}, broken: map[*tree.Node]bool{}, emptied: map[syntax.Pos]bool{}, removed: map[*tree.Node][]tree.Entry{}, open: map[*tree.Node]bool{},
 		sectionOf: func(section string) []string { return []string{"components", section} },
 	}
 	b.sources[location] = b.root
@@ -89,7 +93,7 @@ func (b *bundle) run(l *layout) {
 
 // wrong reports a mistake at a node.
 func (b *bundle) wrong(n *tree.Node, what string) {
-	b.problems = append(b.problems, problemAt(n, what))
+	b.problems = append(b.problems, brokenReference.served(problemAt(n, what), b.opts.Strict))
 }
 
 // walk makes the references at and below a node of a source those of the document.
@@ -107,11 +111,15 @@ func (b *bundle) walk(src *source, n *tree.Node, l *layout) {
 				b.walk(src, n.Entries[i].Value, l.elem)
 			}
 		}
+		if l.elem.want == wantMapping && !b.opts.Strict {
+			b.remove(n, func(e tree.Entry) bool { return b.broken[e.Value] })
+		}
 	case wantObject:
 		b.object(src, n, l)
 	case wantReferable:
 		if ref := n.Get("$ref"); ref != nil && ref.Kind == tree.Text {
 			b.refer(src, ref, l)
+			b.empty(n, ref)
 		}
 		b.walk(src, n, l.elem)
 	case wantSchemaOrBool:
@@ -137,6 +145,7 @@ func (b *bundle) object(src *source, n *tree.Node, l *layout) {
 		}
 	} else if ref := n.Get("$ref"); l.section != "" && ref != nil && ref.Kind == tree.Text { // of Swagger 2.0
 		b.refer(src, ref, l)
+		b.empty(n, ref)
 	}
 	for i := range n.Entries {
 		if f, ok := l.fields[n.Entries[i].Key]; ok {
@@ -150,6 +159,26 @@ func (b *bundle) object(src *source, n *tree.Node, l *layout) {
 			}
 		}
 	}
+}
+
+// empty takes a reference that leads nowhere out of its object: a schema accepts anything
+// then.
+func (b *bundle) empty(n, ref *tree.Node) {
+	if b.broken[ref] && !b.opts.Strict {
+		b.remove(n, func(e tree.Entry) bool { return e.Value == ref })
+		b.emptied[n.Pos()] = true
+	}
+}
+
+// remove takes entries out of a map, and keeps them for the pointers of problems.
+func (b *bundle) remove(n *tree.Node, wrong func(e tree.Entry) bool) {
+	n.Entries = slices.DeleteFunc(n.Entries, func(e tree.Entry) bool {
+		if wrong(e) {
+			b.removed[n] = append(b.removed[n], e)
+			return true
+		}
+		return false
+	})
 }
 
 // inline puts what a path item refers to in its place, below what it says itself.
@@ -417,7 +446,7 @@ func (b *bundle) local(src *source, ref *tree.Node, path string) *source {
 	s := &source{name: name, location: location}
 	b.sources[location] = s
 	b.files = append(b.files, name)
-	var problems []Problem
+	var problems syntax.Problems
 	s.root, problems = b.opts.Open(name)
 	b.take(s, ref, problems)
 	return s
@@ -446,12 +475,13 @@ func (b *bundle) mayOpen(ref *tree.Node) bool {
 
 // take notes what is wrong with a source. What is wrong with the file as a whole is
 // said where it is referred to.
-func (b *bundle) take(s *source, ref *tree.Node, problems []Problem) {
+func (b *bundle) take(s *source, ref *tree.Node, problems syntax.Problems) {
 	for _, p := range problems {
-		if p.Line == 0 {
-			p.What = s.name + ": " + p.What
-			p.File, p.Line, p.Column = ref.File, ref.Line, ref.Column
+		at := problem{Problem: p}
+		if at.Key = ""; p.Pos.Line == 0 {
+			at.What, at.Pos = s.name+": "+p.What, ref.Pos()
+			at = badFile.served(at, b.opts.Strict)
 		}
-		b.problems = append(b.problems, p)
+		b.problems = append(b.problems, at)
 	}
 }

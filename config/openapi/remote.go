@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"mockserver/config/openapi/tree"
+	"mockserver/config/syntax"
 	"mockserver/internal/wording"
 )
 
@@ -38,10 +39,11 @@ func (b *bundle) remote(ref *tree.Node, u *url.URL) *source {
 	b.sources[location] = s
 	data, err := fetch(location)
 	if err != nil {
-		b.wrong(ref, fmt.Sprintf("%s cannot be fetched: %v", wording.Clip(location), err))
+		// An error: what was served before the reload is better than what is left.
+		b.problems = append(b.problems, problemAt(ref, fmt.Sprintf("%s cannot be fetched: %v", wording.Clip(location), err)))
 		return s
 	}
-	var problems []Problem
+	var problems syntax.Problems
 	s.root, problems = b.opts.Parse(location, data)
 	b.take(s, ref, problems)
 	return s

@@ -13,7 +13,7 @@ import (
 // basePath is the path of the first of the servers, without a slash at its end: "" or
 // "/v1". Variables have their defaults; a relative URL is taken from the root. The
 // problem is nil when there is none.
-func basePath(servers openapi3.Servers) (string, *Problem) {
+func basePath(servers openapi3.Servers) (string, *problem) {
 	if len(servers) == 0 || servers[0] == nil {
 		return "", nil
 	}

@@ -31,7 +31,7 @@ func (r *documentReader) converted(root *tree.Node, location string) *tree.Node 
 	r.bundle = b
 	b.run(b.layouts.of(reflect.TypeFor[openapi2.T]()))
 	r.problems = append(r.problems, b.problems...)
-	if len(b.problems) > 0 {
+	if r.failed() {
 		return nil
 	}
 	kept := aside{taken: map[*tree.Node]int{}}
@@ -53,7 +53,7 @@ func (r *documentReader) converted(root *tree.Node, location string) *tree.Node 
 		return nil
 	}
 	made, problems := r.opts.Parse(root.File, text)
-	if made == nil || len(problems) > 0 {
+	if made == nil || problems.Err() != nil {
 		r.wrong(root, "the document cannot be converted to OpenAPI 3.0: %v", problems)
 		return nil
 	}

@@ -8,6 +8,8 @@ import (
 	"strings"
 
 	"github.com/getkin/kin-openapi/openapi3"
+
+	"mockserver/config/syntax"
 )
 
 // validate holds the document against the rules of OpenAPI, as the library knows them.
@@ -118,17 +120,20 @@ func (d *decoding) tell(err error) {
 	if err == nil || checkedHere(err) || errors.As(err, &panicked) && d.failed() {
 		return
 	}
-	p := Problem{}
+	p, kind := problem{}, otherRule
 	var scope []string
 	for e := err; e != nil; e = errors.Unwrap(e) {
 		if o := originOf(e); o != nil && o.Key != nil && o.Key.Line > 0 {
 			if o.Key.Line != d.first.Line || o.Key.Column != d.first.Column {
 				scope = nil // the place says it
 			}
-			p.File, p.Line, p.Column = o.Key.File, o.Key.Line, o.Key.Column
+			p.Pos = syntax.Pos{File: o.Key.File, Line: o.Key.Line, Column: o.Key.Column}
 		}
-		if word := scopeOf(e); word != "" && (p.Line == 0 || p.Line == d.first.Line && p.Column == d.first.Column) {
+		if word := scopeOf(e); word != "" && (p.Pos.Line == 0 || p.Pos.Line == d.first.Line && p.Pos.Column == d.first.Column) {
 			scope = append(scope, word)
+		}
+		if k := kindOf(e); k != otherRule {
+			kind = k
 		}
 		if errors.Unwrap(e) == nil {
 			p.What = strings.TrimSpace(e.Error())
@@ -138,7 +143,9 @@ func (d *decoding) tell(err error) {
 		p.What = strings.Join(scope, ": ") + ": " + p.What
 	}
 	p.What = plain(p.What)
-	d.problems = append(d.problems, p)
+	if !d.emptied[p.Pos] {
+		d.report(p, kind)
+	}
 }
 
 // plain says in the words of other mistakes what the library says of keys that are missing.

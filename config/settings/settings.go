@@ -40,7 +40,8 @@ type Settings struct {
 	MaxMessage      int           // bytes of a WebSocket message
 	MaxResponse     int           // bytes of a text that a template makes
 	Validate        bool          // hold requests against the OpenAPI documents
-	AllowRemoteRefs bool          // those may refer to others by http and https URLs
+	StrictDocuments bool          // refuse those that have faults
+	AllowRemoteRefs bool          // they may refer to others by http and https URLs
 	Grace           time.Duration // how long stopping waits for requests, and sends webhooks
 
 	MaxPendingWebhooks int    // that may wait
@@ -106,6 +107,9 @@ var table = flags.Table[Settings]{
 	{Name: "validate", Env: "MOCKSERVER_VALIDATE", Accepts: "true or false",
 		Doc: "check requests against the OpenAPI documents, and answer those that do not match 400, 401, 415 or 422",
 		Set: func(s *Settings, v string) bool { return flags.Switch(&s.Validate, v) }},
+	{Name: "strict-documents", Env: "MOCKSERVER_STRICT_DOCUMENTS", Accepts: "true or false",
+		Doc: "refuse OpenAPI documents that have faults, instead of serving what can be served of them",
+		Set: func(s *Settings, v string) bool { return flags.Switch(&s.StrictDocuments, v) }},
 	{Name: "allow-remote-refs", Env: "MOCKSERVER_ALLOW_REMOTE_REFS", Accepts: "true or false",
 		Doc: "let OpenAPI documents refer to others by http and https URLs",
 		Set: func(s *Settings, v string) bool { return flags.Switch(&s.AllowRemoteRefs, v) }},
@@ -200,7 +204,7 @@ func defaultFiles(getenv func(string) string) []string {
 
 // Loader reads configurations as the settings say.
 func (s Settings) Loader() config.Loader {
-	l := config.Loader{Validate: s.Validate, AllowRemoteRefs: s.AllowRemoteRefs}
+	l := config.Loader{Validate: s.Validate, AllowRemoteRefs: s.AllowRemoteRefs, StrictDocuments: s.StrictDocuments}
 	if s.Seed != nil {
 		l.Seed = *s.Seed
 	}

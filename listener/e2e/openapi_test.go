@@ -212,7 +212,7 @@ func TestOpenAPI_RemoteReferences(t *testing.T) {
 			"content: {application/json: {schema: {$ref: '"+remote.URL+ref+"'}}}}}}\n")
 	}
 	document := with("/schemas/pet.yml")
-	code, _, stderr := harness.Refused(t, nil, "-m", document)
+	code, _, stderr := harness.Refused(t, nil, "-m", document, "--strict-documents")
 	if code != 2 || !strings.Contains(stderr, document+":5:") || !strings.Contains(stderr, "such are read with --allow-remote-refs only") {
 		t.Errorf("without the flag: %d %s", code, stderr)
 	}
@@ -223,7 +223,7 @@ func TestOpenAPI_RemoteReferences(t *testing.T) {
 	if code != 2 || !strings.Contains(stderr, "/missing.yml cannot be fetched: it answers 404 Not Found") {
 		t.Errorf("a document that there is none: %d %s", code, stderr)
 	}
-	code, _, stderr = harness.Refused(t, nil, "-m", with("/schemas/name.json#/Local"), "--allow-remote-refs")
+	code, _, stderr = harness.Refused(t, nil, "-m", with("/schemas/name.json#/Local"), "--allow-remote-refs", "--strict-documents")
 	if code != 2 || !strings.Contains(stderr, "a document from another host refers to") {
 		t.Errorf("a remote document that refers to a local file: %d %s", code, stderr)
 	}

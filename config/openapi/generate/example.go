@@ -107,7 +107,7 @@ type Example struct {
 // Examples are the bodies that the document gives, in its order.
 func (c *Content) Examples() []Example {
 	var all []Example
-	if c.source.Example != nil {
+	if c.source.Example != nil && !c.isMissing(c.source.Example, c.pointer+"/example", "the example") {
 		all = append(all, Example{"", c.written(c.source.Example, c.pointer+"/example", "the example")})
 	}
 	pointer := c.pointer + "/examples"
@@ -121,12 +121,29 @@ func (c *Content) Examples() []Example {
 			at = ref.Ref
 		}
 		if ref.Value.ExternalValue == "" {
+			if c.isMissing(ref.Value.Value, at+"/value", "the example "+name) {
+				continue
+			}
 			all = append(all, Example{name, c.written(ref.Value.Value, at+"/value", "the example "+name)})
 		} else if body, ok := c.external(ref.Value.ExternalValue, at); ok {
 			all = append(all, Example{name, body})
 		}
 	}
 	return all
+}
+
+// isMissing reports whether an example is no value, or a null where the schema accepts none:
+// tools write that for an example that they do not have.
+func (c *Content) isMissing(v any, pointer, what string) bool {
+	if v == nil {
+		return true
+	}
+	check := validator{m: c.m, request: c.way == toServer, lenient: true}
+	if v != (jsonvalue.Null{}) || c.schema == nil || check.accepts(c.schema, nil) {
+		return false
+	}
+	c.m.Warning(manyUnused, pointer, what+" is null, which the schema does not accept; it is not used")
+	return true
 }
 
 // external is an example in a file of its own: its bytes are the body.

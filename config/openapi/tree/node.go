@@ -8,6 +8,7 @@ import (
 	"strings"
 
 	"mockserver/config/openapi/jsonvalue"
+	"mockserver/config/syntax"
 )
 
 // Node is a value of a document, and where it stands in a file. Package config makes
@@ -55,6 +56,11 @@ func (n *Node) ByKey() map[string]*Entry {
 		entries[n.Entries[i].Key] = &n.Entries[i]
 	}
 	return entries
+}
+
+// Pos is where the node begins.
+func (n *Node) Pos() syntax.Pos {
+	return syntax.Pos{File: n.File, Line: n.Line, Column: n.Column}
 }
 
 // Step is what a token of a JSON pointer, unescaped, leads to from n; nil for nothing.

@@ -1,0 +1,111 @@
+package openapi
+
+import (
+	"slices"
+
+	"github.com/getkin/kin-openapi/openapi3"
+)
+
+// fault is a kind of fault that a document is served in spite of.
+type fault struct {
+	kind string // what its warnings have in common, in the plural
+	done string // what was done about one
+}
+
+// The kinds of faults.
+var (
+	brokenReference = fault{"references lead nowhere, and what they stand for is left out", "what it stands for is left out, so that a schema accepts anything"}
+	badFile         = fault{"files that are referred to cannot be read", "what it stands for is left out"}
+	badValue        = fault{"values are not of the kind that their place takes, and are left out", "it is left out"}
+	endless         = fault{"schemas are made of themselves, and the parts that lead back are left out", "the part that leads back is left out"}
+	badServer       = fault{"servers have no usable URL", "paths are served without a base"}
+
+	noSlash       = fault{"paths do not begin with /, which is put in front", "one is put in front"}
+	badBrace      = fault{"paths have braces that are no parameters", "the path is taken as it stands"}
+	unnamed       = fault{"parameters of paths have no name", "it is named by its place"}
+	namedTwice    = fault{"parameters of paths have the name of another", "the second one has a number behind its name"}
+	queryInPath   = fault{"paths hold a query, whose parameters are taken as query parameters", "the path ends there, and what follows are query parameters"}
+	undeclared    = fault{"parameters of paths are not declared, and accept any text", "any text is accepted"}
+	notInPath     = fault{"path parameters are not in their path, and are left out", "it is left out"}
+	sameOperation = fault{"paths are of the same shape as others, and are not reached", "the first one answers, and this one is not reached"}
+	sameShape     = fault{"paths are of the same shape as others, and are told apart by their methods", "they have no method in common"}
+	sameID        = fault{"operationIds are given twice", "this operation is served without one"}
+
+	badParameter  = fault{"parameters have no usable name or place, and are left out", "it is left out"}
+	missingText   = fault{"texts are missing that only document", "nothing that is served depends on it"}
+	emptyExample  = fault{"examples have no value, and are left out", "it is left out"}
+	unknownType   = fault{"schemas have types that there are none of", "it counts for nothing"}
+	missingAnswer = fault{"operations declare no responses, and answer 200 without a body", "the answer is 200, without a body"}
+	otherRule     = fault{"rules of OpenAPI are broken that serving does not depend on", "it is served as it stands"}
+)
+
+// served is a problem of the kind as the document is served: a warning of what was done,
+// unless it is read strictly.
+func (f fault) served(p problem, strict bool) problem {
+	if !strict && !p.Warning {
+		p.Warning, p.Kind, p.What = true, f.kind, p.What+"; "+f.done
+	}
+	return p
+}
+
+// kindOf is the kind of what the library found.
+func kindOf(err error) fault {
+	switch err.(type) {
+	case *openapi3.ParameterNameRequired, *openapi3.InvalidParameterInError:
+		return badParameter
+	case *openapi3.ExampleValueOrExternalValueRequired:
+		return emptyExample
+	case *openapi3.InfoRequired, *openapi3.InfoTitleRequired, *openapi3.InfoVersionRequired, *openapi3.LicenseNameRequired,
+		*openapi3.ExternalDocsURLRequired, *openapi3.ResponseDescriptionRequired:
+		return missingText
+	case *openapi3.ServerURLRequired, *openapi3.ServerURLMismatchedBraces, *openapi3.ServerURLUndeclaredVariables:
+		return badServer
+	case *openapi3.OperationResponsesRequired, *openapi3.ResponsesNonEmptyRequired:
+		return missingAnswer
+	case *openapi3.SchemaTypeError:
+		return unknownType
+	}
+	return otherRule
+}
+
+// usable takes out of what was read what nothing can be made of: types that there are
+// none of, and parameters without a name or a place. The library has reported them.
+func (d *decoding) usable(doc *openapi3.T) {
+	for _, s := range d.schemas {
+		if s.Type == nil {
+			continue
+		}
+		*s.Type = slices.DeleteFunc(*s.Type, func(name string) bool { return !isType(name) })
+		if len(*s.Type) == 0 {
+			s.Type = nil
+		}
+	}
+	for _, item := range doc.Paths.Map() {
+		item.Parameters = named(item.Parameters)
+		for _, op := range item.Operations() {
+			op.Parameters = named(op.Parameters)
+		}
+	}
+}
+
+func isType(name string) bool {
+	switch name {
+	case "string", "number", "integer", "boolean", "array", "object", "null":
+		return true
+	}
+	return false
+}
+
+// named are the parameters that have a name and a place.
+func named(list openapi3.Parameters) openapi3.Parameters {
+	return slices.DeleteFunc(list, func(ref *openapi3.ParameterRef) bool {
+		if ref.Value == nil || ref.Value.Name == "" {
+			return true
+		}
+		switch ref.Value.In {
+		case openapi3.ParameterInPath, openapi3.ParameterInQuery, openapi3.ParameterInHeader, openapi3.ParameterInCookie:
+			return false
+		}
+		return true
+	})
+}

@@ -1,0 +1,190 @@
+package openapi
+
+import (
+	"fmt"
+	"strconv"
+	"strings"
+
+	"github.com/getkin/kin-openapi/openapi3"
+
+	"mockserver/config/openapi/tree"
+	"mockserver/config/openapi/validate"
+	"mockserver/internal/wording"
+)
+
+// twin is how an operation is told from one of the same method whose path has the same
+// shape.
+type twin struct {
+	when  string              // the condition of the operation; "" for the one that answers the rest
+	ahead *openapi3.Operation // the one that it has to precede; nil for none
+}
+
+// shapes finds paths of one shape.
+type shapes struct {
+	d     *decoding
+	first map[string]*tree.Entry // the first path of each shape
+	open  map[string]*alike      // by method and shape, the operation that answers what others leave
+	twins map[*openapi3.Operation]twin
+}
+
+// alike is an operation with what tells it from others of its shape.
+type alike struct {
+	op   *openapi3.Operation
+	path *tree.Entry
+	rank int    // how narrow the condition is; 0 for none
+	when string // the condition
+	key  string // the condition, without the names of parameters
+}
+
+// shapeOf is a path without the names of its parameters: paths of one shape cannot be
+// told apart.
+func shapeOf(form *pathForm) string {
+	plain := form.plain
+	for _, name := range form.names {
+		plain = strings.Replace(plain, "{"+name+"}", "{}", 1)
+	}
+	return plain
+}
+
+// add compares the operations of a path with those of the paths before it.
+func (s *shapes) add(paths *tree.Node, e *tree.Entry, item *openapi3.PathItem, form *pathForm) {
+	shape := shapeOf(form)
+	first := s.first[shape]
+	if first == nil {
+		s.first[shape] = e
+	} else if s.d.strict {
+		s.d.atKey(paths, e, sameShape, "the path is of the same shape as %s on line %d: no request tells them apart", wording.Clip(first.Key), first.Line)
+		return
+	}
+	common := false
+	for _, method := range e.Value.Entries {
+		op := operationOf(item, method.Key)
+		if op == nil {
+			continue
+		}
+		own := alikeOf(op, e, item, form)
+		other := s.open[method.Key+" "+shape]
+		if other == nil {
+			s.open[method.Key+" "+shape] = own
+			continue
+		}
+		common = true
+		what := fmt.Sprintf("%s is of the same shape as %s on line %d", strings.ToUpper(method.Key), wording.Clip(other.path.Key), other.path.Line)
+		if own.key == other.key {
+			s.d.atKey(e.Value, &method, sameOperation, "%s: no request tells them apart", what)
+			continue
+		}
+		if own.rank >= other.rank {
+			s.set(own, other.op)
+			s.d.atKey(e.Value, &method, fault{apart, "it answers if " + own.when}, "%s", what)
+		} else {
+			s.set(other, nil)
+			s.open[method.Key+" "+shape] = own
+			s.d.atKey(e.Value, &method, fault{apart, "the other one answers if " + other.when}, "%s", what)
+		}
+	}
+	if first != nil && !common {
+		s.d.atKey(paths, e, sameShape, "the path is of the same shape as %s on line %d", wording.Clip(first.Key), first.Line)
+	}
+}
+
+// apart is the kind of warnings of operations that are told apart.
+const apart = "paths are of the same shape as others, and are told apart by their parameters"
+
+func (s *shapes) set(a *alike, ahead *openapi3.Operation) {
+	if s.twins == nil {
+		s.twins = map[*openapi3.Operation]twin{}
+	}
+	s.twins[a.op] = twin{when: a.when, ahead: ahead}
+}
+
+// alikeOf says what tells an operation from others: a query in its path, and the enums and
+// types of its path parameters.
+func alikeOf(op *openapi3.Operation, path *tree.Entry, item *openapi3.PathItem, form *pathForm) *alike {
+	a := &alike{op: op, path: path}
+	for _, q := range form.query {
+		if q.parameter == "" && plainText(q.key) && plainText(q.value) {
+			a.add(4, "query "+q.key, `@ = "`+q.value+`"`, "query-params["+strconv.Quote(q.key)+"]")
+		}
+	}
+	parameters := map[string]*openapi3.Schema{}
+	for _, p := range validate.ParametersOf(item, op) {
+		if p.In == openapi3.ParameterInPath {
+			parameters[p.Name] = validate.SchemaOf(p)
+		}
+	}
+	for i, name := range form.names {
+		if !plainText(name) {
+			continue
+		}
+		if rank, test := testOf(parameters[name]); rank > 0 {
+			a.add(rank, strconv.Itoa(i), test, "path-params["+strconv.Quote(name)+"]")
+		}
+	}
+	return a
+}
+
+// add adds a test of a variable, which stands for each @ in it; the key names its place.
+func (a *alike) add(rank int, key, test, variable string) {
+	a.rank, a.key = max(a.rank, rank), a.key+key+test+"\x00"
+	if a.when != "" {
+		a.when += " and "
+	}
+	a.when += strings.ReplaceAll(test, "@", variable)
+}
+
+// mostCompared is how many values of an enum a condition compares.
+const mostCompared = 50
+
+// testOf is the condition that a value of a schema meets, with @ for the value, and how
+// narrow it is; 0 for none.
+func testOf(s *openapi3.Schema) (rank int, test string) {
+	if s == nil {
+		return 0, ""
+	}
+	if 0 < len(s.Enum) && len(s.Enum) <= mostCompared {
+		var tests []string
+		for _, value := range s.Enum {
+			text, ok := scalarText(value)
+			if !ok || !plainText(text) {
+				return 0, ""
+			}
+			tests = append(tests, `@ = "`+text+`"`)
+		}
+		return 3, "(" + strings.Join(tests, " or ") + ")"
+	}
+	switch {
+	case s.Type.Is(openapi3.TypeBoolean):
+		return 2, `@ matches "^(true|false)$"`
+	case s.Type.Is(openapi3.TypeInteger):
+		return 2, `@ matches "^-?[0-9]+$"`
+	case s.Type.Is(openapi3.TypeNumber):
+		return 1, `@ matches "^-?[0-9]+[.]?[0-9]*$"`
+	case s.Format == "uuid":
+		return 2, `@ matches "^[0-9a-fA-F]{8}-[0-9a-fA-F-]{27}$"`
+	}
+	return 0, ""
+}
+
+// plainText reports whether a text may stand in quotes in a condition as it is.
+func plainText(text string) bool { return !strings.ContainsAny(text, "\"\\{}@%\n\r") }
+
+// add adds an operation to the document, ahead of those that would answer in its place.
+func (c *compiler) add(o *Operation, op *openapi3.Operation) {
+	t := c.twins[op]
+	o.When = t.when
+	if c.made == nil {
+		c.made = map[*openapi3.Operation]*Operation{}
+	}
+	c.made[op] = o
+	at := len(c.out.Operations)
+	if first := c.made[t.ahead]; first != nil {
+		for at > 0 && c.out.Operations[at-1] != first {
+			at--
+		}
+		at = max(at-1, 0)
+	}
+	c.out.Operations = append(c.out.Operations, nil)
+	copy(c.out.Operations[at+1:], c.out.Operations[at:])
+	c.out.Operations[at] = o
+}
