@@ -53,6 +53,7 @@ mockserver/fetcher -> mockserver/matcher
 mockserver/fetcher -> mockserver/renderer
 mockserver/listener -> mockserver/config
 mockserver/listener -> mockserver/config/openapi
+mockserver/listener -> mockserver/config/openapi/generate
 mockserver/listener -> mockserver/config/openapi/validate
 mockserver/listener -> mockserver/config/syntax
 mockserver/listener -> mockserver/config/watch

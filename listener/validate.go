@@ -5,12 +5,15 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"slices"
+	"strconv"
 	"strings"
 
 	"mockserver/internal/ascii"
 
 	"github.com/valyala/fasthttp"
 
+	"mockserver/config/openapi/generate"
 	"mockserver/config/openapi/validate"
 	"mockserver/internal/wording"
 	"mockserver/listener/reply"
@@ -41,9 +44,12 @@ func (o *operation) refuse(c *call) bool {
 		reply.PayloadTooLarge.Write(&c.reply, "the request body is larger than "+wording.Count(o.maxBody, "byte")+" without its content coding")
 		return true
 	case err != nil:
-		writeViolations(&c.reply, reply.UnsupportedMedia, &validate.Verdict{Violations: []validate.Violation{{
+		v := &validate.Verdict{Violations: []validate.Violation{{
 			In: "header", Pointer: "/header/content-encoding", Message: "is not what the body is encoded with, or of no use: " + bounded(err.Error()),
-		}}}, o.base.name)
+		}}}
+		if !o.tell(c, reply.UnsupportedMedia, v) {
+			writeViolations(&c.reply, reply.UnsupportedMedia, v, o.base.name)
+		}
 		return true
 	}
 	verdict := o.document.Check(&validate.Request{
@@ -61,7 +67,9 @@ func (o *operation) refuse(c *call) bool {
 	case fasthttp.StatusUnprocessableEntity:
 		f = reply.InvalidBody
 	}
-	writeViolations(&c.reply, f, verdict, o.base.name)
+	if !o.tell(c, f, verdict) {
+		writeViolations(&c.reply, f, verdict, o.base.name)
+	}
 	for _, challenge := range verdict.Challenges {
 		c.reply.Add("Www-Authenticate", challenge)
 	}
@@ -107,24 +115,84 @@ func cookiesOf(r *matcher.Request) func(string) (string, bool) {
 	}
 }
 
-// writeViolations makes p the error answer f with all that is wrong with a
-// request to an operation.
-func writeViolations(p *reply.Reply, f reply.Failure, v *validate.Verdict, name string) {
-	told := make([]string, 0, maxToldViolations)
-	list := make([]violation, len(v.Violations))
-	for i, x := range v.Violations {
-		list[i] = violation{x.In, x.Pointer, x.Message}
-		if i < maxToldViolations {
-			told = append(told, x.Pointer+" "+x.Message)
+// tell answers with the error that the document declares for requests that are not what
+// it accepts. It reports whether there is one.
+func (o *operation) tell(c *call, f reply.Failure, v *validate.Verdict) bool {
+	declared, status := o.declaredError(f.Status)
+	if declared == "" {
+		return false
+	}
+	var candidates []int
+	for i := range o.document.Answers {
+		if o.document.Answers[i].Declared == declared {
+			candidates = append(candidates, i)
 		}
 	}
+	i := o.best(candidates, c.In.Header)
+	a, message := o.answer(i), messageOf(v, o.base.name)
+	p := &c.reply
+	p.Begin()
+	p.Status, p.ContentType, p.Body, p.Rendered = status, a.contentType, a.static, false
+	for _, h := range a.headers {
+		p.Add(h.name, h.value)
+	}
+	if told := o.document.Answers[i].Tell; told != nil {
+		p.Body = told(generate.Told{Status: status, Message: message, Violations: v.Violations})
+	}
+	p.Refusal = &reply.Refusal{Code: f.Code, Message: message}
+	return true
+}
+
+// declaredError is the answer for requests that are not accepted, as it is declared, and
+// its status: of the status, else of one that many use for the same, else 4XX, else the
+// default one, unless that is what requests get that are accepted. "" for none.
+func (o *operation) declaredError(status int) (string, int) {
+	others := []int{status}
+	switch status {
+	case fasthttp.StatusUnprocessableEntity:
+		others = append(others, fasthttp.StatusBadRequest)
+	case fasthttp.StatusBadRequest:
+		others = append(others, fasthttp.StatusUnprocessableEntity)
+	case fasthttp.StatusUnsupportedMediaType:
+		others = append(others, fasthttp.StatusBadRequest, fasthttp.StatusUnprocessableEntity)
+	}
+	codes := o.codes()
+	for _, code := range others {
+		if declared := strconv.Itoa(code); slices.Contains(codes, declared) {
+			return declared, code
+		}
+	}
+	declared := o.declaredFor(status)
+	if declared == "default" && o.document.Answers[o.document.Default].Declared == "default" {
+		return "", 0
+	}
+	return declared, status
+}
+
+// messageOf says what is wrong with a request to an operation.
+func messageOf(v *validate.Verdict, name string) string {
+	told := make([]string, 0, maxToldViolations)
+	for _, x := range v.Violations[:min(len(v.Violations), maxToldViolations)] {
+		told = append(told, x.Pointer+" "+x.Message)
+	}
 	message := "the request is not what " + name + " accepts: " + strings.Join(told, "; ")
-	if more := len(list) - len(told) + v.More; more > 0 {
+	if more := len(v.Violations) - len(told) + v.More; more > 0 {
 		message += fmt.Sprintf("; and %d more", more)
 		if v.Cut {
 			message += " at least"
 		}
 	}
+	return message
+}
+
+// writeViolations makes p the error answer f with all that is wrong with a
+// request to an operation.
+func writeViolations(p *reply.Reply, f reply.Failure, v *validate.Verdict, name string) {
+	list := make([]violation, len(v.Violations))
+	for i, x := range v.Violations {
+		list[i] = violation{x.In, x.Pointer, x.Message}
+	}
+	message := messageOf(v, name)
 	var body bytes.Buffer
 	encoder := json.NewEncoder(&body)
 	encoder.SetEscapeHTML(false)

@@ -112,14 +112,24 @@ func (c *compiler) response(r *openapi3.Response, status int, declared, pointer 
 		examples := made.Examples()
 		for _, e := range examples {
 			a.Example, a.Body = e.Name, e.Body
+			a.Tell = c.telling(&made, &a)
 			all = append(all, a)
 		}
 		if len(examples) == 0 {
 			a.Body = made.Generated()
+			a.Tell = c.telling(&made, &a)
 			all = append(all, a)
 		}
 	}
 	return all
+}
+
+// telling is what makes an error answer say what is wrong with a request.
+func (c *compiler) telling(made *generate.Content, a *Answer) func(generate.Told) []byte {
+	if c.checker == nil || a.Status < 400 && keyOrder(a.Declared) != 2 {
+		return nil
+	}
+	return made.Telling(a.Body)
 }
 
 // headers are the headers of an answer: those that the document gives a value, and those

@@ -7,6 +7,7 @@ package openapi
 import (
 	"time"
 
+	"mockserver/config/openapi/generate"
 	"mockserver/config/openapi/validate"
 	"mockserver/config/syntax"
 )
@@ -55,6 +56,9 @@ type Answer struct {
 	// Fresh makes another body, and the same one for the same seed; nil when there is
 	// no schema to make it from.
 	Fresh func(seed uint64) []byte
+	// Tell makes a body that says what is wrong with a request, where the answer is an
+	// error that has room for it; nil otherwise, and unless Options ask for checks.
+	Tell func(generate.Told) []byte
 }
 
 // Header is one header of an answer.

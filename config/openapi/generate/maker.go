@@ -97,6 +97,6 @@ func (m *Maker) pattern(source string) (*text.Pattern, error) {
 // warnPattern says once that a pattern is not understood.
 func (m *Maker) warnPattern(pointer, source string, err error) {
 	if _, known := m.warned.LoadOrStore(source, true); !known {
-		m.Warning(manyPatterns, pointer, "the pattern "+wording.Clip(source)+" is not understood ("+wording.Clip(err.Error())+"); texts are made without it")
+		m.Warning(manyPatterns, pointer, "the pattern "+wording.Clip(source)+" is not understood ("+wording.Clip(err.Error())+"); texts are made without what is not")
 	}
 }

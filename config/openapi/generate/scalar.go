@@ -79,10 +79,14 @@ func (t *texts) compile() {
 	}
 	for _, source := range t.merged.patterns {
 		p, err := t.m.pattern(source)
+		if err != nil {
+			if !t.quiet {
+				t.m.warnPattern(t.at, source, err)
+			}
+			p, err = text.WithoutLookAround(source)
+		}
 		if err == nil {
 			t.patterns = append(t.patterns, p)
-		} else if !t.quiet {
-			t.m.warnPattern(t.at, source, err)
 		}
 	}
 }

@@ -72,6 +72,34 @@ func CompilePattern(source string) (*Pattern, error) {
 	return p, nil
 }
 
+// WithoutLookAround compiles a pattern without its look-arounds: it takes more than the
+// pattern does.
+func WithoutLookAround(source string) (*Pattern, error) {
+	var b strings.Builder
+	class := false
+	for i := 0; i < len(source); i++ {
+		rest := source[i:]
+		switch c := source[i]; {
+		case c == '\\' && i+1 < len(source):
+			b.WriteByte(c)
+			i++
+		case class:
+			class = c != ']'
+		case c == '[':
+			class = true
+		case strings.HasPrefix(rest, "(?=") || strings.HasPrefix(rest, "(?!") || strings.HasPrefix(rest, "(?<=") || strings.HasPrefix(rest, "(?<!"):
+			end := groupEnd(rest)
+			if end < 0 {
+				return nil, errors.New("missing closing ): " + source)
+			}
+			i += end
+			continue
+		}
+		b.WriteByte(source[i])
+	}
+	return CompilePattern(b.String())
+}
+
 func plainPatternError(err error) error {
 	var bad *syntax.Error
 	if errors.As(err, &bad) {

@@ -52,12 +52,35 @@ func TestPatternsThatHaveNoText(t *testing.T) {
 	}
 }
 
+func TestPatternsWithoutLookAround(t *testing.T) {
+	for source, as := range map[string]string{
+		`^(?!x)([a-c](?<!b)){2}\(?=$`: `^([a-c]){2}\(?=$`, `^((?!-)[a-z]{3}\.)+(?=c)com$`: `^([a-z]{3}\.)+com$`, `^[(?=]{2}$`: `^[(?=]{2}$`,
+	} {
+		p, err := WithoutLookAround(source)
+		if err != nil {
+			t.Errorf("%s: %v", source, err)
+			continue
+		}
+		for seed := range uint64(20) {
+			if s, ok := p.Text(rand.New(rand.NewPCG(seed, 0)), 0, 20); !ok || !regexp.MustCompile(as).MatchString(s) {
+				t.Errorf("%s: %q %v", source, s, ok)
+			}
+		}
+	}
+	if _, err := WithoutLookAround(`^(?=`); err == nil {
+		t.Error("a look-around without an end is understood")
+	}
+}
+
 func FuzzPattern(f *testing.F) {
 	for _, source := range []string{`^[A-Z]{2,}\d+$`, `(a|b)*c?`, `^(?=.*x)[^]{3}`, `\u{1F600}\cA\p{L}`, `((a{9}){9}){9}`, `[^\W_]+|`, `{`, `\`} {
 		f.Add(source, uint8(0), uint8(20))
 	}
 	f.Fuzz(func(t *testing.T, source string, low, high uint8) {
 		p, err := CompilePattern(source)
+		if err != nil {
+			p, err = WithoutLookAround(source)
+		}
 		if err != nil {
 			return
 		}

@@ -1,0 +1,155 @@
+package generate
+
+import (
+	"encoding/json"
+	"slices"
+	"strconv"
+	"strings"
+
+	"mockserver/config/openapi/jsonvalue"
+	"mockserver/config/openapi/validate"
+)
+
+// Told is what an error response tells of a request.
+type Told struct {
+	Status     int
+	Message    string // all in one
+	Violations []validate.Violation
+}
+
+// Telling returns a function that puts what is wrong with a request into a body of the
+// content, where names and schema leave room for it; nil where nothing can be put. The
+// function may be called by many goroutines at once.
+func (c *Content) Telling(body []byte) func(Told) []byte {
+	if !jsonvalue.IsJSON(jsonvalue.BaseType(c.Media)) || !strings.HasPrefix(strings.TrimSpace(string(body)), "{") {
+		return nil
+	}
+	e := c.encoder
+	return func(told Told) []byte {
+		root, err := jsonvalue.Parse(body)
+		object, ok := root.(*jsonvalue.Object)
+		if err != nil || !ok {
+			return body
+		}
+		t := teller{told: told, root: object, valid: func(any) bool { return true }}
+		check := validator{m: e.m, lenient: true}
+		if e.schema != nil && check.accepts(e.schema, object) {
+			t.valid = func(v any) bool { return check.accepts(e.schema, v) }
+		}
+		t.object(object, 0)
+		return e.encode(object)
+	}
+}
+
+// teller puts what is told into a body, as long as that stays valid.
+type teller struct {
+	told  Told
+	root  *jsonvalue.Object
+	valid func(root any) bool
+}
+
+const (
+	deepestTold = 4  // objects within objects that are looked at
+	mostTold    = 20 // violations that are listed
+)
+
+// The names that say what a property is for, in small letters without signs.
+var (
+	messageNames = []string{"message", "detail", "details", "description", "errormessage", "errordescription", "reason", "msg", "developermessage", "usermessage"}
+	placeNames   = []string{"field", "path", "pointer", "location", "param", "parameter", "property", "name", "source", "target", "propertyname", "fieldname", "loc", "key"}
+	statusNames  = []string{"status", "statuscode", "code", "httpstatus", "httpcode"}
+	listNames    = []string{"error", "violation", "detail", "issue", "field", "invalid", "problem", "message", "cause", "fault"}
+)
+
+// object puts what is told into the properties of an object.
+func (t *teller) object(o *jsonvalue.Object, depth int) {
+	for _, m := range slices.Clone(o.Members) {
+		name, plain := m.Name, plainName(m.Name)
+		switch value := m.Value.(type) {
+		case string:
+			switch {
+			case slices.Contains(messageNames, plain):
+				t.try(o, name, t.told.Message)
+			case slices.Contains(statusNames, plain) && isStatus(value):
+				t.try(o, name, strconv.Itoa(t.told.Status))
+			}
+		case json.Number:
+			if slices.Contains(statusNames, plain) && (plain != "code" || isStatus(value.String())) {
+				t.try(o, name, json.Number(strconv.Itoa(t.told.Status)))
+			}
+		case []any:
+			if slices.ContainsFunc(listNames, func(part string) bool { return strings.Contains(plain, part) }) {
+				t.try(o, name, t.list(value))
+			}
+		case *jsonvalue.Object:
+			if depth < deepestTold {
+				t.object(value, depth+1)
+			}
+		}
+	}
+}
+
+// try sets a property, unless the body is not valid then.
+func (t *teller) try(o *jsonvalue.Object, name string, value any) {
+	before, _ := o.Get(name)
+	o.Set(name, value)
+	if !t.valid(t.root) {
+		o.Set(name, before)
+	}
+}
+
+// list is the violations in the form of the first item that a list has.
+func (t *teller) list(items []any) []any {
+	var like any = ""
+	if len(items) > 0 {
+		like = items[0]
+	}
+	var all []any
+	for i, v := range t.told.Violations {
+		if i == mostTold {
+			break
+		}
+		all = append(all, told(like, v))
+	}
+	return all
+}
+
+// told is one violation in the form of a value.
+func told(like any, v validate.Violation) any {
+	o, ok := like.(*jsonvalue.Object)
+	if !ok {
+		return v.Pointer + " " + v.Message
+	}
+	made := &jsonvalue.Object{}
+	for _, m := range o.Members {
+		value, plain := m.Value, plainName(m.Name)
+		_, isText := value.(string)
+		_, isList := value.([]any)
+		switch {
+		case isText && slices.Contains(messageNames, plain):
+			value = v.Message
+		case isText && plain == "in":
+			value = v.In
+		case isText && slices.Contains(placeNames, plain):
+			value = v.Pointer
+		case isList && slices.Contains(placeNames, plain):
+			var tokens []any
+			for token := range strings.SplitSeq(strings.TrimPrefix(v.Pointer, "/"), "/") {
+				tokens = append(tokens, jsonvalue.UnescapePointer(token))
+			}
+			value = tokens
+		}
+		made.Set(m.Name, value)
+	}
+	return made
+}
+
+func isStatus(text string) bool {
+	n, err := strconv.Atoi(text)
+	return err == nil && n >= 100 && n <= 599
+}
+
+// plainName is a name in small letters, without what parts its words.
+func plainName(name string) string {
+	return strings.ToLower(strings.NewReplacer("_", "", "-", "", " ", "", ".", "").Replace(name))
+}
