@@ -120,7 +120,15 @@ func (d *decoding) tell(err error) {
 	if err == nil || checkedHere(err) || errors.As(err, &panicked) && d.failed() {
 		return
 	}
-	p, kind := problem{}, otherRule
+	p, kind := d.told(err)
+	if !d.emptied[p.Pos] {
+		d.report(p, kind)
+	}
+}
+
+// told is what the library found as a problem, and its kind.
+func (d *decoding) told(err error) (p problem, kind fault) {
+	kind = otherRule
 	var scope []string
 	for e := err; e != nil; e = errors.Unwrap(e) {
 		if o := originOf(e); o != nil && o.Key != nil && o.Key.Line > 0 {
@@ -143,9 +151,7 @@ func (d *decoding) tell(err error) {
 		p.What = strings.Join(scope, ": ") + ": " + p.What
 	}
 	p.What = plain(p.What)
-	if !d.emptied[p.Pos] {
-		d.report(p, kind)
-	}
+	return p, kind
 }
 
 // plain says in the words of other mistakes what the library says of keys that are missing.

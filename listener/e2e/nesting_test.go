@@ -43,8 +43,15 @@ func around(opening, inside, closing string) string {
 // and what was served before still is: nothing that can be written ends the process.
 func TestNesting_OfConfigurations(t *testing.T) {
 	smallStack(t)
+	t.Run("strict", func(t *testing.T) { nestConfigurations(t, true) })
+	t.Run("not strict", func(t *testing.T) { nestConfigurations(t, false) })
+}
+
+// nestConfigurations reloads each of the configurations. What is refused is so of documents
+// that are read strictly; the others are refused or served.
+func nestConfigurations(t *testing.T, strict bool) {
 	dir := t.TempDir()
-	files := listener.NewReloader(config.Loader{Validate: true}, dir)
+	files := listener.NewReloader(config.Loader{Validate: true, StrictDocuments: strict}, dir)
 	write := func(name, text string) {
 		if err := os.WriteFile(filepath.Join(dir, name), []byte(text), 0o600); err != nil {
 			t.Fatal(err)
@@ -68,7 +75,7 @@ func TestNesting_OfConfigurations(t *testing.T) {
 			switch {
 			case c.want == "" && err != nil:
 				t.Errorf("it is refused: %.300s", err)
-			case c.want == "":
+			case c.want == "", err == nil && !strict:
 			case !errors.As(err, &problems):
 				t.Errorf("it is not refused, but %v", err)
 			case !strings.Contains(problems.Error(), c.want):

@@ -112,7 +112,7 @@ func TestOpenAPI_BrokenDocumentIsRefused(t *testing.T) {
 	if err := os.WriteFile(part, []byte("definitions:\n  Pet: {type: object, properties: {name: {$ref: '#/definitions/Nam'}}}\n  Name: {}\n"), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	code, _, stderr := harness.Refused(t, nil, "-m", document)
+	code, _, stderr := harness.Refused(t, nil, "-m", document, "--strict-documents")
 	want := part + `:2:50: #/definitions/Pet/properties/name/$ref: the reference "#/definitions/Nam" leads nowhere: there is no "Nam" there (did you mean "Name"?)`
 	if code != 2 || strings.TrimSpace(stderr) != want {
 		t.Errorf("%d %s\nnot %s", code, stderr, want)
@@ -125,7 +125,7 @@ func TestOpenAPI_Reload(t *testing.T) {
 	t.Parallel()
 	document := writePets(t)
 	dir := filepath.Dir(document)
-	p := harness.Start(t, "-m", document)
+	p := harness.Start(t, "-m", document, "--strict-documents")
 	seen := len(p.Output())
 	harness.WriteFile(t, dir, "parts/schemas.yml", "definitions:\n  Pet: {const: {name: Tim}}\n")
 	p.WaitLine(seen, "configuration reloaded")
