@@ -24,6 +24,7 @@ type call struct {
 	panicked bool              // nobody knows what state the call is in
 	world    *snapshot         // that the request was matched in; nil if it was not yet
 	matched  int               // the endpoint, as Match has it
+	brief    bool              // it is answered at once: nobody sees it in progress
 }
 
 // calls are those that no request has. Each is answered 200 without a body so far.
@@ -41,7 +42,7 @@ func (c *call) release() {
 	c.Request.Reset()
 	c.reply.Room = nil
 	c.reply.Begin()
-	c.trace, c.peer, c.fault, c.held, c.world = record.Trace{}, nil, nil, nil, nil
+	c.trace, c.peer, c.fault, c.held, c.world, c.brief = record.Trace{}, nil, nil, nil, nil, false
 	calls.Put(c)
 }
 

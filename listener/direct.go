@@ -78,6 +78,7 @@ func (s *Server) answerDirectly(conn *wire.Connection, p *wire.Plain) (done bool
 
 // serveDirectly is serve for a request that a direct answer is for.
 func (s *Server) serveDirectly(a *answer, c *call) {
+	c.brief = a.brief
 	s.begin(c)
 	defer s.finish(c)
 	s.answer(a, c, true)

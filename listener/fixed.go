@@ -65,7 +65,7 @@ func (a *answer) isFixed() bool {
 			return false
 		}
 	}
-	return a.template == nil && a.source == nil && len(a.hooks) == 0 && !a.disturbed && (a.operation == nil || a.operation.isFixed())
+	return a.template.IsNone() && a.source == nil && len(a.hooks) == 0 && !a.disturbed && (a.operation == nil || a.operation.isFixed())
 }
 
 // fixing is what answers are written with, one after the other.

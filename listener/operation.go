@@ -40,7 +40,7 @@ func (c *compiler) operation(e *config.Endpoint, a answer) *operation {
 	o := &operation{document: d, base: a, maxBody: c.maxBody, own: len(d.Answers) == 0 || len(e.Responses) > 0, answers: make([]atomic.Pointer[answer], len(d.Answers))}
 	if !o.own {
 		byDefault := &d.Answers[d.Default]
-		o.own = a.status != byDefault.Status || a.source != nil || a.template != nil || !bytes.Equal(a.static, byDefault.Body)
+		o.own = a.status != byDefault.Status || a.source != nil || !a.template.IsNone() || !bytes.Equal(a.static, byDefault.Body)
 		o.typed = !o.own && slices.ContainsFunc(d.Answers, func(x openapi.Answer) bool {
 			return x.Declared == byDefault.Declared && x.MediaType != byDefault.MediaType
 		})

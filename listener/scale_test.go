@@ -69,7 +69,7 @@ func TestScale_NothingIsWrittenByTwo(t *testing.T) {
 					t.Errorf("in one cache line are %s", strings.Join(common, ", ")) // what is set and set back does not show above
 				}
 				if recorded != nil {
-					begin := func(shard uint32) func() { return func() { s.recorder.Begin(shard) } }
+					begin := func(shard uint32) func() { return func() { s.recorder.Enter(shard) } }
 					if common := reach(s, nil).writtenByBoth(begin(1), begin(2)); len(common) > 0 {
 						t.Errorf("requests in progress: both write %s", strings.Join(common, ", "))
 					}

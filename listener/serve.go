@@ -52,8 +52,8 @@ func (sn *snapshot) match(c *call) int {
 // begin is what every request begins with; finish ends it.
 func (s *Server) begin(c *call) {
 	c.MaxText = s.opts.MaxResponse
-	if s.recorder != nil {
-		s.recorder.Begin(c.peer.Shard())
+	if s.recorder != nil && !c.brief {
+		s.recorder.Enter(c.peer.Shard())
 	}
 }
 
@@ -155,6 +155,9 @@ func (s *Server) finish(c *call) {
 		}
 	}
 	if s.recorder != nil {
+		if !c.brief {
+			s.recorder.Leave(c.peer.Shard())
+		}
 		s.recorder.End(&c.In, &c.reply, &c.trace, c.peer.Shard(), c.took(), c.peer.HasLeft())
 	}
 }
@@ -194,8 +197,8 @@ func (s *Server) write(a *answer, c *call) bool {
 	}
 	switch {
 	case a.bodiless: // only a declared Content-Type is sent
-	case a.template != nil:
-		c.reply.Render(a.template, &c.Request)
+	case !a.template.IsNone():
+		c.reply.Render(&a.template, &c.Request)
 	case a.source != nil:
 		return s.respondExternal(a, c)
 	default:
@@ -220,7 +223,8 @@ func (s *Server) respondExternal(a *answer, c *call) bool {
 		return false
 	}
 	if body.Template != nil {
-		c.reply.Render(body.Template, &c.Request)
+		t := body.Template.Ready()
+		c.reply.Render(&t, &c.Request)
 	} else {
 		c.reply.Body = body.Bytes
 	}

@@ -38,25 +38,27 @@ type snapshot struct {
 // answer is one endpoint, ready to be served. What a request with a template needs comes
 // first, in two cache lines: with thousands of endpoints asked in turn they are in no cache.
 type answer struct {
-	template     *renderer.Template // of the body; nil when it is static or source
-	operation    *operation         // of an OpenAPI document; nil for none
-	rules        *traffic.Rules     // nil for most: what is here is the answer to every request then
-	counters     *record.Counters   // nil when nothing is recorded
-	contentType  string             // the value sent; "" for none, and where it is templated: it is in headers then
+	template     renderer.Ready // of the body; none when it is static or source
+	operation    *operation     // of an OpenAPI document; nil for none
+	rules        *traffic.Rules // nil for most: what is here is the answer to every request then
 	status       int
 	direct       bool // it may be sent without fasthttp, see answerDirectly
+	brief        bool // nothing about it takes long: no loop, no file, no webhook
 	disturbed    bool // rules concern every request, and not only those that choose an answer of the operation
 	bodiless     bool // 204 and 304
 	typeDeclared bool // Content-Type is declared: a remote body's own does not count
+
+	contentType string   // the value sent; "" for none, and where it is templated: it is in headers then
+	program     [48]byte // room for that of template
 
 	name    string // "GET /users/:id", as logs and messages call it
 	headers []header
 	hooks   []hook
 
-	static   []byte          // the body, when it is the same for every request
-	source   *fetcher.Source // or the external body
-	outcomes []answer        // those that rules choose from; nil for the one above
-	_        [8]byte         // to whole cache lines
+	counters *record.Counters // nil when nothing is recorded
+	static   []byte           // the body, when it is the same for every request
+	source   *fetcher.Source  // or the external body
+	outcomes []answer         // those that rules choose from; nil for the one above
 }
 
 // header is one line of an answer's headers.
@@ -122,7 +124,10 @@ func (c *compiler) compile(spec *config.Spec) (*snapshot, syntax.Problems) {
 	sn.table, sn.index = table, nearest.New(routes)
 	sn.fix(routes)
 	for i := range sn.answers {
-		sn.answers[i].direct = sn.answers[i].isDirect()
+		a := &sn.answers[i]
+		a.direct = a.isDirect()
+		a.template = a.template.In(a.program[:])
+		a.brief = a.source == nil && len(a.hooks) == 0 && a.template.IsBrief()
 	}
 	c.kept.Commit()
 	return sn, spec.InOrder(append(problems, shadowed...))
@@ -241,10 +246,12 @@ func (c *compiler) answer(e *config.Endpoint, scope *renderer.Scope) (answer, sy
 	case resp.Raw:
 		a.static = []byte(resp.Body.Value)
 	default:
-		a.template, wrong = renderer.Compile(resp.Body, form, scope)
-		if a.template != nil {
-			if text, ok := a.template.Static(); ok {
-				a.static, a.template = []byte(text), nil
+		var t *renderer.Template
+		if t, wrong = renderer.Compile(resp.Body, form, scope); t != nil {
+			if text, ok := t.Static(); ok {
+				a.static = []byte(text)
+			} else {
+				a.template = t.Ready()
 			}
 		}
 	}

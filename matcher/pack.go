@@ -2,6 +2,7 @@ package matcher
 
 import (
 	"hash/maphash"
+	"math"
 	"unsafe"
 )
 
@@ -11,54 +12,78 @@ import (
 
 // literals are the literal children of a node, by their labels.
 type literals struct {
-	slots []slot // a power of two, half of them at most taken
-	count int
+	children map[string]*node // while the tree is being made
+	slots    []slot           // a power of two, three in four of them at most taken
+	nodes    []packedNode     // of the site
 }
 
-// slot is a child and a part of its label's hash; the zero slot is free.
-type slot struct {
-	hash uint64
-	node *node
-}
+// slot is a child: a part of its label's hash, and its place among the nodes, from 1. The
+// zero slot is free.
+type slot struct{ hash, at uint32 }
 
 // labelSeed is what labels are hashed with.
 var labelSeed = maphash.MakeSeed()
 
-func newLiterals() *literals { return &literals{slots: make([]slot, 8)} }
-
 // find returns the child of that label, or nil.
 func (l *literals) find(label []byte) *node {
+	if l.slots == nil {
+		return l.children[string(label)]
+	}
 	hash, most := maphash.Bytes(labelSeed, label), uint64(len(l.slots)-1)
 	for i := hash; ; i++ {
-		switch s := &l.slots[i&most]; {
-		case s.node == nil:
+		s := l.slots[i&most]
+		if s.at == 0 {
 			return nil
-		case s.hash == hash && s.node.label == string(label):
-			return s.node
 		}
-	}
-}
-
-// add adds a child whose label none has.
-func (l *literals) add(c *node) {
-	if l.count++; 2*l.count > len(l.slots) {
-		old := l.slots
-		l.slots = make([]slot, 2*len(old))
-		for _, s := range old {
-			if s.node != nil {
-				l.put(s)
+		if s.hash == uint32(hash>>32) {
+			if n := &l.nodes[s.at-1].node; n.label == string(label) {
+				return n
 			}
 		}
 	}
-	l.put(slot{maphash.String(labelSeed, c.label), c})
 }
 
-func (l *literals) put(s slot) {
-	i, most := s.hash, uint64(len(l.slots)-1)
-	for l.slots[i&most].node != nil {
-		i++
+// pack moves the children.
+func (l *literals) pack(r *room) {
+	size := 4
+	for 3*size < 4*len(l.children) {
+		size *= 2
 	}
-	l.slots[i&most] = s
+	l.nodes = r.nodes[:cap(r.nodes)]
+	slots, most := make([]slot, size), uint64(size-1)
+	for label, child := range l.children {
+		hash := maphash.String(labelSeed, label)
+		i := hash & most
+		for slots[i].at > 0 {
+			i = (i + 1) & most
+		}
+		slots[i] = slot{uint32(hash >> 32), uint32(len(r.nodes) + 1)}
+		r.node(child)
+	}
+	l.slots, l.children = slots, nil
+}
+
+// quick is the one route of the first leaf, where it demands nothing but its shape and
+// method. It answers without the leaf.
+type quick struct {
+	method string // "" for none
+	index  int32
+	count  uint8 // of params
+	params [3]uint8
+}
+
+func quickOf(l *leaf) (q quick) {
+	if l == nil || l.rest || len(l.entries) != 1 || l.entries[0].demands != &demandless || len(l.params) > len(q.params) || l.entries[0].index > math.MaxInt32 {
+		return q
+	}
+	for i, at := range l.params {
+		if at > math.MaxUint8 {
+			return quick{}
+		}
+		q.params[i] = uint8(at)
+	}
+	q.method, q.index, q.count = l.method, int32(l.entries[0].index), uint8(len(l.params))
+	return q
 }
 
 // room is what a packed site is in.
@@ -68,10 +93,10 @@ type room struct {
 	moved map[*leaf]*leaf
 }
 
-// packedNode is a node with its label. What it leads to follows it.
+// packedNode is a node with its label, two cache lines. What it leads to follows it.
 type packedNode struct {
 	node
-	name [32]byte // the label, if it is as short
+	name [40]byte // the label, if it is as short
 }
 
 // packedLeaf is a leaf with its first parameters and its first route.
@@ -101,8 +126,8 @@ func (n *node) size() int {
 	}
 	size := 1 + n.only.size() + n.typed.size() + n.text.size()
 	if n.literals != nil {
-		for _, s := range n.literals.slots {
-			size += s.node.size()
+		for _, child := range n.literals.children {
+			size += child.size()
 		}
 	}
 	return size
@@ -118,13 +143,10 @@ func (r *room) node(n *node) *node {
 		copy(p.name[:], n.label)
 		p.label = unsafe.String(&p.name[0], len(n.label))
 	}
-	p.leaves, p.rest = r.leaf(n.leaves), r.leaf(n.rest)
+	p.leaves, p.rest, p.quick = r.leaf(n.leaves), r.leaf(n.rest), quickOf(n.leaves)
 	p.only, p.typed, p.text = r.node(n.only), r.node(n.typed), r.node(n.text)
 	if n.literals != nil {
-		for i := range n.literals.slots {
-			s := &n.literals.slots[i]
-			s.node = r.node(s.node)
-		}
+		n.literals.pack(r)
 	}
 	return &p.node
 }

@@ -48,6 +48,38 @@ func (t *Template) programOf() []byte {
 	return append(make([]byte, 0, len(made)), made...)
 }
 
+// Ready is a template with its program at hand. The zero Ready is none.
+type Ready struct {
+	program  []byte
+	template *Template
+}
+
+// Ready returns t with its program.
+func (t *Template) Ready() Ready { return Ready{t.program, t} }
+
+// In returns t with its program in the room, if that is large enough.
+func (t Ready) In(room []byte) Ready {
+	if n := len(t.program); n > 0 && n <= len(room) {
+		t.program = room[:copy(room, t.program):n]
+	}
+	return t
+}
+
+// IsNone reports whether there is no template.
+func (t *Ready) IsNone() bool { return t.template == nil }
+
+// Append is that of the template.
+func (t *Ready) Append(dst []byte, r *matcher.Request) []byte {
+	if t.program == nil || r.Stopped != nil {
+		return t.template.Append(dst, r)
+	}
+	return t.template.run(t.program, dst, len(dst)+most(r), r)
+}
+
+// IsBrief reports whether rendering takes no longer than to copy texts and values: there is
+// no loop, and not much text.
+func (t *Ready) IsBrief() bool { return t.template == nil || t.program != nil }
+
 func instruct(program []byte, kind byte, n int) []byte {
 	return binary.LittleEndian.AppendUint16(append(program, kind), uint16(n))
 }
@@ -57,9 +89,9 @@ func (e *expr) isParam() bool {
 	return e.op == opPathParam && e.index >= 0 && e.index <= math.MaxUint16 && !e.length && e.memo == 0 && len(e.filters) == 0
 }
 
-// run renders by the program, until dst is longer than most.
-func (t *Template) run(dst []byte, most int, r *matcher.Request) []byte {
-	for left := t.program; len(left) > 0; {
+// run renders by the program, which is t's, until dst is longer than most.
+func (t *Template) run(program, dst []byte, most int, r *matcher.Request) []byte {
+	for left := program; len(left) > 0; {
 		kind, n := left[0], int(binary.LittleEndian.Uint16(left[1:]))
 		left = left[instructionHead:]
 		switch kind {

@@ -161,7 +161,7 @@ func (t *Template) Append(dst []byte, r *matcher.Request) []byte {
 	}
 	most := len(dst) + most(r)
 	if t.program != nil {
-		return t.run(dst, most, r)
+		return t.run(t.program, dst, most, r)
 	}
 	if t.depth == 0 {
 		return appendNodes(dst, t.nodes, most, r, nil)

@@ -26,7 +26,7 @@ type Counts struct {
 	AcceptFailures uint64
 	Connections    int   // open ones, including WebSockets
 	WebSockets     int   // open ones
-	InFlight       int64 // requests in progress, including those that wait for their latency
+	InFlight       int64 // requests in progress, including those that wait for their latency, but for those answered in a microsecond
 	// Distinct is how many different unmatched requests there were; one that had been
 	// forgotten counts again.
 	Distinct uint64

@@ -173,15 +173,15 @@ func (r *Recorder) Journal() *Journal {
 // Misses returns the requests that no endpoint answered.
 func (r *Recorder) Misses() *Misses { return &r.misses }
 
-// Begin counts a request as in progress, on a connection of a shard.
-func (r *Recorder) Begin(shard uint32) {
-	r.lane(shard).serving.Add(1)
-}
+// Enter counts a request as in progress, on a connection of a shard, until Leave.
+func (r *Recorder) Enter(shard uint32) { r.lane(shard).serving.Add(1) }
+
+// Leave ends what Enter began.
+func (r *Recorder) Leave(shard uint32) { r.lane(shard).serving.Add(-1) }
 
 // End records the outcome of a request that took so long and is about to be answered with
 // p, or whose client has left.
 func (r *Recorder) End(in *matcher.Input, p *reply.Reply, c *Trace, shard uint32, took time.Duration, left bool) {
-	r.lane(shard).serving.Add(-1)
 	t := c.Counters
 	if t == nil {
 		t = r.unmatched

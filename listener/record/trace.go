@@ -67,6 +67,7 @@ func (c *Trace) count(p *reply.Reply, counts *Shard, status int) {
 		counts.limited.Add(1)
 	case c.Refused:
 		counts.refused.Add(1)
+	case c.Instead == "" && (status < 500 || p.Refusal == nil): // nearly all
 	case c.Instead == reply.InjectedFailure.Code:
 		counts.faults[failureNumber].Add(1)
 	case c.Instead == reply.InjectedTimeout.Code:

@@ -87,7 +87,7 @@ func (p *Reply) Header() iter.Seq2[[]byte, []byte] {
 }
 
 // Render makes the body a template's text.
-func (p *Reply) Render(t *renderer.Template, r *matcher.Request) {
+func (p *Reply) Render(t *renderer.Ready, r *matcher.Request) {
 	p.Body, p.Rendered = t.Append(p.Room[:0], r), true
 }
 
