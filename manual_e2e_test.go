@@ -339,7 +339,7 @@ ls() { command ls -C "$@"; }`) // as to a terminal
 func (r *reader) env() []string { return []string{"PORT=" + r.ports[0], "HOST=0.0.0.0"} }
 
 // unbothered is a verdict that depends on nothing that the machine of the test does.
-const unbothered = "throttled=off,cpu-quota=off,machine=off,steal=off,cpu-wait=off,probe-p99=off,accept=off,backlog=off,scheduler-p99=off,gc-pause=off,descriptors=off,own-p99=off"
+const unbothered = "throttled=off,cpu-quota=off,machine=off,steal=off,cpu-wait=off,probe-p99=off,echo-p99=off,accept=off,backlog=off,scheduler-p99=off,gc-pause=off,descriptors=off,own-p99=off"
 
 // lastPort is the port that was tried last, below those that systems give out themselves.
 var lastPort atomic.Int32

@@ -1,7 +1,10 @@
 package config
 
 import (
+	"cmp"
 	"math"
+	"slices"
+	"sort"
 	"time"
 )
 
@@ -21,6 +24,82 @@ func (l *Latency) Lengths() func(part float64) time.Duration {
 	}
 	return nil
 }
+
+// Lengths returns the distribution of the latencies that the requests of an endpoint have
+// which have any: of all of its outcomes, and of those that time out. It is nil if none has, and
+// if nobody can know how many have which: with sequence-hold that depends on the requests.
+func (e *Endpoint) Lengths() func(part float64) time.Duration {
+	if len(e.Responses) == 0 {
+		return mixed(e.Latency.parts(1))
+	}
+	if e.Select == SelectSequenceHold {
+		return nil
+	}
+	var all []portion
+	for i := range e.Responses {
+		o := &e.Responses[i]
+		weight := 1.0
+		if e.Select != SelectSequence && (o.Weighted || o.Weight != 0) {
+			weight = o.Weight
+		}
+		l := o.Latency
+		if l == nil {
+			l = e.Latency
+		}
+		all = append(all, l.parts(weight)...)
+	}
+	return mixed(all)
+}
+
+// portion is a distribution that some of all requests have.
+type portion struct {
+	weight float64
+	length func(part float64) time.Duration
+}
+
+// parts returns the distributions of those that time out, and of the others.
+func (l *Latency) parts(weight float64) []portion {
+	if l == nil {
+		return nil
+	}
+	var all []portion
+	if l.TimeoutRate > 0 {
+		limit := cmp.Or(l.Timeout, DefaultLatencyTimeout)
+		all = append(all, portion{weight * l.TimeoutRate, func(float64) time.Duration { return limit }})
+	}
+	if length := l.Lengths(); length != nil {
+		all = append(all, portion{weight * (1 - l.TimeoutRate), length})
+	}
+	return all
+}
+
+// mixed returns the distribution of portions together; nil for none.
+func mixed(all []portion) func(part float64) time.Duration {
+	all = slices.DeleteFunc(all, func(p portion) bool { return p.weight <= 0 })
+	var total float64
+	for _, p := range all {
+		total += p.weight
+	}
+	switch len(all) {
+	case 0:
+		return nil
+	case 1:
+		return all[0].length
+	}
+	within := func(length time.Duration) (sum float64) { // the weight of what takes so long or less
+		for _, p := range all {
+			parts := sort.Search(steps, func(i int) bool { return p.length(float64(i)/steps) > length })
+			sum += p.weight * float64(parts) / steps
+		}
+		return sum
+	}
+	return func(part float64) time.Duration {
+		return time.Duration(sort.Search(int(maxLatency), func(n int) bool { return within(time.Duration(n)) >= part*total }))
+	}
+}
+
+// steps is how finely a distribution of a mixture is looked at.
+const steps = 1 << 20
 
 // between is the length that lies at a part of the way from one to another.
 func between(low, high time.Duration, part float64) time.Duration {

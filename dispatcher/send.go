@@ -132,7 +132,7 @@ func (s *sender) exchange(j *job, x *client.Exchange, began time.Time) (status i
 		s.late(j, began) // it was on time, and the target was not there
 		return 0, j.timedOut("no connection to", began, err)
 	}
-	s.late(j, time.Now()) // not when there is an answer: a target may never give one
+	s.late(j, time.Now()) // it is written next; a target may never answer
 	status, reusable, err := x.RoundTrip(conn, j.form.Method, body)
 	if reusable {
 		s.pool.Put(conn)

@@ -9,7 +9,7 @@ import (
 // Stats counts the deliveries of a queue.
 type Stats struct {
 	Pending  int64 // accepted and not finished, including Due and InFlight
-	Due      int64 // waiting for a worker
+	Due      int64 // waiting for a worker, first attempts and others
 	InFlight int64 // being sent
 
 	Delivered int64 // answered with a status below 400
@@ -21,12 +21,12 @@ type Stats struct {
 	Kept      int64 // left in the store when the queue was closed
 	Lost      int64 // records, at least, that could not be read when the store was opened
 
-	// Lag is how late first attempts were sent: from when they were due until their
-	// connection stood and the request was written. One whose target could not be reached
-	// counts until it was tried.
+	// Lag is how late first attempts were sent: from when they were due until there was a
+	// connection to write the request to. One whose target could not be reached counts until
+	// it was tried.
 	Lag histogram.Snapshot
-	// Oldest is for how long the delivery has been due that has waited longest for a
-	// worker; 0 for none.
+	// Oldest is for how long the delivery, or the next attempt of one, has been due that has
+	// waited longest for a worker; 0 for none.
 	Oldest time.Duration
 }
 

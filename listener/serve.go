@@ -114,10 +114,16 @@ func (s *Server) disturb(a *answer, c *call, notify bool) {
 		c.trace.Instead = drawn.Instead.Refusal.Code
 	}
 	if drawn.Timed {
+		var ready time.Time
+		if held != nil {
+			ready = time.Now()
+		}
 		if !c.wait(a.rules, begun, drawn.Length) {
 			return
 		}
-		ends = begun.Add(drawn.Length)
+		if ends = begun.Add(drawn.Length); ready.After(ends) {
+			ends = ready // the work took longer than the latency
+		}
 	}
 	if given && notify {
 		s.notify(chosen, c)

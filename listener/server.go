@@ -60,7 +60,10 @@ type Options struct {
 	TrustForwarded  bool // a rate limit takes the first address of X-Forwarded-For for the client's
 	AccessLog       bool // one log line per request
 	// ServerTiming adds to each answer a Server-Timing field that says what its time was
-	// spent on, in milliseconds: declared, waited, late, own.
+	// spent on, in milliseconds: declared is the latency and the wait for a place, waited is
+	// for how long it waited for those, late how much longer that was than declared, upstream
+	// the wait for a body from a URL, own the rest, the server's own work. What of upstream
+	// passes during a latency is part of waited too.
 	ServerTiming bool
 
 	MaxPendingWebhooks int // that may wait; 0 is a million

@@ -2,20 +2,23 @@ package probe
 
 import (
 	"context"
+	"errors"
 	"io"
 	"net"
+	"slices"
+	"syscall"
 	"time"
 )
 
 const (
 	// patience bounds the wait for a connection and for the byte on it.
 	patience = 5 * time.Second
-	// mostDue bounds the bytes that are due while none comes back.
+	// mostDue bounds the echoes that are waited for. Those beyond it are lost.
 	mostDue = 100
 )
 
-// ask sends a byte each time one is due. Those that were due while it was under way are
-// back with it: what kept it kept them.
+// ask has an echo come back each time one is due. Those that were due while it was under way
+// are back with it: what kept it kept them.
 func (p *Probe) ask(ctx context.Context) {
 	for {
 		select {
@@ -24,20 +27,40 @@ func (p *Probe) ask(ctx context.Context) {
 			return
 		}
 		err := p.exchange(ctx)
+		if ctx.Err() != nil {
+			return
+		}
 		p.mu.Lock()
-		back := len(p.due)
-		if err != nil && ctx.Err() == nil {
-			p.failed++
-			p.problem = err
-			back = max(0, back-mostDue)
-		}
-		now := time.Now()
-		for _, due := range p.due[:back] {
-			p.late.Add(now.Sub(due))
-		}
-		p.due = append(p.due[:0], p.due[back:]...)
+		p.back(err, time.Now())
 		p.mu.Unlock()
 	}
+}
+
+// back counts the echoes that were due. The caller holds the lock.
+func (p *Probe) back(err error, now time.Time) {
+	p.connected = p.connected || err == nil
+	if err != nil {
+		p.failed++
+		p.problem = err
+		if p.connected && !isOurs(err) && len(p.due) < mostDue {
+			return // they are late still
+		}
+	}
+	for _, due := range p.due {
+		if p.connected && !isOurs(err) {
+			p.current().echoes.Add(now.Sub(due))
+		}
+	}
+	p.due = p.due[:0]
+}
+
+// isOurs reports whether a connection failed for want of something that the server does not
+// need to accept it, so that it says nothing about the server.
+func isOurs(err error) bool {
+	return slices.ContainsFunc([]syscall.Errno{
+		syscall.EADDRINUSE, syscall.EADDRNOTAVAIL, syscall.EMFILE, syscall.ENFILE, syscall.ENOBUFS, syscall.ENOMEM,
+		syscall.EPERM, syscall.EACCES, syscall.ENETUNREACH, syscall.EHOSTUNREACH, syscall.EINVAL,
+	}, func(e syscall.Errno) bool { return errors.Is(err, e) })
 }
 
 // exchange connects, sends a byte, and returns when it is back.

@@ -4,6 +4,7 @@ package probe
 
 import (
 	"net"
+	"strconv"
 	"syscall"
 
 	"golang.org/x/sys/unix"
@@ -16,7 +17,7 @@ const canBind = true
 func (p *Probe) control(port *int) func(network, address string, c syscall.RawConn) error {
 	return func(_, _ string, c syscall.RawConn) error {
 		var failed error
-		err := c.Control(func(fd uintptr) { *port, failed = bind(int(fd), p.to.IP) })
+		err := c.Control(func(fd uintptr) { *port, failed = bind(int(fd), p.to) })
 		if err != nil {
 			return err
 		}
@@ -27,12 +28,12 @@ func (p *Probe) control(port *int) func(network, address string, c syscall.RawCo
 	}
 }
 
-func bind(fd int, ip net.IP) (port int, err error) {
+func bind(fd int, to *net.TCPAddr) (port int, err error) {
 	var at unix.Sockaddr
-	if v4 := ip.To4(); v4 != nil {
+	if v4 := to.IP.To4(); v4 != nil {
 		at = &unix.SockaddrInet4{Addr: [4]byte(v4)}
 	} else {
-		at = &unix.SockaddrInet6{Addr: [16]byte(ip)}
+		at = &unix.SockaddrInet6{Addr: [16]byte(to.IP), ZoneId: zone(to.Zone)}
 	}
 	if err := unix.Bind(fd, at); err != nil {
 		return 0, err
@@ -45,4 +46,13 @@ func bind(fd int, ip net.IP) (port int, err error) {
 		port = bound.Port
 	}
 	return port, err
+}
+
+// zone returns the number of an interface that is given by its name or number; 0 for none.
+func zone(name string) uint32 {
+	if at, err := net.InterfaceByName(name); err == nil {
+		return uint32(at.Index)
+	}
+	n, _ := strconv.ParseUint(name, 10, 32) // a name that nothing has is refused by the system
+	return uint32(n)
 }

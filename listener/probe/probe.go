@@ -2,9 +2,9 @@
 // a time, as requests wait for their bytes, and measures how long after it the goroutine
 // runs: a beat. More seldom it connects to the listening socket and sends a byte, which
 // comes back through the backlog, the accept loop, the poller and the scheduler, as a
-// request goes. It knows no protocol.
+// request goes: an echo. It knows no protocol.
 //
-// A beat or a byte is due whether or not those before it are over. So a stall of the
+// A beat or an echo is due whether or not those before it are over. So a stall of the
 // process delays all that were due during the stall, as it delays the requests of an
 // open-loop load generator.
 package probe
@@ -21,45 +21,68 @@ import (
 )
 
 // pace is how often something is due.
-type pace struct{ beats, bytes time.Duration }
+type pace struct{ beats, echoes time.Duration }
 
+// Each time it is woken, a process that sleeps needs about 100 µs of a CPU; one that has
+// many requests is awake.
 var (
-	// serving is the pace while there are requests. A stall of 20 ms meets two beats.
-	serving = pace{10 * time.Millisecond, 250 * time.Millisecond}
-	// idle is the pace without them: each time it is woken, a process that sleeps needs about
-	// 100 µs of a CPU.
+	// busy is the pace with busyRate requests a second or more. A stall of 20 ms meets a beat or two.
+	busy = pace{15 * time.Millisecond, 250 * time.Millisecond}
+	// calm is the pace with fewer.
+	calm = pace{20 * time.Millisecond, 500 * time.Millisecond}
+	// idle is the pace without any.
 	idle = pace{200 * time.Millisecond, time.Second}
 )
 
-// attentive is for how long the pace is that of serving after the last request.
-const attentive = 2 * time.Second
+const (
+	busyRate = 100
+	// attentive is for how long the pace stays what it was after the requests became fewer.
+	attentive = 2 * time.Second
+)
 
 // Probe measures one server, from Start to Stop.
 type Probe struct {
 	to      *net.TCPAddr // nil if it cannot be connected to
 	started atomic.Bool
 	ended   sync.WaitGroup
-	asking  chan struct{} // a byte is due
+	asking  chan struct{} // an echo is due
 
-	mu       sync.Mutex         // guards what follows
-	cancel   context.CancelFunc // nil before Start
-	stopped  bool
-	requests uint64    // as Served was told
-	busy     time.Time // when there were requests for the last time
-	late     histogram.Histogram
-	due      []time.Time // when the bytes were due that are not back, the first one first
-	failed   uint64
-	problem  error
-	ports    map[int]struct{}
-	accepted map[net.Conn]struct{} // the server's ends of the connections
+	mu        sync.Mutex         // guards what follows
+	cancel    context.CancelFunc // nil before Start
+	stopped   bool
+	served    uint64      // requests, as Served was told
+	told      time.Time   // when it was
+	serving   time.Time   // when there were requests for the last time
+	many      time.Time   // when there were busyRate a second for the last time
+	figures   [2]figures  // without requests, and with
+	due       []time.Time // when the echoes were due that are not back, the first one first
+	connected bool        // a connection was made: the server can be reached
+	failed    uint64
+	problem   error
+	ports     map[int]struct{}
+	accepted  map[net.Conn]struct{} // the server's ends of the connections
 }
+
+// figures are how late things were.
+type figures struct{ beats, echoes histogram.Histogram }
 
 // Figures are what a probe has measured since it was started.
 type Figures struct {
-	Late    histogram.Snapshot // how late beats were, and how long after they were due bytes were back
-	Waiting histogram.Snapshot // how late the bytes are that are due and not back
-	Failed  uint64             // connections that could not be made, or that broke
-	Problem error              // of the last of those; nil for none
+	// Serving is what was measured while there were requests, Idle the rest.
+	Serving, Idle Lateness
+	Waiting       histogram.Snapshot // how late the echoes are that are due and not back
+	Failed        uint64             // connections that could not be made, or that broke
+	// Problem is of the last of those; nil for none. Unless a connection was made before,
+	// or if it was for want of something on this side of it, no echo counts as late.
+	Problem error
+}
+
+// Lateness is how late beats were, and how long after they were due echoes were back.
+type Lateness struct{ Beats, Echoes histogram.Snapshot }
+
+// Since returns what came after an earlier reading.
+func (l Lateness) Since(earlier Lateness) Lateness {
+	return Lateness{l.Beats.Since(earlier.Beats), l.Echoes.Since(earlier.Echoes)}
 }
 
 // New returns a probe of the server that listens at an address. It sends no bytes if that
@@ -112,13 +135,18 @@ func (p *Probe) Stop() {
 }
 
 // Served tells the probe how many requests there were so far, and how many are being
-// served: without any it measures more seldom.
+// served: with few or none it measures more seldom.
 func (p *Probe) Served(requests uint64, inFlight int64) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	if requests != p.requests || inFlight > 0 {
-		p.requests, p.busy = requests, time.Now()
+	now := time.Now()
+	if requests != p.served || inFlight > 0 {
+		p.serving = now
 	}
+	if float64(requests-p.served) >= busyRate*now.Sub(p.told).Seconds() {
+		p.many = now
+	}
+	p.served, p.told = requests, now
 }
 
 // Figures returns what was measured so far.
@@ -126,7 +154,10 @@ func (p *Probe) Figures() Figures {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	f := Figures{Failed: p.failed, Problem: p.problem}
-	p.late.Read(&f.Late)
+	for i, into := range []*Lateness{&f.Idle, &f.Serving} {
+		p.figures[i].beats.Read(&into.Beats)
+		p.figures[i].echoes.Read(&into.Echoes)
+	}
 	var waiting histogram.Histogram
 	for _, due := range p.due {
 		waiting.Add(time.Since(due))
@@ -135,25 +166,27 @@ func (p *Probe) Figures() Figures {
 	return f
 }
 
-// beat counts how late this goroutine runs after each beat, and says when a byte is due.
+// beat counts how late this goroutine runs after each beat, and says when an echo is due.
 func (p *Probe) beat(ctx context.Context) {
 	wait := newClock(ctx)
 	slot := time.Now()
-	nextByte := slot
+	echo := slot
 	for {
 		at := p.pace()
-		// Somewhere in its slot, lest it be in step with what disturbs the server.
-		due := slot.Add(rand.N(at.beats))
+		// Somewhere in half of its slot, lest it be in step with what disturbs the server.
+		due := slot.Add(rand.N(at.beats / 2))
 		if !wait(due) {
 			return
 		}
 		slot = slot.Add(at.beats)
 		now := time.Now()
 		p.mu.Lock()
-		p.late.Add(now.Sub(due))
-		if p.to != nil && !now.Before(nextByte) {
-			p.due = append(p.due, due)
-			nextByte = nextByte.Add(at.bytes)
+		p.current().beats.Add(now.Sub(due))
+		if p.to != nil && !now.Before(echo) {
+			if len(p.due) < mostDue {
+				p.due = append(p.due, due)
+			}
+			echo = echo.Add(at.echoes)
 			select {
 			case p.asking <- struct{}{}:
 			default: // it is asking still
@@ -167,8 +200,19 @@ func (p *Probe) beat(ctx context.Context) {
 func (p *Probe) pace() pace {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	if time.Since(p.busy) < attentive {
-		return serving
+	switch {
+	case time.Since(p.many) < attentive:
+		return busy
+	case time.Since(p.serving) < attentive:
+		return calm
 	}
 	return idle
+}
+
+// current returns what is measured at present. The caller holds the lock.
+func (p *Probe) current() *figures {
+	if time.Since(p.serving) < attentive {
+		return &p.figures[1]
+	}
+	return &p.figures[0]
 }

@@ -3,9 +3,12 @@
 package probe
 
 import (
+	"fmt"
 	"net"
+	"os"
 	"runtime"
 	"sync/atomic"
+	"syscall"
 	"testing"
 	"time"
 
@@ -60,14 +63,15 @@ func until(t *testing.T, p *Probe, what string, holds func(Figures) bool) Figure
 			return f
 		}
 		if time.Now().After(deadline) {
-			t.Fatalf("never: %s; got %d back, %d waiting, %d failed (%v)", what, f.Late.Count, f.Waiting.Count, f.Failed, f.Problem)
+			t.Fatalf("never: %s; got %d beats, %d back, %d waiting, %d failed (%v)", what, f.Serving.Beats.Count, f.Serving.Echoes.Count, f.Waiting.Count, f.Failed, f.Problem)
 		}
 	}
 }
 
-// started starts a probe of a server with requests, so that it measures often.
+// started starts a probe of a server with many requests, so that it measures often.
 func started(p *Probe) {
-	p.Served(1, 0)
+	p.many = time.Now().Add(time.Hour)
+	p.serving = p.many
 	p.Start()
 }
 
@@ -82,7 +86,9 @@ func TestProbe_BytesComeBackWhateverTheAddress(t *testing.T) {
 			var accepted atomic.Int32
 			accepting(t, p, l, func(net.Conn) { accepted.Add(1) }, nil)
 			started(p)
-			f := until(t, p, "three bytes are back", func(f Figures) bool { return accepted.Load() > 3 && f.Waiting.Count == 0 })
+			f := until(t, p, "three bytes are back", func(f Figures) bool {
+				return accepted.Load() > 3 && f.Serving.Echoes.Count >= 3 && f.Waiting.Count == 0
+			})
 			p.Stop()
 			_ = l.Close()
 			if f.Failed > 0 || len(p.ports)+len(p.accepted) > 0 {
@@ -119,14 +125,14 @@ func TestProbe_BytesAreLateFromWhenTheyWereDue(t *testing.T) {
 	started(p)
 	defer p.Stop()
 	f := until(t, p, "3 are waiting", func(f Figures) bool { return f.Waiting.Count >= 3 })
-	const least = 2*250*time.Millisecond - 10*time.Millisecond // a byte is due with a beat
-	if f.Waiting.Max < least || f.Waiting.Quantile(0) > serving.bytes {
-		t.Errorf("waiting from %v to %v; want 0 to 490 ms", f.Waiting.Quantile(0), f.Waiting.Max)
+	least := 2*busy.echoes - busy.beats // an echo is due with a beat
+	if f.Waiting.Max < least || f.Waiting.Quantile(0) > busy.echoes {
+		t.Errorf("waiting from %v to %v; want 0 to 485 ms", f.Waiting.Quantile(0), f.Waiting.Max)
 	}
 	accepting(t, p, l, nil, nil)
 	f = until(t, p, "they are back", func(f Figures) bool { return f.Waiting.Count == 0 })
-	if f.Late.Max < least || f.Failed > 0 {
-		t.Errorf("late by at most %v, %d failed; want 490 ms at least, and none", f.Late.Max, f.Failed)
+	if f.Serving.Echoes.Max < least || f.Failed > 0 {
+		t.Errorf("late by at most %v, %d failed; want 485 ms at least, and none", f.Serving.Echoes.Max, f.Failed)
 	}
 }
 
@@ -141,7 +147,7 @@ func TestProbe_BeatsAreLateWhenNothingRuns(t *testing.T) {
 	for time.Since(begun) < time.Second { // it is preempted now and then
 		runtime.KeepAlive(p)
 	}
-	until(t, p, "some beats are late", func(f Figures) bool { return f.Late.Count > 10 && f.Late.Max > serving.beats/2 })
+	until(t, p, "some beats are late", func(f Figures) bool { return f.Serving.Beats.Count > 10 && f.Serving.Beats.Max > busy.beats/2 })
 }
 
 // Without requests there are few beats: a process that has nothing to do sleeps.
@@ -154,10 +160,44 @@ func TestProbe_IsSeldomWithoutRequests(t *testing.T) {
 		requests uint64
 		inFlight int64
 		pace     pace
-	}{{0, 0, idle}, {5, 0, serving}, {5, 0, idle}, {5, 1, serving}, {0, 0, serving}} {
-		p.busy = time.Time{}
-		if p.Served(c.requests, c.inFlight); p.pace() != c.pace {
-			t.Errorf("%d requests, %d in flight: pace %v, want %v", c.requests, c.inFlight, p.pace(), c.pace)
+	}{{0, 0, idle}, {5, 0, calm}, {5, 0, idle}, {5, 1, calm}, {99, 0, calm}, {200, 0, busy}} {
+		p.serving, p.many, p.told = time.Time{}, time.Time{}, time.Now().Add(-time.Second)
+		p.Served(c.requests, c.inFlight)
+		if at, serves := p.pace(), p.current() == &p.figures[1]; at != c.pace || serves == (c.pace == idle) {
+			t.Errorf("%d requests, %d in flight: pace %v, serving %v; want %v", c.requests, c.inFlight, at, serves, c.pace)
+		}
+	}
+}
+
+// A server that cannot be reached from itself is not late: nobody knows.
+func TestProbe_WhatNeverConnectedIsNotLate(t *testing.T) {
+	l := listen(t, "tcp", "127.0.0.1:0")
+	p := New(l.Addr())
+	_ = l.Close() // nobody is there
+	started(p)
+	f := until(t, p, "three have failed", func(f Figures) bool { return f.Failed >= 3 })
+	p.Stop()
+	if f.Problem == nil || f.Serving.Echoes.Count > 0 || f.Waiting.Count > 1 {
+		t.Errorf("problem %v, %d late, %d waiting; want a refused connection and none late", f.Problem, f.Serving.Echoes.Count, f.Waiting.Count)
+	}
+}
+
+// Nor is one late that was reached before, if what is missing is on the client's side.
+func TestProbe_WhatItLacksItselfMakesNothingLate(t *testing.T) {
+	for _, c := range []struct {
+		err   error
+		late  uint64
+		still int
+	}{
+		{syscall.EADDRNOTAVAIL, 0, 0}, {fmt.Errorf("dial: %w", os.NewSyscallError("bind", syscall.EADDRINUSE)), 0, 0},
+		{syscall.ECONNRESET, 0, 2}, {os.ErrDeadlineExceeded, 0, 2}, {nil, 2, 0},
+	} {
+		p := New(&net.UnixAddr{Name: "x", Net: "unix"})
+		p.serving, p.connected = time.Now(), true
+		p.due = []time.Time{time.Now(), time.Now()}
+		p.back(c.err, time.Now())
+		if f := p.Figures(); f.Serving.Echoes.Count != c.late || len(p.due) != c.still {
+			t.Errorf("%v: %d late, %d waited for; want %d, %d", c.err, f.Serving.Echoes.Count, len(p.due), c.late, c.still)
 		}
 	}
 }
@@ -165,16 +205,6 @@ func TestProbe_IsSeldomWithoutRequests(t *testing.T) {
 func TestProbe_SaysWhyItFails(t *testing.T) {
 	l := listen(t, "tcp", "127.0.0.1:0")
 	p := New(l.Addr())
-	_ = l.Close() // nobody is there
-	started(p)
-	f := until(t, p, "two have failed", func(f Figures) bool { return f.Failed >= 2 && f.Waiting.Count > 1 })
-	p.Stop()
-	if f.Problem == nil {
-		t.Error("no problem, want that of a connection that was refused")
-	}
-
-	l = listen(t, "tcp", "127.0.0.1:0")
-	p = New(l.Addr())
 	others := make(chan net.Conn)
 	go func() {
 		conn, err := l.Accept()
@@ -182,11 +212,12 @@ func TestProbe_SaysWhyItFails(t *testing.T) {
 			others <- conn
 		}
 	}()
+	p.connected = true // before
 	started(p)
 	defer p.Stop()
 	_ = (<-others).Close() // taken for somebody else's
 	_ = l.Close()
-	f = until(t, p, "the connection broke", func(f Figures) bool { return f.Failed >= 1 })
+	f := until(t, p, "the connection broke, and what is due is late", func(f Figures) bool { return f.Failed >= 1 && f.Waiting.Count > 1 })
 	if f.Problem == nil {
 		t.Error("no problem, want that of a connection that was closed")
 	}
@@ -197,14 +228,15 @@ func TestProbe_KeepsAHundredBytes(t *testing.T) {
 	l := listen(t, "tcp", "127.0.0.1:0")
 	p := New(l.Addr())
 	_ = l.Close() // nobody is there
-	for range 2 * mostDue {
+	p.connected = true
+	for range mostDue {
 		p.due = append(p.due, time.Now().Add(-time.Hour))
 	}
 	started(p)
 	defer p.Stop()
-	f := until(t, p, "it gave some up", func(f Figures) bool { return f.Waiting.Count <= mostDue+1 && f.Failed > 0 })
-	if f.Late.Max < time.Hour {
-		t.Errorf("late by at most %v, want an hour", f.Late.Max)
+	f := until(t, p, "it gave them up", func(f Figures) bool { return f.Waiting.Count <= 1 && f.Failed > 0 })
+	if f.Serving.Echoes.Max < time.Hour || f.Serving.Echoes.Count < mostDue {
+		t.Errorf("%d late by at most %v, want %d and an hour", f.Serving.Echoes.Count, f.Serving.Echoes.Max, mostDue)
 	}
 }
 

@@ -17,7 +17,7 @@ type Counters struct {
 	route route  // for conditions
 	since time.Time
 
-	latency *config.Latency // as declared now; Recorder.mu guards it
+	declared *config.Endpoint // as it is now, nil for a WebSocket; Recorder.mu guards it
 
 	// The last reading by Recorder.Counts; Recorder.mu guards it.
 	last  EndpointCounts

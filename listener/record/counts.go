@@ -71,8 +71,8 @@ type EndpointCounts struct {
 	Injected histogram.Snapshot
 	// InjectionError is how much later than that replies were, as a client meets it.
 	InjectionError histogram.Snapshot
-	// Latency is what is declared; nil for none.
-	Latency *config.Latency
+	// Declared is what is served; nil for a WebSocket, and for what no endpoint answers.
+	Declared *config.Endpoint
 }
 
 // Counts reads the counters. The result must not be changed: readings share what did not
@@ -89,7 +89,7 @@ func (r *Recorder) Counts() Counts {
 	c.Endpoints = make([]EndpointCounts, len(r.order))
 	for i, t := range r.order {
 		c.Endpoints[i] = t.reread()
-		c.Endpoints[i].Latency = t.latency
+		c.Endpoints[i].Declared = t.declared
 	}
 	c.Gone = r.gone.read()
 	for p := range r.retired {

@@ -101,9 +101,9 @@ func (r *Recorder) Adopt(spec *config.Spec) []*Counters {
 				r.spread(t.places) // their messages are not looked at, see count
 			}
 		}
-		t.latency = nil
+		t.declared = nil
 		if i < len(spec.Endpoints) {
-			t.latency = spec.Endpoints[i].Latency
+			t.declared = &spec.Endpoints[i]
 		}
 		order[i], known[id] = t, t
 	}

@@ -12,15 +12,18 @@ import (
 
 // Comparison compares two runs.
 type Comparison struct {
-	A         RunEntry         `json:"a" doc:"the first run"`
-	B         RunEntry         `json:"b" doc:"the second run"`
-	Remarks   []string         `json:"remarks" doc:"what keeps the two from being compared as they are"`
-	Reasons   []ReasonPair     `json:"reasons" doc:"not to trust the timing of either, by what held longest in a, then in b"`
-	Total     TotalDifferences `json:"total" doc:"figures of the whole runs"`
-	Endpoints []EndpointPair   `json:"endpoints" doc:"those of a, the busiest first, then those of b alone"`
+	A       RunEntry     `json:"a" doc:"the first run"`
+	B       RunEntry     `json:"b" doc:"the second run"`
+	Remarks []string     `json:"remarks" doc:"what keeps the two from being compared as they are"`
+	Reasons []ReasonPair `json:"reasons" doc:"not to trust the timing of either, by what held longest in a, then in b"`
+	// Explanations are no reasons of their own.
+	Explanations []ReasonPair     `json:"explanations" doc:"what may be the cause of a reason of either, in the same order"`
+	Total        TotalDifferences `json:"total" doc:"figures of the whole runs"`
+	Endpoints    []EndpointPair   `json:"endpoints" doc:"those of a, the busiest first, then those of b alone"`
 }
 
-// ReasonPair is a reason that held in one of two runs, or in both; nil where it did not.
+// ReasonPair is a reason that held in one of two runs, or in both, or an explanation; nil
+// where it did not hold.
 type ReasonPair struct {
 	Code string    `json:"code" doc:"of the reason"`
 	A    *RunCause `json:"a" doc:"in the first run; null where it did not hold"`
@@ -141,7 +144,7 @@ func fill(into any, a, b figures) {
 
 // Compare compares two reports.
 func Compare(a, b *Report) *Comparison {
-	c := Comparison{A: a.entry(), B: b.entry(), Remarks: remarksOn(a, b), Reasons: reasonPairs(a, b), Endpoints: []EndpointPair{}}
+	c := Comparison{A: a.entry(), B: b.entry(), Remarks: remarksOn(a, b), Reasons: causePairs(a.Verdict.Reasons, b.Verdict.Reasons), Explanations: causePairs(a.Verdict.Explanations, b.Verdict.Explanations), Endpoints: []EndpointPair{}}
 	fill(&c.Total, a.total(), b.total())
 	in := map[string]*EndpointReport{}
 	for i := range b.Endpoints {
@@ -193,20 +196,18 @@ func (r *Report) total() figures {
 	return all
 }
 
-// reasonPairs returns the reasons of either run.
-func reasonPairs(a, b *Report) []ReasonPair {
+// causePairs returns the reasons or the explanations of either run.
+func causePairs(a, b []RunCause) []ReasonPair {
 	pairs := []ReasonPair{}
-	for i := range a.Verdict.Reasons {
-		c := &a.Verdict.Reasons[i]
-		pairs = append(pairs, ReasonPair{Code: c.Code, A: c})
+	for i := range a {
+		pairs = append(pairs, ReasonPair{Code: a[i].Code, A: &a[i]})
 	}
-	for i := range b.Verdict.Reasons {
-		c := &b.Verdict.Reasons[i]
-		if at := slices.IndexFunc(pairs, func(p ReasonPair) bool { return p.Code == c.Code }); at >= 0 {
-			pairs[at].B = c
+	for i := range b {
+		if at := slices.IndexFunc(pairs, func(p ReasonPair) bool { return p.Code == b[i].Code }); at >= 0 {
+			pairs[at].B = &b[i]
 			continue
 		}
-		pairs = append(pairs, ReasonPair{Code: c.Code, B: c})
+		pairs = append(pairs, ReasonPair{Code: b[i].Code, B: &b[i]})
 	}
 	return pairs
 }

@@ -110,7 +110,7 @@ func (r *Report) figures() [][2]string {
 		{"refused by limits", countText(t.Limited + t.Refused)},
 		{"response time p50", quantileText(t.Total, t.Total.P50)}, {"response time p99", quantileText(t.Total, t.Total.P99)},
 		{"response time p99.9", quantileText(t.Total, t.Total.P999)}, {"response time, longest", quantileText(t.Total, t.Total.Max)},
-		{"probe p99", quantileText(t.Probe, t.Probe.P99)},
+		{"probe p99", quantileText(t.Probe, t.Probe.P99)}, {"echo p99", quantileText(t.Echo, t.Echo.P99)},
 		{"own time p50", quantileText(t.Own, t.Own.P50)}, {"own time p99", quantileText(t.Own, t.Own.P99)}, {"own time p99.9", quantileText(t.Own, t.Own.P999)},
 		{"upstream p50", quantileText(t.Upstream, t.Upstream.P50)}, {"upstream p99", quantileText(t.Upstream, t.Upstream.P99)},
 		{"injected p50", quantileText(t.Injected, t.Injected.P50)}, {"injected p99", quantileText(t.Injected, t.Injected.P99)},

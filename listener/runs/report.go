@@ -80,7 +80,7 @@ type EndpointReport struct {
 	Total          verdict.Spread    `json:"total" doc:"the response time"`
 	Own            verdict.Spread    `json:"own" doc:"the server's own time: without injected latency, its error, and upstream"`
 	Upstream       verdict.Spread    `json:"upstream" doc:"the wait for bodies from URLs, of requests that had to"`
-	Declared       *Declared         `json:"declared" doc:"the percentiles of the latency that is declared; null where none is"`
+	Declared       *Declared         `json:"declared" doc:"the percentiles of the latencies that are declared at its end, of the requests that have one; null where none is, and for sequence-hold"`
 	Injected       verdict.Spread    `json:"injected" doc:"latency as declared"`
 	InjectionError verdict.Spread    `json:"injection_error" doc:"how much later than declared answers were, as a client meets it"`
 }
@@ -141,9 +141,12 @@ type Declared struct {
 	P999 float64 `json:"p99_9" doc:"99.9th percentile"`
 }
 
-// declaredBy returns the percentiles of a latency; nil if it has no length.
-func declaredBy(l *config.Latency) *Declared {
-	length := l.Lengths()
+// declaredBy returns the percentiles of the latencies of an endpoint; nil if it has none.
+func declaredBy(e *config.Endpoint) *Declared {
+	if e == nil {
+		return nil
+	}
+	length := e.Lengths()
 	if length == nil {
 		return nil
 	}
@@ -155,7 +158,7 @@ func endpointReport(c *record.EndpointCounts, seconds float64) EndpointReport {
 	e := EndpointReport{
 		ID: c.ID, Endpoint: c.Endpoint, Host: c.Host, If: c.If, Requests: c.Requests, Statuses: c.Statuses, Faults: c.Faults,
 		ErrorKinds: verdict.ErrorKindsOf(c), Limited: c.Limited, Refused: c.Refused, In: c.In, Out: c.Out,
-		Total: verdict.SpreadOf(c.Total), Own: verdict.SpreadOf(c.Service), Upstream: verdict.SpreadOf(c.Upstream), Declared: declaredBy(c.Latency), Injected: verdict.SpreadOf(c.Injected), InjectionError: verdict.SpreadOf(c.InjectionError),
+		Total: verdict.SpreadOf(c.Total), Own: verdict.SpreadOf(c.Service), Upstream: verdict.SpreadOf(c.Upstream), Declared: declaredBy(c.Declared), Injected: verdict.SpreadOf(c.Injected), InjectionError: verdict.SpreadOf(c.InjectionError),
 	}
 	if seconds > 0 {
 		e.Rate = float64(c.Requests) / seconds

@@ -38,7 +38,8 @@ type run struct {
 	misses   map[missKind]uint64  // how often unmatched requests had come before the run
 	points   []Point              // see put
 	each     float64              // seconds of a point
-	held     map[string]*RunCause // by code
+	held     map[string]*RunCause // reasons, by code
+	explain  map[string]*RunCause // explanations, by code
 	bad      float64              // seconds that were not trusted
 	judged   float64              // seconds that were looked at
 	changes  []Change
@@ -60,7 +61,7 @@ type Change struct {
 // changesKept is how many changes are kept, the first ones of a run.
 const changesKept = 200
 
-// RunCause is a reason that held in a run.
+// RunCause is a reason that held in a run, or an explanation.
 type RunCause struct {
 	Code      string  `json:"code" doc:"of the reason"`
 	Text      string  `json:"text" doc:"in words, with the worst figure"`
@@ -73,7 +74,7 @@ type RunCause struct {
 func newRun(id, name string, first *verdict.Reading, misses []record.Miss, spec string) *run {
 	r := &run{
 		id: id, name: name, begin: first.Time, first: first, spec: spec, each: verdict.Every.Seconds(),
-		misses: map[missKind]uint64{}, held: map[string]*RunCause{},
+		misses: map[missKind]uint64{}, held: map[string]*RunCause{}, explain: map[string]*RunCause{},
 	}
 	if name == "" {
 		r.name = "run " + id
@@ -97,7 +98,16 @@ func (r *run) sampled(s verdict.Sample, v verdict.Verdict) {
 	codes := []string{}
 	for _, reason := range v.Reasons {
 		codes = append(codes, reason.Code)
-		r.hold(reason, s.Seconds)
+		if reason.Unit == verdict.Count && !s.Over(&reason) {
+			hold(r.held, reason, 0) // what is counted lasts for a moment, whatever it was held for
+		} else {
+			hold(r.held, reason, s.Seconds)
+		}
+	}
+	for _, explanation := range v.Explanations {
+		if !v.Trusted {
+			hold(r.explain, explanation, s.Seconds)
+		}
 	}
 	before := Change{Trusted: true}
 	if len(r.changes) > 0 {
@@ -109,11 +119,11 @@ func (r *run) sampled(s verdict.Sample, v verdict.Verdict) {
 }
 
 // hold adds some seconds for which a reason held.
-func (r *run) hold(reason verdict.Reason, seconds float64) {
-	c := r.held[reason.Code]
+func hold(held map[string]*RunCause, reason verdict.Reason, seconds float64) {
+	c := held[reason.Code]
 	if c == nil {
 		c = &RunCause{Code: reason.Code, Unit: reason.Unit, Number: -1}
-		r.held[reason.Code] = c
+		held[reason.Code] = c
 	}
 	c.Seconds += seconds
 	if reason.Number > c.Number {
@@ -132,19 +142,21 @@ type RunVerdict struct {
 	Judged    float64    `json:"judged_seconds" doc:"how many seconds were looked at"`
 	Decisive  []string   `json:"decisive" doc:"codes of the reasons for which the run as a whole cannot be trusted"`
 	Reasons   []RunCause `json:"reasons" doc:"that held at any time, the longest first"`
-	Changes   []Change   `json:"changes" doc:"when it changed, the first 200 times"`
-	Unknown   []string   `json:"unknown" doc:"codes of reasons that the system gives no figure for"`
+	// Explanations are no reasons of their own.
+	Explanations []RunCause `json:"explanations" doc:"what may be the cause of a reason, while there was one, the longest first"`
+	Changes      []Change   `json:"changes" doc:"when it changed, the first 200 times"`
+	Unknown      []string   `json:"unknown" doc:"codes of reasons that the system gives no figure for"`
 }
 
 // verdict judges the run so far, given the verdict on its figures.
 func (r *run) verdict(whole verdict.Verdict) RunVerdict {
 	v := RunVerdict{
 		Size: whole.Size, Untrusted: r.bad, Judged: r.judged,
-		Decisive: []string{}, Reasons: []RunCause{}, Changes: append([]Change{}, r.changes...), Unknown: whole.Unknown,
+		Decisive: []string{}, Reasons: causes(r.held), Explanations: causes(r.explain), Changes: append([]Change{}, r.changes...), Unknown: whole.Unknown,
 	}
 	for _, reason := range whole.Reasons {
 		c := r.held[reason.Code]
-		if reason.Unit == verdict.Count && c != nil && c.Seconds <= rareShare*r.judged {
+		if reason.Unit == verdict.Count && (c == nil || c.Seconds <= rareShare*r.judged) {
 			continue
 		}
 		v.Decisive = append(v.Decisive, reason.Code)
@@ -152,12 +164,6 @@ func (r *run) verdict(whole verdict.Verdict) RunVerdict {
 			v.Reasons = append(v.Reasons, RunCause{Code: reason.Code, Text: reason.Text, Number: reason.Number, Threshold: reason.Threshold, Unit: reason.Unit})
 		}
 	}
-	for _, c := range r.held {
-		v.Reasons = append(v.Reasons, *c)
-	}
-	slices.SortFunc(v.Reasons, func(a, b RunCause) int {
-		return cmp.Or(cmp.Compare(b.Seconds, a.Seconds), cmp.Compare(a.Code, b.Code))
-	})
 	seconds := fmt.Sprintf("%s of its %s seconds", verdict.Short(r.bad), verdict.Short(r.judged))
 	switch v.Trusted = len(v.Decisive) == 0; {
 	case !v.Trusted:
@@ -171,6 +177,18 @@ func (r *run) verdict(whole verdict.Verdict) RunVerdict {
 		v.Text = "The timing of this run can be trusted."
 	}
 	return v
+}
+
+// causes lists them, the longest first.
+func causes(held map[string]*RunCause) []RunCause {
+	all := make([]RunCause, 0, len(held))
+	for _, c := range held {
+		all = append(all, *c)
+	}
+	slices.SortFunc(all, func(a, b RunCause) int {
+		return cmp.Or(cmp.Compare(b.Seconds, a.Seconds), cmp.Compare(a.Code, b.Code))
+	})
+	return all
 }
 
 // RunEntry is a run in the list of runs.
@@ -203,6 +221,6 @@ func (r *run) finish(last *verdict.Reading, m setting) *Report {
 	r.report = r.reportAt(last, m)
 	end := last.Time.UTC()
 	r.report.Running, r.report.End = false, &end
-	r.first, r.points, r.misses, r.held, r.changes = nil, nil, nil, nil, nil
+	r.first, r.points, r.misses, r.held, r.explain, r.changes = nil, nil, nil, nil, nil, nil
 	return r.report
 }

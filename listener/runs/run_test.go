@@ -173,25 +173,64 @@ func TestRun_IsJudgedAsAWhole(t *testing.T) {
 	}
 }
 
-// What is counted makes a run untrusted unless it is rare in it.
+// What is counted makes a run untrusted unless it is rare in it: it counts by the seconds in
+// which it happened, not by those for which it was held against the server.
 func TestRun_WhatIsRareDoesNotDecide(t *testing.T) {
-	for seconds, trusted := range map[int]bool{300: false, 3000: true} {
+	for _, c := range []struct {
+		seconds, failures int // one in each of so many seconds
+		trusted           bool
+	}{{60, 1, false}, {150, 1, true}, {300, 4, false}, {300, 3, true}} {
 		s := newScene("GET /a")
 		runs, sampler := s.runs()
 		entry, err := runs.Begin("")
 		if err != nil {
 			t.Fatal(err)
 		}
-		for i := range seconds {
+		for i := range c.seconds {
 			s.serve("GET /a", 200, 1, 50*time.Microsecond)
-			if i == 10 {
-				s.counts.AcceptFailures = 3
+			if i%10 == 9 && i < 10*c.failures {
+				s.counts.AcceptFailures++
 			}
 			sampler.Take(s.after(time.Second))
 		}
 		report, _ := runs.End(entry.ID)
-		if v := report.Verdict; v.Trusted != trusted || len(v.Reasons) != 1 || v.Reasons[0].Code != "accept" {
-			t.Errorf("%d seconds: %+v, want trusted to be %v", seconds, v, trusted)
+		v := report.Verdict
+		if v.Trusted != c.trusted || len(v.Reasons) != 1 || v.Reasons[0].Code != "accept" || v.Reasons[0].Seconds != float64(c.failures) {
+			t.Errorf("%+v: %+v, want trusted to be %v", c, v, c.trusted)
+		}
+	}
+}
+
+// A report says what may explain a reason, as long as there was one.
+func TestRun_SaysWhatMayExplainAReason(t *testing.T) {
+	runs, _ := bare()
+	entry, err := runs.Begin("")
+	if err != nil {
+		t.Fatal(err)
+	}
+	why := []verdict.Reason{{Code: "machine", Text: "the CPUs were busy", Number: 0.97, Threshold: 0.95, Unit: "share"}}
+	for i, v := range []verdict.Verdict{
+		{Trusted: true, Explanations: why},
+		{Reasons: []verdict.Reason{{Code: "probe-p99", Text: "the probe was late", Number: 5, Threshold: 2, Unit: "ms"}}, Explanations: why},
+	} {
+		runs.Sampled(verdict.Sample{Time: sampledFrom.Add(time.Duration(i+1) * time.Second), Seconds: 1, Requests: 1}, v)
+	}
+	report, _ := runs.End(entry.ID)
+	if e := report.Verdict.Explanations; len(e) != 1 || e[0].Code != "machine" || e[0].Seconds != 1 || e[0].Number != 0.97 {
+		t.Errorf("explanations %+v, want machine for one second", e)
+	}
+	other, err := runs.Begin("")
+	if err != nil {
+		t.Fatal(err)
+	}
+	second, _ := runs.End(other.ID)
+	c := Compare(second, report)
+	if len(c.Explanations) != 1 || c.Explanations[0].A != nil || c.Explanations[0].B == nil {
+		t.Errorf("compared: %+v, want that machine is of b", c.Explanations)
+	}
+	for name, page := range map[string]func() ([]byte, error){"report": report.Page, "comparison": c.Page} {
+		if text, err := page(); err != nil || !bytes.Contains(text, []byte("the CPUs were busy")) || !bytes.Contains(text, []byte("What may explain")) {
+			t.Errorf("the page of the %s does not say it (%v)", name, err)
 		}
 	}
 }
@@ -520,7 +559,7 @@ func TestCompare_DifferencesAndWhatKeepsTwoFromBeingCompared(t *testing.T) {
 	standsAlone(t, hostile)
 }
 
-// The verdict is on ten seconds however often somebody looks at the run, or begins and
+// The verdict is on three seconds, and the window has ten, however often somebody looks at the run, or begins and
 // ends one.
 func TestRuns_WhoLooksOftenDoesNotChangeWhatIsLookedAt(t *testing.T) {
 	s := newScene("GET /a")
@@ -536,8 +575,8 @@ func TestRuns_WhoLooksOftenDoesNotChangeWhatIsLookedAt(t *testing.T) {
 		}
 		sampler.Take(s.after(500 * time.Millisecond))
 	}
-	if v, _ := sampler.Current(); v.Seconds < 9 || v.Seconds > 11 {
-		t.Errorf("the verdict is on %v seconds", v.Seconds)
+	if v, window := sampler.Current(); v.Seconds < 2.5 || v.Seconds > 3.6 || window.Seconds < 9 || window.Seconds > 11 {
+		t.Errorf("the verdict is on %v seconds, and the window has %v", v.Seconds, window.Seconds)
 	}
 	if samples, _ := sampler.Latest(verdict.SamplesKept, time.Time{}); len(samples) > 17 {
 		t.Errorf("%d samples of 15 seconds", len(samples))
@@ -546,8 +585,8 @@ func TestRuns_WhoLooksOftenDoesNotChangeWhatIsLookedAt(t *testing.T) {
 	for range 5 {
 		sampler.Take(s.after(time.Second))
 	}
-	if v, _ := sampler.Current(); v.Seconds < 9 || v.Seconds > 11 {
-		t.Errorf("the verdict is on %v seconds after the run", v.Seconds)
+	if v, window := sampler.Current(); v.Seconds < 2.5 || v.Seconds > 3.6 || window.Seconds < 9 || window.Seconds > 11 {
+		t.Errorf("the verdict is on %v seconds after the run, and the window has %v", v.Seconds, window.Seconds)
 	}
 }
 

@@ -28,8 +28,14 @@ type Capacity struct {
 	serving     int        // places that are taken; all of them while one waits
 	waiting     int
 	first, last *turn
-	freed       time.Time // when a place became free for the last time
+	freed       [freedKept]time.Time // when the last places became free that are free, in a ring
+	oldest      int                  // of them
+	fresh       int                  // how many of them there are; other places that are free have been for long
 }
+
+// freedKept is for how many places it is known since when they are free. It matters only if
+// they became free while a request was on its way here.
+const freedKept = 32
 
 // turn is a request that waits.
 type turn struct {
@@ -97,8 +103,7 @@ func (p *Capacity) arrive(w Waiter, came time.Time) (since time.Time, waits *tur
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	if p.serving < p.concurrent {
-		p.serving++
-		return later(came, p.freed), nil, true
+		return p.take(came), nil, true
 	}
 	if p.waiting >= p.queue || w == nil {
 		return came, nil, false
@@ -112,6 +117,30 @@ func (p *Capacity) arrive(w Waiter, came time.Time) (since time.Time, waits *tur
 	p.last = waits
 	p.waiting++
 	return came, waits, true
+}
+
+// take takes the place that has been free for longest, and returns since when a request has
+// it that came at a time.
+func (p *Capacity) take(came time.Time) time.Time {
+	since := came
+	if p.concurrent-p.serving == p.fresh {
+		since = later(came, p.freed[p.oldest])
+		p.oldest = (p.oldest + 1) % freedKept
+		p.fresh--
+	}
+	p.serving++
+	return since
+}
+
+// free notes since when a place is free that was taken.
+func (p *Capacity) free(at time.Time) {
+	p.serving--
+	if p.fresh == freedKept {
+		p.oldest = (p.oldest + 1) % freedKept
+		p.fresh--
+	}
+	p.freed[(p.oldest+p.fresh)%freedKept] = at
+	p.fresh++
 }
 
 // look reports whether the wait is over, and whether with a place. Who left gives its
@@ -140,8 +169,7 @@ func (p *Capacity) Leave(at time.Time) {
 func (p *Capacity) pass(at time.Time) {
 	next := p.first
 	if next == nil {
-		p.serving--
-		p.freed = later(at, p.freed)
+		p.free(at)
 		return
 	}
 	p.remove(next)

@@ -1,6 +1,7 @@
 package traffic
 
 import (
+	"slices"
 	"testing"
 	"time"
 
@@ -50,5 +51,44 @@ func TestCapacity_IsHadFromWhenItWasDue(t *testing.T) {
 	p.Leave(at(30))
 	if since, _, _ := p.arrive(nobody{}, at(40)); since != at(40) {
 		t.Errorf("a place that was free is had since %v, want 40 ms", since.Sub(base))
+	}
+}
+
+// Of several places, who comes has the one that has been free for longest.
+func TestCapacity_HasAPlaceThatWasFreeAllTheTime(t *testing.T) {
+	base := time.Now()
+	at := func(ms int) time.Time { return base.Add(time.Duration(ms) * time.Millisecond) }
+	for _, places := range []int{3, 100} {
+		p := newCapacity(&config.Capacity{Concurrent: places, Queue: 2})
+		came := func(ms int) time.Duration {
+			since, _, ok := p.arrive(nobody{}, at(ms))
+			if !ok {
+				t.Fatal("there is no place")
+			}
+			return since.Sub(base) / time.Millisecond
+		}
+		for range places {
+			came(0)
+		}
+		for i := range places {
+			p.Leave(at(10 + i))
+		}
+		var got []time.Duration
+		for range 3 {
+			got = append(got, came(5)) // on its way since then
+		}
+		want := []time.Duration{10, 11, 12}
+		if places > freedKept { // more than are known
+			want = []time.Duration{5, 5, 5}
+		}
+		if !slices.Equal(got, want) {
+			t.Errorf("%d places: had since %v, want %v", places, got, want)
+		}
+	}
+	p := newCapacity(&config.Capacity{Concurrent: 2})
+	p.arrive(nobody{}, at(0))
+	p.Leave(at(10))
+	if since, _, _ := p.arrive(nobody{}, at(5)); since != at(5) {
+		t.Errorf("had since %v, want 5 ms: the other place was never taken", since.Sub(base))
 	}
 }

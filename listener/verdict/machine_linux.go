@@ -43,9 +43,14 @@ func (m *meter) regroup() {
 	text, _ := m.text("proc/self/cgroup") // without the file there is no group
 	if self := string(text); self != m.self {
 		m.self, m.groups = self, groupsOf(m.root, self)
-		for name := range m.files {
-			m.forget(name)
-		}
+		m.close()
+	}
+}
+
+// close closes the files. The next reading opens them again.
+func (m *meter) close() {
+	for name := range m.files {
+		m.forget(name)
 	}
 }
 

@@ -100,7 +100,7 @@ func Between(a, b *Reading) Sample {
 		Scheduler: b.waits.since(a.waits), Pauses: b.pauses.since(a.pauses),
 		Load: loadBetween(&a.usage, &b.usage, apart),
 	}
-	s.probe(histogram.Sum(slices.Values([]histogram.Snapshot{b.Probe.Late.Since(a.Probe.Late), b.Probe.Waiting})))
+	s.probed(&a.Probe, &b.Probe)
 	for _, n := range all.Faults {
 		s.Faults += n
 	}
@@ -113,19 +113,34 @@ func Between(a, b *Reading) Sample {
 	return s
 }
 
-// probe takes what a probe measured. Of few figures, the two largest say little about 99 of
-// 100 requests.
-func (s *Sample) probe(late histogram.Snapshot) {
-	s.Probe = SpreadOf(late)
-	if n := float64(late.Count); n > 2 {
-		s.probeLate = new(Milliseconds(late.Quantile(min(0.99, 1-2.5/n))))
+// probed takes what a probe measured: what it did while there were requests, if there were any.
+func (s *Sample) probed(before, after *probe.Figures) {
+	late := after.Serving.Since(before.Serving)
+	if late.Beats.Count == 0 {
+		late = after.Idle.Since(before.Idle)
+	}
+	echoes := histogram.Sum(slices.Values([]histogram.Snapshot{late.Echoes, after.Waiting}))
+	s.Probe, s.probeLate = SpreadOf(late.Beats), surely99(late.Beats)
+	s.Echo, s.echoLate = SpreadOf(echoes), surely99(echoes)
+}
+
+// surely99 returns the 99th percentile of durations in milliseconds, without the two largest
+// of few, which say little about 99 of 100 requests. It is nil if there are none.
+func surely99(l histogram.Snapshot) *float64 {
+	switch n := float64(l.Count); {
+	case n == 0:
+		return nil
+	case n <= 2:
+		return new(0.0)
+	default:
+		return new(Milliseconds(l.Quantile(min(0.99, 1-2.5/n))))
 	}
 }
 
 // BetweenEndpoints is Between with the timing of each endpoint, to be judged.
 func BetweenEndpoints(a, b *Reading) Sample {
 	s := Between(a, b)
-	s.timings = timings(a, b)
+	s.timings = append(timings(a, b, math.MaxUint64), timingBetween("", &a.All, &b.All))
 	return s
 }
 

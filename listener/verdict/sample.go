@@ -40,15 +40,16 @@ type Sample struct {
 	WebhooksDead    int64   `json:"webhooks_dead" doc:"webhooks that were given up"`
 	WebhooksRefused int64   `json:"webhooks_refused" doc:"webhooks that were not accepted"`
 	WebhooksPending int64   `json:"webhooks_pending" doc:"pending at its end"`
-	WebhooksDue     int64   `json:"webhooks_due" doc:"of those, that wait for a worker"`
+	WebhooksDue     int64   `json:"webhooks_due" doc:"of those, that wait for a worker, for the first attempt or another"`
 	WebhooksOldest  float64 `json:"webhooks_oldest" doc:"for how long the one has been due that has waited longest for a worker"`
 
-	Probe     Spread `json:"probe" doc:"how late the probe was, at what it asks of the server as clients do"`
+	Probe     Spread `json:"probe" doc:"how late a goroutine ran that wanted to at a random time, as requests do"`
+	Echo      Spread `json:"echo" doc:"how long the server took for a connection to itself, and for a byte there and back"`
 	Scheduler Spread `json:"scheduler" doc:"how long goroutines that could run waited"`
 	Pauses    Spread `json:"pauses" doc:"stops of the garbage collector"`
-	// probeLate is the 99th percentile of Probe that is judged, in milliseconds; nil without one.
-	probeLate *float64
-	timings   []timing // nil but for what is judged
+	// probeLate and echoLate are the 99th percentiles that are judged, in milliseconds; nil without one.
+	probeLate, echoLate *float64
+	timings             []timing // nil but for what is judged
 
 	Load
 }

@@ -20,6 +20,10 @@ const (
 	// judgedSeconds is how much of it is judged at a time: enough for percentiles, and
 	// little enough to find in two or three seconds what delays 2 % of the requests.
 	judgedSeconds = 3
+	// seldomSeconds is what more is judged of endpoints with few requests: of at most
+	// seldomMost, between half of those seconds and all of them.
+	seldomSeconds = 10
+	seldomMost    = 1000
 	// holdSeconds is for how long a reason holds after it was found for the last time, so that
 	// a figure near its threshold does not change the verdict every second.
 	holdSeconds = 8
@@ -52,6 +56,8 @@ type Sampler struct {
 	verdict Verdict
 	held    held
 	recent  []Reading // of the last seconds, the oldest first: what is judged
+	seldom  []Reading // one or two, the older one first: what endpoints with few requests are judged by
+	told    bool      // tellProblem logged something
 	warned  time.Time // when the log said that the timing is not trusted; zero once it said that it is
 }
 
@@ -114,7 +120,7 @@ func New(from Source, thresholds Thresholds, log *slog.Logger) *Sampler {
 	}
 	s.last = from.Read()
 	s.restart()
-	s.verdict = s.held.add(Verdict{Idle: true, Unknown: []string{}}, s.last.Time.UTC())
+	s.verdict = s.held.add(Verdict{Idle: true, Unknown: []string{}}, nil, s.last.Time.UTC())
 	s.window = Sample{Time: s.last.Time.UTC()}
 	return s
 }
@@ -145,11 +151,16 @@ func (s *Sampler) Start() {
 func (s *Sampler) Stop() {
 	s.cancel()
 	<-s.ended
+	if source, ok := s.source.(*source); ok {
+		s.taking.Lock()
+		defer s.taking.Unlock()
+		source.meter.close()
+	}
 }
 
 // restart begins the window, and what is judged, with the last reading.
 func (s *Sampler) restart() {
-	s.marks, s.recent, s.held = []Reading{s.last.brief()}, []Reading{s.last}, held{}
+	s.marks, s.recent, s.seldom, s.held = []Reading{s.last.brief()}, []Reading{s.last}, []Reading{s.last}, held{}
 }
 
 // brief returns a reading without its endpoints.
@@ -183,7 +194,18 @@ func (s *Sampler) add(r Reading) (Sample, Verdict) {
 	s.recent = recent(append(s.recent, r), judgedSeconds)
 	s.last = r
 	s.look()
+	s.seldom = renewed(s.seldom, r)
+	s.tellProblem(r.Probe.Problem)
 	return sample, s.verdict
+}
+
+// renewed adds a reading to those of which the first is between half of seldomSeconds and all
+// of them old, if it is time.
+func renewed(all []Reading, last Reading) []Reading {
+	if last.Time.Sub(all[len(all)-1].Time) < seldomSeconds/2*Every-Every/2 {
+		return all
+	}
+	return append(all, last)[max(len(all)-1, 0):]
 }
 
 // recent removes the readings that are not needed to look back so many seconds: by time,
@@ -200,9 +222,17 @@ func recent(all []Reading, seconds int) []Reading {
 func (s *Sampler) look() {
 	s.window = Between(&s.marks[0], &s.last)
 	judged := BetweenEndpoints(&s.recent[0], &s.last)
-	s.verdict = s.held.add(judge(&judged, s.thresholds), s.window.Time)
-	s.verdict.Seconds = s.window.Seconds
+	seldom := Sample{Time: s.window.Time, timings: timings(&s.seldom[0], &s.last, seldomMost)}
+	s.verdict = s.held.add(judge(&judged, s.thresholds), judgeSeldom(&seldom, s.thresholds), s.window.Time)
 	s.tell()
+}
+
+// tellProblem logs, the first time, why the probe cannot connect to the server.
+func (s *Sampler) tellProblem(err error) {
+	if err != nil && !s.told {
+		s.told = true
+		s.log.Warn("the server could not connect to itself, to measure how late it accepts connections", "error", err.Error())
+	}
 }
 
 // tell logs when the verdict changes.

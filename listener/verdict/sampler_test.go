@@ -5,14 +5,17 @@ import (
 	"fmt"
 	"log/slog"
 	"runtime"
+	"slices"
 	"strings"
 	"sync"
 	"sync/atomic"
+	"syscall"
 	"testing"
 	"time"
 
 	"mockserver/dispatcher"
 	"mockserver/internal/histogram"
+	"mockserver/listener/probe"
 	"mockserver/listener/record"
 )
 
@@ -135,6 +138,74 @@ func TestSampler_TheVerdictLooksBackTenSecondsAndIsLoggedOncePerChange(t *testin
 	if len(lines) != 2 || !strings.Contains(lines[0], "cannot be trusted") || !strings.Contains(lines[0], "own-p99") || !strings.Contains(lines[0], "5 ms") ||
 		!strings.Contains(lines[1], "the timing can be trusted") {
 		t.Errorf("log, want one line for each change:\n%s", log.String())
+	}
+}
+
+// An endpoint that is asked every three seconds is judged by what it did in five to ten.
+func TestSampler_AnEndpointThatIsSeldomAskedIsJudged(t *testing.T) {
+	s := newScene("GET /a", "GET /b")
+	sampler := s.sampler(slog.New(slog.DiscardHandler))
+	second := func(i int, took time.Duration) Verdict {
+		s.serve("GET /a", 200, 1000, 50*time.Microsecond)
+		if i%3 == 0 {
+			s.serve("GET /b", 200, 1, took)
+		}
+		sampler.Take(s.after(time.Second))
+		v, _ := sampler.Current()
+		return v
+	}
+	for i := range 60 {
+		if v := second(i, 300*time.Millisecond); v.Trusted && i >= 10 {
+			t.Fatalf("second %d: %+v, want it to be found within ten", i, v)
+		} else if !v.Trusted && (v.Reasons[0].Code != "own-p99" || !strings.HasPrefix(v.Reasons[0].Text, "GET /b: ") || v.Since.Sub(sampledFrom) > 10*time.Second) {
+			t.Fatalf("second %d: %+v", i, v)
+		}
+	}
+	for i := range 30 {
+		if v := second(i, 50*time.Microsecond); i >= 10 && !v.Trusted {
+			t.Fatalf("%d seconds after the last slow one: %+v", i, v)
+		}
+	}
+}
+
+// Beats and echoes are judged each by itself: a hundred beats on time do not hide that all
+// echoes are late. What came without requests does not dilute what came with them.
+func TestSampler_BeatsDoNotHideEchoes(t *testing.T) {
+	onTime, late := slices.Repeat([]time.Duration{time.Microsecond}, 300), slices.Repeat([]time.Duration{30 * time.Millisecond}, 4)
+	for _, c := range []struct {
+		name    string
+		figures probe.Figures
+		want    []string
+	}{
+		{"all is well", probe.Figures{Serving: probe.Lateness{Beats: histogram.Of(onTime...), Echoes: histogram.Of(onTime...)}}, nil},
+		{"echoes are late", probe.Figures{Serving: probe.Lateness{Beats: histogram.Of(onTime...), Echoes: histogram.Of(late...)}}, []string{"echo-p99"}},
+		{"echoes are waited for", probe.Figures{Serving: probe.Lateness{Beats: histogram.Of(onTime...)}, Waiting: histogram.Of(late...)}, []string{"echo-p99"}},
+		{"late with requests, on time without", probe.Figures{Serving: probe.Lateness{Beats: histogram.Of(late...)}, Idle: probe.Lateness{Beats: histogram.Of(onTime...)}}, []string{"probe-p99"}},
+		{"late without requests", probe.Figures{Idle: probe.Lateness{Beats: histogram.Of(late...)}}, []string{"probe-p99"}},
+	} {
+		s := newScene("GET /a")
+		sampler := s.sampler(slog.New(slog.DiscardHandler))
+		r := s.after(time.Second)
+		r.Probe = c.figures
+		sampler.Take(r)
+		if v, _ := sampler.Current(); !slices.Equal(reasonsOf(v), c.want) {
+			t.Errorf("%s: %+v, want %v", c.name, v.Reasons, c.want)
+		}
+	}
+}
+
+func TestSampler_SaysOnceThatTheProbeCannotConnect(t *testing.T) {
+	s := newScene("GET /a")
+	var log bytes.Buffer
+	sampler := s.sampler(slog.New(slog.NewTextHandler(&log, nil)))
+	for range 3 {
+		r := s.after(time.Second)
+		r.Probe = probe.Figures{Failed: 1, Problem: syscall.EADDRNOTAVAIL}
+		sampler.Take(r)
+	}
+	v, _ := sampler.Current()
+	if !v.Trusted || !slices.Contains(v.Unknown, "echo-p99") || strings.Count(log.String(), "\n") != 1 || !strings.Contains(log.String(), syscall.EADDRNOTAVAIL.Error()) {
+		t.Errorf("%+v, log:\n%s", v, log.String())
 	}
 }
 

@@ -82,6 +82,7 @@ var checks = []check{
 	{code: "accept", unit: number, figure: func(s *Sample) *float64 { return new(float64(s.AcceptFailures)) }, what: "%s times a connection could not be accepted"},
 	{code: "backlog", unit: number, figure: func(s *Sample) *float64 { return s.ListenDrops }, what: "%s times the system dropped a connection, since too many waited to be accepted"},
 	{code: "probe-p99", unit: milliseconds, initial: 2, figure: func(s *Sample) *float64 { return s.probeLate }, what: "the probe was %s late at the 99th percentile, as requests are"},
+	{code: "echo-p99", unit: milliseconds, initial: 2, figure: func(s *Sample) *float64 { return s.echoLate }, what: "a connection of the server to itself, and a byte there and back, took %s at the 99th percentile"},
 	{code: "own-p99", unit: milliseconds, initial: 1, each: func(t *timing) histogram.Snapshot { return t.own }, what: "the server's own work on a request took %s at the 99th percentile"},
 	{code: "upstream-p99", unit: milliseconds, initial: 1, each: func(t *timing) histogram.Snapshot { return t.upstream }, what: "requests waited %s at the 99th percentile for the URL that their answers come from"},
 	{code: "injection-p99", unit: milliseconds, initial: 1, each: func(t *timing) histogram.Snapshot { return t.late }, least: (*timing).tolerance, what: "answers with a latency came %s late at the 99th percentile"},
@@ -114,6 +115,13 @@ func (c *check) look(s *Sample, limit float64) (figure *float64, of string, at f
 		}
 	}
 	return figure, of, at
+}
+
+// Over reports whether a reason that counts something holds for the sample alone.
+func (s *Sample) Over(r *Reason) bool {
+	i := slices.IndexFunc(checks, func(c check) bool { return c.code == r.Code })
+	figure := checks[i].figure(s)
+	return figure != nil && *figure > r.Threshold
 }
 
 // tolerance is 1 % of the 1st percentile of the declared latency: if replies take ten

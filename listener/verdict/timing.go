@@ -15,41 +15,49 @@ type timing struct {
 	upstream histogram.Snapshot // the wait for remote bodies, of all its requests; empty if none had to wait
 	injected histogram.Snapshot
 	late     histogram.Snapshot // the error of injection
-	added    histogram.Snapshot // what the server added to what is declared
 	total    histogram.Snapshot // the response time
 }
 
-// timings returns the timing of each endpoint that had requests between two readings, and
-// then that of all requests together: many endpoints may have a slow one each.
-func timings(a, b *Reading) []timing {
-	of := func(name string, a, b *record.EndpointCounts) timing {
-		t := timing{name: name, own: b.Service.Since(a.Service), injected: b.Injected.Since(a.Injected), late: b.InjectionError.Since(a.InjectionError)}
-		t.total, t.added, t.upstream = b.Total.Since(a.Total), t.own, b.Upstream.Since(a.Upstream)
-		if t.upstream.Count > 0 {
-			t.upstream = t.upstream.OutOf(t.total.Count) // most may have had a copy
-		}
-		switch {
-		case t.late.Count > 0:
-			t.added = t.late
-		case t.upstream.Count > 0:
-			t.added = t.total
-		}
-		return t
-	}
+// timings returns the timing of each endpoint that had requests between two readings, but at
+// most so many.
+func timings(a, b *Reading, most uint64) []timing {
 	var all []timing
 	for x, y := range record.Requested(&a.Counts, &b.Counts) {
-		all = append(all, of(y.Endpoint, x, y))
+		if y.Requests-x.Requests <= most {
+			all = append(all, timingBetween(y.Endpoint, x, y))
+		}
 	}
-	return append(all, of("", &a.All, &b.All))
+	return all
+}
+
+// timingBetween returns what was counted between two readings, of an endpoint or, as "", of
+// all requests together: many endpoints may have a slow one each.
+func timingBetween(name string, a, b *record.EndpointCounts) timing {
+	t := timing{name: name, own: b.Service.Since(a.Service), injected: b.Injected.Since(a.Injected), late: b.InjectionError.Since(a.InjectionError)}
+	t.total, t.upstream = b.Total.Since(a.Total), b.Upstream.Since(a.Upstream)
+	if t.upstream.Count > 0 {
+		t.upstream = t.upstream.OutOf(t.total.Count) // most may have had a copy
+	}
+	return t
+}
+
+// added returns what the server added at most to 99 of 100 responses. The work on those with
+// a latency is done during it.
+func (t *timing) added() time.Duration {
+	late := t.late.Quantile(0.99)
+	if t.late.Count > 0 && t.late.Count == t.total.Count {
+		return late
+	}
+	return max(late, t.own.Quantile(0.99)+t.upstream.Quantile(0.99))
 }
 
 // exceeds reports whether the 99th percentile of durations is above a limit, in
-// milliseconds, and certainly so: of few requests, one or two slow ones say little.
+// milliseconds, and certainly so: of few requests, a slow one says little.
 func exceeds(l histogram.Snapshot, limit float64) bool {
 	if Milliseconds(l.Quantile(0.99)) <= limit {
 		return false
 	}
 	within := l.Buckets([]time.Duration{time.Duration(limit * float64(time.Millisecond))})[0]
 	expected := float64(l.Count) / 100
-	return float64(l.Count-within) > expected+3*math.Sqrt(expected)+2
+	return float64(l.Count-within) > expected+3*math.Sqrt(expected)+1
 }

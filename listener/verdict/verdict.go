@@ -1,6 +1,7 @@
 package verdict
 
 import (
+	"cmp"
 	"fmt"
 	"math"
 	"slices"
@@ -18,7 +19,7 @@ type Verdict struct {
 	// Explanations are no reasons of their own.
 	Explanations []Reason `json:"explanations" doc:"what may be the cause of a reason, one for each figure above its threshold"`
 	Unknown      []string `json:"unknown" doc:"codes of reasons and explanations that the system gives no figure for"`
-	Seconds      float64  `json:"seconds" doc:"that were looked at"`
+	Seconds      float64  `json:"seconds" doc:"that were judged; an endpoint with few requests is judged over up to ten"`
 }
 
 // Reason is why the timing cannot be trusted, or what explains that.
@@ -43,21 +44,45 @@ func judge(s *Sample, thresholds Thresholds) Verdict {
 		if math.IsInf(limit, 1) {
 			continue
 		}
-		figure, of, limit := c.look(s, limit)
+		r, known := c.reason(s, limit, begun)
 		switch {
-		case figure == nil:
+		case !known:
 			v.Unknown = append(v.Unknown, c.code)
-		case *figure > limit:
-			r := Reason{Code: c.code, Text: c.text(of, *figure, limit), Number: *figure, Threshold: limit, Unit: c.unit.name, Since: begun}
-			if c.explains && !set {
-				v.Explanations = append(v.Explanations, r)
-			} else {
-				v.Reasons = append(v.Reasons, r)
-			}
+		case r != nil && c.explains && !set:
+			v.Explanations = append(v.Explanations, *r)
+		case r != nil:
+			v.Reasons = append(v.Reasons, *r)
 		}
 	}
 	v.Trusted = len(v.Reasons) == 0
 	return v
+}
+
+// reason returns the reason that a check has in a sample: nil if its figure is not above the
+// limit, or not known.
+func (c *check) reason(s *Sample, limit float64, since time.Time) (r *Reason, known bool) {
+	figure, of, limit := c.look(s, limit)
+	if figure == nil {
+		return nil, false
+	}
+	if *figure > limit {
+		r = &Reason{Code: c.code, Text: c.text(of, *figure, limit), Number: *figure, Threshold: limit, Unit: c.unit.name, Since: since}
+	}
+	return r, true
+}
+
+// judgeSeldom returns the reasons in the timing of endpoints with few requests.
+func judgeSeldom(s *Sample, thresholds Thresholds) []Reason {
+	var found []Reason
+	for i := range checks {
+		c := &checks[i]
+		if limit, _ := thresholds.of(c); c.each != nil && !math.IsInf(limit, 1) {
+			if r, _ := c.reason(s, limit, s.Time); r != nil {
+				found = append(found, *r)
+			}
+		}
+	}
+	return found
 }
 
 // held is the reasons of the last verdicts, each of which holds for a while after it was
@@ -68,17 +93,24 @@ type held struct {
 	since                 time.Time
 }
 
+// heldReason is a reason that holds. The others are what was found of it, the oldest first.
 type heldReason struct {
-	Reason
-	last time.Time // when it was found for the last time
+	since time.Time
+	found []foundReason
 }
 
-// add returns a verdict with the reasons that were found shortly before it. A reason keeps
-// when it began to hold, and its worst figure.
-func (h *held) add(v Verdict, now time.Time) Verdict {
-	h.reasons = hold(h.reasons, v.Reasons, now)
-	h.explanations = hold(h.explanations, v.Explanations, now)
-	v.Reasons, v.Explanations = texts(h.reasons), texts(h.explanations)
+type foundReason struct {
+	Reason
+	at time.Time
+}
+
+// add returns a verdict with the reasons that were found shortly before it, and with those
+// that hold only for now. A reason keeps when it began to hold, and the worst figure of what
+// was found shortly before.
+func (h *held) add(v Verdict, seldom []Reason, now time.Time) Verdict {
+	h.reasons = hold(h.reasons, v.Reasons, seldom, now)
+	h.explanations = hold(h.explanations, v.Explanations, nil, now)
+	v.Reasons, v.Explanations = worst(h.reasons), worst(h.explanations)
 	v.Trusted = len(v.Reasons) == 0
 	if v.Trusted != h.trusted || h.since.IsZero() {
 		h.trusted, h.since = v.Trusted, now
@@ -88,32 +120,34 @@ func (h *held) add(v Verdict, now time.Time) Verdict {
 }
 
 // hold adds the reasons that were found now to those that hold, in the order of the checks.
-func hold(before []heldReason, found []Reason, now time.Time) []heldReason {
+// What was found in requests that come seldom was judged over a long time, so it is not held.
+func hold(before []heldReason, found, seldom []Reason, now time.Time) []heldReason {
 	var all []heldReason
 	for i := range checks {
-		code := checks[i].code
-		old := slices.IndexFunc(before, func(r heldReason) bool { return r.Code == code && now.Sub(r.last) < holdSeconds*Every })
-		if k := slices.IndexFunc(found, func(r Reason) bool { return r.Code == code }); k >= 0 {
-			r := heldReason{found[k], now}
-			r.Since = now
-			if old >= 0 {
-				r.Since = before[old].Since
-				if before[old].Number > r.Number {
-					r.Reason = before[old].Reason
-				}
-			}
-			all = append(all, r)
-		} else if old >= 0 {
-			all = append(all, before[old])
+		of := func(r Reason) bool { return r.Code == checks[i].code }
+		one := heldReason{since: now}
+		if k := slices.IndexFunc(before, func(h heldReason) bool { return of(h.found[0].Reason) }); k >= 0 {
+			one.since = before[k].since
+			one.found = slices.DeleteFunc(before[k].found, func(f foundReason) bool { return now.Sub(f.at) >= holdSeconds*Every })
+		}
+		if k := slices.IndexFunc(found, of); k >= 0 {
+			one.found = append(one.found, foundReason{found[k], now})
+		} else if k := slices.IndexFunc(seldom, of); k >= 0 && len(one.found) == 0 {
+			one.found = []foundReason{{seldom[k], now.Add(-holdSeconds * Every)}}
+		}
+		if len(one.found) > 0 {
+			all = append(all, one)
 		}
 	}
 	return all
 }
 
-func texts(all []heldReason) []Reason {
+// worst returns the worst that was found of each reason.
+func worst(all []heldReason) []Reason {
 	reasons := make([]Reason, len(all))
-	for i := range all {
-		reasons[i] = all[i].Reason
+	for i, h := range all {
+		reasons[i] = slices.MaxFunc(h.found, func(a, b foundReason) int { return cmp.Compare(a.Number, b.Number) }).Reason
+		reasons[i].Since = h.since
 	}
 	return reasons
 }
@@ -121,22 +155,21 @@ func texts(all []heldReason) []Reason {
 // size says how much the server added to the responses of the endpoint to which it added
 // most. It is empty if there was no request.
 func (s *Sample) size() string {
-	var worst *timing
+	var most *timing
 	for i := range s.timings {
-		t := &s.timings[i]
-		if t.name == "" || t.added.Count == 0 {
-			continue
-		}
-		if worst == nil || t.added.Quantile(0.99) > worst.added.Quantile(0.99) {
-			worst = t
+		if t := &s.timings[i]; t.name != "" && (most == nil || t.added() > most.added()) {
+			most = t
 		}
 	}
-	if worst == nil {
+	if most == nil {
 		return ""
 	}
-	added := worst.added.Quantile(0.99) + time.Duration(s.Probe.P99*float64(time.Millisecond))
-	text := fmt.Sprintf("The server added at most %s ms to 99 of 100 responses of %s", Short(Milliseconds(added)), worst.name)
-	if total := worst.total.Quantile(0.99); total > added {
+	added := most.added()
+	if s.probeLate != nil {
+		added += time.Duration(*s.probeLate * float64(time.Millisecond))
+	}
+	text := fmt.Sprintf("The server added at most %s ms to 99 of 100 responses of %s", Short(Milliseconds(added)), most.name)
+	if total := most.total.Quantile(0.99); total > added {
 		text += fmt.Sprintf(", %s %% of their 99th percentile", Short(100*float64(added)/float64(total)))
 	}
 	return text + "."

@@ -16,7 +16,7 @@ import (
 // are those of a system that tells all.
 func busySample() Sample {
 	return Sample{
-		Time: time.Date(2026, 1, 2, 3, 4, 15, 0, time.UTC), Seconds: 10, Requests: 1000, probeLate: new(0.0),
+		Time: time.Date(2026, 1, 2, 3, 4, 15, 0, time.UTC), Seconds: 10, Requests: 1000, probeLate: new(0.0), echoLate: new(0.0),
 		Load: Load{
 			CPU: new(0.5), CPULimit: 2, CPUWait: new(0.0), Throttled: new(0.0), MachineCPU: new(0.3), Steal: new(0.0), Pressure: new(0.0), ListenDrops: new(0.0),
 			Descriptors: 100, DescriptorLimit: 1000,
@@ -36,7 +36,7 @@ func reasonsOf(v Verdict) []string {
 func slow(name string, requests, slow int, took time.Duration) timing {
 	own := slices.Repeat([]time.Duration{50 * time.Microsecond}, requests-slow)
 	l := histogram.Of(append(own, slices.Repeat([]time.Duration{took}, slow)...)...)
-	return timing{name: name, own: l, added: l, total: l}
+	return timing{name: name, own: l, total: l}
 }
 
 // late is the timing of an endpoint with a latency: how late all its requests were.
@@ -44,7 +44,7 @@ func late(name string, injected, by time.Duration) timing {
 	t := slow(name, 100, 0, 0)
 	t.injected = histogram.Of(slices.Repeat([]time.Duration{injected}, 100)...)
 	t.late = histogram.Of(slices.Repeat([]time.Duration{by}, 100)...)
-	t.added, t.total = t.late, histogram.Of(slices.Repeat([]time.Duration{injected + by}, 100)...)
+	t.total = histogram.Of(slices.Repeat([]time.Duration{injected + by}, 100)...)
 	return t
 }
 
@@ -68,6 +68,7 @@ func TestJudge_EachReasonAloneAndItsBorder(t *testing.T) {
 		{"accept", 0, 1, func(s *Sample, v float64) { s.AcceptFailures = uint64(v) }},
 		{"backlog", 0, 1, func(s *Sample, v float64) { s.ListenDrops = &v }},
 		{"probe-p99", 2, 2.1, func(s *Sample, v float64) { s.probeLate = &v }},
+		{"echo-p99", 2, 2.1, func(s *Sample, v float64) { s.echoLate = &v }},
 		{"own-p99", 1, 1.1, func(s *Sample, v float64) { s.timings = []timing{slow("GET /a", 100, 100, ms(v))} }},
 		{"upstream-p99", 1, 1.1, func(s *Sample, v float64) {
 			s.timings = []timing{{name: "GET /a", upstream: histogram.Of(slices.Repeat([]time.Duration{ms(v)}, 100)...)}}
@@ -131,15 +132,17 @@ func TestJudge_EachEndpointIsJudged(t *testing.T) {
 	if v := judge(&s, nil); !v.Trusted {
 		t.Errorf("verdict %+v, want trusted: 2 of 20, and 15 of 1,000, may be chance", v)
 	}
-	s.timings = []timing{slow("GET /few", 20, 4, 300*time.Millisecond)}
-	if v := judge(&s, nil); v.Trusted {
-		t.Error("trusted, with 4 slow ones of 20")
+	for n, slowest := range map[int]int{2: 2, 20: 4, 300: 10} {
+		s.timings = []timing{slow("GET /few", n, slowest, 300*time.Millisecond)}
+		if v := judge(&s, nil); v.Trusted {
+			t.Errorf("trusted, with %d slow ones of %d", slowest, n)
+		}
 	}
 }
 
 func TestJudge_SaysHowMuchTheServerAdded(t *testing.T) {
 	s := busySample()
-	s.Probe.P99 = 0.2
+	s.probeLate = new(0.2)
 	if v := judge(&s, nil); v.Size != "" {
 		t.Errorf("got %q without a request", v.Size)
 	}
@@ -147,6 +150,13 @@ func TestJudge_SaysHowMuchTheServerAdded(t *testing.T) {
 	want := "The server added at most 1.2 ms to 99 of 100 responses of POST /payments, 0.5 % of their 99th percentile."
 	if v := judge(&s, nil); v.Size != want {
 		t.Errorf("got %q, want %q", v.Size, want)
+	}
+	// Of its outcomes one has a latency and is on time, and another takes long to render.
+	mixed := slow("GET /mixed", 200, 100, 40*time.Millisecond)
+	mixed.late = histogram.Of(slices.Repeat([]time.Duration{time.Millisecond}, 100)...)
+	s.timings = []timing{mixed}
+	if v := judge(&s, nil); !strings.Contains(v.Size, "at most 40.2 ms to 99 of 100 responses of GET /mixed") {
+		t.Errorf("got %q, want 40.2 ms", v.Size)
 	}
 }
 
@@ -230,9 +240,9 @@ func TestJudge_IdleSilencesNothing(t *testing.T) {
 
 func TestJudge_WhatIsUnknownIsNamedAndNoReason(t *testing.T) {
 	s := busySample()
-	s.Load, s.probeLate = Load{CPULimit: 2}, nil
+	s.Load, s.probeLate, s.echoLate = Load{CPULimit: 2}, nil, nil
 	v := judge(&s, nil)
-	want := []string{"throttled", "steal", "descriptors", "backlog", "probe-p99", "cpu-quota", "machine", "cpu-wait"}
+	want := []string{"throttled", "steal", "descriptors", "backlog", "probe-p99", "echo-p99", "cpu-quota", "machine", "cpu-wait"}
 	if !v.Trusted || !slices.Equal(v.Unknown, want) {
 		t.Errorf("verdict %+v, want trusted with unknown %v", v, want)
 	}
@@ -241,8 +251,8 @@ func TestJudge_WhatIsUnknownIsNamedAndNoReason(t *testing.T) {
 	}
 }
 
-// A reason holds for a while after it was found for the last time, with its worst figure and
-// since when it was found first.
+// A reason holds for a while after it was found for the last time, with the worst figure of
+// that while and since when it was found first.
 func TestHeld_ReasonsHoldForAWhile(t *testing.T) {
 	at := func(second int) time.Time { return time.Date(2026, 1, 2, 3, 4, second, 0, time.UTC) }
 	good, bad, worse := busySample(), busySample(), busySample()
@@ -259,11 +269,11 @@ func TestHeld_ReasonsHoldForAWhile(t *testing.T) {
 		{2, &worse, 1, "steal 0.5 since 2, probe-p99 9 since 1"},
 		{3, &bad, 1, "steal 0.5 since 2, probe-p99 9 since 1"},
 		{9, &good, 1, "steal 0.5 since 2, probe-p99 9 since 1"},
-		{10, &good, 1, "probe-p99 9 since 1"},
+		{10, &good, 1, "probe-p99 5 since 1"},
 		{11, &good, 11, ""},
 		{12, &bad, 12, "probe-p99 5 since 12"},
 	} {
-		v := h.add(judge(step.sample, nil), at(step.second))
+		v := h.add(judge(step.sample, nil), nil, at(step.second))
 		var reasons []string
 		for _, r := range v.Reasons {
 			reasons = append(reasons, fmt.Sprintf("%s %v since %d", r.Code, r.Number, r.Since.Second()))

@@ -2,6 +2,7 @@ package wire
 
 import (
 	"errors"
+	"fmt"
 	"log/slog"
 	"maps"
 	"net"
@@ -32,6 +33,7 @@ type Connections struct {
 
 	failures    atomic.Uint64 // to accept
 	descriptors descriptors
+	scarce      bool // the last failure was that descriptors are kept for others
 
 	closing sync.Once
 	closed  error
@@ -94,12 +96,15 @@ func (c *Connections) Accept() (net.Conn, error) {
 			pause = firstPause / 2
 			continue
 		case err == nil:
+			c.scarce = false
 			c.descriptors.took(inner)
 			return c.Adopt(inner), nil
 		case !passes(err):
 			return nil, err
 		}
-		c.failures.Add(1)
+		if c.counts(err) {
+			c.failures.Add(1)
+		}
 		if suppressed, ok := c.refusals.Pass(time.Now()); ok {
 			c.log.Warn("cannot accept a connection", "error", err.Error(), "suppressed", suppressed)
 		}
@@ -130,6 +135,20 @@ func (c *Connections) Adopt(inner net.Conn) *Connection {
 		_ = accepted.CloseNow() // it is gone either way
 	}
 	return accepted
+}
+
+// errKept is the error of accepting while descriptors are kept for others.
+var errKept = fmt.Errorf("too many open files: those that are left are kept for the admin address and for webhooks: %w", syscall.EMFILE)
+
+// counts reports whether a connection waits that could not be accepted, as far as the server
+// knows: something has run out. While descriptors are kept for others it counts once: nobody
+// may be waiting.
+func (c *Connections) counts(err error) bool {
+	scarce := errors.Is(err, errKept)
+	first := !scarce || !c.scarce
+	c.scarce = scarce
+	return first && slices.ContainsFunc([]syscall.Errno{syscall.EMFILE, syscall.ENFILE, syscall.ENOBUFS, syscall.ENOMEM},
+		func(e syscall.Errno) bool { return errors.Is(Portable(err), e) })
 }
 
 // passes reports whether accepting may succeed again after err: something has run

@@ -44,6 +44,33 @@ func TestAccept_OutlastsWhatPasses(t *testing.T) {
 	}
 }
 
+// What counts as a connection that could not be accepted is that something has run out:
+// while descriptors are kept for others once, since nobody may be waiting.
+func TestAccept_CountsWhatRanOut(t *testing.T) {
+	for _, c := range []struct {
+		name   string
+		errors []any
+		want   uint64
+	}{
+		{"no descriptors", []any{syscall.EMFILE, syscall.EMFILE, syscall.ENFILE}, 3},
+		{"clients that left", []any{syscall.ECONNABORTED, syscall.ECONNABORTED, syscall.EPERM}, 0},
+		{"descriptors that are kept", []any{errKept, errKept, errKept}, 1},
+		{"and then none", []any{errKept, syscall.EMFILE, errKept}, 3},
+	} {
+		synctest.Test(t, func(t *testing.T) {
+			_, conn := net.Pipe()
+			_, again := net.Pipe()
+			q := &queue{next: append(append(c.errors, conn), append(c.errors, again)...), closed: make(chan struct{})}
+			l := New(q, slog.New(slog.DiscardHandler))
+			for i := range uint64(2) {
+				if _, err := l.Accept(); err != nil || l.Failures() != (i+1)*c.want {
+					t.Errorf("%s: %v, %d failures, want %d", c.name, err, l.Failures(), (i+1)*c.want)
+				}
+			}
+		})
+	}
+}
+
 func TestAccept_DoesNotOutlastAnyOtherError(t *testing.T) {
 	q := &queue{next: []any{syscall.EINVAL}, closed: make(chan struct{})}
 	if _, err := New(q, slog.New(slog.DiscardHandler)).Accept(); !errors.Is(err, syscall.EINVAL) {

@@ -3,7 +3,6 @@
 package wire
 
 import (
-	"fmt"
 	"net"
 	"syscall"
 
@@ -52,7 +51,7 @@ func (d *descriptors) left() error {
 		_ = unix.Close(fd) // it was never used
 	}
 	if d.scarce {
-		return fmt.Errorf("too many open files: those that are left are kept for the admin address and for webhooks: %w", syscall.EMFILE)
+		return errKept
 	}
 	return nil
 }
