@@ -86,11 +86,12 @@ func (s *Server) disturb(a *answer, c *call, notify bool) {
 	}
 	begun := c.arrival()
 	held := a.rules.Capacity()
-	var ends time.Time // when the request is due to leave its place; zero for when it does
+	var started, ends time.Time // when it got its place, and is due to leave it; zero for when it does
 	if held != nil {
 		if begun, ok = held.Enter(c.waiter(), begun, &c.reply, &c.trace); !ok {
 			return
 		}
+		started = time.Now()
 		defer func() {
 			if ends.IsZero() {
 				ends = time.Now()
@@ -114,15 +115,12 @@ func (s *Server) disturb(a *answer, c *call, notify bool) {
 		c.trace.Instead = drawn.Instead.Refusal.Code
 	}
 	if drawn.Timed {
-		var ready time.Time
-		if held != nil {
-			ready = time.Now()
+		if held != nil { // its work may take longer than the latency
+			ends = begun.Add(max(drawn.Length, time.Since(started)))
 		}
 		if !c.wait(a.rules, begun, drawn.Length) {
+			ends = time.Time{}
 			return
-		}
-		if ends = begun.Add(drawn.Length); ready.After(ends) {
-			ends = ready // the work took longer than the latency
 		}
 	}
 	if given && notify {

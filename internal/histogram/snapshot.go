@@ -126,6 +126,16 @@ func (l Snapshot) Quantile(q float64) time.Duration {
 	return min(middle(l.cells[len(l.cells)-1].end), l.Max)
 }
 
+// Above returns the sum of what each of the durations has above a limit.
+func (l Snapshot) Above(limit time.Duration) (sum time.Duration) {
+	for _, c := range l.cells {
+		if d := min(middle(c.end), l.Max) - limit; d > 0 {
+			sum += d * time.Duration(c.count)
+		}
+	}
+	return sum
+}
+
 // Mean returns the average; 0 if l is empty.
 func (l Snapshot) Mean() time.Duration {
 	if l.Count == 0 {

@@ -44,3 +44,30 @@ func TestServerTiming_SaysWhatTheTimeWasSpentOn(t *testing.T) {
 		}
 	}
 }
+
+// A place of a capacity is held for as long as the response takes to be made, if its latency
+// is shorter: who comes next waits for that, and is told so.
+func TestServerTiming_APlaceIsHeldForAsLongAsTheWorkTakes(t *testing.T) {
+	t.Parallel()
+	upstream := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		timer := time.NewTimer(100 * time.Millisecond) // that is the work
+		<-timer.C
+		_, _ = io.WriteString(w, "{}")
+	}))
+	defer upstream.Close()
+	p := harness.Serving(t, "- endpoint: {path: /slow, response: {external-body: {provider: json, path: \""+upstream.URL+"\", ttl: 0}}, latency: {min-ms: 1, max-ms: 1}, capacity: {concurrent: 1, queue: 5}}\n", "--server-timing")
+	declared := regexp.MustCompile(`^declared;dur=([0-9.]+),`)
+	harness.Until(t, "who comes while another is served waits for it", func() bool {
+		waits := make(chan float64, 2)
+		for range 2 {
+			go func() {
+				waited := -1.0
+				if parts := declared.FindStringSubmatch(p.Get("/slow").Header.Get("Server-Timing")); parts != nil {
+					waited, _ = strconv.ParseFloat(parts[1], 64) // the form has it be a number
+				}
+				waits <- waited
+			}()
+		}
+		return max(<-waits, <-waits) > 50
+	})
+}

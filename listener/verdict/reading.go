@@ -100,7 +100,8 @@ func Between(a, b *Reading) Sample {
 		Scheduler: b.waits.since(a.waits), Pauses: b.pauses.since(a.pauses),
 		Load: loadBetween(&a.usage, &b.usage, apart),
 	}
-	s.probed(&a.Probe, &b.Probe)
+	beats, echoes := probed(&a.Probe, &b.Probe)
+	s.Probe, s.Echo = SpreadOf(beats), SpreadOf(echoes)
 	for _, n := range all.Faults {
 		s.Faults += n
 	}
@@ -113,34 +114,21 @@ func Between(a, b *Reading) Sample {
 	return s
 }
 
-// probed takes what a probe measured: what it did while there were requests, if there were any.
-func (s *Sample) probed(before, after *probe.Figures) {
+// probed returns what a probe measured: beats and echoes while there were requests, if there
+// were any.
+func probed(before, after *probe.Figures) (beats, echoes histogram.Snapshot) {
 	late := after.Serving.Since(before.Serving)
 	if late.Beats.Count == 0 {
 		late = after.Idle.Since(before.Idle)
 	}
-	echoes := histogram.Sum(slices.Values([]histogram.Snapshot{late.Echoes, after.Waiting}))
-	s.Probe, s.probeLate = SpreadOf(late.Beats), surely99(late.Beats)
-	s.Echo, s.echoLate = SpreadOf(echoes), surely99(echoes)
-}
-
-// surely99 returns the 99th percentile of durations in milliseconds, without the two largest
-// of few, which say little about 99 of 100 requests. It is nil if there are none.
-func surely99(l histogram.Snapshot) *float64 {
-	switch n := float64(l.Count); {
-	case n == 0:
-		return nil
-	case n <= 2:
-		return new(0.0)
-	default:
-		return new(Milliseconds(l.Quantile(min(0.99, 1-2.5/n))))
-	}
+	return late.Beats, histogram.Sum(slices.Values([]histogram.Snapshot{late.Echoes, after.Waiting}))
 }
 
 // BetweenEndpoints is Between with the timing of each endpoint, to be judged.
 func BetweenEndpoints(a, b *Reading) Sample {
 	s := Between(a, b)
 	s.timings = append(timings(a, b, math.MaxUint64), timingBetween("", &a.All, &b.All))
+	s.beats, s.echoes = probed(&a.Probe, &b.Probe)
 	return s
 }
 

@@ -47,9 +47,9 @@ type Sample struct {
 	Echo      Spread `json:"echo" doc:"how long the server took for a connection to itself, and for a byte there and back"`
 	Scheduler Spread `json:"scheduler" doc:"how long goroutines that could run waited"`
 	Pauses    Spread `json:"pauses" doc:"stops of the garbage collector"`
-	// probeLate and echoLate are the 99th percentiles that are judged, in milliseconds; nil without one.
-	probeLate, echoLate *float64
-	timings             []timing // nil but for what is judged
+	// What follows is empty but for what is judged.
+	timings       []timing
+	beats, echoes histogram.Snapshot // Probe and Echo
 
 	Load
 }
@@ -116,7 +116,7 @@ func Milliseconds(d time.Duration) float64 { return float64(d) / float64(time.Mi
 // Alone returns the sample without what its verdict was made of, which takes memory for each
 // endpoint.
 func (s Sample) Alone() Sample {
-	s.timings = nil
+	s.timings, s.beats, s.echoes = nil, histogram.Snapshot{}, histogram.Snapshot{}
 	return s
 }
 

@@ -64,6 +64,8 @@ type check struct {
 	what    string  // message, with %s for the figure
 	// figure returns what is compared with the threshold; nil if it is unknown.
 	figure func(s *Sample) *float64
+	// probed returns what a probe measured instead.
+	probed func(s *Sample) histogram.Snapshot
 	// each returns durations of one endpoint instead: that endpoint counts whose 99th
 	// percentile is the furthest above. least is a lower bound of its threshold; nil is none.
 	each  func(t *timing) histogram.Snapshot
@@ -81,8 +83,8 @@ var checks = []check{
 	{code: "descriptors", unit: share, initial: 0.9, figure: (*Sample).descriptorShare, what: "%s of the file descriptors that the process may have are open"},
 	{code: "accept", unit: number, figure: func(s *Sample) *float64 { return new(float64(s.AcceptFailures)) }, what: "%s times a connection could not be accepted"},
 	{code: "backlog", unit: number, figure: func(s *Sample) *float64 { return s.ListenDrops }, what: "%s times the system dropped a connection, since too many waited to be accepted"},
-	{code: "probe-p99", unit: milliseconds, initial: 2, figure: func(s *Sample) *float64 { return s.probeLate }, what: "the probe was %s late at the 99th percentile, as requests are"},
-	{code: "echo-p99", unit: milliseconds, initial: 2, figure: func(s *Sample) *float64 { return s.echoLate }, what: "a connection of the server to itself, and a byte there and back, took %s at the 99th percentile"},
+	{code: "probe-p99", unit: milliseconds, initial: 2, probed: func(s *Sample) histogram.Snapshot { return s.beats }, what: "the probe was %s late at the 99th percentile, as requests are"},
+	{code: "echo-p99", unit: milliseconds, initial: 2, probed: func(s *Sample) histogram.Snapshot { return s.echoes }, what: "a connection of the server to itself, and a byte there and back, took %s at the 99th percentile"},
 	{code: "own-p99", unit: milliseconds, initial: 1, each: func(t *timing) histogram.Snapshot { return t.own }, what: "the server's own work on a request took %s at the 99th percentile"},
 	{code: "upstream-p99", unit: milliseconds, initial: 1, each: func(t *timing) histogram.Snapshot { return t.upstream }, what: "requests waited %s at the 99th percentile for the URL that their answers come from"},
 	{code: "injection-p99", unit: milliseconds, initial: 1, each: func(t *timing) histogram.Snapshot { return t.late }, least: (*timing).tolerance, what: "answers with a latency came %s late at the 99th percentile"},
@@ -99,7 +101,10 @@ var checks = []check{
 // look returns the figure of a check and the threshold that it is compared with; of is the
 // endpoint that it is about, if it is one.
 func (c *check) look(s *Sample, limit float64) (figure *float64, of string, at float64) {
-	if c.each == nil {
+	switch {
+	case c.probed != nil:
+		return probeLate(c.probed(s), limit), "", limit
+	case c.each == nil:
 		return c.figure(s), "", limit
 	}
 	figure, at = new(float64), limit

@@ -61,3 +61,25 @@ func exceeds(l histogram.Snapshot, limit float64) bool {
 	expected := float64(l.Count) / 100
 	return float64(l.Count-within) > expected+3*math.Sqrt(expected)+1
 }
+
+// provenLate is how much of the time has to be late by what a probe measured, for that to be
+// more than a short stall that it happened to meet three times.
+const provenLate = 10 * time.Millisecond
+
+// probeLate returns the 99th percentile of what a probe measured, in milliseconds, without the
+// two largest of few figures, which say little about 99 of 100 requests. It is the limit at
+// most unless that is surely exceeded: what ran late by a time proves that requests in all of
+// that time, but for the limit at its end, were later than the limit. It is nil for no figures.
+func probeLate(l histogram.Snapshot, limit float64) *float64 {
+	switch {
+	case l.Count == 0:
+		return nil
+	case l.Count <= 2:
+		return new(0.0)
+	}
+	p99 := Milliseconds(l.Quantile(min(0.99, 1-2.5/float64(l.Count))))
+	if p99 > limit && l.Above(time.Duration(limit*float64(time.Millisecond))) < provenLate {
+		p99 = limit
+	}
+	return &p99
+}

@@ -165,8 +165,8 @@ func (s *Sample) size() string {
 		return ""
 	}
 	added := most.added()
-	if s.probeLate != nil {
-		added += time.Duration(*s.probeLate * float64(time.Millisecond))
+	if late := probeLate(s.beats, math.Inf(1)); late != nil {
+		added += time.Duration(*late * float64(time.Millisecond))
 	}
 	text := fmt.Sprintf("The server added at most %s ms to 99 of 100 responses of %s", Short(Milliseconds(added)), most.name)
 	if total := most.total.Quantile(0.99); total > added {

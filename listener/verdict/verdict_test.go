@@ -16,12 +16,17 @@ import (
 // are those of a system that tells all.
 func busySample() Sample {
 	return Sample{
-		Time: time.Date(2026, 1, 2, 3, 4, 15, 0, time.UTC), Seconds: 10, Requests: 1000, probeLate: new(0.0), echoLate: new(0.0),
+		Time: time.Date(2026, 1, 2, 3, 4, 15, 0, time.UTC), Seconds: 10, Requests: 1000, beats: every(0), echoes: every(0),
 		Load: Load{
 			CPU: new(0.5), CPULimit: 2, CPUWait: new(0.0), Throttled: new(0.0), MachineCPU: new(0.3), Steal: new(0.0), Pressure: new(0.0), ListenDrops: new(0.0),
 			Descriptors: 100, DescriptorLimit: 1000,
 		},
 	}
+}
+
+// every is what a probe measured that was always late by so many milliseconds.
+func every(ms float64) histogram.Snapshot {
+	return histogram.Of(slices.Repeat([]time.Duration{time.Duration(ms * float64(time.Millisecond))}, 300)...)
 }
 
 func reasonsOf(v Verdict) []string {
@@ -67,8 +72,8 @@ func TestJudge_EachReasonAloneAndItsBorder(t *testing.T) {
 		{"descriptors", 0.9, 0.901, func(s *Sample, v float64) { s.Descriptors = int(math.Round(v * 1000)) }},
 		{"accept", 0, 1, func(s *Sample, v float64) { s.AcceptFailures = uint64(v) }},
 		{"backlog", 0, 1, func(s *Sample, v float64) { s.ListenDrops = &v }},
-		{"probe-p99", 2, 2.1, func(s *Sample, v float64) { s.probeLate = &v }},
-		{"echo-p99", 2, 2.1, func(s *Sample, v float64) { s.echoLate = &v }},
+		{"probe-p99", 2, 2.1, func(s *Sample, v float64) { s.beats = every(v) }},
+		{"echo-p99", 2, 2.1, func(s *Sample, v float64) { s.echoes = every(v) }},
 		{"own-p99", 1, 1.1, func(s *Sample, v float64) { s.timings = []timing{slow("GET /a", 100, 100, ms(v))} }},
 		{"upstream-p99", 1, 1.1, func(s *Sample, v float64) {
 			s.timings = []timing{{name: "GET /a", upstream: histogram.Of(slices.Repeat([]time.Duration{ms(v)}, 100)...)}}
@@ -142,7 +147,7 @@ func TestJudge_EachEndpointIsJudged(t *testing.T) {
 
 func TestJudge_SaysHowMuchTheServerAdded(t *testing.T) {
 	s := busySample()
-	s.probeLate = new(0.2)
+	s.beats = every(0.2)
 	if v := judge(&s, nil); v.Size != "" {
 		t.Errorf("got %q without a request", v.Size)
 	}
@@ -207,9 +212,9 @@ func TestJudge_WebhooksThatWaitAreLateNow(t *testing.T) {
 // A figure that is hardly above its threshold is not written as the threshold is.
 func TestJudge_TheTextShowsWhatIsAboveWhat(t *testing.T) {
 	s := busySample()
-	s.probeLate, s.MachineCPU = new(2.00004), new(0.9501)
+	s.CPUWait, s.MachineCPU = new(0.1000004), new(0.9501)
 	v := judge(&s, nil)
-	if len(v.Reasons) != 1 || !strings.Contains(v.Reasons[0].Text, "2.00004 ms") || len(v.Explanations) != 1 || !strings.Contains(v.Explanations[0].Text, "95.01 %") {
+	if e := v.Explanations; len(e) != 2 || !strings.Contains(e[0].Text, "95.01 %") || !strings.Contains(e[1].Text, "0.1000004 ms") {
 		t.Errorf("%+v", v)
 	}
 }
@@ -240,7 +245,7 @@ func TestJudge_IdleSilencesNothing(t *testing.T) {
 
 func TestJudge_WhatIsUnknownIsNamedAndNoReason(t *testing.T) {
 	s := busySample()
-	s.Load, s.probeLate, s.echoLate = Load{CPULimit: 2}, nil, nil
+	s.Load, s.beats, s.echoes = Load{CPULimit: 2}, histogram.Snapshot{}, histogram.Snapshot{}
 	v := judge(&s, nil)
 	want := []string{"throttled", "steal", "descriptors", "backlog", "probe-p99", "echo-p99", "cpu-quota", "machine", "cpu-wait"}
 	if !v.Trusted || !slices.Equal(v.Unknown, want) {
@@ -251,12 +256,36 @@ func TestJudge_WhatIsUnknownIsNamedAndNoReason(t *testing.T) {
 	}
 }
 
+// Three late figures of a few hundred are a percentile, but prove little if each is hardly late.
+func TestJudge_AShortStallThatTheProbeMeetsIsNoReason(t *testing.T) {
+	const ms = time.Millisecond
+	late := func(by ...time.Duration) histogram.Snapshot {
+		return histogram.Of(append(slices.Repeat([]time.Duration{0}, 200), by...)...)
+	}
+	for _, c := range []struct {
+		beats   histogram.Snapshot
+		trusted bool
+	}{
+		{late(3*ms, 3*ms, 3*ms), true},
+		{late(20*ms, 18*ms), true},
+		{late(8*ms, 8*ms, 3*ms), false},
+		{late(slices.Repeat([]time.Duration{3 * ms}, 12)...), false},
+		{histogram.Of(50*ms, 50*ms), true},
+	} {
+		s := busySample()
+		s.beats = c.beats
+		if v := judge(&s, nil); v.Trusted != c.trusted {
+			t.Errorf("%d beats, p99 %v, longest %v: trusted is %v", c.beats.Count, c.beats.Quantile(0.99), c.beats.Max, v.Trusted)
+		}
+	}
+}
+
 // A reason holds for a while after it was found for the last time, with the worst figure of
 // that while and since when it was found first.
 func TestHeld_ReasonsHoldForAWhile(t *testing.T) {
 	at := func(second int) time.Time { return time.Date(2026, 1, 2, 3, 4, second, 0, time.UTC) }
 	good, bad, worse := busySample(), busySample(), busySample()
-	bad.probeLate, worse.probeLate, worse.Steal = new(5.0), new(9.0), new(0.5)
+	bad.beats, worse.beats, worse.Steal = every(5), every(9), new(0.5)
 	var h held
 	for _, step := range []struct {
 		second  int
@@ -276,7 +305,7 @@ func TestHeld_ReasonsHoldForAWhile(t *testing.T) {
 		v := h.add(judge(step.sample, nil), nil, at(step.second))
 		var reasons []string
 		for _, r := range v.Reasons {
-			reasons = append(reasons, fmt.Sprintf("%s %v since %d", r.Code, r.Number, r.Since.Second()))
+			reasons = append(reasons, fmt.Sprintf("%s %.2g since %d", r.Code, r.Number, r.Since.Second()))
 		}
 		if got := strings.Join(reasons, ", "); got != step.reasons || v.Trusted != (got == "") || v.Since.Second() != step.since {
 			t.Errorf("second %d: %q since %d, want %q since %d", step.second, got, v.Since.Second(), step.reasons, step.since)

@@ -5,6 +5,7 @@ package calibration
 import (
 	"bytes"
 	"encoding/binary"
+	"math"
 	"math/rand/v2"
 	"net"
 	"runtime"
@@ -54,6 +55,7 @@ func (p *plan) pick(i int) *request {
 // timing is one reply: when its request was written, and how much later than declared it
 // was in the client's kernel.
 type timing struct {
+	of   *request
 	sent time.Time
 	over time.Duration
 }
@@ -214,7 +216,7 @@ func isWhole(reply []byte) bool {
 // done notes a reply, or the end of the wait for it.
 func (c *client) done(w *conversation, at time.Time, ok bool) {
 	delete(c.waiting, w.fd)
-	c.timings = append(c.timings, timing{w.sent, at.Sub(w.sent) - w.of.declared})
+	c.timings = append(c.timings, timing{w.of, w.sent, at.Sub(w.sent) - w.of.declared})
 	if !ok {
 		c.failed++
 	}
@@ -226,24 +228,49 @@ func (c *client) done(w *conversation, at time.Time, ok bool) {
 }
 
 // between returns how much later than declared replies were to what was sent from one time
-// to another, sorted.
-func (c *client) between(from, to time.Time) []time.Duration {
-	var all []time.Duration
+// to another, of each kind of request.
+func (c *client) between(from, to time.Time) map[*request][]time.Duration {
+	all := map[*request][]time.Duration{}
 	for _, t := range c.timings {
 		if !t.sent.Before(from) && t.sent.Before(to) {
-			all = append(all, t.over)
+			all[t.of] = append(all[t.of], t.over)
 		}
 	}
-	slices.Sort(all)
 	return all
 }
 
-// p99 returns the 99th percentile of sorted durations.
-func p99(all []time.Duration) time.Duration {
+// p99 returns the 99th percentile of that kind of which it is the longest.
+func p99(kinds map[*request][]time.Duration) (worst time.Duration) {
+	for _, all := range kinds {
+		worst = max(worst, p99Of(all))
+	}
+	return worst
+}
+
+func p99Of(all []time.Duration) time.Duration {
 	if len(all) == 0 {
 		return 0
 	}
+	slices.Sort(all)
 	return all[(len(all)*99+99)/100-1]
+}
+
+// surely reports whether the 99th percentile of a kind is above a limit by more than chance
+// explains: a slow request of a few is no percentile.
+func surely(kinds map[*request][]time.Duration, limit time.Duration) bool {
+	for _, all := range kinds {
+		over := 0
+		for _, d := range all {
+			if d > limit {
+				over++
+			}
+		}
+		expected := float64(len(all)) / 100
+		if float64(over) > expected+3*math.Sqrt(expected)+1 {
+			return true
+		}
+	}
+	return false
 }
 
 // clientCPU is the last CPU, and the servers' are the others.

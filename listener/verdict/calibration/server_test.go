@@ -41,8 +41,13 @@ type judgment struct {
 var program string
 
 func TestMain(m *testing.M) {
-	if os.Getenv("MOCKSERVER_CALIBRATION") == "" {
+	switch how := os.Getenv("MOCKSERVER_CALIBRATION"); how {
+	case "":
 		fmt.Println("not run: it needs a quiet machine and a quarter of an hour. MOCKSERVER_CALIBRATION=1 runs it")
+		return
+	case "1":
+	default: // an address: it is the load of overload
+		ask(how, 64)
 		return
 	}
 	dir, err := os.MkdirTemp("", "calibration-")
@@ -90,7 +95,7 @@ func begin(t *testing.T, configuration string, wrap []string, stderr *os.File, a
 	}
 	t.Cleanup(s.end)
 	for deadline := time.Now().Add(20 * time.Second); ; rest(20 * time.Millisecond) {
-		if _, err := s.ask(); err == nil {
+		if _, err := s.judged(); err == nil {
 			return s
 		} else if time.Now().After(deadline) {
 			t.Fatal(err)
@@ -120,8 +125,8 @@ func (s *server) end() {
 
 var asking = &http.Client{Timeout: 2 * time.Second}
 
-// ask asks for the verdict.
-func (s *server) ask() (judgment, error) {
+// judged asks for the verdict.
+func (s *server) judged() (judgment, error) {
 	resp, err := asking.Get(s.admin + "verdict")
 	if err != nil {
 		return judgment{}, err
@@ -145,7 +150,7 @@ func (s *server) ask() (judgment, error) {
 // does not answer in two seconds says nothing meanwhile.
 func (s *server) watch(end <-chan struct{}) {
 	for {
-		if j, err := s.ask(); err == nil {
+		if j, err := s.judged(); err == nil {
 			s.mu.Lock()
 			s.verdicts = append(s.verdicts, j)
 			s.mu.Unlock()
