@@ -64,7 +64,7 @@ func exceeds(l histogram.Snapshot, limit float64) bool {
 
 // provenLate is how much of the time has to be late by what a probe measured, for that to be
 // more than a short stall that it happened to meet three times.
-const provenLate = 10 * time.Millisecond
+const provenLate = 5 * time.Millisecond
 
 // probeLate returns the 99th percentile of what a probe measured, in milliseconds, without the
 // two largest of few figures, which say little about 99 of 100 requests. It is the limit at

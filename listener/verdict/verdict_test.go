@@ -268,8 +268,8 @@ func TestJudge_AShortStallThatTheProbeMeetsIsNoReason(t *testing.T) {
 	}{
 		{late(3*ms, 3*ms, 3*ms), true},
 		{late(20*ms, 18*ms), true},
-		{late(8*ms, 8*ms, 3*ms), false},
-		{late(slices.Repeat([]time.Duration{3 * ms}, 12)...), false},
+		{late(5*ms, 4*ms, 3*ms), false},
+		{late(slices.Repeat([]time.Duration{3 * ms}, 6)...), false},
 		{histogram.Of(50*ms, 50*ms), true},
 	} {
 		s := busySample()

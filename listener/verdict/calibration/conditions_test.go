@@ -203,7 +203,8 @@ func conditions(t *testing.T) []condition {
 		{name: "calm, 300/s", mock: fixed, plan: steady(300)},
 		{name: "calm, 2,000/s", mock: fixed, plan: steady(2000)},
 		{name: "calm, 5,000/s with 20 ms", mock: late, plan: plan{rate: 5000, requests: []request{{bytes: get("/a"), declared: 20 * ms}}}},
-		{name: "calm, 1 MB POSTs, 20/s", mock: "- endpoint: {path: /a, method: POST, response: {body: hello}}\n", plan: plan{rate: 20, requests: []request{{bytes: big}}}},
+		// To send a megabyte takes a millisecond.
+		{name: "calm, 1 MB POSTs, 20/s", mock: "- endpoint: {path: /a, method: POST, response: {body: hello}}\n", plan: plan{rate: 20, requests: []request{{bytes: big, declared: ms}}}},
 		{name: "calm, 20/s", mock: fixed, plan: steady(20)},
 	}
 	for _, length := range []time.Duration{20, 50, 90, 140, 800} {

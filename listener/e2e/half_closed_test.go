@@ -1,0 +1,55 @@
+package e2e_test
+
+import (
+	"bufio"
+	"io"
+	"net"
+	"net/http"
+	"strings"
+	"testing"
+	"time"
+
+	"mockserver/internal/harness"
+)
+
+// A client that ends what it sends with its last request is answered, and its connection ends
+// with that: not with the time-out of a connection that waits for another request, which
+// is minutes later.
+func TestConnection_AClientThatEndsWithItsLastRequest(t *testing.T) {
+	t.Parallel()
+	p := harness.Serving(t, "- endpoint: {path: /fixed, response: {body: a}}\n- endpoint: {path: '/made/:id', response: {body: '{{path-params.id}}'}}\n"+
+		"- endpoint: {method: POST, path: /json, response: {body: '{{json-params.a}}'}}\n- endpoint: {path: /late, response: {body: b}, latency: {min: 10ms}}\n")
+	const head = " HTTP/1.1\r\nHost: a\r\n"
+	for name, request := range map[string]string{
+		"fixed": "GET /fixed" + head + "\r\n", "path": "GET /made/7" + head + "\r\n", "JSON": "POST /json" + head + "Content-Length: 7\r\n\r\n{\"a\":1}",
+		"late": "GET /late" + head + "\r\n", "unmatched": "GET /nowhere" + head + "\r\n", "several": strings.Repeat("GET /made/7"+head+"\r\n", 3),
+	} {
+		for _, answeredFirst := range []bool{false, true} {
+			conn, err := net.Dial("tcp", strings.TrimPrefix(p.URL, "http://"))
+			if err != nil {
+				t.Fatal(err)
+			}
+			_ = conn.SetDeadline(time.Now().Add(harness.Patience)) // reading fails then
+			answers := bufio.NewReader(conn)
+			n := strings.Count(request, " HTTP/1.1")
+			_, _ = io.WriteString(conn, request) // the answers tell
+			if !answeredFirst {
+				_ = conn.(*net.TCPConn).CloseWrite()
+			}
+			for i := range n {
+				resp, err := http.ReadResponse(answers, nil)
+				if err != nil {
+					t.Fatalf("%s: answer %d of %d: %v", name, i+1, n, err)
+				}
+				_, _ = io.Copy(io.Discard, resp.Body) // else the next one is not read
+			}
+			if answeredFirst {
+				_ = conn.(*net.TCPConn).CloseWrite()
+			}
+			if rest, err := io.ReadAll(answers); len(rest) > 0 || err != nil {
+				t.Errorf("%s, answered first %t: then came %q, %v; want the end", name, answeredFirst, rest, err)
+			}
+			_ = conn.Close()
+		}
+	}
+}
