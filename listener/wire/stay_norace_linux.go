@@ -10,14 +10,16 @@ import (
 )
 
 // These are read and write as sockets have them: a tenth of a microsecond less than through
-// the file system, and x/sys has them with an address that costs an allocation.
+// the file system, and x/sys has them with an address that costs an allocation. They never
+// block, so the scheduler is not told: on a CPU that others want, too, it would hand the
+// goroutines of a thread that is interrupted in a call to another thread, and back.
 
 func recv(fd int, b []byte, flags int) (n int, err syscall.Errno) {
-	r, _, err := syscall.Syscall6(unix.SYS_RECVFROM, uintptr(fd), uintptr(unsafe.Pointer(unsafe.SliceData(b))), uintptr(len(b)), uintptr(flags), 0, 0)
+	r, _, err := syscall.RawSyscall6(unix.SYS_RECVFROM, uintptr(fd), uintptr(unsafe.Pointer(unsafe.SliceData(b))), uintptr(len(b)), uintptr(flags), 0, 0)
 	return int(r), err
 }
 
 func send(fd int, b []byte) (n int, err syscall.Errno) {
-	r, _, err := syscall.Syscall6(unix.SYS_SENDTO, uintptr(fd), uintptr(unsafe.Pointer(unsafe.SliceData(b))), uintptr(len(b)), unix.MSG_NOSIGNAL, 0, 0)
+	r, _, err := syscall.RawSyscall6(unix.SYS_SENDTO, uintptr(fd), uintptr(unsafe.Pointer(unsafe.SliceData(b))), uintptr(len(b)), unix.MSG_NOSIGNAL, 0, 0)
 	return int(r), err
 }
