@@ -2,7 +2,9 @@ package matcher
 
 import (
 	"hash/maphash"
+	"maps"
 	"math"
+	"slices"
 	"unsafe"
 )
 
@@ -43,7 +45,7 @@ func (l *literals) find(label []byte) *node {
 	}
 }
 
-// pack moves the children.
+// pack makes the slots of the children, and has them moved.
 func (l *literals) pack(r *room) {
 	size := 4
 	for 3*size < 4*len(l.children) {
@@ -57,8 +59,8 @@ func (l *literals) pack(r *room) {
 		for slots[i].at > 0 {
 			i = (i + 1) & most
 		}
-		slots[i] = slot{uint32(hash >> 32), uint32(len(r.nodes) + 1)}
-		r.node(child)
+		slots[i] = slot{uint32(hash >> 32), math.MaxUint32} // until it is moved
+		r.todo = append(r.todo, unmoved{node: child, slot: &slots[i]})
 	}
 	l.slots, l.children = slots, nil
 }
@@ -91,6 +93,14 @@ type room struct {
 	nodes []packedNode
 	ends  []packedLeaf
 	moved map[*leaf]*leaf
+	todo  []unmoved // a stack
+}
+
+// unmoved is a node that is to be moved, and what leads to it: a field or a slot.
+type unmoved struct {
+	node  *node
+	field **node
+	slot  *slot
 }
 
 // packedNode is a node with its label, two cache lines. What it leads to follows it.
@@ -106,10 +116,29 @@ type packedLeaf struct {
 	entry [1]entry
 }
 
-// pack moves the site, which is complete.
+// pack moves the site, which is complete. A path may be as deep as it is long, so nothing
+// here calls itself.
 func (s *site) pack() {
-	r := room{nodes: make([]packedNode, 0, s.root.size()), ends: make([]packedLeaf, 0, len(s.leaves)), moved: make(map[*leaf]*leaf, len(s.leaves))}
-	s.root = r.node(s.root)
+	size := 0
+	for todo := []*node{s.root}; len(todo) > 0; size++ {
+		n := todo[len(todo)-1]
+		todo = todo[:len(todo)-1]
+		for _, child := range [...]*node{n.only, n.typed, n.text} {
+			if child != nil {
+				todo = append(todo, child)
+			}
+		}
+		if n.literals != nil {
+			todo = slices.AppendSeq(todo, maps.Values(n.literals.children))
+		}
+	}
+	r := room{nodes: make([]packedNode, 0, size), ends: make([]packedLeaf, 0, len(s.leaves)), moved: make(map[*leaf]*leaf, len(s.leaves))}
+	r.todo = []unmoved{{node: s.root, field: &s.root}}
+	for len(r.todo) > 0 {
+		next := r.todo[len(r.todo)-1]
+		r.todo = r.todo[:len(r.todo)-1]
+		r.move(next)
+	}
 	for i, l := range s.leaves {
 		s.leaves[i] = r.moved[l]
 	}
@@ -119,42 +148,40 @@ func (s *site) pack() {
 	}
 }
 
-// size is how many nodes there are from n on.
-func (n *node) size() int {
-	if n == nil {
-		return 0
-	}
-	size := 1 + n.only.size() + n.typed.size() + n.text.size()
-	if n.literals != nil {
-		for _, child := range n.literals.children {
-			size += child.size()
-		}
-	}
-	return size
-}
-
-func (r *room) node(n *node) *node {
-	if n == nil {
-		return nil
-	}
+// move moves a node, and has its children moved, the one that is asked first at once.
+func (r *room) move(next unmoved) {
+	n := next.node
 	r.nodes = append(r.nodes, packedNode{node: *n})
 	p := &r.nodes[len(r.nodes)-1]
+	if next.slot != nil {
+		next.slot.at = uint32(len(r.nodes))
+	} else {
+		*next.field = &p.node
+	}
 	if len(n.label) <= len(p.name) {
 		copy(p.name[:], n.label)
 		p.label = unsafe.String(&p.name[0], len(n.label))
 	}
-	p.leaves, p.rest, p.quick = r.leaf(n.leaves), r.leaf(n.rest), quickOf(n.leaves)
-	p.only, p.typed, p.text = r.node(n.only), r.node(n.typed), r.node(n.text)
+	p.leaves, p.rest, p.quick = r.leaves(n.leaves), r.leaves(n.rest), quickOf(n.leaves)
 	if n.literals != nil {
 		n.literals.pack(r)
 	}
-	return &p.node
+	for _, at := range [...]**node{&p.text, &p.typed, &p.only} {
+		if *at != nil {
+			r.todo = append(r.todo, unmoved{node: *at, field: at})
+		}
+	}
+}
+
+// leaves moves a leaf and those after it.
+func (r *room) leaves(l *leaf) *leaf {
+	for at := &l; *at != nil; at = &(*at).next {
+		*at = r.leaf(*at)
+	}
+	return l
 }
 
 func (r *room) leaf(l *leaf) *leaf {
-	if l == nil {
-		return nil
-	}
 	r.ends = append(r.ends, packedLeaf{leaf: *l})
 	p := &r.ends[len(r.ends)-1]
 	if n := len(l.params); n <= len(p.param) {
@@ -165,7 +192,6 @@ func (r *room) leaf(l *leaf) *leaf {
 		p.entry[0] = l.entries[0]
 		p.entries = p.entry[:]
 	}
-	p.next = r.leaf(l.next)
 	r.moved[l] = &p.leaf
 	return &p.leaf
 }
