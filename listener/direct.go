@@ -47,7 +47,7 @@ const headRoom = 1 << 10
 // with the call that it has begun. The answer is made in the room behind the request. The
 // error is that of writing.
 func (s *Server) answerDirectly(conn *wire.Connection, p *wire.Plain) (done bool, err error) {
-	if s.stopping.Load() || len(p.Body) > s.opts.MaxBody || p.Target[0] != '/' || bytes.Contains(p.Target, schemeEnd) {
+	if s.stopping.Load() || len(p.Body) > s.opts.MaxBody || p.Target[0] != '/' || bytes.IndexByte(p.Target, ':') > 0 && bytes.Contains(p.Target, schemeEnd) {
 		return false, nil
 	}
 	room := p.Bytes[len(p.Bytes):cap(p.Bytes)]

@@ -34,6 +34,9 @@ type fixed struct {
 // maxFixed is the largest one, in bytes: to copy more costs more than it saves.
 const maxFixed = 16 << 10
 
+// maxLength is the length from which on paths are not told apart by it: see fixedLengths.
+const maxLength = 63
+
 // fix puts the answers that are fixed, by the paths that they answer: those without
 // parameters, of endpoints that answer whatever the request holds beside its path.
 func (sn *snapshot) fix(routes []matcher.Route) {
@@ -51,6 +54,7 @@ func (sn *snapshot) fix(routes []matcher.Route) {
 		}
 		if _, known := sn.fixed[path]; !known { // else the first declared answers
 			sn.fixed[path] = nil
+			sn.fixedLengths |= 1 << min(len(path), maxLength)
 			if a := &sn.answers[i]; routes[i].If == nil && a.isFixed() {
 				sn.fixed[path] = w.fix(a)
 			}

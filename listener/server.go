@@ -302,7 +302,11 @@ func (s *Server) fixed(path []byte) *fixed {
 	if s.stopping.Load() {
 		return nil
 	}
-	return s.snapshot.Load().fixed[string(path)]
+	sn := s.snapshot.Load()
+	if sn.fixedLengths&(1<<min(len(path), maxLength)) == 0 {
+		return nil
+	}
+	return sn.fixed[string(path)]
 }
 
 // Apply compiles spec and serves it from the next request on: once it returns,

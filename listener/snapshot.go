@@ -29,6 +29,9 @@ type snapshot struct {
 	sockets *websocket.Table // nil for none
 	// fixed are the answers that are the same for every plain request, by path.
 	fixed map[string]*fixed
+	// fixedLengths has a bit for each length of such a path, up to maxLength: most other
+	// paths are told from them by it.
+	fixedLengths uint64
 	// single means that requests of a connection are read one at a time: they may wait,
 	// and what was answered before must not wait with them.
 	single bool

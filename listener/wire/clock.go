@@ -18,8 +18,11 @@ type clock struct {
 // late, which no deadline is set closer than.
 const clockTick = time.Second
 
-// now is the time of the last tick.
-func (c *clock) now() time.Time { return c.base.Add(time.Duration(c.since.Load())) }
+// elapsed is the time from base to the last tick.
+func (c *clock) elapsed() time.Duration { return time.Duration(c.since.Load()) }
+
+// exactly is the time from base to now.
+func (c *clock) exactly() time.Duration { return time.Since(c.base) }
 
 // start makes the clock go. It calls tick each second until stop.
 func (c *clock) start(tick func()) {

@@ -26,33 +26,36 @@ type Connection struct {
 	upgraded atomic.Bool // it has left HTTP, after the answer that comes or came last: see talk
 
 	// The goroutine that serves the connection alone has these.
-	at           part      // what it was last read for
-	readExpires  time.Time // the read deadline of that part
-	readInForce  time.Time // the one that the connection has
-	readRenewed  time.Time // when the one of a body was renewed
-	idleSince    time.Time // when it was last read for another request
-	writeExpires time.Time // the write deadline
-	bodyBegun    time.Time // when the time of the body began
-	bodyRead     int       // bytes of it
-	parked       bool      // it waits without fasthttp: see park
-	first        [1]byte   // what ended that
-	framing      framing
-	ready        int       // bytes of what was looked at last that are for fasthttp
-	restAt       int       // where in it the part begins that is to come again
-	looked       bool      // what was read last was looked at already: see stay
-	stay         *stay     // nil where it cannot be
-	held         []byte    // what is not to be read yet of what came: see take
-	store        []byte    // what held is the end of, and what was held before
-	heldAt       time.Time // when the last of it came
-	arrived      time.Time // when the request that is served came, if it was held; else when it is served
-	deaf         bool      // the client has ended what it sends
-	left         bool      // it left, or the server ended, while its request waited
-	over         error     // ends reading: a protocol error, or io.EOF after the last request
-	told         bool      // over was returned
-	behind       bool      // something came after the last request
-	failed       error     // of the connection: reading ended with it
-	cutOff       bool      // it did so inside a request
-	rested       bool      // reading ended when it was idle, or about to be, all answers being sent
+	at          part      // what it was last read for
+	readExpires time.Time // the read deadline of that part
+	readInForce time.Time // the one that the connection has
+	readRenewed time.Time // when the one of a body was renewed
+	// In time since the base of the clock, which is compared for each request.
+	restsUntil   time.Duration // the read deadline of an idle connection, if it is in force; else 0
+	idleSince    time.Duration // when it was last read for another request
+	writeExpires time.Duration // the write deadline
+
+	bodyBegun time.Time // when the time of the body began
+	bodyRead  int       // bytes of it
+	parked    bool      // it waits without fasthttp: see park
+	first     [1]byte   // what ended that
+	framing   framing
+	ready     int       // bytes of what was looked at last that are for fasthttp
+	restAt    int       // where in it the part begins that is to come again
+	looked    bool      // what was read last was looked at already: see stay
+	stay      *stay     // nil where it cannot be
+	held      []byte    // what is not to be read yet of what came: see take
+	store     []byte    // what held is the end of, and what was held before
+	heldAt    time.Time // when the last of it came
+	arrived   time.Time // when the request that is served came, if it was held; else when it is served
+	deaf      bool      // the client has ended what it sends
+	left      bool      // it left, or the server ended, while its request waited
+	over      error     // ends reading: a protocol error, or io.EOF after the last request
+	told      bool      // over was returned
+	behind    bool      // something came after the last request
+	failed    error     // of the connection: reading ended with it
+	cutOff    bool      // it did so inside a request
+	rested    bool      // reading ended when it was idle, or about to be, all answers being sent
 	// after is called once the answer is written, which was at written, or is not yet.
 	after   func(written time.Time)
 	written time.Time
@@ -159,7 +162,7 @@ func (c *Connection) Read(b []byte) (int, error) {
 // whether one was. The error is that of writing.
 func (c *Connection) look(b []byte, n int, err error) (done bool, failed error) {
 	if c.timed {
-		c.readAt = time.Since(c.from.clock.base)
+		c.readAt = c.from.clock.exactly()
 	}
 	c.ready, c.restAt = c.take(b[:n], err)
 	if !c.framing.isPlain || c.from.Plain == nil || err != nil {
@@ -305,7 +308,7 @@ func (c *Connection) ReadHeld(b []byte) int {
 // call: the request was read a tenth of a microsecond ago.
 func (c *Connection) NoteReads(on bool) {
 	if on && !c.timed {
-		c.readAt = time.Since(c.from.clock.base)
+		c.readAt = c.from.clock.exactly()
 	}
 	c.timed = on
 }
@@ -313,7 +316,7 @@ func (c *Connection) NoteReads(on bool) {
 // LastRead is when the connection was read last, since the base of its clock, and how long
 // ago that is.
 func (c *Connection) LastRead() (at, ago time.Duration) {
-	return c.readAt, time.Since(c.from.clock.base) - c.readAt
+	return c.readAt, c.from.clock.exactly() - c.readAt
 }
 
 // ReadAt is when the connection was read last, while that is noted.
@@ -384,18 +387,18 @@ func (c *Connection) Write(b []byte) (int, error) {
 		return 0, c.strike(b)
 	}
 	written := 0
-	begun := c.from.clock.now()
-	for now := begun; ; now = time.Now() {
-		if c.writeExpires.Sub(now) < writeTimeout+clockTick {
-			c.writeExpires = now.Add(writeTimeout + 10*renewal)
-			_ = c.Conn.SetWriteDeadline(c.writeExpires) // writing fails too
+	begun := c.from.clock.elapsed()
+	for now := begun; ; now = c.from.clock.exactly() {
+		if c.writeExpires-now < writeTimeout+clockTick {
+			c.writeExpires = now + writeTimeout + 10*renewal
+			_ = c.Conn.SetWriteDeadline(c.TimeOf(c.writeExpires)) // writing fails too
 		}
 		n, err := c.write(b[written:])
 		written += n
 		if c.after != nil {
 			c.written = time.Now()
 		}
-		if n == 0 || !errors.Is(err, os.ErrDeadlineExceeded) || time.Since(begun) > longest(written)+clockTick {
+		if n == 0 || !errors.Is(err, os.ErrDeadlineExceeded) || c.from.clock.exactly()-begun > longest(written)+clockTick {
 			return written, err
 		}
 	}

@@ -24,7 +24,7 @@ func (c *Connection) parks(err error) bool {
 // has: it is closed otherwise.
 func (c *Connection) unpark() bool {
 	c.parked = false
-	c.readInForce = c.idleSince.Add(idleTimeout)
+	c.readInForce, c.restsUntil = c.TimeOf(c.idleSince+idleTimeout), 0
 	err := c.Conn.SetReadDeadline(c.readInForce)
 	if err == nil && c.from.isEnding() {
 		err = c.Conn.SetReadDeadline(time.Now().Add(c.from.patience))

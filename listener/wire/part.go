@@ -50,7 +50,7 @@ func (c *Connection) enter(next part) {
 	case next.kind == inHead:
 		c.readExpires = time.Now().Add(headerTimeout)
 	default:
-		c.idleSince = c.from.clock.now()
+		c.idleSince = c.from.clock.elapsed()
 	}
 }
 
@@ -60,16 +60,10 @@ func (c *Connection) enter(next part) {
 // is that of another part; one that has empty lines is not parked. When the server ends,
 // there is a moment for one more request.
 func (c *Connection) rest(lines bool) (err error) {
-	until := c.readInForce
-	switch left := until.Sub(c.idleSince); {
-	case lines:
-		until = c.idleSince.Add(idleTimeout)
-	case left < parkTime+clockTick || left > 2*parkTime+clockTick:
-		until = c.idleSince.Add(2*parkTime + clockTick)
-	}
-	if until != c.readInForce {
-		c.readInForce = until
-		err = c.Conn.SetReadDeadline(until)
+	if left := c.restsUntil - c.idleSince; lines {
+		err = c.restUntil(c.idleSince + idleTimeout)
+	} else if left < parkTime+clockTick || left > 2*parkTime+clockTick {
+		err = c.restUntil(c.idleSince + 2*parkTime + clockTick)
 	}
 	c.idle.Store(true)
 	if err == nil && c.from.isEnding() { // its last answer did not say that it is closed
@@ -79,10 +73,21 @@ func (c *Connection) rest(lines bool) (err error) {
 	return err
 }
 
+// restUntil sets the deadline of an idle connection, in time since the base of the clock.
+func (c *Connection) restUntil(at time.Duration) error {
+	c.restsUntil = at
+	until := c.TimeOf(at)
+	if until == c.readInForce {
+		return nil
+	}
+	c.readInForce = until
+	return c.Conn.SetReadDeadline(until)
+}
+
 // enforce gives the connection the deadline of the part.
 func (c *Connection) enforce() error {
 	if c.readExpires != c.readInForce {
-		c.readInForce = c.readExpires
+		c.readInForce, c.restsUntil = c.readExpires, 0
 		if err := c.Conn.SetReadDeadline(c.readExpires); err != nil {
 			return err
 		}

@@ -55,7 +55,7 @@ func (c *Connection) pause(until time.Time) pauseEnd {
 	if !until.IsZero() && !time.Now().Before(until) {
 		return pauseDue
 	}
-	defer func() { c.readInForce = time.Time{} }() // it is another one
+	defer func() { c.readInForce, c.restsUntil = time.Time{}, 0 }() // it is another one
 	for !c.deaf && len(c.held) < maxAhead {
 		if c.beginRead(until) {
 			return pauseWoken
