@@ -17,10 +17,7 @@ type Connection struct {
 	from   *Connections
 	spoke  atomic.Bool // something was read from it, beside empty lines
 	unread atomic.Bool // it was refused while it may still be sending
-	// idle means that it reads for another request, all answers being sent. Who takes
-	// it back may set the next deadline first: the connection with a request, or the end
-	// of the server.
-	idle atomic.Bool
+	idle   idleness
 	// answered means that serving it has ended with an answer to its last request.
 	answered atomic.Bool
 	upgraded atomic.Bool // it has left HTTP, after the answer that comes or came last: see talk
@@ -378,7 +375,7 @@ func (c *Connection) Leave(talk func()) {
 
 // IsUnanswered reports whether the connection was cut off in a request that had no answer.
 func (c *Connection) IsUnanswered() bool {
-	return c.spoke.Load() && !c.idle.Load() && !c.unread.Load() && !c.answered.Load()
+	return c.spoke.Load() && !c.idle.now() && !c.unread.Load() && !c.answered.Load()
 }
 
 // Write writes b as long as the client takes any of it, and enough.

@@ -43,8 +43,9 @@ type Connections struct {
 	patience time.Duration
 	hurrying sync.Mutex // held while hurry sets deadlines
 
-	clock clock
-	alarm *alarm // of pauses; nil in tests
+	clock   clock
+	sweeper sweeper
+	alarm   *alarm // of pauses; nil in tests
 
 	mu   sync.Mutex // guards what follows
 	open map[*Connection]struct{}
@@ -198,7 +199,7 @@ func (c *Connections) Hurry() {
 		switch {
 		case conn.upgraded.Load():
 			_ = conn.Conn.SetReadDeadline(now) // wakes it
-		case conn.idle.CompareAndSwap(true, false):
+		case conn.idle.taken():
 			_ = conn.Conn.SetReadDeadline(now.Add(c.patience))
 		case !conn.spoke.Load():
 			_ = conn.Conn.SetReadDeadline(now.Add(c.moment()))
@@ -224,10 +225,12 @@ func (c *Connections) CloseAll() []*Connection {
 }
 
 // all is every connection that is open.
-func (c *Connections) all() []*Connection {
+func (c *Connections) all() []*Connection { return c.appendAll(nil) }
+
+func (c *Connections) appendAll(to []*Connection) []*Connection {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	return slices.Collect(maps.Keys(c.open))
+	return slices.AppendSeq(to, maps.Keys(c.open))
 }
 
 // Count is how many connections are open.

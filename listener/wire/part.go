@@ -65,7 +65,7 @@ func (c *Connection) rest(lines bool) (err error) {
 	} else if left < parkTime+clockTick || left > 2*parkTime+clockTick {
 		err = c.restUntil(c.idleSince + 2*parkTime + clockTick)
 	}
-	c.idle.Store(true)
+	c.idle.begin()
 	if err == nil && c.from.isEnding() { // its last answer did not say that it is closed
 		err = c.Conn.SetReadDeadline(time.Now().Add(c.from.moment()))
 	}
@@ -132,7 +132,7 @@ func (c *Connection) isIdle() bool { return c.at.kind == waiting && c.at.request
 // rise ends being idle. If hurry has taken the connection for idle, it is waited for: the
 // deadline that it sets would be one of the request.
 func (c *Connection) rise() {
-	if c.isIdle() && !c.idle.CompareAndSwap(true, false) {
+	if c.isIdle() && !c.idle.taken() {
 		c.from.hurrying.Lock()
 		defer c.from.hurrying.Unlock()
 	}

@@ -13,8 +13,9 @@ import (
 // requests. So it is read and written by system calls alone, without what net does around
 // them, and it waits without asking the socket first.
 //
-// That loses no event: the poller notes what comes while nobody waits, and the next wait
-// ends at once.
+// That loses nothing that comes later: the poller notes it while nobody waits, and the next
+// wait ends at once. What came with the last request is read with it, but for the end of
+// what the client sends: see sweep.
 type stay struct {
 	c    *Connection
 	raw  syscall.RawConn
@@ -91,7 +92,22 @@ func (s *stay) once(fd uintptr) bool {
 		if s.err != nil {
 			return true
 		}
+		if n < len(s.b) {
+			c.from.sweepSoon()
+			return false
+		}
 	}
+}
+
+// hasEnded reports whether the client of an idle connection that stays has ended what it
+// sends, or is gone.
+func (c *Connection) hasEnded() (ended bool) {
+	err := c.stay.raw.Control(func(fd uintptr) {
+		var one [1]byte
+		n, errno := recv(int(fd), one[:], unix.MSG_PEEK|unix.MSG_DONTWAIT)
+		ended = n == 0 || n < 0 && errno != unix.EAGAIN && errno != unix.EINTR
+	})
+	return err == nil && ended
 }
 
 // write writes once, like Conn.Write.

@@ -163,7 +163,7 @@ func TestIsUnanswered(t *testing.T) {
 		func(c *Connection) { c.spoke.Store(true) },
 		func(c *Connection) { c.spoke.Store(true) },
 		func(*Connection) {}, // silent
-		func(c *Connection) { c.spoke.Store(true); c.idle.Store(true) },
+		func(c *Connection) { c.spoke.Store(true); c.idle.begin() },
 		func(c *Connection) { c.spoke.Store(true); c.unread.Store(true) },
 		func(c *Connection) { c.spoke.Store(true); c.answered.Store(true) },
 	} {

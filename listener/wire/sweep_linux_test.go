@@ -1,0 +1,98 @@
+package wire
+
+import (
+	"io"
+	"log/slog"
+	"net"
+	"sync/atomic"
+	"testing"
+	"time"
+)
+
+// A client that ends what it sends with its last request is told of by the poller once, with
+// the request: a sweep finds its end, long before the connection would be parked.
+func TestSweep_FindsTheEndThatCameWithTheLastRequest(t *testing.T) {
+	for _, requests := range []int{1, 3} {
+		list, err := net.Listen("tcp", "127.0.0.1:0")
+		if err != nil {
+			t.Fatal(err)
+		}
+		l := New(list, slog.New(slog.DiscardHandler))
+		var answered atomic.Int32
+		l.Plain = func(c *Connection, _ *Plain) (bool, error) {
+			answered.Add(1)
+			_, err := c.Write([]byte("x"))
+			return true, err
+		}
+		client, err := net.Dial("tcp", list.Addr().String())
+		if err != nil {
+			t.Fatal(err)
+		}
+		_ = client.SetDeadline(time.Now().Add(10 * parkTime)) // reading fails then
+		conn, err := l.Accept()
+		if err != nil {
+			t.Fatal(err)
+		}
+		served := make(chan error, 1)
+		serve := func() {
+			err := conn.(*Connection).Serve(func(c net.Conn) error {
+				_, err := c.Read(make([]byte, MaxHeader))
+				return err
+			})
+			_ = conn.Close() // as who serves it does
+			served <- err
+		}
+		answer := make([]byte, 1)
+		if requests > 1 {
+			go serve()
+		}
+		for range requests - 1 {
+			_, _ = io.WriteString(client, "GET / HTTP/1.1\r\nHost: a\r\n\r\n") // the answer tells
+			if _, err := io.ReadFull(client, answer); err != nil {
+				t.Fatal(err)
+			}
+		}
+		_, _ = io.WriteString(client, "GET / HTTP/1.1\r\nHost: a\r\n\r\n") // the answer tells
+		_ = client.(*net.TCPConn).CloseWrite()
+		begun := time.Now()
+		if requests == 1 { // both are there when it is read
+			go serve()
+		}
+		if _, err := io.ReadFull(client, answer); err != nil {
+			t.Fatal(err)
+		}
+		if n, err := client.Read(answer); n > 0 || err != io.EOF {
+			t.Errorf("after the answers came %d bytes, %v; want the end", n, err)
+		}
+		if took := time.Since(begun); took >= parkTime {
+			t.Errorf("the end was found after %v, when the connection was parked", took)
+		}
+		<-served
+		if n := int(answered.Load()); n != requests {
+			t.Errorf("%d of %d were answered", n, requests)
+		}
+		_ = client.Close()
+		_ = l.Close()
+	}
+}
+
+// There are no sweeps while nothing happens.
+func TestSweep_RestsWithoutRequests(t *testing.T) {
+	l := New(nil, slog.New(slog.DiscardHandler))
+	for _, state := range []uint32{noSweep, soon} {
+		l.sweeper.state.Store(state)
+		l.sweepSoon()
+		if got := l.sweeper.state.Load(); got != soon {
+			t.Errorf("from %d to %d, want %d", state, got, soon)
+		}
+	}
+	l.sweeper.state.Store(sweeping)
+	l.sweepSoon()
+	if got := l.sweeper.state.Load(); got != sweepMore {
+		t.Errorf("while one is under way: %d, want %d", got, sweepMore)
+	}
+	l.sweep() // of no connection
+	if got := l.sweeper.state.Load(); got != noSweep {
+		t.Errorf("afterwards %d, want none to come", got)
+	}
+}
