@@ -56,7 +56,7 @@ func pointed(problems []problem, sources map[string]*source, removed map[*tree.N
 	if len(wanted) > 0 {
 		for _, s := range sources {
 			if s.root != nil {
-				point(s.root, "#", wanted, removed)
+				point(s.root, nil, wanted, removed)
 			}
 		}
 	}
@@ -82,28 +82,41 @@ func PointerLabel(pointer string) string {
 // maxPointer is how many bytes of a pointer are shown.
 const maxPointer = 500
 
+// pointer is a place in a tree of nodes: most places are passed, and few are told.
+type pointer struct {
+	above *pointer // nil for the root
+	token string
+}
+
+func (p *pointer) String() string {
+	if p == nil {
+		return "#"
+	}
+	return p.above.String() + "/" + jsonvalue.EscapePointer(p.token)
+}
+
 // point fills in the pointers of the nodes and keys at wanted places.
-func point(n *tree.Node, pointer string, wanted map[spot]string, removed map[*tree.Node][]tree.Entry) {
-	note := func(at spot, pointer string) {
-		if known, ok := wanted[at]; ok && known == "" {
-			wanted[at] = pointer
+func point(n *tree.Node, at *pointer, wanted map[spot]string, removed map[*tree.Node][]tree.Entry) {
+	note := func(place spot, at *pointer) {
+		if known, ok := wanted[place]; ok && known == "" {
+			wanted[place] = at.String()
 		}
 	}
-	note(spot{n.Pos(), false}, pointer)
+	note(spot{n.Pos(), false}, at)
 	for i := range n.Entries {
 		e := &n.Entries[i]
 		if e.Value.File != n.File { // of another file, where it has a pointer of its own
 			continue
 		}
-		at := pointer + "/" + jsonvalue.EscapePointer(e.Key)
-		note(spot{syntax.Pos{File: n.File, Line: e.Line, Column: e.Column}, true}, at)
-		point(e.Value, at, wanted, removed)
+		below := pointer{at, e.Key}
+		note(spot{syntax.Pos{File: n.File, Line: e.Line, Column: e.Column}, true}, &below)
+		point(e.Value, &below, wanted, removed)
 	}
 	for _, e := range removed[n] {
-		note(spot{e.Value.Pos(), false}, pointer+"/"+jsonvalue.EscapePointer(e.Key))
+		note(spot{e.Value.Pos(), false}, &pointer{at, e.Key})
 	}
 	for i, item := range n.Items {
-		point(item, pointer+"/"+strconv.Itoa(i), wanted, removed)
+		point(item, &pointer{at, strconv.Itoa(i)}, wanted, removed)
 	}
 }
 

@@ -46,6 +46,7 @@ type Maker struct {
 	}
 
 	merges   sync.Map // mergeKey to *merged
+	mappings sync.Map // *openapi3.Discriminator to []string
 	patterns sync.Map // source to *pattern or error
 	breaks   sync.Map // brokenPart to *openapi3.SchemaRef
 	warned   sync.Map // schemas and patterns that were warned of
@@ -75,6 +76,16 @@ func (m *Maker) Warning(kind, pointer, what string) {
 	if m.Warn != nil {
 		m.Warn(kind, pointer, what)
 	}
+}
+
+// mapped are the values that a discriminator names schemas for, sorted once: some have
+// thousands.
+func (m *Maker) mapped(d *openapi3.Discriminator) []string {
+	kept, ok := m.mappings.Load(d)
+	if !ok {
+		kept, _ = m.mappings.LoadOrStore(d, jsonvalue.SortedNames(d.Mapping))
+	}
+	return kept.([]string)
 }
 
 // pattern compiles a pattern, once.

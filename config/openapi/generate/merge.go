@@ -386,7 +386,7 @@ func (g *merger) fix(name, value string) {
 // led here by its allOf, or else one of the mapping.
 func (g *merger) addSubtype(s *openapi3.Schema) {
 	d := s.Discriminator
-	keys := jsonvalue.SortedNames(d.Mapping)
+	keys := g.m.mapped(d)
 	for _, name := range g.names {
 		for _, key := range keys {
 			if refName(d.Mapping[key].Ref) == name {
