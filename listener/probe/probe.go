@@ -27,7 +27,7 @@ type pace struct{ beats, echoes time.Duration }
 // many requests is awake.
 var (
 	// busy is the pace with busyRate requests a second or more. A stall of 20 ms meets a beat or two.
-	busy = pace{15 * time.Millisecond, 250 * time.Millisecond}
+	busy = pace{15 * time.Millisecond, 500 * time.Millisecond}
 	// calm is the pace with fewer.
 	calm = pace{20 * time.Millisecond, 500 * time.Millisecond}
 	// idle is the pace without any.

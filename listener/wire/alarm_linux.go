@@ -1,11 +1,10 @@
 package wire
 
 import (
-	"os"
 	"sync"
 	"time"
 
-	"golang.org/x/sys/unix"
+	"mockserver/internal/timerfd"
 )
 
 // alarm has pauses end when they are due. The runtime waits for its timers in whole
@@ -16,10 +15,9 @@ import (
 //
 // It is a goroutine, from the first pause on until it is closed. A nil alarm does nothing.
 type alarm struct {
-	mu    sync.Mutex // guards what follows
-	timer *os.File   // nil before the first pause
-	fd    int
-	over  bool // it is closed, or there is no timer to be had
+	mu    sync.Mutex     // guards what follows
+	timer *timerfd.Timer // nil before the first pause
+	over  bool           // it is closed, or there is no timer to be had
 	base  time.Time
 	times []int64 // when to wake, from base: a heap, the first on top
 	ended sync.WaitGroup
@@ -51,21 +49,20 @@ func (a *alarm) at(t time.Time) {
 
 // start makes the timer. Without one, deadlines pass when the runtime sees them.
 func (a *alarm) start() {
-	fd, err := unix.TimerfdCreate(unix.CLOCK_MONOTONIC, unix.TFD_NONBLOCK|unix.TFD_CLOEXEC)
+	timer, err := timerfd.New()
 	if err != nil {
 		a.over = true
 		return
 	}
-	a.fd, a.timer = fd, os.NewFile(uintptr(fd), "timer")
+	a.timer = timer
 	a.ended.Go(a.ring)
 }
 
 // ring goes off whenever it is time.
 func (a *alarm) ring() {
-	var count [8]byte
 	for {
-		if _, err := a.timer.Read(count[:]); err != nil {
-			return // it is closed
+		if err := a.timer.Wait(); err != nil {
+			return // it is closed, or it cannot be read
 		}
 		a.mu.Lock()
 		for now := int64(time.Since(a.base)); len(a.times) > 0 && a.times[0] <= now; {
@@ -80,8 +77,7 @@ func (a *alarm) ring() {
 
 // arm sets the timer to the first time. One that has passed meanwhile is in no time.
 func (a *alarm) arm() {
-	left := max(a.times[0]-int64(time.Since(a.base)), 1)
-	_ = unix.TimerfdSettime(a.fd, 0, &unix.ItimerSpec{Value: unix.NsecToTimespec(left)}, nil) // a late alarm is none
+	a.timer.Set(time.Duration(a.times[0]) - time.Since(a.base))
 }
 
 // push adds a time, unless it is the first already.
