@@ -195,6 +195,8 @@ func options(set settings.Settings, env func(string) (string, bool), log *slog.L
 		MaxPendingWebhooks: set.MaxPendingWebhooks,
 		WebhookStore:       set.WebhookStore,
 		NoWebhooks:         set.NoWebhooks,
+		NoLatency:          set.NoLatency,
+		NoFaults:           set.NoFaults,
 		Seed:               set.Seed,
 
 		Version: thisBuild().Version,

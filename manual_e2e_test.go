@@ -29,7 +29,7 @@ var notRun = []struct{ command, why string }{
 	{benchmarks, "it measures for a minute or so, and bench_e2e_test.go for less; that there are its flags is tested"},
 }
 
-const benchmarks = `^(go run \.|mockserver) bench( +--(scenario|rate|curve|target)| +-c|$| +#)`
+const benchmarks = `^(go run \.|mockserver) bench( +--(scenario|rate|curve|together|target)| +-c|$| +#)`
 
 // A scene is what a block of commands finds that the blocks before it, and the files that
 // the manual has its reader write, did not leave.
@@ -241,6 +241,7 @@ func (r *reader) hasFlags(command, by string) {
 	}
 	usage := r.run("mockserver bench -h")
 	command, _, _ = strings.Cut(command, "  #")
+	command = regexp.MustCompile(`'.*'`).ReplaceAllString(command, "") // the flags of others
 	for _, flag := range regexp.MustCompile(` --?[a-z]+`).FindAllString(command, -1) {
 		if !strings.Contains(usage, flag+" ") && !strings.Contains(usage, flag+",") {
 			r.t.Errorf("%s: there is no flag %s", command, flag)

@@ -136,6 +136,8 @@ func TestProgram_HelpListsEveryFlagAndVariableWithItsDefault(t *testing.T) {
 		{"--max-message", "MOCKSERVER_MAX_MESSAGE", "default 1MiB"},
 		{"--max-response", "MOCKSERVER_MAX_RESPONSE", "default 64MiB"},
 		{"--no-webhooks", "MOCKSERVER_NO_WEBHOOKS", "default false"},
+		{"--no-latency", "MOCKSERVER_NO_LATENCY", "default false"},
+		{"--no-faults", "MOCKSERVER_NO_FAULTS", "default false"},
 		{"--validate", "MOCKSERVER_VALIDATE", "default false"},
 		{"--seed", "MOCKSERVER_SEED", "default none"},
 		{"bench", "mockserver bench -h"},

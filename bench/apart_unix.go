@@ -3,6 +3,7 @@
 package bench
 
 import (
+	"os"
 	"os/exec"
 	"syscall"
 )
@@ -10,3 +11,6 @@ import (
 // apart puts a process into a group of its own: Ctrl-C of a terminal goes to bench,
 // which then ends its servers, and not to them.
 func apart(cmd *exec.Cmd) { cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true} }
+
+// killGroup kills a process that was put apart, and those that it has started.
+func killGroup(p *os.Process) { _ = syscall.Kill(-p.Pid, syscall.SIGKILL) } // they may be gone

@@ -1,6 +1,6 @@
 // Package bench measures what the server can do on a machine: it starts the server
 // and a bare fasthttp handler as processes of their own, checks the server's answers, loads
-// both in turn over loopback sockets, and reports what a request costs.
+// both over loopback sockets, and reports what a request costs.
 // It is the command mockserver bench, which is Command:
 //
 //	opts, err := bench.ReadOptions(args) // the arguments after "bench"
@@ -9,9 +9,9 @@
 //
 // What is measured is declared: scenarios/ holds a file for each scenario, and the
 // endpoints of a configuration are measured with requests made from their declarations.
-// Baseline and candidate alternate, because a machine drifts: the ratios of rounds are
-// comparable where single figures are not. Only checked answers are counted, and errors
-// make a result void.
+// A machine drifts, so baseline and candidate are loaded at the same time, or in turn where
+// only one may be: the ratios of rounds are comparable where single figures are not. Only
+// checked answers are counted, and errors make a result void.
 //
 // The load generator is package load; docs/bench.md explains the figures.
 package bench
@@ -72,6 +72,9 @@ func Run(ctx context.Context, opts Options, stdout, stderr io.Writer) error {
 // measured measures the scenarios, or the endpoints of the configuration.
 func (r *run) measured(ctx context.Context) error {
 	r.placed = load.Place()
+	if r.opts.Together {
+		r.placed.ServersOnOne()
+	}
 	r.machine = thisMachine(r.opts.Version)
 	if len(r.opts.Config) > 0 {
 		return r.endpoints(ctx)
@@ -99,6 +102,10 @@ func (r *run) chosen() ([]scenario, error) {
 	}
 	names := r.opts.Scenarios
 	switch {
+	case r.opts.Together:
+		return slices.DeleteFunc(all, func(s scenario) bool {
+			return !s.isClosedLoop() || len(names) > 0 && !slices.Contains(names, s.Name)
+		}), nil
 	case len(names) > 0:
 	case r.opts.Curve:
 		names = openLoopScenarios[:1]
@@ -117,7 +124,7 @@ func (r *run) scenario(ctx context.Context, s *scenario) error {
 	for i := range s.Requests {
 		requests = append(requests, s.Requests[i].expanded()...)
 	}
-	sub := &subject{name: s.Name, shows: s.Shows, rate: s.Rate, duration: s.Duration}
+	sub := &subject{name: s.Name, shows: s.Shows, asked: requests, rate: s.Rate, duration: s.Duration}
 	for i := range requests {
 		sub.requests = append(sub.requests, requests[i].wire)
 	}
@@ -167,9 +174,18 @@ func (r *run) measure(ctx context.Context, candidate side, sub *subject) (*resul
 		return nil, err
 	}
 	defer bare.kill()
-	ctx, release := together(ctx, bare, candidate.server)
+	baseline := side{address: bare.address, pid: bare.pid, server: bare, wants: slices.Repeat([]load.Want{{Status: 200, Length: -1}}, len(sub.requests))}
+	sides := []side{baseline, candidate}
+	for _, rival := range r.opts.Rivals {
+		s, err := r.startRival(ctx, rival, sub)
+		if err != nil {
+			return nil, err
+		}
+		defer s.server.end(ctx)
+		sides = append(sides, s)
+	}
+	ctx, release := whileRunning(ctx, sides)
 	defer release()
-	baseline := side{address: bare.address, pid: bare.pid, server: bare, bare: true}
 	rate := sub.rate
 	if r.opts.Curve || r.opts.Rate.Share > 0 {
 		if res.Capacity, err = r.capacity(ctx, candidate, sub); err != nil {
@@ -186,7 +202,7 @@ func (r *run) measure(ctx context.Context, candidate side, sub *subject) (*resul
 	}
 	if !r.opts.Curve {
 		res.Rate = rate
-		err = r.rounds(ctx, res, baseline, candidate, sub, rate)
+		err = r.rounds(ctx, res, sides, sub, rate)
 	}
 	if len(res.Rounds) == 0 && len(res.Curve) == 0 {
 		return nil, err

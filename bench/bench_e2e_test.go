@@ -315,6 +315,67 @@ func TestBench_ExamplesAreMeasured(t *testing.T) {
 	}
 }
 
+// All servers are loaded at once with --together, rivals too; they end with bench, however
+// that ends.
+func TestBench_Together(t *testing.T) {
+	if runtime.GOOS == "windows" {
+		t.Skip("rivals are started by sh")
+	}
+	dir := t.TempDir()
+	file := harness.WriteFile(t, dir, "rival.yml", "- endpoint: {path: '/*rest', response: {body: from the rival}}\n")
+	rival := "rival=exec " + harness.Program(t) + " -m " + file + " --host 127.0.0.1 --port {port}"
+	args := []string{"--together", "--scenario", "static", "--rounds", "2", "--duration", "100ms", "--connections", "4"}
+	result := filepath.Join(dir, "r.json")
+	code, stdout, stderr := benched(t, append(args, "--rival", rival, "--json", result)...)
+	if code != 0 {
+		t.Fatalf("exit %d\n%s%s", code, stdout, stderr)
+	}
+	var got struct {
+		Method  struct{ Together bool }
+		Results []struct {
+			AtOnce bool `json:"at_once"`
+			Rounds []struct {
+				Baseline, Candidate struct{ Requests int }
+				Alone               *struct{} `json:"candidate_alone"`
+				Rivals              map[string]struct{ Requests int }
+			}
+		}
+	}
+	text, err := os.ReadFile(result)
+	if err == nil {
+		err = json.Unmarshal(text, &got)
+	}
+	if err != nil || !got.Method.Together || len(got.Results) != 1 || !got.Results[0].AtOnce || len(got.Results[0].Rounds) != 2 {
+		t.Fatalf("%v: %s", err, text)
+	}
+	for _, r := range got.Results[0].Rounds {
+		if r.Baseline.Requests == 0 || r.Candidate.Requests == 0 || r.Rivals["rival"].Requests == 0 || r.Alone != nil {
+			t.Errorf("%+v", r)
+		}
+	}
+	for _, row := range []string{"static  bare", "\n        server", "\n        rival"} {
+		if !strings.Contains(stdout, row) {
+			t.Errorf("no row %q in\n%s", row, stdout)
+		}
+	}
+	for rival, want := range map[string]string{
+		"other=" + harness.Program(t) + " -m " + harness.WriteFile(t, dir, "other.yml", "- endpoint: {path: /other, response: {}}\n") + " --port {port}": "other: wrong answer to GET /hello-world",
+		"none=echo {port} cannot be had; exit 3": "none ended by itself (exit status 3); its last lines:\n  ",
+	} {
+		if code, stdout, stderr := benched(t, append(args, "--rival", rival)...); code != 1 || stdout != "" || !strings.Contains(stderr, want) {
+			t.Errorf("%s: exit %d\n%s%s", rival, code, stdout, stderr)
+		}
+	}
+	if runtime.GOOS == "linux" {
+		p := harness.Launch(t, nil, "bench", "--together", "--rival", rival, "--duration", "1m")
+		harness.Until(t, "the rival runs", func() bool { return len(processesOf(t, "-m\x00"+file)) == 1 })
+		if err := p.Cmd.Process.Kill(); err != nil {
+			t.Fatal(err)
+		}
+		harness.Until(t, "the rival ends", func() bool { return len(processesOf(t, "-m\x00"+file)) == 0 })
+	}
+}
+
 func TestNoWebhooks_SendsNone(t *testing.T) {
 	var called atomic.Int64
 	target := httptest.NewServer(http.HandlerFunc(func(http.ResponseWriter, *http.Request) { called.Add(1) }))
@@ -338,14 +399,14 @@ func TestNoWebhooks_SendsNone(t *testing.T) {
 	}
 }
 
-// What is limited, fails or waits long is listed by bench with the reason.
-func TestBench_ListsWhatIsNotAnsweredInOneWay(t *testing.T) {
+// What is limited is listed by bench with the reason; what waits or fails is measured without.
+func TestBench_LeavesOutWhatIsNotTheMachines(t *testing.T) {
 	dir := t.TempDir()
 	file := harness.WriteFile(t, dir, "api.yml", `
 - endpoint: {path: /limited, response: {}, rate-limit: {max-requests: 2}}
 - endpoint: {path: /narrow, response: {}, capacity: {concurrent: 1}}
 - endpoint: {path: /failing, response: {}, fault: {type: reset}}
-- endpoint: {path: /slow, response: {}, latency: {min: 2s}}
+- endpoint: {path: /slow, response: {}, latency: {min: 2s, failure-rate: 10%, timeout-rate: 10%}}
 - endpoint: {path: /mixed, responses: [{}, {status: 500}]}
 - endpoint: {path: /wide, response: {}, capacity: {concurrent: 4}}
 - endpoint: {path: /alike, responses: [{status: 201, body: a}, {status: 201, body: bb}], select: sequence}
@@ -360,12 +421,12 @@ func TestBench_ListsWhatIsNotAnsweredInOneWay(t *testing.T) {
 	for _, r := range got.Results {
 		measured = append(measured, r.Name)
 	}
-	if want := []string{"GET /wide", "GET /alike"}; !slices.Equal(measured, want) {
+	if want := []string{"GET /failing", "GET /slow", "GET /mixed", "GET /wide", "GET /alike"}; !slices.Equal(measured, want) {
 		t.Errorf("measured %q, want %q", measured, want)
 	}
 	for _, want := range []string{
-		"GET /limited: not measured: its rate-limit answers 429", "GET /narrow: not measured: its capacity has room for 1", "GET /failing: not measured: a fault (reset)",
-		"GET /slow: not measured: its latency of up to 2s", "GET /mixed: not measured: its responses have different statuses (200 and 500)",
+		"GET /limited: not measured: its rate-limit answers 429", "GET /narrow: not measured: its capacity has room for 1", "GET /failing: measured without its faults",
+		"GET /slow: measured without waiting for its latency", "GET /mixed: its statuses are 200 500: the figures are of all together",
 		"GET /wide: 4 of its requests are served at once",
 	} {
 		if !strings.Contains(stdout, want) {

@@ -9,6 +9,7 @@ import (
 	"io"
 	"net"
 	"net/http"
+	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -116,7 +117,7 @@ func (r *asked) compare(got *reply, statusOnly bool) error {
 	if wanted == 0 {
 		wanted = 200
 	}
-	if got.status != wanted {
+	if got.status != wanted && !slices.Contains(r.answer.Also, got.status) {
 		return &wrongAnswer{r.line, fmt.Sprintf("status %d", wanted), fmt.Sprintf("status %d: %s", got.status, excerpt(got.body))}
 	}
 	if statusOnly {

@@ -41,7 +41,7 @@ func (r *run) endpoints(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	s, err := r.startServer(ctx, r.opts.Config, "--no-webhooks")
+	s, err := r.startServer(ctx, r.opts.Config, "--no-webhooks", "--no-latency", "--no-faults")
 	if err != nil {
 		return err
 	}
@@ -95,14 +95,18 @@ func (r *run) validate(ctx context.Context) error {
 
 // fit chooses the length of rounds, so that all endpoints take a minute.
 func (r *run) fit(endpoints int) error {
-	sides := 2 * r.opts.Rounds * max(endpoints, 1)
-	if r.opts.Curve {
-		sides *= len(curveShares)
+	loads := 2*r.opts.Rounds + 1 // and the warming up
+	switch {
+	case r.opts.Curve:
+		loads = 2 * r.opts.Rounds * len(curveShares)
+	case r.opts.Together:
+		loads = r.opts.Rounds + 1
 	}
+	loads *= max(endpoints, 1)
 	if r.opts.Duration == 0 {
-		r.opts.Duration = min(max(endpointsTime/time.Duration(sides)-shortestRound, shortestRound), longestRound)
+		r.opts.Duration = min(max(endpointsTime/time.Duration(loads)-shortestRound, shortestRound), longestRound)
 	}
-	if takes := time.Duration(sides) * (r.opts.Duration + warmup(r.opts.Duration)); takes > longestRun {
+	if takes := time.Duration(loads) * (r.opts.Duration + warmup(r.opts.Duration)); takes > longestRun {
 		return fmt.Errorf("%s would take %s; fewer can be chosen with --endpoint, and --rounds and --duration made smaller", wording.Count(endpoints, "endpoint"), takes.Round(time.Second))
 	}
 	return nil
@@ -125,7 +129,8 @@ func (r *run) subjects(ctx context.Context, candidate side, endpoints []config.E
 			r.listed = append(r.listed, unasked{named(e), why})
 			continue
 		}
-		a := asked{line: found[i].line(), wire: found[i].wire(), answer: declaredAnswer{Status: statusOf(&likely(e)[0].Response)}}
+		all := statuses(e)
+		a := asked{line: found[i].line(), wire: found[i].wire(), answer: declaredAnswer{Status: all[0], Also: all[1:]}}
 		wants, sample, err := check(ctx, candidate.address, []asked{a}, true)
 		var wrong *wrongAnswer
 		switch {
@@ -138,11 +143,14 @@ func (r *run) subjects(ctx context.Context, candidate side, endpoints []config.E
 		if e.EffectiveMethod() == "HEAD" {
 			wants[0].Length = 0
 		}
-		if what := bounded(e); what != "" {
+		if len(all) > 1 {
+			wants[0].Also = all
+		}
+		if what := leftOut(e); what != "" {
 			r.notes = append(r.notes, named(e)+": "+what)
 		}
 		subjects = append(subjects, &subject{
-			name: named(e), shows: a.line, requests: [][]byte{a.wire}, wants: wants, sample: sample,
+			name: named(e), shows: a.line, asked: []asked{a}, requests: [][]byte{a.wire}, wants: wants, sample: sample,
 			costs: costs(e, found[i], &sample, rivals(endpoints, i), r.opts.Server),
 		})
 	}

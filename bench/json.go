@@ -25,6 +25,7 @@ type document struct {
 
 type method struct {
 	Kind        string   `json:"kind"` // "closed_loop", "open_loop" or "curve"
+	Together    bool     `json:"together"`
 	Rounds      int      `json:"rounds"`
 	Round       float64  `json:"round_seconds"`
 	Warmup      float64  `json:"warmup_seconds"`
@@ -67,7 +68,7 @@ func (r *run) document(complete bool) document {
 		Form: 1, Complete: complete, Begun: r.begun.UTC().Format(time.RFC3339), Took: time.Since(r.begun).Seconds(),
 		Machine: r.machine, Placement: r.placed,
 		Method: method{
-			Kind: r.kind(), Rounds: r.opts.Rounds, Round: r.opts.Duration.Seconds(), Warmup: warmup(r.opts.Duration).Seconds(),
+			Kind: r.kind(), Together: r.opts.Together, Rounds: r.opts.Rounds, Round: r.opts.Duration.Seconds(), Warmup: warmup(r.opts.Duration).Seconds(),
 			Connections: r.opts.Connections, Rate: r.opts.Rate.PerSecond, Share: r.opts.Rate.Share,
 			Config: listed(r.opts.Config), Target: r.opts.Target, Server: listed(r.opts.Server),
 		},

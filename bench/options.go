@@ -33,6 +33,9 @@ type Options struct {
 	Rate        Rate // the zero value is as many as are answered
 	Curve       bool // latency at 10 % to 120 % of capacity
 
+	Together bool    // all servers at once on one CPU, and nothing else
+	Rivals   []Rival // with Together
+
 	JSON, Plot string   // files to write; "" for none
 	Server     []string // further flags of the server that is started
 
@@ -76,10 +79,10 @@ var table = flags.Table[Options]{
 		Doc: "with --target: the process whose CPU time and memory are shown",
 		Set: func(o *Options, v string) bool { return flags.Int(&o.PID, v, 1, 1<<31-1) }},
 	{Name: "rounds", Value: "NUMBER", Accepts: "an integer from 1 to 1000",
-		Doc: "how often baseline and candidate alternate (default 5; with -c 3; with --curve 1)",
+		Doc: "how often each thing is measured (default 5; with --together 8, with -c 3, with --curve 1)",
 		Set: func(o *Options, v string) bool { return flags.Int(&o.Rounds, v, 1, 1000) }},
 	{Name: "duration", Value: "DURATION", Accepts: "a duration from 10ms to 1h",
-		Doc: "how long a round counts (default 400ms; with --rate and --curve 2s; with -c fitted to 1 minute)",
+		Doc: "how long a round counts (default 400ms; with --together, --rate and --curve 2s; with -c fitted to 1 minute)",
 		Set: func(o *Options, v string) bool {
 			return flags.Duration(&o.Duration, v) && o.Duration >= 10*time.Millisecond && o.Duration <= time.Hour
 		}},
@@ -92,6 +95,16 @@ var table = flags.Table[Options]{
 	{Name: "curve", Accepts: "true or false",
 		Doc: "latency at 10 % to 120 % of capacity",
 		Set: func(o *Options, v string) bool { return flags.Switch(&o.Curve, v) }},
+	{Name: "together", Accepts: "true or false",
+		Doc: "load all servers at once on one CPU: what a request costs, beside the others, within a few per mille",
+		Set: func(o *Options, v string) bool { return flags.Switch(&o.Together, v) }},
+	{Name: "rival", Value: "NAME=COMMAND", Several: true, Accepts: "NAME=COMMAND with " + portOf + " in the command",
+		Doc: "with --together: another server, started with this command for sh; it listens on 127.0.0.1:" + portOf + " and answers the same requests",
+		Set: func(o *Options, v string) bool {
+			name, command, _ := strings.Cut(v, "=")
+			o.Rivals = append(o.Rivals, Rival{strings.TrimSpace(name), command})
+			return strings.TrimSpace(name) != "" && strings.Contains(command, portOf)
+		}},
 	{Name: "json", Value: "FILE", Accepts: "the name of a file",
 		Doc: "write the result as JSON",
 		Set: func(o *Options, v string) bool { o.JSON = v; return v != "" }},
@@ -108,7 +121,7 @@ func Usage() string {
 	var b strings.Builder
 	b.WriteString("usage: mockserver bench [FILE...] [FLAGS] [-- FLAGS OF THE SERVER]\n\n" +
 		"Starts the server on this machine, checks its responses, loads it and a bare fasthttp server\n" +
-		"with a fixed response in turn, and prints what a request costs.\n\nflags:\n")
+		"with a fixed response, and prints what a request costs.\n\nflags:\n")
 	table.Write(&b, 27, func(flags.Flag[Options]) string { return "" })
 	b.WriteString("\nArguments after -- are passed to the server that is started: mockserver bench -c api.yml -- --access-log.\n" +
 		"Variables that configure the server (CONFIG, PORT, MOCKSERVER_… and so on) are ignored. docs/bench.md explains the figures.\n" +
@@ -153,6 +166,8 @@ func (o *Options) check(wrong func(format string, args ...any)) {
 	excluded(len(o.Config) > 0, "--config", o.Target != "", "--target")
 	excluded(len(o.Config) > 0, "--config", len(o.Scenarios) > 0, "--scenario")
 	excluded(o.Rate.given(), "--rate", o.Curve, "--curve")
+	excluded(o.Together, "--together", o.Rate.given(), "--rate")
+	excluded(o.Together, "--together", o.Curve, "--curve")
 	excluded(len(o.Server) > 0, "flags of the server", o.Target != "", "--target")
 	needs := func(a bool, nameA string, b bool, nameB string) {
 		if a && !b {
@@ -162,15 +177,36 @@ func (o *Options) check(wrong func(format string, args ...any)) {
 	needs(o.Endpoint != "", "--endpoint", len(o.Config) > 0, "--config")
 	needs(o.Requests != "", "--requests", len(o.Config) > 0, "--config")
 	needs(o.PID != 0, "--pid", o.Target != "", "--target")
+	needs(len(o.Rivals) > 0, "--rival", o.Together, "--together")
+	if o.Together && o.Target != "" && o.PID == 0 {
+		wrong("--together compares CPU time: the process of --target needs --pid")
+	}
+	names := []string{nameOfBaseline, nameOfCandidate}
+	for _, rival := range o.Rivals {
+		if slices.Contains(names, rival.Name) {
+			wrong("--rival: two servers are called %q", rival.Name)
+		}
+		names = append(names, rival.Name)
+	}
+	o.checkScenarios(wrong)
+	for _, file := range []string{o.JSON, o.Plot} {
+		if err := writable(file); err != nil {
+			wrong("%v", err)
+		}
+	}
+}
+
+func (o *Options) checkScenarios(wrong func(format string, args ...any)) {
 	names := scenarioNames()
 	for _, name := range o.Scenarios {
 		if !slices.Contains(names, name) {
 			wrong("--scenario: no scenario is called %q%s; there are %s", name, wording.DidYouMean(name, names), strings.Join(names, ", "))
 		}
 	}
-	for _, file := range []string{o.JSON, o.Plot} {
-		if err := writable(file); err != nil {
-			wrong("%v", err)
+	all, _ := scenarios() // they are ours
+	for i := range all {
+		if s := &all[i]; o.Together && slices.Contains(o.Scenarios, s.Name) && !s.isClosedLoop() {
+			wrong("--scenario: %s is not for --together: it has a rate of its own, or reloads", s.Name)
 		}
 	}
 }
@@ -182,6 +218,8 @@ func (o *Options) defaults() {
 	case o.Rounds != 0:
 	case o.Curve:
 		o.Rounds = 1
+	case o.Together && len(o.Config) == 0:
+		o.Rounds = 8
 	case len(o.Config) > 0:
 		o.Rounds = 3
 	default:
@@ -192,7 +230,7 @@ func (o *Options) defaults() {
 	}
 	switch {
 	case o.Duration != 0:
-	case o.Curve || o.Rate.given():
+	case o.Curve || o.Rate.given() || o.Together && len(o.Config) == 0:
 		o.Duration = 2 * time.Second
 	case len(o.Config) == 0:
 		o.Duration = 400 * time.Millisecond

@@ -44,6 +44,14 @@ func TestReadOptionsRefuses(t *testing.T) {
 		{"-c a.yml --scenario path", []string{"--config and --scenario exclude each other"}},
 		{"--target http://h:1 -- --access-log", []string{"flags of the server and --target exclude each other"}},
 		{"--scenario statik", []string{`no scenario is called "statik" (did you mean "static"?)`}},
+		{"--together --rate 5", []string{"--together and --rate exclude each other"}},
+		{"--together --curve", []string{"--together and --curve exclude each other"}},
+		{"--together --target http://h:1", []string{"--together compares CPU time: the process of --target needs --pid"}},
+		{"--together --scenario static,webhooks", []string{"--scenario: webhooks is not for --together"}},
+		{"--rival a={port}", []string{"--rival is of use with --together only"}},
+		{"--together --rival a=nginx", []string{`--rival: "a=nginx" is not valid`, "{port}"}},
+		{"--together --rival bare={port}", []string{`--rival: two servers are called "bare"`}},
+		{"--together --rival a={port} --rival a={port}", []string{`--rival: two servers are called "a"`}},
 		{"--rounds x --rate y", []string{"--rounds:", "\n--rate:"}},
 	} {
 		_, err := ReadOptions(strings.Fields(c.args))
@@ -72,6 +80,9 @@ func TestReadOptions(t *testing.T) {
 	}
 	if o, err := ReadOptions(nil); err != nil || o.Rounds != 5 || o.Duration != 400*time.Millisecond || o.Connections != 64 {
 		t.Errorf("without arguments: %+v, %v", o, err)
+	}
+	if o, err := ReadOptions([]string{"--together", "--rival", "n=x --port={port}"}); err != nil || o.Rounds != 8 || o.Duration != 2*time.Second || !slices.Equal(o.Rivals, []Rival{{"n", "x --port={port}"}}) {
+		t.Errorf("together: %+v, %v", o, err)
 	}
 	if o, err := ReadOptions([]string{"--target", "http://localhost", "--pid=7"}); err != nil || o.Target != "localhost:80" || o.PID != 7 {
 		t.Errorf("a target without a port: %+v, %v", o, err)

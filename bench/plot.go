@@ -84,7 +84,7 @@ func percentileChart(results []*result) chart.Chart {
 		c.X.Ticks = append(c.X.Ticks, chart.Tick{At: nines(q), Text: fmt.Sprint(q)})
 	}
 	for i, res := range results {
-		for _, side := range sides {
+		for _, side := range bothSides {
 			l := chart.Line{Name: clipped(res.Name, 30) + ", " + side.name, Color: i%(chart.Colors-1) + 1, Dashed: side.name == "bare"}
 			for _, q := range []float64{50, 75, 90, 95, 99, 99.5, 99.9, 99.95, 99.99} {
 				addPoint(&l, nines(q), res.Rounds.latency(side.of).at(q))
@@ -101,7 +101,7 @@ func curveChart(res *result) chart.Chart {
 	c := chart.Chart{Title: fmt.Sprintf("%s: latency by load; capacity %.0f requests/s", clipped(res.Name, 40), res.Capacity)}
 	most := 0.0
 	for i, q := range []float64{50, 99, 99.9} {
-		for _, side := range sides {
+		for _, side := range bothSides {
 			l := chart.Line{Name: fmt.Sprintf("p%g, %s", q, side.name), Color: []int{green, blue, orange}[i], Dashed: side.name == "bare"}
 			for j := range res.Curve {
 				if st := &res.Curve[j]; st.sound() != nil {

@@ -51,8 +51,13 @@ func (r *run) remarksOn(res *result) []string {
 	if res.Void != "" {
 		lines = append(lines, "no result: "+res.Void)
 	}
-	busy := res.Rounds.summarize(func(p *pair) figure { return figure(max(p.Candidate.Busy, p.Baseline.Busy)) })
-	if len(res.Curve) == 0 && busy.median > busyGenerator {
+	busy := res.Rounds.summarize(func(p *pair) figure {
+		if p.Alone != nil {
+			return figure(p.Alone.Busy)
+		}
+		return figure(max(p.Candidate.Busy, p.Baseline.Busy))
+	})
+	if len(res.Curve) == 0 && !r.opts.Together && busy.median > busyGenerator {
 		lines = append(lines, fmt.Sprintf("the generator was the bottleneck: it used %.0f %% of its processors; requests/s is what it can send; CPU time per request is still valid", 100*busy.median))
 	}
 	if res.statusOnly {

@@ -54,12 +54,37 @@ func TestTableShowsMedians(t *testing.T) {
 			row = strings.Fields(line)
 		}
 	}
-	want := []string{"static", "1000", "15.0", "1.50", "1.00–2.00", "1.00", "1.00", "20.0", "0"}
+	// The standard error of 1, 2 and 1.5: 0.5 by the root of 3.
+	want := []string{"static", "1000", "15.0", "1.50", "0.29", "1.00", "1.00", "20.0", "0"}
 	if !reflect.DeepEqual(row, want) {
 		t.Errorf("got  %q\nwant %q", row, want)
 	}
 	if !strings.Contains(out.String(), "noisy") {
 		t.Errorf("rounds that lie 67 %% apart are not called noisy:\n%s", out)
+	}
+}
+
+// With --together each side has a row, and its ratio is that of its rounds.
+func TestTableOfSides(t *testing.T) {
+	r, out := finished(t, Options{Together: true, Rivals: []Rival{{Name: "nginx"}}})
+	for i := range r.results[0].Rounds {
+		r.results[0].Rounds[i].Rivals = map[string]*figures{"nginx": new(side1(9 + float64(i)))}
+	}
+	if err := r.report(nil); err != nil {
+		t.Fatal(err)
+	}
+	var rows []string
+	for line := range strings.Lines(out.String()) {
+		rows = append(rows, strings.Join(strings.Fields(line), " "))
+	}
+	for _, want := range []string{"static bare 10.00 1.000 0.000 20.0 0", "server 15.00 1.500 0.289 20.0 0", "nginx 10.00 1.000 0.058 20.0 0"} {
+		if !slices.Contains(rows, want) {
+			t.Errorf("no row %q in\n%s", want, out)
+		}
+	}
+	r.results[0].Rounds[1].Rivals["nginx"].Errors = map[string]uint64{"status 404": 1}
+	if r.results[0].judge(); r.results[0].Void != "errors of nginx: 1 × status 404" {
+		t.Errorf("void: %q", r.results[0].Void)
 	}
 }
 
@@ -96,7 +121,7 @@ func TestVoidResultHasNoFiguresAtARate(t *testing.T) {
 			t.Errorf("%s: got %q, want no figures\n%s", side, row, out)
 		}
 	}
-	if got, err := json.Marshal(r.document(true).Results[0].Medians); err != nil || strings.Count(string(got), ":null") != 5+6+6 {
+	if got, err := json.Marshal(r.document(true).Results[0].Medians); err != nil || strings.Count(string(got), ":null") != 7+6+6 {
 		t.Errorf("medians of a void result: %s, %v", got, err)
 	}
 }

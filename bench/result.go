@@ -3,6 +3,7 @@ package bench
 import (
 	"fmt"
 	"maps"
+	"math"
 	"slices"
 	"strings"
 
@@ -24,6 +25,7 @@ type result struct {
 	Costs    []string   `json:"costs"`
 	Remarks  []string   `json:"remarks"`
 
+	AtOnce     bool `json:"at_once"` // baseline and candidate were loaded at the same time
 	statusOnly bool // bodies were not looked at
 }
 
@@ -39,6 +41,8 @@ type medians struct {
 	Rate       figure    `json:"requests_per_second"`
 	CPU        figure    `json:"cpu_us_per_request"`
 	Ratio      figure    `json:"ratio"`
+	RatioMean  figure    `json:"ratio_mean"`
+	RatioError figure    `json:"ratio_error"` // the standard error of the mean
 	RatioLeast figure    `json:"ratio_min"`
 	RatioMost  figure    `json:"ratio_max"`
 	Latency    latencies `json:"latency_ms"`
@@ -54,6 +58,24 @@ type sideOf func(p *pair) *figures
 func candidateOf(p *pair) *figures { return &p.Candidate }
 func baselineOf(p *pair) *figures  { return &p.Baseline }
 func quietOf(p *pair) *figures     { return p.Quiet }
+func aloneOf(p *pair) *figures     { return p.Alone }
+
+// loadedOf is the candidate with all processors of servers to itself.
+func loadedOf(p *pair) *figures {
+	if p.Alone != nil {
+		return p.Alone
+	}
+	return &p.Candidate
+}
+
+// rivalOf selects a rival.
+func rivalOf(name string) sideOf { return func(p *pair) *figures { return p.Rivals[name] } }
+
+// Names of the sides of our own.
+const (
+	nameOfBaseline  = "bare"
+	nameOfCandidate = "server"
+)
 
 func rateOf(f *figures) figure { return figure(f.Rate) }
 func cpuOf(f *figures) figure  { return f.CPU }
@@ -65,21 +87,26 @@ func (res *result) judge() {
 		all = append(all, res.Curve[i].Rounds...)
 	}
 	for i := range all {
-		for _, side := range []struct {
-			name string
-			of   sideOf
-		}{{"the baseline", baselineOf}, {"the server", quietOf}, {"the server", candidateOf}} {
-			f := side.of(&all[i])
-			if f == nil || len(f.Errors) == 0 || res.Void != "" {
-				continue
-			}
-			var kinds []string
-			for _, kind := range slices.Sorted(maps.Keys(f.Errors)) {
-				kinds = append(kinds, fmt.Sprintf("%d × %s", f.Errors[kind], kind))
-			}
-			res.Void = fmt.Sprintf("errors of %s: %s", side.name, strings.Join(kinds, ", "))
+		p := &all[i]
+		res.judgeSide("the baseline", &p.Baseline)
+		for _, f := range []*figures{p.Quiet, p.Alone, &p.Candidate} {
+			res.judgeSide("the server", f)
+		}
+		for _, name := range slices.Sorted(maps.Keys(p.Rivals)) {
+			res.judgeSide(name, p.Rivals[name])
 		}
 	}
+}
+
+func (res *result) judgeSide(name string, f *figures) {
+	if f == nil || len(f.Errors) == 0 || res.Void != "" {
+		return
+	}
+	var kinds []string
+	for _, kind := range slices.Sorted(maps.Keys(f.Errors)) {
+		kinds = append(kinds, fmt.Sprintf("%d × %s", f.Errors[kind], kind))
+	}
+	res.Void = fmt.Sprintf("errors of %s: %s", name, strings.Join(kinds, ", "))
 }
 
 // sound are the rounds that count: none of a void result.
@@ -102,14 +129,15 @@ func (res *result) medians() medians {
 	rs := res.sound()
 	ratio := rs.ratio()
 	return medians{
-		Rate: rs.median(candidateOf, rateOf), CPU: rs.median(candidateOf, cpuOf),
-		Ratio: ratio.median, RatioLeast: ratio.least, RatioMost: ratio.most,
-		Latency: rs.latency(candidateOf), Baseline: rs.latency(baselineOf),
+		Rate: rs.median(loadedOf, rateOf), CPU: rs.median(candidateOf, cpuOf),
+		Ratio: ratio.median, RatioMean: ratio.mean, RatioError: ratio.deviation, RatioLeast: ratio.least, RatioMost: ratio.most,
+		Latency: rs.latency(loadedOf), Baseline: rs.latency(baselineOf),
 	}
 }
 
-// summary is a median with the least and the greatest value.
-type summary struct{ median, least, most figure }
+// summary is of several values. The deviation is the standard error of the mean, unknown
+// for one value.
+type summary struct{ median, least, most, mean, deviation figure }
 
 // spread is the range of the rounds as a share of their median.
 func (s summary) spread() figure {
@@ -123,7 +151,7 @@ func (s summary) spread() figure {
 func summarize(values []figure) summary {
 	values = slices.DeleteFunc(slices.Clone(values), func(v figure) bool { return !v.isKnown() })
 	if len(values) == 0 {
-		return summary{unknown, unknown, unknown}
+		return summary{unknown, unknown, unknown, unknown, unknown}
 	}
 	slices.Sort(values)
 	n := len(values)
@@ -131,7 +159,14 @@ func summarize(values []figure) summary {
 	if n%2 == 0 {
 		median = (values[n/2-1] + values[n/2]) / 2
 	}
-	return summary{median, values[0], values[n-1]}
+	var mean, squares figure
+	for _, v := range values {
+		mean += v / figure(n)
+	}
+	for _, v := range values {
+		squares += (v - mean) * (v - mean)
+	}
+	return summary{median, values[0], values[n-1], mean, figure(math.Sqrt(float64(squares) / float64(n-1) / float64(n)))}
 }
 
 // summarize summarizes a figure over the rounds.
@@ -144,6 +179,11 @@ func (rs rounds) summarize(what func(p *pair) figure) summary {
 }
 
 func (rs rounds) ratio() summary { return rs.summarize((*pair).ratio) }
+
+// ratioOf is what a request to one side costs compared with the baseline in the same round.
+func (rs rounds) ratioOf(of sideOf) summary {
+	return rs.summarize(func(p *pair) figure { return of(p).CPU / p.Baseline.CPU })
+}
 
 // median is the median of a figure of one side.
 func (rs rounds) median(of sideOf, what func(f *figures) figure) figure {

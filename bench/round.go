@@ -1,26 +1,29 @@
 package bench
 
 import (
+	"cmp"
 	"context"
 	"fmt"
-	"slices"
+	"sync"
 	"time"
 
 	"mockserver/bench/load"
 )
 
-// side is a server under load: the baseline or the candidate.
+// side is a server under load: the baseline, the candidate or a rival.
 type side struct {
+	name    string // of a rival
 	address string
-	pid     int     // 0 is not known
-	server  *server // that was started; nil for one that was not
-	bare    bool    // the baseline, which answers everything with 200
+	pid     int         // 0 is not known
+	server  *server     // that was started; nil for one that was not
+	wants   []load.Want // of its answers; nil for those of the subject
 }
 
 // subject is a row of the table: requests, and how to measure them.
 type subject struct {
 	name, shows string
-	requests    [][]byte
+	asked       []asked
+	requests    [][]byte // of asked, as they are sent
 	wants       []load.Want
 	sample      reply   // an answer, which the baseline gives too
 	rate        float64 // requests a second that belong to it; 0 for none
@@ -43,33 +46,44 @@ type figures struct {
 	Errors   map[string]uint64 `json:"errors"`
 }
 
-// pair is one round: the baseline's figures, and then the candidate's.
+// pair is one round: the figures of the baseline and of the candidate.
 type pair struct {
-	Ratio     figure   `json:"ratio"` // see ratio
-	Baseline  figures  `json:"baseline"`
-	Candidate figures  `json:"candidate"`
-	Quiet     *figures `json:"candidate_quiet"` // the candidate without what happens during its rounds; nil for none
+	Ratio     figure              `json:"ratio"` // see ratio
+	Baseline  figures             `json:"baseline"`
+	Candidate figures             `json:"candidate"`
+	Rivals    map[string]*figures `json:"rivals"`          // by their names
+	Quiet     *figures            `json:"candidate_quiet"` // the candidate without what happens during its rounds; nil for none
+	Alone     *figures            `json:"candidate_alone"` // the candidate by itself, where the others are of all sides at once; nil for none
 }
 
 // load sends the requests of a subject to one side.
 func (r *run) load(ctx context.Context, s side, sub *subject, rate float64, duration time.Duration) (figures, error) {
 	plan := load.Plan{
-		Address: s.address, Requests: sub.requests, Wants: sub.wants, Connections: r.opts.Connections,
+		Address: s.address, Requests: sub.requests, Wants: s.wants, Connections: r.opts.Connections,
 		Warmup: warmup(duration), Duration: duration, Rate: rate, CPUs: r.placed.Generator,
 	}
-	if s.bare {
-		plan.Wants = slices.Repeat([]load.Want{{Status: 200, Length: -1}}, len(sub.requests))
+	if s.wants == nil {
+		plan.Wants = sub.wants
 	}
 	var before, after load.Usage
+	var family []int
 	var failed error
+	if s.pid != 0 {
+		family = load.FamilyOf(s.pid)
+	}
 	plan.Counting = func(begun bool) {
-		if s.pid == 0 || failed != nil {
-			return
-		}
-		if begun { // what looking for more would cost is the load's time already
-			before.CPU, failed = load.CPUOf(s.pid)
-		} else {
-			after, failed = load.UsageOf(s.pid)
+		for _, pid := range family {
+			var u load.Usage
+			switch {
+			case failed != nil:
+			case begun: // what looking for more would cost is the load's time already
+				u.CPU, failed = load.CPUOf(pid)
+				before.CPU += u.CPU
+			default:
+				u, failed = load.UsageOf(pid)
+				after.CPU += u.CPU
+				after.Resident += u.Resident
+			}
 		}
 	}
 	// A load ends by itself. Should it not, that is an error instead of an endless wait.
@@ -112,24 +126,20 @@ func warmup(duration time.Duration) time.Duration {
 	return min(max(duration/5, 50*time.Millisecond), time.Second)
 }
 
-// rounds loads baseline and candidate in turn, at the given rate, and appends each complete
-// round to the result. It stops at the first round with errors, which make the result void.
-func (r *run) rounds(ctx context.Context, res *result, baseline, candidate side, sub *subject, rate float64) error {
-	for n := 1; n <= r.opts.Rounds; n++ {
-		r.progress.round(sub.name, n, r.opts.Rounds)
-		var p pair
-		var err error
-		if p.Baseline, err = r.load(ctx, baseline, sub, rate, r.opts.Duration); err != nil {
+// rounds measures round by round, and appends each complete round to the result. It stops
+// at the first round with errors, which make the result void.
+func (r *run) rounds(ctx context.Context, res *result, sides []side, sub *subject, rate float64) error {
+	one := r.inTurn
+	if res.AtOnce = rate == 0 && sub.during == nil && sides[1].pid != 0; res.AtOnce {
+		one = r.atOnce
+		if _, err := r.together(ctx, sides, sub); err != nil { // they warm up
 			return err
 		}
-		if sub.during != nil {
-			var quiet figures
-			if quiet, err = r.load(ctx, candidate, sub, rate, r.opts.Duration); err != nil {
-				return err
-			}
-			p.Quiet = &quiet
-		}
-		if p.Candidate, err = r.during(ctx, candidate, sub, rate); err != nil {
+	}
+	for n := 1; n <= r.opts.Rounds; n++ {
+		r.progress.round(sub.name, n, r.opts.Rounds)
+		p, err := one(ctx, sides, sub, rate)
+		if err != nil {
 			return err
 		}
 		p.Ratio = p.ratio()
@@ -139,6 +149,54 @@ func (r *run) rounds(ctx context.Context, res *result, baseline, candidate side,
 		}
 	}
 	return nil
+}
+
+// inTurn loads the baseline, and then the candidate, at a rate.
+func (r *run) inTurn(ctx context.Context, sides []side, sub *subject, rate float64) (p pair, err error) {
+	if p.Baseline, err = r.load(ctx, sides[0], sub, rate, r.opts.Duration); err != nil {
+		return p, err
+	}
+	if sub.during != nil {
+		var quiet figures
+		if quiet, err = r.load(ctx, sides[1], sub, rate, r.opts.Duration); err != nil {
+			return p, err
+		}
+		p.Quiet = &quiet
+	}
+	p.Candidate, err = r.during(ctx, sides[1], sub, rate)
+	return p, err
+}
+
+// atOnce loads the candidate alone, unless nobody asks for that, and then all sides at once.
+func (r *run) atOnce(ctx context.Context, sides []side, sub *subject, _ float64) (p pair, err error) {
+	if !r.opts.Together {
+		var alone figures
+		if alone, err = r.load(ctx, sides[1], sub, 0, r.opts.Duration); err != nil {
+			return p, err
+		}
+		p.Alone = &alone
+	}
+	all, err := r.together(ctx, sides, sub)
+	if err != nil {
+		return p, err
+	}
+	p.Baseline, p.Candidate, p.Rivals = all[0], all[1], map[string]*figures{}
+	for i := range sides[2:] {
+		p.Rivals[sides[2+i].name] = &all[2+i]
+	}
+	return p, nil
+}
+
+// together loads all sides at the same time, on the same processors: what else happens on
+// the machine meets all of them alike.
+func (r *run) together(ctx context.Context, sides []side, sub *subject) ([]figures, error) {
+	all, failed := make([]figures, len(sides)), make([]error, len(sides))
+	var loads sync.WaitGroup
+	for i := range sides {
+		loads.Go(func() { all[i], failed[i] = r.load(ctx, sides[i], sub, 0, r.opts.Duration) })
+	}
+	loads.Wait()
+	return all, cmp.Or(failed...)
 }
 
 // during loads the candidate while the subject's own activity runs.

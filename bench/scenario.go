@@ -55,7 +55,8 @@ type request struct {
 
 // declaredAnswer is the expected answer to a request. What is not declared is not checked.
 type declaredAnswer struct {
-	Status  int // 0 is 200
+	Status  int   // 0 is 200
+	Also    []int `yaml:"-"` // further statuses
 	Headers map[string]string
 	Body    *string
 	JSON    *string // the body is JSON text of this value
@@ -194,6 +195,9 @@ type asked struct {
 	wire   []byte // as it is sent
 	answer declaredAnswer
 }
+
+// isClosedLoop reports whether nothing but its requests decides what happens when.
+func (s *scenario) isClosedLoop() bool { return s.Rate == 0 && s.RewriteEvery == 0 }
 
 // expanded is the request as often as it is repeated.
 func (r *request) expanded() []asked {

@@ -55,28 +55,37 @@ func (r *run) startServer(ctx context.Context, configuration []string, flags ...
 
 // start starts the program in a role, on the processors of servers.
 func (r *run) start(ctx context.Context, name, role string, args []string) (*server, error) {
-	s := &server{name: name, log: newTail(), exited: make(chan struct{})}
-	s.cmd = exec.Command(r.opts.Program, args...) //nolint:gosec // the command is this program
-	s.cmd.Env = append(serverEnvironment(r.opts.Environ), ChildVariable+"="+role)
-	s.cmd.Stdout, s.cmd.Stderr = s.log, s.log
-	s.cmd.WaitDelay = time.Second // its own children may hold its outputs
-	apart(s.cmd)
-	var err error
-	if s.stdin, err = s.cmd.StdinPipe(); err != nil {
-		return nil, fmt.Errorf("start %s: %w", name, err)
+	cmd := exec.Command(r.opts.Program, args...) //nolint:gosec // the command is this program
+	cmd.Env = append(serverEnvironment(r.opts.Environ), ChildVariable+"="+role)
+	s, err := r.launch(name, cmd)
+	if err != nil {
+		return nil, err
 	}
-	if err := load.StartOn(s.cmd, r.placed.Server); err != nil {
-		return nil, fmt.Errorf("start %s: %w", name, err)
-	}
-	s.pid = s.cmd.Process.Pid
-	go func() {
-		s.err = s.cmd.Wait()
-		close(s.exited)
-	}()
 	if err := s.listening(ctx); err != nil {
 		s.kill()
 		return nil, err
 	}
+	return s, nil
+}
+
+// launch starts a command on the processors of servers. It ends when its input does.
+func (r *run) launch(name string, cmd *exec.Cmd) (*server, error) {
+	s := &server{name: name, cmd: cmd, log: newTail(), exited: make(chan struct{})}
+	cmd.Stdout, cmd.Stderr = s.log, s.log
+	cmd.WaitDelay = time.Second // its own children may hold its outputs
+	apart(cmd)
+	var err error
+	if s.stdin, err = cmd.StdinPipe(); err != nil {
+		return nil, fmt.Errorf("start %s: %w", name, err)
+	}
+	if err := load.StartOn(cmd, r.placed.Server); err != nil {
+		return nil, fmt.Errorf("start %s: %w", name, err)
+	}
+	s.pid = cmd.Process.Pid
+	go func() {
+		s.err = cmd.Wait()
+		close(s.exited)
+	}()
 	return s, nil
 }
 
@@ -102,11 +111,12 @@ func (s *server) died() error {
 	return fmt.Errorf("%s ended by itself (%v); its last lines:\n  %s", s.name, s.err, strings.Join(s.log.lines(), "\n  "))
 }
 
-// together returns a context that ends when one of the servers does, with that as its cause,
-// and a function that releases its resources.
-func together(ctx context.Context, servers ...*server) (context.Context, func()) {
+// whileRunning returns a context that ends when one of the servers does, with that as its
+// cause, and a function that releases its resources.
+func whileRunning(ctx context.Context, sides []side) (context.Context, func()) {
 	ctx, cancel := context.WithCancelCause(ctx)
-	for _, s := range servers {
+	for i := range sides {
+		s := sides[i].server
 		if s == nil {
 			continue
 		}
@@ -136,9 +146,17 @@ func (s *server) stop(ctx context.Context) {
 	s.kill()
 }
 
-// kill ends the server at once.
+// end stops the server, or kills it if ctx has ended.
+func (s *server) end(ctx context.Context) {
+	if ctx.Err() != nil {
+		s.kill()
+	}
+	s.stop(ctx)
+}
+
+// kill ends the server and what it has started at once.
 func (s *server) kill() {
-	_ = s.cmd.Process.Kill() // it may be gone
+	killGroup(s.cmd.Process)
 	_ = s.stdin.Close()
 	<-s.exited
 }

@@ -107,10 +107,7 @@ func (st *stand) finish(ctx context.Context, res *result) {
 // close ends what open started.
 func (st *stand) close(ctx context.Context) {
 	if st.server != nil {
-		if ctx.Err() != nil {
-			st.server.kill()
-		}
-		st.server.stop(ctx)
+		st.server.end(ctx)
 	}
 	if st.sink != nil {
 		_ = st.sink.Close() // its clients have ended

@@ -2,16 +2,13 @@ package bench
 
 import (
 	"fmt"
-	"math"
-	"time"
+	"net/http"
+	"slices"
+	"strings"
 
 	"mockserver/config"
 	"mockserver/internal/wording"
 )
-
-// longestWait is the longest latency that is measured: a round, which may be as short as
-// 50 ms, has to contain several requests.
-const longestWait = 20 * time.Millisecond
 
 // unsteady says why the answers of an endpoint vary under load, so that they cannot be
 // compared with one expected answer; "" if they do not vary. connections is the number of
@@ -31,38 +28,25 @@ func unsteady(e *config.Endpoint, connections int) string {
 		return fmt.Sprintf("its capacity has room for %s, and answers 503 to others of %d connections; --connections %d is few enough",
 			wording.Count(c.Concurrent+c.Queue, "request"), connections, c.Concurrent+c.Queue)
 	}
-	status := 0
-	for _, o := range likely(e) {
-		if why := unsteadyOutcome(&o); why != "" {
-			return why
-		}
-		s := statusOf(&o.Response)
-		if status == 0 {
-			status = s
-		}
-		if s != status {
-			return fmt.Sprintf("its responses have different statuses (%d and %d)", status, s)
-		}
-	}
 	return ""
 }
 
-func unsteadyOutcome(o *config.Outcome) string {
-	if f := o.Fault; f != nil && f.EffectiveRate() > 0 {
-		return fmt.Sprintf("a fault (%s) happens to its answers", f.Type)
+// statuses are those that requests to an endpoint may be answered with, the likeliest first.
+func statuses(e *config.Endpoint) []int {
+	var all []int
+	for _, o := range likely(e) {
+		all = append(all, statusOf(&o.Response))
 	}
-	l := o.Latency
-	switch {
-	case l == nil:
-	case l.FailureRate > 0:
-		return "failure-rate answers 500 to some requests"
-	case l.TimeoutRate > 0:
-		return "timeout-rate answers 504 to some requests"
-	case longest(l) > longestWait:
-		return fmt.Sprintf("its latency of up to %v decides how much is answered, and not this machine; at most %v is measured",
-			longest(l).Round(time.Millisecond), longestWait)
+	for _, o := range likely(e) {
+		if l := o.Latency; l != nil && l.FailureRate > 0 {
+			all = append(all, http.StatusInternalServerError)
+		}
+		if l := o.Latency; l != nil && l.TimeoutRate > 0 {
+			all = append(all, http.StatusGatewayTimeout)
+		}
 	}
-	return ""
+	slices.Sort(all[1:])
+	return slices.Compact(all)
 }
 
 // likely returns the outcomes that a request may have, each with its latency and fault: the
@@ -95,32 +79,25 @@ func statusOf(r *config.Response) int {
 	return r.Status
 }
 
-// longest is the longest wait of a latency; for a lognormal one, one in ten thousand requests
-// waits longer.
-func longest(l *config.Latency) time.Duration {
-	switch {
-	case l == nil:
-		return 0
-	case len(l.Curve) > 0:
-		return l.Curve[len(l.Curve)-1].Length
-	case l.Median > 0:
-		const deviations = 3.719 // of p99.99
-		return time.Duration(min(float64(l.Median)*math.Exp(deviations*l.Sigma), float64(24*time.Hour)))
-	}
-	return l.Max
-}
-
-// bounded says what bounds the requests/s of an endpoint besides the machine; "" for nothing.
-func bounded(e *config.Endpoint) string {
-	wait := time.Duration(0)
+// leftOut says what an endpoint declares that was left out when it was measured, and what else
+// bounds its requests/s; "" for nothing.
+func leftOut(e *config.Endpoint) string {
+	var what []string
+	latency, fault := false, false
 	for _, o := range likely(e) {
-		wait = max(wait, longest(o.Latency))
+		latency, fault = latency || o.Latency != nil, fault || o.Fault != nil
 	}
-	switch {
-	case wait > 0:
-		return fmt.Sprintf("its requests wait up to %v (latency), which bounds requests/s; CPU time holds", wait.Round(10*time.Microsecond))
-	case e.Capacity != nil:
-		return fmt.Sprintf("%d of its requests are served at once (capacity), the others wait", e.Capacity.Concurrent)
+	if latency {
+		what = append(what, "measured without waiting for its latency: with it, connections bound requests/s")
 	}
-	return ""
+	if fault {
+		what = append(what, "measured without its faults")
+	}
+	if all := statuses(e); len(all) > 1 {
+		what = append(what, fmt.Sprintf("its statuses are %s: the figures are of all together", strings.Trim(fmt.Sprint(all), "[]")))
+	}
+	if e.Capacity != nil {
+		what = append(what, fmt.Sprintf("%d of its requests are served at once (capacity), the others wait", e.Capacity.Concurrent))
+	}
+	return strings.Join(what, "; ")
 }

@@ -3,6 +3,8 @@ package bench
 import (
 	"errors"
 	"fmt"
+	"maps"
+	"slices"
 	"strings"
 	"time"
 	"unicode/utf8"
@@ -34,7 +36,10 @@ func (r *run) report(err error) error {
 			closed = append(closed, res)
 		}
 	}
-	if len(closed) > 0 {
+	switch {
+	case len(closed) > 0 && r.opts.Together:
+		b.WriteString(sidesTable(closed))
+	case len(closed) > 0:
 		b.WriteString(closedTable(closed, len(r.opts.Config) > 0))
 	}
 	if len(open) > 0 {
@@ -69,12 +74,15 @@ func (r *run) heading(b *strings.Builder) {
 		cpu = "CPU unknown"
 	}
 	fmt.Fprintf(b, "%s/%s, %s, %s; %s; mockserver %s, %s, fasthttp %s\n", m.OS, m.Arch, cpu, wording.Count(m.CPUs, "CPU"), r.placed.Why, m.Mockserver, m.Go, m.Fasthttp)
-	how := "closed loop: each connection sends its next request when the last was answered"
-	if r.opts.Curve || r.opts.Rate.given() {
-		how = "open loop at a constant rate; latency from when a request was due"
+	who, how := "the server alone, then together with the bare handler", "closed loop: each connection sends its next request when the last was answered"
+	switch {
+	case r.opts.Together:
+		who = "all servers at once"
+	case r.opts.Curve || r.opts.Rate.given():
+		who, how = "baseline and server in turn", "open loop at a constant rate; latency from when a request was due"
 	}
-	fmt.Fprintf(b, "%s of %s a side, baseline and server in turn, %s; %s\n\n",
-		wording.Count(r.opts.Rounds, "round"), r.opts.Duration.Round(time.Millisecond), wording.Count(r.opts.Connections, "connection"), how)
+	fmt.Fprintf(b, "%s of %s a side, %s, %s each; %s\n\n",
+		wording.Count(r.opts.Rounds, "round"), r.opts.Duration.Round(time.Millisecond), who, wording.Count(r.opts.Connections, "connection"), how)
 }
 
 // grid is a table of texts.
@@ -118,20 +126,37 @@ func closedTable(results []*result, endpoints bool) string {
 	if endpoints {
 		what = "endpoint"
 	}
-	g.row(what, "requests/s", "CPU µs/request", "ratio to bare", "min–max", "p50 ms", "p99 ms", "memory MB", "errors")
+	g.row(what, "requests/s", "CPU µs/request", "ratio to bare", "±", "p50 ms", "p99 ms", "memory MB", "errors")
 	for _, res := range results {
-		m, memory, span := res.medians(), unknown, "–"
+		m, memory := res.medians(), unknown
 		if rs := res.sound(); len(rs) > 0 {
 			memory = rs[len(rs)-1].Candidate.Memory / 1e6
 		}
-		if m.Ratio.isKnown() {
-			span = m.RatioLeast.text(2) + "–" + m.RatioMost.text(2)
-		}
-		g.row(res.Name, m.Rate.text(0), m.CPU.text(1), m.Ratio.text(2), span, m.Latency.at(50).text(2), m.Latency.at(99).text(2),
-			memory.text(1), fmt.Sprint(res.Rounds.errors(baselineOf, quietOf, candidateOf)))
+		g.row(res.Name, m.Rate.text(0), m.CPU.text(1), m.RatioMean.text(2), m.RatioError.text(2), m.Latency.at(50).text(2), m.Latency.at(99).text(2),
+			memory.text(1), fmt.Sprint(res.Rounds.errors(baselineOf, quietOf, aloneOf, candidateOf)))
 	}
-	return g.String() + "\nMedians of the rounds. The ratio is CPU time a request compared with the bare handler in the same round;\n" +
-		"p50 and p99 are those of a closed loop, which waits for slow answers: latency under load is for --rate.\n"
+	return g.String() + "\nMedians of the rounds. The ratio is CPU time a request compared with the bare handler in the same round, the mean\n" +
+		"with its standard error. p50 and p99 are those of a closed loop, which waits for slow answers: latency under\n" +
+		"load is for --rate.\n"
+}
+
+// sidesTable is a row for each side of each result.
+func sidesTable(results []*result) string {
+	g := &grid{left: 2}
+	g.row("what", "", "CPU µs/request", "ratio to bare", "±", "memory MB", "errors")
+	for _, res := range results {
+		rs, name := res.sound(), res.Name
+		for _, side := range res.sides() {
+			memory, ratio := unknown, rs.ratioOf(side.of)
+			if len(rs) > 0 {
+				memory = side.of(&rs[len(rs)-1]).Memory / 1e6
+			}
+			g.row(name, side.name, rs.median(side.of, cpuOf).text(2), ratio.mean.text(3), ratio.deviation.text(3), memory.text(1), fmt.Sprint(res.Rounds.errors(side.of)))
+			name = ""
+		}
+	}
+	return g.String() + "\nThe ratio is CPU time a request compared with the bare handler in the same round: the mean of the rounds, with its\n" +
+		"standard error.\n"
 }
 
 // openTable is two rows for each result: the baseline, and the server.
@@ -140,7 +165,7 @@ func openTable(results []*result) string {
 	g.row("what", "", "rate/s", "answered/s", "p50 ms", "p90", "p99", "p99.9", "p99.99", "max", "missed", "late", "CPU µs/request", "errors")
 	for _, res := range results {
 		rs := res.sound()
-		for _, side := range sides {
+		for _, side := range bothSides {
 			cells := append([]string{res.Name, side.name, figure(res.Rate).text(0)}, rs.answers(side.of, 50, 90, 99, 99.9, 99.99, 100)...)
 			late := rs.sum(side.of, func(f *figures) uint64 { return f.Late })
 			g.row(append(cells, rs.missed(side.of).text(0), late.text(0), rs.median(side.of, cpuOf).text(1), fmt.Sprint(res.Rounds.errors(side.of)))...)
@@ -164,11 +189,25 @@ func curveTable(res *result) string {
 		"\nLatency from the time each request was due.\n"
 }
 
-// sides are the sides of a round with their names in tables and plots. Nobody may change it.
-var sides = []struct {
+// namedSide is a side of a round with its name in tables and plots.
+type namedSide struct {
 	name string
 	of   sideOf
-}{{"bare", baselineOf}, {"server", candidateOf}}
+}
+
+// bothSides are those of every round. Nobody may change it.
+var bothSides = []namedSide{{nameOfBaseline, baselineOf}, {nameOfCandidate, candidateOf}}
+
+// sides are those of the rounds of a result, rivals by their names.
+func (res *result) sides() []namedSide {
+	all := slices.Clone(bothSides)
+	if len(res.Rounds) > 0 {
+		for _, name := range slices.Sorted(maps.Keys(res.Rounds[0].Rivals)) {
+			all = append(all, namedSide{name, rivalOf(name)})
+		}
+	}
+	return all
+}
 
 // answers are the cells of one side: requests answered a second, and percentiles.
 func (rs rounds) answers(of sideOf, percentiles ...float64) []string {

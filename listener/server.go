@@ -71,6 +71,8 @@ type Options struct {
 	// none. One server at a time may use it.
 	WebhookStore string
 	NoWebhooks   bool // webhooks are checked with the rest, and none is sent
+	NoLatency    bool // no latency is waited for; what it declares to fail or to time out does so at once
+	NoFaults     bool // no fault happens
 
 	// Seed has every random choice repeat: which outcome a request has, how long it
 	// waits, what goes wrong, and what templates choose. The n-th request of an endpoint

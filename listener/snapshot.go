@@ -80,6 +80,8 @@ type compiler struct {
 
 	maxBody    int  // bytes of a request body
 	noWebhooks bool // those of endpoints are compiled, and left out
+	noLatency  bool // none is waited for
+	noFaults   bool // none happens
 
 	chance traffic.Seed
 	kept   traffic.Carried
@@ -205,7 +207,9 @@ func (c *compiler) rules(e *config.Endpoint, a *answer, counts *traffic.Counts, 
 	if !a.disturbed && a.operation == nil {
 		return nil
 	}
-	a.rules = traffic.NewRules(e, scope.Params, counts, traffic.Options{Carried: &c.kept, Seed: &c.chance, TrustForwarded: c.trustForwarded, Log: c.log})
+	a.rules = traffic.NewRules(e, scope.Params, counts, traffic.Options{
+		Carried: &c.kept, Seed: &c.chance, TrustForwarded: c.trustForwarded, NoLatency: c.noLatency, NoFaults: c.noFaults, Log: c.log,
+	})
 	for i := range e.Responses {
 		declared := &e.Responses[i]
 		single := *e
@@ -356,6 +360,8 @@ func newCompiler(opts Options) *compiler {
 
 		maxBody:    cmp.Or(opts.MaxBody, defaultMaxBody),
 		noWebhooks: opts.NoWebhooks,
+		noLatency:  opts.NoLatency,
+		noFaults:   opts.NoFaults,
 		chance:     traffic.NewSeed(opts.Seed),
 
 		trustForwarded: opts.TrustForwarded,

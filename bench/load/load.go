@@ -37,8 +37,9 @@ type Plan struct {
 
 // Want is what an answer has to be.
 type Want struct {
-	Status int // 0 takes any below 400
-	Length int // of the body in bytes, 0 for HEAD; -1 takes any
+	Status int   // 0 takes any below 400
+	Length int   // of the body in bytes, 0 for HEAD; -1 takes any
+	Also   []int // further statuses
 }
 
 const (

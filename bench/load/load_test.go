@@ -94,7 +94,7 @@ const okAnswer = "HTTP/1.1 200 OK\r\nContent-Length: 5\r\n\r\nhello"
 // simple is a short closed loop, to be changed by the test.
 func simple(address string) *Plan {
 	return &Plan{
-		Address: address, Requests: [][]byte{get("/")}, Wants: []Want{{200, 5}},
+		Address: address, Requests: [][]byte{get("/")}, Wants: []Want{{200, 5, nil}},
 		Connections: 4, Duration: 100 * time.Millisecond, patience: 30 * time.Second,
 	}
 }
@@ -314,7 +314,7 @@ func TestLoadInTurn(t *testing.T) {
 		})
 		l := generated(simple(s.address))
 		l.Requests = [][]byte{get("/a"), get("/b"), get("/c"), get("/d"), []byte("HEAD /e HTTP/1.1\r\nHost: x\r\n\r\n"), get("/f")}
-		l.Wants = []Want{{200, 5}, {404, 2}, {0, 7}, {204, 0}, {200, 0}, {0, -1}}
+		l.Wants = []Want{{200, 5, nil}, {404, 2, nil}, {0, 7, nil}, {201, 0, []int{200, 204}}, {200, 0, nil}, {0, -1, nil}}
 		l.Connections = 3
 		o := mustRun(t, l)
 		if o.Requests < 6 || len(o.Errors) != 0 {
@@ -439,7 +439,7 @@ func TestLoadLargeBodies(t *testing.T) {
 			}
 		})
 		l := generated(simple(s.address))
-		l.Requests, l.Wants = [][]byte{request}, []Want{{200, len(body)}}
+		l.Requests, l.Wants = [][]byte{request}, []Want{{200, len(body), nil}}
 		l.Rate, l.Connections, l.Duration = 50, 2, 40*time.Millisecond // two, which are awaited
 		o := mustRun(t, l)
 		if o.Requests+o.Missed != 2 || o.Requests == 0 || len(o.Errors) != 0 || wrong.Load() != 0 {

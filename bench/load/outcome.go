@@ -2,6 +2,7 @@ package load
 
 import (
 	"errors"
+	"slices"
 	"strconv"
 	"syscall"
 	"time"
@@ -80,7 +81,7 @@ func reason(err error) string {
 // unlike says how an answer differs from the expected one; "" if it does not.
 func (w Want) unlike(status int, length int64) string {
 	switch {
-	case w.Status == 0 && status >= 400, w.Status != 0 && status != w.Status:
+	case w.Status == 0 && status >= 400, w.Status != 0 && status != w.Status && !slices.Contains(w.Also, status):
 		return "status " + strconv.Itoa(status)
 	case w.Length >= 0 && length != int64(w.Length):
 		return "body of " + strconv.FormatInt(length, 10) + " bytes instead of " + strconv.Itoa(w.Length)

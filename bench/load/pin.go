@@ -33,6 +33,14 @@ func divide(cores [][]int) Placement {
 	return p
 }
 
+// ServersOnOne gives servers only the first of their CPUs.
+func (p *Placement) ServersOnOne() {
+	if len(p.Server) > 1 {
+		p.Server = p.Server[:1]
+		p.Why = fmt.Sprintf("servers on CPU %d, generator on CPU %s", p.Server[0], numbers(p.Generator))
+	}
+}
+
 func numbers(cpus []int) string {
 	texts := make([]string, len(cpus))
 	for i, cpu := range cpus {

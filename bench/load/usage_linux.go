@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"os"
+	"path/filepath"
 	"strconv"
 	"time"
 
@@ -44,6 +45,21 @@ func queuedOfThread(tid int) time.Duration {
 		}
 	}
 	return 0
+}
+
+// FamilyOf is a process and those that it has started, and they.
+func FamilyOf(pid int) []int {
+	family := []int{pid}
+	threads, _ := filepath.Glob("/proc/" + strconv.Itoa(pid) + "/task/*/children") // the pattern is valid
+	for _, thread := range threads {
+		text, _ := os.ReadFile(thread) // one that has ended has none
+		for _, field := range bytes.Fields(text) {
+			if child, err := strconv.Atoi(string(field)); err == nil {
+				family = append(family, FamilyOf(child)...)
+			}
+		}
+	}
+	return family
 }
 
 // UsageOf reads what a process has used.

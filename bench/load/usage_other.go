@@ -38,6 +38,20 @@ func find(pid int) (*process.Process, error) {
 	return p, nil
 }
 
+// FamilyOf is a process and those that it has started, and they.
+func FamilyOf(pid int) []int {
+	family := []int{pid}
+	p, err := find(pid)
+	if err != nil {
+		return family
+	}
+	children, _ := p.Children() // without them there are none
+	for _, child := range children {
+		family = append(family, FamilyOf(int(child.Pid))...)
+	}
+	return family
+}
+
 // UsageOf reads what a process has used.
 func UsageOf(pid int) (Usage, error) {
 	var u Usage

@@ -47,6 +47,8 @@ type Settings struct {
 	MaxPendingWebhooks int    // that may wait
 	WebhookStore       string // a directory; "" for none
 	NoWebhooks         bool   // none is sent
+	NoLatency          bool   // no latency is waited for
+	NoFaults           bool   // no fault happens
 
 	Seed      *uint64 // of every random choice; nil has none repeat
 	SentryDSN string  // where errors are reported to, as given; "" for nowhere
@@ -122,6 +124,12 @@ var table = flags.Table[Settings]{
 	{Name: "no-webhooks", Env: "MOCKSERVER_NO_WEBHOOKS", Accepts: "true or false",
 		Doc: "send no webhooks; errors in them are still reported",
 		Set: func(s *Settings, v string) bool { return flags.Switch(&s.NoWebhooks, v) }},
+	{Name: "no-latency", Env: "MOCKSERVER_NO_LATENCY", Accepts: "true or false",
+		Doc: "wait for no latency; what it declares to fail or to time out does so at once",
+		Set: func(s *Settings, v string) bool { return flags.Switch(&s.NoLatency, v) }},
+	{Name: "no-faults", Env: "MOCKSERVER_NO_FAULTS", Accepts: "true or false",
+		Doc: "have no fault happen: every response arrives whole",
+		Set: func(s *Settings, v string) bool { return flags.Switch(&s.NoFaults, v) }},
 	{Name: "seed", Env: "MOCKSERVER_SEED", Value: "NUMBER", Accepts: "an integer from 0 to 18446744073709551615",
 		Doc: "make every random choice repeat: the n-th request of an endpoint gets the same ones in each run",
 		Set: func(s *Settings, v string) bool { return readSeed(&s.Seed, v) }},

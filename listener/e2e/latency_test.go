@@ -336,6 +336,47 @@ func TestSeed_TwoRunsAreAlike(t *testing.T) {
 	}
 }
 
+// Without latencies and faults each request has the answer that it has with them, but at once
+// and whole.
+func TestNoLatencyAndNoFaults(t *testing.T) {
+	t.Parallel()
+	const configuration = `
+- endpoint: {path: /drawn, latency: {min: 1ms, failure-rate: 0.2, timeout-rate: 0.2, timeout: 2ms}, responses: [{weight: 3, body: 'a {{random-int(1, 1000)}}'}, {status: 404, body: b}]}
+- endpoint: {path: /late, latency: {min: 1h, timeout-rate: 1, timeout: 1h}, response: {body: a}}
+- endpoint: {path: /broken, fault: {type: reset}, response: {body: whole}}
+- endpoint: {path: /maybe, fault: {type: empty, rate: 0.5}, response: {body: '{{random-int(1, 1000)}}'}}
+`
+	of := func(p *harness.Process) (answers []string) {
+		for range 60 {
+			a := p.Get("/drawn")
+			answers = append(answers, fmt.Sprint(a.Status, " ", a.Body))
+		}
+		return answers
+	}
+	without := harness.Serving(t, configuration, "--seed", "7", "--no-latency", "--no-faults")
+	want := of(harness.Serving(t, configuration, "--seed", "7"))
+	if got := of(without); !slices.Equal(got, want) {
+		t.Errorf("without: %q\nwith:    %q", got, want)
+	}
+	for _, status := range []string{"200 ", "404 ", "500 ", "504 "} { // else the rates were not tried
+		if !slices.ContainsFunc(want, func(a string) bool { return strings.HasPrefix(a, status) }) {
+			t.Errorf("none of %q is %s", want, status)
+		}
+	}
+	if a := without.Get("/late"); a.Status != 504 {
+		t.Errorf("got %d %s", a.Status, a.Body)
+	}
+	without.Get("/broken").Want(t, 200, "whole")
+	for range 20 {
+		if a := without.Get("/maybe"); a.Status != 200 {
+			t.Errorf("got %d %s", a.Status, a.Body)
+		}
+	}
+	if a, err := harness.Serving(t, configuration, "--no-latency").Try("GET", "/broken", ""); err == nil {
+		t.Errorf("with --no-latency alone there are faults: got %d %s", a.Status, a.Body)
+	}
+}
+
 func TestSeed_IsANumber(t *testing.T) {
 	t.Parallel()
 	for _, seed := range []string{"", "x", "-1", "1.5", "18446744073709551616"} {

@@ -23,6 +23,8 @@ type Rules struct {
 	shares []float64
 	holds  bool // in turn, the last one stays
 
+	noLatency, noFaults bool
+
 	seed   *Seed
 	counts *Counts // nil when nothing is counted
 }
@@ -38,6 +40,8 @@ type Options struct {
 	Carried        *Carried
 	Seed           *Seed
 	TrustForwarded bool // a rate limit takes the first address of X-Forwarded-For for the client's
+	NoLatency      bool // none is waited for
+	NoFaults       bool // none happens
 	Log            *slog.Logger
 }
 
@@ -50,7 +54,7 @@ func Declared(e *config.Endpoint) bool {
 func NewRules(e *config.Endpoint, params []string, counts *Counts, o Options) *Rules {
 	r := &Rules{
 		limit: NewLimiter(o.Carried, e, params, o.TrustForwarded, o.Log), capacity: keptCapacity(o.Carried, e),
-		seed: o.Seed, counts: counts,
+		seed: o.Seed, counts: counts, noLatency: o.NoLatency, noFaults: o.NoFaults,
 	}
 	name := record.Name(e)
 	if len(e.Responses) == 0 {
@@ -132,12 +136,15 @@ type Drawn struct {
 	Fault *Fault // that its answer has; nil for none
 }
 
-// Draw draws what the next request meets.
+// Draw draws what the next request meets. Without latency or faults it draws the same.
 func (r *Rules) Draw(random *matcher.Random) Drawn {
 	i := r.choose(len(r.outcomes), random)
 	o := &r.outcomes[i]
 	d := Drawn{Outcome: i, Wait: o.latency.Draw(random)}
-	if o.fault.strikes(random) {
+	if r.noLatency {
+		d.Length, d.Timed = 0, false
+	}
+	if o.fault.strikes(random) && !r.noFaults {
 		d.Fault = o.fault
 	}
 	return d

@@ -1,0 +1,68 @@
+package bench
+
+import (
+	"context"
+	"fmt"
+	"net"
+	"os/exec"
+	"strings"
+	"time"
+)
+
+// Rival is a server of others, which is measured with the same requests.
+type Rival struct {
+	Name    string
+	Command string // for sh; {port} is the port that it has to listen on, at 127.0.0.1
+}
+
+// portOf is what stands for a port in the command of a rival.
+const portOf = "{port}"
+
+// rivalScript runs a command, and ends it and what it has started with the script's input.
+const rivalScript = `exec 3<&0 </dev/null; { read -r _ <&3; kill 0; } & eval "$1"`
+
+// startRival starts a rival, waits until it listens, and checks the status of its answers.
+func (r *run) startRival(ctx context.Context, rival Rival, sub *subject) (side, error) {
+	free, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		return side{}, err
+	}
+	address := free.Addr().String()
+	_ = free.Close() // for the rival
+	_, port, _ := strings.Cut(address, ":")
+	cmd := exec.Command("sh", "-c", rivalScript, "sh", strings.ReplaceAll(rival.Command, portOf, port)) //nolint:gosec // the user's
+	cmd.Env = r.opts.Environ
+	s, err := r.launch(rival.Name, cmd)
+	if err != nil {
+		return side{}, err
+	}
+	s.address = address
+	rivalSide := side{name: rival.Name, address: address, pid: s.pid, server: s}
+	if err = s.connectable(ctx); err == nil {
+		rivalSide.wants, _, err = check(ctx, address, sub.asked, true)
+	}
+	if err != nil {
+		s.kill()
+		return side{}, fmt.Errorf("%s: %w", rival.Name, err)
+	}
+	return rivalSide, nil
+}
+
+// connectable waits until the server takes connections.
+func (s *server) connectable(ctx context.Context) error {
+	ctx, cancel := context.WithTimeout(ctx, startPatience)
+	defer cancel()
+	for {
+		conn, err := (&net.Dialer{}).DialContext(ctx, "tcp", s.address)
+		if err == nil {
+			return conn.Close()
+		}
+		select {
+		case <-s.exited:
+			return s.died()
+		case <-ctx.Done():
+			return fmt.Errorf("does not listen at %s: %w", s.address, context.Cause(ctx))
+		case <-time.After(20 * time.Millisecond):
+		}
+	}
+}
