@@ -284,7 +284,7 @@ func TestDirectory_ABrokenChangeIsLoggedAndTheLastGoodOneServed(t *testing.T) {
 			harness.Rename(t, filepath.Join(dir, ".b.yml"), filepath.Join(dir, "b.yml"))
 			harness.Rename(t, filepath.Join(dir, ".c.yml"), filepath.Join(dir, "c.yml"))
 		}, [][]string{{"/b.yml:1:20: [0].endpoint.path"}, {"/c.yml:1:24: [0].endpoint.respons"}}},
-		{"a link leads nowhere", func(t *testing.T, dir string) { symlink(t, "nowhere", filepath.Join(dir, "b.yml")) },
+		{"a link does not resolve", func(t *testing.T, dir string) { symlink(t, "nowhere", filepath.Join(dir, "b.yml")) },
 			[][]string{{"/b.yml: there is no such file"}}},
 		{"the last file is removed", func(t *testing.T, dir string) { remove(t, filepath.Join(dir, "a.yml")) },
 			[][]string{{": the directory holds no file to read"}}},
@@ -321,7 +321,7 @@ type configMap struct {
 
 // mount puts the next version in place, in the order the kubelet does: the files,
 // ..data swapped by one rename, the old version. All versions have the same files: a
-// name that comes or goes is a link that leads nowhere for a while, which is a mistake
+// name that comes or goes is a link that does not resolve for a while, which is a mistake
 // if that is when the directory is read.
 func (m *configMap) mount(files map[string]string) {
 	m.t.Helper()

@@ -141,7 +141,7 @@ func JSON(value any) syntax.Text {
 func Headers(namesAndValues ...string) []Header {
 	headers := make([]Header, 0, (len(namesAndValues)+1)/2)
 	for pair := range slices.Chunk(namesAndValues, 2) {
-		h := Header{Name: pair[0], Value: syntax.Faulty("the name has no value behind it; Headers takes names and values in turn")}
+		h := Header{Name: pair[0], Value: syntax.Faulty("the name has no value after it; Headers takes names and values in turn")}
 		if len(pair) == 2 {
 			h.Value = Plain(pair[1])
 		}

@@ -43,7 +43,7 @@ func TestNew_FindsEachMistakeOfAnEndpointMadeInGo(t *testing.T) {
 		{"a URL as host", func(e *Endpoint) { e.Host = "http://a.test" }, []string{`host: GET /x: "http://a.test" is a URL`}},
 		{"a host with a port", func(e *Endpoint) { e.Host = "a.test:80" }, []string{`host: GET /x: "a.test:80" has a port`}},
 		{"a host in capitals", func(e *Endpoint) { e.Host = "A.test" }, []string{`host: GET /x: "A.test" is not in lower case`}},
-		{"a host that is a star", func(e *Endpoint) { e.Host = "*" }, []string{"host: GET /x: * alone is no host"}},
+		{"a host that is a star", func(e *Endpoint) { e.Host = "*" }, []string{"host: GET /x: * alone is not a host"}},
 		{"a status below 200", func(e *Endpoint) { e.Response.Status = 199 }, []string{"response.status: GET /x: is 199; expected an integer from 200 to 599"}},
 		{"a status above 599", func(e *Endpoint) { e.Response.Status = 600 }, []string{"response.status: GET /x: is 600"}},
 		{"a status below 0", func(e *Endpoint) { e.Response.Status = -1 }, []string{"response.status: GET /x: is -1"}},
@@ -52,17 +52,17 @@ func TestNew_FindsEachMistakeOfAnEndpointMadeInGo(t *testing.T) {
 		{"a NUL in a header's value", func(e *Endpoint) { e.Response.Headers = Headers("X-A", "\x00") },
 			[]string{`response.headers.X-A: GET /x: the control character '\x00' cannot stand in a header`}},
 		{"a line break in a header's name", func(e *Endpoint) { e.Response.Headers = Headers("X-A\r\nX-B", "c") },
-			[]string{`response.headers."X-A\r\nX-B": GET /x: "X-A\r\nX-B" is no name of a header`}},
+			[]string{`response.headers."X-A\r\nX-B": GET /x: "X-A\r\nX-B" is not a header name`}},
 		{"line breaks in a method and a path", func(e *Endpoint) { e.Method, e.Path = "G\nET", Plain("x\n") },
 			[]string{`method: "G\nET" "x\n": is "G\nET"`, `path: "G\nET" "x\n": "x\n" does not begin with /`}},
 		{"a header without a name", func(e *Endpoint) { e.Response.Headers = Headers("", "c") },
-			[]string{`response.headers."": GET /x: "" is no name of a header`}},
+			[]string{`response.headers."": GET /x: "" is not a header name`}},
 		{"a header in two spellings", func(e *Endpoint) { e.Response.Headers = Headers("X-A", "1", "x-a", "2") },
 			[]string{`response.headers.x-a: GET /x: is the same header as "X-A"`}},
 		{"two types", func(e *Endpoint) { e.Response.Headers = Headers("Content-Type", "a/b", "Content-Type", "c/d") },
 			[]string{"response.headers.Content-Type: GET /x: has several values; expected one, as a message has this header once"}},
 		{"a header's name without a value", func(e *Endpoint) { e.Response.Headers = Headers("X-A", "1", "X-B") },
-			[]string{"response.headers.X-B: GET /x: the name has no value behind it"}},
+			[]string{"response.headers.X-B: GET /x: the name has no value after it"}},
 		{"an external body", external(func(*ExternalBody) {}), nil},
 		{"a body beside an external one", func(e *Endpoint) {
 			external(func(*ExternalBody) {})(e)
@@ -105,7 +105,7 @@ func TestNew_FindsEachMistakeOfAnEndpointMadeInGo(t *testing.T) {
 			"response.external-body.ttl: GET /x: ttl is for", "response.external-body.stale-if-error: GET /x: stale-if-error is for",
 			"response.external-body.insecure: GET /x: insecure is for",
 		}},
-		{"a documented body that is no JSON", func(e *Endpoint) { e.Doc.Body = "{" }, []string{"body: GET /x: the example of the request's body is no JSON text"}},
+		{"a documented body that is no JSON", func(e *Endpoint) { e.Doc.Body = "{" }, []string{"body: GET /x: the example of the request's body is not valid JSON"}},
 		{"a path that is the text of no JSON", func(e *Endpoint) { e.Path = JSON(make(chan int)) },
 			[]string{"path: GET: the value cannot be written as JSON"}},
 	} {
@@ -143,7 +143,7 @@ func TestNew_WarnsAsOfAFile(t *testing.T) {
 	want := []string{
 		"[0].endpoint.response.headers.Date: GET /a: is left out: ",
 		"[1].endpoint.response.body: GET /b: is left out: ",
-		"[2].endpoint.response.body: GET /c: the body looks like JSON, but it is none: ",
+		"[2].endpoint.response.body: GET /c: the body looks like JSON but is not valid: ",
 	}
 	if len(got) != len(want) || len(got.Warnings()) != len(want) {
 		t.Fatalf("got %v", got)

@@ -205,9 +205,9 @@ func strayWebSocket(d *decoder, v value) bool {
 		name, what := e.Key.Text.Value, ""
 		switch {
 		case name == "websocket":
-			what = "a WebSocket is no part of an endpoint"
+			what = "a WebSocket is not part of an endpoint"
 		case slices.Contains(table.Keys(webSocketFields), name) && !slices.Contains(table.Keys(endpointFields), name):
-			what = "is a key of a WebSocket, which is no endpoint"
+			what = "belongs to a WebSocket, which is not an endpoint"
 		default:
 			continue
 		}

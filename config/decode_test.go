@@ -154,7 +154,7 @@ func TestWarnings(t *testing.T) {
 		{"a body with status 204", inResponse("status: 204\nbody: §x"), one(atResponse+".body", "status 204 has no body")},
 		{"a body with status 304", inResponse("status: 304\nbody: §{a: 1}"), one(atResponse+".body", "status 304 has no body")},
 		{"an external body with status 204", inResponse("status: 204\nexternal-body: §{provider: json, path: a.json}"), one(atExternal, "has no body")},
-		{"a body that is nearly JSON", inResponse("body: '{\"a\": §}'"), one(atResponse+".body", "looks like JSON, but it is none")},
+		{"a body that is nearly JSON", inResponse("body: '{\"a\": §}'"), one(atResponse+".body", "looks like JSON but is not valid")},
 		{"a block that is nearly JSON", inResponse("body: |\n  {\"a\": 1,\n   §b: 2}\n"), one(atResponse+".body", "looks like JSON")},
 		{"tags that are not read", inResponse("template: false\nbody: '{§{ x }}'"), one(atResponse+".body", "looks like JSON")},
 		{"declared as lines of JSON", inResponse("headers: {Content-Type: application/x-ndjson}\nbody: |\n  {\"a\": 1}\n  {§b: 2}\n"), one(atResponse+".body", "looks like JSON")},

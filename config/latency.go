@@ -147,7 +147,7 @@ func nearPercentile(name string) string {
 func setPercentile(d *decoder, v value, l *latencyForm) {
 	rank, ok := rankOf(v.Name)
 	if !ok {
-		d.About(v, "%s is no percentile; expected p0.1 to p100, such as p50, p99 and p99.9", wording.Label(v.Name))
+		d.About(v, "%s is not a percentile; expected p0.1 to p100, such as p50, p99 and p99.9", wording.Label(v.Name))
 		return
 	}
 	length, ok := v.Duration()

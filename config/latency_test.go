@@ -26,8 +26,8 @@ func TestMistakesOfLatencies(t *testing.T) {
 		{"a percentile in capitals", latency("§P99: 20ms"), one(atLatency+".P99", `did you mean "p99"?`)},
 		{"a percentile in words", latency("§95th: 20ms"), one(atLatency+".95th", `did you mean "p95"?`)},
 		{"a percentile with a comma", latency("'§p_99,9': 20ms"), one(atLatency+".p_99,9", `did you mean "p99.9"?`)},
-		{"a percentile above 100", latency("p101: §20ms"), one(atLatency+".p101", "p101 is no percentile; expected p0.1 to p100")},
-		{"the percentile 0", latency("p0: §20ms, p0.0: §1s"), []complaint{{atLatency + ".p0", "p0 is no percentile"}, {atLatency + ".p0.0", "p0.0 is no percentile"}}},
+		{"a percentile above 100", latency("p101: §20ms"), one(atLatency+".p101", "p101 is not a percentile; expected p0.1 to p100")},
+		{"the percentile 0", latency("p0: §20ms, p0.0: §1s"), []complaint{{atLatency + ".p0", "p0 is not a percentile"}, {atLatency + ".p0.0", "p0.0 is not a percentile"}}},
 		{"percentiles that are hardly ones", latency("p99.: §1s, p50x: §1s, p09: §1s, p5.5.5: §1s, p100.5: §1s"), []complaint{
 			{atLatency + ".p99.", "no percentile"}, {atLatency + ".p50x", "no percentile"}, {atLatency + ".p09", "no percentile"},
 			{atLatency + ".p5.5.5", "no percentile"}, {atLatency + ".p100.5", "no percentile"}}},

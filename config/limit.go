@@ -102,7 +102,7 @@ func limitKeyFault(by, path string) (what string, warning bool) {
 		return "", false
 	case !dotted:
 		if !isToken(by) {
-			return fmt.Sprintf("%q is no name of a header; expected %s", wording.Clip(by), keyForm), false
+			return fmt.Sprintf("%q is not a header name; expected %s", wording.Clip(by), keyForm), false
 		}
 		const address = "remote-addr"
 		if by == "ip" || by != address && wording.Nearest(by, []string{address}) != "" {
@@ -115,7 +115,7 @@ func limitKeyFault(by, path string) (what string, warning bool) {
 	case name == "":
 		return fmt.Sprintf("%q names nothing; expected %s", wording.Clip(by), keyForm), false
 	case prefix == "header-params" && !isToken(name):
-		return fmt.Sprintf("%q is no name of a header; letters, digits and !#$%%&'*+-.^_`|~ are accepted", wording.Clip(name)), false
+		return fmt.Sprintf("%q is not a header name; letters, digits and !#$%%&'*+-.^_`|~ are accepted", wording.Clip(name)), false
 	case prefix == "path-params":
 		return pathParamFault(name, path), false
 	}

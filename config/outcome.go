@@ -2,6 +2,7 @@ package config
 
 import (
 	"fmt"
+	"reflect"
 
 	"mockserver/config/table"
 )
@@ -103,7 +104,7 @@ func (c *checker) outcomes() {
 		}
 		return
 	}
-	if c.node == nil && c.Response.declaresAnything() { // of a file decoding tells
+	if c.node == nil && !reflect.ValueOf(c.Response).IsZero() { // of a file decoding tells
 		c.wrong(table.BothGiven("response", "responses"), "responses")
 	}
 	for i := range c.Responses {
@@ -144,6 +145,6 @@ func (c *checker) weights() {
 		drawn = drawn || o.EffectiveWeight() > 0
 	}
 	if chosen && !drawn {
-		c.wrong("all weights are 0; one of them has to be above", "responses")
+		c.wrong("all weights are 0; at least one has to be above 0", "responses")
 	}
 }

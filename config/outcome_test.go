@@ -30,7 +30,7 @@ func TestMistakesOfOutcomes(t *testing.T) {
 		{"weights that are none", inOutcomes("weight: §-1", "weight: §.nan", "weight: §.inf", "weight: §heavy", "weight: §1000000001", "weight: §5%"), []complaint{
 			{atOutcomes + "[0].weight", "is a number (-1); expected a number from 0 to 1000000000"}, {atOutcomes + "[1].weight", "(.nan)"}, {atOutcomes + "[2].weight", "(.inf)"},
 			{atOutcomes + "[3].weight", `a text ("heavy")`}, {atOutcomes + "[4].weight", "a number (1000000001)"}, {atOutcomes + "[5].weight", `a text ("5%")`}}},
-		{"weights all zero", "- endpoint:\n    path: /x\n    responses:\n    §- {weight: 0}\n    - weight: 0.0\n", one(atOutcomes, "all weights are 0; one of them has to be above")},
+		{"weights all zero", "- endpoint:\n    path: /x\n    responses:\n    §- {weight: 0}\n    - weight: 0.0\n", one(atOutcomes, "all weights are 0; at least one has to be above 0")},
 		{"select without responses", withKeys("select: §weighted"), one(atEndpoint+".select", "select chooses among responses, which are not given")},
 		{"a misspelt select", inOutcomes("{}") + "    select: §sequence-hol\n", one(atEndpoint+".select", `(did you mean "sequence-hold"?); expected one of weighted, sequence, sequence-hold`)},
 		{"an empty select", inOutcomes("{}") + "    select: '§'\n", one(atEndpoint+".select", "one of weighted")},

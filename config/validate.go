@@ -54,7 +54,7 @@ func check(e *Endpoint, key string, node *syntax.Node, reported map[string]bool)
 	c.rateLimit(e.RateLimit, []string{"rate-limit"})
 	c.capacity(e.Capacity, []string{"capacity"})
 	if node == nil && e.Doc.Body != "" && !json.Valid([]byte(e.Doc.Body)) { // one that was read is JSON
-		c.wrong("the example of the request's body is no JSON text", "body")
+		c.wrong("the example of the request's body is not valid JSON", "body")
 	}
 	return c.Problems
 }
@@ -180,11 +180,6 @@ func (r *Response) declaresBody() bool {
 	return r.Body.Value != "" || r.Body.Pos.Line > 0 || r.BodyJSON
 }
 
-// declaresAnything reports whether a response made in Go is more than the zero one.
-func (r *Response) declaresAnything() bool {
-	return r.Status != 0 || len(r.Headers) > 0 || r.declaresBody() || r.External != nil || r.Raw
-}
-
 // headers checks names and values, and finds the same name in two spellings. Those
 // that serverSets tells of are left out.
 func (c *checker) headers(headers []Header, serverSets func(name string) bool, path ...string) {
@@ -205,7 +200,7 @@ func (c *checker) headers(headers []Header, serverSets func(name string) bool, p
 		case times[lower] == 2 && standsOnce(h.Name):
 			c.wrong("has several values; expected one, as a message has this header once", keys...)
 		case !isToken(h.Name):
-			report(fmt.Sprintf("%q is no name of a header; letters, digits and !#$%%&'*+-.^_`|~ are accepted", wording.Clip(h.Name)), false)
+			report(fmt.Sprintf("%q is not a header name; letters, digits and !#$%%&'*+-.^_`|~ are accepted", wording.Clip(h.Name)), false)
 		case !seen && serverSets(h.Name):
 			report("is left out: the server writes this header itself", true)
 		}
@@ -255,7 +250,7 @@ func (c *checker) jsonBody(r *Response, at []string) {
 		}
 		many = holdsMany(MediaType(declared))
 	}
-	c.noJSON(&r.Body, many, "the body looks like JSON, but it is none: %s", at)
+	c.noJSON(&r.Body, many, "the body looks like JSON but is not valid: %s", at)
 }
 
 // looksFixedJSON reports whether a text begins as a JSON object or array does, and holds no

@@ -56,7 +56,7 @@ func TestValidateOfASpecMadeInGo(t *testing.T) {
 		{"a body of lines that is cut off", func(e *Endpoint) {
 			e.Response.Headers = []Header{{Name: "Content-Type", Value: syntax.Text{Value: "application/x-ndjson"}}}
 			e.Response.Body.Value = "{}\n{"
-		}, []string{"response.body: the body looks like JSON, but it is none: unexpected EOF"}},
+		}, []string{"response.body: the body looks like JSON but is not valid: unexpected EOF"}},
 		{"a body that is nearly JSON", func(e *Endpoint) { e.Response.Body.Value = "[1,]" }, []string{"response.body: the body looks like JSON"}},
 	} {
 		t.Run(c.name, func(t *testing.T) {

@@ -185,7 +185,7 @@ func (c *checker) webhook(w *Webhook, place []string) {
 		c.wrong(fmt.Sprintf("is below the back-off of %v; expected as much or more", r.Backoff), at("retry", "max-backoff")...)
 	}
 	if s := w.Sign; s != nil && inBounds(c, signFields, s, at("sign")) && s.Header != "" && !isSignHeader(s.Header) {
-		c.wrong(fmt.Sprintf("%q is no name of a header that can carry a signature", wording.Clip(s.Header)), at("sign", "header")...)
+		c.wrong(fmt.Sprintf("%q is not the name of a header that can carry a signature", wording.Clip(s.Header)), at("sign", "header")...)
 	}
 }
 
@@ -219,7 +219,7 @@ func (c *checker) webhookBody(w *Webhook, keys []string) {
 	if w.BodyJSON || text == "" || tags.In(text) || tags.In(sent) || !IsJSON(sent) {
 		return
 	}
-	format := "the body is sent as " + strings.ReplaceAll(wording.Clip(sent), "%", "%%") + ", but it is no JSON: %s"
+	format := "the body is sent as " + strings.ReplaceAll(wording.Clip(sent), "%", "%%") + ", but it is not JSON: %s"
 	if !ok {
 		format += "; declare its Content-Type under headers"
 	}

@@ -265,7 +265,7 @@ func closeFault(code int) string {
 	case 1000 <= code && code <= 1014 && code != 1004, 3000 <= code && code <= 4999:
 		return ""
 	}
-	return fmt.Sprintf("%d is no close code; expected 1000 to 1003, 1007 to 1014, or 3000 to 4999", code)
+	return fmt.Sprintf("%d is not a close code; expected 1000 to 1003, 1007 to 1014, or 3000 to 4999", code)
 }
 
 func setMaxMessage(d *decoder, v value, w *WebSocket) {
@@ -341,7 +341,7 @@ func (w *WebSocket) check(node *syntax.Node, reported map[string]bool) syntax.Pr
 		c.close(w.Close, "close")
 	}
 	if w.MaxMessage < 0 {
-		c.wrong(fmt.Sprintf("%d is no size; expected %s", w.MaxMessage, sizeForm), "max-message")
+		c.wrong(fmt.Sprintf("%d is not a size; expected %s", w.MaxMessage, sizeForm), "max-message")
 	}
 	return c.Problems
 }
@@ -352,7 +352,7 @@ func (c *checker) subprotocols(names []string) {
 		at := fmt.Sprintf("subprotocols[%d]", i)
 		switch {
 		case !isToken(name):
-			c.wrong(fmt.Sprintf("%q is no name of a subprotocol; letters, digits and !#$%%&'*+-.^_`|~ are accepted", wording.Clip(name)), at)
+			c.wrong(fmt.Sprintf("%q is not a subprotocol name; letters, digits and !#$%%&'*+-.^_`|~ are accepted", wording.Clip(name)), at)
 		case slices.Contains(names[:i], name):
 			c.warn(fmt.Sprintf("%s is given twice", wording.Label(name)), at)
 		}
@@ -388,7 +388,7 @@ func (c *checker) message(m *Message, keys ...string) {
 		}
 	}
 	if !m.BodyJSON && looksFixedJSON(m.Body.Value, m.Raw) {
-		c.noJSON(&m.Body, false, "the message looks like JSON, but it is none: %s", keys)
+		c.noJSON(&m.Body, false, "the message looks like JSON but is not valid: %s", keys)
 	}
 }
 
@@ -400,7 +400,7 @@ func (c *checker) close(e *Close, keys ...string) {
 	reason := e.Reason.Value
 	switch {
 	case !utf8.ValidString(reason):
-		c.wrong("the reason is no UTF-8 text", at("reason")...)
+		c.wrong("the reason is not valid UTF-8", at("reason")...)
 	case len(reason) > MaxReason && !tags.In(reason):
 		c.wrong(fmt.Sprintf("the reason has %d bytes; at most %d are sent", len(reason), MaxReason), at("reason")...)
 	}

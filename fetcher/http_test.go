@@ -269,8 +269,8 @@ func TestARenderedURLCanTurnOutBad(t *testing.T) {
 		{"a:b", `the port is "b"`},
 		{"a%20b", "cannot stand in the name of a host"},
 		{"%C3%BC.example", "cannot stand in the name of a host"},
-		{"[1.2.3.4]", "is no IPv6 address"},
-		{"::1", "an IPv6 address stands in [ ]"},
+		{"[1.2.3.4]", "is not an IPv6 address"},
+		{"::1", "an IPv6 address is written in [ ]"},
 	} {
 		e := failure(t, s, "user=sesame&host="+tt.host)
 		if e.Kind != Upstream || !strings.HasPrefix(e.Message, `fetch "http://xxxxx@`) || !strings.Contains(e.Message, tt.cause) || strings.Contains(e.Message, "sesame") {

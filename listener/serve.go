@@ -8,6 +8,7 @@ import (
 	"mockserver/config"
 	"mockserver/internal/wording"
 	"mockserver/listener/reply"
+	"mockserver/listener/traffic"
 	"mockserver/matcher"
 	"mockserver/renderer"
 )
@@ -85,21 +86,13 @@ func (s *Server) disturb(a *answer, c *call, notify bool) {
 		}
 	}
 	begun := c.arrival()
-	held := a.rules.Capacity()
-	var started, ends time.Time // when it got its place, and is due to leave it; zero for when it does
-	if held != nil {
-		if begun, ok = held.Enter(c.waiter(), begun, &c.reply, &c.trace); !ok {
+	held := occupied{capacity: a.rules.Capacity()}
+	if held.capacity != nil {
+		if begun, ok = held.capacity.Enter(c.waiter(), begun, &c.reply, &c.trace); !ok {
 			return
 		}
-		started = time.Now()
-		defer func() {
-			if ends.IsZero() {
-				ends = time.Now()
-			}
-			if held != nil {
-				held.Leave(ends)
-			}
-		}()
+		held.begun = time.Now()
+		defer held.leave()
 	}
 	drawn := a.rules.Draw(&c.Random) // before the reply, which may draw too
 	switch {
@@ -115,19 +108,40 @@ func (s *Server) disturb(a *answer, c *call, notify bool) {
 		c.trace.Instead = drawn.Instead.Refusal.Code
 	}
 	if drawn.Timed {
-		if held != nil { // its work may take longer than the latency
-			ends = begun.Add(max(drawn.Length, time.Since(started)))
-		}
+		held.waits(begun, drawn.Length)
 		if !c.wait(a.rules, begun, drawn.Length) {
-			ends = time.Time{}
+			held.ends = time.Time{}
 			return
 		}
 	}
 	if given && notify {
 		s.notify(chosen, c)
 	}
-	if drawn.Fault != nil && c.spoil(drawn.Fault, held) {
-		held = nil // it is left later
+	if drawn.Fault != nil && c.spoil(drawn.Fault, held.capacity) {
+		held.capacity = nil // it is left later
+	}
+}
+
+// occupied is a place of a capacity, which a request has from begun on.
+type occupied struct {
+	capacity *traffic.Capacity // nil for none
+	begun    time.Time
+	ends     time.Time // when it is due to be left; zero for when it is
+}
+
+// waits has the place be due after a latency, or after the work if that takes longer.
+func (p *occupied) waits(since time.Time, latency time.Duration) {
+	if p.capacity != nil {
+		p.ends = since.Add(max(latency, time.Since(p.begun)))
+	}
+}
+
+func (p *occupied) leave() {
+	if p.ends.IsZero() {
+		p.ends = time.Now()
+	}
+	if p.capacity != nil {
+		p.capacity.Leave(p.ends)
 	}
 }
 

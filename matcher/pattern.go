@@ -210,7 +210,7 @@ func (p *patternParser) checkName(name string, offset int) {
 		}
 	}
 	if p.names[name] {
-		p.report(offset, false, "the parameter %q is there twice: give one of them another name", name)
+		p.report(offset, false, "the parameter %q is declared twice: rename one of them", name)
 	}
 	if name != "" {
 		if p.names == nil {

@@ -24,11 +24,11 @@ func TestParsePattern(t *testing.T) {
 		{"a misspelt type", "/:id|integr", []string{"id"}, []string{`f.yml:3:16: [0].endpoint.path: unknown type "integr": accepted are string, int, float, double, bool, boolean, uuid, date`}},
 		{"a slightly misspelt type", "/:id|UIUD", []string{"id"}, []string{`f.yml:3:16: [0].endpoint.path: unknown type "UIUD" (did you mean "uuid"?): accepted are string, int, float, double, bool, boolean, uuid, date`}},
 		{"an empty type", "/:id|", []string{"id"}, []string{`f.yml:3:16: [0].endpoint.path: unknown type "": accepted are string, int, float, double, bool, boolean, uuid, date`}},
-		{"a name twice", "/:id/x/*id", []string{"id", "id"}, []string{`f.yml:3:19: [0].endpoint.path: the parameter "id" is there twice: give one of them another name`}},
+		{"a name twice", "/:id/x/*id", []string{"id", "id"}, []string{`f.yml:3:19: [0].endpoint.path: the parameter "id" is declared twice: rename one of them`}},
 		{"several mistakes", "/:/:x|y/:x", []string{"", "x", "x"}, []string{
 			`f.yml:3:13: [0].endpoint.path: a parameter needs a name: write ":id"`,
 			`f.yml:3:17: [0].endpoint.path: unknown type "y": accepted are string, int, float, double, bool, boolean, uuid, date`,
-			`f.yml:3:20: [0].endpoint.path: the parameter "x" is there twice: give one of them another name`}},
+			`f.yml:3:20: [0].endpoint.path: the parameter "x" is declared twice: rename one of them`}},
 		{"a query", "/a?b=:c", nil, []string{`f.yml:3:13: [0].endpoint.path: "?b=:c" is left out: a path is matched without its query; a condition (if) can test the query`}},
 		{"the root", "/", nil, nil},
 		{"literals", "/a/b:c/x}y{/a>b<", nil, nil},

@@ -32,7 +32,7 @@
 // those for a wildcard that covers it (the longest first), then those without a
 // host. Inside a host, at each segment from the left, a literal beats a typed
 // parameter, which beats a plain one, which beats a catch-all, in whatever order
-// they were declared; a choice that leads nowhere is taken back. With
+// they were declared; a choice that does not resolve is taken back. With
 //
 //	/users/:id
 //	/users/:id|int

@@ -182,7 +182,7 @@ func (s *scanner) condition() *cond {
 // colonHint says how a name is written whose colon ended the word before it.
 func colonHint(t token) string {
 	if t.is(":") {
-		return "; a name with a colon stands in brackets and quotes: json-params[\"a:b\"]"
+		return "; a name with a colon is written in brackets and quotes: json-params[\"a:b\"]"
 	}
 	return ""
 }

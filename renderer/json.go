@@ -75,6 +75,3 @@ func (t *Template) checkJSON(text syntax.Text) syntax.Problems {
 		}
 	}
 }
-
-// hexDigits are the digits of escapes.
-const hexDigits = "0123456789abcdef"

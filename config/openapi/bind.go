@@ -36,7 +36,7 @@ func (d *decoding) bind(doc *openapi3.T) {
 				next = s.MapIndex(reflect.ValueOf(name))
 			}
 			if !next.IsValid() {
-				d.fault(r.node, brokenReference, "the reference %s leads nowhere", strconv.Quote(wording.Clip(ref)))
+				d.fault(r.node, brokenReference, "the reference %s does not resolve", strconv.Quote(wording.Clip(ref)))
 				break
 			}
 			if at = next.Elem(); at == r.value {

@@ -27,7 +27,7 @@ func CallbackURL(written string, answer *Answer) (template, what string) {
 		}
 		inside, after, closed := strings.Cut(behind, "}")
 		if !closed {
-			return "", fmt.Sprintf("a { has no } behind it in %q", wording.Clip(written))
+			return "", fmt.Sprintf("a { has no matching } in %q", wording.Clip(written))
 		}
 		made, what := expression(inside, answer)
 		if what != "" {
@@ -59,7 +59,7 @@ func expression(text string, answer *Answer) (template, what string) {
 	case source == "$response":
 		return responseExpression(text, rest, answer)
 	}
-	return "", fmt.Sprintf("%q is no runtime expression; accepted are $url, $method, $statusCode, and $request. or $response. "+
+	return "", fmt.Sprintf("%q is not a runtime expression; accepted are $url, $method, $statusCode, and $request. or $response. "+
 		"with header.NAME, query.NAME, path.NAME or body#/POINTER", wording.Clip(text))
 }
 
@@ -126,7 +126,7 @@ func responseExpression(text, rest string, answer *Answer) (template, what strin
 	decoder := json.NewDecoder(strings.NewReader(string(answer.Body)))
 	decoder.UseNumber()
 	if decoder.Decode(&value) != nil {
-		return "", fmt.Sprintf("%q: the body of the answer is no JSON", wording.Clip(text))
+		return "", fmt.Sprintf("%q: the body of the answer is not JSON", wording.Clip(text))
 	}
 	for _, token := range pointerTokens(pointer) {
 		switch at := value.(type) {

@@ -14,14 +14,14 @@ type fault struct {
 
 // The kinds of faults.
 var (
-	brokenReference = fault{"references lead nowhere, and what they stand for is left out", "what it stands for is left out, so that a schema accepts anything"}
+	brokenReference = fault{"references do not resolve, and what they refer to is left out", "what it stands for is left out, so that a schema accepts anything"}
 	badFile         = fault{"files that are referred to cannot be read", "what it stands for is left out"}
 	badValue        = fault{"values are not of the kind that their place takes, and are left out", "it is left out"}
 	endless         = fault{"schemas are made of themselves, and the parts that lead back are left out", "the part that leads back is left out"}
 	badServer       = fault{"servers have no usable URL", "paths are served without a base"}
 
 	noSlash       = fault{"paths do not begin with /, which is put in front", "one is put in front"}
-	badBrace      = fault{"paths have braces that are no parameters", "the path is taken as it stands"}
+	badBrace      = fault{"paths have braces that are not parameters", "the path is taken as it stands"}
 	unnamed       = fault{"parameters of paths have no name", "it is named by its place"}
 	namedTwice    = fault{"parameters of paths have the name of another", "the second one has a number behind its name"}
 	queryInPath   = fault{"paths hold a query, whose parameters are taken as query parameters", "the path ends there, and what follows are query parameters"}
@@ -34,7 +34,7 @@ var (
 	badParameter  = fault{"parameters have no usable name or place, and are left out", "it is left out"}
 	missingText   = fault{"texts are missing that only document", "nothing that is served depends on it"}
 	emptyExample  = fault{"examples have no value, and are left out", "it is left out"}
-	unknownType   = fault{"schemas have types that there are none of", "it counts for nothing"}
+	unknownType   = fault{"schemas have unknown types", "it is ignored"}
 	missingAnswer = fault{"operations declare no responses, and answer 200 without a body", "the answer is 200, without a body"}
 	otherRule     = fault{"rules of OpenAPI are broken that serving does not depend on", "it is served as it stands"}
 )

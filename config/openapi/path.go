@@ -64,7 +64,7 @@ func readPath(path string) pathForm {
 		}
 		name, after, closed := strings.Cut(behind, "}")
 		if !closed || strings.ContainsAny(name, "{/") {
-			f.wrong = append(f.wrong, pathFault{"a { has no } behind it in its segment", badBrace})
+			f.wrong = append(f.wrong, pathFault{"a { has no matching } in its segment", badBrace})
 			f.plain = path
 			return f
 		}

@@ -15,7 +15,7 @@ import (
 // Kinds of warnings, of which a document may have many.
 const (
 	manyKeys      = "keys have no meaning where they stand"
-	manyResponses = "responses have a key that is no status, and are left out"
+	manyResponses = "responses have a key that is not a status, and are left out"
 )
 
 // maxProblems bounds the errors that are said of one document, and the warnings.

@@ -161,7 +161,7 @@ func (b *bundle) object(src *source, n *tree.Node, l *layout) {
 	}
 }
 
-// empty takes a reference that leads nowhere out of its object: a schema accepts anything
+// empty takes a reference that does not resolve out of its object: a schema accepts anything
 // then.
 func (b *bundle) empty(n, ref *tree.Node) {
 	if b.broken[ref] && !b.opts.Strict {
@@ -313,7 +313,7 @@ func (b *bundle) put(m mount, at []string, name string) {
 	})
 }
 
-// find opens what a reference of a source leads to. It reports why it leads nowhere,
+// find opens what a reference of a source leads to. It reports why it does not resolve,
 // and returns a nil node then.
 func (b *bundle) find(src *source, ref *tree.Node) (*source, *tree.Node) {
 	file, fragment, _ := strings.Cut(ref.Text, "#")
@@ -344,7 +344,7 @@ func (b *bundle) find(src *source, ref *tree.Node) (*source, *tree.Node) {
 			if b.opts.Suggest != nil && n.Kind == tree.Map && len(b.problems) < mostHints {
 				hint = b.opts.Suggest(token, n.Keys())
 			}
-			b.wrong(ref, "the reference "+strconv.Quote(wording.Clip(ref.Text))+" leads nowhere: there is no "+strconv.Quote(wording.Clip(token))+" there"+hint)
+			b.wrong(ref, "the reference "+strconv.Quote(wording.Clip(ref.Text))+" does not resolve: there is no "+strconv.Quote(wording.Clip(token))+" there"+hint)
 			return nil, nil
 		}
 		n = next

@@ -33,7 +33,7 @@ func basePath(servers openapi3.Servers) (string, *problem) {
 	}
 	u, err := url.Parse(strings.TrimSpace(text))
 	if err != nil {
-		p := originProblem(s.Origin, fmt.Sprintf("the server's URL %q is no URL", wording.Clip(text)))
+		p := originProblem(s.Origin, fmt.Sprintf("the server's URL %q is not a URL", wording.Clip(text)))
 		return "", &p
 	}
 	if base := path.Join("/", u.EscapedPath()); base != "/" {

@@ -40,7 +40,7 @@ func (r *documentReader) converted(root *tree.Node, location string) *tree.Node 
 	kept.putBack()
 	var old openapi2.T
 	if err := json.Unmarshal(text, &old); err != nil {
-		r.wrong(root, "the document is no Swagger 2.0: %s", plainJSONError(err))
+		r.wrong(root, "the document is not valid Swagger 2.0: %s", plainJSONError(err))
 		return nil
 	}
 	kin, err := openapi2conv.ToV3(&old)

@@ -141,7 +141,7 @@ func (r *ednReader) leaveOut() error {
 	begin := r.at
 	r.at += len("#_")
 	r.left++
-	_, err := r.after(begin, "#_ leaves out the form behind it, and there is none")
+	_, err := r.after(begin, "#_ skips the form after it, and there is none")
 	r.left--
 	return err
 }

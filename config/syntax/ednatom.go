@@ -95,12 +95,12 @@ func wordFault(word string) string {
 	case strings.HasPrefix(word, "::"):
 		return shown + " is a keyword that only a Clojure program can resolve; expected :name or :namespace/name"
 	case word[0] == ':':
-		return shown + " is no keyword: its letters are letters, digits and . * + ! - _ ? $ % & = < > : # ', " +
+		return shown + " is not a keyword: its letters are letters, digits and . * + ! - _ ? $ % & = < > : # ', " +
 			"with one / between a namespace and a name; any other text is written in quotes"
 	case ratio.MatchString(word):
 		return shown + " is a ratio, which JSON cannot say; expected a decimal number, or a text in quotes"
 	case isNumeric(word):
-		return shown + " is no number of EDN; accepted are such as 7, -1.5 and 6.02e23, with N or M behind; a text is written in quotes"
+		return shown + " is not an EDN number; accepted are such as 7, -1.5 and 6.02e23, with N or M behind; a text is written in quotes"
 	case strings.HasPrefix(word, "##"):
 		return shown + " cannot be said in JSON; expected a finite number, or a text in quotes"
 	case strings.HasPrefix(word, "#:"):
@@ -108,7 +108,7 @@ func wordFault(word string) string {
 	case isPrefix(word[0]):
 		return shown + " is Clojure code, which is not run; expected a value, and a text is written in quotes"
 	}
-	return fmt.Sprintf("%s is no EDN; a text is written in quotes, %q", shown, wording.Clip(word))
+	return fmt.Sprintf("%s is not EDN; a text is written in quotes, %q", shown, wording.Clip(word))
 }
 
 // character reads a character, which is a text of one letter.
@@ -124,7 +124,7 @@ func (r *ednReader) character() (*Node, error) {
 	n := r.newNode(TextNode, Text{Value: name, Pos: r.src.pos(begin)})
 	letter := characterNamed(name[1:])
 	if letter == "" {
-		return nil, r.bad(begin, wording.Label(name)+" is no character of EDN; accepted are such as \\a, \\newline, \\return, \\space, \\tab, \\formfeed and \\u00E9")
+		return nil, r.bad(begin, wording.Label(name)+" is not an EDN character; accepted are such as \\a, \\newline, \\return, \\space, \\tab, \\formfeed and \\u00E9")
 	}
 	n.Text.Value = letter
 	if n.Text.Folded = len(name) != 1+len(n.Text.Value); !n.Text.Folded {
@@ -163,9 +163,9 @@ func (r *ednReader) dispatch() (*Node, error) {
 	}
 	tag := r.token()
 	if !symbol.MatchString(tag[1:]) {
-		return nil, r.bad(begin, wording.Label(tag)+" is no tag of EDN; expected #inst and #uuid, or none")
+		return nil, r.bad(begin, wording.Label(tag)+" is not an EDN tag; expected #inst and #uuid, or none")
 	}
-	n, err := r.after(begin, "the tag "+wording.Label(tag)+" has no value behind it")
+	n, err := r.after(begin, "the tag "+wording.Label(tag)+" has no value after it")
 	if err == nil && r.left == 0 {
 		r.tagged(tag, begin, n)
 	}

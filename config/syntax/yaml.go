@@ -129,7 +129,7 @@ func (r *yamlReader) alias(n *yaml.Node) (*Node, extent) {
 	a := r.anchors[n.Alias]
 	if a == nil || a.open {
 		null.Faulty = true
-		r.wrong(null.Pos(), "the alias *%s stands inside what it stands for, so it would have no end", wording.Label(n.Value))
+		r.wrong(null.Pos(), "the alias *%s refers to a value that contains it, so it would never end", wording.Label(n.Value))
 		return null, extent{}
 	}
 	r.unfolded += a.extent.weight

@@ -24,7 +24,7 @@ func NameFault(host string) string {
 	name := strings.TrimPrefix(host, "*.")
 	switch {
 	case host == "*":
-		return "* alone is no host; leave host out to answer for any"
+		return "* alone is not a host; leave host out to answer for any"
 	case strings.Contains(host, "://"):
 		return fmt.Sprintf("%q is a URL; %s", shown, accepted)
 	case strings.Contains(host, ":"):

@@ -172,7 +172,7 @@ func portedFault(text []byte) string {
 	if !bytes.HasPrefix(text, []byte("[")) {
 		name, port, _ := bytes.Cut(text, []byte(":"))
 		if bytes.IndexByte(port, ':') >= 0 {
-			return "it has two colons; an IPv6 address stands in [ ]"
+			return "it has two colons; an IPv6 address is written in [ ]"
 		}
 		if what := hostFault(name); what != "" {
 			return what
@@ -188,7 +188,7 @@ func portedFault(text []byte) string {
 	}
 	port, ok := bytes.CutPrefix(text[end+1:], []byte(":"))
 	if !ok && len(port) > 0 {
-		return "something else than a port stands behind the ] of an IPv6 address"
+		return "only a port may follow the ] of an IPv6 address"
 	}
 	return portFault(port)
 }
@@ -201,7 +201,7 @@ func addressFault(text []byte) string {
 	address, zone, zoned := bytes.Cut(text, []byte("%25")) // RFC 6874
 	ip, err := netip.ParseAddr(string(address))
 	if err != nil || !ip.Is6() || ip.Zone() != "" || zoned && len(zone) == 0 {
-		return fmt.Sprintf("[%s] is no IPv6 address; [::1] is accepted, or [fe80::1%%25eth0] with a zone", wording.Clip(string(text)))
+		return fmt.Sprintf("[%s] is not an IPv6 address; [::1] is accepted, or [fe80::1%%25eth0] with a zone", wording.Clip(string(text)))
 	}
 	for i, b := range zone {
 		if !IsLetterOrDigit(b) && strings.IndexByte("-._~", b) < 0 && (b != '%' || !isEscape(zone[i:], true)) {

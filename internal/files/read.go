@@ -29,7 +29,7 @@ func Read(path string) ([]byte, error) {
 	case errors.Is(err, ErrNotRegular) && info.IsDir():
 		return nil, ErrDirectory
 	case errors.Is(err, ErrNotRegular):
-		return nil, errors.New("is no regular file, but a pipe, a socket or a device; a file is accepted")
+		return nil, errors.New("is not a regular file but a pipe, a socket or a device; a file is accepted")
 	case err != nil:
 		return nil, fmt.Errorf("cannot be read: %w", Bare(err))
 	}

@@ -106,7 +106,7 @@ func searchOf(q *query) search {
 	for _, part := range s.statuses {
 		number, err := strconv.Atoi(strings.Replace(part, "xx", "00", 1))
 		if err != nil || number < 100 || number > 599 || len(part) != 3 {
-			q.expect("status", "a status, such as 404, or a class of them, such as 5xx, or several with commas between them")
+			q.expect("status", "a status, such as 404, or a class of them, such as 5xx, or several separated by commas")
 		}
 	}
 	return s

@@ -136,7 +136,7 @@ func (a *Admin) writeConfiguration(out *output) {
 	out.gauge(describe("endpoints", "Endpoints that are served."), float64(len(spec.Endpoints)))
 	out.gauge(describe("websockets", "WebSockets that are served."), float64(len(spec.WebSockets)))
 	for result, n := range map[string]uint64{"served": applied.Served, "refused": applied.Refused} {
-		out.counter(describe("configurations_total", "Configurations that were to be served, by what became of them: served or refused.", "result"), n, result)
+		out.counter(describe("configurations_total", "Configurations, by result: served or refused.", "result"), n, result)
 	}
 	out.gauge(describe("configuration_last_successful", "1 when the last configuration was served, 0 when it was refused and the one before goes on."), flag(applied.Fine))
 	out.gauge(describe("configuration_last_success_timestamp_seconds", "When a configuration was served last, in Unix time."), unixSeconds(applied.Last))
@@ -151,7 +151,7 @@ func (a *Admin) writeWebhooks(out *output) {
 		{"delivered", stats.Delivered}, {"dead", stats.Dead}, {"cancelled", stats.Cancelled},
 		{"refused", stats.Refused}, {"abandoned", stats.Abandoned}, {"kept", stats.Kept},
 	} {
-		out.counter(describe("webhooks_total", "Webhooks, by what became of them.", "outcome"), uint64(o.n), o.outcome)
+		out.counter(describe("webhooks_total", "Webhooks, by outcome.", "outcome"), uint64(o.n), o.outcome)
 	}
 	out.counter(describe("webhook_retries_total", "Attempts to send a webhook after which another was to follow."), uint64(stats.Retried))
 	out.counter(describe("webhook_store_lost_records_total", "Records of the webhook store, at least, that could not be read at the start."), uint64(stats.Lost))

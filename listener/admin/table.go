@@ -92,5 +92,5 @@ var searched = []parameter{
 	{"method", "string", "GET"},
 	{"path", "string", "as requested; /orders/* is all that begins with /orders/"},
 	{"since", "string", "how long ago, such as 5m, or a time, such as 2024-01-15T10:30:00Z"},
-	{"status", "string", "404, 5xx, or several with commas between them"},
+	{"status", "string", "404, 5xx, or several separated by commas"},
 }

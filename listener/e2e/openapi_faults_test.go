@@ -18,7 +18,7 @@ var faulty = []struct {
 	{"reference to nothing", openAPI + `paths:
   /a:
     get: {responses: {'200': {description: ok, content: {application/json: {example: [1], schema: {$ref: '#/components/schemas/A'}}}}}}
-`, `5:107: #/paths/~1a/get/responses/200/content/application~1json/schema/$ref: the reference "#/components/schemas/A" leads nowhere: there is no "components" there; what it stands for is left out, so that a schema accepts anything`,
+`, `5:107: #/paths/~1a/get/responses/200/content/application~1json/schema/$ref: the reference "#/components/schemas/A" does not resolve: there is no "components" there; what it stands for is left out, so that a schema accepts anything`,
 		[]string{"GET /a 200 [1]"}},
 	{"reference to another kind", openAPI + `paths:
   /a:
@@ -31,13 +31,13 @@ components: {schemas: {A: {type: string}}}
     get: {responses: {'200': {description: ok, content: {text/plain: {example: x, schema: {$ref: 'none.yml'}}}}}}
 `, `/none.yml: there is no such file; what it stands for is left out`,
 		[]string{"GET /a 200 x"}},
-	{"discriminator that leads nowhere", openAPI + `paths:
+	{"discriminator that does not resolve", openAPI + `paths:
   /a:
     get: {responses: {'200': {description: ok, content: {application/json: {schema: {$ref: '#/components/schemas/A'}}}}}}
 components:
   schemas:
     A: {type: object, required: [kind], properties: {kind: {type: string}}, discriminator: {propertyName: kind, mapping: {b: '#/components/schemas/B'}}}
-`, `8:127: #/components/schemas/A/discriminator/mapping/b: the reference "#/components/schemas/B" leads nowhere: there is no "B" there; what it stands for is left out, so that a schema accepts anything`,
+`, `8:127: #/components/schemas/A/discriminator/mapping/b: the reference "#/components/schemas/B" does not resolve: there is no "B" there; what it stands for is left out, so that a schema accepts anything`,
 		[]string{`GET /a 200 {"kind":"A"}`}},
 	{"schema made of itself", openAPI + `paths:
   /a:
@@ -74,7 +74,7 @@ paths:
 	{"URL that is none", openAPI + `servers: [{url: 'http://[x'}]
 paths:
   /a: {get: {responses: {'204': {description: ok}}}}
-`, `3:11: #/servers/0: the server's URL "http://[x" is no URL; paths are served without a base`, []string{"GET /a 204 "}},
+`, `3:11: #/servers/0: the server's URL "http://[x" is not a URL; paths are served without a base`, []string{"GET /a 204 "}},
 	{"example without a value", openAPI + `paths:
   /a:
     get: {responses: {'200': {description: ok, content: {text/plain: {schema: {type: string, enum: [y]}, examples: {x: {summary: s}}}}}}}
@@ -86,7 +86,7 @@ paths:
 		`4:13: #/paths/~1a/get: responses is missing or empty; the answer is 200, without a body`, []string{"GET /a 200 "}},
 	{"type that there is none of", openAPI + `paths:
   /a: {get: {responses: {'200': {description: ok, content: {application/json: {schema: {type: money, enum: [5]}}}}}}}
-`, `4:88: #/paths/~1a/get/responses/200/content/application~1json/schema: unsupported 'type' value "money"; it counts for nothing`, []string{"GET /a 200 5"}},
+`, `4:88: #/paths/~1a/get/responses/200/content/application~1json/schema: unsupported 'type' value "money"; it is ignored`, []string{"GET /a 200 5"}},
 	{"rule that nothing depends on", openAPI + `paths:
   /a: {get: {operationId: a, security: [{none: []}], responses: {'200': {description: ok}}}}
   /b: {get: {responses: {'200': {description: ok, content: {application/json: {schema: {type: array, maxItems: 0}}}}}}}
@@ -99,7 +99,7 @@ paths:
 	{"path without a slash", openAPI + "paths:\n  a: {get: {responses: {'204': {description: ok}}}}\n",
 		`4:3: #/paths/a: the path "a" does not begin with /; one is put in front`, []string{"GET /a 204 "}},
 	{"brace without another", openAPI + "paths:\n  '/a/{b': {get: {responses: {'204': {description: ok}}}}\n",
-		`4:4: #/paths/~1a~1{b: the path "/a/{b": a { has no } behind it in its segment; the path is taken as it stands`, []string{"GET /a/%7Bb 204 "}},
+		`4:4: #/paths/~1a~1{b: the path "/a/{b": a { has no matching } in its segment; the path is taken as it stands`, []string{"GET /a/%7Bb 204 "}},
 	{"blank name in a path", openAPI + "paths:\n  '/a/{}': {get: {responses: {'204': {description: ok}}}}\n",
 		`4:4: #/paths/~1a~1{}: the path "/a/{}": a parameter has no name; it is named by its place`, []string{"GET /a/b 204 "}},
 	{"name twice in a path", openAPI + `paths:

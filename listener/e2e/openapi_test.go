@@ -113,7 +113,7 @@ func TestOpenAPI_BrokenDocumentIsRefused(t *testing.T) {
 		t.Fatal(err)
 	}
 	code, _, stderr := harness.Refused(t, nil, "-m", document, "--strict-documents")
-	want := part + `:2:50: #/definitions/Pet/properties/name/$ref: the reference "#/definitions/Nam" leads nowhere: there is no "Nam" there (did you mean "Name"?)`
+	want := part + `:2:50: #/definitions/Pet/properties/name/$ref: the reference "#/definitions/Nam" does not resolve: there is no "Nam" there (did you mean "Name"?)`
 	if code != 2 || strings.TrimSpace(stderr) != want {
 		t.Errorf("%d %s\nnot %s", code, stderr, want)
 	}

@@ -161,7 +161,10 @@ func (c *Connection) look(b []byte, n int, err error) (done bool, failed error) 
 	if c.timed {
 		c.readAt = c.from.clock.exactly()
 	}
-	c.ready, c.restAt = c.take(b[:n], err)
+	c.framing.single = c.from.Single() // as it is now: a reload may have come while nothing else did
+	if err != nil || !c.framing.again(b[:n]) {
+		c.ready, c.restAt = c.take(b[:n], err)
+	}
 	if !c.framing.isPlain || c.from.Plain == nil || err != nil {
 		return false, nil
 	}
@@ -208,7 +211,6 @@ func (c *Connection) hold(b []byte) {
 // take has wire take what came, and keeps what ends reading: what wire says, or an
 // end that comes inside a request. An error of reading is given.
 func (c *Connection) take(b []byte, err error) (ready, rest int) {
-	c.framing.single = c.from.Single() // as it is now: a reload may have come while nothing else did
 	ready, rest, c.over = c.framing.take(b)
 	inside := c.framing.inside(b[rest:])
 	if (inside || ready > 0 || c.over != nil) && !c.spoke.Load() {

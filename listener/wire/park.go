@@ -16,7 +16,9 @@ var errParked = io.EOF
 
 // parks reports whether a failed read is the time to be parked.
 func (c *Connection) parks(err error) bool {
-	c.parked = c.isIdle() && errors.Is(err, os.ErrDeadlineExceeded) && !c.from.isEnding()
+	if c.parked = c.isIdle() && errors.Is(err, os.ErrDeadlineExceeded) && !c.from.isEnding(); c.parked {
+		c.framing.forget() // it keeps the buffer, which is given back
+	}
 	return c.parked
 }
 

@@ -4,8 +4,10 @@
 package wire
 
 import (
+	"bytes"
 	"io"
 	"math/bits"
+	"unsafe"
 
 	"mockserver/internal/ascii"
 )
@@ -34,6 +36,7 @@ type framing struct {
 	// is that one.
 	isPlain bool
 	plain   Plain
+	last    []byte // a copy of that request; empty for one that is too long: see again
 	// preferred and accepted tell that a request of the connection, this one or an earlier
 	// one, had a header by which answers of an operation are chosen: Prefer, or an Accept
 	// that says something.
@@ -160,11 +163,30 @@ func (w *framing) take(b []byte) (ready, rest int, err error) {
 // there were.
 func (w *framing) pauses(before int) bool { return w.requests > before && (w.single || w.asked) }
 
+// longestLast is the longest request that is kept, in bytes.
+const longestLast = 512
+
+// again reports whether b holds the plain request that was taken last once more, byte for
+// byte and in the same place, as clients that generate load send it. It has taken it then.
+func (w *framing) again(b []byte) bool {
+	if !w.isPlain || len(b) == 0 || w.stage != atHead || unsafe.SliceData(b) != unsafe.SliceData(w.plain.Bytes) || !bytes.Equal(b, w.last) {
+		return false
+	}
+	w.requests++
+	return true
+}
+
+// forget gives back what is kept of a request.
+func (w *framing) forget() { w.isPlain, w.plain, w.last = false, Plain{}, nil }
+
 // remember keeps whether b is a plain request, whose head begins and is as long as given, and
 // what the head says of the connection as a whole.
 func (w *framing) remember(b []byte, begin, length int) {
 	if begin == 0 && length+w.head.length == len(b) && w.head.isPlain(b) {
 		w.isPlain, w.plain = true, w.head.plain(b, length)
+		if w.last = w.last[:0]; len(b) <= longestLast {
+			w.last = append(w.last, b...)
+		}
 	}
 	w.preferred, w.accepted = w.preferred || w.head.prefers, w.accepted || w.head.accepts
 }

@@ -33,7 +33,7 @@ func Spec(loader config.Loader, s *config.Spec) (*tree.Node, error) {
 	for _, doc := range words.Documents {
 		Embed(doc.Root, doc.Content)
 		if left := x.Add(doc.Root, x.served); len(left) > 0 {
-			return nil, fmt.Errorf("one document cannot say all of them: there is no place for %s", strings.Join(left, ", "))
+			return nil, fmt.Errorf("one document cannot hold all of them: there is no place for %s", strings.Join(left, ", "))
 		}
 	}
 	x.knowIDs()

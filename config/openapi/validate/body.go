@@ -42,7 +42,7 @@ func (b *body) check(r *Request, found *findings) {
 	sent := strings.Join(r.Header("Content-Type"), ",")
 	name, parameters, err := mime.ParseMediaType(sent)
 	if err != nil && !errors.Is(err, mime.ErrInvalidMediaParameter) || name == "" {
-		what := "is no media type"
+		what := "is not a media type"
 		if sent == "" {
 			what = "is missing"
 		}
@@ -81,7 +81,7 @@ func (m *media) hold(name string, parameters map[string]string, text []byte, fou
 		v = m.readForm(string(text), found)
 	case name == "multipart/form-data":
 		if v, err = m.readParts(parameters["boundary"], text, found); err != nil {
-			found.add(badRequest, inBody, bodyPointer, "is no multipart/form-data: "+err.Error())
+			found.add(badRequest, inBody, bodyPointer, "is not multipart/form-data: "+err.Error())
 			return
 		}
 	case strings.HasPrefix(name, "text/") && name != "text/xml" && m.form.has(primitiveType):

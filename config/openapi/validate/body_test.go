@@ -130,7 +130,7 @@ func TestCheck_Bodies(t *testing.T) {
 		{"a number beyond reckoning", "POST /orders" + asJSON + `{"items": [{"sku": "A-1", "price": 1e1000001}]}`, []string{badText, "/body has a number of more than 1000 digits"}},
 		{"without a type", "POST /orders\n\n{}", []string{unsupportedText, "/header/content-type is missing; accepted are application/json, application/xml"}},
 		{"of a type that is not declared", "POST /orders\nContent-Type: text/json\n\n{}", []string{unsupportedText, "/header/content-type is not accepted for a body; accepted are application/json, application/xml"}},
-		{"of no type", "POST /orders\nContent-Type: ;\n\n{}", []string{unsupportedText, "/header/content-type is no media type"}},
+		{"of no type", "POST /orders\nContent-Type: ;\n\n{}", []string{unsupportedText, "/header/content-type is not a media type"}},
 		{"XML is not looked at", "POST /orders\nContent-Type: application/xml\n\n<a>", nil},
 		{"an optional one", "PUT /optional", nil},
 		{"an optional one of another type", "PUT /optional" + asJSON + "7", []string{unprocessedText, "/body is a number; accepted is an object"}},
@@ -163,8 +163,8 @@ func TestCheck_Bodies(t *testing.T) {
 		{"parts, wrong", "POST /parts" + parts(`name="meta"|{"n": "x"}`, `name="count"|x`, `name="names"|abcd`, `name="more"|1`, "name=\"picture\"; filename=\"a.gif\"\r\nContent-Type: image/gif|x"), []string{unsupportedText,
 			"/body/count is a string; accepted is an integer", "/body/file is required", "/body/meta/n is a string", "/body/more is not declared", "/body/names/0 has 4 characters", "/body/picture has the media type image/gif; accepted are image/png, image/jpeg"}},
 		{"parts, broken", "POST /parts" + parts(`name="meta"|{"n"`, `name="count"|1`, `name="count"|2`, `name="file"|f`), []string{badText, "/body/count is given more than once", "/body/meta is not JSON", "/body/meta is required"}},
-		{"parts without an end", "POST /parts\nContent-Type: multipart/form-data; boundary=X\n\n--Y\r\n", []string{badText, "/body is no multipart/form-data: "}},
-		{"parts without a boundary", "POST /parts\nContent-Type: multipart/form-data\n\n--X\r\n", []string{badText, "/body is no multipart/form-data: the Content-Type has no boundary"}},
+		{"parts without an end", "POST /parts\nContent-Type: multipart/form-data; boundary=X\n\n--Y\r\n", []string{badText, "/body is not multipart/form-data: "}},
+		{"parts without a boundary", "POST /parts\nContent-Type: multipart/form-data\n\n--X\r\n", []string{badText, "/body is not multipart/form-data: the Content-Type has no boundary"}},
 	})
 }
 

@@ -170,7 +170,7 @@ func (c *schemas) values(out *jsonschema.Schema, s *openapi3.Schema) {
 		out.Types = new(jsonschema.Types)
 		for _, name := range names {
 			if typeNames[name] == 0 {
-				c.warnOnce(fmt.Sprintf("the type %q is none of JSON Schema; requests are not held against it", name))
+				c.warnOnce(fmt.Sprintf("the type %q does not exist in JSON Schema; requests are not checked against it", name))
 				out.Types = nil
 				break
 			}

@@ -255,7 +255,7 @@ func TestCheck_Parameters(t *testing.T) {
 		{"JSON, broken", `GET /query?json={"a`, []string{badText, "/query/json is not JSON"}},
 		{"numbers", "GET /query?half=2.5&small=2147483647", nil},
 		{"numbers, wrong", "GET /query?half=0&small=2147483648", []string{badText, "/query/half is too small; above 0", "/query/small is not of the format int32"}},
-		{"no multiple", "GET /query?half=0.7", []string{badText, "/query/half is no multiple of 0.5"}},
+		{"no multiple", "GET /query?half=0.7", []string{badText, "/query/half is not a multiple of 0.5"}},
 
 		{"nothing of what is required", "GET /required", []string{badText, "/query/q is required", "/header/x-id is required", "/cookie/sid is required"}},
 		{"all that is required", "GET /required?q=\nX-Id: 123e4567-e89b-12d3-a456-426614174000\nx-list: 1, 2\nX-List: 3\nX-Object: R=1, G=2\nCookie: sid=abcd; ids=1,2", nil},

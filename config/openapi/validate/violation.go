@@ -295,7 +295,7 @@ func whatNumber(k jsonschema.ErrorKind) string {
 	case *kind.ExclusiveMaximum:
 		return "is too large; below " + decimal(k.Want) + " is accepted"
 	case *kind.MultipleOf:
-		return "is no multiple of " + decimal(k.Want)
+		return "is not a multiple of " + decimal(k.Want)
 	}
 	return k.LocalizedString(message.NewPrinter(language.English))
 }

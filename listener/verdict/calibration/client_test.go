@@ -256,7 +256,7 @@ func p99Of(all []time.Duration) time.Duration {
 }
 
 // surely reports whether the 99th percentile of a kind is above a limit by more than chance
-// explains: a slow request of a few is no percentile.
+// explains: a slow request of a few is not a percentile.
 func surely(kinds map[*request][]time.Duration, limit time.Duration) bool {
 	for _, all := range kinds {
 		over := 0

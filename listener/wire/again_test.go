@@ -1,0 +1,87 @@
+package wire
+
+import (
+	"bytes"
+	"fmt"
+	"io"
+	"log/slog"
+	"net"
+	"strings"
+	"testing"
+	"time"
+)
+
+// inTurn is a connection by which requests come, one with each read.
+type inTurn struct {
+	net.Conn
+	requests []string
+}
+
+func (s *inTurn) Read(b []byte) (int, error) {
+	if len(s.requests) == 0 {
+		return 0, io.EOF
+	}
+	n := copy(b, s.requests[0])
+	s.requests = s.requests[1:]
+	return n, nil
+}
+func (s *inTurn) SetReadDeadline(time.Time) error { return nil }
+
+// A request that comes again is the same for who answers it, whatever was done to the bytes
+// of the one before; one that differs in any byte is another.
+func TestAgain_IsAsAtFirst(t *testing.T) {
+	request := func(path, body, more string) string {
+		return fmt.Sprintf("POST %s HTTP/1.1\r\nHost: a\r\n%sContent-Length: %d\r\n\r\n%s", path, more, len(body), body)
+	}
+	long := "X: " + strings.Repeat("x", longestLast) + "\r\n"
+	var sent []string
+	for _, r := range []string{
+		request("/a", "one", ""), request("/a", "two", ""), request("/b", "two", ""), request("/a", "one", ""), request("/a", "", ""),
+		request("/long", "x", long), request("/long", "y", long), request("/a", "one", ""),
+	} {
+		sent = append(sent, r, r, r)
+	}
+	l := New(nil, slog.New(slog.DiscardHandler))
+	var got []string
+	l.Plain = func(_ *Connection, p *Plain) (bool, error) {
+		got = append(got, string(p.Bytes))
+		if whole := fmt.Sprintf("%s %s HTTP/1.1\r\n%s%s", p.Method, p.Target, p.Header, p.Body); whole != string(p.Bytes) || string(p.Host) != "a" {
+			t.Errorf("%q is taken for %q, with the host %q", p.Bytes, whole, p.Host)
+		}
+		copy(p.Bytes[:cap(p.Bytes)], bytes.Repeat([]byte("answer"), 200))
+		return true, nil
+	}
+	conn := l.Adopt(&inTurn{requests: sent})
+	if n, err := conn.Read(make([]byte, MaxHeader)); n > 0 || err != io.EOF {
+		t.Errorf("then came %d bytes, %v", n, err)
+	}
+	for i, want := range sent {
+		if i >= len(got) || got[i] != want {
+			t.Fatalf("request %d of %d: got %q, want %q", i, len(sent), got[min(i, len(got)-1)], want)
+		}
+	}
+}
+
+// What is not plain ends it: a request that came before it does not come again with it.
+func TestAgain_NotAfterAnother(t *testing.T) {
+	const plain, other = "GET /a HTTP/1.1\r\nHost: a\r\n\r\n", "HEAD /a HTTP/1.1\r\nHost: a\r\n\r\n"
+	var w framing
+	room := make([]byte, MaxHeader)
+	for i, c := range []struct {
+		request string
+		again   bool
+	}{{plain, false}, {plain, true}, {"", false}, {plain, false}, {plain, true}, {other, false}, {plain, false}, {plain, true}, {plain[:9], false}} {
+		b := room[:copy(room, c.request)]
+		if got := w.again(b); got != c.again {
+			t.Errorf("%d: %q again: %t", i, c.request, got)
+		}
+		if !c.again {
+			_, _, _ = w.take(b) // none of them is an error
+			w.plain.Bytes = b
+		}
+	}
+	elsewhere := []byte(plain)
+	if w = (framing{}); w.again(elsewhere) {
+		t.Error("the first request comes again")
+	}
+}

@@ -1,0 +1,145 @@
+package renderer
+
+import (
+	"bytes"
+	"strings"
+	"unicode/utf8"
+)
+
+// appendJSONText appends b as a JSON string with its quotes.
+func appendJSONText(dst, b []byte) []byte {
+	dst = append(dst, '"')
+	dst = appendJSONEscaped(dst, b)
+	return append(dst, '"')
+}
+
+// appendJSONEscaped appends b as it stands inside a JSON string. Bytes that are
+// not UTF-8 become U+FFFD.
+func appendJSONEscaped(dst, b []byte) []byte {
+	start := 0
+	for i := 0; i < len(b); {
+		c := b[i]
+		if c < utf8.RuneSelf {
+			if !plainInJSON[c] {
+				dst = append(dst, b[start:i]...)
+				dst = appendJSONEscape(dst, c)
+				start = i + 1
+			}
+			i++
+			continue
+		}
+		r, size := utf8.DecodeRune(b[i:])
+		if r == utf8.RuneError && size == 1 {
+			dst = append(dst, b[start:i]...)
+			dst = utf8.AppendRune(dst, utf8.RuneError)
+			start = i + 1
+		}
+		i += size
+	}
+	return append(dst, b[start:]...)
+}
+
+func appendJSONEscape(dst []byte, c byte) []byte {
+	switch c {
+	case '"', '\\':
+		return append(dst, '\\', c)
+	case '\n':
+		return append(dst, `\n`...)
+	case '\r':
+		return append(dst, `\r`...)
+	case '\t':
+		return append(dst, `\t`...)
+	}
+	return append(dst, '\\', 'u', '0', '0', hexDigits[c>>4], hexDigits[c&15])
+}
+
+// appendXML appends b escaped for XML and HTML text and attributes. Characters
+// that XML cannot hold are left out.
+func appendXML(dst, b []byte) []byte {
+	for i := 0; i < len(b); {
+		r, size := utf8.DecodeRune(b[i:])
+		switch {
+		case r == '&':
+			dst = append(dst, "&amp;"...)
+		case r == '<':
+			dst = append(dst, "&lt;"...)
+		case r == '>':
+			dst = append(dst, "&gt;"...)
+		case r == '"':
+			dst = append(dst, "&#34;"...)
+		case r == '\'':
+			dst = append(dst, "&#39;"...)
+		case r == utf8.RuneError && size == 1:
+			dst = utf8.AppendRune(dst, utf8.RuneError)
+		case r >= 0x20 && r != 0xFFFE && r != 0xFFFF, r == '\t', r == '\n', r == '\r':
+			dst = append(dst, b[i:i+size]...)
+		}
+		i += size
+	}
+	return dst
+}
+
+// appendHeader appends b without the control characters that a header value may
+// not hold: CR, LF and NUL would start another header, the rest is refused by
+// strict clients.
+func appendHeader(dst, b []byte) []byte {
+	for _, c := range b {
+		if c >= 0x20 && c != 0x7f || c == '\t' {
+			dst = append(dst, c)
+		}
+	}
+	return dst
+}
+
+// bytesWhere are the bytes of which something holds.
+func bytesWhere(holds func(c byte) bool) (t [256]bool) {
+	for c := range t {
+		t[c] = holds(byte(c))
+	}
+	return t
+}
+
+var (
+	// unreserved are the bytes that stand in any part of a URL as they are.
+	unreserved = bytesWhere(func(c byte) bool {
+		return '0' <= c && c <= '9' || 'a' <= c|0x20 && c|0x20 <= 'z' || strings.IndexByte("-._~", c) >= 0
+	})
+	// inHost are also a port and the brackets of an IPv6 address: {{host}} holds them.
+	inHost = bytesWhere(func(c byte) bool { return unreserved[c] || c == ':' || c == '[' || c == ']' })
+	// inURL are the bytes that a URL may hold.
+	inURL = bytesWhere(func(c byte) bool { return c > 0x20 && c < 0x7f && c != '"' && c != '<' && c != '>' })
+	// plainInJSON are the bytes that stand in a JSON string as they are.
+	plainInJSON = bytesWhere(func(c byte) bool { return c >= 0x20 && c != '"' && c != '\\' })
+)
+
+// appendPercent appends b with everything but unreserved characters
+// percent-encoded.
+func appendPercent(dst, b []byte) []byte { return appendEncoded(dst, b, &unreserved) }
+
+// appendEncoded appends b with everything percent-encoded that is not plain.
+func appendEncoded(dst, b []byte, plain *[256]bool) []byte {
+	const upperHex = "0123456789ABCDEF"
+	for _, c := range b {
+		if plain[c] {
+			dst = append(dst, c)
+		} else {
+			dst = append(dst, '%', upperHex[c>>4], upperHex[c&15])
+		}
+	}
+	return dst
+}
+
+// appendPathSegment is appendPercent, except that a value of dots only is encoded
+// too: it would climb out of its directory.
+func appendPathSegment(dst, b []byte) []byte {
+	if len(bytes.Trim(b, ".")) > 0 {
+		return appendPercent(dst, b)
+	}
+	for range b {
+		dst = append(dst, "%2E"...)
+	}
+	return dst
+}
+
+// hexDigits are the digits of escapes.
+const hexDigits = "0123456789abcdef"
