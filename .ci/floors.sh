@@ -119,6 +119,7 @@ mockserver/listener/websocket -> mockserver/matcher
 mockserver/listener/websocket -> mockserver/matcher/json
 mockserver/listener/websocket -> mockserver/matcher/nearest
 mockserver/listener/websocket -> mockserver/renderer
+mockserver/listener/websocket -> mockserver/renderer/scalar
 mockserver/matcher -> mockserver/config
 mockserver/matcher -> mockserver/config/syntax
 mockserver/matcher -> mockserver/matcher/json
@@ -128,6 +129,9 @@ mockserver/renderer -> mockserver/config
 mockserver/renderer -> mockserver/config/syntax
 mockserver/renderer -> mockserver/matcher
 mockserver/renderer -> mockserver/matcher/json
+mockserver/renderer -> mockserver/renderer/escape
+mockserver/renderer -> mockserver/renderer/scalar
+mockserver/renderer/scalar -> mockserver/config/syntax
 '
 
 imports=$(go list -f '{{$p := .ImportPath}}{{range .Imports}}{{$p}} -> {{.}}{{"\n"}}{{end}}' ./...) # alone, so that its failure is one

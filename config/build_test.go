@@ -167,7 +167,7 @@ func TestNew_ChecksWhatWasReadAndChanged(t *testing.T) {
 	}{
 		"a status":         {func(e *Endpoint) { e.Response.Status = 2010 }, "response.status: GET /x: is 2010"},
 		"a header":         {func(e *Endpoint) { e.Response.Headers[0].Value.Value = "a\r\nX-B: c" }, `response.headers.X-A: GET /x: the control character '\r'`},
-		"a header's name":  {func(e *Endpoint) { e.Response.Headers[0].Name = "X A" }, `response.headers.X A: GET /x: "X A" is no name`},
+		"a header's name":  {func(e *Endpoint) { e.Response.Headers[0].Name = "X A" }, `response.headers.X A: GET /x: "X A" is not a header name`},
 		"a body beside it": {func(e *Endpoint) { e.Response.Body = Plain("x") }, "response.external-body: GET /x: body and external-body"},
 		"the sheet":        {func(e *Endpoint) { e.Response.External.Sheet = syntax.Text{} }, "response.external-body.sheet-name: GET /x: sheet-name is missing"},
 	} {

@@ -130,7 +130,7 @@ func TestWhatIsWrongWithADirectory(t *testing.T) {
 	write(t, files, "c.yml", "")
 	write(t, files, "d.yml", at("/d"))
 	spec := Load(files)
-	want := []string{"a.yml: there is no such file", "b.yml: is no regular file", "c.yml: the file is empty"}
+	want := []string{"a.yml: there is no such file", "b.yml: is not a regular file", "c.yml: the file is empty"}
 	for i, p := range spec.Problems {
 		if i >= len(want) || !strings.HasPrefix(p.String(), filepath.Join(files, want[i])) {
 			t.Errorf("got %v, want %q", p, want)

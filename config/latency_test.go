@@ -29,8 +29,8 @@ func TestMistakesOfLatencies(t *testing.T) {
 		{"a percentile above 100", latency("p101: §20ms"), one(atLatency+".p101", "p101 is not a percentile; expected p0.1 to p100")},
 		{"the percentile 0", latency("p0: §20ms, p0.0: §1s"), []complaint{{atLatency + ".p0", "p0 is not a percentile"}, {atLatency + ".p0.0", "p0.0 is not a percentile"}}},
 		{"percentiles that are hardly ones", latency("p99.: §1s, p50x: §1s, p09: §1s, p5.5.5: §1s, p100.5: §1s"), []complaint{
-			{atLatency + ".p99.", "no percentile"}, {atLatency + ".p50x", "no percentile"}, {atLatency + ".p09", "no percentile"},
-			{atLatency + ".p5.5.5", "no percentile"}, {atLatency + ".p100.5", "no percentile"}}},
+			{atLatency + ".p99.", "not a percentile"}, {atLatency + ".p50x", "not a percentile"}, {atLatency + ".p09", "not a percentile"},
+			{atLatency + ".p5.5.5", "not a percentile"}, {atLatency + ".p100.5", "not a percentile"}}},
 		{"a percentile twice", latency("p50: 1ms, p50.0: §1ms"), one(atLatency+".p50.0", "the percentile 50 is already given")},
 		{"p99 below p50", latency("p50: 20ms, p99: §10ms"), one(atLatency+".p99", "p99 (10ms) is below p50 (20ms); lengths do not fall where percentiles rise")},
 		{"p99 below p50, in another order", latency("p99: §10ms, p50: 20ms"), one(atLatency+".p99", "p99 (10ms) is below p50 (20ms)")},

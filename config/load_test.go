@@ -64,7 +64,7 @@ func TestFilesThatCannotBeRead(t *testing.T) {
 		filepath.Join(dir, "none.yml"): "there is no such file",
 		"https://example.com/api.yml":  "is a URL; a file or a directory is accepted",
 		t.TempDir():                    "the directory holds no file to read",
-		pipe:                           "is no regular file",
+		pipe:                           "is not a regular file",
 		large:                          "the file is larger than 64 MiB",
 		filepath.Join(large, "x.yml"):  "cannot be read: not a directory",
 		write(t, dir, "empty.yml", ""): "the file is empty; expected a list of endpoints, [] for none",

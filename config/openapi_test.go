@@ -78,7 +78,7 @@ components:
     get: {operationId: x, responses: {'200': {description: ok}}}
     post: {operationId: x, responses: {'200': {description: ok}}}
 `, "6:25: #/paths/~1a/post/operationId", `operationId "x" is already given at`},
-	{"a brace without another", head + "paths:\n  /a/{b:\n    get: {responses: {'200': {description: ok}}}\n", "4:3: #/paths/~1a~1{b", "has no } behind it"},
+	{"a brace without another", head + "paths:\n  /a/{b:\n    get: {responses: {'200': {description: ok}}}\n", "4:3: #/paths/~1a~1{b", "has no matching }"},
 	{"a path without a slash", head + "paths:\n  a:\n    get: {responses: {'200': {description: ok}}}\n", "4:3: #/paths/a", "does not begin with /"},
 	{"an unknown version", "openapi: 4.0.0\ninfo: {}\n", "1:10: #/openapi", `the version is "4.0.0"; 3.0 and 3.1`},
 	{"an old version", "swagger: '1.2'\n", "1:11: #/swagger", `the version is "1.2"`},
@@ -306,8 +306,8 @@ func TestCallbackURLs(t *testing.T) {
 		{"http://x.example/{$response.header.Location}", "", "no header of that name"},
 		{"http://x.example/{$request.path.a b}", "", "letters, digits"},
 		{"http://x.example/{$request.cookie.a}", "", "behind $request. stands"},
-		{"http://x.example/{id}", "", "no runtime expression"},
-		{"http://x.example/{$url", "", "has no } behind it"},
+		{"http://x.example/{id}", "", "not a runtime expression"},
+		{"http://x.example/{$url", "", "has no matching }"},
 		{"ftp://x.example", "", "is not a valid URL"},
 	} {
 		doc := head + "paths:\n  /a:\n    post:\n      responses: {'200': {description: ok, content: {application/json: {example: {list: [a, b c], url: 'http://y.example/z'}}}}}\n" +

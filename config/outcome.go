@@ -2,7 +2,6 @@ package config
 
 import (
 	"fmt"
-	"reflect"
 
 	"mockserver/config/table"
 )
@@ -104,7 +103,7 @@ func (c *checker) outcomes() {
 		}
 		return
 	}
-	if c.node == nil && !reflect.ValueOf(c.Response).IsZero() { // of a file decoding tells
+	if c.node == nil && c.Response.declaresAnything() { // of a file decoding tells
 		c.wrong(table.BothGiven("response", "responses"), "responses")
 	}
 	for i := range c.Responses {

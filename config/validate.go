@@ -180,6 +180,11 @@ func (r *Response) declaresBody() bool {
 	return r.Body.Value != "" || r.Body.Pos.Line > 0 || r.BodyJSON
 }
 
+// declaresAnything reports whether a response made in Go is more than the zero one.
+func (r *Response) declaresAnything() bool {
+	return r.Status != 0 || len(r.Headers) > 0 || r.declaresBody() || r.External != nil || r.Raw
+}
+
 // headers checks names and values, and finds the same name in two spellings. Those
 // that serverSets tells of are left out.
 func (c *checker) headers(headers []Header, serverSets func(name string) bool, path ...string) {

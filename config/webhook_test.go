@@ -70,7 +70,7 @@ func TestWarningsOfWebhooks(t *testing.T) {
 		{"a map", hooked("body: {a: 1}"), nil},
 		{"a fragment", toURL("http://a/{{path}}?b§#c{{path}}#d"), one(atWebhook+".url", "what follows # is not sent")},
 		{"in the second of several", "- endpoint: {path: /x, response: {}, webhooks: [{method: POST, url: 'http://a'}, {method: POST, url: 'http://a', body: §x}]}\n",
-			one(atEndpoint+".webhooks[1].body", "no JSON")},
+			one(atEndpoint+".webhooks[1].body", "not JSON")},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			text, places := marked("f.yml", c.text)
@@ -95,7 +95,7 @@ func TestWebhooksInBothSyntaxes(t *testing.T) {
 		at("a fragment", "url: 'http://a#b'", `:url "http://a#b"`, complaint{atWebhook + ".url", "what follows #"}),
 		at("a Host", "url: 'http://a', headers: {Host: a b}", `:url "http://a" :headers {:host "a b"}`, complaint{atWebhook + ".headers.Host", "not the name of a host"}),
 		at("a header of the sender", "url: 'http://a', headers: {Content-Length: 5}", `:url "http://a" :headers {:content-length 5}`, complaint{atWebhook + ".headers.Content-Length", "is left out"}),
-		at("a body that is no JSON", "url: 'http://a', body: x", `:url "http://a" :body :x`, complaint{atWebhook + ".body", "it is no JSON"}),
+		at("a body that is no JSON", "url: 'http://a', body: x", `:url "http://a" :body :x`, complaint{atWebhook + ".body", "it is not JSON"}),
 		at("a sleep-time", "url: 'http://a', sleep-time: soon", `:url "http://a" :sleep-time :soon`, complaint{atWebhook + ".sleep-time", "a duration"}),
 		at("retries", "url: 'http://a', retry: {attempts: 0, backoff: 2s, max-backoff: 1s}", `:url "http://a" :retry {:attempts 0 :backoff "2s" :max-backoff "1s"}`,
 			complaint{atWebhook + ".retry.attempts", "1 to 100"}, complaint{atWebhook + ".retry.max-backoff", "below the back-off"}),

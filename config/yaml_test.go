@@ -161,7 +161,7 @@ func TestMistakesWithAnchors(t *testing.T) {
 	})
 	text, places := marked("f.yml", "- &a [§*a]\n")
 	got := Parse("f.yml", []byte(text)).Problems
-	expect(t, got[:1], places, one("[0][0]", "*a stands inside what it stands for"))
+	expect(t, got[:1], places, one("[0][0]", "*a refers to a value that contains it"))
 }
 
 func TestAliasBombIsRefusedWithLittleMemory(t *testing.T) {

@@ -128,7 +128,7 @@ func (p *parser) forBlock(nodes []node, t tag, depth int) []node {
 			p.fail(sc.tok.offset, "unexpected %s after the array", sc.tok.describe())
 		}
 	}
-	p.place.url = p.place.url.inLoop()
+	p.place.url = p.place.url.InLoop()
 	before := p.place
 	p.loops = append(p.loops, variable.text)
 	p.deepest = max(p.deepest, len(p.loops))

@@ -4,6 +4,7 @@ import (
 	"time"
 
 	"mockserver/matcher"
+	"mockserver/renderer/scalar"
 )
 
 // compileDate compiles the filter date: its layout, and the time zone after it, which is
@@ -18,7 +19,7 @@ func compileDate(s *source, f *filter, layout, zone token) bool {
 		s.fail(layout.offset, "the date layout %q %s", layout.text, problem)
 		return false
 	}
-	in := &zones{}
+	in := &scalar.Zones{}
 	f.arg, f.more = f.more, nil
 	if f.arg != nil && f.arg.constant() && !isZone(in, f.arg.literal) {
 		s.fail(zone.offset, "unknown time zone %s (expected a name of the IANA database, such as \"Europe/Zurich\" or \"UTC\")", zone.describe())
@@ -30,7 +31,7 @@ func compileDate(s *source, f *filter, layout, zone token) bool {
 			return value{}
 		}
 		if !zone.empty() {
-			location := in.named(zone.text(r))
+			location := in.Named(zone.text(r))
 			if location == nil {
 				return value{}
 			}
@@ -43,14 +44,14 @@ func compileDate(s *source, f *filter, layout, zone token) bool {
 
 // isZone reports whether a literal is a zone. A variable of the environment that is not
 // set is, as a missing value is when it is served.
-func isZone(in *zones, literal value) bool {
-	return literal.kind == missing || len(literal.raw) > 0 && in.named(literal.raw) != nil
+func isZone(in *scalar.Zones, literal value) bool {
+	return literal.kind == missing || len(literal.raw) > 0 && in.Named(literal.raw) != nil
 }
 
 // momentOf is timeOf, and a number as seconds since 1970.
 func momentOf(v value) (time.Time, bool) {
 	if v.numeric() {
-		return unixTime(v.raw)
+		return scalar.UnixTime(v.raw)
 	}
 	return timeOf(v)
 }
@@ -64,10 +65,10 @@ func dateFormat(layout string) (format func(time.Time, *matcher.Request) value, 
 	case "unix-ms":
 		return func(t time.Time, r *matcher.Request) value { return intValue(t.UnixMilli(), r) }, ""
 	}
-	l, problem := parseLayout(layout)
+	l, problem := scalar.ParseLayout(layout)
 	return func(t time.Time, r *matcher.Request) value {
 		start := len(r.Arena)
-		r.Arena = l.appendTime(r.Arena, t)
+		r.Arena = l.AppendTime(r.Arena, t)
 		return textValue(since(r, start))
 	}, problem
 }

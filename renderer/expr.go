@@ -200,6 +200,7 @@ func (e *expr) fromLoop(r *matcher.Request, fr *frame) value {
 func appendUUID(dst []byte, high, low uint64) []byte {
 	high = high&^0xF000 | 0x4000
 	low = low&^(3<<62) | 2<<62
+	const hexDigits = "0123456789abcdef"
 	for i := range 32 {
 		if i == 8 || i == 12 || i == 16 || i == 20 {
 			dst = append(dst, '-')

@@ -11,6 +11,8 @@ import (
 
 	"mockserver/internal/wording"
 	"mockserver/matcher"
+	"mockserver/renderer/escape"
+	"mockserver/renderer/scalar"
 )
 
 // filter is one compiled filter: apply(v, arg) with what its argument came to.
@@ -107,7 +109,7 @@ func (s *scanner) filter() (filter, bool) {
 // checkTerm refuses a literal that can be neither added to a number nor to a time.
 func checkTerm(s *source, f *filter, at, _ token) bool {
 	if f.arg.constant() && !f.arg.literal.numeric() {
-		if _, ok := parseDuration(f.arg.literal.raw); !ok {
+		if _, ok := scalar.ParseDuration(f.arg.literal.raw); !ok {
 			s.fail(at.offset, "%s is not a number, or a duration", at.describe())
 			return false
 		}
@@ -157,7 +159,7 @@ func trim(v, _ value, _ *matcher.Request) value {
 	return textValue(bytes.TrimSpace(v.raw))
 }
 
-func urlencode(v, _ value, r *matcher.Request) value { return mapText(v, r, appendPercent) }
+func urlencode(v, _ value, r *matcher.Request) value { return mapText(v, r, escape.AppendPercent) }
 
 func encodeBase64(v, _ value, r *matcher.Request) value {
 	return mapText(v, r, base64.StdEncoding.AppendEncode)
@@ -181,7 +183,7 @@ func calculate(op byte) func(v, arg value, r *matcher.Request) value {
 	return func(v, arg value, r *matcher.Request) value {
 		if v.numeric() && arg.numeric() {
 			start := len(r.Arena)
-			sum, ok := appendArithmetic(r.Arena, v.raw, op, arg.raw)
+			sum, ok := scalar.Arithmetic(r.Arena, v.raw, op, arg.raw)
 			if !ok {
 				return value{}
 			}
@@ -189,7 +191,7 @@ func calculate(op byte) func(v, arg value, r *matcher.Request) value {
 			return value{kind: number, raw: since(r, start)}
 		}
 		at, isTime := timeOf(v)
-		by, isDuration := parseDuration(arg.raw)
+		by, isDuration := scalar.ParseDuration(arg.raw)
 		if !isTime || !isDuration || op == '*' {
 			return value{}
 		}

@@ -6,6 +6,7 @@ import (
 
 	"mockserver/internal/tags"
 	"mockserver/internal/wording"
+	"mockserver/renderer/escape"
 )
 
 // parser turns a text into nodes. It descends into blocks and follows, literal
@@ -23,8 +24,8 @@ type parser struct {
 // place is where the text stands at a position.
 type place struct {
 	form Form
-	json jsonPlace // followed in JSON only
-	url  urlPlaces // followed in URLs only
+	json jsonPlace       // followed in JSON only
+	url  escape.URLParts // followed in URLs only
 }
 
 // maxDepth bounds the nesting of blocks, of parentheses in conditions and of calls of functions.
@@ -128,7 +129,7 @@ func (p *parser) literal(nodes []node, s string) []node {
 	case JSON:
 		p.place.json = p.place.json.advance(s)
 	case URL:
-		p.place.url = p.place.url.advance(s)
+		p.place.url = p.place.url.Advance(s)
 	}
 	return append(nodes, node{kind: literalNode, text: s})
 }
@@ -281,7 +282,7 @@ func (p *parser) output(nodes []node, t tag) []node {
 	if n.write == writeJSONValue {
 		e.asJSON()
 	}
-	p.place.url = p.place.url.pastValue()
+	p.place.url = p.place.url.PastValue()
 	if !e.constant() {
 		return append(nodes, n)
 	}
@@ -307,7 +308,7 @@ func (p *parser) writer(t tag, e *expr) writer {
 		if n := len(e.filters); n > 0 && e.filters[n-1].name == "urlencode" {
 			return writePlain // encoded already, for any part
 		}
-		return p.place.url.writer()
+		return writerIn(p.place.url)
 	}
 	return writePlain
 }

@@ -52,6 +52,7 @@ import (
 	"mockserver/config"
 	"mockserver/config/syntax"
 	"mockserver/matcher"
+	"mockserver/renderer/escape"
 )
 
 // Form is the kind of text a template makes. It decides how values are written.
@@ -130,7 +131,7 @@ func Compile(text syntax.Text, form Form, scope *Scope) (*Template, syntax.Probl
 	p := parser{
 		source:      source{text: text, scope: scope},
 		lastComment: strings.LastIndex(text.Value, "#}"),
-		place:       place{form: form, url: 1 << urlStart},
+		place:       place{form: form, url: escape.AtStart},
 	}
 	nodes := p.parse()
 	if p.problems.Err() != nil {

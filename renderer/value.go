@@ -7,6 +7,7 @@ import (
 
 	"mockserver/matcher"
 	"mockserver/matcher/json"
+	"mockserver/renderer/scalar"
 )
 
 // kind is what an expression came to: a kind of JSON value, or one of two more.
@@ -116,7 +117,7 @@ func (v value) empty() bool {
 
 // numeric reports whether the value is a number, or a text that is one.
 func (v value) numeric() bool {
-	return v.kind == number || v.kind == text && isNumeric(v.raw)
+	return v.kind == number || v.kind == text && scalar.IsNumeric(v.raw)
 }
 
 // truth is what a lone operand says: present, and not empty, false or 0.
@@ -132,7 +133,7 @@ func (v value) truth() bool {
 	if len(v.raw) == 0 || bytes.Equal(v.raw, falseText) {
 		return false
 	}
-	return !v.numeric() || !isZero(v.raw)
+	return !v.numeric() || !scalar.IsZero(v.raw)
 }
 
 // equal compares two values: as numbers when both are, else as text. A missing
@@ -147,7 +148,7 @@ func equal(a, b value, r *matcher.Request) bool {
 	case a.kind == null || b.kind == null:
 		return a.kind == b.kind
 	case a.numeric() && b.numeric():
-		return compareNumbers(a.raw, b.raw) == 0
+		return scalar.Compare(a.raw, b.raw) == 0
 	}
 	return bytes.Equal(a.text(r), b.text(r))
 }
@@ -158,7 +159,7 @@ func order(a, b value, r *matcher.Request) (sign int, ok bool) {
 		return 0, false
 	}
 	if a.numeric() && b.numeric() {
-		return compareNumbers(a.raw, b.raw), true
+		return scalar.Compare(a.raw, b.raw), true
 	}
 	return bytes.Compare(a.text(r), b.text(r)), true
 }
@@ -183,9 +184,9 @@ func contains(a, b value, r *matcher.Request) bool {
 func hasElement(list, b value, r *matcher.Request) bool {
 	elements := list.json().Elements()
 	mark := len(r.Arena)
-	numeric, wanted := b.numeric(), decimal{}
+	numeric, wanted := b.numeric(), scalar.Decimal{}
 	if numeric { // read once: it may be long, and so may the list
-		wanted = canonical(b.raw)
+		wanted = scalar.Canonical(b.raw)
 	}
 	for {
 		element, ok := elements.Next()
@@ -196,8 +197,8 @@ func hasElement(list, b value, r *matcher.Request) bool {
 		if !numeric {
 			found = equal(v, b, r)
 		} else if v.numeric() {
-			d := canonical(v.raw)
-			found = d.same(&wanted)
+			d := scalar.Canonical(v.raw)
+			found = d.Same(&wanted)
 		}
 		r.Arena = r.Arena[:mark]
 		if found {

@@ -3,6 +3,7 @@ package renderer
 import (
 	"mockserver/config/syntax"
 	"mockserver/matcher"
+	"mockserver/renderer/escape"
 )
 
 // writer is how a placeholder's value is written where it stands.
@@ -27,7 +28,7 @@ func (w writer) append(dst []byte, v value) []byte {
 		if v.kind == instant {
 			return v.appendText(dst)
 		}
-		return appendJSONEscaped(dst, v.raw)
+		return escape.AppendJSON(dst, v.raw)
 	case writeJSONValue:
 		return appendJSONValue(dst, v)
 	case writePlain:
@@ -38,17 +39,17 @@ func (w writer) append(dst []byte, v value) []byte {
 	}
 	switch w {
 	case writeXML:
-		return appendXML(dst, v.raw)
+		return escape.AppendXML(dst, v.raw)
 	case writeHeader:
-		return appendHeader(dst, v.raw)
+		return escape.AppendHeader(dst, v.raw)
 	case writeURLStart:
-		return appendEncoded(dst, v.raw, &inURL)
+		return escape.AppendURL(dst, v.raw)
 	case writeURLHost:
-		return appendEncoded(dst, v.raw, &inHost)
+		return escape.AppendHost(dst, v.raw)
 	case writeURLPath:
-		return appendPathSegment(dst, v.raw)
+		return escape.AppendPathSegment(dst, v.raw)
 	default:
-		return appendPercent(dst, v.raw)
+		return escape.AppendPercent(dst, v.raw)
 	}
 }
 
@@ -66,7 +67,7 @@ func appendJSONValue(dst []byte, v value) []byte {
 		if syntax.IsJSONNumber(v.raw) || isKeyword(v.raw) {
 			return append(dst, v.raw...)
 		}
-		return appendJSONText(dst, v.raw)
+		return escape.AppendJSONText(dst, v.raw)
 	}
 	return append(dst, v.raw...)
 }
@@ -79,79 +80,15 @@ func isKeyword(b []byte) bool {
 	return false
 }
 
-// urlPlace is a part of a URL. A URL goes through them in this order.
-type urlPlace uint8
-
-const (
-	urlStart   urlPlace = iota // nothing yet, or the scheme
-	urlSlashes                 // between the scheme and the host
-	urlHost
-	urlPath
-	urlRest // query and fragment
-	urlEnd  // how many there are
-)
-
-func (p urlPlace) advance(literal string) urlPlace {
-	for i := range len(literal) {
-		c := literal[i]
-		switch {
-		case p == urlRest:
-		case c == '?' || c == '#':
-			p = urlRest
-		case p == urlStart && c == ':':
-			p = urlSlashes
-		case p == urlSlashes && c != '/':
-			p = urlHost
-		case (p == urlStart || p == urlHost) && c == '/':
-			p = urlPath
-		}
-	}
-	return p
-}
-
-// urlPlaces follows a URL from literal to literal: the parts, as a bit each, in
-// which the next character may stand. There are several where the branches of a
-// block end in different ones.
-type urlPlaces uint8
-
-func (ps urlPlaces) advance(literal string) urlPlaces {
-	var next urlPlaces
-	for p := urlStart; p < urlEnd; p++ {
-		if ps&(1<<p) != 0 {
-			next |= 1 << p.advance(literal)
-		}
-	}
-	return next
-}
-
-// pastValue is where the character after a placeholder may stand.
-func (ps urlPlaces) pastValue() urlPlaces {
-	if ps&(1<<urlSlashes) != 0 {
-		return ps&^(1<<urlSlashes) | 1<<urlHost
-	}
-	return ps
-}
-
-// inLoop is where a character may stand in any turn of a loop that begins here:
-// a turn may end in a later part, and the next one begins there.
-func (ps urlPlaces) inLoop() urlPlaces {
-	for p := urlStart; p < urlEnd-1; p++ {
-		if ps&(1<<p) != 0 {
-			ps |= 1 << (p + 1)
-		}
-	}
-	return ps
-}
-
-// writer is how a value is written here. Where the part is not known for sure it
+// writerIn is how a value is written in these parts of a URL. Where the part is not known for sure it
 // is the strictest, which can end none of them.
-func (ps urlPlaces) writer() writer {
+func writerIn(ps escape.URLParts) writer {
 	switch ps {
-	case 1 << urlStart:
+	case escape.AtStart:
 		return writeURLStart
-	case 1 << urlSlashes, 1 << urlHost:
+	case escape.AtSlashes, escape.AtHost:
 		return writeURLHost
-	case 1 << urlRest:
+	case escape.AtRest:
 		return writeURLPart
 	}
 	return writeURLPath
@@ -165,7 +102,7 @@ func jsonText(v, _ value, r *matcher.Request) value {
 	case missing:
 		return value{kind: null, raw: nullText}
 	case text:
-		r.Arena = appendJSONText(r.Arena, v.raw)
+		r.Arena = escape.AppendJSONText(r.Arena, v.raw)
 	case instant:
 		r.Arena = appendJSONValue(r.Arena, v)
 	default:

@@ -12,7 +12,7 @@ import (
 	"mockserver/internal/tags"
 	"mockserver/internal/wording"
 	view "mockserver/matcher/json"
-	"mockserver/renderer"
+	"mockserver/renderer/scalar"
 )
 
 // pattern is what a message is compared with: its text, or else the shape of a JSON object or
@@ -199,7 +199,7 @@ func (s *shape) matches(v view.Value) bool {
 		}
 		return s.like.Match(text)
 	case view.Number:
-		return bytes.Equal(v.Raw, s.raw) || renderer.EqualNumbers(v.Raw, s.raw)
+		return bytes.Equal(v.Raw, s.raw) || scalar.EqualNumbers(v.Raw, s.raw)
 	case view.Bool:
 		return bytes.Equal(v.Raw, s.raw)
 	}

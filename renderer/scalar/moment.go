@@ -1,4 +1,5 @@
-package renderer
+// Package scalar reads, compares and writes numbers, durations, times and time zones as texts.
+package scalar
 
 import (
 	"bytes"
@@ -15,14 +16,14 @@ import (
 // some two hundred years.
 const maxDuration = 200 * 365 * 24 * time.Hour
 
-// parseDuration reads "1h30m", "250ms", "7d", "2w", or a number of seconds.
-func parseDuration(b []byte) (time.Duration, bool) {
+// ParseDuration reads "1h30m", "250ms", "7d", "2w", or a number of seconds.
+func ParseDuration(b []byte) (time.Duration, bool) {
 	units := map[byte]time.Duration{'d': 24 * time.Hour, 'w': 7 * 24 * time.Hour}
 	unit, count := time.Second, b
 	if n := len(b); n > 0 && units[b[n-1]] != 0 {
 		unit, count = units[b[n-1]], b[:n-1]
 	}
-	if !isNumeric(count) {
+	if !IsNumeric(count) {
 		d, err := time.ParseDuration(string(b))
 		return d, err == nil && d.Abs() <= maxDuration
 	}
@@ -54,9 +55,9 @@ var strftime = map[byte]string{
 	'Z': "MST", 'z': "-0700", 'F': time.DateOnly, 'T': time.TimeOnly, '%': "%",
 }
 
-// unixTime is the time a number of seconds after 1970 began, to the nanosecond, in the
+// UnixTime is the time a number of seconds after 1970 began, to the nanosecond, in the
 // years that ISO 8601 can write. A number with an exponent is as exact as a float64.
-func unixTime(b []byte) (time.Time, bool) {
+func UnixTime(b []byte) (time.Time, bool) {
 	const first, last = -62167219200, 253402300799 // of the years 0 and 9999
 	if bytes.ContainsAny(b, "eE") {
 		f, err := strconv.ParseFloat(string(b), 64)
@@ -83,9 +84,9 @@ func unixTime(b []byte) (time.Time, bool) {
 	return time.Unix(seconds, part).UTC(), true
 }
 
-// zones are the time zones that one filter was asked for by name, nil for a name that is
+// Zones are the time zones that one filter was asked for by name, nil for a name that is
 // unknown. The map is replaced, never changed. The zero value is ready.
-type zones struct {
+type Zones struct {
 	byName atomic.Pointer[map[string]*time.Location]
 }
 
@@ -95,9 +96,9 @@ const (
 	maxZoneName = 64   // bytes; longer names are not looked for
 )
 
-// named returns the zone of a name, nil if there is none. Each name is looked up on disk
+// Named returns the zone of a name, nil if there is none. Each name is looked up on disk
 // once, as long as there is room for it.
-func (z *zones) named(name []byte) *time.Location {
+func (z *Zones) Named(name []byte) *time.Location {
 	var known map[string]*time.Location
 	before := z.byName.Load()
 	if before != nil {
@@ -120,19 +121,19 @@ func (z *zones) named(name []byte) *time.Location {
 	return location
 }
 
-// layout is how a time is written: its pieces at even places are Go layouts, those at odd
+// Layout is how a time is written: its pieces at even places are Go layouts, those at odd
 // places are literal, so that digits of the literal text are never taken for a date.
-type layout struct {
+type Layout struct {
 	pieces []string
 	utc    bool
 }
 
-// parseLayout reads a layout of a date: one of Go's ("2006-01-02"), one with % conversions
+// ParseLayout reads a layout of a date: one of Go's ("2006-01-02"), one with % conversions
 // ("%Y-%m-%d"), or a name (iso, rfc3339, http, date, time). problem says what is wrong with
 // it.
-func parseLayout(text string) (l layout, problem string) {
+func ParseLayout(text string) (l Layout, problem string) {
 	if named, ok := namedLayouts[text]; ok {
-		return layout{[]string{named}, text == "http"}, ""
+		return Layout{[]string{named}, text == "http"}, ""
 	}
 	if strings.Contains(text, "%") {
 		l.pieces, problem = conversions(text)
@@ -142,11 +143,11 @@ func parseLayout(text string) (l layout, problem string) {
 		return l, `has no element of a date; accepted are Go layouts ("2006-01-02 15:04:05"), % conversions ("%Y-%m-%d"), ` +
 			`and iso, rfc3339, http, date, time, unix, unix-ms`
 	}
-	return layout{pieces: []string{text}}, ""
+	return Layout{pieces: []string{text}}, ""
 }
 
-// appendTime appends a time.
-func (l *layout) appendTime(dst []byte, t time.Time) []byte {
+// AppendTime appends a time.
+func (l *Layout) AppendTime(dst []byte, t time.Time) []byte {
 	if l.utc {
 		t = t.UTC()
 	}

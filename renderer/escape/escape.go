@@ -1,4 +1,6 @@
-package renderer
+// Package escape writes texts as they have to stand in JSON, XML, headers and URLs. Each
+// function appends to dst and returns it.
+package escape
 
 import (
 	"bytes"
@@ -6,16 +8,16 @@ import (
 	"unicode/utf8"
 )
 
-// appendJSONText appends b as a JSON string with its quotes.
-func appendJSONText(dst, b []byte) []byte {
+// AppendJSONText appends b as a JSON string with its quotes.
+func AppendJSONText(dst, b []byte) []byte {
 	dst = append(dst, '"')
-	dst = appendJSONEscaped(dst, b)
+	dst = AppendJSON(dst, b)
 	return append(dst, '"')
 }
 
-// appendJSONEscaped appends b as it stands inside a JSON string. Bytes that are
+// AppendJSON appends b as it stands inside a JSON string. Bytes that are
 // not UTF-8 become U+FFFD.
-func appendJSONEscaped(dst, b []byte) []byte {
+func AppendJSON(dst, b []byte) []byte {
 	start := 0
 	for i := 0; i < len(b); {
 		c := b[i]
@@ -53,9 +55,9 @@ func appendJSONEscape(dst []byte, c byte) []byte {
 	return append(dst, '\\', 'u', '0', '0', hexDigits[c>>4], hexDigits[c&15])
 }
 
-// appendXML appends b escaped for XML and HTML text and attributes. Characters
+// AppendXML appends b escaped for XML and HTML text and attributes. Characters
 // that XML cannot hold are left out.
-func appendXML(dst, b []byte) []byte {
+func AppendXML(dst, b []byte) []byte {
 	for i := 0; i < len(b); {
 		r, size := utf8.DecodeRune(b[i:])
 		switch {
@@ -79,10 +81,10 @@ func appendXML(dst, b []byte) []byte {
 	return dst
 }
 
-// appendHeader appends b without the control characters that a header value may
+// AppendHeader appends b without the control characters that a header value may
 // not hold: CR, LF and NUL would start another header, the rest is refused by
 // strict clients.
-func appendHeader(dst, b []byte) []byte {
+func AppendHeader(dst, b []byte) []byte {
 	for _, c := range b {
 		if c >= 0x20 && c != 0x7f || c == '\t' {
 			dst = append(dst, c)
@@ -112,9 +114,15 @@ var (
 	plainInJSON = bytesWhere(func(c byte) bool { return c >= 0x20 && c != '"' && c != '\\' })
 )
 
-// appendPercent appends b with everything but unreserved characters
+// AppendPercent appends b with everything but unreserved characters
 // percent-encoded.
-func appendPercent(dst, b []byte) []byte { return appendEncoded(dst, b, &unreserved) }
+func AppendPercent(dst, b []byte) []byte { return appendEncoded(dst, b, &unreserved) }
+
+// AppendURL appends b, a whole URL, with what no URL may hold percent-encoded.
+func AppendURL(dst, b []byte) []byte { return appendEncoded(dst, b, &inURL) }
+
+// AppendHost appends b, a host that may have a port.
+func AppendHost(dst, b []byte) []byte { return appendEncoded(dst, b, &inHost) }
 
 // appendEncoded appends b with everything percent-encoded that is not plain.
 func appendEncoded(dst, b []byte, plain *[256]bool) []byte {
@@ -129,11 +137,11 @@ func appendEncoded(dst, b []byte, plain *[256]bool) []byte {
 	return dst
 }
 
-// appendPathSegment is appendPercent, except that a value of dots only is encoded
+// AppendPathSegment is appendPercent, except that a value of dots only is encoded
 // too: it would climb out of its directory.
-func appendPathSegment(dst, b []byte) []byte {
+func AppendPathSegment(dst, b []byte) []byte {
 	if len(bytes.Trim(b, ".")) > 0 {
-		return appendPercent(dst, b)
+		return AppendPercent(dst, b)
 	}
 	for range b {
 		dst = append(dst, "%2E"...)

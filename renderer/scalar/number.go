@@ -1,4 +1,4 @@
-package renderer
+package scalar
 
 import (
 	"bytes"
@@ -10,10 +10,10 @@ import (
 	"mockserver/config/syntax"
 )
 
-// isNumeric reports whether a text is a number to a condition or to arithmetic: as
+// IsNumeric reports whether a text is a number to a condition or to arithmetic: as
 // JSON writes one, or with a plus sign or leading zeros, as parameters of type
 // int and float may be.
-func isNumeric(b []byte) bool {
+func IsNumeric(b []byte) bool {
 	if len(b) > 0 && (b[0] == '+' || b[0] == '-') {
 		b = b[1:]
 	}
@@ -23,9 +23,9 @@ func isNumeric(b []byte) bool {
 	return len(b) > 0 && b[0] != '-' && syntax.IsJSONNumber(b)
 }
 
-// decimal is a number taken apart: 0.int frac × 10^exp, without leading zeros.
+// Decimal is a number taken apart: 0.int frac × 10^exp, without leading zeros.
 // Comparing it digit by digit keeps ids longer than a float64 apart.
-type decimal struct {
+type Decimal struct {
 	negative bool
 	whole    []byte // digits before the point
 	fraction []byte // digits after it
@@ -37,8 +37,8 @@ type decimal struct {
 // good as infinite, or as zero.
 const maxExponent = 1 << 40
 
-func parseDecimal(b []byte) decimal {
-	var d decimal
+func parseDecimal(b []byte) Decimal {
+	var d Decimal
 	if len(b) > 0 && (b[0] == '-' || b[0] == '+') {
 		d.negative, b = b[0] == '-', b[1:]
 	}
@@ -67,8 +67,8 @@ func parseDecimal(b []byte) decimal {
 	return d
 }
 
-// canonical is parseDecimal without zeros at the end, so that equal numbers have as many digits.
-func canonical(b []byte) decimal {
+// Canonical is parseDecimal without zeros at the end, so that equal numbers have as many digits.
+func Canonical(b []byte) Decimal {
 	d := parseDecimal(b)
 	d.fraction = bytes.TrimRight(d.fraction, "0")
 	if len(d.fraction) == 0 {
@@ -77,14 +77,14 @@ func canonical(b []byte) decimal {
 	return d
 }
 
-// same reports whether two canonical numbers are equal. Of numbers that have not as many
+// Same reports whether two canonical numbers are equal. Of numbers that have not as many
 // digits it reads none.
-func (d *decimal) same(o *decimal) bool {
+func (d *Decimal) Same(o *Decimal) bool {
 	return d.zero && o.zero || d.sign() == o.sign() && len(d.whole)+len(d.fraction) == len(o.whole)+len(o.fraction) && compareMagnitude(d, o) == 0
 }
 
 // digit returns the i-th significant digit, '0' past the last.
-func (d *decimal) digit(i int) byte {
+func (d *Decimal) digit(i int) byte {
 	if i < len(d.whole) {
 		return d.whole[i]
 	}
@@ -94,8 +94,8 @@ func (d *decimal) digit(i int) byte {
 	return '0'
 }
 
-// compareNumbers compares two JSON numbers exactly, whatever their length.
-func compareNumbers(x, y []byte) int {
+// Compare compares two JSON numbers exactly, whatever their length.
+func Compare(x, y []byte) int {
 	a, b := parseDecimal(x), parseDecimal(y)
 	if a.zero || a.sign() != b.sign() {
 		return a.sign() - b.sign()
@@ -103,7 +103,7 @@ func compareNumbers(x, y []byte) int {
 	return a.sign() * compareMagnitude(&a, &b)
 }
 
-func (d *decimal) sign() int {
+func (d *Decimal) sign() int {
 	switch {
 	case d.zero:
 		return 0
@@ -113,7 +113,7 @@ func (d *decimal) sign() int {
 	return 1
 }
 
-func compareMagnitude(a, b *decimal) int {
+func compareMagnitude(a, b *Decimal) int {
 	if a.exp != b.exp {
 		return cmp.Compare(a.exp, b.exp)
 	}
@@ -125,16 +125,17 @@ func compareMagnitude(a, b *decimal) int {
 	return 0
 }
 
-func isZero(b []byte) bool {
+// IsZero reports whether a number is 0, however it is written.
+func IsZero(b []byte) bool {
 	d := parseDecimal(b)
 	return d.zero
 }
 
-// appendArithmetic appends x op y, where op is '+', '-' or '*' and both are JSON
+// Arithmetic appends x op y, where op is '+', '-' or '*' and both are JSON
 // numbers. Decimals are exact (0.1 + 0.2 is 0.3); numbers with an exponent, and
 // those too long for that, go through float64. ok is false where the result is
 // no JSON number.
-func appendArithmetic(dst []byte, x []byte, op byte, y []byte) (_ []byte, ok bool) {
+func Arithmetic(dst []byte, x []byte, op byte, y []byte) (_ []byte, ok bool) {
 	a, errA := strconv.ParseInt(string(x), 10, 64)
 	b, errB := strconv.ParseInt(string(y), 10, 64)
 	if errA == nil && errB == nil {
@@ -212,4 +213,4 @@ func appendFloat(dst []byte, x []byte, op byte, y []byte) ([]byte, bool) {
 
 // EqualNumbers reports whether two JSON numbers are the same, however they are written
 // and whatever their length.
-func EqualNumbers(x, y []byte) bool { return compareNumbers(x, y) == 0 }
+func EqualNumbers(x, y []byte) bool { return Compare(x, y) == 0 }
