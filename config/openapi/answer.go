@@ -12,8 +12,8 @@ import (
 	"mockserver/config/openapi/jsonvalue"
 )
 
-// statusOf is the status that a key of responses is answered with: that of a range is
-// its first, that of the default 500. False for what is no status of an answer.
+// statusOf returns the status to send for a key of responses: the first status of a range, and 500
+// for "default". It returns false when the key is not a response status.
 func statusOf(declared string) (int, bool) {
 	if strings.EqualFold(declared, "default") {
 		return 500, true
@@ -25,8 +25,9 @@ func statusOf(declared string) (int, bool) {
 	return status, err == nil && status >= 200 && status <= 599
 }
 
-// answers returns all that an operation can answer, and the index of what a request gets
-// that asks for nothing. There is always one. The pointer is the operation's.
+// answers returns all answers of an operation, and the index of the one for a request that does not
+// ask for a particular answer. There is always at least one. pointer is the pointer of the
+// operation.
 func (c *compiler) answers(op *openapi3.Operation, pointer string) (answers []Answer, byDefault int) {
 	declared := jsonvalue.SortedNames(op.Responses.Map())
 	slices.SortStableFunc(declared, func(a, b string) int {
@@ -63,7 +64,7 @@ func (c *compiler) answers(op *openapi3.Operation, pointer string) (answers []An
 	return answers, byDefault
 }
 
-// keyOrder is where a key stands: statuses, then ranges, then the default.
+// keyOrder returns the sort rank of a key: statuses first, then ranges, then the default.
 func keyOrder(declared string) int {
 	switch {
 	case strings.EqualFold(declared, "default"):
@@ -74,7 +75,7 @@ func keyOrder(declared string) int {
 	return 0
 }
 
-// chosenStatus is the key of the answer to a request that asks for none: the lowest
+// chosenStatus returns the key of the answer to a request that does not ask for one: the lowest
 // success, else the default, else the lowest redirection, else the lowest of all.
 func chosenStatus(declared []string) string {
 	best, bestRank := "", []int{}
@@ -124,7 +125,7 @@ func (c *compiler) response(r *openapi3.Response, status int, declared, pointer 
 	return all
 }
 
-// telling is what makes an error answer say what is wrong with a request.
+// telling returns the function that makes an error answer say what is wrong with a request.
 func (c *compiler) telling(made *generate.Content, a *Answer) func(generate.Told) []byte {
 	if c.checker == nil || a.Status < 400 && keyOrder(a.Declared) != 2 {
 		return nil
@@ -132,8 +133,8 @@ func (c *compiler) telling(made *generate.Content, a *Answer) func(generate.Told
 	return made.Telling(a.Body)
 }
 
-// headers are the headers of an answer: those that the document gives a value, and those
-// that it requires.
+// headers returns the headers of an answer: those with a value in the document, and those that the
+// document requires.
 func (c *compiler) headers(declared openapi3.Headers, pointer string) []Header {
 	var all []Header
 	for _, name := range c.make.NamesAt(pointer+"/headers", jsonvalue.SortedNames(declared)) {

@@ -12,7 +12,7 @@ import (
 	"mockserver/internal/wording"
 )
 
-// bind gives every reference what it refers to: all of them are to components by now.
+// bind resolves every reference. By now all of them refer to components.
 func (d *decoding) bind(doc *openapi3.T) {
 	sections := map[string]reflect.Value{}
 	if doc.Components != nil {
@@ -22,7 +22,7 @@ func (d *decoding) bind(doc *openapi3.T) {
 	}
 	for _, r := range d.refs {
 		if d.broken[r.node] {
-			continue // which is said
+			continue // already reported
 		}
 		at := r.value
 		for steps := 0; ; steps++ {
@@ -57,10 +57,10 @@ func (d *decoding) bind(doc *openapi3.T) {
 	}
 }
 
-// loops reports schemas that are made of themselves: what is held against one would be
-// held against it again, without end.
+// loops reports schemas that contain themselves: checking a value against one of them would never
+// end.
 func (d *decoding) loops() {
-	state := make(map[*openapi3.Schema]uint8, len(d.schemas)) // 1: being looked at, 2: done
+	state := make(map[*openapi3.Schema]uint8, len(d.schemas)) // 1: in progress, 2: done
 	var visit func(s *openapi3.Schema, depth int) bool
 	visit = func(s *openapi3.Schema, depth int) bool {
 		if s == nil || state[s] == 2 {
@@ -92,10 +92,10 @@ func (d *decoding) loops() {
 	}
 }
 
-// maxMadeOf bounds how deep schemas are made of schemas.
+// maxMadeOf limits how deep schemas are composed of other schemas.
 const maxMadeOf = 1000
 
-// madeOf are the schemas that hold for the very value that s holds for.
+// madeOf returns the schemas that apply to the same value as s.
 func madeOf(s *openapi3.Schema) []*openapi3.SchemaRef {
 	var parts []*openapi3.SchemaRef
 	for _, list := range []openapi3.SchemaRefs{s.AllOf, s.AnyOf, s.OneOf, {s.Not, s.If, s.Then, s.Else}} {
@@ -111,7 +111,7 @@ func madeOf(s *openapi3.Schema) []*openapi3.SchemaRef {
 	return parts
 }
 
-// originProblem is one where an object stands.
+// originProblem returns a problem at the place of an object.
 func originProblem(o *openapi3.Origin, what string) problem {
 	p := syntax.Problem{What: what}
 	if o != nil && o.Key != nil {
@@ -120,7 +120,7 @@ func originProblem(o *openapi3.Origin, what string) problem {
 	return problem{Problem: p}
 }
 
-// hint proposes the key that a wrong one seems to mean.
+// hint suggests the key that was probably meant by a wrong one.
 func (ls layouts) hint(key string, l *layout, suggest func(string, []string) string) string {
 	if suggest == nil {
 		return ""

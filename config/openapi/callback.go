@@ -14,10 +14,10 @@ import (
 	"mockserver/config/openapi/validate"
 )
 
-// sleepKey is the extension that tells when a callback is sent.
+// sleepKey is the extension that says when a callback is sent.
 const sleepKey = "x-sleep-time"
 
-// callbacks are what an operation announces to call.
+// callbacks returns the callbacks that an operation declares.
 func (c *compiler) callbacks(op *openapi3.Operation, pointer string) []Callback {
 	var all []Callback
 	for _, name := range jsonvalue.SortedNames(op.Callbacks) {
@@ -34,7 +34,7 @@ func (c *compiler) callbacks(op *openapi3.Operation, pointer string) []Callback 
 	return all
 }
 
-// catalogue is the webhooks of OpenAPI 3.1.
+// catalogue returns the webhooks of OpenAPI 3.1.
 func (c *compiler) catalogue(root *tree.Node) []Callback {
 	var all []Callback
 	webhooks := root.Get("webhooks")
@@ -50,8 +50,8 @@ func (c *compiler) catalogue(root *tree.Node) []Callback {
 	return all
 }
 
-// called are the requests of a path item that are made rather than answered. outer are
-// the extensions around it.
+// called returns the requests of a path item that are sent rather than answered. outer are the
+// extensions of the enclosing objects.
 func (c *compiler) called(name, url string, item *openapi3.PathItem, pointer string, outer ...map[string]any) []Callback {
 	var all []Callback
 	operations := item.Operations()
@@ -81,14 +81,14 @@ func (c *compiler) called(name, url string, item *openapi3.PathItem, pointer str
 	return all
 }
 
-// longestSleep is as long as a webhook of a configuration may wait.
+// longestSleep is the longest delay that a configuration allows for a webhook.
 const longestSleep = 365 * 24 * time.Hour
 
-// sleepTime reads seconds or the text of a duration.
+// sleepTime parses a number of seconds or a duration.
 func sleepTime(value any) (d time.Duration, ok bool) {
 	switch x := value.(type) {
 	case json.Number:
-		seconds, _ := x.Float64() // a document's numbers are numbers
+		seconds, _ := x.Float64() // numbers in a document are always valid
 		return sleepTime(seconds)
 	case float64:
 		if x < 0 || x > longestSleep.Seconds() {
@@ -105,7 +105,7 @@ func sleepTime(value any) (d time.Duration, ok bool) {
 	return 0, false
 }
 
-// headersOf are the header parameters that have an example or a default.
+// headersOf returns the header parameters that have an example or a default.
 func headersOf(parameters []*openapi3.Parameter) []Header {
 	var headers []Header
 	for _, p := range parameters {
@@ -119,8 +119,8 @@ func headersOf(parameters []*openapi3.Parameter) []Header {
 	return headers
 }
 
-// sampleOf is what a parameter may be: its example, else what its schema says; nil for
-// nothing.
+// sampleOf returns a possible value of a parameter: its example, else a value from its schema; nil
+// when there is neither.
 func sampleOf(p *openapi3.Parameter) any {
 	if p.Example != nil {
 		return p.Example
@@ -148,7 +148,7 @@ func sampleOf(p *openapi3.Parameter) any {
 	return nil
 }
 
-// scalarText is a text, a number or a boolean as it stands in a header.
+// scalarText returns a string, number or boolean as it is written in a header.
 func scalarText(value any) (string, bool) {
 	switch x := value.(type) {
 	case string:

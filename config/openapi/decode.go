@@ -15,8 +15,8 @@ import (
 	"mockserver/internal/wording"
 )
 
-// decoding makes values of the library of nodes: what its own decoding makes of JSON,
-// in one pass, with the place of each object, and telling of all that is wrong.
+// decoding turns nodes into values of the library. The result is the same as when the library
+// decodes JSON, but it takes one pass, records the place of each object and reports all errors.
 type decoding struct {
 	layouts  layouts
 	strict   bool       // see Options
@@ -25,12 +25,12 @@ type decoding struct {
 	suggest  func(word string, among []string) string
 	problems []problem
 
-	broken  map[*tree.Node]bool // the texts of references that lead nowhere
-	emptied map[syntax.Pos]bool // the places of objects that were such references
+	broken  map[*tree.Node]bool // the $ref values of dangling references
+	emptied map[syntax.Pos]bool // the places of objects that were dangling references
 	twins   map[*openapi3.Operation]twin
-	refs    []referable // those that refer to a component
+	refs    []referable // the values that refer to a component
 	schemas []*openapi3.Schema
-	outer   []*openapi3.SchemaRef // the schemas that are in no other
+	outer   []*openapi3.SchemaRef // the schemas that are not inside another schema
 	orders  map[*openapi3.Schema][]string
 	numbers jsonvalue.Numbers
 }
@@ -39,10 +39,10 @@ type decoding struct {
 type referable struct {
 	value   reflect.Value
 	section string
-	node    *tree.Node // of the reference
+	node    *tree.Node // the node of the reference
 }
 
-// place is the origin of an object, in one piece of memory.
+// place is the origin of an object, allocated as one piece of memory.
 type place struct {
 	origin   openapi3.Origin
 	location openapi3.Location
@@ -52,7 +52,7 @@ func (d *decoding) wrong(n *tree.Node, format string, args ...any) {
 	d.problems = append(d.problems, problemAt(n, fmt.Sprintf(format, args...)))
 }
 
-// fault reports what can be served around.
+// fault reports an error that does not prevent the document from being served.
 func (d *decoding) fault(n *tree.Node, f fault, format string, args ...any) {
 	d.report(problemAt(n, fmt.Sprintf(format, args...)), f)
 }
@@ -61,7 +61,7 @@ func (d *decoding) report(p problem, f fault) {
 	d.problems = append(d.problems, f.served(p, d.strict))
 }
 
-// refuse says that a node is not what its place takes.
+// refuse reports that a node has the wrong kind for its place.
 func (d *decoding) refuse(n *tree.Node, accepted string) {
 	if n.Kind == tree.Null {
 		d.fault(n, badValue, "the value is left out; %s is accepted", accepted)
@@ -70,10 +70,10 @@ func (d *decoding) refuse(n *tree.Node, accepted string) {
 	d.fault(n, badValue, "is %s; %s is accepted", n.Kind, accepted)
 }
 
-// decode makes v of a node.
+// decode decodes a node into v.
 func (d *decoding) decode(n *tree.Node, l *layout, v reflect.Value) {
 	if n.Kind == tree.Null && l.want != wantReferable && l.want != wantAny && l.typ != typeOfSchema {
-		return // as if it were not there
+		return // treated as absent
 	}
 	switch l.want {
 	case wantAny:
@@ -201,8 +201,8 @@ func (d *decoding) list(n *tree.Node, l *layout, v reflect.Value) {
 	v.Set(list.Slice(0, kept))
 }
 
-// fill puts an empty object where one is left out of a list or a map: what comes later
-// need not look for nil.
+// fill sets v to an empty object when an entry of a list or a map is empty, so that later code need
+// not check for nil.
 func (d *decoding) fill(n *tree.Node, v reflect.Value) {
 	if v.Kind() != reflect.Pointer || !v.IsNil() {
 		return
@@ -230,8 +230,7 @@ func (d *decoding) names(n *tree.Node, l *layout, v reflect.Value) {
 	v.Set(m)
 }
 
-// mapLike makes one of the library's types that keep a map to themselves: paths,
-// responses and callbacks.
+// mapLike decodes one of the library's types that wrap a map: paths, responses and callbacks.
 func (d *decoding) mapLike(n *tree.Node, l *layout, v reflect.Value) {
 	if n.Kind != tree.Map {
 		d.refuse(n, "a map")
@@ -269,7 +268,7 @@ func (d *decoding) extension(e *tree.Entry, v reflect.Value) {
 	(*extensions)[e.Key] = e.Value.JSONValue()
 }
 
-// place notes where an object stands.
+// place records the position of an object.
 func (d *decoding) place(n *tree.Node, v reflect.Value) {
 	if v.Kind() != reflect.Struct {
 		return
@@ -303,7 +302,7 @@ func (d *decoding) object(n *tree.Node, l *layout, v reflect.Value) {
 	switch object := v.Addr().Interface().(type) {
 	case *openapi3.Schema:
 		d.schemas = append(d.schemas, object)
-		dropNull(&object.Default, true) // it does not say what a value looks like
+		dropNull(&object.Default, true) // it does not show what a value looks like
 		if properties := n.Get("properties"); properties != nil && len(properties.Entries) > 1 {
 			d.orders[object] = properties.Keys()
 		}
@@ -324,16 +323,16 @@ func (d *decoding) object(n *tree.Node, l *layout, v reflect.Value) {
 	}
 }
 
-// dropNull forgets a null where generators of documents write one for a value that is not
-// there: next to what excludes it.
+// dropNull removes a null that a document generator has written for an absent value, next to a key
+// that excludes the value.
 func dropNull(example *any, excluded bool) {
 	if excluded && *example == (jsonvalue.Null{}) {
 		*example = nil
 	}
 }
 
-// otherKey is for a key of an object that has no meaning there. A schema of OpenAPI 3.1
-// may have any.
+// otherKey handles a key that has no meaning in its object. A schema of OpenAPI 3.1 may have any
+// key.
 func (d *decoding) otherKey(n *tree.Node, e *tree.Entry, l *layout, v reflect.Value) {
 	switch {
 	case strings.HasPrefix(e.Key, "x-"):
@@ -347,7 +346,8 @@ func (d *decoding) otherKey(n *tree.Node, e *tree.Entry, l *layout, v reflect.Va
 	}
 }
 
-// annotations are the keys beside the $ref of a schema that add nothing to what it accepts.
+// isAnnotation reports whether a key next to the $ref of a schema does not affect what the schema
+// accepts.
 func isAnnotation(key string) bool {
 	switch key {
 	case "$ref", "description", "summary", "title", "$comment", "deprecated", "externalDocs":
@@ -356,7 +356,7 @@ func isAnnotation(key string) bool {
 	return strings.HasPrefix(key, "x-")
 }
 
-// referable makes an object, or a reference to one.
+// referable decodes an object or a reference to one.
 func (d *decoding) referable(n *tree.Node, l *layout, v reflect.Value) {
 	ref := n.Get("$ref")
 	if ref == nil || ref.Kind != tree.Text {
@@ -395,8 +395,8 @@ func (d *decoding) referable(n *tree.Node, l *layout, v reflect.Value) {
 	d.refs = append(d.refs, referable{value: v, section: l.section, node: ref})
 }
 
-// constrained makes a schema of a reference with more beside it, which since OpenAPI
-// 3.1 holds too: all of what is referred to, and what stands beside.
+// constrained builds a schema from a reference with other keys next to it. Since OpenAPI 3.1 those
+// keys apply too: a value must match the referenced schema and the other keys.
 func (d *decoding) constrained(n *tree.Node, l *layout, v reflect.Value) {
 	referred := &tree.Node{Kind: tree.Map, File: n.File, Line: n.Line, Column: n.Column}
 	beside := &tree.Node{Kind: tree.Map, File: n.File, Line: n.Line, Column: n.Column}
@@ -415,8 +415,9 @@ func (d *decoding) constrained(n *tree.Node, l *layout, v reflect.Value) {
 	d.referable(beside, l, v)
 }
 
-// anyOf is what is kept where the library keeps any value: a JSON value, with the order
-// of its names and its digits. A null is null{}: nil stands for a value that is not there.
+// anyOf returns the value of a node where the library accepts any value: a JSON value that keeps
+// the order of its names and all its digits. A null becomes jsonvalue.Null{}, because nil means
+// that the value is absent.
 func anyOf(n *tree.Node) any {
 	if n.Kind == tree.Null {
 		return jsonvalue.Null{}

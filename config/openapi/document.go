@@ -16,33 +16,33 @@ import (
 	"mockserver/internal/wording"
 )
 
-// Options are what reading a document depends on.
+// Options are the settings for reading a document.
 type Options struct {
-	// Seed is what made-up bodies are made with.
+	// Seed is the seed for generated bodies.
 	Seed uint64
-	// Strict makes mistakes of faults that can be served around.
+	// Strict turns faults that do not prevent serving into errors.
 	Strict bool
-	// AllowRemoteRefs lets documents refer to others by http and https URLs.
+	// AllowRemoteRefs lets documents refer to other documents by http and https URLs.
 	AllowRemoteRefs bool
-	// Checks compiles what requests are held against, for Operation.Check.
+	// Checks compiles the checks of requests, for Operation.Check.
 	Checks  bool
 	Samples bool // make the sample of each operation
 
-	// Open reads a local file as a document. A problem without a line is one of the file
-	// as a whole; the node is nil when there is nothing to go on with.
+	// Open reads a local file as a document. A problem without a line concerns the whole file. The
+	// node is nil when the file cannot be used.
 	Open func(name string) (*tree.Node, syntax.Problems)
-	// Parse does the same with what a URL answered.
+	// Parse does the same with the body received from a URL.
 	Parse func(name string, data []byte) (*tree.Node, syntax.Problems)
-	// Content reads a local file as it is: the value of an example that lives elsewhere.
+	// Content reads a local file unchanged, for the value of an example in another file.
 	Content func(name string) ([]byte, error)
-	// Suggest words which of several keys a wrong one seems to mean: " (did you mean
-	// get?)", or "". It may be nil.
+	// Suggest returns a hint such as " (did you mean get?)" with the key that was probably meant,
+	// or "". It may be nil.
 	Suggest func(word string, among []string) string
 }
 
-// Read reads a document. Its nodes are those of the file at location, an absolute path;
-// Read changes them. There are operations only when no problem is a mistake: of a document
-// that can be read none is, unless Options are strict.
+// Read reads a document. root is the parsed file at location, an absolute path; Read changes its
+// nodes. The result has operations only when no problem is an error. Without Options.Strict, a
+// document that can be read has no errors.
 func Read(root *tree.Node, location string, opts Options) (doc *Document) {
 	r := &documentReader{opts: opts, doc: &Document{}, decoding: decoding{strict: opts.Strict, layouts: layouts{}, suggest: opts.Suggest, orders: map[*openapi3.Schema][]string{}, numbers: jsonvalue.Numbers{}}}
 	err := guarded(func() error {
@@ -93,8 +93,8 @@ func (r *documentReader) read(root *tree.Node, location string) {
 	}
 }
 
-// bundled is the document as one of OpenAPI 3 whose references are all into its own
-// components; nil when its version is none that is read.
+// bundled returns the document as OpenAPI 3 with all references pointing into its own components,
+// or nil when its version is not supported.
 func (r *documentReader) bundled(root *tree.Node, location string) *tree.Node {
 	if root = r.versioned(root, location); root == nil {
 		return nil
@@ -109,7 +109,7 @@ func (r *documentReader) bundled(root *tree.Node, location string) *tree.Node {
 	return root
 }
 
-// failed tells whether a problem is a mistake.
+// failed reports whether one of the problems is an error.
 func (d *decoding) failed() bool {
 	for i := range d.problems {
 		if !d.problems[i].Warning {
@@ -119,8 +119,7 @@ func (d *decoding) failed() bool {
 	return false
 }
 
-// versioned returns the document as one of OpenAPI 3, or nil when its version is none
-// that is read.
+// versioned returns the document as OpenAPI 3, or nil when its version is not supported.
 func (r *documentReader) versioned(root *tree.Node, location string) *tree.Node {
 	const accepted = "; 3.0 and 3.1 of OpenAPI, and 2.0 of Swagger, are read"
 	if old := root.Get("swagger"); old != nil {
@@ -158,7 +157,7 @@ func (r *documentReader) versioned(root *tree.Node, location string) *tree.Node 
 // compiler turns a document that the library has read into operations.
 type compiler struct {
 	doc     *openapi3.T
-	make    *generate.Maker // what makes answers, one for the document
+	make    *generate.Maker // makes answers; one for the whole document
 	checker *validate.Compiler
 	root    *tree.Node
 	samples bool // see Options
@@ -169,7 +168,7 @@ type compiler struct {
 	out     *Document
 }
 
-// compile makes the operations of the document.
+// compile creates the operations of the document.
 func (r *documentReader) compile(kin *openapi3.T, root *tree.Node) {
 	warn := func(kind, pointer, what string) {
 		p := problem{Problem: syntax.Problem{Key: pointer, What: what, Warning: true, Kind: kind}}
@@ -200,10 +199,10 @@ func (r *documentReader) compile(kin *openapi3.T, root *tree.Node) {
 	}
 	orders := r.orders
 	c.make.Order = func(s *openapi3.Schema) []string { return orders[s] }
-	c.make.Names, c.make.Warn = nil, nil // fresh bodies need no nodes, which are not kept
+	c.make.Names, c.make.Warn = nil, nil // fresh bodies need no nodes, which are released
 }
 
-// operations compiles all of them, in the order of the document.
+// operations compiles all operations, in the order of the document.
 func (c *compiler) operations() {
 	paths := c.root.Get("paths")
 	if paths == nil {
@@ -218,7 +217,7 @@ func (c *compiler) operations() {
 	}
 }
 
-// operationsOf compiles the operations of a path.
+// operationsOf compiles the operations of one path.
 func (c *compiler) operationsOf(path *tree.Entry) {
 	item := c.doc.Paths.Value(path.Key)
 	pointer := "#/paths/" + jsonvalue.EscapePointer(path.Key)
@@ -237,8 +236,7 @@ func (c *compiler) operationsOf(path *tree.Entry) {
 	}
 }
 
-// operation compiles what one operation answers, what requests to it are held against,
-// and what it calls.
+// operation compiles the answers, the request checks and the callbacks of one operation.
 func (c *compiler) operation(method, path string, item *openapi3.PathItem, op *openapi3.Operation, pointer string, n *tree.Node) {
 	base, wrong := basePath(serversOf(c.doc, item, op))
 	if wrong != nil {
@@ -264,7 +262,8 @@ func (c *compiler) operation(method, path string, item *openapi3.PathItem, op *o
 	c.add(o, op)
 }
 
-// at is the node that a pointer of the document leads to, past references; nil for none.
+// at returns the node at a pointer of the document and follows references on the way. It returns
+// nil when there is no such node.
 func (b *bundle) at(pointer string) *tree.Node {
 	n := b.root.root
 	for _, token := range jsonvalue.TokensOf(strings.TrimPrefix(pointer, "#")) {
@@ -275,7 +274,8 @@ func (b *bundle) at(pointer string) *tree.Node {
 	return n
 }
 
-// target is what a node refers to, past all references; the node itself when it is none.
+// target follows the references from a node to the end and returns the last node. It returns the
+// node itself when it is not a reference.
 func (b *bundle) target(n *tree.Node) *tree.Node {
 	for range maxInlined {
 		if n == nil || n.Kind != tree.Map {
@@ -296,7 +296,7 @@ func (b *bundle) target(n *tree.Node) *tree.Node {
 	return n
 }
 
-// adopt takes over what another bundle has read: the files of a document before it was
+// adopt takes over the files that another bundle has read for the document before the document was
 // converted.
 func (b *bundle) adopt(other *bundle) {
 	if other == nil {
@@ -311,9 +311,10 @@ func (b *bundle) adopt(other *bundle) {
 	b.sources[strconv.Quote(fmt.Sprint(b.root.location))] = other.root // for its pointers
 }
 
-// Bundled is a document as package export takes it: what it refers to in other files is among its
-// components, and one of Swagger 2.0 is said in OpenAPI 3.0. The root is changed. It is nil
-// when the problems, or others of Read, keep it from being read.
+// Bundled returns a document in the form that package export expects: what it references in other
+// files is among its components, and Swagger 2.0 is converted to OpenAPI 3.0. Bundled changes root.
+// The result is nil when the document cannot be read because of the returned problems or others
+// that Read reports.
 func Bundled(root *tree.Node, location string, opts Options) (*tree.Node, syntax.Problems) {
 	r := &documentReader{opts: opts, doc: &Document{}, decoding: decoding{strict: opts.Strict, layouts: layouts{}, suggest: opts.Suggest, orders: map[*openapi3.Schema][]string{}}}
 	bundled := r.bundled(root, location)

@@ -11,11 +11,11 @@ import (
 	"mockserver/internal/wording"
 )
 
-// CallbackURL is the URL of a callback as a template: its runtime expressions become
-// placeholders, and those over the answer what that says, which is known. what says why
-// it cannot be; "" for nothing.
+// CallbackURL returns the URL of a callback as a template. Runtime expressions become placeholders;
+// those that refer to the answer are replaced by their values, which are known. what is the reason
+// when the URL cannot be converted, or "".
 func CallbackURL(written string, answer *Answer) (template, what string) {
-	if strings.HasPrefix(written, "$") { // one expression alone, without braces
+	if strings.HasPrefix(written, "$") { // a single expression without braces
 		return expression(written, answer)
 	}
 	var b strings.Builder
@@ -41,7 +41,7 @@ func CallbackURL(written string, answer *Answer) (template, what string) {
 // requestURL is the URL of a request, as far as the server knows it.
 const requestURL = "http://{{host}}{{path}}{% if query-string %}?{{query-string}}{% endif %}"
 
-// expression is a runtime expression of OpenAPI as a template.
+// expression converts a runtime expression of OpenAPI to a template.
 func expression(text string, answer *Answer) (template, what string) {
 	source, rest, _ := strings.Cut(text, ".")
 	switch {
@@ -89,7 +89,7 @@ func requestExpression(text, rest string) (template, what string) {
 	return "{{json-params" + strings.Join(steps, "") + "}}", ""
 }
 
-// isPlainName reports whether a name can stand in a placeholder as it is.
+// isPlainName reports whether a name can be used in a placeholder without quotes.
 func isPlainName(name string) bool {
 	return name != "" && strings.Trim(name, "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789-_") == ""
 }
@@ -105,7 +105,7 @@ func pointerTokens(pointer string) []string {
 	return tokens
 }
 
-// responseExpression is what the answer says that a request gets by default.
+// responseExpression evaluates an expression against the default answer.
 func responseExpression(text, rest string, answer *Answer) (template, what string) {
 	if answer == nil {
 		return "", fmt.Sprintf("%q: there is no answer", wording.Clip(text))
@@ -152,8 +152,8 @@ func responseExpression(text, rest string, answer *Answer) (template, what strin
 	return "", fmt.Sprintf("%q: there is no text or number of that name in the answer", wording.Clip(text))
 }
 
-// literal is a text of an answer as it stands in a URL: a URL as it is, anything else
-// percent-encoded, so that it stays in its part.
+// literal returns a value from an answer in the form used in a URL: a URL stays as it is, anything
+// else is percent-encoded so that it stays within its part.
 func literal(value string) string {
 	if address.Scheme(value) == "" {
 		return strings.ReplaceAll(url.QueryEscape(value), "+", "%20")

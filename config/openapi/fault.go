@@ -6,10 +6,10 @@ import (
 	"github.com/getkin/kin-openapi/openapi3"
 )
 
-// fault is a kind of fault that a document is served in spite of.
+// fault is a kind of error that does not prevent a document from being served.
 type fault struct {
-	kind string // what its warnings have in common, in the plural
-	done string // what was done about one
+	kind string // describes all warnings of this kind, in the plural
+	done string // says how one such fault was handled
 }
 
 // The kinds of faults.
@@ -39,8 +39,8 @@ var (
 	otherRule     = fault{"rules of OpenAPI are broken that serving does not depend on", "it is served as it stands"}
 )
 
-// served is a problem of the kind as the document is served: a warning of what was done,
-// unless it is read strictly.
+// served returns a problem of this kind as it is reported: a warning that says how the fault was
+// handled, or an error when the document is read strictly.
 func (f fault) served(p problem, strict bool) problem {
 	if !strict && !p.Warning {
 		p.Warning, p.Kind, p.What = true, f.kind, p.What+"; "+f.done
@@ -48,7 +48,7 @@ func (f fault) served(p problem, strict bool) problem {
 	return p
 }
 
-// kindOf is the kind of what the library found.
+// kindOf returns the kind of fault for an error of the library.
 func kindOf(err error) fault {
 	switch err.(type) {
 	case *openapi3.ParameterNameRequired, *openapi3.InvalidParameterInError:
@@ -68,8 +68,8 @@ func kindOf(err error) fault {
 	return otherRule
 }
 
-// usable takes out of what was read what nothing can be made of: types that there are
-// none of, and parameters without a name or a place. The library has reported them.
+// usable removes what cannot be served: unknown types, and parameters without a name or a location.
+// The library has already reported them.
 func (d *decoding) usable(doc *openapi3.T) {
 	for _, s := range d.schemas {
 		if s.Type == nil {
@@ -96,7 +96,7 @@ func isType(name string) bool {
 	return false
 }
 
-// named are the parameters that have a name and a place.
+// named returns the parameters that have a name and a location.
 func named(list openapi3.Parameters) openapi3.Parameters {
 	return slices.DeleteFunc(list, func(ref *openapi3.ParameterRef) bool {
 		if ref.Value == nil || ref.Value.Name == "" {

@@ -9,54 +9,54 @@ import (
 	"mockserver/config/openapi/jsonvalue"
 )
 
-// layout is how a node is to look that becomes a value of one of the library's types.
-// It is worked out of the type itself, so that it knows the keys that the library knows.
+// layout describes the node that a value of one of the library's types is decoded from. It is
+// derived from the type itself, so it knows the same keys as the library.
 type layout struct {
 	want want
 	typ  reflect.Type
-	// of an object: what its keys hold
+	// the keys of an object and their fields
 	fields map[string]fieldOf
-	elem   *layout // of a list, a map, a pointer, and of the values of a map-like object
-	// section is where in components objects of this kind are kept that are referred to:
-	// "schemas"; "" for those that are not, and pathSection for path items.
+	elem   *layout // of a list, a map or a pointer, and of the values of a map-like object
+	// section is the section of components for referenced objects of this type, such as "schemas".
+	// It is "" for types that cannot be referenced, and pathSection for path items.
 	section string
 }
 
-// pathSection is the section of path items: references to them are replaced by what
-// they stand for.
+// pathSection is the section of path items. References to them are replaced by the path items
+// themselves.
 const pathSection = "paths"
 
-// fieldOf is a key of an object, and the field that it is decoded into.
+// fieldOf is a key of an object and the field it is decoded into.
 type fieldOf struct {
 	index  []int
 	layout *layout
 }
 
-// want is what a node has to be.
+// want is the kind of node that is expected.
 type want uint8
 
 const (
-	wantAny          want = iota // any value, as encoding/json would decode it
+	wantAny          want = iota // any value, in the form that encoding/json would decode
 	wantText                     // a text
 	wantBool                     // true or false
-	wantWhole                    // an integer from 0
+	wantWhole                    // an integer, 0 or greater
 	wantNumber                   // a number
 	wantList                     // a list
-	wantMap                      // a map of names
-	wantObject                   // a map of fields
-	wantMapLike                  // a map of names that the library keeps in a type of its own
+	wantMap                      // a map with arbitrary names
+	wantObject                   // a map with known keys
+	wantMapLike                  // a map with arbitrary names for which the library has its own type
 	wantReferable                // an object, or a reference to one
-	wantPointer                  // what is optional
+	wantPointer                  // an optional value
 	wantTypes                    // the type of a schema: a text or a list of texts
 	wantSchemaOrBool             // additionalProperties
 	wantBound                    // exclusiveMinimum: a number or a boolean
-	wantMapping                  // what a discriminator's value stands for: a reference, or a name
+	wantMapping                  // the value in a discriminator mapping: a reference or a name
 )
 
-// layouts are those of the types met so far.
+// layouts are the layouts of the types seen so far.
 type layouts map[reflect.Type]*layout
 
-// The types that are not decoded by what they consist of.
+// The types with special decoding.
 var (
 	typeOfTypes      = reflect.TypeFor[openapi3.Types]()
 	typeOfBoolSchema = reflect.TypeFor[openapi3.BoolSchema]()
@@ -133,7 +133,7 @@ func (ls layouts) ofStruct(l *layout, t reflect.Type) {
 		}
 	}
 	if ref, ok := t.FieldByName("Ref"); ok && strings.HasPrefix(ref.Tag.Get("json"), "$ref") {
-		l.section = strings.ToLower(t.Name()) + "s" // of Swagger 2.0
+		l.section = strings.ToLower(t.Name()) + "s" // Swagger 2.0
 		if t.Name() == "PathItem" {
 			l.section = pathSection
 		}
@@ -141,5 +141,5 @@ func (ls layouts) ofStruct(l *layout, t reflect.Type) {
 	}
 }
 
-// keys are the keys of an object.
+// keys returns the keys of an object, sorted.
 func (l *layout) keys() []string { return jsonvalue.SortedNames(l.fields) }

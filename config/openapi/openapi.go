@@ -1,7 +1,7 @@
-// Package openapi reads OpenAPI documents: what their operations answer, what
-// requests they accept, and what they call. A document whose faults can be served
-// around is served: they become warnings that say what was done. It is the only package
-// that knows an OpenAPI library.
+// Package openapi reads OpenAPI documents: the answers of their operations, the requests they
+// accept, and the callbacks they make. Faults that do not prevent a document from being served
+// become warnings that say how they were handled. It is the only package that uses an OpenAPI
+// library.
 package openapi
 
 import (
@@ -12,67 +12,67 @@ import (
 	"mockserver/config/syntax"
 )
 
-// Document is one OpenAPI document, read and compiled.
+// Document is an OpenAPI document, read and compiled.
 type Document struct {
 	Operations []*Operation // in the order of the document
-	Catalogue  []Callback   // the webhooks of OpenAPI 3.1: listed, never sent by themselves
+	Catalogue  []Callback   // the webhooks of OpenAPI 3.1: listed, never sent automatically
 	Problems   syntax.Problems
-	Files      []string // local files that were read by reference, or could not be
+	Files      []string // local files that references point to, including those that could not be read
 }
 
-// Operation is one method and path.
+// Operation is one method of one path.
 type Operation struct {
-	ID           string // operationId; "" for none
+	ID           string // operationId, or ""
 	Method       string // upper case
-	Path         string // with the base path in front: "/v1/pets/{petId}"
+	Path         string // includes the base path: "/v1/pets/{petId}"
 	File         string
 	Line, Column int
 	Pointer      string // "#/paths/~1pets~1{petId}/get"
-	// When is the condition that tells the operation from another one of the same method
-	// and shape of path; "" for none.
+	// When is the condition that distinguishes the operation from another one with the same method
+	// and the same shape of path, or "".
 	When string
 
 	Tags                 []string
 	Summary, Description string
 
-	// Answers are all that can be chosen; Default is the index of the one that a
-	// request gets that asks for none.
+	// Answers are all answers that can be selected. Default is the index of the answer to a request
+	// that does not ask for a particular one.
 	Answers   []Answer
 	Default   int
 	Callbacks []Callback
-	Sample    *Sample // nil unless Options ask for samples
+	Sample    *Sample // nil unless Options.Samples is set
 
-	checks *validate.Checks // what --validate holds requests against
+	checks *validate.Checks // the checks for --validate
 }
 
 // Answer is one status, media type and example of an operation.
 type Answer struct {
 	Status    int
-	Declared  string // as the document has it: "200", "2XX" or "default"
+	Declared  string // as written in the document: "200", "2XX" or "default"
 	MediaType string // "" for no body
-	Example   string // the name of the example; "" when it has none
+	Example   string // the name of the example, or ""
 	Headers   []Header
 	Body      []byte
-	// Fresh makes another body, and the same one for the same seed; nil when there is
-	// no schema to make it from.
+	// Fresh generates another body; the same seed gives the same body. It is nil when there is no
+	// schema.
 	Fresh func(seed uint64) []byte
-	// Tell makes a body that says what is wrong with a request, where the answer is an
-	// error that has room for it; nil otherwise, and unless Options ask for checks.
+	// Tell makes a body that says what is wrong with a request, when the answer is an error with a
+	// place for the message. It is nil otherwise, and unless Options.Checks is set.
 	Tell func(generate.Told) []byte
 }
 
 // Header is one header of an answer.
 type Header struct{ Name, Value string }
 
-// Callback is a request that an operation announces.
+// Callback is a request that an operation declares it will send.
 type Callback struct {
-	Name      string // of the callback, or of the entry of webhooks
+	Name      string // the name of the callback or of the webhooks entry
 	URL       string // the key, with its runtime expressions: "{$request.body#/callbackUrl}/paid"
 	Method    string // upper case
-	MediaType string // of Body; "" for none
+	MediaType string // media type of Body, or ""
 	Body      []byte
 	Headers   []Header
-	Delay     time.Duration // x-sleep-time; 0 when it has none
+	Delay     time.Duration // x-sleep-time, or 0
 	Delayed   bool          // Delay was declared
 
 	File         string

@@ -13,18 +13,17 @@ import (
 	"mockserver/internal/wording"
 )
 
-// pathForm is a path of a document, as requests are compared with it.
+// pathForm is a path of a document in the form used to match requests.
 type pathForm struct {
-	// plain has the names of its parameters alone in their braces: some write their style
-	// there too, {.id} or {;id*}, as RFC 6570 has it.
+	// plain has only the parameter names in its braces. Some documents also write the style of RFC
+	// 6570 there, {.id} or {;id*}.
 	plain string
 	names []string
-	query []queryPair // what a query in the path has
+	query []queryPair // from a query in the path
 	wrong []pathFault
 }
 
-// queryPair is a part of a query in a path: "a={b}", "a=1" or, of {?a}, a parameter of
-// that name.
+// queryPair is one part of a query in a path: "a={b}", "a=1", or a parameter name from {?a}.
 type queryPair struct{ key, parameter, value string }
 
 type pathFault struct {
@@ -32,7 +31,7 @@ type pathFault struct {
 	fault
 }
 
-// readPath reads any path: what is wrong with it is reported besides.
+// readPath parses any path. It returns what is wrong with the path as part of the result.
 func readPath(path string) pathForm {
 	var f pathForm
 	if !strings.HasPrefix(path, "/") {
@@ -73,7 +72,7 @@ func readPath(path string) pathForm {
 	}
 }
 
-// name adds a parameter, and returns a name that no other one has.
+// name adds a parameter and returns a unique name for it.
 func (f *pathForm) name(given string) string {
 	name := strings.TrimSpace(given)
 	if name == "" {
@@ -90,7 +89,7 @@ func (f *pathForm) name(given string) string {
 	return name
 }
 
-// pairsOf reads the query of a path: "?a={b}&c=1", or "{?a,b}" as RFC 6570 has it.
+// pairsOf parses the query in a path: "?a={b}&c=1", or "{?a,b}" of RFC 6570.
 func pairsOf(text string) []queryPair {
 	var all []queryPair
 	for text != "" {
@@ -116,14 +115,14 @@ func pairsOf(text string) []queryPair {
 	return all
 }
 
-// methodsOf are the keys of a path item that are operations, as a set.
+// methodsOf is the set of the keys of a path item that are operations.
 var methodsOf = map[string]bool{
 	"get": true, "put": true, "post": true, "delete": true, "options": true, "head": true, "patch": true, "trace": true,
 	"connect": true, "query": true,
 }
 
-// rules reports what the library tells of one place only, or without it: paths and their
-// parameters, and operations of the same name.
+// rules reports problems that the library reports only once or without a place: in paths and their
+// parameters, and duplicate operation IDs.
 func (d *decoding) rules(doc *openapi3.T, root *tree.Node) {
 	shapes := shapes{d: d, first: map[string]*tree.Entry{}, open: map[string]*alike{}}
 	ids := map[string]*tree.Node{}
@@ -159,7 +158,7 @@ func (d *decoding) rules(doc *openapi3.T, root *tree.Node) {
 	d.twins = shapes.twins
 }
 
-// atKey reports a fault at a key of a map.
+// atKey reports a fault at the key of an entry.
 func (d *decoding) atKey(n *tree.Node, e *tree.Entry, f fault, format string, args ...any) {
 	d.report(entryProblem(n, e, fmt.Sprintf(format, args...)), f)
 }
@@ -174,7 +173,7 @@ func (d *decoding) uniqueID(id *tree.Node, ids map[string]*tree.Node, op *openap
 	op.OperationID = ""
 }
 
-// pathParameters compares the parameters in a path with those that its operations declare.
+// pathParameters compares the parameters in a path with the declared ones of its operations.
 func (d *decoding) pathParameters(item *openapi3.PathItem, n *tree.Node, form *pathForm) {
 	item.Parameters = form.settled(item.Parameters)
 	for _, method := range n.Entries {
@@ -206,8 +205,8 @@ func (d *decoding) pathParameters(item *openapi3.PathItem, n *tree.Node, form *p
 	item.Parameters = form.inPath(item.Parameters)
 }
 
-// settled are parameters as the path has them: named without their style, and in the
-// query where the path has one.
+// settled adapts parameters to their path: their names lose the style, and those in the query of
+// the path become query parameters.
 func (f *pathForm) settled(list openapi3.Parameters) openapi3.Parameters {
 	for i, ref := range list {
 		p := ref.Value
@@ -226,14 +225,14 @@ func (f *pathForm) settled(list openapi3.Parameters) openapi3.Parameters {
 	return list
 }
 
-// inPath leaves out parameters that are declared to be in the path, and are not.
+// inPath removes parameters that are declared as path parameters but are not in the path.
 func (f *pathForm) inPath(list openapi3.Parameters) openapi3.Parameters {
 	return slices.DeleteFunc(list, func(ref *openapi3.ParameterRef) bool {
 		return ref.Value != nil && ref.Value.In == openapi3.ParameterInPath && !slices.Contains(f.names, ref.Value.Name)
 	})
 }
 
-// operationOf is the operation of a key of a path item; nil when it is none.
+// operationOf returns the operation under a key of a path item; nil when there is none.
 func operationOf(item *openapi3.PathItem, key string) *openapi3.Operation {
 	if !methodsOf[key] {
 		return nil

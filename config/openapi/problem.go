@@ -12,16 +12,16 @@ import (
 	"mockserver/internal/wording"
 )
 
-// Kinds of warnings, of which a document may have many.
+// Kinds of warnings that can occur many times in one document.
 const (
 	manyKeys      = "keys have no meaning where they stand"
 	manyResponses = "responses have a key that is not a status, and are left out"
 )
 
-// maxProblems bounds the errors that are said of one document, and the warnings.
+// maxProblems limits the number of errors reported for one document, and the number of warnings.
 const maxProblems = 1000
 
-// overflow is the warning, or the error, that stands for the rest.
+// overflow is the warning or the error that replaces the rest.
 var overflow = map[bool]string{
 	true:  fmt.Sprintf("there are more than %d warnings, and the rest is not listed", maxProblems),
 	false: fmt.Sprintf("there are more than %d errors, and the rest is not listed", maxProblems),
@@ -33,8 +33,8 @@ type spot struct {
 	key bool
 }
 
-// pointed gives the problems of a document the pointers of the places they are at, and
-// leaves out what is said twice. The sources are searched once for all of them.
+// pointed adds the JSON pointers of their places to the problems of a document, and removes
+// duplicates. It searches the sources once for all problems.
 func pointed(problems []problem, sources map[string]*source, removed map[*tree.Node][]tree.Entry) syntax.Problems {
 	wanted := make(map[spot]string, len(problems))
 	said := make(map[problem]bool, len(problems))
@@ -71,7 +71,8 @@ func pointed(problems []problem, sources map[string]*source, removed map[*tree.N
 	return all
 }
 
-// PointerLabel is a JSON pointer as messages show it: as it is, on one line.
+// PointerLabel returns a JSON pointer as messages show it: unchanged if possible, and always on one
+// line.
 func PointerLabel(pointer string) string {
 	if len(pointer) > maxPointer || strings.ContainsFunc(pointer, func(r rune) bool { return !unicode.IsPrint(r) }) {
 		return wording.Label(pointer)
@@ -79,10 +80,11 @@ func PointerLabel(pointer string) string {
 	return pointer
 }
 
-// maxPointer is how many bytes of a pointer are shown.
+// maxPointer limits how many bytes of a pointer are shown.
 const maxPointer = 500
 
-// pointer is a place in a tree of nodes: most places are passed, and few are told.
+// pointer is a place in a tree of nodes. Most places are only passed, so its text is built on
+// demand.
 type pointer struct {
 	above *pointer // nil for the root
 	token string
@@ -95,7 +97,7 @@ func (p *pointer) String() string {
 	return p.above.String() + "/" + jsonvalue.EscapePointer(p.token)
 }
 
-// point fills in the pointers of the nodes and keys at wanted places.
+// point fills in the pointers of the nodes and keys at the wanted places.
 func point(n *tree.Node, at *pointer, wanted map[spot]string, removed map[*tree.Node][]tree.Entry) {
 	note := func(place spot, at *pointer) {
 		if known, ok := wanted[place]; ok && known == "" {
@@ -105,7 +107,7 @@ func point(n *tree.Node, at *pointer, wanted map[spot]string, removed map[*tree.
 	note(spot{n.Pos(), false}, at)
 	for i := range n.Entries {
 		e := &n.Entries[i]
-		if e.Value.File != n.File { // of another file, where it has a pointer of its own
+		if e.Value.File != n.File { // from another file, where it has its own pointer
 			continue
 		}
 		below := pointer{at, e.Key}
@@ -120,18 +122,18 @@ func point(n *tree.Node, at *pointer, wanted map[spot]string, removed map[*tree.
 	}
 }
 
-// problemAt is a problem at a node.
+// problemAt returns a problem at a node.
 func problemAt(n *tree.Node, what string) problem {
 	return problem{Problem: syntax.Problem{Pos: n.Pos(), What: what}}
 }
 
-// entryProblem is a problem at the key of an entry of n.
+// entryProblem returns a problem at the key of an entry of n.
 func entryProblem(n *tree.Node, e *tree.Entry, what string) problem {
 	return problem{Problem: syntax.Problem{Pos: syntax.Pos{File: n.File, Line: e.Line, Column: e.Column}, What: what}, key: true}
 }
 
-// problem is a problem with what finding its pointer needs.
+// problem is a problem with the details needed to find its pointer.
 type problem struct {
 	syntax.Problem
-	key bool // it is at a key of a map, rather than at the value that begins there
+	key bool // the problem is at a key of a map, not at the value that begins at the same place
 }

@@ -17,52 +17,52 @@ import (
 	"mockserver/internal/wording"
 )
 
-// bundle makes one document of a document and all that it refers to in other files:
-// what is referred to is put among the components of the document, and the references
-// then name it there. The library is given no reference but those into components.
+// bundle merges a document with everything that it references in other files. Referenced nodes are
+// added to the components of the document, and the references are changed to point there. The
+// library sees only references to components.
 type bundle struct {
 	opts    Options
 	layouts layouts
 	root    *source
-	sources map[string]*source // that were opened, by location
-	files   []string           // the local ones among them but the root, or that could not be opened
-	mounts  map[mount]string   // the references to what was put among the components
+	sources map[string]*source // the opened sources, by location
+	files   []string           // local files other than the root, including those that could not be opened
+	mounts  map[mount]string   // references to the nodes added to the components
 	taken   map[string]map[string]bool
-	seen    map[*tree.Node]bool // the texts of references that name components by now
-	broken  map[*tree.Node]bool // the texts of references that lead nowhere
-	emptied map[syntax.Pos]bool // where objects were such references: they are empty, unless Options are strict
+	seen    map[*tree.Node]bool // $ref values that already name a component
+	broken  map[*tree.Node]bool // the $ref values of dangling references
+	emptied map[syntax.Pos]bool // places of objects that were dangling references; unless Options.Strict is set, they are empty
 	removed map[*tree.Node][]tree.Entry
-	open    map[*tree.Node]bool // the path items that are being walked
-	todo    []func()            // what was referred to is walked when what refers to it has been
-	late    []func()            // what puts components where they belong, done last
-	// sectionOf is where components of a section are kept in the document.
+	open    map[*tree.Node]bool // the path items being walked
+	todo    []func()            // walks of referenced nodes, done after the walk of the referring node
+	late    []func()            // functions that add components to the document, run last
+	// sectionOf returns the path of a section of components in the document.
 	sectionOf func(section string) []string
 
 	problems []problem
 }
 
-// source is a file, local or remote, with what it holds.
+// source is a local or remote file and its contents.
 type source struct {
-	name     string // as messages show it
-	location string // the absolute path or the URL
+	name     string // the name in messages
+	location string // an absolute path or a URL
 	remote   bool
-	root     *tree.Node // nil when it could not be read
+	root     *tree.Node // nil when the file could not be read
 	index    map[*tree.Node]keyIndex
-	anchors  map[string]*tree.Node // of $anchor; made when one is looked for
+	anchors  map[string]*tree.Node // by $anchor; built on first use
 }
 
-// mount is what is referred to as a component of a section.
+// mount is a node that is referenced as a component of a section.
 type mount struct {
 	node    *tree.Node
 	section string
 }
 
 const (
-	// maxSources bounds the files that one document is read from.
+	// maxSources limits the number of files that one document is read from.
 	maxSources = 2000
-	// maxInlined bounds how deep path items refer to others.
+	// maxInlined limits how deep path items refer to other path items.
 	maxInlined = 100
-	// mostHints is how many references that lead nowhere are compared with what there is.
+	// mostHints limits how many dangling references get a suggestion.
 	mostHints = 50
 )
 
@@ -91,12 +91,12 @@ func (b *bundle) run(l *layout) {
 	b.late = nil
 }
 
-// wrong reports a mistake at a node.
+// wrong reports an error at a node.
 func (b *bundle) wrong(n *tree.Node, what string) {
 	b.problems = append(b.problems, brokenReference.served(problemAt(n, what), b.opts.Strict))
 }
 
-// walk makes the references at and below a node of a source those of the document.
+// walk changes the references at and below a node so that they point into the document.
 func (b *bundle) walk(src *source, n *tree.Node, l *layout) {
 	switch l.want {
 	case wantPointer:
@@ -131,8 +131,7 @@ func (b *bundle) walk(src *source, n *tree.Node, l *layout) {
 	}
 }
 
-// object walks the fields of an object. A path item that refers to another becomes
-// what that is.
+// object walks the fields of an object. A path item that refers to another one is replaced by it.
 func (b *bundle) object(src *source, n *tree.Node, l *layout) {
 	if l.section == pathSection {
 		if b.open[n] {
@@ -143,7 +142,7 @@ func (b *bundle) object(src *source, n *tree.Node, l *layout) {
 		if ref := n.Get("$ref"); ref != nil && ref.Kind == tree.Text {
 			b.inline(src, n, ref, l)
 		}
-	} else if ref := n.Get("$ref"); l.section != "" && ref != nil && ref.Kind == tree.Text { // of Swagger 2.0
+	} else if ref := n.Get("$ref"); l.section != "" && ref != nil && ref.Kind == tree.Text { // Swagger 2.0
 		b.refer(src, ref, l)
 		b.empty(n, ref)
 	}
@@ -161,8 +160,7 @@ func (b *bundle) object(src *source, n *tree.Node, l *layout) {
 	}
 }
 
-// empty takes a reference that does not resolve out of its object: a schema accepts anything
-// then.
+// empty removes a dangling reference from its object. A schema then accepts anything.
 func (b *bundle) empty(n, ref *tree.Node) {
 	if b.broken[ref] && !b.opts.Strict {
 		b.remove(n, func(e tree.Entry) bool { return e.Value == ref })
@@ -170,7 +168,7 @@ func (b *bundle) empty(n, ref *tree.Node) {
 	}
 }
 
-// remove takes entries out of a map, and keeps them for the pointers of problems.
+// remove removes entries from a map, and keeps them for the pointers of problems.
 func (b *bundle) remove(n *tree.Node, wrong func(e tree.Entry) bool) {
 	n.Entries = slices.DeleteFunc(n.Entries, func(e tree.Entry) bool {
 		if wrong(e) {
@@ -181,7 +179,8 @@ func (b *bundle) remove(n *tree.Node, wrong func(e tree.Entry) bool) {
 	})
 }
 
-// inline puts what a path item refers to in its place, below what it says itself.
+// inline replaces the reference of a path item by the entries it refers to. The item's own entries
+// take precedence.
 func (b *bundle) inline(src *source, n, ref *tree.Node, l *layout) {
 	from, target := b.find(src, ref)
 	if target == nil {
@@ -213,7 +212,7 @@ func (b *bundle) inline(src *source, n, ref *tree.Node, l *layout) {
 	n.Entries = own
 }
 
-// refer makes the text of a reference name a component of the document.
+// refer changes a reference to name a component of the document.
 func (b *bundle) refer(src *source, ref *tree.Node, l *layout) {
 	if b.seen[ref] {
 		return
@@ -245,7 +244,7 @@ func (b *bundle) refer(src *source, ref *tree.Node, l *layout) {
 	ref.Text = b.mounts[m]
 }
 
-// isSection tells whether components have a section of that name.
+// isSection reports whether components have a section of that name.
 func (ls layouts) isSection(name string) bool {
 	_, ok := ls.of(typeOfComponents).fields[name]
 	return ok
@@ -255,7 +254,7 @@ func componentRef(at []string, name string) string {
 	return "#/" + strings.Join(at, "/") + "/" + jsonvalue.EscapePointer(name)
 }
 
-// tokens are those of the fragment of a reference.
+// tokens returns the tokens in the fragment of a reference.
 func (b *bundle) tokens(ref string) []string {
 	_, fragment, _ := strings.Cut(ref, "#")
 	if !strings.HasPrefix(fragment, "/") {
@@ -264,11 +263,11 @@ func (b *bundle) tokens(ref string) []string {
 	return jsonvalue.TokensOf(fragment)
 }
 
-// identifier is what may not stand in the name of a component.
+// identifier matches the characters that are not allowed in a component name.
 var identifier = regexp.MustCompile(`[^a-zA-Z0-9._-]+`)
 
-// nameFor proposes a name for what a reference leads to: the last part of its
-// fragment, else that of its file.
+// nameFor proposes a component name for the target of a reference: the last token of the fragment,
+// else the name of the file.
 func (b *bundle) nameFor(ref string, from *source) string {
 	name := strings.TrimSuffix(filepath.Base(filepath.FromSlash(from.location)), filepath.Ext(from.location))
 	if tokens := b.tokens(ref); len(tokens) > 0 {
@@ -282,7 +281,7 @@ func (b *bundle) nameFor(ref string, from *source) string {
 	return name
 }
 
-// put adds what is referred to to the components, under the name or one like it.
+// put adds a referenced node to the components, under the given name or a similar one.
 func (b *bundle) put(m mount, at []string, name string) {
 	n := b.root.root
 	for _, key := range at {
@@ -307,14 +306,14 @@ func (b *bundle) put(m mount, at []string, name string) {
 	}
 	taken[free] = true
 	b.mounts[m] = componentRef(at, free)
-	// Not before all is walked: its references are those of its own file.
+	// Only after everything is walked: the references in the node are relative to its own file.
 	b.late = append(b.late, func() {
 		n.Entries = append(n.Entries, tree.Entry{Key: free, Line: m.node.Line, Column: m.node.Column, Value: m.node})
 	})
 }
 
-// find opens what a reference of a source leads to. It reports why it does not resolve,
-// and returns a nil node then.
+// find returns the source and the node that a reference points to. For a dangling reference it
+// reports the reason and returns a nil node.
 func (b *bundle) find(src *source, ref *tree.Node) (*source, *tree.Node) {
 	file, fragment, _ := strings.Cut(ref.Text, "#")
 	from := src
@@ -324,7 +323,7 @@ func (b *bundle) find(src *source, ref *tree.Node) (*source, *tree.Node) {
 		}
 	}
 	if from.root == nil {
-		return nil, nil // why is said where it is
+		return nil, nil // already reported
 	}
 	switch {
 	case fragment == "":
@@ -352,7 +351,7 @@ func (b *bundle) find(src *source, ref *tree.Node) (*source, *tree.Node) {
 	return from, n
 }
 
-// step is what a token leads to from a node of the source; of large maps by an index.
+// step returns the node that a token leads to from n. It uses an index for large maps.
 func (s *source) step(n *tree.Node, token string) *tree.Node {
 	const large = 32
 	if n.Kind != tree.Map || len(n.Entries) < large {
@@ -372,13 +371,14 @@ func (s *source) step(n *tree.Node, token string) *tree.Node {
 	return index.values[token]
 }
 
-// keyIndex is the values of a map by their keys, as of when it had so many entries.
+// keyIndex maps the keys of a map to its values. It is valid while the map has the same number of
+// entries.
 type keyIndex struct {
 	values  map[string]*tree.Node
 	entries int
 }
 
-// anchor is the schema with an $anchor.
+// anchor returns the schema with the given $anchor.
 func (s *source) anchor(name string) *tree.Node {
 	if s.anchors == nil {
 		s.anchors = map[string]*tree.Node{}
@@ -401,7 +401,7 @@ func (s *source) findAnchors(n *tree.Node) {
 	}
 }
 
-// sourceOf opens the file part of a reference.
+// sourceOf opens the file that a reference names.
 func (b *bundle) sourceOf(src *source, ref *tree.Node, file string) *source {
 	u, err := url.Parse(file)
 	scheme := ""
@@ -429,7 +429,7 @@ func (b *bundle) sourceOf(src *source, ref *tree.Node, file string) *source {
 	return b.local(src, ref, filepath.FromSlash(file))
 }
 
-// local opens a local file, as seen from a source.
+// local opens a local file. A relative path is relative to src.
 func (b *bundle) local(src *source, ref *tree.Node, path string) *source {
 	name, location := path, path
 	if !filepath.IsAbs(path) {
@@ -452,8 +452,8 @@ func (b *bundle) local(src *source, ref *tree.Node, path string) *source {
 	return s
 }
 
-// opened is a source that was opened before. One that could not be read is said again:
-// each reference to it is wrong.
+// opened returns a source that was opened before. A source that could not be read is reported again
+// for each reference to it.
 func (b *bundle) opened(s *source, ref *tree.Node) *source {
 	if s.root == nil {
 		b.wrong(ref, s.name+" cannot be read, which is said above")
@@ -461,7 +461,7 @@ func (b *bundle) opened(s *source, ref *tree.Node) *source {
 	return s
 }
 
-// mayOpen tells whether one more file may be read.
+// mayOpen reports whether another file may be read.
 func (b *bundle) mayOpen(ref *tree.Node) bool {
 	if len(b.sources) < maxSources {
 		return true
@@ -473,8 +473,8 @@ func (b *bundle) mayOpen(ref *tree.Node) bool {
 	return false
 }
 
-// take notes what is wrong with a source. What is wrong with the file as a whole is
-// said where it is referred to.
+// take records the problems of a source. A problem with the file as a whole is reported at the
+// reference to it.
 func (b *bundle) take(s *source, ref *tree.Node, problems syntax.Problems) {
 	for _, p := range problems {
 		at := problem{Problem: p}

@@ -15,13 +15,13 @@ import (
 )
 
 const (
-	// remoteTimeout bounds the fetching of one document.
+	// remoteTimeout is the time limit for fetching one document.
 	remoteTimeout = 10 * time.Second
-	// remoteSize bounds what is fetched of one document, in bytes.
+	// remoteSize is the size limit for one fetched document, in bytes.
 	remoteSize = 64 << 20
 )
 
-// remote opens what a reference to another host names.
+// remote opens the document at the URL of a reference to another host.
 func (b *bundle) remote(ref *tree.Node, u *url.URL) *source {
 	u.Fragment = ""
 	location := u.String()
@@ -39,7 +39,7 @@ func (b *bundle) remote(ref *tree.Node, u *url.URL) *source {
 	b.sources[location] = s
 	data, err := fetch(location)
 	if err != nil {
-		// An error: what was served before the reload is better than what is left.
+		// An error, because the configuration served before the reload is better than what remains.
 		b.problems = append(b.problems, problemAt(ref, fmt.Sprintf("%s cannot be fetched: %v", wording.Clip(location), err)))
 		return s
 	}
@@ -49,7 +49,7 @@ func (b *bundle) remote(ref *tree.Node, u *url.URL) *source {
 	return s
 }
 
-// fetch returns the document at a URL.
+// fetch downloads the document at a URL.
 func fetch(location string) ([]byte, error) {
 	ctx, cancel := context.WithTimeout(context.Background(), remoteTimeout)
 	defer cancel()
@@ -75,7 +75,7 @@ func fetch(location string) ([]byte, error) {
 	return data, nil
 }
 
-// plainFetchError leaves the URL out of an error, which names it already.
+// plainFetchError removes the URL from an error, because the message already names it.
 func plainFetchError(err error) error {
 	if errors.Is(err, context.DeadlineExceeded) {
 		return fmt.Errorf("no answer within %s", remoteTimeout)

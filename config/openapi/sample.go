@@ -9,17 +9,17 @@ import (
 	"mockserver/config/openapi/validate"
 )
 
-// Sample is a request to an operation, made of the examples that the document declares, or
-// else of its schemas. Parameters of which nothing is known are left out.
+// Sample is a request to an operation, built from the examples in the document or else from its
+// schemas. Parameters without a known value are left out.
 type Sample struct {
-	Path      map[string]string // by the names of the parameters
+	Path      map[string]string // by parameter name
 	Query     url.Values
 	Headers   []Header
-	MediaType string // of Body; "" for none
+	MediaType string // media type of Body, or ""
 	Body      []byte
 }
 
-// sample makes the sample of an operation.
+// sample builds the sample of an operation.
 func (c *compiler) sample(item *openapi3.PathItem, op *openapi3.Operation, pointer string) *Sample {
 	parameters := validate.ParametersOf(item, op)
 	s := &Sample{Path: map[string]string{}, Query: url.Values{}, Headers: headersOf(parameters)}

@@ -10,9 +10,9 @@ import (
 	"github.com/getkin/kin-openapi/openapi3"
 )
 
-// basePath is the path of the first of the servers, without a slash at its end: "" or
-// "/v1". Variables have their defaults; a relative URL is taken from the root. The
-// problem is nil when there is none.
+// basePath returns the path of the first server without a trailing slash: "" or "/v1". Variables
+// take their defaults, and a relative URL is resolved against the root. The problem is nil when
+// there is none.
 func basePath(servers openapi3.Servers) (string, *problem) {
 	if len(servers) == 0 || servers[0] == nil {
 		return "", nil
@@ -29,7 +29,7 @@ func basePath(servers openapi3.Servers) (string, *problem) {
 		text = strings.ReplaceAll(text, "{"+name+"}", value)
 	}
 	if strings.ContainsAny(text, "{}") {
-		return "", nil // a variable that is not declared, which validate tells
+		return "", nil // an undeclared variable, which validate reports
 	}
 	u, err := url.Parse(strings.TrimSpace(text))
 	if err != nil {
@@ -42,8 +42,8 @@ func basePath(servers openapi3.Servers) (string, *problem) {
 	return "", nil
 }
 
-// serversOf are those of an operation: its own, else those of its path, else those of
-// the document.
+// serversOf returns the servers of an operation: its own, else those of its path, else those of the
+// document.
 func serversOf(doc *openapi3.T, item *openapi3.PathItem, op *openapi3.Operation) openapi3.Servers {
 	switch {
 	case op.Servers != nil && len(*op.Servers) > 0:

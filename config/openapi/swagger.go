@@ -17,11 +17,11 @@ import (
 	"mockserver/config/openapi/tree"
 )
 
-// oldSections are where Swagger 2.0 keeps what is referred to.
+// oldSections maps sections of components to the keys of Swagger 2.0.
 var oldSections = map[string]string{"schemas": "definitions", "parameters": "parameters", "responses": "responses"}
 
-// converted makes a document of OpenAPI 3 of one of Swagger 2.0, with the places of what
-// it is made of; nil when it cannot.
+// converted converts a Swagger 2.0 document to OpenAPI 3 and keeps the places of its parts. It
+// returns nil on failure.
 func (r *documentReader) converted(root *tree.Node, location string) *tree.Node {
 	p := problemAt(root.Get("swagger"), "this is a document of Swagger 2.0, which is served as if it were converted to OpenAPI 3.0; convert it for all that there is")
 	p.Warning = true
@@ -62,16 +62,17 @@ func (r *documentReader) converted(root *tree.Node, location string) *tree.Node 
 	return made
 }
 
-// aside are the values of a document that may be any, such as examples, while it is
-// converted: that loses nulls, digits and the order of names. A text stands for each.
+// aside keeps the values of a document that may be of any type, such as examples, during
+// conversion, which would lose nulls, digits and the order of names. Each value is replaced by a
+// placeholder text.
 type aside struct {
 	values []tree.Node
-	taken  map[*tree.Node]int // indexes of values; a node may stand in several places
+	taken  map[*tree.Node]int // indexes into values; a node may occur in several places
 }
 
 const asideMark = "mockserver:value:"
 
-// take puts texts in the place of the values in a node.
+// take replaces the values in a node by placeholders.
 func (a *aside) take(n *tree.Node, l *layout) {
 	eachAny(n, l, func(n *tree.Node) {
 		if _, done := a.taken[n]; done {
@@ -90,7 +91,7 @@ func (a *aside) putBack() {
 	}
 }
 
-// give puts the values in the place of their texts in what was made of the node.
+// give replaces the placeholders in the converted node by the values.
 func (a *aside) give(made *tree.Node, l *layout) {
 	eachAny(made, l, func(n *tree.Node) {
 		number, ok := strings.CutPrefix(n.Text, asideMark)
@@ -100,7 +101,7 @@ func (a *aside) give(made *tree.Node, l *layout) {
 	})
 }
 
-// eachAny calls do for each node below n that may be any value.
+// eachAny calls do for each node at or below n that may have any value.
 func eachAny(n *tree.Node, l *layout, do func(*tree.Node)) {
 	switch l.want {
 	case wantAny:
@@ -124,7 +125,7 @@ func eachAny(n *tree.Node, l *layout, do func(*tree.Node)) {
 	}
 }
 
-// plainJSONError is an error of encoding/json without the names of Go.
+// plainJSONError returns the text of an encoding/json error without Go type names.
 func plainJSONError(err error) string {
 	var wrong *json.UnmarshalTypeError
 	if ok := errors.As(err, &wrong); ok && wrong.Field != "" {
@@ -133,8 +134,9 @@ func plainJSONError(err error) string {
 	return err.Error()
 }
 
-// settle gives a converted node and all below it the places of what they are made of: of
-// the same key, or else of what is around them; and the order of keys and the digits.
+// settle copies the places, the order of keys and the digits of the old nodes to a converted node
+// and all nodes below it. A node without a counterpart under the same key gets the place of its
+// parent.
 func settle(n, old *tree.Node) {
 	n.File, n.Line, n.Column = old.File, old.Line, old.Column
 	if n.Kind == tree.Number && old.Kind == tree.Number {
@@ -174,7 +176,7 @@ func settle(n, old *tree.Node) {
 	}
 }
 
-// reorder puts the keys that old has too first, as old has them.
+// reorder moves the keys that old also has to the front, in the order of old.
 func reorder(n, old *tree.Node) {
 	place := make(map[string]int, len(old.Entries))
 	for i := range old.Entries {

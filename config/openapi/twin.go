@@ -12,32 +12,30 @@ import (
 	"mockserver/internal/wording"
 )
 
-// twin is how an operation is told from one of the same method whose path has the same
-// shape.
+// twin distinguishes an operation from one with the same method and the same shape of path.
 type twin struct {
-	when  string              // the condition of the operation; "" for the one that answers the rest
-	ahead *openapi3.Operation // the one that it has to precede; nil for none
+	when  string              // the condition of the operation; "" for the one that answers all other requests
+	ahead *openapi3.Operation // the operation that it must precede; nil for none
 }
 
-// shapes finds paths of one shape.
+// shapes finds paths of the same shape.
 type shapes struct {
 	d     *decoding
 	first map[string]*tree.Entry // the first path of each shape
-	open  map[string]*alike      // by method and shape, the operation that answers what others leave
+	open  map[string]*alike      // by method and shape, the operation that answers the remaining requests
 	twins map[*openapi3.Operation]twin
 }
 
-// alike is an operation with what tells it from others of its shape.
+// alike is an operation with the condition that distinguishes it from others of its shape.
 type alike struct {
 	op   *openapi3.Operation
 	path *tree.Entry
-	rank int    // how narrow the condition is; 0 for none
+	rank int    // how narrow the condition is; 0 without a condition
 	when string // the condition
-	key  string // the condition, without the names of parameters
+	key  string // the condition without parameter names
 }
 
-// shapeOf is a path without the names of its parameters: paths of one shape cannot be
-// told apart.
+// shapeOf returns a path without its parameter names. Paths of the same shape cannot be told apart.
 func shapeOf(form *pathForm) string {
 	plain := form.plain
 	for _, name := range form.names {
@@ -46,7 +44,7 @@ func shapeOf(form *pathForm) string {
 	return plain
 }
 
-// add compares the operations of a path with those of the paths before it.
+// add compares the operations of a path with those of earlier paths.
 func (s *shapes) add(paths *tree.Node, e *tree.Entry, item *openapi3.PathItem, form *pathForm) {
 	shape := shapeOf(form)
 	first := s.first[shape]
@@ -88,7 +86,7 @@ func (s *shapes) add(paths *tree.Node, e *tree.Entry, item *openapi3.PathItem, f
 	}
 }
 
-// apart is the kind of warnings of operations that are told apart.
+// apart is the kind of the warning about operations that are told apart.
 const apart = "paths are of the same shape as others, and are told apart by their parameters"
 
 func (s *shapes) set(a *alike, ahead *openapi3.Operation) {
@@ -98,8 +96,8 @@ func (s *shapes) set(a *alike, ahead *openapi3.Operation) {
 	s.twins[a.op] = twin{when: a.when, ahead: ahead}
 }
 
-// alikeOf says what tells an operation from others: a query in its path, and the enums and
-// types of its path parameters.
+// alikeOf returns the condition that distinguishes an operation from others: the query in its path,
+// and the enums and types of its path parameters.
 func alikeOf(op *openapi3.Operation, path *tree.Entry, item *openapi3.PathItem, form *pathForm) *alike {
 	a := &alike{op: op, path: path}
 	for _, q := range form.query {
@@ -124,7 +122,7 @@ func alikeOf(op *openapi3.Operation, path *tree.Entry, item *openapi3.PathItem, 
 	return a
 }
 
-// add adds a test of a variable, which stands for each @ in it; the key names its place.
+// add adds a test of a variable. Each @ in test stands for the variable; key names its place.
 func (a *alike) add(rank int, key, test, variable string) {
 	a.rank, a.key = max(a.rank, rank), a.key+key+test+"\x00"
 	if a.when != "" {
@@ -133,11 +131,11 @@ func (a *alike) add(rank int, key, test, variable string) {
 	a.when += strings.ReplaceAll(test, "@", variable)
 }
 
-// mostCompared is how many values of an enum a condition compares.
+// mostCompared limits how many enum values a condition compares.
 const mostCompared = 50
 
-// testOf is the condition that a value of a schema meets, with @ for the value, and how
-// narrow it is; 0 for none.
+// testOf returns the condition that the values of a schema meet, with @ for the value, and how
+// narrow it is; 0 for no condition.
 func testOf(s *openapi3.Schema) (rank int, test string) {
 	if s == nil {
 		return 0, ""
@@ -166,10 +164,10 @@ func testOf(s *openapi3.Schema) (rank int, test string) {
 	return 0, ""
 }
 
-// plainText reports whether a text may stand in quotes in a condition as it is.
+// plainText reports whether a text can be quoted in a condition without escaping.
 func plainText(text string) bool { return !strings.ContainsAny(text, "\"\\{}@%\n\r") }
 
-// add adds an operation to the document, ahead of those that would answer in its place.
+// add adds an operation to the document, before those that would otherwise answer in its place.
 func (c *compiler) add(o *Operation, op *openapi3.Operation) {
 	t := c.twins[op]
 	o.When = t.when

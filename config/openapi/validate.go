@@ -12,15 +12,15 @@ import (
 	"mockserver/config/syntax"
 )
 
-// validate holds the document against the rules of OpenAPI, as the library knows them.
+// validate checks the document against the rules of OpenAPI that the library implements.
 //
-// The library goes from each place where a schema is named through all that it leads
-// to, which takes it hours for a document whose schemas name each other. So each schema
-// is checked by itself, once, and the rest of the document without its schemas.
+// From each use of a schema, the library checks everything reachable from it. For a document whose
+// schemas refer to each other, that takes hours. So each schema is checked once, on its own, and
+// the rest of the document is checked without its schemas.
 func (d *decoding) validate(doc *openapi3.T) {
 	options := []openapi3.ValidationOption{
 		openapi3.EnableMultiError(), openapi3.DisableExamplesValidation(), openapi3.DisableSchemaDefaultsValidation(),
-		openapi3.DisableSchemaPatternValidation(), // patterns are of ECMAScript, not of Go: maker reads them
+		openapi3.DisableSchemaPatternValidation(), // patterns are ECMAScript, not Go; generate.Maker reads them
 	}
 	ctx := context.Background()
 	plain := &openapi3.Schema{}
@@ -52,7 +52,7 @@ func (d *decoding) validate(doc *openapi3.T) {
 	}
 }
 
-// identifiers are schemas of the same names that hold nothing: the names are checked.
+// identifiers returns empty schemas with the same names, so that only the names are checked.
 func identifiers(schemas openapi3.Schemas, plain *openapi3.Schema) openapi3.Schemas {
 	if schemas == nil {
 		return nil
@@ -64,7 +64,7 @@ func identifiers(schemas openapi3.Schemas, plain *openapi3.Schema) openapi3.Sche
 	return names
 }
 
-// alone is a copy of a schema with plain ones in place of those inside of it.
+// alone returns a copy of a schema in which the schemas inside are replaced by plain ones.
 func alone(s *openapi3.Schema) *openapi3.Schema {
 	c := *s
 	plain := &openapi3.SchemaRef{Value: &openapi3.Schema{}}
@@ -89,8 +89,8 @@ func alone(s *openapi3.Schema) *openapi3.Schema {
 	return &c
 }
 
-// guarded turns a panic of the library into an error: whatever a document holds is a
-// problem of that document.
+// guarded turns a panic of the library into an error: whatever causes it is a problem of the
+// document.
 func guarded(work func() error) (err error) {
 	defer func() {
 		if p := recover(); p != nil {
@@ -100,14 +100,14 @@ func guarded(work func() error) (err error) {
 	return work()
 }
 
-// panicError is that the library panicked.
+// panicError reports that the library panicked.
 type panicError struct{ value any }
 
 func (e *panicError) Error() string {
 	return fmt.Sprintf("the document cannot be understood: %v", e.value)
 }
 
-// tell makes problems of what the library found, but for what is checked here.
+// tell records the library's errors as problems, except those that this package checks itself.
 func (d *decoding) tell(err error) {
 	var many openapi3.MultiError
 	if errors.As(err, &many) {
@@ -126,14 +126,14 @@ func (d *decoding) tell(err error) {
 	}
 }
 
-// told is what the library found as a problem, and its kind.
+// told converts an error of the library to a problem and its kind.
 func (d *decoding) told(err error) (p problem, kind fault) {
 	kind = otherRule
 	var scope []string
 	for e := err; e != nil; e = errors.Unwrap(e) {
 		if o := originOf(e); o != nil && o.Key != nil && o.Key.Line > 0 {
 			if o.Key.Line != d.first.Line || o.Key.Column != d.first.Column {
-				scope = nil // the place says it
+				scope = nil // the position is enough
 			}
 			p.Pos = syntax.Pos{File: o.Key.File, Line: o.Key.Line, Column: o.Key.Column}
 		}
@@ -154,7 +154,7 @@ func (d *decoding) told(err error) (p problem, kind fault) {
 	return p, kind
 }
 
-// plain says in the words of other mistakes what the library says of keys that are missing.
+// plain rewords the library's messages about missing keys to match the other messages.
 func plain(what string) string {
 	if what == "a short description of the response is required" {
 		return "description is missing: what the response means, a text"
@@ -173,7 +173,8 @@ func plain(what string) string {
 	return what
 }
 
-// checkedHere tells of what is reported with a better place, or for all places at once.
+// checkedHere reports whether an error is reported elsewhere, with a better place or for all places
+// at once.
 func checkedHere(err error) bool {
 	var parameters *openapi3.PathParametersError
 	var ids *openapi3.DuplicateOperationIDError
@@ -187,7 +188,7 @@ func checkedHere(err error) bool {
 	return errors.As(err, &parameters) || errors.As(err, &ids) || errors.As(err, &paths) || errors.As(err, &siblings) || errors.As(err, &refs)
 }
 
-// originOf is where an error of the library says that it is; nil when it does not.
+// originOf returns the place of an error of the library; nil when the error has none.
 func originOf(err error) *openapi3.Origin {
 	v := reflect.ValueOf(err)
 	if v.Kind() != reflect.Pointer || v.IsNil() || v.Elem().Kind() != reflect.Struct {
@@ -201,7 +202,7 @@ func originOf(err error) *openapi3.Origin {
 	return o
 }
 
-// scopeOf is what an error of the library says of the place of another.
+// scopeOf returns the place that a wrapping error of the library names.
 func scopeOf(err error) string {
 	switch e := err.(type) {
 	case *openapi3.PathValidationError:
