@@ -8,8 +8,8 @@ import (
 	"unicode/utf8"
 )
 
-// A text of a format for addresses is ASCII, or, in the formats for all languages, has
-// other letters too.
+// Formats for addresses are limited to ASCII, except for their international variants, which also
+// allow other letters.
 const (
 	ascii         = false
 	international = true
@@ -27,8 +27,8 @@ func isReference(s string, letters bool) bool {
 	return err == nil && hasURIForm(s, letters)
 }
 
-// hasURIForm reports whether the characters are those of a URI, where they may stand:
-// package url takes almost any.
+// hasURIForm reports whether each character is allowed in a URI at its position. Package url
+// accepts almost any character.
 func hasURIForm(s string, letters bool) bool {
 	authority, rest := "", s
 	if i := strings.Index(s, "//"); i == 0 || i > 0 && s[i-1] == ':' && strings.IndexAny(s, ":/?#") == i-1 {
@@ -58,8 +58,8 @@ func hasURIForm(s string, letters bool) bool {
 	return hasAuthorityForm(authority)
 }
 
-// hasAuthorityForm reports whether brackets stand around the host alone, and one @ at most
-// before it.
+// hasAuthorityForm reports whether brackets occur only around the host, with at most one @ before
+// it.
 func hasAuthorityForm(authority string) bool {
 	user, host, ok := strings.Cut(authority, "@")
 	if !ok {
@@ -74,18 +74,18 @@ func hasAuthorityForm(authority string) bool {
 	return !strings.ContainsAny(user+host, "[]@")
 }
 
-// isLetterBeyond reports whether a character beyond ASCII may stand where letters of all
-// languages may.
+// isLetterBeyond reports whether a character outside ASCII is allowed where letters of all
+// languages are.
 func isLetterBeyond(c rune) bool { return c != utf8.RuneError && unicode.IsPrint(c) }
 
-// Bounds of an e-mail address (RFC 5321).
+// Length limits of an e-mail address (RFC 5321).
 const (
 	longestMailbox = 254
 	longestLocal   = 64
 )
 
-// isMailbox reports whether a text is an e-mail address (RFC 5321), or an international
-// one (RFC 6531).
+// isMailbox reports whether a text is an e-mail address (RFC 5321) or an internationalized one (RFC
+// 6531).
 func isMailbox(s string, letters bool) bool {
 	at := strings.LastIndexByte(s, '@')
 	if at < 0 || at > longestLocal || len(s) > longestMailbox {
@@ -103,7 +103,7 @@ func isMailbox(s string, letters bool) bool {
 	return isLocal(local, letters)
 }
 
-// isLocal reports whether a text is the part of an e-mail address before the @.
+// isLocal reports whether a text is valid as the part of an e-mail address before the @.
 func isLocal(s string, letters bool) bool {
 	if len(s) < 2 || s[0] != '"' || s[len(s)-1] != '"' {
 		return isDotted(s, "!#$%&'*+-/=?^_`{|}~", letters)
@@ -124,8 +124,8 @@ func isLocal(s string, letters bool) bool {
 	return !escaped
 }
 
-// isDotted reports whether a text is words of letters, digits and more, with single dots
-// between them.
+// isDotted reports whether a text consists of words separated by single dots. Words may contain
+// letters, digits and the characters in more.
 func isDotted(s, more string, letters bool) bool {
 	for word := range strings.SplitSeq(s, ".") {
 		for _, c := range word {

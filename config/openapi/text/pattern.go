@@ -1,5 +1,4 @@
-// Package text knows which texts have a format or match a pattern, and makes texts that
-// match a pattern.
+// Package text checks texts against formats and patterns, and generates texts that match a pattern.
 package text
 
 import (
@@ -14,37 +13,37 @@ import (
 	"unicode/utf8"
 )
 
-// Pattern is a regular expression of a document, compiled: what it takes, and the tree
-// that texts are made from.
+// Pattern is a compiled regular expression of a document: the expression for matching, and the
+// syntax tree for generating texts.
 type Pattern struct {
 	takes *regexp.Regexp
 	tree  *syntax.Regexp
-	// Look-aheads at the beginning, which Go's expressions do not have, are expressions
-	// of their own.
+	// Go's regular expressions have no look-aheads. Those at the beginning of the pattern are
+	// compiled separately.
 	must, never []*regexp.Regexp
 	lengths     map[*syntax.Regexp]span
-	// machines read texts that it takes, see together: one of the expression, and one of
-	// each look-ahead that has to be.
+	// machines read the texts that the pattern matches; see Together. There is one for the
+	// expression, and one for each positive look-ahead.
 	machines func() []*machine
 }
 
-// span is how many characters an expression can take.
+// span is the minimum and maximum number of characters that an expression can match.
 type span struct{ min, max int }
 
 const (
-	// longestRepeat is what regexp/syntax accepts as a repetition.
+	// longestRepeat is the largest repetition count that regexp/syntax accepts.
 	longestRepeat = 1000
-	// LongestText bounds a text that a pattern or a length asks for.
+	// LongestText limits the length of a text that a pattern or a length constraint requires.
 	LongestText = 1 << 20
-	// longText is from where on a text is tried a few times only.
+	// longText is the length from which only a few attempts are made.
 	longText = 1 << 14
-	// ReadableLength is how much longer than it has to be a text is made.
+	// ReadableLength is how many characters a generated text may exceed its minimum length by.
 	ReadableLength = 10
 )
 
 var errLookAround = errors.New("look-arounds are understood only as look-aheads at the beginning")
 
-// CompilePattern reads a pattern as ECMAScript has it.
+// CompilePattern compiles a pattern in the ECMAScript syntax.
 func CompilePattern(source string) (*Pattern, error) {
 	p := &Pattern{lengths: map[*syntax.Regexp]span{}}
 	rest, err := p.lookAheads(source)
@@ -72,8 +71,8 @@ func CompilePattern(source string) (*Pattern, error) {
 	return p, nil
 }
 
-// WithoutLookAround compiles a pattern without its look-arounds: it takes more than the
-// pattern does.
+// WithoutLookAround compiles a pattern without its look-arounds. The result matches more texts than
+// the pattern does.
 func WithoutLookAround(source string) (*Pattern, error) {
 	var b strings.Builder
 	class := false
@@ -108,7 +107,7 @@ func plainPatternError(err error) error {
 	return err
 }
 
-// lookAheads takes the look-aheads off the beginning.
+// lookAheads removes the look-aheads from the beginning of a pattern.
 func (p *Pattern) lookAheads(source string) (rest string, err error) {
 	rest, anchored := strings.CutPrefix(source, "^")
 	for strings.HasPrefix(rest, "(?=") || strings.HasPrefix(rest, "(?!") {
@@ -140,7 +139,7 @@ func (p *Pattern) lookAheads(source string) (rest string, err error) {
 	return rest, nil
 }
 
-// groupEnd is where the group ends that the text begins with; -1 if nowhere.
+// groupEnd returns the end of the group that s begins with, or -1 when the group is not closed.
 func groupEnd(s string) int {
 	depth, class := 0, false
 	for i := 0; i < len(s); i++ {
@@ -162,9 +161,9 @@ func groupEnd(s string) int {
 	return -1
 }
 
-// goPattern writes an expression of ECMAScript as Go has it. A repetition beyond what
-// Go counts is less in the narrow form, which texts are made from, and any number in
-// the wide one, which says what is taken.
+// goPattern translates an ECMAScript expression to Go syntax. The two forms differ where a
+// repetition exceeds Go's limit: the narrow form, for generating texts, repeats less; the wide
+// form, for matching, has no upper limit.
 func goPattern(source string) (narrow, wide string, err error) {
 	var n, w strings.Builder
 	class := false
@@ -205,7 +204,7 @@ func goPattern(source string) (narrow, wide string, err error) {
 	return n.String(), w.String(), nil
 }
 
-// goEscape is an escape at the beginning of the text as Go has it, and its length.
+// goEscape translates the escape at the beginning of s to Go syntax and returns its length in s.
 func goEscape(s string) (size int, text string) {
 	if len(s) < 2 {
 		return len(s), s
@@ -234,7 +233,7 @@ func goEscape(s string) (size int, text string) {
 	if s[1] < utf8.RuneSelf && !isWordByte(s[1]) || strings.IndexByte("dDwWsSbBtnvrfxpP123456789", s[1]) >= 0 {
 		return 1 + size, s[:1+size]
 	}
-	return 1 + size, regexp.QuoteMeta(s[1 : 1+size]) // an escape of nothing special
+	return 1 + size, regexp.QuoteMeta(s[1 : 1+size]) // an escaped character without special meaning
 }
 
 func isWordByte(b byte) bool {
@@ -251,7 +250,8 @@ func hexDigits(s string, n int) string {
 	return s[:n]
 }
 
-// goRepeat is a repetition at the beginning of the text; a brace that is none is literal.
+// goRepeat translates the repetition at the beginning of s. A brace that is not a repetition is
+// literal.
 func goRepeat(s string) (size int, narrow, wide string, err error) {
 	end := strings.IndexByte(s, '}')
 	if end < 0 {
@@ -273,7 +273,7 @@ func goRepeat(s string) (size int, narrow, wide string, err error) {
 	return end + 1, text, text, nil
 }
 
-// Matches reports whether a pattern takes a text.
+// Matches reports whether the pattern matches a text.
 func (p *Pattern) Matches(s string) bool {
 	if !p.takes.MatchString(s) {
 		return false
@@ -291,7 +291,7 @@ func (p *Pattern) Matches(s string) bool {
 	return true
 }
 
-// measure works out how long the texts of an expression are.
+// measure computes the possible lengths of the texts that an expression matches.
 func (p *Pattern) measure(re *syntax.Regexp) span {
 	var s span
 	switch re.Op {
@@ -321,7 +321,7 @@ func (p *Pattern) measure(re *syntax.Regexp) span {
 
 func clampLength(n int) int { return min(n, LongestText) }
 
-// repeats is how often the expression within another is repeated.
+// repeats returns how often the subexpression of an expression may be repeated.
 func repeats(re *syntax.Regexp) (low, high int) {
 	switch re.Op {
 	case syntax.OpStar:
@@ -339,8 +339,8 @@ func repeats(re *syntax.Regexp) (low, high int) {
 	return 1, 1
 }
 
-// Text makes a text that the pattern takes, of at least low and at most high
-// characters. False when none was found.
+// Text generates a text that matches the pattern, with at least low and at most high characters. It
+// returns false when it finds none.
 func (p *Pattern) Text(r *rand.Rand, low, high int) (string, bool) {
 	all := p.lengths[p.tree]
 	least := max(all.min, min(low, all.max))
@@ -353,20 +353,20 @@ func (p *Pattern) Text(r *rand.Rand, low, high int) (string, bool) {
 		var b strings.Builder
 		p.write(&b, r, p.tree, least+r.IntN(most-least+1))
 		s := b.String()
-		if n := utf8.RuneCountInString(s); n < low { // an expression without end may go on
+		if n := utf8.RuneCountInString(s); n < low { // an open-ended expression may continue
 			s += Letters(r, low-n)
 		}
 		if n := utf8.RuneCountInString(s); n >= low && n <= high && p.Matches(s) {
 			return s, true
 		}
-		if try == tries/2 { // look-aheads ask for more than the least
+		if try == tries/2 { // look-aheads may require more than the minimum
 			most = max(most, min(all.max, high, 4*ReadableLength))
 		}
 	}
 	return "", false
 }
 
-// write writes a text of an expression, of n characters where that can be.
+// write writes a text that matches an expression, of n characters if possible.
 func (p *Pattern) write(b *strings.Builder, r *rand.Rand, re *syntax.Regexp, n int) {
 	if b.Len() > LongestText {
 		return
@@ -389,7 +389,8 @@ func (p *Pattern) write(b *strings.Builder, r *rand.Rand, re *syntax.Regexp, n i
 	}
 }
 
-// alternative picks one of those that can be of that length; any when none can.
+// alternative picks one of the alternatives that can have length n, or any alternative when none
+// can.
 func (p *Pattern) alternative(r *rand.Rand, subs []*syntax.Regexp, n int) *syntax.Regexp {
 	var fit []*syntax.Regexp
 	for _, sub := range subs {
@@ -406,7 +407,7 @@ func (p *Pattern) alternative(r *rand.Rand, subs []*syntax.Regexp, n int) *synta
 func (p *Pattern) writeRepeated(b *strings.Builder, r *rand.Rand, re *syntax.Regexp, n int) {
 	low, high := repeats(re)
 	one := p.lengths[re.Sub[0]]
-	if one.max == 0 { // nothing, however often
+	if one.max == 0 { // always empty, however often repeated
 		n, high = 0, low
 	} else {
 		low = max(low, (n+one.max-1)/one.max)
@@ -433,7 +434,7 @@ func (p *Pattern) writeRepeated(b *strings.Builder, r *rand.Rand, re *syntax.Reg
 
 func clampTo(n int, s span) int { return max(s.min, min(n, s.max)) }
 
-// writeParts shares the length out among the parts, at random.
+// writeParts distributes the length among the parts at random.
 func (p *Pattern) writeParts(b *strings.Builder, r *rand.Rand, subs []*syntax.Regexp, n int) {
 	shares := make([]int, len(subs))
 	room := 0
@@ -457,8 +458,8 @@ func (p *Pattern) writeParts(b *strings.Builder, r *rand.Rand, subs []*syntax.Re
 	}
 }
 
-// pickRune picks a character of a class, given as ranges: a letter or a digit if it has
-// one, else what can be read.
+// pickRune picks a character from a class, which is given as ranges: a letter or a digit if the
+// class has one, else a readable character.
 func pickRune(r *rand.Rand, ranges []rune) rune {
 	for _, liked := range [][]rune{{'0', '9', 'A', 'Z', 'a', 'z'}, {'!', '~'}, {' ', '~'}, {0xA1, 0xD7FF}, {0, unicode.MaxRune}} {
 		var common []rune
@@ -484,10 +485,10 @@ func pickRune(r *rand.Rand, ranges []rune) rune {
 			return common[i] + rune(n)
 		}
 	}
-	return 'a' // a class of nothing: no text matches
+	return 'a' // an empty class: no text matches
 }
 
-// Letters makes n lower-case letters, but no more than LongestText.
+// Letters returns n random lower-case letters, but at most LongestText.
 func Letters(r *rand.Rand, n int) string {
 	b := make([]byte, min(n, LongestText))
 	for i := range b {

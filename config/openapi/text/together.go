@@ -9,8 +9,8 @@ import (
 	"unicode"
 )
 
-// shapes are what texts of formats look like, the likeliest first, for texts that a
-// pattern has to take too. What they let pass is held against the format.
+// shapes are patterns for the texts of formats, the likeliest first. They are used for texts that
+// must also match a pattern. The results are then checked against the format.
 var shapes = map[string][]string{
 	"uuid":      {`^[0-9a-f]{8}-[0-9a-f]{4}-4[0-9a-f]{3}-[89ab][0-9a-f]{3}-[0-9a-f]{12}$`, `^[0-9a-fA-F]{8}(-[0-9a-fA-F]{4}){3}-[0-9a-fA-F]{12}$`},
 	"date":      {`^20[0-9]{2}-` + monthAndDay + `$`, `^[0-9]{4}-` + monthAndDay + `$`},
@@ -28,7 +28,7 @@ const (
 	octet       = `(25[0-5]|2[0-4][0-9]|1[0-9]{2}|[1-9]?[0-9])`
 )
 
-// ShapesOf are the shapes of a format; none for one whose texts have no pattern.
+// ShapesOf returns the shapes of a format; none when the format has no pattern.
 func ShapesOf(name string) []string {
 	name = strings.ToLower(name)
 	switch name {
@@ -42,22 +42,23 @@ func ShapesOf(name string) []string {
 	return shapes[name]
 }
 
-// mostSteps is how many beginnings of a text that several patterns take are gone on from.
+// mostSteps limits how many beginnings are extended in the search for a text that matches several
+// patterns.
 const mostSteps = 5000
 
-// walk looks for a text that several expressions take: character by character, as a
-// machine of each would read it.
+// walk searches for a text that matches several expressions, character by character, by running a
+// machine for each of them.
 type walk struct {
 	machines []*machine
 	random   *rand.Rand
 	low      int
 	high     int
 	steps    int
-	dead     map[string]bool // where no text was found
+	dead     map[string]bool // states from which no text was found
 	text     []rune
 }
 
-// Together makes a text that all patterns take. False when none was found.
+// Together generates a text that matches all patterns. It returns false when it finds none.
 func Together(r *rand.Rand, patterns []*Pattern, low, high int) (string, bool) {
 	w := walk{random: r, low: low, high: high, steps: mostSteps, dead: map[string]bool{}}
 	var states [][]uint32
@@ -76,11 +77,11 @@ func Together(r *rand.Rand, patterns []*Pattern, low, high int) (string, bool) {
 	return string(w.text), true
 }
 
-// largestMachine bounds the machines that are walked together.
+// largestMachine limits the size of the machines that are run together.
 const largestMachine = 5000
 
-// machineOf reads a text that has what an expression takes anywhere, character by
-// character; nil when it would be too large.
+// machineOf returns the machine that reads, character by character, texts with a match of the
+// expression anywhere. It returns nil when the machine would be too large.
 func machineOf(expression string) *machine {
 	tree, err := syntax.Parse("(?s:.*)(?:"+expression+")(?s:.*)", syntax.Perl)
 	if err != nil {
@@ -102,11 +103,11 @@ func machineOf(expression string) *machine {
 	return m
 }
 
-// machine is the program of an expression.
+// machine is the program of a regular expression.
 type machine struct {
 	Inst  []syntax.Inst
 	start uint32
-	live  []bool // the states that may come to a match behind the beginning of a text
+	live  []bool // states that can reach a match after the beginning of a text
 }
 
 func (m *machine) leadsOn(inst *syntax.Inst) bool {
@@ -123,8 +124,7 @@ func (m *machine) leadsOn(inst *syntax.Inst) bool {
 	return m.live[inst.Out]
 }
 
-// from goes on where the machines are in these states, and reports whether it came to an
-// end.
+// from continues the search from these states of the machines, and reports whether it found a text.
 func (w *walk) from(states [][]uint32) bool {
 	if len(w.text) >= w.low && w.ends(states) {
 		return true
@@ -152,7 +152,7 @@ func (w *walk) from(states [][]uint32) bool {
 	return false
 }
 
-// before is the character before the next; -1 at the beginning.
+// before returns the previous character; -1 at the beginning.
 func (w *walk) before() rune {
 	if len(w.text) == 0 {
 		return -1
@@ -160,7 +160,7 @@ func (w *walk) before() rune {
 	return w.text[len(w.text)-1]
 }
 
-// ends reports whether all machines take the text as it is.
+// ends reports whether all machines accept the text as it is.
 func (w *walk) ends(states [][]uint32) bool {
 	for i, machine := range w.machines {
 		matched := func(pc uint32) bool { return machine.Inst[pc].Op == syntax.InstMatch }
@@ -171,7 +171,7 @@ func (w *walk) ends(states [][]uint32) bool {
 	return true
 }
 
-// step is the states behind a character; nil when a machine does not take it.
+// step returns the states after a character; nil when a machine does not accept it.
 func (w *walk) step(states [][]uint32, c rune) [][]uint32 {
 	next := make([][]uint32, len(states))
 	for i, machine := range w.machines {
@@ -188,11 +188,11 @@ func (w *walk) step(states [][]uint32, c rune) [][]uint32 {
 	return next
 }
 
-// anyEmpty takes every place for a beginning, an end and a boundary.
+// anyEmpty treats every position as a beginning, an end and a word boundary.
 const anyEmpty = syntax.EmptyOp(0xFF)
 
-// candidates are characters of each sort that the machines tell apart, in an order by
-// chance: small letters and digits before capitals, and these before others.
+// candidates returns characters of each class that the machines distinguish, in random order, but
+// lower-case letters and digits before capitals, and capitals before others.
 func (w *walk) candidates(states [][]uint32) []rune {
 	cuts := []rune{'0', '9' + 1, 'A', 'Z' + 1, 'a', 'z' + 1, ' ', '~' + 1, unicode.MaxRune + 1}
 	for i, machine := range w.machines {
@@ -218,7 +218,7 @@ func (w *walk) candidates(states [][]uint32) []rune {
 	return all
 }
 
-// oddness is how far a character is from a small letter.
+// oddness returns how far a character is from a lower-case letter.
 func oddness(c rune) int {
 	switch {
 	case c >= 'a' && c <= 'z' || c >= '0' && c <= '9':
@@ -245,8 +245,8 @@ func takesRune(inst *syntax.Inst, c rune) bool {
 	return false
 }
 
-// reached are the states that read a character or match, which lead on from others at a
-// place.
+// reached returns the states that read a character or match and that can be reached from the given
+// states without reading a character. place is the kind of the current position.
 func reached(m *machine, from []uint32, place syntax.EmptyOp) []uint32 {
 	var found []uint32
 	seen := make(map[uint32]bool, len(from))
