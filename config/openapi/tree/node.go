@@ -1,4 +1,4 @@
-// Package tree has the nodes of a document and their places, and builds, reads and writes
+// Package tree contains the nodes of a document with their places. It builds, reads and writes
 // them.
 package tree
 
@@ -11,18 +11,18 @@ import (
 	"mockserver/config/syntax"
 )
 
-// Node is a value of a document, and where it stands in a file. Package config makes
-// them of what it reads; a document that was read into operations keeps none.
+// Node is a value of a document and its place in a file. Package config creates nodes from the
+// files it reads. A document that was read into operations retains no nodes.
 type Node struct {
 	Kind         Kind
-	Text         string  // of a text; of a number or a boolean as JSON writes it
+	Text         string  // of a text; of a number or a boolean, its JSON form
 	Entries      []Entry // of a map, in the order of the file
 	Items        []*Node // of a list
 	File         string
 	Line, Column int // from 1
 }
 
-// Kind is what a node is.
+// Kind is the kind of a node.
 type Kind uint8
 
 // The kinds of nodes.
@@ -39,14 +39,14 @@ func (k Kind) String() string {
 	return [...]string{"empty", "a boolean", "a number", "a text", "a list", "a map"}[k]
 }
 
-// Entry is a key of a map, with its place, and its value.
+// Entry is a key of a map, its place, and its value.
 type Entry struct {
 	Key          string
 	Line, Column int
 	Value        *Node
 }
 
-// ByKey is the entries of a map by their keys.
+// ByKey returns the entries of a map by key.
 func (n *Node) ByKey() map[string]*Entry {
 	if len(n.Entries) == 0 {
 		return nil
@@ -58,12 +58,13 @@ func (n *Node) ByKey() map[string]*Entry {
 	return entries
 }
 
-// Pos is where the node begins.
+// Pos returns the position where the node begins.
 func (n *Node) Pos() syntax.Pos {
 	return syntax.Pos{File: n.File, Line: n.Line, Column: n.Column}
 }
 
-// Step is what a token of a JSON pointer, unescaped, leads to from n; nil for nothing.
+// Step returns the node that an unescaped token of a JSON pointer leads to from n; nil when there
+// is none.
 func (n *Node) Step(token string) *Node {
 	if n.Kind == Map {
 		return n.Get(token)
@@ -74,7 +75,7 @@ func (n *Node) Step(token string) *Node {
 	return nil
 }
 
-// JSONValue is a node as a JSON value, in its order and with its digits.
+// JSONValue returns the node as a JSON value that keeps the order of names and all digits.
 func (n *Node) JSONValue() any {
 	switch n.Kind {
 	case Bool:
@@ -99,7 +100,7 @@ func (n *Node) JSONValue() any {
 	return nil
 }
 
-// AppendJSON appends a node as JSON text, its keys in order.
+// AppendJSON appends a node as JSON text. The keys keep their order.
 func AppendJSON(dst []byte, n *Node) []byte {
 	switch n.Kind {
 	case Text:
@@ -132,7 +133,7 @@ func AppendJSON(dst []byte, n *Node) []byte {
 	return dst
 }
 
-// Keys are the keys of a map.
+// Keys returns the keys of a map.
 func (n *Node) Keys() []string {
 	keys := make([]string, len(n.Entries))
 	for i := range n.Entries {
@@ -141,8 +142,7 @@ func (n *Node) Keys() []string {
 	return keys
 }
 
-// At is what stands at a JSON pointer, as the fragment of a reference has it; nil for
-// nothing.
+// At returns the node at a JSON pointer in the form of a URL fragment; nil when there is none.
 func (n *Node) At(pointer string) *Node {
 	for token := range strings.SplitSeq(strings.TrimPrefix(pointer, "/"), "/") {
 		if n == nil || pointer == "" || pointer == "/" {

@@ -2,7 +2,7 @@ package tree
 
 import "mockserver/config/syntax"
 
-// Of is a node of a file as those of documents are.
+// Of converts a node of a file to a node of a document.
 func Of(n *syntax.Node) *Node {
 	pos := n.Pos()
 	out := &Node{Text: n.Text.Value, File: pos.File, Line: pos.Line, Column: pos.Column}
@@ -13,7 +13,7 @@ func Of(n *syntax.Node) *Node {
 			out.Text = "true"
 		}
 	case syntax.NumberNode:
-		out.Kind = Text // infinity: JSON has no number for it
+		out.Kind = Text // infinity, which is not a number in JSON
 		if n.Number != "" {
 			out.Kind, out.Text = Number, n.Number
 		}

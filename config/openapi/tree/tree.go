@@ -14,28 +14,29 @@ import (
 	"mockserver/config/openapi/jsonvalue"
 )
 
-// NewText is a text.
+// NewText returns a text node.
 func NewText(text string) *Node { return &Node{Kind: Text, Text: text} }
 
-// NewNumber is a number, given as JSON has it.
+// NewNumber returns a number node. text is the number in JSON form.
 func NewNumber(text string) *Node { return &Node{Kind: Number, Text: text} }
 
-// NewNull is nothing.
+// NewNull returns a null node.
 func NewNull() *Node { return &Node{} }
 
-// NewInt is an integer.
+// NewInt returns a node with an integer.
 func NewInt(n int) *Node { return NewNumber(strconv.Itoa(n)) }
 
-// NewBool is true or false.
+// NewBool returns a node with a boolean.
 func NewBool(b bool) *Node { return &Node{Kind: Bool, Text: strconv.FormatBool(b)} }
 
-// NewList is a list.
+// NewList returns a list node.
 func NewList(items ...*Node) *Node { return &Node{Kind: List, Items: items} }
 
-// NewMap is an empty map.
+// NewMap returns an empty map.
 func NewMap() *Node { return &Node{Kind: Map} }
 
-// ParseJSON reads a JSON text. Of members of one name the last one counts, as for most readers.
+// ParseJSON parses a JSON text. Of several members with the same name the last one counts, as with
+// most parsers.
 func ParseJSON(text []byte) (*Node, error) {
 	v, err := jsonvalue.Parse(text)
 	if err != nil {
@@ -60,7 +61,7 @@ func ofValue(v any) *Node {
 		return n
 	case *jsonvalue.Object:
 		n := NewMap()
-		for _, m := range v.Members { // whose names differ
+		for _, m := range v.Members { // member names are unique
 			n.Entries = append(n.Entries, Entry{Key: m.Name, Value: ofValue(m.Value)})
 		}
 		return n
@@ -68,7 +69,7 @@ func ofValue(v any) *Node {
 	return NewNull()
 }
 
-// Set sets a member of a map, the last one when it is new, and returns the map.
+// Set sets a member of a map and returns the map. A new member is added at the end.
 func (n *Node) Set(key string, value *Node) *Node {
 	if i := n.index(key); i >= 0 {
 		n.Entries[i].Value = value
@@ -82,7 +83,8 @@ func (n *Node) index(key string) int {
 	return slices.IndexFunc(n.Entries, func(e Entry) bool { return e.Key == key })
 }
 
-// SetText sets a member to a text, unless that is empty, and returns the map.
+// SetText sets a member of a map to a text and returns the map. It does nothing when the text is
+// empty.
 func (n *Node) SetText(key, text string) *Node {
 	if text == "" {
 		return n
@@ -90,8 +92,8 @@ func (n *Node) SetText(key, text string) *Node {
 	return n.Set(key, NewText(text))
 }
 
-// Get is a member of a map, or a member of that; nil when there is none, or this is
-// no map or nil.
+// Get returns a member of a map; with several keys, the member at that path. It returns nil when
+// there is none, and when n is nil or not a map.
 func (n *Node) Get(path ...string) *Node {
 	for _, key := range path {
 		if n == nil {
@@ -106,7 +108,7 @@ func (n *Node) Get(path ...string) *Node {
 	return n
 }
 
-// Make is the member of a map that is a map; it is made where there is none.
+// Make returns the map that is a member of n, and creates it when it does not exist.
 func (n *Node) Make(key string) *Node {
 	if m := n.Get(key); m.IsMap() {
 		return m
@@ -116,21 +118,21 @@ func (n *Node) Make(key string) *Node {
 	return m
 }
 
-// Delete takes a member from a map.
+// Delete removes a member from a map.
 func (n *Node) Delete(key string) {
 	if i := n.index(key); i >= 0 {
 		n.Entries = slices.Delete(n.Entries, i, i+1)
 	}
 }
 
-// Append appends items to a list, and returns it.
+// Append appends items to a list and returns the list.
 func (n *Node) Append(items ...*Node) *Node {
 	n.Items = append(n.Items, items...)
 	return n
 }
 
-// Members are the members of a map, in order; none of anything else. What is added or
-// taken away meanwhile changes nothing.
+// Members iterates over the members of a map, in order. For any other node it yields nothing.
+// Changes to the map during the iteration have no effect on it.
 func (n *Node) Members() iter.Seq2[string, *Node] {
 	return func(yield func(string, *Node) bool) {
 		if n == nil {
@@ -144,7 +146,7 @@ func (n *Node) Members() iter.Seq2[string, *Node] {
 	}
 }
 
-// List are the items of a list; none of anything else. The slice must not be changed.
+// List returns the items of a list; nil for any other node. The slice must not be changed.
 func (n *Node) List() []*Node {
 	if n == nil {
 		return nil
@@ -152,10 +154,10 @@ func (n *Node) List() []*Node {
 	return n.Items
 }
 
-// IsMap reports whether this is a map; nil is none.
+// IsMap reports whether n is a map; it returns false for nil.
 func (n *Node) IsMap() bool { return n != nil && n.Kind == Map }
 
-// Len is the number of members or items.
+// Len returns the number of members or items.
 func (n *Node) Len() int {
 	if n == nil {
 		return 0
@@ -163,7 +165,7 @@ func (n *Node) Len() int {
 	return len(n.Entries) + len(n.Items)
 }
 
-// AsText is what a text says; "" of anything else.
+// AsText returns the value of a text node; "" for any other node.
 func (n *Node) AsText() string {
 	if n == nil || n.Kind != Text {
 		return ""
@@ -171,7 +173,7 @@ func (n *Node) AsText() string {
 	return n.Text
 }
 
-// Clone is a copy that shares nothing.
+// Clone returns a deep copy.
 func (n *Node) Clone() *Node {
 	c := *n
 	c.Entries, c.Items = slices.Clone(n.Entries), slices.Clone(n.Items)
@@ -184,7 +186,7 @@ func (n *Node) Clone() *Node {
 	return &c
 }
 
-// YAML writes the document as YAML.
+// YAML returns the document as YAML.
 func (n *Node) YAML() ([]byte, error) {
 	var b bytes.Buffer
 	e := yaml.NewEncoder(&b)
@@ -196,7 +198,7 @@ func (n *Node) YAML() ([]byte, error) {
 	return b.Bytes(), err
 }
 
-// JSON writes the document as indented JSON.
+// JSON returns the document as indented JSON.
 func (n *Node) JSON() ([]byte, error) {
 	var out bytes.Buffer
 	if err := json.Indent(&out, AppendJSON(nil, n), "", "  "); err != nil {
@@ -227,7 +229,7 @@ func (n *Node) yaml() *yaml.Node {
 	return y
 }
 
-// textNode is a text in the form that every reader of YAML takes for the same.
+// textNode returns a text in a form that every YAML parser reads the same way.
 func textNode(text string) *yaml.Node {
 	n := &yaml.Node{Kind: yaml.ScalarNode, Tag: "!!str", Value: text}
 	switch {
@@ -239,7 +241,7 @@ func textNode(text string) *yaml.Node {
 	return n
 }
 
-// plainLines reports whether a text of several lines can stand letter by letter.
+// plainLines reports whether a text of several lines can be written verbatim.
 func plainLines(text string) bool {
 	for _, line := range strings.Split(strings.TrimSuffix(text, "\n"), "\n") {
 		if line != strings.TrimRight(line, " \t\r") || strings.HasPrefix(line, "\t") {
@@ -252,7 +254,7 @@ func plainLines(text string) bool {
 	})
 }
 
-// oldBool reports whether YAML 1.1 takes a word for a boolean.
+// oldBool reports whether YAML 1.1 interprets a word as a boolean.
 func oldBool(text string) bool {
 	switch strings.ToLower(text) {
 	case "y", "n", "yes", "no", "on", "off":
