@@ -2,7 +2,7 @@ package jsonvalue
 
 import "strings"
 
-// BaseType is a media type without its parameters, in lower case.
+// BaseType returns a media type without its parameters, in lower case.
 func BaseType(media string) string {
 	base, _, _ := strings.Cut(media, ";")
 	return strings.ToLower(strings.TrimSpace(base))

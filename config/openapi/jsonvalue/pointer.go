@@ -5,12 +5,12 @@ import (
 	"strings"
 )
 
-// EscapePointer is a name as a token of a JSON pointer.
+// EscapePointer returns a name as a token of a JSON pointer.
 func EscapePointer(name string) string {
 	return strings.ReplaceAll(strings.ReplaceAll(name, "~", "~0"), "/", "~1")
 }
 
-// UnescapePointer is the name that stands in a pointer of a URL.
+// UnescapePointer returns the name for a token of a JSON pointer in a URL.
 func UnescapePointer(token string) string {
 	if !strings.ContainsAny(token, "~%") {
 		return token
@@ -21,7 +21,7 @@ func UnescapePointer(token string) string {
 	return strings.ReplaceAll(strings.ReplaceAll(token, "~1", "/"), "~0", "~")
 }
 
-// TokensOf cuts a JSON pointer, "/paths/~1pets", into its tokens, unescaped.
+// TokensOf splits a JSON pointer, such as "/paths/~1pets", into its unescaped tokens.
 func TokensOf(pointer string) []string {
 	if pointer == "" {
 		return nil

@@ -1,5 +1,5 @@
-// Package jsonvalue has JSON values that keep the order of names and all digits, and what
-// is written in them: pointers and media types.
+// Package jsonvalue provides JSON values that keep the order of names and all digits. It also
+// handles JSON pointers and media types.
 package jsonvalue
 
 import (
@@ -14,20 +14,20 @@ import (
 	"unicode/utf8"
 )
 
-// A JSON value is nil, a bool, a json.Number, a string, a []any or an *object. Numbers
-// are the text they are written as, so that no digit is lost.
+// A JSON value is nil, a bool, a json.Number, a string, a []any or an *Object. Numbers keep the
+// text they were written with, so no digit is lost.
 
-// Null is a null that a document has written. The library keeps nil for a value that is
-// not there; see anyOf.
+// Null is an explicit null in a document. In the library, nil means that a value is absent; see
+// anyOf.
 type Null struct{}
 
 // MarshalJSON writes null.
 func (Null) MarshalJSON() ([]byte, error) { return []byte("null"), nil }
 
-// Object is a JSON object that knows the order of its names.
+// Object is a JSON object that keeps the order of its names.
 type Object struct {
 	Members []Member
-	index   map[string]int // of many members; nil for few
+	index   map[string]int // for objects with many members; nil for few
 }
 
 // Member is a member of an object.
@@ -36,10 +36,10 @@ type Member struct {
 	Value any
 }
 
-// fewMembers are found by looking at each.
+// fewMembers is the largest number of members that are searched one by one.
 const fewMembers = 12
 
-// Get returns the value of a name.
+// Get returns the value under a name.
 func (o *Object) Get(name string) (any, bool) {
 	if i := o.find(name); i >= 0 {
 		return o.Members[i].Value, true
@@ -75,7 +75,7 @@ func (o *Object) Set(name string, v any) {
 	}
 }
 
-// Parse reads one JSON value, in its order and with its digits.
+// Parse parses one JSON value and keeps the order of names and all digits.
 func Parse(text []byte) (any, error) {
 	d := json.NewDecoder(bytes.NewReader(text))
 	d.UseNumber()
@@ -125,8 +125,8 @@ func parseNext(d *json.Decoder) (any, error) {
 	return token, nil
 }
 
-// Of converts what a document keeps where any value may stand, or what the library
-// has decoded: there a map has lost its order, and its names are sorted.
+// Of converts a value from where a document allows any value, or a value that the library has
+// decoded. Maps decoded by the library have lost their order, so their names are sorted.
 func Of(v any) any {
 	switch v := v.(type) {
 	case Null:
@@ -159,11 +159,11 @@ func Of(v any) any {
 	return parsed
 }
 
-// SortedNames are the names of a map, sorted.
+// SortedNames returns the sorted names of a map.
 func SortedNames[V any](m map[string]V) []string { return slices.Sorted(maps.Keys(m)) }
 
-// floatNumber is the shortest text of a number, without an exponent where that is
-// readable. There is no text for an infinite one, which no document can write.
+// floatNumber returns the shortest text of a number, without an exponent where that is readable. An
+// infinite number has no text, but no document can contain one.
 func floatNumber(f float64) json.Number {
 	text, err := json.Marshal(f)
 	if err != nil {
@@ -172,7 +172,7 @@ func floatNumber(f float64) json.Number {
 	return json.Number(text)
 }
 
-// IntNumber is an integer as a JSON value.
+// IntNumber returns an integer as a JSON value.
 func IntNumber(i int64) json.Number { return json.Number(strconv.FormatInt(i, 10)) }
 
 // Append appends the JSON text of a value.
@@ -230,7 +230,7 @@ func AppendString(dst []byte, s string) []byte {
 			dst = append(dst, b)
 		default:
 			r, n := utf8.DecodeRuneInString(s[i:])
-			dst = utf8.AppendRune(dst, r) // U+FFFD for what is not UTF-8
+			dst = utf8.AppendRune(dst, r) // U+FFFD for invalid UTF-8
 			i += n
 			continue
 		}
@@ -239,10 +239,10 @@ func AppendString(dst []byte, s string) []byte {
 	return append(dst, '"')
 }
 
-// longestNumber bounds the arithmetic that one number of a document can ask for.
+// longestNumber limits the arithmetic that a single number in a document can cause.
 const longestNumber = 400
 
-// Rational is the exact value of a number; nil for one that is beyond all use.
+// Rational returns the exact value of a number; nil for a number of unreasonable size.
 func Rational(n json.Number) *big.Rat {
 	if i, err := strconv.ParseInt(string(n), 10, 64); err == nil {
 		return new(big.Rat).SetInt64(i)
@@ -262,24 +262,24 @@ func Rational(n json.Number) *big.Rat {
 	return r
 }
 
-// exactly is the number that a document has written, as far as a float64 keeps it: 0.1
-// is one tenth.
+// exactly returns the number as written in the document, as far as a float64 preserves it: 0.1 is
+// one tenth.
 func exactly(f float64) *big.Rat {
 	if i := int64(f); float64(i) == f && i > -1<<53 && i < 1<<53 {
 		return new(big.Rat).SetInt64(i)
 	}
 	r, ok := new(big.Rat).SetString(strconv.FormatFloat(f, 'g', -1, 64))
 	if !ok {
-		return new(big.Rat) // not a number: JSON has none
+		return new(big.Rat) // NaN or infinity, which JSON does not have
 	}
 	return r
 }
 
-// Numbers are the exact values of those numbers of a document that a float64, as the
-// library keeps them, is not exact for: 9223372036854775800, say.
+// Numbers contains the exact values of the numbers in a document that the library's float64 cannot
+// represent exactly, such as 9223372036854775800.
 type Numbers map[*float64]*big.Rat
 
-// Of is the exact value of a number of the document.
+// Of returns the exact value of a number in the document.
 func (ns Numbers) Of(f *float64) *big.Rat {
 	if r := ns[f]; r != nil {
 		return r
@@ -287,14 +287,14 @@ func (ns Numbers) Of(f *float64) *big.Rat {
 	return exactly(*f)
 }
 
-// Note keeps the exact value of a number of the document, where its float64 is another.
+// Note records the exact value of a number in the document if its float64 differs.
 func (ns Numbers) Note(f *float64, text string) {
 	if r := Rational(json.Number(text)); r != nil && r.Cmp(exactly(*f)) != 0 {
 		ns[f] = r
 	}
 }
 
-// DecimalText writes a number whose denominator divides a power of ten.
+// DecimalText returns a number whose denominator divides a power of ten as text.
 func DecimalText(r *big.Rat) json.Number {
 	if r.IsInt() {
 		return json.Number(r.Num().String())
@@ -306,8 +306,8 @@ func DecimalText(r *big.Rat) json.Number {
 	return json.Number(r.FloatString(places))
 }
 
-// FitsInteger reports whether a number has the size of a format for integers. Other
-// formats have no size.
+// FitsInteger reports whether a number fits into the size of an integer format. Other formats have
+// no size limit.
 func FitsInteger(r *big.Rat, format string) bool {
 	switch format {
 	case "int32":
