@@ -13,17 +13,17 @@ import (
 	"mockserver/internal/tags"
 )
 
-// circumstance is when an endpoint answers, and what it is called.
+// circumstance says when an endpoint answers, and has its summary.
 type circumstance struct{ host, condition, summary string }
 
 func circumstanceOf(e *config.Endpoint) circumstance {
 	return circumstance{e.Host, e.If.Value, e.Doc.Summary}
 }
 
-// always tells whether an answer is one that a request gets by its path alone.
+// always reports whether the endpoint answers every request for its path.
 func (c circumstance) always() bool { return c.host == "" && c.condition == "" }
 
-// String says when; "" for always.
+// String describes the circumstance; "" for always.
 func (c circumstance) String() string {
 	var parts []string
 	if c.host != "" {
@@ -35,12 +35,12 @@ func (c circumstance) String() string {
 	return strings.Join(parts, ", ")
 }
 
-// mark keeps it beside an example.
+// mark records the circumstance next to an example.
 func (c circumstance) mark(t *tree.Node) *tree.Node {
 	return t.SetText("x-mockserver-host", c.host).SetText("x-mockserver-if", c.condition)
 }
 
-// answers writes what one endpoint answers.
+// answers writes the responses of one endpoint.
 func (x *exporter) answers(responses *tree.Node, e *config.Endpoint) {
 	when := circumstanceOf(e)
 	if len(e.Responses) == 0 {
@@ -52,7 +52,7 @@ func (x *exporter) answers(responses *tree.Node, e *config.Endpoint) {
 	ownAnswers(responses, e)
 }
 
-// ownAnswers adds what the server itself answers for an endpoint.
+// ownAnswers adds the responses that the server itself sends for an endpoint.
 func ownAnswers(responses *tree.Node, e *config.Endpoint) {
 	own := func(status int, holds bool, description string) {
 		if code := strconv.Itoa(status); holds && responses.Get(code) == nil {
@@ -65,8 +65,8 @@ func ownAnswers(responses *tree.Node, e *config.Endpoint) {
 	own(http.StatusGatewayTimeout, e.Latency != nil && e.Latency.TimeoutRate > 0, "an injected time-out")
 }
 
-// writeAnswer adds an answer to the responses; several of one status and media type
-// are examples of it.
+// writeAnswer adds a response to the responses. Several with the same status and media type become
+// examples of one response.
 func writeAnswer(responses *tree.Node, r *config.Response, when circumstance) {
 	status := cmp.Or(r.Status, http.StatusOK)
 	t := responses.Make(strconv.Itoa(status))
@@ -107,7 +107,7 @@ func writeAnswer(responses *tree.Node, r *config.Response, when circumstance) {
 	}
 }
 
-// mediaType is the type of an answer's body, and whether that is JSON.
+// mediaType returns the media type of a response body, and whether it is JSON.
 func mediaType(r *config.Response) (typ string, json bool) {
 	for _, h := range r.Headers {
 		if strings.EqualFold(h.Name, "Content-Type") && (r.Raw || !tags.In(h.Value.Value)) {
@@ -120,7 +120,7 @@ func mediaType(r *config.Response) (typ string, json bool) {
 	return "text/plain; charset=utf-8", false
 }
 
-// bodyTree is a fixed body as an example has it.
+// bodyTree returns a fixed body in the form of an example.
 func bodyTree(text string, json bool) *tree.Node {
 	if json {
 		if t, err := tree.ParseJSON([]byte(text)); err == nil {
@@ -130,7 +130,7 @@ func bodyTree(text string, json bool) *tree.Node {
 	return tree.NewText(text)
 }
 
-// addTemplate keeps the text of a template; of several it makes a list.
+// addTemplate records the text of a template. Several templates become a list.
 func addTemplate(media *tree.Node, text string) {
 	const key = "x-mockserver-template"
 	before := media.Get(key)
@@ -149,9 +149,9 @@ func addTemplate(media *tree.Node, text string) {
 	}
 }
 
-// addExample adds an example to a media type. Of several each has a name and says when
-// it is the answer; those that always are stand in front, because the first is what a
-// request gets that asks for none.
+// addExample adds an example to a media type. When there are several, each has a name and says when
+// it is sent. Unconditional examples come first, because a request that does not ask for a
+// particular one gets the first.
 func addExample(media, value *tree.Node, when circumstance) {
 	const ifKey, hostKey = "x-mockserver-if", "x-mockserver-host"
 	first, examples := media.Get("example"), media.Get("examples")
@@ -189,8 +189,8 @@ func addExample(media, value *tree.Node, when circumstance) {
 	media.Set("examples", front.Set(name, added))
 }
 
-// looksLikeJSON tells whether a body without a Content-Type is served as JSON: it
-// begins with { or [ past blanks and the tags of blocks.
+// looksLikeJSON reports whether a body without a Content-Type is served as JSON: it begins with {
+// or [ after blanks and block tags.
 func looksLikeJSON(text string) bool {
 	for {
 		text = strings.TrimLeft(text, " \t\r\n")

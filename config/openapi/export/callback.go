@@ -13,15 +13,15 @@ import (
 	"mockserver/internal/tags"
 )
 
-// callbacks writes webhooks as callbacks, those whose URL OpenAPI can say: made of
-// texts and of values of the request.
+// callbacks writes webhooks as callbacks if OpenAPI can express their URLs: those that consist of
+// text and values of the request.
 func (x *exporter) callbacks(op *tree.Node, o *exported) {
 	for _, e := range o.endpoints {
 		for i := range e.Webhooks {
 			w := &e.Webhooks[i]
 			url, ok := runtimeURL(address.WithoutUsers(w.URL.Value))
 			if !ok {
-				continue // it stands in the words of the endpoint
+				continue // it is recorded in the words of the endpoint
 			}
 			all := op.Make("callbacks")
 			name := "webhook" + strconv.Itoa(all.Len()+1)
@@ -30,7 +30,7 @@ func (x *exporter) callbacks(op *tree.Node, o *exported) {
 	}
 }
 
-// callback is the operation of a webhook.
+// callback returns the operation of a webhook.
 func callback(w *config.Webhook, when circumstance) *tree.Node {
 	op := tree.NewMap()
 	delay := w.Delay
@@ -65,16 +65,16 @@ func callback(w *config.Webhook, when circumstance) *tree.Node {
 	return op.Set("responses", tree.NewMap().Set("2XX", received))
 }
 
-// seconds is a duration as a number of seconds.
+// seconds returns a duration as a number of seconds.
 func seconds(d time.Duration) string {
 	return strconv.FormatFloat(d.Seconds(), 'f', -1, 64)
 }
 
-// placeholder is one that a runtime expression of OpenAPI can say: a value of the
-// request, without filters.
+// placeholder matches a placeholder that a runtime expression of OpenAPI can express: a value of
+// the request, without filters.
 var placeholder = regexp.MustCompile(`\{\{\s*(json-params|query-params|path-params|header-params)((?:\.[A-Za-z0-9_-]+)+)\s*\}\}`)
 
-// runtimeURL is a URL with runtime expressions for its placeholders.
+// runtimeURL returns a URL with its placeholders replaced by runtime expressions.
 func runtimeURL(text string) (url string, ok bool) {
 	url = placeholder.ReplaceAllStringFunc(text, func(found string) string {
 		parts := placeholder.FindStringSubmatch(found)

@@ -1,5 +1,5 @@
-// Package export writes documents: those that were read, joined, and what is declared beside
-// them.
+// Package export writes OpenAPI documents: it joins the documents that were read and adds the
+// endpoints that are declared in addition to them.
 package export
 
 import (
@@ -13,29 +13,29 @@ import (
 	"mockserver/config/openapi/tree"
 )
 
-// Export is a document that is written: documents as they were read, joined, and what
-// is declared beside them. Not for concurrent use.
+// Export is a document being written: it joins the documents that were read and adds what is
+// declared in addition to them. It is not safe for concurrent use.
 type Export struct {
 	// Root is the document. It may be changed.
 	Root *tree.Node
 
-	main  *tree.Node            // the document that Root was; nil for none
-	base  string                // its base path: "" or "/v1"
-	names map[origin]string     // references to components that were put in
-	done  map[*tree.Node]bool   // objects whose references are those of Root
+	main  *tree.Node            // the document that became Root; nil for none
+	base  string                // the base path of main: "" or "/v1"
+	names map[origin]string     // references to components that were added
+	done  map[*tree.Node]bool   // objects whose references already point into Root
 	paths map[string]string     // the key of each served path, by its shape
-	keys  map[string]bool       // the shapes of all keys of paths
-	items map[string]*tree.Node // path items by key, those that were asked for
-	newer bool                  // what is walked is of OpenAPI 3.0, and Root of 3.1
+	keys  map[string]bool       // the shapes of all keys in paths
+	items map[string]*tree.Node // path items by key, once requested
+	newer bool                  // the walked document is OpenAPI 3.0, and Root is 3.1
 }
 
-// origin is where a component comes from: a document, and a reference in it.
+// origin is where a component comes from: a document and a reference in it.
 type origin struct {
 	doc *tree.Node
 	ref string
 }
 
-// New is a document without anything in it.
+// New returns an empty document.
 func New(title string) *Export {
 	info := tree.NewMap().SetText("title", title).SetText("version", "1.0.0")
 	root := tree.NewMap().SetText("openapi", "3.0.3").Set("info", info).Set("paths", tree.NewMap())
@@ -45,11 +45,11 @@ func New(title string) *Export {
 	}
 }
 
-// Add adds a document whose references are all into its own components, but for
-// operations that Root has already. It belongs to the Export then, and is changed. The
-// first document becomes Root; nothing may be declared in that before. Served tells
-// which operations are wanted, by method and path as a request has it, "/v1/pets/{id}".
-// What has no place beside other documents is returned: their methods and paths.
+// Add adds a document, except for operations that Root already has. All references in the document
+// must point into its own components. The Export takes ownership of the document and changes it.
+// The first document becomes Root; nothing may be declared in Root before. served reports whether
+// an operation is wanted, by its method and its path as requested, "/v1/pets/{id}". Add returns the
+// methods and paths that have no place next to the other documents.
 func (x *Export) Add(doc *tree.Node, served func(method, path string) bool) (left []string) {
 	base := serverPath(doc.Get("servers"))
 	prune(doc, base, served)
@@ -64,8 +64,8 @@ func (x *Export) Add(doc *tree.Node, served func(method, path string) bool) (lef
 	return nil
 }
 
-// itemBase is the base path of a path item or an operation: that of its own servers, if
-// it has any.
+// itemBase returns the base path of a path item or an operation: the one from its own servers, if
+// it has any, else base.
 func itemBase(item *tree.Node, base string) string {
 	if own := item.Get("servers"); own.Len() > 0 {
 		return serverPath(own)
@@ -73,8 +73,7 @@ func itemBase(item *tree.Node, base string) string {
 	return base
 }
 
-// prune takes the operations that are not wanted from a document, and paths that are
-// left without any.
+// prune removes unwanted operations from a document, and paths that have no operations left.
 func prune(doc *tree.Node, base string, served func(method, path string) bool) {
 	for key, item := range doc.Get("paths").Members() {
 		left, had := 0, 0
@@ -97,7 +96,7 @@ func prune(doc *tree.Node, base string, served func(method, path string) bool) {
 // itemMethods are the members of a path item that are operations.
 var itemMethods = []string{"get", "put", "post", "delete", "options", "head", "patch", "trace"}
 
-// walk makes the references in an object of another document references into Root.
+// walk changes the references in an object of another document to references into Root.
 func (x *Export) walk(t *tree.Node, of element, doc *tree.Node) {
 	if !t.IsMap() || x.done[t] {
 		return
@@ -118,8 +117,8 @@ func (x *Export) walk(t *tree.Node, of element, doc *tree.Node) {
 	}
 }
 
-// component is the reference to a component of another document, which is put into
-// those of Root when it is first wanted. What is no reference into components stays.
+// component returns the reference for a component of another document. It adds the component to
+// Root on first use. A reference that does not point into components is returned unchanged.
 func (x *Export) component(ref string, of element, doc *tree.Node) string {
 	section := sections[of]
 	name, ok := strings.CutPrefix(ref, "#/components/"+section+"/")
@@ -138,8 +137,8 @@ func (x *Export) component(ref string, of element, doc *tree.Node) string {
 	return x.names[from]
 }
 
-// mapping makes the schemas that a discriminator names those of Root. What cannot be
-// found stays as it is: it may be the name of nothing.
+// mapping changes the schemas that a discriminator names to those of Root. A name that cannot be
+// found stays unchanged, because it may not refer to anything.
 func (x *Export) mapping(t *tree.Node, doc *tree.Node) {
 	for value, name := range t.Members() {
 		ref := name.AsText()
@@ -152,7 +151,8 @@ func (x *Export) mapping(t *tree.Node, doc *tree.Node) {
 	}
 }
 
-// security makes the schemes that an operation of another document names those of Root.
+// security changes the security schemes that an operation of another document names to those of
+// Root.
 func (x *Export) security(list, doc *tree.Node) {
 	if x.done[list] {
 		return
@@ -167,12 +167,12 @@ func (x *Export) security(list, doc *tree.Node) {
 	}
 }
 
-// Embed puts examples that lie in files (externalValue) where a document refers to them.
+// Embed replaces references to example files (externalValue) in a document by the examples.
 func Embed(root *tree.Node, read func(name string) ([]byte, error)) {
 	embed(root, root, documentObject, read)
 }
 
-// embed puts examples that lie in files (externalValue) where they are referred to.
+// embed replaces references to example files (externalValue) by the examples.
 func embed(root, t *tree.Node, of element, read func(name string) ([]byte, error)) {
 	for media, m := range t.Get("content").Members() {
 		for name, example := range m.Get("examples").Members() {
@@ -185,7 +185,7 @@ func embed(root, t *tree.Node, of element, read func(name string) ([]byte, error
 			}
 			text, err := read(file)
 			if err != nil {
-				continue // a warning of Read says so
+				continue // Read has reported a warning
 			}
 			value := tree.NewText(string(text))
 			if parsed, err := tree.ParseJSON(text); err == nil && jsonvalue.IsJSON(jsonvalue.BaseType(media)) {
@@ -201,7 +201,7 @@ func embed(root, t *tree.Node, of element, read func(name string) ([]byte, error
 	}
 }
 
-// serverPath is what basePath is, of servers as a document has them.
+// serverPath does the same as basePath for the servers node of a document.
 func serverPath(servers *tree.Node) string {
 	if servers.Len() == 0 {
 		return ""
@@ -227,7 +227,7 @@ func serverPath(servers *tree.Node) string {
 
 var pathParameter = regexp.MustCompile(`\{[^}]*\}`)
 
-// Shape is a path with nothing in it but what tells it from others.
+// Shape reduces a path to the parts that distinguish it from other paths.
 func Shape(path string) string {
 	if strings.Contains(path, "{") {
 		path = pathParameter.ReplaceAllString(path, "{}")
@@ -238,10 +238,10 @@ func Shape(path string) string {
 	return path
 }
 
-// Item is the path item of a served path, "/v1/pets/{id}": that of a document, or a
-// new one at the end, which names a server of its own where the base path of the
-// document is not in front. Key is where it stands in paths; item is nil when a
-// document cannot say it beside what it says already.
+// Item returns the path item for a served path, "/v1/pets/{id}": the item of a document, or a new
+// one at the end. A new item has its own server if the path does not begin with the base path of
+// the document. key is the item's key in paths. item is nil when the path conflicts with what the
+// document already has.
 func (x *Export) Item(path string) (key string, item *tree.Node) {
 	if key, ok := x.paths[Shape(path)]; ok {
 		if x.items[key] == nil {
@@ -253,7 +253,7 @@ func (x *Export) Item(path string) (key string, item *tree.Node) {
 		item := tree.NewMap()
 		x.paths[Shape(path)], x.keys[Shape(key)], x.items[key] = key, true, item
 		paths := x.Root.Make("paths")
-		paths.Entries = append(paths.Entries, tree.Entry{Key: key, Value: item}) // no other key is of its shape
+		paths.Entries = append(paths.Entries, tree.Entry{Key: key, Value: item}) // no other key has the same shape
 		return key, item
 	}
 	if rest, ok := strings.CutPrefix(path, x.base); ok && (rest == "" || rest[0] == '/') {
@@ -271,7 +271,7 @@ func (x *Export) Item(path string) (key string, item *tree.Node) {
 	return "", nil
 }
 
-// nextSlash is where the next segment begins, at last the end; -1 behind that.
+// nextSlash returns the index of the next slash, then the length of the path, then -1.
 func nextSlash(path string, at int) int {
 	if at >= len(path) {
 		return -1
@@ -282,7 +282,7 @@ func nextSlash(path string, at int) int {
 	return len(path)
 }
 
-// PathNames are the names of the parameters of a path, "/pets/{id}", in order.
+// PathNames returns the parameter names in a path such as "/pets/{id}", in order.
 func PathNames(path string) []string {
 	names := pathParameter.FindAllString(path, -1)
 	for i, name := range names {

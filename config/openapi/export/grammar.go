@@ -1,6 +1,6 @@
 package export
 
-// element is a kind of object of OpenAPI: what its members are is in grammar.
+// element is a kind of OpenAPI object. Its members are listed in grammar.
 type element string
 
 const (
@@ -21,7 +21,7 @@ const (
 	schemaObject     element = "schema"
 )
 
-// slot says what a member of an object holds.
+// slot describes the value of a member of an object.
 type slot struct {
 	element
 	form slotForm
@@ -30,21 +30,21 @@ type slot struct {
 type slotForm uint8
 
 const (
-	single slotForm = iota // an object, or in schemas a boolean
+	single slotForm = iota // an object; in schemas also a boolean
 	listOf                 // a list of objects
 	mapOf                  // a map of names to objects
 )
 
-// sections are the members of components that hold each kind.
+// sections maps each element to its section in components.
 var sections = map[element]string{
 	schemaObject: "schemas", responseObject: "responses", parameterObject: "parameters", exampleObject: "examples",
 	bodyObject: "requestBodies", headerObject: "headers", securityObject: "securitySchemes", linkObject: "links",
 	callbackObject: "callbacks", pathItemObject: "pathItems",
 }
 
-// grammar is where objects stand in objects: all that a reference may stand for. What
-// is not named, such as the value of an example, holds none, whatever it looks like.
-// "" stands for every member that is not an extension.
+// grammar lists the members of each object that contain objects, and so everything that a reference
+// can stand for. Members that are not listed, such as the value of an example, contain no objects,
+// whatever they look like. The key "" stands for every member that is not an extension.
 var grammar = map[element]map[string]slot{
 	documentObject: {"paths": {pathItemObject, mapOf}, "webhooks": {pathItemObject, mapOf}, "components": {componentsObject, single}},
 	componentsObject: {

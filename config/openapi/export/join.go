@@ -8,8 +8,8 @@ import (
 	"mockserver/config/openapi/tree"
 )
 
-// join adds a further document to Root: its operations with what they refer to, its
-// webhooks and tags. What holds for the whole of it is put into each operation.
+// join adds another document to Root: its operations with everything they refer to, its webhooks
+// and its tags. Settings for the whole document are copied into each operation.
 func (x *Export) join(doc *tree.Node, base string) (left []string) {
 	if isNewer(doc) && !isNewer(x.Root) {
 		x.Root.Set("openapi", doc.Get("openapi"))
@@ -34,8 +34,8 @@ func (x *Export) join(doc *tree.Node, base string) (left []string) {
 	return left
 }
 
-// joinItem adds the operations of a path item that Root does not have. It returns
-// false when there is no place for them.
+// joinItem adds the operations of a path item that Root does not have. It returns false when there
+// is no place for them.
 func (x *Export) joinItem(doc, item *tree.Node, path string) bool {
 	for _, method := range itemMethods {
 		op := item.Get(method)
@@ -45,7 +45,7 @@ func (x *Export) joinItem(doc, item *tree.Node, path string) bool {
 		if security := doc.Get("security"); security != nil {
 			op.Set("security", security.Clone())
 		} else if x.Root.Get("security") != nil {
-			op.Set("security", tree.NewList()) // that of Root is not asked for
+			op.Set("security", tree.NewList()) // the security of Root does not apply
 		}
 	}
 	x.walk(item, pathItemObject, doc)
@@ -65,13 +65,13 @@ func (x *Export) joinItem(doc, item *tree.Node, path string) bool {
 	return true
 }
 
-// mergeItem adds the operations of a path item to one that serves the same path. The
-// names of its path parameters become those of the key, and parameters of the item
-// those of each operation.
+// mergeItem adds the operations of a path item to another item for the same path. The path
+// parameters are renamed to match the key, and the parameters of the item are moved to each
+// operation.
 func (x *Export) mergeItem(to, item *tree.Node, key, path string) {
 	names := map[string]string{}
 	old, now := pathParameter.FindAllString(path, -1), pathParameter.FindAllString(key, -1)
-	for i := range min(len(old), len(now)) { // those of a key are the last ones of its path
+	for i := range min(len(old), len(now)) { // the parameters of a key are the last ones of its path
 		names[strings.Trim(old[len(old)-1-i], "{}")] = strings.Trim(now[len(now)-1-i], "{}")
 	}
 	for _, method := range itemMethods {
@@ -99,16 +99,16 @@ func (x *Export) mergeItem(to, item *tree.Node, key, path string) {
 	}
 }
 
-// has tells whether a list of parameters has one of the same name and place.
+// has reports whether a list contains a parameter with the same name and location.
 func has(list, p *tree.Node) bool {
 	return slices.ContainsFunc(list.List(), func(q *tree.Node) bool {
 		return q.Get("name").AsText() == p.Get("name").AsText() && q.Get("in").AsText() == p.Get("in").AsText()
 	})
 }
 
-// Resolve is what a reference into Root stands for, or the object itself.
+// Resolve returns the target of a reference into Root, or the object itself.
 func (x *Export) Resolve(t *tree.Node) *tree.Node {
-	for range 10 { // further than anybody refers, nearer than for ever
+	for range 10 { // deeper than any real document, but finite
 		pointer, ok := strings.CutPrefix(t.Get("$ref").AsText(), "#")
 		to := x.Root.At(pointer)
 		if !ok || to == nil {
@@ -119,7 +119,7 @@ func (x *Export) Resolve(t *tree.Node) *tree.Node {
 	return t
 }
 
-// tag adds a tag, unless there is one of that name.
+// tag adds a tag unless one with the same name exists.
 func (x *Export) tag(tag *tree.Node) {
 	tags := x.Root.Get("tags")
 	if tags == nil {
@@ -131,7 +131,7 @@ func (x *Export) tag(tag *tree.Node) {
 	}
 }
 
-// unused is a name that a map does not have.
+// unused returns a name that is not yet in a map.
 func unused(t *tree.Node, name string) string {
 	first := name
 	for n := 2; t.Get(name) != nil; n++ {
@@ -140,13 +140,13 @@ func unused(t *tree.Node, name string) string {
 	return name
 }
 
-// isNewer tells whether a document is of OpenAPI 3.1 or later.
+// isNewer reports whether a document uses OpenAPI 3.1 or later.
 func isNewer(doc *tree.Node) bool {
 	version := doc.Get("openapi").AsText()
 	return version != "" && !strings.HasPrefix(version, "3.0")
 }
 
-// each calls do for each object that is a member of an object, or an item of one.
+// each calls do for each object that is a member of t or an item of a member.
 func each(t *tree.Node, of element, do func(value *tree.Node, of element)) {
 	for key, value := range t.Members() {
 		m, ok := grammar[of][key]
@@ -179,7 +179,7 @@ func visit(t *tree.Node, of element, do func(schema *tree.Node)) {
 	each(t, of, func(value *tree.Node, of element) { visit(value, of, do) })
 }
 
-// orNullTree lets a schema be null, whatever the schemas that it is composed of say.
+// orNullTree makes a schema accept null, whatever the schemas that it is composed of require.
 func orNullTree(t *tree.Node) {
 	parts := tree.NewMap()
 	for _, key := range []string{"allOf", "anyOf", "oneOf", "discriminator"} {
@@ -193,7 +193,7 @@ func orNullTree(t *tree.Node) {
 	}
 }
 
-// upgrade says in the words of OpenAPI 3.1 what a schema of 3.0 says otherwise.
+// upgrade converts the parts of an OpenAPI 3.0 schema that differ in 3.1.
 func upgrade(t *tree.Node) {
 	if nullable := t.Get("nullable"); nullable != nil {
 		t.Delete("nullable")

@@ -7,16 +7,16 @@ import (
 	"mockserver/config/openapi/tree"
 )
 
-// pathForm is a declared path as OpenAPI has it.
+// pathForm is a declared path in the form of OpenAPI.
 type pathForm struct {
 	template string // "/users/{id}"
 	params   []pathParam
-	rest     bool // the last parameter takes all segments that are left
+	rest     bool // the last parameter matches all remaining segments
 }
 
 type pathParam struct{ name, typ string }
 
-// formOf is the path of an endpoint as OpenAPI has it. Braces in it are literal.
+// formOf returns the path of an endpoint in the form of OpenAPI. Braces in it are literal.
 func formOf(e *config.Endpoint) pathForm {
 	if e.Operation != nil {
 		return pathForm{template: trimmed(e.Operation.Path)}
@@ -46,7 +46,7 @@ func formOf(e *config.Endpoint) pathForm {
 	return p
 }
 
-// trimmed is a path without a slash at its end.
+// trimmed returns a path without a trailing slash.
 func trimmed(path string) string {
 	if len(path) > 1 {
 		return strings.TrimSuffix(path, "/")
@@ -54,19 +54,19 @@ func trimmed(path string) string {
 	return path
 }
 
-// schemas are the types of parameters as schemas, those that need more than a type.
+// schemas maps parameter types to schema types, except those that need more than a type.
 var schemas = map[string]string{
 	"int": "integer", "integer": "integer", "float": "number", "double": "number", "number": "number",
 	"bool": "boolean", "boolean": "boolean", "array": "array", "list": "array",
 }
 
-// schemaOf is the schema of a parameter's type; of one that is not known that of a text.
+// schemaOf returns the schema for the type of a parameter. An unknown type is a string.
 func schemaOf(typ string) *tree.Node {
 	t := tree.NewMap()
 	switch typ = strings.ToLower(typ); typ {
 	case "uuid":
 		return t.SetText("type", "string").SetText("format", "uuid")
-	case "date": // a day, or an instant
+	case "date": // a date or a date-time
 		return t.SetText("type", "string").Set("anyOf", tree.NewList(
 			tree.NewMap().SetText("format", "date"), tree.NewMap().SetText("format", "date-time")))
 	case "float", "double":
@@ -82,8 +82,7 @@ func schemaOf(typ string) *tree.Node {
 	return t
 }
 
-// parameters writes the parameters of the path, named as its key has them, and those
-// of the query that are documented.
+// parameters writes the path parameters, named as in the key, and the documented query parameters.
 func (x *exporter) parameters(op, item *tree.Node, key string, o *exported) {
 	list := op.Get("parameters")
 	if list == nil {
@@ -122,8 +121,8 @@ func (x *exporter) parameters(op, item *tree.Node, key string, o *exported) {
 	}
 }
 
-// paramType is the type of a path parameter, counted from the last, when all endpoints
-// have the same for it.
+// paramType returns the type of a path parameter, counted from the last, if all endpoints use the
+// same type for it.
 func (o *exported) paramType(fromLast int) string {
 	typ := ""
 	for i, e := range o.endpoints {

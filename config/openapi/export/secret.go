@@ -6,16 +6,16 @@ import (
 	"mockserver/internal/secret"
 )
 
-// hideSecrets takes the secrets out of what was declared of an endpoint: keys of
-// signatures, headers of webhooks that hold secrets, and users of URLs. What clients are
-// sent stays: they are sent it.
+// hideSecrets removes the secrets from the declaration of an endpoint: signature keys, webhook
+// headers with secrets, and users in URLs. Data that is sent to clients stays, because they receive
+// it anyway.
 func hideSecrets(n *tree.Node) {
 	for _, item := range n.List() {
 		hideSecrets(item)
 	}
 	for key, value := range n.Members() {
 		switch key {
-		case "body", "headers", "query": // these have keys of any name
+		case "body", "headers", "query": // their keys can have any name
 		case "webhook":
 			hideWebhook(value)
 		case "webhooks":
@@ -43,7 +43,7 @@ func hideWebhook(w *tree.Node) {
 	}
 }
 
-// hideUser takes the user out of the URL that is the member of a map.
+// hideUser removes the user from the URL in a member of a map.
 func hideUser(n *tree.Node, key string) {
 	if text := n.Get(key).AsText(); text != "" {
 		n.Set(key, tree.NewText(address.WithoutUsers(text)))

@@ -15,11 +15,11 @@ import (
 	"mockserver/internal/tags"
 )
 
-// Spec says what a specification serves as an OpenAPI document, which keeps what OpenAPI
-// cannot say in extensions (x-mockserver-…). The documents among its files are written as
-// they were read, but for what was declared in place of it; declared endpoints join them.
-// The loader is the one that it was loaded with, for the files are read again. Secrets are
-// masked. The error is one of reading, or names the problems of the specification.
+// Spec returns what a specification serves as an OpenAPI document. What OpenAPI cannot express is
+// kept in extensions (x-mockserver-…). The OpenAPI documents of the specification are written as
+// they were read, except for what was declared in place of their parts; declared endpoints are
+// added. loader must be the one that loaded the specification, because the files are read again.
+// Secrets are masked. The error is a read error or lists the problems of the specification.
 func Spec(loader config.Loader, s *config.Spec) (*tree.Node, error) {
 	if err := s.Problems.Err(); err != nil {
 		return nil, err
@@ -44,28 +44,28 @@ func Spec(loader config.Loader, s *config.Spec) (*tree.Node, error) {
 	return x.Root, nil
 }
 
-// exporter writes what a spec serves into a document.
+// exporter writes what a specification serves into a document.
 type exporter struct {
 	*Export
 	spec       *config.Spec
 	operations []*exported
-	declared   map[string]bool // methods and shapes of paths of operations that are written
-	ids        map[string]bool // operationIds that are taken
+	declared   map[string]bool // methods and path shapes of the operations that are written
+	ids        map[string]bool // operationIds in use
 	words      *config.Words
 }
 
-// exported are the endpoints of one method and path, in the order declared.
+// exported contains the endpoints with the same method and path, in the order of declaration.
 type exported struct {
 	method    string
-	path      pathForm // of the first
+	path      pathForm // the form of the first one
 	endpoints []*config.Endpoint
-	operation *openapi.Operation // that a document declares; nil for none
-	generated *config.Endpoint   // of the document, as it is served; nil for none
-	replaced  bool               // an endpoint or a mocks file answers all of its requests
+	operation *openapi.Operation // declared by a document; nil for none
+	generated *config.Endpoint   // of the document, as served; nil for none
+	replaced  bool               // an endpoint or a mocks file answers all its requests
 }
 
-// source is what was declared at a key of a file, without its secrets; nil when it was
-// declared in Go.
+// source returns the declaration at a key of a file, without secrets; nil when it was declared in
+// Go.
 func (x *exporter) source(pos config.Pos, key string) *tree.Node {
 	t := x.words.At(pos.File, key)
 	if t != nil {
@@ -74,8 +74,8 @@ func (x *exporter) source(pos config.Pos, key string) *tree.Node {
 	return t
 }
 
-// group puts endpoints of one method and path together. Behind one that answers all
-// requests for them the rest answers none.
+// group groups endpoints by method and path. Endpoints after one that answers all requests are
+// unreachable and left out.
 func (x *exporter) group() {
 	byShape := map[string]*exported{}
 	for i := range x.spec.Endpoints {
@@ -105,18 +105,18 @@ func (x *exporter) group() {
 	}
 }
 
-// served tells whether the operation of a document is written: it answers requests, or
-// a mocks file answers them for it.
+// served reports whether an operation of a document is written: it answers requests itself, or a
+// mocks file answers them for it.
 func (x *exporter) served(method, path string) bool {
 	return x.declared[method+" "+Shape(path)]
 }
 
-// always tells whether an endpoint answers each request for its path.
+// always reports whether an endpoint answers every request for its path.
 func always(e *config.Endpoint) bool {
 	return e.Host == "" && e.If.Value == "" && !strings.Contains(e.Path.Value, "|")
 }
 
-// knowIDs notes the operationIds of the documents.
+// knowIDs records the operationIds in the documents.
 func (x *exporter) knowIDs() {
 	for _, item := range x.Root.Get("paths").Members() {
 		for _, op := range item.Members() {
@@ -127,13 +127,13 @@ func (x *exporter) knowIDs() {
 	}
 }
 
-// operation writes what one method and path answers.
+// operation writes the operation of one method and path.
 func (x *exporter) operation(o *exported) {
 	if len(o.endpoints) == 0 && (o.generated == nil || sayable(o.generated)) {
-		return // the document says it
+		return // the document describes it
 	}
 	key, item := x.Item(o.path.template)
-	if item == nil { // beside a document that serves other paths under the same key
+	if item == nil { // conflicts with a document that serves other paths under the same key
 		x.unsaid(x.Root, o)
 		return
 	}
@@ -143,7 +143,7 @@ func (x *exporter) operation(o *exported) {
 		op = tree.NewMap()
 		item.Set(o.method, op)
 		if x.Root.Get("security") != nil {
-			op.Set("security", tree.NewList()) // what is declared asks for no credentials
+			op.Set("security", tree.NewList()) // declared endpoints need no credentials
 		}
 	}
 	x.document(op, o)
@@ -164,8 +164,8 @@ func (x *exporter) operation(o *exported) {
 	}
 }
 
-// ownResponses makes the responses of a document ready to be changed. Where its answers
-// are replaced, those go that a request would get that asks for none.
+// ownResponses prepares the responses of a document for changes. If the endpoint's responses are
+// replaced, it removes those that requests without a preference would get.
 func (x *exporter) ownResponses(responses *tree.Node, o *exported) {
 	for code, t := range responses.Members() {
 		if t.Get("$ref") != nil {
@@ -208,8 +208,8 @@ func (x *exporter) ownResponses(responses *tree.Node, o *exported) {
 	}
 }
 
-// usualFirst are endpoints with those in front that answer without a condition, and
-// those among them that succeed.
+// usualFirst sorts endpoints: those without a condition first, and among these the successful ones
+// first.
 func usualFirst(endpoints []*config.Endpoint) []*config.Endpoint {
 	rank := func(e *config.Endpoint) int {
 		switch {
@@ -225,7 +225,7 @@ func usualFirst(endpoints []*config.Endpoint) []*config.Endpoint {
 	return sorted
 }
 
-// document writes what documents the endpoints: of each text the first.
+// document writes the documentation of the endpoints. Of each text it uses the first.
 func (x *exporter) document(op *tree.Node, o *exported) {
 	tags := op.Get("tags")
 	if tags == nil {
@@ -254,7 +254,7 @@ func (x *exporter) document(op *tree.Node, o *exported) {
 	}
 }
 
-// unsaid keeps what was declared in its own words.
+// unsaid records declarations in their original form.
 func (x *exporter) unsaid(at *tree.Node, o *exported) {
 	const key = "x-mockserver-endpoints"
 	list := at.Get(key)
@@ -277,17 +277,17 @@ func (x *exporter) unsaid(at *tree.Node, o *exported) {
 	}
 }
 
-// sayable reports whether OpenAPI can say all that an endpoint does.
+// sayable reports whether OpenAPI can express everything that an endpoint does.
 func sayable(e *config.Endpoint) bool {
 	if e.Operation == nil {
 		return !e.Unsaid() && !formOf(e).rest && fixed(&e.Response)
 	}
-	ours := *e // the document says the rest, unless a mocks file calls others
+	ours := *e // the document describes the rest, unless a mocks file calls others
 	ours.If, ours.Webhooks = config.Text{}, nil
 	return !ours.Unsaid() && !slices.ContainsFunc(e.Webhooks, func(w config.Webhook) bool { return !w.Raw })
 }
 
-// fixed tells whether an answer is always the same, and its headers have a name each.
+// fixed reports whether a response is always the same and its header names are unique.
 func fixed(r *config.Response) bool {
 	names := map[string]bool{}
 	for _, h := range r.Headers {
@@ -300,7 +300,7 @@ func fixed(r *config.Response) bool {
 	return r.External == nil && (r.Raw || !tags.In(r.Body.Value))
 }
 
-// sockets writes the paths of WebSocket connections, for which OpenAPI has no words.
+// sockets writes the paths of WebSocket connections, which OpenAPI cannot express.
 func (x *exporter) sockets() {
 	list := tree.NewList()
 	for i := range x.spec.WebSockets {
@@ -314,7 +314,7 @@ func (x *exporter) sockets() {
 	}
 }
 
-// Write is a document as text: yaml or json.
+// Write returns a document as text. form is yaml or json.
 func Write(t *tree.Node, form string) ([]byte, error) {
 	switch form {
 	case "json":
