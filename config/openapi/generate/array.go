@@ -6,15 +6,15 @@ import (
 	"github.com/getkin/kin-openapi/openapi3"
 )
 
-// someItems is how many items an array has when nothing requires more.
+// someItems is the number of items in an array when nothing requires more.
 const someItems = 2
 
-// array makes an array. When it is bare, it has as few items as it may.
+// array generates an array. A bare array has as few items as allowed.
 func (d *draft) array(g *merged, a ask, bare bool) (any, bool) {
 	count, found := d.itemCount(g, a.room, bare)
 	items := make([]any, 0, min(count, mostExtras))
 	others := distinct{}
-	first := count - len(found) // the last are those that contains asks for
+	first := count - len(found) // the last items are those that contains requires
 	for i := range count {
 		refs, banned := itemSchemas(g, i)
 		if i >= first {
@@ -38,8 +38,8 @@ func (d *draft) array(g *merged, a ask, bare bool) (any, bool) {
 	return items, len(items) >= g.minItems
 }
 
-// item makes an item that is not like the others. Where items may be alike, one that is
-// is refused only if it need not be there.
+// item generates an item that differs from the others. When duplicates are allowed, a duplicate is
+// rejected only if the item is optional.
 func (d *draft) item(g *merged, a ask, others distinct, optional bool) (any, bool) {
 	v, ok := d.value(a)
 	if !ok || others.add(v) {
@@ -65,7 +65,7 @@ func (d *draft) item(g *merged, a ask, others distinct, optional bool) (any, boo
 	return v, false
 }
 
-// itemCount is how many items an array gets, and the schemas that contains asks for.
+// itemCount returns the number of items for an array, and the schemas that contains requires.
 func (d *draft) itemCount(g *merged, room int, bare bool) (count int, found []*openapi3.SchemaRef) {
 	for _, s := range g.contains {
 		for range min(leastContained(s), mostExtras) {
@@ -109,7 +109,8 @@ func leastContained(s *openapi3.Schema) uint64 {
 	return 1
 }
 
-// itemSchemas are what an item has to satisfy, and whether there can be none.
+// itemSchemas returns the schemas that item i must satisfy, and reports whether the item is
+// forbidden.
 func itemSchemas(g *merged, i int) (refs []*openapi3.SchemaRef, banned bool) {
 	for _, s := range g.schemas {
 		ref := s.Items
@@ -127,7 +128,7 @@ func itemSchemas(g *merged, i int) (refs []*openapi3.SchemaRef, banned bool) {
 	return refs, false
 }
 
-// singular is the name of an item of what has a name.
+// singular returns the singular of a name, as the name of an item.
 func singular(name string) string {
 	if n := len(name); n > 2 && name[n-1] == 's' && name[n-2] != 's' {
 		return name[:n-1]

@@ -9,10 +9,11 @@ import (
 	"mockserver/config/openapi/jsonvalue"
 )
 
-// distinct is a set of JSON values: of thousands, none is compared with each of the others.
+// distinct is a set of JSON values. With thousands of values, it avoids comparing each with all
+// others.
 type distinct map[string]bool
 
-// add puts a value into the set; false when one that equals it was there.
+// add adds a value to the set. It returns false when an equal value was already there.
 func (d distinct) add(v any) bool {
 	key := string(appendIdentity(nil, v))
 	if d[key] {
@@ -26,8 +27,8 @@ func (d distinct) has(v any) bool {
 	return len(d) > 0 && d[string(appendIdentity(nil, v))]
 }
 
-// appendIdentity appends a text that two values have in common when they are equal, and
-// only then: numbers by what they are worth, names in order.
+// appendIdentity appends a text that is the same for two values if and only if they are equal:
+// numbers by their numeric value, names sorted.
 func appendIdentity(dst []byte, v any) []byte {
 	switch v := v.(type) {
 	case json.Number:

@@ -8,74 +8,74 @@ import (
 )
 
 const (
-	// bodyRoom is about how many values a body has when nothing requires more: an object
-	// shares it out among its properties, and one that has none left leaves out what is
-	// optional. In a document of very many operations there is less, so that all bodies
-	// together are about documentRoom.
+	// bodyRoom is the approximate number of values in a body when nothing requires more. An object
+	// distributes it among its properties, and leaves out optional properties when none remains. In
+	// a document with very many operations the limit is lower, so that all bodies together have
+	// about documentRoom values.
 	bodyRoom     = 400
 	leastRoom    = 40
 	documentRoom = 400_000
-	// bodyEffort is how many values may be made for a body, those that came to nothing
-	// among them. So many bytes of a long text count as a value.
+	// bodyEffort is how many values may be generated for a body, including discarded ones. In a
+	// long text, every bytesAValue bytes count as one value.
 	bodyEffort  = 20_000
 	bytesAValue = 256
-	// documentText is how many bytes the bodies of a document have before the effort that
-	// goes into each of the rest becomes leastEffort.
+	// documentText is the total size in bytes of the bodies of a document after which the effort
+	// for each further body drops to leastEffort.
 	documentText = 256 << 20
 	leastEffort  = 100
-	// mostTries is how often another value is tried where one does not fit.
+	// mostTries limits how often another value is tried when one does not fit.
 	mostTries = 24
-	// deepestBody is how many schemas may be open at once.
+	// deepestBody limits how many schemas may be nested.
 	deepestBody = 100
-	// bodyTries is how many bodies are made until one is valid.
+	// bodyTries limits how many bodies are generated to get a valid one.
 	bodyTries = 3
 )
 
-// tooLarge says that a body asks for more effort than there is.
+// tooLarge is the message for a body that needs more effort than is allowed.
 const tooLarge = "it is larger than what is made"
 
-// draft is a body while it is made. All that is by chance comes from one source, so that
-// a seed gives one body.
+// draft is a body under construction. All randomness comes from one source, so a seed always gives
+// the same body.
 type draft struct {
 	m      *Maker
 	random *rand.Rand
-	// fresh bodies take nothing from examples and defaults, and any value of an enum.
+	// fresh bodies ignore examples and defaults, and use any value of an enum.
 	fresh  bool
-	quiet  bool // warns of nothing: made for a request
-	wide   bool // anything that is allowed, whether it reads well or not: others are taken
+	quiet  bool // gives no warnings, because the body is made for a request
+	wide   bool // any allowed value, readable or not, because the others are taken
 	check  validator
-	active []*openapi3.Schema // being made, the outermost first
+	active []*openapi3.Schema // under construction, the outermost first
 	effort int
-	why    string // the first thing that could not be made
-	at     string // the pointer of the schema in the document, for warnings
+	why    string // why the first failed part could not be made
+	at     string // the JSON pointer of the schema in the document, for warnings
 }
 
-// ask is what a value is made for: the schemas it has to satisfy, the name of the
-// property it is the value of, and how many values it may consist of.
+// ask describes the value to generate: the schemas it must satisfy, the name of its property, and
+// how many values it may consist of.
 type ask struct {
 	schemas []*openapi3.SchemaRef
 	name    string
 	room    int
-	taken   distinct // the values that it may not be; nil for none
+	taken   distinct // values that are not allowed; nil for none
 }
 
-// seedOf makes a seed of a text.
+// seedOf derives a seed from a text.
 func (m *Maker) seedOf(text string) uint64 {
 	h := fnv.New64a()
 	_, _ = h.Write([]byte(text)) // never fails
 	return h.Sum64() ^ m.seed
 }
 
-// direction is which way a body goes.
+// direction is the direction in which a body is sent.
 type direction bool
 
 // The directions.
 const (
 	ToClient direction = false
-	toServer direction = true // leaves readOnly properties out, not writeOnly ones
+	toServer direction = true // leaves out readOnly properties instead of writeOnly ones
 )
 
-// body makes a value for a schema, and says what is wrong with it; "" when it is valid.
+// body generates a value for a schema and says what is wrong with it; "" when it is valid.
 func (m *Maker) body(ref *openapi3.SchemaRef, way direction, seed uint64, fresh bool, at string) (v any, wrong string) {
 	effort := bodyEffort
 	if m.kept > documentText {
@@ -85,7 +85,7 @@ func (m *Maker) body(ref *openapi3.SchemaRef, way direction, seed uint64, fresh 
 		d := &draft{m: m, fresh: fresh, quiet: fresh, effort: effort, at: at, random: rand.New(rand.NewPCG(seed, try))}
 		d.check = validator{m: m, request: way == toServer, lenient: try > 0}
 		made, ok := d.value(ask{schemas: []*openapi3.SchemaRef{ref}, room: m.room})
-		if ok { // each part that may not satisfy its schemas was held against them
+		if ok { // each part that may violate its schemas was checked
 			return made, ""
 		}
 		if try > 0 {
@@ -98,15 +98,15 @@ func (m *Maker) body(ref *openapi3.SchemaRef, way direction, seed uint64, fresh 
 	return v, wrong
 }
 
-// blame keeps the first reason.
+// blame records the reason of a failure, unless one is already recorded.
 func (d *draft) blame(why string) {
 	if d.why == "" {
 		d.why = why
 	}
 }
 
-// value makes a value that satisfies all the schemas; when there is none, the best that
-// could be made, and false.
+// value generates a value that satisfies all the schemas. When it cannot, it returns the best value
+// it could make, and false.
 func (d *draft) value(a ask) (any, bool) {
 	if len(d.active) > deepestBody {
 		d.blame("it is nested too deeply")
@@ -143,7 +143,7 @@ func under(ref string) string {
 	return " (" + ref + ")"
 }
 
-// tried tries values, with other branches and with less in them, until one fits.
+// tried tries values with other branches and fewer properties until one fits.
 func (d *draft) tried(a ask) (best any, ok bool) {
 	before, first := d.why, ""
 	var g *merged
@@ -166,7 +166,7 @@ func (d *draft) tried(a ask) (best any, ok bool) {
 		if attempt == 0 {
 			first = d.why
 		} else if d.why != first {
-			first = before // no single reason: what is wrong with the best tells
+			first = before // no single reason: the caller reports what is wrong with the best value
 		}
 		if attempt+1 >= triesOf(g) {
 			break
@@ -180,7 +180,7 @@ func (d *draft) tried(a ask) (best any, ok bool) {
 	return best, false
 }
 
-// triesOf is how many values are tried.
+// triesOf returns how many values are tried.
 func triesOf(g *merged) int {
 	switch {
 	case g.hard:
@@ -200,17 +200,17 @@ func (d *draft) fits(refs []*openapi3.SchemaRef, v any) bool {
 	return true
 }
 
-// mergeKey finds what was merged before: a schema with the branches of an attempt.
+// mergeKey is the key of a cached merge: a schema with the branches of one attempt.
 type mergeKey struct {
 	schema  *openapi3.Schema
 	attempt int
 }
 
-// keptAttempts are those whose merging is kept.
+// keptAttempts is the number of attempts whose merge is cached.
 const keptAttempts = 3
 
-// merged gives what has to be satisfied in an attempt. Attempts go through the branches
-// of all choices, and then through them again with as little in an object as may be.
+// merged returns the merged schemas for an attempt. Attempts go through the branches of all
+// choices, then through them again with as few properties in an object as allowed.
 func (d *draft) merged(refs []*openapi3.SchemaRef, attempt int) (g *merged, bare bool) {
 	alone := len(refs) == 1
 	if alone {
@@ -237,7 +237,7 @@ func (d *draft) merged(refs []*openapi3.SchemaRef, attempt int) (g *merged, bare
 	return g, rest%2 == 1
 }
 
-// made makes one value.
+// made generates one value.
 func (d *draft) made(g *merged, a ask, attempt int, bare bool) (any, bool) {
 	if g.never {
 		d.blame("nothing satisfies it")
@@ -275,7 +275,7 @@ func (d *draft) made(g *merged, a ask, attempt int, bare bool) (any, bool) {
 	return d.object(g, a, bare)
 }
 
-// exemplary is the first example or default that the schemas accept.
+// exemplary returns the first example or default that the schemas accept.
 func (d *draft) exemplary(g *merged, a ask) (any, bool) {
 	for _, v := range g.examples {
 		if d.fits(a.schemas, v) {
@@ -291,7 +291,7 @@ func (d *draft) exemplary(g *merged, a ask) (any, bool) {
 	return nil, false
 }
 
-// warnExample says once that an example is of no use.
+// warnExample warns once that an example cannot be used.
 func (d *draft) warnExample(a ask, v any) {
 	ref := a.schemas[0]
 	if d.quiet {
@@ -337,8 +337,8 @@ func (d *draft) listed(g *merged, a ask) (any, bool) {
 	return nil, null
 }
 
-// kind picks the type of a value: the first that is named, or else what its keywords are
-// for. Null is the last resort.
+// kind picks the type of a value: the first type that is listed, or else one suggested by the
+// keywords. Null is the last resort.
 func (d *draft) kind(g *merged, a ask, attempt int) (kinds, bool) {
 	var possible []kinds
 	for _, k := range g.order {
@@ -367,7 +367,7 @@ func (d *draft) kind(g *merged, a ask, attempt int) (kinds, bool) {
 	return possible[attempt%len(possible)], true
 }
 
-// suggestedKinds are the types of a schema that names none, the likeliest first.
+// suggestedKinds returns the types of a schema without a type keyword, the likeliest first.
 func suggestedKinds(g *merged, a ask) []kinds {
 	rest := []kinds{kindString, kindNumber, kindBoolean, kindObject, kindArray}
 	switch {

@@ -11,22 +11,23 @@ import (
 	"mockserver/config/openapi/jsonvalue"
 )
 
-// bodyKey finds a body that was made before. A component has one body in each media
-// type, wherever it is answered, so that what one operation answers is what another does.
+// bodyKey is the key of a body that was made before. A component has one body in each media type,
+// wherever it is used, so that operations agree in their responses.
 type bodyKey struct {
 	schema *openapi3.Schema
 	media  string
 	way    direction
 }
 
-// Content is what one media type of a response or a request is made from.
+// Content is the source for the bodies of one media type of a response or a request.
 type Content struct {
 	*encoder
 	source  *openapi3.MediaType
-	pointer string // of the media type in the document
+	pointer string // the JSON pointer of the media type in the document
 }
 
-// Content is what a media type is made from, as it is declared at a pointer of the document.
+// Content returns the source for the bodies of a media type that is declared at a pointer of the
+// document.
 func (m *Maker) Content(declared string, source *openapi3.MediaType, way direction, pointer string) Content {
 	e := &encoder{m: m, Media: sentType(declared), encodings: source.Encoding, schema: source.Schema, way: way}
 	if e.schema == nil && source.ItemSchema != nil {
@@ -38,7 +39,7 @@ func (m *Maker) Content(declared string, source *openapi3.MediaType, way directi
 	return Content{e, source, pointer}
 }
 
-// at is where the schema stands: the component, if it is one.
+// at returns the pointer of the schema: that of the component, if it is one.
 func (c *Content) at() string {
 	if c.schema != nil && c.schema.Ref != "" {
 		return c.schema.Ref
@@ -46,7 +47,7 @@ func (c *Content) at() string {
 	return c.pointer + "/schema"
 }
 
-// Generated is the body that is made from the schema, the same at each start.
+// Generated returns the body generated from the schema. It is the same at each start.
 func (c *Content) Generated() []byte {
 	if c.schema == nil {
 		return c.unspecified()
@@ -71,7 +72,7 @@ func (c *Content) Generated() []byte {
 	return text
 }
 
-// unspecified is the body of a media type without a schema.
+// unspecified returns the body of a media type without a schema.
 func (c *Content) unspecified() []byte {
 	if text, ok := sample(c.Media, nil, c.m.seedOf(c.pointer)); ok {
 		return text
@@ -82,7 +83,7 @@ func (c *Content) unspecified() []byte {
 	return []byte{}
 }
 
-// Fresh makes other bodies; nil when there is no schema.
+// Fresh returns a function that generates other bodies; nil when there is no schema.
 func (c *Content) Fresh() func(seed uint64) []byte {
 	if c.schema == nil {
 		return nil
@@ -98,13 +99,13 @@ func (c *Content) Fresh() func(seed uint64) []byte {
 	}
 }
 
-// Example is a body that the document gives.
+// Example is a body from the document.
 type Example struct {
-	Name string // "" for the one that has none
+	Name string // "" when it has none
 	Body []byte
 }
 
-// Examples are the bodies that the document gives, in its order.
+// Examples returns the bodies from the document, in its order.
 func (c *Content) Examples() []Example {
 	var all []Example
 	if c.source.Example != nil && !c.isMissing(c.source.Example, c.pointer+"/example", "the example") {
@@ -132,8 +133,8 @@ func (c *Content) Examples() []Example {
 	return all
 }
 
-// isMissing reports whether an example is no value, or a null where the schema accepts none:
-// tools write that for an example that they do not have.
+// isMissing reports whether an example has no value, or is a null that the schema does not accept:
+// tools write null for a missing example.
 func (c *Content) isMissing(v any, pointer, what string) bool {
 	if v == nil {
 		return true
@@ -146,7 +147,7 @@ func (c *Content) isMissing(v any, pointer, what string) bool {
 	return true
 }
 
-// external is an example in a file of its own: its bytes are the body.
+// external reads an example from its own file. The content of the file is the body.
 func (c *Content) external(name, at string) ([]byte, bool) {
 	if strings.Contains(name, "://") || c.m.Read == nil {
 		c.m.Warning(manyExternal, at, "externalValue "+name+": only local files are read; the example is left out")
@@ -160,9 +161,10 @@ func (c *Content) external(name, at string) ([]byte, bool) {
 	return body, true
 }
 
-// written is the body of an example. A text is sent as it is, but as JSON it is a JSON
-// text, unless it is the JSON text of an object or array, and no text is asked for. An example that the
-// schema does not accept is what the author of the document wants, and is sent.
+// written returns the body of an example. A text is sent as it is. In a JSON media type it becomes
+// a JSON string, unless it is itself the JSON text of an object or array and no schema asks for a
+// string. An example that the schema does not accept is sent anyway, because the author of the
+// document wants it.
 func (c *Content) written(decoded any, pointer, what string) []byte {
 	v := jsonvalue.Of(decoded)
 	check := validator{m: c.m, request: c.way == toServer, lenient: true}
@@ -178,7 +180,7 @@ func (c *Content) written(decoded any, pointer, what string) []byte {
 	return c.encode(v)
 }
 
-// jsonWithin is the object or array that a text is the JSON text of.
+// jsonWithin parses a text that is the JSON text of an object or array.
 func jsonWithin(s string) (any, bool) {
 	if s = strings.TrimSpace(s); !strings.HasPrefix(s, "{") && !strings.HasPrefix(s, "[") || !json.Valid([]byte(s)) {
 		return nil, false
@@ -196,7 +198,7 @@ func (c *Content) warnMismatch(check *validator, v any, pointer, what string) {
 	}
 }
 
-// NamesAt puts the names of a map of the document into its order, where that is known.
+// NamesAt returns the names of a map in the document, in the order of the document if it is known.
 func (m *Maker) NamesAt(pointer string, sorted []string) []string {
 	if m.Names == nil || len(sorted) < 2 {
 		return sorted
@@ -207,8 +209,8 @@ func (m *Maker) NamesAt(pointer string, sorted []string) []string {
 	return sorted
 }
 
-// MediaTypes are the media types of a content, the one to answer with first: JSON, then
-// as the document has them.
+// MediaTypes returns the media types of a content, the preferred one first: JSON, then in the order
+// of the document.
 func (m *Maker) MediaTypes(c openapi3.Content, pointer string) []string {
 	var names []string
 	for _, name := range m.NamesAt(pointer+"/content", jsonvalue.SortedNames(c)) {
@@ -220,8 +222,8 @@ func (m *Maker) MediaTypes(c openapi3.Content, pointer string) []string {
 	return names
 }
 
-// RequestBody returns an example of a request's body and its media type; "" for none.
-// The pointer is that of the request body.
+// RequestBody returns an example of a request body and its media type, or "" when there is none.
+// pointer is the JSON pointer of the request body.
 func (m *Maker) RequestBody(body *openapi3.RequestBody, pointer string) (mediaType string, text []byte) {
 	if body == nil {
 		return "", nil

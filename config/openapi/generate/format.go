@@ -10,16 +10,16 @@ import (
 	"mockserver/config/openapi/text"
 )
 
-// format is a format of strings.
+// format is a string format.
 type format struct {
-	// make makes a text of a length between low and high, in characters, if it can:
-	// others are tried when it is not.
+	// make generates a text with a length between low and high, in characters, if possible. If the
+	// length is wrong, other texts are tried.
 	make func(r *rand.Rand, low, high int) string
-	// valid reports whether a text has the format; nil takes any.
+	// valid reports whether a text has the format. If it is nil, any text is valid.
 	valid func(string) bool
 }
 
-// formatOf returns the format of a name; false for one that says nothing here.
+// formatOf returns the named format; false when the name has no meaning here.
 func formatOf(name string) (format, bool) {
 	f, ok := formats[strings.ToLower(name)]
 	return format{f, text.Format(name)}, ok
@@ -57,11 +57,11 @@ var formats = map[string]func(r *rand.Rand, low, high int) string{
 	"phone":                 makePhone,
 }
 
-// epoch is the day that made times lie behind. It stands still, so that a document gives
-// the same body on any day.
+// epoch is the day after which generated times lie. It is fixed, so that a document gives the same
+// body on any day.
 var epoch = time.Date(2023, time.January, 1, 0, 0, 0, 0, time.UTC)
 
-// madeTime is a second of the three years after epoch.
+// madeTime returns a random second within three years after epoch.
 func madeTime(r *rand.Rand) time.Time {
 	return epoch.Add(time.Duration(r.IntN(3*365*24*3600)) * time.Second)
 }
@@ -190,7 +190,7 @@ func makePassword(r *rand.Rand, low, high int) string {
 
 func makePhone(r *rand.Rand, _, _ int) string { return "+1555" + digits(r, 7) }
 
-// fitted lengthens or cuts a text of ASCII to a length.
+// fitted extends or truncates an ASCII text to a length between low and high.
 func fitted(r *rand.Rand, s string, low, high int) string {
 	if high = max(high, 1); len(s) > high {
 		s = strings.TrimRight(s[:high], ".-_ ")

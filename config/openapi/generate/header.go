@@ -9,8 +9,8 @@ import (
 	"mockserver/config/openapi/jsonvalue"
 )
 
-// Framing reports whether a header is none of the document's business: its media type is
-// told by content, and its length by the body.
+// Framing reports whether a document cannot declare a header, because the media type comes from
+// content and the length from the body.
 func Framing(name string) bool {
 	switch textproto.CanonicalMIMEHeaderKey(name) {
 	case "Content-Type", "Content-Length", "Transfer-Encoding", "Connection":
@@ -19,11 +19,11 @@ func Framing(name string) bool {
 	return false
 }
 
-// HeaderValue is the value of a header, if the document gives or requires one. The
-// pointer at is that of the header.
+// HeaderValue returns the value of a header if the document provides or requires one. at is the
+// JSON pointer of the header.
 func (m *Maker) HeaderValue(h *openapi3.Header, name, at string) (string, bool) {
 	schema, explode := h.Schema, h.Explode != nil && *h.Explode
-	if media := jsonvalue.SortedNames(h.Content); len(media) > 0 { // it has one
+	if media := jsonvalue.SortedNames(h.Content); len(media) > 0 { // there is only one
 		return m.headerContent(h, media[0], at)
 	}
 	if h.Example != nil {
@@ -44,7 +44,7 @@ func (m *Maker) HeaderValue(h *openapi3.Header, name, at string) (string, bool) 
 	return simple(v, explode), true
 }
 
-// headerContent is the value of a header that is described by a media type.
+// headerContent returns the value of a header that is described by a media type.
 func (m *Maker) headerContent(h *openapi3.Header, media, at string) (string, bool) {
 	if h.Content[media] == nil {
 		return "", false
@@ -59,7 +59,7 @@ func (m *Maker) headerContent(h *openapi3.Header, media, at string) (string, boo
 	return oneLine(string(c.Generated())), true
 }
 
-// given reports whether a schema says itself what a value is.
+// given reports whether a schema itself provides a value.
 func (m *Maker) given(s *openapi3.Schema, depth int) bool {
 	if s == nil || depth > deepestSchema {
 		return false
@@ -70,7 +70,7 @@ func (m *Maker) given(s *openapi3.Schema, depth int) bool {
 	return len(s.AllOf) == 1 && m.given(s.AllOf[0].Value, depth+1)
 }
 
-// simple writes a value in OpenAPI's style for headers.
+// simple formats a value in OpenAPI's style "simple", which headers use.
 func simple(v any, explode bool) string {
 	var parts []string
 	switch v := v.(type) {
@@ -92,7 +92,7 @@ func simple(v any, explode bool) string {
 	return oneLine(strings.Join(parts, ","))
 }
 
-// oneLine leaves out what ends a header.
+// oneLine removes the characters that end a header.
 func oneLine(s string) string {
 	return strings.Map(func(c rune) rune {
 		if c == '\r' || c == '\n' || c == 0 {

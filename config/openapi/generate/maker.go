@@ -1,5 +1,5 @@
-// Package generate makes the bodies of answers and requests: of the examples of a document,
-// or of its schemas.
+// Package generate makes the bodies of responses and requests, from the examples of a document or
+// from its schemas.
 package generate
 
 import (
@@ -13,48 +13,48 @@ import (
 	"mockserver/internal/wording"
 )
 
-// Maker makes the answers of a document's operations and the bodies of its callbacks.
-// One is made for a document, so that a schema met in many operations is worked out once.
-// The document is not changed after that: bodies are made from it while requests are
-// answered, by many at a time. Answers are made by one goroutine.
+// Maker makes the answers of a document's operations and the bodies of its callbacks. There is one
+// Maker for each document, so that a schema used in many operations is processed once. The document
+// must not change afterwards, because many goroutines make bodies from it while requests are
+// answered. Answers are made by a single goroutine.
 type Maker struct {
 	doc    *openapi3.T
 	modern bool // OpenAPI 3.1: schemas are JSON Schema 2020-12
 	seed   uint64
-	room   int // of a body
+	room   int // the number of values in a body
 
-	// Warn takes what is wrong, with its kind and the JSON pointer of the place in the document: of a
-	// component, "#/components/schemas/Pet", or with the file in front as it is referred to.
-	// It is called only while answers are made, not by fresh bodies.
+	// Warn receives a warning with its kind and the JSON pointer of its place in the document. For
+	// a component, the pointer is "#/components/schemas/Pet", or has the referenced file in front.
+	// Warn is called only while answers are made, not for fresh bodies.
 	Warn func(kind, pointer, what string)
 
-	// The rest may be nil.
+	// The fields below may be nil.
 
-	// Order gives the names of a schema's properties in the order of the document.
+	// Order returns the property names of a schema in the order of the document.
 	Order func(*openapi3.Schema) []string
-	// Names gives the names of the map at a pointer, in the order of the document.
-	// References on the way are followed.
+	// Names returns the names of the map at a pointer, in the order of the document. It follows
+	// references on the way.
 	Names func(pointer string) []string
-	// Numbers are those that the library does not keep exactly.
+	// Numbers are the numbers that the library does not represent exactly.
 	Numbers jsonvalue.Numbers
-	// Read gives the content of a local file named in the document (externalValue).
+	// Read returns the content of a local file named in the document (externalValue).
 	Read func(name string) ([]byte, error)
 
-	ways [2]struct { // of bodies: to clients, to servers
+	ways [2]struct { // by direction: to clients, to servers
 		once   sync.Once
 		values *validate.Values
 	}
 
 	merges   sync.Map // mergeKey to *merged
 	mappings sync.Map // *openapi3.Discriminator to []string
-	patterns sync.Map // source to *pattern or error
+	patterns sync.Map // source to *text.Pattern or error
 	breaks   sync.Map // brokenPart to *openapi3.SchemaRef
-	warned   sync.Map // schemas and patterns that were warned of
+	warned   sync.Map // schemas and patterns with a warning
 	bodies   map[bodyKey][]byte
-	kept     int // bytes of bodies that were made; not changed by fresh ones
+	kept     int // total bytes of generated bodies, without fresh ones
 }
 
-// New returns a maker for a document whose references are resolved.
+// New returns a Maker for a document whose references are resolved.
 func New(doc *openapi3.T, seed uint64, warn func(kind, pointer, what string)) *Maker {
 	operations := 1
 	for _, item := range doc.Paths.Map() {
@@ -66,20 +66,19 @@ func New(doc *openapi3.T, seed uint64, warn func(kind, pointer, what string)) *M
 	}
 }
 
-// nullable reports whether a schema is one of OpenAPI 3.0 that takes null, whatever the
-// schemas that it is composed of say: generators of documents write a reference that may
-// be null as nullable with allOf.
+// nullable reports whether a schema of OpenAPI 3.0 accepts null, whatever the schemas that it is
+// composed of require: document generators write a nullable reference as nullable with allOf.
 func (m *Maker) nullable(s *openapi3.Schema) bool { return s.Nullable && !m.modern }
 
-// Warning warns, while answers are made.
+// Warning reports a warning, while answers are made.
 func (m *Maker) Warning(kind, pointer, what string) {
 	if m.Warn != nil {
 		m.Warn(kind, pointer, what)
 	}
 }
 
-// mapped are the values that a discriminator names schemas for, sorted once: some have
-// thousands.
+// mapped returns the values in the mapping of a discriminator. They are sorted only once, because
+// some mappings have thousands of values.
 func (m *Maker) mapped(d *openapi3.Discriminator) []string {
 	kept, ok := m.mappings.Load(d)
 	if !ok {
@@ -88,7 +87,7 @@ func (m *Maker) mapped(d *openapi3.Discriminator) []string {
 	return kept.([]string)
 }
 
-// pattern compiles a pattern, once.
+// pattern compiles a pattern once.
 func (m *Maker) pattern(source string) (*text.Pattern, error) {
 	kept, ok := m.patterns.Load(source)
 	if !ok {
@@ -105,7 +104,7 @@ func (m *Maker) pattern(source string) (*text.Pattern, error) {
 	return kept.(*text.Pattern), nil
 }
 
-// warnPattern says once that a pattern is not understood.
+// warnPattern warns once that a pattern is not supported.
 func (m *Maker) warnPattern(pointer, source string, err error) {
 	if _, known := m.warned.LoadOrStore(source, true); !known {
 		m.Warning(manyPatterns, pointer, "the pattern "+wording.Clip(source)+" is not understood ("+wording.Clip(err.Error())+"); texts are made without what is not")

@@ -15,12 +15,12 @@ import (
 	"mockserver/config/openapi/jsonvalue"
 )
 
-// partBoundary parts the bodies of multipart types. It is the same in all, as it stands
-// in the media type of an answer, which is made once.
+// partBoundary separates the parts of multipart bodies. It is the same for all bodies, because it
+// is part of the media type of an answer, which is built only once.
 const partBoundary = "part-8f2c41d07b6e"
 
-// sentType is the media type that is sent for one that is declared: ranges stand for
-// what is likeliest in them, and parts need a boundary.
+// sentType returns the media type to send for a declared one: a range is replaced by its likeliest
+// type, and multipart types get a boundary.
 func sentType(declared string) string {
 	first, _, _ := strings.Cut(declared, ",")
 	first = strings.TrimSpace(first)
@@ -45,7 +45,7 @@ func isXMLType(base string) bool {
 	return base == "application/xml" || base == "text/xml" || strings.HasSuffix(base, "+xml") && base != "image/svg+xml"
 }
 
-// preference is how early a media type stands among those of an answer.
+// preference returns the rank of a media type among those of an answer.
 func preference(media string) int {
 	switch base := jsonvalue.BaseType(sentType(media)); {
 	case base == "application/json":
@@ -56,16 +56,16 @@ func preference(media string) int {
 	return 2
 }
 
-// encoder writes values as a media type has them.
+// encoder encodes values for a media type.
 type encoder struct {
 	m         *Maker
-	Media     string // as it is sent
+	Media     string // as sent
 	schema    *openapi3.SchemaRef
 	encodings openapi3.Encodings
 	way       direction
 }
 
-// encode writes a value. What a media type has no form for is written as JSON.
+// encode encodes a value. A value that the media type cannot represent is encoded as JSON.
 func (e *encoder) encode(v any) []byte {
 	base := jsonvalue.BaseType(e.Media)
 	s, isText := v.(string)
@@ -95,7 +95,7 @@ func (e *encoder) encode(v any) []byte {
 	return jsonvalue.Append(nil, v)
 }
 
-// lines writes each item of an array by itself.
+// lines writes each item of an array separately, between before and after.
 func lines(v any, before, after string) []byte {
 	items, ok := v.([]any)
 	if !ok {
@@ -108,7 +108,7 @@ func lines(v any, before, after string) []byte {
 	return dst
 }
 
-// table writes an array of objects or of arrays as CSV. The first object names the columns.
+// table writes an array of objects or arrays as CSV. The columns come from the first object.
 func table(v any) ([]byte, bool) {
 	items, ok := v.([]any)
 	if !ok || len(items) == 0 {
@@ -122,7 +122,7 @@ func table(v any) ([]byte, bool) {
 		row = append(row, first.Members[i].Name)
 	}
 	if first != nil {
-		_ = w.Write(row) // to memory
+		_ = w.Write(row) // writes to memory
 	}
 	for _, item := range items {
 		row = row[:0]
@@ -145,7 +145,7 @@ func table(v any) ([]byte, bool) {
 	return text.Bytes(), true
 }
 
-// plainText is a value outside of JSON: texts without quotes, nothing for null.
+// plainText returns a value as text outside JSON: strings without quotes, and null as nothing.
 func plainText(v any) string {
 	switch v := v.(type) {
 	case nil:
@@ -156,7 +156,7 @@ func plainText(v any) string {
 	return string(jsonvalue.Append(nil, v))
 }
 
-// form writes an object as application/x-www-form-urlencoded.
+// form encodes an object as application/x-www-form-urlencoded.
 func (e *encoder) form(v any) []byte {
 	o, ok := v.(*jsonvalue.Object)
 	if !ok {
@@ -211,14 +211,14 @@ func (e *encoder) formList(add func(name, value string), name string, items []an
 	}
 }
 
-// parts writes an object as one part for each property, or item of it.
+// parts encodes an object with one part for each property, or for each item of a list.
 func (e *encoder) parts(v any) []byte {
 	var text bytes.Buffer
 	w := multipart.NewWriter(&text)
 	_, parameter, _ := strings.Cut(e.Media, "boundary=")
 	parameter, _, _ = strings.Cut(parameter, ";")
 	if err := w.SetBoundary(strings.Trim(strings.TrimSpace(parameter), `"`)); err != nil {
-		_ = w.SetBoundary(partBoundary) // a boundary of the document that is none
+		_ = w.SetBoundary(partBoundary) // the document's boundary is not valid
 	}
 	o, ok := v.(*jsonvalue.Object)
 	if !ok {
@@ -236,7 +236,7 @@ func (e *encoder) parts(v any) []byte {
 			e.part(w, m.Name, ref, item)
 		}
 	}
-	_ = w.Close() // to memory
+	_ = w.Close() // writes to memory
 	return text.Bytes()
 }
 
@@ -264,17 +264,17 @@ func (e *encoder) part(w *multipart.Writer, name string, ref *openapi3.SchemaRef
 	}
 	part, err := w.CreatePart(header)
 	if err != nil {
-		return // to memory: it does not fail
+		return // writes to memory, so it cannot fail
 	}
 	_, _ = part.Write([]byte(plainText(item)))
 }
 
-// isBinary reports whether a schema stands for bytes.
+// isBinary reports whether a schema describes bytes.
 func isBinary(s *openapi3.Schema) bool {
 	return s != nil && s.Format == "binary" && s.Type.Permits("string")
 }
 
-// samples are the smallest files of their types that programs take.
+// samples are the smallest files of their types that programs accept.
 var samples = map[string]string{
 	"image/png":       "\x89PNG\r\n\x1a\n\x00\x00\x00\rIHDR\x00\x00\x00\x01\x00\x00\x00\x01\x08\x06\x00\x00\x00\x1f\x15\xc4\x89\x00\x00\x00\rIDATx\x9cc\xf8\xcf\xc0\xf0\x1f\x00\x05\x00\x01\xff\x89\x99=\x1d\x00\x00\x00\x00IEND\xaeB`\x82",
 	"image/gif":       "GIF89a\x01\x00\x01\x00\x80\x00\x00\x00\x00\x00\xff\xff\xff!\xf9\x04\x01\x00\x00\x00\x00,\x00\x00\x00\x00\x01\x00\x01\x00\x00\x02\x02D\x01\x00;",
@@ -283,11 +283,11 @@ var samples = map[string]string{
 	"application/pdf": "%PDF-1.4\n1 0 obj<</Type/Catalog/Pages 2 0 R>>endobj\n2 0 obj<</Type/Pages/Kids[3 0 R]/Count 1>>endobj\n3 0 obj<</Type/Page/Parent 2 0 R/MediaBox[0 0 72 72]>>endobj\ntrailer<</Root 1 0 R>>\n%%EOF\n",
 }
 
-// sampleSize is how many bytes a binary body has for which nothing else is said.
+// sampleSize is the number of bytes in a binary body of unspecified size.
 const sampleSize = 64
 
-// sample is the body of a media type whose schema says no more than that it is bytes.
-// False when it says more, or the media type is one of texts.
+// sample returns the body for a media type whose schema only says that it is bytes. It returns
+// false when the schema says more, or when the media type is a text type.
 func sample(media string, s *openapi3.Schema, seed uint64) ([]byte, bool) {
 	base := jsonvalue.BaseType(media)
 	if !saysNoMore(s) {
@@ -309,7 +309,7 @@ func sample(media string, s *openapi3.Schema, seed uint64) ([]byte, bool) {
 	return b, true
 }
 
-// saysNoMore reports whether a schema says no more than that a body is a text or bytes.
+// saysNoMore reports whether a schema only says that a body is a text or bytes.
 func saysNoMore(s *openapi3.Schema) bool {
 	switch {
 	case s == nil:

@@ -18,7 +18,7 @@ const (
 	kindNull kinds = 1 << iota
 	kindBoolean
 	kindInteger
-	kindFraction // numbers that are not whole
+	kindFraction // non-integer numbers
 	kindString
 	kindArray
 	kindObject
@@ -47,22 +47,22 @@ func kindOf(name string) kinds {
 	return 0
 }
 
-// merged is what a value has to be to satisfy several schemas at once, those of their
-// allOf, and one branch of each oneOf, anyOf and if.
+// merged is the combination of several schemas that a value must satisfy at once, including those
+// of their allOf and one branch of each oneOf, anyOf and if.
 type merged struct {
-	schemas []*openapi3.Schema // those of allOf before the one that has it
-	never   bool               // nothing satisfies it
-	// choices is how many ways there are to choose branches, as far as they were met.
+	schemas []*openapi3.Schema // schemas in allOf come before the schema that contains them
+	never   bool               // no value satisfies it
+	// choices is the number of branch combinations found so far.
 	choices int
-	// hard says that a value made of this may still not satisfy it: it is checked, and
-	// another is tried.
+	// hard means that a generated value may still violate the schemas, so it must be checked, and
+	// another one tried.
 	hard bool
 
 	kinds    kinds
-	order    []kinds // as a list of types has them
-	nullable bool    // null was named
+	order    []kinds // in the order of a list of types
+	nullable bool    // null is listed as a type
 
-	limited  bool // there is an enum or a const
+	limited  bool // has an enum or a const
 	values   []any
 	examples []any
 	defaults []any
@@ -79,9 +79,9 @@ type merged struct {
 	contains            []*openapi3.Schema
 	minProps, maxProps  int
 	required            []string
-	without             []string // properties that may not be there
+	without             []string // properties that are not allowed
 	properties          []property
-	index               map[string]int    // of properties, by name
+	index               map[string]int    // indexes of properties, by name
 	closed              bool              // unevaluatedProperties: false
 	fixed               map[string]string // values of discriminators
 	dependent, patterny bool
@@ -93,12 +93,12 @@ type merger struct {
 	m       *Maker
 	seen    []*openapi3.Schema
 	negated []*openapi3.Schema
-	names   []string // of the components met, the most special first
+	names   []string // names of the components seen so far, the most specific first
 	choose  func(n int) int
 }
 
-// merge works out what satisfies all of the schemas. Of each oneOf, anyOf and if it
-// takes the branch that choose names of n.
+// merge combines all the schemas. In each oneOf, anyOf and if with n branches it takes the branch
+// that choose(n) returns.
 func (m *Maker) merge(refs []*openapi3.SchemaRef, choose func(n int) int) *merged {
 	g := &merger{m: m, choose: choose, merged: &merged{
 		kinds: anyKind, maxLength: -1, maxItems: -1, maxProps: -1, choices: 1,
@@ -110,7 +110,7 @@ func (m *Maker) merge(refs []*openapi3.SchemaRef, choose func(n int) int) *merge
 	return g.merged
 }
 
-// refName is the name of the component that a reference names.
+// refName returns the name of the component in a reference.
 func refName(ref string) string {
 	if ref == "" {
 		return ""
@@ -118,7 +118,7 @@ func refName(ref string) string {
 	return path.Base(ref)
 }
 
-// add adds a schema. The examples of one that is on top are examples of the whole.
+// add adds a schema. The examples of a top-level schema are examples of the whole value.
 func (g *merger) add(ref *openapi3.SchemaRef, top bool) {
 	if ref == nil || ref.Value == nil || slices.Contains(g.seen, ref.Value) {
 		return
@@ -222,7 +222,7 @@ func (g *merger) addNumber(s *openapi3.Schema) {
 	}
 }
 
-// The bounds of the formats for integers.
+// Bounds of the integer formats.
 var (
 	low32, high32 = big.NewRat(math.MinInt32, 1), big.NewRat(math.MaxInt32, 1)
 	low64, high64 = big.NewRat(math.MinInt64, 1), big.NewRat(math.MaxInt64, 1)
@@ -241,7 +241,7 @@ func (g *merger) addIntegerFormat(name string) {
 	}
 }
 
-// unbounded reports whether any number will do, of those that have a size.
+// unbounded reports whether any number is allowed, apart from the limits of integer formats.
 func (g *merged) unbounded() bool {
 	return len(g.steps) == 0 && (g.low == nil || g.low == low32 || g.low == low64) && (g.high == nil || g.high == high32 || g.high == high64)
 }
@@ -273,10 +273,10 @@ func (g *merger) addString(s *openapi3.Schema) {
 	}
 }
 
-// clampCount keeps what a document counts within what can be counted up to.
+// clampCount limits a count from a document to a range that can be counted.
 func clampCount(n uint64) int { return int(min(n, 1<<40)) }
 
-// least is the smaller of two bounds, where -1 and nil are none.
+// least returns the smaller of two bounds, where -1 and nil mean no bound.
 func least(n int, other *uint64) int {
 	if other == nil {
 		return n
@@ -302,7 +302,7 @@ func (g *merger) addArray(s *openapi3.Schema) {
 func (g *merger) addObject(s *openapi3.Schema) {
 	g.minProps = max(g.minProps, clampCount(s.MinProps))
 	g.maxProps = least(g.maxProps, s.MaxProps)
-	g.required = append(g.required, s.Required...) // some of them twice
+	g.required = append(g.required, s.Required...) // may contain duplicates
 	if has := s.UnevaluatedProperties.Has; has != nil && !*has {
 		g.closed, g.hard = true, true
 	}
@@ -314,7 +314,7 @@ func (g *merger) addObject(s *openapi3.Schema) {
 	}
 }
 
-// addBranches takes a branch of each choice that a schema has.
+// addBranches adds one branch of each choice in a schema.
 func (g *merger) addBranches(s *openapi3.Schema, top bool) {
 	for _, branches := range []openapi3.SchemaRefs{s.OneOf, s.AnyOf} {
 		if len(branches) == 0 {
@@ -339,7 +339,7 @@ func (g *merger) addBranches(s *openapi3.Schema, top bool) {
 	}
 }
 
-// nullLast puts the branches that are only null behind the others.
+// nullLast moves the branches that only allow null to the end.
 func nullLast(branches openapi3.SchemaRefs) openapi3.SchemaRefs {
 	onlyNull := func(ref *openapi3.SchemaRef) int {
 		if ref != nil && ref.Value != nil && ref.Value.Type.Is("null") {
@@ -357,7 +357,7 @@ func (g *merger) pick(n int) int {
 	return g.choose(n)
 }
 
-// discriminate sets the property that says which branch it is.
+// discriminate sets the property that identifies the branch.
 func (g *merger) discriminate(d *openapi3.Discriminator, branch *openapi3.SchemaRef) {
 	if d == nil || branch == nil || branch.Ref == "" {
 		return
@@ -382,8 +382,8 @@ func (g *merger) fix(name, value string) {
 	g.fixed[name] = value
 }
 
-// addSubtype says which subtype of a schema with a discriminator this is: the one that
-// led here by its allOf, or else one of the mapping.
+// addSubtype chooses the subtype of a schema with a discriminator: the schema whose allOf led here,
+// or else one in the mapping.
 func (g *merger) addSubtype(s *openapi3.Schema) {
 	d := s.Discriminator
 	keys := g.m.mapped(d)

@@ -6,11 +6,11 @@ import (
 	"github.com/getkin/kin-openapi/openapi3"
 )
 
-// escape makes what is merged break a schema in one way.
+// escape changes the merged schemas so that values violate a schema in one way.
 type escape func()
 
-// addNot has what is merged break a schema: in one of the ways that there are, a choice
-// like that of a branch.
+// addNot makes the values of the merged schemas violate a schema in one of the possible ways. The
+// way is a choice, like that of a branch.
 func (g *merger) addNot(s *openapi3.Schema) {
 	g.hard = true
 	switch {
@@ -35,8 +35,7 @@ func (g *merger) addNot(s *openapi3.Schema) {
 	}
 }
 
-// asksMore reports whether a schema has keywords that there is no escape from: values are tried
-// then.
+// asksMore reports whether a schema has keywords without an escape. For these, values are tried.
 func asksMore(s *openapi3.Schema) bool {
 	return s.MultipleOf != nil || s.Pattern != "" || s.Format != "" || s.UniqueItems ||
 		s.If != nil || s.Contains != nil || s.PropertyNames != nil || len(s.PatternProperties) > 0 ||
@@ -46,7 +45,8 @@ func asksMore(s *openapi3.Schema) bool {
 		s.UnevaluatedProperties.Has != nil || s.UnevaluatedProperties.Schema != nil
 }
 
-// only is a escape that also leaves only some types: a keyword says nothing of others.
+// only returns an escape that also restricts the types, because a keyword does not apply to other
+// types.
 func (g *merger) only(k kinds, way escape) []escape {
 	if g.kinds&k == 0 {
 		return nil
@@ -61,7 +61,7 @@ func nothing() {}
 
 func (g *merger) otherTypes(s *openapi3.Schema) (ways []escape) {
 	if len(s.Enum) > 0 || s.Const != nil {
-		ways = append(ways, nothing) // another value is tried
+		ways = append(ways, nothing) // other values are tried
 	}
 	if s.Type.IsEmpty() {
 		return ways
@@ -144,7 +144,7 @@ func (g *merger) otherProperties(s *openapi3.Schema) (ways []escape) {
 	return ways
 }
 
-// otherParts are the ways to break the schemas that a schema is composed of.
+// otherParts returns the ways to violate the schemas that a schema is composed of.
 func (g *merger) otherParts(s *openapi3.Schema) (ways []escape) {
 	for _, part := range s.AllOf {
 		if part != nil && part.Value != nil {
@@ -169,14 +169,14 @@ func (g *merger) otherParts(s *openapi3.Schema) (ways []escape) {
 	return ways
 }
 
-// brokenPart is an item of a schema, or a property of it.
+// brokenPart identifies an item or a property of a schema.
 type brokenPart struct {
 	schema *openapi3.Schema
 	name   string // "" for an item
 }
 
-// breaking is a schema of objects with a property, or of lists with an item, that is not
-// what a schema says of it. It is made once.
+// breaking returns a schema for objects with a property, or lists with an item, that violates what
+// the given schema requires of it. It is built once.
 func (m *Maker) breaking(s *openapi3.Schema, name string) *openapi3.SchemaRef {
 	key := brokenPart{s, name}
 	if kept, ok := m.breaks.Load(key); ok {

@@ -9,7 +9,7 @@ import (
 	"mockserver/config/openapi/text"
 )
 
-// What the name of a property tells of its value, where the schema does not.
+// Values for properties whose name says more about them than the schema does.
 
 var (
 	givenNames  = []string{"Ann", "Ben", "Clara", "David", "Emma", "Felix", "Grace", "Hugo", "Ida", "Jonas", "Karin", "Leo", "Maya", "Noah", "Olivia", "Paul", "Rosa", "Samuel", "Tara", "Victor"}
@@ -27,7 +27,7 @@ var (
 
 func pick(r *rand.Rand, from []string) string { return from[r.IntN(len(from))] }
 
-// hinted makes texts that the last word of a property's name asks for, or the whole name.
+// hinted generates texts that match the last word or the last two words of a property name.
 var hinted = map[string]func(r *rand.Rand) string{
 	"email":        func(r *rand.Rand) string { return makeEmail(r, 0, 64) },
 	"mail":         func(r *rand.Rand) string { return makeEmail(r, 0, 64) },
@@ -65,7 +65,7 @@ var hinted = map[string]func(r *rand.Rand) string{
 	"color": oneOf(colours), "colour": oneOf(colours),
 }
 
-// oneOf returns a function that picks one of a list.
+// oneOf returns a function that picks an element of a list.
 func oneOf(list []string) func(r *rand.Rand) string {
 	return func(r *rand.Rand) string { return pick(r, list) }
 }
@@ -80,13 +80,13 @@ func zipCode(r *rand.Rand) string { return digits(r, 5) }
 
 func link(r *rand.Rand) string { return makeURI(r, 0, 64) }
 
-// sentence is three words, the first with a capital letter.
+// sentence returns three words, the first one capitalized.
 func sentence(r *rand.Rand) string {
 	first := pick(r, words)
 	return strings.ToUpper(first[:1]) + first[1:] + " " + pick(r, words) + " " + pick(r, words)
 }
 
-// hintedText is a text that suits the name of a property.
+// hintedText returns a text that fits the name of a property.
 func hintedText(r *rand.Rand, name string) (string, bool) {
 	split := nameWords(name)
 	if len(split) == 0 {
@@ -107,7 +107,7 @@ func hintedText(r *rand.Rand, name string) (string, bool) {
 	return "", false
 }
 
-// nameWords are the words of firstName, first_name, first-name and FIRST_NAME, in lower case.
+// nameWords splits firstName, first_name, first-name and FIRST_NAME into lower-case words.
 func nameWords(name string) []string {
 	var split []string
 	start, lower := 0, false
@@ -132,7 +132,7 @@ func appendWord(split []string, word string) []string {
 	return append(split, strings.ToLower(word))
 }
 
-// ranges are where numbers of a name usually lie.
+// ranges are the usual ranges of numbers by property name.
 var ranges = map[string][2]int64{
 	"latitude": {-60, 60}, "lat": {-60, 60},
 	"longitude": {-120, 120}, "lng": {-120, 120}, "lon": {-120, 120},
@@ -145,7 +145,7 @@ var ranges = map[string][2]int64{
 	"timestamp": {1672531200, 1767225600},
 }
 
-// hintedRange returns where numbers of that name usually lie.
+// hintedRange returns the usual range of numbers for a property name.
 func hintedRange(name string) (low, high int64, ok bool) {
 	split := nameWords(name)
 	if len(split) == 0 {

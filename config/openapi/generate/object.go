@@ -10,7 +10,7 @@ import (
 	"mockserver/config/openapi/text"
 )
 
-// object makes an object. When it is bare, it has as little as it may.
+// object generates an object. A bare object has as few properties as allowed.
 func (d *draft) object(g *merged, a ask, bare bool) (any, bool) {
 	names, ok := d.included(g, a, bare)
 	o := &jsonvalue.Object{}
@@ -28,7 +28,7 @@ func (d *draft) object(g *merged, a ask, bare bool) (any, bool) {
 			ok = false
 			o.Set(p.name, v)
 		} else {
-			d.why = why // it need not be there
+			d.why = why // the property is optional
 		}
 	}
 	if more := d.dependents(g, a, o); len(more) > 0 {
@@ -41,7 +41,7 @@ func (d *draft) object(g *merged, a ask, bare bool) (any, bool) {
 	return o, ok
 }
 
-// sizeOf is how many values a value consists of.
+// sizeOf returns how many values a value consists of.
 func sizeOf(v any) int {
 	n := 1
 	switch v := v.(type) {
@@ -57,7 +57,7 @@ func sizeOf(v any) int {
 	return n
 }
 
-// member makes the value of a property.
+// member generates the value of a property.
 func (d *draft) member(g *merged, p property, room int) (any, bool) {
 	if value, ok := g.fixed[p.name]; ok && d.fits(p.schemas, value) {
 		return value, true
@@ -65,9 +65,8 @@ func (d *draft) member(g *merged, p property, room int) (any, bool) {
 	return d.value(ask{schemas: p.schemas, name: p.name, room: room})
 }
 
-// included are the properties that an object gets: those required, with what they depend
-// on, and of the others as many as there is room for. False when one of the required
-// cannot be.
+// included returns the properties for an object: the required ones with their dependencies, and as
+// many others as there is room for. It returns false when a required property is not possible.
 func (d *draft) included(g *merged, a ask, bare bool) (names []property, ok bool) {
 	in := inclusion{draft: d, merged: g, in: make([]bool, len(g.properties))}
 	ok = in.addRequired()
@@ -93,14 +92,14 @@ func (d *draft) included(g *merged, a ask, bare bool) (names []property, ok bool
 	return names, ok
 }
 
-// inclusion is which properties an object gets.
+// inclusion is the selection of properties for an object.
 type inclusion struct {
 	*draft
 	*merged
 	in      []bool
-	order   []int // those that are in, as they came
-	settled int   // how many of them have what they depend on
-	refused int   // how many of them cannot be
+	order   []int // selected properties, in the order of selection
+	settled int   // how many of them have their dependencies
+	refused int   // how many of them are not possible
 }
 
 func (c *inclusion) include(i int) {
@@ -114,7 +113,7 @@ func (c *inclusion) include(i int) {
 	}
 }
 
-// takeBack leaves only the first of those that are in.
+// takeBack keeps only the first selected properties.
 func (c *inclusion) takeBack(first int) {
 	for _, i := range c.order[first:] {
 		c.in[i] = false
@@ -125,7 +124,7 @@ func (c *inclusion) takeBack(first int) {
 	c.order, c.settled = c.order[:first], first
 }
 
-// addRequired is false when one of them cannot be.
+// addRequired includes the required properties. It returns false when one of them is not possible.
 func (c *inclusion) addRequired() bool {
 	ok := true
 	for i, p := range c.properties {
@@ -142,7 +141,7 @@ func (c *inclusion) addRequired() bool {
 	return ok
 }
 
-// addOptional includes a property, unless that asks for what cannot be.
+// addOptional includes a property, unless it depends on one that is not possible.
 func (c *inclusion) addOptional(i int) {
 	p := c.properties[i]
 	if c.in[i] || p.banned || p.unnamed || c.leftOut(p) || !c.nameFits(c.merged, p.name) {
@@ -156,7 +155,7 @@ func (c *inclusion) addOptional(i int) {
 	}
 }
 
-// addNeeded includes what those that are in depend on (dependentRequired).
+// addNeeded includes the dependencies of the selected properties (dependentRequired).
 func (c *inclusion) addNeeded() {
 	if !c.dependent {
 		return
@@ -178,7 +177,7 @@ func (d *draft) leftOut(p property) bool {
 	return d.check.request && p.readOnly || !d.check.request && p.written
 }
 
-// nameFits asks propertyNames.
+// nameFits reports whether propertyNames allows a name.
 func (d *draft) nameFits(g *merged, name string) bool {
 	for _, s := range g.schemas {
 		if s.PropertyNames != nil && !d.check.accepts(s.PropertyNames, name) {
@@ -188,8 +187,8 @@ func (d *draft) nameFits(g *merged, name string) bool {
 	return true
 }
 
-// dependents are the schemas that the properties of an object bring with them
-// (dependentSchemas), and that it was not made for.
+// dependents returns the schemas that the properties of an object require in addition
+// (dependentSchemas), without those that it already satisfies by construction.
 func (d *draft) dependents(g *merged, a ask, o *jsonvalue.Object) []*openapi3.SchemaRef {
 	var more []*openapi3.SchemaRef
 	for _, s := range g.schemas {
@@ -207,16 +206,16 @@ func (d *draft) dependents(g *merged, a ask, o *jsonvalue.Object) []*openapi3.Sc
 	return more
 }
 
-// Extra properties are those that no schema names.
+// Extra properties are properties that no schema names.
 const (
 	extraName = "property"
-	// someExtras is how many a map gets that need not have any.
+	// someExtras is the number of properties in a map that requires none.
 	someExtras = 2
 	mostExtras = 1000
 )
 
-// addExtras adds properties that are not declared: as many as are required, and to a map
-// a few. False when there cannot be enough.
+// addExtras adds undeclared properties: as many as required, and a few for a map. It returns false
+// when it cannot add enough.
 func (d *draft) addExtras(g *merged, o *jsonvalue.Object, room int, bare bool) bool {
 	want := g.minProps
 	if len(g.properties) == 0 && !bare && room > 0 && isMap(g) {
@@ -250,11 +249,11 @@ func (d *draft) addExtras(g *merged, o *jsonvalue.Object, room int, bare bool) b
 		}
 		o.Set(name, v)
 	}
-	d.why = why // others were found, or what is said is that there are too few
+	d.why = why // others were found, or the caller reports that there are too few
 	return len(o.Members) >= g.minProps
 }
 
-// isMap reports whether an object is there for properties that are not declared.
+// isMap reports whether an object is meant for undeclared properties.
 func isMap(g *merged) bool {
 	for _, s := range g.schemas {
 		if s.AdditionalProperties.Schema != nil || len(s.PatternProperties) > 0 {
@@ -264,11 +263,11 @@ func isMap(g *merged) bool {
 	return false
 }
 
-// anyText is a schema of texts, which names are.
+// anyText is a schema for strings, as names are strings.
 var anyText = &openapi3.SchemaRef{Value: &openapi3.Schema{Type: &openapi3.Types{"string"}}}
 
-// extraName is a name for a property that is not declared: one that propertyNames or
-// patternProperties describe, where there are any.
+// extraName returns a name for an undeclared property. If propertyNames or patternProperties
+// describe names, it returns one of those.
 func (d *draft) extraName(g *merged, tried distinct, n int) (string, bool) {
 	var names []*openapi3.SchemaRef
 	for _, s := range g.schemas {

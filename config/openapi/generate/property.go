@@ -12,15 +12,15 @@ import (
 // property is a declared or required property.
 type property struct {
 	name     string
-	schemas  []*openapi3.SchemaRef // all that its value has to satisfy
+	schemas  []*openapi3.SchemaRef // all schemas that its value must satisfy
 	required bool
-	banned   bool // no value can stand there
-	unnamed  bool // not declared: there only if another depends on it
+	banned   bool // no value is allowed
+	unnamed  bool // not declared: included only if another property depends on it
 	readOnly bool
 	written  bool // writeOnly
 }
 
-// collectProperties works out what each property has to be.
+// collectProperties merges the schemas of each property.
 func (g *merger) collectProperties() {
 	if !g.hasProperties() {
 		return
@@ -68,7 +68,7 @@ func (g *merger) hasProperties() bool {
 		slices.ContainsFunc(g.schemas, func(s *openapi3.Schema) bool { return len(s.Properties) > 0 })
 }
 
-// propertyOf is what a name's value has to be.
+// propertyOf returns the property with a given name and everything its value must satisfy.
 func (m *Maker) propertyOf(schemas []*openapi3.Schema, name string) property {
 	p := property{name: name}
 	for _, s := range schemas {
@@ -115,8 +115,8 @@ func (p *property) add(ref *openapi3.SchemaRef) {
 	}
 }
 
-// orderOf is the order in which the properties of a schema are written: as the document
-// has them where that is known, else an id, those required, and the rest by name.
+// orderOf returns the order in which the properties of a schema are written: the order of the
+// document if known, else an ID, the required ones, and the rest by name.
 func (m *Maker) orderOf(s *openapi3.Schema) []string {
 	if len(s.Properties) == 0 {
 		return nil

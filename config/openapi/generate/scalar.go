@@ -13,10 +13,10 @@ import (
 	"mockserver/config/openapi/text"
 )
 
-// textTries is how many texts are tried of each sort.
+// textTries limits how many texts of each kind are tried.
 const textTries = 12
 
-// text makes a string.
+// text generates a string.
 func (d *draft) text(g *merged, a ask) (any, bool) {
 	name := a.name
 	if !d.wide && !g.hard && g.minLength == 0 && g.maxLength < 0 && len(g.patterns) == 0 && len(g.formats) == 0 {
@@ -36,7 +36,7 @@ func (d *draft) text(g *merged, a ask) (any, bool) {
 	t.compile()
 	for sort := range t.sorts() {
 		for try := range textTries {
-			if t.hard && try > 0 { // each is held against the schemas
+			if t.hard && try > 0 { // each one is checked against the schemas
 				d.effort--
 			}
 			if t.low/bytesAValue > d.effort || d.effort < 0 {
@@ -58,7 +58,7 @@ func (d *draft) text(g *merged, a ask) (any, bool) {
 	return t.last, false
 }
 
-// texts are the ways to make a string.
+// texts generates strings in several ways.
 type texts struct {
 	*draft
 	*merged
@@ -67,7 +67,7 @@ type texts struct {
 	last      string
 	known     []format
 	patterns  []*text.Pattern
-	shapes    []*text.Pattern // of one of the formats, one of which counts
+	shapes    []*text.Pattern // the shapes of one of the formats; one of them must match
 }
 
 func (t *texts) compile() {
@@ -102,8 +102,8 @@ func (t *texts) addShapes(format string) {
 	}
 }
 
-// joint is how many ways there are to make a text that several expressions take: for
-// each shape of a format, or for the patterns alone.
+// joint returns how many ways there are to generate a text that several expressions match: one for
+// each shape of a format, or one for the patterns alone.
 func (t *texts) joint() int {
 	switch {
 	case len(t.patterns) == 0 || len(t.patterns)+len(t.shapes) < 2:
@@ -114,7 +114,7 @@ func (t *texts) joint() int {
 	return len(t.shapes)
 }
 
-// together makes a text that all patterns take, and the shape of a way.
+// together generates a text that matches all patterns and the shape for a way.
 func (t *texts) together(way int) (string, bool) {
 	all := slices.Clone(t.patterns)
 	if way < len(t.shapes) {
@@ -123,10 +123,11 @@ func (t *texts) together(way int) (string, bool) {
 	return text.Together(t.random, all, t.low, t.high)
 }
 
-// sorts is how many ways there are to make a text.
+// sorts returns how many ways there are to generate a text.
 func (t *texts) sorts() int { return len(t.known) + len(t.patterns) + t.joint() + len(t.formats) + 6 }
 
-// make makes a text in one of the ways; the best is the first. False when it leads to none.
+// make generates a text in one of the ways; the first way is the best. It returns false when that
+// way gives no text.
 func (t *texts) make(sort int, name string) (string, bool) {
 	r := t.random
 	if sort < len(t.known) {
@@ -144,7 +145,7 @@ func (t *texts) make(sort int, name string) (string, bool) {
 	return t.plain(sort-len(t.formats), name)
 }
 
-// plain makes a text without regard to formats and patterns.
+// plain generates a text without regard to formats and patterns.
 func (t *texts) plain(sort int, name string) (string, bool) {
 	r := t.random
 	if t.wide && sort < 4 {
@@ -159,13 +160,13 @@ func (t *texts) plain(sort int, name string) (string, bool) {
 		return longer(r, t.low, t.high), true
 	case 3:
 		return text.Letters(r, t.low), true
-	case 4: // what refuses words may take digits
+	case 4: // schemas that reject words may accept digits
 		return digits(r, max(t.low, min(t.high, 1+r.IntN(text.ReadableLength)))), true
 	}
 	return strings.ToUpper(text.Letters(r, max(t.low, min(t.high, 1)))), true
 }
 
-// longer makes words up to a length.
+// longer returns words of a total length between low and high.
 func longer(r *rand.Rand, low, high int) string {
 	if low == 0 {
 		return text.Letters(r, min(high, 1+r.IntN(text.ReadableLength)))
@@ -176,12 +177,12 @@ func longer(r *rand.Rand, low, high int) string {
 	}
 	if len(b) > high {
 		b = b[:high]
-		b[high-1] = 'a' // no blank at the end
+		b[high-1] = 'a' // no space at the end
 	}
 	return string(b)
 }
 
-// fit reports whether a text is what is asked for.
+// fit reports whether a text meets all requirements.
 func (t *texts) fit(s string) bool {
 	if n := utf8.RuneCountInString(s); n < t.low || n > t.high {
 		return false
@@ -199,14 +200,14 @@ func (t *texts) fit(s string) bool {
 	return !t.ask.taken.has(s) && (!t.hard || t.fits(t.ask.schemas, s))
 }
 
-// number makes a number: within the bounds, and a multiple of what it has to be.
+// number generates a number within the bounds that is a multiple of all required steps.
 func (d *draft) number(g *merged, a ask, whole bool) (any, bool) {
 	if g.unbounded() && !d.wide {
 		return d.anyNumber(a.name, whole), true
 	}
 	step := stepOf(g, whole)
 	low, high := d.usual(g, a.name, step)
-	// Multiples of the step: from is the first, upTo the last.
+	// As multiples of the step: from is the first number, upTo the last.
 	from, upTo := ceiling(low, step), floor(high, step)
 	if g.low != nil && g.openLow && new(big.Rat).Mul(new(big.Rat).SetInt(from), step).Cmp(g.low) == 0 {
 		from.Add(from, big.NewInt(1))
@@ -224,11 +225,11 @@ func (d *draft) number(g *merged, a ask, whole bool) (any, bool) {
 	return d.multiple(g, a, from, upTo, step), true
 }
 
-// nextNumbers is how many numbers are tried in turn, from one by chance on, where they
-// are few.
+// nextNumbers limits how many numbers are tried in sequence from a random start, when only a few
+// are allowed.
 const nextNumbers = 100
 
-// multiple is a multiple of a step, between from and upTo times: one that is not taken.
+// multiple returns a multiple of step, between from and upTo times, that is not taken.
 func (d *draft) multiple(g *merged, a ask, from, upTo *big.Int, step *big.Rat) json.Number {
 	times := func(n *big.Int) json.Number {
 		return jsonvalue.DecimalText(new(big.Rat).Mul(new(big.Rat).SetInt(n), step))
@@ -248,7 +249,8 @@ func (d *draft) multiple(g *merged, a ask, from, upTo *big.Int, step *big.Rat) j
 	return times(new(big.Int).Add(from, big.NewInt(first)))
 }
 
-// anyNumber is one that has no bounds: of the size that its name tells, or below 100.
+// anyNumber returns a number for a schema without bounds: in the usual range for its name, or below
+// 100.
 func (d *draft) anyNumber(name string, whole bool) json.Number {
 	low, high, ok := hintedRange(name)
 	if !ok {
@@ -261,7 +263,7 @@ func (d *draft) anyNumber(name string, whole bool) json.Number {
 	return json.Number(strconv.FormatFloat(float64(n)+float64(d.random.IntN(100))/100, 'f', 2, 64))
 }
 
-// stepOf is what a number has to be a multiple of; of one that may be any, hundredths.
+// stepOf returns the number that a value must be a multiple of; 1/100 when any number is allowed.
 func stepOf(g *merged, whole bool) *big.Rat {
 	var step *big.Rat
 	if whole {
@@ -272,7 +274,7 @@ func stepOf(g *merged, whole bool) *big.Rat {
 			step = s
 			continue
 		}
-		// The least common multiple of a/b and c/d is that of ad and cb, by bd.
+		// The least common multiple of a/b and c/d is that of ad and cb, divided by bd.
 		a, b := new(big.Int).Mul(step.Num(), s.Denom()), new(big.Int).Mul(s.Num(), step.Denom())
 		gcd := new(big.Int).GCD(nil, nil, a, b)
 		step = new(big.Rat).SetFrac(new(big.Int).Mul(a, b.Div(b, gcd)), new(big.Int).Mul(step.Denom(), s.Denom()))
@@ -283,11 +285,11 @@ func stepOf(g *merged, whole bool) *big.Rat {
 	return step
 }
 
-// usualWidth is how far apart numbers lie that have no bounds.
+// usualWidth is the usual width of the range for numbers without bounds.
 const usualWidth = 100
 
-// usual are the bounds that a number is picked from: those of the schema, but no further
-// apart than what is readable.
+// usual returns the bounds to pick a number from: those of the schema, narrowed to a readable
+// range.
 func (d *draft) usual(g *merged, name string, step *big.Rat) (low, high *big.Rat) {
 	width := big.NewRat(usualWidth, 1)
 	if d.wide {
@@ -318,8 +320,8 @@ func (d *draft) usual(g *merged, name string, step *big.Rat) (low, high *big.Rat
 	return g.low, g.high
 }
 
-// within is a number kept from leaving a range, unless the range is empty: numbers that
-// have one bound stay integers of 64 bits where they can.
+// within limits a number to a range, unless the range is empty. It keeps numbers with one bound
+// within 64-bit integers if possible.
 func within(low, x, high *big.Rat) *big.Rat {
 	switch {
 	case low.Cmp(high) > 0:
@@ -331,7 +333,7 @@ func within(low, x, high *big.Rat) *big.Rat {
 	return x
 }
 
-// between is the middle of two bounds that lie closer than hundredths.
+// between returns the middle of two bounds that are less than 1/100 apart.
 func between(g *merged) (any, bool) {
 	if g.low.Cmp(g.high) > 0 || g.low.Cmp(g.high) == 0 && (g.openLow || g.openHigh) {
 		return json.Number("0"), false
@@ -340,7 +342,7 @@ func between(g *merged) (any, bool) {
 	return jsonvalue.DecimalText(middle.Quo(middle, big.NewRat(2, 1))), true
 }
 
-// ceiling is the least whole n with n·step ≥ x; floor the greatest with n·step ≤ x.
+// ceiling returns the least integer n with n·step ≥ x; floor returns the greatest with n·step ≤ x.
 func ceiling(x, step *big.Rat) *big.Int {
 	q := new(big.Rat).Quo(x, step)
 	n := new(big.Int).Neg(q.Num())

@@ -10,16 +10,16 @@ import (
 	"mockserver/config/openapi/validate"
 )
 
-// Told is what an error response tells of a request.
+// Told is what an error response says about a request.
 type Told struct {
 	Status     int
-	Message    string // all in one
+	Message    string // a single text for everything
 	Violations []validate.Violation
 }
 
-// Telling returns a function that puts what is wrong with a request into a body of the
-// content, where names and schema leave room for it; nil where nothing can be put. The
-// function may be called by many goroutines at once.
+// Telling returns a function that writes what is wrong with a request into a body of the content,
+// as far as property names and schema allow. It returns nil when nothing can be written. The
+// function is safe for concurrent use.
 func (c *Content) Telling(body []byte) func(Told) []byte {
 	if !jsonvalue.IsJSON(jsonvalue.BaseType(c.Media)) || !strings.HasPrefix(strings.TrimSpace(string(body)), "{") {
 		return nil
@@ -41,7 +41,7 @@ func (c *Content) Telling(body []byte) func(Told) []byte {
 	}
 }
 
-// teller puts what is told into a body, as long as that stays valid.
+// teller writes the details of an error into a body, as long as the body stays valid.
 type teller struct {
 	told  Told
 	root  *jsonvalue.Object
@@ -49,11 +49,11 @@ type teller struct {
 }
 
 const (
-	deepestTold = 4  // objects within objects that are looked at
-	mostTold    = 20 // violations that are listed
+	deepestTold = 4  // how deep nested objects are searched
+	mostTold    = 20 // how many violations are listed
 )
 
-// The names that say what a property is for, in small letters without signs.
+// Names that show the purpose of a property, in lower case without punctuation.
 var (
 	messageNames = []string{"message", "detail", "details", "description", "errormessage", "errordescription", "reason", "msg", "developermessage", "usermessage"}
 	placeNames   = []string{"field", "path", "pointer", "location", "param", "parameter", "property", "name", "source", "target", "propertyname", "fieldname", "loc", "key"}
@@ -61,7 +61,7 @@ var (
 	listNames    = []string{"error", "violation", "detail", "issue", "field", "invalid", "problem", "message", "cause", "fault"}
 )
 
-// object puts what is told into the properties of an object.
+// object writes the details into the properties of an object.
 func (t *teller) object(o *jsonvalue.Object, depth int) {
 	for _, m := range slices.Clone(o.Members) {
 		name, plain := m.Name, plainName(m.Name)
@@ -89,7 +89,7 @@ func (t *teller) object(o *jsonvalue.Object, depth int) {
 	}
 }
 
-// try sets a property, unless the body is not valid then.
+// try sets a property, unless that makes the body invalid.
 func (t *teller) try(o *jsonvalue.Object, name string, value any) {
 	before, _ := o.Get(name)
 	o.Set(name, value)
@@ -98,7 +98,7 @@ func (t *teller) try(o *jsonvalue.Object, name string, value any) {
 	}
 }
 
-// list is the violations in the form of the first item that a list has.
+// list returns the violations in the form of the first item of a list.
 func (t *teller) list(items []any) []any {
 	var like any = ""
 	if len(items) > 0 {
@@ -114,7 +114,7 @@ func (t *teller) list(items []any) []any {
 	return all
 }
 
-// told is one violation in the form of a value.
+// told returns a violation in the form of an existing value.
 func told(like any, v validate.Violation) any {
 	o, ok := like.(*jsonvalue.Object)
 	if !ok {
@@ -149,7 +149,7 @@ func isStatus(text string) bool {
 	return err == nil && n >= 100 && n <= 599
 }
 
-// plainName is a name in small letters, without what parts its words.
+// plainName returns a name in lower case, without the separators of its words.
 func plainName(name string) string {
 	return strings.ToLower(strings.NewReplacer("_", "", "-", "", " ", "", ".", "").Replace(name))
 }

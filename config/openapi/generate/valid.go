@@ -7,19 +7,19 @@ import (
 	"mockserver/config/openapi/validate"
 )
 
-// validator holds values against schemas, while they are made. Formats count.
+// validator checks values against schemas during generation. It checks formats, too.
 type validator struct {
 	m       *Maker
-	request bool // readOnly properties are required of nobody; else those that are writeOnly
-	// lenient takes of a oneOf with a discriminator what the discriminator names, even
-	// if others hold too.
+	request bool // readOnly properties are never required; if false, this applies to writeOnly ones
+	// lenient makes a oneOf with a discriminator accept the branch that the discriminator names,
+	// even if other branches match too.
 	lenient bool
 }
 
-// deepestSchema ends what asks for itself without end.
+// deepestSchema stops infinite recursion.
 const deepestSchema = 200
 
-// values are the compiled schemas for a direction.
+// values returns the compiled schemas for a direction.
 func (m *Maker) values(request bool) *validate.Values {
 	way := &m.ways[0]
 	if request {
@@ -34,7 +34,7 @@ func (c *validator) accepts(ref *openapi3.SchemaRef, v any) bool {
 	return ref == nil || ref.Value == nil || c.m.values(c.request).Fit(ref.Value, v, c.lenient)
 }
 
-// mismatch is what is wrong with a value; "" when nothing is.
+// mismatch says what is wrong with a value; "" when nothing is.
 func (c *validator) mismatch(ref *openapi3.SchemaRef, v any) string {
 	if ref == nil || ref.Value == nil {
 		return ""
@@ -42,7 +42,7 @@ func (c *validator) mismatch(ref *openapi3.SchemaRef, v any) string {
 	return c.m.values(c.request).Mismatch(ref.Value, v, c.lenient)
 }
 
-// holding are the schemas within another that hold for the same value.
+// holding returns the schemas within another that apply to the same value.
 func (c *validator) holding(s *openapi3.Schema, v any) []*openapi3.SchemaRef {
 	var all []*openapi3.SchemaRef
 	add := func(ref *openapi3.SchemaRef, checked bool) {

@@ -1,6 +1,6 @@
 package generate
 
-// Kinds of warnings, of which a document may have many.
+// Kinds of warnings that can occur many times in one document.
 const (
 	manySent     = "examples are not what their schema accepts, and are sent all the same"
 	manyUnused   = "examples are not what their schema accepts, and are not used"

@@ -11,7 +11,7 @@ import (
 	"mockserver/config/openapi/jsonvalue"
 )
 
-// xmlWriter writes a value as the xml keyword of its schemas says.
+// xmlWriter writes a value according to the xml keyword of its schemas.
 type xmlWriter struct {
 	bytes.Buffer
 	check validator
@@ -19,7 +19,7 @@ type xmlWriter struct {
 
 func (e *encoder) xml(v any) []byte {
 	if s, ok := v.(string); ok && strings.HasPrefix(strings.TrimSpace(s), "<") {
-		return []byte(s) // written as XML already
+		return []byte(s) // already XML
 	}
 	w := xmlWriter{check: validator{m: e.m, request: e.way == toServer}}
 	w.WriteString(`<?xml version="1.0" encoding="UTF-8"?>` + "\n")
@@ -27,7 +27,7 @@ func (e *encoder) xml(v any) []byte {
 	if e.schema != nil && e.schema.Ref != "" {
 		name = refName(e.schema.Ref)
 	}
-	if items, ok := v.([]any); ok { // a document has one element
+	if items, ok := v.([]any); ok { // a document has a single root element
 		x := w.keyword(e.schema, v)
 		if x.Name != "" {
 			name = x.Name
@@ -41,7 +41,7 @@ func (e *encoder) xml(v any) []byte {
 	return w.Bytes()
 }
 
-// keyword is the xml keyword of what a value was made from; an empty one for none.
+// keyword returns the xml keyword of the schemas that describe a value, or an empty one.
 func (w *xmlWriter) keyword(ref *openapi3.SchemaRef, v any) *openapi3.XML {
 	for _, s := range w.check.describing(ref, v) {
 		if s.XML != nil {
@@ -51,7 +51,7 @@ func (w *xmlWriter) keyword(ref *openapi3.SchemaRef, v any) *openapi3.XML {
 	return &openapi3.XML{}
 }
 
-// element writes a value that is no array.
+// element writes a value that is not an array.
 func (w *xmlWriter) element(name string, ref *openapi3.SchemaRef, v any) {
 	x := w.keyword(ref, v)
 	if x.Name != "" {
@@ -81,8 +81,8 @@ func (w *xmlWriter) element(name string, ref *openapi3.SchemaRef, v any) {
 	w.close(name, x)
 }
 
-// property writes a property: of an array each item, within an element of their own
-// when it is wrapped.
+// property writes a property. For an array it writes each item, inside an enclosing element if the
+// array is wrapped.
 func (w *xmlWriter) property(name string, ref *openapi3.SchemaRef, v any) {
 	items, ok := v.([]any)
 	if !ok {
@@ -137,7 +137,7 @@ func (w *xmlWriter) attribute(name string, v any) {
 }
 
 func (w *xmlWriter) text(v any) {
-	_ = xml.EscapeText(&w.Buffer, []byte(plainText(v))) // to memory
+	_ = xml.EscapeText(&w.Buffer, []byte(plainText(v))) // writes to memory
 }
 
 func qualified(name string, x *openapi3.XML) string {
@@ -147,7 +147,7 @@ func qualified(name string, x *openapi3.XML) string {
 	return xmlName(name)
 }
 
-// xmlName makes a name of XML of any name.
+// xmlName converts any name to a valid XML name.
 func xmlName(name string) string {
 	fit := strings.Map(func(c rune) rune {
 		if unicode.IsLetter(c) || unicode.IsDigit(c) || c == '_' || c == '-' || c == '.' || c == ':' {
@@ -168,8 +168,8 @@ func firstOf(a, b string) string {
 	return b
 }
 
-// describing are the schemas that describe a value: its own, those of allOf, and the
-// branches that hold.
+// describing returns the schemas that describe a value: its own, those in allOf, and the matching
+// branches.
 func (c *validator) describing(ref *openapi3.SchemaRef, v any) []*openapi3.Schema {
 	if ref == nil || ref.Value == nil {
 		return nil
@@ -185,7 +185,7 @@ func (c *validator) describing(ref *openapi3.SchemaRef, v any) []*openapi3.Schem
 	return all
 }
 
-// propertySchema is what describes a property of an object; nil for nothing.
+// propertySchema returns the schema of a property of an object; nil when there is none.
 func (c *validator) propertySchema(ref *openapi3.SchemaRef, v any, name string) *openapi3.SchemaRef {
 	all := c.describing(ref, v)
 	for _, s := range all {
@@ -201,7 +201,7 @@ func (c *validator) propertySchema(ref *openapi3.SchemaRef, v any, name string) 
 	return nil
 }
 
-// itemSchema is what describes the items of an array; nil for nothing.
+// itemSchema returns the schema for the items of an array; nil when there is none.
 func (c *validator) itemSchema(ref *openapi3.SchemaRef, v any) *openapi3.SchemaRef {
 	for _, s := range c.describing(ref, v) {
 		if s.Items != nil {
