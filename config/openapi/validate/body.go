@@ -12,23 +12,23 @@ import (
 	"mockserver/config/openapi/jsonvalue"
 )
 
-// body is what an operation accepts as a body.
+// body describes the request bodies that an operation accepts.
 type body struct {
 	required bool
-	media    []media // the most specific first; none accepts any
+	media    []media // the most specific first; any body is accepted if empty
 	accepts  string  // their names, for messages
 }
 
 // media is one media type of a body.
 type media struct {
 	name       string // "application/json", "text/*" or "*/*"; lower case, without parameters
-	form       *form  // nil when nothing is said of its value
+	form       *form  // nil when its value is not described
 	properties map[string]*parameter
 }
 
 const bodyPointer = "/" + inBody
 
-// check holds a body against what is declared for its media type.
+// check checks a body against the declaration of its media type.
 func (b *body) check(r *Request, found *findings) {
 	if len(r.Body) == 0 {
 		if b.required {
@@ -66,8 +66,8 @@ func (m *media) covers(name string) bool {
 	return m.name == name || m.name == "*/*" || isRange && strings.HasPrefix(name, main)
 }
 
-// hold reads a body by its media type and holds it against the schema. A body of a type
-// that is not read here is held against nothing.
+// hold parses a body according to its media type and checks it against the schema. Bodies of other
+// media types are not checked.
 func (m *media) hold(name string, parameters map[string]string, text []byte, found *findings) {
 	var v any
 	var err error
@@ -92,8 +92,7 @@ func (m *media) hold(name string, parameters map[string]string, text []byte, fou
 	found.schema(unprocessable, inBody, bodyPointer, m.form, v)
 }
 
-// readForm reads a form: each property that the schema has by its encoding, the rest as
-// texts.
+// readForm parses a form: each property of the schema by its encoding, all others as text.
 func (m *media) readForm(text string, found *findings) any {
 	object := map[string]any{}
 	in := &input{Request: &Request{}, query: pairsOf(text)}
@@ -123,9 +122,9 @@ func (m *media) readForm(text string, found *findings) any {
 	return object
 }
 
-// formValue reads a property of a form. Without a declared style clients write what is
-// inside of one in several ways: NAME[key]=value, JSON, or as a parameter would be. The
-// names of the pairs that it reads are put into known.
+// formValue reads a property of a form. Without a declared style, clients write nested values in
+// several ways: as NAME[key]=value, as JSON, or like a parameter. The names of the pairs that
+// formValue reads are added to known.
 func (r *reading) formValue(known map[string]bool) (v any, given bool) {
 	if r.form.has(arrayType | objectType) {
 		for _, p := range r.from.query {
@@ -152,13 +151,12 @@ func (r *reading) formValue(known map[string]bool) (v any, given bool) {
 	return r.queryValue()
 }
 
-// maxParts is how many parts of a multipart body are looked at.
+// maxParts limits how many parts of a multipart body are read.
 const maxParts = 10_000
 
 var errParts = errors.New("it has more than 10000 parts")
 
-// readParts reads a multipart/form-data body: a part is JSON, a text or the content of a
-// file.
+// readParts parses a multipart/form-data body. Each part is JSON, a text or the content of a file.
 func (m *media) readParts(boundary string, text []byte, found *findings) (any, error) {
 	if boundary == "" {
 		return nil, errors.New("the Content-Type has no boundary")
@@ -168,7 +166,7 @@ func (m *media) readParts(boundary string, text []byte, found *findings) (any, e
 	for n := 0; ; n++ {
 		part, err := parts.NextRawPart()
 		switch {
-		case err == io.EOF: // one that is wrapped is that of a part
+		case err == io.EOF: // a wrapped io.EOF comes from a part
 			return object, nil
 		case err != nil:
 			return nil, errors.New(strings.TrimPrefix(err.Error(), "multipart: "))
@@ -183,7 +181,7 @@ func (m *media) readParts(boundary string, text []byte, found *findings) (any, e
 	}
 }
 
-// put adds the value of a part. One of several of the same name is an item of a list.
+// put adds the value of a part. Several parts with the same name become the items of a list.
 func (m *media) put(object map[string]any, part *multipart.Part, content []byte, found *findings) {
 	name := part.FormName()
 	f := m.form.property(name)
@@ -227,7 +225,7 @@ func partValue(f *form, kind string, content []byte, isFile bool) (any, error) {
 	return f.value(string(content)), nil
 }
 
-// isAmong reports whether a media type is one of those listed, or in a range of them.
+// isAmong reports whether a media type is in a list or matches a range in it.
 func isAmong(list, name string) bool {
 	for entry := range strings.SplitSeq(list, ",") {
 		entry, _, _ = strings.Cut(entry, ";")

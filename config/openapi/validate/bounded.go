@@ -9,19 +9,19 @@ import (
 	"golang.org/x/text/message"
 )
 
-// maxErrors is how many errors of the values in a list or an object are kept, at least
-// maxViolations of which are told.
+// maxErrors limits how many errors of the values in a list or an object are kept. At least
+// maxViolations of them are reported.
 const maxErrors = 2 * maxViolations
 
-// items is what items is in the schemas that are compiled. The validator's own makes an error
-// for each value that is wrong, and a body may have millions of them; this one stops at
+// items implements the keyword items in compiled schemas. The validator's own implementation
+// creates an error for each invalid value, and a body may have millions of them. This one stops at
 // maxErrors.
 type items struct {
 	schema *jsonschema.Schema // nil when only prefixItems are declared
-	from   int                // the first item that it is about: prefixItems are for those before
+	from   int                // the index of the first item to check; prefixItems cover those before
 }
 
-// Validate is what the validator calls for each value of the schema.
+// Validate implements the keyword for the validator.
 func (k items) Validate(c *jsonschema.ValidatorContext, v any) {
 	list, _ := v.([]any)
 	evaluated := len(list)
@@ -37,14 +37,14 @@ func (k items) Validate(c *jsonschema.ValidatorContext, v any) {
 	}
 }
 
-// others is what additionalProperties is, for the same reason.
+// others implements additionalProperties, for the same reason.
 type others struct {
 	schema   *jsonschema.Schema
 	declared map[string]*jsonschema.Schema // by name
 	patterns []jsonschema.Regexp
 }
 
-// Validate is what the validator calls for each value of the schema.
+// Validate implements the keyword for the validator.
 func (k others) Validate(c *jsonschema.ValidatorContext, v any) {
 	object, _ := v.(map[string]any)
 	b := bounded{to: c}
@@ -59,7 +59,7 @@ func (k others) Validate(c *jsonschema.ValidatorContext, v any) {
 	}
 }
 
-// bounded takes errors until there are enough of them.
+// bounded collects errors until there are enough of them.
 type bounded struct {
 	to    *jsonschema.ValidatorContext
 	count int
@@ -67,13 +67,13 @@ type bounded struct {
 }
 
 func (b *bounded) add(err error) {
-	e, ok := err.(*jsonschema.ValidationError) // the validator has no others
+	e, ok := err.(*jsonschema.ValidationError) // the validator returns no other type
 	if !ok {
 		return
 	}
 	b.to.AddErr(e)
 	b.count += leaves(e)
-	if e.ErrorKind == nil { // only whether there is an error is asked
+	if e.ErrorKind == nil { // the caller only needs to know whether there is an error
 		b.full = true
 	} else if b.count >= maxErrors {
 		b.full = true
@@ -81,16 +81,16 @@ func (b *bounded) add(err error) {
 	}
 }
 
-// unlisted stands for errors that were not looked for, or not kept.
+// unlisted represents errors that were not searched for or not kept.
 type unlisted struct{}
 
-// KeywordPath and LocalizedString make it what the validator calls an error.
+// KeywordPath and LocalizedString implement the validator's error kind.
 func (unlisted) KeywordPath() []string { return nil }
 
-// LocalizedString is never told.
+// LocalizedString returns a text that is never shown.
 func (unlisted) LocalizedString(*message.Printer) string { return "there are more" }
 
-// leaves is how many violations an error may become. Of alternatives one counts.
+// leaves returns how many violations an error can become. Of several alternatives only one counts.
 func leaves(e *jsonschema.ValidationError) int {
 	n := 0
 	for _, cause := range e.Causes {
@@ -111,8 +111,7 @@ func isChoice(e *jsonschema.ValidationError) bool {
 	return false
 }
 
-// shorten leaves out of an error what is beyond a number of leaves, and returns how many
-// there are now.
+// shorten removes the errors beyond a number of leaves, and returns how many leaves remain.
 func shorten(e *jsonschema.ValidationError, most int) int {
 	n := 0
 	for i, cause := range e.Causes {

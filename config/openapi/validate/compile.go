@@ -11,19 +11,19 @@ import (
 	"mockserver/config/openapi/jsonvalue"
 )
 
-// Compiler compiles what requests to the operations of a document are held against. One
-// is made for a document: add for each operation, then finish.
+// Compiler compiles the request checks for the operations of a document. Each document needs its
+// own Compiler: call Add for each operation, then Finish.
 type Compiler struct {
 	doc     *openapi3.T
 	schemas *schemas
 	todo    []pendingChecks
 	forms   forms
-	// warn takes what cannot be held against requests, with its kind and the JSON pointer of
-	// the place in the document.
+	// warn receives a warning about something that requests cannot be checked against, with its
+	// kind and the JSON pointer of its place in the document.
 	warn func(kind, pointer, what string)
 }
 
-// pendingChecks are an operation whose schemas are to be compiled.
+// pendingChecks is an operation whose schemas are not compiled yet.
 type pendingChecks struct {
 	path, pointer string // of the operation
 	item          *openapi3.PathItem
@@ -31,8 +31,8 @@ type pendingChecks struct {
 	checks        *Checks
 }
 
-// New returns a checker of a document whose references are resolved. Of the numbers
-// in exact, the document itself has only what is nearest.
+// New returns a Compiler for a document whose references are resolved. exact contains the numbers
+// for which the document itself has only the nearest value.
 func New(doc *openapi3.T, exact jsonvalue.Numbers, warn func(kind, pointer, what string)) *Compiler {
 	c := &Compiler{doc: doc, warn: warn, schemas: newSchemas(doc, exact, received)}
 	c.schemas.warn = func(what string) { warn(manyUnchecked, "#", what) }
@@ -40,8 +40,8 @@ func New(doc *openapi3.T, exact jsonvalue.Numbers, warn func(kind, pointer, what
 	return c
 }
 
-// Add takes an operation, at a path with the base path in front, and at a pointer of
-// the document. What it returns is complete after finish.
+// Add adds an operation. path includes the base path; pointer is the operation's JSON pointer in
+// the document. The returned checks are complete after Finish.
 func (c *Compiler) Add(path, pointer string, item *openapi3.PathItem, source *openapi3.Operation) *Checks {
 	compiled := &Checks{}
 	c.todo = append(c.todo, pendingChecks{path, pointer, item, source, compiled})
@@ -60,8 +60,8 @@ func (c *Compiler) Add(path, pointer string, item *openapi3.PathItem, source *op
 	return compiled
 }
 
-// Finish compiles the checks of all operations that were added. What cannot be compiled
-// is warned of, and requests are held against the rest.
+// Finish compiles the checks of all added operations. What cannot be compiled causes a warning, and
+// requests are checked against the rest.
 func (c *Compiler) Finish() {
 	c.schemas.finish()
 	for _, p := range c.todo {
@@ -80,8 +80,8 @@ func (c *Compiler) Finish() {
 	c.todo = nil
 }
 
-// ParametersOf are the parameters of an operation: those of its path, unless it has one
-// of the same name and place itself.
+// ParametersOf returns the parameters of an operation, including those of its path. A parameter of
+// the operation overrides one of the path with the same name and location.
 func ParametersOf(item *openapi3.PathItem, op *openapi3.Operation) []*openapi3.Parameter {
 	var all []*openapi3.Parameter
 	add := func(list openapi3.Parameters) {
@@ -99,7 +99,7 @@ func ParametersOf(item *openapi3.PathItem, op *openapi3.Operation) []*openapi3.P
 	return all
 }
 
-// SchemaOf is the schema of a parameter, or of its content; nil for none.
+// SchemaOf returns the schema of a parameter or of its content; nil when there is none.
 func SchemaOf(p *openapi3.Parameter) *openapi3.Schema {
 	ref := p.Schema
 	for _, m := range p.Content {
@@ -113,13 +113,13 @@ func SchemaOf(p *openapi3.Parameter) *openapi3.Schema {
 	return ref.Value
 }
 
-// unit is what the checks of one operation are compiled with.
+// unit compiles the checks of one operation.
 type unit struct {
 	*Compiler
 	pointer string
 }
 
-// formOf is the form of a schema; nil for none.
+// formOf returns the form of a schema; nil when there is none.
 func (u *unit) formOf(s *openapi3.Schema) *form {
 	if s == nil {
 		return nil
@@ -127,8 +127,8 @@ func (u *unit) formOf(s *openapi3.Schema) *form {
 	return u.forms.of(u.schemas.reference(s).compiled())
 }
 
-// parameter compiles one parameter; false for what is no parameter of OpenAPI: headers
-// that have keys of their own.
+// parameter compiles a parameter. It returns false for headers that OpenAPI does not treat as
+// parameters, because they have keys of their own.
 func (u *unit) parameter(source *openapi3.Parameter) (parameter, bool) {
 	name := strings.ToLower(source.Name)
 	if source.In == inHeader && (name == "accept" || name == "content-type" || name == "authorization") {
@@ -154,8 +154,8 @@ func (u *unit) parameter(source *openapi3.Parameter) (parameter, bool) {
 	return p, true
 }
 
-// pointerName is the name of something in the pointer of a violation: names of headers
-// are those of any case.
+// pointerName returns a name as used in the pointer of a violation. Header names are in lower case,
+// because they are case-insensitive.
 func pointerName(in, name string) string {
 	if in == inHeader {
 		return strings.ToLower(name)
@@ -187,7 +187,7 @@ func (u *unit) body(source *openapi3.RequestBody) *body {
 	return b
 }
 
-// propertiesOf are the properties of a form as parameters, by name.
+// propertiesOf returns the properties of a form as parameters, by name.
 func propertiesOf(f *form, encodings map[string]*openapi3.Encoding) map[string]*parameter {
 	if f == nil {
 		return nil

@@ -7,15 +7,15 @@ import (
 	"golang.org/x/text/message"
 )
 
-// contains is what contains and its bounds are in the schemas that are compiled. The
-// validator's own keeps an error for each item that does not fit, and names each that does in
+// contains implements the keyword contains and its bounds in compiled schemas. The validator's own
+// implementation keeps an error for each item that does not fit, and lists each item that does in
 // its message.
 type contains struct {
 	schema      *jsonschema.Schema
-	least, most int // how many items are to fit; a most below 0 is none
+	least, most int // how many items must fit; a negative most means no limit
 }
 
-// Validate is what the validator calls for each value of the schema.
+// Validate implements the keyword for the validator.
 func (k contains) Validate(c *jsonschema.ValidatorContext, v any) {
 	list, ok := v.([]any)
 	if !ok {
@@ -36,17 +36,17 @@ func (k contains) Validate(c *jsonschema.ValidatorContext, v any) {
 	}
 }
 
-// contained is the error of a list in which too few items fit, or too many.
+// contained is the error for a list in which too few or too many items fit.
 type contained struct {
 	fitting int
 	at      string // "least" or "most"
 	want    int
 }
 
-// KeywordPath and LocalizedString make it what the validator calls an error.
+// KeywordPath and LocalizedString implement the validator's error kind.
 func (contained) KeywordPath() []string { return nil }
 
-// LocalizedString is what is told of it.
+// LocalizedString returns the message.
 func (e contained) LocalizedString(*message.Printer) string {
 	return "has " + counted(e.fitting, "item", "items") + " that fit what it is to contain (contains); at " + e.at + " " + accepted(e.want)
 }

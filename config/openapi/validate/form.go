@@ -28,24 +28,24 @@ var typeNames = map[string]types{
 	"string": stringType, "array": arrayType, "object": objectType,
 }
 
-// form is what texts of a request have to know of a schema to become values of it.
+// form contains the parts of a schema that are needed to convert texts in a request to values.
 type form struct {
 	schema     *jsonschema.Schema
-	runs       *runs // of what is held against it
+	runs       *runs // validations against the schema
 	types      types
-	items      *form            // nil when nothing is said of them
+	items      *form            // nil when items are not described
 	properties map[string]*form // by name
-	others     *form            // of further properties; nil when nothing is said of them
-	open       bool             // further properties are declared, of whatever form
+	others     *form            // form of other properties; nil when they are not described
+	open       bool             // other properties are allowed, whatever their form
 }
 
-// forms are those of schemas that were met, which may be recursive.
+// forms are the forms of the schemas seen so far, which may be recursive.
 type forms struct {
 	known map[*jsonschema.Schema]*form
 	runs  *runs
 }
 
-// maxNesting bounds how deep references and alternatives of a schema are followed.
+// maxNesting limits how deep references and alternatives of a schema are followed.
 const maxNesting = 16
 
 // of returns the form of a schema.
@@ -59,13 +59,13 @@ func (fs forms) of(s *jsonschema.Schema) *form {
 	f := &form{schema: s, runs: fs.runs, types: typesOf(s, maxNesting), properties: map[string]*form{}}
 	fs.known[s] = f
 	if f.types == anyType || f.types == 0 {
-		f.types = stringType // nothing is said, so a text is what it is
+		f.types = stringType // nothing is described, so it is a string
 	}
 	fs.fill(f, s, maxNesting)
 	return f
 }
 
-// fill adds what a schema and those it is made of say of what is inside.
+// fill adds what a schema and the schemas it is composed of say about nested values.
 func (fs forms) fill(f *form, s *jsonschema.Schema, depth int) {
 	if s == nil || depth == 0 {
 		return
@@ -96,7 +96,7 @@ func (fs forms) fill(f *form, s *jsonschema.Schema, depth int) {
 	}
 }
 
-// typesOf are the types that a schema leaves.
+// typesOf returns the types that a schema allows.
 func typesOf(s *jsonschema.Schema, depth int) types {
 	left := anyType
 	if depth == 0 {
@@ -154,11 +154,11 @@ func typesAmong(values []any) types {
 	return found
 }
 
-// numeral is what a text has to be to be a number.
+// numeral matches the texts that are numbers.
 var numeral = regexp.MustCompile(`^-?[0-9]+(\.[0-9]+)?([eE][-+]?[0-9]+)?$`)
 
-// value is what a text stands for: of the types that the form has the one that fits.
-// A text that none fits stays one, which the schema then refuses.
+// value converts a text to a value of a type that the form allows. A text that fits no type stays a
+// string, which the schema then rejects.
 func (f *form) value(text string) any {
 	if f == nil || f.types&primitiveType == stringType {
 		return text
@@ -178,11 +178,11 @@ func (f *form) value(text string) any {
 	return v
 }
 
-// validate holds a value against the schema.
+// validate checks a value against the schema.
 func (f *form) validate(v any) *run { return f.runs.begin(v).validate(f.schema, v) }
 
-// item and property are the forms of what is inside; nil when nothing is said of them,
-// or f is nil itself.
+// item and property return the forms of nested values; nil when these are not described or f is
+// nil.
 func (f *form) item() *form {
 	if f == nil {
 		return nil
@@ -200,7 +200,7 @@ func (f *form) property(name string) *form {
 	return f.others
 }
 
-// inside is the form at a key or an index.
+// inside returns the form at a key or an index.
 func (f *form) inside(token string) *form {
 	if f.has(arrayType) && isIndex(token) {
 		return f.item()

@@ -12,9 +12,9 @@ import (
 	"mockserver/config/openapi/text"
 )
 
-// format is a format for the validator; nil for one that says nothing. Requests are held against
-// those of OpenAPI, and those of JSON Schema, of some of which the validator lets more pass than
-// they are.
+// format returns a format for the validator; nil for an unknown one. Requests are checked against
+// the formats of OpenAPI and of JSON Schema. For some of the latter, the validator accepts more
+// than the format allows.
 func (c *schemas) format(name string) *jsonschema.Format {
 	switch name {
 	case "int32", "int64":
@@ -36,7 +36,7 @@ var (
 func checkInteger(v any, format string) error {
 	number, ok := v.(json.Number)
 	if !ok {
-		return nil // another keyword is for that
+		return nil // checked by another keyword
 	}
 	r, ok := new(big.Rat).SetString(number.String())
 	if !ok || !jsonvalue.FitsInteger(r, format) {
@@ -45,7 +45,7 @@ func checkInteger(v any, format string) error {
 	return nil
 }
 
-// textFormat checks a format of texts; nil for none.
+// textFormat returns the check for a string format; nil when there is none.
 func textFormat(name string) *jsonschema.Format {
 	valid := text.Format(name)
 	if valid == nil {
@@ -59,14 +59,14 @@ func textFormat(name string) *jsonschema.Format {
 	}}
 }
 
-// names is what propertyNames is in the schemas that are compiled. The validator's own gives
-// its errors a place that it overwrites with later ones.
+// names implements propertyNames in compiled schemas. The errors of the validator's own
+// implementation have a location that later errors overwrite.
 type names struct {
 	schema *jsonschema.Schema
 	runs   *runs
 }
 
-// Validate is what the validator calls for each value of the schema.
+// Validate implements the keyword for the validator.
 func (n names) Validate(c *jsonschema.ValidatorContext, v any) {
 	object, _ := v.(map[string]any)
 	outer := n.runs.of(c)

@@ -13,7 +13,7 @@ import (
 	"mockserver/config/openapi/jsonvalue"
 )
 
-// decodeJSON reads a JSON text, its numbers as they are. The error is for a client.
+// decodeJSON decodes a JSON text. Numbers keep their digits. The error text is meant for clients.
 func decodeJSON(text []byte) (any, error) {
 	if isDeep(text) {
 		return nil, errDepth
@@ -40,14 +40,14 @@ func decodeJSON(text []byte) (any, error) {
 	return nil, fmt.Errorf("is not JSON: %w", err)
 }
 
-// maxDepth is how deep the lists and objects of a JSON text may be nested: for each
-// violation its place is kept, so that what is wrong at every level costs the square of it.
+// maxDepth limits how deep lists and objects in a JSON text may be nested. Each violation stores
+// its location, so the cost of violations at every level is quadratic in the depth.
 const maxDepth = 256
 
 var errDepth = fmt.Errorf("is nested more than %d levels deep", maxDepth)
 
-// isDeep reports whether the lists and objects of a text are nested deeper than that. Of
-// what is not JSON it tells anything.
+// isDeep reports whether the lists and objects of a text are nested deeper than maxDepth. The
+// result is arbitrary if the text is not JSON.
 func isDeep(text []byte) bool {
 	depth, quoted := 0, false
 	for i := 0; i < len(text); i++ {
@@ -68,8 +68,8 @@ func isDeep(text []byte) bool {
 	return false
 }
 
-// Bounds of a number's text. The validator reckons with all of its digits, and panics at
-// exponents beyond a million.
+// Limits for the text of a number. The validator computes with all digits, and panics at exponents
+// beyond a million.
 const (
 	maxDigits   = 1000
 	maxExponent = 1000
@@ -111,16 +111,16 @@ func isBounded(number string) bool {
 	return err == nil && -maxExponent <= n && n <= maxExponent
 }
 
-// reckonable is a value of a document for the validator.
+// reckonable converts a value of a document for the validator.
 func reckonable(v any) any { return plain(jsonvalue.Of(v)) }
 
-// plain is a JSON value for the validator: in place of a number that is out of bounds, which
-// no request has, it has the nearest float64.
+// plain converts a JSON value for the validator. A number beyond the limits, which no request
+// contains, is replaced by the nearest float64.
 func plain(v any) any {
 	switch v := v.(type) {
 	case json.Number:
 		if !isBounded(string(v)) {
-			f, _ := v.Float64() // of one that is too large an infinite one
+			f, _ := v.Float64() // infinite if the number is too large
 			return max(-math.MaxFloat64, min(f, math.MaxFloat64))
 		}
 	case []any:
@@ -139,11 +139,11 @@ func plain(v any) any {
 	return v
 }
 
-// encodeJSON is the JSON text of a value that was JSON.
+// encodeJSON returns the JSON text of a value that was decoded from JSON.
 func encodeJSON(v any) []byte {
 	var b bytes.Buffer
 	e := json.NewEncoder(&b)
 	e.SetEscapeHTML(false)
-	_ = e.Encode(v) // it was JSON
+	_ = e.Encode(v) // cannot fail, because v was decoded from JSON
 	return bytes.TrimSuffix(b.Bytes(), []byte("\n"))
 }

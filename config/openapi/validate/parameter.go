@@ -6,7 +6,7 @@ import (
 	"strings"
 )
 
-// The places of parameters.
+// Locations of parameters.
 const (
 	inPath   = "path"
 	inQuery  = "query"
@@ -15,7 +15,7 @@ const (
 	inBody   = "body"
 )
 
-// parameter is one parameter of an operation, compiled.
+// parameter is a compiled parameter of an operation.
 type parameter struct {
 	in, name   string
 	pointer    string // "/query/limit"
@@ -24,25 +24,26 @@ type parameter struct {
 	reserved   bool // "+" stands for itself in a query
 	style      string
 	explode    bool
-	json       bool   // its text is JSON (content)
-	media      string // of a property of a multipart body, the media types of its part; "" for any
-	form       *form  // nil when nothing is said of its value
+	json       bool   // the text is JSON (content)
+	media      string // for a property of a multipart body, the media types of its part; "" for any
+	form       *form  // nil when its value is not described
 }
 
-// input is a request with its path and query cut.
+// input is a request with its path and query split into parts.
 type input struct {
 	*Request
 	path  map[string]string
 	query []pair
-	// named are the parameters of the query; others may be properties of one.
+	// named contains the names of the query parameters; other names may be properties of a
+	// parameter.
 	named map[string]bool
 }
 
-// pair is one name and value of a query or form.
+// pair is a name and a value from a query or form.
 type pair struct {
 	name, value string // decoded
 	raw         string // the value as sent
-	broken      bool   // something follows a "%" that is no escape
+	broken      bool   // contains a "%" that does not begin a valid escape
 }
 
 func inputOf(c *Checks, r *Request) *input {
@@ -55,7 +56,7 @@ func inputOf(c *Checks, r *Request) *input {
 	return in
 }
 
-// pairsOf cuts a query or a form.
+// pairsOf splits a query or a form.
 func pairsOf(query string) []pair {
 	var all []pair
 	for item := range strings.SplitSeq(query, "&") {
@@ -73,8 +74,8 @@ func pairsOf(query string) []pair {
 	return all
 }
 
-// formDecoded, reservedDecoded and pathDecoded undo the escapes of a text, and tell
-// whether all of them are sound. Otherwise it stays as it is.
+// formDecoded, reservedDecoded and pathDecoded decode the escapes in a text and report whether all
+// of them are valid. If not, the text stays unchanged.
 func formDecoded(s string) (string, bool) {
 	d, err := url.QueryUnescape(s)
 	if err != nil {
@@ -97,7 +98,7 @@ func pathDecoded(s string) (string, bool) {
 
 func asSent(s string) (string, bool) { return s, true }
 
-// decoder is how texts at the parameter's place are decoded.
+// decoder returns the function that decodes texts at the location of the parameter.
 func (p *parameter) decoder() func(string) (string, bool) {
 	switch {
 	case p.in == inPath, p.in == inCookie:
@@ -110,10 +111,10 @@ func (p *parameter) decoder() func(string) (string, bool) {
 	return formDecoded
 }
 
-// check holds the parameter's value against its schema.
+// check checks the value of the parameter against its schema.
 func (p *parameter) check(in *input, found *findings) {
 	if p.in == inPath && in.path == nil {
-		return // the path is answered by what has another form
+		return // an endpoint of another form answers the path
 	}
 	r := reading{parameter: p, from: in, decode: p.decoder()}
 	v, given := r.value()
@@ -133,11 +134,11 @@ type reading struct {
 	*parameter
 	from   *input
 	decode func(string) (string, bool)
-	fault  string // why it cannot be read
-	empty  bool   // it was given without a value
+	fault  string // why the parameter cannot be read
+	empty  bool   // the parameter has no value
 }
 
-// value is the parameter's value, and whether it is there.
+// value returns the value of the parameter, and whether it is present.
 func (r *reading) value() (v any, given bool) {
 	switch r.in {
 	case inPath:
@@ -162,7 +163,7 @@ func (r *reading) value() (v any, given bool) {
 	return r.queryValue()
 }
 
-// text decodes a text, and notes what is wrong with its escapes.
+// text decodes a text and records an error in its escapes.
 func (r *reading) text(raw string) string {
 	s, sound := r.decode(raw)
 	if !sound {
@@ -171,7 +172,7 @@ func (r *reading) text(raw string) string {
 	return s
 }
 
-// content reads a text that is JSON.
+// content parses a text that is JSON.
 func (r *reading) content(raw string) any {
 	v, err := decodeJSON([]byte(r.text(raw)))
 	if err != nil && r.fault == "" {
@@ -180,7 +181,7 @@ func (r *reading) content(raw string) any {
 	return v
 }
 
-// pathValue reads a segment by the parameter's style.
+// pathValue parses a path segment in the style of the parameter.
 func (r *reading) pathValue(raw string) any {
 	prefix, separator := "", ","
 	object := r.form.has(objectType) && !r.form.has(primitiveType)
@@ -206,8 +207,8 @@ func (r *reading) pathValue(raw string) any {
 	return r.delimited(rest, separator)
 }
 
-// delimited reads one text, which a separator cuts into items or properties where the
-// schema has these.
+// delimited parses a text. If the schema has items or properties, a separator splits the text into
+// these.
 func (r *reading) delimited(raw, separator string) any {
 	r.empty = raw == ""
 	f := r.form
@@ -224,9 +225,9 @@ func (r *reading) delimited(raw, separator string) any {
 	return r.text(raw)
 }
 
-// cut splits a text at a separator, which clients may have encoded. A text that holds
-// it both ways is split where it stands for itself: elsewhere it is part of an item.
-// None of the items is decoded.
+// cut splits a text at a separator, which clients may have encoded. If the text contains it both
+// plain and encoded, it is split at the plain ones; the encoded ones belong to the items. The items
+// are not decoded.
 func (r *reading) cut(raw, separator string) []string {
 	if raw == "" {
 		return nil
@@ -255,7 +256,7 @@ func (r *reading) list(items []string) any {
 	return list
 }
 
-// object reads names and values in turn, or with explode each name with its value.
+// object parses alternating names and values, or with explode each name with its value.
 func (r *reading) object(parts []string) any {
 	object := map[string]any{}
 	if r.explode && r.in != inQuery && r.in != inCookie {

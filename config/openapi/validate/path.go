@@ -2,11 +2,11 @@ package validate
 
 import "strings"
 
-// pathTemplate is the path of an operation, by its segments.
+// pathTemplate is the path of an operation, split into segments.
 type pathTemplate []segmentTemplate
 
-// segmentTemplate is a segment: texts and, between them, names of parameters. There is
-// one text more than there are names; those around a single parameter are empty.
+// segmentTemplate is a segment: texts, and parameter names between them. There is one more text
+// than there are names. The texts around a single parameter are empty.
 type segmentTemplate struct{ texts, names []string }
 
 func parsePath(path string) pathTemplate {
@@ -27,13 +27,13 @@ func parsePath(path string) pathTemplate {
 	return t
 }
 
-// segmentsOf cuts a path, without its trailing slash, which counts for nothing.
+// segmentsOf splits a path into segments. A trailing slash is ignored.
 func segmentsOf(path string) []string {
 	return strings.Split(strings.TrimSuffix(strings.TrimPrefix(path, "/"), "/"), "/")
 }
 
-// values are the values of the path's parameters, as sent; nil when the path has
-// another number of segments. A segment that is of another form has none.
+// values returns the values of the path parameters, as sent, or nil when the number of segments
+// differs. A segment of a different form has no values.
 func (t pathTemplate) values(path string) map[string]string {
 	segments := segmentsOf(path)
 	if len(segments) != len(t) {
@@ -46,8 +46,8 @@ func (t pathTemplate) values(path string) map[string]string {
 	return values
 }
 
-// match cuts a segment at the texts of its template. A parameter ends where the text
-// behind it begins first; the last one has all that is left.
+// match splits a segment at the texts of its template. A parameter ends at the first occurrence of
+// the text after it; the last one gets everything that remains.
 func (s *segmentTemplate) match(segment string, values map[string]string) {
 	if len(s.names) == 0 {
 		return

@@ -7,7 +7,7 @@ import (
 	"strings"
 )
 
-// queryValue reads a parameter of the query, or a property of a form.
+// queryValue reads a query parameter or a property of a form.
 func (r *reading) queryValue() (v any, given bool) {
 	if r.style == "deepObject" {
 		return r.deepObject()
@@ -45,7 +45,7 @@ func (r *reading) separator() string {
 	return ","
 }
 
-// repeated is a list of which each item has a pair of its own.
+// repeated returns a list whose items are separate pairs.
 func (r *reading) repeated(pairs []pair) any {
 	if r.empty {
 		return []any{}
@@ -57,8 +57,8 @@ func (r *reading) repeated(pairs []pair) any {
 	return r.list(items)
 }
 
-// spread is an object each of whose properties is a pair of the query. What no
-// parameter is named after belongs to it when it is open.
+// spread returns an object whose properties are separate pairs of the query. If the object is open,
+// pairs that do not belong to another parameter are properties, too.
 func (r *reading) spread() (v any, given bool) {
 	object := map[string]any{}
 	for _, p := range r.from.query {
@@ -73,17 +73,17 @@ func (r *reading) spread() (v any, given bool) {
 	return object, len(object) > 0
 }
 
-// node is a part of a deepObject: texts, or what is in its brackets.
+// node is a part of a deepObject: texts, or the parts in its brackets.
 type node struct {
 	texts []string
 	parts map[string]*node
 }
 
-// maxBrackets is how deep the brackets of a deepObject may be nested.
+// maxBrackets limits how deep the brackets of a deepObject may be nested.
 const maxBrackets = 32
 
-// deepObject reads pairs of the form NAME[key]=value, NAME[key][key]=value,
-// NAME[list][]=value and NAME[list][0]=value.
+// deepObject reads pairs of the form NAME[key]=value, NAME[key][key]=value, NAME[list][]=value and
+// NAME[list][0]=value.
 func (r *reading) deepObject() (v any, given bool) {
 	root := &node{}
 	for _, p := range r.from.query {
@@ -116,7 +116,7 @@ func (n *node) put(keys []string, text string) {
 	n.texts = append(n.texts, text)
 }
 
-// value is what a node stands for in a schema.
+// value returns the value of a node for a schema.
 func (n *node) value(f *form) any {
 	isList := f.has(arrayType) && !f.has(objectType)
 	switch {
@@ -138,8 +138,8 @@ func (n *node) value(f *form) any {
 	return object
 }
 
-// list is a node whose keys are indexes, or are left out. Items are in the order of the
-// indexes, whatever is left out between them.
+// list converts a node whose keys are indexes or missing. The items are ordered by index; gaps are
+// ignored.
 func (n *node) list(f *form) any {
 	if unnamed := n.parts[""]; unnamed != nil && len(n.parts) == 1 && len(unnamed.parts) == 0 {
 		return (&node{texts: unnamed.texts}).value(f)

@@ -7,8 +7,8 @@ import (
 	"github.com/santhosh-tekuri/jsonschema/v6"
 )
 
-// reference is what $ref is in the schemas that are compiled: a schema that is compiled
-// when it is first asked for, and may lead to itself.
+// reference implements $ref in compiled schemas. The schema is compiled on first use, and may refer
+// to itself.
 type reference struct {
 	from   *schemas
 	source *openapi3.Schema
@@ -21,14 +21,14 @@ func (r *reference) compiled() *jsonschema.Schema {
 	return r.schema
 }
 
-// Validate is what the validator calls for each value of the schema.
+// Validate implements the keyword for the validator.
 func (r *reference) Validate(c *jsonschema.ValidatorContext, v any) {
-	if run := r.from.runs.of(c); run != nil { // there always is one
+	if run := r.from.runs.of(c); run != nil { // there is always one
 		run.follow(c, r.compiled(), v)
 	}
 }
 
-// referred is the schema that another one refers to; nil for none.
+// referred returns the schema that another one refers to; nil when there is none.
 func referred(s *jsonschema.Schema) *jsonschema.Schema {
 	for _, extension := range s.Extensions {
 		if r, ok := extension.(*reference); ok {

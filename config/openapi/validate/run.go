@@ -11,59 +11,59 @@ import (
 	"golang.org/x/text/message"
 )
 
-// runs are the validations that are going on. The validator hands nothing down to the
-// keywords that are ours but the place of a value, so the first token of each place is
-// the name of its run.
+// runs are the validations in progress. The validator passes only the location of a value to our
+// own keywords, so the first token of each location is the name of its run.
 type runs struct {
 	last atomic.Uint64
-	open sync.Map // of *run by name
-	// unevaluated reports whether any schema has unevaluatedProperties or
-	// unevaluatedItems, which ask what parts of a schema have looked at.
+	open sync.Map // *run by name
+	// unevaluated reports whether any schema has unevaluatedProperties or unevaluatedItems, which
+	// depend on the parts of a value that other keywords have evaluated.
 	unevaluated atomic.Bool
-	// circlesFit has what leads to itself fit, where it is an error otherwise.
+	// circlesFit treats a value as fitting where a schema leads back to itself; otherwise that is
+	// an error.
 	circlesFit bool
 }
 
-// run is one validation. It remembers which values fit which schemas: one that refers to
-// itself from several alternatives is otherwise held against a value once for each way
-// that leads to it, which are twice as many at each level.
+// run is one validation. It remembers which values fit which schemas. Otherwise, a schema that
+// refers to itself from several alternatives would be checked once for each way that leads to it,
+// and the number of ways doubles with each level.
 type run struct {
 	name    string
 	all     *runs
 	work    int // how many references were followed
-	patient int // the work after which it remembers: small values need no memory
-	limit   int // the work after which it gives up
+	patient int // the work after which outcomes are remembered: small values need no memory
+	limit   int // the work after which the run gives up
 	gaveUp  bool
-	silent  bool       // only whether the value fits is asked
-	lenient bool       // of a oneOf with a discriminator only what that names counts
-	stack   []followed // the references that are being followed
-	circles int        // how often one of them led to itself
+	silent  bool       // only whether the value fits is needed
+	lenient bool       // in a oneOf with a discriminator, only the named branch counts
+	stack   []followed // the references being followed
+	circles int        // how many references led back to themselves
 	memory  map[pairing]outcome
 	err     *jsonschema.ValidationError
 }
 
-// followed is a schema at a place of so many tokens. Those of one length are for the same
-// value.
+// followed is a schema at a location with a number of tokens. Schemas at the same depth are for the
+// same value.
 type followed struct {
 	schema *jsonschema.Schema
 	depth  int
 }
 
-// pairing is a schema and a value. What is in lists and objects is told apart by where it
-// is in memory, other values by what they are.
+// pairing is a schema and a value. Lists and objects are identified by their address in memory,
+// other values by their content.
 type pairing struct {
 	schema *jsonschema.Schema
 	value  any
 }
 
-// outcome is whether the value fits the schema.
+// outcome says whether the value fits the schema.
 type outcome struct {
 	fits bool
-	err  *jsonschema.ValidationError // nil when only that was asked
+	err  *jsonschema.ValidationError // nil when the caller only needed to know whether it fits
 }
 
-// The work that a validation may take: some, and more for each value in what is
-// validated. With its memory it comes near it only where schemas refer to each other in
+// The limits on the work of a validation: a constant, and more for each part of the value. Thanks
+// to its memory, a validation comes close to the limit only when schemas refer to each other in
 // hundreds of ways.
 const (
 	patientWork  = 64
@@ -71,7 +71,7 @@ const (
 	limitPerPart = 100
 )
 
-// begin makes a run for a value.
+// begin returns a run for a value.
 func (rs *runs) begin(v any) *run {
 	size := countOf(v)
 	return &run{
@@ -80,8 +80,8 @@ func (rs *runs) begin(v any) *run {
 	}
 }
 
-// validate holds the value against a schema. The places in the error have the name of
-// the run in front.
+// validate checks the value against a schema. The locations in the error begin with the name of the
+// run.
 func (r *run) validate(s *jsonschema.Schema, v any) *run {
 	r.stack = []followed{{s, 1}}
 	r.all.open.Store(r.name, r)
@@ -89,22 +89,22 @@ func (r *run) validate(s *jsonschema.Schema, v any) *run {
 	root := &jsonschema.Schema{DraftVersion: draftVersion, Extensions: []jsonschema.SchemaExt{start{r, s}}}
 	if r.silent {
 		root = &jsonschema.Schema{DraftVersion: draftVersion, Not: root}
-		_ = root.Validate(v) // start keeps what it found
+		_ = root.Validate(v) // start records the result
 		return r
 	}
 	if err := root.Validate(v); err != nil {
-		r.err, _ = err.(*jsonschema.ValidationError) // the validator has no others
+		r.err, _ = err.(*jsonschema.ValidationError) // the validator returns no other type
 	}
 	return r
 }
 
-// draftVersion is that of what schemas are turned into.
+// draftVersion is the JSON Schema version of the compiled schemas.
 const draftVersion = 2020
 
-// fits reports whether the value fits. When the run gave up it does not.
+// fits reports whether the value fits. It returns false when the run gave up.
 func (r *run) fits() bool { return r.err == nil && !r.gaveUp }
 
-// of is the run that a keyword is looked at in; nil for none.
+// of returns the run that a keyword is evaluated in; nil when there is none.
 func (rs *runs) of(c *jsonschema.ValidatorContext) *run {
 	if place := c.ValueLocation(); len(place) > 0 {
 		if r, ok := rs.open.Load(place[0]); ok {
@@ -114,7 +114,7 @@ func (rs *runs) of(c *jsonschema.ValidatorContext) *run {
 	return nil
 }
 
-// countOf is how many values a value consists of.
+// countOf returns how many values a value consists of.
 func countOf(v any) int {
 	n := 1
 	switch v := v.(type) {
@@ -130,20 +130,20 @@ func countOf(v any) int {
 	return n
 }
 
-// start is a keyword that holds the value against the schema of a run.
+// start is a keyword that checks the value against the schema of a run.
 type start struct {
 	run    *run
 	schema *jsonschema.Schema
 }
 
-// Validate is what the validator calls for the value.
+// Validate implements the keyword for the validator.
 func (s start) Validate(c *jsonschema.ValidatorContext, v any) {
 	if err := c.Validate(s.schema, v, []string{s.run.name}); err != nil {
-		s.run.err, _ = err.(*jsonschema.ValidationError) // the validator has no others
+		s.run.err, _ = err.(*jsonschema.ValidationError) // the validator returns no other type
 	}
 }
 
-// follow holds a value against the schema that a reference leads to.
+// follow checks a value against the schema that a reference leads to.
 func (r *run) follow(c *jsonschema.ValidatorContext, s *jsonschema.Schema, v any) {
 	depth := len(c.ValueLocation())
 	switch {
@@ -164,17 +164,17 @@ func (r *run) follow(c *jsonschema.ValidatorContext, s *jsonschema.Schema, v any
 	r.stack = append(r.stack, followed{s, depth})
 	err := c.Validate(s, v, nil)
 	r.stack = r.stack[:len(r.stack)-1]
-	e, _ := err.(*jsonschema.ValidationError) // the validator has no others
+	e, _ := err.(*jsonschema.ValidationError) // the validator returns no other type
 	if e != nil {
-		shorten(e, maxErrors) // what is recursive may have as many at each level
+		shorten(e, maxErrors) // a recursive schema may have as many at each level
 		c.AddErr(e)
 	}
-	if r.work >= r.patient && r.circles == circles { // in a circle it depends on where it was entered
+	if r.work >= r.patient && r.circles == circles { // inside a circle, the outcome depends on where the circle was entered
 		r.remember(s, v, e)
 	}
 }
 
-// isFollowed reports whether the schema is being held against the same value already.
+// isFollowed reports whether the same value is already being checked against the schema.
 func (r *run) isFollowed(s *jsonschema.Schema, depth int) bool {
 	for _, f := range slices.Backward(r.stack) {
 		if f.depth != depth {
@@ -187,7 +187,7 @@ func (r *run) isFollowed(s *jsonschema.Schema, depth int) bool {
 	return false
 }
 
-// recall takes the outcome from memory, if it is there.
+// recall uses the outcome from memory, if there is one.
 func (r *run) recall(c *jsonschema.ValidatorContext, s *jsonschema.Schema, v any) bool {
 	key, isPart := pairingOf(s, v)
 	known, ok := r.memory[key]
@@ -200,7 +200,7 @@ func (r *run) recall(c *jsonschema.ValidatorContext, s *jsonschema.Schema, v any
 		c.AddError(repeated{})
 		return true
 	case known.err == nil, !isPart && !slices.Equal(known.err.InstanceLocation, c.ValueLocation()):
-		return false // what is wrong is to be told, and of this place
+		return false // the error must be reported, and for this location
 	}
 	c.AddError(repeated{known.err})
 	return true
@@ -218,13 +218,14 @@ func (r *run) remember(s *jsonschema.Schema, v any, e *jsonschema.ValidationErro
 	r.memory[key] = known
 }
 
-// mapAddress and noItems are values of pairings.
+// mapAddress and noItems are values in pairings.
 type (
 	mapAddress uintptr
 	noItems    struct{}
 )
 
-// pairingOf also reports whether the value is at one place only.
+// pairingOf returns the key for a schema and a value, and reports whether the value is at one
+// location only.
 func pairingOf(s *jsonschema.Schema, v any) (key pairing, isPart bool) {
 	switch v := v.(type) {
 	case map[string]any:
@@ -238,49 +239,49 @@ func pairingOf(s *jsonschema.Schema, v any) (key pairing, isPart bool) {
 	return pairing{s, v}, false
 }
 
-// asksEvaluated reports whether the schema around asks which parts of the value are looked
-// at by what it consists of. The validator then goes on to the second of two
-// alternatives, though the first fits.
+// asksEvaluated reports whether the enclosing schema needs to know which parts of the value its
+// subschemas evaluate. If so, the validator evaluates the second of two alternatives even if the
+// first one fits.
 func (r *run) asksEvaluated(c *jsonschema.ValidatorContext, v any) bool {
 	asked, yes := false, true
 	probe := &jsonschema.Schema{DraftVersion: draftVersion, AnyOf: []*jsonschema.Schema{
 		{DraftVersion: draftVersion, Bool: &yes},
 		{DraftVersion: draftVersion, Extensions: []jsonschema.SchemaExt{flag{&asked}}},
 	}}
-	_ = c.Validate(probe, v, nil) // the first fits
+	_ = c.Validate(probe, v, nil) // the first alternative fits
 	return asked
 }
 
-// flag is a keyword that tells that it was looked at.
+// flag is a keyword that records that it was evaluated.
 type flag struct{ seen *bool }
 
-// Validate is what the validator calls for the value.
+// Validate implements the keyword for the validator.
 func (f flag) Validate(*jsonschema.ValidatorContext, any) { *f.seen = true }
 
-// isSilent reports whether only the fact that there is an error is asked for: errors have
-// no kind then, such as that for values that are none of JSON.
+// isSilent reports whether the caller only needs to know if there is an error. Errors have no kind
+// then, such as the one for values that are not JSON.
 func isSilent(c *jsonschema.ValidatorContext) bool {
 	_, err := c.Equals(flag{}, flag{})
 	e, ok := err.(*jsonschema.ValidationError)
 	return ok && e.ErrorKind == nil
 }
 
-// repeated stands for an error that was found before, on another way to the same value.
+// repeated represents an error that was found before, on another way to the same value.
 type repeated struct{ err *jsonschema.ValidationError }
 
-// KeywordPath and LocalizedString make it what the validator calls an error.
+// KeywordPath and LocalizedString implement the validator's error kind.
 func (repeated) KeywordPath() []string { return nil }
 
-// LocalizedString is never told.
+// LocalizedString returns a text that is never shown.
 func (repeated) LocalizedString(*message.Printer) string { return "does not fit either" }
 
-// circle is the error of a schema that leads to itself.
+// circle is the error for a schema that refers to itself in a circle.
 type circle struct{}
 
-// KeywordPath and LocalizedString make it what the validator calls an error.
+// KeywordPath and LocalizedString implement the validator's error kind.
 func (circle) KeywordPath() []string { return nil }
 
-// LocalizedString is what is told of it.
+// LocalizedString returns the message.
 func (circle) LocalizedString(*message.Printer) string {
 	return "cannot be checked: its schema leads to itself"
 }

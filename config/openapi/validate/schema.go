@@ -15,37 +15,37 @@ import (
 	"mockserver/config/openapi/text"
 )
 
-// Locations tell schemas that refuse whatever there is apart in errors.
+// Locations that identify, in errors, the schemas that reject every value.
 const (
 	readOnlyLocation    = "/read-only"
 	unevaluatedLocation = "/unevaluatedProperties"
 	othersLocation      = "/additionalProperties"
 )
 
-// purpose is what values are held against schemas for.
+// purpose is the kind of value that schemas are compiled for.
 type purpose uint8
 
 const (
-	received  purpose = iota // in requests: what is read-only is refused, and required of nobody
-	answered                 // in made responses: what is write-only is required of nobody
-	requested                // in made requests: what is read-only is required of nobody
+	received  purpose = iota // in requests: readOnly properties are rejected and never required
+	answered                 // in generated responses: writeOnly properties are never required
+	requested                // in generated requests: readOnly properties are never required
 )
 
-// schemas compiles the schemas of a document, each once, for one purpose. They are built as
-// the validator has them: its own compiler seeks through all that a schema leads to for each
-// of its parts, which in a document of 10 MB takes longer than everything else.
+// schemas compiles the schemas of a document for one purpose, each schema once. It builds the
+// validator's structures directly. The validator's own compiler searches, for each part of a
+// schema, through everything that the schema refers to, which in a document of 10 MB takes longer
+// than everything else.
 //
-// The library's own validator is not used: of a 3.1 document it compiles the schema anew
-// for each value that it is given.
+// The library's own validator is not used, because it compiles a 3.1 schema again for each value.
 type schemas struct {
 	use    purpose
-	modern bool // OpenAPI 3.1: a schema is one of draft 2020-12 already
+	modern bool // OpenAPI 3.1: schemas already use draft 2020-12
 	exact  jsonvalue.Numbers
-	warn   func(what string) // nil for values that are made
+	warn   func(what string) // nil for generated values
 	warned map[string]bool
-	runs   runs // of what is compiled
+	runs   runs // validations against the compiled schemas
 
-	mu      sync.Mutex // guards the rest
+	mu      sync.Mutex // guards the fields below
 	known   map[*openapi3.Schema]*reference
 	pending []*reference // not compiled yet
 	parts   map[string]*jsonschema.Schema
@@ -58,7 +58,7 @@ func newSchemas(doc *openapi3.T, exact jsonvalue.Numbers, use purpose) *schemas 
 	}
 }
 
-// reference refers to a schema, which is compiled later.
+// reference returns a reference to a schema, which is compiled later.
 func (c *schemas) reference(s *openapi3.Schema) *reference {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -73,7 +73,7 @@ func (c *schemas) reference(s *openapi3.Schema) *reference {
 	return r
 }
 
-// finish compiles what was referred to, so that no request waits for it.
+// finish compiles the referenced schemas in advance, so that no request has to wait.
 func (c *schemas) finish() {
 	for len(c.pending) > 0 {
 		r := c.pending[0]
@@ -89,12 +89,12 @@ func (c *schemas) warnOnce(what string) {
 	}
 }
 
-// always is a schema of any value, or of none.
+// always returns a schema that accepts every value, or none.
 func always(fits bool, location string) *jsonschema.Schema {
 	return &jsonschema.Schema{DraftVersion: draftVersion, Bool: &fits, Location: location}
 }
 
-// ref is a schema where it stands: one that is named by reference.
+// ref returns the compiled schema for a place in the document. A named schema becomes a reference.
 func (c *schemas) ref(r *openapi3.SchemaRef) *jsonschema.Schema {
 	switch {
 	case r == nil || r.Value == nil:
@@ -105,7 +105,7 @@ func (c *schemas) ref(r *openapi3.SchemaRef) *jsonschema.Schema {
 	return c.schema(r.Value)
 }
 
-// optional is the same; nil for no schema.
+// optional does the same, but returns nil when there is no schema.
 func (c *schemas) optional(r *openapi3.SchemaRef) *jsonschema.Schema {
 	if r == nil {
 		return nil
@@ -149,8 +149,8 @@ func (c *schemas) schema(s *openapi3.Schema) *jsonschema.Schema {
 	return out
 }
 
-// orNull makes a schema of OpenAPI 3.0 nullable: its type, and what it is composed of.
-// Its enum still counts, as the specification has it from 3.0.3 on.
+// orNull makes a schema of OpenAPI 3.0 nullable: its type and the schemas it is composed of. Its
+// enum still applies, as the specification says since 3.0.3.
 func orNull(out *jsonschema.Schema) {
 	if out.Types != nil {
 		out.Types.Add("null")
@@ -164,7 +164,7 @@ func orNull(out *jsonschema.Schema) {
 	out.AllOf, out.AnyOf, out.OneOf = nil, []*jsonschema.Schema{null, parts}, nil
 }
 
-// values are the keywords for values of any type.
+// values compiles the keywords for values of any type.
 func (c *schemas) values(out *jsonschema.Schema, s *openapi3.Schema) {
 	if names := s.Type.Slice(); len(names) > 0 {
 		out.Types = new(jsonschema.Types)
@@ -187,8 +187,8 @@ func (c *schemas) values(out *jsonschema.Schema, s *openapi3.Schema) {
 	out.Not = c.optional(s.Not)
 }
 
-// part is a small schema that the validator's own compiler has to make: of enums and formats it
-// keeps more than it shows.
+// part returns a small schema compiled by the validator's own compiler, because enums and formats
+// have unexported parts.
 func (c *schemas) part(key string, schema map[string]any) *jsonschema.Schema {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -202,7 +202,7 @@ func (c *schemas) part(key string, schema map[string]any) *jsonschema.Schema {
 		if err == nil {
 			part, err = compiler.Compile(url)
 		}
-		if err != nil { // no schema of ours is wrong
+		if err != nil { // our own schemas are always valid
 			part = always(true, "")
 		}
 		c.parts[key] = part
@@ -210,7 +210,7 @@ func (c *schemas) part(key string, schema map[string]any) *jsonschema.Schema {
 	return part
 }
 
-// enum is an enum of the validator with other values of the same types.
+// enum takes an enum of the validator with values of the same types and replaces the values.
 func (c *schemas) enum(values []any) *jsonschema.Enum {
 	plain := make([]any, len(values))
 	for i, v := range values {
@@ -239,7 +239,7 @@ func (c *schemas) numbers(out *jsonschema.Schema, s *openapi3.Schema) {
 	if s.Max != nil {
 		out.Maximum = c.exact.Of(s.Max)
 	}
-	// What is excluded is a number, or in OpenAPI 3.0 a word about the other one.
+	// The bound is a number or, in OpenAPI 3.0, a boolean that modifies the other bound.
 	switch b := s.ExclusiveMin; {
 	case b.Value != nil:
 		out.ExclusiveMinimum = c.exact.Of(b.Value)
@@ -257,7 +257,7 @@ func (c *schemas) numbers(out *jsonschema.Schema, s *openapi3.Schema) {
 	}
 }
 
-// least is a bound that says nothing when it is 0, and most one that may be missing.
+// least returns a bound that has no effect when it is 0; most returns a bound that may be absent.
 func least(n uint64) *int {
 	if n == 0 {
 		return nil
@@ -292,16 +292,16 @@ func (c *schemas) warnPattern(source string, err error) {
 	c.warnOnce(fmt.Sprintf("requests are not held against the pattern %q: %v", source, err))
 }
 
-// expression is a pattern for the validator.
+// expression adapts a pattern to the validator.
 type expression struct {
 	*text.Pattern
 	source string
 }
 
-// MatchString reports whether the pattern takes a text.
+// MatchString reports whether the pattern matches a text.
 func (e expression) MatchString(s string) bool { return e.Matches(s) }
 
-// String is the pattern as it was declared.
+// String returns the pattern as it was declared.
 func (e expression) String() string { return e.source }
 
 func (c *schemas) lists(out *jsonschema.Schema, s *openapi3.Schema) {
@@ -348,7 +348,7 @@ func (c *schemas) objects(out *jsonschema.Schema, s *openapi3.Schema) {
 		}
 	}
 	if !c.patternProperties(out, s) {
-		return // an undeclared property may match a pattern that is not understood
+		return // an undeclared property may match a pattern that is not supported
 	}
 	if has := s.AdditionalProperties.Has; has != nil {
 		out.AdditionalProperties = *has
@@ -363,7 +363,7 @@ func (c *schemas) objects(out *jsonschema.Schema, s *openapi3.Schema) {
 	out.UnevaluatedProperties = c.unevaluated(s.UnevaluatedProperties, unevaluatedLocation)
 }
 
-// patternProperties reports whether all patterns are understood.
+// patternProperties compiles patternProperties and reports whether all patterns are supported.
 func (c *schemas) patternProperties(out *jsonschema.Schema, s *openapi3.Schema) bool {
 	understood := true
 	for source, property := range s.PatternProperties {
@@ -392,7 +392,7 @@ func (c *schemas) excused(r *openapi3.SchemaRef) bool {
 	return r.Value.ReadOnly
 }
 
-// combined are the keywords that make a schema of others.
+// combined compiles the keywords that combine schemas.
 func (c *schemas) combined(out *jsonschema.Schema, s *openapi3.Schema) {
 	out.AllOf = c.refs(s.AllOf)
 	if !c.discriminate(out, s.AnyOf, s.Discriminator) {
@@ -411,9 +411,9 @@ func (c *schemas) combined(out *jsonschema.Schema, s *openapi3.Schema) {
 	}
 }
 
-// discriminate makes of alternatives with a discriminator what it says: the property
-// names the one that counts. That tells what is wrong with it, where the keyword itself
-// only tells that none fits. False when an alternative has no name, and for values that are made.
+// discriminate compiles alternatives with a discriminator: a property names the alternative that
+// applies. Errors can then say what is wrong with that alternative, whereas the plain keyword only
+// says that none fits. It returns false when an alternative has no name, and for generated values.
 func (c *schemas) discriminate(out *jsonschema.Schema, list openapi3.SchemaRefs, d *openapi3.Discriminator) bool {
 	if c.use != received || len(list) == 0 || d == nil || d.PropertyName == "" || slices.ContainsFunc(list, func(r *openapi3.SchemaRef) bool { return r.Ref == "" }) {
 		return false
@@ -438,8 +438,8 @@ func (c *schemas) discriminate(out *jsonschema.Schema, list openapi3.SchemaRefs,
 	return true
 }
 
-// valuesFor are the values of a discriminator that name the schema of a reference: those
-// of the mapping, or else its own name.
+// valuesFor returns the discriminator values for the schema of a reference: those of the mapping,
+// or else the name of the schema.
 func valuesFor(ref string, d *openapi3.Discriminator) []string {
 	own := lastToken(ref)
 	var values []string
@@ -455,10 +455,10 @@ func valuesFor(ref string, d *openapi3.Discriminator) []string {
 	return values
 }
 
-// lastToken is what stands after the last slash of a reference.
+// lastToken returns the text after the last slash of a reference.
 func lastToken(ref string) string { return ref[strings.LastIndexByte(ref, '/')+1:] }
 
-// unevaluated is what a keyword about the rest of a value says; nil when it says nothing.
+// unevaluated compiles a keyword for unevaluated parts of a value; nil when it has no effect.
 func (c *schemas) unevaluated(b openapi3.BoolSchema, location string) *jsonschema.Schema {
 	var s *jsonschema.Schema
 	switch {

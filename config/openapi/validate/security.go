@@ -7,21 +7,20 @@ import (
 	"github.com/getkin/kin-openapi/openapi3"
 )
 
-// alternative is what a request needs to be let in: all of it. An empty one lets
-// everybody in.
+// alternative is a set of credentials that a request needs to be admitted. An empty set admits
+// every request.
 type alternative []credential
 
-// credential is one thing that a request has to have. Whether it is the right one
-// nobody asks.
+// credential is something that a request must contain. Its value is not verified.
 type credential struct {
-	scheme    string // its name in the document
-	in, name  string // where it is: "header" and "Authorization"
-	prefix    string // of the value: "Bearer"; "" for any value that is not empty
-	challenge string // the value of WWW-Authenticate that asks for it
+	scheme    string // the name of the scheme in the document
+	in, name  string // the location: "header" and "Authorization"
+	prefix    string // of the value: "Bearer"; "" for any non-empty value
+	challenge string // the value of WWW-Authenticate that requests it
 }
 
-// checkSecurity looks for the credentials of one of the alternatives. When there is
-// none, what is missing of each is a violation.
+// checkSecurity looks for the credentials of one of the alternatives. When no alternative is
+// satisfied, everything that is missing for any of them is a violation.
 func (c *Checks) checkSecurity(r *Request, found *findings) {
 	if len(c.security) == 0 || slices.ContainsFunc(c.security, func(a alternative) bool { return a.holds(r) }) {
 		return
@@ -64,7 +63,7 @@ func (k *credential) isIn(r *Request) bool {
 	})
 }
 
-// what says what is missing.
+// what returns the message for a missing credential.
 func (k *credential) what() string {
 	if k.prefix != "" {
 		return "has no credentials of the form " + k.prefix + " …, which the security scheme " + k.scheme + " asks for"
@@ -72,7 +71,7 @@ func (k *credential) what() string {
 	return "is missing or empty; the security scheme " + k.scheme + " asks for it"
 }
 
-// security compiles the requirements of an operation, or of the document.
+// security compiles the requirements of an operation, or else those of the document.
 func (c *Compiler) security(op *openapi3.Operation, pointer string) []alternative {
 	requirements := c.doc.Security
 	if op.Security != nil {
@@ -92,7 +91,8 @@ func (c *Compiler) security(op *openapi3.Operation, pointer string) []alternativ
 	return all
 }
 
-// credential is what a security scheme asks for; false for what no request shows.
+// credential returns the credential that a security scheme requires. It returns false when the
+// credential is not visible in a request.
 func (c *Compiler) credential(name, pointer string) (credential, bool) {
 	var scheme *openapi3.SecurityScheme
 	if components := c.doc.Components; components != nil && components.SecuritySchemes[name] != nil {
@@ -113,13 +113,13 @@ func (c *Compiler) credential(name, pointer string) (credential, bool) {
 	case "oauth2", "openIdConnect":
 		k.prefix = "Bearer"
 	default:
-		return credential{}, false // mutualTLS, which is not the request's
+		return credential{}, false // mutualTLS, which is not part of the request
 	}
 	k.challenge = k.prefix + ` realm="` + quotable.Replace(name) + `"`
 	return k, k.prefix != ""
 }
 
-// quotable leaves out of a quoted text what would end it, or the line.
+// quotable removes the characters that would end a quoted string or the line.
 var quotable = strings.NewReplacer(`"`, "", `\`, "", "\r", "", "\n", "")
 
 func capitalised(s string) string {

@@ -7,13 +7,12 @@ import (
 	"mockserver/config/openapi/jsonvalue"
 )
 
-// Values holds JSON values, as package jsonvalue has them, against the schemas of a document
-// that they are made for. Each schema is compiled when it is first asked. It may be used by many
-// goroutines at once.
+// Values checks JSON values, as defined in package jsonvalue, against the schemas of the document
+// that they are generated for. Each schema is compiled on first use. It is safe for concurrent use.
 type Values struct{ schemas *schemas }
 
-// NewValues returns what holds the bodies of requests, or of responses, against schemas.
-// What is only for the other direction is required of neither.
+// NewValues returns the checks for the bodies of requests or of responses. Properties that are only
+// for the other direction are never required.
 func NewValues(doc *openapi3.T, exact jsonvalue.Numbers, request bool) *Values {
 	use := answered
 	if request {
@@ -29,8 +28,8 @@ func (vs *Values) run(s *openapi3.Schema, v any, lenient, silent bool) *run {
 	return r.validate(vs.schemas.reference(s).compiled(), v)
 }
 
-// Fit reports whether a value satisfies a schema. A lenient answer takes of a oneOf what its
-// discriminator names, even if others hold too.
+// Fit reports whether a value satisfies a schema. If lenient is true, a oneOf accepts the branch
+// that its discriminator names, even if other branches match too.
 func (vs *Values) Fit(s *openapi3.Schema, v any, lenient bool) bool {
 	if compiled := vs.schemas.reference(s).compiled(); isFlat(compiled, v) {
 		return compiled.Validate(plain(v)) == nil
@@ -38,7 +37,7 @@ func (vs *Values) Fit(s *openapi3.Schema, v any, lenient bool) bool {
 	return vs.run(s, v, lenient, true).fits()
 }
 
-// isFlat reports whether no keyword of ours, and none that asks another schema, is about a value.
+// isFlat reports whether a value is checked by none of our own keywords and by no other schema.
 func isFlat(s *jsonschema.Schema, v any) bool {
 	switch v.(type) {
 	case []any, *jsonvalue.Object:
@@ -47,8 +46,8 @@ func isFlat(s *jsonschema.Schema, v any) bool {
 	return len(s.Extensions)+len(s.AllOf)+len(s.AnyOf)+len(s.OneOf) == 0 && s.Not == nil && s.If == nil
 }
 
-// Mismatch is the first thing that is wrong with a value, after its pointer in the value; ""
-// when nothing is.
+// Mismatch returns the first error in a value, with its pointer in the value in front; "" when
+// there is none.
 func (vs *Values) Mismatch(s *openapi3.Schema, v any, lenient bool) string {
 	if vs.Fit(s, v, lenient) {
 		return ""
@@ -66,7 +65,7 @@ func (vs *Values) Mismatch(s *openapi3.Schema, v any, lenient bool) string {
 	return first.Pointer + ": " + first.Message
 }
 
-// variants is what a oneOf with a discriminator is for values that are made.
+// variants implements a oneOf with a discriminator for generated values.
 type variants struct {
 	from   *schemas
 	source *openapi3.Schema
@@ -77,7 +76,7 @@ func (c *schemas) variants(s *openapi3.Schema) variants {
 	return variants{c, s, &jsonschema.Schema{DraftVersion: draftVersion, OneOf: c.refs(s.OneOf)}}
 }
 
-// Validate is what the validator calls for each value of the schema.
+// Validate implements the keyword for the validator.
 func (k variants) Validate(c *jsonschema.ValidatorContext, v any) {
 	s := k.oneOf
 	if r := k.from.runs.of(c); r != nil && r.lenient {
@@ -92,7 +91,7 @@ func (k variants) Validate(c *jsonschema.ValidatorContext, v any) {
 	}
 }
 
-// named is the index of the branch that a value of the discriminator names; -1 for none.
+// named returns the index of the branch that a discriminator value names; -1 when there is none.
 func (k variants) named(value string) int {
 	if mapped, ok := k.source.Discriminator.Mapping[value]; ok {
 		value = lastToken(mapped.Ref)

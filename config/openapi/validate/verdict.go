@@ -1,5 +1,5 @@
-// Package validate holds requests against the operations of a document, and values against
-// its schemas.
+// Package validate checks requests against the operations of a document, and values against its
+// schemas.
 package validate
 
 import (
@@ -9,62 +9,62 @@ import (
 	"strings"
 )
 
-// Request is what of a request is held against an operation, as it was sent. Nothing
-// of it is kept, and nothing of it may be changed while it is looked at.
+// Request contains the parts of a request that are checked, as they were sent. Check keeps no
+// reference to them, and they must not be changed during the check.
 type Request struct {
 	Path  string // without the query; neither decoded nor normalised
 	Query string // without the "?"
-	// Header returns the values of a header, one for each of its lines; none when it is
-	// not there. The name may be in any case.
+	// Header returns the values of a header, one for each of its lines; none when the header is
+	// absent. The name is case-insensitive.
 	Header func(name string) []string
-	// Cookie returns the first value of a cookie, as sent, and whether it is there.
+	// Cookie returns the first value of a cookie, as sent, and whether the cookie is present.
 	Cookie func(name string) (value string, ok bool)
 	Body   []byte // without content codings
 }
 
-// Violation is one way in which a request is not what the document accepts.
+// Violation is one way in which a request violates the document.
 type Violation struct {
 	In      string // "path", "query", "header", "cookie" or "body"
 	Pointer string // a JSON pointer: "/query/limit", "/header/x-id", "/body/items/0/price"
 	Message string // "is required"
 
-	status int // that it is answered with
+	status int // the response status
 }
 
-// Verdict is what is wrong with a request.
+// Verdict lists what is wrong with a request.
 type Verdict struct {
-	Status     int // 401, 415, 400 or 422, the first of these that a violation has
+	Status     int // 401, 415, 400 or 422: the first of these among the violations
 	Violations []Violation
 	More       int      // violations beyond maxViolations, which are only counted
-	Cut        bool     // there are others beyond these, which were not looked for
-	Challenges []string // values of WWW-Authenticate, of a 401
+	Cut        bool     // there are further violations that were not searched for
+	Challenges []string // values of WWW-Authenticate for a 401
 }
 
-// maxViolations is how many violations a verdict lists.
+// maxViolations limits how many violations a verdict lists.
 const maxViolations = 1000
 
-// The statuses of violations, first those that come before others.
+// The statuses of violations, in order of precedence.
 const (
 	unauthorized  = 401 // credentials are missing
 	unsupported   = 415 // the media type of the body is not declared
-	badRequest    = 400 // parameters are wrong, the body is missing or malformed
+	badRequest    = 400 // parameters are wrong, or the body is missing or malformed
 	unprocessable = 422 // the body does not fit its schema
 )
 
 var statusOrder = []int{unauthorized, unsupported, badRequest, unprocessable}
 
-// Check holds a request against the operation. It returns nil when the request is
-// what the document accepts. It may be called by many goroutines at once.
+// Check checks a request against the operation. It returns nil when the document allows the
+// request. It is safe for concurrent use.
 func (c *Checks) Check(r *Request) *Verdict {
 	var found findings
 	c.hold(r, &found)
 	return found.verdict()
 }
 
-// Checks are what requests to an operation are held against.
+// Checks are the compiled request checks of an operation.
 type Checks struct {
 	path       pathTemplate
-	security   []alternative // one of them is enough; none when nothing is asked for
+	security   []alternative // a request must satisfy one of them; none when no credentials are required
 	parameters []parameter
 	body       *body // nil when any body is accepted
 }
@@ -80,15 +80,15 @@ func (c *Checks) hold(r *Request, found *findings) {
 	}
 }
 
-// findings are the violations of a request, as they are found.
+// findings collects the violations of a request.
 type findings struct {
 	list       []Violation
 	more       int
-	cut        bool // there are others, which were not counted
+	cut        bool // there are further violations that were not counted
 	challenges []string
 }
 
-// add takes a violation at the place of names below in: "query", "limit".
+// add adds a violation at a pointer, which begins with in: "/query/limit".
 func (f *findings) add(status int, in, pointer, message string) {
 	if len(f.list) >= maxViolations {
 		f.more++
@@ -97,9 +97,8 @@ func (f *findings) add(status int, in, pointer, message string) {
 	f.list = append(f.list, Violation{In: in, Pointer: pointer, Message: message, status: status})
 }
 
-// verdict puts what was found in order: parts of a request in the order that they
-// have in one, and pointers by their text, so that the same request has the same
-// verdict each time.
+// verdict sorts the findings: by the parts of a request in their usual order, then by pointer, so
+// that the same request always gets the same verdict.
 func (f *findings) verdict() *Verdict {
 	if len(f.list) == 0 {
 		return nil
@@ -119,7 +118,7 @@ func (f *findings) verdict() *Verdict {
 	return v
 }
 
-// comparePointers orders pointers token by token, indexes as numbers.
+// comparePointers compares pointers token by token, and indexes as numbers.
 func comparePointers(a, b string) int {
 	for a != "" && b != "" {
 		var x, y string
@@ -135,7 +134,7 @@ func comparePointers(a, b string) int {
 	return len(a) - len(b)
 }
 
-// cutToken takes the first token off a pointer, which begins with its slash.
+// cutToken splits off the first token of a pointer, which begins with a slash.
 func cutToken(p string) (token, rest string) {
 	p = p[1:]
 	if i := strings.IndexByte(p, '/'); i >= 0 {
@@ -148,19 +147,19 @@ func isIndex(s string) bool {
 	return s != "" && strings.Trim(s, "0123456789") == ""
 }
 
-// What a pointer shows, in bytes: of one name, and of all but the last. Names are the
-// client's, and what is wrong below a long one may be much.
+// Limits for the text of a pointer, in bytes: for one name, and for all names but the last. Names
+// come from the client, and there may be many violations below a long one.
 const (
 	maxToken   = 128
 	maxPointer = 4 << 10
 )
 
-// below is the pointer of a name in what a pointer points to.
+// below returns the pointer of a name inside the value at a pointer.
 func below(pointer, name string) string {
 	return pointer + "/" + token(name)
 }
 
-// token is a name as a pointer has it.
+// token returns a name as a pointer token.
 func token(name string) string {
 	if len(name) > maxToken {
 		name = strings.ToValidUTF8(name[:maxToken], "") + "…"

@@ -15,13 +15,13 @@ import (
 	"mockserver/config/openapi/jsonvalue"
 )
 
-// schema holds a value against a schema: there is a violation for each place in it that
-// does not fit, below the pointer of the value.
+// schema checks a value against a schema. It adds a violation for each place in the value that does
+// not fit, below the pointer of the value.
 func (f *findings) schema(status int, in, pointer string, of *form, v any) {
 	f.explain(status, in, pointer, of, of.validate(v))
 }
 
-// explain adds what a run found.
+// explain adds the errors that a run found.
 func (f *findings) explain(status int, in, pointer string, of *form, r *run) {
 	switch {
 	case r.gaveUp:
@@ -37,15 +37,15 @@ func (f *findings) explain(status int, in, pointer string, of *form, r *run) {
 	}
 }
 
-// teller turns what the validator found into violations.
+// teller converts the validator's errors to violations.
 type teller struct {
 	status      int
 	in, pointer string
-	form        *form // of the value
+	form        *form // the form of the value
 	to          *findings
-	// told are the errors that are told of already: several ways may lead to one.
+	// told contains the errors that were already reported, because several ways may lead to one.
 	told map[*jsonschema.ValidationError]bool
-	// reasons are those why alternatives do not fit, each below the place of the run.
+	// reasons contains the reasons why alternatives do not fit, each below the place of the run.
 	reasons map[*jsonschema.ValidationError]string
 }
 
@@ -96,13 +96,13 @@ func (t teller) tell(e *jsonschema.ValidationError) {
 	}
 }
 
-// at is the pointer of what an error is about.
+// at returns the pointer of the value that an error is about.
 func (t teller) at(e *jsonschema.ValidationError) string {
 	place := placeIn(e)
 	if len(place) == 0 {
 		return t.pointer
 	}
-	var b strings.Builder // a place may be long, and there may be many
+	var b strings.Builder // a pointer may be long, and there may be many
 	b.WriteString(t.pointer)
 	for _, name := range place {
 		if b.Len() > maxPointer {
@@ -116,15 +116,15 @@ func (t teller) at(e *jsonschema.ValidationError) string {
 	return b.String()
 }
 
-// placeIn is the place of an error in the value: without the name of the run.
+// placeIn returns the location of an error in the value, without the name of the run.
 func placeIn(e *jsonschema.ValidationError) []string {
 	return e.InstanceLocation[min(1, len(e.InstanceLocation)):]
 }
 
 const notDeclared = "is not declared, and nothing else is accepted"
 
-// isSideEffect reports whether a property is refused as one that is not declared though it
-// is: by a part of the schema that did not fit, for which there is a violation already.
+// isSideEffect reports whether a declared property is rejected as undeclared only because another
+// part of the schema did not fit. There is already a violation for that part.
 func (t teller) isSideEffect(e *jsonschema.ValidationError) bool {
 	place := placeIn(e)
 	n := len(place) - 1
@@ -138,7 +138,7 @@ func (t teller) isSideEffect(e *jsonschema.ValidationError) bool {
 	return f != nil && f.properties[place[n]] != nil
 }
 
-// refusal says why a schema refuses whatever there is.
+// refusal says why a schema rejects every value.
 func refusal(schema string) string {
 	switch schema {
 	case readOnlyLocation:
@@ -149,8 +149,8 @@ func refusal(schema string) string {
 	return "is not accepted"
 }
 
-// alternatives tells of a value that fits none of several schemas. Where all but one are
-// for something else, it is what does not fit that one.
+// alternatives reports a value that fits none of several schemas. If all but one are for something
+// else, it reports what does not fit that one.
 func (t teller) alternatives(e *jsonschema.ValidationError, at string) {
 	likely := e.Causes
 	for _, isOther := range []func(*jsonschema.ValidationError, int) bool{isOtherType, isOtherVariant} {
@@ -174,7 +174,7 @@ func (t teller) alternatives(e *jsonschema.ValidationError, at string) {
 	t.to.add(t.status, t.in, at, fmt.Sprintf("fits none of the %d alternatives: %s", len(e.Causes), strings.Join(reasons, ", or ")))
 }
 
-// reason is why the alternative of an error at a place does not fit; "" for no reason.
+// reason returns why the alternative of an error does not fit; "" when there is no reason.
 func (t teller) reason(e *jsonschema.ValidationError, at string) string {
 	if reason, ok := t.reasons[e]; ok {
 		return reason
@@ -197,14 +197,14 @@ func (t teller) reason(e *jsonschema.ValidationError, at string) string {
 	return reason
 }
 
-// maxReasons is how many alternatives a message names, and maxReason how many bytes it
-// has of what is wrong with one: that may be alternatives again.
+// maxReasons limits how many alternatives a message names. maxReason limits the size, in bytes, of
+// the reason for each of them, which may itself be about alternatives.
 const (
 	maxReasons = 5
 	maxReason  = 2 * maxShownBytes
 )
 
-// innermost is what a chain of references and groups of one is about.
+// innermost returns the error at the end of a chain of references and groups with a single error.
 func innermost(e *jsonschema.ValidationError) *jsonschema.ValidationError {
 	for {
 		switch k := e.ErrorKind.(type) {
@@ -221,7 +221,7 @@ func innermost(e *jsonschema.ValidationError) *jsonschema.ValidationError {
 	}
 }
 
-// isOtherType reports whether an alternative is for values of another type, or for none.
+// isOtherType reports whether an alternative is for values of another type, or for no value.
 func isOtherType(e *jsonschema.ValidationError, depth int) bool {
 	e = innermost(e)
 	switch e.ErrorKind.(type) {
@@ -231,8 +231,8 @@ func isOtherType(e *jsonschema.ValidationError, depth int) bool {
 	return false
 }
 
-// isOtherVariant reports whether an alternative is for objects that say that they are
-// others: by a property with a value of its own.
+// isOtherVariant reports whether an alternative is for objects that identify themselves as another
+// variant, by a property with a fixed value.
 func isOtherVariant(e *jsonschema.ValidationError, depth int) bool {
 	if len(e.InstanceLocation) > depth+1 {
 		return false
@@ -250,8 +250,8 @@ func isOtherVariant(e *jsonschema.ValidationError, depth int) bool {
 	return false
 }
 
-// what says what is wrong, and what is accepted. Values of the request are left out:
-// they may be large, or secrets.
+// what says what is wrong, and what is expected. It omits values of the request, because they may
+// be large or secret.
 func what(k jsonschema.ErrorKind) string {
 	switch k := k.(type) {
 	case *kind.Type:
@@ -300,7 +300,7 @@ func whatNumber(k jsonschema.ErrorKind) string {
 	return k.LocalizedString(message.NewPrinter(language.English))
 }
 
-// counted is how many of something there are; one is the word for a single one.
+// counted returns a number of things in words; one is the singular and more the plural.
 func counted(n int, one, more string) string {
 	if n == 1 {
 		return "1 " + one
@@ -308,7 +308,7 @@ func counted(n int, one, more string) string {
 	return strconv.Itoa(n) + " " + more
 }
 
-// accepted tells which number of something is accepted.
+// accepted returns the accepted number in words.
 func accepted(n int) string { return counted(n, "is", "are") + " accepted" }
 
 func withArticle(name string) string {
@@ -329,13 +329,14 @@ func joinOr(names []string) string {
 	return strings.Join(all, " or ")
 }
 
-// maxShown is how many values of a list, and bytes of it, a message shows.
+// maxShown and maxShownBytes limit how many values of a list, and how many bytes of it, a message
+// shows.
 const (
 	maxShown      = 20
 	maxShownBytes = 400
 )
 
-// shown is a list of a schema's values as JSON.
+// shown returns a list of values from a schema as JSON.
 func shown(values []any) string {
 	var b strings.Builder
 	for i, v := range values {
@@ -350,7 +351,7 @@ func shown(values []any) string {
 	return b.String()
 }
 
-// decimal is a bound as it was declared.
+// decimal returns a bound as it was declared.
 func decimal(r *big.Rat) string {
 	return string(jsonvalue.DecimalText(r))
 }
