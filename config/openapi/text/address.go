@@ -15,13 +15,13 @@ const (
 	international = true
 )
 
-// isURI reports whether a text is a URI with a scheme (RFC 3986), or an IRI (RFC 3987).
+// isURI reports whether a string is a URI with a scheme (RFC 3986), or an IRI (RFC 3987).
 func isURI(s string, letters bool) bool {
 	u, err := url.Parse(s)
 	return err == nil && u.IsAbs() && hasURIForm(s, letters)
 }
 
-// isReference reports whether a text is a URI or a relative reference.
+// isReference reports whether a string is a URI or a relative reference.
 func isReference(s string, letters bool) bool {
 	_, err := url.Parse(s)
 	return err == nil && hasURIForm(s, letters)
@@ -84,8 +84,8 @@ const (
 	longestLocal   = 64
 )
 
-// isMailbox reports whether a text is an e-mail address (RFC 5321) or an internationalized one (RFC
-// 6531).
+// isMailbox reports whether a string is an e-mail address (RFC 5321) or an internationalized one
+// (RFC 6531).
 func isMailbox(s string, letters bool) bool {
 	at := strings.LastIndexByte(s, '@')
 	if at < 0 || at > longestLocal || len(s) > longestMailbox {
@@ -103,7 +103,7 @@ func isMailbox(s string, letters bool) bool {
 	return isLocal(local, letters)
 }
 
-// isLocal reports whether a text is valid as the part of an e-mail address before the @.
+// isLocal reports whether a string is valid as the part of an e-mail address before the @.
 func isLocal(s string, letters bool) bool {
 	if len(s) < 2 || s[0] != '"' || s[len(s)-1] != '"' {
 		return isDotted(s, "!#$%&'*+-/=?^_`{|}~", letters)
@@ -124,7 +124,7 @@ func isLocal(s string, letters bool) bool {
 	return !escaped
 }
 
-// isDotted reports whether a text consists of words separated by single dots. Words may contain
+// isDotted reports whether a string consists of words separated by single dots. Words may contain
 // letters, digits and the characters in more.
 func isDotted(s, more string, letters bool) bool {
 	for word := range strings.SplitSeq(s, ".") {

@@ -10,8 +10,8 @@ import (
 	"time"
 )
 
-// Format returns the function that reports whether a text has the named format. It returns nil for
-// names that are not known here and for formats that allow any text.
+// Format returns the function that reports whether a string has the named format. It returns nil
+// for names that are not known here and for formats that allow any string.
 func Format(name string) func(string) bool { return formats[strings.ToLower(name)] }
 
 var formats = map[string]func(string) bool{

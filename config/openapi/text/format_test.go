@@ -5,7 +5,7 @@ import (
 	"testing"
 )
 
-// TestAddresses: by RFC 3986, 3987, 5321 and 6531.
+// TestAddresses follows RFC 3986, 3987, 5321 and 6531.
 func TestAddresses(t *testing.T) {
 	long := strings.Repeat("a", 65)
 	for name, texts := range map[string]struct{ valid, wrong []string }{

@@ -1,4 +1,5 @@
-// Package text checks texts against formats and patterns, and generates texts that match a pattern.
+// Package text checks strings against formats and patterns, and generates strings that match a
+// pattern.
 package text
 
 import (
@@ -14,7 +15,7 @@ import (
 )
 
 // Pattern is a compiled regular expression of a document: the expression for matching, and the
-// syntax tree for generating texts.
+// syntax tree for generating strings.
 type Pattern struct {
 	takes *regexp.Regexp
 	tree  *syntax.Regexp
@@ -22,7 +23,7 @@ type Pattern struct {
 	// compiled separately.
 	must, never []*regexp.Regexp
 	lengths     map[*syntax.Regexp]span
-	// machines read the texts that the pattern matches; see Together. There is one for the
+	// machines read the strings that the pattern matches; see Together. There is one for the
 	// expression, and one for each positive look-ahead.
 	machines func() []*machine
 }
@@ -33,11 +34,11 @@ type span struct{ min, max int }
 const (
 	// longestRepeat is the largest repetition count that regexp/syntax accepts.
 	longestRepeat = 1000
-	// LongestText limits the length of a text that a pattern or a length constraint requires.
+	// LongestText limits the length of a string that a pattern or a length constraint requires.
 	LongestText = 1 << 20
 	// longText is the length from which only a few attempts are made.
 	longText = 1 << 14
-	// ReadableLength is how many characters a generated text may exceed its minimum length by.
+	// ReadableLength is how many characters a generated string may exceed its minimum length by.
 	ReadableLength = 10
 )
 
@@ -71,8 +72,8 @@ func CompilePattern(source string) (*Pattern, error) {
 	return p, nil
 }
 
-// WithoutLookAround compiles a pattern without its look-arounds. The result matches more texts than
-// the pattern does.
+// WithoutLookAround compiles a pattern without its look-arounds. The result matches more strings
+// than the pattern does.
 func WithoutLookAround(source string) (*Pattern, error) {
 	var b strings.Builder
 	class := false
@@ -162,7 +163,7 @@ func groupEnd(s string) int {
 }
 
 // goPattern translates an ECMAScript expression to Go syntax. The two forms differ where a
-// repetition exceeds Go's limit: the narrow form, for generating texts, repeats less; the wide
+// repetition exceeds Go's limit: the narrow form, for generating strings, repeats less; the wide
 // form, for matching, has no upper limit.
 func goPattern(source string) (narrow, wide string, err error) {
 	var n, w strings.Builder
@@ -273,7 +274,7 @@ func goRepeat(s string) (size int, narrow, wide string, err error) {
 	return end + 1, text, text, nil
 }
 
-// Matches reports whether the pattern matches a text.
+// Matches reports whether the pattern matches a string.
 func (p *Pattern) Matches(s string) bool {
 	if !p.takes.MatchString(s) {
 		return false
@@ -291,7 +292,7 @@ func (p *Pattern) Matches(s string) bool {
 	return true
 }
 
-// measure computes the possible lengths of the texts that an expression matches.
+// measure computes the possible lengths of the strings that an expression matches.
 func (p *Pattern) measure(re *syntax.Regexp) span {
 	var s span
 	switch re.Op {
@@ -339,8 +340,8 @@ func repeats(re *syntax.Regexp) (low, high int) {
 	return 1, 1
 }
 
-// Text generates a text that matches the pattern, with at least low and at most high characters. It
-// returns false when it finds none.
+// Text generates a string that matches the pattern, with at least low and at most high characters.
+// It returns false when it finds none.
 func (p *Pattern) Text(r *rand.Rand, low, high int) (string, bool) {
 	all := p.lengths[p.tree]
 	least := max(all.min, min(low, all.max))
@@ -366,7 +367,7 @@ func (p *Pattern) Text(r *rand.Rand, low, high int) (string, bool) {
 	return "", false
 }
 
-// write writes a text that matches an expression, of n characters if possible.
+// write writes a string that matches an expression, of n characters if possible.
 func (p *Pattern) write(b *strings.Builder, r *rand.Rand, re *syntax.Regexp, n int) {
 	if b.Len() > LongestText {
 		return
@@ -485,7 +486,7 @@ func pickRune(r *rand.Rand, ranges []rune) rune {
 			return common[i] + rune(n)
 		}
 	}
-	return 'a' // an empty class: no text matches
+	return 'a' // an empty class: no string matches
 }
 
 // Letters returns n random lower-case letters, but at most LongestText.

@@ -11,7 +11,7 @@ func TestPatternTexts(t *testing.T) {
 	for _, c := range []struct {
 		source    string
 		low, high int
-		as        string // what Go's expressions say of it; "" for the source
+		as        string // a Go expression that the strings must match; "" for the source itself
 	}{
 		{`^[A-Z]{3}-\d{4}$`, 0, 100, ""}, {`^(a|bb|ccc)+$`, 7, 7, ""}, {`^[a-z]*$`, 20, 20, ""}, {`^.*$`, 1, 3, ""}, {`x`, 10, 12, ""},
 		{`^(ab)*$`, 9, 10, ""}, {`^\/api\/v\d$`, 0, 100, `^/api/v\d$`}, {`^[[]x$`, 0, 9, `^\[x$`}, {`^\u0041$`, 0, 9, `^A$`},

@@ -9,8 +9,8 @@ import (
 	"unicode"
 )
 
-// shapes are patterns for the texts of formats, the likeliest first. They are used for texts that
-// must also match a pattern. The results are then checked against the format.
+// shapes are patterns for the strings of formats, the likeliest first. They are used for strings
+// that must also match a pattern. The results are then checked against the format.
 var shapes = map[string][]string{
 	"uuid":      {`^[0-9a-f]{8}-[0-9a-f]{4}-4[0-9a-f]{3}-[89ab][0-9a-f]{3}-[0-9a-f]{12}$`, `^[0-9a-fA-F]{8}(-[0-9a-fA-F]{4}){3}-[0-9a-fA-F]{12}$`},
 	"date":      {`^20[0-9]{2}-` + monthAndDay + `$`, `^[0-9]{4}-` + monthAndDay + `$`},
@@ -42,11 +42,11 @@ func ShapesOf(name string) []string {
 	return shapes[name]
 }
 
-// mostSteps limits how many beginnings are extended in the search for a text that matches several
+// mostSteps limits how many beginnings are extended in the search for a string that matches several
 // patterns.
 const mostSteps = 5000
 
-// walk searches for a text that matches several expressions, character by character, by running a
+// walk searches for a string that matches several expressions, character by character, by running a
 // machine for each of them.
 type walk struct {
 	machines []*machine
@@ -54,11 +54,11 @@ type walk struct {
 	low      int
 	high     int
 	steps    int
-	dead     map[string]bool // states from which no text was found
+	dead     map[string]bool // states from which no string was found
 	text     []rune
 }
 
-// Together generates a text that matches all patterns. It returns false when it finds none.
+// Together generates a string that matches all patterns. It returns false when it finds none.
 func Together(r *rand.Rand, patterns []*Pattern, low, high int) (string, bool) {
 	w := walk{random: r, low: low, high: high, steps: mostSteps, dead: map[string]bool{}}
 	var states [][]uint32
@@ -80,7 +80,7 @@ func Together(r *rand.Rand, patterns []*Pattern, low, high int) (string, bool) {
 // largestMachine limits the size of the machines that are run together.
 const largestMachine = 5000
 
-// machineOf returns the machine that reads, character by character, texts with a match of the
+// machineOf returns the machine that reads, character by character, strings with a match of the
 // expression anywhere. It returns nil when the machine would be too large.
 func machineOf(expression string) *machine {
 	tree, err := syntax.Parse("(?s:.*)(?:"+expression+")(?s:.*)", syntax.Perl)
@@ -107,7 +107,7 @@ func machineOf(expression string) *machine {
 type machine struct {
 	Inst  []syntax.Inst
 	start uint32
-	live  []bool // states that can reach a match after the beginning of a text
+	live  []bool // states that can reach a match after the beginning of a string
 }
 
 func (m *machine) leadsOn(inst *syntax.Inst) bool {
@@ -124,7 +124,8 @@ func (m *machine) leadsOn(inst *syntax.Inst) bool {
 	return m.live[inst.Out]
 }
 
-// from continues the search from these states of the machines, and reports whether it found a text.
+// from continues the search from these states of the machines, and reports whether it found a
+// string.
 func (w *walk) from(states [][]uint32) bool {
 	if len(w.text) >= w.low && w.ends(states) {
 		return true
@@ -160,7 +161,7 @@ func (w *walk) before() rune {
 	return w.text[len(w.text)-1]
 }
 
-// ends reports whether all machines accept the text as it is.
+// ends reports whether all machines accept the string as it is.
 func (w *walk) ends(states [][]uint32) bool {
 	for i, machine := range w.machines {
 		matched := func(pc uint32) bool { return machine.Inst[pc].Op == syntax.InstMatch }
