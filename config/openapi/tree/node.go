@@ -15,7 +15,7 @@ import (
 // files it reads. A document that was read into operations retains no nodes.
 type Node struct {
 	Kind         Kind
-	Text         string  // of a text; of a number or a boolean, its JSON form
+	Text         string  // the string; for a number or a boolean, its JSON form
 	Entries      []Entry // of a map, in the order of the file
 	Items        []*Node // of a list
 	File         string

@@ -35,7 +35,7 @@ func NewList(items ...*Node) *Node { return &Node{Kind: List, Items: items} }
 // NewMap returns an empty map.
 func NewMap() *Node { return &Node{Kind: Map} }
 
-// ParseJSON parses a JSON text. Of several members with the same name the last one counts, as with
+// ParseJSON parses a JSON text. If several members have the same name, the last one counts, as with
 // most parsers.
 func ParseJSON(text []byte) (*Node, error) {
 	v, err := jsonvalue.Parse(text)
@@ -83,8 +83,8 @@ func (n *Node) index(key string) int {
 	return slices.IndexFunc(n.Entries, func(e Entry) bool { return e.Key == key })
 }
 
-// SetText sets a member of a map to a text and returns the map. It does nothing when the text is
-// empty.
+// SetText sets a member of a map to a string and returns the map. It does nothing when the string
+// is empty.
 func (n *Node) SetText(key, text string) *Node {
 	if text == "" {
 		return n
@@ -229,7 +229,7 @@ func (n *Node) yaml() *yaml.Node {
 	return y
 }
 
-// textNode returns a text in a form that every YAML parser reads the same way.
+// textNode returns the node of a string in a form that every YAML parser reads the same way.
 func textNode(text string) *yaml.Node {
 	n := &yaml.Node{Kind: yaml.ScalarNode, Tag: "!!str", Value: text}
 	switch {
@@ -241,7 +241,7 @@ func textNode(text string) *yaml.Node {
 	return n
 }
 
-// plainLines reports whether a text of several lines can be written verbatim.
+// plainLines reports whether a string of several lines can be written verbatim.
 func plainLines(text string) bool {
 	for _, line := range strings.Split(strings.TrimSuffix(text, "\n"), "\n") {
 		if line != strings.TrimRight(line, " \t\r") || strings.HasPrefix(line, "\t") {
