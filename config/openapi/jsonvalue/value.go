@@ -209,7 +209,7 @@ func Append(dst []byte, v any) []byte {
 	return Append(dst, Of(v))
 }
 
-// AppendString appends a text as a JSON string.
+// AppendString appends s as a JSON string.
 func AppendString(dst []byte, s string) []byte {
 	const hex = "0123456789abcdef"
 	dst = append(dst, '"')
@@ -294,7 +294,7 @@ func (ns Numbers) Note(f *float64, text string) {
 	}
 }
 
-// DecimalText returns a number whose denominator divides a power of ten as text.
+// DecimalText returns the text of a number whose denominator divides a power of ten.
 func DecimalText(r *big.Rat) json.Number {
 	if r.IsInt() {
 		return json.Number(r.Num().String())
