@@ -13,7 +13,7 @@ import (
 	"mockserver/internal/tags"
 )
 
-// circumstance says when an endpoint answers, and has its summary.
+// circumstance describes when an endpoint answers, and contains its summary.
 type circumstance struct{ host, condition, summary string }
 
 func circumstanceOf(e *config.Endpoint) circumstance {

@@ -225,7 +225,8 @@ func usualFirst(endpoints []*config.Endpoint) []*config.Endpoint {
 	return sorted
 }
 
-// document writes the documentation of the endpoints. Of each text it uses the first.
+// document writes the documentation of the endpoints. If several endpoints have a text, it uses the
+// first.
 func (x *exporter) document(op *tree.Node, o *exported) {
 	tags := op.Get("tags")
 	if tags == nil {

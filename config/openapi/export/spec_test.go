@@ -13,8 +13,7 @@ import (
 	"mockserver/config/syntax"
 )
 
-// exportedFrom writes a configuration, and returns what is exported of it, as JSON
-// decodes it.
+// exportedFrom writes a configuration to a file and returns its export, as decoded from JSON.
 func exportedFrom(t *testing.T, text string) map[string]any {
 	t.Helper()
 	file := filepath.Join(t.TempDir(), "api.yml")
@@ -41,7 +40,7 @@ func decoded(t *testing.T, document *tree.Node) map[string]any {
 	return v
 }
 
-// pick is a member of a member, by keys.
+// pick returns a nested member, by its keys.
 func pick(v any, path ...string) any {
 	for _, key := range path {
 		m, _ := v.(map[string]any)
@@ -123,7 +122,7 @@ func TestExport_EndpointsOfOneOperationAreItsResponsesAndExamples(t *testing.T) 
 		path []string
 		want string
 	}{
-		{[]string{"summary"}, `"Pay"`}, // of the one that answers by default
+		{[]string{"summary"}, `"Pay"`}, // from the endpoint that answers by default
 		{[]string{"operationId"}, `"pay"`},
 		{[]string{"parameters"}, `[{"name": "id", "in": "path", "required": true, "schema": {"type": "string"}}]`}, // not all of them are integers
 		{[]string{"responses", "402"}, `{"description": "if path-params.id = 1",
@@ -147,7 +146,7 @@ func TestExport_EndpointsOfOneOperationAreItsResponsesAndExamples(t *testing.T) 
 	}
 }
 
-// What a request gets that asks for no example is the first of them.
+// A request that does not ask for a particular example gets the first one.
 func TestExport_TheExampleThatAlwaysHoldsIsTheFirst(t *testing.T) {
 	file := filepath.Join(t.TempDir(), "api.yml")
 	if err := os.WriteFile(file, []byte(`
@@ -243,8 +242,8 @@ func TestExport_WebhooksAreCallbacks(t *testing.T) {
 	}
 }
 
-// What logs and admin answers do not show is not in an export either, and what is left
-// can be loaded.
+// An export does not show what logs and admin responses hide either, and what remains can be
+// loaded.
 func TestExport_HidesSecrets(t *testing.T) {
 	const configuration = `
 - endpoint:
@@ -319,7 +318,7 @@ func TestExport_RefusesAWrongConfiguration(t *testing.T) {
 	}
 }
 
-// placeless is a node without its place in a file.
+// placeless returns a copy of a node without its place in a file.
 func placeless(n *tree.Node) *tree.Node {
 	out := &tree.Node{Kind: n.Kind, Text: n.Text}
 	for _, e := range n.Entries {
@@ -331,8 +330,8 @@ func placeless(n *tree.Node) *tree.Node {
 	return out
 }
 
-// FuzzExportedText writes texts, as keys and as values, and reads them back: in both
-// forms they are what they were.
+// FuzzExportedText writes texts as keys and as values, and checks that they are unchanged when they
+// are read back, in both formats.
 func FuzzExportedText(f *testing.F) {
 	for _, text := range []string{"", "a", "yes", "~", "1e3", "0x1F", "1:30", "2024-01-01", " a", "a\n", "\n a", "a\n\nb", "a \nb", "\ta\nb", "- a", "#", "{{x}}", "a: b", "é\u2028", "<<", "a\r\nb", "null", "a\n\n", "\x00\x7f\u0085"} {
 		f.Add(text)
