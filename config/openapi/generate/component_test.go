@@ -15,8 +15,8 @@ import (
 	"mockserver/config/openapi/text"
 )
 
-// components reads the schemas of a document of config/testdata/openapi, and compiles
-// them with the independent validator. Schemas that are named are left out of that.
+// components reads the schemas of a document in config/testdata/openapi and compiles them with the
+// independent validator, except for the schemas in without.
 func components(t *testing.T, name string, without ...string) (*openapi3.T, func(string) *jsonschema.Schema) {
 	t.Helper()
 	data, err := os.ReadFile(filepath.Join("..", "..", "testdata", "openapi", name))
@@ -46,11 +46,11 @@ func components(t *testing.T, name string, without ...string) (*openapi3.T, func
 	return doc, independent(t, document.OpenAPI, string(text))
 }
 
-// TestFormatsAndCompositions makes a body for each schema of the documents, and fresh
-// ones, each held against the independent validator.
+// TestFormatsAndCompositions makes a body and fresh bodies for each schema of the documents, and
+// checks them with the independent validator.
 func TestFormatsAndCompositions(t *testing.T) {
-	// Expressions that Go does not have cannot be asked of the validator; TestPatternTexts
-	// has them.
+	// The independent validator cannot compile expressions that Go does not support;
+	// TestPatternTexts covers them.
 	unasked := map[string][]string{"formats.yml": {"code-points", "long-repeat", "strong"}, "recursion.yml": {"Endless"}}
 	for _, file := range []string{"formats.yml", "composition.yml", "recursion.yml"} {
 		doc, compiled := components(t, file, unasked[file]...)
@@ -67,7 +67,7 @@ func TestFormatsAndCompositions(t *testing.T) {
 	}
 }
 
-// texts that only one reading of the keyword allows.
+// TestBodiesOfComponents expects text that only one interpretation of the keyword allows.
 func TestBodiesOfComponents(t *testing.T) {
 	for file, bodies := range map[string]map[string]string{
 		"formats.yml": {"cents": `0.07`, "steps": `.*[.]?[0-9]`},
@@ -91,7 +91,7 @@ func TestBodiesOfComponents(t *testing.T) {
 	}
 }
 
-// TestHarderSchemas: a value is found wherever there is one, whatever chance says.
+// TestHarderSchemas checks that a value is found whenever one exists, whatever the seed.
 func TestHarderSchemas(t *testing.T) {
 	doc, compiled := components(t, "harder.yml")
 	for name := range doc.Components.Schemas {
@@ -108,7 +108,8 @@ func TestHarderSchemas(t *testing.T) {
 	}
 }
 
-// TestImpossibleSchemas: the warning says so, and the body is a JSON value all the same.
+// TestImpossibleSchemas checks that the warning reports the problem, and that the body is still a
+// JSON value.
 func TestImpossibleSchemas(t *testing.T) {
 	schemas := map[string]string{
 		"false": `false`, "bounds": `{"type": "integer", "minimum": 2, "maximum": 1}`, "lengths": `{"type": "string", "minLength": 3, "maxLength": 2}`,
@@ -134,8 +135,8 @@ func TestImpossibleSchemas(t *testing.T) {
 	}
 }
 
-// TestReasonsAreTrue: what is said of a body is about what is wrong with it, not about what
-// was tried on the way to it, or left out.
+// TestReasonsAreTrue checks that the reason given for a body describes what is wrong with it, not
+// something that was tried or left out on the way.
 func TestReasonsAreTrue(t *testing.T) {
 	const twins = `{"type": "array", "items": {"type": "boolean"}, "uniqueItems": true, "minItems": 3}`
 	for schema, want := range map[string]string{
@@ -152,7 +153,8 @@ func TestReasonsAreTrue(t *testing.T) {
 	}
 }
 
-// TestWriteOnlyAndReadOnly: what is for the other direction is left out, though required.
+// TestWriteOnlyAndReadOnly checks that properties for the other direction are left out, even if
+// they are required.
 func TestWriteOnlyAndReadOnly(t *testing.T) {
 	doc, _ := components(t, "direction.yml")
 	m := New(doc, 0, nil)
@@ -171,8 +173,8 @@ func TestWriteOnlyAndReadOnly(t *testing.T) {
 	}
 }
 
-// FuzzGenerate: whatever the schema, a body is made in bounded time, and it is valid or
-// said not to be.
+// FuzzGenerate checks that a body is made in bounded time for every schema, and that the body is
+// valid or reported as invalid.
 func FuzzGenerate(f *testing.F) {
 	for _, schema := range []string{
 		`{"type": "object", "properties": {"a": {"$ref": "#/components/schemas/S"}}, "required": ["a"]}`, `{"oneOf": [{"type": "integer"}, {"$ref": "#/components/schemas/S"}]}`,

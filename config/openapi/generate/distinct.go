@@ -27,7 +27,7 @@ func (d distinct) has(v any) bool {
 	return len(d) > 0 && d[string(appendIdentity(nil, v))]
 }
 
-// appendIdentity appends a text that is the same for two values if and only if they are equal:
+// appendIdentity appends a string that is the same for two values if and only if they are equal:
 // numbers by their numeric value, names sorted.
 func appendIdentity(dst []byte, v any) []byte {
 	switch v := v.(type) {

@@ -16,7 +16,7 @@ const (
 	leastRoom    = 40
 	documentRoom = 400_000
 	// bodyEffort is how many values may be generated for a body, including discarded ones. In a
-	// long text, every bytesAValue bytes count as one value.
+	// long string, every bytesAValue bytes count as one value.
 	bodyEffort  = 20_000
 	bytesAValue = 256
 	// documentText is the total size in bytes of the bodies of a document after which the effort
@@ -41,7 +41,7 @@ type draft struct {
 	random *rand.Rand
 	// fresh bodies ignore examples and defaults, and use any value of an enum.
 	fresh  bool
-	quiet  bool // gives no warnings, because the body is made for a request
+	quiet  bool // gives no warnings: the body is made while a request is being answered
 	wide   bool // any allowed value, readable or not, because the others are taken
 	check  validator
 	active []*openapi3.Schema // under construction, the outermost first
@@ -59,7 +59,7 @@ type ask struct {
 	taken   distinct // values that are not allowed; nil for none
 }
 
-// seedOf derives a seed from a text.
+// seedOf derives a seed from a string.
 func (m *Maker) seedOf(text string) uint64 {
 	h := fnv.New64a()
 	_, _ = h.Write([]byte(text)) // never fails

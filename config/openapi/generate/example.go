@@ -161,8 +161,8 @@ func (c *Content) external(name, at string) ([]byte, bool) {
 	return body, true
 }
 
-// written returns the body of an example. A text is sent as it is. In a JSON media type it becomes
-// a JSON string, unless it is itself the JSON text of an object or array and no schema asks for a
+// written returns the body of an example. A string is sent as is. In a JSON media type it becomes a
+// JSON string, unless it is itself the JSON text of an object or array and no schema asks for a
 // string. An example that the schema does not accept is sent anyway, because the author of the
 // document wants it.
 func (c *Content) written(decoded any, pointer, what string) []byte {
@@ -180,7 +180,7 @@ func (c *Content) written(decoded any, pointer, what string) []byte {
 	return c.encode(v)
 }
 
-// jsonWithin parses a text that is the JSON text of an object or array.
+// jsonWithin parses a string that is the JSON text of an object or array.
 func jsonWithin(s string) (any, bool) {
 	if s = strings.TrimSpace(s); !strings.HasPrefix(s, "{") && !strings.HasPrefix(s, "[") || !json.Valid([]byte(s)) {
 		return nil, false

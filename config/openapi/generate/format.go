@@ -12,10 +12,10 @@ import (
 
 // format is a string format.
 type format struct {
-	// make generates a text with a length between low and high, in characters, if possible. If the
-	// length is wrong, other texts are tried.
+	// make generates a string with a length between low and high, in characters, if possible. If
+	// the length is wrong, other strings are tried.
 	make func(r *rand.Rand, low, high int) string
-	// valid reports whether a text has the format. If it is nil, any text is valid.
+	// valid reports whether a string has the format. If it is nil, any string is valid.
 	valid func(string) bool
 }
 
@@ -190,7 +190,7 @@ func makePassword(r *rand.Rand, low, high int) string {
 
 func makePhone(r *rand.Rand, _, _ int) string { return "+1555" + digits(r, 7) }
 
-// fitted extends or truncates an ASCII text to a length between low and high.
+// fitted extends or truncates an ASCII string to a length between low and high.
 func fitted(r *rand.Rand, s string, low, high int) string {
 	if high = max(high, 1); len(s) > high {
 		s = strings.TrimRight(s[:high], ".-_ ")

@@ -14,7 +14,7 @@ import (
 	"mockserver/config/openapi/jsonvalue"
 )
 
-// schemaDocument reads components as a document of a version.
+// schemaDocument reads components as a document of the given OpenAPI version.
 func schemaDocument(t testing.TB, version, components string) *openapi3.T {
 	t.Helper()
 	text := fmt.Sprintf(`{"openapi": %q, "info": {"title": "t", "version": "1"}, "paths": {}, "components": {"schemas": %s}}`, version, components)
@@ -25,8 +25,8 @@ func schemaDocument(t testing.TB, version, components string) *openapi3.T {
 	return doc
 }
 
-// independent compiles schemas with a validator that shares nothing with what makes
-// bodies, after rewriting what OpenAPI 3.0 has differently.
+// independent compiles schemas with a validator that shares no code with the generator of bodies.
+// It first rewrites what differs in OpenAPI 3.0.
 func independent(t testing.TB, version, components string) func(name string) *jsonschema.Schema {
 	t.Helper()
 	all, err := jsonschema.UnmarshalJSON(strings.NewReader(`{"components": {"schemas": ` + components + `}}`))
@@ -51,7 +51,7 @@ func independent(t testing.TB, version, components string) func(name string) *js
 	}
 }
 
-// fromOpenAPI30 rewrites nullable and the exclusive bounds that are booleans.
+// fromOpenAPI30 rewrites nullable and boolean exclusive bounds.
 func fromOpenAPI30(v any) any {
 	switch v := v.(type) {
 	case []any:
@@ -94,7 +94,7 @@ func holds(t testing.TB, schema *jsonschema.Schema, body []byte) bool {
 	return true
 }
 
-// made is a body for the schema of a name, which has to be valid.
+// made returns a body for the named schema, and fails the test if the body is not valid.
 func made(t testing.TB, doc *openapi3.T, name string, seed uint64, fresh bool) []byte {
 	t.Helper()
 	m := New(doc, 0, nil)
@@ -106,8 +106,8 @@ func made(t testing.TB, doc *openapi3.T, name string, seed uint64, fresh bool) [
 	return jsonvalue.Append(nil, v)
 }
 
-// TestGeneratedBodiesAreValid makes schemas at random, each with a value that satisfies
-// it known beforehand, and holds their bodies against an independent validator.
+// TestGeneratedBodiesAreValid generates random schemas, each of which is known to have a valid
+// value, and checks their bodies with an independent validator.
 func TestGeneratedBodiesAreValid(t *testing.T) {
 	for _, version := range []string{"3.0.3", "3.1.0"} {
 		t.Run(version, func(t *testing.T) {
@@ -147,7 +147,7 @@ func checkRandomSchemas(t *testing.T, version string, seed uint64, count int) {
 	}
 }
 
-// randomSchemas makes schemas that can be satisfied.
+// randomSchemas generates satisfiable schemas.
 type randomSchemas struct {
 	*rand.Rand
 	modern bool
@@ -155,7 +155,7 @@ type randomSchemas struct {
 
 func (r *randomSchemas) chance(percent int) bool { return r.IntN(100) < percent }
 
-// schema makes one of a depth. Its "type" is always there.
+// schema generates a schema of the given depth. It always has a "type".
 func (r *randomSchemas) schema(depth int) map[string]any {
 	if depth > 0 && r.chance(25) {
 		return r.combined(depth - 1)
@@ -330,7 +330,7 @@ func (r *randomSchemas) objectOf31(s, properties map[string]any, depth int) {
 	}
 }
 
-// combined makes schemas of others: those of oneOf exclude each other.
+// combined generates a schema composed of others. The branches of a oneOf exclude each other.
 func (r *randomSchemas) combined(depth int) map[string]any {
 	switch r.IntN(5) {
 	case 0:

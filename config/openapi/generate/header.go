@@ -9,8 +9,8 @@ import (
 	"mockserver/config/openapi/jsonvalue"
 )
 
-// Framing reports whether a document cannot declare a header, because the media type comes from
-// content and the length from the body.
+// Framing reports whether a document has no control over a header, because the media type comes
+// from content and the length from the body.
 func Framing(name string) bool {
 	switch textproto.CanonicalMIMEHeaderKey(name) {
 	case "Content-Type", "Content-Length", "Transfer-Encoding", "Connection":

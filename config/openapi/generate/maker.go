@@ -13,10 +13,10 @@ import (
 	"mockserver/internal/wording"
 )
 
-// Maker makes the answers of a document's operations and the bodies of its callbacks. There is one
-// Maker for each document, so that a schema used in many operations is processed once. The document
-// must not change afterwards, because many goroutines make bodies from it while requests are
-// answered. Answers are made by a single goroutine.
+// Maker makes the responses of a document's operations and the bodies of its callbacks. There is
+// one Maker for each document, so that a schema used in many operations is processed once. The
+// document must not change afterwards, because many goroutines make bodies from it while requests
+// are answered. Responses are made by a single goroutine.
 type Maker struct {
 	doc    *openapi3.T
 	modern bool // OpenAPI 3.1: schemas are JSON Schema 2020-12
@@ -25,7 +25,7 @@ type Maker struct {
 
 	// Warn receives a warning with its kind and the JSON pointer of its place in the document. For
 	// a component, the pointer is "#/components/schemas/Pet", or has the referenced file in front.
-	// Warn is called only while answers are made, not for fresh bodies.
+	// Warn is called only while responses are made, not for fresh bodies.
 	Warn func(kind, pointer, what string)
 
 	// The fields below may be nil.
@@ -70,7 +70,7 @@ func New(doc *openapi3.T, seed uint64, warn func(kind, pointer, what string)) *M
 // composed of require: document generators write a nullable reference as nullable with allOf.
 func (m *Maker) nullable(s *openapi3.Schema) bool { return s.Nullable && !m.modern }
 
-// Warning reports a warning, while answers are made.
+// Warning reports a warning, while responses are made.
 func (m *Maker) Warning(kind, pointer, what string) {
 	if m.Warn != nil {
 		m.Warn(kind, pointer, what)

@@ -16,7 +16,7 @@ import (
 )
 
 // partBoundary separates the parts of multipart bodies. It is the same for all bodies, because it
-// is part of the media type of an answer, which is built only once.
+// is part of the media type of a response, which is built only once.
 const partBoundary = "part-8f2c41d07b6e"
 
 // sentType returns the media type to send for a declared one: a range is replaced by its likeliest
@@ -45,7 +45,7 @@ func isXMLType(base string) bool {
 	return base == "application/xml" || base == "text/xml" || strings.HasSuffix(base, "+xml") && base != "image/svg+xml"
 }
 
-// preference returns the rank of a media type among those of an answer.
+// preference returns the rank of a media type among those of a response.
 func preference(media string) int {
 	switch base := jsonvalue.BaseType(sentType(media)); {
 	case base == "application/json":
@@ -309,7 +309,7 @@ func sample(media string, s *openapi3.Schema, seed uint64) ([]byte, bool) {
 	return b, true
 }
 
-// saysNoMore reports whether a schema only says that a body is a text or bytes.
+// saysNoMore reports whether a schema says nothing more than that a body is a string or bytes.
 func saysNoMore(s *openapi3.Schema) bool {
 	switch {
 	case s == nil:

@@ -273,7 +273,7 @@ func (g *merger) addString(s *openapi3.Schema) {
 	}
 }
 
-// clampCount limits a count from a document to a range that can be counted.
+// clampCount caps a count from a document at a value that can still be counted up to.
 func clampCount(n uint64) int { return int(min(n, 1<<40)) }
 
 // least returns the smaller of two bounds, where -1 and nil mean no bound.

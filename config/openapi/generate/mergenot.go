@@ -176,7 +176,7 @@ type brokenPart struct {
 }
 
 // breaking returns a schema for objects with a property, or lists with an item, that violates what
-// the given schema requires of it. It is built once.
+// the given schema requires of it. Each schema is built once.
 func (m *Maker) breaking(s *openapi3.Schema, name string) *openapi3.SchemaRef {
 	key := brokenPart{s, name}
 	if kept, ok := m.breaks.Load(key); ok {

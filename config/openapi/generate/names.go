@@ -27,7 +27,7 @@ var (
 
 func pick(r *rand.Rand, from []string) string { return from[r.IntN(len(from))] }
 
-// hinted generates texts that match the last word or the last two words of a property name.
+// hinted generates strings that match the last word or the last two words of a property name.
 var hinted = map[string]func(r *rand.Rand) string{
 	"email":        func(r *rand.Rand) string { return makeEmail(r, 0, 64) },
 	"mail":         func(r *rand.Rand) string { return makeEmail(r, 0, 64) },
@@ -86,7 +86,7 @@ func sentence(r *rand.Rand) string {
 	return strings.ToUpper(first[:1]) + first[1:] + " " + pick(r, words) + " " + pick(r, words)
 }
 
-// hintedText returns a text that fits the name of a property.
+// hintedText returns a string that fits the name of a property.
 func hintedText(r *rand.Rand, name string) (string, bool) {
 	split := nameWords(name)
 	if len(split) == 0 {

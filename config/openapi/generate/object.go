@@ -188,7 +188,7 @@ func (d *draft) nameFits(g *merged, name string) bool {
 }
 
 // dependents returns the schemas that the properties of an object require in addition
-// (dependentSchemas), without those that it already satisfies by construction.
+// (dependentSchemas), except those that the object was already generated for.
 func (d *draft) dependents(g *merged, a ask, o *jsonvalue.Object) []*openapi3.SchemaRef {
 	var more []*openapi3.SchemaRef
 	for _, s := range g.schemas {

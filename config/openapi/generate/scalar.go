@@ -13,7 +13,7 @@ import (
 	"mockserver/config/openapi/text"
 )
 
-// textTries limits how many texts of each kind are tried.
+// textTries limits how many strings of each kind are tried.
 const textTries = 12
 
 // text generates a string.
@@ -102,8 +102,8 @@ func (t *texts) addShapes(format string) {
 	}
 }
 
-// joint returns how many ways there are to generate a text that several expressions match: one for
-// each shape of a format, or one for the patterns alone.
+// joint returns how many ways there are to generate a string that several expressions match: one
+// for each shape of a format, or one for the patterns alone.
 func (t *texts) joint() int {
 	switch {
 	case len(t.patterns) == 0 || len(t.patterns)+len(t.shapes) < 2:
@@ -114,7 +114,7 @@ func (t *texts) joint() int {
 	return len(t.shapes)
 }
 
-// together generates a text that matches all patterns and the shape for a way.
+// together generates a string that matches all patterns and the shape for a way.
 func (t *texts) together(way int) (string, bool) {
 	all := slices.Clone(t.patterns)
 	if way < len(t.shapes) {
@@ -123,11 +123,11 @@ func (t *texts) together(way int) (string, bool) {
 	return text.Together(t.random, all, t.low, t.high)
 }
 
-// sorts returns how many ways there are to generate a text.
+// sorts returns how many ways there are to generate a string.
 func (t *texts) sorts() int { return len(t.known) + len(t.patterns) + t.joint() + len(t.formats) + 6 }
 
-// make generates a text in one of the ways; the first way is the best. It returns false when that
-// way gives no text.
+// make generates a string in one of the ways; the first way is the best. It returns false when that
+// way yields no string.
 func (t *texts) make(sort int, name string) (string, bool) {
 	r := t.random
 	if sort < len(t.known) {
@@ -145,7 +145,7 @@ func (t *texts) make(sort int, name string) (string, bool) {
 	return t.plain(sort-len(t.formats), name)
 }
 
-// plain generates a text without regard to formats and patterns.
+// plain generates a string without regard to formats and patterns.
 func (t *texts) plain(sort int, name string) (string, bool) {
 	r := t.random
 	if t.wide && sort < 4 {
@@ -182,7 +182,7 @@ func longer(r *rand.Rand, low, high int) string {
 	return string(b)
 }
 
-// fit reports whether a text meets all requirements.
+// fit reports whether a string meets all requirements.
 func (t *texts) fit(s string) bool {
 	if n := utf8.RuneCountInString(s); n < t.low || n > t.high {
 		return false

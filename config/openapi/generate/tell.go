@@ -13,12 +13,12 @@ import (
 // Told is what an error response says about a request.
 type Told struct {
 	Status     int
-	Message    string // a single text for everything
+	Message    string // everything in a single string
 	Violations []validate.Violation
 }
 
-// Telling returns a function that writes what is wrong with a request into a body of the content,
-// as far as property names and schema allow. It returns nil when nothing can be written. The
+// Telling returns a function that writes into a body of the content what is wrong with a request,
+// as far as property names and the schema allow. It returns nil when nothing can be written. The
 // function is safe for concurrent use.
 func (c *Content) Telling(body []byte) func(Told) []byte {
 	if !jsonvalue.IsJSON(jsonvalue.BaseType(c.Media)) || !strings.HasPrefix(strings.TrimSpace(string(body)), "{") {
