@@ -156,7 +156,8 @@ const maxParts = 10_000
 
 var errParts = errors.New("it has more than 10000 parts")
 
-// readParts parses a multipart/form-data body. Each part is JSON, a text or the content of a file.
+// readParts parses a multipart/form-data body. Each part is JSON, a string or the content of a
+// file.
 func (m *media) readParts(boundary string, text []byte, found *findings) (any, error) {
 	if boundary == "" {
 		return nil, errors.New("the Content-Type has no boundary")

@@ -103,7 +103,7 @@ paths:
 
 const asJSON = "\nContent-Type: application/json\n\n"
 
-// parts is a multipart body of parts, each a header block and a content.
+// parts returns a multipart body. Each part is a header block and its content.
 func parts(all ...string) string {
 	var b strings.Builder
 	for _, part := range all {
@@ -258,7 +258,7 @@ func TestCheck_Security(t *testing.T) {
 	}
 }
 
-// What cannot be held against requests is said when the document is loaded.
+// What requests cannot be checked against is reported when the document is loaded.
 func TestChecker_Warns(t *testing.T) {
 	_, warnings := checked(t, `
 openapi: 3.0.3
@@ -275,7 +275,7 @@ paths:
 	}
 }
 
-// A request with endless mistakes has a verdict of bounded length, which counts them.
+// A request with very many errors has a verdict of bounded length, which counts them.
 func TestCheck_ManyViolations(t *testing.T) {
 	operations, _ := checked(t, bodies)
 	items := strings.Repeat(`"x",`, 5000)
@@ -285,7 +285,7 @@ func TestCheck_ManyViolations(t *testing.T) {
 	}
 }
 
-// What a body costs is in proportion to its size, however much of it is wrong: at each
+// The cost of a check is proportional to the size of the body, however much of it is wrong: at each
 // level, in each item, in each alternative.
 func TestCheck_WrongEverywhere(t *testing.T) {
 	operations, _ := checked(t, `
@@ -372,9 +372,9 @@ func TestCheck_AtOnce(t *testing.T) {
 	all.Wait()
 }
 
-// FuzzCheck holds whatever comes against operations of every kind: nothing panics, a
-// verdict has a status and violations in the order of their pointers, and is the same
-// the second time.
+// FuzzCheck checks arbitrary requests against operations of every kind. Nothing may panic; a
+// verdict must have a status and violations sorted by pointer, and must be the same the second
+// time.
 func FuzzCheck(f *testing.F) {
 	var operations []*Checks
 	var schemas map[string]any

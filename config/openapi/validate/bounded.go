@@ -87,10 +87,10 @@ type unlisted struct{}
 // KeywordPath and LocalizedString implement the validator's error kind.
 func (unlisted) KeywordPath() []string { return nil }
 
-// LocalizedString returns a text that is never shown.
+// LocalizedString returns a string that is never shown.
 func (unlisted) LocalizedString(*message.Printer) string { return "there are more" }
 
-// leaves returns how many violations an error can become. Of several alternatives only one counts.
+// leaves returns how many violations an error can become. Only one of several alternatives counts.
 func leaves(e *jsonschema.ValidationError) int {
 	n := 0
 	for _, cause := range e.Causes {

@@ -28,7 +28,7 @@ var typeNames = map[string]types{
 	"string": stringType, "array": arrayType, "object": objectType,
 }
 
-// form contains the parts of a schema that are needed to convert texts in a request to values.
+// form contains the parts of a schema that are needed to convert strings in a request to values.
 type form struct {
 	schema     *jsonschema.Schema
 	runs       *runs // validations against the schema
@@ -36,7 +36,7 @@ type form struct {
 	items      *form            // nil when items are not described
 	properties map[string]*form // by name
 	others     *form            // form of other properties; nil when they are not described
-	open       bool             // other properties are allowed, whatever their form
+	open       bool             // other properties are declared, whatever their form
 }
 
 // forms are the forms of the schemas seen so far, which may be recursive.
@@ -154,11 +154,11 @@ func typesAmong(values []any) types {
 	return found
 }
 
-// numeral matches the texts that are numbers.
+// numeral matches the strings that are numbers.
 var numeral = regexp.MustCompile(`^-?[0-9]+(\.[0-9]+)?([eE][-+]?[0-9]+)?$`)
 
-// value converts a text to a value of a type that the form allows. A text that fits no type stays a
-// string, which the schema then rejects.
+// value converts a string to a value of a type that the form allows. A string that fits no type
+// stays a string, which the schema then rejects.
 func (f *form) value(text string) any {
 	if f == nil || f.types&primitiveType == stringType {
 		return text

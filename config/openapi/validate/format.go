@@ -12,9 +12,9 @@ import (
 	"mockserver/config/openapi/text"
 )
 
-// format returns a format for the validator; nil for an unknown one. Requests are checked against
-// the formats of OpenAPI and of JSON Schema. For some of the latter, the validator accepts more
-// than the format allows.
+// format returns a format for the validator; nil for a name without effect. Requests are checked
+// against the formats of OpenAPI and of JSON Schema. For some of the latter, the validator accepts
+// more than the format allows.
 func (c *schemas) format(name string) *jsonschema.Format {
 	switch name {
 	case "int32", "int64":

@@ -46,7 +46,7 @@ const maxDepth = 256
 
 var errDepth = fmt.Errorf("is nested more than %d levels deep", maxDepth)
 
-// isDeep reports whether the lists and objects of a text are nested deeper than maxDepth. The
+// isDeep reports whether the lists and objects of a JSON text are nested deeper than maxDepth. The
 // result is arbitrary if the text is not JSON.
 func isDeep(text []byte) bool {
 	depth, quoted := 0, false

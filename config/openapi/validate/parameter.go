@@ -74,8 +74,8 @@ func pairsOf(query string) []pair {
 	return all
 }
 
-// formDecoded, reservedDecoded and pathDecoded decode the escapes in a text and report whether all
-// of them are valid. If not, the text stays unchanged.
+// formDecoded, reservedDecoded and pathDecoded decode the escapes in a string and report whether
+// all of them are valid. If not, the string stays unchanged.
 func formDecoded(s string) (string, bool) {
 	d, err := url.QueryUnescape(s)
 	if err != nil {
@@ -98,7 +98,7 @@ func pathDecoded(s string) (string, bool) {
 
 func asSent(s string) (string, bool) { return s, true }
 
-// decoder returns the function that decodes texts at the location of the parameter.
+// decoder returns the function that decodes text at the location of the parameter.
 func (p *parameter) decoder() func(string) (string, bool) {
 	switch {
 	case p.in == inPath, p.in == inCookie:
@@ -163,7 +163,7 @@ func (r *reading) value() (v any, given bool) {
 	return r.queryValue()
 }
 
-// text decodes a text and records an error in its escapes.
+// text decodes a string, and records an error if its escapes are not valid.
 func (r *reading) text(raw string) string {
 	s, sound := r.decode(raw)
 	if !sound {
@@ -172,7 +172,7 @@ func (r *reading) text(raw string) string {
 	return s
 }
 
-// content parses a text that is JSON.
+// content parses a string as JSON.
 func (r *reading) content(raw string) any {
 	v, err := decodeJSON([]byte(r.text(raw)))
 	if err != nil && r.fault == "" {
@@ -207,8 +207,8 @@ func (r *reading) pathValue(raw string) any {
 	return r.delimited(rest, separator)
 }
 
-// delimited parses a text. If the schema has items or properties, a separator splits the text into
-// these.
+// delimited parses a string. If the schema has items or properties, a separator splits the string
+// into these.
 func (r *reading) delimited(raw, separator string) any {
 	r.empty = raw == ""
 	f := r.form
@@ -225,9 +225,9 @@ func (r *reading) delimited(raw, separator string) any {
 	return r.text(raw)
 }
 
-// cut splits a text at a separator, which clients may have encoded. If the text contains it both
-// plain and encoded, it is split at the plain ones; the encoded ones belong to the items. The items
-// are not decoded.
+// cut splits a string at a separator, which clients may have encoded. If the string contains it
+// both plain and encoded, it is split at the plain ones; the encoded ones belong to the items. The
+// items are not decoded.
 func (r *reading) cut(raw, separator string) []string {
 	if raw == "" {
 		return nil

@@ -5,8 +5,8 @@ import "strings"
 // pathTemplate is the path of an operation, split into segments.
 type pathTemplate []segmentTemplate
 
-// segmentTemplate is a segment: texts, and parameter names between them. There is one more text
-// than there are names. The texts around a single parameter are empty.
+// segmentTemplate is a segment: literal texts, and parameter names between them. There is one more
+// text than there are names. The texts around a single parameter are empty.
 type segmentTemplate struct{ texts, names []string }
 
 func parsePath(path string) pathTemplate {
@@ -46,8 +46,8 @@ func (t pathTemplate) values(path string) map[string]string {
 	return values
 }
 
-// match splits a segment at the texts of its template. A parameter ends at the first occurrence of
-// the text after it; the last one gets everything that remains.
+// match splits a segment at the literal texts of its template. A parameter ends at the first
+// occurrence of the text after it; the last one gets everything that remains.
 func (s *segmentTemplate) match(segment string, values map[string]string) {
 	if len(s.names) == 0 {
 		return

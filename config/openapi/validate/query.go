@@ -73,7 +73,7 @@ func (r *reading) spread() (v any, given bool) {
 	return object, len(object) > 0
 }
 
-// node is a part of a deepObject: texts, or the parts in its brackets.
+// node is a part of a deepObject: strings, or the parts in its brackets.
 type node struct {
 	texts []string
 	parts map[string]*node

@@ -272,7 +272,7 @@ type repeated struct{ err *jsonschema.ValidationError }
 // KeywordPath and LocalizedString implement the validator's error kind.
 func (repeated) KeywordPath() []string { return nil }
 
-// LocalizedString returns a text that is never shown.
+// LocalizedString returns a string that is never shown.
 func (repeated) LocalizedString(*message.Printer) string { return "does not fit either" }
 
 // circle is the error for a schema that refers to itself in a circle.

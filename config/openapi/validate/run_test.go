@@ -38,7 +38,7 @@ const recursive = `{
 	"Leaf": {"type": ["string", "null", "array"], "maxLength": 2, "maxItems": 1, "items": {"$ref": "#/components/schemas/Mixed"}}
 }`
 
-// recursiveForms are the schemas as the bodies of operations have them, by name.
+// recursiveForms returns the schemas in the form of operation bodies, by name.
 func recursiveForms(t *testing.T) map[string]*form {
 	t.Helper()
 	var schemas map[string]any
@@ -56,7 +56,7 @@ func recursiveForms(t *testing.T) map[string]*form {
 	return all
 }
 
-// recursiveDocument is a document with an operation for each schema.
+// recursiveDocument returns a document with an operation for each schema.
 func recursiveDocument(tb testing.TB, schemas map[string]any) string {
 	tb.Helper()
 	paths := map[string]any{}
@@ -76,7 +76,7 @@ func recursiveDocument(tb testing.TB, schemas map[string]any) string {
 	return string(text)
 }
 
-// explained is what a run says, in the way of said.
+// explained returns the findings of a run in the format of said.
 func explained(of *form, r *run) string {
 	var found findings
 	found.explain(unprocessable, inBody, bodyPointer, of, r)
@@ -92,7 +92,7 @@ func value(t *testing.T, text string) any {
 	return v
 }
 
-// However many ways lead to a value, what it costs is in proportion to the body.
+// However many ways lead to a value, the cost is proportional to the size of the body.
 func TestCheck_RecursiveAlternatives(t *testing.T) {
 	const levels = 200
 	all := recursiveForms(t)
@@ -131,7 +131,7 @@ func TestCheck_RecursiveAlternatives(t *testing.T) {
 	}
 }
 
-// Validations that go on at once have a memory each.
+// Concurrent validations have separate memories.
 func TestCheck_RecursiveAtOnce(t *testing.T) {
 	f := recursiveForms(t)["Named"]
 	texts := []string{`{"op":"or"}`, `{"op":"or","x":1}`}
@@ -149,7 +149,7 @@ func TestCheck_RecursiveAtOnce(t *testing.T) {
 	all.Wait()
 }
 
-// randomBody is a value that recursive schemas may accept, most of the time.
+// randomBody returns a value that recursive schemas accept most of the time.
 func randomBody(r *rand.Rand, depth int) any {
 	if r.IntN(20) == 0 {
 		return []any{nil, json.Number("7"), "x", "long", []any{}, map[string]any{}}[r.IntN(6)]
@@ -174,8 +174,8 @@ func randomBody(r *rand.Rand, depth int) any {
 	return m
 }
 
-// The memory changes nothing: a body fits when the validator with its own keywords says
-// so, and what is said of it is the same without a memory.
+// The memory does not change results: a body fits if the validator with its own keywords says so,
+// and the violations are the same without a memory.
 func TestCheck_LikeThePlainValidator(t *testing.T) {
 	all := recursiveForms(t)
 	fixed := []any{value(t, `[[],7,[],7,{},{}]`), value(t, `{"l":[[],7,[],7,"x","x",null,null]}`)}
@@ -222,8 +222,8 @@ func TestCheck_LikeThePlainValidator(t *testing.T) {
 	}
 }
 
-// A schema that branches without end on one value costs at most as much as is allowed,
-// and the answer says so. One that leads to itself is an error, not an endless loop.
+// A schema that branches endlessly on one value costs at most the allowed work, and the verdict
+// says so. A schema that leads to itself is an error, not an endless loop.
 func TestCheck_GivesUp(t *testing.T) {
 	var chain strings.Builder
 	for i := range 40 {

@@ -210,7 +210,8 @@ func (c *schemas) part(key string, schema map[string]any) *jsonschema.Schema {
 	return part
 }
 
-// enum takes an enum of the validator with values of the same types and replaces the values.
+// enum builds an enum from one that the validator has compiled for values of the same types, and
+// replaces its values.
 func (c *schemas) enum(values []any) *jsonschema.Enum {
 	plain := make([]any, len(values))
 	for i, v := range values {
@@ -298,7 +299,7 @@ type expression struct {
 	source string
 }
 
-// MatchString reports whether the pattern matches a text.
+// MatchString reports whether the pattern matches a string.
 func (e expression) MatchString(s string) bool { return e.Matches(s) }
 
 // String returns the pattern as it was declared.

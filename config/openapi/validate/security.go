@@ -7,8 +7,8 @@ import (
 	"github.com/getkin/kin-openapi/openapi3"
 )
 
-// alternative is a set of credentials that a request needs to be admitted. An empty set admits
-// every request.
+// alternative is a set of credentials, all of which a request needs to be admitted. An empty set
+// admits every request.
 type alternative []credential
 
 // credential is something that a request must contain. Its value is not verified.

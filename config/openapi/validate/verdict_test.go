@@ -9,8 +9,8 @@ import (
 	"github.com/getkin/kin-openapi/openapi3"
 )
 
-// checked compiles a document for checks alone, and returns its operations by method and
-// path, and what it warns of.
+// checked compiles a document for checks only. It returns the operations by method and path, and
+// the warnings.
 func checked(tb testing.TB, text string) (map[string]*Checks, []string) {
 	tb.Helper()
 	doc, err := openapi3.NewLoader().LoadFromData([]byte(text))
@@ -30,8 +30,7 @@ func checked(tb testing.TB, text string) (map[string]*Checks, []string) {
 	return operations, warnings
 }
 
-// sent is a request as its text has it: "GET /a?b=c", then headers, then behind an empty
-// line the body.
+// sent parses a request: "GET /a?b=c", then headers, then the body after an empty line.
 func sent(text string) *Request {
 	head, body, _ := strings.Cut(text, "\n\n")
 	lines := strings.Split(head, "\n")
@@ -55,8 +54,8 @@ func sent(text string) *Request {
 	return r
 }
 
-// said is a verdict in one text: the status, and of each violation its pointer and what
-// it says; "" for none.
+// said returns a verdict as a single string: the status, then the pointer and the message of each
+// violation; "" for none.
 func said(v *Verdict) string {
 	if v == nil {
 		return ""
@@ -71,7 +70,7 @@ func said(v *Verdict) string {
 
 type checkCase struct {
 	name, request string
-	want          []string // the status, then what each violation begins with; none when it fits
+	want          []string // the status, then the beginnings of the violations; none when the request fits
 }
 
 func runChecks(t *testing.T, document string, cases []checkCase) {
@@ -123,8 +122,7 @@ const (
 	unprocessedText  = "Unprocessable Entity"
 )
 
-// Styles as the tables of OpenAPI 3.0.3 and 3.1 show them: color is blue, black, brown
-// or R, G and B.
+// Styles as in the tables of OpenAPI 3.0.3 and 3.1: color is blue, black, brown or R, G and B.
 const styles = `
 openapi: 3.0.3
 info: {title: styles, version: "1"}
