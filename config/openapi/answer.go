@@ -25,9 +25,9 @@ func statusOf(declared string) (int, bool) {
 	return status, err == nil && status >= 200 && status <= 599
 }
 
-// answers returns all answers of an operation, and the index of the one for a request that does not
-// ask for a particular answer. There is always at least one. pointer is the pointer of the
-// operation.
+// answers returns all responses of an operation, and the index of the one for a request that does
+// not ask for a particular response. There is always at least one. pointer is the JSON pointer of
+// the operation.
 func (c *compiler) answers(op *openapi3.Operation, pointer string) (answers []Answer, byDefault int) {
 	declared := jsonvalue.SortedNames(op.Responses.Map())
 	slices.SortStableFunc(declared, func(a, b string) int {
@@ -75,8 +75,8 @@ func keyOrder(declared string) int {
 	return 0
 }
 
-// chosenStatus returns the key of the answer to a request that does not ask for one: the lowest
-// success, else the default, else the lowest redirection, else the lowest of all.
+// chosenStatus returns the key of the response to a request that does not ask for a particular one:
+// the lowest success, else the default, else the lowest redirection, else the lowest of all.
 func chosenStatus(declared []string) string {
 	best, bestRank := "", []int{}
 	for _, key := range declared {
@@ -125,7 +125,7 @@ func (c *compiler) response(r *openapi3.Response, status int, declared, pointer 
 	return all
 }
 
-// telling returns the function that makes an error answer say what is wrong with a request.
+// telling returns the function that makes an error response say what is wrong with a request.
 func (c *compiler) telling(made *generate.Content, a *Answer) func(generate.Told) []byte {
 	if c.checker == nil || a.Status < 400 && keyOrder(a.Declared) != 2 {
 		return nil
@@ -133,7 +133,7 @@ func (c *compiler) telling(made *generate.Content, a *Answer) func(generate.Told
 	return made.Telling(a.Body)
 }
 
-// headers returns the headers of an answer: those with a value in the document, and those that the
+// headers returns the headers of a response: those with a value in the document, and those that the
 // document requires.
 func (c *compiler) headers(declared openapi3.Headers, pointer string) []Header {
 	var all []Header

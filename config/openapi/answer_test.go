@@ -17,7 +17,7 @@ import (
 	"mockserver/config/openapi/validate"
 )
 
-// read reads a document of config/testdata/openapi, which has to be right.
+// read reads a document of config/testdata/openapi, which must be valid.
 func read(t *testing.T, name string, seed uint64) (map[string]*openapi.Operation, string) {
 	t.Helper()
 	return readFile(t, filepath.Join("..", "testdata", "openapi", name), seed)
@@ -98,8 +98,8 @@ func TestBodiesOfExamples(t *testing.T) {
 	}
 }
 
-// TestValuesAsWritten: a null is a value like others wherever one may stand, but beside
-// what excludes it and as a default; members stay in order, and numbers keep their digits.
+// TestValuesAsWritten checks that a null is preserved wherever one is allowed, except as a default
+// or next to a key that excludes it. Members keep their order, and numbers keep their digits.
 func TestValuesAsWritten(t *testing.T) {
 	for name, bodies := range map[string]map[string]string{
 		"clauses.yml": {
@@ -230,8 +230,8 @@ func TestEndlessSchemaIsWarnedOf(t *testing.T) {
 	}
 }
 
-// TestBodiesAreTheSameAtEachStart compares loads, and that a seed is heeded; both bodies
-// of a component and fresh ones.
+// TestBodiesAreTheSameAtEachStart compares the bodies of two loads, including fresh ones and those
+// of components, and checks that the seed has an effect.
 func TestBodiesAreTheSameAtEachStart(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "document.yml")
 	text := `{openapi: 3.0.3, info: {title: t, version: "1"}, paths: {/a: {get: {responses: {"200": {description: "", content: {application/json: {schema: {$ref: "#/components/schemas/A"}}}}}}}},

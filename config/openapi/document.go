@@ -26,7 +26,7 @@ type Options struct {
 	AllowRemoteRefs bool
 	// Checks compiles the checks of requests, for Operation.Check.
 	Checks  bool
-	Samples bool // make the sample of each operation
+	Samples bool // makes the sample of each operation
 
 	// Open reads a local file as a document. A problem without a line concerns the whole file. The
 	// node is nil when the file cannot be used.
@@ -157,7 +157,7 @@ func (r *documentReader) versioned(root *tree.Node, location string) *tree.Node 
 // compiler turns a document that the library has read into operations.
 type compiler struct {
 	doc     *openapi3.T
-	make    *generate.Maker // makes answers; one for the whole document
+	make    *generate.Maker // makes responses; one for the whole document
 	checker *validate.Compiler
 	root    *tree.Node
 	samples bool // see Options
@@ -225,7 +225,7 @@ func (c *compiler) operationsOf(path *tree.Entry) {
 		if op := operationOf(item, method.Key); op != nil {
 			c.operation(strings.ToUpper(method.Key), path.Key, item, op, pointer+"/"+method.Key, method.Value)
 		}
-		if method.Key != "additionalOperations" { // of OpenAPI 3.2
+		if method.Key != "additionalOperations" { // OpenAPI 3.2
 			continue
 		}
 		for _, other := range method.Value.Entries {
@@ -236,7 +236,7 @@ func (c *compiler) operationsOf(path *tree.Entry) {
 	}
 }
 
-// operation compiles the answers, the request checks and the callbacks of one operation.
+// operation compiles the responses, the request checks and the callbacks of one operation.
 func (c *compiler) operation(method, path string, item *openapi3.PathItem, op *openapi3.Operation, pointer string, n *tree.Node) {
 	base, wrong := basePath(serversOf(c.doc, item, op))
 	if wrong != nil {
@@ -308,7 +308,7 @@ func (b *bundle) adopt(other *bundle) {
 			b.sources[location] = s
 		}
 	}
-	b.sources[strconv.Quote(fmt.Sprint(b.root.location))] = other.root // for its pointers
+	b.sources[strconv.Quote(fmt.Sprint(b.root.location))] = other.root // for the pointers of problems in the original document
 }
 
 // Bundled returns a document in the form that package export expects: what it references in other

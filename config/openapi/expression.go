@@ -12,8 +12,8 @@ import (
 )
 
 // CallbackURL returns the URL of a callback as a template. Runtime expressions become placeholders;
-// those that refer to the answer are replaced by their values, which are known. what is the reason
-// when the URL cannot be converted, or "".
+// those that refer to the response are replaced by their values, which are known. what is the
+// reason when the URL cannot be converted, or "".
 func CallbackURL(written string, answer *Answer) (template, what string) {
 	if strings.HasPrefix(written, "$") { // a single expression without braces
 		return expression(written, answer)
@@ -105,7 +105,7 @@ func pointerTokens(pointer string) []string {
 	return tokens
 }
 
-// responseExpression evaluates an expression against the default answer.
+// responseExpression evaluates an expression against the default response.
 func responseExpression(text, rest string, answer *Answer) (template, what string) {
 	if answer == nil {
 		return "", fmt.Sprintf("%q: there is no answer", wording.Clip(text))
@@ -152,7 +152,7 @@ func responseExpression(text, rest string, answer *Answer) (template, what strin
 	return "", fmt.Sprintf("%q: there is no text or number of that name in the answer", wording.Clip(text))
 }
 
-// literal returns a value from an answer in the form used in a URL: a URL stays as it is, anything
+// literal returns a value from a response in the form used in a URL: a URL stays as it is, anything
 // else is percent-encoded so that it stays within its part.
 func literal(value string) string {
 	if address.Scheme(value) == "" {

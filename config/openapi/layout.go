@@ -37,7 +37,7 @@ type want uint8
 
 const (
 	wantAny          want = iota // any value, in the form that encoding/json would decode
-	wantText                     // a text
+	wantText                     // a string
 	wantBool                     // true or false
 	wantWhole                    // an integer, 0 or greater
 	wantNumber                   // a number
@@ -47,7 +47,7 @@ const (
 	wantMapLike                  // a map with arbitrary names for which the library has its own type
 	wantReferable                // an object, or a reference to one
 	wantPointer                  // an optional value
-	wantTypes                    // the type of a schema: a text or a list of texts
+	wantTypes                    // the type of a schema: a string or a list of strings
 	wantSchemaOrBool             // additionalProperties
 	wantBound                    // exclusiveMinimum: a number or a boolean
 	wantMapping                  // the value in a discriminator mapping: a reference or a name

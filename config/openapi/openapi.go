@@ -1,4 +1,4 @@
-// Package openapi reads OpenAPI documents: the answers of their operations, the requests they
+// Package openapi reads OpenAPI documents: the responses of their operations, the requests they
 // accept, and the callbacks they make. Faults that do not prevent a document from being served
 // become warnings that say how they were handled. It is the only package that uses an OpenAPI
 // library.
@@ -35,8 +35,8 @@ type Operation struct {
 	Tags                 []string
 	Summary, Description string
 
-	// Answers are all answers that can be selected. Default is the index of the answer to a request
-	// that does not ask for a particular one.
+	// Answers are all responses that can be selected. Default is the index of the response to a
+	// request that does not ask for a particular one.
 	Answers   []Answer
 	Default   int
 	Callbacks []Callback
@@ -45,7 +45,7 @@ type Operation struct {
 	checks *validate.Checks // the checks for --validate
 }
 
-// Answer is one status, media type and example of an operation.
+// Answer is one response of an operation: a status, a media type and an example.
 type Answer struct {
 	Status    int
 	Declared  string // as written in the document: "200", "2XX" or "default"
@@ -56,12 +56,12 @@ type Answer struct {
 	// Fresh generates another body; the same seed gives the same body. It is nil when there is no
 	// schema.
 	Fresh func(seed uint64) []byte
-	// Tell makes a body that says what is wrong with a request, when the answer is an error with a
-	// place for the message. It is nil otherwise, and unless Options.Checks is set.
+	// Tell makes a body that says what is wrong with a request, when the response is an error with
+	// a place for the message. It is nil otherwise, and unless Options.Checks is set.
 	Tell func(generate.Told) []byte
 }
 
-// Header is one header of an answer.
+// Header is one header of a response.
 type Header struct{ Name, Value string }
 
 // Callback is a request that an operation declares it will send.

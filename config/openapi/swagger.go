@@ -64,7 +64,7 @@ func (r *documentReader) converted(root *tree.Node, location string) *tree.Node 
 
 // aside keeps the values of a document that may be of any type, such as examples, during
 // conversion, which would lose nulls, digits and the order of names. Each value is replaced by a
-// placeholder text.
+// placeholder string.
 type aside struct {
 	values []tree.Node
 	taken  map[*tree.Node]int // indexes into values; a node may occur in several places

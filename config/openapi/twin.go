@@ -164,7 +164,7 @@ func testOf(s *openapi3.Schema) (rank int, test string) {
 	return 0, ""
 }
 
-// plainText reports whether a text can be quoted in a condition without escaping.
+// plainText reports whether a string can be quoted in a condition without escaping.
 func plainText(text string) bool { return !strings.ContainsAny(text, "\"\\{}@%\n\r") }
 
 // add adds an operation to the document, before those that would otherwise answer in its place.
