@@ -10,19 +10,19 @@ import (
 	"strings"
 )
 
-// hashOf returns the hash by which tokens are compared: all hashes have one length, and the
-// time of a comparison reveals nothing about the token.
+// hashOf returns the hash of a token. Tokens are compared by their hashes: all hashes have the same
+// length, so the duration of a comparison reveals nothing about the token.
 func hashOf(token string) [32]byte { return sha256.Sum256([]byte(token)) }
 
-// bears reports whether a request has the token, in constant time.
+// bears reports whether a request contains the token. The comparison takes constant time.
 func (a *Admin) bears(r *http.Request) bool {
 	scheme, token, _ := strings.Cut(r.Header.Get("Authorization"), " ")
 	given := hashOf(strings.TrimSpace(token))
 	return subtle.ConstantTimeCompare(given[:], a.token[:]) == 1 && strings.EqualFold(scheme, "Bearer")
 }
 
-// guarded wraps a handler: requests need the token, if there is one, and must not come from
-// a page of another site.
+// guarded wraps a handler: requests need the token, if one is set, and must not come from a page of
+// another site.
 func (a *Admin) guarded(next http.HandlerFunc) http.HandlerFunc {
 	return func(w http.ResponseWriter, r *http.Request) {
 		switch {
@@ -37,8 +37,8 @@ func (a *Admin) guarded(next http.HandlerFunc) http.HandlerFunc {
 	}
 }
 
-// named wraps a handler: without a token, only requests to a name of this machine pass. The
-// page of another site may have resolved a name of its own to it.
+// named wraps a handler: without a token, only requests to a name of this machine pass. A page of
+// another site may have pointed its own host name at this machine.
 func (a *Admin) named(next http.HandlerFunc) http.HandlerFunc {
 	return func(w http.ResponseWriter, r *http.Request) {
 		if a.opts.Token == "" && !namesThisMachine(r.Host) {
@@ -49,8 +49,8 @@ func (a *Admin) named(next http.HandlerFunc) http.HandlerFunc {
 	}
 }
 
-// namesThisMachine reports whether a Host is a loopback address or localhost. Anybody may
-// have pointed another name here.
+// namesThisMachine reports whether a Host header contains a loopback address or localhost. Anyone
+// may point another name at this machine.
 func namesThisMachine(host string) bool {
 	name := host
 	if h, port, err := net.SplitHostPort(host); err == nil {
@@ -67,7 +67,7 @@ func namesThisMachine(host string) bool {
 	return strings.EqualFold(name, "localhost")
 }
 
-// fromElsewhere reports whether a browser sends the request for a page of another site.
+// fromElsewhere reports whether a browser sent the request on behalf of a page of another site.
 func fromElsewhere(r *http.Request) bool {
 	if origin := r.Header.Get("Origin"); origin != "" {
 		u, err := url.Parse(origin)

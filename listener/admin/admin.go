@@ -1,12 +1,12 @@
-// Package admin serves the admin address of a server: what it did, whether its timing
-// can be trusted, and what can be changed while it runs.
+// Package admin serves the admin address of a server: what the server did, whether its timing can
+// be trusted, and what can be changed while it runs.
 //
 //	server, err := listener.Start(spec, listener.Options{Record: &record.Options{}})
 //	address, err := admin.Start(server, admin.Options{Address: "127.0.0.1:8001"})
 //	defer address.Close(ctx)
 //
-// It has an address of its own, so that no path of it is one of a mock. Requests to
-// it are served by net/http, in goroutines that no mocked request waits for.
+// The API has its own address, so that its paths cannot conflict with those of a mock. Its requests
+// are served by net/http, in goroutines that no mocked request waits for.
 package admin
 
 import (
@@ -32,32 +32,32 @@ import (
 
 // Options are the options of an admin address.
 type Options struct {
-	// Address is host and port: "127.0.0.1:8001", or ":8001" for all addresses of the
-	// machine. Port 0 takes a free port; see Admin.URL.
+	// Address is a host and port: "127.0.0.1:8001", or ":8001" for all addresses of the machine.
+	// Port 0 selects a free port; see Admin.URL.
 	Address string
-	// Token is required from requests, as "Authorization: Bearer TOKEN". With "" a loopback
-	// address requires none; another address generates one and logs it once. See
-	// Admin.Token.
+	// Token is required from requests, as "Authorization: Bearer TOKEN". If it is "", no token is
+	// required on a loopback address; for any other address a token is generated and logged once.
+	// See Admin.Token.
 	Token string
 
 	Logger *slog.Logger // nil logs nothing
-	// Reload reads the configuration again and serves it; its error is a config.Problems if
-	// the configuration is invalid. It must not be nil.
+	// Reload reads the configuration again and serves it. It returns a config.Problems if the
+	// configuration is invalid. It must not be nil.
 	Reload func() error
 	// Loader parses the endpoints and specifications in requests.
 	Loader config.Loader
-	// Check is the options of the server, with which specifications are checked.
+	// Check contains the options of the server; specifications are checked with them.
 	Check listener.Options
-	// Settings are shown as they are. They must not contain secrets.
+	// Settings are shown unchanged. They must not contain secrets.
 	Settings []settings.Given
-	Build    settings.Build // that runs
-	// Thresholds are those of the verdict; nil is the defaults.
+	Build    settings.Build // the running build
+	// Thresholds are the thresholds of the verdict; nil selects the defaults.
 	Thresholds verdict.Thresholds
 }
 
-// Admin is an admin address that is open.
+// Admin is an open admin address.
 type Admin struct {
-	opts   Options // its Token is "" only on a loopback address
+	opts   Options // Token is "" only on a loopback address
 	log    *slog.Logger
 	http   *http.Server
 	socket net.Listener
@@ -65,14 +65,14 @@ type Admin struct {
 	served chan error
 	begun  time.Time
 
-	server   *listener.Server // nothing that reads it is reached before attached
+	server   *listener.Server // only code that runs after attached is set reads it
 	attached atomic.Bool
 	changes  atomic.Uint64               // numbers the specifications in requests
-	changing sync.Mutex                  // held during a change, so that brought is the last one
-	turn     chan struct{}               // has a value while an answer is made; see inTurn
-	brought  atomic.Pointer[config.Spec] // the last one that a request has made; nil for none
+	changing sync.Mutex                  // held during a change, so that brought is the latest one
+	turn     chan struct{}               // contains a value while a response is being made; see inTurn
+	brought  atomic.Pointer[config.Spec] // the last one made by a request; nil if there is none
 	metrics  http.Handler
-	sampler  *verdict.Sampler // from Attach on
+	sampler  *verdict.Sampler // set by Attach
 	runs     *runs.Runs
 }
 
@@ -83,13 +83,13 @@ const (
 	bodyTimeout  = time.Minute
 	idleTimeout  = 2 * time.Minute
 	writeTimeout = 2 * time.Minute
-	largestBody  = 64 << 20 // of a specification
+	largestBody  = 64 << 20 // for specifications
 	largestHead  = 64 << 10
 	smallBody    = 64 << 10
 )
 
-// Start opens the admin address of a server and serves it in the background, until
-// Close. The server must record (listener.Options.Record). For the error see Open.
+// Start opens the admin address of a server and serves it in the background until Close. Recording
+// must be enabled on the server (listener.Options.Record). For the errors see Open.
 func Start(server *listener.Server, opts Options) (*Admin, error) {
 	a, err := Open(opts)
 	if err != nil {
@@ -99,9 +99,9 @@ func Start(server *listener.Server, opts Options) (*Admin, error) {
 	return a, nil
 }
 
-// Open listens on the admin address. Until Attach it only reports that the program runs and
-// is not ready, which is for servers that take long to start. The error wraps ErrAddress,
-// and that of the system (syscall.EADDRINUSE, syscall.EACCES).
+// Open listens on the admin address. Until Attach is called, it only reports that the program runs
+// and is not ready; this is meant for servers that take long to start. The error wraps ErrAddress
+// and the system error (syscall.EADDRINUSE, syscall.EACCES).
 func Open(opts Options) (*Admin, error) {
 	socket, err := listen(opts.Address)
 	if err != nil {
@@ -144,7 +144,7 @@ func listen(address string) (net.Listener, error) {
 	network := "tcp"
 	if host, _, err := net.SplitHostPort(address); err == nil {
 		if ip, err := netip.ParseAddr(host); err == nil && ip.Is4() {
-			network = "tcp4" // else 0.0.0.0 would be all IPv6 addresses too
+			network = "tcp4" // otherwise 0.0.0.0 would include all IPv6 addresses
 		}
 	}
 	socket, err := net.Listen(network, address)
@@ -170,7 +170,8 @@ func (a *Admin) Attach(server *listener.Server) {
 	a.attached.Store(true)
 }
 
-// URL returns "http://127.0.0.1:8001": the loopback address if it listens on all addresses.
+// URL returns the URL of the admin address, such as "http://127.0.0.1:8001". If it listens on all
+// addresses, the URL contains the loopback address.
 func (a *Admin) URL() string {
 	at, err := netip.ParseAddrPort(a.socket.Addr().String())
 	if err != nil {
@@ -182,11 +183,11 @@ func (a *Admin) URL() string {
 	return "http://" + at.String()
 }
 
-// Token returns the token that requests need, given or generated; "" for none.
+// Token returns the token that requests need, configured or generated; "" if they need none.
 func (a *Admin) Token() string { return a.opts.Token }
 
-// Close lets requests in progress finish until ctx ends, and closes the address. A nil Admin
-// ignores it.
+// Close waits for requests in progress until ctx ends, and closes the address. A nil Admin ignores
+// it.
 func (a *Admin) Close(ctx context.Context) error {
 	if a == nil {
 		return nil

@@ -10,7 +10,7 @@ import (
 	"strings"
 )
 
-// failure is an error response, in the form of those of the server itself.
+// failure is an error response, in the same form as the error responses of the server itself.
 type failure struct {
 	Title    string    `json:"error" doc:"the kind of error, in words"`
 	Code     string    `json:"code" doc:"the kind of error, stable"`
@@ -18,7 +18,7 @@ type failure struct {
 	Problems []problem `json:"problems,omitempty" doc:"with the code invalid_configuration: each error"`
 }
 
-// state is the response of requests that return no data.
+// state is the response to requests that return no data.
 type state struct {
 	ID     string `json:"id,omitempty" doc:"what was changed"`
 	Status string `json:"status" doc:"what holds now: ok, ready, reset, fired, cancelled"`
@@ -47,7 +47,7 @@ func answer(w http.ResponseWriter, status int, value any) {
 	}
 	w.Header().Set("Content-Type", "application/json")
 	w.WriteHeader(status)
-	_, _ = w.Write(text.Bytes()) // a client that has left misses nothing
+	_, _ = w.Write(text.Bytes()) // an error means that the client has left
 }
 
 // read decodes the JSON body of a request, and refuses the request if it is invalid.
@@ -70,7 +70,7 @@ func read(w http.ResponseWriter, r *http.Request, into any) bool {
 	return err == nil
 }
 
-// faultOf says what is wrong with a body.
+// faultOf describes what is wrong with a body.
 func faultOf(err error) string {
 	if errors.Is(err, io.EOF) {
 		return "it is empty"

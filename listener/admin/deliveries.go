@@ -11,7 +11,7 @@ import (
 	"mockserver/listener/verdict"
 )
 
-// shownDelivery is a webhook that is pending.
+// shownDelivery is a pending webhook.
 type shownDelivery struct {
 	ID        string    `json:"id" doc:"names the delivery as long as it is pending; another after each attempt"`
 	Webhook   string    `json:"webhook" doc:"the endpoint that declares it, with its number there"`
@@ -30,7 +30,8 @@ const (
 	mostDeliveries  = 10_000
 )
 
-// shownDeliveries are pending webhooks, the earliest first, and the outcomes of all.
+// shownDeliveries contains the pending webhooks, the earliest first, and the outcomes of all
+// webhooks.
 type shownDeliveries struct {
 	Pending   int             `json:"pending" doc:"webhooks that wait or are being sent"`
 	Due       int64           `json:"due" doc:"of those, that could be sent and wait for a worker"`

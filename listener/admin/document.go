@@ -10,7 +10,7 @@ import (
 	"unicode"
 )
 
-// Where the API describes itself: as a list, and as an OpenAPI document.
+// Paths at which the API describes itself, as a list and as an OpenAPI document.
 const (
 	indexPath    = "/__admin/"
 	documentPath = "/__admin/openapi.json"
@@ -43,11 +43,11 @@ func (a *Admin) showDocument(w http.ResponseWriter, _ *http.Request) {
 	answer(w, http.StatusOK, a.document())
 }
 
-// object is a JSON object of the document.
+// object is a JSON object in the document.
 type object = map[string]any
 
-// document makes the document of the table of requests. Schemas are made of the types that
-// are encoded, so a response has no field that the document lacks.
+// document builds the OpenAPI document from the table of requests. Schemas are derived from the
+// types that are encoded, so the document contains every field of the responses.
 func (a *Admin) document() object {
 	s := schemas{}
 	paths := map[string]object{}
@@ -71,10 +71,10 @@ func (a *Admin) document() object {
 	}
 }
 
-// schemas are the schemas of types, by their names in the document.
+// schemas contains the schemas of types, keyed by their names in the document.
 type schemas map[string]any
 
-// operation returns one request.
+// operation describes one request.
 func (s schemas) operation(row *route) object {
 	parameters := []object{}
 	if strings.Contains(row.path, "{id}") {
@@ -105,7 +105,7 @@ func (s schemas) operation(row *route) object {
 	return o
 }
 
-// operationID names a request: "GET /__admin/runs/{id}" is getRunsId.
+// operationID names a request: "GET /__admin/runs/{id}" becomes getRunsId.
 func operationID(row *route) string {
 	id := strings.ToLower(row.method)
 	words := strings.FieldsFunc(strings.TrimPrefix(row.path, "/__admin"), func(r rune) bool { return !unicode.IsLetter(r) })
@@ -118,7 +118,8 @@ func operationID(row *route) string {
 	return id
 }
 
-// contents returns bodies: JSON of the type of a value, or another media type by its name.
+// contents describes bodies. A string is the name of a media type; any other value stands for a
+// JSON body of its type.
 func (s schemas) contents(values []any) object {
 	contents := object{}
 	for _, value := range values {
@@ -131,7 +132,7 @@ func (s schemas) contents(values []any) object {
 	return contents
 }
 
-// of returns the schema of a type; a reference for a struct.
+// of returns the schema of a type; for a struct, a reference to it.
 func (s schemas) of(t reflect.Type) object {
 	switch {
 	case t == reflect.TypeFor[time.Time]():
@@ -163,8 +164,8 @@ func (s schemas) of(t reflect.Type) object {
 	return object{"type": "integer"}
 }
 
-// close forbids unknown fields in bodies of requests, as the server does. Responses may get
-// fields in later versions.
+// close forbids unknown fields in request bodies, as the server does. Later versions may add fields
+// to responses.
 func (s schemas) close(bodies []any) {
 	for _, body := range bodies {
 		if t := reflect.TypeOf(body); t.Kind() == reflect.Struct {
@@ -194,14 +195,14 @@ func (s schemas) ofStruct(t reflect.Type) object {
 	return o
 }
 
-// jsonField is a member of the JSON object of a struct.
+// jsonField is a member of the JSON object that a struct is encoded as.
 type jsonField struct {
 	name, what string
 	kind       reflect.Type
-	optional   bool // left out if empty
+	optional   bool // omitted if empty
 }
 
-// jsonFields returns the members of a struct, including those of embedded structs.
+// jsonFields returns the JSON members of a struct, including those of embedded structs.
 func jsonFields(t reflect.Type) []jsonField {
 	var fields []jsonField
 	for _, f := range reflect.VisibleFields(t) {
@@ -212,7 +213,7 @@ func jsonFields(t reflect.Type) []jsonField {
 	return fields
 }
 
-// schemaName returns the name of a type in the document: shownEndpoint is Endpoint.
+// schemaName returns the name of a type in the document: shownEndpoint becomes Endpoint.
 func schemaName(t reflect.Type) string {
 	name := strings.TrimPrefix(t.Name(), "shown")
 	return strings.ToUpper(name[:1]) + name[1:]

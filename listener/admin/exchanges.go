@@ -34,7 +34,8 @@ type shownExchange struct {
 	Response shownMessage `json:"response" doc:"headers and body of the answer"`
 }
 
-// shownMessage is headers and a body, in Base64 if it is not a text.
+// shownMessage contains the headers and the body of a message. A body that is not text is in
+// Base64.
 type shownMessage struct {
 	Headers [][2]string `json:"headers" doc:"name and value of each; values that may be secrets are not shown"`
 	Body    string      `json:"body,omitempty" doc:"as text"`
@@ -119,8 +120,8 @@ func (s *search) finds(x *record.Exchange) bool {
 		s.findsPath(x.Target) && s.findsStatus(x.Status)
 }
 
-// findsPath compares the path of a target, without its query. A * at the end of the searched
-// path stands for any text.
+// findsPath compares the path of a target, without its query. A * at the end of the searched path
+// matches any text.
 func (s *search) findsPath(target string) bool {
 	path, _, _ := strings.Cut(target, "?")
 	if prefix, ok := strings.CutSuffix(s.path, "*"); ok {
@@ -173,7 +174,7 @@ func (a *Admin) resetJournal(w http.ResponseWriter, _ *http.Request) {
 	answer(w, http.StatusOK, state{Status: "reset"})
 }
 
-// verification is how many requests are expected.
+// verification specifies how many requests are expected.
 type verification struct {
 	Condition string `json:"condition,omitempty" doc:"in the language of conditions, over the request; all requests without one"`
 	Count     *int   `json:"count,omitempty" doc:"how many are expected"`
@@ -182,7 +183,7 @@ type verification struct {
 	Exact     *bool  `json:"exact,omitempty" doc:"false takes what the journal has for all there was"`
 }
 
-// bounds returns the expected number of requests; most is -1 for any number.
+// bounds returns the expected number of requests; most is -1 if there is no upper bound.
 func (v *verification) bounds() (least, most int, wrong string) {
 	most = -1
 	for _, n := range []*int{v.Count, v.AtLeast, v.AtMost} {
@@ -219,7 +220,7 @@ type verdictOnCount struct {
 	Examples []shownExchange `json:"examples,omitempty" doc:"requests that were counted, when it is not ok"`
 }
 
-// verify reports whether as many requests came as expected.
+// verify reports whether the expected number of requests was received.
 func (a *Admin) verify(w http.ResponseWriter, r *http.Request) {
 	var v verification
 	if !read(w, r, &v) {
@@ -240,7 +241,7 @@ func (a *Admin) verify(w http.ResponseWriter, r *http.Request) {
 		return
 	}
 	say := verdictOnCount{Count: found.Count, Exact: found.Exact, Why: found.Why}
-	// Others may be missing; then only a lower bound is known.
+	// Some requests may be missing; then only a lower bound is known.
 	known := found.Exact || v.Exact != nil && !*v.Exact
 	switch {
 	case found.Count < least || most >= 0 && found.Count > most:

@@ -34,22 +34,22 @@ func (a *Admin) exposition() http.Handler {
 	})
 }
 
-// scrapesAtOnce bounds the scrapes at the same time, since anybody may scrape and each reads
-// all counters. Further ones are answered 503.
+// scrapesAtOnce limits the number of concurrent scrapes, since anyone may scrape and each scrape
+// reads all counters. Further scrapes are answered with 503.
 const scrapesAtOnce = 4
 
 const (
-	// endpointsInMetrics is how many endpoints have series of their own: the first ones that
-	// are requested. All others share series, so that the number of series is bounded.
+	// endpointsInMetrics is how many endpoints have their own series: the first ones to be
+	// requested. All others share series, so that the number of series is bounded.
 	endpointsInMetrics = 500
-	// labelLength bounds the length of a label, in bytes.
+	// labelLength is the maximum length of a label, in bytes.
 	labelLength = 200
 )
 
 // otherEndpoints is the label of the endpoints that share series.
 const otherEndpoints = "(other)"
 
-// serviceBuckets, injectedBuckets and lagBuckets are the bounds of histograms.
+// serviceBuckets, injectedBuckets and lagBuckets are the bucket bounds of histograms.
 var (
 	serviceBuckets = []time.Duration{
 		10 * time.Microsecond, 25 * time.Microsecond, 50 * time.Microsecond, 100 * time.Microsecond, 250 * time.Microsecond, 500 * time.Microsecond,
@@ -98,16 +98,16 @@ var (
 type collector struct {
 	admin *Admin
 
-	mu      sync.Mutex // guards what follows
+	mu      sync.Mutex // guards the fields below
 	named   map[string]bool
-	last    map[string]written                  // by ID
+	last    map[string]written                  // keyed by ID
 	removed map[labels][]*record.EndpointCounts // counts of removed endpoints
 }
 
 // Describe describes nothing: the series depend on what is served.
 func (*collector) Describe(chan<- *prometheus.Desc) {}
 
-// Collect reads everything.
+// Collect reads all counters.
 func (c *collector) Collect(to chan<- prometheus.Metric) {
 	a := c.admin
 	out := output{to: to}
@@ -195,8 +195,8 @@ type labels [3]string
 // others are the labels of the endpoints that share series.
 var others = labels{otherEndpoints, "", ""}
 
-// read reads the counters, for one scrape at a time: an older reading after a newer one
-// would make counters fall.
+// read reads the counters, for one scrape at a time. Otherwise an older reading could follow a
+// newer one, and counters would decrease.
 func (c *collector) read() (record.Counts, map[labels]*record.EndpointCounts) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -204,16 +204,16 @@ func (c *collector) read() (record.Counts, map[labels]*record.EndpointCounts) {
 	return counts, c.series(counts)
 }
 
-// written is an endpoint in the last scrape.
+// written is an endpoint as reported in the last scrape.
 type written struct {
 	in     labels
 	counts *record.EndpointCounts
 }
 
-// series returns the counts by series; c.mu is held. Endpoints with the same labels share
-// their series. The counts of an endpoint that a reload removes stay in its series:
-// otherwise a shared series would fall, and Prometheus would take that for a restart and the
-// remaining counts for new requests.
+// series returns the counts by series. The caller holds c.mu. Endpoints with the same labels share
+// their series. When a reload removes an endpoint, its counts stay in its series. Otherwise a
+// shared series would decrease; Prometheus would interpret that as a restart, and count the
+// remaining requests again.
 func (c *collector) series(counts record.Counts) map[labels]*record.EndpointCounts {
 	c.name(counts.Endpoints)
 	last, parts := make(map[string]written, len(c.named)), map[labels][]*record.EndpointCounts{}
@@ -239,8 +239,8 @@ func (c *collector) series(counts record.Counts) map[labels]*record.EndpointCoun
 	return c.total(parts)
 }
 
-// total adds up the counts of each series. A series without endpoints is forgotten, except
-// that of the others, so that memory is bounded like the number of series.
+// total adds up the counts of each series. A series without endpoints is dropped, except the shared
+// one, so that memory is bounded like the number of series.
 func (c *collector) total(parts map[labels][]*record.EndpointCounts) map[labels]*record.EndpointCounts {
 	removed := map[labels][]*record.EndpointCounts{}
 	for in, gone := range c.removed {
@@ -261,8 +261,8 @@ func (c *collector) total(parts map[labels][]*record.EndpointCounts) map[labels]
 	return series
 }
 
-// name decides which endpoints have series of their own. The decision is final: an endpoint
-// that moved from the others to its own series would be counted twice.
+// name decides which endpoints have their own series. The decision is final: an endpoint that moved
+// from the shared series to its own would be counted twice.
 func (c *collector) name(endpoints []record.EndpointCounts) {
 	named, room := make(map[string]bool, len(c.named)), endpointsInMetrics
 	for i := range endpoints {
@@ -285,7 +285,7 @@ func (c *collector) name(endpoints []record.EndpointCounts) {
 	c.named = named
 }
 
-// labelOf makes a text a valid label.
+// labelOf converts a text to a valid label.
 func labelOf(text string) string {
 	if len(text) > labelLength {
 		text = text[:labelLength] + "…"
@@ -316,11 +316,11 @@ func (o *output) series(in labels, c *record.EndpointCounts) {
 	o.histogram(injectionSeconds, c.InjectionError, serviceBuckets, all...)
 }
 
-// output is where metrics are written.
+// output is the destination of metrics.
 type output struct{ to chan<- prometheus.Metric }
 
 func (o *output) put(m prometheus.Metric, err error) {
-	if err != nil { // a defect: labels are valid, and as many as described
+	if err != nil { // a bug: labels are valid, and as many as described
 		m = prometheus.NewInvalidMetric(requestsTotal, err)
 	}
 	o.to <- m
@@ -330,7 +330,7 @@ func (o *output) counter(d *prometheus.Desc, n uint64, labels ...string) {
 	o.put(prometheus.NewConstMetric(d, prometheus.CounterValue, float64(n), labels...))
 }
 
-// some is counter for what most endpoints do not have: 0 is left out.
+// some is counter for values that most endpoints do not have: it omits 0.
 func (o *output) some(d *prometheus.Desc, n uint64, labels ...string) {
 	if n > 0 {
 		o.counter(d, n, labels...)

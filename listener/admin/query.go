@@ -11,10 +11,10 @@ import (
 	"mockserver/internal/wording"
 )
 
-// query parses the parameters of a request, and keeps the last error.
+// query parses the parameters of a request and stores the last error.
 type query struct {
 	values url.Values
-	wrong  string // "" for nothing
+	wrong  string // "" if there is no error
 }
 
 func queryOf(r *http.Request) *query { return &query{values: r.URL.Query()} }
@@ -32,7 +32,7 @@ func (q *query) expect(name, expected string) {
 	q.wrong = fmt.Sprintf("%s: %q; expected %s", name, q.values.Get(name), expected)
 }
 
-// number parses a number between two bounds; initial is the default.
+// number parses a number from least to most; initial is the default.
 func (q *query) number(name string, initial, least, most int) int {
 	if !q.values.Has(name) {
 		return initial
@@ -44,7 +44,7 @@ func (q *query) number(name string, initial, least, most int) int {
 	return n
 }
 
-// one parses one of some words; "" is the default.
+// one parses a parameter that must be one of the words; "" is the default.
 func (q *query) one(name string, words ...string) string {
 	text := q.values.Get(name)
 	if q.values.Has(name) && !slices.Contains(words, text) {
@@ -53,7 +53,8 @@ func (q *query) one(name string, words ...string) string {
 	return text
 }
 
-// time parses a time, or with ago also how long ago it was; zero is the default.
+// time parses a time; if ago is set, it also accepts a duration before now. The zero time is the
+// default.
 func (q *query) time(name string, ago bool) time.Time {
 	text, expected := q.values.Get(name), "a time, such as 2026-01-02T15:04:05Z"
 	if !q.values.Has(name) {

@@ -12,7 +12,7 @@ import (
 	"mockserver/internal/wording"
 )
 
-// verbs are the handlers of a path, by method. That of GET is also for HEAD.
+// verbs maps the methods of a path to handlers. The handler of GET also serves HEAD.
 type verbs map[string]http.HandlerFunc
 
 // routes returns the handler of all paths.
@@ -34,7 +34,7 @@ func (a *Admin) routes() http.Handler {
 		}
 		answered[row.path][row.method] = row.handler
 	}
-	answered["/__admin"], asks["/__admin"] = answered[indexPath], asks[indexPath] // which the mux would redirect
+	answered["/__admin"], asks["/__admin"] = answered[indexPath], asks[indexPath] // the mux would redirect it
 	for path, v := range answered {
 		h := v.serve
 		switch asks[path] {
@@ -67,7 +67,7 @@ func canonical(text string) bool {
 	return strings.HasPrefix(text, "/") && (text == clean || text == clean+"/" && clean != "/")
 }
 
-// accepting wraps a handler: queries with other parameters, or with one of them twice, are
+// accepting wraps a handler: queries that contain another parameter, or the same one twice, are
 // refused.
 func accepting(parameters []parameter, next http.HandlerFunc) http.HandlerFunc {
 	var names []string
@@ -98,7 +98,7 @@ func accepting(parameters []parameter, next http.HandlerFunc) http.HandlerFunc {
 	}
 }
 
-// serve calls the handler of the method of a request.
+// serve calls the handler for the method of a request.
 func (v verbs) serve(w http.ResponseWriter, r *http.Request) {
 	method := r.Method
 	if method == http.MethodHead {
@@ -130,8 +130,8 @@ func (a *Admin) started(next http.HandlerFunc) http.HandlerFunc {
 // contentPolicy is for responses that are not pages.
 const contentPolicy = "default-src 'none'; frame-ancestors 'none'"
 
-// secured sets the headers that restrict what browsers do with a response. Handlers of pages
-// set a Content-Security-Policy of their own.
+// secured sets the headers that restrict what browsers do with a response. Handlers of pages set
+// their own Content-Security-Policy.
 func secured(next http.HandlerFunc) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		h := w.Header()
@@ -151,7 +151,7 @@ func (a *Admin) health(w http.ResponseWriter, _ *http.Request) {
 	answer(w, http.StatusOK, state{Status: "ok"})
 }
 
-// ready reports whether requests are taken.
+// ready reports whether the server accepts requests.
 func (a *Admin) ready(w http.ResponseWriter, _ *http.Request) {
 	if why := a.unready(); why != "" {
 		refuse(w, http.StatusServiceUnavailable, "not_ready", "Not ready", why)
@@ -160,7 +160,7 @@ func (a *Admin) ready(w http.ResponseWriter, _ *http.Request) {
 	answer(w, http.StatusOK, state{Status: "ready"})
 }
 
-// unready says why no requests are taken; "" if they are.
+// unready returns why the server does not accept requests; "" if it does.
 func (a *Admin) unready() string {
 	if !a.attached.Load() {
 		return "the configuration is still being read"

@@ -18,15 +18,15 @@ func (a *Admin) showVerdict(w http.ResponseWriter, _ *http.Request) {
 	answer(w, http.StatusOK, v)
 }
 
-// shownSamples are the figures of the verdict.
+// shownSamples contains the figures behind the verdict.
 type shownSamples struct {
 	Samples   []verdict.Sample `json:"samples" doc:"one a second, the oldest first"`
 	Window    verdict.Sample   `json:"window" doc:"the ten seconds of the verdict as one"`
 	Endpoints []verdict.Busy   `json:"endpoints" doc:"the busiest endpoints of each second"`
 }
 
-// showSamples returns the last samples, the window of the verdict, and the busiest endpoints
-// of each second. ?last=N is how many, 300 by default; ?after=TIME returns only later ones.
+// showSamples returns the last samples, the window of the verdict, and the busiest endpoints of
+// each second. ?last=N sets how many, 300 by default; ?after=TIME selects only later samples.
 func (a *Admin) showSamples(w http.ResponseWriter, r *http.Request) {
 	q := queryOf(r)
 	last, after := q.number("last", verdict.BusiestKept, 1, verdict.SamplesKept), q.time("after", false)
@@ -38,13 +38,13 @@ func (a *Admin) showSamples(w http.ResponseWriter, r *http.Request) {
 	answer(w, http.StatusOK, shownSamples{samples, window, endpoints})
 }
 
-// shownRuns are the runs that are kept.
+// shownRuns contains the runs that are kept.
 type shownRuns struct {
 	Runs []runs.RunEntry `json:"runs" doc:"the newest first"`
 	Most int             `json:"most" doc:"how many are kept"`
 }
 
-// listRuns returns the runs that are kept, the newest first. ?limit=N is how many at most.
+// listRuns returns the runs that are kept, the newest first. ?limit=N sets the maximum number.
 func (a *Admin) listRuns(w http.ResponseWriter, r *http.Request) {
 	q := queryOf(r)
 	limit := q.number("limit", runs.Kept, 1, runs.Kept)
@@ -55,12 +55,12 @@ func (a *Admin) listRuns(w http.ResponseWriter, r *http.Request) {
 	answer(w, http.StatusOK, shownRuns{list[:min(limit, len(list))], runs.Kept})
 }
 
-// newRun is the body of a request that begins a run.
+// newRun is the body of a request that starts a run.
 type newRun struct {
 	Name string `json:"name,omitempty" doc:"of the run, at most 100 characters"`
 }
 
-// startRun begins a run: {"name": "…"}, or without a body.
+// startRun starts a run. The body is {"name": "…"} or empty.
 func (a *Admin) startRun(w http.ResponseWriter, r *http.Request) {
 	var asked newRun
 	if r.ContentLength != 0 && !read(w, r, &asked) {
@@ -81,9 +81,9 @@ func (a *Admin) startRun(w http.ResponseWriter, r *http.Request) {
 	answer(w, http.StatusCreated, entry)
 }
 
-// stopRun ends a run, and returns its report.
+// stopRun stops a run and returns its report.
 func (a *Admin) stopRun(w http.ResponseWriter, r *http.Request) {
-	_, _ = io.Copy(io.Discard, http.MaxBytesReader(w, r.Body, smallBody)) // a body is ignored
+	_, _ = io.Copy(io.Discard, http.MaxBytesReader(w, r.Body, smallBody)) // the body is ignored
 	report, found := a.runs.End(r.PathValue("id"))
 	switch {
 	case !found:
@@ -96,7 +96,7 @@ func (a *Admin) stopRun(w http.ResponseWriter, r *http.Request) {
 	}
 }
 
-// removeRun forgets a run that has ended.
+// removeRun removes a run that has ended.
 func (a *Admin) removeRun(w http.ResponseWriter, r *http.Request) {
 	switch found, err := a.runs.Remove(r.PathValue("id")); {
 	case !found:
@@ -108,7 +108,7 @@ func (a *Admin) removeRun(w http.ResponseWriter, r *http.Request) {
 	}
 }
 
-// showRun returns the report of a run as JSON, up to now if it is active.
+// showRun returns the report of a run as JSON. The report of an active run ends now.
 func (a *Admin) showRun(w http.ResponseWriter, r *http.Request) {
 	if report := a.report(w, r.PathValue("id")); report != nil {
 		answer(w, http.StatusOK, report)
@@ -122,7 +122,7 @@ func (a *Admin) showReport(w http.ResponseWriter, r *http.Request) {
 	}
 }
 
-// compareRuns compares two runs, ?a=ID&b=ID: as JSON, or with ?format=html as a page.
+// compareRuns compares the two runs of ?a=ID&b=ID. The result is JSON, or with ?format=html a page.
 func (a *Admin) compareRuns(w http.ResponseWriter, r *http.Request) {
 	q := queryOf(r)
 	format := q.values.Get("format")
@@ -153,8 +153,8 @@ func (a *Admin) compareRuns(w http.ResponseWriter, r *http.Request) {
 	answer(w, http.StatusOK, comparison)
 }
 
-// report returns the report of a run; if there is no such run it refuses the request and
-// returns nil.
+// report returns the report of a run. If the run does not exist, it refuses the request and returns
+// nil.
 func (a *Admin) report(w http.ResponseWriter, id string) *runs.Report {
 	report := a.runs.Report(id)
 	if report == nil {
@@ -170,12 +170,12 @@ func (a *Admin) noRun(w http.ResponseWriter, id string) {
 // sendPage writes a page that loads nothing.
 func (a *Admin) sendPage(w http.ResponseWriter, page func() ([]byte, error)) {
 	text, err := page()
-	if err != nil { // a defect: the templates are tested
+	if err != nil { // a bug: the templates are tested
 		a.log.Error("cannot make the page of a run", "error", err.Error())
 		refuse(w, http.StatusInternalServerError, "internal", "Internal error", "the page cannot be made")
 		return
 	}
 	w.Header().Set("Content-Type", "text/html; charset=utf-8")
 	w.Header().Set("Content-Security-Policy", runs.PagePolicy)
-	_, _ = w.Write(text) // a client that has left misses nothing
+	_, _ = w.Write(text) // an error means that the client has left
 }

@@ -15,9 +15,9 @@ import (
 // ErrThreshold is the error of invalid thresholds.
 var ErrThreshold = verdict.ErrThreshold
 
-// OpenAs opens the admin address of the settings, with opts for everything else. Without an
-// address it returns nil, and warns of settings that need one. The error wraps ErrThreshold,
-// since thresholds are always checked, or is that of Open.
+// OpenAs opens the admin address of the settings; opts provides everything else. If the settings
+// contain no admin address, it returns nil, and logs a warning about settings that need one.
+// Thresholds are always checked; the error wraps ErrThreshold, or is that of Open.
 func OpenAs(settings settings.Settings, opts Options) (*Admin, error) {
 	thresholds, err := verdict.ParseThresholds(settings.Verdict)
 	if err != nil || settings.Command != "serve" {
@@ -37,8 +37,8 @@ func OpenAs(settings settings.Settings, opts Options) (*Admin, error) {
 	return a, nil
 }
 
-// warnOfIdle warns of settings that have no effect without the admin address. They are not
-// errors, since they may come from a shared environment.
+// warnOfIdle logs a warning about settings that have no effect without the admin address. They are
+// not errors, since they may come from a shared environment.
 func warnOfIdle(settings settings.Settings, log *slog.Logger) {
 	var idle []string
 	for _, given := range settings.Given() {
@@ -51,7 +51,7 @@ func warnOfIdle(settings settings.Settings, log *slog.Logger) {
 	}
 }
 
-// Holds reports whether the address uses a port, on any host. A nil Admin uses none.
+// Holds reports whether the admin address uses a port, on any host. A nil Admin uses none.
 func (a *Admin) Holds(port int) bool {
 	if a == nil {
 		return false
@@ -60,7 +60,7 @@ func (a *Admin) Holds(port int) bool {
 	return err == nil && int(at.Port()) == port
 }
 
-// CloseSoon is Close with a second for requests in progress. It logs the error.
+// CloseSoon calls Close with one second for requests in progress, and logs the error.
 func (a *Admin) CloseSoon() {
 	ctx, cancel := context.WithTimeout(context.Background(), time.Second)
 	defer cancel()

@@ -16,10 +16,10 @@ import (
 	"mockserver/listener/record"
 )
 
-// untilReload says how long changes by requests last.
+// untilReload states how long changes by requests last.
 const untilReload = "until the configuration files are read again: when one of them changes, on SIGHUP, or by POST /__admin/reload"
 
-// shownEndpoint is an endpoint that is served.
+// shownEndpoint describes an endpoint that is served.
 type shownEndpoint struct {
 	ID        string   `json:"id" doc:"made of method, path, host and condition, so it survives a restart"`
 	Endpoint  string   `json:"endpoint" doc:"method and path, as logs name it"`
@@ -61,8 +61,8 @@ func shown(served *record.Served) shownEndpoint {
 	return s
 }
 
-// shownEndpoints returns the endpoints that are served and then the WebSockets, in the order
-// of their declarations.
+// shownEndpoints returns the endpoints that are served, followed by the WebSockets, in the order in
+// which they are declared.
 func (a *Admin) shownEndpoints() []shownEndpoint {
 	served := a.server.Endpoints()
 	list := make([]shownEndpoint, len(served))
@@ -72,7 +72,7 @@ func (a *Admin) shownEndpoints() []shownEndpoint {
 	return list
 }
 
-// withRequests adds the number of requests to each.
+// withRequests sets the number of requests of each endpoint.
 func (a *Admin) withRequests(list []shownEndpoint) []shownEndpoint {
 	counts := a.server.Counts()
 	requests := make(map[string]uint64, len(counts.Endpoints))
@@ -85,7 +85,7 @@ func (a *Admin) withRequests(list []shownEndpoint) []shownEndpoint {
 	return list
 }
 
-// shownEndpoints is the endpoints that are served.
+// shownEndpoints contains the endpoints that are served.
 type shownEndpoints struct {
 	Endpoints []shownEndpoint `json:"endpoints" doc:"in the order in which they are declared, then the WebSockets"`
 }
@@ -110,7 +110,7 @@ func noEndpoint(w http.ResponseWriter, r *http.Request) {
 	refuse(w, http.StatusNotFound, "endpoint_not_found", "No such endpoint", fmt.Sprintf("endpoint %q is not served; GET /__admin/endpoints lists them", r.PathValue("id")))
 }
 
-// changed is the response to a request that changed the specification.
+// changed is the response to a request that changes the specification.
 type changed struct {
 	Endpoint  *shownEndpoint `json:"endpoint,omitempty" doc:"that was added or removed"`
 	Endpoints int            `json:"endpoints" doc:"how many are served now"`
@@ -133,8 +133,8 @@ func (a *Admin) change(change func(served *config.Spec) (*config.Spec, error)) e
 	return err
 }
 
-// addEndpoint adds the endpoint in the body of a request, in front of all others, so that it
-// answers before those with the same requests.
+// addEndpoint adds the endpoint in the body of a request in front of all others, so that it takes
+// precedence over endpoints that match the same requests.
 func (a *Admin) addEndpoint(w http.ResponseWriter, r *http.Request) {
 	added, ok := a.readSpec(w, r, "added")
 	if !ok {
@@ -151,7 +151,7 @@ func (a *Admin) addEndpoint(w http.ResponseWriter, r *http.Request) {
 	now := changed{Lasts: untilReload, Warnings: problemsOf(problems.Warnings())}
 	if a.refused(w, a.change(func(served *config.Spec) (*config.Spec, error) {
 		spec := config.Join(added, served)
-		e := shown(&record.Endpoints(spec)[0]) // it comes before those of documents
+		e := shown(&record.Endpoints(spec)[0]) // it precedes the endpoints of documents
 		now.Endpoint, now.Endpoints = &e, len(spec.Endpoints)
 		return spec, nil
 	})) {
@@ -162,7 +162,7 @@ func (a *Admin) addEndpoint(w http.ResponseWriter, r *http.Request) {
 	answer(w, http.StatusCreated, now)
 }
 
-// errNoEndpoint is the error of changing an endpoint that is not served.
+// errNoEndpoint is the error of a change to an endpoint that is not served.
 var errNoEndpoint = errors.New("no such endpoint")
 
 // removeEndpoint removes one endpoint.
@@ -190,7 +190,7 @@ func (a *Admin) removeEndpoint(w http.ResponseWriter, r *http.Request) {
 	answer(w, http.StatusOK, now)
 }
 
-// shownSpec is the specification that is served.
+// shownSpec describes the specification that is served.
 type shownSpec struct {
 	Endpoints []shownEndpoint `json:"endpoints" doc:"in the order in which they are declared, then the WebSockets"`
 	Changed   bool            `json:"changed" doc:"a request made it what it is, so the files say something else"`
@@ -201,13 +201,13 @@ func (a *Admin) showSpec(w http.ResponseWriter, _ *http.Request) {
 	answer(w, http.StatusOK, shownSpec{a.withRequests(a.shownEndpoints()), a.brought.Load() == a.server.Spec()})
 }
 
-// replaceSpec serves the specification in the body of a request instead.
+// replaceSpec replaces the specification with the one in the body of a request.
 func (a *Admin) replaceSpec(w http.ResponseWriter, r *http.Request) {
 	spec, ok := a.readSpec(w, r, "spec")
 	if !ok {
 		return
 	}
-	problems := a.check(spec) // first, so that it does not count as a failed configuration
+	problems := a.check(spec) // before the change, so that an error does not count as a failed configuration
 	if a.refused(w, problems.Err()) ||
 		a.refused(w, a.change(func(*config.Spec) (*config.Spec, error) { return spec, nil })) {
 		return
@@ -216,7 +216,7 @@ func (a *Admin) replaceSpec(w http.ResponseWriter, r *http.Request) {
 	answer(w, http.StatusOK, changed{Endpoints: len(spec.Endpoints), Lasts: untilReload, Warnings: problemsOf(problems.Warnings())})
 }
 
-// reload reads the files again.
+// reload reads the configuration files again.
 func (a *Admin) reload(w http.ResponseWriter, _ *http.Request) {
 	if a.refused(w, a.opts.Reload()) {
 		return
@@ -224,15 +224,15 @@ func (a *Admin) reload(w http.ResponseWriter, _ *http.Request) {
 	answer(w, http.StatusOK, changed{Endpoints: len(a.server.Spec().Endpoints)})
 }
 
-// syntaxes are the file extensions of the media types of specifications.
+// syntaxes maps the media types of specifications to file extensions.
 var syntaxes = map[string]string{
 	"application/json": ".json", "application/yaml": ".yml", "application/x-yaml": ".yml", "text/yaml": ".yml", "text/x-yaml": ".yml",
 	"application/edn": ".edn",
 }
 
-// readSpec parses the specification in the body of a request, and refuses the request if it
-// cannot. Its file name has a number, so that positions name the request that declared
-// something.
+// readSpec parses the specification in the body of a request, and refuses the request if the body
+// cannot be read. The file name contains a number, so that positions identify the request that
+// contained a declaration.
 func (a *Admin) readSpec(w http.ResponseWriter, r *http.Request, name string) (*config.Spec, bool) {
 	media, _, err := mime.ParseMediaType(r.Header.Get("Content-Type"))
 	extension := syntaxes[media]
@@ -259,7 +259,7 @@ func (a *Admin) readSpec(w http.ResponseWriter, r *http.Request, name string) (*
 // check returns the errors and warnings of a specification.
 func (a *Admin) check(spec *config.Spec) syntax.Problems {
 	opts := a.opts.Check
-	opts.SentryDSN = "" // it does not concern the specification
+	opts.SentryDSN = "" // it is not part of the specification
 	return listener.Check(spec, opts)
 }
 
@@ -289,7 +289,7 @@ type problem struct {
 	What   string `json:"what" doc:"is wrong, and what is expected"`
 }
 
-// problemsShown bounds the problems in one response.
+// problemsShown is the maximum number of problems in one response.
 const problemsShown = 1000
 
 func problemsOf(ps syntax.Problems) []problem {

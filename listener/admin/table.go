@@ -7,22 +7,22 @@ import (
 	"mockserver/listener/verdict"
 )
 
-// route is one request that the admin address answers. The index of the API and its
-// OpenAPI document are made of these rows.
+// route is one request that the admin address answers. The index of the API and its OpenAPI
+// document are generated from these rows.
 type route struct {
 	asks         access
 	method, path string
 	handler      http.HandlerFunc
-	what         string      // what it does, in a line
-	query        []parameter // others are refused
-	takes        []any       // bodies: values of the types of JSON bodies, names of other media types
+	what         string      // what it does, in one line
+	query        []parameter // other parameters are refused
+	takes        []any       // request bodies: values of the types of JSON bodies, and names of other media types
 	answers      map[int][]any
 }
 
 // parameter is a parameter of a query.
 type parameter struct{ name, kind, what string } // kind is a type of JSON Schema
 
-// access says who may send a request.
+// access specifies who may send a request.
 type access int
 
 const (
@@ -34,11 +34,11 @@ const (
 const (
 	htmlMedia = "text/html"
 	textMedia = "text/plain"
-	// openMetricsMedia is for scrapers that accept it.
+	// openMetricsMedia is sent to scrapers that accept it.
 	openMetricsMedia = "application/openmetrics-text"
 )
 
-// ok is the response of most requests: 200, with a value of this type.
+// ok returns the response of most requests: 200, with a value of this type.
 func ok(values ...any) map[int][]any { return map[int][]any{http.StatusOK: values} }
 
 // table returns all requests of the API.

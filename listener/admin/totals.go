@@ -10,7 +10,7 @@ import (
 	"mockserver/listener/verdict"
 )
 
-// shownCounts is the counters of one endpoint. Durations are in milliseconds.
+// shownCounts contains the counters of one endpoint. Durations are in milliseconds.
 type shownCounts struct {
 	ID       string         `json:"id,omitempty" doc:"of the endpoint"`
 	Endpoint string         `json:"endpoint,omitempty" doc:"method and path"`
@@ -53,7 +53,7 @@ func shownCountsOf(c *record.EndpointCounts) shownCounts {
 	return s
 }
 
-// allCounts is all counters of the server.
+// allCounts contains all counters of the server.
 type allCounts struct {
 	Time        time.Time       `json:"time" doc:"of these figures"`
 	Started     time.Time       `json:"started" doc:"when counting began"`
@@ -86,18 +86,18 @@ func (a *Admin) showCounts(w http.ResponseWriter, _ *http.Request) {
 	})
 }
 
-// shownMisses are the requests that no endpoint answered.
+// shownMisses contains the requests that no endpoint answered.
 type shownMisses struct {
 	Unmatched []record.Miss `json:"unmatched" doc:"those that came last first"`
 	Distinct  uint64        `json:"distinct" doc:"how many different ones there were"`
 }
 
-// showUnmatched returns the different requests that no endpoint answered, the latest first.
+// showUnmatched returns the distinct requests that no endpoint answered, the latest first.
 func (a *Admin) showUnmatched(w http.ResponseWriter, _ *http.Request) {
 	answer(w, http.StatusOK, shownMisses{a.server.Unmatched(), a.server.Counts().Distinct})
 }
 
-// shownConfig is how the program was started, and what it serves.
+// shownConfig describes how the program was started and what it serves.
 type shownConfig struct {
 	Version   string           `json:"version" doc:"of the program"`
 	Commit    string           `json:"commit" doc:"that the program was built of; empty if not known"`
