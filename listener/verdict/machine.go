@@ -5,48 +5,48 @@ import (
 	"time"
 )
 
-// usage is what the process, its control group and the machine have used since they
-// started. The difference of two is what they used in between.
+// usage contains what the process, its control group and the machine have used since they started.
+// The difference between two values is what was used in between.
 type usage struct {
 	cpu       total         // CPU time of the process, in nanoseconds
-	waits     map[int]waits // of its threads, by their IDs; nil is unknown
-	throttled total         // nanoseconds for which the quota kept it from running
-	pressure  total         // nanoseconds during which a task of its group waited for a CPU
-	dropped   total         // connections that found the backlog full
+	waits     map[int]waits // of the process's threads, by thread ID; nil if unknown
+	throttled total         // nanoseconds for which the quota prevented it from running
+	pressure  total         // nanoseconds during which a task of its control group waited for a CPU
+	dropped   total         // connections dropped because the backlog was full
 	machine   ticks
 
-	quota       float64 // cores; 0 is none
-	memory      uint64  // resident bytes; 0 is unknown
-	descriptors int     // open file descriptors; 0 is unknown
-	limit       uint64  // of descriptors; 0 is none, or unknown
+	quota       float64 // cores; 0 if there is none
+	memory      uint64  // resident bytes; 0 if unknown
+	descriptors int     // open file descriptors; 0 if unknown
+	limit       uint64  // limit on descriptors; 0 if there is none or it is unknown
 }
 
-// total is a number that only rises, if it is known.
+// total is a number that only increases. It may be unknown.
 type total struct {
 	n     uint64
 	known bool
 }
 
-// since returns the increase after an earlier reading, and whether it is known. A number
-// that fell was reset, so its increase is unknown.
+// since returns the increase since an earlier reading, and whether it is known. A number that
+// decreased was reset, so its increase is unknown.
 func (t total) since(before total) (uint64, bool) {
 	return t.n - before.n, t.known && before.known && t.n >= before.n
 }
 
-// waits is how often a thread got a CPU, and how long it waited for that.
+// waits contains how often a thread got a CPU, and how long it waited for one in total.
 type waits struct {
 	waited time.Duration
 	times  uint64
 }
 
-// ticks is what the CPUs of the machine did.
+// ticks contains how the CPUs of the machine spent their time, in clock ticks.
 type ticks struct {
 	all, idle, stolen uint64
 	known             bool
 }
 
-// loadBetween returns the load between two readings. The load of the machine is unknown if
-// they are less than a tick apart.
+// loadBetween returns the load between two readings. If they are less than a tick apart, the load
+// of the machine is unknown.
 func loadBetween(before, after *usage, apart time.Duration) Load {
 	l := Load{
 		CPULimit: cpuLimit(after.quota), Memory: after.memory, Goroutines: runtime.NumGoroutine(),
@@ -72,7 +72,7 @@ func loadBetween(before, after *usage, apart time.Duration) Load {
 	}
 	if a, b := before.machine, after.machine; a.known && b.known && b.all > a.all {
 		all := float64(b.all - a.all)
-		// The idle time of the kernel may decrease a little.
+		// The idle time reported by the kernel may decrease slightly.
 		idle := float64(max(b.idle, a.idle) - a.idle)
 		l.MachineCPU = new(max(1-idle/all, 0))
 		l.Steal = new(float64(max(b.stolen, a.stolen)-a.stolen) / all)
@@ -80,7 +80,7 @@ func loadBetween(before, after *usage, apart time.Duration) Load {
 	return l
 }
 
-// meanWait returns the mean wait for a CPU of the threads that are in both readings.
+// meanWait returns how long the threads that are in both readings waited for a CPU on average.
 func meanWait(before, after map[int]waits) (time.Duration, bool) {
 	if before == nil || after == nil {
 		return 0, false

@@ -15,21 +15,21 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// meter reads what the process and the machine use.
+// meter reads the resource usage of the process and the machine.
 type meter struct {
-	root   fs.FS    // of the file system
-	self   string   // text of /proc/self/cgroup
-	groups []string // directories of the control groups in it, v1 or v2
+	root   fs.FS    // root of the file system
+	self   string   // content of /proc/self/cgroup
+	groups []string // directories of the control groups in self, v1 or v2
 	times  int      // number of readings
-	open   int      // descriptors, at the last count
-	// files are those that are read each time, kept open: opening one takes longer than
-	// reading it.
+	open   int      // number of descriptors at the last count
+	// files contains the files that are read each time. They are kept open, since opening a file
+	// takes longer than reading it.
 	files  map[string]fs.File
-	buffer [16 << 10]byte // of the file that was read last; more than is looked for in any of them
+	buffer [16 << 10]byte // content of the file that was read last; large enough for the needed part of each file
 }
 
-// countEvery is after how many readings the descriptors are counted one by one, where the
-// kernel does not report their number (before 6.2): 100,000 of them take 50 ms.
+// countEvery is the number of readings between two counts of the descriptors. Kernels before 6.2 do
+// not report their number, so they are counted one by one: 100,000 of them take 50 ms.
 const countEvery = 10
 
 func newMeter() *meter {
@@ -40,7 +40,7 @@ func newMeter() *meter {
 
 // regroup finds the control groups of the process, which may have been moved.
 func (m *meter) regroup() {
-	text, _ := m.text("proc/self/cgroup") // without the file there is no group
+	text, _ := m.text("proc/self/cgroup") // without the file there are no groups
 	if self := string(text); self != m.self {
 		m.self, m.groups = self, groupsOf(m.root, self)
 		m.close()
@@ -54,7 +54,7 @@ func (m *meter) close() {
 	}
 }
 
-// text returns the beginning of a file. The next call overwrites it.
+// text returns the beginning of a file. The result is valid until the next call.
 func (m *meter) text(name string) ([]byte, error) {
 	f := m.files[name]
 	if f == nil {
@@ -67,7 +67,7 @@ func (m *meter) text(name string) ([]byte, error) {
 		}
 		m.files[name] = f
 	} else if again, ok := f.(io.Seeker); ok {
-		_, _ = again.Seek(0, io.SeekStart) // where it fails, reading does
+		_, _ = again.Seek(0, io.SeekStart) // if it fails, so does Read
 	}
 	n, err := f.Read(m.buffer[:])
 	if err != nil && err != io.EOF {
@@ -79,11 +79,11 @@ func (m *meter) text(name string) ([]byte, error) {
 
 // forget closes a file.
 func (m *meter) forget(name string) {
-	_ = m.files[name].Close() // it was only read
+	_ = m.files[name].Close() // the file was only read
 	delete(m.files, name)
 }
 
-// read reads everything. What cannot be read is unknown.
+// read reads all figures. A figure that cannot be read is unknown.
 func (m *meter) read() usage {
 	m.regroup()
 	u := usage{machine: m.machine(), waits: m.waits(), descriptors: m.descriptors()}
@@ -106,8 +106,8 @@ func (m *meter) read() usage {
 	return u
 }
 
-// machine reads the first line of /proc/stat: "cpu user nice system idle iowait irq
-// softirq steal …", in ticks. User includes guest.
+// machine reads the first line of /proc/stat: "cpu user nice system idle iowait irq softirq steal
+// …", in ticks. The value of user includes guest time.
 func (m *meter) machine() ticks {
 	text, err := m.text("proc/stat")
 	line, _, _ := bytes.Cut(text, []byte{'\n'})
@@ -122,10 +122,10 @@ func (m *meter) machine() ticks {
 	return t
 }
 
-// dropped reads ListenDrops, which includes ListenOverflows, from /proc/self/net/netstat: a
-// line of names that begins with TcpExt, and a line of their values.
+// dropped reads ListenDrops, which includes ListenOverflows, from /proc/self/net/netstat: a line of
+// names that begins with TcpExt, followed by a line of their values.
 func (m *meter) dropped() total {
-	text, _ := m.text("proc/self/net/netstat") // without it the number is unknown
+	text, _ := m.text("proc/self/net/netstat") // without the file the number is unknown
 	var names [][]byte
 	for line := range bytes.Lines(text) {
 		fields := bytes.Fields(line)
@@ -141,8 +141,8 @@ func (m *meter) dropped() total {
 	return total{}
 }
 
-// waits reads /proc/self/task/ID/schedstat: the time on a CPU, the time waited for one, and
-// how often the thread got one. It returns nil if the kernel does not count them.
+// waits reads /proc/self/task/ID/schedstat: the time a thread spent on a CPU, the time it waited
+// for one, and how often it got one. It returns nil if the kernel does not count these.
 func (m *meter) waits() map[int]waits {
 	tasks, err := fs.ReadDir(m.root, "proc/self/task")
 	if err != nil {
@@ -164,7 +164,8 @@ func (m *meter) waits() map[int]waits {
 	return all
 }
 
-// descriptors returns how many are open: the size of the directory, since Linux 6.2.
+// descriptors returns the number of open descriptors. Since Linux 6.2 it is the size of the
+// directory.
 func (m *meter) descriptors() int {
 	if info, err := fs.Stat(m.root, "proc/self/fd"); err == nil && info.Size() > 0 {
 		return int(info.Size())
@@ -178,9 +179,9 @@ func (m *meter) descriptors() int {
 	return m.open
 }
 
-// group reads the control groups: the smallest quota, in cores; how long they kept tasks
-// from running; and for how long a task of the innermost group waited for a CPU, or any task
-// of the machine if the group does not count that.
+// group reads the control groups. It returns the smallest quota, in cores; how long the groups
+// prevented tasks from running; and how long a task of the innermost group waited for a CPU, or any
+// task of the machine if the group does not count that.
 func (m *meter) group() (quota float64, throttled, pressure total) {
 	for _, dir := range m.groups {
 		if q := m.quota(dir); q > 0 && (quota == 0 || q < quota) {
@@ -200,11 +201,12 @@ func (m *meter) group() (quota float64, throttled, pressure total) {
 	return quota, throttled, pressure
 }
 
-// quota reads cpu.max of v2, "50000 100000" or "max 100000", or its two files of v1.
+// quota reads the quota from cpu.max, "50000 100000" or "max 100000", in v2, or from the two
+// corresponding files in v1.
 func (m *meter) quota(dir string) float64 {
 	text, err := m.text(dir + "/cpu.max")
 	if err != nil {
-		text, _ = m.text(dir + "/cpu.cfs_quota_us") // a missing file is no quota
+		text, _ = m.text(dir + "/cpu.cfs_quota_us") // a missing file means no quota
 		quota := string(text)
 		text, _ = m.text(dir + "/cpu.cfs_period_us")
 		text = append([]byte(quota+" "), text...)
@@ -213,7 +215,7 @@ func (m *meter) quota(dir string) float64 {
 	if len(fields) < 2 {
 		return 0
 	}
-	allowed, err := strconv.ParseFloat(string(fields[0]), 64) // "max" is not a number, and -1 is no quota
+	allowed, err := strconv.ParseFloat(string(fields[0]), 64) // "max" is not a number, and -1 means no quota
 	period := float64(number64(fields[1]))
 	if err != nil || allowed <= 0 || period == 0 {
 		return 0
@@ -232,7 +234,7 @@ func (m *meter) pressure(name string) total {
 	return total{number64(value) * 1000, true}
 }
 
-// entry returns the value of a name in lines of "name value"; 0 if it is missing.
+// entry returns the value of a name in lines of "name value"; 0 if the name is missing.
 func entry(text []byte, name string) uint64 {
 	for line := range bytes.Lines(text) {
 		if fields := bytes.Fields(line); len(fields) == 2 && string(fields[0]) == name {
@@ -242,15 +244,15 @@ func entry(text []byte, name string) uint64 {
 	return 0
 }
 
-// number64 parses a number; anything else is 0.
+// number64 parses a number. It returns 0 for anything else.
 func number64(text []byte) uint64 {
 	n, _ := strconv.ParseUint(string(bytes.TrimSpace(text)), 10, 64)
 	return n
 }
 
-// groupsOf returns the directories of the CPU control groups in a /proc/PID/cgroup, from
-// the innermost outwards: each may have a quota. In a container the paths may be those of
-// the host; the process is then in the root group.
+// groupsOf returns the directories of the CPU control groups listed in a /proc/PID/cgroup, from the
+// innermost to the outermost; each may have a quota. In a container the paths may be paths of the
+// host; the process is then in the root group.
 func groupsOf(root fs.FS, self string) []string {
 	var dirs []string
 	for line := range strings.Lines(self) {

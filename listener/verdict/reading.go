@@ -12,7 +12,7 @@ import (
 	"mockserver/listener/record"
 )
 
-// Reading is all figures at one time. Most of them only rise; the difference of two
+// Reading contains all figures at one time. Most of them only increase; the difference between two
 // readings is what happened in between.
 type Reading struct {
 	Time     time.Time
@@ -21,32 +21,32 @@ type Reading struct {
 	Probe    probe.Figures
 	All      record.EndpointCounts // endpoints and unmatched requests, added up
 
-	matched record.EndpointCounts // all but unmatched requests
+	matched record.EndpointCounts // everything except unmatched requests
 	usage   usage
-	waits   waitHistogram // of runnable goroutines
-	pauses  waitHistogram // of the garbage collector
+	waits   waitHistogram // waits of runnable goroutines
+	pauses  waitHistogram // pauses of the garbage collector
 }
 
-// The metrics of the runtime that are read. Both are histograms.
+// The runtime metrics that are read. Both are histograms.
 const (
 	schedulerMetric = "/sched/latencies:seconds"
 	pausesMetric    = "/sched/pauses/total/gc:seconds"
 )
 
-// Server is what is judged.
+// Server is the server whose timing is judged.
 type Server interface {
 	Counts() record.Counts
 	Webhooks() dispatcher.Stats
 	Probe() *probe.Probe
 }
 
-// source reads a server, and the machine that it runs on.
+// source reads the figures of a server and of the machine it runs on.
 type source struct {
 	server Server
 	meter  *meter
 }
 
-// Read reads everything.
+// Read reads all figures.
 func (s *source) Read() Reading {
 	r := NewReading(time.Time{}, s.server.Counts(), s.server.Webhooks())
 	r.usage = s.meter.read()
@@ -58,7 +58,7 @@ func (s *source) Read() Reading {
 	return r
 }
 
-// NewReading returns a reading without figures of the machine.
+// NewReading returns a reading without the figures of the machine.
 func NewReading(at time.Time, counts record.Counts, webhooks dispatcher.Stats) Reading {
 	all := []*record.EndpointCounts{&counts.Options, &counts.Malformed, &counts.Gone}
 	for i := range counts.Endpoints {
@@ -114,8 +114,8 @@ func Between(a, b *Reading) Sample {
 	return s
 }
 
-// probed returns what a probe measured: beats and echoes while there were requests, if there
-// were any.
+// probed returns what a probe measured between two readings: the beats and echoes while requests
+// were served, or while the server was idle if there were none.
 func probed(before, after *probe.Figures) (beats, echoes histogram.Snapshot) {
 	late := after.Serving.Since(before.Serving)
 	if late.Beats.Count == 0 {
@@ -124,7 +124,7 @@ func probed(before, after *probe.Figures) (beats, echoes histogram.Snapshot) {
 	return late.Beats, histogram.Sum(slices.Values([]histogram.Snapshot{late.Echoes, after.Waiting}))
 }
 
-// BetweenEndpoints is Between with the timing of each endpoint, to be judged.
+// BetweenEndpoints is like Between, and adds the timing of each endpoint for the verdict.
 func BetweenEndpoints(a, b *Reading) Sample {
 	s := Between(a, b)
 	s.timings = append(timings(a, b, math.MaxUint64), timingBetween("", &a.All, &b.All))
@@ -132,8 +132,8 @@ func BetweenEndpoints(a, b *Reading) Sample {
 	return s
 }
 
-// waitHistogram is a histogram of the runtime: counts[i] from bounds[i] to bounds[i+1], in
-// seconds. The bounds are shared and do not change.
+// waitHistogram is a histogram of the runtime: counts[i] is the number of values from bounds[i] to
+// bounds[i+1], in seconds. The bounds are shared and do not change.
 type waitHistogram struct {
 	counts []uint64
 	bounds []float64
@@ -152,8 +152,8 @@ func readRuntime() (waits, pauses waitHistogram) {
 	return waits, pauses
 }
 
-// since returns what came after an earlier reading. Buckets are up to a quarter wide. The
-// lower bound stands for each, so that a figure above a threshold surely is.
+// since returns what was added after an earlier reading. Buckets are up to a quarter wide. Each is
+// represented by its lower bound, so that a figure above a threshold is certain to be above it.
 func (h waitHistogram) since(before waitHistogram) Spread {
 	counts := slices.Clone(h.counts)
 	for i, n := range before.counts {
@@ -187,7 +187,8 @@ func (h waitHistogram) since(before waitHistogram) Spread {
 	return s
 }
 
-// runtimeMemory returns the memory that the runtime holds, in bytes.
+// runtimeMemory returns how much memory the runtime has obtained from the system and not returned,
+// in bytes.
 func runtimeMemory() uint64 {
 	samples := []metrics.Sample{{Name: "/memory/classes/total:bytes"}, {Name: "/memory/classes/heap/released:bytes"}}
 	metrics.Read(samples)

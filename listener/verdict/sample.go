@@ -7,8 +7,8 @@ import (
 	"mockserver/listener/record"
 )
 
-// Sample is what happened during some time: a second, the window of the verdict, or a whole
-// run. Durations are in milliseconds. What the system does not report is nil.
+// Sample contains what happened during a period: a second, the window of the verdict, or a whole
+// run. Durations are in milliseconds. Figures that the system does not report are nil.
 type Sample struct {
 	Time    time.Time `json:"time" doc:"of its end"`
 	Seconds float64   `json:"seconds" doc:"its length"`
@@ -47,15 +47,16 @@ type Sample struct {
 	Echo      Spread `json:"echo" doc:"how long the server took for a connection to itself, and for a byte there and back"`
 	Scheduler Spread `json:"scheduler" doc:"how long goroutines that could run waited"`
 	Pauses    Spread `json:"pauses" doc:"stops of the garbage collector"`
-	// What follows is empty but for what is judged.
+	// The fields below are set only in samples that are judged.
 	timings       []timing
 	beats, echoes histogram.Snapshot // Probe and Echo
 
 	Load
 }
 
-// ErrorKinds are replies of 500 and above by their cause. Those of a capacity, and those to
-// unmatched requests with --unmatched-status, are not included: they are counted elsewhere.
+// ErrorKinds contains the replies of 500 and above by their cause. Replies due to a capacity, and
+// replies to unmatched requests with --unmatched-status, are not included: they are counted
+// elsewhere.
 type ErrorKinds struct {
 	DeclaredErrors uint64 `json:"errors_declared" doc:"answers of 500 and above that are declared as responses"`
 	InjectedErrors uint64 `json:"errors_injected" doc:"answers of 500 and above that are injected as faults"`
@@ -70,7 +71,7 @@ func ErrorKindsOf(c *record.EndpointCounts) ErrorKinds {
 	return kinds
 }
 
-// Load is the load of the process and its machine during some time.
+// Load is the load of the process and its machine during a period.
 type Load struct {
 	CPU         *float64 `json:"cpu" doc:"cores that the process kept busy; null where the system does not tell, as in what follows"`
 	CPULimit    float64  `json:"cpu_limit" doc:"cores that the process may use, by its quota and GOMAXPROCS"`
@@ -113,8 +114,8 @@ func SpreadOf(l histogram.Snapshot) Spread {
 // Milliseconds converts a duration to milliseconds.
 func Milliseconds(d time.Duration) float64 { return float64(d) / float64(time.Millisecond) }
 
-// Alone returns the sample without what its verdict was made of, which takes memory for each
-// endpoint.
+// Alone returns the sample without the data that its verdict was based on, which takes memory for
+// each endpoint.
 func (s Sample) Alone() Sample {
 	s.timings, s.beats, s.echoes = nil, histogram.Snapshot{}, histogram.Snapshot{}
 	return s

@@ -1,5 +1,5 @@
-// Package verdict judges whether the timing of a server can be trusted. Once a second it
-// takes a sample of what the server did and of the load of its process and machine.
+// Package verdict judges whether the timing of a server can be trusted. Once a second it samples
+// what the server did and the load of its process and machine.
 package verdict
 
 import (
@@ -15,59 +15,60 @@ import (
 const (
 	// Every is the time between two samples.
 	Every = time.Second
-	// windowSeconds is how much of the past Current returns.
+	// windowSeconds is the length of the window that Current returns.
 	windowSeconds = 10
-	// judgedSeconds is how much of it is judged at a time: enough for percentiles, and
-	// little enough to find in two or three seconds what delays 2 % of the requests.
+	// judgedSeconds is how much of the window is judged at a time: long enough for percentiles, and
+	// short enough to detect in two or three seconds a delay of 2 % of the requests.
 	judgedSeconds = 3
-	// seldomSeconds is what more is judged of endpoints with few requests: of at most
-	// seldomMost, between half of those seconds and all of them.
+	// seldomSeconds is the longer period over which endpoints with few requests, at most
+	// seldomMost, are judged in addition. The actual period is between half of it and all of it.
 	seldomSeconds = 10
 	seldomMost    = 1000
-	// holdSeconds is for how long a reason holds after it was found for the last time, so that
-	// a figure near its threshold does not change the verdict every second.
+	// holdSeconds is how long a reason remains in effect after it was last found, so that a figure
+	// near its threshold does not change the verdict every second.
 	holdSeconds = 8
-	// SamplesKept is the samples of the last hour: about 900 bytes each, 3 MB in all.
+	// SamplesKept is how many samples are kept, those of the last hour: about 900 bytes each, 3 MB
+	// in total.
 	SamplesKept = 3600
-	// BusiestKept is for how many samples the busiest endpoints are kept, and busiestMost how
-	// many of them: at most 1 MB.
+	// BusiestKept is the number of samples for which the busiest endpoints are kept, and
+	// busiestMost is how many endpoints are kept for each: at most 1 MB in total.
 	BusiestKept = 300
 	busiestMost = 20
 )
 
-// Sampler takes a sample every second and judges the last ones. Requests never wait for it:
-// it reads their counters.
+// Sampler takes a sample every second and judges the latest ones. It only reads counters, so
+// requests never wait for it.
 type Sampler struct {
 	source     Source
-	observer   Observer // nil for none
+	observer   Observer // nil if there is none
 	thresholds Thresholds
 	log        *slog.Logger
 	cancel     context.CancelFunc
 	ended      chan struct{}
 
-	taking sync.Mutex // held from before a reading until it is taken, so that readings are taken in order
+	taking sync.Mutex // held from before a reading until it has been added, so that readings are added in order
 
-	mu      sync.Mutex // guards what follows
-	last    Reading    // the newest
-	marks   []Reading  // of the window, without endpoints, the oldest first; the last one is last
+	mu      sync.Mutex // guards the fields below
+	last    Reading    // the latest reading
+	marks   []Reading  // readings of the window, without endpoints, the oldest first; the final one is the same as last
 	samples ring[Sample]
 	busiest ring[Busy]
 	window  Sample
 	verdict Verdict
 	held    held
-	recent  []Reading // of the last seconds, the oldest first: what is judged
-	seldom  []Reading // one or two, the older one first: what endpoints with few requests are judged by
+	recent  []Reading // readings of the last seconds, the oldest first; these are judged
+	seldom  []Reading // one or two readings, the older one first; endpoints with few requests are judged by them
 	told    bool      // tellProblem logged something
-	warned  time.Time // when the log said that the timing is not trusted; zero once it said that it is
+	warned  time.Time // when it was logged that the timing is not trusted; zero after it was logged that it is
 }
 
-// Busy is the busiest endpoints of one sample.
+// Busy contains the busiest endpoints of one sample.
 type Busy struct {
 	Time      time.Time     `json:"time" doc:"of the end of the second"`
 	Endpoints []BusyAccount `json:"endpoints" doc:"the 20 with the most requests"`
 }
 
-// BusyAccount is one endpoint in one sample. Times are in milliseconds.
+// BusyAccount contains the figures of one endpoint in one sample. Times are in milliseconds.
 type BusyAccount struct {
 	ID       string  `json:"id" doc:"of the endpoint; empty for what no endpoint answered"`
 	Endpoint string  `json:"endpoint" doc:"method and path"`
@@ -77,10 +78,10 @@ type BusyAccount struct {
 	OwnP99   float64 `json:"own_p99" doc:"99th percentile of it"`
 }
 
-// ring keeps the last values that were put into it.
+// ring stores the latest values that were put into it.
 type ring[T any] struct {
 	all  []T
-	next int // place of the next value once the ring is full
+	next int // index of the next value once the ring is full
 	most int
 }
 
@@ -93,18 +94,18 @@ func (r *ring[T]) put(value T) {
 	r.next = (r.next + 1) % r.most
 }
 
-// latest returns the last values, the oldest first. It is never nil, which JSON would
-// write as null.
+// latest returns the latest values, the oldest first. The result is never nil, which would be null
+// in JSON.
 func (r *ring[T]) latest(most int) []T {
 	all := make([]T, 0, len(r.all))
 	all = append(append(all, r.all[r.next:]...), r.all[:r.next]...)
 	return all[len(all)-min(max(most, 0), len(all)):]
 }
 
-// Source is where readings come from.
+// Source provides readings.
 type Source interface{ Read() Reading }
 
-// Observer receives each sample, and the verdict after it.
+// Observer receives each sample with the verdict that follows from it.
 type Observer interface{ Sampled(Sample, Verdict) }
 
 // Of returns a sampler of a server. It is not started.
@@ -112,7 +113,7 @@ func Of(server Server, thresholds Thresholds, log *slog.Logger) *Sampler {
 	return New(&source{server, newMeter()}, thresholds, log)
 }
 
-// New returns a sampler that has read once. It is not started.
+// New returns a sampler that has taken one reading. It is not started.
 func New(from Source, thresholds Thresholds, log *slog.Logger) *Sampler {
 	s := &Sampler{
 		source: from, thresholds: thresholds, log: log, ended: make(chan struct{}),
@@ -158,7 +159,7 @@ func (s *Sampler) Stop() {
 	}
 }
 
-// restart begins the window, and what is judged, with the last reading.
+// restart makes the window, and the period that is judged, begin with the last reading.
 func (s *Sampler) restart() {
 	s.marks, s.recent, s.seldom, s.held = []Reading{s.last.brief()}, []Reading{s.last}, []Reading{s.last}, held{}
 }
@@ -169,14 +170,15 @@ func (r Reading) brief() Reading {
 	return r
 }
 
-// readOne reads and takes the reading.
+// readOne takes one reading and adds it.
 func (s *Sampler) readOne() {
 	s.taking.Lock()
 	defer s.taking.Unlock()
 	s.Take(s.source.Read())
 }
 
-// Take adds a reading: the sample that ends with it, and the verdict on the window.
+// Take adds a reading. It makes the sample that ends with the reading, and the verdict on the
+// window.
 func (s *Sampler) Take(r Reading) {
 	sample, verdict := s.add(r)
 	if s.observer != nil {
@@ -199,8 +201,8 @@ func (s *Sampler) add(r Reading) (Sample, Verdict) {
 	return sample, s.verdict
 }
 
-// renewed adds a reading to those of which the first is between half of seldomSeconds and all
-// of them old, if it is time.
+// renewed adds a reading to all if the last one is old enough, so that the first one is between
+// half of seldomSeconds and seldomSeconds old.
 func renewed(all []Reading, last Reading) []Reading {
 	if last.Time.Sub(all[len(all)-1].Time) < seldomSeconds/2*Every-Every/2 {
 		return all
@@ -208,8 +210,8 @@ func renewed(all []Reading, last Reading) []Reading {
 	return append(all, last)[max(len(all)-1, 0):]
 }
 
-// recent removes the readings that are not needed to look back so many seconds: by time,
-// not by number, since the end of a run adds a reading.
+// recent removes the readings that are not needed to look back the given number of seconds. It goes
+// by time, not by number, since the end of a run adds a reading.
 func recent(all []Reading, seconds int) []Reading {
 	last := all[len(all)-1].Time
 	for len(all) > 2 && last.Sub(all[1].Time) > time.Duration(seconds)*Every-Every/2 {
@@ -227,7 +229,7 @@ func (s *Sampler) look() {
 	s.tell()
 }
 
-// tellProblem logs, the first time, why the probe cannot connect to the server.
+// tellProblem logs once why the probe cannot connect to the server.
 func (s *Sampler) tellProblem(err error) {
 	if err != nil && !s.told {
 		s.told = true
@@ -257,8 +259,8 @@ func (s *Sampler) tell() {
 // Judge returns the verdict on a sample alone.
 func (s *Sampler) Judge(sample *Sample) Verdict { return judge(sample, s.thresholds) }
 
-// Now takes a reading with which a run begins or ends. If it begins, the window begins too:
-// what came before does not concern the run.
+// Now takes a reading with which a run begins or ends. If the run begins, the window begins too,
+// since what happened before is not part of the run.
 func (s *Sampler) Now(begins bool) *Reading {
 	s.readOne()
 	s.mu.Lock()
@@ -271,7 +273,7 @@ func (s *Sampler) Now(begins bool) *Reading {
 
 // Read returns a reading that does not end a sample.
 func (s *Sampler) Read() Reading {
-	s.taking.Lock() // what the system is asked through keeps its files open
+	s.taking.Lock() // the meter keeps its files open between readings
 	defer s.taking.Unlock()
 	return s.source.Read()
 }
@@ -283,14 +285,14 @@ func (s *Sampler) Last() *Reading {
 	return new(s.last)
 }
 
-// Current returns the verdict on the last seconds, and the window that it is about.
+// Current returns the verdict on the last seconds, and the sample of the window.
 func (s *Sampler) Current() (Verdict, Sample) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	return s.verdict, s.window
 }
 
-// Latest returns the last samples after a time, at most so many, and the busiest endpoints
+// Latest returns the latest samples after a time, up to a maximum number, and the busiest endpoints
 // in them.
 func (s *Sampler) Latest(most int, after time.Time) ([]Sample, []Busy) {
 	s.mu.Lock()

@@ -14,12 +14,12 @@ import (
 	"mockserver/internal/wording"
 )
 
-// Thresholds are the largest figures with which the timing is still trusted, by the codes
-// of the reasons (see docs/operations.md). A missing one has its default; +Inf disables the
+// Thresholds are the largest figures with which the timing is still trusted, by the codes of the
+// reasons (see docs/operations.md). A missing code has its default threshold; +Inf disables the
 // reason. Durations are in milliseconds, shares from 0 to 1.
 type Thresholds map[string]float64
 
-// of returns the threshold of a check, and whether it was set.
+// of returns the threshold of a check, and whether it was set explicitly.
 func (t Thresholds) of(c *check) (limit float64, set bool) {
 	if value, ok := t[c.code]; ok {
 		return value, true
@@ -27,10 +27,10 @@ func (t Thresholds) of(c *check) (limit float64, set bool) {
 	return c.initial, false
 }
 
-// unit is what a figure is counted in.
+// unit is the unit of a figure.
 type unit struct {
 	name   string  // in JSON
-	factor float64 // by which it is multiplied in texts
+	factor float64 // by which a figure is multiplied in texts
 
 	sign              string
 	expected, example string // what a threshold looks like
@@ -56,26 +56,27 @@ var (
 	number = &unit{Count, 1, "", "a number of 0 or more", "10", func(text string) (float64, error) { return strconv.ParseFloat(text, 64) }}
 )
 
-// check is one reason not to trust the timing, or one explanation.
+// check checks for one reason not to trust the timing, or for one explanation.
 type check struct {
 	code    string
 	unit    *unit
 	initial float64 // default threshold
 	what    string  // message, with %s for the figure
-	// figure returns what is compared with the threshold; nil if it is unknown.
+	// figure returns the figure that is compared with the threshold; nil if it is unknown.
 	figure func(s *Sample) *float64
-	// probed returns what a probe measured instead.
+	// probed, if set instead, returns what a probe measured.
 	probed func(s *Sample) histogram.Snapshot
-	// each returns durations of one endpoint instead: that endpoint counts whose 99th
-	// percentile is the furthest above. least is a lower bound of its threshold; nil is none.
+	// each, if set instead, returns durations of one endpoint. The endpoint whose 99th percentile
+	// exceeds its threshold the most is reported. least returns a lower bound for the threshold of
+	// an endpoint; nil means no lower bound.
 	each  func(t *timing) histogram.Snapshot
 	least func(t *timing) float64
-	// explains is set for what a client does not feel by itself. It becomes a reason if its
-	// threshold is set.
+	// explains is set for a figure that does not affect a client by itself. It becomes a reason if
+	// its threshold is set explicitly.
 	explains bool
 }
 
-// checks are all of them in the order in which they are listed: causes come before their
+// checks contains all checks in the order in which they are listed: causes come before their
 // effects.
 var checks = []check{
 	{code: "throttled", unit: share, initial: 0.02, figure: (*Sample).throttledShare, what: "the CPU quota kept threads from running for %s of the time, summed over the CPUs"},
@@ -98,8 +99,8 @@ var checks = []check{
 	{code: "gc-pause", unit: milliseconds, initial: 1, explains: true, figure: func(s *Sample) *float64 { return &s.Pauses.Max }, what: "the collector stopped the process for %s at a time"},
 }
 
-// look returns the figure of a check and the threshold that it is compared with; of is the
-// endpoint that it is about, if it is one.
+// look returns the figure of a check and the threshold to compare it with; of is the endpoint to
+// which the figure belongs, if any.
 func (c *check) look(s *Sample, limit float64) (figure *float64, of string, at float64) {
 	switch {
 	case c.probed != nil:
@@ -129,12 +130,12 @@ func (s *Sample) Over(r *Reason) bool {
 	return figure != nil && *figure > r.Threshold
 }
 
-// tolerance is 1 % of the 1st percentile of the declared latency: if replies take ten
-// seconds they may be 100 ms late, but not if some take ten milliseconds.
+// tolerance is 1 % of the 1st percentile of the declared latency: if replies take ten seconds, they
+// may be 100 ms late, but not if some of them take ten milliseconds.
 func (t *timing) tolerance() float64 { return Milliseconds(t.injected.Quantile(0.01)) / 100 }
 
-// CPUShare returns the used share of the CPU that the process may use; nil if it is
-// unknown.
+// CPUShare returns how much of the CPU time available to the process was used, as a share; nil if
+// it is unknown.
 func (s *Sample) CPUShare() *float64 {
 	if s.CPU == nil || s.CPULimit <= 0 {
 		return s.CPU
@@ -156,7 +157,7 @@ func (s *Sample) descriptorShare() *float64 {
 	return new(float64(s.Descriptors) / float64(s.DescriptorLimit))
 }
 
-// lagP99 counts webhooks that wait for a worker as late as the first of them is by now.
+// lagP99 counts every webhook that waits for a worker as late as the oldest of them is now.
 func (s *Sample) lagP99() *float64 {
 	if due := float64(s.WebhooksDue); due > (float64(s.WebhookLag.Count)+due)/100 {
 		return new(max(s.WebhookLag.P99, s.WebhooksOldest))
@@ -164,7 +165,7 @@ func (s *Sample) lagP99() *float64 {
 	return &s.WebhookLag.P99
 }
 
-// text is the message, with enough digits to see that the figure is above the threshold.
+// text returns the message, with enough digits to show that the figure is above the threshold.
 func (c *check) text(of string, figure, limit float64) string {
 	if of != "" {
 		of = of + ": "
@@ -177,15 +178,15 @@ func (c *check) text(of string, figure, limit float64) string {
 	}
 }
 
-// text writes a figure with its unit.
+// text formats a figure with its unit.
 func (u *unit) text(value float64, digits int) string {
 	return rounded(value*u.factor, digits) + u.sign
 }
 
-// Short writes a number with three significant digits.
+// Short formats a number with three significant digits.
 func Short(value float64) string { return rounded(value, 3) }
 
-// rounded writes a number with three or more significant digits.
+// rounded formats a number with three or more significant digits.
 func rounded(value float64, digits int) string {
 	digits -= 3
 	switch size := math.Abs(value); {
@@ -201,8 +202,8 @@ func rounded(value float64, digits int) string {
 	return text
 }
 
-// ParseThresholds parses "own-p99=2ms,machine=off": codes of reasons, each with a duration,
-// a percentage, a number, or off, which disables the reason. The error wraps ErrThreshold.
+// ParseThresholds parses "own-p99=2ms,machine=off": codes of reasons, each set to a duration, a
+// percentage, a number, or off, which disables the reason. The error wraps ErrThreshold.
 func ParseThresholds(text string) (Thresholds, error) {
 	thresholds := Thresholds{}
 	for _, part := range strings.Split(text, ",") {
@@ -251,7 +252,7 @@ func (u *unit) parse(text string) (float64, error) {
 		return math.Inf(1), nil
 	}
 	value, err := u.read(text)
-	if err == nil && !(value >= 0 && value <= math.MaxFloat64) { // nor NaN
+	if err == nil && !(value >= 0 && value <= math.MaxFloat64) { // false for NaN too
 		err = errOutOfRange
 	}
 	return value, err

@@ -8,18 +8,18 @@ import (
 	"mockserver/listener/record"
 )
 
-// timing is how long the requests of one endpoint took during some time.
+// timing contains how long the requests of one endpoint took during a period.
 type timing struct {
-	name     string // of the endpoint; "" for all requests together
+	name     string // name of the endpoint; "" for all requests together
 	own      histogram.Snapshot
-	upstream histogram.Snapshot // the wait for remote bodies, of all its requests; empty if none had to wait
+	upstream histogram.Snapshot // the wait of all its requests for remote bodies; empty if none had to wait
 	injected histogram.Snapshot
 	late     histogram.Snapshot // the error of injection
 	total    histogram.Snapshot // the response time
 }
 
-// timings returns the timing of each endpoint that had requests between two readings, but at
-// most so many.
+// timings returns the timing of each endpoint that had requests between two readings, but not more
+// than most requests.
 func timings(a, b *Reading, most uint64) []timing {
 	var all []timing
 	for x, y := range record.Requested(&a.Counts, &b.Counts) {
@@ -30,19 +30,19 @@ func timings(a, b *Reading, most uint64) []timing {
 	return all
 }
 
-// timingBetween returns what was counted between two readings, of an endpoint or, as "", of
-// all requests together: many endpoints may have a slow one each.
+// timingBetween returns what was counted between two readings for an endpoint or, with the name "",
+// for all requests together: many endpoints may have one slow request each.
 func timingBetween(name string, a, b *record.EndpointCounts) timing {
 	t := timing{name: name, own: b.Service.Since(a.Service), injected: b.Injected.Since(a.Injected), late: b.InjectionError.Since(a.InjectionError)}
 	t.total, t.upstream = b.Total.Since(a.Total), b.Upstream.Since(a.Upstream)
 	if t.upstream.Count > 0 {
-		t.upstream = t.upstream.OutOf(t.total.Count) // most may have had a copy
+		t.upstream = t.upstream.OutOf(t.total.Count) // most requests may have been served from a copy
 	}
 	return t
 }
 
-// added returns what the server added at most to 99 of 100 responses. The work on those with
-// a latency is done during it.
+// added returns the most that the server added to 99 of 100 responses. For responses with a
+// latency, the server's own work is done during the latency.
 func (t *timing) added() time.Duration {
 	late := t.late.Quantile(0.99)
 	if t.late.Count > 0 && t.late.Count == t.total.Count {
@@ -51,8 +51,8 @@ func (t *timing) added() time.Duration {
 	return max(late, t.own.Quantile(0.99)+t.upstream.Quantile(0.99))
 }
 
-// exceeds reports whether the 99th percentile of durations is above a limit, in
-// milliseconds, and certainly so: of few requests, a slow one says little.
+// exceeds reports whether the 99th percentile of durations is above a limit, in milliseconds, with
+// certainty: among few requests, a slow one means little.
 func exceeds(l histogram.Snapshot, limit float64) bool {
 	if Milliseconds(l.Quantile(0.99)) <= limit {
 		return false
@@ -62,14 +62,15 @@ func exceeds(l histogram.Snapshot, limit float64) bool {
 	return float64(l.Count-within) > expected+3*math.Sqrt(expected)+1
 }
 
-// provenLate is how much of the time has to be late by what a probe measured, for that to be
-// more than a short stall that it happened to meet three times.
+// provenLate is how much time must have been late according to a probe. If it is less, the probe
+// may just have hit one short stall three times.
 const provenLate = 5 * time.Millisecond
 
-// probeLate returns the 99th percentile of what a probe measured, in milliseconds, without the
-// two largest of few figures, which say little about 99 of 100 requests. It is the limit at
-// most unless that is surely exceeded: what ran late by a time proves that requests in all of
-// that time, but for the limit at its end, were later than the limit. It is nil for no figures.
+// probeLate returns the 99th percentile of what a probe measured, in milliseconds. If there are few
+// figures, the two largest are ignored, since they say little about 99 of 100 requests. The result
+// is at most the limit unless the limit is certainly exceeded: a probe that ran late by some time
+// proves that all requests during that time, except for a period of length limit at its end, were
+// later than the limit. The result is nil if there are no figures.
 func probeLate(l histogram.Snapshot, limit float64) *float64 {
 	switch {
 	case l.Count == 0:

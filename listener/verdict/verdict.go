@@ -8,15 +8,15 @@ import (
 	"time"
 )
 
-// Verdict says whether the timing during some time can be trusted: whether a client
-// measured what was declared, and not delays of the server or its machine.
+// Verdict states whether the timing during a period can be trusted: whether a client measured what
+// was declared, and not delays of the server or its machine.
 type Verdict struct {
 	Trusted bool      `json:"trusted" doc:"the timing can be trusted"`
 	Idle    bool      `json:"idle" doc:"nothing was timed: there was neither a request nor a webhook"`
 	Size    string    `json:"size" doc:"how much the server added to what is declared, in words; empty if no endpoint had a request"`
 	Since   time.Time `json:"since" doc:"when it began to hold"`
 	Reasons []Reason  `json:"reasons" doc:"why not, one for each figure above its threshold: what a client can feel"`
-	// Explanations are no reasons of their own.
+	// Explanations are not reasons by themselves.
 	Explanations []Reason `json:"explanations" doc:"what may be the cause of a reason, one for each figure above its threshold"`
 	Unknown      []string `json:"unknown" doc:"codes of reasons and explanations that the system gives no figure for"`
 	Seconds      float64  `json:"seconds" doc:"that were judged; an endpoint with few requests is judged over up to ten"`
@@ -32,7 +32,7 @@ type Reason struct {
 	Since     time.Time `json:"since" doc:"when it began to hold"`
 }
 
-// judge returns the verdict on a sample alone: every Since is its beginning.
+// judge returns the verdict on a sample alone: every Since is the beginning of the sample.
 func judge(s *Sample, thresholds Thresholds) Verdict {
 	begun := s.Time.Add(-time.Duration(s.Seconds * float64(time.Second)))
 	v := Verdict{
@@ -58,8 +58,8 @@ func judge(s *Sample, thresholds Thresholds) Verdict {
 	return v
 }
 
-// reason returns the reason that a check has in a sample: nil if its figure is not above the
-// limit, or not known.
+// reason returns the reason that a check finds in a sample; nil if its figure is not above the
+// limit, or is unknown.
 func (c *check) reason(s *Sample, limit float64, since time.Time) (r *Reason, known bool) {
 	figure, of, limit := c.look(s, limit)
 	if figure == nil {
@@ -71,7 +71,7 @@ func (c *check) reason(s *Sample, limit float64, since time.Time) (r *Reason, kn
 	return r, true
 }
 
-// judgeSeldom returns the reasons in the timing of endpoints with few requests.
+// judgeSeldom returns the reasons found in the timing of endpoints with few requests.
 func judgeSeldom(s *Sample, thresholds Thresholds) []Reason {
 	var found []Reason
 	for i := range checks {
@@ -85,15 +85,15 @@ func judgeSeldom(s *Sample, thresholds Thresholds) []Reason {
 	return found
 }
 
-// held is the reasons of the last verdicts, each of which holds for a while after it was
-// found for the last time.
+// held contains the reasons of the last verdicts. Each remains in effect for a while after it was
+// last found.
 type held struct {
 	reasons, explanations []heldReason
 	trusted               bool
 	since                 time.Time
 }
 
-// heldReason is a reason that holds. The others are what was found of it, the oldest first.
+// heldReason is a reason in effect. The field found contains its findings, the oldest first.
 type heldReason struct {
 	since time.Time
 	found []foundReason
@@ -104,9 +104,9 @@ type foundReason struct {
 	at time.Time
 }
 
-// add returns a verdict with the reasons that were found shortly before it, and with those
-// that hold only for now. A reason keeps when it began to hold, and the worst figure of what
-// was found shortly before.
+// add returns a verdict with the reasons that were found shortly before it, and with those that are
+// in effect only for now. A reason keeps the time when it took effect, and has the worst figure
+// that was found shortly before.
 func (h *held) add(v Verdict, seldom []Reason, now time.Time) Verdict {
 	h.reasons = hold(h.reasons, v.Reasons, seldom, now)
 	h.explanations = hold(h.explanations, v.Explanations, nil, now)
@@ -119,8 +119,8 @@ func (h *held) add(v Verdict, seldom []Reason, now time.Time) Verdict {
 	return v
 }
 
-// hold adds the reasons that were found now to those that hold, in the order of the checks.
-// What was found in requests that come seldom was judged over a long time, so it is not held.
+// hold adds the reasons that were found now to those in effect, in the order of the checks. Reasons
+// found for endpoints with few requests are not held, since those were judged over a long time.
 func hold(before []heldReason, found, seldom []Reason, now time.Time) []heldReason {
 	var all []heldReason
 	for i := range checks {
@@ -142,7 +142,7 @@ func hold(before []heldReason, found, seldom []Reason, now time.Time) []heldReas
 	return all
 }
 
-// worst returns the worst that was found of each reason.
+// worst returns the worst finding of each reason.
 func worst(all []heldReason) []Reason {
 	reasons := make([]Reason, len(all))
 	for i, h := range all {
@@ -152,8 +152,8 @@ func worst(all []heldReason) []Reason {
 	return reasons
 }
 
-// size says how much the server added to the responses of the endpoint to which it added
-// most. It is empty if there was no request.
+// size describes how much the server added to the responses of the endpoint to which it added most.
+// It is empty if there were no requests.
 func (s *Sample) size() string {
 	var most *timing
 	for i := range s.timings {
