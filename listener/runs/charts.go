@@ -31,7 +31,7 @@ func (v *view) draw(picture *chart.Chart, top float64, unit func(float64) string
 	v.SVG = template.HTML(picture.Embed())
 }
 
-// column is one figure of a chart over time: a field of Point.
+// column is one figure in a chart over time: a field of Point.
 type column struct{ name, field string }
 
 // of returns the figure of a point; nil if it is unknown.
@@ -43,7 +43,7 @@ func (c *column) of(p *Point) *float64 {
 	return value.Interface().(*float64)
 }
 
-// plan is a chart over time.
+// plan describes a chart over time.
 type plan struct {
 	title   string
 	unit    func(float64) string
@@ -66,10 +66,10 @@ func plans() []plan {
 	}
 }
 
-// rowsShown is how many rows the table of a chart has at most.
+// rowsShown is the maximum number of rows in the table of a chart.
 const rowsShown = 60
 
-// curves returns the charts over time that have any figure above 0.
+// curves returns the charts over time that contain a figure above 0.
 func (r *Report) curves() []view {
 	var views []view
 	shaded, rows := r.shaded(), thinned(slices.Clone(r.Timeline), rowsShown)
@@ -104,7 +104,7 @@ func (r *Report) curves() []view {
 	return views
 }
 
-// line returns the figure of all points, each in the middle of its time.
+// line returns the figures of all points, each in the middle of the time that the point covers.
 func (c *column) line(points []Point) chart.Line {
 	line := chart.Line{Name: c.name}
 	for i := range points {
@@ -135,7 +135,7 @@ func (r *Report) shaded() []chart.Span {
 	return spans
 }
 
-// overTime returns an axis of so many seconds.
+// overTime returns a time axis of the given length in seconds.
 func overTime(length float64) chart.Axis {
 	step := chart.Step(length, 6)
 	for _, round := range [...]float64{1, 2, 5, 10, 15, 30, 60, 120, 300, 600, 900, 1800, 3600, 7200, 14400, 43200, 86400} {
@@ -151,7 +151,7 @@ func overTime(length float64) chart.Axis {
 	return axis
 }
 
-// distributions returns those that are not empty, each as bars and as a curve by
+// distributions returns the distributions that are not empty, each as a bar chart and as a curve by
 // percentile.
 func (r *Report) distributions() []view {
 	var views []view
@@ -178,7 +178,7 @@ func (r *Report) distributions() []view {
 	return views
 }
 
-// bars shows the share of each bucket, from the first that is not empty to the last.
+// bars shows the share of each bucket, from the first to the last one that is not empty.
 func bars(id, title string, all uint64, buckets []Bucket) view {
 	holds := func(b Bucket) bool { return b.Count > 0 }
 	buckets = buckets[slices.IndexFunc(buckets, holds):]
@@ -209,8 +209,8 @@ func bars(id, title string, all uint64, buckets []Bucket) view {
 	return v
 }
 
-// byPercentile shows a distribution by percentile, on the axis of HdrHistogram: each nine
-// takes as much room as the one before.
+// byPercentile shows a distribution by percentile, on the axis used by HdrHistogram: each nine
+// takes as much space as the one before.
 func byPercentile(id, title string, count uint64, points []Percentile) view {
 	last := math.Log10(max(float64(count), 10))
 	v := view{Title: title + " by percentile", About: "What the fastest so many percent took at most", Columns: []string{"Percentile", "At most"}}
@@ -231,7 +231,7 @@ func byPercentile(id, title string, count uint64, points []Percentile) view {
 	return v
 }
 
-// nines returns the marks of an axis by percentile: 0 %, 50 %, 90 %, 99 % and so on.
+// nines returns the tick marks of an axis by percentile: 0 %, 50 %, 90 %, 99 % and so on.
 func nines(last float64) []chart.Tick {
 	marks := []chart.Tick{{At: 0, Text: "0 %"}, {At: math.Log10(2), Text: "50 %"}}
 	for n := 1.0; n <= last; n++ {

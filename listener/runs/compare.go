@@ -16,21 +16,21 @@ type Comparison struct {
 	B       RunEntry     `json:"b" doc:"the second run"`
 	Remarks []string     `json:"remarks" doc:"what keeps the two from being compared as they are"`
 	Reasons []ReasonPair `json:"reasons" doc:"not to trust the timing of either, by what held longest in a, then in b"`
-	// Explanations are no reasons of their own.
+	// Explanations are not reasons by themselves.
 	Explanations []ReasonPair     `json:"explanations" doc:"what may be the cause of a reason of either, in the same order"`
 	Total        TotalDifferences `json:"total" doc:"figures of the whole runs"`
 	Endpoints    []EndpointPair   `json:"endpoints" doc:"those of a, the busiest first, then those of b alone"`
 }
 
-// ReasonPair is a reason that held in one of two runs, or in both, or an explanation; nil
-// where it did not hold.
+// ReasonPair is a reason, or an explanation, that held in one of two runs or in both. The side of a
+// run in which it did not hold is nil.
 type ReasonPair struct {
 	Code string    `json:"code" doc:"of the reason"`
 	A    *RunCause `json:"a" doc:"in the first run; null where it did not hold"`
 	B    *RunCause `json:"b" doc:"in the second run; null where it did not hold"`
 }
 
-// TotalDifferences are the figures of two whole runs.
+// TotalDifferences contains the figures of two whole runs.
 type TotalDifferences struct {
 	Differences
 	WebhooksSent    Pair `json:"webhooks_sent" doc:"webhooks that were delivered" row:"Webhooks sent" unit:"count"`
@@ -55,7 +55,7 @@ type EndpointPair struct {
 	Differences
 }
 
-// Differences are figures of two runs. Times are in milliseconds.
+// Differences contains figures of two runs. Times are in milliseconds.
 type Differences struct {
 	Requests          Pair `json:"requests" doc:"that were answered" row:"Requests" unit:"count"`
 	Rate              Pair `json:"rate" doc:"requests a second" row:"A second" unit:"rate"`
@@ -80,7 +80,7 @@ type Differences struct {
 	InjectionErrorP99 Pair `json:"injection_error_p99" doc:"how much later than declared, 99th percentile" row:"Late p99" unit:"ms"`
 }
 
-// Pair is one figure of two runs; nil where a run has none.
+// Pair is one figure of two runs. It is nil for a run that does not have it.
 type Pair struct {
 	A          *float64 `json:"a" doc:"of the first run; null where it has none"`
 	B          *float64 `json:"b" doc:"of the second run; null where it has none"`
@@ -101,8 +101,8 @@ func pairOf(a, b *float64) Pair {
 	return p
 }
 
-// figures are those of one side of a comparison, by the names of the fields of Differences
-// and TotalDifferences; nil for what the side does not have.
+// figures contains the figures of one side of a comparison, keyed by the names of the fields of
+// Differences and TotalDifferences. A figure that the side does not have is nil.
 type figures map[string]*float64
 
 // figuresOf returns the figures of requests.
@@ -124,7 +124,7 @@ func figuresOf(requests uint64, rate float64, errors uint64, kinds verdict.Error
 	}
 }
 
-// timed returns a figure of a distribution; nil if it is empty.
+// timed returns a figure of a distribution; nil if the distribution is empty.
 func timed(s verdict.Spread, ms float64) *float64 {
 	if s.Count == 0 {
 		return nil
@@ -132,7 +132,7 @@ func timed(s verdict.Spread, ms float64) *float64 {
 	return &ms
 }
 
-// fill sets the fields of a struct that are pairs.
+// fill sets the fields of type Pair of a struct.
 func fill(into any, a, b figures) {
 	v := reflect.ValueOf(into).Elem()
 	for _, f := range reflect.VisibleFields(v.Type()) {
@@ -169,7 +169,7 @@ func endpointPair(named, a, b *EndpointReport) EndpointPair {
 	return p
 }
 
-// figures returns those of an endpoint; nil for a nil endpoint.
+// figures returns the figures of an endpoint; nil for a nil endpoint.
 func (e *EndpointReport) figures() figures {
 	if e == nil {
 		return nil
@@ -196,7 +196,7 @@ func (r *Report) total() figures {
 	return all
 }
 
-// causePairs returns the reasons or the explanations of either run.
+// causePairs returns the reasons, or the explanations, of both runs in pairs.
 func causePairs(a, b []RunCause) []ReasonPair {
 	pairs := []ReasonPair{}
 	for i := range a {
@@ -220,7 +220,7 @@ func (r *Report) entry() RunEntry {
 	}
 }
 
-// remarksOn says what makes a comparison of two runs questionable.
+// remarksOn returns what makes a comparison of two runs questionable.
 func remarksOn(a, b *Report) []string {
 	remarks := []string{}
 	add := func(format string, args ...any) { remarks = append(remarks, fmt.Sprintf(format, args...)) }

@@ -19,17 +19,17 @@ func (c *Comparison) Page() ([]byte, error) {
 	return rendered("compare.html", comparisonPage{*c, Style()})
 }
 
-// pairRow is a pair as texts.
+// pairRow is a pair formatted as text.
 type pairRow struct{ Name, A, B, Difference, Change string }
 
-// units are how figures are written, by the unit in the tag of their field.
+// units contains functions that format figures, keyed by the unit in the tag of their field.
 var units = map[string]func(float64) string{
 	"count": func(n float64) string { return countText(uint64(n)) },
 	"rate":  rateText, "share": shareText, "ms": msText, "cores": verdict.Short,
 	"bytes": func(n float64) string { return verdict.Short(n/(1<<20)) + " MiB" },
 }
 
-// rows returns the pairs of a struct that have a row tag.
+// rows returns the pairs of a struct whose fields have a row tag.
 func rows(differences any) []pairRow {
 	v := reflect.ValueOf(differences)
 	var list []pairRow
@@ -42,8 +42,8 @@ func rows(differences any) []pairRow {
 	return list
 }
 
-// differenceText writes a difference in the unit of its figures. The difference of two
-// percentages is in points, so that nobody takes it for a change in percent.
+// differenceText formats a difference in the unit of its figures. The difference between two
+// percentages is in points, so that nobody mistakes it for a change in percent.
 func differenceText(difference *float64, text func(float64) string) string {
 	if difference == nil {
 		return none
@@ -55,7 +55,7 @@ func differenceText(difference *float64, text func(float64) string) string {
 	return signed(*difference, size)
 }
 
-// changeText writes a change in percent.
+// changeText formats a change in percent.
 func changeText(change *float64) string {
 	if change == nil {
 		return none
@@ -67,7 +67,7 @@ func changeText(change *float64) string {
 	return signed(*change, shareText(size))
 }
 
-// signed puts the sign of a figure before the text of its size: ± if that is rounded to 0.
+// signed prefixes the text of a figure's size with its sign: ± if the size is rounded to 0.
 func signed(figure float64, size string) string {
 	switch {
 	case !strings.ContainsAny(size, "123456789"):

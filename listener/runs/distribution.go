@@ -8,13 +8,13 @@ import (
 	"mockserver/listener/verdict"
 )
 
-// Bucket is how many durations were above the previous bucket, and at most End.
+// Bucket contains how many durations were above the previous bucket and at most End.
 type Bucket struct {
 	End   float64 `json:"end" doc:"upper bound, in milliseconds; 0 is without bound"`
 	Count uint64  `json:"count" doc:"how many were up to there, and above the bucket before"`
 }
 
-// Histograms are the distributions of a run.
+// Histograms contains the distributions of a run.
 type Histograms struct {
 	Own            []Bucket `json:"own" doc:"the server's own time"`
 	Upstream       []Bucket `json:"upstream" doc:"the wait for bodies from URLs"`
@@ -23,8 +23,8 @@ type Histograms struct {
 	WebhookLag     []Bucket `json:"webhook_lag" doc:"how late first attempts of webhooks were"`
 }
 
-// bucketsOf returns the buckets of a distribution, which end at 1, 2 and 5 times powers of
-// ten, from a microsecond to 50 s. The last one has no end.
+// bucketsOf returns the buckets of a distribution. They end at 1, 2 and 5 times powers of ten, from
+// 1 µs to 50 s. The last one has no end.
 func bucketsOf(l histogram.Snapshot) []Bucket {
 	var ends []time.Duration
 	for power := time.Microsecond; power <= 10*time.Second; power *= 10 {
@@ -40,14 +40,14 @@ func bucketsOf(l histogram.Snapshot) []Bucket {
 	return buckets
 }
 
-// Percentile is one point of a distribution: so many percent took at most MS.
+// Percentile is one point of a distribution: Percentile percent of the durations were at most MS.
 type Percentile struct {
 	Percentile float64 `json:"percentile" doc:"0 to 100"`
 	MS         float64 `json:"ms" doc:"so many percent took at most this long"`
 }
 
-// Percentiles are the distributions of a run by percentile, in smaller steps towards 100 as
-// in HdrHistogram; empty if nothing was timed.
+// Percentiles contains the distributions of a run by percentile. As in HdrHistogram, the steps
+// become smaller towards 100. A distribution is empty if nothing was timed.
 type Percentiles struct {
 	Own            []Percentile `json:"own" doc:"the server's own time"`
 	Upstream       []Percentile `json:"upstream" doc:"the wait for bodies from URLs"`
@@ -56,8 +56,9 @@ type Percentiles struct {
 	WebhookLag     []Percentile `json:"webhook_lag" doc:"how late first attempts of webhooks were"`
 }
 
-// percentilesOf returns a distribution at the same steps between any two nines: 0 to 90, 90
-// to 99, 99 to 99.9. It ends with the longest duration once less than one is left.
+// percentilesOf returns a distribution by percentile, with the same steps between any two nines: 0
+// to 90, 90 to 99, 99 to 99.9. It ends with the longest duration, as soon as less than one duration
+// is left.
 func percentilesOf(l histogram.Snapshot) []Percentile {
 	list := []Percentile{}
 	if l.Count == 0 {

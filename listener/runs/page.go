@@ -11,15 +11,15 @@ import (
 	"sync"
 )
 
-// reportFiles are the templates of reports, and their style, which is written into them.
+// reportFiles contains the templates of reports, and their style, which is inserted into them.
 //
 //go:embed report
 var reportFiles embed.FS
 
-// PagePolicy is the Content-Security-Policy of a page, which runs and loads nothing.
+// PagePolicy is the Content-Security-Policy of a page; such a page runs and loads nothing.
 const PagePolicy = "default-src 'none'; style-src 'unsafe-inline'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'"
 
-// reportTemplates parses the templates when they are first needed.
+// reportTemplates parses the templates the first time they are needed.
 var reportTemplates = sync.OnceValues(func() (*template.Template, error) {
 	return template.New("").Funcs(template.FuncMap{
 		"count": countText, "rate": rateText, "clock": clockText, "moment": momentText, "statuses": statusesText, "faults": faultsText,
@@ -33,14 +33,13 @@ var reportTemplates = sync.OnceValues(func() (*template.Template, error) {
 	}).ParseFS(reportFiles, "report/*.html")
 })
 
-// timesRow is one row of times, by percentile.
+// timesRow is one table row of times, by percentile.
 type timesRow struct {
 	Name  string
 	Texts [6]string
 }
 
-// times returns what the time of the requests to an endpoint was spent on, without what
-// there was none of.
+// times returns how the requests to an endpoint spent their time. It omits empty distributions.
 func times(e EndpointReport) []timesRow {
 	var rows []timesRow
 	add := func(name string, s verdict.Spread) {
@@ -72,9 +71,9 @@ func rendered(name string, data any) ([]byte, error) {
 	return b.Bytes(), nil
 }
 
-// Style returns the style that is in each page.
+// Style returns the style that each page contains.
 func Style() template.CSS {
-	text, _ := reportFiles.ReadFile("report/report.css") // it is embedded
+	text, _ := reportFiles.ReadFile("report/report.css") // the file is embedded, so it exists
 	return template.CSS(text)
 }
 
@@ -101,7 +100,7 @@ func (r *Report) Page() ([]byte, error) {
 	return rendered("report.html", page)
 }
 
-// figures returns those of the whole run.
+// figures returns the figures of the whole run.
 func (r *Report) figures() [][2]string {
 	t := &r.Total
 	return [][2]string{
@@ -124,7 +123,7 @@ func (r *Report) figures() [][2]string {
 	}
 }
 
-// setting returns what was served, by which program on which machine.
+// setting returns what was served, and by which program on which machine.
 func (r *Report) setting() [][2]string {
 	m := &r.Machine
 	limit := none

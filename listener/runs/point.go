@@ -6,8 +6,8 @@ import (
 	"mockserver/listener/verdict"
 )
 
-// Point is a second of a run, or several seconds of a long run. Durations are in
-// milliseconds, counts are per second. What is unknown is nil.
+// Point is a second of a run, or several seconds of a long run. Durations are in milliseconds,
+// counts are per second. Unknown figures are nil.
 type Point struct {
 	At      float64 `json:"at" doc:"second of the run in which it ends"`
 	Seconds float64 `json:"seconds" doc:"its length"`
@@ -23,7 +23,7 @@ type Point struct {
 	Limited        float64 `json:"limited" doc:"answers a second by rate limits and capacities"`
 	InFlight       float64 `json:"in_flight" doc:"most requests under way"`
 
-	// The largest of its seconds; nil if nothing was timed.
+	// The figures below are the largest of the seconds of the point; nil if nothing was timed.
 	OwnP50            *float64 `json:"own_p50" doc:"median of the server's own time; null where nothing was timed"`
 	OwnP99            *float64 `json:"own_p99" doc:"99th percentile of it"`
 	InjectedP50       *float64 `json:"injected_p50" doc:"median of the latency as declared; null where nothing was timed"`
@@ -40,7 +40,7 @@ type Point struct {
 	Memory            float64  `json:"memory" doc:"bytes"`
 }
 
-// pointOf returns a sample as a point.
+// pointOf converts a sample to a point.
 func pointOf(s *verdict.Sample, at float64, trusted bool) Point {
 	each := func(n uint64) float64 {
 		if s.Seconds <= 0 {
@@ -62,8 +62,8 @@ func pointOf(s *verdict.Sample, at float64, trusted bool) Point {
 	}
 }
 
-// join returns two successive points as one: the average of counts, the larger of durations
-// and shares.
+// join joins two successive points into one: it takes the average of counts, and the larger of
+// durations and shares.
 func (p Point) join(q Point) Point {
 	seconds := p.Seconds + q.Seconds
 	mean := func(a, b float64) float64 {
@@ -85,7 +85,7 @@ func (p Point) join(q Point) Point {
 		SchedulerP99: most(p.SchedulerP99, q.SchedulerP99), PauseMax: most(p.PauseMax, q.PauseMax),
 		CPU: most(p.CPU, q.CPU), MachineCPU: most(p.MachineCPU, q.MachineCPU), Steal: most(p.Steal, q.Steal),
 	}
-	if p.Throttled != nil && q.Throttled != nil { // a sum, as in each second
+	if p.Throttled != nil && q.Throttled != nil { // a sum, as it is for a single second
 		joined.Throttled = new(*p.Throttled + *q.Throttled)
 	}
 	return joined
@@ -99,9 +99,9 @@ func most(a, b *float64) *float64 {
 	return a
 }
 
-// put adds the point of a sample to those of a run, each of which covers the same number of
-// seconds. If there are too many, they are joined in pairs, and each covers twice as many
-// seconds from then on, so that the resolution is the same everywhere.
+// put adds the point of a sample to the points of a run, each of which covers the same number of
+// seconds. If there are too many points, they are joined in pairs. From then on each covers twice
+// as many seconds, so that the resolution is the same everywhere.
 func put(points []Point, each float64, p Point) ([]Point, float64) {
 	slot := func(at float64) float64 { return math.Floor(at / each) }
 	if n := len(points); n > 0 && each > verdict.Every.Seconds() && slot(points[n-1].At) == slot(p.At) {
@@ -115,7 +115,7 @@ func put(points []Point, each float64, p Point) ([]Point, float64) {
 	return points, each
 }
 
-// thinned joins points in pairs until there are at most so many.
+// thinned joins points in pairs until there are at most most.
 func thinned(points []Point, most int) []Point {
 	for len(points) > most {
 		half := make([]Point, 0, len(points)/2+1)

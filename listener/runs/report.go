@@ -13,7 +13,7 @@ import (
 	"mockserver/listener/verdict"
 )
 
-// Report is what happened in a run. Durations are in milliseconds unless stated otherwise.
+// Report describes what happened in a run. Durations are in milliseconds unless stated otherwise.
 type Report struct {
 	Form    int        `json:"form" doc:"of the report: 1"`
 	ID      string     `json:"id" doc:"of the run"`
@@ -36,14 +36,14 @@ type Report struct {
 	OtherUnmatched int               `json:"other_unmatched" doc:"how many more kinds there were"`
 }
 
-// Program is which program ran.
+// Program identifies the program that ran.
 type Program struct {
 	Version string `json:"version" doc:"of the program"`
 	Commit  string `json:"commit,omitempty" doc:"that it was built of"`
 	Go      string `json:"go" doc:"version of Go"`
 }
 
-// Machine is what it ran on.
+// Machine describes the machine that the program ran on.
 type Machine struct {
 	OS          string  `json:"os" doc:"operating system"`
 	Arch        string  `json:"arch" doc:"architecture"`
@@ -55,14 +55,14 @@ type Machine struct {
 	MemoryLimit int64   `json:"memory_limit" doc:"bytes, the soft limit of the Go runtime; 0 for none"`
 }
 
-// Configuration is what was served.
+// Configuration identifies the configuration that was served.
 type Configuration struct {
 	Hash      string `json:"hash" doc:"of what is declared, wherever in which files, at the beginning of the run"`
 	Changed   bool   `json:"changed" doc:"it changed during the run"`
 	Endpoints int    `json:"endpoints" doc:"how many are served at its end"`
 }
 
-// EndpointReport is one endpoint in a run.
+// EndpointReport contains the figures of one endpoint in a run.
 type EndpointReport struct {
 	ID       string         `json:"id" doc:"of the endpoint"`
 	Endpoint string         `json:"endpoint" doc:"method and path"`
@@ -85,7 +85,7 @@ type EndpointReport struct {
 	InjectionError verdict.Spread    `json:"injection_error" doc:"how much later than declared answers were, as a client meets it"`
 }
 
-// UnmatchedReport is the requests of one method, host and path that no endpoint answered.
+// UnmatchedReport describes the requests with one method, host and path that no endpoint answered.
 type UnmatchedReport struct {
 	Method string `json:"method" doc:"of the requests"`
 	Host   string `json:"host" doc:"of the requests"`
@@ -95,10 +95,10 @@ type UnmatchedReport struct {
 	Reason string `json:"reason" doc:"why no endpoint matched the last one"`
 }
 
-// setting is what a report needs in addition to its run.
+// setting contains what a report needs in addition to its run.
 type setting struct {
 	program Program
-	spec    string // fingerprint of what is served now
+	spec    string // fingerprint of the specification that is served now
 	misses  []record.Miss
 
 	judge func(*verdict.Sample) verdict.Verdict
@@ -132,7 +132,7 @@ func (r *run) reportAt(end *verdict.Reading, m setting) *Report {
 	return report
 }
 
-// Declared has percentiles of a declared latency, in milliseconds.
+// Declared contains percentiles of a declared latency, in milliseconds.
 type Declared struct {
 	P50  float64 `json:"p50" doc:"median"`
 	P90  float64 `json:"p90" doc:"90th percentile"`
@@ -172,7 +172,7 @@ func (r *run) unmatched(misses []record.Miss) (list []UnmatchedReport, others in
 	for _, m := range misses {
 		before := r.misses[kindOf(m)]
 		if m.Count < before {
-			before = 0 // it was forgotten in between
+			before = 0 // the count was reset in between
 		}
 		if n := m.Count - before; n > 0 {
 			list = append(list, UnmatchedReport{m.Method, m.Host, m.Path, m.Status, n, m.Reason})
@@ -184,7 +184,7 @@ func (r *run) unmatched(misses []record.Miss) (list []UnmatchedReport, others in
 	return list, all - len(list)
 }
 
-// thisMachine describes the machine as far as the system allows.
+// thisMachine describes the machine, as far as the system provides the information.
 func thisMachine(cpuLimit float64) Machine {
 	return Machine{
 		OS: runtime.GOOS, Arch: runtime.GOARCH, Kernel: machine.Kernel(), CPU: machine.CPU(), CPUs: runtime.NumCPU(), Procs: runtime.GOMAXPROCS(0),
@@ -192,7 +192,7 @@ func thisMachine(cpuLimit float64) Machine {
 	}
 }
 
-// softMemoryLimit returns that of the runtime, in bytes; 0 is none.
+// softMemoryLimit returns the soft memory limit of the runtime, in bytes; 0 if there is none.
 func softMemoryLimit() int64 {
 	if limit := debug.SetMemoryLimit(-1); limit < 1<<62 {
 		return limit

@@ -12,43 +12,42 @@ import (
 )
 
 const (
-	// Kept is how many runs are kept; a new one replaces the oldest. A report takes 800 KB at
-	// most, all of them 40 MB.
+	// Kept is how many runs are kept; a new one replaces the oldest. A report takes at most 800 KB,
+	// so all of them take at most 40 MB.
 	Kept = 50
-	// pointsKept is how many points a report has at most. In a run of more seconds, each
-	// covers two, four and so on.
+	// pointsKept is the maximum number of points in a report. In a run of more seconds, each point
+	// covers two seconds, four seconds, and so on.
 	pointsKept = 1200
-	// endpointsReported is how many endpoints a report has, the busiest ones;
-	// unmatchedReported how many unmatched requests, the most frequent ones.
+	// endpointsReported is how many endpoints, the busiest ones, a report contains.
+	// unmatchedReported is how many unmatched requests, the most frequent ones, it contains.
 	endpointsReported = 500
 	unmatchedReported = 100
-	// rareShare is the share of a run in which something that is counted may go wrong while
-	// the run is trusted: one connection that was dropped in a night is reported, but does
-	// not decide.
+	// rareShare is the share of a run in which a problem that is counted may occur while the run is
+	// still trusted: a single connection dropped during a night is reported, but is not decisive.
 	rareShare = 0.01
-	// NameLength is how many characters the name of a run may have.
+	// NameLength is the maximum number of characters in the name of a run.
 	NameLength = 100
 )
 
-// run is one named stretch of time.
+// run is one named period of time.
 type run struct {
 	id, name string
 	begin    time.Time
 	first    *verdict.Reading     // nil after the end
-	misses   map[missKind]uint64  // how often unmatched requests had come before the run
+	misses   map[missKind]uint64  // how often each unmatched request had been received before the run
 	points   []Point              // see put
-	each     float64              // seconds of a point
-	held     map[string]*RunCause // reasons, by code
-	explain  map[string]*RunCause // explanations, by code
+	each     float64              // seconds that a point covers
+	held     map[string]*RunCause // reasons, keyed by code
+	explain  map[string]*RunCause // explanations, keyed by code
 	bad      float64              // seconds that were not trusted
-	judged   float64              // seconds that were looked at
+	judged   float64              // seconds that were judged
 	changes  []Change
-	spec     string // its fingerprint at the beginning
+	spec     string // fingerprint of the specification at the beginning
 
 	report *Report // nil before the end
 }
 
-// missKind identifies unmatched requests.
+// missKind identifies unmatched requests of the same kind.
 type missKind struct{ method, host, path string }
 
 // Change is a time at which the verdict changed.
@@ -58,7 +57,7 @@ type Change struct {
 	Reasons []string `json:"reasons" doc:"codes of the reasons from then on"`
 }
 
-// changesKept is how many changes are kept, the first ones of a run.
+// changesKept is how many changes of a run are kept, the first ones.
 const changesKept = 200
 
 // RunCause is a reason that held in a run, or an explanation.
@@ -87,7 +86,7 @@ func newRun(id, name string, first *verdict.Reading, misses []record.Miss, spec 
 
 func kindOf(m record.Miss) missKind { return missKind{m.Method, m.Host, m.Path} }
 
-// sampled adds a sample, and the verdict after it.
+// sampled adds a sample and the verdict that follows from it.
 func (r *run) sampled(s verdict.Sample, v verdict.Verdict) {
 	at := s.Time.Sub(r.begin).Seconds()
 	r.points, r.each = put(r.points, r.each, pointOf(&s, at, v.Trusted))
@@ -99,7 +98,7 @@ func (r *run) sampled(s verdict.Sample, v verdict.Verdict) {
 	for _, reason := range v.Reasons {
 		codes = append(codes, reason.Code)
 		if reason.Unit == verdict.Count && !s.Over(&reason) {
-			hold(r.held, reason, 0) // what is counted lasts for a moment, whatever it was held for
+			hold(r.held, reason, 0) // a counted problem lasts only a moment, no matter how long its reason was held
 		} else {
 			hold(r.held, reason, s.Seconds)
 		}
@@ -118,7 +117,7 @@ func (r *run) sampled(s verdict.Sample, v verdict.Verdict) {
 	}
 }
 
-// hold adds some seconds for which a reason held.
+// hold adds seconds during which a reason held.
 func hold(held map[string]*RunCause, reason verdict.Reason, seconds float64) {
 	c := held[reason.Code]
 	if c == nil {
@@ -131,8 +130,8 @@ func hold(held map[string]*RunCause, reason verdict.Reason, seconds float64) {
 	}
 }
 
-// RunVerdict says whether the timing of a run can be trusted. It is judged by the figures of
-// the whole run, so a bad second counts by the requests that it delayed.
+// RunVerdict states whether the timing of a run can be trusted. It is based on the figures of the
+// whole run, so the weight of a bad second depends on the requests that it delayed.
 type RunVerdict struct {
 	Trusted   bool       `json:"trusted" doc:"the timing of the run as a whole can be trusted"`
 	Idle      bool       `json:"idle" doc:"nothing was timed"`
@@ -142,13 +141,13 @@ type RunVerdict struct {
 	Judged    float64    `json:"judged_seconds" doc:"how many seconds were looked at"`
 	Decisive  []string   `json:"decisive" doc:"codes of the reasons for which the run as a whole cannot be trusted"`
 	Reasons   []RunCause `json:"reasons" doc:"that held at any time, the longest first"`
-	// Explanations are no reasons of their own.
+	// Explanations are not reasons by themselves.
 	Explanations []RunCause `json:"explanations" doc:"what may be the cause of a reason, while there was one, the longest first"`
 	Changes      []Change   `json:"changes" doc:"when it changed, the first 200 times"`
 	Unknown      []string   `json:"unknown" doc:"codes of reasons that the system gives no figure for"`
 }
 
-// verdict judges the run so far, given the verdict on its figures.
+// verdict judges the run so far; whole is the verdict on its figures.
 func (r *run) verdict(whole verdict.Verdict) RunVerdict {
 	v := RunVerdict{
 		Size: whole.Size, Untrusted: r.bad, Judged: r.judged,
@@ -160,7 +159,7 @@ func (r *run) verdict(whole verdict.Verdict) RunVerdict {
 			continue
 		}
 		v.Decisive = append(v.Decisive, reason.Code)
-		if c == nil { // held in no second by itself
+		if c == nil { // it did not hold in any single second
 			v.Reasons = append(v.Reasons, RunCause{Code: reason.Code, Text: reason.Text, Number: reason.Number, Threshold: reason.Threshold, Unit: reason.Unit})
 		}
 	}
@@ -179,7 +178,7 @@ func (r *run) verdict(whole verdict.Verdict) RunVerdict {
 	return v
 }
 
-// causes lists them, the longest first.
+// causes lists the causes, the longest first.
 func causes(held map[string]*RunCause) []RunCause {
 	all := make([]RunCause, 0, len(held))
 	for _, c := range held {
@@ -191,7 +190,7 @@ func causes(held map[string]*RunCause) []RunCause {
 	return all
 }
 
-// RunEntry is a run in the list of runs.
+// RunEntry is the entry of a run in the list of runs.
 type RunEntry struct {
 	ID       string      `json:"id" doc:"of the run"`
 	Name     string      `json:"name" doc:"as given, or its number"`
@@ -204,7 +203,7 @@ type RunEntry struct {
 	Verdict  *RunVerdict `json:"verdict,omitempty" doc:"on the run; missing while it runs"`
 }
 
-// entry returns the entry of a run in the list, as of a reading.
+// entry returns the entry of a run in the list, as of the reading now.
 func (r *run) entry(now *verdict.Reading) RunEntry {
 	if r.report != nil {
 		return r.report.entry()
@@ -216,7 +215,7 @@ func (r *run) entry(now *verdict.Reading) RunEntry {
 	return e
 }
 
-// finish makes the final report of a run, and frees what only that needed.
+// finish makes the final report of a run, and frees the data that only the report needed.
 func (r *run) finish(last *verdict.Reading, m setting) *Report {
 	r.report = r.reportAt(last, m)
 	end := last.Time.UTC()

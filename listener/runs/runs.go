@@ -1,5 +1,5 @@
-// Package runs keeps named stretches of time, reports what happened in them, and compares
-// two of them.
+// Package runs keeps named periods of time, called runs. It reports what happened in a run, and
+// compares two runs.
 package runs
 
 import (
@@ -16,19 +16,19 @@ import (
 	"mockserver/listener/verdict"
 )
 
-// Server is what runs report on.
+// Server is the server that runs report on.
 type Server interface {
 	Spec() *config.Spec
 	Unmatched() []record.Miss
 }
 
-// Runs are the runs that are kept. Its methods may be called from any goroutine.
+// Runs contains the runs that are kept. Its methods may be called from any goroutine.
 type Runs struct {
 	sampler *verdict.Sampler
 	server  Server
 	program Program
 
-	mu     sync.Mutex // guards what follows; never held while the sampler takes a reading
+	mu     sync.Mutex // guards the fields below; never held while the sampler takes a reading
 	all    []*run     // the oldest first
 	last   int        // number
 	active *run
@@ -50,8 +50,8 @@ func (r *Runs) Sampled(s verdict.Sample, v verdict.Verdict) {
 	}
 }
 
-// List returns the runs that are kept, the newest first, as of the last reading that was
-// taken: with an earlier one a new run would have fewer than no requests.
+// List returns the runs that are kept, the newest first, as of the last reading: with an earlier
+// reading, a new run could have a negative number of requests.
 func (r *Runs) List() []RunEntry {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -63,11 +63,11 @@ func (r *Runs) List() []RunEntry {
 	return list
 }
 
-// ErrRunning is the error of what cannot be done while a run is active.
+// ErrRunning is the error of an operation that is not possible while a run is active.
 var ErrRunning = errors.New("another run is under way")
 
-// Begin begins a run. Without a name it is called by its number. The error wraps ErrRunning
-// if another run is active.
+// Begin begins a run. Without a name it is named after its number. The error wraps ErrRunning if
+// another run is active.
 func (r *Runs) Begin(name string) (RunEntry, error) {
 	if err := r.running(); err != nil {
 		return RunEntry{}, err
@@ -89,7 +89,7 @@ func (r *Runs) Begin(name string) (RunEntry, error) {
 	return one.entry(first), nil
 }
 
-// running returns the error of beginning another run; nil if none is active.
+// running returns the error of beginning another run; nil if no run is active.
 func (r *Runs) running() error {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -103,7 +103,7 @@ func (r *Runs) underWay() error {
 	return fmt.Errorf("%w: %q, with the ID %s; stop it first", ErrRunning, r.active.name, r.active.id)
 }
 
-// find returns the run with an ID, nil if there is none, and its report if it has ended.
+// find returns the run with an ID, or nil if it does not exist, and its report if it has ended.
 func (r *Runs) find(id string) (*run, *Report) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -114,7 +114,7 @@ func (r *Runs) find(id string) (*run, *Report) {
 	return r.all[i], r.all[i].report
 }
 
-// End ends a run and returns its report: nil if the run had already ended.
+// End ends a run and returns its report. The report is nil if the run had already ended.
 func (r *Runs) End(id string) (report *Report, found bool) {
 	one, ended := r.find(id)
 	if one == nil || ended != nil {
@@ -130,14 +130,14 @@ func (r *Runs) End(id string) (report *Report, found bool) {
 	return report, true
 }
 
-// Report returns the report of a run, up to now if it is active; nil if there is no such
-// run.
+// Report returns the report of a run, up to now if it is active. It returns nil if the run does not
+// exist.
 func (r *Runs) Report(id string) *Report {
 	one, report := r.find(id)
 	if one == nil || report != nil {
 		return report
 	}
-	last, now := r.sampler.Read(), r.setting() // not taken: frequent reports would make tiny samples
+	last, now := r.sampler.Read(), r.setting() // Read, not Now: frequent reports would make tiny samples
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	if one.report != nil { // it ended in between
@@ -146,13 +146,13 @@ func (r *Runs) Report(id string) *Report {
 	return one.reportAt(&last, now)
 }
 
-// setting returns what a report needs in addition to its run.
+// setting returns the data that a report needs in addition to its run.
 func (r *Runs) setting() setting {
 	return setting{program: r.program, spec: r.server.Spec().Fingerprint(), misses: r.server.Unmatched(), judge: r.sampler.Judge}
 }
 
-// Remove forgets a run and reports whether there was such a run. The error is ErrRunning if
-// it has not ended.
+// Remove removes a run and reports whether it existed. The error is ErrRunning if the run has not
+// ended.
 func (r *Runs) Remove(id string) (found bool, err error) {
 	one, ended := r.find(id)
 	switch {

@@ -17,10 +17,10 @@ import (
 	"mockserver/listener/verdict"
 )
 
-// none stands for a missing figure.
+// none is shown in place of a missing figure.
 const none = "–"
 
-// quantileText writes a quantile of a distribution.
+// quantileText formats a quantile of a distribution.
 func quantileText(s verdict.Spread, ms float64) string {
 	if s.Count == 0 {
 		return none
@@ -30,7 +30,7 @@ func quantileText(s verdict.Spread, ms float64) string {
 
 func momentText(t time.Time) string { return t.UTC().Format("2006-01-02 15:04:05 UTC") }
 
-// statusesText writes "200: 12, 404: 1".
+// statusesText formats the number of replies by status: "200: 12, 404: 1".
 func statusesText(statuses map[int]uint64) string {
 	var all []string
 	for _, status := range slices.Sorted(maps.Keys(statuses)) {
@@ -39,12 +39,12 @@ func statusesText(statuses map[int]uint64) string {
 	return strings.Join(all, ", ")
 }
 
-// encodedLetters are percent-encoded bytes beyond ASCII.
+// encodedLetters matches sequences of percent-encoded bytes outside ASCII.
 var encodedLetters = regexp.MustCompile("(?:%[89A-Fa-f][0-9A-Fa-f])+")
 
-// legible decodes percent-encoded letters in a path, as address bars do. What is not a
-// letter, mark, number, punctuation or symbol stays encoded: it might hide or reverse the
-// text around it. The page does the same.
+// legible decodes percent-encoded letters in a path, as address bars do. Anything that is not a
+// letter, mark, number, punctuation or symbol stays encoded, since it might hide or reverse the
+// text around it. The admin page does the same.
 func legible(text string) string {
 	return encodedLetters.ReplaceAllStringFunc(text, func(encoded string) string {
 		letters, err := url.PathUnescape(encoded)
@@ -58,7 +58,7 @@ func legible(text string) string {
 	})
 }
 
-// breakable lets lines break after slashes of a path rather than within words.
+// breakable allows line breaks after the slashes of a path rather than within words.
 func breakable(path string) template.HTML {
 	return template.HTML(strings.ReplaceAll(html.EscapeString(path), "/", "/<wbr>"))
 }
@@ -100,7 +100,7 @@ func cmpText(text string) string {
 	return text
 }
 
-// clockText writes a second of a run: "45 s", "1:30", "2:00:00".
+// clockText formats a second of a run: "45 s", "1:30", "2:00:00".
 func clockText(second float64) string {
 	whole := int(second)
 	switch {
@@ -112,7 +112,7 @@ func clockText(second float64) string {
 	return fmt.Sprintf("%d:%02d:%02d", whole/3600, whole/60%60, whole%60)
 }
 
-// msText writes milliseconds in a suitable unit.
+// msText formats milliseconds in a suitable unit.
 func msText(ms float64) string {
 	switch {
 	case ms == 0:
@@ -125,7 +125,7 @@ func msText(ms float64) string {
 	return verdict.Short(ms/1000) + " s"
 }
 
-// countText writes a count in groups of three digits, between which no line breaks.
+// countText formats a count in groups of three digits, with no line break between them.
 func countText(n uint64) string {
 	text := fmt.Sprint(n)
 	for at := len(text) - 3; at > 0; at -= 3 {
@@ -134,7 +134,7 @@ func countText(n uint64) string {
 	return text
 }
 
-// rateText writes a number per second.
+// rateText formats a number per second.
 func rateText(value float64) string {
 	if value >= 1000 {
 		return countText(uint64(math.Round(value)))
@@ -142,5 +142,5 @@ func rateText(value float64) string {
 	return verdict.Short(value)
 }
 
-// percentText writes a percentile with all of its nines.
+// percentText formats a percentile with all of its nines.
 func percentText(p float64) string { return fmt.Sprintf("%.10g %%", p) }
