@@ -6,37 +6,39 @@ import (
 	"time"
 )
 
-// Webhook is what the deliveries of one declared webhook have in common. They share it, and
-// it does not change after the first is accepted.
+// Webhook contains what the deliveries of one declared webhook have in common. The deliveries share
+// it, and it must not change after the first one is accepted.
 type Webhook struct {
 	// Name identifies the webhook in logs: "POST /orders webhooks[0]".
 	Name   string
 	Method string
 
-	// URL, Header and Body are those of every delivery without its own.
+	// URL, Header and Body are used for each delivery that does not have its own.
 	URL    string
-	Header []byte // lines "Name: value\r\n"; those of framing, Host and the dispatcher are left out
+	Header []byte // lines "Name: value\r\n"; framing headers, Host and the dispatcher's headers are omitted
 	Body   []byte
 
 	Timeout time.Duration // of one attempt
 	Retry   Retry
-	Sign    *Signature // nil for none
+	Sign    *Signature // nil for no signature
 }
 
-// Delivery is one webhook to be sent. It owns its bytes, so that it can outlive the request
-// that triggered it.
+// Delivery is one webhook to be sent. It owns its bytes, so it can outlive the request that
+// triggered it.
 type Delivery struct {
 	Webhook *Webhook
-	Delay   time.Duration // from the moment the response was written
-	Depth   int           // how many webhooks led to this one
+	Delay   time.Duration // from the time the response was written
+	Depth   int           // number of webhooks that led to this one
 	parts   []byte
-	id      uint64 // in the outbox; 0 when it is not there
+	id      uint64 // in the outbox; 0 if it is not stored there
 }
 
-// Parts are the texts that were rendered for a delivery. A nil one is that of the webhook.
+// Parts contains the texts that were rendered for a delivery. For a nil part, that of the webhook
+// is used.
 type Parts struct{ URL, Header, Body []byte }
 
-// NewDelivery copies the parts, in one allocation, or in none when all are nil.
+// NewDelivery returns a delivery with copies of the parts. It makes one allocation, or none if all
+// parts are nil.
 func NewDelivery(w *Webhook, delay time.Duration, depth int, p Parts) Delivery {
 	d := Delivery{Webhook: w, Delay: delay, Depth: depth}
 	if p.URL == nil && p.Header == nil && p.Body == nil {
@@ -53,7 +55,7 @@ func NewDelivery(w *Webhook, delay time.Duration, depth int, p Parts) Delivery {
 	return d
 }
 
-// appendPart appends the length of a part and one, or 0 for nil, and the part.
+// appendPart appends the length of a part plus one, or 0 for nil, followed by the part.
 func appendPart(to, part []byte) []byte {
 	if part == nil {
 		return append(to, 0)
@@ -64,7 +66,7 @@ func appendPart(to, part []byte) []byte {
 
 var errParts = errors.New("the parts of a delivery are damaged")
 
-// cutPart returns the first part and what follows it.
+// cutPart returns the first part and the bytes after it.
 func cutPart(from []byte) (part, rest []byte, err error) {
 	n, size := binary.Uvarint(from)
 	if size <= 0 || n > uint64(len(from)-size)+1 {

@@ -6,16 +6,17 @@ import (
 	"mockserver/dispatcher/client"
 )
 
-// ledger holds every pending delivery under a small number. An entry has no pointer except
-// to its own bytes, and most have none, so that the garbage collector has little to scan.
+// ledger contains every pending delivery under a small number. An entry has no pointers except to
+// its own bytes, and most entries have none, so that the garbage collector has little to scan.
 type ledger struct {
 	entries  paged[entry]
-	used     uint32 // the largest number ever used; 0 is no entry
-	free     uint32 // the first free entry
+	used     uint32 // the largest number ever used; 0 is not an entry
+	free     uint32 // the first free entry; 0 if there is none
 	webhooks pool[*Webhook, *form]
 	targets  pool[string, *target]
-	name     []byte // room for that of a target
-	// reasons has why the last attempt failed, for the few entries that wait for another.
+	name     []byte // buffer for the name of a target
+	// reasons contains why the last attempt failed, for the few entries that wait for another
+	// attempt.
 	reasons map[uint32]string
 }
 
@@ -23,8 +24,8 @@ type ledger struct {
 type entry struct {
 	due     time.Duration // on the queue's clock
 	parts   []byte
-	id      uint64 // in the outbox; 0 when it is not there
-	next    uint32 // in the list of its target's ready entries, or in that of free entries
+	id      uint64 // in the outbox; 0 if it is not stored there
+	next    uint32 // in the list of its target's ready entries, or in the list of free entries
 	webhook uint32
 	target  uint32
 	attempt uint16
@@ -32,18 +33,18 @@ type entry struct {
 	state   state
 }
 
-// state is where an entry is.
+// state tells which stage an entry is in.
 type state uint8
 
 const (
 	free      state = iota // not a delivery
-	waiting                // on the wheel
-	ready                  // at its target, for a worker
+	waiting                // in the timing wheel
+	ready                  // at its target, waiting for a worker
 	inFlight               // with a worker
-	cancelled              // at its target, and not to be sent
+	cancelled              // at its target, but must not be sent
 )
 
-// pool numbers values that entries share, and forgets those that no entry holds.
+// pool numbers values that entries share, and removes the values that no entry uses any more.
 type pool[K comparable, V any] struct {
 	numbers map[K]uint32
 	shared  []sharing[K, V]
@@ -62,7 +63,7 @@ func (p *pool[K, V]) find(key K) (n uint32, ok bool) {
 	return n, ok
 }
 
-// enter adds an unknown key, without a holder.
+// enter adds an unknown key without a holder.
 func (p *pool[K, V]) enter(key K, value V) uint32 {
 	if p.numbers == nil {
 		p.numbers = map[K]uint32{}
@@ -96,10 +97,10 @@ func (p *pool[K, V]) release(n uint32) {
 	}
 }
 
-// at returns the value of a number that is held.
+// at returns the value of a number that has a holder.
 func (p *pool[K, V]) at(n uint32) V { return p.shared[n].value }
 
-// add enters a delivery. The error is about its URL.
+// add adds a delivery. It returns an error if the URL is invalid.
 func (l *ledger) add(a *arrival) (id uint32, err error) {
 	w, ok := l.webhooks.find(a.Webhook)
 	if !ok {
@@ -131,7 +132,7 @@ func (l *ledger) target(f *form, parts []byte) (uint32, error) {
 		var at client.Location
 		if at, err = client.CutURL(own); err == nil {
 			l.name = at.AppendTarget(l.name[:0])
-			if t, ok := l.targets.numbers[string(l.name)]; ok { // without allocating the name
+			if t, ok := l.targets.numbers[string(l.name)]; ok { // the conversion does not allocate
 				return t, nil
 			}
 			name = string(l.name)
@@ -147,7 +148,7 @@ func (l *ledger) target(f *form, parts []byte) (uint32, error) {
 	return t, nil
 }
 
-// remove ends an entry.
+// remove removes an entry.
 func (l *ledger) remove(id uint32) {
 	e := l.entries.at(id)
 	l.webhooks.release(e.webhook)
@@ -157,7 +158,7 @@ func (l *ledger) remove(id uint32) {
 	l.free = id
 }
 
-// failed notes why an attempt failed, before another one.
+// failed records why an attempt failed, if another one follows.
 func (l *ledger) failed(id uint32, reason string) {
 	if l.reasons == nil {
 		l.reasons = map[uint32]string{}

@@ -7,16 +7,17 @@ import (
 	"time"
 )
 
-// mailbox holds messages for the actor until it takes them, in batches. Putting one in never
+// mailbox stores messages for the actor, which takes them out in batches. Adding a message never
 // waits for the actor.
 type mailbox struct {
-	mu       sync.Mutex // guards what follows
+	mu       sync.Mutex // guards the fields below
 	accepted []arrival
 	finished []result
 	asked    []func()
 
-	// alarm is when the actor will wake up by itself, on the queue's clock; awake if it is about
-	// to look. Only a message that is due earlier has to wake it.
+	// alarm is when the actor will wake up by itself, on the queue's clock; it is awake if the
+	// actor is about to check the mailbox. Only a message that is due earlier has to wake the
+	// actor.
 	alarm atomic.Int64
 	bell  chan struct{}
 }
@@ -29,10 +30,11 @@ type arrival struct {
 
 const awake = math.MinInt64
 
-// manyArrivals wakes the actor before its alarm: so many take less memory in its ledger.
+// manyArrivals is the number of arrivals that wakes the actor before its alarm, since they take
+// less memory in its ledger.
 const manyArrivals = 1 << 12
 
-// put leaves a delivery.
+// put adds a delivery.
 func (m *mailbox) put(a arrival) {
 	m.mu.Lock()
 	m.accepted = append(m.accepted, a)
@@ -43,7 +45,7 @@ func (m *mailbox) put(a arrival) {
 	}
 }
 
-// finish leaves the result of an attempt.
+// finish adds the result of an attempt.
 func (m *mailbox) finish(r result) {
 	m.mu.Lock()
 	m.finished = append(m.finished, r)
@@ -53,7 +55,7 @@ func (m *mailbox) finish(r result) {
 	}
 }
 
-// ask leaves a question, which the actor calls.
+// ask adds a function, which the actor calls.
 func (m *mailbox) ask(question func()) {
 	m.mu.Lock()
 	m.asked = append(m.asked, question)
@@ -65,7 +67,7 @@ func (m *mailbox) ask(question func()) {
 func (m *mailbox) call() {
 	select {
 	case m.bell <- struct{}{}:
-	default: // it has been rung already
+	default: // the actor has already been called
 	}
 }
 
@@ -79,7 +81,7 @@ type batch struct {
 // keptBatch is the largest batch whose memory is used again.
 const keptBatch = 1 << 14
 
-// empty takes everything out and leaves the memory of an earlier batch in its place.
+// empty moves all messages to b, and reuses the memory of the earlier batch for the mailbox.
 func (m *mailbox) empty(b *batch) {
 	if cap(b.accepted) > keptBatch {
 		b.accepted = nil
@@ -93,8 +95,8 @@ func (m *mailbox) empty(b *batch) {
 	b.asked, m.asked = m.asked, nil
 }
 
-// sleep waits until the alarm, or until it is called. A message that was put in after the
-// mailbox was emptied either sees the alarm, or is seen here.
+// sleep waits until the alarm or until call. If a message was added after the mailbox was emptied,
+// either its sender sees the alarm, or sleep sees the message.
 func (m *mailbox) sleep(timer *time.Timer, alarm time.Duration, clock func() time.Duration) {
 	m.alarm.Store(int64(alarm))
 	defer m.alarm.Store(awake)
@@ -116,7 +118,7 @@ func (m *mailbox) sleep(timer *time.Timer, alarm time.Duration, clock func() tim
 	}
 }
 
-// urgent reports whether the mailbox has a message that cannot wait for the alarm.
+// urgent reports whether the mailbox contains a message that cannot wait for the alarm.
 func (m *mailbox) urgent(alarm time.Duration) bool {
 	m.mu.Lock()
 	defer m.mu.Unlock()

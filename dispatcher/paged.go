@@ -1,7 +1,7 @@
 package dispatcher
 
-// paged is an array that grows without moving its elements: a million entries are never
-// copied at once, and pointers into it stay valid.
+// paged is an array that grows without moving its elements: a million entries are never copied at
+// once, and pointers into it remain valid.
 type paged[T any] struct{ pages []*[pageSize]T }
 
 const pageSize = 1 << 10
@@ -9,10 +9,10 @@ const pageSize = 1 << 10
 // has reports whether the array has grown to i.
 func (p *paged[T]) has(i uint32) bool { return int(i/pageSize) < len(p.pages) }
 
-// at returns the element i. The array must have grown to it.
+// at returns element i. The array must have grown to i.
 func (p *paged[T]) at(i uint32) *T { return &p.pages[i/pageSize][i%pageSize] }
 
-// grow returns the element i, which is zero if it is new.
+// grow returns element i, which is zero if it is new.
 func (p *paged[T]) grow(i uint32) *T {
 	for !p.has(i) {
 		p.pages = append(p.pages, new([pageSize]T))

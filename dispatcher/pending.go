@@ -8,18 +8,18 @@ import (
 	"time"
 )
 
-// Pending is a delivery that was accepted and has not finished.
+// Pending describes a delivery that was accepted and has not finished.
 type Pending struct {
 	// ID identifies the delivery until it finishes or is tried again: "17-60000000000".
 	ID       string
-	Webhook  string // its name
+	Webhook  string // name of the webhook
 	Method   string
 	URL      string
 	Due      time.Time
-	Attempt  int  // the last one made; 0 before the first
+	Attempt  int  // number of the last attempt; 0 before the first
 	InFlight bool // it is being sent
-	// LastError says why the last attempt failed, clipped to 200 bytes; "" before the
-	// first failure.
+	// LastError is why the last attempt failed, truncated to 200 bytes; "" before the first
+	// failure.
 	LastError string
 }
 
@@ -29,12 +29,13 @@ var (
 	ErrInFlight = errors.New("the webhook is being sent")
 )
 
-// lookAt is how many entries the actor looks at before it goes on with other work.
+// lookAt is how many entries the actor examines before it continues with other work.
 const lookAt = 1 << 13
 
-// List returns the pending deliveries that were started, the earliest due first, at most so
-// many, and the number of all. The actor looks at some at a time, so that no delivery is
-// late for it; changes meanwhile may or may not show. After Close there are none.
+// List returns the pending deliveries that were started, the earliest due first, up to a maximum
+// number, and the number of all such deliveries. The actor examines a limited number of entries at
+// a time, so that it does not delay deliveries; changes in the meantime may or may not be visible.
+// After Close the list is empty.
 func (q *Queue) List(most int) (list []Pending, all int) {
 	for from, last := uint32(1), uint32(0); ; from += lookAt {
 		if !q.ask(func() {
@@ -51,7 +52,7 @@ func (q *Queue) List(most int) (list []Pending, all int) {
 	}
 }
 
-// look appends the entries of a range of numbers. Only the actor may call it.
+// look appends the entries in a range of numbers. Only the actor may call it.
 func (q *Queue) look(list []Pending, all int, from, to uint32) ([]Pending, int) {
 	for id := from; id <= to; id++ {
 		e, f, _ := q.actor.ledger.peek(id)
@@ -71,7 +72,7 @@ func (q *Queue) look(list []Pending, all int, from, to uint32) ([]Pending, int) 
 	return list, all
 }
 
-// peek is get for a number that may be free.
+// peek is like get, for a number that may be free.
 func (l *ledger) peek(id uint32) (*entry, *form, *target) {
 	if e := l.entries.at(id); e.state == free {
 		return e, nil, nil
@@ -79,11 +80,11 @@ func (l *ledger) peek(id uint32) (*entry, *form, *target) {
 	return l.get(id)
 }
 
-// name is the ID of an entry. Numbers are used again, so it includes the time.
+// name returns the ID of an entry. Numbers are reused, so the ID includes the due time.
 func (e *entry) name(id uint32) string { return fmt.Sprintf("%d-%d", id, int64(e.due)) }
 
-// Fire sends a pending delivery now, as if it fell due. The error is ErrUnknown or ErrClosed.
-// A delivery that is already due or being sent is left alone.
+// Fire sends a pending delivery now, as if it were due. The error is ErrUnknown or ErrClosed. Fire
+// has no effect on a delivery that is already due or being sent.
 func (q *Queue) Fire(id string) error {
 	return q.order(id, func(n uint32, e *entry) error {
 		if e.state == waiting {
@@ -95,7 +96,7 @@ func (q *Queue) Fire(id string) error {
 	})
 }
 
-// Cancel removes a pending delivery: it is neither sent nor tried again, and leaves the store.
+// Cancel removes a pending delivery: it is neither sent nor retried, and is removed from the store.
 // The error is ErrUnknown, ErrInFlight or ErrClosed.
 func (q *Queue) Cancel(id string) error {
 	return q.order(id, func(n uint32, e *entry) error {
@@ -103,7 +104,7 @@ func (q *Queue) Cancel(id string) error {
 		switch e.state {
 		case inFlight:
 			return ErrInFlight
-		case ready: // it is dropped when it would be sent
+		case ready: // it is dropped when its turn comes
 			e.state = cancelled
 			q.forget(e.id)
 		default:
@@ -116,7 +117,7 @@ func (q *Queue) Cancel(id string) error {
 	})
 }
 
-// order lets the actor do something to a pending delivery.
+// order has the actor call do on a pending delivery.
 func (q *Queue) order(id string, do func(n uint32, e *entry) error) error {
 	var n uint32
 	var due int64

@@ -1,9 +1,9 @@
 // Package dispatcher sends webhooks: requests that the server makes some time after it
 // answered the request that triggered them.
 //
-// A Queue is an actor. One goroutine owns the timing wheel and all pending deliveries.
-// Callers hand over the bytes of a delivery and go on; workers of a bounded pool send what
-// is due and report back. All of this goes by messages:
+// A Queue is an actor. One goroutine owns the timing wheel and all pending deliveries. Callers pass
+// the bytes of a delivery to the actor and continue. Workers of a bounded pool send the deliveries
+// that are due and report the results. All communication uses messages:
 //
 //	queue, err := dispatcher.Open(dispatcher.Options{})
 //	delivery := dispatcher.NewDelivery(webhook, time.Minute, 1, parts)
@@ -32,12 +32,12 @@ import (
 
 // Options of a queue. The zero value is ready to use.
 type Options struct {
-	MaxPending int    // deliveries that may wait; 0 is a million
-	Workers    int    // that send at once; 0 is 1024
-	Store      string // the directory of the outbox; "" for none
+	MaxPending int    // maximum number of pending deliveries; 0 selects a million
+	Workers    int    // maximum number of concurrent sends; 0 selects 1024
+	Store      string // the directory of the outbox; "" for no outbox
 
-	Logger *slog.Logger // for what concerns the store; nil logs nothing
-	// Failed is called for each failed attempt, from the goroutine of a worker; it may be nil.
+	Logger *slog.Logger // for messages about the store; nil logs nothing
+	// Failed is called for each failed attempt, in the goroutine of a worker. It may be nil.
 	Failed func(Failure)
 }
 
@@ -45,25 +45,25 @@ type Options struct {
 type Failure struct {
 	Webhook *Webhook
 	Attempt int   // 1 for the first
-	Final   bool  // no other follows
-	Status  int   // of the answer; 0 for none
-	Err     error // why there is none
+	Final   bool  // no other attempt follows
+	Status  int   // of the response; 0 if there is none
+	Err     error // why there is no response
 }
 
 const (
 	defaultMaxPending = 1_000_000
 	defaultWorkers    = 1024
-	// tick is the resolution of the wheel.
+	// tick is the resolution of the timing wheel.
 	tick = time.Millisecond
-	// stride bounds what the wheel moves before the actor looks at the mailbox again.
+	// stride is how many entries the wheel moves at most before the actor checks the mailbox again.
 	stride = 4096
 )
 
-// Queue holds the deliveries that are pending and sends them when they are due.
-// Its methods may be called from any goroutine.
+// Queue stores pending deliveries and sends them when they are due. Its methods may be called from
+// any goroutine.
 type Queue struct {
 	log        *slog.Logger
-	began      time.Time // of the queue's clock
+	began      time.Time // start of the queue's clock
 	maxPending int64
 	mail       mailbox
 	closed     atomic.Bool
@@ -72,10 +72,10 @@ type Queue struct {
 	sender     *sender
 	lag        histogram.Histogram
 	failed     func(Failure)
-	outbox     *outbox.Outbox // nil for none
-	until      atomic.Int64   // when the queue ends, on its clock; the end of time until it is closed
-	ended      chan struct{}  // the actor's end
-	shut       chan struct{}  // the end of everything
+	outbox     *outbox.Outbox // nil if there is none
+	until      atomic.Int64   // when the queue ends, on its clock; the maximum until it is closed
+	ended      chan struct{}  // closed when the actor has ended
+	shut       chan struct{}  // closed when everything has ended
 
 	actor actor
 }
@@ -84,11 +84,11 @@ type Queue struct {
 type actor struct {
 	wheel   wheel
 	ledger  ledger
-	round   round // the targets that have something ready
-	free    int   // workers
-	stats   Stats // but for the lag
+	round   round // the targets that have ready deliveries
+	free    int   // number of free workers
+	stats   Stats // except the lag
 	batch   batch
-	until   time.Duration // the end, once closing; else the end of time
+	until   time.Duration // when the queue ends, if closing; otherwise the maximum
 	closing bool
 }
 
@@ -132,18 +132,18 @@ func Open(opts Options) (*Queue, error) {
 	return q, nil
 }
 
-// clock is the time since the queue was opened.
+// clock returns the time since the queue was opened.
 func (q *Queue) clock() time.Duration { return time.Since(q.began) }
 
-// Errors of Accept, besides those of the store.
+// Errors of Accept, in addition to those of the store.
 var (
 	ErrFull   = errors.New("webhook queue is full")
 	ErrClosed = errors.New("the webhook queue is closed")
 )
 
-// Accept makes a delivery pending. The error is ErrFull, ErrClosed, or one of the store. With
-// a store it returns when the delivery is safe on disk; without one it neither blocks nor
-// allocates. Each accepted delivery has to be started.
+// Accept makes a delivery pending. The error is ErrFull, ErrClosed, or an error of the store. With
+// a store, Accept returns when the delivery is safe on disk; without one, it neither blocks nor
+// allocates. Each accepted delivery must be started.
 func (q *Queue) Accept(d *Delivery) error {
 	err := q.accept(d)
 	if err != nil {
@@ -170,19 +170,19 @@ func (q *Queue) accept(d *Delivery) error {
 	return nil
 }
 
-// Start begins the delay of an accepted delivery at the given time, when its response was
+// Start begins the delay of an accepted delivery at the given time, which is when its response was
 // written. It neither blocks nor allocates.
 func (q *Queue) Start(d Delivery, written time.Time) {
 	due := max(written.Sub(q.began), 0)
-	if due += d.Delay; due < 0 { // beyond the end of time
+	if due += d.Delay; due < 0 { // overflow
 		due = math.MaxInt64
 	}
 	q.mail.put(arrival{Delivery: d, due: due})
 }
 
-// Close accepts no more deliveries, sends those that fall due before ctx ends, and returns
-// the final stats. The others are kept in the store, or abandoned. A further call waits for
-// the end of the first, or of its ctx, and returns ErrClosed.
+// Close accepts no more deliveries, sends those that fall due before ctx ends, and returns the
+// final stats. The others are kept in the store, or abandoned. A further call waits until the first
+// one returns or until its own ctx ends, and returns ErrClosed.
 func (q *Queue) Close(ctx context.Context) (Stats, error) {
 	if q.closed.Swap(true) {
 		return q.closedBefore(ctx)
@@ -196,14 +196,14 @@ func (q *Queue) Close(ctx context.Context) (Stats, error) {
 	return q.snapshot(), err
 }
 
-// closedBefore is a further Close.
+// closedBefore implements Close when the queue is already closed.
 func (q *Queue) closedBefore(ctx context.Context) (Stats, error) {
 	q.await(ctx)
 	<-q.shut
 	return q.snapshot(), ErrClosed
 }
 
-// await ends the actor when ctx ends, or before, and waits for it.
+// await ends the actor when ctx ends, or earlier, and waits for it.
 func (q *Queue) await(ctx context.Context) {
 	if at, ok := ctx.Deadline(); ok {
 		q.endBy(at.Sub(q.began))
@@ -217,7 +217,7 @@ func (q *Queue) await(ctx context.Context) {
 	}
 }
 
-// endBy brings the end forward.
+// endBy moves the end of the queue to an earlier time.
 func (q *Queue) endBy(at time.Duration) {
 	for {
 		until := q.until.Load()
@@ -228,14 +228,15 @@ func (q *Queue) endBy(at time.Duration) {
 	q.mail.call()
 }
 
-// run is the actor.
+// run is the goroutine of the actor.
 func (q *Queue) run() {
 	defer close(q.ended)
 	timer := time.NewTimer(time.Hour)
 	defer timer.Stop()
 	a := &q.actor
 	for {
-		// Read before the mailbox is emptied: whatever was accepted is in it by then.
+		// These are read before the mailbox is emptied: by then it contains everything that was
+		// accepted.
 		a.closing, a.until = q.closed.Load(), time.Duration(q.until.Load())
 		q.mail.empty(&a.batch)
 		q.take(&a.batch)
@@ -253,7 +254,7 @@ func (q *Queue) run() {
 	}
 }
 
-// alarm is when the actor has to wake up by itself.
+// alarm returns when the actor has to wake up by itself.
 func (q *Queue) alarm() time.Duration {
 	at := q.actor.until
 	if next, ok := q.actor.wheel.next(); ok && next < int64(at/tick) {
@@ -262,7 +263,7 @@ func (q *Queue) alarm() time.Duration {
 	return at
 }
 
-// take takes the messages of the mailbox.
+// take processes the messages of the mailbox.
 func (q *Queue) take(b *batch) {
 	a := &q.actor
 	for i := range b.finished {
@@ -284,7 +285,7 @@ func (q *Queue) take(b *batch) {
 	}
 }
 
-// tickOf is the tick at which a moment has come.
+// tickOf returns the first tick that is not before a time.
 func tickOf(at time.Duration) int64 {
 	n := int64(at / tick)
 	if at%tick > 0 {
@@ -293,7 +294,7 @@ func tickOf(at time.Duration) int64 {
 	return n
 }
 
-// sort appends the deliveries that are due to those that are ready at their targets.
+// sort appends the deliveries that are due to the ready deliveries of their targets.
 func (q *Queue) sort() {
 	a := &q.actor
 	for id := a.wheel.take(); id != 0; id = a.wheel.take() {
@@ -307,7 +308,7 @@ func (q *Queue) sort() {
 	}
 }
 
-// assign gives ready deliveries to free workers, one of each target in turn.
+// assign assigns ready deliveries to free workers, one from each target in turn.
 func (q *Queue) assign() {
 	a := &q.actor
 	for passed := 0; a.free > 0 && passed < a.round.size; {
@@ -343,7 +344,7 @@ func (q *Queue) launch(t *target) {
 	q.sender.send(job{entry: id, form: f, parts: e.parts, target: t.name, depth: int(e.depth), attempt: int(e.attempt), due: q.began.Add(e.due), key: e.id})
 }
 
-// report is where workers leave the results of their attempts.
+// report is called by workers with the results of their attempts.
 func (q *Queue) report(r result) {
 	if !r.delivered() && !r.brokenOff {
 		q.failed(Failure{Webhook: r.webhook, Attempt: r.attempt, Final: !r.again(), Status: r.status, Err: r.err})
@@ -351,8 +352,7 @@ func (q *Queue) report(r result) {
 	q.mail.finish(r)
 }
 
-// finished takes the result of an attempt: the delivery is done, or is tried again
-// later.
+// finished processes the result of an attempt: the delivery is done, or is retried later.
 func (q *Queue) finished(r *result) {
 	a := &q.actor
 	e, f, t := a.ledger.get(r.entry)
@@ -365,7 +365,7 @@ func (q *Queue) finished(r *result) {
 	switch {
 	case r.delivered():
 		a.stats.Delivered++
-	case r.brokenOff: // it stays pending, to be kept or abandoned
+	case r.brokenOff: // it remains pending, to be kept or abandoned
 		return
 	case r.again():
 		a.stats.Retried++
@@ -380,7 +380,7 @@ func (q *Queue) finished(r *result) {
 	a.ledger.remove(r.entry)
 }
 
-// forget ends a delivery.
+// forget removes a delivery from the count of pending ones and from the outbox.
 func (q *Queue) forget(id uint64) {
 	q.pending.Add(-1)
 	if q.outbox != nil {
@@ -388,7 +388,8 @@ func (q *Queue) forget(id uint64) {
 	}
 }
 
-// over reports whether the queue has ended: no delivery is left that falls due in time.
+// over reports whether the queue has ended: it is closing, and no delivery is left that falls due
+// in time.
 func (q *Queue) over(now time.Duration) bool {
 	a := &q.actor
 	switch {

@@ -15,28 +15,27 @@ import (
 
 // Names of headers that the dispatcher sets.
 const (
-	// DepthHeader holds how many webhooks led to a request.
+	// DepthHeader contains the number of webhooks that led to a request.
 	DepthHeader = "X-Mockserver-Webhook-Depth"
 	// KeyHeader identifies a delivery, which may be sent more than once.
 	KeyHeader = "Idempotency-Key"
 )
 
-// form is a webhook prepared for sending: what its requests have in common is written
-// once.
+// form is a webhook prepared for sending: the common part of its requests is formatted only once.
 type form struct {
 	*Webhook
-	at       client.Location // of its own URL
+	at       client.Location // location of its own URL
 	target   string
 	err      error     // why its own URL is invalid
-	head     []byte    // of a request with its own URL and headers, but for the dispatcher's
-	declared declared  // by its own headers
-	except   []string  // headers that the dispatcher sets, whatever is declared
+	head     []byte    // head of a request with its own URL and headers, without the dispatcher's headers
+	declared declared  // what its own headers declare
+	except   []string  // headers that the dispatcher always sets, even if they are declared
 	macs     sync.Pool // of hash.Hash, keyed with the secret
 }
 
-// declared is what declared headers set that the dispatcher would set otherwise.
+// declared contains what the declared headers set that the dispatcher would otherwise set.
 type declared struct {
-	host              []byte // nil for nothing
+	host              []byte // nil if not declared
 	keyed, authorized bool
 }
 
@@ -55,7 +54,7 @@ func newForm(w *Webhook) *form {
 	return f
 }
 
-// readDeclared reads lines "Name: value\r\n".
+// readDeclared parses header lines "Name: value\r\n".
 func readDeclared(lines []byte) (d declared) {
 	for name, value := range client.HeaderLines(lines) {
 		switch {
@@ -72,18 +71,18 @@ func readDeclared(lines []byte) (d declared) {
 	return d
 }
 
-// appendHead appends the request line and the headers, but for the dispatcher's.
+// appendHead appends the request line and the headers, except the dispatcher's headers.
 func (f *form) appendHead(dst []byte, at *client.Location, lines []byte, d declared) []byte {
 	head := client.Head{Method: f.Method, Location: at, Lines: lines, Except: f.except, Host: d.host, Authorized: d.authorized}
 	return head.Append(dst)
 }
 
-// maxCopied is the largest body that is copied after its head, in bytes, so that both
-// leave in one write.
+// maxCopied is the size of the largest body that is copied after its head, in bytes, so that both
+// are sent in one write.
 const maxCopied = 16 << 10
 
-// appendRequest appends the request of a job, and returns a body that is too large to
-// copy, which has to be written after it.
+// appendRequest appends the request of a job. If the body is too large to copy, it is returned, and
+// must be written after the request.
 func (j *job) appendRequest(dst []byte, now time.Time) (request, body []byte, err error) {
 	f := j.form
 	own, err := cutParts(j.parts)
@@ -108,7 +107,7 @@ func (j *job) appendRequest(dst []byte, now time.Time) (request, body []byte, er
 	return append(dst, body...), nil, nil
 }
 
-// appendOwnHead appends the head of a delivery with a URL or headers of its own.
+// appendOwnHead appends the head of a delivery that has its own URL or headers.
 func (f *form) appendOwnHead(dst []byte, own Parts) ([]byte, declared, error) {
 	at, lines, d := f.at, f.Header, f.declared
 	if own.Header != nil {
@@ -123,7 +122,7 @@ func (f *form) appendOwnHead(dst []byte, own Parts) ([]byte, declared, error) {
 	return f.appendHead(dst, &at, lines, d), d, nil
 }
 
-// appendRest appends the dispatcher's headers, and ends the head.
+// appendRest appends the dispatcher's headers and the end of the head.
 func (j *job) appendRest(dst []byte, d declared, body []byte, now time.Time) []byte {
 	dst = append(dst, DepthHeader+": "...)
 	dst = append(strconv.AppendInt(dst, int64(j.depth), 10), "\r\n"...)

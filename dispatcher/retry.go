@@ -2,15 +2,15 @@ package dispatcher
 
 import "time"
 
-// Retry says how often a delivery is tried, and how long to wait between attempts.
+// Retry specifies how often a delivery is attempted and how long to wait between attempts.
 type Retry struct {
 	Attempts   int           // including the first
-	Backoff    time.Duration // before the second attempt; doubled before each further one
+	Backoff    time.Duration // wait before the second attempt; doubled before each further one
 	MaxBackoff time.Duration // the longest wait
 }
 
-// after returns how long to wait after so many attempts. jitter, in [0, 1), spreads the waits
-// of deliveries that failed together over the second half of the back-off.
+// after returns how long to wait after the given number of attempts. jitter, in [0, 1), spreads the
+// waits of deliveries that failed together over the second half of the back-off.
 func (r Retry) after(attempts int, jitter float64) time.Duration {
 	wait := r.Backoff
 	for range attempts - 1 {
@@ -24,8 +24,8 @@ func (r Retry) after(attempts int, jitter float64) time.Duration {
 	return wait/2 + time.Duration(jitter*float64(wait-wait/2))
 }
 
-// wait is the result of after, or what the target asked for with Retry-After if that is not
-// 0, up to MaxBackoff.
+// wait returns the wait that the target requested with Retry-After, up to MaxBackoff, or the result
+// of after if it requested none.
 func (r Retry) wait(attempts int, asked time.Duration, jitter float64) time.Duration {
 	if asked > 0 {
 		return min(asked, r.MaxBackoff)

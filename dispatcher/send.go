@@ -13,7 +13,7 @@ import (
 	"mockserver/internal/histogram"
 )
 
-// sender makes attempts and reports their results. Only this file knows the library with
+// sender makes attempts and reports their results. Only this file uses the library that provides
 // the pool of workers.
 type sender struct {
 	workers   *ants.PoolWithFuncGeneric[job]
@@ -33,7 +33,7 @@ type job struct {
 	depth   int
 	attempt int
 	due     time.Time
-	key     uint64 // of idempotency; 0 for none
+	key     uint64 // idempotency key; 0 if there is none
 }
 
 func (j *job) result(err error) result {
@@ -45,17 +45,17 @@ type result struct {
 	entry   uint32
 	webhook *Webhook
 	attempt int
-	status  int // of the answer; 0 for none
-	// retryAfter is how long the target asked to be left alone; 0 for nothing.
+	status  int // of the response; 0 if there is none
+	// retryAfter is the wait that the target requested before a retry; 0 if it requested none.
 	retryAfter time.Duration
-	err        error // why there is no answer
-	// brokenOff is set if it failed because the queue was closed.
+	err        error // why there is no response
+	// brokenOff is set if the attempt failed because the queue was closed.
 	brokenOff bool
 }
 
 func (r *result) delivered() bool { return r.err == nil && r.status < 400 }
 
-// reason is why an attempt failed, in a text of bounded length.
+// reason returns why an attempt failed, as a text of limited length.
 func (r *result) reason() string {
 	if r.err == nil {
 		return fmt.Sprintf("status %d", r.status)
@@ -69,7 +69,7 @@ func (r *result) again() bool {
 	return !r.delivered() && r.attempt < r.webhook.Retry.Attempts && (r.err != nil || r.status == 429 || r.status >= 500)
 }
 
-// maxReason is the length of the reason that is kept of a failed attempt, in bytes.
+// maxReason is the maximum length of the reason that is kept for a failed attempt, in bytes.
 const maxReason = 200
 
 // expiry is how long an idle worker is kept.
@@ -85,7 +85,7 @@ func newSender(workers int, lag *histogram.Histogram, finish func(result)) (*sen
 	return s, nil
 }
 
-// send gives the job to a worker. The queue counts its workers, so one is free now or in a
+// send passes the job to a worker. The queue counts its workers, so one is free now or will be in a
 // moment.
 func (s *sender) send(j job) {
 	s.working.Add(1)
@@ -108,8 +108,8 @@ func (s *sender) work(j job) {
 	r.status, r.retryAfter, r.err = s.attempt(&j)
 }
 
-// attempt makes one attempt, and returns the status of the answer and how long the target
-// asks to be left alone.
+// attempt makes one attempt. It returns the status of the response and the wait that the target
+// requests before a retry.
 func (s *sender) attempt(j *job) (status int, retryAfter time.Duration, err error) {
 	x := s.exchanges.Get().(*client.Exchange)
 	status, err = s.exchange(j, x, time.Now())
@@ -129,10 +129,10 @@ func (s *sender) exchange(j *job, x *client.Exchange, began time.Time) (status i
 	}
 	conn, err := s.pool.Get(j.target, began.Add(j.form.Timeout))
 	if err != nil {
-		s.late(j, began) // it was on time, and the target was not there
+		s.late(j, began) // the attempt began on time, but the target could not be reached
 		return 0, j.timedOut("no connection to", began, err)
 	}
-	s.late(j, time.Now()) // it is written next; a target may never answer
+	s.late(j, time.Now()) // the request is written next; the target may never respond
 	status, reusable, err := x.RoundTrip(conn, j.form.Method, body)
 	if reusable {
 		s.pool.Put(conn)
@@ -142,24 +142,24 @@ func (s *sender) exchange(j *job, x *client.Exchange, began time.Time) (status i
 	return status, j.timedOut("no answer from", began, err)
 }
 
-// late counts how late a first attempt was.
+// late records how late a first attempt was.
 func (s *sender) late(j *job, sent time.Time) {
 	if j.attempt == 1 {
 		s.lag.Add(sent.Sub(j.due))
 	}
 }
 
-// timedOut replaces the error of an attempt that ran out of time by one that says what it
-// waited for, the limit, and which attempt it was. Other errors stay as they are.
+// timedOut replaces the error of an attempt that timed out with one that states what it waited for,
+// the limit, and which attempt it was. It returns other errors unchanged.
 func (j *job) timedOut(what string, began time.Time, err error) error {
-	var late interface{ Timeout() bool } // the one of fasthttp is not a net.Error
+	var late interface{ Timeout() bool } // the timeout error of fasthttp is not a net.Error
 	if !errors.As(err, &late) || !late.Timeout() || time.Since(began) < j.form.Timeout {
 		return err
 	}
 	return fmt.Errorf("%s %s within %v, attempt %d of %d", what, j.target, j.form.Timeout, j.attempt, max(j.form.Retry.Attempts, 1))
 }
 
-// close breaks off the attempts in flight, and waits for the workers to end.
+// close aborts the attempts in flight and waits for the workers to end.
 func (s *sender) close() {
 	s.pool.Close()
 	s.working.Wait()

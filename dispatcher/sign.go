@@ -13,10 +13,10 @@ const (
 	Stripe     = "stripe"      // "t=UNIX,v1=HEX" of the time, a dot and the body
 )
 
-// Signature says how the body of a delivery is signed.
+// Signature specifies how the body of a delivery is signed.
 type Signature struct {
 	Secret string
-	Header string // that carries the signature
+	Header string // name of the header that contains the signature
 	Scheme string // HMACSHA256 or Stripe
 }
 

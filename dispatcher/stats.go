@@ -9,28 +9,29 @@ import (
 // Stats counts the deliveries of a queue.
 type Stats struct {
 	Pending  int64 // accepted and not finished, including Due and InFlight
-	Due      int64 // waiting for a worker, first attempts and others
+	Due      int64 // waiting for a worker, for the first attempt or another
 	InFlight int64 // being sent
 
-	Delivered int64 // answered with a status below 400
-	Retried   int64 // attempts after which another was to follow
+	Delivered int64 // delivered with a response status below 400
+	Retried   int64 // failed attempts that were to be followed by another
 	Dead      int64 // failed for good
 	Cancelled int64 // removed by Cancel
 	Refused   int64 // not accepted: too many were pending, or the queue was closed
 	Abandoned int64 // left when the queue was closed without a store
 	Kept      int64 // left in the store when the queue was closed
-	Lost      int64 // records, at least, that could not be read when the store was opened
+	Lost      int64 // minimum number of records that could not be read when the store was opened
 
 	// Lag is how late first attempts were sent: from when they were due until there was a
-	// connection to write the request to. One whose target could not be reached counts until
-	// it was tried.
+	// connection to write the request to. If the target could not be reached, the time until the
+	// connection attempt counts.
 	Lag histogram.Snapshot
-	// Oldest is for how long the delivery, or the next attempt of one, has been due that has
-	// waited longest for a worker; 0 for none.
+	// Oldest is how long the delivery, or retry, that has waited longest for a worker has been due;
+	// 0 if none is waiting.
 	Oldest time.Duration
 }
 
-// Stats asks the actor. After Close it returns the final stats.
+// Stats returns the current stats, which the actor provides. After Close it returns the final
+// stats.
 func (q *Queue) Stats() Stats {
 	var s Stats
 	if !q.ask(func() { s = q.snapshot() }) {
@@ -39,8 +40,8 @@ func (q *Queue) Stats() Stats {
 	return s
 }
 
-// ask lets the actor call a question, waits for that, and reports whether it happened. After
-// its end nobody owns the state of the actor.
+// ask has the actor call question, waits for the call, and reports whether it happened. After the
+// actor has ended, nothing owns its state.
 func (q *Queue) ask(question func()) bool {
 	answered := make(chan struct{})
 	q.mail.ask(func() {
@@ -53,14 +54,14 @@ func (q *Queue) ask(question func()) bool {
 	case <-q.ended:
 	}
 	select {
-	case <-answered: // it was its last act
+	case <-answered: // it was the last thing the actor did
 		return true
 	default:
 		return false
 	}
 }
 
-// snapshot returns the current stats. Only the actor may call it, until its end.
+// snapshot returns the current stats. Until the actor has ended, only the actor may call it.
 func (q *Queue) snapshot() Stats {
 	s := q.actor.stats
 	q.lag.Read(&s.Lag)

@@ -18,7 +18,7 @@ func (q *Queue) restore(dir string) error {
 	}
 	q.outbox = box
 	q.actor.stats.Lost = box.Lost()
-	webhooks := map[string]*Webhook{} // one for all that are equal
+	webhooks := map[string]*Webhook{} // equal webhooks share one
 	for _, e := range pending {
 		w := webhooks[string(e.Webhook)]
 		if w == nil {
@@ -41,7 +41,7 @@ func (q *Queue) restore(dir string) error {
 
 // store makes an accepted delivery durable.
 func (q *Queue) store(d *Delivery) error {
-	// The outbox cannot hold a later moment.
+	// The outbox cannot store a later time.
 	due := time.Now().Add(min(d.Delay, time.Until(time.Unix(0, math.MaxInt64))))
 	e := outbox.Entry{Due: due, Depth: d.Depth, Webhook: appendWebhook(nil, d.Webhook), Parts: d.parts}
 	if err := q.outbox.Store(&e); err != nil {
@@ -51,11 +51,11 @@ func (q *Queue) store(d *Delivery) error {
 	return nil
 }
 
-// maxNumbers is the most room that the numbers of a webhook take, in bytes.
+// maxNumbers is the maximum size of the numbers of a webhook, in bytes.
 const maxNumbers = 9 * binary.MaxVarintLen64
 
-// appendWebhook appends all there is to know of a webhook, so that its deliveries can be
-// sent when the configuration no longer has it.
+// appendWebhook appends all data of a webhook, so that its deliveries can be sent even if the
+// configuration no longer contains it.
 func appendWebhook(to []byte, w *Webhook) []byte {
 	to = slices.Grow(to, maxNumbers+len(w.Name)+len(w.Method)+len(w.URL)+len(w.Header)+len(w.Body))
 	for _, text := range []string{w.Name, w.Method, w.URL} {
@@ -74,7 +74,7 @@ func appendWebhook(to []byte, w *Webhook) []byte {
 	return to
 }
 
-// readWebhook reads what appendWebhook wrote. It keeps nothing of from.
+// readWebhook decodes what appendWebhook wrote. It does not retain from.
 func readWebhook(from []byte) (*Webhook, error) {
 	f := outbox.NewFields(bytes.Clone(from))
 	w := &Webhook{Name: string(f.Text()), Method: string(f.Text()), URL: string(f.Text())}

@@ -1,18 +1,18 @@
 package dispatcher
 
-// target is one scheme, host and port that deliveries go to. Due deliveries wait at their
+// target is a scheme, host and port that deliveries are sent to. Due deliveries wait at their
 // target, so that a slow target does not delay others.
 type target struct {
 	name     string
 	inFlight int
-	failures int  // attempts in a row that got no answer
-	ready    list // of entries that are due, the earliest first, by entry.next
+	failures int  // consecutive attempts that got no response
+	ready    list // entries that are due, the earliest first, linked by entry.next
 
-	queued bool    // in the round
+	queued bool    // the target is in the round
 	after  *target // the next in the round
 }
 
-// push appends an entry to those that are ready.
+// push appends an entry to the ready ones.
 func (t *target) push(id uint32, entries *paged[entry]) {
 	entries.at(id).next = 0
 	if t.ready.last == 0 {
@@ -23,7 +23,7 @@ func (t *target) push(id uint32, entries *paged[entry]) {
 	t.ready.last = id
 }
 
-// pop takes the first entry that is ready.
+// pop removes and returns the first ready entry.
 func (t *target) pop(entries *paged[entry]) uint32 {
 	id := t.ready.first
 	if t.ready.first = entries.at(id).next; t.ready.first == 0 {
@@ -33,15 +33,14 @@ func (t *target) pop(entries *paged[entry]) uint32 {
 }
 
 const (
-	// dead is how many attempts in a row without an answer limit a target to fewWorkers.
+	// dead is how many consecutive attempts without a response limit a target to fewWorkers.
 	dead       = 8
 	fewWorkers = 8
 )
 
-// mayTake reports whether the target may have one more of the free workers. It may have as
-// many as are free: a single target gets half of all workers, k busy targets get 1/(k+1)
-// each, and a new one still finds some. A dead target, whose workers wait for time-outs,
-// soon has few.
+// mayTake reports whether the target may use one more of the free workers. It may use as many as
+// are free: a single target gets half of all workers, k busy targets get 1/(k+1) each, and some are
+// left for a new target. A dead target, whose workers wait for timeouts, soon has only a few.
 func (t *target) mayTake(free int) bool {
 	if t.failures >= dead && t.inFlight >= fewWorkers {
 		return false
@@ -49,7 +48,7 @@ func (t *target) mayTake(free int) bool {
 	return t.inFlight < free || t.inFlight == 0 && free > 0
 }
 
-// round is the queue of targets that have something ready.
+// round is the queue of targets that have ready deliveries.
 type round struct {
 	first, last *target
 	size        int

@@ -2,62 +2,61 @@ package dispatcher
 
 import "math/bits"
 
-// wheel is a hierarchical timing wheel: which entries fall due when, in ticks. It
-// is a pure structure, without clock, goroutine or lock. Adding, cancelling and
-// taking an entry cost the same however many there are, and an entry is moved at
-// most once for each level that its tick is away.
+// wheel is a hierarchical timing wheel. It stores when entries fall due, in ticks. It is a pure
+// data structure, without a clock, goroutine or lock. The cost of adding, cancelling and taking an
+// entry does not depend on the number of entries. An entry is moved at most once for each level
+// between its tick and now.
 //
-// Entries are positive numbers, given by the caller and best kept small: the wheel
-// keeps 16 bytes for each up to the largest, and no pointer for the collector to
-// follow. Entries of one tick come out in the order they were added.
+// Entries are positive numbers chosen by the caller. They should be small: the wheel uses 16 bytes
+// for each number up to the largest one, without pointers that the garbage collector has to follow.
+// Entries of one tick are returned in the order in which they were added.
 type wheel struct {
-	now  int64 // what fell due up to now is in due
-	size int   // entries on the wheel, due ones too
+	now  int64 // entries that fell due up to now are in due
+	size int   // number of entries in the wheel, including due ones
 
 	nodes paged[node]
-	// levels[l] holds the entries whose tick differs from now in digit l and in no
-	// higher one; the digit is its slot. There are digits enough for any tick.
+	// levels[l] contains the entries whose tick differs from now in digit l and in no higher digit;
+	// the digit is the slot. There are enough digits for any tick.
 	levels [levels]level
-	moving list // the entries of an opened slot that are being spread over the levels below
+	moving list // the entries of an opened slot that are being distributed over the lower levels
 	due    list
 }
 
 const (
-	digit  = 6 // bits of a digit
+	digit  = 6 // bits per digit
 	slots  = 1 << digit
 	levels = (63 + digit - 1) / digit
 )
 
 type level struct {
-	filled uint64 // a bit for each slot that is not empty
+	filled uint64 // one bit for each slot that is not empty
 	slots  [slots]list
 }
 
-// list is a doubly linked list of entries; entry 0 is none.
+// list is a doubly linked list of entries; entry 0 means none.
 type list struct{ first, last uint32 }
 
-// node is an entry: when it falls due, 0 when it is not on the wheel, and its
-// neighbours. Which list it is in follows from its tick, or from being the first or
-// last of it.
+// node contains when an entry falls due, 0 if it is not in the wheel, and its neighbours. The list
+// that it is in follows from its tick, or from being the first or last entry of the list.
 type node struct {
 	tick       int64
 	next, prev uint32
 }
 
-// add sets an entry on the wheel that is not on it. Ticks count from 1; one that is
-// past is due at once.
+// add adds an entry that is not in the wheel. Ticks count from 1; an entry whose tick has passed is
+// due at once.
 func (w *wheel) add(tick int64, entry uint32) {
 	n := w.nodes.grow(entry)
 	n.tick = max(tick, 1)
 	w.size++
-	if w.moving.first != 0 { // behind those of its tick that were added before
+	if w.moving.first != 0 { // after the entries of the same tick that were added before
 		w.link(&w.moving, n, entry)
 		return
 	}
 	w.place(n, entry)
 }
 
-// cancel takes an entry off the wheel and reports whether it was on it.
+// cancel removes an entry from the wheel and reports whether it was in it.
 func (w *wheel) cancel(entry uint32) bool {
 	if entry == 0 || !w.nodes.has(entry) {
 		return false
@@ -70,8 +69,8 @@ func (w *wheel) cancel(entry uint32) bool {
 	return true
 }
 
-// advance brings the wheel to now, touching about budget entries, and tells
-// whether it got there; if not there is more to do. What falls due is for take.
+// advance advances the wheel to now, moving about budget entries, and reports whether it got there;
+// if not, it must be called again. Entries that fall due are returned by take.
 func (w *wheel) advance(now int64, budget int) bool {
 	for ; budget > 0; budget-- {
 		if entry := w.moving.first; entry != 0 {
@@ -91,8 +90,8 @@ func (w *wheel) advance(now int64, budget int) bool {
 	return false
 }
 
-// next is the tick at which advance has something to do: the first entry falls due
-// then, or later. It is not ok for a wheel that holds nothing but due entries.
+// next returns the tick at which advance has work to do: the first entry falls due then, or later.
+// ok is false if the wheel contains only due entries.
 func (w *wheel) next() (tick int64, ok bool) {
 	if w.moving.first != 0 {
 		return w.now, true
@@ -101,7 +100,7 @@ func (w *wheel) next() (tick int64, ok bool) {
 	return tick, l >= 0
 }
 
-// take takes the first due entry off the wheel; 0 when none is due.
+// take removes and returns the first due entry; 0 if none is due.
 func (w *wheel) take() uint32 {
 	entry := w.due.first
 	if entry != 0 {
@@ -110,8 +109,8 @@ func (w *wheel) take() uint32 {
 	return entry
 }
 
-// earliest returns the level of the first slot that is not empty, and the tick at
-// which it begins; level -1 for none.
+// earliest returns the level of the first slot that is not empty, and the tick at which it begins;
+// the level is -1 if all slots are empty.
 func (w *wheel) earliest() (l int, tick int64) {
 	for l := range w.levels {
 		if filled := w.levels[l].filled; filled != 0 {
@@ -122,8 +121,8 @@ func (w *wheel) earliest() (l int, tick int64) {
 	return -1, 0
 }
 
-// open takes the entries of a slot whose tick has come. Those of the lowest level
-// are due, the others are to be spread.
+// open removes the entries of a slot whose tick has been reached. Entries of the lowest level are
+// due; the others have to be distributed.
 func (w *wheel) open(l, slot int) {
 	from := &w.levels[l].slots[slot]
 	w.levels[l].filled &^= 1 << slot
@@ -141,7 +140,7 @@ func (w *wheel) open(l, slot int) {
 	*from = list{}
 }
 
-// place puts an entry where its tick belongs.
+// place puts an entry into the list for its tick.
 func (w *wheel) place(n *node, entry uint32) {
 	into := &w.due
 	if n.tick > w.now {
@@ -163,13 +162,13 @@ func (w *wheel) link(into *list, n *node, entry uint32) {
 	into.last = entry
 }
 
-// slot tells where a tick after now belongs.
+// slot returns the level and the slot of a tick after now.
 func (w *wheel) slot(tick int64) (l, slot int) {
 	l = (bits.Len64(uint64(tick^w.now)) - 1) / digit
 	return l, int(tick>>(l*digit)) % slots
 }
 
-// remove takes an entry off the wheel.
+// remove removes an entry from the wheel.
 func (w *wheel) remove(n *node, entry uint32) {
 	switch {
 	case w.due.first == entry || w.due.last == entry:
@@ -177,7 +176,7 @@ func (w *wheel) remove(n *node, entry uint32) {
 	case w.moving.first == entry || w.moving.last == entry:
 		w.unlink(&w.moving, n)
 	case n.prev != 0 && n.next != 0:
-		w.unlink(nil, n) // of whatever list, it is neither first nor last
+		w.unlink(nil, n) // it is neither first nor last, so its list need not be known
 	default:
 		l, slot := w.slot(n.tick)
 		from := &w.levels[l].slots[slot]
@@ -190,8 +189,8 @@ func (w *wheel) remove(n *node, entry uint32) {
 	w.size--
 }
 
-// unlink takes a node out of a list, which may be left out when the node is
-// neither its first nor its last.
+// unlink removes a node from a list. The list may be nil if the node is neither its first nor its
+// last.
 func (w *wheel) unlink(from *list, n *node) {
 	if n.prev != 0 {
 		w.nodes.at(n.prev).next = n.next

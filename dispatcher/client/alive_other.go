@@ -7,15 +7,15 @@ import (
 	"time"
 )
 
-// idleTime is how long an idle connection is kept. Without a probe nothing shows that the
-// target has closed it, so it is shorter than the time-outs of servers.
+// idleTime is how long an idle connection is kept. Without a probe there is no way to notice that
+// the target has closed it, so the time is shorter than the timeouts of servers.
 const idleTime = time.Second
 
-// probe finds out whether an idle connection is still open.
+// probe checks whether an idle connection is still open.
 type probe struct{}
 
 func newProbe(net.Conn) *probe { return nil }
 
-// alive assumes that the connection is open: neither syscall nor golang.org/x/sys can
-// find out without reading.
+// alive assumes that the connection is open: neither syscall nor golang.org/x/sys can check this
+// without reading.
 func (*probe) alive() bool { return true }

@@ -12,9 +12,9 @@ import (
 // idleTime is how long an idle connection is kept.
 const idleTime = 30 * time.Second
 
-// probe finds out whether an idle connection is still open.
+// probe checks whether an idle connection is still open.
 type probe struct {
-	raw  syscall.RawConn // nil when the connection has none
+	raw  syscall.RawConn // nil if the connection does not provide one
 	look func(fd uintptr) bool
 	open bool // the result of look
 }
@@ -23,14 +23,14 @@ func newProbe(conn net.Conn) *probe {
 	p := &probe{}
 	p.look = p.peek
 	if sc, ok := conn.(syscall.Conn); ok {
-		p.raw, _ = sc.SyscallConn() // without one, a closed connection fails when it is used
+		p.raw, _ = sc.SyscallConn() // on an error raw is nil, and a closed connection fails when it is used
 	}
 	return p
 }
 
-// alive reports whether an idle connection is still open, without waiting and without
-// taking anything from it. Whatever a server sends unasked, such as a time-out or the end
-// of TLS, makes the connection useless.
+// alive reports whether an idle connection is still open, without blocking and without consuming
+// data. If the server has sent unsolicited data, such as a timeout response or a TLS close alert,
+// the connection is unusable.
 func (p *probe) alive() bool {
 	if p.raw == nil {
 		return true

@@ -15,47 +15,47 @@ import (
 )
 
 const (
-	// headBuffer is the size of the buffer that answers are read into, in bytes. It grows
-	// for a longer head, up to maxHead.
+	// headBuffer is the size of the buffer that responses are read into, in bytes. It grows for a
+	// longer head, up to maxHead.
 	headBuffer = 4 << 10
 	maxHead    = 256 << 10
-	// maxBody is how much of a body is read and thrown away, so that the connection can be
-	// used again.
+	// maxBody is how much of a body is read and discarded, in bytes, so that the connection can be
+	// reused.
 	maxBody = 1 << 20
-	// maxInterim bounds the 1xx answers before the final one, and maxTrailer the lines
-	// after a chunked body.
+	// maxInterim limits the number of 1xx responses before the final one, and maxTrailer the number
+	// of lines after a chunked body.
 	maxInterim = 64
 	maxTrailer = 64
-	// grace is how long to wait for an answer when the request could not be written whole.
-	// The target may have sent one before; if so, it has arrived.
+	// grace is how long to wait for a response if the request could not be written completely. The
+	// target may have responded before that; if so, the response has already arrived.
 	grace = 10 * time.Millisecond
-	// maxQuoted is how much of an answer that is not HTTP is quoted, in bytes, and
-	// maxHeadError the length of a fasthttp error that is passed on: some quote the whole
-	// answer.
+	// maxQuoted is how much of a response that is not HTTP is quoted, in bytes. maxHeadError is the
+	// maximum length of a fasthttp error that is passed on: some quote the whole response.
 	maxQuoted    = 60
 	maxHeadError = 200
 	// keptRequest is the largest request buffer worth keeping, in bytes.
 	keptRequest = 64 << 10
 )
 
-// Exchange is the room to write a request from and to read its answer into. One
-// goroutine uses it at a time, for one request after another.
+// Exchange contains the buffers for sending a request and reading its response. Only one goroutine
+// may use it at a time, for one request after another.
 type Exchange struct {
-	// Request is the request to send, with its body or the beginning of it.
+	// Request is the request to send, with its body or the beginning of its body.
 	Request []byte
-	// RetryAfter is how long the last answer asked to be left alone; 0 when it did not.
+	// RetryAfter is the wait that the last response requested before a retry; 0 if it did not
+	// request one.
 	RetryAfter time.Duration
 
-	in   *bufio.Reader // of headBuffer, or larger for this answer
+	in   *bufio.Reader // of size headBuffer, or larger for the current response
 	head fasthttp.ResponseHeader
 }
 
-// NewExchange makes an exchange with an empty request.
+// NewExchange returns an exchange with an empty request.
 func NewExchange() *Exchange {
 	return &Exchange{in: bufio.NewReaderSize(nil, headBuffer)}
 }
 
-// Small reports whether the exchange is worth keeping for further requests.
+// Small reports whether the exchange is small enough to keep for further requests.
 func (x *Exchange) Small() bool { return cap(x.Request) <= keptRequest && x.in.Size() == headBuffer }
 
 var (
@@ -64,13 +64,13 @@ var (
 	errStatus   = errors.New("the answer has no status")
 )
 
-// RoundTrip sends the request, followed by rest, over a connection, and returns the
-// status of the answer. The status stands as soon as the head has arrived, even if
-// the body breaks off. It also reports whether the connection can be used again.
+// RoundTrip sends the request, followed by rest, over a connection, and returns the status of the
+// response. The status is valid as soon as the head has arrived, even if the body is cut off.
+// RoundTrip also reports whether the connection can be reused.
 func (x *Exchange) RoundTrip(c *Conn, method string, rest []byte) (status int, reusable bool, err error) {
 	broken := c.send(x.Request, rest)
-	if broken != nil { // the target may have answered before it read everything
-		_ = c.SetReadDeadline(time.Now().Add(grace)) // if this fails, so does reading, and broken is the error
+	if broken != nil { // the target may have responded before it read everything
+		_ = c.SetReadDeadline(time.Now().Add(grace)) // if this fails, so does reading, and broken is returned
 	}
 	x.in.Reset(c)
 	defer x.in.Reset(nil)
@@ -101,8 +101,8 @@ func (c *Conn) send(request, rest []byte) error {
 	return err
 }
 
-// readHead reads the head of the final answer. When only the status line of it can be
-// read, it returns that status, and whole is false.
+// readHead reads the head of the final answer. If only its status line can be read, readHead
+// returns that status, and whole is false.
 func (x *Exchange) readHead(c *Conn) (status int, whole bool, err error) {
 	for range maxInterim {
 		err := x.readOneHead(c)
@@ -124,8 +124,7 @@ func (x *Exchange) readHead(c *Conn) (status int, whole bool, err error) {
 	return 0, false, errInterim
 }
 
-// headError says why a head cannot be read. If it is not HTTP, the error quotes its
-// first line.
+// headError returns why a head cannot be read. If it is not HTTP, the error quotes its first line.
 func (x *Exchange) headError(c *Conn, err error) error {
 	if errors.Is(err, errLongHead) || c.failed && len(err.Error()) <= maxHeadError {
 		return err
@@ -140,7 +139,7 @@ func (x *Exchange) headError(c *Conn, err error) error {
 	return fmt.Errorf("the answer is not HTTP/1: it begins with %q%s", line, more)
 }
 
-// readOneHead reads a head, into a larger buffer when it needs one.
+// readOneHead reads a head. It enlarges the buffer if necessary.
 func (x *Exchange) readOneHead(c *Conn) error {
 	for {
 		err := x.head.Read(x.in)
@@ -154,13 +153,13 @@ func (x *Exchange) readOneHead(c *Conn) error {
 		if size > maxHead {
 			return errLongHead
 		}
-		held, _ := x.in.Peek(x.in.Buffered()) // which never fails
+		held, _ := x.in.Peek(x.in.Buffered()) // cannot fail
 		x.in = bufio.NewReaderSize(io.MultiReader(bytes.NewReader(held), c), size)
 	}
 }
 
-// statusLine returns the status of an answer of which only the first line can be read;
-// 0 for none.
+// statusLine returns the status of a response of which only the first line can be read; 0 if there
+// is no status.
 func (x *Exchange) statusLine() int {
 	held, _ := x.in.Peek(x.in.Buffered())
 	line, _, whole := bytes.Cut(held, []byte("\n"))
@@ -179,9 +178,9 @@ func (x *Exchange) statusLine() int {
 	return int(status)
 }
 
-// closes reports whether the connection ends with this answer: the target closes it,
-// switches protocols, or leaves open where the answer ends. For HTTP/1.0 fasthttp does
-// not report a Transfer-Encoding, which has no meaning there.
+// closes reports whether the connection ends with this response: the target closes it, switches
+// protocols, or does not define where the response ends. For HTTP/1.0 fasthttp does not report a
+// Transfer-Encoding, which has no meaning there.
 func (x *Exchange) closes() bool {
 	if x.head.ConnectionClose() || !x.head.IsHTTP11() || x.head.StatusCode() == fasthttp.StatusSwitchingProtocols {
 		return true
@@ -194,9 +193,8 @@ func (x *Exchange) closes() bool {
 	return false
 }
 
-// skipBody reads the body and reports whether it came to its end. An answer that cannot
-// have a body may announce one: if it followed after all, it would be taken for the next
-// answer.
+// skipBody reads the body and reports whether it reached the end. A response that cannot have a
+// body may announce one; if the body followed anyway, it would be mistaken for the next response.
 func (x *Exchange) skipBody(method string) bool {
 	switch status, n := x.head.StatusCode(), x.head.ContentLength(); {
 	case status == fasthttp.StatusSwitchingProtocols:
@@ -214,7 +212,7 @@ func (x *Exchange) skipBody(method string) bool {
 	case n == -1: // chunked
 		n, err := io.Copy(io.Discard, io.LimitReader(httputil.NewChunkedReader(x.in), maxBody+1))
 		return err == nil && n <= maxBody && x.skipTrailer()
-	default: // until the target closes
+	default: // the body ends when the target closes the connection
 		_, _ = io.Copy(io.Discard, io.LimitReader(x.in, maxBody)) // the connection is closed either way
 		return false
 	}

@@ -1,5 +1,5 @@
-// Package client sends requests over HTTP/1.1. A Pool keeps connections to any number of
-// targets, and an Exchange sends one request over one of them and reads its answer:
+// Package client sends requests over HTTP/1.1. A Pool keeps connections to any number of targets,
+// and an Exchange sends one request over one of them and reads its response:
 //
 //	location, err := client.CutURL(url)
 //	exchange.Request = client.Head{Method: "GET", Location: &location}.Append(nil)
@@ -20,13 +20,13 @@ import (
 type Head struct {
 	Method   string
 	Location *Location
-	// Lines are header lines "Name: value\r\n". Those that frame a message are left out:
-	// Host, Connection, Content-Length and Transfer-Encoding; and so are those of Except.
+	// Lines contains header lines "Name: value\r\n". Append omits the lines that frame a message
+	// (Host, Connection, Content-Length and Transfer-Encoding) and those named in Except.
 	Lines  []byte
 	Except []string
-	// Host is the value of the Host header; nil for that of the URL.
+	// Host is the value of the Host header; nil selects the host of the URL.
 	Host []byte
-	// Authorized leaves out the user and password of the URL, because Lines has its own.
+	// Authorized omits the user and password of the URL, because Lines contains its own.
 	Authorized bool
 }
 
@@ -52,7 +52,7 @@ func (h *Head) Append(dst []byte) []byte {
 	return dst
 }
 
-// HeaderLines iterates over lines "Name: value\r\n". A value begins right after the colon.
+// HeaderLines iterates over lines "Name: value\r\n". A value begins immediately after the colon.
 func HeaderLines(lines []byte) iter.Seq2[[]byte, []byte] {
 	return func(yield func(name, value []byte) bool) {
 		for len(lines) > 0 {
@@ -65,7 +65,7 @@ func HeaderLines(lines []byte) iter.Seq2[[]byte, []byte] {
 	}
 }
 
-// IsHeader reports whether a header name is the given one, in any case.
+// IsHeader reports whether a header name equals the given one, ignoring case.
 func IsHeader(name []byte, of string) bool {
 	return len(name) == len(of) && strings.EqualFold(string(name), of) // the conversion does not allocate
 }

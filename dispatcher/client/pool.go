@@ -15,39 +15,40 @@ import (
 // ErrClosed is the error of Get after Close.
 var ErrClosed = errors.New("the client is closed")
 
-// Pool holds the connections to all targets: the idle ones, to be used again, and those
-// in use, so that Close ends whatever waits for them. It may be used from any goroutine.
+// Pool contains the connections to all targets: the idle ones, which are reused, and those in use,
+// so that Close ends the requests that wait for them. It may be used from any goroutine.
 //
-// The client of fasthttp has a pool too, but that one does not notice before writing
-// that a target has closed a connection, and cannot end its goroutines.
+// The client of fasthttp also has a pool, but that pool does not notice before writing that a
+// target has closed a connection, and it cannot end its goroutines.
 type Pool struct {
-	// TLS configures the connections to https targets. It may be changed before the first Get.
+	// TLS configures the connections to https targets. It may be changed only before the first Get.
 	TLS *tls.Config
 
-	limit int // of open connections
+	limit int // maximum number of open connections
 
-	mu      sync.Mutex // guards what follows
+	mu      sync.Mutex // guards the fields below
 	open    map[*Conn]struct{}
-	idle    map[string][]*Conn // by target, the connection put back last at the end
+	idle    map[string][]*Conn // by target; the connection put back last is at the end
 	dialing int                // connections being dialed
-	ctx     context.Context    // of dialing; ends with Close
+	ctx     context.Context    // used for dialing; canceled by Close
 	cancel  context.CancelFunc
 	sweep   *time.Timer
-	sweeps  bool // the timer runs
+	sweeps  bool // the timer is running
 	closed  bool
 }
 
-// Conn is one connection. Whoever got it from Pool.Get uses it alone, until Put or Drop.
+// Conn is one connection. The caller that got it from Pool.Get has exclusive use of it until Put or
+// Drop.
 type Conn struct {
 	net.Conn
 	plain  net.Conn // Conn, or the connection below its TLS
-	probe  *probe   // of plain
+	probe  *probe   // probes plain
 	target string
-	failed bool      // a read met the end or an error
+	failed bool      // a read returned an error or the end of the stream
 	since  time.Time // idle since then
 }
 
-// Read notes a failure, so that the connection is not used again.
+// Read records a failure, so that the connection is not reused.
 func (c *Conn) Read(p []byte) (int, error) {
 	n, err := c.Conn.Read(p)
 	if err != nil {
@@ -56,8 +57,8 @@ func (c *Conn) Read(p []byte) (int, error) {
 	return n, err
 }
 
-// NewPool makes a pool of at most limit open connections. There must never be more
-// goroutines between Get and Put or Drop than that.
+// NewPool returns a pool of at most limit open connections. There must never be more goroutines
+// than that between Get and Put or Drop.
 func NewPool(limit int) *Pool {
 	p := &Pool{
 		limit: limit,
@@ -71,16 +72,15 @@ func NewPool(limit int) *Pool {
 	return p
 }
 
-// Get returns a connection to a target that nobody else uses, with its deadline set:
-// the one put back last that is still open, or a new one. The target is a text of
-// Location.AppendTarget.
+// Get returns a connection to a target for exclusive use, with its deadline set: the one put back
+// last that is still open, or a new one. The target has the format of Location.AppendTarget.
 func (p *Pool) Get(target string, deadline time.Time) (*Conn, error) {
 	for {
 		c := p.pop(target)
 		if c == nil {
 			return p.dial(target, deadline)
 		}
-		// In this order: the probe reads, which fails after the old deadline.
+		// The deadline must be set first: the probe reads, which fails after the old deadline.
 		if c.SetDeadline(deadline) == nil && c.probe.alive() {
 			return c, nil
 		}
@@ -88,7 +88,7 @@ func (p *Pool) Get(target string, deadline time.Time) (*Conn, error) {
 	}
 }
 
-// pop takes the connection to a target that was put back last; nil for none.
+// pop removes and returns the connection to a target that was put back last; nil if there is none.
 func (p *Pool) pop(target string) *Conn {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -97,12 +97,12 @@ func (p *Pool) pop(target string) *Conn {
 		return nil
 	}
 	last := len(conns) - 1
-	p.idle[target] = conns[:last] // its room is used again by Put
+	p.idle[target] = conns[:last] // Put reuses the capacity
 	return conns[last]
 }
 
-// oldest is the connection that has been idle for longest, the first of its target; nil for
-// none. It looks at each target, which is cheap compared with dialing another one.
+// oldest returns the connection that has been idle longest, which is the first one of its target;
+// nil if there is none. It checks every target, which is cheap compared with dialing another one.
 func (p *Pool) oldest() (oldest *Conn) {
 	for _, conns := range p.idle {
 		if len(conns) > 0 && (oldest == nil || conns[0].since.Before(oldest.since)) {
@@ -112,10 +112,11 @@ func (p *Pool) oldest() (oldest *Conn) {
 	return oldest
 }
 
-// closeFirst closes the idle connection of a target that was put back first.
+// closeFirst closes the first idle connection of a target, which is the one that was put back
+// first.
 func (p *Pool) closeFirst(target string) {
 	conns := p.idle[target]
-	_ = conns[0].plain.Close() // nothing depends on it any more
+	_ = conns[0].plain.Close() // the connection is no longer needed
 	delete(p.open, conns[0])
 	p.idle[target] = slices.Delete(conns, 0, 1)
 	p.forget(target)
@@ -128,7 +129,7 @@ func (p *Pool) forget(target string) {
 	}
 }
 
-// dial opens a connection. At the limit an idle one makes room for it.
+// dial opens a connection. At the limit an idle connection is closed to make room for it.
 func (p *Pool) dial(target string, deadline time.Time) (*Conn, error) {
 	scheme, address, _ := strings.Cut(target, "://")
 	ctx, cancel := context.WithDeadline(p.ctx, deadline)
@@ -164,9 +165,9 @@ func (p *Pool) dial(target string, deadline time.Time) (*Conn, error) {
 	return c, nil
 }
 
-// reserve announces a connection that is about to be dialed. At the limit it closes the
-// connection that has been idle for longest. There is one: each of the others is in use
-// by another goroutine, of which there are fewer than the limit.
+// reserve registers a connection that is about to be dialed. At the limit it closes the connection
+// that has been idle longest. There is an idle one: every connection in use belongs to another
+// goroutine, and there are fewer of those than the limit.
 func (p *Pool) reserve() {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -178,7 +179,8 @@ func (p *Pool) reserve() {
 	}
 }
 
-// enter adds a connection that was announced to those that Close closes.
+// enter adds a connection that was registered by reserve to the open connections, which Close
+// closes.
 func (p *Pool) enter(c *Conn) error {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -193,17 +195,17 @@ func (p *Pool) enter(c *Conn) error {
 
 // Drop closes a connection that is in use.
 func (p *Pool) Drop(c *Conn) {
-	_ = c.plain.Close() // before another may take its place; nothing depends on the error
+	_ = c.plain.Close() // before another connection may take its place; the error does not matter
 	p.mu.Lock()
 	delete(p.open, c)
 	p.mu.Unlock()
 }
 
-// Put gives a connection back, to be used again.
+// Put returns a connection to the pool for reuse.
 func (p *Pool) Put(c *Conn) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	if p.closed { // which closed the connection too
+	if p.closed { // Close has closed the connection
 		return
 	}
 	c.since = time.Now()
@@ -230,8 +232,7 @@ func (p *Pool) closeOld() {
 	}
 }
 
-// Close closes every connection and breaks off what is being dialed. Requests that are
-// on their way fail.
+// Close closes all connections and aborts dialing. Requests in flight fail.
 func (p *Pool) Close() {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -239,7 +240,7 @@ func (p *Pool) Close() {
 	p.cancel()
 	p.sweep.Stop()
 	for c := range p.open {
-		_ = c.plain.Close() // whoever uses it gets the error
+		_ = c.plain.Close() // its user gets the error
 	}
 	clear(p.idle)
 	clear(p.open)

@@ -9,9 +9,8 @@ import (
 	"time"
 )
 
-// retryAfter reads the Retry-After header of an answer with status 429 or 503: seconds,
-// or an HTTP date. It is 0 for other answers, and when the header asks for no wait or
-// cannot be read.
+// retryAfter parses the Retry-After header of a response with status 429 or 503: seconds, or an
+// HTTP date. The result is 0 for other responses, and if the header requests no wait or is invalid.
 func retryAfter(status int, value []byte, now time.Time) time.Duration {
 	if status != http.StatusTooManyRequests && status != http.StatusServiceUnavailable {
 		return 0

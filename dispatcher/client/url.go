@@ -10,17 +10,17 @@ import (
 	"mockserver/internal/ascii"
 )
 
-// Location is a URL, cut into the parts that a request needs. They are slices of the
-// URL's bytes.
+// Location is a URL split into the parts that a request needs. The parts are slices of the URL's
+// bytes.
 type Location struct {
 	secure bool
-	user   []byte // "name:password", encoded as in the URL; empty for none
-	host   []byte // without port; an IPv6 address in its brackets
-	port   []byte // digits; empty for the scheme's own
-	path   []byte // with the query; may lack its first slash
+	user   []byte // "name:password", encoded as in the URL; empty if there is none
+	host   []byte // without port; an IPv6 address is in brackets
+	port   []byte // digits; empty for the default port of the scheme
+	path   []byte // with the query; may lack the leading slash
 }
 
-// CutURL cuts a URL into its parts. An error does not go away by trying again.
+// CutURL splits a URL into its parts. An error is permanent: a retry fails too.
 func CutURL(from []byte) (l Location, err error) {
 	if what := address.URLFault(from); what != "" {
 		return l, fmt.Errorf("not a valid URL: %s", what)
@@ -40,8 +40,8 @@ func CutURL(from []byte) (l Location, err error) {
 	return l, nil
 }
 
-// AppendTarget appends the target of the URL, by which connections are told apart:
-// scheme, host and port, "http://host:8080". What follows "://" is an address to dial.
+// AppendTarget appends the target of the URL, which identifies its connections: scheme, host and
+// port, such as "http://host:8080". The text after "://" is an address to dial.
 func (l *Location) AppendTarget(dst []byte) []byte {
 	port := l.port
 	if l.secure {
@@ -63,8 +63,8 @@ func (l *Location) AppendTarget(dst []byte) []byte {
 	return append(append(dst, ':'), port...)
 }
 
-// appendHost appends the value of the Host header, without the zone of an address, which
-// has no meaning elsewhere.
+// appendHost appends the value of the Host header, without the zone of an address, which has no
+// meaning on other machines.
 func (l *Location) appendHost(dst []byte) []byte {
 	if address, _, zoned := bytes.Cut(l.host, []byte("%")); zoned {
 		dst = append(append(dst, address...), ']')
@@ -77,7 +77,7 @@ func (l *Location) appendHost(dst []byte) []byte {
 	return dst
 }
 
-// appendPath appends path and query unchanged.
+// appendPath appends the path and the query unchanged.
 func (l *Location) appendPath(dst []byte) []byte {
 	if len(l.path) == 0 || l.path[0] != '/' {
 		dst = append(dst, '/')
@@ -85,9 +85,9 @@ func (l *Location) appendPath(dst []byte) []byte {
 	return append(dst, l.path...)
 }
 
-// appendAuthorization appends the header with the user and password of the URL.
+// appendAuthorization appends the Authorization header with the user and password of the URL.
 func (l *Location) appendAuthorization(dst []byte) []byte {
-	who, _ := url.PathUnescape(string(l.user)) // CutURL has tried it
+	who, _ := url.PathUnescape(string(l.user)) // cannot fail, since CutURL has checked it
 	if bytes.IndexByte(l.user, ':') < 0 {
 		who += ":"
 	}

@@ -5,23 +5,23 @@ import (
 	"errors"
 )
 
-// ErrRecord is the error of a record that was stored by something else.
+// ErrRecord is the error of a record with an unknown format.
 var ErrRecord = errors.New("a record of the webhook store does not hold what it should")
 
-// Fields reads what AppendText and the Append functions of encoding/binary wrote. A missing
-// field reads as zero, and Err reports it.
+// Fields decodes what AppendText and the Append functions of encoding/binary wrote. A missing field
+// is decoded as zero, and Err reports it.
 type Fields struct {
 	rest []byte
 	bad  bool
 }
 
-// NewFields returns a reader of fields. The texts it returns are slices of from.
+// NewFields returns a decoder of fields. The texts it decodes are slices of from.
 func NewFields(from []byte) *Fields { return &Fields{rest: from} }
 
 // More reports whether further fields follow.
 func (f *Fields) More() bool { return len(f.rest) > 0 }
 
-// Err is ErrRecord if a field was missing, or if some are left.
+// Err returns ErrRecord if a field was missing, or if some fields have not been read.
 func (f *Fields) Err() error {
 	if f.bad || f.More() {
 		return ErrRecord
@@ -39,7 +39,7 @@ func (f *Fields) take(n int) []byte {
 	return out
 }
 
-// Byte reads one byte.
+// Byte decodes one byte.
 func (f *Fields) Byte() byte {
 	if b := f.take(1); b != nil {
 		return b[0]
@@ -47,7 +47,7 @@ func (f *Fields) Byte() byte {
 	return 0
 }
 
-// Uint64 reads eight bytes in little-endian order.
+// Uint64 decodes eight bytes in little-endian order.
 func (f *Fields) Uint64() uint64 {
 	if b := f.take(8); b != nil {
 		return binary.LittleEndian.Uint64(b)
@@ -55,7 +55,7 @@ func (f *Fields) Uint64() uint64 {
 	return 0
 }
 
-// Uvarint reads a number of binary.AppendUvarint.
+// Uvarint decodes a number written by binary.AppendUvarint.
 func (f *Fields) Uvarint() uint64 {
 	n, size := binary.Uvarint(f.rest)
 	if size <= 0 {
@@ -66,7 +66,7 @@ func (f *Fields) Uvarint() uint64 {
 	return n
 }
 
-// Text reads what AppendText wrote.
+// Text decodes a text written by AppendText.
 func (f *Fields) Text() []byte {
 	n := f.Uvarint()
 	if n > maxRecord {
@@ -76,7 +76,7 @@ func (f *Fields) Text() []byte {
 	return f.take(int(n))
 }
 
-// AppendText appends the length of a text, as a uvarint, and the text.
+// AppendText appends the length of a text, as a uvarint, followed by the text.
 func AppendText[T string | []byte](to []byte, text T) []byte {
 	to = binary.AppendUvarint(to, uint64(len(text)))
 	return append(to, text...)

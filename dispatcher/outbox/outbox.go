@@ -1,13 +1,13 @@
-// Package outbox keeps pending deliveries on disk: a log in the files of a directory, the
-// last of which is written to.
+// Package outbox stores pending deliveries on disk, in a log. The log consists of the files of a
+// directory; records are appended to the last file.
 //
 //	box, pending, err := outbox.Open(dir, logger)
 //	err = box.Store(&entry) // returns when the entry is safe on disk
 //	box.Done(entry.ID)      // it is not pending any more
 //
-// Writing is grouped: whoever stores an entry waits for the next sync, and one sync serves
-// all who came while the one before was under way. The first file is removed as soon as
-// nothing in it is pending.
+// Writes are grouped: each call of Store waits for the next sync, and one sync serves all calls
+// that were made during the previous one. The first file is removed as soon as none of its entries
+// is pending.
 //
 // It imports no other package of the module.
 package outbox
@@ -27,47 +27,48 @@ import (
 type Outbox struct {
 	dir  string
 	lock *os.File
-	sync func(*os.File) error // (*os.File).Sync, but for tests
-	// rotateAt is the size at which a file is followed by another, and allowed is how much
-	// the log may take on top of four times the size of what is pending.
+	sync func(*os.File) error // (*os.File).Sync, except in tests
+	// rotateAt is the size at which the next file is begun, in bytes. allowed is how much space the
+	// log may take, in bytes, in addition to four times the size of the pending entries.
 	rotateAt, allowed int64
 	lost              int64 // records that could not be read when it was opened
 
-	mu     sync.Mutex // guards what follows
-	buffer []byte     // to be written next, to the last file
-	urgent *group     // waits for it to be synced; nil for nobody
-	err    error      // why nothing can be stored any more
+	mu     sync.Mutex // guards the fields below
+	buffer []byte     // data to be written next, to the last file
+	urgent *group     // callers that wait for buffer to be synced; nil if there are none
+	err    error      // why nothing more can be stored
 	closed bool
-	id     uint64 // of the next entry
+	id     uint64 // ID of the next entry
 	files  []*logFile
 	where  map[uint64]uint32 // pending entries, each with the number of its file
-	// finished are the names of files that have left the log and are to be removed.
+	// finished contains the names of files that are no longer part of the log and have to be
+	// removed.
 	finished []string
 
-	bell  chan struct{} // something is to be written, or the outbox is closed
+	bell  chan struct{} // signals that there is something to write, or that the outbox is closed
 	ended chan struct{}
 
-	unlisted chan struct{} // something is to be removed; closed at the end
-	removed  chan struct{} // the remover has ended
+	unlisted chan struct{} // signals that there are files to remove; closed at the end
+	removed  chan struct{} // closed when the remover has ended
 
-	out   *os.File // the file being written, the committer's own
-	spare []byte   // for the next buffer, the committer's own
+	out   *os.File // the file being written; used only by the committer
+	spare []byte   // memory for the next buffer; used only by the committer
 }
 
-// Entry is a delivery as the outbox holds it.
+// Entry is a delivery as stored in the outbox.
 type Entry struct {
-	ID      uint64 // given by Store
+	ID      uint64 // set by Store
 	Due     time.Time
 	Depth   int
 	Attempt int
-	Webhook []byte // what deliveries of one webhook have in common
-	Parts   []byte // what is this delivery's own
+	Webhook []byte // data that the deliveries of one webhook have in common
+	Parts   []byte // data of this delivery alone
 }
 
-// group are those who wait for one sync.
+// group represents the callers of Store that wait for one sync.
 type group struct {
 	synced chan struct{}
-	err    error // to be read once synced is closed
+	err    error // valid after synced is closed
 }
 
 // logFile is one file of the log.
@@ -75,8 +76,8 @@ type logFile struct {
 	number  uint32
 	marker  marker
 	size    int64
-	stored  int // entries in it
-	pending int // those of them that are pending
+	stored  int // number of entries in the file
+	pending int // number of those that are pending
 }
 
 // Sizes of the log, in bytes.
@@ -98,7 +99,7 @@ func newLogFile(number uint32) *logFile {
 	return f
 }
 
-// name returns the name of the file, made of its number and its marker:
+// name returns the name of the file, which consists of its number and its marker:
 // "0000002a-8d1f0a9c35b7e264.log".
 func (f *logFile) name() string {
 	return fmt.Sprintf("%08x-%x.log", f.number, []byte(f.marker))
@@ -142,8 +143,8 @@ func (o *Outbox) add(e *Entry) {
 	o.where[e.ID] = f.number
 }
 
-// Done notes that an entry is not pending any more. It does not wait for the disk: after a
-// crash the entry may be pending again.
+// Done records that an entry is no longer pending. It does not wait for the disk, so after a crash
+// the entry may be pending again.
 func (o *Outbox) Done(id uint64) {
 	o.mu.Lock()
 	number, ok := o.where[id]
@@ -161,11 +162,11 @@ func (o *Outbox) Done(id uint64) {
 func (o *Outbox) wake() {
 	select {
 	case o.bell <- struct{}{}:
-	default: // it has been rung already
+	default: // it has already been signaled
 	}
 }
 
-// commit is the goroutine that writes.
+// commit is the goroutine of the committer, which writes the log.
 func (o *Outbox) commit() {
 	defer func() {
 		close(o.unlisted)
@@ -185,8 +186,8 @@ func (o *Outbox) commit() {
 	}
 }
 
-// write writes the buffer, and syncs it if somebody waits for that or sync is set. It
-// reports whether the outbox was closed, and whether it began a further file.
+// write writes the buffer, and syncs the file if a caller waits for that or sync is set. It reports
+// whether the outbox was closed, and whether the next file was begun.
 func (o *Outbox) write(sync bool) (ended, rotated bool) {
 	o.mu.Lock()
 	buffer, waiting, closed, err := o.buffer, o.urgent, o.closed, o.err
@@ -195,7 +196,7 @@ func (o *Outbox) write(sync bool) (ended, rotated bool) {
 	f.size += int64(len(buffer))
 	full := f.size >= o.rotateAt
 	if full && err == nil {
-		// Whatever comes from now on belongs to the next file.
+		// Entries stored from now on belong to the next file.
 		o.files = append(o.files, newLogFile(f.number+1))
 	}
 	o.mu.Unlock()
@@ -219,8 +220,8 @@ func (o *Outbox) write(sync bool) (ended, rotated bool) {
 	return closed, rotated
 }
 
-// fail keeps the first error: from then on nothing is stored. Nothing may be appended to a
-// log that was not written whole.
+// fail records the first error; after that nothing is stored. Nothing may be appended to a log that
+// was not written completely.
 func (o *Outbox) fail(err error) {
 	if err == nil {
 		return
@@ -257,7 +258,7 @@ func (o *Outbox) rotate() error {
 	return err
 }
 
-// create makes a file, and makes sure that its name is on disk.
+// create creates a file, and ensures that its name is on disk.
 func (o *Outbox) create(file *logFile) (*os.File, error) {
 	f, err := os.OpenFile(o.path(file), os.O_CREATE|os.O_EXCL|os.O_WRONLY|os.O_APPEND, 0o600)
 	if err != nil {
@@ -275,7 +276,7 @@ func syncDir(dir string) error {
 	return d.Sync()
 }
 
-// Close writes what is left and unlocks the directory.
+// Close writes the remaining data and unlocks the directory.
 func (o *Outbox) Close() error {
 	o.mu.Lock()
 	o.closed = true

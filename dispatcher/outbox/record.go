@@ -11,9 +11,9 @@ import (
 //
 //	marker (8 bytes) · length of the body (4) · CRC-32C of the body (4) · CRC-32C of these 16 bytes (4) · body
 //
-// in little-endian order. The body begins with its kind, 1 byte. A record of kind accepted
-// holds an entry, a record of kind done the number of an entry that is not pending any
-// more. Numbers are 8 bytes, texts a uvarint length and their bytes.
+// in little-endian order. The body begins with its kind, 1 byte. A record of kind accepted contains
+// an entry; a record of kind done contains the number of an entry that is no longer pending.
+// Numbers have 8 bytes; a text is its length as a uvarint, followed by its bytes.
 const (
 	markerSize = 8
 	headSize   = markerSize + 12
@@ -22,9 +22,9 @@ const (
 	maxRecord  = 1 << 30
 )
 
-// marker begins each record of a file, and is part of the file's name, which is sent to
-// nobody. It is random, so that nothing a client or a target sends can be taken for a
-// record when records are looked for after damage.
+// marker is the beginning of each record of a file. It is also part of the file's name, which is
+// never sent to anyone. It is random, so that data from a client or a target cannot be mistaken for
+// a record when records are searched for after damage.
 type marker []byte
 
 var castagnoli = crc32.MakeTable(crc32.Castagnoli)
@@ -62,8 +62,8 @@ func (m marker) seal(to []byte, start int) []byte {
 	return to
 }
 
-// cutRecord returns the body of the first record of a log, and what follows the record;
-// ok is false if the log does not begin with a whole and sound record.
+// cutRecord returns the body of the first record of a log, and the bytes after the record; ok is
+// false if the log does not begin with a complete and valid record.
 func (m marker) cutRecord(log []byte) (body, rest []byte, ok bool) {
 	n, ok := m.bodySize(log)
 	if !ok || n > len(log)-headSize {
@@ -76,9 +76,8 @@ func (m marker) cutRecord(log []byte) (body, rest []byte, ok bool) {
 	return body, rest, true
 }
 
-// bodySize returns the length of the body of the first record of a log as its head says,
-// which may be more than the log has; ok is false if the log does not begin with a sound
-// head.
+// bodySize returns the length of the body of the first record of a log according to its head, which
+// may be more than the log contains; ok is false if the log does not begin with a valid head.
 func (m marker) bodySize(log []byte) (n int, ok bool) {
 	if len(log) < headSize || !bytes.HasPrefix(log, m) ||
 		crc32.Checksum(log[:markerSize+8], castagnoli) != binary.LittleEndian.Uint32(log[markerSize+8:]) {
@@ -88,8 +87,8 @@ func (m marker) bodySize(log []byte) (n int, ok bool) {
 	return int(length), 0 < length && length <= maxRecord
 }
 
-// readRecord reads the body of a record. For a record of kind done it returns the ID alone.
-// The texts are slices of the body.
+// readRecord decodes the body of a record. For a record of kind done it returns only the ID. The
+// texts are slices of the body.
 func readRecord(body []byte) (kind byte, e Entry, err error) {
 	f := Fields{rest: body}
 	kind = f.Byte()

@@ -16,9 +16,9 @@ import (
 	"strings"
 )
 
-// Open opens the store in a directory, which it makes if necessary, and returns it with the
-// entries that were pending, the earliest due first. A damaged file is set aside under
-// another name, once everything that can be read of it is safe in another file.
+// Open opens the store in a directory, which it creates if necessary. It returns the store and the
+// entries that were pending, the earliest due first. A damaged file is renamed and set aside, after
+// everything that can be read from it is safe in another file.
 func Open(dir string, log *slog.Logger) (*Outbox, []Entry, error) {
 	if err := os.MkdirAll(dir, 0o700); err != nil {
 		return nil, nil, fmt.Errorf("open the webhook store: %w", err)
@@ -54,7 +54,7 @@ type recovery struct {
 	damaged bool
 }
 
-// recover reads the log and begins a new file, because the end of the last one may be torn.
+// recover reads the log and begins a new file, because the end of the last one may be incomplete.
 func (o *Outbox) recover(log *slog.Logger) ([]Entry, error) {
 	files, err := o.list()
 	if err != nil {
@@ -68,10 +68,10 @@ func (o *Outbox) recover(log *slog.Logger) ([]Entry, error) {
 		}
 		next = f.number + 1
 	}
-	// Not a number that was given before, even if that can no longer be read: targets see it.
+	// IDs must not be reused, even if the old ones can no longer be read, since targets see them.
 	o.id = rand.Uint64()>>1 + 1
 	for i, f := range o.files {
-		if f.number != o.files[0].number+uint32(i) { // a file is missing, as after damage
+		if f.number != o.files[0].number+uint32(i) { // a file is missing, which counts as damage
 			found.damaged = true
 		}
 	}
@@ -90,7 +90,7 @@ func (o *Outbox) recover(log *slog.Logger) ([]Entry, error) {
 	return pending, err
 }
 
-// unmarked is the name of a file in another format.
+// unmarked matches the name of a file in another format.
 var unmarked = regexp.MustCompile(`^[0-9a-f]{8}\.log$`)
 
 // list lists the files of the log.
@@ -127,7 +127,8 @@ func (o *Outbox) read(f *logFile, last bool, into *recovery, log *slog.Logger) e
 	switch {
 	case len(rest) == 0:
 	case last && f.marker.isTorn(rest):
-		// At the next start this file is not the last, and a torn end would count as damage.
+		// At the next start this file will not be the last one, and an incomplete end would count
+		// as damage.
 		if err := os.Truncate(o.path(f), int64(end)); err != nil {
 			return err
 		}
@@ -146,9 +147,9 @@ func (o *Outbox) read(f *logFile, last bool, into *recovery, log *slog.Logger) e
 	return nil
 }
 
-// enter takes one record of a file.
+// enter processes one record of a file.
 func (o *Outbox) enter(kind byte, e Entry, f *logFile, into *recovery) {
-	if number, ok := o.where[e.ID]; ok { // done, or rewritten
+	if number, ok := o.where[e.ID]; ok { // the entry is done, or was rewritten
 		for _, before := range o.files {
 			if before.number == number {
 				before.pending--
@@ -166,8 +167,8 @@ func (o *Outbox) enter(kind byte, e Entry, f *logFile, into *recovery) {
 	into.pending[e.ID] = e
 }
 
-// setAside writes the entries that could be read of damaged files anew, and takes the files
-// out of the log, but not off the disk.
+// setAside rewrites the entries that could be read to a new file, and removes the old files from
+// the log, but not from the disk.
 func (o *Outbox) setAside(found *recovery, log *slog.Logger) error {
 	for _, id := range slices.Sorted(maps.Keys(found.pending)) {
 		e := found.pending[id]

@@ -2,16 +2,16 @@ package outbox
 
 import "bytes"
 
-// loss is what cannot be read of a file.
+// loss describes the parts of a file that cannot be read.
 type loss struct {
-	offset  int // of the first unreadable byte
+	offset  int // offset of the first unreadable byte
 	bytes   int
-	records int // at least
+	records int // minimum number of records
 	places  int
 }
 
-// add adds a part of a file in which no record can be read. A record begins there, and
-// others where their markers stand.
+// add adds a part of a file in which no record can be read. It counts one record at the beginning
+// of the part, and one for each further marker.
 func (l *loss) add(m marker, offset int, part []byte) {
 	if l.bytes == 0 {
 		l.offset = offset
@@ -21,12 +21,12 @@ func (l *loss) add(m marker, offset int, part []byte) {
 	l.records += 1 + bytes.Count(part[1:], m)
 }
 
-// scan takes the records of a file one after another. After damage it goes on with the next
-// record that can be read, where a marker stands. It returns how much of
-// the file was read, up to the end of the last record, and what was skipped.
+// scan calls take for each record of a file. After damage it searches for the next marker at which
+// a record can be read. It returns how much of the file was read, up to the end of the last record,
+// and what was skipped.
 //
-// Each byte is summed at most twice: what begins with a marker and a sound head is as long
-// as the head says.
+// The checksum of each byte is computed at most twice: a record with a marker and a valid head is
+// as long as the head states.
 func (m marker) scan(log []byte, take func(kind byte, e Entry)) (end int, skipped loss) {
 	for at := 0; ; {
 		kind, e, size := m.readAt(log[at:])
@@ -50,8 +50,8 @@ func (m marker) scan(log []byte, take func(kind byte, e Entry)) (end int, skippe
 	}
 }
 
-// readAt reads the first record of a log, and returns its size, head included; 0 if the log
-// does not begin with a sound one.
+// readAt decodes the first record of a log, and returns its size including the head; 0 if the log
+// does not begin with a valid record.
 func (m marker) readAt(log []byte) (kind byte, e Entry, size int) {
 	body, rest, ok := m.cutRecord(log)
 	if !ok {
@@ -64,8 +64,8 @@ func (m marker) readAt(log []byte) (kind byte, e Entry, size int) {
 	return kind, e, len(log) - len(rest)
 }
 
-// isTorn reports whether the end of a log, in which no record can be read, looks like what a
-// crash leaves of one: its beginning, or the zeros of a file whose length was written before
+// isTorn reports whether the end of a log, in which no record can be read, looks like the remains
+// of a record after a crash: its beginning, or zeros, if the length of the file was written before
 // its content. Anything else is treated as damage, which loses nothing.
 func (m marker) isTorn(end []byte) bool {
 	if len(end) < headSize {

@@ -8,13 +8,13 @@ import (
 	"slices"
 )
 
-// tidy frees disk space: it removes the first files when nothing in them is pending, and
-// rewrites the pending entries of the first file while the log takes far more space than
-// they need. It reports whether the outbox was closed meanwhile.
+// tidy frees disk space. It removes the first files if none of their entries is pending, and
+// rewrites the pending entries of the first file while the log takes far more space than the
+// pending entries need. It reports whether the outbox was closed in the meantime.
 func (o *Outbox) tidy() (ended bool, err error) {
 	o.drop()
 	for o.wasteful() {
-		first := o.files[0] // only the committer takes files away
+		first := o.files[0] // only the committer removes files
 		if ended, err = o.rewrite(first); ended || err != nil {
 			return ended, err
 		}
@@ -29,7 +29,7 @@ func (o *Outbox) tidy() (ended bool, err error) {
 	return false, nil
 }
 
-// wasteful reports whether the first file is to be rewritten.
+// wasteful reports whether the first file should be rewritten.
 func (o *Outbox) wasteful() bool {
 	o.mu.Lock()
 	defer o.mu.Unlock()
@@ -53,13 +53,13 @@ func (o *Outbox) rewritten(f *logFile) error {
 	return o.err
 }
 
-// pieceSize is how much of a file is rewritten before those who store meanwhile have their
-// turn, in bytes. It grows for larger records.
+// pieceSize is how much of a file is rewritten, in bytes, before entries that were stored in the
+// meantime are written. It grows for larger records.
 const pieceSize = 1 << 20
 
-// rewrite appends the pending entries of a file to the log, piece by piece, so that whoever
-// stores meanwhile waits for one piece only. It reports whether the outbox was closed.
-// Entries that cannot be read stay pending in the file.
+// rewrite appends the pending entries of a file to the log, piece by piece, so that a concurrent
+// call of Store waits for one piece only. It reports whether the outbox was closed. Entries that
+// cannot be read remain pending in the file.
 func (o *Outbox) rewrite(from *logFile) (ended bool, err error) {
 	f, err := os.Open(o.path(from))
 	if err != nil {
@@ -86,8 +86,8 @@ func (o *Outbox) rewrite(from *logFile) (ended bool, err error) {
 	return true, nil
 }
 
-// renew puts the pending entries of a piece of a file into the buffer, and returns how much
-// of the piece is whole records. It reads without the lock, which Store needs.
+// renew adds the pending entries of a piece of a file to the buffer, and returns how many bytes of
+// the piece are complete records. It reads without holding the lock, which Store needs.
 func (o *Outbox) renew(piece []byte, from *logFile) (read int) {
 	var found []Entry
 	for {
@@ -111,9 +111,9 @@ func (o *Outbox) renew(piece []byte, from *logFile) (read int) {
 	return read
 }
 
-// takeFinished takes the first files out of the log while nothing in them is pending, and
-// returns their names. A file in the middle stays: it may say that entries of earlier files
-// are done.
+// takeFinished removes the first files from the log as long as none of their entries is pending,
+// and returns their names. A file in the middle stays, since it may record that entries of earlier
+// files are done.
 func (o *Outbox) takeFinished() (names []string) {
 	o.mu.Lock()
 	defer o.mu.Unlock()
@@ -124,7 +124,7 @@ func (o *Outbox) takeFinished() (names []string) {
 	return names
 }
 
-// drop hands the finished files to the remover, without waiting for it.
+// drop passes the finished files to the remover, without waiting for it.
 func (o *Outbox) drop() {
 	names := o.takeFinished()
 	o.mu.Lock()
@@ -132,12 +132,12 @@ func (o *Outbox) drop() {
 	o.mu.Unlock()
 	select {
 	case o.unlisted <- struct{}{}:
-	default: // the remover has been called already
+	default: // the remover has already been signaled
 	}
 }
 
-// remove is the goroutine that removes files, in their order. Removing a large file can
-// take a disk as long as storing a thousand entries.
+// remove is the goroutine of the remover, which removes files in order. Removing a large file can
+// take as much disk time as storing a thousand entries.
 func (o *Outbox) remove() {
 	defer close(o.removed)
 	for range o.unlisted {

@@ -115,7 +115,7 @@ func put(points []Point, each float64, p Point) ([]Point, float64) {
 	return points, each
 }
 
-// thinned joins points in pairs until there are at most most.
+// thinned joins points in pairs until there are no more than the given number.
 func thinned(points []Point, most int) []Point {
 	for len(points) > most {
 		half := make([]Point, 0, len(points)/2+1)
