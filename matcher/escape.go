@@ -6,7 +6,7 @@ import (
 	"mockserver/internal/ascii"
 )
 
-// cutByte splits b around the first sep; without one, after is nil.
+// cutByte splits b around the first sep. If b does not contain sep, after is nil.
 func cutByte(b []byte, sep byte) (before, after []byte) {
 	if i := bytes.IndexByte(b, sep); i >= 0 {
 		return b[:i], b[i+1:]
@@ -29,8 +29,8 @@ func (r *Request) pair(list []byte, name string) ([]byte, bool) {
 	return nil, false
 }
 
-// decoded returns b without its percent-encoding: b itself where it has none,
-// else a piece of the arena. With plus a "+" is a space.
+// decoded returns b percent-decoded: b itself if it contains no percent-encoding, otherwise a slice
+// of the arena. If plus is set, "+" is decoded as a space.
 func (r *Request) decoded(b []byte, plus bool) []byte {
 	if bytes.IndexByte(b, '%') < 0 && !(plus && bytes.IndexByte(b, '+') >= 0) {
 		return b
@@ -40,8 +40,8 @@ func (r *Request) decoded(b []byte, plus bool) []byte {
 	return r.kept(start)
 }
 
-// appendDecoded appends src without its percent-encoding. A "%" that is not
-// followed by two hexadecimal digits stands for itself.
+// appendDecoded appends src percent-decoded. A "%" that is not followed by two hexadecimal digits
+// is copied unchanged.
 func appendDecoded(dst, src []byte, plus bool) []byte {
 	for len(src) > 0 {
 		var c byte
@@ -51,7 +51,7 @@ func appendDecoded(dst, src []byte, plus bool) []byte {
 	return dst
 }
 
-// equalDecoded reports whether the encoded key of a form or query is name.
+// equalDecoded reports whether the encoded key of a form or query equals name.
 func equalDecoded(key []byte, name string) bool {
 	for i := range len(name) {
 		if len(key) == 0 {
@@ -65,7 +65,7 @@ func equalDecoded(key []byte, name string) bool {
 	return len(key) == 0
 }
 
-// nextDecoded takes one byte off src, which is not empty.
+// nextDecoded decodes one byte from src, which must not be empty.
 func nextDecoded(src []byte, plus bool) (c byte, rest []byte) {
 	c = src[0]
 	switch {
@@ -80,7 +80,7 @@ func nextDecoded(src []byte, plus bool) (c byte, rest []byte) {
 	return c, src[1:]
 }
 
-// hasMediaType reports whether a Content-Type names kind, whatever its parameters.
+// hasMediaType reports whether the media type of a Content-Type is kind, ignoring its parameters.
 func hasMediaType(contentType []byte, kind string) bool {
 	name, _ := cutByte(contentType, ';')
 	return ascii.EqualFold(bytes.TrimSpace(name), kind)

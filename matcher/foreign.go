@@ -6,11 +6,11 @@ import (
 	"strings"
 )
 
-// bracketed is a parameter as other tools write it: {id}, {id:[0-9]{4}} or <int:id>.
+// bracketed matches a parameter in the syntax of other tools: {id}, {id:[0-9]{4}} or <int:id>.
 var bracketed = regexp.MustCompile(`\{+((?:[^{}]|\{[^{}]*\})*)\}+|<([^<>]*)>`)
 
-// warnForeign warns of a path that has parameters of other tools in it, which are literal
-// text here, and shows how they are written. The path has no query.
+// warnForeign warns about a path that contains parameters in the syntax of other tools. They are
+// literal text here, so the warning shows the correct syntax. The path must not contain a query.
 func (p *patternParser) warnForeign(path string) {
 	if !strings.ContainsAny(path, "{<*") {
 		return
@@ -29,7 +29,7 @@ func (p *patternParser) warnForeign(path string) {
 		segments[i] = form
 		offset += len(segment) + 1
 	}
-	const longest = 200 // of a path that is shown as a whole
+	const longest = 200 // maximum length of a path that is shown completely
 	if len(path) <= longest {
 		instead = strings.Join(segments, "/")
 	}
@@ -38,14 +38,14 @@ func (p *patternParser) warnForeign(path string) {
 	}
 }
 
-// ourForm is the parameter that a segment of other tools means, ":" for one without a name;
-// the segment itself where there is none in it.
+// ourForm returns our syntax for the parameter in a segment in the syntax of other tools, ":" if
+// the parameter has no name. It returns the segment itself if it contains no such parameter.
 func ourForm(segment string, last bool) string {
 	m := bracketed.FindStringSubmatch(segment)
 	switch {
 	case strings.HasPrefix(segment, ":"), m == nil && last && strings.HasPrefix(segment, "*"):
-		return segment // ours
-	case m == nil && (strings.HasPrefix(segment, "*") || strings.HasSuffix(segment, "*")): // /a/2*3 is meant as it is
+		return segment // already in our syntax
+	case m == nil && (strings.HasPrefix(segment, "*") || strings.HasSuffix(segment, "*")): // /a/2*3 is meant literally
 		return ":" + nameIn(segment)
 	case m == nil:
 		return segment
@@ -67,7 +67,7 @@ func ourForm(segment string, last bool) string {
 	return ":" + name
 }
 
-// nameIn is what of a text may be the name of a parameter.
+// nameIn returns the characters of a text that are allowed in the name of a parameter.
 func nameIn(text string) string {
 	return strings.Map(func(c rune) rune {
 		if isNameByte(c) {

@@ -7,18 +7,18 @@ import (
 	"mockserver/internal/ascii"
 )
 
-// Header is a block of header lines as they were received, each "Name: value" and CRLF.
-// An empty line ends it. Looking a name up walks the lines.
+// Header is a block of header lines as they were received, each "Name: value" followed by CRLF,
+// with an empty line at the end. A lookup scans the lines.
 type Header []byte
 
-// Get returns the first value of a header, whose name may be in any case, without the
-// blanks around it, and reports whether it is there.
+// Get returns the first value of a header, without the blanks around it, and reports whether the
+// header exists. The name is matched case-insensitively.
 func (h Header) Get(name string) (value []byte, ok bool) {
 	value, _, ok = h.find(name)
 	return value, ok
 }
 
-// Values are all values of a header, as Get returns the first.
+// Values iterates over all values of a header; Get returns the first one.
 func (h Header) Values(name string) iter.Seq[[]byte] {
 	return func(yield func([]byte) bool) {
 		for value, rest, ok := h.find(name); ok && yield(value); value, rest, ok = rest.find(name) {
@@ -26,7 +26,7 @@ func (h Header) Values(name string) iter.Seq[[]byte] {
 	}
 }
 
-// find is Get, and what follows that line.
+// find is like Get, and also returns the lines after the one found.
 func (h Header) find(name string) (value []byte, rest Header, ok bool) {
 	n := len(name)
 	for len(h) > n {
@@ -42,10 +42,10 @@ func (h Header) find(name string) (value []byte, rest Header, ok bool) {
 	return nil, nil, false
 }
 
-// All are the headers in the order they were received, with their names as sent.
+// All iterates over the headers in the order they were received, with their names as sent.
 func (h Header) All() iter.Seq2[[]byte, []byte] {
 	return func(yield func(name, value []byte) bool) {
-		for h := h; len(h) > 0; { // a copy: it may be ranged over again
+		for h := h; len(h) > 0; { // a copy, so that the sequence can be iterated again
 			end := bytes.IndexByte(h, '\n')
 			if end < 0 {
 				end = len(h) - 1
@@ -59,7 +59,7 @@ func (h Header) All() iter.Seq2[[]byte, []byte] {
 	}
 }
 
-// trimmed is b without blanks and line ends around it.
+// trimmed returns b without the blanks and line ends around it.
 func trimmed(b []byte) []byte {
 	for len(b) > 0 && isSpace(b[0]) {
 		b = b[1:]

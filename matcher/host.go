@@ -7,11 +7,11 @@ import (
 	"mockserver/internal/ascii"
 )
 
-// longestHost is the longest name a host can have, in bytes (RFC 1035); a longer
-// one is treated as unknown, so that no request can make the search expensive.
+// longestHost is the maximum length of a host name, in bytes (RFC 1035). A longer one is treated as
+// unknown, so that no request can make the search expensive.
 const longestHost = 255
 
-// normalHost appends host in lower case without its port and trailing dot to dst.
+// normalHost appends host to dst, in lower case and without its port and trailing dot.
 func normalHost(dst, host []byte) []byte {
 	colon := bytes.LastIndexByte(host, ':')
 	if colon >= 0 && bytes.IndexByte(host[colon:], ']') < 0 { // [::1] ends inside its brackets
@@ -23,8 +23,9 @@ func normalHost(dst, host []byte) []byte {
 	return ascii.AppendLower(dst, host)
 }
 
-// HostName is the request's host as those of endpoints are compared with it: in lower
-// case, without its port and a dot at its end. It is empty when no host has as long a name.
+// HostName returns the request's host in the form that is compared with the hosts of endpoints: in
+// lower case, without its port and trailing dot. It is empty if the host is too long to be a host
+// name.
 func (r *Request) HostName() []byte {
 	if r.host == nil {
 		host := r.Host()
@@ -38,12 +39,11 @@ func (r *Request) HostName() []byte {
 	return r.host
 }
 
-// siteWalk goes through the sites that can answer for a host, the most specific
-// first.
+// siteWalk iterates over the sites that can answer for a host, the most specific first.
 type siteWalk struct {
 	table *Table
 	host  []byte
-	at    int // where the last suffix tried began; -1 before the exact host
+	at    int // offset of the suffix that was tried last; -1 before the exact host
 }
 
 func (t *Table) sitesOf(r *Request) siteWalk {
@@ -54,7 +54,7 @@ func (t *Table) sitesOf(r *Request) siteWalk {
 	return w
 }
 
-// next returns the next site, or nil after the last.
+// next returns the next site, or nil after the last one.
 func (w *siteWalk) next() *site {
 	if w.at < 0 {
 		w.at = 0

@@ -8,25 +8,25 @@ import (
 	"unsafe"
 )
 
-// Thousands of endpoints asked in turn are in no cache: what a request of theirs costs is
-// how many places in memory it reads. So a site that is complete is moved into a few pieces
-// of memory, where what is read one after the other stands together.
+// If thousands of endpoints are requested in turn, they do not stay in any CPU cache: the cost of a
+// request is the number of places in memory that it reads. Therefore a complete site is moved into
+// a few blocks of memory, in which data that is read in sequence is adjacent.
 
-// literals are the literal children of a node, by their labels.
+// literals contains the literal children of a node, keyed by their labels.
 type literals struct {
-	children map[string]*node // while the tree is being made
-	slots    []slot           // a power of two, three in four of them at most taken
-	nodes    []packedNode     // of the site
+	children map[string]*node // while the tree is being built
+	slots    []slot           // a power of two; at most three quarters are occupied
+	nodes    []packedNode     // nodes of the site
 }
 
-// slot is a child: a part of its label's hash, and its place among the nodes, from 1. The
-// zero slot is free.
+// slot is a child: a part of its label's hash, and its index in the nodes, from 1. The zero slot is
+// free.
 type slot struct{ hash, at uint32 }
 
-// labelSeed is what labels are hashed with.
+// labelSeed is the seed of the hashes of labels.
 var labelSeed = maphash.MakeSeed()
 
-// find returns the child of that label, or nil.
+// find returns the child with a label, or nil.
 func (l *literals) find(label []byte) *node {
 	if l.slots == nil {
 		return l.children[string(label)]
@@ -45,7 +45,7 @@ func (l *literals) find(label []byte) *node {
 	}
 }
 
-// pack makes the slots of the children, and has them moved.
+// pack builds the slots of the children, and schedules the children to be moved.
 func (l *literals) pack(r *room) {
 	size := 4
 	for 3*size < 4*len(l.children) {
@@ -65,12 +65,12 @@ func (l *literals) pack(r *room) {
 	l.slots, l.children = slots, nil
 }
 
-// quick is the one route of the first leaf, where it demands nothing but its shape and
-// method. It answers without the leaf.
+// quick is the only route of the first leaf, if it demands nothing except its shape and method. It
+// answers without accessing the leaf.
 type quick struct {
-	method string // "" for none
+	method string // "" if there is no such route
 	index  int32
-	count  uint8 // of params
+	count  uint8 // number of params
 	params [3]uint8
 }
 
@@ -88,7 +88,7 @@ func quickOf(l *leaf) (q quick) {
 	return q
 }
 
-// room is what a packed site is in.
+// room is the memory that a packed site is moved into.
 type room struct {
 	nodes []packedNode
 	ends  []packedLeaf
@@ -96,17 +96,18 @@ type room struct {
 	todo  []unmoved // a stack
 }
 
-// unmoved is a node that is to be moved, and what leads to it: a field or a slot.
+// unmoved is a node that has to be moved, and the reference to it: a field or a slot.
 type unmoved struct {
 	node  *node
 	field **node
 	slot  *slot
 }
 
-// packedNode is a node with its label, two cache lines. What it leads to follows it.
+// packedNode is a node with its label, two cache lines in size. The node that it leads to follows
+// it.
 type packedNode struct {
 	node
-	name [40]byte // the label, if it is as short
+	name [40]byte // the label, if it fits
 }
 
 // packedLeaf is a leaf with its first parameters and its first route.
@@ -116,8 +117,8 @@ type packedLeaf struct {
 	entry [1]entry
 }
 
-// pack moves the site, which is complete. A path may be as deep as it is long, so nothing
-// here calls itself.
+// pack moves the site, which must be complete. A path may be as deep as it is long, so nothing here
+// is recursive.
 func (s *site) pack() {
 	size := 0
 	for todo := []*node{s.root}; len(todo) > 0; size++ {
@@ -148,7 +149,7 @@ func (s *site) pack() {
 	}
 }
 
-// move moves a node, and has its children moved, the one that is asked first at once.
+// move moves a node, and schedules its children; the child that is checked first is moved next.
 func (r *room) move(next unmoved) {
 	n := next.node
 	r.nodes = append(r.nodes, packedNode{node: *n})
@@ -173,7 +174,7 @@ func (r *room) move(next unmoved) {
 	}
 }
 
-// leaves moves a leaf and those after it.
+// leaves moves a leaf and the leaves after it.
 func (r *room) leaves(l *leaf) *leaf {
 	for at := &l; *at != nil; at = &(*at).next {
 		*at = r.leaf(*at)

@@ -12,21 +12,21 @@ import (
 type Pattern struct {
 	segments []Segment
 	params   []string
-	types    []paramType // of the parameters; nil when any text will do for all of them
-	mixed    []*mixed    // of the parameters, those that are more than one in truth; nil for none
+	types    []paramType // types of the parameters; nil if all of them accept any text
+	mixed    []*mixed    // by parameter, the segments that contain more than one parameter or other text; nil if there are none
 }
 
 // Segment is one segment of a declared path.
 type Segment struct {
 	kind segmentKind
-	text string // a literal's, decoded; a parameter's name
+	text string // a decoded literal, or the name of a parameter
 	typ  paramType
-	// mixed is what a segment consists of that parameters are only a part of, which is a
-	// typed one to the tree; nil for others.
+	// mixed contains the parts of a segment that consists of parameters and text. The tree treats
+	// it as a typed segment. It is nil for other segments.
 	mixed *mixed
 }
 
-// segmentKind is in the order of specificity, the most specific first.
+// segmentKind is the kind of a segment, in the order of specificity, the most specific first.
 type segmentKind uint8
 
 const (
@@ -36,15 +36,15 @@ const (
 	restSegment
 )
 
-// Params are the names of the path parameters, by the position that
-// Request.Param takes; a catch-all without a name is "", and so is a segment that
-// parameters are a part of, which come after all others. The slice is shared and
-// must not be changed.
+// Params returns the names of the path parameters, at the positions that Request.Param expects. The
+// name is "" for a catch-all without a name, and for a segment that contains parameters and text;
+// the parameters inside such segments come after all others. The slice is shared and must not be
+// changed.
 func (p Pattern) Params() []string { return p.params }
 
-// Literal is the path, without a slash at its end, when requests for it can be told by
-// comparing their bytes with it: it has no parameters, and nothing in it that may be
-// written in another way. No route is more specific then.
+// Literal returns the path, without a trailing slash, if requests for it can be recognized by
+// comparing bytes: it has no parameters, and contains nothing that can be written in a different
+// way. In that case no route is more specific.
 func (p Pattern) Literal() (path string, ok bool) {
 	if len(p.params) > 0 || p.catchesAll() {
 		return "", false
@@ -57,22 +57,22 @@ func (p Pattern) Literal() (path string, ok bool) {
 	return written(p.segments), true
 }
 
-// Segments are the segments of the path. The slice is shared and must not be changed.
+// Segments returns the segments of the path. The slice is shared and must not be changed.
 func (p Pattern) Segments() []Segment { return p.segments }
 
-// IsLiteral reports whether s stands for its text alone.
+// IsLiteral reports whether s matches only its text.
 func (s *Segment) IsLiteral() bool { return s.kind == literalSegment }
 
-// CatchesAll reports whether s stands for all segments that are left.
+// CatchesAll reports whether s matches all remaining segments.
 func (s *Segment) CatchesAll() bool { return s.kind == restSegment }
 
-// Text is a literal, decoded, or the name of a parameter.
+// Text returns the decoded text of a literal, or the name of a parameter.
 func (s *Segment) Text() string { return s.text }
 
-// Takes says what texts a parameter takes: "an integer".
+// Takes describes the texts that a parameter accepts: "an integer".
 func (s *Segment) Takes() string { return s.typ.described() }
 
-// Accepts reports whether a segment of a request, decoded, fits s, which is no catch-all.
+// Accepts reports whether a decoded segment of a request matches s, which must not be a catch-all.
 func (s *Segment) Accepts(text []byte) bool {
 	switch {
 	case s.kind == literalSegment:
@@ -86,7 +86,7 @@ func (s *Segment) Accepts(text []byte) bool {
 	return ok
 }
 
-// String is the segment as declared, without its type.
+// String returns the segment as declared, without its type.
 func (s *Segment) String() string {
 	if s.kind == literalSegment || s.mixed != nil {
 		return s.text
@@ -100,8 +100,8 @@ func (p Pattern) catchesAll() bool {
 	return n > 0 && p.segments[n-1].kind == restSegment
 }
 
-// ParsePattern compiles a declared path. Its problems are errors, then the
-// Pattern must not be used, or warnings.
+// ParsePattern compiles a declared path. The problems are errors or warnings. If there are errors,
+// the Pattern must not be used.
 func ParsePattern(path syntax.Text) (Pattern, syntax.Problems) {
 	p := patternParser{path: path}
 	p.parse()
@@ -111,14 +111,15 @@ func ParsePattern(path syntax.Text) (Pattern, syntax.Problems) {
 type patternParser struct {
 	path     syntax.Text
 	pattern  Pattern
-	names    map[string]bool // of the parameters
+	names    map[string]bool // names of the parameters
 	problems syntax.Problems
 }
 
-// maxProblems bounds what is said of one path: the place of each is looked up.
+// maxProblems limits the problems reported for one path, since the position of each has to be
+// looked up.
 const maxProblems = 100
 
-// report records a problem. The last one stands for the rest, which is not read.
+// report records a problem. The last one represents the rest of the path, which is not parsed.
 func (p *patternParser) report(offset int, warning bool, format string, args ...any) {
 	p.problems = append(p.problems, syntax.Problem{
 		Pos: p.path.At(offset), Key: p.path.Key, What: fmt.Sprintf(format, args...), Warning: warning,
@@ -153,7 +154,7 @@ func (p *patternParser) parse() {
 	}
 }
 
-// segment compiles one segment, which begins at offset.
+// segment compiles a segment that begins at offset.
 func (p *patternParser) segment(text string, offset int, last bool) {
 	switch {
 	case strings.HasPrefix(text, ":"):
@@ -169,7 +170,7 @@ func (p *patternParser) segment(text string, offset int, last bool) {
 	}
 }
 
-// parameter compiles what follows the colon, which begins at offset.
+// parameter compiles the text after the colon, which begins at offset.
 func (p *patternParser) parameter(text string, offset int) {
 	name, typeName, typed := strings.Cut(text, "|")
 	if name == "" {
@@ -190,7 +191,7 @@ func (p *patternParser) parameter(text string, offset int) {
 	p.pattern.add(s)
 }
 
-// add appends a segment that takes a value.
+// add appends a segment that has a value.
 func (p *Pattern) add(s Segment) {
 	p.segments = append(p.segments, s)
 	p.params = append(p.params, s.text)

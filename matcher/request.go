@@ -2,47 +2,45 @@
 //
 // # Paths
 //
-// A path begins with "/" and is a row of segments. A segment is one of
+// A path begins with "/" and is a sequence of segments. A segment is one of
 //
 //	users          a literal: that text and no other, case included
 //	:id            a parameter: any text that is not empty
 //	:id|int        a typed parameter: any text of that type
-//	*rest          a catch-all, in the last place only: all segments that are
+//	*rest          a catch-all, only as the last segment: all segments that are
 //	               left, or none; it needs no name (*)
 //
 // The types are
 //
 //	string         any text; what a parameter without a type is
-//	int            digits, a sign before them or not, of any length: 7, -12
+//	int            digits of any length, with or without a sign: 7, -12
 //	float, double  a decimal number: 7, -1.5, 6.02e23
 //	bool, boolean  true or false
 //	uuid           8-4-4-4-12 hexadecimal digits, in either case
 //	date           a day, 2024-02-29, or a day and time, 2024-02-29T12:00:00Z;
 //	               seconds and zone may be left out
 //
-// Names are letters, digits, "-" and "_". Everything else is literal: {x}, a
-// colon inside a segment, a star that is not in the last segment. One trailing
-// slash is ignored, declared or requested. Segments are compared decoded, so
-// "/a b" and "/a%20b" are the same path; an encoded slash stays inside its
-// segment and never separates two.
+// Names consist of letters, digits, "-" and "_". Everything else is literal: {x}, a colon inside a
+// segment, a star that is not in the last segment. One trailing slash is ignored, both in
+// declarations and in requests. Segments are compared in decoded form, so "/a b" and "/a%20b" are
+// the same path; an encoded slash stays inside its segment and never separates two segments.
 //
 // # Which endpoint answers
 //
-// Hosts come first: the endpoints declared for exactly the request's host, then
-// those for a wildcard that covers it (the longest first), then those without a
-// host. Inside a host, at each segment from the left, a literal beats a typed
-// parameter, which beats a plain one, which beats a catch-all, in whatever order
-// they were declared; a choice that does not resolve is taken back. With
+// Hosts come first: the endpoints declared for exactly the request's host, then those for a
+// wildcard that covers it (the longest first), then those without a host. Within a host, at each
+// segment from the left, a literal takes precedence over a typed parameter, which takes precedence
+// over a plain one, which takes precedence over a catch-all, regardless of the order of
+// declaration. If a choice does not lead to a match, the next one is tried. With
 //
 //	/users/:id
 //	/users/:id|int
 //	/users/me/settings
 //	/files/*path
 //
-// the request /users/me reaches /users/:id, /users/7 and /users/7/ reach
-// /users/:id|int, /files/a/b reaches /files/*path with path = a/b, and
-// /users nothing. Among endpoints of one shape the first declared answers whose
-// types and condition hold.
+// the request /users/me reaches /users/:id, /users/7 and /users/7/ reach /users/:id|int, /files/a/b
+// reaches /files/*path with path = a/b, and /users reaches nothing. Among endpoints of the same
+// shape, the first declared one whose types and condition match answers.
 package matcher
 
 import (
@@ -58,96 +56,97 @@ import (
 	"mockserver/matcher/json"
 )
 
-// Request is the request being served, as every stage sees it. It reads nothing
-// before it is asked, and belongs to the goroutine that acquired it. Every
-// []byte it returns is valid until Release and must not be changed.
+// Request is the request being served, as every stage sees it. It parses its parts only when they
+// are needed, and belongs to the goroutine that acquired it. Every []byte that it returns is valid
+// until Release and must not be changed.
 type Request struct {
 	// In is what was received.
 	In Input
-	// Arena is scratch room: what the stages need for intermediate texts they append here.
-	// Slices of it stay valid when it grows. Shorten it only to a length it had before, when nothing after that is used any more.
+	// Arena is scratch memory: the stages append intermediate texts to it. Slices of it remain
+	// valid when it grows. It may only be truncated to a previous length, when nothing after that
+	// is used any more.
 	Arena []byte
-	// Line is scratch room for one text that is made, used and done with: a header's value.
+	// Line is scratch memory for one short-lived text, such as the value of a header.
 	Line []byte
-	// Message is the WebSocket message that r is about, of a request that became a
-	// connection; nil for none.
+	// Message is the WebSocket message being handled, if the request became a connection; nil if
+	// there is none.
 	Message []byte
-	// Random is what every random choice of the request is taken from.
+	// Random is the source of every random choice of the request.
 	Random Random
-	// MaxText bounds each text that is rendered for the request, in bytes; 0 is DefaultMaxText.
+	// MaxText limits the size of each text that is rendered for the request, in bytes; 0 selects
+	// DefaultMaxText.
 	MaxText int
-	// Stopped says why a text that was rendered for the request is not whole; nil when all
-	// of them are. Nothing more is rendered then.
+	// Stopped is why a text that was rendered for the request is incomplete; nil if all texts are
+	// complete. If it is set, nothing more is rendered.
 	Stopped error
 
 	target   target
-	params   [][]byte // of the route being tried, decoded, by position
-	segments [][]byte // of an escaped path, decoded; empty until asked
-	host     []byte   // normalised; nil until asked
+	params   [][]byte // parameters of the route being tried, decoded, by position
+	segments [][]byte // decoded segments of an escaped path; empty until needed
+	host     []byte   // normalised; nil until needed
 	json     json.Value
-	parsed   bool          // json was asked for
-	fields   []json.Member // of json, if it is an object; one more than fieldsKept for more
+	parsed   bool          // json has been parsed
+	fields   []json.Member // members of json, if it is an object; one more than fieldsKept if there are more
 	form     *multipart.Form
-	formed   bool // form was asked for
+	formed   bool // form has been parsed
 	now      time.Time
-	found    *found // nil until a router was asked
+	found    *found // nil until a router is first used
 }
 
-// Input is one request as its receiver read it. The bytes stay the receiver's: they must
-// not change before the Request that holds them is released.
+// Input is one request as its receiver read it. The receiver owns the bytes; they must not change
+// before the Request that contains them is released.
 type Input struct {
 	Method []byte
-	Target []byte // of the request line, as sent
-	Host   []byte // value of the Host header; empty without one
+	Target []byte // target of the request line, as sent
+	Host   []byte // value of the Host header; empty if there is none
 	Header Header
-	Body   []byte    // without the transfer coding
-	HTTP10 bool      // sent in HTTP/1.0, not a later version
-	Remote net.Addr  // the client's address; nil when unknown
+	Body   []byte    // after removing the transfer coding
+	HTTP10 bool      // sent with HTTP/1.0, not a later version
+	Remote net.Addr  // the client's address; nil if unknown
 	Time   time.Time // when the server began to serve the request
-	Peer   Peer      // nil when there is no connection
+	Peer   Peer      // nil if there is no connection
 }
 
-// Peer is the connection that a request came by.
+// Peer is the connection on which a request was received.
 type Peer interface {
-	// Left reports whether the client is known to have left. It may take a millisecond.
+	// Left reports whether the client is known to have disconnected. It may take a millisecond.
 	Left() bool
 }
 
 const (
-	// arenaKept is the largest arena, in bytes, that goes back to the pool.
+	// arenaKept is the size of the largest arena, in bytes, that is returned to the pool.
 	arenaKept = 64 << 10
-	// segmentsKept is how many segments there is room for in the pool.
+	// segmentsKept is the largest number of segments whose memory is returned to the pool.
 	segmentsKept = 256
 )
 
-// DefaultMaxText is the largest text that is rendered for a request, in bytes, unless
-// something else is set.
+// DefaultMaxText is the default size of the largest text that is rendered for a request, in bytes.
 const DefaultMaxText = 64 << 20
 
 var requests = sync.Pool{New: func() any { return new(Request) }}
 
-// Acquire returns a Request for what was received. It must be given back with Release.
+// Acquire returns a Request for in. It must be returned with Release.
 func Acquire(in Input) *Request {
 	r := requests.Get().(*Request)
 	r.In = in
 	return r
 }
 
-// Release ends the use of r and of everything it returned.
+// Release returns r to the pool. Neither r nor anything it returned may be used afterwards.
 func Release(r *Request) {
 	r.Reset()
 	requests.Put(r)
 }
 
-// Reset makes r as good as new, but for the room it keeps. It ends the use of everything
-// that r returned.
+// Reset resets r to its initial state, except for the memory that it reuses. Nothing that r
+// returned may be used afterwards.
 func (r *Request) Reset() {
 	clear(r.params)
 	clear(r.segments)
 	clear(r.fields)
 	arena, line, params, segments, fields := r.Arena[:0], r.Line[:0], r.params[:0], r.segments[:0], r.fields[:0]
 	slashes, found := r.target.slashes[:0], r.found
-	*r = Request{} // and not one with the room in it, which would be made first and then copied
+	*r = Request{} // a literal that contains the reused memory would be built first and then copied
 	if cap(arena) <= arenaKept {
 		r.Arena = arena
 	}
@@ -160,18 +159,18 @@ func (r *Request) Reset() {
 	r.params, r.fields, r.found = params, fields, found
 }
 
-// Method is the request's method as sent.
+// Method returns the request's method as sent.
 func (r *Request) Method() []byte { return r.In.Method }
 
-// Path is the path as sent: neither decoded nor normalised, without the query.
-// It is "/" for an absolute-form target without a path.
+// Path returns the path as sent: neither decoded nor normalised, without the query. It is "/" for
+// an absolute-form target without a path.
 func (r *Request) Path() []byte { return r.parts().path }
 
-// QueryString is the query as sent, without the "?"; empty when there is none.
+// QueryString returns the query as sent, without the "?"; empty if there is none.
 func (r *Request) QueryString() []byte { return r.parts().query }
 
-// Host is the host as sent, with its port if one was: the Host header, or the
-// authority of an absolute-form target, which wins.
+// Host returns the host as sent, including its port, if any: the authority of an absolute-form
+// target, which takes precedence, or the Host header.
 func (r *Request) Host() []byte {
 	if t := r.parts(); t.authority != nil {
 		return t.authority
@@ -179,9 +178,9 @@ func (r *Request) Host() []byte {
 	return r.In.Host
 }
 
-// Param is the i-th path parameter of the endpoint that matched, decoded, in the
-// order of Pattern.Params; nil when there is none. A condition may ask for the
-// parameters of its own endpoint while that is being tried.
+// Param returns the i-th path parameter of the endpoint that matched, decoded, in the order of
+// Pattern.Params; nil if there is none. A condition may use the parameters of its own endpoint
+// while that endpoint is being tried.
 func (r *Request) Param(i int) []byte {
 	if uint(i) >= uint(len(r.params)) {
 		return nil
@@ -189,21 +188,21 @@ func (r *Request) Param(i int) []byte {
 	return r.params[i]
 }
 
-// Params are the path parameters of the endpoint that matched, decoded.
+// Params returns the path parameters of the endpoint that matched, decoded.
 func (r *Request) Params() [][]byte { return r.params }
 
-// Resume makes the path parameters those of a match of before, of the same target.
+// Resume sets the path parameters to those of an earlier match of the same target.
 func (r *Request) Resume(params [][]byte) { r.params = append(r.params[:0], params...) }
 
-// Query is the first value of a query parameter, decoded ("+" is a space), and
-// whether it is there at all.
+// Query returns the first value of a query parameter, decoded ("+" is a space), and reports whether
+// the parameter exists.
 func (r *Request) Query(name string) (value []byte, ok bool) {
 	return r.pair(r.parts().query, name)
 }
 
-// Form is the first value of a field of the request's form, decoded, and whether
-// it is there: of an application/x-www-form-urlencoded body, or a text field of
-// a multipart/form-data one. A body of another kind has no fields.
+// Form returns the first value of a field of the request's form, decoded, and reports whether the
+// field exists. The form is an application/x-www-form-urlencoded body, or the text fields of a
+// multipart/form-data body. A body of another type has no fields.
 func (r *Request) Form(name string) (value []byte, ok bool) {
 	kind, _ := r.In.Header.Get(fasthttp.HeaderContentType)
 	switch {
@@ -215,7 +214,7 @@ func (r *Request) Form(name string) (value []byte, ok bool) {
 	return nil, false
 }
 
-// multipartLimit bounds what a compressed multipart body may unpack to, in bytes.
+// multipartLimit is the maximum decompressed size of a multipart body, in bytes.
 const multipartLimit = 64 << 20
 
 func (r *Request) multipart(name string) ([]byte, bool) {
@@ -247,16 +246,16 @@ func (r *Request) parseMultipart() *multipart.Form {
 	return form
 }
 
-// kept is what was appended to the arena since start. Its capacity ends with it,
-// so that appending to it never writes into what follows.
+// kept returns the bytes that were appended to the arena since start. Their capacity equals their
+// length, so that appending to them never overwrites what follows.
 func (r *Request) kept(start int) []byte { return r.Arena[start:len(r.Arena):len(r.Arena)] }
 
-// Header is the first value of a header, whose name may be in any case, and
-// whether it is there.
+// Header returns the first value of a header, and reports whether the header exists. The name is
+// matched case-insensitively.
 func (r *Request) Header(name string) (value []byte, ok bool) { return r.In.Header.Get(name) }
 
-// Cookie is the value of a cookie as sent, without quotes around it, and whether
-// it is there. Of several with one name it is the first.
+// Cookie returns the value of a cookie as sent, without quotes around it, and reports whether the
+// cookie exists. If several cookies have the name, it returns the first one.
 func (r *Request) Cookie(name string) (value []byte, ok bool) {
 	for line := range r.In.Header.Values(fasthttp.HeaderCookie) {
 		for len(line) > 0 {
@@ -278,14 +277,15 @@ func unquoted(b []byte) []byte {
 	return b
 }
 
-// Left reports whether the client is known to have left. Asking may take a millisecond:
-// it is for work that has taken much longer.
+// Left reports whether the client is known to have disconnected. It may take a millisecond, so it
+// is meant for work that has taken much longer.
 func (r *Request) Left() bool { return r.In.Peer != nil && r.In.Peer.Left() }
 
-// Body is the request's body as sent.
+// Body returns the request's body as sent.
 func (r *Request) Body() []byte { return r.In.Body }
 
-// RemoteIP is the client's IP address. A client that has none (a Unix socket) is 0.0.0.0.
+// RemoteIP returns the client's IP address. For a client without one (a Unix socket) it returns
+// 0.0.0.0.
 func (r *Request) RemoteIP() netip.Addr {
 	if tcp, ok := r.In.Remote.(*net.TCPAddr); ok {
 		if ip, ok := netip.AddrFromSlice(tcp.IP); ok {
@@ -298,8 +298,8 @@ func (r *Request) RemoteIP() netip.Addr {
 // RemoteAddr appends the text of RemoteIP to dst.
 func (r *Request) RemoteAddr(dst []byte) []byte { return r.RemoteIP().AppendTo(dst) }
 
-// Now is the time of the request, the same however often it is asked: when the
-// server began to serve it, or else when Now was first asked.
+// Now returns the time of the request, which is the same for every call: when the server began to
+// serve it or, if that is unknown, when Now was first called.
 func (r *Request) Now() time.Time {
 	if r.now.IsZero() {
 		r.now = r.In.Time
@@ -310,8 +310,8 @@ func (r *Request) Now() time.Time {
 	return r.now
 }
 
-// JSON is the request's body as a JSON value; Missing when it is not JSON. The
-// body is parsed once, and only if asked.
+// JSON returns the request's body as a JSON value; Missing if it is not JSON. The body is parsed
+// once, by the first call.
 func (r *Request) JSON() json.Value {
 	if !r.parsed {
 		r.parsed = true
@@ -323,12 +323,13 @@ func (r *Request) JSON() json.Value {
 	return r.json
 }
 
-// fieldsKept is how many members of a body are kept where they are.
+// fieldsKept is the maximum number of members of a body that are stored in fields.
 const fieldsKept = 32
 
-// Field is a member of the request's body, a JSON object; of several with one name the
-// last. It is Missing when there is none, or the body is another value. Parsing the body
-// finds its members: templates and conditions ask for several.
+// Field returns a member of the request's body, which should be a JSON object. If several members
+// have the name, it returns the last one. It returns Missing if there is no such member, or if the
+// body is not an object. The members are found when the body is parsed, since templates and
+// conditions use several of them.
 func (r *Request) Field(name string) json.Value {
 	body := r.JSON()
 	if len(r.fields) > fieldsKept {

@@ -9,8 +9,8 @@ import (
 	"mockserver/config/syntax"
 )
 
-// shadows warns of every route that an earlier one of the same host, shape and
-// method makes unreachable.
+// shadows warns about each route that an earlier one with the same host, shape and method makes
+// unreachable.
 func (s *site) shadows(routes []Route) syntax.Problems {
 	var out syntax.Problems
 	for _, l := range s.leaves {
@@ -19,18 +19,18 @@ func (s *site) shadows(routes []Route) syntax.Problems {
 	return out
 }
 
-// declaration is what two routes of one leaf must share for the later one to be
-// shadowed: the forms of segments that parameters are a part of, the types, written as a
-// string, and the condition's text.
+// declaration contains what two routes of one leaf must share for the later one to be shadowed: the
+// forms of segments that contain parameters and text, the types encoded as a string, and the text
+// of the condition.
 type declaration struct {
 	forms, types, condition string
 }
 
-// shadows looks every route up among the types of the earlier ones, which are
-// few, and their conditions, which are not.
+// shadows looks each route up among the types of the earlier ones, which are few, and among their
+// conditions, which are many.
 func (l *leaf) shadows(routes []Route) syntax.Problems {
 	var out syntax.Problems
-	vectors := map[string][]string{} // of types, by forms
+	vectors := map[string][]string{} // type vectors, keyed by forms
 	first := map[declaration]int{}
 	for _, e := range l.entries {
 		types := typeVector(e.types, len(l.params))
@@ -47,10 +47,10 @@ func (l *leaf) shadows(routes []Route) syntax.Problems {
 			}
 		}
 		if by >= 0 && routes[e.index].Endpoint.Operation != nil && routes[by].Endpoint.Operation == nil {
-			continue // what is declared is meant to take the place of a document's
+			continue // a declared endpoint is meant to replace that of a document
 		}
 		if by >= 0 && ofOneDocument(&routes[e.index], &routes[by]) {
-			continue // the document has a warning of it
+			continue // the document already has a warning about it
 		}
 		if by >= 0 {
 			out = append(out, shadowed(&routes[e.index], &routes[by]))
@@ -64,15 +64,15 @@ func (l *leaf) shadows(routes []Route) syntax.Problems {
 	return out
 }
 
-// ofOneDocument reports whether two routes are those of operations in one file.
+// ofOneDocument reports whether two routes belong to operations in the same file.
 func ofOneDocument(a, b *Route) bool {
 	x, y := a.Endpoint.Operation, b.Endpoint.Operation
 	return x != nil && y != nil && x != y && x.File == y.File
 }
 
-// formsOf writes the forms of segments that parameters are a part of as a string, which
-// is the same for those that differ in names only; "" for none. Whether other forms take
-// the same texts is not worked out.
+// formsOf encodes the forms of segments that contain parameters and text as a string, which is the
+// same for forms that differ only in names; "" if there are none. Whether different forms accept
+// the same texts is not determined.
 func formsOf(all []*mixed) string {
 	var b strings.Builder
 	for i, m := range all {
@@ -83,7 +83,7 @@ func formsOf(all []*mixed) string {
 	return b.String()
 }
 
-// conditionOf is the text of a route's condition, "" for one that always holds.
+// conditionOf returns the text of a route's condition; "" if the route has none.
 func conditionOf(r *Route) string {
 	if r.If == nil {
 		return ""
@@ -91,7 +91,7 @@ func conditionOf(r *Route) string {
 	return " " + r.Endpoint.If.Value // never "", even for a predicate without a text
 }
 
-// typeVector writes types as a string that maps and comparisons take.
+// typeVector encodes types as a string, which can be compared and used as a map key.
 func typeVector(types []paramType, n int) string {
 	b := make([]byte, n)
 	for i, t := range types {

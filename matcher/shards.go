@@ -11,31 +11,31 @@ import (
 	"github.com/valyala/fasthttp"
 )
 
-// shards are routers that know the paths without parameters.
+// shards contains routers for the paths without parameters.
 //
-// A router compares a path with one route after the other and sorts all of them
-// whenever one is added, so that thousands in one make both slow. Many paths
-// therefore have many routers, chosen by a hash of the path.
+// A router compares a path with one route after another, and sorts all routes whenever one is
+// added; with thousands of routes both are slow. Therefore many paths are distributed over many
+// routers, which are selected by a hash of the path.
 type shards struct {
-	routers []*router.Router // a power of two of them, nil where unused; none without paths
+	routers []*router.Router // the length is a power of two, or 0 if there are no paths; unused ones are nil
 	seed    maphash.Seed
 }
 
-// fewPaths is how many paths one router takes without being slower.
+// fewPaths is how many paths a single router can contain without becoming slower.
 const fewPaths = 8
 
-// found takes the leaf that a router's handler stands for. A handler is called with a
-// fasthttp context alone: this one is made for that, and no request is in it.
+// found receives the leaf that a router's handler represents. A handler gets only a fasthttp
+// context; ctx exists for that purpose and contains no request.
 type found struct {
 	ctx  fasthttp.RequestCtx
 	leaf *leaf
 }
 
-// foundKey is where the context keeps the found it belongs to. A pointer, so that
-// comparing it costs nothing.
+// foundKey is the key under which the context stores the found that it belongs to. It is a pointer,
+// so that comparing it is cheap.
 var foundKey = new(byte)
 
-// call returns the leaf that handler stands for.
+// call returns the leaf that handler represents.
 func (r *Request) call(handler fasthttp.RequestHandler) *leaf {
 	if r.found == nil {
 		r.found = new(found)
@@ -47,8 +47,8 @@ func (r *Request) call(handler fasthttp.RequestHandler) *leaf {
 	return l
 }
 
-// lookup asks a router for the leaf of r's path, which has no percent-encoding;
-// nil when it knows none.
+// lookup looks up the leaf of r's path, which must not contain percent-encoding, in a router. It
+// returns nil if there is none.
 func (s *shards) lookup(r *Request, method string) *leaf {
 	if len(s.routers) == 0 {
 		return nil
@@ -65,7 +65,7 @@ func (s *shards) lookup(r *Request, method string) *leaf {
 	return r.call(handler)
 }
 
-// index is which router knows a path, if any does.
+// index returns the index of the router for a path.
 func (s *shards) index(path string) int {
 	if len(s.routers) == 1 {
 		return 0
@@ -73,7 +73,7 @@ func (s *shards) index(path string) int {
 	return int(maphash.String(s.seed, path) & uint64(len(s.routers)-1))
 }
 
-// newShards registers paths, but for those that a router would read in another way.
+// newShards registers paths, except those that a router would interpret differently.
 func newShards(paths []path) shards {
 	paths = slices.DeleteFunc(paths, func(p path) bool {
 		return slices.ContainsFunc(p.segments, func(s Segment) bool { return !registrable(s.text) })
@@ -99,7 +99,7 @@ func newShards(paths []path) shards {
 	return s
 }
 
-// written is a path as the router takes it.
+// written returns a path in the form that the router expects.
 func written(segments []Segment) string {
 	if len(segments) == 0 {
 		return "/"
@@ -112,9 +112,9 @@ func written(segments []Segment) string {
 	return path.String()
 }
 
-// registrable reports whether the router takes a literal letter by letter: it has a
-// meaning of its own for braces and compares characters, not bytes. A slash or a
-// percent sign can only have been encoded, and such paths are the tree's.
+// registrable reports whether the router interprets a literal literally: braces have a special
+// meaning for it, and it compares characters, not bytes. A slash or a percent sign in a literal
+// must have been encoded; such paths are handled by the tree.
 func registrable(text string) bool {
 	for i := range len(text) {
 		if c := text[i]; c <= ' ' || c > '~' || strings.IndexByte("{}/%?", c) >= 0 {
@@ -124,11 +124,11 @@ func registrable(text string) bool {
 	return text != ""
 }
 
-// register makes the router find l by path. The router refuses by panicking; then
-// the tree alone knows the leaf.
+// register registers l in the router under path. The router panics if it rejects the path; then the
+// leaf is only in the tree.
 func register(rt *router.Router, path string, l *leaf) {
 	if l.method == router.MethodWild {
-		return // to the router it means every method
+		return // the router would interpret it as every method
 	}
 	defer func() { _ = recover() }()
 	rt.Handle(l.method, path, func(ctx *fasthttp.RequestCtx) { ctx.UserValue(foundKey).(*found).leaf = l })

@@ -7,60 +7,60 @@ import (
 	"mockserver/config/syntax"
 )
 
-// Predicate is a condition over a request. It may ask for the path parameters of
-// the route it belongs to, and must not keep the request.
+// Predicate is a condition on a request. It may use the path parameters of the route that it
+// belongs to, and must not retain the request.
 type Predicate func(*Request) bool
 
-// Route is an endpoint as Compile takes it.
+// Route is an endpoint as passed to Compile.
 type Route struct {
-	Endpoint *config.Endpoint // its Host, Method, If and position; never nil
+	Endpoint *config.Endpoint // provides Host, Method, If and position; never nil
 	Pattern  Pattern          // its path
-	If       Predicate        // its condition; nil always holds
-	// Kind is what messages call the endpoint instead of by its method: "WebSocket".
+	If       Predicate        // its condition; nil if it has none
+	// Kind replaces the method of the endpoint in messages: "WebSocket".
 	Kind string
 }
 
-// Table finds the route that answers a request. It never changes, and may be
-// used by any number of goroutines.
+// Table finds the route that answers a request. It is immutable, and may be used by any number of
+// goroutines.
 type Table struct {
 	routes []Route
 
 	anyHost  *site
 	exact    map[string]*site
-	wildcard map[string]*site // by what follows the star: ".example.com"
+	wildcard map[string]*site // keyed by the text after the star: ".example.com"
 
-	sites []*site // all of them, in the order of their first declaration
+	sites []*site // all sites, in the order of their first declaration
 }
 
-// entry is a route as its leaf knows it.
+// entry is a route in its leaf.
 type entry struct {
 	index int
 	*demands
 }
 
-// demands are what a route demands of a request beside its shape and method.
+// demands contains what a route demands of a request in addition to its shape and method.
 type demands struct {
-	types []paramType // nil when the parameters take any text
-	mixed []*mixed    // nil for most
+	types []paramType // nil if the parameters accept any text
+	mixed []*mixed    // nil for most routes
 	when  Predicate
 }
 
-// demandless is that of a route which demands nothing.
+// demandless is shared by the routes that demand nothing.
 var demandless demands
 
-// leaf is the routes of one host, one shape and one method, in the order they
-// were declared. Two patterns have one shape when they have the same literals,
-// and typed parameters, plain ones and a catch-all in the same places.
+// leaf contains the routes with the same host, shape and method, in the order they were declared.
+// Two patterns have the same shape if they have the same literals, and have typed parameters, plain
+// parameters and a catch-all in the same positions.
 type leaf struct {
 	method  string
-	next    *leaf // of another method at the same node; nil for none
+	next    *leaf // leaf of another method at the same node; nil if there is none
 	rest    bool  // the last parameter is a catch-all
-	params  []int // the segments that hold the parameters
+	params  []int // indexes of the segments that contain the parameters
 	entries []entry
 }
 
-// Compile builds the table of routes. The problems are warnings: declarations
-// that an earlier one makes unreachable.
+// Compile builds the table of routes. The problems are warnings about declarations that an earlier
+// one makes unreachable.
 func Compile(routes []Route) (*Table, syntax.Problems) {
 	t := &Table{routes: routes, exact: map[string]*site{}, wildcard: map[string]*site{}}
 	t.anyHost = newSite()
@@ -77,7 +77,7 @@ func Compile(routes []Route) (*Table, syntax.Problems) {
 	return t, shadows
 }
 
-// site returns the site of a declared host, a new one if there is none yet.
+// site returns the site of a declared host. It creates the site if it does not exist.
 func (t *Table) site(host string) *site {
 	host = string(normalHost(nil, []byte(host)))
 	if host == "" {
@@ -96,8 +96,8 @@ func (t *Table) site(host string) *site {
 	return s
 }
 
-// Match returns the index of the route that answers r, taking method for the
-// request's, or -1. The path parameters of that route are then r's.
+// Match returns the index of the route that answers r, or -1. It uses method as the method of the
+// request. The path parameters of r are set to those of the route.
 func (t *Table) Match(r *Request, method string) int {
 	found := -1
 	switch {
@@ -119,8 +119,8 @@ func (t *Table) Match(r *Request, method string) int {
 	return found
 }
 
-// Methods returns the methods, sorted, for which a path, host and parameter
-// types like r's are declared, whatever their conditions say; nil for none.
+// Methods returns the methods, sorted, for which a path, host and parameter types like those of r
+// are declared, regardless of conditions; nil if there are none.
 func (t *Table) Methods(r *Request) []string {
 	var methods []string
 	if r.parts().trimmed == nil {
@@ -140,8 +140,8 @@ func (t *Table) Methods(r *Request) []string {
 	return methods
 }
 
-// answer returns the first route of l whose types and condition hold, or -1. r's
-// parameters are l's.
+// answer returns the first route of l whose types and condition match, or -1. The parameters of r
+// must have been captured for l.
 func (l *leaf) answer(r *Request) int {
 	whole := len(r.params)
 	for i := range l.entries {

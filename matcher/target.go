@@ -2,22 +2,22 @@ package matcher
 
 import "bytes"
 
-// target is the request target cut in pieces, which are slices of it.
+// target is the request target, split into parts that are slices of it.
 type target struct {
 	known     bool
-	escaped   bool // the path holds a "%"
+	escaped   bool // the path contains a "%"
 	path      []byte
 	query     []byte
-	authority []byte // of an absolute-form target; nil otherwise
-	// trimmed is the path as it is matched, without one trailing slash; nil for a
-	// target that is no path ("*").
+	authority []byte // authority of an absolute-form target; otherwise nil
+	// trimmed is the path as it is matched, without one trailing slash; nil for a target that is
+	// not a path ("*").
 	trimmed []byte
-	// slashes are the offsets in trimmed of the slash before each segment; none for
-	// "/", which has no segments.
+	// slashes contains the offset in trimmed of the slash before each segment. It is empty for "/",
+	// which has no segments.
 	slashes []uint32
 }
 
-// parts cuts the target the first time it is asked.
+// parts splits the target when it is first called.
 func (r *Request) parts() *target {
 	if !r.target.known {
 		r.target.cut(r.In.Target)
@@ -48,8 +48,8 @@ func (t *target) cut(uri []byte) {
 	}
 }
 
-// scan finds the end of the path and its slashes in one pass: paths are short, and
-// a search for each would cost more to start than to run.
+// scan finds the end of the path and its slashes in one pass: paths are short, so separate searches
+// would cost more to start than to run.
 func (t *target) scan(uri []byte) {
 	t.path = uri
 	slashes := t.slashes[:0]
@@ -71,7 +71,7 @@ func (t *target) scan(uri []byte) {
 	t.slashes = slashes
 }
 
-// raw is segment number i of the path as it is matched, as sent.
+// raw returns segment number i of the matched path, as sent.
 func (t *target) raw(i int) []byte {
 	start, end := t.slashes[i]+1, len(t.trimmed)
 	if i+1 < len(t.slashes) {
@@ -86,8 +86,8 @@ var (
 	authorityEnd = "/?#"
 )
 
-// cutAuthority takes scheme and authority off an absolute-form target and
-// returns what follows them. A target of another form ("*") is returned as it is.
+// cutAuthority removes the scheme and authority from an absolute-form target and returns the rest.
+// It returns a target of another form ("*") unchanged.
 func (t *target) cutAuthority(uri []byte) []byte {
 	i := bytes.Index(uri, schemeEnd)
 	if i <= 0 || bytes.ContainsAny(uri[:i], authorityEnd) {

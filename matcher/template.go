@@ -8,8 +8,8 @@ import (
 	"mockserver/config/syntax"
 )
 
-// Path compiles the path of an endpoint: ParsePattern, or ParseTemplate for one that an
-// OpenAPI document has.
+// Path compiles the path of an endpoint. It calls ParseTemplate for a path in an OpenAPI document,
+// otherwise ParsePattern.
 func Path(e *config.Endpoint) (Pattern, syntax.Problems) {
 	if e.Template {
 		return ParseTemplate(e.Path.Value), nil
@@ -17,9 +17,9 @@ func Path(e *config.Endpoint) (Pattern, syntax.Problems) {
 	return ParsePattern(e.Path)
 }
 
-// ParseTemplate compiles a path of an OpenAPI document, whose parameters stand in braces
-// anywhere in a segment: /reports/{id}.{format}. Any other text is literal, a "{" that
-// has no "}" after it too.
+// ParseTemplate compiles a path of an OpenAPI document. Its parameters are in braces, anywhere in a
+// segment: /reports/{id}.{format}. Any other text is literal, including a "{" without a "}" after
+// it.
 func ParseTemplate(path string) Pattern {
 	var p Pattern
 	var inside []string // the names of parameters that are part of a segment
@@ -46,8 +46,8 @@ func ParseTemplate(path string) Pattern {
 	return p
 }
 
-// mixed is a segment that parameters are a part of: texts, and the parameters between
-// them. There is one text more than there are parameters; each is decoded.
+// mixed is a segment that contains parameters and text: the texts, and the names of the parameters
+// between them. There is one more text than there are parameters. The texts are decoded.
 type mixed struct {
 	texts [][]byte
 	names []string
@@ -68,9 +68,9 @@ func mixedOf(segment string) *mixed {
 	}
 }
 
-// split appends the parameters of a segment to values, and reports whether it is of this
-// form. A parameter is at least one byte, and ends where the text after it begins first;
-// the last one has all that is left.
+// split appends the parameters of a segment to values, and reports whether the segment has this
+// form. A parameter has at least one byte, and ends at the first occurrence of the text after it;
+// the last parameter is the remaining text.
 func (m *mixed) split(segment []byte, values [][]byte) ([][]byte, bool) {
 	last := len(m.names) - 1
 	rest, ok := bytes.CutPrefix(segment, m.texts[0])
@@ -94,8 +94,8 @@ func (m *mixed) split(segment []byte, values [][]byte) ([][]byte, bool) {
 	return append(values, rest), len(rest) > 0
 }
 
-// splitAll appends the parameters inside of segments to those of the leaf, which are
-// whole segments. It reports whether all of them are of their form.
+// splitAll appends the parameters inside segments to those of the leaf, which are whole segments.
+// It reports whether all segments have the required form.
 func (e *entry) splitAll(r *Request, whole int) bool {
 	r.params = r.params[:whole]
 	for i, m := range e.mixed {

@@ -2,9 +2,9 @@ package matcher
 
 import "time"
 
-// ParseTime returns the time that a text in ISO 8601 says: a day of the calendar, or a
-// day and a time as parameters of type date take them, with a dot before the fraction and
-// colons. Without an offset it is UTC, as what it returns is.
+// ParseTime parses a time in ISO 8601: a calendar day, or a day and a time in the form accepted by
+// parameters of type date, with colons and a dot before the fraction. A time without an offset is
+// in UTC. The result is in UTC.
 func ParseTime(b []byte) (time.Time, bool) {
 	if !shaped(b, "0000-00-00") {
 		return time.Time{}, false
@@ -12,7 +12,7 @@ func ParseTime(b []byte) (time.Time, bool) {
 	month, number := two(b[5:]), two(b[8:])
 	day := time.Date(two(b)*100+two(b[2:]), time.Month(month), number, 0, 0, 0, 0, time.UTC)
 	if day.Month() != time.Month(month) || day.Day() != number {
-		return time.Time{}, false // it is not in the calendar
+		return time.Time{}, false // not a calendar day
 	}
 	if len(b) == len("0000-00-00") {
 		return day, true
@@ -21,8 +21,8 @@ func ParseTime(b []byte) (time.Time, bool) {
 	return day.Add(clock), ok
 }
 
-// shaped reports whether b begins like layout: a digit at each 0, and every other
-// byte as it is.
+// shaped reports whether b begins like layout: with a digit for each 0, and the same byte for
+// everything else.
 func shaped(b []byte, layout string) bool {
 	if len(b) < len(layout) {
 		return false
@@ -35,11 +35,11 @@ func shaped(b []byte, layout string) bool {
 	return true
 }
 
-// two is the number that the two digits b begins with are.
+// two returns the value of the two digits at the beginning of b.
 func two(b []byte) int { return int(b[0]-'0')*10 + int(b[1]-'0') }
 
-// parseClock returns how long after the midnight of UTC a time is: THH:MM, then :SS with
-// a fraction or without, or nothing, then an offset or nothing.
+// parseClock returns how long after midnight UTC a time is: THH:MM, optionally followed by :SS with
+// or without a fraction, optionally followed by an offset.
 func parseClock(b []byte) (time.Duration, bool) {
 	if len(b) == 0 || b[0] != 'T' || !isMinute(b[1:]) {
 		return 0, false
@@ -65,7 +65,7 @@ func parseClock(b []byte) (time.Duration, bool) {
 	return clock - offset, ok
 }
 
-// fraction is the part of a second that digits after a dot say, to the nanosecond.
+// fraction returns the fraction of a second given by the digits after a dot, to the nanosecond.
 func fraction(digits []byte) time.Duration {
 	part := time.Duration(0)
 	for i, unit := 0, time.Second/10; i < len(digits) && unit > 0; i, unit = i+1, unit/10 {
@@ -77,12 +77,12 @@ func fraction(digits []byte) time.Duration {
 // isMinute reports whether b begins with HH:MM.
 func isMinute(b []byte) bool { return shaped(b, "00:00") && two(b) <= 23 && two(b[3:]) <= 59 }
 
-// minutes is the HH:MM that b begins with.
+// minutes returns the duration of the HH:MM at the beginning of b.
 func minutes(b []byte) time.Duration {
 	return time.Duration(two(b))*time.Hour + time.Duration(two(b[3:]))*time.Minute
 }
 
-// parseOffset returns how far from UTC Z, +HH:MM, -HH:MM or nothing is.
+// parseOffset returns the offset from UTC of Z, +HH:MM, -HH:MM or nothing.
 func parseOffset(b []byte) (time.Duration, bool) {
 	switch {
 	case len(b) == 0, string(b) == "Z":

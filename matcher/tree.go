@@ -1,42 +1,42 @@
 package matcher
 
-// site is the routes of one declared host, or those without one.
+// site contains the routes of one declared host, or the routes without a host.
 //
-// The tree of segments holds every route. Its shards are fasthttp/router routers
-// that know the paths without parameters: nothing is more specific than such a
-// path, so what they find answers, and the tree is asked for all else.
+// The tree of segments contains every route. The shards are fasthttp/router routers that contain
+// the paths without parameters. Nothing is more specific than such a path, so a route found there
+// answers; the tree is used for everything else.
 type site struct {
 	root   *node
 	shards shards
 	leaves []*leaf // in the order of their first declaration
-	paths  []path  // without parameters, while compiling
+	paths  []path  // paths without parameters; set only while compiling
 }
 
-// node is a place in the tree of segments. What a request reads of most nodes comes first,
+// node is a node in the tree of segments. The fields that a request reads in most nodes come first,
 // in one cache line.
 type node struct {
 	typed, text *node
-	// only is the one literal child where there is no other: most segments ("api", "v1")
-	// leave no choice, and to compare costs less than to look up.
+	// only is the literal child, if there is exactly one: most segments ("api", "v1") leave no
+	// choice, and a comparison costs less than a lookup.
 	only     *node
-	literals *literals // where there are others
+	literals *literals // set if there are several
 	quick    quick
-	leaves   *leaf // of the paths that end here, the first of them
+	leaves   *leaf // the first leaf of the paths that end here
 
-	rest  *leaf  // of the paths with a catch-all from here on
-	label string // the literal that leads here; "" where a parameter does
+	rest  *leaf  // the first leaf of the paths with a catch-all from here on
+	label string // the literal that leads here; "" if a parameter does
 }
 
-// path is one row of literals, for the routers.
+// path is a sequence of literals, for the routers.
 type path struct {
 	segments []Segment
-	node     *node // while the tree is being made
-	leaves   *leaf // of the node
+	node     *node // set while the tree is being built
+	leaves   *leaf // leaves of the node
 }
 
 func newSite() *site { return &site{root: new(node)} }
 
-// add puts route number index into the tree.
+// add adds route number index to the tree.
 func (s *site) add(index int, r *Route) {
 	p := r.Pattern
 	segments := p.segments
@@ -61,7 +61,7 @@ func (s *site) add(index int, r *Route) {
 	l.entries = append(l.entries, e)
 }
 
-// child returns the node that segment leads to, a new one if there is none yet.
+// child returns the node that segment leads to. It creates the node if it does not exist.
 func (n *node) child(segment *Segment) *node {
 	at := &n.text
 	switch segment.kind {
@@ -100,8 +100,8 @@ func (n *node) literal(text []byte) *node {
 	return nil
 }
 
-// leaf returns the leaf of a method among those at a node, a new one if there is
-// none yet.
+// leaf returns the leaf of a method among those of a node. It creates the leaf if it does not
+// exist.
 func (s *site) leaf(at **leaf, method string, p *Pattern) *leaf {
 	for ; *at != nil; at = &(*at).next {
 		if (*at).method == method {
@@ -119,8 +119,8 @@ func (s *site) leaf(at **leaf, method string, p *Pattern) *leaf {
 	return l
 }
 
-// match returns the route of this site that answers r, or -1. r's target is cut,
-// and a path.
+// match returns the route of this site that answers r, or -1. The target of r must have been split,
+// and must be a path.
 func (s *site) match(r *Request, method string) int {
 	var tried *leaf
 	if !r.target.escaped {
@@ -134,9 +134,9 @@ func (s *site) match(r *Request, method string) int {
 	return s.root.find(r, method, 0, tried)
 }
 
-// find returns the most specific route at or below n that answers r, whose first
-// depth segments led to n, or -1. The leaf tried is passed over: its conditions
-// did not hold, and asked again they might (random, counter).
+// find returns the most specific route at or below n that answers r, whose first depth segments led
+// to n, or -1. The leaf tried is skipped: its conditions did not hold, and might hold if they were
+// evaluated again (random, counter).
 func (n *node) find(r *Request, method string, depth int, tried *leaf) int {
 	if depth == len(r.target.slashes) {
 		if q := &n.quick; q.method == method && method != "" {
@@ -166,8 +166,7 @@ func (n *node) find(r *Request, method string, depth int, tried *leaf) int {
 	return r.try(n.rest, method, tried)
 }
 
-// try returns the route of the leaf of method that answers r, or -1. The leaf
-// tried has been asked before.
+// try returns the route of the leaf of method that answers r, or -1. It skips the leaf tried.
 func (r *Request) try(l *leaf, method string, tried *leaf) int {
 	for ; l != nil; l = l.next {
 		if l.method == method && l != tried {
@@ -178,7 +177,7 @@ func (r *Request) try(l *leaf, method string, tried *leaf) int {
 	return -1
 }
 
-// take returns the route of q. The parameters are its own.
+// take returns the route of q, and sets the parameters of r to its parameters.
 func (r *Request) take(q *quick) int {
 	r.params = r.params[:0]
 	for _, i := range q.params[:q.count] {
@@ -187,7 +186,8 @@ func (r *Request) take(q *quick) int {
 	return int(q.index)
 }
 
-// Segments are the segments of the path, decoded; not ok for a target that is no path ("*").
+// Segments returns the decoded segments of the path. ok is false for a target that is not a path
+// ("*").
 func (r *Request) Segments() (segments [][]byte, ok bool) {
 	segments = make([][]byte, 0, len(r.parts().slashes))
 	for i := range r.target.slashes {
@@ -196,7 +196,7 @@ func (r *Request) Segments() (segments [][]byte, ok bool) {
 	return segments, r.target.trimmed != nil
 }
 
-// segment is segment number i of the path, decoded.
+// segment returns segment number i of the path, decoded.
 func (r *Request) segment(i int) []byte {
 	if !r.target.escaped {
 		return r.target.raw(i)
@@ -209,7 +209,7 @@ func (r *Request) segment(i int) []byte {
 	return r.segments[i]
 }
 
-// capture takes the parameters of l, whose shape the path has.
+// capture sets the parameters of r to those of l, whose shape the path must have.
 func (r *Request) capture(l *leaf) {
 	r.params = r.params[:0]
 	n := len(l.params)
@@ -224,7 +224,7 @@ func (r *Request) capture(l *leaf) {
 	}
 }
 
-// tail is the path from segment number from on, decoded; empty when it has fewer.
+// tail returns the path from segment number from on, decoded; empty if the path has fewer segments.
 func (r *Request) tail(from int) []byte {
 	t := &r.target
 	if from >= len(t.slashes) {
@@ -233,14 +233,14 @@ func (r *Request) tail(from int) []byte {
 	return r.decoded(t.trimmed[t.slashes[from]+1:], false)
 }
 
-// visitor goes to every leaf that find would look at, of any method, while the
-// parameters of the request are that leaf's.
+// visitor visits every leaf that find would examine, for any method. During a visit the parameters
+// of the request are those of the leaf.
 type visitor struct {
 	request *Request
 	visit   func(*leaf)
 }
 
-// node visits n, to which the first depth segments led, and what is below it.
+// node visits n, to which the first depth segments led, and everything below it.
 func (v *visitor) node(n *node, depth int) {
 	if depth == len(v.request.target.slashes) {
 		v.leaves(n.leaves)

@@ -2,7 +2,7 @@ package matcher
 
 import "mockserver/internal/ascii"
 
-// paramType is what texts a parameter takes.
+// paramType is the type of texts that a parameter accepts.
 type paramType uint8
 
 const (
@@ -12,7 +12,7 @@ const (
 	boolType
 	uuidType
 	dateType
-	mixedType // of a segment that parameters are a part of, see mixed
+	mixedType // a segment that contains parameters and text; see mixed
 )
 
 var typeNames = map[string]paramType{
@@ -20,15 +20,15 @@ var typeNames = map[string]paramType{
 	"bool": boolType, "boolean": boolType, "uuid": uuidType, "date": dateType,
 }
 
-// typeOrder is the names of the types as messages list them.
+// typeOrder contains the names of the types in the order in which messages list them.
 var typeOrder = []string{"string", "int", "float", "double", "bool", "boolean", "uuid", "date"}
 
-// described names a type in a sentence.
+// described returns the name of a type for use in a sentence.
 func (t paramType) described() string {
 	return [...]string{"a text", "an integer", "a number", "true or false", "a UUID", "an ISO 8601 date", "of that form"}[t]
 }
 
-// accepts reports whether a parameter of type t takes the decoded text b.
+// accepts reports whether a parameter of type t accepts the decoded text b.
 func (t paramType) accepts(b []byte) bool {
 	switch t {
 	case intType:
@@ -46,7 +46,7 @@ func (t paramType) accepts(b []byte) bool {
 	return true
 }
 
-// covers reports whether t takes every text that other takes.
+// covers reports whether t accepts every text that other accepts.
 func (t paramType) covers(other paramType) bool {
 	return t == other || t == anyText || t == floatType && other == intType
 }
@@ -60,7 +60,7 @@ func unsigned(b []byte) []byte {
 	return b
 }
 
-// leadingDigits is how many digits b begins with.
+// leadingDigits returns the number of digits at the beginning of b.
 func leadingDigits(b []byte) int {
 	n := 0
 	for n < len(b) && isDigit(b[n]) {

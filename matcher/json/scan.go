@@ -7,10 +7,10 @@ import (
 	"unicode/utf8"
 )
 
-// maxNesting is how deep arrays and objects may nest.
+// maxNesting is the maximum depth to which arrays and objects may be nested.
 const maxNesting = 10_000
 
-// plain are the bytes that stand for themselves inside a JSON string.
+// plain contains the bytes that represent themselves in a JSON string.
 var plain = func() (t [256]bool) {
 	for c := range t {
 		t[c] = c >= ' ' && c != '"' && c != '\\'
@@ -18,23 +18,23 @@ var plain = func() (t [256]bool) {
 	return t
 }()
 
-// checker checks a text against RFC 8259. It keeps one bit per open bracket
-// instead of recursing, so that no input can exhaust the stack.
+// checker checks a text against RFC 8259. Instead of recursing it stores one bit for each open
+// bracket, so that no input can exhaust the stack.
 type checker struct {
 	text  []byte
 	at    int
 	depth int
-	first uint64   // of the outermost 64 open brackets: bit set for an object
-	deep  []uint64 // of the others
+	first uint64   // bits of the outermost 64 open brackets; a bit is set for an object
+	deep  []uint64 // bits of the others
 
-	// members are those of the object that the text is, as many as there is room for.
-	// name and valueBegin are of the last one.
+	// members contains the members of the object, if the text is one, up to the capacity. name and
+	// valueBegin belong to the last member.
 	members    []Member
 	name       Value
 	valueBegin int
 }
 
-// run reports whether the text is one JSON value.
+// run reports whether the text is exactly one JSON value.
 func (c *checker) run() bool {
 	for {
 		if !c.enter() {
@@ -47,7 +47,7 @@ func (c *checker) run() bool {
 	}
 }
 
-// enter reads one value, or opening brackets up to the first value inside them.
+// enter scans one value, or opening brackets up to the first value inside them.
 func (c *checker) enter() bool {
 	for {
 		switch b := c.peek(); b {
@@ -78,8 +78,8 @@ func (c *checker) enter() bool {
 	}
 }
 
-// leave reads closing brackets and then a comma, with the key after it, or the
-// end. It reports whether another value follows, and whether all was well if not.
+// leave scans closing brackets and then a comma with the key after it, or the end. It reports
+// whether another value follows and, if not, whether the text is valid.
 func (c *checker) leave() (more, ok bool) {
 	for {
 		end := c.at
@@ -103,7 +103,7 @@ func (c *checker) leave() (more, ok bool) {
 	}
 }
 
-// peek skips blanks and returns the byte after them, 0 at the end.
+// peek skips blanks and returns the byte after them; 0 at the end.
 func (c *checker) peek() byte {
 	c.at = skipBlanks(c.text, c.at)
 	if c.at == len(c.text) {
@@ -223,7 +223,7 @@ func (c *checker) number() bool {
 	return true
 }
 
-// digits reads decimal digits and returns how many.
+// digits scans decimal digits and returns their number.
 func (c *checker) digits() int {
 	start := c.at
 	for c.at < len(c.text) && isDigit(c.text[c.at]) {
@@ -243,15 +243,15 @@ func skipBlanks(b []byte, i int) int {
 
 func isBlank(c byte) bool { return c == ' ' || c == '\n' || c == '\t' || c == '\r' }
 
-// cursor walks the inside of an array or object that is known to be valid.
+// cursor iterates over the content of an array or object that is known to be valid.
 type cursor struct {
 	text []byte
-	at   int // of the opening bracket, or just after the last value
+	at   int // offset of the opening bracket, or immediately after the last value
 }
 
 func (v Value) cursor() cursor { return cursor{text: v.Raw} }
 
-// more steps over a bracket or comma and reports whether a value follows.
+// more skips a bracket or comma and reports whether a value follows.
 func (c *cursor) more() bool {
 	if len(c.text) == 0 {
 		return false
@@ -278,7 +278,7 @@ func (c *cursor) value() Value {
 	return valueOf(c.text[start:c.at:c.at])
 }
 
-// valueEnd is where the value that begins at i ends, in valid JSON.
+// valueEnd returns the end of the value that begins at i, in valid JSON.
 func valueEnd(b []byte, i int) int {
 	switch b[i] {
 	case '"':
@@ -292,7 +292,7 @@ func valueEnd(b []byte, i int) int {
 	return i
 }
 
-// scalar are the bytes of numbers and words.
+// scalar contains the bytes of numbers and words.
 var scalar = func() (t [256]bool) {
 	for _, c := range "0123456789+-.eEtrufalsn" {
 		t[c] = true
@@ -300,7 +300,7 @@ var scalar = func() (t [256]bool) {
 	return t
 }()
 
-// stringEnd is just after the closing quote of the string that begins at i.
+// stringEnd returns the offset after the closing quote of the string that begins at i.
 func stringEnd(b []byte, i int) int {
 	for i++; ; i++ {
 		for plain[b[i]] {
@@ -309,12 +309,12 @@ func stringEnd(b []byte, i int) int {
 		if b[i] == '"' {
 			return i + 1
 		}
-		i++ // what a backslash escapes, never the closing quote
+		i++ // skip the escaped byte, which is never the closing quote
 	}
 }
 
-// bracketEnd is just after the bracket that closes the one at i. In valid JSON
-// the two kinds need not be distinguished.
+// bracketEnd returns the offset after the bracket that closes the one at i. In valid JSON the two
+// kinds of brackets need not be distinguished.
 func bracketEnd(b []byte, i int) int {
 	for depth := 0; ; {
 		for !structural[b[i]] {
@@ -336,10 +336,10 @@ func bracketEnd(b []byte, i int) int {
 	}
 }
 
-// structural are the bytes that bracketEnd stops at.
+// structural contains the bytes at which bracketEnd stops.
 var structural = [256]bool{'"': true, '{': true, '}': true, '[': true, ']': true}
 
-// nextRune takes one character off the inside of a valid JSON string that is not
+// nextRune decodes the first character of s, which is the inside of a valid JSON string and not
 // empty.
 func nextRune(s []byte) (c rune, rest []byte) {
 	if s[0] != '\\' {
@@ -363,7 +363,7 @@ func nextRune(s []byte) (c rune, rest []byte) {
 	return utf8.RuneError, s
 }
 
-// unescaped is what a backslash and c stand for; 0 when they stand for nothing.
+// unescaped returns the byte that a backslash and c represent; 0 if the escape is invalid.
 func unescaped(c byte) byte {
 	switch c {
 	case '"', '\\', '/':
@@ -382,7 +382,7 @@ func unescaped(c byte) byte {
 	return 0
 }
 
-// hex4 reads four hexadecimal digits.
+// hex4 decodes four hexadecimal digits.
 func hex4(b []byte) (c rune, ok bool) {
 	var unit [2]byte
 	if len(b) < 4 {

@@ -1,5 +1,5 @@
-// Package json is a JSON text as a view: the text is checked once, and nothing of it is
-// decoded before it is asked for.
+// Package json provides a view of a JSON text: the text is checked once, and values are decoded
+// only when they are needed.
 package json
 
 import (
@@ -8,11 +8,11 @@ import (
 	"unicode/utf8"
 )
 
-// Kind is what a JSON value is.
+// Kind is the kind of a JSON value.
 type Kind uint8
 
-// The kinds of a Value. Missing, the zero Kind, is no value at all: a text that
-// is not JSON, a member or element that is not there.
+// The kinds of a Value. Missing, the zero Kind, means that there is no value: the text is not JSON,
+// or the member or element does not exist.
 const (
 	Missing Kind = iota
 	Null
@@ -23,20 +23,19 @@ const (
 	Object
 )
 
-// Value is one value inside a JSON text, as a view: nothing is decoded before it
-// is asked for, and numbers stay as they were written. It is valid as long as
-// the text is, and the zero Value is Missing.
+// Value is a view of one value in a JSON text: it is decoded only when needed, and numbers are kept
+// as written. It is valid as long as the text is. The zero Value is Missing.
 type Value struct {
 	Kind Kind
-	Raw  []byte // its JSON text, without blanks around it; nil for Missing
+	Raw  []byte // JSON text of the value, without blanks around it; nil for Missing
 }
 
-// byteOrderMark is what some editors and clients put before a UTF-8 text.
+// byteOrderMark is the byte order mark that some editors and clients put before a UTF-8 text.
 var byteOrderMark = []byte("\ufeff")
 
-// Parse checks b against RFC 8259 and returns its value, whose Raw is a slice of b. A byte
-// order mark in front is allowed. It returns Missing for a text that is not JSON, is not
-// valid UTF-8, or nests deeper than 10,000.
+// Parse checks b against RFC 8259 and returns its value, whose Raw is a slice of b. A byte order
+// mark at the beginning is allowed. It returns Missing for a text that is not JSON, is not valid
+// UTF-8, or nests deeper than 10,000.
 func Parse(b []byte) Value {
 	v, _ := ParseObject(b, nil)
 	return v
@@ -45,8 +44,8 @@ func Parse(b []byte) Value {
 // Member is one member of an object.
 type Member struct{ Key, Value Value }
 
-// ParseObject is Parse, and appends the members of the object that b is to members, as
-// many as there is room for.
+// ParseObject is like Parse. If b is an object, it also appends the members of b to members, up to
+// the capacity.
 func ParseObject(b []byte, members []Member) (Value, []Member) {
 	b = bytes.TrimPrefix(b, byteOrderMark)
 	if len(b) == 0 || !utf8.Valid(b) {
@@ -54,7 +53,7 @@ func ParseObject(b []byte, members []Member) (Value, []Member) {
 	}
 	c := checker{text: b, members: members}
 	if !c.run() {
-		clear(c.members) // they would keep the text
+		clear(c.members) // they would keep the text in memory
 		return Value{}, members
 	}
 	end := len(b)
@@ -64,10 +63,10 @@ func ParseObject(b []byte, members []Member) (Value, []Member) {
 	return valueOf(b[skipBlanks(b, 0):end]), c.members
 }
 
-// valueOf is the value that raw, valid JSON without blanks around it, is.
+// valueOf returns the value of raw, which is valid JSON without blanks around it.
 func valueOf(raw []byte) Value { return Value{Kind: kindOf(raw[0]), Raw: raw} }
 
-// kindOf is the kind of the value that begins with c.
+// kindOf returns the kind of a value that begins with c.
 func kindOf(c byte) Kind {
 	switch c {
 	case '{':
@@ -85,8 +84,8 @@ func kindOf(c byte) Kind {
 	}
 }
 
-// Member is the value of an object's member; of several with one name the last.
-// It is Missing when there is none, or v is not an object.
+// Member returns the value of an object's member. If several members have the name, it returns the
+// last one. It returns Missing if there is no such member, or if v is not an object.
 func (v Value) Member(name string) Value {
 	var found Value
 	if v.Kind != Object {
@@ -101,8 +100,8 @@ func (v Value) Member(name string) Value {
 	return found
 }
 
-// Index is the i-th element of an array, from 0; Missing when there is none, or
-// v is not an array.
+// Index returns the i-th element of an array, from 0. It returns Missing if there is no such
+// element, or if v is not an array.
 func (v Value) Index(i int) Value {
 	if i < 0 {
 		return Value{}
@@ -117,8 +116,8 @@ func (v Value) Index(i int) Value {
 	}
 }
 
-// Len is the number of elements of an array, or of members of an object as
-// written (a repeated one counts each time); 0 for the rest.
+// Len returns the number of elements of an array, or of members of an object as written (a repeated
+// one counts each time). It returns 0 for other kinds.
 func (v Value) Len() int {
 	if v.Kind != Array && v.Kind != Object {
 		return 0
@@ -133,8 +132,8 @@ func (v Value) Len() int {
 	return n
 }
 
-// AppendText appends a string's decoded text, where half a surrogate pair
-// becomes U+FFFD, or the JSON text of any other value.
+// AppendText appends the decoded text of a string, or the JSON text of any other value. In a
+// string, half a surrogate pair becomes U+FFFD.
 func (v Value) AppendText(dst []byte) []byte {
 	if v.Kind != String {
 		return append(dst, v.Raw...)
@@ -152,13 +151,13 @@ func (v Value) AppendText(dst []byte) []byte {
 	return dst
 }
 
-// inner is a string's text as written, between its quotes.
+// inner returns the text of a string as written, without its quotes.
 func (v Value) inner() []byte { return v.Raw[1 : len(v.Raw)-1] }
 
-// Equals reports whether the decoded text of v, a String, is name.
+// Equals reports whether the decoded text of v, which must be a String, equals name.
 func (v Value) Equals(name string) bool {
 	s := v.inner()
-	switch { // what has escapes is longer than what it stands for
+	switch { // a text with escapes is longer than what it represents
 	case len(s) < len(name):
 		return false
 	case len(s) == len(name):
@@ -182,10 +181,10 @@ func (v Value) Equals(name string) bool {
 	return name == ""
 }
 
-// Elements walks the elements of an array.
+// Elements iterates over the elements of an array.
 type Elements struct{ cursor cursor }
 
-// Elements returns a walk over an array's elements; over nothing for other kinds.
+// Elements returns an iterator over the elements of an array. For other kinds it is empty.
 func (v Value) Elements() Elements {
 	if v.Kind != Array {
 		return Elements{}
@@ -193,7 +192,7 @@ func (v Value) Elements() Elements {
 	return Elements{v.cursor()}
 }
 
-// Next returns the next element, and false after the last.
+// Next returns the next element, and false after the last one.
 func (e *Elements) Next() (Value, bool) {
 	if !e.cursor.more() {
 		return Value{}, false

@@ -7,8 +7,8 @@ import (
 	"mockserver/matcher"
 )
 
-// slipReach is how many segments from its place a segment is looked for that has slips:
-// nobody writes a row of more gaps by mistake.
+// slipReach is how many segments away from its position a misspelled segment is searched for:
+// nobody omits or adds more segments in a row by mistake.
 const slipReach = 3
 
 // step is one step of an alignment.
@@ -16,23 +16,23 @@ type step uint8
 
 const (
 	pairStep      step = iota
-	differentStep      // a declared segment with one that is not like it
-	missingStep        // a declared segment that the request lacks
+	differentStep      // a declared segment paired with a dissimilar one
+	missingStep        // a declared segment missing from the request
 	extraStep          // a segment of the request that is not declared
 )
 
-// move is a step, and where it is in the route and in the request.
+// move is a step with its positions in the route and in the request.
 type move struct {
 	step step
 	i, j int
 }
 
-// align returns what the differences between the paths of a route and of the request cost,
-// and the moves of the cheapest alignment, from the left.
+// align returns the cost of the differences between the path of a route and that of the request,
+// and the moves of the cheapest alignment, from left to right.
 func (c *comparer) align(route *matcher.Route) (cost int, moves []move) {
 	c.take(route)
 	var steps [alignedMost + 1][alignedMost + 1]step
-	var costs [alignedMost + 1][alignedMost + 1]int // of all from there on
+	var costs [alignedMost + 1][alignedMost + 1]int // of everything from there on
 	for i := c.n; i >= 0; i-- {
 		for j := c.m; j >= 0; j-- {
 			switch {
@@ -76,8 +76,8 @@ func (c *comparer) align(route *matcher.Route) (cost int, moves []move) {
 	return costs[0][0], moves
 }
 
-// pairCost is the cost of declared segment i between head and tail standing for segment j
-// of the request there.
+// pairCost returns the cost of pairing declared segment i with segment j of the request, both
+// counted from the end of the head.
 func (c *comparer) pairCost(i, j int) int {
 	s, text := &c.declared[c.head+i], string(c.segments[c.head+j])
 	declared := s.Text()
@@ -102,8 +102,8 @@ func (c *comparer) pairCost(i, j int) int {
 	return costDifferent
 }
 
-// compare returns what the differences between a route and the request cost. A route that
-// has too little in common with the request to be named is not alike.
+// compare returns the cost of the differences between a route and the request. A route that has too
+// little in common with the request to be worth mentioning is not alike.
 func (c *comparer) compare(route *matcher.Route) (cost int, alike bool) {
 	cost, moves := c.align(route)
 	alike = cost <= costType

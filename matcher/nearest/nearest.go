@@ -1,8 +1,9 @@
-// Package nearest finds the endpoints most like a request that nothing matched, and says
-// why each does not answer it.
+// Package nearest finds the endpoints that are most similar to an unmatched request, and explains
+// why each of them does not answer it.
 //
-// Each path has a mark: bits that stand for the pairs of letters in it. The endpoints whose
-// marks differ least from the request's are then aligned with it, gaps and slips included.
+// Each path has a mark: bits that represent the pairs of letters in it. The endpoints whose marks
+// differ least from the request's mark are then aligned with the request, allowing for missing and
+// extra segments and for misspellings.
 package nearest
 
 import (
@@ -15,39 +16,39 @@ import (
 	"mockserver/matcher"
 )
 
-// Near is a declared route that is like a request.
+// Near is a declared route that is similar to a request.
 type Near struct {
-	Index int    // into the routes
-	Why   string // why it did not answer, one sentence without a full stop
+	Index int    // index into the routes
+	Why   string // why it did not answer: one sentence without a full stop
 }
 
 const (
 	// alignedRoutes is how many routes are aligned with a request.
 	alignedRoutes = 64
-	// markedRoutes is how many routes are compared with a request: the first ones.
+	// markedRoutes is how many routes, the first ones, are compared with a request.
 	markedRoutes = 1 << 15
-	// alignWork bounds what one request costs, in comparisons of letters.
+	// alignWork limits the work for one request, in comparisons of letters.
 	alignWork = 60_000
-	// alignedMost is how many segments of a path are compared.
+	// alignedMost is the maximum number of segments of a path that are compared.
 	alignedMost = 16
-	// longestSlip is the longest segment, in bytes, in which a slip is looked for.
+	// longestSlip is the longest segment, in bytes, that is checked for misspellings.
 	longestSlip = 32
 	// longestHost is how much of a host is compared, in bytes.
 	longestHost = 253
 )
 
-// What a difference between a route and a request costs. A segment that is altogether
-// different costs less than one missing and one more.
+// The costs of differences between a route and a request. A segment that is completely different
+// costs less than a missing and an extra one together.
 const (
 	costCase      = 1
 	costType      = 1
-	costOther     = 1 // another method, another host
+	costOther     = 1 // a different method, a different host
 	costSlip      = 2
 	costGap       = 3
 	costDifferent = 5
 )
 
-// Index knows the marks of routes. It is immutable.
+// Index contains the marks of routes. It is immutable.
 type Index struct {
 	routes []matcher.Route
 	marks  []mark
@@ -71,11 +72,10 @@ func New(routes []matcher.Route) *Index {
 	return x
 }
 
-// mark is a set of pairs of letters, some sharing a bit.
+// mark is a set of pairs of letters; several pairs may share a bit.
 type mark [2]uint64
 
-// add adds the pairs of letters of a segment, the slashes around it included. A letter is
-// the same in both cases.
+// add adds the pairs of letters of a segment, including the slashes around it, ignoring case.
 func (m *mark) add(segment []byte) {
 	before := uint32('/')
 	for _, b := range segment[:min(len(segment), 2*longestSlip)] {
@@ -88,14 +88,14 @@ func (m *mark) add(segment []byte) {
 // addWord adds a method or a host as a whole.
 func (m *mark) addWord(word []byte) { m.set(crc32.ChecksumIEEE(word)) }
 
-// set sets the bit of a number.
+// set sets the bit for a number.
 func (m *mark) set(n uint32) {
 	h := n * 0x9E3779B1 >> 25
 	m[h>>6] |= 1 << (h & 63)
 }
 
-// markOf returns the mark of a request. It has the host as routes may declare it: whole,
-// and what follows a wildcard.
+// markOf returns the mark of a request. It contains the host in the forms that routes may declare:
+// the whole host, and each suffix that may follow a wildcard.
 func (c *comparer) markOf() (m mark) {
 	for _, s := range c.segments {
 		m.add(s)
@@ -115,20 +115,20 @@ func (c *comparer) markOf() (m mark) {
 type comparer struct {
 	request  *matcher.Request
 	whole    [][]byte // all segments of the request
-	segments [][]byte // those that are compared
-	work     int      // done so far
+	segments [][]byte // the segments that are compared
+	work     int      // work done so far
 
 	route    *matcher.Route
-	declared []matcher.Segment // of the route, without a catch-all
+	declared []matcher.Segment // segments of the route, without a catch-all
 	rest     bool
-	// head and tail are how many segments at the beginning and at the end fit: the best
-	// alignment pairs them. n declared segments and m of the request are in between.
+	// head and tail are how many segments fit at the beginning and at the end: the best alignment
+	// pairs them. Between them are n declared segments and m segments of the request.
 	head, tail, n, m int
 }
 
-// Find returns the routes most like r, at most limit of them, the likest first. It is for
-// requests that nothing matched. Conditions are not asked again, since they may count, or
-// draw a random number. The cost is bounded, whatever the routes and the request.
+// Find returns the routes most similar to r, at most limit of them, the most similar first. It is
+// for unmatched requests. Conditions are not evaluated again, since they may count or draw a random
+// number. The cost is bounded for any routes and any request.
 func (x *Index) Find(r *matcher.Request, limit int) []Near {
 	c := newComparer(r)
 	if c == nil {
@@ -146,7 +146,7 @@ func (x *Index) Find(r *matcher.Request, limit int) []Near {
 	return out
 }
 
-// newComparer returns nil for a target that is no path.
+// newComparer returns nil for a target that is not a path.
 func newComparer(r *matcher.Request) *comparer {
 	segments, ok := r.Segments()
 	if !ok {
@@ -155,8 +155,8 @@ func newComparer(r *matcher.Request) *comparer {
 	return &comparer{request: r, whole: segments, segments: segments[:min(len(segments), alignedMost)]}
 }
 
-// costs is about what m costs a request with the mark asked: what the request lacks, and
-// half as much what it has in addition, which may stand for parameters.
+// costs estimates the cost of a route with the mark m for a request with the mark asked. Bits
+// missing from the request count fully, extra bits count half, since they may belong to parameters.
 func (m *mark) costs(asked *mark) (cost int) {
 	for i, set := range m {
 		cost += 2*bits.OnesCount64(set&^asked[i]) + bits.OnesCount64(asked[i]&^set)
@@ -164,11 +164,10 @@ func (m *mark) costs(asked *mark) (cost int) {
 	return cost
 }
 
-// likeness is what the differences between a route and a request cost.
+// likeness is a route with the cost of its differences from a request.
 type likeness struct{ index, cost int }
 
-// likest returns the routes that have something in common with the request, the likest
-// first.
+// likest returns the routes that have something in common with the request, the most similar first.
 func (c *comparer) likest(x *Index) []likeness {
 	var best []likeness
 	worst := math.MaxInt
@@ -194,7 +193,7 @@ func (c *comparer) likest(x *Index) []likeness {
 	return found
 }
 
-// take begins with a route: it finds head and tail.
+// take starts the comparison with a route: it finds head and tail.
 func (c *comparer) take(route *matcher.Route) {
 	c.route, c.declared, c.rest = route, route.Pattern.Segments(), false
 	if n := len(c.declared); n > 0 && c.declared[n-1].CatchesAll() {
@@ -211,13 +210,13 @@ func (c *comparer) take(route *matcher.Route) {
 	}
 }
 
-// fits reports whether segment j of the request is what segment i of the route declares.
+// fits reports whether segment j of the request matches segment i of the route.
 func (c *comparer) fits(i, j int) bool {
 	c.work += 1 + len(c.segments[j])/64
 	return c.declared[i].Accepts(c.segments[j])
 }
 
-// otherCost is what method and host of the route cost.
+// otherCost returns the cost of the differences in method and host.
 func (c *comparer) otherCost() int {
 	cost := 0
 	if c.route.Endpoint.EffectiveMethod() != string(c.request.Method()) {
@@ -229,8 +228,8 @@ func (c *comparer) otherCost() int {
 	return cost
 }
 
-// mostSlips is how many slips make a text of so many bytes of a declared literal at most;
-// with more it is another word.
+// mostSlips returns how many letters of a declared literal may be wrong in a text, given their
+// lengths in bytes. With more wrong letters it is a different word.
 func mostSlips(declared, text int) int {
 	long := max(declared, text)
 	if long > longestSlip {

@@ -7,9 +7,9 @@ import (
 	"mockserver/matcher"
 )
 
-// why says what is different, in the order of the path, then method, host and condition;
-// "" when nothing is. Nothing answered the request, so a route that fits in everything
-// else has a condition that did not hold.
+// why describes the differences, those in the path first, then method, host and condition; "" if
+// there are none. Nothing answered the request, so if everything else fits, the condition of the
+// route did not hold.
 func (c *comparer) why(route *matcher.Route) string {
 	_, moves := c.align(route)
 	reasons := c.pathReasons(moves)
@@ -29,7 +29,7 @@ func (c *comparer) why(route *matcher.Route) string {
 	return strings.Join(reasons, ", and ")
 }
 
-// fitsWhole reports whether a path whose beginning fits the route fits it to its end.
+// fitsWhole reports whether a path whose beginning fits the route fits it completely.
 func (c *comparer) fitsWhole() bool {
 	declared := c.route.Pattern.Segments()
 	if c.rest {
@@ -46,8 +46,8 @@ func (c *comparer) fitsWhole() bool {
 	return true
 }
 
-// pathReasons says what is different in the path. Neighbouring segments that are
-// missing, or too many, are told together.
+// pathReasons describes the differences in the path. Adjacent segments that are missing, or extra,
+// are reported together.
 func (c *comparer) pathReasons(moves []move) []string {
 	var reasons []string
 	for k := 0; k < len(moves); {
@@ -75,7 +75,7 @@ func (c *comparer) pathReasons(moves []move) []string {
 	return reasons
 }
 
-// pairReason says why segment number at of the request is not the declared one.
+// pairReason describes why segment number at of the request does not match the declared one.
 func pairReason(s *matcher.Segment, text []byte, at int) string {
 	switch {
 	case !s.IsLiteral() && len(text) == 0:
@@ -88,7 +88,7 @@ func pairReason(s *matcher.Segment, text []byte, at int) string {
 	return fmt.Sprintf("segment %d is %q, not %q", at, shown(text), s.Text())
 }
 
-// shown is a text of the request as messages show it: its beginning.
+// shown returns a text of the request as messages show it: truncated.
 func shown(text []byte) string {
 	const most = 64
 	if len(text) > most {
