@@ -40,7 +40,7 @@
 //
 // the request /users/me reaches /users/:id, /users/7 and /users/7/ reach /users/:id|int, /files/a/b
 // reaches /files/*path with path = a/b, and /users reaches nothing. Among endpoints of the same
-// shape, the first declared one whose types and condition match answers.
+// shape, the one that answers is the first declared one whose types and condition match.
 package matcher
 
 import (

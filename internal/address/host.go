@@ -7,17 +7,18 @@ import (
 	"mockserver/internal/wording"
 )
 
-// NameForm is what a declared host looks like, for messages.
+// NameForm describes the form of a declared host, for messages.
 const NameForm = "a name such as api.example.com or *.example.com"
 
-// NamePattern is a regular expression, in what ECMAScript and RE2 have in common, that holds
-// of all that NameFault accepts, in any case, and of little else.
+// NamePattern is a regular expression in the common subset of ECMAScript and RE2. It matches
+// everything that NameFault accepts, in any case, and little else.
 const (
 	NamePattern  = `^(\*\.)?` + labelPattern + `(\.` + labelPattern + `)*$`
 	labelPattern = `[A-Za-z0-9_]([A-Za-z0-9_-]{0,61}[A-Za-z0-9_])?`
 )
 
-// NameFault checks a host in lower case.
+// NameFault returns what is wrong with a declared host, which must be in lower case; "" if it is
+// valid.
 func NameFault(host string) string {
 	const accepted = NameForm + " is accepted"
 	shown := wording.Clip(host)
@@ -44,7 +45,7 @@ func NameFault(host string) string {
 	return ""
 }
 
-// labelFault checks what stands between two dots of a host.
+// labelFault checks the part of a host between two dots.
 func labelFault(label string) string {
 	switch {
 	case label == "":
@@ -65,7 +66,7 @@ func labelFault(label string) string {
 	return ""
 }
 
-// IsLetterOrDigit reports whether a byte is one of ASCII.
+// IsLetterOrDigit reports whether a byte is an ASCII letter or digit.
 func IsLetterOrDigit(b byte) bool {
 	return 'a' <= b|0x20 && b|0x20 <= 'z' || '0' <= b && b <= '9'
 }

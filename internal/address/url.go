@@ -1,4 +1,4 @@
-// Package address is the grammar of URLs that the server requests, and of the names of hosts.
+// Package address implements the grammar of URLs that the server requests, and of host names.
 package address
 
 import (
@@ -14,13 +14,12 @@ import (
 	"mockserver/internal/wording"
 )
 
-// standIn stands in an authority for a placeholder, of which nothing is known.
+// standIn replaces a placeholder, whose value is unknown, in an authority.
 const standIn = 0
 
-// TemplateFault says what keeps a template from rendering to a URL that can be
-// requested, and at which byte: what stands between its placeholders, and its host
-// and port as far as no placeholder makes them. It is "" when nothing does. What is
-// rendered is for URLFault.
+// TemplateFault returns what prevents a template from rendering to a URL that can be requested, and
+// the offset of the byte; "" if nothing does. It checks the text between placeholders, and the
+// parts of host and port that do not come from placeholders. URLFault checks the rendered URL.
 func TemplateFault(text string) (offset int, what string) {
 	for offset, literal := range Literals(text) {
 		if i, what := letterFault([]byte(literal), offset+len(literal) == len(text)); what != "" {
@@ -35,7 +34,7 @@ func TemplateFault(text string) (offset int, what string) {
 	return 0, ""
 }
 
-// Literals are the parts of a template between its tags, with their offsets.
+// Literals iterates over the parts of a template between its tags, with their offsets.
 func Literals(text string) func(yield func(int, string) bool) {
 	return func(yield func(int, string) bool) {
 		for at := 0; at < len(text); {
@@ -58,8 +57,8 @@ func Literals(text string) func(yield func(int, string) bool) {
 	}
 }
 
-// letterFault returns where a part of a URL holds what none may, and what it is.
-// last tells that nothing follows.
+// letterFault returns the position of a character that is not allowed in a URL, and a description
+// of it. If last is set, nothing follows the part.
 func letterFault(part []byte, last bool) (offset int, what string) {
 	for i := 0; i < len(part); i++ {
 		switch b := part[i]; {
@@ -77,8 +76,8 @@ func letterFault(part []byte, last bool) (offset int, what string) {
 	return 0, ""
 }
 
-// isEscape reports whether a text that begins with % may begin with an escape; a
-// placeholder may end it where it is not the last.
+// isEscape reports whether a text that begins with % may begin with an escape. Unless last is set,
+// a placeholder may complete the escape.
 func isEscape(text []byte, last bool) bool {
 	for i := 1; i <= 2; i++ {
 		if i == len(text) {
@@ -94,9 +93,9 @@ func isEscape(text []byte, last bool) bool {
 // IsDigit reports whether b is a decimal digit.
 func IsDigit(b byte) bool { return '0' <= b && b <= '9' }
 
-// authorityOf returns what stands between :// and the path of a URL, with standIn
-// for its placeholders; not ok when a placeholder may begin the URL, or a block in
-// it leaves open what stands there.
+// authorityOf returns the text between :// and the path of a URL, with standIn for its
+// placeholders. ok is false if the URL may begin with a placeholder, or if a block makes the text
+// uncertain.
 func authorityOf(text string) (authority string, ok bool) {
 	begin := strings.Index(text, "://") + len("://")
 	if tags.Start(text) < begin {
@@ -122,7 +121,7 @@ func authorityOf(text string) (authority string, ok bool) {
 	return b.String(), true
 }
 
-// isBlock reports whether a tag writes nothing itself, but decides what is written.
+// isBlock reports whether a tag does not write anything itself, but decides what is written.
 func isBlock(tag string) bool {
 	inside, ok := strings.CutPrefix(tag, "{{")
 	inside = strings.TrimLeft(inside, " \t\r\n")
@@ -130,9 +129,9 @@ func isBlock(tag string) bool {
 		strings.TrimRight(strings.TrimSuffix(inside, "}}"), " \t\r\n") == "else"
 }
 
-// URLFault says what keeps a URL from being one that can be requested, by a webhook
-// or for an external body: a scheme that is not http or https, a host that is none, a port out of range.
-// It is "" when nothing does. Nothing of a user or password is in it.
+// URLFault returns what prevents a URL from being requested, by a webhook or for an external body:
+// a scheme other than http or https, an invalid host, a port out of range. It returns "" if nothing
+// does. The result does not contain the user or password.
 func URLFault(target []byte) string {
 	scheme, rest, _ := bytes.Cut(target, []byte("://"))
 	if !bytes.EqualFold(scheme, []byte("http")) && !bytes.EqualFold(scheme, []byte("https")) {
@@ -147,8 +146,8 @@ func URLFault(target []byte) string {
 	return authorityFault(rest)
 }
 
-// HostPortFault says what keeps a text from being the Host of a request: a name or an
-// address, with or without a port. It is "" when nothing does.
+// HostPortFault returns what prevents a text from being the Host of a request, which is a name or
+// an address, with or without a port. It returns "" if nothing does.
 func HostPortFault(host []byte) string {
 	if bytes.IndexByte(host, standIn) >= 0 {
 		return fmt.Sprintf("%q cannot stand in the name of a host", rune(standIn))
@@ -156,7 +155,7 @@ func HostPortFault(host []byte) string {
 	return portedFault(host)
 }
 
-// authorityFault checks what stands between :// and the path of a URL.
+// authorityFault checks the text between :// and the path of a URL.
 func authorityFault(authority []byte) string {
 	at := bytes.LastIndexByte(authority, '@')
 	for i := range max(at, 0) {
@@ -230,7 +229,7 @@ func portFault(port []byte) string {
 	for _, b := range port {
 		switch {
 		case b == standIn:
-			return "" // it may become anything
+			return "" // the placeholder may become anything
 		case !IsDigit(b) || n > 65535:
 			n = 1 << 16
 		default:
@@ -243,7 +242,7 @@ func portFault(port []byte) string {
 	return ""
 }
 
-// Scheme returns what stands before ://, in lower case, "" for the name of a file.
+// Scheme returns the text before ://, in lower case; "" for a file name.
 func Scheme(path string) string {
 	s, _, ok := strings.Cut(path, "://")
 	if !ok || s == "" || slices.ContainsFunc([]byte(s), func(b byte) bool { return !IsLetterOrDigit(b) }) {

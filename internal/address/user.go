@@ -8,23 +8,23 @@ import (
 	"mockserver/internal/wording"
 )
 
-// userPart is what may be a user and a password: what stands between :// and an @ in
-// front of the path.
+// userPart matches text that may be a user and a password: the text between :// and an @ before the
+// path.
 var userPart = regexp.MustCompile(`://[^/?#]*@`)
 
 const userShown = "://xxxxx@"
 
-// WithoutUser is a URL without what stands before its @, which may be a password. What
-// is left is a URL if it was one.
+// WithoutUser returns a URL in which the text before the @, which may be a password, is replaced. A
+// valid URL remains valid.
 func WithoutUser(text string) string {
 	return userPart.ReplaceAllLiteralString(text, userShown)
 }
 
-// Shown is a URL as logs and messages show it: clipped, and without its user.
+// Shown returns a URL as logs and messages show it: truncated, and without its user.
 func Shown(text string) string { return wording.Clip(WithoutUser(text)) }
 
-// WithoutUsers is a template of a URL without the users that are written out in it,
-// whatever stands in its tags.
+// WithoutUsers returns a template of a URL without the users that it contains literally, regardless
+// of the content of its tags.
 func WithoutUsers(template string) string {
 	plain := []byte(template)
 	for from := 0; from < len(plain); {

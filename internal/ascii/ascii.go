@@ -1,7 +1,7 @@
 // Package ascii compares and trims the texts of headers and hosts, whose syntax is ASCII.
 package ascii
 
-// EqualFold reports whether b is text, in whatever case of ASCII.
+// EqualFold reports whether b equals text, ignoring ASCII case.
 func EqualFold(b []byte, text string) bool {
 	if len(b) != len(text) {
 		return false
@@ -14,7 +14,7 @@ func EqualFold(b []byte, text string) bool {
 	return true
 }
 
-// Lower returns a letter in lower case, and any other byte as it is.
+// Lower returns a letter in lower case, and any other byte unchanged.
 func Lower(c byte) byte {
 	if 'A' <= c && c <= 'Z' {
 		c |= 0x20
@@ -44,7 +44,7 @@ func TrimBlanks(b []byte) []byte {
 	return b
 }
 
-// Hex is the value of a hexadecimal digit; 255 for anything else.
+// Hex returns the value of a hexadecimal digit; 255 for anything else.
 func Hex(c byte) byte {
 	switch {
 	case '0' <= c && c <= '9':

@@ -6,7 +6,8 @@ import (
 	"strings"
 )
 
-// Step is 1, 2 or 5 times a power of ten, so that at most so many steps reach most.
+// Step returns 1, 2 or 5 times a power of ten, such that at most the given number of steps reach
+// most.
 func Step(most float64, steps int) float64 {
 	if most <= 0 {
 		return 1
@@ -21,8 +22,8 @@ func Step(most float64, steps int) float64 {
 	return 10 * power
 }
 
-// UpTo is an axis from 0 to a round number that is not below most, with a tick for each of
-// at most so many steps.
+// UpTo returns an axis from 0 to a round number that is not below most, with a tick for each of at
+// most the given number of steps.
 func UpTo(most float64, steps int, label func(float64) string) Axis {
 	if most <= 0 {
 		most = 1
@@ -36,8 +37,8 @@ func UpTo(most float64, steps int, label func(float64) string) Axis {
 	return a
 }
 
-// Decades is a logarithmic axis around some logarithms, with ticks at 1, 2 and 5 times the
-// powers of ten, or at these alone if there are many.
+// Decades returns a logarithmic axis that includes the given logarithms, with ticks at 1, 2 and 5
+// times the powers of ten, or only at the powers of ten if there are many.
 func Decades(logarithms []float64) Axis {
 	least, most := math.Inf(1), math.Inf(-1)
 	for _, v := range logarithms {
@@ -66,7 +67,7 @@ func Decades(logarithms []float64) Axis {
 	}
 }
 
-// Number is a value of an axis as a text, without zeros at its end.
+// Number formats a value of an axis, without trailing zeros.
 func Number(value float64) string {
 	return strings.TrimRight(strings.TrimRight(fmt.Sprintf("%.6f", value), "0"), ".")
 }

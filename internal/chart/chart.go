@@ -1,6 +1,5 @@
-// Package chart draws charts as SVG: lines, bars, and stretches that are shaded. A chart
-// becomes a part of a page, which colours it by the classes of its elements, or a file of
-// its own:
+// Package chart draws charts as SVG: lines, bars and shaded areas. A chart becomes part of a page,
+// which colours it by the classes of its elements, or a separate file:
 //
 //	c := chart.Chart{Title: "Latency", X: chart.UpTo(60, 6, chart.Number), Y: chart.UpTo(250, 4, chart.Number)}
 //	c.Lines = append(c.Lines, chart.Line{Name: "p99", X: seconds, Y: milliseconds})
@@ -15,17 +14,17 @@ import (
 	"unicode/utf8"
 )
 
-// Chart is a chart. Its axes are linear; a caller who wants a logarithmic one gives the
-// logarithms of its values.
+// Chart is a chart. Its axes are linear; for a logarithmic axis the caller passes the logarithms of
+// the values.
 type Chart struct {
-	ID, Title, About string // the ID is unique in its page; About is for those who do not see the chart
+	ID, Title, About string // ID must be unique in the page; About is for readers who cannot see the chart
 	X, Y             Axis
 	Lines            []Line
 	Bars             []Bars
-	Shaded           []Span // stretches of the x axis
+	Shaded           []Span // ranges of the x axis
 }
 
-// Axis is one axis, from one value to another, with some of them marked.
+// Axis is one axis, from one value to another, with ticks at some values.
 type Axis struct {
 	Name     string // in files only
 	From, To float64
@@ -38,56 +37,56 @@ type Tick struct {
 	Text string
 }
 
-// Line is one figure, a point for each X; a NaN in Y leaves a gap.
+// Line is the curve of one figure, with a point for each X; a NaN in Y leaves a gap.
 type Line struct {
 	Name   string
 	X, Y   []float64
-	Color  int // 1 to Colors; 0 takes the line's place among the lines
+	Color  int // 1 to Colors; 0 selects the color by the position of the line
 	Dashed bool
 }
 
-// Bars are the bars of one figure.
+// Bars contains the bars of one figure.
 type Bars struct {
 	Name  string
 	Color int // 1 to Colors; 0 for the color of a page's bars
 	Bars  []Bar
 }
 
-// Bar reaches from one value of the x axis to another, and up to its value. Text is shown
-// while it is pointed at; "" for nothing.
+// Bar is a bar from one value of the x axis to another, with the height Value. Text is shown while
+// the pointer is over the bar, unless it is "".
 type Bar struct {
 	From, To, Value float64
 	Text            string
 }
 
-// Span is a stretch of the x axis.
+// Span is a range of the x axis.
 type Span struct{ From, To float64 }
 
-// frame is the place of the plot in the picture, in its units.
+// frame is the position of the plot in the picture, in units of the picture.
 type frame struct {
 	left, top, width, height float64
-	slanted                  bool // labels of the x axis
+	slanted                  bool // whether labels of the x axis are slanted
 }
 
 func (f *frame) right() float64  { return f.left + f.width }
 func (f *frame) bottom() float64 { return f.top + f.height }
 
-// The picture in a page.
+// The dimensions of the picture in a page.
 const (
 	pageWidth, pageHeight = 560.0, 200.0
 	pageLeft, pageRight   = 64.0, 12.0
 	pageTop, pageBottom   = 10.0, 28.0
 )
 
-// PageWidth is the width of the plot in a page; LabelWidth is the room that a text such as
-// "≤ 500 µs" needs below it, also where the page makes it larger on a small screen.
+// PageWidth is the width of the plot in a page. LabelWidth is the space that a text such as "≤ 500
+// µs" needs below the plot, even if the page enlarges the text on a small screen.
 const (
 	PageWidth  = pageWidth - pageLeft - pageRight
 	LabelWidth = 100.0
 )
 
-// Embed returns the chart for a page. The classes of its elements are chart, rule, tick,
-// bad for what is shaded, "line s1" for the first line and so on, and bar.
+// Embed returns the chart for a page. The classes of its elements are chart, rule, tick, bad for
+// shaded areas, "line s1" for the first line and so on, and bar.
 func (c *Chart) Embed() string {
 	var b strings.Builder
 	id := escaped(c.ID)
@@ -99,7 +98,7 @@ func (c *Chart) Embed() string {
 	return b.String()
 }
 
-// plot draws all that is in the frame, and the labels around it.
+// plot draws everything in the frame, and the labels around it.
 func (c *Chart) plot(b *strings.Builder, f *frame) {
 	x := func(v float64) float64 { return f.left + c.X.share(v)*f.width }
 	y := func(v float64) float64 { return f.bottom() - c.Y.share(v)*f.height }
@@ -128,7 +127,7 @@ func (c *Chart) plot(b *strings.Builder, f *frame) {
 	}
 }
 
-// share is where a value stands on the axis, from 0 to 1.
+// share returns the position of a value on the axis, from 0 to 1.
 func (a *Axis) share(v float64) float64 { return (v - a.From) / (a.To - a.From) }
 
 func (l *Line) class(place int) string {
@@ -149,8 +148,8 @@ func (b *Bars) class() string {
 	return fmt.Sprintf("bar s%d", b.Color)
 }
 
-// path is the line through the points, broken where there is a gap. A single point between
-// gaps is a dot.
+// path returns the line through the points, broken at gaps. A single point between gaps becomes a
+// dot.
 func (l *Line) path(x, y func(float64) float64) string {
 	var b strings.Builder
 	open := false
@@ -169,7 +168,7 @@ func (l *Line) path(x, y func(float64) float64) string {
 	return b.String()
 }
 
-// rect draws a rectangle, with a text that is shown while it is pointed at.
+// rect draws a rectangle, with a text that is shown while the pointer is over it.
 func rect(b *strings.Builder, class string, x, y, width, height float64, title string) {
 	fmt.Fprintf(b, `<rect class="%s" x="%.1f" y="%.1f" width="%.1f" height="%.1f"`, class, x, y, width, height)
 	if title == "" {
@@ -185,16 +184,16 @@ func text(b *strings.Builder, class, anchor string, x, y float64, body string) {
 
 func escaped(body string) string {
 	var b strings.Builder
-	_ = xml.EscapeText(&b, []byte(body)) // a builder takes everything
+	_ = xml.EscapeText(&b, []byte(body)) // writing to a builder never fails
 	return b.String()
 }
 
-// widest estimates how wide the widest of some texts is in a file.
+// widest estimates the width of the widest text in a file.
 func widest(texts []string) float64 {
 	most := 0
 	for _, t := range texts {
 		most = max(most, utf8.RuneCountInString(t))
 	}
-	const letter = 7.2 // units of a letter of 12 units, on average and a little more
+	const letter = 7.2 // slightly more than the average width of a letter of 12 units
 	return letter * float64(most)
 }

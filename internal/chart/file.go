@@ -5,11 +5,11 @@ import (
 	"strings"
 )
 
-// Colors is how many colors lines and bars of a file may have. Readers who are color-blind
-// can tell them apart too; the last one is grey.
+// Colors is the number of colors available for lines and bars in a file. Color-blind readers can
+// distinguish them too; the last one is grey.
 const Colors = 6
 
-// style colours a file.
+// style defines the colors and fonts of a file.
 const style = `<style>` +
 	`text{font:12px sans-serif;fill:#333}.title{font-size:17px}` +
 	`.rule{stroke:#e4e4e4}.bad{fill:#f6e3d9}` +
@@ -18,16 +18,16 @@ const style = `<style>` +
 	`.bar{stroke:none;fill:#0072b2}.bar.s2{fill:#d55e00}.bar.s3{fill:#009e73}.bar.s4{fill:#cc79a7}.bar.s5{fill:#56b4e9}.bar.s6{fill:#999}` +
 	`</style>`
 
-// The picture in a file; it grows with its labels and its legend.
+// The dimensions of the picture in a file. It grows with its labels and its legend.
 const (
 	fileLeft, fileTop, fileBottom = 90.0, 90.0, 70.0
 	fileWidth, fileHeight         = 800.0, 440.0
-	tickWidth                     = 45.0 // the least room for each mark of the x axis
+	tickWidth                     = 45.0 // the minimum space for each tick of the x axis
 	legendLine                    = 24.0
 )
 
-// File returns the chart as an SVG file, with a title, the names of its axes and a legend,
-// and a remark if nothing is in it.
+// File returns the chart as an SVG file, with a title, the names of its axes and a legend, and a
+// remark if the chart is empty.
 func (c *Chart) File() []byte {
 	var labels, names []string
 	for _, t := range c.X.Ticks {
@@ -67,7 +67,7 @@ func (c *Chart) File() []byte {
 	return []byte(b.String())
 }
 
-// legend names the bars and lines next to the plot, where it hides none.
+// legend names the bars and lines next to the plot, so that it does not cover any.
 func (c *Chart) legend(b *strings.Builder, f *frame) {
 	x, y := f.right()+24, f.top+6
 	for i := range c.Bars {

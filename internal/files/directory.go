@@ -7,14 +7,14 @@ import (
 	"slices"
 )
 
-// Look is what a file looks like from outside. A nil Info is a file that does not exist or
-// cannot be asked. One that was Listed is there all the same, as a dangling link is.
+// Look contains the metadata of a file. Info is nil if the file does not exist or cannot be
+// examined. If Listed is set, the file is there nevertheless, such as a dangling link.
 type Look struct {
 	Info   fs.FileInfo
 	Listed bool
 }
 
-// LookAt looks at a file, or at what a link leads to.
+// LookAt returns the metadata of a file, or of the target of a link.
 func LookAt(name string) Look {
 	info, err := os.Stat(name)
 	if err != nil {
@@ -23,7 +23,7 @@ func LookAt(name string) Look {
 	return Look{Info: info}
 }
 
-// Same reports whether two looks show the same file, unchanged.
+// Same reports whether l and m show the same file, unchanged.
 func (l Look) Same(m Look) bool {
 	if l.Info == nil || m.Info == nil {
 		return l.Info == nil && m.Info == nil && l.Listed == m.Listed
@@ -37,15 +37,15 @@ type Member struct {
 	Path string
 	Data []byte
 	Err  error
-	look Look // before it was read
+	look Look // metadata from before the file was read
 }
 
-// directoryTries bounds how often a directory is read that changes meanwhile.
+// directoryTries is how often a directory that changes while it is being read is read at most.
 const directoryTries = 5
 
-// ReadDirectory reads the files that list names, all as of one time: when one of them came,
-// went or changed meanwhile, as when a mounted ConfigMap is swapped, it begins anew. Of a
-// directory that keeps changing it returns what it read last. The error is that of list.
+// ReadDirectory reads the files that list returns, all as of the same time: if a file was added,
+// removed or changed in the meantime, as when a mounted ConfigMap is swapped, it starts again. If
+// the directory keeps changing, it returns what it read last. The error is that of list.
 func ReadDirectory(list func() ([]string, error), read func(path string) ([]byte, error)) ([]Member, error) {
 	var members []Member
 	for range directoryTries {
@@ -66,7 +66,7 @@ func ReadDirectory(list func() ([]string, error), read func(path string) ([]byte
 	return slices.DeleteFunc(members, func(m Member) bool { return errors.Is(m.Err, ErrDirectory) }), nil
 }
 
-// unchanged reports whether a directory and its files are still what was read.
+// unchanged reports whether a directory and its files have not changed since they were read.
 func unchanged(list func() ([]string, error), members []Member) bool {
 	paths, err := list()
 	return err == nil && slices.EqualFunc(paths, members, func(path string, m Member) bool {

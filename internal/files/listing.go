@@ -13,15 +13,15 @@ import (
 	"mockserver/internal/wording"
 )
 
-// withSubdirectories ends the name of a directory that is read with its subdirectories.
+// withSubdirectories is the suffix of the name of a directory that is read with its subdirectories.
 const withSubdirectories = "..."
 
-// maxDirectories bounds how many directories one name stands for. All of them are listed
-// again and again to see changes, and /... is a slip.
+// maxDirectories is the maximum number of directories that one name includes. All of them are
+// listed repeatedly to detect changes, and /... is a typing error.
 const maxDirectories = 1000
 
-// Directory returns the directory that a name stands for, "conf" for "conf/...", and whether
-// its subdirectories are read too.
+// Directory returns the directory that a name refers to, "conf" for "conf/...", and whether its
+// subdirectories are read too.
 func Directory(name string) (dir string, all bool) {
 	dir, all = strings.CutSuffix(name, withSubdirectories)
 	switch {
@@ -38,7 +38,7 @@ func Directory(name string) (dir string, all bool) {
 	return dir, true
 }
 
-// IsListed reports whether a name stands for the files in a directory.
+// IsListed reports whether a name refers to the files in a directory.
 func IsListed(name string) bool {
 	_, all := Directory(name)
 	return all || isDirectory(name)
@@ -49,14 +49,15 @@ func isDirectory(path string) bool {
 	return err == nil && info.IsDir()
 }
 
-// LeftOut is what of a directory is not read, though it may have been meant.
+// LeftOut contains the parts of a directory that are not read, although that may have been
+// intended.
 type LeftOut struct {
-	Directory      string   // as it was given
-	Subdirectories []string // "" where they are read
-	Hidden         []string // files that would be read without the dot that they begin with
+	Directory      string   // as given
+	Subdirectories []string // empty if they are read
+	Hidden         []string // files that would be read if their names did not begin with a dot
 }
 
-// String is one line about it.
+// String describes what was left out, in one line.
 func (l LeftOut) String() string {
 	var parts []string
 	if n := len(l.Subdirectories); n > 0 {
@@ -68,7 +69,7 @@ func (l LeftOut) String() string {
 	return l.Directory + ": " + strings.Join(parts, "; ")
 }
 
-// firstOf lists a few names, and how many more there are.
+// firstOf lists the first few names, and how many more there are.
 func firstOf(names []string) string {
 	const most = 5
 	shown := make([]string, 0, most)
@@ -81,11 +82,11 @@ func firstOf(names []string) string {
 	return strings.Join(shown, ", ")
 }
 
-// List returns the paths of the files in a directory that are read, in byte order of their
-// names, and with subdirectories in byte order of their paths. Reads reports whether a name
-// is that of such a file. Files that a leading dot hides are left out, as are the parts of a
-// mounted ConfigMap and the swap files of editors. A symbolic link may still turn out to
-// lead to a directory.
+// List returns the paths of the files in a directory that are read, in byte order of their names,
+// or, with subdirectories, in byte order of their paths. reads reports whether a file with a given
+// name is read. Files hidden by a leading dot are omitted; they include the parts of a mounted
+// ConfigMap and the swap files of editors. A symbolic link in the result may still lead to a
+// directory.
 func List(name string, reads func(name string) bool) ([]string, LeftOut, error) {
 	dir, all := Directory(name)
 	l := &lister{all: all, reads: reads, left: LeftOut{Directory: dir}}
@@ -103,18 +104,18 @@ func List(name string, reads func(name string) bool) ([]string, LeftOut, error) 
 
 // lister collects the files of a directory.
 type lister struct {
-	all   bool // with those of its subdirectories
+	all   bool // include the files of its subdirectories
 	reads func(name string) bool
 	left  LeftOut
 	files []string
-	links []string      // to directories, which are listed after the directory itself
-	seen  []fs.FileInfo // the directories, each of which is listed once: links may go around
+	links []string      // links to directories, which are listed after the directory itself
+	seen  []fs.FileInfo // the directories listed so far; each is listed only once, since links may form a cycle
 }
 
 func (l *lister) list(dir string) error {
 	if l.all {
 		switch again, err := l.again(dir); {
-		case errors.Is(err, fs.ErrNotExist) && len(l.seen) > 0: // it went meanwhile
+		case errors.Is(err, fs.ErrNotExist) && len(l.seen) > 0: // it was removed in the meantime
 			return nil
 		case again || err != nil:
 			return err
@@ -134,7 +135,7 @@ func (l *lister) list(dir string) error {
 	return nil
 }
 
-// entry takes what is in a directory and not hidden.
+// entry processes an entry of a directory that is not hidden.
 func (l *lister) entry(path string, e fs.DirEntry) error {
 	link := e.Type()&fs.ModeSymlink != 0
 	switch {
@@ -150,8 +151,8 @@ func (l *lister) entry(path string, e fs.DirEntry) error {
 	return nil
 }
 
-// hide notes a hidden file that would be read if it were not hidden, unless it is a part of
-// a mounted ConfigMap.
+// hide records a hidden file that would be read if it were not hidden, unless it is part of a
+// mounted ConfigMap.
 func (l *lister) hide(dir string, e fs.DirEntry) {
 	if !e.IsDir() && !strings.HasPrefix(e.Name(), "..") && l.reads(e.Name()) {
 		if path, err := filepath.Rel(l.left.Directory, filepath.Join(dir, e.Name())); err == nil {
@@ -160,7 +161,7 @@ func (l *lister) hide(dir string, e fs.DirEntry) {
 	}
 }
 
-// again notes a directory, and reports whether it was listed already.
+// again records a directory, and reports whether it has already been listed.
 func (l *lister) again(dir string) (bool, error) {
 	info, err := os.Stat(dir)
 	if err != nil {

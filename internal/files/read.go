@@ -8,7 +8,7 @@ import (
 	"strings"
 )
 
-// MaxSize bounds a file that is read whole, in bytes.
+// MaxSize is the maximum size of a file that is read completely, in bytes.
 const MaxSize = 64 << 20
 
 var (
@@ -18,7 +18,7 @@ var (
 	ErrDirectory = errors.New("is a directory; a file is accepted here")
 )
 
-// Read returns what a regular file holds. The errors are worded to follow its name.
+// Read returns the content of a regular file. The errors are worded to follow its name.
 func Read(path string) ([]byte, error) {
 	f, info, err := Open(path)
 	switch {
@@ -47,8 +47,8 @@ func Read(path string) ([]byte, error) {
 	return data, nil
 }
 
-// Bare returns an error without the operation and the path, for a message that names the
-// file already.
+// Bare returns an error without the operation and the path, for a message that already names the
+// file.
 func Bare(err error) error {
 	var path *fs.PathError
 	if errors.As(err, &path) {

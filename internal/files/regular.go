@@ -1,5 +1,5 @@
-// Package files opens and lists what configurations are read from: regular files, and
-// directories of them.
+// Package files opens and lists the files that configurations are read from: regular files, and
+// directories of such files.
 package files
 
 import (
@@ -8,24 +8,24 @@ import (
 	"os"
 )
 
-// ErrNotRegular is the error of opening what is no file to be read: a directory,
-// a pipe, a socket or a device.
+// ErrNotRegular is the error of opening something that is not a regular file: a directory, a pipe,
+// a socket or a device.
 var ErrNotRegular = errors.New("it is not a regular file")
 
-// Open opens a regular file for reading, and returns what it is as of
-// then. Anything else gives ErrNotRegular and what it is instead; opening never
-// waits, as that of a pipe would for its writer. The caller closes the file.
+// Open opens a regular file for reading, and returns its FileInfo as of that time. For anything
+// else it returns ErrNotRegular and the FileInfo. It never blocks, unlike opening a pipe, which
+// waits for a writer. The caller must close the file.
 func Open(path string) (*os.File, fs.FileInfo, error) {
 	return openRegular(os.Stat, os.OpenFile, path)
 }
 
-// OpenIn is Open of a name below root, which it cannot leave.
+// OpenIn is like Open for a name below root. The name cannot refer to anything outside root.
 func OpenIn(root *os.Root, name string) (*os.File, fs.FileInfo, error) {
 	return openRegular(root.Stat, root.OpenFile, name)
 }
 
-// openRegular looks before it opens, since opening a device can have effects, and
-// again afterwards, since the file may have been swapped.
+// openRegular checks the file before it opens it, since opening a device can have side effects, and
+// again afterwards, since the file may have been replaced.
 func openRegular(
 	stat func(string) (fs.FileInfo, error),
 	openFile func(string, int, fs.FileMode) (*os.File, error),

@@ -4,5 +4,5 @@ package files
 
 import "os"
 
-// openFlags: opening a file does not wait here.
+// openFlags are the flags for opening a file. On this system opening a file does not block.
 const openFlags = os.O_RDONLY

@@ -1,6 +1,6 @@
-// Package flags reads a command line by a table of flags. It reports all errors, not only
-// the first, and takes flags anywhere between the other arguments, which package flag of the
-// standard library does not.
+// Package flags parses a command line according to a table of flags. Unlike package flag of the
+// standard library, it reports all errors, not only the first one, and accepts flags anywhere
+// between the other arguments.
 package flags
 
 import (
@@ -12,22 +12,23 @@ import (
 	"mockserver/internal/wording"
 )
 
-// Flag is one flag of a command that is read into a T: how it is given, and what it may be.
+// Flag is one flag of a command whose flags are parsed into a T. It specifies how the flag is given
+// and which values are valid.
 type Flag[T any] struct {
 	Name    string // long name, without dashes
-	Short   string // one letter; "" for none
-	Env     string // the variable of the environment that stands for it; "" for none
-	Initial string // the default, as it would be written; "" for none
-	Value   string // what stands for the value in the usage; "" for a switch
+	Short   string // one letter; "" if there is none
+	Env     string // the corresponding environment variable; "" if there is none
+	Initial string // the default, as a user would write it; "" if there is none
+	Value   string // the name of the value in the usage; "" for a switch
 	Doc     string
-	Accepts string // what is expected, for messages
-	Several bool   // it may be given more than once
-	Secret  bool   // its value is never shown
-	// Set reads a value, and reports whether it is valid.
+	Accepts string // describes valid values, for messages
+	Several bool   // the flag may be given more than once
+	Secret  bool   // the value is never shown
+	// Set parses a value, and reports whether it is valid.
 	Set func(into *T, text string) bool
 }
 
-// Shown is a value of the flag in a message.
+// Shown returns a value of the flag as messages show it.
 func (f Flag[T]) Shown(value string) string {
 	if f.Secret {
 		return "the value"
@@ -35,10 +36,10 @@ func (f Flag[T]) Shown(value string) string {
 	return strconv.Quote(wording.Clip(value))
 }
 
-// Table is the flags of a command, in the order of its usage.
+// Table contains the flags of a command, in the order of its usage.
 type Table[T any] []Flag[T]
 
-// Named returns the flag that an argument names, as -x, --long or -long.
+// Named returns the flag that an argument refers to, as -x, --long or -long.
 func (t Table[T]) Named(arg string) (f Flag[T], ok bool) {
 	name := strings.TrimPrefix(strings.TrimPrefix(arg, "-"), "-")
 	i := slices.IndexFunc(t, func(f Flag[T]) bool { return name == f.Name || arg == "-"+f.Short && f.Short != "" })
@@ -48,8 +49,8 @@ func (t Table[T]) Named(arg string) (f Flag[T], ok bool) {
 	return t[i], true
 }
 
-// Write lists the flags in columns, as a usage does. More returns what follows the
-// description of a flag.
+// Write lists the flags in columns for a usage text. more returns the text after the description of
+// a flag.
 func (t Table[T]) Write(b *strings.Builder, width int, more func(f Flag[T]) string) {
 	for _, f := range t {
 		name := "    --" + f.Name
@@ -63,19 +64,19 @@ func (t Table[T]) Write(b *strings.Builder, width int, more func(f Flag[T]) stri
 	}
 }
 
-// Reader reads a command line into a T.
+// Reader parses a command line into a T.
 type Reader[T any] struct {
 	Flags Table[T]
 	Into  *T
 	Help  string            // the command that lists the flags, for messages
-	Word  func(word string) // takes what is no flag, nor a value of one
-	// Rest takes the arguments after --. Without it each of them is a word.
+	Word  func(word string) // receives each argument that is neither a flag nor the value of one
+	// Rest receives the arguments after --. If it is nil, each of them is a word.
 	Rest func(args []string)
-	Note func(f Flag[T], value string) // is told each value; may be nil
-	// Words are those that may follow an unknown flag and are not its value.
+	Note func(f Flag[T], value string) // called with each value; may be nil
+	// Words contains the words that may follow an unknown flag without being its value.
 	Words []string
 
-	given map[string]string // how each flag was spelt, by its name
+	given map[string]string // how each flag was spelled, keyed by its name
 	Errs  []error
 }
 
@@ -84,14 +85,14 @@ func (r *Reader[T]) Wrong(format string, args ...any) {
 	r.Errs = append(r.Errs, fmt.Errorf(format, args...))
 }
 
-// Give sets a flag to a word that stands for it.
+// Give sets a flag by a word that stands for both the flag and its value.
 func (r *Reader[T]) Give(name, word string) {
 	f, _ := r.Flags.Named("--" + name)
 	r.spelt(f, word)
 	r.set(f, word, word)
 }
 
-// spelt notes how a flag was given.
+// spelt records how a flag was spelled.
 func (r *Reader[T]) spelt(f Flag[T], spelling string) {
 	if r.given == nil {
 		r.given = map[string]string{}
@@ -99,7 +100,7 @@ func (r *Reader[T]) spelt(f Flag[T], spelling string) {
 	r.given[f.Name] = spelling
 }
 
-// Read reads the arguments.
+// Read parses the arguments.
 func (r *Reader[T]) Read(args []string) {
 	for len(args) > 0 {
 		arg := args[0]
@@ -121,14 +122,15 @@ func (r *Reader[T]) Read(args []string) {
 	}
 }
 
-// flag takes a flag, and its value from the arguments after it.
+// flag parses a flag, and its value from the arguments after it. It returns the remaining
+// arguments.
 func (r *Reader[T]) flag(arg string, after []string) []string {
 	name, value, attached := strings.Cut(arg, "=")
 	f, ok := r.Flags.Named(name)
 	if !ok {
 		r.Wrong("%s: no such flag%s; %s -h lists them", name, r.near(name), r.Help)
 		if !attached && len(after) > 0 && !strings.HasPrefix(after[0], "-") && !slices.Contains(r.Words, after[0]) {
-			return after[1:] // its value, most likely, and no second error
+			return after[1:] // most likely the flag's value, which should not cause a second error
 		}
 		return after
 	}
@@ -159,8 +161,8 @@ func (r *Reader[T]) set(f Flag[T], name, value string) {
 	}
 }
 
-// Environment takes the values of flags that were not given from variables. An empty
-// variable is one that is not set.
+// Environment sets the flags that were not given from environment variables. An empty variable
+// counts as not set.
 func (r *Reader[T]) Environment(getenv func(string) string) {
 	for _, f := range r.Flags {
 		if f.Env == "" || r.given[f.Name] != "" {
@@ -178,7 +180,7 @@ func (r *Reader[T]) isFlag(arg string) bool {
 	return ok
 }
 
-// near is the part of a message that offers the flag which another name seems to mean.
+// near returns the part of a message that suggests the flag that was probably meant by a name.
 func (r *Reader[T]) near(name string) string {
 	word := strings.TrimLeft(name, "-")
 	if len(word) < 2 {

@@ -8,20 +8,20 @@ import (
 	"time"
 )
 
-// Int reads an integer between two bounds.
+// Int parses an integer from least to most.
 func Int(into *int, text string, least, most int) bool {
 	n, err := strconv.Atoi(text)
 	*into = n
 	return err == nil && n >= least && n <= most
 }
 
-// Switch reads true or false, 1 or 0.
+// Switch parses true or false, 1 or 0.
 func Switch(into *bool, text string) bool {
 	*into = text == "true" || text == "1"
 	return *into || text == "false" || text == "0"
 }
 
-// units of a size. The longest names come first: "MiB" ends with "B" as well.
+// units contains the units of a size. The longest names come first, since "MiB" also ends with "B".
 var units = []struct {
 	name  string
 	bytes int64
@@ -30,10 +30,10 @@ var units = []struct {
 	{"kb", 1e3}, {"mb", 1e6}, {"gb", 1e9}, {"b", 1}, {"", 1},
 }
 
-// SizeForm is what Size reads, for messages.
+// SizeForm describes what Size accepts, for messages.
 const SizeForm = "a number of bytes above 0, such as 1048576, 64KiB or 16MB"
 
-// Size reads a number of bytes above 0, with or without a unit.
+// Size parses a number of bytes above 0, with or without a unit.
 func Size(into *int, text string) bool {
 	text = strings.ToLower(text)
 	for _, unit := range units {
@@ -51,7 +51,7 @@ func Size(into *int, text string) bool {
 	return false
 }
 
-// Duration reads a duration of 0 or more, such as 1.5s, or a number of seconds.
+// Duration parses a duration of 0 or more, such as 1.5s, or a number of seconds.
 func Duration(into *time.Duration, text string) bool {
 	d, err := time.ParseDuration(text)
 	if err != nil {
@@ -61,7 +61,7 @@ func Duration(into *time.Duration, text string) bool {
 	return err == nil && d >= 0
 }
 
-// errRange is the error of a number of units that is no duration.
+// errRange is the error of a number of units that is not a valid duration.
 var errRange = errors.New("duration: out of range")
 
 // Times returns a number of units as a duration.

@@ -18,8 +18,8 @@ import (
 	"github.com/santhosh-tekuri/jsonschema/v6"
 )
 
-// AdminDocument is the OpenAPI document of the admin API, as the program answers it. Answers
-// that tests get of an admin address are held against it: see process.try.
+// AdminDocument is the OpenAPI document of the admin API, as returned by the program. Responses
+// that tests receive from an admin address are checked against it; see Process.Try.
 type AdminDocument struct {
 	Paths map[string]map[string]struct {
 		Responses map[string]struct {
@@ -35,8 +35,9 @@ var (
 	documentRead *AdminDocument
 )
 
-// DocumentOf reads the document of an admin address, once for all tests: they are of one
-// program. nil where the address answers nobody.
+// DocumentOf reads the document of an admin address, once for all tests, since they all use the
+// same program. It returns nil if the address does not answer without a token, or no longer
+// answers.
 func DocumentOf(t *testing.T, admin string) *AdminDocument {
 	documentMu.Lock()
 	defer documentMu.Unlock()
@@ -45,7 +46,7 @@ func DocumentOf(t *testing.T, admin string) *AdminDocument {
 	}
 	resp, err := client.Get(admin + "/__admin/openapi.json")
 	if err != nil {
-		return nil // it has stopped
+		return nil // the program has stopped
 	}
 	defer resp.Body.Close()
 	if resp.StatusCode == http.StatusUnauthorized {
@@ -75,8 +76,8 @@ func DocumentOf(t *testing.T, admin string) *AdminDocument {
 	return d
 }
 
-// everyFieldDescribed has the schemas of the document take no fields but those that they
-// describe. A client is to ignore others, which a later version may add.
+// everyFieldDescribed changes the schemas of the document so that they accept only the fields that
+// they describe. Clients should ignore other fields, which a later version may add.
 func everyFieldDescribed(document any) {
 	components, _ := document.(map[string]any)["components"].(map[string]any)
 	all, _ := components["schemas"].(map[string]any)
@@ -87,8 +88,8 @@ func everyFieldDescribed(document any) {
 	}
 }
 
-// template is the path of the document that a path is one of; "" for none. One without a
-// parameter goes before one with it, as the server has it.
+// template returns the path in the document that matches a path; "" if there is none. A path
+// without a parameter takes precedence over one with a parameter, as in the server.
 func (d *AdminDocument) template(path string) string {
 	found := ""
 	for _, template := range slices.Sorted(maps.Keys(d.Paths)) {
@@ -100,7 +101,7 @@ func (d *AdminDocument) template(path string) string {
 	return found
 }
 
-// Check fails the test unless a JSON answer is what the document says of it.
+// Check fails the test unless a JSON response conforms to the document.
 func (d *AdminDocument) Check(t *testing.T, method, target string, a Answer) {
 	path, _, _ := strings.Cut(target, "?")
 	if d == nil || method == "HEAD" || a.Header.Get("Content-Type") != "application/json" {
@@ -112,7 +113,7 @@ func (d *AdminDocument) Check(t *testing.T, method, target string, a Answer) {
 	}
 	operation, status := strings.ToLower(method), strconv.Itoa(a.Status)
 	known, described := d.Paths[template][operation]
-	if !described { // such a request is refused, as anything may be
+	if !described { // such a request is refused, like any other request may be
 		template, operation, status = "/healthz", "get", "default"
 	} else if _, has := known.Responses[status]; !has {
 		status = "default"
@@ -134,15 +135,15 @@ func (d *AdminDocument) Check(t *testing.T, method, target string, a Answer) {
 	}
 }
 
-// Administered is serving with an admin address, which it returns as a process of its
-// own to be asked.
+// Administered is like Serving, with an admin address. It returns the admin address as a second
+// process, to which requests can be sent.
 func Administered(t *testing.T, configuration string, args ...string) (p, admin *Process) {
 	t.Helper()
 	p = Serving(t, configuration, append([]string{"--admin", "127.0.0.1:0"}, args...)...)
 	return p, AdminOf(p)
 }
 
-// AdminOf waits for the admin address of a program.
+// AdminOf waits for the admin address of a program and returns it as a process.
 func AdminOf(p *Process) *Process {
 	p.T.Helper()
 	_, rest, _ := strings.Cut(p.WaitLine(0, "INFO", "admin address", "http://"), "http://")
@@ -150,7 +151,8 @@ func AdminOf(p *Process) *Process {
 	return &Process{T: p.T, URL: url, api: DocumentOf(p.T, url)}
 }
 
-// Refusal fails the test unless the answer is an error in the form of the server's own.
+// Refusal fails the test unless the response is an error in the same form as the server's own
+// errors.
 func (a Answer) Refusal(t *testing.T, status int, code string) {
 	t.Helper()
 	var said struct{ Error, Code, Message string }
@@ -160,7 +162,7 @@ func (a Answer) Refusal(t *testing.T, status int, code string) {
 	}
 }
 
-// Into decodes an answer that has to have the status.
+// Into decodes a response, which must have the status.
 func (a Answer) Into(t *testing.T, status int, value any) {
 	t.Helper()
 	if a.Status != status {
@@ -171,7 +173,7 @@ func (a Answer) Into(t *testing.T, status int, value any) {
 	}
 }
 
-// Scrape reads the metrics with Prometheus's own parser.
+// Scrape reads the metrics with the parser of Prometheus.
 func Scrape(t *testing.T, a *Process) map[string]*dto.MetricFamily {
 	t.Helper()
 	got := a.Get("/metrics")
@@ -186,14 +188,14 @@ func Scrape(t *testing.T, a *Process) map[string]*dto.MetricFamily {
 	return families
 }
 
-// Value is that of the one counter or gauge whose labels hold those given, in pairs.
+// Value returns the value of the only counter or gauge whose labels include the given pairs.
 func Value(t *testing.T, families map[string]*dto.MetricFamily, name string, labels ...string) float64 {
 	t.Helper()
 	m := Metric(t, families, name, labels...)
 	return m.GetCounter().GetValue() + m.GetGauge().GetValue()
 }
 
-// Metric returns the one metric of a family whose labels hold those given, in pairs.
+// Metric returns the only metric of a family whose labels include the given pairs.
 func Metric(t *testing.T, families map[string]*dto.MetricFamily, name string, labels ...string) *dto.Metric {
 	t.Helper()
 	var found []*dto.Metric

@@ -8,8 +8,8 @@ import (
 	"testing"
 )
 
-// HoldsAtMost fails the test when the program has more memory than that. A program
-// that watches its races has several times as much.
+// HoldsAtMost fails the test if the program uses more than most bytes of memory. It never fails
+// with the race detector, which needs several times as much memory.
 func (p *Process) HoldsAtMost(most int) {
 	p.T.Helper()
 	if got := p.Usage().RSS << 10; got > most && !Race {
@@ -25,10 +25,10 @@ func Rename(t *testing.T, from, to string) {
 	}
 }
 
-// Usage is what a process holds of the system.
-type Usage struct{ RSS, Threads, Descriptors int } // rss in KiB
+// Usage contains the system resources that a process uses.
+type Usage struct{ RSS, Threads, Descriptors int } // RSS is in KiB
 
-// Usage returns what the program holds at the moment.
+// Usage returns the current resource usage of the program.
 func (p *Process) Usage() Usage {
 	p.T.Helper()
 	proc := fmt.Sprintf("/proc/%d/", p.Cmd.Process.Pid)

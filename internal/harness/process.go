@@ -1,5 +1,5 @@
-// Package harness runs the program under test as a user does, and gives tests the
-// clients and servers that it talks to. Only tests import it.
+// Package harness runs the program under test as a user does, and provides tests with the clients
+// and servers that the program communicates with. Only tests import it.
 package harness
 
 import (
@@ -18,45 +18,45 @@ import (
 	"time"
 )
 
-// Patience bounds every wait of these tests; none of them waits that long unless
-// something is broken.
+// Patience limits every wait of these tests; none of them waits that long unless something is
+// broken.
 const Patience = time.Minute
 
 // Process is a running program.
 type Process struct {
 	T      *testing.T
 	Cmd    *exec.Cmd
-	URL    string         // "http://127.0.0.1:41234", once it listens
+	URL    string         // "http://127.0.0.1:41234", set once it listens
 	dir    string         // its working directory
-	api    *AdminDocument // of an admin address: what its answers are held against
+	api    *AdminDocument // of an admin address: the document that its responses are checked against
 	Exited chan struct{}
 
-	Mu     sync.Mutex // guards what follows
-	Lines  []string   // of standard output and standard error
+	Mu     sync.Mutex // guards the fields below
+	Lines  []string   // lines of standard output and standard error
 	Stdout bytes.Buffer
 	Stderr bytes.Buffer
-	More   chan struct{} // closed and replaced when a line comes
+	More   chan struct{} // closed and replaced when a line arrives
 }
 
-// Launch starts the program with the arguments and environment given, in an
-// empty home and a working directory of its own, and stops it with the test.
+// Launch starts the program with the given arguments and environment, with an empty home directory
+// and its own working directory. The program is stopped at the end of the test.
 func Launch(t *testing.T, env []string, args ...string) *Process {
 	t.Helper()
 	return LaunchIn(t, t.TempDir(), env, args...)
 }
 
-// LaunchIn is Launch in the working directory dir.
+// LaunchIn is like Launch, in the working directory dir.
 func LaunchIn(t *testing.T, dir string, env []string, args ...string) *Process {
 	t.Helper()
 	return LaunchCommand(t, exec.Command(Program(t), args...), dir, env)
 }
 
-// LaunchCommand is launchIn for a command that becomes the program.
+// LaunchCommand is like LaunchIn, for a command that becomes the program.
 func LaunchCommand(t *testing.T, cmd *exec.Cmd, dir string, env []string) *Process {
 	t.Helper()
 	p := &Process{T: t, Cmd: cmd, dir: dir, Exited: make(chan struct{}), More: make(chan struct{})}
 	p.Cmd.Dir = dir
-	// GORACE keeps a program that watches its races from sleeping a second at its end.
+	// GORACE prevents a program with the race detector from sleeping for a second at its end.
 	p.Cmd.Env = append([]string{"HOME=" + t.TempDir(), "PATH=" + os.Getenv("PATH"), "PORT=0", "HOST=127.0.0.1", "GORACE=atexit_sleep_ms=0"}, env...)
 	stdout, err := p.Cmd.StdoutPipe()
 	if err != nil {
@@ -78,7 +78,7 @@ func LaunchCommand(t *testing.T, cmd *exec.Cmd, dir string, env []string) *Proce
 		close(p.Exited)
 	}()
 	t.Cleanup(func() {
-		_ = p.Cmd.Process.Kill() // it may have ended already
+		_ = p.Cmd.Process.Kill() // it may already have ended
 		<-p.Exited
 		if t.Failed() {
 			t.Logf("output of %v:\n%s", cmd.Args, strings.Join(p.Output(), "\n"))
@@ -112,8 +112,7 @@ func (p *Process) Output() []string {
 	return append([]string{}, p.Lines...)
 }
 
-// WaitLine returns the first output line, from the n-th on, that holds every one
-// of the parts.
+// WaitLine returns the first output line, from the n-th on, that contains all of the parts.
 func (p *Process) WaitLine(n int, parts ...string) string {
 	p.T.Helper()
 	deadline := time.After(Patience)
@@ -138,7 +137,7 @@ func (p *Process) WaitLine(n int, parts ...string) string {
 	}
 }
 
-// ContainsAll reports whether s contains every one of the parts.
+// ContainsAll reports whether s contains all of the parts.
 func ContainsAll(s string, parts []string) bool {
 	for _, part := range parts {
 		if !strings.Contains(s, part) {
@@ -168,7 +167,7 @@ func (p *Process) Signal(s syscall.Signal) {
 	}
 }
 
-// Start launches the program with the arguments given and waits until it listens.
+// Start launches the program with the given arguments and waits until it listens.
 func Start(t *testing.T, args ...string) *Process {
 	t.Helper()
 	return Launch(t, nil, args...).Listening()
@@ -190,14 +189,14 @@ func Serving(t *testing.T, configuration string, args ...string) *Process {
 	return Start(t, append([]string{"-c", file}, args...)...)
 }
 
-// WriteFile writes a file, with the directories on its way, and returns its path.
+// WriteFile writes a file, creating its parent directories, and returns its path.
 func WriteFile(t *testing.T, dir, name, content string) string {
 	t.Helper()
 	path := filepath.Join(dir, name)
 	if err := os.MkdirAll(filepath.Dir(path), 0o755); err != nil {
 		t.Fatal(err)
 	}
-	// Written elsewhere and moved there, so that nobody sees it half-written.
+	// The file is written elsewhere and then moved, so that nobody sees it half-written.
 	whole := filepath.Join(t.TempDir(), "whole")
 	if err := os.WriteFile(whole, []byte(content), 0o644); err != nil {
 		t.Fatal(err)
@@ -208,8 +207,8 @@ func WriteFile(t *testing.T, dir, name, content string) string {
 	return path
 }
 
-// Refused runs the program, which is expected to end by itself, and returns its
-// exit code and both outputs.
+// Refused runs the program, which is expected to exit by itself, and returns its exit code and both
+// outputs.
 func Refused(t *testing.T, env []string, args ...string) (code int, stdout, stderr string) {
 	t.Helper()
 	p := Launch(t, env, args...)
@@ -219,23 +218,22 @@ func Refused(t *testing.T, env []string, args ...string) (code int, stdout, stde
 	return code, p.Stdout.String(), p.Stderr.String()
 }
 
-// Answer is a response as a client got it.
+// Answer is a response as received by a client.
 type Answer struct {
 	Status int
 	Header http.Header
 	Body   string
-	Length int64 // the Content-Length, -1 for none
+	Length int64 // the Content-Length; -1 if there is none
 }
 
-// client follows no redirect and undoes no encoding: what the server says is what
-// the test sees.
+// client does not follow redirects or decode bodies: a test sees exactly what the server sent.
 var client = &http.Client{
 	Transport:     &http.Transport{DisableCompression: true, MaxIdleConnsPerHost: 64},
 	CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse },
 	Timeout:       Patience,
 }
 
-// Do sends a request; headers are "Name: value". Host is a header too.
+// Do sends a request. Headers have the form "Name: value"; Host is one of them.
 func (p *Process) Do(method, path, body string, headers ...string) Answer {
 	p.T.Helper()
 	a, err := p.Try(method, path, body, headers...)
@@ -245,7 +243,7 @@ func (p *Process) Do(method, path, body string, headers ...string) Answer {
 	return a
 }
 
-// Try is do for goroutines and for requests that may fail.
+// Try is like Do, for goroutines and for requests that may fail.
 func (p *Process) Try(method, path, body string, headers ...string) (Answer, error) {
 	var reader io.Reader
 	if body != "" {
@@ -282,7 +280,7 @@ func (p *Process) Get(path string, headers ...string) Answer {
 	return p.Do("GET", path, "", headers...)
 }
 
-// Want fails the test unless the answer has the status and the body.
+// Want fails the test unless the response has the status and the body.
 func (a Answer) Want(t *testing.T, status int, body string) {
 	t.Helper()
 	if a.Status != status || a.Body != body {
@@ -305,15 +303,15 @@ func Until(t *testing.T, what string, holds func() bool) {
 	}
 }
 
-// One is a configuration with one endpoint, /a, that answers with the body.
+// One returns a configuration with one endpoint, /a, that answers with the body.
 func One(body string) string {
 	return "- endpoint: {path: /a, response: {body: " + body + "}}\n"
 }
 
-// Stopped ends the program with SIGTERM and returns what it wrote.
+// Stopped stops the program with SIGTERM and returns its output.
 func (p *Process) Stopped() (stdout, stderr string) {
 	p.T.Helper()
-	client.CloseIdleConnections() // else it waits for them
+	client.CloseIdleConnections() // otherwise the program waits for them
 	p.Signal(syscall.SIGTERM)
 	if got := p.Exit(); got != 0 {
 		p.T.Errorf("got exit code %d after SIGTERM, want 0", got)

@@ -12,7 +12,7 @@ import (
 	"testing"
 )
 
-// MakePipe makes a named pipe.
+// MakePipe creates a named pipe.
 func MakePipe(t *testing.T, path string) {
 	t.Helper()
 	if err := syscall.Mkfifo(path, 0o600); err != nil {
@@ -20,9 +20,10 @@ func MakePipe(t *testing.T, path string) {
 	}
 }
 
-// PeakMemory is the most memory that the program held before it ended, in KiB. It is
-// called while the program runs. On Linux what the system says at the end is no less than
-// what the test itself held when it started the program, so it is asked all along.
+// PeakMemory returns the maximum memory usage of the program before it ended, in KiB. It is called
+// while the program runs. On Linux the figure that the system reports at the end is at least the
+// memory usage of the test itself when it started the program, so PeakMemory polls while the
+// program runs.
 func (p *Process) PeakMemory() int64 {
 	p.T.Helper()
 	var most int64
@@ -37,7 +38,7 @@ func (p *Process) PeakMemory() int64 {
 	if runtime.GOOS != "linux" {
 		use, _ := p.Cmd.ProcessState.SysUsage().(*syscall.Rusage)
 		most = int64(use.Maxrss)
-		if runtime.GOOS == "darwin" { // there it is bytes
+		if runtime.GOOS == "darwin" { // in bytes on that system
 			most >>= 10
 		}
 	}
@@ -47,7 +48,7 @@ func (p *Process) PeakMemory() int64 {
 	return most
 }
 
-// heldMemory is the most that the program held so far; 0 when it is not known.
+// heldMemory returns the maximum memory usage of the program so far, in KiB; 0 if it is unknown.
 func (p *Process) heldMemory() int64 {
 	status, err := os.ReadFile(fmt.Sprintf("/proc/%d/status", p.Cmd.Process.Pid))
 	if err != nil {
@@ -55,13 +56,13 @@ func (p *Process) heldMemory() int64 {
 	}
 	_, behind, _ := strings.Cut(string(status), "\nVmHWM:")
 	number, _, _ := strings.Cut(strings.TrimSpace(behind), " ")
-	held, _ := strconv.ParseInt(number, 10, 64) // a program that has ended says nothing
+	held, _ := strconv.ParseInt(number, 10, 64) // a program that has ended does not report it
 	return held
 }
 
-const executable = "" // the extension of programs
+const executable = "" // the file name extension of programs
 
-// lock waits for a lock that other processes hold, and takes it.
+// lock acquires a lock shared with other processes, and waits for it if necessary.
 func lock(path string) (unlock func(), err error) {
 	file, err := os.OpenFile(path, os.O_CREATE|os.O_RDWR, 0o644)
 	if err != nil {

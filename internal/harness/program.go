@@ -14,9 +14,9 @@ import (
 	"time"
 )
 
-// Program returns the path of the program under test. The first test of a run that asks
-// for it builds it, all others use the same file. Its directory is named after the
-// sources, so a program of other sources is never run.
+// Program returns the path of the program under test. The first test of a run that needs the
+// program builds it; all others use the same file. Its directory is named after the hash of the
+// sources, so a program built from other sources is never run.
 func Program(t testing.TB) string {
 	t.Helper()
 	path, err := built()
@@ -51,11 +51,11 @@ var built = sync.OnceValues(func() (string, error) {
 		return path, os.Chtimes(dir, now, now)
 	}
 	removeOld(cache)
-	// Built elsewhere and moved there: what lies there is whole.
+	// The program is built elsewhere and then moved, so that the file is always complete.
 	whole := filepath.Join(cache, fmt.Sprintf("new-%d%s", os.Getpid(), executable))
 	defer os.Remove(whole)
 	args := []string{"build", "-o", whole}
-	if Race { // the program watches its own races too
+	if Race { // the program runs with the race detector too
 		args = append(args, "-race")
 	}
 	build := exec.Command("go", append(args, ".")...)
@@ -69,9 +69,9 @@ var built = sync.OnceValues(func() (string, error) {
 	return path, os.Rename(whole, path)
 })
 
-// removeOld removes the programs that no test has asked for in the last day.
+// removeOld removes the programs that no test has used in the last day.
 func removeOld(cache string) {
-	entries, _ := os.ReadDir(cache) // what cannot be read is not removed
+	entries, _ := os.ReadDir(cache) // entries that cannot be read are not removed
 	for _, e := range entries {
 		if info, err := e.Info(); err == nil && e.Name() != "lock" && time.Since(info.ModTime()) > 24*time.Hour {
 			_ = os.RemoveAll(filepath.Join(cache, e.Name())) // a later run tries again
@@ -79,9 +79,9 @@ func removeOld(cache string) {
 	}
 }
 
-// sourcesKey hashes what the program is built from. It reads the files in this process:
-// go test takes a result from its cache only while the files that the test has opened
-// stay the same, so a change of the program runs its tests again.
+// sourcesKey returns a hash of the files that the program is built from. It reads the files in this
+// process: go test uses a cached result only if the files that the test opened are unchanged, so a
+// change to the program causes its tests to run again.
 func sourcesKey() (string, error) {
 	list := exec.Command("go", "list", "-deps", "-f",
 		`{{if and (not .Standard) .Module.Main}}{{$d := .Dir}}{{range .GoFiles}}{{$d}}/{{.}}{{"\n"}}{{end}}{{range .EmbedFiles}}{{$d}}/{{.}}{{"\n"}}{{end}}{{end}}`, ".")
@@ -101,13 +101,13 @@ func sourcesKey() (string, error) {
 		}
 		fmt.Fprintln(hash, name)
 		_, err = io.Copy(hash, file)
-		_ = file.Close() // it was only read
+		_ = file.Close() // the file was only read
 		if err != nil {
 			return "", err
 		}
 		directories[filepath.Dir(name)] = true
 	}
-	for dir := range directories { // a new file changes its directory
+	for dir := range directories { // adding a file changes its directory
 		if _, err := os.Stat(dir); err != nil {
 			return "", err
 		}
@@ -127,7 +127,7 @@ var repository = func() string {
 	panic("the tests do not run in the repository")
 }()
 
-// File is the absolute path of a file of the repository.
+// File returns the absolute path of a file in the repository.
 func File(elements ...string) string {
 	return filepath.Join(repository, filepath.Join(elements...))
 }

@@ -15,22 +15,23 @@ import (
 	"testing"
 )
 
-// SentryKey is the key of the DSNs below: it is for their host alone.
+// SentryKey is the key in the DSNs below. Only their host may see it.
 const SentryKey = "5ecre7key5ecre7key"
 
-// SentryHost is a Sentry host: it speaks the envelope protocol, and keeps whatever
-// it is sent.
+// SentryHost is a Sentry host: it implements the envelope protocol, and stores everything it
+// receives.
 type SentryHost struct {
 	t      *testing.T
 	DSN    string
-	answer func(w http.ResponseWriter, req *http.Request) // nil: 200 and the id of the event
+	answer func(w http.ResponseWriter, req *http.Request) // nil answers with 200
 
-	mu     sync.Mutex // guards what follows
+	mu     sync.Mutex // guards the fields below
 	Raw    bytes.Buffer
 	Events []sentryEvent
 }
 
-// sentryEvent is what the tests look at in an event, and the keys it has.
+// sentryEvent contains the fields of an event that the tests examine, and the keys that the event
+// has.
 type sentryEvent struct {
 	Level       string
 	Release     string
@@ -42,7 +43,7 @@ type sentryEvent struct {
 	Keys []string
 }
 
-// NewSentryHost starts a Sentry host, which stops with the test. answer may be nil.
+// NewSentryHost starts a Sentry host, which is stopped at the end of the test. answer may be nil.
 func NewSentryHost(t *testing.T, answer func(w http.ResponseWriter, req *http.Request)) *SentryHost {
 	t.Helper()
 	h := &SentryHost{t: t, answer: answer}
@@ -52,7 +53,7 @@ func NewSentryHost(t *testing.T, answer func(w http.ResponseWriter, req *http.Re
 	return h
 }
 
-// ServeHTTP takes an envelope.
+// ServeHTTP receives an envelope.
 func (h *SentryHost) ServeHTTP(w http.ResponseWriter, req *http.Request) {
 	whole, err := httputil.DumpRequest(req, true)
 	if err != nil {
@@ -81,8 +82,8 @@ func (h *SentryHost) ServeHTTP(w http.ResponseWriter, req *http.Request) {
 	}
 }
 
-// readEnvelope reads an envelope of one event: a line with its header, a line with
-// the item's header, the payload in the length told there.
+// readEnvelope parses an envelope of one event: a line with its header, a line with the item's
+// header, and the payload of the length given there.
 func readEnvelope(envelope []byte) (sentryEvent, error) {
 	var event sentryEvent
 	var header struct {
@@ -120,8 +121,8 @@ func readEnvelope(envelope []byte) (sentryEvent, error) {
 	return event, json.Unmarshal(rest[:item.Length], &event)
 }
 
-// Kinds is how often each code and endpoint arrived. It is to be called once the
-// program has ended.
+// Kinds returns how many events with each code and endpoint were received. It should be called
+// after the program has ended.
 func (h *SentryHost) Kinds() map[string]int {
 	h.mu.Lock()
 	defer h.mu.Unlock()
@@ -132,7 +133,7 @@ func (h *SentryHost) Kinds() map[string]int {
 	return kinds
 }
 
-// Free returns an address of the loopback interface where nothing listens.
+// Free returns an address of the loopback interface on which nothing listens.
 func Free(t *testing.T) string {
 	t.Helper()
 	l, err := net.Listen("tcp", "127.0.0.1:0")
@@ -151,7 +152,7 @@ func Reporting(t *testing.T, dsn, configuration string, env ...string) *Process 
 	return LaunchIn(t, dir, append(env, "SENTRY_DSN="+dsn), "-c", file).Listening()
 }
 
-// Fails is an endpoint that answers 502.
+// Fails returns a configuration with an endpoint, /fails, that answers with 502.
 func Fails(t *testing.T) string {
 	t.Helper()
 	return `- endpoint: {path: /fails, response: {external-body: {provider: json, path: "http://` + Free(t) + `/"}}}

@@ -13,8 +13,8 @@ import (
 	"olympos.io/encoding/edn"
 )
 
-// Refusal is what both forms of the program say about a configuration that they
-// refuse: a line each.
+// Refusal returns the messages, one per line, with which both serve and validate refuse a
+// configuration. They must be the same.
 func Refusal(t *testing.T, file string, more ...string) []string {
 	t.Helper()
 	var said []string
@@ -32,7 +32,7 @@ func Refusal(t *testing.T, file string, more ...string) []string {
 	return said
 }
 
-// EDNAsJSON is an EDN text as the library for EDN reads it, written as JSON.
+// EDNAsJSON converts an EDN text, as parsed by the EDN library, to JSON.
 func EDNAsJSON(t *testing.T, text []byte) []byte {
 	t.Helper()
 	var value any
@@ -46,7 +46,7 @@ func EDNAsJSON(t *testing.T, text []byte) []byte {
 	return out
 }
 
-// namedByTexts takes the colons from keywords, wherever they stand.
+// namedByTexts converts keywords to texts without the colon, at any depth.
 func namedByTexts(value any) any {
 	switch v := value.(type) {
 	case edn.Keyword:
@@ -65,14 +65,14 @@ func namedByTexts(value any) any {
 	return value
 }
 
-// ExportOf runs export, which has to succeed, and holds what it prints against OpenAPI.
+// ExportOf runs export, which must succeed, and validates its output as OpenAPI.
 func ExportOf(t *testing.T, args ...string) string {
 	t.Helper()
 	code, stdout, stderr := Refused(t, nil, append([]string{"export"}, args...)...)
 	if code != 0 {
 		t.Fatalf("export %v: exit code %d, %s", args, code, stderr)
 	}
-	doc, err := openapi3.NewLoader().LoadFromData([]byte(stdout)) // no references but into it
+	doc, err := openapi3.NewLoader().LoadFromData([]byte(stdout)) // the document contains only references to itself
 	if err != nil {
 		t.Fatalf("export %v: %v\n%s", args, err, stdout)
 	}
@@ -82,8 +82,7 @@ func ExportOf(t *testing.T, args ...string) string {
 	return stdout
 }
 
-// WithCurl runs curl, with what it must not say on the way left out, and returns what
-// the server sent and the exit code.
+// WithCurl runs curl without progress output, and returns what the server sent and the exit code.
 func WithCurl(t *testing.T, args ...string) (output string, code int) {
 	t.Helper()
 	program, err := exec.LookPath("curl")

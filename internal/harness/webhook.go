@@ -12,15 +12,15 @@ import (
 	"time"
 )
 
-// Received is one webhook as its target got it.
+// Received is a webhook as received by its target.
 type Received struct {
 	Method, Host, URI, Body string
 	Header                  http.Header
 	At                      time.Time
 }
 
-// HookTarget is a server that webhooks are sent to. Each is answered by what answer
-// says, 200 when it is nil, and left in got.
+// HookTarget is a server that webhooks are sent to. It answers each webhook by calling answer, or
+// with 200 if answer is nil, and sends the webhook to Got.
 type HookTarget struct {
 	*httptest.Server
 	Got    chan Received
@@ -28,12 +28,12 @@ type HookTarget struct {
 	count  atomic.Int32
 }
 
-// NewHookTarget starts a target of webhooks, which stops with the test.
+// NewHookTarget starts a target of webhooks, which is stopped at the end of the test.
 func NewHookTarget(t *testing.T, answer func(n int, w http.ResponseWriter, r *http.Request)) *HookTarget {
 	t.Helper()
 	target := &HookTarget{Got: make(chan Received, 100_000), answer: answer}
 	target.Server = httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		b, _ := io.ReadAll(r.Body) // what is missing of it is seen by the test
+		b, _ := io.ReadAll(r.Body) // the test notices if a part is missing
 		target.Got <- Received{r.Method, r.Host, r.RequestURI, string(b), r.Header, time.Now()}
 		if target.answer != nil {
 			target.answer(int(target.count.Add(1)), w, r)
@@ -55,8 +55,8 @@ func (h *HookTarget) Next(t *testing.T) Received {
 	}
 }
 
-// NothingMore stops the program, which sends what falls due before it ends, and
-// fails the test if a webhook has come that was not asked for.
+// NothingMore stops the program, which sends the webhooks that fall due before it ends, and fails
+// the test if an unexpected webhook was received.
 func (h *HookTarget) NothingMore(t *testing.T, p *Process) {
 	t.Helper()
 	p.Signal(syscall.SIGTERM)
@@ -64,7 +64,7 @@ func (h *HookTarget) NothingMore(t *testing.T, p *Process) {
 	h.NothingLeft(t)
 }
 
-// NothingLeft is nothingMore for a program that has ended.
+// NothingLeft is like NothingMore, for a program that has ended.
 func (h *HookTarget) NothingLeft(t *testing.T) {
 	t.Helper()
 	for {
@@ -77,7 +77,7 @@ func (h *HookTarget) NothingLeft(t *testing.T) {
 	}
 }
 
-// WithHook is an endpoint with one webhook, of the given keys.
+// WithHook returns an endpoint with one webhook that has the given keys.
 func WithHook(path, url, keys string) string {
 	return fmt.Sprintf(`- endpoint:
     method: POST
@@ -87,13 +87,13 @@ func WithHook(path, url, keys string) string {
 `, path, url, keys)
 }
 
-// Mute is an address that takes connections and says nothing.
+// Mute returns the URL of an address that accepts connections and never responds.
 func Mute(t *testing.T) string {
 	t.Helper()
 	l, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {
 		t.Fatal(err)
 	}
-	t.Cleanup(func() { _ = l.Close() }) // it is the end of the test either way
+	t.Cleanup(func() { _ = l.Close() }) // an error does not matter at the end of the test
 	return "http://" + l.Addr().String()
 }

@@ -9,7 +9,7 @@ import (
 	"github.com/coder/websocket"
 )
 
-// Socket is a connection to a path of a program.
+// Socket opens a WebSocket connection to a path of a program.
 func (p *Process) Socket(path string, options *websocket.DialOptions) *ClientSocket {
 	p.T.Helper()
 	c, _, err := p.Upgrade(path, options)
@@ -19,7 +19,7 @@ func (p *Process) Socket(path string, options *websocket.DialOptions) *ClientSoc
 	return c
 }
 
-// Upgrade tries to open a WebSocket, and returns the response to the attempt too.
+// Upgrade tries to open a WebSocket, and also returns the response to the attempt.
 func (p *Process) Upgrade(path string, options *websocket.DialOptions) (*ClientSocket, *http.Response, error) {
 	ctx, cancel := context.WithTimeout(context.Background(), Patience)
 	p.T.Cleanup(cancel)
@@ -47,19 +47,19 @@ func (c *ClientSocket) Say(text string) {
 	}
 }
 
-// Read is the next message.
+// Read returns the next message.
 func (c *ClientSocket) Read() (kind websocket.MessageType, text string, err error) {
 	kind, b, err := c.Conn.Read(c.Ctx)
 	return kind, string(b), err
 }
 
-// Hear wants the next message to be a text.
+// Hear fails the test unless the next message is the text want.
 func (c *ClientSocket) Hear(want string) {
 	c.t.Helper()
 	c.HearAs(websocket.MessageText, want)
 }
 
-// HearAs expects the next message to be want, of that kind.
+// HearAs fails the test unless the next message is want and has the given kind.
 func (c *ClientSocket) HearAs(kind websocket.MessageType, want string) {
 	c.t.Helper()
 	got, text, err := c.Read()
@@ -71,7 +71,7 @@ func (c *ClientSocket) HearAs(kind websocket.MessageType, want string) {
 	}
 }
 
-// Ends wants the connection to be closed next.
+// Ends fails the test unless the connection is closed next, with the code and the reason.
 func (c *ClientSocket) Ends(code websocket.StatusCode, reason string) {
 	c.t.Helper()
 	_, b, err := c.Conn.Read(c.Ctx)
@@ -81,7 +81,7 @@ func (c *ClientSocket) Ends(code websocket.StatusCode, reason string) {
 	}
 }
 
-// Next is the next message.
+// Next returns the next message.
 func (c *ClientSocket) Next() string {
 	c.t.Helper()
 	_, b, err := c.Conn.Read(c.Ctx)

@@ -10,8 +10,7 @@ import (
 	"time"
 )
 
-// SendRaw sends bytes as they are over a connection of its own and returns the
-// answer to them.
+// SendRaw sends bytes unchanged over a separate connection and returns the response.
 func (p *Process) SendRaw(t *testing.T, request string) Answer {
 	t.Helper()
 	conn, err := net.DialTimeout("tcp", strings.TrimPrefix(p.URL, "http://"), Patience)
@@ -37,7 +36,7 @@ func (p *Process) SendRaw(t *testing.T, request string) Answer {
 	return Answer{resp.StatusCode, resp.Header, string(body), resp.ContentLength}
 }
 
-// Dial opens a connection to the server that no wait on outlasts patience.
+// Dial opens a connection to the server. No wait on it takes longer than Patience.
 func (p *Process) Dial() net.Conn {
 	p.T.Helper()
 	c, err := net.Dial("tcp", strings.TrimPrefix(p.URL, "http://"))
@@ -45,13 +44,13 @@ func (p *Process) Dial() net.Conn {
 		p.T.Fatal(err)
 	}
 	p.T.Cleanup(func() { _ = c.Close() })
-	_ = c.SetDeadline(time.Now().Add(Patience)) // a TCP connection has deadlines
+	_ = c.SetDeadline(time.Now().Add(Patience)) // a TCP connection supports deadlines
 	return c
 }
 
-// Wire sends bytes as they are on a connection of their own and returns all that
-// comes back until the server closes. A failing write is no failure of its own:
-// a server may answer and close before it has read everything.
+// Wire sends bytes unchanged over a separate connection and returns everything received until the
+// server closes the connection. A failed write does not fail the test: a server may respond and
+// close the connection before it has read everything.
 func (p *Process) Wire(request string) string {
 	p.T.Helper()
 	c := p.Dial()
@@ -63,7 +62,7 @@ func (p *Process) Wire(request string) string {
 	return string(b)
 }
 
-// Closing reads the one response that is all the server has to say.
+// Closing parses a response, which must be everything that the server sent.
 func Closing(t *testing.T, raw string) Answer {
 	t.Helper()
 	r := bufio.NewReader(strings.NewReader(raw))

@@ -7,28 +7,28 @@ import (
 	"time"
 )
 
-// Histogram counts durations, from any number of goroutines and without a lock. Each is kept
-// to within 0.4 %, from a nanosecond to an hour; of longer ones only the maximum is known.
-// An octave takes 1 KiB once a duration falls into it; most histograms have three to five.
-// The zero value is ready to use.
+// Histogram counts durations, from any number of goroutines and without a lock. Durations from a
+// nanosecond to an hour are stored with an error of at most 0.4 %; of longer ones only the maximum
+// is known. An octave takes 1 KiB once a duration falls into it; most histograms have three to five
+// octaves. The zero value is ready to use.
 type Histogram struct {
 	max     atomic.Int64 // nanoseconds; shares a cache line with the octaves of short durations
 	octaves [octaves]atomic.Pointer[octave]
 }
 
-// octave is the counts of durations with the same highest bit.
+// octave contains the counts of durations with the same highest bit.
 type octave [1 << octaveBits]atomic.Uint64
 
 const (
-	octaveBits = 7 // that are kept below the highest one
-	// octaves is one for durations below 2^octaveBits, which is exact, and one for each
-	// further bit.
+	octaveBits = 7 // bits that are stored below the highest one
+	// octaves is the number of octaves: one for durations below 2^octaveBits, which is exact, and
+	// one for each further bit.
 	octaves = 36
 	// longestKept is the end of the last octave: 73 minutes.
 	longestKept = 1<<(octaveBits+octaves-1) - 1
 )
 
-// Add counts a duration. A negative one counts as 0.
+// Add counts a duration. A negative duration counts as 0.
 func (h *Histogram) Add(d time.Duration) {
 	ns := max(int64(d), 0)
 	i, cell := cellOf(min(ns, longestKept))
@@ -48,7 +48,7 @@ func (h *Histogram) raise(ns int64) {
 	}
 }
 
-// Merge adds m, which must not change any more.
+// Merge adds the counts of m, which must not change any more.
 func (h *Histogram) Merge(m *Histogram) {
 	for i := range m.octaves {
 		from := m.octaves[i].Load()
@@ -74,7 +74,7 @@ func (h *Histogram) grow(i int) *octave {
 	return h.octaves[i].Load()
 }
 
-// cellOf returns the octave of a duration, and the cell in it.
+// cellOf returns the octave of a duration and the cell in that octave.
 func cellOf(ns int64) (octave, cell int) {
 	octave = max(bits.Len64(uint64(ns))-octaveBits, 0)
 	if octave == 0 {
@@ -91,7 +91,7 @@ func cellEnd(octave, cell int) int64 {
 	return (int64(1<<octaveBits|cell)+1)<<(octave-1) - 1
 }
 
-// middle returns the middle of a cell from its end.
+// middle returns the middle of a cell, given its end.
 func middle(end time.Duration) time.Duration {
 	shift := max(bits.Len64(uint64(end))-octaveBits-1, 0)
 	return end - time.Duration(1)<<shift/2

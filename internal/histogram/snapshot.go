@@ -7,12 +7,12 @@ import (
 	"time"
 )
 
-// Snapshot is a reading of a histogram: durations to within 0.4 %.
+// Snapshot is a reading of a histogram. Its durations have an error of at most 0.4 %.
 type Snapshot struct {
 	Count uint64
-	Sum   time.Duration // to within 0.4 %
+	Sum   time.Duration // with an error of at most 0.4 %
 	Max   time.Duration // exact
-	cells []lengthCell  // in rising order
+	cells []lengthCell  // in ascending order
 }
 
 type lengthCell struct {
@@ -23,7 +23,7 @@ type lengthCell struct {
 // Read adds the histogram to l. Durations that are counted at the same time may be included
 // or not.
 func (h *Histogram) Read(l *Snapshot) {
-	var room [128]lengthCell // most have fewer cells; then one list of the right size is allocated
+	var room [128]lengthCell // most histograms have fewer cells; then only one slice of the right size is allocated
 	cells := room[:0]
 	m := Snapshot{Max: time.Duration(h.max.Load())}
 	for i := range h.octaves {
@@ -74,7 +74,7 @@ func (l *Snapshot) merge(m Snapshot) {
 	}
 }
 
-// Since returns what came after an earlier reading of the same histogram.
+// Since returns the durations that were added after an earlier reading of the same histogram.
 func (l Snapshot) Since(before Snapshot) Snapshot {
 	later := Snapshot{Sum: l.Sum - before.Sum, Max: l.Max}
 	had := before.cells
@@ -89,7 +89,7 @@ func (l Snapshot) Since(before Snapshot) Snapshot {
 		if n > 0 {
 			later.cells = append(later.cells, lengthCell{c.end, n})
 			later.Count += n
-			later.Max = min(l.Max, c.end) // the exact one is not known
+			later.Max = min(l.Max, c.end) // the exact maximum is unknown
 		}
 	}
 	if later.Count == 0 {
@@ -98,7 +98,7 @@ func (l Snapshot) Since(before Snapshot) Snapshot {
 	return later
 }
 
-// OutOf returns the distribution of n durations, of which all that are not in l are 0.
+// OutOf returns the distribution of n durations: those in l, and 0 for all others.
 func (l Snapshot) OutOf(n uint64) Snapshot {
 	if n > l.Count {
 		zero := Snapshot{Count: n - l.Count, cells: []lengthCell{{time.Duration(cellEnd(0, 0)), n - l.Count}}}
@@ -107,8 +107,8 @@ func (l Snapshot) OutOf(n uint64) Snapshot {
 	return l
 }
 
-// Quantile returns the duration that a share q, from 0 to 1, did not exceed; 0 if l is
-// empty.
+// Quantile returns the duration that a share q of the durations, from 0 to 1, did not exceed; 0 if
+// l is empty.
 func (l Snapshot) Quantile(q float64) time.Duration {
 	if l.Count == 0 {
 		return 0
@@ -126,7 +126,7 @@ func (l Snapshot) Quantile(q float64) time.Duration {
 	return min(middle(l.cells[len(l.cells)-1].end), l.Max)
 }
 
-// Above returns the sum of what each of the durations has above a limit.
+// Above returns the sum of the amounts by which durations exceed a limit.
 func (l Snapshot) Above(limit time.Duration) (sum time.Duration) {
 	for _, c := range l.cells {
 		if d := min(middle(c.end), l.Max) - limit; d > 0 {
@@ -144,7 +144,8 @@ func (l Snapshot) Mean() time.Duration {
 	return l.Sum / time.Duration(l.Count)
 }
 
-// Buckets returns how many durations are no longer than each of the bounds, which rise.
+// Buckets returns for each bound how many durations are at most the bound. The bounds must be in
+// ascending order.
 func (l Snapshot) Buckets(bounds []time.Duration) []uint64 {
 	counts := make([]uint64, len(bounds))
 	i := 0
@@ -161,7 +162,7 @@ func (l Snapshot) Buckets(bounds []time.Duration) []uint64 {
 
 // Sum adds up several readings.
 func Sum(all iter.Seq[Snapshot]) Snapshot {
-	var counts [octaves]*[1 << octaveBits]uint64 // those that are needed
+	var counts [octaves]*[1 << octaveBits]uint64 // only the octaves that are needed
 	var sum Snapshot
 	for l := range all {
 		sum.Sum += l.Sum
@@ -188,7 +189,7 @@ func Sum(all iter.Seq[Snapshot]) Snapshot {
 	return sum
 }
 
-// Of returns the reading of a histogram of these durations.
+// Of returns a reading of a histogram of the given durations.
 func Of(lengths ...time.Duration) Snapshot {
 	var h Histogram
 	for _, d := range lengths {

@@ -1,4 +1,4 @@
-// Package loglimit bounds how many log lines of a kind are written, and counts the rest.
+// Package loglimit limits how many log lines of a kind are written, and counts the rest.
 package loglimit
 
 import (
@@ -7,38 +7,38 @@ import (
 	"time"
 )
 
-// Limiter lets a few log lines of a kind through per second and counts the rest, so that a
-// load test full of errors does not drown in its own log. The next line says how many were
-// suppressed; when none comes within a second, a line of its own does. Its methods may be
-// called from any goroutine. See New.
+// Limiter lets a few log lines of a kind through per second and counts the rest, so that a load
+// test full of errors does not drown in its own log. The next line states how many lines were
+// suppressed; if there is no line within a second, the number is logged in a separate line. The
+// methods may be called from any goroutine. See New.
 type Limiter struct {
 	perSecond int
-	tell      func(suppressed int) // logs that line; nil logs none
+	tell      func(suppressed int) // logs the separate line; nil logs nothing
 
-	telling sync.Mutex // held while tell is called; it is taken before mu
+	telling sync.Mutex // held while tell is called; locked before mu
 
-	mu         sync.Mutex // guards what follows
+	mu         sync.Mutex // guards the fields below
 	second     int64
 	passed     int
 	suppressed int
-	timer      *time.Timer // of that line; nil while nothing is suppressed
+	timer      *time.Timer // timer of the separate line; nil while nothing is suppressed
 }
 
-// New returns a limiter of so many lines per second. Tell logs how many lines were suppressed
-// when no line follows them; nil logs nothing.
+// New returns a limiter that passes perSecond lines per second. tell logs how many lines were
+// suppressed, if no line follows them; nil logs nothing.
 func New(perSecond int, tell func(suppressed int)) *Limiter {
 	return &Limiter{perSecond: perSecond, tell: tell}
 }
 
-// TellSuppressed logs how many lines with a message were suppressed.
+// TellSuppressed returns a function that logs how many lines with a message were suppressed.
 func TellSuppressed(log *slog.Logger, message string) func(suppressed int) {
 	return func(suppressed int) {
 		log.Warn("log lines suppressed", "line", message, "suppressed", suppressed)
 	}
 }
 
-// Flush logs how many lines were suppressed, if no line has said it yet. When it returns,
-// that line is written.
+// Flush logs how many lines were suppressed, unless that has already been logged. When it returns,
+// the line has been written.
 func (p *Limiter) Flush() {
 	p.telling.Lock()
 	defer p.telling.Unlock()
@@ -50,7 +50,8 @@ func (p *Limiter) Flush() {
 	}
 }
 
-// reset returns how many lines were suppressed, for who says it. The lock is held.
+// reset returns how many lines were suppressed, and resets the number. The caller holds mu, and
+// logs the number.
 func (p *Limiter) reset() (suppressed int) {
 	if p.timer != nil {
 		p.timer.Stop()
@@ -60,8 +61,8 @@ func (p *Limiter) reset() (suppressed int) {
 	return suppressed
 }
 
-// Pass reports whether one more line may be written at now, and how many were
-// suppressed since the last one that was.
+// Pass reports whether one more line may be written at now, and how many lines were suppressed
+// since the last one that was written.
 func (p *Limiter) Pass(now time.Time) (suppressed int, ok bool) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -78,21 +79,21 @@ func (p *Limiter) Pass(now time.Time) (suppressed int, ok bool) {
 	return p.reset(), true
 }
 
-// OncePerMinute lets one log line of a kind through per minute.
+// OncePerMinute passes one log line of each kind per minute.
 type OncePerMinute struct {
 	mu   sync.Mutex // guards last
 	last map[string]time.Time
 }
 
-// maxKinds bounds the memory of onceAMinute, whatever kinds requests bring up.
+// maxKinds limits the memory of OncePerMinute, no matter how many kinds requests cause.
 const maxKinds = 1000
 
-// NewOncePerMinute returns one that has let nothing through.
+// NewOncePerMinute returns a OncePerMinute that has not passed any lines yet.
 func NewOncePerMinute() *OncePerMinute {
 	return &OncePerMinute{last: map[string]time.Time{}}
 }
 
-// Pass reports whether a line of that kind may be written at now.
+// Pass reports whether a line of the given kind may be written at now.
 func (o *OncePerMinute) Pass(kind string, now time.Time) bool {
 	o.mu.Lock()
 	defer o.mu.Unlock()

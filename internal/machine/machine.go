@@ -1,4 +1,4 @@
-// Package machine names what the program runs on.
+// Package machine identifies the kernel and the CPU that the program runs on.
 package machine
 
 import (
@@ -6,13 +6,13 @@ import (
 	"strings"
 )
 
-// Kernel is the version of the kernel; "" where the system does not tell.
+// Kernel returns the version of the kernel; "" if the system does not report it.
 func Kernel() string {
-	text, _ := os.ReadFile("/proc/sys/kernel/osrelease") // what cannot be read is not known
+	text, _ := os.ReadFile("/proc/sys/kernel/osrelease") // unknown if the file cannot be read
 	return strings.TrimSpace(string(text))
 }
 
-// CPU is the model of the CPU; "" where the system does not tell.
+// CPU returns the model of the CPU; "" if the system does not report it.
 func CPU() string {
 	text, _ := os.ReadFile("/proc/cpuinfo")
 	for line := range strings.Lines(string(text)) {

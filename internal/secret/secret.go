@@ -1,4 +1,5 @@
-// Package secret knows what nobody should read in a journal, a log or an export.
+// Package secret recognizes headers whose values nobody should read in a journal, a log or an
+// export.
 package secret
 
 import (
@@ -7,17 +8,17 @@ import (
 	"strings"
 )
 
-// Shown stands for a secret where it would be shown.
+// Shown replaces a secret where it would otherwise be shown.
 const Shown = "(not shown)"
 
-// parts are what the names of headers that hold secrets have in them, with - for _.
+// parts contains strings that occur in the names of headers with secrets, with _ replaced by -.
 var parts = []string{
 	"authorization", "authentication", "x-auth-", "cookie", "token", "jwt", "secret", "password", "passwd", "passphrase", "-otp",
 	"api-key", "apikey", "access-key", "private-key", "subscription-key", "functions-key", "signature", "credential", "session",
 }
 
-// isCommon tells of the commonest headers, which hold no secret, without looking at each
-// part of their names.
+// isCommon reports whether a header is one of the most common ones, which do not contain secrets.
+// This avoids comparing their names with each of the parts.
 func isCommon(name []byte) bool {
 	switch string(name) {
 	case "Host", "User-Agent", "Accept", "Accept-Encoding", "Accept-Language", "Connection", "Content-Type", "Content-Length",
@@ -27,8 +28,8 @@ func isCommon(name []byte) bool {
 	return false
 }
 
-// IsHeader reports whether a header may hold what nobody should read in a journal, a
-// log or an export.
+// IsHeader reports whether a header may contain a value that nobody should read in a journal, a log
+// or an export.
 func IsHeader[T string | []byte](header T) bool {
 	if isCommon([]byte(header)) {
 		return false

@@ -1,5 +1,5 @@
-// Package tags finds the tags of the template language, {{ … }} and {% … %}, in a text. What
-// stands inside them belongs to package renderer.
+// Package tags finds the tags of the template language, {{ … }} and {% … %}, in a text. Package
+// renderer parses their content.
 package tags
 
 import "strings"
@@ -14,9 +14,9 @@ func Start(s string) int {
 	return len(s)
 }
 
-// Next returns where the first tag of s begins and where what follows it does.
-// Quoted texts inside a tag may hold what would close it. Both are the length of
-// s where there is no tag, or where it is not closed.
+// Next returns where the first tag of s begins and ends. Quoted texts inside a tag may contain the
+// characters that would close it. Both results are the length of s if there is no tag, or if it is
+// not closed.
 func Next(s string) (begin, end int) {
 	begin = Start(s)
 	if begin == len(s) {
@@ -44,8 +44,8 @@ func Next(s string) (begin, end int) {
 	return len(s), len(s)
 }
 
-// RawEnd returns where the {% endraw %} of a raw block begins, or the length of s:
-// what is before it is text, whatever it looks like.
+// RawEnd returns where the {% endraw %} of a raw block begins, or the length of s: everything
+// before it is text, whatever it looks like.
 func RawEnd(s string) int {
 	for at := 0; ; at += 2 {
 		next := strings.Index(s[at:], "{%")
@@ -63,10 +63,10 @@ func RawEnd(s string) int {
 	}
 }
 
-// In reports whether a text is a template rather than fixed.
+// In reports whether a text contains a tag, and so is a template.
 func In(s string) bool { return Start(s) < len(s) }
 
-// Word returns the trimmed inside of a {% … %} tag, "" for any other.
+// Word returns the trimmed content of a {% … %} tag; "" for any other tag.
 func Word(tag string) string {
 	inside, ok := strings.CutPrefix(tag, "{%")
 	if !ok {

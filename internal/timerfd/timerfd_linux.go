@@ -1,5 +1,5 @@
-// Package timerfd wakes a goroutine at a time more exactly than the runtime's own timers,
-// which it waits for in whole milliseconds.
+// Package timerfd wakes a goroutine at a given time more precisely than the timers of the Go
+// runtime, for which the runtime waits in whole milliseconds.
 package timerfd
 
 import (
@@ -12,21 +12,21 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// Timer is a timer of the system's. It is set and waited for by system calls alone, without
-// what the runtime does around those that may take long: that would wake its monitor, which
-// then runs every 20 µs for a while.
+// Timer is a timer of the operating system. It is set and waited for with raw system calls only,
+// without the work that the runtime does around system calls that may take long: that would wake
+// the runtime's monitor, which then runs every 20 µs for a while.
 type Timer struct {
 	file *os.File
 	raw  syscall.RawConn
 	read func(fd uintptr) bool
-	err  error // of the last read
+	err  error // error of the last read
 
-	mu     sync.Mutex // guards what follows
+	mu     sync.Mutex // guards the fields below
 	fd     int
 	closed bool
 }
 
-// New makes a timer that is not set.
+// New returns a timer that is not set.
 func New() (*Timer, error) {
 	fd, err := unix.TimerfdCreate(unix.CLOCK_MONOTONIC, unix.TFD_NONBLOCK|unix.TFD_CLOEXEC)
 	if err != nil {
@@ -52,20 +52,20 @@ func New() (*Timer, error) {
 	return t, nil
 }
 
-// Set sets the timer to go off once after a time, in place of what it was set to. Any
-// goroutine may do so. A closed timer ignores it.
+// Set sets the timer to expire once after a duration, replacing any earlier setting. It may be
+// called from any goroutine. It has no effect on a closed timer.
 func (t *Timer) Set(after time.Duration) {
-	spec := unix.ItimerSpec{Value: unix.NsecToTimespec(int64(max(after, 1)))} // 0 would unset it
+	spec := unix.ItimerSpec{Value: unix.NsecToTimespec(int64(max(after, 1)))} // 0 would disarm it
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	if !t.closed { // its arguments are valid
+	if !t.closed { // the call cannot fail, since its arguments are valid
 		_, _, _ = syscall.RawSyscall6(unix.SYS_TIMERFD_SETTIME, uintptr(t.fd), 0, uintptr(unsafe.Pointer(&spec)), 0, 0, 0)
 	}
 }
 
-// Wait waits until the timer has gone off since the last wait. It fails with os.ErrClosed
-// once the timer is closed, and otherwise where it cannot be read, as in some sandboxes.
-// Only one goroutine may wait.
+// Wait waits until the timer has expired since the last wait. It returns os.ErrClosed after the
+// timer has been closed, and another error if the timer cannot be read, as in some sandboxes. Only
+// one goroutine may wait.
 func (t *Timer) Wait() error {
 	if err := t.raw.Read(t.read); err != nil {
 		return os.ErrClosed
@@ -73,7 +73,7 @@ func (t *Timer) Wait() error {
 	return t.err
 }
 
-// Close ends the timer, and a wait for it.
+// Close closes the timer and ends a wait for it.
 func (t *Timer) Close() error {
 	t.mu.Lock()
 	defer t.mu.Unlock()

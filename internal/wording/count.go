@@ -2,8 +2,8 @@ package wording
 
 import "strconv"
 
-// Count is how many of something there are, in words of a message: "1 endpoint",
-// "3 endpoints". One is the word for a single one; others have an s behind it.
+// Count returns a number of things as words for a message: "1 endpoint", "3 endpoints". one is the
+// singular; the plural is formed with an s.
 func Count[N int | int64](n N, one string) string {
 	text := strconv.FormatInt(int64(n), 10) + " " + one
 	if n == 1 {
@@ -12,7 +12,7 @@ func Count[N int | int64](n N, one string) string {
 	return text + "s"
 }
 
-// Size is a number of bytes in words of a message: "8 MiB", "1500 bytes".
+// Size returns a number of bytes as words for a message: "8 MiB", "1500 bytes".
 func Size[N int | int64](n N) string {
 	if n >= 1<<20 && n%(1<<20) == 0 {
 		return strconv.FormatInt(int64(n)>>20, 10) + " MiB"

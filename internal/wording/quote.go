@@ -7,8 +7,8 @@ import (
 	"unicode/utf8"
 )
 
-// Label is a name as key paths and messages show it: clipped, and in quotes where
-// it is empty or holds what cannot be shown, so that a mistake is one line.
+// Label returns a name as key paths and messages show it: truncated, and in quotes if it is empty
+// or contains unprintable characters, so that an error is one line.
 func Label(name string) string {
 	name = Clip(name)
 	if name == "" || !utf8.ValidString(name) || strings.ContainsFunc(name, func(r rune) bool { return !unicode.IsPrint(r) }) {
@@ -17,7 +17,7 @@ func Label(name string) string {
 	return name
 }
 
-// Clip shortens what a message quotes from a file.
+// Clip truncates a text that a message quotes from a file.
 func Clip(text string) string {
 	const longest = 60
 	if len(text) <= longest {

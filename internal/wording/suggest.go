@@ -1,5 +1,5 @@
-// Package wording has the words and forms that messages share: near spellings, lists of
-// what is expected, quoted names, and counts.
+// Package wording provides the words and forms that messages share: similar spellings, lists of
+// expected words, quoted names, and counts.
 package wording
 
 import (
@@ -7,8 +7,8 @@ import (
 	"strings"
 )
 
-// DidYouMean is the part of a message that offers the nearest of the accepted
-// words: ` (did you mean "status"?)`, or "" where none is near.
+// DidYouMean returns the part of a message that suggests the nearest of the accepted words: ` (did
+// you mean "status"?)`, or "" if no word is near.
 func DidYouMean(word string, accepted []string) string {
 	if near := Nearest(word, accepted); near != "" {
 		return fmt.Sprintf(" (did you mean %q?)", near)
@@ -16,10 +16,10 @@ func DidYouMean(word string, accepted []string) string {
 	return ""
 }
 
-// Nearest returns the accepted word that is fewest edits away from word: two at
-// most, or a third of its length, and fewer than it has letters. "" for none.
+// Nearest returns the accepted word with the fewest edits from word: at most two, or a third of its
+// length, and fewer than it has letters. It returns "" if there is none.
 func Nearest(word string, accepted []string) string {
-	const longest = 64 // what is longer is no slip of the fingers
+	const longest = 64 // a longer word is not a typing error
 	if len(word) > longest {
 		return ""
 	}
@@ -34,12 +34,12 @@ func Nearest(word string, accepted []string) string {
 	return best
 }
 
-// distanceMost is how many bytes of a text Distance looks at.
+// distanceMost is how many bytes of a text Distance compares.
 const distanceMost = 64
 
-// Distance is how many bytes must be put in, left out, replaced or swapped with
-// their neighbour to make b of a; anything from limit on is limit. It looks at
-// the first 64 bytes of each, and the smaller the limit, the less it costs.
+// Distance returns how many bytes must be inserted, deleted, replaced or swapped with their
+// neighbour to turn a into b; the result is at most limit. It compares the first 64 bytes of each
+// text. The smaller the limit, the lower the cost.
 func Distance(a, b string, limit int) int {
 	a, b = a[:min(len(a), distanceMost)], b[:min(len(b), distanceMost)]
 	for len(a) > 0 && len(b) > 0 && a[0] == b[0] {
@@ -58,10 +58,10 @@ func Distance(a, b string, limit int) int {
 	return banded(a, b, limit)
 }
 
-// banded is Distance by the rows of the usual table, of which only the cells
-// nearer than limit to the diagonal can be below it.
+// banded computes Distance row by row in the usual table. Only the cells nearer than limit to the
+// diagonal can be below the limit.
 func banded(a, b string, limit int) int {
-	var rows [3][distanceMost + 2]int8 // of the prefix of a before the last, the last, and now
+	var rows [3][distanceMost + 2]int8 // for the prefix of a before the last one, the last one, and the current one
 	for j := range min(len(b), limit) + 1 {
 		rows[1][j] = int8(j)
 	}

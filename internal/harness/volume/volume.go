@@ -1,5 +1,5 @@
-// Package volume says whether tests run at full volume: a million keys, fifty kills.
-// It is apart from the harness so that unit tests need not link that.
+// Package volume reports whether tests run at full volume: a million keys, fifty kills. It is
+// separate from package harness so that unit tests need not link the harness.
 package volume
 
 import "os"
