@@ -35,7 +35,7 @@ func FuzzNamesThisMachine(f *testing.F) {
 		if !namesThisMachine(host) {
 			return
 		}
-		// A browser has to take it for this machine too, or for no host at all.
+		// A browser must also interpret it as this machine, or as an invalid host.
 		u, err := url.Parse("http://" + host)
 		if err != nil {
 			return
@@ -87,7 +87,7 @@ func TestAccess_BodiesAreReadWhole(t *testing.T) {
 	}
 }
 
-// What is not started yet says so, whatever is asked.
+// Before a server is attached, every request is refused with that reason.
 func TestAccess_NothingIsReachedBeforeAServerIsAttached(t *testing.T) {
 	a, err := Open(Options{Address: "127.0.0.1:0"})
 	if err != nil {

@@ -9,7 +9,7 @@ import (
 	"mockserver/internal/harness"
 )
 
-// The index and the document have the requests that are answered, and no others.
+// The index and the document contain the requests that are answered, and no others.
 func TestAdmin_TheIndexAndTheDocumentHaveAllRequests(t *testing.T) {
 	t.Parallel()
 	_, a := harness.Administered(t, harness.One("x"), "--admin-token", "t")

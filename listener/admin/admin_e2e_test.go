@@ -18,7 +18,7 @@ import (
 	"mockserver/internal/harness"
 )
 
-// adminPaths are paths that only who may use the admin address gets an answer from.
+// adminPaths contains requests that are answered only for authorized clients.
 var adminPaths = []string{
 	"GET /__admin/endpoints", "POST /__admin/endpoints", "GET /__admin/endpoints/x", "DELETE /__admin/endpoints/x", "PUT /__admin/spec", "GET /__admin/spec",
 	"POST /__admin/reload", "GET /__admin/journal", "DELETE /__admin/journal", "POST /__admin/verify", "GET /__admin/webhooks",
@@ -65,7 +65,7 @@ func TestAdmin_OffLoopbackWithoutATokenOneIsMade(t *testing.T) {
 	}
 }
 
-// madeToken is the token that the program has printed, once.
+// madeToken returns the token that the program printed, which it must have printed only once.
 func madeToken(p *harness.Process, format string) string {
 	p.T.Helper()
 	const before = "admin token, made for this start"
@@ -108,7 +108,7 @@ func TestAdmin_WithATokenAWrongOneIs401(t *testing.T) {
 			t.Errorf("%s: got %d %s", right, got.Status, got.Body)
 		}
 	}
-	// It is nowhere to be read.
+	// The token must not appear anywhere.
 	shown := a.Get("/__admin/config", "Authorization: Bearer "+token).Body + strings.Join(p.Output(), "\n")
 	if strings.Contains(shown, token) || !strings.Contains(shown, "(not shown)") {
 		t.Errorf("the token is shown, or nothing in its place: %s", shown)
@@ -125,7 +125,7 @@ func TestAdmin_ABadTokenIsRefusedAndNotShown(t *testing.T) {
 		{nil, []string{"--admin-token", "sec ret"}},
 		{[]string{"MOCKSERVER_ADMIN_TOKEN=sec ret"}, nil},
 		{nil, []string{"--admin-token=secrét"}},
-		{nil, []string{"--admin-token", ""}}, // of a variable that is not set
+		{nil, []string{"--admin-token", ""}}, // as from an unset variable
 	} {
 		code, stdout, stderr := harness.Refused(t, c.env, append(c.args, "-c", file)...)
 		if code != 2 || !strings.Contains(stderr, "visible ASCII") || strings.Contains(stdout+stderr, "sec") {
@@ -166,8 +166,8 @@ func TestAdmin_OtherSitesAreRefused(t *testing.T) {
 	a.Do("OPTIONS", "/__admin/reload", "", "Origin: https://evil.example", "Access-Control-Request-Method: POST").Refusal(t, 403, "foreign_origin")
 }
 
-// What net/http answers by itself, a redirect to the path without its dots, say, is asked
-// for the token too.
+// Requests that net/http answers itself, for example with a redirect to the path without dots, need
+// the token too.
 func TestAdmin_NoWayOfWritingAPathGoesRoundTheToken(t *testing.T) {
 	t.Parallel()
 	p := harness.Serving(t, harness.One("x"), "--admin", "127.0.0.1:0", "--admin-token", "right")
@@ -193,7 +193,7 @@ func TestAdmin_NoWayOfWritingAPathGoesRoundTheToken(t *testing.T) {
 	}
 }
 
-// statusLine is that of the answer to a request as it is written here.
+// statusLine returns the status line of the response to a request, which is sent as written.
 func statusLine(t *testing.T, a *harness.Process, request string, headers ...string) string {
 	t.Helper()
 	conn, err := net.Dial("tcp", strings.TrimPrefix(a.URL, "http://"))
@@ -214,7 +214,7 @@ func TestAdmin_MetricsAreForNoForeignName(t *testing.T) {
 	t.Parallel()
 	_, a := harness.Administered(t, harness.One("x"))
 	a.Get("/metrics", "Host: evil.example").Refusal(t, 403, "foreign_host")
-	for _, path := range []string{"/healthz", "/readyz"} { // they say nothing
+	for _, path := range []string{"/healthz", "/readyz"} { // they reveal nothing
 		if got := a.Get(path, "Host: evil.example"); got.Status != 200 {
 			t.Errorf("%s: got %d %s", path, got.Status, got.Body)
 		}
@@ -244,7 +244,7 @@ func TestAdmin_AnswersAreNothingForBrowsersToRun(t *testing.T) {
 func TestAdmin_MethodsAndPaths(t *testing.T) {
 	t.Parallel()
 	p, a := harness.Administered(t, "- endpoint: {path: /__admin/counts, response: {body: mocked}}\n- endpoint: {path: /healthz, response: {body: mocked}}\n- endpoint: {method: POST, path: /__admin/reload, response: {body: mocked}}\n")
-	// The mock's port has nothing of the admin address, nor the other way round.
+	// The mock's port does not serve anything of the admin address, nor vice versa.
 	p.Get("/__admin/counts").Want(t, 200, "mocked")
 	p.Get("/healthz").Want(t, 200, "mocked")
 	p.Do("POST", "/__admin/reload", "").Want(t, 200, "mocked")
@@ -319,7 +319,7 @@ func TestAdmin_BadBodiesAreRefused(t *testing.T) {
 		}
 		a.Do(c.method, c.path, c.body, headers...).Refusal(t, c.status, c.code)
 	}
-	p.Get("/a").Want(t, 200, "x") // what was served goes on
+	p.Get("/a").Want(t, 200, "x") // the earlier configuration is still served
 }
 
 func TestAdmin_MistakesOfWhatIsAddedHaveTheirPlaces(t *testing.T) {
@@ -383,8 +383,8 @@ func TestAdmin_EndpointsAreAddedAndRemoved(t *testing.T) {
 	p.Get("/a").Want(t, 200, "file")
 }
 
-// What is added answers before what is declared in files, and removing it, again too,
-// leaves that as it was.
+// An added endpoint takes precedence over those declared in files. Removing it, even repeatedly,
+// leaves those unchanged.
 func TestAdmin_WhatIsAddedAnswersFirst(t *testing.T) {
 	t.Parallel()
 	p, a := harness.Administered(t, harness.One("file"))
@@ -410,7 +410,8 @@ func TestAdmin_WhatIsAddedAnswersFirst(t *testing.T) {
 	}
 }
 
-// It is told by where it stands: a file may have the name that it gets.
+// An added endpoint is recognized by its position: a file may have the same name as the one it
+// gets.
 func TestAdmin_WhatIsAddedIsNotTakenForWhatAFileDeclares(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()
@@ -473,7 +474,8 @@ func TestAdmin_TheSpecificationTellsWhetherRequestsChangedIt(t *testing.T) {
 	}
 }
 
-// Changes by the admin address may be many, and the configuration may have many warnings.
+// There may be many changes through the admin address, and the configuration may have many
+// warnings.
 func TestAdmin_ChangesLogNoWarningAgain(t *testing.T) {
 	t.Parallel()
 	p, a := harness.Administered(t, "- endpoint: {path: /old, response: {body: \"{{path-params.x}}\"}}\n")
@@ -496,8 +498,8 @@ func TestAdmin_ChangesLogNoWarningAgain(t *testing.T) {
 	}
 }
 
-// No request is lost or answered by neither while endpoints are added and removed and the
-// files are read again.
+// No request is lost or remains unmatched while endpoints are added and removed and the files are
+// reloaded.
 func TestAdmin_ChangesUnderLoadLoseNoRequest(t *testing.T) {
 	t.Parallel()
 	p, a := harness.Administered(t, harness.One("file"))
@@ -522,7 +524,7 @@ func TestAdmin_ChangesUnderLoadLoseNoRequest(t *testing.T) {
 					return
 				}
 				_ = json.Unmarshal([]byte(got.Body), &said)
-				// A reload, or what the other removed, may have taken it away.
+				// A reload, or a removal by the other goroutine, may have removed it.
 				if got, err := a.Try("DELETE", "/__admin/endpoints/"+said.Endpoint.ID, ""); err != nil || got.Status != 200 && got.Status != 404 {
 					t.Errorf("removing: %d %s, %v", got.Status, got.Body, err)
 				}
@@ -644,7 +646,7 @@ func TestAdmin_AnAddressInUseIsNamed(t *testing.T) {
 	}
 }
 
-// The mocks' own port is in use by no other program.
+// The mocks' own port is not in use by another program.
 func TestAdmin_TheMocksOwnPortIsNamed(t *testing.T) {
 	t.Parallel()
 	free, err := net.Listen("tcp", "127.0.0.1:0")
@@ -774,7 +776,7 @@ func TestAdmin_TheJournalIsSearchedAndReset(t *testing.T) {
 			t.Errorf("%s: got %v, want %v", query, got, want)
 		}
 	}
-	a.Get("/__admin/journal?endpoint=/orders/:id").Refusal(t, 400, "bad_query") // it would find nothing, ever
+	a.Get("/__admin/journal?endpoint=/orders/:id").Refusal(t, 400, "bad_query") // it could never find anything
 	all := find("")
 	if newer := find(fmt.Sprintf("after=%d", all[1].ID)); len(newer) != 1 || newer[0].ID != all[0].ID {
 		t.Errorf("after: got %+v", newer)
@@ -840,8 +842,8 @@ func TestAdmin_Verify(t *testing.T) {
 	}
 }
 
-// A journal that has some of the requests only can tell that there were enough, and not
-// that there were no more.
+// A journal with only some of the requests can prove that there were enough, but not that there
+// were no more.
 func TestAdmin_VerifyKnowsWhatItDoesNotKnow(t *testing.T) {
 	t.Parallel()
 	p, a := harness.Administered(t, harness.One("x"), "--journal-sample", "1000")

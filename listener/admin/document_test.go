@@ -14,8 +14,8 @@ import (
 	"github.com/getkin/kin-openapi/openapi3"
 )
 
-// types are those that the document is made of, by their names in it, in the order in
-// which requests lead to them.
+// types contains the types in the document, with their names in it, in the order in which requests
+// refer to them.
 type types struct {
 	names []string
 	of    map[string]reflect.Type
@@ -110,8 +110,8 @@ func TestDocument_TheParametersOfASearchAreRead(t *testing.T) {
 	}
 }
 
-// docs/admin-api.md is made of the same table and types as the document. With
-// MOCKSERVER_UPDATE=1 it is written.
+// docs/admin-api.md is generated from the same table and types as the document. With
+// MOCKSERVER_UPDATE=1 the test writes it.
 func TestDocument_TheManualHasEveryField(t *testing.T) {
 	const file = "../../docs/admin-api.md"
 	a := counting(t)
@@ -128,7 +128,7 @@ func TestDocument_TheManualHasEveryField(t *testing.T) {
 	}
 }
 
-// manualOf is the API as a page of the manual.
+// manualOf returns the API as a page of the manual.
 func manualOf(t *testing.T, table []route) string {
 	t.Helper()
 	var b strings.Builder
@@ -177,7 +177,7 @@ func linksTo(bodies []any) (links []string) {
 	return links
 }
 
-// linkTo names a type, with a link where it is described.
+// linkTo returns the name of a type, with a link to its description.
 func linkTo(kind reflect.Type) string {
 	one := schemas{}.of(kind)
 	switch {

@@ -10,7 +10,7 @@ import (
 	"github.com/prometheus/client_golang/prometheus"
 )
 
-// docs/operations.md has every error code, path, metric and metric.
+// docs/operations.md contains every error code, path and metric.
 func TestManual_HasAllThatThereIs(t *testing.T) {
 	text, err := os.ReadFile("../../docs/operations.md")
 	if err != nil {
@@ -43,7 +43,7 @@ func TestManual_HasAllThatThereIs(t *testing.T) {
 	}
 }
 
-// codesOfRefusals are the codes of all error answers that the source makes.
+// codesOfRefusals returns the codes of all error responses in the source code.
 func codesOfRefusals(t *testing.T) map[string]bool {
 	t.Helper()
 	files, err := filepath.Glob("*.go")

@@ -25,7 +25,7 @@ import (
 	"mockserver/listener/record"
 )
 
-// counting is a server that records, and an admin address of it that is not open.
+// counting returns an admin address that is not open, attached to a server that records.
 func counting(t *testing.T, endpoints ...config.Endpoint) *Admin {
 	t.Helper()
 	server, err := listener.Start(config.New(endpoints...), listener.Options{Record: &record.Options{}})
@@ -42,7 +42,7 @@ func counting(t *testing.T, endpoints ...config.Endpoint) *Admin {
 	return a
 }
 
-// everything is a collector that has something to tell of each metric.
+// everything is a collector that has a value for each metric.
 type everything struct{ collector }
 
 func (e *everything) Collect(to chan<- prometheus.Metric) {
@@ -59,8 +59,8 @@ func (e *everything) Collect(to chan<- prometheus.Metric) {
 	out.histogram(webhookLag, one, lagBuckets)
 }
 
-// Every metric that the dashboard and the alert rules name is one that there is, with
-// the labels that they select and sum by.
+// Every metric that the dashboard and the alert rules name exists, with the labels that they use
+// for selection and sums.
 func TestMetrics_DashboardAndAlertsNameWhatThereIs(t *testing.T) {
 	a := counting(t)
 	a.sampler = distrusting()
@@ -107,7 +107,7 @@ func TestMetrics_DashboardAndAlertsNameWhatThereIs(t *testing.T) {
 	}
 }
 
-// expressionsOf are the texts of all keys expr, query and definition of a file.
+// expressionsOf returns the texts of all keys expr, query and definition of a file.
 func expressionsOf(t *testing.T, file string) (found []string) {
 	t.Helper()
 	data, err := os.ReadFile(file)
@@ -143,9 +143,9 @@ func expressionsOf(t *testing.T, file string) (found []string) {
 	return found
 }
 
-// However many endpoints there are, those that are asked for first have series of their
-// own, a bounded number; and none moves from one series to another, as its counts would
-// be counted twice.
+// Regardless of the number of endpoints, only a limited number have their own series, those that
+// are requested first. No endpoint moves from one series to another, since its requests would be
+// counted twice.
 func TestMetrics_TheNumberOfSeriesIsBounded(t *testing.T) {
 	c := collector{}
 	var counts record.Counts
@@ -155,7 +155,7 @@ func TestMetrics_TheNumberOfSeriesIsBounded(t *testing.T) {
 	ask := func(i int) {
 		e := &counts.Endpoints[i]
 		e.Requests++
-		e.Statuses = map[int]uint64{200: e.Statuses[200] + 1} // what was read does not change
+		e.Statuses = map[int]uint64{200: e.Statuses[200] + 1} // earlier readings do not change
 	}
 	read := func() map[labels]*record.EndpointCounts {
 		now := counts
@@ -172,7 +172,7 @@ func TestMetrics_TheNumberOfSeriesIsBounded(t *testing.T) {
 		t.Errorf("%d series of endpoints that nobody asked for", len(series))
 	}
 	for i := range endpointsInMetrics - 1 {
-		ask(3*endpointsInMetrics - 1 - i) // the last ones come first
+		ask(3*endpointsInMetrics - 1 - i) // the last endpoints are requested first
 	}
 	first := read()
 	for i := range counts.Endpoints {
@@ -190,7 +190,7 @@ func TestMetrics_TheNumberOfSeriesIsBounded(t *testing.T) {
 	if total(second) != uint64(4*endpointsInMetrics-1) {
 		t.Errorf("all together are %d requests, want %d", total(second), 4*endpointsInMetrics-1)
 	}
-	counts.Endpoints = counts.Endpoints[:endpointsInMetrics] // the others are gone: there is room, and nobody moves into it
+	counts.Endpoints = counts.Endpoints[:endpointsInMetrics] // the others are removed: their series become free, and no endpoint moves into them
 	third := read()
 	if other := third[others]; other == nil || other.Statuses[200] == 0 || len(third) > endpointsInMetrics {
 		t.Errorf("after a reload: %v", slices.Collect(maps.Keys(third)))
@@ -200,8 +200,8 @@ func TestMetrics_TheNumberOfSeriesIsBounded(t *testing.T) {
 	}
 }
 
-// Endpoints that are declared alike are one series, and texts of any length and bytes
-// make labels that Prometheus takes.
+// Endpoints with the same declaration share a series, and texts of any length and content become
+// labels that Prometheus accepts.
 func TestMetrics_LabelsAreAcceptable(t *testing.T) {
 	c := collector{}
 	odd := record.EndpointCounts{Endpoint: "GET /\xff" + strings.Repeat("é", 1000), If: strings.Repeat("x", 5000), Statuses: map[int]uint64{200: 1}, Requests: 1}
@@ -241,7 +241,7 @@ func (c collected) Collect(to chan<- prometheus.Metric) {
 	}
 }
 
-// distrusting is a sampler that has a reason not to trust the timing.
+// distrusting returns a sampler that has a reason not to trust the timing.
 func distrusting() *verdict.Sampler {
 	at := time.Now()
 	s := verdict.New(still{at}, nil, slog.New(slog.DiscardHandler))
@@ -250,10 +250,10 @@ func distrusting() *verdict.Sampler {
 	return s
 }
 
-// still is nothing, read at a time.
+// still is a source of empty readings with a given time.
 type still struct{ at time.Time }
 
-// Read reads nothing.
+// Read returns an empty reading.
 func (s still) Read() verdict.Reading {
 	return verdict.NewReading(s.at, record.Counts{}, dispatcher.Stats{})
 }

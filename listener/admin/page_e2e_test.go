@@ -26,21 +26,21 @@ import (
 	"mockserver/internal/harness"
 )
 
-// page is the page of an admin address in a browser, headless.
+// page is the page of an admin address in a headless browser.
 type page struct {
 	t     *testing.T
 	ctx   context.Context
 	admin *harness.Process
 
-	mu       sync.Mutex // guards what follows
+	mu       sync.Mutex // guards the fields below
 	problems []string   // errors on the console, and requests to other servers
 }
 
-// browsers are the names that Chromium and Chrome go by.
+// browsers contains the program names of Chromium and Chrome.
 var browsers = []string{"chromium", "chromium-browser", "google-chrome", "google-chrome-stable", "headless-shell"}
 
-// pageTestsAreDue tells that a missing browser is a failure: a check that leaves out the
-// page would say that all is well.
+// pageTestsAreDue reports whether a missing browser is a failure: otherwise a check that omits the
+// page would pass.
 func pageTestsAreDue(env func(string) string) bool {
 	if asked := env("MOCKSERVER_PAGE_TESTS"); asked != "" {
 		return asked == "1"
@@ -61,8 +61,8 @@ func TestPage_AMissingBrowserIsNotPassedOverInCI(t *testing.T) {
 	}
 }
 
-// browse opens a page of an admin address: "#runs". What is wrong on the
-// console, and what is asked of another server, is kept for clean.
+// browse opens a page of an admin address: "#runs". Errors on the console, and requests to other
+// servers, are recorded for clean.
 func browse(t *testing.T, admin *harness.Process, where string) *page {
 	t.Helper()
 	var path string
@@ -80,10 +80,10 @@ func browse(t *testing.T, admin *harness.Process, where string) *page {
 	}
 	options := append(chromedp.DefaultExecAllocatorOptions[:], chromedp.ExecPath(path))
 	if os.Getuid() == 0 {
-		options = append(options, chromedp.NoSandbox) // it has none for root
+		options = append(options, chromedp.NoSandbox) // there is no sandbox for root
 	}
 	ctx, closeBrowser := chromedp.NewExecAllocator(t.Context(), options...)
-	// Events of a browser that is newer than the library are told as errors.
+	// Events of a browser that is newer than the library are reported as errors.
 	ctx, closeTab := chromedp.NewContext(ctx, chromedp.WithErrorf(func(string, ...any) {}))
 	ctx, cancel := context.WithTimeout(ctx, 3*harness.Patience)
 	p := &page{t: t, ctx: ctx, admin: admin}
@@ -103,7 +103,7 @@ func browse(t *testing.T, admin *harness.Process, where string) *page {
 	return p
 }
 
-// heard takes what the browser tells of the page.
+// heard handles an event of the browser.
 func (p *page) heard(event any) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -123,7 +123,7 @@ func (p *page) heard(event any) {
 	}
 }
 
-// clean fails the test when anything was wrong on the console, beside what is expected.
+// clean fails the test if there were errors on the console other than the expected ones.
 func (p *page) clean(expected ...string) {
 	p.t.Helper()
 	p.mu.Lock()
@@ -146,7 +146,7 @@ func (p *page) must(steps ...chromedp.Action[chromedp.Void]) {
 	}
 }
 
-// js is the value of an expression in the page.
+// js returns the value of an expression in the page.
 func js[T any](p *page, expression string) T {
 	p.t.Helper()
 	value, err := chromedp.Run(p.ctx, chromedp.Evaluate[T](expression))
@@ -156,7 +156,7 @@ func js[T any](p *page, expression string) T {
 	return value
 }
 
-// until waits for an expression to hold in the page.
+// until waits for an expression to become true in the page.
 func (p *page) until(expression string) {
 	p.t.Helper()
 	held := false
@@ -169,7 +169,7 @@ func (p *page) until(expression string) {
 	held = true
 }
 
-// says waits for an element to be shown and to hold the texts.
+// says waits for an element to be shown and to contain the texts.
 func (p *page) says(selector string, texts ...string) {
 	p.t.Helper()
 	for _, text := range texts {
@@ -180,14 +180,14 @@ func (p *page) says(selector string, texts ...string) {
 func literal(text string) string {
 	q, err := json.Marshal(text)
 	if err != nil {
-		panic(err) // a text has a JSON text
+		panic(err) // a text can always be encoded as JSON
 	}
 	return string(q)
 }
 
-// click clicks what is shown, once. On a full machine the page may have moved, since the
-// verdict says more than before, between the look where the element is and the press of
-// the mouse, which then meets another place: it is tried again until it is met.
+// click clicks a visible element, once. On a busy machine the page may shift because the verdict
+// has grown after the element was located but before the mouse is pressed, so the click misses it.
+// Therefore click retries until it hits the element.
 func (p *page) click(selector string) {
 	p.t.Helper()
 	harness.Until(p.t, "a click on "+selector, func() bool {
@@ -202,13 +202,13 @@ func (p *page) click(selector string) {
 	})
 }
 
-// enter types into what is shown.
+// enter types into a visible element.
 func (p *page) enter(selector, keys string) {
 	p.t.Helper()
 	p.must(chromedp.SendKeys(chromedp.CSS(selector), keys, chromedp.NodeVisible))
 }
 
-// opened is the text of the tab that something opens.
+// opened returns the text of the tab that open opens.
 func (p *page) opened(open func()) (text string) {
 	p.t.Helper()
 	tab := chromedp.WaitNewTarget(p.ctx, func(info *target.Info) bool { return info.URL != "" && info.URL != "about:blank" })
@@ -281,7 +281,7 @@ func TestPage_TwoRunsAreComparedWithAToken(t *testing.T) {
 	if why := js[string](p, "document.getElementById('token-why').innerText"); why != "" {
 		t.Errorf("before a token is typed the page complains: %s", why)
 	}
-	p.clean() // nothing was asked, and so nothing refused
+	p.clean() // nothing was requested, and so nothing was refused
 	p.enter("#token-text", "another"+kb.Enter)
 	p.says("#token-why", "not the right one")
 	p.enter("#token-text", "a-token-of-some-length"+kb.Enter)
@@ -380,7 +380,7 @@ func TestPage_TheVerdictAndTheConfiguration(t *testing.T) {
 	if js[bool](p, "document.body.innerText.includes('a-token-of')") {
 		t.Error("the token is shown")
 	}
-	for range 5 { // fewer prove nothing
+	for range 5 { // fewer would prove nothing
 		mock.Get("/users/1")
 	}
 	p.says("#verdict-word", "not trusted")
@@ -393,7 +393,7 @@ func TestPage_TheVerdictAndTheConfiguration(t *testing.T) {
 	p.clean()
 }
 
-// Not beside others: one of them might be given the address that is to be taken again.
+// Not in parallel with other tests: one of them might get the address that is to be reused.
 func TestPage_AServerThatIsGoneAndBack(t *testing.T) {
 	file := harness.WriteFile(t, t.TempDir(), "mock.yml", paged)
 	socket, err := net.Listen("tcp", "127.0.0.1:0")
@@ -476,7 +476,7 @@ func TestPage_ByKeyboardAlone(t *testing.T) {
 	p.until("document.getElementById('detail').contains(document.activeElement)")
 	p.must(chromedp.KeyEvent(kb.Escape))
 	p.until("document.activeElement.innerText === 'GET /nowhere'")
-	mock.Get("/another") // rows that come and would move leave the focus where it is
+	mock.Get("/another") // new rows that would move do not change the focus
 	p.says("#unmatched", "/another")
 	mock.Get("/nowhere")
 	p.until(`[...document.querySelectorAll("#unmatched tbody tr")].some((r) => r.innerText.includes("/nowhere") && r.querySelector("td.at-count").innerText === "2")`)
@@ -486,8 +486,8 @@ func TestPage_ByKeyboardAlone(t *testing.T) {
 	p.clean()
 }
 
-// contrasts finds texts that are shown and have less than 4.5:1 to what is under them,
-// 3:1 where they are large, by the formula of WCAG 2.
+// contrasts finds visible texts whose contrast with their background is below 4.5:1, or 3:1 for
+// large text, according to the formula of WCAG 2.
 const contrasts = `(() => {
   const parse = (c) => { const [r, g, b, a = 1] = c.match(/[\d.]+/g).map(Number); return { r, g, b, a }; };
   const light = ({ r, g, b }) => { const [x, y, z] = [r, g, b].map((v) => (v /= 255) <= 0.04045 ? v / 12.92 : ((v + 0.055) / 1.055) ** 2.4); return 0.2126 * x + 0.7152 * y + 0.0722 * z; };
@@ -529,7 +529,7 @@ func TestPage_EveryWidthInDarkAndLight(t *testing.T) {
 	p.clean()
 }
 
-// fits checks the widths and colours of what is shown, with each verdict.
+// fits checks the widths and colours of the visible elements with each verdict.
 func (p *page) fits(part string) {
 	p.t.Helper()
 	for _, width := range []int64{320, 400, 700, 930, 1280, 1920, 3840} {
@@ -571,7 +571,7 @@ func TestPage_EverythingHasARoleAndAName(t *testing.T) {
 				continue
 			}
 			var role, name string
-			_ = json.Unmarshal(node.Role.Value, &role) // one that is none is no text
+			_ = json.Unmarshal(node.Role.Value, &role) // a missing role is not a text
 			if node.Name != nil {
 				_ = json.Unmarshal(node.Name.Value, &name)
 			}

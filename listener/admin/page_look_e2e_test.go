@@ -12,10 +12,11 @@ import (
 	"mockserver/internal/harness"
 )
 
-// spilled finds texts that do not fit into their boxes, of those a selector picks.
+// spilled finds the texts matching a selector that do not fit into their boxes.
 const spilled = `((selector) => [...document.querySelectorAll(selector)].filter((e) => e.checkVisibility() && e.scrollWidth > e.clientWidth + 1).map((e) => e.innerText))`
 
-// longNamed has what does not fit anywhere, and what is not written from left to right.
+// longNamed contains names that do not fit anywhere, and names that are not written from left to
+// right.
 const longNamed = paged + `
 - endpoint: {method: GET, path: "/v1/customers/:customerId/accounts/:accountId/transactions/:transactionId/attachments/:attachmentId/versions/:versionNumber", response: {status: 200, body: ok}}
 - endpoint: {method: GET, path: "/日本/🍣/:id", response: {status: 200, body: ok}}
@@ -36,8 +37,8 @@ func TestPage_AWallIsOneScreen(t *testing.T) {
 	}
 	for _, size := range [][2]int64{{1280, 720}, {1440, 900}, {1920, 1080}, {3840, 2160}} {
 		p.must(chromedp.EmulateViewport(size[0], size[1]))
-		for _, reasons := range []int{0, 1, 3, 8} { // as many as there may be
-			// At once: the page writes its own ones each second.
+		for _, reasons := range []int{0, 1, 3, 8} { // up to the maximum number
+			// In one step, since the page writes its own reasons every second.
 			over := js[[]int](p, fmt.Sprintf(`(document.getElementById("verdict-reasons").replaceChildren(...Array.from({ length: %d }, () => {
 				const line = document.createElement("li");
 				for (const name of ["strong", "span", "small"]) line.append(document.createElement(name));
@@ -64,7 +65,7 @@ func TestPage_PathsAreLegible(t *testing.T) {
 	t.Parallel()
 	mock, admin := harness.Administered(t, longNamed)
 	mock.Get("/%D9%85%D8%B5%D8%B1/%E6%97%A5%E6%9C%AC/%F0%9F%8D%A3/%20%3Cb%3E")
-	mock.Get("/%E2%80%AEgpj.exe") // would turn what is around it
+	mock.Get("/%E2%80%AEgpj.exe") // would reverse the text around it
 	p := browse(t, admin, "#unmatched")
 	p.says("#unmatched tbody th", "GET /مصر/日本/🍣/%20%3Cb%3E", "GET /%E2%80%AEgpj.exe")
 	p.click("nav a[href='#endpoints']")
@@ -105,7 +106,7 @@ func TestPage_PausedStaysPaused(t *testing.T) {
 	n := js[int](p, asked)
 	p.must(chromedp.Evaluate[chromedp.Void]("document.dispatchEvent(new Event('visibilitychange')), window.dispatchEvent(new Event('online'))"))
 	p.click("nav a[href='#unmatched']")
-	p.says("#unmatched tbody tr", "/nowhere") // a part that is turned to is shown
+	p.says("#unmatched tbody tr", "/nowhere") // a selected part is shown
 	if after := js[string](p, figures); after != before || js[int](p, asked) != n {
 		t.Errorf("paused, the figures went from\n%s\nto\n%s", before, after)
 	}
@@ -115,7 +116,7 @@ func TestPage_PausedStaysPaused(t *testing.T) {
 	p.clean()
 }
 
-// A browser that keeps nothing for sites throws where it is asked to.
+// A browser that does not store data for sites throws an exception when a page tries to.
 func TestPage_ABrowserThatKeepsNothing(t *testing.T) {
 	t.Parallel()
 	mock, admin := harness.Administered(t, paged, "--admin-token", "a-token-of-some-length")
@@ -180,7 +181,7 @@ func TestReport_OnEveryScreen(t *testing.T) {
 		for _, wide := range js[[]string](p, tooWide) {
 			t.Errorf("%d: the table %s is too wide", width, wide)
 		}
-		// Of the hash every digit is read, in one line, and what is in a word stays together.
+		// Every digit of the hash is readable, in one line, and words are not broken.
 		if lines := js[float64](p, `((e) => e.getClientRects().length * e.offsetHeight / parseFloat(getComputedStyle(e).fontSize))([...document.querySelectorAll("dl.pairs dd")].find((e) => /^[0-9a-f]{64}$/.test(e.textContent)))`); lines > 2 {
 			t.Errorf("%d: the hash takes %v times the height of its letters", width, lines)
 		}
@@ -202,7 +203,7 @@ func TestReport_OnEveryScreen(t *testing.T) {
 	p.clean()
 }
 
-// tooWide finds tables that do not fit into the boxes that hold them.
+// tooWide finds tables that do not fit into the boxes that contain them.
 const tooWide = `[...document.querySelectorAll(".scroll")].filter((e) => e.checkVisibility() && e.scrollWidth > e.clientWidth + 1).map((e) => e.innerText.slice(0, 40))`
 
 func TestPage_RunsComeFirstAndStandInTheHeadOfEveryPart(t *testing.T) {
@@ -239,7 +240,7 @@ func TestPage_RunsComeFirstAndStandInTheHeadOfEveryPart(t *testing.T) {
 	p.clean()
 }
 
-// verdicts has the page be told what is in window.verdict.
+// verdicts makes the page receive the verdict in window.verdict.
 const verdicts = `{
 	const real = window.fetch;
 	window.fetch = (path, options) => path === "/__admin/verdict" ? Promise.resolve(new Response(window.verdict)) : real(path, options);
@@ -249,7 +250,7 @@ const verdicts = `{
 	window.tell("trusted, idle", 0, []);
 }`
 
-// places are where all that does not belong to the verdict stands.
+// places returns the positions of all elements that do not belong to the verdict.
 const places = `JSON.stringify([...document.querySelectorAll("#verdict, #verdict h2, #now, #figures > div, .chart, canvas, nav, nav a, #run-now, .part")].filter((e) => e.checkVisibility()).map((e) => {
 	const r = e.getBoundingClientRect();
 	return [e.id || e.hash || e.className, Math.round(r.left), Math.round(r.top + scrollY), Math.round(r.width), e.matches(".part") ? 0 : Math.round(r.height)];
@@ -283,7 +284,7 @@ func TestPage_TheVerdictMovesNothing(t *testing.T) {
 		if !wall {
 			p.must(chromedp.EmulateViewport(1440, 900))
 			p.click("#wall")
-			p.until(`document.querySelectorAll("#endpoints tbody tr").length === 3`) // they are asked for now
+			p.until(`document.querySelectorAll("#endpoints tbody tr").length === 3`) // they are fetched now
 		}
 	}
 	p.clean()
@@ -315,10 +316,10 @@ func TestPage_TablesFitOrScrollWithTheirHead(t *testing.T) {
 			}
 		}
 	}
-	// The head of a long table stays below that of the parts.
+	// The header of a long table stays below the navigation bar.
 	p.must(chromedp.Evaluate[chromedp.Void]("document.querySelector('#endpoints tbody tr:nth-child(30)').scrollIntoView({ block: 'center' })"))
 	p.until("((head, nav) => Math.abs(head.top - nav.bottom) < 2)(document.querySelector('#endpoints thead th').getBoundingClientRect(), document.querySelector('nav').getBoundingClientRect())")
-	// On a phone it goes with the columns, and the first column stays.
+	// On a phone the header scrolls with the columns, and the first column stays.
 	p.must(chromedp.EmulateViewport(390, 800))
 	p.must(chromedp.Evaluate[chromedp.Void]("document.querySelector('#endpoints .scroll').scrollTo(170, 400)"))
 	got := js[map[string]float64](p, `((box) => {

@@ -9,7 +9,7 @@ import (
 	"testing"
 )
 
-// asked is the answer of an admin address, with no server behind it, to a request.
+// asked returns the response of an admin address without a server to a request.
 func asked(a *Admin, method, url string, headers ...string) *http.Response {
 	r := httptest.NewRequest(method, url, nil)
 	for _, h := range headers {
@@ -67,7 +67,8 @@ func TestPage_ItsHeaders(t *testing.T) {
 	}
 }
 
-// What the page loads is its own, and in it: a policy alone would leave it broken.
+// The page refers only to its own files, and they exist: the policy alone would only break a page
+// that loads others.
 func TestPage_ItNamesNothingElse(t *testing.T) {
 	a := &Admin{metrics: http.NotFoundHandler()}
 	files, err := pageFiles.ReadDir("page")
@@ -90,7 +91,7 @@ func TestPage_ItNamesNothingElse(t *testing.T) {
 		for _, part := range strings.Split(string(text), `from "./`)[1:] {
 			name, _, _ := strings.Cut(part, `"`)
 			got := asked(a, "GET", "http://localhost:8001/page/"+name)
-			if body, _ := io.ReadAll(got.Body); got.StatusCode != 200 || len(body) == 0 { // of a recorder: it has no error
+			if body, _ := io.ReadAll(got.Body); got.StatusCode != 200 || len(body) == 0 { // reading from a recorder never fails
 				t.Errorf("%s imports %s, which is answered %d", file.Name(), name, got.StatusCode)
 			}
 		}

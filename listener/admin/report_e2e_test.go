@@ -14,10 +14,10 @@ import (
 	"mockserver/internal/harness"
 )
 
-// silent returns the address of a server that takes connections and says nothing.
+// silent returns the address of a server that accepts connections and never responds.
 func silent(t *testing.T) string {
 	t.Helper()
-	l, err := net.Listen("tcp", "127.0.0.1:0") // its queue takes connections that nobody accepts
+	l, err := net.Listen("tcp", "127.0.0.1:0") // connections wait in its backlog, since nobody accepts them
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -25,7 +25,7 @@ func silent(t *testing.T) string {
 	return l.Addr().String()
 }
 
-// keyless ends the program and fails the test if it has written the key of the DSN.
+// keyless stops the program and fails the test if the program has written the key of the DSN.
 func keyless(p *harness.Process) {
 	p.T.Helper()
 	stdout, stderr := p.Stopped()
@@ -34,8 +34,8 @@ func keyless(p *harness.Process) {
 	}
 }
 
-// Bodies that cannot be had are reported once a kind, and nothing of a request, of
-// the environment or of a URL's secrets goes with them.
+// Unavailable bodies are reported once per kind. A report contains no data of a request or the
+// environment, and no secrets of a URL.
 func TestReports_BodiesThatCannotBeHad(t *testing.T) {
 	t.Parallel()
 	h := harness.NewSentryHost(t, nil)
@@ -51,7 +51,7 @@ func TestReports_BodiesThatCannotBeHad(t *testing.T) {
 `)
 	p := harness.LaunchIn(t, dir, []string{
 		"SENTRY_DSN=" + h.DSN, "BASE=http://" + closed + "/hunter2base", "SECRET=hunter2env",
-		// Whatever sentry-go would read of the environment by itself:
+		// Everything that sentry-go would read from the environment by itself:
 		"SENTRY_RELEASE=hunter2release", "SENTRY_ENVIRONMENT=hunter2environment", "SENTRY_TAGS_team=hunter2tag",
 		"GITHUB_SHA=hunter2sha", "SENTRYGODEBUG=httpdump=1",
 	}, "-c", file).Listening()
@@ -76,7 +76,7 @@ func TestReports_BodiesThatCannotBeHad(t *testing.T) {
 				"Origin: https://hunter2origin")
 		}
 		for deadline := time.Now().Add(harness.Patience); ask().Status != c.status && time.Now().Before(deadline); {
-			continue // a file is looked at again now and then
+			continue // a file is checked again from time to time
 		}
 		for range c.times {
 			if a := ask(); a.Status != c.status || !strings.Contains(a.Body, `"`+c.code+`"`) {
@@ -105,7 +105,7 @@ func TestReports_BodiesThatCannotBeHad(t *testing.T) {
 	}
 }
 
-// Answers that are declared and requests that nothing matches are no errors of the server.
+// Declared replies and unmatched requests are not errors of the server.
 func TestReports_NothingElse(t *testing.T) {
 	t.Parallel()
 	h := harness.NewSentryHost(t, nil)
@@ -122,14 +122,14 @@ func TestReports_NothingElse(t *testing.T) {
 			}
 		}
 	}
-	p.Get("/fails") // so that something has to arrive
+	p.Get("/fails") // so that a report has to arrive
 	p.Stopped()
 	if got, want := h.Kinds(), map[string]int{"upstream_failed GET /fails": 1}; !maps.Equal(got, want) {
 		t.Errorf("reported %v, want %v", got, want)
 	}
 }
 
-// Whatever the host of the DSN does, requests are answered and the program stops.
+// Requests are answered and the program stops, whatever the host of the DSN does.
 func TestReports_HostsThatDoHarm(t *testing.T) {
 	t.Parallel()
 	elsewhere := harness.NewSentryHost(t, nil)
@@ -190,7 +190,7 @@ func answering(answer func(w http.ResponseWriter, req *http.Request)) func(*test
 	return func(t *testing.T) string { return harness.NewSentryHost(t, answer).DSN }
 }
 
-// What waits to be sent when the program is told to stop is sent.
+// Reports that are pending when the program is stopped are sent.
 func TestReports_AreFlushed(t *testing.T) {
 	t.Parallel()
 	arrived, release := make(chan struct{}, 10), make(chan struct{})
@@ -205,7 +205,7 @@ func TestReports_AreFlushed(t *testing.T) {
 	case <-time.After(harness.Patience):
 		t.Fatal("no report arrives")
 	}
-	p.Get("/second") // waits behind the first
+	p.Get("/second") // waits for the first
 	p.Signal(syscall.SIGTERM)
 	p.WaitLine(0, "stopping")
 	close(release)
@@ -231,7 +231,7 @@ func TestReports_SecondSignal(t *testing.T) {
 	p.WaitLine(0, "stopped at once, by a second signal")
 }
 
-// What is no DSN is told without a word of it, and harms nothing.
+// An invalid DSN is reported without quoting it, and has no other effect.
 func TestReports_WrongDSN(t *testing.T) {
 	t.Parallel()
 	for dsn, why := range map[string]string{
@@ -258,7 +258,7 @@ func TestReports_WrongDSN(t *testing.T) {
 	}
 }
 
-// The flag beats the variable, an empty one too.
+// The flag takes precedence over the variable, even if it is empty.
 func TestReports_Flag(t *testing.T) {
 	t.Parallel()
 	h := harness.NewSentryHost(t, nil)

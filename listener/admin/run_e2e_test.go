@@ -9,7 +9,7 @@ import (
 	"mockserver/internal/harness"
 )
 
-// kindsOfErrors are answers of 500 and above by who made them, as JSON has them.
+// kindsOfErrors contains the replies of 500 and above by their cause, as in JSON.
 type kindsOfErrors struct {
 	All      float64 `json:"errors"`
 	Declared float64 `json:"errors_declared"`
@@ -17,7 +17,7 @@ type kindsOfErrors struct {
 	Own      float64 `json:"errors_own"`
 }
 
-// figuresOfRuns is what these tests look at of a comparison.
+// figuresOfRuns contains the fields of a comparison that these tests examine.
 type figuresOfRuns struct{ A, B, Difference, Change *float64 }
 
 func TestRun_DeclaredErrorsAreApartFromTheServersOwn(t *testing.T) {
@@ -129,7 +129,7 @@ func TestRun_AComparisonHasDifferencesWebhooksCPUAndReasons(t *testing.T) {
 			p.Get("/a")
 			p.Do("POST", "/hooked", "")
 		}
-		if requests > 0 { // the verdict is made once a second, and the lag known when one was sent
+		if requests > 0 { // the verdict is updated once a second, and the lag is known once a webhook has been sent
 			harness.Until(t, "a reason", func() bool {
 				var report struct {
 					Verdict struct{ Reasons []any }

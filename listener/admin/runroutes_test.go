@@ -18,7 +18,7 @@ import (
 	"mockserver/listener/verdict"
 )
 
-// stands checks that a page is whole.
+// stands checks that a page is complete.
 func stands(t *testing.T, page []byte) {
 	t.Helper()
 	if !bytes.HasPrefix(page, []byte("<!doctype html>")) || !bytes.HasSuffix(bytes.TrimSpace(page), []byte("</html>")) {
@@ -26,7 +26,7 @@ func stands(t *testing.T, page []byte) {
 	}
 }
 
-// Over HTTP, with a server that serves.
+// Runs over HTTP, with a running server.
 func TestRuns_OverHTTP(t *testing.T) {
 	server, err := listener.Start(config.New(config.Endpoint{Method: "GET", Path: config.Plain("/hello"), Response: config.Response{Body: config.Plain("hi")}}), listener.Options{Record: &record.Options{}})
 	if err != nil {

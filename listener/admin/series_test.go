@@ -20,7 +20,7 @@ import (
 	"mockserver/listener/record"
 )
 
-// exposed is what a collector writes of endpoints, by metric and labels.
+// exposed returns the values that a collector writes for endpoints, by metric and labels.
 func exposed(c *collector, counts record.Counts) map[string]float64 {
 	to := make(chan prometheus.Metric, 1000)
 	out := output{to}
@@ -51,7 +51,7 @@ func exposed(c *collector, counts record.Counts) map[string]float64 {
 	return all
 }
 
-// countedAs is an endpoint that has had so many requests.
+// countedAs returns the counts of an endpoint that had n requests.
 func countedAs(id, endpoint string, n int) record.EndpointCounts {
 	took := slices.Repeat([]time.Duration{time.Millisecond}, n)
 	return record.EndpointCounts{
@@ -60,8 +60,8 @@ func countedAs(id, endpoint string, n int) record.EndpointCounts {
 	}
 }
 
-// A reload removes an endpoint: the series that it was in with others goes on from where
-// it was, and no other rises by what it had counted.
+// If a reload removes an endpoint, the series that it shared continues from its value, and no other
+// series increases by the endpoint's counts.
 func TestMetrics_CountersNeitherFallNorJumpAcrossReloads(t *testing.T) {
 	c := collector{named: map[string]bool{"o1": false, "o2": false}}
 	counts := record.Counts{Endpoints: []record.EndpointCounts{
@@ -100,7 +100,7 @@ func TestMetrics_CountersNeitherFallNorJumpAcrossReloads(t *testing.T) {
 	}
 }
 
-// Names, units and helps are as Prometheus wants them.
+// Names, units and help texts follow the conventions of Prometheus.
 func TestMetrics_AreAsPrometheusWantsThem(t *testing.T) {
 	a := counting(t)
 	a.sampler = distrusting()
@@ -137,14 +137,14 @@ func TestMetrics_AreOpenMetricsForWhoAsks(t *testing.T) {
 	}
 }
 
-// One endpoint of a series goes and another comes, again and again: what each had counts,
-// and no bucket has more than a wider one, or than all.
+// Endpoints of a series are repeatedly removed and added: the requests of each count, and no bucket
+// exceeds a wider one, or the total.
 func TestMetrics_HistogramsStayWholeAcrossReloads(t *testing.T) {
 	c := collector{named: map[string]bool{}}
 	for n := range 6 {
 		id := fmt.Sprint("o", n)
 		c.named = map[string]bool{id: false}
-		took := []time.Duration{20 * time.Microsecond, 10 * time.Second}[n%2] // the narrowest bucket but one, and none
+		took := []time.Duration{20 * time.Microsecond, 10 * time.Second}[n%2] // in the second-narrowest bucket, and in none
 		l := c.series(record.Counts{Endpoints: []record.EndpointCounts{{ID: id, Service: histogram.Of(slices.Repeat([]time.Duration{took}, 10)...)}}})
 		h := l[others].Service
 		buckets := h.Buckets(serviceBuckets)
@@ -155,8 +155,8 @@ func TestMetrics_HistogramsStayWholeAcrossReloads(t *testing.T) {
 	}
 }
 
-// Scrapes overlap while requests come: none takes what another has overtaken for counters
-// that fell.
+// Scrapes overlap while requests arrive: no scrape mistakes an older reading for counters that
+// decreased.
 func TestMetrics_ScrapesAtOnceCountNothingTwice(t *testing.T) {
 	a := counting(t, config.Endpoint{Path: config.Plain("/a")})
 	c := &collector{admin: a}

@@ -47,7 +47,7 @@ func TestTurn_AnswersAreMadeOneAtATime(t *testing.T) {
 	})
 }
 
-// One that panics gives its turn back.
+// A handler that panics releases its turn.
 func TestTurn_APanicEndsIt(t *testing.T) {
 	a := &Admin{turn: make(chan struct{}, 1)}
 	func() {

@@ -18,7 +18,7 @@ import (
 	"mockserver/internal/harness"
 )
 
-// verdict is what the admin address says of the timing.
+// verdict is the verdict on the timing as returned by the admin address.
 type verdict struct {
 	Trusted, Idle         bool
 	Seconds               float64
@@ -40,8 +40,7 @@ func (v verdict) has(codes ...string) bool { return names(v.Reasons, codes) }
 
 func (v verdict) explained(codes ...string) bool { return names(v.Explanations, codes) }
 
-// names reports whether the first of the reasons that has one of the codes has a figure above
-// its threshold.
+// names reports whether the first reason with one of the codes has a figure above its threshold.
 func names(reasons []reason, codes []string) bool {
 	for _, r := range reasons {
 		if slices.Contains(codes, r.Code) {
@@ -67,16 +66,16 @@ func busyLoop(t *testing.T) (cmd *exec.Cmd, stop func()) {
 		if !stopped {
 			stopped = true
 			_ = cmd.Process.Kill()
-			_ = cmd.Wait() // it was killed
+			_ = cmd.Wait() // the process was killed
 		}
 	}
 	t.Cleanup(stop)
 	return cmd, stop
 }
 
-// A process beside which every CPU is busy cannot be trusted, since its own bytes come back
-// late, and says what may be the cause. Where the test itself runs under a quota, or on a
-// part of the CPUs, that is what is named.
+// If every CPU is busy with other processes, the timing is not trusted, since the server's own
+// bytes come back late, and the verdict names the possible cause. If the test itself runs under a
+// quota, or on some of the CPUs, that is the named cause.
 func TestVerdict_AStarvedProcessIsNotTrusted(t *testing.T) {
 	p, admin := harness.Administered(t, timed)
 	for range 4 * runtime.NumCPU() {
@@ -95,13 +94,13 @@ func TestVerdict_AStarvedProcessIsNotTrusted(t *testing.T) {
 	}
 }
 
-// A process that is stopped for a moment sees it, though no request of its own was slow, and
-// is trusted again once that is over.
+// A process that is stopped for a moment notices it, although none of its requests was slow, and is
+// trusted again afterwards.
 func TestVerdict_AStoppedProcessIsNotTrusted(t *testing.T) {
 	p, admin := harness.Administered(t, timed, "--verdict", "probe-p99=1s")
 	harness.Until(t, "it measures", func() bool { return verdictOf(t, admin).Seconds > 0 })
 	p.Signal(syscall.SIGSTOP)
-	<-time.NewTimer(3 * time.Second).C // for so long it is stopped
+	<-time.NewTimer(3 * time.Second).C // the process is stopped for this long
 	p.Signal(syscall.SIGCONT)
 	harness.Until(t, "it is not trusted", func() bool { v := verdictOf(t, admin); return !v.Trusted && v.has("probe-p99") })
 	harness.Until(t, "it is trusted again", func() bool { return verdictOf(t, admin).Trusted })
@@ -124,7 +123,7 @@ func TestVerdict_AQuotaThatIsUsedUpIsNamed(t *testing.T) {
 	})
 }
 
-// quotaOf makes a control group that may use so many microseconds of each 100 ms.
+// quotaOf creates a control group that may use the given number of microseconds in each 100 ms.
 func quotaOf(t *testing.T, microseconds int) string {
 	t.Helper()
 	name := "mockserver-test-" + strconv.Itoa(os.Getpid())
@@ -154,7 +153,7 @@ func join(t *testing.T, group string, pid int) {
 	}
 }
 
-// Who gives thresholds and no admin address asks for what there is not.
+// Thresholds have no effect without an admin address.
 func TestVerdict_SettingsWithoutAnAdminAddressAreWarnedOf(t *testing.T) {
 	t.Parallel()
 	p := harness.Serving(t, timed, "--verdict", "own-p99=2ms", "--journal-sample=1", "--admin-token", "not-to-be-logged")
@@ -171,7 +170,7 @@ func TestVerdict_ThresholdsAreSettableAndMistakesExit2(t *testing.T) {
 			t.Errorf("%v: exit %d, %s", given, code, stderr)
 		}
 	}
-	// Nothing takes no time at all.
+	// Every request exceeds a threshold of 0.
 	p, admin := harness.Administered(t, timed, "--verdict", "own-p99=0s")
 	harness.Until(t, "the threshold counts", func() bool {
 		p.Get("/timed").Want(t, 200, "ok")

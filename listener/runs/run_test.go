@@ -23,10 +23,10 @@ import (
 
 var sampledFrom = time.Date(2026, 1, 2, 3, 4, 5, 0, time.UTC)
 
-// scene is a server that does what the test says, and what is read of it.
+// scene is a server that is controlled by the test, and the source of its readings.
 type scene struct {
 	at     time.Time
-	each   time.Duration // that passes whenever it is read
+	each   time.Duration // time that passes with each reading
 	counts record.Counts
 	own    map[string][]time.Duration
 	spec   *config.Spec
@@ -41,7 +41,7 @@ func newScene(endpoints ...string) *scene {
 	return s
 }
 
-// serve has an endpoint serve requests with a status that took the server so long.
+// serve makes an endpoint serve requests with a status; each took the server the given time.
 func (s *scene) serve(name string, status, requests int, took time.Duration) {
 	for i := range s.counts.Endpoints {
 		c := &s.counts.Endpoints[i]
@@ -72,13 +72,13 @@ func (s *scene) Read() verdict.Reading    { return s.after(s.each) }
 func (s *scene) Spec() *config.Spec       { return s.spec }
 func (s *scene) Unmatched() []record.Miss { return s.misses }
 
-// runs are those of the scene, and what samples it.
+// runs returns the runs of the scene, and its sampler.
 func (s *scene) runs() (*Runs, *verdict.Sampler) {
 	sampler := verdict.New(s, nil, slog.New(slog.DiscardHandler))
 	return New(sampler, s, settings.Build{Version: "v1"}), sampler
 }
 
-// bare is runs of a server that does nothing.
+// bare returns the runs of a server that does nothing.
 func bare() (*Runs, *verdict.Sampler) { return newScene("GET /a").runs() }
 
 func TestRun_ItsReportIsWhatHappenedInIt(t *testing.T) {
@@ -135,8 +135,9 @@ func sumBuckets(buckets []Bucket) (n uint64) {
 	return n
 }
 
-// A bad second counts by the requests that it delayed: 1 % of them are no p99. Its reason is
-// found for two more seconds, and holds for seven after that.
+// The weight of a bad second depends on the requests that it delayed: 1 % of them do not affect the
+// p99. Its reason is found for two more seconds, and remains in effect for seven seconds after
+// that.
 func TestRun_IsJudgedAsAWhole(t *testing.T) {
 	for slow, want := range map[int]struct {
 		trusted bool
@@ -173,11 +174,11 @@ func TestRun_IsJudgedAsAWhole(t *testing.T) {
 	}
 }
 
-// What is counted makes a run untrusted unless it is rare in it: it counts by the seconds in
-// which it happened, not by those for which it was held against the server.
+// A counted problem makes a run untrusted unless it is rare. The seconds in which it happened
+// count, not those during which its reason was held.
 func TestRun_WhatIsRareDoesNotDecide(t *testing.T) {
 	for _, c := range []struct {
-		seconds, failures int // one in each of so many seconds
+		seconds, failures int // one failure in each of so many seconds
 		trusted           bool
 	}{{60, 1, false}, {150, 1, true}, {300, 4, false}, {300, 3, true}} {
 		s := newScene("GET /a")
@@ -201,7 +202,7 @@ func TestRun_WhatIsRareDoesNotDecide(t *testing.T) {
 	}
 }
 
-// A report says what may explain a reason, as long as there was one.
+// A report contains possible explanations of a reason, for the time when there was one.
 func TestRun_SaysWhatMayExplainAReason(t *testing.T) {
 	runs, _ := bare()
 	entry, err := runs.Begin("")
@@ -287,7 +288,7 @@ func TestThinned_CountsOnAverageTimesAtTheirMost(t *testing.T) {
 	}
 }
 
-// Of a run of days each part is as fine as the others, and it takes no more room.
+// All parts of a run of several days have the same resolution, and it takes no more memory.
 func TestRuns_ThePointsOfALongRunAreEvenlySpread(t *testing.T) {
 	r, _ := bare()
 	if _, err := r.Begin(""); err != nil {
@@ -354,7 +355,7 @@ func TestFingerprint_IsOfWhatIsDeclaredAndNotOfWhereItStands(t *testing.T) {
 	}
 }
 
-// hostileReport is a report whose texts try to be more.
+// hostileReport returns a report with texts that try to inject code.
 func hostileReport() *Report {
 	evil := `<script>alert("1")</script>'&{{.}}`
 	p := func(at float64, trusted bool) Point {
@@ -377,7 +378,7 @@ func hostileReport() *Report {
 	}
 }
 
-// page is what a browser makes of a page: its elements, and what a reader reads.
+// page is a page as a browser parses it: its elements, and the text that a reader sees.
 type page struct {
 	elements map[string][]*html.Node
 	text     string
@@ -392,7 +393,7 @@ func pageOf(t *testing.T, text []byte) page {
 	p := page{elements: map[string][]*html.Node{}}
 	for n := range root.Descendants() {
 		switch {
-		case n.Data == "wbr": // no more than a place where a line may end
+		case n.Data == "wbr": // only a possible line break
 			p.text = strings.TrimSuffix(p.text, " ")
 		case n.Type == html.ElementNode:
 			p.elements[n.Data] = append(p.elements[n.Data], n)
@@ -412,8 +413,8 @@ func attribute(n *html.Node, name string) string {
 	return ""
 }
 
-// standsAlone checks that a page loads and runs nothing, and that what it shows can be
-// read without eyes.
+// standsAlone checks that a page loads and runs nothing, and that its content is accessible to
+// screen readers.
 func standsAlone(t *testing.T, text []byte) page {
 	t.Helper()
 	p := pageOf(t, text)
@@ -559,8 +560,8 @@ func TestCompare_DifferencesAndWhatKeepsTwoFromBeingCompared(t *testing.T) {
 	standsAlone(t, hostile)
 }
 
-// The verdict is on three seconds, and the window has ten, however often somebody looks at the run, or begins and
-// ends one.
+// The verdict covers three seconds, and the window ten, no matter how often somebody requests the
+// run, or begins and ends a run.
 func TestRuns_WhoLooksOftenDoesNotChangeWhatIsLookedAt(t *testing.T) {
 	s := newScene("GET /a")
 	s.each = 50 * time.Millisecond
@@ -590,7 +591,7 @@ func TestRuns_WhoLooksOftenDoesNotChangeWhatIsLookedAt(t *testing.T) {
 	}
 }
 
-// Lists without anything are lists, in JSON too.
+// Empty lists are lists, also in JSON.
 func TestRun_NothingIsAList(t *testing.T) {
 	runs, sampler := bare()
 	samples, busiest := sampler.Latest(5, time.Time{})
@@ -611,10 +612,10 @@ func TestRun_NothingIsAList(t *testing.T) {
 func TestReport_PathsAreLegible(t *testing.T) {
 	for given, want := range map[string]string{
 		"/%D9%85%D8%B1/%E6%97%A5/%F0%9F%8D%A3": "/مر/日/🍣",
-		"/a%20b%2Fc%3Cb%3E":                    "/a%20b%2Fc%3Cb%3E", // what is no letter beyond ASCII
-		"/%E2%80%AEtxt":                        "/%E2%80%AEtxt",     // turns the text around
+		"/a%20b%2Fc%3Cb%3E":                    "/a%20b%2Fc%3Cb%3E", // ASCII characters
+		"/%E2%80%AEtxt":                        "/%E2%80%AEtxt",     // reverses the text
 		"/%E2%80%A8":                           "/%E2%80%A8",        // ends the line
-		"/%FF%FE/%D9":                          "/%FF%FE/%D9",       // no UTF-8
+		"/%FF%FE/%D9":                          "/%FF%FE/%D9",       // not UTF-8
 		"/plain":                               "/plain",
 	} {
 		if got := legible(given); got != want {

@@ -6,7 +6,7 @@ import (
 	"testing"
 )
 
-// docs/operations.md has every reason, with its threshold.
+// docs/operations.md contains every reason with its threshold.
 func TestManual_HasAllReasons(t *testing.T) {
 	text, err := os.ReadFile("../../docs/operations.md")
 	if err != nil {

@@ -21,7 +21,7 @@ import (
 
 var sampledFrom = time.Date(2026, 1, 2, 3, 4, 5, 0, time.UTC)
 
-// scene makes readings of a server that does what the test says.
+// scene makes readings of a server that is controlled by the test.
 type scene struct {
 	at     time.Time
 	counts record.Counts
@@ -38,7 +38,7 @@ func newScene(endpoints ...string) *scene {
 	return s
 }
 
-// serve has an endpoint serve requests with a status that took the server so long.
+// serve makes an endpoint serve requests with a status; each took the server the given time.
 func (s *scene) serve(name string, status, requests int, took time.Duration) {
 	for i := range s.counts.Endpoints {
 		c := &s.counts.Endpoints[i]
@@ -58,7 +58,7 @@ func (s *scene) serve(name string, status, requests int, took time.Duration) {
 	}
 }
 
-// after lets time pass, in which the machine is a quarter busy.
+// after advances the time, during which a quarter of the machine is busy.
 func (s *scene) after(d time.Duration) Reading {
 	s.at = s.at.Add(d)
 	s.usage.cpu.n += uint64(d / 10)
@@ -70,7 +70,7 @@ func (s *scene) after(d time.Duration) Reading {
 	return r
 }
 
-// Read reads without letting time pass.
+// Read returns a reading without advancing the time.
 func (s *scene) Read() Reading { return s.after(0) }
 
 func (s *scene) sampler(log *slog.Logger) *Sampler {
@@ -141,7 +141,8 @@ func TestSampler_TheVerdictLooksBackTenSecondsAndIsLoggedOncePerChange(t *testin
 	}
 }
 
-// An endpoint that is asked every three seconds is judged by what it did in five to ten.
+// An endpoint that is requested every three seconds is judged by what it did in five to ten
+// seconds.
 func TestSampler_AnEndpointThatIsSeldomAskedIsJudged(t *testing.T) {
 	s := newScene("GET /a", "GET /b")
 	sampler := s.sampler(slog.New(slog.DiscardHandler))
@@ -168,8 +169,8 @@ func TestSampler_AnEndpointThatIsSeldomAskedIsJudged(t *testing.T) {
 	}
 }
 
-// Beats and echoes are judged each by itself: a hundred beats on time do not hide that all
-// echoes are late. What came without requests does not dilute what came with them.
+// Beats and echoes are judged separately: a hundred beats on time do not hide that all echoes are
+// late. Measurements without requests do not dilute those with requests.
 func TestSampler_BeatsDoNotHideEchoes(t *testing.T) {
 	onTime, late := slices.Repeat([]time.Duration{time.Microsecond}, 300), slices.Repeat([]time.Duration{30 * time.Millisecond}, 4)
 	for _, c := range []struct {
@@ -209,8 +210,8 @@ func TestSampler_SaysOnceThatTheProbeCannotConnect(t *testing.T) {
 	}
 }
 
-// A figure that goes above its threshold and below it again and again is told once, and
-// once more when it has stayed below.
+// A figure that repeatedly rises above its threshold and falls below it is logged once, and once
+// more when it has stayed below.
 func TestSampler_AFigureAtItsThresholdIsNotLoggedOnceASecond(t *testing.T) {
 	s := newScene("GET /a")
 	var log bytes.Buffer
@@ -315,10 +316,10 @@ func TestWaitHistogram_SaysWhatIsExceededSurely(t *testing.T) {
 	}
 }
 
-// busily is read slowly, by many.
+// busily is a source that is slow to read, and is read by many goroutines.
 type busily struct{ requests atomic.Uint64 }
 
-// Read has one request more each time.
+// Read returns one more request each time.
 func (b *busily) Read() (r Reading) {
 	r.All.Requests = b.requests.Add(1)
 	runtime.Gosched()
@@ -326,8 +327,8 @@ func (b *busily) Read() (r Reading) {
 	return r
 }
 
-// Runs begin and end while the sampler reads, and readings take a while: whoever is taken
-// second has read second.
+// Runs begin and end while the sampler reads, and readings take a while: the reading that is added
+// second was also read second.
 func TestSampler_ReadingsAreTakenInTheOrderOfWhatTheyRead(t *testing.T) {
 	s := New(&busily{}, nil, slog.New(slog.DiscardHandler))
 	var all sync.WaitGroup
@@ -350,7 +351,7 @@ func TestSampler_ReadingsAreTakenInTheOrderOfWhatTheyRead(t *testing.T) {
 	}
 }
 
-// exclusive is a source that must not be read twice at a time, as that of the system.
+// exclusive is a source that must not be read concurrently, like that of the system.
 type exclusive struct{ meter *meter }
 
 func (e exclusive) Read() Reading {
@@ -359,8 +360,8 @@ func (e exclusive) Read() Reading {
 	return r
 }
 
-// A report is asked for while the sampler reads: with one file and one buffer for both, a
-// reading would be of neither. The race detector sees more.
+// A report is requested while the sampler reads: if both used the same file and buffer at the same
+// time, readings would be mixed up. The race detector finds more.
 func TestSampler_ReadsOneAtATime(t *testing.T) {
 	s := New(exclusive{newMeter()}, nil, slog.New(slog.DiscardHandler))
 	var readers sync.WaitGroup

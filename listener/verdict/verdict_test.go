@@ -12,8 +12,8 @@ import (
 	"mockserver/internal/histogram"
 )
 
-// busySample is a second in which requests were served and nothing was wrong; figures
-// are those of a system that tells all.
+// busySample returns a sample of a second in which requests were served and nothing was wrong, on a
+// system that reports all figures.
 func busySample() Sample {
 	return Sample{
 		Time: time.Date(2026, 1, 2, 3, 4, 15, 0, time.UTC), Seconds: 10, Requests: 1000, beats: every(0), echoes: every(0),
@@ -24,7 +24,8 @@ func busySample() Sample {
 	}
 }
 
-// every is what a probe measured that was always late by so many milliseconds.
+// every returns the measurements of a probe that was always late by the given number of
+// milliseconds.
 func every(ms float64) histogram.Snapshot {
 	return histogram.Of(slices.Repeat([]time.Duration{time.Duration(ms * float64(time.Millisecond))}, 300)...)
 }
@@ -37,14 +38,15 @@ func reasonsOf(v Verdict) []string {
 	return codes
 }
 
-// slow is the timing of an endpoint: of so many requests some took longer than the others.
+// slow returns the timing of an endpoint of whose requests slow ones took longer than the others.
 func slow(name string, requests, slow int, took time.Duration) timing {
 	own := slices.Repeat([]time.Duration{50 * time.Microsecond}, requests-slow)
 	l := histogram.Of(append(own, slices.Repeat([]time.Duration{took}, slow)...)...)
 	return timing{name: name, own: l, total: l}
 }
 
-// late is the timing of an endpoint with a latency: how late all its requests were.
+// late returns the timing of an endpoint with a latency whose requests were all late by the same
+// time.
 func late(name string, injected, by time.Duration) timing {
 	t := slow(name, 100, 0, 0)
 	t.injected = histogram.Of(slices.Repeat([]time.Duration{injected}, 100)...)
@@ -124,8 +126,8 @@ func TestJudge_EachReasonAloneAndItsBorder(t *testing.T) {
 	}
 }
 
-// One endpoint that is slow is found among fast ones; one or two slow requests of a few are
-// no percentile.
+// A slow endpoint is found among fast ones. One or two slow requests among a few are not a
+// percentile.
 func TestJudge_EachEndpointIsJudged(t *testing.T) {
 	s := busySample()
 	s.timings = []timing{slow("", 10_000, 70, 300*time.Millisecond), slow("GET /fast", 9930, 0, 0), slow("GET /slow", 70, 70, 300*time.Millisecond)}
@@ -156,7 +158,7 @@ func TestJudge_SaysHowMuchTheServerAdded(t *testing.T) {
 	if v := judge(&s, nil); v.Size != want {
 		t.Errorf("got %q, want %q", v.Size, want)
 	}
-	// Of its outcomes one has a latency and is on time, and another takes long to render.
+	// One of its outcomes has a latency and is on time, and another one takes long to render.
 	mixed := slow("GET /mixed", 200, 100, 40*time.Millisecond)
 	mixed.late = histogram.Of(slices.Repeat([]time.Duration{time.Millisecond}, 100)...)
 	s.timings = []timing{mixed}
@@ -177,8 +179,8 @@ func TestJudge_ALongLatencyMayBeOnePercentLate(t *testing.T) {
 	}
 }
 
-// Where some are to take ten milliseconds, they may not be late by a hundredth of what
-// most are to take.
+// If some requests have a latency of ten milliseconds, they must not be late by a hundredth of the
+// latency of most requests.
 func TestSampler_WhatMayBeLateIsOfTheShortestLatency(t *testing.T) {
 	for short, want := range map[int]float64{0: 100, 5: 1} {
 		s := newScene("GET /a")
@@ -195,7 +197,7 @@ func TestSampler_WhatMayBeLateIsOfTheShortestLatency(t *testing.T) {
 	}
 }
 
-// Webhooks that wait for a worker are late now, whatever those were that are sent.
+// Webhooks that wait for a worker are late now, no matter how late those were that have been sent.
 func TestJudge_WebhooksThatWaitAreLateNow(t *testing.T) {
 	s := busySample()
 	s.WebhookLag = Spread{Count: 1000, P99: 1}
@@ -209,7 +211,7 @@ func TestJudge_WebhooksThatWaitAreLateNow(t *testing.T) {
 	}
 }
 
-// A figure that is hardly above its threshold is not written as the threshold is.
+// A figure that is barely above its threshold is not formatted the same as the threshold.
 func TestJudge_TheTextShowsWhatIsAboveWhat(t *testing.T) {
 	s := busySample()
 	s.CPUWait, s.MachineCPU = new(0.1000004), new(0.9501)
@@ -219,7 +221,7 @@ func TestJudge_TheTextShowsWhatIsAboveWhat(t *testing.T) {
 	}
 }
 
-// That nothing is timed silences no reason: the next request meets it.
+// A reason is reported even if nothing was timed: the next request is affected by it.
 func TestJudge_IdleSilencesNothing(t *testing.T) {
 	s := busySample()
 	s.Requests, s.MachineCPU = 0, new(1.0)
@@ -256,7 +258,7 @@ func TestJudge_WhatIsUnknownIsNamedAndNoReason(t *testing.T) {
 	}
 }
 
-// Three late figures of a few hundred are a percentile, but prove little if each is hardly late.
+// Three late figures among a few hundred are a percentile, but prove little if each is barely late.
 func TestJudge_AShortStallThatTheProbeMeetsIsNoReason(t *testing.T) {
 	const ms = time.Millisecond
 	late := func(by ...time.Duration) histogram.Snapshot {
@@ -280,8 +282,8 @@ func TestJudge_AShortStallThatTheProbeMeetsIsNoReason(t *testing.T) {
 	}
 }
 
-// A reason holds for a while after it was found for the last time, with the worst figure of
-// that while and since when it was found first.
+// A reason remains in effect for a while after it was last found, with the worst figure of that
+// time and the time when it was first found.
 func TestHeld_ReasonsHoldForAWhile(t *testing.T) {
 	at := func(second int) time.Time { return time.Date(2026, 1, 2, 3, 4, second, 0, time.UTC) }
 	good, bad, worse := busySample(), busySample(), busySample()

@@ -11,9 +11,9 @@ import (
 	"time"
 )
 
-// TestCapacity holds the mean response time of a capacity against queueing theory, for
-// requests that come at random. Where each takes the same time, theory is what the requests
-// that were sent would have taken; else it is Erlang's formula.
+// TestCapacity compares the mean response time of a capacity with queueing theory, for requests
+// that arrive at random. If all requests take the same time, the expected time is computed from the
+// requests that were sent; otherwise it follows from Erlang's formula.
 func TestCapacity(t *testing.T) {
 	const within = 0.03
 	fixed := func(ms int) string { return fmt.Sprintf("{min: %[1]dms, max: %[1]dms}", ms) }
@@ -62,11 +62,11 @@ func TestCapacity(t *testing.T) {
 	}
 }
 
-// exponential is a latency with percentiles of the exponential distribution.
+// exponential returns a latency with the percentiles of the exponential distribution.
 func exponential(mean float64) string {
 	text := "{"
 	at := func(rank float64) { text += fmt.Sprintf("p%v: %.4fms, ", rank, -mean*math.Log(1-rank/100)) }
-	for rank := 1.25; rank < 99; rank += 1.25 { // between them it is straight
+	for rank := 1.25; rank < 99; rank += 1.25 { // linear in between
 		at(rank)
 	}
 	for _, rank := range []float64{99, 99.3, 99.5, 99.7, 99.8, 99.9, 99.95, 99.99} {
@@ -75,7 +75,7 @@ func exponential(mean float64) string {
 	return text + fmt.Sprintf("min: 0ms, max: %.4fms}", -mean*math.Log(1e-5))
 }
 
-// erlangC is the probability that a request finds all places taken.
+// erlangC returns the probability that a request finds all places occupied.
 func erlangC(places int, load float64) float64 {
 	offered := load * float64(places)
 	term, sum := 1.0, 1.0
@@ -87,11 +87,11 @@ func erlangC(places int, load float64) float64 {
 	return full / (sum + full)
 }
 
-// queued returns the mean response time of requests that take so long each and queue for
-// some places.
+// queued returns the mean response time of requests that each take the given time and queue for a
+// number of places.
 func queued(timings []timing, places int, each time.Duration) time.Duration {
 	slices.SortFunc(timings, func(a, b timing) int { return a.sent.Compare(b.sent) })
-	free := make([]time.Time, places) // when, the first of them first
+	free := make([]time.Time, places) // when each place becomes free, the earliest first
 	var sum time.Duration
 	for _, one := range timings {
 		start := one.sent

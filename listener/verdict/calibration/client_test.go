@@ -16,21 +16,21 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// request is what the client sends, and what is declared for its reply.
+// request is a request that the client sends, with what is declared for its reply.
 type request struct {
 	bytes    []byte
 	declared time.Duration
-	fresh    bool // on a connection of its own
-	often    int  // of so many requests, one is this
+	fresh    bool // on a separate connection
+	often    int  // one in so many requests is this one
 }
 
 func get(path string) []byte { return []byte("GET " + path + " HTTP/1.1\r\nHost: a\r\n\r\n") }
 
-// plan is what the client sends, and how often.
+// plan specifies what the client sends, and how often.
 type plan struct {
 	rate     float64 // requests a second
 	requests []request
-	random   bool // they come at random, as from many independent users
+	random   bool // requests arrive at random times, as from many independent users
 }
 
 // gap returns the time from one request to the next.
@@ -52,16 +52,16 @@ func (p *plan) pick(i int) *request {
 	return &p.requests[0]
 }
 
-// timing is one reply: when its request was written, and how much later than declared it
-// was in the client's kernel.
+// timing is one reply: when its request was written, and how much later than declared the reply
+// arrived in the client's kernel.
 type timing struct {
 	of   *request
 	sent time.Time
 	over time.Duration
 }
 
-// client is an open-loop load generator in real time. It spins on a CPU of its own, so it
-// is never late by a wake-up; the time of a reply is the kernel's.
+// client is an open-loop load generator in real time. It spins on its own CPU, so it is never
+// delayed by a wake-up. The time of a reply is that of the kernel.
 type client struct {
 	addr    *unix.SockaddrInet4
 	epoll   int
@@ -71,13 +71,13 @@ type client struct {
 	failed  int
 }
 
-// conversation is a connection with at most one request under way.
+// conversation is a connection with at most one request in progress.
 type conversation struct {
 	fd      int
 	of      *request
 	sent    time.Time
-	rest    []byte // of the request, to be written
-	reading []byte // of the reply
+	rest    []byte // part of the request that still has to be written
+	reading []byte // part of the reply that has been read
 }
 
 func newClient(addr *net.TCPAddr) (*client, error) {
@@ -88,8 +88,8 @@ func newClient(addr *net.TCPAddr) (*client, error) {
 	return &client{addr: &unix.SockaddrInet4{Port: addr.Port, Addr: [4]byte(addr.IP.To4())}, epoll: epoll, waiting: map[int]*conversation{}}, nil
 }
 
-// drive sends requests at their rate until the end, and then waits for replies for the
-// patience given. What has not come by then counts as late as it is.
+// drive sends requests at their rate for the given length, and then waits for replies for the given
+// patience. A reply that has not arrived by then counts as late as it is at that time.
 func (c *client) drive(p *plan, length, patience time.Duration) {
 	runtime.LockOSThread() // never unlocked: the thread ends with its goroutine
 	pin(0, clientCPU())
@@ -107,7 +107,7 @@ func (c *client) drive(p *plan, length, patience time.Duration) {
 			i++
 			continue
 		}
-		n, _ := unix.EpollWait(c.epoll, events, 0) // interrupted or not, it is asked again
+		n, _ := unix.EpollWait(c.epoll, events, 0) // it is called again even if it was interrupted
 		for _, e := range events[:max(n, 0)] {
 			if w := c.waiting[int(e.Fd)]; w != nil {
 				c.receive(w)
@@ -123,8 +123,8 @@ func (c *client) drive(p *plan, length, patience time.Duration) {
 	_ = unix.Close(c.epoll)
 }
 
-// send writes a request on an idle connection, or on a new one. On one that is being
-// connected it is written as soon as that is possible; its time begins now.
+// send writes a request to an idle connection, or to a new one. On a connection that is still being
+// established, the request is written as soon as possible; its time begins now.
 func (c *client) send(r *request) {
 	var w *conversation
 	if n := len(c.idle); n > 0 && !r.fresh {
@@ -145,7 +145,7 @@ func (c *client) dial() *conversation {
 	}
 	_ = unix.SetsockoptInt(fd, unix.IPPROTO_TCP, unix.TCP_NODELAY, 1)
 	_ = unix.SetsockoptInt(fd, unix.SOL_SOCKET, unix.SO_TIMESTAMPNS, 1)
-	_ = unix.SetsockoptLinger(fd, unix.SOL_SOCKET, unix.SO_LINGER, &unix.Linger{Onoff: 1}) // leaves no port behind
+	_ = unix.SetsockoptLinger(fd, unix.SOL_SOCKET, unix.SO_LINGER, &unix.Linger{Onoff: 1}) // so that no port remains in use
 	if err := unix.Connect(fd, c.addr); err != nil && err != unix.EINPROGRESS {
 		_ = unix.Close(fd)
 		return nil
@@ -154,7 +154,7 @@ func (c *client) dial() *conversation {
 	return &conversation{fd: fd}
 }
 
-// write writes what can be written of a request. An event says when to go on.
+// write writes as much of a request as possible. An event signals when to continue.
 func (w *conversation) write() {
 	for len(w.rest) > 0 {
 		n, err := unix.Write(w.fd, w.rest)
@@ -165,7 +165,7 @@ func (w *conversation) write() {
 	}
 }
 
-// receive reads what there is to be read.
+// receive reads the available data.
 func (c *client) receive(w *conversation) {
 	w.write()
 	var room [64 << 10]byte
@@ -187,7 +187,7 @@ func (c *client) receive(w *conversation) {
 	}
 }
 
-// arrival returns the time of the kernel in control messages.
+// arrival returns the kernel timestamp in control messages.
 func arrival(control []byte) time.Time {
 	messages, _ := unix.ParseSocketControlMessage(control)
 	for _, m := range messages {
@@ -198,7 +198,7 @@ func arrival(control []byte) time.Time {
 	return time.Now()
 }
 
-// isWhole reports whether a reply has come to its end, by its Content-Length.
+// isWhole reports whether a reply is complete according to its Content-Length.
 func isWhole(reply []byte) bool {
 	head, body, ok := bytes.Cut(reply, []byte("\r\n\r\n"))
 	if !ok {
@@ -213,7 +213,7 @@ func isWhole(reply []byte) bool {
 	return err == nil && len(body) >= n
 }
 
-// done notes a reply, or the end of the wait for it.
+// done records a reply, or the end of the wait for it.
 func (c *client) done(w *conversation, at time.Time, ok bool) {
 	delete(c.waiting, w.fd)
 	c.timings = append(c.timings, timing{w.of, w.sent, at.Sub(w.sent) - w.of.declared})
@@ -227,8 +227,8 @@ func (c *client) done(w *conversation, at time.Time, ok bool) {
 	_ = unix.Close(w.fd)
 }
 
-// between returns how much later than declared replies were to what was sent from one time
-// to another, of each kind of request.
+// between returns, for each kind of request, how much later than declared the replies to requests
+// sent between two times were.
 func (c *client) between(from, to time.Time) map[*request][]time.Duration {
 	all := map[*request][]time.Duration{}
 	for _, t := range c.timings {
@@ -239,7 +239,7 @@ func (c *client) between(from, to time.Time) map[*request][]time.Duration {
 	return all
 }
 
-// p99 returns the 99th percentile of that kind of which it is the longest.
+// p99 returns the longest 99th percentile of all kinds.
 func p99(kinds map[*request][]time.Duration) (worst time.Duration) {
 	for _, all := range kinds {
 		worst = max(worst, p99Of(all))
@@ -256,7 +256,7 @@ func p99Of(all []time.Duration) time.Duration {
 }
 
 // surely reports whether the 99th percentile of a kind is above a limit by more than chance
-// explains: a slow request of a few is not a percentile.
+// explains: one slow request among a few is not a percentile.
 func surely(kinds map[*request][]time.Duration, limit time.Duration) bool {
 	for _, all := range kinds {
 		over := 0
@@ -273,10 +273,10 @@ func surely(kinds map[*request][]time.Duration, limit time.Duration) bool {
 	return false
 }
 
-// clientCPU is the last CPU, and the servers' are the others.
+// clientCPU returns the last CPU; the server uses the others.
 func clientCPU() int { return runtime.NumCPU() - 1 }
 
-// pin has a thread, or the calling one for 0, run on one CPU.
+// pin makes a thread, or the calling one if thread is 0, run on one CPU.
 func pin(thread, cpu int) {
 	var set unix.CPUSet
 	set.Set(cpu)

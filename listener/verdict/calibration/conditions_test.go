@@ -1,6 +1,6 @@
 //go:build linux
 
-// Package calibration holds the verdict of the program against the measurements of a client.
+// Package calibration checks the verdict of the program against the measurements of a client.
 package calibration
 
 import (
@@ -20,21 +20,21 @@ import (
 	"time"
 )
 
-// The phases of a condition. Before and after it nothing is wrong.
+// The phases of a condition. Before and after the condition nothing is wrong.
 const (
 	calmFor    = 4 * time.Second
 	inducedFor = 9 * time.Second
 	afterFor   = 14 * time.Second
 )
 
-// What the verdict is held to. Between the two, either verdict is right.
+// The requirements on the verdict. Between felt and unfelt, either verdict is right.
 const (
-	felt        = 2 * time.Millisecond  // a client's p99 above this must not be trusted
-	unfelt      = time.Millisecond      // below this it must be
+	felt        = 2 * time.Millisecond  // if a client's p99 is above this, the timing must not be trusted
+	unfelt      = time.Millisecond      // if it is below this, the timing must be trusted
 	webhookFelt = 50 * time.Millisecond // the target shares its CPU with the client
 	foundIn     = 3 * time.Second
 	recoveredIn = 12 * time.Second
-	tries       = 3 // of a condition on a machine that is not quiet
+	tries       = 3 // attempts for a condition on a machine that is not quiet
 )
 
 // condition is something that is done to a server under load.
@@ -45,23 +45,24 @@ type condition struct {
 	wrap   []string
 	args   []string
 	stderr func(t *testing.T) *os.File
-	// induce does it until the channel is closed; nil does nothing: all is calm.
+	// induce induces the condition until the channel is closed; nil does nothing, so all is calm.
 	induce func(t *testing.T, s *server, end <-chan struct{})
-	// prepare is called before the server begins, and what it returns once it has; nil for nothing.
+	// prepare is called before the server starts, and its result after the server has started; it
+	// may be nil.
 	prepare func(t *testing.T) (undo func())
-	// always says that it is there from the start to the end of the server.
+	// always is set if the condition exists from the start to the end of the server.
 	always bool
-	// names is a reason that has to be named; "" for any.
+	// names is the reason that must be named; "" for any reason.
 	names string
-	// webhooks returns how late webhooks were at their target; nil for none.
+	// webhooks returns how late webhooks were at their target; nil if there are none.
 	webhooks func() []time.Duration
 }
 
-// result is what a condition led to.
+// result is the result of a condition.
 type result struct {
-	before, during, after time.Duration // the client's p99 above the declared
+	before, during, after time.Duration // the client's p99 in excess of what is declared
 	codes                 string
-	found, recovered      time.Duration // since the condition began, and ended; negative for never
+	found, recovered      time.Duration // since the condition began, and since it ended; negative if it never happened
 	wrong                 string
 	failed                int
 }
@@ -117,7 +118,7 @@ func (c *condition) log(t *testing.T) *os.File {
 	return null
 }
 
-// judge holds the verdicts against what the client measured.
+// judge checks the verdicts against what the client measured.
 func (c *condition) judge(s *server, load *client, from, to time.Time) result {
 	begun := from.Add(-calmFor)
 	r := result{
@@ -132,7 +133,8 @@ func (c *condition) judge(s *server, load *client, from, to time.Time) result {
 	for _, j := range s.verdicts {
 		since := j.at.Sub(from)
 		if j.trusted {
-			// It is up to a second old, and was asked for in up to a quarter of one.
+			// The verdict is up to a second old, and requesting it took up to a quarter of a
+			// second.
 			if r.wrong == "" && since > foundIn && j.at.Before(to) && surely(load.between(j.at.Add(-foundIn-1250*time.Millisecond), j.at.Add(-1250*time.Millisecond)), felt) {
 				r.wrong = fmt.Sprintf("falsely trusted %v after the condition began", since.Round(time.Second/10))
 			}
@@ -152,7 +154,7 @@ func (c *condition) judge(s *server, load *client, from, to time.Time) result {
 	switch {
 	case isFelt && r.found < 0:
 		r.wrong = "falsely trusted"
-	case isFelt && r.found > foundIn+500*time.Millisecond: // a second of the sampler's, and a question of ours
+	case isFelt && r.found > foundIn+500*time.Millisecond: // allows for a second of the sampler and a request of ours
 		r.wrong = "found late"
 	case c.names != "" && !slices.Contains(strings.Fields(r.codes), c.names):
 		r.wrong = "no " + c.names
@@ -160,8 +162,7 @@ func (c *condition) judge(s *server, load *client, from, to time.Time) result {
 	return r
 }
 
-// felt reports whether the client's p99 was above what is not felt in any three seconds
-// between two times.
+// felt reports whether the client's p99 was above unfelt in any three seconds between two times.
 func (c *client) felt(from, to time.Time) bool {
 	const length = 3 * time.Second
 	for at := from; at.Before(to); at = at.Add(length / 6) {
@@ -182,7 +183,7 @@ const fixed = `- endpoint: {path: /a, response: {body: hello}}
 
 func steady(rate float64) plan { return plan{rate: rate, requests: []request{{bytes: get("/a")}}} }
 
-// pinned runs the server on the first CPU alone.
+// pinned runs the server only on the first CPU.
 var pinned = []string{"taskset", "-c", "0"}
 
 func stopped(length time.Duration) func(*testing.T, *server, <-chan struct{}) {
@@ -193,7 +194,7 @@ func hogged(n int, cpus string, while, period time.Duration) func(*testing.T, *s
 	return func(t *testing.T, _ *server, end <-chan struct{}) { hogs(t, n, cpus, while, period)(end) }
 }
 
-// conditions are all of them, the calm ones first.
+// conditions returns all conditions, the calm ones first.
 func conditions(t *testing.T) []condition {
 	body := strings.Repeat("x", 1<<20)
 	big := post("/a", body)
@@ -203,7 +204,7 @@ func conditions(t *testing.T) []condition {
 		{name: "calm, 300/s", mock: fixed, plan: steady(300)},
 		{name: "calm, 2,000/s", mock: fixed, plan: steady(2000)},
 		{name: "calm, 5,000/s with 20 ms", mock: late, plan: plan{rate: 5000, requests: []request{{bytes: get("/a"), declared: 20 * ms}}}},
-		// To send a megabyte takes a millisecond.
+		// Sending a megabyte takes a millisecond.
 		{name: "calm, 1 MB POSTs, 20/s", mock: "- endpoint: {path: /a, method: POST, response: {body: hello}}\n", plan: plan{rate: 20, requests: []request{{bytes: big, declared: ms}}}},
 		{name: "calm, 20/s", mock: fixed, plan: steady(20)},
 	}
@@ -222,7 +223,7 @@ func conditions(t *testing.T) []condition {
 	return append(all, hangingTarget(t, "webhooks to a target that hangs", time.Hour), hangingTarget(t, "webhooks to a target that takes 300 ms", 300*ms))
 }
 
-// quota gives the server a part of a CPU, of which it needs more.
+// quota limits the server to a part of a CPU that is less than it needs.
 func quota() condition {
 	return condition{
 		name: "a quota of 6 % of a CPU", mock: fixed, plan: steady(3000),
@@ -248,7 +249,7 @@ func quota() condition {
 	}
 }
 
-// heavy takes some milliseconds of CPU time for a request to /heavy.
+// heavy is a configuration in which a request to /heavy takes some milliseconds of CPU time.
 var heavy = fixed + `- endpoint: {path: /heavy, method: POST, response: {body: "{% for a in json-params.n %}{% for b in json-params.n %}{{a}}{% endfor %}{% endfor %}"}}
 `
 
@@ -256,11 +257,11 @@ func post(path, body string) []byte {
 	return []byte(fmt.Sprintf("POST %s HTTP/1.1\r\nHost: a\r\nContent-Length: %d\r\n\r\n%s", path, len(body), body))
 }
 
-// heavyRequest is one of them.
+// heavyRequest is a request to /heavy.
 var heavyRequest = post("/heavy", `{"n": [`+strings.Repeat("1,", 300)+`1]}`)
 
-// overload asks for more than the CPU can do: this program, as 64 clients that wait for
-// nothing but their replies, beside the server.
+// overload requests more than the CPU can serve: this program runs next to the server, as 64
+// clients that send the next request immediately after each reply.
 func overload() condition {
 	return condition{name: "more requests than the CPU can serve", mock: fixed, plan: steady(1000), wrap: pinned,
 		induce: func(t *testing.T, s *server, end <-chan struct{}) {
@@ -277,7 +278,7 @@ func overload() condition {
 		}}
 }
 
-// ask asks one question after another on each of so many connections, for ever.
+// ask sends one request after another on each of the given number of connections, forever.
 func ask(addr string, connections int) {
 	var all sync.WaitGroup
 	for range connections {
@@ -298,7 +299,7 @@ func ask(addr string, connections int) {
 	all.Wait()
 }
 
-// overflow lets more connections come than wait in the backlog.
+// overflow opens more connections than fit into the backlog.
 func overflow() condition {
 	return condition{name: "more connections than the backlog holds", mock: fixed, plan: plan{rate: 300, requests: []request{{bytes: get("/a"), fresh: true}}}, names: "backlog",
 		prepare: func(t *testing.T) func() {
@@ -317,13 +318,13 @@ func overflow() condition {
 		}}
 }
 
-// descriptors has idle connections take all of them.
+// descriptors makes idle connections use up all descriptors.
 func descriptors() condition {
 	return condition{name: "idle connections take all descriptors", mock: fixed, plan: plan{rate: 50, requests: []request{{bytes: get("/a"), fresh: true}}}, wrap: []string{"prlimit", "--nofile=80:80"},
 		induce: func(_ *testing.T, s *server, end <-chan struct{}) { idle(s, 200, end) }}
 }
 
-// slowBody has one request in 140 wait for a body from elsewhere.
+// slowBody makes one request in 140 wait for a remote body.
 func slowBody(t *testing.T) condition {
 	var slow atomic.Bool
 	from := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
@@ -342,13 +343,13 @@ func slowBody(t *testing.T) condition {
 		}}
 }
 
-// slowEndpoint has two requests in a hundred take the server milliseconds.
+// slowEndpoint makes two requests in a hundred take the server several milliseconds.
 func slowEndpoint() condition {
 	return condition{name: "2 % of requests take 10 ms to render", mock: heavy, always: true,
 		plan: plan{rate: 200, requests: []request{{bytes: get("/a")}, {bytes: heavyRequest, often: 50}}}}
 }
 
-// slowLog has the log's reader take little.
+// slowLog makes the reader of the log read slowly.
 func slowLog() condition {
 	var slow atomic.Bool
 	return condition{name: "a log that nobody reads fast enough", mock: fixed, plan: steady(1000), args: []string{"--access-log"},
@@ -378,10 +379,10 @@ func slowLog() condition {
 		}}
 }
 
-// hangingTarget has a target take its time for webhooks that are due at once.
+// hangingTarget makes a target respond slowly to webhooks that are due immediately.
 func hangingTarget(t *testing.T, name string, length time.Duration) condition {
 	var slow atomic.Bool
-	var from, to atomic.Int64 // of those due meanwhile it is measured how late they come, also after it
+	var from, to atomic.Int64 // the lateness of webhooks that fall due in this period is measured, even if they arrive after it
 	var mu sync.Mutex
 	var late []time.Duration
 	over := make(chan struct{})
@@ -418,7 +419,7 @@ func hangingTarget(t *testing.T, name string, length time.Duration) condition {
 		}}
 }
 
-// idle opens connections that ask for nothing, until the channel is closed.
+// idle opens connections that send no requests, and keeps them open until the channel is closed.
 func idle(s *server, n int, end <-chan struct{}) {
 	var all []net.Conn
 	for range n {
@@ -432,7 +433,7 @@ func idle(s *server, n int, end <-chan struct{}) {
 	}
 }
 
-// TestConditions puts the program under each condition, and prints what came of it.
+// TestConditions runs the program under each condition, and prints the results.
 func TestConditions(t *testing.T) {
 	fmt.Printf("%-52s %10s %10s %10s %7s %9s  %s\n", "condition", "p99 before", "during", "after", "found", "recovered", "reasons")
 	for _, c := range conditions(t) {
@@ -452,7 +453,7 @@ func TestConditions(t *testing.T) {
 	}
 }
 
-// seconds writes a duration; "-" for none.
+// seconds formats a duration; "-" if it is negative.
 func seconds(d time.Duration) string {
 	if d < 0 {
 		return "-"

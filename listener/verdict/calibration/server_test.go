@@ -18,18 +18,18 @@ import (
 	"time"
 )
 
-// server is the program, on the CPUs that the client leaves to it.
+// server is the program, running on the CPUs that the client does not use.
 type server struct {
 	t     *testing.T
 	cmd   *exec.Cmd
 	addr  *net.TCPAddr
 	admin string
 
-	mu       sync.Mutex // guards what follows
+	mu       sync.Mutex // guards the fields below
 	verdicts []judgment
 }
 
-// judgment is a verdict, and when it was asked for.
+// judgment is a verdict with the time at which it was requested.
 type judgment struct {
 	at      time.Time
 	trusted bool
@@ -46,7 +46,7 @@ func TestMain(m *testing.M) {
 		fmt.Println("not run: it needs a quiet machine and a quarter of an hour. MOCKSERVER_CALIBRATION=1 runs it")
 		return
 	case "1":
-	default: // an address: it is the load of overload
+	default: // the argument is an address: the process generates the load of overload
 		ask(how, 64)
 		return
 	}
@@ -61,7 +61,7 @@ func TestMain(m *testing.M) {
 		os.Exit(1)
 	}
 	threads, _ := os.ReadDir("/proc/self/task")
-	for _, thread := range threads { // those that come later are like these
+	for _, thread := range threads { // later threads inherit the setting
 		id, _ := strconv.Atoi(thread.Name())
 		pin(id, clientCPU())
 	}
@@ -70,11 +70,11 @@ func TestMain(m *testing.M) {
 	os.Exit(code)
 }
 
-// cpusOfServer is all CPUs but the client's, as taskset has them.
+// cpusOfServer returns all CPUs except the client's, in the format of taskset.
 func cpusOfServer() string { return fmt.Sprintf("0-%d", max(clientCPU()-1, 0)) }
 
-// begin runs the program with a configuration. wrap is a command that runs it, such as
-// "nice"; nil for none.
+// begin runs the program with a configuration. wrap is a command that runs the program, such as
+// "nice"; nil if there is none.
 func begin(t *testing.T, configuration string, wrap []string, stderr *os.File, args ...string) *server {
 	t.Helper()
 	dir := t.TempDir()
@@ -111,7 +111,7 @@ func freePorts(t *testing.T) (a, b int) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		defer l.Close() // both at the end, so that they differ
+		defer l.Close() // both are closed at the end, so that the ports differ
 		*port = l.Addr().(*net.TCPAddr).Port
 	}
 	return a, b
@@ -125,7 +125,7 @@ func (s *server) end() {
 
 var asking = &http.Client{Timeout: 2 * time.Second}
 
-// judged asks for the verdict.
+// judged requests the verdict.
 func (s *server) judged() (judgment, error) {
 	resp, err := asking.Get(s.admin + "verdict")
 	if err != nil {
@@ -146,8 +146,8 @@ func (s *server) judged() (judgment, error) {
 	return j, nil
 }
 
-// watch asks for the verdict four times a second, until the channel is closed. A server that
-// does not answer in two seconds says nothing meanwhile.
+// watch requests the verdict four times a second, until the channel is closed. If the server does
+// not respond within two seconds, there is no verdict for that time.
 func (s *server) watch(end <-chan struct{}) {
 	for {
 		if j, err := s.judged(); err == nil {
@@ -163,7 +163,7 @@ func (s *server) watch(end <-chan struct{}) {
 	}
 }
 
-// codes returns the reasons that were given between two times, in their order.
+// codes returns the codes of the reasons reported between two times, in order.
 func (s *server) codes(from, to time.Time) string {
 	var all []string
 	seen := map[string]bool{}
@@ -178,7 +178,7 @@ func (s *server) codes(from, to time.Time) string {
 	return strings.Join(all, " ")
 }
 
-// stops stops the process each second for so long, until the end.
+// stops stops the process for length in each interval, until the end.
 func (s *server) stops(each, length time.Duration) func(end <-chan struct{}) {
 	return func(end <-chan struct{}) {
 		for {
@@ -194,11 +194,11 @@ func (s *server) stops(each, length time.Duration) func(end <-chan struct{}) {
 	}
 }
 
-// rest lets time pass: it is what conditions are made of.
+// rest waits for a duration; conditions are built from such waits.
 func rest(d time.Duration) { <-time.NewTimer(d).C }
 
-// hogs runs programs that use a CPU each: for a while of each period, or all the time if
-// that is 0.
+// hogs runs n programs, each of which uses a CPU, for while in each period, or all the time if
+// period is 0.
 func hogs(t *testing.T, n int, cpus string, while, period time.Duration) func(end <-chan struct{}) {
 	return func(end <-chan struct{}) {
 		var all []*exec.Cmd
