@@ -12,8 +12,8 @@ import (
 	"time"
 )
 
-// scripted is a target that does with each connection, the first of them 1, what
-// the script says, and then closes it. What it leaves unread makes that a reset.
+// scripted returns a target that calls script for each connection, numbered from 1, and then closes
+// the connection. If unread data is left, closing causes a reset.
 func scripted(t *testing.T, script func(n int, c net.Conn)) string {
 	t.Helper()
 	l, err := net.Listen("tcp", "127.0.0.1:0")
@@ -50,7 +50,7 @@ func scripted(t *testing.T, script func(n int, c net.Conn)) string {
 	return "http://" + l.Addr().String()
 }
 
-// readRequest reads a whole request; false when there is none.
+// readRequest reads a complete request. It returns false if there is none.
 func readRequest(in *bufio.Reader) bool {
 	var have []byte
 	for {
@@ -64,7 +64,7 @@ func readRequest(in *bufio.Reader) bool {
 	}
 }
 
-// answering answers each request on its connections with the same text.
+// answering starts a target that responds to each request on its connections with the same text.
 func answering(t *testing.T, answer string) (url string, connections func() int) {
 	t.Helper()
 	var mu sync.Mutex
@@ -86,7 +86,7 @@ func answering(t *testing.T, answer string) (url string, connections func() int)
 	}
 }
 
-// failures keeps what a queue says of attempts that failed.
+// failures stores what a queue reports about failed attempts.
 type failures struct {
 	mu   sync.Mutex
 	said []Failure
@@ -108,8 +108,8 @@ func (f *failures) String() string {
 	return b.String()
 }
 
-// An answer stands as soon as its status line and head do, and the connection is
-// used again when what follows came to its end.
+// A response counts as soon as its status line and head are complete. The connection is reused if
+// the rest of the response was read to its end.
 func TestAnswer_Counts(t *testing.T) {
 	long := strings.Repeat("X-Long: "+strings.Repeat("x", 1000)+"\r\n", 200)
 	cases := []struct {
@@ -170,7 +170,7 @@ func TestAnswer_Counts(t *testing.T) {
 	}
 }
 
-// What is no answer is a failure, which says why.
+// Anything that is not a response is a failure, which states the reason.
 func TestAnswer_Fails(t *testing.T) {
 	cases := []struct{ name, answer, why string }{
 		{"nothing", "", "EOF"},
@@ -209,8 +209,7 @@ func TestAnswer_Fails(t *testing.T) {
 	}
 }
 
-// A body that breaks off, or that stalls until the time is up, takes nothing away
-// from its status.
+// A status is valid even if the body breaks off, or stalls until the timeout.
 func TestAnswer_BodyBreaksOff(t *testing.T) {
 	for _, head := range []string{"Content-Length: 100\r\n", "Transfer-Encoding: chunked\r\n", ""} {
 		for _, stalls := range []bool{false, true} {
@@ -222,7 +221,7 @@ func TestAnswer_BodyBreaksOff(t *testing.T) {
 					}
 					io.WriteString(c, "HTTP/1.1 200 OK\r\n"+head+"\r\n10\r\nhalf")
 					if stalls {
-						io.Copy(io.Discard, c) // until the other side gives up
+						io.Copy(io.Discard, c) // until the peer gives up
 						close(ended)
 					}
 				})
@@ -244,8 +243,8 @@ func TestAnswer_BodyBreaksOff(t *testing.T) {
 	}
 }
 
-// A target that answers before it has read everything has answered: the request
-// cannot be written to its end, but its answer is there.
+// A response counts even if the target sends it before it has read the whole request: the request
+// cannot be written to its end, but there is a response.
 func TestAnswer_BeforeTheRequestIsRead(t *testing.T) {
 	url := scripted(t, func(_ int, c net.Conn) {
 		c.Read(make([]byte, 100))
@@ -255,7 +254,7 @@ func TestAnswer_BeforeTheRequestIsRead(t *testing.T) {
 	var failed failures
 	q := opened(t, Options{Failed: failed.add})
 	w := hook(url)
-	w.Body = bytes.Repeat([]byte("x"), 32<<20) // more than any buffer between takes
+	w.Body = bytes.Repeat([]byte("x"), 32<<20) // more than all buffers in between can store
 	w.Retry = Retry{Attempts: 3, Backoff: time.Millisecond, MaxBackoff: time.Millisecond}
 	enqueue(q, NewDelivery(w, 0, 1, Parts{}), time.Now())
 	s := until(t, q, "finished", func(s Stats) bool { return s.Pending == 0 })
@@ -264,8 +263,8 @@ func TestAnswer_BeforeTheRequestIsRead(t *testing.T) {
 	}
 }
 
-// The same of a target that neither reads on nor closes: the answer is found when
-// the time is up.
+// The same with a target that neither continues reading nor closes the connection: the response is
+// found at the timeout.
 func TestAnswer_BeforeTheRequestIsReadAndItStaysOpen(t *testing.T) {
 	url := scripted(t, func(_ int, c net.Conn) {
 		c.Read(make([]byte, 100))
@@ -284,7 +283,7 @@ func TestAnswer_BeforeTheRequestIsReadAndItStaysOpen(t *testing.T) {
 	}
 }
 
-// waitClosed waits until the other side has closed, without reading what it sent.
+// waitClosed waits until the peer has closed the connection, without reading what it sent.
 func waitClosed(c net.Conn) {
 	for {
 		if _, err := io.WriteString(c, " "); err != nil {
@@ -293,7 +292,7 @@ func waitClosed(c net.Conn) {
 	}
 }
 
-// A large request leaves whole, in more than one piece.
+// A large request is sent completely, in more than one piece.
 func TestAnswer_ToALargeRequest(t *testing.T) {
 	body := bytes.Repeat([]byte("body "), 100<<10)
 	got := make(chan bool, 2)

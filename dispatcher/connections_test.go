@@ -12,7 +12,7 @@ import (
 	"time"
 )
 
-// counted counts the connections that are made to a server.
+// counted counts the connections to a server.
 func counted(s *httptest.Server) *atomic.Int32 {
 	n := new(atomic.Int32)
 	s.Config.ConnState = func(_ net.Conn, state http.ConnState) {
@@ -23,7 +23,7 @@ func counted(s *httptest.Server) *atomic.Int32 {
 	return n
 }
 
-// trusting has a queue trust the certificate of a server.
+// trusting makes a queue trust the certificate of a server.
 func trusting(q *Queue, s *httptest.Server) {
 	q.sender.pool.TLS.RootCAs = x509.NewCertPool()
 	q.sender.pool.TLS.RootCAs.AddCert(s.Certificate())
@@ -45,8 +45,8 @@ func TestConnections_AreUsedAgainOverTLS(t *testing.T) {
 	}
 }
 
-// A target that closes connections that are idle takes no delivery with it, over
-// TLS too, where it says so before.
+// No delivery is lost if a target closes idle connections, also over TLS, where the target
+// announces it.
 func TestConnections_IdleTimeoutOverTLS(t *testing.T) {
 	target := httptest.NewUnstartedServer(http.HandlerFunc(func(http.ResponseWriter, *http.Request) {}))
 	closed := make(chan struct{}, 1)
@@ -84,7 +84,7 @@ func TestConnections_UntrustedTLS(t *testing.T) {
 	}
 }
 
-// listened is a server on an address that not every machine has.
+// listened starts a server on an address that not every machine has.
 func listened(t *testing.T, address string, answer http.HandlerFunc) *httptest.Server {
 	t.Helper()
 	l, err := net.Listen("tcp", address)
@@ -110,7 +110,7 @@ func TestConnections_IPv6(t *testing.T) {
 	urls := map[string]string{plain.URL: plain.Listener.Addr().String(), secure.URL: secure.Listener.Addr().String()}
 	_, port, _ := strings.Cut(plain.URL, "]:")
 	urls["http://[::1%25lo]:"+port] = "[::1]:" + port
-	if l, err := net.Listen("tcp", "[::1]:80"); err == nil { // as root, if nobody has it
+	if l, err := net.Listen("tcp", "[::1]:80"); err == nil { // as root, if the port is free
 		l.Close()
 		bare := listened(t, "[::1]:80", answer)
 		bare.Start()
@@ -132,7 +132,7 @@ func TestConnections_IPv6(t *testing.T) {
 	}
 }
 
-// closedPort is an address where nobody listens.
+// closedPort returns an address on which nothing listens.
 func closedPort(t *testing.T) string {
 	t.Helper()
 	l, err := net.Listen("tcp", "127.0.0.1:0")

@@ -4,5 +4,5 @@ package dispatcher
 
 import "time"
 
-// cpuTime is what this process has used of the processors; not known here.
+// cpuTime returns the CPU time that this process has used, which is unknown on this system.
 func cpuTime() time.Duration { return 0 }

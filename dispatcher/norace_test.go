@@ -2,5 +2,5 @@
 
 package dispatcher
 
-// raceDetector tells that every step costs ten times as much.
+// raceDetector reports whether every step costs ten times as much.
 const raceDetector = false

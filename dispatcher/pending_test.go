@@ -20,7 +20,7 @@ func TestQueue_ListsWhatIsPending(t *testing.T) {
 	if list, all := q.List(10); len(list) != 0 || all != 0 {
 		t.Fatalf("an empty queue lists %v of %d", list, all)
 	}
-	const n = 3*lookAt + 5 // in several looks
+	const n = 3*lookAt + 5 // examined in several steps
 	w := hook("http://127.0.0.1:9/own")
 	w.Body = nil
 	for i := range n {
@@ -59,7 +59,7 @@ func TestQueue_ListsWhyTheLastAttemptFailed(t *testing.T) {
 	halting := scripted(t, func(_ int, c net.Conn) {
 		if in := bufio.NewReader(c); readRequest(in) {
 			io.WriteString(c, "HTTP/1.1 2")
-			readRequest(in) // until the other side is done
+			readRequest(in) // until the peer is done
 		}
 	})
 	for _, c := range []struct{ url, want string }{
@@ -72,7 +72,7 @@ func TestQueue_ListsWhyTheLastAttemptFailed(t *testing.T) {
 		var failed failures
 		q := opened(t, Options{Failed: failed.add})
 		w := hook(c.url)
-		if strings.Contains(c.want, "500ms") { // a target that answers does so in time
+		if strings.Contains(c.want, "500ms") { // a target that responds does so in time
 			w.Timeout = 500 * time.Millisecond
 		}
 		w.Retry = Retry{Attempts: 3, Backoff: time.Hour, MaxBackoff: time.Hour}
@@ -135,8 +135,8 @@ func TestQueue_FiresAndCancels(t *testing.T) {
 	}
 }
 
-// One that is due and waits for a worker is not sent once it is cancelled, and one
-// that a worker has cannot be.
+// A delivery that is due and waits for a worker is not sent after it has been cancelled. A delivery
+// that is with a worker cannot be cancelled.
 func TestQueue_CancelsWhatIsReady(t *testing.T) {
 	begun, release := make(chan string, 3), make(chan struct{})
 	target := httptest.NewServer(http.HandlerFunc(func(_ http.ResponseWriter, r *http.Request) {

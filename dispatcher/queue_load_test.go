@@ -17,8 +17,8 @@ import (
 	"go.uber.org/goleak"
 )
 
-// A target that takes every request and answers none has no effect on the others:
-// all of theirs are delivered while all of its own still wait.
+// A target that accepts every request and responds to none has no effect on the others: all of
+// their deliveries are completed while those of the dead target still wait.
 func TestQueue_DeadTargetBesideALiveOne(t *testing.T) {
 	const each = 500
 	var held atomic.Int64
@@ -33,7 +33,7 @@ func TestQueue_DeadTargetBesideALiveOne(t *testing.T) {
 	silent, answers := hook(dead), hook(live.url())
 	silent.Timeout = time.Hour
 	due := time.Now()
-	for range each { // all are due at once, in turn
+	for range each { // all are due at the same time, alternating between the targets
 		enqueue(q, NewDelivery(silent, 0, 1, Parts{}), due)
 		enqueue(q, NewDelivery(answers, 0, 1, Parts{}), due)
 	}
@@ -42,7 +42,7 @@ func TestQueue_DeadTargetBesideALiveOne(t *testing.T) {
 		t.Errorf("%d pending, %d dead; want that the %d of the dead target still wait", s.Pending, s.Dead, each)
 	}
 	until(t, q, "what the dead target may have is with it", func(s Stats) bool { return s.Due+held.Load() == each })
-	for range each { // and once more, while the dead one holds what it may
+	for range each { // and once more, while the dead target occupies as many workers as it may
 		enqueue(q, NewDelivery(answers, 0, 1, Parts{}), time.Now())
 	}
 	s = until(t, q, "those that came later are delivered too", func(s Stats) bool { return s.Delivered == 2*each })
@@ -51,8 +51,8 @@ func TestQueue_DeadTargetBesideALiveOne(t *testing.T) {
 	}
 }
 
-// A million that are due in the same instant are sent by the workers there are, and
-// each arrives once.
+// A million deliveries that are due at the same time are sent by the available workers, and each
+// arrives once.
 func TestQueue_AMillionAtOnce(t *testing.T) {
 	n := 1_000_000
 	if !volume.Full() || raceDetector {
@@ -68,7 +68,7 @@ func TestQueue_AMillionAtOnce(t *testing.T) {
 			t.Errorf("nobody sent %q", request)
 			return
 		}
-		if arrived[i].Add(1) == 1 && i%100 == 0 { // with the target's own goroutines
+		if arrived[i].Add(1) == 1 && i%100 == 0 { // including the target's own goroutines
 			running := int64(runtime.NumGoroutine()) - target.open.Load()
 			for was := most.Load(); running > was && !most.CompareAndSwap(was, running); was = most.Load() {
 			}
@@ -103,7 +103,7 @@ func TestQueue_AMillionAtOnce(t *testing.T) {
 	}
 }
 
-// A worker that becomes free is found out, although nobody asks.
+// The queue notices that a worker becomes free, even if nobody calls it.
 func TestQueue_WakesForFreeWorkers(t *testing.T) {
 	const n = 100
 	got := make(chan struct{}, n)
@@ -121,7 +121,7 @@ func TestQueue_WakesForFreeWorkers(t *testing.T) {
 	}
 }
 
-// descriptors is how many are open; 0 where that is not known.
+// descriptors returns how many descriptors are open; 0 if that is unknown.
 func descriptors() int {
 	entries, err := os.ReadDir("/proc/self/fd")
 	if err != nil {
@@ -130,8 +130,8 @@ func descriptors() int {
 	return len(entries)
 }
 
-// Whatever state deliveries are in when the queue is closed, it leaves neither
-// goroutine nor descriptor.
+// A closed queue leaves neither goroutines nor descriptors, whatever the state of its deliveries
+// is.
 func TestQueue_LeavesNothingWhateverIsPending(t *testing.T) {
 	for _, store := range []bool{false, true} {
 		t.Run(fmt.Sprintf("store %v", store), func(t *testing.T) {
@@ -139,7 +139,7 @@ func TestQueue_LeavesNothingWhateverIsPending(t *testing.T) {
 			if store {
 				dir = t.TempDir()
 			}
-			newRawTarget(t, nil).end() // what the runtime keeps is there before
+			newRawTarget(t, nil).end() // opens in advance what the runtime keeps open
 			goroutines, files := goleak.IgnoreCurrent(), descriptors()
 			leaveEverything(t, dir)
 			goleak.VerifyNone(t, goroutines)
@@ -150,8 +150,8 @@ func TestQueue_LeavesNothingWhateverIsPending(t *testing.T) {
 	}
 }
 
-// leaveEverything closes a queue that holds deliveries in every state, one of them
-// each but those that are due.
+// leaveEverything closes a queue that contains deliveries in every state, one in each state except
+// for the due ones.
 func leaveEverything(t *testing.T, dir string) {
 	t.Helper()
 	live, failing := newRawTarget(t, nil), newRawTarget(t, nil)

@@ -46,7 +46,7 @@ func hook(url string) *Webhook {
 	return &Webhook{Name: "test", Method: "POST", URL: url, Body: []byte(`{"a":1}`), Header: []byte("Content-Type: application/json\r\n"), Timeout: patience}
 }
 
-// until waits until the stats are as wanted.
+// until waits until the stats satisfy a condition.
 func until(t *testing.T, q *Queue, what string, holds func(Stats) bool) Stats {
 	t.Helper()
 	deadline := time.Now().Add(patience)
@@ -87,7 +87,7 @@ func TestQueue_Sends(t *testing.T) {
 	}
 }
 
-// What a target that never answers makes late is known before it answers.
+// The lateness caused by a target that never responds is known before it responds.
 func TestQueue_LatenessIsKnownBeforeAnAnswer(t *testing.T) {
 	over := make(chan struct{})
 	target := httptest.NewServer(http.HandlerFunc(func(http.ResponseWriter, *http.Request) { <-over }))
@@ -187,7 +187,7 @@ func TestQueue_GivesUp(t *testing.T) {
 		t.Run(c.name, func(t *testing.T) {
 			q := opened(t, Options{})
 			w := hook(c.url)
-			if c.name == "no answer" { // others do in time, however busy the machine
+			if c.name == "no answer" { // the others respond in time, however busy the machine is
 				w.Timeout = 100 * time.Millisecond
 			}
 			w.Retry = Retry{Attempts: 2, Backoff: time.Millisecond, MaxBackoff: time.Millisecond}
@@ -200,7 +200,7 @@ func TestQueue_GivesUp(t *testing.T) {
 	}
 }
 
-// A target that never answers takes workers, but never all of them.
+// A target that never responds occupies workers, but never all of them.
 func TestQueue_DeadTargetsLeaveWorkersToOthers(t *testing.T) {
 	q := opened(t, Options{Workers: 8})
 	for range 3 {
@@ -309,13 +309,13 @@ func TestQueue_ClosingBreaksOffWhatHangs(t *testing.T) {
 	accepted.Wait()
 	ctx, cancel := context.WithCancel(context.Background())
 	cancel()
-	q.Close(ctx) // comes back although nobody answers
+	q.Close(ctx) // returns although nobody responds
 	if s := q.Stats(); s.Dead != 0 || s.Abandoned != 1 || s.InFlight != 0 {
 		t.Errorf("%d dead, %d abandoned, %d in flight; want that one is abandoned", s.Dead, s.Abandoned, s.InFlight)
 	}
 }
 
-// What is under way when the queue is closed is kept in the store.
+// Deliveries that are in flight when the queue is closed are kept in the store.
 func TestQueue_WhatIsBrokenOffIsKept(t *testing.T) {
 	began := make(chan struct{}, 1)
 	release := make(chan struct{})
@@ -342,7 +342,8 @@ func TestQueue_WhatIsBrokenOffIsKept(t *testing.T) {
 	}
 }
 
-// Whoever closes, however often and at once, comes back, and finds the store free.
+// Every call of Close returns, even if there are several concurrent ones, and afterwards the store
+// is unlocked.
 func TestQueue_ClosedByMany(t *testing.T) {
 	dir := t.TempDir()
 	ctx, cancel := context.WithCancel(context.Background())
@@ -358,7 +359,7 @@ func TestQueue_ClosedByMany(t *testing.T) {
 			closing.Go(func() { q.Close(ctx) })
 		}
 		q.Close(ctx)
-		again, err := Open(Options{Store: dir}) // before the others are awaited
+		again, err := Open(Options{Store: dir}) // before waiting for the others
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -367,7 +368,7 @@ func TestQueue_ClosedByMany(t *testing.T) {
 	}
 }
 
-// A target that closes connections while they are idle loses no delivery by it.
+// No delivery is lost if a target closes idle connections.
 func TestQueue_OutlivesIdleConnections(t *testing.T) {
 	closed := make(chan struct{}, 1)
 	target := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
@@ -375,7 +376,7 @@ func TestQueue_OutlivesIdleConnections(t *testing.T) {
 		if err != nil {
 			return
 		}
-		io.WriteString(conn, "HTTP/1.1 200 OK\r\nContent-Length: 0\r\n\r\n") // as if it were kept
+		io.WriteString(conn, "HTTP/1.1 200 OK\r\nContent-Length: 0\r\n\r\n") // as if the connection were kept open
 		conn.Close()
 		closed <- struct{}{}
 	}))
@@ -392,8 +393,8 @@ func TestQueue_OutlivesIdleConnections(t *testing.T) {
 	}
 }
 
-// What was accepted before a crash is sent after it, with the same key however
-// often; what was delivered is not.
+// Deliveries that were accepted before a crash are sent after it, always with the same key; those
+// that were delivered are not.
 func TestQueue_StoreSurvivesACrash(t *testing.T) {
 	keys := make(chan string, 10)
 	target := httptest.NewServer(http.HandlerFunc(func(_ http.ResponseWriter, r *http.Request) {
@@ -419,7 +420,7 @@ func TestQueue_StoreSurvivesACrash(t *testing.T) {
 		t.Fatal(err)
 	}
 	want := fmt.Sprintf("soon %016x yes", soon.id)
-	for range 2 { // another crash before the delivery is noted
+	for range 2 { // another crash before the delivery is recorded
 		again := t.TempDir()
 		if err := os.CopyFS(again, os.DirFS(crashed)); err != nil {
 			t.Fatal(err)
@@ -446,7 +447,7 @@ func TestQueue_CloseKeepsWhatIsStored(t *testing.T) {
 		}
 		enqueue(q, NewDelivery(hook("http://127.0.0.1:1"), time.Hour, 1, Parts{}), time.Now())
 		ctx, cancel := context.WithTimeout(context.Background(), time.Minute)
-		s, err := q.Close(ctx) // which does not wait: nothing falls due within a minute
+		s, err := q.Close(ctx) // returns at once: nothing falls due within a minute
 		cancel()
 		if err != nil || s.Kept != int64(i+1) || s.Abandoned != 0 {
 			t.Errorf("kept %d, abandoned %d, %v; want %d, 0", s.Kept, s.Abandoned, err, i+1)
@@ -454,7 +455,7 @@ func TestQueue_CloseKeepsWhatIsStored(t *testing.T) {
 	}
 }
 
-// The pool of ants that importing it starts is the only goroutine that is left.
+// The only goroutine that remains is that of the pool that importing ants starts.
 func TestQueue_LeavesNothing(t *testing.T) {
 	before := goleak.IgnoreCurrent()
 	target := httptest.NewServer(http.HandlerFunc(func(http.ResponseWriter, *http.Request) {}))

@@ -8,7 +8,7 @@ import (
 	"time"
 )
 
-// Acceptance: scheduling costs a request 500 ns and one allocation at most.
+// Acceptance: scheduling costs a request at most 500 ns and one allocation.
 func BenchmarkQueue_Enqueue(b *testing.B) {
 	own := []byte("http://127.0.0.1:1/orders/4711")
 	for name, parts := range map[string]Parts{"static": {}, "own": {URL: own, Body: []byte(`{"order":4711}`)}} {
@@ -26,7 +26,8 @@ func BenchmarkQueue_Enqueue(b *testing.B) {
 	}
 }
 
-// benched is a queue that ends with the benchmark, whatever is pending.
+// benched returns a queue that is closed at the end of the benchmark, even if deliveries are
+// pending.
 func benched(b *testing.B, opts Options) *Queue {
 	b.Helper()
 	q, err := Open(opts)
@@ -41,8 +42,8 @@ func benched(b *testing.B, opts Options) *Queue {
 	return q
 }
 
-// Acceptance: a million pending take 200 bytes each at most, beside the shared
-// text, and the collector stops the program for 2 ms at most.
+// Acceptance: a million pending deliveries take at most 200 bytes each, in addition to the shared
+// text, and the garbage collector stops the program for at most 2 ms.
 func BenchmarkQueue_Pending(b *testing.B) {
 	const pending = 1_000_000
 	for b.Loop() {
@@ -52,22 +53,22 @@ func BenchmarkQueue_Pending(b *testing.B) {
 		for i := range pending {
 			enqueue(q, NewDelivery(w, time.Hour+time.Duration(i)*time.Millisecond, 1, Parts{}), time.Now())
 		}
-		q.Stats() // all have arrived
+		q.Stats() // the actor has received all of them
 		b.ReportMetric(float64(heap()-before)/pending, "bytes/pending")
 		b.ReportMetric(float64(longestPause(10).Nanoseconds())/1e3, "pause-µs")
 	}
 }
 
-// heap is how much memory is in use.
+// heap returns how much memory is in use.
 func heap() uint64 {
 	var m runtime.MemStats
 	runtime.GC()
-	runtime.GC() // what finalizers and pools let go
+	runtime.GC() // frees what finalizers and pools have released
 	runtime.ReadMemStats(&m)
 	return m.HeapAlloc
 }
 
-// longestPause is the longest of some collections.
+// longestPause returns the longest pause of a number of collections.
 func longestPause(collections int) (longest time.Duration) {
 	var m runtime.MemStats
 	for range collections {
@@ -78,8 +79,8 @@ func longestPause(collections int) (longest time.Duration) {
 	return longest
 }
 
-// Acceptance: 20,000 due a second are sent with a lag of 10 ms at most for 99 of
-// 100, and none is lost.
+// Acceptance: 20,000 deliveries per second are sent, 99 of 100 with a lag of at most 10 ms, and
+// none is lost.
 func BenchmarkQueue_DeliverAtRate(b *testing.B) {
 	const rate, seconds = 20_000, 3
 	for b.Loop() {
@@ -88,7 +89,7 @@ func BenchmarkQueue_DeliverAtRate(b *testing.B) {
 	}
 }
 
-// All are due in the same instant.
+// All deliveries are due at the same time.
 func BenchmarkQueue_DeliverAtOnce(b *testing.B) {
 	for b.Loop() {
 		target := newRemoteTarget(b)
@@ -128,10 +129,10 @@ func deliver(b *testing.B, target *remoteTarget, n int, apart time.Duration) {
 		b.ReportMetric(float64(s.Lag.Quantile(float64(p)/100).Microseconds()), "p"+strconv.Itoa(p)+"-µs")
 	}
 	b.ReportMetric(float64(s.Lag.Max.Microseconds()), "max-µs")
-	b.ReportMetric(0, "ns/op") // of all together says nothing
+	b.ReportMetric(0, "ns/op") // the time for all of them together is meaningless
 }
 
-// Acceptance: 20,000 are accepted a second, each safe on disk.
+// Acceptance: 20,000 deliveries per second are accepted, each safe on disk.
 func BenchmarkQueue_AcceptDurable(b *testing.B) {
 	q := benched(b, Options{Store: b.TempDir(), MaxPending: 1 << 30})
 	w := hook("http://127.0.0.1:1/x")

@@ -9,7 +9,7 @@ import (
 	"time"
 )
 
-// requestOf is what is sent for a delivery.
+// requestOf returns the request that is sent for a delivery.
 func requestOf(t *testing.T, w *Webhook, p Parts, key uint64) string {
 	t.Helper()
 	j := job{form: newForm(w), parts: NewDelivery(w, 0, 1, p).parts, depth: 3, key: key}
@@ -62,7 +62,7 @@ func TestRequest(t *testing.T) {
 			w.Sign = &Signature{Secret: "key", Header: "X-Sig", Scheme: HMACSHA256}
 			w.Header = []byte("x-sig: forged\r\n")
 		}),
-			Parts{Body: []byte("The quick brown fox jumps over the lazy dog")}, 0, // the vector of Wikipedia's article on HMAC
+			Parts{Body: []byte("The quick brown fox jumps over the lazy dog")}, 0, // the test vector in Wikipedia's article on HMAC
 			"POST /x?y HTTP/1.1\r\nHost: a.example:81\r\n" + rest + "X-Sig: f7bc83f430538424b13298e6aa6fb143ef4d59a14946175997479dbc2d1a3cd8\r\nContent-Length: 43\r\n\r\nThe quick brown fox jumps over the lazy dog"},
 	}
 	for _, c := range cases {
@@ -72,7 +72,7 @@ func TestRequest(t *testing.T) {
 	}
 }
 
-// A form signs the same however often.
+// A form always produces the same signature.
 func TestRequest_SignaturesOfOneForm(t *testing.T) {
 	w := &Webhook{Method: "POST", URL: "http://a/", Sign: &Signature{Secret: "k", Header: "S", Scheme: Stripe}}
 	f := newForm(w)
@@ -84,13 +84,13 @@ func TestRequest_SignaturesOfOneForm(t *testing.T) {
 	}
 }
 
-// Whatever a URL and headers are, what is sent is one request, or there is an error.
+// For any URL and headers, exactly one request is sent, or there is an error.
 func FuzzRequest(f *testing.F) {
 	f.Add([]byte("http://u:p@[::1]:80/a b?c#d"), []byte("X-A: b\r\nHost: c\r\n"), []byte("body"))
 	f.Add([]byte("https://EXAMPLE"), []byte("nothing"), []byte(""))
 	f.Fuzz(func(t *testing.T, url, header, body []byte) {
 		if strings.ContainsAny(strings.ReplaceAll(string(header), "\r\n", ""), "\r\n\x00") {
-			return // the renderer lets none through
+			return // the renderer does not allow these
 		}
 		w := &Webhook{Method: "POST", URL: "http://a/"}
 		j := job{form: newForm(w), parts: NewDelivery(w, 0, 1, Parts{URL: append([]byte{}, url...), Header: header, Body: body}).parts}

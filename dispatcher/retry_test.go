@@ -8,7 +8,7 @@ import (
 	"time"
 )
 
-// What the target asks for takes the place of the back-off, up to the longest one.
+// The wait that the target requests replaces the back-off, up to the longest back-off.
 func TestQueue_WaitsAsLongAsItsTargetAsks(t *testing.T) {
 	target := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		var status int
@@ -26,7 +26,7 @@ func TestQueue_WaitsAsLongAsItsTargetAsks(t *testing.T) {
 	for i, c := range []struct {
 		path          string
 		backoff, most time.Duration
-		from, to      time.Duration // the wait, which the test itself may make shorter by minutes
+		from, to      time.Duration // the wait, which the test itself may shorten by minutes
 	}{
 		{"/429?after=7200", time.Millisecond, 3 * time.Hour, 110 * time.Minute, 2 * time.Hour},
 		{"/503?until", time.Millisecond, 3 * time.Hour, 110 * time.Minute, 2 * time.Hour},
@@ -34,7 +34,7 @@ func TestQueue_WaitsAsLongAsItsTargetAsks(t *testing.T) {
 		{"/503?after=99999999999999999999", time.Millisecond, time.Hour, 50 * time.Minute, time.Hour},
 		{"/429?after=0", 4 * time.Hour, 4 * time.Hour, 110 * time.Minute, 4 * time.Hour},
 		{"/500?after=60", 4 * time.Hour, 4 * time.Hour, 110 * time.Minute, 4 * time.Hour},
-		{"/429", 4 * time.Hour, 4 * time.Hour, 110 * time.Minute, 4 * time.Hour}, // not as the answer before it
+		{"/429", 4 * time.Hour, 4 * time.Hour, 110 * time.Minute, 4 * time.Hour}, // not the wait of the response before it
 	} {
 		w := hook(target.URL + c.path)
 		w.Retry = Retry{Attempts: 3, Backoff: c.backoff, MaxBackoff: c.most}

@@ -15,17 +15,16 @@ import (
 	"testing"
 )
 
-// rawTarget is a target that costs as little as one can: a goroutine for each
-// connection, which looks for nothing but where a request ends, and answers bytes
-// that are prepared.
+// rawTarget is a target with the lowest possible cost: it has one goroutine for each connection,
+// which only searches for the end of a request and responds with prepared bytes.
 type rawTarget struct {
 	net.Listener
 	answer []byte
-	seen   func(request []byte) // is told of each; nil for nobody
+	seen   func(request []byte) // called with each request; may be nil
 	count  atomic.Int64
 	open   atomic.Int64 // connections
 
-	mu    sync.Mutex // guards what follows
+	mu    sync.Mutex // guards the fields below
 	conns []net.Conn
 	ended sync.WaitGroup
 }
@@ -68,7 +67,7 @@ func (r *rawTarget) accept() {
 	}
 }
 
-// converse answers the requests of a connection.
+// converse responds to the requests on a connection.
 func (r *rawTarget) converse(c net.Conn) {
 	defer c.Close()
 	room, have := make([]byte, 4<<10), 0
@@ -95,7 +94,7 @@ func (r *rawTarget) converse(c net.Conn) {
 	}
 }
 
-// wholeRequest returns the length of the first request, 0 when it is not whole.
+// wholeRequest returns the length of the first request; 0 if it is incomplete.
 func wholeRequest(b []byte) int {
 	head := bytes.Index(b, []byte("\r\n\r\n"))
 	if head < 0 {
@@ -123,8 +122,8 @@ func (r *rawTarget) end() {
 	r.ended.Wait()
 }
 
-// targetProcess in the environment makes the test binary a target of its own, so
-// that what the target costs is not taken for the queue's.
+// targetProcess in the environment makes the test binary run as a separate target, so that the cost
+// of the target is not attributed to the queue.
 const targetProcess = "DISPATCHER_TEST_TARGET"
 
 func TestMain(m *testing.M) {
@@ -138,12 +137,12 @@ func TestMain(m *testing.M) {
 	}
 	r := serveRaw(l, nil)
 	fmt.Println(r.url())
-	for in := bufio.NewScanner(os.Stdin); in.Scan(); { // until the parent ends
+	for in := bufio.NewScanner(os.Stdin); in.Scan(); { // until the parent exits
 		fmt.Println(r.count.Load())
 	}
 }
 
-// remoteTarget is a raw target in a process of its own.
+// remoteTarget is a raw target in a separate process.
 type remoteTarget struct {
 	url string
 	in  io.WriteCloser
@@ -187,7 +186,7 @@ func (r *remoteTarget) line(b *testing.B) string {
 	return strings.TrimSpace(r.out.Text())
 }
 
-// count is how many requests it has answered.
+// count returns how many requests the target has answered.
 func (r *remoteTarget) count(b *testing.B) int {
 	b.Helper()
 	if _, err := io.WriteString(r.in, "count\n"); err != nil {

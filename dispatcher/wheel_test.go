@@ -7,7 +7,7 @@ import (
 	"testing"
 )
 
-// model is what a wheel has to do, by a list that is searched.
+// model is a reference implementation of a wheel, based on a list that is searched.
 type model struct {
 	now     int64
 	entries []modelEntry // in the order they were added
@@ -28,7 +28,7 @@ func (m *model) cancel(entry uint32) bool {
 	return len(m.entries) < before
 }
 
-// take takes everything due at now.
+// take removes and returns everything that is due at now.
 func (m *model) take(now int64) []modelEntry {
 	m.now = max(m.now, now)
 	var due, rest []modelEntry
@@ -51,7 +51,7 @@ func (m *model) first() int64 {
 	return first
 }
 
-// drain takes everything due off a wheel at now, a few entries a step.
+// drain removes everything that is due at now from a wheel, a few entries per step.
 func drain(t *testing.T, w *wheel, now int64, budget int) []uint32 {
 	t.Helper()
 	var out []uint32
@@ -121,7 +121,7 @@ func TestWheel_CancelsWhatItHolds(t *testing.T) {
 	for i := uint32(1); i <= 5; i++ {
 		w.add(100, i)
 	}
-	for _, entry := range []uint32{1, 5, 3} { // the first, the last, one between
+	for _, entry := range []uint32{1, 5, 3} { // the first one, the last one, and one in between
 		if !w.cancel(entry) || w.cancel(entry) {
 			t.Errorf("entry %d is to be cancelled once", entry)
 		}
@@ -134,8 +134,8 @@ func TestWheel_CancelsWhatItHolds(t *testing.T) {
 	}
 }
 
-// operations runs random operations on a wheel and its model, and compares what
-// falls due, in which order, and what next promises.
+// operations runs random operations on a wheel and its model, and compares which entries fall due,
+// in which order, and the results of next.
 func operations(t *testing.T, r *rand.Rand, count int) {
 	t.Helper()
 	var w wheel
@@ -154,7 +154,7 @@ func operations(t *testing.T, r *rand.Rand, count int) {
 			if got, want := w.cancel(entry), m.cancel(entry); got != want {
 				t.Fatalf("cancel %d: %v, want %v", entry, got, want)
 			}
-		case 5: // stop half-way: what is due then is a beginning of what is due in the end
+		case 5: // stop half-way: the entries due then are the first of those due in the end
 			w.advance(m.now+r.Int64N(spans[r.IntN(len(spans))]), r.IntN(3))
 			m.now = max(m.now, w.now)
 			w.moved(t, &m)
@@ -174,7 +174,7 @@ func operations(t *testing.T, r *rand.Rand, count int) {
 	}
 }
 
-// moved takes what is due after a step that may have stopped half-way.
+// moved takes the entries that are due after a step that may have stopped half-way.
 func (w *wheel) moved(t *testing.T, m *model) {
 	t.Helper()
 	for e := w.take(); e != 0; e = w.take() {
@@ -186,8 +186,8 @@ func (w *wheel) moved(t *testing.T, m *model) {
 	}
 }
 
-// compareDue compares what fell due with what should have: the same entries, those
-// that were not past when they were added in the order of their ticks.
+// compareDue compares the entries that fell due with those that should have: they must be the same,
+// and those that were not past when they were added must be in the order of their ticks.
 func compareDue(t *testing.T, got []uint32, want []modelEntry) {
 	t.Helper()
 	ticks := map[uint32]int64{}
@@ -211,8 +211,8 @@ func TestWheel_DoesAsItsModel(t *testing.T) {
 	}
 }
 
-// Entries added while none is due come out in the order of their ticks and, within
-// a tick, of adding.
+// Entries added while none is due are returned in the order of their ticks and, within a tick, in
+// the order in which they were added.
 func TestWheel_KeepsOrder(t *testing.T) {
 	for seed := range uint64(50) {
 		r := rand.New(rand.NewPCG(seed, 8))

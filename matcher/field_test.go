@@ -9,7 +9,7 @@ import (
 	"mockserver/matcher/json"
 )
 
-// Field is Member of the body, however often and in whatever order it is asked.
+// Field returns the same as Member of the body, regardless of the number and order of calls.
 func TestRequest_FieldIsMemberOfTheBody(t *testing.T) {
 	names := []string{"a", "b", "ab", `a\`, "é", "\n", "", "length", "😀"}
 	written := []string{`"a"`, `"b"`, `"a\u0062"`, `"a\\"`, `"\u00e9"`, `"é"`, `"\n"`, `""`, `"\u0061"`, `"length"`, `"\ud83d\ude00"`}

@@ -121,8 +121,8 @@ func FuzzTypes(f *testing.F) {
 	})
 }
 
-// FuzzParsePattern checks that any path compiles, or is refused with positions
-// inside it, and that a compiled one of literals only answers itself.
+// FuzzParsePattern checks that any path compiles, or is refused with positions inside it, and that
+// a compiled path of literals alone matches itself.
 func FuzzParsePattern(f *testing.F) {
 	w := newWorld(1, 4)
 	for range 20 {

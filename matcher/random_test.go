@@ -34,9 +34,9 @@ func TestRandom_AStreamIsThatOfSeedAndNumber(t *testing.T) {
 	}
 }
 
-// The first numbers of streams that follow each other are as random as those of one:
-// what requests are given is drawn from them. Their chi-square over 100 parts has 99
-// degrees of freedom; above 149 it is once in a thousand times.
+// The first numbers of consecutive streams, from which the choices of requests are made, are as
+// random as the numbers of one stream. Their chi-square over 100 parts has 99 degrees of freedom;
+// it exceeds 149 once in a thousand times.
 func TestRandom_FirstNumbersAreUniform(t *testing.T) {
 	for _, seed := range []uint64{0, 1, 42, math.MaxUint64} {
 		const n, parts = 100_000, 100

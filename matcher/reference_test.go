@@ -11,15 +11,14 @@ import (
 	"mockserver/internal/ascii"
 )
 
-// refRoute is an endpoint as the reference matcher knows it: only what was
-// written, nothing compiled.
+// refRoute is an endpoint of the reference matcher: the declared texts, not compiled.
 type refRoute struct {
 	method, host, path string
 	cond               string // "", "query" (the query has q), "first" (the first parameter is 1)
 }
 
-// reference is the specification's words as a program, without any thought for
-// speed: of all the endpoints that match, the best.
+// reference implements the specification literally, without optimization: it selects the best of
+// all endpoints that match.
 type reference []refRoute
 
 var (
@@ -54,7 +53,7 @@ func refType(name string) func(string) bool {
 
 func refDecode(s string) string {
 	if !strings.Contains(s, "%") {
-		return s // only to spare the test's time
+		return s // only to save time in the test
 	}
 	return refEscape.ReplaceAllStringFunc(s, func(e string) string {
 		return string([]byte{ascii.Hex(e[1])<<4 | ascii.Hex(e[2])})
@@ -71,8 +70,8 @@ func refSegments(path string) []string {
 	return strings.Split(path[1:], "/")
 }
 
-// shape tells how each declared segment takes part in the order of specificity,
-// and the captures, when the path fits the route.
+// shape returns the rank of each declared segment in the order of specificity, and the captures. ok
+// is false if the path does not fit the route.
 func (e refRoute) shape(path string) (rank []int, captures []string, ok bool) {
 	got, declared := refSegments(path), refSegments(e.path)
 	for i, s := range declared {
@@ -107,8 +106,8 @@ func (e refRoute) shape(path string) (rank []int, captures []string, ok bool) {
 	return rank, captures, len(got) == len(declared)
 }
 
-// hostRank is 0 for the exact host, then less for longer wildcards, then the most
-// for any host; -1 when the host is another.
+// hostRank returns 0 for the exact host, a higher rank for a wildcard, the lower the longer it is,
+// and the highest rank for an endpoint without a host. It returns -1 for a different host.
 func (e refRoute) hostRank(host string) int {
 	host, _, _ = strings.Cut(strings.ToLower(host), ":")
 	host = strings.TrimSuffix(host, ".")
@@ -152,7 +151,7 @@ func (rs reference) match(method, host, target string) (int, []string) {
 	return best, bestCaptures
 }
 
-// methods returns the methods declared for a path, whatever their conditions.
+// methods returns the methods declared for a path, regardless of conditions.
 func (rs reference) methods(host, target string) []string {
 	path, _, _ := strings.Cut(target, "?")
 	var out []string
@@ -165,7 +164,7 @@ func (rs reference) methods(host, target string) []string {
 	return out
 }
 
-// routes compiles the endpoints as their owner would.
+// routes compiles the endpoints as the server does.
 func (rs reference) routes() ([]Route, syntax.Problems) {
 	var problems syntax.Problems
 	routes := make([]Route, len(rs))

@@ -46,7 +46,7 @@ func TestTargetIsCutAsSent(t *testing.T) {
 	}
 }
 
-// get is what Query, Form, Header and Cookie are.
+// get is the type of Query, Form, Header and Cookie.
 type get func(*Request, string) ([]byte, bool)
 
 func TestNamedValues(t *testing.T) {
@@ -54,7 +54,7 @@ func TestNamedValues(t *testing.T) {
 	tests := []struct {
 		name    string
 		get     get
-		request string // raw, without its end
+		request string // raw, without the empty line at its end
 		key     string
 		want    string
 		ok      bool
@@ -104,7 +104,7 @@ func TestNamedValues(t *testing.T) {
 	}
 }
 
-// parsedRequest is a request as it is read from a connection. Lines end in \n.
+// parsedRequest returns a request as if it was read from a connection. Lines end with \n.
 func parsedRequest(tb testing.TB, raw string) *Request {
 	tb.Helper()
 	head, body, _ := strings.Cut(raw, "\n\n")
@@ -214,8 +214,8 @@ func TestArenaSlicesSurviveGrowth(t *testing.T) {
 	}
 }
 
-// TestResetTouchesEveryField fills every field, however deep, with something and
-// expects nothing of it but room after reset.
+// TestResetTouchesEveryField fills every field, at any depth, and expects that after Reset only
+// memory for reuse is left.
 func TestResetTouchesEveryField(t *testing.T) {
 	r := new(Request)
 	fill(t, reflect.ValueOf(r).Elem(), "Request")
@@ -233,7 +233,7 @@ func TestResetTouchesEveryField(t *testing.T) {
 	}
 }
 
-// leaving is the peer of a client that left.
+// leaving is the peer of a client that has disconnected.
 type leaving struct{}
 
 func (leaving) Left() bool { return true }
@@ -280,7 +280,7 @@ func fill(t *testing.T, v reflect.Value, path string) {
 func empty(t *testing.T, v reflect.Value, path string) {
 	v = settable(v)
 	switch {
-	case path == "Request.found": // room of its own, which holds no leaf
+	case path == "Request.found": // reused memory, which contains no leaf
 	case v.Kind() == reflect.Slice:
 		if v.Len() != 0 {
 			t.Errorf("%s: got %d elements after reset", path, v.Len())
@@ -296,7 +296,7 @@ func empty(t *testing.T, v reflect.Value, path string) {
 	}
 }
 
-// FuzzQuery compares with net/url where both read a query the same way.
+// FuzzQuery compares with net/url for queries that both parse in the same way.
 func FuzzQuery(f *testing.F) {
 	for _, s := range []string{"a=1", "a=1+2&a=3", "%61=%41", "=", "&&a", "a=%", "a=%zz", "b=1&a==", "é=1"} {
 		f.Add(s, "a")
@@ -307,7 +307,7 @@ func FuzzQuery(f *testing.F) {
 		got, ok := r.pair([]byte(query), name)
 		values, err := url.ParseQuery(query)
 		if err != nil {
-			return // what net/url refuses (";", a bad escape) is taken as it stands
+			return // what net/url refuses (";", an invalid escape) is accepted unchanged
 		}
 		if want, there := values[name]; ok != there || there && string(got) != want[0] {
 			t.Errorf("%q in %q: got %q, %t, net/url has %q", name, query, got, ok, want)

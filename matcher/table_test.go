@@ -11,12 +11,12 @@ import (
 	"mockserver/internal/harness/volume"
 )
 
-// newRequest is a request as the server would hand it over.
+// newRequest returns a request as the server would pass it.
 func newRequest(method, host, target string) *Request {
 	return Acquire(Input{Method: []byte(method), Host: []byte(host), Target: []byte(target)})
 }
 
-// mustCompile compiles endpoints that have no mistakes.
+// mustCompile compiles endpoints that have no errors.
 func mustCompile(tb testing.TB, rs reference) *Table {
 	tb.Helper()
 	routes, problems := rs.routes()
@@ -27,7 +27,7 @@ func mustCompile(tb testing.TB, rs reference) *Table {
 	return t
 }
 
-// declare makes unconditional endpoints of "METHOD path" or "METHOD host path".
+// declare returns unconditional endpoints for lines "METHOD path" or "METHOD host path".
 func declare(lines ...string) reference {
 	var rs reference
 	for _, line := range lines {
@@ -123,7 +123,8 @@ func TestTheFirstWhoseConditionHoldsAnswers(t *testing.T) {
 	}
 }
 
-// A condition may draw or count: to ask it again is to get another answer.
+// A condition may draw a random number or count, so a second evaluation may have a different
+// result.
 func TestAConditionIsAskedOnce(t *testing.T) {
 	tests := []struct {
 		name, method, target string
@@ -163,7 +164,7 @@ func TestAConditionIsAskedOnce(t *testing.T) {
 	}
 }
 
-// What the router itself gets wrong or overlooks must not show.
+// Errors and omissions of the router itself must not be visible.
 func TestTheRouterIsNotTrustedTooFar(t *testing.T) {
 	tests := []struct {
 		name   string
@@ -203,15 +204,15 @@ func TestAnyRequestLineIsSurvived(t *testing.T) {
 	}
 }
 
-// world makes random tables and requests of few words, so that they meet often.
+// world makes random tables and requests from few words, so that they match often.
 type world struct {
 	*rand.Rand
 	literals, params, values, conds []string
-	numbered                        int // so many literals of the form r7 besides
+	numbered                        int // number of additional literals of the form r7
 }
 
-// newWorld returns a world of all words, or, every other time, one of so few that
-// paths get in each other's way at every segment.
+// newWorld returns a world of all words or, every other time, of so few that paths conflict at
+// every segment.
 func newWorld(seed, stream uint64) *world {
 	w := &world{rand.New(rand.NewPCG(seed, stream)), worldLiterals, worldParams, worldValues, worldConds, 40}
 	if seed%2 == 0 {
@@ -254,7 +255,7 @@ func (w *world) path() string {
 		case k < 12:
 			fmt.Fprintf(&b, "r%d", w.IntN(w.numbered))
 		case k < 19 || i < n-1:
-			// each name once: a path may not have one twice
+			// a path must not contain the same name twice
 			b.WriteString(strings.Replace(w.pick(w.params), "v", fmt.Sprintf("v%d", i), 1))
 		default:
 			b.WriteString(w.pick([]string{"*", "*rest"}))
@@ -353,7 +354,7 @@ func FuzzMatch(f *testing.F) {
 	}
 	f.Fuzz(func(t *testing.T, seed uint64, method, host, target string) {
 		if strings.ContainsAny(target, " \r\n\x00") || strings.ContainsAny(host, "[]\r\n ") || strings.Count(host, ":") > 1 || len(host) > longestHost {
-			return // not what a server hands over, or hosts the reference does not know
+			return // not what a server would pass, or hosts that the reference does not support
 		}
 		if !strings.HasPrefix(target, "/") || method == "" {
 			return
@@ -417,8 +418,8 @@ func TestShadowedRoutesAreWarnedOf(t *testing.T) {
 	}
 }
 
-// A shadowed route is one that the reference never chooses: both say the same of
-// random tables, for the requests that could show it.
+// A shadowed route is one that the reference never selects: both agree for random tables and
+// requests that could reveal a difference.
 func TestNoShadowedRouteEverAnswers(t *testing.T) {
 	warned := 0
 	for seed := range uint64(200) {

@@ -6,7 +6,7 @@ import (
 	"testing"
 )
 
-// layouts are ways to declare n endpoints, and the path of the i-th.
+// layouts contains ways to declare n endpoints, and the path of the i-th one.
 var layouts = []struct {
 	name     string
 	declared func(i int) string
@@ -21,7 +21,7 @@ var layouts = []struct {
 	{"catch-all", func(i int) string { return fmt.Sprintf("/files%d/*rest", i) }, func(i int) string { return fmt.Sprintf("/files%d/a/b", i) }},
 }
 
-// wide is four segments, at each of which there are ten to choose from.
+// wide returns a path of four segments, each of which has ten alternatives.
 func wide(i int) string {
 	return fmt.Sprintf("/area%d/team%d/service%d/resource%d", i%10, i/10%10, i/100%10, i/1000)
 }
@@ -34,12 +34,12 @@ func layoutTable(declared func(int) string, n int) reference {
 	return rs
 }
 
-// firstNumber is where the benchmarks of Match begin to count, so that the path
-// asked for is as long whatever n is: a longer path costs more to read.
+// firstNumber is the first number in the benchmarks of Match, so that the length of the requested
+// path does not depend on n: a longer path costs more to read.
 const firstNumber = 10000
 
-// matchOne asks a table of n endpoints for the one in the middle, as a load test
-// of one endpoint does.
+// matchOne looks up the endpoint in the middle of a table of n endpoints, as in a load test of one
+// endpoint.
 func matchOne(b *testing.B, l int, n int, change func(*Table)) {
 	declared, asked := layouts[l].declared, layouts[l].asked
 	if asked == nil {
@@ -67,8 +67,8 @@ func BenchmarkMatch(b *testing.B) {
 	}
 }
 
-// BenchmarkMatchTree is BenchmarkMatch by the tree alone: what a path with
-// percent-encoding costs beside the decoding.
+// BenchmarkMatchTree is like BenchmarkMatch, using only the tree: the cost of a path with
+// percent-encoding, without the decoding.
 func BenchmarkMatchTree(b *testing.B) {
 	for l := range layouts {
 		for _, n := range []int{10, 10000} {

@@ -8,8 +8,8 @@ import (
 	"mockserver/config"
 )
 
-// tableOf compiles endpoints: "GET /path", with "template " in front for paths of
-// OpenAPI documents.
+// tableOf compiles endpoints: "GET /path", prefixed with "template " for paths of OpenAPI
+// documents.
 func tableOf(t *testing.T, declared ...string) (*Table, []Route) {
 	t.Helper()
 	routes := make([]Route, len(declared))
@@ -29,7 +29,7 @@ func tableOf(t *testing.T, declared ...string) (*Table, []Route) {
 func TestTemplates(t *testing.T) {
 	for _, c := range []struct {
 		path, request string
-		params        string // name=value, separated by spaces; "none" when nothing matches
+		params        string // name=value, separated by spaces; "none" if nothing matches
 	}{
 		{"/a/{id}", "/a/1", "id=1"},
 		{"/a/{id}", "/a/1.json", "id=1.json"},
@@ -73,7 +73,8 @@ func TestTemplates(t *testing.T) {
 	}
 }
 
-// What is more specific answers, whatever the order is; of one shape the first.
+// The more specific route answers, regardless of the order; among routes of the same shape the
+// first one answers.
 func TestTemplatesBesideOthers(t *testing.T) {
 	table, _ := tableOf(t, "/r/:any", "template /r/{id}", "template /r/{id}.{format}", "template /r/{id}.pdf", "/r/:n|int", "template /r/x.pdf")
 	for path, want := range map[string]int{"/r/a": 0, "/r/a.json": 2, "/r/a.pdf": 2, "/r/12": 4, "/r/x.pdf": 5} {
@@ -84,7 +85,7 @@ func TestTemplatesBesideOthers(t *testing.T) {
 	}
 }
 
-// A declared endpoint that takes the place of a document's is no mistake, and no warning.
+// A declared endpoint that replaces one of a document causes neither an error nor a warning.
 func TestDeclaredBeforeGenerated(t *testing.T) {
 	spec := config.Parse("api.yml", []byte("openapi: 3.0.3\ninfo: {title: t, version: '1'}\npaths:\n  /a/{id}:\n"+
 		"    parameters: [{name: id, in: path, required: true, schema: {}}]\n    get: {responses: {'200': {description: ok}}}\n"))
@@ -104,8 +105,8 @@ func TestDeclaredBeforeGenerated(t *testing.T) {
 	}
 }
 
-// Segments that parameters are a part of shadow each other when they differ in names
-// only. Of other forms no more is said than that.
+// Segments that contain parameters and text shadow each other if they differ only in names. Other
+// cases are not detected.
 func TestTemplatesShadowEachOther(t *testing.T) {
 	for _, c := range []struct {
 		paths []string

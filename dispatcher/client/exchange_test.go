@@ -11,7 +11,7 @@ import (
 
 const okAnswer = "HTTP/1.1 200 OK\r\nContent-Length: 0\r\n\r\n"
 
-// heard is a connection whose target has said everything already.
+// heard is a connection whose target has already sent everything.
 type heard struct {
 	net.Conn
 	text io.Reader

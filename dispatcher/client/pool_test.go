@@ -16,7 +16,7 @@ import (
 	"time"
 )
 
-// target is a server that answers each request on its connections with okAnswer.
+// target starts a server that responds to each request on its connections with okAnswer.
 func target(t *testing.T) (url string, made, gone *atomic.Int32) {
 	t.Helper()
 	l, err := net.Listen("tcp", "127.0.0.1:0")
@@ -46,12 +46,12 @@ func target(t *testing.T) (url string, made, gone *atomic.Int32) {
 	})
 	t.Cleanup(func() {
 		l.Close()
-		ended.Wait() // the pool is closed before
+		ended.Wait() // the pool is closed before that
 	})
 	return "http://" + l.Addr().String(), made, gone
 }
 
-// send sends one request and gives its connection back.
+// send sends one request and returns its connection to the pool.
 func send(t *testing.T, p *Pool, url string) {
 	t.Helper()
 	at, err := CutURL([]byte(url))
@@ -71,7 +71,7 @@ func send(t *testing.T, p *Pool, url string) {
 	p.Put(c)
 }
 
-// However many targets there are, few connections are kept: those that were used last.
+// Regardless of the number of targets, only a few connections are kept: those that were used last.
 func TestPool_FewAreIdle(t *testing.T) {
 	const limit, targets = 8, 40
 	p := NewPool(limit)
@@ -94,7 +94,7 @@ func TestPool_FewAreIdle(t *testing.T) {
 	if len(p.open) != limit || len(p.idle) != limit || p.dialing != 0 {
 		t.Errorf("%d open, %d targets have some, %d are being dialed; want %d, as many, none", len(p.open), len(p.idle), p.dialing, limit)
 	}
-	for sum(gone) < targets-limit { // the test's own time-out bounds this
+	for sum(gone) < targets-limit { // limited by the timeout of the test
 		runtime.Gosched()
 	}
 	for _, url := range urls[targets-limit:] {
@@ -109,8 +109,7 @@ func TestPool_FewAreIdle(t *testing.T) {
 	}
 }
 
-// Those that are idle make room for those that are dialled, so that there are never
-// more than workers.
+// Idle connections make room for new ones, so that there are never more connections than workers.
 func TestPool_IdleOnesMakeRoom(t *testing.T) {
 	const most = 4
 	c, all := idled(t, most, "a", "b", "c", "d")
@@ -128,7 +127,7 @@ func TestPool_IdleOnesMakeRoom(t *testing.T) {
 		t.Errorf("%d are open after one that failed, want %d still: there was room", len(c.open), most-1)
 	}
 	url, _, _ := target(t)
-	defer c.Close() // before the target waits for its connections to end
+	defer c.Close() // before the target waits for its connections to be closed
 	var used []*Conn
 	for i := range most {
 		conn, err := c.Get(url, time.Now().Add(time.Minute))
@@ -150,7 +149,7 @@ func TestPool_IdleOnesMakeRoom(t *testing.T) {
 	}
 }
 
-// closedPort is an address where nobody listens.
+// closedPort returns an address on which nothing listens.
 func closedPort(t *testing.T) string {
 	t.Helper()
 	l, err := net.Listen("tcp", "127.0.0.1:0")
@@ -161,7 +160,7 @@ func closedPort(t *testing.T) string {
 	return l.Addr().String()
 }
 
-// idled is connections that are idle, with pipes for targets.
+// idled returns a pool with idle connections, which are pipes.
 func idled(t *testing.T, most int, targets ...string) (*Pool, []*Conn) {
 	t.Helper()
 	c := NewPool(most)
@@ -181,11 +180,11 @@ func idled(t *testing.T, most int, targets ...string) (*Pool, []*Conn) {
 	return c, all
 }
 
-// The lists of idle connections hold whatever is taken out of them, and in
-// whatever order.
+// The lists of idle connections remain consistent, whatever is removed from them, and in whatever
+// order.
 func TestPool_Lists(t *testing.T) {
 	c, all := idled(t, 5, "a", "b", "a", "c", "a", "b", "d")
-	order := func() string { // the oldest first, then how many each target has
+	order := func() string { // the oldest first, followed by the number of connections of each target
 		var all []*Conn
 		for target, conns := range c.idle {
 			for i, conn := range conns {
@@ -212,7 +211,7 @@ func TestPool_Lists(t *testing.T) {
 		conn *Conn
 		want string
 	}{
-		{"", nil, "acabd 2 1 1 1"}, // two went for being too many
+		{"", nil, "acabd 2 1 1 1"}, // two were closed because there were too many
 		{"a", all[4], "acbd 1 1 1 1"},
 		{"d", all[6], "acb 1 1 1 0"},
 		{"d", nil, "acb 1 1 1 0"},

@@ -57,7 +57,7 @@ func TestOutbox_GivesBackWhatIsPending(t *testing.T) {
 	put(t, o, "early", 10)
 	gone := put(t, o, "gone", 20)
 	o.Done(gone)
-	o.Done(gone) // again does nothing
+	o.Done(gone) // a second call has no effect
 	o.Done(12345)
 	if err := o.Close(); err != nil {
 		t.Fatal(err)
@@ -98,7 +98,7 @@ func TestOutbox_IsOneProcesss(t *testing.T) {
 	}
 }
 
-// The committer waits for no file to be removed, however many there are.
+// The committer does not wait for files to be removed, however many there are.
 func TestOutbox_DropsWithoutWaiting(t *testing.T) {
 	o := &Outbox{dir: t.TempDir(), unlisted: make(chan struct{}, 1), removed: make(chan struct{})}
 	for n := range uint32(100) {
@@ -108,7 +108,7 @@ func TestOutbox_DropsWithoutWaiting(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	o.drop() // nobody removes yet
+	o.drop() // the remover is not running yet
 	o.files = append(o.files, &logFile{number: 100})
 	o.drop()
 	close(o.unlisted)
@@ -119,14 +119,14 @@ func TestOutbox_DropsWithoutWaiting(t *testing.T) {
 	}
 }
 
-// While a file is written anew, who stores waits for a pieceSize of it at most.
+// While a file is rewritten, Store waits for at most a pieceSize of it.
 func TestOutbox_StoresWhileItRewrites(t *testing.T) {
 	const kept = 2000 // of 2 KiB each
 	o, _, _ := openedStore(t, t.TempDir())
 	var begun, between atomic.Bool
 	o.mu.Lock()                       // before anything is written
-	o.rotateAt, o.allowed = 16<<20, 0 // what is stored at first fits into one file
-	o.sync = func(f *os.File) error { // somebody waits for this
+	o.rotateAt, o.allowed = 16<<20, 0 // the first entries fit into one file
+	o.sync = func(f *os.File) error { // a caller of Store waits for this
 		o.mu.Lock()
 		first := o.files[0]
 		if begun.Load() && first.number == 1 && first.pending > 0 && first.pending < kept {
@@ -143,7 +143,7 @@ func TestOutbox_StoresWhileItRewrites(t *testing.T) {
 			for range kept / 8 {
 				put(t, o, filler, 1)
 				for range 2 {
-					o.Done(put(t, o, filler, 1)) // so that what is pending is all over the file
+					o.Done(put(t, o, filler, 1)) // so that the pending entries are spread over the file
 				}
 			}
 		})
@@ -173,7 +173,7 @@ func TestOutbox_StoresWhileItRewrites(t *testing.T) {
 	}
 }
 
-// A record that is larger than a pieceSize is written anew like the others.
+// A record that is larger than a pieceSize is rewritten like the others.
 func TestOutbox_RewritesLargeRecords(t *testing.T) {
 	o, _, _ := openedStore(t, t.TempDir())
 	o.mu.Lock() // before anything is written
@@ -202,7 +202,7 @@ func TestOutbox_RewritesLargeRecords(t *testing.T) {
 	}
 }
 
-// A disk that fails stops the store: what it does not say is stored, it does not hold.
+// A disk failure stops the store: entries that are not reported as stored are not stored.
 func TestOutbox_FailingDisk(t *testing.T) {
 	o, _, _ := openedStore(t, t.TempDir())
 	put(t, o, "good", 1)
@@ -220,8 +220,8 @@ func TestOutbox_FailingDisk(t *testing.T) {
 	}
 }
 
-// Files of the log go when nothing in them is pending, and the log stays bounded
-// while one old delivery is pending for ever.
+// Files of the log are removed when none of their entries is pending, and the size of the log is
+// bounded even if one old delivery is pending forever.
 func TestOutbox_GivesRoomBack(t *testing.T) {
 	dir := t.TempDir()
 	o, _, _ := openedStore(t, dir)
@@ -233,7 +233,7 @@ func TestOutbox_GivesRoomBack(t *testing.T) {
 	for i := range 2000 {
 		o.Done(put(t, o, fmt.Sprint(i, filler), 2))
 	}
-	if err := o.Close(); err != nil { // which waits for what is being removed
+	if err := o.Close(); err != nil { // it waits for files that are being removed
 		t.Fatal(err)
 	}
 	var total int64

@@ -26,7 +26,7 @@ func BenchmarkOutbox_Store(b *testing.B) {
 	}
 }
 
-// How long who stores has to wait while a file of the log is written anew.
+// How long Store has to wait while a file of the log is rewritten.
 func BenchmarkOutbox_StoreWhileItRewrites(b *testing.B) {
 	filler := strings.Repeat("x", 300)
 	for b.Loop() {
@@ -47,7 +47,7 @@ func BenchmarkOutbox_StoreWhileItRewrites(b *testing.B) {
 					begin := time.Now()
 					id := put(b, o, filler, 1)
 					if took := int64(time.Since(begin)); took > longest.Load() {
-						longest.Store(took) // of two at once either will do
+						longest.Store(took) // either of two concurrent values is fine
 					}
 					if i%6 > 0 {
 						o.Done(id)
@@ -61,5 +61,5 @@ func BenchmarkOutbox_StoreWhileItRewrites(b *testing.B) {
 			b.Fatal(err)
 		}
 	}
-	b.ReportMetric(0, "ns/op") // of filling a file says nothing
+	b.ReportMetric(0, "ns/op") // the time to fill a file is meaningless
 }

@@ -33,7 +33,7 @@ func logOf(t *testing.T, names ...string) (f *logFile, log []byte) {
 	return files[0], log
 }
 
-// storeOf is a directory with one file.
+// storeOf returns a store directory with one file.
 func storeOf(t *testing.T, f *logFile, log []byte) (dir string) {
 	t.Helper()
 	dir = t.TempDir()
@@ -53,7 +53,7 @@ func reopened(t *testing.T, dir string) (pending []Entry, lost int64, said strin
 	return pending, o.lost, said
 }
 
-// endsOf are the ends of the records of a log.
+// endsOf returns the ends of the records of a log.
 func endsOf(t testing.TB, m marker, log []byte) (ends []int) {
 	t.Helper()
 	for at := 0; at < len(log); {
@@ -67,8 +67,8 @@ func endsOf(t testing.TB, m marker, log []byte) (ends []int) {
 	return ends
 }
 
-// A crash leaves any beginning of what was written, perhaps followed by zeros: whole
-// records are found, and a torn one is no damage.
+// After a crash the file contains any beginning of what was written, perhaps followed by zeros.
+// Complete records are found, and an incomplete one is not damage.
 func TestOutbox_CutAnywhere(t *testing.T) {
 	f, whole := logOf(t, "a", "b", "c")
 	ends := endsOf(t, f.marker, whole)
@@ -97,8 +97,8 @@ func TestOutbox_CutAnywhere(t *testing.T) {
 	}
 }
 
-// A flipped bit anywhere loses the record that it hits and no other, says so, and
-// throws nothing away.
+// A flipped bit loses only the record that contains it. The loss is reported, and nothing is
+// deleted.
 func TestOutbox_DamageIsSetAside(t *testing.T) {
 	names := []string{"a", "b", "c", "d"}
 	f, whole := logOf(t, names...)
@@ -112,7 +112,7 @@ func TestOutbox_DamageIsSetAside(t *testing.T) {
 		if want := slices.Delete(slices.Clone(names), hit, hit+1); !slices.Equal(texts(pending), want) || lost != 1 {
 			t.Errorf("flip at %d: %v pending, want %v; %d lost", at, texts(pending), want, lost)
 		}
-		size := ends[0] // of each
+		size := ends[0] // size of each record
 		if !strings.Contains(said, fmt.Sprintf("offset=%d bytes=%d records=1 places=1", hit*size, size)) || !strings.Contains(said, "set aside") {
 			t.Errorf("flip at %d: not said: %s", at, said)
 		}
@@ -126,7 +126,7 @@ func TestOutbox_DamageIsSetAside(t *testing.T) {
 	}
 }
 
-// forgeries is a body of a webhook that is full of what looks like records of another file.
+// forgeries returns a webhook body that is full of data that looks like records of another file.
 func forgeries() string {
 	other := marker("\x01another")
 	var b []byte
@@ -138,7 +138,8 @@ func forgeries() string {
 	return string(b)
 }
 
-// mixedLog is a log of 50 records, some of deliveries whose texts look like records.
+// mixedLog returns a log of 50 records, some of which belong to deliveries whose texts look like
+// records.
 func mixedLog(m marker) (log []byte) {
 	for id := uint64(1); id <= 50; id++ {
 		switch s := storedAs(fmt.Sprint("delivery ", id), int64(id)); {
@@ -156,7 +157,7 @@ func mixedLog(m marker) (log []byte) {
 	return log
 }
 
-// seen is a record as it was read.
+// seen is a record that was read.
 type seen struct {
 	kind           byte
 	id             uint64
@@ -165,7 +166,7 @@ type seen struct {
 	webhook, parts string
 }
 
-// scanned are the records of a log, and what cannot be read of it, its end included.
+// scanned returns the records of a log, and the parts of it that cannot be read, including its end.
 func scanned(m marker, log []byte) (records []seen, lost loss) {
 	end, lost := m.scan(log, func(kind byte, s Entry) {
 		records = append(records, seen{kind, s.ID, s.Due.UnixNano(), s.Depth, s.Attempt, string(s.Webhook), string(s.Parts)})
@@ -208,7 +209,7 @@ func TestScan_EveryByteDamaged(t *testing.T) {
 	}
 }
 
-// Whatever is overwritten, left out or put in, records that it does not touch are read.
+// Records are read if they are unaffected by data that is overwritten, removed or inserted.
 func TestScan_PartsDamaged(t *testing.T) {
 	m := marker("\x00marker\xff")
 	log := mixedLog(m)
@@ -244,8 +245,8 @@ func TestScan_PartsDamaged(t *testing.T) {
 	}
 }
 
-// A large record that was torn, full of what looks like records of half its size each,
-// is passed over in one go: to sum each of them would take days.
+// A large incomplete record, full of data that looks like records of half its size each, is skipped
+// in one step: computing the checksum of each of them would take days.
 func TestScan_TornAndFullOfHeads(t *testing.T) {
 	const size = 8 << 20
 	heads := bytes.Repeat([]byte{1, 0, 64, 0}, size/4) // the length of 4 MiB, and a kind
@@ -256,7 +257,7 @@ func TestScan_TornAndFullOfHeads(t *testing.T) {
 	if got, lost := scanned(m, log); len(got) != 1 || lost.bytes != len(torn) || !m.isTorn(torn) {
 		t.Errorf("%d records, lost %+v, torn %v", len(got), lost, m.isTorn(torn))
 	}
-	torn[0]++ // and damaged
+	torn[0]++ // damaged in addition
 	log = appendDone(append(appendDone(nil, m, 7), torn...), m, 8)
 	if got, lost := scanned(m, log); len(got) != 2 || lost.bytes != len(torn) || lost.records != 1 {
 		t.Errorf("%d records, lost %+v", len(got), lost)
@@ -269,7 +270,7 @@ func TestOutbox_OfAnUnknownVersion(t *testing.T) {
 	if err := os.WriteFile(filepath.Join(dir, "0000002a.log"), []byte("text"), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	for range 2 { // it is unlocked in between
+	for range 2 { // the directory is unlocked in between
 		_, _, err := Open(dir, slog.New(slog.DiscardHandler))
 		if err == nil || !strings.Contains(err.Error(), "0000002a.log was written by an unknown version") {
 			t.Errorf("got %v", err)
@@ -277,8 +278,7 @@ func TestOutbox_OfAnUnknownVersion(t *testing.T) {
 	}
 }
 
-// Records of any size are found again, whole or cut, and one that is damaged is lost
-// alone.
+// Records of any size are found, complete or cut, and a damaged one does not affect the others.
 func TestOutbox_LargeRecords(t *testing.T) {
 	sizes := []int{70 << 10, 300 << 10, 3 << 20}
 	var names []string
@@ -309,7 +309,7 @@ func TestOutbox_LargeRecords(t *testing.T) {
 	}
 }
 
-// Files of other names are no part of the log, and of two with the same number none is
+// Files with other names are not part of the log. If two files have the same number, neither is
 // lost.
 func TestOutbox_NamesOfFiles(t *testing.T) {
 	dir := t.TempDir()
@@ -353,12 +353,12 @@ func FuzzRecord(f *testing.F) {
 				t.Fatalf("a record written anew holds something else: %+v, %+v", s, s2)
 			}
 		})
-		_ = m.isTorn(log[end:]) // does not panic
+		_ = m.isTorn(log[end:]) // must not panic
 	})
 }
 
-// FuzzScan damages a log of which a client wrote a part: what is read was written, in
-// that order, and what the damage does not touch is read.
+// FuzzScan damages a log of which a client wrote a part: every record that is read was written, in
+// the same order, and every record unaffected by the damage is read.
 func FuzzScan(f *testing.F) {
 	f.Add([]byte(forgeries()), uint16(100), uint16(20), []byte("x"))
 	f.Add([]byte("12345678"), uint16(0), uint16(1), []byte{})

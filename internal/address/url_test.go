@@ -5,7 +5,7 @@ import (
 	"testing"
 )
 
-// What is rendered is held to the same rules, but for what only a file can be told.
+// The same rules apply to rendered URLs, except those that can be checked only in a file.
 func TestURLFault(t *testing.T) {
 	for _, c := range []struct{ url, want string }{
 		{"http://a", ""}, {"HTTPS://a:1/b c", "a blank"}, {"http://a/b#c", ""}, {"http://a:80/x:99999/@b", ""},
@@ -24,12 +24,12 @@ func TestURLFault(t *testing.T) {
 		if URLFault([]byte("http://user:pa%40ss@[fe80::1]:80/a/b?c")) != "" {
 			t.Error("it is refused")
 		}
-	}); n > 1 { // of the text itself
+	}); n > 1 { // one allocation is that of the text itself
 		t.Errorf("%v allocations", n)
 	}
 }
 
-// What is rendered into a Host is held to what a declared one is.
+// The same rules apply to a rendered Host as to a declared one.
 func TestHostPortFault(t *testing.T) {
 	for _, c := range []struct{ host, want string }{
 		{"a", ""}, {"a.b-c_d:80", ""}, {"127.0.0.1", ""}, {"[::1]:80", ""}, {"a:", ""},

@@ -7,7 +7,7 @@ import (
 	"testing"
 )
 
-// An axis reaches around what it shows, from one round number to another.
+// An axis covers its values, from one round number to another.
 func TestTicks(t *testing.T) {
 	labels := func(a Axis) string {
 		var s []string
@@ -49,7 +49,7 @@ func TestTicks(t *testing.T) {
 	}
 }
 
-// Whatever the texts are, a chart is whole XML, in a page and as a file.
+// A chart is well-formed XML for any texts, in a page and as a file.
 func TestChart_EscapesTexts(t *testing.T) {
 	const text = "<a>&\"'\x00"
 	c := Chart{

@@ -10,7 +10,7 @@ import (
 	"testing"
 )
 
-// write puts a file into a directory and returns its path.
+// write writes a file in a directory and returns its path.
 func write(t *testing.T, dir, name, text string) string {
 	t.Helper()
 	path := filepath.Join(dir, name)
@@ -36,13 +36,13 @@ func listing(dir string) func() ([]string, error) {
 	}
 }
 
-// A change while a directory is read is one that the watcher may have told
-// already, so what is served must not be half of it.
+// The watcher may already have reported a change that happens while a directory is being read, so a
+// half-changed state must not be served.
 func TestADirectoryIsReadAsOfOneTime(t *testing.T) {
 	for _, c := range []struct {
 		name   string
 		change func(dir string) error
-		want   []string // the files read, and what they hold
+		want   []string // the files read, and their content
 	}{
 		{"nothing changes", func(string) error { return nil }, []string{"a.yml=a", "b.yml=b", "c.yml=c"}},
 		{"a file that is not read yet goes", func(dir string) error { return os.Remove(filepath.Join(dir, "c.yml")) },

@@ -7,7 +7,7 @@ import (
 	"testing"
 )
 
-// grow makes empty files.
+// grow creates empty files.
 func grow(t *testing.T, dir string, names ...string) {
 	t.Helper()
 	for _, name := range names {
@@ -17,8 +17,8 @@ func grow(t *testing.T, dir string, names ...string) {
 	}
 }
 
-// Links lead to directories, as data does in a mounted ConfigMap; each directory is read
-// once, however links go around.
+// Links to directories are followed, such as data in a mounted ConfigMap. Each directory is read
+// once, even if links form a cycle.
 func TestLinksToDirectoriesAreFollowedOnce(t *testing.T) {
 	dir := t.TempDir()
 	grow(t, dir, "real/a.yml", "..v1/data/b.yml")

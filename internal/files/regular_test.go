@@ -52,8 +52,7 @@ func TestOnlyRegularFilesAreOpened(t *testing.T) {
 	}
 }
 
-// A pipe is put in a file's place after the look: opening it would wait for a
-// writer that never comes.
+// A pipe replaces a file after the check: opening it would wait for a writer that never appears.
 func TestAPipeSwappedInIsNotWaitedFor(t *testing.T) {
 	dir := t.TempDir()
 	path, pipe := write(t, dir, "a.yml", "text"), filepath.Join(dir, "pipe")

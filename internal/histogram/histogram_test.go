@@ -9,7 +9,7 @@ import (
 	"time"
 )
 
-// Percentiles are within 1 % of those of the lengths themselves, whatever their size.
+// Percentiles are within 1 % of those of the durations themselves, whatever their size.
 func TestHistogram_QuantilesAreTrue(t *testing.T) {
 	rng := rand.New(rand.NewPCG(1, 2))
 	for _, c := range []struct {
@@ -62,7 +62,7 @@ func TestHistogram_Borders(t *testing.T) {
 	}
 }
 
-// Nothing is lost, whoever counts at the same time, also while room is made.
+// No count is lost if several goroutines count concurrently, even while an octave is allocated.
 func TestHistogram_CountsFromEverywhere(t *testing.T) {
 	var h Histogram
 	var all sync.WaitGroup
@@ -107,7 +107,7 @@ func TestLengths_SinceAndMerge(t *testing.T) {
 	}
 }
 
-// What came since a reading is what was added since, cell by cell.
+// Since returns exactly what was added after a reading, cell by cell.
 func TestLengths_SinceIsWhatWasAdded(t *testing.T) {
 	rng := rand.New(rand.NewPCG(3, 4))
 	for range 100 {

@@ -30,12 +30,13 @@ func TestLimiter_LetsTenASecondThrough(t *testing.T) {
 	}
 }
 
-// What was suppressed is said once: by the next line, else after a second, else at the end.
+// The number of suppressed lines is logged once: by the next line, or after a second, or at the
+// end.
 func TestLimiter_SaysWhatItSuppressed(t *testing.T) {
 	for _, c := range []struct {
 		name  string
-		then  func(p *Limiter) (by int) // suppressed that a line says
-		lines []int                     // of its own
+		then  func(p *Limiter) (by int) // number of suppressed lines that a line states
+		lines []int                     // numbers in separate lines
 	}{
 		{"nothing comes", func(*Limiter) int { <-time.After(time.Second); return 0 }, []int{40}},
 		{"nothing comes for long", func(*Limiter) int { <-time.After(time.Hour); return 0 }, []int{40}},
@@ -73,7 +74,7 @@ func TestLimiter_SaysWhatItSuppressed(t *testing.T) {
 	}
 }
 
-// At the end of a server the line may be under way: nothing is logged after Shutdown.
+// At the end of a server the line may be in progress: nothing must be logged after Shutdown.
 func TestLimiter_FlushWaitsForALineThatIsUnderWay(t *testing.T) {
 	begun, goOn := make(chan struct{}), make(chan struct{})
 	said := false

@@ -28,7 +28,7 @@ func TestTimer_GoesOffOnceAndNotTooEarly(t *testing.T) {
 	select {
 	case err := <-ended:
 		t.Fatalf("it went off again: %v", err)
-	case <-time.After(10 * time.Millisecond): // it is not set: nothing can wake it
+	case <-time.After(10 * time.Millisecond): // the timer is not set, so nothing can wake it
 	}
 	if err := timer.Close(); err != nil {
 		t.Fatal(err)

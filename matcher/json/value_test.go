@@ -20,11 +20,11 @@ var jsonTexts = []string{
 	` { "a" : [ 1 , 2 ] , "b" : { "c" : null } } `, `123456789012345678901234567890.10`,
 }
 
-// agreeJSON compares Parse and all that a Value tells with encoding/json.
+// agreeJSON compares Parse and all methods of a Value with encoding/json.
 func agreeJSON(t *testing.T, text []byte) {
 	t.Helper()
 	v := Parse(text)
-	text = bytes.TrimPrefix(text, []byte("\ufeff")) // which encoding/json does not skip
+	text = bytes.TrimPrefix(text, []byte("\ufeff")) // encoding/json does not skip it
 	if !utf8.Valid(text) {
 		if v.Kind != Missing {
 			t.Errorf("%q: got kind %d for invalid UTF-8", text, v.Kind)
@@ -130,7 +130,7 @@ func TestJSONOfOtherKindsHasNoParts(t *testing.T) {
 
 func TestJSONAfterAByteOrderMark(t *testing.T) {
 	for text, want := range map[string]string{
-		"\ufeff":              "", // nothing but the mark
+		"\ufeff":              "", // only the mark
 		"\ufeff\ufeff1":       "", // only one is skipped
 		" \ufeff1":            "", // and only before everything else
 		"[\ufeff1]":           "",

@@ -12,10 +12,10 @@ import (
 	"mockserver/matcher"
 )
 
-// declared is an endpoint as it is written.
+// declared is an endpoint as written in a configuration.
 type declared struct{ method, host, path, cond string }
 
-// compile makes routes of endpoints that have no errors. None of their conditions holds.
+// compile compiles endpoints without errors to routes. None of their conditions holds.
 func compile(tb testing.TB, all []declared) []matcher.Route {
 	tb.Helper()
 	routes := make([]matcher.Route, len(all))
@@ -47,8 +47,8 @@ func request(method, host, target string) *matcher.Request {
 	return matcher.Acquire(matcher.Input{Method: []byte(method), Host: []byte(host), Target: []byte(target)})
 }
 
-// worstNear are tables and requests that make the search for the nearest routes
-// work hard: many long segments, all alike.
+// worstNear contains tables and requests that make the search for the nearest routes expensive:
+// many long, similar segments.
 var worstNear = []struct {
 	name     string
 	declared func(i int) string
@@ -63,7 +63,7 @@ var worstNear = []struct {
 	{"a large table", func(i int) string { return longPath(i, "a-resource-of-name-%05d%02d") }, 5000, longPath(2500, "a-resource-of-nam-%05d%02d")},
 }
 
-// longPath is 16 segments of a layout with two numbers: i, and the segment's.
+// longPath returns a path of 16 segments, formatted with i and the number of the segment.
 func longPath(i int, layout string) string {
 	path := ""
 	for k := range alignedMost {
@@ -136,15 +136,15 @@ func TestNearest(t *testing.T) {
 	}
 }
 
-// In a large table the routes are found by their literals; one slip in one of
-// them must not lose the route.
+// In a large table routes are found by their literals. A route must be found in spite of one slip
+// in one of them.
 func TestNearestFindsSlipsInALargeTable(t *testing.T) {
 	table := compile(t, layoutTable(resource, 5000))
 	w := rand.New(rand.NewPCG(1, 5))
 	for range 300 {
 		i := w.IntN(5000)
 		name := []byte(fmt.Sprintf("res%d", i))
-		at := w.IntN(3) // among the letters, since another digit is another route
+		at := w.IntN(3) // among the letters, since a different digit means a different route
 		switch w.IntN(4) {
 		case 0:
 			name = append(name[:at], name[at+1:]...)
@@ -157,7 +157,7 @@ func TestNearestFindsSlipsInALargeTable(t *testing.T) {
 		}
 		r := request("GET", "h", "/api/v1/"+string(name)+"/42")
 		near := New(table).Find(r, 3)
-		// not always the first: of re46 the route res6 is as near as res46
+		// not always the first one: res6 is as near to re46 as res46
 		if !slices.ContainsFunc(near, func(n Near) bool { return n.Index == i }) {
 			t.Errorf("%s: got %+v, want route %d among them", name, near, i)
 		}
@@ -165,8 +165,8 @@ func TestNearestFindsSlipsInALargeTable(t *testing.T) {
 	}
 }
 
-// The tables are such that every segment is like every other, but for a few
-// letters, and the last of the many possible ways leads to no route.
+// In these tables all segments are the same except for a few letters, and none of the many possible
+// ways leads to a route.
 func TestNearestDoesABoundedAmountOfWork(t *testing.T) {
 	for _, worst := range worstNear {
 		t.Run(worst.name, func(t *testing.T) {
@@ -177,7 +177,7 @@ func TestNearestDoesABoundedAmountOfWork(t *testing.T) {
 			for _, l := range c.likest(New(table)) {
 				c.why(&table[l.index])
 			}
-			// a route may begin when almost all is done
+			// the comparison with a route may begin when the limit is almost reached
 			if most := alignWork + 2*alignedRoutes*alignedMost*alignedMost; c.work == 0 || c.work > most {
 				t.Errorf("got %d comparisons, want some, at most %d", c.work, most)
 			}
@@ -185,7 +185,7 @@ func TestNearestDoesABoundedAmountOfWork(t *testing.T) {
 	}
 }
 
-// A request that is like all routes of a large table must not be compared with all.
+// A request that is similar to all routes of a large table must not be compared with all of them.
 func TestNearestComparesABoundedNumber(t *testing.T) {
 	x := New(compile(t, layoutTable(func(i int) string { return fmt.Sprintf("/api/x/:id/r%d", i) }, 50_000)))
 	if len(x.marks) != markedRoutes {
@@ -219,8 +219,7 @@ func TestNearestAsksNoCondition(t *testing.T) {
 	}
 }
 
-// What one slip makes of a long path of a table where all paths are alike must be
-// found in spite of the bound.
+// A long path with one slip must be found in a table of similar paths in spite of the limit.
 func TestNearestFindsASlipAmongLongPaths(t *testing.T) {
 	worst := worstNear[0]
 	table := compile(t, layoutTable(worst.declared, worst.routes))
@@ -233,7 +232,7 @@ func TestNearestFindsASlipAmongLongPaths(t *testing.T) {
 	}
 }
 
-// Only 16 segments are compared, and what is beyond them must not be taken for a
+// Only 16 segments are compared, and a difference in later segments must not be mistaken for a
 // condition that did not hold.
 func TestNearestOfPathsTooLongToCompare(t *testing.T) {
 	long := strings.Repeat("/a", alignedMost)
