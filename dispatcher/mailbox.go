@@ -78,7 +78,7 @@ type batch struct {
 	asked    []func()
 }
 
-// keptBatch is the largest batch whose memory is used again.
+// keptBatch is the size of the largest batch whose memory is reused.
 const keptBatch = 1 << 14
 
 // empty moves all messages to b, and reuses the memory of the earlier batch for the mailbox.

@@ -2,5 +2,5 @@
 
 package dispatcher
 
-// raceDetector reports whether every step costs ten times as much.
+// raceDetector reports whether the race detector is on, so that every step costs ten times as much.
 const raceDetector = false

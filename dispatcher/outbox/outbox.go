@@ -3,7 +3,7 @@
 //
 //	box, pending, err := outbox.Open(dir, logger)
 //	err = box.Store(&entry) // returns when the entry is safe on disk
-//	box.Done(entry.ID)      // it is not pending any more
+//	box.Done(entry.ID)      // it is no longer pending
 //
 // Writes are grouped: each call of Store waits for the next sync, and one sync serves all calls
 // that were made during the previous one. The first file is removed as soon as none of its entries
@@ -111,7 +111,7 @@ func (o *Outbox) last() *logFile { return o.files[len(o.files)-1] }
 
 func (o *Outbox) file(number uint32) *logFile { return o.files[number-o.files[0].number] }
 
-// Lost returns how many records, at least, could not be read when the outbox was opened.
+// Lost returns the minimum number of records that could not be read when the outbox was opened.
 func (o *Outbox) Lost() int64 { return o.lost }
 
 // Store writes an entry to the log, sets its ID, and returns when it is safe on disk.
@@ -134,7 +134,7 @@ func (o *Outbox) Store(e *Entry) error {
 	return g.err
 }
 
-// add puts an entry into the buffer.
+// add appends an entry to the buffer.
 func (o *Outbox) add(e *Entry) {
 	f := o.last()
 	o.buffer = appendEntry(o.buffer, f.marker, e)

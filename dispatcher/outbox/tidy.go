@@ -43,7 +43,7 @@ func (o *Outbox) wasteful() bool {
 	return len(o.files) > 1 && total > o.allowed+4*pending
 }
 
-// rewritten returns why a file could not be rewritten.
+// rewritten returns the error if a file could not be rewritten completely.
 func (o *Outbox) rewritten(f *logFile) error {
 	o.mu.Lock()
 	defer o.mu.Unlock()

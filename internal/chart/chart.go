@@ -31,7 +31,7 @@ type Axis struct {
 	Ticks    []Tick
 }
 
-// Tick is a mark of an axis.
+// Tick is a mark on an axis.
 type Tick struct {
 	At   float64
 	Text string

@@ -85,7 +85,7 @@ func (r *Reader[T]) Wrong(format string, args ...any) {
 	r.Errs = append(r.Errs, fmt.Errorf(format, args...))
 }
 
-// Give sets a flag by a word that stands for both the flag and its value.
+// Give sets a flag to a word that was given as an argument by itself, without the name of the flag.
 func (r *Reader[T]) Give(name, word string) {
 	f, _ := r.Flags.Named("--" + name)
 	r.spelt(f, word)

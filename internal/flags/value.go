@@ -64,7 +64,7 @@ func Duration(into *time.Duration, text string) bool {
 // errRange is the error of a number of units that is not a valid duration.
 var errRange = errors.New("duration: out of range")
 
-// Times returns a number of units as a duration.
+// Times converts a number of units to a duration.
 func Times(number string, unit time.Duration) (time.Duration, error) {
 	f, err := strconv.ParseFloat(number, 64)
 	nanos := math.Round(f * float64(unit))

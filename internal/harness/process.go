@@ -288,7 +288,7 @@ func (a Answer) Want(t *testing.T, status int, body string) {
 	}
 }
 
-// Until waits for a condition.
+// Until waits until a condition holds.
 func Until(t *testing.T, what string, holds func() bool) {
 	t.Helper()
 	ticker := time.NewTicker(10 * time.Millisecond)

@@ -74,7 +74,7 @@ func removeOld(cache string) {
 	entries, _ := os.ReadDir(cache) // entries that cannot be read are not removed
 	for _, e := range entries {
 		if info, err := e.Info(); err == nil && e.Name() != "lock" && time.Since(info.ModTime()) > 24*time.Hour {
-			_ = os.RemoveAll(filepath.Join(cache, e.Name())) // a later run tries again
+			_ = os.RemoveAll(filepath.Join(cache, e.Name())) // on an error a later run tries again
 		}
 	}
 }

@@ -20,8 +20,7 @@ type lengthCell struct {
 	count uint64
 }
 
-// Read adds the histogram to l. Durations that are counted at the same time may be included
-// or not.
+// Read adds the histogram to l. Durations that are counted concurrently may or may not be included.
 func (h *Histogram) Read(l *Snapshot) {
 	var room [128]lengthCell // most histograms have fewer cells; then only one slice of the right size is allocated
 	cells := room[:0]

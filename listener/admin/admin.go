@@ -76,7 +76,7 @@ type Admin struct {
 	runs     *runs.Runs
 }
 
-// Limits of a request to the admin address.
+// Limits for requests to the admin address.
 const (
 	headerTimeout = 10 * time.Second
 	// bodyTimeout is enough for the largest specification.
@@ -127,7 +127,7 @@ func Open(opts Options) (*Admin, error) {
 		IdleTimeout:       idleTimeout,
 		MaxHeaderBytes:    largestHead,
 		ErrorLog:          slog.NewLogLogger(a.log.Handler(), slog.LevelDebug),
-		// Preflight requests of other origins are refused like their other requests.
+		// Preflight requests from other origins are refused like all requests from other origins.
 		DisableGeneralOptionsHandler: true,
 	}
 	if made {

@@ -24,7 +24,7 @@ type state struct {
 	Status string `json:"status" doc:"what holds now: ok, ready, reset, fired, cancelled"`
 }
 
-// refuse writes an error response.
+// refuse refuses a request with an error response.
 func refuse(w http.ResponseWriter, status int, code, title, message string) {
 	answer(w, status, failure{Title: title, Code: code, Message: message})
 }
@@ -40,7 +40,7 @@ func answer(w http.ResponseWriter, status int, value any) {
 	encoder := json.NewEncoder(&text)
 	encoder.SetEscapeHTML(false)
 	encoder.SetIndent("", "  ")
-	if err := encoder.Encode(value); err != nil { // a defect: every response can be encoded
+	if err := encoder.Encode(value); err != nil { // a bug: every response can be encoded
 		status = http.StatusInternalServerError
 		text.Reset()
 		text.WriteString(`{"error":"Internal error","code":"internal","message":"the answer cannot be written"}`)

@@ -14,8 +14,7 @@ import (
 	"mockserver/listener/verdict"
 )
 
-// shownExchange is a request of the journal with its response. Durations are in
-// milliseconds.
+// shownExchange is a request in the journal with its response. Durations are in milliseconds.
 type shownExchange struct {
 	ID       uint64       `json:"id" doc:"rises with each request that is kept"`
 	Kept     string       `json:"kept" doc:"why: sample, error, unmatched or slow"`

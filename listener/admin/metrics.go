@@ -86,7 +86,7 @@ var (
 	injectionSeconds = describe("injection_error_seconds", "How much later than declared answers were ready.", "endpoint", "host", "condition")
 )
 
-// The metrics of the server that may be missing.
+// The metrics of the server that may be absent.
 var (
 	unmatchedTotal = describe("unmatched_requests_total", "Requests that no endpoint answered.", "status")
 	optionsTotal   = describe("options_requests_total", "OPTIONS requests that the server answered itself.", "status")
@@ -179,7 +179,7 @@ func (a *Admin) writeVerdict(out *output) {
 	}
 }
 
-// flag is 1 for true, 0 for false.
+// flag returns 1 for true, 0 for false.
 func flag(so bool) float64 {
 	if so {
 		return 1
@@ -189,10 +189,10 @@ func flag(so bool) float64 {
 
 func unixSeconds(t time.Time) float64 { return float64(t.UnixNano()) / 1e9 }
 
-// labels are the endpoint, host and condition of series.
+// labels contains the endpoint, host and condition of a series.
 type labels [3]string
 
-// others are the labels of the endpoints that share series.
+// others contains the labels of the endpoints that share series.
 var others = labels{otherEndpoints, "", ""}
 
 // read reads the counters, for one scrape at a time. Otherwise an older reading could follow a

@@ -127,7 +127,7 @@ func (a *Admin) started(next http.HandlerFunc) http.HandlerFunc {
 	}
 }
 
-// contentPolicy is for responses that are not pages.
+// contentPolicy is the Content-Security-Policy of responses that are not pages.
 const contentPolicy = "default-src 'none'; frame-ancestors 'none'"
 
 // secured sets the headers that restrict what browsers do with a response. Handlers of pages set

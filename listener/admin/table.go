@@ -19,8 +19,8 @@ type route struct {
 	answers      map[int][]any
 }
 
-// parameter is a parameter of a query.
-type parameter struct{ name, kind, what string } // kind is a type of JSON Schema
+// parameter is a query parameter.
+type parameter struct{ name, kind, what string } // kind is a JSON Schema type
 
 // access specifies who may send a request.
 type access int
@@ -83,7 +83,7 @@ func (a *Admin) table() []route {
 	}
 }
 
-// searched are the parameters of a search of the journal; see searchOf.
+// searched contains the parameters of a journal search; see searchOf.
 var searched = []parameter{
 	{"after", "integer", "only requests with an id above this one"},
 	{"endpoint", "string", "an id, or a name such as GET /users/:id"},

@@ -69,7 +69,7 @@ type allCounts struct {
 	Webhooks    shownDeliveries `json:"webhooks" doc:"their outcomes"`
 }
 
-// showCounts returns all counters since the start. The difference of two responses is what
+// showCounts returns all counters since the start. The difference between two responses is what
 // happened in between.
 func (a *Admin) showCounts(w http.ResponseWriter, _ *http.Request) {
 	c := a.server.Counts()
@@ -106,7 +106,7 @@ type shownConfig struct {
 	Endpoints []shownEndpoint  `json:"endpoints" doc:"in the order in which they are declared, then the WebSockets"`
 }
 
-// showConfig returns how the program was started, and what it serves.
+// showConfig returns how the program was started and what it serves.
 func (a *Admin) showConfig(w http.ResponseWriter, _ *http.Request) {
 	answer(w, http.StatusOK, shownConfig{
 		a.opts.Build.Version, a.opts.Build.Commit, a.server.URL(), append([]settings.Given{}, a.opts.Settings...), a.withRequests(a.shownEndpoints()),

@@ -237,7 +237,7 @@ func nines(last float64) []chart.Tick {
 	for n := 1.0; n <= last; n++ {
 		marks = append(marks, chart.Tick{At: n, Text: percentText(math.Round((100-math.Pow(10, 2-n))*1e10) / 1e10)})
 	}
-	if last > 3 { // the marks are too close for 50 %
+	if last > 3 { // there is no space for the mark at 50 %
 		marks = append(marks[:1], marks[2:]...)
 	}
 	return marks

@@ -70,7 +70,7 @@ func percentilesOf(l histogram.Snapshot) []Percentile {
 			if left*float64(l.Count) < 1 {
 				return append(list, Percentile{100, verdict.Milliseconds(l.Max)})
 			}
-			// 99.97, not 99.970000000000013.
+			// Rounded to 99.97 instead of 99.970000000000013.
 			list = append(list, Percentile{math.Round((1-left)*1e12) / 1e10, verdict.Milliseconds(l.Quantile(1 - left))})
 		}
 	}

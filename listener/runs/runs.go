@@ -30,7 +30,7 @@ type Runs struct {
 
 	mu     sync.Mutex // guards the fields below; never held while the sampler takes a reading
 	all    []*run     // the oldest first
-	last   int        // number
+	last   int        // number of the last run
 	active *run
 }
 
@@ -76,7 +76,7 @@ func (r *Runs) Begin(name string) (RunEntry, error) {
 	first := r.sampler.Now(true)
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	if r.active != nil { // another request was faster
+	if r.active != nil { // another request began a run first
 		return RunEntry{}, r.underWay()
 	}
 	r.last++

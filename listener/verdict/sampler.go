@@ -220,7 +220,7 @@ func recent(all []Reading, seconds int) []Reading {
 	return all
 }
 
-// look judges the last seconds.
+// look updates the verdict on the last seconds.
 func (s *Sampler) look() {
 	s.window = Between(&s.marks[0], &s.last)
 	judged := BetweenEndpoints(&s.recent[0], &s.last)

@@ -280,5 +280,5 @@ func clientCPU() int { return runtime.NumCPU() - 1 }
 func pin(thread, cpu int) {
 	var set unix.CPUSet
 	set.Set(cpu)
-	_ = unix.SchedSetaffinity(thread, &set) // without it the figures are noisier
+	_ = unix.SchedSetaffinity(thread, &set) // if it fails, the figures are noisier
 }
