@@ -14,7 +14,7 @@
 // With a store, accepted deliveries survive a crash of the process or the machine and are
 // sent at least once. Without one, each attempt is made at most once.
 //
-// This package imports dispatcher/client and dispatcher/outbox and no other package of the module.
+// Of the module this package imports only dispatcher/client, dispatcher/outbox and internal packages.
 package dispatcher
 
 import (

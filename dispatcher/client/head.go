@@ -7,7 +7,7 @@
 //	conn, err := pool.Get(string(location.AppendTarget(nil)), deadline)
 //	status, reusable, err := exchange.RoundTrip(conn, "GET", nil)
 //
-// It imports no other package of the module.
+// Of the module it imports only internal packages.
 package client
 
 import (
