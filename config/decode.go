@@ -276,10 +276,3 @@ func decodeBody(d *decoder, v value, raw bool) (body syntax.Text, isJSON bool) {
 	}
 	return decodeJSON(d, v, raw), true
 }
-
-// decodeJSON returns the JSON text of a value.
-func decodeJSON(d *decoder, v value, raw bool) syntax.Text {
-	text := v.Node.JSON(raw, func(n *syntax.Node, what string) { d.About(value{Node: n, Key: v.Key}, "%s", what) })
-	text.Key = v.Key
-	return text
-}

@@ -44,3 +44,10 @@ func decodeTags(d *decoder, v value) []string {
 	}
 	return tags
 }
+
+// decodeJSON returns the JSON text of a value.
+func decodeJSON(d *decoder, v value, raw bool) syntax.Text {
+	text := v.Node.JSON(raw, func(n *syntax.Node, what string) { d.About(value{Node: n, Key: v.Key}, "%s", what) })
+	text.Key = v.Key
+	return text
+}

@@ -53,14 +53,6 @@ func (s *Spec) again(path string) bool {
 	return false
 }
 
-// absolutePath is the path from the root; as it is when there is no working directory.
-func absolutePath(path string) string {
-	if absolute, err := filepath.Abs(path); err == nil {
-		return absolute
-	}
-	return path
-}
-
 // Parse reads a configuration that is in memory, of any kind that Load reads. The
 // extension of its name picks the syntax, and its directory is that of relative file
 // names in it.
@@ -122,10 +114,6 @@ func isEmpty(docs []*syntax.Node) bool {
 		}
 	}
 	return true
-}
-
-func fileProblem(name, what string) syntax.Problem {
-	return syntax.Problem{Pos: syntax.Pos{File: name}, What: what}
 }
 
 // LeftOut says what was not read of the directories that the spec was read from, a line for

@@ -106,3 +106,11 @@ func causeOf(err error) string {
 	}
 	return files.Bare(err).Error()
 }
+
+// errNoSheet is the cause when a workbook lacks the sheet.
+var errNoSheet = errors.New("no such sheet")
+
+// busyError is the cause when a fetch timed out before it had a turn.
+type busyError struct{ what string }
+
+func (e *busyError) Error() string { return "no turn: " + e.what }

@@ -33,18 +33,11 @@ const (
 	// maxWindow bounds what a zstd frame may have its reader set aside; RFC 9659
 	// lets content codings ask for no more than 8 MiB.
 	maxWindow = 8 << 20
-	// maxFetches is how many URLs are fetched at a time, and maxPerHost how many
-	// connections one host is given: each takes a descriptor, and up to 64 MiB.
-	maxFetches = 512
+	// maxPerHost is how many connections one host is given.
 	maxPerHost = 256
 	// maxStack is how many calls of a panic's stack are kept.
 	maxStack = 64
 )
-
-// busyError is the cause when a fetch timed out before it had a turn.
-type busyError struct{ what string }
-
-func (e *busyError) Error() string { return "no turn: " + e.what }
 
 // newClient returns a client that follows redirects and keeps no cookies. It is
 // net/http's: a fetch needs a context of its own, a bound on the body while it

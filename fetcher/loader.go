@@ -61,6 +61,13 @@ import (
 	"mockserver/renderer"
 )
 
+const (
+	// maxFetches is how many URLs are fetched at a time: each takes a descriptor, and up to 64 MiB.
+	maxFetches = 512
+	// maxReloads is how many files are read again at a time.
+	maxReloads = 8
+)
+
 // Options are the settings of a Loader. The zero value is ready for use.
 type Options struct {
 	// Now is the clock that ages copies; nil means time.Now. Time-outs do not follow it.

@@ -19,8 +19,6 @@ const (
 	idleTime = 2 * checkInterval
 	// patience bounds that wait, in real time.
 	patience = 250 * time.Millisecond
-	// maxReloads is how many files are read again at a time.
-	maxReloads = 8
 	// maxAttempts is how often a file is read that changes while it is read.
 	maxAttempts = 3
 )

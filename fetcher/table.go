@@ -148,3 +148,23 @@ func appendQuoted(dst []byte, s string) []byte {
 	}
 	return append(dst, '"')
 }
+
+// cell is one cell of a row.
+type cell struct {
+	column int // from 1
+	value  value
+}
+
+// value is what a cell holds: a text, or the JSON of something else.
+type value struct {
+	text string
+	kind valueKind
+}
+
+type valueKind uint8
+
+const (
+	noValue valueKind = iota
+	textValue
+	jsonValue
+)

@@ -22,9 +22,6 @@ import (
 	"mockserver/internal/wording"
 )
 
-// errNoSheet is the cause when a workbook lacks the sheet.
-var errNoSheet = errors.New("no such sheet")
-
 // convertSheet makes JSON of one sheet of a workbook.
 func (s *Source) convertSheet(ctx context.Context, content []byte, file, sheet string) *kept {
 	var t *table
@@ -291,12 +288,6 @@ func (w *workbook) readRows(ctx context.Context, part []byte, t *table) error {
 	})
 }
 
-// cell is one cell of a row.
-type cell struct {
-	column int // from 1
-	value  value
-}
-
 // readCells reads the cells of a row up to its end.
 func (w *workbook) readCells(d *xml.Decoder) ([]cell, error) {
 	var cells []cell
@@ -328,20 +319,6 @@ func (w *workbook) readCells(d *xml.Decoder) ([]cell, error) {
 		}
 	}
 }
-
-// value is what a cell holds: a text, or the JSON of something else.
-type value struct {
-	text string
-	kind valueKind
-}
-
-type valueKind uint8
-
-const (
-	noValue valueKind = iota
-	textValue
-	jsonValue
-)
 
 // value makes a value of a stored cell.
 func (w *workbook) value(c *storedCell) value {

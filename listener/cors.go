@@ -1,6 +1,9 @@
 package listener
 
 import (
+	"slices"
+	"strings"
+
 	"github.com/valyala/fasthttp"
 
 	"mockserver/listener/reply"
@@ -45,4 +48,15 @@ func addAllow(sn *snapshot, c *call) {
 	if !c.reply.Has(fasthttp.HeaderAllow) {
 		c.reply.Add(fasthttp.HeaderAllow, allow(sn.table.Methods(&c.Request)))
 	}
+}
+
+// allow is the Allow header of a path with the declared methods.
+func allow(methods []string) string {
+	all := slices.Clone(methods)
+	if slices.Contains(all, fasthttp.MethodGet) {
+		all = append(all, fasthttp.MethodHead)
+	}
+	all = append(all, fasthttp.MethodOptions)
+	slices.Sort(all)
+	return strings.Join(slices.Compact(all), ", ")
 }

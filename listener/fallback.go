@@ -53,17 +53,6 @@ func answered(declared []string, method string) bool {
 		method == fasthttp.MethodHead && slices.Contains(declared, fasthttp.MethodGet)
 }
 
-// allow is the Allow header of a path with the declared methods.
-func allow(methods []string) string {
-	all := slices.Clone(methods)
-	if slices.Contains(all, fasthttp.MethodGet) {
-		all = append(all, fasthttp.MethodHead)
-	}
-	all = append(all, fasthttp.MethodOptions)
-	slices.Sort(all)
-	return strings.Join(slices.Compact(all), ", ")
-}
-
 // namedEndpoints is how many endpoints an unmatched answer names.
 const namedEndpoints = 3
 

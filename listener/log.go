@@ -2,12 +2,15 @@ package listener
 
 import (
 	"context"
+	"fmt"
 	"log/slog"
 	"runtime/debug"
 	"time"
 
+	"mockserver/internal/wording"
 	"mockserver/listener/record"
 	"mockserver/listener/reply"
+	"mockserver/renderer"
 )
 
 // tellServerError logs and reports a 5xx answer of the server itself, at most one
@@ -62,4 +65,12 @@ func (s *Server) logAccess(c *call, more slog.Attr) {
 		attrs = append(attrs, slog.String("fault", c.fault.Kind))
 	}
 	s.log.LogAttrs(context.Background(), slog.LevelInfo, "request", attrs...)
+}
+
+// unfinished is the failure that a template which was stopped answers with.
+func (s *Server) unfinished(stopped error) (reply.Failure, error) {
+	if stopped == renderer.ErrTooLarge {
+		return reply.ResponseTooLarge, fmt.Errorf("a template makes more than %s; see --max-response", wording.Size(s.opts.MaxResponse))
+	}
+	return reply.TemplateTooLong, stopped
 }

@@ -54,21 +54,6 @@ func hasNoContent(e *config.Endpoint) bool {
 	return e.Operation != nil && e.Response.Raw && e.Response.External == nil && e.Response.Body.Value == ""
 }
 
-// The names of preferences are those of Prism.
-const (
-	preferCode    = "code"
-	preferExample = "example"
-	preferDynamic = "dynamic"
-	// queryPrefix is before them in a query.
-	queryPrefix = "__"
-)
-
-var queryPrefixBytes = []byte(queryPrefix)
-
-// asks reports whether a query may hold a preference. Nobody has a reason to escape what
-// their names are made of.
-func asks(query []byte) bool { return len(query) > 0 && bytes.Contains(query, queryPrefixBytes) }
-
 // asked reports whether a request may get another answer than that of the endpoint.
 func (o *operation) asked(c *call) bool {
 	if o.document.Checked() || asks(c.QueryString()) {

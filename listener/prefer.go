@@ -1,6 +1,7 @@
 package listener
 
 import (
+	"bytes"
 	"strconv"
 
 	"mockserver/internal/ascii"
@@ -137,3 +138,18 @@ func readStatus(b []byte) int {
 	}
 	return 100*int(b[0]-'0') + 10*int(b[1]-'0') + int(b[2]-'0')
 }
+
+// The names of preferences are those of Prism.
+const (
+	preferCode    = "code"
+	preferExample = "example"
+	preferDynamic = "dynamic"
+	// queryPrefix is before them in a query.
+	queryPrefix = "__"
+)
+
+var queryPrefixBytes = []byte(queryPrefix)
+
+// asks reports whether a query may hold a preference. Nobody has a reason to escape what
+// their names are made of.
+func asks(query []byte) bool { return len(query) > 0 && bytes.Contains(query, queryPrefixBytes) }

@@ -6,7 +6,6 @@ import (
 	"time"
 
 	"mockserver/config"
-	"mockserver/internal/wording"
 	"mockserver/listener/reply"
 	"mockserver/listener/traffic"
 	"mockserver/matcher"
@@ -193,14 +192,6 @@ func (s *Server) respond(a *answer, c *call) bool {
 		s.tellServerError(f, a, err)
 	}
 	return false
-}
-
-// unfinished is the failure that a template which was stopped answers with.
-func (s *Server) unfinished(stopped error) (reply.Failure, error) {
-	if stopped == renderer.ErrTooLarge {
-		return reply.ResponseTooLarge, fmt.Errorf("a template makes more than %s; see --max-response", wording.Size(s.opts.MaxResponse))
-	}
-	return reply.TemplateTooLong, stopped
 }
 
 // write is respond for answers that can be rendered whole.

@@ -4,7 +4,6 @@ import (
 	"hash/maphash"
 	"math/bits"
 	"slices"
-	"strings"
 	"unsafe"
 
 	"github.com/fasthttp/router"
@@ -97,31 +96,6 @@ func newShards(paths []path) shards {
 		}
 	}
 	return s
-}
-
-// written returns a path in the form that the router expects.
-func written(segments []Segment) string {
-	if len(segments) == 0 {
-		return "/"
-	}
-	var path strings.Builder
-	for i := range segments {
-		path.WriteByte('/')
-		path.WriteString(segments[i].text)
-	}
-	return path.String()
-}
-
-// registrable reports whether the router interprets a literal literally: braces have a special
-// meaning for it, and it compares characters, not bytes. A slash or a percent sign in a literal
-// must have been encoded; such paths are handled by the tree.
-func registrable(text string) bool {
-	for i := range len(text) {
-		if c := text[i]; c <= ' ' || c > '~' || strings.IndexByte("{}/%?", c) >= 0 {
-			return false
-		}
-	}
-	return text != ""
 }
 
 // register registers l in the router under path. The router panics if it rejects the path; then the

@@ -11,22 +11,10 @@ import (
 
 // Bounds of what is tried of a text with blocks. One that takes more is not checked.
 const (
-	maxWays    = 64
-	maxChoices = 256
-	maxRead    = 4 << 20 // bytes, by all ways together
-	nodeCost   = 64      // what going to a node counts as, in bytes
+	maxWays  = 64
+	maxRead  = 4 << 20 // bytes, by all ways together
+	nodeCost = 64      // what going to a node counts as, in bytes
 )
-
-// choices are a set of choices, by number.
-type choices [maxChoices / 64]uint64
-
-func (c *choices) add(i int)      { c[i/64] |= 1 << (i % 64) }
-func (c *choices) has(i int) bool { return c[i/64]>>(i%64)&1 == 1 }
-func (c *choices) join(d choices) {
-	for i := range c {
-		c[i] |= d[i]
-	}
-}
 
 // choice is one way to go at a block: an arm of an if, or none of them; or how often a
 // for turns.

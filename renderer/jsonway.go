@@ -183,3 +183,17 @@ func (w *way) ended() bool {
 func (w *way) same(other *way) bool {
 	return w.at == other.at && w.key == other.key && w.hex == other.hex && w.token == other.token && slices.Equal(w.open, other.open)
 }
+
+// maxChoices is the most choices that are told apart in a text.
+const maxChoices = 256
+
+// choices are a set of choices, by number.
+type choices [maxChoices / 64]uint64
+
+func (c *choices) add(i int)      { c[i/64] |= 1 << (i % 64) }
+func (c *choices) has(i int) bool { return c[i/64]>>(i%64)&1 == 1 }
+func (c *choices) join(d choices) {
+	for i := range c {
+		c[i] |= d[i]
+	}
+}

@@ -28,9 +28,6 @@ type place struct {
 	url  escape.URLParts // followed in URLs only
 }
 
-// maxDepth bounds the nesting of blocks, of parentheses in conditions and of calls of functions.
-const maxDepth = 100
-
 // tag is one {{ … }} or {% … %}.
 type tag struct {
 	offset     int    // of its first brace

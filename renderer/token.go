@@ -212,3 +212,6 @@ func unquoted(s string) (text string, n int) {
 	}
 	return "", 0
 }
+
+// maxDepth bounds the nesting of blocks, of parentheses in conditions and of calls of functions.
+const maxDepth = 100

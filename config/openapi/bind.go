@@ -8,7 +8,6 @@ import (
 	"github.com/getkin/kin-openapi/openapi3"
 
 	"mockserver/config/openapi/jsonvalue"
-	"mockserver/config/syntax"
 	"mockserver/internal/wording"
 )
 
@@ -109,15 +108,6 @@ func madeOf(s *openapi3.Schema) []*openapi3.SchemaRef {
 		parts = append(parts, s.DependentSchemas[name])
 	}
 	return parts
-}
-
-// originProblem returns a problem at the place of an object.
-func originProblem(o *openapi3.Origin, what string) problem {
-	p := syntax.Problem{What: what}
-	if o != nil && o.Key != nil {
-		p.Pos = syntax.Pos{File: o.Key.File, Line: o.Key.Line, Column: o.Key.Column}
-	}
-	return problem{Problem: p}
 }
 
 // hint suggests the key that was probably meant by a wrong one.

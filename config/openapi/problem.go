@@ -10,6 +10,8 @@ import (
 	"mockserver/config/openapi/tree"
 	"mockserver/config/syntax"
 	"mockserver/internal/wording"
+
+	"github.com/getkin/kin-openapi/openapi3"
 )
 
 // Kinds of warnings that can occur many times in one document.
@@ -136,4 +138,13 @@ func entryProblem(n *tree.Node, e *tree.Entry, what string) problem {
 type problem struct {
 	syntax.Problem
 	key bool // the problem is at a key of a map, not at the value that begins at the same place
+}
+
+// originProblem returns a problem at the place of an object.
+func originProblem(o *openapi3.Origin, what string) problem {
+	p := syntax.Problem{What: what}
+	if o != nil && o.Key != nil {
+		p.Pos = syntax.Pos{File: o.Key.File, Line: o.Key.Line, Column: o.Key.Column}
+	}
+	return problem{Problem: p}
 }

@@ -71,17 +71,6 @@ func NewReading(at time.Time, counts record.Counts, webhooks dispatcher.Stats) R
 	}
 }
 
-// errorsOf returns how many replies had a status of 500 or above.
-func errorsOf(c *record.EndpointCounts) uint64 {
-	var n uint64
-	for status, times := range c.Statuses {
-		if status >= 500 {
-			n += times
-		}
-	}
-	return n
-}
-
 // Between returns what happened between two readings.
 func Between(a, b *Reading) Sample {
 	apart := b.Time.Sub(a.Time)

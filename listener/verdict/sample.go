@@ -125,3 +125,14 @@ func (s Sample) Alone() Sample {
 func (s *Sample) Idle() bool {
 	return s.Requests == 0 && s.InFlight == 0 && s.WebhookLag.Count == 0 && s.WebhooksRefused == 0
 }
+
+// errorsOf returns how many replies had a status of 500 or above.
+func errorsOf(c *record.EndpointCounts) uint64 {
+	var n uint64
+	for status, times := range c.Statuses {
+		if status >= 500 {
+			n += times
+		}
+	}
+	return n
+}

@@ -1,6 +1,7 @@
 package wire
 
 import (
+	"bytes"
 	"errors"
 	"io"
 	"net"
@@ -244,16 +245,6 @@ func (c *Connection) release() {
 	after(written)
 }
 
-// Plain is a request that came whole, with nothing behind it, and as most clients send it:
-// see head.isPlain. Its bytes are valid until the connection is read again.
-type Plain struct {
-	Method, Target, Host []byte
-	Header               []byte // its lines, and the empty one
-	Body                 []byte
-	Accepts              bool   // its answer may depend on Accept
-	Bytes                []byte // all of it; the answer may take its room, to its capacity
-}
-
 // What an answer may ask of the connection that its request came by follows. A nil one is
 // that of a request which came by none, in a test: it does not wait, and nothing can be
 // done to it.
@@ -436,4 +427,24 @@ func (c *Connection) Discard() {
 		return
 	}
 	_, _ = io.CopyN(io.Discard, c.Conn, lingerSize) // closing follows whatever happens
+}
+
+// strike does what a fault does instead of writing b, the beginning of an answer.
+func (c *Connection) strike(b []byte) error {
+	fault := c.spoils
+	c.spoils, c.struck = "", true
+	c.answered.Store(true) // this is the answer it was to have
+	switch fault {
+	case reset:
+		if tcp, ok := c.Conn.(interface{ SetLinger(seconds int) error }); ok {
+			_ = tcp.SetLinger(0) // closing sends RST then; it is closed if this fails too
+		}
+		_ = c.CloseNow() // it is gone either way
+	case malformed:
+		_, _ = c.Write([]byte(noAnswer)) // a client that does not get it gets no answer either
+	case Truncate: // the answer is a head alone: clients take headers that end early for all of them
+		line, _, _ := bytes.Cut(b, []byte("\r\n"))
+		_, _ = c.Write(line[:len(line)/2])
+	}
+	return errStruck
 }

@@ -138,9 +138,6 @@ func (c *Connections) Adopt(inner net.Conn) *Connection {
 	return accepted
 }
 
-// errKept is the error of accepting while descriptors are kept for others.
-var errKept = fmt.Errorf("too many open files: those that are left are kept for the admin address and for webhooks: %w", syscall.EMFILE)
-
 // counts reports whether a connection waits that could not be accepted, as far as the server
 // knows: something has run out. While descriptors are kept for others it counts once: nobody
 // may be waiting.
@@ -259,3 +256,6 @@ func (c *Connections) tick() {
 		c.clock.set()
 	}
 }
+
+// errKept is the error of accepting while descriptors are kept for others.
+var errKept = fmt.Errorf("too many open files: those that are left are kept for the admin address and for webhooks: %w", syscall.EMFILE)

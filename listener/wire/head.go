@@ -2,7 +2,6 @@ package wire
 
 import (
 	"bytes"
-	"encoding/binary"
 	"math"
 	"slices"
 
@@ -60,7 +59,6 @@ var (
 	badOptions = bad("the Connection header holds a control character")
 	noHost     = bad("there is no Host header, which HTTP/1.1 demands")
 	twoHosts   = bad("there is more than one Host header")
-	badHost    = bad("the Host header is not the name of a host, with or without a port")
 	twoLengths = bad("there is more than one Content-Length header")
 	badLength  = bad("the Content-Length is not a number of at most 18 digits")
 	twoFrames  = bad("there are both Content-Length and Transfer-Encoding")
@@ -229,27 +227,6 @@ func (h *head) hostField(value []byte) error {
 	return checkHost(value, h.minor == '0')
 }
 
-// isPrintable reports whether b is of printable ASCII and blanks other than tabs, eight
-// bytes at a time.
-func isPrintable(b []byte) bool {
-	const ones = 0x0101010101010101
-	for len(b) >= 8 {
-		w := binary.LittleEndian.Uint64(b)
-		control := w - ones*0x20      // borrows from the high bit of a byte below 0x20
-		del := (w ^ ones*0x7f) - ones // and of one that is 0x7f
-		if (w|control|del)&(ones*0x80) != 0 {
-			return false
-		}
-		b = b[8:]
-	}
-	for _, c := range b {
-		if c < ' ' || c > '~' {
-			return false
-		}
-	}
-	return true
-}
-
 func nameBreach(line []byte, n int) error {
 	switch {
 	case ascii.IsBlank(line[0]):
@@ -359,14 +336,12 @@ func hasName(line []byte, name string) bool {
 // tokenBytes are the bytes of a token, RFC 9110 section 5.6.2.
 var tokenBytes = bytesOf("!#$%&'*+-.^_`|~")
 
-// bytesOf are letters, digits and what is given.
-func bytesOf(others string) (set [256]bool) {
-	for c := range set {
-		lower := c | 0x20
-		set[c] = '0' <= c && c <= '9' || 'a' <= lower && lower <= 'z' && c < 0x80
-	}
-	for _, c := range []byte(others) {
-		set[c] = true
-	}
-	return set
+// Plain is a request that came whole, with nothing behind it, and as most clients send it:
+// see head.isPlain. Its bytes are valid until the connection is read again.
+type Plain struct {
+	Method, Target, Host []byte
+	Header               []byte // its lines, and the empty one
+	Body                 []byte
+	Accepts              bool   // its answer may depend on Accept
+	Bytes                []byte // all of it; the answer may take its room, to its capacity
 }

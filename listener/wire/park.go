@@ -1,26 +1,12 @@
 package wire
 
 import (
-	"errors"
-	"io"
-	"os"
 	"time"
 )
 
 // A connection that waits long is parked: fasthttp ends as if the connection had been
 // closed, and so gives back its buffers and its context, which are most of what a
 // connection takes. What is left is a goroutine that waits for one byte.
-
-// errParked ends serving a connection that is parked: for fasthttp it has ended.
-var errParked = io.EOF
-
-// parks reports whether a failed read is the time to be parked.
-func (c *Connection) parks(err error) bool {
-	if c.parked = c.isIdle() && errors.Is(err, os.ErrDeadlineExceeded) && !c.from.isEnding(); c.parked {
-		c.framing.forget() // it keeps the buffer, which is given back
-	}
-	return c.parked
-}
 
 // unpark waits until a parked connection has to be served again, and reports whether it
 // has: it is closed otherwise.

@@ -1,6 +1,11 @@
 package wire
 
-import "time"
+import (
+	"errors"
+	"io"
+	"os"
+	"time"
+)
 
 // part is what a connection is read for. Each has a time-out of its own, which begins
 // with it.
@@ -158,4 +163,15 @@ func (c *Connection) Lateness() string {
 		return "the request body was not whole after " + most.String()
 	}
 	return "no more of the request body came for " + bodyTimeout.String()
+}
+
+// errParked ends serving a connection that is parked: for fasthttp it has ended.
+var errParked = io.EOF
+
+// parks reports whether a failed read is the time to be parked.
+func (c *Connection) parks(err error) bool {
+	if c.parked = c.isIdle() && errors.Is(err, os.ErrDeadlineExceeded) && !c.from.isEnding(); c.parked {
+		c.framing.forget() // it keeps the buffer, which is given back
+	}
+	return c.parked
 }

@@ -1,7 +1,6 @@
 package wire
 
 import (
-	"bytes"
 	"errors"
 	"io"
 	"time"
@@ -27,26 +26,6 @@ const noAnswer = "\x00\x01\xff\xfethis-is-no-answer-of-HTTP\r\n\r\n"
 
 // Spoil has a fault happen to the answer when it is written.
 func (c *Connection) Spoil(fault string) { c.spoils = fault }
-
-// strike does what a fault does instead of writing b, the beginning of an answer.
-func (c *Connection) strike(b []byte) error {
-	fault := c.spoils
-	c.spoils, c.struck = "", true
-	c.answered.Store(true) // this is the answer it was to have
-	switch fault {
-	case reset:
-		if tcp, ok := c.Conn.(interface{ SetLinger(seconds int) error }); ok {
-			_ = tcp.SetLinger(0) // closing sends RST then; it is closed if this fails too
-		}
-		_ = c.CloseNow() // it is gone either way
-	case malformed:
-		_, _ = c.Write([]byte(noAnswer)) // a client that does not get it gets no answer either
-	case Truncate: // the answer is a head alone: clients take headers that end early for all of them
-		line, _, _ := bytes.Cut(b, []byte("\r\n"))
-		_, _ = c.Write(line[:len(line)/2])
-	}
-	return errStruck
-}
 
 // SpoiltBody is a body that is not sent as it should be: half of it, rounded down, or a
 // piece at a time.
