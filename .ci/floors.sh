@@ -33,9 +33,12 @@ mockserver/config/openapi/export -> mockserver/config
 mockserver/config/openapi/export -> mockserver/config/openapi
 mockserver/config/openapi/export -> mockserver/config/openapi/jsonvalue
 mockserver/config/openapi/export -> mockserver/config/openapi/tree
+mockserver/config/openapi/generate -> mockserver/config/openapi/invent
 mockserver/config/openapi/generate -> mockserver/config/openapi/jsonvalue
 mockserver/config/openapi/generate -> mockserver/config/openapi/text
 mockserver/config/openapi/generate -> mockserver/config/openapi/validate
+mockserver/config/openapi/invent -> mockserver/config/openapi/jsonvalue
+mockserver/config/openapi/invent -> mockserver/config/openapi/text
 mockserver/config/openapi/tree -> mockserver/config/openapi/jsonvalue
 mockserver/config/openapi/tree -> mockserver/config/syntax
 mockserver/config/openapi/validate -> mockserver/config/openapi/jsonvalue

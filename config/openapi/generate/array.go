@@ -4,6 +4,8 @@ import (
 	"slices"
 
 	"github.com/getkin/kin-openapi/openapi3"
+
+	"mockserver/config/openapi/invent"
 )
 
 // someItems is the number of items in an array when nothing requires more.
@@ -22,7 +24,7 @@ func (d *draft) array(g *merged, a ask, bare bool) (any, bool) {
 		}
 		item, ok, why := any(nil), !banned, d.why
 		if ok {
-			item, ok = d.item(g, ask{schemas: refs, name: singular(a.name), room: max(0, (a.room-1)/count)}, others, len(items) >= g.minItems && len(found) == 0)
+			item, ok = d.item(g, ask{schemas: refs, name: singular(a.name), alone: true, room: max(0, (a.room-1)/count)}, others, len(items) >= g.minItems && len(found) == 0)
 		}
 		switch {
 		case ok:
@@ -53,7 +55,7 @@ func (d *draft) item(g *merged, a ask, others distinct, optional bool) (any, boo
 	d.fresh = true // examples are the same each time
 	defer func() { d.fresh, d.wide = fresh, wide }()
 	for try := range 4 * mostTries {
-		d.wide = wide || try >= mostTries/4 || len(others) > usualWidth/4
+		d.wide = wide || try >= mostTries/4 || len(others) > invent.Width/4
 		v, ok = d.value(a)
 		if ok && others.add(v) {
 			return v, true

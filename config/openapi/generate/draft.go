@@ -5,6 +5,8 @@ import (
 	"math/rand/v2"
 
 	"github.com/getkin/kin-openapi/openapi3"
+
+	"mockserver/config/openapi/invent"
 )
 
 const (
@@ -44,7 +46,8 @@ type draft struct {
 	quiet  bool // gives no warnings: the body is made while a request is being answered
 	wide   bool // any allowed value, readable or not, because the others are taken
 	check  validator
-	active []*openapi3.Schema // under construction, the outermost first
+	beside *invent.Facts      // of the object that is made
+	active []*openapi3.Schema // being made, the outermost first
 	effort int
 	why    string // why the first failed part could not be made
 	at     string // the JSON pointer of the schema in the document, for warnings
@@ -56,7 +59,8 @@ type ask struct {
 	schemas []*openapi3.SchemaRef
 	name    string
 	room    int
-	taken   distinct // values that are not allowed; nil for none
+	taken   distinct // the values that it may not be; nil for none
+	alone   bool     // an item of an array, which need not fit what stands beside
 }
 
 // seedOf derives a seed from a string.

@@ -4,6 +4,7 @@ package generate
 
 import (
 	"sync"
+	"time"
 
 	"github.com/getkin/kin-openapi/openapi3"
 
@@ -28,7 +29,10 @@ type Maker struct {
 	// Warn is called only while responses are made, not for fresh bodies.
 	Warn func(kind, pointer, what string)
 
-	// The fields below may be nil.
+	// Today is the day that the times of bodies are near: a midnight of UTC.
+	Today time.Time
+
+	// The rest may be nil.
 
 	// Order returns the property names of a schema in the order of the document.
 	Order func(*openapi3.Schema) []string
@@ -54,14 +58,18 @@ type Maker struct {
 	kept     int // total bytes of generated bodies, without fresh ones
 }
 
-// New returns a Maker for a document whose references are resolved.
+// startDay is the day on which the program started, so that a document gives the same bodies
+// however often it is read.
+var startDay = time.Now().UTC().Truncate(24 * time.Hour)
+
+// New returns a maker for a document whose references are resolved.
 func New(doc *openapi3.T, seed uint64, warn func(kind, pointer, what string)) *Maker {
 	operations := 1
 	for _, item := range doc.Paths.Map() {
 		operations += len(item.Operations())
 	}
 	return &Maker{
-		doc: doc, modern: doc.IsOpenAPI31OrLater(), seed: seed, Warn: warn, bodies: map[bodyKey][]byte{},
+		Today: startDay, doc: doc, modern: doc.IsOpenAPI31OrLater(), seed: seed, Warn: warn, bodies: map[bodyKey][]byte{},
 		room: min(bodyRoom, max(leastRoom, documentRoom/operations)),
 	}
 }

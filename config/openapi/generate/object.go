@@ -6,6 +6,7 @@ import (
 
 	"github.com/getkin/kin-openapi/openapi3"
 
+	"mockserver/config/openapi/invent"
 	"mockserver/config/openapi/jsonvalue"
 	"mockserver/config/openapi/text"
 )
@@ -15,6 +16,9 @@ func (d *draft) object(g *merged, a ask, bare bool) (any, bool) {
 	names, ok := d.included(g, a, bare)
 	o := &jsonvalue.Object{}
 	room := a.room
+	outer := d.beside
+	d.beside = &invent.Facts{Rand: d.random, Today: d.m.Today, Beside: d.besides(names)}
+	defer func() { d.beside = outer }()
 	for i, p := range names {
 		room--
 		why := d.why

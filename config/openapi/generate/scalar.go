@@ -5,10 +5,10 @@ import (
 	"math/big"
 	"math/rand/v2"
 	"slices"
-	"strconv"
 	"strings"
 	"unicode/utf8"
 
+	"mockserver/config/openapi/invent"
 	"mockserver/config/openapi/jsonvalue"
 	"mockserver/config/openapi/text"
 )
@@ -18,14 +18,15 @@ const textTries = 12
 
 // text generates a string.
 func (d *draft) text(g *merged, a ask) (any, bool) {
-	name := a.name
+	f := d.factsOf(a)
+	hint := f.Hint(a.name)
 	if !d.wide && !g.hard && g.minLength == 0 && g.maxLength < 0 && len(g.patterns) == 0 && len(g.formats) == 0 {
-		if s, ok := hintedText(d.random, name); ok {
+		if s, ok := f.Text(hint, 0); ok {
 			return s, true
 		}
-		return pick(d.random, words), true
+		return invent.Word(d.random), true
 	}
-	t := texts{draft: d, merged: g, ask: a, low: g.minLength, high: text.LongestText}
+	t := texts{draft: d, merged: g, ask: a, facts: f, hint: hint, low: g.minLength, high: text.LongestText}
 	if g.maxLength >= 0 {
 		t.high = min(t.high, g.maxLength)
 	}
@@ -43,7 +44,7 @@ func (d *draft) text(g *merged, a ask) (any, bool) {
 				d.blame(tooLarge)
 				return "", false
 			}
-			s, ok := t.make(sort, name)
+			s, ok := t.make(sort, try)
 			if !ok {
 				d.effort -= t.low / bytesAValue
 				break
@@ -63,16 +64,18 @@ type texts struct {
 	*draft
 	*merged
 	ask       ask
+	facts     *invent.Facts
+	hint      string // what the name of the property asks for
 	low, high int
 	last      string
-	known     []format
+	known     []invent.Format
 	patterns  []*text.Pattern
 	shapes    []*text.Pattern // the shapes of one of the formats; one of them must match
 }
 
 func (t *texts) compile() {
 	for _, name := range t.formats {
-		if f, ok := formatOf(name); ok {
+		if f, ok := invent.FormatOf(name); ok {
 			t.known = append(t.known, f)
 			t.addShapes(name)
 		}
@@ -123,15 +126,26 @@ func (t *texts) together(way int) (string, bool) {
 	return text.Together(t.random, all, t.low, t.high)
 }
 
-// sorts returns how many ways there are to generate a string.
-func (t *texts) sorts() int { return len(t.known) + len(t.patterns) + t.joint() + len(t.formats) + 6 }
+// sorts is how many ways there are to make a text.
+func (t *texts) sorts() int {
+	return 1 + len(t.known) + len(t.patterns) + t.joint() + len(t.formats) + 6
+}
 
-// make generates a string in one of the ways; the first way is the best. It returns false when that
-// way yields no string.
-func (t *texts) make(sort int, name string) (string, bool) {
+// make makes a text in one of the ways; the best is the first. False when it leads to none.
+func (t *texts) make(sort, try int) (string, bool) {
 	r := t.random
-	if sort < len(t.known) {
-		return t.known[sort].make(r, t.low, t.high), true
+	if sort == 0 {
+		if t.wide || len(t.known) > 0 || try >= invent.Tries(t.hint) {
+			return "", false
+		}
+		return t.facts.Text(t.hint, try)
+	}
+	if sort--; sort < len(t.known) {
+		f := t.facts
+		if try > 0 {
+			f = f.Alone()
+		}
+		return t.known[sort].Make(f, t.low, t.high), true
 	}
 	if sort -= len(t.known); sort < len(t.patterns) {
 		return t.patterns[sort].Text(r, t.low, t.high)
@@ -140,28 +154,28 @@ func (t *texts) make(sort int, name string) (string, bool) {
 		return t.together(sort)
 	}
 	if sort -= t.joint(); sort < len(t.formats) {
-		return hintedText(r, t.formats[sort])
+		return t.facts.Text(t.facts.Hint(t.formats[sort]), try)
 	}
-	return t.plain(sort-len(t.formats), name)
+	return t.plain(sort-len(t.formats), try)
 }
 
-// plain generates a string without regard to formats and patterns.
-func (t *texts) plain(sort int, name string) (string, bool) {
+// plain makes a text without regard to formats and patterns.
+func (t *texts) plain(sort, try int) (string, bool) {
 	r := t.random
 	if t.wide && sort < 4 {
 		return text.Letters(r, t.low+r.IntN(min(t.high-t.low, text.ReadableLength)+1)), true
 	}
 	switch sort {
 	case 0:
-		return hintedText(r, name)
+		return t.facts.Text(t.hint, try)
 	case 1:
-		return pick(r, words), true
+		return invent.Word(r), true
 	case 2:
 		return longer(r, t.low, t.high), true
 	case 3:
 		return text.Letters(r, t.low), true
-	case 4: // schemas that reject words may accept digits
-		return digits(r, max(t.low, min(t.high, 1+r.IntN(text.ReadableLength)))), true
+	case 4: // what refuses words may take digits
+		return invent.Digits(r, max(t.low, min(t.high, 1+r.IntN(text.ReadableLength)))), true
 	}
 	return strings.ToUpper(text.Letters(r, max(t.low, min(t.high, 1)))), true
 }
@@ -171,9 +185,9 @@ func longer(r *rand.Rand, low, high int) string {
 	if low == 0 {
 		return text.Letters(r, min(high, 1+r.IntN(text.ReadableLength)))
 	}
-	b := []byte(pick(r, words))
+	b := []byte(invent.Word(r))
 	for len(b) < low {
-		b = append(append(b, ' '), pick(r, words)...)
+		b = append(append(b, ' '), invent.Word(r)...)
 	}
 	if len(b) > high {
 		b = b[:high]
@@ -193,7 +207,7 @@ func (t *texts) fit(s string) bool {
 		}
 	}
 	for _, f := range t.known {
-		if f.valid != nil && !f.valid(s) {
+		if f.Valid != nil && !f.Valid(s) {
 			return false
 		}
 	}
@@ -203,11 +217,13 @@ func (t *texts) fit(s string) bool {
 // number generates a number within the bounds that is a multiple of all required steps.
 func (d *draft) number(g *merged, a ask, whole bool) (any, bool) {
 	if g.unbounded() && !d.wide {
-		return d.anyNumber(a.name, whole), true
+		usual, _ := invent.SpanOf(a.name, d.m.Today)
+		return usual.Number(d.random, whole), true
 	}
-	step := stepOf(g, whole)
-	low, high := d.usual(g, a.name, step)
-	// As multiples of the step: from is the first number, upTo the last.
+	usual, named := d.span(a.name)
+	step := stepOf(g, whole, usual)
+	low, high := d.usual(g, usual, named, step)
+	// Multiples of the step: from is the first, upTo the last.
 	from, upTo := ceiling(low, step), floor(high, step)
 	if g.low != nil && g.openLow && new(big.Rat).Mul(new(big.Rat).SetInt(from), step).Cmp(g.low) == 0 {
 		from.Add(from, big.NewInt(1))
@@ -222,17 +238,26 @@ func (d *draft) number(g *merged, a ask, whole bool) (any, bool) {
 		d.blame("no number lies within its bounds")
 		return json.Number("0"), false
 	}
-	return d.multiple(g, a, from, upTo, step), true
+	decimals := -1
+	if named && !whole && len(g.steps) == 0 {
+		decimals = usual.Decimals
+	}
+	return d.multiple(g, a, from, upTo, step, decimals), true
 }
 
 // nextNumbers limits how many numbers are tried in sequence from a random start, when only a few
 // are allowed.
 const nextNumbers = 100
 
-// multiple returns a multiple of step, between from and upTo times, that is not taken.
-func (d *draft) multiple(g *merged, a ask, from, upTo *big.Int, step *big.Rat) json.Number {
+// multiple is a multiple of a step, between from and upTo times: one that is not taken. It
+// is written with so many decimals, or as many as it needs with -1.
+func (d *draft) multiple(g *merged, a ask, from, upTo *big.Int, step *big.Rat, decimals int) json.Number {
 	times := func(n *big.Int) json.Number {
-		return jsonvalue.DecimalText(new(big.Rat).Mul(new(big.Rat).SetInt(n), step))
+		x := new(big.Rat).Mul(new(big.Rat).SetInt(n), step)
+		if decimals >= 0 {
+			return json.Number(x.FloatString(decimals))
+		}
+		return jsonvalue.DecimalText(x)
 	}
 	span := new(big.Int).Sub(upTo, from)
 	if !span.IsInt64() || span.Int64() >= 1<<62 {
@@ -249,22 +274,16 @@ func (d *draft) multiple(g *merged, a ask, from, upTo *big.Int, step *big.Rat) j
 	return times(new(big.Int).Add(from, big.NewInt(first)))
 }
 
-// anyNumber returns a number for a schema without bounds: in the usual range for its name, or below
-// 100.
-func (d *draft) anyNumber(name string, whole bool) json.Number {
-	low, high, ok := hintedRange(name)
-	if !ok {
-		low, high = 1, usualWidth
+// span is where numbers of a name usually lie, unless many different ones are needed.
+func (d *draft) span(name string) (s invent.Span, named bool) {
+	if d.wide {
+		return invent.Usual, false
 	}
-	n := low + d.random.Int64N(high-low+1)
-	if whole || n == high || n < 0 {
-		return jsonvalue.IntNumber(n)
-	}
-	return json.Number(strconv.FormatFloat(float64(n)+float64(d.random.IntN(100))/100, 'f', 2, 64))
+	return invent.SpanOf(name, d.m.Today)
 }
 
-// stepOf returns the number that a value must be a multiple of; 1/100 when any number is allowed.
-func stepOf(g *merged, whole bool) *big.Rat {
+// stepOf is what a number has to be a multiple of; of one that may be any, its last decimal.
+func stepOf(g *merged, whole bool, usual invent.Span) *big.Rat {
 	var step *big.Rat
 	if whole {
 		step = big.NewRat(1, 1)
@@ -280,28 +299,24 @@ func stepOf(g *merged, whole bool) *big.Rat {
 		step = new(big.Rat).SetFrac(new(big.Int).Mul(a, b.Div(b, gcd)), new(big.Int).Mul(step.Denom(), s.Denom()))
 	}
 	if step == nil {
-		return big.NewRat(1, 100)
+		return big.NewRat(1, usual.Unit())
 	}
 	return step
 }
 
-// usualWidth is the usual width of the range for numbers without bounds.
-const usualWidth = 100
-
-// usual returns the bounds to pick a number from: those of the schema, narrowed to a readable
-// range.
-func (d *draft) usual(g *merged, name string, step *big.Rat) (low, high *big.Rat) {
-	width := big.NewRat(usualWidth, 1)
+// usual are the bounds that a number is picked from: those of the schema, but no further
+// apart than what is readable.
+func (d *draft) usual(g *merged, usual invent.Span, named bool, step *big.Rat) (low, high *big.Rat) {
+	width := big.NewRat(invent.Width, 1)
 	if d.wide {
 		width = big.NewRat(1<<31, 1)
-		name = ""
 	}
 	if w := new(big.Rat).Mul(step, width); w.Cmp(width) > 0 {
 		width = w
 	}
 	low, high = big.NewRat(1, 1), width
-	if a, b, ok := hintedRange(name); ok {
-		low, high = big.NewRat(a, 1), big.NewRat(b, 1)
+	if named {
+		low, high = big.NewRat(usual.Low, 1), big.NewRat(usual.High, 1)
 	}
 	if (g.low == nil || g.low.Cmp(low) <= 0) && (g.high == nil || g.high.Cmp(high) >= 0) {
 		return low, high

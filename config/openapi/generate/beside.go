@@ -1,0 +1,47 @@
+package generate
+
+import (
+	"iter"
+
+	"mockserver/config/openapi/invent"
+)
+
+// factsOf are what a value has in common with those beside it in its object.
+func (d *draft) factsOf(a ask) *invent.Facts {
+	if d.beside == nil || a.alone || a.taken != nil {
+		return &invent.Facts{Rand: d.random, Today: d.m.Today, Name: a.name, Wide: d.wide}
+	}
+	d.beside.Name, d.beside.Wide = a.name, d.wide
+	return d.beside
+}
+
+// besides are the properties of an object, with what the document says of each.
+func (d *draft) besides(properties []property) iter.Seq2[string, func() (string, bool)] {
+	return func(yield func(string, func() (string, bool)) bool) {
+		for _, p := range properties {
+			if !yield(p.name, func() (string, bool) { return d.said(p) }) {
+				return
+			}
+		}
+	}
+}
+
+// said is the text that the document gives for a property, where it is the one that is taken.
+func (d *draft) said(p property) (string, bool) {
+	for _, ref := range p.schemas {
+		s := ref.Value
+		var values []any
+		if !d.fresh {
+			values = append(append([]any{s.Example}, s.Examples...), s.Default)
+		}
+		if values = append(values, s.Const); !d.fresh || len(s.Enum) == 1 {
+			values = append(values, s.Enum...)
+		}
+		for _, v := range values {
+			if text, ok := v.(string); ok && d.fits(p.schemas, text) {
+				return text, true
+			}
+		}
+	}
+	return "", false
+}

@@ -1,0 +1,190 @@
+// Package invent makes values that make sense: of the names of properties, and of what stands
+// beside them. It knows no schemas.
+package invent
+
+import (
+	"iter"
+	"math/rand/v2"
+	"slices"
+	"strings"
+	"time"
+
+	"golang.org/x/text/unicode/norm"
+)
+
+// Facts are what the values of one object have in common: a person, a place, a course of
+// time. Each is settled when it is first asked for: as the document has it in a property
+// beside, else by chance. All chance is that of Rand.
+type Facts struct {
+	*rand.Rand
+	Today time.Time // midnight, which times are near
+	Name  string    // of the property that is made
+	Wide  bool      // many different values are needed
+	// Beside gives the properties of the object, each with the text that the document has for
+	// it, which is false when there is none. Nil for none.
+	Beside iter.Seq2[string, func() (string, bool)]
+
+	learned bool
+	settled bool // the person is
+	given   string
+	family  string
+	full    string // as the document has it
+	where   *place
+	times   []known // of the document
+}
+
+// Alone are other facts, which nothing stands beside.
+func (f *Facts) Alone() *Facts {
+	return &Facts{Rand: f.Rand, Today: f.Today, Name: f.Name, Wide: f.Wide}
+}
+
+// learn takes over what the document has beside.
+func (f *Facts) learn() {
+	if f.learned || f.Beside == nil {
+		return
+	}
+	f.learned = true
+	var among []*place
+	for name, said := range f.Beside {
+		split := nameWords(name)
+		s, ok := said()
+		if !ok || len(split) == 0 {
+			continue
+		}
+		if t, ok := timeOf(s); ok {
+			f.times = append(f.times, known{roleOf(split), t})
+			continue
+		}
+		switch hint := hintOf(split); hint {
+		case "first name":
+			f.given = s
+		case "last name":
+			f.family = s
+		case "name":
+			if slices.Contains(fullNames, plainName(name)) {
+				f.full = s
+			}
+		default:
+			if of := placeHints[hint]; of != nil {
+				among = narrowed(among, of, s)
+			}
+		}
+	}
+	if len(among) > 0 {
+		f.where = among[f.IntN(len(among))]
+	}
+}
+
+// fullNames are the properties that name a person as a whole.
+var fullNames = []string{"name", "fullname", "displayname", "realname"}
+
+// narrowed are those of the places that a text of the document names; where it names none, it
+// says nothing.
+func narrowed(among []*place, of func(*place) string, s string) []*place {
+	var named []*place
+	for i := range places {
+		p := &places[i]
+		said := of(p)
+		fit := strings.EqualFold(said, s) || said == p.country && (s == p.code || s == p.code3)
+		if fit && (among == nil || slices.Contains(among, p)) {
+			named = append(named, p)
+		}
+	}
+	if len(named) == 0 {
+		return among
+	}
+	return named
+}
+
+// settle settles who the person is.
+func (f *Facts) settle() {
+	if f.settled {
+		return
+	}
+	f.settled = true
+	f.learn()
+	if f.full != "" && f.given == "" && f.family == "" {
+		f.given = f.full
+		if i := strings.LastIndexByte(f.full, ' '); i >= 0 {
+			f.given, f.family = f.full[:i], f.full[i+1:]
+		}
+		return
+	}
+	if f.given == "" {
+		f.given = pick(f.Rand, givenNames)
+	}
+	if f.family == "" {
+		f.family = pick(f.Rand, familyNames)
+	}
+}
+
+func (f *Facts) givenName() string {
+	f.settle()
+	return f.given
+}
+
+func (f *Facts) familyName() string {
+	f.settle()
+	return f.family
+}
+
+func (f *Facts) fullName() string {
+	if f.settle(); f.full != "" {
+		return f.full
+	}
+	return strings.TrimSpace(f.given + " " + f.family)
+}
+
+// account is the person's name in small letters, with a sign between its parts.
+func (f *Facts) account(between string) string {
+	f.settle()
+	given, family := folded(f.given), folded(f.family)
+	switch {
+	case given == "" && family == "":
+		return pick(f.Rand, words)
+	case given == "" || family == "":
+		return given + family
+	}
+	return given + between + family
+}
+
+// userName is the initial and the family name of the person.
+func (f *Facts) userName() string {
+	f.settle()
+	given, family := folded(f.given), folded(f.family)
+	if given == "" || family == "" {
+		return f.account("")
+	}
+	return given[:1] + family
+}
+
+// folded is a name in small letters of ASCII, without accents.
+func folded(name string) string {
+	return strings.Map(func(c rune) rune {
+		if c >= 'a' && c <= 'z' || c >= '0' && c <= '9' {
+			return c
+		}
+		return -1
+	}, strings.ToLower(norm.NFD.String(name)))
+}
+
+// place is where it is.
+func (f *Facts) place() *place {
+	if f.learn(); f.where == nil {
+		f.where = &places[f.IntN(len(places))]
+	}
+	return f.where
+}
+
+// inAddress reports whether the object has properties of an address.
+func (f *Facts) inAddress() bool {
+	if f.Beside == nil {
+		return false
+	}
+	for name := range f.Beside {
+		if hint := hintOf(nameWords(name)); hint == "city" || hint == "zip" {
+			return true
+		}
+	}
+	return false
+}

@@ -1,0 +1,67 @@
+package invent
+
+import (
+	"math/rand/v2"
+	"strings"
+	"testing"
+	"time"
+	_ "time/tzdata" // the zones are known wherever the test runs
+
+	"golang.org/x/text/currency"
+	"golang.org/x/text/language"
+	"golang.org/x/text/language/display"
+)
+
+// TestPlaces holds the table of places against what the libraries know.
+func TestPlaces(t *testing.T) {
+	for _, p := range places {
+		region, err := language.ParseRegion(p.code)
+		if err != nil || region.ISO3() != p.code3 || display.English.Regions().Name(region) != p.country {
+			t.Errorf("%s: %s, %s: %v", p.city, p.country, p.code3, err)
+		}
+		if unit, ok := currency.FromRegion(region); !ok || unit.String() != p.currency {
+			t.Errorf("%s: %s, want %v", p.city, p.currency, unit)
+		}
+		if tag, err := language.Parse(p.locale); err != nil || !strings.HasSuffix(p.locale, "-"+p.code) || tag.String() != p.locale {
+			t.Errorf("%s: %s: %v", p.city, p.locale, err)
+		}
+		if _, err := time.LoadLocation(p.zone); err != nil {
+			t.Errorf("%s: %v", p.city, err)
+		}
+	}
+}
+
+// TestHintsAreMade: what a name asks for is made.
+func TestHintsAreMade(t *testing.T) {
+	alone := &Facts{Rand: rand.New(rand.NewPCG(1, 1)), Today: time.Date(2031, time.March, 5, 0, 0, 0, 0, time.UTC)}
+	meant := map[string]string{}
+	for hint, others := range hintWords {
+		for _, name := range append([]string{hint}, others...) {
+			if before, ok := meant[name]; ok {
+				t.Errorf("%s is for %s and %s", name, before, hint)
+			}
+			meant[name] = hint
+			if s, ok := alone.Text(hints[name], 0); !ok || s == "" {
+				t.Errorf("nothing is made for %s", name)
+			}
+		}
+	}
+	for hint, forms := range otherForms {
+		for try := range forms {
+			if s, ok := alone.Text(hint, try+1); !ok || s == "" {
+				t.Errorf("form %d of %s is not made", try, hint)
+			}
+		}
+	}
+	said := map[string]role{}
+	for _, r := range []role{born, created, started, updated, ended, due} {
+		for word, of := range roleWords {
+			if of == r {
+				said[word] = r
+			}
+		}
+	}
+	if len(said) != len(roleWords) {
+		t.Errorf("%d of %d words say a role", len(said), len(roleWords))
+	}
+}
