@@ -182,6 +182,7 @@ func FuzzGenerate(f *testing.F) {
 		`{"enum": [null, {}, [1.0, 1]]}`, `{"pattern": "^(?=a)b{1,9999}$", "minLength": 4}`, `{"not": {"not": {"anyOf": [true, false]}}}`,
 		`{"type": ["null", "array"], "prefixItems": [{"const": 1}], "contains": {"const": 2}, "unevaluatedItems": false}`,
 		`{"if": {"required": ["a"]}, "then": {"properties": {"b": false}}, "dependentRequired": {"a": ["c"]}, "minProperties": 2, "propertyNames": {"maxLength": 1}}`,
+		`{"x-faker": "internet.email"}`, `{"x-faker": {"datatype.number": {"min": 9, "max": 1e400}}, "type": ["string", "integer"]}`, `{"x-faker": {"lorem.words": [{"wordcount": [-1]}]}}`,
 		`{"type": "object", "required": ["name", "dob", "city", "lat", "endDate"], "properties": {"name": {"const": ". "}, "dob": {"format": "date"}, "country": {"enum": ["CH"]}, "startDate": {"const": "9999-12-31"}}}`,
 	} {
 		f.Add([]byte(schema), uint64(0))

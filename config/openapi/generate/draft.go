@@ -255,6 +255,9 @@ func (d *draft) made(g *merged, a ask, attempt int, bare bool) (any, bool) {
 	if g.limited {
 		return d.listed(g, a)
 	}
+	if v, ok := d.faked(g, a); ok {
+		return v, true
+	}
 	kind, ok := d.kind(g, a, attempt)
 	if !ok {
 		d.blame("its types exclude each other")

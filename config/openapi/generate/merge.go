@@ -84,6 +84,7 @@ type merged struct {
 	index               map[string]int    // indexes of properties, by name
 	closed              bool              // unevaluatedProperties: false
 	fixed               map[string]string // values of discriminators
+	faker               any               // a hint for invented data (x-faker)
 	dependent, patterny bool
 }
 
@@ -136,6 +137,9 @@ func (g *merger) add(ref *openapi3.SchemaRef, top bool) {
 		g.add(part, top && len(s.AllOf) == 1 && len(s.Properties) == 0)
 	}
 	g.schemas = append(g.schemas, s)
+	if hint, ok := s.Extensions[fakerKey]; ok && g.faker == nil {
+		g.faker = jsonvalue.Of(hint)
+	}
 	g.addType(s)
 	g.addValues(s, top)
 	g.addNumber(s)

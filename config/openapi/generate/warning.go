@@ -7,5 +7,6 @@ const (
 	manyBodies   = "schemas accept no body that was found; the nearest is served"
 	manyHeaders  = "headers have no value that was found that their schema accepts; the nearest is served"
 	manyPatterns = "patterns are not understood; texts are made without them"
+	manyFakers   = "x-faker hints are unknown, and have no effect"
 	manyExternal = "examples cannot be read, and are left out"
 )

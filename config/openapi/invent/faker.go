@@ -1,6 +1,90 @@
 package invent
 
-import "github.com/brianvoe/gofakeit/v7"
+import (
+	"encoding/json"
+	"strings"
+	"time"
+
+	"github.com/brianvoe/gofakeit/v7"
+
+	"mockserver/config/openapi/jsonvalue"
+)
+
+// fakerNames are the names of faker.js for what is called otherwise here.
+var fakerNames = map[string]string{
+	"findname": "name", "ipv4": "ip", "mac": "macaddress", "imageurl": "link", "datetime": timeHint,
+	"stateabbr": "stateabr", "catchphrase": "slogan", "product": "productname", "department": "productcategory",
+	"account": "achaccount", "boolean": "bool", "string": "word", "words": "phrase", "lines": "paragraph", "paragraphs": "paragraph",
+}
+
+// fakerTimes are the names of faker.js for times, as words of what is made here.
+var fakerTimes = map[string]string{
+	"past": "created", "recent": "recent", "soon": "due", "future": "due", "anytime": "recent", "birthdate": "birth",
+}
+
+// ownFakers are our hints by their names without what parts their words.
+var ownFakers = func() map[string]string {
+	all := map[string]string{dateHint: dateHint, timeHint: timeHint}
+	for name, hint := range hints {
+		all[plainName(name)] = hint
+	}
+	return all
+}()
+
+// Fake is what faker.js or gofakeit have of that name, which is in small letters without signs,
+// as a JSON value; a time is only a date where that is asked for. False for an unknown name.
+func (f *Facts) Fake(key string, date bool, args *jsonvalue.Object) (any, bool) {
+	if word, ok := fakerTimes[key]; ok {
+		near := *f
+		near.Name = word
+		if date {
+			return near.moment().Format(time.DateOnly), true
+		}
+		return near.moment().Format(time.RFC3339), true
+	}
+	if other, ok := fakerNames[key]; ok {
+		key = other
+	}
+	if hint, ok := ownFakers[key]; ok {
+		return f.Text(hint, 0)
+	}
+	return f.invented(key, args)
+}
 
 // faker is a source of invented data that draws from the same seed.
 func (f *Facts) faker() *gofakeit.Faker { return gofakeit.NewFaker(f.Rand, false) }
+
+// invented is what gofakeit has of that name. The library panics on parameters that it
+// misses.
+func (f *Facts) invented(key string, args *jsonvalue.Object) (v any, ok bool) {
+	info := gofakeit.GetFuncLookup(key)
+	if info == nil {
+		return nil, false
+	}
+	defer func() {
+		if recover() != nil {
+			v, ok = nil, false
+		}
+	}()
+	params := gofakeit.NewMapParams()
+	for _, m := range args.Members {
+		params.Add(strings.ToLower(m.Name), argument(m.Value))
+	}
+	made, err := info.Generate(f.faker(), params, info)
+	if err != nil {
+		return nil, false
+	}
+	text, err := json.Marshal(made)
+	if err != nil {
+		return nil, false
+	}
+	v, err = jsonvalue.Parse(text)
+	return v, err == nil
+}
+
+func argument(v any) string {
+	if s, ok := v.(string); ok {
+		return s
+	}
+	return string(jsonvalue.Append(nil, v))
+}

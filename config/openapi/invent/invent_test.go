@@ -1,7 +1,9 @@
 package invent
 
 import (
+	"maps"
 	"math/rand/v2"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -10,6 +12,8 @@ import (
 	"golang.org/x/text/currency"
 	"golang.org/x/text/language"
 	"golang.org/x/text/language/display"
+
+	"mockserver/config/openapi/jsonvalue"
 )
 
 // TestPlaces holds the table of places against what the libraries know.
@@ -63,5 +67,21 @@ func TestHintsAreMade(t *testing.T) {
 	}
 	if len(said) != len(roleWords) {
 		t.Errorf("%d of %d words say a role", len(said), len(roleWords))
+	}
+}
+
+// TestFakerNames: each leads to something that is made.
+func TestFakerNames(t *testing.T) {
+	alone := &Facts{Rand: rand.New(rand.NewPCG(1, 1)), Today: time.Date(2031, time.March, 5, 0, 0, 0, 0, time.UTC)}
+	names := slices.Concat(slices.Collect(maps.Keys(fakerNames)), slices.Collect(maps.Keys(fakerTimes)), slices.Collect(maps.Keys(ownFakers)))
+	for _, name := range names {
+		if v, ok := alone.Fake(name, false, &jsonvalue.Object{}); !ok || v == "" || v == nil {
+			t.Errorf("%s: %v, %v", name, v, ok)
+		}
+	}
+	for _, name := range []string{"", "nonsense", "name.", "weighted"} {
+		if v, ok := alone.Fake(name, false, &jsonvalue.Object{}); ok {
+			t.Errorf("%q: %v", name, v)
+		}
 	}
 }

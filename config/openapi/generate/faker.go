@@ -1,0 +1,145 @@
+package generate
+
+import (
+	"encoding/json"
+	"math/big"
+	"strconv"
+	"strings"
+
+	"github.com/getkin/kin-openapi/openapi3"
+
+	"mockserver/config/openapi/invent"
+	"mockserver/config/openapi/jsonvalue"
+	"mockserver/internal/wording"
+)
+
+// fakerKey is the keyword of a schema that asks for invented data, as Prism and
+// json-schema-faker have it: "name.firstName", or {"datatype.number": {"min": 1, "max": 9}}.
+const fakerKey = "x-faker"
+
+// fakerTries is how many values of a hint are tried.
+const fakerTries = 8
+
+// fakerNumbers are the names for numbers, with their decimals.
+var fakerNumbers = map[string]int{"number": 0, "int": 0, "integer": 0, "float": 2, "amount": 2, "price": 2}
+
+// unknownFaker marks a schema whose hint was warned of.
+type unknownFaker struct{ schema *openapi3.Schema }
+
+// faked is the value that a hint of the schemas asks for, where they accept it.
+func (d *draft) faked(g *merged, a ask) (any, bool) {
+	if g.faker == nil {
+		return nil, false
+	}
+	name, args := fakerHint(g.faker)
+	key := plainName(name[strings.LastIndexByte(name, '.')+1:])
+	f, why := d.factsOf(a), d.why
+	defer func() { d.why = why }() // there is a value without it
+	for try := range fakerTries {
+		if try > 0 {
+			f = f.Alone()
+		}
+		made, ok := d.fake(g, f, key, args)
+		if !ok {
+			d.warnFaker(a, name)
+			return nil, false
+		}
+		if v, ok := shaped(g, made); ok && !a.taken.has(v) && d.fits(a.schemas, v) {
+			return v, true
+		}
+	}
+	return nil, false
+}
+
+// fakerHint are the name and the arguments of a hint; "" for one of another form.
+func fakerHint(hint any) (name string, args *jsonvalue.Object) {
+	args = &jsonvalue.Object{}
+	switch hint := hint.(type) {
+	case string:
+		return strings.TrimSpace(hint), args
+	case *jsonvalue.Object:
+		if len(hint.Members) == 0 {
+			return "", args
+		}
+		value := hint.Members[0].Value
+		if list, ok := value.([]any); ok && len(list) == 1 {
+			value = list[0]
+		}
+		if given, ok := value.(*jsonvalue.Object); ok {
+			args = given
+		}
+		return hint.Members[0].Name, args
+	}
+	return "", args
+}
+
+// fake makes a value of a kind; false when the kind is unknown.
+func (d *draft) fake(g *merged, f *invent.Facts, key string, args *jsonvalue.Object) (any, bool) {
+	if decimals, ok := fakerNumbers[key]; ok {
+		return d.fakeNumber(g, f, decimals, args), true
+	}
+	return f.Fake(key, len(g.formats) > 0 && g.formats[0] == "date", args)
+}
+
+// fakeNumber is a number between the arguments and the bounds of the schemas.
+func (d *draft) fakeNumber(g *merged, f *invent.Facts, decimals int, args *jsonvalue.Object) any {
+	within := *g
+	m := merger{m: d.m, merged: &within}
+	if n, ok := numberIn(args, "min"); ok {
+		m.raise(n, false)
+	}
+	if n, ok := numberIn(args, "max"); ok {
+		m.lower(n, false)
+	}
+	v, _ := d.number(&within, ask{name: f.Name}, decimals == 0 || g.kinds&(kindFraction|kindString) == 0)
+	return v
+}
+
+func numberIn(args *jsonvalue.Object, name string) (*big.Rat, bool) {
+	v, _ := args.Get(name)
+	n, ok := v.(json.Number)
+	if !ok {
+		return nil, false
+	}
+	r := jsonvalue.Rational(n)
+	return r, r != nil
+}
+
+// shaped turns a number into a text, or a text into a number or a truth, where only that is
+// asked for.
+func shaped(g *merged, made any) (any, bool) {
+	switch v := made.(type) {
+	case json.Number:
+		if g.kinds&kindNumber == 0 && g.kinds&kindString != 0 {
+			return string(v), true
+		}
+	case string:
+		if g.kinds&kindString == 0 && g.kinds&kindNumber != 0 {
+			_, err := strconv.ParseFloat(v, 64)
+			return json.Number(v), err == nil && json.Valid([]byte(v))
+		}
+	}
+	return made, true
+}
+
+// warnFaker says once of a schema that its hint is unknown.
+func (d *draft) warnFaker(a ask, name string) {
+	if d.quiet {
+		return
+	}
+	ref := a.schemas[0]
+	if _, known := d.m.warned.LoadOrStore(unknownFaker{ref.Value}, true); known {
+		return
+	}
+	at, of := d.at, ""
+	if ref.Ref != "" {
+		at = ref.Ref
+	} else if a.name != "" {
+		of = " of the property " + a.name
+	}
+	what := "unknown hint " + wording.Clip(name)
+	if name == "" {
+		what = "the name of a hint is expected"
+	}
+	d.m.Warning(manyFakers, at, "x-faker"+of+": "+what+"; the value is made without it")
+}
