@@ -1,6 +1,7 @@
 package wire
 
 import (
+	"math"
 	"net"
 	"testing"
 	"testing/synctest"
@@ -60,12 +61,14 @@ func TestAllocations_OfPauses(t *testing.T) {
 	defer from.alarm.close()
 	c := from.Adopt(inner)
 	defer c.CloseNow()
-	wrong := 0
-	got := testing.AllocsPerRun(100, func() {
-		if c.pause(time.Now().Add(100*time.Microsecond)) != pauseDue {
-			wrong++
-		}
-	})
+	wrong, got := 0, math.Inf(1)
+	for range 5 { // what else the process does may add to one of them
+		got = min(got, testing.AllocsPerRun(100, func() {
+			if c.pause(time.Now().Add(100*time.Microsecond)) != pauseDue {
+				wrong++
+			}
+		}))
+	}
 	if got > 1 || wrong > 0 {
 		t.Errorf("got %v allocations, want at most 1, and %d pauses that ended otherwise", got, wrong)
 	}
