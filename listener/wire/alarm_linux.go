@@ -7,28 +7,28 @@ import (
 	"mockserver/internal/timerfd"
 )
 
-// alarm has pauses end when they are due. The runtime waits for its timers in whole
-// milliseconds, so on a machine with time to spare a deadline passes up to one too late.
-// A timer of the system's, which is exact, wakes it: it then finds the deadlines that
-// have passed. So all that the alarm has to know is when, not for whom; and a pause that
-// has ended otherwise costs a look too many.
+// alarm ends pauses when they are due. The runtime waits for its timers in whole milliseconds, so
+// on an idle machine a deadline passes up to one millisecond late. An exact system timer wakes the
+// runtime, which then finds the deadlines that have passed. So the alarm only has to know when to
+// wake, not for whom; a pause that has ended for another reason costs one needless wake-up.
 //
-// It is a goroutine, from the first pause on until it is closed. A nil alarm does nothing.
+// It is a goroutine that runs from the first pause until the alarm is closed. A nil alarm does
+// nothing.
 type alarm struct {
-	mu    sync.Mutex     // guards what follows
+	mu    sync.Mutex     // guards the fields below
 	timer *timerfd.Timer // nil before the first pause
-	over  bool           // it is closed, or there is no timer to be had
+	over  bool           // the alarm is closed, or no timer is available
 	base  time.Time
 	times []int64 // when to wake, from base: a heap, the first on top
 	ended sync.WaitGroup
 }
 
-// alarmTick is what times are rounded up to: one waking serves all within it.
+// alarmTick is the unit that times are rounded up to: one wake-up serves all within it.
 const alarmTick = 50 * time.Microsecond
 
 func newAlarm() *alarm { return &alarm{base: time.Now()} }
 
-// at has the alarm go off at a time.
+// at makes the alarm go off at a time.
 func (a *alarm) at(t time.Time) {
 	if a == nil {
 		return
@@ -47,7 +47,7 @@ func (a *alarm) at(t time.Time) {
 	}
 }
 
-// start makes the timer. Without one, deadlines pass when the runtime sees them.
+// start creates the timer. Without one, deadlines pass when the runtime notices them.
 func (a *alarm) start() {
 	timer, err := timerfd.New()
 	if err != nil {
@@ -58,7 +58,7 @@ func (a *alarm) start() {
 	a.ended.Go(a.ring)
 }
 
-// ring goes off whenever it is time.
+// ring goes off whenever a time has come.
 func (a *alarm) ring() {
 	for {
 		if err := a.timer.Wait(); err != nil {
@@ -75,12 +75,12 @@ func (a *alarm) ring() {
 	}
 }
 
-// arm sets the timer to the first time. One that has passed meanwhile is in no time.
+// arm sets the timer to the first time. If that has passed meanwhile, the timer fires at once.
 func (a *alarm) arm() {
 	a.timer.Set(time.Duration(a.times[0]) - time.Since(a.base))
 }
 
-// push adds a time, unless it is the first already.
+// push adds a time, unless it is already the first.
 func (a *alarm) push(due int64) {
 	if len(a.times) > 0 && a.times[0] == due {
 		return
@@ -96,7 +96,7 @@ func (a *alarm) push(due int64) {
 	}
 }
 
-// pop takes the first time off.
+// pop removes the first time.
 func (a *alarm) pop() {
 	last := len(a.times) - 1
 	a.times[0] = a.times[last]

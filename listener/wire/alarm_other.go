@@ -4,8 +4,8 @@ package wire
 
 import "time"
 
-// alarm has pauses end when they are due, on Linux. Elsewhere they end when the runtime
-// sees that their deadline has passed, up to a millisecond later.
+// alarm ends pauses when they are due, on Linux. Elsewhere they end when the runtime notices that
+// their deadline has passed, up to a millisecond later.
 type alarm struct{}
 
 func newAlarm() *alarm { return nil }

@@ -5,17 +5,17 @@ import (
 	"time"
 )
 
-// clock is the time, up to clockTick old, for the deadlines of connections: each
-// request asks for it, and asking the system takes a hundred times as long.
+// clock is the time, up to clockTick old, for the deadlines of connections: each request needs it,
+// and getting it from the system takes a hundred times as long.
 type clock struct {
 	base  time.Time
 	since atomic.Int64           // nanoseconds from base to the last tick
-	timer *time.Timer            // nil stands still; its owner's lock guards it
-	date  atomic.Pointer[[]byte] // the time of the last tick as headers have it
+	timer *time.Timer            // nil while the clock is stopped; its owner's lock guards it
+	date  atomic.Pointer[[]byte] // the time of the last tick, formatted for headers
 }
 
-// clockTick is how far behind the clock may be; beyond it by as much as the machine is
-// late, which no deadline is set closer than.
+// clockTick is how far the clock may lag, plus any delay of the machine. No deadline is set more
+// precisely.
 const clockTick = time.Second
 
 // elapsed is the time from base to the last tick.
@@ -24,7 +24,7 @@ func (c *clock) elapsed() time.Duration { return time.Duration(c.since.Load()) }
 // exactly is the time from base to now.
 func (c *clock) exactly() time.Duration { return time.Since(c.base) }
 
-// start makes the clock go. It calls tick each second until stop.
+// start starts the clock. It calls tick each second until stop.
 func (c *clock) start(tick func()) {
 	if c.base.IsZero() {
 		c.base = time.Now()
@@ -33,7 +33,7 @@ func (c *clock) start(tick func()) {
 	c.timer = time.AfterFunc(clockTick, tick)
 }
 
-// set sets the clock, and has the next tick come.
+// set sets the clock, and schedules the next tick.
 func (c *clock) set() {
 	now := time.Now()
 	c.since.Store(int64(now.Sub(c.base)))

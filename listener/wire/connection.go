@@ -10,113 +10,111 @@ import (
 	"time"
 )
 
-// Connection is one accepted connection. Its time-outs for bodies and answers are
-// for a peer that stands still: they begin anew whenever a byte gets through, for as
-// long as enough of them do.
+// Connection is one accepted connection. Its time-outs for bodies and responses are for a peer that
+// stalls: they restart whenever a byte gets through, as long as the rate is high enough.
 type Connection struct {
 	net.Conn
 	from   *Connections
-	spoke  atomic.Bool // something was read from it, beside empty lines
-	unread atomic.Bool // it was refused while it may still be sending
+	spoke  atomic.Bool // something was read from it, other than empty lines
+	unread atomic.Bool // it was refused while the client may still be sending
 	idle   idleness
-	// answered means that serving it has ended with an answer to its last request.
+	// answered means that serving the connection ended with a response to its last request.
 	answered atomic.Bool
-	upgraded atomic.Bool // it has left HTTP, after the answer that comes or came last: see talk
+	upgraded atomic.Bool // it has left HTTP, after the current or last response: see talk
 
-	// The goroutine that serves the connection alone has these.
+	// Only the goroutine that serves the connection uses the fields below.
 	at          part      // what it was last read for
 	readExpires time.Time // the read deadline of that part
 	readInForce time.Time // the one that the connection has
-	readRenewed time.Time // when the one of a body was renewed
-	// In time since the base of the clock, which is compared for each request.
+	readRenewed time.Time // when the deadline of a body was renewed
+	// As time since the base of the clock, because they are compared on each request.
 	restsUntil   time.Duration // the read deadline of an idle connection, if it is in force; else 0
 	idleSince    time.Duration // when it was last read for another request
 	writeExpires time.Duration // the write deadline
 
-	bodyBegun time.Time // when the time of the body began
+	bodyBegun time.Time // when the time-out of the body began
 	bodyRead  int       // bytes of it
-	parked    bool      // it waits without fasthttp: see park
-	first     [1]byte   // what ended that
+	parked    bool      // it waits outside fasthttp: see park
+	first     [1]byte   // the byte that ended the parking
 	framing   framing
-	ready     int       // bytes of what was looked at last that are for fasthttp
-	restAt    int       // where in it the part begins that is to come again
-	looked    bool      // what was read last was looked at already: see stay
-	stay      *stay     // nil where it cannot be
-	held      []byte    // what is not to be read yet of what came: see take
-	store     []byte    // what held is the end of, and what was held before
-	heldAt    time.Time // when the last of it came
-	arrived   time.Time // when the request that is served came, if it was held; else when it is served
-	deaf      bool      // the client has ended what it sends
-	left      bool      // it left, or the server ended, while its request waited
+	ready     int       // how many bytes of the last look are for fasthttp
+	restAt    int       // where in them the part begins that has to be passed again
+	looked    bool      // what was last read has already been looked at: see stay
+	stay      *stay     // nil where it is not possible
+	held      []byte    // received bytes that must not be read yet: see take
+	store     []byte    // the buffer whose end is held, with what was held before
+	heldAt    time.Time // when the last byte of held arrived
+	arrived   time.Time // when the current request arrived, if it was held; otherwise when it is served
+	deaf      bool      // the client has finished sending
+	left      bool      // the client left, or the server ended, while its request waited
 	over      error     // ends reading: a protocol error, or io.EOF after the last request
 	told      bool      // over was returned
-	behind    bool      // something came after the last request
-	failed    error     // of the connection: reading ended with it
-	cutOff    bool      // it did so inside a request
-	rested    bool      // reading ended when it was idle, or about to be, all answers being sent
-	// after is called once the answer is written, which was at written, or is not yet.
+	behind    bool      // more bytes came after the last request
+	failed    error     // the error of the connection that ended reading
+	cutOff    bool      // reading failed inside a request
+	rested    bool      // reading ended when it was idle, or about to be, with all responses sent
+	// after is called once the response has been written, at written, or if it cannot be written.
 	after   func(written time.Time)
 	written time.Time
 
-	talk func() // what it goes on with once it has left HTTP
+	talk func() // what the connection runs once it has left HTTP
 
 	pausing pausing
 
-	spoils string // the fault that happens to the answer when it is written; "" for none
+	spoils string // the fault to apply to the response when it is written; "" for none
 	struck bool   // a fault has ended the connection
 
-	shard  uint32        // that its requests are counted in
-	timed  bool          // when it is read is noted
-	readAt time.Duration // when it was, since the base of the clock
+	shard  uint32        // the shard that its requests are counted in
+	timed  bool          // the times of reads are noted
+	readAt time.Duration // time of the last noted read, since the base of the clock
 
-	// Above is whatever the server keeps with the connection.
+	// Above is whatever the server stores with the connection.
 	Above any
-	// Begun is whatever the server has of a plain request that it has not answered by Plain.
+	// Begun is the server's state of a plain request that Plain did not answer.
 	Begun any
 }
 
-// Bounds of what a client may take.
+// Limits for clients.
 const (
-	// MaxHeader is the largest request line and headers, in bytes, and the size of the
-	// buffer that a connection is read into.
+	// MaxHeader is the maximum size of the request line and headers, in bytes, and the size of a
+	// connection's read buffer.
 	MaxHeader     = 64 << 10
 	headerTimeout = 10 * time.Second
-	// idleTimeout outlasts the pools of the clients under test: a server that closes first
-	// makes their next request fail.
+	// idleTimeout outlasts the connection pools of the clients under test: if the server closes
+	// first, their next request fails.
 	idleTimeout = 10 * time.Minute
-	// bodyTimeout is how long a body may stand still.
+	// bodyTimeout is how long a body may stall.
 	bodyTimeout = 30 * time.Second
-	// writeTimeout is how long an answer may stand still.
+	// writeTimeout is how long a response may stall.
 	writeTimeout = 30 * time.Second
-	// slowTime is how long a body or an answer may take however little of it gets
-	// through, and slowRate what has to get through, in bytes a second, of one that
-	// takes longer.
+	// slowTime is how long a body or a response may take regardless of its rate. slowRate is the
+	// minimum rate, in bytes a second, of one that takes longer.
 	slowTime = 10 * time.Minute
 	slowRate = 1 << 10
-	// renewal is how far a deadline may be off, so that it is not set anew for each
-	// byte or small answer.
+	// renewal is how imprecise a deadline may be, so that it is not set again for each byte or
+	// small response.
 	renewal = time.Second
-	// parkTime is how long at least a connection waits for a request before what
-	// serves it is given back. It may be twice as long.
+	// parkTime is the minimum time that a connection waits for a request before the resources that
+	// serve it are released. It may be twice as long.
 	parkTime = 5 * time.Second
 
-	// lastMoment is how long at least a connection may still speak, when the server stops,
-	// that never spoke, or has its last answer only then.
+	// lastMoment is the minimum time that a connection may still send when the server stops, if it
+	// never sent anything or has just received its last response.
 	lastMoment = 100 * time.Millisecond
 
-	// lingerTime and lingerSize bound what a refused client may still send.
+	// lingerTime and lingerSize limit what a refused client may still send.
 	lingerTime = 2 * time.Second
 	lingerSize = 256 << 20 // bytes
 )
 
-// Read reads what the client sent, as far as it is sound: a head comes whole, and
-// nothing that comes after a protocol error. The error is that one then.
+// Read reads what the client sent, as far as it is valid: a head is returned whole, and nothing
+// after a protocol error. That protocol error is then the error returned.
 func (c *Connection) Read(b []byte) (int, error) {
-	if c.after != nil { // fasthttp has written what answers them: it reads after that
+	if c.after != nil { // fasthttp has written the response: it reads after that
 		c.release()
 	}
 	if c.upgraded.Load() {
-		return 0, errParked // for fasthttp it has ended
+		return 0, errParked // fasthttp takes the connection as ended
 	}
 	if c.over != nil {
 		c.told = true
@@ -146,7 +144,7 @@ func (c *Connection) Read(b []byte) (int, error) {
 			return ready, err
 		case ready > 0 || err != nil:
 			return ready, err
-		case n == len(b) && rest == 0: // fasthttp says it too, once its buffer is full
+		case n == len(b) && rest == 0: // fasthttp reports it too, once its buffer is full
 			c.over = largeHead
 			return n, nil
 		}
@@ -156,8 +154,8 @@ func (c *Connection) Read(b []byte) (int, error) {
 	}
 }
 
-// look has wire take the n bytes that b holds, and a plain request be answered. It reports
-// whether one was. The error is that of writing.
+// look passes the n bytes in b to take, and a plain request to Plain. It reports whether a request
+// was answered. The error is a write error.
 func (c *Connection) look(b []byte, n int, err error) (done bool, failed error) {
 	if c.timed {
 		c.readAt = c.from.clock.exactly()
@@ -180,8 +178,7 @@ func (c *Connection) look(b []byte, n int, err error) (done bool, failed error) 
 	return done, nil
 }
 
-// more adds to the n bytes that b holds: what was held, which may be enough, or else
-// what comes.
+// more adds to the n bytes in b: held bytes, which may be enough, or newly received ones.
 func (c *Connection) more(b []byte, n int) (int, error) {
 	if len(c.held) == 0 {
 		c.store, c.arrived = nil, time.Time{}
@@ -195,7 +192,7 @@ func (c *Connection) more(b []byte, n int) (int, error) {
 	return got, nil
 }
 
-// hold puts b before what is held: where it was held, if it was.
+// hold puts b back in front of the held bytes, in place if b was among them.
 func (c *Connection) hold(b []byte) {
 	if before := len(c.store) - len(c.held); before >= len(b) {
 		c.held = c.store[before-len(b):]
@@ -209,8 +206,8 @@ func (c *Connection) hold(b []byte) {
 	c.store = c.held
 }
 
-// take has wire take what came, and keeps what ends reading: what wire says, or an
-// end that comes inside a request. An error of reading is given.
+// take passes the received bytes to wire's framing and stores what ends reading: its error, or an
+// end inside a request. err is the error of reading.
 func (c *Connection) take(b []byte, err error) (ready, rest int) {
 	ready, rest, c.over = c.framing.take(b)
 	inside := c.framing.inside(b[rest:])
@@ -228,11 +225,11 @@ func (c *Connection) take(b []byte, err error) (ready, rest int) {
 	return ready, rest
 }
 
-// AfterWrite has f called once the answer that is being made is written, or cannot be.
+// AfterWrite sets f to be called once the current response has been written, or cannot be.
 func (c *Connection) AfterWrite(f func(written time.Time)) { c.after = f }
 
-// release calls what waits for the answer to be written: whoever reads again, or ends, has
-// written it.
+// release calls the function that waits for the response to be written: when the connection is read
+// again, or ends, it has been.
 func (c *Connection) release() {
 	after, written := c.after, c.written
 	c.after, c.written = nil, time.Time{}
@@ -249,10 +246,10 @@ func (c *Connection) release() {
 // that of a request which came by none, in a test: it does not wait, and nothing can be
 // done to it.
 
-// HasLeft reports whether nobody is there to be answered any more.
+// HasLeft reports whether the client is gone, so that no response is needed.
 func (c *Connection) HasLeft() bool { return c != nil && c.left }
 
-// Shard numbers the connection, for counters that are kept in several places.
+// Shard numbers the connection, for counters that are split into shards.
 func (c *Connection) Shard() uint32 {
 	if c == nil {
 		return 0
@@ -260,8 +257,8 @@ func (c *Connection) Shard() uint32 {
 	return c.shard
 }
 
-// Arrived is when the request that is served came, if that was before it began to be
-// served: while another one of the connection was. Otherwise it is zero.
+// Arrived returns when the current request arrived, if that was before serving it began, because
+// another request of the connection was being served. Otherwise it is zero.
 func (c *Connection) Arrived() time.Time {
 	if c == nil {
 		return time.Time{}
@@ -269,8 +266,8 @@ func (c *Connection) Arrived() time.Time {
 	return c.arrived
 }
 
-// Chooses reports whether the request may have a header by which answers of an operation
-// are chosen: Prefer, or an Accept that says something. It costs less than to look.
+// Chooses reports whether the request may have a header that selects a response of an operation:
+// Prefer, or an Accept that is selective. It is cheaper than looking at the headers.
 func (c *Connection) Chooses() (prefers, accepts bool) {
 	if c == nil {
 		return true, true
@@ -278,14 +275,14 @@ func (c *Connection) Chooses() (prefers, accepts bool) {
 	return c.framing.preferred, c.framing.accepted
 }
 
-// IsAlone reports whether nothing but the answer to this request is to be written: what
-// happens to it happens to no other.
+// IsAlone reports whether only the response to this request is about to be written, so that a fault
+// in it affects no other.
 func (c *Connection) IsAlone() bool { return c != nil && c.framing.single }
 
 // IsEnding reports whether the server accepts no more connections.
 func (c *Connection) IsEnding() bool { return c.from.isEnding() }
 
-// ReadHeld reads what came after the request that is served, if anything did.
+// ReadHeld reads what arrived after the current request, if anything did.
 func (c *Connection) ReadHeld(b []byte) int {
 	n := copy(b, c.held)
 	if c.held = c.held[n:]; len(c.held) == 0 {
@@ -294,8 +291,8 @@ func (c *Connection) ReadHeld(b []byte) int {
 	return n
 }
 
-// NoteReads has it noted when the connection is read, or not. The first time is that of the
-// call: the request was read a tenth of a microsecond ago.
+// NoteReads turns the noting of read times on or off. The first time is that of the call: the
+// request was read a tenth of a microsecond before.
 func (c *Connection) NoteReads(on bool) {
 	if on && !c.timed {
 		c.readAt = c.from.clock.exactly()
@@ -303,32 +300,32 @@ func (c *Connection) NoteReads(on bool) {
 	c.timed = on
 }
 
-// LastRead is when the connection was read last, since the base of its clock, and how long
-// ago that is.
+// LastRead returns when the connection was last read, since the base of its clock, and how long ago
+// that is.
 func (c *Connection) LastRead() (at, ago time.Duration) {
 	return c.readAt, c.from.clock.exactly() - c.readAt
 }
 
-// ReadAt is when the connection was read last, while that is noted.
+// ReadAt returns when the connection was last read, while read times are noted.
 func (c *Connection) ReadAt() time.Time { return c.TimeOf(c.readAt) }
 
-// TimeOf is the time that lastRead returned.
+// TimeOf converts a time that LastRead returned.
 func (c *Connection) TimeOf(at time.Duration) time.Time { return c.from.clock.base.Add(at) }
 
-// Date is the time as the header Date has it, to the second.
+// Date is the time in the format of the Date header, to the second.
 func (c *Connection) Date() []byte { return *c.from.clock.date.Load() }
 
 // HasSpoken reports whether anything was read from the connection, other than empty lines.
 func (c *Connection) HasSpoken() bool { return c.spoke.Load() }
 
-// Refuse notes that its client is refused while it may still be sending.
+// Refuse notes that the client is refused while it may still be sending.
 func (c *Connection) Refuse() { c.unread.Store(true) }
 
-// IsInBody reports whether a body was read last.
+// IsInBody reports whether the last read was for a body.
 func (c *Connection) IsInBody() bool { return c.at.kind == inBody }
 
-// Cause is what ended reading: what Read returned, which fasthttp does not always
-// pass on, or else err.
+// Cause returns what ended reading: the error of Read, which fasthttp does not always pass on, or
+// else err.
 func (c *Connection) Cause(err error) error {
 	switch {
 	case c.told:
@@ -339,8 +336,8 @@ func (c *Connection) Cause(err error) error {
 	return err
 }
 
-// Serve serves the connection to its end with serve, which it calls again when the
-// connection is needed after it was parked.
+// Serve serves the connection to its end with serve, which it calls again when a parked connection
+// is needed again.
 func (c *Connection) Serve(serve func(net.Conn) error) error {
 	defer c.release()
 	var err error
@@ -359,19 +356,19 @@ func (c *Connection) Serve(serve func(net.Conn) error) error {
 	return err
 }
 
-// Leave has the connection leave HTTP after the answer that is being made, for talk.
+// Leave makes the connection leave HTTP after the current response, and run talk.
 func (c *Connection) Leave(talk func()) {
 	c.talk = talk
 	c.answered.Store(true) // the request was served, whatever becomes of the connection
 	c.upgraded.Store(true)
 }
 
-// IsUnanswered reports whether the connection was cut off in a request that had no answer.
+// IsUnanswered reports whether the connection was cut off in a request that had no response.
 func (c *Connection) IsUnanswered() bool {
 	return c.spoke.Load() && !c.idle.now() && !c.unread.Load() && !c.answered.Load()
 }
 
-// Write writes b as long as the client takes any of it, and enough.
+// Write writes b as long as the client keeps reading, at a sufficient rate.
 func (c *Connection) Write(b []byte) (int, error) {
 	if c.spoils != "" {
 		return 0, c.strike(b)
@@ -381,7 +378,7 @@ func (c *Connection) Write(b []byte) (int, error) {
 	for now := begun; ; now = c.from.clock.exactly() {
 		if c.writeExpires-now < writeTimeout+clockTick {
 			c.writeExpires = now + writeTimeout + 10*renewal
-			_ = c.Conn.SetWriteDeadline(c.TimeOf(c.writeExpires)) // writing fails too
+			_ = c.Conn.SetWriteDeadline(c.TimeOf(c.writeExpires)) // if this fails, writing fails too
 		}
 		n, err := c.write(b[written:])
 		written += n
@@ -394,15 +391,15 @@ func (c *Connection) Write(b []byte) (int, error) {
 	}
 }
 
-// Close closes the connection and forgets it. When the client was refused, sends
-// beyond its last request, or learns only now that the connection ends, it may still be
-// sending, and closing at once would make its system throw the answer away: what it
-// sends is read first, for a while. One that is parked, or has left HTTP, stays open.
+// Close closes the connection and forgets it. A client that was refused, sends more after its last
+// request, or learns only now that the connection ends may still be sending. Closing at once would
+// make its system discard the response, so what it sends is read first, for a while. A connection
+// that is parked, or has left HTTP, stays open.
 func (c *Connection) Close() error {
 	if c.parked || c.upgraded.Load() {
 		return nil
 	}
-	c.release() // what is discarded may take long
+	c.release() // discarding may take long
 	ended := c.from.isEnding() && c.spoke.Load() && !c.rested
 	if c.unread.Load() || c.behind || ended || c.struck {
 		c.Discard()
@@ -410,17 +407,17 @@ func (c *Connection) Close() error {
 	return c.CloseNow()
 }
 
-// CloseNow closes the connection, whatever is under way, and forgets it.
+// CloseNow closes the connection at once, even during a request, and forgets it.
 func (c *Connection) CloseNow() error {
 	c.from.forget(c)
 	c.pausing.end()
 	if err := c.Conn.Close(); !errors.Is(err, net.ErrClosed) {
 		return err
 	}
-	return nil // the end of the server was first
+	return nil // the server ended first
 }
 
-// Discard ends what the client is sent and reads what it sends, until it ends too.
+// Discard ends sending to the client, and reads what the client sends until it ends too.
 func (c *Connection) Discard() {
 	half, ok := c.Conn.(interface{ CloseWrite() error })
 	if !ok || half.CloseWrite() != nil || c.Conn.SetReadDeadline(time.Now().Add(lingerTime)) != nil {

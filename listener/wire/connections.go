@@ -15,45 +15,44 @@ import (
 	"mockserver/internal/loglimit"
 )
 
-// Connections is a listener that knows the connections it accepted, and what each
-// is at, so that stopping can close those that wait for a request, and at the end
-// of the grace period the rest.
+// Connections is a listener that knows the connections it accepted and the state of each, so that
+// stopping can close those that wait for a request, and the rest at the end of the grace period.
 type Connections struct {
 	net.Listener
 	log      *slog.Logger
 	refusals *loglimit.Limiter // of log lines about connections that cannot be accepted
-	// Owned reports whether an accepted connection belongs to somebody else, who closes it;
-	// nil never does.
+	// Owned reports whether an accepted connection belongs to someone else, who closes it. If Owned
+	// is nil, none does.
 	Owned func(net.Conn) bool
-	// Plain answers a plain request, and reports whether it did; nil never does. The error
-	// is that of writing.
+	// Plain answers a plain request, and reports whether it did. If Plain is nil, none is answered.
+	// The error is a write error.
 	Plain func(c *Connection, p *Plain) (done bool, err error)
 	// Single reports whether requests are to be read one at a time.
 	Single func() bool
 
-	failures    atomic.Uint64 // to accept
+	failures    atomic.Uint64 // of accepting
 	descriptors descriptors
-	scarce      bool // the last failure was that descriptors are kept for others
+	scarce      bool // the last failure was that the remaining descriptors are reserved
 
 	closing sync.Once
 	closed  error
 	ended   chan struct{} // closed with the listener
-	// patience is how long a connection may wait for another request once the listener is
-	// closed; nobody changes it from then on.
+	// patience is how long a connection may wait for another request once the listener is closed;
+	// it does not change after that.
 	patience time.Duration
 	hurrying sync.Mutex // held while hurry sets deadlines
 
 	clock   clock
 	sweeper sweeper
-	alarm   *alarm // of pauses; nil in tests
+	alarm   *alarm // ends pauses; nil in tests
 
-	mu   sync.Mutex // guards what follows
+	mu   sync.Mutex // guards the fields below
 	open map[*Connection]struct{}
 	cut  bool   // closeAll was called
-	last uint32 // the shard of the connection that was accepted last
+	last uint32 // the shard of the last accepted connection
 }
 
-// New returns the connections that l accepts. The log may be nil where nothing is accepted.
+// New returns the connections that l accepts. The log may be nil if nothing is accepted.
 func New(l net.Listener, log *slog.Logger) *Connections {
 	return &Connections{
 		Listener: l, log: log, refusals: loglimit.New(1, loglimit.TellSuppressed(log, "cannot accept a connection")), Single: func() bool { return false },
@@ -61,8 +60,8 @@ func New(l net.Listener, log *slog.Logger) *Connections {
 	}
 }
 
-// StartAlarm has pauses end within 50 µs of when they are due, where the system can, until
-// stopAlarm.
+// StartAlarm makes pauses end within 50 µs of when they are due, where the system supports it,
+// until StopAlarm.
 func (c *Connections) StartAlarm() { c.alarm = newAlarm() }
 
 // StopAlarm ends what StartAlarm began.
@@ -74,18 +73,18 @@ func (c *Connections) Failures() uint64 { return c.failures.Load() }
 // Flush logs how many lines about connections that cannot be accepted were suppressed.
 func (c *Connections) Flush() { c.refusals.Flush() }
 
-// How long accepting waits after an error that passes: the first time, and at most.
+// How long accepting waits after a temporary error: the first time, and at most.
 const (
 	firstPause   = 5 * time.Millisecond
 	longestPause = time.Second
 )
 
-// Accept waits for the next connection. It outlasts errors that pass, such as no
-// descriptor being free.
+// Accept waits for the next connection. It retries after temporary errors, such as running out of
+// descriptors.
 func (c *Connections) Accept() (net.Conn, error) {
 	for pause := firstPause; ; pause = min(2*pause, longestPause) {
 		var err error
-		if !c.isEnding() { // else the listener says that it is closed
+		if !c.isEnding() { // otherwise the listener reports that it is closed
 			err = c.descriptors.left()
 		}
 		var inner net.Conn
@@ -112,14 +111,14 @@ func (c *Connections) Accept() (net.Conn, error) {
 		timer := time.NewTimer(pause)
 		select {
 		case <-timer.C:
-		case <-c.ended: // the next Accept says so
+		case <-c.ended: // the next Accept returns the error
 			timer.Stop()
 		}
 	}
 }
 
-// Adopt knows a connection from now on. One that was accepted while closeAll closed
-// the others is closed as they are.
+// Adopt registers a connection. One that was accepted while CloseAll closed the others is closed
+// too.
 func (c *Connections) Adopt(inner net.Conn) *Connection {
 	accepted := &Connection{Conn: inner, from: c, readExpires: time.Now().Add(headerTimeout)}
 	accepted.stay = newStay(accepted)
@@ -133,7 +132,7 @@ func (c *Connections) Adopt(inner net.Conn) *Connection {
 	late := c.cut
 	c.mu.Unlock()
 	if late {
-		_ = accepted.CloseNow() // it is gone either way
+		_ = accepted.CloseNow() // it is closed either way
 	}
 	return accepted
 }
@@ -149,9 +148,9 @@ func (c *Connections) counts(err error) bool {
 		func(e syscall.Errno) bool { return errors.Is(Portable(err), e) })
 }
 
-// passes reports whether accepting may succeed again after err: something has run
-// out, the client went away, a firewall forbade the connection, or it has an error
-// of the network already, which accept passes on (accept(2), "Error handling").
+// passes reports whether accepting may succeed again after err: some resource has run out, the
+// client went away, a firewall forbade the connection, or the connection already has a network
+// error, which accept passes on (accept(2), "Error handling").
 func passes(err error) bool {
 	err = Portable(err)
 	return slices.ContainsFunc([]syscall.Errno{
@@ -161,10 +160,10 @@ func passes(err error) bool {
 	}, func(e syscall.Errno) bool { return errors.Is(err, e) })
 }
 
-// Close is end without patience.
+// Close is End without patience.
 func (c *Connections) Close() error { return c.End(0) }
 
-// End closes the listener, the first time, and returns how that went each time.
+// End closes the listener, on the first call, and returns the result of that on each call.
 func (c *Connections) End(patience time.Duration) error {
 	c.closing.Do(func() {
 		c.patience = patience
@@ -184,15 +183,15 @@ func (c *Connections) isEnding() bool {
 	}
 }
 
-// Hurry gives the connections that wait for a request a moment more: one may be on its
-// way, and its answer says that the connection is closed. Without it they would hold
-// the end up for as long as they may be idle, or headers may take. The listener is
-// closed already, so that a connection that waits from now on sees it.
+// Hurry gives the connections that wait for a request a moment more: a request may be on its way,
+// and its response says that the connection is closed. Without Hurry they would delay the end by
+// the idle time-out, or the time-out of headers. The listener is already closed, so a connection
+// that starts to wait from now on sees that.
 func (c *Connections) Hurry() {
 	c.hurrying.Lock()
 	defer c.hurrying.Unlock()
 	now := time.Now()
-	for _, conn := range c.all() { // where setting a deadline fails, reading fails too
+	for _, conn := range c.all() { // if setting a deadline fails, reading fails too
 		switch {
 		case conn.upgraded.Load():
 			_ = conn.Conn.SetReadDeadline(now) // wakes it
@@ -204,24 +203,24 @@ func (c *Connections) Hurry() {
 	}
 }
 
-// moment is how long a connection may still speak that never spoke, or has its last
-// answer only now.
+// moment is how long a connection may still send that never sent anything, or has just received its
+// last response.
 func (c *Connections) moment() time.Duration { return max(lastMoment, c.patience) }
 
-// CloseAll closes every connection, those too that are still being accepted, and
-// returns those that were open.
+// CloseAll closes every connection, including those that are still being accepted, and returns
+// those that were open.
 func (c *Connections) CloseAll() []*Connection {
 	c.mu.Lock()
 	c.cut = true
 	c.mu.Unlock()
 	all := c.all()
 	for _, conn := range all {
-		_ = conn.CloseNow() // it is gone either way
+		_ = conn.CloseNow() // it is closed either way
 	}
 	return all
 }
 
-// all is every connection that is open.
+// all returns every open connection.
 func (c *Connections) all() []*Connection { return c.appendAll(nil) }
 
 func (c *Connections) appendAll(to []*Connection) []*Connection {
@@ -230,7 +229,7 @@ func (c *Connections) appendAll(to []*Connection) []*Connection {
 	return slices.AppendSeq(to, maps.Keys(c.open))
 }
 
-// Count is how many connections are open.
+// Count returns the number of open connections.
 func (c *Connections) Count() int {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -248,7 +247,7 @@ func (c *Connections) forget(conn *Connection) {
 	}
 }
 
-// tick sets the clock for as long as a connection is open.
+// tick sets the clock as long as a connection is open.
 func (c *Connections) tick() {
 	c.mu.Lock()
 	defer c.mu.Unlock()

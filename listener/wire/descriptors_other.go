@@ -4,7 +4,7 @@ package wire
 
 import "net"
 
-// descriptors are not bounded here.
+// descriptors are not limited here.
 type descriptors struct{}
 
 func keepDescriptors() descriptors { return descriptors{} }

@@ -9,14 +9,14 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// descriptors keeps some file descriptors of the process for others than connections: the
+// descriptors reserves some file descriptors of the process for uses other than connections: the
 // admin address, webhooks, files. Only the goroutine that accepts uses it.
 type descriptors struct {
-	border int  // connections get those below it; 0 is no border
-	scarce bool // the last connection got one above
+	border int  // connections get descriptors below it; 0 means no limit
+	scarce bool // the last connection got a descriptor at or above the border
 }
 
-// mostKept bounds how many are kept; of a small number it is an eighth.
+// mostKept is the maximum number reserved; with a low limit, an eighth of the limit is reserved.
 const mostKept = 32
 
 func keepDescriptors() descriptors {
@@ -28,24 +28,24 @@ func keepDescriptors() descriptors {
 	return descriptors{border: n - min(n/8, mostKept)}
 }
 
-// took notes a connection that was accepted. The system gives the smallest number that is
-// free, so it says how many are left.
+// took notes an accepted connection. The system assigns the smallest free number, so that number
+// shows how many are left.
 func (d *descriptors) took(conn net.Conn) {
 	raw, ok := conn.(syscall.Conn)
 	if d.border == 0 || !ok {
 		return
 	}
 	if control, err := raw.SyscallConn(); err == nil {
-		_ = control.Control(func(fd uintptr) { d.scarce = int(fd) >= d.border }) // fails once it is closed
+		_ = control.Control(func(fd uintptr) { d.scarce = int(fd) >= d.border }) // fails once the connection is closed
 	}
 }
 
-// left returns an error while there are none left for a connection.
+// left returns an error while no descriptor is left for a connection.
 func (d *descriptors) left() error {
 	if !d.scarce {
 		return nil
 	}
-	fd, err := unix.Socket(unix.AF_INET, unix.SOCK_DGRAM, 0) // that needs nothing to be there
+	fd, err := unix.Socket(unix.AF_INET, unix.SOCK_DGRAM, 0) // works without any network
 	if err == nil {
 		d.scarce = fd >= d.border
 		_ = unix.Close(fd) // it was never used

@@ -8,43 +8,43 @@ import (
 	"mockserver/internal/ascii"
 )
 
-// head is a request line and headers, as far as they were read: what their lines
-// say of where the request ends and what comes after it.
+// head is a request line and headers, as far as they have been read: what their lines say about
+// where the request ends and what comes after it.
 //
-// What fasthttp knows in one spelling only is spelt so in place, and otherwise nothing
-// of it is changed: "Expect: 100-continue", "Connection: close", tabs between the
-// options of HTTP/1.0, and a minor version above 1.
+// Where fasthttp knows only one spelling, the bytes are rewritten in place: "Expect: 100-continue",
+// "Connection: close", tabs between the options of HTTP/1.0, and a minor version above 1. Nothing
+// else is changed.
 type head struct {
-	scanned int  // bytes of it that were looked at: whole lines
-	sought  int  // bytes of it that the end of a line was looked for in
+	scanned int  // bytes that were looked at: whole lines
+	sought  int  // bytes that were searched for the end of a line
 	empty   int  // lines before the request line
 	begun   bool // the request line was read
-	minor   byte // of the version: '0' or '1'
+	minor   byte // minor version: '0' or '1'
 
-	host    bool // each reports whether the header was there
+	host    bool // each bool reports whether the header was present
 	chunked bool
 	sized   bool // Content-Length
-	length  int  // what it says
+	length  int  // its value
 
-	connected        bool // a Connection header was there
+	connected        bool // a Connection header was present
 	close, keepAlive bool // its options
 
-	upgrade bool // an Upgrade header was there
-	accepts bool // an Accept header was there that does not take all media types alike
-	prefers bool // a Prefer header was there
+	upgrade bool // an Upgrade header was present
+	accepts bool // an Accept header was present that does not accept all media types equally
+	prefers bool // a Prefer header was present
 
 	space, end int  // of the first request line: where the target begins and ends
 	lines      int  // where the line after it begins
 	hostLine   int  // where the Host header begins
 	hostEnd    int  // and ends
-	odd        bool // something is not as most clients send it: see isPlain
+	odd        bool // something differs from what most clients send: see isPlain
 }
 
-// LargeHead says that a head is larger than MaxHeader.
+// LargeHead is the message for a head larger than MaxHeader.
 const LargeHead = "the request line and headers are larger than 64 KiB"
 
-// maxEmpty is how many empty lines may stand before a request line: some clients
-// send one after a body.
+// maxEmpty is the maximum number of empty lines before a request line: some clients send one after
+// a body.
 const maxEmpty = 8
 
 var (
@@ -67,9 +67,8 @@ var (
 	badExpect  = &ProtocolError{417, "only the expectation 100-continue can be met"}
 )
 
-// read looks at the lines that b holds of the head it begins with. It returns the
-// length of the head once that is whole, else 0: b has to come again then, with more
-// after it.
+// read parses the lines in b of the head that b begins with. It returns the length of the head once
+// it is complete, else 0: b then has to be passed again, with more after it.
 func (h *head) read(b []byte) (length int, err error) {
 	for {
 		end := bytes.IndexByte(b[h.sought:], '\n')
@@ -109,10 +108,9 @@ func (h *head) read(b []byte) (length int, err error) {
 	}
 }
 
-// isPlain reports whether the request is as most clients send it: in HTTP/1.1, on a
-// connection that stays open, from no page of a browser, of printable ASCII; GET without a
-// body, or one of the methods that have one of a known length. The head is whole, and that
-// of b.
+// isPlain reports whether the request has the form that most clients send: HTTP/1.1, on a
+// connection that stays open, not from a page in a browser, of printable ASCII; GET without a body,
+// or one of the methods whose body has a known length. The head is complete, and is the one in b.
 func (h *head) isPlain(b []byte) bool {
 	if h.odd || h.empty > 0 || h.minor != '1' || h.close || h.chunked {
 		return false
@@ -126,7 +124,7 @@ func (h *head) isPlain(b []byte) bool {
 	return false
 }
 
-// plain is the request that b holds: the head, and the body behind it.
+// plain returns the request in b: the head, and the body after it.
 func (h *head) plain(b []byte, length int) Plain {
 	return Plain{
 		Method: b[:h.space-1], Target: b[h.space:h.end], Header: b[h.lines:length], Body: b[length:],
@@ -134,8 +132,8 @@ func (h *head) plain(b []byte, length int) Plain {
 	}
 }
 
-// checkPart looks at a line that is not whole: what is not HTTP at all may never
-// hold the end of a line.
+// checkPart checks an incomplete line: data that is not HTTP at all may never contain the end of a
+// line.
 func (h *head) checkPart(line []byte) error {
 	if h.begun || len(line) == 0 || tokenBytes[line[0]] || string(line) == "\r" {
 		return nil
@@ -167,13 +165,13 @@ func (h *head) requestLine(line []byte) error {
 	h.begun = true
 	h.space, h.end = space+1, begin
 	h.minor = line[begin+8]
-	if h.minor > '1' { // to be served as the highest there is, RFC 9110 section 2.5
+	if h.minor > '1' { // served as the highest supported version, RFC 9110 section 2.5
 		h.minor, line[begin+8] = '1', '1'
 	}
 	return checkTarget(line[:space], line[space+1:begin])
 }
 
-// field looks at one header. fasthttp checks its value, but for what is spelt anew.
+// field parses one header. fasthttp checks its value, except where the value is rewritten.
 func (h *head) field(line []byte) error {
 	n := 0
 	for n < len(line) && tokenBytes[line[n]] {
@@ -185,7 +183,7 @@ func (h *head) field(line []byte) error {
 	if !isPrintable(line[n+1:]) {
 		h.odd = true
 	}
-	switch { // by length first: most are none of these
+	switch { // by length first: most names match none of these
 	case n == len("host") && hasName(line, "host"):
 		return h.hostField(ascii.TrimBlanks(line[n+1:]))
 	case n == len("expect") && hasName(line, "expect"):
@@ -202,15 +200,15 @@ func (h *head) field(line []byte) error {
 	return nil
 }
 
-// note takes note of a header that may change the answer.
+// note records a header that may change the response.
 func (h *head) note(line []byte, n int) {
 	switch {
 	case n == len("accept") && hasName(line, "accept"):
 		h.accepts = h.accepts || string(ascii.TrimBlanks(line[n+1:])) != "*/*"
 	case n == len("prefer") && hasName(line, "prefer"):
-		h.odd, h.prefers = true, true // it may ask for another answer
+		h.odd, h.prefers = true, true // it may select another response
 	case n == len("origin") && hasName(line, "origin"), n == len("trailer") && hasName(line, "trailer"):
-		h.odd = true // one has an answer of its own, the other's names are fasthttp's to check
+		h.odd = true // one has its own response, the names of the other are checked by fasthttp
 	case n == len("upgrade") && hasName(line, "upgrade"):
 		h.odd, h.upgrade = true, true
 	}
@@ -222,7 +220,7 @@ func (h *head) hostField(value []byte) error {
 	}
 	h.host = true
 	if bytes.IndexByte(value, '%') >= 0 || bytes.IndexByte(value, '[') >= 0 {
-		h.odd = true // fasthttp looks closer at those
+		h.odd = true // fasthttp checks those in more detail
 	}
 	return checkHost(value, h.minor == '0')
 }
@@ -267,8 +265,8 @@ func (h *head) transferEncoding(value []byte) error {
 	return nil
 }
 
-// expect looks at an expectation, which HTTP/1.0 does not have: fasthttp, which
-// takes it in any version, has to miss it there.
+// expect parses an expectation. HTTP/1.0 does not have them, but fasthttp accepts them in any
+// version, so there it must not see it.
 func (h *head) expect(value []byte) error {
 	isContinue := ascii.EqualFold(value, "100-continue")
 	switch {
@@ -282,14 +280,14 @@ func (h *head) expect(value []byte) error {
 	return nil
 }
 
-// connection looks at the options of a Connection header. One that has close among
-// others becomes close alone, and one after it too if there is room, so that
-// fasthttp tells the client that it closes. keep-alive counts in the first header
-// only, as it does for fasthttp, which asks for it in HTTP/1.0 and knows no tabs.
+// connection parses the options of a Connection header. A header with close among other options is
+// rewritten as close alone, and so is one after it if there is room, so that fasthttp tells the
+// client that it closes. keep-alive counts in the first header only, as in fasthttp, which requires
+// it in HTTP/1.0 and does not handle tabs.
 func (h *head) connection(value []byte) error {
 	first := !h.connected
 	h.connected = true
-	if !h.close && string(value) == "keep-alive" { // what most send
+	if !h.close && string(value) == "keep-alive" { // what most clients send
 		h.keepAlive = h.keepAlive || first
 		return nil
 	}
@@ -322,8 +320,8 @@ func (h *head) connection(value []byte) error {
 	return nil
 }
 
-// hasName reports whether a line begins with a name, which is given in lower case.
-// The bytes of the line are those of a token.
+// hasName reports whether a line begins with a name, given in lower case. The bytes of the line are
+// token bytes.
 func hasName(line []byte, name string) bool {
 	for i := range len(name) {
 		if line[i]|0x20 != name[i] {

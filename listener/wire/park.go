@@ -4,9 +4,9 @@ import (
 	"time"
 )
 
-// A connection that waits long is parked: fasthttp ends as if the connection had been
-// closed, and so gives back its buffers and its context, which are most of what a
-// connection takes. What is left is a goroutine that waits for one byte.
+// A connection that waits long is parked: fasthttp ends as if the connection had been closed, and
+// so releases its buffers and its context, which are most of a connection's memory. Only a
+// goroutine that waits for one byte is left.
 
 // unpark waits until a parked connection has to be served again, and reports whether it
 // has: it is closed otherwise.
@@ -22,7 +22,7 @@ func (c *Connection) unpark() bool {
 		n, err = c.Conn.Read(c.first[:])
 	}
 	if c.rise(); n == 0 || err != nil {
-		_ = c.CloseNow() // nobody expects an answer
+		_ = c.CloseNow() // the client expects no response
 		return false
 	}
 	c.readInForce = time.Time{}

@@ -7,14 +7,14 @@ import (
 	"time"
 )
 
-// part is what a connection is read for. Each has a time-out of its own, which begins
-// with it.
+// part is what a connection is read for. Each part has its own time-out, which starts when the part
+// begins.
 type part struct {
 	request int // how many requests were read before it
 	kind    kind
 }
 
-// kind is one of the parts that a request has.
+// kind is one of the parts of a request.
 type kind uint8
 
 const (
@@ -23,9 +23,8 @@ const (
 	inBody
 )
 
-// await makes the connection ready to be read for the part that comes next, of which
-// some was read already. The time of the first request's head begins when the
-// connection is accepted.
+// await prepares the connection to be read for the next part, of which some has already been read.
+// The time-out of the first request's head starts when the connection is accepted.
 func (c *Connection) await(some []byte) error {
 	next := part{request: c.framing.requests, kind: waiting}
 	switch {
@@ -43,7 +42,7 @@ func (c *Connection) await(some []byte) error {
 	return c.enforce()
 }
 
-// enter begins the time-out of a part.
+// enter starts the time-out of a part.
 func (c *Connection) enter(next part) {
 	c.at = next
 	switch {
@@ -51,7 +50,7 @@ func (c *Connection) enter(next part) {
 		c.readRenewed = time.Now()
 		c.bodyBegun, c.bodyRead = c.readRenewed, 0
 		c.readExpires = c.readRenewed.Add(bodyTimeout)
-	case next.request == 0: // that of adopt
+	case next.request == 0: // Adopt has set that one
 	case next.kind == inHead:
 		c.readExpires = time.Now().Add(headerTimeout)
 	default:
@@ -59,11 +58,11 @@ func (c *Connection) enter(next part) {
 	}
 }
 
-// rest makes the connection idle. fasthttp sends its answers before it reads for
-// another request, but not while it has one that was pipelined: that one is served.
-// The deadline is when it is parked, and set anew only once half of it is gone, or if it
-// is that of another part; one that has empty lines is not parked. When the server ends,
-// there is a moment for one more request.
+// rest makes the connection idle. fasthttp sends its responses before it reads another request, but
+// not while it has a pipelined one: that one is served first. The deadline is when the connection
+// is parked, and is set again only once half of it has passed, or if it is the deadline of another
+// part. A connection that has sent empty lines is not parked. When the server ends, there is a
+// moment for one more request.
 func (c *Connection) rest(lines bool) (err error) {
 	if left := c.restsUntil - c.idleSince; lines {
 		err = c.restUntil(c.idleSince + idleTimeout)
@@ -71,14 +70,14 @@ func (c *Connection) rest(lines bool) (err error) {
 		err = c.restUntil(c.idleSince + 2*parkTime + clockTick)
 	}
 	c.idle.begin()
-	if err == nil && c.from.isEnding() { // its last answer did not say that it is closed
+	if err == nil && c.from.isEnding() { // its last response did not announce the close
 		err = c.Conn.SetReadDeadline(time.Now().Add(c.from.moment()))
 	}
 	c.rested = err != nil
 	return err
 }
 
-// restUntil sets the deadline of an idle connection, in time since the base of the clock.
+// restUntil sets the deadline of an idle connection, as time since the base of the clock.
 func (c *Connection) restUntil(at time.Duration) error {
 	c.restsUntil = at
 	until := c.TimeOf(at)
@@ -89,7 +88,7 @@ func (c *Connection) restUntil(at time.Duration) error {
 	return c.Conn.SetReadDeadline(until)
 }
 
-// enforce gives the connection the deadline of the part.
+// enforce sets the deadline of the part on the connection.
 func (c *Connection) enforce() error {
 	if c.readExpires != c.readInForce {
 		c.readInForce, c.restsUntil = c.readExpires, 0
@@ -100,7 +99,7 @@ func (c *Connection) enforce() error {
 	if !c.from.isEnding() {
 		return nil
 	}
-	// The deadline in force may be that of hurry by now, or have replaced it.
+	// Hurry may have set the deadline in force by now, or this may have replaced Hurry's.
 	expires := c.readExpires
 	if !c.spoke.Load() {
 		expires = time.Now().Add(c.from.moment())
@@ -108,8 +107,7 @@ func (c *Connection) enforce() error {
 	return c.Conn.SetReadDeadline(expires)
 }
 
-// receive reads once, for the part that comes next, of which b holds some bytes
-// already.
+// receive reads once, for the next part, of which b already contains some bytes.
 func (c *Connection) receive(b []byte, held int) (int, error) {
 	if err := c.await(b[:held]); err != nil {
 		return 0, err
@@ -134,8 +132,8 @@ func (c *Connection) receive(b []byte, held int) (int, error) {
 // isIdle reports whether the connection was last read for another request.
 func (c *Connection) isIdle() bool { return c.at.kind == waiting && c.at.request > 0 }
 
-// rise ends being idle. If hurry has taken the connection for idle, it is waited for: the
-// deadline that it sets would be one of the request.
+// rise ends being idle. If Hurry has taken the connection for idle, rise waits for it: the deadline
+// that Hurry sets would otherwise apply to the request.
 func (c *Connection) rise() {
 	if c.isIdle() && !c.idle.taken() {
 		c.from.hurrying.Lock()
@@ -143,7 +141,7 @@ func (c *Connection) rise() {
 	}
 }
 
-// renew has the time-out of a body begin anew: n bytes of it came.
+// renew restarts the time-out of a body after n bytes of it arrived.
 func (c *Connection) renew(n int) {
 	c.bodyRead += n
 	if now := time.Now(); now.Sub(c.readRenewed) >= renewal {
@@ -154,10 +152,10 @@ func (c *Connection) renew(n int) {
 	}
 }
 
-// longest is how long n bytes may take to get through.
+// longest returns how long n bytes may take to get through.
 func longest(n int) time.Duration { return slowTime + time.Duration(n/slowRate)*time.Second }
 
-// Lateness says how a body was too slow.
+// Lateness describes how a body was too slow.
 func (c *Connection) Lateness() string {
 	if most := longest(c.bodyRead); time.Since(c.bodyBegun) >= most {
 		return "the request body was not whole after " + most.String()

@@ -9,53 +9,52 @@ import (
 	"time"
 )
 
-// A request that waits, for its latency or for its turn, waits where it is served: in
-// the connection's goroutine, which sleeps in a read. So it needs no thread, timer or
-// goroutine of its own, and the end of the connection is the end of the wait: the client
-// leaves, or the server closes it. What the client sends meanwhile, requests after the
-// one that waits, is kept for later.
+// A request that waits, for its latency or for its turn, waits where it is served: in the
+// connection's goroutine, which sleeps in a read. So it needs no thread, timer or goroutine of its
+// own, and the wait ends when the connection ends: the client leaves, or the server closes it. What
+// the client sends meanwhile, requests after the one that waits, is kept for later.
 //
-// A client that ends what it sends (FIN) and one that is gone look alike. It counts as
-// gone, unless it said that the request is its last: then there is nothing else to be
-// sent, and it may well wait for the answer, as "printf … | nc -N" does.
+// A client that finishes sending (FIN) and one that is gone look alike. It counts as gone, unless
+// it announced that the request is its last: then it has nothing else to send, and may well be
+// waiting for the response, as "printf … | nc -N" does.
 
 // pauseEnd is why a pause ended.
 type pauseEnd uint8
 
-// Why a pause ends.
+// Why a pause ended.
 const (
-	pauseDue   pauseEnd = iota // its time came
-	pauseWoken                 // wake was called, now or before: see whether what is waited for is there
+	pauseDue   pauseEnd = iota // its time has come
+	pauseWoken                 // Wake was called, now or before: check whether the awaited condition holds
 	pauseLeft                  // the client left, or the server ended: the request is not answered
 )
 
 const (
-	// maxAhead bounds what is kept of requests that come while one waits, in bytes. Who
-	// sent more is not heard until that is answered: that it left is not seen then.
+	// maxAhead limits the requests, in bytes, that are kept while one waits. If a client sends
+	// more, nothing is read until that request is answered: until then, the server does not notice
+	// that the client left.
 	maxAhead = MaxHeader
-	// aheadRoom is by how much at a time there is room for it.
+	// aheadRoom is the step by which the buffer for them grows.
 	aheadRoom = 2 << 10
-	// alarmLead is how long before the end of a pause the alarm is told of it.
+	// alarmLead is how long before the end of a pause the alarm is set.
 	alarmLead = time.Second
 )
 
-// pausing is the state of a connection's pauses that others have a part in.
+// pausing is the state of a connection's pauses that is shared with other goroutines.
 type pausing struct {
-	mu     sync.Mutex // guards what follows
+	mu     sync.Mutex // guards the fields below
 	reads  bool       // the pause is a read, which a deadline ends
-	woken  bool       // wake was called, and no pause has told
+	woken  bool       // Wake was called, and no pause has reported it
 	closed bool
-	signal chan struct{} // ends a pause that is no read; nil before there was one
+	signal chan struct{} // ends a pause that is not a read; nil before the first one
 }
 
-// pause waits for a time, or for Wake, in the connection's goroutine, which alone may
-// call it. A zero time never comes. After pauseLeft the connection is closed, and what
-// is written to it is lost.
+// pause waits for a time, or for Wake. Only the connection's goroutine may call it. A zero time
+// means no limit. After pauseLeft the connection is closed, and what is written to it is lost.
 func (c *Connection) pause(until time.Time) pauseEnd {
 	if !until.IsZero() && !time.Now().Before(until) {
 		return pauseDue
 	}
-	defer func() { c.readInForce, c.restsUntil = time.Time{}, 0 }() // it is another one
+	defer func() { c.readInForce, c.restsUntil = time.Time{}, 0 }() // the deadline has changed
 	for !c.deaf && len(c.held) < maxAhead {
 		if c.beginRead(until) {
 			return pauseWoken
@@ -75,14 +74,14 @@ func (c *Connection) pause(until time.Time) pauseEnd {
 			c.deaf = true
 		case err != nil:
 			c.left = true
-			_ = c.CloseNow() // nobody is there
+			_ = c.CloseNow() // the client is gone
 			return pauseLeft
 		}
 	}
 	return c.sleep(until)
 }
 
-// Wait waits for Wake, or for something else, and reports whether the client left.
+// Wait waits for Wake, or for another event, and reports whether the client left.
 func (c *Connection) Wait() (left bool) { return c.pause(time.Time{}) == pauseLeft }
 
 // WaitUntil waits for a time, and reports whether the client left.
@@ -97,8 +96,8 @@ func (c *Connection) WaitUntil(t time.Time) (left bool) {
 	}
 }
 
-// Left reports whether the client has left. The request is being worked on, and not
-// waiting: what is read meanwhile is kept, as in a pause.
+// Left reports whether the client has left, during a request that is being worked on and not
+// waiting. What is read meanwhile is kept, as in a pause.
 func (c *Connection) Left() bool {
 	if left, inside := c.asksInside(); inside {
 		return left
@@ -106,7 +105,7 @@ func (c *Connection) Left() bool {
 	return c.left || c.pause(time.Now().Add(time.Millisecond)) == pauseLeft
 }
 
-// beginRead sets the deadline of a pause, unless wake was called already.
+// beginRead sets the deadline of a pause, unless Wake was already called.
 func (c *Connection) beginRead(until time.Time) (woken bool) {
 	p := &c.pausing
 	p.mu.Lock()
@@ -119,11 +118,11 @@ func (c *Connection) beginRead(until time.Time) (woken bool) {
 	switch early := until.Add(-alarmLead); {
 	case until.IsZero():
 	case time.Now().Before(early):
-		until = early // and then again: the alarm keeps no times of clients that left long before
+		until = early // and again later: so the alarm keeps no times of clients that left long before
 	default:
 		c.from.alarm.at(until)
 	}
-	_ = c.Conn.SetReadDeadline(until) // reading fails too
+	_ = c.Conn.SetReadDeadline(until) // if this fails, reading fails too
 	return false
 }
 
@@ -135,7 +134,7 @@ func (c *Connection) endRead() (woken bool) {
 	return woken
 }
 
-// room is where a pause reads to: behind what is held.
+// room returns where a pause reads to: after the held bytes.
 func (c *Connection) room() []byte {
 	if c.held == nil {
 		return c.first[:]
@@ -147,7 +146,7 @@ func (c *Connection) room() []byte {
 	return c.held[len(c.held):min(cap(c.held), maxAhead)]
 }
 
-// keep holds what a pause has read.
+// keep adds what a pause has read to the held bytes.
 func (c *Connection) keep(b []byte) {
 	if len(b) == 0 {
 		return
@@ -162,7 +161,7 @@ func (c *Connection) keep(b []byte) {
 	c.store = c.held
 }
 
-// sleep is pause for a connection that there is nothing to be read from.
+// sleep is pause for a connection that cannot be read from.
 func (c *Connection) sleep(until time.Time) pauseEnd {
 	var due <-chan time.Time
 	if !until.IsZero() {
@@ -194,9 +193,9 @@ func (c *Connection) sleep(until time.Time) pauseEnd {
 	}
 }
 
-// Wake ends the pause that the connection is in, or else the next one. Any goroutine
-// may call it, under whatever lock. A pause for something else may end with it too, so
-// who pauses looks whether what is waited for is there, and pauses again.
+// Wake ends the current pause of the connection, or else the next one. Any goroutine may call it,
+// while holding any lock. It may also end a pause for another purpose, so the caller of pause
+// checks its condition and pauses again.
 func (c *Connection) Wake() {
 	p := &c.pausing
 	p.mu.Lock()
@@ -204,7 +203,7 @@ func (c *Connection) Wake() {
 	p.woken = true
 	p.stir()
 	if p.reads {
-		_ = c.Conn.SetReadDeadline(past) // it is closed otherwise, which ends the pause as well
+		_ = c.Conn.SetReadDeadline(past) // fails only if it is closed, which also ends the pause
 	}
 }
 

@@ -6,10 +6,9 @@ import (
 	"time"
 )
 
-// The faults that can happen to an answer where it is written. A connection that is struck
-// by one writes nothing of what fasthttp gives it but what the fault lets through, and is
-// closed. By then every earlier answer has been sent: requests to a server with faults are
-// read one at a time.
+// The faults that can be applied to a response when it is written. From then on, of what fasthttp
+// writes only what the fault lets through is sent, and the connection is closed. By then every
+// earlier response has been sent: requests to a server with faults are read one at a time.
 const (
 	reset     = "reset"
 	malformed = "malformed"
@@ -17,14 +16,14 @@ const (
 	Slow      = "slow-body"
 )
 
-// errStruck ends serving a connection that a fault has struck.
+// errStruck ends serving a connection after a fault.
 var errStruck = errors.New("a declared fault ended the connection")
 
-// noAnswer is a malformed answer: bytes that are not HTTP, and end as headers do, so that a
+// noAnswer is a malformed response: bytes that are not HTTP, but end as headers do, so that a
 // client does not wait for more.
 const noAnswer = "\x00\x01\xff\xfethis-is-no-answer-of-HTTP\r\n\r\n"
 
-// Spoil has a fault happen to the answer when it is written.
+// Spoil applies a fault to the response when it is written.
 func (c *Connection) Spoil(fault string) { c.spoils = fault }
 
 // SpoiltBody is a body that is not sent as it should be: half of it, rounded down, or a
@@ -35,10 +34,10 @@ type SpoiltBody struct {
 	Conn *Connection
 }
 
-// Read is there for fasthttp, which wants a reader and has it write itself.
+// Read exists because fasthttp requires a reader, but uses WriteTo.
 func (s *SpoiltBody) Read([]byte) (int, error) { return 0, io.EOF }
 
-// WriteTo writes the body after the head, which was sent. An error ends the connection.
+// WriteTo writes the body after the head, which has been sent. An error ends the connection.
 func (s *SpoiltBody) WriteTo(io.Writer) (n int64, err error) {
 	sent := 0
 	if s.Pace > 0 {
@@ -51,14 +50,14 @@ func (s *SpoiltBody) WriteTo(io.Writer) (n int64, err error) {
 	return int64(sent), errStruck
 }
 
-// slowBeat is how long at least a slow body waits between two pieces.
+// slowBeat is the minimum time that a slow body waits between two pieces.
 const slowBeat = 50 * time.Millisecond
 
 // errLeft ends a slow body whose client left.
 var errLeft = errors.New("the client left before the body was sent")
 
-// drip sends the body so that each byte comes when its time has: the last one after as many
-// seconds as the body is times as long as the pace.
+// drip sends each byte of the body when it is due. The last one is due after the length of the body
+// divided by the pace, in seconds.
 func (s *SpoiltBody) drip() (sent int, err error) {
 	begun, pace := time.Now(), float64(s.Pace)
 	piece := max(int(pace*slowBeat.Seconds()), 1)

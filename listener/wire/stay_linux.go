@@ -9,24 +9,24 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// stay keeps a connection inside one call of RawConn.Read for as long as it has plain
-// requests. So it is read and written by system calls alone, without what net does around
-// them, and it waits without asking the socket first.
+// stay keeps a connection inside one call of RawConn.Read as long as it has plain requests. So it
+// is read and written by system calls alone, without the overhead of package net, and it waits
+// without trying to read the socket first.
 //
-// That loses nothing that comes later: the poller notes it while nobody waits, and the next
-// wait ends at once. What came with the last request is read with it, but for the end of
-// what the client sends: see sweep.
+// No later event is lost: the poller notes it while nothing waits, and the next wait ends at once.
+// What arrived with the last request is read with it, except for the end of what the client sends:
+// see sweep.
 type stay struct {
 	c    *Connection
 	raw  syscall.RawConn
 	turn func(fd uintptr) bool // stay.once, made once
 
-	fd   int // while the connection stays; -1 else
+	fd   int // while the connection stays; otherwise -1
 	b    []byte
 	held int
 	n    int
 	err  error
-	_    [32]byte // those of two connections, which each request writes, share no cache line
+	_    [32]byte // keeps the fields of two connections, written on each request, in separate cache lines
 }
 
 func newStay(c *Connection) *stay {
@@ -43,7 +43,7 @@ func newStay(c *Connection) *stay {
 	return s
 }
 
-// read reads once, like Conn.Read, and answers plain requests meanwhile.
+// read reads once, like Conn.Read, and answers plain requests until another one arrives.
 func (c *Connection) read(b []byte, held int) (int, error) {
 	s := c.stay
 	if s == nil {
@@ -58,7 +58,7 @@ func (c *Connection) read(b []byte, held int) (int, error) {
 	return s.n, s.err
 }
 
-// once reads, and reports whether the connection is to be left.
+// once reads, and reports whether the connection should leave the call.
 func (s *stay) once(fd uintptr) bool {
 	c := s.c
 	for {
@@ -99,8 +99,8 @@ func (s *stay) once(fd uintptr) bool {
 	}
 }
 
-// hasEnded reports whether the client of an idle connection that stays has ended what it
-// sends, or is gone.
+// hasEnded reports whether the client of an idle connection that stays has finished sending, or is
+// gone.
 func (c *Connection) hasEnded() (ended bool) {
 	err := c.stay.raw.Control(func(fd uintptr) {
 		var one [1]byte
@@ -126,9 +126,8 @@ func (c *Connection) write(b []byte) (int, error) {
 	return c.Conn.Write(b)
 }
 
-// asksInside reports whether the client of a connection that stays has left, or somebody
-// closes it. A read of the connection, or closing it here, would wait for the read that it
-// is in.
+// asksInside reports whether the client of a connection that stays has left, or the connection is
+// being closed. Reading or closing the connection here would wait for the read in progress.
 func (c *Connection) asksInside() (left, inside bool) {
 	s := c.stay
 	if s == nil || s.fd < 0 {

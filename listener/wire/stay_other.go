@@ -2,7 +2,7 @@
 
 package wire
 
-// stay is for Linux.
+// stay works on Linux only.
 type stay struct{}
 
 func newStay(*Connection) *stay { return nil }

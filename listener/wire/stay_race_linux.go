@@ -4,8 +4,8 @@ package wire
 
 import "syscall"
 
-// These tell the race detector that what was done before a write is seen after the read of
-// it, as net does.
+// These make what happened before a write visible after the read of it for the race detector, as
+// net does.
 
 func recv(fd int, b []byte, flags int) (n int, err syscall.Errno) {
 	var failed error

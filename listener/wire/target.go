@@ -18,9 +18,9 @@ var (
 	costlyTarget = bad("the path of the request target is longer than 4 KiB and has more than 100 empty or dot segments")
 )
 
-// checkTarget holds a request target against its four forms, RFC 9112 section 3.2.
-// What is printable and stands in no target by RFC 3986, such as "{" and "|", is let
-// through, since clients send it.
+// checkTarget checks a request target against its four forms, RFC 9112 section 3.2. Printable
+// characters that RFC 3986 does not allow in a target, such as "{" and "|", are accepted, since
+// clients send them.
 func checkTarget(method, target []byte) error {
 	switch {
 	case bytes.IndexByte(target, '#') >= 0:
@@ -43,8 +43,8 @@ func checkTarget(method, target []byte) error {
 	}
 }
 
-// checkURL looks at a target in absolute form. User information in it is an error,
-// RFC 9110 section 4.2.4.
+// checkURL checks a target in absolute form. User information in it is an error, RFC 9110 section
+// 4.2.4.
 func checkURL(target []byte) error {
 	scheme, rest, _ := bytes.Cut(target, []byte("://"))
 	if !ascii.EqualFold(scheme, "http") && !ascii.EqualFold(scheme, "https") {
@@ -59,7 +59,7 @@ func checkURL(target []byte) error {
 	return nil
 }
 
-// checkHost looks at the value of a Host header, which may be empty in HTTP/1.0.
+// checkHost checks the value of a Host header, which may be empty in HTTP/1.0.
 func checkHost(value []byte, mayBeEmpty bool) error {
 	if len(value) == 0 && mayBeEmpty {
 		return nil
@@ -70,8 +70,7 @@ func checkHost(value []byte, mayBeEmpty bool) error {
 	return nil
 }
 
-// cutPort splits HOST:PORT; the port begins with the colon, and is empty when there
-// is none.
+// cutPort splits HOST:PORT; the port begins with the colon, and is empty if there is no colon.
 func cutPort(b []byte) (name, port []byte) {
 	from := 0
 	if len(b) > 0 && b[0] == '[' {
@@ -90,7 +89,7 @@ var (
 	addressBytes = bytesOf("-._~:%")
 )
 
-// isHostName reports whether b may be the name or address of a host.
+// isHostName reports whether b is a valid host name or address.
 func isHostName(b []byte) bool {
 	allowed := &hostBytes
 	if n := len(b); n > 1 && b[0] == '[' && b[n-1] == ']' {
@@ -104,7 +103,7 @@ func isHostName(b []byte) bool {
 	return len(b) > 0
 }
 
-// isPortPart reports whether b is a colon and digits, or nothing at all.
+// isPortPart reports whether b is a colon and digits, or empty.
 func isPortPart(b []byte) bool {
 	for i, c := range b {
 		if i > 0 && (c < '0' || '9' < c) {
@@ -114,17 +113,17 @@ func isPortPart(b []byte) bool {
 	return true
 }
 
-// fasthttp normalises the path of each request, which nobody here asks for, and
-// moves what follows for each empty or dot segment: a long path of nothing else
-// costs it milliseconds.
+// fasthttp normalises the path of each request, which nothing here needs, and moves the rest of the
+// path for each empty or dot segment: a long path that consists only of such segments takes
+// milliseconds.
 const (
-	// plainPath is the longest path, in bytes, that is cheap whatever it holds.
+	// plainPath is the longest path, in bytes, that is cheap whatever it contains.
 	plainPath = 4 << 10
-	// maxNormalised is how many segments of a longer one it may have to remove.
+	// maxNormalised is the maximum number of segments to remove from a longer one.
 	maxNormalised = 100
 )
 
-// pathOf is the path of a target, which is one or a URL.
+// pathOf returns the path of a target, which is a path or a URL.
 func pathOf(target []byte) []byte {
 	path, _, _ := bytes.Cut(target, []byte{'?'})
 	if len(path) > 0 && path[0] == '/' {

@@ -5,8 +5,8 @@ import (
 	"syscall"
 )
 
-// winsock is Windows' numbers of what can befall a socket, by what the other
-// systems call it. No other system has errors with numbers as high.
+// winsock maps the Windows numbers of socket errors to the names that other systems use. No other
+// system has error numbers as high.
 var winsock = map[syscall.Errno]syscall.Errno{
 	10024: syscall.EMFILE,       // WSAEMFILE
 	10042: syscall.ENOPROTOOPT,  // WSAENOPROTOOPT
@@ -22,7 +22,7 @@ var winsock = map[syscall.Errno]syscall.Errno{
 	10065: syscall.EHOSTUNREACH, // WSAEHOSTUNREACH
 }
 
-// Portable is err, which errors.Is then knows by its name on other systems too.
+// Portable returns err so that errors.Is matches the names of other systems too.
 func Portable(err error) error {
 	var errno syscall.Errno
 	if !errors.As(err, &errno) {
@@ -34,14 +34,14 @@ func Portable(err error) error {
 	return err
 }
 
-// socketError is an error of Windows and its other name.
+// socketError is a Windows error and its portable name.
 type socketError struct {
 	error
 	name syscall.Errno
 }
 
-// Is reports whether target is the other name.
+// Is reports whether target is the portable name.
 func (e socketError) Is(target error) bool { return target == e.name }
 
-// Unwrap is the error itself.
+// Unwrap returns the error itself.
 func (e socketError) Unwrap() error { return e.error }

@@ -1,6 +1,7 @@
-// Package wire is one HTTP/1.1 connection, between its socket and fasthttp: it holds what a
-// client sends against RFC 9112, times it out, parks it while it idles, and has a request
-// wait in it. It knows no endpoint: what it needs from above it has as function fields.
+// Package wire handles one HTTP/1.1 connection, between its socket and fasthttp: it checks what a
+// client sends against RFC 9112, applies time-outs, parks the connection while it is idle, and lets
+// a request wait in it. It does not know about endpoints: what it needs from the layers above is
+// passed in function fields.
 package wire
 
 import (
@@ -12,28 +13,26 @@ import (
 	"mockserver/internal/ascii"
 )
 
-// framing follows what a client sends and holds it against RFC 9112, before fasthttp
-// sees any of it: what fasthttp would let through, understand in another way than
-// others do, or wait for in vain, ends there. It knows where each request ends, so
-// a head reaches fasthttp whole, and what may be dropped is dropped: extensions of
-// chunks, and trailers, which fasthttp would take for headers. docs/adr/0007 says
-// what fasthttp lets through.
+// framing follows what a client sends and checks it against RFC 9112 before fasthttp sees any of
+// it: input that fasthttp would accept although invalid, interpret differently from others, or wait
+// for in vain, is rejected here. It knows where each request ends, so a head reaches fasthttp
+// whole, and what may be dropped is dropped: chunk extensions, and trailers, which fasthttp would
+// take for headers. docs/adr/0007 lists what fasthttp accepts.
 //
 // The zero framing is at the beginning of a connection.
 type framing struct {
 	stage stage
-	left  int // bytes of a body or chunk that are still to come
-	// digits of the size of a chunk, and bytes dropped of this body.
+	left  int // bytes of a body or chunk still to come
+	// digits of the size of a chunk, and bytes dropped from this body.
 	digits, dropped int
-	requests        int // that were taken whole
-	// asked means that the last request that was taken asks for another protocol: take
-	// ends after it, too.
+	requests        int // that were taken completely
+	// asked means that the last request taken requests another protocol: take also ends after it.
 	asked bool
-	// single has take end after each request. fasthttp, which keeps its answers back as
-	// long as it has requests, sends each by itself then.
+	// single makes take end after each request. fasthttp, which buffers its responses as long as it
+	// has requests, then sends each by itself.
 	single bool
-	// isPlain means that the bytes given last were a plain request, all of them, and plain
-	// is that one.
+	// isPlain means that the last bytes passed were exactly one plain request, and plain is that
+	// request.
 	isPlain bool
 	plain   Plain
 	last    []byte // a copy of that request; empty for one that is too long: see again
@@ -42,7 +41,7 @@ type framing struct {
 	// that says something.
 	preferred, accepted bool
 
-	head head // the one that is being read, or whose body is
+	head head // the head that is being read, or whose body is
 }
 
 // stage is what the next byte belongs to.
@@ -76,22 +75,22 @@ const (
 )
 
 const (
-	// maxDropped is how many bytes of extensions and trailers one body may have.
+	// maxDropped is the maximum number of bytes of extensions and trailers in one body.
 	maxDropped = 64 << 10
-	// maxDigits is how many digits the size of a chunk may have.
+	// maxDigits is the maximum number of digits in the size of a chunk.
 	maxDigits = bits.UintSize/4 - 1
 )
 
 // ProtocolError is a violation of the protocol by a client.
 type ProtocolError struct {
-	Status int // of the answer to it
+	Status int // of the response to it
 	What   string
 }
 
 // Error returns What.
 func (e *ProtocolError) Error() string { return e.What }
 
-// bad is a protocol error that is answered 400.
+// bad returns a protocol error that is answered with status 400.
 func bad(what string) *ProtocolError { return &ProtocolError{400, what} }
 
 var (
@@ -104,12 +103,12 @@ var (
 	cutShort      = bad("the client ended what it sends before the request was whole")
 )
 
-// take looks at b: what came, after the part of a head that take left the last
-// time. It returns how much of b is for fasthttp, which it has moved to the front,
-// and where the part begins that is to come again, with more after it: a part of a
-// head; or a head and a part of its body, after something that is for fasthttp, which
-// sends its answers once it has nothing more to read, not while it waits for a body.
-// The error is a ProtocolError, or io.EOF after the last request of the connection.
+// take parses b: the received bytes, after the part of a head that take left the last time. It
+// returns how much of b is for fasthttp, which it has moved to the front, and where the part begins
+// that has to be passed again, with more after it. That part is a part of a head; or, after
+// something that is for fasthttp, a head and a part of its body, because fasthttp sends its
+// responses once it has nothing more to read, not while it waits for a body. The error is a
+// ProtocolError, or io.EOF after the last request of the connection.
 func (w *framing) take(b []byte) (ready, rest int, err error) {
 	w.isPlain = false
 	before := w.requests
@@ -159,8 +158,8 @@ func (w *framing) take(b []byte) (ready, rest int, err error) {
 	return ready, rest, err
 }
 
-// pauses reports whether take ends after a request that it has taken; before is how many
-// there were.
+// pauses reports whether take ends after a request that it has taken; before is the number of
+// requests before it.
 func (w *framing) pauses(before int) bool { return w.requests > before && (w.single || w.asked) }
 
 // longestLast is the longest request that is kept, in bytes.
@@ -191,8 +190,8 @@ func (w *framing) remember(b []byte, begin, length int) {
 	w.preferred, w.accepted = w.preferred || w.head.prefers, w.accepted || w.head.accepts
 }
 
-// isWhole reports whether b, what came after the head that was read, holds the whole
-// body, or a protocol error in it. It takes nothing.
+// isWhole reports whether b, the bytes after the head that was read, contains the whole body, or a
+// protocol error in it. It consumes nothing.
 func (w framing) isWhole(b []byte) bool {
 	for w.enterBody(); w.stage != atHead && w.stage != atEnd; {
 		n := 1
@@ -214,15 +213,15 @@ func (w framing) isWhole(b []byte) bool {
 	return true
 }
 
-// expose puts a byte after those that are ready: fasthttp answers nothing that it
-// has not seen a byte of. Alone it is no request.
+// expose adds a byte to those that are ready: fasthttp does not answer before it has seen a byte.
+// On its own the byte is not a request.
 func expose(b []byte, ready int) int {
 	b[ready] = 'x'
 	return ready + 1
 }
 
-// inside reports whether a request has begun and is not whole. The part of a head that
-// came is given.
+// inside reports whether a request has begun and is incomplete. part is the part of a head that has
+// arrived.
 func (w *framing) inside(part []byte) bool {
 	if w.stage == atHead {
 		line := part[min(len(part), w.head.scanned):]
@@ -262,8 +261,8 @@ func (w *framing) leaveRequest() {
 	w.head = head{}
 }
 
-// step takes one byte of a chunked body that is none of its data, and reports whether
-// it is dropped.
+// step parses one byte of a chunked body that is not part of its data, and reports whether it is
+// dropped.
 func (w *framing) step(c byte) (drop bool, err error) {
 	switch w.stage {
 	case atSize, atDigits, atBlank:
@@ -297,7 +296,7 @@ func (w *framing) step(c byte) (drop bool, err error) {
 	return false, nil
 }
 
-// expect goes to the next stage, unless c is not the byte that has to come.
+// expect goes to the next stage, unless c is not the required byte.
 func (w *framing) expect(c, want byte, next stage, otherwise *ProtocolError) error {
 	if c != want {
 		return otherwise
@@ -381,7 +380,7 @@ const (
 	ofBlank
 	ofSemicolon
 	ofEquals
-	ofText // any other that a quoted text may hold
+	ofText // any other that a quoted text may contain
 	ofQuote
 	ofBackslash
 	ofCR
@@ -411,5 +410,5 @@ func kindOf(c byte) int {
 	return ofText
 }
 
-// isControl tells what no value may hold; a tab is allowed.
+// isControl reports whether c is a character that no value may contain; a tab is allowed.
 func isControl(c byte) bool { return c < ' ' && c != '\t' || c == 0x7f }
