@@ -7,18 +7,18 @@ import (
 	"github.com/valyala/fasthttp"
 )
 
-// Failure is one kind of error answer of the server's own. Codes are stable: the reference
-// lists them.
+// Failure is one kind of the server's own error replies. Codes are stable: the reference lists
+// them.
 type Failure struct {
 	Status int
 	Code   string
 	Title  string
 }
 
-// Refusal is what an answer of the server's own says.
+// Refusal is the content of one of the server's own error replies.
 type Refusal struct{ Code, Message string }
 
-// The failures there are.
+// All kinds of failures.
 var (
 	BadRequest        = Failure{fasthttp.StatusBadRequest, "bad_request", "Bad request"}
 	EndpointNotFound  = Failure{fasthttp.StatusNotFound, "endpoint_not_found", "No endpoint"}
@@ -49,19 +49,19 @@ var (
 	UpstreamTimeout   = Failure{fasthttp.StatusGatewayTimeout, "upstream_timeout", "Remote body timed out"}
 )
 
-// Preset is a Failure with its message: the same error answer each time.
+// Preset is a Failure with its message: the same error reply each time.
 type Preset struct {
 	Status  int
 	Refusal Refusal
 	Body    []byte // JSON
 }
 
-// Preset makes the error answer with a message.
+// Preset returns the error reply with a message.
 func (f Failure) Preset(message string) *Preset {
 	var body bytes.Buffer
 	encoder := json.NewEncoder(&body)
 	encoder.SetEscapeHTML(false)
-	_ = encoder.Encode(struct { // three texts always encode
+	_ = encoder.Encode(struct { // three strings always encode
 		Error   string `json:"error"`
 		Code    string `json:"code"`
 		Message string `json:"message"`
@@ -69,17 +69,17 @@ func (f Failure) Preset(message string) *Preset {
 	return &Preset{f.Status, Refusal{f.Code, message}, body.Bytes()}
 }
 
-// Write makes p the error answer. What was in p before is gone.
+// Write makes p the error reply. The previous content of p is gone.
 func (e *Preset) Write(p *Reply) {
 	p.Begin()
 	e.Fill(p)
 }
 
-// Fill is Write, but for the fields that are there already, which stay.
+// Fill is like Write, but keeps the fields that are already there.
 func (e *Preset) Fill(p *Reply) {
 	p.Status, p.ContentType, p.Body, p.Rendered = e.Status, "application/json", e.Body, false
 	p.Refusal = &e.Refusal
 }
 
-// Write makes p the error answer f with a message. What was in p before is gone.
+// Write makes p the error reply f with a message. The previous content of p is gone.
 func (f Failure) Write(p *Reply, message string) { f.Preset(message).Write(p) }

@@ -7,9 +7,9 @@ import (
 	"github.com/valyala/fasthttp"
 )
 
-// AppendHead appends the head of the reply as fasthttp writes it, to a request in HTTP/1.1
-// other than HEAD on a connection that stays open. Its fields are none that fasthttp keeps
-// apart, except Set-Cookie. The date is as the header has it.
+// AppendHead appends the head of the reply as fasthttp writes it, for a request in HTTP/1.1 other
+// than HEAD on a connection that stays open. None of its fields may be one that fasthttp handles
+// separately, except Set-Cookie. The date is in the format of the Date header.
 func (p *Reply) AppendHead(b, date []byte) []byte {
 	if p.Status == fasthttp.StatusOK {
 		b = append(b, "HTTP/1.1 200 OK\r\nDate: "...)
@@ -37,7 +37,7 @@ func (p *Reply) AppendHead(b, date []byte) []byte {
 		}
 		b = appendField(b, p.Fields[i].Name, p.Fields[i].Value)
 	}
-	if cookies { // after all others
+	if cookies { // after all other fields
 		for i := range p.Fields {
 			if isCookie(p.Fields[i].Name) {
 				b = appendField(b, fasthttp.HeaderSetCookie, p.Fields[i].Value)

@@ -1,5 +1,5 @@
-// Package reply is the answer to one request, as the answer path makes it. Whoever received
-// the request encodes the reply: nothing in it depends on how it is sent.
+// Package reply is the reply to one request, as the answer path creates it. The receiver of the
+// request encodes the reply: nothing in it depends on how it is sent.
 package reply
 
 import (
@@ -12,31 +12,31 @@ import (
 	"mockserver/renderer"
 )
 
-// Reply is the answer to one request. Begin comes first. Its texts are valid as long as
-// the request.
+// Reply is the reply to one request. Call Begin first. Its strings are valid as long as the
+// request.
 type Reply struct {
 	Status      int
 	ContentType string  // "" for none
 	Fields      []Field // in order
-	// Body must not be changed, unless it is Rendered. The answer to a HEAD request has
-	// one, too, for its length.
+	// Body must not be changed, unless it is Rendered. The reply to a HEAD request has a body too,
+	// for its length.
 	Body     []byte
 	Rendered bool     // Body is a template's text, in Room if that is large enough
-	Room     []byte   // of the receiver, for a rendered body; the encoder takes it back
-	Refusal  *Refusal // what an answer of the server's own says; nil for a declared one
+	Room     []byte   // the receiver's buffer for a rendered body; the encoder takes it back
+	Refusal  *Refusal // the message of the server's own error replies; nil for a declared reply
 
 	text []byte // rendered values of fields
 }
 
-// Field is one header line, with its name as spelt.
+// Field is one header line, with its name as given.
 type Field struct{ Name, Value string }
 
-// keptText is the largest room for values of fields, in bytes, that a Reply keeps.
+// keptText is the largest buffer for values of fields, in bytes, that a Reply keeps.
 const keptText = 64 << 10
 
-// Begin makes p the empty answer, 200, and keeps its room.
+// Begin makes p the empty reply with status 200, and keeps its buffers.
 func (p *Reply) Begin() {
-	clear(p.Fields) // they hold texts of a snapshot
+	clear(p.Fields) // they refer to strings of a snapshot
 	fields, room, text := p.Fields[:0], p.Room, p.text[:0]
 	*p = Reply{}
 	p.Status, p.Fields, p.Room = 200, fields, room
@@ -62,7 +62,7 @@ func (p *Reply) AddTemplate(name string, t *renderer.Template, r *matcher.Reques
 	p.Add(name, Text(p.text[start:]))
 }
 
-// Has reports whether there is a field of that name, in whatever case it is spelt.
+// Has reports whether there is a field of that name, regardless of case.
 func (p *Reply) Has(name string) bool {
 	for i := range p.Fields {
 		if len(p.Fields[i].Name) == len(name) && strings.EqualFold(p.Fields[i].Name, name) {
@@ -72,7 +72,7 @@ func (p *Reply) Has(name string) bool {
 	return false
 }
 
-// Header is Content-Type and the fields, in order. They must not be changed.
+// Header returns Content-Type and the fields, in order. They must not be changed.
 func (p *Reply) Header() iter.Seq2[[]byte, []byte] {
 	return func(yield func(name, value []byte) bool) {
 		if p.ContentType != "" && !yield(bytesOf("Content-Type"), bytesOf(p.ContentType)) {
@@ -91,7 +91,7 @@ func (p *Reply) Render(t *renderer.Ready, r *matcher.Request) {
 	p.Body, p.Rendered = t.Append(p.Room[:0], r), true
 }
 
-// Text is b as a string, for as long as b does not change.
+// Text returns b as a string, valid as long as b does not change.
 func Text(b []byte) string { return unsafe.String(unsafe.SliceData(b), len(b)) }
 
 func bytesOf(s string) []byte { return unsafe.Slice(unsafe.StringData(s), len(s)) }
