@@ -7,15 +7,15 @@ import (
 	"mockserver/internal/timerfd"
 )
 
-// newClock is sleeping with a timer of the system, which is exact and wakes the poller as
-// a request does, if there is one to be had.
+// newClock is like sleeping, but uses a system timer, if one is available. That timer is exact and
+// wakes the poller as a request does.
 func newClock(ctx context.Context) func(until time.Time) bool {
 	timer, err := timerfd.New()
 	if err != nil {
 		return sleeping(ctx)
 	}
 	context.AfterFunc(ctx, func() { _ = timer.Close() })
-	var instead func(until time.Time) bool // of a timer that cannot be read
+	var instead func(until time.Time) bool // replaces a timer that cannot be read
 	return func(until time.Time) bool {
 		if instead != nil {
 			return instead(until)

@@ -11,14 +11,14 @@ import (
 )
 
 const (
-	// patience bounds the wait for a connection and for the byte on it.
+	// patience limits the wait for a connection and for the byte on it.
 	patience = 5 * time.Second
-	// mostDue bounds the echoes that are waited for. Those beyond it are lost.
+	// mostDue limits the echoes that are waited for. Those beyond it are lost.
 	mostDue = 100
 )
 
-// ask has an echo come back each time one is due. Those that were due while it was under way
-// are back with it: what kept it kept them.
+// ask performs an echo each time one is due. Echoes that became due while it was under way are back
+// with it: the same thing delayed them.
 func (p *Probe) ask(ctx context.Context) {
 	for {
 		select {
@@ -43,7 +43,7 @@ func (p *Probe) back(err error, now time.Time) {
 		p.failed++
 		p.problem = err
 		if p.connected && !isOurs(err) && len(p.due) < mostDue {
-			return // they are late still
+			return // they are still late
 		}
 	}
 	for _, due := range p.due {
@@ -54,8 +54,8 @@ func (p *Probe) back(err error, now time.Time) {
 	p.due = p.due[:0]
 }
 
-// isOurs reports whether a connection failed for want of something that the server does not
-// need to accept it, so that it says nothing about the server.
+// isOurs reports whether a connection failed for lack of a resource that the server does not need
+// to accept it, so that the failure says nothing about the server.
 func isOurs(err error) bool {
 	return slices.ContainsFunc([]syscall.Errno{
 		syscall.EADDRINUSE, syscall.EADDRNOTAVAIL, syscall.EMFILE, syscall.ENFILE, syscall.ENOBUFS, syscall.ENOMEM,
@@ -63,7 +63,7 @@ func isOurs(err error) bool {
 	}, func(e syscall.Errno) bool { return errors.Is(err, e) })
 }
 
-// exchange connects, sends a byte, and returns when it is back.
+// exchange connects, sends a byte, and returns when the byte is back.
 func (p *Probe) exchange(ctx context.Context) error {
 	port := 0
 	dialer := net.Dialer{Timeout: patience, KeepAlive: -1, Control: p.control(&port)}
@@ -83,15 +83,15 @@ func (p *Probe) exchange(ctx context.Context) error {
 	return err
 }
 
-// forget has Owns no longer know a port.
+// forget removes a port from those that Owns knows.
 func (p *Probe) forget(port *int) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	delete(p.ports, *port)
 }
 
-// Owns reports whether an accepted connection is the probe's. The probe serves it then,
-// and closes it.
+// Owns reports whether an accepted connection belongs to the probe. If so, the probe serves and
+// closes it.
 func (p *Probe) Owns(conn net.Conn) bool {
 	if !p.started.Load() || p.to == nil {
 		return false

@@ -12,8 +12,8 @@ import (
 
 const canBind = true
 
-// control binds a socket to a free port before it is connected, and makes that port known:
-// the connection may be accepted before it is known to be connected.
+// control binds a socket to a free port before it connects, and registers that port: the server may
+// accept the connection before the client learns that it is connected.
 func (p *Probe) control(port *int) func(network, address string, c syscall.RawConn) error {
 	return func(_, _ string, c syscall.RawConn) error {
 		var failed error
@@ -48,11 +48,11 @@ func bind(fd int, to *net.TCPAddr) (port int, err error) {
 	return port, err
 }
 
-// zone returns the number of an interface that is given by its name or number; 0 for none.
+// zone returns the number of an interface given by its name or number; 0 for none.
 func zone(name string) uint32 {
 	if at, err := net.InterfaceByName(name); err == nil {
 		return uint32(at.Index)
 	}
-	n, _ := strconv.ParseUint(name, 10, 32) // a name that nothing has is refused by the system
+	n, _ := strconv.ParseUint(name, 10, 32) // the system rejects a name that no interface has
 	return uint32(n)
 }

@@ -1,12 +1,12 @@
-// Package probe measures how late a server is at what it does. It has a goroutine wait for
-// a time, as requests wait for their bytes, and measures how long after it the goroutine
-// runs: a beat. More seldom it connects to the listening socket and sends a byte, which
-// comes back through the backlog, the accept loop, the poller and the scheduler, as a
-// request goes: an echo. It knows no protocol.
+// Package probe measures how late a server is. A goroutine waits for a time, as requests wait for
+// their bytes, and the probe measures how long after that time the goroutine runs: a beat. Less
+// often, the probe connects to the listening socket and sends a byte, which comes back through the
+// backlog, the accept loop, the poller and the scheduler, as a request does: an echo. The probe
+// knows no protocol.
 //
-// A beat or an echo is due whether or not those before it are over. So a stall of the
-// process delays all that were due during the stall, as it delays the requests of an
-// open-loop load generator.
+// A beat or an echo is due whether or not the earlier ones are over. So a stall of the process
+// delays all that were due during the stall, as it delays the requests of an open-loop load
+// generator.
 package probe
 
 import (
@@ -20,42 +20,43 @@ import (
 	"mockserver/internal/histogram"
 )
 
-// pace is how often something is due.
+// pace is the interval between beats and between echoes.
 type pace struct{ beats, echoes time.Duration }
 
-// Each time it is woken, a process that sleeps needs about 100 µs of a CPU; one that has
-// many requests is awake.
+// Each time it is woken, a process that sleeps needs about 100 µs of a CPU; one with many requests
+// is awake anyway.
 var (
-	// busy is the pace with busyRate requests a second or more. A stall of 20 ms meets a beat or two.
+	// busy is the pace with busyRate requests a second or more. A stall of 20 ms covers one or two
+	// beats.
 	busy = pace{15 * time.Millisecond, 500 * time.Millisecond}
-	// calm is the pace with fewer.
+	// calm is the pace with fewer requests.
 	calm = pace{20 * time.Millisecond, 500 * time.Millisecond}
-	// idle is the pace without any.
+	// idle is the pace without requests.
 	idle = pace{200 * time.Millisecond, time.Second}
 )
 
 const (
 	busyRate = 100
-	// attentive is for how long the pace stays what it was after the requests became fewer.
+	// attentive is how long the pace stays unchanged after the requests became fewer.
 	attentive = 2 * time.Second
 )
 
 // Probe measures one server, from Start to Stop.
 type Probe struct {
-	to      *net.TCPAddr // nil if it cannot be connected to
+	to      *net.TCPAddr // nil if the probe cannot connect to it
 	started atomic.Bool
 	ended   sync.WaitGroup
 	asking  chan struct{} // an echo is due
 
-	mu        sync.Mutex         // guards what follows
+	mu        sync.Mutex         // guards the fields below
 	cancel    context.CancelFunc // nil before Start
 	stopped   bool
-	served    uint64      // requests, as Served was told
-	told      time.Time   // when it was
-	serving   time.Time   // when there were requests for the last time
-	many      time.Time   // when there were busyRate a second for the last time
+	served    uint64      // requests, as passed to Served
+	told      time.Time   // when Served was last called
+	serving   time.Time   // when there were last requests
+	many      time.Time   // when there were last busyRate requests a second
 	figures   [2]figures  // without requests, and with
-	due       []time.Time // when the echoes were due that are not back, the first one first
+	due       []time.Time // when the echoes that are not back were due, the first one first
 	connected bool        // a connection was made: the server can be reached
 	failed    uint64
 	problem   error
@@ -63,30 +64,31 @@ type Probe struct {
 	accepted  map[net.Conn]struct{} // the server's ends of the connections
 }
 
-// figures are how late things were.
+// figures are the delays that were measured.
 type figures struct{ beats, echoes histogram.Histogram }
 
-// Figures are what a probe has measured since it was started.
+// Figures are the measurements of a probe since it was started.
 type Figures struct {
 	// Serving is what was measured while there were requests, Idle the rest.
 	Serving, Idle Lateness
 	Waiting       histogram.Snapshot // how late the echoes are that are due and not back
 	Failed        uint64             // connections that could not be made, or that broke
-	// Problem is of the last of those; nil for none. Unless a connection was made before,
-	// or if it was for want of something on this side of it, no echo counts as late.
+	// Problem is the error of the last failed connection; nil for none. No echo counts as late if
+	// no connection was ever made, or if the failure was for lack of a resource on the probe's
+	// side.
 	Problem error
 }
 
-// Lateness is how late beats were, and how long after they were due echoes were back.
+// Lateness is how late beats were, and how long after they were due echoes came back.
 type Lateness struct{ Beats, Echoes histogram.Snapshot }
 
-// Since returns what came after an earlier reading.
+// Since returns what was measured after an earlier reading.
 func (l Lateness) Since(earlier Lateness) Lateness {
 	return Lateness{l.Beats.Since(earlier.Beats), l.Echoes.Since(earlier.Echoes)}
 }
 
-// New returns a probe of the server that listens at an address. It sends no bytes if that
-// is no TCP address, or on Windows.
+// New returns a probe of the server that listens at an address. It sends no bytes if that is not a
+// TCP address, or on Windows.
 func New(listening net.Addr) *Probe {
 	p := &Probe{asking: make(chan struct{}, 1), ports: map[int]struct{}{}, accepted: map[net.Conn]struct{}{}}
 	if tcp, ok := listening.(*net.TCPAddr); ok && canBind {
@@ -99,7 +101,7 @@ func New(listening net.Addr) *Probe {
 	return p
 }
 
-// Start begins to measure in the background, the first time, unless Stop was called.
+// Start begins to measure in the background, on the first call, unless Stop was called.
 func (p *Probe) Start() {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -115,15 +117,15 @@ func (p *Probe) Start() {
 	}
 }
 
-// Stop ends the probe and its connections, and returns when they have ended. A nil probe
-// ignores it.
+// Stop ends the probe and its connections, and returns when they have ended. Calling it on a nil
+// probe does nothing.
 func (p *Probe) Stop() {
 	if p == nil {
 		return
 	}
 	p.mu.Lock()
 	p.stopped = true
-	p.due = nil // they are not waited for
+	p.due = nil // nothing waits for them any more
 	if p.cancel != nil {
 		p.cancel()
 	}
@@ -134,8 +136,8 @@ func (p *Probe) Stop() {
 	p.ended.Wait()
 }
 
-// Served tells the probe how many requests there were so far, and how many are being
-// served: with few or none it measures more seldom.
+// Served reports to the probe the number of requests so far, and how many are being served: with
+// few or none it measures less often.
 func (p *Probe) Served(requests uint64, inFlight int64) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -166,14 +168,15 @@ func (p *Probe) Figures() Figures {
 	return f
 }
 
-// beat counts how late this goroutine runs after each beat, and says when an echo is due.
+// beat measures how late this goroutine runs after each beat, and signals when an echo is due.
 func (p *Probe) beat(ctx context.Context) {
 	wait := newClock(ctx)
 	slot := time.Now()
 	echo := slot
 	for {
 		at := p.pace()
-		// Somewhere in half of its slot, lest it be in step with what disturbs the server.
+		// At a random time in the first half of its slot, so that it is not in step with what
+		// disturbs the server.
 		due := slot.Add(rand.N(at.beats / 2))
 		if !wait(due) {
 			return
@@ -189,14 +192,14 @@ func (p *Probe) beat(ctx context.Context) {
 			echo = echo.Add(at.echoes)
 			select {
 			case p.asking <- struct{}{}:
-			default: // it is asking still
+			default: // the last echo is still under way
 			}
 		}
 		p.mu.Unlock()
 	}
 }
 
-// pace returns how often something is due at present.
+// pace returns the current pace.
 func (p *Probe) pace() pace {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -209,7 +212,7 @@ func (p *Probe) pace() pace {
 	return idle
 }
 
-// current returns what is measured at present. The caller holds the lock.
+// current returns the figures that are being measured now. The caller holds the lock.
 func (p *Probe) current() *figures {
 	if time.Since(p.serving) < attentive {
 		return &p.figures[1]
