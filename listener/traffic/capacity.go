@@ -13,31 +13,31 @@ import (
 
 // Waiter is the connection of a request that may have to wait.
 type Waiter interface {
-	// Wait waits for Wake, or for something else, and reports whether the client left.
+	// Wait waits for Wake, or for another event, and reports whether the client left.
 	Wait() (left bool)
 	Wake() // from any goroutine
 }
 
-// Capacity bounds how many requests of an endpoint are served at once. Others wait, in
-// the order they came, in the goroutines of their connections.
+// Capacity limits how many requests of an endpoint are served at once. Others wait, in order of
+// arrival, in the goroutines of their connections.
 type Capacity struct {
 	concurrent, queue int
-	full              *reply.Preset // the answer to who is refused
+	full              *reply.Preset // the reply to a refused request
 
-	mu          sync.Mutex // guards what follows
-	serving     int        // places that are taken; all of them while one waits
+	mu          sync.Mutex // guards the fields below
+	serving     int        // places in use; all of them while a request waits
 	waiting     int
 	first, last *turn
-	freed       [freedKept]time.Time // when the last places became free that are free, in a ring
-	oldest      int                  // of them
-	fresh       int                  // how many of them there are; other places that are free have been for long
+	freed       [freedKept]time.Time // ring of the times when the last free places became free
+	oldest      int                  // index of the oldest of them
+	fresh       int                  // number of them; other free places have been free for long
 }
 
-// freedKept is for how many places it is known since when they are free. It matters only if
-// they became free while a request was on its way here.
+// freedKept is the number of free places whose time of becoming free is recorded. That time matters
+// only if the place became free while a request was on its way here.
 const freedKept = 32
 
-// turn is a request that waits.
+// turn is a waiting request.
 type turn struct {
 	waiter      Waiter
 	served      bool      // it has a place
@@ -45,9 +45,9 @@ type turn struct {
 	ahead, next *turn
 }
 
-// keptCapacity is what an endpoint declares of it; nil is none. One that was declared alike
-// for the same endpoint before goes on: who is served counts, and who waits keeps its
-// turn.
+// keptCapacity returns the capacity that an endpoint declares; nil if it declares none. If the same
+// endpoint declared the same before, that capacity is reused: requests being served count, and
+// waiting ones keep their turn.
 func keptCapacity(k *Carried, e *config.Endpoint) *Capacity {
 	declared := e.Capacity
 	if declared == nil {
@@ -64,13 +64,13 @@ func newCapacity(c *config.Capacity) *Capacity {
 	}
 }
 
-// Enter waits for a place, in order, for a request that came at a time. It reports whether
-// the request has one, and since when: Leave has to be called then. Otherwise it has been
+// Enter waits for a place, in order, for a request that arrived at a time. It reports whether the
+// request has one, and since when: Leave has to be called then. Otherwise the request has been
 // answered, or its client left. A request without a waiter does not wait.
 //
-// A place is had from when it was due to be free, not from when the waiter has woken up:
-// else each handover would take a little longer than declared, and the sum of all of them
-// would be missing from the throughput.
+// A place counts from when it was due to be free, not from when the waiter woke up: otherwise each
+// handover would take a little longer than declared, and the sum of these delays would be missing
+// from the throughput.
 func (p *Capacity) Enter(w Waiter, came time.Time, answer *reply.Reply, t *record.Trace) (since time.Time, ok bool) {
 	since, waits, ok := p.arrive(w, came)
 	if waits == nil {
@@ -98,7 +98,7 @@ func later(a, b time.Time) time.Time {
 	return b
 }
 
-// arrive takes a place, or the last turn, or reports that there is neither.
+// arrive takes a place, or the last turn, or reports that neither is available.
 func (p *Capacity) arrive(w Waiter, came time.Time) (since time.Time, waits *turn, ok bool) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -119,8 +119,8 @@ func (p *Capacity) arrive(w Waiter, came time.Time) (since time.Time, waits *tur
 	return came, waits, true
 }
 
-// take takes the place that has been free for longest, and returns since when a request has
-// it that came at a time.
+// take takes the place that has been free longest, and returns the time from which a request that
+// arrived at came has it.
 func (p *Capacity) take(came time.Time) time.Time {
 	since := came
 	if p.concurrent-p.serving == p.fresh {
@@ -132,7 +132,7 @@ func (p *Capacity) take(came time.Time) time.Time {
 	return since
 }
 
-// free notes since when a place is free that was taken.
+// free records since when a place that was in use is free.
 func (p *Capacity) free(at time.Time) {
 	p.serving--
 	if p.fresh == freedKept {
@@ -143,8 +143,8 @@ func (p *Capacity) free(at time.Time) {
 	p.fresh++
 }
 
-// look reports whether the wait is over, and whether with a place. Who left gives its
-// turn up, and its place if it got one just then.
+// look reports whether the wait is over, and whether the request got a place. If the client left,
+// its turn is given up, and its place if it got one just then.
 func (p *Capacity) look(t *turn, left bool) (over, served bool) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -157,8 +157,8 @@ func (p *Capacity) look(t *turn, left bool) (over, served bool) {
 	return left || t.served, t.served && !left
 }
 
-// Leave gives a place to the request that has waited longest, from a time on: when the one
-// that leaves was due to.
+// Leave gives a place to the request that has waited longest, from a time on: when the leaving
+// request was due to leave.
 func (p *Capacity) Leave(at time.Time) {
 	p.mu.Lock()
 	defer p.mu.Unlock()

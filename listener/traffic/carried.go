@@ -1,4 +1,4 @@
-// Package traffic shapes what endpoints do with requests beside answering them: rate limits,
+// Package traffic controls what endpoints do with requests apart from answering them: rate limits,
 // latency, the seed of random choices, and the state of endpoints that a reload carries over.
 package traffic
 
@@ -9,29 +9,29 @@ import (
 	"mockserver/config"
 )
 
-// Carried is the state of endpoints that outlives snapshots: an endpoint that a reload
-// leaves as it is keeps its counters. One goroutine at a time may use it.
+// Carried is the state of endpoints that outlives snapshots: an endpoint that a reload leaves
+// unchanged keeps its counters. Only one goroutine at a time may use it.
 type Carried struct {
-	before, now map[keptKey]any           // of the snapshot that is served, and of the one that is compiled
-	alike       map[[sha256.Size]byte]int // endpoints of the latter, by what they have in common
+	before, now map[keptKey]any           // of the snapshot being served, and of the one being compiled
+	alike       map[[sha256.Size]byte]int // number of endpoints of the latter, by what they have in common
 }
 
-// keptKey is what tells the state of one endpoint from that of others.
+// keptKey identifies the state of one endpoint.
 type keptKey struct {
-	common [sha256.Size]byte // the digest of a text that may be as long as all that is declared
+	common [sha256.Size]byte // the digest of a text that may be as long as all declarations
 	number int               // of those that have it in common, from 1
 }
 
 // Begin starts the compilation of a specification.
 func (k *Carried) Begin() { k.now, k.alike = map[keptKey]any{}, map[[sha256.Size]byte]int{} }
 
-// Commit makes the state of the specification that was compiled the one to carry over.
+// Commit makes the state of the compiled specification the one to carry over.
 func (k *Carried) Commit() { k.before, k.now, k.alike = k.now, nil, nil }
 
-// Keep returns what an endpoint had in the snapshot before, or else what fresh makes. An
-// endpoint is the same if its method, host, path and condition are, and for each kind
-// of state what that is made from, which is given as a text. Of several that are the
-// same, each has its own, in their order.
+// Keep returns the state that an endpoint had in the previous snapshot, or else the result of
+// fresh. An endpoint is the same if its method, host, path and condition are, and also, for each
+// kind of state, the text made, from which that state is made. Of several identical endpoints each
+// has its own state, in their order.
 func Keep[T any](k *Carried, e *config.Endpoint, made string, fresh func() *T) *T {
 	common := sha256.Sum256([]byte(strings.Join([]string{made, e.EffectiveMethod(), e.Host, e.Path.Value, e.If.Value}, "\x00")))
 	k.alike[common]++

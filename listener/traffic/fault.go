@@ -7,7 +7,7 @@ import (
 	"mockserver/matcher"
 )
 
-// Fault is a way for an answer to go wrong.
+// Fault is a way for a response to go wrong.
 type Fault struct {
 	Kind string  // one of config.FaultTypes
 	Pace int     // bytes a second of a slow body
@@ -21,7 +21,7 @@ func newFault(f *config.Fault) *Fault {
 	return &Fault{Kind: f.Type, rate: f.EffectiveRate(), Pace: cmp.Or(f.BytesPerSecond, config.DefaultBytesPerSecond)}
 }
 
-// strikes draws whether a request has the fault; none never strikes.
+// strikes draws whether a request has the fault; a nil fault never strikes.
 func (f *Fault) strikes(random *matcher.Random) bool {
 	return f != nil && (f.rate >= 1 || random.Float64() < f.rate)
 }

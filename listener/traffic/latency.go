@@ -9,18 +9,19 @@ import (
 	"mockserver/matcher"
 )
 
-// Latency is the time from the arrival of a request to its answer, and how often it is
-// answered that something went wrong instead.
+// Latency is the time from the arrival of a request to its response, and how often the response is
+// an error instead.
 type Latency struct {
 	length  func(part float64) time.Duration // nil when there are only rates
 	failure float64                          // of the requests: they are answered 500
 	timeout float64                          // of them: they wait limit, and are answered 504
 	limit   time.Duration
-	// What requests are answered that fail, or time out.
+	// The replies to requests that fail, or time out.
 	failing, timedOut *reply.Preset
 }
 
-// NewLatency compiles a latency; nil is none. The name is that of what it is declared for.
+// NewLatency compiles a latency; the result is nil if l is nil. The name is that of what it is
+// declared for.
 func NewLatency(l *config.Latency, name string) *Latency {
 	if l == nil {
 		return nil
@@ -31,14 +32,14 @@ func NewLatency(l *config.Latency, name string) *Latency {
 	return compiled
 }
 
-// Wait is what a request has drawn of a latency.
+// Wait is the latency drawn for a request.
 type Wait struct {
 	Length  time.Duration
-	Timed   bool          // there is a length to be met
-	Instead *reply.Preset // the answer to give; nil is that of the endpoint
+	Timed   bool          // there is a length to wait for
+	Instead *reply.Preset // the reply to send; nil for the endpoint's own
 }
 
-// Draw has a request wait, or fail. A latency that is nil has it do neither.
+// Draw draws how long a request waits, or whether it fails. With a nil latency it does neither.
 func (l *Latency) Draw(random *matcher.Random) Wait {
 	if l == nil {
 		return Wait{}

@@ -8,9 +8,9 @@ import (
 	"mockserver/listener/record"
 )
 
-// LatencyError is how well the latency of an endpoint was met: how much later than
-// declared its answers were ready to be written, of all since it is declared as it is.
-// No answer is earlier. It is a copy.
+// LatencyError is how closely the latency of an endpoint was met: how much later than declared its
+// responses were ready to be written, over all responses since the endpoint was declared as it is.
+// No response is earlier. It is a copy.
 type LatencyError struct {
 	Endpoint string // "GET /users/:id"
 	Host     string // that the endpoint is declared for; "" for any
@@ -21,11 +21,11 @@ type LatencyError struct {
 	lengths histogram.Snapshot
 }
 
-// Quantile is the error that a part of the answers, from 0 to 1, did not exceed, within
-// 1%; 0 when there was none. Errors above 73 minutes are told by Max alone.
+// Quantile returns the error that a part of the responses, from 0 to 1, did not exceed, within 1%;
+// 0 without responses. Errors above 73 minutes are reported by Max alone.
 func (e *LatencyError) Quantile(part float64) time.Duration { return e.lengths.Quantile(part) }
 
-// LatencyError is that of an endpoint. It reports false if none of its answers had to wait.
+// LatencyError returns that of an endpoint. It reports false if none of its responses had to wait.
 func (r *Rules) LatencyError(e *config.Endpoint) (LatencyError, bool) {
 	if r == nil || r.counts == nil {
 		return LatencyError{}, false

@@ -7,11 +7,11 @@ import (
 	"sync/atomic"
 )
 
-// quotaKey is what tells the clients of a rate limit apart, as 128 bits of a hash.
+// quotaKey identifies a client of a rate limit, as 128 bits of a hash.
 type quotaKey [16]byte
 
-// quota is what one key has used of a rate limit. It expires once a window went by
-// without a change.
+// quota is what one key has used of a rate limit. It expires once a window has passed without a
+// change.
 type quota struct {
 	key   quotaKey
 	last  int64  // nanoseconds: of the last request admitted; the start of a fixed window; the last filling of a bucket
@@ -25,25 +25,25 @@ type quota struct {
 	older, newer uint32 // by last
 }
 
-// Bounds of what one limit keeps, which docs/reference.md states.
+// Limits on the state of one rate limit, documented in docs/reference.md.
 const (
 	quotaShards = 32
 	shardQuotas = 1 << 15 // 32 shards of them are a million
 	maxChunks   = 1 << 24 // of 32 bytes, for a million logs of 100 requests
-	// keptQuotas is how many expired keys a shard keeps the room of.
+	// keptQuotas is the number of expired keys whose memory a shard keeps.
 	keptQuotas = 64
-	// windowTicks is the most ticks that a window has: differences of stamps up to twice
-	// as old have to fit into 31 bits.
+	// windowTicks is the maximum number of ticks in a window: differences of stamps up to twice as
+	// old have to fit into 31 bits.
 	windowTicks = 1 << 30
 )
 
-// quotas are those of all keys of one limit.
+// quotas are the quotas of all keys of one limit.
 type quotas struct {
 	algorithm string
 	max       uint32
 	window    int64 // nanoseconds
 	tick      int64 // nanoseconds: the unit of stamps
-	// mostQuotas and mostChunks bound what is kept, of a shard and of all.
+	// mostQuotas is the maximum per shard, mostChunks the maximum for all shards.
 	mostQuotas int
 	mostChunks int64
 
@@ -51,26 +51,26 @@ type quotas struct {
 	held   atomic.Int64 // chunks
 }
 
-// shard is a part of the keys, under a lock of its own.
+// shard is a part of the keys, under its own lock.
 type shard struct {
 	held *atomic.Int64 // that of all shards
 
-	mu     sync.Mutex // guards what follows
-	now    int64      // the latest time that a request came with
+	mu     sync.Mutex // guards the fields below
+	now    int64      // the latest arrival time of a request
 	index  map[quotaKey]uint32
 	quotas pages[quota]
 	chunks pages[chunk]
-	// first and final are the ends of the quotas by last; 0 when there are none.
+	// first and final are the ends of the list of quotas ordered by last; 0 when it is empty.
 	first, final uint32
 }
 
-// verdict is what came of one request.
+// verdict is the result for one request.
 type verdict struct {
 	admitted  bool
 	remaining uint32
-	full      int64 // nanoseconds until the whole limit is there again, if no other request comes
-	next      int64 // of a request that is not admitted: until one would be
-	evicted   int   // keys that were given up for this one before they expired: they begin anew
+	full      int64 // nanoseconds until the whole limit is available again, if no other request arrives
+	next      int64 // for a request that is not admitted: nanoseconds until one would be
+	evicted   int   // keys that were evicted for this one before they expired: they start anew
 }
 
 func newQuotas(algorithm string, most uint32, window int64) *quotas {
@@ -86,7 +86,7 @@ func newQuotas(algorithm string, most uint32, window int64) *quotas {
 	return q
 }
 
-// clear gives back the room of all that a shard keeps.
+// clear releases the memory of everything that a shard keeps.
 func (s *shard) clear() {
 	s.held.Add(int64(len(s.chunks.free) - s.chunks.used))
 	s.index = map[quotaKey]uint32{}
@@ -94,12 +94,12 @@ func (s *shard) clear() {
 	s.first, s.final = 0, 0
 }
 
-// count counts a request at now, in nanoseconds from any time that is the same for all.
+// count counts a request at now, in nanoseconds from a base that is the same for all requests.
 func (q *quotas) count(key quotaKey, now int64) verdict {
 	s := &q.shards[binary.LittleEndian.Uint64(key[:])%quotaShards]
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	s.now = max(s.now, now) // whoever comes first to the lock is the earlier request
+	s.now = max(s.now, now) // the request that gets the lock first counts as the earlier one
 	q.expire(s)
 	evicted := 0
 	id, known := s.index[key]
@@ -131,7 +131,7 @@ func (q *quotas) count(key quotaKey, now int64) verdict {
 	return v
 }
 
-// expire drops what has expired: two at most, so that no request pays for all, or
+// expire drops what has expired: at most two at a time, so that no request pays for all, or
 // everything at once.
 func (q *quotas) expire(s *shard) {
 	if s.final != 0 && len(s.index) > keptQuotas && s.now-s.quotas.get(s.final).last >= q.window {
@@ -146,7 +146,7 @@ func (q *quotas) expire(s *shard) {
 	}
 }
 
-// add has a quota of its own for a key that is not known.
+// add creates a quota for an unknown key.
 func (s *shard) add(key quotaKey) uint32 {
 	id := s.quotas.take()
 	*s.quotas.get(id) = quota{key: key, last: s.now}
@@ -163,7 +163,7 @@ func (s *shard) drop(id uint32) {
 	s.quotas.give(id)
 }
 
-// touch says that a quota has changed now.
+// touch records that a quota has just changed.
 func (s *shard) touch(id uint32, u *quota) {
 	u.last = s.now
 	if s.final != id {
@@ -196,12 +196,11 @@ func (s *shard) unlink(u *quota) {
 	}
 }
 
-// inLog admits a request if fewer than the limit were admitted in the window that ends
-// with it. Stamps are rounded up: a request is remembered for a tick too long rather
-// than too short.
+// inLog admits a request if fewer than the limit were admitted in the window that ends with it.
+// Stamps are rounded up: a request is remembered for a tick too long rather than too short.
 func (q *quotas) inLog(s *shard, id uint32, u *quota) verdict {
 	if s.now-u.last >= q.window {
-		s.forget(u) // the differences of stamps are too small to tell
+		s.forget(u) // the differences of stamps are too small to represent it
 	}
 	length := uint32((q.window + q.tick - 1) / q.tick)
 	now := uint32(s.now / q.tick)
@@ -217,8 +216,8 @@ func (q *quotas) inLog(s *shard, id uint32, u *quota) verdict {
 	return verdict{admitted: true, remaining: q.max - u.count, full: q.window}
 }
 
-// inWindow admits a request if fewer than the limit were admitted in the window, which
-// begins with the first request after the one before.
+// inWindow admits a request if fewer than the limit were admitted in the window. A window begins
+// with the first request after the previous one.
 func (q *quotas) inWindow(s *shard, id uint32, u *quota) verdict {
 	if s.now-u.last >= q.window {
 		u.count = 0
@@ -234,9 +233,9 @@ func (q *quotas) inWindow(s *shard, id uint32, u *quota) verdict {
 	return verdict{admitted: true, remaining: q.max - u.count, full: left}
 }
 
-// fromBucket admits a request if there is a token for it. In a window as many tokens
-// come as the limit says, one after the other; the bucket holds no more of them. It is
-// reckoned in whole numbers, so no token is ever early.
+// fromBucket admits a request if a token is available. In each window as many tokens are added as
+// the limit says, one after the other; the bucket contains no more than that. The calculation uses
+// whole numbers, so no token is ever early.
 func (q *quotas) fromBucket(s *shard, id uint32, u *quota) verdict {
 	window, most := uint64(q.window), uint64(q.max)
 	tokens := most

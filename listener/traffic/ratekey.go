@@ -12,7 +12,7 @@ import (
 	"mockserver/matcher"
 )
 
-// limitKey is what tells the clients of a rate limit apart.
+// limitKey defines how the clients of a rate limit are distinguished.
 type limitKey struct {
 	from      keySource
 	name      string // of the header or query parameter
@@ -21,7 +21,7 @@ type limitKey struct {
 	seeds     [2]maphash.Seed
 }
 
-// keySource is the part of a request that a key is.
+// keySource is the part of a request that is used as the key.
 type keySource uint8
 
 const (
@@ -32,7 +32,7 @@ const (
 	keyPath
 )
 
-// newLimitKey reads key-fn, of an endpoint whose path has the parameters given.
+// newLimitKey parses key-fn, of an endpoint whose path has the given parameters.
 func newLimitKey(by string, params []string, forwarded bool) limitKey {
 	key := limitKey{forwarded: forwarded, seeds: [2]maphash.Seed{maphash.MakeSeed(), maphash.MakeSeed()}}
 	kind, name, dotted := strings.Cut(by, ".")
@@ -52,8 +52,8 @@ func newLimitKey(by string, params []string, forwarded bool) limitKey {
 	return key
 }
 
-// of is the key of a request. Those without the header or the parameter have one in
-// common, which is that of an empty one.
+// of returns the key of a request. All requests without the header or the parameter share one key,
+// that of an empty value.
 func (k *limitKey) of(r *matcher.Request) quotaKey {
 	var text []byte
 	switch k.from {
@@ -73,8 +73,8 @@ func (k *limitKey) of(r *matcher.Request) quotaKey {
 	return k.hash(text)
 }
 
-// hash makes a text of any length 128 bits, of which a client cannot know which others
-// have the same: the seeds are the server's own.
+// hash hashes a text of any length to 128 bits. A client cannot know which other texts have the
+// same hash: the seeds are the server's own.
 func (k *limitKey) hash(text []byte) (sum quotaKey) {
 	for i, seed := range k.seeds {
 		binary.LittleEndian.PutUint64(sum[8*i:], maphash.Bytes(seed, text))
@@ -82,8 +82,8 @@ func (k *limitKey) hash(text []byte) (sum quotaKey) {
 	return sum
 }
 
-// clientAddress is the address that a request comes from: the first of X-Forwarded-For
-// if that is trusted and an address, else the peer's.
+// clientAddress returns the address that a request comes from: the first of X-Forwarded-For if that
+// is trusted and is an address, else the peer's.
 func clientAddress(r *matcher.Request, forwarded bool) netip.Addr {
 	if forwarded {
 		line, _ := r.Header("X-Forwarded-For")
@@ -94,20 +94,20 @@ func clientAddress(r *matcher.Request, forwarded bool) netip.Addr {
 	return r.RemoteIP()
 }
 
-// longestAddress is the longest text that an address with a port can have:
+// longestAddress is the maximum length of an address with a port:
 // [ffff:ffff:ffff:ffff:ffff:ffff:255.255.255.255%zone]:65535, for short zones.
 const longestAddress = 100
 
-// forwardedFor is the first address of a line of X-Forwarded-For: of IPv4 or IPv6, the
-// latter in brackets or not, with a port or not. An IPv4 address that is written as one
-// of IPv6 is the same; a zone, which means nothing elsewhere, is left out.
+// forwardedFor returns the first address of a line of X-Forwarded-For: IPv4 or IPv6, the latter
+// with or without brackets, with or without a port. An IPv4 address written as IPv6 is the same
+// address; a zone, which has no meaning elsewhere, is removed.
 func forwardedFor(line []byte) (address netip.Addr, ok bool) {
 	first, _, _ := bytes.Cut(line, []byte{','})
 	first = bytes.Trim(first, " \t")
 	if len(first) == 0 || len(first) > longestAddress {
 		return netip.Addr{}, false
 	}
-	text := unsafe.String(unsafe.SliceData(first), len(first)) // for as long as it is read
+	text := unsafe.String(unsafe.SliceData(first), len(first)) // valid while it is parsed
 	last := len(text) - 1
 	bracketed := text[0] == '['
 	var err error

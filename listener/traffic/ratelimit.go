@@ -19,20 +19,20 @@ import (
 
 // Limiter counts the requests of each key against a rate limit.
 type Limiter struct {
-	endpoint string // as logs call it
+	endpoint string // as logs name it
 	limit    string // the value of X-RateLimit-Limit
 	said     string // the limit in words
 	key      limitKey
 	quotas   *quotas
-	began    time.Time // times are reckoned from it, by the clock that nobody sets
+	began    time.Time // base of all times, by the monotonic clock
 
 	log     *slog.Logger
 	evicted atomic.Int64      // keys, since the last line about them
 	pace    *loglimit.Limiter // of those lines
 }
 
-// NewLimiter compiles a rate limit; nil is none. One that was declared alike for the same
-// endpoint before goes on counting. The parameters are those of the endpoint's path.
+// NewLimiter compiles a rate limit; nil if there is none. If the same endpoint declared the same
+// limit before, counting continues. The parameters are those of the endpoint's path.
 func NewLimiter(k *Carried, e *config.Endpoint, params []string, trustForwarded bool, log *slog.Logger) *Limiter {
 	declared := e.RateLimit
 	if declared == nil {
@@ -61,15 +61,15 @@ func NewLimiter(k *Carried, e *config.Endpoint, params []string, trustForwarded 
 	})
 }
 
-// LimitResult is where the key of a request stands after it.
+// LimitResult is the state of the key of a request after that request.
 type LimitResult struct {
-	limiter *Limiter // nil is that of an endpoint without a limit
+	limiter *Limiter // nil for an endpoint without a limit
 	verdict
 	now time.Time
 }
 
-// Admit counts a request, and reports whether it is to be served; one too many has been
-// answered. Whatever the answer is, write has to be called on it.
+// Admit counts a request, and reports whether it is to be served; one over the limit has been
+// answered. Write has to be called on the reply in either case.
 func (l *Limiter) Admit(r *matcher.Request, p *reply.Reply) (LimitResult, bool) {
 	if l == nil {
 		return LimitResult{}, true
@@ -87,12 +87,12 @@ func (l *Limiter) Admit(r *matcher.Request, p *reply.Reply) (LimitResult, bool) 
 	return st, st.admitted
 }
 
-// inSeconds rounds a time up, to what a client that waits for it may rely on.
+// inSeconds rounds a time up, so that a client that waits for it can rely on it.
 func inSeconds(nanoseconds int64) int64 {
 	return max((nanoseconds+int64(time.Second)-1)/int64(time.Second), 1)
 }
 
-// tellEvicted logs that keys were given up, at once or within a second.
+// tellEvicted logs that keys were evicted, at once or within a second.
 func (l *Limiter) tellEvicted(n int, now time.Time) {
 	l.evicted.Add(int64(n))
 	if _, ok := l.pace.Pass(now); ok {
@@ -100,10 +100,10 @@ func (l *Limiter) tellEvicted(n int, now time.Time) {
 	}
 }
 
-// Flush logs what was not logged yet.
+// Flush logs what has not been logged yet.
 func (l *Limiter) Flush() { l.pace.Flush() }
 
-// logEvicted logs how many keys were given up since the last line, if any were.
+// logEvicted logs how many keys were evicted since the last line, if any were.
 func (l *Limiter) logEvicted() {
 	if n := l.evicted.Swap(0); n > 0 {
 		l.log.LogAttrs(context.Background(), slog.LevelWarn, "a rate limit has more keys than it can keep: the oldest begin anew",
@@ -111,15 +111,15 @@ func (l *Limiter) logEvicted() {
 	}
 }
 
-// The headers of a limit, as they are spelt.
+// The headers of a limit, as they are written.
 const (
 	headerLimit     = "X-RateLimit-Limit"
 	headerRemaining = "X-RateLimit-Remaining"
 	headerReset     = "X-RateLimit-Reset"
 )
 
-// Write adds the headers of the limit to an answer that is complete otherwise. Those
-// that the answer declares itself stay.
+// Write adds the headers of the limit to a reply that is otherwise complete. Headers that the reply
+// declares itself stay.
 func (st *LimitResult) Write(p *reply.Reply) {
 	if st.limiter == nil {
 		return

@@ -1,9 +1,9 @@
 package traffic
 
-// A log is when the requests were that a window still holds, the oldest first: exact,
-// where counting by halves of windows would let some too many through. It is a chain of
-// chunks, which a shard has the room of: nothing in it points, so the collector of
-// garbage has nothing to follow, however many keys there are.
+// A log contains the times of the requests in the current window, the oldest first. It is exact,
+// whereas counting by halves of windows would admit some too many. It is a chain of chunks, in the
+// memory of a shard: it contains no pointers, so the garbage collector has nothing to follow,
+// however many keys there are.
 
 // chunk is a part of a log.
 type chunk struct {
@@ -13,13 +13,13 @@ type chunk struct {
 
 const (
 	chunkStamps = 7
-	// chunkPage is how many chunks are allocated at once, and quotaPage quotas.
+	// chunkPage is how many chunks are allocated at once, and quotaPage how many quotas.
 	chunkPage = 64
 	quotaPage = 32
 )
 
-// pages are values that are known by number from 1 on. They are allocated a page at a
-// time, and never move.
+// pages are values that are identified by number, from 1 on. They are allocated a page at a time,
+// and never move.
 type pages[T any] struct {
 	size  int // of a page
 	pages [][]T
@@ -27,7 +27,7 @@ type pages[T any] struct {
 	free  []uint32
 }
 
-// take is the number of a value that nobody has; what it holds is left from before.
+// take returns the number of an unused value; its previous content is still there.
 func (p *pages[T]) take() uint32 {
 	if n := len(p.free); n > 0 {
 		id := p.free[n-1]
@@ -66,10 +66,10 @@ func (s *shard) push(q *quota, stamp uint32) {
 	q.count++
 }
 
-// oldest is the first stamp of a log that is not empty.
+// oldest returns the first stamp of a log that is not empty.
 func (s *shard) oldest(q *quota) uint32 { return s.chunks.get(q.head).at[q.begin] }
 
-// pop takes the oldest stamp off a log that is not empty.
+// pop removes the oldest stamp from a log that is not empty.
 func (s *shard) pop(q *quota) {
 	q.begin++
 	q.count--

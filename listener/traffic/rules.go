@@ -12,16 +12,16 @@ import (
 	"mockserver/matcher"
 )
 
-// Rules decide what the requests to an endpoint meet beside its answer: its rate limit and
-// capacity, and by chance one of its outcomes with a latency and a fault.
+// Rules decide what happens to the requests to an endpoint in addition to its response: its rate
+// limit and capacity, and by chance one of its outcomes with a latency and a fault.
 type Rules struct {
 	limit    *Limiter  // nil for none
 	capacity *Capacity // nil for none
 	outcomes []outcome // at least one
-	// shares are the weights of the outcomes, each with those before it, as parts of all;
-	// nil when they come in turn.
+	// shares are the cumulative weights of the outcomes, as parts of the total; nil when the
+	// outcomes are chosen in turn.
 	shares []float64
-	holds  bool // in turn, the last one stays
+	holds  bool // when in turn, the last one stays
 
 	noLatency, noFaults bool
 
@@ -29,19 +29,19 @@ type Rules struct {
 	counts *Counts // nil when nothing is counted
 }
 
-// outcome is how one of the ways that a request may go is disturbed.
+// outcome is how one of the possible results of a request is disturbed.
 type outcome struct {
 	latency *Latency
 	fault   *Fault
 }
 
-// Options are what rules are compiled with, besides an endpoint.
+// Options are the settings that rules are compiled with, in addition to an endpoint.
 type Options struct {
 	Carried        *Carried
 	Seed           *Seed
-	TrustForwarded bool // a rate limit takes the first address of X-Forwarded-For for the client's
-	NoLatency      bool // none is waited for
-	NoFaults       bool // none happens
+	TrustForwarded bool // a rate limit uses the first address of X-Forwarded-For as the client's
+	NoLatency      bool // requests do not wait for it
+	NoFaults       bool // faults do not happen
 	Log            *slog.Logger
 }
 
@@ -61,7 +61,7 @@ func NewRules(e *config.Endpoint, params []string, counts *Counts, o Options) *R
 		r.outcomes = []outcome{{NewLatency(e.Latency, name), newFault(e.Fault)}}
 		return r
 	}
-	for i := range e.Responses { // what one leaves out is the endpoint's
+	for i := range e.Responses { // what a response omits is taken from the endpoint
 		latency, fault := e.Responses[i].Latency, e.Responses[i].Fault
 		if latency == nil {
 			latency = e.Latency
@@ -98,7 +98,7 @@ func (r *Rules) choice(e *config.Endpoint) {
 	}
 }
 
-// Delay reports whether requests may wait, or their answers go wrong.
+// Delay reports whether requests may wait, or their responses go wrong.
 func (r *Rules) Delay() bool {
 	delay := r.capacity != nil
 	for _, o := range r.outcomes {
@@ -107,7 +107,7 @@ func (r *Rules) Delay() bool {
 	return delay
 }
 
-// Begin gives a request the random numbers that it has as the next one of its endpoint.
+// Begin gives a request the random numbers of the next request of its endpoint.
 func (r *Rules) Begin(random *matcher.Random) {
 	if r.seed.Seeded {
 		r.seed.SeedNth(r.counts, r.counts.Next(), random)
@@ -126,17 +126,18 @@ func (r *Rules) Flush() {
 	}
 }
 
-// Capacity is that of the endpoint; nil for none.
+// Capacity returns that of the endpoint; nil for none.
 func (r *Rules) Capacity() *Capacity { return r.capacity }
 
-// Drawn is what one request meets, as it was drawn.
+// Drawn is what was drawn for one request.
 type Drawn struct {
-	Outcome int // the number of it, of those that the endpoint declares
+	Outcome int // its number among those that the endpoint declares
 	Wait
-	Fault *Fault // that its answer has; nil for none
+	Fault *Fault // of its response; nil for none
 }
 
-// Draw draws what the next request meets. Without latency or faults it draws the same.
+// Draw draws what happens to the next request. With latency or faults turned off it draws the same
+// numbers.
 func (r *Rules) Draw(random *matcher.Random) Drawn {
 	i := r.choose(len(r.outcomes), random)
 	o := &r.outcomes[i]
@@ -150,13 +151,13 @@ func (r *Rules) Draw(random *matcher.Random) Drawn {
 	return d
 }
 
-// choose is the number of the outcome, of n, that the next request has.
+// choose returns the number of the outcome, of n, for the next request.
 func (r *Rules) choose(n int, random *matcher.Random) int {
 	switch {
 	case n == 1:
 		return 0
 	case r.shares != nil:
-		// The first share above the number: one of weight 0 has none of its own.
+		// The first share above the number: an outcome of weight 0 has no share of its own.
 		part := random.Float64()
 		return sort.Search(n-1, func(i int) bool { return part < r.shares[i] })
 	case r.holds:
@@ -165,5 +166,5 @@ func (r *Rules) choose(n int, random *matcher.Random) int {
 	return int(r.counts.Turn(uint64(n), false))
 }
 
-// Late counts an answer whose request had to wait: how much later than declared it was ready.
+// Late counts a response whose request had to wait: how much later than declared it was ready.
 func (r *Rules) Late(by time.Duration) { r.counts.Lateness().Add(by) }

@@ -10,15 +10,15 @@ import (
 	"mockserver/matcher"
 )
 
-// Seed makes all random choices of a server repeatable. Each request has a stream of
-// numbers of its own, which follows from the seed, the endpoint, and how many requests the
-// endpoint had before; other traffic does not change it.
+// Seed makes all random choices of a server repeatable. Each request has its own stream of numbers,
+// which depends on the seed, the endpoint, and how many requests the endpoint had before; other
+// traffic does not change it.
 type Seed struct {
 	Seeded bool // there is one
 	seed   uint64
 }
 
-// NewSeed returns the seed that --seed names; nil is none, and choices do not repeat.
+// NewSeed returns the seed given by --seed; if it is nil, choices do not repeat.
 func NewSeed(seed *uint64) Seed {
 	if seed == nil {
 		return Seed{}
@@ -26,9 +26,9 @@ func NewSeed(seed *uint64) Seed {
 	return Seed{Seeded: true, seed: matcher.Mix(*seed)}
 }
 
-// Counts is what is counted of an endpoint for as long as it is declared as it is.
+// Counts are the counts of an endpoint for as long as its declaration stays unchanged.
 type Counts struct {
-	stream uint64 // of all streams of a seed, those of this endpoint
+	stream uint64 // selects the streams of this endpoint among all streams of a seed
 
 	requests atomic.Uint64 // that have a number
 	tries    atomic.Uint64 // evaluations of its condition, which have streams as well
@@ -36,8 +36,8 @@ type Counts struct {
 	late     atomic.Pointer[histogram.Histogram]
 }
 
-// NewCounts returns the counts of an endpoint, or nil when nothing is to be counted. An
-// endpoint that a reload leaves as it is keeps its counts.
+// NewCounts returns the counts of an endpoint, or nil if there is nothing to count. An endpoint
+// that a reload leaves unchanged keeps its counts.
 func NewCounts(k *Carried, e *config.Endpoint, seeded bool) *Counts {
 	if !seeded && len(e.Responses) == 0 && e.Latency == nil {
 		return nil
@@ -57,8 +57,8 @@ const (
 	ofConditions
 )
 
-// Conditional gives each evaluation of a condition numbers of its own: it comes before
-// it is known which endpoint answers.
+// Conditional gives each evaluation of a condition its own numbers: it happens before it is known
+// which endpoint answers.
 func (c *Seed) Conditional(t *Counts, holds func(*matcher.Request) bool) func(*matcher.Request) bool {
 	return func(r *matcher.Request) bool {
 		r.Random.Seed(c.seed^matcher.Mix(t.stream+ofConditions), t.tries.Add(1))
@@ -66,7 +66,7 @@ func (c *Seed) Conditional(t *Counts, holds func(*matcher.Request) bool) func(*m
 	}
 }
 
-// Next is the number of the next request, from 1.
+// Next returns the number of the next request, from 1.
 func (t *Counts) Next() uint64 { return t.requests.Add(1) }
 
 // SeedNth gives random the n-th stream of an endpoint.
@@ -74,8 +74,8 @@ func (c *Seed) SeedNth(t *Counts, n uint64, random *matcher.Random) {
 	random.Seed(c.seed^matcher.Mix(t.stream+ofRequests), n)
 }
 
-// Turn is the number of the next turn, of n that come again and again; or from which
-// on, when the last one stays, it is n.
+// Turn returns the number of the next turn, of n that repeat; if the last one stays, it returns n
+// once all n have been taken.
 func (t *Counts) Turn(n uint64, holds bool) uint64 {
 	if !holds {
 		return (t.turns.Add(1) - 1) % n
@@ -88,7 +88,7 @@ func (t *Counts) Turn(n uint64, holds bool) uint64 {
 	}
 }
 
-// Lateness is how late the answers of the endpoint were, of those that had to wait.
+// Lateness returns how late the responses of the endpoint were that had to wait.
 func (t *Counts) Lateness() *histogram.Histogram {
 	if h := t.late.Load(); h != nil {
 		return h
