@@ -7,9 +7,9 @@ import (
 	"mockserver/config"
 )
 
-// Counters are the counters of one endpoint. All connections share them, until it has many
-// requests: then there are some in each lane. The first request in a shard allocates it:
-// half a KiB, and 1 KiB for each octave of its durations.
+// Counters are the counters of one endpoint. All connections share them until the endpoint has many
+// requests; then each lane has its own. The first request in a shard allocates it: half a KiB, and
+// 1 KiB for each octave of its durations.
 type Counters struct {
 	places *places
 	identity
@@ -22,15 +22,15 @@ type Counters struct {
 	// The last reading by Recorder.Counts; Recorder.mu guards it.
 	last  EndpointCounts
 	stamp uint64 // from before it
-	known bool   // there is one
+	known bool   // there has been one
 }
 
-// places is where an endpoint is counted. It is apart from Counters, which the garbage
-// collector finds unused before all is added up: see Recorder.fold.
+// places is where an endpoint is counted. It is separate from Counters, which the garbage collector
+// finds unused before everything is added up: see Recorder.fold.
 type places struct {
 	lanes  []lane // of the recorder
 	common atomic.Pointer[Shard]
-	row    atomic.Uint32 // of the lanes, which it is counted in from now on; 0 for none
+	row    atomic.Uint32 // of the lanes, which the endpoint is counted in from now on; 0 for none
 	marked atomic.Int64  // when a stride of requests was complete, since the recorder began
 }
 
@@ -56,7 +56,7 @@ func (t *Counters) At(shard uint32) *Shard {
 	return c
 }
 
-// each calls do for every shard that there is.
+// each calls do for every allocated shard.
 func (p *places) each(do func(*Shard)) {
 	if c := p.common.Load(); c != nil {
 		do(c)

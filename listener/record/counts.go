@@ -19,14 +19,14 @@ type Counts struct {
 	Unmatched EndpointCounts // requests that no endpoint answered
 	Options   EndpointCounts // OPTIONS requests that the server answered itself
 	Malformed EndpointCounts // invalid requests that were answered: 400, 408, 413, 431
-	Gone      EndpointCounts // requests to endpoints that were removed
+	Gone      EndpointCounts // requests to removed endpoints
 
-	// AcceptFailures is how often a connection could not be accepted, because no file
-	// descriptor was free or for another reason that may pass.
+	// AcceptFailures is how often a connection could not be accepted, because no file descriptor
+	// was free or for another reason that may be temporary.
 	AcceptFailures uint64
 	Connections    int   // open ones, including WebSockets
 	WebSockets     int   // open ones
-	InFlight       int64 // requests in progress, including those that wait for their latency, but for those answered in a microsecond
+	InFlight       int64 // requests in progress, including those that wait for their latency, except those answered in a microsecond
 	// Distinct is how many different unmatched requests there were; one that had been
 	// forgotten counts again.
 	Distinct uint64
@@ -43,8 +43,8 @@ type EndpointCounts struct {
 	Since time.Time
 	// Requests is how many there were: the sum of Statuses.
 	Requests uint64
-	// Statuses is how many replies had each status. 499 are requests that were not
-	// answered, because the client left or the server stopped; 101 are those that became
+	// Statuses is how many replies had each status. Status 499 counts requests that were not
+	// answered, because the client left or the server stopped; 101 counts those that became
 	// WebSocket connections. A reply that a fault spoils counts with its intended status.
 	Statuses map[int]uint64
 	In, Out  uint64 // bytes of request and response bodies, as far as faults let them through
@@ -53,23 +53,23 @@ type EndpointCounts struct {
 	Faults  map[string]uint64
 	Limited uint64 // answered 429 by a rate limit
 	Refused uint64 // answered 503 by a capacity
-	// Broken is how many replies of 500 and above the server gave because it could not give
-	// the declared one: a body was unavailable, or an internal error.
+	// Broken is how many replies with status 500 and above the server sent because it could not
+	// send the declared one: a body was unavailable, or there was an internal error.
 	Broken uint64
-	// Received and Sent are messages of WebSockets.
+	// Received and Sent count WebSocket messages.
 	Received, Sent uint64
 	// Total is the response time: from the arrival of a request until its reply was handed
 	// over to be written.
 	Total histogram.Snapshot
-	// Service is the part of it that is the server's own work: neither injected latency, nor
-	// its error, nor Upstream.
+	// Service is the part of it that is the server's own work: without injected latency, its error,
+	// and Upstream.
 	Service histogram.Snapshot
-	// Upstream is the wait for remote bodies, of requests that had to.
+	// Upstream is the time spent waiting for remote bodies, of requests that had to wait.
 	Upstream histogram.Snapshot
 	// Injected is the declared latency and the wait in the queue of a capacity, of requests
 	// that have either.
 	Injected histogram.Snapshot
-	// InjectionError is how much later than that replies were, as a client meets it.
+	// InjectionError is how much later than that replies were, as seen by a client.
 	InjectionError histogram.Snapshot
 	// Declared is what is served; nil for a WebSocket, and for what no endpoint answers.
 	Declared *config.Endpoint
@@ -84,7 +84,7 @@ func (r *Recorder) Counts() Counts {
 	}
 	c.Unmatched, c.Options, c.Malformed = r.unmatched.read(), r.options.read(), r.malformed.read()
 	c.Distinct = r.misses.distinct()
-	r.mu.Lock() // so that none moves to the gone in between
+	r.mu.Lock() // so that no endpoint moves to the gone in between
 	defer r.mu.Unlock()
 	c.Endpoints = make([]EndpointCounts, len(r.order))
 	for i, t := range r.order {
@@ -98,8 +98,8 @@ func (r *Recorder) Counts() Counts {
 	return c
 }
 
-// reread returns the last reading if nothing was counted since: of thousands of endpoints
-// most have no request from one second to the next.
+// reread returns the last reading if nothing was counted since: most of thousands of endpoints have
+// no request from one second to the next.
 func (t *Counters) reread() EndpointCounts {
 	var stamp uint64
 	t.places.each(func(c *Shard) { stamp += c.stamp() })

@@ -10,7 +10,7 @@ import (
 	"mockserver/config"
 )
 
-// Served is one endpoint or WebSocket that is served.
+// Served is one endpoint or WebSocket being served.
 type Served struct {
 	ID   string // as that of EndpointCounts
 	Name string // "GET /users/:id"
@@ -38,7 +38,7 @@ func Endpoints(spec *config.Spec) []Served {
 	return all
 }
 
-// WebSocketKind stands in messages before the path of a WebSocket.
+// WebSocketKind precedes the path of a WebSocket in messages.
 const WebSocketKind = "WebSocket"
 
 // Name returns the name of an endpoint in logs and messages: its method and path.
@@ -48,7 +48,7 @@ func Name(e *config.Endpoint) string { return e.EffectiveMethod() + " " + e.Path
 // counters of an endpoint go on when its response changes.
 type identity struct {
 	name, host, condition string
-	nth                   int // among those that agree in all of these, from the last
+	nth                   int // position among those that agree in all of these, counted from the last
 }
 
 // id returns 16 hexadecimal digits that are the same at every start.

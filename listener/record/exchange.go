@@ -36,12 +36,12 @@ type Exchange struct {
 	Response   Message
 
 	route  route // of the endpoint
-	short  bool  // method, host or target are cut
+	short  bool  // method, host or target is cut
 	fewer  bool  // the headers of the request are cut
-	places int   // how many places of the journal have it; guarded by its lock
+	places int   // how many places of the journal contain it; guarded by its lock
 }
 
-// route is the path that an endpoint is declared for; the zero route is none.
+// route is the path that an endpoint is declared for; the zero route means no endpoint.
 type route struct {
 	path     string
 	template bool // written as in OpenAPI
@@ -62,10 +62,10 @@ const (
 	// keptTarget is how many bytes of a target are kept.
 	keptTarget = 2 << 10
 	keptReason = 2 << 10 // of a message
-	// exchangeSize is the size of an exchange without its texts and headers, in bytes,
-	// including the overhead of the heap and its place in a list.
+	// exchangeSize is the size of an exchange without its strings and headers, in bytes, including
+	// the overhead of the heap and its place in a list.
 	exchangeSize = 512
-	headerSize   = 64 // of a header without its texts, in the same way
+	headerSize   = 64 // of a header without its strings, likewise
 	// largestExchange is the largest size of an exchange.
 	largestExchange = exchangeSize + keptTarget + keptReason + 2<<10 + 4*keptPart
 )
@@ -78,8 +78,8 @@ func (x *Exchange) by(t *Counters, kept Kept) {
 // own returns the server time.
 func (x *Exchange) own() time.Duration { return x.Took - x.Injected }
 
-// size returns an upper bound of the memory that an exchange takes, in bytes. It shares the
-// name of the endpoint with the counters.
+// size returns an upper bound of the memory that an exchange uses, in bytes. The name of the
+// endpoint is shared with the counters.
 func (x *Exchange) size() int {
 	n := exchangeSize + len(x.Remote) + len(x.Method) + len(x.Host) + len(x.Target) + len(x.Reason)
 	for _, m := range [...]*Message{&x.Request, &x.Response} {
@@ -91,8 +91,8 @@ func (x *Exchange) size() int {
 	return n
 }
 
-// exchangeOf copies a request and its reply. Of a request with invalid headers nothing is
-// known.
+// exchangeOf copies a request and its reply. If the headers of the request are invalid, nothing is
+// known about it.
 func exchangeOf(in *matcher.Input, p *reply.Reply) *Exchange {
 	x := &Exchange{Time: in.Time, Status: p.Status}
 	if in.Remote != nil {
@@ -119,9 +119,8 @@ func exchangeOf(in *matcher.Input, p *reply.Reply) *Exchange {
 
 func cutText(b []byte, most int) string { return string(b[:min(len(b), most)]) }
 
-// headers copies header lines as far as there is room, with their names normalized if
-// asked for. The lines are slices of one text: many small texts would cost more than
-// everything else.
+// headers copies header lines as long as there is room, with normalized names if normal is set. The
+// lines are slices of one string: many small strings would cost more than everything else.
 func (m *Message) headers(all iter.Seq2[[]byte, []byte], normal bool) {
 	lines, size, room := 0, 0, keptPart
 	var hidden [keptPart / headerSize]bool // of each line
@@ -131,9 +130,9 @@ func (m *Message) headers(all iter.Seq2[[]byte, []byte], normal bool) {
 			break
 		}
 		size += len(name) + len(value)
-		if secret.IsHeader(name) && renderer.IsTrue(value) { // others are no secret in any header
+		if secret.IsHeader(name) && renderer.IsTrue(value) { // other values are not secret in any header
 			hidden[lines] = true
-			size += len(secret.Shown) - len(value) // what is not shown may be long, and takes no room
+			size += len(secret.Shown) - len(value) // what is not shown may be long, and uses no room
 		}
 		lines++
 	}

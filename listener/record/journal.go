@@ -10,25 +10,25 @@ import (
 	"time"
 )
 
-// JournalOptions says which requests the journal keeps.
+// JournalOptions selects which requests the journal keeps.
 type JournalOptions struct {
-	// Sample keeps one in so many ordinary requests: 1 keeps all, 0 none. The journal always
-	// keeps those that were answered from 500 on, with an error of the server itself or with
-	// a fault, those that no endpoint matched, and the slowest.
+	// Sample keeps one in that many ordinary requests: 1 keeps all, 0 none. The journal always
+	// keeps those that were answered with status 500 or above, with an error of the server itself
+	// or with a fault, those that no endpoint matched, and the slowest.
 	Sample int
 	Bytes  int // how much memory they may take; 0 is 16 MiB
 	// Slowest is how many of the slowest are kept; 0 is 100, below 0 none.
 	Slowest int
 }
 
-// Kept says why the journal has a request.
+// Kept is the reason why the journal contains a request.
 type Kept string
 
-// The reasons. Each has a share of the memory of its own, so that a flood of one kind does
-// not push out the others.
+// The reasons. Each has its own share of the memory, so that a flood of one kind does not push out
+// the others.
 const (
 	Sampled   Kept = "sample"
-	Failed    Kept = "error" // answered from 500 on, with an error of the server itself, or with a fault
+	Failed    Kept = "error" // answered with status 500 or above, with an error of the server itself, or with a fault
 	Unmatched Kept = "unmatched"
 	Slow      Kept = "slow" // one of the slowest by server time
 )
@@ -43,11 +43,11 @@ type Journal struct {
 	// Every request reads these.
 	sample    uint64
 	threshold atomic.Int64 // slower requests are among the slowest; 0 until there are enough
-	_         [128]byte    // keeps what follows out of their cache line
+	_         [128]byte    // keeps the following fields out of their cache line
 
-	settling sync.Mutex // held while requests that were told are read; locked before mu
+	settling sync.Mutex // held while requests passed to Tell are read; locked before mu
 
-	mu        sync.Mutex // guards what follows
+	mu        sync.Mutex // guards the fields below
 	told      []Told
 	last      uint64 // ID
 	sampled   ring
@@ -57,12 +57,11 @@ type Journal struct {
 	stats     JournalStats
 }
 
-// JournalStats is how many requests the journal was given, and how many of them it has
-// dropped.
+// JournalStats is how many requests the journal received, and how many of them it has dropped.
 type JournalStats struct {
 	Seen    map[Kept]uint64
 	Dropped map[Kept]uint64
-	Bytes   int // how much memory the others take
+	Bytes   int // memory used by the remaining ones
 }
 
 func newJournal(o JournalOptions) *Journal {
@@ -136,14 +135,14 @@ func (j *Journal) wants(remark Kept, nth uint64, own time.Duration) (kept Kept, 
 	return Slow, slow, slow
 }
 
-// put keeps an exchange that came after the requests that were told.
+// put keeps an exchange that came after the requests passed to Tell.
 func (j *Journal) put(x *Exchange, slow bool) {
 	j.Settle()
 	j.place(x, slow)
 }
 
-// place keeps an exchange, which must not change any more. One that is sampled and slow is
-// in two places and stays until it is in neither.
+// place keeps an exchange, which must not change any more. One that is both sampled and slow is in
+// two places and stays until it is in neither.
 func (j *Journal) place(x *Exchange, slow bool) {
 	j.mu.Lock()
 	defer j.mu.Unlock()
@@ -186,7 +185,7 @@ func (j *Journal) leave(x *Exchange) {
 	}
 }
 
-// Reset forgets everything.
+// Reset removes all requests.
 func (j *Journal) Reset() {
 	j.Settle()
 	j.mu.Lock()
@@ -222,7 +221,7 @@ func (j *Journal) All() []*Exchange {
 	return slices.CompactFunc(list, func(a, b *Exchange) bool { return a.ID == b.ID })
 }
 
-// Stats returns how much the journal has seen and has.
+// Stats returns how many requests the journal has seen and has.
 func (j *Journal) Stats() JournalStats {
 	j.Settle()
 	j.mu.Lock()
@@ -233,7 +232,7 @@ func (j *Journal) Stats() JournalStats {
 	}
 }
 
-// missing says why the journal does not have every request; "" if it has.
+// missing returns why the journal does not have every request; "" if it has.
 func (j *Journal) missing() string {
 	t := j.Stats()
 	switch {

@@ -12,7 +12,7 @@ import (
 	"mockserver/matcher"
 )
 
-// Options says what a server records: counters always, and requests as the journal says.
+// Options selects what a server records: counters always, and requests as the journal options say.
 type Options struct {
 	Journal JournalOptions
 }
@@ -30,17 +30,17 @@ type Recorder struct {
 	options   *Counters // OPTIONS that the server answers itself, from what is declared
 	malformed *Counters // what was not a valid request
 
-	mu      sync.Mutex // guards what follows
+	mu      sync.Mutex // guards the fields below
 	known   map[identity]*Counters
 	order   []*Counters          // of the endpoints that are served, in their order, then of the WebSockets
 	retired map[*places]struct{} // of removed endpoints, which requests may still add to
 	gone    *Counters            // of all other removed endpoints
-	rows    []uint32             // that no endpoint has
+	rows    []uint32             // that no endpoint uses
 }
 
-// lane is where the requests of some connections are counted: of one in as many as there
-// are lanes. Its edges keep it out of the cache lines of other lanes; processors fetch two
-// at a time.
+// lane is where the requests of some connections are counted: one connection in as many as there
+// are lanes. Its padding keeps it out of the cache lines of other lanes; processors fetch two at a
+// time.
 type lane struct {
 	_       [128]byte
 	serving atomic.Int64 // requests
@@ -49,13 +49,13 @@ type lane struct {
 }
 
 const (
-	// maxLanes bounds the memory of an endpoint that is requested over many connections.
+	// maxLanes limits the memory of an endpoint that is requested over many connections.
 	maxLanes = 256
-	// maxRows is how many endpoints are counted in each lane apart. It bounds the memory of
+	// maxRows is how many endpoints are counted separately in each lane. It limits the memory of
 	// many endpoints.
 	maxRows = 256
-	// stride is how many requests an endpoint has to have in a second for that. Fewer seldom
-	// meet, and memory that changes hands as often costs nothing.
+	// stride is how many requests a second an endpoint needs for that. With fewer, requests seldom
+	// contend, and the cost of sharing the memory is negligible.
 	stride = 4096
 )
 
@@ -132,7 +132,7 @@ func (r *Recorder) fold(p *places) {
 	}
 }
 
-// spread has an endpoint counted in each lane apart from now on, if there is a row left.
+// spread makes an endpoint be counted separately in each lane from now on, if there is a row left.
 // The caller holds r.mu.
 func (r *Recorder) spread(p *places) {
 	if n := len(r.rows); n > 0 && len(r.lanes) > 1 && p.row.Load() == 0 {
@@ -141,8 +141,8 @@ func (r *Recorder) spread(p *places) {
 	}
 }
 
-// crowd spreads an endpoint that has many requests. It is called once in a stride of them,
-// and waits for nobody: if r.mu is held, the next stride comes soon.
+// crowd spreads an endpoint that has many requests. It is called once per stride of requests and
+// never blocks: if r.mu is held, the next stride comes soon.
 func (r *Recorder) crowd(p *places) {
 	now := int64(time.Since(r.begun)) + 1
 	before := p.marked.Swap(now)
@@ -162,7 +162,7 @@ func (r *Recorder) ForOptions() *Counters {
 	return r.options
 }
 
-// Journal returns where requests are kept; nil for a nil recorder.
+// Journal returns the journal of requests; nil for a nil recorder.
 func (r *Recorder) Journal() *Journal {
 	if r == nil {
 		return nil
@@ -179,8 +179,8 @@ func (r *Recorder) Enter(shard uint32) { r.lane(shard).serving.Add(1) }
 // Leave ends what Enter began.
 func (r *Recorder) Leave(shard uint32) { r.lane(shard).serving.Add(-1) }
 
-// End records the outcome of a request that took so long and is about to be answered with
-// p, or whose client has left.
+// End records the outcome of a request that took the given time and is about to be answered with p,
+// or whose client has left.
 func (r *Recorder) End(in *matcher.Input, p *reply.Reply, c *Trace, shard uint32, took time.Duration, left bool) {
 	t := c.Counters
 	if t == nil {
@@ -207,13 +207,13 @@ func (r *Recorder) End(in *matcher.Input, p *reply.Reply, c *Trace, shard uint32
 		x.by(t, kept)
 		x.Status, x.Took, x.Injected, x.Fault = status, took, c.Waited, c.Fault
 		if c.isStreamed(in, p) {
-			x.Response.Body, x.Response.Cut = nil, true // what is sent of it depends on the client
+			x.Response.Body, x.Response.Cut = nil, true // how much of it is sent depends on the client
 		}
 		r.journal.put(x, slow)
 	}
 }
 
-// Refused records what was answered as not being a valid request.
+// Refused records a reply to an invalid request.
 func (r *Recorder) Refused(in *matcher.Input, p *reply.Reply, shard uint32) {
 	r.malformed.At(shard).answered(p.Status, 0, len(p.Body))
 	x := exchangeOf(in, p)

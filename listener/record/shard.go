@@ -9,7 +9,7 @@ import (
 
 // Shard is the part of the counters of an endpoint that some connections share.
 type Shard struct {
-	// What every request adds to comes first, so that most of it shares a cache line.
+	// The fields that every request adds to come first, so that most of them share a cache line.
 	in, out  atomic.Uint64             // bytes of bodies
 	statuses [statusesKept]statusCount // in the order of their first reply
 	others   atomic.Pointer[[otherStatuses]atomic.Uint64]
@@ -24,7 +24,7 @@ type Shard struct {
 	_        [64]byte // keeps other counters out of the last cache line
 }
 
-// pauses is what is measured of requests that waited: for injected latency, in the queue of a
+// pauses are the measurements of requests that waited: for injected latency, in the queue of a
 // capacity, or for an upstream.
 type pauses struct {
 	injected histogram.Histogram // what was declared, and the wait
@@ -34,7 +34,7 @@ type pauses struct {
 	total    histogram.Histogram // the response time
 }
 
-// statusCount counts the replies of one status; 0 is none yet.
+// statusCount counts the replies of one status; 0 means none yet.
 type statusCount struct {
 	status atomic.Uint32
 	n      atomic.Uint64
@@ -125,7 +125,7 @@ func (c *Shard) each(do func(status int, n uint64)) {
 	}
 }
 
-// stamp returns another number once anything was counted: the status of a request, and the
+// stamp returns a different number once anything was counted: the status of a request, and the
 // number of a message, are counted last.
 func (c *Shard) stamp() uint64 {
 	n := c.heard.Load() + c.said.Load()

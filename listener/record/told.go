@@ -56,14 +56,14 @@ func (t *Told) exchange() *Exchange {
 	return x
 }
 
-// Tell hands a request to the journal, which reads it before it is looked at.
+// Tell passes a request to the journal, which reads it before the journal is read.
 func (j *Journal) Tell(t Told) {
 	j.mu.Lock()
 	defer j.mu.Unlock()
 	j.told = append(j.told, t)
 }
 
-// Settle reads the requests that were told, before any other is kept or read.
+// Settle reads the requests passed to Tell, before any other is kept or read.
 func (j *Journal) Settle() {
 	j.settling.Lock()
 	defer j.settling.Unlock()

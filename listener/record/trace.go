@@ -9,8 +9,8 @@ import (
 	"mockserver/matcher"
 )
 
-// StatusLeft counts requests whose client left before they were answered; nginx logs the
-// same number.
+// StatusLeft counts requests whose client left before they were answered; nginx logs the same
+// number.
 const StatusLeft = 499
 
 // Trace is what happened to one request, as recorded.
@@ -39,7 +39,7 @@ func (c *Trace) Own(took time.Duration) time.Duration {
 	return max(took-c.Waited-c.Late-c.Upstream, 0)
 }
 
-// isStreamed reports whether a fault sends the body in pieces, or a piece of it.
+// isStreamed reports whether a fault sends the body in pieces, or only a piece of it.
 func (c *Trace) isStreamed(in *matcher.Input, p *reply.Reply) bool {
 	return (c.Fault == "slow-body" || c.Fault == "truncate") && len(p.Body) > 0 && string(in.Method) != "HEAD"
 }
@@ -57,7 +57,7 @@ func (c *Trace) sent(in *matcher.Input, p *reply.Reply) int {
 	return 0
 }
 
-// count counts everything but the status, the bytes and the server time.
+// count counts everything except the status, the bytes and the server time.
 func (c *Trace) count(p *reply.Reply, counts *Shard, status int) {
 	if c.Fault != "" {
 		counts.faults[slices.Index(config.FaultTypes, c.Fault)].Add(1)
@@ -77,8 +77,7 @@ func (c *Trace) count(p *reply.Reply, counts *Shard, status int) {
 	}
 }
 
-// time counts how long a request took that was served for so long, of which some was the
-// server's own work.
+// time counts how long a request took that was served for took, of which own was the server's work.
 func (c *Trace) time(counts *Shard, took, own time.Duration) {
 	if c.Declared == 0 && !c.Timed && c.Upstream == 0 {
 		counts.service.Add(own)

@@ -8,7 +8,7 @@ import (
 	"mockserver/matcher"
 )
 
-// Miss is the requests of one method, host and path that no endpoint answered.
+// Miss is the requests with one method, host and path that no endpoint answered.
 type Miss struct {
 	Method string    `json:"method" doc:"of the requests"`
 	Host   string    `json:"host" doc:"of the requests"`
@@ -21,10 +21,10 @@ type Miss struct {
 	Last   time.Time `json:"last" doc:"when the last one came"`
 }
 
-// Misses are the requests that no endpoint answered, once for each method, host and path.
-// Their number is bounded; the one that came longest ago makes room.
+// Misses are the requests that no endpoint answered, one entry for each method, host and path.
+// Their number is limited; the entry requested longest ago makes room.
 type Misses struct {
-	mu    sync.Mutex // guards what follows
+	mu    sync.Mutex // guards the fields below
 	known map[missKey]*list.Element
 	order list.List // of *Miss, the latest first
 	kinds uint64    // how many were added
@@ -76,14 +76,14 @@ func (m *Misses) All() []Miss {
 	return all
 }
 
-// distinct returns how many there were.
+// distinct returns how many different ones there were.
 func (m *Misses) distinct() uint64 {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	return m.kinds
 }
 
-// Reset forgets them.
+// Reset removes all entries.
 func (m *Misses) Reset() {
 	m.mu.Lock()
 	defer m.mu.Unlock()

@@ -26,7 +26,7 @@ type Verified struct {
 // ErrNotRecorded is the error of what asks a server for requests that it does not record.
 var ErrNotRecorded = errors.New("the server does not record requests: Options.Record is not set")
 
-// verifiedShown is how many requests are shown of those that were found.
+// verifiedShown is how many of the found requests are shown.
 const verifiedShown = 10
 
 // Verify counts the requests of the journal that a condition holds for: one of the

@@ -29,7 +29,7 @@ import (
 const (
 	reportsPerMinute = 60               // in all; also the size of the queue
 	reportTimeout    = 10 * time.Second // to send one
-	flushTimeout     = 2 * time.Second  // to send what waits when the server stops
+	flushTimeout     = 2 * time.Second  // to send the queued reports when the server stops
 	maxReported      = 500              // bytes of a message; the name of an endpoint has the 200 bytes of a Sentry tag
 	maxStack         = 64               // calls of a stack
 )
@@ -62,7 +62,7 @@ type Reporter struct {
 	ended    chan struct{} // closed when the goroutine has ended
 	ctx      context.Context
 	cancel   context.CancelFunc
-	mu       sync.Mutex // guards what follows
+	mu       sync.Mutex // guards the fields below
 	closed   bool       // nothing more is queued
 	minute   time.Time  // beginning of the minute that taken counts
 	taken    int
@@ -100,7 +100,7 @@ func newReporter(d DSN, version string, log *slog.Logger, wire http.RoundTripper
 	if version != "" {
 		r.release = path.Base(r.modules) + "@" + version
 	}
-	r.host, _ = os.Hostname() // a report may lack it
+	r.host, _ = os.Hostname() // optional in a report
 	r.ctx, r.cancel = context.WithCancel(context.Background())
 	r.client = &http.Client{
 		Transport: r.wire,
@@ -312,7 +312,7 @@ type delivery struct {
 	outcome error
 }
 
-// RoundTrip is what net/http calls.
+// RoundTrip is called by net/http.
 func (d *delivery) RoundTrip(req *http.Request) (*http.Response, error) {
 	resp, err := d.wire.RoundTrip(req)
 	d.outcome = err
@@ -322,7 +322,7 @@ func (d *delivery) RoundTrip(req *http.Request) (*http.Response, error) {
 	return resp, err
 }
 
-// CloseIdleConnections is what net/http calls.
+// CloseIdleConnections is called by net/http.
 func (d *delivery) CloseIdleConnections() {
 	(&http.Client{Transport: d.wire}).CloseIdleConnections()
 }
@@ -350,7 +350,7 @@ func (r *Reporter) event(rep report) *sentrygo.Event {
 		e.Level = sentrygo.LevelFatal
 		exception.Type = "panic"
 		exception.Stacktrace = r.stacktrace(rep.stack)
-		e.Fingerprint = []string{rep.code, "{{ default }}"} // Sentry tells them apart by their stacks
+		e.Fingerprint = []string{rep.code, "{{ default }}"} // Sentry distinguishes them by their stacks
 	} else {
 		e.Fingerprint = []string{rep.code, e.Tags["endpoint"]}
 	}

@@ -21,12 +21,12 @@ import (
 	"mockserver/renderer"
 )
 
-// Dialogues are the WebSocket connections of a server, and what they share.
+// Dialogues are the WebSocket connections of a server, and their shared state.
 type Dialogues struct {
 	MaxText int          // bytes of each text that is rendered
 	Log     *slog.Logger // gets a line for each connection that ended; nil for none
-	// Stopped is called when a template of a WebSocket cannot be rendered whole. It returns
-	// the reason that the client is told.
+	// Stopped is called when a template of a WebSocket cannot be rendered completely. It returns
+	// the reason to send to the client.
 	Stopped func(socket string, err error) (reason string)
 
 	open    atomic.Int64
@@ -34,42 +34,43 @@ type Dialogues struct {
 	writers sync.Pool // of *bufio.Writer
 }
 
-// Open is how many connections are open.
+// Open returns how many connections are open.
 func (d *Dialogues) Open() int { return int(d.open.Load()) }
 
-// Conn is a connection as the server keeps it. Its Write keeps its own deadlines.
+// Conn is the server's connection. Its Write sets its own deadlines.
 type Conn interface {
 	net.Conn
-	// ReadHeld reads what came after the handshake, and was read with it.
+	// ReadHeld reads what arrived after the handshake and was read with it.
 	ReadHeld(b []byte) int
 	// IsEnding reports whether the server is stopping. Then a read is interrupted by a
 	// deadline.
 	IsEnding() bool
-	// Discard ends what the client is sent, and reads what it sends until it ends too.
+	// Discard ends sending to the client, and reads what the client sends until it ends too.
 	Discard()
 	// CloseNow closes the connection.
 	CloseNow() error
 }
 
-// Dialogue is one WebSocket connection. A single goroutine does everything on it. It sleeps
-// in a read with a deadline, at which it is to send something unasked. So two writes never
-// mix, a client that does not read what it asked for is not read either, and what falls due
-// several times meanwhile is sent once.
+// Dialogue is one WebSocket connection. A single goroutine does everything on it. It sleeps in a
+// read whose deadline is the time of the next unrequested message. So two writes never mix, a
+// client that does not read the replies it requested is not read from either, and a message that
+// falls due several times meanwhile is sent once.
 type Dialogue struct {
 	*Dialogues
 	socket *Socket
 	shard  *record.Shard // nil when nothing is recorded
 	seed   func(nth uint64, numbers *matcher.Random)
-	made   uint64 // texts made of templates
+	made   uint64 // number of texts rendered from templates
 
 	// The request that became the connection, for templates; empty if none needs it.
 	asked  matcher.Input
 	params [][]byte
 
 	conn Conn
-	raw  net.Conn // under conn; what is read
+	raw  net.Conn // underlies conn; used for reading
 	in   *bufio.Reader
-	// The heads of frames: received, and sent, which may happen while one is received.
+	// The heads of frames: the received one, and the sent one, since one may be sent while another
+	// is received.
 	head, sentHead [ws.MaxHeaderSize]byte
 	state          ws.State
 
@@ -77,15 +78,15 @@ type Dialogue struct {
 	next   []scheduled // by the sends of the socket
 	wakes  time.Time   // the read deadline; zero for none
 
-	code     int       // the close code that was sent, or came first; 0 before
-	closing  bool      // a close was sent: nothing else is any more
-	closedBy time.Time // when the client has to have answered the close
+	code     int       // the close code that was sent or received first; 0 before
+	closing  bool      // a close was sent: nothing else is sent any more
+	closedBy time.Time // deadline for the client's answer to the close
 	failed   error     // of the connection
 	received int       // messages
 	sent     int
 }
 
-// scheduled is when a message is sent unasked.
+// scheduled is the schedule of an unrequested message.
 type scheduled struct {
 	at   time.Time // zero for never again
 	sent int
@@ -98,11 +99,11 @@ const closeTime = 5 * time.Second
 const (
 	readBuffer  = 512 // of each connection; holds a control frame
 	writeBuffer = 4 << 10
-	keptMessage = 64 << 10 // the largest that goes back to the pool
+	keptMessage = 64 << 10 // the largest buffer that is returned to the pool
 )
 
-// New makes the dialogue of a request whose handshake was accepted. It is counted in a shard
-// of the socket's counters.
+// New returns the dialogue of a request whose handshake was accepted. It is counted in a shard of
+// the socket's counters.
 func (d *Dialogues) New(k *Socket, r *matcher.Request, shard uint32) *Dialogue {
 	t := &Dialogue{Dialogues: d, socket: k, state: ws.StateServerSide}
 	if k.Counters != nil {
@@ -127,7 +128,7 @@ func (d *Dialogues) New(k *Socket, r *matcher.Request, shard uint32) *Dialogue {
 func (t *Dialogue) Run(conn Conn, raw net.Conn) {
 	t.open.Add(1)
 	defer t.open.Add(-1)
-	defer func() { _ = conn.CloseNow() }() // nobody is to be told
+	defer func() { _ = conn.CloseNow() }() // there is no one to report the error to
 	if raw.SetReadDeadline(time.Time{}) != nil {
 		return // it is closed
 	}
@@ -144,14 +145,14 @@ func (t *Dialogue) Run(conn Conn, raw net.Conn) {
 	t.end()
 }
 
-// hear reads a message and answers it, and reports whether the connection goes on.
+// hear reads a message and answers it, and reports whether the connection continues.
 func (t *Dialogue) hear() bool {
 	head, err := t.nextData()
 	if err != nil {
 		t.explain(err)
 		return false
 	}
-	b := t.borrow() // not before, as the connection may be idle for long
+	b := t.borrow() // only now, as the connection may have been idle for long
 	defer t.giveBack(b)
 	if err := t.readMessage(head, b); err != nil {
 		t.explain(err)
@@ -167,7 +168,7 @@ func (t *Dialogue) hear() bool {
 	return true
 }
 
-// explain tells the client why reading ended, if the client caused it.
+// explain sends the client the reason why reading ended, if the client caused it.
 func (t *Dialogue) explain(err error) {
 	var wrong *protocolError
 	if t.failed == nil && errors.As(err, &wrong) {
@@ -175,7 +176,7 @@ func (t *Dialogue) explain(err error) {
 	}
 }
 
-// answer says what the first pattern that matches a message has.
+// answer sends the messages of the first pattern that matches.
 func (t *Dialogue) answer(text []byte, opcode ws.OpCode) {
 	h := heard{text: text}
 	for i := range t.socket.reactions {
@@ -186,8 +187,8 @@ func (t *Dialogue) answer(text []byte, opcode ws.OpCode) {
 	}
 }
 
-// say sends a message; received is the one that it answers, nil for none, of which it has
-// the opcode unless it declares its own.
+// say sends a message; received is the one that it answers, nil for none. The message has the
+// opcode of received unless it declares its own.
 func (t *Dialogue) say(m *message, received []byte, opcode ws.OpCode) {
 	if m.opcode != 0 {
 		opcode = m.opcode
@@ -215,7 +216,7 @@ func (t *Dialogue) say(m *message, received []byte, opcode ws.OpCode) {
 		}
 	}
 	if m.close != nil {
-		reason, _ := t.render(nil, m.close.reason, received) // as much of it as there is
+		reason, _ := t.render(nil, m.close.reason, received) // as much of it as could be rendered
 		reason = bytes.ToValidUTF8(reason, []byte("\uFFFD"))
 		if len(reason) > config.MaxReason {
 			reason = bytes.ToValidUTF8(reason[:config.MaxReason], nil)
@@ -224,8 +225,8 @@ func (t *Dialogue) say(m *message, received []byte, opcode ws.OpCode) {
 	}
 }
 
-// render appends what a template makes of the request that became the connection, with a
-// message for its body. The error is why the text is not whole.
+// render appends the text of a template for the request that became the connection, with a message
+// as its body. The error says why the text is incomplete.
 func (t *Dialogue) render(dst []byte, template *renderer.Template, received []byte) ([]byte, error) {
 	in := t.asked
 	in.Body = received
@@ -244,8 +245,7 @@ func (t *Dialogue) render(dst []byte, template *renderer.Template, received []by
 // errUnanswered ends a connection whose client does not answer a close.
 var errUnanswered = errors.New("the client did not answer the close")
 
-// Read reads what the client sent, for the reader of frames. It wakes up for what is to be
-// sent unasked.
+// Read reads what the client sent, for the frame reader. It wakes up to send unrequested messages.
 func (t *Dialogue) Read(b []byte) (int, error) {
 	if n := t.conn.ReadHeld(b); n > 0 {
 		return n, nil
@@ -286,7 +286,7 @@ func (t *Dialogue) catchUp() error {
 				return err
 			}
 		}
-		if t.closing || !t.conn.IsEnding() { // else the deadline may have replaced the one that interrupts
+		if t.closing || !t.conn.IsEnding() { // otherwise the deadline may have replaced the one that interrupts
 			return nil
 		}
 	}
@@ -311,7 +311,7 @@ func (t *Dialogue) sendDue(now time.Time) {
 	}
 }
 
-// advance goes on to the next time after now. Times that have passed are left out.
+// advance moves on to the next time after now. Times that have passed are skipped.
 func (s *scheduled) advance(k *send, now time.Time) {
 	if s.sent++; k.times > 0 && s.sent >= k.times {
 		s.at = time.Time{}
@@ -323,7 +323,7 @@ func (s *scheduled) advance(k *send, now time.Time) {
 	}
 }
 
-// due is when reading is to wake up; zero for never.
+// due returns when reading has to wake up; zero for never.
 func (t *Dialogue) due() time.Time {
 	if t.closing {
 		return t.closedBy
@@ -337,7 +337,7 @@ func (t *Dialogue) due() time.Time {
 	return wakes
 }
 
-// close sends a close. Until the client answers, what it sends is read on.
+// close sends a close. Until the client answers it, reading continues.
 func (t *Dialogue) close(code int, reason []byte) {
 	if t.closing {
 		return
@@ -349,11 +349,11 @@ func (t *Dialogue) close(code int, reason []byte) {
 	t.writeClose(code, reason)
 }
 
-// end ends the connection: the client has answered a close, was told of its protocol error,
-// or has left.
+// end ends the connection: the client has answered a close, has received its protocol error, or has
+// left.
 func (t *Dialogue) end() {
 	if t.failed == nil {
-		t.conn.Discard() // it may still be sending, and has to get the close
+		t.conn.Discard() // it may still be sending, and has to receive the close
 	}
 	if t.Log != nil {
 		t.Log.LogAttrs(context.Background(), slog.LevelInfo, "websocket closed",
@@ -366,7 +366,7 @@ func (t *Dialogue) end() {
 	}
 }
 
-// buffer is room for one message.
+// buffer is the memory for one message.
 type buffer struct{ bytes []byte }
 
 func (d *Dialogues) borrow() *buffer {

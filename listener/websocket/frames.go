@@ -9,7 +9,7 @@ import (
 	"github.com/gobwas/ws"
 )
 
-// protocolError is what a client did wrong, as a close tells it.
+// protocolError is a protocol error of a client, as a close reports it.
 type protocolError struct {
 	code   ws.StatusCode
 	reason string
@@ -23,8 +23,7 @@ var (
 	errEnded    = errors.New("the client sent a close")
 )
 
-// nextData reads as far as the payload of the next data frame. It answers the control frames
-// before it.
+// nextData reads up to the payload of the next data frame. It answers the control frames before it.
 func (t *Dialogue) nextData() (ws.Header, error) {
 	for {
 		h, err := ws.ReadHeaderBuffer(t.in, t.head[:])
@@ -91,8 +90,8 @@ func (t *Dialogue) hearClose(payload []byte) error {
 	return errEnded
 }
 
-// readMessage reads the message whose first head is h into b. A text that is not UTF-8 is
-// refused before it is whole.
+// readMessage reads the message whose first head is h into b. A text that is not UTF-8 is refused
+// before it is complete.
 func (t *Dialogue) readMessage(h ws.Header, b *buffer) error {
 	b.bytes = b.bytes[:0]
 	text, checked := h.OpCode == ws.OpText, 0
@@ -130,8 +129,8 @@ func (t *Dialogue) readMessage(h ws.Header, b *buffer) error {
 	}
 }
 
-// checkText goes on checking the text that b holds for UTF-8 from an offset, and returns how
-// far it got: to the end, or to a character that is not whole yet. Below 0 it is not UTF-8.
+// checkText continues to check the text in b for UTF-8 from an offset, and returns how far it got:
+// to the end, or to an incomplete character. A negative result means that the text is not UTF-8.
 func checkText(b []byte, from int, whole bool) int {
 	end := len(b)
 	for i := 1; i < utf8.UTFMax && i <= end-from && !whole; i++ {
@@ -157,7 +156,7 @@ func (t *Dialogue) write(opcode ws.OpCode, payload []byte) {
 	w.Reset(t.conn)
 	_ = ws.WriteHeaderBuffer(w, ws.Header{Fin: true, OpCode: opcode, Length: int64(len(payload))}, t.sentHead[:])
 	_, _ = w.Write(payload)
-	if err := w.Flush(); err != nil { // of any of the three
+	if err := w.Flush(); err != nil { // reports an error of any of the three
 		t.failed = err
 	}
 	w.Reset(nil)

@@ -16,7 +16,7 @@ import (
 
 const keyField = "Sec-WebSocket-Key"
 
-// Asks reports whether a request asks to become a WebSocket connection, well or badly.
+// Asks reports whether a request is for a WebSocket connection, valid or not.
 func Asks(r *matcher.Request) bool {
 	return string(r.In.Method) == "GET" && hasOption(r, "Upgrade", "websocket")
 }
@@ -26,7 +26,7 @@ func hasOption(r *matcher.Request, name, option string) bool {
 	return slices.ContainsFunc(options(r, name), func(one []byte) bool { return ascii.EqualFold(one, option) })
 }
 
-// options returns the items of a header that is a list.
+// options returns the items of a header whose value is a list.
 func options(r *matcher.Request, name string) (all [][]byte) {
 	for line := range r.In.Header.Values(name) {
 		for one := range bytes.SplitSeq(line, []byte{','}) {
@@ -57,7 +57,7 @@ func (k *Socket) Accept(r *matcher.Request, p *reply.Reply) bool {
 	return true
 }
 
-// handshakeError is what is wrong with a handshake; "" for nothing.
+// handshakeError returns what is wrong with a handshake; "" for nothing.
 func handshakeError(r *matcher.Request) (f reply.Failure, what string) {
 	text, keys := only(r.In.Header.Values(keyField))
 	key, err := base64.StdEncoding.DecodeString(string(text))
@@ -90,14 +90,14 @@ func only(values iter.Seq[[]byte]) (first []byte, n int) {
 	return first, n
 }
 
-// acceptance is the value that proves that a key was understood, RFC 6455 section 4.2.2.
+// acceptance returns the value that proves that a key was understood, RFC 6455 section 4.2.2.
 func acceptance(key []byte) string {
 	sum := sha1.Sum(append(key[:len(key):len(key)], "258EAFA5-E914-47DA-95CA-C5AB0DC85B11"...))
 	return base64.StdEncoding.EncodeToString(sum[:])
 }
 
-// subprotocol is the first declared subprotocol that the client offers. If it is "" the
-// client may end the connection.
+// subprotocol returns the first declared subprotocol that the client offers. If it is "" the client
+// may end the connection.
 func (k *Socket) subprotocol(r *matcher.Request) string {
 	offered := options(r, "Sec-WebSocket-Protocol")
 	for _, name := range k.subprotocols {
@@ -108,8 +108,8 @@ func (k *Socket) subprotocol(r *matcher.Request) string {
 	return ""
 }
 
-// RequireUpgrade makes p the answer to a request for the path of a WebSocket that does not
-// ask for one, and returns its message.
+// RequireUpgrade makes p the reply to a request for the path of a WebSocket that does not request
+// one, and returns its message.
 func RequireUpgrade(r *matcher.Request, p *reply.Reply) (message string) {
 	message = string(r.Method()) + " " + string(r.Path()) + " is the path of a WebSocket; expected GET with Upgrade: websocket"
 	reply.UpgradeRequired.Write(p, message)
@@ -117,7 +117,7 @@ func RequireUpgrade(r *matcher.Request, p *reply.Reply) (message string) {
 	return message
 }
 
-// askForUpgrade adds what a client is to ask for.
+// askForUpgrade adds the headers that say what a client has to request.
 func askForUpgrade(p *reply.Reply) {
 	p.Add("Upgrade", "websocket")
 	p.Add("Connection", "Upgrade")

@@ -15,16 +15,16 @@ import (
 	"mockserver/renderer/scalar"
 )
 
-// pattern is what a message is compared with: its text, or else the shape of a JSON object or
-// an expression.
+// pattern is what a message is compared with: its text, or else the shape of a JSON object or a
+// regular expression.
 type pattern struct {
 	text  string
-	shape *shape         // of a JSON object; nil for none
-	whole *regexp.Regexp // of the whole message; nil if only the text matches
+	shape *shape         // for a JSON object; nil for none
+	whole *regexp.Regexp // matches the whole message; nil if only the text matches
 	any   bool           // whole matches every message
 }
 
-// heard is a message while it is compared with patterns. Its JSON is parsed once, if needed.
+// heard is a message while it is compared with patterns. Its JSON is parsed at most once.
 type heard struct {
 	text   []byte
 	value  view.Value
@@ -50,7 +50,7 @@ func (p *pattern) matches(h *heard) bool {
 	return p.whole != nil && (p.any || p.whole.Match(h.text))
 }
 
-// everything has expressions that match every message.
+// everything lists expressions that match every message.
 var everything = []string{".*", ".*?", "^.*$", "^.*", ".*$", "(.*)", "(?s).*", "(?s)^.*$", `[\s\S]*`}
 
 // compilePattern compiles the pattern of an exchange. Config refuses an empty one.
@@ -84,7 +84,7 @@ func compilePattern(text syntax.Text) (*pattern, syntax.Problems) {
 	return p, warnings
 }
 
-// describe says what is wrong with an expression.
+// describe returns what is wrong with an expression.
 func describe(err error) string {
 	if fault, ok := err.(*regex.Error); ok {
 		return fmt.Sprintf("the pattern is not a valid RE2 expression: %s: %q", fault.Code, wording.Clip(fault.Expr))
@@ -94,7 +94,8 @@ func describe(err error) string {
 
 const placeholder = "{{}}"
 
-// quoteTags replaces the placeholders of a JSON text by {{}}, in quotes outside of strings.
+// quoteTags replaces the placeholders of a JSON text by {{}}, and adds quotes to those outside of
+// strings.
 func quoteTags(text string) string {
 	var out strings.Builder
 	for inside := false; ; {
@@ -120,15 +121,15 @@ func quoteTags(text string) string {
 	}
 }
 
-// shape is what a pattern demands of a JSON value.
+// shape is what a pattern requires of a JSON value.
 type shape struct {
-	any     bool // any value will do
+	any     bool // any value matches
 	kind    view.Kind
-	text    string         // of a string
-	raw     []byte         // of a number or a boolean, its JSON text
-	like    *regexp.Regexp // of a string that has placeholders in it
-	members []member       // that an object must have
-	items   []shape        // of an array
+	text    string         // for a string
+	raw     []byte         // for a number or a boolean, its JSON text
+	like    *regexp.Regexp // for a string that contains placeholders
+	members []member       // required members of an object
+	items   []shape        // for an array
 }
 
 // member is a member of an object.
@@ -137,8 +138,8 @@ type member struct {
 	shape shape
 }
 
-// shapeOf is the shape of a JSON value. A placeholder alone stands for any value, and one inside
-// text for any text. Of members of the same name the last one counts.
+// shapeOf returns the shape of a JSON value. A placeholder alone matches any value, and one inside
+// text matches any text. Of members with the same name the last one counts.
 func shapeOf(v view.Value) shape {
 	s := shape{kind: v.Kind, raw: v.Raw}
 	switch v.Kind {
@@ -206,9 +207,8 @@ func (s *shape) matches(v view.Value) bool {
 	return true
 }
 
-// covers reports whether no message reaches another pattern that comes later. The text of a
-// JSON object stands for all that it matches: a placeholder in it is a string that only a
-// placeholder matches.
+// covers reports whether no message reaches another, later pattern. The text of a JSON object is
+// used for all that it matches: a placeholder in it is a string that only a placeholder matches.
 func (p *pattern) covers(later *pattern) bool {
 	if p.any || p.text == later.text {
 		return true

@@ -23,10 +23,10 @@ import (
 type Table struct {
 	routes  *matcher.Table
 	index   *nearest.Index // of the same routes
-	sockets []Socket       // by the index that routes gives
+	sockets []Socket       // indexed as routes returns them
 }
 
-// Socket is one path that becomes a WebSocket connection, compiled.
+// Socket is one compiled WebSocket path.
 type Socket struct {
 	Counters *record.Counters // nil when nothing is recorded
 
@@ -36,29 +36,29 @@ type Socket struct {
 	reactions    []reaction
 	sends        []send
 	limit        int  // bytes of a message
-	templated    bool // a text that is sent depends on the request
+	templated    bool // a sent text depends on the request
 	seed         *Seed
 }
 
-// reaction is what answers the messages of a pattern.
+// reaction answers the messages that match a pattern.
 type reaction struct {
 	pattern *pattern
 	message message
 }
 
-// send is a message that is sent unasked.
+// send is an unrequested message.
 type send struct {
 	first, every time.Duration
 	times        int // 0 for no end
 	message      message
 }
 
-// message is what is sent: a message, the end of the connection, or both.
+// message is what the server sends: a message, the end of the connection, or both.
 type message struct {
 	sends    bool // there is a message
 	static   []byte
 	template *renderer.Template // instead of static
-	opcode   ws.OpCode          // 0 is the one of the message it answers
+	opcode   ws.OpCode          // 0 means that of the message it answers
 	close    *ending            // nil leaves the connection open
 }
 
@@ -68,20 +68,22 @@ type ending struct {
 	reason *renderer.Template
 }
 
-// Compiler has what WebSockets are compiled with.
+// Compiler has the settings that WebSockets are compiled with.
 type Compiler struct {
 	Env        func(string) (string, bool)
 	Counters   *renderer.Counters
 	MaxMessage int // bytes of a message, unless the WebSocket declares its own; 0 is 1 MiB
-	// Seed makes the random choices of a WebSocket repeat; its result may be nil: they do not.
+	// Seed makes the random choices of a WebSocket repeatable; it may return nil: then they are
+	// not.
 	Seed func(asking *config.Endpoint) *Seed
 }
 
-// Seed has the random choices of one WebSocket repeat.
+// Seed makes the random choices of one WebSocket repeatable.
 type Seed struct {
-	// Condition makes the choices of its condition repeat.
+	// Condition makes the choices of its condition repeatable.
 	Condition func(holds func(*matcher.Request) bool) func(*matcher.Request) bool
-	// Connection begins a connection. Its result sets the numbers of the nth text on it.
+	// Connection begins a connection. The function it returns sets the numbers of the nth text on
+	// it.
 	Connection func() func(nth uint64, numbers *matcher.Random)
 }
 
@@ -104,8 +106,7 @@ func (c *Compiler) Compile(declared []config.WebSocket) (*Table, syntax.Problems
 	return &Table{table, nearest.New(routes), sockets}, append(problems, shadowed...)
 }
 
-// compile compiles one WebSocket: when a request becomes a connection, and what is said on
-// it.
+// compile compiles one WebSocket: when a request becomes a connection, and what is sent on it.
 func (c *Compiler) compile(w *config.WebSocket) (matcher.Route, Socket, syntax.Problems) {
 	path, problems := matcher.ParsePattern(w.Path)
 	scope := renderer.Scope{Params: path.Params(), Env: c.Env, Counters: c.Counters}
@@ -113,7 +114,7 @@ func (c *Compiler) compile(w *config.WebSocket) (matcher.Route, Socket, syntax.P
 	problems = append(problems, wrong...)
 
 	asking := w.Asking()
-	asking.Method = record.WebSocketKind // an endpoint of the same path has other random numbers
+	asking.Method = record.WebSocketKind // an endpoint with the same path has different random numbers
 	s := Socket{
 		name:         record.WebSocketKind + " " + w.Path.Value,
 		subprotocols: w.Subprotocols,
@@ -149,14 +150,14 @@ func (c *Compiler) compile(w *config.WebSocket) (matcher.Route, Socket, syntax.P
 	return route, s, w.Claim(t.problems)
 }
 
-// texts compiles what is said on a connection.
+// texts compiles what is sent on a connection.
 type texts struct {
 	scope    renderer.Scope
 	socket   *Socket
 	problems syntax.Problems
 }
 
-// reactions compiles what answers messages, and warns of patterns that no message reaches.
+// reactions compiles the reactions to messages, and warns of patterns that no message reaches.
 func (t *texts) reactions(declared []config.Exchange) {
 	for i := range declared {
 		x := &declared[i]
@@ -219,7 +220,7 @@ func (t *texts) template(text syntax.Text, form renderer.Form) *renderer.Templat
 	return made
 }
 
-// Count has the WebSockets counted, in the order of the specification.
+// Count sets the counters of the WebSockets, in the order of the specification.
 func (t *Table) Count(counters []*record.Counters) {
 	for i := range counters {
 		t.sockets[i].Counters = counters[i]
@@ -238,8 +239,8 @@ func (t *Table) Find(r *matcher.Request) *Socket {
 	return &t.sockets[i]
 }
 
-// Declares reports whether there is a WebSocket for the host and path of a request, whatever
-// the conditions say.
+// Declares reports whether a WebSocket is declared for the host and path of a request, regardless
+// of conditions.
 func (t *Table) Declares(r *matcher.Request) bool {
 	return t != nil && len(t.routes.Methods(r)) > 0
 }
