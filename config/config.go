@@ -27,7 +27,7 @@
 //
 // Reading never stops at the first error: a Spec carries every problem found,
 // each with its position. Of the module this package imports
-// syntax and openapi alone.
+// its own packages syntax, table and openapi, and those of internal.
 package config
 
 import (
