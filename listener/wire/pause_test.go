@@ -1,7 +1,6 @@
 package wire
 
 import (
-	"math"
 	"net"
 	"testing"
 	"testing/synctest"
@@ -37,39 +36,5 @@ func TestPause_Wake(t *testing.T) {
 				t.Errorf("a pause %s that is due ended with %d", name, end)
 			}
 		})
-	}
-}
-
-// A wait allocates what package net makes of the deadline that ends it: an error.
-func TestAllocations_OfPauses(t *testing.T) {
-	l, err := net.Listen("tcp", "127.0.0.1:0")
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer l.Close()
-	client, err := net.Dial("tcp", l.Addr().String())
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer client.Close()
-	inner, err := l.Accept()
-	if err != nil {
-		t.Fatal(err)
-	}
-	from := New(nil, nil)
-	from.alarm = newAlarm()
-	defer from.alarm.close()
-	c := from.Adopt(inner)
-	defer c.CloseNow()
-	wrong, got := 0, math.Inf(1)
-	for range 5 { // what else the process does may add to one of them
-		got = min(got, testing.AllocsPerRun(100, func() {
-			if c.pause(time.Now().Add(100*time.Microsecond)) != pauseDue {
-				wrong++
-			}
-		}))
-	}
-	if got > 1 || wrong > 0 {
-		t.Errorf("got %v allocations, want at most 1, and %d pauses that ended otherwise", got, wrong)
 	}
 }
