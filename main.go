@@ -200,6 +200,7 @@ func options(set settings.Settings, env func(string) (string, bool), log *slog.L
 		NoWebhooks:         set.NoWebhooks,
 		NoLatency:          set.NoLatency,
 		NoFaults:           set.NoFaults,
+		Dynamic:            set.Dynamic,
 		Seed:               set.Seed,
 
 		Version: thisBuild().Version,

@@ -15,13 +15,16 @@ import (
 
 // operation is an operation of an OpenAPI document: the answers that a request may
 // choose from, and what requests are held against. A request that asks for nothing gets
-// the answer of the endpoint, and never comes here.
+// the answer of the endpoint, and never comes here, unless bodies are dynamic.
 type operation struct {
 	document *openapi.Operation
 	base     answer // that of the endpoint
 	// own means that the answer of the endpoint is not the document's: a mocks file has
 	// it.
 	own bool
+	// dynamic means that requests get a body made anew unless they prefer otherwise: see
+	// Options.
+	dynamic bool
 	// typed means that the answer has more than one media type, so that Accept counts.
 	typed   bool
 	maxBody int // bytes of a body without its content codings, if requests are held against the document
@@ -45,6 +48,7 @@ func (c *compiler) operation(e *config.Endpoint, a answer) *operation {
 			return x.Declared == byDefault.Declared && x.MediaType != byDefault.MediaType
 		})
 	}
+	o.dynamic = c.dynamic && !o.own && slices.ContainsFunc(d.Answers, func(x openapi.Answer) bool { return x.Fresh != nil })
 	return o
 }
 
@@ -56,7 +60,7 @@ func hasNoContent(e *config.Endpoint) bool {
 
 // asked reports whether a request may get another answer than that of the endpoint.
 func (o *operation) asked(c *call) bool {
-	if o.document.Checked() || asks(c.QueryString()) {
+	if o.document.Checked() || o.dynamic || asks(c.QueryString()) {
 		return true
 	}
 	prefers, accepts := c.peer.Chooses()
@@ -70,7 +74,7 @@ func (o *operation) asked(c *call) bool {
 
 // isFixed reports whether requests that ask for nothing, as plain ones do, are answered
 // without being looked at.
-func (o *operation) isFixed() bool { return !o.document.Checked() }
+func (o *operation) isFixed() bool { return !o.document.Checked() && !o.dynamic }
 
 // choose is the answer that a request asks for; nil for that of the endpoint. It tells
 // whether the request has been answered already, because it asks for none that there
@@ -84,6 +88,9 @@ func (o *operation) choose(c *call) (chosen *answer, answered bool) {
 		reply.BadPreference.Write(&c.reply, p.wrong)
 		return nil, true
 	}
+	if o.dynamic && !p.told && !p.named {
+		p.dynamic, p.implied = true, true
+	}
 	if o.own && !p.dynamic && len(p.example) == 0 && (p.code == 0 || p.code == o.base.status) {
 		return nil, false
 	}
@@ -96,7 +103,8 @@ func (o *operation) choose(c *call) (chosen *answer, answered bool) {
 		reply.AnswerNotFound.Write(&c.reply, why)
 		return nil, true
 	}
-	if i == o.document.Default && status == o.base.status && !p.dynamic && !o.own {
+	fresh := o.document.Answers[i].Fresh
+	if i == o.document.Default && status == o.base.status && !o.own && (!p.dynamic || p.implied && fresh == nil) {
 		return nil, false
 	}
 	chosen = o.answer(i)
@@ -106,7 +114,7 @@ func (o *operation) choose(c *call) (chosen *answer, answered bool) {
 		chosen.setStatus(status)
 	}
 	// An example is what is wanted, even of who wants another body each time.
-	if fresh := o.document.Answers[i].Fresh; p.dynamic && fresh != nil && len(p.example) == 0 && !chosen.bodiless {
+	if p.dynamic && fresh != nil && len(p.example) == 0 && !chosen.bodiless {
 		other := *chosen
 		chosen = &other
 		chosen.static = fresh(c.Random.Uint64())
@@ -166,7 +174,7 @@ func (o *operation) pick(p *preferences, header matcher.Header) (index, status i
 	if len(candidates) == 0 {
 		return 0, 0, o.withoutExample(declared, string(p.example))
 	}
-	if p.dynamic && len(p.example) == 0 {
+	if p.dynamic && !p.implied && len(p.example) == 0 {
 		if candidates = o.fresh(candidates); len(candidates) == 0 {
 			return 0, 0, "the answer " + declared + " of " + o.base.name + " has no schema, from which a dynamic one could be made"
 		}

@@ -17,6 +17,7 @@ type preferences struct {
 	code    int    // 0 for any
 	example []byte // its name; empty for any
 	dynamic bool
+	implied bool   // dynamic is what the server was told to take for preferred
 	wrong   string // what a client got wrong; "" for nothing
 
 	coded, named, told bool // code, example and dynamic were there

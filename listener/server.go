@@ -73,6 +73,9 @@ type Options struct {
 	NoWebhooks   bool // webhooks are checked with the rest, and none is sent
 	NoLatency    bool // no latency is waited for; what it declares to fail or to time out does so at once
 	NoFaults     bool // no fault happens
+	// Dynamic has operations of OpenAPI documents answer with a body made anew for each
+	// request, as if it had the header "Prefer: dynamic=true", unless it prefers otherwise.
+	Dynamic bool
 
 	// Seed has every random choice repeat: which outcome a request has, how long it
 	// waits, what goes wrong, and what templates choose. The n-th request of an endpoint

@@ -83,6 +83,8 @@ type compiler struct {
 	noLatency  bool // none is waited for
 	noFaults   bool // none happens
 
+	dynamic bool // operations of documents make their bodies anew for each request
+
 	chance traffic.Seed
 	kept   traffic.Carried
 
@@ -362,6 +364,7 @@ func newCompiler(opts Options) *compiler {
 		noWebhooks: opts.NoWebhooks,
 		noLatency:  opts.NoLatency,
 		noFaults:   opts.NoFaults,
+		dynamic:    opts.Dynamic,
 		chance:     traffic.NewSeed(opts.Seed),
 
 		trustForwarded: opts.TrustForwarded,

@@ -42,6 +42,7 @@ type Settings struct {
 	Validate        bool          // hold requests against the OpenAPI documents
 	StrictDocuments bool          // refuse those that have faults
 	AllowRemoteRefs bool          // they may refer to others by http and https URLs
+	Dynamic         bool          // their operations make a body anew for each request
 	Grace           time.Duration // how long stopping waits for requests, and sends webhooks
 
 	MaxPendingWebhooks int    // that may wait
@@ -115,6 +116,9 @@ var table = flags.Table[Settings]{
 	{Name: "allow-remote-refs", Env: "MOCKSERVER_ALLOW_REMOTE_REFS", Accepts: "true or false",
 		Doc: "let OpenAPI documents refer to others by http and https URLs",
 		Set: func(s *Settings, v string) bool { return flags.Switch(&s.AllowRemoteRefs, v) }},
+	{Name: "dynamic", Env: "MOCKSERVER_DYNAMIC", Accepts: "true or false",
+		Doc: "generate the bodies of OpenAPI documents anew for each request, unless it prefers otherwise",
+		Set: func(s *Settings, v string) bool { return flags.Switch(&s.Dynamic, v) }},
 	{Name: "max-pending-webhooks", Env: "MOCKSERVER_MAX_PENDING_WEBHOOKS", Initial: "1000000", Value: "NUMBER", Accepts: "an integer from 1 to 100000000",
 		Doc: "how many webhooks may wait to be sent; further ones are refused",
 		Set: func(s *Settings, v string) bool { return flags.Int(&s.MaxPendingWebhooks, v, 1, 100_000_000) }},
