@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"mockserver/config"
+	"mockserver/config/settings"
 	"mockserver/internal/wording"
 )
 
@@ -32,7 +33,7 @@ func (r *run) endpoints(ctx context.Context) error {
 	if err := r.validate(ctx); err != nil {
 		return err
 	}
-	spec := config.Loader{SampleRequests: true}.Load(r.opts.Config...)
+	spec := r.loader().Load(r.opts.Config...)
 	if err := spec.Problems.Err(); err != nil {
 		return err
 	}
@@ -70,6 +71,16 @@ func (r *run) endpoints(ctx context.Context) error {
 		return errors.New("no endpoint could be measured")
 	}
 	return nil
+}
+
+// loader reads the configuration as the server does, which has its own flags.
+func (r *run) loader() config.Loader {
+	l := config.Loader{SampleRequests: true}
+	// Flags that are wrong are for validate to report.
+	if set, err := settings.Read(append([]string{"serve"}, r.opts.Server...), func(string) string { return "" }); err == nil {
+		l.BasePath = set.BasePath
+	}
+	return l
 }
 
 // validate has the server check the configuration, so that errors are in its words.

@@ -142,3 +142,21 @@ func TestCosts(t *testing.T) {
 		}
 	}
 }
+
+// Requests are made for the paths that the server serves, whose flags may change them.
+func TestLoader_HasTheBasePathOfTheServer(t *testing.T) {
+	t.Parallel()
+	for _, c := range []struct {
+		flags []string
+		want  string
+	}{
+		{nil, ""},
+		{[]string{"--base-path", "/v2", "--access-log"}, "/v2"},
+		{[]string{"--base-path=v2"}, ""},
+	} {
+		r := &run{opts: Options{Server: c.flags}}
+		if l := r.loader(); l.BasePath != c.want || !l.SampleRequests {
+			t.Errorf("%q: got %+v, want the base path %q and requests", c.flags, l, c.want)
+		}
+	}
+}

@@ -20,6 +20,9 @@ type Loader struct {
 	// AllowRemoteRefs lets OpenAPI documents refer to others by http and https URLs,
 	// which are fetched then.
 	AllowRemoteRefs bool
+	// BasePath is in front of the paths of OpenAPI documents, instead of the path of their
+	// servers: "/v2", or "/" for nothing. "" has each document say it.
+	BasePath string
 	// Seed is what the bodies are made with that a document says nothing of but their
 	// schema. They are the same for the same seed.
 	Seed uint64
@@ -134,6 +137,10 @@ func (s *Spec) finish(l Loader) {
 	s.read, s.given = nil, nil
 	read := s.Problems
 	s.Problems = nil
+	if what := l.fault(); what != "" {
+		s.Problems = append(s.Problems, syntax.Problem{What: what})
+		l.BasePath = ""
+	}
 	var operations []operation
 	for _, d := range g.documents {
 		doc := openapi.Read(d.root, filepath.Join(d.dir, filepath.Base(d.name)), l.options(s, d.dir))
@@ -163,11 +170,25 @@ func (s *Spec) finish(l Loader) {
 	}
 }
 
+// BasePathFault is why a text cannot be Loader.BasePath; "" for nothing.
+func BasePathFault(text string) string { return openapi.BasePathFault(text) }
+
+// fault is what is wrong with a field of the loader; "" for nothing.
+func (l Loader) fault() string {
+	if l.BasePath == "" {
+		return ""
+	}
+	if fault := BasePathFault(l.BasePath); fault != "" {
+		return fmt.Sprintf("Loader.BasePath is %q: %s; expected a path such as /v2, or / for none", wording.Clip(l.BasePath), fault)
+	}
+	return ""
+}
+
 // options are those that documents are read with.
 func (l Loader) options(s *Spec, dir string) openapi.Options {
 	return openapi.Options{
 		Seed: l.Seed, AllowRemoteRefs: l.AllowRemoteRefs, Checks: l.Validate, Samples: l.SampleRequests,
-		Strict: l.StrictDocuments,
+		Strict: l.StrictDocuments, BasePath: l.BasePath,
 		Open: func(name string) (*tree.Node, syntax.Problems) {
 			data, err := files.Read(name)
 			if err != nil {

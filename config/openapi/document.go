@@ -22,7 +22,10 @@ type Options struct {
 	Seed uint64
 	// Strict turns faults that do not prevent serving into errors.
 	Strict bool
-	// AllowRemoteRefs lets documents refer to other documents by http and https URLs.
+	// BasePath is in front of all paths, instead of what the document says: "/v2", or "/"
+	// for nothing. "" has the document say it. It is one that BasePathFault knows no fault of.
+	BasePath string
+	// AllowRemoteRefs lets documents refer to others by http and https URLs.
 	AllowRemoteRefs bool
 	// Checks compiles the checks of requests, for Operation.Check.
 	Checks  bool
@@ -105,6 +108,9 @@ func (r *documentReader) bundled(root *tree.Node, location string) *tree.Node {
 		r.bundle = b
 		b.run(r.layouts.of(reflect.TypeFor[openapi3.T]()))
 		r.problems = append(r.problems, b.problems...)
+	}
+	if r.opts.BasePath != "" {
+		rebase(root, r.opts.BasePath)
 	}
 	return root
 }

@@ -2,17 +2,79 @@ package openapi
 
 import (
 	"fmt"
-	"mockserver/internal/wording"
 	"net/url"
 	"path"
+	"slices"
 	"strings"
+	"unicode"
 
 	"github.com/getkin/kin-openapi/openapi3"
+
+	"mockserver/config/openapi/tree"
+	"mockserver/internal/wording"
 )
 
-// basePath returns the path of the first server without a trailing slash: "" or "/v1". Variables
-// take their defaults, and a relative URL is resolved against the root. The problem is nil when
-// there is none.
+// BasePathFault is why a text cannot be Options.BasePath; "" for nothing.
+func BasePathFault(text string) string {
+	switch {
+	case !strings.HasPrefix(text, "/"):
+		return "it does not begin with a slash"
+	case strings.ContainsAny(text, "?#"):
+		return "it has a query or a fragment"
+	case strings.ContainsAny(text, "{}*"):
+		return "it has a placeholder"
+	case strings.ContainsFunc(text, func(r rune) bool { return unicode.IsSpace(r) || !unicode.IsPrint(r) }):
+		return "it has a blank or a control character"
+	case strings.Contains(text, `\`):
+		return "it has a backslash"
+	case text == "/":
+		return ""
+	}
+	for _, segment := range strings.Split(strings.TrimSuffix(text[1:], "/"), "/") {
+		decoded, err := url.PathUnescape(segment)
+		switch {
+		case err != nil:
+			return "it has an invalid escape"
+		case decoded == "" || decoded == "." || decoded == "..":
+			return `it has a segment that is empty, "." or ".."`
+		case strings.HasPrefix(segment, ":"):
+			return "it has a placeholder"
+		}
+	}
+	return ""
+}
+
+// rebase replaces the servers of a document of OpenAPI 3, and those of its paths and
+// operations, by one with a base path.
+func rebase(root *tree.Node, base string) {
+	root.Set("servers", tree.NewList(tree.NewMap().SetText("url", base)))
+	paths := root.Get("paths")
+	for _, item := range paths.Members() {
+		withoutServers(item)
+		for method, op := range item.Members() {
+			switch {
+			case method == "additionalOperations":
+				for _, other := range op.Members() {
+					withoutServers(other)
+				}
+			case !strings.HasPrefix(method, "x-"):
+				withoutServers(op)
+			}
+		}
+	}
+}
+
+// withoutServers takes the servers out of a path item or an operation. Its entries are
+// copied, since an alias in the file may share them.
+func withoutServers(n *tree.Node) {
+	if n.IsMap() && n.Get("servers") != nil {
+		n.Entries = slices.DeleteFunc(slices.Clone(n.Entries), func(e tree.Entry) bool { return e.Key == "servers" })
+	}
+}
+
+// basePath is the path of the first of the servers, without a slash at its end: "" or
+// "/v1". Variables have their defaults; a relative URL is taken from the root. The
+// problem is nil when there is none.
 func basePath(servers openapi3.Servers) (string, *problem) {
 	if len(servers) == 0 || servers[0] == nil {
 		return "", nil

@@ -17,14 +17,14 @@ type command struct {
 }
 
 // configFlags are the flags that say what is read.
-var configFlags = []string{"config", "mocks", "format", "validate", "strict-documents", "allow-remote-refs"}
+var configFlags = []string{"config", "mocks", "format", "validate", "strict-documents", "allow-remote-refs", "base-path"}
 
 // commands is every command, in the order of the usage. That of bench is its own, behind
 // the first line.
 var commands = []command{
 	{"serve", "answer requests (the default)", true, serveFlags(), "mockserver api.yml --port 8080"},
 	{"validate", "check the configuration and report its errors", true, configFlags, "mockserver validate api.yml more/"},
-	{"export", "print what the configuration serves as an OpenAPI document", true, []string{"config", "mocks", "format", "strict-documents", "allow-remote-refs", "export-format"}, "mockserver export api.yml > openapi.yml"},
+	{"export", "print what the configuration serves as an OpenAPI document", true, []string{"config", "mocks", "format", "strict-documents", "allow-remote-refs", "base-path", "export-format"}, "mockserver export api.yml > openapi.yml"},
 	{"schema", "print the JSON Schema of the configuration, for editors", false, nil, "mockserver schema > mockserver.schema.json"},
 	{"bench", "measure what the server can do on this machine: mockserver bench -h", true, nil, ""},
 	{"health", "ask the server that runs with these settings whether it answers: exit code 0 if so, otherwise 1", false, []string{"host", "port", "format"}, "mockserver health --port 8080"},

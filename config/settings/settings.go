@@ -43,6 +43,7 @@ type Settings struct {
 	StrictDocuments bool          // refuse those that have faults
 	AllowRemoteRefs bool          // they may refer to others by http and https URLs
 	Dynamic         bool          // their operations make a body anew for each request
+	BasePath        string        // in front of their paths instead of what they say; "" for what they say
 	Grace           time.Duration // how long stopping waits for requests, and sends webhooks
 
 	MaxPendingWebhooks int    // that may wait
@@ -119,6 +120,10 @@ var table = flags.Table[Settings]{
 	{Name: "dynamic", Env: "MOCKSERVER_DYNAMIC", Accepts: "true or false",
 		Doc: "generate the bodies of OpenAPI documents anew for each request, unless it prefers otherwise",
 		Set: func(s *Settings, v string) bool { return flags.Switch(&s.Dynamic, v) }},
+	{Name: "base-path", Env: "MOCKSERVER_BASE_PATH", Value: "PATH",
+		Accepts: "a path that begins with a slash, such as /v2, without a query, blanks or placeholders; / is none",
+		Doc:     "serve the operations of OpenAPI documents under this path, instead of that of their servers; / is none",
+		Set:     func(s *Settings, v string) bool { s.BasePath = v; return config.BasePathFault(v) == "" }},
 	{Name: "max-pending-webhooks", Env: "MOCKSERVER_MAX_PENDING_WEBHOOKS", Initial: "1000000", Value: "NUMBER", Accepts: "an integer from 1 to 100000000",
 		Doc: "how many webhooks may wait to be sent; further ones are refused",
 		Set: func(s *Settings, v string) bool { return flags.Int(&s.MaxPendingWebhooks, v, 1, 100_000_000) }},
@@ -216,7 +221,7 @@ func defaultFiles(getenv func(string) string) []string {
 
 // Loader reads configurations as the settings say.
 func (s Settings) Loader() config.Loader {
-	l := config.Loader{Validate: s.Validate, AllowRemoteRefs: s.AllowRemoteRefs, StrictDocuments: s.StrictDocuments}
+	l := config.Loader{Validate: s.Validate, AllowRemoteRefs: s.AllowRemoteRefs, StrictDocuments: s.StrictDocuments, BasePath: s.BasePath}
 	if s.Seed != nil {
 		l.Seed = *s.Seed
 	}

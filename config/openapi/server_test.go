@@ -1,0 +1,30 @@
+package openapi
+
+import (
+	"strings"
+	"testing"
+
+	"github.com/getkin/kin-openapi/openapi3"
+)
+
+// A base path that has no fault is served as it is written, but for a slash at its end.
+func FuzzBasePathFault(f *testing.F) {
+	for _, text := range []string{"/", "/v2", "/v2/", "/a/b.c", "/%20", "/%2F", "/a:b", "v2", "", "//a", "/?", "/{a}", "/..", "/é"} {
+		f.Add(text)
+	}
+	f.Fuzz(func(t *testing.T, text string) {
+		if BasePathFault(text) != "" {
+			return
+		}
+		base, wrong := basePath(openapi3.Servers{{URL: text}})
+		if wrong != nil {
+			t.Fatalf("%q: %s", text, wrong.What)
+		}
+		if base == "" != (text == "/") || strings.HasSuffix(base, "/") || base != "" && base[0] != '/' {
+			t.Errorf("%q is served as %q", text, base)
+		}
+		if strings.Count(base, "/") != strings.Count(strings.TrimSuffix(text, "/"), "/") {
+			t.Errorf("%q is served as %q, which has other segments", text, base)
+		}
+	})
+}
