@@ -11,6 +11,7 @@ import (
 	"os"
 	"os/signal"
 	"runtime/debug"
+	"slices"
 	"strings"
 	"syscall"
 	"time"
@@ -131,7 +132,9 @@ func (p *program) adminOptions() admin.Options {
 // announce logs what is served and where.
 func (p *program) announce(spec *config.Spec) {
 	p.log.Info("listening", "url", p.server.URL(), "address", p.server.Addr().String(), listener.Declared(spec))
-	if routes, more := spec.Routes(shownRoutes); len(routes) > 0 {
+	// The lines about documents have the routes of those.
+	declared := slices.ContainsFunc(spec.Endpoints, func(e config.Endpoint) bool { return e.Operation == nil }) || len(spec.WebSockets) > 0
+	if routes, more := spec.Routes(shownRoutes); declared && len(routes) > 0 {
 		p.log.Info("first routes", "routes", strings.Join(routes, ", "), "more", more)
 	}
 	for _, left := range spec.LeftOut() {

@@ -146,7 +146,9 @@ type Server struct {
 	snapshot atomic.Pointer[snapshot]
 	applying sync.Mutex      // one Apply at a time; guards warnings
 	warnings syntax.Problems // of what is served
-	applied  applied
+	// documents are the lines of the log about those that are served, see logDocuments.
+	documents []string
+	applied   applied
 
 	http     *fasthttp.Server
 	listener *wire.Connections
@@ -340,24 +342,13 @@ func (s *Server) apply(spec *config.Spec, told syntax.Problems) error {
 	for _, warning := range told {
 		known[warning] = true
 	}
+	s.logDocuments(spec, known)
 	s.logWarnings(slices.DeleteFunc(slices.Clone(s.warnings), func(warning syntax.Problem) bool { return known[warning] }))
 	if s.recorder != nil {
 		sn.count(s.recorder.Adopt(sn.spec))
 	}
 	s.snapshot.Store(sn)
 	return nil
-}
-
-// logWarnings logs each warning, but those that OpenAPI documents have many of as one line.
-func (s *Server) logWarnings(warnings syntax.Problems) {
-	for _, d := range warnings.Digest() {
-		attrs := []any{"at", d.Pos.String(), "key", d.Key, "what", d.What}
-		if d.Count == 1 {
-			s.log.Warn("configuration warning", attrs...)
-		} else {
-			s.log.Warn("configuration warnings", append([]any{"count", d.Count}, attrs...)...)
-		}
-	}
 }
 
 // WebSockets is how many WebSocket connections are open.

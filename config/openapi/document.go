@@ -1,8 +1,10 @@
 package openapi
 
 import (
+	"cmp"
 	"fmt"
 	"reflect"
+	"slices"
 	"strconv"
 	"strings"
 
@@ -199,6 +201,9 @@ func (r *documentReader) compile(kin *openapi3.T, root *tree.Node) {
 		c.checker = validate.New(kin, r.numbers, warn)
 	}
 	c.operations()
+	if kin.Info != nil {
+		r.doc.Title, r.doc.Version = kin.Info.Title, kin.Info.Version
+	}
 	r.doc.Catalogue = c.catalogue(root)
 	if c.checker != nil {
 		c.checker.Finish()
@@ -247,6 +252,9 @@ func (c *compiler) operation(method, path string, item *openapi3.PathItem, op *o
 	base, wrong := basePath(serversOf(c.doc, item, op))
 	if wrong != nil {
 		c.report(*wrong, badServer)
+	}
+	if shown := cmp.Or(base, "/"); !slices.Contains(c.out.BasePaths, shown) {
+		c.out.BasePaths = append(c.out.BasePaths, shown)
 	}
 	plain := readPath(path).plain
 	if base != "" && plain == "/" {

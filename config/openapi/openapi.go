@@ -14,6 +14,10 @@ import (
 
 // Document is an OpenAPI document, read and compiled.
 type Document struct {
+	Title, Version string   // of its info; "" for none
+	File           string   // as the user named it; "" unless it is read from one
+	BasePaths      []string // of the operations, each once, in their order: "/v1", and "/" for none
+
 	Operations []*Operation // in the order of the document
 	Catalogue  []Callback   // the webhooks of OpenAPI 3.1: listed, never sent automatically
 	Problems   syntax.Problems
