@@ -139,6 +139,8 @@ func TestProgram_HelpListsEveryFlagAndVariableWithItsDefault(t *testing.T) {
 		{"--no-latency", "MOCKSERVER_NO_LATENCY", "default false"},
 		{"--no-faults", "MOCKSERVER_NO_FAULTS", "default false"},
 		{"--validate", "MOCKSERVER_VALIDATE", "default false"},
+		{"--dynamic", "MOCKSERVER_DYNAMIC", "default false"},
+		{"--base-path PATH", "MOCKSERVER_BASE_PATH", "default none"},
 		{"--seed", "MOCKSERVER_SEED", "default none"},
 		{"bench", "mockserver bench -h"},
 		{"--grace", "default 10s"},

@@ -25,6 +25,7 @@ type fixed struct {
 	body []byte
 	// Requests may choose another one by their query, and by what they accept.
 	chosen, typed bool
+	limited       bool // any query may choose another one
 
 	answer   *answer // of the endpoint
 	status   int
@@ -95,7 +96,7 @@ func (w *fixing) fix(a *answer) *fixed {
 		return nil
 	}
 	if a.operation != nil {
-		f.chosen, f.typed = true, a.operation.typed
+		f.chosen, f.typed, f.limited = true, a.operation.typed, a.operation.limited
 	}
 	return f
 }
@@ -138,7 +139,7 @@ func (s *Server) answerFixed(lookup func(path []byte) *fixed, c *wire.Connection
 		return false, nil
 	}
 	f := lookup(path)
-	if f == nil || len(f.head)+len(f.body) > cap(p.Bytes) || f.chosen && asks(query) || f.typed && p.Accepts {
+	if f == nil || len(f.head)+len(f.body) > cap(p.Bytes) || f.chosen && len(query) > 0 && (f.limited || asks(query)) || f.typed && p.Accepts {
 		return false, nil
 	}
 	isTold := f.counters != nil && s.countFixed(c, f, p.Bytes)

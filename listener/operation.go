@@ -25,6 +25,8 @@ type operation struct {
 	// dynamic means that requests get a body made anew unless they prefer otherwise: see
 	// Options.
 	dynamic bool
+	// limited means that queries may limit the list that the answer holds.
+	limited bool
 	// typed means that the answer has more than one media type, so that Accept counts.
 	typed   bool
 	maxBody int // bytes of a body without its content codings, if requests are held against the document
@@ -48,6 +50,7 @@ func (c *compiler) operation(e *config.Endpoint, a answer) *operation {
 			return x.Declared == byDefault.Declared && x.MediaType != byDefault.MediaType
 		})
 	}
+	o.limited = !o.own && d.List != nil
 	o.dynamic = c.dynamic && !o.own && slices.ContainsFunc(d.Answers, func(x openapi.Answer) bool { return x.Fresh != nil })
 	return o
 }
@@ -60,7 +63,7 @@ func hasNoContent(e *config.Endpoint) bool {
 
 // asked reports whether a request may get another answer than that of the endpoint.
 func (o *operation) asked(c *call) bool {
-	if o.document.Checked() || o.dynamic || asks(c.QueryString()) {
+	if query := c.QueryString(); o.document.Checked() || o.dynamic || len(query) > 0 && (o.limited || asks(query)) {
 		return true
 	}
 	prefers, accepts := c.peer.Chooses()
@@ -104,8 +107,9 @@ func (o *operation) choose(c *call) (chosen *answer, answered bool) {
 		return nil, true
 	}
 	fresh := o.document.Answers[i].Fresh
-	if i == o.document.Default && status == o.base.status && !o.own && (!p.dynamic || p.implied && fresh == nil) {
-		return nil, false
+	byDefault := i == o.document.Default && status == o.base.status && !o.own
+	if byDefault && (!p.dynamic || p.implied && fresh == nil) {
+		return o.cut(c, &p), false
 	}
 	chosen = o.answer(i)
 	if status != chosen.status {
@@ -118,6 +122,9 @@ func (o *operation) choose(c *call) (chosen *answer, answered bool) {
 		other := *chosen
 		chosen = &other
 		chosen.static = fresh(c.Random.Uint64())
+		if n, ok := o.limit(c); ok && byDefault {
+			chosen.static = o.document.List.CutFresh(chosen.static, n)
+		}
 	}
 	return chosen, false
 }

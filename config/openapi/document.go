@@ -266,6 +266,7 @@ func (c *compiler) operation(method, path string, item *openapi3.PathItem, op *o
 		Tags: op.Tags, Summary: op.Summary, Description: op.Description,
 	}
 	o.Answers, o.Default = c.answers(op, pointer)
+	o.List = c.list(item, op, o)
 	o.Callbacks = c.callbacks(op, pointer)
 	if c.samples {
 		o.Sample = c.sample(item, op, pointer)

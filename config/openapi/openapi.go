@@ -43,6 +43,7 @@ type Operation struct {
 	// request that does not ask for a particular one.
 	Answers   []Answer
 	Default   int
+	List      *List // of the default answer, which requests may limit; nil for none
 	Callbacks []Callback
 	Sample    *Sample // nil unless Options.Samples is set
 

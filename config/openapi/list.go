@@ -1,0 +1,220 @@
+package openapi
+
+import (
+	"encoding/json"
+	"slices"
+	"strings"
+
+	"github.com/getkin/kin-openapi/openapi3"
+
+	"mockserver/config/openapi/jsonvalue"
+)
+
+// List is the list that the default answer of an operation holds, and which parameters
+// say how many of its items a request wants.
+type List struct {
+	Limits []string // the names of the query parameters, at least one
+
+	least int // no fewer items are accepted by the schema
+	body  []byte
+	place listPlace
+}
+
+// listPlace is where a list stands in a JSON text.
+type listPlace struct {
+	member string // that it is the value of; "" where it is the whole text
+	open   int    // after "["
+	ends   []int  // after each item
+	shut   int    // at "]"
+}
+
+// Cut is the body of the answer with at most n items, but no fewer than its schema accepts.
+func (l *List) Cut(n int) []byte { return l.place.cut(l.body, max(n, l.least)) }
+
+// CutFresh does the same with another body of the answer, one that was made anew.
+func (l *List) CutFresh(body []byte, n int) []byte {
+	place, ok := findList(body)
+	if !ok {
+		return body
+	}
+	return place.cut(body, max(n, l.least))
+}
+
+func (p *listPlace) cut(body []byte, n int) []byte {
+	if n >= len(p.ends) {
+		return body
+	}
+	end := p.open
+	if n > 0 {
+		end = p.ends[n-1]
+	}
+	return slices.Concat(body[:end], body[p.shut:])
+}
+
+// limitNames are the names of parameters that limit lists, as limitName has them.
+var limitNames = []string{"limit", "pagesize", "perpage", "size", "count", "maxresults", "top", "first", "take", "rows"}
+
+// limitName is a name without what spellings differ in.
+func limitName(name string) string {
+	return strings.ToLower(strings.NewReplacer("-", "", "_", "", "$", "").Replace(name))
+}
+
+// list is the list of an operation whose requests may limit it; nil for none.
+func (c *compiler) list(item *openapi3.PathItem, op *openapi3.Operation, o *Operation) *List {
+	limits := limitsOf(item, op)
+	if len(limits) == 0 || o.Default >= len(o.Answers) {
+		return nil
+	}
+	a := &o.Answers[o.Default]
+	if !jsonvalue.IsJSON(jsonvalue.BaseType(a.MediaType)) || !json.Valid(a.Body) {
+		return nil
+	}
+	place, ok := findList(a.Body)
+	if !ok {
+		return nil
+	}
+	l := &List{Limits: limits, body: a.Body, place: place}
+	if ref := op.Responses.Value(a.Declared); ref != nil && ref.Value != nil {
+		for name, media := range ref.Value.Content {
+			if media != nil && jsonvalue.IsJSON(jsonvalue.BaseType(name)) {
+				l.least = max(l.least, leastItems(media.Schema, place.member, 0))
+			}
+		}
+	}
+	return l
+}
+
+// limitsOf are the query parameters of an operation that are integers and limit lists.
+func limitsOf(item *openapi3.PathItem, op *openapi3.Operation) []string {
+	var names []string
+	for _, list := range []openapi3.Parameters{op.Parameters, item.Parameters} {
+		for _, ref := range list {
+			p := ref.Value
+			if p == nil || p.In != openapi3.ParameterInQuery || !slices.Contains(limitNames, limitName(p.Name)) || slices.Contains(names, p.Name) {
+				continue
+			}
+			if p.Schema != nil && p.Schema.Value != nil && p.Schema.Value.Type.Includes("integer") {
+				names = append(names, p.Name)
+			}
+		}
+	}
+	return names
+}
+
+// maxLeastDepth bounds how deep schemas are made of schemas that are looked at.
+const maxLeastDepth = 20
+
+// leastItems is how many items a list has to have, by its schema or, for a list that is
+// a member, the schema of what it is in. Of alternatives the largest counts.
+func leastItems(ref *openapi3.SchemaRef, member string, depth int) int {
+	if ref == nil || ref.Value == nil || depth > maxLeastDepth {
+		return 0
+	}
+	s := ref.Value
+	least := 0
+	if member == "" {
+		least = int(min(s.MinItems, 1<<30)) //nolint:gosec // it is bounded
+	} else if property := s.Properties[member]; property != nil {
+		least = leastItems(property, "", depth+1)
+	}
+	for _, parts := range []openapi3.SchemaRefs{s.AllOf, s.AnyOf, s.OneOf} {
+		for _, part := range parts {
+			least = max(least, leastItems(part, member, depth+1))
+		}
+	}
+	return least
+}
+
+// findList finds the list in a valid JSON text: the text, or the only member of an object
+// that is one.
+func findList(body []byte) (place listPlace, ok bool) {
+	i := afterBlanks(body, 0)
+	if i == len(body) {
+		return listPlace{}, false
+	}
+	if body[i] == '[' {
+		return itemsAt(body, i), true
+	}
+	if body[i] != '{' {
+		return listPlace{}, false
+	}
+	for i = afterBlanks(body, i+1); i < len(body) && body[i] == '"'; {
+		key := i
+		i = afterValue(body, i)
+		name := body[key:i]
+		i = afterBlanks(body, afterBlanks(body, i)+1) // past ":"
+		if body[i] == '[' {
+			if ok {
+				return listPlace{}, false // there are two
+			}
+			ok, place = true, itemsAt(body, i)
+			if json.Unmarshal(name, &place.member) != nil || place.member == "" {
+				return listPlace{}, false
+			}
+		}
+		if i = afterBlanks(body, afterValue(body, i)); body[i] == ',' {
+			i = afterBlanks(body, i+1)
+		}
+	}
+	return place, ok
+}
+
+// itemsAt finds the items of the list that begins at i.
+func itemsAt(body []byte, i int) listPlace {
+	p := listPlace{open: i + 1}
+	for i = afterBlanks(body, i+1); body[i] != ']'; {
+		i = afterValue(body, i)
+		p.ends = append(p.ends, i)
+		if i = afterBlanks(body, i); body[i] == ',' {
+			i = afterBlanks(body, i+1)
+		}
+	}
+	p.shut = i
+	return p
+}
+
+// afterValue is where the value that begins at i ends.
+func afterValue(body []byte, i int) int {
+	depth := 0
+	for ; i < len(body); i++ {
+		switch body[i] {
+		case '"':
+			for i++; body[i] != '"'; i++ {
+				if body[i] == '\\' {
+					i++
+				}
+			}
+		case '[', '{':
+			depth++
+			continue
+		case ']', '}':
+			if depth == 0 {
+				return i // of a number or a word
+			}
+			depth--
+		case ',', ' ', '\t', '\r', '\n':
+			if depth == 0 {
+				return i
+			}
+			continue
+		case ':':
+			continue
+		default:
+			if depth > 0 || i+1 < len(body) && !strings.ContainsRune(",]} \t\r\n", rune(body[i+1])) {
+				continue
+			}
+		}
+		if depth == 0 {
+			return i + 1
+		}
+	}
+	return i
+}
+
+// afterBlanks is the first place from i on that holds no blank.
+func afterBlanks(body []byte, i int) int {
+	for i < len(body) && strings.IndexByte(" \t\r\n", body[i]) >= 0 {
+		i++
+	}
+	return i
+}
