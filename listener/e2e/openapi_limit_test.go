@@ -63,7 +63,7 @@ components:
 func TestOpenAPI_Limits(t *testing.T) {
 	t.Parallel()
 	document := harness.WriteFile(t, t.TempDir(), "lists.yml", listsDocument)
-	mocks := harness.WriteFile(t, t.TempDir(), "mocks.yml", "mine: {body: '[5,6,7]'}\nobject: {latency: 1ms}\n")
+	mocks := harness.WriteFile(t, t.TempDir(), "mocks.yml", "mine: {body: '[5,6,7]'}\nobject: {latency: {max: 1ms}}\n")
 	for name, args := range map[string][]string{"plain": {}, "seed": {"--seed", "1"}, "admin": {"--admin", "127.0.0.1:0"}} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
