@@ -245,6 +245,9 @@ func (o operation) endpoint(problems *syntax.Problems) Endpoint {
 	e.Response = Response{Pos: e.Pos, Raw: true}
 	if o.Default < len(o.Answers) {
 		e.Response = o.response(&o.Answers[o.Default])
+		if o.Template != "" {
+			e.Response.Raw, e.Response.Body.Value = false, o.Template
+		}
 	}
 	for i := range o.Callbacks {
 		w, wrong := o.webhook(&o.Callbacks[i])

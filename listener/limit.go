@@ -1,6 +1,10 @@
 package listener
 
-import "strconv"
+import (
+	"strconv"
+
+	"mockserver/renderer"
+)
 
 // limit is how many items of a list a request wants at most, and whether it says so. Of
 // several numbers the smallest counts; what is no number counts for nothing.
@@ -28,6 +32,22 @@ func (o *operation) cut(c *call, p *preferences) *answer {
 		return nil
 	}
 	cut := o.base
-	cut.static = o.document.List.Cut(n)
+	cut.static, cut.template = o.fill(c, o.document.List.Cut(n)), renderer.Ready{}
 	return &cut
+}
+
+// fill returns a body with the values that a request's path has for it.
+func (o *operation) fill(c *call, body []byte) []byte {
+	if o.document.Asked == nil {
+		return body
+	}
+	return o.document.Asked.Fill(body, c.Param)
+}
+
+// cutFresh returns a body that was made anew with as many items as a request wants.
+func (o *operation) cutFresh(c *call, body []byte) []byte {
+	if n, ok := o.limit(c); ok {
+		return o.document.List.CutFresh(body, n)
+	}
+	return body
 }

@@ -1,7 +1,7 @@
 package listener
 
 import (
-	"bytes"
+	"cmp"
 	"slices"
 	"strconv"
 	"strings"
@@ -45,7 +45,7 @@ func (c *compiler) operation(e *config.Endpoint, a answer) *operation {
 	o := &operation{document: d, base: a, maxBody: c.maxBody, own: len(d.Answers) == 0 || len(e.Responses) > 0, answers: make([]atomic.Pointer[answer], len(d.Answers))}
 	if !o.own {
 		byDefault := &d.Answers[d.Default]
-		o.own = a.status != byDefault.Status || a.source != nil || !a.template.IsNone() || !bytes.Equal(a.static, byDefault.Body)
+		o.own = a.status != byDefault.Status || a.source != nil || e.Response.Body.Value != cmp.Or(d.Template, string(byDefault.Body))
 		o.typed = !o.own && slices.ContainsFunc(d.Answers, func(x openapi.Answer) bool {
 			return x.Declared == byDefault.Declared && x.MediaType != byDefault.MediaType
 		})
@@ -91,9 +91,7 @@ func (o *operation) choose(c *call) (chosen *answer, answered bool) {
 		reply.BadPreference.Write(&c.reply, p.wrong)
 		return nil, true
 	}
-	if o.dynamic && !p.told && !p.named {
-		p.dynamic, p.implied = true, true
-	}
+	p.imply(o.dynamic)
 	if o.own && !p.dynamic && len(p.example) == 0 && (p.code == 0 || p.code == o.base.status) {
 		return nil, false
 	}
@@ -120,11 +118,11 @@ func (o *operation) choose(c *call) (chosen *answer, answered bool) {
 	// An example is what is wanted, even of who wants another body each time.
 	if p.dynamic && fresh != nil && len(p.example) == 0 && !chosen.bodiless {
 		other := *chosen
-		chosen = &other
-		chosen.static = fresh(c.Random.Uint64())
-		if n, ok := o.limit(c); ok && byDefault {
-			chosen.static = o.document.List.CutFresh(chosen.static, n)
+		other.static = fresh(c.Random.Uint64())
+		if byDefault {
+			other.static = o.fill(c, o.cutFresh(c, other.static))
 		}
+		chosen = &other
 	}
 	return chosen, false
 }

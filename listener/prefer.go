@@ -23,6 +23,13 @@ type preferences struct {
 	coded, named, told bool // code, example and dynamic were there
 }
 
+// imply makes a request that says nothing of it prefer new bodies, if all are to have them.
+func (p *preferences) imply(dynamic bool) {
+	if dynamic && !p.told && !p.named {
+		p.dynamic, p.implied = true, true
+	}
+}
+
 // readPreferences reads those of a request. What a header says counts, and of what is
 // said twice the first. Other preferences are not ours, and ignored.
 func readPreferences(r *matcher.Request) preferences {

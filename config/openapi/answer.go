@@ -118,6 +118,7 @@ func (c *compiler) response(r *openapi3.Response, status int, declared, pointer 
 		}
 		if len(examples) == 0 {
 			a.Body = made.Generated()
+			a.generated = &made
 			a.Tell = c.telling(&made, &a)
 			all = append(all, a)
 		}

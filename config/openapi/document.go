@@ -256,7 +256,8 @@ func (c *compiler) operation(method, path string, item *openapi3.PathItem, op *o
 	if shown := cmp.Or(base, "/"); !slices.Contains(c.out.BasePaths, shown) {
 		c.out.BasePaths = append(c.out.BasePaths, shown)
 	}
-	plain := readPath(path).plain
+	form := readPath(path)
+	plain := form.plain
 	if base != "" && plain == "/" {
 		plain = ""
 	}
@@ -268,6 +269,7 @@ func (c *compiler) operation(method, path string, item *openapi3.PathItem, op *o
 	o.Answers, o.Default = c.answers(op, pointer)
 	o.List = c.list(item, op, o)
 	o.Callbacks = c.callbacks(op, pointer)
+	o.ask(&form, validate.ParametersOf(item, op))
 	if c.samples {
 		o.Sample = c.sample(item, op, pointer)
 	}

@@ -41,8 +41,13 @@ type Operation struct {
 
 	// Answers are all responses that can be selected. Default is the index of the response to a
 	// request that does not ask for a particular one.
-	Answers   []Answer
-	Default   int
+	Answers []Answer
+	Default int
+	// Asked are the members of the default answer's generated body that have the values of path
+	// parameters, and Template is that body with placeholders for them. They are nil and "" for a
+	// body from an example, and when no member has such a value.
+	Asked     *generate.Asked
+	Template  string
 	List      *List // of the default answer, which requests may limit; nil for none
 	Callbacks []Callback
 	Sample    *Sample // nil unless Options.Samples is set
@@ -64,6 +69,8 @@ type Answer struct {
 	// Tell makes a body that says what is wrong with a request, when the response is an error with
 	// a place for the message. It is nil otherwise, and unless Options.Checks is set.
 	Tell func(generate.Told) []byte
+
+	generated *generate.Content // what Body was generated from; nil for an example
 }
 
 // Header is one header of a response.

@@ -61,10 +61,9 @@ func TestPage_AMissingBrowserIsNotPassedOverInCI(t *testing.T) {
 	}
 }
 
-// browse opens a page of an admin address: "#runs". Errors on the console, and requests to other
-// servers, are recorded for clean.
-func browse(t *testing.T, admin *harness.Process, where string) *page {
-	t.Helper()
+// theBrowser starts the browser that all tests share: each has cookies, a cache and a window of its
+// own in it. TestMain ends it.
+var theBrowser = sync.OnceValues(func() (context.Context, error) {
 	var path string
 	for _, name := range browsers {
 		if found, err := exec.LookPath(name); err == nil && path == "" {
@@ -72,25 +71,48 @@ func browse(t *testing.T, admin *harness.Process, where string) *page {
 		}
 	}
 	if path == "" {
-		stop := t.Skipf
-		if pageTestsAreDue(os.Getenv) {
-			stop = t.Fatalf
-		}
-		stop("none of %q is on the PATH; install one to try the page, such as with apt-get install chromium", browsers)
+		return nil, fmt.Errorf("none of %q is on the PATH; install one to try the page, such as with apt-get install chromium", browsers)
 	}
 	options := append(chromedp.DefaultExecAllocatorOptions[:], chromedp.ExecPath(path))
 	if os.Getuid() == 0 {
 		options = append(options, chromedp.NoSandbox) // there is no sandbox for root
 	}
-	ctx, closeBrowser := chromedp.NewExecAllocator(t.Context(), options...)
+	ctx, closeBrowser := chromedp.NewExecAllocator(context.Background(), options...)
 	// Events of a browser that is newer than the library are reported as errors.
 	ctx, closeTab := chromedp.NewContext(ctx, chromedp.WithErrorf(func(string, ...any) {}))
+	endBrowser = func() {
+		closeTab()
+		closeBrowser()
+	}
+	return ctx, chromedp.Do(ctx)
+})
+
+var endBrowser = func() {}
+
+func TestMain(m *testing.M) {
+	code := m.Run()
+	endBrowser()
+	os.Exit(code)
+}
+
+// browse opens a page of an admin address: "#runs". Errors on the console, and requests to other
+// servers, are recorded for clean.
+func browse(t *testing.T, admin *harness.Process, where string) *page {
+	t.Helper()
+	browser, err := theBrowser()
+	if err != nil {
+		stop := t.Skipf
+		if pageTestsAreDue(os.Getenv) {
+			stop = t.Fatalf
+		}
+		stop("%v", err)
+	}
+	ctx, closeTab := chromedp.NewContext(browser, chromedp.WithNewBrowserContext())
 	ctx, cancel := context.WithTimeout(ctx, 3*harness.Patience)
 	p := &page{t: t, ctx: ctx, admin: admin}
 	t.Cleanup(func() {
 		cancel()
 		closeTab()
-		closeBrowser()
 	})
 	p.must(chromedp.EmulateViewport(1280, 900))
 	if err := chromedp.Listen(ctx, p.heard); err != nil {
@@ -211,7 +233,10 @@ func (p *page) enter(selector, keys string) {
 // opened returns the text of the tab that open opens.
 func (p *page) opened(open func()) (text string) {
 	p.t.Helper()
-	tab := chromedp.WaitNewTarget(p.ctx, func(info *target.Info) bool { return info.URL != "" && info.URL != "about:blank" })
+	own := chromedp.FromContext(p.ctx).BrowserContextID
+	tab := chromedp.WaitNewTarget(p.ctx, func(info *target.Info) bool {
+		return info.BrowserContextID == own && info.URL != "" && info.URL != "about:blank"
+	})
 	open()
 	var id target.ID
 	select {

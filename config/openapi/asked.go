@@ -1,0 +1,71 @@
+package openapi
+
+import (
+	"bytes"
+	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/getkin/kin-openapi/openapi3"
+
+	"mockserver/config/openapi/generate"
+	"mockserver/config/openapi/validate"
+)
+
+// ask finds the members of the default answer's body that have the values of path parameters.
+func (o *Operation) ask(form *pathForm, declared []*openapi3.Parameter) {
+	if o.Default >= len(o.Answers) || len(form.names) == 0 {
+		return
+	}
+	a := &o.Answers[o.Default]
+	if a.generated == nil || a.holdsTags() || slices.ContainsFunc(form.names, notPlain) || o.tellsOfBody() {
+		return
+	}
+	if o.Asked = a.generated.Asked(a.Body, form.parameters(declared)); o.Asked == nil {
+		return
+	}
+	o.Template = o.Asked.Template(a.Body, func(i int) string { return "path-params[" + strconv.Quote(form.names[i]) + "]" })
+}
+
+func notPlain(name string) bool { return !plainText(name) }
+
+// holdsTags reports whether an answer has text that a template would not send as it is.
+func (a *Answer) holdsTags() bool {
+	tags := func(text []byte) bool {
+		return bytes.Contains(text, []byte("{{")) || bytes.Contains(text, []byte("{%"))
+	}
+	return tags(a.Body) || slices.ContainsFunc(a.Headers, func(h Header) bool { return tags([]byte(h.Value)) })
+}
+
+// tellsOfBody reports whether a callback has a URL with a part of the body, which is known when the
+// document is read.
+func (o *Operation) tellsOfBody() bool {
+	return slices.ContainsFunc(o.Callbacks, func(cb Callback) bool { return strings.Contains(cb.URL, "$response.body") })
+}
+
+// parameters returns the parameters of a path in its order.
+func (f *pathForm) parameters(declared []*openapi3.Parameter) []generate.PathParameter {
+	all := make([]generate.PathParameter, len(f.names))
+	for i, name := range f.names {
+		all[i].Name = name
+		for _, p := range declared {
+			if p.In == openapi3.ParameterInPath && p.Name == name {
+				all[i].Schema = validate.SchemaOf(p)
+			}
+		}
+	}
+	before, last, _ := cutLast(f.plain)
+	if i := len(all) - 1; strings.HasPrefix(last, "{"+all[i].Name+"}") {
+		_, all[i].Object, _ = cutLast(before)
+	}
+	return all
+}
+
+// cutLast cuts a path before its last segment.
+func cutLast(path string) (before, last string, ok bool) {
+	i := strings.LastIndexByte(path, '/')
+	if i < 0 {
+		return "", path, false
+	}
+	return path[:i], path[i+1:], true
+}
