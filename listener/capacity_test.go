@@ -258,6 +258,9 @@ func exponential(mean time.Duration) *config.Latency {
 // With a capacity, latency grows with the load as it does in a real server: the mean
 // wait is that of the theory of queues. docs/reference.md has the table.
 func TestCapacity_WaitsAsQueuesDo(t *testing.T) {
+	if testing.Short() {
+		t.Skip("it takes a processor for some seconds")
+	}
 	const requests = 6000
 	for _, places := range []int{1, 8} {
 		for _, load := range []float64{0.3, 0.5, 0.7, 0.8} {

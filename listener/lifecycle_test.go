@@ -502,6 +502,9 @@ func TestStart_LeavesTheSettingsOfFasthttpAlone(t *testing.T) {
 // A connection that stays open does not hold the room of its largest request and
 // answer.
 func TestServer_GivesTheRoomOfLargeBodiesBack(t *testing.T) {
+	if testing.Short() {
+		t.Skip("it takes a processor for some seconds")
+	}
 	const connections, size = 16, 4 << 20
 	server := started(t, config.New(config.Endpoint{
 		Method: "POST", Path: config.Plain("/hello"), Response: config.Response{Body: config.Plain("{{body}}")},

@@ -90,6 +90,7 @@ var theBrowser = sync.OnceValues(func() (context.Context, error) {
 var endBrowser = func() {}
 
 func TestMain(m *testing.M) {
+	harness.MoreAtOnce()
 	code := m.Run()
 	endBrowser()
 	os.Exit(code)
@@ -99,6 +100,9 @@ func TestMain(m *testing.M) {
 // servers, are recorded for clean.
 func browse(t *testing.T, admin *harness.Process, where string) *page {
 	t.Helper()
+	if testing.Short() {
+		t.Skip("a browser takes a processor for most of a minute")
+	}
 	browser, err := theBrowser()
 	if err != nil {
 		stop := t.Skipf

@@ -623,6 +623,9 @@ func TestBody_RemoteFailures(t *testing.T) {
 }
 
 func TestBody_ARemoteBodyOver64MiBIs502(t *testing.T) {
+	if testing.Short() {
+		t.Skip("it takes a processor for some seconds")
+	}
 	t.Parallel()
 	const limit = 64 << 20
 	chunk := make([]byte, 1<<20)

@@ -36,6 +36,9 @@ func jsonList(n int) string { return "[" + strings.Repeat("1,", n-1) + "1]" }
 // What templates make is bounded by --max-response, wherever it goes: a larger answer is
 // one of the server's own errors, which names the endpoint and the limit, and is logged.
 func TestBound_WhatTemplatesMake(t *testing.T) {
+	if testing.Short() {
+		t.Skip("it takes a processor for some seconds")
+	}
 	target := harness.NewHookTarget(t, nil)
 	dir := t.TempDir()
 	harness.WriteFile(t, dir, "big.json", `{"a": "{% for x in json-params %}0123456789{% endfor %}"}`)

@@ -113,6 +113,9 @@ func TestListener_ATargetThatIsCostlyToReadIsRefused(t *testing.T) {
 }
 
 func TestListener_ConnectionsDoNotKeepTheirLargestBodies(t *testing.T) {
+	if testing.Short() {
+		t.Skip("it takes a processor for some seconds")
+	}
 	t.Parallel()
 	file := harness.WriteFile(t, t.TempDir(), "mock.yml", "- endpoint: {method: POST, path: /a, response: {body: fine}}\n"+
 		"- endpoint: {method: POST, path: /echo, response: {body: '{{body}}'}}\n")

@@ -303,6 +303,9 @@ func TestOpenAPIRequests_ValidateNullableReferences(t *testing.T) {
 
 // A body may not unpack to more than any may have.
 func TestOpenAPIRequests_ValidateBoundsCodings(t *testing.T) {
+	if testing.Short() {
+		t.Skip("it takes a processor for some seconds")
+	}
 	t.Parallel()
 	p := documented(t, "validate.yml", "--validate", "--max-body", "100KiB")
 	for size, want := range map[int]int{90 << 10: 422, 110 << 10: 413, 32 << 20: 413} {

@@ -1,0 +1,20 @@
+package harness
+
+import (
+	"flag"
+	"runtime"
+	"strconv"
+)
+
+// atOnce is how many tests run at the same time for each processor.
+const atOnce = 3
+
+// MoreAtOnce makes more tests run at the same time than there are processors, unless -parallel says
+// how many: tests of the program mostly wait for it. TestMain calls it.
+func MoreAtOnce() {
+	flag.Parse()
+	parallel, processors := flag.Lookup("test.parallel"), runtime.GOMAXPROCS(0)
+	if parallel.Value.String() == strconv.Itoa(processors) {
+		_ = parallel.Value.Set(strconv.Itoa(atOnce * processors)) // it is a number
+	}
+}
