@@ -193,6 +193,9 @@ func TestDirectory_OneThatCannotBeServedIsRefused(t *testing.T) {
 }
 
 func TestDirectory_ChangesOfItsFilesAreServed(t *testing.T) {
+	if testing.Short() {
+		t.Skip("it takes seconds")
+	}
 	t.Parallel()
 	dir := tree(t, map[string]string{"a.yml": at("/a", "a"), "b.yml": at("/b", "b")})
 	p := harness.Start(t, "-c", dir)
@@ -342,6 +345,9 @@ func (m *configMap) mount(files map[string]string) {
 }
 
 func TestDirectory_AMountedConfigMapIsSwappedUnderLoad(t *testing.T) {
+	if testing.Short() {
+		t.Skip("it takes seconds")
+	}
 	t.Parallel()
 	const clients, swaps = 24, 12
 	// Endpoints move from file to file: a configuration made of two versions would

@@ -84,6 +84,9 @@ func TestBench_RefusesBadArguments(t *testing.T) {
 }
 
 func TestBench_MeasuresEveryScenario(t *testing.T) {
+	if testing.Short() {
+		t.Skip("it takes seconds")
+	}
 	dir := t.TempDir()
 	file, picture := filepath.Join(dir, "r.json"), filepath.Join(dir, "r.svg")
 	code, stdout, stderr := benched(t, "--rounds", "1", "--duration", "200ms", "--connections", "4", "--json", file, "--plot", picture)
@@ -299,6 +302,9 @@ func TestBench_MeasuresConfiguration(t *testing.T) {
 
 // Every endpoint of an example is measured or listed.
 func TestBench_ExamplesAreMeasured(t *testing.T) {
+	if testing.Short() {
+		t.Skip("it takes seconds")
+	}
 	for _, name := range []string{"basic.yml", "tasks.yml"} {
 		file := harness.File("examples", name)
 		result := filepath.Join(t.TempDir(), "r.json")

@@ -87,6 +87,9 @@ func readDockerfile(t *testing.T, dir string, args ...string) image {
 }
 
 func TestContainer_TheLinterFindsNothing(t *testing.T) {
+	if testing.Short() {
+		t.Skip("it takes seconds")
+	}
 	if found := readDockerfile(t, harness.File()).Warnings; len(found) > 0 {
 		t.Errorf("the Dockerfile: %q", found)
 	}

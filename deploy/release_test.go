@@ -212,6 +212,9 @@ func peMachine(path string) (string, error) {
 }
 
 func TestRelease_ABinaryForEachPlatform(t *testing.T) {
+	if testing.Short() {
+		t.Skip("it takes seconds")
+	}
 	dir := released(t)
 	want := []string{"SHA256SUMS"}
 	for platform := range releases {

@@ -60,6 +60,9 @@ func TestFaults_OfTheExample(t *testing.T) {
 
 // The payments of the example end in each of the ways that it declares.
 func TestFaults_PaymentsOfTheExample(t *testing.T) {
+	if testing.Short() {
+		t.Skip("it takes seconds")
+	}
 	t.Parallel()
 	p := harness.Start(t, "-c", harness.File("examples", "faults.yml"), "--seed", "7")
 	ways := map[string]int{}

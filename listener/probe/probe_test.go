@@ -76,6 +76,9 @@ func started(p *Probe) {
 }
 
 func TestProbe_BytesComeBackWhateverTheAddress(t *testing.T) {
+	if testing.Short() {
+		t.Skip("it takes seconds")
+	}
 	for _, at := range []struct{ network, address string }{
 		{"tcp", "127.0.0.1:0"}, {"tcp", ":0"}, {"tcp4", "0.0.0.0:0"}, {"tcp6", "[::1]:0"},
 	} {

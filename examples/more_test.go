@@ -1,0 +1,13 @@
+package examples_test
+
+import (
+	"os"
+	"testing"
+
+	"mockserver/internal/harness"
+)
+
+func TestMain(m *testing.M) {
+	harness.MoreAtOnce()
+	os.Exit(m.Run())
+}
