@@ -45,6 +45,10 @@ paths:
                     allOf:
                       - {type: object, properties: {id: {type: string, format: uuid}}}
                       - {type: object, properties: {tenantId: {type: string}}}
+  /vaults/{vault}:
+    get:
+      parameters: [{name: vault, in: path, required: true, schema: {$ref: '#/components/schemas/Vault'}}]
+      responses: {'200': {description: ok, content: {application/json: {schema: {type: object, properties: {vault: {$ref: '#/components/schemas/Vault'}}}}}}}
   /kinds/{kind}:
     get:
       parameters: [{name: kind, in: path, required: true, schema: {type: string}}]
@@ -70,6 +74,7 @@ paths:
           content: {application/json: {schema: {type: object, properties: {id: {type: integer}, items: {type: array, items: {type: integer, example: 1}}}}}}
 components:
   schemas:
+    Vault: {type: string, pattern: '^[\da-z"]+$', minLength: 3, maxLength: 5, example: none}
     Pet: {type: object, required: [id], properties: {id: {type: integer, format: int64, example: 10}, name: {type: string, example: Rex}}}
 `
 
@@ -89,6 +94,7 @@ func TestOpenAPI_TheObjectThatIsAskedFor(t *testing.T) {
 				{"GET", "/orders/A%20%22b%22", `{"orderId":"A \"b\"","note":"it is \"so\""}`},
 				{"GET", "/orders/%7B%7Bmethod%7D%7D", `{"orderId":"{{method}}","note":"it is \"so\""}`},
 				{"GET", "/tenants/acme/users/" + uuid, `{"data":{"id":"` + uuid + `","tenantId":"acme"}}`},
+				{"GET", "/vaults/a%227b", `{"vault":"a\"7b"}`},
 				{"GET", "/kinds/dog", `{"kind":"cat"}`},
 				{"GET", "/pets/77/owner", `{"id":4}`},
 				{"GET", "/examples/77", `{"id":3}`},
@@ -102,6 +108,14 @@ func TestOpenAPI_TheObjectThatIsAskedFor(t *testing.T) {
 				}
 			}
 			if name != "validate" {
+				for _, other := range []string{"ab", "abcdef", "abC"} {
+					p.Get("/vaults/"+other).Want(t, 200, `{"vault":"none"}`)
+				}
+				for _, other := range []string{"none", uuid + "0", "x"} {
+					if a := p.Get("/tenants/acme/users/" + other); a.Status != 200 || strings.Contains(a.Body, `"`+other+`"`) || !strings.HasSuffix(a.Body, `,"tenantId":"acme"}}`) {
+						t.Errorf("an id that is not a UUID, %s: got %d %q", other, a.Status, a.Body)
+					}
+				}
 				p.Get("/pets/none").Want(t, 200, `{"id":10,"name":"Rex"}`)
 			}
 		})

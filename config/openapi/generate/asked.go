@@ -2,6 +2,9 @@ package generate
 
 import (
 	"encoding/json"
+	"fmt"
+	"regexp"
+	"slices"
 	"strconv"
 	"strings"
 
@@ -19,8 +22,9 @@ type Asked struct {
 
 type askedMember struct {
 	name      string
-	parameter int         // index in the path
-	number    json.Number // the generated value, when it is a number; "" for a string
+	parameter int              // index in the path
+	generated any              // a string or a json.Number
+	accepted  []*regexp.Regexp // what a string has to match, when not any string is accepted
 }
 
 // PathParameter is a parameter of a path.
@@ -61,19 +65,11 @@ func (c *Content) Asked(body []byte, parameters []PathParameter) *Asked {
 	for i := range object.Members {
 		m := &object.Members[i]
 		at := parameterFor(object, m.Name, parameters)
-		number, isNumber := m.Value.(json.Number)
-		if _, isText := m.Value.(string); at < 0 || !isText && !isNumber {
+		if at < 0 {
 			continue
 		}
-		before, accepted := m.Value, true
-		for seed := range uint64(askedTries) {
-			if m.Value, accepted = c.m.askedValue(parameters[at].Schema, seed, isNumber); !accepted || !valid() {
-				accepted = false
-				break
-			}
-		}
-		if m.Value = before; accepted {
-			a.members = append(a.members, askedMember{m.Name, at, number})
+		if accepted, ok := c.m.accepted(m, parameters[at].Schema, valid); ok {
+			a.members = append(a.members, askedMember{m.Name, at, m.Value, accepted})
 		}
 	}
 	if len(a.members) == 0 {
@@ -82,31 +78,78 @@ func (c *Content) Asked(body []byte, parameters []PathParameter) *Asked {
 	return a
 }
 
-// askedTries is how many values of a parameter are tried as a member of a body.
-const askedTries = 3
-
-// askedValue returns a value that a request may name, in the form of a number or of a string.
-func (m *Maker) askedValue(s *openapi3.Schema, seed uint64, number bool) (any, bool) {
-	if s == nil {
-		s = anyText.Value
+// accepted reports whether a member may have the values of a parameter, and what these have to match
+// when the member does not accept any string. valid reports whether the body is valid as it is.
+func (m *Maker) accepted(member *jsonvalue.Member, parameter *openapi3.Schema, valid func() bool) (what []*regexp.Regexp, ok bool) {
+	before := member.Value
+	defer func() { member.Value = before }()
+	allValid := func(values ...any) bool {
+		return !slices.ContainsFunc(values, func(v any) bool {
+			member.Value = v
+			return !valid()
+		})
 	}
-	v, wrong := m.body(&openapi3.SchemaRef{Value: s}, toServer, seed, true, "")
-	if wrong != "" {
-		return nil, false
-	}
-	switch v := v.(type) {
+	switch before.(type) {
 	case json.Number:
-		if number {
-			return v, true
-		}
-		return string(v), true
+		return nil, allValid(json.Number("1"), json.Number("7"), json.Number("1234567"))
 	case string:
-		if number { // a text that is not a number is never put in
-			return json.Number(strconv.FormatUint(1+1234567*seed, 10)), true
+		if allValid("a", "7", "x-1_B") {
+			return nil, true
 		}
-		return v, true
+		if what = matchesOf(parameter); what == nil {
+			return nil, false
+		}
+		for seed := range uint64(3) {
+			v, wrong := m.body(&openapi3.SchemaRef{Value: parameter}, toServer, seed, true, "")
+			if wrong != "" || !allValid(plainText(v)) {
+				return nil, false
+			}
+		}
+		return what, true
 	}
 	return nil, false
+}
+
+// uuid is what values of that format match.
+const uuid = "^[0-9a-fA-F]{8}-[0-9a-fA-F]{4}-[0-9a-fA-F]{4}-[0-9a-fA-F]{4}-[0-9a-fA-F]{12}$"
+
+// matchesOf returns what the values of a parameter match: nil when that is not known exactly.
+func matchesOf(s *openapi3.Schema) []*regexp.Regexp {
+	if s == nil || len(s.AllOf)+len(s.OneOf)+len(s.AnyOf) > 0 || s.Not != nil {
+		return nil
+	}
+	var sources []string
+	switch {
+	case s.Format == "uuid":
+		sources = append(sources, uuid)
+	case s.Format != "":
+		return nil
+	}
+	if len(s.Enum) > 0 {
+		texts := make([]string, len(s.Enum))
+		for i := range s.Enum {
+			texts[i] = regexp.QuoteMeta(plainText(jsonvalue.Of(s.Enum[i])))
+		}
+		sources = append(sources, "^(?:"+strings.Join(texts, "|")+")$")
+	}
+	if s.Pattern != "" {
+		sources = append(sources, s.Pattern)
+	}
+	switch {
+	case s.MaxLength != nil:
+		sources = append(sources, fmt.Sprintf("^(?s:.{%d,%d})$", s.MinLength, *s.MaxLength))
+	case s.MinLength > 0:
+		sources = append(sources, fmt.Sprintf("^(?s:.{%d,})$", s.MinLength))
+	}
+	var all []*regexp.Regexp
+	for _, source := range sources {
+		e, err := regexp.Compile(source)
+		if err != nil || strings.Contains(source, "{{") || strings.Contains(source, "}}") || strings.Contains(source, "%") {
+			return nil // an ECMAScript pattern, or one that ends a tag of a template
+		}
+		all = append(all, e)
+	}
+	return all
 }
 
 // namesAny reports whether an object has a member for a parameter.
@@ -164,13 +207,15 @@ func has(o *jsonvalue.Object, plain string) bool {
 }
 
 // Fill writes values of path parameters into a body of the response. A value that the place does
-// not allow is left out. value returns a path parameter, decoded.
+// not accept is left out. value returns a path parameter, decoded.
 func (a *Asked) Fill(body []byte, value func(parameter int) []byte) []byte {
 	return a.replace(body, func(m *askedMember, before any) any {
 		text := string(value(m.parameter))
 		switch before.(type) {
 		case string:
-			return text
+			if !slices.ContainsFunc(m.accepted, func(e *regexp.Regexp) bool { return !e.MatchString(text) }) {
+				return text
+			}
 		case json.Number:
 			if n, err := strconv.ParseInt(text, 10, 64); err == nil {
 				return jsonvalue.IntNumber(n)
@@ -184,10 +229,19 @@ func (a *Asked) Fill(body []byte, value func(parameter int) []byte) []byte {
 // parameter.
 func (a *Asked) Template(body []byte, variable func(parameter int) string) string {
 	return string(a.replace(body, func(m *askedMember, _ any) any {
-		if m.number == "" {
-			return json.Number(`"{{` + variable(m.parameter) + `}}"`) // written as it is
+		generated := string(jsonvalue.Append(nil, m.generated))
+		if _, isNumber := m.generated.(json.Number); isNumber {
+			return json.Number("{{" + variable(m.parameter) + "|add:0|default:" + generated + "}}") // written as it is
 		}
-		return json.Number("{{" + variable(m.parameter) + "|add:0|default:" + string(m.number) + "}}")
+		text := `"{{` + variable(m.parameter) + `}}"`
+		if len(m.accepted) > 0 {
+			var tests []string
+			for _, e := range m.accepted {
+				tests = append(tests, variable(m.parameter)+` matches "`+strings.NewReplacer(`\`, `\\`, `"`, `\"`).Replace(e.String())+`"`)
+			}
+			text = "{% if " + strings.Join(tests, " and ") + " %}" + text + "{% else %}" + generated + "{% endif %}"
+		}
+		return json.Number(text)
 	}))
 }
 
