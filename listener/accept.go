@@ -12,16 +12,16 @@ import (
 
 const acceptHeader = "Accept"
 
-// rank is how well an answer fits what a client accepts.
+// rank says how well an answer fits the Accept header of a request.
 type rank struct {
-	weight    int // its q, in thousandths; 0 for what is not accepted
+	weight    int // the q value, in thousandths; 0 if not acceptable
 	specific  int // how closely the client names its media type
 	byDefault bool
 	json      bool
 }
 
-// above reports whether an answer fits better than another: what the client wants more,
-// then what it names more closely, then what requests get by default, then JSON.
+// above reports whether an answer fits better than another. The weight counts first, then how
+// closely the media type is named, then whether it is the default answer, then whether it is JSON.
 func (r rank) above(other rank) bool {
 	switch {
 	case r.weight != other.weight:
@@ -34,8 +34,7 @@ func (r rank) above(other rank) bool {
 	return r.json && !other.json
 }
 
-// isIndifferent reports whether the Accept headers, of which there may be none, take all
-// media types alike.
+// isIndifferent reports whether the Accept header fields, if any, accept all media types equally.
 func isIndifferent(header matcher.Header) bool {
 	first := true
 	for value := range header.Values(acceptHeader) {
@@ -47,8 +46,8 @@ func isIndifferent(header matcher.Header) bool {
 	return true
 }
 
-// weigh is how much the Accept headers want a media type, in thousandths, by the range
-// that names it most closely, and how closely that is. Without any header all is wanted.
+// weigh returns the weight of a media type in the Accept header fields, in thousandths, and how
+// closely the best matching range names it. Without such a field every type is acceptable.
 func weigh(mediaType string, header matcher.Header) (weight, specific int) {
 	if _, ok := header.Get(acceptHeader); !ok {
 		return 1000, 0
@@ -66,16 +65,16 @@ func weigh(mediaType string, header matcher.Header) (weight, specific int) {
 	return weight, specific
 }
 
-// How closely a range names a media type: any, the same main type, the very type; and one
-// more for each parameter.
+// How closely a range names a media type: any type, the same main type, the exact type. Each
+// parameter adds one.
 const (
 	anyRange = iota
 	mainRange
 	exactRange
 )
 
-// match holds a media type against one range of an Accept header: how closely that names
-// it, -1 for not at all, and its weight.
+// match compares a media type with one range of an Accept header. It returns how closely the range
+// names the type, -1 if it does not match, and the weight of the range.
 func match(mediaType string, element []byte) (specific, weight int) {
 	text, parameters := cutList(element, ';')
 	own, ownParameters, _ := strings.Cut(mediaType, ";")
@@ -102,7 +101,7 @@ func match(mediaType string, element []byte) (specific, weight int) {
 		switch {
 		case ascii.EqualFold(name, "q"):
 			return specific, readWeight(value)
-		case len(name) == 0, ascii.EqualFold(name, "charset"): // all texts are UTF-8
+		case len(name) == 0, ascii.EqualFold(name, "charset"): // all text is UTF-8
 		case hasParameter(ownParameters, name, value):
 			specific++
 		default:
@@ -112,7 +111,7 @@ func match(mediaType string, element []byte) (specific, weight int) {
 	return specific, weight
 }
 
-// hasParameter reports whether a media type has a parameter of that value.
+// hasParameter reports whether a media type has a parameter with the given value.
 func hasParameter(parameters string, name, value []byte) bool {
 	for item := range strings.SplitSeq(parameters, ";") {
 		n, v, _ := strings.Cut(strings.TrimSpace(item), "=")
@@ -130,7 +129,7 @@ func unquoted(b []byte) []byte {
 	return b
 }
 
-// readWeight is a q in thousandths: what is malformed, or above 1, counts as 1.
+// readWeight returns a q value in thousandths. A malformed one, or one above 1, counts as 1.
 func readWeight(b []byte) int {
 	q, err := strconv.ParseFloat(string(b), 64)
 	if err != nil || !(q >= 0 && q < 1) || len(b) > len("0.000") {
@@ -139,7 +138,7 @@ func readWeight(b []byte) int {
 	return int(q*1000 + 0.5)
 }
 
-// cutList cuts a list at its first separator that is outside of quotes.
+// cutList cuts a list at its first separator outside quotes.
 func cutList(b []byte, separator byte) (first, rest []byte) {
 	quoted := false
 	for i := 0; i < len(b); i++ {

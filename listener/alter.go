@@ -7,17 +7,18 @@ import (
 	"mockserver/config"
 )
 
-// Applied is how often a specification was to be served since the server was started,
-// the first among them.
+// Applied counts the specifications that the server was given since it was started, including the
+// first one.
 type Applied struct {
-	Served  uint64 // those that are, or were
-	Refused uint64 // those that were wrong
-	// Last is when one was served last, and Fine tells that none was refused since.
+	Served  uint64 // accepted and served
+	Refused uint64 // invalid
+	// Last is the time when the latest accepted specification took effect. Fine reports whether
+	// none has been refused since.
 	Last time.Time
 	Fine bool
 }
 
-// applied is what Applied is read from.
+// applied holds the counters behind Applied.
 type applied struct {
 	served, refused atomic.Uint64
 	last            atomic.Int64 // Unix nanoseconds
@@ -34,7 +35,7 @@ func (a *applied) note(err error) {
 	a.last.Store(time.Now().UnixNano())
 }
 
-// Applied tells how often Apply and Alter were called, and whether the last one was fine.
+// Applied returns how often Apply and Alter were called, and whether the last call succeeded.
 func (s *Server) Applied() Applied {
 	return Applied{
 		Served: s.applied.served.Load(), Refused: s.applied.refused.Load(),
@@ -42,14 +43,14 @@ func (s *Server) Applied() Applied {
 	}
 }
 
-// Stopping reports whether Shutdown was called: requests under way are finished, and no
-// others are accepted.
+// Stopping reports whether Shutdown was called: requests in progress are finished, and no new ones
+// are accepted.
 func (s *Server) Stopping() bool { return s.stopping.Load() }
 
-// Alter is Apply of what change makes of the specification that is served. No other
-// specification is applied meanwhile, so change must call neither Apply nor Alter. When
-// its error is not nil nothing is changed, and it is returned. Warnings that what was
-// served before has too are not logged again.
+// Alter applies the specification that change makes from the one that is served. No other
+// specification is applied in the meantime, so change must call neither Apply nor Alter. If change
+// returns an error, nothing is changed and Alter returns that error. Warnings that the previous
+// specification also had are not logged again.
 func (s *Server) Alter(change func(served *config.Spec) (*config.Spec, error)) error {
 	s.applying.Lock()
 	defer s.applying.Unlock()

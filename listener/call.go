@@ -12,29 +12,29 @@ import (
 	"mockserver/matcher"
 )
 
-// call is one request on its way through the server: what came, what is answered, and
-// what is recorded of both. It belongs to the goroutine that serves the request.
+// call is one request on its way through the server: the request, the reply, and what is recorded
+// about both. It belongs to the goroutine that serves the request.
 type call struct {
 	matcher.Request
 	reply    reply.Reply
 	trace    record.Trace
-	peer     *wire.Connection  // that it came by; nil for none, in a test
-	fault    *traffic.Fault    // that spoils the answer; nil for none
-	held     *traffic.Capacity // the place to leave once a spoilt body is sent; nil for none
-	panicked bool              // nobody knows what state the call is in
-	world    *snapshot         // that the request was matched in; nil if it was not yet
-	matched  int               // the endpoint, as Match has it
-	brief    bool              // it is answered at once: nobody sees it in progress
+	peer     *wire.Connection  // the connection; nil in tests without one
+	fault    *traffic.Fault    // the fault that spoils the reply; nil for none
+	held     *traffic.Capacity // the place to free once a spoilt body is sent; nil for none
+	panicked bool              // the state of the call is unknown
+	world    *snapshot         // the snapshot the request was matched in; nil before matching
+	matched  int               // the endpoint, as returned by Match
+	brief    bool              // answered immediately, so it never shows up as in progress
 }
 
-// calls are those that no request has. Each is answered 200 without a body so far.
+// calls are unused calls. A new call has an empty 200 reply.
 var calls = sync.Pool{New: func() any {
 	c := new(call)
 	c.reply.Begin()
 	return c
 }}
 
-// release ends the use of a call, and of all that its request and reply returned.
+// release ends the use of a call and of everything its request and reply returned.
 func (c *call) release() {
 	if c.panicked {
 		return
@@ -46,13 +46,13 @@ func (c *call) release() {
 	calls.Put(c)
 }
 
-// isHead reports whether the client asks for the head of an answer alone.
+// isHead reports whether the request is a HEAD request.
 func (c *call) isHead() bool    { return string(c.In.Method) == "HEAD" }
 func (c *call) isGet() bool     { return string(c.In.Method) == "GET" }
 func (c *call) isOptions() bool { return string(c.In.Method) == "OPTIONS" }
 
-// arrival is when the request came: when its last byte was read, or, if it came while
-// another of its connection was served, when that was seen.
+// arrival returns when the request arrived: when its last byte was read or, if it arrived while
+// another request of its connection was being served, when it was first seen.
 func (c *call) arrival() time.Time {
 	for _, t := range [...]time.Time{c.peer.Arrived(), c.In.Time} {
 		if !t.IsZero() {
@@ -62,8 +62,8 @@ func (c *call) arrival() time.Time {
 	return time.Now()
 }
 
-// took is for how long the request is served. One that is answered directly has no time of
-// its own, which would cost more than to ask its connection.
+// took returns how long the request has been served. A request that is answered directly has no
+// time of its own, because measuring it would cost more than asking its connection.
 func (c *call) took() time.Duration {
 	switch {
 	case !c.In.Time.IsZero():
@@ -75,7 +75,7 @@ func (c *call) took() time.Duration {
 	return 0
 }
 
-// waiter is where the request may wait; nil for nowhere.
+// waiter returns what the request can wait on; nil if it cannot wait.
 func (c *call) waiter() traffic.Waiter {
 	if c.peer == nil {
 		return nil
@@ -83,13 +83,13 @@ func (c *call) waiter() traffic.Waiter {
 	return c.peer
 }
 
-// wait has a request wait until its latency is over, and reports whether it is to be
+// wait delays the request until its latency is over. It reports whether the request is still to be
 // answered.
 func (c *call) wait(rules *traffic.Rules, begun time.Time, length time.Duration) bool {
 	due := begun.Add(length)
 	served := begun
 	if t := c.In.Time; t.After(begun) {
-		served = t // it came before: the part that passed meanwhile is none of its own
+		served = t // it was pipelined: the time before it was served is not its own
 	}
 	c.trace.Declared += length
 	c.trace.Waited += max(due.Sub(served), 0)
@@ -101,33 +101,32 @@ func (c *call) wait(rules *traffic.Rules, begun time.Time, length time.Duration)
 	return true
 }
 
-// spoil has a fault happen to the answer that the request has by now. What is added to its
-// headers afterwards is of the answer too. It reports whether the place that the request
-// holds is left once the answer is sent; else the caller has to leave it.
+// spoil applies a fault to the reply made so far. Headers added later become part of the reply too.
+// It reports whether the request's place is freed once the reply is sent; if not, the caller must
+// free it.
 func (c *call) spoil(f *traffic.Fault, held *traffic.Capacity) (leaves bool) {
 	if !c.peer.IsAlone() {
-		return false // in a test; or it came with others before a reload, whose answers would go wrong with it
+		return false // in a test, or pipelined before a reload, where a fault would break the other responses
 	}
 	c.fault, c.trace.Fault = f, f.Kind
 	switch {
 	case c.isStreamed():
 		c.held = held
 		return true
-	case f.Kind != wire.Slow: // there may be nothing to be slow with
+	case f.Kind != wire.Slow: // there may be no body to send slowly
 		c.peer.Spoil(f.Kind)
 	}
 	return false
 }
 
-// isStreamed reports whether a fault sends the body in pieces, or a piece of it.
+// isStreamed reports whether a fault sends the body, or a part of it, in pieces.
 func (c *call) isStreamed() bool {
 	return c.fault != nil && (c.fault.Kind == wire.Slow || c.fault.Kind == wire.Truncate) && len(c.reply.Body) > 0 && !c.isHead()
 }
 
-// addServerTiming adds a field that says what the time of the reply was spent on so far, in
-// milliseconds: the latency that is declared, for how long the request waited, how much
-// longer that was than declared, for how long it waited for an upstream, and the server's own
-// work.
+// addServerTiming adds a Server-Timing field that says what the time of the reply was spent on so
+// far, in milliseconds: the declared latency, how long the request actually waited, how much longer
+// that was than declared, how long it waited for an upstream, and the server's own work.
 func (c *call) addServerTiming() {
 	t := &c.trace
 	own := t.Own(time.Since(c.In.Time))

@@ -9,11 +9,11 @@ import (
 	"mockserver/listener/reply"
 )
 
-// preflightMaxAge is for how many seconds a browser may keep a preflight answer.
+// preflightMaxAge is how many seconds a browser may cache a preflight response.
 const preflightMaxAge = "600"
 
-// respondOptions answers OPTIONS on a path that declares none itself; a preflight
-// is told that whatever it asked for is allowed.
+// respondOptions answers OPTIONS on a path that does not declare it. A preflight request is allowed
+// everything it asks for.
 func (s *Server) respondOptions(c *call, methods []string) {
 	allowed := allow(methods)
 	c.reply.Add(fasthttp.HeaderAllow, allowed)
@@ -29,28 +29,28 @@ func (s *Server) respondOptions(c *call, methods []string) {
 	c.reply.Add(fasthttp.HeaderVary, "Access-Control-Request-Method, Access-Control-Request-Headers")
 }
 
-// allowOrigin lets pages of any origin read the answer, unless the endpoint
-// declares something else. Credentials are never allowed here.
+// allowOrigin lets pages of any origin read the response, unless the endpoint declares something
+// else. Credentials are never allowed here.
 func (s *Server) allowOrigin(c *call) {
 	if !s.opts.NoCORS && c.hasOrigin() && !c.reply.Has(fasthttp.HeaderAccessControlAllowOrigin) {
 		c.reply.Add(fasthttp.HeaderAccessControlAllowOrigin, "*")
 	}
 }
 
-// hasOrigin reports whether the request may come from a page of a browser.
+// hasOrigin reports whether the request may come from a page in a browser.
 func (c *call) hasOrigin() bool {
 	origin, _ := c.Header(fasthttp.HeaderOrigin)
 	return len(origin) > 0
 }
 
-// addAllow completes a declared answer to OPTIONS that lacks Allow.
+// addAllow adds Allow to a declared response to OPTIONS that lacks it.
 func addAllow(sn *snapshot, c *call) {
 	if !c.reply.Has(fasthttp.HeaderAllow) {
 		c.reply.Add(fasthttp.HeaderAllow, allow(sn.table.Methods(&c.Request)))
 	}
 }
 
-// allow is the Allow header of a path with the declared methods.
+// allow returns the Allow header of a path with the declared methods.
 func allow(methods []string) string {
 	all := slices.Clone(methods)
 	if slices.Contains(all, fasthttp.MethodGet) {

@@ -11,13 +11,13 @@ import (
 	"mockserver/listener/wire"
 )
 
-// A plain request whose answer is made at once takes the way of every request, from the
-// bytes that the connection was read into to the reply, but for fasthttp, which would parse
-// what wire has parsed: see wire.Plain. Its reply is written by an encoder of our own, with
-// the bytes that fasthttp would write.
+// A plain request that can be answered immediately passes through the same stages as every other,
+// from the bytes read from the connection to the reply, except that fasthttp does not parse again
+// what package wire has parsed: see wire.Plain. An encoder of our own writes the reply, with the
+// same bytes that fasthttp would write.
 
-// isDirect reports whether an answer is made at once, and its head is one that
-// reply encoding knows.
+// isDirect reports whether an answer is made immediately and has only headers that our encoder
+// handles.
 func (a *answer) isDirect() bool {
 	for i := range a.headers {
 		if isSpecial(a.headers[i].name) {
@@ -27,7 +27,7 @@ func (a *answer) isDirect() bool {
 	return !a.disturbed && (a.source == nil || !a.source.IsRemote()) && a.status >= 200 && a.status < 1000
 }
 
-// isSpecial reports whether fasthttp keeps a field apart from the others.
+// isSpecial reports whether fasthttp stores a header field separately from the others.
 func isSpecial(name string) bool {
 	for _, special := range [...]string{
 		fasthttp.HeaderContentType, fasthttp.HeaderContentEncoding, fasthttp.HeaderContentLength, fasthttp.HeaderConnection, fasthttp.HeaderServer,
@@ -40,12 +40,12 @@ func isSpecial(name string) bool {
 	return false
 }
 
-// headRoom is what is kept free for the head in front of a rendered body.
+// headRoom is the space reserved for the head in front of a rendered body.
 const headRoom = 1 << 10
 
-// answerDirectly answers a plain request, and reports whether it did; if not, serve goes on
-// with the call that it has begun. The answer is made in the room behind the request. The
-// error is that of writing.
+// answerDirectly answers a plain request and reports whether it did. If it did not, serve continues
+// with the call that it began. The response is built in the free space behind the request. The
+// error is from writing.
 func (s *Server) answerDirectly(conn *wire.Connection, p *wire.Plain) (done bool, err error) {
 	if s.stopping.Load() || len(p.Body) > s.opts.MaxBody || p.Target[0] != '/' || bytes.IndexByte(p.Target, ':') > 0 && bytes.Contains(p.Target, schemeEnd) {
 		return false, nil
@@ -76,7 +76,7 @@ func (s *Server) answerDirectly(conn *wire.Connection, p *wire.Plain) (done bool
 	return true, err
 }
 
-// serveDirectly is serve for a request that a direct answer is for.
+// serveDirectly is serve for a request with a direct answer.
 func (s *Server) serveDirectly(a *answer, c *call) {
 	c.brief = a.brief
 	s.begin(c)
@@ -84,8 +84,8 @@ func (s *Server) serveDirectly(a *answer, c *call) {
 	s.answer(a, c, true)
 }
 
-// matchDirectly returns the direct answer that a request is for; nil for none. A panic is
-// left to serve, which comes to it again.
+// matchDirectly returns the direct answer for a request; nil if there is none. A panic is left to
+// serve, which will meet it again.
 func (s *Server) matchDirectly(c *call) (a *answer) {
 	defer func() {
 		if recover() != nil {
@@ -99,13 +99,13 @@ func (s *Server) matchDirectly(c *call) (a *answer) {
 	return nil
 }
 
-// send writes the reply: the head, and behind it the body, which may be in the room.
+// send writes the reply: the head, followed by the body, which may already be in room.
 func (c *call) send(room []byte) error {
 	p := &c.reply
 	head := p.AppendHead(room[:0:headRoom], c.peer.Date())
 	if n := len(head) + len(p.Body); n <= len(room) {
 		copy(room[len(head):], p.Body)
-		copy(room, head) // where it is already, unless it was too long
+		copy(room, head) // where it already is, unless it was too long
 		_, err := c.peer.Write(room[:n])
 		return err
 	}

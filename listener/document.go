@@ -12,16 +12,16 @@ import (
 )
 
 const (
-	// listedWarnings is how many warnings of a document are logged one by one. More of
-	// them are counted in the line about the document.
+	// listedWarnings is how many warnings of a document are logged individually. If there are more,
+	// the line about the document has their number instead.
 	listedWarnings = 10
 
 	shownRoutes    = 5 // of a document
 	shownBasePaths = 5
 )
 
-// logDocuments logs a line for each OpenAPI document that was not served just as it is
-// now. The warnings that only the line stands for are put into known.
+// logDocuments logs a line for each OpenAPI document that has changed since it was last served.
+// Warnings that are only counted in that line are added to known.
 func (s *Server) logDocuments(spec *config.Spec, known map[syntax.Problem]bool) {
 	var lines []string
 	for _, d := range spec.Documents() {
@@ -47,8 +47,8 @@ func (s *Server) logDocuments(spec *config.Spec, known map[syntax.Problem]bool) 
 	s.documents = lines
 }
 
-// countWarnings is "none", or "147 warnings of 6 kinds". A warning without a kind is one
-// of its own.
+// countWarnings returns "none", or a text such as "147 warnings of 6 kinds". Each warning without a
+// kind counts as its own kind.
 func countWarnings(warnings syntax.Problems) string {
 	if len(warnings) == 0 {
 		return "none"
@@ -64,7 +64,7 @@ func countWarnings(warnings syntax.Problems) string {
 	return wording.Count(len(warnings), "warning") + " of " + wording.Count(len(kinds)+single, "kind")
 }
 
-// routesOf is the first routes of a document, and how many more there are.
+// routesOf returns the first routes of a document, and how many more there are.
 func routesOf(d *openapi.Document) (routes string, more int) {
 	var first []string
 	for _, o := range d.Operations[:min(shownRoutes, len(d.Operations))] {
@@ -73,7 +73,7 @@ func routesOf(d *openapi.Document) (routes string, more int) {
 	return strings.Join(first, ", "), len(d.Operations) - len(first)
 }
 
-// basePathsOf is the first base paths of a document, and how many more there are.
+// basePathsOf returns the first base paths of a document, and how many more there are.
 func basePathsOf(d *openapi.Document) string {
 	var first []string
 	for _, base := range d.BasePaths[:min(shownBasePaths, len(d.BasePaths))] {
@@ -86,7 +86,8 @@ func basePathsOf(d *openapi.Document) string {
 	return text
 }
 
-// logWarnings logs each warning, but those that OpenAPI documents have many of as one line.
+// logWarnings logs each warning, and combines those that OpenAPI documents often have many of into
+// one line.
 func (s *Server) logWarnings(warnings syntax.Problems) {
 	for _, d := range warnings.Digest() {
 		attrs := []any{"at", d.Pos.String(), "key", d.Key, "what", d.What}

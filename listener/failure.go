@@ -8,7 +8,7 @@ import (
 	"mockserver/listener/reply"
 )
 
-// ofBody is the failure that an external body's error answers with.
+// ofBody returns the failure to send for the error of an external body.
 func ofBody(err error) reply.Failure {
 	var e *fetcher.Error
 	if !errors.As(err, &e) {
@@ -25,7 +25,7 @@ func ofBody(err error) reply.Failure {
 	return reply.BodyUnavailable
 }
 
-// maxMessage bounds the messages of others, in bytes: some hold what the client sent.
+// maxMessage limits messages from elsewhere, in bytes, because some contain what the client sent.
 const maxMessage = 200
 
 func bounded(message string) string {

@@ -14,16 +14,15 @@ import (
 	"mockserver/matcher"
 )
 
-// fallBack answers a request that no endpoint of its method matches: HEAD as the
-// GET would, OPTIONS from what is declared, OPTIONS * for the server as a whole,
-// anything else with 404 or 405.
+// fallBack answers a request that no endpoint with its method matches: HEAD like GET, OPTIONS from
+// what is declared, OPTIONS * for the server as a whole, and anything else with 404 or 405.
 func (s *Server) fallBack(sn *snapshot, c *call) {
 	if c.isOptions() && string(c.Path()) == "*" {
 		c.trace.Counters = s.recorder.ForOptions()
-		return // it asks the server, not an endpoint: 200, RFC 9110 section 9.3.7
+		return // it is about the server, not an endpoint: 200, RFC 9110 section 9.3.7
 	}
 	if c.isHead() {
-		// The encoder leaves the body of a HEAD answer out and keeps its length.
+		// The encoder omits the body of a response to HEAD and keeps its length.
 		if i := sn.table.Match(&c.Request, fasthttp.MethodGet); i >= 0 {
 			s.answer(&sn.answers[i], c, false)
 			return
@@ -47,17 +46,17 @@ func (s *Server) fallBack(sn *snapshot, c *call) {
 	s.unmatched(sn, c, methods)
 }
 
-// answered reports whether a method is among those declared; HEAD is with GET.
+// answered reports whether a method is declared. GET includes HEAD.
 func answered(declared []string, method string) bool {
 	return slices.Contains(declared, method) ||
 		method == fasthttp.MethodHead && slices.Contains(declared, fasthttp.MethodGet)
 }
 
-// namedEndpoints is how many endpoints an unmatched answer names.
+// namedEndpoints is how many endpoints are named in a response to an unmatched request.
 const namedEndpoints = 3
 
-// nearest says of the nearest endpoints why each did not match. Endpoints that
-// differ in their conditions only say the same, and are named once.
+// nearest returns for each of the nearest endpoints why it did not match. Endpoints that differ
+// only in their conditions have the same text and are named once.
 func (sn *snapshot) nearest(r *matcher.Request) []string {
 	var reasons []string
 	for _, near := range sn.index.Find(r, 4*namedEndpoints) {
@@ -69,8 +68,8 @@ func (sn *snapshot) nearest(r *matcher.Request) []string {
 	return reasons
 }
 
-// unmatched answers 404, or 405 when the path is declared for other methods, and
-// names the nearest endpoints with the reason why each did not match.
+// unmatched answers 404, or 405 if the path is declared for other methods, and names the nearest
+// endpoints with the reason why each did not match.
 func (s *Server) unmatched(sn *snapshot, c *call, methods []string) {
 	r := &c.Request
 	f := reply.EndpointNotFound
@@ -106,7 +105,7 @@ func (s *Server) unmatched(sn *snapshot, c *call, methods []string) {
 	s.tellUnmatched(c, f, message)
 }
 
-// tellUnmatched logs a request that no endpoint answered, and keeps why.
+// tellUnmatched logs a request that no endpoint matched, and records the reason.
 func (s *Server) tellUnmatched(c *call, f reply.Failure, message string) {
 	if s.recorder != nil {
 		s.recorder.Misses().Add(&c.Request, f.Code, c.reply.Status, message)

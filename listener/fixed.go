@@ -13,37 +13,38 @@ import (
 	"mockserver/matcher"
 )
 
-// An answer that is the same for every request is sent as the bytes that it is, when
-// the request is a plain one: see head.isPlain. Reading such a request and writing its
-// answer is then a look at its bytes, a look-up and a copy. The request is as sound as
-// any that fasthttp sees, and the answer has the bytes that fasthttp would write.
+// An answer that is the same for every request is sent as prepared bytes if the request is a plain
+// one: see head.isPlain. Reading such a request and writing its response takes a comparison of its
+// bytes, a lookup and a copy. The request is checked as strictly as by fasthttp, and the response
+// has the same bytes that fasthttp would write.
 
-// fixed is such an answer.
+// fixed is a fixed response.
 type fixed struct {
-	head []byte // status line, headers, and the empty line
-	date int    // where in it the value of Date is
+	head []byte // status line, headers and the empty line
+	date int    // index of the value of Date
 	body []byte
-	// Requests may choose another one by their query, and by what they accept.
+	// Requests may choose another answer by their query, and by what they accept.
 	chosen, typed bool
-	limited       bool // any query may choose another one
+	limited       bool // any query may choose another answer
 
-	answer   *answer // of the endpoint
+	answer   *answer // the answer of the endpoint
 	status   int
 	counters *record.Counters // nil when nothing is recorded
 }
 
-// maxFixed is the largest one, in bytes: to copy more costs more than it saves.
+// maxFixed is the size of the largest fixed response in bytes. Copying a larger one costs more than
+// it saves.
 const maxFixed = 16 << 10
 
-// maxLength is the length from which on paths are not told apart by it: see fixedLengths.
+// maxLength is the length from which paths are no longer distinguished by length: see fixedLengths.
 const maxLength = 63
 
-// fix puts the answers that are fixed, by the paths that they answer: those without
-// parameters, of endpoints that answer whatever the request holds beside its path.
+// fix collects the fixed responses by path. They belong to paths without parameters whose endpoints
+// depend on nothing else in the request.
 func (sn *snapshot) fix(routes []matcher.Route) {
 	for i := range routes {
 		if routes[i].Endpoint.Host != "" {
-			return // the host comes before the path
+			return // the host takes precedence over the path
 		}
 	}
 	sn.fixed = map[string]*fixed{}
@@ -53,7 +54,7 @@ func (sn *snapshot) fix(routes []matcher.Route) {
 		if !ok || routes[i].Endpoint.EffectiveMethod() != fasthttp.MethodGet {
 			continue
 		}
-		if _, known := sn.fixed[path]; !known { // else the first declared answers
+		if _, known := sn.fixed[path]; !known { // otherwise the first declared endpoint answers
 			sn.fixed[path] = nil
 			sn.fixedLengths |= 1 << min(len(path), maxLength)
 			if a := &sn.answers[i]; routes[i].If == nil && a.isFixed() {
@@ -73,13 +74,13 @@ func (a *answer) isFixed() bool {
 	return a.template.IsNone() && a.source == nil && len(a.hooks) == 0 && !a.disturbed && (a.operation == nil || a.operation.isFixed())
 }
 
-// fixing is what answers are written with, one after the other.
+// fixing is the scratch space for building fixed responses one after the other.
 type fixing struct {
 	ctx fasthttp.RequestCtx
 	out bufio.Writer
 }
 
-// fix is a fixed answer as bytes; nil when it is too large.
+// fix returns a fixed answer as bytes; nil if it is too large.
 func (w *fixing) fix(a *answer) *fixed {
 	p := a.Fixed()
 	resp := &w.ctx.Response
@@ -87,7 +88,7 @@ func (w *fixing) fix(a *answer) *fixed {
 	resp.Header.SetNoDefaultContentType(true)
 	encode(p, resp)
 	w.out.Reset(io.Discard)
-	if resp.Write(&w.out) != nil { // which completes the headers
+	if resp.Write(&w.out) != nil { // completes the headers
 		return nil
 	}
 	f := &fixed{head: bytes.Clone(resp.Header.Header()), body: p.Body, answer: a, status: a.status}
@@ -101,20 +102,21 @@ func (w *fixing) fix(a *answer) *fixed {
 	return f
 }
 
-// Fixed is the reply of an answer that is fixed.
+// Fixed returns the reply of a fixed answer.
 func (a *answer) Fixed() *reply.Reply {
 	var c call
 	c.reply.Begin()
-	new(Server).respond(a, &c) // it asks for nothing of the server
+	new(Server).respond(a, &c) // it needs nothing from the server
 	return &c.reply
 }
 
 var (
 	dateLine  = []byte("\r\nDate: ")
-	schemeEnd = []byte("://") // by which fasthttp takes a target for a URL, wherever it stands
+	schemeEnd = []byte("://") // fasthttp treats a target that contains it as an absolute URL
 )
 
-// answerPlain answers plain requests with the fixed answers that a look-up by path finds.
+// answerPlain returns a function that answers plain requests with the fixed responses that lookup
+// finds by path.
 func (s *Server) answerPlain(lookup func(path []byte) *fixed) func(*wire.Connection, *wire.Plain) (bool, error) {
 	return func(c *wire.Connection, p *wire.Plain) (bool, error) {
 		c.NoteReads(s.recorder != nil)
@@ -125,8 +127,8 @@ func (s *Server) answerPlain(lookup func(path []byte) *fixed) func(*wire.Connect
 	}
 }
 
-// answerFixed answers a plain request if its answer is fixed, and reports whether it did.
-// The answer takes the room of the request. The error is that of writing.
+// answerFixed answers a plain request if its answer is fixed, and reports whether it did. The
+// response is written over the request. The error is from writing.
 func (s *Server) answerFixed(lookup func(path []byte) *fixed, c *wire.Connection, p *wire.Plain) (done bool, err error) {
 	if string(p.Method) != fasthttp.MethodGet {
 		return false, nil
@@ -152,14 +154,14 @@ func (s *Server) answerFixed(lookup func(path []byte) *fixed, c *wire.Connection
 	return true, err
 }
 
-// A request that is answered with a fixed answer takes the same way whether the journal
-// is to have it or not: else those that are sampled would be slower than those that they
-// stand for. It is told to the journal as its bytes, before the answer is written, so that
-// a client that has its answer finds the request there; and read from them once the answer
-// is written, or somebody looks at the journal.
+// A request with a fixed answer takes the same path whether the journal samples it or not:
+// otherwise the sampled requests would be slower than those they represent. The journal stores its
+// raw bytes before the response is written, so that a client that has the response finds the
+// request in the journal. The bytes are parsed after the response is written, or when the journal
+// is read.
 
-// countFixed counts a fixed answer that is about to be written to a request, and reports
-// whether the journal has it.
+// countFixed counts a fixed response that is about to be written, and reports whether the journal
+// stores the request.
 func (s *Server) countFixed(c *wire.Connection, f *fixed, request []byte) (isTold bool) {
 	came, took := c.LastRead()
 	told, wanted := s.recorder.CountFixed(f.counters, c.Shard(), f.status, len(f.body), took)

@@ -16,8 +16,8 @@ import (
 	"mockserver/listener/wire"
 )
 
-// HTTP/1.1 as fasthttp reads and writes it: a request becomes a call, whose reply becomes
-// a fasthttp response. Nothing else knows of fasthttp's contexts.
+// HTTP/1.1 as fasthttp reads and writes it: a request becomes a call, and the reply of the call
+// becomes a fasthttp response. Nothing else uses fasthttp's contexts.
 
 func (s *Server) newHTTP() *fasthttp.Server {
 	return &fasthttp.Server{
@@ -46,8 +46,8 @@ func (s *Server) handle(ctx *fasthttp.RequestCtx) {
 	c.release()
 }
 
-// receive makes a call of the request in ctx. Its body is rendered in the room that the
-// connection keeps for it, so that it is not copied.
+// receive makes a call from the request in ctx. Its body is rendered into the buffer of the
+// connection, so that it is not copied.
 func receive(ctx *fasthttp.RequestCtx) *call {
 	if c := begun(ctx); c != nil {
 		c.reply.Room = ctx.Response.SwapBody(nil)
@@ -64,7 +64,7 @@ func receive(ctx *fasthttp.RequestCtx) *call {
 	return c
 }
 
-// begun takes the call of a request that answerDirectly has left to fasthttp.
+// begun returns the call of a request that answerDirectly has left to fasthttp.
 func begun(ctx *fasthttp.RequestCtx) *call {
 	conn, ok := ctx.Conn().(*wire.Connection)
 	if !ok || conn.Begun == nil {
@@ -75,13 +75,13 @@ func begun(ctx *fasthttp.RequestCtx) *call {
 	return c
 }
 
-// encode makes the reply fasthttp's response.
+// encode copies the reply into fasthttp's response.
 func (c *call) encode(ctx *fasthttp.RequestCtx) {
 	if !c.isStreamed() {
 		encode(&c.reply, &ctx.Response)
 		return
 	}
-	body := &heldBody{wire.SpoiltBody{Body: c.reply.Body, Conn: c.peer}, c.held} // its room, too
+	body := &heldBody{wire.SpoiltBody{Body: c.reply.Body, Conn: c.peer}, c.held} // its buffer too
 	if c.fault.Kind == wire.Slow {
 		body.Pace = c.fault.Pace
 	}
@@ -91,13 +91,13 @@ func (c *call) encode(ctx *fasthttp.RequestCtx) {
 	ctx.Response.SetBodyStream(body, len(body.Body))
 }
 
-// heldBody is a spoilt body with the place that its request holds until it is sent.
+// heldBody is a spoilt body, with the place that its request holds until the body is sent.
 type heldBody struct {
 	wire.SpoiltBody
 	held *traffic.Capacity // nil for none
 }
 
-// Close is called when the answer is sent, or cannot be.
+// Close is called when the response is sent or cannot be sent.
 func (b *heldBody) Close() error {
 	if b.held != nil {
 		b.held.Leave(time.Now())
@@ -105,13 +105,13 @@ func (b *heldBody) Close() error {
 	return nil
 }
 
-// encode makes a reply fasthttp's response. The room of a large body is not kept: a
-// connection that stays open would hold it for as long. fasthttp's own limit is one for
-// the whole process, which a host program may set for itself.
+// encode copies a reply into fasthttp's response. It does not keep the buffer of a large body,
+// because a connection that stays open would hold it for as long. fasthttp's own limit applies to
+// the whole process, and a host program may have set it for itself.
 func encode(p *reply.Reply, resp *fasthttp.Response) {
 	resp.SetStatusCode(p.Status)
 	if len(p.Fields) > 0 {
-		resp.Header.DisableNormalizing() // names are sent as spelt
+		resp.Header.DisableNormalizing() // names are sent as written
 		for i := range p.Fields {
 			resp.Header.Add(p.Fields[i].Name, p.Fields[i].Value)
 		}
@@ -128,20 +128,20 @@ func encode(p *reply.Reply, resp *fasthttp.Response) {
 	resp.SetBodyRaw(p.Body)
 }
 
-// receiveBroken makes a call of what did not become a request. If its headers were not
-// understood, nothing is known of it.
+// receiveBroken makes a call from input that did not become a request. If its headers could not be
+// parsed, nothing is known about it.
 func receiveBroken(ctx *fasthttp.RequestCtx) *call {
 	ctx.Request.ReleaseBody(keptBody)
 	c := receive(ctx)
-	c.In.Time = time.Now() // ctx has that of the request before
+	c.In.Time = time.Now() // ctx has the time of the previous request
 	if h := &ctx.Request.Header; len(h.RawHeaders()) == 0 && len(h.Host()) == 0 {
 		c.In.Method, c.In.Target = nil, nil
 	}
 	return c
 }
 
-// malformed answers what never became a request, and the connection is closed
-// after it. A client whose headers were too slow is owed no answer.
+// malformed answers input that never became a request. The connection is closed afterwards. A
+// client whose headers arrived too slowly gets no response.
 func (s *Server) malformed(ctx *fasthttp.RequestCtx, err error) {
 	var small *fasthttp.ErrSmallBuffer
 	var timeout net.Error
@@ -156,7 +156,7 @@ func (s *Server) malformed(ctx *fasthttp.RequestCtx, err error) {
 	case errors.As(err, &broken):
 		s.refuse(c, violations[broken.Status], broken.What)
 	case conn != nil && !conn.HasSpoken(), errors.Is(err, net.ErrClosed), errors.Is(wire.Portable(err), syscall.ECONNRESET):
-		_ = ctx.Conn().Close() // there was no request, or nobody is there to be answered
+		_ = ctx.Conn().Close() // there was no request, or the client is gone
 		return
 	case errors.As(err, &small):
 		s.refuse(c, reply.HeadersTooLarge, wire.LargeHead)
@@ -166,7 +166,7 @@ func (s *Server) malformed(ctx *fasthttp.RequestCtx, err error) {
 		s.refuse(c, reply.BadRequest, "the request target is malformed")
 	case errors.As(err, &timeout) && timeout.Timeout():
 		if conn == nil || !conn.IsInBody() {
-			_ = ctx.Conn().Close() // nothing is left to say; a failing close is no news
+			_ = ctx.Conn().Close() // nothing is left to say; an error from Close is of no interest
 			return
 		}
 		s.refuse(c, reply.RequestTimeout, conn.Lateness())
@@ -176,14 +176,13 @@ func (s *Server) malformed(ctx *fasthttp.RequestCtx, err error) {
 	c.encode(ctx)
 }
 
-// violations are the failures that protocol errors are answered with, by their status.
+// violations maps the status of a protocol error to the failure to send.
 var violations = map[int]reply.Failure{
 	reply.BadRequest.Status: reply.BadRequest, reply.HeadersTooLarge.Status: reply.HeadersTooLarge,
 	reply.ExpectationFailed.Status: reply.ExpectationFailed, reply.NotImplemented.Status: reply.NotImplemented,
 }
 
-// refuse answers a request that is not read to its end. The connection is to be
-// closed after it.
+// refuse answers a request that is not read to its end. The connection must be closed afterwards.
 func (s *Server) refuse(c *call, f reply.Failure, message string) {
 	f.Write(&c.reply, message)
 	s.allowOrigin(c)
@@ -198,8 +197,8 @@ func (s *Server) refuse(c *call, f reply.Failure, message string) {
 	}
 }
 
-// expect answers a client that asks before it sends a body: go on, unless the
-// body is too large whatever it holds.
+// expect answers a client that asks before sending a body. It tells it to continue unless the body
+// is too large for any endpoint.
 func (s *Server) expect(ctx *fasthttp.RequestCtx) int {
 	if ctx.Request.Header.ContentLength() <= s.opts.MaxBody {
 		return fasthttp.StatusContinue
@@ -208,11 +207,11 @@ func (s *Server) expect(ctx *fasthttp.RequestCtx) int {
 	return reply.PayloadTooLarge.Status
 }
 
-// connectionLog passes what fasthttp has to say about single connections on at
-// debug level: what matters has an answer and a log line of its own.
+// connectionLog logs what fasthttp reports about single connections at debug level. What matters
+// has a response and a log line of its own.
 type connectionLog struct{ log *slog.Logger }
 
-// Printf is what fasthttp calls.
+// Printf implements fasthttp.Logger.
 func (c connectionLog) Printf(format string, args ...any) {
 	c.log.Debug("connection", "detail", fmt.Sprintf(format, args...))
 }

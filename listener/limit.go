@@ -6,8 +6,8 @@ import (
 	"mockserver/renderer"
 )
 
-// limit is how many items of a list a request wants at most, and whether it says so. Of
-// several numbers the smallest counts; what is no number counts for nothing.
+// limit returns the number of list items that a request asks for, and whether it asks for any. The
+// smallest of several numbers counts. Values that are not numbers are ignored.
 func (o *operation) limit(c *call) (n int, ok bool) {
 	if !o.limited {
 		return 0, false
@@ -24,8 +24,8 @@ func (o *operation) limit(c *call) (n int, ok bool) {
 	return n, ok
 }
 
-// cut is the answer of the endpoint with as many items as a request wants; nil for all,
-// and for an example that it asks for by name.
+// cut returns the answer of the endpoint with as many items as the request asks for. It returns nil
+// for all items, and for an example that is requested by name.
 func (o *operation) cut(c *call, p *preferences) *answer {
 	n, ok := o.limit(c)
 	if !ok || len(p.example) > 0 {
@@ -36,7 +36,7 @@ func (o *operation) cut(c *call, p *preferences) *answer {
 	return &cut
 }
 
-// fill returns a body with the values that a request's path has for it.
+// fill replaces members of a body with the path parameters of the request.
 func (o *operation) fill(c *call, body []byte) []byte {
 	if o.document.Asked == nil {
 		return body
@@ -44,7 +44,7 @@ func (o *operation) fill(c *call, body []byte) []byte {
 	return o.document.Asked.Fill(body, c.Param)
 }
 
-// cutFresh returns a body that was made anew with as many items as a request wants.
+// cutFresh returns a newly generated body with as many items as the request asks for.
 func (o *operation) cutFresh(c *call, body []byte) []byte {
 	if n, ok := o.limit(c); ok {
 		return o.document.List.CutFresh(body, n)

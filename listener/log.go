@@ -13,8 +13,8 @@ import (
 	"mockserver/renderer"
 )
 
-// tellServerError logs and reports a 5xx answer of the server itself, at most one
-// of a kind a minute. A kind is the endpoint and the code.
+// tellServerError logs and reports a 5xx response of the server itself, at most once a minute for
+// each endpoint and code.
 func (s *Server) tellServerError(f reply.Failure, a *answer, err error) {
 	if f.Status < 500 || !s.serverErrors.Pass(f.Code+" "+a.name, time.Now()) {
 		return
@@ -28,10 +28,9 @@ func (s *Server) tellServerError(f reply.Failure, a *answer, err error) {
 	s.reports.Failed(f.Code, a.name, declared, err)
 }
 
-// tellPanic logs and reports a panic with its stack, at most one with the same
-// message a minute; during says in the log what was done, and more of what. It is to
-// be called while the stack is still that of the panic; endpoint is "" before
-// it is known.
+// tellPanic logs and reports a panic with its stack, at most once a minute for each message. during
+// says what was being done, and more adds details; both appear in the log. It must be called while
+// the stack is still that of the panic. endpoint is "" if it is not known yet.
 func (s *Server) tellPanic(during string, endpoint string, p any, message string, more ...slog.Attr) {
 	if !s.serverErrors.Pass(reply.InternalError.Code+" "+message, time.Now()) {
 		return
@@ -41,9 +40,9 @@ func (s *Server) tellPanic(during string, endpoint string, p any, message string
 	s.reports.Panicked(reply.InternalError.Code, endpoint, p)
 }
 
-// logAccess logs one request, whatever it was answered, and what more there is to
-// say of it. Of a request whose headers were not understood, nothing is known. One that
-// was not answered, because its client left, has the status that nginx logs then.
+// logAccess logs one request with its status and any further attributes. Nothing is known about a
+// request whose headers could not be parsed. A request that was not answered because its client
+// left has the status that nginx logs in this case.
 func (s *Server) logAccess(c *call, more slog.Attr) {
 	method, uri := "-", "-"
 	if len(c.In.Method) > 0 {
@@ -67,7 +66,7 @@ func (s *Server) logAccess(c *call, more slog.Attr) {
 	s.log.LogAttrs(context.Background(), slog.LevelInfo, "request", attrs...)
 }
 
-// unfinished is the failure that a template which was stopped answers with.
+// unfinished returns the failure to send for a template that was stopped.
 func (s *Server) unfinished(stopped error) (reply.Failure, error) {
 	if stopped == renderer.ErrTooLarge {
 		return reply.ResponseTooLarge, fmt.Errorf("a template makes more than %s; see --max-response", wording.Size(s.opts.MaxResponse))

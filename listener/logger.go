@@ -11,9 +11,9 @@ import (
 	"unicode/utf8"
 )
 
-// NewLogger returns the logger of the program: one JSON object a line for format
-// "json", else one readable line an event. Errors go to stderr, anything else to
-// stdout. Texts that came from a request are quoted and escaped.
+// NewLogger returns the logger of the program. Format "json" writes one JSON object for each event,
+// any other format one readable line. Errors go to stderr, everything else to stdout. Text from
+// requests is quoted and escaped.
 func NewLogger(format string, stdout, stderr io.Writer) *slog.Logger {
 	if format == "json" {
 		inUnits := &slog.HandlerOptions{ReplaceAttr: durationInMilliseconds}
@@ -28,8 +28,8 @@ func NewLogger(format string, stdout, stderr io.Writer) *slog.Logger {
 	})
 }
 
-// durationInMilliseconds writes the duration "took" as the number "took_ms": tools that
-// read logs compare and add up numbers, and the key has to name their unit.
+// durationInMilliseconds writes the duration "took" as the number "took_ms": log tools compare and
+// add numbers, and the key has to name their unit.
 func durationInMilliseconds(_ []string, a slog.Attr) slog.Attr {
 	if a.Value.Kind() == slog.KindDuration {
 		return slog.Float64(a.Key+"_ms", float64(a.Value.Duration())/float64(time.Millisecond))
@@ -37,7 +37,7 @@ func durationInMilliseconds(_ []string, a slog.Attr) slog.Attr {
 	return a
 }
 
-// byLevel sends errors one way and everything else another.
+// byLevel sends errors to one handler and everything else to another.
 type byLevel struct{ out, err slog.Handler }
 
 // Enabled reports whether the level is logged.
@@ -45,7 +45,7 @@ func (b byLevel) Enabled(ctx context.Context, level slog.Level) bool {
 	return b.out.Enabled(ctx, level)
 }
 
-// Handle writes the record where its level goes.
+// Handle passes the record to the handler for its level.
 func (b byLevel) Handle(ctx context.Context, r slog.Record) error {
 	if r.Level >= slog.LevelError {
 		return b.err.Handle(ctx, r)
@@ -68,10 +68,10 @@ type lines struct {
 	w      io.Writer
 	mu     *sync.Mutex // one line at a time on w
 	attrs  []slog.Attr
-	prefix string // of the keys: the groups that are open
+	prefix string // the open groups, as a prefix of keys
 }
 
-// Enabled reports whether the level is logged: from info on.
+// Enabled reports whether the level is logged: info and above.
 func (l *lines) Enabled(_ context.Context, level slog.Level) bool { return level >= slog.LevelInfo }
 
 // Handle writes one line.
@@ -113,7 +113,7 @@ func (l *lines) WithGroup(name string) slog.Handler {
 	return &with
 }
 
-// appendAttr appends " key=value", the value quoted where it is more than a word.
+// appendAttr appends " key=value". The value is quoted if it is more than a word.
 func appendAttr(line []byte, prefix string, a slog.Attr) []byte {
 	value := a.Value.Resolve()
 	if value.Kind() == slog.KindGroup {

@@ -21,26 +21,26 @@ import (
 	"mockserver/renderer"
 )
 
-// hook is one webhook of an endpoint, compiled.
+// hook is one compiled webhook of an endpoint.
 type hook struct {
-	shared  *dispatcher.Webhook // what is the same for every delivery
+	shared  *dispatcher.Webhook // what all deliveries have in common
 	when    *renderer.Condition
 	delay   time.Duration
-	url     *renderer.Template // nil when it is the same for every request
-	headers []header           // but for host; nil when all of them are
-	host    *renderer.Template // the header Host; nil when it is, or is not declared
-	body    *renderer.Template // nil when it is
+	url     *renderer.Template // nil if it is the same for every request
+	headers []header           // without Host; nil if all are the same for every request
+	host    *renderer.Template // the Host header; nil if it is fixed or not declared
+	body    *renderer.Template // nil if it is fixed
 }
 
 const (
-	// maxDepth is how many webhooks may lead to a request that triggers another.
+	// maxDepth is how many webhooks in a row may trigger each other.
 	maxDepth = 10
-	// webhookLines is how many log lines about failed webhooks there may be a second.
+	// webhookLines is the maximum number of log lines about failed webhooks per second.
 	webhookLines = 10
 )
 
-// hooks compiles the webhooks of an endpoint. Those that are not to be sent are left
-// out then, so that no request meets them.
+// hooks compiles the webhooks of an endpoint. If webhooks are not sent, it only checks them, so
+// that no request meets them.
 func (c *compiler) hooks(e *config.Endpoint, name string, scope *renderer.Scope) ([]hook, syntax.Problems) {
 	var problems syntax.Problems
 	hooks := make([]hook, 0, len(e.Webhooks))
@@ -81,7 +81,7 @@ func (c *compiler) hook(w *config.Webhook, scope *renderer.Scope) (hook, syntax.
 	var text string
 	text, h.url, wrong = compileText(w.URL, renderer.URL, scope)
 	if what := address.URLFault([]byte(text)); what != "" && h.url == nil && wrong.Err() == nil && text != w.URL.Value {
-		// What is fixed as written was checked already; this one is fixed by env.NAME, say.
+		// Fixed URLs were checked when they were read. This one may be fixed by env.NAME.
 		wrong = append(wrong, syntax.Problem{Pos: w.URL.Pos, Key: w.URL.Key, What: fmt.Sprintf("%q is not a valid URL: %s", address.Shown(text), what)})
 	}
 	h.shared.URL, problems = text, append(problems, wrong...)
@@ -92,8 +92,8 @@ func (c *compiler) hook(w *config.Webhook, scope *renderer.Scope) (hook, syntax.
 	return h, problems
 }
 
-// hookHeaders compiles the headers of a webhook, and returns the form of its body, which
-// they decide.
+// hookHeaders compiles the headers of a webhook. It returns the form of the body, which they
+// determine.
 func (c *compiler) hookHeaders(h *hook, w *config.Webhook, scope *renderer.Scope) (form renderer.Form, problems syntax.Problems) {
 	form = renderer.JSON
 	if _, ok := declared(&config.Response{Headers: w.Headers}, "Content-Type"); !ok {
@@ -103,7 +103,7 @@ func (c *compiler) hookHeaders(h *hook, w *config.Webhook, scope *renderer.Scope
 	for i := range w.Headers {
 		d := &w.Headers[i]
 		if config.SenderSets(d.Name) || w.Sign != nil && strings.EqualFold(d.Name, w.Sign.EffectiveHeader()) {
-			continue // the dispatcher's own
+			continue // set by the dispatcher
 		}
 		text, t, wrong := compileUnless(w.Raw, d.Value, renderer.Header, scope)
 		problems = append(problems, wrong...)
@@ -116,7 +116,7 @@ func (c *compiler) hookHeaders(h *hook, w *config.Webhook, scope *renderer.Scope
 				h.host = t
 				continue
 			}
-			if what := address.HostPortFault([]byte(text)); what != "" && wrong.Err() == nil && text != d.Value.Value { // as with the URL
+			if what := address.HostPortFault([]byte(text)); what != "" && wrong.Err() == nil && text != d.Value.Value { // like the URL
 				problems = append(problems, syntax.Problem{Pos: d.Value.Pos, Key: d.Value.Key, What: hostError([]byte(text), what).Error()})
 			}
 		}
@@ -129,8 +129,8 @@ func (c *compiler) hookHeaders(h *hook, w *config.Webhook, scope *renderer.Scope
 	return form, problems
 }
 
-// compileText compiles a text: to itself when it is the same for every request,
-// else to a template.
+// compileText compiles a text. It returns the text itself if it is the same for every request, and
+// a template otherwise.
 func compileText(text syntax.Text, form renderer.Form, scope *renderer.Scope) (string, *renderer.Template, syntax.Problems) {
 	t, problems := renderer.Compile(text, form, scope)
 	if t == nil {
@@ -142,7 +142,7 @@ func compileText(text syntax.Text, form renderer.Form, scope *renderer.Scope) (s
 	return "", t, problems
 }
 
-// compileUnless is compileText, unless the text is raw: it stands for itself then.
+// compileUnless is compileText, except that a raw text is not compiled.
 func compileUnless(raw bool, text syntax.Text, form renderer.Form, scope *renderer.Scope) (string, *renderer.Template, syntax.Problems) {
 	if raw {
 		return text.Value, nil, nil
@@ -150,7 +150,7 @@ func compileUnless(raw bool, text syntax.Text, form renderer.Form, scope *render
 	return compileText(text, form, scope)
 }
 
-// appendHeaderLines appends headers as the dispatcher takes them.
+// appendHeaderLines appends headers in the form that the dispatcher expects.
 func appendHeaderLines(dst []byte, headers []header, r *matcher.Request) []byte {
 	for i := range headers {
 		h := &headers[i]
@@ -165,8 +165,8 @@ func appendHeaderLines(dst []byte, headers []header, r *matcher.Request) []byte 
 	return dst
 }
 
-// notify has the webhooks of an answer sent whose conditions hold. What they say is
-// rendered now, from the request; their delay begins when the response is written.
+// notify schedules the webhooks of an answer whose conditions are true. Their content is rendered
+// now, from the request; their delay starts when the response has been written.
 func (s *Server) notify(a *answer, c *call) {
 	if len(a.hooks) == 0 {
 		return
@@ -201,7 +201,7 @@ func (s *Server) notify(a *answer, c *call) {
 			s.tellRefused(h, err)
 			continue
 		}
-		if c.peer == nil { // nobody can say when the answer is written
+		if c.peer == nil { // nobody can say when the response is written
 			s.webhooks.Start(d, time.Now())
 			continue
 		}
@@ -211,7 +211,8 @@ func (s *Server) notify(a *answer, c *call) {
 	}
 }
 
-// following are the webhooks of a connection whose delay begins when its answer is written.
+// following holds the webhooks of a connection whose delay starts when the response has been
+// written.
 type following struct {
 	deliveries []dispatcher.Delivery
 	start      func(written time.Time)
@@ -233,10 +234,10 @@ func (s *Server) followingOf(conn *wire.Connection) *following {
 	return f
 }
 
-// texts is room to render the parts of a delivery in, which are copied.
+// texts are buffers for rendering the parts of a delivery, which are then copied.
 var texts = sync.Pool{New: func() any { return new([]byte) }}
 
-// delivery renders what one delivery says. The error is that its URL or Host is none.
+// delivery renders one delivery. It returns an error if the URL or Host is invalid.
 func (h *hook) delivery(r *matcher.Request, depth int) (dispatcher.Delivery, error) {
 	if h.url == nil && h.headers == nil && h.body == nil {
 		return dispatcher.NewDelivery(h.shared, h.delay, depth, dispatcher.Parts{}), nil
@@ -289,8 +290,8 @@ func (h *hook) delivery(r *matcher.Request, depth int) (dispatcher.Delivery, err
 	return d, err
 }
 
-// renderedError says why a rendered URL or Host is none. A Host that is empty says
-// nothing: it is the URL's then.
+// renderedError returns why a rendered URL or Host is invalid. If Host is empty, that of the URL is
+// used.
 func (h *hook) renderedError(url, host []byte) error {
 	if h.url != nil {
 		if what := address.URLFault(url); what != "" {
@@ -309,7 +310,7 @@ func hostError(host []byte, what string) error {
 	return fmt.Errorf("%q is not the Host of a request: %s", address.Shown(string(host)), what)
 }
 
-// depthOf is how many webhooks led to a request.
+// depthOf returns how many webhooks in a row led to a request.
 func depthOf(r *matcher.Request) int {
 	value, ok := r.Header(dispatcher.DepthHeader)
 	if !ok {
@@ -332,7 +333,7 @@ func (s *Server) tellRefused(h *hook, err error) {
 	}
 }
 
-// tellFailed logs an attempt that failed; the dispatcher calls it.
+// tellFailed logs a failed attempt. The dispatcher calls it.
 func (s *Server) tellFailed(f dispatcher.Failure) {
 	suppressed, ok := s.webhookPace.Pass(time.Now())
 	if !ok {
@@ -350,7 +351,7 @@ func (s *Server) tellFailed(f dispatcher.Failure) {
 	s.log.LogAttrs(context.Background(), slog.LevelWarn, "webhook failed", attrs...)
 }
 
-// openWebhooks starts the queue. Where none is sent, those of the store are not either.
+// openWebhooks starts the queue. If webhooks are not sent, stored ones are not sent either.
 func (s *Server) openWebhooks() error {
 	store := s.opts.WebhookStore
 	if s.opts.NoWebhooks {
@@ -366,7 +367,7 @@ func (s *Server) openWebhooks() error {
 	return err
 }
 
-// closeWebhooks sends what falls due before ctx ends, and logs what became of all.
+// closeWebhooks sends what falls due before ctx ends, and logs what became of all webhooks.
 func (s *Server) closeWebhooks(ctx context.Context) error {
 	if s.webhooks == nil { // it was never started
 		return nil
@@ -391,7 +392,7 @@ func (s *Server) closeWebhooks(ctx context.Context) error {
 	return err
 }
 
-// Webhooks tells what became of the webhooks so far.
+// Webhooks returns what became of the webhooks so far.
 func (s *Server) Webhooks() dispatcher.Stats {
 	stats := s.webhooks.Stats()
 	stats.Dead += s.unsendable.Load()

@@ -13,8 +13,8 @@ import (
 // Records reports whether Options.Record is set.
 func (s *Server) Records() bool { return s.recorder != nil }
 
-// Counts reads the counters. The result must not be changed: readings share what did not
-// change between them. Without Options.Record only Connections and WebSockets are set.
+// Counts returns the counters. The result must not be modified, because consecutive results share
+// what has not changed. Without Options.Record, only Connections and WebSockets are set.
 func (s *Server) Counts() record.Counts {
 	c := record.Counts{Time: time.Now()}
 	if s.recorder != nil {
@@ -24,11 +24,11 @@ func (s *Server) Counts() record.Counts {
 	return c
 }
 
-// Probe returns the probe of the server, which Shutdown stops.
+// Probe returns the probe of the server. Shutdown stops it.
 func (s *Server) Probe() *probe.Probe { return s.probe }
 
-// Journal returns the requests that are kept, the newest first. The list is a copy; the
-// requests may not be changed.
+// Journal returns the stored requests, the newest first. The list is a copy, but the requests must
+// not be modified.
 func (s *Server) Journal() []*record.Exchange {
 	if s.recorder == nil {
 		return nil
@@ -36,8 +36,8 @@ func (s *Server) Journal() []*record.Exchange {
 	return s.recorder.Journal().All()
 }
 
-// ResetJournal forgets the requests that are kept, and the unmatched ones with them.
-// What is counted stays.
+// ResetJournal deletes the stored requests, including the unmatched ones. The counters are not
+// reset.
 func (s *Server) ResetJournal() {
 	if s.recorder != nil {
 		s.recorder.Journal().Reset()
@@ -45,7 +45,7 @@ func (s *Server) ResetJournal() {
 	}
 }
 
-// JournalStats tells how many requests the journal was given, and has no more.
+// JournalStats returns how many requests the journal was given, and how many it no longer has.
 func (s *Server) JournalStats() record.JournalStats {
 	if s.recorder == nil {
 		return record.JournalStats{}
@@ -53,8 +53,8 @@ func (s *Server) JournalStats() record.JournalStats {
 	return s.recorder.Journal().Stats()
 }
 
-// Unmatched returns the different requests that no endpoint answered, by method, host
-// and path, those that came last first: a thousand at most are known.
+// Unmatched returns the distinct requests that no endpoint matched, by method, host and path, the
+// latest first. At most a thousand are stored.
 func (s *Server) Unmatched() []record.Miss {
 	if s.recorder == nil {
 		return nil
@@ -62,9 +62,9 @@ func (s *Server) Unmatched() []record.Miss {
 	return s.recorder.Misses().All()
 }
 
-// LatencyErrors says of each endpoint with a latency that has answered, in the order of the
-// specification, how well that was met. It keeps counting over a reload for endpoints that
-// are declared as before.
+// LatencyErrors returns how well latency was met, for each endpoint that has a latency and has
+// answered, in the order of the specification. For an endpoint that a reload does not change,
+// counting continues.
 func (s *Server) LatencyErrors() []traffic.LatencyError {
 	sn := s.snapshot.Load()
 	var all []traffic.LatencyError
@@ -76,29 +76,29 @@ func (s *Server) LatencyErrors() []traffic.LatencyError {
 	return all
 }
 
-// Spec is the specification that is served. It may not be changed: make another, and
-// Apply that.
+// Spec returns the specification that is served. It must not be modified: make another one and
+// Apply it.
 func (s *Server) Spec() *config.Spec { return s.snapshot.Load().spec }
 
-// Endpoints are the endpoints and WebSockets that are served, in the order of Spec.
+// Endpoints returns the endpoints and WebSockets that are served, in the order of Spec.
 func (s *Server) Endpoints() []record.Served { return record.Endpoints(s.Spec()) }
 
-// PendingWebhooks returns webhooks that wait to be sent or are being sent, those due
-// first before the others, most of them at most, and how many there are.
+// PendingWebhooks returns webhooks that are waiting or being sent, in the order in which they are
+// due, at most most of them, and how many there are in total.
 func (s *Server) PendingWebhooks(most int) (list []dispatcher.Pending, all int) {
 	return s.webhooks.List(most)
 }
 
-// FireWebhook has a pending webhook sent now. The error is dispatcher.ErrUnknown or
+// FireWebhook sends a pending webhook immediately. The error is dispatcher.ErrUnknown or
 // dispatcher.ErrClosed.
 func (s *Server) FireWebhook(id string) error { return s.webhooks.Fire(id) }
 
-// CancelWebhook takes a pending webhook back. The error is dispatcher.ErrUnknown,
+// CancelWebhook cancels a pending webhook. The error is dispatcher.ErrUnknown,
 // dispatcher.ErrInFlight or dispatcher.ErrClosed.
 func (s *Server) CancelWebhook(id string) error { return s.webhooks.Cancel(id) }
 
-// Verify counts the requests of the journal that a condition holds for: see
-// record.Journal.Verify. Without Options.Record the error is record.ErrNotRecorded.
+// Verify counts the requests in the journal for which a condition is true: see
+// record.Journal.Verify. Without Options.Record it returns record.ErrNotRecorded.
 func (s *Server) Verify(condition string) (record.Verified, error) {
 	return s.recorder.Journal().Verify(condition, s.opts.Env, s.opts.MaxResponse)
 }

@@ -14,13 +14,13 @@ import (
 	"time"
 )
 
-// PingTimeout bounds the whole question of Ping. The time-outs of the image's health check
-// and of the probes in deploy/ are longer.
+// PingTimeout limits Ping as a whole. The time-outs of the image's health check and of the probes
+// in deploy/ are longer.
 const PingTimeout = 3 * time.Second
 
-// Ping asks the server on this machine that was started with a host and port
-// whether it answers, and returns the address that it asked. The error says what
-// came instead of an answer, at the latest after three seconds.
+// Ping checks whether the server on this machine that was started with a host and port answers. It
+// returns the address that it asked. The error, after three seconds at most, says what happened
+// instead.
 func Ping(host string, port int) (address string, err error) {
 	if address, err = ownAddress(host, port); err != nil {
 		return "", err
@@ -28,7 +28,7 @@ func Ping(host string, port int) (address string, err error) {
 	return address, ping(address)
 }
 
-// ownAddress is where a server is reached from its own machine.
+// ownAddress returns the address at which a server is reached from its own machine.
 func ownAddress(host string, port int) (string, error) {
 	if port == 0 {
 		return "", errors.New("port 0: the server took a free port, which its log names; give that one with --port")
@@ -39,25 +39,25 @@ func ownAddress(host string, port int) (string, error) {
 	return net.JoinHostPort(host, strconv.Itoa(port)), nil
 }
 
-// ping asks with OPTIONS *, which a server answers for itself (RFC 9110 section
-// 9.3.7). The error says what came instead of a 200.
+// ping sends OPTIONS *, which a server answers for itself (RFC 9110 section 9.3.7). The error says
+// what happened instead of a 200.
 func ping(address string) error {
 	ctx, cancel := context.WithTimeout(context.Background(), PingTimeout)
 	defer cancel()
 	request := &http.Request{Method: http.MethodOptions, URL: &url.URL{Scheme: "http", Host: address, Path: "*"}, Header: http.Header{}}
-	transport := &http.Transport{DisableKeepAlives: true} // and no proxy, whatever HTTP_PROXY says
+	transport := &http.Transport{DisableKeepAlives: true} // no proxy, whatever HTTP_PROXY says
 	response, err := transport.RoundTrip(request.WithContext(ctx))
 	if err != nil {
 		return fmt.Errorf("%s: %s", address, silence(err))
 	}
-	_ = response.Body.Close() // its status is all that counts
+	_ = response.Body.Close() // only the status matters
 	if response.StatusCode != http.StatusOK {
 		return fmt.Errorf("%s: OPTIONS * is answered with status %d; a mock server answers 200", address, response.StatusCode)
 	}
 	return nil
 }
 
-// silence says why there was no answer.
+// silence returns why there was no response.
 func silence(err error) string {
 	var timeout net.Error
 	var failed *net.OpError
@@ -68,7 +68,7 @@ func silence(err error) string {
 	case errors.As(err, &failed) && failed.Op == "dial":
 		cause := failed.Err
 		if errors.As(cause, &call) {
-			cause = call.Err // without the name of the call
+			cause = call.Err // without the name of the system call
 		}
 		return "cannot connect: " + cause.Error()
 	case errors.Is(err, io.EOF):

@@ -11,27 +11,28 @@ import (
 
 const preferHeader = "Prefer"
 
-// preferences are what a request asks of the answers of an operation: by Prefer headers
-// (RFC 7240), or else by its query.
+// preferences are what a request prefers among the answers of an operation, from its Prefer headers
+// (RFC 7240) or from its query.
 type preferences struct {
 	code    int    // 0 for any
 	example []byte // its name; empty for any
 	dynamic bool
-	implied bool   // dynamic is what the server was told to take for preferred
-	wrong   string // what a client got wrong; "" for nothing
+	implied bool   // dynamic is not from the request, but from Options.Dynamic
+	wrong   string // an error of the client; "" for none
 
-	coded, named, told bool // code, example and dynamic were there
+	coded, named, told bool // whether code, example and dynamic were given
 }
 
-// imply makes a request that says nothing of it prefer new bodies, if all are to have them.
+// imply prefers newly generated bodies for a request that does not say otherwise, if
+// Options.Dynamic is set.
 func (p *preferences) imply(dynamic bool) {
 	if dynamic && !p.told && !p.named {
 		p.dynamic, p.implied = true, true
 	}
 }
 
-// readPreferences reads those of a request. What a header says counts, and of what is
-// said twice the first. Other preferences are not ours, and ignored.
+// readPreferences reads the preferences of a request. A header takes precedence over the query, and
+// the first of several equal preferences counts. Unknown preferences are ignored.
 func readPreferences(r *matcher.Request) preferences {
 	var p preferences
 	for line := range r.In.Header.Values(preferHeader) {
@@ -52,13 +53,13 @@ var queryNames = map[string]string{
 	preferCode: queryPrefix + preferCode, preferExample: queryPrefix + preferExample, preferDynamic: queryPrefix + preferDynamic,
 }
 
-// read reads one Prefer header. Texts with escapes are unescaped behind arena, which is
-// returned. Between preferences a blank is taken for the comma that many leave out.
+// read parses one Prefer header. Texts with escapes are unescaped into arena, which is returned. A
+// blank between preferences counts as a comma, because many clients omit it.
 func (p *preferences) read(line, arena []byte) []byte {
 	for len(line) > 0 {
 		var element []byte
 		element, line = cutList(line, ',')
-		element, _ = cutList(element, ';') // parameters of a preference are none of ours
+		element, _ = cutList(element, ';') // parameters of preferences are not used
 		for {
 			var name, value []byte
 			name, value, element, arena = cutPreference(element, arena)
@@ -75,7 +76,7 @@ func (p *preferences) read(line, arena []byte) []byte {
 	return arena
 }
 
-// cutPreference takes "name", "name = word" or "name = \"text\"" off the beginning of b.
+// cutPreference cuts "name", "name = word" or "name = \"text\"" off the beginning of b.
 func cutPreference(b, arena []byte) (name, value, rest, grown []byte) {
 	b = ascii.TrimBlanks(b)
 	end := 0
@@ -87,7 +88,7 @@ func cutPreference(b, arena []byte) (name, value, rest, grown []byte) {
 		return name, nil, rest, arena
 	}
 	rest = ascii.TrimBlanks(rest[1:])
-	if len(name) == 0 { // a "=" without a name: what follows belongs to nothing
+	if len(name) == 0 { // a "=" without a name: what follows is ignored
 		return nil, nil, nil, arena
 	}
 	if len(rest) > 0 && rest[0] == '"' {
@@ -111,10 +112,10 @@ func cutQuoted(name, b, arena []byte) (_, value, rest, grown []byte) {
 		}
 		arena = append(arena, b[i])
 	}
-	return name, arena[start:len(arena):len(arena)], nil, arena // its end is missing
+	return name, arena[start:len(arena):len(arena)], nil, arena // the closing quote is missing
 }
 
-// set takes a preference, unless it was there already.
+// set stores a preference, unless it was given before.
 func (p *preferences) set(name string, value []byte) {
 	switch {
 	case name == preferExample && !p.named:
@@ -139,7 +140,7 @@ func (p *preferences) refuse(name string, value []byte, expected string) {
 	}
 }
 
-// readStatus is a status that an answer may have; 0 for anything else.
+// readStatus returns the status code in b; 0 if it is not one that an answer can have.
 func readStatus(b []byte) int {
 	if len(b) != 3 || b[0] < '2' || '5' < b[0] || b[1] < '0' || '9' < b[1] || b[2] < '0' || '9' < b[2] {
 		return 0
@@ -147,17 +148,17 @@ func readStatus(b []byte) int {
 	return 100*int(b[0]-'0') + 10*int(b[1]-'0') + int(b[2]-'0')
 }
 
-// The names of preferences are those of Prism.
+// The names of the preferences are those of Prism.
 const (
 	preferCode    = "code"
 	preferExample = "example"
 	preferDynamic = "dynamic"
-	// queryPrefix is before them in a query.
+	// queryPrefix is the prefix of preferences in a query.
 	queryPrefix = "__"
 )
 
 var queryPrefixBytes = []byte(queryPrefix)
 
-// asks reports whether a query may hold a preference. Nobody has a reason to escape what
-// their names are made of.
+// asks reports whether a query may contain a preference. Clients have no reason to escape the
+// characters of these names.
 func asks(query []byte) bool { return len(query) > 0 && bytes.Contains(query, queryPrefixBytes) }

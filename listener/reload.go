@@ -22,25 +22,26 @@ import (
 //
 // Its methods may be called at the same time, once Attach has returned.
 type Reloader struct {
-	// Served is called after each reload that is served; nil is not. It is set before Attach.
+	// Served is called after each reload that is served; nil for no call. It must be set before
+	// Attach.
 	Served func()
 
 	loader  config.Loader
 	paths   []string // files and directories
 	watcher *watch.Watcher
 	server  *Server
-	wanted  chan string // the cause of a reload that is to come
+	wanted  chan string // the cause of a reload that is due
 
 	mu     sync.Mutex // guards beside
-	beside []string   // files, see related
+	beside []string   // further files; see related
 
-	reloading sync.Mutex // one reload at a time
+	reloading sync.Mutex // held during a reload
 }
 
-// NewReloader looks at the files, and the files in directories, for the first time: their
-// changes count from now on.
+// NewReloader returns a Reloader for files and for the files in directories. Changes from now on
+// count.
 func NewReloader(loader config.Loader, paths ...string) *Reloader {
-	// A reload that waits reads what is there when it begins: another is not needed.
+	// A waiting reload reads what is there when it starts, so a second one is not needed.
 	r := &Reloader{loader: loader, paths: paths, wanted: make(chan string, 1)}
 	r.watcher = watch.New(r.watched)
 	return r
@@ -49,23 +50,23 @@ func NewReloader(loader config.Loader, paths ...string) *Reloader {
 // Load reads the files, as config.Loader does.
 func (r *Reloader) Load() *config.Spec { return r.loader.Load(r.paths...) }
 
-// Attach names the server, which was started with what Load returned last. It is called once.
+// Attach sets the server, which was started with the latest result of Load. It is called once.
 func (r *Reloader) Attach(server *Server) {
 	r.server = server
 	if r.watch(server.Spec().Referenced()) && r.watcher.Look() {
-		_ = r.Reload("a file changed") // it is logged
+		_ = r.Reload("a file changed") // the error is logged
 	}
 }
 
-// watched is the files whose change reloads.
+// watched returns the files whose changes cause a reload.
 func (r *Reloader) watched() []string {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	return slices.Concat(r.paths, r.beside)
 }
 
-// watch has files watched beside the configuration, and reports whether there is any that
-// was not.
+// watch sets the files to watch in addition to the configuration. It reports whether any of them is
+// new.
 func (r *Reloader) watch(files []string) bool {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -74,21 +75,21 @@ func (r *Reloader) watch(files []string) bool {
 	return more
 }
 
-// Run looks at the files every interval and reloads after a change, and when Ask wants
-// it, until ctx ends. A change has to be seen twice to be taken for complete.
+// Run checks the files at every interval until ctx ends. It reloads after a change and when Ask was
+// called. A change counts once two checks in a row have seen the same state.
 func (r *Reloader) Run(ctx context.Context, interval time.Duration) {
 	go r.watcher.Run(ctx, interval, func() { r.Ask("a file changed") })
 	for {
 		select {
 		case cause := <-r.wanted:
-			_ = r.Reload(cause) // it is logged
+			_ = r.Reload(cause) // the error is logged
 		case <-ctx.Done():
 			return
 		}
 	}
 }
 
-// Ask has Run reload soon, and does not wait for it. The cause is for the log.
+// Ask makes Run reload soon and returns immediately. The cause is for the log.
 func (r *Reloader) Ask(cause string) {
 	select {
 	case r.wanted <- cause:
@@ -96,16 +97,16 @@ func (r *Reloader) Ask(cause string) {
 	}
 }
 
-// Reload serves what the files say now. When they are wrong, all their errors are logged
-// and the last good configuration goes on serving. The error, a config.Problems or
-// ErrStopped, is for who asked: nothing is left to do about it. The cause is for the log.
+// Reload reads the files and serves the result. If they are invalid, all errors are logged, and the
+// last good configuration stays in service. The error, a config.Problems or ErrStopped, is for the
+// caller's information only. The cause is for the log.
 func (r *Reloader) Reload(cause string) error {
 	r.reloading.Lock()
 	defer r.reloading.Unlock()
 	begun := time.Now()
 	spec, err := r.apply()
 	if r.watch(r.related(spec, err)) {
-		// One of them may have changed since it was read, but before it is watched.
+		// One of them may have changed after it was read and before it was watched.
 		spec, err = r.apply()
 		r.watch(r.related(spec, err))
 	}
@@ -128,16 +129,15 @@ func (r *Reloader) Reload(cause string) error {
 	return nil
 }
 
-// apply serves what the files say, unless it is wrong. Changes count from before they
-// are read.
+// apply serves the files, unless they are invalid. Changes count from before the files are read.
 func (r *Reloader) apply() (*config.Spec, error) {
 	r.watcher.Refresh()
 	spec := r.Load()
 	return spec, r.server.Apply(spec)
 }
 
-// related are the files beside the configuration whose change changes what is served:
-// those that documents refer to, and what may fix a refused configuration.
+// related returns the files besides the configuration whose changes matter: those that documents
+// refer to, and those that may repair a refused configuration.
 func (r *Reloader) related(spec *config.Spec, err error) []string {
 	files := spec.Referenced()
 	if err != nil {
@@ -146,7 +146,8 @@ func (r *Reloader) related(spec *config.Spec, err error) []string {
 	return files
 }
 
-// Declared is how much a spec declares, as the log has it: endpoints=12 websockets=1.
+// Declared returns how much a specification declares, as a log attribute: endpoints=12
+// websockets=1.
 func Declared(spec *config.Spec) slog.Attr {
 	all := []any{"endpoints", len(spec.Endpoints)}
 	if n := len(spec.WebSockets); n > 0 {

@@ -12,9 +12,8 @@ import (
 	"mockserver/renderer"
 )
 
-// serve answers a request, in the goroutine of its connection: through the stages, to a
-// reply. It loads the snapshot once, so that a request sees one world whatever a reload
-// does meanwhile.
+// serve answers a request in the goroutine of its connection. It loads the snapshot once, so that a
+// reload in the meantime does not affect the request.
 func (s *Server) serve(c *call) {
 	s.begin(c)
 	defer s.finish(c)
@@ -40,8 +39,8 @@ func (s *Server) serve(c *call) {
 	}
 }
 
-// match returns the endpoint that a request is for, as Match has it. It asks once: what a
-// condition draws at random, or counts, would be another the second time.
+// match returns the endpoint for a request, as Match does. It is called once for each request,
+// because random values and counters in conditions would be different the second time.
 func (sn *snapshot) match(c *call) int {
 	if c.world == nil {
 		c.world, c.matched = sn, sn.table.Match(&c.Request, method(&c.Request))
@@ -49,7 +48,7 @@ func (sn *snapshot) match(c *call) int {
 	return c.matched
 }
 
-// begin is what every request begins with; finish ends it.
+// begin starts every request; finish ends it.
 func (s *Server) begin(c *call) {
 	c.MaxText = s.opts.MaxResponse
 	if s.recorder != nil && !c.brief {
@@ -67,8 +66,8 @@ func (s *Server) answer(a *answer, c *call, notify bool) {
 	}
 }
 
-// disturb is answer for a request that meets rules. The reply is made before the wait, so
-// that the latency holds the work of making it.
+// disturb is answer for a request with rules. The reply is made before the wait, so that the
+// latency includes the work of making it.
 func (s *Server) disturb(a *answer, c *call, notify bool) {
 	a.rules.Begin(&c.Random)
 	limit, ok := a.rules.Admit(&c.Request, &c.reply)
@@ -93,7 +92,7 @@ func (s *Server) disturb(a *answer, c *call, notify bool) {
 		held.begun = time.Now()
 		defer held.leave()
 	}
-	drawn := a.rules.Draw(&c.Random) // before the reply, which may draw too
+	drawn := a.rules.Draw(&c.Random) // before the reply, which may draw random numbers too
 	switch {
 	case chosen != nil:
 	case a.outcomes != nil:
@@ -117,18 +116,19 @@ func (s *Server) disturb(a *answer, c *call, notify bool) {
 		s.notify(chosen, c)
 	}
 	if drawn.Fault != nil && c.spoil(drawn.Fault, held.capacity) {
-		held.capacity = nil // it is left later
+		held.capacity = nil // it is freed later
 	}
 }
 
-// occupied is a place of a capacity, which a request has from begun on.
+// occupied is a place of a capacity that a request holds.
 type occupied struct {
 	capacity *traffic.Capacity // nil for none
 	begun    time.Time
-	ends     time.Time // when it is due to be left; zero for when it is
+	ends     time.Time // when the place is due to be freed; zero for when it is freed
 }
 
-// waits has the place be due after a latency, or after the work if that takes longer.
+// waits sets the time at which the place is due to be freed: after a latency, or after the work if
+// that takes longer.
 func (p *occupied) waits(since time.Time, latency time.Duration) {
 	if p.capacity != nil {
 		p.ends = since.Add(max(latency, time.Since(p.begun)))
@@ -144,8 +144,7 @@ func (p *occupied) leave() {
 	}
 }
 
-// method is the request's method, without a copy when it is one that can be
-// declared.
+// method returns the request's method, without a copy if it is one that can be declared.
 func method(r *matcher.Request) string {
 	m := r.Method()
 	for _, known := range config.Methods {
@@ -156,9 +155,9 @@ func method(r *matcher.Request) string {
 	return string(m)
 }
 
-// finish records the request. It has the only recover around one: a panic while serving
-// it answers 500 and harms no other. A panic before or after that ends the connection,
-// see serveConnection.
+// finish records the request. It has the only recover around a request: a panic while serving it
+// becomes a 500 and affects no other request. For a panic before or after that, see
+// serveConnection.
 func (s *Server) finish(c *call) {
 	if p := recover(); p != nil {
 		c.panicked = true
@@ -179,14 +178,14 @@ func (s *Server) finish(c *call) {
 	}
 }
 
-// respond makes the reply that of an endpoint, and reports whether it is, or else says
-// why it cannot be had.
+// respond makes the reply of an endpoint. It reports whether that succeeded; if not, the reply says
+// why.
 func (s *Server) respond(a *answer, c *call) bool {
 	whole := s.write(a, c)
 	if c.Stopped == nil {
 		return whole
 	}
-	if c.Stopped != renderer.ErrLeft { // nobody is there to be told otherwise
+	if c.Stopped != renderer.ErrLeft { // nobody is left to be told otherwise
 		f, err := s.unfinished(c.Stopped)
 		f.Write(&c.reply, a.name+": "+err.Error())
 		s.tellServerError(f, a, err)
@@ -194,7 +193,7 @@ func (s *Server) respond(a *answer, c *call) bool {
 	return false
 }
 
-// write is respond for answers that can be rendered whole.
+// write is respond for answers that are rendered as a whole.
 func (s *Server) write(a *answer, c *call) bool {
 	c.reply.Status = a.status
 	for i := range a.headers {
@@ -205,7 +204,7 @@ func (s *Server) write(a *answer, c *call) bool {
 		}
 	}
 	switch {
-	case a.bodiless: // only a declared Content-Type is sent
+	case a.bodiless: // of the headers, Content-Type is sent only if declared
 	case !a.template.IsNone():
 		c.reply.Render(&a.template, &c.Request)
 	case a.source != nil:
@@ -217,8 +216,7 @@ func (s *Server) write(a *answer, c *call) bool {
 	return true
 }
 
-// respondExternal answers with a body that lives elsewhere, or says why it cannot be
-// had.
+// respondExternal replies with an external body, or with the reason why it is not available.
 func (s *Server) respondExternal(a *answer, c *call) bool {
 	body, err := a.source.Body(&c.Request)
 	c.trace.Upstream = body.Waited
