@@ -534,3 +534,18 @@ func TestServer_GivesTheRoomOfLargeBodiesBack(t *testing.T) {
 	}
 	runtime.KeepAlive(open)
 }
+
+// A client that does not read its response to the end when the server stops has not been answered.
+func TestShutdown_AResponseThatIsNotReadIsCutOff(t *testing.T) {
+	nothingLeft(t)
+	for _, body := range []string{strings.Repeat("x", 12<<20), "{{path-params.a}}" + strings.Repeat("x", 12<<20)} {
+		server := start(t, config.Parse("m.yml", []byte("- endpoint: {path: '/:a', response: {body: '"+body+"'}}")), listener.Options{})
+		conn := dial(t, server, toGet("/y"))
+		if _, err := http.ReadResponse(bufio.NewReader(conn), nil); err != nil { // its head
+			t.Fatal(err)
+		}
+		if err := server.Close(); err == nil || !strings.HasPrefix(err.Error(), "1 request was cut off") {
+			t.Errorf("got %v, want that one was cut off", err)
+		}
+	}
+}

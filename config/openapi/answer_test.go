@@ -288,3 +288,23 @@ func TestCheck_WithoutChecks(t *testing.T) {
 		t.Error("an operation that was not loaded for it is checked")
 	}
 }
+
+// TestClosedSchemaThatIsExtended has a common mistake: no object is valid for both schemas, because
+// the outer one allows no properties at all.
+func TestClosedSchemaThatIsExtended(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "document.yml")
+	text := `{openapi: 3.0.3, info: {title: t, version: "1"}, paths: {/a: {get: {responses: {"200": {description: "", content: {application/json: {schema: {$ref: "#/components/schemas/Total"}}}}}}}},
+  components: {schemas: {
+    Total: {type: object, additionalProperties: false, allOf: [{$ref: "#/components/schemas/Money"}]},
+    Money: {type: object, required: [currency, amount], properties: {currency: {type: string, example: EUR}, amount: {type: number, example: 12.50}}}}}}`
+	if err := os.WriteFile(path, []byte(text), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	operations, problems := readFile(t, path, 0)
+	if body := string(operations["GET /a"].Answers[0].Body); body != `{"currency":"EUR","amount":12.50}` {
+		t.Errorf("the body is %s", body)
+	}
+	if want := "no body was found that the schema accepts (it requires the property currency and refuses it); the nearest is served"; strings.Count(problems, want) != 1 {
+		t.Errorf("%q is not warned of once in %s", want, problems)
+	}
+}

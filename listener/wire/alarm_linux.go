@@ -61,8 +61,13 @@ func (a *alarm) start() {
 // ring goes off whenever a time has come.
 func (a *alarm) ring() {
 	for {
-		if err := a.timer.Wait(); err != nil {
-			return // it is closed, or it cannot be read
+		if err := a.timer.Wait(); err != nil { // it is closed, or it cannot be read
+			a.mu.Lock()
+			if !a.over {
+				a.over, a.times = true, nil
+			}
+			a.mu.Unlock()
+			return
 		}
 		a.mu.Lock()
 		for now := int64(time.Since(a.base)); len(a.times) > 0 && a.times[0] <= now; {

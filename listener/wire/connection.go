@@ -52,6 +52,7 @@ type Connection struct {
 	behind    bool      // more bytes came after the last request
 	failed    error     // the error of the connection that ended reading
 	cutOff    bool      // reading failed inside a request
+	unwritten bool      // the last response of a plain request could not be written whole
 	rested    bool      // reading ended when it was idle, or about to be, with all responses sent
 	// after is called once the response has been written, at written, or if it cannot be written.
 	after   func(written time.Time)
@@ -169,7 +170,7 @@ func (c *Connection) look(b []byte, n int, err error) (done bool, failed error) 
 	}
 	c.framing.plain.Bytes = b[:n:len(b)]
 	if done, failed = c.from.Plain(c, &c.framing.plain); failed != nil {
-		c.failed = failed
+		c.failed, c.unwritten = failed, true
 		return false, failed
 	}
 	if done && c.after != nil {
@@ -352,7 +353,7 @@ func (c *Connection) Serve(serve func(net.Conn) error) error {
 			break
 		}
 	}
-	c.answered.Store((err == nil || c.struck || c.rested) && !c.cutOff)
+	c.answered.Store((err == nil || c.struck || c.rested) && !c.cutOff && !c.unwritten)
 	return err
 }
 

@@ -12,8 +12,10 @@ import (
 // has: it is closed otherwise.
 func (c *Connection) unpark() bool {
 	c.parked = false
+	c.rise() // whoever wakes or hurries an idle connection sets its deadline before this does
 	c.readInForce, c.restsUntil = c.TimeOf(c.idleSince+idleTimeout), 0
 	err := c.Conn.SetReadDeadline(c.readInForce)
+	c.idle.park()
 	if err == nil && c.from.isEnding() {
 		err = c.Conn.SetReadDeadline(time.Now().Add(c.from.patience))
 	}

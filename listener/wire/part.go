@@ -113,6 +113,9 @@ func (c *Connection) receive(b []byte, held int) (int, error) {
 		return 0, err
 	}
 	n, err := c.read(b, held)
+	if c.unwritten {
+		return 0, err // which is not that of reading
+	}
 	if err != nil {
 		if held == 0 && c.parks(err) {
 			return 0, errParked

@@ -99,20 +99,24 @@ func (s *stay) once(fd uintptr) bool {
 	}
 }
 
-// hasEnded reports whether the client of an idle connection that stays has finished sending, or is
-// gone.
-func (c *Connection) hasEnded() (ended bool) {
+// hasInput reports whether an idle connection that stays has something to read: more data, the end
+// of what the client sends, or an error.
+func (c *Connection) hasInput() (something bool) {
 	err := c.stay.raw.Control(func(fd uintptr) {
 		var one [1]byte
 		n, errno := recv(int(fd), one[:], unix.MSG_PEEK|unix.MSG_DONTWAIT)
-		ended = n == 0 || n < 0 && errno != unix.EAGAIN && errno != unix.EINTR
+		something = n >= 0 || errno != unix.EAGAIN && errno != unix.EINTR
 	})
-	return err == nil && ended
+	return err == nil && something
 }
+
+// sentAtOnce is the largest response, in bytes, that is written without telling the runtime of the
+// system call: copying more would keep a processor from it too long.
+const sentAtOnce = 64 << 10
 
 // write writes once, like Conn.Write.
 func (c *Connection) write(b []byte) (int, error) {
-	if s := c.stay; s != nil && s.fd >= 0 {
+	if s := c.stay; s != nil && s.fd >= 0 && len(b) <= sentAtOnce {
 		n, errno := send(s.fd, b)
 		if errno == 0 && n == len(b) {
 			return n, nil

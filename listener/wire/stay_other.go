@@ -11,6 +11,6 @@ func (c *Connection) read(b []byte, held int) (int, error) { return c.Conn.Read(
 
 func (c *Connection) write(b []byte) (int, error) { return c.Conn.Write(b) }
 
-func (c *Connection) hasEnded() bool { return false }
+func (c *Connection) hasInput() bool { return false }
 
 func (c *Connection) asksInside() (left, inside bool) { return false, false }

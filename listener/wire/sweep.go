@@ -8,8 +8,8 @@ import (
 // A connection that stays waits for its next request without checking whether the socket already
 // has data: the poller reports new data. But it reports data that arrives together only once, so
 // the end of what a client sends may have been reported with its last request, of which the
-// connection read only the bytes. A sweep finds such connections: those that have been idle from
-// one sweep to the next are checked, once.
+// connection read only the bytes; and reading stops at a byte of urgent data. A sweep finds such
+// connections: those that have been idle from one sweep to the next are checked, once.
 
 // sweepEvery is the time between two sweeps. Sweeps stop while no connection becomes idle.
 const sweepEvery = 100 * time.Millisecond
@@ -27,6 +27,7 @@ const (
 )
 
 func (i *idleness) begin()      { i.state.Store(isIdle) }
+func (i *idleness) park()       { i.state.Store(isSeen) } // it looks for input itself
 func (i *idleness) now() bool   { return i.state.Load() != isBusy }
 func (i *idleness) taken() bool { return i.state.Swap(isBusy) != isBusy }
 
@@ -45,18 +46,25 @@ const (
 
 // sweepSoon schedules a sweep of the connections.
 func (c *Connections) sweepSoon() {
-	switch state := &c.sweeper.state; state.Load() {
-	case noSweep:
-		if state.CompareAndSwap(noSweep, soon) {
-			time.AfterFunc(sweepEvery, c.sweep)
+	for state := &c.sweeper.state; ; { // until the state that was seen is the one that is changed
+		switch state.Load() {
+		case noSweep:
+			if state.CompareAndSwap(noSweep, soon) {
+				time.AfterFunc(sweepEvery, c.sweep)
+				return
+			}
+		case sweeping: // it may have passed the connection that became idle
+			if state.CompareAndSwap(sweeping, sweepMore) {
+				return
+			}
+		default:
+			return
 		}
-	case sweeping: // it may have passed the connection that became idle
-		state.CompareAndSwap(sweeping, sweepMore)
 	}
 }
 
-// sweep wakes the connections whose client has finished sending: they find the end when they are
-// parked. It takes at most one five-hundredth of the time.
+// sweep wakes the connections that have something to read: they find it when they are parked. It
+// takes at most one five-hundredth of the time.
 func (c *Connections) sweep() {
 	w := &c.sweeper
 	w.state.Store(sweeping)
@@ -67,13 +75,22 @@ func (c *Connections) sweep() {
 		case conn.stay == nil:
 		case state.CompareAndSwap(isIdle, isStill):
 			again = true
-		case state.CompareAndSwap(isStill, isSeen) && conn.hasEnded():
-			_ = conn.Conn.SetReadDeadline(begun) // fails only if it is already closed
+		case state.CompareAndSwap(isStill, isSeen) && conn.hasInput():
+			conn.wake()
 		}
 	}
 	clear(w.all) // they may be closed by now
 	if again || !w.state.CompareAndSwap(sweeping, noSweep) {
 		w.state.Store(soon)
 		time.AfterFunc(max(sweepEvery, 500*time.Since(begun)), c.sweep)
+	}
+}
+
+// wake ends the wait of an idle connection, unless it has ended meanwhile.
+func (c *Connection) wake() {
+	c.from.hurrying.Lock()
+	defer c.from.hurrying.Unlock()
+	if c.idle.taken() {
+		_ = c.Conn.SetReadDeadline(time.Unix(1, 0)) // fails only if it is already closed
 	}
 }

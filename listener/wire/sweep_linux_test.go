@@ -4,10 +4,13 @@ import (
 	"io"
 	"log/slog"
 	"net"
+	"os"
 	"runtime"
 	"sync/atomic"
 	"testing"
 	"time"
+
+	"golang.org/x/sys/unix"
 )
 
 // A client that ends what it sends with its last request is told of by the poller once, with
@@ -98,4 +101,110 @@ func TestSweep_RestsWithoutRequests(t *testing.T) {
 			t.Fatal("after a sweep of no connection another one comes")
 		}
 	}
+}
+
+// A response that could not be written whole is the last of its connection: otherwise the next one
+// would follow in the middle of it.
+func TestServe_NothingFollowsAResponseThatIsNotWhole(t *testing.T) {
+	list, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	l := New(list, slog.New(slog.DiscardHandler))
+	requests := 0
+	l.Plain = func(c *Connection, _ *Plain) (bool, error) {
+		if requests++; requests == 1 {
+			_, err := c.Write([]byte("whole"))
+			return true, err
+		}
+		_, _ = c.Write([]byte("part")) // the client tells
+		return true, os.ErrDeadlineExceeded
+	}
+	served := make(chan *Connection, 1)
+	go func() {
+		accepted, err := l.Accept()
+		if err != nil {
+			return
+		}
+		conn := accepted.(*Connection)
+		_ = conn.Serve(func(c net.Conn) error {
+			_, err := c.Read(make([]byte, MaxHeader))
+			_ = c.Close()
+			return err
+		})
+		served <- conn
+	}()
+	client, err := net.Dial("tcp", list.Addr().String())
+	if err != nil {
+		t.Fatal(err)
+	}
+	_ = client.SetDeadline(time.Now().Add(10 * parkTime)) // reading fails then
+	answer := make([]byte, 5)
+	_, _ = io.WriteString(client, "GET / HTTP/1.1\r\nHost: a\r\n\r\n") // the answer tells
+	if _, err := io.ReadFull(client, answer); err != nil {
+		t.Fatal(err)
+	}
+	_, _ = io.WriteString(client, "GET / HTTP/1.1\r\nHost: a\r\n\r\n") // the answer tells
+	if rest, err := io.ReadAll(client); string(rest) != "part" || err != nil {
+		t.Errorf("got %q, %v; want a part and the end", rest, err)
+	}
+	_ = client.Close()
+	if conn := <-served; conn.parked || conn.answered.Load() {
+		t.Errorf("parked: %t, answered: %t", conn.parked, conn.answered.Load())
+	}
+	_ = l.Close()
+}
+
+// Urgent data ends what a read returns, without being the end of what has arrived.
+func TestSweep_FindsARequestBehindUrgentData(t *testing.T) {
+	list, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	l := New(list, slog.New(slog.DiscardHandler))
+	l.Plain = func(c *Connection, _ *Plain) (bool, error) {
+		_, err := c.Write([]byte("x"))
+		return true, err
+	}
+	client, err := net.Dial("tcp", list.Addr().String())
+	if err != nil {
+		t.Fatal(err)
+	}
+	begun := time.Now()
+	_ = client.SetDeadline(begun.Add(10 * parkTime)) // reading fails then
+	raw, err := client.(*net.TCPConn).SyscallConn()
+	if err != nil {
+		t.Fatal(err)
+	}
+	send := func(text string, flags int) {
+		if err := raw.Control(func(fd uintptr) {
+			if err := unix.Sendto(int(fd), []byte(text), flags, nil); err != nil {
+				t.Error(err)
+			}
+		}); err != nil {
+			t.Error(err)
+		}
+	}
+	send("GET / HTTP/1.1\r\nHost: a\r\n\r\n", 0)
+	send("!", unix.MSG_OOB)
+	send("GET / HTTP/1.1\r\nHost: a\r\n\r\n", 0)
+	conn, err := l.Accept() // now that all of it is there
+	if err != nil {
+		t.Fatal(err)
+	}
+	go func() {
+		_ = conn.(*Connection).Serve(func(c net.Conn) error {
+			_, err := c.Read(make([]byte, MaxHeader))
+			_ = c.Close()
+			return err
+		})
+	}()
+	if _, err := io.ReadFull(client, make([]byte, 2)); err != nil {
+		t.Fatal(err)
+	}
+	if took := time.Since(begun); took >= parkTime {
+		t.Errorf("the second request was found after %v, when the connection was parked", took)
+	}
+	_ = client.Close()
+	_ = l.Close()
 }

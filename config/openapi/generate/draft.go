@@ -42,15 +42,18 @@ type draft struct {
 	m      *Maker
 	random *rand.Rand
 	// fresh bodies ignore examples and defaults, and use any value of an enum.
-	fresh  bool
-	quiet  bool // gives no warnings: the body is made while a request is being answered
-	wide   bool // any allowed value, readable or not, because the others are taken
-	check  validator
-	beside *invent.Facts      // of the object that is made
-	active []*openapi3.Schema // being made, the outermost first
-	effort int
-	why    string // why the first failed part could not be made
-	at     string // the JSON pointer of the schema in the document, for warnings
+	fresh bool
+	quiet bool // gives no warnings: the body is made while a request is being answered
+	wide  bool // any allowed value, readable or not, because the others are taken
+	// open objects have properties that another schema of theirs does not declare, although it allows
+	// no others. shut means that a required property was left out for that reason.
+	open, shut bool
+	check      validator
+	beside     *invent.Facts      // of the object that is made
+	active     []*openapi3.Schema // being made, the outermost first
+	effort     int
+	why        string // why the first failed part could not be made
+	at         string // the JSON pointer of the schema in the document, for warnings
 }
 
 // ask describes the value to generate: the schemas it must satisfy, the name of its property, and
@@ -81,7 +84,7 @@ const (
 
 // body generates a value for a schema and says what is wrong with it; "" when it is valid.
 func (m *Maker) body(ref *openapi3.SchemaRef, way direction, seed uint64, fresh bool, at string) (v any, wrong string) {
-	effort := bodyEffort
+	effort, shut := bodyEffort, false
 	if m.kept > documentText {
 		effort = leastEffort
 	}
@@ -98,6 +101,12 @@ func (m *Maker) body(ref *openapi3.SchemaRef, way direction, seed uint64, fresh 
 		if v, wrong = made, d.why; wrong == "" {
 			wrong = d.check.mismatch(ref, made)
 		}
+		shut = d.shut
+	}
+	if shut { // a common mistake: a schema that is extended with allOf, and allows no other properties
+		d := &draft{m: m, fresh: fresh, quiet: true, effort: effort, at: at, random: rand.New(rand.NewPCG(seed, 0)), open: true}
+		d.check = validator{m: m, request: way == toServer, lenient: true}
+		v, _ = d.value(ask{schemas: []*openapi3.SchemaRef{ref}, room: m.room})
 	}
 	return v, wrong
 }

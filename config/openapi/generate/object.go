@@ -112,7 +112,7 @@ func (c *inclusion) include(i int) {
 	}
 	c.in[i] = true
 	c.order = append(c.order, i)
-	if c.properties[i].banned {
+	if c.refuses(c.properties[i]) {
 		c.refused++
 	}
 }
@@ -121,7 +121,7 @@ func (c *inclusion) include(i int) {
 func (c *inclusion) takeBack(first int) {
 	for _, i := range c.order[first:] {
 		c.in[i] = false
-		if c.properties[i].banned {
+		if c.refuses(c.properties[i]) {
 			c.refused--
 		}
 	}
@@ -134,7 +134,8 @@ func (c *inclusion) addRequired() bool {
 	for i, p := range c.properties {
 		switch {
 		case !p.required || c.leftOut(p):
-		case p.banned || !c.nameFits(c.merged, p.name):
+		case c.refuses(p) || !c.nameFits(c.merged, p.name):
+			c.shut = c.shut || p.undeclared && len(p.schemas) > 0
 			c.blame("it requires the property " + p.name + " and refuses it")
 			ok = false
 		default:
@@ -148,7 +149,7 @@ func (c *inclusion) addRequired() bool {
 // addOptional includes a property, unless it depends on one that is not possible.
 func (c *inclusion) addOptional(i int) {
 	p := c.properties[i]
-	if c.in[i] || p.banned || p.unnamed || c.leftOut(p) || !c.nameFits(c.merged, p.name) {
+	if c.in[i] || c.refuses(p) || p.unnamed || c.leftOut(p) || !c.nameFits(c.merged, p.name) {
 		return
 	}
 	before, refused := len(c.order), c.refused
@@ -179,6 +180,11 @@ func (c *inclusion) addNeeded() {
 // leftOut reports whether a property is only for the other direction.
 func (d *draft) leftOut(p property) bool {
 	return d.check.request && p.readOnly || !d.check.request && p.written
+}
+
+// refuses reports whether an object cannot have a property.
+func (d *draft) refuses(p property) bool {
+	return p.banned || p.undeclared && (!d.open || len(p.schemas) == 0)
 }
 
 // nameFits reports whether propertyNames allows a name.
@@ -242,7 +248,7 @@ func (d *draft) addExtras(g *merged, o *jsonvalue.Object, room int, bare bool) b
 		if g.closed && len(p.schemas) == 0 {
 			p.banned = true
 		}
-		if p.banned || d.leftOut(p) {
+		if d.refuses(p) || d.leftOut(p) {
 			misses++
 			continue
 		}

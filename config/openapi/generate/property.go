@@ -15,9 +15,11 @@ type property struct {
 	schemas  []*openapi3.SchemaRef // all schemas that its value must satisfy
 	required bool
 	banned   bool // no value is allowed
-	unnamed  bool // not declared: included only if another property depends on it
-	readOnly bool
-	written  bool // writeOnly
+	// undeclared properties are missing in a schema without additionalProperties.
+	undeclared bool
+	unnamed    bool // not declared: included only if another property depends on it
+	readOnly   bool
+	written    bool // writeOnly
 }
 
 // collectProperties merges the schemas of each property.
@@ -87,7 +89,7 @@ func (m *Maker) propertyOf(schemas []*openapi3.Schema, name string) property {
 			continue
 		}
 		if has := s.AdditionalProperties.Has; has != nil && !*has {
-			p.banned = true
+			p.undeclared = true
 		} else if ref := s.AdditionalProperties.Schema; ref != nil {
 			p.add(ref)
 		}
