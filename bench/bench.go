@@ -181,7 +181,10 @@ func (r *run) measure(ctx context.Context, candidate side, sub *subject) (*resul
 		if err != nil {
 			return nil, err
 		}
-		defer s.server.end(ctx)
+		defer func() {
+			s.server.end(ctx)
+			killGroup(s.server.cmd.Process) // what did not end with the command
+		}()
 		sides = append(sides, s)
 	}
 	ctx, release := whileRunning(ctx, sides)

@@ -372,7 +372,18 @@ func TestBench_Together(t *testing.T) {
 			t.Errorf("%s: exit %d\n%s%s", rival, code, stdout, stderr)
 		}
 	}
+	outcomes := harness.WriteFile(t, dir, "outcomes.yml", "- endpoint: {path: /a, responses: [{weight: 1, body: a}, {weight: 1, status: 503, body: b}]}\n")
+	both := "both=" + harness.Program(t) + " -m " + outcomes + " --host 127.0.0.1 --port {port}"
+	if code, stdout, stderr := benched(t, "-c", outcomes, "--together", "--rounds", "1", "--duration", "100ms", "--rival", both); code != 0 || !strings.Contains(stdout, "\n        both") && !strings.Contains(stdout, " both ") {
+		t.Errorf("an endpoint with two outcomes: exit %d\n%s%s", code, stdout, stderr)
+	}
 	if runtime.GOOS == "linux" {
+		const deaf = "exec sleep 98765432"
+		deafly := "rival=sh -c 'trap \"\" TERM; " + deaf + "' & " + strings.TrimPrefix(rival, "rival=")
+		if code, stdout, stderr := benched(t, append(args, "--rival", deafly)...); code != 0 {
+			t.Errorf("exit %d\n%s%s", code, stdout, stderr)
+		}
+		harness.Until(t, "what ignores SIGTERM ends", func() bool { return len(processesOf(t, "sleep\x0098765432")) == 0 })
 		p := harness.Launch(t, nil, "bench", "--together", "--rival", rival, "--duration", "1m")
 		harness.Until(t, "the rival runs", func() bool { return len(processesOf(t, "-m\x00"+file)) == 1 })
 		if err := p.Cmd.Process.Kill(); err != nil {

@@ -154,14 +154,18 @@ func (r *run) subjects(ctx context.Context, candidate side, endpoints []config.E
 		if e.EffectiveMethod() == "HEAD" {
 			wants[0].Length = 0
 		}
+		var also []int
 		if len(all) > 1 {
-			wants[0].Also = all
+			also, wants[0].Also = all, all
 		}
 		if what := leftOut(e); what != "" {
+			if len(r.opts.Rivals) > 0 {
+				what += "; rivals are measured as their commands start them"
+			}
 			r.notes = append(r.notes, named(e)+": "+what)
 		}
 		subjects = append(subjects, &subject{
-			name: named(e), shows: a.line, asked: []asked{a}, requests: [][]byte{a.wire}, wants: wants, sample: sample,
+			name: named(e), shows: a.line, asked: []asked{a}, requests: [][]byte{a.wire}, wants: wants, also: also, sample: sample,
 			costs: costs(e, found[i], &sample, rivals(endpoints, i), r.opts.Server),
 		})
 	}

@@ -96,7 +96,7 @@ var table = flags.Table[Options]{
 		Doc: "latency at 10 % to 120 % of capacity",
 		Set: func(o *Options, v string) bool { return flags.Switch(&o.Curve, v) }},
 	{Name: "together", Accepts: "true or false",
-		Doc: "load all servers at once on one CPU: what a request costs, beside the others, within a few per mille",
+		Doc: "load all servers at once on one CPU: what a request costs, beside the others",
 		Set: func(o *Options, v string) bool { return flags.Switch(&o.Together, v) }},
 	{Name: "rival", Value: "NAME=COMMAND", Several: true, Accepts: "NAME=COMMAND with " + portOf + " in the command",
 		Doc: "with --together: another server, started with this command for sh; it listens on 127.0.0.1:" + portOf + " and answers the same requests",

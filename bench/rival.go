@@ -18,8 +18,9 @@ type Rival struct {
 // portOf is what stands for a port in the command of a rival.
 const portOf = "{port}"
 
-// rivalScript runs a command, and ends it and what it has started with the script's input.
-const rivalScript = `exec 3<&0 </dev/null; { read -r _ <&3; kill 0; } & eval "$1"`
+// rivalScript runs a command, and ends it and what it has started with the script's input. It
+// outlives the signal, so that it ends with the command, and not before.
+const rivalScript = `exec 3<&0 </dev/null; { read -r _ <&3; kill 0; } >/dev/null 2>&1 & trap : TERM; eval "$1"`
 
 // startRival starts a rival, waits until it listens, and checks the status of its answers.
 func (r *run) startRival(ctx context.Context, rival Rival, sub *subject) (side, error) {
@@ -31,7 +32,7 @@ func (r *run) startRival(ctx context.Context, rival Rival, sub *subject) (side, 
 	_ = free.Close() // for the rival
 	_, port, _ := strings.Cut(address, ":")
 	cmd := exec.Command("sh", "-c", rivalScript, "sh", strings.ReplaceAll(rival.Command, portOf, port)) //nolint:gosec // the user's
-	cmd.Env = r.opts.Environ
+	cmd.Env = serverEnvironment(r.opts.Environ)
 	s, err := r.launch(rival.Name, cmd)
 	if err != nil {
 		return side{}, err
@@ -40,6 +41,9 @@ func (r *run) startRival(ctx context.Context, rival Rival, sub *subject) (side, 
 	rivalSide := side{name: rival.Name, address: address, pid: s.pid, server: s}
 	if err = s.connectable(ctx); err == nil {
 		rivalSide.wants, _, err = check(ctx, address, sub.asked, true)
+	}
+	for i := range rivalSide.wants {
+		rivalSide.wants[i].Also = sub.also
 	}
 	if err != nil {
 		s.kill()

@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"context"
 	"fmt"
+	"slices"
 	"sync"
 	"time"
 
@@ -25,6 +26,7 @@ type subject struct {
 	asked       []asked
 	requests    [][]byte // of asked, as they are sent
 	wants       []load.Want
+	also        []int   // further statuses of answers, which rivals may give too
 	sample      reply   // an answer, which the baseline gives too
 	rate        float64 // requests a second that belong to it; 0 for none
 	duration    time.Duration
@@ -85,6 +87,9 @@ func (r *run) load(ctx context.Context, s side, sub *subject, rate float64, dura
 				after.Resident += u.Resident
 			}
 		}
+		if now := load.FamilyOf(s.pid); !begun && failed == nil && s.pid != 0 && !slices.Equal(now, family) {
+			failed = fmt.Errorf("its processes have changed from %v to %v: what those that ended or began have used is unknown", family, now)
+		}
 	}
 	// A load ends by itself. Should it not, that is an error instead of an endless wait.
 	const margin = 20 * time.Second
@@ -99,7 +104,14 @@ func (r *run) load(ctx context.Context, s side, sub *subject, rate float64, dura
 	case bounded.Err() != nil:
 		return figures{}, fmt.Errorf("load %s: did not end in time", s.address)
 	case failed != nil:
-		return figures{}, fmt.Errorf("CPU time and memory of process %d: %w", s.pid, failed)
+		if s.server != nil {
+			select { // its end says more
+			case <-s.server.exited:
+				return figures{}, s.server.died()
+			case <-time.After(endPatience):
+			}
+		}
+		return figures{}, fmt.Errorf("CPU time and memory of %s, process %d: %w", cmp.Or(s.name, "the server"), s.pid, failed)
 	}
 	return figuresOf(o, before, after, s.pid != 0), nil
 }
@@ -120,6 +132,9 @@ func figuresOf(o *load.Outcome, before, after load.Usage, known bool) figures {
 	}
 	return f
 }
+
+// endPatience is how long a process that is gone may take to be known to have ended.
+const endPatience = 200 * time.Millisecond
 
 // warmup is how long requests are sent before a round counts.
 func warmup(duration time.Duration) time.Duration {

@@ -47,8 +47,11 @@ func queuedOfThread(tid int) time.Duration {
 	return 0
 }
 
-// FamilyOf is a process and those that it has started, and they.
+// FamilyOf is a process and those that it has started, and they, but for those that have ended.
 func FamilyOf(pid int) []int {
+	if state, _, err := statOf(pid); err != nil || state == 'Z' || state == 'X' {
+		return nil
+	}
 	family := []int{pid}
 	threads, _ := filepath.Glob("/proc/" + strconv.Itoa(pid) + "/task/*/children") // the pattern is valid
 	for _, thread := range threads {
@@ -69,19 +72,28 @@ func UsageOf(pid int) (Usage, error) {
 	if u.CPU, err = CPUOf(pid); err != nil {
 		return u, err
 	}
+	state, pages, err := statOf(pid)
+	if err == nil && (state == 'Z' || state == 'X') {
+		err = gone(pid) // it has ended and was not waited for
+	}
+	u.Resident = pages * uint64(os.Getpagesize())
+	return u, err
+}
+
+// statOf reads the state of a process and how many pages of memory it has: 0 for a kernel thread.
+func statOf(pid int) (state byte, pages uint64, err error) {
 	text, err := os.ReadFile("/proc/" + strconv.Itoa(pid) + "/stat")
 	if err != nil {
 		if errors.Is(err, os.ErrNotExist) || errors.Is(err, unix.ESRCH) {
-			return u, gone(pid)
+			return 0, 0, gone(pid)
 		}
-		return u, fmt.Errorf("process %d: %w", pid, err)
+		return 0, 0, fmt.Errorf("process %d: %w", pid, err)
 	}
 	// After the name of the program, which may hold anything: the state, and 21 fields later the pages in memory.
 	fields := bytes.Fields(text[bytes.LastIndexByte(text, ')')+1:])
-	if len(fields) < 22 || fields[0][0] == 'Z' || fields[0][0] == 'X' {
-		return u, gone(pid) // it has ended and was not waited for
+	if len(fields) < 22 {
+		return 0, 0, gone(pid)
 	}
-	pages, _ := strconv.ParseUint(string(fields[21]), 10, 64) // 0 of a kernel thread, which has none
-	u.Resident = pages * uint64(os.Getpagesize())
-	return u, nil
+	pages, _ = strconv.ParseUint(string(fields[21]), 10, 64)
+	return fields[0][0], pages, nil
 }
