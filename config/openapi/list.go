@@ -55,9 +55,9 @@ func (p *listPlace) cut(body []byte, n int) []byte {
 var limitNames = []string{"limit", "pagesize", "perpage", "size", "count", "maxresults", "top", "first", "take", "rows"}
 
 // limitName is a name without what spellings differ in.
-func limitName(name string) string {
-	return strings.ToLower(strings.NewReplacer("-", "", "_", "", "$", "").Replace(name))
-}
+func limitName(name string) string { return strings.ToLower(separators.Replace(name)) }
+
+var separators = strings.NewReplacer("-", "", "_", "", "$", "")
 
 // list is the list of an operation whose requests may limit it; nil for none.
 func (c *compiler) list(item *openapi3.PathItem, op *openapi3.Operation, o *Operation) *List {

@@ -48,27 +48,22 @@ func (c *Content) Asked(body []byte, parameters []PathParameter) *Asked {
 	if err != nil || !ok {
 		return nil
 	}
-	a := &Asked{}
-	object := root
-	if !namesAny(root, parameters) {
+	a, object, schemas := &Asked{}, root, []*openapi3.SchemaRef{c.schema}
+	parameterOf := parametersOf(root, parameters)
+	if parameterOf == nil {
 		if a.within = onlyObject(root); a.within == "" {
 			return nil
 		}
 		within, _ := root.Get(a.within)
-		object = within.(*jsonvalue.Object)
+		object, schemas = within.(*jsonvalue.Object), schemasOf(a.within, schemas)
+		parameterOf = parametersOf(object, parameters)
 	}
-	check := validator{m: c.m, request: c.way == toServer, lenient: true}
-	valid := func() bool { return check.accepts(c.schema, root) }
-	if !namesAny(object, parameters) || !valid() {
-		return nil
-	}
-	for i := range object.Members {
+	for i, at := range parameterOf {
 		m := &object.Members[i]
-		at := parameterFor(object, m.Name, parameters)
 		if at < 0 {
 			continue
 		}
-		if accepted, ok := c.m.accepted(m, parameters[at].Schema, valid); ok {
+		if accepted, ok := c.m.accepted(m.Value, parameters[at].Schema, schemasOf(m.Name, schemas)); ok {
 			a.members = append(a.members, askedMember{m.Name, at, m.Value, accepted})
 		}
 	}
@@ -78,18 +73,40 @@ func (c *Content) Asked(body []byte, parameters []PathParameter) *Asked {
 	return a
 }
 
-// accepted reports whether a member may have the values of a parameter, and what these have to match
-// when the member does not accept any string. valid reports whether the body is valid as it is.
-func (m *Maker) accepted(member *jsonvalue.Member, parameter *openapi3.Schema, valid func() bool) (what []*regexp.Regexp, ok bool) {
-	before := member.Value
-	defer func() { member.Value = before }()
+// schemasOf returns the schemas of a property in schemas and in everything that they are composed
+// of, whichever branches apply.
+func schemasOf(name string, schemas []*openapi3.SchemaRef) (all []*openapi3.SchemaRef) {
+	seen := map[*openapi3.Schema]bool{}
+	var collect func(refs openapi3.SchemaRefs)
+	collect = func(refs openapi3.SchemaRefs) {
+		for _, ref := range refs {
+			if ref == nil || ref.Value == nil || seen[ref.Value] {
+				continue
+			}
+			s := ref.Value
+			seen[s] = true
+			if property := s.Properties[name]; property != nil && property.Value != nil && !slices.Contains(all, property) {
+				all = append(all, property)
+			}
+			collect(s.AllOf)
+			collect(s.OneOf)
+			collect(s.AnyOf)
+		}
+	}
+	collect(schemas)
+	return all
+}
+
+// accepted reports whether a member with certain schemas may have the values of a parameter, and
+// what these have to match when the member does not accept any string.
+func (m *Maker) accepted(generated any, parameter *openapi3.Schema, schemas []*openapi3.SchemaRef) (what []*regexp.Regexp, ok bool) {
+	check := validator{m: m, lenient: true}
 	allValid := func(values ...any) bool {
-		return !slices.ContainsFunc(values, func(v any) bool {
-			member.Value = v
-			return !valid()
+		return len(schemas) > 0 && !slices.ContainsFunc(values, func(v any) bool {
+			return slices.ContainsFunc(schemas, func(s *openapi3.SchemaRef) bool { return !check.accepts(s, v) })
 		})
 	}
-	switch before.(type) {
+	switch generated.(type) {
 	case json.Number:
 		return nil, allValid(json.Number("1"), json.Number("7"), json.Number("1234567"))
 	case string:
@@ -152,14 +169,32 @@ func matchesOf(s *openapi3.Schema) []*regexp.Regexp {
 	return all
 }
 
-// namesAny reports whether an object has a member for a parameter.
-func namesAny(o *jsonvalue.Object, parameters []PathParameter) bool {
-	for _, m := range o.Members {
-		if parameterFor(o, m.Name, parameters) >= 0 {
-			return true
+// parametersOf returns for each member of an object the index of the parameter that has its name, or
+// that identifies the object whose ID the member is, and -1 for the others. It returns nil when no
+// member has a parameter.
+func parametersOf(o *jsonvalue.Object, parameters []PathParameter) []int {
+	found := false
+	all, plain := make([]int, len(o.Members)), make([]string, len(o.Members))
+	for i := range o.Members {
+		all[i], plain[i] = -1, plainName(o.Members[i].Name)
+	}
+	for at, p := range parameters {
+		name := plainName(p.Name)
+		i := slices.Index(plain, name)
+		if i < 0 && p.Object != "" && strings.HasSuffix(name, "id") {
+			i = slices.Index(plain, "id")
+			if name == "id" {
+				i = slices.Index(plain, strings.TrimSuffix(plainName(p.Object), "s")+"id")
+			}
+		}
+		if i >= 0 && all[i] < 0 {
+			all[i], found = at, true
 		}
 	}
-	return false
+	if !found {
+		return nil
+	}
+	return all
 }
 
 // onlyObject returns the name of the only member that is an object, or "".
@@ -174,36 +209,6 @@ func onlyObject(o *jsonvalue.Object) string {
 		}
 	}
 	return name
-}
-
-// parameterFor returns the index of the parameter that has the name of a member, or that identifies
-// the object whose ID the member is. It returns -1 when there is none.
-func parameterFor(o *jsonvalue.Object, member string, parameters []PathParameter) int {
-	plain := plainName(member)
-	for i, p := range parameters {
-		name := plainName(p.Name)
-		if name == plain {
-			return i
-		}
-		if p.Object == "" || has(o, name) {
-			continue
-		}
-		ofObject := strings.TrimSuffix(plainName(p.Object), "s") + "id"
-		if plain == "id" && strings.HasSuffix(name, "id") || name == "id" && plain == ofObject {
-			return i
-		}
-	}
-	return -1
-}
-
-// has reports whether an object has a member of a plain name.
-func has(o *jsonvalue.Object, plain string) bool {
-	for _, m := range o.Members {
-		if plainName(m.Name) == plain {
-			return true
-		}
-	}
-	return false
 }
 
 // Fill writes values of path parameters into a body of the response. A value that the place does

@@ -150,6 +150,6 @@ func isStatus(text string) bool {
 }
 
 // plainName returns a name in lower case, without the separators of its words.
-func plainName(name string) string {
-	return strings.ToLower(strings.NewReplacer("_", "", "-", "", " ", "", ".", "").Replace(name))
-}
+func plainName(name string) string { return strings.ToLower(separators.Replace(name)) }
+
+var separators = strings.NewReplacer("_", "", "-", "", " ", "", ".", "")
