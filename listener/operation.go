@@ -87,21 +87,12 @@ func (o *operation) choose(c *call) (chosen *answer, answered bool) {
 		return nil, true
 	}
 	p := readPreferences(&c.Request)
-	if p.wrong != "" {
-		reply.BadPreference.Write(&c.reply, p.wrong)
-		return nil, true
-	}
 	p.imply(o.dynamic)
-	if o.own && !p.dynamic && len(p.example) == 0 && (p.code == 0 || p.code == o.base.status) {
+	if o.own && p.allow(o.base.status) {
 		return nil, false
 	}
-	if len(o.answers) == 0 {
-		reply.AnswerNotFound.Write(&c.reply, o.base.name+" has one answer, which its document does not declare; none can be chosen")
-		return nil, true
-	}
-	i, status, why := o.pick(&p, c.In.Header)
-	if why != "" {
-		reply.AnswerNotFound.Write(&c.reply, why)
+	i, status, ok := o.picked(&p, c)
+	if !ok {
 		return nil, true
 	}
 	fresh := o.document.Answers[i].Fresh
@@ -125,6 +116,23 @@ func (o *operation) choose(c *call) (chosen *answer, answered bool) {
 		chosen = &other
 	}
 	return chosen, false
+}
+
+// picked is pick, and answers a request that asks for an answer that does not exist.
+func (o *operation) picked(p *preferences, c *call) (index, status int, ok bool) {
+	f, why := reply.AnswerNotFound, ""
+	switch {
+	case p.wrong != "":
+		f, why = reply.BadPreference, p.wrong
+	case len(o.answers) == 0:
+		why = o.base.name + " has one answer, which its document does not declare; none can be chosen"
+	default:
+		index, status, why = o.pick(p, c.In.Header)
+	}
+	if why != "" {
+		f.Write(&c.reply, why)
+	}
+	return index, status, why == ""
 }
 
 // answer is one of the document's answers, compiled.

@@ -31,6 +31,11 @@ func (p *preferences) imply(dynamic bool) {
 	}
 }
 
+// allow reports whether a request accepts the default answer, whose status is given.
+func (p *preferences) allow(status int) bool {
+	return p.wrong == "" && !p.dynamic && len(p.example) == 0 && (p.code == 0 || p.code == status)
+}
+
 // readPreferences reads the preferences of a request. A header takes precedence over the query, and
 // the first of several equal preferences counts. Unknown preferences are ignored.
 func readPreferences(r *matcher.Request) preferences {
