@@ -9,57 +9,57 @@ import (
 	"mockserver/config/syntax"
 )
 
-// cache keeps bodies within a budget of bytes. What is over is given up in the
-// order of arrival, except that an entry used since it was last considered gets
-// another round: nearly least recently used, without a lock on a hit.
+// cache stores bodies within a budget of bytes. When it is full, entries are removed in the order
+// of arrival, except that an entry used since it was last considered gets another round. This is
+// close to least recently used, without a lock on a hit.
 type cache struct {
 	max int64
 
-	mu    sync.RWMutex // guards what follows and the entries of all shelves
+	mu    sync.RWMutex // guards the fields below and the entries of all shelves
 	total int64
 	ring  list.List // of *entry
 }
 
-// shelf is the part of a cache whose keys have one meaning.
+// shelf is the part of a cache whose keys have the same meaning.
 type shelf struct {
 	cache   *cache
 	entries map[string]*entry // guarded by cache.mu
 }
 
-// entry is one body that is kept, or is being loaded.
+// entry is one body that is stored or being loaded.
 type entry struct {
 	shelf *shelf
 	key   string
 	used  atomic.Bool // since it was last considered; not by its first use
-	gone  atomic.Bool // given up: whoever still holds it looks it up again
+	gone  atomic.Bool // removed: whoever still has it must look it up again
 
-	loading sync.Mutex // held while it is loaded for the first time, so that it is loaded once
+	loading sync.Mutex // held during the first load, so that the body is loaded once
 	kept    atomic.Pointer[kept]
-	next    atomic.Int64 // when the file is looked at again, in nanoseconds since 1970
+	next    atomic.Int64 // when the file is to be checked again, in nanoseconds since 1970
 
-	turn   sync.Mutex // held from a look at the file to the end of the reading it led to
-	seen   look       // guarded by turn: the last look
-	looked time.Time  // guarded by turn: when that was
+	turn   sync.Mutex // held from checking the file to the end of reading it
+	seen   look       // guarded by turn: the result of the last check
+	looked time.Time  // guarded by turn: the time of the last check
 
 	at   *list.Element // guarded by cache.mu
 	size int64         // guarded by cache.mu
 }
 
-// kept is what one load brought. It is immutable.
+// kept is the result of one load. It is immutable.
 type kept struct {
 	body     Body
 	err      *Error
-	problems syntax.Problems // found while loading; a zero position is the declaration's
-	size     int64           // bytes it costs
+	problems syntax.Problems // found while loading; a zero position is that of the declaration
+	size     int64           // its cost in bytes
 
-	look    look      // of the file when it was read
-	settled bool      // the file was old enough that another change cannot have the same time
-	sum     uint64    // of the file's content
-	length  int       // of the file's content, in bytes
-	fetched time.Time // of a remote body
+	look    look      // the look of the file when it was read
+	settled bool      // the file was old enough that a later change has another time
+	sum     uint64    // hash of the file's content
+	length  int       // length of the file's content in bytes
+	fetched time.Time // when a remote body was fetched
 }
 
-// entryCost is about what an entry costs beside its body, in bytes.
+// entryCost is the approximate cost of an entry without its body, in bytes.
 const entryCost = 512
 
 func newCache(limit int64) *cache { return &cache{max: limit} }
@@ -68,7 +68,7 @@ func newShelf(c *cache) *shelf {
 	return &shelf{cache: c, entries: map[string]*entry{}}
 }
 
-// find returns the entry of a key, or nil. The key may be changed afterwards.
+// find returns the entry of a key, or nil. The caller may modify key afterwards.
 func (s *shelf) find(key []byte) *entry {
 	s.cache.mu.RLock()
 	e := s.entries[string(key)]
@@ -76,7 +76,7 @@ func (s *shelf) find(key []byte) *entry {
 	return e
 }
 
-// entry returns the entry of a key, a new one where there is none.
+// entry returns the entry of a key, and creates it if there is none.
 func (s *shelf) entry(key []byte) *entry {
 	if e := s.find(key); e != nil {
 		return e
@@ -94,7 +94,7 @@ func (s *shelf) entry(key []byte) *entry {
 	return e
 }
 
-// keep puts what was loaded into an entry and accounts for it.
+// keep stores a loaded body in an entry and updates the entry's cost.
 func (e *entry) keep(k *kept) {
 	c := e.shelf.cache
 	c.mu.Lock()
@@ -105,7 +105,7 @@ func (e *entry) keep(k *kept) {
 	}
 }
 
-// charge sets what an entry costs and makes room for it.
+// charge sets the cost of an entry and makes room for it.
 func (c *cache) charge(e *entry, size int64) {
 	size += entryCost + int64(len(e.key))
 	c.total += size - e.size
@@ -121,7 +121,7 @@ func (c *cache) charge(e *entry, size int64) {
 	}
 }
 
-// remove gives an entry up. The caller holds mu.
+// remove removes an entry. The caller holds mu.
 func (c *cache) remove(e *entry) {
 	if e.gone.Swap(true) {
 		return
@@ -131,7 +131,7 @@ func (c *cache) remove(e *entry) {
 	delete(e.shelf.entries, e.key)
 }
 
-// drop gives an entry up.
+// drop removes an entry.
 func (e *entry) drop() {
 	c := e.shelf.cache
 	c.mu.Lock()
@@ -139,7 +139,7 @@ func (e *entry) drop() {
 	c.mu.Unlock()
 }
 
-// clear gives up all entries of a shelf.
+// clear removes all entries of a shelf.
 func (s *shelf) clear() {
 	s.cache.mu.Lock()
 	defer s.cache.mu.Unlock()
@@ -148,8 +148,8 @@ func (s *shelf) clear() {
 	}
 }
 
-// touch tells the cache that an entry is in use. It writes only when that is
-// news, so that a hot entry's cache line stays shared.
+// touch marks an entry as used. It writes only if the mark is not set, so that the cache line of a
+// popular entry stays shared.
 func (e *entry) touch() {
 	if !e.used.Load() {
 		e.used.Store(true)

@@ -7,18 +7,18 @@ import (
 	"time"
 )
 
-// shows is what a number format shows of a number: nothing of a date when it is 0.
+// shows is what a number format shows of a number; 0 if it shows no date.
 type shows uint8
 
 const (
 	showsDay shows = 1 << iota
 	showsTime
-	showsElapsed // hours may pass 24, as in [h]:mm
+	showsElapsed // hours may exceed 24, as in [h]:mm
 )
 
-// builtinFormat is what those number formats show that a workbook only
-// numbers (ECMA-376 part 1, 18.8.30). From 27 on they belong to East Asia and
-// Thailand; where the languages disagree, nothing of the value is left out.
+// builtinFormat returns what the number formats show that a workbook identifies by number only
+// (ECMA-376 part 1, 18.8.30). From 27 on they are for East Asia and Thailand; where the languages
+// disagree, nothing of the value is omitted.
 func builtinFormat(id int) shows {
 	switch id {
 	case 14, 15, 16, 17, 27, 28, 29, 30, 31, 36, 50, 51, 54, 57, 58, 71, 72, 73, 74, 81:
@@ -33,9 +33,8 @@ func builtinFormat(id int) shows {
 	return 0
 }
 
-// customFormat is what a number format shows that a workbook spells out, such
-// as yyyy-mm-dd or [Red]0.00;"none". Its first part is for positive numbers, as
-// dates are.
+// customFormat returns what a number format shows that a workbook spells out, such as yyyy-mm-dd or
+// [Red]0.00;"none". Its first section is for positive numbers, and dates are positive.
 func customFormat(code string) shows {
 	letters, elapsed := formatLetters(strings.ToLower(code))
 	if letters == "general" {
@@ -47,7 +46,7 @@ func customFormat(code string) shows {
 			letters = strings.ReplaceAll(letters, half, "")
 		}
 	}
-	// The e of 0.00E+00 is an exponent, any other a year.
+	// The e of 0.00E+00 is an exponent; any other e is a year.
 	letters = strings.NewReplacer("e+", "", "e-", "").Replace(letters)
 	found := elapsed
 	if strings.ContainsAny(letters, "hs") {
@@ -57,20 +56,20 @@ func customFormat(code string) shows {
 		found |= showsDay
 	}
 	if found == 0 && strings.Contains(letters, "m") {
-		found = showsDay // a month; beside hours or seconds it would be minutes
+		found = showsDay // a month; next to hours or seconds it would be minutes
 	}
 	return found
 }
 
-// formatLetters returns the first part of a number format without what stands
-// there literally or in brackets, and whether brackets hold an elapsed time.
+// formatLetters returns the first section of a number format without literal and bracketed text,
+// and whether a bracket contains an elapsed time.
 func formatLetters(code string) (letters string, elapsed shows) {
 	var b strings.Builder
 	for i := 0; i < len(code); i++ {
 		switch code[i] {
 		case ';':
 			return b.String(), elapsed
-		case '\\', '_', '*': // the next character is literal, a width, a filling
+		case '\\', '_', '*': // the next character is a literal, a width or a filler
 			i++
 		case '"':
 			literal, _, _ := strings.Cut(code[i+1:], `"`)
@@ -99,14 +98,14 @@ const (
 
 const (
 	msPerDay = 24 * 60 * 60 * 1000
-	// lastDay is 9999-12-31 counted since 1900, where spreadsheets end.
+	// lastDay is 9999-12-31, the last day of spreadsheets, counted from 1900.
 	lastDay = 2958465
-	// phantomDay is 29 February 1900, which spreadsheets count though there was none.
+	// phantomDay is 29 February 1900, which spreadsheets count although it did not exist.
 	phantomDay = 60
 )
 
-// format is a number of days as ISO 8601 text, to the millisecond; false when
-// the format shows no date, or the number is none, as a spreadsheet has it.
+// format returns a number of days as ISO 8601 text, to the millisecond. It returns false if the
+// format shows no date, or the number is not a date in a spreadsheet.
 func (e epoch) format(days float64, show shows) (string, bool) {
 	if show == 0 || !(days >= 0 && days < lastDay+1) {
 		return "", false
@@ -128,7 +127,7 @@ func (e epoch) format(days float64, show shows) (string, bool) {
 	}
 }
 
-// date is a day as text.
+// date returns a day as text.
 func (e epoch) date(day int64) string {
 	first := time.Date(1899, 12, 30, 0, 0, 0, 0, time.UTC)
 	switch {
@@ -140,7 +139,7 @@ func (e epoch) date(day int64) string {
 	return first.AddDate(0, 0, int(day)).Format(time.DateOnly)
 }
 
-// clockText is a time as hours, minutes, seconds, and milliseconds when there are any.
+// clockText returns a time as hours, minutes and seconds, with milliseconds if there are any.
 func clockText(ms int64) string {
 	text := fmt.Sprintf("%02d:%02d:%02d", ms/3_600_000, ms/60_000%60, ms/1000%60)
 	if rest := ms % 1000; rest != 0 {

@@ -13,50 +13,50 @@ import (
 	"mockserver/internal/files"
 )
 
-// Kind says which answer an error calls for.
+// Kind determines the response to an error.
 type Kind uint8
 
 // The kinds of errors.
 const (
-	NotFound    Kind = iota + 1 // 404: a rendered path names no file, or one outside its directory; or a rendered URL climbs
-	Unavailable                 // 500: a file that should be there cannot be read or is broken
-	Upstream                    // 502: a remote cannot be reached or answered badly
-	Timeout                     // 504: a remote took too long
+	NotFound    Kind = iota + 1 // 404: a rendered path names no file, or one outside its directory; or a rendered URL leaves its directory
+	Unavailable                 // 500: a file that should exist cannot be read or is invalid
+	Upstream                    // 502: a remote server cannot be reached, or its response is invalid
+	Timeout                     // 504: a remote server took too long
 )
 
-// Error is why a body cannot be had.
+// Error is the reason why a body is not available.
 type Error struct {
 	Kind    Kind
 	Message string // names the file as declared, or the URL without credentials, and the cause
 	Err     error  // the cause, which may name absolute directories; nil when there is none
 }
 
-// Error is the message.
+// Error returns the message.
 func (e *Error) Error() string { return e.Message }
 
 // Unwrap returns the cause.
 func (e *Error) Unwrap() error { return e.Err }
 
-// ErrTooLarge is the cause when a body, a file or a workbook is over its limit.
+// ErrTooLarge is the cause if a body, a file or a workbook exceeds its limit.
 var ErrTooLarge = errors.New("too large")
 
-// statusError is the cause when a remote answered with a status of 400 or more.
+// statusError is the cause if a remote server answered with a status of 400 or more.
 type statusError int
 
 func (e statusError) Error() string { return fmt.Sprintf("it answered with status %d", int(e)) }
 
-// Panic is the cause when a decoder panicked, which is a defect of the program.
+// Panic is the cause if a decoder panicked, which is a bug in the program.
 type Panic struct {
-	Value any       // what it panicked with, which may hold parts of what was decoded
-	Stack []uintptr // program counters from the recovering function outwards, as runtime.Callers has them
+	Value any       // the value of the panic, which may contain parts of the input
+	Stack []uintptr // program counters from the recovering function outwards, as from runtime.Callers
 }
 
-// Error says that the content cannot be decoded, and what the decoder said.
+// Error says that the content cannot be decoded, with the message of the panic.
 func (p *Panic) Error() string { return fmt.Sprintf("it cannot be decoded: %v", p.Value) }
 
-// Cause says what went wrong in words that hold nothing of a request, of a remote
-// or of the environment, as an error report may: "connection refused". It is ""
-// where there are no such words.
+// Cause describes the error in words that contain nothing from a request, a remote server or the
+// environment, so that they may appear in an error report: "connection refused". It is "" if there
+// are no such words.
 func (e *Error) Cause() string {
 	for _, known := range []struct {
 		is   error
@@ -99,7 +99,7 @@ func (e *Error) Cause() string {
 	return ""
 }
 
-// causeOf is what went wrong with a file, without its absolute path.
+// causeOf returns what went wrong with a file, without its absolute path.
 func causeOf(err error) string {
 	if errors.Is(err, fs.ErrNotExist) {
 		return "it does not exist"
@@ -107,10 +107,10 @@ func causeOf(err error) string {
 	return files.Bare(err).Error()
 }
 
-// errNoSheet is the cause when a workbook lacks the sheet.
+// errNoSheet is the cause if a workbook does not have the sheet.
 var errNoSheet = errors.New("no such sheet")
 
-// busyError is the cause when a fetch timed out before it had a turn.
+// busyError is the cause if a fetch timed out before it was started.
 type busyError struct{ what string }
 
 func (e *busyError) Error() string { return "no turn: " + e.what }

@@ -23,16 +23,16 @@ import (
 )
 
 const (
-	// besideOrWorking is where a relative path is looked up.
+	// besideOrWorking says where a relative path is looked up.
 	besideOrWorking = " beside the configuration file, nor in the working directory"
-	// byteOrderMark is what some editors begin a file with, and JSON may not.
+	// byteOrderMark is what some editors put at the beginning of a file; it is not allowed in JSON.
 	byteOrderMark = "\xef\xbb\xbf"
-	// scratchSize holds most keys; a buffer that grew over maxScratch is not kept.
+	// scratchSize is enough for most keys. A buffer that has grown over maxScratch is not reused.
 	scratchSize = 256
 	maxScratch  = 64 << 10
 )
 
-// locate chooses the file of a fixed path, or the directories of a rendered one.
+// locate finds the file of a fixed path, or the directories of a rendered one.
 func (s *Source) locate(dir string) syntax.Problems {
 	if dir == "" {
 		dir = "."
@@ -53,8 +53,8 @@ func (s *Source) locate(dir string) syntax.Problems {
 	return s.missingDir(base)
 }
 
-// missingDir warns of a rendered path whose directory is not there: it may come
-// later, and is more likely a slip of the pen.
+// missingDir warns about a rendered path whose directory does not exist: it may be created later,
+// but a typing error is more likely.
 func (s *Source) missingDir(base string) syntax.Problems {
 	for _, dir := range s.dirs {
 		if info, err := os.Stat(dir); err == nil && info.IsDir() || err != nil && !absent(err) {
@@ -70,7 +70,7 @@ func (s *Source) missingDir(base string) syntax.Problems {
 	return problems
 }
 
-// locateFixed chooses the file of a fixed path: the first that is there.
+// locateFixed finds the file of a fixed path: the first candidate that exists.
 func (s *Source) locateFixed(dir string) syntax.Problems {
 	where := ""
 	names := candidates(s.fixedPath, dir)
@@ -78,7 +78,7 @@ func (s *Source) locateFixed(dir string) syntax.Problems {
 		where = besideOrWorking
 	}
 	for _, file := range names {
-		// A file that is there and cannot be read is told when it is read.
+		// A file that exists and cannot be read is reported when it is read.
 		if _, err := os.Stat(file); !absent(err) {
 			s.file = file
 			return nil
@@ -87,7 +87,7 @@ func (s *Source) locateFixed(dir string) syntax.Problems {
 	return s.pathProblem(fmt.Sprintf("file %q does not exist%s", s.fixedPath, where))
 }
 
-// candidates are the files a fixed path may name, the first that is there being it.
+// candidates returns the files that a fixed path may name. The first that exists is used.
 func candidates(path, dir string) []string {
 	name := filepath.FromSlash(path)
 	if filepath.IsAbs(name) || dir == "" {
@@ -96,19 +96,18 @@ func candidates(path, dir string) []string {
 	return []string{filepath.Join(dir, name), name}
 }
 
-// absent reports whether err says that there is no such file: also where a file
-// stands in the place of one of its directories.
+// absent reports whether err says that a file does not exist, including the case that a parent
+// directory is a file.
 func absent(err error) bool {
 	return errors.Is(err, fs.ErrNotExist) || errors.Is(err, syscall.ENOTDIR)
 }
 
-// Files returns the files that the path of an external body may name, absolute
-// and the first that is there being the one served: beside the configuration
-// file, whose directory dir is ("": the working directory), then in the working
-// directory. It is what to watch where a configuration was refused, since a
-// missing file may come and a broken one be mended. Env looks up environment
-// variables; nil finds none. A URL, a path that is rendered for each request and one
-// that does not compile have none.
+// Files returns the files that the path of an external body may name, as absolute paths. The first
+// that exists is served: first next to the configuration file, in dir ("" is the working
+// directory), then in the working directory. After a configuration was refused, these are the files
+// to watch, since a missing file may appear and a broken one may be repaired. env looks up
+// environment variables; nil finds none. A URL, a path that is rendered for each request, and one
+// that does not compile have no files.
 func Files(ext *config.ExternalBody, dir string, env func(string) (string, bool)) []string {
 	path, _ := renderer.Compile(ext.Path, renderer.Plain, &renderer.Scope{Env: env})
 	if path == nil {
@@ -128,12 +127,12 @@ func Files(ext *config.ExternalBody, dir string, env func(string) (string, bool)
 	return files
 }
 
-// preload reads a fixed file, so that its errors are those of the load.
+// preload reads a fixed file, so that its errors are reported at load.
 func (s *Source) preload() syntax.Problems {
 	k := s.stored(nil)
 	var problems syntax.Problems
 	for _, p := range k.problems {
-		p.Key = s.ext.Path.Key // another endpoint's, where the body was kept already
+		p.Key = s.ext.Path.Key // that of another endpoint, if the body was already stored
 		if p.Pos.Line == 0 {
 			p.Pos = s.ext.Path.Pos
 		}
@@ -149,7 +148,7 @@ func (s *Source) preload() syntax.Problems {
 	return problems
 }
 
-// stored returns the body of a file, from the cache where it can.
+// stored returns the body of a file, from the cache if possible.
 func (s *Source) stored(r *matcher.Request) *kept {
 	now := s.loader.now()
 	if e := s.pinned.Load(); e != nil && !e.gone.Load() {
@@ -175,7 +174,8 @@ func (s *Source) stored(r *matcher.Request) *kept {
 	return s.renewed(e, now, string(path), string(sheet))
 }
 
-// stopped is why there is no body whose path could not be rendered whole; nil otherwise.
+// stopped returns the error of a request whose path could not be rendered completely; nil
+// otherwise.
 func stopped(r *matcher.Request) *kept {
 	if r == nil || r.Stopped == nil {
 		return nil
@@ -183,7 +183,7 @@ func stopped(r *matcher.Request) *kept {
 	return &kept{err: &Error{Kind: Unavailable, Message: r.Stopped.Error(), Err: r.Stopped}}
 }
 
-// key appends what a body is kept under to dst; path and sheet are parts of it.
+// key appends the cache key of a body to dst. path and sheet are parts of it.
 func (s *Source) key(dst []byte, r *matcher.Request) (key, path, sheet []byte) {
 	key = append(dst, s.space...)
 	from := len(key)
@@ -203,7 +203,7 @@ func (s *Source) key(dst []byte, r *matcher.Request) (key, path, sheet []byte) {
 	return key, key[from:to], key[to+1:]
 }
 
-// borrow returns an empty buffer that is given back when the request is done.
+// borrow returns an empty buffer, which must be given back after the request.
 func (l *Loader) borrow() *[]byte {
 	if buf, ok := l.scratch.Get().(*[]byte); ok {
 		return buf
@@ -219,7 +219,7 @@ func (l *Loader) giveBack(buf *[]byte) {
 	}
 }
 
-// convert makes a body of a file's content.
+// convert converts the content of a file to a body.
 func (s *Source) convert(ctx context.Context, content []byte, path, sheet string) *kept {
 	switch {
 	case s.workbook():
@@ -246,13 +246,13 @@ func (s *Source) convert(ctx context.Context, content []byte, path, sheet string
 	return k
 }
 
-// checkJSON warns of a text that is served as JSON and is none. Nothing at all is
-// served as it is: an empty answer is a thing people mock.
+// checkJSON warns about a text that is served as JSON but is not valid. Empty text is served as it
+// is, because people mock empty responses.
 func (s *Source) checkJSON(path, content string) syntax.Problems {
 	if s.form != renderer.JSON || content == "" {
 		return nil
 	}
-	d := json.NewDecoder(strings.NewReader(content)) // one value, or one a line
+	d := json.NewDecoder(strings.NewReader(content)) // one value, or one per line
 	var err error
 	for err == nil {
 		var value json.RawMessage
@@ -270,8 +270,8 @@ func (s *Source) checkJSON(path, content string) syntax.Problems {
 	return syntax.Problems{{Pos: pos, Key: s.ext.Path.Key, What: "not valid JSON: " + err.Error(), Warning: true}}
 }
 
-// fileError says why a file cannot be had: a rendered path that names none is
-// the fault of the client, a file that cannot be opened is not.
+// fileError returns why a file is not available: the client causes a rendered path that names no
+// file, but not a file that cannot be opened.
 func (s *Source) fileError(path string, err error) *Error {
 	kind := Unavailable
 	if s.file == "" && !troubled(err) {
@@ -280,12 +280,12 @@ func (s *Source) fileError(path string, err error) *Error {
 	return &Error{Kind: kind, Message: fmt.Sprintf("file %q: %s", path, causeOf(err)), Err: err}
 }
 
-// broken says why a file that is there cannot be served.
+// broken returns why an existing file cannot be served.
 func (s *Source) broken(path, cause string, err error) *Error {
 	return &Error{Kind: Unavailable, Message: fmt.Sprintf("file %q: %s", path, cause), Err: err}
 }
 
-// troubled reports whether err speaks of this machine rather than of the path.
+// troubled reports whether err is about this machine rather than the path.
 func troubled(err error) bool {
 	for _, e := range []error{fs.ErrPermission, syscall.EMFILE, syscall.ENFILE, syscall.EIO, syscall.ENOMEM} {
 		if errors.Is(err, e) {
@@ -295,8 +295,8 @@ func troubled(err error) bool {
 	return false
 }
 
-// open opens the file of a path: where it was found at load, or for a rendered
-// one the first in its directories, which it cannot leave.
+// open opens the file of a path: where it was found at load or, for a rendered path, the first one
+// in its directories, which the path cannot leave.
 func (s *Source) open(path string) (*os.File, fs.FileInfo, error) {
 	if s.file != "" {
 		return files.Open(s.file)
@@ -313,13 +313,13 @@ func (s *Source) open(path string) (*os.File, fs.FileInfo, error) {
 	return nil, nil, err
 }
 
-// openIn opens a file of a directory. The directory is opened anew each time:
-// it may be a link that is swapped, as in a mounted ConfigMap.
+// openIn opens a file in a directory. The directory is opened each time, because it may be a link
+// that is swapped, as in a mounted ConfigMap.
 func openIn(dir, name string) (*os.File, fs.FileInfo, error) {
 	root, err := os.OpenRoot(dir)
 	if err != nil {
 		if info, e := os.Stat(dir); e == nil && !info.IsDir() {
-			err = syscall.ENOTDIR // which OpenRoot says in words only
+			err = syscall.ENOTDIR // OpenRoot reports it as text only
 		}
 		return nil, nil, err
 	}
@@ -327,7 +327,7 @@ func openIn(dir, name string) (*os.File, fs.FileInfo, error) {
 	return files.OpenIn(root, name)
 }
 
-// readAll reads what is expected to be size bytes, and limit at most.
+// readAll reads size bytes, if that is what there is, and at most limit.
 func readAll(r io.Reader, size, limit int64) ([]byte, error) {
 	if size > limit {
 		return nil, tooLarge(limit)

@@ -27,31 +27,31 @@ import (
 
 const (
 	maxRedirects = 10
-	// maxCodings is how many content encodings may lie over one another: nobody
-	// needs two, and each costs a pass.
+	// maxCodings is the maximum number of content encodings on top of each other. Nobody needs two,
+	// and each takes a pass.
 	maxCodings = 4
-	// maxWindow bounds what a zstd frame may have its reader set aside; RFC 9659
-	// lets content codings ask for no more than 8 MiB.
+	// maxWindow limits the memory that a zstd frame may make its reader allocate. RFC 9659 allows
+	// at most 8 MiB for content encodings.
 	maxWindow = 8 << 20
-	// maxPerHost is how many connections one host is given.
+	// maxPerHost is the maximum number of connections to one host.
 	maxPerHost = 256
-	// maxStack is how many calls of a panic's stack are kept.
+	// maxStack is how many calls of a panic's stack are stored.
 	maxStack = 64
 )
 
-// newClient returns a client that follows redirects and keeps no cookies. It is
-// net/http's: a fetch needs a context of its own, a bound on the body while it
-// is read, and redirects, and is rare enough not to need fasthttp's speed.
+// newClient returns a client that follows redirects and stores no cookies. It uses net/http: a
+// fetch needs a context of its own, a limit on the body while it is read, and redirects, and is too
+// rare to need fasthttp's speed.
 func newClient(insecure bool) *http.Client {
 	transport := &http.Transport{
 		Proxy:               http.ProxyFromEnvironment,
-		TLSClientConfig:     &tls.Config{InsecureSkipVerify: insecure}, // only where the declaration says so
+		TLSClientConfig:     &tls.Config{InsecureSkipVerify: insecure}, // only if the declaration says so
 		ForceAttemptHTTP2:   true,
 		MaxIdleConns:        256,
 		MaxIdleConnsPerHost: 64,
 		MaxConnsPerHost:     maxPerHost,
 		IdleConnTimeout:     90 * time.Second,
-		DisableCompression:  true, // decode undoes more than gzip, and bounds it
+		DisableCompression:  true, // decode handles more than gzip, and limits the size
 	}
 	return &http.Client{
 		Transport: transport,
@@ -64,9 +64,9 @@ func newClient(insecure bool) *http.Client {
 	}
 }
 
-// fetched returns the body of a URL: the copy while it lasts, else what the
-// remote answers now, else, where that is wanted, the last good copy. It returns too for how
-// long it waited for the remote.
+// fetched returns the body of a URL: the copy while it is fresh, otherwise the current response of
+// the remote server, otherwise, if that is declared, the last good copy. It also returns how long
+// it waited for the remote server.
 func (s *Source) fetched(r *matcher.Request) (k *kept, waited time.Duration) {
 	buf := s.loader.borrow()
 	defer s.loader.giveBack(buf)
@@ -106,8 +106,8 @@ func (s *Source) fetched(r *matcher.Request) (k *kept, waited time.Duration) {
 
 func (s *Source) keepsCopies() bool { return s.ext.TTL > 0 || s.ext.StaleIfError }
 
-// flight fetches a URL, together with whoever wants the same at this moment.
-// The fetch belongs to the loader: it does not end with the request that began it.
+// flight fetches a URL, shared by all who want it at the moment. The fetch belongs to the loader:
+// it does not end with the request that started it.
 func (s *Source) flight(target string) *kept {
 	timeout := s.ext.Timeout
 	if timeout <= 0 {
@@ -124,7 +124,7 @@ func (s *Source) flight(target string) *kept {
 	return result.Val.(*kept)
 }
 
-// fetch gets a URL within timeout, body included.
+// fetch gets a URL, including its body, within timeout.
 func (l *Loader) fetch(client *http.Client, target string, timeout time.Duration) *kept {
 	u, err := parseURL(target)
 	if err != nil {
@@ -148,8 +148,8 @@ func (l *Loader) fetch(client *http.Client, target string, timeout time.Duration
 	return k
 }
 
-// inTurn calls f once fewer than maxFetches fetches are running. Its error is
-// a busyError when ctx ends before f, or the connection f asks for, had a turn.
+// inTurn calls f once fewer than maxFetches fetches are running. The error is a busyError if ctx
+// ends before f is started, or before f gets the connection that it needs.
 func (l *Loader) inTurn(ctx context.Context, f func(context.Context) error) error {
 	select {
 	case l.slots <- struct{}{}:
@@ -160,7 +160,7 @@ func (l *Loader) inTurn(ctx context.Context, f func(context.Context) error) erro
 		return &busyError{fmt.Sprintf("%d fetches are running already", cap(l.slots))}
 	}
 	defer func() { <-l.slots }()
-	var queued atomic.Bool // for a connection that is neither there nor being made
+	var queued atomic.Bool // waiting for a connection, while none is free or being opened
 	advance := func() { queued.Store(false) }
 	err := f(httptrace.WithClientTrace(ctx, &httptrace.ClientTrace{
 		GetConn:      func(string) { queued.Store(true) },
@@ -174,7 +174,7 @@ func (l *Loader) inTurn(ctx context.Context, f func(context.Context) error) erro
 	return err
 }
 
-// get makes the request and reads and decodes the answer.
+// get sends the request, and reads and decodes the response.
 func (l *Loader) get(ctx context.Context, client *http.Client, u *url.URL) (Body, error) {
 	req, err := http.NewRequestWithContext(ctx, http.MethodGet, u.String(), nil)
 	if err != nil {
@@ -201,11 +201,11 @@ func (l *Loader) get(ctx context.Context, client *http.Client, u *url.URL) (Body
 	return Body{Bytes: content, ContentType: resp.Header.Get("Content-Type")}, ctx.Err()
 }
 
-// fetchError says why a URL could not be had.
+// fetchError returns why a URL is not available.
 func fetchError(u *url.URL, err error, timeout time.Duration) *Error {
 	var ue *url.Error
 	if errors.As(err, &ue) {
-		err = ue.Err // names the URL, credentials and all
+		err = ue.Err // its text contains the URL with credentials
 	}
 	kind, cause := Upstream, err.Error()
 	var ne net.Error
@@ -223,8 +223,8 @@ func fetchError(u *url.URL, err error, timeout time.Duration) *Error {
 	return &Error{Kind: kind, Message: fmt.Sprintf("fetch %s: %s", redacted(u), cause), Err: err}
 }
 
-// decode undoes content encodings, the last applied first. No step makes more
-// than limit bytes.
+// decode removes content encodings, the last applied first. The result of each step has at most
+// limit bytes.
 func decode(content []byte, encodings []string, limit int64) ([]byte, error) {
 	var codings []string
 	for c := range strings.SplitSeq(strings.Join(encodings, ","), ",") {
@@ -233,7 +233,7 @@ func decode(content []byte, encodings []string, limit int64) ([]byte, error) {
 		}
 	}
 	if len(content) == 0 {
-		return content, nil // an answer without a body may name an encoding all the same
+		return content, nil // a response without a body may still name an encoding
 	}
 	if len(codings) > maxCodings {
 		return nil, fmt.Errorf("content encoding: more than %d of them", maxCodings)
@@ -259,7 +259,7 @@ func decodeOne(content []byte, coding string, limit int64) ([]byte, error) {
 	case "deflate":
 		r, err := zlib.NewReader(src)
 		if errors.Is(err, zlib.ErrHeader) {
-			// Some servers leave the zlib wrapping out; every browser lets them.
+			// Some servers omit the zlib header; every browser accepts that.
 			r, err = flate.NewReader(bytes.NewReader(content)), nil
 		}
 		if err != nil {
@@ -280,7 +280,7 @@ func decodeOne(content []byte, coding string, limit int64) ([]byte, error) {
 	}
 }
 
-// unbrotli borrows fasthttp's decoder, which the program has in any case.
+// unbrotli uses fasthttp's decoder, which the program contains anyway.
 func unbrotli(content []byte, limit int64) ([]byte, error) {
 	var resp fasthttp.Response
 	resp.SetBodyRaw(content)
@@ -291,8 +291,8 @@ func unbrotli(content []byte, limit int64) ([]byte, error) {
 	return out, err
 }
 
-// guard turns a panic of a decoder, which runs on bytes from outside and partly
-// on a goroutine of its own, into an error: it must not end the program.
+// guard turns a panic of a decoder into an error, so that it does not end the program: decoders
+// process input from outside, partly in goroutines of their own.
 func guard(f func() error) (err error) {
 	defer func() {
 		if p := recover(); p != nil {

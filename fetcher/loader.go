@@ -1,5 +1,5 @@
-// Package fetcher has the bodies that live elsewhere: in a JSON file, at a
-// URL, or in a sheet of a workbook.
+// Package fetcher loads response bodies that are not in the configuration: from a JSON file, a URL,
+// or a sheet of a workbook.
 //
 //	external-body:
 //	  provider: json                      # json: a file or a URL · xlsx: a workbook
@@ -12,33 +12,32 @@
 //
 // # Files
 //
-// A relative path is looked up beside the configuration file, then in the
-// working directory. A path without placeholders is fixed: its file must exist
-// when the configuration is loaded. A rendered path may not leave the directory
-// of its fixed prefix (of "data/user-{{x}}.json": data), or the configuration's
-// where the prefix names none, by whatever means; it answers not found then, as
-// it does when there is no such file. Only regular files are read, of 256 MiB
-// at most. A JSON file is a template and is kept compiled; a change on disk is
-// seen within a second. A file that is being written is served as it was until
-// it stands still, and requests do not wait while it is read again.
+// A relative path is looked up next to the configuration file, then in the working directory. A
+// path without placeholders is fixed: its file must exist when the configuration is loaded. A
+// rendered path cannot leave the directory of its fixed prefix (data in the case of
+// "data/user-{{x}}.json"), or the directory of the configuration if the prefix names none; the
+// response is then "not found", as for a missing file. Only regular files are read, up to 256 MiB.
+// A JSON file is a template and is stored compiled; a change on disk takes effect within a second.
+// A file that is being written is served in its previous state until it no longer changes, and
+// requests do not wait while it is read again.
 //
 // # Workbooks
 //
-// The first row of the sheet holds the keys, trimmed; a column without a key is
-// left out, and a repeated key becomes key_2, key_3, with a warning. Each later
-// row that has any value under a key becomes one object, its keys in the order
-// of the columns. Number cells are JSON numbers as stored, booleans booleans, an empty cell null,
-// and formulas the value they had when the workbook was saved. A number shown as a date is ISO 8601
-// text: 2024-01-15, 2024-01-15T10:30:00 or 10:30:00, as its format shows a day,
-// a time or both. Everything else is text, errors such as #N/A included.
+// The first row of the sheet contains the keys, trimmed. A column without a key is omitted, and a
+// repeated key becomes key_2, key_3, with a warning. Each later row with a value under any key
+// becomes one object, with its keys in the order of the columns. Number cells become JSON numbers
+// as stored, booleans become booleans, an empty cell becomes null, and a formula has the value it
+// had when the workbook was saved. A number displayed as a date becomes ISO 8601 text: 2024-01-15,
+// 2024-01-15T10:30:00 or 10:30:00, depending on whether its format shows a day, a time or both.
+// Everything else is text, including errors such as #N/A.
 //
 // # Remote bodies
 //
-// The content of a URL is passed through, content encodings undone. Requests
-// for the same URL that come together share one fetch. Ttl keeps a copy for a
-// while; stale-if-error keeps the last good one and answers with it whatever
-// goes wrong. A placeholder chooses neither the directory of a URL nor a part of a host
-// that is written out: a segment that is . or .. once rendered answers not found.
+// The content of a URL is passed on, with content encodings removed. Concurrent requests for the
+// same URL share one fetch. ttl keeps a copy for a while; stale-if-error keeps the last good copy
+// and serves it whenever a fetch fails. A placeholder can change neither the directory of a URL nor
+// a host name that is written out: a segment that is . or .. after rendering is answered with "not
+// found".
 package fetcher
 
 import (
@@ -72,43 +71,43 @@ const (
 type Options struct {
 	// Now is the clock that ages copies; nil means time.Now. Time-outs do not follow it.
 	Now func() time.Time
-	// MaxRemote bounds a remote body, in bytes after decoding; 0 means 64 MiB.
+	// MaxRemote limits a remote body, in bytes after decoding; 0 means 64 MiB.
 	MaxRemote int64
-	// MaxFile bounds a local file as read, a workbook as unpacked, and a sheet as
-	// JSON text, in bytes; 0 means 256 MiB.
+	// MaxFile limits a local file as read, a workbook as unpacked, and a sheet as JSON text, in
+	// bytes; 0 means 256 MiB.
 	MaxFile int64
-	// MaxCache bounds what is kept, in bytes; 0 means 256 MiB. One body that is
-	// larger is kept alone.
+	// MaxCache limits the stored bodies, in bytes; 0 means 256 MiB. A single larger body is stored
+	// alone.
 	MaxCache int64
 }
 
-// Loader keeps external bodies. There is one per server, shared by all
-// snapshots, so that a reload keeps what is cached. It is safe for concurrent use.
+// Loader loads and stores external bodies. There is one per server, shared by all snapshots, so
+// that a reload keeps the cache. It is safe for concurrent use.
 type Loader struct {
 	now       func() time.Time
 	maxRemote int64
 	maxFile   int64
 
 	cache *cache
-	files *shelf // raw files and sheets, which no snapshot compiles in its own way
+	files *shelf // raw files and sheets, which are the same for all snapshots
 	urls  *shelf
 
 	flights  singleflight.Group
-	ctx      context.Context // ends what is in flight when the loader closes
+	ctx      context.Context // ends running fetches when the loader is closed
 	cancel   context.CancelFunc
 	verified *http.Client
 	insecure *http.Client
 	slots    chan struct{} // one taken by each fetch
 	scratch  sync.Pool     // of *[]byte, for keys
 
-	readAll  func(r io.Reader, size, limit int64) ([]byte, error) // of files; a test's writes meanwhile
-	seed     maphash.Seed                                         // of the sums of files
-	starting sync.Mutex                                           // held where a goroutine starts, so that none does once Close waits
+	readAll  func(r io.Reader, size, limit int64) ([]byte, error) // of files; replaced in tests
+	seed     maphash.Seed                                         // for the hashes of files
+	starting sync.Mutex                                           // held while a goroutine is started, so that none is started once Close waits
 	running  sync.WaitGroup                                       // the goroutines that read files again
 	reloads  chan struct{}                                        // one taken by each of them
 }
 
-// NewLoader returns an empty loader. Close it when the server has stopped.
+// NewLoader returns an empty loader. It must be closed after the server has stopped.
 func NewLoader(opts Options) *Loader {
 	if opts.Now == nil {
 		opts.Now = time.Now
@@ -139,10 +138,9 @@ func orDefault(n, def int64) int64 {
 	return def
 }
 
-// Close ends the fetches in flight and the idle connections, and the reading of
-// files that changed, for which it waits until ctx ends: a read of a mount that
-// hangs cannot be ended. Remote bodies cannot be had afterwards; what is cached
-// still can, as it is.
+// Close ends running fetches, idle connections, and the reading of changed files. It waits for the
+// latter until ctx ends, because reading from a mount that hangs cannot be ended. Afterwards remote
+// bodies are not available; bodies in the cache still are.
 func (l *Loader) Close(ctx context.Context) {
 	l.starting.Lock()
 	l.cancel()
@@ -160,13 +158,13 @@ func (l *Loader) Close(ctx context.Context) {
 	l.insecure.CloseIdleConnections()
 }
 
-// Body is what to answer with: Template when it is not nil, else Bytes, which
-// nobody may change and which stay as they are for ever.
+// Body is the body to send: Template if it is not nil, otherwise Bytes, which nobody may modify and
+// which never change.
 type Body struct {
 	Template    *renderer.Template
 	Bytes       []byte
-	ContentType string // of a remote body; "" otherwise, or when the remote gave none
-	// Waited is for how long the request waited for a remote, also if that failed.
+	ContentType string // of a remote body; "" otherwise, and if the remote server sent none
+	// Waited is how long the request waited for a remote server, even if that failed.
 	Waited time.Duration
 }
 
@@ -182,26 +180,25 @@ type Source struct {
 	remote bool // the path is a URL
 	path   *renderer.Template
 	sheet  *renderer.Template // nil for json
-	fixed  bool               // neither path nor sheet holds placeholders
+	fixed  bool               // neither path nor sheet has placeholders
 
-	fixedPath  string // the path as declared; "" when it holds placeholders
-	fixedSheet string // the sheet as declared; "" when it holds placeholders
-	url        string // of a fixed URL, without what only a browser uses
+	fixedPath  string // the path as declared; "" if it has placeholders
+	fixedSheet string // the sheet as declared; "" if it has placeholders
+	url        string // of a fixed URL, without the fragment
 
 	file   string   // of a fixed path: the file found at load
-	dirs   []string // of a rendered path: the directories it is looked up in
-	prefix int      // of a rendered path: how many of its bytes name that directory
+	dirs   []string // of a rendered path: the directories in which it is looked up
+	prefix int      // of a rendered path: the length of its directory in bytes
 
-	shelf  *shelf                // where its bodies are kept
-	space  string                // begins its keys there, so that only what is alike has the same key
-	pinned atomic.Pointer[entry] // of a fixed file, so that a hit needs no look-up
+	shelf  *shelf                // where its bodies are stored
+	space  string                // prefix of its keys, so that only equal sources share keys
+	pinned atomic.Pointer[entry] // of a fixed file, so that a hit needs no lookup
 }
 
-// Source prepares one external body when a snapshot is built, and finds all
-// that can be wrong with it then; a fixed file is read at once. Dir is where
-// relative paths are looked up first ("": the working directory); form and
-// scope are those of the answer's templates; raw leaves the content alone (the
-// path is rendered all the same). The source is nil when the problems hold errors.
+// Source prepares an external body while a snapshot is built, and finds all errors then. A fixed
+// file is read immediately. dir is where relative paths are looked up first ("" is the working
+// directory). form and scope are those of the answer's templates. raw turns off templates in the
+// content, but not in the path. The source is nil if the problems include errors.
 func (l *Loader) Source(ext *config.ExternalBody, dir string, form renderer.Form, raw bool, scope *renderer.Scope) (*Source, syntax.Problems) {
 	s := &Source{loader: l, ext: ext, form: form, raw: raw, scope: scope}
 	problems := s.prepare(dir)
@@ -214,7 +211,7 @@ func (l *Loader) Source(ext *config.ExternalBody, dir string, form renderer.Form
 	return s, problems
 }
 
-// prepare compiles what the declaration says and chooses where it is looked up.
+// prepare compiles the declaration and determines where the body is looked up.
 func (s *Source) prepare(dir string) syntax.Problems {
 	ext := s.ext
 	if ext.Provider != "json" && ext.Provider != "xlsx" {
@@ -237,7 +234,7 @@ func (s *Source) prepare(dir string) syntax.Problems {
 	switch {
 	case s.remote:
 		s.shelf = s.loader.urls
-		// What came over a connection that was not verified must not answer for one that is.
+		// A body from a connection that was not verified must not be used for one that is.
 		s.space = fmt.Sprint(s.ext.Insecure, " ")
 		return append(problems, s.checkURL()...)
 	case s.workbook():
@@ -248,8 +245,8 @@ func (s *Source) prepare(dir string) syntax.Problems {
 	return problems
 }
 
-// compilePath compiles the path and decides whether it is a URL: an environment
-// variable at its beginning is literal by then.
+// compilePath compiles the path and determines whether it is a URL; an environment variable at its
+// beginning has been replaced by then.
 func (s *Source) compilePath() syntax.Problems {
 	path, problems := renderer.Compile(s.ext.Path, renderer.Plain, s.scope)
 	if path == nil {
@@ -265,8 +262,8 @@ func (s *Source) compilePath() syntax.Problems {
 	return problems
 }
 
-// forURLs are the errors of a file that has what is for URLs. Each has the key of
-// the setting, as a configuration has it that sees the path as declared.
+// forURLs returns the errors of a file that has settings for URLs, each with the key of the
+// setting, in the order of the declaration.
 func (s *Source) forURLs() syntax.Problems {
 	var problems syntax.Problems
 	ext := s.ext
@@ -297,8 +294,8 @@ func (s *Source) compileSheet() syntax.Problems {
 	return problems
 }
 
-// chooseShelf gives templates a shelf of their own, since they are compiled for
-// one snapshot only, which goes when the source does.
+// chooseShelf gives templates a shelf of their own, because they are compiled for a single
+// snapshot, and are released with it.
 func (s *Source) chooseShelf() {
 	s.space = fmt.Sprint(s.ext.Provider, s.form, s.file, "\x00", strings.Join(s.dirs, "\x00"), "\x00")
 	if s.raw || s.workbook() {
@@ -311,7 +308,7 @@ func (s *Source) chooseShelf() {
 
 func (s *Source) workbook() bool { return s.ext.Provider == "xlsx" }
 
-// isURL reports whether a path is fetched; anything else is a file.
+// isURL reports whether a path is a URL; otherwise it is a file.
 func isURL(path string) bool {
 	scheme, _, found := strings.Cut(path, "://")
 	return found && (strings.EqualFold(scheme, "http") || strings.EqualFold(scheme, "https"))
@@ -321,20 +318,19 @@ func problem(pos syntax.Pos, key, what string) syntax.Problems {
 	return syntax.Problems{{Pos: pos, Key: key, What: what}}
 }
 
-// pathProblem is an error in what the path names.
+// pathProblem returns an error in the value of path.
 func (s *Source) pathProblem(what string) syntax.Problems {
 	return problem(s.ext.Path.Pos, s.ext.Path.Key, what)
 }
 
-// Declared is the path as declared: placeholders are not rendered, and credentials
-// that are written out in a URL stand in it.
+// Declared returns the path as declared: placeholders are not rendered, and a URL may contain
+// credentials.
 func (s *Source) Declared() string { return s.ext.Path.Value }
 
 // IsRemote reports whether the body is fetched from a URL.
 func (s *Source) IsRemote() bool { return s.remote }
 
-// Body returns what to answer r with. Its error is an *Error. A body that is
-// kept costs no allocation.
+// Body returns the body for r. The error is an *Error. A stored body needs no allocation.
 func (s *Source) Body(r *matcher.Request) (Body, error) {
 	var k *kept
 	var waited time.Duration

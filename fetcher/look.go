@@ -9,28 +9,28 @@ import (
 )
 
 const (
-	// checkInterval is how long a file is served without looking at it again.
+	// checkInterval is how long a file is served without being checked.
 	checkInterval = 250 * time.Millisecond
-	// settleTime is the coarsest step of file times in use: within it, a file may
-	// change twice and show the same time.
+	// settleTime is the coarsest resolution of file times in use: within it, a file may change
+	// twice with the same time.
 	settleTime = 2 * time.Second
-	// idleTime is how long a copy may go without a look until nothing vouches for
-	// it any more: the request that looks then waits for what is new.
+	// idleTime is how long a copy is valid without a check. After that, the request that checks the
+	// file waits for its current content.
 	idleTime = 2 * checkInterval
-	// patience bounds that wait, in real time.
+	// patience limits that wait, in real time.
 	patience = 250 * time.Millisecond
-	// maxAttempts is how often a file is read that changes while it is read.
+	// maxAttempts is how often a file is read that changes while it is being read.
 	maxAttempts = 3
 )
 
-// look is what a file looks like from outside: why it cannot be had, when err is
-// not nil. The zero look is none.
+// look is what is known about a file without reading it, or err if it is not available. The zero
+// look stands for no check.
 type look struct {
 	info fs.FileInfo
 	err  error
 }
 
-// look opens the file of a path to see what it looks like.
+// look opens the file of a path and returns its look.
 func (s *Source) look(path string) look {
 	f, info, err := s.open(path)
 	if err != nil {
@@ -40,7 +40,7 @@ func (s *Source) look(path string) look {
 	return look{info: info}
 }
 
-// same reports whether nothing can be seen to have changed between two looks.
+// same reports whether two looks show no change.
 func (l look) same(m look) bool {
 	if l.info == nil || m.info == nil {
 		return l.info == nil && m.info == nil && l.err != nil && m.err != nil && l.err.Error() == m.err.Error()
@@ -48,14 +48,14 @@ func (l look) same(m look) bool {
 	return os.SameFile(l.info, m.info) && l.info.Size() == m.info.Size() && l.info.ModTime().Equal(m.info.ModTime())
 }
 
-// still reports whether a file has not been written to for a while, or is not there.
+// still reports whether a file has not been written to for a while, or does not exist.
 func (l look) still(now time.Time) bool {
 	return l.info == nil || now.Sub(l.info.ModTime()) >= idleTime
 }
 
-// fresh returns what an entry holds if that may be served without looking at the
-// file. Of many requests that come when a look is due, one gets nil and with it
-// the turn; so does every one while there is nothing yet.
+// fresh returns the content of an entry if it may be served without checking the file. When a check
+// is due, one of the concurrent requests gets nil, and with it the turn. While there is no content
+// yet, all of them get nil.
 func (e *entry) fresh(now time.Time) *kept {
 	k := e.kept.Load()
 	if k == nil {
@@ -70,10 +70,9 @@ func (e *entry) fresh(now time.Time) *kept {
 	return nil
 }
 
-// renewed looks at the file of an entry. While it looks as it did, or changes
-// from look to look as a file does that is being written, the copy is served; once
-// it stands still, it is read again in the background. Only the first request
-// after a long while waits for that, and not for long.
+// renewed checks the file of an entry. While the file is unchanged, or keeps changing because it is
+// being written, the copy is served. Once the file no longer changes, it is read again in the
+// background. Only the first request after a long time waits for that, and only briefly.
 func (s *Source) renewed(e *entry, now time.Time, path, sheet string) *kept {
 	k := e.kept.Load()
 	if k == nil {
@@ -101,9 +100,8 @@ func (s *Source) renewed(e *entry, now time.Time, path, sheet string) *kept {
 	return e.kept.Load()
 }
 
-// renew begins to read a file again if a look at it calls for that. The channel is
-// closed, and the turn over, when that is done; it is nil when nothing was begun.
-// The caller has the turn.
+// renew starts to read a file again if its look requires that. The returned channel is closed, and
+// the turn over, when that is done; it is nil if nothing was started. The caller has the turn.
 func (s *Source) renew(e *entry, k *kept, now look, idle bool, at time.Time, path, sheet string) <-chan struct{} {
 	last := e.seen
 	e.seen = now
@@ -124,12 +122,12 @@ func (s *Source) renew(e *entry, k *kept, now look, idle bool, at time.Time, pat
 		}
 	})
 	if !began {
-		return nil // the next look tries again
+		return nil // the next check tries again
 	}
 	return done
 }
 
-// reread is read, kept from ending the program: no request's recover is around it.
+// reread calls read and recovers from panics, because no request's recover surrounds it.
 func (s *Source) reread(ctx context.Context, k *kept, now time.Time, path, sheet string) *kept {
 	var again *kept
 	err := guard(func() error {
@@ -142,8 +140,8 @@ func (s *Source) reread(ctx context.Context, k *kept, now time.Time, path, sheet
 	return again
 }
 
-// background runs f on a goroutine of its own, unless enough run already or the
-// loader is closed. Close ends ctx and waits for f.
+// background runs f in a goroutine of its own, unless enough of them are running or the loader is
+// closed. Close ends ctx and waits for f.
 func (l *Loader) background(f func(ctx context.Context)) bool {
 	l.starting.Lock()
 	defer l.starting.Unlock()
@@ -162,8 +160,7 @@ func (l *Loader) background(f func(ctx context.Context)) bool {
 	return true
 }
 
-// load reads a file into an entry that holds nothing. Whoever else wants it waits
-// for it here.
+// load reads a file into an empty entry. Other requests for the file wait here.
 func (s *Source) load(e *entry, now time.Time, path, sheet string) *kept {
 	e.loading.Lock()
 	defer e.loading.Unlock()
@@ -179,23 +176,23 @@ func (s *Source) load(e *entry, now time.Time, path, sheet string) *kept {
 	return k
 }
 
-// put puts what was read into an entry.
+// put stores the result of reading in an entry.
 func (e *entry) put(k *kept) {
 	e.keep(k)
 	if k.err != nil && k.err.Kind == NotFound {
-		e.drop() // names that clients make up take no room
+		e.drop() // names invented by clients take no space
 	}
 }
 
-// read reads a file, again where it changes meanwhile. It returns seen, the copy
-// there is, when the file does not stand still long enough to be read.
+// read reads a file, again if it changes in the meantime. It returns seen, the existing copy, if
+// the file keeps changing.
 func (s *Source) read(ctx context.Context, seen *kept, now time.Time, path, sheet string) *kept {
 	for attempt := 1; ; attempt++ {
 		content, info, whole, err := s.content(path)
 		switch {
 		case err != nil && info == nil:
 			return &kept{err: s.fileError(path, err), look: look{err: err}}
-		case err != nil: // it may pass, so the next look reads again
+		case err != nil: // it may be temporary, so the next check reads again
 			return &kept{err: s.broken(path, causeOf(err), err), look: look{info: info}}
 		case err == nil && !whole && attempt < maxAttempts:
 			continue
@@ -206,7 +203,7 @@ func (s *Source) read(ctx context.Context, seen *kept, now time.Time, path, shee
 		sum := maphash.Bytes(s.loader.seed, content)
 		switch {
 		case seen != nil && seen.look.info != nil && seen.sum == sum && seen.length == len(content):
-			*k = *seen // written again, or looked at too soon to tell
+			*k = *seen // written again, or checked too soon to tell
 		default:
 			k = s.convert(ctx, content, path, sheet)
 		}
@@ -216,8 +213,8 @@ func (s *Source) read(ctx context.Context, seen *kept, now time.Time, path, shee
 	}
 }
 
-// content returns what a file holds, and whether it looked the same before and
-// after it was read. Info is nil when the file could not be opened.
+// content returns the content of a file, and whether its look was the same before and after
+// reading. info is nil if the file could not be opened.
 func (s *Source) content(path string) (content []byte, info fs.FileInfo, whole bool, err error) {
 	f, info, err := s.open(path)
 	if err != nil {

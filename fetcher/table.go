@@ -12,18 +12,18 @@ import (
 	"mockserver/internal/wording"
 )
 
-// table makes a JSON array of the rows of a sheet, one object per row.
+// table converts the rows of a sheet to a JSON array with one object per row.
 type table struct {
-	limit int64    // of out, in bytes
+	limit int64    // limit of out, in bytes
 	notes []string // warnings
 	out   []byte
 
 	keys   []string    // as JSON with the colon, in the order of columns
 	index  map[int]int // column → key
-	values []value     // of the row at hand, by key
+	values []value     // of the current row, by key
 }
 
-// header takes the row that holds the keys.
+// header reads the row with the keys.
 func (t *table) header(cells []cell) {
 	slices.SortStableFunc(cells, func(a, b cell) int { return a.column - b.column })
 	t.keys, t.index = nil, map[int]int{}
@@ -53,16 +53,16 @@ func (t *table) header(cells []cell) {
 	t.values = make([]value, len(t.keys))
 }
 
-// repeat is a key that stands more than once.
+// repeat is a key that occurs more than once.
 type repeat struct {
 	key         string
-	column      int // of the first that is not the first
-	number      int // the last one tried: counting from 2 each time would be quadratic
-	count       int // of those renamed
+	column      int // of the first repetition
+	number      int // the last number tried: starting at 2 each time would be quadratic
+	count       int // of the renamed ones
 	first, last string
 }
 
-// next returns the name of another one, which is not taken.
+// next returns an unused name for another repetition.
 func (r *repeat) next(taken map[string]bool) string {
 	name := r.key
 	for taken[name] {
@@ -77,7 +77,7 @@ func (r *repeat) next(taken map[string]bool) string {
 	return name
 }
 
-// note is what to warn of.
+// note returns the warning.
 func (r *repeat) note() string {
 	column, _ := excelize.ColumnNumberToName(r.column)
 	if r.count == 1 {
@@ -86,7 +86,7 @@ func (r *repeat) note() string {
 	return fmt.Sprintf("key %q stands %d times; those from column %s on are called %q to %q", r.key, r.count+1, column, r.first, r.last)
 }
 
-// row takes a later row.
+// row adds a later row.
 func (t *table) row(cells []cell) error {
 	clear(t.values)
 	filled := false
@@ -114,7 +114,7 @@ func (t *table) row(cells []cell) error {
 	return nil
 }
 
-// finish ends the array.
+// finish completes the array.
 func (t *table) finish() {
 	t.out = append(t.out, ']')
 	if len(t.keys) == 0 {
@@ -133,7 +133,7 @@ func (v value) appendJSON(dst []byte) []byte {
 	}
 }
 
-// appendQuoted appends s as a JSON string, escaping only what JSON says must be.
+// appendQuoted appends s as a JSON string and escapes only what JSON requires.
 func appendQuoted(dst []byte, s string) []byte {
 	dst = append(dst, '"')
 	for _, r := range s {
@@ -155,7 +155,7 @@ type cell struct {
 	value  value
 }
 
-// value is what a cell holds: a text, or the JSON of something else.
+// value is the content of a cell: text, or the JSON of something else.
 type value struct {
 	text string
 	kind valueKind

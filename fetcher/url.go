@@ -10,14 +10,14 @@ import (
 	"mockserver/internal/address"
 )
 
-// checkURL finds what is wrong with a URL, as far as it stands there at load.
+// checkURL returns what is wrong with a URL, as far as it is known at load.
 func (s *Source) checkURL() syntax.Problems {
 	if offset, what := address.TemplateFault(s.ext.Path.Value); what != "" { // an env.NAME at its beginning may have made it a URL
 		return problem(s.ext.Path.At(offset), s.ext.Path.Key, what)
 	}
 	known := s.fixedPath
 	if !s.fixed {
-		// What comes after the host can be judged only when it is rendered.
+		// What follows the host can be checked only after rendering.
 		scheme, rest, _ := strings.Cut(s.path.Prefix(), "://")
 		end := strings.IndexAny(rest, "/?#")
 		switch {
@@ -39,14 +39,13 @@ func (s *Source) checkURL() syntax.Problems {
 	return nil
 }
 
-// hostPart is an authority, or its beginning, without its credentials.
+// hostPart returns an authority, or the beginning of one, without its credentials.
 func hostPart(authority string) string { return authority[strings.LastIndexByte(authority, '@')+1:] }
 
-// opensHost reports whether what a client sends could go on writing a host that is
-// written out. Fixed is what stands between the scheme and the first placeholder,
-// declared the whole URL. A host that begins with a placeholder, or a port that is
-// one, is meant to be chosen; a name that goes on after the last placeholder, as in
-// api-{{x}}.example.com, stays below what is written there.
+// opensHost reports whether a client could extend a host name that is written out. fixed is the
+// text between the scheme and the first placeholder; declared is the whole URL. A host that begins
+// with a placeholder, or a port that is one, is chosen on purpose. A name that continues after the
+// last placeholder, as in api-{{x}}.example.com, stays below the domain that is written there.
 func opensHost(fixed, declared string) bool {
 	host := hostPart(fixed)
 	if host == "" || strings.HasSuffix(host, ":") {
@@ -76,11 +75,10 @@ func opensHost(fixed, declared string) bool {
 	return strings.Trim(tail, "0123456789") == ""
 }
 
-// climbs reports whether a rendered URL has a path segment that is . or .. once
-// decoded: servers resolve those, and would answer with what lies outside of the
-// directory that is declared. Slashes that are encoded end a segment as well, since
-// many servers decode first and resolve then. What is written out at the
-// beginning, prefix, is the author's own business.
+// climbs reports whether a rendered URL has a path segment that is . or .. after decoding: servers
+// resolve those, and would answer with something outside the declared directory. Encoded slashes
+// end a segment too, because many servers decode before they resolve. prefix, the literal
+// beginning, is not checked.
 func climbs(target, prefix string) bool {
 	path := target
 	if end := strings.IndexAny(path, "?#"); end >= 0 {
@@ -96,7 +94,7 @@ func climbs(target, prefix string) bool {
 	}
 	decoded, err := url.PathUnescape(path[from:])
 	if err != nil {
-		return false // it is refused as a URL
+		return false // it is refused as an invalid URL
 	}
 	for segment := range strings.FieldsFuncSeq(decoded, func(r rune) bool { return r == '/' || r == '\\' }) {
 		if segment == "." || segment == ".." {
@@ -106,7 +104,7 @@ func climbs(target, prefix string) bool {
 	return false
 }
 
-// climbError is the answer to a URL that climbs.
+// climbError returns the error for a URL that climbs.
 func climbError(target string) *Error {
 	u, err := parseURL(target)
 	if err != nil {
@@ -115,13 +113,13 @@ func climbError(target string) *Error {
 	return &Error{Kind: NotFound, Message: fmt.Sprintf("fetch %s: a path segment is . or .., which would leave the directory of the URL", redacted(u))}
 }
 
-// badURL is the answer to a rendered URL that cannot be requested.
+// badURL returns the error for a rendered URL that cannot be requested.
 func badURL(target string, err error) *Error {
 	return &Error{Kind: Upstream, Message: fmt.Sprintf("fetch %q: not a valid URL: %v", address.Shown(target), err), Err: err}
 }
 
-// parseURL parses a URL that can be fetched: the rules are those of webhooks. Its
-// errors do not hold the URL, which may hold a password.
+// parseURL parses a URL that can be fetched, by the same rules as for webhooks. Its errors do not
+// contain the URL, which may contain a password.
 func parseURL(text string) (*url.URL, error) {
 	if what := address.URLFault([]byte(text)); what != "" {
 		return nil, errors.New(what)
@@ -134,5 +132,5 @@ func parseURL(text string) (*url.URL, error) {
 	return u, err
 }
 
-// redacted is a URL without its credentials, for messages.
+// redacted returns a URL without its credentials, for messages.
 func redacted(u *url.URL) string { return address.WithoutUser(u.String()) }

@@ -22,7 +22,7 @@ import (
 	"mockserver/internal/wording"
 )
 
-// convertSheet makes JSON of one sheet of a workbook.
+// convertSheet converts one sheet of a workbook to JSON.
 func (s *Source) convertSheet(ctx context.Context, content []byte, file, sheet string) *kept {
 	var t *table
 	err := guard(func() error {
@@ -45,19 +45,18 @@ func (s *Source) convertSheet(ctx context.Context, content []byte, file, sheet s
 	return k
 }
 
-// workbook is an open workbook. The library opens it, and knows its sheets and
-// styles; the cells are streamed from the part they lie in, since the library's
-// calls that tell a cell's type and style fill every gap of a sheet first, which
-// a few bytes of a sheet can make gigabytes of, and its streaming Rows tells the
-// text that is stored but neither type nor style.
+// workbook is an open workbook. The library opens it and provides its sheets and styles. The cells
+// are streamed from their part of the archive without the library: its functions that return the
+// type and style of a cell first fill every gap in a sheet, which can take gigabytes for a few
+// bytes of input, and its streaming Rows returns the stored text without type and style.
 type workbook struct {
 	file    *excelize.File
-	strings []string // the shared ones
+	strings []string // the shared strings
 	shows   map[int]shows
 	epoch   epoch
 }
 
-// readSheet converts one sheet. It gives up at a row when ctx ends.
+// readSheet converts one sheet. It stops at a row when ctx ends.
 func readSheet(ctx context.Context, content []byte, sheet string, limit int64) (*table, error) {
 	if err := checkArchive(content, limit); err != nil {
 		return nil, err
@@ -86,9 +85,9 @@ func readSheet(ctx context.Context, content []byte, sheet string, limit int64) (
 	return t, nil
 }
 
-// checkArchive refuses what is no zip archive, and what unpacks to more than
-// limit bytes. It comes before the library, which believes the sizes an archive
-// claims; reading stops at them, so that claims cannot be too small.
+// checkArchive refuses a file that is not a zip archive, or that unpacks to more than limit bytes.
+// It runs before the library, which trusts the sizes in the archive. Reading stops at those sizes,
+// so they cannot be too small.
 func checkArchive(content []byte, limit int64) error {
 	if bytes.HasPrefix(content, []byte("\xd0\xcf\x11\xe0")) {
 		return errors.New("not a workbook that can be read: it is encrypted or of the old .xls format; save it as .xlsx without a password")
@@ -139,15 +138,15 @@ func quotedList(names []string) string {
 	return strings.Join(quoted, ", ")
 }
 
-// relation is one line of a part that says where other parts lie.
+// relation is one line of a part that says where other parts are.
 type relation struct {
 	ID     string `xml:"Id,attr"`
 	Type   string `xml:",attr"`
 	Target string `xml:",attr"`
 }
 
-// related returns the name of the first part that is related to another, dir/base
-// (the workbook as a whole when both are empty), and fits.
+// related returns the name of the first part for which fits is true, among those related to
+// dir/base (the whole workbook if both are empty).
 func (w *workbook) related(dir, base string, fits func(relation) bool) (string, error) {
 	var rels struct {
 		Relationship []relation
@@ -180,7 +179,7 @@ func (w *workbook) decoder(content []byte) *xml.Decoder {
 	return d
 }
 
-// richText is a text in one piece or in runs of different looks.
+// richText is text in a single piece, or in runs with different formats.
 type richText struct {
 	Text string `xml:"t"`
 	Runs []struct {
@@ -200,11 +199,11 @@ func (t richText) String() string {
 	return unescape(b.String())
 }
 
-// escapes are the characters that XML cannot hold, as a workbook writes them. HHHH is a
-// unit of UTF-16: some characters take two.
+// escapes matches the characters that XML cannot contain, as a workbook writes them. HHHH is a unit
+// of UTF-16; some characters take two.
 var escapes = regexp.MustCompile(`(_x[0-9A-Fa-f]{4}_)+`)
 
-// unescape undoes escapes.
+// unescape replaces escapes by their characters.
 func unescape(s string) string {
 	if !strings.Contains(s, "_x") {
 		return s
@@ -219,9 +218,9 @@ func unescape(s string) string {
 	})
 }
 
-// elements calls do for each element of a name.
+// elements calls do for each element with a given name.
 func (w *workbook) elements(content []byte, name string, do func(*xml.Decoder, *xml.StartElement) error) error {
-	if len(content) == 0 { // what the library makes of a part that cannot be unpacked
+	if len(content) == 0 { // the library returns this for a part that cannot be unpacked
 		return io.ErrUnexpectedEOF
 	}
 	d := w.decoder(content)
@@ -263,7 +262,7 @@ type storedCell struct {
 	Inline *richText `xml:"is"`
 }
 
-// readRows gives the rows of a sheet to a table, one at a time.
+// readRows passes the rows of a sheet to a table, one at a time.
 func (w *workbook) readRows(ctx context.Context, part []byte, t *table) error {
 	number := 0
 	return w.elements(part, "row", func(d *xml.Decoder, start *xml.StartElement) error {
@@ -320,7 +319,7 @@ func (w *workbook) readCells(d *xml.Decoder) ([]cell, error) {
 	}
 }
 
-// value makes a value of a stored cell.
+// value converts a stored cell to a value.
 func (w *workbook) value(c *storedCell) value {
 	if c.Inline != nil {
 		return value{c.Inline.String(), textValue}
@@ -341,14 +340,14 @@ func (w *workbook) value(c *storedCell) value {
 		}
 	case "str", "inlineStr":
 		return value{unescape(stored), textValue}
-	case "e", "d": // d is a date in ISO 8601 already
+	case "e", "d": // d is already a date in ISO 8601
 	default:
 		return w.number(strings.TrimSpace(stored), c.Style)
 	}
 	return value{stored, textValue}
 }
 
-// number makes a value of a stored number, which may be one that is shown as a date.
+// number converts a stored number, which may be displayed as a date, to a value.
 func (w *workbook) number(stored, style string) value {
 	if stored == "" {
 		return value{}
@@ -362,13 +361,13 @@ func (w *workbook) number(stored, style string) value {
 	if json.Valid([]byte(stored)) && (stored[0] == '-' || stored[0] >= '0' && stored[0] <= '9') {
 		return value{stored, jsonValue}
 	}
-	if err == nil && f-f == 0 { // finite, in a spelling that JSON lacks, such as .5
+	if err == nil && f-f == 0 { // finite, in a form that JSON does not allow, such as .5
 		return value{strconv.FormatFloat(f, 'g', -1, 64), jsonValue}
 	}
 	return value{stored, textValue}
 }
 
-// show is what the number format of a style shows.
+// show returns what the number format of a style shows.
 func (w *workbook) show(style string) shows {
 	id, err := strconv.Atoi(style)
 	if err != nil {
