@@ -29,10 +29,10 @@ import (
 //		},
 //	)
 //
-// The zero value of a field is what a file says by leaving a key out. New itself
-// finds no errors: Validate does, and so does the server before it serves the
-// spec. The endpoints may be changed and used again afterwards. One that was read
-// from a file, and changed since, is checked as any other; it has no place then.
+// The zero value of a field means the same as a missing key in a file. New itself does not check
+// anything: Validate does, and so does the server before it serves the spec. The endpoints may be
+// modified and used again afterwards. An endpoint that was read from a file and then modified is
+// checked like any other, but has no position any more.
 func New(endpoints ...Endpoint) *Spec {
 	return &Spec{Endpoints: unplaced(endpoints)}
 }
@@ -48,12 +48,12 @@ func New(endpoints ...Endpoint) *Spec {
 //		}},
 //	})
 //
-// Join makes one spec of it and one of endpoints. As New does, it copies what it is given.
+// Join combines it with a spec of endpoints. Like New, it copies its arguments.
 func NewWebSockets(sockets ...WebSocket) *Spec {
 	return &Spec{WebSockets: unplaced(sockets)}
 }
 
-// unplaced copies declarations, without their places in files.
+// unplaced copies declarations without their positions in files.
 func unplaced[T any](all []T) []T {
 	c := copier{text: func(t syntax.Text, _ string) syntax.Text { return t.Unplaced() }}
 	copies := make([]T, len(all))
@@ -63,9 +63,9 @@ func unplaced[T any](all []T) []T {
 	return copies
 }
 
-// Join returns the endpoints of several specs as one, in order but that those of OpenAPI
-// documents come last, with all their problems: of two endpoints that match the same
-// requests the first answers.
+// Join returns the endpoints of several specs as one, with all their problems. The order is kept,
+// except that those of OpenAPI documents come last: if two endpoints match the same requests, the
+// first one answers.
 func Join(specs ...*Spec) *Spec {
 	joined := &Spec{}
 	for _, s := range specs {
@@ -87,8 +87,8 @@ func Join(specs ...*Spec) *Spec {
 	return joined
 }
 
-// Without is the spec without one of its endpoints, by its index, and what was said of it:
-// nothing is left of one that Join put there.
+// Without returns the spec without one of its endpoints, by index, and without the problems of that
+// endpoint. If the endpoint was added by Join, nothing of it remains.
 func (s *Spec) Without(i int) *Spec {
 	e, c := &s.Endpoints[i], *s
 	c.Endpoints = slices.Delete(slices.Clone(s.Endpoints), i, i+1)
@@ -107,7 +107,7 @@ func (s *Spec) has(file string) bool {
 		slices.ContainsFunc(s.WebSockets, func(w WebSocket) bool { return w.Pos.File == file })
 }
 
-// orNone is s, or for nil a spec whose problem is that it is none.
+// orNone returns s or, if s is nil, a spec with that as its problem.
 func (s *Spec) orNone() *Spec {
 	if s != nil {
 		return s
@@ -115,14 +115,13 @@ func (s *Spec) orNone() *Spec {
 	return &Spec{Problems: syntax.Problems{{What: "there is no spec, nil was given; config.New() is one without endpoints"}}}
 }
 
-// Plain is a text as it stands: a path, a condition, the template of a body or of
-// a header's value.
+// Plain returns a text as it is: a path, a condition, or the template of a body or a header value.
 func Plain(text string) syntax.Text { return syntax.Text{Value: text} }
 
-// JSON is a body that is the JSON text of a Go value, as encoding/json writes it,
-// with no more escapes than JSON needs. Like those of a map in a file its texts may
-// hold placeholders, which are rendered inside the quotes. A value that
-// encoding/json refuses is a problem of the endpoint.
+// JSON returns a body that is the JSON text of a Go value, as written by encoding/json, but with
+// only the escapes that JSON requires. As in a map in a file, its strings may contain placeholders,
+// which are rendered inside the quotes. A value that encoding/json refuses is a problem of the
+// endpoint.
 func JSON(value any) syntax.Text {
 	data, err := json.Marshal(value)
 	if err != nil {
@@ -135,9 +134,9 @@ func JSON(value any) syntax.Text {
 	return text
 }
 
-// Headers are headers of names and values in turn, in order: Headers("Location",
-// "/a", "Set-Cookie", "b=1", "Set-Cookie", "c=2"). Values may hold placeholders. A
-// name without a value is a problem of the endpoint.
+// Headers returns headers from alternating names and values, in order: Headers("Location", "/a",
+// "Set-Cookie", "b=1", "Set-Cookie", "c=2"). Values may contain placeholders. A name without a
+// value is a problem of the endpoint.
 func Headers(namesAndValues ...string) []Header {
 	headers := make([]Header, 0, (len(namesAndValues)+1)/2)
 	for pair := range slices.Chunk(namesAndValues, 2) {
@@ -150,10 +149,10 @@ func Headers(namesAndValues ...string) []Header {
 	return headers
 }
 
-// Complete returns s with its endpoints that were made in Go, which have no Key,
-// as if they had been read from a file: with a key each, "[2].endpoint" for the
-// third of them, the errors among Problems, and those that have one among Broken.
-// It changes nothing of s, and is s when all of its endpoints were read.
+// Complete returns s with the endpoints made in Go, which have no Key, as if they had been read
+// from a file: each with a key, "[2].endpoint" for the third one, their errors in Problems, and the
+// invalid ones in Broken. It does not modify s, and returns s itself if all endpoints were read
+// from files.
 func (s *Spec) Complete() *Spec {
 	s = s.orNone()
 	if !slices.ContainsFunc(s.Endpoints, func(e Endpoint) bool { return e.Key == "" }) &&
@@ -175,8 +174,8 @@ type declared[T any] interface {
 	Claim(ps syntax.Problems) syntax.Problems
 }
 
-// completed completes the declarations of a kind that were made in Go, and tells the sound
-// ones from those that are broken, which come after those that were.
+// completed completes the declarations of one kind that were made in Go. It separates the valid
+// ones from the broken ones, which come after those that were already known.
 func completed[T any, P declared[T]](kind string, all, were []T, problems *syntax.Problems) (sound, broken []T) {
 	sound, broken = make([]T, 0, len(all)), slices.Clone(were)
 	number := 0
@@ -209,8 +208,8 @@ func (e *Endpoint) faults(reported map[string]bool) syntax.Problems {
 
 func (w *WebSocket) faults(reported map[string]bool) syntax.Problems { return w.check(nil, reported) }
 
-// Claim puts the endpoint's method and path into those of its problems that have
-// no place in a file. It changes ps and returns it.
+// Claim sets the endpoint's method and path in those problems that have no position in a file. It
+// modifies ps and returns it.
 func (e *Endpoint) Claim(ps syntax.Problems) syntax.Problems {
 	name := wording.Label(e.EffectiveMethod())
 	if e.Path.Value != "" {
@@ -219,7 +218,7 @@ func (e *Endpoint) Claim(ps syntax.Problems) syntax.Problems {
 	return claim(ps, e.Pos, name)
 }
 
-// claim names what was declared at pos in those of its problems that have no place in a file.
+// claim names the declaration at pos in those problems that have no position in a file.
 func claim(ps syntax.Problems, pos syntax.Pos, name string) syntax.Problems {
 	for i := range ps {
 		if ps[i].Pos.File == "" && pos.Line == 0 {
@@ -229,14 +228,14 @@ func claim(ps syntax.Problems, pos syntax.Pos, name string) syntax.Problems {
 	return ps
 }
 
-// placer gives a declaration made in Go, and the texts in it, their places.
+// placer gives a declaration made in Go, and its texts, their positions.
 type placer struct {
 	copier
-	problems syntax.Problems // that were found when the texts were made
-	faulty   map[string]bool // the keys of those
+	problems syntax.Problems // found when the texts were made
+	faulty   map[string]bool // the keys of these problems
 }
 
-// newPlacer returns the placer of a declaration by its number among those made in Go.
+// newPlacer returns the placer of a declaration, given its number among those made in Go.
 func newPlacer(number int) *placer {
 	p := &placer{faulty: map[string]bool{}}
 	p.copier = copier{pos: syntax.Pos{Column: number + 1}, keys: true, text: func(t syntax.Text, key string) syntax.Text {
@@ -250,7 +249,7 @@ func newPlacer(number int) *placer {
 	return p
 }
 
-// complete gives an endpoint made in Go what a file says in another way.
+// complete fills in what a file expresses differently from Go.
 func (e *Endpoint) complete() {
 	e.Response.complete()
 	completeRest(e.Webhooks, e.Latency, e.Fault)
@@ -282,7 +281,7 @@ func completeBody(body syntax.Text, isJSON, raw bool) (syntax.Text, bool) {
 	return body, isJSON || body.IsJSON()
 }
 
-// complete is that of an endpoint for a WebSocket.
+// complete does the same for a WebSocket.
 func (w *WebSocket) complete() {
 	if w.OnConnect != nil {
 		w.OnConnect.complete()

@@ -17,14 +17,13 @@ type item struct {
 	socket   *WebSocket
 }
 
-// What the names and values of headers are.
+// What is accepted in the names and values of headers.
 var (
 	headerName  = &row{Kinds: table.Texts, Pattern: tokenPattern}
 	headerValue = &row{Kinds: table.Scalars | table.Lists, Pattern: headerPattern, Item: &row{Kinds: table.Scalars, Pattern: headerPattern}}
 )
 
-// The tables of the language: every key of every map. Those of webhooks are in
-// webhook.go.
+// The tables of the language: all keys of all maps. Those of webhooks are in webhook.go.
 var (
 	itemFields = []table.Field[item]{
 		table.With(row{Key: "endpoint", Doc: "a method and path, and what it answers", Kinds: table.Maps, Table: table.Rows(endpointFields)}, setEndpoint),
@@ -79,8 +78,8 @@ var (
 	}
 )
 
-// decodeFile decodes the documents of one file into s and checks their endpoints.
-// Known is how many errors its reader has found.
+// decodeFile decodes the documents of one file into s and checks their endpoints. known is the
+// number of errors that the reader of the file has found.
 func (s *Spec) decodeFile(docs []*syntax.Node, dir string, known int) {
 	count := 0
 	for _, doc := range docs {
@@ -108,7 +107,7 @@ func (s *Spec) decodeFile(docs []*syntax.Node, dir string, known int) {
 	s.Problems = append(s.Problems, d.Problems...)
 }
 
-// keep adds what an item declares, to what is served if it is sound.
+// keep adds the declaration of an item; it is served only if it is valid.
 func (s *Spec) keep(it item, dir string, sound bool) {
 	if it.endpoint != nil {
 		it.endpoint.Dir = dir
@@ -125,13 +124,13 @@ func (s *Spec) keep(it item, dir string, sound bool) {
 	}
 }
 
-// notAList says what a document is that is no list of endpoints. A document that
-// holds nothing, as between two ---, is none.
+// notAList returns the problem of a document that is not a list of endpoints. An empty document, as
+// between two ---, has no problem.
 func notAList(doc *syntax.Node) syntax.Problems {
 	hints := hintsOf(doc.Pos().File)
 	what := fmt.Sprintf("the document is %s; %s", doc.Shown(), hints.list)
 	switch {
-	case doc.Kind == syntax.NullNode || doc.Faulty: // the latter is said
+	case doc.Kind == syntax.NullNode || doc.Faulty: // a fault has been reported already
 		return nil
 	case doc.Get("endpoint") != nil || doc.Get("websocket") != nil:
 		what = "the document is a map; " + hints.single
@@ -141,7 +140,8 @@ func notAList(doc *syntax.Node) syntax.Problems {
 	return syntax.Problems{{Pos: doc.Pos(), What: what}}
 }
 
-// decodeItem decodes one item, as far as it can be; an empty one when it is none.
+// decodeItem decodes one item as far as possible. It returns an empty item if the node is not an
+// item.
 func decodeItem(d *decoder, n *syntax.Node, key string) item {
 	if n.Kind != syntax.MapNode || len(n.Entries) == 0 {
 		what := n.Shown()
@@ -182,8 +182,8 @@ func setEndpoint(d *decoder, v value, into *item) {
 	into.endpoint = e
 }
 
-// finishEndpoint checks a decoded endpoint by the rules across its fields, and takes out of its
-// answers what the server sets itself.
+// finishEndpoint checks a decoded endpoint by the rules across its fields, and removes from its
+// answers the headers that the server sets itself.
 func finishEndpoint(d *decoder, e *Endpoint, key string, n *syntax.Node) {
 	for _, p := range check(e, key, n, d.Reported) {
 		if !p.Warning {
@@ -197,9 +197,9 @@ func finishEndpoint(d *decoder, e *Endpoint, key string, n *syntax.Node) {
 	}
 }
 
-// strayWebSocket says of a WebSocket that was put into an endpoint, or written as one,
-// where it belongs, and reports whether there is one. The rest of such an endpoint is
-// not looked at: what it lacks would be beside the point.
+// strayWebSocket reports whether a WebSocket is inside an endpoint, or is written as one, and adds
+// a problem that says where it belongs. The rest of such an endpoint is not checked: what it lacks
+// does not matter.
 func strayWebSocket(d *decoder, v value) bool {
 	for _, e := range v.Entries {
 		name, what := e.Key.Text.Value, ""
@@ -217,7 +217,7 @@ func strayWebSocket(d *decoder, v value) bool {
 	return false
 }
 
-// decodeHost returns a host in lower case; "" for what is none, which is said.
+// decodeHost returns a host in lower case. It reports an invalid one and returns "".
 func decodeHost(d *decoder, v value) string {
 	host := table.ChangeCase(v.Text.Value, 'A', 'Z')
 	if what := address.NameFault(host); what != "" {
@@ -232,13 +232,13 @@ func setResponse(d *decoder, v value, e *Endpoint) {
 	table.Fill(d, v.Node, v.Key, responseFields, &e.Response)
 }
 
-// begin takes what has to be known before the keys of a response are read.
+// begin reads what must be known before the keys of a response are read.
 func (r *Response) begin(v value) {
 	r.Pos, r.Raw = v.Pos(), templatesOff(v)
 }
 
-// templatesOff reports whether a map has template: false. It decides how a body, which may
-// stand before it, is turned into JSON text.
+// templatesOff reports whether a map has template: false. This determines how a body, which may
+// come before it, is converted to JSON text.
 func templatesOff(v value) bool {
 	t := v.Get("template")
 	return t != nil && t.Kind == syntax.BoolNode && !t.Truth()
@@ -268,8 +268,8 @@ func decodeHeaders(d *decoder, v value) []Header {
 	return headers
 }
 
-// decodeBody returns a body, and whether it is the JSON text of a map or list. raw tells
-// that placeholders in it are none.
+// decodeBody returns a body, and whether it is the JSON text of a map or list. raw means that it
+// has no placeholders.
 func decodeBody(d *decoder, v value, raw bool) (body syntax.Text, isJSON bool) {
 	if table.Scalars.Has(v.Kind) {
 		return v.AsText(), false

@@ -26,7 +26,7 @@ func (s *Spec) addDirectory(dir string) {
 	}
 	switch {
 	case err != nil:
-		var path *fs.PathError // it may be a subdirectory
+		var path *fs.PathError // it may be in a subdirectory
 		name := dir
 		if errors.As(err, &path) {
 			name = path.Path
@@ -43,8 +43,8 @@ func (s *Spec) addDirectory(dir string) {
 	}
 }
 
-// withoutStrays leaves out the documents of a listed file that seem to be no
-// configuration, and says so instead of what is wrong inside of them.
+// withoutStrays removes the documents of a file in a directory that seem not to be a configuration.
+// It reports that instead of the errors inside them.
 func withoutStrays(name string, docs []*syntax.Node, problems syntax.Problems) ([]*syntax.Node, syntax.Problems) {
 	extension := strings.ToLower(filepath.Ext(name))
 	if len(docs) == 0 && len(problems) > 0 && (extension == ".json" || extension == ".edn") {
@@ -65,12 +65,12 @@ func withoutStrays(name string, docs []*syntax.Node, problems syntax.Problems) (
 	return kept, problems
 }
 
-// stray returns the problem of a document that seems to be no configuration but
-// data, which is read only because it lies in a directory of configurations; none
-// when it may be one. It is told once, rather than for each item of a long list.
+// stray returns the problem of a document that seems to be data rather than a configuration, and is
+// read only because it is in a directory of configurations. It returns no problem if the document
+// may be a configuration. The problem is reported once, not for each item of a long list.
 func stray(doc *syntax.Node) syntax.Problems {
 	switch {
-	case mayBeItem(doc), isDocument(doc), looksLikeMocks(doc): // the first lacks its "- "
+	case mayBeItem(doc), isDocument(doc), looksLikeMocks(doc): // the first item lacks its "- "
 		return nil
 	case doc.Kind != syntax.ListNode:
 		wrong := notAList(doc)
@@ -82,13 +82,13 @@ func stray(doc *syntax.Node) syntax.Problems {
 		return nil
 	}
 	what := "no item of this list"
-	if doc.Items[0].Pos() == doc.Pos() { // a map of EDN, around which there are no brackets
+	if doc.Items[0].Pos() == doc.Pos() { // a map of EDN without brackets around it
 		what = "nothing in it"
 	}
 	return syntax.Problems{{Pos: doc.Pos(), What: what + " has the key " + wording.OneOf(table.Keys(itemFields)) + strayHint()}}
 }
 
-// mayBeItem reports whether a node has a key of an item, or one much like it.
+// mayBeItem reports whether a node has a key of an item, or a similar one.
 func mayBeItem(n *syntax.Node) bool {
 	return slices.ContainsFunc(n.Entries, func(e syntax.Entry) bool {
 		key := e.Key.Text.Value
@@ -96,7 +96,7 @@ func mayBeItem(n *syntax.Node) bool {
 	})
 }
 
-// strayHint helps those who keep data beside their configurations.
+// strayHint returns a hint for those who keep data next to their configurations.
 func strayHint() string {
 	return "; all " + strings.Join(syntax.Extensions(), ", ") + " files of a directory are read as configurations: " +
 		"keep data in a subdirectory, which is read with DIR/... only, or in a hidden one"

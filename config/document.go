@@ -16,8 +16,8 @@ func setQuery(d *decoder, v value, e *Endpoint) {
 	}
 }
 
-// setExample keeps the example as JSON text: a text that is JSON already stands
-// for what it says, any other for itself.
+// setExample stores the example as JSON text. A text that is already JSON is used as it is; any
+// other text becomes a JSON string.
 func setExample(d *decoder, v value, e *Endpoint) {
 	switch {
 	case v.Kind == syntax.NullNode:
@@ -28,7 +28,7 @@ func setExample(d *decoder, v value, e *Endpoint) {
 	}
 }
 
-// decodeTags are a text, or the texts of a list.
+// decodeTags returns a text, or the texts of a list.
 func decodeTags(d *decoder, v value) []string {
 	switch v.Kind {
 	case syntax.NullNode:

@@ -7,23 +7,23 @@ import (
 	"mockserver/config/table"
 )
 
-// Fault is a way for an answer to go wrong.
+// Fault is a way in which an answer goes wrong.
 type Fault struct {
 	Pos  syntax.Pos // left zero in Go
 	Key  string     // left "" in Go
 	Type string     // one of FaultTypes
-	// Rate is the share of the requests that have the fault, 0..1; every request has
-	// it where Rate is 0 and Rated is not set.
+	// Rate is the share of requests that have the fault, from 0 to 1. If Rate is 0 and Rated is not
+	// set, every request has it.
 	Rate           float64
-	Rated          bool // Rate counts, be it 0; Complete sets it for any other
+	Rated          bool // Rate applies even if it is 0; Complete sets it for any other rate
 	BytesPerSecond int  // slow-body; 0 means DefaultBytesPerSecond
 }
 
-// FaultTypes are the faults there are. Nobody may change it.
+// FaultTypes are all types of faults. It must not be modified.
 var FaultTypes = []string{"reset", "empty", "malformed", "truncate", "slow-body"}
 
 const (
-	// DefaultBytesPerSecond is how fast a slow body is sent.
+	// DefaultBytesPerSecond is the default speed of a slow body.
 	DefaultBytesPerSecond = 1024
 
 	maxBytesPerSecond = 1_000_000_000
@@ -36,7 +36,7 @@ var faultFields = []table.Field[Fault]{
 	table.Of[Fault](row{Key: "bytes-per-second", Doc: "how fast the body of slow-body is sent, 1024 when left out", Kinds: table.Numbers, Min: 1, Max: maxBytesPerSecond}),
 }
 
-// EffectiveRate is the share of requests that have the fault.
+// EffectiveRate returns the share of requests that have the fault.
 func (f *Fault) EffectiveRate() float64 {
 	if f.Rate == 0 && !f.Rated {
 		return 1
@@ -44,14 +44,14 @@ func (f *Fault) EffectiveRate() float64 {
 	return f.Rate
 }
 
-// fault checks the fault that the keys lead to; nil is none.
+// fault checks the fault at the given keys; nil means none.
 func (c *checker) fault(f *Fault, at []string) {
 	if f != nil && !c.faulty(at) && inBounds(c, faultFields, f, at) && f.BytesPerSecond != 0 && f.Type != slowBody {
 		c.wrong(fmt.Sprintf("bytes-per-second is for the fault %s; this one is %s", slowBody, f.Type), below(at, "bytes-per-second")...)
 	}
 }
 
-// unseen warns of what is declared of an answer that a fault lets nobody see.
+// unseen warns about parts of an answer that nobody can see because of a fault.
 func (c *checker) unseen(r *Response, f *Fault, at []string) {
 	if f == nil || f.EffectiveRate() != 1 || f.Type != "reset" && f.Type != "empty" {
 		return

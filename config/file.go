@@ -5,7 +5,7 @@ import (
 	"path/filepath"
 )
 
-// absolutePath is the path from the root; as it is when there is no working directory.
+// absolutePath returns the absolute path, or the path itself if there is no working directory.
 func absolutePath(path string) string {
 	if absolute, err := filepath.Abs(path); err == nil {
 		return absolute

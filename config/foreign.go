@@ -6,15 +6,16 @@ import (
 	"strings"
 )
 
-// foreign is what other tools call a key of ours, or where people look for it.
+// foreign is the name that other tools use for one of our keys, or a key in the place where people
+// look for it.
 type foreign struct {
-	words string   // in small letters, without - and _
-	ours  []string // the key that is meant, with the one that it stands in; the first that a map may have
-	value string   // what it would be; "" where that tells itself
+	words string   // in lower case, without - and _
+	ours  []string // the key that is meant, with the key that contains it; the first that a map may have counts
+	value string   // its value; "" if that is obvious
 }
 
-// foreigns are words of WireMock, MockServer, Mockoon, mountebank, json-server, Smocker and
-// of HTTP libraries, and keys of ours that stand one map too high.
+// foreigns are words of WireMock, MockServer, Mockoon, mountebank, json-server, Smocker and HTTP
+// libraries, and keys of ours that are one map too high.
 var foreigns = []foreign{
 	{words: "delay delayms delaymilliseconds delaydistribution fixeddelay fixeddelaymilliseconds responsedelay responsetime sleep sleepms wait latency",
 		ours: []string{"endpoint.latency", "sleep-time", "after", "min"}},
@@ -41,11 +42,11 @@ var foreigns = []foreign{
 	{words: "documentation comment comments", ours: []string{"endpoint.description"}},
 }
 
-// squeezed is a word without what only tells its parts.
+// squeezed removes the separators of words.
 var squeezed = strings.NewReplacer("-", "", "_", "", ".", "", " ", "")
 
-// foreignHint is the part of a message that offers the key that a word of another tool
-// means, and that key if it is one of the map that the word stands in; "" for neither.
+// foreignHint returns the part of a message that suggests the key for a word of another tool. It
+// also returns that key if the map that contains the word may have it. It returns "" for neither.
 func foreignHint(name string, keys []string) (hint, key string) {
 	const longest = 64
 	if len(name) > longest {

@@ -9,10 +9,9 @@ import (
 	"mockserver/internal/wording"
 )
 
-// canonicalNames gives the headers that are named by a keyword of EDN their
-// canonical names, in the nodes themselves, so that the places of these names are
-// found by what is served: :content-type is Content-Type. What becomes the name of
-// another header is an error.
+// canonicalNames replaces header names that are keywords of EDN by their canonical names, in the
+// nodes themselves, so that the positions of these names can be found by the names that are served:
+// :content-type is Content-Type. A name that becomes equal to another header is an error.
 func canonicalNames(d *decoder, v value) {
 	if !slices.ContainsFunc(v.Entries, func(e syntax.Entry) bool { return e.Key.Keyword }) {
 		return

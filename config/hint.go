@@ -5,22 +5,22 @@ import (
 	"strings"
 )
 
-// hints are what the decoder's messages show of the syntax that a file is
-// written in. The decoder itself knows nodes only.
+// hints are the parts of messages that show the syntax of the file. The decoder itself knows only
+// nodes.
 type hints struct {
-	list   string // what a document is
-	empty  string // what a file without endpoints holds
-	single string // what makes one of a map that is an item
-	beside string // where a key belongs that stands beside endpoint or websocket, %s
+	list   string // what a document looks like
+	empty  string // what a file without endpoints contains
+	single string // how to turn a map that is an item into a list
+	beside string // where a key belongs that is next to endpoint or websocket, %s
 	bare   string // where the keys of an endpoint belong
-	socket string // what a WebSocket is
-	line   string // how a text is written that ends without a line break
+	socket string // what a WebSocket looks like
+	line   string // how to write a text that ends without a line break
 }
 
 const emptyList = "expected a list of endpoints, [] for none"
 
-// hintsOf returns the hints for a file, none for "", where what is made in Go stands.
-// Nodes name the file they stand in.
+// hintsOf returns the hints for a file; none for "", which stands for declarations made in Go.
+// Nodes name the file they are in.
 func hintsOf(file string) hints {
 	switch strings.ToLower(filepath.Ext(file)) {
 	case "":
@@ -34,7 +34,7 @@ func hintsOf(file string) hints {
 			bare:   `put it inside of one, {"endpoint": {…}}`,
 			socket: `{"websocket": {…}}`,
 		}
-	case ".edn": // where a map outside of a vector is an item
+	case ".edn": // where a map outside a vector is an item
 		return hints{
 			list:   "expected a vector of endpoints, [{:endpoint {…}}]",
 			empty:  "expected a vector of endpoints, [] for none",

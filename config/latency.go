@@ -15,45 +15,45 @@ import (
 	"mockserver/internal/wording"
 )
 
-// Latency is the time from the arrival of a request to its answer. One of the
-// forms is declared: Min and Max, the points of Curve, Median and Sigma, or none,
-// when there are only rates. The zero value is no latency.
+// Latency is the time from the arrival of a request to its response. One of the forms is declared:
+// Min and Max, the points of Curve, Median and Sigma, or none if there are only rates. The zero
+// value is no latency.
 type Latency struct {
 	Pos syntax.Pos // left zero in Go
 	Key string     // left "" in Go
 
-	// Min and Max are the bounds of a uniform latency. Min alone is a fixed one, Max
-	// alone begins at 0; Load and Complete see to it that Max is Min at least.
+	// Min and Max are the bounds of a uniform latency. Min alone is a fixed latency, and Max alone
+	// begins at 0. Load and Complete make Max at least Min.
 	Min, Max time.Duration
 
-	// Curve are the points of the distribution itself, percentiles and lengths both
-	// rising: {50, 20ms}, {99, 120ms}, and last {100, 1s} for its max. Between
-	// two points lengths are interpolated; below the first they go down to Min. What
-	// is given as Max beside them becomes the last point, by Load and Complete.
+	// Curve are the points of the distribution, with rising percentiles and lengths: {50, 20ms},
+	// {99, 120ms}, and finally {100, 1s} for its maximum. Lengths between two points are
+	// interpolated; below the first point they go down to Min. Load and Complete append Max as the
+	// last point.
 	Curve []Percentile
 
 	Median time.Duration // lognormal
-	Sigma  float64       // 0..10; 0 is the median always
+	Sigma  float64       // 0..10; 0 always gives the median
 
-	FailureRate float64       // 0..1, of requests that are answered 500
-	TimeoutRate float64       // 0..1, of requests that wait Timeout and are answered 504
+	FailureRate float64       // 0..1, the share of requests that are answered with 500
+	TimeoutRate float64       // 0..1, the share of requests that wait for Timeout and are answered with 504
 	Timeout     time.Duration // 0 means DefaultLatencyTimeout
 }
 
-// Percentile is one point of a distribution: Rank percent of all are Length or less.
+// Percentile is one point of a distribution: Rank percent of all values are at most Length.
 type Percentile struct {
 	Rank   float64 // above 0, to 100
 	Length time.Duration
 }
 
 const (
-	// DefaultLatencyTimeout is how long a request of timeout-rate waits.
+	// DefaultLatencyTimeout is how long a request waits that times out.
 	DefaultLatencyTimeout = 30 * time.Second
 
 	maxLatency     = 24 * time.Hour
 	maxSigma       = 10
 	maxPercentiles = 100
-	// latencyForms are what a latency may consist of, beside its rates.
+	// latencyForms lists the forms of a latency, besides its rates.
 	latencyForms = "min and max, percentiles such as p50 and p99 (with min and max), or median and sigma"
 )
 
@@ -78,7 +78,7 @@ type latencyForm struct {
 	MaxGiven bool
 }
 
-// decodeLatency decodes a latency; nil when there is nothing in it.
+// decodeLatency decodes a latency. It returns nil for an empty one.
 func decodeLatency(d *decoder, v value) *Latency {
 	if len(v.Entries) == 0 && !v.Faulty {
 		d.About(v, "is an empty map; expected %s, or failure-rate and timeout-rate", latencyForms)
@@ -90,8 +90,8 @@ func decodeLatency(d *decoder, v value) *Latency {
 	return &l.Latency
 }
 
-// complete gives a fixed latency its Max, and has the Max of a curve be its last
-// point. maxGiven tells that Max was declared, be it 0.
+// complete sets Max of a fixed latency, and makes Max of a curve its last point. maxGiven means
+// that Max was declared, even if it is 0.
 func (l *Latency) complete(maxGiven bool) {
 	switch {
 	case l == nil:
@@ -105,18 +105,18 @@ func (l *Latency) complete(maxGiven bool) {
 	}
 }
 
-// percentilePattern holds of the names of percentiles, in what ECMAScript and RE2
-// have in common: p50, p99.9, up to six digits after the point.
+// percentilePattern matches the names of percentiles, in the syntax that ECMAScript and RE2 have in
+// common: p50, p99.9, up to six digits after the point.
 const percentilePattern = `^p([1-9][0-9]?(\.[0-9]{1,6})?|0\.0{0,5}[1-9][0-9]{0,5}|100)$`
 
 var percentileName = regexp.MustCompile(percentilePattern)
 
-// beginsPercentile reports whether a key is meant for a percentile: p and a digit.
+// beginsPercentile reports whether a key looks like a percentile: p and a digit.
 func beginsPercentile(name string) bool {
 	return len(name) > 1 && name[0] == 'p' && address.IsDigit(name[1])
 }
 
-// rankOf is the rank that a percentile is named for.
+// rankOf returns the rank in the name of a percentile.
 func rankOf(name string) (rank float64, ok bool) {
 	if !percentileName.MatchString(name) {
 		return 0, false
@@ -125,8 +125,7 @@ func rankOf(name string) (rank float64, ok bool) {
 	return rank, err == nil
 }
 
-// nearPercentile is the percentile that another key seems to mean, P99 or 95th; ""
-// for none.
+// nearPercentile returns the percentile that another key seems to mean, P99 or 95th; "" for none.
 func nearPercentile(name string) string {
 	const longest = 16
 	if len(name) > longest {
@@ -166,14 +165,14 @@ func setPercentile(d *decoder, v value, l *latencyForm) {
 	l.Curve = append(l.Curve, Percentile{rank, length})
 }
 
-// latency checks the latency that the keys lead to; nil is none.
+// latency checks the latency at the given keys; nil means none.
 func (c *checker) latency(l *Latency, at []string) {
 	if l == nil || c.faulty(at) {
 		return
 	}
 	n := c.at(at)
 	form := latencyForm{Latency: *l}
-	if l.Max == l.Min { // a fixed one, which is checked once
+	if l.Max == l.Min { // a fixed latency is checked once
 		form.Max = 0
 	}
 	if !c.latencyForm(l, n, at) || !inBounds(c, latencyFields, &form, at) {
@@ -190,7 +189,7 @@ func (c *checker) latency(l *Latency, at []string) {
 	c.rates(l, n, at)
 }
 
-// latencyForm reports whether a latency is of one form, and complains of several.
+// latencyForm reports whether a latency has one form, and reports a problem if it has several.
 func (c *checker) latencyForm(l *Latency, n *syntax.Node, at []string) bool {
 	uniform, curve, lognormal := "", "", ""
 	note := func(name string) {
@@ -228,7 +227,7 @@ func (c *checker) uniform(l *Latency, n *syntax.Node, at []string) {
 	}
 }
 
-// curve checks that lengths do not fall where percentiles rise.
+// curve checks that lengths do not decrease as percentiles rise.
 func (c *checker) curve(l *Latency, n *syntax.Node, at []string) {
 	low := spelt(n, "min", "min-ms")
 	high := spelt(n, "max", "max-ms")
@@ -261,7 +260,7 @@ func (c *checker) curve(l *Latency, n *syntax.Node, at []string) {
 	}
 }
 
-// percentileKey is the key that a percentile was given by.
+// percentileKey returns the key that a percentile was declared with.
 func percentileKey(n *syntax.Node, rank float64) string {
 	if n != nil {
 		for _, e := range n.Entries {
@@ -297,8 +296,7 @@ func (c *checker) rates(l *Latency, n *syntax.Node, at []string) {
 	}
 }
 
-// spelt is the key that was written of two for the same, the first unless it is the
-// other.
+// spelt returns which of two equivalent keys was written; the first if neither was.
 func spelt(n *syntax.Node, one, other string) string {
 	if n != nil && n.Get(one) == nil && n.Get(other) != nil {
 		return other

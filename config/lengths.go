@@ -8,9 +8,9 @@ import (
 	"time"
 )
 
-// Lengths returns the distribution of a latency: how long the part of all is at most that
-// is given, from 0 to below 1. What it gives for random numbers is distributed so. It is nil
-// for a latency that has only rates, and for none.
+// Lengths returns the distribution of a latency as a function: it maps a share, from 0 to below 1,
+// to the length that this share of the values does not exceed. Applied to random numbers, it gives
+// values with this distribution. It is nil for no latency, and for one with rates only.
 func (l *Latency) Lengths() func(part float64) time.Duration {
 	switch {
 	case l == nil:
@@ -25,9 +25,9 @@ func (l *Latency) Lengths() func(part float64) time.Duration {
 	return nil
 }
 
-// Lengths returns the distribution of the latencies that the requests of an endpoint have
-// which have any: of all of its outcomes, and of those that time out. It is nil if none has, and
-// if nobody can know how many have which: with sequence-hold that depends on the requests.
+// Lengths returns the distribution of the latencies of those requests to an endpoint that have any,
+// over all its outcomes and including those that time out. It is nil if no request has a latency,
+// and if the shares are unknown: with sequence-hold they depend on the number of requests.
 func (e *Endpoint) Lengths() func(part float64) time.Duration {
 	if len(e.Responses) == 0 {
 		return mixed(e.Latency.parts(1))
@@ -51,13 +51,13 @@ func (e *Endpoint) Lengths() func(part float64) time.Duration {
 	return mixed(all)
 }
 
-// portion is a distribution that some of all requests have.
+// portion is the distribution for a share of all requests.
 type portion struct {
 	weight float64
 	length func(part float64) time.Duration
 }
 
-// parts returns the distributions of those that time out, and of the others.
+// parts returns the distribution of the requests that time out, and of the others.
 func (l *Latency) parts(weight float64) []portion {
 	if l == nil {
 		return nil
@@ -73,7 +73,7 @@ func (l *Latency) parts(weight float64) []portion {
 	return all
 }
 
-// mixed returns the distribution of portions together; nil for none.
+// mixed returns the combined distribution of portions; nil for none.
 func mixed(all []portion) func(part float64) time.Duration {
 	all = slices.DeleteFunc(all, func(p portion) bool { return p.weight <= 0 })
 	var total float64
@@ -86,7 +86,7 @@ func mixed(all []portion) func(part float64) time.Duration {
 	case 1:
 		return all[0].length
 	}
-	within := func(length time.Duration) (sum float64) { // the weight of what takes so long or less
+	within := func(length time.Duration) (sum float64) { // the weight of all values up to a length
 		for _, p := range all {
 			parts := sort.Search(steps, func(i int) bool { return p.length(float64(i)/steps) > length })
 			sum += p.weight * float64(parts) / steps
@@ -98,22 +98,22 @@ func mixed(all []portion) func(part float64) time.Duration {
 	}
 }
 
-// steps is how finely a distribution of a mixture is looked at.
+// steps is the resolution at which a mixture is evaluated.
 const steps = 1 << 20
 
-// between is the length that lies at a part of the way from one to another.
+// between interpolates between two lengths.
 func between(low, high time.Duration, part float64) time.Duration {
 	return low + time.Duration(math.Round(part*float64(high-low)))
 }
 
-// point is one of a curve: this part of all are length or less.
+// point is a point of a curve: this share of all values is at most length.
 type point struct {
 	part   float64
 	length time.Duration
 }
 
-// curved goes through the declared points in straight lines, from the least length,
-// which is 0 when none is declared. After the last point it stays there.
+// curved interpolates linearly between the declared points, from the minimum length, which is 0 if
+// none is declared. After the last point it is constant.
 func curved(l *Latency) func(part float64) time.Duration {
 	points := make([]point, 1, len(l.Curve)+2)
 	points[0].length = l.Min
@@ -133,7 +133,7 @@ func curved(l *Latency) func(part float64) time.Duration {
 	}
 }
 
-// lognormal has no end, so it is cut.
+// lognormal has no upper end, so it is truncated.
 func lognormal(median time.Duration, sigma float64) func(part float64) time.Duration {
 	if sigma == 0 {
 		return func(float64) time.Duration { return median }

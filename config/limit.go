@@ -11,28 +11,28 @@ import (
 	"mockserver/internal/wording"
 )
 
-// RateLimit bounds how many requests of one key an endpoint answers in a window.
+// RateLimit limits how many requests with the same key an endpoint answers in a window.
 type RateLimit struct {
 	Pos       syntax.Pos    // left zero in Go
 	Key       string        // left "" in Go
 	Algorithm string        // one of LimitAlgorithms; "" means the first
 	Window    time.Duration // 0 means DefaultWindow
 	Max       int           `key:"max-requests"` // requests in a window; 0 means DefaultMaxRequests
-	// By is what tells clients apart: "remote-addr" (also ""), "host", the name of a
-	// header, "header-params.X", "query-params.x" or "path-params.x".
+	// By says how clients are distinguished: "remote-addr" (also ""), "host", the name of a header,
+	// "header-params.X", "query-params.x" or "path-params.x".
 	By string `key:"key-fn"`
 }
 
-// LimitAlgorithms are the ways to count, the default first. Nobody may change it.
+// LimitAlgorithms are the algorithms for counting, the default first. It must not be modified.
 var LimitAlgorithms = []string{"sliding-window", "fixed-window", "token-bucket"}
 
-// Capacity is how many requests of an endpoint are served at once, and how many
-// wait for that in order. What comes beyond that is answered 503.
+// Capacity is how many requests of an endpoint are served concurrently, and how many wait in a
+// queue. Further requests are answered with 503.
 type Capacity struct {
 	Pos        syntax.Pos // left zero in Go
 	Key        string     // left "" in Go
 	Concurrent int        // above 0
-	Queue      int        // 0 lets none wait
+	Queue      int        // 0 allows none to wait
 }
 
 // Defaults of rate limits.
@@ -43,12 +43,12 @@ const (
 
 const (
 	maxWindow     = 365 * 24 * time.Hour
-	maxMost       = 1_000_000_000 // requests in a window
-	maxLogged     = 1_000_000     // that a sliding window remembers, one by one
-	maxConcurrent = 1_000_000     // and as many that wait
+	maxMost       = 1_000_000_000 // requests per window
+	maxLogged     = 1_000_000     // requests that a sliding window stores individually
+	maxConcurrent = 1_000_000     // the same limit applies to waiting requests
 )
 
-// keyForm is what tells clients apart.
+// keyForm describes the accepted keys of clients.
 const keyForm = "remote-addr, host, the name of a header, header-params.x, query-params.x or path-params.x"
 
 var (
@@ -66,7 +66,7 @@ var (
 	}
 )
 
-// keyPattern is what limitKeyFault accepts, and little else.
+// keyPattern matches what limitKeyFault accepts, and little else.
 const keyPattern = `^((query|path)-params\..+|(header-params\.)?[A-Za-z0-9!#$%&'*+.^_` + "`" + `|~-]+)$`
 
 func setLimitKey(d *decoder, v value, l *RateLimit) {
@@ -74,7 +74,7 @@ func setLimitKey(d *decoder, v value, l *RateLimit) {
 		d.Refuse(v)
 		return
 	}
-	l.By = v.Text.Value // what is wrong with it, the path may have to tell
+	l.By = v.Text.Value // what is wrong with it may depend on the path
 }
 
 func (c *checker) rateLimit(l *RateLimit, at []string) {
@@ -93,8 +93,7 @@ func (c *checker) rateLimit(l *RateLimit, at []string) {
 	}
 }
 
-// limitKeyFault says what is wrong with what tells clients apart, or what is
-// doubtful about it.
+// limitKeyFault returns what is wrong or doubtful about the key that distinguishes clients.
 func limitKeyFault(by, path string) (what string, warning bool) {
 	prefix, name, dotted := strings.Cut(by, ".")
 	switch {
@@ -122,7 +121,7 @@ func limitKeyFault(by, path string) (what string, warning bool) {
 	return "", false
 }
 
-// pathParamFault says that a path does not declare a parameter.
+// pathParamFault returns the message that a path does not declare a parameter.
 func pathParamFault(name, path string) string {
 	declared := pathParams(path)
 	switch {
@@ -137,8 +136,8 @@ func pathParamFault(name, path string) string {
 	return fmt.Sprintf("the path has no parameter %q%s; it has %s", wording.Clip(name), wording.DidYouMean(name, declared), strings.Join(declared, ", "))
 }
 
-// pathParams are the names of the parameters that a path declares, its catch-all
-// among them; package matcher has what they mean.
+// pathParams returns the names of the parameters in a path, including its catch-all. Package
+// matcher defines their meaning.
 func pathParams(path string) []string {
 	path, _, _ = strings.Cut(path, "?")
 	var names []string

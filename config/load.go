@@ -10,20 +10,19 @@ import (
 	"mockserver/internal/wording"
 )
 
-// Load is Load of the zero Loader.
+// Load calls Load of the zero Loader.
 func Load(paths ...string) *Spec { return Loader{}.Load(paths...) }
 
-// Parse is Parse of the zero Loader.
+// Parse calls Parse of the zero Loader.
 func Parse(name string, data []byte) *Spec { return Loader{}.Parse(name, data) }
 
-// Load reads files and joins their endpoints in order. A directory among them
-// stands for the files in it that have an extension that is read and are not
-// hidden, in byte order of their names; one with /... after it for those in its
-// subdirectories too. What is given twice, by its name or in its
-// directory, is read once. A file holds a list of endpoints, an OpenAPI document, or
-// what the operations of one answer (a mocks file), whatever its name is; endpoints that
-// documents make come after those of lists. It always returns a Spec: its Problems say
-// what is wrong, and which files could not be read.
+// Load reads files and joins their endpoints in order. A directory stands for those of its files
+// that are not hidden and have a known extension, in byte order of their names; a directory
+// followed by /... includes its subdirectories. A file that is given twice, by its name or by its
+// directory, is read once. A file contains a list of endpoints, an OpenAPI document, or other
+// responses for the operations of one (a mocks file), whatever its name is. Endpoints from
+// documents come after those from lists. Load always returns a Spec; its Problems say what is
+// wrong, and which files could not be read.
 func (l Loader) Load(paths ...string) *Spec {
 	spec := &Spec{read: map[string]bool{}, given: &given{listed: map[string]bool{}}}
 	for _, path := range paths {
@@ -40,7 +39,7 @@ func (l Loader) Load(paths ...string) *Spec {
 	return spec
 }
 
-// again reports whether a file or directory was read already, and warns of it.
+// again reports whether a file or directory was already read, and adds a warning if so.
 func (s *Spec) again(path string) bool {
 	absolute := absolutePath(path)
 	if s.read[absolute] {
@@ -53,9 +52,8 @@ func (s *Spec) again(path string) bool {
 	return false
 }
 
-// Parse reads a configuration that is in memory, of any kind that Load reads. The
-// extension of its name picks the syntax, and its directory is that of relative file
-// names in it.
+// Parse reads a configuration from memory, of any kind that Load reads. The extension of name
+// selects the syntax, and its directory is where relative file names are looked up.
 func (l Loader) Parse(name string, data []byte) *Spec {
 	spec := &Spec{given: &given{single: l.Single}}
 	dir := filepath.Dir(name)
@@ -71,7 +69,7 @@ func (l Loader) Parse(name string, data []byte) *Spec {
 	return spec
 }
 
-// addRead is add for a file that was read, or could not be.
+// addRead calls add for a file that was read or could not be.
 func (s *Spec) addRead(path string, data []byte, err error, listed bool) {
 	if err != nil {
 		s.files = append(s.files, path)
@@ -81,8 +79,8 @@ func (s *Spec) addRead(path string, data []byte, err error, listed bool) {
 	s.add(path, filepath.Dir(absolutePath(path)), data, listed)
 }
 
-// add appends the endpoints and problems of one file; listed tells that nobody
-// named it, but the directory it is in.
+// add appends the endpoints and problems of one file. listed means that only the file's directory
+// was given, not the file itself.
 func (s *Spec) add(name, dir string, data []byte, listed bool) {
 	s.files = append(s.files, name)
 	if listed {
@@ -106,7 +104,7 @@ func (s *Spec) add(name, dir string, data []byte, listed bool) {
 	}
 }
 
-// isEmpty reports whether no document holds anything, not even an empty list.
+// isEmpty reports whether no document has any content, not even an empty list.
 func isEmpty(docs []*syntax.Node) bool {
 	for _, doc := range docs {
 		if doc.Kind != syntax.NullNode {
@@ -116,6 +114,5 @@ func isEmpty(docs []*syntax.Node) bool {
 	return true
 }
 
-// LeftOut says what was not read of the directories that the spec was read from, a line for
-// each.
+// LeftOut returns what was not read in the directories of the spec, one line each.
 func (s *Spec) LeftOut() []string { return s.leftOut }

@@ -7,27 +7,27 @@ import (
 	"strings"
 )
 
-// MediaType returns the type of a Content-Type without its parameters, in lower
-// case: "text/html" of "Text/HTML; charset=utf-8". It does not check it.
+// MediaType returns the media type of a Content-Type without its parameters, in lower case:
+// "text/html" for "Text/HTML; charset=utf-8". It does not validate it.
 func MediaType(contentType string) string {
 	media, _, _ := strings.Cut(contentType, ";")
 	return strings.ToLower(strings.TrimSpace(media))
 }
 
-// IsJSON reports whether a body of a Content-Type is JSON, or JSON values one a line
-// (application/x-ndjson, application/jsonl).
+// IsJSON reports whether a body with this Content-Type is JSON, or a sequence of JSON values, one
+// per line (application/x-ndjson, application/jsonl).
 func IsJSON(contentType string) bool {
 	media := MediaType(contentType)
 	return strings.HasSuffix(media, "/json") || strings.HasSuffix(media, "+json") || holdsMany(media)
 }
 
-// holdsMany reports whether a media type is that of several JSON values.
+// holdsMany reports whether a media type stands for several JSON values.
 func holdsMany(media string) bool {
 	return strings.HasSuffix(media, "ndjson") || strings.HasSuffix(media, "jsonl")
 }
 
-// jsonFault returns where and why a text is no JSON value, or with many no
-// sequence of them; "" when it is.
+// jsonFault returns where and why a text is not a JSON value or, if many is set, not a sequence of
+// JSON values. It returns "" if it is.
 func jsonFault(text string, many bool) (offset int, what string) {
 	var value json.RawMessage
 	var syntax *json.SyntaxError
@@ -46,7 +46,7 @@ func jsonFault(text string, many bool) (offset int, what string) {
 			return 0, ""
 		case errors.As(err, &syntax):
 			return max(int(syntax.Offset)-1, 0), syntax.Error()
-		default: // cut off in the middle of a value
+		default: // it ends in the middle of a value
 			return len(text), err.Error()
 		}
 	}

@@ -11,26 +11,26 @@ import (
 	"mockserver/internal/wording"
 )
 
-// givenMocks is what is a mocks file, or may be one, as it was read.
+// givenMocks is a mocks file, or a file that may be one, as it was read.
 type givenMocks struct {
 	doc   *syntax.Node
-	whole *syntax.Node // the document that it is, or the only item of
+	whole *syntax.Node // the document, or the document whose only item it is
 	dir   string
 }
 
-// mock is what a mocks file says of one operation.
+// mock is what a mocks file declares for one operation.
 type mock struct {
 	Endpoint
-	answers bool // it has answers of its own
-	calls   bool // it has webhooks of its own
+	answers bool // it has its own answers
+	calls   bool // it has its own webhooks
 }
 
-// mockFields are the keys of an endpoint that a mocks file may give an operation.
+// mockFields are the keys of an endpoint that a mocks file may use for an operation.
 var mockFields = optional(slices.DeleteFunc(slices.Clone(endpointFields), func(f table.Field[Endpoint]) bool {
 	return !slices.Contains(mockKeys, f.Key)
 }))
 
-// optional changes fields, so that none is required.
+// optional modifies fields so that none is required.
 func optional(fields []table.Field[Endpoint]) []table.Field[Endpoint] {
 	for i := range fields {
 		if fields[i].Required {
@@ -40,34 +40,34 @@ func optional(fields []table.Field[Endpoint]) []table.Field[Endpoint] {
 	return fields
 }
 
-// mockKeys are all of an endpoint that the document does not say.
+// mockKeys are the keys of an endpoint that the document does not provide.
 var mockKeys = []string{
 	"if", "response", "responses", "select", "latency", "fault", "rate-limit", "capacity", "webhook", "webhooks",
 }
 
-// isMocks reports whether a document of a file says what operations answer: it is a map of
-// maps, and no item that lacks its list.
+// isMocks reports whether a document is a mocks file: it is a map of maps, and not an item outside
+// a list.
 func isMocks(doc *syntax.Node) bool {
 	return mayBeMocks(doc) && !slices.ContainsFunc(doc.Entries, func(e syntax.Entry) bool { return e.Value.Kind != syntax.MapNode })
 }
 
-// mayBeMocks reports whether a document is one that says so, but for values that are no
-// maps: the names of operations tell then.
+// mayBeMocks reports whether a document is a mocks file apart from values that are not maps; the
+// names of operations decide then.
 func mayBeMocks(doc *syntax.Node) bool {
 	return doc.Kind == syntax.MapNode && len(doc.Entries) > 0 && !mayBeItem(doc)
 }
 
-// isMapping reports whether a map of maps is what WireMock answers a request with.
+// isMapping reports whether a map of maps is a stub mapping of WireMock.
 func isMapping(doc *syntax.Node) bool { return doc.Get("request") != nil && doc.Get("response") != nil }
 
-// mayBeBareMocks tells the same of a map of EDN without brackets around it, which is read
-// as the one item of a list.
+// mayBeBareMocks is mayBeMocks for a map of EDN without brackets around it, which is read as the
+// only item of a list.
 func mayBeBareMocks(doc *syntax.Node) bool {
 	return doc.Kind == syntax.ListNode && len(doc.Items) == 1 && doc.Items[0].Pos() == doc.Pos() && mayBeMocks(doc.Items[0])
 }
 
-// looksLikeMocks tells the same of a file that nobody named, but lies in a directory that
-// was: one of its maps has a key that operations are given.
+// looksLikeMocks is mayBeMocks for a file of which only the directory was given: one of its maps
+// has a key for operations.
 func looksLikeMocks(doc *syntax.Node) bool {
 	if mayBeBareMocks(doc) {
 		doc = doc.Items[0]
@@ -80,8 +80,7 @@ func looksLikeMocks(doc *syntax.Node) bool {
 	})
 }
 
-// mocks decodes the mocks files: what they say of each operation. What is wrong with
-// them becomes problems of s.
+// mocks decodes the mocks files. It returns the mocks of each operation, and adds problems to s.
 func (s *Spec) mocks(g *given, operations []operation) map[*openapi.Operation][]mock {
 	found := map[*openapi.Operation][]mock{}
 	for _, m := range g.mocks {
@@ -107,7 +106,7 @@ func (s *Spec) mocks(g *given, operations []operation) map[*openapi.Operation][]
 	return found
 }
 
-// decodeMock decodes what is said of one operation: of all that have its name.
+// decodeMock decodes what is declared for an operation name, for all operations with that name.
 func decodeMock(d *decoder, e syntax.Entry, dir string, operations []operation, found map[*openapi.Operation][]mock) {
 	name := e.Key.Text.Value
 	var meant []operation
@@ -117,7 +116,7 @@ func decodeMock(d *decoder, e syntax.Entry, dir string, operations []operation, 
 		}
 	}
 	if len(meant) == 0 {
-		if len(operations) > 0 { // else the documents have errors, which come first
+		if len(operations) > 0 { // otherwise the documents have errors, which come first
 			of, some := "operationId", operations[0]
 			if strings.Contains(name, "/") {
 				of = "method and path"
@@ -150,7 +149,7 @@ func namesOne(doc *syntax.Node, operations []operation) bool {
 	return slices.ContainsFunc(doc.Entries, func(e syntax.Entry) bool { return names[e.Key.Text.Value] })
 }
 
-// namesOf are all names that a mocks file may call operations by.
+// namesOf returns all names that mocks files may use for operations.
 func namesOf(operations []operation) []string {
 	names := make([]string, 0, 2*len(operations))
 	for _, o := range operations {
@@ -162,7 +161,7 @@ func namesOf(operations []operation) []string {
 	return names
 }
 
-// mockOf decodes what is said of an operation: the keys of a response, or those of an
+// mockOf decodes what is declared for an operation: the keys of a response, or those of an
 // endpoint, or both.
 func mockOf(d *decoder, n *syntax.Node, key string, o operation) mock {
 	n = nested(n)
@@ -174,7 +173,7 @@ func mockOf(d *decoder, n *syntax.Node, key string, o operation) mock {
 	}
 }
 
-// nested puts the keys of a response that stand beside those of an endpoint into one.
+// nested moves the keys of a response that are next to those of an endpoint into a response.
 func nested(n *syntax.Node) *syntax.Node {
 	var own, inner []syntax.Entry
 	for _, e := range n.Entries {
@@ -194,8 +193,8 @@ func nested(n *syntax.Node) *syntax.Node {
 	return &syntax.Node{Kind: syntax.MapNode, Text: n.Text, Entries: append(own, syntax.Entry{Key: &syntax.Node{Kind: syntax.TextNode, Text: name}, Value: response})}
 }
 
-// over is a generated endpoint with what the mock says in place of what the document
-// does.
+// over returns a generated endpoint with the declarations of the mock in place of those of the
+// document.
 func (m *mock) over(e Endpoint) Endpoint {
 	if m.answers {
 		e.Response, e.Responses, e.Select = m.Response, m.Responses, m.Select

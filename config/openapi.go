@@ -15,42 +15,40 @@ import (
 	"mockserver/internal/wording"
 )
 
-// Loader reads configurations. The zero Loader is what Load and Parse use.
+// Loader reads configurations. Load and Parse use the zero Loader.
 type Loader struct {
-	// AllowRemoteRefs lets OpenAPI documents refer to others by http and https URLs,
-	// which are fetched then.
+	// AllowRemoteRefs lets OpenAPI documents refer to others by http and https URLs, which are then
+	// fetched.
 	AllowRemoteRefs bool
-	// BasePath is in front of the paths of OpenAPI documents, instead of the path of their
-	// servers: "/v2", or "/" for nothing. "" has each document say it.
+	// BasePath replaces the path of the servers in OpenAPI documents, as the prefix of all paths:
+	// "/v2", or "/" for none. "" uses the path of each document.
 	BasePath string
-	// Seed is what the bodies are made with that a document says nothing of but their
-	// schema. They are the same for the same seed.
+	// Seed is the seed for bodies that are generated from schemas. The same seed gives the same
+	// bodies.
 	Seed uint64
-	// StrictDocuments makes errors of the faults of OpenAPI documents that are served in
-	// spite of them.
+	// StrictDocuments turns faults in OpenAPI documents that do not prevent serving into errors.
 	StrictDocuments bool
-	// Validate compiles what requests are held against, for openapi.Operation.Check.
+	// Validate compiles the checks of requests, for openapi.Operation.Check.
 	Validate bool
-	// SampleRequests makes a request to each operation of an OpenAPI document, for
+	// SampleRequests generates a request for each operation of an OpenAPI document, for
 	// openapi.Operation.Sample.
 	SampleRequests bool
-	// Single takes a map with the one key endpoint, or websocket, for a list of it: Parse
-	// reads a single endpoint then as it stands.
+	// Single accepts a map with the single key endpoint or websocket as a list of one item, so that
+	// Parse reads a single endpoint.
 	Single bool
 }
 
-// given are the files of one load that are more than lists: they are looked at when all
-// are read.
+// given are the files of one load that are not just lists. They are processed after all files are
+// read.
 type given struct {
 	documents []givenDocument
 	mocks     []givenMocks
 	single    bool            // see Loader
-	listed    map[string]bool // the files that nobody named, but the directory they are in
+	listed    map[string]bool // files of which only the directory was given
 }
 
-// withoutParts leaves out the files that are parts of a document and lie in its
-// directory: they are no configuration, and need not be one. It returns the problems
-// that reading the others has had.
+// withoutParts removes the files that are parts of a document and are in its directory: they are
+// not configurations and need not be valid ones. It returns the problems of the remaining files.
 func (g *given) withoutParts(problems syntax.Problems, referenced []string) syntax.Problems {
 	parts := map[string]bool{}
 	for _, name := range referenced {
@@ -69,17 +67,17 @@ func (g *given) withoutParts(problems syntax.Problems, referenced []string) synt
 type givenDocument struct {
 	root *tree.Node
 	name string
-	dir  string // that it is in, from the root
+	dir  string // its directory, as an absolute path
 }
 
-// Referenced are the files that OpenAPI documents refer to, whether they could be read
-// or not: their change changes the spec.
+// Referenced returns the files that OpenAPI documents refer to, whether they could be read or not:
+// a change in them changes the spec.
 func (s *Spec) Referenced() []string { return slices.Clone(s.referenced) }
 
-// Documents are the OpenAPI documents that were read without an error.
+// Documents returns the OpenAPI documents that were read without an error.
 func (s *Spec) Documents() []*openapi.Document { return s.documents }
 
-// Catalogue is the names of the webhooks that documents of OpenAPI 3.1 list.
+// Catalogue returns the names of the webhooks in OpenAPI 3.1 documents.
 func (s *Spec) Catalogue() []string {
 	var names []string
 	for _, d := range s.documents {
@@ -90,12 +88,13 @@ func (s *Spec) Catalogue() []string {
 	return names
 }
 
-// isDocument reports whether a document of a file is one of OpenAPI.
+// isDocument reports whether a document of a file is an OpenAPI document.
 func isDocument(doc *syntax.Node) bool {
 	return doc.Kind == syntax.MapNode && (doc.Get("openapi") != nil || doc.Get("swagger") != nil)
 }
 
-// lacksVersion reports whether a document of a file would be one of OpenAPI if it said so.
+// lacksVersion reports whether a document of a file would be an OpenAPI document if it had a
+// version.
 func lacksVersion(doc *syntax.Node) bool {
 	paths := doc.Get("paths")
 	return !isDocument(doc) && paths != nil && paths.Kind == syntax.MapNode
@@ -103,7 +102,7 @@ func lacksVersion(doc *syntax.Node) bool {
 
 const noVersion = "the document has paths, but does not say which version of OpenAPI it is written in; expected the key openapi, 3.0.3 or 3.1.0, say"
 
-// asLists makes lists of items that stand alone, where that is accepted.
+// asLists turns items that stand alone into lists, if that is accepted.
 func (g *given) asLists(docs []*syntax.Node) []*syntax.Node {
 	for i, doc := range docs {
 		if g.single && doc.Kind == syntax.MapNode && len(doc.Entries) == 1 && (doc.Get("endpoint") != nil || doc.Get("websocket") != nil) {
@@ -113,8 +112,8 @@ func (g *given) asLists(docs []*syntax.Node) []*syntax.Node {
 	return docs
 }
 
-// setAside takes OpenAPI documents and mocks files out of the documents of a file, to be
-// read when all files are. It returns what is left, lists.
+// setAside removes OpenAPI documents and mocks files from the documents of a file, to be processed
+// after all files are read. It returns the rest, which are lists.
 func (g *given) setAside(docs []*syntax.Node, name, dir string) []*syntax.Node {
 	return slices.DeleteFunc(docs, func(doc *syntax.Node) bool {
 		switch {
@@ -131,7 +130,7 @@ func (g *given) setAside(docs []*syntax.Node, name, dir string) []*syntax.Node {
 	})
 }
 
-// finish reads what was set aside. What documents declare comes after what lists do.
+// finish processes what was set aside. Endpoints from documents come after those from lists.
 func (s *Spec) finish(l Loader) {
 	g := s.given
 	s.read, s.given = nil, nil
@@ -171,10 +170,10 @@ func (s *Spec) finish(l Loader) {
 	}
 }
 
-// BasePathFault is why a text cannot be Loader.BasePath; "" for nothing.
+// BasePathFault returns why a text cannot be Loader.BasePath; "" if it can.
 func BasePathFault(text string) string { return openapi.BasePathFault(text) }
 
-// fault is what is wrong with a field of the loader; "" for nothing.
+// fault returns what is wrong with a field of the loader; "" for nothing.
 func (l Loader) fault() string {
 	if l.BasePath == "" {
 		return ""
@@ -185,7 +184,7 @@ func (l Loader) fault() string {
 	return ""
 }
 
-// options are those that documents are read with.
+// options returns the options for reading documents.
 func (l Loader) options(s *Spec, dir string) openapi.Options {
 	return openapi.Options{
 		Seed: l.Seed, AllowRemoteRefs: l.AllowRemoteRefs, Checks: l.Validate, Samples: l.SampleRequests,
@@ -209,8 +208,8 @@ func (l Loader) options(s *Spec, dir string) openapi.Options {
 	}
 }
 
-// readDocument reads the text of a document, or of a part of one: YAML, which JSON is
-// too, or EDN where the name says so.
+// readDocument parses a document, or a part of one: YAML (which includes JSON), or EDN if the name
+// has that extension.
 func readDocument(name string, data []byte) (*tree.Node, syntax.Problems) {
 	docs, problems := syntax.Read(name, data)
 	docs = slices.DeleteFunc(docs, func(doc *syntax.Node) bool { return doc.Kind == syntax.NullNode })
@@ -223,16 +222,16 @@ func readDocument(name string, data []byte) (*tree.Node, syntax.Problems) {
 	return tree.Of(docs[0]), problems
 }
 
-// operation is an operation of a document, and where relative names in it begin.
+// operation is an operation of a document, with the directory for relative file names.
 type operation struct {
 	*openapi.Operation
 	dir string
 }
 
-// pos is where the operation is declared.
+// pos returns where the operation is declared.
 func (o operation) pos() syntax.Pos { return syntax.Pos{File: o.File, Line: o.Line, Column: o.Column} }
 
-// endpoint is what an operation answers when nothing else is said of it.
+// endpoint returns the endpoint of an operation that has no mock.
 func (o operation) endpoint(problems *syntax.Problems) Endpoint {
 	e := Endpoint{
 		Pos: o.pos(), Key: o.Pointer, Dir: o.dir, Method: o.Method, Template: true, Operation: o.Operation,
@@ -260,7 +259,7 @@ func (o operation) endpoint(problems *syntax.Problems) Endpoint {
 	return e
 }
 
-// response is an answer of a document. Its texts are no templates.
+// response returns the response for an answer of a document. Its texts are not templates.
 func (o operation) response(a *openapi.Answer) Response {
 	r := Response{Pos: o.pos(), Raw: true, Status: a.Status}
 	if a.MediaType != "" {
@@ -277,7 +276,7 @@ func (o operation) header(name, value string) Header {
 	return Header{Name: name, Value: syntax.Text{Value: value, Pos: o.pos(), Key: o.Pointer, Folded: true}}
 }
 
-// webhook is a callback of an operation as a webhook; or why it cannot be sent.
+// webhook returns a callback of an operation as a webhook, or why it cannot be sent.
 func (o operation) webhook(cb *openapi.Callback) (Webhook, *syntax.Problem) {
 	pos := syntax.Pos{File: cb.File, Line: cb.Line, Column: cb.Column}
 	var answer *openapi.Answer

@@ -6,32 +6,32 @@ import (
 	"mockserver/config/table"
 )
 
-// Outcome is one of several answers of an endpoint (endpoint.responses), of which
-// each request gets one.
+// Outcome is one of several answers of an endpoint (endpoint.responses). Each request gets one of
+// them.
 type Outcome struct {
 	Key string // "[3].endpoint.responses[1]"; left "" in Go
-	// Weight is its share among the weights of all. It is 1 where Weight is 0 and
-	// Weighted is not set.
+	// Weight is its share of the sum of all weights. It is 1 if Weight is 0 and Weighted is not
+	// set.
 	Weight   float64
-	Weighted bool      // Weight counts, be it 0, which is never drawn; Complete sets it for any other
+	Weighted bool      // Weight applies even if it is 0, which is never drawn; Complete sets it for any other weight
 	Response Response  `key:""`
-	Latency  *Latency  // nil means that of the endpoint, and the zero Latency none
+	Latency  *Latency  // nil means that of the endpoint, the zero Latency means none
 	Fault    *Fault    // nil means that of the endpoint
-	Webhooks []Webhook // nil means those of the endpoint, and an empty slice none
+	Webhooks []Webhook // nil means those of the endpoint, an empty slice means none
 }
 
-// How one of several outcomes is chosen.
+// How one of several outcomes is selected.
 const (
 	SelectWeighted     = "weighted"      // by weight, at random
-	SelectSequence     = "sequence"      // in turn, then from the start
-	SelectSequenceHold = "sequence-hold" // in turn, then the last for ever
+	SelectSequence     = "sequence"      // in turn, then again from the start
+	SelectSequenceHold = "sequence-hold" // in turn, then the last one for ever
 )
 
 var selects = []string{SelectWeighted, SelectSequence, SelectSequenceHold}
 
 const maxWeight = 1_000_000_000
 
-// outcomeFields are the keys of a response, and those that an outcome has beside.
+// outcomeFields are the keys of a response, and the additional keys of an outcome.
 var outcomeFields = append([]table.Field[Outcome]{
 	table.Of[Outcome](row{Key: "weight", Given: "weighted", Doc: "its share among the weights of all, 1 when left out; 0 is never drawn", Kinds: table.Numbers, UpTo: maxWeight}),
 	table.With(row{Key: "latency", Doc: "the time to this answer, instead of that of the endpoint", Kinds: table.Maps, Form: "a map with " + latencyForms, Table: table.Rows(latencyFields)},
@@ -41,12 +41,12 @@ var outcomeFields = append([]table.Field[Outcome]{
 		func(d *decoder, v value, o *Outcome) { addWebhooks(d, &o.Webhooks, v) }),
 	table.With(row{Key: "webhooks", Doc: "several of them; [] for none", Kinds: table.Lists, Item: &row{Kinds: table.Maps, Table: table.Rows(webhookFields)}},
 		func(d *decoder, v value, o *Outcome) {
-			o.Webhooks = append([]Webhook{}, o.Webhooks...) // an empty list is not nil: none are sent
+			o.Webhooks = append([]Webhook{}, o.Webhooks...) // an empty list is not nil: no webhook is sent
 			addWebhooks(d, &o.Webhooks, v.Parts()...)
 		}),
 }, lift(responseFields, func(o *Outcome) *Response { return &o.Response })...)
 
-// lift makes the keys of a T keys of what holds one.
+// lift makes the keys of a T the keys of a type that contains one.
 func lift[T, U any](fields []table.Field[T], at func(*U) *T) []table.Field[U] {
 	lifted := make([]table.Field[U], len(fields))
 	for i, f := range fields {
@@ -55,7 +55,7 @@ func lift[T, U any](fields []table.Field[T], at func(*U) *T) []table.Field[U] {
 	return lifted
 }
 
-// EffectiveWeight is the share of the outcome among the weights of all.
+// EffectiveWeight returns the share of the outcome in the sum of all weights.
 func (o *Outcome) EffectiveWeight() float64 {
 	if o.Weight == 0 && !o.Weighted {
 		return 1
@@ -63,8 +63,8 @@ func (o *Outcome) EffectiveWeight() float64 {
 	return o.Weight
 }
 
-// Answers are the responses that the endpoint may give: the one, or those of its
-// outcomes. They are its own, not copies.
+// Answers returns the responses that the endpoint may give: the only one, or those of its outcomes.
+// They are not copies.
 func (e *Endpoint) Answers() []*Response {
 	if len(e.Responses) == 0 {
 		return []*Response{&e.Response}
@@ -95,7 +95,7 @@ func setResponses(d *decoder, v value, e *Endpoint) {
 	}
 }
 
-// outcomes checks the answers of an endpoint that has several, and how one is chosen.
+// outcomes checks the answers of an endpoint with several answers, and how one is selected.
 func (c *checker) outcomes() {
 	if len(c.Responses) == 0 {
 		if c.Select != "" && !c.faulty([]string{"responses"}) {
@@ -103,7 +103,7 @@ func (c *checker) outcomes() {
 		}
 		return
 	}
-	if c.node == nil && c.Response.declaresAnything() { // of a file decoding tells
+	if c.node == nil && c.Response.declaresAnything() { // for a file, decoding reports it
 		c.wrong(table.BothGiven("response", "responses"), "responses")
 	}
 	for i := range c.Responses {
@@ -139,7 +139,7 @@ func (c *checker) weights() {
 			return
 		case !chosen && o.Weighted:
 			c.warn("has no effect: with select "+c.Select+" the answers come in turn", below(at, "weight")...)
-			return // once is enough
+			return // one report is enough
 		}
 		drawn = drawn || o.EffectiveWeight() > 0
 	}

@@ -5,11 +5,11 @@ import (
 	"mockserver/internal/wording"
 )
 
-// Unsaid reports whether the endpoint has a key that OpenAPI cannot express; what its response
-// holds is not looked at.
+// Unsaid reports whether the endpoint has a key that OpenAPI cannot express. The content of its
+// response is not considered.
 func (e *Endpoint) Unsaid() bool { return table.Unsaid(endpointFields, e) }
 
-// Routes are the first endpoints and WebSockets of a spec, as people call them, and how
+// Routes returns the first endpoints and WebSockets of a spec in the form that people use, and how
 // many more there are: "GET /users/:id", "GET api.example.com/users", "WebSocket /rooms/:id".
 func (s *Spec) Routes(most int) (routes []string, more int) {
 	for i := range s.Endpoints[:min(most, len(s.Endpoints))] {

@@ -12,8 +12,8 @@ const (
 	maxStatus = 599
 )
 
-// Methods are those that an endpoint may declare, the frequent ones first. Nobody
-// may change it.
+// Methods are the methods that an endpoint may declare, the frequent ones first. It must not be
+// modified.
 var Methods = []string{"GET", "POST", "PUT", "PATCH", "DELETE", "HEAD", "OPTIONS"}
 
 var (
@@ -21,25 +21,26 @@ var (
 	serverSet = []string{"Content-Length", "Transfer-Encoding", "Connection", "Date"}
 )
 
-// Regular expressions of the schema, in what ECMAScript and RE2 have in common.
-// Each holds of all that the rules of this file accept, and of little else.
+// Regular expressions of the schema, in the syntax that ECMAScript and RE2 have in common. Each
+// matches everything that the rules of this file accept, and little else.
 const (
 	tokenPattern = "^[A-Za-z0-9!#$%&'*+.^_`|~-]+$"
-	// headerPattern leaves control characters out, but for the tab.
+	// headerPattern excludes control characters except the tab.
 	headerPattern = `^[^\x00-\x08\x0A-\x1F\x7F]*$`
-	// targetPattern is how the URL of a webhook begins, which a placeholder may make.
+	// targetPattern matches the beginning of a webhook's URL, which may be a placeholder.
 	targetPattern = `^([Hh][Tt][Tt][Pp][Ss]?://[^\x00-\x20\x7F/?#:]|\{\{|\{%)`
 )
 
-// ServerSets reports whether a header is one that the server writes itself: those
-// that frame the message, and Date. A declared one is never sent: Load leaves it
-// out, and for a Spec made in Go the server does.
+// ServerSets reports whether the server writes a header itself: those that frame the message, and
+// Date. A declared one is never sent: Load removes it, and for a Spec made in Go the server ignores
+// it.
 func ServerSets(name string) bool {
 	return slices.ContainsFunc(serverSet, func(f string) bool { return strings.EqualFold(f, name) })
 }
 
-// singleHeaders are those that a message has once: fields of RFC 9110, RFC 6266, RFC 6797 and
-// CORS that hold one value and no list, and Content-Encoding, whose list stands in one line.
+// singleHeaders are the headers that a message has at most once: fields of RFC 9110, RFC 6266, RFC
+// 6797 and CORS with a single value instead of a list, and Content-Encoding, whose list is on one
+// line.
 var singleHeaders = []string{
 	"Access-Control-Allow-Credentials", "Access-Control-Allow-Origin", "Access-Control-Max-Age", "Age", "Authorization",
 	"Content-Disposition", "Content-Encoding", "Content-Length", "Content-Location", "Content-Range", "Content-Type", "Date",
@@ -48,12 +49,12 @@ var singleHeaders = []string{
 	"Strict-Transport-Security", "User-Agent",
 }
 
-// standsOnce reports whether a message has a header once at most.
+// standsOnce reports whether a message has a header at most once.
 func standsOnce(name string) bool {
 	return slices.ContainsFunc(singleHeaders, func(h string) bool { return strings.EqualFold(h, name) })
 }
 
-// dropServerSet leaves out the headers that the server writes itself.
+// dropServerSet removes the headers that the server writes itself.
 func (r *Response) dropServerSet() {
 	r.Headers = slices.DeleteFunc(r.Headers, func(h Header) bool { return ServerSets(h.Name) })
 }

@@ -13,7 +13,7 @@ func Schema() []byte {
 	return table.Schema("Configuration of mockserver", "a list of endpoints", table.Rows(itemFields))
 }
 
-// The tables of this package are written in terms of package table.
+// The tables of this package use these types of package table.
 type (
 	row     = table.Row
 	value   = table.Value

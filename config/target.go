@@ -26,7 +26,7 @@ func (c *checker) target(u *syntax.Text, keys ...string) {
 	c.url(u, keys...)
 }
 
-// url checks a URL that is requested: of a webhook, or of an external body.
+// url checks a URL that is requested for a webhook or an external body.
 func (c *checker) url(u *syntax.Text, keys ...string) {
 	at := func(offset int, what string, warning bool) {
 		c.report(c.spot(u, offset), what, keys, warning)

@@ -14,14 +14,14 @@ import (
 	"mockserver/internal/wording"
 )
 
-// Validate returns everything that is wrong with the spec: what was found when it
-// was read, and what is found now in endpoints made in Go. It changes nothing.
+// Validate returns all problems of the spec: those found when it was read, and those of endpoints
+// made in Go. It does not modify the spec.
 func (s *Spec) Validate() syntax.Problems {
 	return slices.Clone(s.Complete().Problems)
 }
 
-// InOrder puts problems into the order of the files that the spec was read from;
-// those of other files come last. It changes ps and returns it.
+// InOrder sorts problems by the files of the spec; those of other files come last. It modifies ps
+// and returns it.
 func (s *Spec) InOrder(ps syntax.Problems) syntax.Problems {
 	rank := make(map[string]int, len(s.files))
 	for i, file := range slices.Backward(s.files) {
@@ -31,17 +31,17 @@ func (s *Spec) InOrder(ps syntax.Problems) syntax.Problems {
 	return ps
 }
 
-// checker applies the rules of one endpoint that its fields alone do not tell.
+// checker applies the rules of one endpoint that involve more than a single field.
 type checker struct {
 	*Endpoint
 	key      string
 	node     *syntax.Node    // as written; nil for an endpoint made in Go
-	reported map[string]bool // key paths already complained of
+	reported map[string]bool // key paths that were already reported
 	syntax.Collector
 }
 
-// check returns what is wrong with an endpoint. Of one that was read from a file
-// node is the map it stands in, which tells the positions.
+// check returns the problems of an endpoint. node is the map of an endpoint that was read from a
+// file; it provides the positions.
 func check(e *Endpoint, key string, node *syntax.Node, reported map[string]bool) syntax.Problems {
 	c := &checker{Endpoint: e, key: key, node: node, reported: reported}
 	c.request()
@@ -53,14 +53,14 @@ func check(e *Endpoint, key string, node *syntax.Node, reported map[string]bool)
 	c.fault(e.Fault, []string{"fault"})
 	c.rateLimit(e.RateLimit, []string{"rate-limit"})
 	c.capacity(e.Capacity, []string{"capacity"})
-	if node == nil && e.Doc.Body != "" && !json.Valid([]byte(e.Doc.Body)) { // one that was read is JSON
+	if node == nil && e.Doc.Body != "" && !json.Valid([]byte(e.Doc.Body)) { // one that was read from a file is JSON
 		c.wrong("the example of the request's body is not valid JSON", "body")
 	}
 	return c.Problems
 }
 
-// inBounds checks the values of a declaration by the rows of its keys, and reports whether all
-// are sound. Those of a file were checked when they were decoded.
+// inBounds checks the values of a declaration by the table rows of its keys, and reports whether
+// all are valid. Values from a file were checked when they were decoded.
 func inBounds[T any](c *checker, fields []table.Field[T], of *T, at []string) bool {
 	sound := true
 	for _, f := range fields {
@@ -75,7 +75,7 @@ func inBounds[T any](c *checker, fields []table.Field[T], of *T, at []string) bo
 	return sound
 }
 
-// wrong reports an error at the value that the keys lead to from the endpoint.
+// wrong reports an error at the value that the keys lead to, starting from the endpoint.
 func (c *checker) wrong(what string, keys ...string) {
 	c.report(c.place(false, keys), what, keys, false)
 }
@@ -93,7 +93,7 @@ func (c *checker) report(pos syntax.Pos, what string, keys []string, warning boo
 	}
 }
 
-// path is the key path that the keys lead to.
+// path returns the key path for keys.
 func (c *checker) path(keys []string) string {
 	path := c.key
 	for _, k := range keys {
@@ -102,13 +102,13 @@ func (c *checker) path(keys []string) string {
 	return path
 }
 
-// below are keys that lead further than others do.
+// below appends keys.
 func below(keys []string, further ...string) []string {
 	return append(slices.Clip(keys), further...)
 }
 
-// faulty reports whether something was complained of where the keys lead to, or inside
-// of it: rules across what is there would only confuse.
+// faulty reports whether a problem was reported at the given keys, or below: rules across these
+// values would only confuse.
 func (c *checker) faulty(keys []string) bool {
 	path := c.path(keys)
 	for key := range c.reported {
@@ -119,8 +119,8 @@ func (c *checker) faulty(keys []string) bool {
 	return false
 }
 
-// place is where the value that the keys lead to stands, or with name its key;
-// where it is missing, the map that lacks it.
+// place returns the position of the value at the given keys or, if name is set, of its key. If it
+// is missing, the position is that of the map that lacks it.
 func (c *checker) place(name bool, keys []string) syntax.Pos {
 	if c.node == nil {
 		return c.Pos
@@ -139,8 +139,7 @@ func (c *checker) place(name bool, keys []string) syntax.Pos {
 	return n.Pos()
 }
 
-// at is the node that the keys lead to, nil for none: of an endpoint made in Go there
-// is none.
+// at returns the node at the given keys; nil if there is none, as for an endpoint made in Go.
 func (c *checker) at(keys []string) *syntax.Node {
 	n := c.node
 	for _, key := range keys {
@@ -165,7 +164,7 @@ func (c *checker) request() {
 	}
 }
 
-// answer checks the response that the keys lead to.
+// answer checks the response at the given keys.
 func (c *checker) answer(r *Response, at []string) {
 	inBounds(c, responseFields, r, at)
 	c.headers(r.Headers, ServerSets, below(at, "headers")...)
@@ -175,18 +174,18 @@ func (c *checker) answer(r *Response, at []string) {
 	}
 }
 
-// declaresBody reports whether a body is given, be it an empty text of a file.
+// declaresBody reports whether a body is given, even if it is empty.
 func (r *Response) declaresBody() bool {
 	return r.Body.Value != "" || r.Body.Pos.Line > 0 || r.BodyJSON
 }
 
-// declaresAnything reports whether a response made in Go is more than the zero one.
+// declaresAnything reports whether a response made in Go differs from the zero value.
 func (r *Response) declaresAnything() bool {
 	return r.Status != 0 || len(r.Headers) > 0 || r.declaresBody() || r.External != nil || r.Raw
 }
 
-// headers checks names and values, and finds the same name in two spellings. Those
-// that serverSets tells of are left out.
+// headers checks names and values, and finds names that differ only in case. It skips those for
+// which serverSets is true.
 func (c *checker) headers(headers []Header, serverSets func(name string) bool, path ...string) {
 	spelt, times := map[string]string{}, map[string]int{}
 	for _, h := range headers {
@@ -195,7 +194,7 @@ func (c *checker) headers(headers []Header, serverSets func(name string) bool, p
 		first, seen := spelt[lower]
 		keys := append(slices.Clone(path), h.Name)
 		report := func(what string, warning bool) {
-			if !c.Full() { // each place is searched for
+			if !c.Full() { // each position is searched for
 				c.report(c.place(true, keys), what, keys, warning)
 			}
 		}
@@ -243,7 +242,7 @@ func (c *checker) body(r *Response, at []string) {
 	c.jsonBody(r, below(at, "body"))
 }
 
-// jsonBody warns of a fixed body that looks like JSON and is none.
+// jsonBody warns about a fixed body that looks like JSON but is not valid.
 func (c *checker) jsonBody(r *Response, at []string) {
 	if r.BodyJSON || !looksFixedJSON(r.Body.Value, r.Raw) {
 		return
@@ -258,21 +257,21 @@ func (c *checker) jsonBody(r *Response, at []string) {
 	c.noJSON(&r.Body, many, "the body looks like JSON but is not valid: %s", at)
 }
 
-// looksFixedJSON reports whether a text begins as a JSON object or array does, and holds no
+// looksFixedJSON reports whether a text begins like a JSON object or array, and has no
 // placeholders.
 func looksFixedJSON(text string, raw bool) bool {
 	begin := strings.TrimLeft(text, " \t\r\n")
 	return begin != "" && (begin[0] == '{' || begin[0] == '[') && (raw || !tags.In(text))
 }
 
-// noJSON warns of a text that is not JSON, where it breaks the grammar.
+// noJSON warns about a text that is not JSON, at the offending position.
 func (c *checker) noJSON(t *syntax.Text, many bool, format string, at []string) {
 	if offset, what := jsonFault(t.Value, many); what != "" {
 		c.report(c.spot(t, offset), fmt.Sprintf(format, what), at, true)
 	}
 }
 
-// spot is the place of an offset in a text; of one made in Go, that of the endpoint.
+// spot returns the position of an offset in a text or, for a text made in Go, that of the endpoint.
 func (c *checker) spot(t *syntax.Text, offset int) syntax.Pos {
 	if pos := t.At(offset); pos.Line != 0 {
 		return pos
@@ -290,7 +289,7 @@ func contentType(headers []Header) (string, bool) {
 	return "", false
 }
 
-// external checks the external body of a response, which the keys lead to.
+// external checks the external body of the response at the given keys.
 func (c *checker) external(r *Response, place []string) {
 	x := r.External
 	at := func(key string) []string { return below(place, key) }

@@ -15,14 +15,14 @@ import (
 	"mockserver/config/table"
 )
 
-// What is declared is walked by reflection: copied, given places, and hashed. A field that
-// is added to a declaration is part of all of that without more.
+// Declarations are processed by reflection: copied, given positions, and hashed. A new field of a
+// declaration takes part in all of that automatically.
 
-// copier copies declarations, deeply, to another place.
+// copier makes deep copies of declarations at another position.
 type copier struct {
 	pos  syntax.Pos
-	text func(t syntax.Text, key string) syntax.Text // a text at its place
-	keys bool                                        // Key becomes the key path, rather than ""
+	text func(t syntax.Text, key string) syntax.Text // returns a text with its position
+	keys bool                                        // Key becomes the key path instead of ""
 }
 
 var (
@@ -31,8 +31,8 @@ var (
 	headerType = reflect.TypeFor[Header]()
 )
 
-// copied returns a copy of a declaration that shares nothing with it but operations of
-// OpenAPI documents, and stands at a key path.
+// copied returns a copy of a declaration at a key path. It shares nothing with the original except
+// operations of OpenAPI documents.
 func copied[T any](c copier, from *T, key string) T {
 	var into T
 	c.copy(reflect.ValueOf(&into).Elem(), reflect.ValueOf(from).Elem(), key)
@@ -93,9 +93,9 @@ func (c copier) fields(into, from reflect.Value, key string) {
 	}
 }
 
-// Fingerprint is a hash of what the specification declares. Two with the same one answer
-// alike, wherever in which files they stand. What the files that they name for bodies hold
-// is no part of it, for that may change while they are served.
+// Fingerprint returns a hash of what the specification declares. Specifications with the same
+// fingerprint answer alike, wherever their declarations are in files. The content of external files
+// is not included, because it may change while they are served.
 func (s *Spec) Fingerprint() string {
 	p := printer{hash: sha256.New(), seen: map[uintptr]bool{}}
 	p.print(reflect.ValueOf(s.Endpoints))
@@ -103,8 +103,8 @@ func (s *Spec) Fingerprint() string {
 	return hex.EncodeToString(p.hash.Sum(nil))
 }
 
-// Fingerprint is a text that is the same for endpoints that are declared alike, wherever
-// they stand and however they are documented.
+// Fingerprint returns a text that is equal for endpoints with equal declarations, regardless of
+// their position and documentation.
 func (e *Endpoint) Fingerprint() string {
 	alike := *e
 	alike.Method, alike.Doc, alike.Operation = e.EffectiveMethod(), Doc{}, nil
@@ -116,10 +116,10 @@ func (e *Endpoint) Fingerprint() string {
 // printer adds values to a hash.
 type printer struct {
 	hash hash.Hash
-	seen map[uintptr]bool // what pointers lead to, so that circles end
+	seen map[uintptr]bool // visited pointers, so that cycles end
 }
 
-// print adds what of a value is exported, but not where it stands.
+// print adds the exported fields of a value, except its position.
 func (p *printer) print(v reflect.Value) {
 	switch v.Kind() {
 	case reflect.Pointer, reflect.Interface:
@@ -159,8 +159,8 @@ func (p *printer) print(v reflect.Value) {
 	}
 }
 
-// text adds a text, so that no two sequences of texts are alike.
+// text adds a text, so that no two sequences of texts are equal.
 func (p *printer) text(s string) {
-	p.hash.Write(binary.AppendUvarint(nil, uint64(len(s)))) // a hash returns no error
+	p.hash.Write(binary.AppendUvarint(nil, uint64(len(s)))) // a hash never returns an error
 	p.hash.Write([]byte(s))
 }

@@ -13,33 +13,33 @@ import (
 	"mockserver/internal/wording"
 )
 
-// Webhook is a request of the server's own, some time after an answer.
+// Webhook is a request that the server sends some time after a response.
 type Webhook struct {
 	Pos syntax.Pos // left zero in Go
 	Key string     // "[3].endpoint.webhook"; left "" in Go
 
 	Method  string      // upper case; "" means DefaultWebhookMethod
-	URL     syntax.Text // http or https; may hold placeholders, as all texts here
+	URL     syntax.Text // http or https; may contain placeholders, like all texts here
 	Headers []Header
 	Body    syntax.Text
 	// BodyJSON reports that Body is the JSON text of a map or list.
 	BodyJSON bool
-	// Raw switches the template language off in Headers and Body, which no file can.
+	// Raw turns off templates in Headers and Body. Files cannot set it.
 	Raw bool
-	If  syntax.Text // a condition over the request; an empty text always holds
+	If  syntax.Text // a condition on the request; an empty text is always true
 
-	Delay   time.Duration `key:"sleep-time"` // from the answer; 0 means DefaultDelay, AtOnce none
-	Timeout time.Duration // of one attempt; 0 means DefaultWebhookTimeout
+	Delay   time.Duration `key:"sleep-time"` // from the response; 0 means DefaultDelay, AtOnce means none
+	Timeout time.Duration // for one attempt; 0 means DefaultWebhookTimeout
 	Retry   *Retry        // nil for one attempt
 	Sign    *Sign         // nil for no signature
 }
 
-// Retry says how often a webhook is tried when its target cannot be reached, takes
-// too long, or answers 429 or 5xx.
+// Retry says how often a webhook is tried if its target cannot be reached, takes too long, or
+// answers 429 or 5xx.
 type Retry struct {
-	Attempts   int           // 1..100, the first among them; 0 means DefaultAttempts
-	Backoff    time.Duration // before the second attempt, doubled before each further; 0 means DefaultBackoff
-	MaxBackoff time.Duration // the most that is waited; 0 means DefaultMaxBackoff
+	Attempts   int           // 1..100, including the first; 0 means DefaultAttempts
+	Backoff    time.Duration // before the second attempt, doubled before each further one; 0 means DefaultBackoff
+	MaxBackoff time.Duration // the maximum wait; 0 means DefaultMaxBackoff
 }
 
 // Sign says how the body of a webhook is signed.
@@ -53,7 +53,7 @@ type Sign struct {
 const (
 	DefaultWebhookMethod  = "POST"
 	DefaultDelay          = time.Minute
-	AtOnce                = table.AtOnce // the Delay of a webhook that is sent without one
+	AtOnce                = table.AtOnce // Delay of a webhook that is sent immediately
 	DefaultWebhookTimeout = 10 * time.Second
 	DefaultAttempts       = 5
 	DefaultBackoff        = time.Second
@@ -63,7 +63,7 @@ const (
 
 const maxAttempts = 100
 
-// SignSchemes are the schemes of signatures, the default first. Nobody may change it.
+// SignSchemes are the signature schemes, the default first. It must not be modified.
 var SignSchemes = []string{"hmac-sha256", "stripe"}
 
 var (
@@ -92,7 +92,7 @@ var (
 	}
 )
 
-// addWebhooks decodes maps, each a webhook.
+// addWebhooks decodes maps, each of which is a webhook.
 func addWebhooks(d *decoder, into *[]Webhook, maps ...value) {
 	for _, one := range maps {
 		if d.Take(one) {
@@ -111,24 +111,22 @@ func setSignHeader(d *decoder, v value, s *Sign) {
 	s.Header = v.Text.Value
 }
 
-// isSignHeader reports whether a header can carry a signature: none that says
-// something else.
+// isSignHeader reports whether a header can carry a signature, because it has no other meaning.
 func isSignHeader(name string) bool {
 	return isToken(name) && !SenderSets(name) &&
 		!slices.ContainsFunc([]string{"Host", "Date", "Content-Type", "Idempotency-Key"}, func(h string) bool { return strings.EqualFold(h, name) })
 }
 
-// senderSet are the headers that the sender of webhooks writes itself. Nobody may
-// change it.
+// senderSet are the headers that the sender of webhooks writes itself. It must not be modified.
 var senderSet = []string{"Content-Length", "Transfer-Encoding", "Connection", "X-Mockserver-Webhook-Depth"}
 
-// SenderSets reports whether a header of a webhook is one that the sender writes
-// itself: those that frame the message, and the depth. A declared one is never sent.
+// SenderSets reports whether the sender of webhooks writes a header itself: those that frame the
+// message, and the depth. A declared one is never sent.
 func SenderSets(name string) bool {
 	return slices.ContainsFunc(senderSet, func(f string) bool { return strings.EqualFold(f, name) })
 }
 
-// EffectiveMethod is the method of the request that is sent: POST when none is declared.
+// EffectiveMethod returns the method of the request: POST if none is declared.
 func (w *Webhook) EffectiveMethod() string {
 	if w.Method == "" {
 		return DefaultWebhookMethod
@@ -136,7 +134,7 @@ func (w *Webhook) EffectiveMethod() string {
 	return w.Method
 }
 
-// EffectiveDelay is how long after the answer the webhook is sent.
+// EffectiveDelay returns how long after the response the webhook is sent.
 func (w *Webhook) EffectiveDelay() time.Duration {
 	switch {
 	case w.Delay == 0:
@@ -147,7 +145,7 @@ func (w *Webhook) EffectiveDelay() time.Duration {
 	return w.Delay
 }
 
-// Effective is the retry with its defaults; nil is one attempt.
+// Effective returns the retry with its defaults; nil means one attempt.
 func (r *Retry) Effective() Retry {
 	if r == nil {
 		return Retry{Attempts: 1}
@@ -165,8 +163,8 @@ func (r *Retry) Effective() Retry {
 	return e
 }
 
-// webhooks checks the webhooks of what the keys lead to: the endpoint, or an outcome.
-// Their keys end with how they were given: one as webhook, or several as webhooks.
+// webhooks checks the webhooks of the endpoint or outcome at the given keys. Their keys end with
+// the way they were given: a single one as webhook, several as webhooks.
 func (c *checker) webhooks(all []Webhook, place []string) {
 	around := c.path(place)
 	for i := range all {
@@ -208,7 +206,7 @@ func (c *checker) webhookHeaders(w *Webhook, keys []string) {
 	}
 }
 
-// webhookBody warns of a fixed text that is sent as JSON and is none.
+// webhookBody warns about a fixed text that is sent as JSON but is not valid.
 func (c *checker) webhookBody(w *Webhook, keys []string) {
 	text := w.Body.Value
 	sent := "application/json"
@@ -226,7 +224,7 @@ func (c *checker) webhookBody(w *Webhook, keys []string) {
 	c.noJSON(&w.Body, holdsMany(MediaType(sent)), format, keys)
 }
 
-// EffectiveHeader is the header that carries the signature.
+// EffectiveHeader returns the header that carries the signature.
 func (s *Sign) EffectiveHeader() string {
 	if s.Header == "" {
 		return DefaultSignHeader

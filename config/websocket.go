@@ -18,61 +18,61 @@ import (
 	"mockserver/internal/wording"
 )
 
-// WebSocket is a path that becomes a WebSocket connection when a request asks for it,
-// and what is said on that connection.
+// WebSocket is a path that becomes a WebSocket connection when a request asks for it, and the
+// messages on that connection.
 type WebSocket struct {
 	Pos  syntax.Pos // where the declaration begins; left zero in Go
 	Key  string     // "[3].websocket"; left "" in Go
 	Host string     // as that of an Endpoint
 	Path syntax.Text
-	If   syntax.Text // a condition over the request that asks; an empty text always holds
+	If   syntax.Text // a condition on the handshake request; an empty text is always true
 
-	Subprotocols []string // that may be agreed on, the preferred first
+	Subprotocols []string // the supported ones, the preferred first
 
 	OnConnect *Message   `key:"on-connect.response"` // sent once the connection is open; nil for none
 	OnMessage []Exchange // the first whose pattern matches a message answers it
-	Send      []Send     // what is sent unasked
-	Close     *Close     // ends the connection; nil leaves that to the client
+	Send      []Send     // messages that are sent unasked
+	Close     *Close     // ends the connection; if nil, the client does
 
-	MaxMessage int // bytes of a message that is accepted; 0 means that of the server
+	MaxMessage int // the largest accepted message in bytes; 0 means that of the server
 	Doc        Doc `key:""`
 }
 
-// Exchange is what answers the messages of a pattern.
+// Exchange answers the messages that match a pattern.
 type Exchange struct {
-	// Pattern is the text itself, a JSON object whose members the message must have, or
-	// an RE2 expression of the whole message. JSON makes one of a Go value.
+	// Pattern is the text itself, a JSON object whose members the message must have, or an RE2
+	// expression for the whole message. JSON makes one from a Go value.
 	Pattern  syntax.Text
 	Response Message
 }
 
-// Send is a message that is sent unasked: once, or again and again.
+// Send is a message that is sent unasked, once or repeatedly.
 type Send struct {
-	After    time.Duration // from when the connection is open; 0 means as long as Every, AtOnce none
-	Every    time.Duration // from one to the next, at least a millisecond; 0 sends it once
-	Times    int           // how often at most; 0 for as long as the connection lasts
+	After    time.Duration // since the connection was opened; 0 means as long as Every, AtOnce means none
+	Every    time.Duration // the interval, at least a millisecond; 0 sends it once
+	Times    int           // the maximum number; 0 for as long as the connection lasts
 	Response Message
 }
 
-// Message is what the server sends on a WebSocket connection: a message, the end of
-// the connection, or both.
+// Message is what the server sends on a WebSocket connection: a message, the end of the connection,
+// or both.
 type Message struct {
 	Pos syntax.Pos
-	// Body may hold placeholders. Without one a message with Close is not sent, and any
+	// Body may contain placeholders. Without a body, a message with Close is not sent, and any
 	// other is empty.
 	Body     syntax.Text
 	BodyJSON bool   // Body is the JSON text of a map or list
-	Bytes    []byte // used instead of Body when not nil; sent as binary
-	Frame    string // TextFrame or BinaryFrame; "" is that of the message it answers, or else text
-	Raw      bool   // switches the template language off (template: false)
+	Bytes    []byte // used instead of Body if not nil; sent as binary
+	Frame    string // TextFrame or BinaryFrame; "" is that of the message it answers, otherwise text
+	Raw      bool   // turns off templates (template: false)
 	Close    *Close // nil leaves the connection open
 }
 
 // Close is how the server ends a WebSocket connection.
 type Close struct {
 	Code   int           // see CloseCode; 0 means 1000
-	Reason syntax.Text   // of at most 123 bytes; may hold placeholders
-	After  time.Duration // from when the connection is open; only of WebSocket.Close
+	Reason syntax.Text   // at most 123 bytes; may contain placeholders
+	After  time.Duration // since the connection was opened; only in WebSocket.Close
 }
 
 // The kinds of messages.
@@ -81,10 +81,10 @@ const (
 	BinaryFrame = "binary"
 )
 
-// Bounds of what is declared.
+// Limits of declared values.
 const (
 	minClose, maxClose = 1000, 4999
-	// MaxReason is the most bytes that the reason of a close may have.
+	// MaxReason is the maximum length of a close reason in bytes.
 	MaxReason = 123
 	minEvery  = time.Millisecond
 	maxTimes  = 1_000_000_000
@@ -186,7 +186,8 @@ func setConnect(d *decoder, v value, w *WebSocket) {
 	table.Fill(d, v.Node, v.Key, connectFields, w)
 }
 
-// decodeList decodes maps by their table. A wrong one keeps the place of those after it.
+// decodeList decodes maps by their table. An invalid one keeps its place, so that the indexes of
+// the others do not change.
 func decodeList[T any](d *decoder, v value, fields []table.Field[T]) (all []T) {
 	for _, one := range v.Parts() {
 		var item T
@@ -206,7 +207,7 @@ func setPattern(d *decoder, v value, x *Exchange) {
 	x.Pattern = v.AsText()
 }
 
-// decodeMessage decodes a response: a text, or a map.
+// decodeMessage decodes a response, which is a text or a map.
 func decodeMessage(d *decoder, v value, m *Message) {
 	m.Pos = v.Pos()
 	if v.Kind != syntax.MapNode {
@@ -233,7 +234,7 @@ func setFrame(_ *decoder, v value, m *Message) {
 	}
 }
 
-// decodeClose decodes a close: a code, or a map.
+// decodeClose decodes a close, which is a code or a map.
 func decodeClose(d *decoder, v value, fields []table.Field[Close]) *Close {
 	c := &Close{}
 	if v.Kind == syntax.MapNode {
@@ -256,8 +257,8 @@ func setCode(d *decoder, v value, c *Close) {
 	}
 }
 
-// closeFault checks a close code: those of RFC 6455 and its registry that may be sent,
-// and those left to applications.
+// closeFault checks a close code: valid are those of RFC 6455 and its registry that may be sent,
+// and those for applications.
 func closeFault(code int) string {
 	switch {
 	case code == 1005 || code == 1006 || code == 1015:
@@ -283,7 +284,7 @@ func (m *Message) Sends() bool {
 	return m.Close == nil || m.Bytes != nil || m.BodyJSON || m.Body.Value != "" || m.Body.Pos.Line > 0
 }
 
-// CloseCode is the code that is sent.
+// CloseCode returns the code that is sent.
 func (c *Close) CloseCode() int {
 	if c.Code == 0 {
 		return minClose
@@ -291,7 +292,7 @@ func (c *Close) CloseCode() int {
 	return c.Code
 }
 
-// First is how long after the connection is open the message is sent the first time.
+// First returns how long after the connection was opened the message is sent for the first time.
 func (s *Send) First() time.Duration {
 	switch {
 	case s.After == 0:
@@ -302,19 +303,19 @@ func (s *Send) First() time.Duration {
 	return s.After
 }
 
-// Asking is the request that becomes a connection, as an endpoint: when it is matched.
+// Asking returns the handshake request as an endpoint, for matching.
 func (w *WebSocket) Asking() *Endpoint {
 	return &Endpoint{Pos: w.Pos, Key: w.Key, Host: w.Host, Path: w.Path, If: w.If}
 }
 
-// Claim puts the path into those of its problems that have no place in a file. It
-// changes ps and returns it.
+// Claim sets the path in those problems that have no position in a file. It modifies ps and returns
+// it.
 func (w *WebSocket) Claim(ps syntax.Problems) syntax.Problems {
 	return claim(ps, w.Pos, strings.TrimSpace("WebSocket "+w.Path.Value))
 }
 
-// check returns what is wrong with w. Of one that was read from a file node is the map
-// it stands in, which tells the positions.
+// check returns the problems of w. node is the map of a WebSocket that was read from a file; it
+// provides the positions.
 func (w *WebSocket) check(node *syntax.Node, reported map[string]bool) syntax.Problems {
 	c := &checker{Endpoint: w.Asking(), key: w.Key, node: node, reported: reported}
 	c.request()
@@ -325,7 +326,7 @@ func (w *WebSocket) check(node *syntax.Node, reported map[string]bool) syntax.Pr
 	for i := range w.OnMessage {
 		x, at := &w.OnMessage[i], fmt.Sprintf("on-message[%d]", i)
 		if reported[table.Under(w.Key, at)] {
-			continue // it is no map
+			continue // it is not a map
 		}
 		if x.Pattern.Value == "" {
 			c.wrong("the pattern is empty; expected a text, a JSON object or an RE2 expression", at, "pattern")
@@ -346,7 +347,7 @@ func (w *WebSocket) check(node *syntax.Node, reported map[string]bool) syntax.Pr
 	return c.Problems
 }
 
-// subprotocols checks names, and finds one that is given twice.
+// subprotocols checks names, and finds duplicates.
 func (c *checker) subprotocols(names []string) {
 	for i, name := range names {
 		at := fmt.Sprintf("subprotocols[%d]", i)
@@ -370,7 +371,7 @@ func (c *checker) send(s *Send, at string) {
 	c.message(&s.Response, at, "response")
 }
 
-// message checks one message, which stands where the keys lead to.
+// message checks the message at the given keys.
 func (c *checker) message(m *Message, keys ...string) {
 	at := func(key string) []string { return append(slices.Clone(keys), key) }
 	switch {

@@ -12,19 +12,19 @@ import (
 	"mockserver/internal/files"
 )
 
-// Words is what the files of a specification say in their own words.
+// Words are the files of a specification as they were written.
 type Words struct {
-	Title     string // a name for it all, that of the first file
+	Title     string // the title of the first file, used for all
 	Documents []Document
-	Mocks     []tree.Entry // what mocks files say of operations, by the name of each
+	Mocks     []tree.Entry // what mocks files declare for operations, by name
 
 	declared map[string]*syntax.Node // by file and key
 }
 
-// Document is an OpenAPI document with all that it refers to.
+// Document is an OpenAPI document with everything that it refers to.
 type Document struct {
 	Root    *tree.Node
-	Content func(name string) ([]byte, error) // reads a file that it names, seen from its directory
+	Content func(name string) ([]byte, error) // reads a file that it names, relative to its directory
 }
 
 // At returns what was declared at a key of a file; nil for nothing.
@@ -35,7 +35,7 @@ func (w *Words) At(file, key string) *tree.Node {
 	return nil
 }
 
-// Words reads the files of a specification again that the loader has loaded.
+// Words reads the files of a specification, which the loader has loaded, once more.
 func (l Loader) Words(s *Spec) (*Words, error) {
 	w := &Words{Title: "mocks", declared: map[string]*syntax.Node{}}
 	if len(s.files) > 0 {
