@@ -13,30 +13,29 @@ import (
 	"mockserver/matcher"
 )
 
-// operation is an operation of an OpenAPI document: the answers that a request may
-// choose from, and what requests are held against. A request that asks for nothing gets
-// the answer of the endpoint, and never comes here, unless bodies are dynamic.
+// operation is an operation of an OpenAPI document: the answers that a request can choose from, and
+// the checks of requests. Unless bodies are dynamic, requests without preferences get the answer of
+// the endpoint and do not use it.
 type operation struct {
 	document *openapi.Operation
-	base     answer // that of the endpoint
-	// own means that the answer of the endpoint is not the document's: a mocks file has
-	// it.
+	base     answer // the answer of the endpoint
+	// own means that the answer of the endpoint is from a mocks file, not from the document.
 	own bool
-	// dynamic means that requests get a body made anew unless they prefer otherwise: see
+	// dynamic means that requests get a newly generated body unless they prefer otherwise: see
 	// Options.
 	dynamic bool
-	// limited means that queries may limit the list that the answer holds.
+	// limited means that query parameters can limit the list in the answer.
 	limited bool
-	// typed means that the answer has more than one media type, so that Accept counts.
+	// typed means that the answer has several media types, so that Accept matters.
 	typed   bool
-	maxBody int // bytes of a body without its content codings, if requests are held against the document
-	// answers are those of the document, each compiled when it is first chosen: most
-	// never are, and a document has tens of thousands.
+	maxBody int // the maximum size of a body without its content codings, in bytes, if requests are validated
+	// answers are those of the document, each compiled when it is first chosen: most never are, and
+	// a document may have tens of thousands.
 	answers []atomic.Pointer[answer]
 }
 
-// operation compiles what a document says of an endpoint that answers a; nil for a
-// declared one.
+// operation compiles the operation of an endpoint with answer a; it returns nil for an endpoint
+// without one.
 func (c *compiler) operation(e *config.Endpoint, a answer) *operation {
 	d := e.Operation
 	if d == nil {
@@ -55,13 +54,12 @@ func (c *compiler) operation(e *config.Endpoint, a answer) *operation {
 	return o
 }
 
-// hasNoContent reports whether the answer of an endpoint is one that its document declares
-// no content for.
+// hasNoContent reports whether the document declares no content for the answer of an endpoint.
 func hasNoContent(e *config.Endpoint) bool {
 	return e.Operation != nil && e.Response.Raw && e.Response.External == nil && e.Response.Body.Value == ""
 }
 
-// asked reports whether a request may get another answer than that of the endpoint.
+// asked reports whether a request may get an answer other than that of the endpoint.
 func (o *operation) asked(c *call) bool {
 	if query := c.QueryString(); o.document.Checked() || o.dynamic || len(query) > 0 && (o.limited || asks(query)) {
 		return true
@@ -75,13 +73,12 @@ func (o *operation) asked(c *call) bool {
 	return o.typed && accepts && !isIndifferent(c.In.Header)
 }
 
-// isFixed reports whether requests that ask for nothing, as plain ones do, are answered
-// without being looked at.
+// isFixed reports whether requests without preferences need no inspection.
 func (o *operation) isFixed() bool { return !o.document.Checked() && !o.dynamic }
 
-// choose is the answer that a request asks for; nil for that of the endpoint. It tells
-// whether the request has been answered already, because it asks for none that there
-// is, or is not what the document accepts.
+// choose returns the answer that a request asks for; nil for that of the endpoint. answered means
+// that the request was answered already, because there is no such answer, or because the document
+// does not allow the request.
 func (o *operation) choose(c *call) (chosen *answer, answered bool) {
 	if o.refuse(c) {
 		return nil, true
@@ -106,7 +103,7 @@ func (o *operation) choose(c *call) (chosen *answer, answered bool) {
 		chosen = &other
 		chosen.setStatus(status)
 	}
-	// An example is what is wanted, even of who wants another body each time.
+	// An example is preferred even if bodies are dynamic.
 	if p.dynamic && fresh != nil && len(p.example) == 0 && !chosen.bodiless {
 		other := *chosen
 		other.static = fresh(c.Random.Uint64())
@@ -135,7 +132,7 @@ func (o *operation) picked(p *preferences, c *call) (index, status int, ok bool)
 	return index, status, why == ""
 }
 
-// answer is one of the document's answers, compiled.
+// answer returns one of the document's answers, compiled.
 func (o *operation) answer(i int) *answer {
 	if a := o.answers[i].Load(); a != nil {
 		return a
@@ -152,12 +149,12 @@ func (o *operation) answer(i int) *answer {
 		}
 	}
 	a.setStatus(d.Status)
-	o.answers[i].Store(a) // another goroutine may have made the same
+	o.answers[i].Store(a) // another goroutine may have stored the same
 	return a
 }
 
-// setStatus makes the answer one of a status. Webhooks tell of what was done, which an
-// answer that says that nothing was is not followed by.
+// setStatus sets the status of an answer. Webhooks follow what was done, so none follow an answer
+// which says that nothing was.
 func (a *answer) setStatus(status int) {
 	a.status = status
 	a.bodiless = status == 204 || status == 304
@@ -166,8 +163,8 @@ func (a *answer) setStatus(status int) {
 	}
 }
 
-// pick is the index of the answer that preferences and an Accept header ask for, and its
-// status; or why there is none.
+// pick returns the index of the answer that the preferences and the Accept header ask for, and its
+// status, or why there is none.
 func (o *operation) pick(p *preferences, header matcher.Header) (index, status int, why string) {
 	all := o.document.Answers
 	byDefault := &all[o.document.Default]
@@ -195,8 +192,8 @@ func (o *operation) pick(p *preferences, header matcher.Header) (index, status i
 	return o.best(candidates, header), status, ""
 }
 
-// declaredFor is the answer of a status as it is declared: 404 before 4XX before default;
-// "" for none.
+// declaredFor returns the key in the document for a status: 404 before 4XX before default; "" for
+// none.
 func (o *operation) declaredFor(code int) string {
 	best, found := 0, ""
 	for i := range o.document.Answers {
@@ -219,7 +216,7 @@ func (o *operation) declaredFor(code int) string {
 	return found
 }
 
-// codes are the statuses of the answers, as they are declared.
+// codes returns the statuses of the answers as written in the document.
 func (o *operation) codes() []string {
 	var codes []string
 	for _, a := range o.document.Answers {
@@ -230,8 +227,8 @@ func (o *operation) codes() []string {
 	return codes
 }
 
-// withoutExample says that an answer has no example of a name, which it has, and which
-// other answer has that one.
+// withoutExample returns the message that an answer has no example with a name. It lists the
+// examples that the answer has, and other answers that have that example.
 func (o *operation) withoutExample(declared, name string) string {
 	var names, elsewhere []string
 	for _, a := range o.document.Answers {
@@ -254,7 +251,7 @@ func (o *operation) withoutExample(declared, name string) string {
 	return why
 }
 
-// fresh leaves the candidates that bodies can be made for, and those without one.
+// fresh keeps the candidates whose bodies can be generated, and those without a body.
 func (o *operation) fresh(candidates []int) []int {
 	return slices.DeleteFunc(candidates, func(i int) bool {
 		a := &o.document.Answers[i]
@@ -262,8 +259,8 @@ func (o *operation) fresh(candidates []int) []int {
 	})
 }
 
-// best is the candidate of the media type that is accepted most; of several of one type
-// that which requests get by default, or else the first.
+// best returns the candidate with the most acceptable media type. Among several with the same type
+// it prefers the default, then the first.
 func (o *operation) best(candidates []int, header matcher.Header) int {
 	all := o.document.Answers
 	chosen, rank := candidates[0], o.rank(candidates[0], header)
@@ -278,7 +275,7 @@ func (o *operation) best(candidates []int, header matcher.Header) int {
 	return chosen
 }
 
-// rank is how well an answer fits what is accepted.
+// rank returns how well an answer fits the Accept header.
 func (o *operation) rank(i int, header matcher.Header) rank {
 	a := &o.document.Answers[i]
 	r := rank{byDefault: i == o.document.Default, json: isJSONType(a.MediaType)}

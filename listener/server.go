@@ -44,64 +44,63 @@ import (
 	"mockserver/matcher"
 )
 
-// Options is what a server may be told beside its specification. The zero value
-// listens on a free port of the loopback address and logs nothing.
+// Options configure a server, besides its specification. The zero value listens on a free port of
+// the loopback address and logs nothing.
 type Options struct {
 	Host string // the address to listen on; "" is 127.0.0.1
-	Port int    // 0 takes a free one; see URL
+	Port int    // 0 takes a free port; see URL
 
 	Logger *slog.Logger // nil logs nothing
 
-	MaxBody         int  // bytes of a request body; 0 is 16 MiB
-	MaxMessage      int  // bytes of a WebSocket message, unless the WebSocket declares its own; 0 is 1 MiB
-	MaxResponse     int  // bytes of a body, header or message that a template makes; 0 is 64 MiB
-	UnmatchedStatus int  // answers what matches no endpoint; 0 is 404 or 405
-	NoCORS          bool // no Access-Control headers
-	TrustForwarded  bool // a rate limit takes the first address of X-Forwarded-For for the client's
-	AccessLog       bool // one log line per request
-	// ServerTiming adds to each answer a Server-Timing field that says what its time was
-	// spent on, in milliseconds: declared is the latency and the wait for a place, waited is
-	// for how long it waited for those, late how much longer that was than declared, upstream
-	// the wait for a body from a URL, own the rest, the server's own work. What of upstream
-	// passes during a latency is part of waited too.
+	MaxBody         int  // maximum size of a request body in bytes; 0 is 16 MiB
+	MaxMessage      int  // maximum size of a WebSocket message in bytes, unless the WebSocket declares its own; 0 is 1 MiB
+	MaxResponse     int  // maximum size of a body, header or message made by a template, in bytes; 0 is 64 MiB
+	UnmatchedStatus int  // status for requests that match no endpoint; 0 is 404 or 405
+	NoCORS          bool // sends no Access-Control headers
+	TrustForwarded  bool // rate limits use the first address of X-Forwarded-For as the client's
+	AccessLog       bool // logs one line per request
+	// ServerTiming adds a Server-Timing header that says what the time of the response was spent
+	// on, in milliseconds. declared is the latency and the wait for a place, waited is how long the
+	// request actually waited for them, late is how much longer that was than declared, upstream is
+	// the wait for a body from a URL, and own is the rest, the server's own work. The part of
+	// upstream that passes during a latency is part of waited too.
 	ServerTiming bool
 
-	MaxPendingWebhooks int // that may wait; 0 is a million
-	// WebhookStore is a directory in which accepted webhooks survive a crash; "" is
-	// none. One server at a time may use it.
+	MaxPendingWebhooks int // maximum number of waiting webhooks; 0 is a million
+	// WebhookStore is a directory in which accepted webhooks survive a crash; "" for none. Only one
+	// server at a time may use it.
 	WebhookStore string
-	NoWebhooks   bool // webhooks are checked with the rest, and none is sent
-	NoLatency    bool // no latency is waited for; what it declares to fail or to time out does so at once
-	NoFaults     bool // no fault happens
-	// Dynamic has operations of OpenAPI documents answer with a body made anew for each
-	// request, as if it had the header "Prefer: dynamic=true", unless it prefers otherwise.
+	NoWebhooks   bool // webhooks are checked like the rest, but not sent
+	NoLatency    bool // latencies are not waited for; requests that fail or time out do so immediately
+	NoFaults     bool // faults do not happen
+	// Dynamic answers requests to operations of OpenAPI documents with a newly generated body, as
+	// if they had the header "Prefer: dynamic=true", unless they prefer otherwise.
 	Dynamic bool
 
-	// Seed has every random choice repeat: which outcome a request has, how long it
-	// waits, what goes wrong, and what templates choose. The n-th request of an endpoint
-	// has the same ones each time, whatever else is served. nil has none repeat.
+	// Seed makes every random choice repeatable: the outcome of a request, how long it waits, which
+	// fault it has, and what templates choose. The n-th request to an endpoint always gets the same
+	// choices, whatever else is served. nil makes them random.
 	Seed *uint64
 
-	// SentryDSN is where panics and the server's own 5xx answers are reported to:
-	// "https://KEY@HOST/PROJECT". "" reports nothing, and so does what is no DSN, with
-	// a warning in the log.
+	// SentryDSN is where panics and the server's own 5xx responses are reported:
+	// "https://KEY@HOST/PROJECT". "" reports nothing; an invalid DSN does so too, with a warning in
+	// the log.
 	SentryDSN string
-	Version   string // of the program, for those reports; "" leaves it out
+	Version   string // the version of the program for these reports; "" omits it
 
-	// LastCall is how long Shutdown leaves idle connections open, so that a request that is
-	// on its way to one is answered, and told that the connection closes. 0 closes them at once.
+	// LastCall is how long Shutdown leaves idle connections open, so that a request that is on its
+	// way is answered, with the notice that the connection closes. 0 closes them immediately.
 	LastCall time.Duration
 
 	// Record has the server count what it does, and keep requests in its journal: see
 	// Counts and Journal. nil counts nothing and keeps nothing.
 	Record *record.Options
 
-	// Env looks up env.NAME of templates while a specification is compiled; nil
-	// finds nothing.
+	// Env looks up env.NAME in templates while a specification is compiled; nil finds nothing.
 	Env func(name string) (string, bool)
 }
 
-// check says which option is out of range.
+// check returns an error that names an option that is out of range.
 func (o *Options) check() error {
 	switch {
 	case o.Port < 0 || o.Port > 65535:
@@ -127,45 +126,44 @@ func (o *Options) check() error {
 // Limits that no option changes.
 const (
 	defaultMaxBody = 16 << 20
-	// keptBody is the largest body that a connection keeps the room of.
+	// keptBody is the size of the largest body for which a connection keeps the buffer.
 	keptBody = 256 << 10
 
 	unmatchedPerSecond = 10
 
-	// lastWord is how long connections that were closed may take to say that what they
-	// were asked was answered: on a machine that is full they are late for it.
+	// lastWord is how long closed connections have to report that their requests were answered: on
+	// a busy machine they need some time.
 	lastWord = 500 * time.Millisecond
 )
 
-// Server serves one specification at a time. Its methods may be called from any
-// goroutine.
+// Server serves one specification at a time. Its methods may be called from any goroutine.
 type Server struct {
 	opts     Options
 	log      *slog.Logger
 	compiler *compiler
 	snapshot atomic.Pointer[snapshot]
-	applying sync.Mutex      // one Apply at a time; guards warnings
-	warnings syntax.Problems // of what is served
-	// documents are the lines of the log about those that are served, see logDocuments.
+	applying sync.Mutex      // held during Apply; guards warnings
+	warnings syntax.Problems // those of the current specification
+	// documents are the log lines about the documents that are served, see logDocuments.
 	documents []string
 	applied   applied
 
 	http     *fasthttp.Server
 	listener *wire.Connections
-	probe    *probe.Probe   // nil before it listens
+	probe    *probe.Probe   // nil before the server listens
 	serving  sync.WaitGroup // the connections
-	stopping atomic.Bool    // Shutdown was called: that accepting ends is no failure
-	drained  chan struct{}  // closed once nothing is accepted and no connection is served any more
+	stopping atomic.Bool    // Shutdown was called: the end of accepting is not a failure
+	drained  chan struct{}  // closed once nothing is accepted and no connection is served
 	ending   sync.Once
 	done     chan struct{} // closed by the first call of end
-	failure  error         // that ended serving; to be read once done is closed
+	failure  error         // the error that ended serving; valid once done is closed
 
 	dialogues websocket.Dialogues
 
 	webhooks    *dispatcher.Queue
-	unsendable  atomic.Int64      // webhooks whose URL turned out to be none
-	webhookPace *loglimit.Limiter // of log lines about webhooks that fail
-	refusedPace *loglimit.Limiter // of those about webhooks that are not accepted
+	unsendable  atomic.Int64      // webhooks whose URL turned out to be invalid
+	webhookPace *loglimit.Limiter // limits log lines about failed webhooks
+	refusedPace *loglimit.Limiter // limits log lines about refused webhooks
 
 	recorder *record.Recorder // nil counts nothing
 
@@ -174,13 +172,13 @@ type Server struct {
 	reports       *sentry.Reporter // nil reports nothing; set before the first connection
 }
 
-// ErrStopped is what Apply returns once Shutdown was called.
+// ErrStopped is returned by Apply after Shutdown was called.
 var ErrStopped = errors.New("the server was shut down")
 
-// Start compiles spec, listens, and serves in the background until Shutdown. An
-// error is the specification's, of type config.Problems; the listening socket's,
-// which wraps that of the system (syscall.EADDRINUSE, syscall.EACCES); or says
-// which option is out of range. Nothing is left running then.
+// Start compiles spec, listens, and serves in the background until Shutdown. The error is that of
+// the specification, of type config.Problems; that of the listening socket, which wraps the
+// system's (syscall.EADDRINUSE, syscall.EACCES); or the name of an option that is out of range. In
+// case of an error nothing is left running.
 func Start(spec *config.Spec, opts Options) (*Server, error) {
 	if err := opts.check(); err != nil {
 		return nil, err
@@ -204,10 +202,9 @@ func Start(spec *config.Spec, opts Options) (*Server, error) {
 	return s, nil
 }
 
-// accept serves connections, each in a goroutine of its own, until the listener
-// fails or is closed. fasthttp's own loop is not used: its pool of workers keeps
-// a goroutine for ten seconds after it was stopped, and stopping it asks every
-// 100 ms whether the connections are gone.
+// accept serves connections, each in a goroutine of its own, until the listener fails or is closed.
+// It replaces fasthttp's own loop, whose pool of workers keeps a goroutine for ten seconds after it
+// was stopped, and which polls every 100 ms whether its connections are gone.
 func (s *Server) accept() {
 	for {
 		conn, err := s.listener.Accept()
@@ -223,9 +220,9 @@ func (s *Server) accept() {
 	close(s.drained)
 }
 
-// serveConnection serves one connection to its end. It has the only recover around
-// a connection: a panic beside its requests, while they are read or refused, ends it
-// and harms no other.
+// serveConnection serves one connection to its end. It has the only recover around a connection: a
+// panic outside its requests, while they are read or refused, ends the connection and affects no
+// other.
 func (s *Server) serveConnection(conn *wire.Connection) {
 	defer func() {
 		if p := recover(); p != nil {
@@ -238,7 +235,7 @@ func (s *Server) serveConnection(conn *wire.Connection) {
 	}
 }
 
-// end closes Done, the first time.
+// end closes Done on its first call.
 func (s *Server) end(failure error) {
 	s.ending.Do(func() {
 		s.failure = failure
@@ -283,7 +280,7 @@ func (s *Server) listen() error {
 	address := net.JoinHostPort(s.opts.Host, strconv.Itoa(s.opts.Port))
 	network := "tcp"
 	if ip, err := netip.ParseAddr(s.opts.Host); err == nil && ip.Is4() {
-		network = "tcp4" // else 0.0.0.0 would be all IPv6 addresses too
+		network = "tcp4" // otherwise 0.0.0.0 would include all IPv6 addresses
 	}
 	l, err := net.Listen(network, address)
 	switch err = wire.Portable(err); {
@@ -303,8 +300,8 @@ func (s *Server) listen() error {
 	return nil
 }
 
-// fixed is the answer to all plain requests of a path, unless the next answer is to
-// say that it is the last.
+// fixed returns the fixed response for plain requests to a path. It returns nil while the next
+// response must announce that it is the last.
 func (s *Server) fixed(path []byte) *fixed {
 	if s.stopping.Load() {
 		return nil
@@ -316,17 +313,17 @@ func (s *Server) fixed(path []byte) *fixed {
 	return sn.fixed[string(path)]
 }
 
-// Apply compiles spec and serves it from the next request on: once it returns,
-// no request that comes is answered from the one before. When spec is wrong the
-// error is a config.Problems and what was served before goes on. After Shutdown
-// it is ErrStopped. The spec may be used for other servers too.
+// Apply compiles spec and serves it from the next request on: once it returns, no new request is
+// answered from the previous one. If spec is invalid, the error is a config.Problems, and the
+// previous specification stays in service. After Shutdown the error is ErrStopped. The spec may be
+// used for other servers too.
 func (s *Server) Apply(spec *config.Spec) error {
 	s.applying.Lock()
 	defer s.applying.Unlock()
 	return s.apply(spec, nil)
 }
 
-// apply is Apply for who holds s.applying. Warnings that were told already are not logged.
+// apply is Apply for a caller that holds s.applying. Warnings in told are not logged again.
 func (s *Server) apply(spec *config.Spec, told syntax.Problems) error {
 	if s.stopping.Load() {
 		return ErrStopped
@@ -351,14 +348,14 @@ func (s *Server) apply(spec *config.Spec, told syntax.Problems) error {
 	return nil
 }
 
-// WebSockets is how many WebSocket connections are open.
+// WebSockets returns the number of open WebSocket connections.
 func (s *Server) WebSockets() int { return s.dialogues.Open() }
 
-// Addr is the address that the server listens on.
+// Addr returns the address on which the server listens.
 func (s *Server) Addr() net.Addr { return s.listener.Addr() }
 
-// URL is the base URL of the server, without a slash at its end:
-// "http://127.0.0.1:8000". A server on all addresses is named by the loopback one.
+// URL returns the base URL of the server, without a slash at its end: "http://127.0.0.1:8000". For
+// a server on all addresses it has the loopback address.
 func (s *Server) URL() string {
 	tcp, ok := s.listener.Addr().(*net.TCPAddr)
 	if !ok {
@@ -374,17 +371,14 @@ func (s *Server) URL() string {
 	return "http://" + net.JoinHostPort(host, strconv.Itoa(tcp.Port))
 }
 
-// Shutdown stops accepting, closes the connections that wait for a request, after
-// Options.LastCall, lets the requests in flight finish until ctx ends, and closes what is
-// left. Error
-// reports that wait are sent then, for two seconds at most and not beyond ctx. Its
-// error says how many requests were cut off and wraps that of ctx; it is nil when
-// there was none, whatever ctx says. Nothing of the server runs afterwards, but
+// Shutdown stops accepting, closes idle connections after Options.LastCall, lets requests in flight
+// finish until ctx ends, and closes the rest. Then it sends waiting error reports, for at most two
+// seconds and not beyond ctx. The error says how many requests were cut off and wraps that of ctx;
+// it is nil if there were none, even if ctx has ended. Afterwards nothing of the server runs except
 // the end of requests that were cut off.
 //
-// It may be called again, and from several goroutines: each call returns when the
-// server has stopped, or when its own ctx ends, which cuts off the requests for
-// all of them.
+// It may be called again, and from several goroutines: each call returns when the server has
+// stopped, or when its own ctx ends, which cuts off the requests for all of them.
 func (s *Server) Shutdown(ctx context.Context) error {
 	s.stopping.Store(true)
 	s.probe.Stop()
@@ -409,7 +403,7 @@ func (s *Server) Shutdown(ctx context.Context) error {
 	return closing
 }
 
-// flushPaces says what log lines were suppressed that nothing has said yet.
+// flushPaces logs how many log lines were suppressed since the last time.
 func (s *Server) flushPaces() {
 	for _, p := range []*loglimit.Limiter{s.unmatchedPace, s.webhookPace, s.refusedPace} {
 		p.Flush()
@@ -423,17 +417,16 @@ func (s *Server) flushPaces() {
 	}
 }
 
-// Close stops the server at once: Shutdown without waiting for the requests in
-// flight, of which it says how many were cut off.
+// Close stops the server immediately: it is Shutdown without waiting for the requests in flight.
+// The error says how many were cut off.
 func (s *Server) Close() error {
 	ctx, cancel := context.WithCancel(context.Background())
 	cancel()
 	return s.Shutdown(ctx)
 }
 
-// unanswered counts the requests of closed connections that had no answer. An
-// answer may have been written just before, so what serves them gets a moment to
-// say so, and to end; so does what accepts.
+// unanswered counts the requests of closed connections that had no response. A response may just
+// have been written, so the goroutines that serve connections get a moment to report that and end.
 func (s *Server) unanswered(closed []*wire.Connection) int {
 	timer := time.NewTimer(lastWord)
 	defer timer.Stop()
@@ -457,12 +450,12 @@ func requestsWere(n int) string {
 	return "requests were"
 }
 
-// Done is closed when the server has stopped: at the end of Shutdown, or when no
-// more connections can be accepted, which Err tells. Shutdown is due then too, for
-// the connections that are open.
+// Done is closed when the server has stopped: at the end of Shutdown, or when connections can no
+// longer be accepted, which Err returns. In the latter case Shutdown must still be called for the
+// open connections.
 func (s *Server) Done() <-chan struct{} { return s.done }
 
-// Err is the error that ended serving: nil while it goes on, and after Shutdown.
+// Err returns the error that ended serving; nil while the server runs, and after Shutdown.
 func (s *Server) Err() error {
 	select {
 	case <-s.done:

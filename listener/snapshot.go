@@ -20,70 +20,70 @@ import (
 	"mockserver/renderer"
 )
 
-// snapshot is a specification compiled: what requests are answered from. It is
-// immutable; a reload makes another.
+// snapshot is a compiled specification, from which requests are answered. It is immutable; a reload
+// makes another one.
 type snapshot struct {
 	table   *matcher.Table
 	index   *nearest.Index   // of the routes of table
-	answers []answer         // by the index the table gives
+	answers []answer         // by the index that the table returns
 	sockets *websocket.Table // nil for none
 	// fixed are the answers that are the same for every plain request, by path.
 	fixed map[string]*fixed
-	// fixedLengths has a bit for each length of such a path, up to maxLength: most other
-	// paths are told from them by it.
+	// fixedLengths has a bit for each length of these paths, up to maxLength, which excludes most
+	// other paths.
 	fixedLengths uint64
-	// single means that requests of a connection are read one at a time: they may wait,
-	// and what was answered before must not wait with them.
+	// single means that requests of a connection are read one at a time: they may wait, and earlier
+	// responses must not wait with them.
 	single bool
-	spec   *config.Spec // that it was made of
+	spec   *config.Spec // the specification it was compiled from
 }
 
-// answer is one endpoint, ready to be served. What a request with a template needs comes
-// first, in two cache lines: with thousands of endpoints asked in turn they are in no cache.
+// answer is one compiled endpoint. The fields that a request with a template needs come first, in
+// two cache lines, because with thousands of endpoints they are not in any cache.
 type answer struct {
-	template     renderer.Ready // of the body; none when it is static or source
+	template     renderer.Ready // of the body; none if it is static or source
 	operation    *operation     // of an OpenAPI document; nil for none
-	rules        *traffic.Rules // nil for most: what is here is the answer to every request then
+	rules        *traffic.Rules // nil for most, whose answer is the same for every request
 	status       int
 	direct       bool // it may be sent without fasthttp, see answerDirectly
-	brief        bool // nothing about it takes long: no loop, no file, no webhook
-	disturbed    bool // rules concern every request, and not only those that choose an answer of the operation
+	brief        bool // nothing in it takes long: no loop, file or webhook
+	disturbed    bool // rules apply to every request, not only to those that choose an answer of the operation
 	bodiless     bool // 204 and 304
-	typeDeclared bool // Content-Type is declared: a remote body's own does not count
+	typeDeclared bool // Content-Type is declared, so that of a remote body is not used
 
-	contentType string   // the value sent; "" for none, and where it is templated: it is in headers then
-	program     [48]byte // room for that of template
+	contentType string   // the value to send; "" for none, and if it is a template, which is in headers
+	program     [48]byte // space for the program of template
 
-	name    string // "GET /users/:id", as logs and messages call it
+	name    string // "GET /users/:id", for logs and messages
 	headers []header
 	hooks   []hook
 
 	counters *record.Counters // nil when nothing is recorded
-	static   []byte           // the body, when it is the same for every request
-	source   *fetcher.Source  // or the external body
-	outcomes []answer         // those that rules choose from; nil for the one above
+	static   []byte           // the body, if it is the same for every request
+	source   *fetcher.Source  // the external body
+	outcomes []answer         // the outcomes that rules choose from; nil for the answer itself
 }
 
 // header is one line of an answer's headers.
 type header struct {
 	name     string
-	value    string             // when it is the same for every request
-	template *renderer.Template // else
+	value    string             // the value, if it is the same for every request
+	template *renderer.Template // otherwise the template
 }
 
-// compiler is what a snapshot is compiled with: what outlives snapshots.
+// compiler holds what is needed to compile snapshots, and outlives them.
 type compiler struct {
 	loader   *fetcher.Loader
 	counters *renderer.Counters
 	env      func(string) (string, bool)
 	log      *slog.Logger
 
-	maxBody    int  // bytes of a request body
-	noWebhooks bool // those of endpoints are compiled, and left out
-	noLatency  bool // none is waited for
-	noFaults   bool // none happens
+	maxBody    int  // maximum size of a request body in bytes
+	noWebhooks bool // webhooks of endpoints are compiled, but left out
+	noLatency  bool // latencies are not waited for
+	noFaults   bool // faults do not happen
 
-	dynamic bool // operations of documents make their bodies anew for each request
+	dynamic bool // operations of documents generate a new body for each request
 
 	chance traffic.Seed
 	kept   traffic.Carried
@@ -93,9 +93,8 @@ type compiler struct {
 	sockets websocket.Compiler
 }
 
-// compile builds the snapshot of a specification. The problems are those of the
-// spec's reading and of its compiling; the snapshot is of no use when any of them
-// is an error.
+// compile builds the snapshot of a specification. The problems include those found when the spec
+// was read. The snapshot cannot be used if any of them is an error.
 func (c *compiler) compile(spec *config.Spec) (*snapshot, syntax.Problems) {
 	spec = spec.Complete()
 	c.kept.Begin()
@@ -140,7 +139,7 @@ func (c *compiler) compile(spec *config.Spec) (*snapshot, syntax.Problems) {
 	return sn, spec.InOrder(append(problems, shadowed...))
 }
 
-// count has the endpoints and WebSockets counted, in the order of the specification.
+// count makes the endpoints and WebSockets count requests, in the order of the specification.
 func (sn *snapshot) count(all []*record.Counters) {
 	for i := range sn.answers {
 		sn.answers[i].counters = all[i]
@@ -153,7 +152,7 @@ func (sn *snapshot) count(all []*record.Counters) {
 	}
 }
 
-// keys are the places that problems are known of: keys, and all that they are in.
+// keys are the positions with known problems: keys, and everything that contains them.
 type keys map[place]struct{}
 
 type place struct{ file, key string }
@@ -169,9 +168,9 @@ func keysOf(problems syntax.Problems) keys {
 	return known
 }
 
-// leaveOut leaves the errors of a broken endpoint that are not known: those of a
-// text that could not be decoded, and of a key that has an error itself or
-// inside, are. Warnings say nothing there: what they miss may be what is broken.
+// leaveOut removes those errors of a broken endpoint that follow from known ones: errors of a text
+// that could not be decoded, and of a key that has an error itself or inside. It removes all
+// warnings: they may be due to what is broken.
 func (known keys) leaveOut(problems syntax.Problems) syntax.Problems {
 	return slices.DeleteFunc(problems, func(p syntax.Problem) bool {
 		_, ok := known[place{p.Pos.File, p.Key}]
@@ -179,7 +178,7 @@ func (known keys) leaveOut(problems syntax.Problems) syntax.Problems {
 	})
 }
 
-// endpoint compiles one endpoint: when it answers, and what.
+// endpoint compiles when one endpoint matches, and its answer.
 func (c *compiler) endpoint(e *config.Endpoint) (matcher.Route, answer, syntax.Problems) {
 	pattern, problems := matcher.Path(e)
 	scope := &renderer.Scope{Params: pattern.Params(), Env: c.env, Counters: c.counters}
@@ -201,8 +200,9 @@ func (c *compiler) endpoint(e *config.Endpoint) (matcher.Route, answer, syntax.P
 	return route, a, e.Claim(append(problems, wrong...))
 }
 
-// rules compiles what requests to an endpoint meet beside its answer a. With a seed,
-// whatever is not the same for every request has them, for its random numbers.
+// rules compiles the rules for requests to an endpoint with answer a: limits, latency, faults and
+// outcomes. With a seed, every endpoint that is not the same for every request has rules, for its
+// random numbers.
 func (c *compiler) rules(e *config.Endpoint, a *answer, counts *traffic.Counts, scope *renderer.Scope) (problems syntax.Problems) {
 	a.disturbed = traffic.Declared(e) || c.chance.Seeded && !a.isFixed()
 	a.operation = c.operation(e, *a)
@@ -229,7 +229,7 @@ func (c *compiler) rules(e *config.Endpoint, a *answer, counts *traffic.Counts, 
 	return problems
 }
 
-// answer compiles what one endpoint answers.
+// answer compiles the answer of one endpoint.
 func (c *compiler) answer(e *config.Endpoint, scope *renderer.Scope) (answer, syntax.Problems) {
 	resp := &e.Response
 	a := answer{
@@ -267,8 +267,8 @@ func (c *compiler) answer(e *config.Endpoint, scope *renderer.Scope) (answer, sy
 	return a, append(problems, wrong...)
 }
 
-// headers compiles the declared headers, and returns the form of the body, which their
-// Content-Type decides; a file is JSON where it says nothing.
+// headers compiles the declared headers. It returns the form of the body, which Content-Type
+// determines; a file without one is JSON.
 func (c *compiler) headers(a *answer, resp *config.Response, scope *renderer.Scope) (form renderer.Form, problems syntax.Problems) {
 	form = renderer.FormOf(defaultContentType(resp))
 	for i := range resp.Headers {
@@ -311,7 +311,7 @@ func declared(resp *config.Response, name string) (string, bool) {
 	return "", false
 }
 
-// The types of bodies that declare none.
+// The content types of bodies that declare none.
 const (
 	typeJSON = "application/json"
 	typeText = "text/plain; charset=utf-8"
@@ -324,7 +324,7 @@ func defaultContentType(resp *config.Response) string {
 	return typeText
 }
 
-// looksJSON reports whether a text begins as JSON does, past the tags of blocks.
+// looksJSON reports whether a text begins like JSON, apart from the tags of blocks.
 func looksJSON(resp *config.Response) bool {
 	s := strings.TrimLeft(resp.Body.Value, " \t\r\n")
 	for !resp.Raw && (strings.HasPrefix(s, "{%") || strings.HasPrefix(s, "{{#")) {
@@ -337,8 +337,8 @@ func looksJSON(resp *config.Response) bool {
 	return strings.HasPrefix(s, "{") || strings.HasPrefix(s, "[")
 }
 
-// Check compiles a specification without serving it and returns everything that
-// is wrong with it, warnings included, and of the options the DSN.
+// Check compiles a specification without serving it and returns all its problems, warnings
+// included, and those of the DSN in the options.
 func Check(spec *config.Spec, opts Options) syntax.Problems {
 	c := newCompiler(opts)
 	defer c.loader.Close(context.Background())
@@ -373,9 +373,9 @@ func newCompiler(opts Options) *compiler {
 	return c
 }
 
-// externalFiles returns the files that fixed external bodies of a specification
-// may be read from, whether they are there or not: a specification that was
-// refused may be fine once one of them changes. Of the options only Env counts.
+// externalFiles returns the files from which fixed external bodies may be read, whether they exist
+// or not: a refused specification may be valid once one of them changes. Of the options only Env
+// matters.
 func externalFiles(spec *config.Spec, opts Options) []string {
 	if spec == nil {
 		return nil

@@ -7,8 +7,8 @@ import (
 	"mockserver/matcher"
 )
 
-// upgrade makes a request that asks for it a WebSocket connection, and reports whether a
-// WebSocket is declared for it. An invalid handshake is answered then.
+// upgrade makes a connection a WebSocket connection if the request asks for it, and reports whether
+// a WebSocket is declared for the request. An invalid handshake is answered with an error.
 func (s *Server) upgrade(sn *snapshot, c *call) bool {
 	if sn.sockets == nil || c.peer == nil {
 		return false
@@ -25,15 +25,15 @@ func (s *Server) upgrade(sn *snapshot, c *call) bool {
 	return true
 }
 
-// socketStopped logs that a template of a WebSocket was stopped. It returns what the client is
-// told.
+// socketStopped logs that a template of a WebSocket was stopped. It returns the reason for the
+// client.
 func (s *Server) socketStopped(socket string, stopped error) (reason string) {
 	f, err := s.unfinished(stopped)
 	s.tellServerError(f, &answer{name: socket}, err)
 	return f.Title
 }
 
-// socketSeed is what --seed means to a WebSocket; nil without one.
+// socketSeed returns the seed of a WebSocket; nil without --seed.
 func (c *compiler) socketSeed(asking *config.Endpoint) *websocket.Seed {
 	if !c.chance.Seeded {
 		return nil

@@ -20,19 +20,19 @@ import (
 	"mockserver/matcher"
 )
 
-// violation is one of the list that an answer to a wrong request has.
+// violation is an item in the list of violations of a response.
 type violation struct {
 	In      string `json:"in"`
 	Pointer string `json:"pointer"`
 	Message string `json:"message"`
 }
 
-// maxToldViolations is how many violations the message of an answer tells of. The list
-// beside it has the others too.
+// maxToldViolations is the maximum number of violations in the message of a response. The list
+// contains all of them.
 const maxToldViolations = 20
 
-// refuse holds a request against the document, if it was loaded for that, and answers
-// one that is not what it accepts. It reports whether it did.
+// refuse validates a request if the document was loaded for that, and answers an invalid one. It
+// reports whether it did.
 func (o *operation) refuse(c *call) bool {
 	r := &c.Request
 	if !o.document.Checked() {
@@ -76,8 +76,8 @@ func (o *operation) refuse(c *call) bool {
 	return true
 }
 
-// plainBody is the body without its content codings, which may unpack to as much as any
-// body may have.
+// plainBody returns the body without its content codings. Its size is limited like that of any
+// body.
 func plainBody(r *matcher.Request, limit int) ([]byte, error) {
 	coding, _ := r.Header(fasthttp.HeaderContentEncoding)
 	if len(coding) == 0 || ascii.EqualFold(coding, "identity") || len(r.In.Body) == 0 {
@@ -85,7 +85,7 @@ func plainBody(r *matcher.Request, limit int) ([]byte, error) {
 	}
 	var req fasthttp.Request
 	req.SetBodyRaw(r.In.Body)
-	switch { // names of codings are in any case, which the library's own choice does not know
+	switch { // names of codings are case-insensitive, which the library's own choice does not consider
 	case ascii.EqualFold(coding, "gzip"), ascii.EqualFold(coding, "x-gzip"):
 		return req.BodyGunzipWithLimit(limit)
 	case ascii.EqualFold(coding, "deflate"):
@@ -115,8 +115,8 @@ func cookiesOf(r *matcher.Request) func(string) (string, bool) {
 	}
 }
 
-// tell answers with the error that the document declares for requests that are not what
-// it accepts. It reports whether there is one.
+// tell answers with the error that the document declares for invalid requests. It reports whether
+// there is one.
 func (o *operation) tell(c *call, f reply.Failure, v *validate.Verdict) bool {
 	declared, status := o.declaredError(f.Status)
 	if declared == "" {
@@ -143,9 +143,9 @@ func (o *operation) tell(c *call, f reply.Failure, v *validate.Verdict) bool {
 	return true
 }
 
-// declaredError is the answer for requests that are not accepted, as it is declared, and
-// its status: of the status, else of one that many use for the same, else 4XX, else the
-// default one, unless that is what requests get that are accepted. "" for none.
+// declaredError returns the key and the status of the declared answer for invalid requests: the one
+// for the status, or for a status that is often used instead, or 4XX, or default unless that is the
+// answer to valid requests. It returns "" if there is none.
 func (o *operation) declaredError(status int) (string, int) {
 	others := []int{status}
 	switch status {
@@ -169,7 +169,7 @@ func (o *operation) declaredError(status int) (string, int) {
 	return declared, status
 }
 
-// messageOf says what is wrong with a request to an operation.
+// messageOf returns what is wrong with a request to an operation.
 func messageOf(v *validate.Verdict, name string) string {
 	told := make([]string, 0, maxToldViolations)
 	for _, x := range v.Violations[:min(len(v.Violations), maxToldViolations)] {
@@ -185,8 +185,8 @@ func messageOf(v *validate.Verdict, name string) string {
 	return message
 }
 
-// writeViolations makes p the error answer f with all that is wrong with a
-// request to an operation.
+// writeViolations makes p the error response f with everything that is wrong with a request to an
+// operation.
 func writeViolations(p *reply.Reply, f reply.Failure, v *validate.Verdict, name string) {
 	list := make([]violation, len(v.Violations))
 	for i, x := range v.Violations {
@@ -196,7 +196,7 @@ func writeViolations(p *reply.Reply, f reply.Failure, v *validate.Verdict, name 
 	var body bytes.Buffer
 	encoder := json.NewEncoder(&body)
 	encoder.SetEscapeHTML(false)
-	_ = encoder.Encode(struct { // texts always encode
+	_ = encoder.Encode(struct { // text always encodes
 		Error      string      `json:"error"`
 		Code       string      `json:"code"`
 		Message    string      `json:"message"`

@@ -19,11 +19,11 @@ import (
 type argReader struct {
 	flags   flags.Reader[Settings]
 	command string
-	about   string // the command that help would be about
+	about   string // the command to show help about
 	files   []string
 }
 
-// word takes the command, and files of the configuration.
+// word handles an argument that is not a flag: the command, or files of the configuration.
 func (r *argReader) word(word string) {
 	named := commandNamed(word) != nil
 	switch {
@@ -50,8 +50,8 @@ func (r *argReader) word(word string) {
 	}
 }
 
-// IsPath reports whether an argument names a file or a directory rather than a command: it
-// exists, has an extension that is read, or contains a separator.
+// IsPath reports whether an argument names a file or a directory rather than a command: it exists,
+// has a known extension, or contains a separator.
 func IsPath(word string) bool {
 	_, err := os.Stat(word)
 	return err == nil || files.IsListed(word) || syntax.Reads(word) || strings.ContainsRune(filepath.ToSlash(word), '/')
@@ -63,7 +63,7 @@ func readSeed(into **uint64, text string) bool {
 	return err == nil
 }
 
-// readCommand takes a switch that stands for a command; help beats any other.
+// readCommand handles a flag that stands for a command; help takes precedence over all others.
 func readCommand(s *Settings, command, text string) bool {
 	var on bool
 	ok := flags.Switch(&on, text)
@@ -73,7 +73,7 @@ func readCommand(s *Settings, command, text string) bool {
 	return ok
 }
 
-// readAddress takes a host and a port. Without a host it is every address of the machine.
+// readAddress parses a host and a port. Without a host it means all addresses of the machine.
 func readAddress(into *string, text string) bool {
 	*into = text
 	host, port, err := net.SplitHostPort(text)
@@ -82,14 +82,14 @@ func readAddress(into *string, text string) bool {
 	return err == nil && flags.Int(&number, port, 0, 65535) && (host == "" || readHost(&name, host))
 }
 
-// readToken takes what can stand in a header as it is. An empty one may be a variable of a
-// script that is not set: it would leave the address open.
+// readToken accepts text that can be used in a header unchanged. It refuses an empty one, which may
+// come from an unset variable in a script and would leave the address unprotected.
 func readToken(into *string, text string) bool {
 	*into = text
 	return text != "" && !strings.ContainsFunc(text, func(r rune) bool { return r <= ' ' || r > '~' })
 }
 
-// readHost takes a name or an IP address; an IPv6 one may stand in brackets.
+// readHost accepts a name or an IP address; an IPv6 address may be in brackets.
 func readHost(into *string, text string) bool {
 	*into = strings.TrimSuffix(strings.TrimPrefix(text, "["), "]")
 	if strings.Contains(*into, ":") {

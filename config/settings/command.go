@@ -8,19 +8,19 @@ import (
 	"mockserver/internal/flags"
 )
 
-// command is one of the things that the program does.
+// command is a command of the program.
 type command struct {
 	name, doc string
-	files     bool     // it takes files as arguments
-	flags     []string // that its usage lists, beside --help
+	files     bool     // it accepts files as arguments
+	flags     []string // listed in its usage, in addition to --help
 	example   string   // "" for none
 }
 
-// configFlags are the flags that say what is read.
+// configFlags are the flags that determine what is read.
 var configFlags = []string{"config", "mocks", "format", "validate", "strict-documents", "allow-remote-refs", "base-path"}
 
-// commands is every command, in the order of the usage. That of bench is its own, behind
-// the first line.
+// commands are all commands, in the order of the usage. The usage of bench, after its first line,
+// is its own.
 var commands = []command{
 	{"serve", "answer requests (the default)", true, serveFlags(), "mockserver api.yml --port 8080"},
 	{"validate", "check the configuration and report its errors", true, configFlags, "mockserver validate api.yml more/"},
@@ -32,7 +32,7 @@ var commands = []command{
 	{"help", "print this text, or that of one command: mockserver help validate", false, nil, "mockserver help validate"},
 }
 
-// serveFlags are all flags but those of other commands.
+// serveFlags returns all flags except those of other commands.
 func serveFlags() []string {
 	var names []string
 	for _, f := range table {
@@ -43,7 +43,7 @@ func serveFlags() []string {
 	return names
 }
 
-// commandNamed finds a command; nil for none.
+// commandNamed returns a command by name; nil if there is none.
 func commandNamed(name string) *command {
 	if i := slices.IndexFunc(commands, func(c command) bool { return c.name == name }); i >= 0 {
 		return &commands[i]
@@ -59,8 +59,8 @@ func commandNames() []string {
 	return names
 }
 
-// Usage is the text that -h prints after a command: its flags and an example. For "", and
-// what is no command, it is that of the whole program: commands, and settings with their
+// Usage returns the text that -h prints after a command: its flags and an example. For "", and for
+// an unknown command, it is the usage of the whole program: commands, and settings with their
 // variables and defaults.
 func Usage(name string) string {
 	var b strings.Builder
@@ -90,14 +90,14 @@ func Usage(name string) string {
 	return b.String()
 }
 
-// writeFlags lists the flags that are asked for.
+// writeFlags writes a list of flags.
 func writeFlags(b *strings.Builder, listed func(f flags.Flag[Settings]) bool) {
 	b.WriteString("\nflags (a flag takes precedence over its variable, a variable over the default):\n")
 	unlisted := func(f flags.Flag[Settings]) bool { return !listed(f) }
 	slices.DeleteFunc(slices.Clone(table), unlisted).Write(b, 33, origin)
 }
 
-// origin is " (PORT, default 8000)".
+// origin returns " (PORT, default 8000)".
 func origin(f flags.Flag[Settings]) string {
 	switch {
 	case f.Env == "":

@@ -5,7 +5,7 @@ import (
 	"mockserver/internal/secret"
 )
 
-// Given is a setting as the process has it, to be shown.
+// Given is a setting of the running process, for display.
 type Given struct {
 	Flag     string `json:"flag" doc:"--port"`
 	Variable string `json:"variable,omitempty" doc:"of the environment: PORT"`
@@ -13,8 +13,8 @@ type Given struct {
 	Default  bool   `json:"default" doc:"nothing was given"`
 }
 
-// Given lists the settings in the order of the usage. Of secrets it only says whether they
-// were given.
+// Given returns the settings in the order of the usage. For secrets it only says whether they were
+// given.
 func (s Settings) Given() []Given {
 	var list []Given
 	for _, f := range table {
@@ -35,12 +35,12 @@ func (s Settings) Given() []Given {
 	return list
 }
 
-// note keeps how a setting was given.
+// note records how a setting was given.
 func (s *Settings) note(f flags.Flag[Settings], value string) {
 	if s.texts == nil {
 		s.texts = map[string]string{}
 	}
-	if before, again := s.texts[f.Name]; again { // --config may be given more than once
+	if before, again := s.texts[f.Name]; again { // --config may be given several times
 		value = before + ", " + value
 	}
 	s.texts[f.Name] = value

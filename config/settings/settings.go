@@ -17,57 +17,57 @@ import (
 	"mockserver/internal/flags"
 )
 
-// Settings are the settings of the process: flags, else environment variables,
-// else defaults.
+// Settings are the settings of the process, from flags, otherwise environment variables, otherwise
+// defaults.
 type Settings struct {
-	Command string // what to do: "serve", or another of the commands that Usage lists
-	HelpOf  string // of "help", the command that is asked about; "" for the program
+	Command string // "serve", or another command that Usage lists
+	HelpOf  string // for "help": the command to show help about; "" for the program
 
-	Config []string // the configuration, files and directories; none for the default file
-	Mocks  string   // a further file or directory, joined after Config
-	Format string   // of the log: "println" or "json"
-	Export string   // the form of what export prints: "yaml" or "json"
+	Config []string // the configuration: files and directories; none for the default file
+	Mocks  string   // another file or directory, joined after Config
+	Format string   // the log format: "println" or "json"
+	Export string   // the output format of export: "yaml" or "json"
 
 	Host string // the address to listen on, without a port
-	Port int    // 0 takes a free one
+	Port int    // 0 takes a free port
 
-	UnmatchedStatus int // answers every request that nothing matches; 0 for 404 and 405
+	UnmatchedStatus int // status for all unmatched requests; 0 for 404 and 405
 	NoCORS          bool
-	TrustForwarded  bool // X-Forwarded-For names the client, for rate limits
+	TrustForwarded  bool // rate limits use X-Forwarded-For as the client's address
 	AccessLog       bool
 	ServerTiming    bool
-	MaxBody         int           // bytes of a request body
-	MaxMessage      int           // bytes of a WebSocket message
-	MaxResponse     int           // bytes of a text that a template makes
-	Validate        bool          // hold requests against the OpenAPI documents
-	StrictDocuments bool          // refuse those that have faults
-	AllowRemoteRefs bool          // they may refer to others by http and https URLs
-	Dynamic         bool          // their operations make a body anew for each request
-	BasePath        string        // in front of their paths instead of what they say; "" for what they say
+	MaxBody         int           // maximum size of a request body in bytes
+	MaxMessage      int           // maximum size of a WebSocket message in bytes
+	MaxResponse     int           // maximum size of a text made by a template, in bytes
+	Validate        bool          // validate requests against the OpenAPI documents
+	StrictDocuments bool          // refuse documents with faults
+	AllowRemoteRefs bool          // documents may refer to others by http and https URLs
+	Dynamic         bool          // operations of documents generate a new body for each request
+	BasePath        string        // prefix of the paths of documents, instead of their own; "" for their own
 	Grace           time.Duration // how long stopping waits for requests, and sends webhooks
 
-	MaxPendingWebhooks int    // that may wait
+	MaxPendingWebhooks int    // maximum number of waiting webhooks
 	WebhookStore       string // a directory; "" for none
-	NoWebhooks         bool   // none is sent
-	NoLatency          bool   // no latency is waited for
-	NoFaults           bool   // no fault happens
+	NoWebhooks         bool   // webhooks are not sent
+	NoLatency          bool   // latencies are not waited for
+	NoFaults           bool   // faults do not happen
 
-	Seed      *uint64 // of every random choice; nil has none repeat
-	SentryDSN string  // where errors are reported to, as given; "" for nowhere
+	Seed      *uint64 // for all random choices; nil makes them random
+	SentryDSN string  // where errors are reported, as given; "" for nowhere
 
 	Admin         string // host and port of the admin address; "" for none
-	AdminToken    string // that requests to it have to bring; "" for none
-	JournalSample int    // one in so many unremarkable requests is kept; 0 for none
-	JournalSize   int    // bytes that kept requests may take
-	// Verdict is which figures are accepted before the timing is not trusted, as
-	// verdict.ParseThresholds reads it; "" is the defaults.
+	AdminToken    string // the token for requests to it; "" for none
+	JournalSample int    // one out of this many unremarkable requests is stored; 0 for none
+	JournalSize   int    // maximum size of the stored requests in bytes
+	// Verdict is the limits above which the timing is not trusted, in the form that
+	// verdict.ParseThresholds accepts; "" for the defaults.
 	Verdict string
 
-	texts    map[string]string // how each setting was given, by its flag; see Given
-	defaults []string          // where the default configuration is looked for, in order
+	texts    map[string]string // how each setting was given, by flag name; see Given
+	defaults []string          // where the default configuration is searched for, in order
 }
 
-// table is every setting of the process, in the order of the usage.
+// table contains every setting of the process, in the order of the usage.
 var table = flags.Table[Settings]{
 	{Name: "config", Short: "c", Env: "CONFIG", Value: "PATH", Several: true, Accepts: "the name of a file or a directory",
 		Doc: "the configuration: a file, a directory of files, or DIR/... to include its subdirectories; several are joined in order",
@@ -145,7 +145,7 @@ var table = flags.Table[Settings]{
 	{Name: "grace", Env: "MOCKSERVER_GRACE", Initial: "10s", Value: "DURATION", Accepts: "a duration, such as 10s or 500ms, or a number of seconds",
 		Doc: "how long stopping waits for requests in progress, and sends webhooks that fall due",
 		Set: func(s *Settings, v string) bool { return flags.Duration(&s.Grace, v) }},
-	// What is no DSN is for the server to warn of: it harms nothing.
+	// The server warns about an invalid DSN: it does no harm.
 	{Name: "sentry-dsn", Env: "SENTRY_DSN", Value: "DSN", Secret: true, Accepts: "a DSN",
 		Doc: "report panics and the server's own 5xx responses to this Sentry project",
 		Set: func(s *Settings, v string) bool { s.SentryDSN = v; return true }},
@@ -161,7 +161,7 @@ var table = flags.Table[Settings]{
 	{Name: "journal-size", Env: "MOCKSERVER_JOURNAL_SIZE", Initial: "16MiB", Value: "SIZE", Accepts: flags.SizeForm,
 		Doc: "how much memory the kept requests may take",
 		Set: func(s *Settings, v string) bool { return flags.Size(&s.JournalSize, v) }},
-	// Which reasons there are is known to the admin address, which reads it.
+	// The admin address, which parses it, knows the reasons.
 	{Name: "verdict", Env: "MOCKSERVER_VERDICT", Value: "THRESHOLDS", Accepts: "a list of thresholds, such as own-p99=2ms,machine=off",
 		Doc: "thresholds above which figures are a reason not to trust the timing: own-p99=2ms,machine=off",
 		Set: func(s *Settings, v string) bool { s.Verdict = v; return true }},
@@ -176,9 +176,9 @@ var table = flags.Table[Settings]{
 		Set: func(s *Settings, v string) bool { return readCommand(s, "version", v) }},
 }
 
-// Read reads the settings from the arguments after the program's name and from the
-// environment. The error names every flag and variable that is wrong, a line each. A request
-// for help is granted whatever else is wrong.
+// Read reads the settings from the arguments after the program's name and from the environment. The
+// error names all invalid flags and variables, one per line. A request for help is granted whatever
+// else is wrong.
 func Read(args []string, getenv func(string) string) (Settings, error) {
 	var s Settings
 	for _, f := range table {
@@ -206,20 +206,20 @@ func Read(args []string, getenv func(string) string) (Settings, error) {
 	return s, errors.Join(r.flags.Errs...)
 }
 
-// defaultFiles is where the default configuration is looked for.
+// defaultFiles returns where the default configuration is searched for.
 func defaultFiles(getenv func(string) string) []string {
 	const name = "mockserver.yml"
 	var files []string
 	if dir := getenv("XDG_CONFIG_HOME"); dir != "" {
 		files = append(files, filepath.Join(dir, name))
 	}
-	if home := cmp.Or(getenv("HOME"), getenv("USERPROFILE")); home != "" { // Windows has the latter
+	if home := cmp.Or(getenv("HOME"), getenv("USERPROFILE")); home != "" { // Windows uses the latter
 		files = append(files, filepath.Join(home, ".config", name))
 	}
 	return files
 }
 
-// Loader reads configurations as the settings say.
+// Loader returns a loader of configurations with these settings.
 func (s Settings) Loader() config.Loader {
 	l := config.Loader{Validate: s.Validate, AllowRemoteRefs: s.AllowRemoteRefs, StrictDocuments: s.StrictDocuments, BasePath: s.BasePath}
 	if s.Seed != nil {
@@ -228,8 +228,8 @@ func (s Settings) Loader() config.Loader {
 	return l
 }
 
-// Sources returns the files and directories to load, in order: those given, or else
-// the default configuration. The error says where that was looked for, and how to begin.
+// Sources returns the files and directories to load, in order: those given, or the default
+// configuration. The error says where that was searched for, and how to begin.
 func (s Settings) Sources() ([]string, error) {
 	paths := slices.Clone(s.Config)
 	if s.Mocks != "" {
@@ -239,7 +239,7 @@ func (s Settings) Sources() ([]string, error) {
 		return paths, nil
 	}
 	for _, path := range s.defaults {
-		// A file that is there and cannot be looked at is for Load to complain of.
+		// If a file exists but cannot be accessed, Load reports it.
 		if _, err := os.Stat(path); !errors.Is(err, fs.ErrNotExist) {
 			return []string{path}, nil
 		}

@@ -8,20 +8,20 @@ import (
 	"mockserver/internal/wording"
 )
 
-// variablePrefix is how most variables of the settings begin.
+// variablePrefix is the prefix of most variables.
 const variablePrefix = "MOCKSERVER_"
 
-// Stray is a variable of the environment that looks like one of the settings, and is none.
+// Stray is an environment variable that looks like a setting but is not.
 type Stray struct {
 	Name string
 	Near string // the variable that it seems to mean; "" for none
 }
 
-// StrayVariables returns the variables of an environment, "NAME=value" each, that begin with
-// MOCKSERVER_ and that nobody reads. Those of known are read by somebody else. Variables that
-// Kubernetes sets for a service called mockserver are left out: nobody wrote them.
+// StrayVariables returns the variables in an environment ("NAME=value") that begin with MOCKSERVER_
+// and are not settings, except those in known, which are used elsewhere. It omits variables that
+// Kubernetes sets for a service called mockserver, because nobody wrote them.
 func StrayVariables(environ []string, known ...string) []Stray {
-	names, words := map[string]string{}, []string{} // by what differs
+	names, words := map[string]string{}, []string{} // by the part that differs
 	for _, f := range table {
 		if f.Env != "" {
 			word := strings.TrimPrefix(f.Env, variablePrefix)
@@ -41,10 +41,10 @@ func StrayVariables(environ []string, known ...string) []Stray {
 	return strays
 }
 
-// serviceVariable holds of the names of most variables that Kubernetes makes of a service.
+// serviceVariable matches the names of most variables that Kubernetes sets for a service.
 var serviceVariable = regexp.MustCompile(`_SERVICE_(HOST|PORT(_\w+)?)$|_PORT_\d+_(TCP|UDP|SCTP)(_(PROTO|PORT|ADDR))?$`)
 
-// ofService reports whether Kubernetes made a variable of a service.
+// ofService reports whether Kubernetes set a variable for a service.
 func ofService(name, value string) bool {
 	protocol, _, url := strings.Cut(value, "://")
 	return serviceVariable.MatchString(name) || url && slices.Contains([]string{"tcp", "udp", "sctp"}, protocol)

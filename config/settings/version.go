@@ -6,18 +6,17 @@ import (
 	"runtime/debug"
 )
 
-// Build is which program this is.
+// Build identifies a build of the program.
 type Build struct {
-	Version string // "v0.5.0", or "development" when nothing says more
-	Commit  string // twelve digits, "-dirty" after them when files were changed; or "unknown"
+	Version string // "v0.5.0", or "development" if nothing else is known
+	Commit  string // twelve digits, followed by "-dirty" if files were changed; or "unknown"
 }
 
 // shortCommit is how many digits of a commit are shown.
 const shortCommit = 12
 
-// ThisBuild tells the build that runs from what the linker set, "" for nothing,
-// else from what go build or go install recorded: the module's version, and the
-// state of the working tree.
+// ThisBuild returns the running build: what the linker set, or, if that is "", what go build or go
+// install recorded: the module's version, and the state of the working tree.
 func ThisBuild(version, commit string) Build {
 	info, _ := debug.ReadBuildInfo() // nil without modules
 	return buildOf(version, commit, info)
@@ -40,7 +39,7 @@ func buildOf(version, commit string, info *debug.BuildInfo) Build {
 	return b
 }
 
-// recorded is the commit that go build recorded.
+// recorded returns the commit that go build recorded.
 func recorded(settings []debug.BuildSetting) string {
 	revision, changed := "", ""
 	for _, s := range settings {
@@ -57,7 +56,7 @@ func recorded(settings []debug.BuildSetting) string {
 	return revision + changed
 }
 
-// String is the line that -v prints.
+// String returns the line that -v prints.
 func (b Build) String() string {
 	return fmt.Sprintf("mockserver %s (commit %s, %s %s/%s)", b.Version, b.Commit, runtime.Version(), runtime.GOOS, runtime.GOARCH)
 }

@@ -14,8 +14,8 @@ import (
 type Field[T any] struct {
 	Row
 	Set func(d *Decoder, v Value, into *T)
-	// Fault is what is wrong with the value of a T that is made in Go; "" for nothing. It is
-	// nil where the row does not say.
+	// Fault returns what is wrong with the value in a T that was made in Go; "" for nothing. It is
+	// nil if the row has no rules.
 	Fault func(of *T) string
 }
 
@@ -24,16 +24,16 @@ func With[T any](r Row, set func(d *Decoder, v Value, into *T)) Field[T] {
 	return Field[T]{Row: r, Set: set}
 }
 
-// Value is a node where it stands: nodes that aliases share stand at several
-// places, so a node does not know its key path.
+// Value is a node with its position. Nodes that are shared by aliases have several positions, so a
+// node does not know its key path.
 type Value struct {
 	*syntax.Node
 	Key  string // its key path
-	Name string // of the key in a map with a table, as it is written
+	Name string // the key in a map with a table, as written
 	Row  Row
 }
 
-// AsText returns the text of a scalar at its place.
+// AsText returns the text of a scalar with its position.
 func (v Value) AsText() syntax.Text {
 	t := v.Text
 	t.Key = v.Key
@@ -43,11 +43,11 @@ func (v Value) AsText() syntax.Text {
 // Decoder collects the errors of one file.
 type Decoder struct {
 	syntax.Collector
-	// Reported are the key paths found wrong in the current endpoint: what is built
-	// without them is not reported again.
+	// Reported are the key paths of the current endpoint with an error: what is built without them
+	// is not reported again.
 	Reported map[string]bool
-	// Hint offers the key that a word of another tool means, and that key if it is one of
-	// keys; "" for neither.
+	// Hint returns a suggestion of the key that a word of another tool means, and that key if it is
+	// one of keys; "" for neither.
 	Hint func(name string, keys []string) (hint, key string)
 }
 
@@ -59,10 +59,10 @@ func (d *Decoder) Wrong(pos syntax.Pos, key, format string, args ...any) {
 	}
 }
 
-// Known notes that what stands at a key path is wrong, and that it is said.
+// Known marks the value at a key path as wrong and already reported.
 func (d *Decoder) Known(key string) {
 	if d.Full() && d.Reported != nil {
-		return // nothing more is said
+		return // nothing more is reported
 	}
 	if d.Reported == nil {
 		d.Reported = map[string]bool{}
@@ -70,11 +70,11 @@ func (d *Decoder) Known(key string) {
 	d.Reported[key] = true
 }
 
-// Under is the key path of a key of a map.
+// Under returns the key path of a key in a map.
 func Under(key, name string) string { return key + "." + wording.Label(name) }
 
-// About is Wrong for a value, unless its reader has refused it: what stands for it
-// is not what was written.
+// About is Wrong for a value, unless its reader has refused it: in that case the node is not what
+// was written.
 func (d *Decoder) About(v Value, format string, args ...any) {
 	if v.Faulty {
 		d.Known(v.Key)
@@ -83,12 +83,12 @@ func (d *Decoder) About(v Value, format string, args ...any) {
 	d.Wrong(v.Pos(), v.Key, format, args...)
 }
 
-// Part is a value inside another that is a list, or a map without a table.
+// Part returns a value inside another one that is a list, or a map without a table.
 func (v Value) Part(n *syntax.Node, key string, r *Row) Value {
 	return Value{Node: n, Key: v.Key + key, Row: *r}
 }
 
-// Parts are the items of a list.
+// Parts returns the items of a list.
 func (v Value) Parts() []Value {
 	all := make([]Value, len(v.Items))
 	for i, n := range v.Items {
@@ -97,8 +97,7 @@ func (v Value) Parts() []Value {
 	return all
 }
 
-// Take reports whether a value is of a kind that its row accepts, and refuses it
-// otherwise.
+// Take reports whether a value has a kind that its row accepts, and reports an error otherwise.
 func (d *Decoder) Take(v Value) bool {
 	if v.Faulty {
 		d.Known(v.Key)
@@ -110,7 +109,7 @@ func (d *Decoder) Take(v Value) bool {
 	return true
 }
 
-// Refuse says that a value is none of those that its key accepts.
+// Refuse reports that a value is not accepted for its key.
 func (d *Decoder) Refuse(v Value) {
 	hint := ""
 	if v.Kind == syntax.TextNode && len(v.Row.Enum) > 0 {
@@ -160,8 +159,8 @@ func Fill[T any](d *Decoder, n *syntax.Node, key string, fields []Field[T], into
 	}
 }
 
-// require reports a required key of a map that is missing, and a key that is given beside the
-// one that may stand instead. Misspelt ones have been reported.
+// require reports required keys that are missing from a map, and keys that are given together with
+// their alternative. Misspelt keys have been reported already.
 func (d *Decoder) require(n *syntax.Node, key string, r Row, misspelt map[string]bool) {
 	given, instead := n.Get(r.Key) != nil, r.Unless != "" && n.Get(r.Unless) != nil
 	other := Under(key, r.Unless)
@@ -181,12 +180,12 @@ func (d *Decoder) require(n *syntax.Node, key string, r Row, misspelt map[string
 	}
 }
 
-// BothGiven is what is wrong with two keys of which one is accepted.
+// BothGiven returns the error for two keys of which only one is accepted.
 func BothGiven(one, other string) string {
 	return fmt.Sprintf("%s and %s are both given; expected one of them", one, other)
 }
 
-// meantKey is the key that an unknown one seems to mean; "" for none.
+// meantKey returns the key that an unknown one seems to mean; "" for none.
 func meantKey(name string, rows []Row) string {
 	var names []string
 	for _, r := range rows {
@@ -199,7 +198,7 @@ func meantKey(name string, rows []Row) string {
 	return wording.Nearest(name, names)
 }
 
-// Rows returns the rows of a table, for the row of the key that the map stands at.
+// Rows returns the rows of a table, for the row of the key that contains the map.
 func Rows[T any](fields []Field[T]) []Row {
 	rows := make([]Row, len(fields))
 	for i, f := range fields {

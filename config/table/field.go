@@ -14,7 +14,7 @@ import (
 	"mockserver/internal/wording"
 )
 
-// Of is a key whose value is that of a Go field, as KeyOf names it.
+// Of is a key whose value is stored in a Go field, see KeyOf.
 func Of[T any](r Row) Field[T] {
 	value := goField[T](cmp.Or(r.Of, r.Key))
 	given := func(*T) reflect.Value { return reflect.ValueOf(new(bool)).Elem() }
@@ -28,14 +28,14 @@ func Of[T any](r Row) Field[T] {
 			d.Refuse(v)
 		}
 	})
-	if r.Of == "" { // otherwise the key of that name checks it
+	if r.Of == "" { // otherwise the key with that name checks it
 		f.Fault = func(of *T) string { return r.fault(value(of)) }
 	}
 	return f
 }
 
-// Map is a key whose value is a map with a table of its own. Its Go field is a *U, whose own
-// fields Pos and Key say where the map stands, if it has them.
+// Map is a key whose value is a map with a table of its own. Its Go field is a *U, whose fields Pos
+// and Key, if it has them, are set to the position of the map.
 func Map[T, U any](r Row, fields []Field[U]) Field[T] {
 	r.Kinds, r.Table = Maps, Rows(fields)
 	value := goField[T](cmp.Or(r.Of, r.Key))
@@ -52,7 +52,7 @@ func Map[T, U any](r Row, fields []Field[U]) Field[T] {
 	})
 }
 
-// goField returns what leads to the Go field of a key.
+// goField returns a function that returns the Go field of a key.
 func goField[T any](key string) func(of *T) reflect.Value {
 	path := locate(reflect.TypeFor[T](), key)
 	if path == nil {
@@ -61,8 +61,8 @@ func goField[T any](key string) func(of *T) reflect.Value {
 	return func(of *T) reflect.Value { return reflect.ValueOf(of).Elem().FieldByIndex(path) }
 }
 
-// Unsaid reports whether a declaration has a key that OpenAPI cannot express: one of those
-// that have a Go field, and whose row does not say otherwise.
+// Unsaid reports whether a declaration has a key that OpenAPI cannot express: a key with a Go field
+// whose row does not say otherwise.
 func Unsaid[T any](fields []Field[T], of *T) bool {
 	return slices.ContainsFunc(fields, func(f Field[T]) bool {
 		path := locate(reflect.TypeFor[T](), f.Key)
@@ -78,8 +78,8 @@ func Unsaid[T any](fields []Field[T], of *T) bool {
 	})
 }
 
-// fault is what is wrong with the value of a Go field; "" for nothing. A zero value stands
-// for a key that is left out.
+// fault returns what is wrong with the value of a Go field; "" for nothing. A zero value stands for
+// a missing key.
 func (r Row) fault(field reflect.Value) string {
 	if field.IsZero() && !r.Required {
 		return ""
@@ -111,7 +111,7 @@ func (r Row) fault(field reflect.Value) string {
 	return ""
 }
 
-// store puts a value into a Go field, if its row accepts it.
+// store puts a value into a Go field if its row accepts it.
 func (d *Decoder) store(v Value, into any) (ok bool) {
 	switch into := into.(type) {
 	case *syntax.Text:
@@ -143,7 +143,7 @@ func (d *Decoder) store(v Value, into any) (ok bool) {
 	return false
 }
 
-// set sets a field to a value that is accepted, and reports whether it is.
+// set sets a field to an accepted value. It reports whether it did.
 func set[T any](into *T, v T, accepted bool) bool {
 	if accepted {
 		*into = v
@@ -151,7 +151,7 @@ func set[T any](into *T, v T, accepted bool) bool {
 	return accepted
 }
 
-// Float is a number from 0 to the most of its row, of which a text is a percentage.
+// Float returns a number from 0 to the maximum of its row. A text is a percentage.
 func (v Value) Float() (f float64, ok bool) {
 	text, part := v.Number, 1.0
 	if v.Kind == syntax.TextNode {
@@ -162,8 +162,8 @@ func (v Value) Float() (f float64, ok bool) {
 	return f, err == nil && !strings.HasPrefix(text, "-") && f <= float64(v.Row.UpTo)
 }
 
-// Duration is a text, or a number of seconds or milliseconds. One with a minus in
-// front is below 0, even where it rounds to 0.
+// Duration returns a duration given as a text, or as a number of seconds or milliseconds. With a
+// minus sign it is below 0, even if it rounds to 0.
 func (v Value) Duration() (t time.Duration, ok bool) {
 	r := v.Row
 	var err error
@@ -178,18 +178,18 @@ func (v Value) Duration() (t time.Duration, ok bool) {
 	if err != nil || strings.HasPrefix(v.Text.Value, "-") || r.Length.above() && t == 0 || r.Most > 0 && t > r.Most {
 		return 0, false
 	}
-	if r.Length.unit() && v.Kind == syntax.NumberNode { // 0 alone needs no unit
+	if r.Length.unit() && v.Kind == syntax.NumberNode { // only 0 needs no unit
 		f, err := strconv.ParseFloat(v.Number, 64)
 		return t, err == nil && f == 0
 	}
 	return t, true
 }
 
-// PercentPattern is a regular expression, in what ECMAScript and RE2 have in common, that
-// holds of the percentages that are read.
+// PercentPattern is a regular expression that matches the accepted percentages, in the syntax that
+// ECMAScript and RE2 have in common.
 const PercentPattern = `^(0|[1-9][0-9]*)(\.[0-9]+)?%$`
 
-// percentage returns the number in front of the % of a text; "" when it is none.
+// percentage returns the number before the % of a text; "" if it is not a percentage.
 func percentage(text string) string {
 	number, ok := strings.CutSuffix(text, "%")
 	if !ok || !syntax.IsJSONNumber(number) || strings.ContainsAny(number, "eE-") {
@@ -198,8 +198,8 @@ func percentage(text string) string {
 	return number
 }
 
-// ChangeCase swaps the case of the ASCII letters from first to last. Other letters
-// are left, of which some have an ASCII letter as their small or capital one.
+// ChangeCase swaps the case of the ASCII letters from first to last. Other letters are not changed,
+// although some have an ASCII letter as their lower or upper case.
 func ChangeCase(text string, first, last byte) string {
 	out := []byte(text)
 	for i, b := range out {
@@ -210,9 +210,8 @@ func ChangeCase(text string, first, last byte) string {
 	return string(out)
 }
 
-// KeyOf returns the key by which a field of a declaration is written in a file: its tag
-// key, or else its name in small letters with dashes. It is "" for a field whose own keys
-// stand in the map around it.
+// KeyOf returns the key of a Go field in files: its tag key, or else its name in lower case with
+// dashes. It is "" for a field whose own keys are in the surrounding map.
 func KeyOf(f reflect.StructField) string {
 	if key, tagged := f.Tag.Lookup("key"); tagged || f.Anonymous {
 		return key
@@ -230,7 +229,7 @@ func KeyOf(f reflect.StructField) string {
 	return b.String()
 }
 
-// locate returns the index path of the field of a struct that is written by a key.
+// locate returns the index path of the struct field for a key.
 func locate(t reflect.Type, key string) []int {
 	for i := range t.NumField() {
 		f := t.Field(i)

@@ -32,8 +32,7 @@ const (
 // Has reports whether a kind is in the set.
 func (k Kinds) Has(kind syntax.Kind) bool { return k&(1<<kind) != 0 }
 
-// String lists the kinds: "a text, a list or a map". That a value may be left
-// empty is not worth a word.
+// String lists the kinds: "a text, a list or a map". It does not mention that a value may be empty.
 func (k Kinds) String() string {
 	var names []string
 	for _, kind := range []syntax.Kind{syntax.TextNode, syntax.NumberNode, syntax.BoolNode, syntax.ListNode, syntax.MapNode} {
@@ -48,47 +47,47 @@ func (k Kinds) String() string {
 	return strings.Join(names[:last], ", ") + " or " + names[last]
 }
 
-// Row describes one key of a map of the language, or one value without a key: all
-// that a message or the schema of the language says about it.
+// Row describes one key of a map in the language, or one value without a key: everything that
+// messages and the schema say about it.
 type Row struct {
 	Key      string
-	Doc      string // what it means, as a clause
-	Of       string // the key of the Go field, where it is another
-	Given    string // the key of a Go field of type bool that becomes true where the key is given
-	Said     bool   // OpenAPI can express it; what has any other key is exported in its own words
+	Doc      string // its meaning, as a clause
+	Of       string // the key of the Go field, if it differs
+	Given    string // the key of a Go field of type bool that becomes true if the key is given
+	Said     bool   // OpenAPI can express it; anything with another key is exported as an extension
 	Required bool
-	Unless   string // the key that may be given instead; "" for none. Both are an error
-	Many     *Many  // of a row that stands for many keys; Key is how they are called
+	Unless   string // the key that may be given instead; "" for none. Giving both is an error
+	Many     *Many  // for a row that stands for many keys; Key is what they are called
 	Kinds    Kinds
-	Enum     []string      // the texts accepted, when only some are
-	AnyCase  bool          // the texts of Enum are accepted in small letters and capitals
-	Min, Max int           // bounds of an integer; both 0 for none
-	UpTo     int           // the most that a number from 0 may be, fractions among them; 0 for no such number
-	Length   Length        // what a duration may be
-	Most     time.Duration // the longest it may be; 0 for any
-	AtOnce   bool          // a duration of 0 is AtOnce
+	Enum     []string      // the accepted texts, if only some are
+	AnyCase  bool          // the texts of Enum are accepted in any case
+	Min, Max int           // limits of an integer; both 0 for none
+	UpTo     int           // the maximum of a number from 0, with fractions; 0 if it is not such a number
+	Length   Length        // the kind of duration
+	Most     time.Duration // the longest duration; 0 for any
+	AtOnce   bool          // a duration of 0 becomes AtOnce
 	Filled   bool          // an empty text is an error
-	Pattern  string        // a regular expression that holds of every text accepted
-	Form     string        // what a text looks like, where its kind does not say so
+	Pattern  string        // a regular expression that matches every accepted text
+	Form     string        // the form of a text, if its kind does not say it
 
-	Table []Row // of a map: its keys; nil when any may stand in it
-	Name  *Row  // of a map without a table: what its keys are
-	Value *Row  // of a map without a table: what its values are; nil for anything
-	Item  *Row  // of a list: what its items are; nil for anything
+	Table []Row // of a map: its keys; nil if any are allowed
+	Name  *Row  // of a map without a table: its keys
+	Value *Row  // of a map without a table: its values; nil for anything
+	Item  *Row  // of a list: its items; nil for anything
 }
 
-// AtOnce is the duration of what comes at once, where 0 stands for a default.
+// AtOnce is the duration for no delay, where 0 stands for a default.
 const AtOnce = time.Duration(-1)
 
-// Length is what a duration may be. The zero value is for what is no duration.
+// Length is the kind of a duration. The zero value is for values that are not durations.
 type Length uint8
 
-// What durations may be.
+// The kinds of durations.
 const (
 	FromZero Length = iota + 1 // 0 or more
 	AboveZero
-	// Those of traffic are often milliseconds, and a number alone would be seconds: so
-	// their unit is written, or in their key. 0 needs none.
+	// Durations of traffic are often milliseconds, and a number alone would mean seconds. So they
+	// need a unit, in the value or in the key. 0 does not.
 	UnitFromZero
 	UnitAboveZero
 	MillisFromZero // a number of milliseconds
@@ -101,14 +100,14 @@ func (l Length) millis() bool { return l == MillisFromZero || l == MillisAboveZe
 
 func (l Length) unit() bool { return l == UnitFromZero || l == UnitAboveZero }
 
-// Many is what the keys are that one row stands for.
+// Many describes the keys that one row stands for.
 type Many struct {
-	Pattern string                   // a regular expression that holds of the keys accepted
-	Takes   func(name string) bool   // whether a key is one of them, valid or not
+	Pattern string                   // a regular expression that matches the accepted keys
+	Takes   func(name string) bool   // whether a key is meant to be one of them, valid or not
 	Near    func(name string) string // the one that another key seems to mean; "" for none
 }
 
-// Takes reports whether a key is the row's.
+// Takes reports whether a key belongs to the row.
 func (r Row) Takes(name string) bool {
 	if r.Many != nil {
 		return r.Many.Takes(name)
@@ -116,7 +115,7 @@ func (r Row) Takes(name string) bool {
 	return r.Key == name
 }
 
-// Accepts says what a value may be: "an integer from 200 to 599".
+// Accepts returns what a value may be: "an integer from 200 to 599".
 func (r Row) Accepts() string {
 	switch {
 	case r.Form != "":
@@ -135,8 +134,8 @@ func (r Row) Accepts() string {
 	return r.Kinds.String()
 }
 
-// empty is how a map, a list or a body is written that may be empty; "" for any other. Where
-// there is a form, it says what has to be inside.
+// empty returns how an empty map, list or body is written, if it is accepted; otherwise "". If
+// there is a form, it says what must be inside.
 func (r Row) empty() string {
 	switch {
 	case r.Form != "" || slices.ContainsFunc(r.Table, func(key Row) bool { return key.Required }):
@@ -151,7 +150,7 @@ func (r Row) empty() string {
 	return ""
 }
 
-// accepts says what a duration may be.
+// accepts returns what a duration may be.
 func (l Length) accepts(most time.Duration) string {
 	limit, comma := "", ""
 	if most > 0 {

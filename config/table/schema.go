@@ -8,8 +8,8 @@ import (
 	"mockserver/config/syntax"
 )
 
-// Schema returns a JSON Schema (draft 7, which editors know whole), as indented JSON text,
-// of a list of maps with one of the keys of a table each.
+// Schema returns a JSON Schema (draft 7, which editors support completely), as indented JSON text,
+// for a list of maps with one of the keys of a table each.
 func Schema(title, description string, table []Row) []byte {
 	item := mapSchema(table)
 	item.Type, item.MinProperties, item.MaxProperties = "object", 1, 1
@@ -23,8 +23,8 @@ func Schema(title, description string, table []Row) []byte {
 	return schemaText(doc, "  ")
 }
 
-// schemaText returns JSON text with each < and & as itself. What is made of texts,
-// numbers, lists and structs has one, so there is no error.
+// schemaText returns JSON text in which < and & are not escaped. Values made of texts, numbers,
+// lists and structs can always be encoded, so there is no error.
 func schemaText(v any, indent string) []byte {
 	var out bytes.Buffer
 	e := json.NewEncoder(&out)
@@ -34,8 +34,8 @@ func schemaText(v any, indent string) []byte {
 	return out.Bytes()
 }
 
-// schema is a JSON Schema, as far as the tables need one. The keywords of one kind
-// of value say nothing about values of another.
+// schema is a JSON Schema, as far as the tables need one. The keywords for one type do not restrict
+// values of other types.
 type schema struct {
 	Dialect     string `json:"$schema,omitempty"`
 	Title       string `json:"title,omitempty"`
@@ -84,7 +84,7 @@ func (ps properties) MarshalJSON() ([]byte, error) {
 	return append(out, '}'), nil
 }
 
-// mapSchema says what a map may hold that has a table.
+// mapSchema returns the schema of a map with a table.
 func mapSchema(table []Row) schema {
 	s := schema{AdditionalProperties: false}
 	for _, r := range table {
@@ -103,7 +103,7 @@ func mapSchema(table []Row) schema {
 	return s
 }
 
-// schema says what a row accepts.
+// schema returns the schema of a row.
 func (r Row) schema() schema {
 	s := schema{}
 	if r.Table != nil {
@@ -138,11 +138,11 @@ func bound(n int) *int64 {
 	return &b
 }
 
-// DurationPattern is what time.ParseDuration reads, without a minus, in what ECMAScript and
-// RE2 have in common.
+// DurationPattern matches what time.ParseDuration accepts, without a minus sign, in the syntax that
+// ECMAScript and RE2 have in common.
 const DurationPattern = `^\+?(0|(([0-9]+\.?[0-9]*|\.[0-9]+)(ns|us|µs|μs|ms|s|m|h))+)$`
 
-// duration says what a duration may be.
+// duration adds what a duration may be.
 func (s *schema) duration(r Row) {
 	if r.Kinds.Has(syntax.TextNode) {
 		s.Pattern = DurationPattern
@@ -164,7 +164,7 @@ func (s *schema) duration(r Row) {
 	}
 }
 
-// part is schema of a row that may be left out.
+// part returns the schema of an optional row.
 func (r *Row) part() *schema {
 	if r == nil {
 		return nil
@@ -173,9 +173,8 @@ func (r *Row) part() *schema {
 	return &s
 }
 
-// choice says which texts are accepted, and null where that is. Where any case will
-// do they are listed all the same, for editors to offer, beside a pattern that
-// holds of every spelling.
+// choice adds which texts are accepted, and null if it is. If any case is accepted, the texts are
+// listed nevertheless, so that editors offer them, next to a pattern for every spelling.
 func (s *schema) choice(r Row) {
 	var words []any
 	for _, word := range r.Enum {
@@ -191,8 +190,7 @@ func (s *schema) choice(r Row) {
 	s.AnyOf = []schema{{Enum: words}, {Pattern: anyCasePattern(r.Enum)}}
 }
 
-// anyCasePattern holds of the words in small letters, capitals, or a mix:
-// ^([Gg][Ee][Tt])$.
+// anyCasePattern matches the words in any mix of cases: ^([Gg][Ee][Tt])$.
 func anyCasePattern(words []string) string {
 	var b strings.Builder
 	for i, word := range words {
@@ -204,8 +202,7 @@ func anyCasePattern(words []string) string {
 	return b.String() + ")$"
 }
 
-// types are the JSON types of a row's kinds: a text for one, a list for several,
-// nil for all.
+// types returns the JSON types of a row's kinds: a string for one, a list for several, nil for all.
 func (r Row) types() any {
 	if r.Kinds == Anything {
 		return nil

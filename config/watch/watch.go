@@ -1,4 +1,4 @@
-// Package watch tells of changes to the files of a configuration.
+// Package watch detects changes to the files of a configuration.
 package watch
 
 import (
@@ -25,12 +25,12 @@ import (
 type Watcher struct {
 	names func() []string
 	disk  disk
-	mu    sync.Mutex // guards files, and keeps the looks at them apart
+	mu    sync.Mutex // guards files, and makes checks exclusive
 	files map[string]*watched
-	moved bool // files looked different at the last poll
+	moved bool // some files looked different at the last poll
 }
 
-// disk is how files are looked at.
+// disk holds the functions to access files.
 type disk struct {
 	look func(name string) files.Look
 	list func(dir string) ([]string, error)
@@ -53,13 +53,13 @@ func New(names func() []string) *Watcher {
 	return w
 }
 
-// unlooked is New without the first look.
+// unlooked is New without the first check.
 func unlooked(names func() []string) *Watcher {
 	return &Watcher{names: names, disk: disk{look: files.LookAt, list: list, hash: hashFile}}
 }
 
-// Run polls every interval, or after less than half of it when files have looked different,
-// and calls changed after each change, until ctx ends.
+// Run polls every interval, or after less than half of it if files have looked different, and calls
+// changed after each change, until ctx ends.
 func (w *Watcher) Run(ctx context.Context, interval time.Duration, changed func()) {
 	timer := time.NewTimer(interval)
 	defer timer.Stop()
@@ -80,22 +80,21 @@ func (w *Watcher) Run(ctx context.Context, interval time.Duration, changed func(
 	}
 }
 
-// unsettled reports whether files looked different at the last poll from the one before.
+// unsettled reports whether files looked different at the last poll.
 func (w *Watcher) unsettled() bool {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	return w.moved
 }
 
-// Look looks now, rather than when Run does next, and reports whether there was a change:
-// it is for a set that has grown, so that changes of what is new in it count from now on.
+// Look checks the files now instead of at the next poll, and reports whether there was a change. It
+// is for a set that has grown, so that changes to its new files count from now on.
 func (w *Watcher) Look() bool { return w.step(time.Now()) }
 
-// Refresh forgets the changes that have not been told yet: changes count from now
-// on. It is for files that are about to be read for another reason than a change,
-// so that they are not read a second time. Call it before they are read, so that
-// what changes meanwhile is told. A change that Run is telling at the time, or has
-// told, is not taken back.
+// Refresh discards changes that have not been reported yet: changes count from now on. It is for
+// files that are about to be read for another reason than a change, so that they are not read
+// twice. It must be called before they are read, so that later changes are reported. A change that
+// Run is reporting, or has reported, is not taken back.
 func (w *Watcher) Refresh() {
 	w.mu.Lock()
 	defer w.mu.Unlock()
@@ -103,17 +102,17 @@ func (w *Watcher) Refresh() {
 	w.look(time.Now())
 }
 
-// watched is one file, or one directory.
+// watched is one file or directory.
 type watched struct {
-	dir   string     // the directory named that it was found in; "" for one that is named itself
-	last  files.Look // at the last poll
-	known files.Look // when its content was read
+	dir   string     // the given directory that contains it; "" for one that is given itself
+	last  files.Look // its look at the last poll
+	known files.Look // its look when its content was read
 	read  time.Time  // when that was
 	holds content
 }
 
-// content is what a file holds: the hash of its bytes, or that there are none to
-// be had. Of a directory it is whether it can be listed.
+// content is the content of a file: the hash of its bytes, or the fact that they are not available.
+// For a directory it is whether it can be listed.
 type content struct {
 	there    bool
 	readable bool
@@ -141,16 +140,16 @@ func hashFile(name string) (hash [sha256.Size]byte, ok bool) {
 	return hash, true
 }
 
-// step is look, one at a time.
+// step calls look, one call at a time.
 func (w *Watcher) step(now time.Time) bool {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	return w.look(now)
 }
 
-// look polls the files once and reports whether one has changed since it was last
-// said to. A file not polled before is taken as it is, unless it has come into a
-// directory that was.
+// look polls the files once and reports whether one has changed since the last reported change. A
+// file that was not polled before does not count as changed, unless it has appeared in a directory
+// that was.
 func (w *Watcher) look(now time.Time) bool {
 	p := poll{disk: w.disk, now: now, before: w.files, files: make(map[string]*watched, len(w.files))}
 	names := w.names()
@@ -166,7 +165,7 @@ func (w *Watcher) look(now time.Time) bool {
 	return p.changed
 }
 
-// poll is one look at all files.
+// poll is one check of all files.
 type poll struct {
 	disk    disk
 	now     time.Time
@@ -176,7 +175,7 @@ type poll struct {
 	moved   bool // a file looks different from the last poll
 }
 
-// named polls a file or a directory that is named.
+// named polls a file or a directory that was given.
 func (p *poll) named(name string) {
 	dir, _ := files.Directory(name)
 	l := p.disk.look(dir)
@@ -199,7 +198,7 @@ func (p *poll) named(name string) {
 	}
 }
 
-// gone polls a file that is no longer in its directory, until that is told.
+// gone polls a file that is no longer in its directory, until that has been reported.
 func (p *poll) gone(name string, f *watched) {
 	l := p.disk.look(name)
 	p.file(name, l, p.hold(name, l), nil)
@@ -208,8 +207,8 @@ func (p *poll) gone(name string, f *watched) {
 	}
 }
 
-// file polls a file once. One that was not polled before is taken as it is, or
-// compared with fresh where that is given.
+// file polls a file once. A file that was not polled before is unchanged or, if fresh is given,
+// compared with that.
 func (p *poll) file(name string, l files.Look, hold func() content, fresh *watched) {
 	if p.files[name] != nil {
 		return
@@ -229,7 +228,7 @@ func (p *poll) file(name string, l files.Look, hold func() content, fresh *watch
 	p.files[name] = f
 }
 
-// hold returns what reads a file.
+// hold returns a function that reads a file.
 func (p *poll) hold(name string, l files.Look) func() content {
 	return func() content {
 		c := content{there: l.Info != nil || l.Listed}
@@ -238,11 +237,11 @@ func (p *poll) hold(name string, l files.Look) func() content {
 	}
 }
 
-// settling is how coarse a file system's times may be: a file that was read so
-// soon after its time could be written again without looking different.
+// settling is the coarsest resolution of file times: a file that was read so soon after its time
+// may be written again without looking different.
 const settling = 2 * time.Second
 
-// poll takes another look and reports whether the file holds something else.
+// poll checks the file again and reports whether its content has changed.
 func (f *watched) poll(l files.Look, now time.Time, hold func() content) bool {
 	stable := l.Same(f.last)
 	f.last = l
