@@ -117,7 +117,10 @@ func (c *Connection) Read(b []byte) (int, error) {
 	if c.upgraded.Load() {
 		return 0, errParked // fasthttp takes the connection as ended
 	}
-	if c.over != nil {
+	switch {
+	case c.unwritten:
+		return 0, c.failed
+	case c.over != nil:
 		c.told = true
 		return 0, c.over
 	}

@@ -114,7 +114,7 @@ func (c *Connection) receive(b []byte, held int) (int, error) {
 	}
 	n, err := c.read(b, held)
 	if c.unwritten {
-		return 0, err // which is not that of reading
+		return 0, c.failed
 	}
 	if err != nil {
 		if held == 0 && c.parks(err) {
