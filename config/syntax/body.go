@@ -9,15 +9,15 @@ import (
 	"mockserver/internal/wording"
 )
 
-// JSON is the JSON text of a node. With raw, template tags are escaped like any other text.
-// Fail is told of each value that JSON cannot say.
+// JSON returns the JSON text of a node. With raw, template tags are escaped like any other text.
+// fail is called for each value that JSON cannot represent.
 func (n *Node) JSON(raw bool, fail func(n *Node, what string)) Text {
 	w := jsonWriter{raw: raw, fail: fail}
 	w.node(n)
 	return Text{Value: string(w.out), Pos: n.Pos(), Folded: true, marks: w.marks}
 }
 
-// JSONText is the text of a JSON value made in Go, whose texts may hold placeholders.
+// JSONText returns the text of a JSON value made in Go, whose strings may contain placeholders.
 func JSONText(data []byte) (Text, error) {
 	docs, problems := Read(".json", data)
 	if err := problems.Err(); err != nil {
@@ -28,15 +28,15 @@ func JSONText(data []byte) (Text, error) {
 	return Text{Value: docs[0].JSON(false, none).Value, Folded: true, built: &built{json: true, raw: raw}}, nil
 }
 
-// jsonWriter writes a node as JSON text: keys in order, numbers digit for digit.
+// jsonWriter writes a node as JSON text. It keeps the order of keys and all digits of numbers.
 type jsonWriter struct {
 	out []byte
-	// raw escapes template tags like any other text. Otherwise what stands between
-	// {{ and }} or {% and %} is left as written, for the template compiler to read.
+	// raw escapes template tags like any other text. Otherwise the text between {{ and }} or {% and
+	// %} is left as written, for the template compiler.
 	raw bool
-	// marks tell where the texts with tags stand that out is made of.
+	// marks are the positions of the texts with tags that out is made of.
 	marks []mark
-	// fail reports a value that JSON cannot say.
+	// fail reports a value that JSON cannot represent.
 	fail func(n *Node, what string)
 }
 
@@ -105,9 +105,9 @@ func (w *jsonWriter) text(t *Text) {
 	w.out = append(w.out, '"')
 }
 
-// escape appends the letters of s as they stand inside a JSON string. Only what
-// must be escaped is: <, > and & are themselves. Behind each escape the offsets
-// of origin, where s begins at from, are marked anew; nil is not marked.
+// escape appends s as the content of a JSON string. It escapes only what it must: <, > and & are
+// not changed. After each escape it marks the offset in origin, where s begins at from; nil is not
+// marked.
 func (w *jsonWriter) escape(s string, origin *Text, from int) {
 	for i, r := range s {
 		switch {
@@ -129,7 +129,7 @@ func (w *jsonWriter) escape(s string, origin *Text, from int) {
 	}
 }
 
-// mark notes that what is written next is origin from an offset on.
+// mark records that the next text is origin from an offset on.
 func (w *jsonWriter) mark(origin *Text, from int) {
 	if origin != nil {
 		w.marks = append(w.marks, mark{at: len(w.out), text: origin, from: from})

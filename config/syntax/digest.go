@@ -1,17 +1,16 @@
 package syntax
 
-// fewWarnings is how many warnings of a kind are told one by one.
+// fewWarnings is how many warnings of a kind are reported individually.
 const fewWarnings = 3
 
-// Digested is a warning, or several of one kind: the first of them, whose What is about
-// all.
+// Digested is a single warning, or the first of several of one kind with a What for all of them.
 type Digested struct {
 	Problem
 	Count int
 }
 
-// Digest is the warnings as they are told at the start: of a kind that OpenAPI documents
-// have more than three of, one stands for all.
+// Digest returns the warnings in the form that is logged at the start: if OpenAPI documents have
+// more than three warnings of a kind, one represents all.
 func (ps Problems) Digest() []Digested {
 	count := map[string]int{}
 	for _, p := range ps {

@@ -9,10 +9,9 @@ import (
 	"mockserver/internal/wording"
 )
 
-// readEDN reads every form of a file. A vector or a list is a document; the maps
-// outside of one are together the items of another. What is no EDN ends the reading,
-// and is then the only error of the file. Why there is a reader of our own:
-// docs/adr/0006-edn-positions.md.
+// readEDN reads all forms of a file. A vector or a list is a document; maps outside of one are
+// together the items of another document. Text that is not EDN ends reading, and is then the only
+// error of the file. For why there is a reader of our own, see docs/adr/0006-edn-positions.md.
 func readEDN(src *source) ([]*Node, Problems) {
 	if at, what := src.encodingFault(false); what != "" {
 		return nil, Problems{{Pos: src.pos(at), What: what}}
@@ -29,14 +28,14 @@ func readEDN(src *source) ([]*Node, Problems) {
 // ednReader reads EDN by recursive descent.
 type ednReader struct {
 	scanner
-	base  int // items of the documents before
-	depth int // forms around the one being read, prefixes included
-	left  int // above 0: the form being read is left out, or its errors are not worth a word
+	base  int // number of items in earlier documents
+	depth int // number of forms around the current one, including prefixes
+	left  int // above 0: the current form is skipped, or its errors are not reported
 }
 
 func newEDNReader(src *source) *ednReader { return &ednReader{scanner: newScanner(src)} }
 
-// bad is the error of a word that is no EDN. In a form that is left out it has no key.
+// bad returns the error for a word that is not EDN. Inside a skipped form it has no key.
 func (r *ednReader) bad(offset int, what string) error {
 	p := Problem{Pos: r.src.pos(offset), What: what}
 	if r.left == 0 {
@@ -45,18 +44,18 @@ func (r *ednReader) bad(offset int, what string) error {
 	return &syntaxError{Problem: p}
 }
 
-// refuse reports what is EDN, but not accepted here.
+// refuse reports a form that is EDN but not accepted here.
 func (r *ednReader) refuse(pos Pos, format string, args ...any) {
 	if r.left == 0 {
 		r.wrong(pos, format, args...)
 	}
 }
 
-// file reads the documents. What stands at the top and is neither a vector, a map
-// nor nil is the last that is read: this is no configuration.
+// file reads the documents. It stops after a form at the top level that is not a vector, a map or
+// nil: the file is not a configuration.
 func (r *ednReader) file() ([]*Node, error) {
 	var docs []*Node
-	var loose *Node // the list of the maps that stand outside of one
+	var loose *Node // the list of the maps outside lists
 	for {
 		err := r.blanks()
 		if err != nil || r.at == len(r.s) {
@@ -85,7 +84,7 @@ func (r *ednReader) file() ([]*Node, error) {
 	}
 }
 
-// document reads one form at the top.
+// document reads one form at the top level.
 func (r *ednReader) document() (*Node, error) {
 	switch c := r.s[r.at]; c {
 	case ')', ']', '}':
@@ -97,8 +96,7 @@ func (r *ednReader) document() (*Node, error) {
 	return r.form()
 }
 
-// blanks skips what stands between two forms: white space, commas, comments, and
-// forms after #_.
+// blanks skips white space, commas, comments, and forms after #_.
 func (r *ednReader) blanks() error {
 	for r.at < len(r.s) {
 		rest := r.s[r.at:]
@@ -122,7 +120,7 @@ func (r *ednReader) blanks() error {
 	return nil
 }
 
-// blank returns the size of the white space that a text begins with, 0 for none.
+// blank returns the size of the white space at the beginning of a text, 0 for none.
 func blank(text string) int {
 	switch c := text[0]; {
 	case c == ' ' || c == ',' || '\t' <= c && c <= '\r':
@@ -136,7 +134,7 @@ func blank(text string) int {
 	return 0
 }
 
-// leaveOut skips #_ and the form after it, which has to be EDN all the same.
+// leaveOut skips #_ and the form after it, which must be valid EDN nevertheless.
 func (r *ednReader) leaveOut() error {
 	begin := r.at
 	r.at += len("#_")
@@ -146,7 +144,7 @@ func (r *ednReader) leaveOut() error {
 	return err
 }
 
-// after reads the form that what begins at begin belongs to.
+// after reads the form to which the prefix at begin belongs.
 func (r *ednReader) after(begin int, missing string) (*Node, error) {
 	if err := r.enter(begin); err != nil {
 		return nil, err
@@ -161,7 +159,7 @@ func (r *ednReader) after(begin int, missing string) (*Node, error) {
 	return r.form()
 }
 
-// enter goes one level deeper, into what begins at begin.
+// enter goes one level deeper, into the form at begin.
 func (r *ednReader) enter(begin int) error {
 	if r.depth++; r.depth > MaxDepth {
 		return r.tooDeep(begin)
@@ -171,7 +169,7 @@ func (r *ednReader) enter(begin int) error {
 
 func (r *ednReader) leave() { r.depth-- }
 
-// form reads the form that begins here.
+// form reads the form at the current position.
 func (r *ednReader) form() (*Node, error) {
 	if err := r.enter(r.at); err != nil {
 		return nil, err
@@ -241,8 +239,8 @@ func (r *ednReader) mapping() (*Node, error) {
 	return n, err
 }
 
-// key reads a key of a map; one that cannot be a key is left a map, and what is
-// wrong inside of it is not worth a word: it may be a {{placeholder}}.
+// key reads a key of a map. A form that cannot be a key is kept as a map, and errors inside it are
+// not reported: it may be a {{placeholder}}.
 func (r *ednReader) key() (*Node, error) {
 	quiet := 0
 	if opens(r.s[r.at]) {
@@ -258,7 +256,7 @@ func (r *ednReader) key() (*Node, error) {
 	return r.newNode(MapNode, key.Text), nil
 }
 
-// each reads the forms between two brackets, of which the first stands here.
+// each reads the forms between two brackets, starting at the opening one.
 func (r *ednReader) each(closing byte, form func(i int) error) error {
 	opening := r.at
 	r.at++

@@ -13,7 +13,7 @@ import (
 	"mockserver/internal/wording"
 )
 
-// token reads on to the next blank, bracket, quote, backslash or comment.
+// token reads up to the next blank, bracket, quote, backslash or comment.
 func (r *ednReader) token() string {
 	begin := r.at
 	for r.at < len(r.s) && strings.IndexByte("\"\\;()[]{}", r.s[r.at]) < 0 && blank(r.s[r.at:]) == 0 {
@@ -23,7 +23,7 @@ func (r *ednReader) token() string {
 	return r.s[begin:r.at]
 }
 
-// The grammar of the words of EDN. A letter is one of Unicode's.
+// The grammar of the words of EDN. Letters are those of Unicode.
 const (
 	ednLetter  = `[\pL0-9.*+!_?$%&=<>:#'-]`
 	ednSymbol  = `(/|[\pL*!_?$%&=<>]` + ednLetter + `*(/` + ednLetter + `+)?|[-+.]([\pL.*+!_?$%&=<>:#'-]` + ednLetter + `*)?(/` + ednLetter + `+)?)`
@@ -37,7 +37,7 @@ var (
 	number  = regexp.MustCompile(`^` + ednNumber + `$`)
 )
 
-// isNumeric reports whether a word begins as a number does.
+// isNumeric reports whether a word begins like a number.
 func isNumeric(word string) bool {
 	if len(word) > 1 && (word[0] == '+' || word[0] == '-') {
 		word = word[1:]
@@ -45,8 +45,8 @@ func isNumeric(word string) bool {
 	return word != "" && '0' <= word[0] && word[0] <= '9'
 }
 
-// word reads a keyword, a number, true, false or nil. The letters of a symbol stand for
-// it, so that the decoder has a text where one was meant.
+// word reads a keyword, a number, true, false or nil. A symbol is read as text, so that the decoder
+// has a text where one was meant.
 func (r *ednReader) word() (*Node, error) {
 	begin := r.at
 	word := r.token()
@@ -66,7 +66,7 @@ func (r *ednReader) word() (*Node, error) {
 		n.Text.Value = n.Number
 		n.Text.Folded = word[0] == '+'
 	case symbol.MatchString(word):
-		if n.Faulty = r.depth > 1; n.Faulty { // at the top it is for the decoder to say what a document is
+		if n.Faulty = r.depth > 1; n.Faulty { // at the top level the decoder says what a document must be
 			r.refuse(n.Pos(), "the symbol %s means nothing here; a text is written in quotes, %q, or as a keyword, :%s",
 				wording.Label(word), wording.Clip(word), wording.Label(word))
 		}
@@ -86,7 +86,7 @@ func isPrefix(c byte) bool { return strings.IndexByte("#'`~@^", c) >= 0 }
 
 var ratio = regexp.MustCompile(`^[-+]?[0-9]+/[0-9]+$`)
 
-// wordFault says what is wrong with a word that is no EDN.
+// wordFault returns what is wrong with a word that is not EDN.
 func wordFault(word string) string {
 	shown := wording.Label(word)
 	switch {
@@ -133,7 +133,7 @@ func (r *ednReader) character() (*Node, error) {
 	return n, nil
 }
 
-// characterNamed is the character of a name, such as a, newline or u00E9; "" for none.
+// characterNamed returns the character with a name, such as a, newline or u00E9; "" for none.
 func characterNamed(name string) string {
 	if i := slices.Index([]string{"newline", "return", "space", "tab", "formfeed"}, name); i >= 0 {
 		return "\n\r \t\f"[i : i+1]
@@ -147,7 +147,7 @@ func characterNamed(name string) string {
 	return ""
 }
 
-// dispatch reads what begins with #: a set, or a value after a tag.
+// dispatch reads a form that begins with #: a set, or a value with a tag.
 func (r *ednReader) dispatch() (*Node, error) {
 	begin := r.at
 	next, _ := utf8.DecodeRuneInString(r.s[begin+1:])
@@ -174,7 +174,7 @@ func (r *ednReader) dispatch() (*Node, error) {
 
 var uuid = regexp.MustCompile(`^(?i)[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$`)
 
-// tagged checks the value after a tag. An instant and a UUID are their texts.
+// tagged checks the value after a tag. An instant and a UUID become texts.
 func (r *ednReader) tagged(tag string, begin int, n *Node) {
 	quoted := n.Kind == TextNode && !n.Keyword
 	switch tag {

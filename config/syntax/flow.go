@@ -5,20 +5,19 @@ import (
 	"strings"
 )
 
-// flowScan looks through collections in brackets for a text that should have been
-// in quotes. It is no parser: it is asked only where the YAML library has given
-// up, to say why.
+// flowScan searches collections in brackets for a text that should be in quotes. It is not a
+// parser: it is only used after the YAML library has failed, to find out why.
 type flowScan struct {
 	text  string
 	at    int
-	depth int // of brackets
+	depth int // number of open brackets
 }
 
 const flowBrackets = ",[]{}"
 
-// unquoted finds a text inside { } or [ ] that one of the characters { [ ? ends
-// too early, as in {path: /search?q=x}. It looks from the line on, or from where
-// the brackets begin that the line stands in.
+// unquoted finds a text inside { } or [ ] that is ended too early by one of the characters { [ ?,
+// as in {path: /search?q=x}. It searches from the line on, or from the beginning of the brackets
+// around the line.
 func (s *source) unquoted(line int) (offset int, what string) {
 	for line > 1 && endsOpen(s.lineText(line-1)) {
 		line--
@@ -36,15 +35,15 @@ func (s *source) unquoted(line int) (offset int, what string) {
 	return 0, ""
 }
 
-// endsOpen reports whether a line ends as one does inside brackets.
+// endsOpen reports whether a line ends like one inside brackets.
 func endsOpen(line string) bool {
 	line = strings.TrimRight(line, " \t")
 	return line != "" && strings.IndexByte("{[,", line[len(line)-1]) >= 0
 }
 
-// open steps after the first bracket of the line that begins a value.
+// open moves past the first bracket of the line that begins a value.
 func (f *flowScan) open() bool {
-	before := byte('-') // the last byte that is no blank
+	before := byte('-') // the last byte that is not a blank
 	for ; f.at < len(f.text) && f.text[f.at] != '\n'; f.at++ {
 		c := f.text[f.at]
 		spaced := f.at == 0 || strings.IndexByte(" \t\r\n", f.text[f.at-1]) >= 0
@@ -61,8 +60,8 @@ func (f *flowScan) open() bool {
 	return false
 }
 
-// token steps over one token inside brackets and returns where a text without
-// quotes begins that is after it now; f.at if there is none.
+// token moves past one token inside brackets. It returns where an unquoted text begins, if the
+// position is now after one, otherwise f.at.
 func (f *flowScan) token() (begin int) {
 	switch c := f.text[f.at]; c {
 	case ' ', '\t', '\r', '\n', ',', ':', '?':
@@ -87,7 +86,7 @@ func (f *flowScan) token() (begin int) {
 	return f.at
 }
 
-// skipTo steps to the first of the bytes, or to the end.
+// skipTo moves to the first of the given bytes, or to the end.
 func (f *flowScan) skipTo(bytes string) {
 	n := strings.IndexAny(f.text[f.at:], bytes)
 	if n < 0 {
@@ -96,7 +95,7 @@ func (f *flowScan) skipTo(bytes string) {
 	f.at += n
 }
 
-// quoted steps over a text in quotes.
+// quoted moves past a text in quotes.
 func (f *flowScan) quoted(quote byte) {
 	for f.at++; f.at < len(f.text); f.at++ {
 		switch c := f.text[f.at]; {
@@ -107,10 +106,10 @@ func (f *flowScan) quoted(quote byte) {
 			return
 		}
 	}
-	f.at = len(f.text) // an escape at the end steps beyond it
+	f.at = len(f.text) // an escape at the end moves past the end
 }
 
-// plain steps over a text without quotes, to what ends it.
+// plain moves past an unquoted text, to the character that ends it.
 func (f *flowScan) plain() {
 	for ; f.at < len(f.text); f.at++ {
 		rest := f.text[f.at:]

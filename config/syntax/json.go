@@ -5,9 +5,9 @@ import (
 	"strings"
 )
 
-// readJSON reads a .json file. What JSON's grammar refuses is tried as YAML,
-// which allows comments, trailing commas and more; when that fails too, JSON's
-// error is the one reported, for it knows its place better.
+// readJSON reads a .json file. Text that is not JSON is tried as YAML, which allows comments,
+// trailing commas and more. If that fails too, the error of JSON is reported, because its position
+// is more accurate.
 func readJSON(src *source) ([]*Node, Problems) {
 	if at, what := src.encodingFault(false); what != "" {
 		return nil, Problems{{Pos: src.pos(at), What: what}}
@@ -50,7 +50,7 @@ func (r *jsonReader) blanks() {
 	}
 }
 
-// peek is the next byte, 0 at the end.
+// peek returns the next byte, 0 at the end.
 func (r *jsonReader) peek() byte {
 	if r.at < len(r.s) {
 		return r.s[r.at]
@@ -140,7 +140,7 @@ func (r *jsonReader) object(n *Node, depth int) error {
 	return err
 }
 
-// each reads what stands between two brackets, separated by commas.
+// each reads the values between two brackets, separated by commas.
 func (r *jsonReader) each(closing byte, element func(i int) error) error {
 	r.at++
 	if r.blanks(); r.peek() == closing {

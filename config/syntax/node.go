@@ -1,6 +1,5 @@
-// Package syntax reads configuration files: YAML, JSON and EDN become one tree of nodes,
-// each of which knows its place in its file. What keys and values mean is package
-// config's.
+// Package syntax reads configuration files: YAML, JSON and EDN become one tree of nodes, each with
+// its position in its file. Package config defines the meaning of keys and values.
 package syntax
 
 import (
@@ -11,7 +10,7 @@ import (
 	"mockserver/internal/wording"
 )
 
-// Kind is what a node holds.
+// Kind is the kind of a node.
 type Kind uint8
 
 // The kinds of nodes.
@@ -24,24 +23,24 @@ const (
 	MapNode
 )
 
-// String names the kind as a message does.
+// String returns the name of the kind for messages.
 func (k Kind) String() string {
 	return [...]string{"null", "a boolean", "a number", "a text", "a list", "a map"}[k]
 }
 
-// Node is one value of a configuration file with its position: the one tree
-// that every syntax becomes, and the only thing the decoder knows. Aliases and
-// merge keys are resolved, and keys of a map are distinct.
+// Node is one value of a configuration file with its position. All syntaxes become the same tree,
+// and the decoder knows nothing else. Aliases and merge keys are resolved, and the keys of a map
+// are distinct.
 type Node struct {
 	Kind Kind
-	// Text is a scalar's text: of a boolean or a number as written ("True", "1_000");
-	// "" for null. Its Key is left empty: a shared node stands at several.
+	// Text is the text of a scalar: as written in the case of a boolean or a number ("True",
+	// "1_000"); "" for null. Its Key is empty, because a shared node has several.
 	Text Text
-	// Number is the number as JSON has it, digit for digit where JSON can; "" for
-	// what JSON cannot say (infinity, not a number).
+	// Number is the number in JSON, with all digits; "" for a number that JSON cannot represent
+	// (infinity, not a number).
 	Number  string
-	Keyword bool    // of a text: it is written as a keyword of EDN
-	Faulty  bool    // what was written has been refused, and this only stands for it
+	Keyword bool    // of a text: it is a keyword of EDN
+	Faulty  bool    // what was written has been refused, and this takes its place
 	Items   []*Node // of a list
 	Entries []Entry // of a map, in the order written
 }
@@ -52,7 +51,7 @@ type Entry struct {
 	Value *Node
 }
 
-// Pos is where the node begins.
+// Pos returns where the node begins.
 func (n *Node) Pos() Pos { return n.Text.Pos }
 
 // Get returns the value of a map's key, or nil.
@@ -73,10 +72,10 @@ func (n *Node) Entry(key string) *Entry {
 	return nil
 }
 
-// Truth is the value of a boolean.
+// Truth returns the value of a boolean.
 func (n *Node) Truth() bool { return strings.EqualFold(n.Text.Value, "true") }
 
-// Shown is how a message names a value: its kind, and a short scalar itself.
+// Shown returns a value as shown in messages: its kind, and a short scalar itself.
 func (n *Node) Shown() string {
 	switch n.Kind {
 	case BoolNode, NumberNode:
@@ -87,8 +86,8 @@ func (n *Node) Shown() string {
 	return n.Kind.String()
 }
 
-// Step is the entry of a map's key, and its value, or with a [2] after the key the
-// third item of that; nil for none.
+// Step returns the entry of a map's key and its value or, if the key is followed by [2], the third
+// item of that value; nil if there is none.
 func (n *Node) Step(key string) (*Entry, *Node) {
 	e := n.Entry(key)
 	list, index, indexed := strings.Cut(key, "[")

@@ -5,9 +5,8 @@ import (
 	"strings"
 )
 
-// IsJSONNumber reports whether a literal is a number of JSON's grammar, RFC 8259:
-// no blanks, no leading zeros, digits on both sides of the point. It does not
-// allocate.
+// IsJSONNumber reports whether a literal is a number by the grammar of RFC 8259: no blanks, no
+// leading zeros, digits on both sides of the point. It does not allocate.
 func IsJSONNumber[T string | []byte](s T) bool {
 	i := 0
 	if i < len(s) && s[i] == '-' {
@@ -38,7 +37,7 @@ func IsJSONNumber[T string | []byte](s T) bool {
 	return i < len(s) && pastDigits(s, i) == len(s)
 }
 
-// pastDigits returns where the decimal digits end that s has from i on.
+// pastDigits returns where the decimal digits in s that start at i end.
 func pastDigits[T string | []byte](s T, i int) int {
 	for i < len(s) && '0' <= s[i] && s[i] <= '9' {
 		i++
@@ -46,9 +45,9 @@ func pastDigits[T string | []byte](s T, i int) int {
 	return i
 }
 
-// jsonNumber returns a YAML number as JSON writes it: the literal itself where
-// JSON has it, else its value (0x1F is 31, .5 is 0.5, 1_000 is 1000). A leading
-// zero counts nothing, as in YAML 1.2. "" is what JSON cannot say.
+// jsonNumber returns a YAML number in JSON: the literal itself if JSON allows it, otherwise its
+// value (0x1F is 31, .5 is 0.5, 1_000 is 1000). A leading zero has no meaning, as in YAML 1.2. It
+// returns "" if JSON cannot represent the number.
 func jsonNumber(literal string) string {
 	if IsJSONNumber(literal) {
 		return literal
@@ -88,8 +87,8 @@ func radix(letter byte) int {
 	return 0
 }
 
-// plainDecimal gives a decimal literal the zeros that JSON wants, and takes
-// those away that it forbids.
+// plainDecimal adds the zeros that JSON requires to a decimal literal, and removes those it
+// forbids.
 func plainDecimal(s string) string {
 	whole := pastDigits(s, 0)
 	head, rest := strings.TrimLeft(s[:whole], "0"), s[whole:]

@@ -7,15 +7,15 @@ import (
 	"strings"
 )
 
-// Pos is a place in a configuration file. Line and column count from 1, the
-// column in bytes. A zero Line means there is no place: of endpoints made in Go
-// Column counts them from 1 then, so that their problems are in their order.
+// Pos is a position in a configuration file. Line and column start at 1; the column counts bytes. A
+// zero Line means no position: for endpoints made in Go, Column then numbers them from 1, so that
+// their problems are sorted in their order.
 type Pos struct {
 	File         string // as the user named it
 	Line, Column int
 }
 
-// String is "file:line:column", or as much of it as is known.
+// String returns "file:line:column", or the part of it that is known.
 func (p Pos) String() string {
 	switch {
 	case p.Line == 0:
@@ -27,27 +27,27 @@ func (p Pos) String() string {
 	}
 }
 
-// Before reports whether a place stands in front of another of the same file.
+// Before reports whether a position precedes another one in the same file.
 func (p Pos) Before(q Pos) bool {
 	return p.Line < q.Line || p.Line == q.Line && p.Column < q.Column
 }
 
-// Problem is one error, or one warning, of a configuration.
+// Problem is one error or warning of a configuration.
 type Problem struct {
 	Pos     Pos
-	Key     string // "[3].endpoint.response.status"; "" when the file as a whole is meant
+	Key     string // "[3].endpoint.response.status"; "" for the whole file
 	What    string // what is wrong, and what is accepted
-	Warning bool   // the configuration is served all the same
-	Kind    string // what many warnings of OpenAPI documents have in common, "" for others; see Digest
-	Rest    bool   // it stands for what is after it too, which was not looked at
+	Warning bool   // the configuration is served nevertheless
+	Kind    string // what several warnings of OpenAPI documents have in common, "" for others; see Digest
+	Rest    bool   // it represents all later problems too, which were not looked for
 
-	// Endpoint is the method and path of an endpoint made in Go, "GET /users/:id",
-	// which has no place in a file; "" otherwise.
+	// Endpoint is the method and path of an endpoint made in Go, "GET /users/:id", which has no
+	// position in a file; "" otherwise.
 	Endpoint string
 }
 
-// String is "file:line:column: key.path: what is wrong", and for an endpoint made
-// in Go "key.path: GET /users/:id: what is wrong".
+// String returns "file:line:column: key.path: what is wrong", or for an endpoint made in Go
+// "key.path: GET /users/:id: what is wrong".
 func (p Problem) String() string {
 	var parts []string
 	if pos := p.Pos.String(); pos != "" {
@@ -62,17 +62,17 @@ func (p Problem) String() string {
 	return strings.Join(append(parts, p.What), ": ")
 }
 
-// Problems is every problem of one configuration.
+// Problems are all problems of a configuration.
 type Problems []Problem
 
-// shownErrors is how many errors one message lists; the rest are counted.
+// shownErrors is how many errors a message lists; the rest are counted.
 const shownErrors = 20
 
-// Errors returns the errors: the files in the order they first appear in ps,
-// each file's by line and column.
+// Errors returns the errors, sorted by file (in the order of first appearance in ps), line and
+// column.
 func (ps Problems) Errors() Problems { return ps.only(false) }
 
-// Warnings returns the warnings, in the order of Errors.
+// Warnings returns the warnings, sorted like Errors.
 func (ps Problems) Warnings() Problems { return ps.only(true) }
 
 func (ps Problems) only(warning bool) Problems {
@@ -93,8 +93,7 @@ func (ps Problems) only(warning bool) Problems {
 	return out
 }
 
-// Err returns the errors as one error of type Problems, or nil when there are
-// none but warnings.
+// Err returns the errors as one error of type Problems, or nil if there are only warnings.
 func (ps Problems) Err() error {
 	if errs := ps.Errors(); len(errs) > 0 {
 		return errs
@@ -102,8 +101,8 @@ func (ps Problems) Err() error {
 	return nil
 }
 
-// Lines are the first 20 problems, one a line, and how many more there are, as far
-// as that is known.
+// Lines returns the first 20 problems, one per line, and how many more there are, as far as that is
+// known.
 func (ps Problems) Lines() []string {
 	var lines []string
 	for i, p := range ps {
@@ -120,20 +119,20 @@ func (ps Problems) Lines() []string {
 	return lines
 }
 
-// Error is Lines, one under the other.
+// Error returns Lines joined by line breaks.
 func (ps Problems) Error() string { return strings.Join(ps.Lines(), "\n") }
 
-// MaxErrors bounds the mistakes that are kept of one file, and the warnings: what
-// has more is hardly a configuration, and a file may hold millions.
+// MaxErrors limits the errors that are kept for one file, and the warnings: a file with more is
+// hardly a configuration, and may have millions.
 const MaxErrors = 1000
 
-// Collector collects problems, as many as are worth keeping.
+// Collector collects a limited number of problems.
 type Collector struct {
 	Problems             Problems
-	ErrorCount, warnings int // how many came, kept or not
+	ErrorCount, warnings int // how many were added, kept or not
 }
 
-// Add keeps a problem. The first that is one too many stands for the rest.
+// Add adds a problem. The first one beyond the limit represents the rest.
 func (t *Collector) Add(p Problem) {
 	count := &t.ErrorCount
 	if p.Warning {

@@ -5,13 +5,13 @@ import (
 	"strings"
 )
 
-// syntaxes are those that are read, by the extensions of files.
+// syntaxes are the supported syntaxes by file extension.
 var syntaxes = []struct {
 	extension string
 	read      func(*source) ([]*Node, Problems)
 }{{".yml", readYAML}, {".yaml", readYAML}, {".json", readJSON}, {".edn", readEDN}}
 
-// Extensions are the extensions of the files that Read knows the syntax of.
+// Extensions returns the file extensions that Read supports.
 func Extensions() []string {
 	names := make([]string, len(syntaxes))
 	for i, s := range syntaxes {
@@ -20,7 +20,7 @@ func Extensions() []string {
 	return names
 }
 
-// Reads reports whether a file has one of Extensions, in whatever case.
+// Reads reports whether a file has one of Extensions, in any case.
 func Reads(name string) bool { return reader(name) != nil }
 
 func reader(name string) func(*source) ([]*Node, Problems) {
@@ -33,9 +33,9 @@ func reader(name string) func(*source) ([]*Node, Problems) {
 	return nil
 }
 
-// Read reads the documents of a file in the syntax that its extension names, or else as
-// JSON or YAML. Nodes and problems name the file by name. Where a problem is an error,
-// the nodes are those that could be read.
+// Read reads the documents of a file in the syntax of its extension, otherwise as JSON or YAML.
+// Nodes and problems refer to the file as name. If a problem is an error, the nodes are those that
+// could be read.
 func Read(name string, data []byte) ([]*Node, Problems) {
 	src, err := newSource(name, data)
 	if err != nil {

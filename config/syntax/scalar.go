@@ -8,7 +8,7 @@ import (
 	"mockserver/internal/wording"
 )
 
-// pos is where a YAML node begins, its anchor and tag included.
+// pos returns where a YAML node begins, including its anchor and tag.
 func (r *yamlReader) pos(n *yaml.Node) Pos {
 	return r.src.pos(r.src.at(n.Line, n.Column))
 }
@@ -47,9 +47,8 @@ func (r *yamlReader) scalar(n *yaml.Node) *Node {
 	return out
 }
 
-// place finds the letters of a scalar in its file. Whether they stand there one
-// by one is not derived from YAML's rules but looked up: the text is there, or
-// it was folded.
+// place finds the position of a scalar's text in its file. Whether it appears there literally is
+// not derived from the rules of YAML, but looked up: either the text is there, or it was folded.
 func (s *source) place(n *yaml.Node) Text {
 	offset := s.skipProperties(s.at(n.Line, n.Column))
 	t := Text{Value: n.Value, Pos: s.pos(offset), Folded: true}
@@ -73,7 +72,7 @@ func (s *source) place(n *yaml.Node) Text {
 	return t
 }
 
-// skipProperties steps over an anchor and a tag in front of a value.
+// skipProperties skips an anchor and a tag before a value.
 func (s *source) skipProperties(offset int) int {
 	for offset < len(s.text) && (s.text[offset] == '&' || s.text[offset] == '!') {
 		rest := s.text[offset:]
@@ -94,8 +93,8 @@ func (s *source) skipProperties(offset int) int {
 	return offset
 }
 
-// literal places a block scalar that begins with its header (|, |-, |2+) at
-// t.Pos: each line of the text is a line of the file after the same indent.
+// literal finds the positions of a block scalar that begins with its header (|, |-, |2+) at t.Pos:
+// each line of the text is a line of the file after a common indent.
 func (s *source) literal(t *Text) {
 	values := strings.Split(t.Value, "\n")
 	indent := -1

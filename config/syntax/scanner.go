@@ -8,7 +8,7 @@ import (
 	"unicode/utf8"
 )
 
-// scanner is what the readers of JSON and EDN share. at is the next byte of s.
+// scanner is the common part of the readers of JSON and EDN. at is the index of the next byte in s.
 type scanner struct {
 	tree
 	s  string
@@ -17,7 +17,7 @@ type scanner struct {
 
 func newScanner(src *source) scanner { return scanner{tree: tree{src: src}, s: src.text} }
 
-// syntaxError is why reading ends before the file does.
+// syntaxError is the reason why reading ends early.
 type syntaxError struct {
 	Problem
 	final  bool // no other syntax accepts the file
@@ -35,8 +35,8 @@ func (r *scanner) tooDeep(offset int) error {
 	return &syntaxError{Problem: Problem{Pos: r.src.pos(offset), What: what}, final: true}
 }
 
-// text reads a text in double quotes. One of JSON stands on one line, without control
-// characters; with escapes, its place is where it begins.
+// text reads a text in double quotes. In JSON it is on one line, without control characters; with
+// escapes, its position is where it begins.
 func (r *scanner) text(json bool) (Text, error) {
 	begin := r.at + 1
 	end, escaped := begin, false
@@ -70,12 +70,11 @@ func (r *scanner) text(json bool) (Text, error) {
 	return t, nil
 }
 
-// markEvery is how far the marks of a text with escapes are apart, in bytes: what a
-// place in it takes to look up, against the room that they take.
+// markEvery is the distance between the marks of a text with escapes, in bytes: a compromise
+// between the time to look up a position and memory.
 const markEvery = 4 << 10
 
-// unescaped returns the text that the escapes of t make. It remembers t, so that
-// its letters have their places.
+// unescaped returns the text with its escapes replaced. It keeps t, so that positions can be found.
 func (t Text) unescaped() Text {
 	var out strings.Builder
 	var marks []mark
@@ -98,8 +97,8 @@ func (t Text) unescaped() Text {
 	return Text{Value: out.String(), Pos: t.Pos, Folded: true, marks: marks}
 }
 
-// escapedOffset returns where in a text with escapes the letter is written that
-// stands at an offset of what they make.
+// escapedOffset converts an offset in a text with escapes replaced to an offset in the text as
+// written.
 func escapedOffset(written string, offset int) int {
 	i := 0
 	for i < len(written) && offset > 0 {
@@ -121,7 +120,7 @@ func escapedOffset(written string, offset int) int {
 	return i + offset
 }
 
-// unescape reads one escape and returns its length; 0 when it is none.
+// unescape reads one escape and returns its length; 0 if it is invalid.
 func unescape(s string) (rune, int) {
 	const letters, meanings = `"\/bfnrt`, "\"\\/\b\f\n\r\t"
 	if len(s) < 2 {

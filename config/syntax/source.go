@@ -17,8 +17,8 @@ type source struct {
 	starts []int // the offset of each line
 	ascii  bool
 
-	// The last column looked up: columns of one long line are asked for from left
-	// to right, and counting each from the start would take quadratic time.
+	// The last column that was looked up: columns of a long line are looked up from left to right,
+	// and counting each from the start would take quadratic time.
 	line, column, offset int
 }
 
@@ -30,8 +30,8 @@ func newSource(file string, data []byte) (*source, error) {
 	return s, err
 }
 
-// asYAML returns the source with the lines of YAML 1.1, which the YAML library
-// counts: more characters break them than editors show.
+// asYAML returns the source with the lines of YAML 1.1, which the YAML library counts: it has more
+// line breaks than editors show.
 func (s *source) asYAML() *source {
 	if s.ascii {
 		return s
@@ -41,7 +41,7 @@ func (s *source) asYAML() *source {
 	return y
 }
 
-// lineStarts returns where the lines of a text begin, and whether it is ASCII.
+// lineStarts returns where the lines of a text begin, and whether the text is ASCII.
 func lineStarts(text string, breakOf func(text string) int) (starts []int, ascii bool) {
 	starts = append(make([]int, 0, 2+strings.Count(text, "\n")), 0)
 	ascii = true
@@ -60,8 +60,7 @@ func lineStarts(text string, breakOf func(text string) int) (starts []int, ascii
 	return starts, ascii
 }
 
-// lineBreak returns the length of the line break that text begins with, 0 for
-// none.
+// lineBreak returns the length of the line break at the beginning of text, 0 for none.
 func lineBreak(text string) int {
 	switch {
 	case strings.HasPrefix(text, "\r\n"):
@@ -109,14 +108,14 @@ func decodeText(data []byte) (string, error) {
 	return string(utf16.Decode(units)), nil
 }
 
-// pos returns the place of an offset.
+// pos returns the position of an offset.
 func (s *source) pos(offset int) Pos {
 	line := sort.SearchInts(s.starts, offset+1)
 	return Pos{File: s.file, Line: line, Column: offset - s.starts[line-1] + 1}
 }
 
-// at returns the offset of a place that counts its column in characters, as the
-// YAML library does. A place beyond the text is its end.
+// at returns the offset of a position whose column counts characters, as in the YAML library. A
+// position beyond the text is its end.
 func (s *source) at(line, column int) int {
 	if line < 1 || line > len(s.starts) {
 		return len(s.text)
@@ -135,7 +134,7 @@ func (s *source) at(line, column int) int {
 	return s.offset
 }
 
-// lineText returns a line, counted from 1, without its break.
+// lineText returns a line by its number, starting at 1, without its break.
 func (s *source) lineText(line int) string {
 	if line < 1 || line > len(s.starts) {
 		return ""
@@ -152,15 +151,15 @@ func (s *source) lineText(line int) string {
 	return text
 }
 
-// firstWord returns where the first character of a line stands that is no blank.
+// firstWord returns the position of the first character of a line that is not a blank.
 func (s *source) firstWord(line int) Pos {
 	text := s.lineText(line)
 	blanks := len(text) - len(strings.TrimLeft(text, " \t"))
 	return Pos{File: s.file, Line: line, Column: blanks + 1}
 }
 
-// encodingFault finds the first byte that no configuration may hold. Control
-// characters are left to JSON's own rules, which are wider than YAML's.
+// encodingFault finds the first byte that is not allowed in a configuration. Control characters are
+// left to the rules of JSON, which allow more than YAML.
 func (s *source) encodingFault(yaml bool) (offset int, what string) {
 	if s.ascii && !yaml {
 		return 0, ""
@@ -185,7 +184,7 @@ func (s *source) encodingFault(yaml bool) (offset int, what string) {
 	return 0, ""
 }
 
-// forbidden reports whether YAML keeps a character out of its files.
+// forbidden reports whether YAML does not allow a character in files.
 func forbidden(r rune) bool {
 	switch {
 	case r == '\t', r == '\n', r == '\r', r == 0x85:

@@ -10,18 +10,18 @@ import (
 	"gopkg.in/yaml.v3"
 )
 
-// searchedSize bounds the files in which the place of a syntax error is searched
-// for by reading parts of them again.
+// searchedSize is the largest file for which the position of a syntax error is found by reading
+// parts of the file again.
 const searchedSize = 512 << 10
 
-// yamlMessage is a message of the YAML library: "yaml: line 3: did not find …".
+// yamlMessage matches a message of the YAML library: "yaml: line 3: did not find …".
 var yamlMessage = regexp.MustCompile(`^(?:yaml: )?(?:line (\d+): )?`)
 
-// flowSpecial are the characters that mean something inside { } and [ ].
+// flowSpecial are the characters with a meaning inside { } and [ ].
 const flowSpecial = "{ } [ ] , : ? #"
 
-// yamlSentences say what the library's words mean. The first that is contained
-// in a message is used.
+// yamlSentences explain the messages of the library. The first whose words are contained in a
+// message is used.
 var yamlSentences = []struct{ words, sentence string }{
 	{"did not find expected key", "this line fits no map above it: its indentation differs from the keys before, or a \":\" is missing"},
 	{"did not find expected '-' indicator", "this line fits no list above it: an item begins with \"- \" at the indentation of the items before"},
@@ -46,12 +46,12 @@ var yamlSentences = []struct{ words, sentence string }{
 	{"did not find expected alphabetic or numeric character", "an & or * without a name: a text that begins with one is written in quotes"},
 }
 
-// yamlProblem turns an error of the YAML library into a problem with a place.
+// yamlProblem converts an error of the YAML library to a problem with a position.
 func yamlProblem(src *source, err error) Problem {
 	message := err.Error()
 	found := yamlMessage.FindStringSubmatch(message)
 	words := message[len(found[0]):]
-	line, _ := strconv.Atoi(found[1]) // 0 where the library does not know
+	line, _ := strconv.Atoi(found[1]) // 0 if the library does not know it
 	line = errorLine(src, words, min(max(line, 1), len(src.starts)))
 	if strings.Contains(words, "did not find expected ',' or") {
 		if offset, what := src.unquoted(line); what != "" {
@@ -68,15 +68,15 @@ func yamlProblem(src *source, err error) Problem {
 	return Problem{Pos: src.firstWord(line), What: what}
 }
 
-// errorLine finds the line that a syntax error comes from: the last line of the
-// shortest beginning of the file that has the same error. The library names the
-// line where the surrounding map or list begins instead, or none.
+// errorLine finds the line that causes a syntax error: the last line of the shortest beginning of
+// the file with the same error. The library names the line where the surrounding map or list begins
+// instead, or none.
 func errorLine(src *source, words string, hint int) int {
 	if len(src.text) > searchedSize {
 		return hint
 	}
 	last := len(src.starts)
-	low, high, stride := 0, hint, 1 // no error up to low; error up to high
+	low, high, stride := 0, hint, 1 // no error up to low; an error up to high
 	for !failsAlike(src, words, high) {
 		if high == last {
 			return hint
@@ -93,7 +93,7 @@ func errorLine(src *source, words string, hint int) int {
 	return high
 }
 
-// failsAlike reports whether the first lines of a file have that error.
+// failsAlike reports whether the first lines of a file have the same error.
 func failsAlike(src *source, words string, lines int) bool {
 	text := src.text
 	if lines < len(src.starts) {

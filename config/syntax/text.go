@@ -5,30 +5,30 @@ import (
 	"strings"
 )
 
-// Text is a text of the configuration that is compiled later (a template, a
-// condition, a path), with where it stood, so that its errors can say so.
+// Text is a text of the configuration that is compiled later (a template, a condition, a path),
+// with its position, for its errors.
 type Text struct {
 	Value string
 	Pos   Pos    // of its first character
 	Key   string // "[3].endpoint.response.body"
 
-	// lines holds the position of each line of a block scalar, whose text stands in
-	// the file letter by letter; nil for a text on one line.
+	// lines are the positions of the lines of a block scalar, whose text appears literally in the
+	// file; nil for a text on one line.
 	lines []Pos
-	// Folded reports that the text does not stand in the file letter by letter
-	// (escapes, folding), so that no offset into it has a position of its own.
+	// Folded reports that the text does not appear literally in the file (escapes, folding), so
+	// that offsets in it have no position of their own.
 	Folded bool
-	// margin reports that the lines after the first begin at the first column of a
-	// line of the file each, as those of a text in quotes do.
+	// margin reports that the lines after the first begin in the first column of a line of the
+	// file, as in a text in quotes.
 	margin bool
-	// marks tell, of the JSON text of a map or list, where the texts with tags stand
-	// that it is made of, in order; and of a text with escapes of EDN how it is written.
+	// marks are, for the JSON text of a map or list, the positions of the texts with tags that it
+	// is made of, in order; and for a text with escapes in EDN, how it is written.
 	marks []mark
-	built *built // of a text made in Go, what New has to know; nil for nothing
+	built *built // for a text made in Go, what New needs; nil for nothing
 }
 
-// FileText is the content of a whole file as a Text, whose offsets have the
-// line and column of that file. Name is what positions call the file.
+// FileText returns the content of a whole file as a Text, whose offsets have the lines and columns
+// of that file. name is what positions call the file.
 func FileText(name, content string) Text {
 	t := Text{Value: content, Pos: Pos{File: name, Line: 1, Column: 1}}
 	t.lines = append(t.lines, t.Pos)
@@ -40,10 +40,9 @@ func FileText(name, content string) Text {
 	return t
 }
 
-// At returns the position of the byte at offset. Where a text was folded or
-// escaped in its file, so that offsets no longer tell, it is the text's beginning;
-// escapes of EDN are looked up instead.
-// Of a map or list in its JSON text, it is where the text inside stands.
+// At returns the position of the byte at offset. If a text was folded or escaped in its file, this
+// is the beginning of the text, except that escapes of EDN are looked up. In the JSON text of a map
+// or list, it is the position of the text inside.
 func (t Text) At(offset int) Pos {
 	i := sort.Search(len(t.marks), func(i int) bool { return t.marks[i].at > offset })
 	if i > 0 && t.marks[i-1].text != nil {
@@ -78,7 +77,7 @@ func (t Text) At(offset int) Pos {
 	return p
 }
 
-// atMargin is At for a text whose lines are those of the file, however they end.
+// atMargin is At for a text whose lines are those of the file, with any line breaks.
 func (t Text) atMargin(offset int) Pos {
 	before := t.Value[:offset]
 	if strings.HasPrefix(t.Value[offset:], "\n") {
@@ -95,30 +94,30 @@ func (t Text) atMargin(offset int) Pos {
 	return p
 }
 
-// mark is where a made text goes on letter by letter as another stands in its
-// file, until the next mark.
+// mark says from where on a generated text is a literal copy of another text in its file, until the
+// next mark.
 type mark struct {
-	at   int   // offset in the made text
-	text *Text // nil where nothing of a file stands
+	at   int   // offset in the generated text
+	text *Text // nil if the text is not from a file
 	from int   // offset in text
 
-	escaped bool // text is written with escapes, which are made after the mark
+	escaped bool // text has escapes, which are resolved after the mark
 }
 
-// built is what a text made in Go has beside its value.
+// built is what a text made in Go has in addition to its value.
 type built struct {
 	fault string // what is wrong with it; "" for nothing
 	json  bool   // it is the JSON text of a value
-	raw   string // that text where placeholders are none: what stands in them is escaped too
+	raw   string // the text if nothing in it is a placeholder: the quotes inside braces are escaped too
 }
 
-// Unplaced is the text without its place and key.
+// Unplaced returns the text without its position and key.
 func (t Text) Unplaced() Text { return Text{Value: t.Value, Folded: t.Folded, built: t.built} }
 
-// Faulty is a text made in Go that has a fault.
+// Faulty returns a text made in Go that has a fault.
 func Faulty(what string) Text { return Text{built: &built{fault: what}} }
 
-// Fault is what is wrong with a text made in Go; "" for nothing.
+// Fault returns what is wrong with a text made in Go; "" for nothing.
 func (t Text) Fault() string {
 	if t.built == nil {
 		return ""
@@ -126,10 +125,10 @@ func (t Text) Fault() string {
 	return t.built.fault
 }
 
-// IsJSON reports whether the text was made of a Go value, as JSON.
+// IsJSON reports whether the text was made from a Go value, as JSON.
 func (t Text) IsJSON() bool { return t.built != nil && t.built.json }
 
-// Raw is the text where placeholders are none, if it was made of a Go value.
+// Raw returns the text without placeholders, if it was made from a Go value.
 func (t Text) Raw() Text {
 	if t.IsJSON() {
 		t.Value = t.built.raw

@@ -8,20 +8,19 @@ import (
 	"mockserver/internal/wording"
 )
 
-// MaxDepth bounds how deep values are nested, so that walking them never
-// exhausts the stack.
+// MaxDepth limits how deeply values are nested, so that processing them never exhausts the stack.
 const MaxDepth = 1000
 
-// tree is what the readers of every syntax share while they build nodes: where
-// they are, and what was wrong.
+// tree is what the readers of all syntaxes have in common while they build nodes: the current
+// position, and the problems.
 type tree struct {
 	Collector
 	src  *source
 	path []step
-	slab []Node // room for nodes: they are many, and die together
+	slab []Node // memory for nodes: there are many, and they are released together
 }
 
-// newNode returns a node of its own.
+// newNode allocates a node.
 func (t *tree) newNode(kind Kind, text Text) *Node {
 	const slabSize = 256
 	if len(t.slab) == cap(t.slab) {
@@ -31,18 +30,17 @@ func (t *tree) newNode(kind Kind, text Text) *Node {
 	return &t.slab[len(t.slab)-1]
 }
 
-// step is one part of a key path: an index, or a key.
+// step is one part of a key path: an index or a key.
 type step struct {
 	index int
 	key   string
 	named bool // it is a key
 }
 
-// maxSteps bounds a key path: one of a thousand keys leads nobody anywhere, and
-// each error has one.
+// maxSteps limits a key path: one with a thousand keys helps nobody, and each error has one.
 const maxSteps = 32
 
-// keyPath is "[2].endpoint.path" for the node being built.
+// keyPath returns "[2].endpoint.path" for the current node.
 func (t *tree) keyPath() string {
 	var b strings.Builder
 	for i, s := range t.path {
@@ -65,7 +63,7 @@ func (t *tree) pop()        { t.path = t.path[:len(t.path)-1] }
 
 func (t *tree) wrong(pos Pos, format string, args ...any) {
 	if t.Full() {
-		return // what is dropped need not be made
+		return // the message would be dropped
 	}
 	t.Add(Problem{Pos: pos, Key: t.keyPath(), What: fmt.Sprintf(format, args...)})
 }
@@ -73,10 +71,10 @@ func (t *tree) wrong(pos Pos, format string, args ...any) {
 // entries collects the entries of one map, whose keys must differ.
 type entries struct {
 	list  []Entry
-	index map[string]int // made when the map is large
+	index map[string]int // used if the map is large
 }
 
-// find returns where a key stands in the list, or -1.
+// find returns the index of a key in the list, or -1.
 func (e *entries) find(key string) int {
 	const large = 16
 	if e.index == nil {
@@ -99,7 +97,7 @@ func (e *entries) find(key string) int {
 	return -1
 }
 
-// add appends an entry whose key find did not find.
+// add appends an entry whose key is not in the list.
 func (e *entries) add(key, value *Node) {
 	if e.index != nil {
 		e.index[key.Text.Value] = len(e.list)
@@ -107,7 +105,7 @@ func (e *entries) add(key, value *Node) {
 	e.list = append(e.list, Entry{Key: key, Value: value})
 }
 
-// put adds an entry as written, or says that its key is a duplicate.
+// put adds an entry, or reports that its key is a duplicate.
 func (t *tree) put(e *entries, key, value *Node) {
 	if i := e.find(key.Text.Value); i >= 0 {
 		t.wrong(key.Pos(), "the key %q is already given on line %d; a key may stand once in a map",

@@ -11,15 +11,15 @@ import (
 	"mockserver/internal/wording"
 )
 
-// maxUnfolded bounds what the aliases of one file stand for, were they written
-// out: as much as a file may hold. A node counts nodeWeight and its text.
+// maxUnfolded limits the size of a file with its aliases written out to what a file may have. A
+// node counts nodeWeight and the length of its text.
 const (
 	maxUnfolded = 64 << 20
 	nodeWeight  = 64
 )
 
-// readYAML reads every document of a file. The lists of several documents are
-// one list, so the index of a key path counts on from one to the next.
+// readYAML reads all documents of a file. The lists of several documents are one list, so the
+// indexes of key paths continue from one to the next.
 func readYAML(src *source) ([]*Node, Problems) {
 	src = src.asYAML()
 	if at, what := src.encodingFault(true); what != "" {
@@ -37,7 +37,7 @@ func readYAML(src *source) ([]*Node, Problems) {
 		if err != nil {
 			p := yamlProblem(src, err)
 			r.Add(p)
-			docs = append(docs, r.newNode(NullNode, Text{Pos: p.Pos})) // the document that it is in
+			docs = append(docs, r.newNode(NullNode, Text{Pos: p.Pos})) // the document that contains it
 			break
 		}
 		r.anchors = map[*yaml.Node]*anchor{}
@@ -51,8 +51,8 @@ func readYAML(src *source) ([]*Node, Problems) {
 	return docs, r.Problems
 }
 
-// decodeYAML reads one document. The library panics on events it does not
-// expect; whatever a file holds must be no more than a problem of that file.
+// decodeYAML reads one document. The library panics on events it does not expect; that must be only
+// a problem of the file.
 func decodeYAML(decoder *yaml.Decoder, doc *yaml.Node) (err error) {
 	defer func() {
 		if r := recover(); r != nil {
@@ -62,10 +62,10 @@ func decodeYAML(decoder *yaml.Decoder, doc *yaml.Node) (err error) {
 	return decoder.Decode(doc)
 }
 
-// extent is how large a node is with its aliases written out.
+// extent is the size of a node with its aliases written out.
 type extent struct{ weight, depth int }
 
-// anchor is a node that aliases stand for: built once and shared.
+// anchor is a node that aliases refer to: it is built once and shared.
 type anchor struct {
 	node   *Node
 	extent extent
@@ -74,13 +74,13 @@ type anchor struct {
 
 type yamlReader struct {
 	tree
-	base     int // items of the documents before
+	base     int // number of items in earlier documents
 	anchors  map[*yaml.Node]*anchor
 	unfolded int
-	refused  bool // too large or too deep: nothing may walk these nodes
+	refused  bool // too large or too deep: these nodes must not be processed
 }
 
-// node builds a node and what is below it.
+// node builds a node and everything below it.
 func (r *yamlReader) node(n *yaml.Node) (*Node, extent) {
 	if n.Kind == yaml.AliasNode {
 		return r.alias(n)
@@ -120,10 +120,10 @@ func (r *yamlReader) fresh(n *yaml.Node) (*Node, extent) {
 	return out, size
 }
 
-// place is the empty text of a node that is no scalar.
+// place returns an empty text with the position of a node that is not a scalar.
 func (r *yamlReader) place(n *yaml.Node) Text { return Text{Pos: r.pos(n), Folded: true} }
 
-// alias returns the shared node, and keeps account of what sharing hides.
+// alias returns the shared node, and adds up what sharing hides.
 func (r *yamlReader) alias(n *yaml.Node) (*Node, extent) {
 	null := r.newNode(NullNode, r.place(n))
 	a := r.anchors[n.Alias]
@@ -140,7 +140,7 @@ func (r *yamlReader) alias(n *yaml.Node) (*Node, extent) {
 	return a.node, a.extent
 }
 
-// refuse says once why the file is not looked at any further.
+// refuse reports, once, why the rest of the file is not processed.
 func (r *yamlReader) refuse(pos Pos, format string, args ...any) {
 	if !r.refused {
 		r.refused = true
@@ -184,7 +184,7 @@ func (r *yamlReader) mapping(n *yaml.Node, out *Node, size *extent) {
 		value, e := r.node(n.Content[i+1])
 		size.hold(e)
 		switch {
-		case key.Kind == MapNode: // reported by key
+		case key.Kind == MapNode: // key has reported it
 		case merge:
 			r.merge(&list, value, n)
 		default:
@@ -195,8 +195,7 @@ func (r *yamlReader) mapping(n *yaml.Node, out *Node, size *extent) {
 	out.Entries = list.list
 }
 
-// placeholderHint helps those who wrote {{placeholder}} without quotes, which is a
-// map in a map to YAML.
+// placeholderHint returns a hint for an unquoted {{placeholder}}, which is a map in a map in YAML.
 func placeholderHint(k Kind) string {
 	if k == MapNode {
 		return ", and a {{placeholder}} is written in quotes"
@@ -204,9 +203,9 @@ func placeholderHint(k Kind) string {
 	return ""
 }
 
-// key builds a key of a map; one that cannot be a key is left a map. Keys and
-// values are built in the order written: an anchor stands before its aliases, and
-// columns are looked up from left to right.
+// key builds a key of a map. A node that cannot be a key is kept as a map. Keys and values are
+// built in the order written: an anchor precedes its aliases, and columns are looked up from left
+// to right.
 func (r *yamlReader) key(n *yaml.Node) *Node {
 	key, _ := r.node(n)
 	if key.Kind == NullNode || key.Kind == ListNode || key.Kind == MapNode {
@@ -216,8 +215,8 @@ func (r *yamlReader) key(n *yaml.Node) *Node {
 	return key
 }
 
-// merge takes over the entries of the maps under <<, where neither the map's own
-// keys nor a map merged before has them.
+// merge adds the entries of the maps under <<, except keys that the map itself or an earlier merged
+// map has.
 func (r *yamlReader) merge(list *entries, value *Node, into *yaml.Node) {
 	sources := []*Node{value}
 	if value.Kind == ListNode {
