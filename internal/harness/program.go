@@ -19,6 +19,9 @@ import (
 // sources, so a program built from other sources is never run.
 func Program(t testing.TB) string {
 	t.Helper()
+	if testing.Short() && !Race {
+		t.Skip("-short leaves out what runs the program, unless it is with -race")
+	}
 	path, err := built()
 	if err != nil {
 		t.Fatal(err)
