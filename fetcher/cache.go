@@ -2,6 +2,8 @@ package fetcher
 
 import (
 	"container/list"
+	"io/fs"
+	"os"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -155,3 +157,38 @@ func (e *entry) touch() {
 		e.used.Store(true)
 	}
 }
+
+// look is what is known about a file without reading it, or err if it is not available. The zero
+// look stands for no check.
+type look struct {
+	info fs.FileInfo
+	err  error
+}
+
+// same reports whether two looks show no change.
+func (l look) same(m look) bool {
+	if l.info == nil || m.info == nil {
+		return l.info == nil && m.info == nil && l.err != nil && m.err != nil && l.err.Error() == m.err.Error()
+	}
+	return os.SameFile(l.info, m.info) && l.info.Size() == m.info.Size() && l.info.ModTime().Equal(m.info.ModTime())
+}
+
+// still reports whether a file has not been written to for a while, or does not exist.
+func (l look) still(now time.Time) bool {
+	return l.info == nil || now.Sub(l.info.ModTime()) >= idleTime
+}
+
+const (
+	// checkInterval is how long a file is served without being checked.
+	checkInterval = 250 * time.Millisecond
+	// settleTime is the coarsest resolution of file times in use: within it, a file may change
+	// twice with the same time.
+	settleTime = 2 * time.Second
+	// idleTime is how long a copy is valid without a check. After that, the request that checks the
+	// file waits for its current content.
+	idleTime = 2 * checkInterval
+	// patience limits that wait, in real time.
+	patience = 250 * time.Millisecond
+	// maxAttempts is how often a file is read that changes while it is being read.
+	maxAttempts = 3
+)

@@ -5,6 +5,7 @@
 package openapi
 
 import (
+	"net/url"
 	"time"
 
 	"mockserver/config/openapi/generate"
@@ -90,4 +91,14 @@ type Callback struct {
 	File         string
 	Line, Column int
 	Pointer      string
+}
+
+// Sample is a request to an operation, built from the examples in the document or else from its
+// schemas. Parameters without a known value are left out.
+type Sample struct {
+	Path      map[string]string // by parameter name
+	Query     url.Values
+	Headers   []Header
+	MediaType string // media type of Body, or ""
+	Body      []byte
 }

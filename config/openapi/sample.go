@@ -9,16 +9,6 @@ import (
 	"mockserver/config/openapi/validate"
 )
 
-// Sample is a request to an operation, built from the examples in the document or else from its
-// schemas. Parameters without a known value are left out.
-type Sample struct {
-	Path      map[string]string // by parameter name
-	Query     url.Values
-	Headers   []Header
-	MediaType string // media type of Body, or ""
-	Body      []byte
-}
-
 // sample builds the sample of an operation.
 func (c *compiler) sample(item *openapi3.PathItem, op *openapi3.Operation, pointer string) *Sample {
 	parameters := validate.ParametersOf(item, op)

@@ -1,11 +1,10 @@
 package wire
 
 import (
-	"bytes"
 	"errors"
 	"io"
 	"net"
-	"os"
+	"sync"
 	"sync/atomic"
 	"time"
 )
@@ -75,6 +74,22 @@ type Connection struct {
 	Begun any
 }
 
+// part is what a connection is read for. Each part has its own time-out, which starts when the part
+// begins.
+type part struct {
+	request int // how many requests were read before it
+	kind    kind
+}
+
+// kind is one of the parts of a request.
+type kind uint8
+
+const (
+	waiting kind = iota // for its first byte
+	inHead
+	inBody
+)
+
 // Limits for clients.
 const (
 	// MaxHeader is the maximum size of the request line and headers, in bytes, and the size of a
@@ -107,127 +122,6 @@ const (
 	lingerTime = 2 * time.Second
 	lingerSize = 256 << 20 // bytes
 )
-
-// Read reads what the client sent, as far as it is valid: a head is returned whole, and nothing
-// after a protocol error. That protocol error is then the error returned.
-func (c *Connection) Read(b []byte) (int, error) {
-	if c.after != nil { // fasthttp has written the response: it reads after that
-		c.release()
-	}
-	if c.upgraded.Load() {
-		return 0, errParked // fasthttp takes the connection as ended
-	}
-	switch {
-	case c.unwritten:
-		return 0, c.failed
-	case c.over != nil:
-		c.told = true
-		return 0, c.over
-	}
-	for n := 0; ; {
-		got, err := c.more(b, n)
-		n += got
-		if !c.looked {
-			if done, failed := c.look(b, n, err); failed != nil {
-				return 0, failed
-			} else if done {
-				n = 0
-				continue
-			}
-		}
-		c.looked = false
-		ready, rest := c.ready, c.restAt
-		switch {
-		case c.over != nil && ready > 0:
-			return ready, nil
-		case c.over != nil:
-			c.told = true
-			return 0, c.over
-		case ready > 0 && rest < n:
-			c.hold(b[rest:n])
-			return ready, err
-		case ready > 0 || err != nil:
-			return ready, err
-		case n == len(b) && rest == 0: // fasthttp reports it too, once its buffer is full
-			c.over = largeHead
-			return n, nil
-		}
-		if n -= rest; rest > 0 {
-			copy(b, b[rest:rest+n])
-		}
-	}
-}
-
-// look passes the n bytes in b to take, and a plain request to Plain. It reports whether a request
-// was answered. The error is a write error.
-func (c *Connection) look(b []byte, n int, err error) (done bool, failed error) {
-	if c.timed {
-		c.readAt = c.from.clock.exactly()
-	}
-	c.framing.single = c.from.Single() // as it is now: a reload may have come while nothing else did
-	if err != nil || !c.framing.again(b[:n]) {
-		c.ready, c.restAt = c.take(b[:n], err)
-	}
-	if !c.framing.isPlain || c.from.Plain == nil || err != nil {
-		return false, nil
-	}
-	c.framing.plain.Bytes = b[:n:len(b)]
-	if done, failed = c.from.Plain(c, &c.framing.plain); failed != nil {
-		c.failed, c.unwritten = failed, true
-		return false, failed
-	}
-	if done && c.after != nil {
-		c.release()
-	}
-	return done, nil
-}
-
-// more adds to the n bytes in b: held bytes, which may be enough, or newly received ones.
-func (c *Connection) more(b []byte, n int) (int, error) {
-	if len(c.held) == 0 {
-		c.store, c.arrived = nil, time.Time{}
-		return c.receive(b, n)
-	}
-	got := copy(b[n:], c.held)
-	if c.held = c.held[got:]; len(c.held) == 0 {
-		c.held = nil
-	}
-	c.arrived = c.heldAt
-	return got, nil
-}
-
-// hold puts b back in front of the held bytes, in place if b was among them.
-func (c *Connection) hold(b []byte) {
-	if before := len(c.store) - len(c.held); before >= len(b) {
-		c.held = c.store[before-len(b):]
-		copy(c.held, b)
-		return
-	}
-	if len(c.held) == 0 {
-		c.heldAt = time.Now()
-	}
-	c.held = append(append([]byte(nil), b...), c.held...)
-	c.store = c.held
-}
-
-// take passes the received bytes to wire's framing and stores what ends reading: its error, or an
-// end inside a request. err is the error of reading.
-func (c *Connection) take(b []byte, err error) (ready, rest int) {
-	ready, rest, c.over = c.framing.take(b)
-	inside := c.framing.inside(b[rest:])
-	if (inside || ready > 0 || c.over != nil) && !c.spoke.Load() {
-		c.spoke.Store(true)
-	}
-	c.cutOff = inside && err != nil
-	if c.over == nil && inside && err == io.EOF {
-		c.over = cutShort
-		if rest < len(b) {
-			ready = expose(b, ready)
-		}
-	}
-	c.behind = c.over != nil && rest < len(b)
-	return ready, rest
-}
 
 // AfterWrite sets f to be called once the current response has been written, or cannot be.
 func (c *Connection) AfterWrite(f func(written time.Time)) { c.after = f }
@@ -340,26 +234,6 @@ func (c *Connection) Cause(err error) error {
 	return err
 }
 
-// Serve serves the connection to its end with serve, which it calls again when a parked connection
-// is needed again.
-func (c *Connection) Serve(serve func(net.Conn) error) error {
-	defer c.release()
-	var err error
-	for {
-		err = serve(c)
-		if c.upgraded.Load() {
-			c.talk()
-			err = nil
-			break
-		}
-		if !c.parked || !c.unpark() {
-			break
-		}
-	}
-	c.answered.Store((err == nil || c.struck || c.rested) && !c.cutOff && !c.unwritten)
-	return err
-}
-
 // Leave makes the connection leave HTTP after the current response, and run talk.
 func (c *Connection) Leave(talk func()) {
 	c.talk = talk
@@ -370,29 +244,6 @@ func (c *Connection) Leave(talk func()) {
 // IsUnanswered reports whether the connection was cut off in a request that had no response.
 func (c *Connection) IsUnanswered() bool {
 	return c.spoke.Load() && !c.idle.now() && !c.unread.Load() && !c.answered.Load()
-}
-
-// Write writes b as long as the client keeps reading, at a sufficient rate.
-func (c *Connection) Write(b []byte) (int, error) {
-	if c.spoils != "" {
-		return 0, c.strike(b)
-	}
-	written := 0
-	begun := c.from.clock.elapsed()
-	for now := begun; ; now = c.from.clock.exactly() {
-		if c.writeExpires-now < writeTimeout+clockTick {
-			c.writeExpires = now + writeTimeout + 10*renewal
-			_ = c.Conn.SetWriteDeadline(c.TimeOf(c.writeExpires)) // if this fails, writing fails too
-		}
-		n, err := c.write(b[written:])
-		written += n
-		if c.after != nil {
-			c.written = time.Now()
-		}
-		if n == 0 || !errors.Is(err, os.ErrDeadlineExceeded) || c.from.clock.exactly()-begun > longest(written)+clockTick {
-			return written, err
-		}
-	}
 }
 
 // Close closes the connection and forgets it. A client that was refused, sends more after its last
@@ -430,22 +281,35 @@ func (c *Connection) Discard() {
 	_, _ = io.CopyN(io.Discard, c.Conn, lingerSize) // closing follows whatever happens
 }
 
-// strike does what a fault does instead of writing b, the beginning of an answer.
-func (c *Connection) strike(b []byte) error {
-	fault := c.spoils
-	c.spoils, c.struck = "", true
-	c.answered.Store(true) // this is the answer it was to have
-	switch fault {
-	case reset:
-		if tcp, ok := c.Conn.(interface{ SetLinger(seconds int) error }); ok {
-			_ = tcp.SetLinger(0) // closing sends RST then; it is closed if this fails too
-		}
-		_ = c.CloseNow() // it is gone either way
-	case malformed:
-		_, _ = c.Write([]byte(noAnswer)) // a client that does not get it gets no answer either
-	case Truncate: // the answer is a head alone: clients take headers that end early for all of them
-		line, _, _ := bytes.Cut(b, []byte("\r\n"))
-		_, _ = c.Write(line[:len(line)/2])
+// isIdle reports whether the connection was last read for another request.
+func (c *Connection) isIdle() bool { return c.at.kind == waiting && c.at.request > 0 }
+
+// longest returns how long n bytes may take to get through.
+func longest(n int) time.Duration { return slowTime + time.Duration(n/slowRate)*time.Second }
+
+// errParked ends serving a connection that is parked: for fasthttp it has ended.
+var errParked = io.EOF
+
+// pausing is the state of a connection's pauses that is shared with other goroutines.
+type pausing struct {
+	mu     sync.Mutex // guards the fields below
+	reads  bool       // the pause is a read, which a deadline ends
+	woken  bool       // Wake was called, and no pause has reported it
+	closed bool
+	signal chan struct{} // ends a pause that is not a read; nil before the first one
+}
+
+// end ends the pauses of a connection that is closed.
+func (p *pausing) end() {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.closed = true
+	p.stir()
+}
+
+func (p *pausing) stir() {
+	select {
+	case p.signal <- struct{}{}: // nil where no pause waits for it
+	default:
 	}
-	return errStruck
 }

@@ -1,6 +1,9 @@
 package wire
 
 import (
+	"errors"
+	"net"
+	"os"
 	"time"
 )
 
@@ -30,4 +33,32 @@ func (c *Connection) unpark() bool {
 	c.readInForce = time.Time{}
 	c.held, c.store = c.first[:n], nil
 	return true
+}
+
+// Serve serves the connection to its end with serve, which it calls again when a parked connection
+// is needed again.
+func (c *Connection) Serve(serve func(net.Conn) error) error {
+	defer c.release()
+	var err error
+	for {
+		err = serve(c)
+		if c.upgraded.Load() {
+			c.talk()
+			err = nil
+			break
+		}
+		if !c.parked || !c.unpark() {
+			break
+		}
+	}
+	c.answered.Store((err == nil || c.struck || c.rested) && !c.cutOff && !c.unwritten)
+	return err
+}
+
+// parks reports whether a failed read is the time to be parked.
+func (c *Connection) parks(err error) bool {
+	if c.parked = c.isIdle() && errors.Is(err, os.ErrDeadlineExceeded) && !c.from.isEnding(); c.parked {
+		c.framing.forget() // it keeps the buffer, which is given back
+	}
+	return c.parked
 }

@@ -5,7 +5,6 @@ import (
 	"io"
 	"os"
 	"slices"
-	"sync"
 	"time"
 )
 
@@ -38,15 +37,6 @@ const (
 	// alarmLead is how long before the end of a pause the alarm is set.
 	alarmLead = time.Second
 )
-
-// pausing is the state of a connection's pauses that is shared with other goroutines.
-type pausing struct {
-	mu     sync.Mutex // guards the fields below
-	reads  bool       // the pause is a read, which a deadline ends
-	woken  bool       // Wake was called, and no pause has reported it
-	closed bool
-	signal chan struct{} // ends a pause that is not a read; nil before the first one
-}
 
 // pause waits for a time, or for Wake. Only the connection's goroutine may call it. A zero time
 // means no limit. After pauseLeft the connection is closed, and what is written to it is lost.
@@ -209,18 +199,3 @@ func (c *Connection) Wake() {
 
 // past is a deadline that ends a read at once.
 var past = time.Unix(1, 0)
-
-// end ends the pauses of a connection that is closed.
-func (p *pausing) end() {
-	p.mu.Lock()
-	defer p.mu.Unlock()
-	p.closed = true
-	p.stir()
-}
-
-func (p *pausing) stir() {
-	select {
-	case p.signal <- struct{}{}: // nil where no pause waits for it
-	default:
-	}
-}

@@ -6,23 +6,6 @@ import (
 	"time"
 )
 
-// The faults that can be applied to a response when it is written. From then on, of what fasthttp
-// writes only what the fault lets through is sent, and the connection is closed. By then every
-// earlier response has been sent: requests to a server with faults are read one at a time.
-const (
-	reset     = "reset"
-	malformed = "malformed"
-	Truncate  = "truncate"
-	Slow      = "slow-body"
-)
-
-// errStruck ends serving a connection after a fault.
-var errStruck = errors.New("a declared fault ended the connection")
-
-// noAnswer is a malformed response: bytes that are not HTTP, but end as headers do, so that a
-// client does not wait for more.
-const noAnswer = "\x00\x01\xff\xfethis-is-no-answer-of-HTTP\r\n\r\n"
-
 // Spoil applies a fault to the response when it is written.
 func (c *Connection) Spoil(fault string) { c.spoils = fault }
 

@@ -45,25 +45,6 @@ func New(title string) *Export {
 	}
 }
 
-// Add adds a document, except for operations that Root already has. All references in the document
-// must point into its own components. The Export takes ownership of the document and changes it.
-// The first document becomes Root; nothing may be declared in Root before. served reports whether
-// an operation is wanted, by its method and its path as requested, "/v1/pets/{id}". Add returns the
-// methods and paths that have no place next to the other documents.
-func (x *Export) Add(doc *tree.Node, served func(method, path string) bool) (left []string) {
-	base := serverPath(doc.Get("servers"))
-	prune(doc, base, served)
-	if x.main != nil {
-		return x.join(doc, base)
-	}
-	x.Root, x.main, x.base = doc, doc, base
-	for key, item := range doc.Make("paths").Members() { // optional in 3.1
-		x.keys[Shape(key)] = true
-		x.paths[Shape(itemBase(item, base)+key)] = key
-	}
-	return nil
-}
-
 // itemBase returns the base path of a path item or an operation: the one from its own servers, if
 // it has any, else base.
 func itemBase(item *tree.Node, base string) string {

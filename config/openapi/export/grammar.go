@@ -1,5 +1,12 @@
 package export
 
+import (
+	"fmt"
+	"mockserver/config/openapi/tree"
+	"slices"
+	"strings"
+)
+
 // element is a kind of OpenAPI object. Its members are listed in grammar.
 type element string
 
@@ -79,4 +86,87 @@ var grammar = map[element]map[string]slot{
 		"propertyNames": {schemaObject, single}, "contentSchema": {schemaObject, single},
 		"unevaluatedItems": {schemaObject, single}, "unevaluatedProperties": {schemaObject, single},
 	},
+}
+
+// unused returns a name that is not yet in a map.
+func unused(t *tree.Node, name string) string {
+	first := name
+	for n := 2; t.Get(name) != nil; n++ {
+		name = fmt.Sprintf("%s_%d", first, n)
+	}
+	return name
+}
+
+// each calls do for each object that is a member of t or an item of a member.
+func each(t *tree.Node, of element, do func(value *tree.Node, of element)) {
+	for key, value := range t.Members() {
+		m, ok := grammar[of][key]
+		if !ok && !strings.HasPrefix(key, "x-") {
+			m, ok = grammar[of][""]
+		}
+		switch {
+		case !ok:
+		case m.form == single:
+			do(value, m.element)
+		default:
+			for _, item := range value.Members() {
+				do(item, m.element)
+			}
+			for _, item := range value.List() {
+				do(item, m.element)
+			}
+		}
+	}
+}
+
+// visit calls do for each schema in an object.
+func visit(t *tree.Node, of element, do func(schema *tree.Node)) {
+	if !t.IsMap() {
+		return
+	}
+	if of == schemaObject {
+		do(t)
+	}
+	each(t, of, func(value *tree.Node, of element) { visit(value, of, do) })
+}
+
+// orNullTree makes a schema accept null, whatever the schemas that it is composed of require.
+func orNullTree(t *tree.Node) {
+	parts := tree.NewMap()
+	for _, key := range []string{"allOf", "anyOf", "oneOf", "discriminator"} {
+		if part := t.Get(key); part != nil {
+			parts.Set(key, part)
+			t.Delete(key)
+		}
+	}
+	if parts.Len() > 0 {
+		t.Set("anyOf", tree.NewList(tree.NewMap().SetText("type", "null"), parts))
+	}
+}
+
+// upgrade converts the parts of an OpenAPI 3.0 schema that differ in 3.1.
+func upgrade(t *tree.Node) {
+	if nullable := t.Get("nullable"); nullable != nil {
+		t.Delete("nullable")
+		if typ := t.Get("type"); nullable.Text == "true" && typ.AsText() != "" {
+			t.Set("type", tree.NewList(typ, tree.NewText("null")))
+			if enum := t.Get("enum"); enum != nil && !slices.ContainsFunc(enum.List(), func(v *tree.Node) bool { return v.Kind == tree.Null }) {
+				t.Set("enum", tree.NewList(enum.List()...).Append(tree.NewNull()))
+			}
+		}
+		if nullable.Text == "true" {
+			orNullTree(t)
+		}
+	}
+	for exclusive, bound := range map[string]string{"exclusiveMinimum": "minimum", "exclusiveMaximum": "maximum"} {
+		set := t.Get(exclusive)
+		if set == nil || set.Kind != tree.Bool {
+			continue
+		}
+		t.Delete(exclusive)
+		if value := t.Get(bound); set.Text == "true" && value != nil {
+			t.Set(exclusive, value)
+			t.Delete(bound)
+		}
+	}
 }

@@ -1,26 +1,8 @@
 package wire
 
 import (
-	"errors"
 	"io"
-	"os"
 	"time"
-)
-
-// part is what a connection is read for. Each part has its own time-out, which starts when the part
-// begins.
-type part struct {
-	request int // how many requests were read before it
-	kind    kind
-}
-
-// kind is one of the parts of a request.
-type kind uint8
-
-const (
-	waiting kind = iota // for its first byte
-	inHead
-	inBody
 )
 
 // await prepares the connection to be read for the next part, of which some has already been read.
@@ -132,9 +114,6 @@ func (c *Connection) receive(b []byte, held int) (int, error) {
 	return n, err
 }
 
-// isIdle reports whether the connection was last read for another request.
-func (c *Connection) isIdle() bool { return c.at.kind == waiting && c.at.request > 0 }
-
 // rise ends being idle. If Hurry has taken the connection for idle, rise waits for it: the deadline
 // that Hurry sets would otherwise apply to the request.
 func (c *Connection) rise() {
@@ -155,9 +134,6 @@ func (c *Connection) renew(n int) {
 	}
 }
 
-// longest returns how long n bytes may take to get through.
-func longest(n int) time.Duration { return slowTime + time.Duration(n/slowRate)*time.Second }
-
 // Lateness describes how a body was too slow.
 func (c *Connection) Lateness() string {
 	if most := longest(c.bodyRead); time.Since(c.bodyBegun) >= most {
@@ -166,13 +142,123 @@ func (c *Connection) Lateness() string {
 	return "no more of the request body came for " + bodyTimeout.String()
 }
 
-// errParked ends serving a connection that is parked: for fasthttp it has ended.
-var errParked = io.EOF
-
-// parks reports whether a failed read is the time to be parked.
-func (c *Connection) parks(err error) bool {
-	if c.parked = c.isIdle() && errors.Is(err, os.ErrDeadlineExceeded) && !c.from.isEnding(); c.parked {
-		c.framing.forget() // it keeps the buffer, which is given back
+// Read reads what the client sent, as far as it is valid: a head is returned whole, and nothing
+// after a protocol error. That protocol error is then the error returned.
+func (c *Connection) Read(b []byte) (int, error) {
+	if c.after != nil { // fasthttp has written the response: it reads after that
+		c.release()
 	}
-	return c.parked
+	if c.upgraded.Load() {
+		return 0, errParked // fasthttp takes the connection as ended
+	}
+	switch {
+	case c.unwritten:
+		return 0, c.failed
+	case c.over != nil:
+		c.told = true
+		return 0, c.over
+	}
+	for n := 0; ; {
+		got, err := c.more(b, n)
+		n += got
+		if !c.looked {
+			if done, failed := c.look(b, n, err); failed != nil {
+				return 0, failed
+			} else if done {
+				n = 0
+				continue
+			}
+		}
+		c.looked = false
+		ready, rest := c.ready, c.restAt
+		switch {
+		case c.over != nil && ready > 0:
+			return ready, nil
+		case c.over != nil:
+			c.told = true
+			return 0, c.over
+		case ready > 0 && rest < n:
+			c.hold(b[rest:n])
+			return ready, err
+		case ready > 0 || err != nil:
+			return ready, err
+		case n == len(b) && rest == 0: // fasthttp reports it too, once its buffer is full
+			c.over = largeHead
+			return n, nil
+		}
+		if n -= rest; rest > 0 {
+			copy(b, b[rest:rest+n])
+		}
+	}
+}
+
+// look passes the n bytes in b to take, and a plain request to Plain. It reports whether a request
+// was answered. The error is a write error.
+func (c *Connection) look(b []byte, n int, err error) (done bool, failed error) {
+	if c.timed {
+		c.readAt = c.from.clock.exactly()
+	}
+	c.framing.single = c.from.Single() // as it is now: a reload may have come while nothing else did
+	if err != nil || !c.framing.again(b[:n]) {
+		c.ready, c.restAt = c.take(b[:n], err)
+	}
+	if !c.framing.isPlain || c.from.Plain == nil || err != nil {
+		return false, nil
+	}
+	c.framing.plain.Bytes = b[:n:len(b)]
+	if done, failed = c.from.Plain(c, &c.framing.plain); failed != nil {
+		c.failed, c.unwritten = failed, true
+		return false, failed
+	}
+	if done && c.after != nil {
+		c.release()
+	}
+	return done, nil
+}
+
+// more adds to the n bytes in b: held bytes, which may be enough, or newly received ones.
+func (c *Connection) more(b []byte, n int) (int, error) {
+	if len(c.held) == 0 {
+		c.store, c.arrived = nil, time.Time{}
+		return c.receive(b, n)
+	}
+	got := copy(b[n:], c.held)
+	if c.held = c.held[got:]; len(c.held) == 0 {
+		c.held = nil
+	}
+	c.arrived = c.heldAt
+	return got, nil
+}
+
+// hold puts b back in front of the held bytes, in place if b was among them.
+func (c *Connection) hold(b []byte) {
+	if before := len(c.store) - len(c.held); before >= len(b) {
+		c.held = c.store[before-len(b):]
+		copy(c.held, b)
+		return
+	}
+	if len(c.held) == 0 {
+		c.heldAt = time.Now()
+	}
+	c.held = append(append([]byte(nil), b...), c.held...)
+	c.store = c.held
+}
+
+// take passes the received bytes to wire's framing and stores what ends reading: its error, or an
+// end inside a request. err is the error of reading.
+func (c *Connection) take(b []byte, err error) (ready, rest int) {
+	ready, rest, c.over = c.framing.take(b)
+	inside := c.framing.inside(b[rest:])
+	if (inside || ready > 0 || c.over != nil) && !c.spoke.Load() {
+		c.spoke.Store(true)
+	}
+	c.cutOff = inside && err != nil
+	if c.over == nil && inside && err == io.EOF {
+		c.over = cutShort
+		if rest < len(b) {
+			ready = expose(b, ready)
+		}
+	}
+	c.behind = c.over != nil && rest < len(b)
+	return ready, rest
 }

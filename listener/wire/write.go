@@ -1,0 +1,68 @@
+package wire
+
+import (
+	"bytes"
+	"errors"
+	"os"
+	"time"
+)
+
+// Write writes b as long as the client keeps reading, at a sufficient rate.
+func (c *Connection) Write(b []byte) (int, error) {
+	if c.spoils != "" {
+		return 0, c.strike(b)
+	}
+	written := 0
+	begun := c.from.clock.elapsed()
+	for now := begun; ; now = c.from.clock.exactly() {
+		if c.writeExpires-now < writeTimeout+clockTick {
+			c.writeExpires = now + writeTimeout + 10*renewal
+			_ = c.Conn.SetWriteDeadline(c.TimeOf(c.writeExpires)) // if this fails, writing fails too
+		}
+		n, err := c.write(b[written:])
+		written += n
+		if c.after != nil {
+			c.written = time.Now()
+		}
+		if n == 0 || !errors.Is(err, os.ErrDeadlineExceeded) || c.from.clock.exactly()-begun > longest(written)+clockTick {
+			return written, err
+		}
+	}
+}
+
+// strike does what a fault does instead of writing b, the beginning of an answer.
+func (c *Connection) strike(b []byte) error {
+	fault := c.spoils
+	c.spoils, c.struck = "", true
+	c.answered.Store(true) // this is the answer it was to have
+	switch fault {
+	case reset:
+		if tcp, ok := c.Conn.(interface{ SetLinger(seconds int) error }); ok {
+			_ = tcp.SetLinger(0) // closing sends RST then; it is closed if this fails too
+		}
+		_ = c.CloseNow() // it is gone either way
+	case malformed:
+		_, _ = c.Write([]byte(noAnswer)) // a client that does not get it gets no answer either
+	case Truncate: // the answer is a head alone: clients take headers that end early for all of them
+		line, _, _ := bytes.Cut(b, []byte("\r\n"))
+		_, _ = c.Write(line[:len(line)/2])
+	}
+	return errStruck
+}
+
+// The faults that can be applied to a response when it is written. From then on, of what fasthttp
+// writes only what the fault lets through is sent, and the connection is closed. By then every
+// earlier response has been sent: requests to a server with faults are read one at a time.
+const (
+	reset     = "reset"
+	malformed = "malformed"
+	Truncate  = "truncate"
+	Slow      = "slow-body"
+)
+
+// errStruck ends serving a connection after a fault.
+var errStruck = errors.New("a declared fault ended the connection")
+
+// noAnswer is a malformed response: bytes that are not HTTP, but end as headers do, so that a
+// client does not wait for more.
+const noAnswer = "\x00\x01\xff\xfethis-is-no-answer-of-HTTP\r\n\r\n"
