@@ -15,9 +15,9 @@ func (p *parser) block(nodes []node, t tag, depth int) []node {
 	return p.ifBlock(nodes, t, depth)
 }
 
-// ifBlock parses the arms of a conditional. Each arm begins where the block
-// begins, and all have to end alike: a quote opened in one arm only would leave
-// what follows neither inside nor outside a JSON string (see settle).
+// ifBlock parses the arms of a conditional. Each arm starts in the same place of the text as the
+// block, and all must end in the same place: a quote opened in only one arm would leave the rest
+// neither inside nor outside a JSON string (see settle).
 func (p *parser) ifBlock(nodes []node, t tag, depth int) []node {
 	n := node{kind: branchNode, offset: t.offset}
 	before := p.place
@@ -52,7 +52,7 @@ func (p *parser) ifBlock(nodes []node, t tag, depth int) []node {
 	}
 }
 
-// closingSpelling is the end of a conditional in the spelling of its beginning.
+// closingSpelling returns the end tag of a conditional in the spelling of its opening tag.
 func closingSpelling(opening string) string {
 	if strings.HasPrefix(opening, "{{") {
 		return "{{/if}}"
@@ -60,9 +60,9 @@ func closingSpelling(opening string) string {
 	return "{% endif %}"
 }
 
-// settle goes on where the arms end: all in the same place of a JSON text, and
-// in any of the parts of a URL that one ends in. What follows arms of different forms
-// has the stricter one.
+// settle continues where the arms end: in the place of a JSON text that they have in common, and in
+// any of the parts of a URL in which one ends. If the arms have different forms, the rest has the
+// stricter one.
 func (p *parser) settle(t tag, ends []place) {
 	p.place = ends[0]
 	for _, end := range ends[1:] {
@@ -75,7 +75,7 @@ func (p *parser) settle(t tag, ends []place) {
 	}
 }
 
-// mayBe has what follows be of the form that it has at another end of a block too.
+// mayBe takes into account that a block may also end in another form.
 func (p *parser) mayBe(form Form) {
 	if form == p.place.form {
 		return
@@ -85,8 +85,8 @@ func (p *parser) mayBe(form Form) {
 	p.mixed = p.mixed || known || p.place.form == Inferred
 }
 
-// stricter is the stricter of two different forms that can be inferred. Where one is plain
-// and the other not known yet, what follows decides.
+// stricter returns the stricter of two different inferred forms. If one is plain and the other
+// unknown yet, the rest of the text decides.
 func stricter(a, b Form) Form {
 	for _, form := range []Form{JSON, XML} {
 		if a == form || b == form {
@@ -96,7 +96,7 @@ func stricter(a, b Form) Form {
 	return Inferred
 }
 
-// condition parses the condition of an if or elif tag; nil after an error.
+// condition parses the condition of an if or elif tag; it returns nil after an error.
 func (p *parser) condition(t tag) *cond {
 	sc := newScanner(&p.source, t.args, t.end)
 	if sc.tok.kind == endToken {
@@ -144,19 +144,19 @@ func (p *parser) forBlock(nodes []node, t tag, depth int) []node {
 		p.fail(t.offset, "%s: a turn of the loop ends inside a JSON string that it opened, or outside of one that it closed", p.spelling(t))
 	}
 	p.mayBe(before.form)
-	p.place.url |= before.url // where it stays when there is no turn
+	p.place.url |= before.url // it stays there if the loop has no turn
 	return append(nodes, n)
 }
 
-// unclosed reports a block whose end is missing, unless the text was not read so far.
+// unclosed reports a block without an end, unless the text was not read to its end.
 func (p *parser) unclosed(t tag, missing string) {
 	if !p.cut {
 		p.fail(t.offset, "%s is not closed: %s is missing", p.spelling(t), missing)
 	}
 }
 
-// misplaced reports a tag that closes another block than the one it stands in,
-// and goes back to it, so that the block around may take it.
+// misplaced reports a tag that closes a block other than the current one, and goes back to it, so
+// that an outer block may use it.
 func (p *parser) misplaced(closing, open tag, missing string) {
 	p.fail(closing.offset, "%s inside %s; %s is missing before it", p.spelling(closing), p.spelling(open), missing)
 	p.pos = closing.offset

@@ -7,32 +7,32 @@ import (
 	"mockserver/matcher"
 )
 
-// Why rendering stops before its end: see matcher.Request.Stopped.
+// The reasons why rendering stops early: see matcher.Request.Stopped.
 var (
 	ErrTooLarge = errors.New("a text that a template makes is larger than it may be")
 	ErrTooLong  = errors.New("the loops of a template turn more than 20,000,000 times, or read as much")
 	ErrLeft     = errors.New("the client left while a template was rendered")
 )
 
-// work bounds what the loops of a rendering cost, whatever they write. Its unit is a turn,
-// or so many bytes that are read.
+// work limits what the loops of a rendering cost, whatever they write. Its unit is a turn, or a
+// number of bytes that are read.
 type work struct {
 	done     int
-	unlooked int // since was last looked whether to go on, with what was written
+	unlooked int // work since the last check, including written text
 	looked   time.Time
 }
 
 const (
 	workUnit = 64 // bytes
 	maxWork  = 20_000_000
-	// lookEvery is after how much work it is looked whether to go on, and leftEvery how
-	// often the client is looked for.
+	// lookEvery is the amount of work between two checks, and leftEvery that between two checks for
+	// the client.
 	lookEvery = 1 << 14
 	leftEvery = 100 * time.Millisecond
 )
 
-// spend counts a turn, or another step that reads so many bytes. Without loops, where
-// there is no frame, each step is done once.
+// spend counts a turn, or another step that reads a number of bytes. Without loops there is no
+// frame, because each step happens once.
 func (fr *frame) spend(bytes int, r *matcher.Request) {
 	if fr == nil {
 		return
@@ -45,7 +45,7 @@ func (fr *frame) spend(bytes int, r *matcher.Request) {
 	}
 }
 
-// look says why rendering is not to go on; nil lets it.
+// look returns why rendering must stop; nil if it may continue.
 func (w *work) look(r *matcher.Request) error {
 	w.unlooked = 0
 	now := time.Now()
@@ -53,7 +53,7 @@ func (w *work) look(r *matcher.Request) error {
 	case w.done > maxWork:
 		return ErrTooLong
 	case w.looked.IsZero():
-		w.looked = now // it has only begun
+		w.looked = now // rendering has only begun
 	case now.Sub(w.looked) >= leftEvery:
 		if r.Left() {
 			return ErrLeft
@@ -63,7 +63,7 @@ func (w *work) look(r *matcher.Request) error {
 	return nil
 }
 
-// most is how large a text may become that is rendered for r, in bytes.
+// most returns the maximum size in bytes of a text rendered for r.
 func most(r *matcher.Request) int {
 	if r.MaxText > 0 {
 		return r.MaxText

@@ -47,8 +47,8 @@ func CompileCondition(text syntax.Text, scope *Scope) (*Condition, syntax.Proble
 	return c, s.problems
 }
 
-// Holds reports whether the condition holds for r. A nil condition does; one does not that
-// asks for a text larger than r.MaxText.
+// Holds reports whether the condition is true for r. A nil condition is true. A condition that
+// needs a text larger than r.MaxText is false.
 func (c *Condition) Holds(r *matcher.Request) bool {
 	if c == nil {
 		return true
@@ -59,10 +59,10 @@ func (c *Condition) Holds(r *matcher.Request) bool {
 	return holds
 }
 
-// Always reports whether the condition holds whatever the request.
+// Always reports whether the condition is true for every request.
 func (c *Condition) Always() bool { return c == nil || c.always }
 
-// test is what a condition does with its operands.
+// test is the operation of a condition.
 type test uint8
 
 const (
@@ -90,13 +90,13 @@ var tests = map[string]test{
 type cond struct {
 	test        test
 	left, right expr           // the operands of a comparison; left alone for testTruth
-	conds       []cond         // of and, or, not
-	pattern     *regexp.Regexp // of matches
+	conds       []cond         // for and, or, not
+	pattern     *regexp.Regexp // for matches
 	text        string         // as written
-	operands    [2]string      // of a comparison, as written
+	operands    [2]string      // for a comparison, as written
 }
 
-// constant reports whether the condition says the same for every request.
+// constant reports whether the condition has the same result for every request.
 func (c *cond) constant() bool {
 	for i := range c.conds {
 		if !c.conds[i].constant() {
@@ -132,7 +132,7 @@ func (c *cond) holds(r *matcher.Request, fr *frame) bool {
 	return c.compare(c.left.eval(r, fr), r, fr)
 }
 
-// patternCost is how much longer a regular expression takes to read a text than others do.
+// patternCost is how much longer a regular expression takes for a text than other operators.
 const patternCost = 16
 
 func (c *cond) compare(left value, r *matcher.Request, fr *frame) bool {
@@ -167,8 +167,8 @@ func (c *cond) compare(left value, r *matcher.Request, fr *frame) bool {
 	}
 }
 
-// condition parses a whole condition; after an error, which is reported, the
-// result is of no use.
+// condition parses a whole condition. After an error, which has been reported, the result must not
+// be used.
 func (s *scanner) condition() *cond {
 	s.bare = true
 	c, ok := s.or(0)
@@ -179,7 +179,7 @@ func (s *scanner) condition() *cond {
 	return &c
 }
 
-// colonHint says how a name is written whose colon ended the word before it.
+// colonHint returns how to write a name whose colon ended the previous word.
 func colonHint(t token) string {
 	if t.is(":") {
 		return "; a name with a colon is written in brackets and quotes: json-params[\"a:b\"]"
@@ -187,7 +187,7 @@ func colonHint(t token) string {
 	return ""
 }
 
-// operatorHint helps those who write another language's operators.
+// operatorHint returns a hint for operators of other languages.
 func operatorHint(t token) string {
 	switch t.text {
 	case "":
@@ -210,7 +210,7 @@ func (s *scanner) and(depth int) (cond, bool) {
 	return s.joined("and", testAnd, depth, (*scanner).not)
 }
 
-// joined parses conditions with the given word between them.
+// joined parses conditions separated by the given word.
 func (s *scanner) joined(word string, t test, depth int, part func(*scanner, int) (cond, bool)) (cond, bool) {
 	begin := s.tok.offset
 	first, ok := part(s, depth)
@@ -253,7 +253,7 @@ func (s *scanner) not(depth int) (cond, bool) {
 	return s.comparison()
 }
 
-// written is the text from begin to the next token.
+// written returns the text from begin to the next token.
 func (s *scanner) written(begin int) string {
 	return strings.TrimSpace(s.text.Value[begin:s.tok.offset])
 }
@@ -265,7 +265,7 @@ func (s *scanner) comparison() (cond, bool) {
 	if ok && left.bare {
 		word := string(left.literal.raw)
 		hint := s.hint(word)
-		if slices.Contains(config.Methods, word) { // not a slip of another word, as host is near to POST
+		if slices.Contains(config.Methods, word) { // not a typing error of another word, as host resembles POST
 			hint = " (write method = " + word + ")"
 		}
 		s.fail(begin, "%q is not a variable%s; expected a variable, or a text in quotes", word, hint)
@@ -299,7 +299,7 @@ func (s *scanner) comparison() (cond, bool) {
 	return c, true
 }
 
-// conditionOperand parses an operand, which may stand in {{ }}.
+// conditionOperand parses an operand, which may be inside {{ }}.
 func (s *scanner) conditionOperand() (expr, bool) {
 	if !s.tok.is("{{") {
 		return s.expression()

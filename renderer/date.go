@@ -7,8 +7,8 @@ import (
 	"mockserver/renderer/scalar"
 )
 
-// compileDate compiles the filter date: its layout, and the time zone after it, which is
-// the argument that is left.
+// compileDate compiles the date filter: its layout, and then the time zone, which becomes the
+// argument.
 func compileDate(s *source, f *filter, layout, zone token) bool {
 	if layout.kind != textToken {
 		s.fail(layout.offset, "the layout of date is a text in quotes, such as \"2006-01-02\" or \"%%Y-%%m-%%d\"")
@@ -42,13 +42,13 @@ func compileDate(s *source, f *filter, layout, zone token) bool {
 	return true
 }
 
-// isZone reports whether a literal is a zone. A variable of the environment that is not
-// set is, as a missing value is when it is served.
+// isZone reports whether a literal is a time zone. An unset environment variable counts as one,
+// like a missing value at request time.
 func isZone(in *scalar.Zones, literal value) bool {
 	return literal.kind == missing || len(literal.raw) > 0 && in.Named(literal.raw) != nil
 }
 
-// momentOf is timeOf, and a number as seconds since 1970.
+// momentOf is timeOf for which a number means seconds since 1970.
 func momentOf(v value) (time.Time, bool) {
 	if v.numeric() {
 		return scalar.UnixTime(v.raw)
@@ -56,8 +56,8 @@ func momentOf(v value) (time.Time, bool) {
 	return timeOf(v)
 }
 
-// dateFormat compiles a layout of the filter date: see parseLayout. There are unix and
-// unix-ms, too, which are numbers. problem says what is wrong with it.
+// dateFormat compiles a layout of the date filter: see parseLayout. It also accepts unix and
+// unix-ms, which give numbers. problem says what is wrong with the layout.
 func dateFormat(layout string) (format func(time.Time, *matcher.Request) value, problem string) {
 	switch layout {
 	case "unix":

@@ -9,7 +9,7 @@ import (
 	"mockserver/matcher/json"
 )
 
-// opcode is where an expression takes its value from.
+// opcode is the source of an expression's value.
 type opcode uint8
 
 const (
@@ -36,22 +36,21 @@ const (
 	opCounter
 )
 
-// expr is a compiled expression: where the value comes from, and what is done
-// to it.
+// expr is a compiled expression: the source of its value, and the filters applied to it.
 type expr struct {
 	op      opcode
 	length  bool                           // .length of the value
-	memo    int                            // which memo of the frame holds the value, from 1; 0 for none
-	steady  int                            // how many filters are part of what the memo holds
-	turns   int                            // by whose turns that changes: of which loop, from the outermost, or noLoop
-	index   int                            // opPathParam: position, -1 for none; opLoop…: which loop, from the outermost
+	memo    int                            // the number of the memo in the frame that has the value, from 1; 0 for none
+	steady  int                            // how many filters are included in the memo
+	turns   int                            // the loop whose turns change that, from the outermost, or noLoop
+	index   int                            // opPathParam: position, -1 for none; opLoop…: the loop, from the outermost
 	bare    bool                           // opLiteral: a bare word of a condition
 	name    string                         // opQuery, opHeader, opCookie, opForm
-	steps   []step                         // opJSON, opLoopItem: the way into the value
+	steps   []step                         // opJSON, opLoopItem: the path into the value
 	literal value                          // opLiteral
 	args    []expr                         // opRandomInt, opPick
 	fake    *fake                          // opFake
-	read    func(r *matcher.Request) value // of a row of roots
+	read    func(r *matcher.Request) value // for a row of roots
 	counter *counter                       // opCounter
 	filters []filter
 }
@@ -59,20 +58,19 @@ type expr struct {
 // step is one step into a JSON value: a key, or an index where there is an array.
 type step struct {
 	key    string
-	index  int  // -1 when key is no array index
-	quoted bool // key is a member's name, also when it is length
+	index  int  // -1 if key is not an array index
+	quoted bool // key is the name of a member, even if it is length
 }
 
-// isLength reports whether the step is .length, unless there is a member of that name.
+// isLength reports whether the step is .length, unless there is a member with that name.
 func (s *step) isLength() bool { return s.key == "length" && !s.quoted }
 
-// constant reports whether the value is the same for every request and needs none
-// to be worked out.
+// constant reports whether the value is the same for every request and needs no computation.
 func (e *expr) constant() bool {
 	return e.op == opLiteral && !e.length && len(e.filters) == 0
 }
 
-// eval is the value for r, inside the loops given.
+// eval returns the value for r, inside the given loops.
 func (e *expr) eval(r *matcher.Request, fr *frame) value {
 	if e.memo > 0 {
 		return apply(e.filters[e.steady:], e.remembered(r, fr), r, fr)
@@ -98,7 +96,7 @@ func apply(filters []filter, v value, r *matcher.Request, fr *frame) value {
 	return v
 }
 
-// measured is the value before its filters.
+// measured returns the value before its filters.
 func (e *expr) measured(r *matcher.Request, fr *frame) value {
 	v := e.find(r, fr)
 	if e.length {
@@ -108,7 +106,7 @@ func (e *expr) measured(r *matcher.Request, fr *frame) value {
 	return v
 }
 
-// find takes the value from where it is.
+// find returns the value from its source.
 func (e *expr) find(r *matcher.Request, fr *frame) value {
 	switch e.op {
 	case opLiteral:
@@ -141,8 +139,8 @@ func (e *expr) find(r *matcher.Request, fr *frame) value {
 	return e.read(r)
 }
 
-// fromBody is a value of the JSON body. The first step into an object goes by the
-// request, which knows its members.
+// fromBody returns a value of the JSON body. The request performs the first step into an object,
+// because it has an index of its members.
 func (e *expr) fromBody(r *matcher.Request) value {
 	body := r.JSON()
 	if body.Kind != json.Object || len(e.steps) == 0 {
@@ -158,8 +156,8 @@ func (e *expr) fromBody(r *matcher.Request) value {
 	return walk(fromJSON(field, r), e.steps[1:], r)
 }
 
-// asJSON has the message that e is, or chooses, stand for the JSON value it says, if it
-// is JSON. What a filter other than default makes of the message is a text.
+// asJSON makes a message that e is, or selects, represent the JSON value in it, if it is JSON. The
+// result of a filter other than default is text.
 func (e *expr) asJSON() {
 	for i := range e.filters {
 		if e.filters[i].name != "default" {
@@ -175,7 +173,7 @@ func (e *expr) asJSON() {
 	}
 }
 
-// optional is a parameter's value, missing when it was not sent.
+// optional returns the value of a parameter, missing if it was not sent.
 func optional(b []byte, ok bool) value {
 	if !ok {
 		return value{}
@@ -196,7 +194,7 @@ func (e *expr) fromLoop(r *matcher.Request, fr *frame) value {
 	return walk(turn.item, e.steps, r)
 }
 
-// appendUUID appends the random UUID (version 4) that two random numbers make.
+// appendUUID appends the random UUID (version 4) made of two random numbers.
 func appendUUID(dst []byte, high, low uint64) []byte {
 	high = high&^0xF000 | 0x4000
 	low = low&^(3<<62) | 2<<62
@@ -214,8 +212,8 @@ func appendUUID(dst []byte, high, low uint64) []byte {
 	return dst
 }
 
-// walk follows steps into a JSON value. A last step "length" that is no key is
-// the length of what was reached.
+// walk follows steps into a JSON value. A last step "length" that is not a key is the length of the
+// value reached.
 func walk(v value, steps []step, r *matcher.Request) value {
 	for i := range steps {
 		s := &steps[i]
@@ -238,8 +236,8 @@ func walk(v value, steps []step, r *matcher.Request) value {
 	return v
 }
 
-// expression parses a variable, literal or function and its filters. ok is false
-// after an error, which is reported.
+// expression parses a variable, literal or function with its filters. ok is false after an error,
+// which has been reported.
 func (s *scanner) expression() (e expr, ok bool) {
 	before := len(s.unset)
 	e, ok = s.operand()
@@ -261,8 +259,8 @@ func (s *scanner) expression() (e expr, ok bool) {
 	return e, ok
 }
 
-// operand parses a variable, literal or function. In conditions a bare word that
-// is none of these is a text; see word.
+// operand parses a variable, literal or function. In conditions, a bare word that is none of these
+// is a text; see word.
 func (s *scanner) operand() (expr, bool) {
 	t := s.tok
 	switch {
@@ -282,7 +280,7 @@ func (s *scanner) operand() (expr, bool) {
 	return expr{}, false
 }
 
-// keyword is the value of a word that is a literal.
+// keyword returns the value of a word that is a literal.
 func keyword(word string) (value, bool) {
 	switch {
 	case word == "true":
@@ -297,7 +295,7 @@ func keyword(word string) (value, bool) {
 	return value{}, false
 }
 
-// word parses a keyword, a number or a variable, and in a condition a bare word.
+// word parses a keyword, a number or a variable or, in a condition, a bare word.
 func (s *scanner) word(t token) (expr, bool) {
 	if v, ok := keyword(t.text); ok {
 		return expr{literal: v}, true

@@ -15,25 +15,25 @@ import (
 	"mockserver/renderer/scalar"
 )
 
-// filter is one compiled filter: apply(v, arg) with what its argument came to.
+// filter is one compiled filter: apply(v, arg) with the value of its argument.
 type filter struct {
 	name  string
-	arg   *expr // nil when it takes none
-	more  *expr // a second argument, while it is compiled
+	arg   *expr // nil if it has none
+	more  *expr // a second argument, during compilation
 	cost  int
 	apply func(v, arg value, r *matcher.Request) value
 }
 
-// filters is every filter of the language. A filter given a value it cannot work
-// on gives a missing one.
+// filters are all filters of the language. A filter returns a missing value for a value that it
+// cannot process.
 var filters = map[string]struct {
 	apply func(v, arg value, r *matcher.Request) value
-	arg   string // what its argument is; "" when it takes none
-	// cost is how much longer the filter takes than reading its value and its argument;
-	// 0 for one that does not read its argument.
+	arg   string // a description of its argument; "" if it has none
+	// cost is how much longer the filter takes than reading its value and its argument; 0 for a
+	// filter that does not read its argument.
 	cost int
-	more bool // a second argument may follow
-	// compile checks the arguments, which stand at the tokens given, or changes the filter.
+	more bool // a second argument is allowed
+	// compile checks the arguments, given with their tokens, or modifies the filter.
 	compile func(s *source, f *filter, arg, more token) bool
 }{
 	"default":   {apply: orDefault, arg: "a value"},
@@ -53,10 +53,10 @@ var filters = map[string]struct {
 	"join":      {apply: join, arg: "a text", cost: 1},
 }
 
-// arithmeticCost is how much longer it takes to calculate with a text than to read it.
+// arithmeticCost is how much longer a calculation with a text takes than reading it.
 const arithmeticCost = 4
 
-// filterNames are the names of all filters, sorted.
+// filterNames returns the names of all filters, sorted.
 func filterNames() []string { return slices.Sorted(maps.Keys(filters)) }
 
 // filter parses a filter after its |.
@@ -106,7 +106,7 @@ func (s *scanner) filter() (filter, bool) {
 	return f, known.compile == nil || known.compile(s.source, &f, at, second)
 }
 
-// checkTerm refuses a literal that can be neither added to a number nor to a time.
+// checkTerm refuses a literal that can be added neither to a number nor to a time.
 func checkTerm(s *source, f *filter, at, _ token) bool {
 	if f.arg.constant() && !f.arg.literal.numeric() {
 		if _, ok := scalar.ParseDuration(f.arg.literal.raw); !ok {
@@ -133,7 +133,7 @@ func orDefault(v, arg value, _ *matcher.Request) value {
 	return v
 }
 
-// mapText applies f to the value as text; a missing value, and null, are missing.
+// mapText applies f to the value as text. The result for a missing value or null is missing.
 func mapText(v value, r *matcher.Request, f func(dst, b []byte) []byte) value {
 	if v.kind == missing || v.kind == null {
 		return value{}
@@ -165,8 +165,7 @@ func encodeBase64(v, _ value, r *matcher.Request) value {
 	return mapText(v, r, base64.StdEncoding.AppendEncode)
 }
 
-// lengthOf is the number of elements, members or characters; a missing value has
-// none.
+// lengthOf returns the number of elements, members or characters; a missing value has none.
 func lengthOf(v, _ value, r *matcher.Request) value {
 	switch v.kind {
 	case missing, null:
@@ -177,8 +176,8 @@ func lengthOf(v, _ value, r *matcher.Request) value {
 	return intValue(int64(utf8.RuneCount(v.text(r))), r)
 }
 
-// calculate is the filter v op arg: for numbers, for texts that are numbers, and for a time
-// and a duration.
+// calculate returns the filter v op arg for numbers, for texts that are numbers, and for a time and
+// a duration.
 func calculate(op byte) func(v, arg value, r *matcher.Request) value {
 	return func(v, arg value, r *matcher.Request) value {
 		if v.numeric() && arg.numeric() {
@@ -224,8 +223,8 @@ func last(v, _ value, r *matcher.Request) value {
 	return value{}
 }
 
-// join writes the elements of an array as text with arg between them; any other
-// value is itself.
+// join writes the elements of an array as text with arg between them. It does not change other
+// values.
 func join(v, arg value, r *matcher.Request) value {
 	if v.kind != array {
 		return v
@@ -249,7 +248,7 @@ func join(v, arg value, r *matcher.Request) value {
 	return textValue(joined)
 }
 
-// timeOf is the time that a value says, in UTC: an instant, or a text in ISO 8601.
+// timeOf returns the time of a value in UTC: an instant, or a text in ISO 8601.
 func timeOf(v value) (time.Time, bool) {
 	switch v.kind {
 	case instant:

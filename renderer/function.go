@@ -19,8 +19,8 @@ import (
 	view "mockserver/matcher/json"
 )
 
-// Counters are the counters of counter("name"). They belong to a server and
-// outlive its snapshots, so a reload goes on counting. The zero value is ready.
+// Counters are the counters of counter("name"). They belong to a server and outlive its snapshots,
+// so a reload does not reset them. The zero value is ready for use.
 type Counters struct {
 	mu     sync.Mutex // guards byName
 	byName map[string]*counter
@@ -28,7 +28,7 @@ type Counters struct {
 
 type counter struct{ n atomic.Int64 }
 
-// named returns the counter of that name, made when it is first asked for.
+// named returns the counter with a name, and creates it if necessary.
 func (c *Counters) named(name string) *counter {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -41,7 +41,7 @@ func (c *Counters) named(name string) *counter {
 	return c.byName[name]
 }
 
-// functions are the functions of the language and what each accepts.
+// functions are the functions of the language and the arguments they accept.
 var functions = map[string]struct {
 	op      opcode
 	accepts string
@@ -89,7 +89,7 @@ func (s *scanner) function(t token) (expr, bool) {
 	return e, ok
 }
 
-// arguments parses "(a, b, …)", whose values may be calls of functions again.
+// arguments parses "(a, b, …)". The values may be function calls.
 func (s *scanner) arguments(t token) (args []expr, ok bool) {
 	if s.calls >= maxDepth {
 		s.fail(t.offset, "functions are nested more than %d deep", maxDepth)
@@ -116,8 +116,8 @@ func (s *scanner) arguments(t token) (args []expr, ok bool) {
 	return args, true
 }
 
-// inOrder reports whether literal bounds are whole numbers, the lower first; bounds
-// from the request are looked at when they come.
+// inOrder reports whether literal bounds are integers in ascending order. Bounds from the request
+// are checked at request time.
 func inOrder(args []expr) bool {
 	var bounds []int64
 	for i := range args {
@@ -133,7 +133,7 @@ func inOrder(args []expr) bool {
 	return slices.IsSorted(bounds)
 }
 
-// call is the value of a function.
+// call returns the value of a function.
 func (e *expr) call(r *matcher.Request, fr *frame) value {
 	switch e.op {
 	case opRandomInt:
@@ -155,15 +155,15 @@ func (e *expr) call(r *matcher.Request, fr *frame) value {
 	return made
 }
 
-// fakeCost is how much longer it takes to invent data than to read it, and fakeBase how
-// many bytes the shortest count as.
+// fakeCost is how much longer it takes to invent data than to read it. fakeBase is the number of
+// bytes that the shortest data count as.
 const (
 	fakeCost = 16
 	fakeBase = 32
 )
 
-// randomUpTo is a random number from 0 to span, taken as unsigned: bounds may lie
-// further apart than an int64 can hold.
+// randomUpTo returns a random number from 0 to span, which is taken as unsigned: bounds may be
+// further apart than the range of int64.
 func randomUpTo(span int64, random *matcher.Random) int64 {
 	if n := uint64(span) + 1; n != 0 {
 		return int64(random.Uint64N(n))
@@ -175,13 +175,13 @@ func randomUpTo(span int64, random *matcher.Random) int64 {
 type fake struct {
 	info   *gofakeit.Info
 	params *gofakeit.MapParams
-	fakers sync.Pool // of *faker: one is not safe for concurrent use, and a shared one is a lock
+	fakers sync.Pool // of *faker: a generator is not safe for concurrent use, and sharing one would need a lock
 }
 
-// faker is a generator whose numbers are those of the request that uses it.
+// faker is a generator that uses the random numbers of the current request.
 type faker struct {
 	gofakeit.Faker
-	own    rand.PCG        // without a seed: a generator asks for many
+	own    rand.PCG        // without a seed: a generator needs many numbers
 	seeded *matcher.Random // nil without one
 }
 
@@ -191,10 +191,10 @@ func newFaker() any {
 	return f
 }
 
-// numbers are those that a faker works with.
+// numbers are the random numbers of a faker.
 type numbers struct{ of *faker }
 
-// Uint64 is the next one.
+// Uint64 returns the next number.
 func (n numbers) Uint64() uint64 {
 	if n.of.seeded != nil {
 		return n.of.seeded.Uint64()
@@ -202,8 +202,8 @@ func (n numbers) Uint64() uint64 {
 	return n.of.own.Uint64()
 }
 
-// fake compiles fake("name") and tries it once: what cannot be made without
-// parameters is an error now, not at a request.
+// fake compiles fake("name") and calls it once: data that cannot be made without parameters are an
+// error at load, not at a request.
 func (s *scanner) fake(t token, name string) (expr, bool) {
 	f := &fake{info: gofakeit.GetFuncLookup(name), params: gofakeit.NewMapParams()}
 	key := strings.NewReplacer("-", "", "_", "", " ", "").Replace(strings.ToLower(name))
@@ -225,8 +225,8 @@ func (s *scanner) fake(t token, name string) (expr, bool) {
 
 func fakeNames() []string { return slices.Sorted(maps.Keys(gofakeit.FuncLookups)) }
 
-// generate makes one datum. The library panics on some parameters that it misses,
-// which is an error like any other here.
+// generate returns invented data. The library panics if some parameters are missing, which becomes
+// an ordinary error.
 func (f *fake) generate(random *matcher.Random) (made any, err error) {
 	defer func() {
 		if p := recover(); p != nil {
@@ -241,7 +241,7 @@ func (f *fake) generate(random *matcher.Random) (made any, err error) {
 	return f.info.Generate(&faker.Faker, f.params, f.info)
 }
 
-// value is one datum as a value of the language.
+// value returns invented data as a value of the language.
 func (f *fake) value(random *matcher.Random) value {
 	made, err := f.generate(random)
 	if err != nil {

@@ -10,8 +10,8 @@ import (
 	"mockserver/internal/wording"
 )
 
-// otherWords are words that other tools have for what a request holds, in small letters
-// without - and _, and what to write here. NAME is the name that follows.
+// otherWords are words of other tools for parts of a request, in lower case without - and _, with
+// the word to use here. NAME stands for the name that follows.
 var otherWords = map[string]string{
 	"query": "query-params.NAME", "queries": "query-params.NAME", "args": "query-params.NAME",
 	"params": "path-params.NAME", "param": "path-params.NAME", "urlparam": "path-params.NAME", "urlparams": "path-params.NAME",
@@ -30,8 +30,8 @@ var otherWords = map[string]string{
 	"oneof": `pick("a", "b")`, "randomchoice": `pick("a", "b")`, "sequence": `counter("NAME")`,
 }
 
-// hint is what a message about an unknown word says to write in its place; "" for
-// nothing. The word may be followed by the name of what it stands for, in quotes.
+// hint returns what a message about an unknown word suggests instead; "" for nothing. The word may
+// be followed by a name in quotes.
 func (s *scanner) hint(word string) string {
 	name := ""
 	switch {
@@ -51,7 +51,7 @@ func (s *scanner) hint(word string) string {
 	return wording.DidYouMean(root, s.variableNames())
 }
 
-// elsewhere is what to write for a word of another tool, "" for one that is unknown.
+// elsewhere returns what to write for a word of another tool; "" for an unknown word.
 func elsewhere(word, name string) string {
 	parts := strings.FieldsFunc(word, func(r rune) bool { return strings.ContainsRune("$.[]", r) })
 	if len(parts) > 1 && slices.Contains([]string{"request", "req", "ctx", "context"}, parts[0]) {
@@ -78,8 +78,8 @@ func elsewhere(word, name string) string {
 	return write
 }
 
-// kindOfData is the kind of invented data that a path of another library ends in, as
-// internet.email does, or one for an example.
+// kindOfData returns the kind of invented data at the end of another library's path, such as
+// internet.email, or an example of one.
 func kindOfData(path string) string {
 	kind := strings.ToLower(path[strings.LastIndexByte(path, '.')+1:])
 	if gofakeit.GetFuncLookup(kind) == nil {
@@ -104,7 +104,7 @@ func (s *scanner) functionHint(name string, known []string) string {
 	return s.hint(name)
 }
 
-// helperHint says what to write for a variable that is called as other tools call it,
+// helperHint returns what to write for a variable that is written like a helper of another tool,
 // with something after a blank.
 func (s *scanner) helperHint(e *expr) string {
 	switch {
@@ -116,8 +116,8 @@ func (s *scanner) helperHint(e *expr) string {
 	return ""
 }
 
-// foreign says what to write for a tag that other template languages have; "" for one
-// that may be ours. inside is what stands between its braces.
+// foreign returns what to write for a tag of another template language; "" for one that may be
+// ours. inside is the text between its braces.
 func foreign(inside string) string {
 	word, _, _ := strings.Cut(strings.TrimSpace(inside), " ")
 	switch {
@@ -145,9 +145,9 @@ func foreign(inside string) string {
 	return ""
 }
 
-// trimmed is what stands inside a tag without the signs with which other template
-// languages cut the blanks around it, and how many bytes that left out on its left. A
-// minus before a number is none.
+// trimmed returns the text inside a tag without the signs that remove surrounding blanks in other
+// template languages, and how many bytes it removed on the left. A minus before a number is not
+// such a sign.
 func trimmed(inside string, block bool) (rest string, left int) {
 	rest = inside
 	if rest != "" && strings.IndexByte("-~", rest[0]) >= 0 &&

@@ -9,13 +9,13 @@ import (
 	"mockserver/config/syntax"
 )
 
-// jsonPlace follows a JSON text from literal to literal and knows whether the
-// next character stands inside a string. It does not check the text otherwise:
-// a mock may declare a broken answer on purpose.
+// jsonPlace follows a JSON text from literal to literal and knows whether the next character is
+// inside a string. It does not check the text otherwise: a mock may declare an invalid response on
+// purpose.
 type jsonPlace struct {
 	inString bool
-	// pending is the number of characters that a backslash still claims; a
-	// placeholder cannot stand there.
+	// pending is the number of characters that still belong to an escape; a placeholder is not
+	// possible there.
 	pending int
 }
 
@@ -39,9 +39,9 @@ func (p jsonPlace) advance(literal string) jsonPlace {
 	return p
 }
 
-// checkJSON warns of a body that is not JSON once its placeholders are filled
-// in: a comma too many, a placeholder that stands as a key or beside another. Each way
-// through a text with blocks is a text of its own: see checkBlocks.
+// checkJSON warns about a body that is not JSON once its placeholders are filled in: a superfluous
+// comma, or a placeholder in the place of a key or next to another. Each path through a text with
+// blocks is a text of its own: see checkBlocks.
 func (t *Template) checkJSON(text syntax.Text) syntax.Problems {
 	sample, hasPlaceholders := make([]byte, 0, len(text.Value)), false
 	for i := range t.nodes {
@@ -58,7 +58,7 @@ func (t *Template) checkJSON(text syntax.Text) syntax.Problems {
 		}
 	}
 	if !hasPlaceholders {
-		return nil // a static body is checked where it is declared
+		return nil // a static body is checked at its declaration
 	}
 	decoder := json.NewDecoder(bytes.NewReader(sample))
 	for {

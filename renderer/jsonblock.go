@@ -9,36 +9,36 @@ import (
 	"mockserver/matcher"
 )
 
-// Bounds of what is tried of a text with blocks. One that takes more is not checked.
+// Limits for checking a text with blocks. A text that exceeds them is not checked.
 const (
 	maxWays  = 64
-	maxRead  = 4 << 20 // bytes, by all ways together
-	nodeCost = 64      // what going to a node counts as, in bytes
+	maxRead  = 4 << 20 // bytes, on all paths together
+	nodeCost = 64      // the cost of visiting a node, in bytes
 )
 
-// choice is one way to go at a block: an arm of an if, or none of them; or how often a
-// for turns.
+// choice is one way to pass a block: an arm of an if, or none of them; or the number of turns of a
+// for.
 type choice struct {
 	block *node
 	which int // an arm, or a number of turns; -1 for none
 }
 
-// trial goes all ways through the blocks of a JSON text at once: those that may be
-// followed by the same are one. A loop turns never, once or twice. What a condition says
-// of a request is free at each place, so that no way is missed; one that asks for the
-// turns of a loop is held against them.
+// trial follows all paths through the blocks of a JSON text at once, and merges those with the same
+// continuations. A loop has no, one or two turns. The result of a condition on the request is
+// chosen independently at each place, so that no path is missed; a condition on the turns of a loop
+// is evaluated.
 type trial struct {
 	frame   frame
 	request matcher.Request
 	numbers map[choice]int
 	choices []choice
-	entered choices // that were sound until then
+	entered choices // those that were valid so far
 	read    int
 	gaveUp  bool
 }
 
-// checkBlocks warns of a text with blocks that is never JSON, or is not on all the ways
-// on which a choice is made.
+// checkBlocks warns about a text with blocks that is never JSON, or is not JSON on all paths with a
+// certain choice.
 func (t *Template) checkBlocks(text syntax.Text) syntax.Problems {
 	try := trial{frame: frame{turns: make([]loop, t.depth), memos: make([]memo, t.memos)}, numbers: map[choice]int{}}
 	var sound choices
@@ -68,7 +68,7 @@ func (t *Template) checkBlocks(text syntax.Text) syntax.Problems {
 	return nil
 }
 
-// describe says where the block of a choice stands and when the choice is made.
+// describe says where the block of a choice is and when the choice is made.
 func (c choice) describe(text string) (offset int, when string) {
 	spelling := func(offset int) string {
 		_, end := tags.Next(text[offset:])
@@ -86,16 +86,16 @@ func (c choice) describe(text string) (offset int, when string) {
 	return offset, "with " + spelling(offset)
 }
 
-// guard is what the conditions around nodes may rule out: no false alarm is given of that.
+// guard says what the conditions around nodes may exclude, so that there are no false alarms.
 type guard uint8
 
 const (
 	unguarded guard = iota
-	guarded         // that nothing is written: by an if that does not hold, or a loop that never turns
-	counted         // some number of turns, too
+	guarded         // that nothing is written: by an if that is false, or a loop without turns
+	counted         // certain numbers of turns, too
 )
 
-// within is the guard inside an if.
+// within returns the guard inside an if.
 func (g guard) within(n *node) guard {
 	for i := range n.arms {
 		if c := n.arms[i].cond; c != nil && c.asksLength() {
@@ -105,7 +105,7 @@ func (g guard) within(n *node) guard {
 	return max(g, guarded)
 }
 
-// asksLength reports whether a condition asks how long something is.
+// asksLength reports whether a condition depends on a length.
 func (c *cond) asksLength() bool {
 	return slices.ContainsFunc(c.conds, func(inner cond) bool { return inner.asksLength() }) || c.left.asksLength() || c.right.asksLength()
 }
@@ -115,7 +115,7 @@ func (e *expr) asksLength() bool {
 		slices.ContainsFunc(e.filters, func(f filter) bool { return f.name == "length" })
 }
 
-// nodes goes over nodes on all ways.
+// nodes passes nodes on all paths.
 func (try *trial) nodes(nodes []node, ways []way, g guard) []way {
 	for i := range nodes {
 		n := &nodes[i]
@@ -139,7 +139,7 @@ func (try *trial) nodes(nodes []node, ways []way, g guard) []way {
 	return ways
 }
 
-// kept are the ways on which something may stand, moved past it.
+// kept returns the paths on which something is allowed, moved past it.
 func kept(ways []way, stands func(w *way) bool) []way {
 	left := ways[:0]
 	for i := range ways {
@@ -171,7 +171,7 @@ func (try *trial) branch(n *node, ways []way, g guard) []way {
 	return try.merged(append(out, try.choose(ways, choice{n, -1})...))
 }
 
-// holds reports whether a condition holds that needs no request.
+// holds reports whether a condition that does not depend on the request is true.
 func (try *trial) holds(c *cond) bool {
 	try.frame.work, try.request.Arena = work{}, try.request.Arena[:0]
 	return c == nil || c.holds(&try.request, &try.frame)
@@ -185,7 +185,7 @@ func (try *trial) loop(n *node, ways []way, g guard) []way {
 	for count := 1; count <= 2; count++ {
 		c := choice{n, count}
 		if g == counted {
-			c.which = 1 // it need not be able to turn both once and twice
+			c.which = 1 // it need not be possible with both one and two turns
 		}
 		turned := try.choose(ways, c)
 		for index := 1; index <= count; index++ {
@@ -198,7 +198,7 @@ func (try *trial) loop(n *node, ways []way, g guard) []way {
 	return try.merged(out)
 }
 
-// choose is ways on which a choice is made, as copies.
+// choose returns copies of the paths for which a choice is made.
 func (try *trial) choose(ways []way, c choice) []way {
 	number, known := try.numbers[c]
 	if !known && len(try.choices) < maxChoices {
@@ -226,8 +226,7 @@ func copied(ways []way) []way {
 	return out
 }
 
-// merged makes one of ways that may be followed by the same: what was chosen on any of
-// them may be chosen on a way that ends as they do.
+// merged merges paths with the same continuations: their choices are combined.
 func (try *trial) merged(ways []way) []way {
 	out := ways[:0]
 next:
@@ -244,7 +243,7 @@ next:
 	return out
 }
 
-// needsNoRequest reports whether a condition asks for constants and turns of loops only.
+// needsNoRequest reports whether a condition depends only on constants and turns of loops.
 func (c *cond) needsNoRequest() bool {
 	for i := range c.conds {
 		if !c.conds[i].needsNoRequest() {
@@ -267,7 +266,7 @@ func (e *expr) needsNoRequest() bool {
 	return false
 }
 
-// opposites are the tests that say the opposite of others.
+// opposites are the tests that are the opposites of others.
 var opposites = map[test]test{
 	testEqual: testNotEqual, testNotEqual: testEqual,
 	testGreater: testLessOrEqual, testLessOrEqual: testGreater, testLess: testGreaterOrEqual, testGreaterOrEqual: testLess,
@@ -276,8 +275,8 @@ var opposites = map[test]test{
 // maxCompared is how many arms of an if are compared with each other.
 const maxCompared = 50
 
-// exhaustive reports whether one arm of an if says the opposite of another, so that one
-// of them is always taken, or may do so.
+// exhaustive reports whether one arm of an if is the opposite of another, so that one of them is
+// always taken, or whether that is possible.
 func (n *node) exhaustive() bool {
 	if len(n.arms) > maxCompared {
 		return true

@@ -7,17 +7,17 @@ import (
 	"mockserver/config/syntax"
 )
 
-// way is how far one way through the blocks of a JSON text has got.
+// way is the state of one path through the blocks of a JSON text.
 type way struct {
 	at    jsonState
 	open  []byte // the brackets that are open
-	key   bool   // inString: it is a member's name
+	key   bool   // inString: it is the name of a member
 	hex   int    // inHex: how many digits are missing
-	token string // inToken: a number or a word
+	token string // inToken: a number or a word so far
 	taken choices
 }
 
-// jsonState is what may come next in a JSON text.
+// jsonState is what is allowed next in a JSON text.
 type jsonState uint8
 
 const (
@@ -35,7 +35,7 @@ const (
 	inToken
 )
 
-// read goes over a text, and reports whether it may stand there.
+// read reads a text, and reports whether it is allowed here.
 func (w *way) read(text string) bool {
 	for i := range len(text) {
 		if !w.readByte(text[i]) {
@@ -94,7 +94,7 @@ func (w *way) readString(c byte) bool {
 	return c >= 0x20
 }
 
-// readMark reads the first character of a value or a name, or what stands between them.
+// readMark reads the first character of a value or a name, or a character between them.
 func (w *way) readMark(c byte) bool {
 	if w.takesValue() && w.begin(c) {
 		return true
@@ -115,7 +115,7 @@ func (w *way) readMark(c byte) bool {
 	return true
 }
 
-// end ends an object or an array, and reports whether one may end so.
+// end ends an object or an array, and reports whether that is allowed.
 func (w *way) end(c byte) bool {
 	object := c == '}' && w.inside('{') && (w.at == afterValue || w.at == atMember)
 	array := c == ']' && w.inside('[') && (w.at == afterValue || w.at == atElement)
@@ -129,7 +129,7 @@ func (w *way) end(c byte) bool {
 	return true
 }
 
-// begin begins a value, and reports whether one may begin so.
+// begin begins a value, and reports whether that is allowed.
 func (w *way) begin(c byte) bool {
 	switch {
 	case c == '"':
@@ -156,7 +156,7 @@ func (w *way) endScalar() {
 	}
 }
 
-// endToken ends a number or a word, and reports whether it is one.
+// endToken ends a number or a word, and reports whether it is valid.
 func (w *way) endToken() bool {
 	token := w.token
 	w.token = ""
@@ -164,7 +164,7 @@ func (w *way) endToken() bool {
 	return isKeyword([]byte(token)) || syntax.IsJSONNumber(token)
 }
 
-// put goes over a placeholder, and reports whether it may stand there.
+// put passes a placeholder, and reports whether it is allowed here.
 func (w *way) put(as writer) bool {
 	if as != writeJSONValue {
 		return true // inside a string
@@ -179,15 +179,15 @@ func (w *way) ended() bool {
 	return (w.at != inToken || w.endToken()) && (w.at == atStart || w.at == atBlank)
 }
 
-// same reports whether what may follow two ways is the same.
+// same reports whether two paths have the same continuations.
 func (w *way) same(other *way) bool {
 	return w.at == other.at && w.key == other.key && w.hex == other.hex && w.token == other.token && slices.Equal(w.open, other.open)
 }
 
-// maxChoices is the most choices that are told apart in a text.
+// maxChoices is the maximum number of choices in a text that are distinguished.
 const maxChoices = 256
 
-// choices are a set of choices, by number.
+// choices is a set of choices, by number.
 type choices [maxChoices / 64]uint64
 
 func (c *choices) add(i int)      { c[i/64] |= 1 << (i % 64) }

@@ -6,35 +6,36 @@ import (
 	"mockserver/matcher"
 )
 
-// Unknown is what is not known any more of a request that was kept.
+// Unknown says what is no longer known about a stored request.
 type Unknown struct {
-	Body bool // it is not whole
-	// Header returns what is known of the first header of a name; nil knows all of them.
+	Body bool // the body is incomplete
+	// Header returns what is known about the first header with a name; nil means that all headers
+	// are known.
 	Header func(name string) HeaderKnown
 }
 
-// HeaderKnown is what is known of a header.
+// HeaderKnown is what is known about a header.
 type HeaderKnown uint8
 
-// What is known of a header that was sent, or was not.
+// What is known about a header that may have been sent.
 const (
 	HeaderWhole  HeaderKnown = iota // its value, or that there is none
-	HeaderHidden                    // it is there, with a value that IsTrue
-	HeaderLost                      // not even whether it is there
+	HeaderHidden                    // it exists, with a value that IsTrue
+	HeaderLost                      // it is unknown whether it exists
 )
 
-// Truth is what is known of a condition.
+// Truth is what is known about the result of a condition.
 type Truth int8
 
-// What a condition says of a request of which not everything is known.
+// The result of a condition on a request of which not everything is known.
 const (
 	False Truth = iota - 1
 	Undecided
 	True
 )
 
-// IsTrue is what a condition that is nothing but a text says: false of none, of "false"
-// and of a zero, "0" and "0.0" and "000".
+// IsTrue returns the result of a condition that consists of a text only: it is false for an empty
+// text, "false", and a zero such as "0", "0.0" or "000".
 func IsTrue(value []byte) bool { return textValue(value).truth() }
 
 func truthOf(holds bool) Truth {
@@ -44,8 +45,8 @@ func truthOf(holds bool) Truth {
 	return False
 }
 
-// Judge is Holds for a request of which some is unknown: it is Undecided where the
-// answer depends on that.
+// Judge is Holds for a request of which something is unknown. It returns Undecided if the result
+// depends on that.
 func (c *Condition) Judge(r *matcher.Request, u *Unknown) Truth {
 	if c == nil {
 		return True
@@ -83,22 +84,23 @@ func (c *cond) judge(r *matcher.Request, u *Unknown) Truth {
 	return truthOf(c.holds(r, nil))
 }
 
-// asksForNothing reports whether a hidden header is compared with what a missing one equals.
+// asksForNothing reports whether a hidden header is compared with a value that equals a missing
+// one.
 func (c *cond) asksForNothing(u *Unknown) bool {
 	return u.hides(&c.left) && c.right.isNothing() || u.hides(&c.right) && c.left.isNothing()
 }
 
-// isNothing reports whether an operand is null, or the empty text.
+// isNothing reports whether an operand is null or an empty text.
 func (e *expr) isNothing() bool {
 	return e.constant() && (e.literal.kind == null || e.literal.kind == text && len(e.literal.raw) == 0)
 }
 
-// hides reports whether an operand is a header that is there, of which no more is known.
+// hides reports whether an operand is a header that exists and of which nothing else is known.
 func (u *Unknown) hides(e *expr) bool {
 	return e.op == opHeader && !e.length && len(e.filters) == 0 && u.header(e.name) == HeaderHidden
 }
 
-// has reports whether an operand is made of what is unknown.
+// has reports whether an operand depends on something unknown.
 func (u *Unknown) has(e *expr) bool {
 	switch e.op {
 	case opBody, opJSON:

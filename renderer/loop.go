@@ -2,12 +2,11 @@ package renderer
 
 import "mockserver/matcher"
 
-// frame is what rendering a template with loops keeps while it works. It belongs
-// to one rendering at a time.
+// frame is the state of rendering a template with loops. It belongs to one rendering at a time.
 type frame struct {
 	turns []loop // by depth, the outermost first
 	memos []memo
-	count int // turns begun so far
+	count int // number of turns so far
 	work  work
 }
 
@@ -18,21 +17,21 @@ type loop struct {
 	turn         int // its number among all turns of the rendering
 }
 
-// memo is a value that stays what it is while an inner loop turns. Without it a
-// loop over a large body would read that body once a turn.
+// memo is a value that does not change during an inner loop. Without it, a loop over a large body
+// would read that body in each turn.
 type memo struct {
 	v    value
-	turn int    // the turn that v is of; 0 for none yet
-	room []byte // holds the text of v when it had to be decoded
+	turn int    // the turn to which v belongs; 0 for none yet
+	room []byte // the text of v, if it had to be decoded
 }
 
 // always is the turn of a value that is the same for the whole request.
 const always = -1
 
-// maxRoom is the most room that a memo keeps between renderings, in bytes.
+// maxRoom is the largest buffer that a memo keeps between renderings, in bytes.
 const maxRoom = 16 << 10
 
-// reset forgets the request.
+// reset clears everything that belongs to a request.
 func (fr *frame) reset() {
 	clear(fr.turns)
 	fr.count, fr.work = 0, work{}
@@ -45,8 +44,8 @@ func (fr *frame) reset() {
 	}
 }
 
-// remembered is the value of e, worked out at most once a turn of the loop that
-// it depends on. What it took of the arena is given back.
+// remembered returns the value of e, computed at most once in each turn of the loop that it depends
+// on. The memory that it used in the arena is released.
 func (e *expr) remembered(r *matcher.Request, fr *frame) value {
 	m := &fr.memos[e.memo-1]
 	turn := always
@@ -59,7 +58,7 @@ func (e *expr) remembered(r *matcher.Request, fr *frame) value {
 	mark := len(r.Arena)
 	m.v, m.turn = apply(e.filters[:e.steady], e.measured(r, fr), r, fr), turn
 	if len(r.Arena) > mark {
-		m.room = append(m.room[:0], m.v.raw...) // the value before it ended with its turn
+		m.room = append(m.room[:0], m.v.raw...) // the previous value ended with its turn
 		m.v.raw = m.room[:len(m.room):len(m.room)]
 		r.Arena = r.Arena[:mark]
 	}
@@ -87,7 +86,7 @@ func appendNodes(dst []byte, nodes []node, most int, r *matcher.Request, fr *fra
 		case loopNode:
 			dst = appendLoop(dst, n, most, r, fr)
 		}
-		r.Arena = r.Arena[:mark] // it is written, or remembered elsewhere
+		r.Arena = r.Arena[:mark] // it has been written, or copied
 		if len(dst) > most && r.Stopped == nil {
 			r.Stopped = ErrTooLarge
 		}
@@ -98,9 +97,9 @@ func appendNodes(dst []byte, nodes []node, most int, r *matcher.Request, fr *fra
 	return dst
 }
 
-// appendLoop renders the body once for each element of an array; any other
-// value is an empty array. What a turn puts into the arena is given back at its
-// end, so that the arena does not grow with the number of turns.
+// appendLoop renders the body once for each element of an array; any other value counts as an empty
+// array. The memory that a turn uses in the arena is released at its end, so that the arena does
+// not grow with the number of turns.
 func appendLoop(dst []byte, n *node, most int, r *matcher.Request, fr *frame) []byte {
 	v := n.expr.eval(r, fr)
 	if v.kind != array {

@@ -9,19 +9,19 @@ import (
 	"mockserver/renderer/escape"
 )
 
-// parser turns a text into nodes. It descends into blocks and follows, literal
-// by literal, where the text stands.
+// parser converts a text to nodes. It descends into blocks and follows, literal by literal, the
+// place in the text.
 type parser struct {
 	source
 	pos         int
-	cut         bool // the text is not read to its end
-	deepest     int  // how many loops stand inside each other
+	cut         bool // the text was not read to its end
+	deepest     int  // the maximum nesting of loops
 	place       place
 	lastComment int  // the offset of the last #}, -1 for none
-	mixed       bool // branches of a text whose form is inferred have different ones
+	mixed       bool // branches have different inferred forms
 }
 
-// place is where the text stands at a position.
+// place describes a position in the text.
 type place struct {
 	form Form
 	json jsonPlace       // followed in JSON only
@@ -31,13 +31,13 @@ type place struct {
 // tag is one {{ … }} or {% … %}.
 type tag struct {
 	offset     int    // of its first brace
-	start, end int    // of what stands inside
+	start, end int    // of its content
 	after      int    // the offset after its last brace
 	word       string // the block word: "if", "elif", "else", "endif", "for", "endfor", "raw"; "" for an output, unknownBlock after an error
-	args       int    // where what follows the word begins
+	args       int    // where the text after the word begins
 }
 
-// unknownBlock is the word of a tag whose error is reported already.
+// unknownBlock is the word of a tag whose error has been reported.
 const unknownBlock = "?"
 
 func (p *parser) parse() []node {
@@ -51,7 +51,7 @@ func (p *parser) parse() []node {
 	return joined(nodes)
 }
 
-// joined joins the literals that stand beside each other.
+// joined joins adjacent literals.
 func joined(nodes []node) []node {
 	out := make([]node, 0, len(nodes))
 	for i := 0; i < len(nodes); {
@@ -68,16 +68,16 @@ func joined(nodes []node) []node {
 		out = append(out, node{kind: literalNode, text: text.String()})
 		i = run
 	}
-	return slices.Clone(out) // of just that size: there may be many thousand templates
+	return slices.Clone(out) // of exactly that size: there may be thousands of templates
 }
 
-// spelling is the tag as the user wrote it.
+// spelling returns the tag as the user wrote it.
 func (p *parser) spelling(t tag) string {
 	return p.text.Value[t.offset:t.after]
 }
 
-// nodes parses up to the end of the text or a tag that belongs to the block
-// around (elif, else, endif, endfor), which is returned.
+// nodes parses up to the end of the text, or up to a tag of the surrounding block (elif, else,
+// endif, endfor), which it returns.
 func (p *parser) nodes(depth int) ([]node, tag) {
 	var nodes []node
 	for {
@@ -114,7 +114,7 @@ func (p *parser) nodes(depth int) ([]node, tag) {
 	}
 }
 
-// literal appends a literal and moves on in the text that it is part of.
+// literal appends a literal and updates the place in the text.
 func (p *parser) literal(nodes []node, s string) []node {
 	if s == "" {
 		return nodes
@@ -131,8 +131,7 @@ func (p *parser) literal(nodes []node, s string) []node {
 	return append(nodes, node{kind: literalNode, text: s})
 }
 
-// warnOfComments warns of what is a comment in other template languages, of a literal
-// where p is.
+// warnOfComments warns about comments of other template languages in the literal at p.
 func (p *parser) warnOfComments(s string) {
 	for at := 0; ; at += len("{#") {
 		next := strings.Index(s[at:], "{#")
@@ -144,7 +143,7 @@ func (p *parser) warnOfComments(s string) {
 	}
 }
 
-// inferred is the form of a text that begins with s; that of blanks is not known yet.
+// inferred returns the form of a text that begins with s; that of blanks is not known yet.
 func inferred(s string) Form {
 	switch s = strings.TrimLeft(s, " \t\r\n"); {
 	case s == "":
@@ -157,7 +156,7 @@ func inferred(s string) Form {
 	return Plain
 }
 
-// tag reads the tag that begins at offset: where it ends and which word it has.
+// tag reads the tag that begins at offset: its end and its word.
 func (p *parser) tag(offset int) (tag, bool) {
 	value := p.text.Value
 	opening, closing := value[offset:offset+2], "}}"
@@ -217,7 +216,7 @@ func (p *parser) blockWord(t tag, inside string) tag {
 	return t
 }
 
-// braceWord recognises the {{#if}} spelling of a conditional.
+// braceWord recognises a conditional in the spelling {{#if}}.
 func braceWord(t tag, inside string) tag {
 	trimmed := strings.TrimSpace(inside)
 	t.args = t.start + strings.Index(inside, trimmed)
@@ -239,7 +238,7 @@ func braceWord(t tag, inside string) tag {
 	return t
 }
 
-// raw takes everything up to {% endraw %} as it is.
+// raw reads everything up to {% endraw %} unchanged.
 func (p *parser) raw(nodes []node, t tag) []node {
 	inside := p.text.Value[p.pos:]
 	end := tags.RawEnd(inside)
@@ -273,7 +272,7 @@ func (p *parser) output(nodes []node, t tag) []node {
 		return nodes
 	}
 	if p.place.form == Inferred {
-		p.mixed = true // what follows decides, but with a value in front the text may be anything
+		p.mixed = true // the rest decides, but after a value the text may have any form
 	}
 	n := node{kind: outputNode, expr: &e, write: p.writer(t, &e)}
 	if n.write == writeJSONValue {
@@ -286,7 +285,7 @@ func (p *parser) output(nodes []node, t tag) []node {
 	return p.literal(nodes, string(n.write.append(nil, e.eval(nil, nil))))
 }
 
-// writer decides how the placeholder t is written where the text stands.
+// writer determines how the placeholder t is written in its place of the text.
 func (p *parser) writer(t tag, e *expr) writer {
 	switch p.place.form {
 	case JSON:
@@ -303,7 +302,7 @@ func (p *parser) writer(t tag, e *expr) writer {
 		return writeHeader
 	case URL:
 		if n := len(e.filters); n > 0 && e.filters[n-1].name == "urlencode" {
-			return writePlain // encoded already, for any part
+			return writePlain // already encoded, for any part
 		}
 		return writerIn(p.place.url)
 	}

@@ -7,26 +7,26 @@ import (
 	"mockserver/matcher"
 )
 
-// Most templates are texts and a few placeholders. Their nodes, expressions and texts lie in
-// a dozen places in memory, which are in no cache when thousands of endpoints are asked in
-// turn. The program of such a template says the same in one place.
+// Most templates consist of text and a few placeholders. Their nodes, expressions and texts are in
+// a dozen places in memory, which are in no cache when thousands of endpoints are requested in
+// turn. The program of such a template has the same content in one place.
 
-// An instruction begins with its kind, and a number of two bytes.
+// An instruction begins with its kind and a number of two bytes.
 const (
-	sayText  = iota // so many bytes, which follow
-	sayParam        // the path parameter of that number, by the writer that follows
-	sayNode         // what the node of that number makes
+	sayText  = iota // a text with that number of bytes, which follows
+	sayParam        // the path parameter with that number, in the writer that follows
+	sayNode         // the output of the node with that number
 )
 
 const (
 	instructionHead = 3
-	// maxProgram bounds the memory that a program takes beside the nodes, in bytes. To copy
-	// larger texts costs more than to find them.
+	// maxProgram limits the memory for a program in addition to the nodes, in bytes. Copying larger
+	// texts costs more than finding them.
 	maxProgram = 1 << 10
 )
 
-// programOf returns the program of a template; nil for one that has loops, or is larger
-// than it is worth.
+// programOf returns the program of a template; nil for a template with loops, and for one whose
+// program would be too large.
 func (t *Template) programOf() []byte {
 	if t.depth > 0 {
 		return nil
@@ -48,16 +48,16 @@ func (t *Template) programOf() []byte {
 	return append(make([]byte, 0, len(made)), made...)
 }
 
-// Ready is a template with its program at hand. The zero Ready is none.
+// Ready is a template together with its program. The zero Ready stands for no template.
 type Ready struct {
 	program  []byte
 	template *Template
 }
 
-// Ready returns t with its program.
+// Ready returns t together with its program.
 func (t *Template) Ready() Ready { return Ready{t.program, t} }
 
-// In returns t with its program in the room, if that is large enough.
+// In returns t with its program copied to room, if it fits.
 func (t Ready) In(room []byte) Ready {
 	if n := len(t.program); n > 0 && n <= len(room) {
 		t.program = room[:copy(room, t.program):n]
@@ -68,7 +68,7 @@ func (t Ready) In(room []byte) Ready {
 // IsNone reports whether there is no template.
 func (t *Ready) IsNone() bool { return t.template == nil }
 
-// Append is that of the template.
+// Append is Append of the template.
 func (t *Ready) Append(dst []byte, r *matcher.Request) []byte {
 	if t.program == nil || r.Stopped != nil {
 		return t.template.Append(dst, r)
@@ -76,20 +76,20 @@ func (t *Ready) Append(dst []byte, r *matcher.Request) []byte {
 	return t.template.run(t.program, dst, len(dst)+most(r), r)
 }
 
-// IsBrief reports whether rendering takes no longer than to copy texts and values: there is
-// no loop, and not much text.
+// IsBrief reports whether rendering takes no longer than copying texts and values: there are no
+// loops and there is not much text.
 func (t *Ready) IsBrief() bool { return t.template == nil || t.program != nil }
 
 func instruct(program []byte, kind byte, n int) []byte {
 	return binary.LittleEndian.AppendUint16(append(program, kind), uint16(n))
 }
 
-// isParam reports whether the value is a path parameter and nothing is done to it.
+// isParam reports whether the value is a path parameter without filters.
 func (e *expr) isParam() bool {
 	return e.op == opPathParam && e.index >= 0 && e.index <= math.MaxUint16 && !e.length && e.memo == 0 && len(e.filters) == 0
 }
 
-// run renders by the program, which is t's, until dst is longer than most.
+// run executes the program of t, until dst is longer than most.
 func (t *Template) run(program, dst []byte, most int, r *matcher.Request) []byte {
 	for left := program; len(left) > 0; {
 		kind, n := left[0], int(binary.LittleEndian.Uint16(left[1:]))

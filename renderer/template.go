@@ -55,19 +55,19 @@ import (
 	"mockserver/renderer/escape"
 )
 
-// Form is the kind of text a template makes. It decides how values are written.
+// Form is the kind of text that a template makes. It determines how values are written.
 type Form uint8
 
 // The forms.
 const (
 	Plain  Form = iota // values as they are
 	JSON               // escaped inside strings; a JSON value outside of them
-	XML                // XML-escaped (HTML too)
+	XML                // XML-escaped (for HTML too)
 	Header             // one header value: control characters are removed
-	URL                // percent-encoded for the part of the URL they stand in
-	// Inferred is the form that the text itself has: JSON when it begins with {, [ or ",
-	// XML when it begins with <, else Plain; values before that are written as they are.
-	// Each branch that a text begins with has its own.
+	URL                // percent-encoded for their part of the URL
+	// Inferred is the form of the text itself: JSON if it begins with {, [ or ", XML if it begins
+	// with <, otherwise Plain. Values before that are written unchanged. Each branch at the
+	// beginning of a text has its own form.
 	Inferred
 )
 
@@ -83,14 +83,14 @@ func FormOf(contentType string) Form {
 	return Plain
 }
 
-// BodyForm returns the form of a body whose Content-Type t makes. It is Inferred where
-// the media type is known only once there is a request, or is not one.
+// BodyForm returns the form of a body whose Content-Type is made by t. It is Inferred if the media
+// type is known only at request time, or is invalid.
 func (t *Template) BodyForm() Form {
 	text, static := t.Static()
 	if !static {
 		text = t.Prefix()
 	}
-	if static || strings.Contains(text, ";") { // only parameters of the type are templated
+	if static || strings.Contains(text, ";") { // only parameters of the media type are templates
 		if kind, subtype, ok := strings.Cut(config.MediaType(text), "/"); ok && kind != "" && subtype != "" {
 			return FormOf(text)
 		}
@@ -102,31 +102,30 @@ func (t *Template) BodyForm() Form {
 	return Inferred
 }
 
-// Scope is what a template or condition may refer to beside the request.
+// Scope is what a template or condition may refer to in addition to the request.
 type Scope struct {
 	// Params are the names of the endpoint's path parameters, by position.
 	Params []string
-	// Env looks an environment variable up, once, when the template is compiled.
-	// Nil means that none is set.
+	// Env looks up an environment variable when the template is compiled. Nil means that none is
+	// set.
 	Env func(name string) (string, bool)
-	// Message is set where there is a variable message, as on a WebSocket connection.
+	// Message is set if there is a variable message, as on a WebSocket connection.
 	Message bool
-	// Counters holds the counters that counter("name") counts on. It must not be
-	// nil where a template uses one.
+	// Counters holds the counters for counter("name"). It must not be nil if a template uses one.
 	Counters *Counters
 }
 
 // Template is a compiled text. It is immutable and safe for concurrent use.
 type Template struct {
-	program []byte // the nodes in one piece of memory; nil for some, see programOf
+	program []byte // the nodes in one block of memory; nil for some templates, see programOf
 	nodes   []node
-	depth   int       // of the loops inside each other
-	memos   int       // how many values a loop works out once
+	depth   int       // maximum nesting of loops
+	memos   int       // number of values that loops compute once
 	frames  sync.Pool // of *frame; unused without loops
 }
 
-// Compile parses text. The problems carry positions inside it; the template is
-// nil when any of them is an error rather than a warning.
+// Compile parses text. The problems have positions in it. The template is nil if any of them is an
+// error rather than a warning.
 func Compile(text syntax.Text, form Form, scope *Scope) (*Template, syntax.Problems) {
 	p := parser{
 		source:      source{text: text, scope: scope},
@@ -145,7 +144,7 @@ func Compile(text syntax.Text, form Form, scope *Scope) (*Template, syntax.Probl
 	return t, p.problems
 }
 
-// Literal returns a template that is text, without placeholders.
+// Literal returns a template with the given text and no placeholders.
 func Literal(text string) *Template {
 	if text == "" {
 		return &Template{}
@@ -153,9 +152,9 @@ func Literal(text string) *Template {
 	return &Template{nodes: []node{{kind: literalNode, text: text}}}
 }
 
-// Append appends the text made for r to dst and returns the extended buffer. The text is
-// not whole when r is Stopped then: it would be larger than r.MaxText, its loops take too
-// long, or the client left.
+// Append appends the text for r to dst and returns the extended buffer. If r is Stopped afterwards,
+// the text is incomplete: it would be larger than r.MaxText, its loops take too long, or the client
+// left.
 func (t *Template) Append(dst []byte, r *matcher.Request) []byte {
 	if r.Stopped != nil {
 		return dst
@@ -196,7 +195,7 @@ func (t *Template) Prefix() string {
 	return ""
 }
 
-// nodeKind is what a node does.
+// nodeKind is the kind of a node.
 type nodeKind uint8
 
 const (
@@ -214,13 +213,13 @@ type node struct {
 	expr   *expr  // outputNode: the value; loopNode: the array
 	arms   []arm  // branchNode
 	body   []node // loopNode
-	loop   int    // loopNode: its place among the turns
-	offset int    // branchNode, loopNode: of its tag in the text
+	loop   int    // loopNode: its index among the turns
+	offset int    // branchNode, loopNode: offset of its tag in the text
 }
 
-// arm is one branch of an if; a nil condition is the else.
+// arm is one branch of an if; a nil condition means else.
 type arm struct {
-	offset int // of its tag in the text
+	offset int // offset of its tag in the text
 	cond   *cond
 	body   []node
 }

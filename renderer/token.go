@@ -7,38 +7,37 @@ import (
 	"mockserver/config/syntax"
 )
 
-// source is the text being compiled, where its problems go.
+// source is the text being compiled, which collects its problems.
 type source struct {
 	text     syntax.Text
 	scope    *Scope
-	loops    []string // the variables of the for blocks around, outermost first
-	memos    int      // how many values inside loops are worked out once
+	loops    []string // the variables of the surrounding for blocks, outermost first
+	memos    int      // number of values inside loops that are computed once
 	problems syntax.Problems
 
 	errors, warnings int // how many there were, recorded or not
 }
 
-// maxErrors bounds the errors that are recorded of one text, and the warnings: a
-// text may hold millions, and the place of each is looked up.
+// maxErrors limits how many errors are recorded for one text, and how many warnings: a text may
+// have millions, and each needs a lookup of its position.
 const maxErrors = 100
 
 // full reports whether there are so many errors that no more are looked for.
 func (s *source) full() bool { return s.errors > maxErrors }
 
-// fail records an error at a byte of the text.
+// fail records an error at an offset of the text.
 func (s *source) fail(offset int, format string, args ...any) {
 	s.errors++
 	s.record(s.errors, syntax.Problem{}, offset, format, args...)
 }
 
-// warn records a warning at a byte of the text.
+// warn records a warning at an offset of the text.
 func (s *source) warn(offset int, format string, args ...any) {
 	s.warnings++
 	s.record(s.warnings, syntax.Problem{Warning: true}, offset, format, args...)
 }
 
-// record completes the problem and keeps it. The first that is one too many stands
-// for the rest.
+// record completes a problem and stores it. The first one beyond the limit represents the rest.
 func (s *source) record(number int, p syntax.Problem, offset int, format string, args ...any) {
 	switch {
 	case number > maxErrors+1:
@@ -54,7 +53,7 @@ func (s *source) record(number int, p syntax.Problem, offset int, format string,
 	s.problems = append(s.problems, p)
 }
 
-// tokenKind is what a token is.
+// tokenKind is the kind of a token.
 type tokenKind uint8
 
 const (
@@ -63,7 +62,7 @@ const (
 	textToken  // a quoted text; its token's text is unquoted
 	operator   // = != > < >= <= contains matches
 	punctuator // ( ) | : , {{ }}
-	badToken   // reported already
+	badToken   // already reported
 )
 
 // token is one word of an expression or condition.
@@ -73,7 +72,7 @@ type token struct {
 	offset int // in the whole text
 }
 
-// is reports whether the token is the given operator or punctuator.
+// is reports whether the token is the given operator or punctuation mark.
 func (t token) is(text string) bool {
 	return (t.kind == punctuator || t.kind == operator) && t.text == text
 }
@@ -81,7 +80,7 @@ func (t token) is(text string) bool {
 // word reports whether the token is the given bare word.
 func (t token) word(text string) bool { return t.kind == wordToken && t.text == text }
 
-// describe names the token in a message.
+// describe returns the token as shown in messages.
 func (t token) describe() string {
 	if t.kind == endToken {
 		return "the end"
@@ -89,14 +88,14 @@ func (t token) describe() string {
 	return fmt.Sprintf("%q", t.text)
 }
 
-// scanner cuts the part of the text from pos to end into tokens, one ahead.
+// scanner splits the text from pos to end into tokens. It reads one token ahead.
 type scanner struct {
 	*source
 	pos, end int
 	tok      token
-	calls    int     // how many functions are called around
-	bare     bool    // an unknown word is a text, as conditions have it
-	unset    []token // environment variables of the expression that are not set, and have no default yet
+	calls    int     // how many function calls surround this one
+	bare     bool    // an unknown word is a text, as in conditions
+	unset    []token // unset environment variables in the expression that have no default yet
 }
 
 func newScanner(s *source, pos, end int) *scanner {
@@ -148,8 +147,8 @@ func (s *scanner) take(kind tokenKind, n int) {
 	s.pos += n
 }
 
-// wordLength is how long the bare word is that s begins with. Names in brackets and
-// quotes belong to it: json-params["dc:title"].
+// wordLength returns the length of the bare word at the beginning of s. It includes names in
+// brackets and quotes: json-params["dc:title"].
 func wordLength(s string) int {
 	for n := 0; ; {
 		more := strings.IndexAny(s[n:], wordEnds)
@@ -182,10 +181,10 @@ func (s *scanner) quoted(quote byte) {
 	s.fail(start, "this text is not closed: a %c is missing", quote)
 }
 
-// unquoted is the quoted text that s begins with, and how long it is with its quotes,
-// 0 if there is none or it is not closed. A backslash takes the quote or another
-// backslash as it is and writes \n, \r and \t; before anything else it stands for
-// itself, so that regular expressions need no second one.
+// unquoted returns the quoted text at the beginning of s, and its length including the quotes; the
+// length is 0 if there is none or it is not closed. A backslash escapes the quote and a backslash,
+// and writes \n, \r and \t; elsewhere it stands for itself, so that regular expressions need no
+// double backslashes.
 func unquoted(s string) (text string, n int) {
 	if s == "" || s[0] != '"' && s[0] != '\'' {
 		return "", 0
@@ -213,5 +212,5 @@ func unquoted(s string) (text string, n int) {
 	return "", 0
 }
 
-// maxDepth bounds the nesting of blocks, of parentheses in conditions and of calls of functions.
+// maxDepth limits the nesting of blocks, of parentheses in conditions, and of function calls.
 const maxDepth = 100

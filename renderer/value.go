@@ -10,7 +10,7 @@ import (
 	"mockserver/renderer/scalar"
 )
 
-// kind is what an expression came to: a kind of JSON value, or one of two more.
+// kind is the kind of an expression's value: a kind of JSON value, or one of two more.
 type kind = json.Kind
 
 const (
@@ -21,20 +21,20 @@ const (
 	text    = json.String
 	array   = json.Array
 	object  = json.Object
-	encoded = json.Object + 1 // the JSON text that the json filter made of a text
+	encoded = json.Object + 1 // JSON text made by the json filter from a text
 	instant = json.Object + 2
 )
 
-// value is what an expression came to. It points into the request or its arena
-// and is valid until the request is released.
+// value is the value of an expression. It points into the request or its arena and is valid until
+// the request is released.
 type value struct {
 	kind kind
 	ns   int32  // instant: nanoseconds within its second
-	raw  []byte // a text's bytes; the JSON text of any other kind but instant
+	raw  []byte // the bytes of a text; the JSON text of any other kind except instant
 	at   int64  // instant: seconds since 1970
 }
 
-// isoMillis is how an instant is written: ISO 8601, UTC, with milliseconds.
+// isoMillis is the format of an instant: ISO 8601, UTC, with milliseconds.
 const isoMillis = "2006-01-02T15:04:05.000Z"
 
 var (
@@ -49,7 +49,7 @@ func timeValue(t time.Time) value {
 	return value{kind: instant, at: t.Unix(), ns: int32(t.Nanosecond())}
 }
 
-// time is the time that an instant is, in UTC.
+// time returns the time of an instant in UTC.
 func (v value) time() time.Time { return time.Unix(v.at, int64(v.ns)).UTC() }
 
 func boolValue(b bool) value {
@@ -65,13 +65,12 @@ func intValue(n int64, r *matcher.Request) value {
 	return value{kind: number, raw: since(r, start)}
 }
 
-// since returns what was appended to the arena after start, closed against
-// appending.
+// since returns what was appended to the arena after start, with no capacity for more.
 func since(r *matcher.Request, start int) []byte {
 	return r.Arena[start:len(r.Arena):len(r.Arena)]
 }
 
-// fromJSON takes a value of the request's JSON body over.
+// fromJSON converts a value of the request's JSON body.
 func fromJSON(v json.Value, r *matcher.Request) value {
 	switch {
 	case v.Kind != json.String:
@@ -84,7 +83,7 @@ func fromJSON(v json.Value, r *matcher.Request) value {
 	return textValue(since(r, start))
 }
 
-// json is an array or an object as the request's JSON view has it; Missing for the rest.
+// json returns an array or an object as the request's JSON view has it; Missing for other values.
 func (v value) json() json.Value {
 	if v.kind != array && v.kind != object {
 		return json.Value{}
@@ -110,17 +109,17 @@ func (v value) text(r *matcher.Request) []byte {
 	return since(r, start)
 }
 
-// empty reports whether the value is missing, null or a text without characters.
+// empty reports whether the value is missing, null or an empty text.
 func (v value) empty() bool {
 	return v.kind == missing || v.kind == null || v.kind == text && len(v.raw) == 0
 }
 
-// numeric reports whether the value is a number, or a text that is one.
+// numeric reports whether the value is a number, or a text that is a number.
 func (v value) numeric() bool {
 	return v.kind == number || v.kind == text && scalar.IsNumeric(v.raw)
 }
 
-// truth is what a lone operand says: present, and not empty, false or 0.
+// truth returns the result of a lone operand: it is true if present and not empty, false or 0.
 func (v value) truth() bool {
 	switch v.kind {
 	case missing, null:
@@ -136,8 +135,8 @@ func (v value) truth() bool {
 	return !v.numeric() || !scalar.IsZero(v.raw)
 }
 
-// equal compares two values: as numbers when both are, else as text. A missing
-// value equals only null and the empty text; null equals only null and missing.
+// equal compares two values: as numbers if both are numbers, otherwise as text. A missing value
+// equals only null and the empty text; null equals only null and missing.
 func equal(a, b value, r *matcher.Request) bool {
 	if a.kind == missing {
 		a, b = b, a
@@ -153,7 +152,7 @@ func equal(a, b value, r *matcher.Request) bool {
 	return bytes.Equal(a.text(r), b.text(r))
 }
 
-// order compares two values; ok is false where no order holds.
+// order compares two values. ok is false if they have no order.
 func order(a, b value, r *matcher.Request) (sign int, ok bool) {
 	if a.kind == missing || b.kind == missing || a.kind == null || b.kind == null {
 		return 0, false
@@ -164,8 +163,8 @@ func order(a, b value, r *matcher.Request) (sign int, ok bool) {
 	return bytes.Compare(a.text(r), b.text(r)), true
 }
 
-// contains reports whether an array has an element, an object a key, or a text a
-// part equal to b.
+// contains reports whether an array has an element, an object a key, or a text a part that equals
+// b.
 func contains(a, b value, r *matcher.Request) bool {
 	if b.kind == missing {
 		return false
@@ -185,7 +184,7 @@ func hasElement(list, b value, r *matcher.Request) bool {
 	elements := list.json().Elements()
 	mark := len(r.Arena)
 	numeric, wanted := b.numeric(), scalar.Decimal{}
-	if numeric { // read once: it may be long, and so may the list
+	if numeric { // converted once: it may be long, and so may the list
 		wanted = scalar.Canonical(b.raw)
 	}
 	for {

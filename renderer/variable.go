@@ -11,11 +11,11 @@ import (
 	"mockserver/matcher"
 )
 
-// roots are the variables, and what follows each.
+// roots are the variables, and what may follow each.
 var roots = map[string]struct {
 	op   opcode
 	rest restKind
-	read func(r *matcher.Request) value // opRequest, and others that need nothing but the request
+	read func(r *matcher.Request) value // opRequest and others that need only the request
 }{
 	"path-params":   {op: opPathParam, rest: restName},
 	"query-params":  {op: opQuery, rest: restName},
@@ -44,7 +44,7 @@ func remoteAddr(r *matcher.Request) value {
 	return textValue(since(r, start))
 }
 
-// randomUUID is a random UUID (version 4).
+// randomUUID returns a random UUID (version 4).
 func randomUUID(r *matcher.Request) value {
 	start := len(r.Arena)
 	r.Arena = appendUUID(r.Arena, r.Random.Uint64(), r.Random.Uint64())
@@ -61,23 +61,23 @@ const (
 	restSteps            // .a.b.0.c, .length
 )
 
-// isVariable reports whether a word alone is a variable of the language, here.
+// isVariable reports whether a word alone is a variable in this scope.
 func (s *source) isVariable(word string) bool {
 	_, ok := roots[word]
 	return ok && (word != messageRoot || s.scope.Message)
 }
 
-// messageRoot is the variable of WebSockets alone.
+// messageRoot is the variable that only WebSockets have.
 const messageRoot = "message"
 
-// variableNames are the words that may begin a variable here.
+// variableNames returns the words that may begin a variable in this scope.
 func (s *source) variableNames() []string {
 	names := slices.DeleteFunc(slices.Sorted(maps.Keys(roots)), func(name string) bool { return !s.isVariable(name) })
 	return append(names, s.loops...)
 }
 
-// variable parses the word t as a variable. known is false when it is none; ok is
-// false when it is one, with an error that was reported.
+// variable parses the word t as a variable. known is false if it is not a variable. ok is false if
+// it is a variable with an error, which has been reported.
 func (s *scanner) variable(t token) (e expr, ok, known bool) {
 	root, rest := cutRoot(t.text)
 	for i := len(s.loops) - 1; i >= 0; i-- {
@@ -109,7 +109,7 @@ func (s *scanner) variable(t token) (e expr, ok, known bool) {
 	return e, true, true
 }
 
-// cutRoot cuts a variable before the first . or [ in it.
+// cutRoot cuts a variable before its first . or [.
 func cutRoot(word string) (root, rest string) {
 	if i := strings.IndexAny(word, ".["); i >= 0 {
 		return word[:i], word[i:]
@@ -117,14 +117,14 @@ func cutRoot(word string) (root, rest string) {
 	return word, ""
 }
 
-// noLoop stands for the loop of a value that no loop changes, and anyTurn for that of one
-// that is another each time it is asked for.
+// noLoop stands for the loop of a value that no loop changes, and anyTurn for that of a value that
+// is different on each evaluation.
 const (
 	noLoop  = -1
 	anyTurn = math.MaxInt
 )
 
-// changes is by whose turns the value changes before its filters: of which loop, from the
+// changes returns the loop whose turns change the value before its filters, counted from the
 // outermost.
 func (e *expr) changes() int {
 	switch e.op {
@@ -136,8 +136,8 @@ func (e *expr) changes() int {
 	return noLoop
 }
 
-// remember gives a memo to an expression, with as many of its filters as can be, that a
-// loop around it would otherwise work out again at each turn.
+// remember assigns a memo to an expression, including as many of its filters as possible, if a
+// surrounding loop would otherwise evaluate it again in each turn.
 func (s *scanner) remember(e *expr) {
 	inner := len(s.loops) - 1
 	turns := e.changes()
@@ -155,7 +155,7 @@ func (s *scanner) remember(e *expr) {
 		steady++
 	}
 	switch e.op {
-	case opQuery, opHeader, opCookie, opForm, opJSON, opLoopItem: // they are looked for
+	case opQuery, opHeader, opCookie, opForm, opJSON, opLoopItem: // they need a search
 	default:
 		if steady == 0 && !e.length {
 			return
@@ -181,8 +181,8 @@ func (s *scanner) loopVariable(t token, rest string) (e expr, ok, known bool) {
 	return expr{}, false, true
 }
 
-// named parses what follows path-params and its like: a name, which may hold dots, or
-// one in brackets and quotes, and .length.
+// named parses what follows path-params and similar words: a name, which may contain dots or be in
+// brackets and quotes, and .length.
 func (s *scanner) named(t token, root, rest string) (e expr, ok, known bool) {
 	e.op = roots[root].op
 	name, length := rest, false
@@ -207,8 +207,8 @@ func (s *scanner) named(t token, root, rest string) (e expr, ok, known bool) {
 	return e, true, true
 }
 
-// pathParam is the position of a path parameter, -1 with a warning for one that
-// the path does not declare.
+// pathParam returns the position of a path parameter. It returns -1 with a warning for one that the
+// path does not declare.
 func (s *scanner) pathParam(t token, name string) int {
 	for i, param := range s.scope.Params {
 		if param == name {
@@ -219,8 +219,8 @@ func (s *scanner) pathParam(t token, name string) int {
 	return -1
 }
 
-// environment looks a variable up now, so that serving never does. One that is not set
-// is warned of at the end of the expression, unless a default takes its place.
+// environment looks up a variable now, so that serving never does. If it is not set and has no
+// default, there is a warning at the end of the expression.
 func (s *scanner) environment(t token, name string) value {
 	if s.scope.Env != nil {
 		if v, ok := s.scope.Env(name); ok {
@@ -231,10 +231,11 @@ func (s *scanner) environment(t token, name string) value {
 	return value{}
 }
 
-// maxSteps bounds the way into a value: each step reads all that it steps into.
+// maxSteps limits the length of a path into a value: each step reads the whole value that it
+// enters.
 const maxSteps = 1000
 
-// steps cuts .a.b.0["c d"][0] into steps.
+// steps splits .a.b.0["c d"][0] into steps.
 func (s *scanner) steps(t token, path string) (steps []step, ok bool) {
 	for path != "" {
 		if len(steps) == maxSteps {
@@ -272,8 +273,8 @@ func nextStep(path string) (st step, rest string, ok bool) {
 	return st, rest, st.key != "" && closed == bracketed && (!bracketed || st.index >= 0) && wellEnded
 }
 
-// quotedStep cuts a first step in brackets and quotes from a path. What it names is a
-// member, and never an index or a length.
+// quotedStep cuts a first step in brackets and quotes from a path. It names a member, never an
+// index or a length.
 func quotedStep(path string) (st step, rest string, ok bool) {
 	inside, ok := strings.CutPrefix(strings.TrimPrefix(path, "."), "[")
 	if !ok {

@@ -6,7 +6,7 @@ import (
 	"mockserver/renderer/escape"
 )
 
-// writer is how a placeholder's value is written where it stands.
+// writer determines how a placeholder's value is written in its place.
 type writer uint8
 
 const (
@@ -15,10 +15,10 @@ const (
 	writeJSONValue         // where JSON expects a value
 	writeXML
 	writeHeader
-	writeURLStart // where a URL's scheme may stand: a whole URL is let through, such as a callback that the client sent
+	writeURLStart // where a URL's scheme may be: a whole URL is written unchanged, such as a callback URL sent by the client
 	writeURLHost  // a host, with its port
 	writeURLPart  // query or fragment
-	writeURLPath  // a path segment, or a part of one
+	writeURLPath  // a path segment or a part of one
 )
 
 // append appends v to dst.
@@ -53,8 +53,8 @@ func (w writer) append(dst []byte, v value) []byte {
 	}
 }
 
-// appendJSONValue appends v as one JSON value: null for a missing one; a text
-// bare when it is a number, true, false or null, else as a JSON string.
+// appendJSONValue appends v as one JSON value: null for a missing one; a text without quotes if it
+// is a number, true, false or null, otherwise as a JSON string.
 func appendJSONValue(dst []byte, v value) []byte {
 	switch v.kind {
 	case missing:
@@ -80,8 +80,8 @@ func isKeyword(b []byte) bool {
 	return false
 }
 
-// writerIn is how a value is written in these parts of a URL. Where the part is not known for sure it
-// is the strictest, which can end none of them.
+// writerIn returns how a value is written in the given parts of a URL. If the part is not certain,
+// it is the strictest writer, whose output can end none of them.
 func writerIn(ps escape.URLParts) writer {
 	switch ps {
 	case escape.AtStart:
@@ -94,8 +94,8 @@ func writerIn(ps escape.URLParts) writer {
 	return writeURLPath
 }
 
-// jsonText is what the json filter gives: v as JSON text. A text becomes a JSON
-// string that is written as it is, whatever stands around it.
+// jsonText returns the result of the json filter: v as JSON text. A text becomes a JSON string,
+// which is written unchanged in any place.
 func jsonText(v, _ value, r *matcher.Request) value {
 	start := len(r.Arena)
 	switch v.kind {
