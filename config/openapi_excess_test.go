@@ -37,6 +37,9 @@ func twice(keyword string) string {
 // What asks for more than there is time and room for is warned of, and takes neither; what
 // only looks so is made. Without the bounds these would not come to an end.
 func TestSchemasThatAskForTooMuch(t *testing.T) {
+	if testing.Short() {
+		t.Skip("it takes a processor for some seconds")
+	}
 	for name, c := range map[string]struct{ schema, others, what string }{
 		"many items":                {`{"type": "array", "minItems": 1000000000, "items": {"type": "number"}}`, "", "larger than what is made"},
 		"many different items":      {`{"type": "array", "minItems": 19000, "uniqueItems": true, "items": {"type": "number"}}`, "", "larger than what is made"},

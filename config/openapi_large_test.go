@@ -43,6 +43,9 @@ func largeDocument(kinds int) []byte {
 // A document with schemas that name each other is read whole; what it costs is for the
 // benchmark to tell.
 func TestLargeDocument(t *testing.T) {
+	if testing.Short() {
+		t.Skip("it takes a processor for some seconds")
+	}
 	const kinds = 300
 	spec := config.Parse("cloud.json", largeDocument(kinds))
 	if err := spec.Problems.Err(); err != nil || len(spec.Endpoints) != 4*kinds {

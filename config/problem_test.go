@@ -38,6 +38,9 @@ func TestTwentyProblemsAreShownAndTheRestCounted(t *testing.T) {
 
 // A file may hold millions of errors: what is kept of them is bounded, and said to be.
 func TestMistakesOfOneFileAreBounded(t *testing.T) {
+	if testing.Short() {
+		t.Skip("it takes a processor for some seconds")
+	}
 	const many = 5000
 	times := func(text string) string { return strings.Repeat(text, many) }
 	numbered := func(format string) string {

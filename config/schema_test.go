@@ -595,6 +595,9 @@ func eachValue(try func(row string, form string, document []byte, accepted bool)
 }
 
 func TestEachValueThatIsAcceptedFollowsTheSchema(t *testing.T) {
+	if testing.Short() {
+		t.Skip("it takes a processor for some seconds")
+	}
 	s := validator(t, Schema())
 	accepted := map[string]int{}
 	eachValue(func(row, _ string, document []byte, ok bool) {
@@ -676,6 +679,9 @@ func (c choices) document() []byte {
 }
 
 func TestMadeConfigurationsThatAreAcceptedFollowTheSchema(t *testing.T) {
+	if testing.Short() {
+		t.Skip("it takes a processor for some seconds")
+	}
 	s, good := validator(t, Schema()), goodForms()
 	random := rand.New(rand.NewPCG(1, 2))
 	const tries = 3000

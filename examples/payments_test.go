@@ -761,6 +761,9 @@ var hostileValues = []string{
 }
 
 func TestPayments_AnyInputIsAnsweredByJSONThatEchoesIt(t *testing.T) {
+	if testing.Short() {
+		t.Skip("it takes a processor for some seconds")
+	}
 	t.Parallel()
 	a := payments(t)
 	for _, value := range hostileValues {
@@ -792,6 +795,9 @@ func TestPayments_AnyInputIsAnsweredByJSONThatEchoesIt(t *testing.T) {
 }
 
 func TestPayments_HostileAmountsCurrenciesAndMetadata(t *testing.T) {
+	if testing.Short() {
+		t.Skip("it takes a processor for some seconds")
+	}
 	t.Parallel()
 	a := payments(t)
 	for _, value := range hostileValues {
@@ -1232,6 +1238,9 @@ func TestPayments_NoEventsOfWhatDidNotHappen(t *testing.T) {
 }
 
 func TestPayments_EventsOfHostileInputAreJSONThatEchoesIt(t *testing.T) {
+	if testing.Short() {
+		t.Skip("it takes a processor for some seconds")
+	}
 	t.Parallel()
 	s := newShop(t, nil)
 	for i, value := range hostileValues {

@@ -99,6 +99,9 @@ func TestBound_TextsAreNoLargerThanTheyMayBe(t *testing.T) {
 
 // Loops that write nothing end too, by their turns or by what they read.
 func TestBound_LoopsThatWriteNothing(t *testing.T) {
+	if testing.Short() {
+		t.Skip("it takes a processor for some seconds")
+	}
 	c := call{method: "POST", uri: "/x", body: `{"l":[` + strings.Repeat("1,", 5000) + `1],"t":"` + strings.Repeat("x", 1<<20) + `","n":"` + strings.Repeat("9", 1<<20) + `",
 		"few":[` + strings.Repeat("1,", 205) + `1]}`}
 	for _, text := range []string{
@@ -130,6 +133,9 @@ func TestBound_InventedDataCountsMoreThanATurn(t *testing.T) {
 
 // A long number is not read again for each element of a list: the test would not end.
 func TestBound_AListThatContainsALongNumber(t *testing.T) {
+	if testing.Short() {
+		t.Skip("it takes a processor for some seconds")
+	}
 	list := `{"l":[` + strings.Repeat("1,", 1<<20) + `1],"n":"1.` + strings.Repeat("0", 1<<22)
 	condition, problems := renderer.CompileCondition(syntax.Text{Value: "json-params.l contains json-params.n"}, scope())
 	if err := problems.Err(); err != nil {

@@ -284,6 +284,9 @@ func TestAddresses(t *testing.T) {
 
 // TestNamesKeepToSchemas: whatever a name asks for, the schema of the property decides.
 func TestNamesKeepToSchemas(t *testing.T) {
+	if testing.Short() {
+		t.Skip("it takes a processor for some seconds")
+	}
 	r := rand.New(rand.NewPCG(3, 3))
 	random := randomSchemas{Rand: r, modern: true}
 	names := []string{"email", "phone", "name", "firstName", "last_name", "username", "url", "host", "street", "description", "company", "amount",
@@ -308,6 +311,9 @@ func TestNamesKeepToSchemas(t *testing.T) {
 
 // TestItemsDiffer: what is made once for an object is made anew for each item of an array.
 func TestItemsDiffer(t *testing.T) {
+	if testing.Short() {
+		t.Skip("it takes a processor for some seconds")
+	}
 	bodies(t, object(`"emails": {"type": "array", "minItems": 40, "uniqueItems": true, "items": {"type": "string", "format": "email"}},
 		"dates": {"type": "array", "minItems": 300, "uniqueItems": true, "items": {"type": "string", "format": "date"}},
 		"countries": {"type": "array", "minItems": 8, "uniqueItems": true, "items": {"type": "string"}}`), func(*testing.T, map[string]any) {})

@@ -93,6 +93,9 @@ func TestBodiesOfComponents(t *testing.T) {
 
 // TestHarderSchemas checks that a value is found whenever one exists, whatever the seed.
 func TestHarderSchemas(t *testing.T) {
+	if testing.Short() {
+		t.Skip("it takes a processor for some seconds")
+	}
 	doc, compiled := components(t, "harder.yml")
 	for name := range doc.Components.Schemas {
 		ref := &openapi3.SchemaRef{Ref: "#/components/schemas/" + name, Value: doc.Components.Schemas[name].Value}

@@ -109,6 +109,9 @@ func made(t testing.TB, doc *openapi3.T, name string, seed uint64, fresh bool) [
 // TestGeneratedBodiesAreValid generates random schemas, each of which is known to have a valid
 // value, and checks their bodies with an independent validator.
 func TestGeneratedBodiesAreValid(t *testing.T) {
+	if testing.Short() {
+		t.Skip("it takes a processor for some seconds")
+	}
 	for _, version := range []string{"3.0.3", "3.1.0"} {
 		t.Run(version, func(t *testing.T) {
 			const rounds, each = 60, 30
