@@ -23,7 +23,7 @@ import (
 )
 
 // levels is how deep the texts of these tests are nested.
-const levels = 250_000
+const levels = 100_000
 
 // smallStack makes a recursion that nothing bounds end the test binary after far fewer
 // levels than Go's own limit does: each level takes some hundred bytes.
@@ -31,7 +31,7 @@ func smallStack(t *testing.T) {
 	if testing.Short() {
 		t.Skip("it takes a processor for some seconds")
 	}
-	before := debug.SetMaxStack(16 << 20)
+	before := debug.SetMaxStack(8 << 20)
 	t.Cleanup(func() { debug.SetMaxStack(before) })
 }
 
