@@ -1,0 +1,139 @@
+package state
+
+import (
+	"sync"
+	"time"
+)
+
+// ages is the changes of a set in the order in which they were made, for those that are given up.
+// It may hold changes that have been made again or undone since; their stamp tells.
+type ages struct {
+	mu    sync.Mutex
+	start time.Time
+	queue []age
+	head  int // the first of the queue; those before it are done
+}
+
+type age struct {
+	part  *Part
+	seq   uint64
+	stamp uint32
+	at    uint32 // seconds since start
+}
+
+// add notes a change. The part is locked.
+func (a *ages) add(p *Part, r *record, now time.Time) {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	if a.start.IsZero() {
+		a.start = now
+	}
+	a.queue = append(a.queue, age{p, r.seq, r.stamp, uint32(max(0, now.Sub(a.start)/time.Second))})
+}
+
+// next takes the oldest entry away if it was made before a time.
+func (a *ages) next(before time.Time) (age, bool) {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	if a.head == len(a.queue) || !a.start.Add(time.Duration(a.queue[a.head].at)*time.Second).Before(before) {
+		return age{}, false
+	}
+	first := a.queue[a.head]
+	a.queue[a.head] = age{}
+	if a.head++; a.head > 64 && a.head > len(a.queue)/2 {
+		n := copy(a.queue, a.queue[a.head:])
+		clear(a.queue[n:])
+		a.queue, a.head = a.queue[:n], 0
+	}
+	return first, true
+}
+
+// compact drops entries that are out of date once they are the greater part.
+func (a *ages) compact(changes int64) {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	if int64(len(a.queue)-a.head) < 2*changes+1024 {
+		return
+	}
+	kept := a.queue[:0]
+	for _, e := range a.queue[a.head:] {
+		if e.record() != nil {
+			kept = append(kept, e)
+		}
+	}
+	clear(a.queue[len(kept):])
+	a.queue, a.head = kept, 0
+}
+
+// record returns the change, or nil if it has been made again or undone.
+func (e age) record() *record {
+	r := e.part.now.Load().rows.get(e.seq)
+	if r == nil || r.stamp != e.stamp {
+		return nil
+	}
+	return r
+}
+
+// restart notes all changes of a part that was restored as made now. The part is locked.
+func (a *ages) restart(p *Part) {
+	s := p.set
+	if !s.aging() {
+		return
+	}
+	now := time.Now()
+	p.now.Load().rows.each(func(r *record) bool {
+		a.add(p, r, now)
+		return true
+	})
+	a.compact(s.rows.Load())
+}
+
+// aging reports whether the order of changes matters.
+func (s *Set) aging() bool { return s.Oldest || s.TTL > 0 }
+
+// giveUp undoes the oldest change, if it was made before a time. More is false if there was none;
+// entries that are out of date are taken away only.
+func (s *Set) giveUp(before time.Time) (undone, more bool) {
+	e, ok := s.ages.next(before)
+	if !ok {
+		return false, false
+	}
+	e.part.mu.Lock()
+	defer e.part.mu.Unlock()
+	r := e.record()
+	if r == nil || e.part.gone {
+		return false, true
+	}
+	e.part.publish(e.part.now.Load().undo(r))
+	e.part.tidy()
+	return true, true
+}
+
+// makeRoom gives up the oldest changes until the limits are kept, if the set does so.
+func (s *Set) makeRoom() {
+	for s.Oldest && s.full() {
+		undone, more := s.giveUp(time.Now().Add(time.Hour))
+		if !more {
+			return
+		}
+		if undone {
+			s.given.Add(1)
+		}
+	}
+}
+
+// full reports whether there are more changes than the limits allow.
+func (s *Set) full() bool {
+	return s.Limit.Rows > 0 && s.rows.Load() > s.Limit.Rows ||
+		s.Limit.Memory > 0 && s.bytes.Load() > s.Limit.Memory ||
+		s.store.limit > 0 && s.store.bytes.Load() > s.store.limit
+}
+
+// Expire undoes what is older than the TTL of its set. It is to be called about once a second.
+func (s *Store) Expire(now time.Time) {
+	for _, set := range s.Sets() {
+		for more := set.TTL > 0; more; {
+			_, more = set.giveUp(now.Add(-set.TTL))
+		}
+	}
+}

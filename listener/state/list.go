@@ -1,0 +1,218 @@
+package state
+
+import (
+	"math"
+	"sort"
+)
+
+// Rows is a list of rows, as they were at one time, in the order of insertion or in that of a
+// member's values. Its zero value is empty. A row is found by its place in the list without looking
+// at the others.
+type Rows struct {
+	v     *version
+	order int  // index of the order, or insertion
+	base  span // positions in the base order that are in the list, before what is gone is taken out
+	added span // of the entries that were added
+}
+
+// span is the positions from from to to-1.
+type span struct{ from, to int }
+
+// insertion is the order of insertion.
+const insertion = -1
+
+// Len is the number of rows in the list.
+func (l Rows) Len() int {
+	switch {
+	case l.v == nil:
+		return 0
+	case l.order == insertion:
+		return l.v.len()
+	}
+	return l.inBase() + l.added.to - l.added.from
+}
+
+// gone returns the positions of the base order that are not there any more.
+func (l Rows) gone() trie[position] {
+	if l.v.orders == nil {
+		return trie[position]{}
+	}
+	return l.v.orders[l.order].gone
+}
+
+// changed returns the changes of the order.
+func (l Rows) changed() order {
+	if l.v.orders == nil {
+		return order{}
+	}
+	return l.v.orders[l.order]
+}
+
+// inBase is the number of rows that are in their place of the base order.
+func (l Rows) inBase() int {
+	n, gone := l.v.base.Len(), l.gone()
+	return gone.rank(n, uint64(l.base.to)) - gone.rank(n, uint64(l.base.from))
+}
+
+// At returns the k-th row, counted from 0; no row if there are not as many.
+func (l Rows) At(k int) Row {
+	var at Row
+	l.Each(k, 1, func(r Row) bool {
+		at = r
+		return false
+	})
+	return at
+}
+
+// split returns how many of the first k rows are in their place in the base, and how many were added.
+func (l Rows) split(k int) (inBase, added int) {
+	if l.added.from == l.added.to {
+		return k, 0
+	}
+	inBase, o := l.inBase(), l.changed()
+	// The smallest number of added rows such that the next added one is not before the next of the base.
+	low := max(0, k-inBase)
+	added = low + sort.Search(min(k, l.added.to-l.added.from)-low, func(n int) bool {
+		j := low + n
+		return !l.entryBefore(o.entry(l.added.from+j), k-j-1)
+	})
+	return k - added, added
+}
+
+// entryBefore reports whether an added entry is before the i-th row of those in their place.
+func (l Rows) entryBefore(e entry, i int) bool {
+	at := l.place(i)
+	b := &l.v.base.orders[l.order]
+	var scratch []byte
+	if c := b.compare(l.v.base, e.value, at, &scratch); c != 0 {
+		return c < 0
+	}
+	return e.seq < uint64(b.row[at])
+}
+
+// place returns the position in the base order of the i-th row that is in its place.
+func (l Rows) place(i int) int {
+	n, gone := l.v.base.Len(), l.gone()
+	return int(gone.at(n, i+gone.rank(n, uint64(l.base.from))))
+}
+
+// Each calls f for the rows from the k-th on, backwards if step is -1, until f returns false.
+func (l Rows) Each(k, step int, f func(Row) bool) {
+	n := l.Len()
+	if l.order == insertion {
+		for ; k >= 0 && k < n && f(l.v.row(l.v.rows.at(l.v.base.Len(), k))); k += step {
+		}
+		return
+	}
+	if k < 0 || k >= n {
+		return
+	}
+	c := cursor{l: l, nBase: l.inBase(), nAdded: l.added.to - l.added.from}
+	if step < 0 {
+		for c.base, c.added = l.split(k + 1); k >= 0 && f(l.v.row(c.previous())); k-- {
+		}
+		return
+	}
+	for c.base, c.added = l.split(k); k < n && f(l.v.row(c.next())); k++ {
+	}
+}
+
+// cursor is a place in a list in the order of a member: how many rows are before it, of those in
+// their place in the base and of those that were added.
+type cursor struct {
+	l             Rows
+	base, added   int
+	nBase, nAdded int // all of the list
+}
+
+// next returns the seq of the row behind the cursor, and moves over it.
+func (c *cursor) next() uint64 {
+	if c.added < c.nAdded {
+		e := c.l.changed().entry(c.l.added.from + c.added)
+		if c.base == c.nBase || c.l.entryBefore(e, c.base) {
+			c.added++
+			return e.seq
+		}
+	}
+	c.base++
+	return c.l.inPlaceSeq(c.base - 1)
+}
+
+// previous returns the seq of the row before the cursor, and moves over it.
+func (c *cursor) previous() uint64 {
+	if c.added > 0 {
+		e := c.l.changed().entry(c.l.added.from + c.added - 1)
+		if c.base == 0 || !c.l.entryBefore(e, c.base-1) {
+			c.added--
+			return e.seq
+		}
+	}
+	c.base--
+	return c.l.inPlaceSeq(c.base)
+}
+
+// inPlaceSeq returns the seq of the i-th row that is in its place.
+func (l Rows) inPlaceSeq(i int) uint64 {
+	return uint64(l.v.base.orders[l.order].row[l.place(i)])
+}
+
+// Bound is an end of a range of values.
+type Bound struct {
+	Value []byte // as Member.Value makes them; nil: no bound
+	Not   bool   // the value itself is outside
+}
+
+// within returns the rows of an order whose values are in a range.
+func (v *version) within(order int, from, to Bound) Rows {
+	b := &v.base.orders[order]
+	l := Rows{v: v, order: order, base: span{0, v.base.Len()}}
+	o := l.changed()
+	l.added.to = o.len()
+	if from.Value != nil {
+		l.base.from = b.find(v.base, from.Value, from.Not)
+		l.added.from = o.rank(edge(from.Value, from.Not))
+	}
+	if to.Value != nil {
+		l.base.to = b.find(v.base, to.Value, !to.Not)
+		l.added.to = o.rank(edge(to.Value, !to.Not))
+	}
+	if l.base.to < l.base.from || l.added.to < l.added.from {
+		return Rows{}
+	}
+	return l
+}
+
+// edge is an entry before or after all that have a value.
+func edge(value []byte, after bool) entry {
+	if after {
+		return entry{value, math.MaxUint64}
+	}
+	return entry{value: value}
+}
+
+// Rank returns how many rows of the list are before a place in it that is given by a row's value, in
+// lists in the order of a member, and its seq. The row itself need not be there any more.
+func (l Rows) Rank(value []byte, seq uint64) int {
+	if l.v == nil {
+		return 0
+	}
+	n := l.v.base.Len()
+	if l.order == insertion {
+		return l.v.rows.rank(n, seq)
+	}
+	b := &l.v.base.orders[l.order]
+	low, high := b.find(l.v.base, value, false), b.find(l.v.base, value, true)
+	at := low + sort.Search(high-low, func(i int) bool { return uint64(b.row[low+i]) >= seq })
+	gone := l.gone()
+	at = max(l.base.from, min(l.base.to, at))
+	added := max(l.added.from, min(l.added.to, l.changed().rank(entry{value, seq})))
+	return gone.rank(n, uint64(at)) - gone.rank(n, uint64(l.base.from)) + added - l.added.from
+}
+
+// Value appends the value of a row by which the list is ordered; nothing in the order of insertion.
+func (l Rows) Value(r Row, to []byte) []byte {
+	if l.v == nil || l.order == insertion {
+		return to
+	}
+	return l.v.base.orders[l.order].member.Value(r.JSON, to)
+}

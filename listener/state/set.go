@@ -1,0 +1,274 @@
+package state
+
+import (
+	"hash/maphash"
+	"sync"
+	"sync/atomic"
+	"time"
+)
+
+// Options are what is declared of a set.
+type Options struct {
+	Name    string
+	Members []Member
+	Limit   Limit
+	Oldest  bool          // when it is full, the changes of longest ago are given up; otherwise it refuses
+	TTL     time.Duration // of a change, since it was made; 0: none
+}
+
+// Limit bounds the changes of a set, over all its parts. 0 is no bound.
+type Limit struct {
+	Rows   int64
+	Memory int64 // bytes
+}
+
+// Set is rows by their keys: a base, and parts with changes. All methods are safe for concurrent use.
+type Set struct {
+	Options
+	store *Store
+	none  atomic.Pointer[version] // without changes: what a part is that nobody changed
+
+	common *Part // of rows that are not isolated
+	shards [64]shard
+
+	rows, bytes      atomic.Int64 // of changes
+	parts            atomic.Int64 // isolated ones
+	conflicts, given atomic.Int64
+	stamp            atomic.Uint32
+	ages             ages
+}
+
+// shard holds some of the isolated parts.
+type shard struct {
+	mu    sync.RWMutex
+	parts map[string]*Part
+	_     [32]byte
+}
+
+// Part is the rows that requests of one isolation value see.
+type Part struct {
+	set  *Set
+	name string // "" and common for the part of all
+	id   uint64 // locks are taken in the order of ids
+	now  atomic.Pointer[version]
+
+	mu   sync.Mutex // taken to change now
+	gone bool       // guarded by mu: it is not in the set any more
+}
+
+// Figures are the counts of a set.
+type Figures struct {
+	Rows      int64 // in the base and the common part
+	Base      int64 // in the base
+	Changes   int64 // in all parts
+	Parts     int64 // isolated ones
+	Bytes     int64 // that the changes take
+	BaseBytes int64 // of the JSON texts of the base
+	Conflicts int64
+	GivenUp   int64
+}
+
+func (s *Store) newSet(o Options, b *Base) *Set {
+	set := &Set{Options: o, store: s}
+	set.none.Store(newVersion(b))
+	set.common = set.newPart("")
+	for i := range set.shards {
+		set.shards[i].parts = map[string]*Part{}
+	}
+	return set
+}
+
+func (s *Set) newPart(name string) *Part {
+	p := &Part{set: s, name: name, id: s.store.ids.Add(1)}
+	p.now.Store(s.none.Load())
+	return p
+}
+
+// Figures returns the counts of the set.
+func (s *Set) Figures() Figures {
+	common := s.common.now.Load()
+	return Figures{
+		Rows: int64(common.len()), Base: int64(common.base.Len()), BaseBytes: common.base.bytes,
+		Changes: s.rows.Load(), Parts: s.parts.Load(), Bytes: s.bytes.Load(),
+		Conflicts: s.conflicts.Load(), GivenUp: s.given.Load(),
+	}
+}
+
+// Order returns the index of a member in the options; ok is false if it has none.
+func (s *Set) Order(member string) (order int, ok bool) {
+	for i, m := range s.Members {
+		if m.Name == member {
+			return i, true
+		}
+	}
+	return 0, false
+}
+
+func (s *Set) shard(name []byte) *shard {
+	return &s.shards[maphash.Bytes(seed, name)%uint64(len(s.shards))]
+}
+
+// part returns the part with a name, or nil if it was never changed. Nil is the name of the common one.
+func (s *Set) part(name []byte) *Part {
+	if name == nil {
+		return s.common
+	}
+	shard := s.shard(name)
+	shard.mu.RLock()
+	defer shard.mu.RUnlock()
+	return shard.parts[string(name)]
+}
+
+// current returns the rows of a part.
+func (s *Set) current(name []byte) *version {
+	if p := s.part(name); p != nil {
+		return p.now.Load()
+	}
+	return s.none.Load()
+}
+
+// lock returns a part, which is made if needed, with its lock taken.
+func (s *Set) lock(name []byte) *Part {
+	for {
+		p := s.part(name)
+		if p == nil {
+			p = s.add(name)
+		}
+		p.mu.Lock()
+		if !p.gone {
+			return p
+		}
+		p.mu.Unlock()
+	}
+}
+
+// add makes a part, unless another goroutine just has.
+func (s *Set) add(name []byte) *Part {
+	shard := s.shard(name)
+	shard.mu.Lock()
+	defer shard.mu.Unlock()
+	if p := shard.parts[string(name)]; p != nil {
+		return p
+	}
+	p := s.newPart(string(name))
+	shard.parts[p.name] = p
+	s.parts.Add(1)
+	return p
+}
+
+// publish makes a version the current one, and counts. The part is locked.
+func (p *Part) publish(v *version) {
+	before := p.now.Load()
+	p.now.Store(v)
+	p.set.rows.Add(int64(v.changes - before.changes))
+	p.set.bytes.Add(v.bytes - before.bytes)
+	p.set.store.bytes.Add(v.bytes - before.bytes)
+}
+
+// tidy takes a part without changes out of its set. The part is locked.
+func (p *Part) tidy() {
+	s := p.set
+	if p == s.common || p.gone || p.now.Load().changes > 0 {
+		return
+	}
+	shard := s.shard([]byte(p.name))
+	shard.mu.Lock()
+	defer shard.mu.Unlock()
+	if shard.parts[p.name] == p {
+		delete(shard.parts, p.name)
+		s.parts.Add(-1)
+	}
+	p.gone = true
+}
+
+// isolated calls f for all isolated parts.
+func (s *Set) isolated(f func(*Part)) {
+	for i := range s.shards {
+		shard := &s.shards[i]
+		shard.mu.RLock()
+		parts := make([]*Part, 0, len(shard.parts))
+		for _, p := range shard.parts {
+			parts = append(parts, p)
+		}
+		shard.mu.RUnlock()
+		for _, p := range parts {
+			f(p)
+		}
+	}
+}
+
+// Parts returns the names of up to limit isolated parts.
+func (s *Set) Parts(limit int) []string {
+	var names []string
+	s.isolated(func(p *Part) {
+		if len(names) < limit {
+			names = append(names, p.name)
+		}
+	})
+	return names
+}
+
+// Reset drops the changes of one part, or of all if name is nil.
+func (s *Set) Reset(name []byte) {
+	if name != nil {
+		if p := s.part(name); p != nil {
+			p.restore(s.none.Load())
+		}
+		return
+	}
+	s.common.restore(s.none.Load())
+	s.isolated(func(p *Part) { p.restore(s.none.Load()) })
+}
+
+// restore makes a part what it was, or takes it out of the set if it had no changes.
+func (p *Part) restore(v *version) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if p.gone {
+		return
+	}
+	p.publish(v.on(p.set.none.Load().base))
+	p.tidy()
+	p.set.ages.restart(p)
+}
+
+// SetBase replaces the base. The changes stay on top of it.
+func (s *Set) SetBase(b *Base) {
+	s.none.Store(newVersion(b))
+	rebase := func(p *Part) {
+		p.mu.Lock()
+		defer p.mu.Unlock()
+		if !p.gone {
+			p.publish(p.now.Load().on(b))
+			p.tidy()
+			s.ages.restart(p) // rows have other numbers now
+		}
+	}
+	rebase(s.common)
+	s.isolated(rebase)
+}
+
+// on returns a version with another base: the same keys are changed and deleted, if they are there,
+// and rows that were inserted follow, in their order.
+func (v *version) on(b *Base) *version {
+	if v.base == b {
+		return v
+	}
+	w := newVersion(b)
+	v.rows.each(func(r *record) bool {
+		key := []byte(nil)
+		if r.of != nil {
+			key = r.of.key
+		} else {
+			key, _ = v.base.row(uint32(r.seq))
+		}
+		switch {
+		case r.json != nil:
+			w = w.put(key, r.json, r.stamp)
+		case w.get(key).Found():
+			w = w.delete(key, r.stamp)
+		}
+		return true
+	})
+	return w
+}

@@ -1,0 +1,137 @@
+// Package state holds rows that requests read and change: sets of JSON objects by their keys.
+//
+// A set is an immutable base, as it was read from a file, and changes on top of it. Its changes are
+// those of all requests or, in isolated parts, those of the requests with one value, such as a
+// virtual user's. A reset drops the changes; a snapshot keeps them as they are.
+//
+// # Memory
+//
+// A base is pages of bytes, with a table of keys and an array of places: no pointers, some 20 bytes a
+// row beside its text, and 12 a row for each member that can be asked for. The rows of a part at one
+// time are a version: the base, a trie of changes by the number of the row, another of the keys of
+// rows that were inserted, and a B-tree for each member. A version is never modified. A change makes a
+// new one that shares all but the nodes on its way, so that a snapshot is one pointer and readers need
+// no lock. A part without changes takes no memory.
+//
+// # Locking
+//
+// The current version of a part is behind an atomic pointer. Readers load it. Writers prepare their
+// changes in a transaction, lock the parts that it saw or writes, in the order of their ids, compare
+// what it saw with what is there now, and publish new versions; or they publish nothing. Versions of
+// several parts are published under an epoch, which is odd meanwhile. No lock is held while a caller's
+// code runs, other than Member.Value. The order of locks is: part, shard of a set, ages.
+package state
+
+import (
+	"maps"
+	"slices"
+	"sync"
+	"sync/atomic"
+)
+
+// Store is the sets of a server. Its methods are safe for concurrent use.
+type Store struct {
+	limit int64 // bytes of changes of all sets; 0: none
+	bytes atomic.Int64
+	ids   atomic.Uint64
+	sets  atomic.Pointer[map[string]*Set]
+
+	mu sync.Mutex // taken to change sets
+
+	multi sync.Mutex // taken to publish versions of several parts
+	epoch atomic.Uint64
+}
+
+// New returns a store without sets, whose changes take no more than a number of bytes; 0 is no bound.
+func New(memory int64) *Store {
+	s := &Store{limit: memory}
+	s.sets.Store(&map[string]*Set{})
+	return s
+}
+
+// Add makes a set, in place of one of the same name, whose changes are lost.
+func (s *Store) Add(o Options, b *Base) *Set {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	set := s.newSet(o, b)
+	sets := maps.Clone(*s.sets.Load())
+	if old := sets[o.Name]; old != nil {
+		s.bytes.Add(-old.bytes.Load())
+	}
+	sets[o.Name] = set
+	s.sets.Store(&sets)
+	return set
+}
+
+// Remove drops a set.
+func (s *Store) Remove(name string) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	sets := maps.Clone(*s.sets.Load())
+	if old := sets[name]; old != nil {
+		s.bytes.Add(-old.bytes.Load())
+	}
+	delete(sets, name)
+	s.sets.Store(&sets)
+}
+
+// Set returns the set with a name, or nil.
+func (s *Store) Set(name string) *Set { return (*s.sets.Load())[name] }
+
+// Sets returns all sets in the order of their names.
+func (s *Store) Sets() []*Set {
+	sets := *s.sets.Load()
+	list := make([]*Set, 0, len(sets))
+	for _, name := range slices.Sorted(maps.Keys(sets)) {
+		list = append(list, sets[name])
+	}
+	return list
+}
+
+// Snapshot is the changes of all sets as they were at one time. It takes no memory but what has
+// changed since.
+type Snapshot struct{ sets map[string]frozen }
+
+type frozen struct {
+	common *version
+	parts  map[string]*version
+}
+
+// Snapshot returns the changes as they are. Those of the common parts are of one instant.
+func (s *Store) Snapshot() *Snapshot {
+	taken := &Snapshot{sets: map[string]frozen{}}
+	sets := s.Sets()
+	s.multi.Lock()
+	for _, set := range sets {
+		taken.sets[set.Name] = frozen{set.common.now.Load(), map[string]*version{}}
+	}
+	s.multi.Unlock()
+	for _, set := range sets {
+		parts := taken.sets[set.Name].parts
+		set.isolated(func(p *Part) { parts[p.name] = p.now.Load() })
+	}
+	return taken
+}
+
+// Restore makes the changes what they were when a snapshot was taken. A set that the snapshot does not
+// have loses its changes.
+func (s *Store) Restore(from *Snapshot) {
+	for _, set := range s.Sets() {
+		was, ok := from.sets[set.Name]
+		if !ok {
+			set.Reset(nil)
+			continue
+		}
+		set.common.restore(was.common)
+		set.isolated(func(p *Part) {
+			if was.parts[p.name] == nil {
+				p.restore(set.none.Load())
+			}
+		})
+		for name, v := range was.parts {
+			p := set.lock([]byte(name))
+			p.mu.Unlock()
+			p.restore(v)
+		}
+	}
+}

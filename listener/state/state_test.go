@@ -1,0 +1,526 @@
+package state_test
+
+import (
+	"bytes"
+	"cmp"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"maps"
+	"math/rand/v2"
+	"slices"
+	"strings"
+	"sync"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"mockserver/listener/state"
+)
+
+// item is the row of the tests: {"id":"k1","group":"aaaaaaaaaa3","n":17}.
+type item struct {
+	ID    string `json:"id"`
+	Group string `json:"group"`
+	N     int    `json:"n"`
+}
+
+func (i item) text() []byte {
+	b, _ := json.Marshal(i)
+	return b
+}
+
+func parse(t testing.TB, b []byte) item {
+	var i item
+	if err := json.Unmarshal(b, &i); err != nil {
+		t.Errorf("torn row %q: %v", b, err)
+	}
+	return i
+}
+
+// groups and numbers are the members of the tests; all values of the first begin alike for longer
+// than the eight bytes that are kept of each.
+var members = []state.Member{
+	{Name: "group", Value: func(row, to []byte) []byte {
+		var i item
+		_ = json.Unmarshal(row, &i)
+		return append(append(to, "common, and longer than eight "...), i.Group...)
+	}},
+	{Name: "n", Value: func(row, to []byte) []byte {
+		var i item
+		_ = json.Unmarshal(row, &i)
+		return number(to, i.N)
+	}},
+}
+
+func number(to []byte, n int) []byte { return fmt.Appendf(to, "%08d", n) }
+
+func group(name string) []byte { return []byte("common, and longer than eight " + name) }
+
+func baseOf(t testing.TB, items ...item) *state.Base {
+	var b state.Builder
+	for _, i := range items {
+		if err := b.Add([]byte(i.ID), i.text()); err != nil {
+			t.Fatal(err)
+		}
+	}
+	return b.Base(members)
+}
+
+func someItems(random *rand.Rand, n int) []item {
+	items := make([]item, n)
+	for i := range items {
+		items[i] = someItem(random, fmt.Sprintf("k%d", i))
+	}
+	return items
+}
+
+func someItem(random *rand.Rand, id string) item {
+	return item{id, fmt.Sprintf("aaaaaaaaaa%d", random.IntN(4)), random.IntN(30)}
+}
+
+func TestBuilder_SaysWhichRowHasTheKey(t *testing.T) {
+	var b state.Builder
+	for i := range 100 {
+		if err := b.Add(fmt.Appendf(nil, "k%d", i), []byte(`{}`)); err != nil {
+			t.Fatal(err)
+		}
+	}
+	var twice *state.DuplicateKeyError
+	if err := b.Add([]byte("k42"), []byte(`{}`)); !errors.As(err, &twice) || twice.Row != 42 {
+		t.Errorf("a second k42: %v, want row 42", err)
+	}
+}
+
+func TestBase_FindsEachRow(t *testing.T) {
+	var b state.Builder
+	for i := range 20_000 {
+		text := fmt.Appendf(nil, `{"n":"a\u0041","id":"k%d"}`, i)
+		key := fmt.Appendf(nil, "k%d", i)
+		if i%3 == 0 {
+			key = fmt.Appendf(nil, "kA%d", i) // is not in the text
+		}
+		if i%1000 == 0 {
+			text = append(text[:len(text)-1], `,"long":"`+strings.Repeat("x", 1<<20)+`"}`...)
+		}
+		if err := b.Add(key, text); err != nil {
+			t.Fatal(err)
+		}
+	}
+	store := state.New(0)
+	set := store.Add(state.Options{Name: "s"}, b.Base(nil))
+	var tx state.Tx
+	tx.Begin(store)
+	for i := range 20_000 {
+		key := fmt.Sprintf("k%d", i)
+		if i%3 == 0 {
+			key = fmt.Sprintf("kA%d", i)
+		}
+		r := tx.Get(set, nil, []byte(key))
+		if !r.Found() || string(r.Key) != key || r.Seq != uint64(i) || !bytes.Contains(r.JSON, fmt.Appendf(nil, `"k%d"`, i)) {
+			t.Fatalf("%s: %+v", key, r)
+		}
+		if i%1000 == 0 && len(r.JSON) < 1<<20 {
+			t.Fatalf("%s is %d bytes long", key, len(r.JSON))
+		}
+	}
+	for _, key := range []string{"", "k", "k20000", "kA1"} {
+		if r := tx.Get(set, nil, []byte(key)); r.Found() {
+			t.Errorf("there is a row %q: %s", key, r.JSON)
+		}
+	}
+}
+
+// model is what the rows of a part have to be, in a list.
+type model struct{ rows []item }
+
+func (m *model) at(id string) int {
+	return slices.IndexFunc(m.rows, func(i item) bool { return i.ID == id })
+}
+
+func (m *model) put(i item) {
+	if at := m.at(i.ID); at >= 0 {
+		m.rows[at] = i
+	} else {
+		m.rows = append(m.rows, i)
+	}
+}
+
+func (m *model) delete(id string) {
+	if at := m.at(id); at >= 0 {
+		m.rows = slices.Delete(m.rows, at, at+1)
+	}
+}
+
+// compare holds all lists of a part against the model.
+func (m *model) compare(t *testing.T, store *state.Store, set *state.Set, part []byte) {
+	t.Helper()
+	var tx state.Tx
+	tx.Begin(store)
+	compareRows(t, "in the order of insertion", tx.Rows(set, part), m.rows)
+	for order, value := range []func(item) string{
+		func(i item) string { return string(group(i.Group)) },
+		func(i item) string { return string(number(nil, i.N)) },
+	} {
+		sorted := slices.Clone(m.rows)
+		slices.SortStableFunc(sorted, func(a, b item) int { return cmp.Compare(value(a), value(b)) })
+		compareRows(t, fmt.Sprint("order ", order), tx.Within(set, part, order, state.Bound{}, state.Bound{}), sorted)
+		for _, from := range []string{"aaaaaaaaaa0", "aaaaaaaaaa2", "zzz"} {
+			low := group(from)
+			if order == 1 {
+				low = number(nil, len(m.rows)%30)
+			}
+			in := func(keep func(c int) bool) (kept []item) {
+				for _, i := range sorted {
+					if keep(cmp.Compare(value(i), string(low))) {
+						kept = append(kept, i)
+					}
+				}
+				return kept
+			}
+			at := state.Bound{Value: low}
+			beyond := state.Bound{Value: low, Not: true}
+			compareRows(t, "equal", tx.Within(set, part, order, at, at), in(func(c int) bool { return c == 0 }))
+			compareRows(t, "at least", tx.Within(set, part, order, at, state.Bound{}), in(func(c int) bool { return c >= 0 }))
+			compareRows(t, "above", tx.Within(set, part, order, beyond, state.Bound{}), in(func(c int) bool { return c > 0 }))
+			compareRows(t, "at most", tx.Within(set, part, order, state.Bound{}, at), in(func(c int) bool { return c <= 0 }))
+			compareRows(t, "below", tx.Within(set, part, order, state.Bound{}, beyond), in(func(c int) bool { return c < 0 }))
+		}
+	}
+	for _, i := range m.rows {
+		if r := tx.Get(set, part, []byte(i.ID)); parse(t, r.JSON) != i || string(r.Key) != i.ID {
+			t.Fatalf("%s is %s, want %v", i.ID, r.JSON, i)
+		}
+	}
+}
+
+func compareRows(t *testing.T, what string, l state.Rows, want []item) {
+	t.Helper()
+	var got, back []item
+	l.Each(0, 1, func(r state.Row) bool { got = append(got, parse(t, r.JSON)); return true })
+	l.Each(l.Len()-1, -1, func(r state.Row) bool { back = append(back, parse(t, r.JSON)); return true })
+	slices.Reverse(back)
+	if l.Len() != len(want) || !slices.Equal(got, want) || !slices.Equal(back, want) {
+		t.Fatalf("%s: %d rows\n%v\nbackwards\n%v\nwant\n%v", what, l.Len(), got, back, want)
+	}
+	for k := 0; k < len(want); k += 1 + len(want)/7 {
+		r := l.At(k)
+		if parse(t, r.JSON) != want[k] {
+			t.Fatalf("%s: At(%d) = %s, want %v", what, k, r.JSON, want[k])
+		}
+		if rank := l.Rank(l.Value(r, nil), r.Seq); rank != k {
+			t.Fatalf("%s: Rank of row %d is %d", what, k, rank)
+		}
+	}
+	if l.At(-1).Found() || l.At(len(want)).Found() {
+		t.Fatalf("%s: rows beyond the ends", what)
+	}
+}
+
+// TestSet_IsWhatAListWouldBe makes random changes to two parts, with resets, snapshots and new bases
+// among them, and compares all lists with a plain model.
+func TestSet_IsWhatAListWouldBe(t *testing.T) {
+	for _, n := range []int{0, 3, 60} {
+		random := rand.New(rand.NewPCG(7, uint64(n)))
+		base := someItems(random, n)
+		store := state.New(0)
+		set := store.Add(state.Options{Name: "s", Members: members}, baseOf(t, base...))
+		names := [][]byte{nil, []byte("vu1")}
+		models := []*model{{slices.Clone(base)}, {slices.Clone(base)}}
+		snapshot, was := store.Snapshot(), []*model{{slices.Clone(base)}, {slices.Clone(base)}}
+		var tx state.Tx
+		for step := range 1500 {
+			p := random.IntN(2)
+			part, m := names[p], models[p]
+			id := fmt.Sprintf("k%d", random.IntN(n+40))
+			tx.Begin(store)
+			switch random.IntN(40) {
+			case 0:
+				set.Reset(part)
+				if m.rows = slices.Clone(base); p == 0 { // nil is all parts
+					models[1].rows = slices.Clone(base)
+				}
+			case 1:
+				snapshot, was = store.Snapshot(), []*model{{slices.Clone(models[0].rows)}, {slices.Clone(models[1].rows)}}
+			case 2:
+				store.Restore(snapshot)
+				models[0].rows, models[1].rows = slices.Clone(was[0].rows), slices.Clone(was[1].rows)
+			default:
+				i := someItem(random, id)
+				if r := tx.Get(set, part, []byte(id)); r.Found() != (m.at(id) >= 0) {
+					t.Fatalf("step %d: %s is there: %t", step, id, r.Found())
+				}
+				if random.IntN(3) == 0 {
+					tx.Delete(set, part, []byte(id))
+					m.delete(id)
+				} else {
+					tx.Put(set, part, []byte(id), i.text())
+					m.put(i)
+				}
+				if err := tx.Commit(); err != nil {
+					t.Fatal(err)
+				}
+			}
+			if step%25 == 0 {
+				models[0].compare(t, store, set, nil)
+				models[1].compare(t, store, set, names[1])
+			}
+		}
+		set.Reset(nil)
+		if f := set.Figures(); f.Changes != 0 || f.Bytes != 0 || f.Parts != 0 || f.Rows != int64(n) {
+			t.Errorf("after a reset: %+v", f)
+		}
+	}
+}
+
+// TestSet_ChangesStayOnANewBase: rows of the base that were changed or deleted are so in the new one,
+// and rows that were inserted follow.
+func TestSet_ChangesStayOnANewBase(t *testing.T) {
+	store := state.New(0)
+	set := store.Add(state.Options{Name: "s", Members: members}, baseOf(t, item{"a", "g", 1}, item{"b", "g", 2}, item{"c", "g", 3}))
+	var tx state.Tx
+	tx.Begin(store)
+	tx.Put(set, nil, []byte("a"), item{"a", "changed", 1}.text())
+	tx.Delete(set, nil, []byte("b"))
+	tx.Put(set, nil, []byte("new"), item{"new", "g", 4}.text())
+	if err := tx.Commit(); err != nil {
+		t.Fatal(err)
+	}
+	tx.Begin(store)
+	old := tx.Get(set, nil, []byte("c"))
+	tx.Put(set, nil, []byte("c"), old.JSON)
+	set.SetBase(baseOf(t, item{"d", "g", 5}, item{"b", "g", 6}, item{"a", "g", 7}, item{"new", "h", 8}))
+	if err := tx.Commit(); !errors.Is(err, state.ErrConflict) {
+		t.Errorf("a transaction over a new base: %v, want a conflict", err)
+	}
+	m := model{[]item{{"d", "g", 5}, {"a", "changed", 1}, {"new", "g", 4}}}
+	m.compare(t, store, set, nil)
+	set.Reset(nil)
+	m = model{[]item{{"d", "g", 5}, {"b", "g", 6}, {"a", "g", 7}, {"new", "h", 8}}}
+	m.compare(t, store, set, nil)
+}
+
+// TestTx_NothingIsLostOrTorn has clients move amounts between two sets while others add them up.
+func TestTx_NothingIsLostOrTorn(t *testing.T) {
+	const accounts, clients, moves = 8, 8, 400
+	store := state.New(0)
+	var sets [2]*state.Set
+	for i := range sets {
+		var items []item
+		for a := range accounts {
+			items = append(items, item{fmt.Sprintf("k%d", a), "g", 1000})
+		}
+		sets[i] = store.Add(state.Options{Name: fmt.Sprint("s", i), Members: members}, baseOf(t, items...))
+	}
+	var done atomic.Bool
+	var readers, writers sync.WaitGroup
+	for range 2 {
+		readers.Go(func() {
+			var tx state.Tx
+			for !done.Load() {
+				tx.Begin(store)
+				sum := 0
+				for _, set := range sets {
+					for a := range accounts {
+						sum += parse(t, tx.Get(set, nil, fmt.Appendf(nil, "k%d", a)).JSON).N
+					}
+				}
+				if tx.Commit() == nil && sum != 2*accounts*1000 {
+					t.Errorf("the accounts have %d", sum)
+					return
+				}
+			}
+		})
+	}
+	for c := range clients {
+		writers.Go(func() {
+			random := rand.New(rand.NewPCG(3, uint64(c)))
+			var tx state.Tx
+			for range moves {
+				from, to := fmt.Appendf(nil, "k%d", random.IntN(accounts)), fmt.Appendf(nil, "k%d", random.IntN(accounts))
+				for err := state.ErrConflict; errors.Is(err, state.ErrConflict); err = tx.Commit() {
+					tx.Begin(store)
+					a, b := parse(t, tx.Get(sets[0], nil, from).JSON), parse(t, tx.Get(sets[1], nil, to).JSON)
+					a.N--
+					b.N++
+					tx.Put(sets[0], nil, from, a.text())
+					tx.Put(sets[1], nil, to, b.text())
+				}
+			}
+		})
+	}
+	writers.Wait()
+	done.Store(true)
+	readers.Wait()
+	var tx state.Tx
+	tx.Begin(store)
+	var sums [2]int
+	for i, set := range sets {
+		tx.Rows(set, nil).Each(0, 1, func(r state.Row) bool { sums[i] += parse(t, r.JSON).N; return true })
+	}
+	if want := [2]int{accounts*1000 - clients*moves, accounts*1000 + clients*moves}; sums != want {
+		t.Errorf("sums %v, want %v", sums, want)
+	}
+}
+
+// TestTx_OneOfAThousandWins: of those that saw an order as new, one may say that it is paid.
+func TestTx_OneOfAThousandWins(t *testing.T) {
+	store := state.New(0)
+	set := store.Add(state.Options{Name: "orders"}, baseOf(t, item{"o", "new", 0}))
+	var won, lost atomic.Int32
+	var all sync.WaitGroup
+	for client := range 1000 {
+		all.Go(func() {
+			var tx state.Tx
+			for {
+				tx.Begin(store)
+				if parse(t, tx.Get(set, nil, []byte("o")).JSON).Group != "new" {
+					lost.Add(1)
+					return
+				}
+				tx.Put(set, nil, []byte("o"), item{"o", "paid", client}.text())
+				if tx.Commit() == nil {
+					won.Add(1)
+					return
+				}
+			}
+		})
+	}
+	all.Wait()
+	if won.Load() != 1 || lost.Load() != 999 {
+		t.Errorf("%d won, %d lost", won.Load(), lost.Load())
+	}
+}
+
+// TestTx_WhatWasNotThere: a transaction that rests on a row, or on a value, not being there conflicts
+// with one that brings it.
+func TestTx_WhatWasNotThere(t *testing.T) {
+	store := state.New(0)
+	set := store.Add(state.Options{Name: "s", Members: members}, baseOf(t))
+	for name, saw := range map[string]func(*state.Tx){
+		"a key":       func(tx *state.Tx) { tx.Get(set, nil, []byte("k")) },
+		"a value":     func(tx *state.Tx) { tx.SawNone(set, nil, 0, group("g")) },
+		"another key": func(tx *state.Tx) { tx.Get(set, nil, []byte("x")) },
+	} {
+		var tx, other state.Tx
+		tx.Begin(store)
+		saw(&tx)
+		tx.Put(set, nil, []byte("mine"), item{"mine", "other", 1}.text())
+		other.Begin(store)
+		other.Put(set, nil, []byte("k"), item{"k", "g", 1}.text())
+		if err := other.Commit(); err != nil {
+			t.Fatal(err)
+		}
+		if err := tx.Commit(); errors.Is(err, state.ErrConflict) != (name != "another key") {
+			t.Errorf("%s: %v", name, err)
+		}
+		set.Reset(nil)
+	}
+}
+
+func TestTx_SeesWhatItWrote(t *testing.T) {
+	store := state.New(0)
+	set := store.Add(state.Options{Name: "s"}, baseOf(t, item{"a", "g", 1}))
+	var tx state.Tx
+	tx.Begin(store)
+	tx.Put(set, nil, []byte("a"), item{"a", "g", 2}.text())
+	if r := tx.Get(set, nil, []byte("a")); parse(t, r.JSON).N != 2 {
+		t.Errorf("a is %s", r.JSON)
+	}
+	tx.Delete(set, nil, []byte("a"))
+	if r := tx.Get(set, nil, []byte("a")); r.Found() {
+		t.Errorf("a is %s after it was deleted", r.JSON)
+	}
+	if err := tx.Commit(); err != nil {
+		t.Fatal(err)
+	}
+	if n := set.Figures().Rows; n != 0 {
+		t.Errorf("%d rows", n)
+	}
+}
+
+// TestTx_AllOrNothing: if one of several sets has no room, none is changed.
+func TestTx_AllOrNothing(t *testing.T) {
+	store := state.New(0)
+	full := store.Add(state.Options{Name: "full", Limit: state.Limit{Rows: 1}}, baseOf(t))
+	free := store.Add(state.Options{Name: "free"}, baseOf(t))
+	var tx state.Tx
+	for i, want := range []string{"", `the set "full" is full`} {
+		tx.Begin(store)
+		key := fmt.Appendf(nil, "k%d", i)
+		tx.Put(free, nil, key, []byte(`{}`))
+		tx.Put(full, nil, key, []byte(`{}`))
+		err := tx.Commit()
+		if got := fmt.Sprint(err); got != want && (err != nil || want != "") {
+			t.Errorf("%d: %v, want %s", i, err, want)
+		}
+	}
+	if a, b := free.Figures().Rows, full.Figures().Rows; a != 1 || b != 1 {
+		t.Errorf("%d and %d rows, want one each", a, b)
+	}
+	tx.Begin(store) // what takes no room is possible
+	tx.Delete(full, nil, []byte("k0"))
+	if err := tx.Commit(); err != nil {
+		t.Error(err)
+	}
+}
+
+// TestSet_GivesUpTheOldest: the rows that were changed last stay, over all parts.
+func TestSet_GivesUpTheOldest(t *testing.T) {
+	store := state.New(0)
+	set := store.Add(state.Options{Name: "s", Members: members, Oldest: true, Limit: state.Limit{Rows: 100}}, baseOf(t, item{"base", "g", 1}))
+	var tx state.Tx
+	put := func(part, key string) {
+		tx.Begin(store)
+		tx.Put(set, []byte(part), []byte(key), item{key, "g", 2}.text())
+		if err := tx.Commit(); err != nil {
+			t.Fatal(err)
+		}
+	}
+	for i := range 1000 {
+		put(fmt.Sprint("vu", i%7), fmt.Sprint("k", i/7))
+		put("always", "base") // changed again and again, so it stays
+	}
+	if f := set.Figures(); f.Changes != 100 || f.GivenUp != 1001-100 {
+		t.Errorf("%+v; want 100 changes, 901 given up", f)
+	}
+	there := map[string]bool{}
+	tx.Begin(store)
+	for i := range 1000 {
+		if tx.Get(set, fmt.Append(nil, "vu", i%7), fmt.Append(nil, "k", i/7)).Found() {
+			there[fmt.Sprint(i)] = true
+		}
+	}
+	for i := 1000 - 99; i < 1000; i++ {
+		if !there[fmt.Sprint(i)] {
+			t.Errorf("row %d is gone", i)
+		}
+	}
+	if len(there) != 99 || parse(t, tx.Get(set, []byte("always"), []byte("base")).JSON).N != 2 {
+		t.Errorf("%d rows stay: %v", len(there), slices.Sorted(maps.Keys(there)))
+	}
+}
+
+func TestSet_ChangesExpire(t *testing.T) {
+	store := state.New(0)
+	set := store.Add(state.Options{Name: "s", TTL: time.Hour}, baseOf(t, item{"a", "g", 1}))
+	var tx state.Tx
+	tx.Begin(store)
+	tx.Put(set, []byte("vu"), []byte("a"), item{"a", "g", 2}.text())
+	tx.Delete(set, nil, []byte("a"))
+	tx.Put(set, nil, []byte("b"), item{"b", "g", 2}.text())
+	if err := tx.Commit(); err != nil {
+		t.Fatal(err)
+	}
+	store.Expire(time.Now().Add(time.Hour - time.Minute))
+	if f := set.Figures(); f.Changes != 3 || f.Parts != 1 {
+		t.Errorf("before an hour: %+v", f)
+	}
+	store.Expire(time.Now().Add(time.Hour + 2*time.Second))
+	if f := set.Figures(); f.Changes != 0 || f.Parts != 0 || f.Rows != 1 || f.GivenUp != 0 {
+		t.Errorf("after an hour: %+v", f)
+	}
+	m := model{[]item{{"a", "g", 1}}}
+	tx.Begin(store)
+	compareRows(t, "rows", tx.Rows(set, nil), m.rows)
+}

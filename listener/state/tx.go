@@ -1,0 +1,309 @@
+package state
+
+import (
+	"bytes"
+	"cmp"
+	"errors"
+	"fmt"
+	"runtime"
+	"slices"
+	"time"
+)
+
+// ErrConflict says that what a transaction saw has changed meanwhile. It is to be made anew.
+var ErrConflict = errors.New("what the transaction saw has changed")
+
+// FullError says that a set has no room for the changes of a transaction.
+type FullError struct{ Set string }
+
+func (e *FullError) Error() string { return fmt.Sprintf("the set %q is full", e.Set) }
+
+// Tx is what one request sees and does. All that it reads of a part is of one time. What it writes
+// happens at Commit, all of it or nothing. It is for one goroutine, and reused after Begin.
+type Tx struct {
+	store  *Store
+	epoch  uint64
+	views  []view
+	reads  []read
+	writes []write
+}
+
+// view is a part as the transaction sees it.
+type view struct {
+	set  *Set
+	name []byte // of the part; nil for the common one
+	v    *version
+	part *Part // while it is committed
+}
+
+// read is something that has to be so still at Commit.
+type read struct {
+	view  int
+	key   []byte // of a row that was asked for by its key; nil for others
+	row   Row
+	order int    // of a value that no row had; insertion otherwise
+	value []byte // of such a value
+}
+
+// write is a change to come.
+type write struct {
+	view int
+	key  []byte
+	json []byte // nil: deleted
+}
+
+// Begin starts a transaction, in place of what it was before.
+func (t *Tx) Begin(s *Store) {
+	clear(t.views)
+	clear(t.reads)
+	clear(t.writes)
+	*t = Tx{store: s, views: t.views[:0], reads: t.reads[:0], writes: t.writes[:0]}
+	for t.epoch = s.epoch.Load(); t.epoch&1 != 0; t.epoch = s.epoch.Load() {
+		runtime.Gosched()
+	}
+}
+
+// view returns the index of the view of a part.
+func (t *Tx) view(set *Set, part []byte) int {
+	for i := range t.views {
+		if w := &t.views[i]; w.set == set && bytes.Equal(w.name, part) && (w.name == nil) == (part == nil) {
+			return i
+		}
+	}
+	t.views = append(t.views, view{set: set, name: part, v: set.current(part)})
+	return len(t.views) - 1
+}
+
+// Get returns the row with a key in a part; a nil part is the common one. It sees what the transaction
+// itself has written. The key and the part must stay as they are until Commit.
+func (t *Tx) Get(set *Set, part, key []byte) Row {
+	w := t.view(set, part)
+	for _, done := range slices.Backward(t.writes) {
+		if done.view == w && bytes.Equal(done.key, key) {
+			return Row{Key: done.key, JSON: done.json}
+		}
+	}
+	r := t.views[w].v.get(key)
+	t.reads = append(t.reads, read{view: w, key: key, row: r, order: insertion})
+	return r
+}
+
+// Rows returns all rows of a part in the order of insertion, without what the transaction has written.
+func (t *Tx) Rows(set *Set, part []byte) Rows {
+	return Rows{v: t.views[t.view(set, part)].v, order: insertion}
+}
+
+// Within returns the rows of a part that have values of a member within a range, in the order of the
+// values and of insertion, without what the transaction has written. Order is as of Set.Order.
+func (t *Tx) Within(set *Set, part []byte, order int, from, to Bound) Rows {
+	return t.views[t.view(set, part)].v.within(order, from, to)
+}
+
+// Saw notes that the transaction rests on a row of a list.
+func (t *Tx) Saw(set *Set, part []byte, r Row) {
+	t.reads = append(t.reads, read{view: t.view(set, part), row: r, order: insertion})
+}
+
+// SawNone notes that the transaction rests on that no row has a value. The value must stay as it is
+// until Commit.
+func (t *Tx) SawNone(set *Set, part []byte, order int, value []byte) {
+	t.reads = append(t.reads, read{view: t.view(set, part), order: order, value: value})
+}
+
+// Put writes a row, in place of one with the same key. It copies both texts.
+func (t *Tx) Put(set *Set, part, key, json []byte) {
+	at := bytes.Index(json, key)
+	size := len(json)
+	if at < 0 {
+		size += len(key)
+	}
+	kept := append(make([]byte, 0, size), json...)
+	if at < 0 {
+		at = len(json)
+		kept = append(kept, key...)
+	}
+	t.writes = append(t.writes, write{t.view(set, part), kept[at : at+len(key) : at+len(key)], kept[:len(json):len(json)]})
+}
+
+// Delete deletes a row. The key must stay as it is until Commit.
+func (t *Tx) Delete(set *Set, part, key []byte) {
+	t.writes = append(t.writes, write{view: t.view(set, part), key: key})
+}
+
+// Writes reports whether the transaction has written anything.
+func (t *Tx) Writes() bool { return len(t.writes) > 0 }
+
+// Commit makes what was written happen. The error is ErrConflict, a *FullError, or nil; with an error
+// nothing has happened. A transaction that has written nothing conflicts only if it saw a part of what
+// another one did to several parts.
+func (t *Tx) Commit() error {
+	if len(t.writes) == 0 {
+		if len(t.views) > 1 && t.store.epoch.Load() != t.epoch {
+			return ErrConflict
+		}
+		return nil
+	}
+	t.lock()
+	err := t.commit()
+	for i := range t.views {
+		t.views[i].part.tidy()
+		t.views[i].part.mu.Unlock()
+	}
+	if err != nil {
+		return err
+	}
+	for i := range t.views {
+		t.views[i].set.makeRoom()
+	}
+	return nil
+}
+
+// lock locks the parts of all views, in the order of their ids.
+func (t *Tx) lock() {
+	for {
+		for i := range t.views {
+			p := t.views[i].set.lock(t.views[i].name)
+			p.mu.Unlock()
+			t.views[i].part = p
+		}
+		if len(t.views) > 1 {
+			t.sort()
+		}
+		locked := 0
+		for ; locked < len(t.views); locked++ {
+			p := t.views[locked].part
+			p.mu.Lock()
+			if p.gone {
+				p.mu.Unlock()
+				break
+			}
+		}
+		if locked == len(t.views) {
+			return
+		}
+		for _, w := range t.views[:locked] {
+			w.part.mu.Unlock()
+		}
+	}
+}
+
+// sort brings the views into the order of the ids of their parts.
+func (t *Tx) sort() {
+	order := make([]int, len(t.views))
+	for i := range order {
+		order[i] = i
+	}
+	slices.SortFunc(order, func(a, b int) int { return cmp.Compare(t.views[a].part.id, t.views[b].part.id) })
+	to := make([]int, len(order))
+	views := make([]view, len(order))
+	for i, from := range order {
+		views[i], to[from] = t.views[from], i
+	}
+	copy(t.views, views)
+	for i := range t.reads {
+		t.reads[i].view = to[t.reads[i].view]
+	}
+	for i := range t.writes {
+		t.writes[i].view = to[t.writes[i].view]
+	}
+}
+
+// commit does it; all parts are locked.
+func (t *Tx) commit() error {
+	if seen := t.changed(); seen >= 0 {
+		t.views[seen].set.conflicts.Add(1)
+		return ErrConflict
+	}
+	for i := range t.views {
+		t.views[i].v = t.views[i].part.now.Load()
+	}
+	for i := range t.writes {
+		w := &t.writes[i]
+		to := &t.views[w.view]
+		switch stamp := to.set.stamp.Add(1); {
+		case w.json != nil:
+			to.v = to.v.put(w.key, w.json, stamp)
+		case to.v.get(w.key).Found():
+			to.v = to.v.delete(w.key, stamp)
+		}
+	}
+	written := 0
+	for i := range t.views {
+		w := &t.views[i]
+		before := w.part.now.Load()
+		if w.v == before {
+			continue
+		}
+		written++
+		if !w.set.Oldest && w.set.exceeds(int64(w.v.changes-before.changes), w.v.bytes-before.bytes) {
+			return &FullError{w.set.Name}
+		}
+	}
+	t.publish(written > 1)
+	return nil
+}
+
+// changed returns the index of a view in which something is not any more as the transaction saw it,
+// or -1.
+func (t *Tx) changed() int {
+	for i := range t.views {
+		if t.views[i].v.base != t.views[i].part.now.Load().base {
+			return i
+		}
+	}
+	for i := range t.reads {
+		if r := &t.reads[i]; !r.holds(t.views[r.view].part.now.Load()) {
+			return r.view
+		}
+	}
+	return -1
+}
+
+// exceeds reports whether additional changes would be more than the limits allow. Changes that take
+// nothing never are.
+func (s *Set) exceeds(rows, bytes int64) bool {
+	return rows > 0 && s.Limit.Rows > 0 && s.rows.Load()+rows > s.Limit.Rows ||
+		bytes > 0 && s.Limit.Memory > 0 && s.bytes.Load()+bytes > s.Limit.Memory ||
+		bytes > 0 && s.store.limit > 0 && s.store.bytes.Load()+bytes > s.store.limit
+}
+
+// publish makes the versions of all views current.
+func (t *Tx) publish(several bool) {
+	if several {
+		t.store.multi.Lock()
+		defer t.store.multi.Unlock()
+		t.store.epoch.Add(1)
+		defer t.store.epoch.Add(1)
+	}
+	for i := range t.views {
+		if w := &t.views[i]; w.v != w.part.now.Load() {
+			w.part.publish(w.v)
+		}
+	}
+	now := time.Time{}
+	for i := range t.writes {
+		to := &t.views[t.writes[i].view]
+		if !to.set.aging() {
+			continue
+		}
+		if now.IsZero() {
+			now = time.Now()
+		}
+		if r := to.v.get(t.writes[i].key).change; r != nil {
+			to.set.ages.add(to.part, r, now)
+		}
+		to.set.ages.compact(to.set.rows.Load())
+	}
+}
+
+// holds reports whether what was read is so in a version.
+func (r *read) holds(v *version) bool {
+	switch {
+	case r.key != nil:
+		return v.get(r.key).same(r.row)
+	case r.value != nil:
+		at := Bound{Value: r.value}
+		return v.within(r.order, at, at).Len() == 0
+	}
+	return v.row(r.row.Seq).same(r.row)
+}
