@@ -53,6 +53,18 @@ func NewWebSockets(sockets ...WebSocket) *Spec {
 	return &Spec{WebSockets: unplaced(sockets)}
 }
 
+// NewData returns a spec of sets of rows that are declared in Go:
+//
+//	spec := config.NewData(config.Data{
+//		Name: "users",
+//		Rows: []config.Text{config.JSON(map[string]any{"id": "1", "name": "Ada"})},
+//	})
+//
+// Join combines it with a spec of endpoints. Like New, it copies its arguments.
+func NewData(sets ...Data) *Spec {
+	return &Spec{Data: unplaced(sets)}
+}
+
 // unplaced copies declarations without their positions in files.
 func unplaced[T any](all []T) []T {
 	c := copier{text: func(t syntax.Text, _ string) syntax.Text { return t.Unplaced() }}
@@ -75,6 +87,8 @@ func Join(specs ...*Spec) *Spec {
 		joined.Broken = append(joined.Broken, s.Broken...)
 		joined.WebSockets = append(joined.WebSockets, s.WebSockets...)
 		joined.BrokenWebSockets = append(joined.BrokenWebSockets, s.BrokenWebSockets...)
+		joined.Data = append(joined.Data, s.Data...)
+		joined.BrokenData = append(joined.BrokenData, s.BrokenData...)
 		joined.files = append(joined.files, s.files...)
 		joined.leftOut = append(joined.leftOut, s.leftOut...)
 		joined.documents = append(joined.documents, s.documents...)
@@ -104,7 +118,8 @@ func (s *Spec) Without(i int) *Spec {
 // has reports whether an endpoint or a WebSocket is declared in a file.
 func (s *Spec) has(file string) bool {
 	return slices.ContainsFunc(s.Endpoints, func(e Endpoint) bool { return e.Pos.File == file }) ||
-		slices.ContainsFunc(s.WebSockets, func(w WebSocket) bool { return w.Pos.File == file })
+		slices.ContainsFunc(s.WebSockets, func(w WebSocket) bool { return w.Pos.File == file }) ||
+		slices.ContainsFunc(s.Data, func(d Data) bool { return d.Pos.File == file })
 }
 
 // orNone returns s or, if s is nil, a spec with that as its problem.
@@ -156,12 +171,14 @@ func Headers(namesAndValues ...string) []Header {
 func (s *Spec) Complete() *Spec {
 	s = s.orNone()
 	if !slices.ContainsFunc(s.Endpoints, func(e Endpoint) bool { return e.Key == "" }) &&
-		!slices.ContainsFunc(s.WebSockets, func(w WebSocket) bool { return w.Key == "" }) {
+		!slices.ContainsFunc(s.WebSockets, func(w WebSocket) bool { return w.Key == "" }) &&
+		!slices.ContainsFunc(s.Data, func(d Data) bool { return d.Key == "" }) {
 		return s
 	}
 	c := &Spec{Problems: slices.Clone(s.Problems), files: s.files, documents: s.documents, referenced: s.referenced}
 	c.Endpoints, c.Broken = completed("endpoint", s.Endpoints, s.Broken, &c.Problems)
 	c.WebSockets, c.BrokenWebSockets = completed("websocket", s.WebSockets, s.BrokenWebSockets, &c.Problems)
+	c.Data, c.BrokenData = completed("data", s.Data, s.BrokenData, &c.Problems)
 	return c
 }
 
@@ -258,8 +275,26 @@ func (e *Endpoint) complete() {
 		o.Weighted = o.Weighted || o.Weight != 0
 		o.Response.complete()
 		completeRest(o.Webhooks, o.Latency, o.Fault)
+		completeDo(o.Do)
+	}
+	completeDo(e.Do)
+}
+
+func completeDo(all []Do) {
+	for i := range all {
+		o := &all[i]
+		o.Row.complete()
+		o.With.complete()
+		for j := range o.Set {
+			o.Set[j].Value.complete()
+		}
+		if o.Else != nil {
+			o.Else.complete()
+		}
 	}
 }
+
+func (m *Made) complete() { m.Text, m.JSON = completeBody(m.Text, m.JSON, false) }
 
 func (r *Response) complete() { r.Body, r.BodyJSON = completeBody(r.Body, r.BodyJSON, r.Raw) }
 

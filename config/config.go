@@ -4,7 +4,7 @@
 // # The language
 //
 // A configuration is a list, written in YAML, JSON or EDN. Each item is a map with
-// one key, endpoint or websocket:
+// one key, endpoint, websocket or data:
 //
 //	# yaml
 //	- endpoint:
@@ -21,7 +21,8 @@
 //
 // A body is a text, or a map or list that is served as its JSON text. Instead
 // of body, external-body names a JSON file, a URL, or a sheet of a workbook (package fetcher). A
-// websocket item is a path that becomes a WebSocket connection, see WebSocket. The keys query, body,
+// websocket item is a path that becomes a WebSocket connection, see WebSocket; a data item is a set
+// of rows, see Data. The keys query, body,
 // tag, summary, description and router-name of an endpoint only document it.
 //
 // Reading never stops at the first error: a Spec contains every problem found, each with its
@@ -54,12 +55,14 @@ type (
 type Spec struct {
 	Endpoints  []Endpoint
 	WebSockets []WebSocket
+	Data       []Data
 	// Problems are the errors and warnings found while reading.
 	Problems syntax.Problems
 	// Broken are the endpoints with an error, as far as they could be decoded. They are never
 	// served, and are kept so that further errors in them can be reported.
 	Broken           []Endpoint
 	BrokenWebSockets []WebSocket // the same for WebSockets
+	BrokenData       []Data      // the same for sets
 
 	documents  []*openapi.Document
 	referenced []string // files that documents refer to, sorted
@@ -83,6 +86,9 @@ type Endpoint struct {
 	// "*" have no meaning.
 	Template bool
 	If       syntax.Text // a condition; an empty text is always true
+
+	Find []Find // rows that it names, in order: later ones may use earlier ones
+	Do   []Do   // what it changes
 
 	Response Response
 	Webhooks []Webhook // sent after the answer

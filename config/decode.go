@@ -15,7 +15,11 @@ import (
 type item struct {
 	endpoint *Endpoint
 	socket   *WebSocket
+	data     *Data
 }
+
+// itemKeys are the keys of items, in messages.
+const itemKeys = "endpoint, websocket or data"
 
 // What is accepted in the names and values of headers.
 var (
@@ -28,6 +32,7 @@ var (
 	itemFields = []table.Field[item]{
 		table.With(row{Key: "endpoint", Doc: "a method and path, and what it answers", Kinds: table.Maps, Table: table.Rows(endpointFields)}, setEndpoint),
 		table.With(row{Key: "websocket", Doc: "a path that becomes a WebSocket connection, and what is said on it", Kinds: table.Maps, Table: table.Rows(webSocketFields)}, setWebSocket),
+		table.With(row{Key: "data", Doc: "a set of rows that endpoints find and change", Kinds: table.Maps, Table: table.Rows(dataFields)}, setData),
 	}
 	endpointFields = []table.Field[Endpoint]{
 		table.Of[Endpoint](row{Key: "method", Said: true, Doc: "the request's method, GET when left out", Kinds: table.Texts, Enum: Methods, AnyCase: true}),
@@ -35,6 +40,10 @@ var (
 		table.With(row{Key: "host", Doc: "the host to answer for, any when left out", Kinds: table.Texts, Form: address.NameForm, Pattern: address.NamePattern},
 			func(d *decoder, v value, e *Endpoint) { e.Host = decodeHost(d, v) }),
 		table.Of[Endpoint](row{Key: "if", Doc: "the condition under which the endpoint answers", Kinds: table.Scalars | table.Nulls}),
+		table.With(row{Key: "find", Doc: "rows of data, by the names that conditions, texts and webhooks use", Kinds: table.Maps, Value: &row{Kinds: table.Maps, Table: table.Rows(findFields)}},
+			func(d *decoder, v value, e *Endpoint) { e.Find = decodeFinds(d, v) }),
+		table.With(row{Key: "do", Doc: "what the endpoint changes, all of it or nothing", Kinds: table.Lists, Item: doItem},
+			func(d *decoder, v value, e *Endpoint) { e.Do = decodeDo(d, v) }),
 		table.With(row{Key: "response", Said: true, Doc: "the answer; {} is an empty one with status 200", Required: true, Unless: "responses", Kinds: table.Maps, Table: table.Rows(responseFields)},
 			setResponse),
 		table.With(row{Key: "responses", Doc: "several answers, of which each request gets one", Kinds: table.Lists, Form: "a list of answers, each a map of its own", Item: &row{Kinds: table.Maps, Table: table.Rows(outcomeFields)}}, setResponses),
@@ -117,6 +126,13 @@ func (s *Spec) keep(it item, dir string, sound bool) {
 		s.Endpoints = append(s.Endpoints, *it.endpoint)
 	case it.endpoint != nil:
 		s.Broken = append(s.Broken, *it.endpoint)
+	case it.data != nil:
+		it.data.Dir = dir
+		if sound {
+			s.Data = append(s.Data, *it.data)
+		} else {
+			s.BrokenData = append(s.BrokenData, *it.data)
+		}
 	case it.socket != nil && sound:
 		s.WebSockets = append(s.WebSockets, *it.socket)
 	case it.socket != nil:
@@ -132,7 +148,7 @@ func notAList(doc *syntax.Node) syntax.Problems {
 	switch {
 	case doc.Kind == syntax.NullNode || doc.Faulty: // a fault has been reported already
 		return nil
-	case doc.Get("endpoint") != nil || doc.Get("websocket") != nil:
+	case doc.Get("endpoint") != nil || doc.Get("websocket") != nil || doc.Get("data") != nil:
 		what = "the document is a map; " + hints.single
 	case lacksVersion(doc):
 		what = noVersion
@@ -148,7 +164,7 @@ func decodeItem(d *decoder, n *syntax.Node, key string) item {
 		if n.Kind == syntax.MapNode {
 			what = "an empty map"
 		}
-		d.About(value{Node: n, Key: key}, "is %s; expected a map with one key, endpoint or websocket", what)
+		d.About(value{Node: n, Key: key}, "is %s; expected a map with one key, "+itemKeys, what)
 		return item{}
 	}
 	first := n.Entries[0]
@@ -163,7 +179,7 @@ func decodeItem(d *decoder, n *syntax.Node, key string) item {
 			return item{}
 		}
 	}
-	if n.Get("endpoint") == nil && n.Get("websocket") == nil && slices.Contains(table.Keys(endpointFields), first.Key.Text.Value) {
+	if n.Get("endpoint") == nil && n.Get("websocket") == nil && n.Get("data") == nil && slices.Contains(table.Keys(endpointFields), first.Key.Text.Value) {
 		d.Wrong(first.Key.Pos(), key, "%s is a key of an endpoint; %s", first.Key.Text.Value, hintsOf(n.Pos().File).bare)
 		return item{}
 	}

@@ -85,14 +85,15 @@ func stray(doc *syntax.Node) syntax.Problems {
 	if doc.Items[0].Pos() == doc.Pos() { // a map of EDN without brackets around it
 		what = "nothing in it"
 	}
-	return syntax.Problems{{Pos: doc.Pos(), What: what + " has the key " + wording.OneOf(table.Keys(itemFields)) + strayHint()}}
+	return syntax.Problems{{Pos: doc.Pos(), What: what + " has the key " + itemKeys + strayHint()}}
 }
 
 // mayBeItem reports whether a node has a key of an item, or a similar one.
 func mayBeItem(n *syntax.Node) bool {
 	return slices.ContainsFunc(n.Entries, func(e syntax.Entry) bool {
 		key := e.Key.Text.Value
-		return slices.Contains(table.Keys(itemFields), key) || wording.Nearest(key, table.Keys(itemFields)) != ""
+		near := wording.Nearest(key, table.Keys(itemFields))
+		return slices.Contains(table.Keys(itemFields), key) || near != "" && near != "data" // path, date and state are near it
 	})
 }
 

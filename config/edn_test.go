@@ -323,7 +323,7 @@ func TestBothSyntaxesAreWrongAlike(t *testing.T) {
 		{"a path that does not begin with a slash", "- endpoint: {path: users, response: {}}", `[{:endpoint {:path :users :response {}}}]`, nil,
 			one(atEndpoint+".path", `"users" does not begin with /`)},
 		{"a path that is a number", "- endpoint: {path: 5, response: {}}", `[{:endpoint {:path 5 :response {}}}]`, nil, one(atEndpoint+".path", "is a number (5); expected a text")},
-		{"an empty path", "- endpoint: {path: '', response: {}}", `[{:endpoint {:path "" :response {}}}]`, nil, one(atEndpoint+".path", "the path is empty")},
+		{"an empty path", "- endpoint: {path: '', response: {}}", `[{:endpoint {:path "" :response {}}}]`, nil, one(atEndpoint+".path", "is empty; expected")},
 		{"a response that is a text", "- endpoint: {path: /x, response: ok}", `[{:endpoint {:path "/x" :response :ok}}]`, nil,
 			one(atResponse, `is a text ("ok"); expected a map`)},
 		{"keys given twice", "- endpoint:\n    path: /x\n    path: /y\n    response: {status: 200, 'status': 201}\n",

@@ -25,7 +25,7 @@ func TestMistakesOfLimits(t *testing.T) {
 		{"two windows", limit("window-ms: §60000, window: 1m"), one(at+".window-ms", "window and window-ms are both given")},
 		{"an unknown algorithm", limit("algorithm: §leaky-bucket"), one(at+".algorithm", "expected one of sliding-window, fixed-window, token-bucket")},
 		{"a misspelt algorithm", limit("algorithm: §fixed_window"), one(at+".algorithm", `(did you mean "fixed-window"?)`)},
-		{"an empty key", key("'§'"), one(at+".key-fn", `is a text (""); expected remote-addr, host, the name of a header`)},
+		{"an empty key", key("'§'"), one(at+".key-fn", `is empty; expected remote-addr, host, the name of a header`)},
 		{"a key that is a list", key("§[a]"), one(at+".key-fn", "is a list; expected remote-addr, host")},
 		{"a key with a blank", key("§api key"), one(at+".key-fn", `"api key" is not a header name; expected remote-addr, host`)},
 		{"a parameter that the path has not", key("§path-params.user"), one(at+".key-fn", `the path has no parameter "user"; it has id`)},

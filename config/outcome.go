@@ -18,6 +18,7 @@ type Outcome struct {
 	Latency  *Latency  // nil means that of the endpoint, the zero Latency means none
 	Fault    *Fault    // nil means that of the endpoint
 	Webhooks []Webhook // nil means those of the endpoint, an empty slice means none
+	Do       []Do      // nil means those of the endpoint, an empty slice means none
 }
 
 // How one of several outcomes is selected.
@@ -44,6 +45,8 @@ var outcomeFields = append([]table.Field[Outcome]{
 			o.Webhooks = append([]Webhook{}, o.Webhooks...) // an empty list is not nil: no webhook is sent
 			addWebhooks(d, &o.Webhooks, v.Parts()...)
 		}),
+	table.With(row{Key: "do", Doc: "what this answer changes, instead of what the endpoint does; [] for nothing", Kinds: table.Lists, Item: doItem},
+		func(d *decoder, v value, o *Outcome) { o.Do = append([]Do{}, decodeDo(d, v)...) }),
 }, lift(responseFields, func(o *Outcome) *Response { return &o.Response })...)
 
 // lift makes the keys of a T the keys of a type that contains one.
@@ -113,6 +116,7 @@ func (c *checker) outcomes() {
 		o := &c.Responses[i]
 		at := []string{fmt.Sprintf("responses[%d]", i)}
 		c.answer(&o.Response, at)
+		c.changes(o.Do, at)
 		c.webhooks(o.Webhooks, at)
 		c.latency(o.Latency, below(at, "latency"))
 		c.fault(o.Fault, below(at, "fault"))

@@ -331,6 +331,9 @@ func tables(at []string, table []row) []place {
 		if r.Item != nil && r.Item.Table != nil {
 			all = append(all, tables(append(slices.Clone(at), r.Key+"[]"), r.Item.Table)...)
 		}
+		if r.Value != nil && r.Value.Table != nil {
+			all = append(all, tables(append(slices.Clone(at), r.Key+"{}"), r.Value.Table)...)
+		}
 	}
 	return all
 }
@@ -354,9 +357,13 @@ func TestEachRowOfTheTablesIsInTheSchema(t *testing.T) {
 		at, _ := schema["items"].(map[string]any)
 		for _, key := range p.path {
 			key, isItem := strings.CutSuffix(key, "[]")
+			key, isValue := strings.CutSuffix(key, "{}")
 			at, _ = at["properties"].(map[string]any)[key].(map[string]any)
 			if isItem {
 				at, _ = at["items"].(map[string]any)
+			}
+			if isValue {
+				at, _ = at["additionalProperties"].(map[string]any)
 			}
 		}
 		properties, _ := at["properties"].(map[string]any)
@@ -403,8 +410,12 @@ func TestEachRowNamesTheTableThatIsDecodedBy(t *testing.T) {
 		document := `{"no such key": 1}`
 		for _, key := range slices.Backward(p.path) {
 			key, isItem := strings.CutSuffix(key, "[]")
+			key, isValue := strings.CutSuffix(key, "{}")
 			if isItem {
 				document = "[" + document + "]"
+			}
+			if isValue {
+				document = `{"x": ` + document + "}"
 			}
 			document = fmt.Sprintf(`{%q: %s}`, key, document)
 		}
@@ -522,7 +533,7 @@ func least(rows []row) []members {
 		case r.Kinds == table.Numbers:
 			choices = []string{"1"}
 		default:
-			choices = slices.DeleteFunc([]string{`"/x"`, `"http://a/b"`}, func(text string) bool {
+			choices = slices.DeleteFunc([]string{`"/x"`, `"http://a/b"`, `"x-1"`}, func(text string) bool {
 				return r.Pattern != "" && !regexp.MustCompile(r.Pattern).MatchString(strings.Trim(text, `"`))
 			})
 		}
@@ -547,16 +558,24 @@ func around(at []string, inside string) []byte {
 	for _, key := range at {
 		last := nested[len(nested)-1]
 		key, isItem := strings.CutSuffix(key, "[]")
+		key, isValue := strings.CutSuffix(key, "{}")
 		r := last[slices.IndexFunc(last, func(r row) bool { return r.Key == key })]
 		if isItem {
 			r = *r.Item
+		}
+		if isValue {
+			r = *r.Value
 		}
 		nested = append(nested, r.Table)
 	}
 	for i, key := range slices.Backward(at) {
 		key, isItem := strings.CutSuffix(key, "[]")
+		key, isValue := strings.CutSuffix(key, "{}")
 		if isItem {
 			inside = "[" + inside + "]"
+		}
+		if isValue {
+			inside = `{"x": ` + inside + "}"
 		}
 		inside = least(nested[i])[0].with(key, inside).String()
 	}

@@ -100,6 +100,7 @@ func (s *Spec) Fingerprint() string {
 	p := printer{hash: sha256.New(), seen: map[uintptr]bool{}}
 	p.print(reflect.ValueOf(s.Endpoints))
 	p.print(reflect.ValueOf(s.WebSockets))
+	p.print(reflect.ValueOf(s.Data))
 	return hex.EncodeToString(p.hash.Sum(nil))
 }
 

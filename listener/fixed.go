@@ -71,7 +71,7 @@ func (a *answer) isFixed() bool {
 			return false
 		}
 	}
-	return a.template.IsNone() && a.source == nil && len(a.hooks) == 0 && !a.disturbed && (a.operation == nil || a.operation.isFixed())
+	return a.template.IsNone() && a.source == nil && len(a.hooks) == 0 && a.access == nil && !a.disturbed && (a.operation == nil || a.operation.isFixed())
 }
 
 // fixing is the scratch space for building fixed responses one after the other.
@@ -106,7 +106,7 @@ func (w *fixing) fix(a *answer) *fixed {
 func (a *answer) Fixed() *reply.Reply {
 	var c call
 	c.reply.Begin()
-	new(Server).respond(a, &c) // it needs nothing from the server
+	new(Server).write(a, &c) // it needs nothing from the server
 	return &c.reply
 }
 

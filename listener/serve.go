@@ -61,8 +61,8 @@ func (s *Server) answer(a *answer, c *call, notify bool) {
 	c.trace.Endpoint, c.trace.Counters = a.name, a.counters
 	if a.rules != nil && (a.disturbed || a.operation.asked(c)) {
 		s.disturb(a, c, notify)
-	} else if s.respond(a, c) && notify {
-		s.notify(a, c)
+	} else if given := s.respond(a, c); given != nil && notify {
+		s.notify(given, c)
 	}
 }
 
@@ -100,8 +100,10 @@ func (s *Server) disturb(a *answer, c *call, notify bool) {
 	default:
 		chosen = a
 	}
-	given := drawn.Instead == nil && s.respond(chosen, c)
-	if drawn.Instead != nil {
+	var given *answer
+	if drawn.Instead == nil {
+		given = s.respond(chosen, c)
+	} else {
 		drawn.Instead.Fill(&c.reply)
 		c.trace.Instead = drawn.Instead.Refusal.Code
 	}
@@ -112,8 +114,8 @@ func (s *Server) disturb(a *answer, c *call, notify bool) {
 			return
 		}
 	}
-	if given && notify {
-		s.notify(chosen, c)
+	if given != nil && notify {
+		s.notify(given, c)
 	}
 	if drawn.Fault != nil && c.spoil(drawn.Fault, held.capacity) {
 		held.capacity = nil // it is freed later
@@ -178,22 +180,28 @@ func (s *Server) finish(c *call) {
 	}
 }
 
-// respond makes the reply of an endpoint. It reports whether that succeeded; if not, the reply says
-// why.
-func (s *Server) respond(a *answer, c *call) bool {
-	whole := s.write(a, c)
-	if c.Stopped == nil {
-		return whole
+// respond changes what an answer changes, and makes its reply. It returns the answer that was given:
+// another one, if what the request saw had changed. It returns nil if the reply is an error, or the
+// declared answer for what could not be done.
+func (s *Server) respond(a *answer, c *call) *answer {
+	if a.changes != nil {
+		if a = s.change(a, c); a == nil {
+			return nil
+		}
 	}
-	if c.Stopped != renderer.ErrLeft { // nobody is left to be told otherwise
+	whole := s.write(a, c)
+	if c.Stopped == nil && whole {
+		return a
+	}
+	if c.Stopped != nil && c.Stopped != renderer.ErrLeft { // nobody is left to be told otherwise
 		f, err := s.unfinished(c.Stopped)
 		f.Write(&c.reply, a.name+": "+err.Error())
 		s.tellServerError(f, a, err)
 	}
-	return false
+	return nil
 }
 
-// write is respond for answers that are rendered as a whole.
+// write makes the reply of an answer. It reports whether it could; if not, the reply says why.
 func (s *Server) write(a *answer, c *call) bool {
 	c.reply.Status = a.status
 	for i := range a.headers {

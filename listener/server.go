@@ -148,15 +148,16 @@ type Server struct {
 	documents []string
 	applied   applied
 
-	http     *fasthttp.Server
-	listener *wire.Connections
-	probe    *probe.Probe   // nil before the server listens
-	serving  sync.WaitGroup // the connections
-	stopping atomic.Bool    // Shutdown was called: the end of accepting is not a failure
-	drained  chan struct{}  // closed once nothing is accepted and no connection is served
-	ending   sync.Once
-	done     chan struct{} // closed by the first call of end
-	failure  error         // the error that ended serving; valid once done is closed
+	http      *fasthttp.Server
+	listener  *wire.Connections
+	probe     *probe.Probe   // nil before the server listens
+	serving   sync.WaitGroup // the connections
+	closeData sync.Once
+	stopping  atomic.Bool   // Shutdown was called: the end of accepting is not a failure
+	drained   chan struct{} // closed once nothing is accepted and no connection is served
+	ending    sync.Once
+	done      chan struct{} // closed by the first call of end
+	failure   error         // the error that ended serving; valid once done is closed
 
 	dialogues websocket.Dialogues
 
@@ -395,6 +396,7 @@ func (s *Server) Shutdown(ctx context.Context) error {
 	cut := s.unanswered(closed)
 	closing = errors.Join(closing, s.closeWebhooks(ctx))
 	s.reports.Close(ctx)
+	s.closeData.Do(s.compiler.data.Close)
 	s.flushPaces()
 	s.end(nil)
 	if cut > 0 {

@@ -11,6 +11,7 @@ import (
 	"mockserver/config/syntax"
 	"mockserver/fetcher"
 	"mockserver/internal/tags"
+	"mockserver/listener/data"
 	"mockserver/listener/record"
 	"mockserver/listener/sentry"
 	"mockserver/listener/traffic"
@@ -59,6 +60,9 @@ type answer struct {
 	hooks   []hook
 
 	counters *record.Counters // nil when nothing is recorded
+	access   *data.Access     // the rows that it names; nil for none
+	changes  *data.Changes    // what it changes; nil for nothing
+	elses    []answer         // its answers if it cannot change that, by change
 	static   []byte           // the body, if it is the same for every request
 	source   *fetcher.Source  // the external body
 	outcomes []answer         // the outcomes that rules choose from; nil for the answer itself
@@ -91,6 +95,7 @@ type compiler struct {
 	trustForwarded bool // see Options
 
 	sockets websocket.Compiler
+	data    *data.Sets
 }
 
 // compile builds the snapshot of a specification. The problems include those found when the spec
@@ -98,7 +103,7 @@ type compiler struct {
 func (c *compiler) compile(spec *config.Spec) (*snapshot, syntax.Problems) {
 	spec = spec.Complete()
 	c.kept.Begin()
-	problems := slices.Clone(spec.Problems)
+	problems := append(slices.Clone(spec.Problems), c.data.Begin(spec)...)
 	sn := &snapshot{answers: make([]answer, len(spec.Endpoints)), spec: spec}
 	routes := make([]matcher.Route, len(spec.Endpoints))
 	for i := range spec.Endpoints {
@@ -133,9 +138,10 @@ func (c *compiler) compile(spec *config.Spec) (*snapshot, syntax.Problems) {
 		a := &sn.answers[i]
 		a.direct = a.isDirect()
 		a.template = a.template.In(a.program[:])
-		a.brief = a.source == nil && len(a.hooks) == 0 && a.template.IsBrief()
+		a.brief = a.source == nil && len(a.hooks) == 0 && a.changes == nil && a.template.IsBrief()
 	}
 	c.kept.Commit()
+	c.data.Commit()
 	return sn, spec.InOrder(append(problems, shadowed...))
 }
 
@@ -182,18 +188,27 @@ func (known keys) leaveOut(problems syntax.Problems) syntax.Problems {
 func (c *compiler) endpoint(e *config.Endpoint) (matcher.Route, answer, syntax.Problems) {
 	pattern, problems := matcher.Path(e)
 	scope := &renderer.Scope{Params: pattern.Params(), Env: c.env, Counters: c.counters}
+	access, wrong := c.data.Compile(e, scope)
+	problems = append(problems, wrong...)
 	condition, wrong := renderer.CompileCondition(e.If, scope)
 	problems = append(problems, wrong...)
 	route := matcher.Route{Endpoint: e, Pattern: pattern}
 	t := traffic.NewCounts(&c.kept, e, c.chance.Seeded)
-	if !condition.Always() {
-		route.If = condition.Holds
-		if c.chance.Seeded {
-			route.If = c.chance.Conditional(t, condition.Holds)
+	if access.Finds() {
+		route.If = func(r *matcher.Request) bool {
+			access.Find(r)
+			return condition.Holds(r)
 		}
+	} else if !condition.Always() {
+		route.If = condition.Holds
+	}
+	if route.If != nil && c.chance.Seeded {
+		route.If = c.chance.Conditional(t, route.If)
 	}
 	a, wrong := c.answer(e, scope)
 	problems = append(problems, wrong...)
+	a.access = access
+	problems = append(problems, c.changes(&a, e, e.Do, scope)...)
 	a.hooks, wrong = c.hooks(e, a.name, scope)
 	problems = append(problems, wrong...)
 	wrong = c.rules(e, &a, t, scope)
@@ -219,12 +234,37 @@ func (c *compiler) rules(e *config.Endpoint, a *answer, counts *traffic.Counts, 
 		o, wrong := c.answer(&single, scope)
 		problems = append(problems, wrong...)
 		o.name, o.hooks = traffic.OutcomeName(a.name, i), a.hooks
+		o.access, o.changes, o.elses = a.access, a.changes, a.elses
+		if declared.Do != nil {
+			problems = append(problems, c.changes(&o, e, declared.Do, scope)...)
+		}
 		if declared.Webhooks != nil {
 			single.Webhooks = declared.Webhooks
 			o.hooks, wrong = c.hooks(&single, o.name, scope)
 			problems = append(problems, wrong...)
 		}
 		a.outcomes = append(a.outcomes, o)
+	}
+	return problems
+}
+
+// changes compiles what an answer changes, and its answers if it cannot.
+func (c *compiler) changes(a *answer, e *config.Endpoint, do []config.Do, scope *renderer.Scope) (problems syntax.Problems) {
+	a.changes, a.elses = nil, nil
+	if a.access == nil {
+		return nil
+	}
+	a.changes, problems = a.access.CompileChanges(do, scope)
+	for i := range do {
+		var instead answer
+		if do[i].Else != nil {
+			var wrong syntax.Problems
+			single := *e
+			single.Response = *do[i].Else
+			instead, wrong = c.answer(&single, scope)
+			problems = append(problems, wrong...)
+		}
+		a.elses = append(a.elses, instead)
 	}
 	return problems
 }
@@ -261,6 +301,9 @@ func (c *compiler) answer(e *config.Endpoint, scope *renderer.Scope) (answer, sy
 				a.static = []byte(text)
 			} else {
 				a.template = t.Ready()
+				if !a.typeDeclared && t.IsRow() {
+					a.contentType = typeJSON
+				}
 			}
 		}
 	}
@@ -342,6 +385,7 @@ func looksJSON(resp *config.Response) bool {
 func Check(spec *config.Spec, opts Options) syntax.Problems {
 	c := newCompiler(opts)
 	defer c.loader.Close(context.Background())
+	defer c.data.Close()
 	_, problems := c.compile(spec)
 	if _, err := sentry.ParseDSN(opts.SentryDSN); err != nil {
 		problems = append(problems, syntax.Problem{What: err.Error(), Warning: true})
@@ -369,6 +413,7 @@ func newCompiler(opts Options) *compiler {
 
 		trustForwarded: opts.TrustForwarded,
 	}
+	c.data = data.New(0, log)
 	c.sockets = websocket.Compiler{Env: c.env, Counters: c.counters, MaxMessage: opts.MaxMessage, Seed: c.socketSeed}
 	return c
 }

@@ -71,6 +71,11 @@ type Request struct {
 	// Message is the WebSocket message being handled, if the request became a connection; nil if
 	// there is none.
 	Message []byte
+	// Rows are the rows that the endpoint has named, by position; Missing for one that does not exist.
+	// They outlive the request.
+	Rows []json.Value
+	// Access is what the stage that finds rows keeps from request to request. Reset does not change it.
+	Access any
 	// Random is the source of every random choice of the request.
 	Random Random
 	// MaxText limits the size of each text that is rendered for the request, in bytes; 0 selects
@@ -146,6 +151,8 @@ func (r *Request) Reset() {
 	clear(r.fields)
 	arena, line, params, segments, fields := r.Arena[:0], r.Line[:0], r.params[:0], r.segments[:0], r.fields[:0]
 	slashes, found := r.target.slashes[:0], r.found
+	clear(r.Rows)
+	rows, access := r.Rows[:0], r.Access
 	*r = Request{} // a literal that contains the reused memory would be built first and then copied
 	if cap(arena) <= arenaKept {
 		r.Arena = arena
@@ -157,6 +164,7 @@ func (r *Request) Reset() {
 		r.segments, r.target.slashes = segments, slashes
 	}
 	r.params, r.fields, r.found = params, fields, found
+	r.Rows, r.Access = rows, access
 }
 
 // Method returns the request's method as sent.

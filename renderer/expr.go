@@ -34,6 +34,7 @@ const (
 	opPick
 	opFake
 	opCounter
+	opRow
 )
 
 // expr is a compiled expression: the source of its value, and the filters applied to it.
@@ -43,10 +44,10 @@ type expr struct {
 	memo    int                            // the number of the memo in the frame that has the value, from 1; 0 for none
 	steady  int                            // how many filters are included in the memo
 	turns   int                            // the loop whose turns change that, from the outermost, or noLoop
-	index   int                            // opPathParam: position, -1 for none; opLoop…: the loop, from the outermost
+	index   int                            // opPathParam: position, -1 for none; opLoop…: the loop, from the outermost; opRow: position
 	bare    bool                           // opLiteral: a bare word of a condition
 	name    string                         // opQuery, opHeader, opCookie, opForm
-	steps   []step                         // opJSON, opLoopItem: the path into the value
+	steps   []step                         // opJSON, opLoopItem, opRow: the path into the value
 	literal value                          // opLiteral
 	args    []expr                         // opRandomInt, opPick
 	fake    *fake                          // opFake
@@ -135,6 +136,8 @@ func (e *expr) find(r *matcher.Request, fr *frame) value {
 		return e.fromLoop(r, fr)
 	case opRandomInt, opPick, opFake, opCounter:
 		return e.call(r, fr)
+	case opRow:
+		return e.fromRow(r)
 	}
 	return e.read(r)
 }
@@ -154,6 +157,14 @@ func (e *expr) fromBody(r *matcher.Request) value {
 		return value{}
 	}
 	return walk(fromJSON(field, r), e.steps[1:], r)
+}
+
+// fromRow returns a value of a row that the endpoint has found.
+func (e *expr) fromRow(r *matcher.Request) value {
+	if e.index >= len(r.Rows) {
+		return value{}
+	}
+	return walk(fromJSON(r.Rows[e.index], r), e.steps, r)
 }
 
 // asJSON makes a message that e is, or selects, represent the JSON value in it, if it is JSON. The

@@ -109,6 +109,8 @@ type Scope struct {
 	// Env looks up an environment variable when the template is compiled. Nil means that none is
 	// set.
 	Env func(name string) (string, bool)
+	// Rows are the names of the rows that the endpoint finds, by their position in Request.Rows.
+	Rows []string
 	// Message is set if there is a variable message, as on a WebSocket connection.
 	Message bool
 	// Counters holds the counters for counter("name"). It must not be nil if a template uses one.
@@ -142,6 +144,11 @@ func Compile(text syntax.Text, form Form, scope *Scope) (*Template, syntax.Probl
 	}
 	t.program = t.programOf()
 	return t, p.problems
+}
+
+// IsRow reports whether the text is a row that the endpoint has found, and nothing else.
+func (t *Template) IsRow() bool {
+	return len(t.nodes) == 1 && t.nodes[0].kind == outputNode && t.nodes[0].expr.op == opRow && len(t.nodes[0].expr.steps)+len(t.nodes[0].expr.filters) == 0
 }
 
 // Literal returns a template with the given text and no placeholders.

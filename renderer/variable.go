@@ -61,6 +61,13 @@ const (
 	restSteps            // .a.b.0.c, .length
 )
 
+// IsVariable reports whether a word begins a variable of the language, so that nothing else can have
+// it as its name.
+func IsVariable(word string) bool {
+	_, ok := roots[word]
+	return ok || word == "loop"
+}
+
 // isVariable reports whether a word alone is a variable in this scope.
 func (s *source) isVariable(word string) bool {
 	_, ok := roots[word]
@@ -73,7 +80,7 @@ const messageRoot = "message"
 // variableNames returns the words that may begin a variable in this scope.
 func (s *source) variableNames() []string {
 	names := slices.DeleteFunc(slices.Sorted(maps.Keys(roots)), func(name string) bool { return !s.isVariable(name) })
-	return append(names, s.loops...)
+	return append(append(names, s.scope.Rows...), s.loops...)
 }
 
 // variable parses the word t as a variable. known is false if it is not a variable. ok is false if
@@ -88,6 +95,10 @@ func (s *scanner) variable(t token) (e expr, ok, known bool) {
 	}
 	if root == "loop" && len(s.loops) > 0 {
 		return s.loopVariable(t, rest)
+	}
+	if i := slices.Index(s.scope.Rows, root); i >= 0 {
+		steps, ok := s.steps(t, rest)
+		return expr{op: opRow, index: i, steps: steps}, ok, true
 	}
 	v := roots[root]
 	if !s.isVariable(root) || s.bare && rest == "" && root == "env" {
@@ -155,7 +166,7 @@ func (s *scanner) remember(e *expr) {
 		steady++
 	}
 	switch e.op {
-	case opQuery, opHeader, opCookie, opForm, opJSON, opLoopItem: // they need a search
+	case opQuery, opHeader, opCookie, opForm, opJSON, opLoopItem, opRow: // they need a search
 	default:
 		if steady == 0 && !e.length {
 			return

@@ -115,6 +115,10 @@ func (d *Decoder) Refuse(v Value) {
 	if v.Kind == syntax.TextNode && len(v.Row.Enum) > 0 {
 		hint = wording.DidYouMean(v.Text.Value, v.Row.Enum)
 	}
+	if v.Row.Filled && v.Kind == syntax.TextNode && v.Text.Value == "" {
+		d.About(v, "is empty; expected %s", v.Row.Accepts())
+		return
+	}
 	if empty := v.Row.empty(); v.Kind == syntax.NullNode && empty != "" {
 		if v.Name != "" {
 			empty = wording.Label(v.Name) + ": " + empty

@@ -118,7 +118,7 @@ func (d *Decoder) store(v Value, into any) (ok bool) {
 		if v.Kind != syntax.NullNode {
 			*into = v.AsText()
 		}
-		return true
+		return !v.Row.Filled || into.Value != ""
 	case *string:
 		text := v.Text.Value
 		if v.Row.AnyCase {

@@ -30,6 +30,13 @@ var (
 	InvalidBody       = Failure{fasthttp.StatusUnprocessableEntity, "invalid_body", "Invalid request body"}
 	Unauthorized      = Failure{fasthttp.StatusUnauthorized, "unauthorized", "Unauthorized"}
 	UnsupportedMedia  = Failure{fasthttp.StatusUnsupportedMediaType, "unsupported_media_type", "Unsupported media type"}
+	BadJSON           = Failure{fasthttp.StatusBadRequest, "bad_json", "Bad JSON"}
+	RowNotFound       = Failure{fasthttp.StatusNotFound, "row_not_found", "No such row"}
+	KeyExists         = Failure{fasthttp.StatusConflict, "key_exists", "Key exists"}
+	OutOfBounds       = Failure{fasthttp.StatusConflict, "out_of_bounds", "Out of bounds"}
+	NotANumber        = Failure{fasthttp.StatusUnprocessableEntity, "not_a_number", "Not a number"}
+	StateBusy         = Failure{fasthttp.StatusServiceUnavailable, "state_busy", "Rows change too often"}
+	StateFull         = Failure{fasthttp.StatusInsufficientStorage, "state_full", "No room for changes"}
 	BadHandshake      = Failure{fasthttp.StatusBadRequest, "bad_handshake", "Bad WebSocket handshake"}
 	UpgradeRequired   = Failure{fasthttp.StatusUpgradeRequired, "upgrade_required", "Upgrade required"}
 	RequestTimeout    = Failure{fasthttp.StatusRequestTimeout, "request_timeout", "Request body timed out"}

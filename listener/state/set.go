@@ -68,8 +68,9 @@ type Figures struct {
 	GivenUp   int64
 }
 
-func (s *Store) newSet(o Options, b *Base) *Set {
-	set := &Set{Options: o, store: s}
+// NewSet returns a set with a base, to be attached to a store.
+func NewSet(o Options, b *Base) *Set {
+	set := &Set{Options: o, store: New(0)}
 	set.none.Store(newVersion(b))
 	set.common = set.newPart("")
 	for i := range set.shards {
@@ -79,7 +80,7 @@ func (s *Store) newSet(o Options, b *Base) *Set {
 }
 
 func (s *Set) newPart(name string) *Part {
-	p := &Part{set: s, name: name, id: s.store.ids.Add(1)}
+	p := &Part{set: s, name: name, id: ids.Add(1)}
 	p.now.Store(s.none.Load())
 	return p
 }

@@ -29,11 +29,13 @@ import (
 	"sync/atomic"
 )
 
+// ids are the ids of parts, of all stores.
+var ids atomic.Uint64
+
 // Store is the sets of a server. Its methods are safe for concurrent use.
 type Store struct {
 	limit int64 // bytes of changes of all sets; 0: none
 	bytes atomic.Int64
-	ids   atomic.Uint64
 	sets  atomic.Pointer[map[string]*Set]
 
 	mu sync.Mutex // taken to change sets
@@ -49,29 +51,44 @@ func New(memory int64) *Store {
 	return s
 }
 
-// Add makes a set, in place of one of the same name, whose changes are lost.
-func (s *Store) Add(o Options, b *Base) *Set {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	set := s.newSet(o, b)
-	sets := maps.Clone(*s.sets.Load())
-	if old := sets[o.Name]; old != nil {
-		s.bytes.Add(-old.bytes.Load())
+// Attach makes a set that belongs to no store one of this one, in place of one with its name, whose
+// changes are lost.
+func (s *Store) Attach(set *Set) {
+	set.store = s
+	s.change(set.Name, set)
+}
+
+// Replace puts a set that belongs to no store in place of another one with its name. If keep is set,
+// it takes over the changes.
+func (s *Store) Replace(set, old *Set, keep bool) {
+	set.store = s
+	if keep {
+		base := set.none.Load().base
+		set.common.restore(old.common.now.Load().on(base))
+		old.isolated(func(p *Part) {
+			to := set.lock([]byte(p.name))
+			to.mu.Unlock()
+			to.restore(p.now.Load().on(base))
+		})
 	}
-	sets[o.Name] = set
-	s.sets.Store(&sets)
-	return set
+	s.change(set.Name, set)
 }
 
 // Remove drops a set.
-func (s *Store) Remove(name string) {
+func (s *Store) Remove(name string) { s.change(name, nil) }
+
+// change sets the set with a name; nil for none.
+func (s *Store) change(name string, set *Set) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	sets := maps.Clone(*s.sets.Load())
 	if old := sets[name]; old != nil {
 		s.bytes.Add(-old.bytes.Load())
+		delete(sets, name)
 	}
-	delete(sets, name)
+	if set != nil {
+		sets[name] = set
+	}
 	s.sets.Store(&sets)
 }
 

@@ -67,6 +67,12 @@ func baseOf(t testing.TB, items ...item) *state.Base {
 	return b.Base(members)
 }
 
+func add(store *state.Store, o state.Options, b *state.Base) *state.Set {
+	set := state.NewSet(o, b)
+	store.Attach(set)
+	return set
+}
+
 func someItems(random *rand.Rand, n int) []item {
 	items := make([]item, n)
 	for i := range items {
@@ -108,7 +114,7 @@ func TestBase_FindsEachRow(t *testing.T) {
 		}
 	}
 	store := state.New(0)
-	set := store.Add(state.Options{Name: "s"}, b.Base(nil))
+	set := add(store, state.Options{Name: "s"}, b.Base(nil))
 	var tx state.Tx
 	tx.Begin(store)
 	for i := range 20_000 {
@@ -224,7 +230,7 @@ func TestSet_IsWhatAListWouldBe(t *testing.T) {
 		random := rand.New(rand.NewPCG(7, uint64(n)))
 		base := someItems(random, n)
 		store := state.New(0)
-		set := store.Add(state.Options{Name: "s", Members: members}, baseOf(t, base...))
+		set := add(store, state.Options{Name: "s", Members: members}, baseOf(t, base...))
 		names := [][]byte{nil, []byte("vu1")}
 		models := []*model{{slices.Clone(base)}, {slices.Clone(base)}}
 		snapshot, was := store.Snapshot(), []*model{{slices.Clone(base)}, {slices.Clone(base)}}
@@ -277,7 +283,7 @@ func TestSet_IsWhatAListWouldBe(t *testing.T) {
 // and rows that were inserted follow.
 func TestSet_ChangesStayOnANewBase(t *testing.T) {
 	store := state.New(0)
-	set := store.Add(state.Options{Name: "s", Members: members}, baseOf(t, item{"a", "g", 1}, item{"b", "g", 2}, item{"c", "g", 3}))
+	set := add(store, state.Options{Name: "s", Members: members}, baseOf(t, item{"a", "g", 1}, item{"b", "g", 2}, item{"c", "g", 3}))
 	var tx state.Tx
 	tx.Begin(store)
 	tx.Put(set, nil, []byte("a"), item{"a", "changed", 1}.text())
@@ -310,7 +316,7 @@ func TestTx_NothingIsLostOrTorn(t *testing.T) {
 		for a := range accounts {
 			items = append(items, item{fmt.Sprintf("k%d", a), "g", 1000})
 		}
-		sets[i] = store.Add(state.Options{Name: fmt.Sprint("s", i), Members: members}, baseOf(t, items...))
+		sets[i] = add(store, state.Options{Name: fmt.Sprint("s", i), Members: members}, baseOf(t, items...))
 	}
 	var done atomic.Bool
 	var readers, writers sync.WaitGroup
@@ -366,7 +372,7 @@ func TestTx_NothingIsLostOrTorn(t *testing.T) {
 // TestTx_OneOfAThousandWins: of those that saw an order as new, one may say that it is paid.
 func TestTx_OneOfAThousandWins(t *testing.T) {
 	store := state.New(0)
-	set := store.Add(state.Options{Name: "orders"}, baseOf(t, item{"o", "new", 0}))
+	set := add(store, state.Options{Name: "orders"}, baseOf(t, item{"o", "new", 0}))
 	var won, lost atomic.Int32
 	var all sync.WaitGroup
 	for client := range 1000 {
@@ -396,7 +402,7 @@ func TestTx_OneOfAThousandWins(t *testing.T) {
 // with one that brings it.
 func TestTx_WhatWasNotThere(t *testing.T) {
 	store := state.New(0)
-	set := store.Add(state.Options{Name: "s", Members: members}, baseOf(t))
+	set := add(store, state.Options{Name: "s", Members: members}, baseOf(t))
 	for name, saw := range map[string]func(*state.Tx){
 		"a key":       func(tx *state.Tx) { tx.Get(set, nil, []byte("k")) },
 		"a value":     func(tx *state.Tx) { tx.SawNone(set, nil, 0, group("g")) },
@@ -420,7 +426,7 @@ func TestTx_WhatWasNotThere(t *testing.T) {
 
 func TestTx_SeesWhatItWrote(t *testing.T) {
 	store := state.New(0)
-	set := store.Add(state.Options{Name: "s"}, baseOf(t, item{"a", "g", 1}))
+	set := add(store, state.Options{Name: "s"}, baseOf(t, item{"a", "g", 1}))
 	var tx state.Tx
 	tx.Begin(store)
 	tx.Put(set, nil, []byte("a"), item{"a", "g", 2}.text())
@@ -442,8 +448,8 @@ func TestTx_SeesWhatItWrote(t *testing.T) {
 // TestTx_AllOrNothing: if one of several sets has no room, none is changed.
 func TestTx_AllOrNothing(t *testing.T) {
 	store := state.New(0)
-	full := store.Add(state.Options{Name: "full", Limit: state.Limit{Rows: 1}}, baseOf(t))
-	free := store.Add(state.Options{Name: "free"}, baseOf(t))
+	full := add(store, state.Options{Name: "full", Limit: state.Limit{Rows: 1}}, baseOf(t))
+	free := add(store, state.Options{Name: "free"}, baseOf(t))
 	var tx state.Tx
 	for i, want := range []string{"", `the set "full" is full`} {
 		tx.Begin(store)
@@ -468,7 +474,7 @@ func TestTx_AllOrNothing(t *testing.T) {
 // TestSet_GivesUpTheOldest: the rows that were changed last stay, over all parts.
 func TestSet_GivesUpTheOldest(t *testing.T) {
 	store := state.New(0)
-	set := store.Add(state.Options{Name: "s", Members: members, Oldest: true, Limit: state.Limit{Rows: 100}}, baseOf(t, item{"base", "g", 1}))
+	set := add(store, state.Options{Name: "s", Members: members, Oldest: true, Limit: state.Limit{Rows: 100}}, baseOf(t, item{"base", "g", 1}))
 	var tx state.Tx
 	put := func(part, key string) {
 		tx.Begin(store)
@@ -503,7 +509,7 @@ func TestSet_GivesUpTheOldest(t *testing.T) {
 
 func TestSet_ChangesExpire(t *testing.T) {
 	store := state.New(0)
-	set := store.Add(state.Options{Name: "s", TTL: time.Hour}, baseOf(t, item{"a", "g", 1}))
+	set := add(store, state.Options{Name: "s", TTL: time.Hour}, baseOf(t, item{"a", "g", 1}))
 	var tx state.Tx
 	tx.Begin(store)
 	tx.Put(set, []byte("vu"), []byte("a"), item{"a", "g", 2}.text())

@@ -53,7 +53,7 @@ func big(b *testing.B, members ...state.Member) (*state.Store, *state.Set, []sta
 		}
 	}
 	store := state.New(0)
-	set := store.Add(state.Options{Name: "users", Members: members}, builder.Base(members))
+	set := add(store, state.Options{Name: "users", Members: members}, builder.Base(members))
 	b.Logf("%d rows of %d bytes in %v; %d bytes a row beside the text, with %d members", million, size/million,
 		time.Since(began).Round(time.Millisecond), (int(heap()-before)-size)/million, len(members))
 	return store, set, members

@@ -110,8 +110,9 @@ func (t *Tx) SawNone(set *Set, part []byte, order int, value []byte) {
 	t.reads = append(t.reads, read{view: t.view(set, part), order: order, value: value})
 }
 
-// Put writes a row, in place of one with the same key. It copies both texts.
-func (t *Tx) Put(set *Set, part, key, json []byte) {
+// Put writes a row, in place of one with the same key. It copies both texts, and returns the copy of
+// the row, which is valid for ever.
+func (t *Tx) Put(set *Set, part, key, json []byte) []byte {
 	at := bytes.Index(json, key)
 	size := len(json)
 	if at < 0 {
@@ -122,7 +123,9 @@ func (t *Tx) Put(set *Set, part, key, json []byte) {
 		at = len(json)
 		kept = append(kept, key...)
 	}
-	t.writes = append(t.writes, write{t.view(set, part), kept[at : at+len(key) : at+len(key)], kept[:len(json):len(json)]})
+	row := kept[:len(json):len(json)]
+	t.writes = append(t.writes, write{t.view(set, part), kept[at : at+len(key) : at+len(key)], row})
+	return row
 }
 
 // Delete deletes a row. The key must stay as it is until Commit.

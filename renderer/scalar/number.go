@@ -214,3 +214,43 @@ func appendFloat(dst []byte, x []byte, op byte, y []byte) ([]byte, bool) {
 // EqualNumbers reports whether two JSON numbers are the same, however they are written
 // and whatever their length.
 func EqualNumbers(x, y []byte) bool { return Compare(x, y) == 0 }
+
+// AppendOrdered appends a number in a form whose order by bytes is that of the numbers, exactly, and
+// in which equal numbers are equal, without zero bytes. Four digits and their sign take four bytes.
+func AppendOrdered(dst, number []byte) []byte {
+	d := Canonical(number)
+	if d.zero {
+		return append(dst, 2)
+	}
+	start := len(dst)
+	dst = appendExponent(append(dst, 3), d.exp)
+	for i := 0; i < len(d.whole)+len(d.fraction); i += 2 {
+		dst = append(dst, 10*(d.digit(i)-'0')+d.digit(i+1)-'0'+1)
+	}
+	if !d.negative {
+		return dst
+	}
+	dst[start] = 1
+	for i := start + 1; i < len(dst); i++ {
+		dst[i] = 0xFF - dst[i]
+	}
+	return append(dst, 0xFF) // of two numbers that begin alike the longer one is less
+}
+
+// appendExponent appends an exponent, in one byte if it is usual.
+func appendExponent(dst []byte, exp int64) []byte {
+	const usual = 0x60
+	if -usual < exp && exp < usual {
+		return append(dst, byte(0x80+exp))
+	}
+	mark := byte(0xFE)
+	if exp < 0 {
+		mark = 2
+	}
+	dst = append(dst, mark)
+	shifted := uint64(exp + 1<<48)
+	for shift := 48; shift >= 0; shift -= 6 {
+		dst = append(dst, 0x80|byte(shifted>>shift)&0x3F)
+	}
+	return dst
+}

@@ -1,0 +1,114 @@
+package rows
+
+import (
+	"bytes"
+	"fmt"
+	"slices"
+	"strings"
+
+	"mockserver/internal/wording"
+	"mockserver/matcher/json"
+	"mockserver/renderer/escape"
+)
+
+// column is how the cells of a column become members.
+type column struct {
+	name  string
+	lead  []byte // the name as JSON, with what is before and after it
+	kind  Type
+	infer bool
+}
+
+// table is the head of a table.
+type table struct {
+	columns []column
+	taken   map[string]bool
+	column  int // of the key, or of the object that contains it
+}
+
+// add adds a column, or returns what is wrong with its name.
+func (t *table) add(o Options, name string) (wrong string) {
+	switch {
+	case name == "":
+		return fmt.Sprintf("column %d has no name; expected a name for each column in the first row", len(t.columns)+1)
+	case t.taken[name]:
+		return fmt.Sprintf("column %q occurs twice", wording.Clip(name))
+	}
+	if t.taken == nil {
+		t.taken = map[string]bool{}
+	}
+	t.taken[name] = true
+	kind, typed := o.Types[name]
+	lead := append(escape.AppendJSONText([]byte{"{,"[min(len(t.columns), 1)]}, []byte(name)), ':')
+	t.columns = append(t.columns, column{name, lead, kind, o.Infer && !typed})
+	return ""
+}
+
+// finish checks that the columns that the options name are there. The head is at a place.
+func (t *table) finish(o Options, path []string, at Place) error {
+	t.column = slices.IndexFunc(t.columns, func(c column) bool { return c.name == path[0] })
+	if t.column < 0 {
+		return problem(at, "no column %q for the key%s", wording.Clip(path[0]), wording.DidYouMean(path[0], t.names()))
+	}
+	var absent []string
+	for name := range o.Types {
+		if !t.taken[name] {
+			absent = append(absent, name)
+		}
+	}
+	if len(absent) > 0 {
+		name := slices.Min(absent)
+		return problem(at, "no column %q, whose type is declared%s", wording.Clip(name), wording.DidYouMean(name, t.names()))
+	}
+	return nil
+}
+
+func (t *table) names() []string {
+	var names []string
+	for _, c := range t.columns {
+		names = append(names, c.name)
+	}
+	return names
+}
+
+// append appends a cell as JSON. It reports whether the cell is of the type of the column.
+func (c *column) append(dst, cell []byte) ([]byte, bool) {
+	switch {
+	case c.kind == Text && !c.infer:
+		return escape.AppendJSONText(dst, cell), true
+	case len(cell) == 0:
+		return append(dst, "null"...), true
+	case c.kind == Text:
+		if !isNumber(cell) && !isBoolean(cell) {
+			return escape.AppendJSONText(dst, cell), true
+		}
+	case c.kind == Integer && (!isNumber(cell) || bytes.ContainsAny(cell, ".eE")),
+		c.kind == Number && !isNumber(cell),
+		c.kind == Boolean && !isBoolean(cell):
+		return dst, false
+	case c.kind == JSON:
+		v := json.Parse(cell)
+		return compact(dst, v.Raw), v.Kind != json.Missing
+	}
+	return append(dst, cell...), true
+}
+
+// mismatch returns what is wrong with a cell that is not of the type of its column.
+func (c *column) mismatch(cell []byte) string {
+	what := fmt.Sprintf("cell %s of column %q is not %s", quoted(cell), wording.Clip(c.name), c.kind)
+	if c.kind == Boolean && isBoolean(bytes.ToLower(cell)) {
+		what += fmt.Sprintf(" (did you mean %q?)", strings.ToLower(string(cell)))
+	}
+	return what
+}
+
+// isNumber reports whether a cell is a JSON number.
+func isNumber(cell []byte) bool {
+	if len(cell) == 0 || cell[0] != '-' && (cell[0] < '0' || cell[0] > '9') {
+		return false
+	}
+	v := json.Parse(cell)
+	return v.Kind == json.Number && len(v.Raw) == len(cell)
+}
+
+func isBoolean(cell []byte) bool { return string(cell) == "true" || string(cell) == "false" }

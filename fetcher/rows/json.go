@@ -1,0 +1,276 @@
+package rows
+
+import (
+	"bytes"
+	"errors"
+	"io"
+
+	"mockserver/matcher/json"
+)
+
+// readJSON reads a list of objects, or an object of objects, one at a time.
+func readJSON(r *reader, _ Options) error {
+	c, err := r.peek()
+	switch {
+	case errors.Is(err, io.EOF):
+		return errEmpty
+	case err != nil:
+		return err
+	case c == '[':
+		err = r.list()
+	case c == '{':
+		err = r.object()
+	default:
+		return r.notRows()
+	}
+	if err != nil {
+		return err
+	}
+	if c, err = r.peek(); err == nil {
+		return problem(r.at, "unexpected %q after the end of the rows", c)
+	} else if !errors.Is(err, io.EOF) {
+		return err
+	}
+	return nil
+}
+
+// notRows returns why a file that begins neither as a list nor as an object has no rows.
+func (r *reader) notRows() error {
+	text, err := r.value()
+	if err != nil {
+		return err
+	}
+	v, err := r.check(text)
+	if err != nil {
+		return err
+	}
+	return problem(r.at, "file is %s; expected a list of objects, or an object whose member names are the keys", kinds[v.Kind])
+}
+
+// list reads rows from the opening bracket of a list to behind its closing one.
+func (r *reader) list() error {
+	r.skip(1)
+	c, err := r.next(`an object or "]"`)
+	if err != nil {
+		return err
+	}
+	if c == ']' {
+		r.skip(1)
+		return nil
+	}
+	for {
+		if err := r.element(nil, Place{}); err != nil {
+			return err
+		}
+		if more, err := r.comma(']'); !more {
+			return err
+		}
+		if _, err := r.next("an object"); err != nil {
+			return err
+		}
+	}
+}
+
+// object reads rows from the opening bracket of an object to behind its closing one.
+func (r *reader) object() error {
+	r.skip(1)
+	c, err := r.next(`a key or "}"`)
+	if err != nil {
+		return err
+	}
+	if c == '}' {
+		r.skip(1)
+		return nil
+	}
+	for {
+		if c != '"' {
+			return problem(r.at, "unexpected %q; expected a key in quotes", c)
+		}
+		if err := r.member(); err != nil {
+			return err
+		}
+		if more, err := r.comma('}'); !more {
+			return err
+		}
+		if c, err = r.next("a key"); err != nil {
+			return err
+		}
+	}
+}
+
+// member reads a row and the name before it.
+func (r *reader) member() error {
+	text, err := r.value()
+	if err != nil {
+		return err
+	}
+	if _, err := r.check(text); err != nil {
+		return err
+	}
+	r.name = append(r.name[:0], text...) // the window may move before the row is complete
+	at := r.at
+	r.skip(len(text))
+	if err := r.colon(); err != nil {
+		return err
+	}
+	return r.element(r.name, at)
+}
+
+// next skips blanks and returns the byte after them. The end of the file is a Problem.
+func (r *reader) next(expected string) (byte, error) {
+	c, err := r.peek()
+	if errors.Is(err, io.EOF) {
+		err = problem(r.at, "unexpected end of the file; expected %s", expected)
+	}
+	return c, err
+}
+
+// comma skips what is between two rows. It reports whether a comma was there; if not, it was the
+// closing bracket, or there is an error.
+func (r *reader) comma(closing byte) (bool, error) {
+	expected := `"," or "` + string(closing) + `"`
+	c, err := r.next(expected)
+	switch {
+	case err != nil:
+		return false, err
+	case c != ',' && c != closing:
+		return false, problem(r.at, "unexpected %q after a row; expected %s", c, expected)
+	}
+	r.skip(1)
+	return c == ',', nil
+}
+
+// colon skips the colon after a key and the blanks around it.
+func (r *reader) colon() error {
+	c, err := r.next(`":"`)
+	if err != nil {
+		return err
+	}
+	if c != ':' {
+		return problem(r.at, `unexpected %q after a key; expected ":"`, c)
+	}
+	r.skip(1)
+	_, err = r.next("an object")
+	return err
+}
+
+// element reads the row at the beginning of the window. In an object of objects, name is the JSON
+// text of the row's key, which is at a place.
+func (r *reader) element(name []byte, at Place) error {
+	text, err := r.value()
+	if err != nil {
+		return err
+	}
+	if name == nil {
+		err = r.take(text)
+	} else {
+		err = r.takeNamed(text, name, at)
+	}
+	r.skip(len(text))
+	return err
+}
+
+// readLines reads a row from each line that is not empty.
+func readLines(r *reader, _ Options) error {
+	found := false
+	for {
+		line, err := r.line()
+		if errors.Is(err, io.EOF) {
+			break
+		}
+		if err != nil {
+			return err
+		}
+		indent := blanks(line)
+		r.skip(indent)
+		text := bytes.TrimRight(line[indent:], " \t\r\n")
+		if len(text) > 0 {
+			found = true
+			if err := r.take(text); err != nil {
+				return err
+			}
+		}
+		r.skip(len(line) - indent)
+	}
+	if !found {
+		return errEmpty
+	}
+	return nil
+}
+
+// line returns the line at the beginning of the window, with its line break; io.EOF if there is
+// none.
+func (r *reader) line() ([]byte, error) {
+	for {
+		text := r.text()
+		if i := bytes.IndexByte(text, '\n'); i >= 0 {
+			return text[:i+1], nil
+		}
+		switch err := r.more(); {
+		case errors.Is(err, io.EOF) && len(text) > 0:
+			return text, nil
+		case errors.Is(err, errTooLarge):
+			return nil, r.tooLarge()
+		case err != nil:
+			return nil, err
+		}
+	}
+}
+
+// take passes on a row, whose text is at the beginning of the window.
+func (r *reader) take(text []byte) error {
+	row, err := r.checkRow(text)
+	if err != nil {
+		return err
+	}
+	v, missing := find(row, r.path)
+	if len(missing) > 0 {
+		return problem(r.at, "%s", r.keyless())
+	}
+	key, wrong := r.textOf(v)
+	if wrong != "" {
+		return problem(r.place(offset(text, v.Raw)), "%s", wrong)
+	}
+	r.out = compact(r.out[:0], text)
+	return r.yield(key, r.out, r.at)
+}
+
+// takeNamed passes on a row of an object of objects. name is the JSON text of its name, which is at
+// a place. A row without a key gets its name as the key, as the first member.
+func (r *reader) takeNamed(text, name []byte, at Place) error {
+	row, err := r.checkRow(text)
+	if err != nil {
+		return err
+	}
+	key, wrong := r.textOf(json.Parse(name))
+	if wrong != "" {
+		return problem(at, "%s", wrong)
+	}
+	v, missing := find(row, r.path)
+	inside := offset(text, v.Raw)
+	switch {
+	case len(missing) == 0 && (!isKey(v) || !bytes.Equal(v.AppendText(nil), key)):
+		return problem(r.place(inside), "key %q is %s; expected %s, the name of the row", r.label, quoted(v.Raw), quoted(key))
+	case len(missing) == 0:
+		r.out = compact(r.out[:0], text)
+		return r.yield(key, r.out, at)
+	case v.Kind != json.Object:
+		return problem(r.place(inside), "row cannot have the key %q: expected an object instead of %s", r.label, kinds[v.Kind])
+	}
+	r.out = compact(r.out[:0], text[:inside+1])
+	r.out = appendMember(r.out, missing, name)
+	if v.Len() > 0 {
+		r.out = append(r.out, ',')
+	}
+	r.out = compact(r.out, text[inside+1:])
+	return r.yield(key, r.out, at)
+}
+
+// checkRow returns the object of a row, whose text is at the beginning of the window.
+func (r *reader) checkRow(text []byte) (json.Value, error) {
+	row, err := r.check(text)
+	if err == nil && row.Kind != json.Object {
+		err = problem(r.at, "row is %s; expected an object", kinds[row.Kind])
+	}
+	return row, err
+}

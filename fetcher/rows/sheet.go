@@ -1,0 +1,130 @@
+package rows
+
+import (
+	"slices"
+	"strings"
+)
+
+// Sheet passes on the rows of a sheet whose cells the caller reads, such as one of a workbook. Its
+// first row names the members. Rows without text are skipped.
+//
+// A cell of a column with a type is what its text is as that type; others stay what they are.
+type Sheet struct {
+	taker
+	table
+	options Options
+	index   map[int]int // number of a column → its index
+	cells   []*Cell     // of the current row, by the index of the column
+}
+
+// Cell is a cell that is not empty.
+type Cell struct {
+	Column int    // from 1
+	Text   string // text, or the JSON of anything else
+	JSON   bool   // which of the two
+}
+
+// NewSheet returns a Sheet. Of the options, Name, Separator and Infer have no meaning.
+func NewSheet(o Options, yield Yield) (*Sheet, error) {
+	o.Infer = false
+	t, err := newTaker(o, yield)
+	return &Sheet{taker: t, options: o}, err
+}
+
+// Row takes the cells of a row. Rows are numbered from 1 and come in their order. The line of a
+// Place is the number of a row, its column that of a cell.
+func (s *Sheet) Row(number int, cells []Cell) error {
+	if number == 1 {
+		return s.head(cells)
+	}
+	if err := s.End(); err != nil {
+		return err
+	}
+	clear(s.cells)
+	filled := false
+	for i := range cells {
+		if at, ok := s.index[cells[i].Column]; ok {
+			s.cells[at] = &cells[i]
+			filled = filled || cells[i].Text != ""
+		}
+	}
+	if !filled {
+		return nil
+	}
+	return s.row(number)
+}
+
+// End returns an error if there was no first row.
+func (s *Sheet) End() error {
+	if len(s.columns) == 0 {
+		return problem(Place{1, 1}, "first row is empty; expected the names of the members")
+	}
+	return nil
+}
+
+// head reads the names of the columns. Columns without a name are left out.
+func (s *Sheet) head(cells []Cell) error {
+	s.index = map[int]int{}
+	cells = slices.SortedStableFunc(slices.Values(cells), func(a, b Cell) int { return a.Column - b.Column })
+	for _, c := range cells {
+		name := strings.TrimSpace(c.Text)
+		if name == "" {
+			continue
+		}
+		s.index[c.Column] = len(s.columns)
+		if wrong := s.add(s.options, name); wrong != "" {
+			return problem(Place{1, c.Column}, "%s", wrong)
+		}
+	}
+	s.cells = make([]*Cell, len(s.columns))
+	if err := s.End(); err != nil {
+		return err
+	}
+	return s.finish(s.options, s.path, Place{1, 1})
+}
+
+// row passes on the current row.
+func (s *Sheet) row(number int) error {
+	row := s.out[:0]
+	var key []byte
+	for i, c := range s.cells {
+		column := &s.columns[i]
+		row = append(row, column.lead...)
+		begin := len(row)
+		_, typed := s.options.Types[column.name]
+		ok := true
+		switch {
+		case c == nil:
+			row = append(row, "null"...)
+		case c.JSON && !typed:
+			row = append(row, c.Text...)
+		default:
+			row, ok = column.append(row, []byte(c.Text))
+		}
+		if !ok {
+			return problem(Place{number, c.Column}, "%s", column.mismatch([]byte(c.Text)))
+		}
+		if len(row) > maxRow {
+			return problem(Place{number, 1}, "row is %v as JSON", errTooLarge)
+		}
+		if i == s.column {
+			key = row[begin:]
+		}
+	}
+	s.out = append(row, '}')
+	text, wrong := s.keyOf(key)
+	if wrong != "" {
+		return problem(Place{number, s.number(s.column)}, "%s", wrong)
+	}
+	return s.yield(text, s.out, Place{number, 1})
+}
+
+// number returns the number of a column.
+func (s *Sheet) number(index int) int {
+	for number, i := range s.index {
+		if i == index {
+			return number
+		}
+	}
+	return 1
+}

@@ -1,0 +1,215 @@
+package rows
+
+import (
+	"bytes"
+	stdjson "encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"strconv"
+	"unicode/utf8"
+
+	"mockserver/internal/wording"
+	"mockserver/matcher/json"
+	"mockserver/renderer/escape"
+)
+
+// value returns the JSON value at the beginning of the window, as far as brackets and quotes show
+// where it ends. It is not checked, and it may be cut short by the end of the file.
+func (r *reader) value() ([]byte, error) {
+	for {
+		if n, ok := valueEnd(r.text()); ok {
+			return r.text()[:n], nil
+		}
+		switch err := r.more(); {
+		case errors.Is(err, io.EOF):
+			return r.text(), nil
+		case errors.Is(err, errTooLarge):
+			return nil, r.tooLarge()
+		case err != nil:
+			return nil, err
+		}
+	}
+}
+
+// tooLarge returns the error of a window that ends within a row: an earlier error in the row, such
+// as a missing bracket, may be why the row seems to be too large.
+func (r *reader) tooLarge() error {
+	if at, what := fault(r.text()); what != "" && what != short {
+		return problem(r.place(at), "%s", what)
+	}
+	return problem(r.at, "row is %v", errTooLarge)
+}
+
+// check checks a text at the beginning of the window, which has no blanks around it.
+func (r *reader) check(text []byte) (json.Value, error) {
+	v := json.Parse(text)
+	if len(v.Raw) == len(text) { // it is shorter after a byte order mark
+		return v, nil
+	}
+	at, what := fault(text)
+	if what == "" {
+		what = "not valid JSON"
+	}
+	return v, problem(r.place(at), "%s", what)
+}
+
+// short is what is wrong with a JSON text that ends too early.
+const short = "unexpected end of the JSON text"
+
+// fault returns what is wrong with a JSON text, and the offset; "" if nothing is.
+func fault(text []byte) (at int, what string) {
+	valid := validPrefix(text)
+	d := stdjson.NewDecoder(bytes.NewReader(text[:valid]))
+	var raw stdjson.RawMessage
+	var syntax *stdjson.SyntaxError
+	err := d.Decode(&raw)
+	if errors.As(err, &syntax) {
+		return int(syntax.Offset) - 1, syntax.Error()
+	}
+	if err == nil {
+		at = int(d.InputOffset())
+		if at += blanks(text[at:]); at < valid {
+			return at, fmt.Sprintf("unexpected %q after the end of the JSON text", text[at])
+		}
+	}
+	switch {
+	case valid < len(text):
+		return valid, "invalid UTF-8"
+	case err != nil:
+		return valid, short
+	}
+	return 0, ""
+}
+
+// validPrefix returns how many of the first bytes of a text are UTF-8.
+func validPrefix(text []byte) int {
+	at := 0
+	for at < len(text) {
+		c, n := utf8.DecodeRune(text[at:])
+		if c == utf8.RuneError && n == 1 {
+			break
+		}
+		at += n
+	}
+	return at
+}
+
+// valueEnd returns the size of the value at the beginning of b, which is not a blank, and whether
+// it ends within b. A text with a control character, which JSON does not allow, ends there with all
+// that is around it: a missing quote would otherwise make a row of the rest of the file.
+func valueEnd(b []byte) (int, bool) {
+	switch {
+	case len(b) == 0:
+		return 0, false
+	case b[0] == '{' || b[0] == '[':
+		return bracketEnd(b)
+	case b[0] == '"':
+		n := textEnd(b, 0)
+		return n, n > 0
+	}
+	n := bytes.IndexAny(b[1:], "\"{}[],: \t\r\n")
+	return n + 1, n >= 0
+}
+
+// structural has the bytes at which bracketEnd stops.
+var structural = [256]bool{'"': true, '{': true, '}': true, '[': true, ']': true}
+
+func bracketEnd(b []byte) (int, bool) {
+	depth := 0
+	for i := 0; ; {
+		for i < len(b) && !structural[b[i]] {
+			i++
+		}
+		if i == len(b) {
+			return 0, false
+		}
+		switch b[i] {
+		case '"':
+			i = textEnd(b, i)
+			if i == 0 || b[i-1] != '"' {
+				return i, i > 0
+			}
+			continue
+		case '{', '[':
+			depth++
+		default: // which bracket closes which is checked later
+			depth--
+		}
+		i++
+		if depth == 0 {
+			return i, true
+		}
+	}
+}
+
+// plain has the bytes at which textEnd does not stop.
+var plain = func() (t [256]bool) {
+	for c := range t {
+		t[c] = c >= ' ' && c != '"' && c != '\\'
+	}
+	return t
+}()
+
+// textEnd returns the offset after the text that begins with the quote at i, or after the control
+// character in it; 0 if b ends first.
+func textEnd(b []byte, i int) int {
+	for i++; i < len(b); i++ {
+		switch {
+		case plain[b[i]]:
+		case b[i] == '\\':
+			i++
+		default:
+			return i + 1
+		}
+	}
+	return 0
+}
+
+// compact appends a JSON text, or a part of one that does not begin within a text in quotes,
+// without the blanks between its tokens.
+func compact(dst, b []byte) []byte {
+	begin := 0 // of what is not yet appended
+	for i := 0; i < len(b); {
+		switch {
+		case b[i] == '"':
+			i = textEnd(b, i)
+		case isBlank(b[i]):
+			dst = append(dst, b[begin:i]...)
+			i += blanks(b[i:])
+			begin = i
+		default:
+			i++
+		}
+	}
+	return append(dst, b[begin:]...)
+}
+
+// appendMember appends a member at the end of a path, with the objects around it. Its value is a
+// JSON text.
+func appendMember(dst []byte, path []string, value []byte) []byte {
+	for i, name := range path {
+		if i > 0 {
+			dst = append(dst, '{')
+		}
+		dst = append(escape.AppendJSONText(dst, []byte(name)), ':')
+	}
+	dst = append(dst, value...)
+	for range path[1:] {
+		dst = append(dst, '}')
+	}
+	return dst
+}
+
+// offset returns where part, which is not empty and a slice of text, begins in it.
+func offset(text, part []byte) int {
+	for i := range text {
+		if &text[i] == &part[0] {
+			return i
+		}
+	}
+	return 0
+}
+
+// quoted returns a text of the file for a message, in quotes and truncated.
+func quoted(text []byte) string { return strconv.Quote(wording.Clip(string(text))) }

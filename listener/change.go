@@ -1,0 +1,66 @@
+package listener
+
+import (
+	"runtime"
+
+	"mockserver/listener/reply"
+)
+
+// maxAnew is how often a request is answered anew because what it saw had changed. Each time another
+// request has been answered meanwhile.
+const maxAnew = 10_000
+
+// change makes the changes of an answer. It returns the answer to give: that of the endpoint that
+// matches now, if what the request saw had changed, or nil if the reply is made already.
+func (s *Server) change(a *answer, c *call) *answer {
+	for range maxAnew {
+		if a.changes == nil {
+			return a
+		}
+		failed := a.changes.Apply(&c.Request)
+		switch {
+		case failed == nil:
+			return a
+		case failed.Conflict:
+			runtime.Gosched()
+			if a = s.chooseAnew(a, c); a == nil {
+				return nil
+			}
+		case failed.Else >= 0:
+			s.write(&a.elses[failed.Else], c)
+			return nil
+		default:
+			failed.Failure.Write(&c.reply, a.name+": "+failed.Message)
+			return nil
+		}
+	}
+	reply.StateBusy.Write(&c.reply, a.name+": what the request saw had changed each time")
+	return nil
+}
+
+// chooseAnew returns the answer of the endpoint that matches a request now. If it is another one, its
+// outcome is drawn; its latency and limits do not matter. It returns nil if no endpoint matches, and
+// the reply says so.
+func (s *Server) chooseAnew(a *answer, c *call) *answer {
+	sn := c.world
+	i := sn.table.Match(&c.Request, method(&c.Request))
+	if i == c.matched {
+		return a
+	}
+	if c.matched = i; i < 0 {
+		s.fallBack(sn, c)
+		return nil
+	}
+	now := &sn.answers[i]
+	c.trace.Endpoint, c.trace.Counters = now.name, now.counters
+	if now.outcomes == nil {
+		return now
+	}
+	drawn := now.rules.Draw(&c.Random)
+	if drawn.Instead != nil {
+		drawn.Instead.Fill(&c.reply)
+		c.trace.Instead = drawn.Instead.Refusal.Code
+		return nil
+	}
+	return &now.outcomes[drawn.Outcome]
+}

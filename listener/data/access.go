@@ -1,0 +1,324 @@
+package data
+
+import (
+	"fmt"
+	"hash/fnv"
+	"strings"
+
+	"mockserver/config"
+	"mockserver/config/syntax"
+	"mockserver/internal/wording"
+	"mockserver/listener/state"
+	"mockserver/matcher"
+	"mockserver/matcher/json"
+	"mockserver/renderer"
+)
+
+// Access is the rows that an endpoint names, compiled. It is immutable.
+type Access struct {
+	sets  *Sets
+	finds []find
+	names []string // of rows: those that are found, then those that changes name
+}
+
+// find is one row that is found.
+type find struct {
+	set   *set
+	part  *renderer.Operand // nil for the changes of all
+	key   *renderer.Operand // nil if it is not found by its key
+	where []equal
+	pick  pick
+	hash  *renderer.Operand
+	turns *turns
+}
+
+// equal is a member that has to equal an operand.
+type equal struct {
+	order int
+	to    *renderer.Operand
+}
+
+// pick is how one of several rows is chosen.
+type pick uint8
+
+const (
+	pickFirst pick = iota
+	pickNewest
+	pickNext
+	pickOnce
+	pickRandom
+	pickHash
+)
+
+var picks = map[string]pick{"": pickFirst, "first": pickFirst, "newest": pickNewest, "next": pickNext, "once": pickOnce, "random": pickRandom}
+
+// work is what a request does with rows. It is kept with the memory of the request.
+type work struct {
+	tx    state.Tx
+	owner *Access // whose rows it has; nil for none
+	room  []byte  // for values
+	made  []madeKey
+}
+
+// workOf returns the work of a request.
+func workOf(r *matcher.Request) *work {
+	w, _ := r.Access.(*work)
+	if w == nil {
+		w = &work{}
+		r.Access = w
+	}
+	return w
+}
+
+// Compile compiles what an endpoint finds, and adds the names of rows to the scope: those that it
+// finds, and those that its changes have. It returns nil for an endpoint that uses no rows.
+func (s *Sets) Compile(e *config.Endpoint, scope *renderer.Scope) (*Access, syntax.Problems) {
+	all := [][]config.Do{e.Do}
+	for i := range e.Responses {
+		all = append(all, e.Responses[i].Do)
+	}
+	used := len(e.Find) > 0
+	for _, do := range all {
+		used = used || len(do) > 0
+	}
+	if !used {
+		return nil, nil
+	}
+	a := &Access{sets: s}
+	var problems syntax.Problems
+	for i := range e.Find {
+		f := &e.Find[i]
+		problems = append(problems, a.claim(f.Name, f.Pos, f.Key)...)
+		made, wrong := s.compileFind(f, scope) // later entries may use earlier ones
+		problems = append(problems, wrong...)
+		a.finds = append(a.finds, made)
+		a.names = append(a.names, f.Name)
+		scope.Rows = a.names
+	}
+	for _, do := range all {
+		for i := range do {
+			if name := do[i].As; name != "" && a.index(name) < 0 {
+				problems = append(problems, a.claim(name, do[i].Pos, do[i].Key+".as")...)
+				a.names = append(a.names, name)
+			}
+		}
+	}
+	scope.Rows = a.names
+	return a, problems
+}
+
+// claim returns what is wrong with the name of a row.
+func (a *Access) claim(name string, pos syntax.Pos, key string) syntax.Problems {
+	what := ""
+	switch {
+	case renderer.IsVariable(name):
+		what = fmt.Sprintf("%q is a variable; expected another name", name)
+	case a.index(name) >= 0:
+		what = fmt.Sprintf("%q is named twice; expected another name", name)
+	default:
+		return nil
+	}
+	return syntax.Problems{{Pos: pos, Key: key, What: what}}
+}
+
+// index returns the position of a name; -1 if there is none.
+func (a *Access) index(name string) int {
+	for i, n := range a.names {
+		if n == name {
+			return i
+		}
+	}
+	return -1
+}
+
+func (s *Sets) compileFind(f *config.Find, scope *renderer.Scope) (find, syntax.Problems) {
+	made := find{pick: picks[f.Pick], turns: &turns{}}
+	var problems, wrong syntax.Problems
+	if made.set, problems = s.find(f.In); made.set == nil {
+		return made, problems
+	}
+	made.part, wrong = made.set.isolation(scope)
+	problems = append(problems, wrong...)
+	made.key, wrong = renderer.CompileOperand(f.ByKey, scope)
+	problems = append(problems, wrong...)
+	if f.Hash.Value != "" {
+		made.pick = pickHash
+		made.hash, wrong = renderer.CompileOperand(f.Hash, scope)
+		problems = append(problems, wrong...)
+	}
+	for i := range f.Where {
+		w := &f.Where[i]
+		order, known := made.set.order(w.Name)
+		if !known {
+			problems = append(problems, syntax.Problem{Pos: w.Value.Pos, Key: w.Value.Key, What: made.set.notIndexed(w.Name)})
+		}
+		to, wrong := renderer.CompileOperand(w.Value, scope)
+		problems = append(problems, wrong...)
+		made.where = append(made.where, equal{order, to})
+	}
+	return made, problems
+}
+
+// isolation compiles what tells the parts of a set apart; nil if there is only one.
+func (s *set) isolation(scope *renderer.Scope) (*renderer.Operand, syntax.Problems) {
+	return renderer.CompileOperand(s.declared.Isolate, scope)
+}
+
+// order returns the index of the order of a member.
+func (s *set) order(name string) (int, bool) {
+	for i, m := range s.options.Members {
+		if m.Name == name {
+			return i, true
+		}
+	}
+	return 0, s.print == "" // a broken one has no members
+}
+
+func (s *set) notIndexed(name string) string {
+	names := make([]string, 0, len(s.options.Members))
+	for _, m := range s.options.Members {
+		names = append(names, m.Name)
+	}
+	known := "and it has none"
+	if len(names) > 0 {
+		known = "which has " + strings.Join(names, ", ")
+	}
+	return fmt.Sprintf("the set %q has no index of %q%s; expected one of the members under index or sort, %s", s.declared.Name, name,
+		wording.DidYouMean(name, names), known)
+}
+
+// Finds reports whether any row is found while the endpoint is matched.
+func (a *Access) Finds() bool { return a != nil && len(a.finds) > 0 }
+
+// Find begins what a request does with rows, and finds those that the endpoint names.
+func (a *Access) Find(r *matcher.Request) {
+	w := workOf(r)
+	const attempts = 10 // to see several sets as of one time
+	for range attempts {
+		a.begin(w, r)
+		for i := range a.finds {
+			f := &a.finds[i]
+			if row := f.find(w, r); row.Found() {
+				r.Rows[i] = json.Value{Kind: json.Object, Raw: row.JSON}
+			}
+		}
+		if w.tx.Commit() == nil { // nothing is written yet
+			return
+		}
+	}
+}
+
+// begin starts anew.
+func (a *Access) begin(w *work, r *matcher.Request) {
+	w.tx.Begin(a.sets.store)
+	w.owner, w.room = a, w.room[:0]
+	r.Rows = append(r.Rows[:0], make([]json.Value, len(a.names))...)
+}
+
+// keep copies a text to where it stays as it is until the work begins anew.
+func (w *work) keep(text []byte) []byte {
+	start := len(w.room)
+	w.room = append(w.room, text...)
+	return w.room[start:len(w.room):len(w.room)]
+}
+
+// part returns the name of the part of a set that a request sees; nil for the one of all.
+func partOf(o *renderer.Operand, w *work, r *matcher.Request) []byte {
+	if o == nil {
+		return nil
+	}
+	text, ok := o.Text(r)
+	if !ok {
+		return nil
+	}
+	return w.keep(text)
+}
+
+// find returns the row; no row if there is none.
+func (f *find) find(w *work, r *matcher.Request) state.Row {
+	part := partOf(f.part, w, r)
+	if f.key != nil {
+		key, ok := f.key.Text(r)
+		if !ok {
+			return state.Row{}
+		}
+		return w.tx.Get(f.set.Set, part, w.keep(key))
+	}
+	if len(f.where) == 0 {
+		row := f.choose(w.tx.Rows(f.set.Set, part), nil, part, r)
+		if row.Found() {
+			w.tx.Saw(f.set.Set, part, row)
+		}
+		return row
+	}
+	list, value, rest := f.narrow(part, w, r)
+	row := f.choose(list, value, part, r)
+	for k := 0; row.Found() && !holds(row, rest); k++ { // the first that has all the values
+		row = list.At(k)
+	}
+	switch {
+	case row.Found():
+		w.tx.Saw(f.set.Set, part, row)
+	case len(f.where) == 1:
+		w.tx.SawNone(f.set.Set, part, f.where[0].order, value)
+	}
+	return row
+}
+
+// demand is a value that a member has to have.
+type demand struct {
+	value []byte
+	of    state.Member
+}
+
+// narrow returns the shortest list of the rows that have one of the values, that value, and what is
+// left to be asked.
+func (f *find) narrow(part []byte, w *work, r *matcher.Request) (list state.Rows, value []byte, rest []demand) {
+	best := -1
+	for i := range f.where {
+		start := len(w.room)
+		w.room = f.where[i].to.AppendOrdered(w.room, r)
+		is := w.room[start:len(w.room):len(w.room)]
+		at := state.Bound{Value: is}
+		rows := w.tx.Within(f.set.Set, part, f.where[i].order, at, at)
+		if len(f.where) > 1 {
+			rest = append(rest, demand{is, f.set.options.Members[f.where[i].order]})
+		}
+		if best < 0 || rows.Len() < list.Len() {
+			best, list, value = i, rows, is
+		}
+	}
+	return list, value, rest
+}
+
+func holds(row state.Row, rest []demand) bool {
+	var room [128]byte
+	for _, d := range rest {
+		if string(d.of.Value(row.JSON, room[:0])) != string(d.value) {
+			return false
+		}
+	}
+	return true
+}
+
+// choose returns one of the rows of a list.
+func (f *find) choose(list state.Rows, value, part []byte, r *matcher.Request) state.Row {
+	n := list.Len()
+	if n == 0 {
+		return state.Row{}
+	}
+	switch f.pick {
+	case pickNewest:
+		return list.At(n - 1)
+	case pickRandom:
+		return list.At(r.Random.IntN(n))
+	case pickHash:
+		text, _ := f.hash.Text(r)
+		h := fnv.New64a()
+		h.Write(text) // never fails
+		return list.At(int(h.Sum64() % uint64(n)))
+	case pickNext, pickOnce:
+		return f.turns.next(list, value, part, f.pick == pickNext)
+	}
+	return list.At(0)
+}

@@ -1,0 +1,301 @@
+package data
+
+import (
+	"errors"
+	"fmt"
+	"strings"
+
+	"mockserver/config"
+	"mockserver/config/syntax"
+	"mockserver/internal/wording"
+	"mockserver/listener/reply"
+	"mockserver/listener/state"
+	"mockserver/matcher"
+	"mockserver/matcher/json"
+	"mockserver/renderer"
+	"mockserver/renderer/escape"
+	"mockserver/renderer/scalar"
+)
+
+// Changes are what an answer changes, compiled. They are immutable.
+type Changes struct {
+	access *Access
+	all    []change
+}
+
+// change is one change.
+type change struct {
+	do      *config.Do
+	set     *set
+	part    *renderer.Operand
+	key     *renderer.Operand
+	row     *renderer.Made // insert: the row; put and merge: with
+	members []setting
+	field   []string
+	by      *renderer.Operand
+	least   *renderer.Operand
+	most    *renderer.Operand
+	as      int // the position of the name of the row; -1 for none
+}
+
+// setting is a member that is set.
+type setting struct {
+	name  string
+	value *renderer.Made
+}
+
+// Failed says why nothing was changed.
+type Failed struct {
+	Conflict bool          // what the request saw has changed; it is to be answered anew
+	Else     int           // the index of the change whose answer is to be given; -1 for none
+	Failure  reply.Failure // otherwise the error, and its message
+	Message  string
+}
+
+// CompileChanges compiles what an answer changes; it returns nil for nothing. The scope is that of the
+// endpoint after Compile.
+func (a *Access) CompileChanges(all []config.Do, scope *renderer.Scope) (*Changes, syntax.Problems) {
+	if len(all) == 0 {
+		return nil, nil
+	}
+	c := &Changes{access: a}
+	var problems syntax.Problems
+	for i := range all {
+		made, wrong := a.compile(&all[i], scope)
+		problems = append(problems, wrong...)
+		c.all = append(c.all, made)
+	}
+	return c, problems
+}
+
+func (a *Access) compile(o *config.Do, scope *renderer.Scope) (change, syntax.Problems) {
+	c := change{do: o, as: -1}
+	var problems syntax.Problems
+	if c.set, problems = a.sets.find(o.In); c.set == nil {
+		return c, problems
+	}
+	if o.As != "" {
+		c.as = a.index(o.As)
+	}
+	operand := func(text syntax.Text) *renderer.Operand {
+		made, wrong := renderer.CompileOperand(text, scope)
+		problems = append(problems, wrong...)
+		return made
+	}
+	value := func(m config.Made) *renderer.Made {
+		if m.Text.Value == "" {
+			return nil
+		}
+		made, wrong := renderer.CompileMade(m.Text, m.JSON, scope)
+		problems = append(problems, wrong...)
+		return made
+	}
+	var wrong syntax.Problems
+	c.part, wrong = c.set.isolation(scope)
+	problems = append(problems, wrong...)
+	c.key, c.by, c.least, c.most = operand(o.ByKey), operand(o.By), operand(o.AtLeast), operand(o.AtMost)
+	if c.row = value(o.Row); o.Verb != "insert" {
+		c.row = value(o.With)
+	}
+	for i := range o.Set {
+		c.members = append(c.members, setting{o.Set[i].Name, value(o.Set[i].Value)})
+	}
+	c.field = strings.Split(o.Field.Value, ".")
+	return c, problems
+}
+
+// Apply makes the changes of a request; nil means that it has. Otherwise nothing has happened.
+func (c *Changes) Apply(r *matcher.Request) *Failed {
+	w := workOf(r)
+	if w.owner != c.access || !c.access.Finds() {
+		c.access.begin(w, r)
+	}
+	w.made = w.made[:0]
+	failed := c.apply(w, r)
+	w.owner = nil
+	if failed != nil {
+		w.giveBack()
+	}
+	return failed
+}
+
+func (c *Changes) apply(w *work, r *matcher.Request) *Failed {
+	for i := range c.all {
+		if failed := c.all[i].apply(w, r, i); failed != nil {
+			return failed
+		}
+	}
+	if r.Stopped != nil {
+		return &Failed{Else: -1, Failure: reply.ResponseTooLarge, Message: r.Stopped.Error()}
+	}
+	err := w.tx.Commit()
+	var full *state.FullError
+	switch {
+	case errors.As(err, &full):
+		return &Failed{Else: -1, Failure: reply.StateFull, Message: fmt.Sprintf("the set %q has no room for more changes", full.Set)}
+	case err != nil:
+		return &Failed{Conflict: true, Else: -1}
+	}
+	return nil
+}
+
+// fail is the answer of a change that cannot be made.
+func (c *change) fail(i int, f reply.Failure, format string, args ...any) *Failed {
+	if c.do.Else != nil {
+		return &Failed{Else: i}
+	}
+	return &Failed{Else: -1, Failure: f, Message: fmt.Sprintf(format, args...)}
+}
+
+func (c *change) apply(w *work, r *matcher.Request, i int) *Failed {
+	part := partOf(c.part, w, r)
+	if c.do.Verb == "insert" {
+		return c.insert(part, w, r, i)
+	}
+	text, ok := c.key.Text(r)
+	if !ok || len(text) == 0 || len(text) > maxKey {
+		return c.fail(i, reply.RowNotFound, "no row of the set %q has such a key", c.set.declared.Name)
+	}
+	key := w.keep(text)
+	old := w.tx.Get(c.set.Set, part, key)
+	if !old.Found() && c.do.Verb != "put" {
+		return c.fail(i, reply.RowNotFound, "the set %q has no row %q", c.set.declared.Name, wording.Clip(string(key)))
+	}
+	row := json.Value{Kind: json.Object, Raw: old.JSON}
+	switch c.do.Verb {
+	case "delete":
+		w.tx.Delete(c.set.Set, part, key)
+		c.name(r, row)
+		return nil
+	case "add":
+		return c.add(part, key, row, w, r, i)
+	}
+	patch, failed := c.object(w, r)
+	if failed != nil {
+		return failed
+	}
+	made := patch.Raw
+	if c.do.Verb == "merge" {
+		made = appendMerged(nil, row, patch)
+	}
+	made = c.withMembers(made, r)
+	if now, what := keyOf(json.Value{Kind: json.Object, Raw: made}, c.set.key); what != "" || string(now) != string(key) {
+		made = appendWith(nil, json.Value{Kind: json.Object, Raw: made}, c.set.key, c.set.keyJSON(row, key))
+	}
+	c.put(part, key, made, w, r)
+	return nil
+}
+
+// object returns the object that is inserted, put or merged.
+func (c *change) object(w *work, r *matcher.Request) (json.Value, *Failed) {
+	if c.row == nil {
+		return json.Value{Kind: json.Object, Raw: []byte("{}")}, nil
+	}
+	start := len(w.room)
+	w.room = c.row.Append(w.room, r)
+	v := json.Parse(w.room[start:len(w.room):len(w.room)])
+	if v.Kind != json.Object {
+		return v, &Failed{Else: -1, Failure: reply.BadJSON, Message: fmt.Sprintf("the row is not a JSON object but %q", wording.Clip(string(w.room[start:])))}
+	}
+	start = len(w.room)
+	w.room = appendCompact(w.room, v.Raw)
+	v.Raw = w.room[start:len(w.room):len(w.room)]
+	return v, nil
+}
+
+// withMembers returns a row with the members that are set.
+func (c *change) withMembers(row []byte, r *matcher.Request) []byte {
+	for _, m := range c.members {
+		row = appendWith(nil, json.Value{Kind: json.Object, Raw: row}, []string{m.name}, m.value.Append(nil, r))
+	}
+	return row
+}
+
+func (c *change) insert(part []byte, w *work, r *matcher.Request, i int) *Failed {
+	v, failed := c.object(w, r)
+	if failed != nil {
+		return failed
+	}
+	row := c.withMembers(v.Raw, r)
+	key, what := keyOf(json.Value{Kind: json.Object, Raw: row}, c.set.key)
+	if given := member(row, c.set.key); given.Kind == json.Missing || given.Kind == json.Null {
+		row = appendWith(nil, json.Value{Kind: json.Object, Raw: row}, c.set.key, w.appendNew(nil, c.set.made, r))
+		key, what = keyOf(json.Value{Kind: json.Object, Raw: row}, c.set.key)
+	}
+	if what != "" {
+		return &Failed{Else: -1, Failure: reply.BadJSON, Message: what}
+	}
+	if w.tx.Get(c.set.Set, part, key).Found() {
+		return c.fail(i, reply.KeyExists, "the set %q already has a row %q", c.set.declared.Name, wording.Clip(string(key)))
+	}
+	c.set.made.atLeast(wholeNumber(key))
+	c.put(part, key, row, w, r)
+	return nil
+}
+
+// add adds to a number of a row.
+func (c *change) add(part, key []byte, row json.Value, w *work, r *matcher.Request, i int) *Failed {
+	was := member(row.Raw, c.field)
+	digits := []byte("0")
+	if was.Kind != json.Missing && was.Kind != json.Null {
+		digits = was.AppendText(nil)
+	}
+	by, ok := c.by.Number(r)
+	if !ok || !scalar.IsNumeric(digits) {
+		return notANumber("%q of the row %q, or what is added to it, is not a number", c, key)
+	}
+	sum, ok := scalar.Arithmetic(nil, digits, '+', by)
+	if !ok {
+		return notANumber("%q of the row %q cannot be added to", c, key)
+	}
+	if c.outside(sum, r) {
+		return c.fail(i, reply.OutOfBounds, "%q of the row %q would be %s", joined(c.field), wording.Clip(string(key)), sum)
+	}
+	c.put(part, key, appendWith(nil, row, c.field, sum), w, r)
+	return nil
+}
+
+func notANumber(format string, c *change, key []byte) *Failed {
+	return &Failed{Else: -1, Failure: reply.NotANumber, Message: fmt.Sprintf(format, joined(c.field), wording.Clip(string(key)))}
+}
+
+// outside reports whether a sum is outside its bounds. A bound that is no number holds for nothing.
+func (c *change) outside(sum []byte, r *matcher.Request) bool {
+	for _, bound := range []struct {
+		is   *renderer.Operand
+		sign int
+	}{{c.least, -1}, {c.most, 1}} {
+		if bound.is == nil {
+			continue
+		}
+		limit, ok := bound.is.Number(r)
+		if !ok || scalar.Compare(sum, limit)*bound.sign > 0 {
+			return true
+		}
+	}
+	return false
+}
+
+// put writes a row, and names it.
+func (c *change) put(part, key, row []byte, w *work, r *matcher.Request) {
+	kept := w.tx.Put(c.set.Set, part, key, row)
+	c.name(r, json.Value{Kind: json.Object, Raw: kept})
+}
+
+func (c *change) name(r *matcher.Request, row json.Value) {
+	if c.as >= 0 {
+		r.Rows[c.as] = row
+	}
+}
+
+// keyJSON returns a key as a JSON value: as it stands in the row, if there is one, and otherwise as
+// new keys of the set are.
+func (s *set) keyJSON(row json.Value, key []byte) []byte {
+	if v := member(row.Raw, s.key); v.Kind != json.Missing {
+		return v.Raw
+	}
+	if s.made.integer && wholeNumber(key) > 0 {
+		return key
+	}
+	return escape.AppendJSONText(nil, key)
+}

@@ -1,0 +1,71 @@
+package data_test
+
+import (
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"mockserver/config"
+	"mockserver/listener"
+)
+
+// TestMistakes: each mistake in a configuration is found at load, at its place.
+func TestMistakes(t *testing.T) {
+	dir := t.TempDir()
+	for name, content := range map[string]string{
+		"twice.csv": "id,n\na,1\nb,2\na,3\n", "nokey.csv": "n\n1\n", "cell.csv": "id,n\na,1\nb,x\n", "list.json": `[{"id": "a"}, 7]`,
+	} {
+		if err := os.WriteFile(filepath.Join(dir, name), []byte(content), 0o644); err != nil {
+			t.Fatal(err)
+		}
+	}
+	for _, c := range []struct{ configuration, want string }{
+		{"- data: {}", `mock.yml:1:9: [0].data: name is missing`},
+		{"- data: {name: a b}", `mock.yml:1:16: [0].data.name: is a text ("a b"); expected a name of letters, digits, - and _`},
+		{"- data: {name: a}\n- data: {name: a}", `mock.yml:2:9: [1].data.name: "a" is the name of another set, at`},
+		{"- data: {name: a, from: {path: none.csv}}", `mock.yml:1:32: [0].data.from.path: file "none.csv" does not exist`},
+		{"- data: {name: a, from: {path: rows.txt}}", `[0].data.from.path: `},
+		{"- data: {name: a, from: {path: twice.csv}}", `twice.csv:4:1: [0].data.from.path: the key "a" is that of another row, in line 2`},
+		{"- data: {name: a, from: {path: nokey.csv}}", `nokey.csv:`},
+		{"- data: {name: a, from: {path: cell.csv}, types: {n: integer}}", `cell.csv:3:3: [0].data.from.path: `},
+		{"- data: {name: a, from: {path: list.json}}", `list.json:1:15: [0].data.from.path: `},
+		{"- data: {name: a, from: {path: list.json}, rows: []}", `from and rows are both given`},
+		{"- data: {name: a, rows: [{id: 1}, {id: 1.0}, {id: \"1\"}]}", `mock.yml:1:46: [0].data.rows[2]: the key "1" is that of another row, in line 1`},
+		{"- data: {name: a, rows: [{n: 1}]}", `mock.yml:1:26: [0].data.rows[0]: the row has no key; expected a member "id"`},
+		{"- data: {name: a, rows: [{id: {}}]}", `mock.yml:1:26: [0].data.rows[0]: the key "id" is {}`},
+		{"- data: {name: a, rows: [7]}", `[0].data.rows[0]: is a number (7); expected a map`},
+		{"- data: {name: a, types: guess}", `[0].data.types: is a text ("guess"); expected infer, or a map of columns to types`},
+		{"- data: {name: a, types: {n: int}}", `[0].data.types.n: is a text ("int"); expected one of text, integer`},
+		{"- data: {name: a, limit: {memory: lots}}", `[0].data.limit.memory: is a text ("lots"); expected a number of bytes`},
+		{"- data: {name: a, full: newest}", `[0].data.full: is a text ("newest"); expected refuse or oldest`},
+		{"- data: {name: a, new-key: \"{{nothing}}\"}", `unknown variable "nothing"`},
+		{"- endpoint: {path: /, find: {u: {in: users}}, response: {}}", `mock.yml:1:38: [0].endpoint.find.u.in: there is no set "users"; expected the name of a data item, and there is none`},
+		{"- data: {name: user}\n- endpoint: {path: /, find: {u: {in: users}}, response: {}}", `there is no set "users" (did you mean "user"?); sets are user`},
+		{"- data: {name: a}\n- endpoint: {path: /, find: {now: {in: a}}, response: {}}", `[1].endpoint.find.now: "now" is a variable; expected another name`},
+		{"- data: {name: a}\n- endpoint: {path: /, find: {1u: {in: a}}, response: {}}", `[1].endpoint.find.1u: is not a name: a letter, followed by`},
+		{"- data: {name: a}\n- endpoint: {path: /, find: {u: {in: a, where: {n: 1}}}, response: {}}", `[1].endpoint.find.u.where.n: the set "a" has no index of "n"; expected one of the members under index or sort, and it has none`},
+		{"- data: {name: a, index: [nn]}\n- endpoint: {path: /, find: {u: {in: a, where: {n: 1}}}, response: {}}", `which has nn`},
+		{"- data: {name: a, index: [id]}\n- endpoint: {path: /, find: {u: {in: a, key: 1, where: {id: 1}}}, response: {}}", `key and where are both given`},
+		{"- data: {name: a}\n- endpoint: {path: /, find: {u: {in: a, key: path-params.x y}}, response: {}}", `unexpected "y"; expected one operand`},
+		{"- data: {name: a}\n- endpoint: {path: /, find: {u: {in: a, pick: last}}, response: {}}", `[1].endpoint.find.u.pick: is a text ("last"); expected one of first, newest`},
+		{"- data: {name: a}\n- endpoint: {path: /, find: {u: {in: a, key: v.id}, v: {in: a}}, response: {body: \"{{w.id}}\"}}", `unknown variable "w.id"`},
+		{"- data: {name: a}\n- endpoint: {path: /, do: [{insert: {}}], response: {}}", `[1].endpoint.do[0].insert: in is missing`},
+		{"- data: {name: a}\n- endpoint: {path: /, do: [{insert: {in: b}}], response: {}}", `[1].endpoint.do[0].insert.in: there is no set "b"`},
+		{"- data: {name: a}\n- endpoint: {path: /, do: [{update: {in: a}}], response: {}}", `[1].endpoint.do[0].update: unknown key; accepted are insert, put`},
+		{"- data: {name: a}\n- endpoint: {path: /, do: [{put: {in: a, key: 1}, insert: {in: a}}], response: {}}", `[1].endpoint.do[0]: has 2 keys; expected a map with one key, `},
+		{"- data: {name: a}\n- endpoint: {path: /, do: [{put: {in: a}}], response: {}}", `[1].endpoint.do[0].put: key is missing`},
+		{"- data: {name: a}\n- endpoint: {path: /, do: [{add: {in: a, key: 1, by: 1}}], response: {}}", `[1].endpoint.do[0].add: field is missing`},
+		{"- data: {name: a}\n- endpoint: {path: /, do: [{delete: {in: a, key: 1, as: uuid}}], response: {}}", `"uuid" is a variable; expected another name`},
+		{"- data: {name: a}\n- endpoint: {path: /, do: [{delete: {in: a, key: 1, else: {status: 99}}}], response: {}}", `[1].endpoint.do[0].delete.else.status: is a number (99); expected`},
+		{"- data: {name: a}\n- endpoint: {path: /, do: [{put: {in: a, key: 1, set: {n: \"{{x}}\"}}}], response: {}}", `[1].endpoint.do[0].put.set.n: unknown variable "x"`},
+	} {
+		path := filepath.Join(dir, "mock.yml")
+		problems := listener.Check(config.Parse(path, []byte(c.configuration)), listener.Options{})
+		if err := problems.Err(); err == nil || !strings.Contains(err.Error(), c.want) {
+			t.Errorf("%s\n\tsays %v\n\twant %s", c.configuration, err, c.want)
+		} else if n := strings.Count(err.Error(), "\n"); n > 0 {
+			t.Errorf("%s\n\tsays more than one thing: %v", c.configuration, err)
+		}
+	}
+}

@@ -1,0 +1,85 @@
+package data
+
+import (
+	"slices"
+	"strconv"
+	"strings"
+	"sync/atomic"
+
+	"mockserver/config"
+	"mockserver/config/syntax"
+	"mockserver/matcher"
+	"mockserver/renderer"
+)
+
+// newKeys makes the keys of rows that have none.
+type newKeys struct {
+	text    *renderer.Made
+	integer bool // the largest key and 1
+	largest atomic.Int64
+}
+
+func compileNewKeys(d *config.Data) (*newKeys, syntax.Problems) {
+	made := &newKeys{}
+	text := d.NewKey
+	switch {
+	case text.Value == config.NewKeyInt:
+		made.integer = true
+		return made, nil
+	case text.Value == "":
+		text.Value = "{{uuid}}"
+	case slices.Contains(config.NewKeys, text.Value):
+		text.Value = "{{" + text.Value + "}}"
+	}
+	var problems syntax.Problems
+	made.text, problems = renderer.CompileMade(text, false, &renderer.Scope{})
+	return made, problems
+}
+
+// atLeast says that an integer is a key.
+func (k *newKeys) atLeast(n int64) {
+	for {
+		last := k.largest.Load()
+		if n <= last || k.largest.CompareAndSwap(last, n) {
+			return
+		}
+	}
+}
+
+// appendNew appends a new key as a JSON value.
+func (w *work) appendNew(dst []byte, k *newKeys, r *matcher.Request) []byte {
+	if !k.integer {
+		return k.text.Append(dst, r)
+	}
+	n := k.largest.Add(1)
+	w.made = append(w.made, madeKey{k, n})
+	return strconv.AppendInt(dst, n, 10)
+}
+
+// madeKey is an integer that was made as a key.
+type madeKey struct {
+	by *newKeys
+	n  int64
+}
+
+// giveBack gives back the keys of rows that were not inserted, unless later ones have been made.
+func (w *work) giveBack() {
+	for _, m := range slices.Backward(w.made) {
+		m.by.largest.CompareAndSwap(m.n, m.n-1)
+	}
+	w.made = w.made[:0]
+}
+
+// wholeNumber returns a key that is an integer above 0, and 0 for any other.
+func wholeNumber(key []byte) int64 {
+	if len(key) == 0 || key[0] < '1' || key[0] > '9' || len(key) > 18 {
+		return 0
+	}
+	n, err := strconv.ParseInt(string(key), 10, 64)
+	if err != nil {
+		return 0
+	}
+	return n
+}
+
+func joined(way []string) string { return strings.Join(way, ".") }

@@ -1,0 +1,199 @@
+package data
+
+import (
+	"errors"
+	"fmt"
+	"hash/maphash"
+	"io"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"time"
+
+	"mockserver/config"
+	"mockserver/config/syntax"
+	"mockserver/fetcher/rows"
+	"mockserver/internal/wording"
+	"mockserver/listener/state"
+	"mockserver/matcher/json"
+)
+
+// look is what can be seen of a file without reading it.
+type look struct{ info fs.FileInfo } // nil for no file
+
+func (l look) same(m look) bool {
+	if l.info == nil || m.info == nil {
+		return l.info == m.info
+	}
+	return os.SameFile(l.info, m.info) && l.info.Size() == m.info.Size() && l.info.ModTime().Equal(m.info.ModTime())
+}
+
+// still reports whether a file was not written to for a while, so that it is probably whole, and a
+// further change would show.
+func (l look) still() bool { return l.info == nil || time.Since(l.info.ModTime()).Abs() > lookInterval }
+
+// look looks at the file of the set. A set without a file always looks the same.
+func (s *set) look() look {
+	if s.declared.From == nil {
+		return look{}
+	}
+	info, err := os.Stat(s.file())
+	if err != nil {
+		return look{}
+	}
+	return look{info}
+}
+
+// file returns the path of the file: next to the configuration or, if there is none, in the working
+// directory.
+func (s *set) file() string {
+	path := filepath.FromSlash(s.declared.From.Path.Value)
+	if filepath.IsAbs(path) {
+		return path
+	}
+	beside := filepath.Join(s.declared.Dir, path)
+	if _, err := os.Stat(beside); errors.Is(err, fs.ErrNotExist) {
+		if _, err := os.Stat(path); err == nil {
+			return path
+		}
+	}
+	return beside
+}
+
+// read returns the rows of the file, or those declared in place, as a base of the set, which it
+// creates if there is none. Errors have their position in the file of the rows.
+func (s *set) read() (*state.Base, syntax.Problems) {
+	s.seen = s.look()
+	s.settled = s.seen.still()
+	b := &building{set: s}
+	var problems syntax.Problems
+	if s.declared.From != nil {
+		problems = b.readFile()
+	} else {
+		problems = b.readRows()
+	}
+	if problems.Err() != nil {
+		return nil, problems
+	}
+	base := b.builder.Base(s.options.Members)
+	s.made.atLeast(b.largest)
+	if s.Set == nil {
+		s.Set = state.NewSet(s.options, base)
+	}
+	return base, problems
+}
+
+// building is a base while its rows are read.
+type building struct {
+	set     *set
+	builder state.Builder
+	places  []uint32 // the line of each row
+	largest int64    // of the keys that are integers
+}
+
+// add appends a row.
+func (b *building) add(key, row []byte, line int) error {
+	err := b.builder.Add(key, row)
+	var twice *state.DuplicateKeyError
+	if errors.As(err, &twice) {
+		return fmt.Errorf("the key %q is that of another row, in line %d; expected a key of its own", wording.Clip(string(key)), b.places[twice.Row])
+	}
+	if err != nil {
+		return err
+	}
+	b.places = append(b.places, uint32(line))
+	b.largest = max(b.largest, wholeNumber(key))
+	return nil
+}
+
+// readRows reads rows that are declared in place.
+func (b *building) readRows() (problems syntax.Problems) {
+	for i := range b.set.declared.Rows {
+		text := &b.set.declared.Rows[i]
+		v := json.Parse([]byte(text.Value))
+		key, what := keyOf(v, b.set.key)
+		if what == "" {
+			if err := b.add(key, v.Raw, text.Pos.Line); err != nil {
+				what = err.Error()
+			}
+		}
+		if what != "" {
+			problems = append(problems, syntax.Problem{Pos: text.Pos, Key: text.Key, What: what})
+		}
+	}
+	return problems
+}
+
+// maxKey is the maximum size of a key's text in bytes.
+const maxKey = 512
+
+// keyOf returns the text of the key of a row, or what is wrong with it.
+func keyOf(row json.Value, way []string) (key []byte, what string) {
+	if row.Kind != json.Object {
+		return nil, "the row is not an object"
+	}
+	v := member(row.Raw, way)
+	switch v.Kind {
+	case json.Missing, json.Null:
+		return nil, fmt.Sprintf("the row has no key; expected a member %q", joined(way))
+	case json.Array, json.Object:
+		return nil, fmt.Sprintf("the key %q is %s; expected a text or a number", joined(way), wording.Clip(string(v.Raw)))
+	}
+	key = v.AppendText(nil)
+	switch {
+	case len(key) == 0:
+		return nil, fmt.Sprintf("the key %q is empty; expected a text or a number", joined(way))
+	case len(key) > maxKey:
+		return nil, fmt.Sprintf("the key %q has %d bytes; expected at most %d", joined(way), len(key), maxKey)
+	}
+	return key, ""
+}
+
+// readFile reads the rows of the file.
+func (b *building) readFile() syntax.Problems {
+	d := &b.set.declared
+	path := b.set.file()
+	wrong := func(pos syntax.Pos, what string) syntax.Problems {
+		return syntax.Problems{{Pos: pos, Key: d.From.Key + ".path", What: what}}
+	}
+	f, err := os.Open(path)
+	if errors.Is(err, fs.ErrNotExist) {
+		return wrong(d.From.Path.Pos, fmt.Sprintf("file %q does not exist beside the configuration file, nor in the working directory", d.From.Path.Value))
+	}
+	if err != nil {
+		return wrong(d.From.Path.Pos, err.Error())
+	}
+	defer f.Close()
+	var last rows.Place
+	sum := maphash.Hash{}
+	sum.SetSeed(sumSeed)
+	err = rows.Read(io.TeeReader(f, &sum), options(d), func(key, row []byte, at rows.Place) error {
+		last = at
+		return b.add(key, row, at.Line)
+	})
+	b.set.sum = sum.Sum64()
+	var p *rows.Problem
+	switch {
+	case err == nil:
+		return nil
+	case errors.As(err, &p):
+		return wrong(syntax.Pos{File: path, Line: p.Line, Column: p.Column}, p.What)
+	}
+	return wrong(syntax.Pos{File: path, Line: last.Line, Column: last.Column}, err.Error())
+}
+
+// sumSeed is the seed of the sums by which files that were written anew are compared.
+var sumSeed = maphash.MakeSeed()
+
+// options returns how the file of a set is to be read.
+func options(d *config.Data) rows.Options {
+	o := rows.Options{Name: d.From.Path.Value, Key: d.EffectiveMember(), Infer: d.Infer, Types: map[string]rows.Type{}}
+	if d.From.Separator != "" {
+		o.Separator = d.From.Separator[0]
+	}
+	types := map[string]rows.Type{"text": rows.Text, "integer": rows.Integer, "number": rows.Number, "boolean": rows.Boolean, "json": rows.JSON}
+	for _, t := range d.Types {
+		o.Types[t.Name] = types[t.Type]
+	}
+	return o
+}

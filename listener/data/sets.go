@@ -1,0 +1,226 @@
+// Package data lets endpoints find and change the rows of sets.
+//
+// The sets of a server outlive its snapshots: a reload keeps the changes that requests have made. An
+// endpoint meets them as an Access, which finds the rows that it names while it is matched, and as
+// Changes, which are made together with its answer. What one request sees and does is one transaction
+// of package state, kept with the request.
+package data
+
+import (
+	"fmt"
+	"log/slog"
+	"slices"
+	"strings"
+	"sync"
+	"time"
+
+	"mockserver/config"
+	"mockserver/config/syntax"
+	"mockserver/internal/wording"
+	"mockserver/listener/state"
+	"mockserver/matcher/json"
+	"mockserver/renderer"
+)
+
+// Sets are all sets of a server. Begin, Compile and Commit are called by one goroutine at a time, the
+// others by any.
+type Sets struct {
+	store *state.Store
+	log   *slog.Logger
+
+	mu      sync.Mutex // guards all below, and what the sets know of their files
+	current map[string]*set
+	next    map[string]*set // while a snapshot is compiled
+
+	done    chan struct{}  // closed by Close
+	running sync.WaitGroup // what looks at files and drops what is too old, once there are sets
+	started bool           // guarded by mu
+}
+
+// set is a set as it is declared.
+type set struct {
+	*state.Set
+	declared config.Data
+	print    string // of the declaration
+	seen     look   // the file when it was read
+	settled  bool   // a later change of the file would show
+	sum      uint64 // of the content of the file
+	base     *state.Base
+	options  state.Options
+	key      []string // the way to the key
+	made     *newKeys
+}
+
+// New returns sets whose changes take no more than a number of bytes; 0 is no bound.
+func New(memory int64, log *slog.Logger) *Sets {
+	return &Sets{store: state.New(memory), log: log, current: map[string]*set{}, done: make(chan struct{})}
+}
+
+// Store returns the rows and their changes.
+func (s *Sets) Store() *state.Store { return s.store }
+
+// Begin reads the sets of a specification. Those that have not changed since the last Commit are not
+// read again.
+func (s *Sets) Begin(spec *config.Spec) syntax.Problems {
+	var problems syntax.Problems
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.next = map[string]*set{}
+	for i := range spec.Data {
+		d := &spec.Data[i]
+		if first := s.next[d.Name]; first != nil {
+			problems = append(problems, d.Claim(syntax.Problems{{Pos: d.Pos, Key: d.Key + ".name",
+				What: fmt.Sprintf("%q is the name of another set, at %s; expected a name of its own", d.Name, first.declared.Pos)}})...)
+			continue
+		}
+		made, wrong := s.declare(d)
+		problems = append(problems, d.Claim(wrong)...)
+		s.next[d.Name] = made
+	}
+	for i := range spec.BrokenData {
+		if d := &spec.BrokenData[i]; s.next[d.Name] == nil { // what uses it is not wrong too
+			s.next[d.Name] = &set{declared: *d}
+		}
+	}
+	return problems
+}
+
+// declare returns a set, read anew if its declaration or its file has changed.
+func (s *Sets) declare(d *config.Data) (*set, syntax.Problems) {
+	made := &set{declared: *d, print: d.Fingerprint(), key: strings.Split(d.EffectiveMember(), ".")}
+	var problems syntax.Problems
+	made.made, problems = compileNewKeys(d)
+	made.options = state.Options{
+		Name: d.Name, Members: made.members(), Oldest: d.Full == config.FullOldest, TTL: d.TTL,
+	}
+	if l := d.Limit; l != nil {
+		made.options.Limit = state.Limit{Rows: int64(l.Rows), Memory: int64(l.Memory)}
+	}
+	if known := s.current[d.Name]; known != nil && known.print == made.print && known.settled && known.seen.same(made.look()) {
+		made.Set, made.base, made.seen, made.made, made.settled, made.sum = known.Set, known.base, known.seen, known.made, true, known.sum
+		return made, problems
+	}
+	base, wrong := made.read()
+	made.base = base
+	return made, append(problems, wrong...)
+}
+
+// members returns the members that can be asked for, in the order of index and sort, each once.
+func (s *set) members() []state.Member {
+	var members []state.Member
+	for _, name := range slices.Concat(s.declared.Index, s.declared.Sort) {
+		if slices.ContainsFunc(members, func(m state.Member) bool { return m.Name == name.Value }) {
+			continue
+		}
+		way := strings.Split(name.Value, ".")
+		members = append(members, state.Member{Name: name.Value, Value: func(row, to []byte) []byte {
+			return renderer.AppendOrdered(to, member(row, way))
+		}})
+	}
+	return members
+}
+
+// member returns a value of a row, which is a JSON object.
+func member(row []byte, way []string) json.Value {
+	v := json.Value{Kind: json.Object, Raw: row}
+	for _, name := range way {
+		v = v.Member(name)
+	}
+	return v
+}
+
+// Commit makes the sets that Begin has read the current ones. Changes stay, unless a set is gone or
+// says otherwise.
+func (s *Sets) Commit() {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	for name, made := range s.next {
+		known := s.current[name]
+		switch {
+		case known == nil:
+			s.store.Attach(made.Set)
+		case made.Set != known.Set:
+			s.store.Replace(made.Set, known.Set, made.declared.OnChange != config.ChangeReset)
+		}
+	}
+	for name := range s.current {
+		if s.next[name] == nil {
+			s.store.Remove(name)
+		}
+	}
+	s.current, s.next = s.next, nil
+	if len(s.current) > 0 && !s.started {
+		s.started = true
+		s.running.Go(s.run)
+	}
+}
+
+// Close ends what Commit has started. Rows may still be found and changed. It must be called once.
+func (s *Sets) Close() {
+	close(s.done)
+	s.running.Wait()
+}
+
+// find returns the set that an endpoint names, and otherwise what is wrong.
+func (s *Sets) find(name syntax.Text) (*set, syntax.Problems) {
+	if found := s.next[name.Value]; found != nil {
+		return found, nil
+	}
+	names := make([]string, 0, len(s.next))
+	for n := range s.next {
+		names = append(names, n)
+	}
+	slices.Sort(names)
+	what := fmt.Sprintf("there is no set %q%s; ", wording.Clip(name.Value), wording.DidYouMean(name.Value, names))
+	if len(names) == 0 {
+		what += "expected the name of a data item, and there is none"
+	} else {
+		what += "sets are " + strings.Join(names, ", ")
+	}
+	return nil, syntax.Problems{{Pos: name.Pos, Key: name.Key, What: what}}
+}
+
+// run reads files again once they have changed, and drops changes that are too old.
+func (s *Sets) run() {
+	ticker := time.NewTicker(lookInterval)
+	defer ticker.Stop()
+	for {
+		select {
+		case <-s.done:
+			return
+		case now := <-ticker.C:
+			s.store.Expire(now)
+			s.refresh()
+		}
+	}
+}
+
+// lookInterval is how often files are looked at.
+const lookInterval = 300 * time.Millisecond
+
+// refresh reads files that have changed and stand still.
+func (s *Sets) refresh() {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	for _, known := range s.current {
+		now := known.look()
+		if known.declared.From == nil || now.same(known.seen) && known.settled || !now.still() {
+			continue
+		}
+		before := known.sum
+		base, problems := known.read()
+		if err := problems.Err(); err != nil {
+			s.log.Error("data not read again; the rows stay as they are", "data", known.Name, "error", err.Error())
+			continue
+		}
+		if known.sum == before {
+			continue // it was written just before it was read, or again as it was
+		}
+		if known.declared.OnChange == config.ChangeReset {
+			known.Reset(nil)
+		}
+		known.base = base
+		known.SetBase(base)
+		s.log.Info("data read again", "data", known.Name, "rows", base.Len())
+	}
+}

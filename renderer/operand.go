@@ -1,0 +1,184 @@
+package renderer
+
+import (
+	"strings"
+
+	"mockserver/config/syntax"
+	"mockserver/matcher"
+	"mockserver/matcher/json"
+	"mockserver/renderer/escape"
+	"mockserver/renderer/scalar"
+)
+
+// Operand is a compiled operand of a condition by itself. It is immutable and safe for concurrent
+// use.
+type Operand struct{ expr expr }
+
+// CompileOperand parses an operand as conditions have it: a variable, with filters, a number, a text
+// in quotes, true, false, null, or a bare word, which is a text. It is nil for an empty text, and if
+// any of the problems is an error.
+func CompileOperand(text syntax.Text, scope *Scope) (*Operand, syntax.Problems) {
+	s := &source{text: text, scope: scope}
+	sc := newScanner(s, 0, len(text.Value))
+	if sc.tok.kind == endToken {
+		return nil, nil
+	}
+	sc.bare = true
+	e, ok := sc.conditionOperand()
+	if ok && sc.tok.kind != endToken && sc.tok.kind != badToken {
+		sc.fail(sc.tok.offset, "unexpected %s; expected one operand, as a condition has it: a text with blanks is written in quotes", sc.tok.describe())
+	}
+	if s.problems.Err() != nil {
+		return nil, s.problems
+	}
+	return &Operand{e}, s.problems
+}
+
+// Text returns the operand as a text, which is valid until the request is released. It is not ok if
+// the value is missing or null.
+func (o *Operand) Text(r *matcher.Request) (text []byte, ok bool) {
+	v := o.expr.eval(r, nil)
+	if v.kind == missing || v.kind == null {
+		return nil, false
+	}
+	return v.text(r), true
+}
+
+// AppendJSON appends the operand as a JSON text; null for a missing value.
+func (o *Operand) AppendJSON(dst []byte, r *matcher.Request) []byte {
+	return o.expr.eval(r, nil).appendJSON(dst)
+}
+
+// Number returns the operand if it is a number, or a text that is one.
+func (o *Operand) Number(r *matcher.Request) (digits []byte, ok bool) {
+	v := o.expr.eval(r, nil)
+	return v.raw, v.numeric()
+}
+
+// appendJSON appends the value as a JSON text; null for a missing value.
+func (v value) appendJSON(dst []byte) []byte {
+	switch v.kind {
+	case missing:
+		return append(dst, nullText...)
+	case text:
+		return escape.AppendJSONText(dst, v.raw)
+	case instant:
+		return append(v.appendText(append(dst, '"')), '"')
+	}
+	return append(dst, v.raw...)
+}
+
+// Made is a value that is made from a request, as JSON. It is immutable and safe for concurrent use.
+type Made struct {
+	whole *expr     // the value of one placeholder
+	text  *Template // otherwise; nil for none
+	json  bool      // the text is JSON itself
+}
+
+// CompileMade compiles a value: a text with placeholders or, with isJSON, a JSON text. A text that is
+// one placeholder is the value of that placeholder, whatever its kind.
+func CompileMade(text syntax.Text, isJSON bool, scope *Scope) (*Made, syntax.Problems) {
+	if isJSON {
+		t, problems := Compile(text, JSON, scope)
+		if t == nil {
+			return nil, problems
+		}
+		return &Made{text: t, json: true}, problems
+	}
+	if inner, ok := strings.CutPrefix(strings.TrimSpace(text.Value), "{{"); ok {
+		if body, ok := strings.CutSuffix(inner, "}}"); ok && !strings.Contains(body, "}}") && !strings.HasPrefix(body, "#") && !strings.HasPrefix(body, "{") {
+			o, problems := CompileOperand(text, scope)
+			if o == nil {
+				return nil, problems
+			}
+			return &Made{whole: &o.expr}, problems
+		}
+	}
+	t, problems := Compile(text, Plain, scope)
+	if t == nil {
+		return nil, problems
+	}
+	return &Made{text: t}, problems
+}
+
+// Append appends the value as a JSON text. A missing value is null.
+func (m *Made) Append(dst []byte, r *matcher.Request) []byte {
+	switch {
+	case m.whole != nil:
+		return m.whole.eval(r, nil).appendJSON(dst)
+	case m.json:
+		return m.text.Append(dst, r)
+	}
+	start := len(r.Arena)
+	r.Arena = m.text.Append(r.Arena, r)
+	plain := r.Arena[start:]
+	return escape.AppendJSONText(dst, plain)
+}
+
+// AppendOrdered appends the operand as the function AppendOrdered does.
+func (o *Operand) AppendOrdered(dst []byte, r *matcher.Request) []byte {
+	v := o.expr.eval(r, nil)
+	switch v.kind {
+	case text, instant:
+		return appendOrderedText(dst, v.text(r))
+	case number:
+		return scalar.AppendOrdered(append(dst, orderedNumber), v.raw)
+	}
+	return AppendOrdered(dst, json.Value{Kind: v.kind, Raw: v.raw})
+}
+
+// What values begin with in their ordered form.
+const (
+	orderedNull = iota + 1
+	orderedFalse
+	orderedTrue
+	orderedNumber
+	orderedText
+	orderedOther
+)
+
+// AppendOrdered appends a JSON value in a form whose order by bytes is that of the values, without
+// zero bytes: missing values and null, false, true, numbers, texts, and arrays and objects by their
+// JSON text. Values that are equal to a condition have equal forms: a text that is a number is that
+// number.
+func AppendOrdered(dst []byte, v json.Value) []byte {
+	switch v.Kind {
+	case json.Missing, json.Null:
+		return append(dst, orderedNull)
+	case json.Bool:
+		if v.Raw[0] == 't' {
+			return append(dst, orderedTrue)
+		}
+		return append(dst, orderedFalse)
+	case json.Number:
+		return scalar.AppendOrdered(append(dst, orderedNumber), v.Raw)
+	case json.String:
+		var room [128]byte
+		return appendOrderedText(dst, v.AppendText(room[:0]))
+	}
+	return appendWithoutZeros(append(dst, orderedOther), v.Raw)
+}
+
+func appendOrderedText(dst, b []byte) []byte {
+	switch {
+	case string(b) == "true":
+		return append(dst, orderedTrue)
+	case string(b) == "false":
+		return append(dst, orderedFalse)
+	case scalar.IsNumeric(b):
+		return scalar.AppendOrdered(append(dst, orderedNumber), b)
+	}
+	return appendWithoutZeros(append(dst, orderedText), b)
+}
+
+// appendWithoutZeros appends b with the bytes 0 and 1 written as two, which keeps the order.
+func appendWithoutZeros(dst, b []byte) []byte {
+	for _, c := range b {
+		if c <= 1 {
+			dst = append(dst, 1)
+			c++
+		}
+		dst = append(dst, c)
+	}
+	return dst
+}
