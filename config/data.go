@@ -124,7 +124,7 @@ func setData(d *decoder, v value, into *item) {
 }
 
 // isDataName reports whether a text can be the name of a set.
-func isDataName(name string) bool { return isName("n" + name) && name != "" }
+func isDataName(name string) bool { return isName("n"+name) && name != "" }
 
 // decodeName returns a name; "" for one that is none, which it reports.
 func decodeName(d *decoder, v value, is func(string) bool) string {

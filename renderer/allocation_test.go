@@ -23,6 +23,7 @@ func TestAllocations_Append(t *testing.T) {
 		{"loops", `[{% for x in json-params.list %}{% for y in json-params.list %}{{x}}{{loop.index}}{{y.k}}{% endfor %}{% endfor %}]`},
 		{"dates, in zones too", `{"a":{{json-params.n|date:"iso"}},"b":"{{now|date:"%H:%M":"Europe/Zurich"}}","c":"{{now|date:"date":json-params.zone}}","d":{{now|date:"date":json-params.obj.a.b.c}}}`},
 		{"now and uuid", `{"now":"{{now}}","id":"{{uuid}}"}`},
+		{"ULIDs, random texts and a counter of a value", `{"a":"{{ulid}}{{uuid7}}","b":"{{random-text(20)}}{{random-hex(8)}}","n":{{counter("a", path-params.id)}},"m":{{json-params.n|neg}}}`},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			compiled, problems := renderer.Compile(syntax.Text{Value: c.text}, renderer.JSON, scope())

@@ -34,6 +34,8 @@ const (
 	opPick
 	opFake
 	opCounter
+	opRandomText
+	opRandomHex
 	opRow
 )
 
@@ -49,7 +51,7 @@ type expr struct {
 	name    string                         // opQuery, opHeader, opCookie, opForm
 	steps   []step                         // opJSON, opLoopItem, opRow: the path into the value
 	literal value                          // opLiteral
-	args    []expr                         // opRandomInt, opPick
+	args    []expr                         // opRandomInt, opPick, opRandomText, opRandomHex; opCounter: the operand, if any
 	fake    *fake                          // opFake
 	read    func(r *matcher.Request) value // for a row of roots
 	counter *counter                       // opCounter
@@ -134,7 +136,7 @@ func (e *expr) find(r *matcher.Request, fr *frame) value {
 		return message(r)
 	case opLoopItem, opLoopIndex, opLoopFirst, opLoopLast:
 		return e.fromLoop(r, fr)
-	case opRandomInt, opPick, opFake, opCounter:
+	case opRandomInt, opPick, opFake, opCounter, opRandomText, opRandomHex:
 		return e.call(r, fr)
 	case opRow:
 		return e.fromRow(r)
@@ -205,9 +207,9 @@ func (e *expr) fromLoop(r *matcher.Request, fr *frame) value {
 	return walk(turn.item, e.steps, r)
 }
 
-// appendUUID appends the random UUID (version 4) made of two random numbers.
-func appendUUID(dst []byte, high, low uint64) []byte {
-	high = high&^0xF000 | 0x4000
+// appendUUID appends the UUID of a version that is made of two numbers.
+func appendUUID(dst []byte, version, high, low uint64) []byte {
+	high = high&^0xF000 | version<<12
 	low = low&^(3<<62) | 2<<62
 	const hexDigits = "0123456789abcdef"
 	for i := range 32 {
@@ -327,6 +329,6 @@ func (s *scanner) word(t token) (expr, bool) {
 		message = "message, "
 	}
 	s.fail(t.offset, "unknown variable %q%s; variables are path-params.x, query-params.x, header-params.X, cookie-params.x, "+
-		"form-params.x, json-params, %smethod, path, host, query-string, remote-addr, body, env.NAME, now, uuid, random", t.text, hint, message)
+		"form-params.x, json-params, %smethod, path, host, query-string, remote-addr, body, env.NAME, now, uuid, uuid7, ulid, random", t.text, hint, message)
 	return expr{}, false
 }

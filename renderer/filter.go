@@ -47,6 +47,7 @@ var filters = map[string]struct {
 	"add":       {apply: calculate('+'), arg: "a number, or a duration", cost: arithmeticCost, compile: checkTerm},
 	"sub":       {apply: calculate('-'), arg: "a number, or a duration", cost: arithmeticCost, compile: checkTerm},
 	"mul":       {apply: calculate('*'), arg: "a number", cost: arithmeticCost, compile: checkFactor},
+	"neg":       {apply: negate, cost: arithmeticCost},
 	"date":      {arg: "a layout in quotes", cost: 1, more: true, compile: compileDate},
 	"first":     {apply: first},
 	"last":      {apply: last},
@@ -199,6 +200,24 @@ func calculate(op byte) func(v, arg value, r *matcher.Request) value {
 		}
 		return timeValue(at.Add(by))
 	}
+}
+
+// negate returns a number with the opposite sign and the same digits. Zero stays zero.
+func negate(v, _ value, r *matcher.Request) value {
+	if !v.numeric() {
+		return value{}
+	}
+	digits := bytes.TrimPrefix(v.raw, []byte("+"))
+	positive, negative := bytes.CutPrefix(digits, []byte("-"))
+	for len(positive) > 1 && positive[0] == '0' && '0' <= positive[1] && positive[1] <= '9' {
+		positive = positive[1:] // a text may have leading zeros, a number may not
+	}
+	if negative || scalar.IsZero(positive) {
+		return value{kind: number, raw: positive}
+	}
+	start := len(r.Arena)
+	r.Arena = append(append(r.Arena, '-'), positive...)
+	return value{kind: number, raw: since(r, start)}
 }
 
 func first(v, _ value, r *matcher.Request) value {

@@ -23,18 +23,23 @@ import (
 // so a reload does not reset them. The zero value is ready for use.
 type Counters struct {
 	mu     sync.Mutex // guards byName
-	byName map[string]*counter
+	byName map[string]*counter // by function and name
 }
 
-type counter struct{ n atomic.Int64 }
+// counter counts for all requests and, for each value of an operand, by itself.
+type counter struct {
+	n     atomic.Int64
+	keyed keyed
+}
 
-// named returns the counter with a name, and creates it if necessary.
-func (c *Counters) named(name string) *counter {
+// named returns the counter of a function with a name, and creates it if necessary.
+func (c *Counters) named(function, name string) *counter {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	if c.byName == nil {
 		c.byName = map[string]*counter{}
 	}
+	name = function + " " + name
 	if c.byName[name] == nil {
 		c.byName[name] = &counter{}
 	}
@@ -49,7 +54,11 @@ var functions = map[string]struct {
 	"random-int": {opRandomInt, "two whole numbers, the lower first: random-int(1, 100)"},
 	"pick":       {opPick, `one value or more: pick("a", "b")`},
 	"fake":       {opFake, `the name of a kind of data in quotes: fake("email")`},
-	"counter":    {opCounter, `a name in quotes: counter("orders")`},
+	"counter":    {opCounter, `a name in quotes, and a value with a count of its own if you like: counter("orders", path-params.user)`},
+	"sequence":   {opCounter, `a name in quotes: sequence("orders")`},
+
+	"random-text": {opRandomText, "a whole number from 1 to 1024: random-text(14)"},
+	"random-hex":  {opRandomHex, "a whole number from 1 to 1024: random-hex(32)"},
 }
 
 // function parses the arguments of the function t; the token is at its "(".
@@ -66,7 +75,7 @@ func (s *scanner) function(t token) (expr, bool) {
 	}
 	e := expr{op: known.op, args: args}
 	name := ""
-	if len(args) == 1 && args[0].constant() && args[0].literal.kind == text {
+	if len(args) > 0 && args[0].constant() && args[0].literal.kind == text {
 		name = string(args[0].literal.raw)
 	}
 	switch e.op {
@@ -75,13 +84,19 @@ func (s *scanner) function(t token) (expr, bool) {
 	case opPick:
 		ok = len(args) > 0
 	case opFake:
-		if ok = name != ""; ok {
+		if ok = name != "" && len(args) == 1; ok {
 			return s.fake(t, name)
 		}
 	case opCounter:
-		if ok = name != "" && s.scope.Counters != nil; ok {
-			e.counter = s.scope.Counters.named(name)
+		most := 1
+		if t.text == "counter" {
+			most = 2
 		}
+		if ok = name != "" && len(args) <= most && s.scope.Counters != nil; ok {
+			e.counter, e.args = s.scope.Counters.named(t.text, name), args[1:]
+		}
+	case opRandomText, opRandomHex:
+		ok = len(args) == 1 && isLength(&args[0])
 	}
 	if !ok {
 		s.fail(t.offset, "%s accepts %s", t.text, known.accepts)
@@ -133,6 +148,13 @@ func inOrder(args []expr) bool {
 	return slices.IsSorted(bounds)
 }
 
+// isLength reports whether a literal is the length of a random text. One from the request is checked at
+// request time.
+func isLength(e *expr) bool {
+	n, err := strconv.Atoi(string(e.literal.raw))
+	return !e.constant() || err == nil && n >= 1 && n <= maxRandomText
+}
+
 // call returns the value of a function.
 func (e *expr) call(r *matcher.Request, fr *frame) value {
 	switch e.op {
@@ -148,7 +170,16 @@ func (e *expr) call(r *matcher.Request, fr *frame) value {
 	case opPick:
 		return e.args[r.Random.IntN(len(e.args))].eval(r, fr)
 	case opCounter:
-		return intValue(e.counter.n.Add(1), r)
+		if len(e.args) == 0 {
+			return intValue(e.counter.n.Add(1), r)
+		}
+		of := e.args[0].eval(r, fr)
+		fr.spend(len(of.raw), r)
+		return intValue(e.counter.keyed.next(of.text(r)), r)
+	case opRandomText:
+		return e.randomText(textCharacters, r, fr)
+	case opRandomHex:
+		return e.randomText(hexCharacters, r, fr)
 	}
 	made := e.fake.value(&r.Random)
 	fr.spend(fakeCost*(fakeBase+len(made.raw)), r)

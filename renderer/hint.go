@@ -27,7 +27,9 @@ var otherWords = map[string]string{
 	"timestamp": `now|date:"unix"`, "isotimestamp": "now", "date": `now|date:"date"`, "datetime": "now", "today": `now|date:"date"`,
 	"guid": "uuid", "randomuuid": "uuid", "randomvalue": "uuid", "uuidv4": "uuid",
 	"randomint": "random-int(1, 100)", "randominteger": "random-int(1, 100)", "int": "random-int(1, 100)",
-	"oneof": `pick("a", "b")`, "randomchoice": `pick("a", "b")`, "sequence": `counter("NAME")`,
+	"oneof": `pick("a", "b")`, "randomchoice": `pick("a", "b")`,
+	"randomstring": "random-text(10)", "randomalphanumeric": "random-text(10)", "nanoid": "random-text(21)", "randomhex": "random-hex(32)",
+	"hexadecimal": "random-hex(32)", "uuidv7": "uuid7", "negate": "VALUE|neg",
 }
 
 // hint returns what a message about an unknown word suggests instead; "" for nothing. The word may
@@ -98,7 +100,7 @@ func (s *scanner) functionHint(name string, known []string) string {
 	case isFilter:
 		return " (write VALUE|" + name + ": it is a filter)"
 	}
-	if near := wording.DidYouMean(name, known); near != "" {
+	if near := wording.DidYouMean(name, known); near != "" && elsewhere(name, "") == "" {
 		return near
 	}
 	return s.hint(name)

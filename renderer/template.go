@@ -12,14 +12,15 @@
 //
 // Variables: path-params.x, query-params.x, header-params.X, cookie-params.x,
 // form-params.x, json-params (the whole body) and json-params.a.b.0.c, method,
-// path, host, query-string, remote-addr, body, env.NAME, now, uuid, random; and
-// message on a WebSocket connection. A name may stand in brackets and quotes:
+// path, host, query-string, remote-addr, body, env.NAME, now, uuid, uuid7, ulid,
+// random; the names of rows that the endpoint finds; and message on a WebSocket connection. A name may stand in brackets and quotes:
 // json-params["dc:title"].
 // .length after an array, an object or a text is its length.
 //
 // Filters: default, upper, lower, trim, length, json, urlencode, base64, add,
-// sub, mul, date, first, last, join. Functions: random-int(a, b), pick(…),
-// fake("name"), counter("name").
+// sub, mul, neg, date, first, last, join. Functions: random-int(a, b),
+// random-text(n), random-hex(n), pick(…), fake("name"), counter("name"),
+// counter("name", value), sequence("name").
 //
 // # Blocks
 //

@@ -33,6 +33,8 @@ var roots = map[string]struct {
 	"message":       {opMessage, restLength, message},
 	"now":           {opNow, restNothing, func(r *matcher.Request) value { return timeValue(r.Now()) }},
 	"uuid":          {opRandom, restNothing, randomUUID},
+	"uuid7":         {opRandom, restNothing, newUUID7},
+	"ulid":          {opRandom, restNothing, newULID},
 	"random":        {opRandom, restNothing, func(r *matcher.Request) value { return intValue(int64(r.Random.Uint64()>>33), r) }},
 }
 
@@ -47,7 +49,7 @@ func remoteAddr(r *matcher.Request) value {
 // randomUUID returns a random UUID (version 4).
 func randomUUID(r *matcher.Request) value {
 	start := len(r.Arena)
-	r.Arena = appendUUID(r.Arena, r.Random.Uint64(), r.Random.Uint64())
+	r.Arena = appendUUID(r.Arena, 4, r.Random.Uint64(), r.Random.Uint64())
 	return textValue(since(r, start))
 }
 
@@ -141,7 +143,7 @@ func (e *expr) changes() int {
 	switch e.op {
 	case opLoopItem, opLoopIndex, opLoopFirst, opLoopLast:
 		return e.index
-	case opRandom, opRandomInt, opPick, opFake, opCounter:
+	case opRandom, opRandomInt, opPick, opFake, opCounter, opRandomText, opRandomHex:
 		return anyTurn
 	}
 	return noLoop
