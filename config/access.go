@@ -134,12 +134,25 @@ func decodeMade(d *decoder, v value) Made {
 	return Made{decodeJSON(d, v, false), true}
 }
 
-func setSettings(d *decoder, v value, o *Do) {
+func setSettings(d *decoder, v value, o *Do) { o.Set = decodeSettings(d, v) }
+
+func decodeSettings(d *decoder, v value) []Setting {
+	var all []Setting
 	for _, e := range v.Entries {
 		name := e.Key.Text.Value
 		one := value{Node: e.Value, Key: table.Under(v.Key, name)}
-		o.Set = append(o.Set, Setting{name, decodeMade(d, one)})
+		all = append(all, Setting{name, decodeMade(d, one)})
 	}
+	return all
+}
+
+func setLet(d *decoder, v value, e *Endpoint) {
+	for _, entry := range v.Entries {
+		if name := entry.Key.Text.Value; !isName(name) {
+			d.About(value{Node: entry.Key, Key: table.Under(v.Key, name)}, "is not %s", nameForm)
+		}
+	}
+	e.Let = decodeSettings(d, v)
 }
 
 func decodeWhere(d *decoder, v value) []Where {

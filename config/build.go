@@ -278,6 +278,9 @@ func (e *Endpoint) complete() {
 		completeDo(o.Do)
 	}
 	completeDo(e.Do)
+	for i := range e.Let {
+		e.Let[i].Value.complete()
+	}
 }
 
 func completeDo(all []Do) {

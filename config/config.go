@@ -89,6 +89,8 @@ type Endpoint struct {
 
 	Find []Find // rows that it names, in order: later ones may use earlier ones
 	Do   []Do   // what it changes
+	// Let are values by names, which are made once for each request. Later ones may use earlier ones.
+	Let []Setting
 
 	Response Response
 	Webhooks []Webhook // sent after the answer
@@ -97,6 +99,7 @@ type Endpoint struct {
 	// request: SelectWeighted (also ""), SelectSequence, SelectSequenceHold.
 	Responses []Outcome
 	Select    string
+	Per       syntax.Text // an operand: sequences have a turn of their own for each value; empty for one turn
 
 	// A nil field does not apply: an endpoint has no limits unless it declares them.
 	RateLimit *RateLimit

@@ -100,6 +100,9 @@ func setResponses(d *decoder, v value, e *Endpoint) {
 
 // outcomes checks the answers of an endpoint with several answers, and how one is selected.
 func (c *checker) outcomes() {
+	if what := c.perFault(); what != "" && !c.faulty([]string{"select"}) {
+		c.wrong(what, "per")
+	}
 	if len(c.Responses) == 0 {
 		if c.Select != "" && !c.faulty([]string{"responses"}) {
 			c.wrong("select chooses among responses, which are not given", "select")
@@ -127,6 +130,14 @@ func (c *checker) outcomes() {
 		c.unseen(&o.Response, f, at)
 	}
 	c.weights()
+}
+
+// perFault returns why per has no meaning; "" if it has one.
+func (c *checker) perFault() string {
+	if c.Per.Value == "" || c.Select == SelectSequence || c.Select == SelectSequenceHold {
+		return ""
+	}
+	return "per needs select: " + SelectSequence + " or " + SelectSequenceHold + ", whose answers come in turn"
 }
 
 func (c *checker) weights() {

@@ -24,6 +24,7 @@ type call struct {
 	panicked bool              // the state of the call is unknown
 	world    *snapshot         // the snapshot the request was matched in; nil before matching
 	matched  int               // the endpoint, as returned by Match
+	values   []byte            // the values that the endpoint makes
 	brief    bool              // answered immediately, so it never shows up as in progress
 }
 
@@ -40,6 +41,9 @@ func (c *call) release() {
 		return
 	}
 	c.Request.Reset()
+	if c.values = c.values[:0]; cap(c.values) > keptBody {
+		c.values = nil
+	}
 	c.reply.Room = nil
 	c.reply.Begin()
 	c.trace, c.peer, c.fault, c.held, c.world, c.brief = record.Trace{}, nil, nil, nil, nil, false

@@ -26,6 +26,7 @@ func (s *Server) change(a *answer, c *call) *answer {
 			if a = s.chooseAnew(a, c); a == nil {
 				return nil
 			}
+			a.let(c)
 		case failed.Else >= 0:
 			s.write(&a.elses[failed.Else], c)
 			return nil
@@ -56,7 +57,7 @@ func (s *Server) chooseAnew(a *answer, c *call) *answer {
 	if now.outcomes == nil {
 		return now
 	}
-	drawn := now.rules.Draw(&c.Random)
+	drawn := now.rules.Draw(&c.Request)
 	if drawn.Instead != nil {
 		drawn.Instead.Fill(&c.reply)
 		c.trace.Instead = drawn.Instead.Refusal.Code

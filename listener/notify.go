@@ -43,6 +43,9 @@ const (
 // that no request meets them.
 func (c *compiler) hooks(e *config.Endpoint, name string, scope *renderer.Scope) ([]hook, syntax.Problems) {
 	var problems syntax.Problems
+	within := *scope
+	within.Response = true
+	scope = &within
 	hooks := make([]hook, 0, len(e.Webhooks))
 	for i := range e.Webhooks {
 		h, wrong := c.hook(&e.Webhooks[i], scope)
@@ -172,6 +175,7 @@ func (s *Server) notify(a *answer, c *call) {
 		return
 	}
 	r := &c.Request
+	r.Answer = &c.reply
 	depth := depthOf(r)
 	if depth >= maxDepth {
 		if suppressed, ok := s.webhookPace.Pass(time.Now()); ok {

@@ -155,9 +155,9 @@ func TestOutcomes_HaveWhatTheEndpointHas(t *testing.T) {
 `)
 	a := &s.snapshot.Load().answers[0]
 	fails := map[int]bool{} // outcomes
-	var random matcher.Random
+	var request matcher.Request
 	for range 100 {
-		if drawn := a.rules.Draw(&random); drawn.Instead != nil {
+		if drawn := a.rules.Draw(&request); drawn.Instead != nil {
 			fails[drawn.Outcome] = true
 		}
 	}

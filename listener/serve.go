@@ -92,7 +92,7 @@ func (s *Server) disturb(a *answer, c *call, notify bool) {
 		held.begun = time.Now()
 		defer held.leave()
 	}
-	drawn := a.rules.Draw(&c.Random) // before the reply, which may draw random numbers too
+	drawn := a.rules.Draw(&c.Request) // before the reply, which may draw random numbers too
 	switch {
 	case chosen != nil:
 	case a.outcomes != nil:
@@ -184,6 +184,7 @@ func (s *Server) finish(c *call) {
 // another one, if what the request saw had changed. It returns nil if the reply is an error, or the
 // declared answer for what could not be done.
 func (s *Server) respond(a *answer, c *call) *answer {
+	a.let(c)
 	if a.changes != nil {
 		if a = s.change(a, c); a == nil {
 			return nil

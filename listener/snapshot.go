@@ -63,6 +63,7 @@ type answer struct {
 	access   *data.Access     // the rows that it names; nil for none
 	changes  *data.Changes    // what it changes; nil for nothing
 	elses    []answer         // its answers if it cannot change that, by change
+	lets     []let            // values that it makes once for each request
 	static   []byte           // the body, if it is the same for every request
 	source   *fetcher.Source  // the external body
 	outcomes []answer         // the outcomes that rules choose from; nil for the answer itself
@@ -138,7 +139,7 @@ func (c *compiler) compile(spec *config.Spec) (*snapshot, syntax.Problems) {
 		a := &sn.answers[i]
 		a.direct = a.isDirect()
 		a.template = a.template.In(a.program[:])
-		a.brief = a.source == nil && len(a.hooks) == 0 && a.changes == nil && a.template.IsBrief()
+		a.brief = a.source == nil && len(a.hooks)+len(a.lets) == 0 && a.changes == nil && a.template.IsBrief()
 	}
 	c.kept.Commit()
 	c.data.Commit()
@@ -205,9 +206,12 @@ func (c *compiler) endpoint(e *config.Endpoint) (matcher.Route, answer, syntax.P
 	if route.If != nil && c.chance.Seeded {
 		route.If = c.chance.Conditional(t, route.If)
 	}
+	lets, wrong := c.lets(e, scope)
+	problems = append(problems, wrong...)
 	a, wrong := c.answer(e, scope)
 	problems = append(problems, wrong...)
 	a.access = access
+	a.lets = lets
 	problems = append(problems, c.changes(&a, e, e.Do, scope)...)
 	a.hooks, wrong = c.hooks(e, a.name, scope)
 	problems = append(problems, wrong...)
@@ -227,6 +231,15 @@ func (c *compiler) rules(e *config.Endpoint, a *answer, counts *traffic.Counts, 
 	a.rules = traffic.NewRules(e, scope.Params, counts, traffic.Options{
 		Carried: &c.kept, Seed: &c.chance, TrustForwarded: c.trustForwarded, NoLatency: c.noLatency, NoFaults: c.noFaults, Log: c.log,
 	})
+	within := *scope
+	within.Rows = scope.Rows[:len(e.Find)] // the others are not known when it is drawn
+	if per, wrong := renderer.CompileOperand(e.Per, &within); per != nil || wrong != nil {
+		problems = append(problems, wrong...)
+		a.rules.Per = func(r *matcher.Request) []byte {
+			text, _ := per.Text(r)
+			return text
+		}
+	}
 	for i := range e.Responses {
 		declared := &e.Responses[i]
 		single := *e
@@ -234,7 +247,7 @@ func (c *compiler) rules(e *config.Endpoint, a *answer, counts *traffic.Counts, 
 		o, wrong := c.answer(&single, scope)
 		problems = append(problems, wrong...)
 		o.name, o.hooks = traffic.OutcomeName(a.name, i), a.hooks
-		o.access, o.changes, o.elses = a.access, a.changes, a.elses
+		o.access, o.changes, o.elses, o.lets = a.access, a.changes, a.elses, a.lets
 		if declared.Do != nil {
 			problems = append(problems, c.changes(&o, e, declared.Do, scope)...)
 		}

@@ -71,9 +71,11 @@ type Request struct {
 	// Message is the WebSocket message being handled, if the request became a connection; nil if
 	// there is none.
 	Message []byte
-	// Rows are the rows that the endpoint has named, by position; Missing for one that does not exist.
-	// They outlive the request.
+	// Rows are the rows and values that the endpoint has named, by position; Missing for one that
+	// does not exist.
 	Rows []json.Value
+	// Answer is what was answered, once it was; nil before.
+	Answer Answer
 	// Access is what the stage that finds rows keeps from request to request. Reset does not change it.
 	Access any
 	// Random is the source of every random choice of the request.
@@ -91,6 +93,8 @@ type Request struct {
 	host     []byte   // normalised; nil until needed
 	json     json.Value
 	parsed   bool          // json has been parsed
+	answer   json.Value    // the body of Answer
+	answered bool          // answer has been parsed
 	fields   []json.Member // members of json, if it is an object; one more than fieldsKept if there are more
 	form     *multipart.Form
 	formed   bool // form has been parsed
@@ -110,6 +114,14 @@ type Input struct {
 	Remote net.Addr  // the client's address; nil if unknown
 	Time   time.Time // when the server began to serve the request
 	Peer   Peer      // nil if there is no connection
+}
+
+// Answer is the response to a request.
+type Answer interface {
+	StatusCode() int
+	// HeaderValue returns the first value of a header field, whatever the case of its name.
+	HeaderValue(name string) (value []byte, ok bool)
+	Content() []byte // the body
 }
 
 // Peer is the connection on which a request was received.
@@ -329,6 +341,16 @@ func (r *Request) JSON() json.Value {
 		r.json, r.fields = json.ParseObject(r.Body(), r.fields)
 	}
 	return r.json
+}
+
+// AnswerJSON returns the body of the Answer as a JSON value; Missing if it is not JSON. It is parsed
+// once, by the first call.
+func (r *Request) AnswerJSON() json.Value {
+	if !r.answered {
+		r.answered = true
+		r.answer = json.Parse(r.Answer.Content())
+	}
+	return r.answer
 }
 
 // fieldsKept is the maximum number of members of a body that are stored in fields.

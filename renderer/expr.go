@@ -37,6 +37,9 @@ const (
 	opRandomText
 	opRandomHex
 	opRow
+	opResponse
+	opResponseStatus
+	opResponseHeader
 )
 
 // expr is a compiled expression: the source of its value, and the filters applied to it.
@@ -48,8 +51,8 @@ type expr struct {
 	turns   int                            // the loop whose turns change that, from the outermost, or noLoop
 	index   int                            // opPathParam: position, -1 for none; opLoop…: the loop, from the outermost; opRow: position
 	bare    bool                           // opLiteral: a bare word of a condition
-	name    string                         // opQuery, opHeader, opCookie, opForm
-	steps   []step                         // opJSON, opLoopItem, opRow: the path into the value
+	name    string                         // opQuery, opHeader, opCookie, opForm, opResponseHeader
+	steps   []step                         // opJSON, opLoopItem, opRow, opResponse: the path into the value
 	literal value                          // opLiteral
 	args    []expr                         // opRandomInt, opPick, opRandomText, opRandomHex; opCounter: the operand, if any
 	fake    *fake                          // opFake
@@ -140,6 +143,8 @@ func (e *expr) find(r *matcher.Request, fr *frame) value {
 		return e.call(r, fr)
 	case opRow:
 		return e.fromRow(r)
+	case opResponse, opResponseStatus, opResponseHeader:
+		return e.fromResponse(r)
 	}
 	return e.read(r)
 }
@@ -167,6 +172,26 @@ func (e *expr) fromRow(r *matcher.Request) value {
 		return value{}
 	}
 	return walk(fromJSON(r.Rows[e.index], r), e.steps, r)
+}
+
+// fromResponse returns a value of what was answered.
+func (e *expr) fromResponse(r *matcher.Request) value {
+	switch {
+	case r.Answer == nil:
+		return value{}
+	case e.op == opResponseStatus:
+		return intValue(int64(r.Answer.StatusCode()), r)
+	case e.op == opResponseHeader:
+		return optional(r.Answer.HeaderValue(e.name))
+	}
+	body := r.Answer.Content()
+	if v := r.AnswerJSON(); v.Kind != json.Missing {
+		return walk(fromJSON(v, r), e.steps, r)
+	}
+	if len(e.steps) > 0 {
+		return value{}
+	}
+	return textValue(body)
 }
 
 // asJSON makes a message that e is, or selects, represent the JSON value in it, if it is JSON. The
@@ -323,6 +348,9 @@ func (s *scanner) word(t token) (expr, bool) {
 	hint := s.hint(t.text)
 	if root == messageRoot {
 		hint += "; message is known in WebSocket replies only"
+	}
+	if root == responseRoot {
+		hint = "; response is known in webhooks only, which are sent after it"
 	}
 	message := ""
 	if s.scope.Message {

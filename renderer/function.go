@@ -4,6 +4,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"maps"
+	"math"
 	"math/rand/v2"
 	"slices"
 	"strconv"
@@ -14,6 +15,7 @@ import (
 	"github.com/brianvoe/gofakeit/v7"
 
 	"mockserver/config/syntax"
+	"mockserver/internal/keyed"
 	"mockserver/internal/wording"
 	"mockserver/matcher"
 	view "mockserver/matcher/json"
@@ -22,14 +24,14 @@ import (
 // Counters are the counters of counter("name"). They belong to a server and outlive its snapshots,
 // so a reload does not reset them. The zero value is ready for use.
 type Counters struct {
-	mu     sync.Mutex // guards byName
+	mu     sync.Mutex          // guards byName
 	byName map[string]*counter // by function and name
 }
 
 // counter counts for all requests and, for each value of an operand, by itself.
 type counter struct {
 	n     atomic.Int64
-	keyed keyed
+	keyed keyed.Counts
 }
 
 // named returns the counter of a function with a name, and creates it if necessary.
@@ -175,7 +177,7 @@ func (e *expr) call(r *matcher.Request, fr *frame) value {
 		}
 		of := e.args[0].eval(r, fr)
 		fr.spend(len(of.raw), r)
-		return intValue(e.counter.keyed.next(of.text(r)), r)
+		return intValue(int64(e.counter.keyed.Next(of.text(r), math.MaxInt64))+1, r)
 	case opRandomText:
 		return e.randomText(textCharacters, r, fr)
 	case opRandomHex:

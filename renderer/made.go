@@ -1,9 +1,7 @@
 package renderer
 
 import (
-	"hash/maphash"
 	"strconv"
-	"sync"
 
 	"mockserver/matcher"
 )
@@ -58,50 +56,4 @@ func (e *expr) randomText(characters string, r *matcher.Request, fr *frame) valu
 		r.Arena = append(r.Arena, characters[r.Random.IntN(len(characters))])
 	}
 	return textValue(since(r, start))
-}
-
-// keyed counts for each value of an operand.
-type keyed struct{ shards [16]keyedShard }
-
-// keyedShard has the counts of some values in two generations: those that were counted lately, and
-// those that were not. A value that is counted becomes a late one. When there are too many of these,
-// they become the others, and the others are forgotten.
-type keyedShard struct {
-	mu        sync.Mutex
-	late, old map[string]*int64
-}
-
-// maxKeyed is how many values a counter remembers at least; twice as many at most.
-const maxKeyed = 500_000
-
-// keyedSeed is what the hashes of values begin with, so that no client can choose values of one shard.
-var keyedSeed = maphash.MakeSeed()
-
-// next returns the next count of a value.
-func (k *keyed) next(text []byte) int64 {
-	s := &k.shards[maphash.Bytes(keyedSeed, text)%uint64(len(k.shards))]
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	n := s.late[string(text)]
-	if n == nil {
-		n = s.old[string(text)]
-		s.keep(string(text), n)
-		n = s.late[string(text)]
-	}
-	*n++
-	return *n
-}
-
-// keep makes a value a late one; n is its count, nil for a new one.
-func (s *keyedShard) keep(text string, n *int64) {
-	if len(s.late) >= maxKeyed/len(keyed{}.shards) {
-		s.old, s.late = s.late, nil
-	}
-	if s.late == nil {
-		s.late = map[string]*int64{}
-	}
-	if n == nil {
-		n = new(int64)
-	}
-	s.late[text] = n
 }

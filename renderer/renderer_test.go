@@ -363,7 +363,7 @@ func TestCompile_WordsOfOtherTools(t *testing.T) {
 		"{{faker.person.firstName()}}":           `(write fake("firstname"))`,
 		"{{$randomUUID}} ":                       "(write uuid)",
 		"{{$timestamp}}":                         `(write now|date:"unix")`,
-		"{{randomInt(1, 6)}}":                    `did you mean "random-int"?`,
+		"{{randomInt(1, 6)}}":                    "write random-int(1, 100)",
 		"{{now()}}":                              "(write now without parentheses: it is a variable)",
 		"{{now 'yyyy-MM-dd'}}":                   `(write now|date:"%Y-%m-%d")`,
 		"{{now format='yyyy-MM-dd'}}":            `(write now|date:"%Y-%m-%d")`,

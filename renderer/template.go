@@ -110,8 +110,11 @@ type Scope struct {
 	// Env looks up an environment variable when the template is compiled. Nil means that none is
 	// set.
 	Env func(name string) (string, bool)
-	// Rows are the names of the rows that the endpoint finds, by their position in Request.Rows.
+	// Rows are the names of the values that the endpoint finds or makes, by their position in
+	// Request.Rows.
 	Rows []string
+	// Response is set if there is a variable response, as in webhooks.
+	Response bool
 	// Message is set if there is a variable message, as on a WebSocket connection.
 	Message bool
 	// Counters holds the counters for counter("name"). It must not be nil if a template uses one.

@@ -30,6 +30,7 @@ var roots = map[string]struct {
 	"query-string":  {opRequest, restLength, func(r *matcher.Request) value { return textValue(r.QueryString()) }},
 	"remote-addr":   {opRequest, restLength, remoteAddr},
 	"body":          {opBody, restLength, func(r *matcher.Request) value { return textValue(r.Body()) }},
+	"response":      {op: opResponse, rest: restSteps},
 	"message":       {opMessage, restLength, message},
 	"now":           {opNow, restNothing, func(r *matcher.Request) value { return timeValue(r.Now()) }},
 	"uuid":          {opRandom, restNothing, randomUUID},
@@ -73,11 +74,14 @@ func IsVariable(word string) bool {
 // isVariable reports whether a word alone is a variable in this scope.
 func (s *source) isVariable(word string) bool {
 	_, ok := roots[word]
-	return ok && (word != messageRoot || s.scope.Message)
+	return ok && (word != messageRoot || s.scope.Message) && (word != responseRoot || s.scope.Response)
 }
 
-// messageRoot is the variable that only WebSockets have.
-const messageRoot = "message"
+// The variables that only some scopes have.
+const (
+	messageRoot  = "message"  // WebSockets
+	responseRoot = "response" // webhooks
+)
 
 // variableNames returns the words that may begin a variable in this scope.
 func (s *source) variableNames() []string {
@@ -108,6 +112,8 @@ func (s *scanner) variable(t token) (e expr, ok, known bool) {
 	}
 	e.op, e.read = v.op, v.read
 	switch {
+	case root == responseRoot:
+		return s.response(t, rest)
 	case v.rest == restSteps:
 		e.steps, ok = s.steps(t, rest)
 		return e, ok, true
@@ -168,7 +174,7 @@ func (s *scanner) remember(e *expr) {
 		steady++
 	}
 	switch e.op {
-	case opQuery, opHeader, opCookie, opForm, opJSON, opLoopItem, opRow: // they need a search
+	case opQuery, opHeader, opCookie, opForm, opJSON, opLoopItem, opRow, opResponse: // they need a search
 	default:
 		if steady == 0 && !e.length {
 			return
@@ -192,6 +198,25 @@ func (s *scanner) loopVariable(t token, rest string) (e expr, ok, known bool) {
 	}
 	s.fail(t.offset, "unknown variable %q; accepted are loop.index, loop.first, loop.last", t.text)
 	return expr{}, false, true
+}
+
+// response parses what follows response: .status, .headers.NAME or .body and the way to a member.
+func (s *scanner) response(t token, rest string) (e expr, ok, known bool) {
+	part, after := cutRoot(strings.TrimPrefix(rest, "."))
+	switch {
+	case part == "status" && after == "":
+		return expr{op: opResponseStatus}, true, true
+	case part == "headers" && after != "":
+		steps, ok := s.steps(t, after)
+		if ok && len(steps) == 1 {
+			return expr{op: opResponseHeader, name: steps[0].key}, true, true
+		}
+	case part == "body":
+		steps, ok := s.steps(t, after)
+		return expr{op: opResponse, steps: steps}, ok, true
+	}
+	s.fail(t.offset, "%q is nothing of the response; expected response.status, response.headers.NAME or response.body.MEMBER", t.text)
+	return e, false, true
 }
 
 // named parses what follows path-params and similar words: a name, which may contain dots or be in

@@ -212,7 +212,11 @@ func (a *Access) Find(r *matcher.Request) {
 func (a *Access) begin(w *work, r *matcher.Request) {
 	w.tx.Begin(a.sets.store)
 	w.owner, w.room = a, w.room[:0]
-	r.Rows = append(r.Rows[:0], make([]json.Value, len(a.names))...)
+	n := len(a.names)
+	if missing := n - len(r.Rows); missing > 0 {
+		r.Rows = append(r.Rows, make([]json.Value, missing)...)
+	}
+	clear(r.Rows[:n]) // behind them are values that the endpoint has made
 }
 
 // keep copies a text to where it stays as it is until the work begins anew.

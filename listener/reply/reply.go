@@ -72,6 +72,22 @@ func (p *Reply) Has(name string) bool {
 	return false
 }
 
+// StatusCode returns the status.
+func (p *Reply) StatusCode() int { return p.Status }
+
+// Content returns the body.
+func (p *Reply) Content() []byte { return p.Body }
+
+// HeaderValue returns the first value of a field, or of Content-Type, regardless of case.
+func (p *Reply) HeaderValue(name string) (value []byte, ok bool) {
+	for field, value := range p.Header() {
+		if len(field) == len(name) && strings.EqualFold(Text(field), name) {
+			return value, true
+		}
+	}
+	return nil, false
+}
+
 // Header returns Content-Type and the fields, in order. They must not be changed.
 func (p *Reply) Header() iter.Seq2[[]byte, []byte] {
 	return func(yield func(name, value []byte) bool) {

@@ -22,6 +22,8 @@ type Rules struct {
 	// outcomes are chosen in turn.
 	shares []float64
 	holds  bool // when in turn, the last one stays
+	// Per returns what has a turn of its own; nil if all requests share one.
+	Per func(*matcher.Request) []byte
 
 	noLatency, noFaults bool
 
@@ -138,8 +140,9 @@ type Drawn struct {
 
 // Draw draws what happens to the next request. With latency or faults turned off it draws the same
 // numbers.
-func (r *Rules) Draw(random *matcher.Random) Drawn {
-	i := r.choose(len(r.outcomes), random)
+func (r *Rules) Draw(q *matcher.Request) Drawn {
+	random := &q.Random
+	i := r.choose(len(r.outcomes), q)
 	o := &r.outcomes[i]
 	d := Drawn{Outcome: i, Wait: o.latency.Draw(random)}
 	if r.noLatency {
@@ -152,14 +155,18 @@ func (r *Rules) Draw(random *matcher.Random) Drawn {
 }
 
 // choose returns the number of the outcome, of n, for the next request.
-func (r *Rules) choose(n int, random *matcher.Random) int {
+func (r *Rules) choose(n int, q *matcher.Request) int {
 	switch {
 	case n == 1:
 		return 0
 	case r.shares != nil:
 		// The first share above the number: an outcome of weight 0 has no share of its own.
-		part := random.Float64()
+		part := q.Random.Float64()
 		return sort.Search(n-1, func(i int) bool { return part < r.shares[i] })
+	case r.Per != nil && r.holds:
+		return int(r.counts.TurnOf(r.Per(q), uint64(n-1), true))
+	case r.Per != nil:
+		return int(r.counts.TurnOf(r.Per(q), uint64(n), false))
 	case r.holds:
 		return int(r.counts.Turn(uint64(n-1), true))
 	}

@@ -3,10 +3,12 @@ package traffic
 import (
 	"hash/fnv"
 	"io"
+	"math"
 	"sync/atomic"
 
 	"mockserver/config"
 	"mockserver/internal/histogram"
+	"mockserver/internal/keyed"
 	"mockserver/matcher"
 )
 
@@ -33,6 +35,7 @@ type Counts struct {
 	requests atomic.Uint64 // that have a number
 	tries    atomic.Uint64 // evaluations of its condition, which have streams as well
 	turns    atomic.Uint64 // outcomes given in turn
+	keyed    keyed.Counts  // the same, for each value of an operand
 	late     atomic.Pointer[histogram.Histogram]
 }
 
@@ -86,6 +89,14 @@ func (t *Counts) Turn(n uint64, holds bool) uint64 {
 			return turn
 		}
 	}
+}
+
+// TurnOf is Turn for one of the values that have their own turns.
+func (t *Counts) TurnOf(key []byte, n uint64, holds bool) uint64 {
+	if holds {
+		return t.keyed.Next(key, n)
+	}
+	return t.keyed.Next(key, math.MaxUint64) % n
 }
 
 // Lateness returns how late the responses of the endpoint were that had to wait.
