@@ -145,7 +145,7 @@ func (r *run) subjects(ctx context.Context, candidate side, endpoints []config.E
 		wants, sample, err := check(ctx, candidate.address, []asked{a}, true)
 		var wrong *wrongAnswer
 		switch {
-		case errors.As(err, &wrong) && externalOf(e) != nil: // it lies elsewhere, and may not be there
+		case errors.As(err, &wrong) && (externalOf(e) != nil || len(e.Find)+len(e.Do) > 0): // it needs a file, or a row, that may not be there
 			r.listed = append(r.listed, unasked{named(e), fmt.Sprintf("its answer to %s is not the declared one: %s; if it needs another request, give one with --requests FILE", wrong.request, wrong.got)})
 			continue
 		case err != nil:

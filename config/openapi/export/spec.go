@@ -40,7 +40,7 @@ func Spec(loader config.Loader, s *config.Spec) (*tree.Node, error) {
 	for _, o := range x.operations {
 		x.operation(o)
 	}
-	x.sockets()
+	x.items()
 	return x.Root, nil
 }
 
@@ -301,17 +301,31 @@ func fixed(r *config.Response) bool {
 	return r.External == nil && (r.Raw || !tags.In(r.Body.Value))
 }
 
-// sockets writes the paths of WebSocket connections, which OpenAPI cannot express.
-func (x *exporter) sockets() {
-	list := tree.NewList()
+// items writes what OpenAPI cannot express at all: the paths of WebSocket connections, and sets of
+// rows.
+func (x *exporter) items() {
+	sockets, data := tree.NewList(), tree.NewList()
 	for i := range x.spec.WebSockets {
-		w := &x.spec.WebSockets[i]
-		if t := x.source(w.Pos, w.Key); t != nil {
-			list.Append(t)
-		}
+		x.item(sockets, x.spec.WebSockets[i].Pos, x.spec.WebSockets[i].Key)
 	}
+	for i := range x.spec.Data {
+		x.item(data, x.spec.Data[i].Pos, x.spec.Data[i].Key)
+	}
+	x.list("x-mockserver-websockets", sockets)
+	x.list("x-mockserver-data", data)
+}
+
+// list sets a key of the document to a list, unless it is empty.
+func (x *exporter) list(key string, list *tree.Node) {
 	if list.Len() > 0 {
-		x.Root.Set("x-mockserver-websockets", list)
+		x.Root.Set(key, list)
+	}
+}
+
+// item adds an item as it was declared.
+func (x *exporter) item(to *tree.Node, pos config.Pos, key string) {
+	if t := x.source(pos, key); t != nil {
+		to.Append(t)
 	}
 }
 
