@@ -94,11 +94,26 @@ func Join(specs ...*Spec) *Spec {
 		joined.documents = append(joined.documents, s.documents...)
 		joined.referenced = append(joined.referenced, s.referenced...)
 	}
-	made := func(e Endpoint) bool { return e.Operation != nil }
-	ours := slices.DeleteFunc(slices.Clone(joined.Endpoints), made)
-	theirs := slices.DeleteFunc(joined.Endpoints, func(e Endpoint) bool { return !made(e) })
-	joined.Endpoints = append(ours, theirs...)
+	joined.inRank()
 	return joined
+}
+
+// inRank brings the endpoints into the order in which they answer: those that are declared, then those
+// of resources, then those of OpenAPI documents.
+func (s *Spec) inRank() {
+	rank := func(e *Endpoint) int {
+		switch {
+		case e.Operation != nil:
+			return 2
+		case e.Resource != nil:
+			return 1
+		}
+		return 0
+	}
+	if !slices.IsSortedFunc(s.Endpoints, func(a, b Endpoint) int { return rank(&a) - rank(&b) }) {
+		s.Endpoints = slices.Clone(s.Endpoints)
+		slices.SortStableFunc(s.Endpoints, func(a, b Endpoint) int { return rank(&a) - rank(&b) })
+	}
 }
 
 // Without returns the spec without one of its endpoints, by index, and without the problems of that

@@ -4,7 +4,7 @@
 // # The language
 //
 // A configuration is a list, written in YAML, JSON or EDN. Each item is a map with
-// one key, endpoint, websocket or data:
+// one key, endpoint, websocket, data or resource:
 //
 //	# yaml
 //	- endpoint:
@@ -22,7 +22,7 @@
 // A body is a text, or a map or list that is served as its JSON text. Instead
 // of body, external-body names a JSON file, a URL, or a sheet of a workbook (package fetcher). A
 // websocket item is a path that becomes a WebSocket connection, see WebSocket; a data item is a set
-// of rows, see Data. The keys query, body,
+// of rows, see Data; a resource item is a REST collection over one, see Resource. The keys query, body,
 // tag, summary, description and router-name of an endpoint only document it.
 //
 // Reading never stops at the first error: a Spec contains every problem found, each with its
@@ -110,6 +110,9 @@ type Endpoint struct {
 	// Operation is what an OpenAPI document declares for the endpoint; nil for a declared endpoint.
 	// Response is then the default answer.
 	Operation *openapi.Operation
+	// Resource is the operation of a resource that the endpoint is; nil for any other. Response is then
+	// what is said of its status and headers.
+	Resource *Operation
 
 	Doc Doc `key:""`
 }

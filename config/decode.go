@@ -16,10 +16,13 @@ type item struct {
 	endpoint *Endpoint
 	socket   *WebSocket
 	data     *Data
+
+	resource   *Resource
+	operations []Endpoint // of resource
 }
 
 // itemKeys are the keys of items, in messages.
-const itemKeys = "endpoint, websocket or data"
+const itemKeys = "endpoint, websocket, data or resource"
 
 // What is accepted in the names and values of headers.
 var (
@@ -33,6 +36,7 @@ var (
 		table.With(row{Key: "endpoint", Doc: "a method and path, and what it answers", Kinds: table.Maps, Table: table.Rows(endpointFields)}, setEndpoint),
 		table.With(row{Key: "websocket", Doc: "a path that becomes a WebSocket connection, and what is said on it", Kinds: table.Maps, Table: table.Rows(webSocketFields)}, setWebSocket),
 		table.With(row{Key: "data", Doc: "a set of rows that endpoints find and change", Kinds: table.Maps, Table: table.Rows(dataFields)}, setData),
+		table.With(row{Key: "resource", Doc: "a REST collection over a set of rows", Kinds: table.Maps, Table: table.Rows(resourceFields)}, setResource),
 	}
 	endpointFields = []table.Field[Endpoint]{
 		table.Of[Endpoint](row{Key: "method", Said: true, Doc: "the request's method, GET when left out", Kinds: table.Texts, Enum: Methods, AnyCase: true}),
@@ -128,6 +132,8 @@ func (s *Spec) keep(it item, dir string, sound bool) {
 		s.Endpoints = append(s.Endpoints, *it.endpoint)
 	case it.endpoint != nil:
 		s.Broken = append(s.Broken, *it.endpoint)
+	case it.resource != nil:
+		s.keepResource(it, dir, sound)
 	case it.data != nil:
 		it.data.Dir = dir
 		if sound {
@@ -142,6 +148,28 @@ func (s *Spec) keep(it item, dir string, sound bool) {
 	}
 }
 
+// keepResource adds the operations of a resource, and its set if that is its own.
+func (s *Spec) keepResource(it item, dir string, sound bool) {
+	for i := range it.operations {
+		it.operations[i].Dir = dir
+	}
+	if it.resource.Data != nil {
+		own := *it.resource.Data
+		own.Dir = dir
+		own.ofResource(it.resource)
+		if sound {
+			s.Data = append(s.Data, own)
+		} else {
+			s.BrokenData = append(s.BrokenData, own)
+		}
+	}
+	if sound {
+		s.Endpoints = append(s.Endpoints, it.operations...)
+	} else {
+		s.Broken = append(s.Broken, it.operations...)
+	}
+}
+
 // notAList returns the problem of a document that is not a list of endpoints. An empty document, as
 // between two ---, has no problem.
 func notAList(doc *syntax.Node) syntax.Problems {
@@ -150,7 +178,7 @@ func notAList(doc *syntax.Node) syntax.Problems {
 	switch {
 	case doc.Kind == syntax.NullNode || doc.Faulty: // a fault has been reported already
 		return nil
-	case doc.Get("endpoint") != nil || doc.Get("websocket") != nil || doc.Get("data") != nil:
+	case doc.Get("endpoint") != nil || doc.Get("websocket") != nil || doc.Get("data") != nil || doc.Get("resource") != nil:
 		what = "the document is a map; " + hints.single
 	case lacksVersion(doc):
 		what = noVersion
@@ -181,7 +209,7 @@ func decodeItem(d *decoder, n *syntax.Node, key string) item {
 			return item{}
 		}
 	}
-	if n.Get("endpoint") == nil && n.Get("websocket") == nil && n.Get("data") == nil && slices.Contains(table.Keys(endpointFields), first.Key.Text.Value) {
+	if n.Get("endpoint") == nil && n.Get("websocket") == nil && n.Get("data") == nil && n.Get("resource") == nil && slices.Contains(table.Keys(endpointFields), first.Key.Text.Value) {
 		d.Wrong(first.Key.Pos(), key, "%s is a key of an endpoint; %s", first.Key.Text.Value, hintsOf(n.Pos().File).bare)
 		return item{}
 	}

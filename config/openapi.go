@@ -168,6 +168,7 @@ func (s *Spec) finish(l Loader) {
 		}
 		s.Endpoints = append(s.Endpoints, e)
 	}
+	s.inRank()
 }
 
 // BasePathFault returns why a text cannot be Loader.BasePath; "" if it can.

@@ -499,6 +499,9 @@ func (m members) with(key, value string) members {
 	switch key {
 	case "responses":
 		delete(n, "response")
+	case "per":
+		delete(n, "response")
+		n["responses"], n["select"] = "[{}]", `"sequence"`
 	case "select":
 		delete(n, "response")
 		n["responses"] = "[{}, {}]"

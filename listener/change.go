@@ -65,3 +65,23 @@ func (s *Server) chooseAnew(a *answer, c *call) *answer {
 	}
 	return &now.outcomes[drawn.Outcome]
 }
+
+// serveRows makes the reply of an operation of a resource. It reports whether it could; if not, the
+// reply says why.
+func (s *Server) serveRows(a *answer, c *call) bool {
+	if failed := a.resource.Serve(&c.Request, &c.reply); failed != nil {
+		failed.Failure.Preset(a.name + ": " + failed.Message).Fill(&c.reply)
+		return false
+	}
+	if a.declared != 0 {
+		c.reply.Status = a.declared
+	}
+	for i := range a.headers {
+		if h := &a.headers[i]; h.template == nil {
+			c.reply.Add(h.name, h.value)
+		} else {
+			c.reply.AddTemplate(h.name, h.template, &c.Request)
+		}
+	}
+	return true
+}

@@ -190,7 +190,7 @@ func (s *Server) respond(a *answer, c *call) *answer {
 			return nil
 		}
 	}
-	whole := s.write(a, c)
+	whole := a.resource == nil && s.write(a, c) || a.resource != nil && s.serveRows(a, c)
 	if c.Stopped == nil && whole {
 		return a
 	}

@@ -64,6 +64,8 @@ type answer struct {
 	changes  *data.Changes    // what it changes; nil for nothing
 	elses    []answer         // its answers if it cannot change that, by change
 	lets     []let            // values that it makes once for each request
+	resource *data.Operation  // of a resource, which makes the reply; nil for none
+	declared int              // the declared status; 0 for none
 	static   []byte           // the body, if it is the same for every request
 	source   *fetcher.Source  // the external body
 	outcomes []answer         // the outcomes that rules choose from; nil for the answer itself
@@ -139,7 +141,7 @@ func (c *compiler) compile(spec *config.Spec) (*snapshot, syntax.Problems) {
 		a := &sn.answers[i]
 		a.direct = a.isDirect()
 		a.template = a.template.In(a.program[:])
-		a.brief = a.source == nil && len(a.hooks)+len(a.lets) == 0 && a.changes == nil && a.template.IsBrief()
+		a.brief = a.source == nil && len(a.hooks)+len(a.lets) == 0 && a.changes == nil && a.resource == nil && a.template.IsBrief()
 	}
 	c.kept.Commit()
 	c.data.Commit()
@@ -191,6 +193,11 @@ func (c *compiler) endpoint(e *config.Endpoint) (matcher.Route, answer, syntax.P
 	scope := &renderer.Scope{Params: pattern.Params(), Env: c.env, Counters: c.counters}
 	access, wrong := c.data.Compile(e, scope)
 	problems = append(problems, wrong...)
+	var resource *data.Operation
+	if e.Resource != nil {
+		resource, wrong = c.data.CompileOperation(e, scope)
+		problems = append(problems, wrong...)
+	}
 	condition, wrong := renderer.CompileCondition(e.If, scope)
 	problems = append(problems, wrong...)
 	route := matcher.Route{Endpoint: e, Pattern: pattern}
@@ -211,7 +218,7 @@ func (c *compiler) endpoint(e *config.Endpoint) (matcher.Route, answer, syntax.P
 	a, wrong := c.answer(e, scope)
 	problems = append(problems, wrong...)
 	a.access = access
-	a.lets = lets
+	a.lets, a.resource, a.declared = lets, resource, e.Response.Status
 	problems = append(problems, c.changes(&a, e, e.Do, scope)...)
 	a.hooks, wrong = c.hooks(e, a.name, scope)
 	problems = append(problems, wrong...)

@@ -109,10 +109,8 @@ func (m *Made) Append(dst []byte, r *matcher.Request) []byte {
 	case m.json:
 		return m.text.Append(dst, r)
 	}
-	start := len(r.Arena)
-	r.Arena = m.text.Append(r.Arena, r)
-	plain := r.Arena[start:]
-	return escape.AppendJSONText(dst, plain)
+	r.Line = m.text.Append(r.Line[:0], r) // not in the arena, to which the parts of the text are appended
+	return escape.AppendJSONText(dst, r.Line)
 }
 
 // AppendOrdered appends the operand as the function AppendOrdered does.

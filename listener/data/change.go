@@ -13,7 +13,6 @@ import (
 	"mockserver/matcher"
 	"mockserver/matcher/json"
 	"mockserver/renderer"
-	"mockserver/renderer/escape"
 	"mockserver/renderer/scalar"
 )
 
@@ -128,11 +127,15 @@ func (c *Changes) apply(w *work, r *matcher.Request) *Failed {
 	if r.Stopped != nil {
 		return &Failed{Else: -1, Failure: reply.ResponseTooLarge, Message: r.Stopped.Error()}
 	}
-	err := w.tx.Commit()
+	return ofCommit(w.tx.Commit())
+}
+
+// ofCommit returns what the error of a commit means; nil for none.
+func ofCommit(err error) *Failed {
 	var full *state.FullError
 	switch {
 	case errors.As(err, &full):
-		return &Failed{Else: -1, Failure: reply.StateFull, Message: fmt.Sprintf("the set %q has no room for more changes", full.Set)}
+		return refuse(reply.StateFull, "the set %q has no room for more changes", full.Set)
 	case err != nil:
 		return &Failed{Conflict: true, Else: -1}
 	}
@@ -297,5 +300,5 @@ func (s *set) keyJSON(row json.Value, key []byte) []byte {
 	if s.made.integer && wholeNumber(key) > 0 {
 		return key
 	}
-	return escape.AppendJSONText(nil, key)
+	return appendText(key)
 }

@@ -15,12 +15,12 @@ import (
 // newKeys makes the keys of rows that have none.
 type newKeys struct {
 	text    *renderer.Made
-	integer bool // the largest key and 1
-	largest atomic.Int64
+	integer bool          // the largest key and 1
+	largest *atomic.Int64 // of the set
 }
 
 func compileNewKeys(d *config.Data) (*newKeys, syntax.Problems) {
-	made := &newKeys{}
+	made := &newKeys{largest: new(atomic.Int64)}
 	text := d.NewKey
 	switch {
 	case text.Value == config.NewKeyInt:

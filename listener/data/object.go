@@ -166,3 +166,6 @@ func appendCompact(dst, text []byte) []byte {
 	}
 	return dst
 }
+
+// appendText returns a text as a JSON string.
+func appendText(text []byte) []byte { return escape.AppendJSONText(nil, text) }

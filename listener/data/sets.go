@@ -100,6 +100,9 @@ func (s *Sets) declare(d *config.Data) (*set, syntax.Problems) {
 		made.Set, made.base, made.seen, made.made, made.settled, made.sum = known.Set, known.base, known.seen, known.made, true, known.sum
 		return made, problems
 	}
+	if known := s.current[d.Name]; known != nil {
+		made.made.largest = known.made.largest // rows may have been added
+	}
 	base, wrong := made.read()
 	made.base = base
 	return made, append(problems, wrong...)

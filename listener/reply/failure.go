@@ -32,6 +32,12 @@ var (
 	UnsupportedMedia  = Failure{fasthttp.StatusUnsupportedMediaType, "unsupported_media_type", "Unsupported media type"}
 	BadJSON           = Failure{fasthttp.StatusBadRequest, "bad_json", "Bad JSON"}
 	RowNotFound       = Failure{fasthttp.StatusNotFound, "row_not_found", "No such row"}
+	BadPage           = Failure{fasthttp.StatusBadRequest, "bad_page", "Bad page"}
+	BadCursor         = Failure{fasthttp.StatusBadRequest, "bad_cursor", "Bad cursor"}
+	UnknownParameter  = Failure{fasthttp.StatusBadRequest, "unknown_parameter", "Unknown parameter"}
+	TooManyRows       = Failure{fasthttp.StatusBadRequest, "too_many_rows", "Too many rows"}
+	Precondition      = Failure{fasthttp.StatusPreconditionFailed, "precondition_failed", "Precondition failed"}
+	KeyMismatch       = Failure{fasthttp.StatusUnprocessableEntity, "key_mismatch", "Key mismatch"}
 	KeyExists         = Failure{fasthttp.StatusConflict, "key_exists", "Key exists"}
 	OutOfBounds       = Failure{fasthttp.StatusConflict, "out_of_bounds", "Out of bounds"}
 	NotANumber        = Failure{fasthttp.StatusUnprocessableEntity, "not_a_number", "Not a number"}

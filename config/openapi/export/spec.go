@@ -80,6 +80,9 @@ func (x *exporter) group() {
 	byShape := map[string]*exported{}
 	for i := range x.spec.Endpoints {
 		e := &x.spec.Endpoints[i]
+		if e.Resource != nil {
+			continue // it is written as a whole
+		}
 		path := formOf(e)
 		id := e.EffectiveMethod() + " " + Shape(path.template)
 		o := byShape[id]
@@ -304,15 +307,25 @@ func fixed(r *config.Response) bool {
 // items writes what OpenAPI cannot express at all: the paths of WebSocket connections, and sets of
 // rows.
 func (x *exporter) items() {
-	sockets, data := tree.NewList(), tree.NewList()
+	sockets, data, resources := tree.NewList(), tree.NewList(), tree.NewList()
+	written := map[string]bool{} // a resource has several endpoints
+	for i := range x.spec.Endpoints {
+		if e := &x.spec.Endpoints[i]; e.Resource != nil && !written[e.Pos.File+e.Key] {
+			written[e.Pos.File+e.Key] = true
+			x.item(resources, e.Pos, e.Key)
+		}
+	}
 	for i := range x.spec.WebSockets {
 		x.item(sockets, x.spec.WebSockets[i].Pos, x.spec.WebSockets[i].Key)
 	}
 	for i := range x.spec.Data {
-		x.item(data, x.spec.Data[i].Pos, x.spec.Data[i].Key)
+		if d := &x.spec.Data[i]; strings.HasSuffix(d.Key, ".data") && !strings.HasSuffix(d.Key, ".resource.data") {
+			x.item(data, d.Pos, d.Key)
+		}
 	}
 	x.list("x-mockserver-websockets", sockets)
 	x.list("x-mockserver-data", data)
+	x.list("x-mockserver-resources", resources)
 }
 
 // list sets a key of the document to a list, unless it is empty.

@@ -1,0 +1,365 @@
+package config
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+
+	"mockserver/config/syntax"
+	"mockserver/config/table"
+	"mockserver/internal/address"
+	"mockserver/internal/wording"
+)
+
+// Resource is a REST collection over a set: each of its operations is an endpoint, which is answered by
+// the rows.
+type Resource struct {
+	Pos syntax.Pos
+	Key string // "[3].resource"
+
+	Path   syntax.Text // of the collection; a row has one segment more
+	Host   string
+	Set    string      // the name of the set
+	Data   *Data       `key:"data"` // declared in place; nil for one that is declared elsewhere
+	NewKey syntax.Text // instead of that of the set
+	Allow  []string    // of ResourceOperations; nil means all
+	Page   Page
+	Filter []syntax.Text // members that lists can be filtered by
+	Sort   []syntax.Text // members that lists can be ordered by
+	Stamp  Stamp
+	Parent []Setting // parameters of the path, and the members of the row that have their values
+
+	List       syntax.Text // a list, as a template of items and page; empty means what the style has
+	Item       syntax.Text // a row, as a template of row; empty means the row
+	PutCreates bool        // PUT of a row that is not there creates it
+	Strict     bool        // parameters that mean nothing are refused
+
+	RateLimit *RateLimit
+	Capacity  *Capacity
+	Latency   *Latency
+	Fault     *Fault
+	On        map[string]*On // by operation
+}
+
+// Page says how lists are cut into pages.
+type Page struct {
+	Off   bool      // everything is one page
+	Style string    // one of PageStyles; "" means the first
+	Size  int       // rows on a page; 0 means DefaultPageSize
+	Max   int       // rows on a page that a request may ask for; 0 means MaxPageSize
+	Names []Setting // other names of the parameters
+}
+
+// Stamp names the members that have the times of a row.
+type Stamp struct{ Created, Updated string }
+
+// On is what one operation of a resource does apart from its rows.
+type On struct {
+	Pos      syntax.Pos
+	Key      string
+	If       syntax.Text
+	Response Response `key:""` // of it the status and the headers
+	Latency  *Latency
+	Fault    *Fault
+	Webhooks []Webhook
+}
+
+// Operation is one operation of a resource.
+type Operation struct {
+	*Resource
+	Name string // one of ResourceOperations
+	Row  string // the parameter that has the key of the row
+}
+
+// What resources may be. The lists must not be modified.
+const (
+	DefaultPageSize = 20
+	MaxPageSize     = 100
+	WholeList       = 10_000 // rows of a list that has no pages
+
+	maxPage = 10_000
+)
+
+var (
+	// ResourceOperations are the operations of a resource.
+	ResourceOperations = []string{"list", "read", "create", "replace", "change", "remove"}
+	// PageStyles are the ways in which lists are cut into pages, the default first.
+	PageStyles = []string{"link", "page", "offset", "cursor", "after"}
+)
+
+var (
+	resourceFields = []table.Field[Resource]{
+		table.Of[Resource](row{Key: "path", Doc: "the path of the collection, such as /payments", Required: true, Kinds: table.Texts, Pattern: "^/"}),
+		table.With(row{Key: "host", Doc: "the host to answer for, any when left out", Kinds: table.Texts, Form: address.NameForm, Pattern: address.NamePattern},
+			func(d *decoder, v value, r *Resource) { r.Host = decodeHost(d, v) }),
+		table.With(row{Key: "data", Doc: "the set of its rows: a name, or the keys of data; an empty one of its own when left out", Kinds: table.Texts | table.Maps,
+			Form: "the name of a set, or a map", Pattern: dataNamePattern, Table: table.Rows(dataFields[1:])}, setResourceData),
+		table.Of[Resource](row{Key: "new-key", Doc: "how the key of a new row is made: uuid (the default), uuid7, ulid, int, or a template", Kinds: table.Texts, Filled: true}),
+		table.With(row{Key: "allow", Doc: "the operations, all when left out", Kinds: table.Lists, Item: &row{Kinds: table.Texts, Enum: ResourceOperations}}, setAllow),
+		table.With(row{Key: "page", Doc: "how lists are cut into pages; false for not at all", Kinds: table.Maps | table.Bools, Form: "a map, or false", Table: table.Rows(pageFields)}, setPage),
+		table.With(row{Key: "filter", Doc: "members that lists can be filtered by", Kinds: table.Lists, Item: &row{Kinds: table.Texts, Filled: true}},
+			func(d *decoder, v value, r *Resource) { r.Filter = memberNames(d, v) }),
+		table.With(row{Key: "sort", Doc: "members that lists can be ordered by", Kinds: table.Lists, Item: &row{Kinds: table.Texts, Filled: true}},
+			func(d *decoder, v value, r *Resource) { r.Sort = memberNames(d, v) }),
+		table.With(row{Key: "stamp", Doc: "members that have the times of a row", Kinds: table.Maps, Table: table.Rows(stampFields)},
+			func(d *decoder, v value, r *Resource) { table.Fill(d, v.Node, v.Key, stampFields, &r.Stamp) }),
+		table.With(row{Key: "parent", Doc: "parameters of the path, and the members of rows that have their values, of the same name when left out", Kinds: table.Maps,
+			Value: &row{Kinds: table.Texts}}, func(d *decoder, v value, r *Resource) { r.Parent = decodeNames(d, v) }),
+		table.Of[Resource](row{Key: "list", Doc: "a list, as a template of items and page", Kinds: table.Texts}),
+		table.Of[Resource](row{Key: "item", Doc: "a row, as a template of row", Kinds: table.Texts}),
+		table.Of[Resource](row{Key: "put-creates", Doc: "true creates a row with PUT if it is not there", Kinds: table.Bools}),
+		table.Of[Resource](row{Key: "strict", Doc: "true refuses parameters that mean nothing", Kinds: table.Bools}),
+		table.With(row{Key: "latency", Doc: "the time from the request to the answer", Kinds: table.Maps, Form: "a map with " + latencyForms, Table: table.Rows(latencyFields)},
+			func(d *decoder, v value, r *Resource) { r.Latency = decodeLatency(d, v) }),
+		table.Map[Resource](row{Key: "fault", Doc: "how answers go wrong", Form: "a map with type and rate"}, faultFields),
+		table.Map[Resource](row{Key: "rate-limit", Doc: "how many requests of an operation are answered in a window", Form: "a map with max-requests and window"}, rateLimitFields),
+		table.Map[Resource](row{Key: "capacity", Doc: "how many requests of an operation are served at once, and how many wait", Form: "a map with concurrent and queue"}, capacityFields),
+		table.With(row{Key: "on", Doc: "what operations do apart from their rows", Kinds: table.Maps, Table: onRows()}, setOn),
+	}
+	pageFields = []table.Field[Page]{
+		table.Of[Page](row{Key: "style", Doc: "link (the default), page, offset, cursor or after", Kinds: table.Texts, Enum: PageStyles}),
+		table.Of[Page](row{Key: "size", Doc: "rows on a page, 20 when left out", Kinds: table.Numbers, Min: 1, Max: maxPage}),
+		table.Of[Page](row{Key: "max", Doc: "rows that a request may ask for, 100 when left out", Kinds: table.Numbers, Min: 1, Max: maxPage}),
+		table.With(row{Key: "names", Doc: "other names of the parameters", Kinds: table.Maps, Value: &row{Kinds: table.Texts}},
+			func(d *decoder, v value, p *Page) { p.Names = decodeNames(d, v) }),
+	}
+	stampFields = []table.Field[Stamp]{
+		table.Of[Stamp](row{Key: "created", Doc: "when the row was created", Kinds: table.Texts}),
+		table.Of[Stamp](row{Key: "updated", Doc: "when the row was changed last", Kinds: table.Texts}),
+	}
+	onFields = []table.Field[On]{
+		table.Of[On](row{Key: "if", Doc: "the condition under which it answers", Kinds: table.Scalars | table.Nulls}),
+		table.With(row{Key: "status", Doc: "its status", Kinds: table.Numbers, Min: minStatus, Max: maxStatus},
+			func(d *decoder, v value, o *On) { responseFields[0].Set(d, v, &o.Response) }),
+		table.With(row{Key: "headers", Doc: "further headers, name: value, or a list of values", Kinds: table.Maps, Name: headerName, Value: headerValue},
+			func(d *decoder, v value, o *On) { o.Response.Headers = decodeHeaders(d, v) }),
+		table.With(row{Key: "latency", Doc: "the time from the request to the answer", Kinds: table.Maps, Form: "a map with " + latencyForms, Table: table.Rows(latencyFields)},
+			func(d *decoder, v value, o *On) { o.Latency = decodeLatency(d, v) }),
+		table.Map[On](row{Key: "fault", Doc: "how answers go wrong", Form: "a map with type and rate"}, faultFields),
+		table.With(row{Key: "webhook", Unless: "webhooks", Doc: "a request of the server's own, some time after the answer", Kinds: table.Maps, Table: table.Rows(webhookFields)},
+			func(d *decoder, v value, o *On) { addWebhooks(d, &o.Webhooks, v) }),
+		table.With(row{Key: "webhooks", Doc: "several of them", Kinds: table.Lists, Item: &row{Kinds: table.Maps, Table: table.Rows(webhookFields)}},
+			func(d *decoder, v value, o *On) { addWebhooks(d, &o.Webhooks, v.Parts()...) }),
+	}
+)
+
+// onRows are the keys of on: the operations.
+func onRows() []row {
+	rows := make([]row, len(ResourceOperations))
+	for i, name := range ResourceOperations {
+		rows[i] = row{Key: name, Doc: "what " + name + " does apart from its rows", Kinds: table.Maps, Table: table.Rows(onFields)}
+	}
+	return rows
+}
+
+func setResource(d *decoder, v value, into *item) {
+	r := &Resource{Pos: v.Pos(), Key: v.Key}
+	table.Fill(d, v.Node, v.Key, resourceFields, r)
+	r.Set = r.setName()
+	into.resource = r
+	for _, p := range r.faults() {
+		d.Known(p.Key)
+		d.Add(p)
+	}
+	for _, e := range r.endpoints() {
+		finishEndpoint(d, &e, v.Key, v.Node)
+		into.operations = append(into.operations, e)
+	}
+}
+
+// setName returns the name of the set: the one that is given or, for one of its own, the path.
+func (r *Resource) setName() string {
+	if r.Set != "" {
+		return r.Set
+	}
+	name := strings.Map(func(c rune) rune {
+		if isDataName(string(c)) {
+			return c
+		}
+		return '-'
+	}, strings.Trim(r.Path.Value, "/"))
+	if r.Data == nil {
+		r.Data = &Data{Pos: r.Pos, Key: r.Key}
+	}
+	r.Data.Name = name
+	return name
+}
+
+func setResourceData(d *decoder, v value, r *Resource) {
+	if v.Kind == syntax.TextNode {
+		if r.Set = v.Text.Value; !isDataName(r.Set) {
+			d.Refuse(v)
+		}
+		return
+	}
+	r.Data = &Data{Pos: v.Pos(), Key: v.Key}
+	table.Fill(d, v.Node, v.Key, dataFields[1:], r.Data)
+}
+
+func setAllow(d *decoder, v value, r *Resource) {
+	r.Allow = []string{}
+	for _, one := range v.Parts() {
+		if !d.Take(one) {
+			continue
+		}
+		if !slices.Contains(ResourceOperations, one.Text.Value) {
+			d.Refuse(one)
+			continue
+		}
+		r.Allow = append(r.Allow, one.Text.Value)
+	}
+}
+
+func setPage(d *decoder, v value, r *Resource) {
+	if v.Kind == syntax.BoolNode {
+		if r.Page.Off = !v.Truth(); !r.Page.Off {
+			d.Refuse(v)
+		}
+		return
+	}
+	table.Fill(d, v.Node, v.Key, pageFields, &r.Page)
+}
+
+// decodeNames returns a map of names to names.
+func decodeNames(d *decoder, v value) []Setting {
+	var all []Setting
+	for _, e := range v.Entries {
+		name := e.Key.Text.Value
+		if one := v.Part(e.Value, "."+wording.Label(name), v.Row.Value); d.Take(one) {
+			all = append(all, Setting{name, Made{Text: one.AsText()}})
+		}
+	}
+	return all
+}
+
+func setOn(d *decoder, v value, r *Resource) {
+	fields := make([]table.Field[Resource], 0, len(ResourceOperations))
+	r.On = map[string]*On{}
+	for _, row := range onRows() {
+		fields = append(fields, table.With(row, func(d *decoder, v value, r *Resource) {
+			on := &On{Pos: v.Pos(), Key: v.Key}
+			table.Fill(d, v.Node, v.Key, onFields, on)
+			r.On[row.Key] = on
+		}))
+	}
+	table.Fill(d, v.Node, v.Key, fields, r)
+}
+
+// ofResource gives a set of a resource's own what the resource needs of it.
+func (s *Data) ofResource(r *Resource) {
+	if r.NewKey.Value != "" {
+		s.NewKey = r.NewKey
+	}
+	s.Index = append(slices.Clip(s.Index), r.Filter...)
+	s.Sort = append(slices.Clip(s.Sort), r.Sort...)
+	for _, p := range r.Parent {
+		s.Index = append(s.Index, p.Value.Text)
+	}
+	for _, name := range pathParams(r.Path.Value) {
+		if r.Member(name) == name {
+			s.Index = append(s.Index, syntax.Text{Value: name, Pos: r.Pos, Key: r.Key + ".path"})
+		}
+	}
+}
+
+// Member returns the member of rows that has the value of a parameter of the path.
+func (r *Resource) Member(param string) string {
+	for _, p := range r.Parent {
+		if p.Name == param {
+			return p.Value.Text.Value
+		}
+	}
+	return param
+}
+
+// endpoints returns the endpoints of the operations.
+func (r *Resource) endpoints() []Endpoint {
+	methods := map[string]string{"list": "GET", "read": "GET", "create": "POST", "replace": "PUT", "change": "PATCH", "remove": "DELETE"}
+	param := r.rowParam()
+	var all []Endpoint
+	for _, name := range ResourceOperations {
+		if r.Allow != nil && !slices.Contains(r.Allow, name) {
+			continue
+		}
+		e := Endpoint{
+			Pos: r.Pos, Key: r.Key, Host: r.Host, Method: methods[name], Path: r.Path, RateLimit: r.RateLimit, Capacity: r.Capacity, Latency: r.Latency, Fault: r.Fault,
+			Resource: &Operation{r, name, param},
+		}
+		if name != "list" && name != "create" {
+			e.Path.Value = strings.TrimSuffix(r.Path.Value, "/") + "/:" + param
+		}
+		if on := r.On[name]; on != nil {
+			e.If, e.Response, e.Webhooks = on.If, on.Response, on.Webhooks
+			if on.Latency != nil {
+				e.Latency = on.Latency
+			}
+			if on.Fault != nil {
+				e.Fault = on.Fault
+			}
+		}
+		all = append(all, e)
+	}
+	return all
+}
+
+// rowParam returns the name of the parameter that has the key of a row: id, or another name if the
+// path has one of that name.
+func (r *Resource) rowParam() string {
+	known := pathParams(r.Path.Value)
+	for _, name := range []string{"id", "key", "row"} {
+		if !slices.Contains(known, name) {
+			return name
+		}
+	}
+	return "row-key"
+}
+
+// EffectiveSize returns how many rows a page has, and how many a request may ask for.
+func (p *Page) EffectiveSize() (size, most int) {
+	if size = p.Size; size == 0 {
+		size = DefaultPageSize
+	}
+	if most = p.Max; most == 0 {
+		most = max(MaxPageSize, size)
+	}
+	return min(size, most), most
+}
+
+// resourceFault returns what is wrong across the keys of a resource.
+func (r *Resource) faults() (found syntax.Problems) {
+	wrong := func(key, format string, args ...any) {
+		found = append(found, syntax.Problem{Pos: r.Pos, Key: r.Key + "." + key, What: fmt.Sprintf(format, args...)})
+	}
+	known := pathParams(r.Path.Value)
+	for _, p := range r.Parent {
+		if !slices.Contains(known, p.Name) {
+			wrong("parent."+wording.Label(p.Name), "the path has no parameter %q%s", p.Name, wording.DidYouMean(p.Name, known))
+		}
+	}
+	if strings.Contains(r.Path.Value, "*") {
+		wrong("path", "%q ends with a catch-all; expected the path of a collection", r.Path.Value)
+	}
+	if r.Page.Size > 0 && r.Page.Max > 0 && r.Page.Size > r.Page.Max {
+		wrong("page.size", "is %d, and above max, which is %d; expected at most that", r.Page.Size, r.Page.Max)
+	}
+	names := PageNames(r.Page.Style)
+	for _, n := range r.Page.Names {
+		if !slices.Contains(names, n.Name) {
+			wrong("page.names."+wording.Label(n.Name), "is no parameter of these pages%s; expected %s", wording.DidYouMean(n.Name, names), wording.OneOf(names))
+		}
+	}
+	return found
+}
+
+// PageNames are the parameters that pages of a style are asked for by.
+func PageNames(style string) []string {
+	switch style {
+	case "offset":
+		return []string{"offset", "limit"}
+	case "cursor":
+		return []string{"cursor", "limit"}
+	case "after":
+		return []string{"starting_after", "ending_before", "limit"}
+	}
+	return []string{"page", "limit"}
+}

@@ -1,0 +1,361 @@
+package data
+
+import (
+	"bytes"
+	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/valyala/fasthttp"
+
+	"mockserver/internal/wording"
+	"mockserver/listener/reply"
+	"mockserver/listener/state"
+	"mockserver/matcher"
+	"mockserver/matcher/json"
+	"mockserver/renderer"
+)
+
+// maxSifted is how many rows a list may look at one by one: those that have a value which is asked for,
+// if something else is asked for too. Lists that are not sifted find their rows by their places, however
+// many there are.
+const maxSifted = 100_000
+
+// demands is what a request asks of a list.
+type demands struct {
+	where []wanted
+	by    []sorting
+	args  *fasthttp.Args
+}
+
+// wanted is a member with its accepted values, or a range of them.
+type wanted struct {
+	order  int
+	values [][]byte // any of them; nil for a range
+	not    bool     // none of them
+	from   state.Bound
+	to     state.Bound
+}
+
+// sorting is a member that the list is ordered by.
+type sorting struct {
+	order int
+	down  bool
+}
+
+// listing is the rows of a list, by their places.
+type listing struct {
+	rows   state.Rows
+	down   bool        // backwards
+	sifted []state.Row // instead of rows, if not nil
+	by     []sorting
+	set    *set
+}
+
+func (l *listing) len() int {
+	if l.sifted != nil {
+		return len(l.sifted)
+	}
+	return l.rows.Len()
+}
+
+// page appends the rows from the k-th on, at most n.
+func (l *listing) page(k, n int) []state.Row {
+	n = max(0, min(n, l.len()-k))
+	if l.sifted != nil {
+		return l.sifted[min(k, len(l.sifted)):][:n]
+	}
+	rows := make([]state.Row, 0, n)
+	at, step := k, 1
+	if l.down {
+		at, step = l.rows.Len()-1-k, -1
+	}
+	l.rows.Each(at, step, func(r state.Row) bool {
+		if len(rows) < n {
+			rows = append(rows, r)
+		}
+		return len(rows) < n
+	})
+	return rows
+}
+
+// after returns the place behind a row, which need not be there any more: the row of a cursor.
+func (l *listing) after(r state.Row) int {
+	if l.sifted != nil {
+		i, found := slices.BinarySearchFunc(l.sifted, r, l.compare)
+		if found {
+			i++
+		}
+		return i
+	}
+	value := l.rows.Value(r, nil)
+	if l.down {
+		return l.rows.Len() - l.rows.Rank(value, r.Seq)
+	}
+	return l.rows.Rank(value, r.Seq+1)
+}
+
+// compare compares two rows in the order of the list.
+func (l *listing) compare(a, b state.Row) int {
+	for _, s := range l.by {
+		m := l.set.options.Members[s.order]
+		if c := bytes.Compare(m.Value(a.JSON, nil), m.Value(b.JSON, nil)); c != 0 {
+			if s.down {
+				return -c
+			}
+			return c
+		}
+	}
+	switch {
+	case a.Seq < b.Seq:
+		return -1
+	case a.Seq > b.Seq:
+		return 1
+	}
+	return 0
+}
+
+// demands reads what a request asks for. The values of parents come first.
+func (o *Operation) demands(r *matcher.Request) (*demands, *Failed) {
+	d := &demands{args: &fasthttp.Args{}}
+	d.args.ParseBytes(r.QueryString())
+	for _, p := range o.parents {
+		value := appendOrderedParam(nil, r.Param(p.param))
+		d.where = append(d.where, wanted{order: p.order, values: [][]byte{value}})
+	}
+	for key, value := range d.args.All() {
+		name, op, _ := strings.Cut(strings.TrimSuffix(string(key), "]"), "[")
+		switch i := slices.IndexFunc(o.filters, func(m ordered) bool { return m.name == name }); {
+		case i >= 0 && d.ask(o.filters[i].order, op, value):
+		case name == "sort" && op == "" && len(o.sorts) > 0:
+			if failed := d.sort(o, string(value)); failed != nil {
+				return nil, failed
+			}
+		case o.config.Strict && !o.known(string(key)):
+			return nil, refuse(reply.UnknownParameter, "%q is no parameter of this list", wording.Clip(string(key)))
+		}
+	}
+	return d, nil
+}
+
+// appendOrderedParam appends a parameter in the form that values of members have in their order.
+func appendOrderedParam(dst, text []byte) []byte {
+	return renderer.AppendOrdered(dst, json.Value{Kind: json.String, Raw: appendText(text)})
+}
+
+// ask adds one filter. It reports false for an operator that does not exist.
+func (d *demands) ask(order int, op string, text []byte) bool {
+	value := appendOrderedParam(nil, text)
+	w := wanted{order: order}
+	switch op {
+	case "", "eq":
+		for i := range d.where { // repeated ones are any of them
+			if d.where[i].order == order && d.where[i].values != nil && !d.where[i].not {
+				d.where[i].values = append(d.where[i].values, value)
+				return true
+			}
+		}
+		w.values = [][]byte{value}
+	case "in":
+		for part := range bytes.SplitSeq(text, []byte{','}) {
+			w.values = append(w.values, appendOrderedParam(nil, part))
+		}
+	case "ne":
+		w.values, w.not = [][]byte{value}, true
+	case "gt", "gte":
+		w.from = state.Bound{Value: value, Not: op == "gt"}
+	case "lt", "lte":
+		w.to = state.Bound{Value: value, Not: op == "lt"}
+	default:
+		return false
+	}
+	d.where = append(d.where, w)
+	return true
+}
+
+// sort reads "-created,name".
+func (d *demands) sort(o *Operation, text string) *Failed {
+	for part := range strings.SplitSeq(text, ",") {
+		name, down := strings.CutPrefix(part, "-")
+		i := slices.IndexFunc(o.sorts, func(m ordered) bool { return m.name == name })
+		switch {
+		case i >= 0:
+			d.by = append(d.by, sorting{o.sorts[i].order, down})
+		case o.config.Strict:
+			return refuse(reply.UnknownParameter, "lists are not sorted by %q", wording.Clip(name))
+		}
+	}
+	return nil
+}
+
+// holds reports whether a row has what is wanted.
+func (w *wanted) holds(m state.Member, row []byte) bool {
+	var room [128]byte
+	value := m.Value(row, room[:0])
+	if w.values != nil {
+		return slices.ContainsFunc(w.values, func(v []byte) bool { return bytes.Equal(v, value) }) != w.not
+	}
+	from, to := bytes.Compare(value, w.from.Value), bytes.Compare(value, w.to.Value)
+	return (w.from.Value == nil || from > 0 || from == 0 && !w.from.Not) && (w.to.Value == nil || to < 0 || to == 0 && !w.to.Not)
+}
+
+// ranges returns the rows that have what is wanted, in ranges of its order; ok is false if these are
+// not known.
+func (w *wanted) ranges(set *set, part []byte, tx *state.Tx) (all []state.Rows, ok bool) {
+	if w.not {
+		return nil, false
+	}
+	if w.values == nil {
+		return []state.Rows{tx.Within(set.Set, part, w.order, w.from, w.to)}, true
+	}
+	values := slices.Clone(w.values)
+	slices.SortFunc(values, bytes.Compare)
+	for _, v := range slices.CompactFunc(values, bytes.Equal) {
+		at := state.Bound{Value: v}
+		all = append(all, tx.Within(set.Set, part, w.order, at, at))
+	}
+	return all, true
+}
+
+// listing returns the rows that are asked for.
+func (o *Operation) listing(d *demands, part []byte, w *work) (*listing, *Failed) {
+	l := &listing{by: d.by, set: o.set}
+	single := len(d.by) == 1
+	switch {
+	case len(d.where) == 0 && len(d.by) == 0:
+		l.rows = w.tx.Rows(o.set.Set, part)
+		return l, nil
+	case len(d.where) == 0 && single:
+		l.rows, l.down = w.tx.Within(o.set.Set, part, d.by[0].order, state.Bound{}, state.Bound{}), d.by[0].down
+		return l, nil
+	}
+	candidates := []state.Rows{w.tx.Rows(o.set.Set, part)}
+	fewest, from := candidates[0].Len(), -1
+	for i := range d.where {
+		ranges, ok := d.where[i].ranges(o.set, part, &w.tx)
+		n := 0
+		for _, rows := range ranges {
+			n += rows.Len()
+		}
+		if ok && (from < 0 || n < fewest) {
+			candidates, fewest, from = ranges, n, i
+		}
+	}
+	if len(d.where) == 1 && from == 0 && len(candidates) == 1 {
+		first := &d.where[0]
+		if len(d.by) == 0 && first.values != nil || single && d.by[0].order == first.order {
+			l.rows, l.down = candidates[0], single && d.by[0].down
+			return l, nil
+		}
+	}
+	if fewest > maxSifted {
+		return nil, refuse(reply.TooManyRows, "%d rows would have to be looked at one by one, and %d are at most; ask for fewer, or for one member and no order", fewest, maxSifted)
+	}
+	l.sift(d, candidates, from, fewest)
+	return l, nil
+}
+
+// sift fills the list with those of the candidates that have all that is wanted, in order. All
+// candidates have what from wants.
+func (l *listing) sift(d *demands, candidates []state.Rows, from, n int) {
+	l.sifted = make([]state.Row, 0, n)
+	for _, rows := range candidates {
+		rows.Each(0, 1, func(r state.Row) bool {
+			for i := range d.where {
+				if i != from && !d.where[i].holds(l.set.options.Members[d.where[i].order], r.JSON) {
+					return true
+				}
+			}
+			l.sifted = append(l.sifted, r)
+			return true
+		})
+	}
+	slices.SortFunc(l.sifted, l.compare)
+}
+
+// serveList makes the reply of a list.
+func (o *Operation) serveList(part []byte, w *work, r *matcher.Request, p *reply.Reply) *Failed {
+	d, failed := o.demands(r)
+	if failed != nil {
+		return failed
+	}
+	l, failed := o.listing(d, part, w)
+	if failed != nil {
+		return failed
+	}
+	page, failed := o.page(l, d, part, w)
+	if failed != nil {
+		return failed
+	}
+	items := []byte{'['}
+	for i, row := range page.rows {
+		if i > 0 {
+			items = append(items, ',')
+		}
+		items = append(items, o.shown(row.JSON, r)...)
+	}
+	items = append(items, ']')
+	page.total = l.len()
+	o.links(page, r, d, p)
+	if o.list != nil {
+		r.Rows[0], r.Rows[1] = json.Value{Kind: json.Array, Raw: items}, json.Value{Kind: json.Object, Raw: page.object()}
+		p.Body = o.list.Append(nil, r)
+		return nil
+	}
+	p.Body = page.body(items)
+	return nil
+}
+
+// page is one page of a list.
+type page struct {
+	style  string // "" for everything on one
+	rows   []state.Row
+	number int // from 1
+	size   int
+	offset int
+	total  int
+	more   bool
+	next   string // the cursor of the next page; "" for none
+}
+
+// object returns what list templates know of a page.
+func (p *page) object() []byte {
+	b := append([]byte(`{"total":`), strconv.Itoa(p.total)...)
+	b = append(append(b, `,"page":`...), strconv.Itoa(p.number)...)
+	b = append(append(b, `,"limit":`...), strconv.Itoa(p.size)...)
+	b = append(append(b, `,"offset":`...), strconv.Itoa(p.offset)...)
+	b = append(append(b, `,"totalPages":`...), strconv.Itoa(p.pages())...)
+	b = append(append(b, `,"has_more":`...), strconv.FormatBool(p.more)...)
+	return append(append(append(b, `,"next":`...), p.cursor()...), '}')
+}
+
+func (p *page) cursor() string {
+	if p.next == "" {
+		return "null"
+	}
+	return `"` + p.next + `"`
+}
+
+func (p *page) pages() int { return (p.total + p.size - 1) / max(p.size, 1) }
+
+// body returns the body of a list as its style has it.
+func (p *page) body(items []byte) []byte {
+	number := func(b []byte, name string, n int) []byte {
+		return strconv.AppendInt(append(append(append(b, `,"`...), name...), `":`...), int64(n), 10)
+	}
+	switch p.style {
+	case "page":
+		b := append(append([]byte(`{"items":`), items...), `,"pagination":{"page":`...)
+		b = strconv.AppendInt(b, int64(p.number), 10)
+		return append(number(number(number(b, "limit", p.size), "total", p.total), "totalPages", p.pages()), '}', '}')
+	case "offset":
+		b := append([]byte(`{"items":`), items...)
+		return append(number(number(number(b, "offset", p.offset), "limit", p.size), "total", p.total), '}')
+	case "cursor":
+		b := append(append([]byte(`{"items":`), items...), `,"next":`...)
+		return append(strconv.AppendBool(append(append(b, p.cursor()...), `,"has_more":`...), p.more), '}')
+	case "after":
+		return append(strconv.AppendBool(append(append([]byte(`{"data":`), items...), `,"has_more":`...), p.more), '}')
+	}
+	return items
+}

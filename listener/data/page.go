@@ -1,0 +1,202 @@
+package data
+
+import (
+	"encoding/base64"
+	"encoding/binary"
+	"hash/fnv"
+	"strconv"
+	"strings"
+
+	"github.com/valyala/fasthttp"
+
+	"mockserver/config"
+	"mockserver/internal/wording"
+	"mockserver/listener/reply"
+	"mockserver/listener/state"
+	"mockserver/matcher"
+	"mockserver/matcher/json"
+)
+
+// known reports whether a parameter asks for a page.
+func (o *Operation) known(param string) bool {
+	for _, name := range config.PageNames(o.config.Page.Style) {
+		if o.parameter(name) == param {
+			return true
+		}
+	}
+	return false
+}
+
+// parameter returns the name of a parameter: that of the style, or another one.
+func (o *Operation) parameter(name string) string {
+	for _, other := range o.config.Page.Names {
+		if other.Name == name {
+			return other.Value.Text.Value
+		}
+	}
+	return name
+}
+
+// number returns a parameter that is an integer from least; ok is false if it is not one.
+func (o *Operation) number(d *demands, name string, otherwise, least int) (n int, failed *Failed) {
+	name = o.parameter(name)
+	if !d.args.Has(name) {
+		return otherwise, nil
+	}
+	text := string(d.args.Peek(name))
+	n, err := strconv.Atoi(text)
+	if err != nil || n < least {
+		return 0, refuse(reply.BadPage, "%s is %q; expected an integer from %d", name, wording.Clip(text), least)
+	}
+	return n, nil
+}
+
+// page returns the page of a list that is asked for.
+func (o *Operation) page(l *listing, d *demands, part []byte, w *work) (*page, *Failed) {
+	settings := &o.config.Page
+	if settings.Off {
+		if n := l.len(); n > config.WholeList {
+			return nil, refuse(reply.TooManyRows, "the list has %d rows, and at most %d without pages", n, config.WholeList)
+		}
+		return &page{rows: l.page(0, l.len()), number: 1, size: max(1, l.len())}, nil
+	}
+	p := &page{style: settings.Style, number: 1}
+	var failed *Failed
+	if p.size, failed = o.number(d, "limit", o.size, 1); failed != nil {
+		return nil, failed
+	}
+	p.size = min(p.size, o.most)
+	switch p.style {
+	case "offset":
+		p.offset, failed = o.number(d, "offset", 0, 0)
+		p.number = p.offset/p.size + 1
+	case "cursor":
+		p.offset, failed = o.fromCursor(l, d)
+	case "after":
+		p.offset, failed = o.fromKey(l, d, part, w, p)
+	default:
+		p.style = "link"
+		if settings.Style != "" {
+			p.style = settings.Style
+		}
+		if p.number, failed = o.number(d, "page", 1, 1); failed == nil {
+			p.offset = min(p.number-1, l.len()/p.size+1) * p.size
+		}
+	}
+	if failed != nil {
+		return nil, failed
+	}
+	p.rows = l.page(min(p.offset, l.len()), p.size)
+	if p.more = p.offset+len(p.rows) < l.len(); p.more && len(p.rows) > 0 {
+		p.next = o.cursor(l, d, p.rows[len(p.rows)-1])
+	}
+	return p, nil
+}
+
+// signature tells the lists of a resource apart that a cursor may belong to.
+func (o *Operation) signature(d *demands) uint32 {
+	h := fnv.New32a()
+	write := func(b []byte) { _, _ = h.Write(append(b, 0)) } // never fails
+	write([]byte(o.config.Key + o.set.declared.Name))
+	for key, value := range d.args.All() {
+		if name := string(key); name != o.parameter("cursor") && name != o.parameter("limit") {
+			write(append([]byte(nil), key...))
+			write(append([]byte(nil), value...))
+		}
+	}
+	return h.Sum32()
+}
+
+// cursor returns the place behind a row as a text. It stays right while rows come and go, because it
+// has the number of the row and the values that the list is ordered by.
+func (o *Operation) cursor(l *listing, d *demands, last state.Row) string {
+	b := binary.BigEndian.AppendUint32(nil, o.signature(d))
+	b = binary.AppendUvarint(b, last.Seq)
+	orders := make([]int, 0, len(l.by)+len(d.where))
+	for _, s := range l.by {
+		orders = append(orders, s.order)
+	}
+	for i := range d.where {
+		orders = append(orders, d.where[i].order)
+	}
+	row := json.Value{Kind: json.Object, Raw: []byte("{}")}
+	for _, order := range orders {
+		way := strings.Split(o.set.options.Members[order].Name, ".")
+		if v := member(last.JSON, way); v.Kind != json.Missing {
+			row.Raw = appendWith(nil, row, way, v.Raw)
+		}
+	}
+	b = append(b, row.Raw...)
+	return base64.RawURLEncoding.EncodeToString(b)
+}
+
+// fromCursor returns the place behind the row of a cursor.
+func (o *Operation) fromCursor(l *listing, d *demands) (int, *Failed) {
+	name := o.parameter("cursor")
+	if len(d.args.Peek(name)) == 0 {
+		return 0, nil
+	}
+	b, err := base64.RawURLEncoding.DecodeString(string(d.args.Peek(name)))
+	if err == nil && len(b) > 4 && binary.BigEndian.Uint32(b) == o.signature(d) {
+		if seq, n := binary.Uvarint(b[4:]); n > 0 && json.Parse(b[4+n:]).Kind == json.Object {
+			return l.after(state.Row{Seq: seq, JSON: b[4+n:]}), nil
+		}
+	}
+	return 0, refuse(reply.BadCursor, "%s is not a cursor of this list", name)
+}
+
+// fromKey returns the place that starting_after and ending_before ask for.
+func (o *Operation) fromKey(l *listing, d *demands, part []byte, w *work, p *page) (int, *Failed) {
+	for _, name := range []string{"starting_after", "ending_before"} {
+		param := o.parameter(name)
+		if !d.args.Has(param) {
+			continue
+		}
+		key := d.args.Peek(param)
+		row := w.tx.Get(o.set.Set, part, w.keep(key))
+		if !row.Found() {
+			return 0, refuse(reply.BadCursor, "%s is %q, and there is no such row", param, wording.Clip(string(key)))
+		}
+		after := l.after(row)
+		if name == "starting_after" {
+			return after, nil
+		}
+		from := max(0, after-1-p.size)
+		p.size = after - 1 - from
+		return from, nil
+	}
+	return 0, nil
+}
+
+// links adds the header fields of the style link.
+func (o *Operation) links(p *page, r *matcher.Request, d *demands, answer *reply.Reply) {
+	if p.style != "link" {
+		return
+	}
+	answer.Add("X-Total-Count", strconv.Itoa(p.total))
+	last := max(1, p.pages())
+	var value []byte
+	link := func(number int, relation string) {
+		var args fasthttp.Args
+		for key, value := range d.args.All() {
+			if string(key) != o.parameter("page") {
+				args.AddBytesKV(key, value)
+			}
+		}
+		args.Set(o.parameter("page"), strconv.Itoa(number))
+		if value != nil {
+			value = append(value, ", "...)
+		}
+		value = append(append(append(value, '<'), r.Path()...), '?')
+		value = append(append(append(args.AppendBytes(value), `>; rel="`...), relation...), '"')
+	}
+	link(1, "first")
+	if p.number > 1 {
+		link(min(p.number-1, last), "prev")
+	}
+	if p.number < last {
+		link(p.number+1, "next")
+	}
+	link(last, "last")
+	answer.Add("Link", string(value))
+}

@@ -1,0 +1,415 @@
+package data
+
+import (
+	"fmt"
+	"hash/fnv"
+	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/valyala/fasthttp"
+
+	"mockserver/config"
+	"mockserver/config/syntax"
+	"mockserver/internal/wording"
+	"mockserver/listener/reply"
+	"mockserver/listener/state"
+	"mockserver/matcher"
+	"mockserver/matcher/json"
+	"mockserver/renderer"
+	"mockserver/renderer/escape"
+)
+
+// Operation is one operation of a resource, compiled. It is immutable.
+type Operation struct {
+	sets    *Sets
+	set     *set
+	part    *renderer.Operand
+	made    *newKeys
+	config  *config.Operation
+	row     int      // the position of the parameter with the key of the row; -1 for a collection
+	parents []parent // in the order of the path
+	filters []ordered
+	sorts   []ordered
+	item    *renderer.Template // nil for the row as it is
+	list    *renderer.Template // nil for what the style has
+	size    int
+	most    int
+}
+
+// parent is a parameter of the path whose value a member of the rows has.
+type parent struct {
+	param  int
+	member string
+	order  int
+}
+
+// ordered is a member that can be asked for.
+type ordered struct {
+	name  string
+	order int
+}
+
+// The names of what templates of a resource have.
+var (
+	rowNames  = []string{"row"}
+	listNames = []string{"items", "page"}
+)
+
+// CompileOperation compiles an operation of a resource, and adds the names of what it makes to the
+// scope.
+func (s *Sets) CompileOperation(e *config.Endpoint, scope *renderer.Scope) (*Operation, syntax.Problems) {
+	c := e.Resource
+	o := &Operation{sets: s, config: c, row: slices.Index(scope.Params, c.Row)}
+	scope.Rows = rowNames
+	var problems, wrong syntax.Problems
+	if o.set, problems = s.find(syntax.Text{Value: c.Set, Pos: c.Pos, Key: c.Key + ".data"}); o.set == nil {
+		return o, problems
+	}
+	o.made = o.set.made
+	if c.Data == nil && c.NewKey.Value != "" {
+		o.made, wrong = compileNewKeys(&config.Data{NewKey: c.NewKey})
+		problems = append(problems, wrong...)
+		o.made.largest = o.set.made.largest
+	}
+	o.part, wrong = o.set.isolation(scope)
+	problems = append(problems, wrong...)
+	for i, param := range scope.Params {
+		if i == o.row {
+			continue
+		}
+		m := ordered{name: c.Member(param)}
+		problems = append(problems, o.order(&m, c.Pos, c.Key+".parent."+wording.Label(param))...)
+		o.parents = append(o.parents, parent{i, m.name, m.order})
+	}
+	for _, names := range []struct {
+		from []syntax.Text
+		to   *[]ordered
+	}{{c.Filter, &o.filters}, {c.Sort, &o.sorts}} {
+		for _, name := range names.from {
+			m := ordered{name: name.Value}
+			problems = append(problems, o.order(&m, name.Pos, name.Key)...)
+			*names.to = append(*names.to, m)
+		}
+	}
+	o.size, o.most = c.Page.EffectiveSize()
+	o.item, wrong = o.template(c.Item, scope)
+	problems = append(problems, wrong...)
+	if c.Name == "list" {
+		scope.Rows = listNames
+		o.list, wrong = o.template(c.List, scope)
+		problems = append(problems, wrong...)
+	}
+	return o, problems
+}
+
+// order finds the order of a member.
+func (o *Operation) order(m *ordered, pos syntax.Pos, key string) syntax.Problems {
+	var known bool
+	if m.order, known = o.set.order(m.name); !known {
+		return syntax.Problems{{Pos: pos, Key: key, What: o.set.notIndexed(m.name)}}
+	}
+	return nil
+}
+
+// template compiles one of the resource's templates; nil for an empty one.
+func (o *Operation) template(text syntax.Text, scope *renderer.Scope) (*renderer.Template, syntax.Problems) {
+	if text.Value == "" {
+		return nil, nil
+	}
+	return renderer.Compile(text, renderer.JSON, scope)
+}
+
+// Serve makes the reply of an operation, without declared headers. Nil means that it could; otherwise
+// nothing has changed.
+func (o *Operation) Serve(r *matcher.Request, p *reply.Reply) *Failed {
+	w := workOf(r)
+	w.owner = nil
+	p.ContentType = "application/json"
+	for range maxAttempts {
+		w.tx.Begin(o.sets.store)
+		w.room, w.made = w.room[:0], w.made[:0]
+		r.Rows = append(r.Rows[:0], json.Value{}, json.Value{})
+		failed := o.serve(w, r, p)
+		if failed == nil {
+			failed = ofCommit(w.tx.Commit())
+		}
+		if failed == nil {
+			return nil
+		}
+		w.giveBack()
+		if !failed.Conflict {
+			return failed
+		}
+		p.Begin()
+		p.ContentType = "application/json"
+	}
+	return refuse(reply.StateBusy, "the row had changed each time")
+}
+
+// maxAttempts is how often an operation is tried. Each time another one has succeeded meanwhile.
+const maxAttempts = 10_000
+
+func (o *Operation) serve(w *work, r *matcher.Request, p *reply.Reply) *Failed {
+	part := partOf(o.part, w, r)
+	switch o.config.Name {
+	case "list":
+		return o.serveList(part, w, r, p)
+	case "create":
+		return o.create(part, w, r, p)
+	}
+	key := w.keep(r.Param(o.row))
+	row := w.tx.Get(o.set.Set, part, key)
+	if row.Found() && !o.isChild(row, r) {
+		row = state.Row{}
+	}
+	if failed := o.precondition(row, r); failed != nil {
+		return failed
+	}
+	if !row.Found() && !(o.config.Name == "replace" && o.config.PutCreates) {
+		return refuse(reply.RowNotFound, "the set %q has no row %q", o.set.declared.Name, wording.Clip(string(key)))
+	}
+	switch o.config.Name {
+	case "remove":
+		w.tx.Delete(o.set.Set, part, key)
+		r.Rows[0] = json.Value{Kind: json.Object, Raw: row.JSON}
+		p.Status, p.ContentType = fasthttp.StatusNoContent, ""
+		return nil
+	case "read":
+		return o.read(row, r, p)
+	}
+	return o.write(part, key, row, w, r, p)
+}
+
+// isChild reports whether a row belongs to the path.
+func (o *Operation) isChild(row state.Row, r *matcher.Request) bool {
+	for _, p := range o.parents {
+		if string(member(row.JSON, strings.Split(p.member, ".")).AppendText(nil)) != string(r.Param(p.param)) {
+			return false
+		}
+	}
+	return true
+}
+
+// refuse returns a failure.
+func refuse(f reply.Failure, format string, args ...any) *Failed {
+	return &Failed{Else: -1, Failure: f, Message: fmt.Sprintf(format, args...)}
+}
+
+// etag returns the entity tag of a row. It is the same in each process.
+func etag(row []byte) string {
+	h := fnv.New64a()
+	h.Write(row) // never fails
+	return `"` + strconv.FormatUint(h.Sum64(), 16) + `"`
+}
+
+// names reports whether a header field lists an entity tag, or any.
+func names(field []byte, tag string) bool {
+	for _, one := range strings.Split(string(field), ",") {
+		if one = strings.TrimSpace(one); one == "*" || strings.TrimPrefix(one, "W/") == tag {
+			return true
+		}
+	}
+	return false
+}
+
+// precondition returns why a write must not happen: If-Match, as RFC 9110 section 13 has it.
+func (o *Operation) precondition(row state.Row, r *matcher.Request) *Failed {
+	field, ok := r.Header("If-Match")
+	if !ok || o.config.Name == "read" {
+		return nil
+	}
+	if row.Found() && names(field, etag(row.JSON)) {
+		return nil
+	}
+	return refuse(reply.Precondition, "the row is not, or no longer, what If-Match says")
+}
+
+func (o *Operation) read(row state.Row, r *matcher.Request, p *reply.Reply) *Failed {
+	tag := etag(row.JSON)
+	p.Add("ETag", tag)
+	r.Rows[0] = json.Value{Kind: json.Object, Raw: row.JSON}
+	if field, ok := r.Header("If-None-Match"); ok && names(field, tag) {
+		p.Status, p.ContentType = fasthttp.StatusNotModified, ""
+		return nil
+	}
+	p.Body = o.shown(row.JSON, r)
+	return nil
+}
+
+// shown returns a row as it is answered.
+func (o *Operation) shown(row []byte, r *matcher.Request) []byte {
+	if o.item == nil {
+		return row
+	}
+	before := r.Rows[0]
+	r.Rows[0] = json.Value{Kind: json.Object, Raw: row}
+	text := o.item.Append(nil, r)
+	r.Rows[0] = before
+	return text
+}
+
+// write replaces or changes a row.
+func (o *Operation) write(part, key []byte, row state.Row, w *work, r *matcher.Request, p *reply.Reply) *Failed {
+	if o.config.Name == "change" {
+		if kind, ok := r.Header("Content-Type"); ok && !isPatch(string(kind)) {
+			p.Add("Accept-Patch", "application/merge-patch+json, application/json")
+			return refuse(reply.UnsupportedMedia, "%q is not the type of a JSON merge patch; expected application/merge-patch+json or application/json", wording.Clip(string(kind)))
+		}
+	}
+	sent, failed := o.body(w, r, false)
+	if failed != nil {
+		return failed
+	}
+	old := json.Value{Kind: json.Object, Raw: row.JSON}
+	made := sent[0].Raw
+	if given := member(made, o.set.key); given.Kind != json.Missing && string(given.AppendText(nil)) != string(key) {
+		return refuse(reply.KeyMismatch, "%q of the body is %s, that of the path %q", joined(o.set.key), wording.Clip(string(given.Raw)), wording.Clip(string(key)))
+	}
+	if o.config.Name == "change" {
+		made = appendMerged(nil, old, sent[0])
+	} else {
+		made = appendWith(nil, json.Value{Kind: json.Object, Raw: made}, o.set.key, o.set.keyJSON(old, key))
+		if c := o.config.Stamp.Created; c != "" && row.Found() {
+			if at := member(row.JSON, []string{c}); at.Kind != json.Missing {
+				made = appendWith(nil, json.Value{Kind: json.Object, Raw: made}, []string{c}, at.Raw)
+			}
+		}
+	}
+	made = o.stamped(made, !row.Found(), r)
+	r.Rows[0] = json.Value{Kind: json.Object, Raw: w.tx.Put(o.set.Set, part, key, made)}
+	if !row.Found() {
+		p.Status = fasthttp.StatusCreated
+		p.Add("Location", string(r.Path()))
+	}
+	p.Add("ETag", etag(made))
+	p.Body = o.shown(made, r)
+	return nil
+}
+
+// isPatch reports whether a Content-Type is that of a merge patch.
+func isPatch(kind string) bool {
+	media := config.MediaType(kind)
+	return media == "application/merge-patch+json" || media == "application/json" || media == "application/x-www-form-urlencoded"
+}
+
+// stamped returns a row with its times and the values of the path.
+func (o *Operation) stamped(row []byte, isNew bool, r *matcher.Request) []byte {
+	set := func(name string, value []byte) {
+		row = appendWith(nil, json.Value{Kind: json.Object, Raw: row}, strings.Split(name, "."), value)
+	}
+	for _, p := range o.parents {
+		if v := member(row, strings.Split(p.member, ".")); v.Kind == json.Missing || string(v.AppendText(nil)) != string(r.Param(p.param)) {
+			set(p.member, scalarJSON(r.Param(p.param)))
+		}
+	}
+	now := r.Now().UTC().AppendFormat(nil, `"2006-01-02T15:04:05.000Z"`)
+	if s := o.config.Stamp; s.Created != "" && isNew {
+		set(s.Created, now)
+	}
+	if s := o.config.Stamp; s.Updated != "" {
+		set(s.Updated, now)
+	}
+	return row
+}
+
+// scalarJSON returns the text of a parameter as a JSON value: a number if it is one as JSON writes it.
+func scalarJSON(text []byte) []byte {
+	if syntax.IsJSONNumber(text) {
+		return text
+	}
+	return appendText(text)
+}
+
+// create adds the row of the body, or those of a list: all of them or none.
+func (o *Operation) create(part []byte, w *work, r *matcher.Request, p *reply.Reply) *Failed {
+	sent, failed := o.body(w, r, true)
+	if failed != nil {
+		return failed
+	}
+	p.Status = fasthttp.StatusCreated
+	isList := r.JSON().Kind == json.Array
+	var answer []byte
+	for i, v := range sent {
+		row := v.Raw
+		if given := member(row, o.set.key); given.Kind == json.Missing || given.Kind == json.Null {
+			row = appendWith(nil, v, o.set.key, w.appendNew(nil, o.made, r))
+		}
+		row = o.stamped(row, true, r)
+		key, what := keyOf(json.Value{Kind: json.Object, Raw: row}, o.set.key)
+		if what != "" {
+			return refuse(reply.BadJSON, "%s", what)
+		}
+		if w.tx.Get(o.set.Set, part, key).Found() {
+			return refuse(reply.KeyExists, "the set %q already has a row %q", o.set.declared.Name, wording.Clip(string(key)))
+		}
+		o.made.atLeast(wholeNumber(key))
+		kept := w.tx.Put(o.set.Set, part, key, row)
+		r.Rows[0] = json.Value{Kind: json.Object, Raw: kept}
+		if !isList {
+			place := append([]byte(strings.TrimSuffix(string(r.Path()), "/")), '/')
+			p.Add("Location", string(escape.AppendPathSegment(place, key)))
+			p.Add("ETag", etag(kept))
+			p.Body = o.shown(kept, r)
+			return nil
+		}
+		if i > 0 {
+			answer = append(answer, ',')
+		}
+		answer = append(answer, o.shown(kept, r)...)
+	}
+	p.Body = append(append([]byte{'['}, answer...), ']')
+	return nil
+}
+
+// body returns the objects of the request's body: one or, if a list is allowed, several.
+func (o *Operation) body(w *work, r *matcher.Request, list bool) ([]json.Value, *Failed) {
+	kind, _ := r.Header("Content-Type")
+	v := r.JSON()
+	if config.MediaType(string(kind)) == "application/x-www-form-urlencoded" && v.Kind != json.Object && v.Kind != json.Array {
+		return []json.Value{formObject(r.Body())}, nil
+	}
+	compact := func(v json.Value) json.Value {
+		start := len(w.room)
+		w.room = appendCompact(w.room, v.Raw)
+		return json.Value{Kind: v.Kind, Raw: w.room[start:len(w.room):len(w.room)]}
+	}
+	if v.Kind == json.Object {
+		return []json.Value{compact(v)}, nil
+	}
+	expected := "a JSON object"
+	if list {
+		expected += ", or a list of them"
+	}
+	if v.Kind != json.Array || !list {
+		return nil, refuse(reply.BadJSON, "the body is not %s", expected)
+	}
+	var all []json.Value
+	for elements := v.Elements(); ; {
+		one, ok := elements.Next()
+		if !ok {
+			return all, nil
+		}
+		if one.Kind != json.Object {
+			return nil, refuse(reply.BadJSON, "item %d of the body is not an object", len(all))
+		}
+		all = append(all, compact(one))
+	}
+}
+
+// formObject returns the object that a form means: a[b]=1 is a member b of a member a.
+func formObject(body []byte) json.Value {
+	var args fasthttp.Args
+	args.ParseBytes(body)
+	object := []byte("{}")
+	for name, value := range args.All() {
+		way := strings.FieldsFunc(string(name), func(c rune) bool { return c == '[' || c == ']' })
+		if len(way) > 0 && len(way) <= maxFormDepth {
+			object = appendWith(nil, json.Value{Kind: json.Object, Raw: object}, way, appendText(value))
+		}
+	}
+	return json.Value{Kind: json.Object, Raw: object}
+}
+
+// maxFormDepth is how deep the members of a form may be.
+const maxFormDepth = 32

@@ -1,0 +1,382 @@
+package data_test
+
+import (
+	"encoding/json"
+	"fmt"
+	"io"
+	"net/http"
+	"regexp"
+	"strings"
+	"sync"
+	"testing"
+)
+
+// exchange sends a request and returns the response and its body.
+func (c client) exchange(request string, headers ...string) (*http.Response, string) {
+	c.Helper()
+	method, rest, _ := strings.Cut(request, " ")
+	path, body, _ := strings.Cut(rest, " ")
+	req, err := http.NewRequest(method, c.url+path, strings.NewReader(body))
+	if err != nil {
+		c.Fatal(err)
+	}
+	for _, h := range headers {
+		name, value, _ := strings.Cut(h, ": ")
+		req.Header.Set(name, value)
+	}
+	resp, err := http.DefaultClient.Do(req)
+	if err != nil {
+		c.Fatal(err)
+	}
+	defer resp.Body.Close()
+	text, err := io.ReadAll(resp.Body)
+	if err != nil {
+		c.Fatal(err)
+	}
+	return resp, string(text)
+}
+
+const fruit = `
+- data:
+    name: fruit
+    index: [colour, price]
+    sort: [name]
+    rows:
+      - {id: 1, name: pear, colour: green, price: 3}
+      - {id: 2, name: apple, colour: red, price: 2.50}
+      - {id: 3, name: cherry, colour: red, price: 10}
+      - {id: 4, name: lime, colour: green, price: 1}
+      - {id: 5, name: berry, colour: blue, price: 2.5}
+- resource:
+    path: /fruit
+    data: fruit
+    new-key: int
+    filter: [colour, price]
+    sort: [name, price]
+    page: {size: 2, max: 3, STYLE}
+    strict: true
+`
+
+func ids(t *testing.T, text string) string {
+	t.Helper()
+	var all []struct{ ID any }
+	if err := json.Unmarshal([]byte(text), &all); err != nil {
+		t.Errorf("%q is not a list of rows: %v", text, err)
+	}
+	var list []string
+	for _, one := range all {
+		list = append(list, fmt.Sprint(one.ID))
+	}
+	return strings.Join(list, " ")
+}
+
+// TestResource_Lists: pages, filters and orders by the style link, whose bodies are lists.
+func TestResource_Lists(t *testing.T) {
+	c, _ := serve(t, strings.Replace(fruit, "STYLE", "names: {page: p}", 1))
+	for _, l := range []struct{ query, ids, total, links string }{
+		{"", "1 2", "5", "first=1 next=2 last=3"},
+		{"?p=2", "3 4", "5", "first=1 prev=1 next=3 last=3"},
+		{"?p=3", "5", "5", "first=1 prev=2 last=3"},
+		{"?p=4", "", "5", "first=1 prev=3 last=3"},
+		{"?p=999999999", "", "5", "first=1 prev=3 last=3"},
+		{"?limit=3", "1 2 3", "5", "first=1 next=2 last=2"},
+		{"?limit=100", "1 2 3", "5", "first=1 next=2 last=2"}, // max is 3
+		{"?colour=red", "2 3", "2", "first=1 last=1"},
+		{"?colour=red&colour=blue&limit=3", "2 3 5", "3", "first=1 last=1"},
+		{"?colour[in]=red,blue&limit=3", "2 3 5", "3", "first=1 last=1"},
+		{"?colour[ne]=red&limit=3", "1 4 5", "3", "first=1 last=1"},
+		{"?price=2.5", "2 5", "2", "first=1 last=1"}, // 2.50 and 2.5 are equal
+		{"?price[gte]=3&limit=3", "1 3", "2", "first=1 last=1"},
+		{"?price[gt]=3", "3", "1", "first=1 last=1"},
+		{"?price[lt]=2.5", "4", "1", "first=1 last=1"},
+		{"?price[lte]=3&price[gt]=1&limit=3", "1 2 5", "3", "first=1 last=1"},
+		{"?price[lte]=3&sort=price", "4 2", "4", "first=1 next=2 last=2"},
+		{"?price[lte]=3&sort=price&p=2", "5 1", "4", "first=1 prev=1 last=2"},
+		{"?sort=name", "2 5", "5", "first=1 next=2 last=3"},
+		{"?sort=-name", "1 4", "5", "first=1 next=2 last=3"},
+		{"?sort=-price,name&limit=3", "3 1 2", "5", "first=1 next=2 last=2"},
+		{"?sort=price,-name&limit=3", "4 5 2", "5", "first=1 next=2 last=2"},
+		{"?colour=green&sort=-price", "1 4", "2", "first=1 last=1"},
+		{"?colour=purple", "", "0", "first=1 last=1"},
+	} {
+		resp, body := c.exchange("GET /fruit" + l.query)
+		if got := ids(t, body); resp.StatusCode != 200 || got != l.ids || resp.Header.Get("X-Total-Count") != l.total {
+			t.Errorf("%s: %d, rows %s of %s; want %s of %s", l.query, resp.StatusCode, got, resp.Header.Get("X-Total-Count"), l.ids, l.total)
+		}
+		var links []string
+		for _, m := range regexp.MustCompile(`<(/fruit\?[^>]*)>; rel="(\w+)"`).FindAllStringSubmatch(resp.Header.Get("Link"), -1) {
+			_, page, _ := strings.Cut(m[1]+"&", "p=")
+			page, _, _ = strings.Cut(page, "&")
+			links = append(links, m[2]+"="+page)
+			linked, _ := c.exchange("GET " + m[1])
+			if linked.Header.Get("X-Total-Count") != l.total {
+				t.Errorf("%s: the link %s has %s rows", l.query, m[1], linked.Header.Get("X-Total-Count"))
+			}
+		}
+		if got := strings.Join(links, " "); got != l.links {
+			t.Errorf("%s: links %s, want %s", l.query, got, l.links)
+		}
+	}
+	c.talk([][2]string{
+		{"GET /fruit?p=0", `400 {"error":"Bad page","code":"bad_page"…`},
+		{"GET /fruit?p=x", `400 {"error":"Bad page","code":"bad_page"…`},
+		{"GET /fruit?limit=-1", `400 {"error":"Bad page","code":"bad_page"…`},
+		{"GET /fruit?page=1", `400 {"error":"Unknown parameter","code":"unknown_parameter"…`},
+		{"GET /fruit?name=pear", `400 {"error":"Unknown parameter"…`},
+		{"GET /fruit?colour[like]=red", `400 {"error":"Unknown parameter"…`},
+		{"GET /fruit?sort=colour", `400 {"error":"Unknown parameter"…`},
+	})
+}
+
+func TestResource_PageStyles(t *testing.T) {
+	row := map[string]string{
+		"1": `{"id":1,"name":"pear","colour":"green","price":3}`, "2": `{"id":2,"name":"apple","colour":"red","price":2.50}`,
+		"5": `{"id":5,"name":"berry","colour":"blue","price":2.5}`, "4": `{"id":4,"name":"lime","colour":"green","price":1}`,
+	}
+	for style, steps := range map[string][][2]string{
+		"style: page": {
+			{"GET /fruit", `200 {"items":[` + row["1"] + "," + row["2"] + `],"pagination":{"page":1,"limit":2,"total":5,"totalPages":3}}`},
+			{"GET /fruit?page=3", `200 {"items":[` + row["5"] + `],"pagination":{"page":3,"limit":2,"total":5,"totalPages":3}}`},
+			{"GET /fruit?colour=purple", `200 {"items":[],"pagination":{"page":1,"limit":2,"total":0,"totalPages":0}}`},
+		},
+		"style: offset": {
+			{"GET /fruit?offset=4", `200 {"items":[` + row["5"] + `],"offset":4,"limit":2,"total":5}`},
+			{"GET /fruit?offset=9", `200 {"items":[],"offset":9,"limit":2,"total":5}`},
+			{"GET /fruit?offset=-1", `400 {"error":"Bad page"…`},
+		},
+		"style: after": {
+			{"GET /fruit?limit=1", `200 {"data":[` + row["1"] + `],"has_more":true}`},
+			{"GET /fruit?starting_after=4", `200 {"data":[` + row["5"] + `],"has_more":false}`},
+			{"GET /fruit?ending_before=3", `200 {"data":[` + row["1"] + "," + row["2"] + `],"has_more":true}`},
+			{"GET /fruit?ending_before=2", `200 {"data":[` + row["1"] + `],"has_more":true}`},
+			{"GET /fruit?sort=name&starting_after=2&limit=1", `200 {"data":[` + row["5"] + `],"has_more":true}`},
+			{"GET /fruit?sort=-name&starting_after=1&limit=1", `200 {"data":[` + row["4"] + `],"has_more":true}`},
+			{"GET /fruit?starting_after=77", `400 {"error":"Bad cursor","code":"bad_cursor"…`},
+		},
+	} {
+		c, _ := serve(t, strings.Replace(fruit, "STYLE", style, 1))
+		c.talk(steps)
+	}
+}
+
+// TestResource_CursorsAreStable: rows that come and go before and behind a cursor do not shift its
+// page, and a cursor of another list is refused.
+func TestResource_CursorsAreStable(t *testing.T) {
+	c, _ := serve(t, strings.Replace(fruit, "STYLE", "style: cursor", 1))
+	next := func(query string) (rows, cursor string) {
+		_, body := c.exchange("GET /fruit" + query)
+		var page struct {
+			Items   json.RawMessage
+			Next    *string
+			HasMore bool `json:"has_more"`
+		}
+		if err := json.Unmarshal([]byte(body), &page); err != nil {
+			t.Fatalf("%s: %v in %s", query, err, body)
+		}
+		if page.HasMore != (page.Next != nil) {
+			t.Errorf("%s: has_more %t, next %v", query, page.HasMore, page.Next)
+		}
+		if page.Next != nil {
+			cursor = *page.Next
+		}
+		return ids(t, string(page.Items)), cursor
+	}
+	for query, want := range map[string][3]string{
+		"?limit=2": {"1 2", "3 4", "5"}, "?limit=2&sort=name": {"2 5", "3 4", "1"}, "?limit=2&sort=-name": {"1 4", "3 5", "2"},
+		"?limit=2&sort=price,-name": {"4 5", "2 1", "3"}, "?limit=2&price[gte]=2&sort=price": {"2 5", "1 3", ""}, "?limit=2&colour=green": {"1 4", "", ""},
+	} {
+		cursor := ""
+		for i, rows := range want {
+			if rows == "" {
+				break
+			}
+			var got string
+			if got, cursor = next(query + "&cursor=" + cursor); cursor == "" && i == 0 && want[1] != "" {
+				t.Fatalf("%s: no cursor", query)
+			}
+			if got != rows {
+				t.Errorf("%s, page %d: %s, want %s", query, i+1, got, rows)
+			}
+		}
+	}
+	_, cursor := next("?limit=2&sort=name")
+	if resp, _ := c.exchange("DELETE /fruit/5"); resp.StatusCode != 204 { // the row of the cursor
+		t.Fatal(resp.Status)
+	}
+	for _, body := range []string{`{"name": "a", "price": 1}`, `{"name": "bz", "price": 1}`} {
+		if resp, text := c.exchange("POST /fruit "+body, "Content-Type: application/json"); resp.StatusCode != 201 {
+			t.Fatal(text)
+		}
+	}
+	if rows, _ := next("?limit=2&sort=name&cursor=" + cursor); rows != "7 3" {
+		t.Errorf("after changes: rows %s, want 7 3", rows)
+	}
+	c.talk([][2]string{
+		{"GET /fruit?sort=-name&cursor=" + cursor, `400 {"error":"Bad cursor","code":"bad_cursor"…`},
+		{"GET /fruit?cursor=x", `400 {"error":"Bad cursor"…`}, {"GET /fruit?cursor=AAAAAAAA", `400 {"error":"Bad cursor"…`},
+	})
+}
+
+// TestResource_Rules is the table of requests and answers.
+func TestResource_Rules(t *testing.T) {
+	c, _ := serve(t, `
+- data: {name: notes, rows: [{id: a, text: first, tags: {x: 1}}]}
+- resource: {path: /notes, data: notes, new-key: "n-{{random-text(4)}}", stamp: {created: at, updated: changed}, put-creates: false}
+- resource: {path: /open/notes, data: notes, put-creates: true}
+- resource: {path: /few, allow: [list, create], data: {limit: {rows: 1}}}
+`)
+	asJSON := "Content-Type: application/json"
+	resp, body := c.exchange(`POST /notes {"text": "second"}`, asJSON)
+	var made struct{ ID, Text, At, Changed string }
+	if err := json.Unmarshal([]byte(body), &made); err != nil || resp.StatusCode != 201 || !regexp.MustCompile(`^n-\w{4}$`).MatchString(made.ID) ||
+		made.At == "" || made.At != made.Changed || resp.Header.Get("Location") != "/notes/"+made.ID {
+		t.Errorf("created %d %v %s", resp.StatusCode, resp.Header, body)
+	}
+	resp, again := c.exchange("GET " + resp.Header.Get("Location"))
+	tag := resp.Header.Get("ETag")
+	if again != body || tag == "" {
+		t.Errorf("read %v %s, want %s", resp.Header, again, body)
+	}
+	for _, field := range []string{tag, "W/" + tag, `"x", ` + tag, "*"} {
+		if resp, text := c.exchange("GET /notes/"+made.ID, "If-None-Match: "+field); resp.StatusCode != 304 || text != "" || resp.Header.Get("ETag") != tag {
+			t.Errorf("If-None-Match: %s: %d %s", field, resp.StatusCode, text)
+		}
+	}
+	if resp, _ := c.exchange("GET /notes/"+made.ID, `If-None-Match: "other"`); resp.StatusCode != 200 {
+		t.Errorf("another tag: %d", resp.StatusCode)
+	}
+	for _, step := range []struct{ request, header, want string }{
+		{"GET /notes/none", "", `404 {"error":"No such row","code":"row_not_found"…`},
+		{"PATCH /notes/" + made.ID + ` {"text": "third"}`, `If-Match: "old"`, `412 {"error":"Precondition failed","code":"precondition_failed"…`},
+		{"DELETE /notes/" + made.ID, `If-Match: "old"`, "412 …"},
+		{"DELETE /notes/none", `If-Match: *`, "412 …"},
+		{"PATCH /notes/" + made.ID + ` {"text": "third"}`, "If-Match: " + tag, `200 {"text":"third","id":"` + made.ID + `","at":"` + made.At + `","changed":"…`},
+		{"PATCH /notes/" + made.ID + ` {"text": "fourth"}`, "If-Match: " + tag, "412 …"},
+		{`PATCH /notes/a {"tags": {"x": null, "y": [1]}, "text": null}`, "Content-Type: application/merge-patch+json", `200 {"id":"a","tags":{"y":[1]},"changed":"…`},
+		{`PATCH /notes/a {"id": "b"}`, asJSON, `422 {"error":"Key mismatch","code":"key_mismatch"…`},
+		{`PATCH /notes/a []`, asJSON, `400 {"error":"Bad JSON","code":"bad_json"…`},
+		{`PATCH /notes/a {"a": 1}`, "Content-Type: application/json-patch+json", `415 {"error":"Unsupported media type","code":"unsupported_media_type"…`},
+		{`PUT /notes/a {"id": "b"}`, asJSON, "422 …"},
+		{`PUT /notes/new {"text": "x"}`, asJSON, "404 …"},
+		{`PUT /open/notes/new {"text": "x"}`, asJSON, `201 {"text":"x","id":"new"}`},
+		{`PUT /open/notes/new {"text": "y", "id": "new"}`, asJSON, `200 {"text":"y","id":"new"}`},
+		{`PUT /open/notes/a {"text": "x"`, asJSON, `400 {"error":"Bad JSON","code":"bad_json"…`},
+		{`POST /notes {"id": "a"}`, asJSON, `409 {"error":"Key exists","code":"key_exists"…`},
+		{`POST /notes nothing`, asJSON, "400 …"},
+		{`POST /notes [{"id": "l1"}, {"id": "a"}]`, asJSON, "409 …"},
+		{`GET /notes/l1`, "", "404 …"}, // all of a list, or none
+		{`POST /notes [{"id": "l1"}, 7]`, asJSON, "400 …"},
+		{`POST /open/notes [{"id": "l1", "n": 1.0}, {"id": "l2"}]`, asJSON, `201 [{"id":"l1","n":1.0},{"id":"l2"}]`},
+		{`POST /open/notes id=f&a[b]=1&a[c][d]=x+y&e=%C3%A4`, "Content-Type: application/x-www-form-urlencoded", `201 {"id":"f","a":{"b":"1","c":{"d":"x y"}},"e":"ä"}`},
+		{`DELETE /notes/a`, "", "204 "},
+		{`DELETE /notes/a`, "", "404 …"},
+		{`POST /few {"id": 1}`, asJSON, `201 {"id":1}`},
+		{`POST /few {"id": 2}`, asJSON, `507 {"error":"No room for changes","code":"state_full"…`},
+		{`GET /few`, "", `200 [{"id":1}]`},
+		{`PUT /few {}`, asJSON, "405 …"},
+		{`GET /few/1`, "", "404 …"},
+	} {
+		header := step.header
+		if header == "" {
+			header = "X-Nothing: 1"
+		}
+		c.talk([][2]string{{step.request, step.want}}, header)
+	}
+	resp, _ = c.exchange("PATCH /notes/f x", "Content-Type: text/plain")
+	if resp.Header.Get("Accept-Patch") != "application/merge-patch+json, application/json" {
+		t.Errorf("Accept-Patch: %v", resp.Header)
+	}
+	resp, text := c.exchange("HEAD /open/notes")
+	if resp.StatusCode != 200 || text != "" || resp.Header.Get("X-Total-Count") != "5" {
+		t.Errorf("HEAD: %d %v %q", resp.StatusCode, resp.Header, text)
+	}
+	resp, _ = c.exchange(`POST /open/notes {"id": "a/b c"}`, asJSON)
+	if place := resp.Header.Get("Location"); place != "/open/notes/a%2Fb%20c" || c.ask("GET "+place) != `200 {"id":"a/b c"}` {
+		t.Errorf("Location: %s, where there is %s", place, c.ask("GET "+place))
+	}
+}
+
+// TestResource_Nested: parameters of the path are members of the rows, and lists have those of the path
+// only.
+func TestResource_Nested(t *testing.T) {
+	c, _ := serve(t, `
+- resource: {path: "/users/:user/orders", new-key: int, parent: {user: user_id}, filter: [n], page: {style: page}}
+- endpoint: {path: /users/7/orders/special, response: {body: declared}}
+`)
+	asJSON := "Content-Type: application/json"
+	c.talk([][2]string{
+		{`POST /users/7/orders {"n": 1}`, `201 {"n":1,"id":1,"user_id":7}`},
+		{`POST /users/8/orders {"n": 1, "user_id": 9}`, `201 {"n":1,"user_id":8,"id":2}`},
+		{`POST /users/x/orders {"n": 2}`, `201 {"n":2,"id":3,"user_id":"x"}`},
+		{"GET /users/7/orders", `200 {"items":[{"n":1,"id":1,"user_id":7}],"pagination":{"page":1,"limit":20,"total":1,"totalPages":1}}`},
+		{"GET /users/7/orders?n=2", `200 {"items":[],"pagination":{"page":1,"limit":20,"total":0,"totalPages":0}}`},
+		{"GET /users/7/orders/1", `200 {"n":1,"id":1,"user_id":7}`},
+		{"GET /users/8/orders/1", "404 …"},
+		{"DELETE /users/8/orders/1", "404 …"},
+		{`PATCH /users/8/orders/2 {"user_id": 7}`, `200 {"n":1,"user_id":8,"id":2}`},
+		{"GET /users/7/orders/special", "200 declared"},
+	}, asJSON)
+}
+
+// TestResource_TemplatesAndOn: lists and rows as they are declared, and what operations do beside.
+func TestResource_TemplatesAndOn(t *testing.T) {
+	c, _ := serve(t, `
+- resource:
+    path: /things
+    new-key: int
+    page: {size: 1}
+    item: '{"thing": {{row}}, "self": "/things/{{row.id}}"}'
+    list: '{"data": {{items}}, "total": {{page.total}}, "pages": {{page.totalPages}}}'
+    on:
+      create: {status: 200, headers: {X-Id: "{{row.id}}", X-Name: "{{json-params.name}}"}, if: json-params.name != bad}
+      read: {fault: {type: empty, rate: 0}}
+- endpoint: {method: POST, path: /things, if: json-params.name = bad, response: {status: 400, body: refused}}
+- resource: {path: /whole, page: false, new-key: int}
+`)
+	resp, body := c.exchange(`POST /things {"name": "a"}`)
+	if want := `{"thing": {"name":"a","id":1}, "self": "/things/1"}`; resp.StatusCode != 200 || body != want || resp.Header.Get("X-Id") != "1" || resp.Header.Get("X-Name") != "a" {
+		t.Errorf("created %d %v %s, want %s", resp.StatusCode, resp.Header, body, want)
+	}
+	c.talk([][2]string{
+		{`POST /things {"name": "b"}`, `200 {"thing": {"name":"b","id":2}, "self": "/things/2"}`},
+		{`POST /things {"name": "bad"}`, "400 refused"},
+		{"GET /things?page=2", `200 {"data": [{"thing": {"name":"b","id":2}, "self": "/things/2"}], "total": 2, "pages": 2}`},
+		{"GET /things/2", `200 {"thing": {"name":"b","id":2}, "self": "/things/2"}`},
+		{`POST /whole [{}, {}, {}]`, `201 [{"id":1},{"id":2},{"id":3}]`},
+		{"GET /whole?page=2", `200 [{"id":1},{"id":2},{"id":3}]`},
+	})
+}
+
+// TestResource_NothingIsLost changes and creates by many clients at once, each with the tag that it has
+// read.
+func TestResource_NothingIsLost(t *testing.T) {
+	c, _ := serve(t, `
+- resource: {path: /n, new-key: int, data: {rows: [{id: 1, sum: 0}]}}
+`)
+	var all sync.WaitGroup
+	for range 8 {
+		all.Go(func() {
+			for done := 0; done < 20; {
+				resp, body := c.exchange("GET /n/1")
+				var row struct{ Sum int }
+				if err := json.Unmarshal([]byte(body), &row); err != nil {
+					t.Error(err)
+					return
+				}
+				resp, _ = c.exchange(fmt.Sprintf(`PATCH /n/1 {"sum": %d}`, row.Sum+1), "If-Match: "+resp.Header.Get("ETag"), "Content-Type: application/json")
+				if resp.StatusCode == 200 {
+					done++
+				}
+			}
+			for range 20 {
+				c.exchange("POST /n {}")
+			}
+		})
+	}
+	all.Wait()
+	resp, _ := c.exchange("GET /n")
+	c.talk([][2]string{{"GET /n/1", `200 {"id":1,"sum":160}`}, {"GET /n/161", `200 {"id":161}`}})
+	if total := resp.Header.Get("X-Total-Count"); total != "161" {
+		t.Errorf("%s rows, want 161", total)
+	}
+}
